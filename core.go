@@ -1,0 +1,106 @@
+package weft
+
+// Core is one node of the fabric, a switch or a NIC, as its driver sees it: a function of (state, time, event) that
+// appends what must be done to out. It has one owner at a time, who serialises the calls; it keeps no clock and never
+// blocks. Times must not go backwards.
+type Core interface {
+	// Ports is the number of ports.
+	Ports() int
+	// Signal tells that the link at port p has signal (up) or has lost it.
+	Signal(now Time, p PortID, up bool, out *Actions)
+	// Receive takes a frame that arrived at port p. It keeps no reference to f.
+	Receive(now Time, p PortID, f *Frame, out *Actions)
+	// Transmit fills f with what port p may send now, at most limit packets, and reports whether there is anything to
+	// send. A frame may carry no packets: credits alone, or the handshake of a link that comes up.
+	Transmit(now Time, p PortID, limit int, f *Frame, out *Actions) bool
+	// Tick does what was due at or before now. Call it at the latest when Actions.WakeAt says.
+	Tick(now Time, out *Actions)
+}
+
+// Actions is what a core asks of its driver. The driver owns it, passes it to the next calls after Reset, and so
+// no call allocates once its slices have grown.
+type Actions struct {
+	Ready  []PortID // ports that may have something to transmit; a port may stand here twice
+	WakeAt Time     // call Tick at this time at the latest; Never when there is nothing to wait for
+
+	Drops   []Drop       // packets that ended here and were not delivered
+	Hops    []Hop        // decisions taken for traced packets
+	Arrived []Header     // traced packets delivered to this NIC
+	Changes []PortChange // ports whose link came up or went down, as routing sees it
+	Faults  []Fault      // input that breaks the protocol
+}
+
+// Reset empties a and keeps its storage.
+func (a *Actions) Reset() {
+	a.Ready = a.Ready[:0]
+	a.WakeAt = Never
+	a.Drops = a.Drops[:0]
+	a.Hops = a.Hops[:0]
+	a.Arrived = a.Arrived[:0]
+	a.Changes = a.Changes[:0]
+	a.Faults = a.Faults[:0]
+}
+
+// Account is where a packet ends (DESIGN section 4, the ledger).
+type Account uint8
+
+// The accounts of the ledger. The zero value is none of them: still in flight.
+const (
+	Delivered  Account = iota + 1
+	LostWire           // sent on a link and never received
+	LostQueued         // in the output queue of a link when it died
+	LostCrash          // inside a switch when it crashed
+	Discarded          // by a switch, by a rule of its firmware
+)
+
+// String prints the account as reports do.
+func (a Account) String() string {
+	switch a {
+	case Delivered:
+		return "delivered"
+	case LostWire:
+		return "lost on the wire"
+	case LostQueued:
+		return "lost in the queue of a dead link"
+	case LostCrash:
+		return "lost in a crashed switch"
+	case Discarded:
+		return "discarded"
+	}
+	return "in flight"
+}
+
+// Drop is a packet that ended at this node without being delivered.
+type Drop struct {
+	Account Account
+	Port    PortID // the output it was queued for (LostQueued), or the input it came from
+	Rule    string // the rule that discarded it
+	Header  Header
+}
+
+// Hop is one decision of a switch for one traced packet.
+type Hop struct {
+	At            Time
+	Switch        SwitchID
+	In            PortID
+	InVC          VC
+	Out           PortID // NoPort when discarded
+	OutVC         VC
+	Rule          string
+	Waited        Time // since it arrived at this switch
+	Header        Header
+	Before, After Fields // the routing fields on arrival and on the way out
+	Alternatives  int    // how many candidates there were
+}
+
+// PortChange tells that a port came up or went down, as routing sees it.
+type PortChange struct {
+	Port PortID
+	Up   bool
+}
+
+// Fault names a violation of the link protocol by the neighbour: a named, counted error, never a panic.
+type Fault struct {
+	Port PortID
+	Err  error
+}

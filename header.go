@@ -1,0 +1,56 @@
+package weft
+
+// Header is a packet. Weft emulates the fabric, not the payload: Size says how long the packet is on the wire.
+type Header struct {
+	Src, Dst NICID
+	Seq      uint64 // position in its flow (Src, Dst), from 0
+	Injected Time   // when its NIC generated it
+	Size     uint32 // bytes, header included
+	VC       VC     // the virtual channel it travels in on the current link
+	Era      uint16 // how many faults and repairs both ends had seen when it was generated; tells losses of one fault from the next
+	Hops     uint16 // switches crossed
+	Reroutes uint16 // of these, hops taken another way because of a fault
+	Traced   bool   // every switch reports the decision it takes for this packet
+	Fields
+}
+
+// Fields are the header fields that a routing function reads and writes.
+type Fields struct {
+	// PortField is the port field of R^switch (Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees,
+	// section VI.B): PortFieldNone, PortFieldDown, or a down port.
+	PortField int16
+	// Misroute is the misroute vector of R_m (the same authors: Dynamic Fault Tolerance with Misrouting in Fat Trees):
+	// bit i is set when up port i has been tried.
+	Misroute uint64
+}
+
+// Values of the port field that are not ports.
+const (
+	PortFieldNone int16 = -1 // not being re-routed
+	PortFieldDown int16 = -2 // being re-routed down the second tier
+)
+
+// NewFields returns the fields of a packet that enters the fabric.
+func NewFields() Fields { return Fields{PortField: PortFieldNone} }
+
+// Epoch counts the incarnations of one link end. It grows whenever the end leaves the up state; 0 is none.
+type Epoch uint32
+
+// Frame is what one link end sends to the other in one message: packets, and the state of the credits of both directions.
+// All counters are absolute within an epoch, as InfiniBand's FCTBS and FCCL are, so that a lost or repeated frame never
+// corrupts flow control.
+type Frame struct {
+	From Epoch // the sender's epoch
+	To   Epoch // the receiver's epoch as the sender knows it; 0 while it has heard nothing
+	VCs  int   // how many entries of Sent and Limit are in use
+	// Sent is per VC how many packets the sender had sent in this epoch before this frame (FCTBS).
+	Sent [MaxVCs]uint64
+	// Limit is per VC how many packets the receiver of this frame may have sent in all in this epoch (FCCL).
+	Limit   [MaxVCs]uint64
+	Packets []Header
+}
+
+// Reset empties f and keeps its storage.
+func (f *Frame) Reset() {
+	*f = Frame{Packets: f.Packets[:0]}
+}

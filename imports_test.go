@@ -1,0 +1,280 @@
+package weft_test
+
+import (
+	"fmt"
+	"go/ast"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/weft-fabric/weft"
+
+// plain is what every core may import of the standard library: no clock, goroutine, lock, log, random draw or I/O.
+var plain = []string{"cmp", "errors", "fmt", "iter", "math", "math/bits", "slices", "strconv", "strings"}
+
+// A core is a folder that must run in virtual time unchanged. Its direct imports are an allow-list, because fmt alone
+// pulls in os and time indirectly. Tests may import more.
+type core struct {
+	std     []string            // of the standard library and of others
+	ours    []string            // folders of this module
+	inFile  map[string][]string // what single files may import beside
+	pending bool                // the folder need not exist yet
+}
+
+var cores = map[string]core{
+	".": {
+		std:    []string{"cmp", "errors", "fmt", "math", "math/bits", "slices", "strconv"},
+		inFile: map[string][]string{"time.go": {"time"}}, // to convert time.Duration, no more
+	},
+	"switch/credit":   {std: plain, ours: []string{"."}},
+	"switch":          {std: plain, ours: []string{".", "switch/credit"}},
+	"switch/firmware": {std: plain, ours: []string{".", "switch"}},
+	"nic": {
+		std:  append([]string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/gammazero/deque"}, plain...),
+		ours: []string{".", "switch/credit"},
+	},
+	"linkmon/liveness": {std: plain, ours: []string{"."}, pending: true},
+	// A topology is read from and written to files, and an irregular one is drawn from a seed.
+	"fabricd/topology": {
+		std: append([]string{
+			"bufio", "bytes", "encoding", "encoding/json", "io", "io/fs", "maps", "math/rand/v2", "os", "path/filepath",
+			"regexp", "unicode", "unicode/utf8",
+		}, plain...),
+		ours:    []string{".", "fabricd/document"},
+		pending: true,
+	},
+	// The control plane prints and parses tables, but whoever calls it opens the files.
+	"fabricd/subnet": {
+		std:     append([]string{"bufio", "bytes", "container/heap", "encoding/json", "io", "maps"}, plain...),
+		ours:    []string{".", "fabricd/topology"},
+		pending: true,
+	},
+}
+
+// drivers says which folders of this module those just above the cores may import: nothing that stands on top of them.
+var drivers = map[string][]string{
+	"fabricd/bus":    {"."},
+	"switch/switchd": {".", "switch", "switch/credit", "fabricd/bus"},
+	"nic/nicd":       {".", "nic", "switch/switchd", "fabricd/bus"},
+}
+
+// banned names what no core may import, and why. The files of a topology are the only exception, see cores.
+var banned = map[string]string{
+	"context":      "a core never blocks, so there is nothing to cancel",
+	"log":          "a core returns actions and its driver logs them",
+	"log/slog":     "a core returns actions and its driver logs them",
+	"math/rand":    "a core is given its random draws",
+	"math/rand/v2": "a core is given its random draws",
+	"net":          "a core does no I/O",
+	"os":           "a core does no I/O",
+	"sync":         "a core has one owner at a time and holds no lock",
+	"sync/atomic":  "a core has one owner at a time and shares nothing",
+	"time":         "a core is told the time, as weft.Time",
+}
+
+func TestCoresImportOnlyWhatRunsInVirtualTime(t *testing.T) {
+	t.Parallel()
+	files := sourceTree(t)
+	report(t, coreViolations(files))
+	for _, dir := range slices.Sorted(maps.Keys(cores)) {
+		if !cores[dir].pending && !slices.ContainsFunc(files, func(f source) bool { return f.dir == dir }) {
+			t.Errorf("core %s is gone: if it moved, its allow-list in imports_test.go moves too", dir)
+		}
+	}
+}
+
+func TestNoAllowListHoldsWhatIsBannedFromCores(t *testing.T) {
+	t.Parallel()
+	exceptions := map[string][]string{"fabricd/topology": {"math/rand/v2", "os"}}
+	for dir, c := range cores {
+		for _, imp := range c.std {
+			if why, ok := banned[imp]; ok && !slices.Contains(exceptions[dir], imp) {
+				t.Errorf("the allow-list of %s holds %q: %s", dir, imp, why)
+			}
+		}
+	}
+}
+
+func TestDriversImportNothingThatStandsOnTopOfThem(t *testing.T) {
+	t.Parallel()
+	report(t, driverViolations(sourceTree(t)))
+}
+
+func TestOnlyBusImportsNATS(t *testing.T) {
+	t.Parallel()
+	report(t, natsViolations(sourceTree(t)))
+}
+
+func TestOnlyTestsScenariosAndCommandsImportHarness(t *testing.T) {
+	t.Parallel()
+	report(t, harnessViolations(sourceTree(t)))
+}
+
+func TestTopologyDrawsOnlyFromSeededSources(t *testing.T) {
+	t.Parallel()
+	report(t, globalRandViolations(sourceTree(t)))
+}
+
+// The rules above hold for the tree as it is; this one shows that each of them would notice.
+func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
+	t.Parallel()
+	all := func(f source) []string {
+		files := []source{f}
+		return slices.Concat(coreViolations(files), driverViolations(files), natsViolations(files),
+			harnessViolations(files), globalRandViolations(files))
+	}
+	for _, c := range []struct {
+		file, body string
+		want       string // part of the one violation; "" for none
+	}{
+		{"ids.go", `import "time"`, `ids.go imports "time": a core is told the time`},
+		{"time.go", `import "time"`, ""},
+		{"ids.go", `import "` + module + `/switch/credit"`, "not on the allow-list of ."},
+		{"switch/a.go", `import "sync"`, "a core has one owner"},
+		{"switch/a.go", `import "net/http"`, "not on the allow-list of switch"},
+		{"switch/a_test.go", `import "time"`, ""},
+		{"switch/firmware/a.go", `import "` + module + `/nic"`, "not on the allow-list of switch/firmware"},
+		{"nic/a.go", `import "github.com/gammazero/deque"`, ""},
+		{"switch/a.go", `import "github.com/gammazero/deque"`, "not on the allow-list of switch"},
+		{"fabricd/topology/a.go", `import "time"`, "a core is told the time"},
+		{"fabricd/topology/a.go", "import \"math/rand/v2\"\nvar _ = rand.New(rand.NewPCG(1, 2))", ""},
+		{"fabricd/topology/a.go", "import \"math/rand/v2\"\nvar _ = rand.IntN(2)", "a.go:3 uses rand.IntN"},
+		{"fabricd/topology/a.go", "import r \"math/rand/v2\"\nvar _ = r.Perm(2)", "a.go:3 uses r.Perm"},
+		{"linkmon/liveness/a.go", `import "context"`, "a core never blocks"},
+		{"fabricd/subnet/a.go", `import "os"`, "a core does no I/O"},
+		{"switch/switchd/a.go", `import "` + module + `/fabricd/fabric"`, "stands on top of switch/switchd"},
+		{"nic/nicd/a.go", `import "` + module + `/fabricd/bus"`, ""},
+		{"fabricd/fabric/a.go", `import "github.com/nats-io/nats.go/jetstream"`, "only fabricd/bus"},
+		{"fabricd/fabric/a_test.go", `import "github.com/nats-io/nats-server/v2/server"`, "only fabricd/bus"},
+		{"fabricd/bus/a.go", `import "github.com/nats-io/nats.go"`, ""},
+		{"fabricd/fabric/a.go", `import "` + module + `/harness"`, "only tests, scenarios and the commands"},
+		{"fabricd/api/a.go", `import "` + module + `/harness/verify"`, "only tests, scenarios and the commands"},
+		{"fabricd/fabric/a_test.go", `import "` + module + `/harness"`, ""},
+		{"fabricd/main.go", `import "` + module + `/harness/verify"`, ""},
+		{"scenarios/a.go", `import "` + module + `/harness"`, ""},
+	} {
+		f, err := parseSource(c.file, []byte("package p\n"+c.body+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := all(f)
+		switch {
+		case c.want == "" && len(got) > 0:
+			t.Errorf("%s with %s: unexpected %q", c.file, c.body, got)
+		case c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)):
+			t.Errorf("%s with %s: got %q, want one with %q", c.file, c.body, got, c.want)
+		}
+	}
+}
+
+func coreViolations(files []source) (bad []string) {
+	for _, f := range files {
+		c, ok := cores[f.dir]
+		if !ok || f.isTest() {
+			continue
+		}
+		for _, imp := range f.imports() {
+			if dir, ours := ourDir(imp); ours {
+				if slices.Contains(c.ours, dir) {
+					continue
+				}
+			} else if slices.Contains(c.std, imp) || slices.Contains(c.inFile[path.Base(f.path)], imp) {
+				continue
+			}
+			why := banned[imp]
+			if why == "" {
+				why = "not on the allow-list of " + f.dir + " in imports_test.go; put it there if it is as pure as the core must be"
+			}
+			bad = append(bad, fmt.Sprintf("%s imports %q: %s", f.path, imp, why))
+		}
+	}
+	return bad
+}
+
+func driverViolations(files []source) (bad []string) {
+	for _, f := range files {
+		allowed, ok := drivers[f.dir]
+		if !ok || f.isTest() {
+			continue
+		}
+		for _, imp := range f.imports() {
+			if dir, ours := ourDir(imp); ours && !slices.Contains(allowed, dir) {
+				bad = append(bad, fmt.Sprintf("%s imports %q: it stands on top of %s or beside it, which may import %s of ours",
+					f.path, imp, f.dir, strings.Join(allowed, ", ")))
+			}
+		}
+	}
+	return bad
+}
+
+func natsViolations(files []source) (bad []string) {
+	for _, f := range files {
+		for _, imp := range f.imports() {
+			nats := within(imp, "github.com/nats-io/nats.go") || within(imp, "github.com/nats-io/nats-server")
+			if nats && f.dir != "fabricd/bus" {
+				bad = append(bad, fmt.Sprintf("%s imports %q: only fabricd/bus may, so that the transport stays one interface",
+					f.path, imp))
+			}
+		}
+	}
+	return bad
+}
+
+func harnessViolations(files []source) (bad []string) {
+	for _, f := range files {
+		command := f.dir == "fabricd" || f.dir == "linkmon"
+		if f.isTest() || command || within(f.dir, "scenarios") || within(f.dir, "harness") {
+			continue
+		}
+		for _, imp := range f.imports() {
+			if dir, ours := ourDir(imp); ours && within(dir, "harness") {
+				bad = append(bad, fmt.Sprintf("%s imports %q: only tests, scenarios and the commands may, it stands on top of all",
+					f.path, imp))
+			}
+		}
+	}
+	return bad
+}
+
+// globalRandViolations finds draws from the process-wide source in cores that may import math/rand/v2.
+func globalRandViolations(files []source) (bad []string) {
+	seeded := []string{"ChaCha8", "New", "NewChaCha8", "NewPCG", "NewZipf", "PCG", "Rand", "Source", "Zipf"}
+	for _, f := range files {
+		if _, ok := cores[f.dir]; !ok || f.isTest() {
+			continue
+		}
+		f.uses("math/rand/v2", func(name *ast.SelectorExpr, as string) {
+			if !slices.Contains(seeded, name.Sel.Name) {
+				bad = append(bad, fmt.Sprintf("%s:%d uses %s.%s, which nobody can seed: draw from a *rand.Rand made of the seed",
+					f.path, f.line(name), as, name.Sel.Name))
+			}
+		})
+	}
+	return bad
+}
+
+// imports lists the direct imports of f in the order of the file.
+func (f source) imports() []string {
+	var list []string
+	for _, spec := range f.ast.Imports {
+		if imp, err := strconv.Unquote(spec.Path.Value); err == nil {
+			list = append(list, imp)
+		}
+	}
+	return list
+}
+
+// ourDir is the folder of an import of this module.
+func ourDir(imp string) (dir string, ours bool) {
+	if imp == module {
+		return ".", true
+	}
+	return strings.CutPrefix(imp, module+"/")
+}
+
+// within reports whether p is dir or lies below it.
+func within(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }

@@ -1,0 +1,88 @@
+package weft
+
+// Role says what a port of a switch leads to.
+type Role uint8
+
+// The roles of a port. The zero value is a port that is not connected.
+const (
+	RoleNone Role = iota
+	RoleUp        // to a switch one tier closer to the top of a tree
+	RoleDown      // to a switch one tier further from the top of a tree
+	RoleNIC       // to a NIC
+	RolePeer      // to a switch, in a topology without tiers
+)
+
+// String prints the role in the words of the field.
+func (r Role) String() string {
+	switch r {
+	case RoleUp:
+		return "up"
+	case RoleDown:
+		return "down"
+	case RoleNIC:
+		return "nic"
+	case RolePeer:
+		return "peer"
+	}
+	return "unconnected"
+}
+
+// Place is where one switch stands in its topology: all that a routing function may know without asking anybody. It is
+// constant for the life of the fabric and shared by all who read it.
+type Place struct {
+	Switch SwitchID
+	Name   string
+	Roles  []Role // per port
+	Tree   *Tree  // nil unless the topology is a k-ary n-tree or an m-port n-tree
+}
+
+// Ports is the number of ports of the switch.
+func (p *Place) Ports() int { return len(p.Roles) }
+
+// Tree is the place of a switch <w,l> in a k-ary n-tree or an m-port n-tree (k = m/2). Ports: down port j is port j; up
+// port j follows the down ports. At the top tier of an m-port tree there are 2k down ports, and digit 0 of a NIC counts
+// to 2k; everywhere else a digit counts to k.
+type Tree struct {
+	K    int   // up ports of a switch below the top
+	N    int   // tiers
+	Tier Tier  // l; 0 is the top, N-1 the leaves
+	Down int   // down ports of this switch; at the leaves they lead to NICs
+	W    []int // the N-1 digits of the switch
+
+	// Above and Below turn a destination into digits: d / Below is the number made of its digits 0..l, d / Above that of
+	// its digits 0..l-1. NIC d has the digits of d in base k, most significant first.
+	Above, Below uint32
+	// Prefix is the number made of w_0 .. w_(l-1): d is below this switch when d / Above == Prefix.
+	Prefix uint32
+}
+
+// HasDown reports whether d is below this switch: w_i = d_i for all i < l.
+func (t *Tree) HasDown(d NICID) bool { return uint32(d)/t.Above == t.Prefix }
+
+// DownPort is the port towards d from any switch of this tier: down port d_l. Only meaningful when HasDown.
+func (t *Tree) DownPort(d NICID) PortID {
+	return PortID(uint32(d) / t.Below % (t.Above / t.Below))
+}
+
+// Leaf reports whether the switch is at the bottom tier, next to the NICs.
+func (t *Tree) Leaf() bool { return int(t.Tier) == t.N-1 }
+
+// Ups is the number of up ports.
+func (t *Tree) Ups() int {
+	if t.Tier == 0 {
+		return 0
+	}
+	return t.K
+}
+
+// Up is up port j. It leads to the switch of the tier above whose digit l-1 is j.
+func (t *Tree) Up(j int) PortID { return PortID(t.Down + j) }
+
+// UpIndex is the j for which Up(j) is p, or -1 when p is not an up port.
+func (t *Tree) UpIndex(p PortID) int {
+	j := int(p) - t.Down
+	if j < 0 || j >= t.Ups() {
+		return -1
+	}
+	return j
+}

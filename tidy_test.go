@@ -1,0 +1,250 @@
+package weft_test
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const maxLines = 500 // of one file; longer ones have two subjects
+
+func TestNoGoFileIsLongerThan500Lines(t *testing.T) {
+	t.Parallel()
+	for _, f := range sourceTree(t) {
+		if n := bytes.Count(f.text, []byte("\n")); n > maxLines && !ast.IsGenerated(f.ast) {
+			t.Errorf("%s has %d lines: split it by subject", f.path, n)
+		}
+	}
+}
+
+func TestNoTestSleeps(t *testing.T) {
+	t.Parallel()
+	for _, f := range sourceTree(t) {
+		if !f.isTest() {
+			continue
+		}
+		f.uses("time", func(name *ast.SelectorExpr, as string) {
+			if name.Sel.Name == "Sleep" {
+				t.Errorf("%s:%d calls %s.Sleep: wait for the event itself, or use testing/synctest", f.path, f.line(name), as)
+			}
+		})
+	}
+}
+
+func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	t.Parallel()
+	type pkg struct{ documented, hasCode bool }
+	pkgs := map[string]pkg{}
+	for _, f := range sourceTree(t) {
+		id := f.dir + " (package " + strings.TrimSuffix(f.ast.Name.Name, "_test") + ")"
+		p := pkgs[id]
+		if f.isTest() && p.hasCode {
+			continue
+		}
+		if !f.isTest() && !p.hasCode {
+			p = pkg{hasCode: true} // comments of its tests do not count any more
+		}
+		p.documented = p.documented || strings.TrimSpace(f.ast.Doc.Text()) != ""
+		pkgs[id] = p
+	}
+	for _, id := range slices.Sorted(maps.Keys(pkgs)) {
+		if !pkgs[id].documented {
+			t.Errorf("%s has no package comment", id)
+		}
+	}
+}
+
+func TestNothingIsLeftOpenInTheCode(t *testing.T) {
+	t.Parallel()
+	open := regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`) // in two halves, not to find itself
+	for _, f := range sourceTree(t) {
+		for i, line := range strings.Split(string(f.text), "\n") {
+			if word := open.FindString(line); word != "" {
+				t.Errorf("%s:%d leaves a %s: do it, or say in RATIONALE.md why not", f.path, i+1, word)
+			}
+		}
+	}
+}
+
+func TestEverySkipSaysWhy(t *testing.T) {
+	t.Parallel()
+	for _, f := range sourceTree(t) {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && skipsSilently(call) {
+				t.Errorf("%s:%d skips a test and does not say why", f.path, f.line(call))
+			}
+			return true
+		})
+	}
+}
+
+// skipsSilently reports whether call is t.SkipNow, or t.Skip or t.Skipf without a message.
+func skipsSilently(call *ast.CallExpr) bool {
+	fun, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	var receiver string
+	switch x := fun.X.(type) {
+	case *ast.Ident:
+		receiver = x.Name
+	case *ast.SelectorExpr: // h.t.Skip
+		receiver = x.Sel.Name
+	}
+	if !slices.Contains([]string{"t", "b", "f", "tb"}, receiver) {
+		return false
+	}
+	switch fun.Sel.Name {
+	case "SkipNow":
+		return true
+	case "Skip", "Skipf":
+		if len(call.Args) == 0 {
+			return true
+		}
+		lit, ok := call.Args[0].(*ast.BasicLit)
+		return ok && len(strings.Trim(lit.Value, "\"` ")) == 0
+	}
+	return false
+}
+
+func TestOnlySilentSkipsAreFound(t *testing.T) {
+	t.Parallel()
+	for call, silent := range map[string]bool{
+		`t.SkipNow()`: true, `t.Skip()`: true, `tb.Skip("")`: true, `h.t.Skipf(" ")`: true,
+		`t.Skip("needs a C compiler")`: false, `t.Skipf("needs %d cores", n)`: false, `t.Skip(why)`: false, `dec.Skip()`: false,
+	} {
+		expr, err := parser.ParseExpr(call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := skipsSilently(expr.(*ast.CallExpr)); got != silent {
+			t.Errorf("%s: silent = %v, want %v", call, got, silent)
+		}
+	}
+}
+
+func TestTopLevelHoldsTheProjectAndNothingElse(t *testing.T) {
+	t.Parallel()
+	wanted := []string{
+		".ci", ".gitignore", "LICENSE", "Makefile", "RATIONALE.md", "README.md", "docs", "fabricd", "go.mod", "go.sum",
+		"harness", "linkmon", "nic", "scenarios", "switch",
+	}
+	// What .gitignore names, and what git and editors leave.
+	untracked := []string{".git", "bin", "results", "*.test", "*.prof", ".idea", ".vscode", ".DS_Store"}
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if i := slices.Index(wanted, name); i >= 0 {
+			wanted = slices.Delete(wanted, i, i+1)
+			continue
+		}
+		ignored := slices.ContainsFunc(untracked, func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok })
+		if !ignored && (e.IsDir() || path.Ext(name) != ".go") {
+			t.Errorf("%s does not belong to the top level: put it into the folder of its subject", name)
+		}
+	}
+	for _, name := range wanted {
+		t.Errorf("%s is missing at the top level", name)
+	}
+}
+
+// source is one Go file of the tree.
+type source struct {
+	path string // from the top, with slashes
+	dir  string // "." at the top
+	text []byte
+	fset *token.FileSet
+	ast  *ast.File
+}
+
+// sourceTree parses every Go file of the module, whatever its build constraint, but for testdata and what git ignores.
+func sourceTree(t *testing.T) []source {
+	t.Helper()
+	var files []source
+	err := filepath.WalkDir(".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() {
+			hidden := name != "." && strings.ContainsAny(e.Name()[:1], "._")
+			if hidden || slices.Contains([]string{"bin", "results"}, name) || slices.Contains([]string{"testdata", "node_modules"}, e.Name()) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(name) != ".go" {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		f, err := parseSource(filepath.ToSlash(name), text)
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		files = append(files, f)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func parseSource(name string, text []byte) (source, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	return source{path: name, dir: path.Dir(name), text: text, fset: fset, ast: file}, err
+}
+
+func (f source) isTest() bool { return strings.HasSuffix(f.path, "_test.go") }
+
+func (f source) line(n ast.Node) int { return f.fset.Position(n.Pos()).Line }
+
+// uses calls found for everything f uses of an import, with the name the file gives it.
+func (f source) uses(imp string, found func(name *ast.SelectorExpr, as string)) {
+	as := ""
+	for _, spec := range f.ast.Imports {
+		if p, err := strconv.Unquote(spec.Path.Value); err != nil || p != imp {
+			continue
+		}
+		as = path.Base(strings.TrimSuffix(imp, "/v2"))
+		if spec.Name != nil {
+			as = spec.Name.Name
+		}
+	}
+	if as == "" {
+		return
+	}
+	ast.Inspect(f.ast, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := sel.X.(*ast.Ident); ok && x.Name == as {
+				found(sel, as)
+			}
+		}
+		return true
+	})
+}
+
+func report(t *testing.T, bad []string) {
+	t.Helper()
+	for _, b := range bad {
+		t.Error(b)
+	}
+}
