@@ -1,0 +1,214 @@
+package credit
+
+import (
+	"testing"
+
+	"github.com/weft-fabric/weft"
+)
+
+const fuzzVCs = 2
+
+// lost is a packet dropped from a wire that the receiver may not have missed yet.
+type lost struct {
+	from, to weft.Epoch
+	vc       weft.VC
+	at       uint64
+}
+
+// model is a link with what a bystander knows of it, apart from what the ends believe.
+type model struct {
+	*link
+	buffer int
+	lost   map[*side][]lost // per receiver
+	held   map[*side]*[fuzzVCs]int
+	noisy  bool // a frame was dropped since signal last came up at both ends
+}
+
+// FuzzEnds lets a script of bytes drive two ends joined by two FIFO wires. The first byte is the configuration, each
+// other one a step.
+func FuzzEnds(f *testing.F) {
+	f.Add([]byte{0})
+	f.Add([]byte{1, 0x06, 0x16, 0x00, 0x10, 0x01, 0x11, 0x00, 0x10, 0x01, 0x11, 0x20, 0x01, 0x11, 0x04, 0x14})
+	f.Add([]byte{11, 6, 22, 0, 1, 16, 17, 0, 17, 0x40, 2, 0x40, 0x11, 4, 3, 0x20, 0x13, 0x11})
+	f.Add([]byte{3, 6, 22, 0, 0x13, 16, 1, 0x15, 0x16, 0x11, 0x10, 1})
+	for seed := range byte(16) { // a spread of steps, so that plain `go test` covers all of them
+		script := []byte{seed}
+		for i, x := 0, uint32(seed)*2654435761+1; i < 400; i++ {
+			x = x*1664525 + 1013904223
+			script = append(script, byte(x>>24))
+		}
+		f.Add(script)
+	}
+	f.Fuzz(func(t *testing.T, script []byte) {
+		if len(script) == 0 || len(script) > 4096 {
+			return
+		}
+		c := Config{VCs: fuzzVCs, Buffer: int(script[0]%8) + 1, Eager: script[0]&8 != 0}
+		m := &model{link: newLink(t, c), buffer: c.Buffer}
+		m.lost = map[*side][]lost{}
+		m.held = map[*side]*[fuzzVCs]int{&m.a: {}, &m.b: {}}
+		for _, step := range script[1:] {
+			m.step(step)
+			m.check()
+		}
+		m.finish()
+	})
+}
+
+func (m *model) step(step byte) {
+	s := &m.a
+	if step&0x10 != 0 {
+		s = &m.b
+	}
+	vc := weft.VC(step >> 5 & 1)
+	switch step & 7 {
+	case 0: // up to three packets, or what is owed
+		var vcs []weft.VC
+		for range min(int(step>>6), s.Credits(vc)) {
+			vcs = append(vcs, vc)
+		}
+		if len(vcs) > 0 || s.Owes() {
+			m.send(s, vcs...)
+		}
+	case 1, 3:
+		if len(s.in) > 0 {
+			m.arrive(s, step&7 == 3)
+		}
+	case 2:
+		if len(s.in) > 0 {
+			m.drop(s)
+		}
+	case 4:
+		if m.held[s][vc] > 0 {
+			m.held[s][vc]--
+			s.Free(vc)
+		}
+	case 5:
+		if step&0x80 != 0 {
+			m.other(s).Signal(false)
+		}
+		s.Signal(false)
+	default:
+		if s.State() == Down && m.other(s).State() == Down {
+			m.noisy = false
+		}
+		s.Signal(true)
+	}
+}
+
+func (m *model) arrive(s *side, again bool) {
+	before := s.counters.Received
+	var was [fuzzVCs]int
+	for vc := range was {
+		was[vc] = s.Held(weft.VC(vc))
+	}
+	m.deliver(s, again)
+	total := 0
+	for vc := range was {
+		fresh := s.Held(weft.VC(vc)) - was[vc]
+		m.held[s][vc] += fresh
+		total += fresh
+	}
+	if uint64(total) != s.counters.Received-before {
+		m.t.Fatalf("received %d, held %d more", s.counters.Received-before, total)
+	}
+}
+
+func (m *model) drop(s *side) {
+	f := s.in[0]
+	s.in = s.in[1:]
+	if f.seen {
+		return
+	}
+	m.noisy = true
+	at := f.Sent
+	for _, p := range f.Packets {
+		m.lost[s] = append(m.lost[s], lost{f.From, f.To, p.VC, at[p.VC]})
+		at[p.VC]++
+	}
+}
+
+// check compares what the ends believe with what is on the wires.
+func (m *model) check() {
+	for _, s := range []*side{&m.a, &m.b} {
+		r := m.other(s)
+		for vc := range weft.VC(fuzzVCs) {
+			tx, rx := s.Epoch(vc), r.Epoch(vc)
+			if tx.Sent > tx.Limit {
+				m.t.Fatalf("%v: sent %d beyond the limit %d", vc, tx.Sent, tx.Limit)
+			}
+			if rx.Held > m.buffer || rx.Held != m.held[r][vc] {
+				m.t.Fatalf("%v: held %d, in fact %d of %d", vc, rx.Held, m.held[r][vc], m.buffer)
+			}
+			if c := s.Credits(vc); c < 0 || c > m.buffer {
+				m.t.Fatalf("%v: %d credits for a buffer of %d", vc, c, m.buffer)
+			}
+			if s.State() != Up || r.State() != Up || s.peer != r.mine || r.peer != s.mine {
+				continue
+			}
+			wire := 0
+			for _, f := range r.in {
+				if f.From != s.mine || f.To != r.mine || f.seen {
+					continue
+				}
+				for _, p := range f.Packets {
+					if p.VC == vc {
+						wire++
+					}
+				}
+			}
+			for _, p := range m.lost[r] {
+				if p.from == s.mine && p.to == r.mine && p.vc == vc && p.at >= rx.Received {
+					wire++ // gone, but the receiver has not noticed
+				}
+			}
+			notGranted := int(rx.Received) + m.buffer - rx.Held - int(tx.Limit)
+			if notGranted < 0 {
+				m.t.Fatalf("%v: %d places granted that there are not", vc, -notGranted)
+			}
+			if sum := s.Credits(vc) + wire + rx.Held + notGranted; sum != m.buffer {
+				m.t.Fatalf("%v: credits %d + wire %d + held %d + not granted %d = %d, not %d",
+					vc, s.Credits(vc), wire, rx.Held, notGranted, sum, m.buffer)
+			}
+		}
+	}
+}
+
+// finish brings signal to both ends, delivers everything and frees every place: then both ends are up and all credits are
+// home. Where frames were dropped, signal goes and comes: only a new epoch, or further frames, make up for a lost hello.
+func (m *model) finish() {
+	if m.noisy {
+		m.a.Signal(false)
+		m.b.Signal(false)
+	}
+	m.a.Signal(true)
+	m.b.Signal(true)
+	for range 3 {
+		m.settle()
+		for _, s := range []*side{&m.a, &m.b} {
+			for vc := range weft.VC(fuzzVCs) {
+				for s.Held(vc) > 0 {
+					s.Free(vc)
+				}
+			}
+		}
+	}
+	m.settle()
+	if m.a.State() != Up || m.b.State() != Up || m.a.peer != m.b.mine || m.b.peer != m.a.mine {
+		m.t.Fatalf("the ends do not meet: %v %d/%d and %v %d/%d", m.a.State(), m.a.mine, m.a.peer, m.b.State(), m.b.mine, m.b.peer)
+	}
+	for _, s := range []*side{&m.a, &m.b} {
+		for vc := range weft.VC(fuzzVCs) {
+			if s.Credits(vc) == 0 {
+				m.t.Fatalf("%v: no credit at rest", vc)
+			}
+		}
+		m.send(m.other(s)) // carries what was held back
+		m.settle()
+		for vc := range weft.VC(fuzzVCs) {
+			if s.Credits(vc) != m.buffer {
+				m.t.Fatalf("%v: %d of %d credits came home", vc, s.Credits(vc), m.buffer)
+			}
+		}
+	}
+}
