@@ -1,0 +1,94 @@
+package switching
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+)
+
+// ErrConfig is wrapped by every error about a configuration.
+var ErrConfig = errors.New("unusable switch configuration")
+
+// Queueing says which packets of an input VC queue may go.
+type Queueing uint8
+
+// The ways to queue.
+const (
+	// VirtualOutput lets any packet go that overtakes none of its own flow: the virtual output queues of the papers.
+	VirtualOutput Queueing = iota
+	// FIFO lets only the head go.
+	FIFO
+)
+
+// Selection says which candidate is taken when several have room.
+type Selection uint8
+
+// The selection policies. Candidates of a lower class always come first.
+const (
+	MostCredits Selection = iota // the most room in output queue and neighbour together; ties in turn
+	Random                       // uniform over those with room
+	RoundRobin                   // in turn
+)
+
+// Rand is a source of random draws. *math/rand/v2.PCG is one.
+type Rand interface{ Uint64() uint64 }
+
+// Config of a switch. Immutable once passed to New.
+type Config struct {
+	Place    *weft.Place
+	Firmware Firmware
+	Rand     Rand // one stream per switch; owned by the switch from then on
+
+	VCs          int // virtual channels per link direction, 1 to weft.MaxVCs; 0 means 1
+	InputBuffer  int // packets per input VC queue, 1 to weft.MaxBuffer; 0 means 2 (512 bytes of 256-byte packets, as in the papers)
+	OutputBuffer int // packets per output VC queue, 1 to weft.MaxBuffer; 0 means 2
+	Queueing     Queueing
+	Selection    Selection
+	EagerCredits bool // return each credit at once; see credit.Config.Eager
+}
+
+// DefaultBuffer is the papers' buffer: two 256-byte packets per VC.
+const DefaultBuffer = 2
+
+// maxSlots bounds the packets one switch can hold, and so its memory (some 100 bytes each).
+const maxSlots = 1 << 22
+
+func (c Config) withDefaults() Config {
+	if c.VCs == 0 {
+		c.VCs = 1
+	}
+	if c.InputBuffer == 0 {
+		c.InputBuffer = DefaultBuffer
+	}
+	if c.OutputBuffer == 0 {
+		c.OutputBuffer = DefaultBuffer
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	if c.Place == nil || c.Firmware == nil || c.Rand == nil {
+		return fmt.Errorf("%w: place, firmware and random source are required", ErrConfig)
+	}
+	for _, b := range []struct {
+		what       string
+		v, lo, top int
+	}{
+		{"ports", c.Place.Ports(), 1, weft.MaxPorts},
+		{"virtual channels", c.VCs, 1, weft.MaxVCs},
+		{"input buffer (packets)", c.InputBuffer, weft.MinPackets, weft.MaxBuffer},
+		{"output buffer (packets)", c.OutputBuffer, weft.MinPackets, weft.MaxBuffer},
+		{"packets in all buffers together", c.Place.Ports() * c.VCs * (c.InputBuffer + c.OutputBuffer), 1, maxSlots},
+	} {
+		if b.v < b.lo || b.v > b.top {
+			return fmt.Errorf("%w: switch %s: %s must be %d to %d, not %d", ErrConfig, c.Place.Name, b.what, b.lo, b.top, b.v)
+		}
+	}
+	if k, ok := c.Firmware.(Checker); ok {
+		if err := k.Check(c.Place, c.VCs); err != nil {
+			return fmt.Errorf("%w: switch %s: %w", ErrConfig, c.Place.Name, err)
+		}
+	}
+	return nil
+}

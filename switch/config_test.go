@@ -1,0 +1,105 @@
+package switching
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+)
+
+// Whatever the size, a packet per VC crosses from every port to the next, and the buffers hold what they should.
+func TestASwitchWorksAtTheBoundsOfItsConfiguration(t *testing.T) {
+	for _, ports := range []int{2, 64, weft.MaxPorts} {
+		for _, vcs := range []int{1, weft.MaxVCs} {
+			for _, buffer := range []int{1, 64} {
+				if ports == weft.MaxPorts && vcs*buffer > 64 {
+					continue // takes a gigabyte
+				}
+				t.Run(fmt.Sprintf("ports=%d/vcs=%d/buffer=%d", ports, vcs, buffer), func(t *testing.T) {
+					t.Parallel()
+					r := newRig(t, ports, Config{VCs: vcs, InputBuffer: buffer, OutputBuffer: buffer, Firmware: &scripted{
+						route: func(pkt *weft.Header, at Arrival, sw View) Decision {
+							return To(sw, weft.PortID(pkt.Dst), at.VC, weft.NewFields(), "")
+						},
+					}})
+					last := weft.PortID(ports - 1)
+					for _, p := range []weft.PortID{0, last} {
+						for vc := range weft.VC(vcs) {
+							var want []uint64
+							for range 2 * buffer { // the output and then the input queue full
+								want = append(want, r.arrive(p, vc, 1, weft.NICID(last-p)))
+							}
+							v := r.Snapshot().Ports[p].VCs[vc]
+							require.Equal(t, buffer, v.Input)
+							require.Equal(t, buffer, r.Snapshot().Ports[last-p].VCs[vc].Output)
+							require.Zero(t, r.neighbour[p].Credits(vc))
+							var got []uint64
+							for range want {
+								h, ok := r.send(last - p)
+								require.True(t, ok)
+								require.Equal(t, vc, h.VC)
+								got = append(got, h.Seq)
+								r.free(last-p, vc)
+							}
+							require.Equal(t, want, got)
+						}
+					}
+					require.Zero(t, r.Held())
+				})
+			}
+		}
+	}
+}
+
+// picky is a firmware that can run nowhere.
+type picky struct{ scripted }
+
+var errPicky = errors.New("not here")
+
+func (*picky) Check(*weft.Place, int) error { return errPicky }
+
+func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
+	good := func() Config {
+		return Config{Place: &weft.Place{Name: "s1", Roles: make([]weft.Role, 4)}, Firmware: &scripted{}, Rand: rand.NewPCG(1, 2)}
+	}
+	_, err := New(good())
+	require.NoError(t, err)
+	for claim, spoil := range map[string]func(c *Config){
+		"no place":                  func(c *Config) { c.Place = nil },
+		"no firmware":               func(c *Config) { c.Firmware = nil },
+		"no random source":          func(c *Config) { c.Rand = nil },
+		"no ports":                  func(c *Config) { c.Place = &weft.Place{} },
+		"too many ports":            func(c *Config) { c.Place = &weft.Place{Roles: make([]weft.Role, weft.MaxPorts+1)} },
+		"too many VCs":              func(c *Config) { c.VCs = weft.MaxVCs + 1 },
+		"negative VCs":              func(c *Config) { c.VCs = -1 },
+		"too large an input":        func(c *Config) { c.InputBuffer = weft.MaxBuffer + 1 },
+		"a negative output":         func(c *Config) { c.OutputBuffer = -1 },
+		"a register without bits":   func(c *Config) { c.Firmware = &scripted{registers: []Register{{}}} },
+		"a register of 65 bits":     func(c *Config) { c.Firmware = &scripted{registers: []Register{{Width: 65}}} },
+		"a register that has past":  func(c *Config) { c.Firmware = &scripted{registers: []Register{{Width: 1, Expire: -1}}} },
+		"a firmware that says no":   func(c *Config) { c.Firmware = &picky{} },
+		"more packets than we hold": func(c *Config) { c.VCs, c.InputBuffer = 16, 4096; c.Place.Roles = make([]weft.Role, 256) },
+	} {
+		t.Run(claim, func(t *testing.T) {
+			c := good()
+			spoil(&c)
+			_, err := New(c)
+			require.ErrorIs(t, err, ErrConfig)
+			if claim == "a firmware that says no" {
+				require.ErrorIs(t, err, errPicky)
+			}
+		})
+	}
+}
+
+func TestStallsPrintAsMetricsNameThem(t *testing.T) {
+	var names []string
+	for _, s := range Stalls() {
+		names = append(names, s.String())
+	}
+	require.Equal(t, []string{"output_full", "link_down", "order", "no_credit"}, names)
+}

@@ -1,0 +1,285 @@
+package switching
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+)
+
+// receive takes one packet of a frame into the input queue (p, h.VC); at is its position among those sent in the VC.
+func (s *Switch) receive(p weft.PortID, h *weft.Header, at uint64, out *weft.Actions) {
+	fresh, err := s.ports[p].end.Take(h.VC, at)
+	if err != nil {
+		out.Faults = append(out.Faults, weft.Fault{Port: p, Err: err})
+	}
+	if !fresh {
+		return
+	}
+	s.stats.Received++
+	c := s.channel(p, h.VC)
+	id := s.slots.take()
+	s.slots.slot[id] = slot{hdr: *h, arrived: s.now, in: c}
+	s.slots.link[id].flow = flowOf(h)
+
+	q := &s.in[c]
+	mustWait := q.n > 0 && (s.cfg.Queueing == FIFO || s.slots.sameFlow(q.head, flowOf(h)) != noSlot)
+	s.slots.push(&q.queue, id)
+	if mustWait {
+		q.stalls[StallOrder]++
+		return
+	}
+	s.advance(id, out)
+}
+
+// advance moves id as far as it gets, and after it the packets of its input queue that may go once it has gone.
+func (s *Switch) advance(id slotID, out *weft.Actions) {
+	for id != noSlot {
+		d := s.route(id)
+		if len(d.Candidates) == 0 {
+			id = s.discard(id, d.Rule, out)
+			continue
+		}
+		best := s.selectOutput(d.Candidates)
+		if best < 0 {
+			s.block(id, d.Candidates)
+			return
+		}
+		c := s.allocate(&d.Candidates[best])
+		id = s.transfer(id, c, &d, best, out)
+	}
+}
+
+// route asks the firmware. What it wants written to a register is written, even if the packet then has to wait.
+func (s *Switch) route(id slotID) Decision {
+	sl := &s.slots.slot[id]
+	p, vc := s.portVC(sl.in)
+	s.stats.Decisions++
+	d := s.fw.Route(&sl.hdr, Arrival{Port: p, VC: vc, From: s.place.Roles[p]}, s.view)
+	if d.Write.Do {
+		if i := d.Write.Index; i < 0 || i >= len(s.registers) {
+			return Discard(fmt.Sprintf("firmware writes register %d, which it does not declare (rule %s)", i, d.Rule))
+		}
+		r := &s.registers[d.Write.Index]
+		r.value = d.Write.Value
+		if r.Expire > 0 {
+			r.expires = s.now + r.Expire
+		}
+	}
+	for i := range d.Candidates {
+		if k := &d.Candidates[i]; int(k.Port) >= len(s.ports) || int(k.VC) >= s.cfg.VCs {
+			return Discard(fmt.Sprintf("firmware names %v %v, which this switch does not have (rule %s)", k.Port, k.VC, d.Rule))
+		}
+	}
+	if sl.hdr.Hops >= weft.MaxHops {
+		return Discard("looping: too many hops")
+	}
+	return d
+}
+
+// selectOutput returns the index of the candidate to take, or -1 when none has room.
+func (s *Switch) selectOutput(candidates []Candidate) int {
+	best, bestRoom := -1, 0
+	var with uint64 // candidates with room seen so far in the best class, for Random
+	n := len(candidates)
+	start := 0
+	if n > 1 {
+		s.turn++
+		start = int(s.turn % uint32(n))
+	}
+	for i := range n {
+		j := start + i
+		if j >= n {
+			j -= n
+		}
+		k := &candidates[j]
+		c := s.channel(k.Port, k.VC)
+		free := s.room(c)
+		if free < max(1, int(k.Need)) || !s.portUp(k.Port) {
+			continue
+		}
+		room := free + s.ports[k.Port].end.Credits(k.VC)
+		better := best < 0 || k.Class < candidates[best].Class
+		switch {
+		case better:
+			with = 1
+		case k.Class > candidates[best].Class:
+			continue
+		case s.cfg.Selection == MostCredits:
+			better = room > bestRoom
+		case s.cfg.Selection == Random:
+			with++
+			better = s.cfg.Rand.Uint64()%with == 0
+		}
+		if better {
+			best, bestRoom = j, room
+		}
+	}
+	return best
+}
+
+// block makes id wait for room at any of its candidates.
+func (s *Switch) block(id slotID, candidates []Candidate) {
+	reason := StallLinkDown
+	for i := range candidates {
+		s.wait.enter(id, s.channel(candidates[i].Port, candidates[i].VC))
+		if s.portUp(candidates[i].Port) {
+			reason = StallOutputFull
+		}
+	}
+	s.in[s.slots.slot[id].in].stalls[reason]++
+}
+
+// allocate reserves a place in the candidate's output queue.
+func (s *Switch) allocate(k *Candidate) channel {
+	c := s.channel(k.Port, k.VC)
+	s.out[c].reserved++
+	return c
+}
+
+// transfer moves id through the crossbar into the output queue c, where its place is reserved, and gives back its place in
+// the input. It returns the packet of that input queue that may go next, or noSlot.
+func (s *Switch) transfer(id slotID, c channel, d *Decision, chosen int, out *weft.Actions) slotID {
+	sl := &s.slots.slot[id]
+	k := &d.Candidates[chosen]
+	if sl.hdr.Traced {
+		s.traceHop(sl, d, k, out)
+	}
+	next := s.leaveInput(id, out)
+	sl.hdr.Fields, sl.hdr.VC = k.Fields, k.VC
+	sl.hdr.Hops++
+	if d.Turn != Straight {
+		sl.hdr.Reroutes++
+		s.stats.Rerouted++
+		if d.Turn == UTurn {
+			s.stats.UTurns++
+		}
+	}
+	s.out[c].reserved--
+	s.slots.push(&s.out[c].queue, id)
+	port := &s.ports[k.Port]
+	port.queued++
+	if port.end.Credits(k.VC) > 0 {
+		s.markReady(k.Port, out)
+	} else {
+		s.stallCredit(c)
+	}
+	return next
+}
+
+// leaveInput takes id out of its input queue and returns the packet that may go next there.
+func (s *Switch) leaveInput(id slotID, out *weft.Actions) slotID {
+	c := s.slots.slot[id].in
+	p, vc := s.portVC(c)
+	q := &s.in[c]
+	l := s.slots.link[id]
+	s.slots.remove(&q.queue, id)
+	if s.ports[p].end.Free(vc) {
+		s.markReady(p, out)
+	}
+	if s.cfg.Queueing == FIFO {
+		return q.head
+	}
+	return s.slots.sameFlow(l.next, l.flow)
+}
+
+// discard ends id by a rule and returns the packet of its input queue that may go next.
+func (s *Switch) discard(id slotID, rule string, out *weft.Actions) slotID {
+	sl := &s.slots.slot[id]
+	p, _ := s.portVC(sl.in)
+	if sl.hdr.Traced {
+		s.traceHop(sl, &Decision{Rule: rule}, &Candidate{Port: weft.NoPort}, out)
+	}
+	s.stats.Discarded++
+	s.discards[rule]++
+	out.Drops = append(out.Drops, weft.Drop{Account: weft.Discarded, Port: p, Rule: rule, Header: sl.hdr})
+	next := s.leaveInput(id, out)
+	s.slots.give(id)
+	return next
+}
+
+// schedule picks the VC of port p that sends next: round robin over those with a packet and a credit.
+func (s *Switch) schedule(p weft.PortID) (channel, bool) {
+	port := &s.ports[p]
+	if port.queued == 0 {
+		return 0, false
+	}
+	for i := range s.cfg.VCs {
+		vc := int(port.nextVC) + i
+		if vc >= s.cfg.VCs {
+			vc -= s.cfg.VCs
+		}
+		c := s.channel(p, weft.VC(vc))
+		if s.out[c].n == 0 {
+			continue
+		}
+		if port.end.Credits(weft.VC(vc)) == 0 {
+			s.stallCredit(c)
+			continue
+		}
+		return c, true
+	}
+	return 0, false
+}
+
+// transmit spends a credit, puts the head of c into the frame and lets those move up who waited for its slot.
+func (s *Switch) transmit(p weft.PortID, c channel, f *weft.Frame, out *weft.Actions) {
+	o := &s.out[c]
+	id := o.head
+	s.slots.remove(&o.queue, id)
+	o.stalled = false
+	vc := s.slots.slot[id].hdr.VC
+	port := &s.ports[p]
+	port.queued--
+	port.nextVC = weft.VC((int(vc) + 1) % s.cfg.VCs) // its turn is over only now that it has sent
+	port.end.Spend(vc)
+	f.Packets = append(f.Packets, s.slots.slot[id].hdr)
+	s.slots.give(id)
+	s.stats.Forwarded++
+	s.wakeWaiters(c, out)
+}
+
+// wakeWaiters routes anew those who wait for c, in turn, as long as c has room.
+func (s *Switch) wakeWaiters(c channel, out *weft.Actions) {
+	if s.wait.count[c] == 0 {
+		return
+	}
+	first := s.wait.next[c]
+	for pass, from, until := 0, first, slotID(len(s.slots.slot)); pass < 2; pass, from, until = pass+1, 0, first {
+		for s.room(c) > 0 {
+			id := s.wait.after(c, from)
+			if id == noSlot || id >= until {
+				break
+			}
+			s.wait.leave(id)
+			s.advance(id, out)
+			from = id + 1
+			s.wait.next[c] = from
+		}
+	}
+}
+
+// rerouteBlocked routes every blocked packet anew, in the order of slots: a port or a register has changed.
+func (s *Switch) rerouteBlocked(out *weft.Actions) {
+	for id := s.wait.blockedAfter(0); id != noSlot; id = s.wait.blockedAfter(id + 1) {
+		s.wait.leave(id)
+		s.advance(id, out)
+	}
+}
+
+// stallCredit counts, once, that the output queue c begins to wait for a credit.
+func (s *Switch) stallCredit(c channel) {
+	if o := &s.out[c]; !o.stalled {
+		o.stalled = true
+		o.stalls++
+	}
+}
+
+func (s *Switch) portUp(p weft.PortID) bool { return s.ports[p].end.State() == upState }
+
+func (s *Switch) traceHop(sl *slot, d *Decision, k *Candidate, out *weft.Actions) {
+	p, vc := s.portVC(sl.in)
+	out.Hops = append(out.Hops, weft.Hop{
+		At: s.now, Switch: s.place.Switch, In: p, InVC: vc, Out: k.Port, OutVC: k.VC, Rule: d.Rule,
+		Waited: s.now - sl.arrived, Header: sl.hdr, Before: sl.hdr.Fields, After: k.Fields, Alternatives: len(d.Candidates),
+	})
+}

@@ -1,0 +1,106 @@
+package switching
+
+import (
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/credit"
+)
+
+// Snapshot is the state of a switch at one moment, apart from the packets themselves.
+type Snapshot struct {
+	Switch    weft.SwitchID
+	Stats     Stats
+	Held      int // packets inside
+	Ports     []PortSnapshot
+	Registers []RegisterSnapshot
+	Discards  map[string]uint64 // per rule
+	Blocked   []Blocked         // packets that wait for room in an output queue
+}
+
+// PortSnapshot is the state of one port.
+type PortSnapshot struct {
+	State    credit.State
+	Mine     weft.Epoch // 0: none yet
+	Peer     weft.Epoch
+	Counters credit.Counters
+	Lost     uint64 // packets queued here when the link died
+	VCs      []VCSnapshot
+}
+
+// VCSnapshot is the state of one VC of a port: its input queue, its output queue and the credits of both directions.
+type VCSnapshot struct {
+	Input, Output int // packets
+	Credits       int // packets the neighbour can take
+	Epoch         credit.Epoch
+	Stalls        [stalls]uint64 // by Stall
+}
+
+// RegisterSnapshot is the value of one declared register.
+type RegisterSnapshot struct {
+	Name    string
+	Width   int
+	Value   uint64
+	Expires weft.Time // weft.Never when it has no timer running
+}
+
+// Blocked is a packet that waits in an input queue for room at any of several outputs.
+type Blocked struct {
+	In     weft.PortID
+	InVC   weft.VC
+	Header weft.Header
+	For    []Output
+}
+
+// Output names an output queue.
+type Output struct {
+	Port weft.PortID
+	VC   weft.VC
+}
+
+// Stats counts what the switch has done.
+func (s *Switch) Stats() Stats { return s.stats }
+
+// Held is how many packets are inside.
+func (s *Switch) Held() int { return s.slots.held() }
+
+// Snapshot copies the state of the switch.
+func (s *Switch) Snapshot() Snapshot {
+	sn := Snapshot{Switch: s.place.Switch, Stats: s.stats, Held: s.Held(), Discards: make(map[string]uint64, len(s.discards))}
+	for rule, n := range s.discards {
+		sn.Discards[rule] = n
+	}
+	for i := range s.ports {
+		p := &s.ports[i]
+		mine, peer := p.end.Epochs()
+		ps := PortSnapshot{State: p.end.State(), Mine: mine, Peer: peer, Counters: p.end.Counters(), Lost: p.lost}
+		for vc := range weft.VC(s.cfg.VCs) {
+			c := s.channel(weft.PortID(i), vc)
+			v := VCSnapshot{
+				Input: int(s.in[c].n), Output: int(s.out[c].n),
+				Credits: p.end.Credits(vc), Epoch: p.end.Epoch(vc),
+			}
+			copy(v.Stalls[:], s.in[c].stalls[:])
+			v.Stalls[StallNoCredit] = s.out[c].stalls
+			ps.VCs = append(ps.VCs, v)
+		}
+		sn.Ports = append(sn.Ports, ps)
+	}
+	for _, r := range s.registers {
+		sn.Registers = append(sn.Registers, RegisterSnapshot{Name: r.Name, Width: r.Width, Value: r.value, Expires: r.expires})
+	}
+	for id := s.wait.blockedAfter(0); id != noSlot; id = s.wait.blockedAfter(id + 1) {
+		sl := &s.slots.slot[id]
+		b := Blocked{Header: sl.hdr}
+		b.In, b.InVC = s.portVC(sl.in)
+		s.wait.outputs(id, func(c channel) {
+			p, vc := s.portVC(c)
+			b.For = append(b.For, Output{Port: p, VC: vc})
+		})
+		sn.Blocked = append(sn.Blocked, b)
+	}
+	return sn
+}
+
+// PortCounters reads the link counters of port p and how many packets were lost in its output queues.
+func (s *Switch) PortCounters(p weft.PortID) (c credit.Counters, lost uint64) {
+	return s.ports[p].end.Counters(), s.ports[p].lost
+}

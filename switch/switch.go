@@ -1,0 +1,299 @@
+package switching
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/credit"
+)
+
+// Switch is one switch: the state of its pipeline. See the package documentation; it implements [weft.Core].
+type Switch struct {
+	cfg   Config
+	fw    Firmware
+	place *weft.Place
+	view  View
+
+	ports     []port
+	slots     slots
+	in        []input  // per channel
+	out       []output // per channel
+	wait      waiters
+	registers []register
+
+	scratch []Candidate
+	turn    uint32 // where the next tie between candidates is broken
+	now     weft.Time
+
+	stats    Stats
+	discards map[string]uint64 // per rule
+}
+
+// port is what the VCs of one port share.
+type port struct {
+	end    credit.End
+	ready  bool    // the driver knows that there may be something to transmit
+	queued int32   // packets in all output queues of the port
+	nextVC weft.VC // round robin of schedule
+	lost   uint64  // packets that were queued for this port when its link died
+}
+
+// input is one input VC queue. Bound: Config.InputBuffer, kept by the credits.
+type input struct {
+	queue
+	stalls [StallNoCredit]uint64 // those that count at inputs
+}
+
+// output is one output VC queue. Bound: queue and reserved together at most Config.OutputBuffer, kept by selectOutput.
+type output struct {
+	queue
+	reserved int32  // places promised to packets on their way through the crossbar
+	stalls   uint64 // StallNoCredit
+	stalled  bool   // it waits for a credit, and that was counted
+}
+
+// register is the live value of a declared register.
+type register struct {
+	Register
+	value   uint64
+	expires weft.Time
+}
+
+// Stats counts what a switch has done since it was made.
+type Stats struct {
+	Received  uint64 // packets that entered
+	Forwarded uint64 // packets that left by a link
+	Decisions uint64 // calls of the firmware
+	Rerouted  uint64 // packets sent another way because of a fault, U-turns included
+	UTurns    uint64
+	Discarded uint64 // packets ended by a rule
+	LostQueue uint64 // packets in the output queue of a link that died
+	LostCrash uint64 // packets inside when the switch crashed
+}
+
+// New returns a switch whose ports have no signal yet.
+func New(cfg Config) (*Switch, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	ports := cfg.Place.Ports()
+	channels := ports * cfg.VCs
+	all := channels * (cfg.InputBuffer + cfg.OutputBuffer)
+	s := &Switch{
+		cfg:      cfg,
+		fw:       cfg.Firmware,
+		place:    cfg.Place,
+		ports:    make([]port, ports),
+		slots:    newSlots(all),
+		in:       make([]input, channels),
+		out:      make([]output, channels),
+		wait:     newWaiters(all, channels),
+		scratch:  make([]Candidate, 0, channels),
+		discards: map[string]uint64{},
+	}
+	s.view = (*view)(s)
+	for i := range s.ports {
+		s.ports[i].end = credit.New(credit.Config{VCs: cfg.VCs, Buffer: cfg.InputBuffer, Eager: cfg.EagerCredits})
+	}
+	for c := range s.in {
+		s.in[c].queue = queue{head: noSlot, tail: noSlot}
+		s.out[c].queue = queue{head: noSlot, tail: noSlot}
+	}
+	if f, ok := cfg.Firmware.(Stateful); ok {
+		for _, r := range f.Registers(cfg.Place) {
+			if r.Width < 1 || r.Width > 64 || r.Expire < 0 {
+				return nil, fmt.Errorf("%w: switch %s: register %q: width must be 1 to 64 and expiry not negative", ErrConfig, cfg.Place.Name, r.Name)
+			}
+			s.registers = append(s.registers, register{Register: r, expires: weft.Never})
+		}
+	}
+	return s, nil
+}
+
+// Ports implements [weft.Core].
+func (s *Switch) Ports() int { return len(s.ports) }
+
+// Place is where the switch stands.
+func (s *Switch) Place() *weft.Place { return s.place }
+
+func (s *Switch) channel(p weft.PortID, vc weft.VC) channel {
+	return channel(int(p)*s.cfg.VCs + int(vc))
+}
+
+func (s *Switch) portVC(c channel) (weft.PortID, weft.VC) {
+	return weft.PortID(int(c) / s.cfg.VCs), weft.VC(int(c) % s.cfg.VCs)
+}
+
+// Signal implements [weft.Core].
+func (s *Switch) Signal(now weft.Time, p weft.PortID, up bool, out *weft.Actions) {
+	s.now = now
+	port := &s.ports[p]
+	if port.end.Signal(up) {
+		s.linkLost(p, out)
+	}
+	if port.end.Owes() {
+		s.markReady(p, out)
+	}
+	s.wake(out)
+}
+
+// Receive implements [weft.Core].
+func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.Actions) {
+	s.now = now
+	port := &s.ports[p]
+	v, err := port.end.Receive(f)
+	if err != nil {
+		out.Faults = append(out.Faults, weft.Fault{Port: p, Err: err})
+	}
+	if v.Lost {
+		s.linkLost(p, out)
+	}
+	if v.CameUp {
+		out.Changes = append(out.Changes, weft.PortChange{Port: p, Up: true})
+		s.rerouteBlocked(out)
+	}
+	if v.Accept {
+		at := f.Sent
+		for i := range f.Packets {
+			h := &f.Packets[i]
+			if int(h.VC) < s.cfg.VCs {
+				s.receive(p, h, at[h.VC], out)
+				at[h.VC]++
+			} else {
+				_, err := port.end.Take(h.VC, 0) // refuses and counts it
+				out.Faults = append(out.Faults, weft.Fault{Port: p, Err: err})
+			}
+		}
+	}
+	if s.sendable(p) || port.end.Owes() {
+		s.markReady(p, out)
+	}
+	s.wake(out)
+}
+
+// Transmit implements [weft.Core].
+func (s *Switch) Transmit(now weft.Time, p weft.PortID, limit int, f *weft.Frame, out *weft.Actions) bool {
+	s.now = now
+	port := &s.ports[p]
+	c, ok := s.schedule(p)
+	if !ok && !port.end.Owes() {
+		port.ready = false
+		return false
+	}
+	f.Reset()
+	port.end.Stamp(f)
+	for ok && len(f.Packets) < limit {
+		s.transmit(p, c, f, out)
+		c, ok = s.schedule(p)
+	}
+	s.wake(out)
+	return true
+}
+
+// Tick implements [weft.Core]: registers whose time is over become zero, and what waits is routed anew.
+func (s *Switch) Tick(now weft.Time, out *weft.Actions) {
+	s.now = now
+	expired := false
+	for i := range s.registers {
+		r := &s.registers[i]
+		if r.expires <= now {
+			r.value, r.expires, expired = 0, weft.Never, true
+		}
+	}
+	if expired {
+		s.rerouteBlocked(out)
+	}
+	s.wake(out)
+}
+
+// wake sets when Tick is due.
+func (s *Switch) wake(out *weft.Actions) {
+	for i := range s.registers {
+		out.WakeAt = min(out.WakeAt, s.registers[i].expires)
+	}
+}
+
+// Crash loses all the switch holds and takes signal from all its ports. Signal brings them back.
+func (s *Switch) Crash(now weft.Time, out *weft.Actions) {
+	s.now = now
+	for id := s.wait.blockedAfter(0); id != noSlot; id = s.wait.blockedAfter(id + 1) {
+		s.wait.leave(id)
+	}
+	for i := range s.registers {
+		s.registers[i].value, s.registers[i].expires = 0, weft.Never
+	}
+	for c := range s.in {
+		p, vc := s.portVC(channel(c))
+		for q := &s.in[c].queue; q.n > 0; {
+			id := q.head
+			s.slots.remove(q, id)
+			s.ports[p].end.Free(vc)
+			s.loseCrash(id, p, out)
+		}
+		for q := &s.out[c].queue; q.n > 0; {
+			id := q.head
+			s.slots.remove(q, id)
+			s.ports[p].queued--
+			s.loseCrash(id, p, out)
+		}
+		s.out[c].stalled = false
+	}
+	for p := range s.ports {
+		if s.ports[p].end.Signal(false) {
+			out.Changes = append(out.Changes, weft.PortChange{Port: weft.PortID(p)})
+		}
+	}
+}
+
+func (s *Switch) loseCrash(id slotID, p weft.PortID, out *weft.Actions) {
+	s.stats.LostCrash++
+	out.Drops = append(out.Drops, weft.Drop{Account: weft.LostCrash, Port: p, Header: s.slots.slot[id].hdr})
+	s.slots.give(id)
+}
+
+// linkLost drops what was queued for a link that is no longer up and routes anew what waited for it.
+func (s *Switch) linkLost(p weft.PortID, out *weft.Actions) {
+	out.Changes = append(out.Changes, weft.PortChange{Port: p})
+	for vc := range weft.VC(s.cfg.VCs) {
+		o := &s.out[s.channel(p, vc)]
+		for o.n > 0 {
+			id := o.head
+			s.slots.remove(&o.queue, id)
+			out.Drops = append(out.Drops, weft.Drop{Account: weft.LostQueued, Port: p, Header: s.slots.slot[id].hdr})
+			s.slots.give(id)
+			s.ports[p].queued--
+			s.ports[p].lost++
+			s.stats.LostQueue++
+		}
+		o.stalled = false
+	}
+	s.rerouteBlocked(out)
+}
+
+// room is how many packets the output queue c can still take.
+func (s *Switch) room(c channel) int {
+	return s.cfg.OutputBuffer - int(s.out[c].n+s.out[c].reserved)
+}
+
+// sendable reports whether port p has a packet and the credit to send it.
+func (s *Switch) sendable(p weft.PortID) bool {
+	port := &s.ports[p]
+	if port.queued == 0 {
+		return false
+	}
+	for vc := range weft.VC(s.cfg.VCs) {
+		if s.out[s.channel(p, vc)].n > 0 && port.end.Credits(vc) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// markReady tells the driver, once, that port p may have something to transmit.
+func (s *Switch) markReady(p weft.PortID, out *weft.Actions) {
+	if !s.ports[p].ready {
+		s.ports[p].ready = true
+		out.Ready = append(out.Ready, p)
+	}
+}

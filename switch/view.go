@@ -1,0 +1,31 @@
+package switching
+
+import (
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/credit"
+)
+
+const upState = credit.Up
+
+// view is a Switch as its firmware sees it.
+type view Switch
+
+func (v *view) sw() *Switch           { return (*Switch)(v) }
+func (v *view) Place() *weft.Place    { return v.place }
+func (v *view) Register(i int) uint64 { return v.registers[i].value }
+func (v *view) Draw() uint64          { return v.cfg.Rand.Uint64() }
+func (v *view) Now() weft.Time        { return v.now }
+func (v *view) Scratch() []Candidate  { return v.scratch[:0] }
+
+// PortUp is false for a port there is not: a destination from outside may be one that the topology does not have.
+func (v *view) PortUp(p weft.PortID) bool { return int(p) < len(v.ports) && v.sw().portUp(p) }
+
+func (v *view) Room(p weft.PortID, vc weft.VC) int {
+	return v.sw().room(v.sw().channel(p, vc))
+}
+
+func (v *view) Occupancy(p weft.PortID, vc weft.VC) int {
+	return int(v.out[v.sw().channel(p, vc)].n)
+}
+
+func (v *view) Credits(p weft.PortID, vc weft.VC) int { return v.ports[p].end.Credits(vc) }

@@ -1,0 +1,84 @@
+package switching
+
+import "math/bits"
+
+// waiters remembers which blocked packet waits for which output queues: a bit matrix, read by rows in both directions, so
+// that entering, waking and leaving never allocate and never search. Rows are served round robin: every waiter of an
+// output is woken before any is woken twice.
+type waiters struct {
+	slotWords, chanWords int
+	bySlot               []uint64 // per slot, the outputs it waits for
+	byOutput             []uint64 // per output, the slots that wait for it
+	count                []int32  // per output, how many wait for it
+	next                 []slotID // per output, where the round robin goes on
+	blocked              []uint64 // the slots that wait for anything
+}
+
+func newWaiters(slots, channels int) waiters {
+	w := waiters{slotWords: (slots + 63) / 64, chanWords: (channels + 63) / 64}
+	w.bySlot = make([]uint64, slots*w.chanWords)
+	w.byOutput = make([]uint64, channels*w.slotWords)
+	w.count = make([]int32, channels)
+	w.next = make([]slotID, channels)
+	w.blocked = make([]uint64, w.slotWords)
+	return w
+}
+
+// enter makes id wait for the output queue c, beside those it waits for already.
+func (w *waiters) enter(id slotID, c channel) {
+	word, bit := &w.bySlot[int(id)*w.chanWords+int(c)/64], uint64(1)<<(uint(c)%64)
+	if *word&bit != 0 {
+		return
+	}
+	*word |= bit
+	w.count[c]++
+	w.byOutput[int(c)*w.slotWords+int(id)/64] |= 1 << (uint(id) % 64)
+	w.blocked[id/64] |= 1 << (uint(id) % 64)
+}
+
+// leave makes id wait for nothing.
+func (w *waiters) leave(id slotID) {
+	row := w.bySlot[int(id)*w.chanWords : (int(id)+1)*w.chanWords]
+	mask := ^(uint64(1) << (uint(id) % 64))
+	for i, word := range row {
+		for ; word != 0; word &= word - 1 {
+			c := i*64 + bits.TrailingZeros64(word)
+			w.byOutput[c*w.slotWords+int(id)/64] &= mask
+			w.count[c]--
+		}
+		row[i] = 0
+	}
+	w.blocked[id/64] &= mask
+}
+
+// after returns the first slot at or after from that waits for c, without wrapping round, or noSlot.
+func (w *waiters) after(c channel, from slotID) slotID {
+	return nextBit(w.byOutput[int(c)*w.slotWords:(int(c)+1)*w.slotWords], from)
+}
+
+// blockedAfter returns the first blocked slot at or after from, or noSlot.
+func (w *waiters) blockedAfter(from slotID) slotID { return nextBit(w.blocked, from) }
+
+// outputs calls f for each output id waits for.
+func (w *waiters) outputs(id slotID, f func(c channel)) {
+	for i, word := range w.bySlot[int(id)*w.chanWords : (int(id)+1)*w.chanWords] {
+		for ; word != 0; word &= word - 1 {
+			f(channel(i*64 + bits.TrailingZeros64(word)))
+		}
+	}
+}
+
+func nextBit(row []uint64, from slotID) slotID {
+	i := int(from) / 64
+	if i >= len(row) {
+		return noSlot
+	}
+	word := row[i] &^ (1<<(uint(from)%64) - 1)
+	for word == 0 {
+		if i++; i == len(row) {
+			return noSlot
+		}
+		word = row[i]
+	}
+	return slotID(i*64 + bits.TrailingZeros64(word))
+}
