@@ -1,0 +1,87 @@
+package firmware
+
+import (
+	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// DeterministicLink is R^link_deterministic of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees,
+// section VI.A, with its ambiguities resolved (docs/routing.md): it connects every pair with up to k-1 dead links in
+// every switch group. Two virtual layers: packets travel in the normal layer, and from a U-turn on in the re-routing layer,
+// in which the U-turn switch resumes the testing sequence D after the port the packet came back by. Every hop raises the
+// channel's number in the paper's numbering, whatever links are dead, so there is no deadlock.
+type DeterministicLink struct{}
+
+// The virtual layers of DeterministicLink.
+const (
+	normalLayer  weft.VC = 0 // NL
+	rerouteLayer weft.VC = 1 // ML
+)
+
+const (
+	ruleRerouted    = "2: down, re-routing finished"
+	rule2a          = "2a: another down port"
+	rule2First      = "2: first bounce, back to the same lower switch"
+	rule2FirstOther = "2: first bounce, another down port"
+	rule2b          = "2b: back to the same lower switch"
+	rule2bDied      = "2b: another down port, the arrival port has just died"
+	rule3a          = "3a: U-turn, first up port of D"
+	rule3b          = "3b: U-turn, next up port of D"
+	rule4           = "4: every up port of D has been tried"
+)
+
+// Check implements [Checker].
+func (DeterministicLink) Check(place *weft.Place, vcs int) error {
+	return checkTree("deterministic-link", place, vcs, 2)
+}
+
+// Route implements [Firmware].
+func (DeterministicLink) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+	t := sw.Place().Tree
+	above := at.From == weft.RoleUp
+	if !t.HasDown(pkt.Dst) {
+		switch {
+		case !above:
+			p, turn := upFor(sw, t, pkt.Dst)
+			rule := ruleUp
+			if turn != switching.Straight {
+				rule = ruleUpOther
+			}
+			return one(sw, p, normalLayer, pkt, rule, turn, ruleNoUp)
+		case at.VC == normalLayer:
+			p := firstLiveUp(sw, t, 0, at.Port)
+			return one(sw, p, rerouteLayer, pkt, rule3a, switching.UTurn, rule4)
+		default:
+			p := firstLiveUp(sw, t, t.UpIndex(at.Port)+1, weft.NoPort)
+			return one(sw, p, rerouteLayer, pkt, rule3b, switching.UTurn, rule4)
+		}
+	}
+
+	dp := t.DownPort(pkt.Dst)
+	if sw.PortUp(dp) {
+		switch {
+		case at.VC == normalLayer:
+			return switching.To(sw, dp, normalLayer, pkt.Fields, ruleDown)
+		case above:
+			return switching.To(sw, dp, normalLayer, pkt.Fields, ruleRerouted)
+		default:
+			return switching.To(sw, dp, rerouteLayer, pkt.Fields, ruleDown)
+		}
+	}
+	if t.Leaf() {
+		return switching.Discard(ruleNodeDead)
+	}
+	other := otherDown(sw, t, dp)
+	switch {
+	case above:
+		return one(sw, other, normalLayer, pkt, rule2a, switching.Reroute, ruleNoOtherDown)
+	case at.VC == normalLayer && sw.PortUp(at.Port):
+		return one(sw, at.Port, normalLayer, pkt, rule2First, switching.Reroute, ruleNoOtherDown)
+	case at.VC == normalLayer:
+		return one(sw, other, normalLayer, pkt, rule2FirstOther, switching.Reroute, ruleNoOtherDown)
+	case sw.PortUp(at.Port):
+		return one(sw, at.Port, rerouteLayer, pkt, rule2b, switching.Reroute, ruleNoOtherDown)
+	default:
+		return one(sw, other, rerouteLayer, pkt, rule2bDied, switching.Reroute, ruleNoOtherDown)
+	}
+}

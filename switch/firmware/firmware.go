@@ -1,0 +1,82 @@
+// Package firmware holds the routing functions that come with Weft, one file each, and the interface that users implement
+// to bring their own.
+//
+// A firmware sees one packet and its own switch, and names where the packet may go and why: the rule that fired, numbered
+// as in the paper it comes from. It is a pure function but for the registers it declares, which live in the switch.
+package firmware
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// The interface of a firmware, under the names its authors use.
+type (
+	Firmware  = switching.Firmware
+	Checker   = switching.Checker
+	Stateful  = switching.Stateful
+	Arrival   = switching.Arrival
+	View      = switching.View
+	Decision  = switching.Decision
+	Candidate = switching.Candidate
+	Register  = switching.Register
+)
+
+// Entry describes one firmware that comes with Weft.
+type Entry struct {
+	Name  string
+	About string // one line
+	VCs   int    // virtual channels it needs at least
+	New   func() Firmware
+}
+
+// Entries lists the firmwares that come with Weft, in the order help shows them. A user's own needs no entry: it is passed
+// wherever one of these is.
+func Entries() []Entry {
+	return []Entry{
+		{
+			Name: "adaptive-link", VCs: 1, New: func() Firmware { return AdaptiveLink{} },
+			About: "fat trees: adaptive, re-routes around dead links with a re-route vector in the switch (R^link_adaptive)",
+		},
+		{
+			Name: "deterministic-link", VCs: 2, New: func() Firmware { return DeterministicLink{} },
+			About: "fat trees: deterministic, re-routes around dead links in a second virtual layer (R^link_deterministic)",
+		},
+		{
+			Name: "updown", VCs: 1, New: func() Firmware { return UpDown{} },
+			About: "fat trees: up to a common ancestor, then down; discards at a dead down link (the baseline)",
+		},
+	}
+}
+
+// Names lists the names of Entries.
+func Names() []string {
+	var names []string
+	for _, e := range Entries() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// ByName finds a firmware that comes with Weft.
+func ByName(name string) (Entry, bool) {
+	entries := Entries()
+	if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == name }); i >= 0 {
+		return entries[i], true
+	}
+	return Entry{}, false
+}
+
+// checkTree is the Check of firmwares for k-ary n-trees and m-port n-trees.
+func checkTree(name string, place *weft.Place, vcs, need int) error {
+	if place.Tree == nil {
+		return fmt.Errorf("firmware %s routes k-ary n-trees and m-port n-trees only: choose such a topology, as kary-ntree:4,3", name)
+	}
+	if vcs < need {
+		return fmt.Errorf("firmware %s needs %d virtual channels, there are %d: raise the number", name, need, vcs)
+	}
+	return nil
+}

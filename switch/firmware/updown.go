@@ -1,0 +1,50 @@
+package firmware
+
+import (
+	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// UpDown is up/down routing in fat trees without re-routing on the way down: the baseline. A packet goes up by the default
+// up port (any live one when that is dead) until its destination is below, then down by the only port there is; when that
+// is dead it is discarded. One virtual channel, no deadlock: no channel that leads down is ever followed by one that leads up.
+type UpDown struct {
+	// Up chooses the up port, by index, instead of the default; any choice is free of deadlock.
+	Up func(sw View, pkt *weft.Header) int
+}
+
+const (
+	ruleUp       = "1: up"
+	ruleUpOther  = "1: up, the default port is dead"
+	ruleDownDead = "2: the down link is dead"
+	ruleLost     = "up/down: came down where its destination is not"
+)
+
+// Check implements [Checker].
+func (UpDown) Check(place *weft.Place, vcs int) error { return checkTree("updown", place, vcs, 1) }
+
+// Route implements [Firmware].
+func (u UpDown) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+	t := sw.Place().Tree
+	switch {
+	case t.HasDown(pkt.Dst):
+		dp := t.DownPort(pkt.Dst)
+		if !sw.PortUp(dp) {
+			return switching.Discard(ruleDownDead)
+		}
+		return switching.To(sw, dp, at.VC, pkt.Fields, ruleDown)
+	case at.From == weft.RoleUp:
+		return switching.Discard(ruleLost)
+	}
+	if u.Up != nil {
+		if p := t.Up(u.Up(sw, pkt)); sw.PortUp(p) {
+			return switching.To(sw, p, at.VC, pkt.Fields, ruleUp)
+		}
+	}
+	p, turn := upFor(sw, t, pkt.Dst)
+	rule := ruleUp
+	if turn != switching.Straight {
+		rule = ruleUpOther
+	}
+	return one(sw, p, at.VC, pkt, rule, turn, ruleNoUp)
+}
