@@ -1,0 +1,121 @@
+package nic
+
+import (
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/credit"
+)
+
+// RuleWrongNIC is the rule by which a NIC discards a packet that is not for it.
+const RuleWrongNIC = "nic: packet for another NIC"
+
+// Latencies are recorded from 1 ns to 1000 s to two significant digits: some 20 KB a NIC, whatever the traffic.
+const (
+	latencyMost   = 1_000_000_000_000
+	latencyDigits = 2
+)
+
+// Stats counts what a NIC has done.
+type Stats struct {
+	Injected   uint64 // packets put into the send queue
+	Refused    uint64 // packets generated while the send queue was full: back-pressure
+	Delivered  uint64 // distinct packets received
+	Duplicated uint64 // packets received again
+	Reordered  uint64 // packets received after a later one of their flow
+	Rerouted   uint64 // of those delivered, the ones that were re-routed on the way
+	Wrong      uint64 // packets for another NIC, discarded
+	Hops       uint64 // switches crossed by those delivered
+	Shortest   uint64 // switches on shortest paths of those delivered; Hops / Shortest is the mean stretch
+	MostExtra  int    // most switches beyond the shortest path
+}
+
+// EraStats counts the packets of one era; see weft.Header.Era.
+type EraStats struct {
+	Injected  uint64
+	Delivered uint64
+	Rerouted  uint64 // of those delivered, the ones that were re-routed
+}
+
+// deliver ends one packet that has arrived.
+func (n *NIC) deliver(now weft.Time, h *weft.Header, out *weft.Actions) {
+	if h.Dst != n.cfg.ID || int(h.Src) >= n.cfg.NICs {
+		n.stats.Wrong++
+		out.Drops = append(out.Drops, weft.Drop{Account: weft.Discarded, Rule: RuleWrongNIC, Header: *h})
+		return
+	}
+	switch n.flows.at(h.Src).take(h.Seq) {
+	case duplicate:
+		n.stats.Duplicated++
+		return
+	case late:
+		n.stats.Reordered++
+	}
+	n.stats.Delivered++
+	era := n.eraStats(h.Era)
+	era.Delivered++
+	if h.Reroutes > 0 {
+		n.stats.Rerouted++
+		era.Rerouted++
+	}
+	n.stats.Hops += uint64(h.Hops)
+	if n.cfg.Distance != nil {
+		shortest := n.cfg.Distance(h.Src)
+		n.stats.Shortest += uint64(shortest)
+		n.stats.MostExtra = max(n.stats.MostExtra, int(h.Hops)-shortest)
+	}
+	if n.latency == nil {
+		n.latency = hdrhistogram.New(1, latencyMost, latencyDigits)
+	}
+	// Out of range only beyond 1000 s, where the most there is says enough.
+	_ = n.latency.RecordValue(min(int64((now-h.Injected)/weft.Nanosecond), latencyMost))
+	if h.Traced {
+		out.Arrived = append(out.Arrived, *h)
+	}
+}
+
+func (n *NIC) eraStats(era uint16) *EraStats {
+	for int(era) >= len(n.eras) {
+		n.eras = append(n.eras, EraStats{})
+	}
+	return &n.eras[era]
+}
+
+// Snapshot is the state of a NIC at one moment.
+type Snapshot struct {
+	NIC         weft.NICID
+	Stats       Stats
+	Eras        []EraStats
+	Queued      int // packets in the send queue
+	QueuedBytes int
+	State       credit.State
+	Counters    credit.Counters
+	VCs         []credit.Epoch
+}
+
+// Snapshot copies the state of the NIC.
+func (n *NIC) Snapshot() Snapshot {
+	s := Snapshot{
+		NIC: n.cfg.ID, Stats: n.stats, Eras: append([]EraStats(nil), n.eras...),
+		Queued: n.queue.Len(), QueuedBytes: n.queued, State: n.end.State(), Counters: n.end.Counters(),
+	}
+	for vc := range weft.VC(n.cfg.VCs) {
+		s.VCs = append(s.VCs, n.end.Epoch(vc))
+	}
+	return s
+}
+
+// Stats counts what the NIC has done.
+func (n *NIC) Stats() Stats { return n.stats }
+
+// MergeLatency adds this NIC's latencies, in nanoseconds from generation to delivery, to h.
+func (n *NIC) MergeLatency(h *hdrhistogram.Histogram) {
+	if n.latency != nil {
+		h.Merge(n.latency)
+	}
+}
+
+// NewLatency returns an empty histogram that MergeLatency can add to.
+func NewLatency() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, latencyMost, latencyDigits)
+}

@@ -1,0 +1,7 @@
+// Package nic is the core of a NIC (endpoint, processing node): it generates packets, holds them in a bounded send queue,
+// numbers them per flow, takes what the fabric delivers, and accounts for all of it. Pure, as package switching is: the
+// time and the random draws come from outside. nic/nicd drives it live.
+//
+// Injection is open loop: packets are generated at their own pace whatever the fabric does. When the send queue is full
+// they are refused and counted, which is how back-pressure shows.
+package nic

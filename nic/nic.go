@@ -1,0 +1,256 @@
+package nic
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/gammazero/deque"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/credit"
+)
+
+// Errors of Send.
+var (
+	ErrQueueFull = errors.New("send queue full")
+	ErrNoSuchNIC = errors.New("no such NIC")
+	ErrSize      = errors.New("unusable packet size")
+)
+
+// Defaults, from the papers' simulations (Dynamic Fault Tolerance in Fat Trees, section IX.A).
+const (
+	DefaultQueueBytes  = 1_300_000
+	DefaultPacketBytes = 256
+)
+
+// Config of a NIC. Immutable once passed to New.
+type Config struct {
+	ID   weft.NICID
+	NICs int  // how many there are in the fabric
+	Rand Rand // one stream per NIC; owned by the NIC from then on
+
+	VCs          int  // virtual channels of its link, 1 to weft.MaxVCs; 0 means 1
+	Buffer       int  // packets per VC it can receive before they are taken, 1 to weft.MaxBuffer; 0 means 2
+	QueueBytes   int  // bound of the send queue in bytes; 0 means DefaultQueueBytes
+	EagerCredits bool // see credit.Config.Eager
+
+	// Distance is how many switches a packet from src crosses on a shortest path to this NIC; nil: not measured.
+	Distance func(src weft.NICID) int
+}
+
+// packet is one entry of the send queue.
+type packet struct {
+	seq      uint64
+	injected weft.Time
+	dst      weft.NICID
+	size     uint32
+	era      uint16
+	traced   bool
+}
+
+// NIC is one NIC; it implements [weft.Core] with a single port, 0.
+type NIC struct {
+	cfg   Config
+	end   credit.End
+	ready bool // the driver knows that there may be something to transmit
+
+	source   Source
+	nextAt   weft.Time // when the source generates its next packet
+	era      uint16
+	queue    deque.Deque[packet] // bound: Config.QueueBytes
+	queued   int                 // bytes in queue
+	sequence table[uint64]       // per destination, the next number
+	flows    table[arrivals]     // per source
+
+	stats   Stats
+	eras    []EraStats
+	latency *hdrhistogram.Histogram // made at the first delivery
+}
+
+// Source is what a NIC generates by itself.
+type Source struct {
+	To         Destinations // nil: nothing
+	Mean       weft.Time    // mean interval of the Poisson process, above 0
+	Bytes      int          // of each packet; 0 means DefaultPacketBytes
+	TraceEvery int          // every so many packets one is traced; 0 is none
+}
+
+// New returns a NIC whose link has no signal yet and which generates nothing.
+func New(cfg Config) (*NIC, error) {
+	if cfg.VCs == 0 {
+		cfg.VCs = 1
+	}
+	if cfg.Buffer == 0 {
+		cfg.Buffer = 2
+	}
+	if cfg.QueueBytes == 0 {
+		cfg.QueueBytes = DefaultQueueBytes
+	}
+	switch {
+	case cfg.VCs < 1 || cfg.VCs > weft.MaxVCs:
+		return nil, fmt.Errorf("nic %d: virtual channels must be 1 to %d, not %d", cfg.ID, weft.MaxVCs, cfg.VCs)
+	case cfg.Buffer < 1 || cfg.Buffer > weft.MaxBuffer:
+		return nil, fmt.Errorf("nic %d: buffer must be 1 to %d packets, not %d", cfg.ID, weft.MaxBuffer, cfg.Buffer)
+	case cfg.NICs <= int(cfg.ID) || cfg.NICs > weft.MaxNIC:
+		return nil, fmt.Errorf("nic %d: %w: there are %d, at most %d", cfg.ID, ErrNoSuchNIC, cfg.NICs, weft.MaxNIC)
+	case cfg.QueueBytes < 1:
+		return nil, fmt.Errorf("nic %d: the send queue must hold at least one byte, not %d", cfg.ID, cfg.QueueBytes)
+	case cfg.Rand == nil:
+		return nil, fmt.Errorf("nic %d: a random source is required", cfg.ID)
+	}
+	return &NIC{
+		cfg:      cfg,
+		end:      credit.New(credit.Config{VCs: cfg.VCs, Buffer: cfg.Buffer, Eager: cfg.EagerCredits}),
+		nextAt:   weft.Never,
+		sequence: newTable[uint64](cfg.NICs),
+		flows:    newTable[arrivals](cfg.NICs),
+	}, nil
+}
+
+// Ports implements [weft.Core].
+func (n *NIC) Ports() int { return 1 }
+
+// SetSource replaces what the NIC generates from now on.
+func (n *NIC) SetSource(now weft.Time, s Source, out *weft.Actions) error {
+	if s.Bytes == 0 {
+		s.Bytes = DefaultPacketBytes
+	}
+	if s.To != nil && (s.Mean <= 0 || s.Bytes < 1 || s.Bytes > weft.MaxPacket) {
+		return fmt.Errorf("nic %d: source: mean interval must be above 0 and packets 1 to %d bytes, not %v and %d", n.cfg.ID, weft.MaxPacket, s.Mean, s.Bytes)
+	}
+	n.source, n.nextAt = s, weft.Never
+	if s.To != nil {
+		n.nextAt = now + gap(n.cfg.Rand, s.Mean)
+	}
+	out.WakeAt = min(out.WakeAt, n.nextAt)
+	return nil
+}
+
+// SetEra marks the packets generated from now on; see weft.Header.Era.
+func (n *NIC) SetEra(era uint16) { n.era = era }
+
+// Send puts one packet into the send queue and returns its number in its flow.
+func (n *NIC) Send(now weft.Time, dst weft.NICID, size int, traced bool, out *weft.Actions) (seq uint64, err error) {
+	switch {
+	case int(dst) >= n.cfg.NICs:
+		return 0, fmt.Errorf("nic %d: send to nic %d: %w: there are %d", n.cfg.ID, dst, ErrNoSuchNIC, n.cfg.NICs)
+	case size < 1 || size > weft.MaxPacket:
+		return 0, fmt.Errorf("nic %d: send %d bytes: %w: 1 to %d", n.cfg.ID, size, ErrSize, weft.MaxPacket)
+	case !n.generate(now, dst, uint32(size), traced):
+		return 0, fmt.Errorf("nic %d: send to nic %d: %w (%d of %d bytes)", n.cfg.ID, dst, ErrQueueFull, n.queued, n.cfg.QueueBytes)
+	}
+	n.markSendable(out)
+	out.WakeAt = min(out.WakeAt, n.nextAt)
+	return *n.sequence.at(dst) - 1, nil
+}
+
+// generate queues one packet, or refuses it because the queue is full.
+func (n *NIC) generate(now weft.Time, dst weft.NICID, size uint32, traced bool) bool {
+	if n.queued+int(size) > n.cfg.QueueBytes {
+		n.stats.Refused++
+		return false
+	}
+	next := n.sequence.at(dst)
+	n.queue.PushBack(packet{seq: *next, injected: now, dst: dst, size: size, era: n.era, traced: traced})
+	*next++
+	n.queued += int(size)
+	n.stats.Injected++
+	n.eraStats(n.era).Injected++
+	return true
+}
+
+// Tick implements [weft.Core]: it generates what the source owes up to now.
+func (n *NIC) Tick(now weft.Time, out *weft.Actions) {
+	for n.nextAt <= now {
+		if dst, ok := n.source.To.Next(n.cfg.Rand); ok {
+			every := uint64(n.source.TraceEvery)
+			n.generate(n.nextAt, dst, uint32(n.source.Bytes), every > 0 && n.stats.Injected%every == 0)
+		}
+		n.nextAt += max(1, gap(n.cfg.Rand, n.source.Mean))
+	}
+	n.markSendable(out)
+	out.WakeAt = min(out.WakeAt, n.nextAt)
+}
+
+// Signal implements [weft.Core]. The send queue waits while the link is down.
+func (n *NIC) Signal(_ weft.Time, _ weft.PortID, up bool, out *weft.Actions) {
+	if n.end.Signal(up) {
+		out.Changes = append(out.Changes, weft.PortChange{})
+	}
+	if n.end.Owes() {
+		n.markReady(out)
+	}
+	out.WakeAt = min(out.WakeAt, n.nextAt)
+}
+
+// Receive implements [weft.Core]: every packet is taken at once, so the NIC never blocks the fabric.
+func (n *NIC) Receive(now weft.Time, _ weft.PortID, f *weft.Frame, out *weft.Actions) {
+	v, err := n.end.Receive(f)
+	if err != nil {
+		out.Faults = append(out.Faults, weft.Fault{Err: err})
+	}
+	if v.Lost || v.CameUp {
+		out.Changes = append(out.Changes, weft.PortChange{Up: v.CameUp})
+	}
+	if v.Accept {
+		at := f.Sent
+		for i := range f.Packets {
+			h := &f.Packets[i]
+			if int(h.VC) >= n.cfg.VCs {
+				_, err := n.end.Take(h.VC, 0) // refuses and counts it
+				out.Faults = append(out.Faults, weft.Fault{Err: err})
+				continue
+			}
+			fresh, err := n.end.Take(h.VC, at[h.VC])
+			at[h.VC]++
+			if err != nil {
+				out.Faults = append(out.Faults, weft.Fault{Err: err})
+			}
+			if fresh {
+				n.deliver(now, h, out)
+				n.end.Free(h.VC)
+			}
+		}
+	}
+	n.markSendable(out)
+	if n.end.Owes() {
+		n.markReady(out)
+	}
+	out.WakeAt = min(out.WakeAt, n.nextAt)
+}
+
+// Transmit implements [weft.Core]. Packets enter the fabric in VC 0, the normal layer.
+func (n *NIC) Transmit(_ weft.Time, _ weft.PortID, limit int, f *weft.Frame, out *weft.Actions) bool {
+	out.WakeAt = min(out.WakeAt, n.nextAt)
+	batch := min(limit, n.queue.Len(), n.end.Credits(0))
+	if batch == 0 && !n.end.Owes() {
+		n.ready = false
+		return false
+	}
+	f.Reset()
+	n.end.Stamp(f)
+	for range batch {
+		p := n.queue.PopFront()
+		n.queued -= int(p.size)
+		n.end.Spend(0)
+		f.Packets = append(f.Packets, weft.Header{
+			Src: n.cfg.ID, Dst: p.dst, Seq: p.seq, Injected: p.injected, Size: p.size, Era: p.era,
+			Traced: p.traced, Fields: weft.NewFields(),
+		})
+	}
+	return true
+}
+
+func (n *NIC) markSendable(out *weft.Actions) {
+	if n.queue.Len() > 0 && n.end.Credits(0) > 0 {
+		n.markReady(out)
+	}
+}
+
+func (n *NIC) markReady(out *weft.Actions) {
+	if !n.ready {
+		n.ready = true
+		out.Ready = append(out.Ready, 0)
+	}
+}
