@@ -1,0 +1,142 @@
+package bus_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+)
+
+// The server enforces what a role may do, whatever client it uses.
+func TestBrokerPermissions(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, bus.BrokerConfig{})
+	link := subjectOf(hop(0), 2)
+	cases := []struct {
+		role      bus.Role
+		publish   map[string]bool
+		subscribe map[string]bool
+	}{
+		{
+			bus.RoleFabric,
+			map[string]bool{link: true, "weft.lab.ctl.cut": true, "weft.lab.ev.cut": true, "weft.other.ctl.cut": false, "other": false},
+			map[string]bool{"weft.lab.l.>": true, "weft.other.>": false, ">": false, "$SYS.>": false},
+		},
+		{
+			bus.RoleOperator,
+			map[string]bool{link: false, "weft.lab.ctl.cut": true, "weft.lab.ctl.get.status": true, "weft.lab.ev.cut": false, "_INBOX.weft-viewer.x": false},
+			map[string]bool{"weft.lab.ev.>": true, "weft.lab.l.>": false, "weft.lab.ctl.>": false, "_INBOX.weft-operator.x": true, "_INBOX.>": false},
+		},
+		{
+			bus.RoleViewer,
+			map[string]bool{link: false, "weft.lab.ctl.cut": false, "weft.lab.ctl.get.status": true, "weft.lab.ctl.get": false, "weft.lab.ev.cut": false},
+			map[string]bool{"weft.lab.ev.>": true, "weft.lab.l.>": false, ">": false, "_INBOX.weft-viewer.x": true, "_INBOX.weft-operator.>": false},
+		},
+	}
+	for _, c := range cases {
+		conn := stranger(t, b, c.role, nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+		denied := func(allowed bool, what string) {
+			before := conn.LastError()
+			require.NoError(t, conn.Flush()) // the broker answers in order: a denial comes before the flush's answer
+			err := conn.LastError()
+			if allowed {
+				require.Equal(t, before, err, "%v must be able to %s", c.role, what)
+				return
+			}
+			require.NotEqual(t, before, err, "%v may %s", c.role, what)
+			require.ErrorIs(t, err, nats.ErrPermissionViolation)
+			require.ErrorContains(t, err, what[strings.IndexByte(what, ' ')+1:])
+		}
+		for subject, ok := range c.publish {
+			require.NoError(t, conn.Publish(subject, []byte("x")))
+			denied(ok, "publish "+subject)
+		}
+		for subject, ok := range c.subscribe {
+			_, err := conn.SubscribeSync(subject)
+			require.NoError(t, err)
+			denied(ok, "subscribe "+subject)
+		}
+	}
+}
+
+func TestBrokerRefusesStrangers(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, bus.BrokerConfig{})
+	_, err := nats.Connect(b.ClientURL())
+	require.ErrorIs(t, err, nats.ErrAuthorization)
+	_, err = nats.Connect(b.ClientURL(), nats.UserInfo("fabric", "guess"))
+	require.ErrorIs(t, err, nats.ErrAuthorization)
+	_, err = bus.Dial(bus.ClientConfig{Fabric: "lab", URL: b.ClientURL()})
+	require.ErrorContains(t, err, "give the credentials of this run")
+}
+
+func TestBrokerListensOnLoopbackOnly(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, bus.BrokerConfig{})
+	require.True(t, strings.HasPrefix(b.ClientURL(), "nats://127.0.0.1:"), b.ClientURL())
+	require.Equal(t, "lab", b.Fabric())
+	require.Empty(t, startBroker(t, bus.BrokerConfig{NoListen: true}).ClientURL())
+}
+
+func TestBrokerPortInUse(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	_, err = bus.StartBroker(bus.BrokerConfig{Fabric: "lab", Listen: l.Addr().String()})
+	require.ErrorIs(t, err, bus.ErrPortInUse)
+	require.ErrorContains(t, err, l.Addr().String())
+}
+
+func TestBrokerConfigErrors(t *testing.T) {
+	t.Parallel()
+	for want, cfg := range map[string]bus.BrokerConfig{
+		"fabric name":     {Fabric: ""},
+		"want host:port":  {Fabric: "lab", Listen: "4222"},
+		"0 to 65535":      {Fabric: "lab", Listen: "127.0.0.1:99999"},
+		"name the host":   {Fabric: "lab", Listen: ":4222"},
+		"Error listening": {Fabric: "lab", Listen: "192.0.2.1:0"},
+	} {
+		_, err := bus.StartBroker(cfg)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestCredentialsKeepTheirSecret(t *testing.T) {
+	t.Parallel()
+	a, b := startBroker(t, bus.BrokerConfig{NoListen: true}), startBroker(t, bus.BrokerConfig{NoListen: true})
+	c := a.Credentials(bus.RoleViewer)
+	require.NotEqual(t, c.Password, b.Credentials(bus.RoleViewer).Password, "made for one run")
+	require.NotContains(t, fmt.Sprintf("%v %+v %s", c, c, c.LogValue()), c.Password)
+	require.Equal(t, bus.Credentials{}, a.Credentials(0))
+}
+
+// A request may not borrow the rights of the fabric by asking for the answer on a link or on a verb.
+func TestControlAnswersInboxesOnly(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, bus.BrokerConfig{})
+	errs := make(chan error, 8)
+	c, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", Broker: b, OnError: func(err error) { errs <- err }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	require.NoError(t, c.Serve("get.status", func(context.Context, []byte) (any, error) { return "fine", nil }))
+	heard := make(chan *nats.Msg, 8)
+	_, err = stranger(t, b, bus.RoleFabric).ChanSubscribe("weft.lab.ctl.cut", heard)
+	require.NoError(t, err)
+	viewer := stranger(t, b, bus.RoleViewer)
+	require.NoError(t, viewer.PublishRequest("weft.lab.ctl.get.status", "weft.lab.ctl.cut", nil))
+	select {
+	case err := <-errs:
+		require.ErrorContains(t, err, `the reply subject "weft.lab.ctl.cut" is no inbox`)
+	case <-time.After(patience):
+		t.Fatal("not noticed")
+	}
+	require.Empty(t, heard)
+}

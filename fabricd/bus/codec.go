@@ -1,0 +1,126 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/tinylib/msgp/msgp"
+
+	"github.com/weft-fabric/weft"
+)
+
+// Version is the version of the frame format this program speaks. It grows with every change that an older program would
+// misread.
+const Version = 1
+
+// MaxFrame is the most bytes of one frame.
+const MaxFrame = 1 + 3*5 + 2*(3+9*weft.MaxVCs) + 3 + MaxHeader*weft.MaxBatch
+
+// What is wrong with data that does not decode.
+var (
+	// ErrFrame means that the bytes are no frame within the hard bounds.
+	ErrFrame = errors.New("not a valid frame")
+	// ErrHeader means that the bytes are no packet header within the hard bounds.
+	ErrHeader = errors.New("not a valid header")
+	// ErrVersion means that the frame is of a version this program does not speak.
+	ErrVersion = errors.New("unknown frame version")
+)
+
+const frameFields = 6 // elements of a frame's array
+
+// AppendFrame appends f to dst as the msgpack array [Version, From, To, [sent per VC], [limit per VC], [packets...]]. It
+// allocates only to grow dst. f.VCs above weft.MaxVCs or more packets than weft.MaxBatch are our own bug, and panic.
+func AppendFrame(dst []byte, f *weft.Frame) []byte {
+	if f.VCs < 0 || f.VCs > weft.MaxVCs || len(f.Packets) > weft.MaxBatch {
+		panic(fmt.Sprintf("bus: BUG: frame of %d VCs and %d packets, at most %d and %d", f.VCs, len(f.Packets), weft.MaxVCs, weft.MaxBatch))
+	}
+	dst = msgp.AppendArrayHeader(dst, frameFields)
+	dst = msgp.AppendUint64(dst, Version)
+	dst = msgp.AppendUint64(dst, uint64(f.From))
+	dst = msgp.AppendUint64(dst, uint64(f.To))
+	dst = appendCounters(dst, f.Sent[:f.VCs])
+	dst = appendCounters(dst, f.Limit[:f.VCs])
+	dst = msgp.AppendArrayHeader(dst, uint32(len(f.Packets)))
+	for i := range f.Packets {
+		dst = AppendHeader(dst, &f.Packets[i])
+	}
+	return dst
+}
+
+func appendCounters(dst []byte, counters []uint64) []byte {
+	dst = msgp.AppendArrayHeader(dst, uint32(len(counters)))
+	for _, c := range counters {
+		dst = msgp.AppendUint64(dst, c)
+	}
+	return dst
+}
+
+// DecodeFrame decodes data, which must be one frame and nothing more, into f and reuses the storage of f.Packets. It
+// keeps no reference to data, allocates only to grow f.Packets (to at most weft.MaxBatch, and never beyond what data can
+// hold) and for errors. Anything else than a frame within the hard bounds gives an error that wraps ErrFrame, and
+// ErrVersion too when it is of another version; f is reset then.
+func DecodeFrame(f *weft.Frame, data []byte) error {
+	r := newReader(data)
+	at := r.frame(f)
+	if !r.bad && len(r.rest) == 0 {
+		return nil
+	}
+	f.Reset()
+	switch {
+	case !r.bad:
+		return fmt.Errorf("bus: decode frame: %d bytes follow its end at byte %d: %w", len(r.rest), r.at(), ErrFrame)
+	case r.item == fieldVersion && r.err == nil:
+		return fmt.Errorf("bus: decode frame: %w: it is of version %d, this program speaks version %d; run the same release everywhere: %w",
+			ErrVersion, r.got, Version, ErrFrame)
+	case at >= 0:
+		return fmt.Errorf("bus: decode frame: packet %d: %s: %w", at, r.why(), ErrFrame)
+	}
+	return fmt.Errorf("bus: decode frame: %s: %w", r.why(), ErrFrame)
+}
+
+// frame reads a frame and returns the index of the packet it read last, -1 when it came to none.
+func (r *reader) frame(f *weft.Frame) int {
+	// The version comes before the length of the array is judged: another version may have another length.
+	fields := r.array(fieldFrame, 1, math.MaxUint16)
+	if v := r.uint(fieldVersion, math.MaxUint32); v != Version && !r.bad {
+		r.exceed(fieldVersion, int64(v), Version)
+	}
+	if fields != frameFields && !r.bad {
+		r.exceed(fieldFrame, int64(fields), frameFields)
+	}
+	f.From = weft.Epoch(r.uint(fieldFrom, math.MaxUint32))
+	f.To = weft.Epoch(r.uint(fieldTo, math.MaxUint32))
+	f.VCs = r.array(fieldSent, 0, weft.MaxVCs)
+	r.counters(fieldSent, &f.Sent, f.VCs)
+	r.array(fieldLimit, f.VCs, f.VCs)
+	r.counters(fieldLimit, &f.Limit, f.VCs)
+	n := r.array(fieldPackets, 0, weft.MaxBatch)
+	if n == 0 || r.bad {
+		f.Packets = f.Packets[:0]
+		return -1
+	}
+	if f.VCs == 0 {
+		r.exceed(fieldPackets, int64(n), 0)
+		return -1
+	}
+	if n > len(r.rest)/minHeader { // before anything is allocated for them
+		r.fail(fieldPackets, msgp.ErrShortBytes)
+		return -1
+	}
+	f.Packets = slices.Grow(f.Packets[:0], n)[:n]
+	for i := range f.Packets {
+		if r.header(&f.Packets[i], f.VCs); r.bad {
+			return i
+		}
+	}
+	return n - 1
+}
+
+func (r *reader) counters(item field, to *[weft.MaxVCs]uint64, n int) {
+	for i := range n {
+		to[i] = r.count(item)
+	}
+	clear(to[n:])
+}

@@ -1,0 +1,90 @@
+package bus_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+)
+
+// benchHeader is a packet in the middle of a run: small ids, a long clock.
+func benchHeader() weft.Header {
+	return weft.Header{
+		Src: 40, Dst: 613, Seq: 70_000, Injected: 12 * weft.Second, Size: 256, VC: 1, Era: 2, Hops: 3,
+		Fields: weft.NewFields(),
+	}
+}
+
+// BenchmarkHeader compares the codec with msgpack/v5 (struct as array) in one run; one operation encodes and decodes.
+func BenchmarkHeader(b *testing.B) {
+	h := benchHeader()
+	b.Run("codec=weft", func(b *testing.B) {
+		b.ReportAllocs()
+		var got weft.Header
+		buf := make([]byte, 0, bus.MaxHeader)
+		for b.Loop() {
+			buf = bus.AppendHeader(buf[:0], &h)
+			if _, err := bus.DecodeHeader(&got, buf); err != nil {
+				b.Fatal(err)
+			}
+		}
+		require.Equal(b, h, got)
+	})
+	b.Run("codec=msgpack-v5", func(b *testing.B) {
+		b.ReportAllocs()
+		var got weft.Header
+		var buf bytes.Buffer
+		enc := msgpack.NewEncoder(&buf)
+		enc.UseArrayEncodedStructs(true)
+		enc.UseCompactInts(true)
+		dec := msgpack.NewDecoder(nil)
+		var src bytes.Reader
+		for b.Loop() {
+			buf.Reset()
+			if err := enc.Encode(&h); err != nil {
+				b.Fatal(err)
+			}
+			src.Reset(buf.Bytes())
+			dec.ResetReader(&src)
+			if err := dec.Decode(&got); err != nil {
+				b.Fatal(err)
+			}
+		}
+		require.Equal(b, h, got)
+	})
+}
+
+// BenchmarkFrame encodes and decodes a whole frame of two VCs.
+func BenchmarkFrame(b *testing.B) {
+	for _, packets := range []int{1, 4, 16, 64} {
+		b.Run(fmt.Sprintf("packets=%d", packets), func(b *testing.B) {
+			b.ReportAllocs()
+			f := benchFrame(packets)
+			var got weft.Frame
+			var buf []byte
+			for b.Loop() {
+				buf = bus.AppendFrame(buf[:0], &f)
+				if err := bus.DecodeFrame(&got, buf); err != nil {
+					b.Fatal(err)
+				}
+			}
+			require.Equal(b, f, got)
+			b.ReportMetric(float64(len(buf)), "B/frame")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(packets), "ns/packet")
+		})
+	}
+}
+
+func benchFrame(packets int) weft.Frame {
+	f := weft.Frame{From: 3, To: 2, VCs: 2}
+	f.Sent[0], f.Sent[1], f.Limit[0], f.Limit[1] = 70_000, 120, 80_000, 65
+	for range packets {
+		f.Packets = append(f.Packets, benchHeader())
+	}
+	return f
+}

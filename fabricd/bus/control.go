@@ -1,0 +1,180 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Control payloads are JSON, where frames are msgpack: they are rare, and so `nats req weft.lab.ctl.get.status` and
+// `nats sub 'weft.lab.ev.>'` show something a human can read.
+
+// maxWaiting bounds the requests of one verb that wait while one is being handled.
+const maxWaiting = 64
+
+// Handler answers one request. req is the request's JSON, empty when there was none, and may not be kept. The result
+// travels as JSON; it must be an object without a member "error", or no object at all. An error travels as its text in
+// {"error": "..."}. ctx ends with the Control.
+type Handler func(ctx context.Context, req []byte) (any, error)
+
+// ControlConfig configures the fabric's side of the control plane. Fabric, and Broker or URL, are required.
+type ControlConfig struct {
+	Fabric      string
+	Broker      *Broker     // ours, in this process; or nil and
+	URL         string      // the address of another,
+	Credentials Credentials // with these
+	// OnError is told of requests that cannot be answered, and of errors of the connection. It must not block. Nil
+	// ignores them.
+	OnError func(error)
+}
+
+// Control is the fabric's side of the control plane: it answers requests and publishes events. It has a connection of its
+// own, so that a slow viewer never holds up a link.
+type Control struct {
+	cfg     ControlConfig
+	conn    *nats.Conn
+	closedc chan struct{} // closed by nats.go after its last callback
+	ctx     context.Context
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup // the goroutines of Serve
+	once    sync.Once
+	mu      sync.Mutex // verbs, and wg.Add against Close
+	verbs   map[string]struct{}
+}
+
+// NewControl connects. The caller closes it, before the broker.
+func NewControl(cfg ControlConfig) (*Control, error) {
+	if err := ValidateFabric(cfg.Fabric); err != nil {
+		return nil, err
+	}
+	if cfg.Broker == nil && cfg.URL == "" {
+		return nil, errors.New("bus: control: neither a broker nor the URL of one")
+	}
+	if cfg.OnError == nil {
+		cfg.OnError = func(error) {}
+	}
+	c := &Control{cfg: cfg, closedc: make(chan struct{}), verbs: make(map[string]struct{})}
+	conn, err := connect(cfg.Broker, cfg.URL, cfg.Credentials, []nats.Option{
+		nats.Name(root + "-fabric-" + cfg.Fabric + "-control"),
+		nats.MaxReconnects(-1),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			cfg.OnError(fmt.Errorf("bus: control of fabric %q: %w", cfg.Fabric, err))
+		}),
+		nats.ClosedHandler(func(*nats.Conn) { close(c.closedc) }),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("bus: control of fabric %q: %w", cfg.Fabric, err)
+	}
+	c.conn = conn
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c, nil
+}
+
+// Serve answers the requests of a verb, one at a time, until Close. Read verbs, which viewers may use, begin with "get.".
+// It returns when the broker knows of it.
+func (c *Control) Serve(verb string, h Handler) error {
+	subject := Subject{Kind: SubjectControl, Fabric: c.cfg.Fabric, Verb: verb}
+	if err := subject.Validate(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return fmt.Errorf("bus: serve %s: %w", verb, ErrClosed)
+	}
+	if _, ok := c.verbs[verb]; ok {
+		return fmt.Errorf("bus: serve %s: it is served already", verb)
+	}
+	requests := make(chan *nats.Msg, maxWaiting)
+	if _, err := c.conn.ChanSubscribe(subject.String(), requests); err != nil {
+		return fmt.Errorf("bus: serve %s: %w", verb, err)
+	}
+	c.verbs[verb] = struct{}{}
+	c.wg.Go(func() { c.serve(verb, h, requests) })
+	if err := c.conn.FlushTimeout(connectTimeout); err != nil {
+		return fmt.Errorf("bus: serve %s: the broker does not confirm it: %w", verb, err)
+	}
+	return nil
+}
+
+func (c *Control) serve(verb string, h Handler, requests <-chan *nats.Msg) {
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case msg := <-requests:
+			// We may publish anywhere, the requester may not: answering on a subject of its choice would lend it our
+			// rights, to speak on a link, say.
+			if !strings.HasPrefix(msg.Reply, inboxes) {
+				c.cfg.OnError(fmt.Errorf("bus: request %s: the reply subject %.128q is no inbox: %w", verb, msg.Reply, ErrName))
+				continue
+			}
+			v, err := h(c.ctx, msg.Data)
+			if err := msg.Respond(encodeReply(v, err)); err != nil {
+				c.cfg.OnError(fmt.Errorf("bus: answer %s: %w", verb, err))
+			}
+		}
+	}
+}
+
+// failure is how an error travels.
+type failure struct {
+	Error string `json:"error"`
+}
+
+func encodeReply(v any, err error) []byte {
+	if err == nil {
+		var data []byte
+		if data, err = json.Marshal(v); err == nil {
+			return data
+		}
+		err = fmt.Errorf("encode the answer: %w", err)
+	}
+	data, err := json.Marshal(failure{err.Error()})
+	if err != nil {
+		panic("bus: BUG: a string does not encode: " + err.Error())
+	}
+	return data
+}
+
+// Publish tells an event to whoever listens: operators, viewers, web pages. v travels as JSON.
+func (c *Control) Publish(kind string, v any) error {
+	subject := Subject{Kind: SubjectEvent, Fabric: c.cfg.Fabric, Verb: kind}
+	if err := subject.Validate(); err != nil {
+		return err
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("bus: event %s: %w", kind, err)
+	}
+	if err := c.conn.Publish(subject.String(), data); err != nil {
+		return fmt.Errorf("bus: event %s: %w", kind, closedErr(err))
+	}
+	return nil
+}
+
+// Close ends all answering, and waits for the handlers that are running, whose ctx it cancels.
+func (c *Control) Close() error {
+	c.once.Do(func() {
+		c.mu.Lock()
+		c.cancel()
+		c.mu.Unlock()
+		c.wg.Wait()
+		c.conn.Close() // after the last answer
+		<-c.closedc
+	})
+	return nil
+}
+
+// closedErr translates the client library's word for a closed connection into ours.
+func closedErr(err error) error {
+	if errors.Is(err, nats.ErrConnectionClosed) {
+		return ErrClosed
+	}
+	return err
+}

@@ -1,0 +1,146 @@
+package bus
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// Role is what a connection may do on a broker of ours.
+type Role uint8
+
+// The roles. The zero value may do nothing.
+const (
+	RoleFabric   Role = iota + 1 // everything on the subjects of this fabric: the fabric itself
+	RoleOperator                 // any request, events; no frames: a human or script that cuts and restores
+	RoleViewer                   // read requests (verbs get.*), events; cannot change anything
+)
+
+// String prints the role, which is also its user name.
+func (r Role) String() string {
+	switch r {
+	case RoleFabric:
+		return "fabric"
+	case RoleOperator:
+		return "operator"
+	case RoleViewer:
+		return "viewer"
+	}
+	return "nobody"
+}
+
+const (
+	inboxes        = "_INBOX."
+	connectTimeout = 5 * time.Second // to connect and to have subscriptions confirmed
+)
+
+// Credentials open a connection. Each field is used when it is not empty.
+type Credentials struct {
+	User, Password string
+	CredsFile      string // path of a NATS .creds file
+	NKeyFile       string // path of an nkey seed file
+	// InboxPrefix is where replies go: on a broker of ours each role has an inbox that the others cannot hear. Users of
+	// the nats command give it as --inbox-prefix. Empty is nats.go's default.
+	InboxPrefix string
+}
+
+// LogValue keeps the password out of logs.
+func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// String names the user and keeps the password to itself.
+func (c Credentials) String() string {
+	if c.User == "" {
+		return "no user"
+	}
+	return "user " + c.User
+}
+
+func (c Credentials) options() ([]nats.Option, error) {
+	var opts []nats.Option
+	if c.User != "" {
+		opts = append(opts, nats.UserInfo(c.User, c.Password))
+	}
+	if c.CredsFile != "" {
+		opts = append(opts, nats.UserCredentials(c.CredsFile))
+	}
+	if c.NKeyFile != "" {
+		opt, err := nats.NkeyOptionFromSeed(c.NKeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("nkey file %s: %w", c.NKeyFile, err)
+		}
+		opts = append(opts, opt)
+	}
+	if c.InboxPrefix != "" {
+		opts = append(opts, nats.CustomInboxPrefix(c.InboxPrefix))
+	}
+	return opts, nil
+}
+
+// newCredentials makes the credentials of a role, with a password of 128 random bits.
+func newCredentials(r Role) Credentials {
+	return Credentials{User: r.String(), Password: rand.Text(), InboxPrefix: inboxes + root + "-" + r.String()}
+}
+
+// permissions is what the server lets a role do. What is not allowed is denied.
+func permissions(r Role, fabric string, c Credentials) *server.Permissions {
+	ownInbox := c.InboxPrefix + ".>"
+	allow := func(publish, subscribe []string) *server.Permissions {
+		return &server.Permissions{
+			Publish:   &server.SubjectPermission{Allow: publish},
+			Subscribe: &server.SubjectPermission{Allow: append(subscribe, ownInbox)},
+		}
+	}
+	switch r {
+	case RoleFabric:
+		return allow([]string{allOf(fabric), inboxes + ">"}, []string{allOf(fabric)})
+	case RoleOperator:
+		return allow([]string{allControl(fabric)}, []string{allEvents(fabric)})
+	default:
+		return allow([]string{allReads(fabric)}, []string{allEvents(fabric)})
+	}
+}
+
+// connect opens a connection to the broker, through a pipe, or to url when broker is nil. Errors say what to do.
+func connect(broker *Broker, url string, creds Credentials, opts []nats.Option) (*nats.Conn, error) {
+	if broker != nil {
+		creds = broker.Credentials(RoleFabric)
+		opts = append(opts, nats.InProcessServer(broker.srv))
+	}
+	more, err := creds.options()
+	if err != nil {
+		return nil, err
+	}
+	opts = append(append(opts, nats.Timeout(connectTimeout)), more...)
+	conn, err := nats.Connect(url, opts...)
+	var netErr *net.OpError
+	switch {
+	case err == nil:
+		return conn, nil
+	case broker != nil:
+		return nil, fmt.Errorf("connect to the embedded broker: %w", err)
+	case errors.Is(err, nats.ErrAuthorization), strings.Contains(strings.ToLower(err.Error()), "authorization"):
+		return nil, fmt.Errorf("the broker at %s refuses %v: give the credentials of this run: %w", redact(url), creds, err)
+	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.As(err, &netErr):
+		return nil, fmt.Errorf("no broker answers at %s: is the fabric up, and is this its address? %w", redact(url), err)
+	}
+	return nil, fmt.Errorf("connect to the broker at %s: %w", redact(url), err)
+}
+
+// redact takes passwords out of a NATS URL.
+func redact(url string) string {
+	if i := strings.LastIndexByte(url, '@'); i >= 0 {
+		scheme, _, ok := strings.Cut(url, "://")
+		if ok {
+			return scheme + "://" + url[i+1:]
+		}
+		return url[i+1:]
+	}
+	return url
+}

@@ -1,0 +1,166 @@
+package bus
+
+import (
+	"errors"
+	"maps"
+	"slices"
+)
+
+// Cuts of a NATS transport act in three places. The sender stops, so that no frame sent while the link was cut can arrive
+// after Restore. The broker, when it is ours, drops what anybody publishes. The demultiplexer drops what was past the
+// broker already, and is the last word where the broker is not ours.
+
+// cutState is which links are cut, and what the broker was told. Guarded by NATS.mu.
+type cutState struct {
+	fabric    string
+	shards    int
+	broker    *Broker // nil: the ends alone enforce
+	wholeNode bool    // this process knows all ports of a node, so that one mapping can stand for them
+
+	known   map[string]int                    // directions per sending node
+	cut     map[string]map[*natsLink]struct{} // by sending node
+	applied map[string]int                    // mappings at the broker, with the number of directions each stands for
+	atEnds  int                               // directions for which the broker had no mapping left
+}
+
+func newCutState(cfg NATSConfig) cutState {
+	return cutState{
+		fabric: cfg.Fabric, shards: cfg.Shards, broker: cfg.Broker, wholeNode: cfg.Subscription == PerShard,
+		known: make(map[string]int), cut: make(map[string]map[*natsLink]struct{}), applied: make(map[string]int),
+	}
+}
+
+// Cut implements Transport. An error of the broker leaves the cut in force at the ends.
+func (t *NATS) Cut(ds ...Direction) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	links, err := t.resolve(ds)
+	if err != nil {
+		return err
+	}
+	touched := make(map[*shard]struct{})
+	for _, l := range links {
+		l.cut.Store(true)
+		touched[l.shard] = struct{}{}
+		if t.cuts.cut[l.d.From] == nil {
+			t.cuts.cut[l.d.From] = make(map[*natsLink]struct{})
+		}
+		t.cuts.cut[l.d.From][l] = struct{}{}
+	}
+	err = t.cuts.apply()
+	for s := range touched {
+		s.fence()
+	}
+	return err
+}
+
+// Restore implements Transport.
+func (t *NATS) Restore(ds ...Direction) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	links, err := t.resolve(ds)
+	if err != nil {
+		return err
+	}
+	for _, l := range links {
+		delete(t.cuts.cut[l.d.From], l)
+		if len(t.cuts.cut[l.d.From]) == 0 {
+			delete(t.cuts.cut, l.d.From)
+		}
+	}
+	err = t.cuts.apply()
+	for _, l := range links { // last, so that whatever is sent from here on gets through
+		l.cut.Store(false)
+	}
+	return err
+}
+
+// resolve finds all links before anything is done to one.
+func (t *NATS) resolve(ds []Direction) ([]*natsLink, error) {
+	links := make([]*natsLink, len(ds))
+	for i, d := range ds {
+		l, err := t.link(d)
+		if err != nil {
+			return nil, err
+		}
+		links[i] = l
+	}
+	return links, nil
+}
+
+// Enforcement implements Transport.
+func (t *NATS) Enforcement() Enforcement {
+	if t.cfg.Broker == nil {
+		return EnforcedAtEnds
+	}
+	return EnforcedByBroker
+}
+
+// fence returns when no delivery that began before it is still going on.
+func (s *shard) fence() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+}
+
+// wanted is the mappings that enforce all cuts, with the number of directions each stands for. A node whose links are all
+// cut takes one, because the broker scans its mappings for every message.
+func (c *cutState) wanted() map[string]int {
+	want := make(map[string]int)
+	for node, links := range c.cut {
+		if c.wholeNode && len(links) > 1 && len(links) == c.known[node] {
+			want[allFrom(c.fabric, ShardOf(node, c.shards), node)] = len(links)
+			continue
+		}
+		for l := range links {
+			want[l.subject] = 1
+		}
+	}
+	return want
+}
+
+// apply brings the broker's mappings in line with the cuts: first the new, then the old, so that nothing leaks between.
+func (c *cutState) apply() error {
+	if c.broker == nil {
+		return nil
+	}
+	var errs []error
+	want := c.wanted()
+	room := c.broker.maxCuts
+	for subject := range c.applied {
+		if _, ok := want[subject]; ok {
+			room--
+		}
+	}
+	c.atEnds = 0
+	for _, subject := range slices.Sorted(maps.Keys(want)) {
+		if _, ok := c.applied[subject]; ok {
+			c.applied[subject] = want[subject]
+			continue
+		}
+		if room == 0 {
+			c.atEnds += want[subject]
+			continue
+		}
+		if err := c.broker.cut(subject); err != nil {
+			errs = append(errs, err)
+			c.atEnds += want[subject]
+			continue
+		}
+		room--
+		c.applied[subject] = want[subject]
+	}
+	for subject := range c.applied {
+		if _, ok := want[subject]; !ok {
+			_ = subject
+			delete(c.applied, subject)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *cutState) stats() Stats { return Stats{CutsAtBroker: len(c.applied), CutsAtEnds: c.atEnds} }
+
+func (c *cutState) clear() error {
+	clear(c.cut)
+	return c.apply()
+}

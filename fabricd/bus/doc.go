@@ -1,0 +1,22 @@
+// Package bus carries the links of a live fabric: the frame codec, the subject grammar, the transport of frames in memory
+// or over NATS, the embedded broker and the control plane. It is the only importer of nats.go in the project.
+//
+// # The story of one frame
+//
+//	AppendFrame -> Sender.Send -> connection of the shard -> broker (cuts, permissions) -> demultiplexer of the shard
+//	    -> inbox of the port -> DecodeFrame -> Message.Release
+//
+// A directed link is one subject, and always publishes from one connection: order holds per publishing connection. A
+// process has few connections, its shards; each has one demultiplexing goroutine that hands frames to the inboxes of the
+// ports and never blocks. Nothing is dropped behind our back: whatever does not reach an inbox is counted in [Stats] and
+// named in an [Event].
+//
+// # Cuts
+//
+// A cut acts on the subject. The broker enforces it for every publisher when it is ours; the ends of the link enforce it
+// too, and alone when the broker is somebody else's. [Transport.Enforcement] says which is in force.
+//
+// # Limits
+//
+// Frames are bounded by [MaxFrame]. A transport joins at most [MaxShards] connections. One broker serves one fabric.
+package bus

@@ -1,0 +1,106 @@
+package bus
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/tinylib/msgp/msgp"
+
+	"github.com/weft-fabric/weft"
+)
+
+// field names an element of a frame or header, for errors.
+type field uint8
+
+const (
+	fieldFrame field = iota
+	fieldVersion
+	fieldFrom
+	fieldTo
+	fieldSent
+	fieldLimit
+	fieldPackets
+	fieldHeader
+	fieldSrc
+	fieldDst
+	fieldSeq
+	fieldInjected
+	fieldSize
+	fieldVC
+	fieldEra
+	fieldHops
+	fieldReroutes
+	fieldTraced
+	fieldPortField
+	fieldMisroute
+)
+
+var fieldNames = [...]string{
+	fieldFrame: "frame", fieldVersion: "version", fieldFrom: "from", fieldTo: "to", fieldSent: "sent", fieldLimit: "limit",
+	fieldPackets: "packets", fieldHeader: "header", fieldSrc: "src", fieldDst: "dst", fieldSeq: "seq",
+	fieldInjected: "injected", fieldSize: "size", fieldVC: "vc", fieldEra: "era", fieldHops: "hops",
+	fieldReroutes: "reroutes", fieldTraced: "traced", fieldPortField: "port field", fieldMisroute: "misroute",
+}
+
+// String prints the name of the element.
+func (f field) String() string { return fieldNames[f] }
+
+const (
+	headerFields = 12 // elements of a header's array
+	minHeader    = 1 + headerFields
+	// MaxHeader is the most bytes a header takes on the wire: one of 1, src dst size of 5, seq injected misroute of 9,
+	// vc of 2, era hops reroutes and port field of 3, traced of 1.
+	MaxHeader = 1 + 3*5 + 3*9 + 2 + 4*3 + 1
+)
+
+// AppendHeader appends h to dst as a msgpack array of its fields in declared order, integers in their shortest form,
+// times in picoseconds. It takes at most MaxHeader bytes and allocates only to grow dst.
+func AppendHeader(dst []byte, h *weft.Header) []byte {
+	dst = slices.Grow(dst, MaxHeader)
+	dst = msgp.AppendArrayHeader(dst, headerFields)
+	dst = msgp.AppendUint64(dst, uint64(h.Src))
+	dst = msgp.AppendUint64(dst, uint64(h.Dst))
+	dst = msgp.AppendUint64(dst, h.Seq)
+	dst = appendInt(dst, int64(h.Injected))
+	dst = msgp.AppendUint64(dst, uint64(h.Size))
+	dst = msgp.AppendUint64(dst, uint64(h.VC))
+	dst = msgp.AppendUint64(dst, uint64(h.Era))
+	dst = msgp.AppendUint64(dst, uint64(h.Hops))
+	dst = msgp.AppendUint64(dst, uint64(h.Reroutes))
+	dst = msgp.AppendBool(dst, h.Traced)
+	dst = appendInt(dst, int64(h.PortField))
+	return msgp.AppendUint64(dst, h.Misroute)
+}
+
+// DecodeHeader decodes the header at the start of data into h and returns what follows it. It keeps no reference to data
+// and allocates only for errors. Bytes that are no header, or break a hard bound of package weft, give an error that wraps
+// ErrHeader; h is zero then.
+func DecodeHeader(h *weft.Header, data []byte) (rest []byte, err error) {
+	r := newReader(data)
+	r.header(h, weft.MaxVCs)
+	if r.bad {
+		*h = weft.Header{}
+		return nil, fmt.Errorf("bus: decode header: %s: %w", r.why(), ErrHeader)
+	}
+	return r.rest, nil
+}
+
+// header reads one header whose VC must be below vcs.
+func (r *reader) header(h *weft.Header, vcs int) {
+	if r.array(fieldHeader, headerFields, headerFields); r.bad {
+		return
+	}
+	h.Src = weft.NICID(r.uint(fieldSrc, weft.MaxNIC-1))
+	h.Dst = weft.NICID(r.uint(fieldDst, weft.MaxNIC-1))
+	h.Seq = r.count(fieldSeq)
+	h.Injected = weft.Time(r.int(fieldInjected, math.MaxInt64))
+	h.Size = uint32(r.uint(fieldSize, weft.MaxPacket))
+	h.VC = weft.VC(r.uint(fieldVC, uint64(vcs-1)))
+	h.Era = uint16(r.uint(fieldEra, math.MaxUint16))
+	h.Hops = uint16(r.uint(fieldHops, math.MaxUint16))
+	h.Reroutes = uint16(r.uint(fieldReroutes, math.MaxUint16))
+	h.Traced = r.bool(fieldTraced)
+	h.PortField = int16(r.int(fieldPortField, math.MaxInt16))
+	h.Misroute = r.count(fieldMisroute)
+}

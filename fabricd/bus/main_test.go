@@ -1,0 +1,139 @@
+package bus_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+)
+
+// No goroutine outlives the Close and Shutdown that tests end with.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 20 * time.Second // for what must happen; only a failing test waits that long
+
+func startBroker(tb testing.TB, cfg bus.BrokerConfig) *bus.Broker {
+	tb.Helper()
+	if cfg.Fabric == "" {
+		cfg.Fabric = "lab"
+	}
+	b, err := bus.StartBroker(cfg)
+	require.NoError(tb, err)
+	tb.Cleanup(b.Shutdown)
+	return b
+}
+
+// openNATS opens a transport on which every event is a failure, unless cfg.OnEvent says otherwise.
+func openNATS(tb testing.TB, cfg bus.NATSConfig) *bus.NATS {
+	tb.Helper()
+	if cfg.Fabric == "" {
+		cfg.Fabric = "lab"
+	}
+	if cfg.OnEvent == nil {
+		cfg.OnEvent = func(e bus.Event) { tb.Errorf("event: %v", e) }
+	}
+	n, err := bus.NewNATS(cfg)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, n.Close()) })
+	return n
+}
+
+// stranger is a connection that is no part of the transport.
+func stranger(tb testing.TB, b *bus.Broker, role bus.Role, opts ...nats.Option) *nats.Conn {
+	tb.Helper()
+	c := b.Credentials(role)
+	conn, err := nats.Connect(b.ClientURL(), append(opts, nats.UserInfo(c.User, c.Password), nats.CustomInboxPrefix(c.InboxPrefix))...)
+	require.NoError(tb, err)
+	tb.Cleanup(conn.Close)
+	return conn
+}
+
+// hop is the i-th direction of a line of switches.
+func hop(i int) bus.Direction {
+	return bus.Direction{From: fmt.Sprintf("s%d", i), To: fmt.Sprintf("s%d", i+1), FromPort: 1, ToPort: 0}
+}
+
+func subjectOf(d bus.Direction, shards int) string {
+	return bus.Subject{
+		Kind: bus.SubjectLink, Fabric: "lab", Shard: bus.ShardOf(d.From, shards), Node: d.From, Port: d.FromPort,
+	}.String()
+}
+
+func listen(tb testing.TB, t bus.Transport, d bus.Direction, capacity int) chan bus.Message {
+	tb.Helper()
+	inbox := make(chan bus.Message, capacity)
+	require.NoError(tb, t.Listen(d, inbox))
+	return inbox
+}
+
+func sender(tb testing.TB, t bus.Transport, d bus.Direction) bus.Sender {
+	tb.Helper()
+	s, err := t.Sender(d)
+	require.NoError(tb, err)
+	return s
+}
+
+func ready(tb testing.TB, t bus.Transport) {
+	tb.Helper()
+	require.NoError(tb, t.Ready(context.Background()))
+}
+
+// next returns the next frame of an inbox as text.
+func next(tb testing.TB, inbox <-chan bus.Message) string {
+	tb.Helper()
+	select {
+	case m := <-inbox:
+		defer m.Release()
+		return string(m.Data)
+	case <-time.After(patience):
+		tb.Fatal("no frame arrives")
+		return ""
+	}
+}
+
+// recorder keeps the events of a transport.
+type recorder struct {
+	mu     sync.Mutex
+	events []bus.Event
+	more   chan struct{} // cap 1: there is something new
+}
+
+func newRecorder() *recorder { return &recorder{more: make(chan struct{}, 1)} }
+
+func (r *recorder) record(e bus.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, e)
+	select {
+	case r.more <- struct{}{}:
+	default:
+	}
+}
+
+// await returns the first event of a kind, waiting for it.
+func (r *recorder) await(tb testing.TB, kind bus.EventKind) bus.Event {
+	tb.Helper()
+	deadline := time.After(patience)
+	for {
+		r.mu.Lock()
+		for _, e := range r.events {
+			if e.Kind == kind {
+				r.mu.Unlock()
+				return e
+			}
+		}
+		r.mu.Unlock()
+		select {
+		case <-r.more:
+		case <-deadline:
+			tb.Fatalf("no event %v", kind)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/weft-fabric/weft"
+)
+
+// Memory is the transport within one process, without a broker: Send puts a copy of the frame into the inbox. It has no
+// goroutines. A full inbox is our own bug, since nobody else can send, and panics.
+type Memory struct {
+	mu     sync.RWMutex // links, closed; the order is mu before memLink.mu
+	links  map[end]*memLink
+	closed bool
+}
+
+// end is a sending port, which identifies a direction.
+type end struct {
+	node string
+	port weft.PortID
+}
+
+func (d Direction) from() end { return end{d.From, d.FromPort} }
+
+// NewMemory returns an empty transport.
+func NewMemory() *Memory { return &Memory{links: make(map[end]*memLink)} }
+
+var _ Transport = (*Memory)(nil)
+
+// memLink is one direction, and its Sender.
+type memLink struct {
+	d Direction // constant
+
+	mu     sync.Mutex // the rest; held over the put into inbox, which never blocks, so that Cut and Close are exact
+	inbox  chan<- Message
+	cut    bool
+	closed bool
+	stats  Stats
+}
+
+// link returns the direction d, which it makes when it is new.
+func (m *Memory) link(d Direction) (*memLink, error) {
+	if err := d.validate(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, fmt.Errorf("bus: memory transport: direction %v: %w", d, ErrClosed)
+	}
+	l := m.links[d.from()]
+	if l == nil {
+		l = &memLink{d: d}
+		m.links[d.from()] = l
+	}
+	if l.d != d {
+		return nil, fmt.Errorf("bus: direction %v: it is %v: %w", d, l.d, ErrDirection)
+	}
+	return l, nil
+}
+
+// Listen implements Transport.
+func (m *Memory) Listen(d Direction, inbox chan<- Message) error {
+	l, err := m.link(d)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.inbox != nil {
+		return fmt.Errorf("bus: listen to %v: %w", d, ErrListening)
+	}
+	l.inbox = inbox
+	return nil
+}
+
+// Sender implements Transport.
+func (m *Memory) Sender(d Direction) (Sender, error) {
+	l, err := m.link(d)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Send implements Sender. It allocates nothing once buffers have grown.
+func (l *memLink) Send(frame []byte) error {
+	buf := buffers.Get().(*buffer)
+	buf.data = append(buf.data[:0], frame...)
+	msg := Message{Data: buf.data, buf: buf}
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		msg.Release()
+		l.stats.Errors++
+		return fmt.Errorf("bus: send on %v: %w", l.d, ErrClosed)
+	}
+	l.stats.Sent++
+	l.stats.SentBytes += uint64(len(frame))
+	switch {
+	case l.cut:
+		l.stats.Cut++
+		msg.Release()
+	case l.inbox == nil:
+		l.stats.Unknown++
+		msg.Release()
+	default:
+		select {
+		case l.inbox <- msg:
+			l.stats.Delivered++
+		default:
+			l.stats.Full++
+			panic(fmt.Sprintf("bus: BUG: %v: inbox of %d frames is full; its capacity must cover the credits of the link", l.d, cap(l.inbox)))
+		}
+	}
+	return nil
+}
+
+// Ready implements Transport; listening takes effect at once.
+func (m *Memory) Ready(context.Context) error { return nil }
+
+// Cut implements Transport.
+func (m *Memory) Cut(d ...Direction) error { return m.setCut(true, d) }
+
+// Restore implements Transport.
+func (m *Memory) Restore(d ...Direction) error { return m.setCut(false, d) }
+
+func (m *Memory) setCut(cut bool, ds []Direction) error {
+	links := make([]*memLink, len(ds))
+	for i, d := range ds { // all or nothing
+		l, err := m.link(d)
+		if err != nil {
+			return err
+		}
+		links[i] = l
+	}
+	for _, l := range links {
+		l.mu.Lock()
+		l.cut = cut
+		l.mu.Unlock()
+	}
+	return nil
+}
+
+// Enforcement implements Transport.
+func (m *Memory) Enforcement() Enforcement { return EnforcedInProcess }
+
+// Stats implements Transport.
+func (m *Memory) Stats() Stats {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var s Stats
+	for _, l := range m.links {
+		l.mu.Lock()
+		s.add(l.stats)
+		l.mu.Unlock()
+	}
+	return s
+}
+
+// Close implements Transport.
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	for _, l := range m.links {
+		l.mu.Lock()
+		l.closed = true
+		l.mu.Unlock()
+	}
+	return nil
+}

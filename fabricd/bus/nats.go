@@ -1,0 +1,232 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Subscription says how a NATS transport hears the directions it listens to.
+type Subscription uint8
+
+const (
+	// PerShard subscribes once to everything a shard carries: for the process that hosts the whole fabric, where 57,600
+	// subscriptions would cost a hundred times the memory and three times the time of two.
+	PerShard Subscription = iota
+	// PerDirection subscribes to each direction by name: for a process that hosts a part of the fabric.
+	PerDirection
+)
+
+// NATSConfig configures a NATS transport. Fabric, and Broker or URL, are required.
+type NATSConfig struct {
+	Fabric string
+	// Broker is our own broker in this process: connections are pipes with the credentials of RoleFabric, and cuts are
+	// enforced by it.
+	Broker *Broker
+	// URL is that of a broker that is not in this process, used when Broker is nil.
+	URL string
+	// Credentials are for URL; those of RoleFabric when the broker is a Broker of ours elsewhere.
+	Credentials Credentials
+	// Shards is the number of connections, 1 to MaxShards; 0 is 2. All processes of a fabric must agree.
+	Shards int
+	// Pending is how many frames may wait for one shard's demultiplexer, which must cover the credits of the links into
+	// it; 0 is 1<<18, which takes 2 MB. More arriving frames are lost with EventSlowConsumer.
+	Pending int
+	// Subscription is PerShard unless set.
+	Subscription Subscription
+	// OnEvent is told what should not happen. It is called by several goroutines, concurrently, and must not block, nor
+	// call the transport. Nil ignores events; Stats counts them all the same.
+	OnEvent func(Event)
+}
+
+func (c NATSConfig) withDefaults() NATSConfig {
+	if c.Shards == 0 {
+		c.Shards = 2
+	}
+	if c.Pending == 0 {
+		c.Pending = 1 << 18
+	}
+	if c.OnEvent == nil {
+		c.OnEvent = func(Event) {}
+	}
+	return c
+}
+
+func (c NATSConfig) validate() error {
+	if err := ValidateFabric(c.Fabric); err != nil {
+		return err
+	}
+	switch {
+	case c.Shards < 1 || c.Shards > MaxShards:
+		return fmt.Errorf("bus: %d shards, want 1 to %d", c.Shards, MaxShards)
+	case c.Pending < 1 || c.Pending > 1<<24:
+		return fmt.Errorf("bus: %d pending frames a shard, want 1 to %d", c.Pending, 1<<24)
+	case c.Broker == nil && c.URL == "":
+		return errors.New("bus: neither a broker nor the URL of one")
+	case c.Broker != nil && c.Broker.fabric != c.Fabric:
+		return fmt.Errorf("bus: the broker serves fabric %q, not %q", c.Broker.fabric, c.Fabric)
+	}
+	return nil
+}
+
+// NATS is the transport over a NATS broker: one subject per direction, few connections, batched writes.
+type NATS struct {
+	cfg    NATSConfig // constant
+	shards []*shard   // constant
+	closed atomic.Bool
+	once   sync.Once
+
+	mu    sync.Mutex // links, and the order of cuts; before shard.mu
+	links map[end]*natsLink
+	cuts  cutState
+}
+
+var _ Transport = (*NATS)(nil)
+
+// natsLink is one direction, and its Sender.
+type natsLink struct {
+	t       *NATS
+	d       Direction
+	subject string
+	shard   *shard
+	cut     atomic.Bool    // for Send; the demultiplexer reads it under shard.mu
+	inbox   chan<- Message // guarded by shard.mu; nil while nobody listens
+
+	sent, sentBytes, sendCut, errors atomic.Uint64 // by senders
+	delivered, recvCut, full         atomic.Uint64 // by the demultiplexer
+}
+
+// NewNATS connects a transport. The caller closes it, before the broker.
+func NewNATS(cfg NATSConfig) (*NATS, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	t := &NATS{cfg: cfg, links: make(map[end]*natsLink), cuts: newCutState(cfg)}
+	for i := range cfg.Shards {
+		s, err := openShard(cfg, i)
+		if err != nil {
+			return nil, errors.Join(err, t.Close())
+		}
+		t.shards = append(t.shards, s)
+	}
+	if err := t.Ready(context.Background()); err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
+}
+
+// link returns the direction d, which it makes when it is new. t.mu must be held.
+func (t *NATS) link(d Direction) (*natsLink, error) {
+	if t.closed.Load() {
+		return nil, fmt.Errorf("bus: direction %v: %w", d, ErrClosed)
+	}
+	if l := t.links[d.from()]; l != nil && l.d == d {
+		return l, nil
+	} else if l != nil {
+		return nil, fmt.Errorf("bus: direction %v: it is %v: %w", d, l.d, ErrDirection)
+	}
+	if err := d.validate(); err != nil {
+		return nil, err
+	}
+	s := t.shards[ShardOf(d.From, len(t.shards))]
+	name := Subject{Kind: SubjectLink, Fabric: t.cfg.Fabric, Shard: s.index, Node: d.From, Port: d.FromPort}
+	l := &natsLink{t: t, d: d, subject: name.String(), shard: s}
+	t.links[d.from()] = l
+	t.cuts.known[d.From]++
+	return l, nil
+}
+
+// Listen implements Transport. A full inbox loses the frame, counted and reported as EventFull.
+func (t *NATS) Listen(d Direction, inbox chan<- Message) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l, err := t.link(d)
+	if err != nil {
+		return err
+	}
+	return l.shard.listen(l, inbox)
+}
+
+// Sender implements Transport.
+func (t *NATS) Sender(d Direction) (Sender, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l, err := t.link(d)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Send implements Sender. The connection writes by itself, in batches; nothing is flushed here.
+func (l *natsLink) Send(frame []byte) error {
+	if l.cut.Load() {
+		// Else frames sent before Restore and still on their way to the broker would slip through after it.
+		l.sent.Add(1)
+		l.sentBytes.Add(uint64(len(frame)))
+		l.sendCut.Add(1)
+		return nil
+	}
+	if err := l.shard.conn.Publish(l.subject, frame); err != nil {
+		l.errors.Add(1)
+		if errors.Is(err, nats.ErrConnectionClosed) {
+			err = ErrClosed
+		}
+		return fmt.Errorf("bus: send %d bytes on %v: %w", len(frame), l.d, err)
+	}
+	l.sent.Add(1)
+	l.sentBytes.Add(uint64(len(frame)))
+	return nil
+}
+
+// Ready implements Transport. In a cluster of brokers, interest may take longer to reach the others.
+func (t *NATS) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	for _, s := range t.shards {
+		if err := s.conn.FlushWithContext(ctx); err != nil {
+			if t.closed.Load() {
+				err = ErrClosed
+			}
+			return fmt.Errorf("bus: shard %d: the broker does not confirm the subscriptions: %w", s.index, err)
+		}
+	}
+	return nil
+}
+
+// Stats implements Transport.
+func (t *NATS) Stats() Stats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.cuts.stats()
+	for _, l := range t.links {
+		s.add(Stats{
+			Sent: l.sent.Load(), SentBytes: l.sentBytes.Load(), Errors: l.errors.Load(), Delivered: l.delivered.Load(),
+			Cut: l.sendCut.Load() + l.recvCut.Load(), Full: l.full.Load(),
+		})
+	}
+	for _, sh := range t.shards {
+		s.Unknown += sh.unknown.Load()
+		s.Dropped += sh.dropped.Load()
+	}
+	return s
+}
+
+// Close implements Transport. The broker keeps no cut of this transport.
+func (t *NATS) Close() (closeErr error) {
+	t.once.Do(func() {
+		t.closed.Store(true)
+		for _, s := range t.shards {
+			s.close()
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		closeErr = t.cuts.clear()
+	})
+	return closeErr
+}

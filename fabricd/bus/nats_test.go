@@ -1,0 +1,217 @@
+package bus_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+)
+
+// Whatever a stranger sends, it is counted and named, and nothing else is lost.
+func TestNATSStrangerOnTheLinks(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, bus.BrokerConfig{})
+	events := newRecorder()
+	n := openNATS(t, bus.NATSConfig{Broker: b, OnEvent: events.record})
+	full, fine := listen(t, n, hop(0), 2), listen(t, n, hop(1), 100)
+	ready(t, n)
+	conn := stranger(t, b, bus.RoleFabric)
+	for range 5 {
+		require.NoError(t, conn.Publish(subjectOf(hop(0), 2), []byte("too much")))
+	}
+	unknown := strings.TrimSuffix(subjectOf(hop(0), 2), "1") + "77"
+	require.NoError(t, conn.Publish(unknown, []byte("to nobody")))
+	require.NoError(t, conn.Flush())
+
+	e := events.await(t, bus.EventFull)
+	require.Equal(t, subjectOf(hop(0), 2), e.Subject)
+	require.Contains(t, e.String(), "inbox full weft.lab.l.")
+	e = events.await(t, bus.EventUnknown)
+	require.Equal(t, unknown, e.Subject)
+	require.NoError(t, sender(t, n, hop(1)).Send([]byte("fine")))
+	require.Equal(t, "fine", next(t, fine))
+	require.Len(t, full, 2)
+	s := n.Stats()
+	require.Equal(t, uint64(3), s.Full)
+	require.Equal(t, uint64(1), s.Unknown)
+}
+
+// A frame that the client library drops is reported as what it is, a bug.
+func TestNATSSlowConsumerIsReported(t *testing.T) {
+	t.Parallel()
+	events := newRecorder()
+	blocked := make(chan struct{})
+	n := openNATS(t, bus.NATSConfig{
+		Broker: startBroker(t, bus.BrokerConfig{NoListen: true}), Shards: 1, Pending: 1,
+		OnEvent: func(e bus.Event) {
+			if e.Kind == bus.EventUnknown {
+				<-blocked // holds up the demultiplexer, which nobody may do
+			}
+			events.record(e)
+		},
+	})
+	t.Cleanup(sync.OnceFunc(func() { close(blocked) }))
+	s := sender(t, n, hop(0)) // nobody listens
+	for range 10 {
+		require.NoError(t, s.Send([]byte("x")))
+	}
+	require.Equal(t, uint64(1), events.await(t, bus.EventSlowConsumer).Count)
+	require.NotZero(t, n.Stats().Dropped)
+}
+
+func TestNATSReportsALostBroker(t *testing.T) {
+	t.Parallel()
+	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
+	require.NoError(t, err)
+	events := newRecorder()
+	n := openNATS(t, bus.NATSConfig{URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric), OnEvent: events.record})
+	s := sender(t, n, hop(0))
+	b.Shutdown()
+	events.await(t, bus.EventDisconnected)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	require.Error(t, n.Ready(ctx))
+	require.Equal(t, bus.EnforcedAtEnds, n.Enforcement())
+	_ = s.Send([]byte("x")) // may or may not be told; it must not hang
+}
+
+func TestNATSConfigErrors(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, bus.BrokerConfig{NoListen: true})
+	for want, cfg := range map[string]bus.NATSConfig{
+		"fabric name":         {Fabric: "Lab", Broker: b},
+		"5 shards":            {Fabric: "lab", Broker: b, Shards: 5},
+		"pending frames":      {Fabric: "lab", Broker: b, Pending: -1},
+		"neither a broker":    {Fabric: "lab"},
+		`serves fabric "lab"`: {Fabric: "other", Broker: b},
+		"no broker answers":   {Fabric: "lab", URL: "nats://u:secret@127.0.0.1:1"},
+	} {
+		_, err := bus.NewNATS(cfg)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
+// observe subscribes a connection to everything on the links, and returns what it hears.
+func observe(tb testing.TB, conn *nats.Conn) <-chan *nats.Msg {
+	tb.Helper()
+	heard := make(chan *nats.Msg, 1<<16)
+	_, err := conn.ChanSubscribe("weft.lab.l.>", heard)
+	require.NoError(tb, err)
+	require.NoError(tb, conn.Flush())
+	return heard
+}
+
+func hear(tb testing.TB, heard <-chan *nats.Msg) string {
+	tb.Helper()
+	select {
+	case m := <-heard:
+		return string(m.Data)
+	case <-time.After(patience):
+		tb.Fatal("nothing is heard")
+		return ""
+	}
+}
+
+// A cut holds at the broker: neither our ports nor anybody else hear what a foreign connection with full rights publishes,
+// 60 times over, while another link carries on.
+func TestBrokerCutHoldsForEveryPublisher(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, bus.BrokerConfig{})
+	n := openNATS(t, bus.NATSConfig{Broker: b, Shards: 1})
+	const frames = 20_000
+	cutIn, otherIn := listen(t, n, hop(0), 1000), listen(t, n, hop(9), frames)
+	ready(t, n)
+	require.Equal(t, bus.EnforcedByBroker, n.Enforcement())
+	foreign, watcher := stranger(t, b, bus.RoleFabric), stranger(t, b, bus.RoleFabric)
+	heard := make(chan *nats.Msg, 1000)
+	_, err := watcher.ChanSubscribe(subjectOf(hop(0), 1), heard)
+	require.NoError(t, err)
+	require.NoError(t, watcher.Flush())
+
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	other := sender(t, n, hop(9))
+	wg.Go(func() {
+		for i := range frames {
+			if err := other.Send(fmt.Append(nil, i)); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for i := range 60 {
+		require.NoError(t, n.Cut(hop(0)))
+		require.NoError(t, foreign.Publish(subjectOf(hop(0), 1), []byte("into the cut")))
+		require.NoError(t, foreign.Flush()) // the broker has seen it
+		require.NoError(t, n.Restore(hop(0)))
+		want := fmt.Sprint("after cut ", i)
+		require.NoError(t, foreign.Publish(subjectOf(hop(0), 1), []byte(want)))
+		require.Equal(t, want, next(t, cutIn))
+		require.Equal(t, want, hear(t, heard))
+	}
+	for i := range frames {
+		require.Equal(t, fmt.Sprint(i), next(t, otherIn), "the other link loses nothing")
+	}
+	require.Zero(t, n.Stats().CutsAtBroker)
+}
+
+// A whole node takes one mapping, and cuts beyond the limit hold at the ends.
+func TestBrokerCutsFewMappings(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, bus.BrokerConfig{MaxCuts: 3})
+	n := openNATS(t, bus.NATSConfig{Broker: b, Shards: 1})
+	port := func(node string, p int) bus.Direction {
+		return bus.Direction{From: node, To: "x", FromPort: weft.PortID(p), ToPort: 0}
+	}
+	var node, singles []bus.Direction
+	for p := range 4 {
+		node = append(node, port("s1.00", p))
+		listen(t, n, node[p], 10)
+	}
+	inboxes := make([]chan bus.Message, 4)
+	for i := range 4 {
+		singles = append(singles, port(fmt.Sprint("s2.0", i), 0))
+		inboxes[i] = listen(t, n, singles[i], 10)
+	}
+	marker := listen(t, n, hop(9), 1)
+	require.NoError(t, n.Cut(node...))
+	require.Equal(t, 1, n.Stats().CutsAtBroker)
+	require.NoError(t, n.Restore(node[0]))
+	require.Equal(t, 3, n.Stats().CutsAtBroker)
+	require.NoError(t, n.Cut(node[0]))
+	require.NoError(t, n.Cut(singles...))
+	require.Equal(t, 3, n.Stats().CutsAtBroker)
+	require.Equal(t, 2, n.Stats().CutsAtEnds)
+
+	// All four hold in any case, and for strangers.
+	foreign := stranger(t, b, bus.RoleFabric)
+	heard := observe(t, stranger(t, b, bus.RoleFabric))
+	for _, d := range append(node, singles...) {
+		require.NoError(t, foreign.Publish(subjectOf(d, 1), []byte("cut")))
+	}
+	require.NoError(t, foreign.Publish(subjectOf(hop(9), 1), []byte("marker")))
+	require.Equal(t, "marker", next(t, marker), "the demultiplexer has seen all before it")
+	require.NoError(t, n.Restore(node...))
+	require.Equal(t, 3, n.Stats().CutsAtBroker, "a free place goes to a cut that waited for one")
+	require.NoError(t, n.Restore(singles...))
+	require.Equal(t, 0, n.Stats().CutsAtBroker+n.Stats().CutsAtEnds)
+	for i, d := range singles {
+		require.NoError(t, foreign.Publish(subjectOf(d, 1), []byte("restored")))
+		require.Equal(t, "restored", next(t, inboxes[i]))
+	}
+	for range 2 {
+		require.Equal(t, "cut", hear(t, heard), "the two that only the ends enforced")
+	}
+	require.Equal(t, "marker", hear(t, heard))
+	require.Equal(t, "restored", hear(t, heard))
+	require.Equal(t, uint64(2), n.Stats().Cut)
+}

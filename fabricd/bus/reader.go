@@ -1,0 +1,131 @@
+package bus
+
+import (
+	"fmt"
+
+	"github.com/tinylib/msgp/msgp"
+)
+
+// appendInt appends v in its shortest form. msgp.AppendInt64 gives non-negative numbers the signed forms, which are as
+// valid but a byte longer now and then.
+func appendInt(dst []byte, v int64) []byte {
+	if v >= 0 {
+		return msgp.AppendUint64(dst, uint64(v))
+	}
+	return msgp.AppendInt64(dst, v)
+}
+
+// reader reads bounded msgpack values off rest. The first fault sticks and every later read gives zero, so that callers
+// check once. Names are only put together for errors, off the hot path.
+type reader struct {
+	rest []byte
+	size int // of the whole input in bytes
+
+	item  field // what was being read when the fault came
+	err   error // why it could not be read, nil for a number out of its bounds
+	bad   bool  // a fault has come
+	got   int64 // the number that was out of its bounds
+	limit int64
+}
+
+func newReader(data []byte) reader { return reader{rest: data, size: len(data)} }
+
+// at is the position of the next value; of the bad one after a fault.
+func (r *reader) at() int { return r.size - len(r.rest) }
+
+// fail records a value that could not be read.
+func (r *reader) fail(item field, err error) { r.bad, r.item, r.err = true, item, err }
+
+// exceed records a number out of its bounds.
+func (r *reader) exceed(item field, got, limit int64) {
+	r.bad, r.item, r.got, r.limit = true, item, got, limit
+}
+
+// count reads any number of 64 bits.
+func (r *reader) count(item field) uint64 {
+	if r.bad {
+		return 0
+	}
+	v, rest, err := msgp.ReadUint64Bytes(r.rest)
+	if err != nil {
+		r.fail(item, err)
+		return 0
+	}
+	r.rest = rest
+	return v
+}
+
+// uint reads a number of at most limit.
+func (r *reader) uint(item field, limit uint64) uint64 {
+	if r.bad {
+		return 0
+	}
+	v, rest, err := msgp.ReadUint64Bytes(r.rest)
+	if err != nil {
+		r.fail(item, err)
+		return 0
+	}
+	if v > limit {
+		r.exceed(item, int64(min(v, 1<<63-1)), int64(limit))
+		return 0
+	}
+	r.rest = rest
+	return v
+}
+
+// int reads a number within [-limit-1, limit].
+func (r *reader) int(item field, limit int64) int64 {
+	if r.bad {
+		return 0
+	}
+	v, rest, err := msgp.ReadInt64Bytes(r.rest)
+	if err != nil {
+		r.fail(item, err)
+		return 0
+	}
+	if v > limit || v < -limit-1 {
+		r.exceed(item, v, limit)
+		return 0
+	}
+	r.rest = rest
+	return v
+}
+
+func (r *reader) bool(item field) bool {
+	if r.bad {
+		return false
+	}
+	v, rest, err := msgp.ReadBoolBytes(r.rest)
+	if err != nil {
+		r.fail(item, err)
+		return false
+	}
+	r.rest = rest
+	return v
+}
+
+// array reads the head of an array of lo to hi elements and returns how many there are.
+func (r *reader) array(item field, lo, hi int) int {
+	if r.bad {
+		return 0
+	}
+	n, rest, err := msgp.ReadArrayHeaderBytes(r.rest)
+	if err != nil {
+		r.fail(item, err)
+		return 0
+	}
+	if int64(n) < int64(lo) || int64(n) > int64(hi) {
+		r.exceed(item, int64(n), int64(hi))
+		return 0
+	}
+	r.rest = rest
+	return int(n)
+}
+
+// why describes the fault.
+func (r *reader) why() string {
+	if r.err != nil {
+		return fmt.Sprintf("%v at byte %d: %v", r.item, r.at(), r.err)
+	}
+	return fmt.Sprintf("%v at byte %d: %d is out of range, the bound is %d", r.item, r.at(), r.got, r.limit)
+}

@@ -1,0 +1,188 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weft-fabric/weft"
+)
+
+// ErrName means that a name cannot stand in a subject.
+var ErrName = errors.New("not a valid name")
+
+// MaxShards bounds the connections of one transport: more do not pay on the machines this runs on.
+const MaxShards = 4
+
+const (
+	root    = "weft"
+	maxName = 64 // bytes of a node name or of a verb
+)
+
+// SubjectKind says what a subject carries.
+type SubjectKind uint8
+
+// The kinds of subject. The zero value is none.
+const (
+	SubjectLink    SubjectKind = iota + 1 // frames of one directed link
+	SubjectControl                        // requests to the fabric
+	SubjectEvent                          // what the fabric tells
+)
+
+// Subject is a parsed NATS subject. Subjects are built and parsed in this file only:
+//
+//	weft.<fabric>.l.<shard>.<node>.<port>   SubjectLink, named by its sending end; a '.' in the node's name is a '_' here
+//	weft.<fabric>.ctl.<verb>                SubjectControl; the verb may have several tokens
+//	weft.<fabric>.ev.<kind>                 SubjectEvent; likewise
+type Subject struct {
+	Kind   SubjectKind
+	Fabric string
+	Shard  int         // SubjectLink: 0 to MaxShards-1
+	Node   string      // SubjectLink: the sender
+	Port   weft.PortID // SubjectLink: the sender's port, below weft.MaxPorts
+	Verb   string      // SubjectControl: the verb; SubjectEvent: the kind of event
+}
+
+// Validate gives an error that wraps ErrName when s would not survive String and ParseSubject.
+func (s Subject) Validate() error {
+	if err := ValidateFabric(s.Fabric); err != nil {
+		return err
+	}
+	switch s.Kind {
+	case SubjectLink:
+		if s.Shard < 0 || s.Shard >= MaxShards {
+			return fmt.Errorf("bus: shard %d, want 0 to %d: %w", s.Shard, MaxShards-1, ErrName)
+		}
+		if s.Port >= weft.MaxPorts {
+			return fmt.Errorf("bus: port %d of node %q, want 0 to %d: %w", s.Port, s.Node, weft.MaxPorts-1, ErrName)
+		}
+		return validateNode(s.Node)
+	case SubjectControl, SubjectEvent:
+		return validateVerb(s.Verb)
+	}
+	return fmt.Errorf("bus: subject of no kind: %w", ErrName)
+}
+
+// String builds the subject. s must be valid.
+func (s Subject) String() string {
+	switch s.Kind {
+	case SubjectLink:
+		return nodePrefix(s.Fabric, s.Shard, s.Node) + "." + strconv.Itoa(int(s.Port))
+	case SubjectControl:
+		return root + "." + s.Fabric + ".ctl." + s.Verb
+	case SubjectEvent:
+		return root + "." + s.Fabric + ".ev." + s.Verb
+	}
+	return ""
+}
+
+// ParseSubject parses a subject that String built and nothing else. Errors wrap ErrName.
+func ParseSubject(subject string) (Subject, error) {
+	var s Subject
+	bad := func(why string) (Subject, error) {
+		return Subject{}, fmt.Errorf("bus: subject %.128q: %s: %w", subject, why, ErrName)
+	}
+	tokens := strings.SplitN(subject, ".", 4)
+	if len(tokens) < 4 || tokens[0] != root {
+		return bad("want weft.<fabric>.<l|ctl|ev>.<...>")
+	}
+	s.Fabric = tokens[1]
+	switch rest := tokens[3]; tokens[2] {
+	case "l":
+		link := strings.Split(rest, ".")
+		if len(link) != 3 {
+			return bad("want <shard>.<node>.<port> after l")
+		}
+		port, err := strconv.ParseUint(link[2], 10, 16)
+		if err != nil || len(link[0]) != 1 {
+			return bad("shard and port must be numbers")
+		}
+		s.Kind, s.Shard, s.Port = SubjectLink, int(link[0][0])-'0', weft.PortID(port)
+		s.Node = strings.ReplaceAll(link[1], "_", ".")
+	case "ctl":
+		s.Kind, s.Verb = SubjectControl, rest
+	case "ev":
+		s.Kind, s.Verb = SubjectEvent, rest
+	default:
+		return bad("want l, ctl or ev as the third token")
+	}
+	if err := s.Validate(); err != nil {
+		return bad(err.Error())
+	}
+	if s.String() != subject { // a port with leading zeros
+		return bad("not in canonical form, " + s.String())
+	}
+	return s, nil
+}
+
+// ShardOf is the shard that carries everything node sends, of shards in all. It depends on nothing else, so that all
+// processes of a fabric agree; FNV-1a, because it spreads short names well.
+func ShardOf(node string, shards int) int {
+	h := uint32(2166136261)
+	for i := range len(node) {
+		h = (h ^ uint32(node[i])) * 16777619
+	}
+	return int(h>>16^h) & 0xffff % max(shards, 1)
+}
+
+func nodePrefix(fabric string, shard int, node string) string {
+	return root + "." + fabric + ".l." + strconv.Itoa(shard) + "." + strings.ReplaceAll(node, ".", "_")
+}
+
+// Wildcards. Each belongs to one fabric.
+func allOf(fabric string) string      { return root + "." + fabric + ".>" }
+func allControl(fabric string) string { return root + "." + fabric + ".ctl.>" }
+func allReads(fabric string) string   { return root + "." + fabric + ".ctl.get.>" }
+func allEvents(fabric string) string  { return root + "." + fabric + ".ev.>" }
+func allLinksOf(fabric string, shard int) string {
+	return root + "." + fabric + ".l." + strconv.Itoa(shard) + ".>"
+}
+
+func allFrom(fabric string, shard int, node string) string {
+	return nodePrefix(fabric, shard, node) + ".>"
+}
+
+// noLink is a subject nothing is ever published on.
+func noLink(fabric string) string { return root + "." + fabric + ".none" }
+
+// ValidateFabric checks the name of a fabric, [a-z0-9][a-z0-9-]{0,31}. Errors wrap ErrName.
+func ValidateFabric(name string) error {
+	ok := len(name) >= 1 && len(name) <= 32 && name[0] != '-'
+	for i := 0; ok && i < len(name); i++ {
+		ok = lower(name[i]) || digit(name[i]) || name[i] == '-'
+	}
+	if !ok {
+		return fmt.Errorf("bus: fabric name %.64q: want 1 to 32 of a-z, 0-9 and '-', not beginning with '-': %w", name, ErrName)
+	}
+	return nil
+}
+
+func validateNode(name string) error {
+	ok := len(name) >= 1 && len(name) <= maxName
+	for i := 0; ok && i < len(name); i++ {
+		c := name[i]
+		ok = lower(c) || c >= 'A' && c <= 'Z' || digit(c) || c == '-' || c == '.'
+	}
+	if !ok {
+		return fmt.Errorf("bus: node name %.80q: want 1 to %d of A-Z, a-z, 0-9, '.' and '-': %w", name, maxName, ErrName)
+	}
+	return nil
+}
+
+func validateVerb(verb string) error {
+	ok := len(verb) >= 1 && len(verb) <= maxName
+	for token := range strings.SplitSeq(verb, ".") {
+		ok = ok && token != "" && lower(token[0])
+		for i := 0; ok && i < len(token); i++ {
+			ok = lower(token[i]) || digit(token[i]) || token[i] == '-'
+		}
+	}
+	if !ok {
+		return fmt.Errorf("bus: verb %.80q: want at most %d bytes of words like get.status: %w", verb, maxName, ErrName)
+	}
+	return nil
+}
+
+func lower(c byte) bool { return c >= 'a' && c <= 'z' }
+func digit(c byte) bool { return c >= '0' && c <= '9' }

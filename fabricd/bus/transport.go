@@ -1,0 +1,203 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/weft-fabric/weft"
+)
+
+// What transports and clients refuse.
+var (
+	// ErrClosed means that the transport, client or broker has been closed.
+	ErrClosed = errors.New("closed")
+	// ErrListening means that the direction has an inbox already.
+	ErrListening = errors.New("already listening")
+	// ErrDirection means that the direction contradicts one given before: a sending port has one link.
+	ErrDirection = errors.New("another link at the same port")
+)
+
+// Direction names one direction of a link by its two ends, as node names and ports. The sending end alone identifies it.
+type Direction struct {
+	From, To         string
+	FromPort, ToPort weft.PortID
+}
+
+// Reverse returns the other direction of the link.
+func (d Direction) Reverse() Direction {
+	return Direction{From: d.To, To: d.From, FromPort: d.ToPort, ToPort: d.FromPort}
+}
+
+// String prints d as "s0.00:p1>s1.10:p3".
+func (d Direction) String() string {
+	return d.From + ":" + d.FromPort.String() + ">" + d.To + ":" + d.ToPort.String()
+}
+
+func (d Direction) validate() error {
+	for _, end := range []struct {
+		node string
+		port weft.PortID
+	}{{d.From, d.FromPort}, {d.To, d.ToPort}} {
+		if err := validateNode(end.node); err != nil {
+			return fmt.Errorf("direction %v: %w", d, err)
+		}
+		if end.port >= weft.MaxPorts {
+			return fmt.Errorf("bus: direction %v: port %d of %q, want 0 to %d: %w", d, end.port, end.node, weft.MaxPorts-1, ErrName)
+		}
+	}
+	return nil
+}
+
+// Message is one frame as it arrived. The receiver owns it and calls Release when it is done with Data.
+type Message struct {
+	Data []byte // the encoded frame
+	buf  *buffer
+}
+
+// Release gives the storage of m back; Data must not be used afterwards. Call it at most once.
+func (m Message) Release() {
+	if m.buf != nil {
+		buffers.Put(m.buf)
+	}
+}
+
+type buffer struct{ data []byte }
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+// Transport carries the frames of directed links: in order per direction, and every one of them, unless the direction is
+// cut or Stats says otherwise. All methods may be called concurrently.
+type Transport interface {
+	// Listen delivers the frames of d into inbox, in order, until Close. The capacity of inbox must cover what the
+	// credits allow in flight, since delivery never blocks; the caller owns inbox, which is never closed. A direction has
+	// one inbox; several directions may share one.
+	Listen(d Direction, inbox chan<- Message) error
+	// Sender returns the sending end of d.
+	Sender(d Direction) (Sender, error)
+	// Ready returns when every Listen that has returned is in force for every publisher of this broker.
+	Ready(ctx context.Context) error
+	// Cut makes frames published on these directions go nowhere. When it returns, no more of them enter an inbox; what is
+	// in an inbox already stays. Cutting twice is cutting once. A direction need not be listened to.
+	Cut(d ...Direction) error
+	// Restore undoes Cut, however often that was called.
+	Restore(d ...Direction) error
+	// Enforcement says who enforces cuts.
+	Enforcement() Enforcement
+	// Stats returns the counters since the start.
+	Stats() Stats
+	// Close ends the transport and waits for its goroutines; nothing is delivered once it has returned. What is in flight
+	// is lost. Closing twice is closing once.
+	Close() error
+}
+
+// Sender is the sending end of one direction. A full link is the business of credits: Send never waits for a receiver.
+type Sender interface {
+	// Send publishes one encoded frame and keeps no reference to it. A frame sent on a cut direction is counted and gone,
+	// without an error. An error means that the frame was not sent; it wraps ErrClosed after Close.
+	Send(frame []byte) error
+}
+
+// Enforcement says who enforces cuts.
+type Enforcement uint8
+
+// Who enforces cuts. The zero value is nobody.
+const (
+	EnforcedInProcess Enforcement = iota + 1 // the memory transport itself
+	EnforcedAtEnds                           // this process, at both ends of its links; other subscribers still hear
+	EnforcedByBroker                         // the broker, for every publisher; the ends too
+)
+
+// String prints who enforces cuts, as reports do.
+func (e Enforcement) String() string {
+	switch e {
+	case EnforcedInProcess:
+		return "in process"
+	case EnforcedAtEnds:
+		return "at the ends of the link"
+	case EnforcedByBroker:
+		return "by the broker"
+	}
+	return "by nobody"
+}
+
+// Stats counts frames, except where the name says otherwise.
+type Stats struct {
+	Sent      uint64 // accepted by Send, cut ones included
+	SentBytes uint64
+	Delivered uint64 // put into an inbox
+	Cut       uint64 // ended at a cut that we enforced; what the broker cut is not seen by anybody
+	Unknown   uint64 // arrived, but nobody listens here
+	Full      uint64 // arrived and found the inbox full
+	Errors    uint64 // Send refused
+	Dropped   uint64 // slow-consumer reports: each stands for at least one frame lost in the client library, a bug
+
+	CutsAtBroker int // mappings in force at the broker; one may stand for a whole node
+	CutsAtEnds   int // directions cut which only the ends enforce, although there is a broker of ours: too many cuts
+}
+
+// add sums the frame counters of one link.
+func (s *Stats) add(o Stats) {
+	s.Sent += o.Sent
+	s.SentBytes += o.SentBytes
+	s.Delivered += o.Delivered
+	s.Cut += o.Cut
+	s.Unknown += o.Unknown
+	s.Full += o.Full
+	s.Errors += o.Errors
+}
+
+// EventKind names what happened to a transport.
+type EventKind uint8
+
+// The kinds of Event. The zero value is none.
+const (
+	EventSlowConsumer EventKind = iota + 1 // the client library dropped frames: a bug that must fail the run
+	EventDisconnected                      // a connection was lost; it reconnects by itself, frames until then are lost
+	EventReconnected                       // and came back
+	EventConnError                         // any other asynchronous error, such as a permission that is missing
+	EventUnknown                           // a frame arrived on a subject nobody listens to
+	EventFull                              // a frame arrived and found the inbox full
+)
+
+// String prints the kind as logs do.
+func (k EventKind) String() string {
+	switch k {
+	case EventSlowConsumer:
+		return "slow consumer"
+	case EventDisconnected:
+		return "disconnected"
+	case EventReconnected:
+		return "reconnected"
+	case EventConnError:
+		return "connection error"
+	case EventUnknown:
+		return "frame on an unknown subject"
+	case EventFull:
+		return "inbox full"
+	}
+	return "no event"
+}
+
+// Event is something that should not happen to a transport. Kinds that a stranger can cause for every frame are reported
+// when their count is a power of two, so that they cannot flood a log.
+type Event struct {
+	Kind    EventKind
+	Shard   int
+	Subject string // of the frame, where there is one
+	Count   uint64 // how many of this kind there were (EventUnknown: in this shard, EventFull: on this link), this one included
+	Err     error  // nil for EventReconnected
+}
+
+// String prints the event on one line.
+func (e Event) String() string {
+	s := fmt.Sprintf("shard %d: %v", e.Shard, e.Kind)
+	if e.Subject != "" {
+		s += " " + e.Subject
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
