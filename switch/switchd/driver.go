@@ -1,0 +1,215 @@
+// Package switchd drives a core live: a receiving and a transmitting goroutine per port, and one that watches the clock.
+//
+// # The flow of a frame
+//
+//	transport -> inbox     one channel per port; bound: what the credits allow in flight (sequential, the transport's goroutine)
+//	decode                 frame -> packets (parallel, one goroutine per port)
+//	step                   core.Receive under the lock (sequential per core)
+//	wake                   the transmitting goroutine of every port that now has something to send
+//	step                   core.Transmit under the lock (sequential per core)
+//	pace, encode, send     packets -> frame -> transport (parallel, one goroutine per port)
+//
+// Frames batch themselves: while a port encodes and sends, packets gather in the core, and the next frame takes them all.
+// There is no timer on the way and no wait for company, so an idle link adds no latency.
+//
+// The lock is never held across I/O. How long goroutines waited for it is counted ([Stats].LockWait).
+package switchd
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+)
+
+// DefaultBatch is the most packets of one frame unless configured.
+const DefaultBatch = 64
+
+// Wire connects one port to the outside. A zero Wire is a port that leads nowhere.
+type Wire struct {
+	Out   bus.Sender
+	Inbox <-chan bus.Message
+	Pace  Pace
+}
+
+// Observer hears what a core reports. It is called under the core's lock, in order: it must return at once and must not
+// call the driver. It must not keep a.
+type Observer interface {
+	Observe(now weft.Time, a *weft.Actions)
+}
+
+// Config of a driver.
+type Config struct {
+	Core  weft.Core
+	Wires []Wire // one per port of the core
+	Clock func() weft.Time
+	Batch int      // most packets in a frame, 1 to weft.MaxBatch; 0 means DefaultBatch
+	Watch Observer // nil: nobody
+}
+
+// Driver runs one core. Run owns all its goroutines.
+type Driver struct {
+	cfg   Config
+	wakes []chan struct{} // per port; capacity 1: a pending wake covers all that came before it
+	poke  chan struct{}   // capacity 1: the clock goroutine is to look at wakeAt again
+
+	mu        sync.Mutex
+	core      weft.Core // guarded by mu
+	wakeAt    weft.Time // guarded by mu: when core.Tick is due
+	lockWait  weft.Time // guarded by mu
+	contended uint64    // guarded by mu
+
+	framesIn, framesOut, badFrames, sendErrors atomic.Uint64
+}
+
+// New returns a driver that Run starts.
+func New(cfg Config) *Driver {
+	if cfg.Batch <= 0 {
+		cfg.Batch = DefaultBatch
+	}
+	cfg.Batch = min(cfg.Batch, weft.MaxBatch)
+	d := &Driver{cfg: cfg, core: cfg.Core, wakeAt: weft.Never, poke: make(chan struct{}, 1)}
+	d.wakes = make([]chan struct{}, cfg.Core.Ports())
+	for p := range d.wakes {
+		d.wakes[p] = make(chan struct{}, 1)
+	}
+	return d
+}
+
+// Run drives the core until ctx ends and returns when all its goroutines have.
+func (d *Driver) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for p := range d.cfg.Wires {
+		w := d.cfg.Wires[p]
+		if w.Out == nil {
+			continue
+		}
+		wg.Go(func() { d.receive(ctx, weft.PortID(p), w) })
+		wg.Go(func() { d.transmit(ctx, weft.PortID(p), w) })
+	}
+	wg.Go(func() { d.watchClock(ctx) })
+	wg.Wait()
+}
+
+// Do steps the core by f, which must only call it and return.
+func (d *Driver) Do(f func(now weft.Time, out *weft.Actions)) {
+	var out weft.Actions
+	out.Reset()
+	d.lock()
+	defer d.mu.Unlock()
+	now := d.cfg.Clock()
+	f(now, &out)
+	d.act(now, &out)
+}
+
+// Signal tells the core that port p has signal or has lost it.
+func (d *Driver) Signal(p weft.PortID, up bool) {
+	d.Do(func(now weft.Time, out *weft.Actions) { d.core.Signal(now, p, up, out) })
+}
+
+// receive steps the core by every frame that arrives at p. It owns frame and out.
+func (d *Driver) receive(ctx context.Context, p weft.PortID, w Wire) {
+	var frame weft.Frame
+	var out weft.Actions
+	for {
+		select {
+		case m := <-w.Inbox:
+			err := bus.DecodeFrame(&frame, m.Data)
+			m.Release()
+			d.framesIn.Add(1)
+			out.Reset()
+			if err != nil {
+				d.badFrames.Add(1)
+				out.Faults = append(out.Faults, weft.Fault{Port: p, Err: err})
+			}
+			d.lock()
+			now := d.cfg.Clock()
+			if err == nil {
+				d.core.Receive(now, p, &frame, &out)
+			}
+			d.act(now, &out)
+			d.mu.Unlock()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// watchClock calls Tick when it is due.
+func (d *Driver) watchClock(ctx context.Context) {
+	var out weft.Actions
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		select {
+		case <-d.poke:
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		out.Reset()
+		d.lock()
+		now := d.cfg.Clock()
+		if d.wakeAt <= now {
+			d.wakeAt = weft.Never
+			d.core.Tick(now, &out)
+			d.act(now, &out)
+		}
+		next := d.wakeAt
+		d.mu.Unlock()
+		timer.Reset((min(next, now+weft.FromDuration(time.Hour)) - now).Duration() + 1)
+	}
+}
+
+// act does what the core asked for. The caller holds the lock.
+func (d *Driver) act(now weft.Time, out *weft.Actions) {
+	for _, p := range out.Ready {
+		select {
+		case d.wakes[p] <- struct{}{}:
+		default: // it has a wake to come
+		}
+	}
+	if out.WakeAt < d.wakeAt {
+		d.wakeAt = out.WakeAt
+		select {
+		case d.poke <- struct{}{}:
+		default:
+		}
+	}
+	if d.cfg.Watch != nil && len(out.Drops)+len(out.Hops)+len(out.Arrived)+len(out.Changes)+len(out.Faults) > 0 {
+		d.cfg.Watch.Observe(now, out)
+	}
+}
+
+// lock takes the core's lock and counts the wait when there is one.
+func (d *Driver) lock() {
+	if d.mu.TryLock() {
+		return
+	}
+	start := d.cfg.Clock()
+	d.mu.Lock()
+	d.contended++
+	d.lockWait += d.cfg.Clock() - start
+}
+
+// Stats counts what a driver has done.
+type Stats struct {
+	FramesIn, FramesOut   uint64
+	BadFrames, SendErrors uint64
+	Contended             uint64    // times a goroutine found the core busy
+	LockWait              weft.Time // waited for the core by all goroutines together
+}
+
+// Stats returns the counters.
+func (d *Driver) Stats() Stats {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return Stats{
+		FramesIn: d.framesIn.Load(), FramesOut: d.framesOut.Load(),
+		BadFrames: d.badFrames.Load(), SendErrors: d.sendErrors.Load(),
+		Contended: d.contended, LockWait: d.lockWait,
+	}
+}
