@@ -1,0 +1,243 @@
+package topology
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/document"
+)
+
+// ErrTooLarge is wrapped by the error for a topology beyond the hard bounds of package weft.
+var ErrTooLarge = errors.New("topology too large")
+
+// generator is one kind of topology that a spec can ask for.
+type generator struct {
+	kind    Kind
+	syntax  string
+	example string
+	help    string
+	build   func(arguments) (*Graph, error)
+}
+
+// generators are all kinds, in the order help lists them.
+func generators() []generator {
+	return []generator{
+		{
+			KaryNTree, "kary-ntree:k,n", "kary-ntree:4,3", "k-ary n-tree: n*k^(n-1) switches, k^n NICs",
+			func(a arguments) (*Graph, error) { return a.two(newKaryNTree) },
+		},
+		{
+			MPortTree, "mport-tree:m,n", "mport-tree:36,2", "m-port n-tree, k=m/2: (2n-1)*k^(n-1) switches, 2*k^n NICs",
+			func(a arguments) (*Graph, error) { return a.two(newMPortTree) },
+		},
+		{
+			Mesh, "mesh:AxB[xC[xD]][,nics=N]", "mesh:8x8", "mesh of 1 to 4 dimensions, N NICs a switch (1)",
+			func(a arguments) (*Graph, error) { return a.grid(Mesh) },
+		},
+		{
+			Torus, "torus:AxB[xC[xD]][,nics=N]", "torus:4x4x4", "torus of 1 to 4 dimensions, N NICs a switch (1)",
+			func(a arguments) (*Graph, error) { return a.grid(Torus) },
+		},
+		{
+			Irregular, "irregular:switches,links,seed[,nics=N]", "irregular:16,32,1",
+			"connected random graph, the same for the same seed, N NICs a switch (1)", arguments.irregular,
+		},
+		{
+			Ring, "ring:n[,nics=N]", "ring:8", "ring of n switches, N NICs a switch (1)",
+			func(a arguments) (*Graph, error) { return a.grid(Ring) },
+		},
+	}
+}
+
+// Kinds is one line of help for each kind of spec: its syntax, a tab, and what it makes. The last is a file.
+func Kinds() []string {
+	var lines []string
+	for _, g := range generators() {
+		lines = append(lines, g.syntax+"\t"+g.help)
+	}
+	return append(lines, "FILE.yaml\ta topology file, YAML or JSON")
+}
+
+// Parse makes the graph that a spec asks for: "kary-ntree:4,3" and the like ([Kinds]), or the path of a file, which ends
+// in .yaml, .yml or .json or has a path separator. Errors say what the kind expects; those of files have the line.
+func Parse(spec string) (*Graph, error) {
+	if isFile(spec) {
+		return Read(spec)
+	}
+	return Generate(spec)
+}
+
+func isFile(spec string) bool {
+	for _, ext := range []string{".yaml", ".yml", ".json"} {
+		if strings.HasSuffix(spec, ext) {
+			return true
+		}
+	}
+	return strings.ContainsRune(spec, '/') || strings.ContainsRune(spec, os.PathSeparator)
+}
+
+// Generate makes the graph that a spec asks for, and reads no file.
+func Generate(spec string) (*Graph, error) {
+	kind, rest, _ := strings.Cut(spec, ":")
+	all := generators()
+	i := slices.IndexFunc(all, func(g generator) bool { return string(g.kind) == kind })
+	if i < 0 {
+		names := make([]string, len(all))
+		for i, g := range all {
+			names[i] = string(g.kind)
+		}
+		return nil, document.Unknown("topology", spec, names)
+	}
+	args, err := parseArguments(rest)
+	if err == nil {
+		var g *Graph
+		if g, err = all[i].build(args); err == nil {
+			g.Spec, g.generated = spec, spec
+			g.finish()
+			return g, nil
+		}
+	}
+	if errors.Is(err, errSyntax) {
+		return nil, fmt.Errorf("%s: expected %s, as %s", clip(spec), all[i].syntax, all[i].example)
+	}
+	return nil, fmt.Errorf("%s: %w", clip(spec), err)
+}
+
+var errSyntax = errors.New("wrong arguments")
+
+// arguments are what follows the colon of a spec.
+type arguments struct {
+	plain []string
+	nics  int // NICs of one switch; 0 when not given
+}
+
+func parseArguments(s string) (arguments, error) {
+	const most = 4
+	var a arguments
+	parts := strings.SplitN(s, ",", most+1)
+	for i, p := range parts {
+		value, ok := strings.CutPrefix(p, "nics=")
+		if !ok {
+			a.plain = append(a.plain, p)
+			continue
+		}
+		if i != len(parts)-1 {
+			return a, errSyntax
+		}
+		v, err := number(value)
+		if err != nil {
+			return a, err
+		}
+		if v < 1 || v >= weft.MaxPorts {
+			return a, fmt.Errorf("nics=%d, expected 1 to %d", v, weft.MaxPorts-1)
+		}
+		a.nics = v
+	}
+	return a, nil
+}
+
+// two reads "k,n".
+func (a arguments) two(build func(k, n int) (*Graph, error)) (*Graph, error) {
+	if len(a.plain) != 2 || a.nics != 0 {
+		return nil, errSyntax
+	}
+	k, errK := number(a.plain[0])
+	n, errN := number(a.plain[1])
+	if err := cmp.Or(errK, errN); err != nil {
+		return nil, err
+	}
+	return build(k, n)
+}
+
+// grid reads "AxBxC".
+func (a arguments) grid(kind Kind) (*Graph, error) {
+	if len(a.plain) != 1 {
+		return nil, errSyntax
+	}
+	var dims []int
+	for _, p := range strings.SplitN(a.plain[0], "x", maxDims+2) {
+		r, err := number(p)
+		if err != nil {
+			return nil, err
+		}
+		dims = append(dims, r)
+	}
+	if kind == Ring && len(dims) != 1 {
+		return nil, errSyntax
+	}
+	return newGrid(kind, dims, max(a.nics, 1))
+}
+
+// irregular reads "switches,links,seed".
+func (a arguments) irregular() (*Graph, error) {
+	if len(a.plain) != 3 {
+		return nil, errSyntax
+	}
+	switches, errS := number(a.plain[0])
+	links, errL := number(a.plain[1])
+	if err := cmp.Or(errS, errL); err != nil {
+		return nil, err
+	}
+	seed, err := strconv.ParseUint(a.plain[2], 10, 64)
+	if err != nil {
+		return nil, errSyntax
+	}
+	return newIrregular(switches, links, seed, max(a.nics, 1))
+}
+
+// number reads a size. Anything beyond 32 bits is too large for every bound, and smaller products cannot overflow.
+func number(s string) (int, error) {
+	v, err := strconv.ParseUint(s, 10, 31)
+	if errors.Is(err, strconv.ErrRange) {
+		return 0, fmt.Errorf("%s: %w", clip(s), ErrTooLarge)
+	}
+	if err != nil {
+		return 0, errSyntax
+	}
+	return int(v), nil
+}
+
+// limit is where sizes stop growing: beyond every bound, and its square is still an int.
+const limit = 1 << 30
+
+// capped is a*b, or limit when that is less. Both are at least 0.
+func capped(a, b int) int { return min(min(a, limit)*min(b, limit), limit) }
+
+// add is a+b, or limit when that is less.
+func add(a, b int) int { return min(min(a, limit)+min(b, limit), limit) }
+
+// bounds checks sizes before anything is allocated for them.
+func bounds(switches, nics, links, ports int) error {
+	for _, b := range []struct {
+		what     string
+		n, bound int
+	}{
+		{"switches", switches, weft.MaxSwitch},
+		{"NICs", nics, weft.MaxNIC},
+		{"links", links, weft.MaxLinks},
+		{"ports on one switch", ports, weft.MaxPorts},
+	} {
+		switch {
+		case b.n >= limit:
+			return fmt.Errorf("more than %d %s: %w", b.bound, b.what, ErrTooLarge)
+		case b.n > b.bound:
+			return fmt.Errorf("%d %s, expected at most %d: %w", b.n, b.what, b.bound, ErrTooLarge)
+		}
+	}
+	return nil
+}
+
+// clip bounds what an error repeats of its input.
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
+}

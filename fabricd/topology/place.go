@@ -1,0 +1,38 @@
+package topology
+
+import "github.com/weft-fabric/weft"
+
+// Place is where a switch stands: all that its firmware may know of the topology. It is the same pointer on every call.
+// Tree is set for trees that a generator made, even when a file then took links away.
+func (g *Graph) Place(id weft.SwitchID) *weft.Place { return &g.places[id] }
+
+// indexPlaces fills places.
+func (g *Graph) indexPlaces() {
+	g.places = make([]weft.Place, len(g.Switches))
+	roles := make([]weft.Role, len(g.peers))
+	for i, s := range g.Switches {
+		first, end := g.first[i], g.first[i+1]
+		p := &g.places[i]
+		*p = weft.Place{Switch: s.ID, Name: s.Name, Roles: roles[first:end:end]}
+		for j, at := range g.peers[first:end] {
+			p.Roles[j] = g.role(s, at.end.Node)
+		}
+		if g.tree != nil {
+			p.Tree = g.tree.place(s)
+		}
+	}
+}
+
+func (g *Graph) role(s Switch, to weft.Node) weft.Role {
+	switch {
+	case to.Kind == 0:
+		return weft.RoleNone
+	case to.Kind == weft.KindNIC:
+		return weft.RoleNIC
+	case g.Tiers == 0:
+		return weft.RolePeer
+	case g.Switches[to.Index].Tier < s.Tier:
+		return weft.RoleUp
+	}
+	return weft.RoleDown
+}

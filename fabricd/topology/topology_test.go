@@ -1,0 +1,415 @@
+package topology
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+)
+
+var update = flag.Bool("update", false, "write the schema and the golden files anew")
+
+// specs are small graphs of every kind, for the properties that all of them have.
+var specs = []string{
+	"kary-ntree:2,1", "kary-ntree:2,2", "kary-ntree:4,3", "kary-ntree:3,4", "kary-ntree:12,2",
+	"mport-tree:4,1", "mport-tree:4,2", "mport-tree:8,3", "mport-tree:4,4", "mport-tree:12,2",
+	"mesh:2", "mesh:4x3", "mesh:2x3x4", "mesh:2x2x2x3", "mesh:3x3,nics=2", "mesh:12x2",
+	"torus:4x4", "torus:2x5", "torus:3x4x5", "torus:7", "torus:2x2x2x2", "torus:3x3,nics=3",
+	"irregular:2,1,0", "irregular:16,32,1", "irregular:20,19,5", "irregular:9,36,5", "irregular:8,12,3,nics=2",
+	"ring:3", "ring:8", "ring:5,nics=2",
+}
+
+func parse(t testing.TB, spec string) *Graph {
+	t.Helper()
+	g, err := Parse(spec)
+	require.NoError(t, err, spec)
+	return g
+}
+
+// Counts are those of the definitions; links include those of the NICs.
+func TestCounts(t *testing.T) {
+	for _, c := range []struct {
+		spec                            string
+		switches, nics, links, switched int
+	}{
+		{"kary-ntree:4,3", 48, 64, 192, 128},
+		{"kary-ntree:2,1", 1, 2, 2, 0},
+		{"kary-ntree:2,6", 192, 64, 384, 320},
+		{"kary-ntree:18,2", 36, 324, 648, 324},
+		{"mport-tree:36,2", 54, 648, 1296, 648},
+		{"mport-tree:36,3", 1620, 11664, 34992, 23328},
+		{"mport-tree:8,3", 80, 128, 384, 256},
+		{"mport-tree:8,1", 1, 8, 8, 0},
+		{"mesh:4x3", 12, 12, 29, 17},
+		{"mesh:2x3x4,nics=2", 24, 48, 94, 46},
+		{"torus:4x4", 16, 16, 48, 32},
+		{"torus:2x5", 10, 10, 25, 15},
+		{"torus:4x4x4x4", 256, 256, 1280, 1024},
+		{"irregular:16,32,1", 16, 16, 48, 32},
+		{"ring:8", 8, 8, 16, 8},
+	} {
+		g := parse(t, c.spec)
+		switched := 0
+		for _, l := range g.Links {
+			if l.BetweenSwitches() {
+				switched++
+			}
+		}
+		assert.Equal(t, []int{c.switches, c.nics, c.links, c.switched},
+			[]int{len(g.Switches), len(g.NICs), len(g.Links), switched}, c.spec)
+		assert.Equal(t, c.spec, g.Spec)
+	}
+}
+
+// Names are those of DESIGN section 5.
+func TestNames(t *testing.T) {
+	for spec, c := range map[string]struct{ switches, nics, links string }{
+		"kary-ntree:4,3":   {"s0.00 s2.33", "n000 n333", "s0.00-s1.00 s2.33-n333"},
+		"kary-ntree:12,2":  {"s0.0 s1.11", "n0.0 n11.11", "s0.0-s1.0 s1.11-n11.11"},
+		"kary-ntree:3,1":   {"s0 s0", "n0 n2", "s0-n0 s0-n2"},
+		"kary-ntree:12,3":  {"s0.0.0 s2.11.11", "n0.0.0 n11.11.11", "s0.0.0-s1.0.0 s2.11.11-n11.11.11"},
+		"mport-tree:8,3":   {"s0.00 s2.73", "n000 n733", "s0.00-s1.00 s2.73-n733"},
+		"mport-tree:12,2":  {"s0.0 s1.11", "n0.0 n11.5", "s0.0-s1.0 s1.11-n11.5"},
+		"mesh:4x3":         {"s0.0 s3.2", "n0.0 n3.2", "s0.0-s1.0 s3.2-n3.2"},
+		"torus:3x3,nics=2": {"s0.0 s2.2", "n0.0.0 n2.2.1", "s0.0-s1.0 s2.2-n2.2.1"},
+		"ring:4":           {"s0 s3", "n0 n3", "s0-s1 s3-n3"},
+		"ring:4,nics=3":    {"s0 s3", "n0 n11", "s0-s1 s3-n11"},
+	} {
+		g := parse(t, spec)
+		ends := func(first, last string) string { return first + " " + last }
+		assert.Equal(t, c.switches, ends(g.Switches[0].Name, g.Switches[len(g.Switches)-1].Name), spec)
+		assert.Equal(t, c.nics, ends(g.NICs[0].Name, g.NICs[len(g.NICs)-1].Name), spec)
+		assert.Equal(t, c.links, ends(g.Links[0].Name, g.Links[len(g.Links)-1].Name), spec)
+	}
+}
+
+// Every graph passes its own check, and has no port, name or end out of place that another way of looking would find.
+func TestStructure(t *testing.T) {
+	for _, spec := range specs {
+		g := parse(t, spec)
+		require.NoError(t, g.Validate(), spec)
+		degree := map[weft.Node]int{}
+		for _, l := range g.Links {
+			degree[l.A.Node]++
+			degree[l.B.Node]++
+			for _, ends := range [][2]weft.End{{l.A, l.B}, {l.B, l.A}} {
+				other, id, ok := g.Peer(ends[0])
+				require.True(t, ok)
+				require.Equal(t, ends[1], other)
+				require.Equal(t, l.ID, id)
+				require.Equal(t, ends[1], l.Other(ends[0].Node))
+			}
+		}
+		for _, n := range g.NICs {
+			require.Equal(t, 1, degree[n.ID.Node()], "%s %s", spec, n.Name)
+		}
+		for _, s := range g.Switches {
+			roles := map[weft.Role]int{}
+			p := g.Place(s.ID)
+			require.Same(t, p, g.Place(s.ID))
+			require.Equal(t, s.Ports, p.Ports())
+			for _, r := range p.Roles {
+				roles[r]++
+			}
+			require.Equal(t, s.Ports-roles[weft.RoleNone], degree[s.ID.Node()], "%s %s", spec, s.Name)
+			if g.Kind != Mesh && g.Kind != Torus {
+				require.Zero(t, roles[weft.RoleNone], "%s %s", spec, s.Name)
+			}
+			require.Equal(t, g.tree != nil, p.Tree != nil)
+		}
+		_, _, ok := g.Peer(weft.End{Node: weft.SwitchID(0).Node(), Port: weft.NoPort})
+		require.False(t, ok)
+		_, _, ok = g.Peer(weft.End{Node: weft.NICID(0).Node(), Port: 1})
+		require.False(t, ok)
+		_, _, ok = g.Peer(weft.End{})
+		require.False(t, ok)
+	}
+}
+
+// A tree is wired as firmware believes: from every switch every up port leads up to the switch with that digit, and
+// following DownPort wherever HasDown leads to every NIC, and to no NIC elsewhere.
+func TestTreeConvention(t *testing.T) {
+	for _, spec := range specs {
+		g := parse(t, spec)
+		if g.tree == nil {
+			continue
+		}
+		for _, s := range g.Switches {
+			tree := g.Place(s.ID).Tree
+			require.Equal(t, s.Ports, tree.Down+tree.Ups(), spec)
+			for j := range tree.Ups() {
+				up, _, ok := g.Peer(weft.End{Node: s.ID.Node(), Port: tree.Up(j)})
+				require.True(t, ok)
+				above := g.Switches[up.Node.Index]
+				require.Equal(t, s.Tier-1, above.Tier)
+				require.Equal(t, j, above.Digits[s.Tier-1])
+				require.Equal(t, weft.RoleUp, g.Place(s.ID).Roles[tree.Up(j)])
+			}
+			for _, n := range g.NICs {
+				require.Equal(t, reachesDown(g, s, n), tree.HasDown(n.ID), "%s %s %s", spec, s.Name, n.Name)
+				if tree.HasDown(n.ID) {
+					require.Equal(t, n.ID.Node(), descend(t, g, s.ID, n.ID), "%s %s %s", spec, s.Name, n.Name)
+				}
+			}
+		}
+	}
+}
+
+// descend follows down ports to a NIC.
+func descend(t *testing.T, g *Graph, at weft.SwitchID, d weft.NICID) weft.Node {
+	for {
+		tree := g.Place(at).Tree
+		require.True(t, tree.HasDown(d))
+		e, _, ok := g.Peer(weft.End{Node: at.Node(), Port: tree.DownPort(d)})
+		require.True(t, ok)
+		if !e.Node.IsSwitch() {
+			require.True(t, tree.Leaf())
+			return e.Node
+		}
+		at = weft.SwitchID(e.Node.Index)
+	}
+}
+
+// reachesDown is the definition of hasDown: w_i = d_i for all i < l.
+func reachesDown(g *Graph, s Switch, n NIC) bool {
+	d := g.tree.digits(int(n.ID), g.tree.n)
+	for i := range int(s.Tier) {
+		if s.Digits[i] != d[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Arithmetic agrees with a search of the graph, and so does the table.
+func TestDistance(t *testing.T) {
+	for _, spec := range specs {
+		g := parse(t, spec)
+		row := make([]uint16, len(g.Switches))
+		for _, a := range g.Switches {
+			g.search(a.ID, row, nil)
+			for _, b := range g.Switches {
+				require.Equal(t, int(row[b.ID]), g.SwitchDistance(a.ID, b.ID), "%s %s %s", spec, a.Name, b.Name)
+			}
+		}
+	}
+	large := parse(t, "irregular:5000,5000,1")
+	require.Nil(t, large.table)
+	require.Equal(t, large.SwitchDistance(17, 4711), large.SwitchDistance(4711, 17))
+	g := parse(t, "kary-ntree:4,3")
+	assert.Equal(t, 1, g.Distance(0, 3))
+	assert.Equal(t, 3, g.Distance(0, 4))
+	assert.Equal(t, 5, g.Distance(0, 16))
+}
+
+// Readers need no lock.
+func TestConcurrentReaders(t *testing.T) {
+	g := parse(t, "irregular:64,96,7")
+	var wg sync.WaitGroup
+	for r := range 8 {
+		wg.Go(func() {
+			for i := range g.NICs {
+				_ = g.Distance(weft.NICID(i), weft.NICID((i*r)%len(g.NICs)))
+				_ = g.Place(weft.SwitchID(i))
+				_, _ = g.LinkByName(g.Links[i].Name)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A seed names one graph for ever; another seed another graph.
+func TestIrregularGolden(t *testing.T) {
+	names := func(spec string) string {
+		var list []string
+		for _, l := range parse(t, spec).Links {
+			if l.BetweenSwitches() {
+				list = append(list, fmt.Sprintf("%s(%d,%d)", l.Name, l.A.Port, l.B.Port))
+			}
+		}
+		return strings.Join(list, " ")
+	}
+	assert.Equal(t, golden, names("irregular:8,12,3"))
+	assert.Equal(t, names("irregular:40,80,9"), names("irregular:40,80,9"))
+	assert.NotEqual(t, names("irregular:40,80,9"), names("irregular:40,80,10"))
+}
+
+const golden = "s0-s2(0,0) s0-s3(1,0) s0-s5(2,0) s0-s6(3,0) s0-s7(4,0) s1-s7(0,1) " +
+	"s2-s4(1,0) s2-s7(2,2) s4-s5(1,1) s4-s6(2,1) s4-s7(3,3) s6-s7(2,4)"
+
+// The spanning tree is uniform: each of the 16 labelled trees on 4 switches turns up about equally often.
+func TestIrregularTreeIsUniform(t *testing.T) {
+	const draws = 8000
+	count := map[string]int{}
+	for seed := range uint64(draws) {
+		count[fmt.Sprint(randomPairs(4, 3, seed))]++
+	}
+	require.Len(t, count, 16) // Cayley: 4^2
+	chi := 0.0
+	for _, n := range count {
+		d := float64(n) - draws/16
+		chi += d * d / (draws / 16)
+	}
+	assert.Less(t, chi, 37.7) // 99.9% of chi-squared with 15 degrees of freedom
+}
+
+func TestLookup(t *testing.T) {
+	g := parse(t, "kary-ntree:4,3")
+	s, err := g.SwitchByName("s1.03")
+	require.NoError(t, err)
+	assert.Equal(t, weft.SwitchID(19), s)
+	n, err := g.NICByName("n030")
+	require.NoError(t, err)
+	assert.Equal(t, weft.NICID(12), n)
+	for _, name := range []string{"s0.00-s1.10", "s1.10-s0.00", "s0.00:1-s1.10:4", "s1.10:4-s0.00"} {
+		l, err := g.LinkByName(name)
+		require.NoError(t, err, name)
+		assert.Equal(t, "s0.00-s1.10", l.Name)
+	}
+	for i := range g.Links {
+		l, err := g.LinkByName(g.Links[i].Name)
+		require.NoError(t, err)
+		require.Equal(t, g.Links[i], l)
+	}
+	l, err := g.LinkBetween("n030", "s2.03")
+	require.NoError(t, err)
+	assert.Equal(t, "s2.03-n030", l.Name)
+
+	_, err = g.SwitchByName("s1.3")
+	assert.EqualError(t, err, `unknown switch "s1.3": did you mean "s1.03"? known: s0.00, s0.01, s0.02, s0.03, s0.10, s0.11, s0.12, s0.13, ... (48 in all)`)
+	_, err = g.SwitchByName("n030")
+	assert.ErrorContains(t, err, `unknown switch "n030"`)
+	_, err = g.NICByName("n03")
+	assert.ErrorContains(t, err, `unknown NIC "n03": did you mean "n003"?`)
+	_, err = g.LinkByName("s0.00-s1.1")
+	assert.ErrorContains(t, err, `unknown link "s0.00-s1.1": did you mean "s0.00-s1.10"?`)
+	_, err = g.LinkBetween("s0.00", "s1.99")
+	assert.ErrorContains(t, err, `unknown switch or NIC "s1.99"`)
+	_, err = g.LinkBetween("s0.00", "s1.10:x")
+	assert.EqualError(t, err, `port of "s1.10:x": expected a number from 0 to 255, as in s1.10:0`)
+	_, err = g.LinkBetween("s0.00", "s1.11")
+	assert.EqualError(t, err, "s0.00 and s1.11 are not linked: s0.00 is linked to s1.00, s1.10, s1.20, s1.30")
+}
+
+func TestParallelLinks(t *testing.T) {
+	end := func(s weft.SwitchID, p weft.PortID) weft.End { return weft.End{Node: s.Node(), Port: p} }
+	g, err := New("two", []Switch{{Name: "leaf-1"}, {Name: "leaf-2", Ports: 8}, {Name: "s3"}}, nil, []Link{
+		{A: end(1, 2), B: end(0, 4)}, {A: end(0, 1), B: end(1, 7)}, {A: end(2, 0), B: end(1, 0)},
+	})
+	require.NoError(t, err)
+	assert.Equal(t, 5, g.Switches[0].Ports)
+	assert.Equal(t, "leaf-1:4-leaf-2:2", g.Links[0].Name)
+	assert.Equal(t, "leaf-1:1-leaf-2:7", g.Links[1].Name)
+	assert.Equal(t, "leaf-2-s3", g.Links[2].Name)
+	l, err := g.LinkByName("leaf-2:7-leaf-1:1")
+	require.NoError(t, err)
+	assert.Equal(t, weft.LinkID(1), l.ID)
+	l, err = g.LinkBetween("leaf-1:4", "leaf-2")
+	require.NoError(t, err)
+	assert.Equal(t, weft.LinkID(0), l.ID)
+	_, err = g.LinkBetween("leaf-1", "leaf-2")
+	assert.EqualError(t, err, "2 links between leaf-1 and leaf-2: name one of them: leaf-1:1-leaf-2:7, leaf-1:4-leaf-2:2")
+	_, err = g.LinkByName("leaf-1-leaf-2")
+	assert.ErrorContains(t, err, "2 links between leaf-1 and leaf-2")
+}
+
+// A ring of a 2x2 torus has no second link around, and port 2i leads down, 2i+1 up in dimension i.
+func TestGridPorts(t *testing.T) {
+	g := parse(t, "torus:3x2,nics=2")
+	at := func(name string, p weft.PortID) string {
+		s, err := g.SwitchByName(name)
+		require.NoError(t, err)
+		e, _, ok := g.Peer(weft.End{Node: s.Node(), Port: p})
+		if !ok {
+			return "-"
+		}
+		return g.Name(e.Node)
+	}
+	got := []string{}
+	for p := range weft.PortID(6) {
+		got = append(got, at("s0.1", p))
+	}
+	assert.Equal(t, []string{"s2.1", "s1.1", "s0.0", "-", "n0.1.0", "n0.1.1"}, got)
+	wrap, err := g.LinkByName("s2.1-s0.1")
+	require.NoError(t, err)
+	assert.Equal(t, "s0.1-s2.1", wrap.Name)
+}
+
+func TestKinds(t *testing.T) {
+	lines := Kinds()
+	assert.Len(t, lines, len(generators())+1)
+	for _, l := range lines {
+		assert.Equal(t, 1, strings.Count(l, "\t"), l)
+	}
+	for _, g := range generators() {
+		_ = parse(t, g.example)
+	}
+}
+
+func TestBadSpecs(t *testing.T) {
+	for spec, want := range map[string]string{
+		"":                          `unknown topology "": known: kary-ntree, mport-tree, mesh, torus, irregular, ring`,
+		"kary-tree:4,3":             `unknown topology "kary-tree:4,3": did you mean "kary-ntree"? known: kary-ntree, mport-tree, mesh, torus, irregular, ring`,
+		"kary-ntree":                "kary-ntree: expected kary-ntree:k,n, as kary-ntree:4,3",
+		"kary-ntree:4":              "kary-ntree:4: expected kary-ntree:k,n, as kary-ntree:4,3",
+		"kary-ntree:4,x":            "kary-ntree:4,x: expected kary-ntree:k,n, as kary-ntree:4,3",
+		"kary-ntree:4,-3":           "kary-ntree:4,-3: expected kary-ntree:k,n, as kary-ntree:4,3",
+		"kary-ntree:4,3,nics=2":     "kary-ntree:4,3,nics=2: expected kary-ntree:k,n, as kary-ntree:4,3",
+		"kary-ntree:1,3":            "kary-ntree:1,3: k = 1 and n = 3, expected k of at least 2 and n of at least 1",
+		"kary-ntree:2,0":            "kary-ntree:2,0: k = 2 and n = 0, expected k of at least 2 and n of at least 1",
+		"kary-ntree:129,2":          "kary-ntree:129,2: 258 ports on one switch, expected at most 256: topology too large",
+		"kary-ntree:2,17":           "kary-ntree:2,17: 1114112 switches, expected at most 65536: topology too large",
+		"kary-ntree:2,2147483647":   "kary-ntree:2,2147483647: more than 65536 switches: topology too large",
+		"kary-ntree:2,2147483648":   "kary-ntree:2,2147483648: 2147483648: topology too large",
+		"mport-tree:7,2":            "mport-tree:7,2: m = 7 and n = 2, expected an even m of at least 4 and n of at least 1",
+		"mport-tree:256,3":          "mport-tree:256,3: 81920 switches, expected at most 65536: topology too large",
+		"mesh:4x1":                  "mesh:4x1: 1 switches in one dimension, expected at least 2",
+		"mesh:4x":                   "mesh:4x: expected mesh:AxB[xC[xD]][,nics=N], as mesh:8x8",
+		"mesh:2x2x2x2x2":            "mesh:2x2x2x2x2: 5 dimensions, expected 1 to 4",
+		"mesh:4x4,nics=0":           "mesh:4x4,nics=0: nics=0, expected 1 to 255",
+		"mesh:4x4,nics=253":         "mesh:4x4,nics=253: 257 ports on one switch, expected at most 256: topology too large",
+		"mesh:65536x65536x65536":    "mesh:65536x65536x65536: more than 65536 switches: topology too large",
+		"torus:0x4":                 "torus:0x4: 0 switches in one dimension, expected at least 2",
+		"torus:256x256,nics=5":      "torus:256x256,nics=5: 327680 NICs, expected at most 262144: topology too large",
+		"ring:2":                    "ring:2: 2 switches in one dimension, expected at least 3",
+		"ring:3x3":                  "ring:3x3: expected ring:n[,nics=N], as ring:8",
+		"irregular:8,12":            "irregular:8,12: expected irregular:switches,links,seed[,nics=N], as irregular:16,32,1",
+		"irregular:8,6,1":           "irregular:8,6,1: 6 links between 8 switches, expected 7, to be connected, to 28, the pairs and ports there are",
+		"irregular:8,29,1":          "irregular:8,29,1: 29 links between 8 switches, expected 7, to be connected, to 28, the pairs and ports there are",
+		"irregular:1,0,1":           "irregular:1,0,1: 1 switches, expected at least 2",
+		"irregular:300,38000,1":     "irregular:300,38000,1: s2 would have 257 ports, expected at most 256: take fewer links or another seed",
+		"irregular:2147483647,1,1":  "irregular:2147483647,1,1: more than 65536 switches: topology too large",
+		"irregular:8,2147483647,1":  "irregular:8,2147483647,1: more than 1048576 links: topology too large",
+		"irregular:8,12,1,nics=2,3": "irregular:8,12,1,nics=2,3: expected irregular:switches,links,seed[,nics=N], as irregular:16,32,1",
+	} {
+		_, err := Parse(spec)
+		assert.EqualError(t, err, want, spec)
+	}
+	_, err := Parse("no/such/file")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = Parse("none.yaml")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = Parse("kary-ntree:2,17")
+	require.ErrorIs(t, err, ErrTooLarge)
+}
+
+// Any text gives a sound graph or an error, at once.
+func FuzzGenerate(f *testing.F) {
+	for _, s := range specs {
+		f.Add(s)
+	}
+	f.Add("kary-ntree:99999999999999999999,2")
+	f.Fuzz(func(t *testing.T, spec string) {
+		g, err := Generate(spec)
+		if err == nil && len(g.Links) < 5000 {
+			require.NoError(t, g.Validate())
+		}
+	})
+}
