@@ -1,0 +1,134 @@
+package fabric
+
+import (
+	"context"
+	"sync"
+
+	"github.com/weft-fabric/weft"
+)
+
+// Kinds of event.
+const (
+	EventLinkDown      = "link_down"      // one end has lost the link
+	EventLinkUp        = "link_up"        // one end has the link back
+	EventCut           = "cut"            // a link was cut; both ends have seen it
+	EventRestore       = "restore"        // a link was restored; both ends have seen it
+	EventCrash         = "crash"          // a switch crashed; its neighbours have seen it
+	EventRestart       = "restart"        // a switch was started again
+	EventProtocolFault = "protocol_fault" // a frame broke the link protocol and was refused
+	EventTraffic       = "traffic"        // what is injected has changed
+)
+
+// Event is one thing that happened. Events are numbered from 1 without gaps.
+type Event struct {
+	Seq    uint64  `json:"seq"`
+	At     float64 `json:"at"` // seconds since the fabric started
+	Kind   string  `json:"kind"`
+	Link   string  `json:"link,omitempty"`
+	Switch string  `json:"switch,omitempty"`
+	Node   string  `json:"node,omitempty"` // whose view it is
+	Port   *int    `json:"port,omitempty"`
+	Detail string  `json:"detail,omitempty"`
+	Fault  *Fault  `json:"fault,omitempty"`
+	Missed uint64  `json:"missed,omitempty"` // events before this one that the follower was too slow for
+}
+
+// hubSize is how many events are kept for followers.
+const hubSize = 4096
+
+// Hub keeps the latest events for any number of followers. Publishing never waits for them: one that falls behind by more
+// than hubSize events is told how many it missed.
+type Hub struct {
+	mu   sync.Mutex
+	ring []Event // guarded by mu; event n is at n % hubSize
+	last uint64  // guarded by mu: number of the latest event
+	news broadcast
+}
+
+// NewHub returns an empty hub.
+func NewHub() *Hub {
+	h := &Hub{ring: make([]Event, 0, 64)}
+	h.news.init()
+	return h
+}
+
+// Publish numbers e and keeps it.
+func (h *Hub) Publish(now weft.Time, e Event) {
+	h.mu.Lock()
+	h.last++
+	e.Seq, e.At = h.last, now.Duration().Seconds()
+	if len(h.ring) < hubSize {
+		h.ring = append(h.ring, e)
+	} else {
+		h.ring[(e.Seq-1)%hubSize] = e
+	}
+	h.mu.Unlock()
+	h.news.notify()
+}
+
+// Last is the number of the latest event, 0 before the first.
+func (h *Hub) Last() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.last
+}
+
+// After returns the event that follows number seq, waiting for it if need be. When it has been dropped already the oldest
+// one kept is returned, with Missed set.
+func (h *Hub) After(ctx context.Context, seq uint64) (Event, error) {
+	for {
+		news := h.news.wait()
+		h.mu.Lock()
+		if h.last > seq {
+			next := seq + 1
+			oldest := h.last - uint64(len(h.ring)) + 1
+			var missed uint64
+			if next < oldest {
+				missed, next = oldest-next, oldest
+			}
+			e := h.ring[(next-1)%hubSize]
+			h.mu.Unlock()
+			e.Missed = missed
+			return e, nil
+		}
+		h.mu.Unlock()
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return Event{}, ctx.Err()
+		}
+	}
+}
+
+// Kept returns the events after number seq that are kept, oldest first.
+func (h *Hub) Kept(seq uint64) []Event {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	events := []Event{}
+	for next := max(seq, h.last-uint64(len(h.ring))) + 1; next <= h.last; next++ {
+		events = append(events, h.ring[(next-1)%hubSize])
+	}
+	return events
+}
+
+// broadcast wakes all who wait.
+type broadcast struct {
+	mu sync.Mutex
+	ch chan struct{} // guarded by mu; closed by notify
+}
+
+func (b *broadcast) init() { b.ch = make(chan struct{}) }
+
+// wait returns a channel that the next notify closes.
+func (b *broadcast) wait() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ch
+}
+
+func (b *broadcast) notify() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.ch)
+	b.ch = make(chan struct{})
+}

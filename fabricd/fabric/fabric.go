@@ -1,0 +1,219 @@
+package fabric
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/nic/nicd"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/switchd"
+)
+
+// Fabric is a live fabric. Its methods are safe for any goroutine unless they say otherwise.
+type Fabric struct {
+	opts     Options
+	graph    *topology.Graph
+	switches []*liveSwitch
+	nics     []*nicd.NIC
+	links    []*link
+	events   *Hub
+	start    time.Time
+	pattern  *rand.Rand // guarded by mu: draws what a traffic pattern leaves to chance
+
+	stop    context.CancelFunc // set by Start
+	running sync.WaitGroup     // the drivers; waited for by Stop
+
+	started atomic.Bool
+	changed broadcast // after every change of a port's state
+
+	mu      sync.Mutex // serialises faults, repairs and traffic
+	traffic nic.Traffic
+	faults  []*Fault
+	era     uint16
+}
+
+// liveSwitch is a switch with its driver.
+type liveSwitch struct {
+	*switchd.Driver
+	core    *switching.Switch // stepped only by the driver
+	crashed bool              // guarded by Fabric.mu
+}
+
+// link is what the fabric knows of one link.
+type link struct {
+	topology.Link
+	dirs [2]bus.Direction // A to B, B to A
+	up   [2]atomic.Bool   // as the node at A, at B sees it; set by Observe
+	cut  bool             // guarded by Fabric.mu
+
+	settled atomic.Pointer[settled] // what was known lost when both ends were last down
+}
+
+// New builds a fabric that Start brings to life.
+func New(o Options) (*Fabric, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	f := &Fabric{
+		opts: o, graph: o.Topology, events: NewHub(), start: time.Now(),
+		pattern: rand.New(rand.NewPCG(o.Seed, 1<<32)),
+	}
+	f.changed.init()
+	wires := newWiring(o.Topology)
+	for _, l := range o.Topology.Links {
+		k, err := f.wire(l, wires)
+		if err != nil {
+			return nil, fmt.Errorf("fabric: link %s: %w", l.Name, err)
+		}
+		f.links = append(f.links, k)
+	}
+	for _, s := range o.Topology.Switches {
+		core, err := switching.New(switching.Config{
+			Place: o.Topology.Place(s.ID), Firmware: o.Firmware, Rand: rand.NewPCG(o.Seed, uint64(s.ID)),
+			VCs: o.Switch.VCs, InputBuffer: o.Switch.InputBuffer, OutputBuffer: o.Switch.OutputBuffer,
+			Queueing: o.Switch.Queueing, Selection: o.Switch.Selection, EagerCredits: o.Switch.EagerCredits,
+		})
+		if err != nil {
+			return nil, err
+		}
+		d := switchd.New(switchd.Config{
+			Core: core, Wires: wires.of(s.ID.Node()), Clock: f.Now, Batch: o.Switch.Batch,
+			Watch: &watcher{fabric: f, node: s.ID.Node(), name: s.Name},
+		})
+		f.switches = append(f.switches, &liveSwitch{Driver: d, core: core})
+	}
+	for _, n := range o.Topology.NICs {
+		core, err := nic.New(nic.Config{
+			ID: n.ID, NICs: len(o.Topology.NICs), Rand: rand.NewPCG(o.Seed, 1<<33+uint64(n.ID)),
+			VCs: o.Switch.VCs, Buffer: o.Switch.InputBuffer, QueueBytes: o.NIC.QueueBytes, EagerCredits: o.Switch.EagerCredits,
+			Distance: func(src weft.NICID) int { return o.Topology.Distance(src, n.ID) },
+		})
+		if err != nil {
+			return nil, err
+		}
+		f.nics = append(f.nics, nicd.New(core, wires.of(n.ID.Node())[0], switchd.Config{
+			Clock: f.Now, Batch: o.Switch.Batch,
+			Watch: &watcher{fabric: f, node: n.ID.Node(), name: n.Name},
+		}))
+	}
+	return f, nil
+}
+
+// Now is the time on the fabric's clock.
+func (f *Fabric) Now() weft.Time { return weft.FromDuration(time.Since(f.start)) }
+
+// Topology is the graph the fabric was built from.
+func (f *Fabric) Topology() *topology.Graph { return f.graph }
+
+// Events is the fabric's event stream.
+func (f *Fabric) Events() *Hub { return f.events }
+
+// Start runs every driver, brings all links up and starts the traffic. It returns when the fabric carries it; if that fails
+// nothing is left running.
+func (f *Fabric) Start(ctx context.Context) error {
+	if err := f.opts.Transport.Ready(ctx); err != nil {
+		return fmt.Errorf("fabric: links are not ready: %w", err)
+	}
+	run, stop := context.WithCancel(context.Background())
+	f.stop = stop
+	for _, s := range f.switches {
+		f.running.Go(func() { s.Run(run) })
+	}
+	for _, n := range f.nics {
+		f.running.Go(func() { n.Run(run) })
+	}
+	for _, l := range f.links {
+		f.signal(l, true)
+	}
+	if err := f.waitLinks(ctx, f.links, true); err != nil {
+		f.Stop()
+		return fmt.Errorf("fabric: links do not come up: %w", err)
+	}
+	f.started.Store(true)
+	if err := f.SetTraffic(f.opts.Traffic); err != nil {
+		f.Stop()
+		return err
+	}
+	return nil
+}
+
+// Stop ends all drivers and returns when none of their goroutines is left. The counters can still be read.
+func (f *Fabric) Stop() {
+	if f.stop != nil {
+		f.stop()
+	}
+	f.running.Wait()
+}
+
+// SetTraffic replaces what all NICs generate; zero traffic stops them.
+func (f *Fabric) SetTraffic(t nic.Traffic) error {
+	if err := t.Validate(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if t != f.traffic {
+		f.events.Publish(f.Now(), Event{Kind: EventTraffic, Detail: t.String()})
+	}
+	f.traffic = t
+	to := t.Destinations(len(f.nics), f.pattern)
+	for i, n := range f.nics {
+		s := nic.Source{}
+		if !t.Idle() {
+			s = nic.Source{To: to[i], Mean: f.opts.interval(t.Load), Bytes: f.opts.NIC.PacketBytes, TraceEvery: f.opts.NIC.TraceEvery}
+		}
+		if err := n.SetSource(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// StopTraffic stops what the NICs generate. What is queued goes on.
+func (f *Fabric) StopTraffic() error { return f.SetTraffic(nic.Traffic{}) }
+
+// ErrUnknown is wrapped by errors about a name that the fabric does not have.
+var ErrUnknown = errors.New("no such object in this fabric")
+
+// Send puts one packet into the send queue of NIC src and returns its number in its flow.
+func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) {
+	if int(src) >= len(f.nics) {
+		return 0, fmt.Errorf("nic %d: %w: there are %d", src, ErrUnknown, len(f.nics))
+	}
+	return f.nics[src].Send(dst, f.opts.NIC.PacketBytes, traced)
+}
+
+// waitLinks waits until both ends of all links see them up, or down.
+func (f *Fabric) waitLinks(ctx context.Context, links []*link, up bool) error {
+	for _, l := range links {
+		for l.up[0].Load() != up || l.up[1].Load() != up {
+			changed := f.changed.wait()
+			if l.up[0].Load() == up && l.up[1].Load() == up {
+				break
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return fmt.Errorf("link %s is not %s at both ends: %w", l.Name, upDown(up), ctx.Err())
+			}
+		}
+	}
+	return nil
+}
+
+func upDown(up bool) string {
+	if up {
+		return "up"
+	}
+	return "down"
+}

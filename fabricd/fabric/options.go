@@ -1,0 +1,109 @@
+package fabric
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/switchd"
+)
+
+// Options of a fabric.
+type Options struct {
+	Topology  *topology.Graph
+	Firmware  switching.Firmware
+	Transport bus.Transport // closed by its owner, after Stop
+
+	Switch  SwitchOptions
+	NIC     NICOptions
+	Link    LinkOptions
+	Traffic nic.Traffic // injected from Start on; zero is none
+	Seed    uint64      // of every random choice
+
+	Record Recorder     // hears of single packets; nil: nobody
+	Log    *slog.Logger // nil: discarded
+}
+
+// SwitchOptions are those of every switch; zero values are the defaults of [switching.Config].
+type SwitchOptions struct {
+	VCs          int
+	InputBuffer  int // packets per VC
+	OutputBuffer int // packets per VC
+	Queueing     switching.Queueing
+	Selection    switching.Selection
+	EagerCredits bool
+	Batch        int // most packets in a frame; 0 means switchd.DefaultBatch
+}
+
+// NICOptions are those of every NIC.
+type NICOptions struct {
+	QueueBytes  int // of the send queue; 0 means nic.DefaultQueueBytes
+	PacketBytes int // 0 means nic.DefaultPacketBytes
+	TraceEvery  int // one generated packet in so many is traced; 0 is none
+}
+
+// LinkOptions are those of every link.
+type LinkOptions struct {
+	Rate  float64       // bytes per second, what a load of 1 means; 0 means DefaultRate
+	Paced bool          // links send no faster than Rate; otherwise as fast as the transport goes
+	Delay time.Duration // propagation
+}
+
+// DefaultRate is chosen by us for live runs on a laptop: a thousand 256-byte packets per second and link, slow enough to
+// watch and light enough for 64 NICs on one core.
+const DefaultRate = 256_000
+
+func (o Options) withDefaults() Options {
+	if o.Link.Rate == 0 {
+		o.Link.Rate = DefaultRate
+	}
+	if o.NIC.PacketBytes == 0 {
+		o.NIC.PacketBytes = nic.DefaultPacketBytes
+	}
+	if o.Switch.VCs == 0 {
+		o.Switch.VCs = 1
+	}
+	if o.Switch.InputBuffer == 0 {
+		o.Switch.InputBuffer = switching.DefaultBuffer
+	}
+	if o.Switch.OutputBuffer == 0 {
+		o.Switch.OutputBuffer = switching.DefaultBuffer
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	switch {
+	case o.Topology == nil || o.Firmware == nil || o.Transport == nil:
+		return fmt.Errorf("fabric: topology, firmware and transport are required")
+	case !(o.Link.Rate > 0):
+		return fmt.Errorf("fabric: the link rate must be above 0 bytes per second, not %v", o.Link.Rate)
+	case o.Link.Delay < 0:
+		return fmt.Errorf("fabric: the link delay must not be negative, it is %v", o.Link.Delay)
+	case o.NIC.PacketBytes < 1 || o.NIC.PacketBytes > weft.MaxPacket:
+		return fmt.Errorf("fabric: packets must be 1 to %d bytes, not %d", weft.MaxPacket, o.NIC.PacketBytes)
+	}
+	return o.Traffic.Validate()
+}
+
+// pace is how switchd is told about the links.
+func (o LinkOptions) pace() switchd.Pace {
+	p := switchd.Pace{Delay: o.Delay}
+	if o.Paced {
+		p.Rate = o.Rate
+	}
+	return p
+}
+
+// interval is the mean time between two packets of a NIC at a load.
+func (o Options) interval(load float64) weft.Time {
+	return weft.Time(float64(o.NIC.PacketBytes) / (o.Link.Rate * load) * float64(weft.Second))
+}

@@ -1,0 +1,115 @@
+package fabric
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+func (s *liveSwitch) snapshot() (sn switching.Snapshot) {
+	s.Do(func(weft.Time, *weft.Actions) { sn = s.core.Snapshot() })
+	return sn
+}
+
+func (s *liveSwitch) stats() (st switching.Stats) {
+	s.Do(func(weft.Time, *weft.Actions) { st = s.core.Stats() })
+	return st
+}
+
+// Switch copies the state of one switch.
+func (f *Fabric) Switch(id weft.SwitchID) switching.Snapshot { return f.switches[id].snapshot() }
+
+// NIC copies the state of one NIC.
+func (f *Fabric) NIC(id weft.NICID) nic.Snapshot { return f.nics[id].Snapshot() }
+
+// progress is a fingerprint of everything that moves: while packets travel, it changes.
+type progress struct {
+	injected, delivered, forwarded, received, ended uint64
+}
+
+func (f *Fabric) progress() (p progress) {
+	for _, n := range f.nics {
+		s := n.Stats()
+		p.injected += s.Injected
+		p.delivered += s.Delivered
+		p.ended += s.Wrong
+	}
+	for _, s := range f.switches {
+		st := s.stats()
+		p.received += st.Received
+		p.forwarded += st.Forwarded
+		p.ended += st.Discarded + st.LostQueue + st.LostCrash
+	}
+	return p
+}
+
+// StuckError tells that packets are left in the fabric and none of them moves.
+type StuckError struct {
+	Ledger Ledger
+	Cycle  []Channel // the channels that wait for each other, if they do: a deadlock
+}
+
+// Error implements error.
+func (e *StuckError) Error() string {
+	w := e.Ledger.Waiting
+	if len(e.Cycle) > 0 {
+		return fmt.Sprintf("deadlock: %d packets in switches wait for each other: %v", w.Switches, Cycle(e.Cycle))
+	}
+	return fmt.Sprintf("nothing moves but %d packets are left: %d in send queues (is a NIC's link down?), %d in switches, %d on wires",
+		e.Ledger.InFlight, w.Queues, w.Switches, w.Wires)
+}
+
+// Quiesce waits until nothing moves any more and returns the ledger. The caller has stopped the traffic. Packets that are
+// left then are reported as a *StuckError beside the ledger.
+func (f *Fabric) Quiesce(ctx context.Context) (Ledger, error) {
+	patience := f.patience()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	last, since := f.progress(), time.Now()
+	for {
+		if f.idle() {
+			return f.Ledger(), nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return f.Ledger(), fmt.Errorf("fabric is not quiet: %w", ctx.Err())
+		}
+		if p := f.progress(); p != last {
+			last, since = p, time.Now()
+		} else if time.Since(since) > patience {
+			l := f.Ledger()
+			if l.InFlight == 0 {
+				return l, nil
+			}
+			return l, &StuckError{Ledger: l, Cycle: f.Deadlock()}
+		}
+	}
+}
+
+// idle reports whether every packet injected has ended.
+func (f *Fabric) idle() bool {
+	for _, s := range f.switches {
+		var held int
+		s.Do(func(weft.Time, *weft.Actions) { held = s.core.Held() })
+		if held > 0 {
+			return false
+		}
+	}
+	// A balanced ledger with nothing in flight is not fooled by packets that moved while it was read: they would be missing.
+	l := f.Ledger()
+	return l.InFlight == 0 && l.Balanced
+}
+
+// patience is how long nothing must move before the fabric counts as stuck: far longer than a packet takes over a link.
+func (f *Fabric) patience() time.Duration {
+	d := 200 * time.Millisecond
+	if f.opts.Link.Paced {
+		d += 20 * time.Duration(float64(f.opts.NIC.PacketBytes)/f.opts.Link.Rate*float64(time.Second))
+	}
+	return d + 4*f.opts.Link.Delay
+}

@@ -1,0 +1,55 @@
+package fabric
+
+import (
+	"github.com/weft-fabric/weft"
+)
+
+// Recorder hears of single packets: every one that was dropped, and of those traced every hop and the delivery. It is
+// called under the lock of the node that reports, so it must return at once and must not call the fabric; it must not keep
+// what it is given.
+type Recorder interface {
+	Record(now weft.Time, node weft.Node, a *weft.Actions)
+}
+
+// watcher is the fabric's observer at one node.
+type watcher struct {
+	fabric *Fabric
+	node   weft.Node
+	name   string
+}
+
+// Observe implements switchd.Observer.
+func (w *watcher) Observe(now weft.Time, a *weft.Actions) {
+	for _, c := range a.Changes {
+		end := weft.End{Node: w.node, Port: c.Port}
+		_, id, ok := w.fabric.graph.Peer(end)
+		if !ok {
+			continue
+		}
+		l := w.fabric.links[id]
+		side := 0
+		if l.B == end {
+			side = 1
+		}
+		l.up[side].Store(c.Up)
+		if !w.fabric.started.Load() {
+			continue // thousands of links coming up for the first time are no news
+		}
+		kind := EventLinkDown
+		if c.Up {
+			kind = EventLinkUp
+		}
+		port := int(c.Port)
+		w.fabric.events.Publish(now, Event{Kind: kind, Link: l.Name, Node: w.name, Port: &port})
+	}
+	if len(a.Changes) > 0 {
+		w.fabric.changed.notify()
+	}
+	for _, e := range a.Faults {
+		port := int(e.Port)
+		w.fabric.events.Publish(now, Event{Kind: EventProtocolFault, Node: w.name, Port: &port, Detail: e.Err.Error()})
+	}
+	if r := w.fabric.opts.Record; r != nil && len(a.Drops)+len(a.Hops)+len(a.Arrived) > 0 {
+		r.Record(now, w.node, a)
+	}
+}
