@@ -1,0 +1,273 @@
+package scenario
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// Scenario is a checked scenario, ready to run.
+type Scenario struct {
+	Name     string
+	About    string
+	Options  fabric.Options // all but Transport
+	Duration time.Duration
+	Timeline []Action // by time
+	Expect   Expect
+}
+
+// Action is one step of the timeline with its names resolved.
+type Action struct {
+	At   time.Duration
+	Verb Verb
+	Text string // as reports print it: "cut s0.00-s1.00"
+
+	Link    weft.LinkID   // of VerbCut, VerbRestore
+	Switch  weft.SwitchID // of VerbCrash, VerbRestart
+	Traffic nic.Traffic   // of VerbTraffic
+}
+
+// Verb is what an action does.
+type Verb uint8
+
+// The verbs. The zero value is none.
+const (
+	VerbCut Verb = iota + 1
+	VerbRestore
+	VerbCrash
+	VerbRestart
+	VerbHeal
+	VerbTraffic
+)
+
+// maxDuration bounds a scenario; longer ones are soaks, which have their own command.
+const maxDuration = 24 * time.Hour
+
+// Read reads and checks a scenario file. Errors name file, line and what was expected, all of them at once.
+func Read(path string) (*Scenario, error) {
+	doc, f, err := document.Read[File](path)
+	if err != nil {
+		return nil, err
+	}
+	return parse(doc, f)
+}
+
+// Load is Read from memory; path is used in errors.
+func Load(path string, data []byte) (*Scenario, error) {
+	doc, f, err := document.Load[File](path, data)
+	if err != nil {
+		return nil, err
+	}
+	return parse(doc, f)
+}
+
+// parser collects the mistakes of one file.
+type parser struct {
+	doc  *document.Doc
+	errs document.Errors
+}
+
+// fail collects err at the YAML path unless it is nil.
+func (p *parser) fail(path string, err error) {
+	if err != nil {
+		p.errs.Add(p.doc.Errorf(path, "%w", err))
+	}
+}
+
+func parse(doc *document.Doc, f File) (*Scenario, error) {
+	p := &parser{doc: doc}
+	s := &Scenario{Name: f.Name, About: strings.TrimSpace(f.About), Expect: f.Expect}
+	if f.Name == "" {
+		p.fail("$.name", fmt.Errorf("the name is empty: give the scenario one"))
+	}
+	s.Duration = p.duration("$.duration", f.Duration)
+	s.Options.Seed = cmp.Or(f.Seed, 1)
+	g, err := topology.Parse(f.Topology)
+	p.fail("$.topology", err)
+	s.Options.Topology = g
+	p.firmware(f.Firmware, &s.Options)
+	p.switches(f.Switch, &s.Options.Switch)
+	p.nics(f.NIC, &s.Options.NIC)
+	p.links(f.Link, &s.Options.Link)
+	if f.Traffic != "" {
+		t, err := nic.ParseTraffic(f.Traffic)
+		p.fail("$.traffic", err)
+		s.Options.Traffic = t
+	}
+	if g != nil {
+		p.timeline(f.Timeline, g, s)
+	}
+	if err := p.errs.Err(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (p *parser) duration(path, text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > maxDuration {
+		p.fail(path, fmt.Errorf("expected a duration such as 2s or 500ms, at most %v, found %q", maxDuration, text))
+		return 0
+	}
+	return d
+}
+
+func (p *parser) firmware(name string, o *fabric.Options) {
+	e, ok := firmware.ByName(name)
+	if !ok {
+		p.fail("$.firmware", document.Unknown("firmware", name, firmware.Names()))
+		return
+	}
+	o.Firmware, o.Switch.VCs = e.New(), e.VCs
+	if c, ok := o.Firmware.(switching.Checker); ok && o.Topology != nil {
+		for _, s := range o.Topology.Switches {
+			if err := c.Check(o.Topology.Place(s.ID), e.VCs); err != nil {
+				p.fail("$.firmware", err)
+				return
+			}
+		}
+	}
+}
+
+func (p *parser) switches(f *Switch, o *fabric.SwitchOptions) {
+	if f == nil {
+		return
+	}
+	p.within("$.switch.vcs", f.VCs, weft.MaxVCs)
+	p.within("$.switch.input_buffer", f.InputBuffer, weft.MaxBuffer)
+	p.within("$.switch.output_buffer", f.OutputBuffer, weft.MaxBuffer)
+	p.within("$.switch.batch", f.Batch, weft.MaxBatch)
+	if f.VCs != 0 && f.VCs < o.VCs {
+		p.fail("$.switch.vcs", fmt.Errorf("the firmware needs at least %d virtual channels, found %d", o.VCs, f.VCs))
+	}
+	o.VCs = max(o.VCs, f.VCs)
+	o.InputBuffer, o.OutputBuffer, o.EagerCredits, o.Batch = f.InputBuffer, f.OutputBuffer, f.EagerCredits, f.Batch
+	queueing := map[string]switching.Queueing{"": switching.VirtualOutput, "virtual-output": switching.VirtualOutput, "fifo": switching.FIFO}
+	o.Queueing = pick(p, "$.switch.queueing", "queueing", f.Queueing, queueing)
+	selection := map[string]switching.Selection{
+		"": switching.MostCredits, "most-credits": switching.MostCredits,
+		"random": switching.Random, "round-robin": switching.RoundRobin,
+	}
+	o.Selection = pick(p, "$.switch.selection", "selection", f.Selection, selection)
+}
+
+func (p *parser) within(path string, v, most int) {
+	if v < 0 || v > most {
+		p.fail(path, fmt.Errorf("expected 1 to %d, found %d", most, v))
+	}
+}
+
+func pick[T any](p *parser, path, kind, word string, known map[string]T) T {
+	v, ok := known[word]
+	if !ok {
+		var names []string
+		for name := range known {
+			if name != "" {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		p.fail(path, document.Unknown(kind, word, names))
+	}
+	return v
+}
+
+func (p *parser) nics(f *NIC, o *fabric.NICOptions) {
+	if f == nil {
+		return
+	}
+	if f.QueueBytes < 0 {
+		p.fail("$.nic.queue_bytes", fmt.Errorf("expected at least 1 byte, found %d", f.QueueBytes))
+	}
+	p.within("$.nic.packet_bytes", f.PacketBytes, weft.MaxPacket)
+	o.QueueBytes, o.PacketBytes = f.QueueBytes, f.PacketBytes
+}
+
+func (p *parser) links(f *Link, o *fabric.LinkOptions) {
+	if f == nil {
+		return
+	}
+	if f.Rate < 0 {
+		p.fail("$.link.rate", fmt.Errorf("expected bytes per second above 0, found %d", f.Rate))
+	}
+	o.Rate, o.Paced = float64(f.Rate), f.Paced
+	if f.Delay != "" {
+		o.Delay = p.duration("$.link.delay", f.Delay)
+	}
+}
+
+func (p *parser) timeline(steps []Step, g *topology.Graph, s *Scenario) {
+	for i, st := range steps {
+		path := fmt.Sprintf("$.timeline[%d]", i)
+		a := Action{At: p.duration(path+".at", st.At)}
+		if a.At > s.Duration {
+			p.fail(path+".at", fmt.Errorf("%v is after the end of the scenario at %v: lengthen duration or move the step", a.At, s.Duration))
+		}
+		if n := len(s.Timeline); n > 0 && a.At < s.Timeline[n-1].At {
+			p.fail(path+".at", fmt.Errorf("%v is before the step above it at %v: put the steps in order", a.At, s.Timeline[n-1].At))
+		}
+		verbs := 0
+		for _, v := range []struct {
+			given bool
+			field string
+			set   func() error
+		}{
+			{st.Cut != "", "cut", func() error { return a.link(g, VerbCut, "cut", st.Cut) }},
+			{st.Restore != "", "restore", func() error { return a.restore(g, st.Restore) }},
+			{st.Crash != "", "crash", func() error { return a.node(g, VerbCrash, "crash", st.Crash) }},
+			{st.Heal, "heal", func() error { a.Verb, a.Text = VerbHeal, "heal all"; return nil }},
+			{st.Traffic != "", "traffic", func() error { return a.traffic(st.Traffic) }},
+		} {
+			if v.given {
+				verbs++
+				if err := v.set(); err != nil {
+					p.fail(path+"."+v.field, err)
+				}
+			}
+		}
+		if verbs != 1 {
+			p.fail(path, fmt.Errorf("expected exactly one of cut, restore, crash, heal, traffic, found %d", verbs))
+		}
+		s.Timeline = append(s.Timeline, a)
+	}
+}
+
+func (a *Action) link(g *topology.Graph, v Verb, verb, name string) error {
+	l, err := g.LinkByName(name)
+	if err == nil {
+		a.Verb, a.Link, a.Text = v, l.ID, verb+" "+l.Name
+	}
+	return err
+}
+
+func (a *Action) node(g *topology.Graph, v Verb, verb, name string) error {
+	id, err := g.SwitchByName(name)
+	if err == nil {
+		a.Verb, a.Switch, a.Text = v, id, verb+" "+name
+	}
+	return err
+}
+
+// restore takes a link or a switch; the error of a name that is neither speaks of links.
+func (a *Action) restore(g *topology.Graph, name string) error {
+	if a.node(g, VerbRestart, "restore", name) == nil {
+		return nil
+	}
+	return a.link(g, VerbRestore, "restore", name)
+}
+
+func (a *Action) traffic(spec string) (err error) {
+	a.Verb, a.Text = VerbTraffic, "traffic "+spec
+	a.Traffic, err = nic.ParseTraffic(spec)
+	return err
+}
