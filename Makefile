@@ -1,0 +1,65 @@
+# Needs Go, git and make. `make help` lists the targets; variables with ?= below can be set on the command line, as in
+# `make bench PKG=./switch/... COUNT=10`.
+
+PKG       ?= ./...
+TESTFLAGS ?=
+BENCH     ?= .
+COUNT     ?= 1
+FUZZTIME  ?= 10s
+
+# Everything is tested under the race detector, pure cores too: that costs seconds, a list of packages with goroutines
+# would go stale. The detector needs a C compiler; where Go finds none, tests run without it, and say so.
+CGO  := $(shell go env CGO_ENABLED)
+RACE ?= $(if $(filter 1,$(CGO)),-race)
+
+# Documentation comments (ST1000, ST102x) are off by default.
+STATICCHECKS := inherit,ST1000,ST1020,ST1021,ST1022
+
+# Packages that keep a generated schema in docs/schema.
+SCHEMA_PKG := ./fabricd/topology ./fabricd/scenario
+
+SCENARIOS ?= $(sort $(wildcard scenarios/*.yaml))
+
+.DEFAULT_GOAL := help
+.PHONY: help test check bench fuzz build scenarios schema clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+test: check ## check, then run all tests (PKG, TESTFLAGS)
+	$(if $(RACE),,@echo "no C compiler: testing without the race detector")
+	go test $(RACE) $(TESTFLAGS) $(PKG)
+
+check: ## vet, lint and formatting only
+	go vet ./...
+	go tool staticcheck -checks $(STATICCHECKS) ./...
+	@if ! diff=$$(go tool gofumpt -d .) || [ -n "$$diff" ]; then \
+		echo "$$diff"; echo "not formatted, run: go tool gofumpt -w ."; exit 1; \
+	fi
+
+bench: ## run the benchmarks (PKG, BENCH, COUNT)
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG)
+
+fuzz: ## run each fuzz target in turn (PKG, FUZZTIME)
+	@list=$$(go test -list '^Fuzz' $(PKG)) || { echo "$$list"; exit 1; }; \
+	for target in $$(echo "$$list" | awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { while (n) print $$2 ":" name[--n] }'); do \
+		echo "$${target##*:} ($${target%:*})"; \
+		go test -run '^$$' -fuzz "^$${target##*:}$$" -fuzztime $(FUZZTIME) "$${target%:*}" || exit 1; \
+	done
+
+build: ## build bin/fabricd and bin/linkmon
+	go build -o bin/ ./fabricd ./linkmon
+
+scenarios: build ## run every scenario, a line each (SCENARIOS)
+	@[ -n "$(SCENARIOS)" ] || { echo "no scenarios/*.yaml"; exit 1; }; \
+	failed=0; log=$$(mktemp) || exit 1; trap 'rm -f "$$log"' EXIT; \
+	for file in $(SCENARIOS); do \
+		if bin/fabricd run "$$file" --json >"$$log" 2>&1; then echo "pass  $$file"; \
+		else echo "FAIL  $$file (exit $$?)"; tail -n 20 "$$log"; failed=1; fi; \
+	done; exit $$failed
+
+schema: ## regenerate docs/schema
+	go test $(SCHEMA_PKG) -run Schema -update
+
+clean: ## remove what was built
+	rm -rf bin

@@ -1,0 +1,97 @@
+// Package api is how other processes look at a running fabric and act on it: requests and events over the fabric's broker,
+// with JSON payloads so that any NATS client can speak it. The server side wraps a [fabric.Fabric]; linkmon is the client.
+//
+// Verbs that only look begin with "get." and are open to viewers; the others are for operators. The broker enforces that.
+package api
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+)
+
+// Verbs.
+const (
+	VerbStatus   = "get.status"
+	VerbTopology = "get.topology"
+	VerbLinks    = "get.links"
+	VerbSwitch   = "get.switch"
+	VerbFaults   = "get.faults"
+	VerbLedger   = "get.ledger"
+	VerbEvents   = "get.events"
+	VerbCut      = "cut"
+	VerbRestore  = "restore"
+	VerbCrash    = "crash"
+	VerbHeal     = "heal"
+)
+
+// Kinds of what is published as it happens.
+const (
+	StreamEvent  = "event"  // a fabric.Event
+	StreamSample = "sample" // a Sample, once a second
+)
+
+// Status is a fabric at a glance.
+type Status struct {
+	Name         string    `json:"name"`
+	Topology     string    `json:"topology"`
+	Firmware     string    `json:"firmware"`
+	Traffic      string    `json:"traffic"`
+	Started      time.Time `json:"started"`
+	Switches     int       `json:"switches"`
+	NICs         int       `json:"nics"`
+	Links        int       `json:"links"`
+	LinksCut     []string  `json:"links_cut"`
+	SwitchesDown []string  `json:"switches_down"`
+
+	Sample Sample        `json:"sample"`
+	Totals fabric.Totals `json:"totals"`
+	Ledger fabric.Ledger `json:"ledger"`
+}
+
+// Sample is the state of a fabric at one moment, with rates over the time since the sample before.
+type Sample struct {
+	At           float64 `json:"at"` // seconds since the fabric started
+	InjectedRate float64 `json:"injected_per_s"`
+	Delivered    float64 `json:"delivered_per_s"`
+	InFlight     uint64  `json:"in_flight"`
+	Lost         uint64  `json:"lost"`
+	Discarded    uint64  `json:"discarded"`
+	Rerouted     uint64  `json:"rerouted"`
+	LinksDown    int     `json:"links_down"` // links without signal, cut or at a crashed switch
+}
+
+// String prints s on one line.
+func (s Sample) String() string {
+	return fmt.Sprintf("%6.0fs  delivered %.0f/s  in flight %d  lost %d  discarded %d  rerouted %d  links down %d",
+		s.At, s.Delivered, s.InFlight, s.Lost, s.Discarded, s.Rerouted, s.LinksDown)
+}
+
+// LinkRequest names a link by its two ends, or by its name in A with B empty.
+type LinkRequest struct {
+	A string `json:"a"`
+	B string `json:"b,omitempty"`
+}
+
+// SwitchRequest names a switch.
+type SwitchRequest struct {
+	Switch string `json:"switch"`
+}
+
+// EventsRequest asks for the events after a number that are kept.
+type EventsRequest struct {
+	After uint64 `json:"after"`
+}
+
+// Change answers cut, restore and crash.
+type Change struct {
+	Target string        `json:"target"`
+	Fresh  bool          `json:"fresh"` // false: it was so already, nothing was done
+	Fault  *fabric.Fault `json:"fault,omitempty"`
+}
+
+// Healed answers heal.
+type Healed struct {
+	Healed []string `json:"healed"`
+}

@@ -1,0 +1,120 @@
+// Package cli is what the commands fabricd and linkmon share: exit codes, how errors are printed, interrupts and output.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/weft-fabric/weft/fabricd/document"
+)
+
+// Exit codes.
+const (
+	ExitOK       = 0
+	ExitFailed   = 1 // an expectation did not hold
+	ExitUnusable = 2 // wrong input, or nothing to work on
+)
+
+// ErrFailed means that what was asked for ran and did not hold. What did not has been printed.
+var ErrFailed = errors.New("expectations failed")
+
+// Main runs a command to its end and exits the process.
+func Main(root *cobra.Command) {
+	root.SilenceUsage, root.SilenceErrors = true, true
+	ctx, stop := interruptible()
+	err := root.ExecuteContext(ctx)
+	stop()
+	os.Exit(report(os.Stderr, root.Name(), err))
+}
+
+// interruptible returns a context that ends at the first Ctrl-C or SIGTERM; at the second the process ends at once.
+func interruptible() (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // signals have their own effect again
+	return ctx, stop
+}
+
+// report prints err and returns the exit code.
+func report(w io.Writer, name string, err error) int {
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.Is(err, ErrFailed):
+		return ExitFailed
+	}
+	fmt.Fprintf(w, "%s: %v\n", name, err)
+	var at *document.Error
+	if errors.As(err, &at) && at.Source() != "" {
+		fmt.Fprintln(w, at.Source())
+	}
+	return ExitUnusable
+}
+
+// JSON prints v as one line.
+func JSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// Terminal reports whether w is a terminal, so that a line may be refreshed in place.
+func Terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Line is a line of state: refreshed in place on a terminal, one after the other elsewhere.
+type Line struct {
+	w     io.Writer
+	live  bool
+	shown bool
+}
+
+// NewLine returns a line on w.
+func NewLine(w io.Writer) *Line { return &Line{w: w, live: Terminal(w)} }
+
+// Show replaces the line by text.
+func (l *Line) Show(text string) {
+	if !l.live {
+		fmt.Fprintln(l.w, text)
+		return
+	}
+	if f, ok := l.w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && len(text) >= width && width > 1 {
+			text = text[:width-1]
+		}
+	}
+	fmt.Fprint(l.w, "\r\x1b[K"+text)
+	l.shown = true
+}
+
+// Print writes a line of its own above the state.
+func (l *Line) Print(text string) {
+	l.Done()
+	fmt.Fprintln(l.w, text)
+}
+
+// Done ends the line, so that what follows starts on one of its own.
+func (l *Line) Done() {
+	if l.shown {
+		fmt.Fprint(l.w, "\r\x1b[K")
+		l.shown = false
+	}
+}
+
+// End leaves the line as it stands.
+func (l *Line) End() {
+	if l.shown {
+		fmt.Fprintln(l.w)
+		l.shown = false
+	}
+}

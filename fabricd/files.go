@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+func topologyCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "topology", Aliases: []string{"topo"}, Short: "Make and check topologies"}
+	cmd.AddCommand(topologyGenerate(), topologyValidate())
+	return cmd
+}
+
+func topologyGenerate() *cobra.Command {
+	var asJSON, nics bool
+	var format, out string
+	cmd := &cobra.Command{
+		Use:     "generate TOPOLOGY",
+		Aliases: []string{"gen", "convert"},
+		Short:   "Print a topology as YAML, JSON or Graphviz DOT",
+		Long:    "Prints a topology as a file that can be edited and given wherever a topology is wanted. TOPOLOGY is a file or one of:\n\n  " + strings.Join(topology.Kinds(), "\n  "),
+		Example: "  fabricd topology generate kary-ntree:4,3 --json\n  fabricd topology generate torus:4x4 --format dot | dot -Tsvg > torus.svg",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			g, err := topology.Parse(args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				format = "json"
+			}
+			dot := func(w io.Writer) error { return g.WriteDOT(w, topology.DOTOptions{NICs: nics}) }
+			write, ok := map[string]func(io.Writer) error{"yaml": g.WriteYAML, "json": g.WriteJSON, "dot": dot}[format]
+			if !ok {
+				return fmt.Errorf("unknown format %q: expected yaml, json or dot", format)
+			}
+			if out == "" {
+				return write(cmd.OutOrStdout())
+			}
+			f, err := os.Create(out)
+			if err != nil {
+				return err
+			}
+			if err := write(f); err != nil {
+				return err
+			}
+			return f.Close()
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return topology.Kinds(), cobra.ShellCompDirectiveNoSpace
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "yaml", "yaml, json or dot")
+	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "the same as --format json")
+	cmd.Flags().BoolVar(&nics, "nics", true, "draw the NICs too (dot)")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write instead of standard output")
+	complete(cmd, "format", func() []string { return []string{"yaml", "json", "dot"} })
+	return cmd
+}
+
+// checked is what validate --json prints.
+type checked struct {
+	Valid    bool   `json:"valid"`
+	File     string `json:"file"`
+	Switches int    `json:"switches,omitempty"`
+	NICs     int    `json:"nics,omitempty"`
+	Links    int    `json:"links,omitempty"`
+	Error    string `json:"error,omitempty"`
+}
+
+func topologyValidate() *cobra.Command {
+	return validateCommand("validate TOPOLOGY", "Check a topology file or specification", func(name string) (checked, error) {
+		g, err := topology.Parse(name)
+		if err == nil {
+			err = g.Validate()
+		}
+		if err != nil {
+			return checked{}, err
+		}
+		return checked{Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links)}, nil
+	})
+}
+
+func scenarioCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "scenario", Short: "Check scenario files"}
+	cmd.AddCommand(validateCommand("validate SCENARIO.yaml", "Check a scenario file without running it", func(name string) (checked, error) {
+		s, err := scenario.Read(name)
+		if err != nil {
+			return checked{}, err
+		}
+		g := s.Options.Topology
+		return checked{Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links)}, nil
+	}))
+	return cmd
+}
+
+// validateCommand checks one file and says what it holds; one that does not pass is an error, exit code 2.
+func validateCommand(use, short string, check func(name string) (checked, error)) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: yamlFiles,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := check(args[0])
+			c.File, c.Valid = args[0], err == nil
+			if asJSON {
+				if err != nil {
+					c.Error = err.Error()
+				}
+				if jsonErr := cli.JSON(cmd.OutOrStdout(), c); jsonErr != nil {
+					return jsonErr
+				}
+			}
+			if err == nil && !asJSON {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s is valid: %d switches, %d NICs, %d links\n", c.File, c.Switches, c.NICs, c.Links)
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "print the verdict as one JSON object")
+	return cmd
+}

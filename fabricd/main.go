@@ -1,0 +1,26 @@
+// Command fabricd launches emulated switch fabrics and runs scenarios on them.
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/fabricd/cli"
+)
+
+func main() { cli.Main(command()) }
+
+func command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "fabricd",
+		Short: "Launch live switch fabrics, run scenarios on them, make topologies",
+		Long: `fabricd emulates switch fabrics live: every switch is a real pipeline of queues, virtual channels and credits, links are
+NATS subjects, and when a link is cut the switches beside it send packets another way, at once.
+
+Start one with:   fabricd up
+Look and cut:     linkmon status, linkmon cut s0.00 s1.00
+
+Exit codes: 0 all went well, 1 an expectation of a scenario did not hold, 2 wrong input or nothing to work on.`,
+	}
+	root.AddCommand(upCommand(), runCommand(), topologyCommand(), scenarioCommand())
+	return root
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+)
+
+// upOutput prints what fabricd up shows: a banner, one line of state, events above it, the ledger. For any goroutine.
+type upOutput struct {
+	json   bool
+	stdout io.Writer
+
+	mu   sync.Mutex
+	line *cli.Line // guarded by mu
+}
+
+// jsonLine is one line of fabricd up --json; one of its fields is set.
+type jsonLine struct {
+	Up     *upLine        `json:"up,omitempty"`
+	Event  *fabric.Event  `json:"event,omitempty"`
+	Sample *api.Sample    `json:"sample,omitempty"`
+	Ledger *fabric.Ledger `json:"ledger,omitempty"`
+}
+
+// upLine says where the fabric listens.
+type upLine struct {
+	Name     string  `json:"name"`
+	URL      string  `json:"url"`
+	Topology string  `json:"topology"`
+	Switches int     `json:"switches"`
+	NICs     int     `json:"nics"`
+	Links    int     `json:"links"`
+	Seconds  float64 `json:"start_seconds"`
+}
+
+func (o *upOutput) banner(u upFlags, f *fabric.Fabric, b *bus.Broker, took time.Duration) {
+	g := f.Topology()
+	if o.json {
+		o.print(jsonLine{Up: &upLine{
+			Name: u.name, URL: b.ClientURL(), Topology: g.Spec, Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links), Seconds: took.Seconds(),
+		}})
+		return
+	}
+	fmt.Fprintf(o.stdout, "fabric %s: %s, %d switches, %d NICs, %d links, %s, up in %v\n",
+		u.name, g.Spec, len(g.Switches), len(g.NICs), len(g.Links), u.routing, took.Round(time.Millisecond))
+	fmt.Fprintf(o.stdout, "links are NATS subjects at %s (loopback, credentials of this run)\n", b.ClientURL())
+	flag := ""
+	if u.name != "weft" {
+		flag = " --fabric " + u.name
+	}
+	for _, l := range g.Links {
+		if l.BetweenSwitches() {
+			a, z := g.Name(l.A.Node), g.Name(l.B.Node)
+			fmt.Fprintf(o.stdout, "cut a link from another terminal:   linkmon%s cut %s %s\nbring it back:                      linkmon%s heal --all\nsee what happens:                   linkmon%s events --follow\n", flag, a, z, flag, flag)
+			break
+		}
+	}
+	fmt.Fprintln(o.stdout, "Ctrl-C drains the fabric and prints the ledger")
+}
+
+func (o *upOutput) print(l jsonLine) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_ = cli.JSON(o.stdout, l) // a closed pipe ends the process by signal
+}
+
+func (o *upOutput) sample(s api.Sample) {
+	if o.json {
+		o.print(jsonLine{Sample: &s})
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.line.Show(s.String())
+}
+
+// follow prints the events of the fabric until ctx ends: all of them as JSON, otherwise those a person did.
+func (o *upOutput) follow(ctx context.Context, f *fabric.Fabric) {
+	for seq := uint64(0); ; {
+		e, err := f.Events().After(ctx, seq)
+		if err != nil {
+			return
+		}
+		seq = e.Seq
+		if o.json {
+			o.print(jsonLine{Event: &e})
+			continue
+		}
+		if text := e.Story(); text != "" {
+			o.mu.Lock()
+			o.line.Print(fmt.Sprintf("%6.1fs  %s", e.At, text))
+			o.mu.Unlock()
+		}
+	}
+}
+
+func (o *upOutput) draining() {
+	if o.json {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.line.Print("draining; Ctrl-C again to leave at once")
+}
+
+// end prints the ledger.
+func (o *upOutput) end(l fabric.Ledger, drained error, t fabric.Totals) {
+	if o.json {
+		o.print(jsonLine{Ledger: &l})
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.line.Done()
+	if drained != nil {
+		fmt.Fprintln(o.stdout, drained)
+	}
+	printLedger(o.stdout, l)
+	fmt.Fprintf(o.stdout, "latency p50 %.0f us, p99 %.0f us; %d rerouted, %d U-turns, mean stretch %.4f\n",
+		t.Latency.P50, t.Latency.P99, t.Rerouted, t.UTurns, t.Stretch)
+}
+
+// printLedger prints where every packet is.
+func printLedger(w io.Writer, l fabric.Ledger) {
+	verdict := "balanced"
+	if !l.Balanced {
+		verdict = "DOES NOT BALANCE"
+	}
+	fmt.Fprintf(w, "ledger: %d injected = %d delivered + %d lost + %d discarded + %d in flight: %s\n",
+		l.Injected, l.Delivered, l.Lost, l.Discarded, l.InFlight, verdict)
+	if l.Lost > 0 {
+		fmt.Fprintf(w, "lost: %d on wires, %d in queues of dead links, %d in crashed switches\n", l.LostWire, l.LostQueued, l.LostCrash)
+	}
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// upFlags are the flags of fabricd up.
+type upFlags struct {
+	name, topology, routing, traffic, listen string
+
+	vcs, input, output int
+	rate               float64
+	delay              time.Duration
+	unpaced, asJSON    bool
+	seed               uint64
+	verbose            bool
+}
+
+func upCommand() *cobra.Command {
+	var u upFlags
+	cmd := &cobra.Command{
+		Use:     "up",
+		Aliases: []string{"deploy"},
+		Short:   "Launch a live fabric and keep it running until Ctrl-C",
+		Example: "  fabricd up\n  fabricd up --topology mport-tree:8,3 --routing deterministic-link --traffic uniform:0.1\n  fabricd up --topology torus:4x4 --routing none",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return u.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&u.name, "name", "weft", "name of the fabric, as linkmon finds it")
+	f.StringVarP(&u.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
+	f.StringVar(&u.routing, "routing", "adaptive-link", "firmware of the switches: "+fmt.Sprint(firmware.Names())+", or none to forward nothing")
+	f.StringVar(&u.traffic, "traffic", "uniform:0.2", "what every NIC injects: uniform or pairwise with a share of the link rate, or none")
+	f.StringVar(&u.listen, "broker-listen", "127.0.0.1:0", "address of the embedded NATS server; port 0 is a free one")
+	f.IntVar(&u.vcs, "vcs", 0, "virtual channels per link direction, 1 to 16; 0 is what the firmware needs")
+	f.IntVar(&u.input, "input-buffer", 0, "packets per input VC queue; 0 is 2")
+	f.IntVar(&u.output, "output-buffer", 0, "packets per output VC queue; 0 is 2")
+	f.Float64Var(&u.rate, "link-rate", fabric.DefaultRate, "bytes per second of a link; a packet has 256")
+	f.DurationVar(&u.delay, "link-delay", 0, "propagation delay of a link, as 1ms")
+	f.BoolVar(&u.unpaced, "unpaced", false, "let links go as fast as the machine; --link-rate then only scales the traffic")
+	f.Uint64Var(&u.seed, "sim-seed", 1, "seed of every random draw")
+	f.BoolVarP(&u.asJSON, "json", "j", false, "print events and samples as JSON lines, and the ledger at the end")
+	f.BoolVarP(&u.verbose, "verbose", "v", false, "log what happens to stderr")
+	complete(cmd, "topology", topology.Kinds)
+	complete(cmd, "routing", func() []string { return append(firmware.Names(), "none") })
+	complete(cmd, "traffic", func() []string { return []string{"uniform:0.2", "pairwise:0.2", "none"} })
+	return cmd
+}
+
+// complete offers words for a flag in the shell.
+func complete(cmd *cobra.Command, flag string, words func() []string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return words(), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// options turns the flags into those of a fabric, all but the transport.
+func (u upFlags) options() (fabric.Options, error) {
+	var o fabric.Options
+	var err error
+	if o.Topology, err = topology.Parse(u.topology); err != nil {
+		return o, err
+	}
+	if o.Traffic, err = nic.ParseTraffic(u.traffic); err != nil {
+		return o, err
+	}
+	o.Switch = fabric.SwitchOptions{VCs: u.vcs, InputBuffer: u.input, OutputBuffer: u.output}
+	o.Link = fabric.LinkOptions{Rate: u.rate, Paced: !u.unpaced, Delay: u.delay}
+	o.Seed = u.seed
+	if u.routing == "none" {
+		o.Firmware, o.Traffic = firmware.None{}, nic.Traffic{}
+		return o, nil
+	}
+	e, ok := firmware.ByName(u.routing)
+	if !ok {
+		return o, document.Unknown("firmware", u.routing, append(firmware.Names(), "none"))
+	}
+	o.Firmware = e.New()
+	if u.vcs == 0 {
+		o.Switch.VCs = e.VCs
+	}
+	return o, nil
+}
+
+func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
+	o, err := u.options()
+	if err != nil {
+		return err
+	}
+	if err := bus.ValidateFabric(u.name); err != nil {
+		return err
+	}
+	log := slog.New(slog.DiscardHandler)
+	if u.verbose {
+		log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	claim, err := registry.Take(u.name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = claim.Release() }() // the lock goes with the process in any case
+
+	link, err := openLinks(u.name, u.listen, log)
+	if err != nil {
+		return err
+	}
+	defer link.close()
+	began := time.Now()
+	o.Transport, o.Log = link.transport, log
+	f, err := fabric.New(o)
+	if err != nil {
+		return err
+	}
+	control, err := bus.NewControl(bus.ControlConfig{Fabric: u.name, Broker: link.broker, OnError: func(err error) { log.Warn("control", "err", err) }})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = control.Close() }()
+	started := time.Now()
+	server, err := api.NewServer(f, control, api.Info{Name: u.name, Firmware: u.routing, Started: started})
+	if err != nil {
+		return err
+	}
+	if err := f.Start(ctx); err != nil {
+		return err
+	}
+	defer f.Stop()
+	if err := claim.Publish(registry.Entry{
+		Name: u.name, PID: os.Getpid(), Started: started, URL: link.broker.ClientURL(), Topology: u.topology, Firmware: u.routing,
+		Operator: login(link.broker, bus.RoleOperator), Viewer: login(link.broker, bus.RoleViewer),
+	}); err != nil {
+		return err
+	}
+
+	out := upOutput{json: u.asJSON, stdout: stdout, line: cli.NewLine(stdout)}
+	out.banner(u, f, link.broker, time.Since(began))
+	serve, stopServing := context.WithCancel(context.Background())
+	var serving sync.WaitGroup
+	serving.Go(func() { server.Run(serve, out.sample) })
+	serving.Go(func() { out.follow(serve, f) })
+	<-ctx.Done()
+	out.draining()
+	ledger, drained := drain(f)
+	stopServing()
+	serving.Wait()
+	out.end(ledger, drained, f.Totals())
+	return nil
+}
+
+// drainTime bounds how long up waits for the packets in flight after Ctrl-C.
+const drainTime = 10 * time.Second
+
+func drain(f *fabric.Fabric) (fabric.Ledger, error) {
+	if err := f.StopTraffic(); err != nil {
+		return f.Ledger(), err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	return f.Quiesce(ctx)
+}
+
+func login(b *bus.Broker, r bus.Role) registry.Login {
+	c := b.Credentials(r)
+	return registry.Login{User: c.User, Password: c.Password, InboxPrefix: c.InboxPrefix}
+}
