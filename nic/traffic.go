@@ -147,8 +147,9 @@ func below(r Rand, n uint64) uint64 {
 	return (r.Uint64() >> 32) * n >> 32
 }
 
-// gap draws the time to the next arrival of a Poisson process of the given mean interval.
+// gap draws the time to the next arrival of a Poisson process of the given mean interval. It saturates far from Never, so
+// that adding it to the time cannot overflow.
 func gap(r Rand, mean weft.Time) weft.Time {
 	u := (float64(r.Uint64()>>11) + 0.5) / (1 << 53) // in (0, 1)
-	return weft.Time(-math.Log(u) * float64(mean))
+	return weft.Time(min(-math.Log(u)*float64(mean), float64(weft.Never/2)))
 }

@@ -241,6 +241,7 @@ func (o *oracle) drain() {
 			}
 			if o.neighbour[p].Owes() {
 				o.hand(p)
+				moved = true
 			}
 		}
 		o.check()

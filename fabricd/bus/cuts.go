@@ -151,7 +151,7 @@ func (c *cutState) apply() error {
 	}
 	for subject := range c.applied {
 		if _, ok := want[subject]; !ok {
-			_ = subject
+			c.broker.restore(subject)
 			delete(c.applied, subject)
 		}
 	}

@@ -41,6 +41,15 @@ func TestALostFrameCostsItsPacketsAndNoCredits(t *testing.T) {
 	require.Equal(t, 4, l.a.Credits(0), "the places of the lost packets too")
 }
 
+func TestAFrameWithoutPacketsShowsWhatWasLostBeforeIt(t *testing.T) {
+	l := upLink(t, Config{VCs: 1, Buffer: 4, Eager: true})
+	l.run("A2> xB A0> =B")
+	require.Equal(t, uint64(2), l.b.Counters().Gaps)
+	l.run(">B ..")
+	require.Equal(t, uint64(2), l.b.Counters().Gaps, "counted once")
+	require.Equal(t, 4, l.a.Credits(0))
+}
+
 func TestARepeatedFrameCostsNothing(t *testing.T) {
 	l := upLink(t, Config{VCs: 1, Buffer: 2, Eager: true})
 	l.run("A2> =B")

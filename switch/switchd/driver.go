@@ -31,7 +31,7 @@ const DefaultBatch = 64
 // Wire connects one port to the outside. A zero Wire is a port that leads nowhere.
 type Wire struct {
 	Out   bus.Sender
-	Inbox <-chan bus.Message
+	Inbox chan bus.Message // filled by the transport; the driver adds one empty message to end its receiver
 	Pace  Pace
 }
 
@@ -56,13 +56,17 @@ type Driver struct {
 	wakes []chan struct{} // per port; capacity 1: a pending wake covers all that came before it
 	poke  chan struct{}   // capacity 1: the clock goroutine is to look at wakeAt again
 
+	// stopped ends the goroutines. They look at it whenever they wake and are woken once it is set; a channel that all of
+	// them select on would have them all contend for its lock at every frame.
+	stopped atomic.Bool
+
 	mu        sync.Mutex
 	core      weft.Core // guarded by mu
 	wakeAt    weft.Time // guarded by mu: when core.Tick is due
 	lockWait  weft.Time // guarded by mu
 	contended uint64    // guarded by mu
 
-	framesIn, framesOut, badFrames, sendErrors atomic.Uint64
+	framesIn, framesOut, creditFrames, bytesOut, badFrames, sendErrors atomic.Uint64
 }
 
 // New returns a driver that Run starts.
@@ -79,19 +83,36 @@ func New(cfg Config) *Driver {
 	return d
 }
 
-// Run drives the core until ctx ends and returns when all its goroutines have.
+// Run drives the core until ctx ends and returns when all its goroutines have. Call it once.
 func (d *Driver) Run(ctx context.Context) {
 	var wg sync.WaitGroup
-	for p := range d.cfg.Wires {
-		w := d.cfg.Wires[p]
+	for p, w := range d.cfg.Wires {
 		if w.Out == nil {
 			continue
 		}
-		wg.Go(func() { d.receive(ctx, weft.PortID(p), w) })
-		wg.Go(func() { d.transmit(ctx, weft.PortID(p), w) })
+		wg.Go(func() { d.receive(weft.PortID(p), w) })
+		wg.Go(func() { d.transmit(weft.PortID(p), w) })
 	}
-	wg.Go(func() { d.watchClock(ctx) })
+	wg.Go(d.watchClock)
+	<-ctx.Done()
+	d.stopped.Store(true)
+	notify(d.poke)
+	for p, w := range d.cfg.Wires {
+		notify(d.wakes[p])
+		select {
+		case w.Inbox <- bus.Message{}:
+		default: // it is full or there is none: nobody sleeps on it
+		}
+	}
 	wg.Wait()
+}
+
+// notify leaves a wake in ch, of capacity 1, unless there is one already.
+func notify(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
 }
 
 // Do steps the core by f, which must only call it and return.
@@ -111,35 +132,33 @@ func (d *Driver) Signal(p weft.PortID, up bool) {
 }
 
 // receive steps the core by every frame that arrives at p. It owns frame and out.
-func (d *Driver) receive(ctx context.Context, p weft.PortID, w Wire) {
+func (d *Driver) receive(p weft.PortID, w Wire) {
 	var frame weft.Frame
 	var out weft.Actions
-	for {
-		select {
-		case m := <-w.Inbox:
-			err := bus.DecodeFrame(&frame, m.Data)
-			m.Release()
-			d.framesIn.Add(1)
-			out.Reset()
-			if err != nil {
-				d.badFrames.Add(1)
-				out.Faults = append(out.Faults, weft.Fault{Port: p, Err: err})
-			}
-			d.lock()
-			now := d.cfg.Clock()
-			if err == nil {
-				d.core.Receive(now, p, &frame, &out)
-			}
-			d.act(now, &out)
-			d.mu.Unlock()
-		case <-ctx.Done():
+	for m := range w.Inbox {
+		if d.stopped.Load() {
 			return
 		}
+		err := bus.DecodeFrame(&frame, m.Data)
+		m.Release()
+		d.framesIn.Add(1)
+		out.Reset()
+		if err != nil {
+			d.badFrames.Add(1)
+			out.Faults = append(out.Faults, weft.Fault{Port: p, Err: err})
+		}
+		d.lock()
+		now := d.cfg.Clock()
+		if err == nil {
+			d.core.Receive(now, p, &frame, &out)
+		}
+		d.act(now, &out)
+		d.mu.Unlock()
 	}
 }
 
 // watchClock calls Tick when it is due.
-func (d *Driver) watchClock(ctx context.Context) {
+func (d *Driver) watchClock() {
 	var out weft.Actions
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -147,7 +166,8 @@ func (d *Driver) watchClock(ctx context.Context) {
 		select {
 		case <-d.poke:
 		case <-timer.C:
-		case <-ctx.Done():
+		}
+		if d.stopped.Load() {
 			return
 		}
 		out.Reset()
@@ -167,17 +187,11 @@ func (d *Driver) watchClock(ctx context.Context) {
 // act does what the core asked for. The caller holds the lock.
 func (d *Driver) act(now weft.Time, out *weft.Actions) {
 	for _, p := range out.Ready {
-		select {
-		case d.wakes[p] <- struct{}{}:
-		default: // it has a wake to come
-		}
+		notify(d.wakes[p])
 	}
 	if out.WakeAt < d.wakeAt {
 		d.wakeAt = out.WakeAt
-		select {
-		case d.poke <- struct{}{}:
-		default:
-		}
+		notify(d.poke)
 	}
 	if d.cfg.Watch != nil && len(out.Drops)+len(out.Hops)+len(out.Arrived)+len(out.Changes)+len(out.Faults) > 0 {
 		d.cfg.Watch.Observe(now, out)
@@ -198,9 +212,21 @@ func (d *Driver) lock() {
 // Stats counts what a driver has done.
 type Stats struct {
 	FramesIn, FramesOut   uint64
+	CreditFrames          uint64 // of FramesOut, those without packets
+	BytesOut              uint64
 	BadFrames, SendErrors uint64
 	Contended             uint64    // times a goroutine found the core busy
 	LockWait              weft.Time // waited for the core by all goroutines together
+}
+
+// Add returns the sums of s and o.
+func (s Stats) Add(o Stats) Stats {
+	return Stats{
+		FramesIn: s.FramesIn + o.FramesIn, FramesOut: s.FramesOut + o.FramesOut,
+		CreditFrames: s.CreditFrames + o.CreditFrames, BytesOut: s.BytesOut + o.BytesOut,
+		BadFrames: s.BadFrames + o.BadFrames, SendErrors: s.SendErrors + o.SendErrors,
+		Contended: s.Contended + o.Contended, LockWait: s.LockWait + o.LockWait,
+	}
 }
 
 // Stats returns the counters.
@@ -209,6 +235,7 @@ func (d *Driver) Stats() Stats {
 	defer d.mu.Unlock()
 	return Stats{
 		FramesIn: d.framesIn.Load(), FramesOut: d.framesOut.Load(),
+		CreditFrames: d.creditFrames.Load(), BytesOut: d.bytesOut.Load(),
 		BadFrames: d.badFrames.Load(), SendErrors: d.sendErrors.Load(),
 		Contended: d.contended, LockWait: d.lockWait,
 	}

@@ -1,7 +1,6 @@
 package switchd
 
 import (
-	"context"
 	"time"
 
 	"github.com/gammazero/deque"
@@ -63,7 +62,7 @@ type outgoing struct {
 }
 
 // transmit sends what the core has for port p. It owns frame, out and the frames on their way.
-func (d *Driver) transmit(ctx context.Context, p weft.PortID, w Wire) {
+func (d *Driver) transmit(p weft.PortID, w Wire) {
 	var frame weft.Frame
 	var out weft.Actions
 	var buf []byte
@@ -73,14 +72,11 @@ func (d *Driver) transmit(ctx context.Context, p weft.PortID, w Wire) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	idle := true // the core had nothing when last asked
-	for {
+	for !d.stopped.Load() {
 		if idle && line.empty() {
-			select {
-			case <-d.wakes[p]:
-				idle = false
-			case <-ctx.Done():
-				return
-			}
+			<-d.wakes[p]
+			idle = false
+			continue
 		}
 		now := d.cfg.Clock()
 		for !line.empty() && line.due() <= now {
@@ -94,6 +90,9 @@ func (d *Driver) transmit(ctx context.Context, p weft.PortID, w Wire) {
 			d.mu.Unlock()
 			if idle = !more; more {
 				buf = bus.AppendFrame(buf[:0], &frame)
+				if len(frame.Packets) == 0 {
+					d.creditFrames.Add(1)
+				}
 				if due := pace.sent(now, &frame); due <= now {
 					d.send(w.Out, buf)
 				} else {
@@ -113,22 +112,17 @@ func (d *Driver) transmit(ctx context.Context, p weft.PortID, w Wire) {
 			continue
 		}
 		timer.Reset((next - now).Duration() + 1)
-		var wake chan struct{}
-		if idle {
-			wake = d.wakes[p]
-		}
 		select {
-		case <-wake:
+		case <-d.wakes[p]:
 			idle = false
 		case <-timer.C:
-		case <-ctx.Done():
-			return
 		}
 	}
 }
 
 func (d *Driver) send(to bus.Sender, data []byte) {
 	d.framesOut.Add(1)
+	d.bytesOut.Add(uint64(len(data)))
 	if err := to.Send(data); err != nil {
 		d.sendErrors.Add(1)
 	}

@@ -1,0 +1,95 @@
+package nic
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+)
+
+func TestDeliveryCountsOrderPerFlow(t *testing.T) {
+	r := newRig(t, Config{ID: 2})
+	for _, h := range []weft.Header{
+		{Src: 1, Seq: 0}, {Src: 1, Seq: 2}, {Src: 1, Seq: 1}, {Src: 1, Seq: 2}, {Src: 3, Seq: 0}, {Src: 3, Seq: 0},
+	} {
+		h.Dst = 2
+		r.hand(h)
+		r.take(0)
+	}
+	require.Equal(t, Stats{Delivered: 4, Reordered: 1, Duplicated: 2}, r.Stats())
+}
+
+func TestPacketsForAnotherNICAreDiscardedByName(t *testing.T) {
+	r := newRig(t, Config{ID: 2, NICs: 4})
+	for _, h := range []weft.Header{{Src: 1, Dst: 3}, {Src: 4, Dst: 2}, {Src: 1 << 30, Dst: 2}} {
+		r.hand(h)
+		r.take(0)
+	}
+	r.hand(weft.Header{Src: 1, Dst: 0, Seq: 9})
+	require.Equal(t, []weft.Drop{{
+		Account: weft.Discarded, Rule: RuleWrongNIC, Header: weft.Header{Src: 1, Dst: 0, Seq: 9},
+	}}, r.out.Drops)
+	require.Equal(t, Stats{Wrong: 4}, r.Stats())
+}
+
+func TestHopsStretchAndReroutesAreCountedOfWhatIsDelivered(t *testing.T) {
+	r := newRig(t, Config{Distance: func(src weft.NICID) int { return int(src) }})
+	for _, h := range []weft.Header{
+		{Src: 1, Hops: 1}, {Src: 3, Hops: 7, Reroutes: 2}, {Src: 3, Seq: 1, Hops: 3}, {Src: 3, Seq: 1, Hops: 300, Reroutes: 9},
+	} {
+		r.hand(h)
+		r.take(0)
+	}
+	require.Equal(t, Stats{Delivered: 3, Duplicated: 1, Rerouted: 1, Hops: 11, Shortest: 7, MostExtra: 4}, r.Stats())
+}
+
+func TestErasAreCountedByTheEraOfThePacket(t *testing.T) {
+	r := newRig(t, Config{})
+	r.send(1)
+	r.SetEra(2)
+	r.send(1)
+	r.send(1)
+	r.hand(weft.Header{Src: 1, Seq: 0, Era: 0}, weft.Header{Src: 1, Seq: 1, Era: 2, Reroutes: 1})
+	r.take(0)
+	r.hand(weft.Header{Src: 1, Seq: 2, Era: 1})
+	require.Equal(t, []EraStats{{Injected: 1, Delivered: 1}, {Delivered: 1}, {Injected: 2, Delivered: 1, Rerouted: 1}}, r.Snapshot().Eras)
+}
+
+func TestLatencyIsFromGenerationToDelivery(t *testing.T) {
+	r := newRig(t, Config{})
+	h := NewLatency()
+	r.MergeLatency(h)
+	require.Zero(t, h.TotalCount(), "nothing delivered yet")
+	for i, at := range []weft.Time{1, 2, 3, 4} {
+		r.now = 100 * weft.Microsecond
+		r.hand(weft.Header{Src: 1, Seq: uint64(i), Injected: r.now - at*10*weft.Microsecond})
+		r.take(0)
+	}
+	r.MergeLatency(h)
+	require.Equal(t, int64(4), h.TotalCount())
+	require.InEpsilon(t, 10_000, h.Min(), 0.01)
+	require.InEpsilon(t, 40_000, h.Max(), 0.01)
+	require.InEpsilon(t, 25_000, h.Mean(), 0.01)
+}
+
+// Clocks of two hosts differ, and headers come from outside.
+func TestImpossibleTimesOfGenerationDoNoHarm(t *testing.T) {
+	r := newRig(t, Config{})
+	for i, at := range []weft.Time{weft.Second, weft.Never, math.MinInt64, -weft.Never / 2} {
+		r.hand(weft.Header{Src: 1, Seq: uint64(i), Injected: at, Era: math.MaxUint16})
+		r.take(0)
+	}
+	require.Equal(t, uint64(4), r.Stats().Delivered)
+	h := NewLatency()
+	r.MergeLatency(h)
+	require.LessOrEqual(t, h.TotalCount(), int64(4))
+}
+
+func TestTracedPacketsAreReportedOnArrival(t *testing.T) {
+	r := newRig(t, Config{})
+	traced := weft.Header{Src: 1, Seq: 1, Traced: true}
+	r.hand(weft.Header{Src: 1}, traced)
+	require.Equal(t, []weft.Header{traced}, r.out.Arrived)
+}

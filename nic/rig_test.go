@@ -1,0 +1,114 @@
+package nic
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/credit"
+)
+
+// rig is a NIC whose neighbour, a switch, the test plays.
+type rig struct {
+	t testing.TB
+	*NIC
+	now       weft.Time
+	out       weft.Actions // of the last call
+	neighbour credit.End
+}
+
+func newDarkRig(t testing.TB, c Config) *rig {
+	t.Helper()
+	if c.NICs == 0 {
+		c.NICs = 8
+	}
+	if c.Rand == nil {
+		c.Rand = rand.NewPCG(1, uint64(c.ID))
+	}
+	n, err := New(c)
+	require.NoError(t, err)
+	r := &rig{t: t, NIC: n}
+	r.neighbour = credit.New(credit.Config{VCs: n.cfg.VCs, Buffer: 2, Eager: true})
+	r.out.Reset()
+	return r
+}
+
+// newRig makes a NIC whose link is up.
+func newRig(t testing.TB, c Config) *rig {
+	t.Helper()
+	r := newDarkRig(t, c)
+	r.connect()
+	return r
+}
+
+func (r *rig) connect() {
+	r.t.Helper()
+	r.neighbour.Signal(true)
+	r.out.Reset()
+	r.Signal(r.now, 0, true, &r.out)
+	for range 4 {
+		if r.neighbour.Owes() {
+			r.hand()
+		}
+		if r.end.Owes() {
+			r.take(0)
+		}
+	}
+	require.Equal(r.t, credit.Up, r.Snapshot().State)
+	require.Equal(r.t, credit.Up, r.neighbour.State())
+}
+
+// hand lets the neighbour send a frame with the given packets.
+func (r *rig) hand(packets ...weft.Header) {
+	r.t.Helper()
+	var f weft.Frame
+	r.neighbour.Stamp(&f)
+	for _, h := range packets {
+		r.neighbour.Spend(h.VC)
+	}
+	f.Packets = packets
+	r.out.Reset()
+	r.Receive(r.now, 0, &f, &r.out)
+	require.Empty(r.t, r.out.Faults)
+}
+
+// take lets the NIC transmit one frame of at most limit packets, which the neighbour takes.
+func (r *rig) take(limit int) []weft.Header {
+	r.t.Helper()
+	var f weft.Frame
+	r.out.Reset()
+	if !r.Transmit(r.now, 0, limit, &f, &r.out) {
+		return nil
+	}
+	_, err := r.neighbour.Receive(&f)
+	require.NoError(r.t, err)
+	at := f.Sent
+	for _, h := range f.Packets {
+		fresh, err := r.neighbour.Take(h.VC, at[h.VC])
+		require.NoError(r.t, err)
+		require.True(r.t, fresh)
+		at[h.VC]++
+	}
+	if !r.end.Owes() && (r.queue.Len() == 0 || r.end.Credits(0) == 0) {
+		var none weft.Frame
+		require.False(r.t, r.Transmit(r.now, 0, 1, &none, &r.out), "a driver asks until there is nothing more")
+	}
+	return f.Packets
+}
+
+func (r *rig) send(dst weft.NICID) uint64 {
+	r.t.Helper()
+	r.out.Reset()
+	seq, err := r.Send(r.now, dst, 256, false, &r.out)
+	require.NoError(r.t, err)
+	return seq
+}
+
+func mustParse(t testing.TB, s string) Traffic {
+	t.Helper()
+	traffic, err := ParseTraffic(s)
+	require.NoError(t, err)
+	return traffic
+}
