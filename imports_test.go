@@ -44,8 +44,7 @@ var cores = map[string]core{
 			"bufio", "bytes", "encoding", "encoding/json", "io", "io/fs", "maps", "math/rand/v2", "os", "path/filepath",
 			"regexp", "unicode", "unicode/utf8",
 		}, plain...),
-		ours:    []string{".", "fabricd/document"},
-		pending: true,
+		ours: []string{".", "fabricd/document"},
 	},
 	// The control plane prints and parses tables, but whoever calls it opens the files.
 	"fabricd/subnet": {

@@ -2,12 +2,24 @@
 package main
 
 import (
+	"os"
+	"runtime/debug"
+
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/cli"
 )
 
-func main() { cli.Main(command()) }
+// A live fabric allocates little but steadily, in the NATS client and server; collecting at five times the live heap
+// instead of twice saves CPU for a few megabytes. GOGC in the environment overrides it.
+const gcPercent = 400
+
+func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	cli.Main(command())
+}
 
 func command() *cobra.Command {
 	root := &cobra.Command{

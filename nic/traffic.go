@@ -84,7 +84,7 @@ type Destinations interface {
 	Next(r Rand) (dst weft.NICID, ok bool)
 }
 
-// Destinations returns, for each of nics NICs, where it sends by the pattern. seed decides what the pattern leaves to chance.
+// Destinations returns, for each of nics NICs, where it sends by the pattern. r decides what the pattern leaves to chance.
 func (t Traffic) Destinations(nics int, r Rand) []Destinations {
 	out := make([]Destinations, nics)
 	if nics < 2 {

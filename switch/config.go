@@ -51,8 +51,12 @@ type Config struct {
 // DefaultBuffer is the papers' buffer: two 256-byte packets per VC.
 const DefaultBuffer = 2
 
-// maxSlots bounds the packets one switch can hold, and so its memory (some 100 bytes each).
-const maxSlots = 1 << 22
+// Bounds of the memory of one switch: of the packets it can hold, some 100 bytes each, and of the matrix of which of them
+// waits for which output queue, two bits each.
+const (
+	maxSlots   = 1 << 22
+	maxWaiting = 1 << 30
+)
 
 func (c Config) withDefaults() Config {
 	if c.VCs == 0 {
@@ -71,6 +75,8 @@ func (c Config) validate() error {
 	if c.Place == nil || c.Firmware == nil || c.Rand == nil {
 		return fmt.Errorf("%w: place, firmware and random source are required", ErrConfig)
 	}
+	channels := c.Place.Ports() * c.VCs
+	slots := channels * (c.InputBuffer + c.OutputBuffer)
 	for _, b := range []struct {
 		what       string
 		v, lo, top int
@@ -79,7 +85,8 @@ func (c Config) validate() error {
 		{"virtual channels", c.VCs, 1, weft.MaxVCs},
 		{"input buffer (packets)", c.InputBuffer, weft.MinPackets, weft.MaxBuffer},
 		{"output buffer (packets)", c.OutputBuffer, weft.MinPackets, weft.MaxBuffer},
-		{"packets in all buffers together", c.Place.Ports() * c.VCs * (c.InputBuffer + c.OutputBuffer), 1, maxSlots},
+		{"packets in all buffers together", slots, 1, maxSlots},
+		{"packets in all buffers times output queues", slots * channels, 1, maxWaiting},
 	} {
 		if b.v < b.lo || b.v > b.top {
 			return fmt.Errorf("%w: switch %s: %s must be %d to %d, not %d", ErrConfig, c.Place.Name, b.what, b.lo, b.top, b.v)

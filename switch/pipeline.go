@@ -126,7 +126,10 @@ func (s *Switch) block(id slotID, candidates []Candidate) {
 			reason = StallOutputFull
 		}
 	}
-	s.in[s.slots.slot[id].in].stalls[reason]++
+	if sl := &s.slots.slot[id]; !sl.waited {
+		sl.waited = true
+		s.in[sl.in].stalls[reason]++
+	}
 }
 
 // allocate reserves a place in the candidate's output queue.

@@ -18,6 +18,7 @@ type slot struct {
 	hdr     weft.Header
 	arrived weft.Time
 	in      channel
+	waited  bool // it has had to wait in this switch, and that was counted
 }
 
 // link chains the slots of a queue. Apart from slot, so that walking a queue touches little memory.

@@ -2,9 +2,9 @@ package topology
 
 import "github.com/weft-fabric/weft"
 
-// maxTable is how many switches a graph without arithmetic may have for its distances to be kept: 32 MiB of them. In a
+// maxTable is how many switches a graph without arithmetic may have for its distances to be kept: 8 MiB of them. In a
 // larger one each question is a search. Chosen by us.
-const maxTable = 4096
+const maxTable = 2048
 
 const unreached = 0xFFFF // more links than any shortest path has, MaxSwitch being 2^16
 
@@ -17,7 +17,7 @@ func (g *Graph) Distance(src, dst weft.NICID) int {
 }
 
 // SwitchDistance is the number of links on a shortest path between two switches. It takes constant time, but for listed
-// and irregular topologies of more than 4096 switches, where it is a search of the graph.
+// and irregular topologies of more than 2048 switches, where it is a search of the graph.
 func (g *Graph) SwitchDistance(a, b weft.SwitchID) int {
 	switch {
 	case g.regular() && g.tree != nil:

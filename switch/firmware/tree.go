@@ -10,7 +10,6 @@ import (
 // that it is the same in all switches of a switch group, as Corollary 1 of the fat-tree paper needs.
 
 const (
-	ruleDeliver     = "deliver"
 	ruleDown        = "2: down"
 	ruleNodeDead    = "deliver: the link to the NIC is dead"
 	ruleNoUp        = "1: no live up port"

@@ -1,0 +1,234 @@
+package bus_test
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// The benchmarks of this file measure a whole fabric, a line of switches with a NIC at each end, and in the same run its
+// floor: a chain of as many bare NATS subscriptions that publish what they get to the next subject, nothing else.
+
+const lineSwitches = 8
+
+// eastWest routes on a line: port 0 leads to lower switches, port 1 to higher ones, port 2 to the NIC of an end.
+type eastWest struct{}
+
+func (eastWest) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+	s := sw.Place().Switch
+	p := weft.PortID(1)
+	switch {
+	case pkt.Dst == 0 && s == 0, pkt.Dst == 1 && s == lineSwitches-1:
+		p = 2
+	case pkt.Dst == 0:
+		p = 0
+	}
+	return switching.To(sw, p, at.VC, pkt.Fields, "line")
+}
+
+func line(tb testing.TB) *topology.Graph {
+	tb.Helper()
+	var switches []topology.Switch
+	var links []topology.Link
+	nics := []topology.NIC{{ID: 0, Name: "n0"}, {ID: 1, Name: "n1"}}
+	link := func(a, b weft.End) { links = append(links, topology.Link{A: a, B: b}) }
+	for i := range weft.SwitchID(lineSwitches) {
+		switches = append(switches, topology.Switch{ID: i, Name: fmt.Sprintf("s%d", i), Ports: 3})
+		if i > 0 {
+			link(weft.End{Node: (i - 1).Node(), Port: 1}, weft.End{Node: i.Node(), Port: 0})
+		}
+	}
+	link(weft.End{Node: weft.SwitchID(0).Node(), Port: 2}, weft.End{Node: weft.NICID(0).Node()})
+	link(weft.End{Node: weft.SwitchID(lineSwitches - 1).Node(), Port: 2}, weft.End{Node: weft.NICID(1).Node()})
+	g, err := topology.New("line", switches, nics, links)
+	require.NoError(tb, err)
+	return g
+}
+
+// startLine starts the line over t; the NICs inject by load of a link rate that no machine reaches.
+func startLine(tb testing.TB, t bus.Transport, buffer int, load float64, r fabric.Recorder) *fabric.Fabric {
+	tb.Helper()
+	o := fabric.Options{
+		Topology: line(tb), Firmware: eastWest{}, Transport: t, Seed: 1, Record: r,
+		Switch: fabric.SwitchOptions{InputBuffer: buffer, OutputBuffer: buffer},
+		Link:   fabric.LinkOptions{Rate: 256 * 50_000 * float64(buffer)}, // about twice what it carries
+		NIC:    fabric.NICOptions{QueueBytes: 256 << 10},
+	}
+	if load > 0 {
+		o.Traffic = nic.Traffic{Pattern: "uniform", Load: load}
+	}
+	f, err := fabric.New(o)
+	require.NoError(tb, err)
+	require.NoError(tb, f.Start(context.Background()))
+	return f
+}
+
+func cpuTime(tb testing.TB) time.Duration {
+	tb.Helper()
+	var u syscall.Rusage
+	require.NoError(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// load is what measureLine found.
+type load struct {
+	hopsPerCPU   float64 // packet-hops per CPU-second
+	batch        float64 // packets per frame that has any
+	frameBytes   int     // of such a frame, on average
+	creditFrames float64 // frames without packets per frame with
+}
+
+// measureLine lets the line forward so many packets and reports what they cost.
+func measureLine(b *testing.B, f *fabric.Fabric, hops int) load {
+	b.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for f.PacketHops() < 10_000 {
+		<-tick.C // filling
+	}
+	first, drivers, cpu := f.PacketHops(), f.Drivers(), cpuTime(b)
+	b.ResetTimer()
+	done := uint64(0)
+	for done < uint64(hops) {
+		<-tick.C
+		done = f.PacketHops() - first
+	}
+	used := cpuTime(b) - cpu
+	b.StopTimer()
+	d := f.Drivers()
+	frames, credits := float64(d.FramesOut-drivers.FramesOut), float64(d.CreditFrames-drivers.CreditFrames)
+	batch := float64(done) * (lineSwitches + 1) / lineSwitches / (frames - credits) // the NICs' links carry packets too
+	header := len(bus.AppendHeader(nil, &weft.Header{Seq: 1 << 20, Injected: weft.Second, Size: 256, Hops: 4, Fields: weft.NewFields()}))
+	return load{
+		hopsPerCPU: float64(done) / used.Seconds(), batch: batch,
+		frameBytes: int(batch*float64(header)) + 16, creditFrames: credits / (frames - credits),
+	}
+}
+
+// bareChain is a chain of bare NATS subscriptions over one in-process connection.
+type bareChain struct {
+	conn *nats.Conn
+	out  chan struct{}
+}
+
+func newBareChain(tb testing.TB, links int) *bareChain {
+	tb.Helper()
+	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, NoSublistCache: true, NoSystemAccount: true})
+	require.NoError(tb, err)
+	s.Start()
+	tb.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	nc, err := nats.Connect("", nats.InProcessServer(s), nats.SkipSubjectValidation())
+	require.NoError(tb, err)
+	tb.Cleanup(nc.Close)
+	c := &bareChain{conn: nc, out: make(chan struct{}, 1<<16)}
+	for i := range links {
+		next := fmt.Sprintf("chain.%d", i+1)
+		_, err := nc.Subscribe(fmt.Sprintf("chain.%d", i), func(m *nats.Msg) {
+			if i == links-1 {
+				c.out <- struct{}{}
+				return
+			}
+			if err := nc.Publish(next, m.Data); err != nil {
+				panic(err)
+			}
+		})
+		require.NoError(tb, err)
+	}
+	require.NoError(tb, nc.Flush())
+	return c
+}
+
+// hopsPerCPU sends frames of so many bytes, each standing for batch packets, with window of them under way.
+func (c *bareChain) hopsPerCPU(b *testing.B, links, frameBytes, window int, batch float64, hops int) float64 {
+	b.Helper()
+	frame := make([]byte, frameBytes)
+	frames := max(window*2, int(float64(hops)/batch/float64(links)))
+	cpu := cpuTime(b)
+	for sent, got := 0, 0; got < frames; got++ {
+		for ; sent < frames && sent-got < window; sent++ {
+			require.NoError(b, c.conn.Publish("chain.0", frame))
+		}
+		<-c.out
+	}
+	return float64(frames) * batch * float64(links) / (cpuTime(b) - cpu).Seconds()
+}
+
+// Packet-hops per CPU-second of the pipeline over memory links, and over NATS links beside the bare chain that carries the
+// same bytes in the same batches. b.N counts packet-hops.
+func BenchmarkLine(b *testing.B) {
+	for _, buffer := range []int{2, 16, 64, 256} {
+		b.Run(fmt.Sprintf("links=memory/buffer=%d", buffer), func(b *testing.B) {
+			m := bus.NewMemory()
+			defer m.Close()
+			f := startLine(b, m, buffer, 1, nil)
+			defer f.Stop()
+			b.ReportAllocs()
+			l := measureLine(b, f, b.N)
+			b.ReportMetric(l.hopsPerCPU, "hops/cpu-s")
+			b.ReportMetric(l.batch, "packets/frame")
+			b.ReportMetric(0, "ns/op")
+		})
+		b.Run(fmt.Sprintf("links=nats/buffer=%d", buffer), func(b *testing.B) {
+			t := openNATS(b, bus.NATSConfig{Shards: 1, Broker: startBroker(b, bus.BrokerConfig{NoListen: true})})
+			f := startLine(b, t, buffer, 1, nil)
+			l := measureLine(b, f, b.N)
+			f.Stop()
+			floor := newBareChain(b, lineSwitches+1).hopsPerCPU(b, lineSwitches+1, l.frameBytes, 2*lineSwitches, l.batch, b.N)
+			b.ReportMetric(l.hopsPerCPU, "hops/cpu-s")
+			b.ReportMetric(floor, "floor-hops/cpu-s")
+			b.ReportMetric(l.hopsPerCPU/floor, "of-floor")
+			b.ReportMetric(l.batch, "packets/frame")
+			b.ReportMetric(l.creditFrames, "credit-frames/frame")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// arrivals hears of every traced packet that arrives.
+type arrivals chan struct{}
+
+func (c arrivals) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
+	for range a.Arrived {
+		c <- struct{}{}
+	}
+}
+
+// Latency of one packet at a time through an idle line, per switch, beside one hop of the bare chain.
+func BenchmarkIdleLatency(b *testing.B) {
+	t := openNATS(b, bus.NATSConfig{Broker: startBroker(b, bus.BrokerConfig{NoListen: true})})
+	arrived := make(arrivals, 1)
+	f := startLine(b, t, 2, 0, arrived)
+	defer f.Stop()
+	chain := newBareChain(b, lineSwitches+1)
+	frame := make([]byte, 60)
+	var fabricTime, chainTime time.Duration
+	for b.Loop() {
+		start := time.Now()
+		_, err := f.Send(0, 1, true)
+		require.NoError(b, err)
+		<-arrived
+		fabricTime += time.Since(start)
+		start = time.Now()
+		require.NoError(b, chain.conn.Publish("chain.0", frame))
+		<-chain.out
+		chainTime += time.Since(start)
+	}
+	hops := float64(b.N) * (lineSwitches + 1)
+	b.ReportMetric(float64(fabricTime.Nanoseconds())/hops, "ns/hop")
+	b.ReportMetric(float64(chainTime.Nanoseconds())/hops, "floor-ns/hop")
+	b.ReportMetric(float64(fabricTime)/float64(chainTime), "of-floor")
+	b.ReportMetric(0, "ns/op")
+}
