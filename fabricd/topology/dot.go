@@ -67,18 +67,26 @@ func (g *Graph) dotSwitches(out *bufio.Writer) {
 		return
 	}
 	for l := range g.Tiers {
-		fmt.Fprint(out, "  { rank=same;")
+		// Invisible edges keep the switches of a tier in the order of their digits.
+		fmt.Fprint(out, "  { rank=same; edge [style=invis];")
 		for i := range g.tree.inTier(l) {
-			fmt.Fprintf(out, " %s;", quote(g.Switches[g.tree.base(l)+i].Name))
+			join := " "
+			if i > 0 {
+				join = " -- "
+			}
+			fmt.Fprint(out, join+quote(g.Switches[g.tree.base(l)+i].Name))
 		}
-		fmt.Fprintln(out, " }")
+		fmt.Fprintln(out, "; }")
 	}
 }
 
 func (g *Graph) dotNICs(out *bufio.Writer) {
 	fmt.Fprintln(out, "  { node [shape=ellipse, style=solid, fontsize=8];")
 	if g.tree != nil {
-		fmt.Fprintln(out, "    rank=same;")
+		fmt.Fprintln(out, "    rank=same; edge [style=invis];")
+		for i := 1; i < len(g.NICs); i++ {
+			fmt.Fprintf(out, "    %s -- %s;\n", quote(g.NICs[i-1].Name), quote(g.NICs[i].Name))
+		}
 	}
 	for _, n := range g.NICs {
 		pos := ""

@@ -252,7 +252,7 @@ func TestWriteDOT(t *testing.T) {
 				edges++
 			}
 		}
-		assert.Equal(t, edges, strings.Count(b.String(), " -- "), g.Spec)
+		assert.Equal(t, edges, strings.Count(b.String(), "[id="), g.Spec)
 		assert.Equal(t, strings.Count(b.String(), "{"), strings.Count(b.String(), "}"))
 	}
 }
