@@ -11,7 +11,8 @@ type Core interface {
 	// Receive takes a frame that arrived at port p. It keeps no reference to f.
 	Receive(now Time, p PortID, f *Frame, out *Actions)
 	// Transmit fills f with what port p may send now, at most limit packets, and reports whether there is anything to
-	// send. A frame may carry no packets: credits alone, or the handshake of a link that comes up.
+	// send. A frame may carry no packets: credits alone, or the handshake of a link that comes up. out.More says whether to
+	// call again; when it does not, the port comes up in out.Ready when there is more.
 	Transmit(now Time, p PortID, limit int, f *Frame, out *Actions) bool
 	// Tick does what was due at or before now. Call it at the latest when Actions.WakeAt says.
 	Tick(now Time, out *Actions)
@@ -21,6 +22,7 @@ type Core interface {
 // no call allocates once its slices have grown.
 type Actions struct {
 	Ready  []PortID // ports that may have something to transmit; a port may stand here twice
+	More   bool     // set by Transmit: the port has more to transmit
 	WakeAt Time     // call Tick at this time at the latest; Never when there is nothing to wait for
 
 	Drops   []Drop       // packets that ended here and were not delivered
@@ -33,6 +35,7 @@ type Actions struct {
 // Reset empties a and keeps its storage.
 func (a *Actions) Reset() {
 	a.Ready = a.Ready[:0]
+	a.More = false
 	a.WakeAt = Never
 	a.Drops = a.Drops[:0]
 	a.Hops = a.Hops[:0]

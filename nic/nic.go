@@ -225,7 +225,7 @@ func (n *NIC) Transmit(_ weft.Time, _ weft.PortID, limit int, f *weft.Frame, out
 	out.WakeAt = min(out.WakeAt, n.nextAt)
 	batch := min(limit, n.queue.Len(), n.end.Credits(0))
 	if batch == 0 && !n.end.Owes() {
-		n.ready = false
+		n.ready, out.More = false, false
 		return false
 	}
 	f.Reset()
@@ -239,6 +239,8 @@ func (n *NIC) Transmit(_ weft.Time, _ weft.PortID, limit int, f *weft.Frame, out
 			Traced: p.traced, Fields: weft.NewFields(),
 		})
 	}
+	n.ready = n.queue.Len() > 0 && n.end.Credits(0) > 0 || n.end.Owes()
+	out.More = n.ready
 	return true
 }
 

@@ -178,7 +178,7 @@ func (s *Switch) Transmit(now weft.Time, p weft.PortID, limit int, f *weft.Frame
 	port := &s.ports[p]
 	c, ok := s.schedule(p)
 	if !ok && !port.end.Owes() {
-		port.ready = false
+		port.ready, out.More = false, false
 		return false
 	}
 	f.Reset()
@@ -187,6 +187,8 @@ func (s *Switch) Transmit(now weft.Time, p weft.PortID, limit int, f *weft.Frame
 		s.transmit(p, c, f, out)
 		c, ok = s.schedule(p)
 	}
+	port.ready = ok || port.end.Owes()
+	out.More = port.ready
 	s.wake(out)
 	return true
 }

@@ -111,7 +111,8 @@ func permissions(r Role, fabric string, c Credentials) *server.Permissions {
 func connect(broker *Broker, url string, creds Credentials, opts []nats.Option) (*nats.Conn, error) {
 	if broker != nil {
 		creds = broker.Credentials(RoleFabric)
-		opts = append(opts, nats.InProcessServer(broker.srv))
+		// A pipe to our own server does not hang, and a deadline for every write costs as much as the write.
+		opts = append(opts, nats.InProcessServer(broker.srv), nats.FlusherTimeout(0))
 	}
 	more, err := creds.options()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // The benchmarks of this file measure a whole fabric, a line of switches with a NIC at each end, and in the same run its
-// floor: a chain of as many bare NATS subscriptions that publish what they get to the next subject, nothing else.
+// floor: a chain of as many bare NATS subscriptions, both ways, that publish what they get to the next subject, nothing else.
 
 const lineSwitches = 8
 
@@ -120,10 +120,12 @@ func measureLine(b *testing.B, f *fabric.Fabric, hops int) load {
 
 // bareChain is a chain of bare NATS subscriptions over one in-process connection.
 type bareChain struct {
-	conn *nats.Conn
-	out  chan struct{}
+	conn  *nats.Conn
+	links int
+	out   [2]chan struct{} // per direction
 }
 
+// newBareChain subscribes to links subjects in each direction.
 func newBareChain(tb testing.TB, links int) *bareChain {
 	tb.Helper()
 	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, NoSublistCache: true, NoSystemAccount: true})
@@ -133,37 +135,45 @@ func newBareChain(tb testing.TB, links int) *bareChain {
 	nc, err := nats.Connect("", nats.InProcessServer(s), nats.SkipSubjectValidation())
 	require.NoError(tb, err)
 	tb.Cleanup(nc.Close)
-	c := &bareChain{conn: nc, out: make(chan struct{}, 1<<16)}
-	for i := range links {
-		next := fmt.Sprintf("chain.%d", i+1)
-		_, err := nc.Subscribe(fmt.Sprintf("chain.%d", i), func(m *nats.Msg) {
-			if i == links-1 {
-				c.out <- struct{}{}
-				return
-			}
-			if err := nc.Publish(next, m.Data); err != nil {
-				panic(err)
-			}
-		})
-		require.NoError(tb, err)
+	c := &bareChain{conn: nc, links: links}
+	for d := range c.out {
+		c.out[d] = make(chan struct{}, links)
+		for i := range links {
+			next := chainSubject(d, i+1)
+			_, err := nc.Subscribe(chainSubject(d, i), func(m *nats.Msg) {
+				if i == links-1 {
+					c.out[d] <- struct{}{}
+				} else if err := nc.Publish(next, m.Data); err != nil {
+					panic(err)
+				}
+			})
+			require.NoError(tb, err)
+		}
 	}
 	require.NoError(tb, nc.Flush())
 	return c
 }
 
-// hopsPerCPU sends frames of so many bytes, each standing for batch packets, with window of them under way.
-func (c *bareChain) hopsPerCPU(b *testing.B, links, frameBytes, window int, batch float64, hops int) float64 {
+func chainSubject(direction, link int) string { return fmt.Sprintf("chain.%d.%d", direction, link) }
+
+// hopsPerCPU sends frames both ways, each standing for batch packets, with one frame per link under way: what the credits
+// of the line allow, whose buffers hold one batch.
+func (c *bareChain) hopsPerCPU(b *testing.B, frameBytes int, batch float64, hops int) float64 {
 	b.Helper()
 	frame := make([]byte, frameBytes)
-	frames := max(window*2, int(float64(hops)/batch/float64(links)))
+	frames := max(2*c.links, int(float64(hops)/batch/float64(2*c.links)))
 	cpu := cpuTime(b)
 	for sent, got := 0, 0; got < frames; got++ {
-		for ; sent < frames && sent-got < window; sent++ {
-			require.NoError(b, c.conn.Publish("chain.0", frame))
+		for ; sent < frames && sent-got < c.links; sent++ {
+			for d := range c.out {
+				require.NoError(b, c.conn.Publish(chainSubject(d, 0), frame))
+			}
 		}
-		<-c.out
+		for d := range c.out {
+			<-c.out[d]
+		}
 	}
-	return float64(frames) * batch * float64(links) / (cpuTime(b) - cpu).Seconds()
+	return float64(frames) * batch * float64(2*c.links) / (cpuTime(b) - cpu).Seconds()
 }
 
 // Packet-hops per CPU-second of the pipeline over memory links, and over NATS links beside the bare chain that carries the
@@ -186,7 +196,7 @@ func BenchmarkLine(b *testing.B) {
 			f := startLine(b, t, buffer, 1, nil)
 			l := measureLine(b, f, b.N)
 			f.Stop()
-			floor := newBareChain(b, lineSwitches+1).hopsPerCPU(b, lineSwitches+1, l.frameBytes, 2*lineSwitches, l.batch, b.N)
+			floor := newBareChain(b, lineSwitches+1).hopsPerCPU(b, l.frameBytes, l.batch, b.N)
 			b.ReportMetric(l.hopsPerCPU, "hops/cpu-s")
 			b.ReportMetric(floor, "floor-hops/cpu-s")
 			b.ReportMetric(l.hopsPerCPU/floor, "of-floor")
@@ -222,8 +232,8 @@ func BenchmarkIdleLatency(b *testing.B) {
 		<-arrived
 		fabricTime += time.Since(start)
 		start = time.Now()
-		require.NoError(b, chain.conn.Publish("chain.0", frame))
-		<-chain.out
+		require.NoError(b, chain.conn.Publish(chainSubject(0, 0), frame))
+		<-chain.out[0]
 		chainTime += time.Since(start)
 	}
 	hops := float64(b.N) * (lineSwitches + 1)

@@ -85,10 +85,10 @@ func (d *Driver) transmit(p weft.PortID, w Wire) {
 		if !idle && pace.free <= now {
 			out.Reset()
 			d.lock()
-			more := d.core.Transmit(now, p, limit, &frame, &out)
+			any := d.core.Transmit(now, p, limit, &frame, &out)
 			d.act(now, &out)
 			d.mu.Unlock()
-			if idle = !more; more {
+			if idle = !out.More; any {
 				buf = bus.AppendFrame(buf[:0], &frame)
 				if len(frame.Packets) == 0 {
 					d.creditFrames.Add(1)

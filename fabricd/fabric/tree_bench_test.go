@@ -1,0 +1,78 @@
+package fabric_test
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// Packet-hops per CPU-second of a saturated 4-ary 3-tree, NICs included, and how long goroutines waited for the lock of a
+// core, as a share of the CPU time. b.N counts packet-hops.
+func BenchmarkTree(b *testing.B) {
+	for _, links := range []string{"memory", "nats"} {
+		for _, buffer := range []int{2, 16} {
+			b.Run(fmt.Sprintf("links=%s/buffer=%d", links, buffer), func(b *testing.B) {
+				var tr bus.Transport = bus.NewMemory()
+				if links == "nats" {
+					broker, err := bus.StartBroker(bus.BrokerConfig{Fabric: "tree", NoListen: true})
+					require.NoError(b, err)
+					defer broker.Shutdown()
+					tr, err = bus.NewNATS(bus.NATSConfig{Fabric: "tree", Broker: broker})
+					require.NoError(b, err)
+				}
+				defer func() { require.NoError(b, tr.Close()) }()
+				g, err := topology.Parse("kary-ntree:4,3")
+				require.NoError(b, err)
+				f, err := fabric.New(fabric.Options{
+					Topology: g, Firmware: firmware.DeterministicLink{}, Transport: tr, Seed: 1,
+					Switch:  fabric.SwitchOptions{VCs: 2, InputBuffer: buffer, OutputBuffer: buffer},
+					Link:    fabric.LinkOptions{Rate: 1e6}, // 250,000 packets per second offered by all NICs
+					NIC:     fabric.NICOptions{QueueBytes: 64 << 10},
+					Traffic: nic.Traffic{Pattern: "uniform", Load: 1},
+				})
+				require.NoError(b, err)
+				require.NoError(b, f.Start(context.Background()))
+				defer f.Stop()
+				measureTree(b, f)
+			})
+		}
+	}
+}
+
+func measureTree(b *testing.B, f *fabric.Fabric) {
+	b.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for f.PacketHops() < 50_000 {
+		<-tick.C // filling
+	}
+	first, waited, cpu := f.PacketHops(), f.Drivers().LockWait, treeCPU(b)
+	b.ResetTimer()
+	hops := uint64(0)
+	for hops < uint64(b.N) {
+		<-tick.C
+		hops = f.PacketHops() - first
+	}
+	used := treeCPU(b) - cpu
+	b.ReportMetric(float64(hops)/used.Seconds(), "hops/cpu-s")
+	b.ReportMetric(float64((f.Drivers().LockWait-waited).Duration())/float64(used), "lock-wait/cpu")
+	b.ReportMetric(0, "ns/op")
+}
+
+// treeCPU is the CPU time this process has used, user and system.
+func treeCPU(tb testing.TB) time.Duration {
+	tb.Helper()
+	var u syscall.Rusage
+	require.NoError(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
