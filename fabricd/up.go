@@ -164,6 +164,9 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	stopServing()
 	serving.Wait()
 	out.end(ledger, drained, f.Totals())
+	if !ledger.Balanced {
+		return cli.ErrFailed // a bug of ours; the ledger printed shows it
+	}
 	return nil
 }
 

@@ -160,13 +160,25 @@ func (n *NIC) generate(now weft.Time, dst weft.NICID, size uint32, traced bool) 
 	return true
 }
 
+// maxBehind is how many packets a source may owe a full send queue before they are refused without being drawn. Otherwise a
+// source that offers more than can be drawn in the time it covers would fall behind for ever.
+const maxBehind = 64
+
 // Tick implements [weft.Core]: it generates what the source owes up to now.
 func (n *NIC) Tick(now weft.Time, out *weft.Actions) {
 	for n.nextAt <= now {
-		if dst, ok := n.source.To.Next(n.cfg.Rand); ok {
-			every := uint64(n.source.TraceEvery)
-			n.generate(n.nextAt, dst, uint32(n.source.Bytes), every > 0 && n.stats.Injected%every == 0)
+		if due := uint64((now - n.nextAt) / n.source.Mean); due > maxBehind && n.queued+n.source.Bytes > n.cfg.QueueBytes {
+			n.stats.Refused += due
+			n.nextAt += weft.Time(due) * n.source.Mean
+			continue
 		}
+		dst, ok := n.source.To.Next(n.cfg.Rand)
+		if !ok {
+			n.nextAt = weft.Never // this NIC has nobody to send to
+			break
+		}
+		every := uint64(n.source.TraceEvery)
+		n.generate(n.nextAt, dst, uint32(n.source.Bytes), every > 0 && n.stats.Injected%every == 0)
 		n.nextAt += max(1, gap(n.cfg.Rand, n.source.Mean))
 	}
 	n.markSendable(out)

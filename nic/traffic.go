@@ -80,7 +80,7 @@ func (t Traffic) Idle() bool { return t.Pattern == "" || t.Pattern == "none" }
 
 // Destinations draws the destinations of one NIC's packets.
 type Destinations interface {
-	// Next is where the next packet goes; ok is false when this NIC sends nothing.
+	// Next is where the next packet goes; ok is false when this NIC has nobody to send to, now or later.
 	Next(r Rand) (dst weft.NICID, ok bool)
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -140,6 +141,9 @@ func rare(e Event) Event {
 
 // asyncError is called by nats.go.
 func (s *shard) asyncError(_ *nats.Conn, sub *nats.Subscription, err error) {
+	if errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), `to ""`) {
+		return // a frame that met a cut at the broker, which maps it to no subject
+	}
 	e := Event{Kind: EventConnError, Shard: s.index, Err: err}
 	if sub != nil {
 		e.Subject = sub.Subject

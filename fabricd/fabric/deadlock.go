@@ -86,18 +86,20 @@ func (f *Fabric) waitGraph(snaps []switching.Snapshot) map[output][]output {
 						}
 					}
 				}
-				waits[output{weft.SwitchID(i), weft.PortID(p), weft.VC(vc)}] = next
+				if len(next) > 0 { // else the neighbour takes them, or its credits are on the way
+					waits[output{weft.SwitchID(i), weft.PortID(p), weft.VC(vc)}] = next
+				}
 			}
 		}
 	}
 	return waits
 }
 
-// cycleIn follows the waits from the lowest output until one comes again.
+// cycleIn follows the waits from the lowest output until one comes again. All that is waited for is in waits.
 func (f *Fabric) cycleIn(waits map[output][]output) []Channel {
 	start, found := output{}, false
 	for o := range waits {
-		if len(waits[o]) > 0 && (!found || o.sw < start.sw || o.sw == start.sw && (o.port < start.port || o.port == start.port && o.vc < start.vc)) {
+		if !found || o.sw < start.sw || o.sw == start.sw && (o.port < start.port || o.port == start.port && o.vc < start.vc) {
 			start, found = o, true
 		}
 	}
@@ -110,9 +112,6 @@ func (f *Fabric) cycleIn(waits map[output][]output) []Channel {
 		if i, again := at[o]; again {
 			path = path[i:]
 			break
-		}
-		if len(waits[o]) == 0 {
-			return nil
 		}
 		at[o] = len(path)
 		path = append(path, o)

@@ -63,13 +63,17 @@ func (e *StuckError) Error() string {
 		e.Ledger.InFlight, w.Queues, w.Switches, w.Wires)
 }
 
+// stuckLooks is how often nothing must have moved, a tick apart, before the fabric counts as stuck: on a machine that did not
+// run us for a while, time alone says nothing.
+const stuckLooks = 50
+
 // Quiesce waits until nothing moves any more and returns the ledger. The caller has stopped the traffic. Packets that are
 // left then are reported as a *StuckError beside the ledger.
 func (f *Fabric) Quiesce(ctx context.Context) (Ledger, error) {
 	patience := f.patience()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	last, since := f.progress(), time.Now()
+	last, since, looks := f.progress(), time.Now(), 0
 	for {
 		if f.idle() {
 			return f.Ledger(), nil
@@ -80,8 +84,8 @@ func (f *Fabric) Quiesce(ctx context.Context) (Ledger, error) {
 			return f.Ledger(), fmt.Errorf("fabric is not quiet: %w", ctx.Err())
 		}
 		if p := f.progress(); p != last {
-			last, since = p, time.Now()
-		} else if time.Since(since) > patience {
+			last, since, looks = p, time.Now(), 0
+		} else if looks++; looks > stuckLooks && time.Since(since) > patience && !f.timerRuns() {
 			l := f.Ledger()
 			if l.InFlight == 0 {
 				return l, nil
@@ -89,6 +93,18 @@ func (f *Fabric) Quiesce(ctx context.Context) (Ledger, error) {
 			return l, &StuckError{Ledger: l, Cycle: f.Deadlock()}
 		}
 	}
+}
+
+// timerRuns reports whether a register is yet to expire, which may set a blocked packet free.
+func (f *Fabric) timerRuns() bool {
+	for _, s := range f.switches {
+		for _, r := range s.snapshot().Registers {
+			if r.Expires != weft.Never {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // idle reports whether every packet injected has ended.

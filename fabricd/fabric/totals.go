@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/switchd"
 )
 
 // Totals are what the fabric has done since it started, added up over all nodes.
@@ -66,6 +67,25 @@ func (f *Fabric) Totals() Totals {
 		P99: us(float64(latency.ValueAtQuantile(99))), Max: us(float64(latency.Max())), Mean: us(latency.Mean()),
 	}
 	return t
+}
+
+// PacketHops counts the packets forwarded by switches.
+func (f *Fabric) PacketHops() (n uint64) {
+	for _, s := range f.switches {
+		n += s.stats().Forwarded
+	}
+	return n
+}
+
+// Drivers adds up what the drivers of all nodes have done.
+func (f *Fabric) Drivers() (sum switchd.Stats) {
+	for _, s := range f.switches {
+		sum = sum.Add(s.Stats())
+	}
+	for _, n := range f.nics {
+		sum = sum.Add(n.Driver.Stats())
+	}
+	return sum
 }
 
 // eras adds up what the NICs counted per era.

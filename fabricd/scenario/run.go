@@ -33,8 +33,9 @@ type Runner struct {
 	Progress func(f *fabric.Fabric, at time.Duration, step string)
 }
 
-// drainTime bounds how long a fabric may take to drain after the traffic has stopped.
-const drainTime = time.Minute
+// drainTime bounds how long a fabric may take to drain after the traffic has stopped. One that is stuck is told from one that
+// is slow, so this is only for packets that go round for ever.
+const drainTime = 10 * time.Minute
 
 // Run runs s to its end, or until ctx ends, and judges it. An error means that there is nothing to judge; a scenario that
 // does not hold is a Result with Pass false.

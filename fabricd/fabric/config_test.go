@@ -1,0 +1,181 @@
+package fabric_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// spread is updown with every flow in a virtual channel of its own choice, so that all are used.
+type spread struct {
+	firmware.UpDown
+	vcs int
+}
+
+func (s spread) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+	d := s.UpDown.Route(pkt, at, sw)
+	for i := range d.Candidates {
+		d.Candidates[i].VC = weft.VC(int(8*pkt.Src+pkt.Dst) % s.vcs)
+	}
+	return d
+}
+
+// used are the virtual channels in which switches have received packets.
+func used(h *harness.Harness) map[int]bool {
+	vcs := map[int]bool{}
+	for _, s := range h.Topology().Switches {
+		for _, p := range h.Fabric().Switch(s.ID).Ports {
+			for vc, v := range p.VCs {
+				if v.Epoch.Received > 0 {
+					vcs[vc] = true
+				}
+			}
+		}
+	}
+	return vcs
+}
+
+func TestTheLedgerBalancesInEveryConfigurationAtSaturation(t *testing.T) {
+	t.Parallel()
+	for _, o := range []fabric.SwitchOptions{
+		{VCs: 1, InputBuffer: 1, OutputBuffer: 1, Batch: 1},
+		{VCs: 1, InputBuffer: 64, OutputBuffer: 1, Batch: 1024},
+		{VCs: 2, InputBuffer: 1, OutputBuffer: 64, Batch: 3},
+		{VCs: 5, InputBuffer: 2, OutputBuffer: 2, Selection: switching.Random},
+		{VCs: 16, InputBuffer: 1, OutputBuffer: 1, Selection: switching.RoundRobin},
+		{VCs: 16, InputBuffer: 64, OutputBuffer: 64, EagerCredits: true},
+		{VCs: 1, InputBuffer: 2, OutputBuffer: 2, Queueing: switching.FIFO, Selection: switching.Random},
+		{VCs: 3, InputBuffer: 8, OutputBuffer: 3, Queueing: switching.FIFO, Selection: switching.RoundRobin, Batch: 2},
+		{VCs: 2, InputBuffer: 3, OutputBuffer: 4, Queueing: switching.FIFO, Selection: switching.MostCredits, EagerCredits: true},
+	} {
+		for _, f := range []switching.Firmware{spread{vcs: o.VCs}, linkFirmware["adaptive-link"], linkFirmware["deterministic-link"]} {
+			if _, ok := f.(firmware.DeterministicLink); ok && o.VCs < 2 {
+				continue // it needs two
+			}
+			t.Run(fmt.Sprintf("%T %+v", f, o), func(t *testing.T) {
+				t.Parallel()
+				h := harness.New(t, smallTree, saturating(8), harness.Switches(o), harness.Firmware(f))
+				l := betweenSwitches(h.Topology())[5]
+				saturated(h)
+				h.Cut(ends(h, l))
+				more(h, 50)
+				restore(h, l)
+				more(h, 200)
+				h.RequireLedger()
+				if _, ok := f.(spread); ok {
+					assert.Len(t, used(h), o.VCs, "virtual channels in use")
+				}
+			})
+		}
+	}
+}
+
+func TestDeterministicLinkKeepsTheOrderOfEveryFlowWithoutFaults(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"uniform:1", "pairwise:1"} {
+		t.Run(pattern, func(t *testing.T) {
+			t.Parallel()
+			h := harness.New(t, tree, saturating(64), harness.Firmware(firmware.DeterministicLink{}), harness.Traffic(pattern))
+			more(h, 20_000)
+			l := h.RequireLedger(harness.NoneDiscarded, harness.LostAtMost(0))
+			totals := h.Fabric().Totals()
+			assert.Equal(t, l.Injected, totals.Delivered)
+			assert.Zero(t, totals.Reordered)
+			assert.Zero(t, totals.Rerouted)
+			assert.Zero(t, totals.Duplicated)
+			assert.InDelta(t, 1, totals.Stretch, 1e-9)
+		})
+	}
+}
+
+func TestAPacedLinkSendsAtItsRate(t *testing.T) {
+	t.Parallel()
+	const perSecond, size = 200, 256 // slow, for a loaded machine wakes us late
+	h := harness.New(t, "ring:3", harness.Firmware(clockwise{}), harness.NICs(fabric.NICOptions{PacketBytes: size}), harness.Buffers(16, 16),
+		harness.Links(fabric.LinkOptions{Rate: perSecond * size, Paced: true}))
+	for range 4 * perSecond { // more than is sent while we look
+		h.Send("n0", "n1")
+	}
+	more(h, 10)
+	before, from := delivered(h), time.Now()
+	h.Eventually(func() error {
+		if time.Since(from) < time.Second {
+			return fmt.Errorf("wait for the time to be over")
+		}
+		return nil
+	})
+	got, due := float64(delivered(h)-before), time.Since(from).Seconds()*perSecond
+	assert.Less(t, got, 1.2*due)
+	assert.Greater(t, got, due/2)
+	assert.Positive(t, h.Fabric().NIC(0).Queued, "the queue ran dry: nothing was measured")
+}
+
+func TestADelayedLinkKeepsEachPacketForItsDelay(t *testing.T) {
+	t.Parallel()
+	const delay, links = 50 * time.Millisecond, 3
+	h := harness.New(t, "ring:3", harness.Firmware(clockwise{}), harness.Links(fabric.LinkOptions{Delay: delay}), harness.Buffers(100, 100))
+	from := time.Now()
+	h.RequireDelivered(h.Send("n0", "n1"))
+	assert.Greater(t, time.Since(from), links*delay)
+	// latencies are kept to 1 in 100
+	assert.Greater(t, h.Fabric().Totals().Latency.P50, 0.98*float64((links*delay).Microseconds()))
+	// Many share the delay, for it is no rate: one after the other they would take 15 s.
+	from = time.Now()
+	for range 100 {
+		h.Send("n0", "n1")
+	}
+	h.RequireLedger(harness.LostAtMost(0))
+	assert.Less(t, time.Since(from), 7*time.Second)
+}
+
+func TestOptionsThatNoFabricCanHaveAreRefused(t *testing.T) {
+	t.Parallel()
+	g, err := topology.Parse(smallTree)
+	require.NoError(t, err)
+	ok := fabric.Options{Topology: g, Firmware: firmware.UpDown{}}
+	for want, change := range map[string]func(o *fabric.Options){
+		"topology, firmware and transport are required": func(o *fabric.Options) { o.Firmware = nil },
+		"the link rate must be above 0":                 func(o *fabric.Options) { o.Link.Rate = -1 },
+		"the link delay must not be negative":           func(o *fabric.Options) { o.Link.Delay = -1 },
+		"packets must be 1 to 1048576 bytes":            func(o *fabric.Options) { o.NIC.PacketBytes = 1<<20 + 1 },
+		"virtual channels must be 1 to 16, not 17":      func(o *fabric.Options) { o.Switch.VCs = 17 },
+		"input buffer (packets) must be 1 to 4096":      func(o *fabric.Options) { o.Switch.InputBuffer = 5000 },
+		"output buffer (packets) must be 1 to 4096":     func(o *fabric.Options) { o.Switch.OutputBuffer = -1 },
+		"the send queue must hold at least one byte":    func(o *fabric.Options) { o.NIC.QueueBytes = -1 },
+		"the load is the share of the link capacity":    func(o *fabric.Options) { o.Traffic = nic.Traffic{Pattern: "uniform", Load: 2} },
+	} {
+		m := bus.NewMemory()
+		o := ok
+		o.Transport = m
+		change(&o)
+		_, err := fabric.New(o)
+		assert.ErrorContains(t, err, want)
+		require.NoError(t, m.Close())
+	}
+	h := harness.New(t, smallTree)
+	f := h.Fabric()
+	_, _, err = f.Cut(1000)
+	require.ErrorIs(t, err, fabric.ErrUnknown)
+	_, err = f.Restore(t.Context(), 1000)
+	require.ErrorIs(t, err, fabric.ErrUnknown)
+	_, _, err = f.Crash(1000)
+	require.ErrorIs(t, err, fabric.ErrUnknown)
+	_, err = f.Restart(t.Context(), 1000)
+	require.ErrorIs(t, err, fabric.ErrUnknown)
+	_, err = f.Send(1000, 0, false)
+	require.ErrorIs(t, err, fabric.ErrUnknown)
+	_, err = f.Send(0, 1000, false)
+	require.ErrorIs(t, err, nic.ErrNoSuchNIC)
+}

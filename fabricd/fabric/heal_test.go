@@ -1,0 +1,108 @@
+package fabric_test
+
+import (
+	"flag"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness"
+)
+
+var (
+	faultSets = flag.Int("fault-sets", 100, "how many sets of links are cut in TestRandomSetsOfThreeLinks...")
+	faultSeed = flag.Uint64("fault-seed", 1, "seed of these sets")
+)
+
+// healed requires, of a fabric that is quiet, what both firmwares promise for up to k-1 dead links: only what was on the
+// wires and in the queues of the cut links is lost, and nothing is discarded.
+func healed(t *testing.T, h *harness.Harness) {
+	t.Helper()
+	h.RequireLedger(harness.NoneDiscarded)
+	require.NoError(t, h.Fabric().LossesExplained())
+}
+
+func TestEachOfThe128LinksAloneIsCutUnderLoadAndHeals(t *testing.T) {
+	t.Parallel()
+	for name, f := range linkFirmware {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := harness.New(t, tree, harness.Firmware(f), loaded())
+			links := betweenSwitches(h.Topology())
+			require.Len(t, links, 128)
+			more(h, 100)
+			for _, l := range links {
+				cut(h, l)
+				more(h, 20)
+				restore(h, l)
+				more(h, 20)
+				require.Zero(t, h.Fabric().ReroutedInLastEra(), "%s is back, and packets generated since were re-routed", l.Name)
+				require.Zero(t, h.Fabric().Ledger().Discarded, "%s", l.Name)
+				fresh(h)
+			}
+			healed(t, h)
+			require.Len(t, h.Fabric().Faults(), 128)
+			allPairs(t, h)
+			assert.Zero(t, h.Fabric().ReroutedInLastEra())
+		})
+	}
+}
+
+func anyThree(r *rand.Rand, links []topology.Link) (set []topology.Link) {
+	for _, i := range r.Perm(len(links))[:3] {
+		set = append(set, links[i])
+	}
+	return set
+}
+
+// threeInOneGroup draws three of the four links that lead up from one switch: the most a switch group may lose, and then
+// there is one way left, which is found only by trying them all.
+func threeInOneGroup(r *rand.Rand, links []topology.Link) (set []topology.Link) {
+	below := links[r.IntN(len(links))].B.Node
+	for _, i := range r.Perm(len(links)) {
+		if links[i].B.Node == below && len(set) < 3 {
+			set = append(set, links[i])
+		}
+	}
+	return set
+}
+
+func TestRandomSetsOfThreeLinksAreCutOneByOneUnderLoadAndHeal(t *testing.T) {
+	t.Parallel()
+	sets := *faultSets
+	if testing.Short() || raceEnabled {
+		sets = min(sets, 30)
+		t.Logf("only %d sets: -short, or the race detector", sets)
+	}
+	for name, f := range linkFirmware {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := harness.New(t, tree, harness.Firmware(f), loaded())
+			links := betweenSwitches(h.Topology())
+			r := rand.New(rand.NewPCG(*faultSeed, 3))
+			for i := range sets {
+				set := anyThree(r, links)
+				if i%2 == 1 {
+					set = threeInOneGroup(r, links)
+				}
+				for _, l := range set {
+					h.Cut(ends(h, l))
+					more(h, 20)
+				}
+				require.Zero(t, h.Fabric().Ledger().Discarded, "%v", set)
+				for _, l := range set {
+					restore(h, l)
+				}
+				more(h, 20)
+				require.Zero(t, h.Fabric().ReroutedInLastEra(), "%v", set)
+				require.Zero(t, h.Fabric().Ledger().Discarded, "%v", set)
+				fresh(h)
+			}
+			require.Positive(t, reroutes(h))
+			healed(t, h)
+		})
+	}
+}

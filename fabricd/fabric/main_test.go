@@ -1,0 +1,155 @@
+package fabric_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// No goroutine outlives Stop.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	tree      = "kary-ntree:4,3" // 48 switches, 64 NICs, 128 links between switches
+	smallTree = "kary-ntree:2,3" // 12 switches, 8 NICs, 16 links between switches
+)
+
+// linkFirmware are the firmwares that heal dead links. The re-route vector expires soon, so that tests of many faults in a
+// row need not wait; it still exceeds the life of a packet.
+var linkFirmware = map[string]switching.Firmware{
+	"adaptive-link":      firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond},
+	"deterministic-link": firmware.DeterministicLink{},
+}
+
+// saturating is a load that no machine carries, however fast its links, for a topology of so many NICs. Short send queues
+// soon show it as back-pressure. Much beyond what is carried, generating what is then refused would take all the time.
+func saturating(nics int) harness.Option {
+	packets := 1_000_000.0 // a second
+	if raceEnabled {
+		packets = 200_000
+	}
+	return harness.Options(
+		harness.Links(fabric.LinkOptions{Rate: packets / float64(nics) * nic.DefaultPacketBytes}),
+		harness.Traffic("uniform:1"), shortQueues,
+	)
+}
+
+// loaded is uniform traffic that a loaded machine carries too. Should it not, short send queues keep what must drain at the
+// end short.
+func loaded() harness.Option {
+	if raceEnabled {
+		return harness.Options(harness.Traffic("uniform:0.1"), shortQueues)
+	}
+	return harness.Options(harness.Traffic("uniform:0.3"), shortQueues)
+}
+
+var shortQueues = harness.NICs(fabric.NICOptions{QueueBytes: 16 << 10})
+
+// saturated waits until a packet has been refused for want of room in a send queue.
+func saturated(h *harness.Harness) {
+	h.Eventually(func() error {
+		for _, n := range h.Topology().NICs {
+			if h.Fabric().NIC(n.ID).Stats.Refused > 0 {
+				return nil
+			}
+		}
+		return fmt.Errorf("the fabric is not saturated")
+	})
+}
+
+// more waits until n more packets have been delivered: the fabric carries traffic.
+func more(h *harness.Harness, n uint64) {
+	before := delivered(h)
+	h.Eventually(func() error {
+		if d := delivered(h) - before; d < n {
+			return fmt.Errorf("%d of %d packets were delivered", d, n)
+		}
+		return nil
+	})
+}
+
+func delivered(h *harness.Harness) (n uint64) {
+	for _, id := range h.Topology().NICs {
+		n += h.Fabric().NIC(id.ID).Stats.Delivered
+	}
+	return n
+}
+
+// rerouted waits until a packet has been sent another way since there were n.
+func rerouted(h *harness.Harness, n uint64) {
+	h.Eventually(func() error {
+		if reroutes(h) == n {
+			return fmt.Errorf("no packet is sent another way")
+		}
+		return nil
+	})
+}
+
+func reroutes(h *harness.Harness) (n uint64) {
+	for _, s := range h.Topology().Switches {
+		n += h.Fabric().Switch(s.ID).Stats.Rerouted
+	}
+	return n
+}
+
+// fresh waits until every register is zero.
+func fresh(h *harness.Harness) {
+	h.Eventually(func() error {
+		for _, s := range h.Topology().Switches {
+			for _, r := range h.Fabric().Switch(s.ID).Registers {
+				if r.Value != 0 {
+					return fmt.Errorf("%s of %s is %b", r.Name, s.Name, r.Value)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func betweenSwitches(g *topology.Graph) (links []topology.Link) {
+	for _, l := range g.Links {
+		if l.BetweenSwitches() {
+			links = append(links, l)
+		}
+	}
+	return links
+}
+
+func ends(h *harness.Harness, l topology.Link) (a, b string) {
+	return h.Topology().Name(l.A.Node), h.Topology().Name(l.B.Node)
+}
+
+// cut cuts a link under load and waits until packets go another way.
+func cut(h *harness.Harness, l topology.Link) {
+	before := reroutes(h)
+	h.Cut(ends(h, l))
+	rerouted(h, before)
+}
+
+func restore(h *harness.Harness, l topology.Link) { h.Restore(ends(h, l)) }
+
+// allPairs sends a packet from every NIC to every other and requires that all arrive.
+func allPairs(t *testing.T, h *harness.Harness) {
+	t.Helper()
+	before := h.Quiesce().Delivered
+	nics := weft.NICID(len(h.Topology().NICs))
+	for src := range nics {
+		for dst := range nics {
+			if src != dst {
+				_, err := h.Fabric().Send(src, dst, false)
+				require.NoError(t, err)
+			}
+		}
+	}
+	require.EqualValues(t, nics*(nics-1), h.RequireLedger().Delivered-before)
+}

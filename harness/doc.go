@@ -1,0 +1,31 @@
+// Package harness starts a live fabric inside go test, for authors of switch firmware: the same pipeline, links and
+// drivers as fabricd runs, with calls to cut things, send packets and state what must hold.
+//
+//	h := harness.New(t, "kary-ntree:4,3", harness.Firmware(myFirmware{}), harness.Traffic("uniform:0.2"))
+//	h.Cut("s1.00", "s2.00")
+//	h.RequireDelivered(h.Send("n100", "n000"))
+//	h.RequireLedger(harness.NoneDiscarded)
+//
+// TestFirstFirmware in example_test.go is a whole first test.
+//
+// # Failures
+//
+// A failure prints the path of the packet, switch by switch with ports, virtual channels and the rule that fired, and the
+// command that runs the test again with the same random draws:
+//
+//	packet was not delivered
+//	packet n100 -> n000 #0: discarded at s1.00 by rule "2: the down link is dead"
+//	  s2.10    in p0 vc0, out p4 vc0 to s1.10     1: up
+//	  ...
+//	run it again: go test -run '^TestMine$' -count=1 -weft.seed=8128
+//
+// # What is the same each time
+//
+// The seed fixes what is injected, where and when by the fabric's clock, and every choice left to chance. It does not fix in
+// which order goroutines run: two runs see the same traffic, not the same queues. State what must hold in any order.
+//
+// # Limits
+//
+// Time is real and the machine is shared with other tests, so the harness offers nothing to assert a duration with. Nothing
+// moves by the clock either, except what the firmware's registers do when they expire: wait for it with Eventually.
+package harness

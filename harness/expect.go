@@ -1,0 +1,197 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+)
+
+// Packet names one packet.
+type Packet struct {
+	Src, Dst weft.NICID
+	Seq      uint64 // in its flow
+}
+
+// Send sends one packet from NIC src to NIC dst and records its path.
+func (h *Harness) Send(src, dst string) Packet {
+	h.t.Helper()
+	p := Packet{Src: h.nicID(src), Dst: h.nicID(dst)}
+	var err error
+	if p.Seq, err = h.fabric.Send(p.Src, p.Dst, true); err != nil {
+		h.fail("send %s to %s: %v", src, dst, err)
+	}
+	return p
+}
+
+// Path is the path of a traced packet so far.
+func (h *Harness) Path(p Packet) Path { return h.record.path(p) }
+
+// Eventually waits until f returns nil, asking again and again, and fails the test with its last error when its patience
+// ends.
+func (h *Harness) Eventually(f func() error) {
+	h.t.Helper()
+	deadline := time.NewTimer(h.cfg.patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := f()
+		if err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			h.fail("not within %v: %v", h.cfg.patience, err)
+			return
+		}
+	}
+}
+
+// RequireDelivered waits until the packet arrives and returns its path. It fails as soon as the packet is known to be lost
+// or discarded.
+func (h *Harness) RequireDelivered(p Packet) Path {
+	h.t.Helper()
+	path := h.ended(p)
+	if path.End != weft.Delivered {
+		h.fail("packet was not delivered\n%v", path)
+	}
+	return path
+}
+
+// RequireDiscarded waits until the packet is discarded, by the named rule unless it is empty, and returns its path.
+func (h *Harness) RequireDiscarded(p Packet, rule string) Path {
+	h.t.Helper()
+	path := h.ended(p)
+	if path.End != weft.Discarded || rule != "" && path.Rule != rule {
+		by := ""
+		if rule != "" {
+			by = fmt.Sprintf(" by rule %q", rule)
+		}
+		h.fail("packet was not discarded%s\n%v", by, path)
+	}
+	return path
+}
+
+// ended waits until the packet is in one of the accounts. Nobody sees a packet being lost on a wire: it is known once
+// nothing is in flight any more.
+func (h *Harness) ended(p Packet) Path {
+	h.t.Helper()
+	deadline := time.NewTimer(h.cfg.patience)
+	defer deadline.Stop()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		news := h.record.changed(p)
+		path := h.record.path(p)
+		if path.End != 0 {
+			return path
+		}
+		select {
+		case <-news:
+		case <-look.C:
+			if l := h.fabric.Ledger(); !l.Balanced || l.InFlight > 0 {
+				continue
+			}
+			if path = h.record.path(p); path.End == 0 {
+				path.End = weft.LostWire
+			}
+			return path
+		case <-deadline.C:
+			h.fail("packet is still in flight after %v\n%v%s", h.cfg.patience, path, h.waits(p))
+			return path
+		}
+	}
+}
+
+// Quiesce stops the traffic, waits until nothing moves any more and returns the ledger. Packets that are left fail the
+// test; a deadlock is named by its cycle.
+func (h *Harness) Quiesce() fabric.Ledger {
+	h.t.Helper()
+	l, err := h.quiesce()
+	if err != nil {
+		h.fail("quiesce: %v", err)
+	}
+	return l
+}
+
+// QuiesceStuck is Quiesce for a test that expects packets to be left; it fails when none are.
+func (h *Harness) QuiesceStuck() *fabric.StuckError {
+	h.t.Helper()
+	_, err := h.quiesce()
+	stuck, ok := errors.AsType[*fabric.StuckError](err)
+	if !ok {
+		h.fail("quiesce: expected packets to be stuck, got %v", err)
+	}
+	return stuck
+}
+
+func (h *Harness) quiesce() (fabric.Ledger, error) {
+	h.t.Helper()
+	h.SetTraffic("none")
+	ctx, cancel := context.WithTimeout(context.Background(), h.cfg.patience)
+	defer cancel()
+	return h.fabric.Quiesce(ctx)
+}
+
+// Check is a condition on the ledger.
+type Check func(fabric.Ledger) error
+
+// RequireLedger quiesces the fabric and requires that the ledger balances, that nothing is left in flight, that all credits
+// are home and that all checks hold.
+func (h *Harness) RequireLedger(checks ...Check) fabric.Ledger {
+	h.t.Helper()
+	l := h.Quiesce()
+	if !l.Balanced || l.InFlight != 0 {
+		h.fail("the ledger does not balance: %+v", l)
+	}
+	for _, c := range checks {
+		if err := c(l); err != nil {
+			h.fail("%v\n%s", err, h.record.lastDrop())
+		}
+	}
+	if err := h.fabric.CreditsHome(); err != nil {
+		h.fail("%v", err)
+	}
+	return l
+}
+
+// NoneDiscarded is the check that no switch discarded a packet.
+func NoneDiscarded(l fabric.Ledger) error {
+	if l.Discarded > 0 {
+		return fmt.Errorf("%d packets were discarded: %v", l.Discarded, l.DiscardedBy)
+	}
+	return nil
+}
+
+// LostAtMost is the check that links and crashes lost no more than n packets.
+func LostAtMost(n uint64) Check {
+	return func(l fabric.Ledger) error {
+		if l.Lost > n {
+			return fmt.Errorf("%d packets were lost, expected at most %d: %v", l.Lost, n, l.LostOn)
+		}
+		return nil
+	}
+}
+
+// fail fails the test with the way to run it again.
+func (h *Harness) fail(format string, args ...any) {
+	h.t.Helper()
+	h.told = true
+	h.t.Fatalf("%s\n%s", fmt.Sprintf(format, args...), h.replay())
+}
+
+// replay is the command that runs the test again with the same draws.
+func (h *Harness) replay() string {
+	parts := strings.Split(h.t.Name(), "/")
+	for i, p := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
+	}
+	return fmt.Sprintf("run it again: go test -run '%s' -count=1 -weft.seed=%d", strings.Join(parts, "/"), h.cfg.opts.Seed)
+}

@@ -1,0 +1,111 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+var seedFlag = flag.Uint64("weft.seed", 0, "seed of the random draws of harness fabrics; 0 draws one")
+
+// Harness is a live fabric for one test. Its methods fail the test when they cannot do what they say; call them from the
+// test's own goroutine. Any number of tests may have one each at the same time.
+type Harness struct {
+	t      testing.TB
+	cfg    config
+	fabric *fabric.Fabric
+	record *recorder
+	told   bool // the way to run the test again has been printed
+}
+
+// New starts a fabric of a topology, given as fabricd takes it ("kary-ntree:4,3", or a file), and stops it when the test
+// ends. All links are up when it returns.
+func New(t testing.TB, spec string, options ...Option) *Harness {
+	t.Helper()
+	c := defaults()
+	for _, o := range options {
+		o(&c)
+	}
+	g, err := topology.Parse(spec)
+	if err = errors.Join(c.err, err); err != nil {
+		t.Fatalf("harness: %v", err)
+	}
+	if c.opts.Switch.VCs == 0 {
+		c.opts.Switch.VCs = leastVCs(c.opts.Firmware, g)
+	}
+	if *seedFlag != 0 {
+		c.opts.Seed = *seedFlag
+	}
+	if c.opts.Seed == 0 {
+		c.opts.Seed = rand.Uint64()
+	}
+	h := &Harness{t: t, cfg: c, record: newRecorder(g)}
+	c.opts.Topology, c.opts.Record = g, h.record
+	c.opts.Transport = h.transport(c.nats)
+	if h.fabric, err = fabric.New(c.opts); err != nil {
+		t.Fatalf("harness: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), c.patience)
+	defer cancel()
+	if err := h.fabric.Start(ctx); err != nil {
+		t.Fatalf("harness: %v", err)
+	}
+	t.Cleanup(h.stop)
+	return h
+}
+
+// transport opens what carries the links and closes it when the test ends.
+func (h *Harness) transport(nats bool) bus.Transport {
+	h.t.Helper()
+	if !nats {
+		m := bus.NewMemory()
+		h.t.Cleanup(func() { _ = m.Close() }) // cannot fail
+		return m
+	}
+	const name = "harness" // brokers of parallel tests do not meet: they take no connections from outside
+	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: name, NoListen: true})
+	if err != nil {
+		h.t.Fatalf("harness: %v", err)
+	}
+	h.t.Cleanup(b.Shutdown)
+	tr, err := bus.NewNATS(bus.NATSConfig{
+		Fabric: name, Broker: b,
+		OnEvent: func(e bus.Event) {
+			if e.Kind != bus.EventConnError { // a frame that the broker refuses, as at a cut: it is lost like the others there
+				h.record.trouble(e.String())
+			}
+		},
+	})
+	if err != nil {
+		h.t.Fatalf("harness: %v", err)
+	}
+	h.t.Cleanup(func() {
+		if err := tr.Close(); err != nil {
+			h.t.Errorf("harness: close links: %v", err)
+		}
+	})
+	return tr
+}
+
+// stop ends the fabric. A test that failed by other means than ours is told how to run it again.
+func (h *Harness) stop() {
+	h.fabric.Stop()
+	for _, e := range h.record.troubles() {
+		h.t.Errorf("harness: links: %s", e)
+	}
+	if h.t.Failed() && !h.told {
+		h.t.Log(h.replay())
+	}
+}
+
+// Fabric is the fabric under test.
+func (h *Harness) Fabric() *fabric.Fabric { return h.fabric }
+
+// Topology is its graph.
+func (h *Harness) Topology() *topology.Graph { return h.fabric.Topology() }

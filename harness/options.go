@@ -1,0 +1,117 @@
+package harness
+
+import (
+	"errors"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// DefaultPatience bounds every wait of the harness unless [Patience] says otherwise. What it waits for takes
+// milliseconds, but for a loaded machine.
+const DefaultPatience = 30 * time.Second
+
+// Option configures New.
+type Option func(*config)
+
+// Options makes one option of several, to share what many tests start from.
+func Options(options ...Option) Option {
+	return func(c *config) {
+		for _, o := range options {
+			o(c)
+		}
+	}
+}
+
+type config struct {
+	opts     fabric.Options
+	nats     bool
+	patience time.Duration
+	err      error
+}
+
+func defaults() config {
+	return config{opts: fabric.Options{Firmware: firmware.AdaptiveLink{}}, patience: DefaultPatience}
+}
+
+// Firmware runs f in every switch; without it the fabric runs adaptive-link. There are as many virtual channels as its
+// Check asks for, one when it has none, unless VCs or Switches sets the number.
+func Firmware(f switching.Firmware) Option {
+	return func(c *config) { c.opts.Firmware = f }
+}
+
+// FirmwareByName runs one of the firmwares that come with Weft.
+func FirmwareByName(name string) Option {
+	return func(c *config) {
+		e, ok := firmware.ByName(name)
+		if !ok {
+			c.err = errors.Join(c.err, document.Unknown("firmware", name, firmware.Names()))
+			return
+		}
+		c.opts.Firmware = e.New()
+	}
+}
+
+// VCs sets the number of virtual channels.
+func VCs(n int) Option { return func(c *config) { c.opts.Switch.VCs = n } }
+
+// Buffers sets the input and output buffers in packets per VC.
+func Buffers(input, output int) Option {
+	return func(c *config) { c.opts.Switch.InputBuffer, c.opts.Switch.OutputBuffer = input, output }
+}
+
+// Switches sets all that can be set of the switches, and so undoes VCs and Buffers before it.
+func Switches(o fabric.SwitchOptions) Option { return func(c *config) { c.opts.Switch = o } }
+
+// NICs sets the send queue, the packet size and the tracing of the NICs, and so undoes TraceEvery before it.
+func NICs(o fabric.NICOptions) Option { return func(c *config) { c.opts.NIC = o } }
+
+// Links sets what a load of 1 means, pacing and delay. Without it a load of 1 is fabric.DefaultRate, and links are as fast
+// as the machine.
+func Links(o fabric.LinkOptions) Option { return func(c *config) { c.opts.Link = o } }
+
+// Traffic makes all NICs inject, as "uniform:0.2" of the link rate.
+func Traffic(spec string) Option {
+	return func(c *config) {
+		t, err := nic.ParseTraffic(spec)
+		c.opts.Traffic, c.err = t, errors.Join(c.err, err)
+	}
+}
+
+// OverNATS carries the links over an embedded NATS server instead of memory.
+func OverNATS() Option { return func(c *config) { c.nats = true } }
+
+// Seed fixes the random draws. The flag -weft.seed overrides it. Goroutines still run in any order.
+func Seed(s uint64) Option { return func(c *config) { c.opts.Seed = s } }
+
+// TraceEvery records the path of one generated packet in so many, beside all those that Send sends. The latest 16,384
+// paths are kept.
+func TraceEvery(n int) Option { return func(c *config) { c.opts.NIC.TraceEvery = n } }
+
+// Patience bounds every wait of the harness; DefaultPatience unless given.
+func Patience(d time.Duration) Option { return func(c *config) { c.patience = d } }
+
+// leastVCs is the least number of virtual channels with which f runs in every switch of g. When there is none it is 1,
+// and the fabric says why it cannot be.
+func leastVCs(f switching.Firmware, g *topology.Graph) int {
+	c, ok := f.(switching.Checker)
+	if !ok {
+		return 1
+	}
+	for vcs := 1; vcs <= weft.MaxVCs; vcs++ {
+		fits := true
+		for _, s := range g.Switches {
+			fits = fits && c.Check(g.Place(s.ID), vcs) == nil
+		}
+		if fits {
+			return vcs
+		}
+	}
+	return 1
+}

@@ -1,0 +1,90 @@
+package harness
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// Path is what a traced packet went through.
+type Path struct {
+	Packet Packet
+	Hops   []weft.Hop   // a decision each, in order
+	End    weft.Account // 0 while in flight
+	At     string       // the node it ended at
+	Rule   string       // the rule that discarded it
+
+	graph *topology.Graph
+}
+
+func (p *Path) copy() Path {
+	c := *p
+	c.Hops = slices.Clone(p.Hops)
+	return c
+}
+
+// Switches names the switches that the packet crossed, in order.
+func (p Path) Switches() []string {
+	var names []string
+	for _, h := range p.Hops {
+		names = append(names, p.graph.Switches[h.Switch].Name)
+	}
+	return names
+}
+
+// Rules lists the rules that fired, in order.
+func (p Path) Rules() []string {
+	var rules []string
+	for _, h := range p.Hops {
+		rules = append(rules, h.Rule)
+	}
+	return rules
+}
+
+// String prints a line per switch: ports, virtual channels, where it leads, the rule that fired and how long the packet
+// waited.
+func (p Path) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "packet %s -> %s #%d: %v", p.name(p.Packet.Src.Node()), p.name(p.Packet.Dst.Node()), p.Packet.Seq, p.End)
+	if p.At != "" {
+		fmt.Fprintf(&b, " at %s", p.At)
+	}
+	if p.Rule != "" {
+		fmt.Fprintf(&b, " by rule %q", p.Rule)
+	}
+	for _, h := range p.Hops {
+		sw := h.Switch.Node()
+		fmt.Fprintf(&b, "\n  %-8s in %v %v", p.name(sw), h.In, h.InVC)
+		if h.Out != weft.NoPort {
+			peer, _, _ := p.graph.Peer(weft.End{Node: sw, Port: h.Out})
+			fmt.Fprintf(&b, ", out %v %v to %-8s", h.Out, h.OutVC, p.name(peer.Node))
+		}
+		fmt.Fprintf(&b, "  %s", h.Rule)
+		if h.Waited > 0 {
+			fmt.Fprintf(&b, " (waited %v)", h.Waited)
+		}
+	}
+	return b.String()
+}
+
+func (p Path) name(n weft.Node) string { return p.graph.Name(n) }
+
+// waits says where a packet is blocked and for what, a line that continues its path; empty when it is nowhere blocked.
+func (h *Harness) waits(k Packet) string {
+	for _, s := range h.Topology().Switches {
+		for _, b := range h.fabric.Switch(s.ID).Blocked {
+			if key(&b.Header) != k {
+				continue
+			}
+			var outputs []string
+			for _, o := range b.For {
+				outputs = append(outputs, fmt.Sprintf("%v %v", o.Port, o.VC))
+			}
+			return fmt.Sprintf("\n  %-8s in %v %v, waits for room at %s", s.Name, b.In, b.InVC, strings.Join(outputs, " or "))
+		}
+	}
+	return ""
+}

@@ -1,0 +1,129 @@
+package harness
+
+import (
+	"sync"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// maxPaths bounds how many packets a recorder remembers, some 2 KB each; the oldest are forgotten.
+const maxPaths = 1 << 14
+
+// recorder keeps the paths of traced packets. It implements fabric.Recorder.
+type recorder struct {
+	graph *topology.Graph
+
+	mu      sync.Mutex
+	paths   map[Packet]*Path         // guarded by mu
+	order   []Packet                 // guarded by mu: the keys of paths, a ring once it is full
+	oldest  int                      // guarded by mu: where the ring begins
+	waiting map[Packet]chan struct{} // guarded by mu: closed when the packet ends
+	dropped *Path                    // guarded by mu: the latest packet that was lost or discarded, traced or not
+	bad     []string                 // guarded by mu: what should not have happened to the links
+}
+
+func newRecorder(g *topology.Graph) *recorder {
+	return &recorder{graph: g, paths: map[Packet]*Path{}, waiting: map[Packet]chan struct{}{}}
+}
+
+// Record implements fabric.Recorder.
+func (r *recorder) Record(_ weft.Time, node weft.Node, a *weft.Actions) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range a.Hops {
+		p := r.of(key(&a.Hops[i].Header))
+		p.Hops = append(p.Hops, a.Hops[i])
+	}
+	for i := range a.Arrived {
+		r.end(r.of(key(&a.Arrived[i])), weft.Delivered, node, "")
+	}
+	for i := range a.Drops {
+		d := &a.Drops[i]
+		p := &Path{Packet: key(&d.Header), graph: r.graph}
+		if d.Header.Traced {
+			p = r.of(p.Packet)
+		}
+		r.end(p, d.Account, node, d.Rule)
+		r.dropped = p
+	}
+}
+
+func key(h *weft.Header) Packet { return Packet{Src: h.Src, Dst: h.Dst, Seq: h.Seq} }
+
+// of returns the path of a packet, a new one if need be. The caller holds mu.
+func (r *recorder) of(k Packet) *Path {
+	p := r.paths[k]
+	if p != nil {
+		return p
+	}
+	if len(r.order) < maxPaths {
+		r.order = append(r.order, k)
+	} else {
+		delete(r.paths, r.order[r.oldest])
+		r.order[r.oldest] = k
+		r.oldest = (r.oldest + 1) % maxPaths
+	}
+	p = &Path{Packet: k, graph: r.graph}
+	r.paths[k] = p
+	return p
+}
+
+// end closes the path p and wakes who waits for it. The caller holds mu.
+func (r *recorder) end(p *Path, account weft.Account, node weft.Node, rule string) {
+	p.End, p.At, p.Rule = account, r.graph.Name(node), rule
+	if ch := r.waiting[p.Packet]; ch != nil {
+		close(ch)
+		delete(r.waiting, p.Packet)
+	}
+}
+
+// path copies the path of a packet as far as it is known.
+func (r *recorder) path(k Packet) Path {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.paths[k]; p != nil {
+		return p.copy()
+	}
+	return Path{Packet: k, graph: r.graph}
+}
+
+// changed returns a channel that is closed when the packet ends. Ask for it before you look at the path.
+func (r *recorder) changed(k Packet) <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ch := r.waiting[k]
+	if ch == nil {
+		ch = make(chan struct{})
+		r.waiting[k] = ch
+	}
+	return ch
+}
+
+// lastDrop describes the latest packet that was lost in a switch or discarded.
+func (r *recorder) lastDrop() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.dropped == nil:
+		return "no switch lost or discarded a packet"
+	case len(r.dropped.Hops) == 0:
+		return "the last one: " + r.dropped.String() + "\n  harness.TraceEvery(1) records the paths of all packets"
+	}
+	return "the last one: " + r.dropped.String()
+}
+
+// trouble notes what should not have happened to the links.
+func (r *recorder) trouble(what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.bad) < 10 {
+		r.bad = append(r.bad, what)
+	}
+}
+
+func (r *recorder) troubles() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.bad
+}

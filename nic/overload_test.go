@@ -1,0 +1,44 @@
+package nic
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+)
+
+// A source far faster than its link is caught up with in one Tick: what the full send queue owes is refused without being
+// drawn, and the count stays right.
+func TestAnOverloadedSourceDoesNotHoldUpItsDriver(t *testing.T) {
+	r := newRig(t, Config{QueueBytes: 10 * DefaultPacketBytes})
+	draws := 0
+	r.cfg.Rand = counting{r.cfg.Rand, &draws}
+	require.NoError(t, r.SetSource(0, Source{To: only(1), Mean: weft.Nanosecond}, &r.out))
+	r.Tick(weft.Second, &r.out)
+	require.Less(t, draws, 1000, "of a billion packets")
+	require.EqualValues(t, 10, r.Stats().Injected)
+	require.InEpsilon(t, 1e9, r.Stats().Refused, 0.01)
+	require.Greater(t, r.nextAt, weft.Second)
+}
+
+// A NIC with nobody to send to sets no timer.
+func TestANICWithoutAPartnerSleeps(t *testing.T) {
+	r := newRig(t, Config{})
+	require.NoError(t, r.SetSource(0, Source{To: nowhere{}, Mean: weft.Nanosecond}, &r.out))
+	r.out.Reset()
+	r.Tick(weft.Second, &r.out)
+	require.Equal(t, weft.Never, r.out.WakeAt)
+	require.Zero(t, r.Stats().Injected+r.Stats().Refused)
+}
+
+// counting counts the draws of a source.
+type counting struct {
+	Rand
+	n *int
+}
+
+func (c counting) Uint64() uint64 {
+	*c.n++
+	return c.Rand.Uint64()
+}
