@@ -192,7 +192,7 @@ func BenchmarkLine(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
 		})
 		b.Run(fmt.Sprintf("links=nats/buffer=%d", buffer), func(b *testing.B) {
-			t := openNATS(b, bus.NATSConfig{Shards: 1, Broker: startBroker(b, bus.BrokerConfig{NoListen: true})})
+			t := openNATS(b, bus.NATSConfig{Broker: startBroker(b, bus.BrokerConfig{NoListen: true})})
 			f := startLine(b, t, buffer, 1, nil)
 			l := measureLine(b, f, b.N)
 			f.Stop()

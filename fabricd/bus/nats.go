@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -31,7 +32,8 @@ type NATSConfig struct {
 	URL string
 	// Credentials are for URL; those of RoleFabric when the broker is a Broker of ours elsewhere.
 	Credentials Credentials
-	// Shards is the number of connections, 1 to MaxShards; 0 is 2. All processes of a fabric must agree.
+	// Shards is the number of connections, 1 to MaxShards; 0 is one for every two cores, since fewer connections batch
+	// better and each keeps a core busy at either end. The processes of a fabric that spans several must agree.
 	Shards int
 	// Pending is how many frames may wait for one shard's demultiplexer, which must cover the credits of the links into
 	// it; 0 is 1<<18, which takes 2 MB. More arriving frames are lost with EventSlowConsumer.
@@ -45,7 +47,7 @@ type NATSConfig struct {
 
 func (c NATSConfig) withDefaults() NATSConfig {
 	if c.Shards == 0 {
-		c.Shards = 2
+		c.Shards = min(max(1, runtime.GOMAXPROCS(0)/2), MaxShards)
 	}
 	if c.Pending == 0 {
 		c.Pending = 1 << 18

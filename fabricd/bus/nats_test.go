@@ -20,7 +20,7 @@ func TestNATSStrangerOnTheLinks(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
 	events := newRecorder()
-	n := openNATS(t, bus.NATSConfig{Broker: b, OnEvent: events.record})
+	n := openNATS(t, bus.NATSConfig{Broker: b, Shards: 2, OnEvent: events.record})
 	full, fine := listen(t, n, hop(0), 2), listen(t, n, hop(1), 100)
 	ready(t, n)
 	conn := stranger(t, b, bus.RoleFabric)
