@@ -16,7 +16,7 @@ import (
 func topologyCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "topology", Aliases: []string{"topo"}, Short: "Make and check topologies"}
 	cmd.AddCommand(topologyGenerate(), topologyValidate())
-	return cmd
+	return cli.Group(cmd)
 }
 
 func topologyGenerate() *cobra.Command {
@@ -99,7 +99,7 @@ func scenarioCommand() *cobra.Command {
 		g := s.Options.Topology
 		return checked{Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links)}, nil
 	}))
-	return cmd
+	return cli.Group(cmd)
 }
 
 // validateCommand checks one file and says what it holds; one that does not pass is an error, exit code 2.

@@ -28,6 +28,7 @@ type jsonLine struct {
 	Event  *fabric.Event  `json:"event,omitempty"`
 	Sample *api.Sample    `json:"sample,omitempty"`
 	Ledger *fabric.Ledger `json:"ledger,omitempty"`
+	Left   string         `json:"left,omitempty"` // beside the ledger: why packets are left in flight
 }
 
 // upLine says where the fabric listens.
@@ -114,7 +115,11 @@ func (o *upOutput) draining() {
 // end prints the ledger.
 func (o *upOutput) end(l fabric.Ledger, drained error, t fabric.Totals) {
 	if o.json {
-		o.print(jsonLine{Ledger: &l})
+		line := jsonLine{Ledger: &l}
+		if drained != nil {
+			line.Left = drained.Error()
+		}
+		o.print(line)
 		return
 	}
 	o.mu.Lock()

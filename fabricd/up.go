@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -164,8 +165,8 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	stopServing()
 	serving.Wait()
 	out.end(ledger, drained, f.Totals())
-	if !ledger.Balanced {
-		return cli.ErrFailed // a bug of ours; the ledger printed shows it
+	if !ledger.Balanced && !errors.Is(drained, context.DeadlineExceeded) {
+		return cli.ErrFailed // a bug of ours; the ledger printed shows it. While packets still move it is not exact
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func (m *monitor) restoreCommand() *cobra.Command {
 		Example: "  linkmon restore s0.00 s1.00\n  linkmon restore s1.03",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.change(cmd, args, "is up already", (*api.Client).Restore)
+			return m.change(cmd, args, "is neither cut nor crashed", (*api.Client).Restore)
 		},
 		ValidArgsFunction: m.completeLinks(func(l fabric.LinkState) bool { return l.State != fabric.LinkUp }),
 	}

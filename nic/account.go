@@ -10,7 +10,7 @@ import (
 // RuleWrongNIC is the rule by which a NIC discards a packet that is not for it.
 const RuleWrongNIC = "nic: packet for another NIC"
 
-// Latencies are recorded from 1 ns to 1000 s to two significant digits: some 20 KB a NIC, whatever the traffic.
+// Latencies are recorded from 1 ns to 1000 s to two significant digits: some 40 KB a NIC, whatever the traffic.
 const (
 	latencyMost   = 1_000_000_000_000
 	latencyDigits = 2

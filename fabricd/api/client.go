@@ -55,7 +55,18 @@ func (c *Client) Faults(ctx context.Context) (f []fabric.Fault, err error) {
 
 // Events asks for the events after a number that are kept.
 func (c *Client) Events(ctx context.Context, after uint64) (e []fabric.Event, err error) {
-	return e, c.bus.Request(ctx, VerbEvents, EventsRequest{After: after}, &e)
+	e = []fabric.Event{}
+	for {
+		var page []fabric.Event
+		if err := c.bus.Request(ctx, VerbEvents, EventsRequest{After: after}, &page); err != nil {
+			return nil, err
+		}
+		e = append(e, page...)
+		if len(page) < eventsPage {
+			return e, nil
+		}
+		after = page[len(page)-1].Seq
+	}
 }
 
 // Cut cuts the link between a and b, or the link named a when b is empty.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type Server struct {
 	info    Info
 	fabric  *fabric.Fabric
 	control *bus.Control
+	first   uint64 // number of the last event before the first that Run publishes
 
 	mu     sync.Mutex
 	sample Sample // guarded by mu: the latest
@@ -32,7 +34,7 @@ type Server struct {
 
 // NewServer serves f over control, which the caller closes after Run has returned.
 func NewServer(f *fabric.Fabric, control *bus.Control, info Info) (*Server, error) {
-	s := &Server{info: info, fabric: f, control: control}
+	s := &Server{info: info, fabric: f, control: control, first: f.Events().Last()}
 	for verb, h := range map[string]bus.Handler{
 		VerbStatus:   s.status,
 		VerbTopology: s.topology,
@@ -58,7 +60,7 @@ func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() {
-		for seq := s.fabric.Events().Last(); ; {
+		for seq := s.first; ; {
 			e, err := s.fabric.Events().After(ctx, seq)
 			if err != nil {
 				return
@@ -131,13 +133,17 @@ func (s *Server) switchState(_ context.Context, req []byte) (any, error) {
 	return s.fabric.Switch(id), nil
 }
 
-// events answers with the events that are kept, after a number.
+// eventsPage bounds the events of one answer, which must stay below what a NATS message carries (1 MB).
+const eventsPage = 512
+
+// events answers with the first events that are kept after a number.
 func (s *Server) events(_ context.Context, req []byte) (any, error) {
 	var r EventsRequest
 	if err := decode(req, &r); err != nil {
 		return nil, err
 	}
-	return s.fabric.Events().Kept(r.After), nil
+	kept := s.fabric.Events().Kept(r.After)
+	return kept[:min(len(kept), eventsPage)], nil
 }
 
 func (s *Server) cut(_ context.Context, req []byte) (any, error) {
@@ -169,9 +175,13 @@ func (s *Server) restore(ctx context.Context, req []byte) (any, error) {
 		return nil, err
 	}
 	if r.B == "" {
-		if id, err := s.fabric.Topology().SwitchByName(r.A); err == nil {
+		id, err := s.fabric.Topology().SwitchByName(r.A)
+		if err == nil {
 			fresh, err := s.fabric.Restart(ctx, id)
 			return Change{Target: r.A, Fresh: fresh}, err
+		}
+		if !strings.Contains(r.A, "-") {
+			return nil, err // it cannot be a link either
 		}
 	}
 	l, err := s.link(req)

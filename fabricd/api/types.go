@@ -79,7 +79,7 @@ type SwitchRequest struct {
 	Switch string `json:"switch"`
 }
 
-// EventsRequest asks for the events after a number that are kept.
+// EventsRequest asks for the events after a number that are kept, oldest first: at most 512, the next ones when asked again.
 type EventsRequest struct {
 	After uint64 `json:"after"`
 }

@@ -21,6 +21,8 @@ const (
 	// maxPending is how many bytes the broker queues for one connection before it closes it. The credits bound what is in
 	// flight far below; closing a connection of the fabric would cut a shard.
 	maxPending = 1 << 30
+	// maxPayload lets one answer list the links of the largest fabrics, some 200 bytes each.
+	maxPayload = 8 << 20
 	// defaultMaxCuts costs about 1 us per message when all are in force (35 ns each); chosen by us because it holds the
 	// links of a 16-port switch, both ways.
 	defaultMaxCuts = 32
@@ -98,7 +100,7 @@ func (c BrokerConfig) options() (*server.Options, error) {
 	}
 	opts := &server.Options{
 		ServerName: root + "-" + c.Fabric, Host: "127.0.0.1", Port: server.RANDOM_PORT, DontListen: c.NoListen,
-		NoSigs: true, NoLog: true, NoSublistCache: true, NoSystemAccount: true, MaxPending: maxPending,
+		NoSigs: true, NoLog: true, NoSublistCache: true, NoSystemAccount: true, MaxPending: maxPending, MaxPayload: maxPayload,
 		AuthTimeout: connectTimeout.Seconds(), WriteDeadline: time.Minute, // a machine that stalls must not cut a shard
 	}
 	if c.Listen == "" {

@@ -29,11 +29,16 @@ var ErrFailed = errors.New("expectations failed")
 
 // Main runs a command to its end and exits the process.
 func Main(root *cobra.Command) {
-	root.SilenceUsage, root.SilenceErrors = true, true
 	ctx, stop := interruptible()
-	err := root.ExecuteContext(ctx)
+	code := Run(ctx, root)
 	stop()
-	os.Exit(report(os.Stderr, root.Name(), err))
+	os.Exit(code)
+}
+
+// Run runs a command to its end, prints what went wrong and returns the exit code.
+func Run(ctx context.Context, root *cobra.Command) int {
+	root.SilenceUsage, root.SilenceErrors = true, true
+	return report(root.ErrOrStderr(), root.Name(), root.ExecuteContext(ctx))
 }
 
 // interruptible returns a context that ends at the first Ctrl-C or SIGTERM; at the second the process ends at once.
@@ -57,6 +62,23 @@ func report(w io.Writer, name string, err error) int {
 		fmt.Fprintln(w, at.Source())
 	}
 	return ExitUnusable
+}
+
+// Group makes cmd print its help when no subcommand is given, and refuse one that it does not have.
+func Group(cmd *cobra.Command) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		var names []string
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				names = append(names, c.Name())
+			}
+		}
+		return document.Unknown("command", args[0], names)
+	}
+	return cmd
 }
 
 // JSON prints v as one line.

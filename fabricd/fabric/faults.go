@@ -59,7 +59,7 @@ func (f *Fabric) Cut(id weft.LinkID) (report Fault, fresh bool, err error) {
 	f.signal(l, false)
 	lost := f.settle(l)
 	r := f.newFault(Fault{Kind: FaultCut, Target: l.Name, LostWire: lost.wire, LostQueued: lost.queued}, began)
-	f.events.Publish(began, Event{Kind: EventCut, Link: l.Name, Fault: r.copy()})
+	f.events.Publish(f.Now(), Event{Kind: EventCut, Link: l.Name, Fault: r.copy()})
 	return *r, true, nil
 }
 
@@ -102,7 +102,7 @@ func (f *Fabric) Crash(id weft.SwitchID) (report Fault, fresh bool, err error) {
 		Kind: FaultCrash, Target: f.graph.Switches[id].Name,
 		LostWire: lost.wire, LostQueued: lost.queued, LostCrash: inside,
 	}, began)
-	f.events.Publish(began, Event{Kind: EventCrash, Switch: r.Target, Fault: r.copy()})
+	f.events.Publish(f.Now(), Event{Kind: EventCrash, Switch: r.Target, Fault: r.copy()})
 	return *r, true, nil
 }
 

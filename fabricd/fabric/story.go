@@ -4,7 +4,11 @@ import "fmt"
 
 // Story tells the report in one line.
 func (r Fault) Story() string {
-	s := fmt.Sprintf("%s %s at %.3f s, both ends acted within %.2f ms; lost %d on the wire, %d queued", r.Kind, r.Target, r.At, r.SeenAfter, r.LostWire, r.LostQueued)
+	who := "both ends"
+	if r.Kind == FaultCrash {
+		who = "its neighbours"
+	}
+	s := fmt.Sprintf("%s %s at %.3f s, %s acted within %.2f ms; lost %d on the wire, %d queued", r.Kind, r.Target, r.At, who, r.SeenAfter, r.LostWire, r.LostQueued)
 	if r.Kind == FaultCrash {
 		s += fmt.Sprintf(", %d inside", r.LostCrash)
 	}

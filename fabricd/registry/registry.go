@@ -4,6 +4,7 @@
 package registry
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,14 +60,25 @@ type Claim struct {
 	lock *flock.Flock
 }
 
+// lookTime is far more than List holds a lock for: a claim waits so long before it takes the holder for a fabric.
+const lookTime = 100 * time.Millisecond
+
 // Take claims a name for this process until Release. ErrRunning: another process holds it.
 func Take(name string) (*Claim, error) {
 	dir := Dir()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("registry of running fabrics: %w", err)
 	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o002 != 0 {
+		return nil, fmt.Errorf("registry of running fabrics: %s can be written by others: chmod 700 it, or name another in WEFT_RUN_DIR (%w)", dir, errors.Join(err, os.ErrPermission))
+	}
 	c := &Claim{path: filepath.Join(dir, name+".json"), lock: flock.New(filepath.Join(dir, name+".lock"))}
-	got, err := c.lock.TryLock()
+	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
+	defer cancel()
+	got, err := c.lock.TryLockContext(ctx, lookTime/20)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("registry of running fabrics: lock %s: %w", name, err)
 	}
@@ -114,7 +126,7 @@ func List() ([]Entry, error) {
 	var out []Entry
 	for _, path := range files {
 		lock := flock.New(strings.TrimSuffix(path, ".json") + ".lock")
-		free, err := lock.TryLock()
+		free, err := lock.TryRLock() // shared, so that several may look at once
 		if err != nil {
 			return nil, fmt.Errorf("registry of running fabrics: %w", err)
 		}

@@ -183,9 +183,16 @@ func (d *Driver) watchClock() {
 			d.core.Tick(now, &out)
 			d.act(now, &out)
 			soonest = now + weft.FromDuration(minTick)
+			select {
+			case <-d.poke: // our own, unless Run ends us, which is looked at below
+			default:
+			}
 		}
 		next := max(d.wakeAt, soonest)
 		d.mu.Unlock()
+		if d.stopped.Load() {
+			return
+		}
 		timer.Reset((min(next, now+weft.FromDuration(time.Hour)) - now).Duration() + 1)
 	}
 }

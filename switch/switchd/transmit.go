@@ -68,6 +68,7 @@ func (d *Driver) transmit(p weft.PortID, w Wire) {
 	var buf []byte
 	var line delayLine
 	pace := newPacer(w.Pace)
+	paced := w.Pace != Pace{}
 	limit := pace.limit(d.cfg.Batch)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -78,13 +79,17 @@ func (d *Driver) transmit(p weft.PortID, w Wire) {
 			idle = false
 			continue
 		}
-		now := d.cfg.Clock()
+		var now weft.Time
+		if paced {
+			now = d.cfg.Clock()
+		}
 		for !line.empty() && line.due() <= now {
 			d.send(w.Out, line.pop())
 		}
 		if !idle && pace.free <= now {
 			out.Reset()
 			d.lock()
+			now = d.cfg.Clock() // under the lock: a core's time does not go backwards
 			any := d.core.Transmit(now, p, limit, &frame, &out)
 			d.act(now, &out)
 			d.mu.Unlock()

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/json"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/registry"
+)
+
+// carries waits until the fabric has delivered packets.
+func carries(t *testing.T, c *api.Client) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		s, err := c.Status(t.Context())
+		return err == nil && s.Totals.Delivered > 20
+	}, patience, 5*time.Millisecond)
+}
+
+func TestUpRunsUntilInterruptedThenDrainsAndPrintsABalancedLedger(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--traffic", "uniform:0.3", "--verbose")
+	require.Equal(t, "weft", u.entry.Name)
+	c := u.operator(t)
+	carries(t, c)
+	change, err := c.Cut(t.Context(), "s0.0", "s1.0")
+	require.NoError(t, err)
+	require.True(t, change.Fresh)
+	_, err = c.Crash(t.Context(), "s0.1")
+	require.NoError(t, err)
+	_, err = c.Heal(t.Context())
+	require.NoError(t, err)
+
+	text := u.end(t)
+	require.Contains(t, text, "fabric weft: kary-ntree:2,2, 4 switches, 4 NICs, 8 links, adaptive-link, up in ")
+	require.Contains(t, text, "links are NATS subjects at "+u.entry.URL)
+	require.Contains(t, text, "linkmon cut s0.0 s1.0\n")
+	require.Contains(t, text, "cut s0.0-s1.0 at ")
+	require.Contains(t, text, "restored s0.0-s1.0")
+	require.Contains(t, text, "draining; Ctrl-C again to leave at once")
+	require.Regexp(t, `ledger: \d+ injected = \d+ delivered \+ \d+ lost \+ \d+ discarded \+ 0 in flight: balanced`, text)
+	require.Regexp(t, `latency p50 \d+ us, p99 \d+ us; \d+ rerouted`, text)
+	for _, login := range []registry.Login{u.entry.Operator, u.entry.Viewer} {
+		require.NotContains(t, text+u.errs.String(), login.Password)
+	}
+	require.Empty(t, registry.Names(), "the name is free again")
+}
+
+func TestUpPrintsJSONLines(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--json", "--name", "lab")
+	carries(t, u.operator(t))
+	require.Eventually(t, func() bool { return strings.Contains(u.out.String(), `{"sample":`) }, patience, 10*time.Millisecond)
+	kinds := map[string]map[string]any{}
+	for line := range strings.Lines(u.end(t)) {
+		var v map[string]map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &v), line)
+		require.Len(t, v, 1, line)
+		for kind, fields := range v {
+			kinds[kind] = fields
+		}
+	}
+	require.Equal(t, "lab", kinds["up"]["name"])
+	require.Equal(t, u.entry.URL, kinds["up"]["url"])
+	require.EqualValues(t, 4, kinds["up"]["switches"])
+	require.Contains(t, kinds["event"], "seq")
+	require.Contains(t, kinds["sample"], "delivered_per_s")
+	require.Equal(t, true, kinds["ledger"]["balanced"])
+	require.EqualValues(t, 0, kinds["ledger"]["in_flight"])
+}
+
+func TestUpWithRoutingNoneForwardsNothing(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--routing", "none", "--name", "lab", "--unpaced")
+	require.Equal(t, "none", u.entry.Firmware)
+	text := u.end(t)
+	require.Contains(t, text, "linkmon --fabric lab cut ")
+	require.Contains(t, text, "ledger: 0 injected")
+}
+
+func TestASecondFabricOfTheSameNameIsRefused(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--traffic", "none")
+	refused(t, "a fabric of this name is running already: weft, process ", "up", "--topology", "kary-ntree:2,2")
+	u.end(t)
+}
+
+func TestAPortInUseIsNamed(t *testing.T) {
+	ownRegistry(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	refused(t, "listens at "+l.Addr().String()+": address already in use", "up", "--topology", "kary-ntree:2,2", "--broker-listen", l.Addr().String())
+	require.Empty(t, registry.Names())
+}
+
+func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
+	ownRegistry(t)
+	for _, c := range []struct{ args, want string }{
+		{"--topology kary-tree:2,2", `unknown topology "kary-tree:2,2": did you mean "kary-ntree"?`},
+		{"--topology nosuch.yaml", `nosuch.yaml: no such file`},
+		{"--topology torus:4x4", `firmware adaptive-link routes k-ary n-trees and m-port n-trees only`},
+		{"--routing adaptiv-link", `unknown firmware "adaptiv-link": did you mean "adaptive-link"? known: adaptive-link, deterministic-link, updown, none`},
+		{"--traffic unifrom:0.2", `unusable traffic "unifrom:0.2": the pattern must be uniform, pairwise or none`},
+		{"--traffic uniform:2", `above 0 and at most 1, not 2`},
+		{"--link-rate -3", `the link rate must be above 0 bytes per second, not -3`},
+		{"--link-delay -1s", `the link delay must not be negative, it is -1s`},
+		{"--vcs 99", `virtual channels must be 1 to 16, not 99`},
+		{"--input-buffer -1", `input buffer (packets) must be 1 to 4096, not -1`},
+		{"--name ../x", `fabric name "../x": want 1 to 32 of a-z, 0-9 and '-'`},
+		{"--broker-listen nowhere", `want host:port`},
+		{"extra", `unknown command "extra"`},
+	} {
+		refused(t, c.want, append([]string{"up", "-t", "kary-ntree:2,2"}, strings.Fields(c.args)...)...)
+	}
+	require.Empty(t, registry.Names())
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/registry"
+)
+
+func TestLsListsWhatRunsWithoutItsPasswords(t *testing.T) {
+	ownRegistry(t)
+	out, errs, code := linkmon(t, "ls")
+	require.Zero(t, code)
+	require.Empty(t, out)
+	require.Equal(t, "no fabric is running; start one with: fabricd up\n", errs)
+	require.Equal(t, "[]\n", ok(t, "ls", "--json"))
+
+	start(t, "lab")
+	require.Contains(t, ok(t, "ls"), "lab   kary-ntree:2,2  adaptive-link")
+	all := object[[]map[string]any](t, "ls")
+	require.Len(t, all, 1)
+	require.Equal(t, "lab", all[0]["name"])
+	require.Equal(t, "kary-ntree:2,2", all[0]["topology"])
+	for _, field := range []string{"pid", "started", "url", "firmware"} {
+		require.Contains(t, all[0], field)
+	}
+}
+
+func TestStatusShowsTheFabricAtAGlance(t *testing.T) {
+	ownRegistry(t)
+	start(t, "lab")
+	ok(t, "cut", "s0.0", "s1.0")
+	ok(t, "crash", "s1.1")
+	text := ok(t, "status")
+	require.Regexp(t, `fabric +lab, kary-ntree:2,2, 4 switches, 4 NICs, 8 links`, text)
+	require.Regexp(t, `cut +s0.0-s1.0\n`, text)
+	require.Regexp(t, `crashed +s1.1\n`, text)
+	s := object[map[string]any](t, "status")
+	for _, field := range []string{"name", "topology", "firmware", "traffic", "started", "switches", "nics", "links", "sample", "totals"} {
+		require.Contains(t, s, field)
+	}
+	require.Equal(t, []any{"s0.0-s1.0"}, s["links_cut"])
+	require.Equal(t, []any{"s1.1"}, s["switches_down"])
+	for _, field := range []string{"injected", "delivered", "lost", "discarded", "in_flight", "balanced"} {
+		require.Contains(t, s["ledger"], field)
+	}
+}
+
+func TestLinksShowsThoseThatAreDownWhenAsked(t *testing.T) {
+	ownRegistry(t)
+	start(t, "lab")
+	require.Equal(t, 9, strings.Count(ok(t, "links"), "\n"), "a head and 8 links")
+	require.Equal(t, "[]\n", ok(t, "links", "--down", "--json"))
+	ok(t, "cut", "s0.1-s1.0")
+	down := object[[]fabric.LinkState](t, "links", "--down")
+	require.Len(t, down, 1)
+	require.Equal(t, "s0.1-s1.0", down[0].Link)
+	require.Equal(t, fabric.LinkCut, down[0].State)
+	require.Regexp(t, `s0.1-s1.0 +cut `, ok(t, "links", "--down"))
+}
+
+func TestEventsTellWhatHappenedInOrder(t *testing.T) {
+	ownRegistry(t)
+	start(t, "lab")
+	ok(t, "cut", "s0.0", "s1.0")
+	ok(t, "restore", "s0.0", "s1.0")
+	text := ok(t, "events")
+	require.Regexp(t, `(?s)traffic uniform:0.1\n.*cut s0.0-s1.0 at .*\n.*restored s0.0-s1.0\n$`, text)
+	require.NotContains(t, text, "link_down")
+	require.Contains(t, ok(t, "events", "--details"), "link_down s0.0-s1.0 seen by s1.0")
+
+	lines := bufio.NewScanner(strings.NewReader(ok(t, "events", "--json", "--after", "1")))
+	seq := uint64(1)
+	for lines.Scan() {
+		var e fabric.Event
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &e))
+		seq++
+		require.Equal(t, seq, e.Seq)
+		require.NotEmpty(t, e.Kind)
+	}
+	require.GreaterOrEqual(t, seq, uint64(7))
+}
+
+func TestEventsFollowsUntilInterrupted(t *testing.T) {
+	ownRegistry(t)
+	start(t, "lab")
+	out, stop := background(t, "events", "--follow")
+	out.await(t, "traffic")
+	ok(t, "cut", "s0.0", "s1.0")
+	out.await(t, "cut s0.0-s1.0 at")
+	ok(t, "heal", "--all")
+	out.await(t, "restored s0.0-s1.0")
+	require.Zero(t, stop())
+}
+
+func TestWatchShowsASampleEverySecondUntilInterrupted(t *testing.T) {
+	ownRegistry(t)
+	start(t, "lab")
+	text, stopText := background(t, "watch")
+	lines, stopLines := background(t, "top", "--json")
+	text.await(t, "links down 0\n")
+	lines.await(t, "}\n")
+	require.Zero(t, stopText())
+	require.Zero(t, stopLines())
+	first, _, _ := strings.Cut(lines.String(), "\n")
+	var s map[string]any
+	require.NoError(t, json.Unmarshal([]byte(first), &s))
+	for _, field := range []string{"at", "injected_per_s", "delivered_per_s", "in_flight", "lost", "discarded", "rerouted", "links_down"} {
+		require.Contains(t, s, field)
+	}
+	var sample api.Sample
+	require.NoError(t, json.Unmarshal([]byte(first), &sample))
+	require.Positive(t, sample.At)
+}
+
+func TestAFabricThatWasKilledIsNotRunning(t *testing.T) {
+	dir := ownRegistry(t)
+	stale := filepath.Join(dir, "lab.json")
+	data, err := json.Marshal(registry.Entry{Name: "lab", PID: 7, URL: "nats://127.0.0.1:1"})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(stale, data, 0o600))
+	for _, args := range [][]string{{"status"}, {"cut", "s0.0", "s1.0"}, {"--fabric", "lab", "status"}} {
+		_, errs, code := linkmon(t, args...)
+		require.Equal(t, 2, code)
+		require.Equal(t, "linkmon: no fabric is running: start one with: fabricd up\n", errs)
+	}
+	require.NoFileExists(t, stale)
+}

@@ -1,0 +1,119 @@
+package nicd
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/switchd"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 20 * time.Second // only a failing test waits so long
+
+// pair is two NICs linked to each other.
+func pair(t *testing.T, pace switchd.Pace) (a, b *NIC) {
+	t.Helper()
+	m := bus.NewMemory()
+	start := time.Now()
+	d := bus.Direction{From: "n0", To: "n1"}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	t.Cleanup(func() { cancel(); running.Wait() })
+	both := make([]*NIC, 2)
+	for i, out := range []bus.Direction{d, d.Reverse()} {
+		core, err := nic.New(nic.Config{ID: weft.NICID(i), NICs: 2, Rand: rand.NewPCG(1, uint64(i)), Buffer: 4})
+		require.NoError(t, err)
+		inbox := make(chan bus.Message, 1024)
+		require.NoError(t, m.Listen(out.Reverse(), inbox))
+		send, err := m.Sender(out)
+		require.NoError(t, err)
+		both[i] = New(core, switchd.Wire{Out: send, Inbox: inbox, Pace: pace}, switchd.Config{
+			Clock: func() weft.Time { return weft.FromDuration(time.Since(start)) },
+		})
+		running.Go(func() { both[i].Run(ctx) })
+	}
+	for _, n := range both {
+		n.Signal(0, true)
+	}
+	for _, n := range both {
+		require.Eventually(t, func() bool { return n.Snapshot().State == credit.Up }, patience, time.Millisecond)
+	}
+	return both[0], both[1]
+}
+
+func delivered(t *testing.T, n *NIC, want uint64) {
+	t.Helper()
+	require.Eventually(t, func() bool { return n.Stats().Delivered >= want }, patience, time.Millisecond)
+}
+
+func TestSendFromManyGoroutinesDeliversEveryPacketInOrder(t *testing.T) {
+	t.Parallel()
+	a, b := pair(t, switchd.Pace{})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 100 {
+				_, err := a.Send(1, 256, false)
+				require.NoError(t, err)
+			}
+		})
+	}
+	wg.Wait()
+	delivered(t, b, 800)
+	s := b.Stats()
+	require.Zero(t, s.Reordered+s.Duplicated+s.Wrong)
+	require.EqualValues(t, 800, a.Stats().Injected)
+	h := nic.NewLatency()
+	b.MergeLatency(h)
+	require.EqualValues(t, 800, h.TotalCount())
+}
+
+func TestNothingArrivesBeforeTheDelayOfTheLink(t *testing.T) {
+	t.Parallel()
+	const delay = 20 * time.Millisecond
+	a, b := pair(t, switchd.Pace{Delay: delay})
+	for range 20 {
+		_, err := a.Send(1, 256, false)
+		require.NoError(t, err)
+	}
+	delivered(t, b, 20)
+	h := nic.NewLatency()
+	b.MergeLatency(h)
+	require.GreaterOrEqual(t, h.Min(), delay.Nanoseconds()*98/100, "two digits of a histogram")
+}
+
+func TestASourceGeneratesUntilItIsReplacedAndMarksItsEra(t *testing.T) {
+	t.Parallel()
+	a, b := pair(t, switchd.Pace{})
+	a.SetEra(2)
+	to := nic.Traffic{Pattern: "uniform", Load: 1}.Destinations(2, rand.NewPCG(1, 1))
+	require.NoError(t, a.SetSource(nic.Source{To: to[0], Mean: weft.Millisecond}))
+	delivered(t, b, 20)
+	require.NoError(t, a.SetSource(nic.Source{}))
+	injected := a.Stats().Injected
+	delivered(t, b, injected)
+	require.Equal(t, injected, a.Stats().Injected)
+	require.Equal(t, injected, b.Snapshot().Eras[2].Delivered)
+}
+
+func TestErrorsOfTheCoreReachTheCaller(t *testing.T) {
+	t.Parallel()
+	a, _ := pair(t, switchd.Pace{})
+	_, err := a.Send(9, 256, false)
+	require.ErrorIs(t, err, nic.ErrNoSuchNIC)
+	_, err = a.Send(1, 0, false)
+	require.ErrorIs(t, err, nic.ErrSize)
+	to := nic.Traffic{Pattern: "uniform", Load: 1}.Destinations(2, rand.NewPCG(1, 1))
+	require.Error(t, a.SetSource(nic.Source{To: to[0]}))
+}

@@ -1,0 +1,181 @@
+package switchd
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+)
+
+func TestFramesBatchWhatHasGathered(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Pace{}, Config{})
+	r.give(40)
+	r.take(40, func(i int, _ weft.Time, h weft.Header) { require.EqualValues(t, i, h.Seq) })
+	r.look(func(c *fake) { require.Equal(t, []int{40}, c.batches) })
+	s := r.d.Stats()
+	require.EqualValues(t, 1, s.FramesOut)
+	require.Zero(t, s.CreditFrames)
+	require.Equal(t, s.BytesOut+s.BytesOut, s.Add(s).BytesOut)
+}
+
+func TestNoFrameExceedsTheBatch(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ given, want int }{{0, DefaultBatch}, {7, 7}, {10 * weft.MaxBatch, weft.MaxBatch}} {
+		r := newRig(t, Pace{}, Config{Batch: c.given})
+		r.give(3000)
+		r.take(3000, nil)
+		r.look(func(f *fake) {
+			for _, n := range f.batches {
+				require.LessOrEqual(t, n, c.want)
+			}
+			require.Equal(t, c.want, f.batches[0])
+		})
+		r.stop()
+	}
+}
+
+// observer keeps what it hears.
+type observer struct {
+	at      []weft.Time
+	faults  []weft.Fault
+	arrived []uint64
+	changes int
+}
+
+func (o *observer) Observe(now weft.Time, a *weft.Actions) {
+	o.at = append(o.at, now)
+	o.faults = append(o.faults, a.Faults...)
+	for _, h := range a.Arrived {
+		o.arrived = append(o.arrived, h.Seq)
+	}
+	o.changes += len(a.Changes)
+}
+
+func TestBadFramesAreFaultsAndNothingElseIsLost(t *testing.T) {
+	t.Parallel()
+	var o observer // guarded by the driver's lock
+	r := newRig(t, Pace{}, Config{Watch: &o})
+	for seq := range 50 {
+		good := weft.Frame{VCs: 1, Packets: []weft.Header{{Seq: uint64(seq), Size: 1, Fields: weft.NewFields()}}}
+		require.NoError(t, r.back.Send(bus.AppendFrame(nil, &good)))
+		require.NoError(t, r.back.Send([]byte{0xc1, byte(seq)}))
+		require.NoError(t, r.back.Send(nil))
+	}
+	r.eventually(func(c *fake) bool { return len(c.received) == 50 && len(o.faults) == 100 })
+	r.look(func(*fake) {
+		for i, seq := range o.arrived {
+			require.EqualValues(t, i, seq, "in order")
+		}
+		for i, f := range o.faults {
+			require.ErrorIs(t, f.Err, bus.ErrFrame, i)
+		}
+		require.IsNonDecreasing(t, o.at)
+	})
+	s := r.d.Stats()
+	require.EqualValues(t, 150, s.FramesIn)
+	require.EqualValues(t, 100, s.BadFrames)
+}
+
+func TestDoAndSignalFromManyGoroutines(t *testing.T) {
+	t.Parallel()
+	var o observer
+	r := newRig(t, Pace{}, Config{Watch: &o})
+	steps := 0
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for i := range 200 {
+				r.d.Do(func(weft.Time, *weft.Actions) { steps++ })
+				r.d.Signal(0, i%2 == 0)
+				_ = r.d.Stats()
+			}
+		})
+	}
+	wg.Wait()
+	r.look(func(c *fake) {
+		require.Equal(t, 16*200, steps)
+		require.Equal(t, 16*200, c.signals)
+		require.Equal(t, 16*200, o.changes)
+		require.IsNonDecreasing(t, o.at)
+	})
+}
+
+func TestWaitingForTheCoreIsCounted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Pace{}, Config{})
+	inside, leave := make(chan struct{}), make(chan struct{})
+	go r.d.Do(func(weft.Time, *weft.Actions) { close(inside); <-leave })
+	<-inside
+	done := make(chan struct{})
+	go func() { r.d.Signal(0, true); close(done) }()
+	<-time.After(20 * time.Millisecond) // how long the other one has to wait
+	close(leave)
+	<-done
+	s := r.d.Stats()
+	if s.Contended == 0 {
+		t.Skip("the machine did not run the second goroutine while the first held the core")
+	}
+	require.Positive(t, s.LockWait)
+}
+
+func TestTheClockIsLookedAtNoMoreOftenThanMinTick(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Pace{}, Config{})
+	r.d.Do(func(now weft.Time, out *weft.Actions) {
+		r.core.every = weft.Microsecond
+		out.WakeAt = now
+	})
+	r.eventually(func(c *fake) bool { return len(c.ticks) > 50 })
+	r.look(func(c *fake) {
+		for i := range c.ticks[1:] {
+			require.GreaterOrEqual(t, c.ticks[i+1]-c.ticks[i], weft.FromDuration(minTick))
+		}
+	})
+}
+
+func TestATickComesWhenItIsDueAndNotBefore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Pace{}, Config{})
+	var due weft.Time
+	r.d.Do(func(now weft.Time, out *weft.Actions) {
+		due = now + 20*weft.Millisecond
+		out.WakeAt = due
+	})
+	r.eventually(func(c *fake) bool { return len(c.ticks) > 0 })
+	r.look(func(c *fake) { require.GreaterOrEqual(t, c.ticks[0], due) })
+}
+
+func TestNothingIsLeftAfterStopHoweverFullEverythingIs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Pace{Delay: time.Hour}, Config{Batch: 1})
+	r.give(100)
+	r.eventually(func(c *fake) bool { return len(c.queue) == 0 })
+	hold, inside := make(chan struct{}), make(chan struct{})
+	go r.d.Do(func(weft.Time, *weft.Actions) { close(inside); <-hold })
+	<-inside
+	for range cap(r.inbox) - len(r.inbox) {
+		select {
+		case r.inbox <- bus.Message{Data: []byte{1}}:
+		default: // full
+		}
+	}
+	time.AfterFunc(10*time.Millisecond, func() { close(hold) })
+	r.stop() // and TestMain looks for goroutines
+	require.Empty(t, r.far, "what is on its way for an hour has not arrived")
+}
+
+func TestErrorsOfTheTransportAreCounted(t *testing.T) {
+	t.Parallel()
+	d := New(Config{Core: &fake{}})
+	d.send(refuses{}, []byte{1, 2})
+	require.Equal(t, Stats{FramesOut: 1, BytesOut: 2, SendErrors: 1}, d.Stats())
+}
+
+type refuses struct{}
+
+func (refuses) Send([]byte) error { return bus.ErrClosed }

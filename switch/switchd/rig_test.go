@@ -1,0 +1,144 @@
+package switchd
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 20 * time.Second // for what must happen; only a failing test waits so long
+
+// fake is a core of one port that sends what it is given and keeps what it receives.
+type fake struct {
+	queue    []weft.Header
+	received []weft.Header
+	batches  []int       // packets of each frame transmitted
+	sentAt   []weft.Time // when each packet was transmitted
+	ticks    []weft.Time
+	signals  int
+	every    weft.Time // 0: tick no more
+}
+
+func (f *fake) Ports() int { return 1 }
+
+func (f *fake) Signal(now weft.Time, p weft.PortID, up bool, out *weft.Actions) {
+	f.signals++
+	out.Changes = append(out.Changes, weft.PortChange{Port: p, Up: up})
+}
+
+func (f *fake) Receive(now weft.Time, _ weft.PortID, fr *weft.Frame, out *weft.Actions) {
+	f.received = append(f.received, fr.Packets...)
+	out.Arrived = append(out.Arrived, fr.Packets...)
+}
+
+func (f *fake) Transmit(now weft.Time, _ weft.PortID, limit int, fr *weft.Frame, out *weft.Actions) bool {
+	n := min(limit, len(f.queue))
+	if n == 0 {
+		return false
+	}
+	fr.Reset()
+	fr.VCs = 1
+	fr.Packets = append(fr.Packets, f.queue[:n]...)
+	f.queue = f.queue[n:]
+	f.batches = append(f.batches, n)
+	for range n {
+		f.sentAt = append(f.sentAt, now)
+	}
+	out.More = len(f.queue) > 0
+	return true
+}
+
+func (f *fake) Tick(now weft.Time, out *weft.Actions) {
+	f.ticks = append(f.ticks, now)
+	if f.every > 0 {
+		out.WakeAt = now + f.every
+	}
+}
+
+// rig is a driver of a fake core, whose link leads over a memory transport to the test.
+type rig struct {
+	t     *testing.T
+	core  *fake
+	d     *Driver
+	inbox chan bus.Message // of the driver
+	far   chan bus.Message // what it sends
+	start time.Time
+	back  bus.Sender // to the driver
+	stop  func()
+}
+
+func newRig(t *testing.T, pace Pace, cfg Config) *rig {
+	t.Helper()
+	r := &rig{t: t, core: &fake{}, inbox: make(chan bus.Message, 4096), far: make(chan bus.Message, 4096), start: time.Now()}
+	m := bus.NewMemory()
+	out := bus.Direction{From: "s0", To: "s1"}
+	require.NoError(t, m.Listen(out, r.far))
+	require.NoError(t, m.Listen(out.Reverse(), r.inbox))
+	send, err := m.Sender(out)
+	require.NoError(t, err)
+	r.back, err = m.Sender(out.Reverse())
+	require.NoError(t, err)
+	cfg.Core, cfg.Clock = r.core, r.now
+	cfg.Wires = []Wire{{Out: send, Inbox: r.inbox, Pace: pace}}
+	r.d = New(cfg)
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { r.d.Run(ctx) })
+	r.stop = func() { cancel(); running.Wait() }
+	t.Cleanup(r.stop)
+	return r
+}
+
+func (r *rig) now() weft.Time { return weft.FromDuration(time.Since(r.start)) }
+
+// give queues n packets in the core.
+func (r *rig) give(n int) {
+	r.d.Do(func(now weft.Time, out *weft.Actions) {
+		for i := range n {
+			r.core.queue = append(r.core.queue, weft.Header{Seq: uint64(i), Size: 256, Injected: now, Fields: weft.NewFields()})
+		}
+		out.Ready = append(out.Ready, 0)
+	})
+}
+
+// take receives n packets and calls f for each with the time of its arrival.
+func (r *rig) take(n int, f func(i int, at weft.Time, h weft.Header)) {
+	r.t.Helper()
+	late := time.After(patience)
+	for i := 0; i < n; {
+		select {
+		case m := <-r.far:
+			at := r.now()
+			var fr weft.Frame
+			require.NoError(r.t, bus.DecodeFrame(&fr, m.Data))
+			m.Release()
+			for _, h := range fr.Packets {
+				if f != nil {
+					f(i, at, h)
+				}
+				i++
+			}
+		case <-late:
+			r.t.Fatalf("%d of %d packets have arrived", i, n)
+		}
+	}
+}
+
+// look reads the core's state under the driver's lock.
+func (r *rig) look(f func(c *fake)) {
+	r.d.Do(func(weft.Time, *weft.Actions) { f(r.core) })
+}
+
+func (r *rig) eventually(f func(c *fake) bool) {
+	r.t.Helper()
+	require.Eventually(r.t, func() (ok bool) { r.look(func(c *fake) { ok = f(c) }); return ok }, patience, time.Millisecond)
+}
