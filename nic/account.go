@@ -21,6 +21,7 @@ type Stats struct {
 	Injected   uint64 // packets put into the send queue
 	Refused    uint64 // packets generated while the send queue was full: back-pressure
 	Delivered  uint64 // distinct packets received
+	Missing    uint64 // packets skipped in their flows and not received since: lost, or late
 	Duplicated uint64 // packets received again
 	Reordered  uint64 // packets received after a later one of their flow
 	Rerouted   uint64 // of those delivered, the ones that were re-routed on the way
@@ -44,12 +45,17 @@ func (n *NIC) deliver(now weft.Time, h *weft.Header, out *weft.Actions) {
 		out.Drops = append(out.Drops, weft.Drop{Account: weft.Discarded, Rule: RuleWrongNIC, Header: *h})
 		return
 	}
-	switch n.flows.at(h.Src).take(h.Seq) {
+	flow := n.flows.at(h.Src)
+	expected := flow.next
+	switch flow.take(h.Seq) {
+	case inOrder:
+		n.stats.Missing += h.Seq - expected
 	case duplicate:
 		n.stats.Duplicated++
 		return
 	case late:
 		n.stats.Reordered++
+		n.stats.Missing -= min(n.stats.Missing, 1)
 	}
 	n.stats.Delivered++
 	era := n.eraStats(h.Era)

@@ -32,6 +32,18 @@ func TestANICWithoutAPartnerSleeps(t *testing.T) {
 	require.Zero(t, r.Stats().Injected+r.Stats().Refused)
 }
 
+// A packet that does not come is missing; one that comes late is not.
+func TestSkippedPacketsAreMissingUntilTheyArrive(t *testing.T) {
+	r := newRig(t, Config{})
+	for _, c := range []struct{ seq, missing uint64 }{{0, 0}, {3, 2}, {1, 1}, {1, 1}, {4, 1}, {2, 0}} {
+		r.hand(weft.Header{Src: 5, Seq: c.seq, Fields: weft.NewFields()})
+		require.Equal(t, c.missing, r.Stats().Missing, "after number %d", c.seq)
+		if r.end.Owes() {
+			r.take(0) // the credits
+		}
+	}
+}
+
 // counting counts the draws of a source.
 type counting struct {
 	Rand

@@ -12,6 +12,7 @@ type Totals struct {
 	Injected   uint64  `json:"injected"`
 	Refused    uint64  `json:"refused"` // generated while a send queue was full: back-pressure
 	Delivered  uint64  `json:"delivered"`
+	Missing    uint64  `json:"missing"` // skipped in their flows and not received since: lost or discarded, or late
 	Duplicated uint64  `json:"duplicated"`
 	Reordered  uint64  `json:"reordered"`
 	Rerouted   uint64  `json:"rerouted"` // decisions to go another way because of a fault, U-turns included
@@ -42,6 +43,7 @@ func (f *Fabric) Totals() Totals {
 		t.Injected += s.Injected
 		t.Refused += s.Refused
 		t.Delivered += s.Delivered
+		t.Missing += s.Missing
 		t.Duplicated += s.Duplicated
 		t.Reordered += s.Reordered
 		t.MostExtra = max(t.MostExtra, s.MostExtra)

@@ -1,6 +1,7 @@
 package switchd
 
 import (
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -108,19 +109,21 @@ func TestDoAndSignalFromManyGoroutines(t *testing.T) {
 func TestWaitingForTheCoreIsCounted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Pace{}, Config{})
-	inside, leave := make(chan struct{}), make(chan struct{})
-	go r.d.Do(func(weft.Time, *weft.Actions) { close(inside); <-leave })
-	<-inside
-	done := make(chan struct{})
-	go func() { r.d.Signal(0, true); close(done) }()
-	<-time.After(20 * time.Millisecond) // how long the other one has to wait
-	close(leave)
-	<-done
-	s := r.d.Stats()
-	if s.Contended == 0 {
-		t.Skip("the machine did not run the second goroutine while the first held the core")
+	// Nothing tells that the second goroutine has come to the lock, so it is tried until it has.
+	for deadline := time.Now().Add(30 * time.Second); r.d.Stats().Contended == 0; {
+		require.False(t, time.Now().After(deadline), "no wait was counted")
+		inside, leave, second, done := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+		go r.d.Do(func(weft.Time, *weft.Actions) { close(inside); <-leave })
+		<-inside
+		go func() { close(second); r.d.Signal(0, true); close(done) }()
+		<-second
+		for range 100 {
+			runtime.Gosched()
+		}
+		close(leave)
+		<-done
 	}
-	require.Positive(t, s.LockWait)
+	require.Positive(t, r.d.Stats().LockWait)
 }
 
 func TestTheClockIsLookedAtNoMoreOftenThanMinTick(t *testing.T) {
