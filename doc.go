@@ -9,7 +9,6 @@
 //	    |------------->|                 -> schedule -> transmit ------------->| measure
 //	       Frame                                              Frame
 //
-// Everything on the left of an arrow is a core: a function of (state, time, event) that returns [Actions] and holds no
-// clock, lock or goroutine. Everything on an arrow belongs to a driver: switch/switchd with goroutines and NATS subjects
-// in live time.
+// The columns are cores: functions of (state, time, event) that return [Actions] and hold no clock, lock or goroutine. The
+// arrows between them, and the time, belong to a driver: switch/switchd, with goroutines per port over NATS subjects.
 package weft

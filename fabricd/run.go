@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -61,7 +60,7 @@ func runScenario(cmd *cobra.Command, s *scenario.Scenario, asJSON bool) error {
 			line.Show(fmt.Sprintf("%6.1fs of %v  delivered %d  rerouted %d  links down %d", at.Seconds(), s.Duration, t.Delivered, t.Rerouted, len(f.LinksDown())))
 		}
 	}
-	res, err := r.Run(orBackground(cmd.Context()), s)
+	res, err := r.Run(cmd.Context(), s)
 	line.Done()
 	if err != nil {
 		return err
@@ -75,13 +74,6 @@ func runScenario(cmd *cobra.Command, s *scenario.Scenario, asJSON bool) error {
 		err = cli.ErrFailed
 	}
 	return err
-}
-
-func orBackground(ctx context.Context) context.Context {
-	if ctx == nil {
-		return context.Background()
-	}
-	return ctx
 }
 
 func printResult(cmd *cobra.Command, r scenario.Result) {

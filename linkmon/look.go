@@ -72,7 +72,7 @@ func (m *monitor) statusCommand() *cobra.Command {
 				row("fabric", "%s, %s, %d switches, %d NICs, %d links", s.Name, s.Topology, s.Switches, s.NICs, s.Links)
 				row("firmware", "%s", s.Firmware)
 				row("traffic", "%s", s.Traffic)
-				row("rate", "%.0f delivered/s, %.0f injected/s", s.Sample.Delivered, s.Sample.InjectedRate)
+				row("rate", "%.0f delivered/s, %.0f injected/s", s.Sample.DeliveredRate, s.Sample.InjectedRate)
 				row("packets", "%d injected, %d delivered, %d lost, %d discarded, %d in flight",
 					s.Ledger.Injected, s.Ledger.Delivered, s.Ledger.Lost, s.Ledger.Discarded, s.Ledger.InFlight)
 				row("latency", "p50 %.0f us, p99 %.0f us, max %.0f us", s.Totals.Latency.P50, s.Totals.Latency.P99, s.Totals.Latency.Max)

@@ -178,7 +178,7 @@ func (m *monitor) completeLinks(want func(fabric.LinkState) bool) cobra.Completi
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var names []string
 		_ = m.with(cmd, false, func(ctx context.Context, c *api.Client) error {
-			links, err := c.Links(orBackground(ctx))
+			links, err := c.Links(ctx)
 			for _, l := range links {
 				if want(l) {
 					names = append(names, l.Link)
@@ -188,11 +188,4 @@ func (m *monitor) completeLinks(want func(fabric.LinkState) bool) cobra.Completi
 		})
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-}
-
-func orBackground(ctx context.Context) context.Context {
-	if ctx == nil {
-		return context.Background()
-	}
-	return ctx
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/credit"
 )
 
 // receive takes one packet of a frame into the input queue (p, h.VC); at is its position among those sent in the VC.
@@ -277,7 +278,7 @@ func (s *Switch) stallCredit(c channel) {
 	}
 }
 
-func (s *Switch) portUp(p weft.PortID) bool { return s.ports[p].end.State() == upState }
+func (s *Switch) portUp(p weft.PortID) bool { return s.ports[p].end.State() == credit.Up }
 
 func (s *Switch) traceHop(sl *slot, d *Decision, k *Candidate, out *weft.Actions) {
 	p, vc := s.portVC(sl.in)

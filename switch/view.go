@@ -1,11 +1,6 @@
 package switching
 
-import (
-	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
-)
-
-const upState = credit.Up
+import "github.com/weft-fabric/weft"
 
 // view is a Switch as its firmware sees it.
 type view Switch

@@ -186,7 +186,7 @@ func TestWatchGivesSamples(t *testing.T) {
 	err := s.dial(false).Watch(ctx, func(sample Sample) error {
 		require.Greater(t, sample.At, last.At)
 		if last.At > 0 {
-			require.Positive(t, sample.Delivered)
+			require.Positive(t, sample.DeliveredRate)
 			require.Equal(t, 1, sample.LinksDown)
 			require.Contains(t, sample.String(), "links down 1")
 			return context.Canceled

@@ -81,10 +81,10 @@ func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 		now, totals, ledger := s.fabric.Now(), s.fabric.Totals(), s.fabric.Ledger()
 		seconds := (now - last).Duration().Seconds()
 		sample := Sample{
-			At:           now.Duration().Seconds(),
-			InjectedRate: float64(totals.Injected-lastTotals.Injected) / seconds,
-			Delivered:    float64(totals.Delivered-lastTotals.Delivered) / seconds,
-			InFlight:     ledger.InFlight, Lost: ledger.Lost, Discarded: ledger.Discarded,
+			At:            now.Duration().Seconds(),
+			InjectedRate:  float64(totals.Injected-lastTotals.Injected) / seconds,
+			DeliveredRate: float64(totals.Delivered-lastTotals.Delivered) / seconds,
+			InFlight:      ledger.InFlight, Lost: ledger.Lost, Discarded: ledger.Discarded,
 			Rerouted: totals.Rerouted, LinksDown: len(s.fabric.LinksDown()),
 		}
 		last, lastTotals = now, totals

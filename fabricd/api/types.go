@@ -52,20 +52,20 @@ type Status struct {
 
 // Sample is the state of a fabric at one moment, with rates over the time since the sample before.
 type Sample struct {
-	At           float64 `json:"at"` // seconds since the fabric started
-	InjectedRate float64 `json:"injected_per_s"`
-	Delivered    float64 `json:"delivered_per_s"`
-	InFlight     uint64  `json:"in_flight"`
-	Lost         uint64  `json:"lost"`
-	Discarded    uint64  `json:"discarded"`
-	Rerouted     uint64  `json:"rerouted"`
-	LinksDown    int     `json:"links_down"` // links without signal, cut or at a crashed switch
+	At            float64 `json:"at"` // seconds since the fabric started
+	InjectedRate  float64 `json:"injected_per_s"`
+	DeliveredRate float64 `json:"delivered_per_s"`
+	InFlight      uint64  `json:"in_flight"`
+	Lost          uint64  `json:"lost"`
+	Discarded     uint64  `json:"discarded"`
+	Rerouted      uint64  `json:"rerouted"`
+	LinksDown     int     `json:"links_down"` // links without signal, cut or at a crashed switch
 }
 
 // String prints s on one line.
 func (s Sample) String() string {
 	return fmt.Sprintf("%6.0fs  delivered %.0f/s  in flight %d  lost %d  discarded %d  rerouted %d  links down %d",
-		s.At, s.Delivered, s.InFlight, s.Lost, s.Discarded, s.Rerouted, s.LinksDown)
+		s.At, s.DeliveredRate, s.InFlight, s.Lost, s.Discarded, s.Rerouted, s.LinksDown)
 }
 
 // LinkRequest names a link by its two ends, or by its name in A with B empty.

@@ -23,7 +23,7 @@ const (
 	maxPending = 1 << 30
 	// maxPayload lets one answer list the links of the largest fabrics, some 200 bytes each.
 	maxPayload = 8 << 20
-	// defaultMaxCuts costs about 1 us per message when all are in force (35 ns each); chosen by us because it holds the
+	// defaultMaxCuts costs about 1 us per message when all are in force; chosen by us because it holds the
 	// links of a 16-port switch, both ways.
 	defaultMaxCuts = 32
 )
