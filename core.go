@@ -11,8 +11,9 @@ type Core interface {
 	// Receive takes a frame that arrived at port p. It keeps no reference to f.
 	Receive(now Time, p PortID, f *Frame, out *Actions)
 	// Transmit fills f with what port p may send now, at most limit packets, and reports whether there is anything to
-	// send. A frame may carry no packets: credits alone, or the handshake of a link that comes up. out.More says whether to
-	// call again; when it does not, the port comes up in out.Ready when there is more.
+	// send. A frame may carry no packets: credits alone, a hello, or the handshake of a link that comes up; a limit of 0
+	// asks for nothing else. out.More says whether to call again; when it does not, the port comes up in out.Ready when
+	// there is more.
 	Transmit(now Time, p PortID, limit int, f *Frame, out *Actions) bool
 	// Tick does what was due at or before now. Call it at the latest when Actions.WakeAt says.
 	Tick(now Time, out *Actions)
@@ -21,7 +22,7 @@ type Core interface {
 // Actions is what a core asks of its driver. The driver owns it, passes it to the next calls after Reset, and so
 // no call allocates once its slices have grown.
 type Actions struct {
-	Ready  []PortID // ports that may have something to transmit; a port may stand here twice
+	Ready  []PortID // ports that may have something to transmit, packets or a frame without; a port may stand here twice
 	More   bool     // set by Transmit: the port has more to transmit
 	WakeAt Time     // call Tick at this time at the latest; Never when there is nothing to wait for
 
@@ -29,6 +30,7 @@ type Actions struct {
 	Hops    []Hop        // decisions taken for traced packets
 	Arrived []Header     // traced packets delivered to this NIC
 	Changes []PortChange // ports whose link came up or went down, as routing sees it
+	Turned  int          // packets sent another way because of a fault
 	Faults  []Fault      // input that breaks the protocol
 }
 
@@ -41,6 +43,7 @@ func (a *Actions) Reset() {
 	a.Hops = a.Hops[:0]
 	a.Arrived = a.Arrived[:0]
 	a.Changes = a.Changes[:0]
+	a.Turned = 0
 	a.Faults = a.Faults[:0]
 }
 
@@ -100,6 +103,23 @@ type Hop struct {
 type PortChange struct {
 	Port PortID
 	Up   bool
+	Why  Cause // of going down
+}
+
+// Cause says how an end learned that its link is down.
+type Cause uint8
+
+// The causes. The zero value is none: the link came up.
+const (
+	BySignal    Cause = iota + 1 // loss of signal
+	BySilence                    // hellos are missing
+	ByNeighbour                  // the neighbour has started anew
+	ByCrash                      // this switch itself crashed
+)
+
+// String prints the cause in one word, as reports do.
+func (c Cause) String() string {
+	return [...]string{"", "signal", "silence", "neighbour", "crash"}[c]
 }
 
 // Fault names a violation of the link protocol by the neighbour: a named, counted error, never a panic.

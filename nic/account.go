@@ -96,6 +96,8 @@ type Snapshot struct {
 	QueuedBytes int
 	State       credit.State
 	Counters    credit.Counters
+	Suppressed  bool // damping keeps the link down
+	Flow        credit.Flow
 	VCs         []credit.Epoch
 }
 
@@ -104,6 +106,7 @@ func (n *NIC) Snapshot() Snapshot {
 	s := Snapshot{
 		NIC: n.cfg.ID, Stats: n.stats, Eras: append([]EraStats(nil), n.eras...),
 		Queued: n.queue.Len(), QueuedBytes: n.queued, State: n.end.State(), Counters: n.end.Counters(),
+		Suppressed: n.end.Suppressed(), Flow: n.end.Flow(),
 	}
 	for vc := range weft.VC(n.cfg.VCs) {
 		s.VCs = append(s.VCs, n.end.Epoch(vc))

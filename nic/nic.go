@@ -8,7 +8,9 @@ import (
 	"github.com/gammazero/deque"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/linkend"
 )
 
 // Errors of Send.
@@ -35,6 +37,9 @@ type Config struct {
 	QueueBytes   int  // bound of the send queue in bytes; 0 means DefaultQueueBytes
 	EagerCredits bool // see credit.Config.Eager
 
+	Liveness liveness.Config // of its link; the zero value notices no silence
+	Epoch    weft.Epoch      // of its link before the first; see credit.Config.First
+
 	// Distance is how many switches a packet from src crosses on a shortest path to this NIC; nil: not measured.
 	Distance func(src weft.NICID) int
 }
@@ -52,7 +57,7 @@ type packet struct {
 // NIC is one NIC; it implements [weft.Core] with a single port, 0.
 type NIC struct {
 	cfg   Config
-	end   credit.End
+	end   linkend.End
 	ready bool // the driver knows that there may be something to transmit
 
 	source   Source
@@ -99,9 +104,13 @@ func New(cfg Config) (*NIC, error) {
 	case cfg.Rand == nil:
 		return nil, fmt.Errorf("nic %d: a random source is required", cfg.ID)
 	}
+	if err := cfg.Liveness.Validate(); err != nil {
+		return nil, fmt.Errorf("nic %d: %w", cfg.ID, err)
+	}
 	return &NIC{
-		cfg:      cfg,
-		end:      credit.New(credit.Config{VCs: cfg.VCs, Buffer: cfg.Buffer, Eager: cfg.EagerCredits}),
+		cfg: cfg,
+		end: linkend.New(
+			credit.Config{VCs: cfg.VCs, Buffer: cfg.Buffer, Eager: cfg.EagerCredits, First: cfg.Epoch}, cfg.Liveness),
 		nextAt:   weft.Never,
 		sequence: newTable[uint64](cfg.NICs),
 		flows:    newTable[arrivals](cfg.NICs),
@@ -123,7 +132,7 @@ func (n *NIC) SetSource(now weft.Time, s Source, out *weft.Actions) error {
 	if s.To != nil {
 		n.nextAt = now + gap(n.cfg.Rand, s.Mean)
 	}
-	out.WakeAt = min(out.WakeAt, n.nextAt)
+	n.wake(out)
 	return nil
 }
 
@@ -141,7 +150,7 @@ func (n *NIC) Send(now weft.Time, dst weft.NICID, size int, traced bool, out *we
 		return 0, fmt.Errorf("nic %d: send to nic %d: %w (%d of %d bytes)", n.cfg.ID, dst, ErrQueueFull, n.queued, n.cfg.QueueBytes)
 	}
 	n.markSendable(out)
-	out.WakeAt = min(out.WakeAt, n.nextAt)
+	n.wake(out)
 	return *n.sequence.at(dst) - 1, nil
 }
 
@@ -164,7 +173,7 @@ func (n *NIC) generate(now weft.Time, dst weft.NICID, size uint32, traced bool) 
 // source that offers more than can be drawn in the time it covers would fall behind for ever.
 const maxBehind = 64
 
-// Tick implements [weft.Core]: it generates what the source owes up to now.
+// Tick implements [weft.Core]: it generates what the source owes up to now, and says hello or gives up on a silent neighbour.
 func (n *NIC) Tick(now weft.Time, out *weft.Actions) {
 	for n.nextAt <= now {
 		if due := uint64((now - n.nextAt) / n.source.Mean); due > maxBehind && n.queued+n.source.Bytes > n.cfg.QueueBytes {
@@ -181,29 +190,42 @@ func (n *NIC) Tick(now weft.Time, out *weft.Actions) {
 		n.generate(n.nextAt, dst, uint32(n.source.Bytes), every > 0 && n.stats.Injected%every == 0)
 		n.nextAt += max(1, gap(n.cfg.Rand, n.source.Mean))
 	}
+	if n.end.Tick(now) {
+		out.Changes = append(out.Changes, weft.PortChange{Why: weft.BySilence})
+	}
 	n.markSendable(out)
-	out.WakeAt = min(out.WakeAt, n.nextAt)
+	if n.end.Owes() { // also where the driver knows of packets: it may be waiting to pace them
+		n.ready = true
+		out.Ready = append(out.Ready, 0)
+	}
+	n.wake(out)
 }
 
+// wake sets when Tick is due.
+func (n *NIC) wake(out *weft.Actions) { out.WakeAt = min(out.WakeAt, n.nextAt, n.end.Due()) }
+
 // Signal implements [weft.Core]. The send queue waits while the link is down.
-func (n *NIC) Signal(_ weft.Time, _ weft.PortID, up bool, out *weft.Actions) {
-	if n.end.Signal(up) {
-		out.Changes = append(out.Changes, weft.PortChange{})
+func (n *NIC) Signal(now weft.Time, _ weft.PortID, up bool, out *weft.Actions) {
+	if n.end.Signal(now, up) {
+		out.Changes = append(out.Changes, weft.PortChange{Why: weft.BySignal})
 	}
 	if n.end.Owes() {
 		n.markReady(out)
 	}
-	out.WakeAt = min(out.WakeAt, n.nextAt)
+	n.wake(out)
 }
 
 // Receive implements [weft.Core]: every packet is taken at once, so the NIC never blocks the fabric.
 func (n *NIC) Receive(now weft.Time, _ weft.PortID, f *weft.Frame, out *weft.Actions) {
-	v, err := n.end.Receive(f)
+	v, err := n.end.Receive(now, f)
 	if err != nil {
 		out.Faults = append(out.Faults, weft.Fault{Err: err})
 	}
-	if v.Lost || v.CameUp {
-		out.Changes = append(out.Changes, weft.PortChange{Up: v.CameUp})
+	if v.Lost {
+		out.Changes = append(out.Changes, weft.PortChange{Why: weft.ByNeighbour})
+	}
+	if v.CameUp {
+		out.Changes = append(out.Changes, weft.PortChange{Up: true})
 	}
 	if v.Accept {
 		at := f.Sent
@@ -229,19 +251,21 @@ func (n *NIC) Receive(now weft.Time, _ weft.PortID, f *weft.Frame, out *weft.Act
 	if n.end.Owes() {
 		n.markReady(out)
 	}
-	out.WakeAt = min(out.WakeAt, n.nextAt)
+	n.wake(out)
 }
 
 // Transmit implements [weft.Core]. Packets enter the fabric in VC 0, the normal layer.
-func (n *NIC) Transmit(_ weft.Time, _ weft.PortID, limit int, f *weft.Frame, out *weft.Actions) bool {
-	out.WakeAt = min(out.WakeAt, n.nextAt)
-	batch := min(limit, n.queue.Len(), n.end.Credits(0))
+func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, out *weft.Actions) bool {
+	n.wake(out)
+	sendable := min(n.queue.Len(), n.end.Credits(0))
+	batch := min(limit, sendable)
 	if batch == 0 && !n.end.Owes() {
-		n.ready, out.More = false, false
+		n.ready = sendable > 0
+		out.More = n.ready
 		return false
 	}
 	f.Reset()
-	n.end.Stamp(f)
+	n.end.Stamp(now, f)
 	for range batch {
 		p := n.queue.PopFront()
 		n.queued -= int(p.size)

@@ -110,12 +110,12 @@ func TestChangesOfTheLinkAreReported(t *testing.T) {
 	r.neighbour.Signal(false)
 	r.neighbour.Signal(true)
 	r.hand()
-	require.Equal(t, []weft.PortChange{{}}, r.out.Changes, "a neighbour that restarts")
+	require.Equal(t, []weft.PortChange{{Why: weft.ByNeighbour}}, r.out.Changes, "a neighbour that restarts")
 	require.Equal(t, []weft.PortID{0}, r.out.Ready, "is answered")
 	r.connect()
 	r.out.Reset()
 	r.Signal(0, 0, false, &r.out)
-	require.Equal(t, []weft.PortChange{{}}, r.out.Changes)
+	require.Equal(t, []weft.PortChange{{Why: weft.BySignal}}, r.out.Changes)
 }
 
 func TestCreditsOfWhatIsDeliveredGoHome(t *testing.T) {

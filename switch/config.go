@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/linkmon/liveness"
 )
 
 // ErrConfig is wrapped by every error about a configuration.
@@ -46,6 +47,13 @@ type Config struct {
 	Queueing     Queueing
 	Selection    Selection
 	EagerCredits bool // return each credit at once; see credit.Config.Eager
+
+	Liveness liveness.Config // of every link; the zero value notices no silence
+	Epoch    weft.Epoch      // of every link before its first; see credit.Config.First
+
+	// Requeue routes the packets in the output queue of a link that dies anew, instead of losing them as the papers do. The
+	// firmware must be a [Requeuer].
+	Requeue bool
 }
 
 // DefaultBuffer is the papers' buffer: two 256-byte packets per VC.
@@ -90,6 +98,19 @@ func (c Config) validate() error {
 	} {
 		if b.v < b.lo || b.v > b.top {
 			return fmt.Errorf("%w: switch %s: %s must be %d to %d, not %d", ErrConfig, c.Place.Name, b.what, b.lo, b.top, b.v)
+		}
+	}
+	if err := c.Liveness.Validate(); err != nil {
+		return fmt.Errorf("%w: switch %s: %w", ErrConfig, c.Place.Name, err)
+	}
+	if c.Requeue {
+		r, ok := c.Firmware.(Requeuer)
+		if !ok {
+			return fmt.Errorf("%w: switch %s: requeue: firmware %T does not say that packets may be routed a second time without deadlock: run it without requeue",
+				ErrConfig, c.Place.Name, c.Firmware)
+		}
+		if err := r.CheckRequeue(c.Place); err != nil {
+			return fmt.Errorf("%w: switch %s: requeue: %w", ErrConfig, c.Place.Name, err)
 		}
 	}
 	if k, ok := c.Firmware.(Checker); ok {

@@ -10,19 +10,22 @@ import (
 )
 
 func TestWhatIsQueuedForALinkThatGoesDownIsLostAndNamed(t *testing.T) {
-	for claim, cut := range map[string]func(r *rig){
-		"loss of signal": func(r *rig) { r.cut(1) },
-		"a neighbour that restarts unnoticed": func(r *rig) {
+	for claim, c := range map[string]struct {
+		why weft.Cause
+		cut func(r *rig)
+	}{
+		"loss of signal": {weft.BySignal, func(r *rig) { r.cut(1) }},
+		"a neighbour that restarts unnoticed": {weft.ByNeighbour, func(r *rig) {
 			r.neighbour[1].Signal(false)
 			r.neighbour[1].Signal(true)
 			r.grant(1) // its hello
-		},
+		}},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			r := newRig(t, 3, Config{OutputBuffer: 3})
 			seqs := r.fill(0, 1)
 			other := r.arrive(0, 0, 7, 2)
-			cut(r)
+			c.cut(r)
 			var lost []uint64
 			for _, d := range r.out.Drops {
 				require.Equal(t, weft.LostQueued, d.Account)
@@ -31,7 +34,7 @@ func TestWhatIsQueuedForALinkThatGoesDownIsLostAndNamed(t *testing.T) {
 				lost = append(lost, d.Header.Seq)
 			}
 			require.Equal(t, seqs, lost)
-			require.Equal(t, []weft.PortChange{{Port: 1}}, r.out.Changes)
+			require.Equal(t, []weft.PortChange{{Port: 1, Why: c.why}}, r.out.Changes)
 			require.Equal(t, uint64(3), r.Stats().LostQueue)
 			require.Equal(t, uint64(3), r.Snapshot().Ports[1].Lost)
 			require.Equal(t, 1, r.Held())

@@ -17,6 +17,17 @@ type Checker interface {
 	Check(place *weft.Place, vcs int) error
 }
 
+// Requeuer is a firmware whose packets may be routed a second time when the link that they were queued for has died.
+//
+// Such a packet is routed as if it had arrived only now, but it waits in the output queue of the dead link, not in the input
+// queue it came by. That makes the dead channel depend on whatever the firmware then chooses. No packet waits for a dead
+// channel, so it closes no cycle of a firmware that has none, as long as the firmware decides by the arrival and by which
+// links are dead, and never asks whether the packet holds a place in the channel it came by. Bubble flow control does ask.
+type Requeuer interface {
+	// CheckRequeue says why it may not be done at a switch in this place; nil: it may.
+	CheckRequeue(place *weft.Place) error
+}
+
 // Stateful is a firmware that keeps state in the switch.
 type Stateful interface {
 	// Registers declares the state of a switch at this place.

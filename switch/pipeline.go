@@ -32,9 +32,16 @@ func (s *Switch) receive(p weft.PortID, h *weft.Header, at uint64, out *weft.Act
 	s.advance(id, out)
 }
 
-// advance moves id as far as it gets, and after it the packets of its input queue that may go once it has gone.
+// advance moves id as far as it gets, and after it the packets that may go once it has gone.
 func (s *Switch) advance(id slotID, out *weft.Actions) {
+	if sl := &s.slots.slot[id]; sl.stranded {
+		defer s.wakeWaiters(sl.out, out)
+	}
 	for id != noSlot {
+		if c, ok := s.strandedAhead(id); ok {
+			s.wait.enter(id, c)
+			return
+		}
 		d := s.route(id)
 		if len(d.Candidates) == 0 {
 			id = s.discard(id, d.Rule, out)
@@ -127,7 +134,7 @@ func (s *Switch) block(id slotID, candidates []Candidate) {
 			reason = StallOutputFull
 		}
 	}
-	if sl := &s.slots.slot[id]; !sl.waited {
+	if sl := &s.slots.slot[id]; !sl.waited && !sl.stranded {
 		sl.waited = true
 		s.in[sl.in].stalls[reason]++
 	}
@@ -148,17 +155,20 @@ func (s *Switch) transfer(id slotID, c channel, d *Decision, chosen int, out *we
 	if sl.hdr.Traced {
 		s.traceHop(sl, d, k, out)
 	}
-	next := s.leaveInput(id, out)
+	next := s.leave(id, out)
+	sl.other = mark{vc: sl.hdr.VC, fields: sl.hdr.Fields, hops: sl.hdr.Hops, reroutes: sl.hdr.Reroutes}
 	sl.hdr.Fields, sl.hdr.VC = k.Fields, k.VC
 	sl.hdr.Hops++
 	if d.Turn != Straight {
 		sl.hdr.Reroutes++
 		s.stats.Rerouted++
+		out.Turned++
 		if d.Turn == UTurn {
 			s.stats.UTurns++
 		}
 	}
 	s.out[c].reserved--
+	sl.out = c
 	s.slots.push(&s.out[c].queue, id)
 	port := &s.ports[k.Port]
 	port.queued++
@@ -168,6 +178,15 @@ func (s *Switch) transfer(id slotID, c channel, d *Decision, chosen int, out *we
 		s.stallCredit(c)
 	}
 	return next
+}
+
+// leave takes id out of the queue it waits in and returns the packet that may go next.
+func (s *Switch) leave(id slotID, out *weft.Actions) slotID {
+	if s.slots.slot[id].stranded {
+		s.leaveStranded(id)
+		return noSlot
+	}
+	return s.leaveInput(id, out)
 }
 
 // leaveInput takes id out of its input queue and returns the packet that may go next there.
@@ -196,7 +215,7 @@ func (s *Switch) discard(id slotID, rule string, out *weft.Actions) slotID {
 	s.stats.Discarded++
 	s.discards[rule]++
 	out.Drops = append(out.Drops, weft.Drop{Account: weft.Discarded, Port: p, Rule: rule, Header: sl.hdr})
-	next := s.leaveInput(id, out)
+	next := s.leave(id, out)
 	s.slots.give(id)
 	return next
 }

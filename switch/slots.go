@@ -19,6 +19,18 @@ type slot struct {
 	arrived weft.Time
 	in      channel
 	waited  bool // it has had to wait in this switch, and that was counted
+
+	// Of a packet in an output queue.
+	out      channel
+	other    mark // what its header was on arrival; while it is stranded, what it was to leave with
+	stranded bool // see requeue.go
+}
+
+// mark is what a switch writes into the header of a packet on its way through.
+type mark struct {
+	fields         weft.Fields
+	hops, reroutes uint16
+	vc             weft.VC
 }
 
 // link chains the slots of a queue. Apart from slot, so that walking a queue touches little memory.

@@ -18,12 +18,13 @@ type Snapshot struct {
 
 // PortSnapshot is the state of one port.
 type PortSnapshot struct {
-	State    credit.State
-	Mine     weft.Epoch // 0: none yet
-	Peer     weft.Epoch
-	Counters credit.Counters
-	Lost     uint64 // packets queued here when the link died
-	VCs      []VCSnapshot
+	State      credit.State
+	Suppressed bool       // damping keeps the link down
+	Mine       weft.Epoch // 0: none yet
+	Peer       weft.Epoch
+	Counters   credit.Counters
+	Lost       uint64 // packets queued here when the link died
+	VCs        []VCSnapshot
 }
 
 // VCSnapshot is the state of one VC of a port: its input queue, its output queue and the credits of both directions.
@@ -48,6 +49,8 @@ type Blocked struct {
 	InVC   weft.VC
 	Header weft.Header
 	For    []Output
+	// Stranded: it has left the input queue and is in the output queue of a dead link, see Config.Requeue.
+	Stranded bool
 }
 
 // Output names an output queue.
@@ -71,7 +74,7 @@ func (s *Switch) Snapshot() Snapshot {
 	for i := range s.ports {
 		p := &s.ports[i]
 		mine, peer := p.end.Epochs()
-		ps := PortSnapshot{State: p.end.State(), Mine: mine, Peer: peer, Counters: p.end.Counters(), Lost: p.lost}
+		ps := PortSnapshot{State: p.end.State(), Suppressed: p.end.Suppressed(), Mine: mine, Peer: peer, Counters: p.end.Counters(), Lost: p.lost}
 		for vc := range weft.VC(s.cfg.VCs) {
 			c := s.channel(weft.PortID(i), vc)
 			v := VCSnapshot{
@@ -89,7 +92,7 @@ func (s *Switch) Snapshot() Snapshot {
 	}
 	for id := s.wait.blockedAfter(0); id != noSlot; id = s.wait.blockedAfter(id + 1) {
 		sl := &s.slots.slot[id]
-		b := Blocked{Header: sl.hdr}
+		b := Blocked{Header: sl.hdr, Stranded: sl.stranded}
 		b.In, b.InVC = s.portVC(sl.in)
 		s.wait.outputs(id, func(c channel) {
 			p, vc := s.portVC(c)
@@ -104,3 +107,6 @@ func (s *Switch) Snapshot() Snapshot {
 func (s *Switch) PortCounters(p weft.PortID) (c credit.Counters, lost uint64) {
 	return s.ports[p].end.Counters(), s.ports[p].lost
 }
+
+// Flow reads what tells packets on the wire of port p from lost ones.
+func (s *Switch) Flow(p weft.PortID) credit.Flow { return s.ports[p].end.Flow() }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/linkend"
 )
 
 // Switch is one switch: the state of its pipeline. See the package documentation; it implements [weft.Core].
@@ -21,9 +22,11 @@ type Switch struct {
 	wait      waiters
 	registers []register
 
-	scratch []Candidate
-	turn    uint32 // where the next tie between candidates is broken
-	now     weft.Time
+	scratch  []Candidate
+	turn     uint32 // where the next tie between candidates is broken
+	now      weft.Time
+	look     weft.Time // when the first link end is due for a hello or for having heard none
+	stranded int       // packets in the output queues of dead links that are routed anew
 
 	stats    Stats
 	discards map[string]uint64 // per rule
@@ -31,7 +34,7 @@ type Switch struct {
 
 // port is what the VCs of one port share.
 type port struct {
-	end    credit.End
+	end    linkend.End
 	ready  bool    // the driver knows that there may be something to transmit
 	queued int32   // packets in all output queues of the port
 	nextVC weft.VC // round robin of schedule
@@ -68,6 +71,7 @@ type Stats struct {
 	UTurns    uint64
 	Discarded uint64 // packets ended by a rule
 	LostQueue uint64 // packets in the output queue of a link that died
+	Requeued  uint64 // packets that left the output queue of a dead link for another, or were discarded there
 	LostCrash uint64 // packets inside when the switch crashed
 }
 
@@ -91,10 +95,12 @@ func New(cfg Config) (*Switch, error) {
 		wait:     newWaiters(all, channels),
 		scratch:  make([]Candidate, 0, channels),
 		discards: map[string]uint64{},
+		look:     weft.Never,
 	}
 	s.view = (*view)(s)
 	for i := range s.ports {
-		s.ports[i].end = credit.New(credit.Config{VCs: cfg.VCs, Buffer: cfg.InputBuffer, Eager: cfg.EagerCredits})
+		s.ports[i].end = linkend.New(
+			credit.Config{VCs: cfg.VCs, Buffer: cfg.InputBuffer, Eager: cfg.EagerCredits, First: cfg.Epoch}, cfg.Liveness)
 	}
 	for c := range s.in {
 		s.in[c].queue = queue{head: noSlot, tail: noSlot}
@@ -129,9 +135,10 @@ func (s *Switch) portVC(c channel) (weft.PortID, weft.VC) {
 func (s *Switch) Signal(now weft.Time, p weft.PortID, up bool, out *weft.Actions) {
 	s.now = now
 	port := &s.ports[p]
-	if port.end.Signal(up) {
-		s.linkLost(p, out)
+	if port.end.Signal(now, up) {
+		s.linkLost(p, weft.BySignal, out)
 	}
+	s.look = min(s.look, port.end.Due())
 	if port.end.Owes() {
 		s.markReady(p, out)
 	}
@@ -142,15 +149,17 @@ func (s *Switch) Signal(now weft.Time, p weft.PortID, up bool, out *weft.Actions
 func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.Actions) {
 	s.now = now
 	port := &s.ports[p]
-	v, err := port.end.Receive(f)
+	v, err := port.end.Receive(now, f)
 	if err != nil {
 		out.Faults = append(out.Faults, weft.Fault{Port: p, Err: err})
 	}
 	if v.Lost {
-		s.linkLost(p, out)
+		s.linkLost(p, weft.ByNeighbour, out)
 	}
 	if v.CameUp {
+		s.look = min(s.look, port.end.Due())
 		out.Changes = append(out.Changes, weft.PortChange{Port: p, Up: true})
+		s.unstrand(p)
 		s.rerouteBlocked(out)
 	}
 	if v.Accept {
@@ -177,12 +186,12 @@ func (s *Switch) Transmit(now weft.Time, p weft.PortID, limit int, f *weft.Frame
 	s.now = now
 	port := &s.ports[p]
 	c, ok := s.schedule(p)
-	if !ok && !port.end.Owes() {
-		port.ready, out.More = false, false
+	if (!ok || limit == 0) && !port.end.Owes() {
+		port.ready, out.More = ok, ok
 		return false
 	}
 	f.Reset()
-	port.end.Stamp(f)
+	port.end.Stamp(now, f)
 	for ok && len(f.Packets) < limit {
 		s.transmit(p, c, f, out)
 		c, ok = s.schedule(p)
@@ -193,9 +202,24 @@ func (s *Switch) Transmit(now weft.Time, p weft.PortID, limit int, f *weft.Frame
 	return true
 }
 
-// Tick implements [weft.Core]: registers whose time is over become zero, and what waits is routed anew.
+// Tick implements [weft.Core]: link ends say hello or give up on neighbours that do not; registers whose time is over become
+// zero, and what waits is routed anew.
 func (s *Switch) Tick(now weft.Time, out *weft.Actions) {
 	s.now = now
+	if s.look <= now {
+		s.look = weft.Never
+		for p := range s.ports {
+			end := &s.ports[p].end
+			if end.Tick(now) {
+				s.linkLost(weft.PortID(p), weft.BySilence, out)
+			}
+			if end.Owes() { // also where the driver knows of packets: it may be waiting to pace them
+				s.ports[p].ready = true
+				out.Ready = append(out.Ready, weft.PortID(p))
+			}
+			s.look = min(s.look, end.Due())
+		}
+	}
 	expired := false
 	for i := range s.registers {
 		r := &s.registers[i]
@@ -211,6 +235,7 @@ func (s *Switch) Tick(now weft.Time, out *weft.Actions) {
 
 // wake sets when Tick is due.
 func (s *Switch) wake(out *weft.Actions) {
+	out.WakeAt = min(out.WakeAt, s.look)
 	for i := range s.registers {
 		out.WakeAt = min(out.WakeAt, s.registers[i].expires)
 	}
@@ -237,14 +262,22 @@ func (s *Switch) Crash(now weft.Time, out *weft.Actions) {
 			id := q.head
 			s.slots.remove(q, id)
 			s.ports[p].queued--
+			if s.slots.slot[id].stranded {
+				s.slots.slot[id].stranded = false
+				s.stranded--
+			}
 			s.loseCrash(id, p, out)
 		}
 		s.out[c].stalled = false
 	}
 	for p := range s.ports {
-		if s.ports[p].end.Signal(false) {
-			out.Changes = append(out.Changes, weft.PortChange{Port: weft.PortID(p)})
+		if s.ports[p].end.Signal(now, false) {
+			out.Changes = append(out.Changes, weft.PortChange{Port: weft.PortID(p), Why: weft.ByCrash})
 		}
+	}
+	s.look = weft.Never
+	for p := range s.ports {
+		s.look = min(s.look, s.ports[p].end.Due())
 	}
 }
 
@@ -254,9 +287,14 @@ func (s *Switch) loseCrash(id slotID, p weft.PortID, out *weft.Actions) {
 	s.slots.give(id)
 }
 
-// linkLost drops what was queued for a link that is no longer up and routes anew what waited for it.
-func (s *Switch) linkLost(p weft.PortID, out *weft.Actions) {
-	out.Changes = append(out.Changes, weft.PortChange{Port: p})
+// linkLost drops what was queued for a link that is no longer up, or routes it anew, and routes anew what waited for it.
+func (s *Switch) linkLost(p weft.PortID, why weft.Cause, out *weft.Actions) {
+	out.Changes = append(out.Changes, weft.PortChange{Port: p, Why: why})
+	if s.cfg.Requeue {
+		s.requeue(p, out)
+		s.rerouteBlocked(out)
+		return
+	}
 	for vc := range weft.VC(s.cfg.VCs) {
 		o := &s.out[s.channel(p, vc)]
 		for o.n > 0 {

@@ -12,7 +12,10 @@
 // same incarnation of the link, and every counter starts at zero. Nobody else has to coordinate them.
 //
 //	Down --signal--> Init --frame to my epoch--> Up
-//	  ^---no signal---'  ^--frame of a new epoch--'
+//	  ^---no signal---'  ^--frame of a new epoch, silence--'
+//
+// A hello is a frame sent because it is time, see [End.Hello]. It makes up for a frame of the handshake, of credits or of
+// packets that was lost without anybody noticing.
 package credit
 
 import (
@@ -57,6 +60,12 @@ type channel struct {
 	granted  uint64 // the limit we last told the neighbour
 }
 
+// sending is the epoch in which an end last sent packets.
+type sending struct {
+	from, to weft.Epoch // its own, the neighbour's
+	packets  uint64
+}
+
 // Counters of one link end since the start, over all epochs. They feed the ledger.
 type Counters struct {
 	Sent       uint64 // packets handed to the link
@@ -71,7 +80,9 @@ type Counters struct {
 type End struct {
 	state      State
 	mine, peer weft.Epoch
-	hello      bool // a frame is owed for the handshake
+	hello      bool // a frame is owed for the handshake, or because it is time
+	held       bool // see Hold
+	last       sending
 	buffer     uint32
 	lowWater   uint64 // see Config.Eager
 	ch         []channel
@@ -87,6 +98,10 @@ type Config struct {
 	// credits alone is owed only once the neighbour has less than half of its credits left: it saves half the messages of
 	// an idle link and more of a busy one, and the neighbour, which has a credit, never waits for what is held back.
 	Eager bool
+
+	// First is the epoch before the first. An end that takes the place of another, as a process that is started again, must
+	// begin above all epochs of the one before: neighbours take lower ones for old frames.
+	First weft.Epoch
 }
 
 // New returns an end without signal.
@@ -95,7 +110,7 @@ func New(c Config) End {
 	if c.Eager {
 		lowWater = c.Buffer
 	}
-	return End{buffer: uint32(c.Buffer), lowWater: uint64(lowWater), ch: make([]channel, c.VCs)}
+	return End{buffer: uint32(c.Buffer), lowWater: uint64(lowWater), ch: make([]channel, c.VCs), mine: c.First}
 }
 
 // State of the link as this end sees it.
@@ -119,6 +134,27 @@ func (e *End) Signal(up bool) (lost bool) {
 	}
 	e.restart(0)
 	return false
+}
+
+// Expire gives up on a neighbour that is not heard any more: an end that is up starts anew. It reports whether it was up.
+func (e *End) Expire() (lost bool) {
+	if e.state != Up {
+		return false
+	}
+	e.restart(0)
+	return true
+}
+
+// Hello makes a frame owed, unless there is no signal.
+func (e *End) Hello() { e.hello = e.state != Down }
+
+// Hold keeps the link from coming up, or lets it again. The end goes on saying hello, but names no epoch of the neighbour, so
+// that the neighbour does not come up either. A link that is up stays so.
+func (e *End) Hold(held bool) {
+	if e.held && !held {
+		e.Hello()
+	}
+	e.held = held
 }
 
 // restart begins a new epoch.
@@ -148,6 +184,9 @@ func (e *End) Receive(f *weft.Frame) (Verdict, error) {
 	switch {
 	case e.state == Down, f.From == 0:
 		e.counters.Stale++
+		return v, nil
+	case e.state == Init && e.held:
+		e.peer = max(e.peer, f.From)
 		return v, nil
 	case f.To == e.mine && (e.state == Init || f.From == e.peer):
 		if e.state == Init {
@@ -258,11 +297,18 @@ func (e *End) Spend(vc weft.VC) {
 	}
 	c.sent++
 	e.counters.Sent++
+	if e.last.from != e.mine {
+		e.last = sending{from: e.mine, to: e.peer}
+	}
+	e.last.packets++
 }
 
 // Stamp fills the epochs and counters of a frame that this end is about to send. Call it before Spend for the frame's packets.
 func (e *End) Stamp(f *weft.Frame) {
 	f.From, f.To, f.VCs = e.mine, e.peer, len(e.ch)
+	if e.held && e.state != Up {
+		f.To = 0
+	}
 	for i := range e.ch {
 		c := &e.ch[i]
 		f.Sent[i] = c.sent
@@ -274,6 +320,40 @@ func (e *End) Stamp(f *weft.Frame) {
 
 // Held is how many packets the buffer of vc holds.
 func (e *End) Held(vc weft.VC) int { return int(e.ch[vc].held) }
+
+// Flow is what tells packets on the wire from lost ones, see [OnWire].
+type Flow struct {
+	state          State
+	mine, peer     weft.Epoch
+	sent, received uint64 // since the start
+	last           sending
+	taken          uint64 // packets received or known lost in this epoch
+}
+
+// Flow copies what OnWire needs of this end.
+func (e *End) Flow() Flow {
+	f := Flow{state: e.state, mine: e.mine, peer: e.peer, sent: e.counters.Sent, received: e.counters.Received, last: e.last}
+	for i := range e.ch {
+		f.taken += e.ch[i].received
+	}
+	return f
+}
+
+// OnWire tells, of the packets that one end has sent and the other has not received, how many may still arrive and how
+// many are lost. A packet may arrive as long as the receiver is in the epoch that it was sent to. It is exact when neither
+// end moved while both were read.
+func OnWire(from, to Flow) (wire, lost uint64) {
+	missing := from.sent - min(from.sent, to.received)
+	switch {
+	case to.state == Down || from.last.packets == 0 || to.mine != from.last.to:
+	case to.state == Init: // the first of them will bring it up
+		wire = from.last.packets
+	case to.peer == from.last.from:
+		wire = from.last.packets - min(from.last.packets, to.taken)
+	}
+	wire = min(wire, missing)
+	return wire, missing - wire
+}
 
 // Epoch counters of one VC, to compare the two ends of a link at a quiescent point.
 type Epoch struct {

@@ -47,6 +47,7 @@ type Config struct {
 	Wires []Wire // one per port of the core
 	Clock func() weft.Time
 	Batch int      // most packets in a frame, 1 to weft.MaxBatch; 0 means DefaultBatch
+	Seed  uint64   // of what an Impairment draws
 	Watch Observer // nil: nobody
 }
 
@@ -55,6 +56,8 @@ type Driver struct {
 	cfg   Config
 	wakes []chan struct{} // per port; capacity 1: a pending wake covers all that came before it
 	poke  chan struct{}   // capacity 1: the clock goroutine is to look at wakeAt again
+
+	impaired []atomic.Pointer[Impairment] // per port, never nil; read by its transmitter
 
 	// stopped ends the goroutines. They look at it whenever they wake and are woken once it is set; a channel that all of
 	// them select on would have them all contend for its lock at every frame.
@@ -66,7 +69,7 @@ type Driver struct {
 	lockWait  weft.Time // guarded by mu
 	contended uint64    // guarded by mu
 
-	framesIn, framesOut, creditFrames, bytesOut, badFrames, sendErrors atomic.Uint64
+	framesIn, framesOut, framesLost, creditFrames, bytesOut, badFrames, sendErrors atomic.Uint64
 }
 
 // New returns a driver that Run starts.
@@ -77,8 +80,10 @@ func New(cfg Config) *Driver {
 	cfg.Batch = min(cfg.Batch, weft.MaxBatch)
 	d := &Driver{cfg: cfg, core: cfg.Core, wakeAt: weft.Never, poke: make(chan struct{}, 1)}
 	d.wakes = make([]chan struct{}, cfg.Core.Ports())
+	d.impaired = make([]atomic.Pointer[Impairment], len(d.wakes))
 	for p := range d.wakes {
 		d.wakes[p] = make(chan struct{}, 1)
+		d.impaired[p].Store(&Impairment{})
 	}
 	return d
 }
@@ -206,7 +211,7 @@ func (d *Driver) act(now weft.Time, out *weft.Actions) {
 		d.wakeAt = out.WakeAt
 		notify(d.poke)
 	}
-	if d.cfg.Watch != nil && len(out.Drops)+len(out.Hops)+len(out.Arrived)+len(out.Changes)+len(out.Faults) > 0 {
+	if d.cfg.Watch != nil && len(out.Drops)+len(out.Hops)+len(out.Arrived)+len(out.Changes)+len(out.Faults)+out.Turned > 0 {
 		d.cfg.Watch.Observe(now, out)
 	}
 }
@@ -225,6 +230,7 @@ func (d *Driver) lock() {
 // Stats counts what a driver has done.
 type Stats struct {
 	FramesIn, FramesOut   uint64
+	FramesLost            uint64 // by an Impairment; not in FramesOut
 	CreditFrames          uint64 // of FramesOut, those without packets
 	BytesOut              uint64
 	BadFrames, SendErrors uint64
@@ -235,7 +241,7 @@ type Stats struct {
 // Add returns the sums of s and o.
 func (s Stats) Add(o Stats) Stats {
 	return Stats{
-		FramesIn: s.FramesIn + o.FramesIn, FramesOut: s.FramesOut + o.FramesOut,
+		FramesIn: s.FramesIn + o.FramesIn, FramesOut: s.FramesOut + o.FramesOut, FramesLost: s.FramesLost + o.FramesLost,
 		CreditFrames: s.CreditFrames + o.CreditFrames, BytesOut: s.BytesOut + o.BytesOut,
 		BadFrames: s.BadFrames + o.BadFrames, SendErrors: s.SendErrors + o.SendErrors,
 		Contended: s.Contended + o.Contended, LockWait: s.LockWait + o.LockWait,
@@ -247,7 +253,7 @@ func (d *Driver) Stats() Stats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return Stats{
-		FramesIn: d.framesIn.Load(), FramesOut: d.framesOut.Load(),
+		FramesIn: d.framesIn.Load(), FramesOut: d.framesOut.Load(), FramesLost: d.framesLost.Load(),
 		CreditFrames: d.creditFrames.Load(), BytesOut: d.bytesOut.Load(),
 		BadFrames: d.badFrames.Load(), SendErrors: d.sendErrors.Load(),
 		Contended: d.contended, LockWait: d.lockWait,

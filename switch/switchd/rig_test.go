@@ -43,6 +43,7 @@ func (f *fake) Receive(now weft.Time, _ weft.PortID, fr *weft.Frame, out *weft.A
 func (f *fake) Transmit(now weft.Time, _ weft.PortID, limit int, fr *weft.Frame, out *weft.Actions) bool {
 	n := min(limit, len(f.queue))
 	if n == 0 {
+		out.More = len(f.queue) > 0
 		return false
 	}
 	fr.Reset()

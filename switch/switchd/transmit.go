@@ -1,6 +1,7 @@
 package switchd
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"github.com/gammazero/deque"
@@ -22,16 +23,10 @@ const slack = 2 * weft.Millisecond
 type pacer struct {
 	perByte float64 // picoseconds; 0 is unpaced
 	delay   weft.Time
+	timed   bool      // frames do not all leave and arrive at once
 	free    weft.Time // when the link has sent all it was given
-}
-
-func newPacer(p Pace) pacer {
-	var k pacer
-	if p.Rate > 0 {
-		k.perByte = float64(weft.Second) / p.Rate
-	}
-	k.delay = weft.FromDuration(p.Delay)
-	return k
+	last    weft.Time // when the frame sent last arrives: none overtakes it
+	impairment
 }
 
 // limit is how many packets the next frame may carry. A paced link takes one at a time, so that each keeps its own time.
@@ -42,17 +37,19 @@ func (k *pacer) limit(batch int) int {
 	return batch
 }
 
-// sent accounts for a frame and returns when it reaches the other end.
-func (k *pacer) sent(now weft.Time, f *weft.Frame) weft.Time {
-	if k.perByte == 0 {
-		return now + k.delay
+// sent accounts for a frame and returns when it reaches the other end. A frame without packets takes no time to send.
+func (k *pacer) sent(now weft.Time, f *weft.Frame, jitter weft.Time) weft.Time {
+	at := now
+	if k.perByte > 0 && len(f.Packets) > 0 {
+		bytes := 0
+		for i := range f.Packets {
+			bytes += int(f.Packets[i].Size)
+		}
+		k.free = max(k.free, now-slack) + weft.Time(float64(bytes)*k.perByte)
+		at = max(now, k.free)
 	}
-	bytes := 0
-	for i := range f.Packets {
-		bytes += int(f.Packets[i].Size)
-	}
-	k.free = max(k.free, now-slack) + weft.Time(float64(bytes)*k.perByte)
-	return max(now, k.free) + k.delay
+	k.last = max(k.last, at+max(0, k.delay+jitter))
+	return k.last
 }
 
 // outgoing is a frame on its way through a link with delay.
@@ -67,9 +64,8 @@ func (d *Driver) transmit(p weft.PortID, w Wire) {
 	var out weft.Actions
 	var buf []byte
 	var line delayLine
-	pace := newPacer(w.Pace)
-	paced := w.Pace != Pace{}
-	limit := pace.limit(d.cfg.Batch)
+	var pace pacer
+	draws := rand.NewPCG(d.cfg.Seed, uint64(p))
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	idle := true // the core had nothing when last asked
@@ -79,32 +75,34 @@ func (d *Driver) transmit(p weft.PortID, w Wire) {
 			idle = false
 			continue
 		}
+		if i := d.impaired[p].Load(); i != pace.of {
+			pace.adopt(w.Pace, i)
+		}
 		var now weft.Time
-		if paced {
+		if pace.timed || !line.empty() {
 			now = d.cfg.Clock()
 		}
 		for !line.empty() && line.due() <= now {
 			d.send(w.Out, line.pop())
 		}
-		if !idle && pace.free <= now {
+		if !idle {
+			limit := pace.limit(d.cfg.Batch)
+			if pace.free > now {
+				limit = 0 // the link is busy with packets; what else there is goes past those that wait
+			}
 			out.Reset()
 			d.lock()
 			now = d.cfg.Clock() // under the lock: a core's time does not go backwards
 			any := d.core.Transmit(now, p, limit, &frame, &out)
 			d.act(now, &out)
 			d.mu.Unlock()
-			if idle = !out.More; any {
-				buf = bus.AppendFrame(buf[:0], &frame)
-				if len(frame.Packets) == 0 {
-					d.creditFrames.Add(1)
-				}
-				if due := pace.sent(now, &frame); due <= now {
-					d.send(w.Out, buf)
-				} else {
-					line.push(buf, due)
-				}
+			idle = !out.More
+			if any {
+				d.dispatch(p, w.Out, &frame, &buf, &pace, &line, draws, now)
 			}
-			continue
+			if any || limit > 0 {
+				continue
+			}
 		}
 		next := weft.Never
 		if !idle {
@@ -122,6 +120,24 @@ func (d *Driver) transmit(p weft.PortID, w Wire) {
 			idle = false
 		case <-timer.C:
 		}
+	}
+}
+
+// dispatch sends a frame, now or when it is due, unless the link loses it.
+func (d *Driver) dispatch(p weft.PortID, to bus.Sender, f *weft.Frame, buf *[]byte, pace *pacer, line *delayLine, draws *rand.PCG, now weft.Time) {
+	due := pace.sent(now, f, pace.draw(draws))
+	if pace.loses(draws) {
+		d.framesLost.Add(1)
+		return
+	}
+	*buf = bus.AppendFrame((*buf)[:0], f)
+	if len(f.Packets) == 0 {
+		d.creditFrames.Add(1)
+	}
+	if due <= now && line.empty() {
+		d.send(to, *buf)
+	} else {
+		line.push(*buf, due)
 	}
 }
 

@@ -50,15 +50,16 @@ func TestDelayHoldsEveryPacketAndKeepsTheirOrder(t *testing.T) {
 
 func TestALinkThatWasIdleCatchesUpByNoMoreThanTheSlack(t *testing.T) {
 	t.Parallel()
-	k := newPacer(Pace{Rate: 256_000}) // a packet a millisecond
+	var k, unpaced pacer
+	k.adopt(Pace{Rate: 256_000}, &Impairment{}) // a packet a millisecond
 	f := weft.Frame{Packets: []weft.Header{{Size: 256}}}
 	now := weft.Second
-	require.Equal(t, now, k.sent(now, &f))
-	require.Equal(t, now, k.sent(now, &f))
-	require.Equal(t, now+weft.Millisecond, k.sent(now, &f))
-	require.Equal(t, now+weft.Millisecond, k.sent(now, &weft.Frame{}), "credits alone cost nothing")
+	require.Equal(t, now, k.sent(now, &f, 0))
+	require.Equal(t, now, k.sent(now, &f, 0))
+	require.Equal(t, now+weft.Millisecond, k.sent(now, &f, 0))
+	require.Equal(t, now+weft.Millisecond, k.sent(now, &weft.Frame{}, 0), "credits alone cost nothing")
 	require.Equal(t, 1, k.limit(64))
-	unpaced := newPacer(Pace{Delay: time.Second})
-	require.Equal(t, now+weft.Second, unpaced.sent(now, &f))
+	unpaced.adopt(Pace{Delay: time.Second}, &Impairment{})
+	require.Equal(t, now+weft.Second, unpaced.sent(now, &f, 0))
 	require.Equal(t, 64, unpaced.limit(64))
 }

@@ -1,0 +1,86 @@
+// Package linkend is one end of a link as switches and NICs hold it: its credits (switch/credit) and the failure detector
+// that listens for its neighbour (linkmon/liveness). Pure: no clock, no goroutine, no I/O.
+//
+// Every frame is a hello, and a frame is sent when a hello is due even if there is nothing else to say. So a hello is never
+// queued behind packets: while they flow there is no need for one, and while they wait it goes past them.
+package linkend
+
+import (
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/linkmon/liveness"
+	"github.com/weft-fabric/weft/switch/credit"
+)
+
+// End is one end of a link. Its methods replace those of credit.End that need to know the time.
+type End struct {
+	credit.End
+	live liveness.Session
+}
+
+// New returns an end without signal.
+func New(c credit.Config, l liveness.Config) End {
+	return End{End: credit.New(c), live: liveness.New(l)}
+}
+
+// Signal tells the end that signal is there or gone. It reports whether the link stopped being up.
+func (e *End) Signal(now weft.Time, up bool) (lost bool) {
+	if lost = e.End.Signal(up); lost {
+		e.lost(now)
+	}
+	if up {
+		e.live.Start(now)
+	} else {
+		e.live.Stop()
+	}
+	return lost
+}
+
+// Receive takes the frame's epochs and counters, see [credit.End.Receive].
+func (e *End) Receive(now weft.Time, f *weft.Frame) (credit.Verdict, error) {
+	v, err := e.End.Receive(f)
+	if v.Lost {
+		e.lost(now)
+	}
+	if v.CameUp {
+		e.live.Up(now)
+	}
+	if v.Accept {
+		e.live.Heard(now)
+	}
+	return v, err
+}
+
+// Stamp fills the epochs and counters of a frame that this end is about to send, see [credit.End.Stamp].
+func (e *End) Stamp(now weft.Time, f *weft.Frame) {
+	e.End.Stamp(f)
+	e.live.Sent(now)
+}
+
+// Due is when Tick is to be called at the latest. Receive and Stamp only ever put it off.
+func (e *End) Due() weft.Time { return e.live.Due() }
+
+// Tick does what was due at or before now: a hello, which Owes then tells, or giving up on a neighbour that is silent. It
+// reports whether the link stopped being up.
+func (e *End) Tick(now weft.Time) (lost bool) {
+	d := e.live.Tick(now)
+	if d.Released {
+		e.Hold(false)
+	}
+	if d.Silent {
+		if lost = e.Expire(); lost {
+			e.lost(now)
+		}
+	}
+	if d.Hello {
+		e.Hello()
+	}
+	return lost
+}
+
+// Suppressed reports whether damping keeps the link from coming up.
+func (e *End) Suppressed() bool { return e.live.Suppressed() }
+
+func (e *End) lost(now weft.Time) {
+	e.live.Lost(now)
+	e.Hold(e.live.Suppressed())
+}
