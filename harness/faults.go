@@ -4,13 +4,13 @@ import (
 	"context"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/nic"
 )
 
 // Cut cuts the link between two nodes, signalled: both ends lose signal. When it returns both have acted on it. Of several
 // links between the two, name one with its ports, Cut("s3:4", "s7:2"). Cutting a link that is cut fails the test.
-func (h *Harness) Cut(a, b string) fabric.Fault {
+func (h *Harness) Cut(a, b string) fault.Report {
 	h.t.Helper()
 	r, fresh, err := h.fabric.Cut(h.link(a, b))
 	if err != nil {
@@ -36,7 +36,7 @@ func (h *Harness) Restore(a, b string) {
 }
 
 // Crash crashes a switch: all it holds is lost. When it returns its neighbours have acted on it.
-func (h *Harness) Crash(name string) fabric.Fault {
+func (h *Harness) Crash(name string) fault.Report {
 	h.t.Helper()
 	r, fresh, err := h.fabric.Crash(h.switchID(name))
 	if err != nil {

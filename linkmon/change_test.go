@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 func TestCutAndRestoreSayWhenThereIsNothingToDo(t *testing.T) {
@@ -22,7 +22,7 @@ func TestCutAndRestoreSayWhenThereIsNothingToDo(t *testing.T) {
 	require.Equal(t, "s0.0-s1.0 is neither cut nor crashed\n", ok(t, "restore", "s0.0", "s1.0"))
 	fresh := object[api.Change](t, "cut", "s0.1", "s1.1")
 	require.True(t, fresh.Fresh)
-	require.Equal(t, fabric.FaultCut, fresh.Fault.Kind)
+	require.Equal(t, string(fault.VerbCut), fresh.Fault.Kind)
 	require.Equal(t, "s0.1-s1.1", fresh.Fault.Target)
 	h.RequireLedger()
 }

@@ -29,6 +29,7 @@ type Stats struct {
 	Hops       uint64 // switches crossed by those delivered
 	Shortest   uint64 // switches on shortest paths of those delivered; Hops / Shortest is the mean stretch
 	MostExtra  int    // most switches beyond the shortest path
+	Detour     uint64 // switches beyond the shortest path, of those re-routed
 }
 
 // EraStats counts the packets of one era; see weft.Header.Era.
@@ -36,6 +37,43 @@ type EraStats struct {
 	Injected  uint64
 	Delivered uint64
 	Rerouted  uint64 // of those delivered, the ones that were re-routed
+
+	MostExtra int // most switches beyond the shortest path, of the re-routed packets that arrived while it was the era
+}
+
+// MaxEras is how many eras are told apart; what came before is counted as one.
+const MaxEras = 256
+
+// eras counts per era, for the latest MaxEras of them.
+type eras struct {
+	first int        // the era of list[0]
+	list  []EraStats // bound: MaxEras
+	older EraStats   // all eras before
+}
+
+// maxAhead is how many eras a packet's may be ahead of this NIC's, which is told of a new one a little later than others.
+const maxAhead = 16
+
+// at returns the counters of an era. One further ahead than can be counts as the most there can be.
+func (e *eras) at(era, now uint16) *EraStats {
+	i := min(int(era), int(now)+maxAhead) - e.first
+	if i < 0 {
+		return &e.older
+	}
+	for i >= len(e.list) {
+		if len(e.list) == MaxEras {
+			old := &e.list[0]
+			e.older.Injected += old.Injected
+			e.older.Delivered += old.Delivered
+			e.older.Rerouted += old.Rerouted
+			e.older.MostExtra = max(e.older.MostExtra, old.MostExtra)
+			e.list = append(e.list[:0], e.list[1:]...)
+			e.first++
+			i--
+		}
+		e.list = append(e.list, EraStats{})
+	}
+	return &e.list[i]
 }
 
 // deliver ends one packet that has arrived.
@@ -58,7 +96,7 @@ func (n *NIC) deliver(now weft.Time, h *weft.Header, out *weft.Actions) {
 		n.stats.Missing -= min(n.stats.Missing, 1)
 	}
 	n.stats.Delivered++
-	era := n.eraStats(h.Era)
+	era := n.eras.at(h.Era, n.era)
 	era.Delivered++
 	if h.Reroutes > 0 {
 		n.stats.Rerouted++
@@ -68,7 +106,13 @@ func (n *NIC) deliver(now weft.Time, h *weft.Header, out *weft.Actions) {
 	if n.cfg.Distance != nil {
 		shortest := n.cfg.Distance(h.Src)
 		n.stats.Shortest += uint64(shortest)
-		n.stats.MostExtra = max(n.stats.MostExtra, int(h.Hops)-shortest)
+		extra := int(h.Hops) - shortest
+		n.stats.MostExtra = max(n.stats.MostExtra, extra)
+		if h.Reroutes > 0 {
+			n.stats.Detour += uint64(max(0, extra))
+			now := n.eras.at(n.era, n.era)
+			now.MostExtra = max(now.MostExtra, extra)
+		}
 	}
 	if n.latency == nil {
 		n.latency = hdrhistogram.New(1, latencyMost, latencyDigits)
@@ -80,19 +124,13 @@ func (n *NIC) deliver(now weft.Time, h *weft.Header, out *weft.Actions) {
 	}
 }
 
-func (n *NIC) eraStats(era uint16) *EraStats {
-	for int(era) >= len(n.eras) {
-		n.eras = append(n.eras, EraStats{})
-	}
-	return &n.eras[era]
-}
-
 // Snapshot is the state of a NIC at one moment.
 type Snapshot struct {
 	NIC         weft.NICID
 	Stats       Stats
-	Eras        []EraStats
-	Queued      int // packets in the send queue
+	FirstEra    int        // of Eras
+	Eras        []EraStats // at most MaxEras
+	Queued      int        // packets in the send queue
 	QueuedBytes int
 	State       credit.State
 	Counters    credit.Counters
@@ -104,7 +142,7 @@ type Snapshot struct {
 // Snapshot copies the state of the NIC.
 func (n *NIC) Snapshot() Snapshot {
 	s := Snapshot{
-		NIC: n.cfg.ID, Stats: n.stats, Eras: append([]EraStats(nil), n.eras...),
+		NIC: n.cfg.ID, Stats: n.stats, FirstEra: n.eras.first, Eras: append([]EraStats(nil), n.eras.list...),
 		Queued: n.queue.Len(), QueuedBytes: n.queued, State: n.end.State(), Counters: n.end.Counters(),
 		Suppressed: n.end.Suppressed(), Flow: n.end.Flow(),
 	}

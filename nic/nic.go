@@ -69,7 +69,7 @@ type NIC struct {
 	flows    table[arrivals]     // per source
 
 	stats   Stats
-	eras    []EraStats
+	eras    eras
 	latency *hdrhistogram.Histogram // made at the first delivery
 }
 
@@ -165,7 +165,7 @@ func (n *NIC) generate(now weft.Time, dst weft.NICID, size uint32, traced bool) 
 	*next++
 	n.queued += int(size)
 	n.stats.Injected++
-	n.eraStats(n.era).Injected++
+	n.eras.at(n.era, n.era).Injected++
 	return true
 }
 
@@ -253,6 +253,9 @@ func (n *NIC) Receive(now weft.Time, _ weft.PortID, f *weft.Frame, out *weft.Act
 	}
 	n.wake(out)
 }
+
+// Notice implements [weft.Core].
+func (n *NIC) Notice(now weft.Time, _ weft.PortID) { n.end.Notice(now) }
 
 // Transmit implements [weft.Core]. Packets enter the fabric in VC 0, the normal layer.
 func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, out *weft.Actions) bool {

@@ -62,6 +62,13 @@ type Output struct {
 // Stats counts what the switch has done.
 func (s *Switch) Stats() Stats { return s.stats }
 
+// Discards calls f with each rule that has discarded packets, and how many.
+func (s *Switch) Discards(f func(rule string, packets uint64)) {
+	for rule, n := range s.discards {
+		f(rule, n)
+	}
+}
+
 // Held is how many packets are inside.
 func (s *Switch) Held() int { return s.slots.held() }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -155,7 +156,7 @@ func TestAllKeptEventsArriveHoweverManyThereAre(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	for range 2 * 4096 { // more than are kept
-		s.Fabric().Events().Publish(0, fabric.Event{Kind: fabric.EventCut, Detail: "a detail as long as that of an event with a report and more of it, again and again", Fault: &fabric.Fault{Target: "s0.0-s1.0"}})
+		s.Fabric().Events().Publish(0, fabric.Event{Kind: string(fault.VerbCut), Detail: "a detail as long as that of an event with a report and more of it, again and again", Fault: &fault.Report{Target: "s0.0-s1.0"}})
 	}
 	events, err := s.dial(false).Events(t.Context(), 0)
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // Client is a tool's view of a running fabric. Its methods may be called concurrently.
@@ -49,7 +50,7 @@ func (c *Client) Links(ctx context.Context) (l []fabric.LinkState, err error) {
 }
 
 // Faults asks for the reports of all faults.
-func (c *Client) Faults(ctx context.Context) (f []fabric.Fault, err error) {
+func (c *Client) Faults(ctx context.Context) (f []fault.Report, err error) {
 	return f, c.bus.Request(ctx, VerbFaults, nil, &f)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // Info is what a server tells about its fabric besides what the fabric knows itself.
@@ -211,7 +212,7 @@ func (s *Server) link(req []byte) (topology.Link, error) {
 	return s.fabric.Topology().LinkBetween(r.A, r.B)
 }
 
-func change(target string, report fabric.Fault, fresh bool) Change {
+func change(target string, report fault.Report, fresh bool) Change {
 	c := Change{Target: target, Fresh: fresh}
 	if fresh {
 		c.Fault = &report

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // Verbs.
@@ -88,7 +89,7 @@ type EventsRequest struct {
 type Change struct {
 	Target string        `json:"target"`
 	Fresh  bool          `json:"fresh"` // false: it was so already, nothing was done
-	Fault  *fabric.Fault `json:"fault,omitempty"`
+	Fault  *fault.Report `json:"fault,omitempty"`
 }
 
 // Healed answers heal.

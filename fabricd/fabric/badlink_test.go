@@ -58,7 +58,7 @@ func badRing(t *testing.T) (*fabric.Fabric, *badLinks) {
 	m := bus.NewMemory()
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	links := &badLinks{Transport: m, from: "s0", to: "s1"}
-	f, err := fabric.New(fabric.Options{Topology: g, Firmware: clockwise{}, Transport: links})
+	f, err := fabric.New(fabric.Options{Topology: g, Firmware: clockwise{}, Transport: links, Link: fabric.LinkOptions{NoLiveness: true}})
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))
 	t.Cleanup(f.Stop)

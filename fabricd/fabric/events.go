@@ -5,32 +5,32 @@ import (
 	"sync"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
-// Kinds of event.
+// Kinds of event. Besides these there are the faults by their verbs: cut, flap, impair, crash.
 const (
 	EventLinkDown      = "link_down"      // one end has lost the link
 	EventLinkUp        = "link_up"        // one end has the link back
-	EventCut           = "cut"            // a link was cut; both ends have seen it
-	EventRestore       = "restore"        // a link was restored; both ends have seen it
-	EventCrash         = "crash"          // a switch crashed; its neighbours have seen it
+	EventRestore       = "restore"        // a link was repaired; both ends have seen it
 	EventRestart       = "restart"        // a switch was started again
+	EventReport        = "report"         // the report of a fault is complete
 	EventProtocolFault = "protocol_fault" // a frame broke the link protocol and was refused
 	EventTraffic       = "traffic"        // what is injected has changed
 )
 
 // Event is one thing that happened. Events are numbered from 1 without gaps.
 type Event struct {
-	Seq    uint64  `json:"seq"`
-	At     float64 `json:"at"` // seconds since the fabric started
-	Kind   string  `json:"kind"`
-	Link   string  `json:"link,omitempty"`
-	Switch string  `json:"switch,omitempty"`
-	Node   string  `json:"node,omitempty"` // whose view it is
-	Port   *int    `json:"port,omitempty"`
-	Detail string  `json:"detail,omitempty"`
-	Fault  *Fault  `json:"fault,omitempty"`
-	Missed uint64  `json:"missed,omitempty"` // events before this one that the follower was too slow for
+	Seq    uint64        `json:"seq"`
+	At     float64       `json:"at"` // seconds since the fabric started
+	Kind   string        `json:"kind"`
+	Link   string        `json:"link,omitempty"`
+	Switch string        `json:"switch,omitempty"`
+	Node   string        `json:"node,omitempty"` // whose view it is
+	Port   *int          `json:"port,omitempty"`
+	Detail string        `json:"detail,omitempty"`
+	Fault  *fault.Report `json:"fault,omitempty"`
+	Missed uint64        `json:"missed,omitempty"` // events before this one that the follower was too slow for
 }
 
 // hubSize is how many events are kept for followers.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/nic/nicd"
@@ -29,33 +28,36 @@ type Fabric struct {
 	start    time.Time
 	pattern  *rand.Rand // guarded by mu: draws what a traffic pattern leaves to chance
 
-	stop    context.CancelFunc // set by Start
-	running sync.WaitGroup     // the drivers; waited for by Stop
+	ctx     context.Context // of all that runs; set by Start
+	stop    context.CancelFunc
+	running sync.WaitGroup // the drivers, the reporter and the timers of faults; waited for by Stop
+	monitor monitor
+	samples *samples
 
 	started atomic.Bool
 	changed broadcast // after every change of a port's state
 
-	mu      sync.Mutex // serialises faults, repairs and traffic
-	traffic nic.Traffic
-	faults  []*Fault
-	era     uint16
+	mu        sync.Mutex // serialises faults, repairs and traffic; the rest is guarded by it
+	traffic   nic.Traffic
+	reports   int       // begun since the start
+	records   []*record // the latest of them; bound: maxReports
+	open      []*record // of these, the ones that still count
+	forgotten uint64    // packets lost to faults whose reports are no longer kept
+	era       uint16
+	stopped   bool
 }
 
 // liveSwitch is a switch with its driver.
 type liveSwitch struct {
 	*switchd.Driver
-	core    *switching.Switch // stepped only by the driver
-	crashed bool              // guarded by Fabric.mu
-}
+	id   weft.SwitchID
+	name string
+	core *switching.Switch // stepped only by the driver
 
-// link is what the fabric knows of one link.
-type link struct {
-	topology.Link
-	dirs [2]bus.Direction // A to B, B to A
-	up   [2]atomic.Bool   // as the node at A, at B sees it; set by Observe
-	cut  bool             // guarded by Fabric.mu
-
-	settled atomic.Pointer[settled] // what was known lost when both ends were last down
+	// Guarded by Fabric.mu.
+	crash       *active // nil: it is well
+	owner       *record // whom what it loses in a crash is counted for
+	bookedCrash uint64  // of that, what has been counted
 }
 
 // New builds a fabric that Start brings to life.
@@ -67,6 +69,7 @@ func New(o Options) (*Fabric, error) {
 	f := &Fabric{
 		opts: o, graph: o.Topology, events: NewHub(), start: time.Now(),
 		pattern: rand.New(rand.NewPCG(o.Seed, 1<<32)),
+		monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs)),
 	}
 	f.changed.init()
 	wires := newWiring(o.Topology)
@@ -82,27 +85,29 @@ func New(o Options) (*Fabric, error) {
 			Place: o.Topology.Place(s.ID), Firmware: o.Firmware, Rand: rand.NewPCG(o.Seed, uint64(s.ID)),
 			VCs: o.Switch.VCs, InputBuffer: o.Switch.InputBuffer, OutputBuffer: o.Switch.OutputBuffer,
 			Queueing: o.Switch.Queueing, Selection: o.Switch.Selection, EagerCredits: o.Switch.EagerCredits,
+			Requeue: o.Switch.Requeue, Liveness: o.Link.Liveness,
 		})
 		if err != nil {
 			return nil, err
 		}
 		d := switchd.New(switchd.Config{
-			Core: core, Wires: wires.of(s.ID.Node()), Clock: f.Now, Batch: o.Switch.Batch,
+			Core: core, Wires: wires.of(s.ID.Node()), Clock: f.Now, Batch: o.Switch.Batch, Seed: o.Seed<<16 + uint64(s.ID),
 			Watch: &watcher{fabric: f, node: s.ID.Node(), name: s.Name},
 		})
-		f.switches = append(f.switches, &liveSwitch{Driver: d, core: core})
+		f.switches = append(f.switches, &liveSwitch{Driver: d, id: s.ID, name: s.Name, core: core})
 	}
 	for _, n := range o.Topology.NICs {
 		core, err := nic.New(nic.Config{
 			ID: n.ID, NICs: len(o.Topology.NICs), Rand: rand.NewPCG(o.Seed, 1<<33+uint64(n.ID)),
 			VCs: o.Switch.VCs, Buffer: o.Switch.InputBuffer, QueueBytes: o.NIC.QueueBytes, EagerCredits: o.Switch.EagerCredits,
+			Liveness: o.Link.Liveness,
 			Distance: func(src weft.NICID) int { return o.Topology.Distance(src, n.ID) },
 		})
 		if err != nil {
 			return nil, err
 		}
 		f.nics = append(f.nics, nicd.New(core, wires.of(n.ID.Node())[0], switchd.Config{
-			Clock: f.Now, Batch: o.Switch.Batch,
+			Clock: f.Now, Batch: o.Switch.Batch, Seed: o.Seed<<16 + 1<<40 + uint64(n.ID),
 			Watch: &watcher{fabric: f, node: n.ID.Node(), name: n.Name},
 		}))
 	}
@@ -124,22 +129,24 @@ func (f *Fabric) Start(ctx context.Context) error {
 	if err := f.opts.Transport.Ready(ctx); err != nil {
 		return fmt.Errorf("fabric: links are not ready: %w", err)
 	}
-	run, stop := context.WithCancel(context.Background())
-	f.stop = stop
+	f.ctx, f.stop = context.WithCancel(context.Background())
 	for _, s := range f.switches {
-		f.running.Go(func() { s.Run(run) })
+		f.running.Go(func() { s.Run(f.ctx) })
 	}
 	for _, n := range f.nics {
-		f.running.Go(func() { n.Run(run) })
+		f.running.Go(func() { n.Run(f.ctx) })
 	}
+	f.mu.Lock()
 	for _, l := range f.links {
-		f.signal(l, true)
+		f.align(l)
 	}
-	if err := f.waitLinks(ctx, f.links, true); err != nil {
+	f.mu.Unlock()
+	if err := f.waitLinks(ctx, f.links); err != nil {
 		f.Stop()
 		return fmt.Errorf("fabric: links do not come up: %w", err)
 	}
 	f.started.Store(true)
+	f.running.Go(func() { f.report(f.ctx) })
 	if err := f.SetTraffic(f.opts.Traffic); err != nil {
 		f.Stop()
 		return err
@@ -149,6 +156,9 @@ func (f *Fabric) Start(ctx context.Context) error {
 
 // Stop ends all drivers and returns when none of their goroutines is left. The counters can still be read.
 func (f *Fabric) Stop() {
+	f.mu.Lock()
+	f.stopped = true // no timer of a fault begins from here on
+	f.mu.Unlock()
 	if f.stop != nil {
 		f.stop()
 	}
@@ -193,27 +203,25 @@ func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) 
 	return f.nics[src].Send(dst, f.opts.NIC.PacketBytes, traced)
 }
 
-// waitLinks waits until both ends of all links see them up, or down.
-func (f *Fabric) waitLinks(ctx context.Context, links []*link, up bool) error {
+// waitLinks waits until both ends of all links see them up. It does not wait for what damping holds down, nor for links
+// that lose every frame.
+func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
 	for _, l := range links {
-		for l.up[0].Load() != up || l.up[1].Load() != up {
+		done := func() bool {
+			return l.up[0].Load() && l.up[1].Load() || l.held[0].Load() || l.held[1].Load() ||
+				l.suffers[0].Loss == 100 || l.suffers[1].Loss == 100
+		}
+		for !done() {
 			changed := f.changed.wait()
-			if l.up[0].Load() == up && l.up[1].Load() == up {
+			if done() {
 				break
 			}
 			select {
 			case <-changed:
 			case <-ctx.Done():
-				return fmt.Errorf("link %s is not %s at both ends: %w", l.Name, upDown(up), ctx.Err())
+				return fmt.Errorf("link %s is not up at both ends: %w", l.Name, ctx.Err())
 			}
 		}
 	}
 	return nil
-}
-
-func upDown(up bool) string {
-	if up {
-		return "up"
-	}
-	return "down"
 }

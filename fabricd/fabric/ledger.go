@@ -1,10 +1,5 @@
 package fabric
 
-import (
-	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
-)
-
 // Ledger says where every packet is (DESIGN section 4). Each account is counted where packets end or wait, so that
 //
 //	injected = delivered + lost + discarded + in flight
@@ -26,12 +21,6 @@ type Ledger struct {
 	DiscardedBy map[string]uint64   `json:"discarded_by,omitempty"` // per rule
 	LostOn      map[string]LinkLoss `json:"lost_on,omitempty"`      // per link
 	Waiting     InFlight            `json:"waiting"`                // the parts of in_flight
-}
-
-// LinkLoss is what one link lost.
-type LinkLoss struct {
-	Wire   uint64 `json:"wire"`
-	Queued uint64 `json:"queued"`
 }
 
 // InFlight says where the packets in flight are.
@@ -76,71 +65,4 @@ func (f *Fabric) Ledger() Ledger {
 	l.InFlight = l.Waiting.Queues + l.Waiting.Switches + l.Waiting.Wires
 	l.Balanced = l.Injected == l.Delivered+l.Lost+l.Discarded+l.InFlight
 	return l
-}
-
-// Ends of a link as the ledger counts them.
-type linkEnds struct {
-	missing uint64 // packets sent and not received, over all epochs and both directions
-	gaps    uint64 // of these, the ones a receiver noticed while the link was up
-	queued  uint64 // packets lost in the output queues of both ends
-}
-
-// settled is what was known of a link when both its ends were last down: then nothing is on the wire, and what is missing
-// is lost.
-type settled linkEnds
-
-func (f *Fabric) ends(l *link) linkEnds {
-	a, qa := f.endCounters(l.A)
-	b, qb := f.endCounters(l.B)
-	return linkEnds{missing: a.Sent + b.Sent - a.Received - b.Received, gaps: a.Gaps + b.Gaps, queued: qa + qb}
-}
-
-// endCounters reads the counters of one link end, and how many packets were lost in its output queue.
-func (f *Fabric) endCounters(e weft.End) (c credit.Counters, queued uint64) {
-	if e.Node.IsSwitch() {
-		s := f.switches[e.Node.Index]
-		s.Do(func(weft.Time, *weft.Actions) { c, queued = s.core.PortCounters(e.Port) })
-		return c, queued
-	}
-	return f.nics[e.Node.Index].Snapshot().Counters, 0
-}
-
-// linkLoss is what a link is known to have lost and what is on its wires. Both ends are read one after the other, so while
-// packets flow the number on the wires may be off; a negative one is read as none.
-func (f *Fabric) linkLoss(l *link) (lost LinkLoss, wires uint64) {
-	e := f.ends(l)
-	s := settled{}
-	if p := l.settled.Load(); p != nil {
-		s = *p
-	}
-	lost = LinkLoss{Wire: s.missing + e.gaps - s.gaps, Queued: e.queued}
-	if on := int64(e.missing - lost.Wire); on > 0 {
-		wires = uint64(on)
-	}
-	return lost, wires
-}
-
-// losses of one fault.
-type losses struct{ wire, queued uint64 }
-
-func (a losses) plus(b losses) losses { return losses{a.wire + b.wire, a.queued + b.queued} }
-
-// settle notes what a link has lost now that both its ends are down, and returns what is new. The caller holds mu.
-func (f *Fabric) settle(l *link) losses {
-	e := f.ends(l)
-	before := settled{}
-	if p := l.settled.Load(); p != nil {
-		before = *p
-	}
-	after := settled(e)
-	l.settled.Store(&after)
-	return losses{wire: e.missing - before.missing - (e.gaps - before.gaps), queued: e.queued - before.queued}
-}
-
-// rerouted counts the decisions to go another way because of a fault, all over the fabric.
-func (f *Fabric) rerouted() (n uint64) {
-	for _, s := range f.switches {
-		n += s.stats().Rerouted
-	}
-	return n
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/switchd"
@@ -37,7 +38,8 @@ type SwitchOptions struct {
 	Queueing     switching.Queueing
 	Selection    switching.Selection
 	EagerCredits bool
-	Batch        int // most packets in a frame; 0 means switchd.DefaultBatch
+	Requeue      bool // route the packets queued for a dead link anew instead of losing them
+	Batch        int  // most packets in a frame; 0 means switchd.DefaultBatch
 }
 
 // NICOptions are those of every NIC.
@@ -52,6 +54,35 @@ type LinkOptions struct {
 	Rate  float64       // bytes per second, what a load of 1 means; 0 means DefaultRate
 	Paced bool          // links send no faster than Rate; otherwise as fast as the transport goes
 	Delay time.Duration // propagation
+
+	// Liveness is how ends find out that a neighbour is silent. The zero value is DefaultInterval, longer in large fabrics,
+	// times DefaultMultiplier, without damping.
+	Liveness liveness.Config
+	// NoLiveness turns that off: a silent fault is then never noticed.
+	NoLiveness bool
+}
+
+// Liveness unless configured: a silent neighbour is dead after 150 ms. Chosen by us: ten times what a busy machine of two
+// cores delays a hello.
+const (
+	DefaultInterval   = 50 * weft.Millisecond
+	DefaultMultiplier = 3
+	// maxHellos bounds the hellos a second of an idle fabric, some 5 us of CPU each; larger fabrics say hello less often.
+	maxHellos = 20_000
+)
+
+func (o LinkOptions) liveness(links int) liveness.Config {
+	c := o.Liveness
+	switch {
+	case o.NoLiveness:
+		return liveness.Config{}
+	case c.Interval == 0:
+		c.Interval = max(DefaultInterval, weft.Second*weft.Time(2*links)/maxHellos)
+	}
+	if c.Multiplier == 0 {
+		c.Multiplier = DefaultMultiplier
+	}
+	return c
 }
 
 // DefaultRate is chosen by us for live runs on a laptop: a thousand 256-byte packets per second and link, slow enough to
@@ -74,6 +105,9 @@ func (o Options) withDefaults() Options {
 	if o.Switch.OutputBuffer == 0 {
 		o.Switch.OutputBuffer = switching.DefaultBuffer
 	}
+	if o.Topology != nil {
+		o.Link.Liveness = o.Link.liveness(len(o.Topology.Links))
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -90,6 +124,9 @@ func (o Options) validate() error {
 		return fmt.Errorf("fabric: the link delay must not be negative, it is %v", o.Link.Delay)
 	case o.NIC.PacketBytes < 1 || o.NIC.PacketBytes > weft.MaxPacket:
 		return fmt.Errorf("fabric: packets must be 1 to %d bytes, not %d", weft.MaxPacket, o.NIC.PacketBytes)
+	}
+	if err := o.Link.Liveness.Validate(); err != nil {
+		return fmt.Errorf("fabric: liveness: %w", err)
 	}
 	return o.Traffic.Validate()
 }

@@ -33,12 +33,11 @@ func (f *Fabric) LinkStates() []LinkState {
 	defer f.mu.Unlock()
 	out := make([]LinkState, len(f.links))
 	for i, l := range f.links {
-		a, _ := f.endCounters(l.A)
-		b, _ := f.endCounters(l.B)
+		a, b := f.endState(l.A), f.endState(l.B)
 		lost, _ := f.linkLoss(l)
 		out[i] = LinkState{
 			Link: l.Name, A: l.dirs[0].From, APort: int(l.A.Port), B: l.dirs[0].To, BPort: int(l.B.Port), State: f.state(l),
-			SentAB: a.Sent, SentBA: b.Sent, LostWire: lost.Wire, LostQueued: lost.Queued,
+			SentAB: a.sent, SentBA: b.sent, LostWire: lost.Wire, LostQueued: lost.Queued,
 		}
 	}
 	return out
@@ -47,7 +46,7 @@ func (f *Fabric) LinkStates() []LinkState {
 // state names the state of l. The caller holds mu.
 func (f *Fabric) state(l *link) string {
 	switch {
-	case l.cut:
+	case l.isCut(0) || l.isCut(1):
 		return LinkCut
 	case !f.alive(l):
 		return LinkDown
@@ -81,7 +80,7 @@ func (f *Fabric) CrashedSwitches() []string {
 	defer f.mu.Unlock()
 	names := []string{}
 	for i, s := range f.switches {
-		if s.crashed {
+		if s.crash != nil {
 			names = append(names, f.graph.Switches[i].Name)
 		}
 	}

@@ -1,8 +1,6 @@
 package fabric
 
 import (
-	"fmt"
-
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
@@ -88,65 +86,4 @@ func (f *Fabric) Drivers() (sum switchd.Stats) {
 		sum = sum.Add(n.Driver.Stats())
 	}
 	return sum
-}
-
-// eras adds up what the NICs counted per era.
-func (f *Fabric) eras() []nic.EraStats {
-	f.mu.Lock()
-	sum := make([]nic.EraStats, int(f.era)+1)
-	f.mu.Unlock()
-	for _, n := range f.nics {
-		for i, e := range n.Snapshot().Eras {
-			if i < len(sum) {
-				sum[i].Injected += e.Injected
-				sum[i].Delivered += e.Delivered
-				sum[i].Rerouted += e.Rerouted
-			}
-		}
-	}
-	return sum
-}
-
-// ReroutedInLastEra counts the packets generated after both ends had seen the last fault or repair that were re-routed and
-// delivered.
-func (f *Fabric) ReroutedInLastEra() uint64 {
-	e := f.eras()
-	return e[len(e)-1].Rerouted
-}
-
-// LossesExplained checks, in a fabric that is quiet, that packets were lost only by the faults, each on the wires and in
-// the queues of the links it took down and no more than these hold, and that every packet generated after both ends had
-// seen a fault was delivered or fell to a later one. Discards count as unexplained.
-func (f *Fabric) LossesExplained() error {
-	l, faults, eras := f.Ledger(), f.Faults(), f.eras()
-	var lost uint64
-	byEra := make([]uint64, len(eras)+1) // by the era the fault ended
-	for _, r := range faults {
-		lost += r.Lost()
-		if int(r.Era) < len(eras) {
-			byEra[r.Era] += r.Lost()
-		}
-		if most := f.linkCapacity(); r.Kind == FaultCut && r.Lost() > most {
-			return fmt.Errorf("%s %s lost %d packets, its wires and queues hold %d", r.Kind, r.Target, r.Lost(), most)
-		}
-	}
-	if lost != l.Lost {
-		return fmt.Errorf("%d packets were lost, the faults account for %d: %v", l.Lost, lost, l.LostOn)
-	}
-	var missing, allowed uint64
-	for era := len(eras) - 1; era >= 0; era-- {
-		missing += eras[era].Injected - eras[era].Delivered
-		allowed += byEra[era]
-		if missing > allowed {
-			return fmt.Errorf("of the packets generated after both ends had seen fault or repair number %d, %d are missing, and later faults account for %d of them", era, missing, allowed)
-		}
-	}
-	return nil
-}
-
-// linkCapacity is how many packets the wires and queues of one link hold: per direction and VC one output queue, and what
-// the credits let be on the wire.
-func (f *Fabric) linkCapacity() uint64 {
-	o := f.opts.Switch
-	return 2 * uint64(o.VCs) * uint64(o.InputBuffer+o.OutputBuffer)
 }

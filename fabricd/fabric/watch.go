@@ -35,19 +35,26 @@ func (w *watcher) Observe(now weft.Time, a *weft.Actions) {
 		if !w.fabric.started.Load() {
 			continue // thousands of links coming up for the first time are no news
 		}
-		kind := EventLinkDown
-		if c.Up {
-			kind = EventLinkUp
+		e := Event{Kind: EventLinkUp, Link: l.Name, Node: w.name, Port: new(int(c.Port))}
+		if !c.Up {
+			e.Kind, e.Detail = EventLinkDown, c.Why.String()
+			w.fabric.monitor.down(now, end, w.name, c.Why)
 		}
-		port := int(c.Port)
-		w.fabric.events.Publish(now, Event{Kind: kind, Link: l.Name, Node: w.name, Port: &port})
+		w.fabric.monitor.touch(now)
+		w.fabric.events.Publish(now, e)
+	}
+	if a.Turned > 0 {
+		w.fabric.monitor.turned(now)
+		w.fabric.monitor.touch(now)
+	}
+	if len(a.Drops) > 0 {
+		w.fabric.monitor.touch(now)
 	}
 	if len(a.Changes) > 0 {
 		w.fabric.changed.notify()
 	}
 	for _, e := range a.Faults {
-		port := int(e.Port)
-		w.fabric.events.Publish(now, Event{Kind: EventProtocolFault, Node: w.name, Port: &port, Detail: e.Err.Error()})
+		w.fabric.events.Publish(now, Event{Kind: EventProtocolFault, Node: w.name, Port: new(int(e.Port)), Detail: e.Err.Error()})
 	}
 	if r := w.fabric.opts.Record; r != nil && len(a.Drops)+len(a.Hops)+len(a.Arrived) > 0 {
 		r.Record(now, w.node, a)

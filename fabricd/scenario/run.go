@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // Result is how a run ended. Its JSON is stable (DESIGN section 5).
@@ -17,7 +18,7 @@ type Result struct {
 	Scenario  string         `json:"scenario"`
 	Failed    []string       `json:"failed"` // the expectations that did not hold, in words
 	Ledger    fabric.Ledger  `json:"ledger"`
-	Faults    []fabric.Fault `json:"faults"`
+	Faults    []fault.Report `json:"faults"`
 	Reordered uint64         `json:"reordered"`
 	Rerouted  uint64         `json:"rerouted"` // decisions to go another way because of a fault
 	SimSeed   uint64         `json:"sim_seed"`

@@ -122,7 +122,8 @@ func (e *End) Counters() Counters { return e.counters }
 // Epochs of this end and of its neighbour; 0 is none.
 func (e *End) Epochs() (mine, peer weft.Epoch) { return e.mine, e.peer }
 
-// Signal tells the end that signal is there or gone. It reports whether the link stopped being up.
+// Signal tells the end that signal is there or gone. It reports whether the link stopped being up. An end that is told of
+// signal once more says hello.
 func (e *End) Signal(up bool) (lost bool) {
 	lost = e.state == Up
 	if !up {
@@ -130,6 +131,7 @@ func (e *End) Signal(up bool) (lost bool) {
 		return lost
 	}
 	if e.state != Down {
+		e.hello = true
 		return false
 	}
 	e.restart(0)
@@ -340,19 +342,18 @@ func (e *End) Flow() Flow {
 }
 
 // OnWire tells, of the packets that one end has sent and the other has not received, how many may still arrive and how
-// many are lost. A packet may arrive as long as the receiver is in the epoch that it was sent to. It is exact when neither
-// end moved while both were read.
+// many are lost. A packet may arrive as long as the receiver is in the epoch that it was sent to. While packets flow the
+// two ends are read at different moments: then wire is off by what moved in between, and lost may lag, but never leads.
 func OnWire(from, to Flow) (wire, lost uint64) {
-	missing := from.sent - min(from.sent, to.received)
+	missing, flying := int64(from.sent-to.received), int64(0)
 	switch {
 	case to.state == Down || from.last.packets == 0 || to.mine != from.last.to:
 	case to.state == Init: // the first of them will bring it up
-		wire = from.last.packets
+		flying = int64(from.last.packets)
 	case to.peer == from.last.from:
-		wire = from.last.packets - min(from.last.packets, to.taken)
+		flying = int64(from.last.packets - to.taken)
 	}
-	wire = min(wire, missing)
-	return wire, missing - wire
+	return uint64(max(0, flying)), uint64(max(0, missing-flying))
 }
 
 // Epoch counters of one VC, to compare the two ends of a link at a quiescent point.

@@ -50,6 +50,9 @@ func (e *End) Receive(now weft.Time, f *weft.Frame) (credit.Verdict, error) {
 	return v, err
 }
 
+// Notice tells that a frame waits to be received.
+func (e *End) Notice(now weft.Time) { e.live.Heard(now) }
+
 // Stamp fills the epochs and counters of a frame that this end is about to send, see [credit.End.Stamp].
 func (e *End) Stamp(now weft.Time, f *weft.Frame) {
 	e.End.Stamp(f)

@@ -17,6 +17,7 @@ package switchd
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,7 +58,8 @@ type Driver struct {
 	wakes []chan struct{} // per port; capacity 1: a pending wake covers all that came before it
 	poke  chan struct{}   // capacity 1: the clock goroutine is to look at wakeAt again
 
-	impaired []atomic.Pointer[Impairment] // per port, never nil; read by its transmitter
+	senders []sender      // per port
+	inHand  []atomic.Bool // per port: its receiver has a frame that the core has not seen yet
 
 	// stopped ends the goroutines. They look at it whenever they wake and are woken once it is set; a channel that all of
 	// them select on would have them all contend for its lock at every frame.
@@ -80,10 +82,11 @@ func New(cfg Config) *Driver {
 	cfg.Batch = min(cfg.Batch, weft.MaxBatch)
 	d := &Driver{cfg: cfg, core: cfg.Core, wakeAt: weft.Never, poke: make(chan struct{}, 1)}
 	d.wakes = make([]chan struct{}, cfg.Core.Ports())
-	d.impaired = make([]atomic.Pointer[Impairment], len(d.wakes))
+	d.senders, d.inHand = make([]sender, len(d.wakes)), make([]atomic.Bool, len(d.wakes))
 	for p := range d.wakes {
 		d.wakes[p] = make(chan struct{}, 1)
-		d.impaired[p].Store(&Impairment{})
+		d.senders[p].draws = rand.NewPCG(cfg.Seed, uint64(p))
+		d.senders[p].impairment.Store(&Impairment{})
 	}
 	return d
 }
@@ -96,7 +99,7 @@ func (d *Driver) Run(ctx context.Context) {
 			continue
 		}
 		wg.Go(func() { d.receive(weft.PortID(p), w) })
-		wg.Go(func() { d.transmit(weft.PortID(p), w) })
+		wg.Go(func() { d.transmit(weft.PortID(p)) })
 	}
 	wg.Go(d.watchClock)
 	<-ctx.Done()
@@ -144,6 +147,7 @@ func (d *Driver) receive(p weft.PortID, w Wire) {
 		if d.stopped.Load() {
 			return
 		}
+		d.inHand[p].Store(true)
 		err := bus.DecodeFrame(&frame, m.Data)
 		m.Release()
 		d.framesIn.Add(1)
@@ -159,6 +163,7 @@ func (d *Driver) receive(p weft.PortID, w Wire) {
 		}
 		d.act(now, &out)
 		d.mu.Unlock()
+		d.inHand[p].Store(false)
 	}
 }
 
@@ -169,6 +174,7 @@ const minTick = 250 * time.Microsecond
 // watchClock calls Tick when it is due.
 func (d *Driver) watchClock() {
 	var out weft.Actions
+	var ready []weft.PortID
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	soonest := weft.Time(0)
@@ -185,7 +191,10 @@ func (d *Driver) watchClock() {
 		now := d.cfg.Clock()
 		if d.wakeAt <= now && soonest <= now {
 			d.wakeAt = weft.Never
+			d.notice(now)
 			d.core.Tick(now, &out)
+			ready = append(ready[:0], out.Ready...)
+			out.Ready = out.Ready[:0] // see hello
 			d.act(now, &out)
 			soonest = now + weft.FromDuration(minTick)
 			select {
@@ -195,10 +204,24 @@ func (d *Driver) watchClock() {
 		}
 		next := max(d.wakeAt, soonest)
 		d.mu.Unlock()
+		for _, p := range ready {
+			d.hello(p)
+		}
+		ready = ready[:0]
 		if d.stopped.Load() {
 			return
 		}
 		timer.Reset((min(next, now+weft.FromDuration(time.Hour)) - now).Duration() + 1)
+	}
+}
+
+// notice tells the core of frames that have arrived but wait for their receiver, which may be one of thousands of goroutines
+// that wait for a processor. The caller holds the lock.
+func (d *Driver) notice(now weft.Time) {
+	for p := range d.cfg.Wires {
+		if len(d.cfg.Wires[p].Inbox) > 0 || d.inHand[p].Load() {
+			d.core.Notice(now, weft.PortID(p))
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ type Impairment struct {
 // Impair replaces what port p's outgoing direction suffers. The zero Impairment heals it. Frames on their way keep the delay
 // they were given.
 func (d *Driver) Impair(p weft.PortID, i Impairment) {
-	d.impaired[p].Store(&i)
+	d.senders[p].impairment.Store(&i)
 	notify(d.wakes[p]) // it may be waiting at the old rate
 }
 

@@ -2,6 +2,8 @@ package switchd
 
 import (
 	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gammazero/deque"
@@ -58,86 +60,113 @@ type outgoing struct {
 	due  weft.Time
 }
 
-// transmit sends what the core has for port p. It owns frame, out and the frames on their way.
-func (d *Driver) transmit(p weft.PortID, w Wire) {
-	var frame weft.Frame
-	var out weft.Actions
-	var buf []byte
-	var line delayLine
-	var pace pacer
-	draws := rand.NewPCG(d.cfg.Seed, uint64(p))
+// sender is the sending side of one port. Its transmitter and, for hellos, the clock goroutine step it.
+type sender struct {
+	mu    sync.Mutex // the rest; taken before the core's lock, so that frames leave in the order they were filled
+	frame weft.Frame
+	out   weft.Actions
+	buf   []byte
+	line  delayLine
+	pace  pacer
+	draws *rand.PCG
+
+	impairment atomic.Pointer[Impairment] // never nil; not guarded by mu
+}
+
+// step sends the frames on the line that are due, and one from the core, with packets unless the link is busy or hello is
+// set. It reports whether it did anything, whether the core has more, and when to come again; the caller holds s.mu.
+func (d *Driver) step(p weft.PortID, hello bool) (did, more bool, next weft.Time) {
+	s, w := &d.senders[p], &d.cfg.Wires[p]
+	if i := s.impairment.Load(); i != s.pace.of {
+		s.pace.adopt(w.Pace, i)
+	}
+	var now weft.Time
+	if s.pace.timed || !s.line.empty() {
+		now = d.cfg.Clock()
+	}
+	for !s.line.empty() && s.line.due() <= now {
+		d.send(w.Out, s.line.pop())
+		did = true
+	}
+	limit := s.pace.limit(d.cfg.Batch)
+	if hello || s.pace.free > now {
+		limit = 0 // the link is busy with packets; what else there is goes past those that wait
+	}
+	s.out.Reset()
+	d.lock()
+	now = d.cfg.Clock() // under the lock: a core's time does not go backwards
+	any := d.core.Transmit(now, p, limit, &s.frame, &s.out)
+	d.act(now, &s.out)
+	d.mu.Unlock()
+	if any {
+		d.dispatch(w.Out, s, now)
+	}
+	next = weft.Never
+	if s.out.More {
+		next = s.pace.free
+	}
+	if !s.line.empty() {
+		next = min(next, s.line.due())
+	}
+	return did || any || limit > 0, s.out.More, next
+}
+
+// transmit sends what the core has for port p.
+func (d *Driver) transmit(p weft.PortID) {
+	s := &d.senders[p]
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	idle := true // the core had nothing when last asked
 	for !d.stopped.Load() {
-		if idle && line.empty() {
+		s.mu.Lock()
+		did, more, next := d.step(p, false)
+		s.mu.Unlock()
+		switch {
+		case did && more:
+		case next == weft.Never:
 			<-d.wakes[p]
-			idle = false
-			continue
-		}
-		if i := d.impaired[p].Load(); i != pace.of {
-			pace.adopt(w.Pace, i)
-		}
-		var now weft.Time
-		if pace.timed || !line.empty() {
-			now = d.cfg.Clock()
-		}
-		for !line.empty() && line.due() <= now {
-			d.send(w.Out, line.pop())
-		}
-		if !idle {
-			limit := pace.limit(d.cfg.Batch)
-			if pace.free > now {
-				limit = 0 // the link is busy with packets; what else there is goes past those that wait
+		default:
+			timer.Reset((next - d.cfg.Clock()).Duration() + 1)
+			select {
+			case <-d.wakes[p]:
+			case <-timer.C:
 			}
-			out.Reset()
-			d.lock()
-			now = d.cfg.Clock() // under the lock: a core's time does not go backwards
-			any := d.core.Transmit(now, p, limit, &frame, &out)
-			d.act(now, &out)
-			d.mu.Unlock()
-			idle = !out.More
-			if any {
-				d.dispatch(p, w.Out, &frame, &buf, &pace, &line, draws, now)
-			}
-			if any || limit > 0 {
-				continue
-			}
-		}
-		next := weft.Never
-		if !idle {
-			next = pace.free
-		}
-		if !line.empty() {
-			next = min(next, line.due())
-		}
-		if next == weft.Never {
-			continue
-		}
-		timer.Reset((next - now).Duration() + 1)
-		select {
-		case <-d.wakes[p]:
-			idle = false
-		case <-timer.C:
 		}
 	}
 }
 
-// dispatch sends a frame, now or when it is due, unless the link loses it.
-func (d *Driver) dispatch(p weft.PortID, to bus.Sender, f *weft.Frame, buf *[]byte, pace *pacer, line *delayLine, draws *rand.PCG, now weft.Time) {
-	due := pace.sent(now, f, pace.draw(draws))
-	if pace.loses(draws) {
+// hello sends what is owed at p beside packets, from the clock goroutine: the transmitter may be one of thousands of goroutines
+// that wait for a processor, and hellos must not. Whatever remains is left to the transmitter.
+func (d *Driver) hello(p weft.PortID) {
+	s := &d.senders[p]
+	if d.cfg.Wires[p].Out == nil {
+		return
+	}
+	if !s.mu.TryLock() { // it is sending a frame, which is a hello too
+		notify(d.wakes[p])
+		return
+	}
+	_, more, next := d.step(p, true)
+	s.mu.Unlock()
+	if more || next != weft.Never {
+		notify(d.wakes[p])
+	}
+}
+
+// dispatch sends the sender's frame, now or when it is due, unless the link loses it.
+func (d *Driver) dispatch(to bus.Sender, s *sender, now weft.Time) {
+	due := s.pace.sent(now, &s.frame, s.pace.draw(s.draws))
+	if s.pace.loses(s.draws) {
 		d.framesLost.Add(1)
 		return
 	}
-	*buf = bus.AppendFrame((*buf)[:0], f)
-	if len(f.Packets) == 0 {
+	s.buf = bus.AppendFrame(s.buf[:0], &s.frame)
+	if len(s.frame.Packets) == 0 {
 		d.creditFrames.Add(1)
 	}
-	if due <= now && line.empty() {
-		d.send(to, *buf)
+	if due <= now && s.line.empty() {
+		d.send(to, s.buf)
 	} else {
-		line.push(*buf, due)
+		s.line.push(s.buf, due)
 	}
 }
 

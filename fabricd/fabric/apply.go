@@ -1,0 +1,371 @@
+package fabric
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+// Outcome is what came of one order.
+type Outcome struct {
+	Do     fault.Verb    `json:"do"`
+	Target string        `json:"target"`
+	Fresh  bool          `json:"fresh"` // false: it was so already, nothing was done
+	Fault  *fault.Report `json:"fault,omitempty"`
+	Healed []string      `json:"healed,omitempty"` // of heal: what was repaired
+	Note   string        `json:"note,omitempty"`   // what else there is to know
+}
+
+// active is a fault in force.
+type active struct {
+	spec fault.Spec
+	rec  *record
+	link *link       // nil: it is a crash
+	sw   *liveSwitch // of a crash
+
+	resting bool          // of a flap: the link is up for now
+	over    chan struct{} // closed when it ends; its timer waits for that
+}
+
+// errStopped refuses orders to a fabric that is being taken down.
+var errStopped = errors.New("the fabric has been stopped")
+
+// seeTimeout bounds how long both ends may take to see a repair; only a fabric that is broken needs so long.
+const seeTimeout = 10 * time.Second
+
+// Apply does several things at one instant, all of them or, when one cannot be done, none: cuts act on all links before any
+// end is told. It returns when the ends have acted on what they are told, and when what was repaired is back. Repairs of what
+// is sound, and faults that are in force already, do nothing.
+func (f *Fabric) Apply(ctx context.Context, specs ...fault.Spec) ([]Outcome, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stopped {
+		return nil, errStopped
+	}
+	b := batch{f: f}
+	var errs []error
+	for _, s := range specs {
+		st, err := f.resolve(s)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s, err))
+		}
+		b.steps = append(b.steps, st)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	for i := range b.steps {
+		b.plan(&b.steps[i])
+	}
+	err := b.act()
+	if err == nil {
+		err = b.wait(ctx)
+	}
+	return b.outcomes(), err
+}
+
+// step is an order with its names resolved.
+type step struct {
+	spec   fault.Spec
+	link   *link
+	dirs   [2]bool
+	sw     *liveSwitch
+	rec    *record   // of the fault it began
+	ended  []*record // of those it ended
+	healed []string
+	fresh  bool
+	note   string
+}
+
+func (f *Fabric) resolve(s fault.Spec) (st step, err error) {
+	if err := s.Validate(); err != nil {
+		return st, err
+	}
+	st = step{spec: s, dirs: both}
+	switch s.Do {
+	case fault.VerbHeal:
+		return st, nil
+	case fault.VerbCrash, fault.VerbRestart:
+		st.sw, err = f.switchByName(s.A)
+		return st, err
+	case fault.VerbRestore:
+		if s.B == "" {
+			if st.sw, err = f.switchByName(s.A); err == nil || !strings.Contains(s.A, "-") {
+				return st, err
+			}
+		}
+	}
+	if st.link, st.dirs, err = f.linkOf(s); err != nil {
+		return st, err
+	}
+	if s.Do == fault.VerbImpair {
+		err = f.checkImpair(st.link, st.dirs, *s.Impair)
+	}
+	return st, err
+}
+
+func (f *Fabric) switchByName(name string) (*liveSwitch, error) {
+	id, err := f.graph.SwitchByName(name)
+	if err != nil {
+		return nil, err
+	}
+	return f.switches[id], nil
+}
+
+// linkOf finds the link that s names, and the directions it means.
+func (f *Fabric) linkOf(s fault.Spec) (*link, [2]bool, error) {
+	find := func() (id weft.LinkID, err error) {
+		if s.B == "" {
+			l, err := f.graph.LinkByName(s.A)
+			return l.ID, err
+		}
+		l, err := f.graph.LinkBetween(s.A, s.B)
+		return l.ID, err
+	}
+	id, err := find()
+	if err != nil {
+		return nil, both, err
+	}
+	l := f.links[id]
+	first := l.dirs[0].From
+	reversed := s.A != l.Name && s.A != first && !strings.HasPrefix(s.A, first+"-") && !strings.HasPrefix(s.A, first+":")
+	return l, directions(s.Direction, reversed), nil
+}
+
+// batch is what an Apply does, collected before anything is done.
+type batch struct {
+	f       *Fabric
+	steps   []step
+	cut     []bus.Direction // nothing comes through from now on
+	mended  []bus.Direction // and here again
+	touched []*link         // ends may gain or lose signal
+	bounced []weft.End      // told that nothing comes to them, while they may still speak
+	impair  []channelOf     // suffer something else now
+	crash   []*liveSwitch
+	back    []*link // carry packets again
+}
+
+type channelOf struct {
+	l *link
+	d int
+}
+
+// plan works out what a step changes, and opens its report.
+func (b *batch) plan(st *step) {
+	switch st.spec.Do {
+	case fault.VerbCut, fault.VerbFlap:
+		b.planCut(st)
+	case fault.VerbImpair:
+		b.planImpair(st)
+	case fault.VerbCrash:
+		b.planCrash(st)
+	case fault.VerbRestore, fault.VerbRestart:
+		b.planRestore(st)
+	case fault.VerbHeal:
+		for _, l := range b.f.links {
+			s := step{spec: st.spec, link: l, dirs: both}
+			b.mendCuts(&s)
+			b.mendImpair(&s)
+			if s.fresh {
+				st.healed = append(st.healed, l.Name)
+			}
+			st.ended = append(st.ended, s.ended...)
+		}
+		for _, sw := range b.f.switches {
+			s := step{spec: st.spec, sw: sw}
+			if b.mendCrash(&s); s.fresh {
+				st.healed = append(st.healed, sw.name)
+			}
+			st.ended = append(st.ended, s.ended...)
+		}
+		st.fresh = len(st.healed) > 0
+	}
+}
+
+func (b *batch) planCut(st *step) {
+	l := st.link
+	var dirs [2]bool
+	for d := range dirs {
+		if !st.dirs[d] {
+			continue
+		}
+		if a := l.cut[d]; a != nil && a.spec.Do == fault.VerbFlap && st.spec.Do == fault.VerbCut {
+			b.endCut(a, d, st) // a cut takes the place of a flap
+		}
+		dirs[d] = l.cut[d] == nil
+	}
+	if dirs == [2]bool{} {
+		return
+	}
+	st.fresh = true
+	st.rec = b.f.begin(b.f.reportOf(st.spec, l.Name), []*link{l}, nil, l.endsUp())
+	a := &active{spec: st.spec, rec: st.rec, link: l, over: make(chan struct{})}
+	for d, yes := range dirs {
+		if yes {
+			l.cut[d] = a
+			b.cutNow(l, d, a)
+		}
+	}
+	b.f.timeout(a)
+}
+
+// cutNow lets nothing through in direction d.
+func (b *batch) cutNow(l *link, d int, a *active) {
+	b.cut = append(b.cut, l.dirs[d])
+	b.touched = append(b.touched, l)
+	if !a.spec.Silent {
+		b.bounced = append(b.bounced, l.ends()[1-d])
+	}
+}
+
+func (b *batch) planImpair(st *step) {
+	l := st.link
+	st.fresh = true
+	var now [2]fault.Impairment
+	for d, yes := range st.dirs {
+		if yes {
+			now[d] = l.suffers[d].Merge(*st.spec.Impair)
+			if old := l.impaired[d]; old != nil {
+				b.endImpair(old, d, st)
+			}
+		}
+	}
+	if l.isCut(0) || l.isCut(1) {
+		st.note = l.Name + " is cut: the impairment is kept and acts when the link is restored"
+	}
+	var a *active
+	for d, yes := range st.dirs {
+		if !yes {
+			continue
+		}
+		l.suffers[d] = now[d]
+		b.impair = append(b.impair, channelOf{l, d})
+		if now[d].IsZero() {
+			continue
+		}
+		if a == nil {
+			st.rec = b.f.begin(b.f.reportOf(st.spec, l.Name), []*link{l}, nil, l.endsUp())
+			st.rec.report.What += " (now " + now[d].String() + ")"
+			a = &active{spec: st.spec, rec: st.rec, link: l, over: make(chan struct{})}
+		}
+		l.impaired[d] = a
+	}
+	if a != nil {
+		b.f.timeout(a)
+	}
+}
+
+func (b *batch) planCrash(st *step) {
+	s := st.sw
+	if s.crash != nil {
+		return
+	}
+	st.fresh = true
+	links := b.f.linksOf(s.id)
+	var expect []weft.End
+	for _, l := range links {
+		for i, e := range l.ends() {
+			if e.Node != s.id.Node() && l.up[i].Load() {
+				expect = append(expect, e)
+			}
+		}
+	}
+	st.rec = b.f.begin(b.f.reportOf(st.spec, s.name), links, s, expect)
+	s.crash = &active{spec: st.spec, rec: st.rec, sw: s, over: make(chan struct{})}
+	b.crash = append(b.crash, s)
+	b.touched = append(b.touched, links...)
+	b.f.timeout(s.crash)
+}
+
+// planRestore brings a switch or a link back; a link that is only impaired is healed of that.
+func (b *batch) planRestore(st *step) {
+	if st.sw != nil {
+		b.mendCrash(st)
+		return
+	}
+	b.mendCuts(st)
+	if s := st.link.suffers; st.fresh && s != [2]fault.Impairment{} {
+		st.note = fmt.Sprintf("%s is still impaired: restore it once more, or heal all, to end that", st.link.Name)
+	} else if !st.fresh {
+		b.mendImpair(st)
+	}
+}
+
+func (b *batch) mendCuts(st *step) {
+	for d, a := range st.link.cut {
+		if a != nil && st.dirs[d] {
+			b.endCut(a, d, st)
+			st.fresh = true
+		}
+	}
+}
+
+func (b *batch) mendImpair(st *step) {
+	for d, a := range st.link.impaired {
+		if a != nil && st.dirs[d] {
+			b.endImpair(a, d, st)
+			st.fresh = true
+		}
+	}
+}
+
+func (b *batch) mendCrash(st *step) {
+	s := st.sw
+	if s.crash == nil {
+		return
+	}
+	st.fresh = true
+	close(s.crash.over)
+	st.ended = append(st.ended, s.crash.rec)
+	s.crash = nil
+	links := b.f.linksOf(s.id)
+	b.touched, b.back = append(b.touched, links...), append(b.back, links...)
+}
+
+// endCut ends what a does to direction d, and a with its last direction.
+func (b *batch) endCut(a *active, d int, st *step) {
+	l := a.link
+	l.cut[d] = nil
+	b.mended = append(b.mended, l.dirs[d])
+	b.touched, b.back = append(b.touched, l), append(b.back, l)
+	if l.cut[1-d] != a {
+		close(a.over)
+		st.ended = append(st.ended, a.rec)
+	}
+}
+
+func (b *batch) endImpair(a *active, d int, st *step) {
+	l := a.link
+	l.impaired[d], l.suffers[d] = nil, fault.Impairment{}
+	b.impair = append(b.impair, channelOf{l, d})
+	if l.impaired[1-d] != a {
+		close(a.over)
+		st.ended = append(st.ended, a.rec)
+	}
+}
+
+// outcomes tells what came of each step. The caller holds mu.
+func (b *batch) outcomes() []Outcome {
+	out := make([]Outcome, len(b.steps))
+	for i, st := range b.steps {
+		o := Outcome{Do: st.spec.Do, Fresh: st.fresh, Healed: st.healed, Note: st.note}
+		switch {
+		case st.link != nil:
+			o.Target = st.link.Name
+		case st.sw != nil:
+			o.Target = st.sw.name
+		}
+		if st.rec != nil {
+			b.f.refresh(st.rec)
+			o.Fault = new(st.rec.report.Clone())
+		}
+		out[i] = o
+	}
+	return out
+}

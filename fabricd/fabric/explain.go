@@ -1,0 +1,86 @@
+package fabric
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/nic"
+)
+
+// eras adds up what the NICs counted per era, for the eras that all of them still tell apart.
+func (f *Fabric) eras() (first int, sum []nic.EraStats) {
+	f.mu.Lock()
+	now := int(f.era)
+	f.mu.Unlock()
+	snaps := make([]nic.Snapshot, len(f.nics))
+	for i, n := range f.nics {
+		snaps[i] = n.Snapshot()
+		first = max(first, snaps[i].FirstEra)
+	}
+	sum = make([]nic.EraStats, max(0, now-first)+1)
+	for _, s := range snaps {
+		for i, e := range s.Eras {
+			if at := s.FirstEra + i - first; at >= 0 && at < len(sum) {
+				sum[at].Injected += e.Injected
+				sum[at].Delivered += e.Delivered
+				sum[at].Rerouted += e.Rerouted
+			}
+		}
+	}
+	return first, sum
+}
+
+// ReroutedInLastEra counts the packets generated after both ends had seen the last fault or repair that were re-routed and
+// delivered.
+func (f *Fabric) ReroutedInLastEra() uint64 {
+	_, e := f.eras()
+	return e[len(e)-1].Rerouted
+}
+
+// LossesExplained checks, in a fabric that is quiet, that packets were lost only by the faults, each on the wires and in
+// the queues of the links it took down and no more than these hold, and that every packet generated after both ends had
+// seen a fault was delivered or fell to a later one. Discards count as unexplained.
+func (f *Fabric) LossesExplained() error {
+	l, faults := f.Ledger(), f.Faults()
+	first, eras := f.eras()
+	f.mu.Lock()
+	lost := f.forgotten
+	f.mu.Unlock()
+	byEra := map[int]uint64{} // by the era the fault ended
+	for _, r := range faults {
+		lost += r.Lost()
+		era := int(r.Era)
+		if r.Open && r.RestoredAt == 0 && !cheap(r) {
+			era = first + len(eras) - 1 // it goes on costing packets
+		}
+		byEra[era] += r.Lost()
+		if most := f.linkCapacity(); r.Kind == string(fault.VerbCut) && !r.Silent && r.Lost() > most {
+			return fmt.Errorf("%s %s lost %d packets, its wires and queues hold %d", r.Kind, r.Target, r.Lost(), most)
+		}
+	}
+	if lost != l.Lost {
+		return fmt.Errorf("%d packets were lost, the faults account for %d: %v", l.Lost, lost, l.LostOn)
+	}
+	var missing, allowed uint64
+	for i := len(eras) - 1; i >= 0; i-- {
+		era := first + i
+		missing += eras[i].Injected - eras[i].Delivered
+		allowed += byEra[era]
+		if missing > allowed {
+			return fmt.Errorf("of the packets generated after both ends had seen fault or repair number %d, %d are missing, and later faults account for %d of them", era, missing, allowed)
+		}
+	}
+	return nil
+}
+
+// cheap reports whether the fault costs nothing any more, although it lasts, because its ends know.
+func cheap(r fault.Report) bool {
+	return (r.Kind == string(fault.VerbCut) || r.Kind == string(fault.VerbCrash)) && len(r.Detected) > 1
+}
+
+// linkCapacity is how many packets the wires and queues of one link hold: per direction and VC one output queue, and what
+// the credits let be on the wire.
+func (f *Fabric) linkCapacity() uint64 {
+	o := f.opts.Switch
+	return 2 * uint64(o.VCs) * uint64(o.InputBuffer+o.OutputBuffer)
+}

@@ -1,0 +1,157 @@
+package fabric
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/switchd"
+)
+
+// link is what the fabric knows of one link. Its directions are 0, A to B, and 1, B to A.
+type link struct {
+	topology.Link
+	dirs [2]bus.Direction
+	up   [2]atomic.Bool // as the node at A, at B sees it; set by Observe
+	held [2]atomic.Bool // damping keeps the end at A, at B down; set by Observe
+
+	// Guarded by Fabric.mu.
+	cut      [2]*active          // per direction, the fault that cuts it now
+	impaired [2]*active          // per direction, the fault that impairs it
+	suffers  [2]fault.Impairment // per direction; zero: nothing
+	lit      [2]bool             // whether the end at A, at B was last given signal
+	dark     bool                // the broker that carries it is gone
+	owner    *record             // whom what the link loses is counted for; nil: nobody
+	booked   LinkLoss            // of what the link has lost, the part that has been counted for somebody
+}
+
+// ends are A and B.
+func (l *link) ends() [2]weft.End { return [2]weft.End{l.A, l.B} }
+
+// isCut reports whether nothing comes through in direction d now. The caller holds Fabric.mu.
+func (l *link) isCut(d int) bool { return l.cut[d] != nil && !l.cut[d].resting }
+
+// endsUp are the ends that see the link up.
+func (l *link) endsUp() (ends []weft.End) {
+	for i, e := range l.ends() {
+		if l.up[i].Load() {
+			ends = append(ends, e)
+		}
+	}
+	return ends
+}
+
+// both are both directions.
+var both = [2]bool{true, true}
+
+// directions says which directions of l an order means whose first end is the link's B if reversed.
+func directions(d fault.Direction, reversed bool) [2]bool {
+	if reversed {
+		return [2]bool{d.BtoA(), d.AtoB()}
+	}
+	return [2]bool{d.AtoB(), d.BtoA()}
+}
+
+// signalled reports whether the ends know of the cut of direction d.
+func (l *link) signalled(d int) bool { return l.isCut(d) && !l.cut[d].spec.Silent }
+
+// signals says which ends have signal. An end is without when both directions are cut and it was told; when only what comes
+// to it is cut, it goes on saying so to its neighbour. The caller holds mu.
+func (f *Fabric) signals(l *link) [2]bool {
+	if !f.alive(l) || l.signalled(0) && l.signalled(1) {
+		return [2]bool{}
+	}
+	return both
+}
+
+// alive reports whether l is held by two live nodes and a broker. The caller holds mu.
+func (f *Fabric) alive(l *link) bool {
+	for _, e := range l.ends() {
+		if e.Node.IsSwitch() && f.switches[e.Node.Index].crash != nil {
+			return false
+		}
+	}
+	return !l.dark
+}
+
+// usable reports whether l should carry packets. The caller holds mu.
+func (f *Fabric) usable(l *link) bool { return f.alive(l) && !l.isCut(0) && !l.isCut(1) }
+
+// port is one port of a live node.
+type port interface {
+	Signal(p weft.PortID, up bool)
+	Impair(p weft.PortID, i switchd.Impairment)
+}
+
+func (f *Fabric) node(n weft.Node) port {
+	if n.IsSwitch() {
+		return f.switches[n.Index]
+	}
+	return f.nics[n.Index]
+}
+
+// signal gives or takes signal at one end. When it returns, the end has acted on it.
+func (f *Fabric) signal(e weft.End, up bool) { f.node(e.Node).Signal(e.Port, up) }
+
+// impair makes direction d suffer what l.suffers says. The caller holds mu.
+func (f *Fabric) impair(l *link, d int) {
+	s := l.suffers[d]
+	e := l.ends()[d]
+	f.node(e.Node).Impair(e.Port, switchd.Impairment{Loss: s.Loss.Share(), Rate: s.Rate, Delay: s.Delay, Jitter: s.Jitter})
+}
+
+func (f *Fabric) link(id weft.LinkID) (*link, error) {
+	if int(id) >= len(f.links) {
+		return nil, fmt.Errorf("link %d: %w: there are %d", id, ErrUnknown, len(f.links))
+	}
+	return f.links[id], nil
+}
+
+func (f *Fabric) linksOf(id weft.SwitchID) []*link {
+	var out []*link
+	for _, l := range f.links {
+		if l.A.Node == id.Node() || l.B.Node == id.Node() {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// LinkLoss is what one link lost.
+type LinkLoss struct {
+	Wire   uint64 `json:"wire"`
+	Queued uint64 `json:"queued"`
+}
+
+// linkLoss is what a link has lost since the start and what is on its wires; see credit.OnWire for what it says while
+// packets flow.
+func (f *Fabric) linkLoss(l *link) (lost LinkLoss, wires uint64) {
+	a, b := f.endState(l.A), f.endState(l.B)
+	wireAB, lostAB := credit.OnWire(a.flow, b.flow)
+	wireBA, lostBA := credit.OnWire(b.flow, a.flow)
+	return LinkLoss{Wire: lostAB + lostBA, Queued: a.queued + b.queued}, wireAB + wireBA
+}
+
+// endState is what the ledger needs of one link end.
+type endState struct {
+	flow   credit.Flow
+	sent   uint64
+	queued uint64 // packets lost in its output queue
+}
+
+func (f *Fabric) endState(e weft.End) (s endState) {
+	if !e.Node.IsSwitch() {
+		n := f.nics[e.Node.Index].Snapshot()
+		return endState{flow: n.Flow, sent: n.Counters.Sent}
+	}
+	sw := f.switches[e.Node.Index]
+	sw.Do(func(weft.Time, *weft.Actions) {
+		c, queued := sw.core.PortCounters(e.Port)
+		s = endState{flow: sw.core.Flow(e.Port), sent: c.Sent, queued: queued}
+	})
+	return s
+}

@@ -1,0 +1,356 @@
+package fabric
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+// aftermath is how long after a repair the effects of a fault are still counted, chosen by us: longer than re-route vectors
+// last (500 ms) and packets that went another way are under way.
+const aftermath = weft.Second
+
+// maxReports bounds the reports that are kept. Of older ones only the sum of their losses is.
+const maxReports = 4096
+
+// record is a report in the making.
+type record struct {
+	began weft.Time
+	links []*link // what it acts on
+	sw    *liveSwitch
+	from  tally // counters of the fabric when it began
+
+	report fault.Report // guarded by Fabric.mu, except what watch says
+
+	watch struct { // guarded by monitor.mu
+		ends     map[weft.End]bool // those that should find out, and whether they have
+		missing  int               // of them, those that have not
+		detected []fault.Detection
+		seen     weft.Time // when the last of them had
+		turned   weft.Time // first re-route; Never: none yet
+		effect   weft.Time // latest effect; Never: none
+		news     bool      // the last end has found out, and the fabric does not know yet
+	}
+	firstEra uint16    // when it began
+	closes   weft.Time // when its effects are no longer counted; Never while it lasts
+	dipped   bool      // throughput has been measured
+	seen     bool      // by the last of its ends
+}
+
+// tally is what is counted all over the fabric.
+type tally struct {
+	rerouted, requeued, discarded         uint64
+	reordered, duplicated, detoured, hops uint64
+	discardedBy                           map[string]uint64
+}
+
+func (f *Fabric) tally() tally {
+	t := tally{discardedBy: map[string]uint64{}}
+	for _, s := range f.switches {
+		s.Do(func(weft.Time, *weft.Actions) {
+			st := s.core.Stats()
+			t.rerouted += st.Rerouted
+			t.requeued += st.Requeued
+			t.discarded += st.Discarded
+			s.core.Discards(func(rule string, n uint64) { t.discardedBy[rule] += n })
+		})
+	}
+	for _, n := range f.nics {
+		s := n.Stats()
+		t.reordered += s.Reordered
+		t.duplicated += s.Duplicated
+		t.detoured += s.Rerouted
+		t.hops += s.Detour
+	}
+	return t
+}
+
+// monitor hears from observers what faults do. They call it under the locks of cores, so it holds its own lock for moments
+// only and calls nobody.
+type monitor struct {
+	awaits atomic.Bool // some fault waits for its first re-route
+	effect atomic.Int64
+
+	mu   sync.Mutex
+	open []*record     // guarded by mu: in force, or still counting
+	poke chan struct{} // capacity 1: a fault was seen by the last of its ends
+}
+
+func newMonitor() monitor { return monitor{poke: make(chan struct{}, 1)} }
+
+// add watches r from now on. expect are the ends that should find out.
+func (m *monitor) add(r *record, expect []weft.End) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := &r.watch
+	w.ends, w.turned, w.effect = map[weft.End]bool{}, weft.Never, weft.Never
+	for _, e := range expect {
+		w.ends[e] = false
+	}
+	w.missing = len(w.ends)
+	m.open = append(m.open, r)
+	m.awaits.Store(true)
+}
+
+// remove ends watching r.
+func (m *monitor) remove(r *record) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.open = slices.DeleteFunc(m.open, func(o *record) bool { return o == r })
+}
+
+// down tells that an end has lost its link.
+func (m *monitor) down(now weft.Time, e weft.End, node string, why weft.Cause) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.open {
+		w := &r.watch
+		if told, ok := w.ends[e]; !ok || told || now < r.began {
+			continue
+		}
+		w.ends[e] = true
+		w.missing--
+		w.seen = now
+		w.detected = append(w.detected, fault.Detection{
+			End: node, Port: int(e.Port), AfterMS: ms(now - r.began), How: how(why),
+		})
+		if w.missing == 0 {
+			w.news = true
+			select {
+			case m.poke <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// turned tells that packets were sent another way.
+func (m *monitor) turned(now weft.Time) {
+	if !m.awaits.Load() {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.open {
+		if r.watch.turned == weft.Never && now >= r.began {
+			r.watch.turned = now
+		}
+	}
+	m.awaits.Store(false)
+}
+
+// touch tells that something happened that a fault may be the reason of.
+func (m *monitor) touch(now weft.Time) { m.effect.Store(int64(now)) }
+
+func how(c weft.Cause) string {
+	switch c {
+	case weft.BySilence:
+		return fault.BySilence
+	case weft.ByNeighbour:
+		return fault.ByNeighbour
+	}
+	return fault.BySignal
+}
+
+func ms(t weft.Time) float64 { return float64(t.Duration().Nanoseconds()) / 1e6 }
+
+// begin opens the report of a fault that is about to act on links, and on the switch unless nil. The caller holds mu.
+func (f *Fabric) begin(r fault.Report, links []*link, sw *liveSwitch, expect []weft.End) *record {
+	f.reports++
+	r.ID, r.Open, r.Era = f.reports, true, f.era
+	rec := &record{links: links, sw: sw, from: f.tally(), report: r, firstEra: f.era, closes: weft.Never}
+	for _, o := range f.open {
+		share(&o.report, r.ID)
+		share(&rec.report, o.report.ID)
+	}
+	for _, l := range links {
+		f.book(l)
+		l.owner = rec
+	}
+	if sw != nil {
+		f.bookCrash(sw)
+		sw.owner = rec
+	}
+	f.records, f.open = append(f.records, rec), append(f.open, rec)
+	if len(f.records) > maxReports {
+		f.forget()
+	}
+	rec.began = f.Now()
+	rec.report.At = rec.began.Duration().Seconds()
+	f.monitor.add(rec, expect)
+	return rec
+}
+
+// forget drops the oldest report that is closed and keeps the sum of its losses. The caller holds mu.
+func (f *Fabric) forget() {
+	for i, r := range f.records {
+		if !r.report.Open {
+			f.forgotten += r.report.Lost()
+			f.records = slices.Delete(f.records, i, i+1)
+			return
+		}
+	}
+}
+
+func share(r *fault.Report, with int) {
+	if !slices.Contains(r.SharedWith, with) {
+		r.SharedWith = append(r.SharedWith, with)
+	}
+	r.Shared = fault.FabricWide()
+}
+
+// book counts what l has lost since it was last asked for the fault that owns it. The caller holds mu.
+func (f *Fabric) book(l *link) {
+	lost, _ := f.linkLoss(l)
+	// What is lost never comes back; reading both ends while packets flow may lag.
+	lost.Wire, lost.Queued = max(lost.Wire, l.booked.Wire), max(lost.Queued, l.booked.Queued)
+	if l.owner != nil {
+		l.owner.report.LostWire += lost.Wire - l.booked.Wire
+		l.owner.report.LostQueued += lost.Queued - l.booked.Queued
+	}
+	l.booked = lost
+}
+
+// bookCrash does likewise for what was inside a switch when it crashed.
+func (f *Fabric) bookCrash(s *liveSwitch) {
+	lost := s.stats().LostCrash
+	if s.owner != nil {
+		s.owner.report.LostCrash += lost - s.bookedCrash
+	}
+	s.bookedCrash = lost
+}
+
+// repaired notes that the fault has been repaired; its effects are counted a little longer. The caller holds mu.
+func (f *Fabric) repaired(r *record, now weft.Time) {
+	if r.closes != weft.Never {
+		return
+	}
+	r.report.RestoredAt = now.Duration().Seconds()
+	r.closes = now + aftermath
+	if !r.final() {
+		r.report.Era = f.era
+	}
+}
+
+// final reports whether the fault costs nothing any more once it was seen by the last of its ends.
+func (r *record) final() bool {
+	kind := fault.Verb(r.report.Kind)
+	return (kind == fault.VerbCut || kind == fault.VerbCrash) && r.seen
+}
+
+// refresh brings an open report up to date. The caller holds mu.
+func (f *Fabric) refresh(r *record) {
+	if !r.report.Open {
+		return
+	}
+	for _, l := range r.links {
+		f.book(l)
+	}
+	if r.sw != nil {
+		f.bookCrash(r.sw)
+	}
+	now, p := f.tally(), &r.report
+	p.Rerouted = now.rerouted - r.from.rerouted
+	p.Requeued = now.requeued - r.from.requeued
+	p.Discarded = now.discarded - r.from.discarded
+	p.DiscardedBy = map[string]uint64{}
+	for rule, n := range now.discardedBy {
+		if n > r.from.discardedBy[rule] {
+			p.DiscardedBy[rule] = n - r.from.discardedBy[rule]
+		}
+	}
+	p.Reordered = now.reordered - r.from.reordered
+	p.Duplicated = now.duplicated - r.from.duplicated
+	if p.Extra.Packets = now.detoured - r.from.detoured; p.Extra.Packets > 0 {
+		p.Extra.Mean = float64(now.hops-r.from.hops) / float64(p.Extra.Packets)
+		p.Extra.Most = f.mostExtra(r)
+	}
+	if !r.dipped {
+		p.Dip = f.samples.dip(r.began, min(f.Now(), r.closes))
+	}
+	f.monitor.report(r)
+}
+
+// mostExtra is the most extra hops of a re-routed packet that arrived while r was in force or just after.
+func (f *Fabric) mostExtra(r *record) (most int) {
+	for _, n := range f.nics {
+		s := n.Snapshot()
+		for i, e := range s.Eras {
+			if s.FirstEra+i >= int(r.firstEra) {
+				most = max(most, e.MostExtra)
+			}
+		}
+	}
+	return most
+}
+
+// report copies what the monitor knows of r into its report.
+func (m *monitor) report(r *record) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w, p := &r.watch, &r.report
+	p.Detected = slices.Clone(w.detected)
+	if len(w.detected) > 0 {
+		p.SeenAfter = ms(w.seen - r.began)
+	}
+	if w.turned != weft.Never {
+		p.FirstReroute = new(ms(w.turned - r.began))
+	}
+	if e := weft.Time(m.effect.Load()); e >= r.began {
+		p.LastEffect = new(ms(e - r.began))
+	}
+}
+
+// Faults returns the reports of the latest faults, at most 4096, in order; those that last are brought up to date.
+func (f *Fabric) Faults() []fault.Report {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := make([]fault.Report, len(f.records))
+	for i, r := range f.records {
+		f.refresh(r)
+		out[i] = r.report.Clone()
+	}
+	return out
+}
+
+// closeReport ends the counting for r. The caller holds mu.
+func (f *Fabric) closeReport(r *record) {
+	f.refresh(r)
+	r.report.Open = false
+	f.monitor.remove(r)
+	for _, l := range r.links {
+		if l.owner == r {
+			l.owner = f.lastOn(l)
+		}
+	}
+	if r.sw != nil && r.sw.owner == r {
+		r.sw.owner = nil
+	}
+	f.open = slices.DeleteFunc(f.open, func(o *record) bool { return o == r })
+	f.events.Publish(f.Now(), Event{Kind: EventReport, Fault: new(r.report.Clone())})
+	r.from.discardedBy, r.links = nil, nil
+}
+
+// lastOn is the latest open fault that acts on l.
+func (f *Fabric) lastOn(l *link) *record {
+	for _, r := range slices.Backward(f.open) {
+		if slices.Contains(r.links, l) {
+			return r
+		}
+	}
+	return nil
+}
+
+// CloseReports ends the counting of effects for all faults that have been repaired, as when a run is over.
+func (f *Fabric) CloseReports() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range slices.Clone(f.open) {
+		if r.closes != weft.Never {
+			f.closeReport(r)
+		}
+	}
+}

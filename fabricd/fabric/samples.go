@@ -1,0 +1,133 @@
+package fabric
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+// Throughput is sampled in bins, for the dips that faults make.
+const (
+	minBin    = 10 * time.Millisecond
+	binPerNIC = 100 * time.Microsecond // reading thousands of NICs costs more than small bins are worth
+	maxBins   = 6000
+	// dipSpan is how long after a fault a dip is looked for.
+	dipSpan = 30 * weft.Second
+)
+
+// samples are the packets delivered per bin since the start, the latest maxBins of them.
+type samples struct {
+	width time.Duration // constant
+
+	mu    sync.Mutex
+	bins  []uint64
+	first int    // number of bins[0]
+	last  uint64 // delivered when the last bin ended
+}
+
+func newSamples(nics int) *samples {
+	return &samples{width: max(minBin, time.Duration(nics)*binPerNIC)}
+}
+
+// add ends bins up to now, when so many packets have been delivered. Those that were slept through share evenly.
+func (s *samples) add(now weft.Time, delivered uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := int(now.Duration()/s.width) - s.first - len(s.bins)
+	if n <= 0 {
+		return
+	}
+	if n > maxBins {
+		s.first += n - maxBins
+		n = maxBins
+	}
+	more := delivered - s.last
+	s.last = delivered
+	for i := range uint64(n) {
+		s.bins = append(s.bins, more*(i+1)/uint64(n)-more*i/uint64(n))
+	}
+	if drop := len(s.bins) - maxBins; drop > 0 {
+		s.bins = append(s.bins[:0], s.bins[drop:]...)
+		s.first += drop
+	}
+}
+
+// dip is what throughput did after a fault.
+func (s *samples) dip(began, until weft.Time) fault.Dip {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bin := func(t weft.Time) int { return int(t.Duration()/s.width) - s.first }
+	at := bin(began)
+	if at < 0 {
+		return fault.Dip{}
+	}
+	return fault.MeasureDip(s.bins, s.width, at, min(len(s.bins), bin(min(until, began+dipSpan))+1))
+}
+
+// report samples throughput, begins a new era when a fault has been seen by the last of its ends, and closes reports whose
+// time has come, until ctx ends.
+func (f *Fabric) report(ctx context.Context) {
+	tick := time.NewTicker(f.samples.width)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.monitor.poke:
+			f.mu.Lock()
+			f.noteSeen()
+			f.mu.Unlock()
+		case <-tick.C:
+			var delivered uint64
+			for _, n := range f.nics {
+				delivered += n.Stats().Delivered
+			}
+			now := f.Now()
+			f.samples.add(now, delivered)
+			f.mu.Lock()
+			f.closeDue(now)
+			f.mu.Unlock()
+		}
+	}
+}
+
+// noteSeen begins a new era for the faults that the last of their ends has found out. The caller holds mu.
+func (f *Fabric) noteSeen() {
+	seen := f.monitor.news()
+	for _, r := range seen {
+		r.report.Era, r.seen = f.era, true
+	}
+	if len(seen) > 0 {
+		f.nextEra()
+	}
+}
+
+// news returns the faults that were seen by the last of their ends since it was asked before.
+func (m *monitor) news() (seen []*record) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.open {
+		if r.watch.news {
+			r.watch.news = false
+			seen = append(seen, r)
+		}
+	}
+	return seen
+}
+
+// closeDue closes reports whose time has come, and settles the dips of those that last. The caller holds mu.
+func (f *Fabric) closeDue(now weft.Time) {
+	for _, r := range slices.Clone(f.open) {
+		switch {
+		case now >= r.closes:
+			f.closeReport(r)
+		case !r.dipped && now > r.began+dipSpan:
+			r.report.Dip = f.samples.dip(r.began, now)
+			r.dipped = true
+		}
+	}
+}
