@@ -37,7 +37,7 @@ var cores = map[string]core{
 		std:  append([]string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/gammazero/deque"}, plain...),
 		ours: []string{".", "switch/credit"},
 	},
-	"linkmon/liveness": {std: plain, ours: []string{"."}, pending: true},
+	"linkmon/liveness": {std: plain, ours: []string{"."}},
 	// A topology is read from and written to files, and an irregular one is drawn from a seed.
 	"fabricd/topology": {
 		std: append([]string{

@@ -1,0 +1,146 @@
+package liveness
+
+import (
+	"math"
+
+	"github.com/weft-fabric/weft"
+)
+
+// Session is one end of a link. A value: it can be copied, and has one owner at a time. The zero value is not usable, see
+// [New]. The times it is told never go backwards.
+type Session struct {
+	cfg       Config
+	detection weft.Time // cfg.Detection()
+	period    weft.Time // between hellos
+
+	hello    weft.Time // the next one is due; Never unless started
+	deadline weft.Time // the neighbour must be heard before it; Never unless up
+	heard    weft.Time // the neighbour, last, while up; or the link came up
+	excused  bool      // the neighbour was given an interval after an absence, in this silence
+
+	penalty   float64   // at penaltyAt
+	penaltyAt weft.Time // the last loss
+	release   weft.Time // suppression ends; Never unless suppressed
+	limit     weft.Time // release never goes beyond it: the loss that began the suppression, plus Damping.Max
+}
+
+// Due is what [Session.Tick] found to be due.
+type Due struct {
+	Hello    bool // send a frame now
+	Silent   bool // the neighbour is gone
+	Released bool // suppression has ended, the link may come up
+}
+
+// New returns a stopped session. c must be valid, see [Config.Validate].
+func New(c Config) Session {
+	return Session{
+		cfg: c, detection: c.Detection(), period: c.period(),
+		hello: weft.Never, deadline: weft.Never, release: weft.Never,
+	}
+}
+
+// Start tells that the end has signal: hellos go out from now on, the first at once. A started session stays as it is.
+func (s *Session) Start(now weft.Time) {
+	if s.period > 0 && s.hello == weft.Never {
+		s.hello = now
+	}
+}
+
+// Stop tells that there is no signal: nothing is sent or expected. It is not a loss; damping goes on.
+func (s *Session) Stop() { s.hello, s.deadline = weft.Never, weft.Never }
+
+// Up tells a started session that the link came up: the neighbour is expected to be heard from now on.
+func (s *Session) Up(now weft.Time) {
+	if s.detection > 0 {
+		s.hear(now)
+	}
+}
+
+// Heard tells that a valid frame of the neighbour came. One that comes after the deadline but before Tick still counts.
+func (s *Session) Heard(now weft.Time) {
+	if s.deadline != weft.Never {
+		s.hear(now)
+	}
+}
+
+func (s *Session) hear(now weft.Time) {
+	s.deadline, s.heard, s.excused = now+s.detection, now, false
+}
+
+// Sent tells that a frame went out. Every frame is a hello.
+func (s *Session) Sent(now weft.Time) {
+	if s.hello == weft.Never {
+		return
+	}
+	if now-s.hello > s.cfg.Interval/2 {
+		s.excuse(now) // before the mark of our absence is gone
+	}
+	s.hello = now + s.period
+}
+
+// Tick says what is due at now. Hello repeats every interval while the session is started, counted from the last Hello or
+// Sent. Silent is due when the neighbour was not heard for Interval x Multiplier or longer while the link was up, our own
+// absence apart; it is reported once until the next Up.
+func (s *Session) Tick(now weft.Time) (due Due) {
+	s.excuse(now)
+	if now >= s.hello {
+		due.Hello, s.hello = true, now+s.period
+	}
+	if now >= s.deadline {
+		due.Silent, s.deadline = true, weft.Never
+	}
+	if now >= s.release {
+		due.Released, s.release = true, weft.Never
+	}
+	return due
+}
+
+// excuse moves the deadline when it is this end that was absent. See the package's comment for the rule.
+func (s *Session) excuse(now weft.Time) {
+	late := now - max(s.Due(), s.heard) // whoever heard something was there
+	if s.deadline == weft.Never || late <= s.cfg.Interval/2 {
+		return
+	}
+	s.deadline += late
+	if !s.excused {
+		s.excused = true
+		s.deadline = max(s.deadline, now+s.cfg.Interval)
+	}
+}
+
+// Due is when Tick is to be called at the latest: weft.Never when the session is stopped and not suppressed.
+func (s *Session) Due() weft.Time { return min(s.hello, s.deadline, s.release) }
+
+// Lost tells that the link left the up state, for whatever reason: signal went, the neighbour is silent or has started
+// anew. It counts for damping; nothing is expected until Up.
+func (s *Session) Lost(now weft.Time) {
+	s.deadline = weft.Never
+	d := &s.cfg.Damping
+	if d.HalfLife == 0 {
+		return
+	}
+	s.penalty, s.penaltyAt = s.Penalty(now)+1, now
+	if !s.Suppressed() {
+		if s.penalty <= d.Suppress {
+			return
+		}
+		s.limit = now + d.Max
+	}
+	halfLife := float64(d.HalfLife)
+	s.penalty = min(s.penalty, d.Reuse*math.Exp2(float64(max(0, s.limit-now))/halfLife))
+	// To the nanosecond: the last bits of a logarithm differ between processors, and events must not.
+	falls := math.Round(halfLife * math.Log2(s.penalty/d.Reuse) / float64(weft.Nanosecond))
+	s.release = min(s.limit, now+weft.Time(falls)*weft.Nanosecond)
+}
+
+// Suppressed reports whether damping holds the link down: the owner must not let it come up. It lasts until Tick says
+// Released.
+func (s *Session) Suppressed() bool { return s.release != weft.Never }
+
+// Penalty of the link at now, in losses: what damping compares with Suppress and Reuse. 0 without damping.
+func (s *Session) Penalty(now weft.Time) float64 {
+	if s.penalty == 0 {
+		return 0
+	}
+	return s.penalty * math.Exp2(-float64(now-s.penaltyAt)/float64(s.cfg.Damping.HalfLife))
+}
