@@ -21,12 +21,14 @@
 //
 // BFD leaves open what an end does that did not run itself: a process that was stopped, or a machine that was busy. Its
 // clock went on, and would accuse a healthy neighbour. Our rule: when a Tick (or a Sent) comes more than half an interval
-// after Due, the deadline moves by that lateness, and for the first time in a silence it is then at least one interval
-// away, because the neighbour's hellos may still wait in our own queues. Detection takes longer by as much: by the
-// lateness, and by up to one interval more. Later absences in the same silence move the deadline by their lateness only,
-// so that an end that is always late finds a dead neighbour too.
+// after Due, the deadline moves by that lateness, counted from when the neighbour was last heard if that was later. For
+// the first time in a silence it is then also at least one interval away, because the neighbour's hellos may still wait
+// in our own queues. Detection takes longer by as much: by the lateness, and by up to one interval more. Later absences
+// in the same silence move the deadline by their lateness only, so that an end that is always late finds a dead neighbour
+// too.
 //
-// Absences of up to half an interval are not forgiven. A multiplier of 3 or more bears them; 1 or 2 need not.
+// Absences of up to half an interval are not forgiven. A multiplier of 3 or more bears them while the jitter of the hellos
+// and the time to read our queues make less than half an interval together; 1 or 2 need not.
 //
 // # Damping
 //

@@ -15,7 +15,7 @@ type Session struct {
 
 	hello    weft.Time // the next one is due; Never unless started
 	deadline weft.Time // the neighbour must be heard before it; Never unless up
-	ran      weft.Time // when this end last proved to run, as far as that matters for excuse
+	heard    weft.Time // the neighbour, last, while up; or the link came up
 	excused  bool      // the neighbour was given an interval after an absence, in this silence
 
 	penalty   float64   // at penaltyAt
@@ -64,7 +64,7 @@ func (s *Session) Heard(now weft.Time) {
 }
 
 func (s *Session) hear(now weft.Time) {
-	s.deadline, s.ran, s.excused = now+s.detection, now, false
+	s.deadline, s.heard, s.excused = now+s.detection, now, false
 }
 
 // Sent tells that a frame went out. Every frame is a hello.
@@ -97,8 +97,7 @@ func (s *Session) Tick(now weft.Time) (due Due) {
 
 // excuse moves the deadline when it is this end that was absent. See the package's comment for the rule.
 func (s *Session) excuse(now weft.Time) {
-	late := now - max(s.Due(), s.ran)
-	s.ran = now
+	late := now - max(s.Due(), s.heard) // whoever heard something was there
 	if s.deadline == weft.Never || late <= s.cfg.Interval/2 {
 		return
 	}
