@@ -31,11 +31,12 @@ var cores = map[string]core{
 		inFile: map[string][]string{"time.go": {"time"}}, // to convert time.Duration, no more
 	},
 	"switch/credit":   {std: plain, ours: []string{"."}},
-	"switch":          {std: plain, ours: []string{".", "linkmon/liveness", "switch/credit"}},
+	"switch":          {std: plain, ours: []string{".", "linkmon/liveness", "switch/credit", "switch/linkend"}},
+	"switch/linkend":  {std: plain, ours: []string{".", "linkmon/liveness", "switch/credit"}},
 	"switch/firmware": {std: plain, ours: []string{".", "switch"}},
 	"nic": {
 		std:  append([]string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/gammazero/deque"}, plain...),
-		ours: []string{".", "linkmon/liveness", "switch/credit"},
+		ours: []string{".", "linkmon/liveness", "switch/credit", "switch/linkend"},
 	},
 	"linkmon/liveness": {std: plain, ours: []string{"."}},
 	// A topology is read from and written to files, and an irregular one is drawn from a seed.
