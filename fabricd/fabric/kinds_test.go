@@ -1,0 +1,304 @@
+package fabric_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// tape is the packets' own record: every one of them is traced, and what became of it is written down where it happened.
+type tape struct {
+	graph *topology.Graph
+
+	mu       sync.Mutex
+	arrived  uint64
+	account  map[weft.Account]uint64
+	rules    map[string]uint64
+	turns    uint64 // decisions to go another way, of packets that ended here
+	detoured uint64
+	extra    uint64
+	most     int
+	late     uint64
+	next     map[[2]weft.NICID]uint64
+}
+
+func newTape(g *topology.Graph) *tape {
+	return &tape{graph: g, account: map[weft.Account]uint64{}, rules: map[string]uint64{}, next: map[[2]weft.NICID]uint64{}}
+}
+
+func (t *tape) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, d := range a.Drops {
+		t.account[d.Account]++
+		t.turns += uint64(d.Header.Reroutes)
+		if d.Account == weft.Discarded {
+			t.rules[d.Rule]++
+		}
+	}
+	for _, h := range a.Arrived {
+		t.arrived++
+		t.turns += uint64(h.Reroutes)
+		flow := [2]weft.NICID{h.Src, h.Dst}
+		if h.Seq < t.next[flow] {
+			t.late++
+		}
+		t.next[flow] = max(t.next[flow], h.Seq+1)
+		if h.Reroutes > 0 {
+			extra := int(h.Hops) - t.graph.Distance(h.Src, h.Dst)
+			t.detoured++
+			t.extra += uint64(extra)
+			t.most = max(t.most, extra)
+		}
+	}
+}
+
+// live is a fabric under load with its tape.
+type live struct {
+	*fabric.Fabric
+	*tape
+	t *testing.T
+}
+
+func startTaped(t *testing.T, tr bus.Transport, fw switching.Firmware, change func(*fabric.Options)) *live {
+	t.Helper()
+	g, err := topology.Parse(smallTree)
+	require.NoError(t, err)
+	tape := newTape(g)
+	o := fabric.Options{
+		Topology: g, Firmware: fw, Transport: tr, Record: tape, Seed: 7,
+		NIC:     fabric.NICOptions{TraceEvery: 1, QueueBytes: 16 << 10},
+		Traffic: nic.Traffic{Pattern: "uniform", Load: 0.3},
+	}
+	if change != nil {
+		change(&o)
+	}
+	f, err := fabric.New(o)
+	require.NoError(t, err)
+	require.NoError(t, f.Start(t.Context()))
+	t.Cleanup(f.Stop)
+	return &live{f, tape, t}
+}
+
+func (l *live) apply(specs ...fault.Spec) []fabric.Outcome {
+	l.t.Helper()
+	out, err := l.Apply(l.t.Context(), specs...)
+	require.NoError(l.t, err)
+	return out
+}
+
+func (l *live) until(what string, ok func() bool) {
+	l.t.Helper()
+	require.Eventually(l.t, ok, 20*time.Second, time.Millisecond, what)
+}
+
+// flows waits until n more packets are delivered.
+func (l *live) flows(n uint64) {
+	l.t.Helper()
+	before := l.Totals().Delivered
+	l.until("packets are delivered", func() bool { return l.Totals().Delivered >= before+n })
+}
+
+// sound requires that the fabric is as it was before any fault, and that the ledger balances.
+func (l *live) sound() fabric.Ledger {
+	l.t.Helper()
+	require.NoError(l.t, l.StopTraffic())
+	led, err := l.Quiesce(l.t.Context())
+	require.NoError(l.t, err)
+	require.True(l.t, led.Balanced, "%+v", led)
+	require.Empty(l.t, l.LinksDown())
+	require.Empty(l.t, l.CrashedSwitches())
+	require.NoError(l.t, l.CreditsHome())
+	l.until("registers are zero", func() bool {
+		for _, s := range l.Topology().Switches {
+			for _, r := range l.Switch(s.ID).Registers {
+				if r.Value != 0 {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	nics := weft.NICID(len(l.Topology().NICs))
+	before := l.Totals()
+	for src := range nics {
+		for dst := range nics {
+			if src != dst {
+				_, err := l.Send(src, dst, true)
+				require.NoError(l.t, err)
+			}
+		}
+	}
+	after, err := l.Quiesce(l.t.Context())
+	require.NoError(l.t, err)
+	require.EqualValues(l.t, uint64(nics)*uint64(nics-1), after.Delivered-led.Delivered, "all pairs are connected")
+	require.Equal(l.t, before.Rerouted, l.Totals().Rerouted, "by the direct ways")
+	return after
+}
+
+// judge requires that the reports agree with the ledger and with the packets' own record.
+func (l *live) judge(led fabric.Ledger) []fault.Report {
+	l.t.Helper()
+	l.CloseReports()
+	reports := l.Faults()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	require.Equal(l.t, led.Delivered, l.arrived)
+	require.Equal(l.t, led.LostQueued, l.account[weft.LostQueued])
+	require.Equal(l.t, led.LostCrash, l.account[weft.LostCrash])
+	require.Equal(l.t, led.Discarded, l.account[weft.Discarded])
+	require.Equal(l.t, led.LostWire, led.Injected-l.arrived-l.account[weft.LostQueued]-l.account[weft.LostCrash]-l.account[weft.Discarded])
+	var wire, queued, crash uint64
+	for _, r := range reports {
+		require.False(l.t, r.Open, r.What)
+		wire, queued, crash = wire+r.LostWire, queued+r.LostQueued, crash+r.LostCrash
+	}
+	require.Equal(l.t, []uint64{led.LostWire, led.LostQueued, led.LostCrash}, []uint64{wire, queued, crash}, "what the reports say was lost")
+	if len(reports) == 1 {
+		r := reports[0]
+		require.Equal(l.t, l.account[weft.Discarded], r.Discarded)
+		if len(l.rules) > 0 {
+			require.Equal(l.t, l.rules, r.DiscardedBy)
+		}
+		require.Equal(l.t, l.late, r.Reordered)
+		require.Zero(l.t, r.Duplicated)
+		require.Equal(l.t, l.detoured, r.Extra.Packets)
+		require.Equal(l.t, l.most, r.Extra.Most)
+		if l.detoured > 0 {
+			require.InDelta(l.t, float64(l.extra)/float64(l.detoured), r.Extra.Mean, 1e-9)
+			require.NotNil(l.t, r.FirstReroute)
+		}
+		// A packet that the wire lost took the record of its turns along.
+		require.GreaterOrEqual(l.t, r.Rerouted, l.turns)
+		if led.LostWire == 0 {
+			require.Equal(l.t, l.turns, r.Rerouted)
+		}
+		require.Empty(l.t, r.Shared)
+		require.Positive(l.t, r.RestoredAt)
+	}
+	return reports
+}
+
+// kinds are all kinds of fault of a link, as orders.
+func kinds(link string) map[string]fault.Spec {
+	loss, delay, jitter := fault.Percent(20), fault.Duration(3*time.Millisecond), fault.Duration(time.Millisecond)
+	rate := fault.Rate(100_000)
+	specs := map[string]fault.Spec{
+		"flap":         {Do: fault.VerbFlap, A: link, Flap: &fault.Flap{Period: fault.Duration(60 * time.Millisecond)}},
+		"silent flap":  {Do: fault.VerbFlap, A: link, Silent: true, Flap: &fault.Flap{Period: fault.Duration(80 * time.Millisecond)}},
+		"loss":         {Do: fault.VerbImpair, A: link, Impair: &fault.Impair{Loss: &loss}},
+		"delay":        {Do: fault.VerbImpair, A: link, Impair: &fault.Impair{Delay: &delay, Jitter: &jitter}},
+		"rate":         {Do: fault.VerbImpair, A: link, Impair: &fault.Impair{Rate: &rate}},
+		"one way loss": {Do: fault.VerbImpair, A: link, Direction: fault.From, Impair: &fault.Impair{Loss: &loss}},
+	}
+	for _, d := range fault.Directions() {
+		for _, silent := range []bool{false, true} {
+			specs[fmt.Sprintf("cut %s silent=%v", d, silent)] = fault.Spec{Do: fault.VerbCut, A: link, Direction: d, Silent: silent}
+		}
+	}
+	return specs
+}
+
+// transports are those every kind of fault is shown over.
+func transports(t *testing.T) map[string]func(t *testing.T) bus.Transport {
+	t.Helper()
+	return map[string]func(t *testing.T) bus.Transport{
+		"memory": func(t *testing.T) bus.Transport {
+			m := bus.NewMemory()
+			t.Cleanup(func() { _ = m.Close() })
+			return m
+		},
+		"embedded broker": func(t *testing.T) bus.Transport {
+			b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "kinds", NoListen: true})
+			require.NoError(t, err)
+			t.Cleanup(b.Shutdown)
+			tr, err := bus.NewNATS(bus.NATSConfig{Fabric: "kinds", Broker: b})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, tr.Close()) })
+			return tr
+		},
+	}
+}
+
+// ends are links with each kind of end: a NIC, a leaf, a middle and a top switch.
+var linkKinds = map[string]string{"nic-leaf": "n000-s2.00", "leaf-middle": "s1.10-s2.10", "middle-top": "s0.01-s1.01"}
+
+func TestEveryKindOfFaultOnEveryKindOfLinkIsReportedAsThePacketsSawItAndHealed(t *testing.T) {
+	t.Parallel()
+	for over, open := range transports(t) {
+		for where, link := range linkKinds {
+			for kind, spec := range kinds(link) {
+				t.Run(over+"/"+where+"/"+kind, func(t *testing.T) {
+					t.Parallel()
+					l := startTaped(t, open(t), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
+					l.flows(200)
+					out := l.apply(spec)
+					require.True(t, out[0].Fresh)
+					require.Equal(t, link, out[0].Target)
+					if spec.Do == fault.VerbCut {
+						l.until("both ends find out", func() bool { return len(l.Faults()[0].Detected) == 2 })
+					}
+					l.flows(400)
+					_, err := l.Heal(t.Context())
+					require.NoError(t, err)
+					l.flows(200)
+					r := l.judge(l.sound())[0]
+					hows := []string{}
+					for _, d := range r.Detected {
+						hows = append(hows, d.How)
+					}
+					slices.Sort(hows)
+					switch {
+					case spec.Do != fault.VerbCut:
+					case spec.Direction == fault.Both && spec.Silent:
+						assert.Contains(t, hows, fault.BySilence)
+						assert.NotContains(t, hows, fault.BySignal)
+					case spec.Silent: // the end that hears nothing finds out, and tells the other
+						assert.Equal(t, []string{fault.ByNeighbour, fault.BySilence}, hows)
+					case spec.Direction == fault.Both:
+						assert.Equal(t, []string{fault.BySignal, fault.BySignal}, hows)
+					default:
+						assert.Equal(t, []string{fault.ByNeighbour, fault.BySignal}, hows)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestEveryKindOfSwitchCrashesAndComesBack(t *testing.T) {
+	t.Parallel()
+	for over, open := range transports(t) {
+		for kind, sw := range map[string]string{"top": "s0.00", "middle": "s1.10", "leaf": "s2.11"} {
+			t.Run(over+"/"+kind, func(t *testing.T) {
+				t.Parallel()
+				l := startTaped(t, open(t), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
+				l.flows(200)
+				l.apply(fault.Spec{Do: fault.VerbCrash, A: sw})
+				l.flows(400)
+				l.apply(fault.Spec{Do: fault.VerbRestart, A: sw})
+				l.flows(200)
+				r := l.judge(l.sound())[0]
+				links := 4
+				if kind == "top" {
+					links = 2
+				}
+				require.Len(t, r.Detected, links)
+			})
+		}
+	}
+}
