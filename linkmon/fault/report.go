@@ -1,0 +1,104 @@
+package fault
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// How an end of a link finds out that something is wrong.
+const (
+	BySignal    = "signal"    // it lost signal at once
+	BySilence   = "silence"   // hellos were missed
+	ByNeighbour = "neighbour" // the other end said that it hears nothing
+	ByProcess   = "process"   // the switch at the other end went away as a process
+	ByBroker    = "broker"    // the connection to the broker is gone
+)
+
+// Report is what one fault cost. Times in seconds count from the start of the fabric; figures with ms in their name are
+// milliseconds after At. Scripts rely on the JSON.
+type Report struct {
+	ID        int       `json:"id"`                  // from 1, in order
+	Kind      string    `json:"kind"`                // the [Verb], or what else went wrong, such as "broker"
+	Target    string    `json:"target"`              // link or switch
+	What      string    `json:"what"`                // the order in one line, see [Spec.String]
+	Direction Direction `json:"direction,omitempty"` // of a link that suffers in one direction
+	Silent    bool      `json:"silent,omitempty"`
+
+	At         float64 `json:"at"`                    // seconds
+	RestoredAt float64 `json:"restored_at,omitempty"` // seconds; 0: it lasts
+
+	Detected     []Detection `json:"detected"`         // by each end that has, in the order they did
+	SeenAfter    float64     `json:"seen_after_ms"`    // when the last of them had acted on it
+	FirstReroute *float64    `json:"first_reroute_ms"` // nil: none
+
+	LostWire    uint64            `json:"lost_wire"`    // packets on the wire
+	LostQueued  uint64            `json:"lost_queued"`  // packets in the output queues of dead links
+	LostCrash   uint64            `json:"lost_crash"`   // packets inside the crashed switch
+	Rerouted    uint64            `json:"rerouted"`     // decisions to go another way
+	Requeued    uint64            `json:"requeued"`     // packets taken back from the output queues of dead links
+	Discarded   uint64            `json:"discarded"`    // packets that no switch could forward
+	DiscardedBy map[string]uint64 `json:"discarded_by"` // the same, by rule of the firmware
+	Reordered   uint64            `json:"reordered"`    // packets that arrived after a later one of their flow
+	Duplicated  uint64            `json:"duplicated"`   // packets that arrived twice
+	Extra       ExtraHops         `json:"extra_hops"`
+	Dip         Dip               `json:"throughput"`
+	LastEffect  *float64          `json:"last_effect_ms"` // when the latest of all this was counted; nil: nothing was
+
+	SharedWith []int    `json:"shared_with,omitempty"` // reports of faults in force at the same time
+	Shared     []string `json:"shared,omitempty"`      // JSON names of the figures that may be due to any of them
+	Open       bool     `json:"open"`                  // it lasts, or its effects are still being counted
+	Era        uint16   `json:"era"`                   // packets of later eras were generated after it was acted on
+}
+
+// Detection is one end finding out.
+type Detection struct {
+	End     string  `json:"end"` // node
+	Port    int     `json:"port"`
+	AfterMS float64 `json:"after_ms"`
+	How     string  `json:"how"` // one of the By constants
+}
+
+// ExtraHops is how much longer than the shortest the ways of re-routed packets were that were delivered meanwhile.
+type ExtraHops struct {
+	Packets uint64  `json:"packets"`
+	Mean    float64 `json:"mean"`
+	Most    int     `json:"most"`
+}
+
+// FabricWide are the JSON names of the figures counted all over the fabric: when several faults are in force nobody can
+// tell which of them is to blame, so they are the ones that [Report.Shared] can hold. The rest belong to one link or
+// switch.
+func FabricWide() []string {
+	return []string{
+		"first_reroute_ms", "rerouted", "discarded", "discarded_by", "reordered", "duplicated", "extra_hops", "throughput",
+		"last_effect_ms",
+	}
+}
+
+// Lost is how many packets it cost, but for those discarded.
+func (r Report) Lost() uint64 { return r.LostWire + r.LostQueued + r.LostCrash }
+
+// Clone is a copy that shares nothing with r.
+func (r Report) Clone() Report {
+	r.Detected, r.DiscardedBy = slices.Clone(r.Detected), maps.Clone(r.DiscardedBy)
+	r.SharedWith, r.Shared = slices.Clone(r.SharedWith), slices.Clone(r.Shared)
+	for _, ms := range []**float64{&r.FirstReroute, &r.LastEffect, &r.Dip.LowestAfter, &r.Dip.MadeGoodAfter} {
+		if *ms != nil {
+			*ms = new(**ms)
+		}
+	}
+	return r
+}
+
+// MarshalJSON writes empty lists and maps as such, never as null, so that scripts can iterate over them.
+func (r Report) MarshalJSON() ([]byte, error) {
+	type fields Report // without this method
+	if r.Detected == nil {
+		r.Detected = []Detection{}
+	}
+	if r.DiscardedBy == nil {
+		r.DiscardedBy = map[string]uint64{}
+	}
+	return json.Marshal(fields(r))
+}

@@ -1,0 +1,179 @@
+package fault
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Story tells the report in one line, and in an indented second one what it did to the traffic, if anything.
+func (r Report) Story() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s", r.Kind, r.Target)
+	if r.Silent {
+		b.WriteString(" silently")
+	}
+	if way := r.Direction.between(r.Target); way != "" {
+		fmt.Fprintf(&b, ", %s,", way)
+	}
+	fmt.Fprintf(&b, " at %.3f s, %s; lost %d on the wire, %d queued", r.At, r.seen(), r.LostWire, r.LostQueued)
+	if r.Kind == string(VerbCrash) {
+		fmt.Fprintf(&b, ", %d inside", r.LostCrash)
+	}
+	if r.RestoredAt > 0 {
+		fmt.Fprintf(&b, "; restored at %.3f s, rerouted meanwhile %d", r.RestoredAt, r.Rerouted)
+	}
+	if effects := r.effects(); len(effects) > 0 {
+		b.WriteString("\n  " + strings.Join(effects, "; "))
+	}
+	return b.String()
+}
+
+// seen tells who has acted on the fault.
+func (r Report) seen() string {
+	who := "both ends"
+	switch ends := r.ends(); {
+	case ends == 0 && (r.Silent || r.Kind == string(VerbImpair)):
+		if r.RestoredAt > 0 {
+			return "seen by neither end"
+		}
+		return "seen by neither end yet"
+	case r.Kind == string(VerbCrash):
+		who = "its neighbours"
+	case ends == 1:
+		who = r.Detected[0].End + " alone"
+	case ends > 2:
+		who = fmt.Sprintf("%d ends", ends)
+	}
+	return fmt.Sprintf("%s acted within %.2f ms", who, r.SeenAfter)
+}
+
+// ends is how many different ends have found out.
+func (r Report) ends() int {
+	type end struct {
+		node string
+		port int
+	}
+	seen := map[end]bool{}
+	for _, d := range r.Detected {
+		seen[end{d.End, d.Port}] = true
+	}
+	return len(seen)
+}
+
+// effects tells what the traffic suffered beyond what was lost.
+func (r Report) effects() (list []string) {
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	if r.FirstReroute != nil {
+		add("first re-route after %.2f ms", *r.FirstReroute)
+	}
+	if r.Requeued > 0 {
+		add("requeued %d", r.Requeued)
+	}
+	if r.Discarded > 0 {
+		add("discarded %d", r.Discarded)
+	}
+	if r.Reordered > 0 || r.Duplicated > 0 {
+		add("reordered %d, duplicated %d", r.Reordered, r.Duplicated)
+	}
+	if r.Extra.Packets > 0 {
+		add("%d went %.2f hops further, at most %d", r.Extra.Packets, r.Extra.Mean, r.Extra.Most)
+	}
+	if r.Dip.Found {
+		add("throughput %s", r.Dip)
+	}
+	if len(r.SharedWith) > 0 {
+		add("shared with %s", r.others())
+	}
+	return list
+}
+
+// others names the reports that share figures: "fault 2 and 3".
+func (r Report) others() string {
+	ids := make([]string, len(r.SharedWith))
+	for i, id := range r.SharedWith {
+		ids[i] = fmt.Sprint(id)
+	}
+	noun := "fault "
+	if len(ids) > 1 {
+		noun = "faults "
+	}
+	return noun + strings.Join(ids, ", ")
+}
+
+// WriteTo writes the whole report for people, one figure a line.
+func (r Report) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	line := func(label, format string, args ...any) {
+		if slices.Contains(r.Shared, labels[label]) {
+			format += " *"
+		}
+		fmt.Fprintf(&b, "  %-14s "+format+"\n", append([]any{label}, args...)...)
+	}
+	fmt.Fprintf(&b, "fault %d: %s\n", r.ID, cmp.Or(r.What, r.Kind+" "+r.Target))
+	switch {
+	case r.RestoredAt > 0:
+		line("when", "%.3f s to %.3f s", r.At, r.RestoredAt)
+	default:
+		line("when", "from %.3f s, it lasts", r.At)
+	}
+	if len(r.Detected) == 0 {
+		line("detected", "by no end")
+	}
+	for i, d := range r.Detected {
+		label := "detected"
+		if i > 0 {
+			label = ""
+		}
+		line(label, "by %s port %d after %.2f ms, by %s", d.End, d.Port, d.AfterMS, d.How)
+	}
+	line("first re-route", "%s", after(r.FirstReroute, "none"))
+	line("lost", "%d: %d on the wire, %d queued, %d inside", r.Lost(), r.LostWire, r.LostQueued, r.LostCrash)
+	line("rerouted", "%d", r.Rerouted)
+	line("requeued", "%d", r.Requeued)
+	line("discarded", "%d%s", r.Discarded, r.rules())
+	line("reordered", "%d", r.Reordered)
+	line("duplicated", "%d", r.Duplicated)
+	line("extra hops", "mean %.2f, most %d, of %d packets", r.Extra.Mean, r.Extra.Most, r.Extra.Packets)
+	line("throughput", "%s", r.Dip)
+	line("last effect", "%s", after(r.LastEffect, "none"))
+	if len(r.SharedWith) > 0 {
+		fmt.Fprintf(&b, "  * may be due to %s as well, in force at the same time\n", r.others())
+	}
+	if r.Open && r.RestoredAt > 0 {
+		b.WriteString("  its effects are still being counted\n")
+	}
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}
+
+// labels gives the JSON name of what a line of WriteTo shows, where it can be shared.
+var labels = map[string]string{
+	"first re-route": "first_reroute_ms", "rerouted": "rerouted", "discarded": "discarded", "reordered": "reordered",
+	"duplicated": "duplicated", "extra hops": "extra_hops", "throughput": "throughput", "last effect": "last_effect_ms",
+}
+
+// rules lists the discards by rule, the most first.
+func (r Report) rules() string {
+	if len(r.DiscardedBy) == 0 {
+		return ""
+	}
+	rules := slices.SortedFunc(maps.Keys(r.DiscardedBy), func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.DiscardedBy[b], r.DiscardedBy[a]), cmp.Compare(a, b))
+	})
+	for i, rule := range rules {
+		rules[i] = fmt.Sprintf("%d by %q", r.DiscardedBy[rule], rule)
+	}
+	return ": " + strings.Join(rules, ", ")
+}
+
+// after prints milliseconds after the fault.
+func after(ms *float64, none string) string {
+	if ms == nil {
+		return none
+	}
+	return fmt.Sprintf("after %.2f ms", *ms)
+}
