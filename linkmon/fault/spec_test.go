@@ -137,6 +137,11 @@ func TestContradictoryOrdersAreRefused(t *testing.T) {
 		{Spec{Do: VerbCut, B: "s1"}, "cut with b s1 but without a: name both ends, or the link as a"},
 		{Spec{Do: VerbCut, A: "s1", B: "s1"}, "cut of a link from s1 to itself: name its two ends"},
 		{Spec{Do: VerbCut, A: "s1\x1b[2J"}, `"s1\x1b[2J" is no name of a node or link: expected printable text, at most 256 bytes`},
+		{Spec{Do: VerbCut, A: "s0", B: "s1\xff"}, `"s1\xff" is no name of a node or link: expected printable text, at most 256 bytes`},
+		{
+			Spec{Do: VerbCut, A: strings.Repeat("s", 257)},
+			`"` + strings.Repeat("s", 64) + `..." is no name of a node or link: expected printable text, at most 256 bytes`,
+		},
 		{Spec{Do: VerbCrash, A: "s0", B: "s1"}, "crash with two names, s0 and s1: name a switch"},
 		{Spec{Do: VerbHeal, A: "s0", B: "s1"}, "heal repairs everything: to repair s0-s1 alone, restore it"},
 		{Spec{Do: VerbCut, A: "x", Direction: "form"}, `unknown direction "form": did you mean "from"? known: to, from, both`},
@@ -199,6 +204,9 @@ func TestDirectionsSayWhichWayTheyGo(t *testing.T) {
 	for d, want := range map[Direction][2]bool{"": {true, true}, Both: {true, true}, To: {true, false}, From: {false, true}} {
 		assert.Equal(t, want, [2]bool{d.AtoB(), d.BtoA()}, d)
 	}
+	text, err := Direction("").MarshalText()
+	require.NoError(t, err)
+	assert.Equal(t, "both", string(text))
 }
 
 // Any bytes give an order that can be told and judged, or an error; never a panic.

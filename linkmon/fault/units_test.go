@@ -3,7 +3,10 @@ package fault
 import (
 	"encoding"
 	"encoding/json"
+	"math"
+	"math/rand/v2"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,6 +119,28 @@ func TestWhatIsNoRateIsRefusedWithTheRightWay(t *testing.T) {
 		"":          `"" is not a rate: write a number and its unit, such as 100kB/s or 8Mbit/s, or unlimited`,
 	} {
 		assert.EqualError(t, new(Rate).UnmarshalText([]byte(in)), want, in)
+	}
+}
+
+func TestAnyRateIsReadAsItWasWritten(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 10_000 {
+		want, got := Rate(math.Exp(r.Float64()*math.Log(MaxRate))), Rate(0)
+		text, err := want.MarshalText()
+		require.NoError(t, err)
+		require.NoError(t, got.UnmarshalText(text))
+		require.Equal(t, want, got, string(text))
+	}
+}
+
+func TestAnErrorRepeatsNoMoreThanOneCanRead(t *testing.T) {
+	zeros := strings.Repeat("0", 1000)
+	for _, u := range []encoding.TextUnmarshaler{new(Percent), new(Duration), new(Rate), new(Direction), new(Verb)} {
+		for _, unit := range []string{"", "%", "s", "kB", "KB", "?"} {
+			err := u.UnmarshalText([]byte(zeros + "1" + unit))
+			require.Error(t, err)
+			assert.Less(t, len(err.Error()), 250)
+		}
 	}
 }
 
