@@ -60,6 +60,7 @@ var drivers = map[string][]string{
 	"fabricd/bus":    {"."},
 	"switch/switchd": {".", "switch", "switch/credit", "fabricd/bus"},
 	"nic/nicd":       {".", "nic", "switch/switchd", "fabricd/bus"},
+	"linkmon/fault":  {".", "fabricd/document"}, // the words for faults: those who apply them import it
 }
 
 // banned names what no core may import, and why. The files of a topology are the only exception, see cores.

@@ -13,8 +13,8 @@ const (
 	dipWindow   = 50 * time.Millisecond  // rates are smoothed over this
 	dipStay     = 100 * time.Millisecond // made good is what stays so for this long
 
-	dipSigmas     = 3     // what differs by less is noise, however seldom one looks
-	dipFalseAlarm = 0.002 // and more looks need more, to keep the chance that all noise together is taken for a dip
+	dipSigmas     = 3    // what differs by less is noise, however seldom one looks
+	dipFalseAlarm = 0.01 // and more looks need more, to keep the chance that all noise together is taken for a dip
 )
 
 // Dip is how far throughput fell after a fault. Rates are packets per second over all of the fabric.
@@ -33,12 +33,11 @@ type Dip struct {
 // the fault, or as much of it as there is.
 //
 // A rate is compared when smoothed over 50 ms. Noise is what its variance before the fault explains: three standard
-// deviations of the smoothed rate for one look, and the more, the more there is to look at, so that noise alone is taken
-// for a dip in about one case of 500, whether the run is short or long. Deliveries that are steady may differ by
-// a packet.
+// deviations of the smoothed rate, and more when there is more to look at, so that noise alone is taken for a dip in less
+// than 1% of runs, short or long. Deliveries that are steady may differ by a packet.
 func MeasureDip(bins []uint64, width time.Duration, at, end int) Dip {
 	end = min(end, len(bins))
-	if width <= 0 || at <= 0 || at > end {
+	if width <= 0 || at < 0 || at > end {
 		return Dip{}
 	}
 	per := func(d time.Duration) int { return int(max(1, (d+width/2)/width)) } // bins
@@ -145,11 +144,11 @@ func sigmas(looks int) float64 {
 func (d Dip) String() string {
 	switch {
 	case d.Baseline == 0:
-		return "throughput not compared, too little before"
+		return "not compared, too little before"
 	case !d.Found:
-		return fmt.Sprintf("throughput %.0f packets/s before, no dip", d.Baseline)
+		return fmt.Sprintf("%.0f packets/s before, no dip", d.Baseline)
 	}
-	s := fmt.Sprintf("throughput fell by %.0f%% of %.0f packets/s", d.Depth, d.Baseline)
+	s := fmt.Sprintf("fell by %.0f%% of %.0f packets/s", d.Depth, d.Baseline)
 	if d.LowestAfter != nil {
 		s += fmt.Sprintf(" after %.0f ms", *d.LowestAfter)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/weft-fabric/weft/fabricd/document"
 )
@@ -54,7 +55,7 @@ const maxName = 256
 
 func (s Spec) validateTarget(errs *document.Errors) {
 	for _, name := range []string{s.A, s.B} {
-		if len(name) > maxName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+		if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
 			errs.Add(fmt.Errorf("%s is no name of a node or link: expected printable text, at most %d bytes", shown(name), maxName))
 			return
 		}

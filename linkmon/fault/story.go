@@ -83,7 +83,7 @@ func (r Report) effects() (list []string) {
 		add("%d went %.2f hops further, at most %d", r.Extra.Packets, r.Extra.Mean, r.Extra.Most)
 	}
 	if r.Dip.Found {
-		add("%s", r.Dip)
+		add("throughput %s", r.Dip)
 	}
 	if len(r.SharedWith) > 0 {
 		add("shared with %s", r.others())

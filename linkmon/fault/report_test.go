@@ -1,0 +1,206 @@
+package fault
+
+import (
+	"encoding/json"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// full is a report with every field set.
+func full() Report {
+	return Report{
+		ID: 3, Kind: "cut", Target: "s0.0-s1.0", What: "cut s0.0-s1.0 silently, s0.0 to s1.0, for 10s",
+		Direction: To, Silent: true, At: 2.01, RestoredAt: 12.01,
+		Detected: []Detection{
+			{End: "s1.0", Port: 2, AfterMS: 150.25, How: BySilence}, {End: "s0.0", Port: 0, AfterMS: 150.75, How: ByNeighbour},
+		},
+		SeenAfter: 150.75, FirstReroute: new(151.5),
+		LostWire: 12, LostQueued: 3, LostCrash: 1, Rerouted: 480, Requeued: 2,
+		Discarded: 5, DiscardedBy: map[string]uint64{"4: no way left": 4, "2: a dead NIC": 1},
+		Reordered: 7, Duplicated: 1, Extra: ExtraHops{Packets: 470, Mean: 1.5, Most: 4},
+		Dip: Dip{
+			Found: true, Baseline: 8000, Lowest: 6000, Depth: 25, LowestAfter: new(20.), MadeGoodAfter: new(180.),
+		},
+		LastEffect: new(9800.), SharedWith: []int{2, 4}, Shared: []string{"rerouted", "throughput"}, Open: true, Era: 4,
+	}
+}
+
+func TestReportAsJSONIsStable(t *testing.T) {
+	got, err := json.Marshal(full())
+	require.NoError(t, err)
+	assert.JSONEq(t, `{
+		"id": 3, "kind": "cut", "target": "s0.0-s1.0", "what": "cut s0.0-s1.0 silently, s0.0 to s1.0, for 10s",
+		"direction": "to", "silent": true, "at": 2.01, "restored_at": 12.01,
+		"detected": [
+			{"end": "s1.0", "port": 2, "after_ms": 150.25, "how": "silence"},
+			{"end": "s0.0", "port": 0, "after_ms": 150.75, "how": "neighbour"}
+		],
+		"seen_after_ms": 150.75, "first_reroute_ms": 151.5,
+		"lost_wire": 12, "lost_queued": 3, "lost_crash": 1, "rerouted": 480, "requeued": 2,
+		"discarded": 5, "discarded_by": {"4: no way left": 4, "2: a dead NIC": 1},
+		"reordered": 7, "duplicated": 1, "extra_hops": {"packets": 470, "mean": 1.5, "most": 4},
+		"throughput": {"found": true, "baseline": 8000, "lowest": 6000, "depth": 25, "lowest_after_ms": 20, "made_good_after_ms": 180},
+		"last_effect_ms": 9800, "shared_with": [2, 4], "shared": ["rerouted", "throughput"], "open": true, "era": 4
+	}`, string(got))
+
+	var back Report
+	require.NoError(t, json.Unmarshal(got, &back))
+	assert.Equal(t, full(), back)
+}
+
+// Scripts iterate over lists and compare numbers, and must not have to ask for null first.
+func TestAnEmptyReportHasEmptyListsInJSON(t *testing.T) {
+	got, err := json.Marshal(&Report{})
+	require.NoError(t, err)
+	assert.JSONEq(t, `{
+		"id": 0, "kind": "", "target": "", "what": "", "at": 0, "detected": [], "seen_after_ms": 0, "first_reroute_ms": null,
+		"lost_wire": 0, "lost_queued": 0, "lost_crash": 0, "rerouted": 0, "requeued": 0, "discarded": 0, "discarded_by": {},
+		"reordered": 0, "duplicated": 0, "extra_hops": {"packets": 0, "mean": 0, "most": 0},
+		"throughput": {"found": false, "baseline": 0, "lowest": 0, "depth": 0, "lowest_after_ms": null, "made_good_after_ms": null},
+		"last_effect_ms": null, "open": false, "era": 0
+	}`, string(got))
+}
+
+func TestFabricWideFiguresAreOnesOfTheReport(t *testing.T) {
+	data, err := json.Marshal(full())
+	require.NoError(t, err)
+	var figures map[string]any
+	require.NoError(t, json.Unmarshal(data, &figures))
+	shown := map[string]bool{"discarded_by": true} // with discarded
+	for _, name := range labels {
+		shown[name] = true
+	}
+	for _, name := range FabricWide() {
+		assert.Contains(t, figures, name)
+		assert.True(t, shown[name], "%s is marked as shared nowhere in the report for people", name)
+	}
+}
+
+func TestACloneSharesNothing(t *testing.T) {
+	r := full()
+	c := r.Clone()
+	assert.Equal(t, r, c)
+	scribble(reflect.ValueOf(&c).Elem())
+	assert.Equal(t, full(), r)
+	assert.Equal(t, Report{}, Report{}.Clone())
+}
+
+// scribble overwrites what v points to, as deep as it goes.
+func scribble(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			scribble(v.Field(i))
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			v.Index(i).SetZero()
+		}
+	case reflect.Map:
+		v.Clear()
+	case reflect.Pointer:
+		v.Elem().SetZero()
+	}
+}
+
+func TestLostIsTheSumOfAllLosses(t *testing.T) {
+	assert.Equal(t, uint64(16), full().Lost())
+}
+
+func TestStory(t *testing.T) {
+	ends := []Detection{{End: "s0", Port: 1, How: BySignal}, {End: "s1", Port: 2, How: BySignal}}
+	three := append(ends[:2:2], Detection{End: "s1", Port: 3, How: BySignal}, ends[0])
+	cut := Report{Kind: "cut", Target: "s0-s1", At: 2.01, SeenAfter: 0.034, LostWire: 3, LostQueued: 1}
+	with := func(change func(r *Report)) Report {
+		r := cut
+		change(&r)
+		return r
+	}
+	for _, c := range []struct {
+		report Report
+		want   string
+	}{
+		{cut, "cut s0-s1 at 2.010 s, both ends acted within 0.03 ms; lost 3 on the wire, 1 queued"},
+		{
+			with(func(r *Report) { r.RestoredAt, r.Rerouted, r.Detected = 6, 4, ends }),
+			"cut s0-s1 at 2.010 s, both ends acted within 0.03 ms; lost 3 on the wire, 1 queued; restored at 6.000 s, rerouted meanwhile 4",
+		},
+		{
+			with(func(r *Report) { r.Kind, r.Target, r.LostCrash, r.Detected = "crash", "s1", 9, three }),
+			"crash s1 at 2.010 s, its neighbours acted within 0.03 ms; lost 3 on the wire, 1 queued, 9 inside",
+		},
+		{
+			with(func(r *Report) { r.Silent = true }),
+			"cut s0-s1 silently at 2.010 s, seen by neither end yet; lost 3 on the wire, 1 queued",
+		},
+		{
+			with(func(r *Report) { r.Silent, r.RestoredAt = true, 2.02 }),
+			"cut s0-s1 silently at 2.010 s, seen by neither end; lost 3 on the wire, 1 queued; restored at 2.020 s, rerouted meanwhile 0",
+		},
+		{
+			with(func(r *Report) { r.Silent, r.Direction, r.Detected, r.SeenAfter = true, From, ends[:1], 150 }),
+			"cut s0-s1 silently, s1 to s0, at 2.010 s, s0 alone acted within 150.00 ms; lost 3 on the wire, 1 queued",
+		},
+		{
+			with(func(r *Report) { r.Kind = "impair" }),
+			"impair s0-s1 at 2.010 s, seen by neither end yet; lost 3 on the wire, 1 queued",
+		},
+		{
+			with(func(r *Report) { r.Kind, r.Target, r.Detected = "broker", "connection", three }),
+			"broker connection at 2.010 s, 3 ends acted within 0.03 ms; lost 3 on the wire, 1 queued",
+		},
+		{
+			full(),
+			"cut s0.0-s1.0 silently, s0.0 to s1.0, at 2.010 s, both ends acted within 150.75 ms; lost 12 on the wire, 3 queued; " +
+				"restored at 12.010 s, rerouted meanwhile 480\n" +
+				"  first re-route after 151.50 ms; requeued 2; discarded 5; reordered 7, duplicated 1; " +
+				"470 went 1.50 hops further, at most 4; throughput fell by 25% of 8000 packets/s after 20 ms, made good after 180 ms; " +
+				"shared with faults 2, 4",
+		},
+	} {
+		assert.Equal(t, c.want, c.report.Story())
+	}
+}
+
+func TestTheWholeReportForPeople(t *testing.T) {
+	var b strings.Builder
+	n, err := full().WriteTo(&b)
+	require.NoError(t, err)
+	assert.Equal(t, int64(b.Len()), n)
+	assert.Equal(t, `fault 3: cut s0.0-s1.0 silently, s0.0 to s1.0, for 10s
+  when           2.010 s to 12.010 s
+  detected       by s1.0 port 2 after 150.25 ms, by silence
+                 by s0.0 port 0 after 150.75 ms, by neighbour
+  first re-route after 151.50 ms
+  lost           16: 12 on the wire, 3 queued, 1 inside
+  rerouted       480 *
+  requeued       2
+  discarded      5: 4 by "4: no way left", 1 by "2: a dead NIC"
+  reordered      7
+  duplicated     1
+  extra hops     mean 1.50, most 4, of 470 packets
+  throughput     fell by 25% of 8000 packets/s after 20 ms, made good after 180 ms *
+  last effect    after 9800.00 ms
+  * may be due to faults 2, 4 as well, in force at the same time
+  its effects are still being counted
+`, b.String())
+
+	b.Reset()
+	_, err = Report{ID: 1, Kind: "crash", Target: "s1", At: 1, Open: true}.WriteTo(&b)
+	require.NoError(t, err)
+	assert.Contains(t, b.String(), "fault 1: crash s1\n  when           from 1.000 s, it lasts\n  detected       by no end\n  first re-route none\n")
+	assert.NotContains(t, b.String(), "still being counted", "it lasts, which says so already")
+
+	_, err = full().WriteTo(failing{})
+	assert.ErrorIs(t, err, os.ErrClosed)
+}
+
+// failing is a writer that does.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, os.ErrClosed }
