@@ -32,7 +32,7 @@ type tape struct {
 	detoured uint64
 	extra    uint64
 	most     int
-	late     uint64
+	late     []weft.Time // arrivals after a later packet of their flow: adaptive routing has them without faults too
 	next     map[[2]weft.NICID]uint64
 }
 
@@ -40,7 +40,7 @@ func newTape(g *topology.Graph) *tape {
 	return &tape{graph: g, account: map[weft.Account]uint64{}, rules: map[string]uint64{}, next: map[[2]weft.NICID]uint64{}}
 }
 
-func (t *tape) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
+func (t *tape) Record(now weft.Time, _ weft.Node, a *weft.Actions) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, d := range a.Drops {
@@ -55,7 +55,7 @@ func (t *tape) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
 		t.turns += uint64(h.Reroutes)
 		flow := [2]weft.NICID{h.Src, h.Dst}
 		if h.Seq < t.next[flow] {
-			t.late++
+			t.late = append(t.late, now)
 		}
 		t.next[flow] = max(t.next[flow], h.Seq+1)
 		if h.Reroutes > 0 {
@@ -167,14 +167,23 @@ func (l *live) judge(led fabric.Ledger) []fault.Report {
 		require.False(l.t, r.Open, r.What)
 		wire, queued, crash = wire+r.LostWire, queued+r.LostQueued, crash+r.LostCrash
 	}
-	require.Equal(l.t, []uint64{led.LostWire, led.LostQueued, led.LostCrash}, []uint64{wire, queued, crash}, "what the reports say was lost")
+	require.Equal(l.t, []uint64{led.LostWire, led.LostQueued, led.LostCrash}, []uint64{wire, queued, crash}, "what the reports say was lost: %+v", reports)
 	if len(reports) == 1 {
 		r := reports[0]
 		require.Equal(l.t, l.account[weft.Discarded], r.Discarded)
 		if len(l.rules) > 0 {
 			require.Equal(l.t, l.rules, r.DiscardedBy)
 		}
-		require.Equal(l.t, l.late, r.Reordered)
+		within := func(slack float64) (n uint64) {
+			for _, t := range l.late {
+				if at := t.Duration().Seconds(); at >= r.At-slack && at <= r.CountedTo+slack {
+					n++
+				}
+			}
+			return n
+		}
+		require.GreaterOrEqual(l.t, r.Reordered, within(-0.05), "the fabric is read from node to node")
+		require.LessOrEqual(l.t, r.Reordered, within(0.05))
 		require.Zero(l.t, r.Duplicated)
 		require.Equal(l.t, l.detoured, r.Extra.Packets)
 		require.Equal(l.t, l.most, r.Extra.Most)
@@ -235,7 +244,7 @@ func transports(t *testing.T) map[string]func(t *testing.T) bus.Transport {
 }
 
 // ends are links with each kind of end: a NIC, a leaf, a middle and a top switch.
-var linkKinds = map[string]string{"nic-leaf": "n000-s2.00", "leaf-middle": "s1.10-s2.10", "middle-top": "s0.01-s1.01"}
+var linkKinds = map[string]string{"nic-leaf": "s2.00-n000", "leaf-middle": "s1.10-s2.10", "middle-top": "s0.01-s1.01"}
 
 func TestEveryKindOfFaultOnEveryKindOfLinkIsReportedAsThePacketsSawItAndHealed(t *testing.T) {
 	t.Parallel()

@@ -253,6 +253,7 @@ func (f *Fabric) refresh(r *record) {
 		f.bookCrash(r.sw)
 	}
 	now, p := f.tally(), &r.report
+	p.CountedTo = f.Now().Duration().Seconds()
 	p.Rerouted = now.rerouted - r.from.rerouted
 	p.Requeued = now.requeued - r.from.requeued
 	p.Discarded = now.discarded - r.from.discarded

@@ -48,6 +48,7 @@ type Report struct {
 	SharedWith []int    `json:"shared_with,omitempty"` // reports of faults in force at the same time
 	Shared     []string `json:"shared,omitempty"`      // JSON names of the figures that may be due to any of them
 	Open       bool     `json:"open"`                  // it lasts, or its effects are still being counted
+	CountedTo  float64  `json:"counted_to"`            // seconds: effects later than this are not in it
 	Era        uint16   `json:"era"`                   // packets of later eras were generated after it was acted on
 }
 
