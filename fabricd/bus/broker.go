@@ -43,12 +43,14 @@ type BrokerConfig struct {
 	Log *slog.Logger
 }
 
-// Broker is a NATS server in this process that serves one fabric, with credentials of its own for each role.
+// Broker is a NATS server in this process that serves one fabric, with credentials of its own for each role and for each
+// switch process that was admitted.
 type Broker struct {
 	fabric  string
 	srv     *server.Server
 	acc     *server.Account
 	creds   map[Role]Credentials // constant
+	users   *users
 	maxCuts int
 	listens bool
 
@@ -63,23 +65,24 @@ func StartBroker(cfg BrokerConfig) (*Broker, error) {
 		return nil, err
 	}
 	b := &Broker{
-		fabric: cfg.Fabric, creds: make(map[Role]Credentials), maxCuts: max(cfg.MaxCuts, 0), listens: !cfg.NoListen,
-		cuts: make(map[string]struct{}),
+		fabric: cfg.Fabric, creds: make(map[Role]Credentials), users: newUsers(), maxCuts: max(cfg.MaxCuts, 0),
+		listens: !cfg.NoListen, cuts: make(map[string]struct{}),
 	}
 	if cfg.MaxCuts == 0 {
 		b.maxCuts = defaultMaxCuts
 	}
-	account := server.NewAccount(root)
-	opts.Accounts = []*server.Account{account}
-	for _, r := range []Role{RoleFabric, RoleOperator, RoleViewer} {
-		c := newCredentials(r)
-		b.creds[r] = c
-		opts.Users = append(opts.Users, &server.User{
-			Username: c.User, Password: c.Password, Account: account, Permissions: permissions(r, cfg.Fabric, c),
-		})
-	}
+	opts.Accounts = []*server.Account{server.NewAccount(root)}
+	opts.CustomClientAuthentication = b.users // a table of ours: changing the server's own needs a reload, which drops all cuts
 	if b.srv, err = server.NewServer(opts); err != nil {
 		return nil, fmt.Errorf("bus: broker of fabric %q: %w", cfg.Fabric, err)
+	}
+	if b.acc, err = b.srv.LookupAccount(root); err != nil { // the server's copy of ours
+		return nil, fmt.Errorf("bus: broker of fabric %q: account: %w", cfg.Fabric, err)
+	}
+	for _, r := range []Role{RoleFabric, RoleOperator, RoleViewer} {
+		c := newCredentials(r.String())
+		b.creds[r] = c
+		b.users.add(c, b.acc, permissions(r, cfg.Fabric, c), false)
 	}
 	log := &serverLog{log: cfg.Log, fatal: make(chan string, 1)}
 	if log.log == nil {
@@ -135,10 +138,6 @@ func (b *Broker) awaitStart(listen string, log *serverLog) error {
 	}
 	if !b.srv.ReadyForConnections(connectTimeout) {
 		return fmt.Errorf("bus: broker of fabric %q: not ready for connections after %v", b.fabric, connectTimeout)
-	}
-	var err error
-	if b.acc, err = b.srv.LookupAccount(root); err != nil {
-		return fmt.Errorf("bus: broker of fabric %q: account: %w", b.fabric, err)
 	}
 	// Connections notice mappings only when there were some when they last read from their socket. With one from the
 	// start they always look, and a cut holds from the next message on.

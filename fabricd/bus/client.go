@@ -95,28 +95,42 @@ func (c *Client) Request(ctx context.Context, verb string, in, out any) error {
 	if err := subject.Validate(); err != nil {
 		return err
 	}
-	var req []byte
-	if in != nil {
-		var err error
-		if req, err = json.Marshal(in); err != nil {
-			return fmt.Errorf("bus: request %s: %w", verb, err)
-		}
+	req, err := encodeRequest(in)
+	if err != nil {
+		return fmt.Errorf("bus: request %s: %w", verb, err)
 	}
 	reply, err := c.roundTrip(ctx, subject.String(), req)
 	if err != nil {
 		return fmt.Errorf("bus: request %s to fabric %q: %w", verb, c.cfg.Fabric, err)
 	}
+	err = decodeReply(reply, out, ErrRefused)
+	switch {
+	case errors.Is(err, ErrRefused):
+		return fmt.Errorf("bus: request %s: %w", verb, err)
+	case err != nil:
+		return fmt.Errorf("bus: answer to %s: %w", verb, err)
+	}
+	return nil
+}
+
+// encodeRequest gives nothing for nil.
+func encodeRequest(in any) ([]byte, error) {
+	if in == nil {
+		return nil, nil
+	}
+	return json.Marshal(in)
+}
+
+// decodeReply undoes encodeReply: an error that travelled wraps refused. out may be nil.
+func decodeReply(reply []byte, out any, refused error) error {
 	var f failure
 	if json.Unmarshal(reply, &f) == nil && f.Error != "" { // other answers need not be objects
-		return fmt.Errorf("bus: request %s: %w: %s", verb, ErrRefused, f.Error)
+		return fmt.Errorf("%w: %s", refused, f.Error)
 	}
 	if out == nil {
 		return nil
 	}
-	if err := json.Unmarshal(reply, out); err != nil {
-		return fmt.Errorf("bus: answer to %s: %w", verb, err)
-	}
-	return nil
+	return json.Unmarshal(reply, out)
 }
 
 func (c *Client) roundTrip(ctx context.Context, subject string, req []byte) ([]byte, error) {

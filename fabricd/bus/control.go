@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -17,14 +18,20 @@ import (
 // maxWaiting bounds the requests of one verb that wait while one is being handled.
 const maxWaiting = 64
 
+// presence is a verb that every switch process serves.
+const presence = "presence"
+
 // Handler answers one request. req is the request's JSON, empty when there was none, and may not be kept. The result
 // travels as JSON; it must be an object without a member "error", or no object at all. An error travels as its text in
 // {"error": "..."}. ctx ends with the Control.
 type Handler func(ctx context.Context, req []byte) (any, error)
 
-// ControlConfig configures the fabric's side of the control plane. Fabric, and Broker or URL, are required.
+// ControlConfig configures the answering side of the control plane. Fabric, and Broker or URL, are required.
 type ControlConfig struct {
-	Fabric      string
+	Fabric string
+	// Node makes it the side of a switch that is a process of its own: Serve answers what the fabric asks that switch, and
+	// Publish tells the fabric. Empty is the fabric's side.
+	Node        string
 	Broker      *Broker     // ours, in this process; or nil and
 	URL         string      // the address of another,
 	Credentials Credentials // with these
@@ -33,8 +40,8 @@ type ControlConfig struct {
 	OnError func(error)
 }
 
-// Control is the fabric's side of the control plane: it answers requests and publishes events. It has a connection of its
-// own, so that a slow viewer never holds up a link.
+// Control is the answering side of the control plane, that of the fabric or of a switch process: it answers requests and
+// publishes events. It has a connection of its own, so that a slow viewer never holds up a link.
 type Control struct {
 	cfg     ControlConfig
 	conn    *nats.Conn
@@ -55,30 +62,52 @@ func NewControl(cfg ControlConfig) (*Control, error) {
 	if cfg.Broker == nil && cfg.URL == "" {
 		return nil, errors.New("bus: control: neither a broker nor the URL of one")
 	}
+	name := "control of fabric " + strconv.Quote(cfg.Fabric)
+	conName := root + "-fabric-" + cfg.Fabric + "-control"
+	if cfg.Node != "" {
+		if err := validateNode(cfg.Node); err != nil {
+			return nil, err
+		}
+		name = fmt.Sprintf("control of switch %q of fabric %q", cfg.Node, cfg.Fabric)
+		conName = root + "-switch-" + cfg.Fabric + "-" + cfg.Node + "-control"
+	}
 	if cfg.OnError == nil {
 		cfg.OnError = func(error) {}
 	}
 	c := &Control{cfg: cfg, closedc: make(chan struct{}), verbs: make(map[string]struct{})}
 	conn, err := connect(cfg.Broker, cfg.URL, cfg.Credentials, []nats.Option{
-		nats.Name(root + "-fabric-" + cfg.Fabric + "-control"),
+		nats.Name(conName),
 		nats.MaxReconnects(-1),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			cfg.OnError(fmt.Errorf("bus: control of fabric %q: %w", cfg.Fabric, err))
+			cfg.OnError(fmt.Errorf("bus: %s: %w", name, err))
 		}),
 		nats.ClosedHandler(func(*nats.Conn) { close(c.closedc) }),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("bus: control of fabric %q: %w", cfg.Fabric, err)
+		return nil, fmt.Errorf("bus: %s: %w", name, err)
 	}
 	c.conn = conn
 	c.ctx, c.cancel = context.WithCancel(context.Background())
+	if cfg.Node != "" {
+		// So that those who wait for an answer can see whether there is still somebody to give it.
+		if err := c.Serve(presence, func(context.Context, []byte) (any, error) { return nil, nil }); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
 	return c, nil
 }
 
+// Done is closed when the connection has ended for good: after Close, or when the broker has refused the credentials
+// twice, as it does when they are revoked. OnError hears the refusals. A broker that is gone is tried again for ever.
+func (c *Control) Done() <-chan struct{} { return c.closedc }
+
 // Serve answers the requests of a verb, one at a time, until Close. Read verbs, which viewers may use, begin with "get.".
-// It returns when the broker knows of it.
+// It returns when the broker knows of it. Requests of one verb are answered in order, those of several at once.
 func (c *Control) Serve(verb string, h Handler) error {
 	subject := Subject{Kind: SubjectControl, Fabric: c.cfg.Fabric, Verb: verb}
+	if c.cfg.Node != "" {
+		subject.Kind, subject.Node = SubjectSwitch, c.cfg.Node
+	}
 	if err := subject.Validate(); err != nil {
 		return err
 	}
@@ -142,9 +171,13 @@ func encodeReply(v any, err error) []byte {
 	return data
 }
 
-// Publish tells an event to whoever listens: operators, viewers, web pages. v travels as JSON.
+// Publish tells an event to whoever listens: operators, viewers, web pages; the fabric alone when this is the side of a
+// switch process. v travels as JSON. Events arrive in the order in which they were published.
 func (c *Control) Publish(kind string, v any) error {
 	subject := Subject{Kind: SubjectEvent, Fabric: c.cfg.Fabric, Verb: kind}
+	if c.cfg.Node != "" {
+		subject.Kind, subject.Node, subject.Tell = SubjectSwitch, c.cfg.Node, true
+	}
 	if err := subject.Validate(); err != nil {
 		return err
 	}

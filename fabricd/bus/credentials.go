@@ -83,27 +83,30 @@ func (c Credentials) options() ([]nats.Option, error) {
 	return opts, nil
 }
 
-// newCredentials makes the credentials of a role, with a password of 128 random bits.
-func newCredentials(r Role) Credentials {
-	return Credentials{User: r.String(), Password: rand.Text(), InboxPrefix: inboxes + root + "-" + r.String()}
+// newCredentials makes credentials with a password of 128 random bits. The user's name must do as a token of a subject.
+func newCredentials(user string) Credentials {
+	return Credentials{User: user, Password: rand.Text(), InboxPrefix: inboxOf(user)}
 }
 
-// permissions is what the server lets a role do. What is not allowed is denied.
-func permissions(r Role, fabric string, c Credentials) *server.Permissions {
-	ownInbox := c.InboxPrefix + ".>"
-	allow := func(publish, subscribe []string) *server.Permissions {
-		return &server.Permissions{
-			Publish:   &server.SubjectPermission{Allow: publish},
-			Subscribe: &server.SubjectPermission{Allow: append(subscribe, ownInbox)},
-		}
+func inboxOf(user string) string { return inboxes + root + "-" + user }
+
+// allow is what the server lets a user do. What is not allowed is denied. Everybody hears the own inbox.
+func allow(c Credentials, publish, subscribe []string) *server.Permissions {
+	return &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: publish},
+		Subscribe: &server.SubjectPermission{Allow: append(subscribe, c.InboxPrefix+".>")},
 	}
+}
+
+// permissions is what the server lets a role do.
+func permissions(r Role, fabric string, c Credentials) *server.Permissions {
 	switch r {
 	case RoleFabric:
-		return allow([]string{allOf(fabric), inboxes + ">"}, []string{allOf(fabric)})
+		return allow(c, []string{allOf(fabric), inboxes + ">"}, []string{allOf(fabric)})
 	case RoleOperator:
-		return allow([]string{allControl(fabric)}, []string{allEvents(fabric)})
+		return allow(c, []string{allControl(fabric)}, []string{allEvents(fabric)})
 	default:
-		return allow([]string{allReads(fabric)}, []string{allEvents(fabric)})
+		return allow(c, []string{allReads(fabric)}, []string{allEvents(fabric)})
 	}
 }
 

@@ -16,6 +16,12 @@
 // A cut acts on the subject. The broker enforces it for every publisher when it is ours; the ends of the link enforce it
 // too, and alone when the broker is somebody else's. [Transport.Enforcement] says which is in force.
 //
+// # Switches that are processes of their own
+//
+// Such a switch gets credentials from [Broker.Admit] that reach as far as its links. It opens a [NATS] transport that listens
+// per direction, and a [Control] with Node set, which answers the fabric's [Peers] and tells them things. On a broker that is
+// not ours there is no admission: who may publish and hear what there is the business of its owner.
+//
 // # Limits
 //
 // Frames are bounded by [MaxFrame]. A transport joins at most [MaxShards] connections. One broker serves one fabric.

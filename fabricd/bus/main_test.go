@@ -48,7 +48,12 @@ func openNATS(tb testing.TB, cfg bus.NATSConfig) *bus.NATS {
 // stranger is a connection that is no part of the transport.
 func stranger(tb testing.TB, b *bus.Broker, role bus.Role, opts ...nats.Option) *nats.Conn {
 	tb.Helper()
-	c := b.Credentials(role)
+	return login(tb, b, b.Credentials(role), opts...)
+}
+
+// login is a connection with credentials.
+func login(tb testing.TB, b *bus.Broker, c bus.Credentials, opts ...nats.Option) *nats.Conn {
+	tb.Helper()
 	conn, err := nats.Connect(b.ClientURL(), append(opts, nats.UserInfo(c.User, c.Password), nats.CustomInboxPrefix(c.InboxPrefix))...)
 	require.NoError(tb, err)
 	tb.Cleanup(conn.Close)

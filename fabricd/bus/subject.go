@@ -28,6 +28,7 @@ const (
 	SubjectLink    SubjectKind = iota + 1 // frames of one directed link
 	SubjectControl                        // requests to the fabric
 	SubjectEvent                          // what the fabric tells
+	SubjectSwitch                         // between the fabric and a switch that is a process of its own
 )
 
 // Subject is a parsed NATS subject. Subjects are built and parsed in this file only:
@@ -35,13 +36,16 @@ const (
 //	weft.<fabric>.l.<shard>.<node>.<port>   SubjectLink, named by its sending end; a '.' in the node's name is a '_' here
 //	weft.<fabric>.ctl.<verb>                SubjectControl; the verb may have several tokens
 //	weft.<fabric>.ev.<kind>                 SubjectEvent; likewise
+//	weft.<fabric>.sw.<node>.do.<verb>       SubjectSwitch, the fabric asks the process; the node as in links, the verb as in control
+//	weft.<fabric>.sw.<node>.tell.<kind>     SubjectSwitch with Tell, the process tells the fabric
 type Subject struct {
 	Kind   SubjectKind
 	Fabric string
 	Shard  int         // SubjectLink: 0 to MaxShards-1
-	Node   string      // SubjectLink: the sender
+	Node   string      // SubjectLink: the sender; SubjectSwitch: the process
 	Port   weft.PortID // SubjectLink: the sender's port, below weft.MaxPorts
-	Verb   string      // SubjectControl: the verb; SubjectEvent: the kind of event
+	Verb   string      // SubjectControl and SubjectSwitch: the verb; SubjectEvent and Tell: the kind
+	Tell   bool        // SubjectSwitch: the process tells, else it is asked
 }
 
 // Validate gives an error that wraps ErrName when s would not survive String and ParseSubject.
@@ -60,6 +64,11 @@ func (s Subject) Validate() error {
 		return validateNode(s.Node)
 	case SubjectControl, SubjectEvent:
 		return validateVerb(s.Verb)
+	case SubjectSwitch:
+		if err := validateNode(s.Node); err != nil {
+			return err
+		}
+		return validateVerb(s.Verb)
 	}
 	return fmt.Errorf("bus: subject of no kind: %w", ErrName)
 }
@@ -73,6 +82,11 @@ func (s Subject) String() string {
 		return root + "." + s.Fabric + ".ctl." + s.Verb
 	case SubjectEvent:
 		return root + "." + s.Fabric + ".ev." + s.Verb
+	case SubjectSwitch:
+		if s.Tell {
+			return switchPrefix(s.Fabric, s.Node) + tells + s.Verb
+		}
+		return switchPrefix(s.Fabric, s.Node) + does + s.Verb
 	}
 	return ""
 }
@@ -85,7 +99,7 @@ func ParseSubject(subject string) (Subject, error) {
 	}
 	tokens := strings.SplitN(subject, ".", 4)
 	if len(tokens) < 4 || tokens[0] != root {
-		return bad("want weft.<fabric>.<l|ctl|ev>.<...>")
+		return bad("want weft.<fabric>.<l|ctl|ev|sw>.<...>")
 	}
 	s.Fabric = tokens[1]
 	switch rest := tokens[3]; tokens[2] {
@@ -99,13 +113,19 @@ func ParseSubject(subject string) (Subject, error) {
 			return bad("shard and port must be numbers")
 		}
 		s.Kind, s.Shard, s.Port = SubjectLink, int(link[0][0])-'0', weft.PortID(port)
-		s.Node = strings.ReplaceAll(link[1], "_", ".")
+		s.Node = nodeOf(link[1])
 	case "ctl":
 		s.Kind, s.Verb = SubjectControl, rest
 	case "ev":
 		s.Kind, s.Verb = SubjectEvent, rest
+	case "sw":
+		side := strings.SplitN(rest, ".", 3)
+		if len(side) != 3 || side[1] != "do" && side[1] != "tell" {
+			return bad("want <node>.do.<verb> or <node>.tell.<kind> after sw")
+		}
+		s.Kind, s.Node, s.Tell, s.Verb = SubjectSwitch, nodeOf(side[0]), side[1] == "tell", side[2]
 	default:
-		return bad("want l, ctl or ev as the third token")
+		return bad("want l, ctl, ev or sw as the third token")
 	}
 	if err := s.Validate(); err != nil {
 		return bad(err.Error())
@@ -127,14 +147,32 @@ func ShardOf(node string, shards int) int {
 }
 
 func nodePrefix(fabric string, shard int, node string) string {
-	return root + "." + fabric + ".l." + strconv.Itoa(shard) + "." + strings.ReplaceAll(node, ".", "_")
+	return root + "." + fabric + ".l." + strconv.Itoa(shard) + "." + nodeToken(node)
 }
+
+// The two sides of SubjectSwitch.
+const (
+	does  = ".do."
+	tells = ".tell."
+)
+
+func switchPrefix(fabric, node string) string { return root + "." + fabric + ".sw." + nodeToken(node) }
+
+// nodeToken is a node's name as one token of a subject, and nodeOf undoes it: no valid name has a '_'.
+func nodeToken(node string) string { return strings.ReplaceAll(node, ".", "_") }
+func nodeOf(token string) string   { return strings.ReplaceAll(token, "_", ".") }
 
 // Wildcards. Each belongs to one fabric.
 func allOf(fabric string) string      { return root + "." + fabric + ".>" }
 func allControl(fabric string) string { return root + "." + fabric + ".ctl.>" }
 func allReads(fabric string) string   { return root + "." + fabric + ".ctl.get.>" }
 func allEvents(fabric string) string  { return root + "." + fabric + ".ev.>" }
+func allTellings(fabric string) string {
+	return root + "." + fabric + ".sw.*" + tells + ">"
+}
+func tellingsOf(fabric, node string) string { return switchPrefix(fabric, node) + tells + ">" }
+func asksOf(fabric, node string) string     { return switchPrefix(fabric, node) + does + ">" }
+
 func allLinksOf(fabric string, shard int) string {
 	return root + "." + fabric + ".l." + strconv.Itoa(shard) + ".>"
 }
@@ -142,6 +180,14 @@ func allLinksOf(fabric string, shard int) string {
 func allFrom(fabric string, shard int, node string) string {
 	return nodePrefix(fabric, shard, node) + ".>"
 }
+
+// Answers of switch processes arrive below the asker's inbox at <inbox>.<asker>.<node>.<number>: the node is in there so
+// that a process can be kept to answering for itself.
+func answerTo(inbox, asker, node string, number uint64) string {
+	return inbox + "." + asker + "." + nodeToken(node) + "." + strconv.FormatUint(number, 10)
+}
+func allAnswers(inbox, asker string) string  { return inbox + "." + asker + ".*.*" }
+func allAnswersOf(inbox, node string) string { return inbox + ".*." + nodeToken(node) + ".*" }
 
 // noLink is a subject nothing is ever published on.
 func noLink(fabric string) string { return root + "." + fabric + ".none" }

@@ -13,11 +13,13 @@ import (
 func TestSubjects(t *testing.T) {
 	t.Parallel()
 	for subject, want := range map[string]bus.Subject{
-		"weft.lab.l.1.s1_03.7":     {Kind: bus.SubjectLink, Fabric: "lab", Shard: 1, Node: "s1.03", Port: 7},
-		"weft.lab.l.0.n000.0":      {Kind: bus.SubjectLink, Fabric: "lab", Node: "n000"},
-		"weft.a-1.ctl.cut":         {Kind: bus.SubjectControl, Fabric: "a-1", Verb: "cut"},
-		"weft.a-1.ctl.get.status":  {Kind: bus.SubjectControl, Fabric: "a-1", Verb: "get.status"},
-		"weft.lab.ev.link-changed": {Kind: bus.SubjectEvent, Fabric: "lab", Verb: "link-changed"},
+		"weft.lab.l.1.s1_03.7":           {Kind: bus.SubjectLink, Fabric: "lab", Shard: 1, Node: "s1.03", Port: 7},
+		"weft.lab.l.0.n000.0":            {Kind: bus.SubjectLink, Fabric: "lab", Node: "n000"},
+		"weft.a-1.ctl.cut":               {Kind: bus.SubjectControl, Fabric: "a-1", Verb: "cut"},
+		"weft.a-1.ctl.get.status":        {Kind: bus.SubjectControl, Fabric: "a-1", Verb: "get.status"},
+		"weft.lab.ev.link-changed":       {Kind: bus.SubjectEvent, Fabric: "lab", Verb: "link-changed"},
+		"weft.lab.sw.s1_03.do.get.state": {Kind: bus.SubjectSwitch, Fabric: "lab", Node: "s1.03", Verb: "get.state"},
+		"weft.lab.sw.s7.tell.port.down":  {Kind: bus.SubjectSwitch, Fabric: "lab", Node: "s7", Verb: "port.down", Tell: true},
 	} {
 		require.NoError(t, want.Validate())
 		require.Equal(t, subject, want.String())
@@ -33,7 +35,8 @@ func TestParseSubjectRefuses(t *testing.T) {
 		"", "weft", "weft.lab", "weft.lab.l", "weft.lab.l.0.s1", "weft.lab.l.0.s1.1.2", "weft.lab.l.4.s1.0", "weft.lab.l.x.s1.0",
 		"weft.lab.l.0.s1.256", "weft.lab.l.0.s1.01", "weft.lab.l.0.s1.-1", "weft.lab.l.0.s1.99999", "weft.lab.l.0.*.1",
 		"weft.lab.l.0..1", "weft.lab.l.0.>", "weft.LAB.ctl.cut", "weft.-a.ctl.cut", "weft.lab.ctl.", "weft.lab.ctl.a..b",
-		"weft.lab.ctl.>", "weft.lab.ctl.cut it", "weft.lab.x.cut", "other.lab.ctl.cut",
+		"weft.lab.ctl.>", "weft.lab.ctl.cut it", "weft.lab.x.cut", "weft.lab.sw.s1.do", "weft.lab.sw.s1.do.",
+		"weft.lab.sw.s1.ask.x", "weft.lab.sw.s1.x", "weft.lab.sw..do.x", "weft.lab.sw.*.do.x", "weft.lab.sw.s1.do.>", "weft.lab.sw.s1.tell.X", "other.lab.ctl.cut",
 		"weft." + strings.Repeat("a", 33) + ".ctl.cut", "weft.lab.ctl." + strings.Repeat("a", 65),
 	} {
 		_, err := bus.ParseSubject(s)
@@ -62,6 +65,7 @@ func TestShardOfSpreads(t *testing.T) {
 func FuzzSubject(f *testing.F) {
 	f.Add("weft.lab.l.1.s1_03.7", "lab", "s1.03", uint16(7), 1)
 	f.Add("weft.lab.ctl.get.status", "x-9", "get.status", uint16(300), 9)
+	f.Add("weft.lab.sw.s1_03.tell.port", "lab", "s1", uint16(0), 0)
 	f.Fuzz(func(t *testing.T, raw, fabric, name string, port uint16, shard int) {
 		if s, err := bus.ParseSubject(raw); err == nil {
 			require.Equal(t, raw, s.String())
@@ -70,6 +74,8 @@ func FuzzSubject(f *testing.F) {
 			{Kind: bus.SubjectLink, Fabric: fabric, Shard: shard, Node: name, Port: weft.PortID(port)},
 			{Kind: bus.SubjectControl, Fabric: fabric, Verb: name},
 			{Kind: bus.SubjectEvent, Fabric: fabric, Verb: name},
+			{Kind: bus.SubjectSwitch, Fabric: fabric, Node: name, Verb: "get." + fabric, Tell: port&1 == 1},
+			{Kind: bus.SubjectSwitch, Fabric: fabric, Node: fabric, Verb: name, Tell: port&1 == 1},
 		} {
 			got, err := bus.ParseSubject(s.String())
 			if s.Validate() != nil {

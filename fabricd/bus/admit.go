@@ -1,0 +1,173 @@
+package bus
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/weft-fabric/weft"
+)
+
+// ErrOutsideBroker means that the broker is not ours, so that its owner says who may do what there.
+var ErrOutsideBroker = errors.New("the broker is not one of ours: its permissions are its owner's business")
+
+// NodeAccess is what a switch that is a process of its own needs of the broker.
+type NodeAccess struct {
+	Node   string
+	Ports  []weft.PortID // on whose links it sends
+	Hears  []Direction   // towards it
+	Shards int           // of the fabric, 1 to MaxShards: they are in the subjects
+}
+
+func (a NodeAccess) validate(fabric string) error {
+	if err := validateNode(a.Node); err != nil {
+		return err
+	}
+	if a.Shards < 1 || a.Shards > MaxShards {
+		return fmt.Errorf("bus: %d shards, want 1 to %d", a.Shards, MaxShards)
+	}
+	for _, p := range a.Ports {
+		if err := a.link(fabric, a.Node, p).Validate(); err != nil {
+			return err
+		}
+	}
+	for _, d := range a.Hears {
+		if err := d.validate(); err != nil {
+			return err
+		}
+		if d.To != a.Node || d.From == a.Node {
+			return fmt.Errorf("bus: direction %v does not lead from another node to %q", d, a.Node)
+		}
+	}
+	return nil
+}
+
+func (a NodeAccess) link(fabric, from string, port weft.PortID) Subject {
+	return Subject{Kind: SubjectLink, Fabric: fabric, Shard: ShardOf(from, a.Shards), Node: from, Port: port}
+}
+
+// permissions lists subjects one by one. Leave to answer is not the server's (allow_responses): whoever sends a process
+// anything, a neighbour a frame, say, could with its reply subject lend it leave to speak there.
+func (a NodeAccess) permissions(fabric string, c Credentials) *server.Permissions {
+	publish := []string{tellingsOf(fabric, a.Node), allAnswersOf(inboxOf(RoleFabric.String()), a.Node)}
+	for _, p := range a.Ports {
+		publish = append(publish, a.link(fabric, a.Node, p).String())
+	}
+	subscribe := []string{asksOf(fabric, a.Node)}
+	for _, d := range a.Hears {
+		subscribe = append(subscribe, a.link(fabric, d.From, d.FromPort).String())
+	}
+	return allow(c, publish, subscribe)
+}
+
+// Admit makes credentials with which a process can be one switch of the fabric and nothing else: send on its own links,
+// hear those towards it, be asked and tell. They are in force when it returns and until Revoke. Admitting a node again
+// makes others; the old ones stay, so revoke them first when there may be one process only.
+//
+// There is nothing to admit to on a broker that is not ours, that is when b is nil: ErrOutsideBroker.
+func (b *Broker) Admit(a NodeAccess) (Credentials, error) {
+	if b == nil {
+		return Credentials{}, fmt.Errorf("bus: admit %q: %w; give the process credentials that it made", a.Node, ErrOutsideBroker)
+	}
+	if err := a.validate(b.fabric); err != nil {
+		return Credentials{}, fmt.Errorf("bus: admit %q to fabric %q: %w", a.Node, b.fabric, err)
+	}
+	c := newCredentials("switch-" + nodeToken(a.Node) + "-" + rand.Text()[:10])
+	b.users.add(c, b.acc, a.permissions(b.fabric, c), true)
+	return c, nil
+}
+
+// Revoke takes back what Admit gave and ends the connections that use it. When it returns none is left, and none comes
+// back; at most what the broker had read from one before may still arrive. Users that Admit did not make are left alone.
+func (b *Broker) Revoke(user string) {
+	if !b.users.remove(user) {
+		return
+	}
+	// Often once; again when a connection was closing by itself just now, which we cannot wait for otherwise.
+	for b.srv.Running() {
+		ids := b.connections(user)
+		if len(ids) == 0 {
+			return
+		}
+		for _, id := range ids {
+			_ = b.srv.DisconnectClientByID(id) // it is gone then
+		}
+		runtime.Gosched()
+	}
+}
+
+// Connected says whether a connection with the credentials of user exists now.
+func (b *Broker) Connected(user string) bool { return len(b.connections(user)) > 0 }
+
+// connections is the ids of the connections of user. Those of the account are authenticated.
+func (b *Broker) connections(user string) []uint64 {
+	list, err := b.srv.Connz(&server.ConnzOptions{Username: true, User: user, Account: root, Limit: math.MaxInt32})
+	if err != nil || user == "" {
+		return nil
+	}
+	ids := make([]uint64, len(list.Conns))
+	for i, c := range list.Conns {
+		ids[i] = c.Cid
+	}
+	return ids
+}
+
+// users is who may connect.
+type users struct {
+	mu     sync.RWMutex // a connection is registered under it, so that Revoke sees all that passed
+	byName map[string]user
+}
+
+type user struct {
+	password  [sha256.Size]byte // its hash, so that comparing does not tell the length either
+	as        *server.User
+	revocable bool
+}
+
+var _ server.Authentication = (*users)(nil)
+
+func newUsers() *users { return &users{byName: make(map[string]user)} }
+
+func (u *users) add(c Credentials, account *server.Account, p *server.Permissions, revocable bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.byName[c.User] = user{
+		password: sha256.Sum256([]byte(c.Password)), revocable: revocable,
+		as: &server.User{Username: c.User, Account: account, Permissions: p},
+	}
+}
+
+// remove says whether there was one to remove.
+func (u *users) remove(name string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.byName[name].revocable {
+		return false
+	}
+	delete(u.byName, name)
+	return true
+}
+
+// Check implements server.Authentication: it lets a client in, as the user it is, or refuses it.
+func (u *users) Check(c server.ClientAuthentication) bool {
+	opts := c.GetOpts()
+	if c.Kind() != server.CLIENT || opts.Nkey != "" {
+		return false // the server would list the connection by its nkey, out of Revoke's sight
+	}
+	given := sha256.Sum256([]byte(opts.Password))
+	u.mu.RLock()
+	defer u.mu.RUnlock()
+	who, ok := u.byName[opts.Username]
+	if same := subtle.ConstantTimeCompare(given[:], who.password[:]) == 1; !ok || !same {
+		return false
+	}
+	c.RegisterUser(who.as)
+	return true
+}
