@@ -30,17 +30,15 @@ func startBroker(tb testing.TB, cfg bus.BrokerConfig) *bus.Broker {
 	return b
 }
 
-// openNATS opens a transport on which every event is a failure, unless cfg.OnEvent says otherwise.
+// openNATS opens a transport on which every event is a failure, until the test watches it itself.
 func openNATS(tb testing.TB, cfg bus.NATSConfig) *bus.NATS {
 	tb.Helper()
 	if cfg.Fabric == "" {
 		cfg.Fabric = "lab"
 	}
-	if cfg.OnEvent == nil {
-		cfg.OnEvent = func(e bus.Event) { tb.Errorf("event: %v", e) }
-	}
 	n, err := bus.NewNATS(cfg)
 	require.NoError(tb, err)
+	n.Watch(func(e bus.Event) { tb.Errorf("event: %v", e) })
 	tb.Cleanup(func() { require.NoError(tb, n.Close()) })
 	return n
 }
