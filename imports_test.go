@@ -56,7 +56,7 @@ var cores = map[string]core{
 
 // drivers says which folders of this module those just above the cores may import: nothing that stands on top of them.
 var drivers = map[string][]string{
-	"fabricd/bus":    {"."},
+	"fabricd/bus":    {".", "fabricd/document"},
 	"switch/switchd": {".", "switch", "switch/credit", "fabricd/bus"},
 	"nic/nicd":       {".", "nic", "switch/switchd", "fabricd/bus"},
 }
@@ -150,6 +150,7 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 		{"fabricd/fabric/a.go", `import "github.com/nats-io/nats.go/jetstream"`, "only fabricd/bus"},
 		{"fabricd/fabric/a_test.go", `import "github.com/nats-io/nats-server/v2/server"`, "only fabricd/bus"},
 		{"fabricd/bus/a.go", `import "github.com/nats-io/nats.go"`, ""},
+		{"fabricd/a.go", `import "github.com/nats-io/jsm.go/natscontext"`, "only fabricd/bus"},
 		{"fabricd/fabric/a.go", `import "` + module + `/harness"`, "only tests, scenarios and the commands"},
 		{"fabricd/api/a.go", `import "` + module + `/harness/verify"`, "only tests, scenarios and the commands"},
 		{"fabricd/fabric/a_test.go", `import "` + module + `/harness"`, ""},
@@ -213,7 +214,8 @@ func driverViolations(files []source) (bad []string) {
 func natsViolations(files []source) (bad []string) {
 	for _, f := range files {
 		for _, imp := range f.imports() {
-			nats := within(imp, "github.com/nats-io/nats.go") || within(imp, "github.com/nats-io/nats-server")
+			nats := within(imp, "github.com/nats-io/nats.go") || within(imp, "github.com/nats-io/nats-server") ||
+				within(imp, "github.com/nats-io/jsm.go")
 			if nats && f.dir != "fabricd/bus" {
 				bad = append(bad, fmt.Sprintf("%s imports %q: only fabricd/bus may, so that the transport stays one interface",
 					f.path, imp))

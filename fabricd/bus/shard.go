@@ -22,7 +22,7 @@ type shard struct {
 	supervised chan struct{}  // closed by supervise when it ends
 	ctx        context.Context
 	cancel     context.CancelFunc // ends connections and tries to connect, without grace
-	leaving    atomic.Bool // close has begun
+	leaving    atomic.Bool        // close has begun
 
 	wire  atomic.Pointer[wire] // nil while disconnected
 	limit atomic.Int64         // bytes of a message, says the broker

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,16 +32,17 @@ const (
 // for ever on some answers of a server, such as that to a message too large, and lets frames out before the subscriptions
 // are known to be in force. The shard makes a new wire instead.
 type wire struct {
-	conn   *nats.Conn
-	closed chan struct{} // closed by nats.go when it has told all it had to tell
-	ctx    context.Context
-	sock   atomic.Pointer[net.Conn] // below conn; nil within one process
-	why    atomic.Pointer[error]    // that we gave it up, before conn knew
+	conn    *nats.Conn
+	closed  chan struct{} // closed by nats.go when it has told all it had to tell
+	ctx     context.Context
+	timeout time.Duration            // to connect
+	sock    atomic.Pointer[net.Conn] // below conn; nil within one process
+	why     atomic.Pointer[error]    // that we gave it up, before conn knew
 }
 
 // dial opens a connection to the broker.
 func (s *shard) dial(urls string) (*wire, error) {
-	w := &wire{closed: make(chan struct{}), ctx: s.ctx}
+	w := &wire{closed: make(chan struct{}), ctx: s.ctx, timeout: cmp.Or(s.cfg.Credentials.Timeout, connectTimeout)}
 	opts := []nats.Option{
 		nats.Name(fmt.Sprintf("%s-fabric-%s-%d", root, s.cfg.Fabric, s.index)),
 		nats.SkipSubjectValidation(), // subjects are built by this package
@@ -63,7 +65,7 @@ func (s *shard) dial(urls string) (*wire, error) {
 // Dial is called by nats.go. Connections end with the shard whatever they wait for, so that Close is quick while a broker
 // hangs.
 func (w *wire) Dial(network, address string) (net.Conn, error) {
-	d := net.Dialer{Timeout: connectTimeout}
+	d := net.Dialer{Timeout: w.timeout}
 	c, err := d.DialContext(w.ctx, network, address)
 	if err != nil {
 		return nil, err
