@@ -113,6 +113,11 @@ func TestOnlyTestsScenariosAndCommandsImportHarness(t *testing.T) {
 	report(t, harnessViolations(sourceTree(t)))
 }
 
+func TestOnlyTestsImportOutside(t *testing.T) {
+	t.Parallel()
+	report(t, outsideViolations(sourceTree(t)))
+}
+
 func TestTopologyDrawsOnlyFromSeededSources(t *testing.T) {
 	t.Parallel()
 	report(t, globalRandViolations(sourceTree(t)))
@@ -124,7 +129,7 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 	all := func(f source) []string {
 		files := []source{f}
 		return slices.Concat(coreViolations(files), driverViolations(files), natsViolations(files),
-			harnessViolations(files), globalRandViolations(files))
+			harnessViolations(files), outsideViolations(files), globalRandViolations(files))
 	}
 	for _, c := range []struct {
 		file, body string
@@ -154,6 +159,8 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 		{"fabricd/fabric/a.go", `import "` + module + `/harness"`, "only tests, scenarios and the commands"},
 		{"fabricd/api/a.go", `import "` + module + `/harness/verify"`, "only tests, scenarios and the commands"},
 		{"fabricd/fabric/a_test.go", `import "` + module + `/harness"`, ""},
+		{"fabricd/fabric/a.go", `import "` + module + `/fabricd/bus/outside"`, "only tests may"},
+		{"fabricd/fabric/a_test.go", `import "` + module + `/fabricd/bus/outside"`, ""},
 		{"fabricd/main.go", `import "` + module + `/harness/verify"`, ""},
 		{"scenarios/a.go", `import "` + module + `/harness"`, ""},
 	} {
@@ -220,6 +227,18 @@ func natsViolations(files []source) (bad []string) {
 				bad = append(bad, fmt.Sprintf("%s imports %q: only fabricd/bus may, so that the transport stays one interface",
 					f.path, imp))
 			}
+		}
+	}
+	return bad
+}
+
+// outside is for tests only: it starts processes, and builds them.
+const outside = "fabricd/bus/outside"
+
+func outsideViolations(files []source) (bad []string) {
+	for _, f := range files {
+		if !f.isTest() && f.dir != outside && slices.Contains(f.imports(), module+"/"+outside) {
+			bad = append(bad, fmt.Sprintf("%s imports %q: only tests may", f.path, outside))
 		}
 	}
 	return bad

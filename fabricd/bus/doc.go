@@ -16,6 +16,13 @@
 // A cut acts on the subject. The broker enforces it for every publisher when it is ours; the ends of the link enforce it
 // too, and alone when the broker is somebody else's. [Transport.Enforcement] says which is in force.
 //
+// # Brokers that are not ours, and brokers that fail
+//
+// [Settings] name a server that exists already. A connection that is lost, for whatever reason, is replaced for ever: what
+// is sent meanwhile is lost and an error; [EventDisconnected] and [EventReconnected] tell the shard, and so the links, that
+// it is about. The broker may take smaller frames than ours: [Transport.MaxFrame] and [Batch] say how much fits. A
+// direction whose receiver is in another process is handed over by [Transport.Unlisten].
+//
 // # Limits
 //
 // Frames are bounded by [MaxFrame]. A transport joins at most [MaxShards] connections. One broker serves one fabric.

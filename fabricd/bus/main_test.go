@@ -135,3 +135,40 @@ func (r *recorder) await(tb testing.TB, kind bus.EventKind) bus.Event {
 		}
 	}
 }
+
+// kinds is what happened to one shard, in order.
+func (r *recorder) kinds(shard int) []bus.EventKind {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var kinds []bus.EventKind
+	for _, e := range r.events {
+		if e.Shard == shard {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	return kinds
+}
+
+// awaitEach waits until each shard has told an event of a kind at least n times.
+func (r *recorder) awaitEach(tb testing.TB, shards int, kind bus.EventKind, n int) {
+	tb.Helper()
+	deadline := time.After(patience)
+	for shard := range shards {
+		for count(r.kinds(shard), kind) < n {
+			select {
+			case <-r.more:
+			case <-deadline:
+				tb.Fatalf("shard %d tells %v %d times, want %d", shard, kind, count(r.kinds(shard), kind), n)
+			}
+		}
+	}
+}
+
+func count(kinds []bus.EventKind, kind bus.EventKind) (n int) {
+	for _, k := range kinds {
+		if k == kind {
+			n++
+		}
+	}
+	return n
+}

@@ -112,18 +112,26 @@ func (s *shard) supervise(w *wire) {
 		if s.closing() {
 			return
 		}
-		s.lost(w)
+		told, before := s.lost(w), s.maxFrame()
 		if w = s.reconnect(w); w == nil {
 			return
+		}
+		if now := s.maxFrame(); now < before && !told { // what the broker said at the end may have been lost with the rest
+			s.tell(Event{
+				Kind: EventTooLarge, Shard: s.index, Count: s.oversized.Add(1),
+				Err: fmt.Errorf("%s takes frames of %d bytes now, and took %d: larger ones are lost; send smaller batches, or raise its max_payload to %d",
+					s.where(), now, before, MaxFrame),
+			})
 		}
 		s.tell(Event{Kind: EventReconnected, Shard: s.index})
 	}
 }
 
-// lost tells that and why w is gone.
-func (s *shard) lost(w *wire) {
+// lost tells that and why w is gone, and reports whether that is over the size of a frame.
+func (s *shard) lost(w *wire) (large bool) {
 	err := w.cause()
-	if tooLarge(err) {
+	large = tooLarge(err)
+	if large {
 		s.tell(Event{
 			Kind: EventTooLarge, Shard: s.index, Count: s.oversized.Add(1),
 			Err: fmt.Errorf("the broker closed the connection over the size of a frame: its max_payload has been lowered; raise it to %d bytes: %w", MaxFrame, err),
@@ -134,6 +142,7 @@ func (s *shard) lost(w *wire) {
 		Err: fmt.Errorf("%s: %w: frames of this shard are lost until it is back; it is tried every %v; see that the broker runs",
 			s.where(), err, reconnectWait),
 	})
+	return large
 }
 
 // reconnect tries until there is a connection with all subscriptions in force, or the shard is closed, which gives nil.
@@ -154,9 +163,6 @@ func (s *shard) reconnect(old *wire) *wire {
 			w.close()
 			return nil
 		case err == nil:
-			if Batch(s.maxFrame(), maxVCs) < 1 {
-				s.tellTooLarge("", smallestFrame)
-			}
 			return w
 		case s.ctx.Err() == nil:
 			s.tellRefused(err)
