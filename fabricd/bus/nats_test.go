@@ -68,6 +68,25 @@ func TestNATSSlowConsumerIsReported(t *testing.T) {
 	require.NotZero(t, n.Stats().Dropped)
 }
 
+// The function given last is told, and nobody after Watch(nil).
+func TestNATSWatchReplaces(t *testing.T) {
+	t.Parallel()
+	n := openNATS(t, bus.NATSConfig{Broker: startBroker(t, bus.BrokerConfig{NoListen: true}), Shards: 1})
+	s := sender(t, n, hop(0)) // nobody listens: each frame counts as unknown, the 1st, 2nd and 4th are told
+	first, second := newRecorder(), newRecorder()
+	for i, f := range []func(bus.Event){first.record, nil, nil, second.record} {
+		n.Watch(f)
+		require.NoError(t, s.Send([]byte("x")))
+		want := uint64(i + 1)
+		require.Eventually(t, func() bool { return n.Stats().Unknown == want }, patience, time.Millisecond)
+		if i == 0 {
+			first.await(t, bus.EventUnknown)
+		}
+	}
+	require.Equal(t, uint64(4), second.await(t, bus.EventUnknown).Count)
+	require.Len(t, first.kinds(0), 1)
+}
+
 func TestNATSReportsALostBroker(t *testing.T) {
 	t.Parallel()
 	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})

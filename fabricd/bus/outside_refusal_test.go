@@ -131,6 +131,20 @@ func TestOutsideMaxPayload(t *testing.T) {
 		require.NoError(t, s.Send(make([]byte, 1000)))
 		for len(next(t, inbox)) != 1000 {
 		}
+
+		// Another limit after the return of the broker is known, and told when it is lower, before anything is sent.
+		for i, limit := range []int{900, bus.MaxFrame + 1, 800} {
+			back := count(events.kinds(0), bus.EventReconnected)
+			large := count(events.kinds(0), bus.EventTooLarge)
+			broker.Kill()
+			broker.Start(fmt.Sprint("max_payload: ", limit))
+			events.awaitEach(t, 1, bus.EventReconnected, back+1)
+			require.Equal(t, min(limit, bus.MaxFrame), n.MaxFrame())
+			if i != 1 {
+				large++
+			}
+			require.Equal(t, large, count(events.kinds(0), bus.EventTooLarge))
+		}
 	})
 }
 

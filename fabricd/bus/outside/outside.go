@@ -78,9 +78,12 @@ func Start(t testing.TB, release Release, config ...string) *Server {
 	return nil
 }
 
-// Start starts the server again, on the same port, after Kill or Stop.
-func (s *Server) Start() {
+// Start starts the server again, on the same port, after Kill or Stop. Lines of config replace those given before.
+func (s *Server) Start(config ...string) {
 	s.t.Helper()
+	if len(config) > 0 {
+		s.write(config)
+	}
 	if s.cmd != nil {
 		s.t.Fatalf("outside: the server at %s runs already", s.URL)
 	}
