@@ -57,7 +57,7 @@ var cores = map[string]core{
 
 // drivers says which folders of this module those just above the cores may import: nothing that stands on top of them.
 var drivers = map[string][]string{
-	"fabricd/bus":    {"."},
+	"fabricd/bus":    {".", "fabricd/document"},
 	"switch/switchd": {".", "switch", "switch/credit", "fabricd/bus"},
 	"nic/nicd":       {".", "nic", "switch/switchd", "fabricd/bus"},
 	"linkmon/fault":  {".", "fabricd/document"}, // the words for faults: those who apply them import it
@@ -115,6 +115,11 @@ func TestOnlyTestsScenariosAndCommandsImportHarness(t *testing.T) {
 	report(t, harnessViolations(sourceTree(t)))
 }
 
+func TestOnlyTestsImportOutside(t *testing.T) {
+	t.Parallel()
+	report(t, outsideViolations(sourceTree(t)))
+}
+
 func TestTopologyDrawsOnlyFromSeededSources(t *testing.T) {
 	t.Parallel()
 	report(t, globalRandViolations(sourceTree(t)))
@@ -126,7 +131,7 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 	all := func(f source) []string {
 		files := []source{f}
 		return slices.Concat(coreViolations(files), driverViolations(files), natsViolations(files),
-			harnessViolations(files), globalRandViolations(files))
+			harnessViolations(files), outsideViolations(files), globalRandViolations(files))
 	}
 	for _, c := range []struct {
 		file, body string
@@ -152,9 +157,12 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 		{"fabricd/fabric/a.go", `import "github.com/nats-io/nats.go/jetstream"`, "only fabricd/bus"},
 		{"fabricd/fabric/a_test.go", `import "github.com/nats-io/nats-server/v2/server"`, "only fabricd/bus"},
 		{"fabricd/bus/a.go", `import "github.com/nats-io/nats.go"`, ""},
+		{"fabricd/a.go", `import "github.com/nats-io/jsm.go/natscontext"`, "only fabricd/bus"},
 		{"fabricd/fabric/a.go", `import "` + module + `/harness"`, "only tests, scenarios and the commands"},
 		{"fabricd/api/a.go", `import "` + module + `/harness/verify"`, "only tests, scenarios and the commands"},
 		{"fabricd/fabric/a_test.go", `import "` + module + `/harness"`, ""},
+		{"fabricd/fabric/a.go", `import "` + module + `/fabricd/bus/outside"`, "only tests may"},
+		{"fabricd/fabric/a_test.go", `import "` + module + `/fabricd/bus/outside"`, ""},
 		{"fabricd/main.go", `import "` + module + `/harness/verify"`, ""},
 		{"scenarios/a.go", `import "` + module + `/harness"`, ""},
 	} {
@@ -215,11 +223,24 @@ func driverViolations(files []source) (bad []string) {
 func natsViolations(files []source) (bad []string) {
 	for _, f := range files {
 		for _, imp := range f.imports() {
-			nats := within(imp, "github.com/nats-io/nats.go") || within(imp, "github.com/nats-io/nats-server")
+			nats := within(imp, "github.com/nats-io/nats.go") || within(imp, "github.com/nats-io/nats-server") ||
+				within(imp, "github.com/nats-io/jsm.go")
 			if nats && f.dir != "fabricd/bus" {
 				bad = append(bad, fmt.Sprintf("%s imports %q: only fabricd/bus may, so that the transport stays one interface",
 					f.path, imp))
 			}
+		}
+	}
+	return bad
+}
+
+// outside is for tests only: it starts processes, and builds them.
+const outside = "fabricd/bus/outside"
+
+func outsideViolations(files []source) (bad []string) {
+	for _, f := range files {
+		if !f.isTest() && f.dir != outside && slices.Contains(f.imports(), module+"/"+outside) {
+			bad = append(bad, fmt.Sprintf("%s imports %q: only tests may", f.path, outside))
 		}
 	}
 	return bad

@@ -18,14 +18,12 @@ func openLinks(name, listen string, log *slog.Logger) (*links, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := bus.NewNATS(bus.NATSConfig{
-		Fabric: name, Broker: b,
-		OnEvent: func(e bus.Event) { log.Warn("links", "event", e.String()) },
-	})
+	t, err := bus.NewNATS(bus.NATSConfig{Fabric: name, Broker: b})
 	if err != nil {
 		b.Shutdown()
 		return nil, err
 	}
+	t.Watch(func(e bus.Event) { log.Warn("links", "event", e.String()) })
 	return &links{broker: b, transport: t}, nil
 }
 

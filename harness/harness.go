@@ -74,17 +74,16 @@ func (h *Harness) transport(nats bool) bus.Transport {
 		h.t.Fatalf("harness: %v", err)
 	}
 	h.t.Cleanup(b.Shutdown)
-	tr, err := bus.NewNATS(bus.NATSConfig{
-		Fabric: name, Broker: b,
-		OnEvent: func(e bus.Event) {
-			if e.Kind != bus.EventConnError { // a frame that the broker refuses, as at a cut: it is lost like the others there
-				h.record.trouble(e.String())
-			}
-		},
-	})
+	tr, err := bus.NewNATS(bus.NATSConfig{Fabric: name, Broker: b})
 	if err != nil {
 		h.t.Fatalf("harness: %v", err)
 	}
+	tr.Watch(func(e bus.Event) {
+		// A frame that the broker refuses, as at a cut, is lost like the others there.
+		if e.Kind != bus.EventConnError && e.Kind != bus.EventUnauthorized {
+			h.record.trouble(e.String())
+		}
+	})
 	h.t.Cleanup(func() {
 		if err := tr.Close(); err != nil {
 			h.t.Errorf("harness: close links: %v", err)

@@ -16,7 +16,16 @@ import (
 const Version = 1
 
 // MaxFrame is the most bytes of one frame.
-const MaxFrame = 1 + 3*5 + 2*(3+9*weft.MaxVCs) + 3 + MaxHeader*weft.MaxBatch
+const MaxFrame = emptyFrame + 2*9*weft.MaxVCs + MaxHeader*weft.MaxBatch
+
+// emptyFrame is the most bytes of a frame without counters and packets: arrays of 1 and thrice 3, numbers of 5.
+const emptyFrame = 1 + 3*5 + 3*3
+
+// Batch is how many packets surely fit into a frame of maxFrame bytes between ports of vcs virtual channels, 0 to
+// weft.MaxBatch. See Transport.MaxFrame.
+func Batch(maxFrame, vcs int) int {
+	return min(max((maxFrame-emptyFrame-2*9*vcs)/MaxHeader, 0), weft.MaxBatch)
+}
 
 // What is wrong with data that does not decode.
 var (

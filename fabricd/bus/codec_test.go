@@ -57,21 +57,47 @@ func TestFrameRoundTrip(t *testing.T) {
 	}
 }
 
-func TestFrameWithinBounds(t *testing.T) {
-	t.Parallel()
+// largestFrame has numbers that take the most bytes.
+func largestFrame(vcs, packets int) weft.Frame {
 	h := weft.Header{
 		Src: weft.MaxNIC - 1, Dst: weft.MaxNIC - 1, Seq: math.MaxUint64, Injected: math.MinInt64, Size: weft.MaxPacket,
-		VC: weft.MaxVCs - 1, Era: math.MaxUint16, Hops: math.MaxUint16, Reroutes: math.MaxUint16,
+		VC: weft.VC(vcs - 1), Era: math.MaxUint16, Hops: math.MaxUint16, Reroutes: math.MaxUint16,
 		Fields: weft.Fields{PortField: math.MinInt16, Misroute: math.MaxUint64},
 	}
-	f := weft.Frame{From: math.MaxUint32, To: math.MaxUint32, VCs: weft.MaxVCs}
+	f := weft.Frame{From: math.MaxUint32, To: math.MaxUint32, VCs: vcs}
 	for i := range f.VCs {
 		f.Sent[i], f.Limit[i] = math.MaxUint64, math.MaxUint64
 	}
-	for range weft.MaxBatch {
+	for range packets {
 		f.Packets = append(f.Packets, h)
 	}
-	require.LessOrEqual(t, len(bus.AppendHeader(nil, &h)), bus.MaxHeader)
+	return f
+}
+
+func TestBatchFitsIntoTheFrame(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, weft.MaxBatch, bus.Batch(bus.MaxFrame, weft.MaxVCs))
+	require.Equal(t, weft.MaxBatch, bus.Batch(bus.MaxFrame+1000, 1))
+	require.Less(t, bus.Batch(bus.MaxFrame-1, weft.MaxVCs), weft.MaxBatch)
+	require.Zero(t, bus.Batch(0, weft.MaxVCs))
+	for vcs := 1; vcs <= weft.MaxVCs; vcs++ {
+		for size := range 2000 {
+			n := bus.Batch(size, vcs)
+			if n == 0 {
+				continue
+			}
+			f := largestFrame(vcs, n)
+			require.LessOrEqual(t, len(bus.AppendFrame(nil, &f)), size, "%d packets, %d VCs", n, vcs)
+			f = largestFrame(vcs, n+2)
+			require.Greater(t, len(bus.AppendFrame(nil, &f)), size, "hardly fewer than fit")
+		}
+	}
+}
+
+func TestFrameWithinBounds(t *testing.T) {
+	t.Parallel()
+	f := largestFrame(weft.MaxVCs, weft.MaxBatch)
+	require.LessOrEqual(t, len(bus.AppendHeader(nil, &f.Packets[0])), bus.MaxHeader)
 	data := bus.AppendFrame(nil, &f)
 	require.LessOrEqual(t, len(data), bus.MaxFrame)
 	var got weft.Frame

@@ -46,20 +46,33 @@ type Credentials struct {
 	User, Password string
 	CredsFile      string // path of a NATS .creds file
 	NKeyFile       string // path of an nkey seed file
+	Token          string
+	// TLSCert and TLSKey are paths of our certificate and its key in PEM, given together; TLSCA is that of who signed the
+	// broker's, that of the system when empty.
+	TLSCert, TLSKey, TLSCA string
+	TLSFirst               bool // begin with the TLS handshake, for brokers that greet only after it
 	// InboxPrefix is where replies go: on a broker of ours each role has an inbox that the others cannot hear. Users of
 	// the nats command give it as --inbox-prefix. Empty is nats.go's default.
 	InboxPrefix string
+	Timeout     time.Duration // to connect; 0 is 5 s
 }
 
-// LogValue keeps the password out of logs.
+// LogValue keeps what is secret out of logs.
 func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// String names the user and keeps the password to itself.
+// String names the user and keeps what is secret to itself.
 func (c Credentials) String() string {
-	if c.User == "" {
-		return "no user"
+	switch {
+	case c.User != "":
+		return "user " + c.User
+	case c.CredsFile != "":
+		return "the user of " + c.CredsFile
+	case c.NKeyFile != "":
+		return "the nkey of " + c.NKeyFile
+	case c.Token != "":
+		return "the token"
 	}
-	return "user " + c.User
+	return "no user"
 }
 
 func (c Credentials) options() ([]nats.Option, error) {
@@ -76,6 +89,21 @@ func (c Credentials) options() ([]nats.Option, error) {
 			return nil, fmt.Errorf("nkey file %s: %w", c.NKeyFile, err)
 		}
 		opts = append(opts, opt)
+	}
+	if c.Token != "" {
+		opts = append(opts, nats.Token(c.Token))
+	}
+	if c.TLSCert != "" || c.TLSKey != "" {
+		opts = append(opts, nats.ClientCert(c.TLSCert, c.TLSKey))
+	}
+	if c.TLSCA != "" {
+		opts = append(opts, nats.RootCAs(c.TLSCA))
+	}
+	if c.TLSFirst {
+		opts = append(opts, nats.TLSHandshakeFirst())
+	}
+	if c.Timeout != 0 {
+		opts = append(opts, nats.Timeout(c.Timeout))
 	}
 	if c.InboxPrefix != "" {
 		opts = append(opts, nats.CustomInboxPrefix(c.InboxPrefix))

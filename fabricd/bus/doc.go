@@ -22,6 +22,13 @@
 // per direction, and a [Control] with Node set, which answers the fabric's [Peers] and tells them things. On a broker that is
 // not ours there is no admission: who may publish and hear what there is the business of its owner.
 //
+// # Brokers that are not ours, and brokers that fail
+//
+// [Settings] name a server that exists already. A connection that is lost, for whatever reason, is replaced for ever: what
+// is sent meanwhile is lost and an error; [EventDisconnected] and [EventReconnected] tell the shard, and so the links, that
+// it is about. The broker may take smaller frames than ours: [Transport.MaxFrame] and [Batch] say how much fits. A
+// direction whose receiver is in another process is handed over by [Transport.Unlisten].
+//
 // # Limits
 //
 // Frames are bounded by [MaxFrame]. A transport joins at most [MaxShards] connections. One broker serves one fabric.

@@ -30,17 +30,15 @@ func startBroker(tb testing.TB, cfg bus.BrokerConfig) *bus.Broker {
 	return b
 }
 
-// openNATS opens a transport on which every event is a failure, unless cfg.OnEvent says otherwise.
+// openNATS opens a transport on which every event is a failure, until the test watches it itself.
 func openNATS(tb testing.TB, cfg bus.NATSConfig) *bus.NATS {
 	tb.Helper()
 	if cfg.Fabric == "" {
 		cfg.Fabric = "lab"
 	}
-	if cfg.OnEvent == nil {
-		cfg.OnEvent = func(e bus.Event) { tb.Errorf("event: %v", e) }
-	}
 	n, err := bus.NewNATS(cfg)
 	require.NoError(tb, err)
+	n.Watch(func(e bus.Event) { tb.Errorf("event: %v", e) })
 	tb.Cleanup(func() { require.NoError(tb, n.Close()) })
 	return n
 }
@@ -141,4 +139,41 @@ func (r *recorder) await(tb testing.TB, kind bus.EventKind) bus.Event {
 			tb.Fatalf("no event %v", kind)
 		}
 	}
+}
+
+// kinds is what happened to one shard, in order.
+func (r *recorder) kinds(shard int) []bus.EventKind {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var kinds []bus.EventKind
+	for _, e := range r.events {
+		if e.Shard == shard {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	return kinds
+}
+
+// awaitEach waits until each shard has told an event of a kind at least n times.
+func (r *recorder) awaitEach(tb testing.TB, shards int, kind bus.EventKind, n int) {
+	tb.Helper()
+	deadline := time.After(patience)
+	for shard := range shards {
+		for count(r.kinds(shard), kind) < n {
+			select {
+			case <-r.more:
+			case <-deadline:
+				tb.Fatalf("shard %d tells %v %d times, want %d", shard, kind, count(r.kinds(shard), kind), n)
+			}
+		}
+	}
+}
+
+func count(kinds []bus.EventKind, kind bus.EventKind) (n int) {
+	for _, k := range kinds {
+		if k == kind {
+			n++
+		}
+	}
+	return n
 }

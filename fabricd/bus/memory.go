@@ -35,6 +35,7 @@ type memLink struct {
 
 	mu     sync.Mutex // the rest; held over the put into inbox, which never blocks, so that Cut and Close are exact
 	inbox  chan<- Message
+	away   bool // Unlisten has been called, and not Listen after it
 	cut    bool
 	closed bool
 	stats  Stats
@@ -72,9 +73,33 @@ func (m *Memory) Listen(d Direction, inbox chan<- Message) error {
 	if l.inbox != nil {
 		return fmt.Errorf("bus: listen to %v: %w", d, ErrListening)
 	}
-	l.inbox = inbox
+	l.inbox, l.away = inbox, false
 	return nil
 }
+
+// Unlisten implements Transport.
+func (m *Memory) Unlisten(d Direction) error {
+	l, err := m.link(d)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inbox, l.away = nil, true
+	return nil
+}
+
+// Watch implements Transport: nothing happens to memory.
+func (m *Memory) Watch(func(Event)) {}
+
+// Shards implements Transport.
+func (m *Memory) Shards() int { return 1 }
+
+// Shard implements Transport.
+func (m *Memory) Shard(Direction) int { return 0 }
+
+// MaxFrame implements Transport.
+func (m *Memory) MaxFrame() int { return MaxFrame }
 
 // Sender implements Transport.
 func (m *Memory) Sender(d Direction) (Sender, error) {
@@ -103,6 +128,9 @@ func (l *memLink) Send(frame []byte) error {
 	switch {
 	case l.cut:
 		l.stats.Cut++
+		msg.Release()
+	case l.away:
+		l.stats.Elsewhere++
 		msg.Release()
 	case l.inbox == nil:
 		l.stats.Unknown++

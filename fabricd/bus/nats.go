@@ -7,8 +7,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-
-	"github.com/nats-io/nats.go"
 )
 
 // Subscription says how a NATS transport hears the directions it listens to.
@@ -40,9 +38,6 @@ type NATSConfig struct {
 	Pending int
 	// Subscription is PerShard unless set.
 	Subscription Subscription
-	// OnEvent is told what should not happen. It is called by several goroutines, concurrently, and must not block, nor
-	// call the transport. Nil ignores events; Stats counts them all the same.
-	OnEvent func(Event)
 }
 
 func (c NATSConfig) withDefaults() NATSConfig {
@@ -51,9 +46,6 @@ func (c NATSConfig) withDefaults() NATSConfig {
 	}
 	if c.Pending == 0 {
 		c.Pending = 1 << 18
-	}
-	if c.OnEvent == nil {
-		c.OnEvent = func(Event) {}
 	}
 	return c
 }
@@ -79,6 +71,7 @@ func (c NATSConfig) validate() error {
 type NATS struct {
 	cfg    NATSConfig // constant
 	shards []*shard   // constant
+	watch  atomic.Pointer[func(Event)]
 	closed atomic.Bool
 	once   sync.Once
 
@@ -96,10 +89,11 @@ type natsLink struct {
 	subject string
 	shard   *shard
 	cut     atomic.Bool    // for Send; the demultiplexer reads it under shard.mu
-	inbox   chan<- Message // guarded by shard.mu; nil while nobody listens
+	inbox   chan<- Message // guarded by shard.mu; nil while nobody listens here
 
 	sent, sentBytes, sendCut, errors atomic.Uint64 // by senders
 	delivered, recvCut, full         atomic.Uint64 // by the demultiplexer
+	elsewhere                        atomic.Uint64
 }
 
 // NewNATS connects a transport. The caller closes it, before the broker.
@@ -110,7 +104,7 @@ func NewNATS(cfg NATSConfig) (*NATS, error) {
 	}
 	t := &NATS{cfg: cfg, links: make(map[end]*natsLink), cuts: newCutState(cfg)}
 	for i := range cfg.Shards {
-		s, err := openShard(cfg, i)
+		s, err := openShard(cfg, i, t.tell)
 		if err != nil {
 			return nil, errors.Join(err, t.Close())
 		}
@@ -120,6 +114,36 @@ func NewNATS(cfg NATSConfig) (*NATS, error) {
 		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil
+}
+
+// Watch implements Transport.
+func (t *NATS) Watch(f func(Event)) {
+	if f == nil {
+		t.watch.Store(nil)
+		return
+	}
+	t.watch.Store(&f)
+}
+
+func (t *NATS) tell(e Event) {
+	if f := t.watch.Load(); f != nil {
+		(*f)(e)
+	}
+}
+
+// Shards implements Transport.
+func (t *NATS) Shards() int { return t.cfg.Shards }
+
+// Shard implements Transport.
+func (t *NATS) Shard(d Direction) int { return ShardOf(d.From, t.cfg.Shards) }
+
+// MaxFrame implements Transport.
+func (t *NATS) MaxFrame() int {
+	least := MaxFrame
+	for _, s := range t.shards {
+		least = min(least, s.maxFrame())
+	}
+	return least
 }
 
 // link returns the direction d, which it makes when it is new. t.mu must be held.
@@ -154,6 +178,17 @@ func (t *NATS) Listen(d Direction, inbox chan<- Message) error {
 	return l.shard.listen(l, inbox)
 }
 
+// Unlisten implements Transport.
+func (t *NATS) Unlisten(d Direction) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l, err := t.link(d)
+	if err != nil {
+		return err
+	}
+	return l.shard.unlisten(l)
+}
+
 // Sender implements Transport.
 func (t *NATS) Sender(d Direction) (Sender, error) {
 	t.mu.Lock()
@@ -165,7 +200,8 @@ func (t *NATS) Sender(d Direction) (Sender, error) {
 	return l, nil
 }
 
-// Send implements Sender. The connection writes by itself, in batches; nothing is flushed here.
+// Send implements Sender. The connection writes by itself, in batches; nothing is flushed here. Without a connection it
+// fails at once; a broker that takes nothing holds it up for 3 s, then the connection is given up.
 func (l *natsLink) Send(frame []byte) error {
 	if l.cut.Load() {
 		// Else frames sent before Restore and still on their way to the broker would slip through after it.
@@ -174,9 +210,9 @@ func (l *natsLink) Send(frame []byte) error {
 		l.sendCut.Add(1)
 		return nil
 	}
-	if err := l.shard.conn.Publish(l.subject, frame); err != nil {
+	if err := l.shard.publish(l, frame); err != nil {
 		l.errors.Add(1)
-		if errors.Is(err, nats.ErrConnectionClosed) {
+		if l.t.closed.Load() {
 			err = ErrClosed
 		}
 		return fmt.Errorf("bus: send %d bytes on %v: %w", len(frame), l.d, err)
@@ -191,7 +227,7 @@ func (t *NATS) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	for _, s := range t.shards {
-		if err := s.conn.FlushWithContext(ctx); err != nil {
+		if err := s.flush(ctx); err != nil {
 			if t.closed.Load() {
 				err = ErrClosed
 			}
@@ -209,7 +245,7 @@ func (t *NATS) Stats() Stats {
 	for _, l := range t.links {
 		s.add(Stats{
 			Sent: l.sent.Load(), SentBytes: l.sentBytes.Load(), Errors: l.errors.Load(), Delivered: l.delivered.Load(),
-			Cut: l.sendCut.Load() + l.recvCut.Load(), Full: l.full.Load(),
+			Cut: l.sendCut.Load() + l.recvCut.Load(), Full: l.full.Load(), Elsewhere: l.elsewhere.Load(),
 		})
 	}
 	for _, sh := range t.shards {

@@ -20,7 +20,8 @@ func TestNATSStrangerOnTheLinks(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
 	events := newRecorder()
-	n := openNATS(t, bus.NATSConfig{Broker: b, Shards: 2, OnEvent: events.record})
+	n := openNATS(t, bus.NATSConfig{Broker: b, Shards: 2})
+	n.Watch(events.record)
 	full, fine := listen(t, n, hop(0), 2), listen(t, n, hop(1), 100)
 	ready(t, n)
 	conn := stranger(t, b, bus.RoleFabric)
@@ -51,12 +52,12 @@ func TestNATSSlowConsumerIsReported(t *testing.T) {
 	blocked := make(chan struct{})
 	n := openNATS(t, bus.NATSConfig{
 		Broker: startBroker(t, bus.BrokerConfig{NoListen: true}), Shards: 1, Pending: 1,
-		OnEvent: func(e bus.Event) {
-			if e.Kind == bus.EventUnknown {
-				<-blocked // holds up the demultiplexer, which nobody may do
-			}
-			events.record(e)
-		},
+	})
+	n.Watch(func(e bus.Event) {
+		if e.Kind == bus.EventUnknown {
+			<-blocked // holds up the demultiplexer, which nobody may do
+		}
+		events.record(e)
 	})
 	t.Cleanup(sync.OnceFunc(func() { close(blocked) }))
 	s := sender(t, n, hop(0)) // nobody listens
@@ -67,12 +68,32 @@ func TestNATSSlowConsumerIsReported(t *testing.T) {
 	require.NotZero(t, n.Stats().Dropped)
 }
 
+// The function given last is told, and nobody after Watch(nil).
+func TestNATSWatchReplaces(t *testing.T) {
+	t.Parallel()
+	n := openNATS(t, bus.NATSConfig{Broker: startBroker(t, bus.BrokerConfig{NoListen: true}), Shards: 1})
+	s := sender(t, n, hop(0)) // nobody listens: each frame counts as unknown, the 1st, 2nd and 4th are told
+	first, second := newRecorder(), newRecorder()
+	for i, f := range []func(bus.Event){first.record, nil, nil, second.record} {
+		n.Watch(f)
+		require.NoError(t, s.Send([]byte("x")))
+		want := uint64(i + 1)
+		require.Eventually(t, func() bool { return n.Stats().Unknown == want }, patience, time.Millisecond)
+		if i == 0 {
+			first.await(t, bus.EventUnknown)
+		}
+	}
+	require.Equal(t, uint64(4), second.await(t, bus.EventUnknown).Count)
+	require.Len(t, first.kinds(0), 1)
+}
+
 func TestNATSReportsALostBroker(t *testing.T) {
 	t.Parallel()
 	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
 	require.NoError(t, err)
 	events := newRecorder()
-	n := openNATS(t, bus.NATSConfig{URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric), OnEvent: events.record})
+	n := openNATS(t, bus.NATSConfig{URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric)})
+	n.Watch(events.record)
 	s := sender(t, n, hop(0))
 	b.Shutdown()
 	events.await(t, bus.EventDisconnected)

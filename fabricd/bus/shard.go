@@ -1,82 +1,94 @@
 package bus
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"math/bits"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/weft-fabric/weft"
 )
 
-// shard is one connection, and the goroutine that hands out what arrives on it.
+// shard is what carries a part of the links: one connection at a time, and the goroutine that hands out what arrives.
 type shard struct {
-	index    int // constant
-	onEvent  func(Event)
-	exact    bool // PerDirection
-	conn     *nats.Conn
-	closedc  chan struct{}  // closed by nats.go when it has told all it had to tell
-	arrivals chan *nats.Msg // filled by nats.go, which drops when it is full; cap = NATSConfig.Pending
-	done     chan struct{}  // closed by demux when it ends
+	index      int        // constant
+	cfg        NATSConfig // constant
+	tell       func(Event)
+	arrivals   chan *nats.Msg // filled by nats.go, which drops when it is full; cap = NATSConfig.Pending
+	done       chan struct{}  // closed by demux when it ends
+	supervised chan struct{}  // closed by supervise when it ends
+	ctx        context.Context
+	cancel     context.CancelFunc // ends connections and tries to connect, without grace
+	leaving    atomic.Bool        // close has begun
+
+	wire  atomic.Pointer[wire] // nil while disconnected
+	limit atomic.Int64         // bytes of a message, says the broker
+
+	subMu sync.Mutex // what the broker knows of us; before mu
+	on    *nats.Conn // to subscribe on; nil while disconnected
+	subs  map[*natsLink]*nats.Subscription
 
 	mu    sync.RWMutex // links and their inboxes; demux holds it for reading over each hand-over, so that cuts are exact
 	links map[string]*natsLink
 	ended bool // close has begun: deliver nothing more
 
-	unknown, dropped atomic.Uint64
+	unknown, dropped, oversized, unauthorized, connErrors, losses atomic.Uint64
 }
 
-func openShard(cfg NATSConfig, index int) (*shard, error) {
+// openShard connects. The caller closes the shard.
+func openShard(cfg NATSConfig, index int, tell func(Event)) (*shard, error) {
 	s := &shard{
-		index: index, onEvent: cfg.OnEvent, exact: cfg.Subscription == PerDirection, closedc: make(chan struct{}),
-		arrivals: make(chan *nats.Msg, cfg.Pending), done: make(chan struct{}), links: make(map[string]*natsLink),
-	}
-	opts := []nats.Option{
-		nats.Name(fmt.Sprintf("%s-fabric-%s-%d", root, cfg.Fabric, index)),
-		nats.SkipSubjectValidation(), // subjects are built by this package
-		nats.ReconnectBufSize(-1),    // a frame that cannot be sent now is lost, not late
-		nats.MaxReconnects(-1),
-		nats.ErrorHandler(s.asyncError),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			if err != nil { // nil is our own Close
-				s.onEvent(Event{Kind: EventDisconnected, Shard: index, Err: err})
+		index: index, cfg: cfg, tell: func(e Event) {
+			if e.Kind != 0 {
+				tell(e)
 			}
-		}),
-		nats.ReconnectHandler(func(*nats.Conn) { s.onEvent(Event{Kind: EventReconnected, Shard: index}) }),
-		nats.ClosedHandler(func(*nats.Conn) { close(s.closedc) }),
+		},
+		arrivals: make(chan *nats.Msg, cfg.Pending), done: make(chan struct{}), supervised: make(chan struct{}),
+		subs: make(map[*natsLink]*nats.Subscription), links: make(map[string]*natsLink),
 	}
-	conn, err := connect(cfg.Broker, cfg.URL, cfg.Credentials, opts)
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	w, err := s.open(cfg.URL)
+	if err == nil && Batch(s.maxFrame(), maxVCs) < 1 {
+		w.close()
+		err = fmt.Errorf("bus: %s takes messages of %d bytes, a frame needs %d: raise its max_payload, best to %d: %w",
+			s.where(), s.limit.Load(), smallestFrame, MaxFrame, ErrTooLarge)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("bus: shard %d of fabric %q: %w", index, cfg.Fabric, err)
+		s.cancel()
+		return nil, err
 	}
-	s.conn = conn
-	if !s.exact {
-		if _, err := conn.ChanSubscribe(allLinksOf(cfg.Fabric, index), s.arrivals); err != nil {
-			conn.Close()
-			<-s.closedc
-			return nil, fmt.Errorf("bus: shard %d of fabric %q: subscribe: %w", index, cfg.Fabric, err)
-		}
-	}
-	go s.demux() // close waits for it
+	go s.demux()      // close waits for it
+	go s.supervise(w) // and for this
 	return s, nil
 }
 
+const (
+	maxVCs        = weft.MaxVCs
+	smallestFrame = emptyFrame + 2*9*maxVCs + MaxHeader // of one packet
+)
+
+// maxFrame is how many bytes a frame may have on this shard.
+func (s *shard) maxFrame() int { return int(min(s.limit.Load(), MaxFrame)) }
+
+func (s *shard) closing() bool { return s.leaving.Load() }
+
+// exact reports whether each direction has a subscription of its own.
+func (s *shard) exact() bool { return s.cfg.Subscription == PerDirection }
+
+// listen gives l an inbox. While disconnected, the subscription comes with the next connection.
 func (s *shard) listen(l *natsLink, inbox chan<- Message) error {
-	s.mu.Lock()
-	if l.inbox != nil {
-		s.mu.Unlock()
+	s.subMu.Lock()
+	defer s.subMu.Unlock()
+	if !s.setInbox(l, inbox) {
 		return fmt.Errorf("bus: listen to %v: %w", l.d, ErrListening)
 	}
-	l.inbox = inbox
-	s.links[l.subject] = l
-	s.mu.Unlock()
-	if !s.exact {
+	if !s.exact() || s.on == nil {
 		return nil
 	}
-	// All directions share the channel: nats.go fills it from one goroutine, in the order of arrival.
-	if _, err := s.conn.ChanSubscribe(l.subject, s.arrivals); err != nil {
+	if err := s.subscribe(l); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		l.inbox = nil
@@ -84,6 +96,131 @@ func (s *shard) listen(l *natsLink, inbox chan<- Message) error {
 		return fmt.Errorf("bus: listen to %v: %w", l.d, err)
 	}
 	return nil
+}
+
+// setInbox reports whether l had none.
+func (s *shard) setInbox(l *natsLink, inbox chan<- Message) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.inbox != nil {
+		return false
+	}
+	l.inbox = inbox
+	s.links[l.subject] = l
+	return true
+}
+
+// unlisten takes the inbox of l away and remembers that somebody else has one.
+func (s *shard) unlisten(l *natsLink) error {
+	s.subMu.Lock()
+	defer s.subMu.Unlock()
+	s.mu.Lock() // waits for a delivery under way
+	l.inbox = nil
+	s.links[l.subject] = l
+	s.mu.Unlock()
+	sub := s.subs[l]
+	delete(s.subs, l)
+	if sub == nil {
+		return nil
+	}
+	if err := sub.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) && !errors.Is(err, nats.ErrBadSubscription) {
+		return fmt.Errorf("bus: listen no more to %v: %w", l.d, err)
+	}
+	return nil
+}
+
+// subscribe asks for the frames of l. subMu must be held. All directions share the channel: nats.go fills it from one
+// goroutine, in the order of arrival.
+func (s *shard) subscribe(l *natsLink) error {
+	sub, err := s.on.ChanSubscribe(l.subject, s.arrivals)
+	if err == nil {
+		s.subs[l] = sub
+	}
+	return err
+}
+
+// subscribeAll asks for all that is listened to, and returns when the broker has confirmed it.
+func (s *shard) subscribeAll(w *wire) error {
+	s.subMu.Lock()
+	s.on = w.conn
+	var err error
+	if !s.exact() {
+		_, err = w.conn.ChanSubscribe(allLinksOf(s.cfg.Fabric, s.index), s.arrivals)
+	} else {
+		for _, l := range s.heard() {
+			err = errors.Join(err, s.subscribe(l))
+		}
+	}
+	s.subMu.Unlock() // before the flush: who listens meanwhile subscribes by itself
+	if err == nil {
+		err = w.conn.FlushTimeout(connectTimeout)
+	}
+	if err != nil {
+		return fmt.Errorf("bus: shard %d of fabric %q: subscribe at %s: %w", s.index, s.cfg.Fabric, s.where(), err)
+	}
+	return nil
+}
+
+// heard is the links that have an inbox.
+func (s *shard) heard() []*natsLink {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var links []*natsLink
+	for _, l := range s.links {
+		if l.inbox != nil {
+			links = append(links, l)
+		}
+	}
+	return links
+}
+
+// unsubscribed forgets what a connection that is gone had subscribed.
+func (s *shard) unsubscribed() {
+	s.subMu.Lock()
+	defer s.subMu.Unlock()
+	s.on = nil
+	clear(s.subs)
+}
+
+// flush returns when the broker has seen all that was subscribed.
+func (s *shard) flush(ctx context.Context) error {
+	w := s.wire.Load()
+	if w == nil {
+		return ErrDisconnected
+	}
+	if err := w.conn.FlushWithContext(ctx); err != nil {
+		if errors.Is(err, nats.ErrConnectionClosed) {
+			err = ErrDisconnected
+		}
+		return err
+	}
+	// The library tells of a denial by the event only, too late for who waits here.
+	if err := w.conn.LastError(); err != nil && deniedSubscription(err) {
+		return fmt.Errorf("%s lets %v not listen to %s: allow it to subscribe: %w", s.where(), s.cfg.Credentials, deniedSubject(err), ErrDenied)
+	}
+	return nil
+}
+
+// publish sends one frame of l.
+func (s *shard) publish(l *natsLink, frame []byte) error {
+	w := s.wire.Load()
+	if w == nil {
+		return ErrDisconnected
+	}
+	err := w.conn.Publish(l.subject, frame)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, nats.ErrConnectionClosed):
+		return ErrDisconnected
+	case errors.Is(err, nats.ErrMaxPayload):
+		s.limit.Store(w.conn.MaxPayload())
+		s.tellTooLarge(l.subject, len(frame))
+		return fmt.Errorf("%w: %d bytes at most", ErrTooLarge, s.limit.Load())
+	case brokenPipe(err):
+		w.giveUp(err)
+	}
+	return err
 }
 
 // demux hands the frames of the shard to the inboxes of their ports. It never blocks on one, so it keeps up with the
@@ -94,13 +231,11 @@ func (s *shard) demux() {
 		if msg == nil {
 			return
 		}
-		if event := s.deliverOnDemux(msg); event.Kind != 0 {
-			s.onEvent(event)
-		}
+		s.tell(s.deliverOnDemux(msg))
 	}
 }
 
-// deliverOnDemux returns what went wrong, if it must be told.
+// deliverOnDemux returns what went wrong, and nothing if that need not be told.
 func (s *shard) deliverOnDemux(msg *nats.Msg) Event {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -111,6 +246,10 @@ func (s *shard) deliverOnDemux(msg *nats.Msg) Event {
 	if l == nil {
 		n := s.unknown.Add(1)
 		return rare(Event{Kind: EventUnknown, Shard: s.index, Subject: msg.Subject, Count: n, Err: errUnknown})
+	}
+	if l.inbox == nil {
+		l.elsewhere.Add(1)
+		return Event{}
 	}
 	if l.cut.Load() {
 		l.recvCut.Add(1)
@@ -126,38 +265,14 @@ func (s *shard) deliverOnDemux(msg *nats.Msg) Event {
 	}
 }
 
-var (
-	errUnknown = errors.New("no link of this process has this subject; if another process of the fabric does, listen per direction")
-	errFull    = errors.New("more frames than the credits of the link allow: a stranger sends on it, or its inbox is too small")
-)
-
-// rare returns e when its count is a power of two, and nothing otherwise.
-func rare(e Event) Event {
-	if bits.OnesCount64(e.Count) == 1 {
-		return e
-	}
-	return Event{}
-}
-
-// asyncError is called by nats.go.
-func (s *shard) asyncError(_ *nats.Conn, sub *nats.Subscription, err error) {
-	if errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), `to ""`) {
-		return // a frame that met a cut at the broker, which maps it to no subject
-	}
-	e := Event{Kind: EventConnError, Shard: s.index, Err: err}
-	if sub != nil {
-		e.Subject = sub.Subject
-	}
-	if errors.Is(err, nats.ErrSlowConsumer) {
-		e.Kind, e.Count = EventSlowConsumer, s.dropped.Add(1)
-	}
-	s.onEvent(e)
-}
-
-// close ends the connection and waits for nats.go's last callback and for demux. What is still in arrivals is lost.
+// close ends the connection and waits for the last event and for demux. What is still in arrivals is lost.
 func (s *shard) close() {
-	s.conn.Close()
-	<-s.closedc
+	s.leaving.Store(true)
+	if w := s.wire.Load(); w != nil {
+		w.close()
+	}
+	s.cancel()
+	<-s.supervised
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()

@@ -15,6 +15,10 @@ var (
 	ErrClosed = errors.New("closed")
 	// ErrListening means that the direction has an inbox already.
 	ErrListening = errors.New("already listening")
+	// ErrDisconnected means that there is no connection to the broker just now; it comes back by itself.
+	ErrDisconnected = errors.New("disconnected from the broker")
+	// ErrTooLarge means that the broker takes no frame of this size.
+	ErrTooLarge = errors.New("larger than the broker takes")
 	// ErrDirection means that the direction contradicts one given before: a sending port has one link.
 	ErrDirection = errors.New("another link at the same port")
 )
@@ -74,6 +78,9 @@ type Transport interface {
 	// credits allow in flight, since delivery never blocks; the caller owns inbox, which is never closed. A direction has
 	// one inbox; several directions may share one.
 	Listen(d Direction, inbox chan<- Message) error
+	// Unlisten says that another process listens to d: when it returns, nothing more enters the inbox of d, if it had one,
+	// and frames of d that arrive here all the same are counted as Stats.Elsewhere and are no event. Listen takes d back.
+	Unlisten(d Direction) error
 	// Sender returns the sending end of d.
 	Sender(d Direction) (Sender, error)
 	// Ready returns when every Listen that has returned is in force for every publisher of this broker.
@@ -85,6 +92,18 @@ type Transport interface {
 	Restore(d ...Direction) error
 	// Enforcement says who enforces cuts.
 	Enforcement() Enforcement
+	// Watch has f told of every Event from now on, in place of the function given before (a call of that one under way may
+	// still go on); nil is nobody. Stats counts all the same. f is called by several goroutines, concurrently, some of them
+	// inside Send: it must not block, nor call the transport.
+	Watch(f func(Event))
+	// Shards is the number of connections that frames travel on, and so how many parts of the fabric can be lost at once
+	// by a failure of one: 1 in memory.
+	Shards() int
+	// Shard is the connection, 0 to Shards()-1, that carries d: the Event.Shard of what happens to it.
+	Shard(d Direction) int
+	// MaxFrame is how many bytes a frame may have: the constant MaxFrame, or what the broker takes if that is less. It may
+	// change when the connection comes back. See Batch.
+	MaxFrame() int
 	// Stats returns the counters since the start.
 	Stats() Stats
 	// Close ends the transport and waits for its goroutines; nothing is delivered once it has returned. What is in flight
@@ -95,7 +114,8 @@ type Transport interface {
 // Sender is the sending end of one direction. A full link is the business of credits: Send never waits for a receiver.
 type Sender interface {
 	// Send publishes one encoded frame and keeps no reference to it. A frame sent on a cut direction is counted and gone,
-	// without an error. An error means that the frame was not sent; it wraps ErrClosed after Close.
+	// without an error. An error means that the frame was not sent and is lost: it wraps ErrClosed after Close,
+	// ErrDisconnected while there is no broker, and ErrTooLarge when the frame is above Transport.MaxFrame.
 	Send(frame []byte) error
 }
 
@@ -129,6 +149,7 @@ type Stats struct {
 	Delivered uint64 // put into an inbox
 	Cut       uint64 // ended at a cut that we enforced; what the broker cut is not seen by anybody
 	Unknown   uint64 // arrived, but nobody listens here
+	Elsewhere uint64 // arrived, but another process listens, as Unlisten said
 	Full      uint64 // arrived and found the inbox full
 	Errors    uint64 // Send refused
 	Dropped   uint64 // slow-consumer reports: each stands for at least one frame lost in the client library, a bug
@@ -144,60 +165,7 @@ func (s *Stats) add(o Stats) {
 	s.Delivered += o.Delivered
 	s.Cut += o.Cut
 	s.Unknown += o.Unknown
+	s.Elsewhere += o.Elsewhere
 	s.Full += o.Full
 	s.Errors += o.Errors
-}
-
-// EventKind names what happened to a transport.
-type EventKind uint8
-
-// The kinds of Event. The zero value is none.
-const (
-	EventSlowConsumer EventKind = iota + 1 // the client library dropped frames: a bug that must fail the run
-	EventDisconnected                      // a connection was lost; it reconnects by itself, frames until then are lost
-	EventReconnected                       // and came back
-	EventConnError                         // any other asynchronous error, such as a permission that is missing
-	EventUnknown                           // a frame arrived on a subject nobody listens to
-	EventFull                              // a frame arrived and found the inbox full
-)
-
-// String prints the kind as logs do.
-func (k EventKind) String() string {
-	switch k {
-	case EventSlowConsumer:
-		return "slow consumer"
-	case EventDisconnected:
-		return "disconnected"
-	case EventReconnected:
-		return "reconnected"
-	case EventConnError:
-		return "connection error"
-	case EventUnknown:
-		return "frame on an unknown subject"
-	case EventFull:
-		return "inbox full"
-	}
-	return "no event"
-}
-
-// Event is something that should not happen to a transport. Kinds that a stranger can cause for every frame are reported
-// when their count is a power of two, so that they cannot flood a log.
-type Event struct {
-	Kind    EventKind
-	Shard   int
-	Subject string // of the frame, where there is one
-	Count   uint64 // how many of this kind there were (EventUnknown: in this shard, EventFull: on this link), this one included
-	Err     error  // nil for EventReconnected
-}
-
-// String prints the event on one line.
-func (e Event) String() string {
-	s := fmt.Sprintf("shard %d: %v", e.Shard, e.Kind)
-	if e.Subject != "" {
-		s += " " + e.Subject
-	}
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
-	}
-	return s
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/outside"
 )
 
 // Every transport keeps the contract of bus.Transport.
@@ -31,9 +33,15 @@ func TestTransportContract(t *testing.T) {
 			})
 		},
 	}
+	for _, release := range outside.Releases {
+		transports["nats=outside/"+string(release)] = func(t *testing.T) bus.Transport {
+			return openNATS(t, bus.NATSConfig{URL: outside.Start(t, release).URL, Shards: 2})
+		}
+	}
 	claims := map[string]func(*testing.T, bus.Transport){
 		"order and no loss": contractOrder, "cut and restore": contractCut, "cut is exact": contractCutExact,
 		"close": contractClose, "names": contractNames, "send keeps nothing": contractSendKeepsNothing,
+		"unlisten": contractUnlisten, "shards": contractShards,
 	}
 	for name, open := range transports {
 		for claim, check := range claims {
@@ -188,6 +196,52 @@ func contractNames(t *testing.T, tr bus.Transport) {
 		require.NoError(t, sender(t, tr, d).Send([]byte(node)))
 		require.Equal(t, node, next(t, in))
 	}
+}
+
+// What somebody else listens to is counted where it is heard, enters no inbox, and can be taken back.
+func contractUnlisten(t *testing.T, tr bus.Transport) {
+	inbox, marker := listen(t, tr, hop(0), 10), listen(t, tr, hop(0).Reverse(), 10)
+	s := sender(t, tr, hop(0))
+	ready(t, tr)
+	require.NoError(t, s.Send([]byte("ours")))
+	require.Equal(t, "ours", next(t, inbox))
+	require.NoError(t, tr.Unlisten(hop(0)))
+	require.NoError(t, tr.Unlisten(hop(0)), "twice is once")
+	ready(t, tr)
+	require.NoError(t, s.Send([]byte("theirs")))
+	other := bus.Direction{From: "s0", To: "x", FromPort: 2} // of the same node, so on the same connection
+	behind := listen(t, tr, other, 1)
+	ready(t, tr)
+	require.NoError(t, sender(t, tr, other).Send([]byte("behind")))
+	require.Equal(t, "behind", next(t, behind))
+	require.Empty(t, inbox)
+	want := uint64(1)
+	if strings.Contains(t.Name(), "per-direction") {
+		want = 0 // the broker does not send it here
+	}
+	require.Equal(t, want, tr.Stats().Elsewhere)
+	require.Zero(t, tr.Stats().Unknown)
+	require.NoError(t, tr.Listen(hop(0), marker), "another inbox, even")
+	ready(t, tr)
+	require.NoError(t, s.Send([]byte("ours again")))
+	require.Equal(t, "ours again", next(t, marker))
+
+	never := bus.Direction{From: "s0", To: "x", FromPort: 3}
+	require.NoError(t, tr.Unlisten(never), "of what was never listened to")
+	require.ErrorIs(t, tr.Unlisten(bus.Direction{}), bus.ErrName)
+}
+
+func contractShards(t *testing.T, tr bus.Transport) {
+	used := make(map[int]bool)
+	for i := range 100 {
+		s := tr.Shard(hop(i))
+		require.Equal(t, s, tr.Shard(bus.Direction{From: hop(i).From, To: "x", FromPort: 7}), "all of a node")
+		used[s] = true
+	}
+	require.Len(t, used, tr.Shards())
+	require.Equal(t, bus.MaxFrame, tr.MaxFrame())
+	tr.Watch(nil)
+	tr.Watch(func(e bus.Event) { t.Errorf("event: %v", e) })
 }
 
 func contractSendKeepsNothing(t *testing.T, tr bus.Transport) {

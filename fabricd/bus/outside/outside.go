@@ -1,0 +1,266 @@
+// Package outside starts NATS servers as processes of their own, for tests against brokers that are not Weft's: killed,
+// paused, started again, configured as others configure theirs. It is no _test file because the tests of several packages
+// use it; nothing but tests imports it.
+package outside
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Release says which nats-server.
+type Release string
+
+// The releases that tests run against.
+const (
+	Newest Release = "newest" // built from the module that go.mod names
+	Debian Release = "debian" // nats-server on the PATH, as Debian's package of this name installs
+)
+
+// Releases is all of them.
+var Releases = []Release{Newest, Debian}
+
+const (
+	startTimeout = 20 * time.Second // until the server answers
+	startTries   = 5                // with another port each, since a free one may be taken before the server has it
+	poll         = 5 * time.Millisecond
+)
+
+// Server is a nats-server process. Its methods are for the goroutine of the test, and fail the test when they cannot do
+// what they say.
+type Server struct {
+	URL string // nats://127.0.0.1:<port>, constant
+
+	t       testing.TB
+	program string
+	port    int
+	config  string // path
+	output  *output
+	cmd     *exec.Cmd     // nil while it does not run
+	ended   chan struct{} // closed when cmd has ended
+	endErr  error         // valid once ended is closed
+}
+
+// Start starts a server on a free port of the loopback interface and returns when it answers. The process ends with the
+// test. config is lines of a nats-server configuration file, such as "max_payload: 1000". The test is skipped when there
+// is no such server on this machine, but fails where CI=true.
+func Start(t testing.TB, release Release, config ...string) *Server {
+	t.Helper()
+	program, err := program(release)
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("outside: no %s nats-server: %v", release, err)
+		}
+		t.Skipf("the test against the %s nats-server is skipped: %v", release, err)
+	}
+	s := &Server{t: t, program: program, config: filepath.Join(t.TempDir(), "nats.conf"), output: new(output)}
+	s.write(config)
+	t.Cleanup(s.Kill)
+	for range startTries {
+		s.port = freePort(t)
+		if err = s.start(); err == nil {
+			s.URL = fmt.Sprintf("nats://127.0.0.1:%d", s.port)
+			return s
+		}
+	}
+	t.Fatalf("outside: %v", err)
+	return nil
+}
+
+// Start starts the server again, on the same port, after Kill or Stop. Lines of config replace those given before.
+func (s *Server) Start(config ...string) {
+	s.t.Helper()
+	if len(config) > 0 {
+		s.write(config)
+	}
+	if s.cmd != nil {
+		s.t.Fatalf("outside: the server at %s runs already", s.URL)
+	}
+	if err := s.start(); err != nil {
+		s.t.Fatalf("outside: again: %v", err)
+	}
+}
+
+// Kill ends the process at once, as kill -9 does, running or not.
+func (s *Server) Kill() {
+	s.t.Helper()
+	if s.cmd != nil {
+		s.signal(syscall.SIGKILL)
+		s.await()
+	}
+}
+
+// Stop asks the process to end, and waits for that.
+func (s *Server) Stop() {
+	s.t.Helper()
+	s.signal(syscall.SIGTERM)
+	s.await()
+}
+
+// Pause stops the process where it is, with its connections open, and returns when it does nothing any more.
+func (s *Server) Pause() {
+	s.t.Helper()
+	s.signal(syscall.SIGSTOP)
+	deadline := time.After(startTimeout)
+	for !stopped(s.cmd.Process.Pid) {
+		select {
+		case <-deadline:
+			s.t.Fatalf("outside: the server at %s does not pause", s.URL)
+		case <-time.After(poll):
+		}
+	}
+}
+
+// stopped reports whether all threads of a process have stopped, as far as the system tells.
+func stopped(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // none where there is no /proc
+	for _, path := range threads {
+		stat, err := os.ReadFile(path)
+		// The state follows the name, which stands in parentheses and may hold anything.
+		if i := bytes.LastIndexByte(stat, ')'); err == nil && i >= 0 && !bytes.HasPrefix(stat[i:], []byte(") T")) {
+			return false
+		}
+	}
+	return true
+}
+
+// Resume lets a paused process go on.
+func (s *Server) Resume() {
+	s.t.Helper()
+	s.signal(syscall.SIGCONT)
+}
+
+// Reload replaces the configuration given to Start by config, and returns when the server has taken it.
+func (s *Server) Reload(config ...string) {
+	s.t.Helper()
+	const taken = "Reloaded server configuration"
+	before := s.output.count(taken)
+	s.write(config)
+	s.signal(syscall.SIGHUP)
+	deadline := time.After(startTimeout)
+	for s.output.count(taken) == before {
+		select {
+		case <-deadline:
+			s.t.Fatalf("outside: the server at %s does not reload its configuration:\n%s", s.URL, s.output)
+		case <-time.After(poll):
+		}
+	}
+}
+
+func (s *Server) write(config []string) {
+	s.t.Helper()
+	if err := os.WriteFile(s.config, []byte(strings.Join(config, "\n")+"\n"), 0o600); err != nil {
+		s.t.Fatalf("outside: %v", err)
+	}
+}
+
+func (s *Server) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if s.cmd == nil {
+		s.t.Fatalf("outside: the server at %s does not run", s.URL)
+	}
+	if err := s.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		s.t.Fatalf("outside: send %v to the server at %s: %v", sig, s.URL, err)
+	}
+}
+
+// await waits until the process has ended.
+func (s *Server) await() {
+	s.t.Helper()
+	select {
+	case <-s.ended:
+		s.cmd = nil
+	case <-time.After(startTimeout):
+		s.t.Fatalf("outside: the server at %s does not end:\n%s", s.URL, s.output)
+	}
+}
+
+// start runs the process and waits until it answers.
+func (s *Server) start() error {
+	cmd := exec.Command(s.program, "-a", "127.0.0.1", "-p", fmt.Sprint(s.port), "-c", s.config)
+	cmd.Stdout, cmd.Stderr = s.output, s.output
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", s.program, err)
+	}
+	ended := make(chan struct{})
+	s.cmd, s.ended = cmd, ended
+	go func() {
+		s.endErr = cmd.Wait()
+		close(ended)
+	}()
+	deadline := time.After(startTimeout)
+	for !answers(s.port) {
+		select {
+		case <-ended:
+			s.cmd = nil
+			return fmt.Errorf("%s ended before it answered: %w:\n%s", s.program, s.endErr, s.output)
+		case <-deadline:
+			s.Kill()
+			return fmt.Errorf("%s does not answer at port %d after %v:\n%s", s.program, s.port, startTimeout, s.output)
+		case <-time.After(poll):
+		}
+	}
+	select {
+	case <-ended: // somebody else answered
+		s.cmd = nil
+		return fmt.Errorf("%s: port %d: %w:\n%s", s.program, s.port, s.endErr, s.output)
+	default:
+		return nil
+	}
+}
+
+// answers reports whether a NATS server greets at port.
+func answers(port int) bool {
+	conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	greeting := make([]byte, len("INFO "))
+	_ = conn.SetReadDeadline(time.Now().Add(time.Second)) // cannot fail on an open connection
+	_, err = io.ReadFull(conn, greeting)
+	return err == nil && string(greeting) == "INFO "
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("outside: no free port: %v", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// output is what the server prints, for errors.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+// String is all of it.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+func (o *output) count(part string) int { return strings.Count(o.String(), part) }

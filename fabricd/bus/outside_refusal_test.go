@@ -1,0 +1,169 @@
+package bus_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/outside"
+)
+
+// users is a configuration with one user.
+func users(name, password, permissions string) string {
+	return fmt.Sprintf("authorization { users: [ { user: %s, password: %s, permissions: { %s } } ] }", name, password, permissions)
+}
+
+func TestOutsideBrokerIsNotThere(t *testing.T) {
+	t.Parallel()
+	onEachOutside(t, func(t *testing.T, release outside.Release) {
+		broker := outside.Start(t, release, users("ann", "right", ""))
+		open := func(c bus.Credentials) error {
+			_, err := bus.NewNATS(bus.NATSConfig{Fabric: "lab", URL: broker.URL, Credentials: c})
+			return err
+		}
+		for _, c := range []bus.Credentials{{User: "ann", Password: "wrong"}, {Token: "wrong"}, {}} {
+			err := open(c)
+			require.ErrorContains(t, err, "refuses "+c.String())
+			require.ErrorContains(t, err, "give the credentials")
+			require.NotContains(t, err.Error(), "wrong")
+		}
+		require.ErrorContains(t, open(bus.Credentials{User: "ann", Password: "right", TLSCA: "/no/such.pem"}), "/no/such.pem")
+		broker.Kill()
+		begin := time.Now()
+		err := open(bus.Credentials{User: "ann", Password: "right"})
+		require.ErrorContains(t, err, "no broker answers at "+broker.URL)
+		require.Less(t, time.Since(begin), 2*time.Second)
+		broker.Start()
+		broker.Pause()
+		err = open(bus.Credentials{User: "ann", Password: "right", Timeout: 100 * time.Millisecond})
+		require.ErrorContains(t, err, "no broker answers at "+broker.URL)
+	})
+}
+
+// A user who is withdrawn comes back by himself once the broker knows him again.
+func TestOutsideAuthorizationLost(t *testing.T) {
+	t.Parallel()
+	onEachOutside(t, func(t *testing.T, release outside.Release) {
+		broker := outside.Start(t, release, users("ann", "right", ""))
+		n, events := watch(t, bus.NATSConfig{
+			URL: broker.URL, Shards: 1, Credentials: bus.Credentials{User: "ann", Password: "right"},
+		})
+		inbox := listen(t, n, hop(0), 10)
+		broker.Reload(users("bob", "right", ""))
+		events.awaitEach(t, 1, bus.EventUnauthorized, 4) // the fourth is of the eighth try: it does not give up
+		e := events.await(t, bus.EventUnauthorized)
+		require.ErrorContains(t, e.Err, "user ann")
+		require.NotContains(t, e.String(), "right")
+		require.ErrorIs(t, sender(t, n, hop(0)).Send([]byte("x")), bus.ErrDisconnected)
+		broker.Reload(users("ann", "right", ""))
+		events.await(t, bus.EventReconnected)
+		require.NoError(t, sender(t, n, hop(0)).Send([]byte("x")))
+		require.Equal(t, "x", next(t, inbox))
+		kinds := events.kinds(0)
+		require.Equal(t, 1, count(kinds, bus.EventDisconnected))
+		require.Equal(t, bus.EventReconnected, kinds[len(kinds)-1])
+	})
+}
+
+func TestOutsidePermissionsDenied(t *testing.T) {
+	t.Parallel()
+	onEachOutside(t, func(t *testing.T, release outside.Release) {
+		allowed, denied := hop(0), hop(1)
+		broker := outside.Start(t, release,
+			users("ann", "p", `publish: { deny: "`+subjectOf(denied, 1)+`" }, subscribe: { deny: "weft.other.>" }`))
+		creds := bus.Credentials{User: "ann", Password: "p"}
+		_, err := bus.NewNATS(bus.NATSConfig{Fabric: "other", URL: broker.URL, Credentials: creds})
+		require.ErrorIs(t, err, bus.ErrDenied)
+		require.ErrorContains(t, err, "lets user ann not listen to weft.other.l.0.>")
+
+		n, events := watch(t, bus.NATSConfig{URL: broker.URL, Shards: 1, Credentials: creds})
+		inAllowed, inDenied := listen(t, n, allowed, 10), listen(t, n, denied, 10)
+		for range 10 {
+			require.NoError(t, sender(t, n, denied).Send([]byte("x")), "the broker tells later")
+		}
+		require.NoError(t, sender(t, n, allowed).Send([]byte("fine")))
+		require.Equal(t, "fine", next(t, inAllowed))
+		require.Empty(t, inDenied)
+		e := events.await(t, bus.EventUnauthorized)
+		require.Equal(t, subjectOf(denied, 1), e.Subject)
+		require.ErrorContains(t, e.Err, "lets user ann not send here")
+		events.awaitEach(t, 1, bus.EventUnauthorized, 4)
+		require.Len(t, events.kinds(0), 4, "at 1, 2, 4 and 8 of 10")
+	})
+}
+
+func TestOutsideMaxPayload(t *testing.T) {
+	t.Parallel()
+	onEachOutside(t, func(t *testing.T, release outside.Release) {
+		broker := outside.Start(t, release, "max_payload: 300")
+		_, err := bus.NewNATS(bus.NATSConfig{Fabric: "lab", URL: broker.URL})
+		require.ErrorIs(t, err, bus.ErrTooLarge)
+		require.ErrorContains(t, err, "takes messages of 300 bytes, a frame needs 371: raise its max_payload")
+
+		broker.Reload("max_payload: 2000")
+		n, events := watch(t, bus.NATSConfig{URL: broker.URL, Shards: 1})
+		require.Equal(t, 2000, n.MaxFrame())
+		inbox := listen(t, n, hop(0), 10)
+		s := sender(t, n, hop(0))
+		require.NoError(t, s.Send(make([]byte, 2000)))
+		require.Len(t, next(t, inbox), 2000)
+		require.ErrorIs(t, s.Send(make([]byte, 2001)), bus.ErrTooLarge)
+		e := events.await(t, bus.EventTooLarge)
+		require.Equal(t, subjectOf(hop(0), 1), e.Subject)
+		require.ErrorContains(t, e.Err, "a frame has 2001 bytes, the broker at "+broker.URL+" takes 2000")
+		require.Equal(t, uint64(1), n.Stats().Errors)
+		require.NoError(t, s.Send([]byte("small")))
+		require.Equal(t, "small", next(t, inbox))
+
+		// Lowered while we are connected: the broker says so by closing the connection over the next large frame.
+		broker.Reload("max_payload: 1000")
+		_ = s.Send(make([]byte, 1500)) // some brokers tell of the new limit before
+		for n.MaxFrame() != 1000 {
+			_ = s.Send(make([]byte, 1500))
+		}
+		events.awaitEach(t, 1, bus.EventTooLarge, 2)
+		if count(events.kinds(0), bus.EventDisconnected) > 0 {
+			events.await(t, bus.EventReconnected)
+		}
+		require.NoError(t, s.Send(make([]byte, 1000)))
+		for len(next(t, inbox)) != 1000 {
+		}
+
+		// Another limit after the return of the broker is known, and told when it is lower, before anything is sent.
+		for i, limit := range []int{900, bus.MaxFrame + 1, 800} {
+			back := count(events.kinds(0), bus.EventReconnected)
+			large := count(events.kinds(0), bus.EventTooLarge)
+			broker.Kill()
+			broker.Start(fmt.Sprint("max_payload: ", limit))
+			events.awaitEach(t, 1, bus.EventReconnected, back+1)
+			require.Equal(t, min(limit, bus.MaxFrame), n.MaxFrame())
+			if i != 1 {
+				large++
+			}
+			require.Equal(t, large, count(events.kinds(0), bus.EventTooLarge))
+		}
+	})
+}
+
+// What the settings of a user resolve to opens a connection, too.
+func TestOutsideWithSettings(t *testing.T) {
+	onEachOutside(t, func(t *testing.T, release outside.Release) {
+		broker := outside.Start(t, release, "authorization { token: s3cr3t }")
+		for _, s := range []bus.Settings{
+			{Server: broker.URL, Token: "s3cr3t", Timeout: time.Second},
+			{Server: broker.URL, User: "s3cr3t"},
+		} {
+			r, err := s.Resolve(func(string) string { return "" })
+			require.NoError(t, err)
+			n := openNATS(t, bus.NATSConfig{URL: r.URL, Credentials: r.Credentials})
+			inbox := listen(t, n, hop(0), 1)
+			ready(t, n)
+			require.NoError(t, sender(t, n, hop(0)).Send([]byte("x")))
+			require.Equal(t, "x", next(t, inbox))
+			require.NoError(t, n.Close())
+		}
+	})
+}

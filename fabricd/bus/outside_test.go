@@ -1,0 +1,230 @@
+package bus_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/outside"
+)
+
+// onEachOutside runs a test against each broker that is not ours.
+func onEachOutside(t *testing.T, test func(t *testing.T, release outside.Release)) {
+	for _, release := range outside.Releases {
+		t.Run(string(release), func(t *testing.T) {
+			t.Parallel()
+			test(t, release)
+		})
+	}
+}
+
+// watch opens a transport and records what happens to it.
+func watch(t *testing.T, cfg bus.NATSConfig) (*bus.NATS, *recorder) {
+	t.Helper()
+	n, events := openNATS(t, cfg), newRecorder()
+	n.Watch(events.record)
+	return n, events
+}
+
+// A broker that dies is told by each shard, and so is its return, with all subscriptions in force by then.
+func TestOutsideBrokerKilledAndBack(t *testing.T) {
+	t.Parallel()
+	onEachOutside(t, func(t *testing.T, release outside.Release) {
+		for name, kind := range map[string]bus.Subscription{"per-shard": bus.PerShard, "per-direction": bus.PerDirection} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				broker := outside.Start(t, release)
+				const shards, links = 2, 8
+				n, events := watch(t, bus.NATSConfig{URL: broker.URL, Shards: shards, Subscription: kind})
+				inboxes := make([]chan bus.Message, links)
+				for i := range links - 1 {
+					inboxes[i] = listen(t, n, hop(i), 1000)
+				}
+				ready(t, n)
+				for round := 1; round <= 3; round++ {
+					broker.Kill()
+					events.awaitEach(t, shards, bus.EventDisconnected, round)
+					require.Equal(t, bus.EnforcedAtEnds, n.Enforcement())
+					begin := time.Now()
+					require.ErrorIs(t, sender(t, n, hop(0)).Send([]byte("lost")), bus.ErrDisconnected)
+					require.ErrorIs(t, n.Ready(t.Context()), bus.ErrDisconnected)
+					require.Less(t, time.Since(begin), time.Second, "neither waits for the broker")
+					if inboxes[links-1] == nil {
+						inboxes[links-1] = listen(t, n, hop(links-1), 1000) // holds from the next connection on
+					} else {
+						require.NoError(t, n.Unlisten(hop(links-1)))
+						require.NoError(t, n.Listen(hop(links-1), inboxes[links-1]))
+					}
+					broker.Start()
+					events.awaitEach(t, shards, bus.EventReconnected, round)
+					for i := range links {
+						require.NoError(t, sender(t, n, hop(i)).Send(fmt.Append(nil, "back ", round)))
+					}
+					for i := range links {
+						require.Equal(t, fmt.Sprint("back ", round), next(t, inboxes[i]))
+					}
+				}
+				for shard := range shards {
+					var want []bus.EventKind
+					for range 3 {
+						want = append(want, bus.EventDisconnected, bus.EventReconnected)
+					}
+					require.Equal(t, want, events.kinds(shard))
+				}
+				require.Equal(t, uint64(3), n.Stats().Errors)
+				e := events.await(t, bus.EventDisconnected)
+				require.ErrorContains(t, e.Err, broker.URL)
+				require.ErrorContains(t, e.Err, "frames of this shard are lost until it is back")
+			})
+		}
+	})
+}
+
+// Under load, what arrives before and after is in order and in one piece.
+func TestOutsideBrokerKilledUnderLoad(t *testing.T) {
+	t.Parallel()
+	onEachOutside(t, func(t *testing.T, release outside.Release) {
+		broker := outside.Start(t, release)
+		n, events := watch(t, bus.NATSConfig{URL: broker.URL, Shards: 1})
+		inbox := listen(t, n, hop(0), 1<<16)
+		s := sender(t, n, hop(0))
+		ready(t, n)
+		stop, ended := make(chan struct{}), make(chan uint64)
+		go func() {
+			frame, sent := make([]byte, 2000), uint64(0)
+			for {
+				select {
+				case <-stop:
+					ended <- sent
+					return
+				default:
+				}
+				if len(inbox) > 1000 { // the credits of this test
+					continue
+				}
+				binary.BigEndian.PutUint64(frame, sent)
+				if s.Send(frame) == nil {
+					sent++
+				}
+			}
+		}()
+		last, got := int64(-1), uint64(0)
+		take := func() {
+			m := <-inbox
+			defer m.Release()
+			require.Len(t, m.Data, 2000)
+			number := int64(binary.BigEndian.Uint64(m.Data))
+			require.Greater(t, number, last)
+			last, got = number, got+1
+		}
+		for range 5000 {
+			take()
+		}
+		broker.Kill()
+		events.await(t, bus.EventDisconnected)
+		for len(inbox) > 0 {
+			take()
+		}
+		require.Eventually(t, func() bool { return n.Stats().Errors > 0 }, patience, time.Millisecond, "sent in vain while it is gone")
+		broker.Start()
+		events.await(t, bus.EventReconnected)
+		for range 5000 {
+			take()
+		}
+		close(stop)
+		sent := <-ended
+		require.Equal(t, sent, n.Stats().Sent)
+		require.Less(t, got, sent+1)
+	})
+}
+
+// A broker that hangs holds up who sends for some seconds at most, and Close for less.
+func TestOutsideBrokerPaused(t *testing.T) {
+	t.Parallel()
+	onEachOutside(t, func(t *testing.T, release outside.Release) {
+		broker := outside.Start(t, release)
+		n, events := watch(t, bus.NATSConfig{URL: broker.URL, Shards: 1})
+		idle, idleEvents := watch(t, bus.NATSConfig{URL: broker.URL, Shards: 1})
+		inbox := listen(t, n, hop(0), 1<<16)
+		s := sender(t, n, hop(0))
+		ready(t, n)
+		broker.Pause()
+		longest, err := fill(s)
+		require.Error(t, err)
+		require.Less(t, longest, 10*time.Second)
+		events.await(t, bus.EventDisconnected)
+		require.ErrorIs(t, s.Send([]byte("x")), bus.ErrDisconnected)
+		idleEvents.await(t, bus.EventDisconnected)
+
+		broker.Resume()
+		events.await(t, bus.EventReconnected)
+		idleEvents.await(t, bus.EventReconnected)
+		require.NoError(t, s.Send([]byte("and on")))
+		for next(t, inbox) != "and on" { // what the broker had in its buffers may come first, or not
+		}
+		ready(t, idle)
+	})
+}
+
+// fill sends until that fails, and returns how long the longest Send took.
+func fill(s bus.Sender) (longest time.Duration, err error) {
+	frame := make([]byte, 50_000)
+	for err == nil {
+		begin := time.Now()
+		err = s.Send(frame)
+		longest = max(longest, time.Since(begin))
+	}
+	return longest, err
+}
+
+// Close does not wait for a broker that hangs, nor for the Send that does.
+func TestOutsideCloseWhilePaused(t *testing.T) {
+	t.Parallel()
+	onEachOutside(t, func(t *testing.T, release outside.Release) {
+		broker := outside.Start(t, release)
+		n, _ := watch(t, bus.NATSConfig{URL: broker.URL, Shards: 1})
+		s := sender(t, n, hop(0))
+		broker.Pause()
+		failed := make(chan error, 1)
+		go func() {
+			_, err := fill(s)
+			failed <- err
+		}()
+		last, since := uint64(0), time.Now()
+		require.Eventually(t, func() bool {
+			if sent := n.Stats().Sent; sent != last {
+				last, since = sent, time.Now()
+			}
+			return time.Since(since) > 300*time.Millisecond
+		}, patience, 10*time.Millisecond, "Send waits")
+		begin := time.Now()
+		require.NoError(t, n.Close())
+		require.Less(t, time.Since(begin), 2*time.Second)
+		require.ErrorIs(t, <-failed, bus.ErrClosed)
+	})
+}
+
+// A pause that is short costs nothing.
+func TestOutsideBrokerPausedShortly(t *testing.T) {
+	t.Parallel()
+	onEachOutside(t, func(t *testing.T, release outside.Release) {
+		broker := outside.Start(t, release)
+		n := openNATS(t, bus.NATSConfig{URL: broker.URL, Shards: 1}) // events fail the test
+		inbox := listen(t, n, hop(0), 1000)
+		ready(t, n)
+		for round := range 5 {
+			broker.Pause()
+			for i := range 100 {
+				require.NoError(t, sender(t, n, hop(0)).Send(fmt.Append(nil, round, i)))
+			}
+			broker.Resume()
+			for i := range 100 {
+				require.Equal(t, fmt.Sprint(round, i), next(t, inbox))
+			}
+		}
+	})
+}
