@@ -118,6 +118,7 @@ func TestWhereThereIsNoRoomPacketsWaitStrandedAndGoWhenRoomComes(t *testing.T) {
 	blocked := r.Snapshot().Blocked
 	require.Equal(t, []Output{{Port: 2}}, blocked[0].For)
 	require.Equal(t, weft.PortID(0), blocked[0].In)
+	require.Equal(t, Output{Port: 1}, blocked[0].At)
 	require.Equal(t, 4, r.Held())
 	require.Equal(t, 2, r.Snapshot().Ports[1].VCs[0].Output, "in the queue of the dead link")
 	require.Zero(t, r.Snapshot().Ports[0].VCs[0].Input)
