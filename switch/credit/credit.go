@@ -346,6 +346,7 @@ func OnWire(from, to Flow) (wire, lost uint64) {
 	missing := from.sent - min(from.sent, to.received)
 	switch {
 	case to.state == Down || from.last.packets == 0 || to.mine != from.last.to:
+	case to.peer > from.last.from: // it has heard of a later epoch, so what was sent before has come or never will
 	case to.state == Init: // the first of them will bring it up
 		wire = from.last.packets
 	case to.peer == from.last.from:
