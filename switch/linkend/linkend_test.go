@@ -243,18 +243,18 @@ func TestALostLastFrameOfTheHandshakeIsMadeUpFor(t *testing.T) {
 	l := newLink(t, listening)
 	l.signal(&l.a, true)
 	l.signal(&l.b, true)
-	l.b.in = nil // A's hello is lost, B's arrives and is answered, and A comes up by B's frame
-	for l.a.State() != credit.Up {
+	l.b.in = nil // A's hello is lost; its answer to B's brings B up
+	for l.b.State() != credit.Up {
 		l.run(latency)
 	}
-	require.Equal(t, credit.Init, l.b.State())
-	require.NotEmpty(t, l.b.in)
-	l.b.in = nil // A's first frames to B's epoch: the last of the handshake
+	require.Equal(t, credit.Init, l.a.State())
+	require.NotEmpty(t, l.a.in)
+	l.a.in = nil // B's first frame to A's epoch: the last of the handshake
 	l.run(5 * latency)
-	require.Equal(t, credit.Init, l.b.State())
+	require.Equal(t, credit.Init, l.a.State())
 	l.run(interval)
 	l.wantUp()
-	require.Empty(t, l.a.lostAt)
+	require.Empty(t, l.b.lostAt)
 }
 
 func TestALostLastFrameOfCreditsIsMadeUpFor(t *testing.T) {
