@@ -20,9 +20,10 @@ type Checker interface {
 // Requeuer is a firmware whose packets may be routed a second time when the link that they were queued for has died.
 //
 // Such a packet is routed as if it had arrived only now, but it waits in the output queue of the dead link, not in the input
-// queue it came by. That makes the dead channel depend on whatever the firmware then chooses. No packet waits for a dead
-// channel, so it closes no cycle of a firmware that has none, as long as the firmware decides by the arrival and by which
-// links are dead, and never asks whether the packet holds a place in the channel it came by. Bubble flow control does ask.
+// queue it came by. It waits for what a packet in that input queue would wait for, and nobody waits for the dead channel but
+// packets of its flow behind it, which came by the same channel. So it closes no circle of waiting that was not there, as
+// long as the firmware decides by the arrival, by which links are dead and by its registers, names no dead port, and never
+// asks whether the packet holds a place in the channel it came by. Bubble flow control does ask. See docs/routing.md.
 type Requeuer interface {
 	// CheckRequeue says why it may not be done at a switch in this place; nil: it may.
 	CheckRequeue(place *weft.Place) error

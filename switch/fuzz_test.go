@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/switch/credit"
 )
 
@@ -20,6 +21,12 @@ type oracle struct {
 type flowOnVC struct {
 	src, dst weft.NICID
 	vc       weft.VC
+}
+
+// The neighbours of the fuzzed switch say nothing unless a step has them, so links die of silence too.
+var fuzzLiveness = liveness.Config{
+	Interval: weft.Microsecond, Multiplier: 3,
+	Damping: liveness.Damping{HalfLife: 2 * weft.Microsecond, Suppress: 2.5, Reuse: 0.5, Max: 9 * weft.Microsecond},
 }
 
 // FuzzSwitch drives one switch by a script of bytes: the first two are the configuration, each other one a step.
@@ -42,6 +49,10 @@ func FuzzSwitch(f *testing.F) {
 		c := Config{
 			VCs: int(a&3) + 1, InputBuffer: int(a>>2&3) + 1, OutputBuffer: int(a>>4&3) + 1,
 			Queueing: Queueing(a >> 6 & 1), EagerCredits: a>>7 == 1, Selection: Selection(b % 3), Rand: rand.NewPCG(uint64(a), uint64(b)),
+			Requeue: b>>7 == 1,
+		}
+		if b>>6&1 == 1 {
+			c.Liveness = fuzzLiveness
 		}
 		c.Firmware = &scripted{route: fuzzRoute, registers: []Register{{Name: "a", Width: 2, Expire: 9}}}
 		o := &oracle{rig: newRig(t, fuzzPorts, c), last: map[flowOnVC]uint64{}}
@@ -116,6 +127,9 @@ func (o *oracle) step(op, arg byte) {
 			o.drops()
 		} else {
 			o.now += weft.Time(op >> 4)
+			if arg&1 == 1 {
+				o.now += weft.Time(op>>4) * weft.Microsecond / 4
+			}
 			o.call(func() { o.Tick(o.now, &o.rig.out) })
 			o.drops()
 		}
@@ -196,13 +210,17 @@ func (o *oracle) check() {
 			held += v.Input + v.Output
 		}
 		port := &o.ports[i]
-		if int(port.queued) != queued || queued > 0 && p.State != credit.Up {
+		if int(port.queued) != queued || queued > 0 && p.State != credit.Up && !o.cfg.Requeue {
 			o.t.Fatalf("p%d %v: %d counted, %d queued", i, p.State, port.queued, queued)
+		}
+		if o.look > port.end.Due() {
+			o.t.Fatalf("p%d is due at %v and looked at no earlier than %v", i, port.end.Due(), o.look)
 		}
 		if !port.ready && (o.sendable(weft.PortID(i)) || port.end.Owes()) {
 			o.t.Fatalf("p%d has something to send and nobody knows", i)
 		}
 	}
+	o.checkStranded()
 	if held != sn.Held {
 		o.t.Fatalf("%d in the queues, %d held", held, sn.Held)
 	}
@@ -219,13 +237,44 @@ func (o *oracle) check() {
 	}
 }
 
+// checkStranded sees that just what is queued for dead links is stranded, and waits for something.
+func (o *oracle) checkStranded() {
+	stranded := 0
+	for c := range o.Switch.out {
+		p, _ := o.portVC(channel(c))
+		for id := o.Switch.out[c].head; id != noSlot; id = o.slots.link[id].next {
+			sl := &o.slots.slot[id]
+			if sl.stranded == o.portUp(p) || sl.out != channel(c) {
+				o.t.Fatalf("packet %d in the queue of p%d, up %t: stranded %t", sl.hdr.Seq, p, o.portUp(p), sl.stranded)
+			}
+			if !sl.stranded {
+				continue
+			}
+			stranded++
+			if o.wait.blockedAfter(id) != id {
+				o.t.Fatalf("packet %d is stranded at p%d and waits for nothing", sl.hdr.Seq, p)
+			}
+		}
+	}
+	if stranded != o.stranded {
+		o.t.Fatalf("%d stranded, %d counted", stranded, o.stranded)
+	}
+}
+
 // drain brings all links up and takes all packets: nothing may stay behind.
 func (o *oracle) drain() {
 	for p := range weft.PortID(fuzzPorts) {
 		o.neighbour[p].Signal(false)
+		o.call(func() { o.Signal(o.now, p, false, &o.rig.out) })
+		o.drops()
+	}
+	o.now += fuzzLiveness.Damping.Max
+	o.call(func() { o.Tick(o.now, &o.rig.out) })
+	o.drops()
+	for p := range weft.PortID(fuzzPorts) {
 		o.up(p)
 	}
-	o.now += 100
+	o.now += 100 // no register lasts so long
 	o.call(func() { o.Tick(o.now, &o.rig.out) })
 	o.drops()
 	for moved := true; moved; {

@@ -34,9 +34,8 @@ func (s *Switch) receive(p weft.PortID, h *weft.Header, at uint64, out *weft.Act
 
 // advance moves id as far as it gets, and after it the packets that may go once it has gone.
 func (s *Switch) advance(id slotID, out *weft.Actions) {
-	if sl := &s.slots.slot[id]; sl.stranded {
-		defer s.wakeWaiters(sl.out, out)
-	}
+	sl := &s.slots.slot[id]
+	stranded, was := sl.stranded, sl.out
 	for id != noSlot {
 		if c, ok := s.strandedAhead(id); ok {
 			s.wait.enter(id, c)
@@ -54,6 +53,9 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 		}
 		c := s.allocate(&d.Candidates[best])
 		id = s.transfer(id, c, &d, best, out)
+	}
+	if stranded { // it has left, so that those who must not overtake it may go
+		s.wakeWaiters(was, out)
 	}
 }
 

@@ -15,6 +15,7 @@ type scripted struct {
 	routes    map[weft.NICID]Decision
 	route     func(pkt *weft.Header, at Arrival, sw View) Decision
 	registers []Register
+	refuse    error        // see CheckRequeue
 	asked     []weft.NICID // the destinations of the packets it was asked about, in order
 }
 

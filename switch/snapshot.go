@@ -43,14 +43,16 @@ type RegisterSnapshot struct {
 	Expires weft.Time // weft.Never when it has no timer running
 }
 
-// Blocked is a packet that waits in an input queue for room at any of several outputs.
+// Blocked is a packet that waits for room at any of several outputs, in an input queue unless it is stranded. One of the flow
+// of a stranded packet waits for the queue that the stranded one is in.
 type Blocked struct {
 	In     weft.PortID
 	InVC   weft.VC
 	Header weft.Header
 	For    []Output
-	// Stranded: it has left the input queue and is in the output queue of a dead link, see Config.Requeue.
+	// Stranded: it has left the input queue and is in the output queue At of a dead link, see Config.Requeue.
 	Stranded bool
+	At       Output
 }
 
 // Output names an output queue.
@@ -101,6 +103,9 @@ func (s *Switch) Snapshot() Snapshot {
 		sl := &s.slots.slot[id]
 		b := Blocked{Header: sl.hdr, Stranded: sl.stranded}
 		b.In, b.InVC = s.portVC(sl.in)
+		if sl.stranded {
+			b.At.Port, b.At.VC = s.portVC(sl.out)
+		}
 		s.wait.outputs(id, func(c channel) {
 			p, vc := s.portVC(c)
 			b.For = append(b.For, Output{Port: p, VC: vc})

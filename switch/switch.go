@@ -157,7 +157,6 @@ func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.
 		s.linkLost(p, weft.ByNeighbour, out)
 	}
 	if v.CameUp {
-		s.look = min(s.look, port.end.Due())
 		out.Changes = append(out.Changes, weft.PortChange{Port: p, Up: true})
 		s.unstrand(p)
 		s.rerouteBlocked(out)
@@ -175,6 +174,7 @@ func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.
 			}
 		}
 	}
+	s.look = min(s.look, port.end.Due()) // a neighbour to be heard from now on, or damping that is to end
 	if s.sendable(p) || port.end.Owes() {
 		s.markReady(p, out)
 	}
@@ -282,6 +282,7 @@ func (s *Switch) Crash(now weft.Time, out *weft.Actions) {
 	for p := range s.ports {
 		s.look = min(s.look, s.ports[p].end.Due())
 	}
+	s.wake(out)
 }
 
 func (s *Switch) loseCrash(id slotID, p weft.PortID, out *weft.Actions) {

@@ -1,10 +1,12 @@
 package fabric
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/credit"
 )
 
 // Channel is one VC of one direction of a link, named by the switch that sends on it.
@@ -48,6 +50,11 @@ func (f *Fabric) Deadlock() []Channel {
 	for i, s := range f.switches {
 		snaps[i] = s.snapshot()
 	}
+	return f.deadlockIn(snaps)
+}
+
+// deadlockIn is Deadlock for the switches' snapshots.
+func (f *Fabric) deadlockIn(snaps []switching.Snapshot) []Channel {
 	waits := f.waitGraph(snaps)
 	for freed := true; freed; {
 		freed = false
@@ -65,7 +72,7 @@ func (f *Fabric) Deadlock() []Channel {
 }
 
 // waitGraph gives for every output that is full and without credit the outputs that packets in the neighbour's input queue
-// wait for. One that is not in the graph can go on.
+// wait for. One that is not in the graph can go on. The output of a dead link can when a packet stranded in it can.
 func (f *Fabric) waitGraph(snaps []switching.Snapshot) map[output][]output {
 	waits := map[output][]output{}
 	for i, s := range snaps {
@@ -78,21 +85,37 @@ func (f *Fabric) waitGraph(snaps []switching.Snapshot) map[output][]output {
 				if v.Output == 0 || v.Credits > 0 {
 					continue
 				}
+				at := switching.Output{Port: weft.PortID(p), VC: weft.VC(vc)}
 				var next []output
-				for _, b := range snaps[peer.Node.Index].Blocked {
-					if b.In == peer.Port && b.InVC == weft.VC(vc) {
-						for _, o := range b.For {
-							next = append(next, output{weft.SwitchID(peer.Node.Index), o.Port, o.VC})
-						}
-					}
+				if ps.State == credit.Up {
+					next = waitedFor(snaps, peer.Node.Index, func(b *switching.Blocked) bool {
+						return !b.Stranded && b.In == peer.Port && b.InVC == at.VC
+					})
+				} else {
+					next = waitedFor(snaps, uint32(i), func(b *switching.Blocked) bool {
+						// Waiting for the link to come back, or behind another in the same queue, is no deadlock by itself.
+						return b.Stranded && b.At == at && !slices.Contains(b.For, at)
+					})
 				}
 				if len(next) > 0 { // else the neighbour takes them, or its credits are on the way
-					waits[output{weft.SwitchID(i), weft.PortID(p), weft.VC(vc)}] = next
+					waits[output{weft.SwitchID(i), at.Port, at.VC}] = next
 				}
 			}
 		}
 	}
 	return waits
+}
+
+// waitedFor is all outputs of a switch that those of its blocked packets wait for.
+func waitedFor(snaps []switching.Snapshot, sw uint32, those func(b *switching.Blocked) bool) (next []output) {
+	for i := range snaps[sw].Blocked {
+		if b := &snaps[sw].Blocked[i]; those(b) {
+			for _, o := range b.For {
+				next = append(next, output{weft.SwitchID(sw), o.Port, o.VC})
+			}
+		}
+	}
+	return next
 }
 
 // cycleIn follows the waits from the lowest output until one comes again. All that is waited for is in waits.

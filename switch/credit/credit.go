@@ -348,6 +348,7 @@ func OnWire(from, to Flow) (wire, lost uint64) {
 	missing, flying := int64(from.sent-to.received), int64(0)
 	switch {
 	case to.state == Down || from.last.packets == 0 || to.mine != from.last.to:
+	case to.peer > from.last.from: // it has heard of a later epoch, so what was sent before has come or never will
 	case to.state == Init: // the first of them will bring it up
 		flying = int64(from.last.packets)
 	case to.peer == from.last.from:

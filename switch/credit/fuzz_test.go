@@ -21,7 +21,7 @@ type model struct {
 	buffer int
 	lost   map[*side][]lost // per receiver
 	held   map[*side]*[fuzzVCs]int
-	noisy  bool // a frame was dropped since signal last came up at both ends
+	gone   map[*side]uint64 // per sender, what OnWire last called lost
 }
 
 // FuzzEnds lets a script of bytes drive two ends joined by two FIFO wires. The first byte is the configuration, each
@@ -45,11 +45,12 @@ func FuzzEnds(f *testing.F) {
 		}
 		c := Config{VCs: fuzzVCs, Buffer: int(script[0]%8) + 1, Eager: script[0]&8 != 0}
 		m := &model{link: newLink(t, c), buffer: c.Buffer}
-		m.lost = map[*side][]lost{}
+		m.lost, m.gone = map[*side][]lost{}, map[*side]uint64{}
 		m.held = map[*side]*[fuzzVCs]int{&m.a: {}, &m.b: {}}
 		for _, step := range script[1:] {
 			m.step(step)
 			m.check()
+			m.checkWire()
 		}
 		m.finish()
 	})
@@ -88,11 +89,17 @@ func (m *model) step(step byte) {
 			m.other(s).Signal(false)
 		}
 		s.Signal(false)
-	default:
-		if s.State() == Down && m.other(s).State() == Down {
-			m.noisy = false
-		}
+	case 6:
 		s.Signal(true)
+	default:
+		switch step >> 6 {
+		case 0:
+			s.Expire()
+		case 1:
+			s.Hello()
+		default:
+			s.Hold(step>>6 == 2)
+		}
 	}
 }
 
@@ -102,7 +109,10 @@ func (m *model) arrive(s *side, again bool) {
 	for vc := range was {
 		was[vc] = s.Held(weft.VC(vc))
 	}
-	m.deliver(s, again)
+	f := s.in[0]
+	if v := m.deliver(s, again); !v.Accept && !f.seen {
+		m.note(s, f) // its packets never come
+	}
 	total := 0
 	for vc := range was {
 		fresh := s.Held(weft.VC(vc)) - was[vc]
@@ -117,10 +127,13 @@ func (m *model) arrive(s *side, again bool) {
 func (m *model) drop(s *side) {
 	f := s.in[0]
 	s.in = s.in[1:]
-	if f.seen {
-		return
+	if !f.seen {
+		m.note(s, f)
 	}
-	m.noisy = true
+}
+
+// note remembers the packets of a frame that s does not get.
+func (m *model) note(s *side, f frame) {
 	at := f.Sent
 	for _, p := range f.Packets {
 		m.lost[s] = append(m.lost[s], lost{f.From, f.To, p.VC, at[p.VC]})
@@ -174,16 +187,68 @@ func (m *model) check() {
 	}
 }
 
-// finish brings signal to both ends, delivers everything and frees every place: then both ends are up and all credits are
-// home. Where frames were dropped, signal goes and comes: only a new epoch, or further frames, make up for a lost hello.
-func (m *model) finish() {
-	if m.noisy {
-		m.a.Signal(false)
-		m.b.Signal(false)
+// checkWire compares what OnWire tells with the wires, and with what was lost without the receiver having noticed.
+func (m *model) checkWire() {
+	for _, s := range []*side{&m.a, &m.b} {
+		r := m.other(s)
+		wire, lost := OnWire(s.Flow(), r.Flow())
+		if missing := s.counters.Sent - r.counters.Received; wire+lost != missing {
+			m.t.Fatalf("%d on the wire and %d lost of %d missing", wire, lost, missing)
+		}
+		if lost < m.gone[s] {
+			m.t.Fatalf("%d lost, and %d before", lost, m.gone[s])
+		}
+		m.gone[s] = lost
+		want := uint64(0)
+		for _, f := range r.in {
+			if !f.seen {
+				want += m.wouldTake(r, f)
+			}
+		}
+		for _, p := range m.lost[r] {
+			if m.mayCome(r, p.from, p.to) && p.at >= r.Epoch(p.vc).Received {
+				want++
+			}
+		}
+		if wire != want {
+			m.t.Fatalf("%d on the wire; in fact %d may arrive or are not known to be lost: from %v %d/%d to %v %d/%d",
+				wire, want, s.state, s.mine, s.peer, r.state, r.mine, r.peer)
+		}
 	}
+}
+
+// mayCome reports whether r would still take, or miss, packets of these epochs.
+func (m *model) mayCome(r *side, from, to weft.Epoch) bool {
+	return to == r.mine && (r.state == Init && from >= r.peer || r.state == Up && from == r.peer)
+}
+
+// wouldTake is how many of f's packets a copy of r, not held, takes.
+func (m *model) wouldTake(r *side, f frame) (n uint64) {
+	e := r.End
+	e.ch, e.held = append([]channel(nil), r.ch...), false
+	if v, err := e.Receive(&f.Frame); err != nil || !v.Accept {
+		return 0
+	}
+	at := f.Sent
+	for _, p := range f.Packets {
+		if fresh, err := e.Take(p.VC, at[p.VC]); err == nil && fresh {
+			n++
+		}
+		at[p.VC]++
+	}
+	return n
+}
+
+// finish brings signal to both ends, has each say hello, delivers everything and frees every place: then both ends are up,
+// all credits are home, and what is missing is lost, whatever frames were.
+func (m *model) finish() {
 	m.a.Signal(true)
 	m.b.Signal(true)
 	for range 3 {
+		for _, s := range []*side{&m.a, &m.b} {
+			s.Hold(false)
+			s.Hello()
+		}
 		m.settle()
 		for _, s := range []*side{&m.a, &m.b} {
 			for vc := range weft.VC(fuzzVCs) {
@@ -209,6 +274,12 @@ func (m *model) finish() {
 			if s.Credits(vc) != m.buffer {
 				m.t.Fatalf("%v: %d of %d credits came home", vc, s.Credits(vc), m.buffer)
 			}
+		}
+	}
+	m.checkWire()
+	for _, s := range []*side{&m.a, &m.b} {
+		if wire, _ := OnWire(s.Flow(), m.other(s).Flow()); wire > 0 {
+			m.t.Fatalf("%d packets are on an empty wire", wire)
 		}
 	}
 }

@@ -105,7 +105,8 @@ func (l *link) settle() {
 }
 
 // run does the steps of a script: "A+" signal, "A-" no signal, "A>" A sends what it owes, ">A" the next frame reaches A,
-// "=A" it does and comes again, "xA" it is lost, "A2>" A sends two packets, "Af" A frees one place, ".." settle.
+// "=A" it does and comes again, "xA" it is lost, "A2>" A sends two packets, "Af" A frees one place, "A!" A gives up on B,
+// "A?" it is time for a hello of A, "Ah" A is held and "Ag" let go, ".." settle.
 func (l *link) run(script string) {
 	l.t.Helper()
 	ends := map[byte]*side{'A': &l.a, 'B': &l.b}
@@ -119,6 +120,12 @@ func (l *link) run(script string) {
 			s.Signal(false)
 		case strings.HasSuffix(step, "f"):
 			s.Free(0)
+		case strings.HasSuffix(step, "!"):
+			s.Expire()
+		case strings.HasSuffix(step, "?"):
+			s.Hello()
+		case strings.HasSuffix(step, "h"), strings.HasSuffix(step, "g"):
+			s.Hold(step[1] == 'h')
 		case len(step) == 2 && step[1] == '>':
 			if !s.Owes() {
 				l.t.Fatalf("step %s: nothing is owed", step)

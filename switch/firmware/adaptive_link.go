@@ -44,6 +44,13 @@ func (AdaptiveLink) Check(place *weft.Place, vcs int) error {
 	return nil
 }
 
+// CheckRequeue implements [Requeuer]: packets may be routed a second time. The decision depends on the arrival, on which links
+// are dead and on the re-route vector, so a stranded packet waits for just what one that came by the same channel and is
+// still in the input queue waits for. The paper's proof (appendix, section G) has the latter wait for any of its candidates, at any
+// time: what it shows for up to k-1 dead links, no set of queues that wait for each other only, therefore holds with
+// requeue, and the stranded packets' own queues are no part of such a set, as no candidate is dead.
+func (AdaptiveLink) CheckRequeue(*weft.Place) error { return nil }
+
 // Registers implements [Stateful].
 func (a AdaptiveLink) Registers(place *weft.Place) []Register {
 	expire := a.VectorTimeout

@@ -35,6 +35,11 @@ func (DeterministicLink) Check(place *weft.Place, vcs int) error {
 	return checkTree("deterministic-link", place, vcs, 2)
 }
 
+// CheckRequeue implements [Requeuer]: packets may be routed a second time. Theorem 1 of the paper says of any packet that
+// its next channel has a higher number than the one it came by, whatever links are dead at that moment. A stranded packet
+// goes on from the channel it came by; the dead one in which it waits meanwhile is waited for by nobody.
+func (DeterministicLink) CheckRequeue(*weft.Place) error { return nil }
+
 // Route implements [Firmware].
 func (DeterministicLink) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 	t := sw.Place().Tree

@@ -17,6 +17,7 @@ import (
 type (
 	Firmware  = switching.Firmware
 	Checker   = switching.Checker
+	Requeuer  = switching.Requeuer
 	Stateful  = switching.Stateful
 	Arrival   = switching.Arrival
 	View      = switching.View
