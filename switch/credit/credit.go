@@ -323,20 +323,26 @@ func (e *End) Stamp(f *weft.Frame) {
 // Held is how many packets the buffer of vc holds.
 func (e *End) Held(vc weft.VC) int { return int(e.ch[vc].held) }
 
-// Flow is what tells packets on the wire from lost ones, see [OnWire].
+// Flow is what tells packets on the wire from lost ones, see [OnWire]. Its JSON travels between the processes of a fabric.
 type Flow struct {
-	state          State
-	mine, peer     weft.Epoch
-	sent, received uint64 // since the start
-	last           sending
-	taken          uint64 // packets received or known lost in this epoch
+	State          State
+	Mine, Peer     weft.Epoch
+	Sent, Received uint64 // packets, since the start
+	Taken          uint64 // packets received or known lost in this epoch
+
+	// The epochs in which this end last sent, its own and the neighbour's, and how many packets.
+	LastFrom, LastTo weft.Epoch
+	LastSent         uint64
 }
 
 // Flow copies what OnWire needs of this end.
 func (e *End) Flow() Flow {
-	f := Flow{state: e.state, mine: e.mine, peer: e.peer, sent: e.counters.Sent, received: e.counters.Received, last: e.last}
+	f := Flow{
+		State: e.state, Mine: e.mine, Peer: e.peer, Sent: e.counters.Sent, Received: e.counters.Received,
+		LastFrom: e.last.from, LastTo: e.last.to, LastSent: e.last.packets,
+	}
 	for i := range e.ch {
-		f.taken += e.ch[i].received
+		f.Taken += e.ch[i].received
 	}
 	return f
 }
@@ -345,14 +351,14 @@ func (e *End) Flow() Flow {
 // many are lost. A packet may arrive as long as the receiver is in the epoch that it was sent to. While packets flow the
 // two ends are read at different moments: then wire is off by what moved in between, and lost may lag, but never leads.
 func OnWire(from, to Flow) (wire, lost uint64) {
-	missing, flying := int64(from.sent-to.received), int64(0)
+	missing, flying := int64(from.Sent-to.Received), int64(0)
 	switch {
-	case to.state == Down || from.last.packets == 0 || to.mine != from.last.to:
-	case to.peer > from.last.from: // it has heard of a later epoch, so what was sent before has come or never will
-	case to.state == Init: // the first of them will bring it up
-		flying = int64(from.last.packets)
-	case to.peer == from.last.from:
-		flying = int64(from.last.packets - to.taken)
+	case to.State == Down || from.LastSent == 0 || to.Mine != from.LastTo:
+	case to.Peer > from.LastFrom: // it has heard of a later epoch, so what was sent before has come or never will
+	case to.State == Init: // the first of them will bring it up
+		flying = int64(from.LastSent)
+	case to.Peer == from.LastFrom:
+		flying = int64(from.LastSent - to.Taken)
 	}
 	return uint64(max(0, flying)), uint64(max(0, missing-flying))
 }
