@@ -17,7 +17,19 @@ const (
 	EventReport        = "report"         // the report of a fault is complete
 	EventProtocolFault = "protocol_fault" // a frame broke the link protocol and was refused
 	EventTraffic       = "traffic"        // what is injected has changed
+
+	EventBrokerLost   = "broker_lost"        // a connection to the broker is gone, and its links with it
+	EventBrokerBack   = "broker_back"        // it is back, and its links
+	EventBrokerError  = "broker_error"       // any other error of a connection
+	EventUnauthorized = "authorization_lost" // the broker refuses our credentials
+	EventTooLarge     = "message_too_large"  // the broker takes no frame of this size
+	EventSlowConsumer = "slow_consumer"      // the client library dropped frames
+	EventStranger     = "stranger"           // a frame on a subject that is none of our links
+	EventInboxFull    = "inbox_full"         // more frames than the credits allow: a stranger sends on a link
 )
+
+// KindBroker is the kind of the report of a lost connection to the broker.
+const KindBroker = "broker"
 
 // Event is one thing that happened. Events are numbered from 1 without gaps.
 type Event struct {

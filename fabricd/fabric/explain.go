@@ -75,7 +75,7 @@ func (f *Fabric) LossesExplained() error {
 
 // cheap reports whether the fault costs nothing any more, although it lasts, because its ends know.
 func cheap(r fault.Report) bool {
-	return (r.Kind == string(fault.VerbCut) || r.Kind == string(fault.VerbCrash)) && len(r.Detected) > 1
+	return (r.Kind == string(fault.VerbCut) || r.Kind == string(fault.VerbCrash) || r.Kind == KindBroker) && len(r.Detected) > 1
 }
 
 // linkCapacity is how many packets the wires and queues of one link hold: per direction and VC one output queue, and what

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/nic/nicd"
@@ -33,6 +34,8 @@ type Fabric struct {
 	running sync.WaitGroup // the drivers, the reporter and the timers of faults; waited for by Stop
 	monitor monitor
 	samples *samples
+
+	troubles *troubles
 
 	started atomic.Bool
 	changed broadcast // after every change of a port's state
@@ -69,9 +72,14 @@ func New(o Options) (*Fabric, error) {
 	f := &Fabric{
 		opts: o, graph: o.Topology, events: NewHub(), start: time.Now(),
 		pattern: rand.New(rand.NewPCG(o.Seed, 1<<32)),
-		monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs)),
+		monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs)), troubles: newTroubles(),
 	}
 	f.changed.init()
+	o.Transport.Watch(f.troubles.add)
+	if fits := bus.Batch(o.Transport.MaxFrame(), o.Switch.VCs); o.Switch.Batch == 0 || fits < o.Switch.Batch {
+		o.Switch.Batch = min(fits, switchd.DefaultBatch)
+		f.opts.Switch.Batch = o.Switch.Batch
+	}
 	wires := newWiring(o.Topology)
 	for _, l := range o.Topology.Links {
 		k, err := f.wire(l, wires)
@@ -147,6 +155,7 @@ func (f *Fabric) Start(ctx context.Context) error {
 	}
 	f.started.Store(true)
 	f.running.Go(func() { f.report(f.ctx) })
+	f.running.Go(func() { f.carry(f.ctx) })
 	if err := f.SetTraffic(f.opts.Traffic); err != nil {
 		f.Stop()
 		return err

@@ -24,7 +24,7 @@ type link struct {
 	impaired [2]*active          // per direction, the fault that impairs it
 	suffers  [2]fault.Impairment // per direction; zero: nothing
 	lit      [2]bool             // whether the end at A, at B was last given signal
-	dark     bool                // the broker that carries it is gone
+	dark     map[int]*record     // by connection to the broker, the loss of it; empty: it is carried
 	owner    *record             // whom what the link loses is counted for; nil: nobody
 	booked   LinkLoss            // of what the link has lost, the part that has been counted for somebody
 }
@@ -75,7 +75,7 @@ func (f *Fabric) alive(l *link) bool {
 			return false
 		}
 	}
-	return !l.dark
+	return len(l.dark) == 0
 }
 
 // usable reports whether l should carry packets. The caller holds mu.

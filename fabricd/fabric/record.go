@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,7 +22,8 @@ type record struct {
 	began weft.Time
 	links []*link // what it acts on
 	sw    *liveSwitch
-	from  tally // counters of the fabric when it began
+	from  tally  // counters of the fabric when it began
+	how   string // how its ends find out, when they cannot say themselves
 
 	report fault.Report // guarded by Fabric.mu, except what watch says
 
@@ -115,7 +117,7 @@ func (m *monitor) down(now weft.Time, e weft.End, node string, why weft.Cause) {
 		w.missing--
 		w.seen = now
 		w.detected = append(w.detected, fault.Detection{
-			End: node, Port: int(e.Port), AfterMS: ms(now - r.began), How: how(why),
+			End: node, Port: int(e.Port), AfterMS: ms(now - r.began), How: cmp.Or(r.how, how(why)),
 		})
 		if w.missing == 0 {
 			w.news = true
@@ -238,7 +240,7 @@ func (f *Fabric) repaired(r *record, now weft.Time) {
 // final reports whether the fault costs nothing any more once it was seen by the last of its ends.
 func (r *record) final() bool {
 	kind := fault.Verb(r.report.Kind)
-	return (kind == fault.VerbCut || kind == fault.VerbCrash) && r.seen
+	return (kind == fault.VerbCut || kind == fault.VerbCrash || kind == KindBroker) && r.seen
 }
 
 // refresh brings an open report up to date. The caller holds mu.

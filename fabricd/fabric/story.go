@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
@@ -17,6 +18,8 @@ func (e Event) Story() string {
 		return s
 	case EventReport:
 		return fmt.Sprintf("fault %d is over: %s", e.Fault.ID, e.Fault.Story())
+	case EventBrokerLost, EventBrokerBack, EventBrokerError, EventUnauthorized, EventTooLarge, EventSlowConsumer, EventStranger, EventInboxFull:
+		return strings.ReplaceAll(e.Kind, "_", " ") + ": " + e.Detail
 	case EventRestore:
 		return "restored " + e.Link
 	case EventRestart:

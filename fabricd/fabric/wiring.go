@@ -33,7 +33,7 @@ func (w *wiring) of(n weft.Node) []switchd.Wire {
 // wire opens both directions of a link and puts its ends into w.
 func (f *Fabric) wire(l topology.Link, w *wiring) (*link, error) {
 	a, b := f.graph.Name(l.A.Node), f.graph.Name(l.B.Node)
-	k := &link{Link: l, dirs: [2]bus.Direction{
+	k := &link{Link: l, dark: map[int]*record{}, dirs: [2]bus.Direction{
 		{From: a, FromPort: l.A.Port, To: b, ToPort: l.B.Port},
 		{From: b, FromPort: l.B.Port, To: a, ToPort: l.A.Port},
 	}}

@@ -1,0 +1,138 @@
+package fabric
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+// troubles are events of the transport that wait for the fabric. The transport must not be held up, and each of its events
+// is rare or comes in pairs, so the list has no bound of its own.
+type troubles struct {
+	mu   sync.Mutex
+	list []bus.Event
+	news chan struct{} // capacity 1
+}
+
+func newTroubles() *troubles { return &troubles{news: make(chan struct{}, 1)} }
+
+// add implements what bus.Transport.Watch wants.
+func (t *troubles) add(e bus.Event) {
+	t.mu.Lock()
+	t.list = append(t.list, e)
+	t.mu.Unlock()
+	select {
+	case t.news <- struct{}{}:
+	default:
+	}
+}
+
+func (t *troubles) take() []bus.Event {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := t.list
+	t.list = nil
+	return list
+}
+
+// carry acts on what the transport tells until ctx ends.
+func (f *Fabric) carry(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.troubles.news:
+		}
+		for _, e := range f.troubles.take() {
+			f.trouble(ctx, e)
+		}
+	}
+}
+
+// brokerKinds names the events of the transport as the event stream does.
+var brokerKinds = map[bus.EventKind]string{
+	bus.EventSlowConsumer: EventSlowConsumer,
+	bus.EventDisconnected: EventBrokerLost,
+	bus.EventReconnected:  EventBrokerBack,
+	bus.EventConnError:    EventBrokerError,
+	bus.EventUnknown:      EventStranger,
+	bus.EventFull:         EventInboxFull,
+	bus.EventTooLarge:     EventTooLarge,
+	bus.EventUnauthorized: EventUnauthorized,
+}
+
+func (f *Fabric) trouble(ctx context.Context, e bus.Event) {
+	switch e.Kind {
+	case bus.EventDisconnected:
+		f.brokerLost(e)
+	case bus.EventReconnected:
+		f.brokerBack(ctx, e.Shard)
+	default:
+		f.opts.Log.Warn("links", "event", e.String())
+		f.events.Publish(f.Now(), Event{Kind: brokerKinds[e.Kind], Detail: e.String()})
+	}
+}
+
+// carried are the links of which a direction is carried by that connection. The caller holds mu.
+func (f *Fabric) carried(shard int) (links []*link) {
+	t := f.opts.Transport
+	for _, l := range f.links {
+		if t.Shard(l.dirs[0]) == shard || t.Shard(l.dirs[1]) == shard {
+			links = append(links, l)
+		}
+	}
+	return links
+}
+
+// brokerLost takes the links of a connection down: its loss is as good as loss of signal at all of them.
+func (f *Fabric) brokerLost(e bus.Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	links := f.carried(e.Shard)
+	var expect []weft.End
+	for _, l := range links {
+		expect = append(expect, l.endsUp()...)
+	}
+	rec := f.begin(fault.Report{
+		Kind: KindBroker, Target: fmt.Sprintf("connection %d", e.Shard), What: fmt.Sprintf("the connection to the broker is lost: %v", e.Err),
+	}, links, nil, expect)
+	rec.how = fault.ByBroker
+	for _, l := range links {
+		l.dark[e.Shard] = rec
+		f.align(l)
+	}
+	f.noteSeen()
+	f.refresh(rec)
+	f.events.Publish(f.Now(), Event{Kind: EventBrokerLost, Detail: e.String(), Fault: new(rec.report.Clone())})
+}
+
+// brokerBack brings the links of a connection up again, unless something else keeps them down.
+func (f *Fabric) brokerBack(ctx context.Context, shard int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var rec *record
+	back := f.carried(shard)
+	for _, l := range back {
+		if r := l.dark[shard]; r != nil {
+			rec = r
+			delete(l.dark, shard)
+		}
+	}
+	b := batch{f: f, touched: back, back: back, steps: []step{{}}}
+	if rec != nil {
+		b.steps[0].ended = []*record{rec}
+	}
+	if err := b.act(); err != nil {
+		f.opts.Log.Error("broker is back", "err", err)
+	}
+	err := b.wait(ctx)
+	detail := fmt.Sprintf("connection %d", shard)
+	if err != nil {
+		detail += ": " + err.Error()
+	}
+	f.events.Publish(f.Now(), Event{Kind: EventBrokerBack, Detail: detail})
+}
