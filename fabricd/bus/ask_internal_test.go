@@ -37,5 +37,12 @@ func TestAsksLeaveNothing(t *testing.T) {
 	brief, cancel := context.WithTimeout(ctx, 2*firstLook)
 	defer cancel()
 	require.ErrorIs(t, p.Ask(brief, "s1", "slow", nil, nil), context.DeadlineExceeded)
+	// Stopped as by SIGSTOP: subscribed, but not even its presence answers, so there are several looks.
+	_, err = c.conn.SubscribeSync(asksOf("lab", "s3"))
+	require.NoError(t, err)
+	require.NoError(t, c.conn.Flush())
+	stopped, cancel := context.WithTimeout(ctx, 5*firstLook)
+	defer cancel()
+	require.ErrorIs(t, p.Ask(stopped, "s3", "slow", nil, nil), context.DeadlineExceeded)
 	require.Empty(t, p.asks)
 }
