@@ -23,7 +23,6 @@ func openLinks(name, listen string, log *slog.Logger) (*links, error) {
 		b.Shutdown()
 		return nil, err
 	}
-	t.Watch(func(e bus.Event) { log.Warn("links", "event", e.String()) })
 	return &links{broker: b, transport: t}, nil
 }
 

@@ -47,6 +47,11 @@ func New(t testing.TB, spec string, options ...Option) *Harness {
 	}
 	h := &Harness{t: t, cfg: c, record: newRecorder(g)}
 	c.opts.Topology, c.opts.Record = g, h.record
+	c.opts.Trouble = func(e bus.Event) {
+		if e.Kind != bus.EventConnError && e.Kind != bus.EventUnauthorized { // a frame that the broker refuses, as at a cut: it is lost like the others there
+			h.record.trouble(e.String())
+		}
+	}
 	c.opts.Transport = h.transport(c.nats)
 	if h.fabric, err = fabric.New(c.opts); err != nil {
 		t.Fatalf("harness: %v", err)
@@ -78,12 +83,6 @@ func (h *Harness) transport(nats bool) bus.Transport {
 	if err != nil {
 		h.t.Fatalf("harness: %v", err)
 	}
-	tr.Watch(func(e bus.Event) {
-		// A frame that the broker refuses, as at a cut, is lost like the others there.
-		if e.Kind != bus.EventConnError && e.Kind != bus.EventUnauthorized {
-			h.record.trouble(e.String())
-		}
-	})
 	h.t.Cleanup(func() {
 		if err := tr.Close(); err != nil {
 			h.t.Errorf("harness: close links: %v", err)

@@ -66,6 +66,9 @@ var brokerKinds = map[bus.EventKind]string{
 }
 
 func (f *Fabric) trouble(ctx context.Context, e bus.Event) {
+	if f.opts.Trouble != nil {
+		f.opts.Trouble(e)
+	}
 	switch e.Kind {
 	case bus.EventDisconnected:
 		f.brokerLost(e)

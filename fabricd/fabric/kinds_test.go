@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/fault"
@@ -240,7 +241,18 @@ func transports(t *testing.T) map[string]func(t *testing.T) bus.Transport {
 			t.Cleanup(func() { require.NoError(t, tr.Close()) })
 			return tr
 		},
+		"outside broker": func(t *testing.T) bus.Transport { return connect(t, outside.Start(t, outside.Newest)) },
 	}
+}
+
+// connect opens the links of a fabric at a server that is not ours.
+func connect(t *testing.T, s *outside.Server) bus.Transport {
+	t.Helper()
+	tr, err := bus.NewNATS(bus.NATSConfig{Fabric: "kinds", URL: s.URL})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, tr.Close()) })
+	require.Equal(t, bus.EnforcedAtEnds, tr.Enforcement())
+	return tr
 }
 
 // ends are links with each kind of end: a NIC, a leaf, a middle and a top switch.

@@ -28,6 +28,8 @@ type Options struct {
 
 	Record Recorder     // hears of single packets; nil: nobody
 	Log    *slog.Logger // nil: discarded
+	// Trouble hears of what should not happen to the links, beside the event stream; nil: nobody.
+	Trouble func(bus.Event)
 }
 
 // SwitchOptions are those of every switch; zero values are the defaults of [switching.Config].
