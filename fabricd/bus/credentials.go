@@ -159,6 +159,8 @@ func connect(broker *Broker, url string, creds Credentials, opts []nats.Option) 
 		return nil, fmt.Errorf("connect to the embedded broker: %w", err)
 	case errors.Is(err, nats.ErrAuthorization), strings.Contains(strings.ToLower(err.Error()), "authorization"):
 		return nil, fmt.Errorf("the broker at %s refuses %v: give the credentials of this run: %w", redact(url), creds, err)
+	case aboutTLS(err):
+		return nil, fmt.Errorf("the broker at %s and we do not agree on TLS: check the certificates of both and who signed them: %w", redact(url), err)
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.As(err, &netErr):
 		return nil, fmt.Errorf("no broker answers at %s: is the fabric up, and is this its address? %w", redact(url), err)
 	}

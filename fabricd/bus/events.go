@@ -71,7 +71,7 @@ func (e Event) String() string {
 }
 
 var (
-	errUnknown = errors.New("no link of this process has this subject; if another process of the fabric does, listen per direction")
+	errUnknown = errors.New("no link of this process has this subject; if another process of the fabric does, it must be said with Unlisten")
 	errFull    = errors.New("more frames than the credits of the link allow: a stranger sends on it, or its inbox is too small")
 )
 
@@ -116,4 +116,9 @@ func deniedSubject(err error) string {
 // deniedSubscription reports whether err says that the broker does not let us listen.
 func deniedSubscription(err error) bool {
 	return errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), `Subscription to "`)
+}
+
+// aboutTLS reports whether a handshake failed; the standard library says "tls: ..." and nats.go "nats: tls error".
+func aboutTLS(err error) bool {
+	return strings.Contains(err.Error(), "tls: ") || strings.Contains(err.Error(), "tls error")
 }

@@ -195,6 +195,8 @@ func (s *shard) tellRefused(err error) {
 			Kind: EventUnauthorized, Shard: s.index, Count: s.unauthorized.Add(1),
 			Err: fmt.Errorf("%w: it is tried again every %v, give the broker back the user or start with other credentials", err, reconnectWait),
 		}))
+	case aboutTLS(err):
+		s.tell(rare(Event{Kind: EventConnError, Shard: s.index, Count: s.connErrors.Add(1), Err: err}))
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr):
 	default:
 		s.tell(rare(Event{Kind: EventConnError, Shard: s.index, Count: s.connErrors.Add(1), Err: err}))

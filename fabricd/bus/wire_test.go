@@ -3,9 +3,11 @@ package bus
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
@@ -16,13 +18,14 @@ func TestAWriteThatFailsEndsTheConnection(t *testing.T) {
 	t.Parallel()
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
+	require.NoError(t, theirs.SetReadDeadline(time.Now().Add(connectTimeout)))
 	w := new(wire)
 	w.sock.Store(&ours)
 	s := &shard{tell: func(e Event) { t.Errorf("event: %v", e) }}
 	err := &net.OpError{Op: "write", Err: os.ErrDeadlineExceeded}
 	s.asyncError(w, nil, err)
 	_, readErr := theirs.Read(make([]byte, 1))
-	require.Error(t, readErr)
+	require.ErrorIs(t, readErr, io.EOF)
 	require.ErrorIs(t, w.cause(), err)
 }
 
