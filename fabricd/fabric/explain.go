@@ -37,18 +37,32 @@ func (f *Fabric) ReroutedInLastEra() uint64 {
 	return e[len(e)-1].Rerouted
 }
 
+// LossesReported checks, in a fabric that is quiet, that the faults account for every packet lost.
+func (f *Fabric) LossesReported() error {
+	l, faults := f.Ledger(), f.Faults()
+	f.mu.Lock()
+	lost := f.forgotten
+	f.mu.Unlock()
+	for _, r := range faults {
+		lost += r.Lost()
+	}
+	if lost != l.Lost {
+		return fmt.Errorf("%d packets were lost, the faults account for %d: %v", l.Lost, lost, l.LostOn)
+	}
+	return nil
+}
+
 // LossesExplained checks, in a fabric that is quiet, that packets were lost only by the faults, each on the wires and in
 // the queues of the links it took down and no more than these hold, and that every packet generated after both ends had
 // seen a fault was delivered or fell to a later one. Discards count as unexplained.
 func (f *Fabric) LossesExplained() error {
-	l, faults := f.Ledger(), f.Faults()
+	if err := f.LossesReported(); err != nil {
+		return err
+	}
+	faults := f.Faults()
 	first, eras := f.eras()
-	f.mu.Lock()
-	lost := f.forgotten
-	f.mu.Unlock()
 	byEra := map[int]uint64{} // by the era the fault ended
 	for _, r := range faults {
-		lost += r.Lost()
 		era := int(r.Era)
 		if r.Open && r.RestoredAt == 0 && !cheap(r) {
 			era = first + len(eras) - 1 // it goes on costing packets
@@ -57,9 +71,6 @@ func (f *Fabric) LossesExplained() error {
 		if most := f.linkCapacity(); r.Kind == string(fault.VerbCut) && !r.Silent && r.Lost() > most {
 			return fmt.Errorf("%s %s lost %d packets, its wires and queues hold %d", r.Kind, r.Target, r.Lost(), most)
 		}
-	}
-	if lost != l.Lost {
-		return fmt.Errorf("%d packets were lost, the faults account for %d: %v", l.Lost, lost, l.LostOn)
 	}
 	var missing, allowed uint64
 	for i := len(eras) - 1; i >= 0; i-- {
