@@ -36,6 +36,7 @@ type Fabric struct {
 	samples *samples
 
 	troubles *troubles
+	beat     *bus.Beat // nil: links do not leave the process
 
 	started atomic.Bool
 	changed broadcast // after every change of a port's state
@@ -80,6 +81,12 @@ func New(o Options) (*Fabric, error) {
 		o.Switch.Batch = min(fits, switchd.DefaultBatch)
 		f.opts.Switch.Batch = o.Switch.Batch
 	}
+	if every := o.Link.Liveness.Interval / 4; every > 0 && o.Transport.Enforcement() != bus.EnforcedInProcess {
+		var err error
+		if f.beat, err = bus.NewBeat(o.Transport, every.Duration()); err != nil {
+			return nil, fmt.Errorf("fabric: %w", err)
+		}
+	}
 	wires := newWiring(o.Topology)
 	for _, l := range o.Topology.Links {
 		k, err := f.wire(l, wires)
@@ -100,7 +107,7 @@ func New(o Options) (*Fabric, error) {
 		}
 		d := switchd.New(switchd.Config{
 			Core: core, Wires: wires.of(s.ID.Node()), Clock: f.Now, Batch: o.Switch.Batch, Seed: o.Seed<<16 + uint64(s.ID),
-			Watch: &watcher{fabric: f, node: s.ID.Node(), name: s.Name},
+			Watch: &watcher{fabric: f, node: s.ID.Node(), name: s.Name}, Excuse: f.excuse(s.ID.Node()),
 		})
 		f.switches = append(f.switches, &liveSwitch{Driver: d, id: s.ID, name: s.Name, core: core})
 	}
@@ -116,7 +123,7 @@ func New(o Options) (*Fabric, error) {
 		}
 		f.nics = append(f.nics, nicd.New(core, wires.of(n.ID.Node())[0], switchd.Config{
 			Clock: f.Now, Batch: o.Switch.Batch, Seed: o.Seed<<16 + 1<<40 + uint64(n.ID),
-			Watch: &watcher{fabric: f, node: n.ID.Node(), name: n.Name},
+			Watch: &watcher{fabric: f, node: n.ID.Node(), name: n.Name}, Excuse: f.excuse(n.ID.Node()),
 		}))
 	}
 	return f, nil
@@ -143,6 +150,9 @@ func (f *Fabric) Start(ctx context.Context) error {
 	}
 	for _, n := range f.nics {
 		f.running.Go(func() { n.Run(f.ctx) })
+	}
+	if f.beat != nil {
+		f.running.Go(func() { f.beat.Run(f.ctx) })
 	}
 	f.mu.Lock()
 	for _, l := range f.links {

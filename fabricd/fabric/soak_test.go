@@ -5,8 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"testing"
 	"time"
 
@@ -186,19 +188,14 @@ func TestASaturatedFabricOnABusyMachineTakesNobodyForDead(t *testing.T) {
 	defer f.Stop()
 	ctx, cancel := context.WithTimeout(t.Context(), *calmTime)
 	defer cancel()
-	busy := make(chan struct{})
-	for range runtime.GOMAXPROCS(0) { // the other things
-		go func() {
-			defer func() { busy <- struct{}{} }()
-			for x := uint64(1); ctx.Err() == nil; x = x*6364136223846793005 + 1 {
-				runtime.KeepAlive(x)
-			}
-		}()
+	var busy sync.WaitGroup
+	for range runtime.NumCPU() { // the other things
+		spin := exec.CommandContext(ctx, "sh", "-c", "while :; do :; done")
+		require.NoError(t, spin.Start())
+		busy.Go(func() { _ = spin.Wait() }) // it is killed
 	}
 	<-ctx.Done()
-	for range runtime.GOMAXPROCS(0) {
-		<-busy
-	}
+	busy.Wait()
 	require.Positive(t, f.Totals().Refused, "it was saturated")
 	for _, e := range f.Events().Kept(0) {
 		require.NotEqual(t, fabric.EventLinkDown, e.Kind, "%+v", e)

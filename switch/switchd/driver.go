@@ -50,6 +50,10 @@ type Config struct {
 	Batch int      // most packets in a frame, 1 to weft.MaxBatch; 0 means DefaultBatch
 	Seed  uint64   // of what an Impairment draws
 	Watch Observer // nil: nobody
+
+	// Excuse tells whether what comes to a port is held up on its way by this process, so that nothing is heard although the
+	// neighbour may have spoken. Called under the core's lock; nil: never.
+	Excuse func(p weft.PortID) bool
 }
 
 // Driver runs one core. Run owns all its goroutines.
@@ -70,6 +74,8 @@ type Driver struct {
 	wakeAt    weft.Time // guarded by mu: when core.Tick is due
 	lockWait  weft.Time // guarded by mu
 	contended uint64    // guarded by mu
+
+	due atomic.Int64 // when the clock goroutine should look next, on the clock of Config
 
 	framesIn, framesOut, framesLost, creditFrames, bytesOut, badFrames, sendErrors atomic.Uint64
 }
@@ -211,15 +217,26 @@ func (d *Driver) watchClock() {
 		if d.stopped.Load() {
 			return
 		}
-		timer.Reset((min(next, now+weft.FromDuration(time.Hour)) - now).Duration() + 1)
+		next = min(next, now+weft.FromDuration(time.Hour))
+		d.due.Store(int64(next))
+		timer.Reset((next - now).Duration() + 1)
 	}
+}
+
+// Lag is by how much the goroutine that looks at the clock is late: a node whose goroutines the machine does not run.
+func (d *Driver) Lag() time.Duration {
+	due := weft.Time(d.due.Load())
+	if due == 0 {
+		return 0
+	}
+	return max(0, d.cfg.Clock()-due).Duration()
 }
 
 // notice tells the core of frames that have arrived but wait for their receiver, which may be one of thousands of goroutines
 // that wait for a processor. The caller holds the lock.
 func (d *Driver) notice(now weft.Time) {
 	for p := range d.cfg.Wires {
-		if len(d.cfg.Wires[p].Inbox) > 0 || d.inHand[p].Load() {
+		if len(d.cfg.Wires[p].Inbox) > 0 || d.inHand[p].Load() || d.cfg.Excuse != nil && d.cfg.Excuse(weft.PortID(p)) {
 			d.core.Notice(now, weft.PortID(p))
 		}
 	}
