@@ -24,7 +24,8 @@ type pacer struct {
 	perByte float64 // picoseconds; 0 is unpaced
 	delay   weft.Time
 	timed   bool      // frames do not all leave and arrive at once
-	free    weft.Time // when the link has sent all it was given
+	free    weft.Time // when the link has sent all it was given; 0 while unpaced
+	busy    weft.Time // when the packet it was given last arrives
 	last    weft.Time // when the frame sent last arrives: none overtakes it
 	impairment
 }
@@ -40,7 +41,8 @@ func (k *pacer) limit(batch int) int {
 // sent accounts for a frame and returns when it reaches the other end. A frame without packets takes no time to send.
 func (k *pacer) sent(now weft.Time, f *weft.Frame, jitter weft.Time) weft.Time {
 	at := now
-	if k.perByte > 0 && len(f.Packets) > 0 {
+	packets := k.perByte > 0 && len(f.Packets) > 0
+	if packets {
 		bytes := 0
 		for i := range f.Packets {
 			bytes += int(f.Packets[i].Size)
@@ -49,6 +51,9 @@ func (k *pacer) sent(now weft.Time, f *weft.Frame, jitter weft.Time) weft.Time {
 		at = max(now, k.free)
 	}
 	k.last = max(k.last, at+max(0, k.delay+jitter))
+	if packets {
+		k.busy = k.last
+	}
 	return k.last
 }
 
@@ -76,7 +81,7 @@ func (d *Driver) transmit(p weft.PortID, w Wire) {
 			continue
 		}
 		if i := d.impaired[p].Load(); i != pace.of {
-			pace.adopt(w.Pace, i)
+			pace.change(d.cfg.Clock(), w.Pace, i, &line)
 		}
 		var now weft.Time
 		if pace.timed || !line.empty() {
@@ -164,6 +169,20 @@ func (l *delayLine) push(data []byte, due weft.Time) {
 		own, l.spare = l.spare[n-1], l.spare[:n-1]
 	}
 	l.frames.PushBack(outgoing{data: append(own[:0], data...), due: due})
+}
+
+// shift moves the frames due at from or later by so much, but none before its predecessor. It returns when the last is due; 0
+// when there is none.
+func (l *delayLine) shift(from, by weft.Time) (last weft.Time) {
+	for i := range l.frames.Len() {
+		f := l.frames.At(i)
+		if f.due >= from {
+			f.due = max(last, f.due+by)
+			l.frames.Set(i, f)
+		}
+		last = f.due
+	}
+	return last
 }
 
 // pop returns the first frame; it is good until the next push.
