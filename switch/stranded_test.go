@@ -144,3 +144,33 @@ func TestAStrandedPacketMayWaitForItsOwnDeadLink(t *testing.T) {
 	r.connect(1)
 	require.Equal(t, want, r.sent(1))
 }
+
+// What waits in an input for the link that dies is routed anew, whether or not what is queued for the link leaves it.
+func TestAPacketThatWaitsForALinkThatDiesIsRoutedAnew(t *testing.T) {
+	r := newRequeueRig(t, Config{OutputBuffer: 1})
+	r.fw.route = func(pkt *weft.Header, at Arrival, sw View) Decision {
+		if pkt.Src == 90 {
+			return To(sw, 1, at.VC, pkt.Fields, "only")
+		}
+		return firstLive(1, 3)(pkt, at, sw)
+	}
+	stays := r.fill(0, 9)
+	b := r.arrive(0, 0, 7, 9)
+	require.Equal(t, []uint64{b}, r.blocked())
+	r.cut(1)
+	require.Equal(t, stays, r.strandedSeqs())
+	require.Equal(t, []uint64{b}, r.sent(3))
+}
+
+func TestAStrandedQueueBeginsToWaitForCreditsAnew(t *testing.T) {
+	r := newRequeueRig(t, Config{InputBuffer: 1, OutputBuffer: 1})
+	r.fw.route = func(pkt *weft.Header, at Arrival, sw View) Decision { return To(sw, 1, at.VC, pkt.Fields, "only") }
+	r.arrive(0, 0, 7, 9)
+	_, ok := r.send(1)
+	require.True(t, ok)
+	r.arrive(0, 0, 7, 9)
+	require.Equal(t, map[Stall]uint64{StallNoCredit: 1}, r.stalls(1, 0))
+	r.cut(1)
+	r.connect(1)
+	require.Equal(t, map[Stall]uint64{StallNoCredit: 2}, r.stalls(1, 0), "the neighbour still holds the first")
+}
