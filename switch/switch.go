@@ -266,7 +266,6 @@ func (s *Switch) Crash(now weft.Time, out *weft.Actions) {
 			s.slots.remove(q, id)
 			s.ports[p].queued--
 			if s.slots.slot[id].stranded {
-				s.slots.slot[id].stranded = false
 				s.stranded--
 			}
 			s.loseCrash(id, p, out)

@@ -56,6 +56,14 @@ func TestGivingUpReportsALossOnlyOfALinkThatWasUp(t *testing.T) {
 	require.False(t, l.a.Expire())
 }
 
+func TestWithoutSignalNoHelloIsOwed(t *testing.T) {
+	l := newLink(t, Config{VCs: 1, Buffer: 2})
+	l.run("A?")
+	require.False(t, l.a.Owes())
+	l.run("Ah Ag")
+	require.False(t, l.a.Owes())
+}
+
 func TestAHelloIsOwedOnceAndCarriesTheCredits(t *testing.T) {
 	l := upLink(t, Config{VCs: 1, Buffer: 4})
 	l.run("A1> >B Bf")

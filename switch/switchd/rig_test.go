@@ -26,6 +26,7 @@ type fake struct {
 	ticks    []weft.Time
 	signals  int
 	every    weft.Time // 0: tick no more
+	owes     int       // frames without packets
 }
 
 func (f *fake) Ports() int { return 1 }
@@ -44,19 +45,24 @@ func (f *fake) Notice(weft.Time, weft.PortID) {}
 
 func (f *fake) Transmit(now weft.Time, _ weft.PortID, limit int, fr *weft.Frame, out *weft.Actions) bool {
 	n := min(limit, len(f.queue))
-	if n == 0 {
+	if n == 0 && f.owes == 0 {
 		out.More = len(f.queue) > 0
 		return false
 	}
 	fr.Reset()
 	fr.VCs = 1
+	if n == 0 {
+		f.owes--
+		out.More = len(f.queue)+f.owes > 0
+		return true
+	}
 	fr.Packets = append(fr.Packets, f.queue[:n]...)
 	f.queue = f.queue[n:]
 	f.batches = append(f.batches, n)
 	for range n {
 		f.sentAt = append(f.sentAt, now)
 	}
-	out.More = len(f.queue) > 0
+	out.More = len(f.queue)+f.owes > 0
 	return true
 }
 

@@ -26,7 +26,8 @@ type pacer struct {
 	perByte float64 // picoseconds; 0 is unpaced
 	delay   weft.Time
 	timed   bool      // frames do not all leave and arrive at once
-	free    weft.Time // when the link has sent all it was given
+	free    weft.Time // when the link has sent all it was given; 0 while unpaced
+	busy    weft.Time // when the packet it was given last arrives
 	last    weft.Time // when the frame sent last arrives: none overtakes it
 	impairment
 }
@@ -42,7 +43,8 @@ func (k *pacer) limit(batch int) int {
 // sent accounts for a frame and returns when it reaches the other end. A frame without packets takes no time to send.
 func (k *pacer) sent(now weft.Time, f *weft.Frame, jitter weft.Time) weft.Time {
 	at := now
-	if k.perByte > 0 && len(f.Packets) > 0 {
+	packets := k.perByte > 0 && len(f.Packets) > 0
+	if packets {
 		bytes := 0
 		for i := range f.Packets {
 			bytes += int(f.Packets[i].Size)
@@ -51,6 +53,9 @@ func (k *pacer) sent(now weft.Time, f *weft.Frame, jitter weft.Time) weft.Time {
 		at = max(now, k.free)
 	}
 	k.last = max(k.last, at+max(0, k.delay+jitter))
+	if packets {
+		k.busy = k.last
+	}
 	return k.last
 }
 
@@ -78,7 +83,7 @@ type sender struct {
 func (d *Driver) step(p weft.PortID, hello bool) (did, more bool, next weft.Time) {
 	s, w := &d.senders[p], &d.cfg.Wires[p]
 	if i := s.impairment.Load(); i != s.pace.of {
-		s.pace.adopt(w.Pace, i)
+		s.pace.change(d.cfg.Clock(), w.Pace, i, &s.line)
 	}
 	var now weft.Time
 	if s.pace.timed || !s.line.empty() {
@@ -193,6 +198,20 @@ func (l *delayLine) push(data []byte, due weft.Time) {
 		own, l.spare = l.spare[n-1], l.spare[:n-1]
 	}
 	l.frames.PushBack(outgoing{data: append(own[:0], data...), due: due})
+}
+
+// shift moves the frames due at from or later by so much, but none before its predecessor. It returns when the last is due; 0
+// when there is none.
+func (l *delayLine) shift(from, by weft.Time) (last weft.Time) {
+	for i := range l.frames.Len() {
+		f := l.frames.At(i)
+		if f.due >= from {
+			f.due = max(last, f.due+by)
+			l.frames.Set(i, f)
+		}
+		last = f.due
+	}
+	return last
 }
 
 // pop returns the first frame; it is good until the next push.

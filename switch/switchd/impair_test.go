@@ -1,0 +1,188 @@
+package switchd
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+)
+
+// frame receives the next frame.
+func (r *rig) frame() (f weft.Frame) {
+	r.t.Helper()
+	select {
+	case m := <-r.far:
+		require.NoError(r.t, bus.DecodeFrame(&f, m.Data))
+		m.Release()
+	case <-time.After(patience):
+		r.t.Fatal("no frame arrives")
+	}
+	return f
+}
+
+func TestALossyLinkLosesFramesAndNamesThem(t *testing.T) {
+	t.Parallel()
+	const packets, loss = 4000, 0.1
+	arrive := func(seed uint64) (seqs []uint64) {
+		r := newRig(t, Pace{}, Config{Batch: 1, Seed: seed})
+		r.d.Impair(0, Impairment{Loss: loss})
+		r.give(packets)
+		r.eventually(func(c *fake) bool { return len(c.queue) == 0 && r.d.framesOut.Load()+r.d.framesLost.Load() == packets })
+		s := r.d.Stats()
+		require.EqualValues(t, packets, s.FramesOut+s.FramesLost)
+		require.True(t, within(int(s.FramesLost), packets, loss), "%d of %d", s.FramesLost, packets)
+		require.Equal(t, 2*s.FramesLost, s.Add(s).FramesLost)
+		r.take(int(s.FramesOut), func(_ int, _ weft.Time, h weft.Header) { seqs = append(seqs, h.Seq) })
+		r.stop()
+		require.Empty(t, r.far)
+		return seqs
+	}
+	first := arrive(1)
+	require.IsIncreasing(t, first)
+	require.Equal(t, first, arrive(1), "the same seed loses the same frames")
+	require.NotEqual(t, first, arrive(2))
+}
+
+func TestALinkThatLosesEverythingHealsAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Pace{}, Config{})
+	r.d.Impair(0, Impairment{Loss: 1})
+	r.give(100)
+	r.look(func(c *fake) { c.owes = 5 })
+	r.eventually(func(c *fake) bool { return len(c.queue)+c.owes == 0 })
+	r.d.Impair(0, Impairment{})
+	r.give(3)
+	r.take(3, func(i int, _ weft.Time, h weft.Header) { require.EqualValues(t, i, h.Seq) })
+	require.Empty(t, r.far, "and nothing comes after all")
+	s := r.d.Stats()
+	require.Positive(t, s.FramesLost)
+	require.Zero(t, s.CreditFrames, "those lost count as lost only")
+}
+
+func TestDelayAndJitterKeepOrderAndBounds(t *testing.T) {
+	t.Parallel()
+	const delay, jitter = 20 * time.Millisecond, 15 * time.Millisecond
+	for _, pace := range []Pace{{}, {Delay: 5 * time.Millisecond}, {Rate: 2_560_000}} {
+		r := newRig(t, pace, Config{Batch: 1})
+		r.d.Impair(0, Impairment{Delay: delay, Jitter: jitter})
+		r.give(200)
+		var arrived []weft.Time
+		r.take(200, func(i int, at weft.Time, h weft.Header) {
+			require.EqualValues(t, i, h.Seq)
+			arrived = append(arrived, at)
+		})
+		r.look(func(c *fake) {
+			for i, at := range arrived {
+				require.GreaterOrEqual(t, at, c.sentAt[i]+weft.FromDuration(pace.Delay+delay-jitter), "packet %d", i)
+			}
+		})
+		r.stop()
+	}
+}
+
+// A packet that would take minutes is on the link when the rate changes: it goes on at the new one, with all behind it.
+func TestRatesChangeAtOnce(t *testing.T) {
+	t.Parallel()
+	const crawl = 1 // byte a second
+	for claim, c := range map[string]struct {
+		pace Pace
+		then Impairment
+		took time.Duration // least
+	}{
+		"healed, of an unpaced link": {Pace{}, Impairment{}, 0},
+		"healed, of a paced link":    {Pace{Rate: 256_000}, Impairment{}, 40 * time.Millisecond},
+		"to another rate":            {Pace{}, Impairment{Rate: 256_000}, 40 * time.Millisecond},
+		"healed, with a delay":       {Pace{Delay: 10 * time.Millisecond}, Impairment{}, 0},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, c.pace, Config{})
+			r.d.Impair(0, Impairment{Rate: crawl})
+			r.give(50)
+			r.eventually(func(f *fake) bool { return len(f.sentAt) == 1 })
+			require.Empty(t, r.far)
+			began := r.now()
+			r.d.Impair(0, c.then)
+			var last weft.Time
+			r.take(50, func(i int, at weft.Time, h weft.Header) {
+				require.EqualValues(t, i, h.Seq)
+				last = at
+			})
+			require.Greater(t, (last - began).Duration(), c.took)
+
+			r.give(5) // and it stays healed
+			r.take(5, nil)
+			r.look(func(f *fake) { f.owes = 1 })
+			r.d.Do(func(_ weft.Time, out *weft.Actions) { out.Ready = append(out.Ready, 0) })
+			require.Empty(t, r.frame().Packets)
+		})
+	}
+}
+
+func TestALinkCanBeSlowedDown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Pace{}, Config{})
+	r.give(64)
+	r.take(64, nil)
+	r.d.Impair(0, Impairment{Rate: 256_000})
+	r.give(100)
+	began := r.now()
+	var last weft.Time
+	r.take(100, func(_ int, at weft.Time, _ weft.Header) { last = at })
+	require.Greater(t, (last - began).Duration(), 50*time.Millisecond, "a packet a millisecond")
+}
+
+// What a core owes goes past packets that wait for their turn on a slow link, but not past the one that is on it.
+func TestHellosPassPacketsThatWaitToBePaced(t *testing.T) {
+	t.Parallel()
+	for claim, pace := range map[string]Pace{"paced": {Rate: 2560}, "impaired": {}} {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, pace, Config{})
+			if claim == "impaired" {
+				r.d.Impair(0, Impairment{Rate: 2560}) // ten packets a second
+			}
+			for range 3 {
+				r.look(func(c *fake) { c.owes++ })
+				r.give(1000)
+				packets := 0
+				for len(r.frame().Packets) > 0 {
+					packets++
+				}
+				require.LessOrEqual(t, packets, 3, "of thousands")
+			}
+			r.look(func(c *fake) { require.Greater(t, len(c.queue), 2900) })
+			require.EqualValues(t, 3, r.d.Stats().CreditFrames)
+		})
+	}
+}
+
+func TestImpairingUnderTrafficLosesNothingElse(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Pace{}, Config{})
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			draw := rand.New(rand.NewPCG(uint64(g), 1))
+			for range 100 {
+				r.d.Impair(0, Impairment{
+					Rate: float64(draw.IntN(2)) * 25_600_000, Jitter: time.Duration(draw.IntN(2)) * time.Millisecond,
+					Delay: time.Duration(draw.IntN(1000)) * time.Microsecond,
+				})
+				r.give(10)
+			}
+		})
+	}
+	wg.Wait()
+	r.d.Impair(0, Impairment{})
+	seen := map[uint64]int{}
+	r.take(4000, func(_ int, _ weft.Time, h weft.Header) { seen[h.Seq]++ })
+	for seq := range uint64(10) {
+		require.Equal(t, 400, seen[seq])
+	}
+}
