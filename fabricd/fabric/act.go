@@ -84,7 +84,8 @@ func (b *batch) tell() {
 			continue
 		}
 		f.refresh(st.rec)
-		e := Event{Kind: string(st.spec.Do), Fault: new(st.rec.report.Clone()), Detail: st.note}
+		st.told = new(st.rec.report.Clone())
+		e := Event{Kind: string(st.spec.Do), Fault: st.told, Detail: st.note}
 		if st.link != nil {
 			e.Link = st.link.Name
 		} else {

@@ -81,6 +81,7 @@ type step struct {
 	healed []string
 	fresh  bool
 	note   string
+	told   *fault.Report // what was published of rec
 }
 
 func (f *Fabric) resolve(s fault.Spec) (st step, err error) {
@@ -361,9 +362,8 @@ func (b *batch) outcomes() []Outcome {
 		case st.sw != nil:
 			o.Target = st.sw.name
 		}
-		if st.rec != nil {
-			b.f.refresh(st.rec)
-			o.Fault = new(st.rec.report.Clone())
+		if st.told != nil {
+			o.Fault = new(st.told.Clone())
 		}
 		out[i] = o
 	}
