@@ -72,7 +72,7 @@ type ExtraHops struct {
 // switch.
 func FabricWide() []string {
 	return []string{
-		"first_reroute_ms", "rerouted", "discarded", "discarded_by", "reordered", "duplicated", "extra_hops", "throughput",
+		"first_reroute_ms", "rerouted", "requeued", "discarded", "discarded_by", "reordered", "duplicated", "extra_hops", "throughput",
 		"last_effect_ms",
 	}
 }

@@ -152,7 +152,7 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 
 // labels gives the JSON name of what a line of WriteTo shows, where it can be shared.
 var labels = map[string]string{
-	"first re-route": "first_reroute_ms", "rerouted": "rerouted", "discarded": "discarded", "reordered": "reordered",
+	"first re-route": "first_reroute_ms", "rerouted": "rerouted", "requeued": "requeued", "discarded": "discarded", "reordered": "reordered",
 	"duplicated": "duplicated", "extra hops": "extra_hops", "throughput": "throughput", "last effect": "last_effect_ms",
 }
 
