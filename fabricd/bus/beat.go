@@ -19,13 +19,14 @@ type Beat struct {
 
 type pulse struct {
 	out   Sender
-	inbox chan Message // cap 1: one beat is on its way at most
-	sent  atomic.Int64 // when, in nanoseconds since start; 0: none is on its way
+	inbox chan Message  // cap 1: one beat is on its way at most
+	sent  time.Duration // since start; 0: none is on its way
+	fresh atomic.Int64  // when the latest that came back was sent, in nanoseconds since start
 }
 
 // NewBeat prepares beats on all shards of t, so far apart. Run sends them. It must be called before t.Ready.
 func NewBeat(t Transport, every time.Duration) (*Beat, error) {
-	b := &Beat{transport: t, every: every, start: time.Now().Add(-time.Second), shards: make([]pulse, t.Shards())}
+	b := &Beat{transport: t, every: every, start: time.Now(), shards: make([]pulse, t.Shards())}
 	for found, i := 0, 0; found < len(b.shards); i++ {
 		d := Direction{From: fmt.Sprintf("beat-%d", i), To: "beat"}
 		p := &b.shards[t.Shard(d)]
@@ -59,6 +60,7 @@ func (b *Beat) Run(ctx context.Context) {
 const lostBeat = 2 * time.Second
 
 func (b *Beat) beat(ctx context.Context, p *pulse) {
+	p.fresh.Store(int64(time.Since(b.start)))
 	tick := time.NewTicker(b.every)
 	defer tick.Stop()
 	for {
@@ -67,24 +69,20 @@ func (b *Beat) beat(ctx context.Context, p *pulse) {
 			return
 		case m := <-p.inbox:
 			m.Release()
-			p.sent.Store(0)
+			p.fresh.Store(int64(p.sent))
+			p.sent = 0
 		case <-tick.C:
-			if sent := p.sent.Load(); sent != 0 && time.Since(b.start)-time.Duration(sent) < lostBeat {
-				continue
-			}
-			p.sent.Store(int64(time.Since(b.start)))
-			if p.out.Send([]byte{0}) != nil {
-				p.sent.Store(0) // the connection is gone; others tell
+			if now := time.Since(b.start); p.sent == 0 || now-p.sent > lostBeat {
+				if p.sent = now; p.out.Send([]byte{0}) != nil {
+					p.sent = 0 // the connection is gone; others tell
+				}
 			}
 		}
 	}
 }
 
-// Lag is for how long the beat of a shard has been on its way, 0 when none is.
+// Lag is by how much the frames of a shard are late: how long ago the latest beat that came back was sent, but for the time
+// between beats. So it counts too when the beat itself was not let run.
 func (b *Beat) Lag(shard int) time.Duration {
-	sent := b.shards[shard].sent.Load()
-	if sent == 0 {
-		return 0
-	}
-	return time.Since(b.start) - time.Duration(sent)
+	return max(0, time.Since(b.start)-time.Duration(b.shards[shard].fresh.Load())-b.every)
 }

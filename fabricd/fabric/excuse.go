@@ -21,7 +21,7 @@ func (f *Fabric) excuse(n weft.Node) func(p weft.PortID) bool {
 		if !ok {
 			return false
 		}
-		lag := f.lag(peer.Node)
+		lag := f.lag(peer)
 		if f.beat != nil {
 			l := f.links[id]
 			d := 0
@@ -34,10 +34,10 @@ func (f *Fabric) excuse(n weft.Node) func(p weft.PortID) bool {
 	}
 }
 
-// lag is by how much the clock of a node that runs in this process is late.
-func (f *Fabric) lag(n weft.Node) time.Duration {
-	if n.IsSwitch() {
-		return f.switches[n.Index].Lag()
+// lag is by how much a node that runs in this process is late with its hellos.
+func (f *Fabric) lag(e weft.End) time.Duration {
+	if e.Node.IsSwitch() {
+		return f.switches[e.Node.Index].Lag(e.Port)
 	}
-	return f.nics[n.Index].Lag()
+	return f.nics[e.Node.Index].Lag(e.Port)
 }

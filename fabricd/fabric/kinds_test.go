@@ -83,7 +83,7 @@ func startTaped(t *testing.T, tr bus.Transport, fw switching.Firmware, change fu
 	o := fabric.Options{
 		Topology: g, Firmware: fw, Transport: tr, Record: tape, Seed: 7,
 		NIC:     fabric.NICOptions{TraceEvery: 1, QueueBytes: 16 << 10},
-		Traffic: nic.Traffic{Pattern: "uniform", Load: 0.3},
+		Traffic: nic.Traffic{Pattern: "uniform", Load: 0.3}, Link: fabric.LinkOptions{Rate: 1_000_000},
 	}
 	if change != nil {
 		change(&o)

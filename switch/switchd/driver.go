@@ -223,13 +223,16 @@ func (d *Driver) watchClock() {
 	}
 }
 
-// Lag is by how much the goroutine that looks at the clock is late: a node whose goroutines the machine does not run.
-func (d *Driver) Lag() time.Duration {
-	due := weft.Time(d.due.Load())
-	if due == 0 {
-		return 0
+// Lag is by how much this node is late with its hellos at port p because the machine does not run its goroutines.
+func (d *Driver) Lag(p weft.PortID) time.Duration {
+	now, lag := d.cfg.Clock(), weft.Time(0)
+	if due := weft.Time(d.due.Load()); due != 0 {
+		lag = now - due
 	}
-	return max(0, d.cfg.Clock()-due).Duration()
+	if busy := weft.Time(d.senders[p].busy.Load()); busy != 0 {
+		lag = max(lag, now-busy)
+	}
+	return max(0, lag).Duration()
 }
 
 // notice tells the core of frames that have arrived but wait for their receiver, which may be one of thousands of goroutines

@@ -76,6 +76,7 @@ type sender struct {
 	draws *rand.PCG
 
 	impairment atomic.Pointer[Impairment] // never nil; not guarded by mu
+	busy       atomic.Int64               // since when a hello waits for the transmitter, on the clock of Config; 0: none does
 }
 
 // step sends the frames on the line that are due, and one from the core, with packets unless the link is busy or hello is
@@ -125,6 +126,9 @@ func (d *Driver) transmit(p weft.PortID) {
 		s.mu.Lock()
 		did, more, next := d.step(p, false)
 		s.mu.Unlock()
+		if s.busy.Load() != 0 {
+			s.busy.Store(0)
+		}
 		switch {
 		case did && more:
 		case next == weft.Never:
@@ -146,10 +150,12 @@ func (d *Driver) hello(p weft.PortID) {
 	if d.cfg.Wires[p].Out == nil {
 		return
 	}
-	if !s.mu.TryLock() { // it is sending a frame, which is a hello too
+	if !s.mu.TryLock() { // it is sending a frame, which is a hello too; unless the machine does not let it
+		s.busy.CompareAndSwap(0, int64(d.cfg.Clock()))
 		notify(d.wakes[p])
 		return
 	}
+	s.busy.Store(0)
 	_, more, next := d.step(p, true)
 	s.mu.Unlock()
 	if more || next != weft.Never {
