@@ -40,6 +40,7 @@ type RegisterSnapshot struct {
 	Name    string
 	Width   int
 	Value   uint64
+	Expire  weft.Time // as declared: zeroed so long after it was last written; 0 is never
 	Expires weft.Time // weft.Never when it has no timer running
 }
 
@@ -97,7 +98,7 @@ func (s *Switch) Snapshot() Snapshot {
 		sn.Ports = append(sn.Ports, ps)
 	}
 	for _, r := range s.registers {
-		sn.Registers = append(sn.Registers, RegisterSnapshot{Name: r.Name, Width: r.Width, Value: r.value, Expires: r.expires})
+		sn.Registers = append(sn.Registers, RegisterSnapshot{Name: r.Name, Width: r.Width, Value: r.value, Expire: r.Expire, Expires: r.expires})
 	}
 	for id := s.wait.blockedAfter(0); id != noSlot; id = s.wait.blockedAfter(id + 1) {
 		sl := &s.slots.slot[id]

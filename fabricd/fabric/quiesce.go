@@ -85,7 +85,7 @@ func (f *Fabric) Quiesce(ctx context.Context) (Ledger, error) {
 		}
 		if p := f.progress(); p != last {
 			last, since, looks = p, time.Now(), 0
-		} else if looks++; looks > stuckLooks && time.Since(since) > patience && !f.timerRuns() {
+		} else if looks++; looks > stuckLooks && time.Since(since) > patience+f.timers() {
 			l := f.Ledger()
 			if l.InFlight == 0 {
 				return l, nil
@@ -95,16 +95,17 @@ func (f *Fabric) Quiesce(ctx context.Context) (Ledger, error) {
 	}
 }
 
-// timerRuns reports whether a register is yet to expire, which may set a blocked packet free.
-func (f *Fabric) timerRuns() bool {
+// timers is how long registers may still keep packets blocked that their expiry sets free: nothing when none runs. A packet
+// that is blocked for good may write its register anew whenever it is routed, so they get two rounds and no more.
+func (f *Fabric) timers() (most time.Duration) {
 	for _, s := range f.switches {
 		for _, r := range s.snapshot().Registers {
 			if r.Expires != weft.Never {
-				return true
+				most = max(most, 2*r.Expire.Duration())
 			}
 		}
 	}
-	return false
+	return most
 }
 
 // idle reports whether every packet injected has ended.
