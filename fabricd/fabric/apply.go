@@ -226,17 +226,17 @@ func (b *batch) cutNow(l *link, d int, a *active) {
 
 func (b *batch) planImpair(st *step) {
 	l := st.link
-	st.fresh = true
 	var now [2]fault.Impairment
 	for d, yes := range st.dirs {
 		if yes {
 			now[d] = l.suffers[d].Merge(*st.spec.Impair)
+			st.fresh = st.fresh || !now[d].IsZero() || l.impaired[d] != nil
 			if old := l.impaired[d]; old != nil {
 				b.endImpair(old, d, st)
 			}
 		}
 	}
-	if l.isCut(0) || l.isCut(1) {
+	if st.fresh && (l.isCut(0) || l.isCut(1)) && now != [2]fault.Impairment{} {
 		st.note = l.Name + " is cut: the impairment is kept and acts when the link is restored"
 	}
 	var a *active
