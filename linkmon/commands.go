@@ -138,9 +138,10 @@ func (m *monitor) healCommand() *cobra.Command {
 	var all bool
 	o := &order{spec: fault.Spec{Do: fault.VerbHeal}}
 	cmd := &cobra.Command{
-		Use:   "heal --all",
-		Short: "End every fault: all links and switches are as they were",
-		Args:  cobra.NoArgs,
+		Use:     "heal --all",
+		Short:   "End every fault: all links and switches are as they were",
+		Example: "  linkmon heal --all",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !all {
 				return errors.New("heal repairs everything: say so with --all; for one link or switch use restore")

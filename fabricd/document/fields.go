@@ -34,7 +34,11 @@ func (d *Doc) checkNode(t reflect.Type, node ast.Node, errs *Errors) {
 		}
 		t = t.Elem()
 	}
-	if t.Kind() == reflect.Interface || decodesItself(t) {
+	if t.Kind() == reflect.Interface {
+		return
+	}
+	if decodesItself(t) {
+		d.checkText(t, node, errs)
 		return
 	}
 	switch t.Kind() {
@@ -67,6 +71,25 @@ func (d *Doc) checkNode(t reflect.Type, node ast.Node, errs *Errors) {
 		if !fits(t, node) {
 			d.mismatch(node, t, errs)
 		}
+	}
+}
+
+// checkText reports what a type that reads a text says of the one written, whose place the decoder would not know.
+func (d *Doc) checkText(t reflect.Type, node ast.Node, errs *Errors) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	u, ok := reflect.New(t).Interface().(encoding.TextUnmarshaler)
+	scalar, isScalar := node.(ast.ScalarNode)
+	if !ok || !isScalar || isNull(node) || decodesYAML(t) || t == reflect.TypeFor[time.Time]() || scalar.GetToken() == nil {
+		return
+	}
+	text := scalar.GetToken().Value
+	if n, ok := node.(*ast.StringNode); ok {
+		text = n.Value
+	}
+	if err := u.UnmarshalText([]byte(text)); err != nil {
+		errs.Add(d.errorAt(place(node), err))
 	}
 }
 
@@ -186,7 +209,6 @@ var unmarshalers = []reflect.Type{
 	reflect.TypeFor[yaml.BytesUnmarshaler](), reflect.TypeFor[yaml.BytesUnmarshalerContext](),
 	reflect.TypeFor[yaml.InterfaceUnmarshaler](), reflect.TypeFor[yaml.InterfaceUnmarshalerContext](),
 	reflect.TypeFor[yaml.NodeUnmarshaler](), reflect.TypeFor[yaml.NodeUnmarshalerContext](),
-	reflect.TypeFor[encoding.TextUnmarshaler](),
 }
 
 // decodesItself reports whether what is written for a t is t's own business, or the decoder's.
@@ -194,6 +216,12 @@ func decodesItself(t reflect.Type) bool {
 	if t == reflect.TypeFor[time.Duration]() || t == reflect.TypeFor[time.Time]() {
 		return true
 	}
+	text := reflect.TypeFor[encoding.TextUnmarshaler]()
+	return decodesYAML(t) || t.Implements(text) || reflect.PointerTo(t).Implements(text)
+}
+
+// decodesYAML reports whether a t reads more than the text of a scalar.
+func decodesYAML(t reflect.Type) bool {
 	for _, u := range unmarshalers {
 		if t.Implements(u) || reflect.PointerTo(t).Implements(u) {
 			return true
