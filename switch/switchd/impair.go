@@ -16,8 +16,8 @@ type Impairment struct {
 	Jitter time.Duration // each frame is delayed by up to so much more or less, drawn uniformly; frames keep their order
 }
 
-// Impair replaces what port p's outgoing direction suffers. The zero Impairment heals it. Frames on their way keep the delay
-// they were given.
+// Impair replaces what port p's outgoing direction suffers. The zero Impairment heals it. Frames on their way
+// arrive no later than if they had set out now.
 func (d *Driver) Impair(p weft.PortID, i Impairment) {
 	d.senders[p].impairment.Store(&i)
 	notify(d.wakes[p]) // it may be waiting at the old rate
@@ -37,7 +37,7 @@ func (k *pacer) adopt(p Pace, i *Impairment) {
 	if i.Rate > 0 && (rate == 0 || i.Rate < rate) {
 		rate = i.Rate
 	}
-	k.perByte = 0
+	k.perByte, k.free = 0, 0 // what was sent at the old rate is as good as gone
 	if rate > 0 {
 		k.perByte = float64(weft.Second) / rate
 	}
