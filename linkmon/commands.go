@@ -14,11 +14,11 @@ import (
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
+// Paragraphs that several commands share.
 const (
-	ofLinks = `Name a link, s0.00-s1.00, or its two ends, or several links, which suffer at one instant.`
-	theWay  = ` --direction is seen from
-the end named first: to is from it towards the other, from is the way back.`
-	howLong = ` The fault lasts until it is repaired, or for as long as --for says; it does not need linkmon.`
+	ofLinks = `Name a link, s0.00-s1.00, or its two ends, or several links, which suffer at one instant. --direction is seen from the end
+named first: to is from it towards the other, from is the way back.`
+	howLong = `The fault lasts until it is repaired, or for as long as --for says, whether linkmon runs or not.`
 )
 
 func (m *monitor) cutCommand() *cobra.Command {
@@ -27,7 +27,9 @@ func (m *monitor) cutCommand() *cobra.Command {
 		Use:   "cut LINK... | cut A B",
 		Short: "Cut links: nothing comes through",
 		Long: `cut lets nothing through. Both ends lose signal at once; with --silent nobody is told, and the ends find out when hellos
-are missing. ` + ofLinks + theWay + "\n\n" + `A cut takes the place of a flap.` + howLong,
+are missing. A cut takes the place of a flap.
+
+` + ofLinks + "\n\n" + howLong,
 		Example: "  linkmon cut s0.00 s1.00\n  linkmon cut s0.00-s1.00 s0.00-s1.10\n  linkmon cut s0.00 s1.00 --silent --direction to --for 10s",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return m.change(cmd, o, args) },
@@ -42,8 +44,10 @@ func (m *monitor) flapCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "flap LINK... --period TIME | flap A B --period TIME",
 		Short: "Cut links and bring them back, again and again",
-		Long: `flap takes a link down at the start of every period and up again after the share of it that --duty says. ` + ofLinks + theWay +
-			"\n\n" + `It ends after --count periods or after --for, else it lasts until it is repaired; it does not need linkmon.`,
+		Long: `flap takes a link down at the start of every period and up again after the share of it that --duty says.
+It ends after --count periods or after --for, or lasts until it is repaired, whether linkmon runs or not.
+
+` + ofLinks,
 		Example: "  linkmon flap s0.00 s1.00 --period 1s\n  linkmon flap s0.00-s1.00 --period 1s --duty 30% --jitter 50ms --count 5\n" +
 			"  linkmon flap s0.00 s1.00 --period 500ms --silent --for 10s",
 		Args: cobra.MinimumNArgs(1),
@@ -65,7 +69,9 @@ func (m *monitor) impairCommand() *cobra.Command {
 		Use:   "impair LINK... | impair A B",
 		Short: "Let links lose, delay or slow what they carry",
 		Long: `impair changes what a link suffers: figures that are not given stay as they are, 0%, 0s and unlimited make them perfect
-again, and --clear all of them. ` + ofLinks + theWay + "\n\n" + `A link that is cut keeps its impairment until it is restored.` + howLong,
+again, and --clear all of them. On a link that is cut the impairment is kept, and acts when the link is restored.
+
+` + ofLinks + "\n\n" + howLong,
 		Example: "  linkmon impair s0.00 s1.00 --loss 10%\n  linkmon impair s0.00-s1.00 --delay 5ms --jitter 1ms --rate 100kB/s --for 10s\n" +
 			"  linkmon impair s0.00 s1.00 --direction from --loss 1%\n  linkmon impair s0.00 s1.00 --clear",
 		Args: cobra.MinimumNArgs(1),
@@ -88,7 +94,7 @@ func (m *monitor) crashCommand() *cobra.Command {
 		Use:   "crash SWITCH...",
 		Short: "Crash switches: all they hold is lost, their neighbours lose their links to them",
 		Long: `crash kills a switch, or several at one instant: all it holds is lost and its neighbours lose signal. It comes back, empty,
-when it is restarted, or after --for; that does not need linkmon.`,
+when it is restarted, or after --for, whether linkmon runs or not.`,
 		Example: "  linkmon crash s1.03\n  linkmon crash s1.03 s1.13 --for 5s",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return m.change(cmd, o, args) },
@@ -104,7 +110,7 @@ func (m *monitor) restoreCommand() *cobra.Command {
 		Use:   "restore LINK... | restore A B | restore SWITCH...",
 		Short: "Repair links, or switches that crashed",
 		Long: `restore ends what is wrong with a link: a cut or a flap, or else an impairment. Links and switches can be named together; they
-come back at one instant.` + theWay,
+come back at one instant. --direction is seen from the end named first.`,
 		Example: "  linkmon restore s0.00 s1.00\n  linkmon restore s1.03\n  linkmon restore s0.00-s1.00 s0.00-s1.10",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return m.change(cmd, o, args) },

@@ -104,7 +104,7 @@ func TestAListOfOrdersIsReadStrictlyAndDoneWhollyOrNotAtAll(t *testing.T) {
 	require.Empty(t, h.Fabric().Faults())
 
 	require.NoError(t, os.WriteFile(file, []byte("- {do: cut, a: s0.0, b: s1.0}\n- {do: impair, a: s0.1-s1.0, impair: {loss: 10%}}\n- {do: crash, a: s1.1, for: 1h}\n"), 0o600))
-	require.Regexp(t, `(?s)^cut s0.0-s1.0 .*\nimpair s0.1-s1.0 .*\ncrash s1.1 .*\n$`, ok(t, "apply", file))
+	require.Regexp(t, `(?s)^cut s0.0-s1.0 .*\nimpair s0.1-s1.0, loss 10%, at .*\ncrash s1.1 .*\n$`, ok(t, "apply", file))
 	faults := h.Fabric().Faults()
 	require.Len(t, faults, 3)
 	require.Equal(t, []int{1, 2}, faults[2].SharedWith, "they were set at one instant")
@@ -138,7 +138,7 @@ func TestOrdersAreSpeltAsTheFlagsAre(t *testing.T) {
 	require.Equal(t, []string{
 		"cut s1.0-s0.0 silently, s1.0 to s0.0, for 1h0m0s",
 		"flap s0.0-s1.1, s1.1 to s0.0, period 1h0m0s, down 30% of it, jitter 50ms",
-		"impair s0.1-s1.0, loss 10%, delay 5ms ± 1ms, rate 1 MB/s, for 1h0m0s (now loss 10%, delay 5ms ± 1ms, rate 1 MB/s)",
+		"impair s0.1-s1.0, loss 10%, delay 5ms ± 1ms, rate 1 MB/s, for 1h0m0s",
 		"crash s1.1, for 1h0m0s",
 	}, what)
 	for _, v := range fault.Verbs() {

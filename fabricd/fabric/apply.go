@@ -251,7 +251,9 @@ func (b *batch) planImpair(st *step) {
 		}
 		if a == nil {
 			st.rec = b.f.begin(b.f.reportOf(st.spec, l.Name), []*link{l}, nil, l.endsUp())
-			st.rec.report.What += " (now " + now[d].String() + ")"
+			if sum := now[d].String(); sum != st.spec.Impair.String() {
+				st.rec.report.What += " (now " + sum + ")" // with what it suffered already
+			}
 			a = &active{spec: st.spec, rec: st.rec, link: l, over: make(chan struct{})}
 		}
 		l.impaired[d] = a
