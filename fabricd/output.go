@@ -85,15 +85,12 @@ func (o *upOutput) sample(s api.Sample) {
 	o.line.Show(s.String())
 }
 
-// follow prints the events of the fabric until ctx ends, and those that are left then: all of them as JSON, otherwise those a
+// follow prints the events of the fabric until ctx ends and none is left: all of them as JSON, otherwise those a
 // person did and the reports of faults.
 func (o *upOutput) follow(ctx context.Context, f *fabric.Fabric) {
 	for seq := uint64(0); ; {
 		e, err := f.Events().After(ctx, seq)
 		if err != nil {
-			for _, e := range f.Events().Kept(seq) {
-				o.event(e)
-			}
 			return
 		}
 		seq = e.Seq

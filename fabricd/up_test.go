@@ -9,9 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/linkmon/liveness"
 )
 
 // carries waits until the fabric has delivered packets.
@@ -136,4 +139,60 @@ func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
 		refused(t, c.want, append([]string{"up", "-t", "kary-ntree:2,2"}, strings.Fields(c.args)...)...)
 	}
 	require.Empty(t, registry.Names())
+}
+
+func TestHellosDampingAndRequeueAreThoseOfTheFlags(t *testing.T) {
+	flags := upFlags{
+		topology: "kary-ntree:2,2", routing: "updown", traffic: "none", rate: 1, hello: fabric.DefaultInterval.Duration(), multiplier: 3,
+	}
+	o, err := flags.options()
+	require.NoError(t, err)
+	require.Equal(t, liveness.Config{Multiplier: 3}, o.Link.Liveness, "the fabric chooses by its size")
+	require.False(t, o.Link.NoLiveness || o.Switch.Requeue)
+
+	flags.hello, flags.helloGiven, flags.multiplier, flags.dampingHalf, flags.requeue = 7*time.Millisecond, true, 5, time.Second, true
+	o, err = flags.options()
+	require.NoError(t, err)
+	require.Equal(t, liveness.Config{Interval: 7 * weft.Millisecond, Multiplier: 5, Damping: liveness.Damping{
+		HalfLife: weft.Second, Suppress: 3, Reuse: 1, Max: 4 * weft.Second,
+	}}, o.Link.Liveness)
+	require.True(t, o.Switch.Requeue)
+
+	flags.hello = 0
+	o, err = flags.options()
+	require.NoError(t, err)
+	require.True(t, o.Link.NoLiveness)
+	require.Positive(t, o.Link.Liveness.Damping.HalfLife, "a signalled cut is a loss, too")
+}
+
+func TestHellosAreAsSeldomAsTheyWereToldToBe(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--hello-interval", "1s", "--hello-multiplier", "2", "--traffic", "none")
+	slow := &fault.Impair{Rate: new(fault.Rate(1))}
+	_, err := u.operator(t).Apply(t.Context(), fault.Spec{Do: fault.VerbImpair, A: "s0.1-s1.1", Impair: slow})
+	require.ErrorContains(t, err, "too long beside the 2s after which a neighbour counts as dead")
+	u.end(t)
+}
+
+func TestUpWithoutHellosAndWithDampingDoesAsItWasTold(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--hello-interval", "0", "--damping", "1h", "--traffic", "none")
+	c := u.operator(t)
+	_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.1-s1.1", Silent: true})
+	require.NoError(t, err)
+	var note string
+	for range 4 {
+		_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
+		require.NoError(t, err)
+		out, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbRestore, A: "s0.0-s1.0"})
+		require.NoError(t, err)
+		note = out[0].Note
+	}
+	require.Contains(t, note, "damping keeps it down")
+	links, err := c.Links(t.Context())
+	require.NoError(t, err)
+	for _, l := range links {
+		require.Equal(t, l.Link != "s0.0-s1.0", l.AUp && l.BUp, "%+v: nobody has noticed the silent cut", l)
+	}
+	u.end(t)
 }

@@ -23,6 +23,7 @@ func TestWrongInputNamesWhatIsNearestAndDoesNothing(t *testing.T) {
 		{"cut s0.1-s1.1 s0.0-s1.9", `unknown link "s0.0-s1.9": did you mean "s0.0-s1.0"?`},
 		{"cut s0.0-s1.8 s0.0-s1.9", `unknown link "s0.0-s1.8": did you mean`},
 		{"cut s0.1-s1.1 s0.0", `unknown link "s0.0"`},
+		{"cut s0.0 s0.1-s1.1", `unknown link "s0.0"`},
 		{"cut s0.1 s1.1 s0.0", `unknown link "s0.1"`},
 		{"cut", `requires at least 1 arg(s), only received 0`},
 		{"cut s0.0 s1.0 --direction form", `unknown direction "form": did you mean "from"?`},

@@ -246,6 +246,7 @@ func TestTheReportsOfMoreFaultsThanAnAnswerHoldsArriveOnceEach(t *testing.T) {
 	var raw []fault.Report // as nats req sends it
 	require.NoError(t, s.dial(false).bus.Request(t.Context(), VerbFaults, nil, &raw))
 	require.Equal(t, 1, raw[0].ID)
+	require.Len(t, raw, faultsPage)
 }
 
 func TestFollowGivesEveryEventOnceAndInOrder(t *testing.T) {

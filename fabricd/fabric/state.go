@@ -68,7 +68,7 @@ func (f *Fabric) LinkStates() []LinkState {
 
 // Well reports whether the link is up and nothing has been done to it.
 func (s LinkState) Well() bool {
-	return s.State == LinkUp && s.CutAB == "" && s.CutBA == "" && !s.Flapping && s.SuffersAB == "" && s.SuffersBA == "" && !s.HeldA && !s.HeldB
+	return s.State == LinkUp && s.CutAB == "" && s.CutBA == "" && !s.Flapping && s.SuffersAB == "" && s.SuffersBA == ""
 }
 
 // howCut says how direction d is cut now. The caller holds Fabric.mu.
