@@ -29,7 +29,7 @@ func link(t *testing.T, h *harness.Harness) fabric.LinkState {
 
 func TestEveryKindOfFaultIsSetAndHealed(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, tree, harness.Traffic("uniform:0.2"), harness.Liveness(20*time.Millisecond, 5))
+	h := harness.New(t, tree, harness.Traffic("uniform:0.2"), harness.Liveness(50*time.Millisecond, 8))
 	h.Eventually(delivered(h, 50))
 	h.Cut("s0.00", "s1.00")
 	assert.Equal(t, fabric.CutSignalled, link(t, h).CutAB)
@@ -70,7 +70,7 @@ func TestEveryKindOfFaultIsSetAndHealed(t *testing.T) {
 
 func TestOneWayIsFromTheEndNamedFirst(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, tree)
+	h := harness.New(t, tree, harness.NoLiveness())
 	h.Cut("s0.00", "s1.00", harness.OneWay)
 	assert.Equal(t, []string{fabric.CutSignalled, ""}, []string{link(t, h).CutAB, link(t, h).CutBA})
 	h.Cut("s1.00", "s0.00", harness.OneWay)
@@ -114,10 +114,10 @@ func TestAnImpairmentThatEndsDoesNotHoldUpWhatWasSentBeforeOrIsSentAfter(t *test
 		{"jitter", fault.Impair{Delay: new(fault.Duration(time.Hour)), Jitter: new(fault.Duration(time.Minute))}},
 		{"rate", fault.Impair{Rate: new(fault.Rate(1))}},
 	} {
-		for _, silent := range []harness.Option{harness.NoLiveness(), harness.Liveness(10*time.Millisecond, 3)} {
+		for _, silent := range []harness.Option{harness.NoLiveness(), harness.Liveness(50*time.Millisecond, 8)} {
 			h := harness.New(t, "ring:4", harness.Firmware(clockwise{}), silent)
 			if _, err := h.Fabric().Apply(t.Context(), fault.Spec{Do: fault.VerbImpair, A: "s0", B: "s1", Impair: &c.impair}); err != nil {
-				require.ErrorContains(t, err, "too long beside the 30ms after which a neighbour counts as dead")
+				require.ErrorContains(t, err, "too long beside the 400ms after which a neighbour counts as dead")
 				continue
 			}
 			h.Send("n0", "n1")
@@ -200,7 +200,7 @@ func TestFaultsThatCannotBeFailTheTest(t *testing.T) {
 
 func TestOverNATSFaultsDoWhatTheyDoInMemory(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, tree, harness.OverNATS(), harness.Traffic("uniform:0.2"))
+	h := harness.New(t, tree, harness.OverNATS(), harness.Traffic("uniform:0.2"), harness.Liveness(50*time.Millisecond, 8))
 	h.Eventually(delivered(h, 50))
 	h.AwaitSeen(h.CutSilently("s0.00", "s1.00", harness.OneWay), 2)
 	h.Cut("s0.01", "s1.01", harness.For(20*time.Millisecond))

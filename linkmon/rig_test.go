@@ -24,13 +24,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// patient ends do not take a neighbour for dead because the machine is busy.
+var patient = harness.Liveness(50*time.Millisecond, 8)
+
 // damping holds a link that flaps down until the test is over.
 var damping = liveness.Damping{HalfLife: 60 * weft.Second, Suppress: 3, Reuse: 1, Max: 600 * weft.Second}
 
 // start runs a small fabric that linkmon finds by name in the registry of this test.
 func start(t *testing.T, name string, options ...harness.Option) *harness.Harness {
 	t.Helper()
-	h := harness.New(t, "kary-ntree:2,2", append(options, harness.Traffic("uniform:0.1"))...)
+	h := harness.New(t, "kary-ntree:2,2", append(options, harness.Traffic("uniform:0.1"), patient)...)
 	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: name})
 	require.NoError(t, err)
 	t.Cleanup(b.Shutdown)

@@ -47,7 +47,7 @@ func TestWrongInputNamesWhatIsNearestAndDoesNothing(t *testing.T) {
 		{"impair s0.0 s1.0 --rate 100", `100 is not a rate, its unit is missing: write 100kB/s or 100Mbit/s`},
 		{"impair s0.0 s1.0 --rate 1kb/s", `unknown unit "kb": did you mean "kB"?`},
 		{"impair s0.0 s1.0 --rate 0B/s", `lets nothing through: write unlimited for no limit, or cut the link`},
-		{"impair s0.0 s1.0 --rate 1B/s", `too long beside the 150ms after which a neighbour counts as dead`},
+		{"impair s0.0 s1.0 --rate 1B/s", `too long beside the 400ms after which a neighbour counts as dead`},
 		{"impair s0.0 s1.0 --loss 1% --silent", `silent impair: only cut and flap can be`},
 		{"impair s0.0 s1.0 --loss 1% --clear", `impair with --clear and loss 1%`},
 		{"impair s0.0 s1.0 --for 1s --clear", `only a fault ends by itself, a repair does not`},

@@ -16,6 +16,9 @@ import (
 	"github.com/weft-fabric/weft/linkmon/liveness"
 )
 
+// patient ends do not take a neighbour for dead because the machine is busy.
+var patient = harness.Liveness(50*time.Millisecond, 8)
+
 // stateOf is the state of s0.00-s1.00.
 func stateOf(h *harness.Harness) fabric.LinkState {
 	for _, l := range h.Fabric().LinkStates() {
@@ -39,7 +42,7 @@ func settles(h *harness.Harness, state string, a, b bool) fabric.LinkState {
 
 func TestTheStateOfALinkSaysWhatWasDoneToEachDirectionAndWhatItsEndsMakeOfIt(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, smallTree)
+	h := harness.New(t, smallTree, patient)
 	for _, l := range h.Fabric().LinkStates() {
 		require.True(t, l.Well() && l.AUp && l.BUp, "%+v", l)
 	}
@@ -85,7 +88,7 @@ func TestTheStateOfALinkSaysWhatWasDoneToEachDirectionAndWhatItsEndsMakeOfIt(t *
 
 func TestAFlappingLinkSaysSoWhetherItIsDownOrUp(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, smallTree)
+	h := harness.New(t, smallTree, patient)
 	h.Flap("s0.00", "s1.00", fault.Flap{Period: fault.Duration(40 * time.Millisecond)}, harness.OneWay)
 	for range 2 {
 		h.Eventually(func() error {
@@ -108,7 +111,7 @@ func TestAFlappingLinkSaysSoWhetherItIsDownOrUp(t *testing.T) {
 
 func TestARepairDoesNotWaitForALinkThatDampingHoldsDownAndSaysSo(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, smallTree, harness.Damping(liveness.Damping{HalfLife: 60 * weft.Second, Suppress: 1.5, Reuse: 1, Max: 600 * weft.Second}))
+	h := harness.New(t, smallTree, patient, harness.Damping(liveness.Damping{HalfLife: 60 * weft.Second, Suppress: 1.5, Reuse: 1, Max: 600 * weft.Second}))
 	cut := fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"}
 	restore := fault.Spec{Do: fault.VerbRestore, A: "s0.00-s1.00"}
 	h.Apply(cut)
@@ -136,7 +139,7 @@ func TestDampingWorksWithoutHellosToo(t *testing.T) {
 
 func TestEndingTheImpairmentOfASoundLinkDoesNothing(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, smallTree)
+	h := harness.New(t, smallTree, patient)
 	last := h.Fabric().Events().Last()
 	sound := fault.Impair{Loss: new(fault.Percent), Delay: new(fault.Duration), Jitter: new(fault.Duration), Rate: new(fault.Rate)}
 	spec := fault.Spec{Do: fault.VerbImpair, A: "s0.00-s1.00", Impair: &sound}
