@@ -37,7 +37,7 @@ func (k *pacer) adopt(p Pace, i *Impairment) {
 	if i.Rate > 0 && (rate == 0 || i.Rate < rate) {
 		rate = i.Rate
 	}
-	k.perByte, k.free = 0, 0 // what was sent at the old rate is as good as gone
+	k.perByte = 0
 	if rate > 0 {
 		k.perByte = float64(weft.Second) / rate
 	}
@@ -47,6 +47,21 @@ func (k *pacer) adopt(p Pace, i *Impairment) {
 		k.loss = uint64(i.Loss * (1 << 32) * (1 << 32))
 	}
 	k.timed = k.perByte > 0 || k.delay > 0 || k.jitter > 0
+}
+
+// change adopts i at now. The packet that the link is busy with goes on at the new rate; line holds the frames on their way.
+func (k *pacer) change(now weft.Time, p Pace, i *Impairment, line *delayLine) {
+	was, left := k.perByte, max(0, k.free-now)
+	k.adopt(p, i)
+	if left > 0 {
+		rest := weft.Time(float64(left) * (k.perByte / was))
+		k.last = max(line.shift(k.busy, rest-left), k.last+rest-left)
+		left = rest
+	}
+	k.free = 0
+	if k.perByte > 0 {
+		k.free = now + left
+	}
 }
 
 // loses draws whether the next frame is lost.

@@ -26,7 +26,8 @@ type pacer struct {
 	perByte float64 // picoseconds; 0 is unpaced
 	delay   weft.Time
 	timed   bool      // frames do not all leave and arrive at once
-	free    weft.Time // when the link has sent all it was given
+	free    weft.Time // when the link has sent all it was given; 0 while unpaced
+	busy    weft.Time // when the packet it was given last arrives
 	last    weft.Time // when the frame sent last arrives: none overtakes it
 	impairment
 }
@@ -42,7 +43,8 @@ func (k *pacer) limit(batch int) int {
 // sent accounts for a frame and returns when it reaches the other end. A frame without packets takes no time to send.
 func (k *pacer) sent(now weft.Time, f *weft.Frame, jitter weft.Time) weft.Time {
 	at := now
-	if k.perByte > 0 && len(f.Packets) > 0 {
+	packets := k.perByte > 0 && len(f.Packets) > 0
+	if packets {
 		bytes := 0
 		for i := range f.Packets {
 			bytes += int(f.Packets[i].Size)
@@ -51,6 +53,9 @@ func (k *pacer) sent(now weft.Time, f *weft.Frame, jitter weft.Time) weft.Time {
 		at = max(now, k.free)
 	}
 	k.last = max(k.last, at+max(0, k.delay+jitter))
+	if packets {
+		k.busy = k.last
+	}
 	return k.last
 }
 
@@ -71,6 +76,7 @@ type sender struct {
 	draws *rand.PCG
 
 	impairment atomic.Pointer[Impairment] // never nil; not guarded by mu
+	busy       atomic.Int64               // since when a hello waits for the transmitter, on the clock of Config; 0: none does
 }
 
 // step sends the frames on the line that are due, and one from the core, with packets unless the link is busy or hello is
@@ -78,8 +84,8 @@ type sender struct {
 func (d *Driver) step(p weft.PortID, hello bool) (did, more bool, next weft.Time) {
 	s, w := &d.senders[p], &d.cfg.Wires[p]
 	if i := s.impairment.Load(); i != s.pace.of {
-		s.pace.adopt(w.Pace, i)
-		s.hasten(d.cfg.Clock() + s.pace.delay + s.pace.jitter)
+		s.pace.change(d.cfg.Clock(), w.Pace, i, &s.line)
+		s.hasten(max(d.cfg.Clock(), s.pace.free) + s.pace.delay + s.pace.jitter)
 	}
 	var now weft.Time
 	if s.pace.timed || !s.line.empty() {
@@ -133,6 +139,9 @@ func (d *Driver) transmit(p weft.PortID) {
 		s.mu.Lock()
 		did, more, next := d.step(p, false)
 		s.mu.Unlock()
+		if s.busy.Load() != 0 {
+			s.busy.Store(0)
+		}
 		switch {
 		case did && more:
 		case next == weft.Never:
@@ -154,10 +163,12 @@ func (d *Driver) hello(p weft.PortID) {
 	if d.cfg.Wires[p].Out == nil {
 		return
 	}
-	if !s.mu.TryLock() { // it is sending a frame, which is a hello too
+	if !s.mu.TryLock() { // it is sending a frame, which is a hello too; unless the machine does not let it
+		s.busy.CompareAndSwap(0, int64(d.cfg.Clock()))
 		notify(d.wakes[p])
 		return
 	}
+	s.busy.Store(0)
 	_, more, next := d.step(p, true)
 	s.mu.Unlock()
 	if more || next != weft.Never {
@@ -206,6 +217,20 @@ func (l *delayLine) push(data []byte, due weft.Time) {
 		own, l.spare = l.spare[n-1], l.spare[:n-1]
 	}
 	l.frames.PushBack(outgoing{data: append(own[:0], data...), due: due})
+}
+
+// shift moves the frames due at from or later by so much, but none before its predecessor. It returns when the last is due; 0
+// when there is none.
+func (l *delayLine) shift(from, by weft.Time) (last weft.Time) {
+	for i := range l.frames.Len() {
+		f := l.frames.At(i)
+		if f.due >= from {
+			f.due = max(last, f.due+by)
+			l.frames.Set(i, f)
+		}
+		last = f.due
+	}
+	return last
 }
 
 // pop returns the first frame; it is good until the next push.
