@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // upOutput prints what fabricd up shows: a banner, one line of state, events above it, the ledger. For any goroutine.
@@ -27,6 +28,7 @@ type jsonLine struct {
 	Up     *upLine        `json:"up,omitempty"`
 	Event  *fabric.Event  `json:"event,omitempty"`
 	Sample *api.Sample    `json:"sample,omitempty"`
+	Report *fault.Report  `json:"report,omitempty"` // of each fault, before the ledger
 	Ledger *fabric.Ledger `json:"ledger,omitempty"`
 	Left   string         `json:"left,omitempty"` // beside the ledger: why packets are left in flight
 }
@@ -83,7 +85,8 @@ func (o *upOutput) sample(s api.Sample) {
 	o.line.Show(s.String())
 }
 
-// follow prints the events of the fabric until ctx ends: all of them as JSON, otherwise those a person did.
+// follow prints the events of the fabric until ctx ends and none is left: all of them as JSON, otherwise those a
+// person did and the reports of faults.
 func (o *upOutput) follow(ctx context.Context, f *fabric.Fabric) {
 	for seq := uint64(0); ; {
 		e, err := f.Events().After(ctx, seq)
@@ -91,15 +94,19 @@ func (o *upOutput) follow(ctx context.Context, f *fabric.Fabric) {
 			return
 		}
 		seq = e.Seq
-		if o.json {
-			o.print(jsonLine{Event: &e})
-			continue
-		}
-		if text := e.Story(); text != "" {
-			o.mu.Lock()
-			o.line.Print(fmt.Sprintf("%6.1fs  %s", e.At, text))
-			o.mu.Unlock()
-		}
+		o.event(e)
+	}
+}
+
+func (o *upOutput) event(e fabric.Event) {
+	if o.json {
+		o.print(jsonLine{Event: &e})
+		return
+	}
+	if text := e.Story(); text != "" {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.line.Print(fmt.Sprintf("%6.1fs  %s", e.At, text))
 	}
 }
 
@@ -112,9 +119,16 @@ func (o *upOutput) draining() {
 	o.line.Print("draining; Ctrl-C again to leave at once")
 }
 
-// end prints the ledger.
-func (o *upOutput) end(l fabric.Ledger, drained error, t fabric.Totals) {
+// maxReports bounds the reports that are printed in full at the end, chosen by us: what a person scrolls through. All were
+// printed in a line or two when they were complete.
+const maxReports = 20
+
+// end prints the ledger and what each fault has cost.
+func (o *upOutput) end(l fabric.Ledger, drained error, t fabric.Totals, faults []fault.Report) {
 	if o.json {
+		for _, r := range faults {
+			o.print(jsonLine{Report: &r})
+		}
 		line := jsonLine{Ledger: &l}
 		if drained != nil {
 			line.Left = drained.Error()
@@ -131,6 +145,13 @@ func (o *upOutput) end(l fabric.Ledger, drained error, t fabric.Totals) {
 	printLedger(o.stdout, l)
 	fmt.Fprintf(o.stdout, "latency p50 %.0f us, p99 %.0f us; %d rerouted, %d U-turns, mean stretch %.4f\n",
 		t.Latency.P50, t.Latency.P99, t.Rerouted, t.UTurns, t.Stretch)
+	if more := len(faults) - maxReports; more > 0 {
+		fmt.Fprintf(o.stdout, "the latest %d of %d faults:\n", maxReports, len(faults))
+		faults = faults[more:]
+	}
+	for _, r := range faults {
+		_, _ = r.WriteTo(o.stdout) // a closed pipe ends the process by signal
+	}
 }
 
 // printLedger prints where every packet is.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,6 +72,31 @@ func TestTheCommandsAsProcesses(t *testing.T) {
 	require.Equal(t, "linkmon: 2 fabrics are running, say which with --fabric: a, b\n", said2)
 	said2, code = linkmon("--fabric", "b", "cut", "s0.0", "s1.0")
 	require.Zero(t, code, said2)
+
+	// What one process sets another sees, in force although the first has ended, and heals.
+	for _, args := range []string{
+		"cut s0.0-s1.0 --silent", "cut s0.0-s1.1 --direction to --for 1h", "flap s0.1-s1.0 --period 20ms", "impair s0.1-s1.1 --loss 10%", "crash s1.1",
+	} {
+		said2, code = linkmon(append([]string{"--fabric", "a"}, strings.Fields(args)...)...)
+		require.Zero(t, code, said2)
+	}
+	said2, code = linkmon("--fabric", "a", "faults")
+	require.Zero(t, code)
+	require.Equal(t, 5, strings.Count(said2, " lasts "), said2)
+	said2, code = linkmon("--fabric", "a", "heal", "--all")
+	require.Zero(t, code, said2)
+	require.Equal(t, "s0.0-s1.0 is back\ns0.0-s1.1 is back\ns0.1-s1.0 is back\ns0.1-s1.1 is back\ns1.1 is back\n", said2)
+	said2, code = linkmon("--fabric", "a", "links", "--faulty", "--json")
+	require.Zero(t, code)
+	require.Equal(t, "[]\n", said2)
+	apply := exec.Command(filepath.Join(bin, "linkmon"), "--fabric", "a", "apply", "-")
+	apply.Stdin = strings.NewReader(`[{"do": "cut", "a": "s0.0-s1.0"}, {"do": "crash", "a": "s9.9"}]`)
+	refused, err := apply.CombinedOutput()
+	require.Error(t, err)
+	require.Equal(t, 2, apply.ProcessState.ExitCode())
+	require.Contains(t, string(refused), `unknown switch "s9.9"`)
+	said2, _ = linkmon("--fabric", "a", "links", "--faulty", "--json")
+	require.Equal(t, "[]\n", said2, "nothing is done")
 
 	// One interrupt: it drains. Two: it ends at once, however far the first has come.
 	require.NoError(t, a.cmd.Process.Signal(os.Interrupt))

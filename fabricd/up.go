@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
@@ -19,6 +20,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -33,6 +35,12 @@ type upFlags struct {
 	unpaced, asJSON    bool
 	seed               uint64
 	verbose            bool
+
+	requeue     bool
+	hello       time.Duration
+	helloGiven  bool // else large fabrics say hello less often
+	multiplier  int
+	dampingHalf time.Duration
 }
 
 func upCommand() *cobra.Command {
@@ -44,6 +52,7 @@ func upCommand() *cobra.Command {
 		Example: "  fabricd up\n  fabricd up --topology mport-tree:8,3 --routing deterministic-link --traffic uniform:0.1\n  fabricd up --topology torus:4x4 --routing none",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			u.helloGiven = cmd.Flags().Changed("hello-interval")
 			return u.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -59,6 +68,10 @@ func upCommand() *cobra.Command {
 	f.Float64Var(&u.rate, "link-rate", fabric.DefaultRate, "bytes per second of a link; a packet has 256")
 	f.DurationVar(&u.delay, "link-delay", 0, "propagation delay of a link, as 1ms")
 	f.BoolVar(&u.unpaced, "unpaced", false, "let links go as fast as the machine; --link-rate then only scales the traffic")
+	f.BoolVar(&u.requeue, "requeue", false, "route packets again that are queued for a dead link, instead of losing them")
+	f.DurationVar(&u.hello, "hello-interval", fabric.DefaultInterval.Duration(), "time between hellos on a link, longer in large fabrics unless given; 0 turns them off, and silent cuts are never noticed")
+	f.IntVar(&u.multiplier, "hello-multiplier", fabric.DefaultMultiplier, "so many hellos must be missing before a neighbour counts as dead, 1 to 255")
+	f.DurationVar(&u.dampingHalf, "damping", 0, "keep links down that flap: each loss counts 1, halved every so often, as 5s; above 3 a link is held down until 1, at most four times as long; 0 is off")
 	f.Uint64Var(&u.seed, "sim-seed", 1, "seed of every random draw")
 	f.BoolVarP(&u.asJSON, "json", "j", false, "print events and samples as JSON lines, and the ledger at the end")
 	f.BoolVarP(&u.verbose, "verbose", "v", false, "log what happens to stderr")
@@ -85,8 +98,11 @@ func (u upFlags) options() (fabric.Options, error) {
 	if o.Traffic, err = nic.ParseTraffic(u.traffic); err != nil {
 		return o, err
 	}
-	o.Switch = fabric.SwitchOptions{VCs: u.vcs, InputBuffer: u.input, OutputBuffer: u.output}
+	o.Switch = fabric.SwitchOptions{VCs: u.vcs, InputBuffer: u.input, OutputBuffer: u.output, Requeue: u.requeue}
 	o.Link = fabric.LinkOptions{Rate: u.rate, Paced: !u.unpaced, Delay: u.delay}
+	if err := u.liveness(&o.Link); err != nil {
+		return o, err
+	}
 	o.Seed = u.seed
 	if u.routing == "none" {
 		o.Firmware, o.Traffic = firmware.None{}, nic.Traffic{}
@@ -101,6 +117,23 @@ func (u upFlags) options() (fabric.Options, error) {
 		o.Switch.VCs = e.VCs
 	}
 	return o, nil
+}
+
+// liveness sets how ends find out about silent neighbours and what becomes of links that flap.
+func (u upFlags) liveness(o *fabric.LinkOptions) error {
+	c := liveness.Config{Interval: weft.FromDuration(u.hello), Multiplier: u.multiplier}
+	if half := weft.FromDuration(u.dampingHalf); half != 0 {
+		c.Damping = liveness.Damping{HalfLife: half, Suppress: 3, Reuse: 1, Max: 4 * half}
+	}
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	o.NoLiveness = u.hello == 0
+	if !u.helloGiven {
+		c.Interval = 0
+	}
+	o.Liveness = c
+	return nil
 }
 
 func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
@@ -162,9 +195,10 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	<-ctx.Done()
 	out.draining()
 	ledger, drained := drain(f)
+	f.CloseReports() // nothing moves any more that they could count
 	stopServing()
 	serving.Wait()
-	out.end(ledger, drained, f.Totals())
+	out.end(ledger, drained, f.Totals(), f.Faults())
 	if !ledger.Balanced && !errors.Is(drained, context.DeadlineExceeded) {
 		return cli.ErrFailed // a bug of ours; the ledger printed shows it. While packets still move it is not exact
 	}

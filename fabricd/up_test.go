@@ -9,8 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/linkmon/liveness"
 )
 
 // carries waits until the fabric has delivered packets.
@@ -28,12 +32,14 @@ func TestUpRunsUntilInterruptedThenDrainsAndPrintsABalancedLedger(t *testing.T) 
 	require.Equal(t, "weft", u.entry.Name)
 	c := u.operator(t)
 	carries(t, c)
-	change, err := c.Cut(t.Context(), "s0.0", "s1.0")
+	out, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0", B: "s1.0"})
 	require.NoError(t, err)
-	require.True(t, change.Fresh)
-	_, err = c.Crash(t.Context(), "s0.1")
+	require.True(t, out[0].Fresh)
+	_, err = c.Apply(t.Context(), fault.Spec{Do: fault.VerbCrash, A: "s0.1"})
 	require.NoError(t, err)
-	_, err = c.Heal(t.Context())
+	_, err = c.Apply(t.Context(), fault.Spec{Do: fault.VerbHeal})
+	require.NoError(t, err)
+	_, err = c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.1-s1.1", Silent: true})
 	require.NoError(t, err)
 
 	text := u.end(t)
@@ -42,6 +48,9 @@ func TestUpRunsUntilInterruptedThenDrainsAndPrintsABalancedLedger(t *testing.T) 
 	require.Contains(t, text, "linkmon cut s0.0 s1.0\n")
 	require.Contains(t, text, "cut s0.0-s1.0 at ")
 	require.Contains(t, text, "restored s0.0-s1.0")
+	require.Regexp(t, `fault 1 is over: cut s0.0-s1.0 at `, text)
+	require.Regexp(t, `fault 2 is over: crash s0.1 at `, text)
+	require.Regexp(t, `ledger: .*\n(.*\n)*fault 1: cut s0.0-s1.0\n(.*\n)*fault 2: crash s0.1\n(.*\n)*fault 3: cut s0.1-s1.1 silently\n  when +from .* s, it lasts\n`, text)
 	require.Contains(t, text, "draining; Ctrl-C again to leave at once")
 	require.Regexp(t, `ledger: \d+ injected = \d+ delivered \+ \d+ lost \+ \d+ discarded \+ 0 in flight: balanced`, text)
 	require.Regexp(t, `latency p50 \d+ us, p99 \d+ us; \d+ rerouted`, text)
@@ -54,7 +63,10 @@ func TestUpRunsUntilInterruptedThenDrainsAndPrintsABalancedLedger(t *testing.T) 
 func TestUpPrintsJSONLines(t *testing.T) {
 	ownRegistry(t)
 	u := launch(t, "--json", "--name", "lab")
-	carries(t, u.operator(t))
+	c := u.operator(t)
+	carries(t, c)
+	_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
+	require.NoError(t, err)
 	require.Eventually(t, func() bool { return strings.Contains(u.out.String(), `{"sample":`) }, patience, 10*time.Millisecond)
 	kinds := map[string]map[string]any{}
 	for line := range strings.Lines(u.end(t)) {
@@ -70,6 +82,8 @@ func TestUpPrintsJSONLines(t *testing.T) {
 	require.EqualValues(t, 4, kinds["up"]["switches"])
 	require.Contains(t, kinds["event"], "seq")
 	require.Contains(t, kinds["sample"], "delivered_per_s")
+	require.Equal(t, "cut s0.0-s1.0", kinds["report"]["what"])
+	require.Equal(t, true, kinds["report"]["open"])
 	require.Equal(t, true, kinds["ledger"]["balanced"])
 	require.EqualValues(t, 0, kinds["ledger"]["in_flight"])
 }
@@ -110,6 +124,12 @@ func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
 		{"--traffic uniform:2", `above 0 and at most 1, not 2`},
 		{"--link-rate -3", `the link rate must be above 0 bytes per second, not -3`},
 		{"--link-delay -1s", `the link delay must not be negative, it is -1s`},
+		{"--requeue --routing none", `requeue`},
+		{"--hello-interval -1s", `interval between hellos is -1s: set 1µs to 1m0s, or 0 to turn detection off`},
+		{"--hello-multiplier 0", `multiplier is 0 with an interval of 50ms: set 1 to 255`},
+		{"--hello-multiplier 300", `multiplier of the hello interval is 300: set 1 to 255`},
+		{"--damping -1s", `damping half-life is -1s: set 1µs to 24h0m0s`},
+		{"--damping 5", `invalid argument "5" for "--damping"`},
 		{"--vcs 99", `virtual channels must be 1 to 16, not 99`},
 		{"--input-buffer -1", `input buffer (packets) must be 1 to 4096, not -1`},
 		{"--name ../x", `fabric name "../x": want 1 to 32 of a-z, 0-9 and '-'`},
@@ -119,4 +139,60 @@ func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
 		refused(t, c.want, append([]string{"up", "-t", "kary-ntree:2,2"}, strings.Fields(c.args)...)...)
 	}
 	require.Empty(t, registry.Names())
+}
+
+func TestHellosDampingAndRequeueAreThoseOfTheFlags(t *testing.T) {
+	flags := upFlags{
+		topology: "kary-ntree:2,2", routing: "updown", traffic: "none", rate: 1, hello: fabric.DefaultInterval.Duration(), multiplier: 3,
+	}
+	o, err := flags.options()
+	require.NoError(t, err)
+	require.Equal(t, liveness.Config{Multiplier: 3}, o.Link.Liveness, "the fabric chooses by its size")
+	require.False(t, o.Link.NoLiveness || o.Switch.Requeue)
+
+	flags.hello, flags.helloGiven, flags.multiplier, flags.dampingHalf, flags.requeue = 7*time.Millisecond, true, 5, time.Second, true
+	o, err = flags.options()
+	require.NoError(t, err)
+	require.Equal(t, liveness.Config{Interval: 7 * weft.Millisecond, Multiplier: 5, Damping: liveness.Damping{
+		HalfLife: weft.Second, Suppress: 3, Reuse: 1, Max: 4 * weft.Second,
+	}}, o.Link.Liveness)
+	require.True(t, o.Switch.Requeue)
+
+	flags.hello = 0
+	o, err = flags.options()
+	require.NoError(t, err)
+	require.True(t, o.Link.NoLiveness)
+	require.Positive(t, o.Link.Liveness.Damping.HalfLife, "a signalled cut is a loss, too")
+}
+
+func TestHellosAreAsSeldomAsTheyWereToldToBe(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--hello-interval", "1s", "--hello-multiplier", "2", "--traffic", "none")
+	slow := &fault.Impair{Rate: new(fault.Rate(1))}
+	_, err := u.operator(t).Apply(t.Context(), fault.Spec{Do: fault.VerbImpair, A: "s0.1-s1.1", Impair: slow})
+	require.ErrorContains(t, err, "too long beside the 2s after which a neighbour counts as dead")
+	u.end(t)
+}
+
+func TestUpWithoutHellosAndWithDampingDoesAsItWasTold(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--hello-interval", "0", "--damping", "1h", "--traffic", "none")
+	c := u.operator(t)
+	_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.1-s1.1", Silent: true})
+	require.NoError(t, err)
+	var note string
+	for range 4 {
+		_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
+		require.NoError(t, err)
+		out, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbRestore, A: "s0.0-s1.0"})
+		require.NoError(t, err)
+		note = out[0].Note
+	}
+	require.Contains(t, note, "damping keeps it down")
+	links, err := c.Links(t.Context())
+	require.NoError(t, err)
+	for _, l := range links {
+		require.Equal(t, l.Link != "s0.0-s1.0", l.AUp && l.BUp, "%+v: nobody has noticed the silent cut", l)
+	}
+	u.end(t)
 }

@@ -8,6 +8,18 @@
 //
 // TestFirstFirmware in example_test.go is a whole first test.
 //
+// # Faults
+//
+// Links are cut, signalled or silently, flap, and lose, delay or slow what they carry, in both directions or one; switches
+// crash. A call does one thing and fails the test when there is nothing to do; Apply does several at one instant:
+//
+//	h.CutSilently("s1.00", "s2.00", harness.OneWay, harness.For(time.Second))
+//	h.Impair("s1.00", "s2.01", fault.Impair{Loss: new(fault.Percent(10))})
+//	h.Apply(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"}, fault.Spec{Do: fault.VerbCrash, A: "s0.01"})
+//	h.Heal()
+//
+// Faults returns what each has cost. Packets that a link loses by its impairment, or silently, are lost on the wire.
+//
 // # Failures
 //
 // A failure prints the path of the packet, switch by switch with ports, virtual channels and the rule that fired, and the

@@ -2,9 +2,11 @@ package harness_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/linkmon/fault"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
@@ -40,4 +42,47 @@ func TestFirstFirmware(t *testing.T) {
 	h.Restore("s1", "s2")
 	h.RequireDelivered(h.Send("n0", "n2"))
 	h.RequireLedger(harness.LostAtMost(0))
+}
+
+// t is that of the test; examples have none.
+var t testing.TB
+
+// A silent cut is one that only missing hellos tell of.
+func ExampleHarness_CutSilently() {
+	h := harness.New(t, "kary-ntree:2,3", harness.Liveness(50*time.Millisecond, 3), harness.Traffic("uniform:0.2"))
+	cut := h.CutSilently("s0.00", "s1.00", harness.OneWay) // from s0.00 to s1.00; the way back is sound
+	h.AwaitSeen(cut, 2)
+	h.Heal()
+	h.RequireLedger()
+}
+
+// A link that flaps is avoided while it is down.
+func ExampleHarness_Flap() {
+	h := harness.New(t, "kary-ntree:2,3", harness.Traffic("uniform:0.2"))
+	h.Flap("s0.00", "s1.00", fault.Flap{Period: fault.Duration(200 * time.Millisecond), Count: 10})
+	h.RequireDelivered(h.Send("n100", "n000"))
+	h.Restore("s0.00", "s1.00") // or it ends by itself after ten periods
+}
+
+// What a call does not name stays as it is: the link loses a tenth of its packets both ways, and is slow one way.
+func ExampleHarness_Impair() {
+	h := harness.New(t, "kary-ntree:2,3")
+	h.Impair("s0.00", "s1.00", fault.Impair{Loss: new(fault.Percent(10))})
+	h.Impair("s0.00", "s1.00", fault.Impair{Delay: new(fault.Duration(5 * time.Millisecond))}, harness.OneWay)
+	h.Send("n100", "n000")
+	h.RequireLedger(harness.LostAtMost(1))
+}
+
+// Several faults at one instant: no end is told of anything before both links are cut and the switch is dead.
+func ExampleHarness_Apply() {
+	h := harness.New(t, "kary-ntree:2,3", harness.Requeue(), harness.Traffic("uniform:0.2"))
+	h.Apply(
+		fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"},
+		fault.Spec{Do: fault.VerbCut, A: "s0.10-s1.00", Direction: fault.To, Silent: true},
+		fault.Spec{Do: fault.VerbCrash, A: "s0.01", For: fault.Duration(time.Second)},
+	)
+	h.RequireLedger()
+	for _, r := range h.Faults() {
+		t.Log(r.Story())
+	}
 }

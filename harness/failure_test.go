@@ -131,7 +131,7 @@ func TestMistakesInATestAreNamedWithWhatMayHaveBeenMeant(t *testing.T) {
 			h.Cut("s0.00", "s1.00")
 			h.Cut("s1.00", "s0.00")
 		}, "cut s1.00-s0.00: it is cut already"},
-		{"restore nothing", func(t testing.TB) { harness.New(t, tree).Restore("s0.00", "s1.00") }, "restore s0.00-s1.00: it is not cut"},
+		{"restore nothing", func(t testing.TB) { harness.New(t, tree).Restore("s0.00", "s1.00") }, "restore s0.00-s1.00: it is not cut, nor impaired"},
 		{"crash twice", func(t testing.TB) {
 			h := harness.New(t, tree)
 			h.Crash("s0.00")

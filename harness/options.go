@@ -8,6 +8,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -66,15 +67,36 @@ func Buffers(input, output int) Option {
 	return func(c *config) { c.opts.Switch.InputBuffer, c.opts.Switch.OutputBuffer = input, output }
 }
 
-// Switches sets all that can be set of the switches, and so undoes VCs and Buffers before it.
+// Switches sets all that can be set of the switches, and so undoes VCs, Buffers and Requeue before it.
 func Switches(o fabric.SwitchOptions) Option { return func(c *config) { c.opts.Switch = o } }
 
 // NICs sets the send queue, the packet size and the tracing of the NICs, and so undoes TraceEvery before it.
 func NICs(o fabric.NICOptions) Option { return func(c *config) { c.opts.NIC = o } }
 
-// Links sets what a load of 1 means, pacing and delay. Without it a load of 1 is fabric.DefaultRate, and links are as fast
+// Links sets all that can be set of the links, and so undoes Liveness and Damping before it. Without it a load of 1 is fabric.DefaultRate, and links are as fast
 // as the machine.
 func Links(o fabric.LinkOptions) Option { return func(c *config) { c.opts.Link = o } }
+
+// Requeue lets switches route packets again that are queued for a dead link, instead of losing them.
+func Requeue() Option { return func(c *config) { c.opts.Switch.Requeue = true } }
+
+// Liveness sets how ends find out that a neighbour is silent: when so many hellos in a row are missing, each an interval
+// after the one before. Without it that is 50 ms, longer in large fabrics, and 3. Tests of many fabrics at once on a busy
+// machine need time enough not to take a slow neighbour for a dead one.
+func Liveness(interval time.Duration, multiplier int) Option {
+	return func(c *config) {
+		c.opts.Link.NoLiveness = false
+		c.opts.Link.Liveness.Interval, c.opts.Link.Liveness.Multiplier = weft.FromDuration(interval), multiplier
+	}
+}
+
+// NoLiveness turns hellos off: a silent cut is then never noticed.
+func NoLiveness() Option { return func(c *config) { c.opts.Link.NoLiveness = true } }
+
+// Damping keeps links down that flap.
+func Damping(d liveness.Damping) Option {
+	return func(c *config) { c.opts.Link.Liveness.Damping = d }
+}
 
 // Traffic makes all NICs inject, as "uniform:0.2" of the link rate.
 func Traffic(spec string) Option {

@@ -95,9 +95,11 @@ func orNone(names []string) string {
 }
 
 func (m *monitor) linksCommand() *cobra.Command {
-	var down bool
+	var down, faulty bool
 	cmd := &cobra.Command{
 		Use: "links", Short: "List the links with their state and what they carried", Args: cobra.NoArgs,
+		Long: `links lists the links with their state: up, cut (in one direction at least), down (a switch at an end has crashed), init (the
+ends have not answered each other yet). DETAILS says what has been done to a link and what its ends make of it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return m.with(cmd, false, func(ctx context.Context, c *api.Client) error {
 				all, err := c.Links(ctx)
@@ -106,7 +108,7 @@ func (m *monitor) linksCommand() *cobra.Command {
 				}
 				links := []fabric.LinkState{}
 				for _, l := range all {
-					if !down || l.State != fabric.LinkUp {
+					if (!down || l.State != fabric.LinkUp) && (!faulty || !l.Well()) {
 						links = append(links, l)
 					}
 				}
@@ -114,23 +116,71 @@ func (m *monitor) linksCommand() *cobra.Command {
 					return cli.JSON(cmd.OutOrStdout(), links)
 				}
 				w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
-				fmt.Fprintln(w, "LINK\tSTATE\tSENT\tSENT BACK\tLOST ON WIRE\tLOST QUEUED")
+				fmt.Fprintln(w, "LINK\tSTATE\tSENT\tSENT BACK\tLOST ON WIRE\tLOST QUEUED\tDETAILS")
 				for _, l := range links {
-					fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\n", l.Link, l.State, l.SentAB, l.SentBA, l.LostWire, l.LostQueued)
+					fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%s\n", l.Link, l.State, l.SentAB, l.SentBA, l.LostWire, l.LostQueued, details(l))
 				}
 				return w.Flush()
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&down, "down", false, "only those that are not up")
+	cmd.Flags().BoolVar(&faulty, "faulty", false, "only those with something wrong: not up, impaired, flapping or held down")
 	return cmd
 }
 
+// details tells what is wrong with a link; nothing when it is well.
+func details(l fabric.LinkState) string {
+	if l.Well() {
+		return ""
+	}
+	var list []string
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	each := func(ab, ba string, say func(way, what string)) {
+		switch {
+		case ab == ba && ab != "":
+			say("both ways", ab)
+		default:
+			if ab != "" {
+				say(l.A+" to "+l.B, ab)
+			}
+			if ba != "" {
+				say(l.B+" to "+l.A, ba)
+			}
+		}
+	}
+	each(l.CutAB, l.CutBA, func(way, what string) { add("cut %s, %s", way, what) })
+	if l.Flapping {
+		add("flapping")
+	}
+	each(l.SuffersAB, l.SuffersBA, func(way, what string) { add("%s %s", way, what) })
+	for _, e := range []struct {
+		node string
+		held bool
+	}{{l.A, l.HeldA}, {l.B, l.HeldB}} {
+		if e.held {
+			add("held down by damping at %s", e.node)
+		}
+	}
+	switch {
+	case l.AUp && l.BUp:
+		add("both ends see it up")
+	case l.AUp:
+		add("%s alone sees it up", l.A)
+	case l.BUp:
+		add("%s alone sees it up", l.B)
+	default:
+		add("neither end sees it up")
+	}
+	return strings.Join(list, "; ")
+}
+
 func (m *monitor) eventsCommand() *cobra.Command {
-	var follow, details bool
+	var follow, ends, long bool
 	var after uint64
 	cmd := &cobra.Command{
-		Use: "events", Short: "Print what happened to the fabric", Args: cobra.NoArgs,
+		Use: "events", Short: "Print what happened to the fabric, and the report of each fault", Args: cobra.NoArgs,
+		Example: "  linkmon events --follow\n  linkmon events --long\n  linkmon events --json | jq 'select(.kind == \"report\").fault'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			show := func(e fabric.Event) error {
 				if m.json {
@@ -141,10 +191,14 @@ func (m *monitor) eventsCommand() *cobra.Command {
 				}
 				text := e.Story()
 				if text == "" {
-					if !details {
+					if !ends {
 						return nil
 					}
 					text = fmt.Sprintf("%s %s seen by %s", e.Kind, e.Link, e.Node)
+				}
+				if long && e.Kind == fabric.EventReport {
+					fmt.Fprintf(cmd.OutOrStdout(), "%8.3fs  fault %d is over\n", e.At, e.Fault.ID)
+					return inFull(cmd.OutOrStdout(), *e.Fault)
 				}
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%8.3fs  %s\n", e.At, text)
 				return err
@@ -165,7 +219,8 @@ func (m *monitor) eventsCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&follow, "follow", "f", false, "go on printing events as they happen")
-	f.BoolVarP(&details, "details", "d", false, "each end of a link too")
+	f.BoolVarP(&ends, "details", "d", false, "each end of a link too")
+	f.BoolVarP(&long, "long", "l", false, "the report of each fault in full, once it is complete")
 	f.Uint64Var(&after, "after", 0, "only those after this number")
 	return cmd
 }

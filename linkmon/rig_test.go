@@ -4,26 +4,36 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/linkmon/liveness"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// patient ends do not take a neighbour for dead because the machine is busy.
+var patient = harness.Liveness(50*time.Millisecond, 8)
+
+// damping holds a link that flaps down until the test is over.
+var damping = liveness.Damping{HalfLife: 60 * weft.Second, Suppress: 3, Reuse: 1, Max: 600 * weft.Second}
+
 // start runs a small fabric that linkmon finds by name in the registry of this test.
-func start(t *testing.T, name string) *harness.Harness {
+func start(t *testing.T, name string, options ...harness.Option) *harness.Harness {
 	t.Helper()
-	h := harness.New(t, "kary-ntree:2,2", harness.Traffic("uniform:0.1"))
+	h := harness.New(t, "kary-ntree:2,2", append(options, harness.Traffic("uniform:0.1"), patient)...)
 	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: name})
 	require.NoError(t, err)
 	t.Cleanup(b.Shutdown)
@@ -147,4 +157,12 @@ func noPasswords(t *testing.T, text string) {
 		require.NotContains(t, text, e.Operator.Password)
 		require.NotContains(t, text, e.Viewer.Password)
 	}
+}
+
+// withInput is the command with something to read.
+func withInput(stdin string, args ...string) *cobra.Command {
+	cmd := command()
+	cmd.SetIn(strings.NewReader(stdin))
+	cmd.SetArgs(args)
+	return cmd
 }

@@ -75,6 +75,9 @@ func (s *Switch) Discards(f func(rule string, packets uint64)) {
 // Held is how many packets are inside.
 func (s *Switch) Held() int { return s.slots.held() }
 
+// Suppressed reports whether damping keeps the link at p down.
+func (s *Switch) Suppressed(p weft.PortID) bool { return s.ports[p].end.Suppressed() }
+
 // Snapshot copies the state of the switch.
 func (s *Switch) Snapshot() Snapshot {
 	sn := Snapshot{Switch: s.place.Switch, Stats: s.stats, Held: s.Held(), Discards: make(map[string]uint64, len(s.discards))}

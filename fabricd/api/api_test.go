@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -27,9 +28,10 @@ type served struct {
 	broker *bus.Broker
 }
 
+// serve starts it, without hellos unless options say otherwise: on a busy machine they could fail, and tests count events.
 func serve(t *testing.T, options ...harness.Option) *served {
 	t.Helper()
-	h := harness.New(t, "kary-ntree:2,2", options...)
+	h := harness.New(t, "kary-ntree:2,2", append([]harness.Option{harness.NoLiveness()}, options...)...)
 	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
 	require.NoError(t, err)
 	t.Cleanup(b.Shutdown)
@@ -69,15 +71,12 @@ func TestAViewerLooksAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	c, ctx := s.dial(false), t.Context()
-	_, err := c.Cut(ctx, "s0.0", "s1.0")
-	require.ErrorIs(t, err, bus.ErrDenied)
-	_, err = c.Restore(ctx, "s0.0", "s1.0")
-	require.ErrorIs(t, err, bus.ErrDenied)
-	_, err = c.Crash(ctx, "s0.0")
-	require.ErrorIs(t, err, bus.ErrDenied)
-	_, err = c.Heal(ctx)
-	require.ErrorIs(t, err, bus.ErrDenied)
+	for _, spec := range everyVerb {
+		_, err := c.Apply(ctx, spec)
+		require.ErrorIs(t, err, bus.ErrDenied, spec)
+	}
 	require.Empty(t, s.Fabric().LinksDown())
+	require.Empty(t, s.Fabric().Faults())
 
 	links, err := c.Links(ctx)
 	require.NoError(t, err)
@@ -96,24 +95,159 @@ func TestAViewerLooksAndChangesNothing(t *testing.T) {
 	require.True(t, ledger.Balanced)
 }
 
-func TestAnOperatorCutsCrashesAndHeals(t *testing.T) {
+// everyVerb is an order of each kind.
+var everyVerb = []fault.Spec{
+	{Do: fault.VerbCut, A: "s0.0", B: "s1.0"},
+	{Do: fault.VerbFlap, A: "s0.0-s1.1", Flap: &fault.Flap{Period: fault.Duration(time.Hour)}},
+	{Do: fault.VerbImpair, A: "s0.1-s1.0", Impair: &fault.Impair{Loss: new(fault.Percent(10))}},
+	{Do: fault.VerbCrash, A: "s1.1"},
+	{Do: fault.VerbRestore, A: "s0.0-s1.0"},
+	{Do: fault.VerbRestart, A: "s1.1"},
+	{Do: fault.VerbHeal},
+}
+
+func TestAnOperatorSetsAndRepairsEveryKindOfFault(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	c, ctx := s.dial(true), t.Context()
-	ch, err := c.Cut(ctx, "s0.0-s1.0", "")
-	require.NoError(t, err)
-	require.True(t, ch.Fresh)
-	_, err = c.Crash(ctx, "s1.1")
-	require.NoError(t, err)
+	var got []fabric.Outcome
+	for _, spec := range everyVerb {
+		out, err := c.Apply(ctx, spec)
+		require.NoError(t, err, spec)
+		require.Len(t, out, 1)
+		require.True(t, out[0].Fresh, spec)
+		require.Equal(t, spec.Do, out[0].Do)
+		got = append(got, out[0])
+	}
+	for i, target := range []string{"s0.0-s1.0", "s0.0-s1.1", "s0.1-s1.0", "s1.1", "s0.0-s1.0", "s1.1", ""} {
+		require.Equal(t, target, got[i].Target)
+		require.Equal(t, i < 4, got[i].Fault != nil, "a fault has a report, a repair none")
+	}
+	require.Equal(t, []string{"s0.0-s1.1", "s0.1-s1.0"}, got[6].Healed)
 	faults, err := c.Faults(ctx)
 	require.NoError(t, err)
-	require.Len(t, faults, 2)
-	ch, err = c.Restore(ctx, "s1.1", "")
+	require.Len(t, faults, 4)
+	for i, f := range faults {
+		require.Equal(t, string(everyVerb[i].Do), f.Kind)
+		require.Positive(t, f.RestoredAt)
+	}
+}
+
+func TestSeveralOrdersAreDoneAtOnceOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	c, ctx := s.dial(true), t.Context()
+	cut := func(a string) fault.Spec { return fault.Spec{Do: fault.VerbCut, A: a} }
+	_, err := c.Apply(ctx, cut("s0.0-s1.0"), cut("s0.0-s1.9"), fault.Spec{Do: fault.VerbCrash, A: "s9.9"})
+	require.ErrorIs(t, err, bus.ErrRefused)
+	require.ErrorContains(t, err, `unknown link "s0.0-s1.9"`)
+	require.ErrorContains(t, err, `unknown switch "s9.9"`)
+	require.Empty(t, s.Fabric().Faults())
+	require.Empty(t, s.Fabric().LinksDown())
+
+	out, err := c.Apply(ctx, cut("s0.0-s1.0"), cut("s0.0-s1.1"), cut("s1.0-s0.0"))
 	require.NoError(t, err)
-	require.Equal(t, Change{Target: "s1.1", Fresh: true}, ch)
-	h, err := c.Heal(ctx)
+	require.Equal(t, []bool{true, true, false}, []bool{out[0].Fresh, out[1].Fresh, out[2].Fresh})
+	require.Equal(t, []int{2}, out[0].Fault.SharedWith)
+	require.Equal(t, []string{"s0.0-s1.0", "s0.0-s1.1"}, s.Fabric().CutLinks())
+}
+
+func TestWhateverIsSetIsHealedByAnotherClientWhenTheOneThatSetItIsGone(t *testing.T) {
+	t.Parallel()
+	s := serve(t, harness.Traffic("uniform:0.2"), harness.Liveness(50*time.Millisecond, 20)) // what a link loses last shows at a hello
+	for _, spec := range []fault.Spec{
+		{Do: fault.VerbCut, A: "s0.0-s1.0"},
+		{Do: fault.VerbCut, A: "s0.0-s1.0", Silent: true},
+		{Do: fault.VerbCut, A: "s0.0-s1.0", Direction: fault.From},
+		{Do: fault.VerbCut, A: "s0.0-s1.0", Direction: fault.To, Silent: true},
+		{Do: fault.VerbCut, A: "s0.0-s1.0", For: fault.Duration(time.Hour)},
+		{Do: fault.VerbFlap, A: "s0.0-s1.0", Flap: &fault.Flap{Period: fault.Duration(20 * time.Millisecond)}},
+		{Do: fault.VerbImpair, A: "s0.0-s1.0", Impair: &fault.Impair{Loss: new(fault.Percent(50))}},
+		{Do: fault.VerbCrash, A: "s1.0"},
+	} {
+		setter := s.dial(true)
+		_, err := setter.Apply(t.Context(), spec)
+		require.NoError(t, err, spec)
+		require.NoError(t, setter.Close())
+		healer := s.dial(true)
+		links, err := healer.Links(t.Context())
+		require.NoError(t, err)
+		require.True(t, slices.ContainsFunc(links, func(l fabric.LinkState) bool { return !l.Well() }), spec)
+		out, err := healer.Apply(t.Context(), fault.Spec{Do: fault.VerbHeal})
+		require.NoError(t, err, spec)
+		want := "s0.0-s1.0"
+		if spec.Do == fault.VerbCrash {
+			want = "s1.0"
+		}
+		require.Equal(t, []string{want}, out[0].Healed)
+		links, err = healer.Links(t.Context())
+		require.NoError(t, err)
+		for _, l := range links {
+			require.True(t, l.Well(), "%v: %+v", spec, l)
+		}
+	}
+	s.RequireLedger()
+}
+
+func TestOrdersThatCannotBeAreRefusedAndNothingIsDone(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	c := s.dial(true)
+	for _, x := range []struct{ spec, want string }{
+		{`{}`, "unknown fault or repair"},
+		{`{"do":"cutt","a":"s0.0-s1.0"}`, `unknown fault or repair "cutt": did you mean "cut"?`},
+		{`{"do":"cut","a":"s0.0-s1.0","slient":true}`, `unknown field "slient"`},
+		{`{"do":"cut","a":"s0.0-s1.0","direction":"form"}`, `unknown direction "form": did you mean "from"?`},
+		{`{"do":"cut","a":"s0.0","b":"s0.1"}`, "s0.0 and s0.1 are not linked"},
+		{`{"do":"cut"}`, "cut of nothing: name a link"},
+		{`{"do":"cut","a":"s0.0-s1.0","for":"-3s"}`, "-3s"},
+		{`{"do":"cut","a":"s0.0-s1.0","for":3}`, "3 is not a duration, its unit is missing: write 3s or 3ms"},
+		{`{"do":"cut","a":"s0.0-s1.0","impair":{"loss":"1%"}}`, "cut with impair parameters"},
+		{`{"do":"crash","a":"s1.0","silent":true}`, "silent crash: its neighbours lose signal when it dies"},
+		{`{"do":"crash","a":"s1.0","direction":"to"}`, "only a link has directions"},
+		{`{"do":"crash","a":"s0.0-s1.0"}`, `unknown switch "s0.0-s1.0"`},
+		{`{"do":"flap","a":"s0.0-s1.0"}`, "flap without a period: say how often"},
+		{`{"do":"flap","a":"s0.0-s1.0","flap":{"period":"1s","count":-1}}`, "flap with count -1"},
+		{`{"do":"flap","a":"s0.0-s1.0","for":"1s","flap":{"period":"1s","count":3}}`, "either ends it, give one"},
+		{`{"do":"impair","a":"s0.0-s1.0"}`, "impair without a figure"},
+		{`{"do":"impair","a":"s0.0-s1.0","impair":{"loss":0.1}}`, "0.1 is not a percentage: write 10%"},
+		{`{"do":"impair","a":"s0.0-s1.0","impair":{"delay":"1ms","jitter":"2ms"}}`, "jitter 2ms is more than the delay"},
+		{`{"do":"impair","a":"s0.0-s1.0","impair":{"jitter":"2ms"}}`, "with what s0.0-s1.0 suffers already: jitter 2ms is more than the delay of 0s"},
+		{`{"do":"restore","a":"s0.0-s1.0","for":"10s"}`, "only a fault ends by itself, a repair does not"},
+		{`{"do":"heal","a":"s0.0-s1.0"}`, "heal repairs everything"},
+	} {
+		err := c.bus.Request(t.Context(), VerbApply, json.RawMessage(`{"specs":[{"do":"cut","a":"s0.1-s1.1"},`+x.spec+`]}`), nil)
+		require.ErrorIs(t, err, bus.ErrRefused, x.spec)
+		require.ErrorContains(t, err, x.want, x.spec)
+	}
+	require.ErrorContains(t, c.bus.Request(t.Context(), VerbApply, json.RawMessage(`{"specs":[]}`), nil), "nothing is ordered")
+	_, err := c.Apply(t.Context(), slices.Repeat(everyVerb[:1], MaxSpecs+1)...)
+	require.ErrorContains(t, err, "1025 faults and repairs at once: expected at most 1024")
+	require.Empty(t, s.Fabric().Faults())
+	require.Empty(t, s.Fabric().LinksDown())
+}
+
+func TestTheReportsOfMoreFaultsThanAnAnswerHoldsArriveOnceEach(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	const faults = faultsPage + 20
+	for range faults {
+		_, err := s.Fabric().Apply(t.Context(), everyVerb[0])
+		require.NoError(t, err)
+		_, err = s.Fabric().Apply(t.Context(), everyVerb[4])
+		require.NoError(t, err)
+		s.Fabric().CloseReports()
+	}
+	all, err := s.dial(false).Faults(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"s0.0-s1.0"}, h.Healed)
+	require.Len(t, all, faults)
+	for i, r := range all {
+		require.Equal(t, i+1, r.ID)
+	}
+	var raw []fault.Report // as nats req sends it
+	require.NoError(t, s.dial(false).bus.Request(t.Context(), VerbFaults, nil, &raw))
+	require.Equal(t, 1, raw[0].ID)
+	require.Len(t, raw, faultsPage)
 }
 
 func TestFollowGivesEveryEventOnceAndInOrder(t *testing.T) {
@@ -202,19 +336,20 @@ func TestMalformedRequestsAreAnsweredAndBreakNothing(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	c, ctx := s.dial(true), t.Context()
-	for _, verb := range []string{VerbSwitch, VerbEvents, VerbCut, VerbRestore, VerbCrash} {
-		for _, in := range []any{nil, json.RawMessage(`[1]`), json.RawMessage(`"x"`), json.RawMessage(`{"a":1,"switch":2,"after":-1}`)} {
+	for _, verb := range []string{VerbSwitch, VerbEvents, VerbApply} {
+		for _, in := range []any{nil, json.RawMessage(`[1]`), json.RawMessage(`"x"`), json.RawMessage(`{"specs":{},"switch":2,"after":-1}`)} {
 			err := c.bus.Request(ctx, verb, in, nil)
 			require.ErrorIs(t, err, bus.ErrRefused)
 			require.ErrorContains(t, err, "malformed request")
 		}
 	}
-	for _, verb := range []string{VerbSwitch, VerbCut, VerbRestore, VerbCrash} {
-		require.ErrorContains(t, c.bus.Request(ctx, verb, json.RawMessage(`{}`), nil), "unknown")
-	}
-	ch, err := c.Cut(ctx, "s0.0", "s1.0")
+	require.ErrorContains(t, c.bus.Request(ctx, VerbSwitch, json.RawMessage(`{}`), nil), "unknown")
+	_, err := (&Server{fabric: s.Fabric()}).apply(ctx, []byte(`{"specs":[{"do":"heal"}]} x`)) // which no client of ours can send
+	require.ErrorContains(t, err, "malformed request")
+	require.ErrorContains(t, c.bus.Request(ctx, VerbFaults, json.RawMessage(`[1]`), nil), "malformed request")
+	out, err := c.Apply(ctx, everyVerb[0])
 	require.NoError(t, err)
-	require.True(t, ch.Fresh)
+	require.True(t, out[0].Fresh)
 }
 
 func TestAFollowerThatStopsReadingSlowsNothing(t *testing.T) {

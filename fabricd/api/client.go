@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
@@ -44,14 +45,39 @@ func (c *Client) Topology(ctx context.Context) (raw json.RawMessage, err error) 
 	return raw, c.bus.Request(ctx, VerbTopology, nil, &raw)
 }
 
+// Switches asks for the names of all switches.
+func (c *Client) Switches(ctx context.Context) (names []string, err error) {
+	var graph struct {
+		Switches []struct {
+			ID string `json:"id"`
+		} `json:"switches"`
+	}
+	err = c.bus.Request(ctx, VerbTopology, nil, &graph)
+	for _, s := range graph.Switches {
+		names = append(names, s.ID)
+	}
+	return names, err
+}
+
 // Links asks for the state of all links.
 func (c *Client) Links(ctx context.Context) (l []fabric.LinkState, err error) {
 	return l, c.bus.Request(ctx, VerbLinks, nil, &l)
 }
 
 // Faults asks for the reports of all faults.
-func (c *Client) Faults(ctx context.Context) (f []fault.Report, err error) {
-	return f, c.bus.Request(ctx, VerbFaults, nil, &f)
+func (c *Client) Faults(ctx context.Context) (all []fault.Report, err error) {
+	all = []fault.Report{}
+	for after := 0; ; {
+		var page []fault.Report
+		if err := c.bus.Request(ctx, VerbFaults, FaultsRequest{After: after}, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if len(page) < faultsPage {
+			return all, nil
+		}
+		after = page[len(page)-1].ID
+	}
 }
 
 // Events asks for the events after a number that are kept.
@@ -70,24 +96,18 @@ func (c *Client) Events(ctx context.Context, after uint64) (e []fabric.Event, er
 	}
 }
 
-// Cut cuts the link between a and b, or the link named a when b is empty.
-func (c *Client) Cut(ctx context.Context, a, b string) (ch Change, err error) {
-	return ch, c.bus.Request(ctx, VerbCut, LinkRequest{A: a, B: b}, &ch)
-}
+// applyTimeout bounds an Apply whose context has no deadline. Chosen by us: longer than the fabric waits for a repair.
+const applyTimeout = 20 * time.Second
 
-// Restore brings back the link between a and b, or the link or switch named a when b is empty.
-func (c *Client) Restore(ctx context.Context, a, b string) (ch Change, err error) {
-	return ch, c.bus.Request(ctx, VerbRestore, LinkRequest{A: a, B: b}, &ch)
-}
-
-// Crash crashes a switch.
-func (c *Client) Crash(ctx context.Context, name string) (ch Change, err error) {
-	return ch, c.bus.Request(ctx, VerbCrash, SwitchRequest{Switch: name}, &ch)
-}
-
-// Heal brings every link and switch back.
-func (c *Client) Heal(ctx context.Context) (h Healed, err error) {
-	return h, c.bus.Request(ctx, VerbHeal, nil, &h)
+// Apply orders faults and repairs, all at one instant; when one cannot be done none is. It returns what came of each, in
+// order, once the ends have acted on what they are told and what was repaired is back.
+func (c *Client) Apply(ctx context.Context, specs ...fault.Spec) (out []fabric.Outcome, err error) {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, applyTimeout)
+		defer cancel()
+	}
+	return out, c.bus.Request(ctx, VerbApply, ApplyRequest{Specs: specs}, &out)
 }
 
 // followBuffer bounds the events that wait for a follower; one that is slower hears how many it missed.

@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
+	"io"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
@@ -41,13 +42,10 @@ func NewServer(f *fabric.Fabric, control *bus.Control, info Info) (*Server, erro
 		VerbTopology: s.topology,
 		VerbLinks:    s.links,
 		VerbSwitch:   s.switchState,
-		VerbFaults:   func(context.Context, []byte) (any, error) { return f.Faults(), nil },
+		VerbFaults:   s.faults,
 		VerbLedger:   func(context.Context, []byte) (any, error) { return f.Ledger(), nil },
 		VerbEvents:   s.events,
-		VerbCut:      s.cut,
-		VerbRestore:  s.restore,
-		VerbCrash:    s.crash,
-		VerbHeal:     s.heal,
+		VerbApply:    s.apply,
 	} {
 		if err := control.Serve(verb, h); err != nil {
 			return nil, err
@@ -147,82 +145,51 @@ func (s *Server) events(_ context.Context, req []byte) (any, error) {
 	return kept[:min(len(kept), eventsPage)], nil
 }
 
-func (s *Server) cut(_ context.Context, req []byte) (any, error) {
-	l, err := s.link(req)
-	if err != nil {
-		return nil, err
-	}
-	report, fresh, err := s.fabric.Cut(l.ID)
-	return change(l.Name, report, fresh), err
-}
+// faultsPage bounds the reports of one answer likewise; one that shares its figures with many others is long.
+const faultsPage = 512
 
-func (s *Server) crash(_ context.Context, req []byte) (any, error) {
-	var r SwitchRequest
-	if err := decode(req, &r); err != nil {
-		return nil, err
-	}
-	id, err := s.fabric.Topology().SwitchByName(r.Switch)
-	if err != nil {
-		return nil, err
-	}
-	report, fresh, err := s.fabric.Crash(id)
-	return change(r.Switch, report, fresh), err
-}
-
-// restore takes a link, or the name of a switch in A.
-func (s *Server) restore(ctx context.Context, req []byte) (any, error) {
-	var r LinkRequest
-	if err := decode(req, &r); err != nil {
-		return nil, err
-	}
-	if r.B == "" {
-		id, err := s.fabric.Topology().SwitchByName(r.A)
-		if err == nil {
-			fresh, err := s.fabric.Restart(ctx, id)
-			return Change{Target: r.A, Fresh: fresh}, err
-		}
-		if !strings.Contains(r.A, "-") {
-			return nil, err // it cannot be a link either
+// faults answers with the reports after a number.
+func (s *Server) faults(_ context.Context, req []byte) (any, error) {
+	var r FaultsRequest
+	if len(req) > 0 {
+		if err := decode(req, &r); err != nil {
+			return nil, err
 		}
 	}
-	l, err := s.link(req)
-	if err != nil {
-		return nil, err
-	}
-	fresh, err := s.fabric.Restore(ctx, l.ID)
-	return Change{Target: l.Name, Fresh: fresh}, err
+	all := s.fabric.Faults()
+	all = slices.DeleteFunc(all, func(f fault.Report) bool { return f.ID <= r.After })
+	return all[:min(len(all), faultsPage)], nil
 }
 
-func (s *Server) heal(ctx context.Context, _ []byte) (any, error) {
-	names, err := s.fabric.Heal(ctx)
-	if names == nil {
-		names = []string{}
+// apply does what it is ordered to, strictly: a misspelt field of an order must not make it another one.
+func (s *Server) apply(ctx context.Context, req []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(req))
+	d.DisallowUnknownFields()
+	var r ApplyRequest
+	if err := d.Decode(&r); err != nil {
+		return nil, malformed(err)
 	}
-	return Healed{Healed: names}, err
-}
-
-func (s *Server) link(req []byte) (topology.Link, error) {
-	var r LinkRequest
-	if err := decode(req, &r); err != nil {
-		return topology.Link{}, err
+	if _, err := d.Token(); err != io.EOF {
+		return nil, malformed(errors.New("more follows the object"))
 	}
-	if r.B == "" {
-		return s.fabric.Topology().LinkByName(r.A)
+	switch n := len(r.Specs); {
+	case n == 0:
+		return nil, errors.New("nothing is ordered: expected specs, a list of faults and repairs")
+	case n > MaxSpecs:
+		return nil, fmt.Errorf("%d faults and repairs at once: expected at most %d", n, MaxSpecs)
 	}
-	return s.fabric.Topology().LinkBetween(r.A, r.B)
-}
-
-func change(target string, report fault.Report, fresh bool) Change {
-	c := Change{Target: target, Fresh: fresh}
-	if fresh {
-		c.Fault = &report
+	out, err := s.fabric.Apply(ctx, r.Specs...)
+	if err != nil && len(out) > 0 {
+		return nil, fmt.Errorf("it was done, but did not come off: %w", err)
 	}
-	return c
+	return out, err
 }
 
 func decode(req []byte, v any) error {
 	if err := json.Unmarshal(req, v); err != nil {
-		return fmt.Errorf("malformed request: %w", err)
+		return malformed(err)
 	}
 	return nil
 }
+
+func malformed(err error) error { return fmt.Errorf("malformed request: %w", err) }

@@ -21,10 +21,7 @@ const (
 	VerbFaults   = "get.faults"
 	VerbLedger   = "get.ledger"
 	VerbEvents   = "get.events"
-	VerbCut      = "cut"
-	VerbRestore  = "restore"
-	VerbCrash    = "crash"
-	VerbHeal     = "heal"
+	VerbApply    = "apply"
 )
 
 // Kinds of what is published as it happens.
@@ -69,12 +66,6 @@ func (s Sample) String() string {
 		s.At, s.DeliveredRate, s.InFlight, s.Lost, s.Discarded, s.Rerouted, s.LinksDown)
 }
 
-// LinkRequest names a link by its two ends, or by its name in A with B empty.
-type LinkRequest struct {
-	A string `json:"a"`
-	B string `json:"b,omitempty"`
-}
-
 // SwitchRequest names a switch.
 type SwitchRequest struct {
 	Switch string `json:"switch"`
@@ -85,14 +76,18 @@ type EventsRequest struct {
 	After uint64 `json:"after"`
 }
 
-// Change answers cut, restore and crash.
-type Change struct {
-	Target string        `json:"target"`
-	Fresh  bool          `json:"fresh"` // false: it was so already, nothing was done
-	Fault  *fault.Report `json:"fault,omitempty"`
+// FaultsRequest asks for the reports with higher numbers, oldest first: at most 512, the next ones when asked again. An empty
+// request is one for all.
+type FaultsRequest struct {
+	After int `json:"after"`
 }
 
-// Healed answers heal.
-type Healed struct {
-	Healed []string `json:"healed"`
+// MaxSpecs is how many orders a request may hold. Chosen by us: more than all links of a 16-port tree, and few enough that
+// the answer, with a report for each, fits a message.
+const MaxSpecs = 1024
+
+// ApplyRequest orders faults and repairs, all at one instant; when one cannot be done none is. It is answered with a
+// [fabric.Outcome] for each, in order.
+type ApplyRequest struct {
+	Specs []fault.Spec `json:"specs"`
 }

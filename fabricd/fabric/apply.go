@@ -227,17 +227,17 @@ func (b *batch) cutNow(l *link, d int, a *active) {
 
 func (b *batch) planImpair(st *step) {
 	l := st.link
-	st.fresh = true
 	var now [2]fault.Impairment
 	for d, yes := range st.dirs {
 		if yes {
 			now[d] = l.suffers[d].Merge(*st.spec.Impair)
+			st.fresh = st.fresh || !now[d].IsZero() || l.impaired[d] != nil
 			if old := l.impaired[d]; old != nil {
 				b.endImpair(old, d, st)
 			}
 		}
 	}
-	if l.isCut(0) || l.isCut(1) {
+	if st.fresh && (l.isCut(0) || l.isCut(1)) && now != [2]fault.Impairment{} {
 		st.note = l.Name + " is cut: the impairment is kept and acts when the link is restored"
 	}
 	var a *active
@@ -252,7 +252,9 @@ func (b *batch) planImpair(st *step) {
 		}
 		if a == nil {
 			st.rec = b.f.begin(b.f.reportOf(st.spec, l.Name), []*link{l}, nil, l.endsUp())
-			st.rec.report.What += " (now " + now[d].String() + ")"
+			if sum := now[d].String(); sum != st.spec.Impair.String() {
+				st.rec.report.What += " (now " + sum + ")" // with what it suffered already
+			}
 			a = &active{spec: st.spec, rec: st.rec, link: l, over: make(chan struct{})}
 		}
 		l.impaired[d] = a

@@ -227,7 +227,7 @@ func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) 
 func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
 	for _, l := range links {
 		done := func() bool {
-			return l.up[0].Load() && l.up[1].Load() || l.held[0].Load() || l.held[1].Load() ||
+			return l.up[0].Load() && l.up[1].Load() || f.held(l) ||
 				l.suffers[0].Loss == 100 || l.suffers[1].Loss == 100
 		}
 		for !done() {

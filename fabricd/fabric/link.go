@@ -17,7 +17,6 @@ type link struct {
 	topology.Link
 	dirs [2]bus.Direction
 	up   [2]atomic.Bool // as the node at A, at B sees it; set by Observe
-	held [2]atomic.Bool // damping keeps the end at A, at B down; set by Observe
 
 	// Guarded by Fabric.mu.
 	cut      [2]*active          // per direction, the fault that cuts it now
@@ -111,6 +110,9 @@ func (f *Fabric) link(id weft.LinkID) (*link, error) {
 	return f.links[id], nil
 }
 
+// held reports whether damping keeps either end of l down.
+func (f *Fabric) held(l *link) bool { return f.endState(l.A).held || f.endState(l.B).held }
+
 func (f *Fabric) linksOf(id weft.SwitchID) []*link {
 	var out []*link
 	for _, l := range f.links {
@@ -141,17 +143,18 @@ type endState struct {
 	flow   credit.Flow
 	sent   uint64
 	queued uint64 // packets lost in its output queue
+	held   bool   // damping keeps it down
 }
 
 func (f *Fabric) endState(e weft.End) (s endState) {
 	if !e.Node.IsSwitch() {
 		n := f.nics[e.Node.Index].Snapshot()
-		return endState{flow: n.Flow, sent: n.Counters.Sent}
+		return endState{flow: n.Flow, sent: n.Counters.Sent, held: n.Suppressed}
 	}
 	sw := f.switches[e.Node.Index]
 	sw.Do(func(weft.Time, *weft.Actions) {
 		c, queued := sw.core.PortCounters(e.Port)
-		s = endState{flow: sw.core.Flow(e.Port), sent: c.Sent, queued: queued}
+		s = endState{flow: sw.core.Flow(e.Port), sent: c.Sent, queued: queued, held: sw.core.Suppressed(e.Port)}
 	})
 	return s
 }

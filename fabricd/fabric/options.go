@@ -77,7 +77,7 @@ func (o LinkOptions) liveness(links int) liveness.Config {
 	c := o.Liveness
 	switch {
 	case o.NoLiveness:
-		return liveness.Config{}
+		return liveness.Config{Damping: c.Damping}
 	case c.Interval == 0:
 		c.Interval = max(DefaultInterval, weft.Second*weft.Time(2*links)/maxHellos)
 	}

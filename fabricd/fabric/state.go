@@ -1,15 +1,22 @@
 package fabric
 
 import (
+	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/nic"
 )
 
 // States of a link.
 const (
 	LinkUp     = "up"
-	LinkCut    = "cut"  // signalled
+	LinkCut    = "cut"  // nothing comes through, in one direction at least
 	LinkDown   = "down" // a switch at one of its ends has crashed
 	LinkComing = "init" // it has signal, but its ends have not answered each other yet
+)
+
+// How a direction of a link is cut.
+const (
+	CutSignalled = "signalled" // its ends were told
+	CutSilent    = "silent"    // nobody was
 )
 
 // LinkState is the state of one link.
@@ -20,6 +27,19 @@ type LinkState struct {
 	B     string `json:"b"`
 	BPort int    `json:"b_port"`
 	State string `json:"state"`
+
+	// What has been done to the directions A to B and B to A; empty: nothing.
+	CutAB     string `json:"cut_ab"` // CutSignalled or CutSilent
+	CutBA     string `json:"cut_ba"`
+	Flapping  bool   `json:"flapping"`   // cut again and again, whether it is now or not
+	SuffersAB string `json:"suffers_ab"` // as "loss 10%, delay 5ms ± 1ms"
+	SuffersBA string `json:"suffers_ba"`
+
+	// What the ends make of it.
+	AUp   bool `json:"a_up"` // A takes the link for up
+	BUp   bool `json:"b_up"`
+	HeldA bool `json:"held_a"` // damping keeps A from using it
+	HeldB bool `json:"held_b"`
 
 	SentAB     uint64 `json:"sent_ab"` // packets A has sent to B since the start
 	SentBA     uint64 `json:"sent_ba"`
@@ -37,10 +57,38 @@ func (f *Fabric) LinkStates() []LinkState {
 		lost, _ := f.linkLoss(l)
 		out[i] = LinkState{
 			Link: l.Name, A: l.dirs[0].From, APort: int(l.A.Port), B: l.dirs[0].To, BPort: int(l.B.Port), State: f.state(l),
+			CutAB: l.howCut(0), CutBA: l.howCut(1), Flapping: l.flaps(0) || l.flaps(1),
+			SuffersAB: suffering(l.suffers[0]), SuffersBA: suffering(l.suffers[1]),
+			AUp: l.up[0].Load(), BUp: l.up[1].Load(), HeldA: a.held, HeldB: b.held,
 			SentAB: a.sent, SentBA: b.sent, LostWire: lost.Wire, LostQueued: lost.Queued,
 		}
 	}
 	return out
+}
+
+// Well reports whether the link is up and nothing has been done to it.
+func (s LinkState) Well() bool {
+	return s.State == LinkUp && s.CutAB == "" && s.CutBA == "" && !s.Flapping && s.SuffersAB == "" && s.SuffersBA == ""
+}
+
+// howCut says how direction d is cut now. The caller holds Fabric.mu.
+func (l *link) howCut(d int) string {
+	switch {
+	case !l.isCut(d):
+		return ""
+	case l.signalled(d):
+		return CutSignalled
+	}
+	return CutSilent
+}
+
+func (l *link) flaps(d int) bool { return l.cut[d] != nil && l.cut[d].spec.Do == fault.VerbFlap }
+
+func suffering(i fault.Impairment) string {
+	if i.IsZero() {
+		return ""
+	}
+	return i.String()
 }
 
 // state names the state of l. The caller holds mu.

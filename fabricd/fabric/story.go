@@ -12,6 +12,9 @@ func (e Event) Story() string {
 	switch e.Kind {
 	case string(fault.VerbCut), string(fault.VerbFlap), string(fault.VerbImpair), string(fault.VerbCrash):
 		s := e.Fault.Story()
+		if e.Kind == string(fault.VerbImpair) { // nobody sees it, and it has cost nothing yet
+			s = fmt.Sprintf("%s, at %.3f s", e.Fault.What, e.Fault.At)
+		}
 		if e.Detail != "" {
 			s += "\n  " + e.Detail
 		}

@@ -16,8 +16,8 @@ type Impairment struct {
 	Jitter time.Duration // each frame is delayed by up to so much more or less, drawn uniformly; frames keep their order
 }
 
-// Impair replaces what port p's outgoing direction suffers. The zero Impairment heals it. Frames on their way keep the delay
-// they were given.
+// Impair replaces what port p's outgoing direction suffers. The zero Impairment heals it. Frames on their way
+// arrive no later than if they had set out now.
 func (d *Driver) Impair(p weft.PortID, i Impairment) {
 	d.senders[p].impairment.Store(&i)
 	notify(d.wakes[p]) // it may be waiting at the old rate

@@ -85,6 +85,7 @@ func (d *Driver) step(p weft.PortID, hello bool) (did, more bool, next weft.Time
 	s, w := &d.senders[p], &d.cfg.Wires[p]
 	if i := s.impairment.Load(); i != s.pace.of {
 		s.pace.change(d.cfg.Clock(), w.Pace, i, &s.line)
+		s.hasten(max(d.cfg.Clock(), s.pace.free) + s.pace.delay + s.pace.jitter)
 	}
 	var now weft.Time
 	if s.pace.timed || !s.line.empty() {
@@ -115,6 +116,18 @@ func (d *Driver) step(p weft.PortID, hello bool) (did, more bool, next weft.Time
 		next = min(next, s.line.due())
 	}
 	return did || any || limit > 0, s.out.More, next
+}
+
+// hasten lets the frames on the line arrive at due or earlier, as if they had set out now: those sent over a link that was slow
+// must not hold up the ones behind them for what is no longer so. The caller holds s.mu.
+func (s *sender) hasten(due weft.Time) {
+	for i := range s.line.frames.Len() {
+		if f := s.line.frames.At(i); f.due > due {
+			f.due = due
+			s.line.frames.Set(i, f)
+		}
+	}
+	s.pace.last = min(s.pace.last, due)
 }
 
 // transmit sends what the core has for port p.

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+func (m *monitor) faultsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "faults [ID]",
+		Short: "List what each fault has cost so far, or print one report in full",
+		Long: `faults lists the latest faults, at most 4096: when they were set (seconds since the fabric started), after how many
+milliseconds the last end had seen them, packets lost, decisions to go another way, packets that no switch could forward, how
+deep throughput fell and after how many milliseconds that was made good. A fault marked * shares some of these figures with
+others that were in force at the same time. With an ID it prints that report in full.`,
+		Example: "  linkmon faults\n  linkmon faults 3\n  linkmon faults --json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := faultID(args)
+			if err != nil {
+				return err
+			}
+			return m.with(cmd, false, func(ctx context.Context, c *api.Client) error {
+				all, err := c.Faults(ctx)
+				if err != nil {
+					return err
+				}
+				if id > 0 {
+					return m.oneFault(cmd.OutOrStdout(), all, id)
+				}
+				if m.json {
+					return cli.JSON(cmd.OutOrStdout(), all)
+				}
+				return table(cmd.OutOrStdout(), all)
+			})
+		},
+	}
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) (ids []cobra.Completion, _ cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		_ = m.with(cmd, false, func(ctx context.Context, c *api.Client) error {
+			all, err := c.Faults(ctx)
+			for _, r := range all {
+				ids = append(ids, cobra.CompletionWithDesc(strconv.Itoa(r.ID), r.What))
+			}
+			return err
+		})
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+	return cmd
+}
+
+// faultID reads the number of a report, 0 when there is none.
+func faultID(args []string) (int, error) {
+	if len(args) == 0 {
+		return 0, nil
+	}
+	id, err := strconv.Atoi(args[0])
+	if err != nil || id < 1 {
+		return 0, fmt.Errorf("fault %q: expected the number of a fault, from 1; linkmon faults lists them", args[0])
+	}
+	return id, nil
+}
+
+func (m *monitor) oneFault(w io.Writer, all []fault.Report, id int) error {
+	i := slices.IndexFunc(all, func(r fault.Report) bool { return r.ID == id })
+	switch {
+	case i < 0 && len(all) == 0:
+		return fmt.Errorf("no fault %d: there was none yet", id)
+	case i < 0:
+		return fmt.Errorf("no fault %d: the reports kept are those of %d to %d", id, all[0].ID, all[len(all)-1].ID)
+	case m.json:
+		return cli.JSON(w, all[i])
+	}
+	_, err := all[i].WriteTo(w)
+	return err
+}
+
+// table prints a line for each fault.
+func table(out io.Writer, all []fault.Report) error {
+	if len(all) == 0 {
+		fmt.Fprintln(out, "no fault yet")
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tWHAT\tFROM\tTO\tSEEN\tLOST\tREROUTED\tDISCARDED\tDIP\tMADE GOOD")
+	for _, r := range all {
+		shared := ""
+		if len(r.Shared) > 0 {
+			shared = "*"
+		}
+		fmt.Fprintf(w, "%d%s\t%s\t%.3fs\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", r.ID, shared, r.What, r.At, until(r), seen(r), r.Lost(),
+			r.Rerouted, r.Discarded, dip(r.Dip), madeGood(r.Dip))
+	}
+	return w.Flush()
+}
+
+func until(r fault.Report) string {
+	if r.RestoredAt == 0 {
+		return "lasts"
+	}
+	return fmt.Sprintf("%.3fs", r.RestoredAt)
+}
+
+func seen(r fault.Report) string {
+	if len(r.Detected) == 0 {
+		return "no"
+	}
+	return fmt.Sprintf("%.2fms", r.SeenAfter)
+}
+
+func dip(d fault.Dip) string {
+	if !d.Found {
+		return "no"
+	}
+	return fmt.Sprintf("%.0f%%", d.Depth)
+}
+
+func madeGood(d fault.Dip) string {
+	switch {
+	case !d.Found:
+		return ""
+	case d.MadeGoodAfter == nil:
+		return "not yet"
+	}
+	return fmt.Sprintf("%.0fms", *d.MadeGoodAfter)
+}
+
+// inFull prints a report, indented below the line of its event.
+func inFull(w io.Writer, r fault.Report) error {
+	var b strings.Builder
+	if _, err := r.WriteTo(&b); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "           "+strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\n", "\n           "))
+	return err
+}
