@@ -131,8 +131,8 @@ type LinkLoss struct {
 // packets flow.
 func (f *Fabric) linkLoss(l *link) (lost LinkLoss, wires uint64) {
 	a, b := f.endState(l.A), f.endState(l.B)
-	wireAB, lostAB := credit.OnWire(a.flow, b.flow)
-	wireBA, lostBA := credit.OnWire(b.flow, a.flow)
+	wireAB, lostAB := onWire(a, b)
+	wireBA, lostBA := onWire(b, a)
 	return LinkLoss{Wire: lostAB + lostBA, Queued: a.queued + b.queued}, wireAB + wireBA
 }
 
@@ -141,6 +141,7 @@ type endState struct {
 	flow   credit.Flow
 	sent   uint64
 	queued uint64 // packets lost in its output queue
+	remote bool   // as a process told it, some moments ago
 }
 
 func (f *Fabric) endState(e weft.End) (s endState) {
@@ -148,10 +149,5 @@ func (f *Fabric) endState(e weft.End) (s endState) {
 		n := f.nics[e.Node.Index].Snapshot()
 		return endState{flow: n.Flow, sent: n.Counters.Sent}
 	}
-	sw := f.switches[e.Node.Index]
-	sw.Do(func(weft.Time, *weft.Actions) {
-		c, queued := sw.core.PortCounters(e.Port)
-		s = endState{flow: sw.core.Flow(e.Port), sent: c.Sent, queued: queued}
-	})
-	return s
+	return f.switches[e.Node.Index].end(e.Port)
 }
