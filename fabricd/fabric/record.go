@@ -245,6 +245,9 @@ func share(r *fault.Report, with int) {
 
 // book counts what l has lost since it was last asked for the fault that owns it. The caller holds mu.
 func (f *Fabric) book(l *link) {
+	if f.absent(l) {
+		return // what it has received since it was last heard nobody knows yet
+	}
 	lost, _ := f.linkLoss(l)
 	// What is lost never comes back; reading both ends while packets flow may lag.
 	lost.Wire, lost.Queued = max(lost.Wire, l.booked.Wire), max(lost.Queued, l.booked.Queued)

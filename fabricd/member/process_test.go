@@ -117,6 +117,7 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 			began := time.Now()
 			assert.False(t, l.fabric.Ledger().Injected == 0)
 			assert.Less(t, time.Since(began), 200*time.Millisecond, "nobody waits for it")
+			require.Eventually(t, func() bool { return len(l.fabric.Faults()[e.Fault.ID-1].Detected) == 2 }, patience, 5*time.Millisecond)
 			l.more(200)
 			p.signal(syscall.SIGCONT)
 			l.event(after, fabric.EventProcessBack)

@@ -28,6 +28,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -69,6 +70,9 @@ func beSwitch(text string) int {
 	fmt.Println("left")
 	return 0
 }
+
+// patient is more so than the default, for processes under the race detector on a machine that is shared.
+var patient = liveness.Config{Interval: 200 * weft.Millisecond, Multiplier: 5}
 
 // lab is a running fabric that takes processes.
 type lab struct {
@@ -120,7 +124,7 @@ func start(t *testing.T, embedded bool, options ...option) *lab {
 	g, err := topology.Parse(smallTree)
 	require.NoError(t, err)
 	o := fabric.Options{
-		Topology: g, Transport: transport, Seed: 1, Link: fabric.LinkOptions{Rate: 1_000_000},
+		Topology: g, Transport: transport, Seed: 1, Link: fabric.LinkOptions{Rate: 1_000_000, Liveness: patient},
 		NIC:       fabric.NICOptions{QueueBytes: 16 << 10},
 		Processes: &fabric.ProcessOptions{Fabric: "lab", Peers: p, Broker: l.broker},
 	}
@@ -138,6 +142,8 @@ func start(t *testing.T, embedded bool, options ...option) *lab {
 			for _, e := range l.fabric.Events().Kept(0) {
 				if s := e.Story(); s != "" {
 					t.Logf("%.3f %s", e.At, s)
+				} else {
+					t.Logf("%.3f %s %s %s %s", e.At, e.Kind, e.Link, e.Node, e.Detail)
 				}
 			}
 		}
@@ -301,11 +307,11 @@ func (l *lab) settle() fabric.Ledger {
 	require.True(l, ledger.Balanced, "%+v", ledger)
 	require.Zero(l, ledger.InFlight)
 	require.NoError(l, l.fabric.CreditsHome())
-	var lost uint64
+	var lost [3]uint64
 	for _, r := range l.fabric.Faults() {
-		lost += r.Lost()
+		lost[0], lost[1], lost[2] = lost[0]+r.LostWire, lost[1]+r.LostQueued, lost[2]+r.LostCrash
 	}
-	assert.Equal(l, ledger.Lost, lost, "what the reports say is lost: %+v", ledger)
+	assert.Equal(l, [3]uint64{ledger.LostWire, ledger.LostQueued, ledger.LostCrash}, lost, "what the reports say is lost: %+v", ledger)
 	assert.Zero(l, l.fabric.Totals().Duplicated)
 	return ledger
 }
