@@ -110,7 +110,7 @@ func (f *Fabric) lose(p *process) {
 	if s.process() != p {
 		return
 	}
-	_ = f.release(p)
+	f.release(p)
 	if f.stopped {
 		return
 	}

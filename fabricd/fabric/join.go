@@ -17,7 +17,8 @@ import (
 // ErrHeld means that another process is the switch.
 var ErrHeld = errors.New("another process is this switch")
 
-// joinTime bounds how long a process may take from its charter to being attached; then another may join in its place.
+// joinTime bounds how long a process may take from its charter to being attached; then the fabric takes the switch back.
+// Chosen by us: a process needs less than a second for that.
 const joinTime = 20 * time.Second
 
 // Join ends the fabric's own emulation of a switch for a process that is to be it, and answers with all that the process
@@ -32,8 +33,8 @@ func (f *Fabric) Join(req member.JoinRequest) (member.Charter, error) {
 	}
 	f.incarnations++
 	p := &process{
-		fabric: f, sw: s, number: f.incarnations, pid: req.PID, host: req.Host, since: time.Now(),
-		over: make(chan struct{}), lostOut: make([]uint64, s.core.Ports()),
+		fabric: f, sw: s, number: f.incarnations, pid: req.PID, host: req.Host,
+		attached: make(chan struct{}), over: make(chan struct{}), lostOut: make([]uint64, s.core.Ports()),
 	}
 	p.told.init()
 	c, err := f.charter(p)
@@ -41,19 +42,44 @@ func (f *Fabric) Join(req member.JoinRequest) (member.Charter, error) {
 		return c, err
 	}
 	if err := f.handOver(s, fmt.Sprintf("%s is handed over to %v", s.name, p)); err != nil {
-		return c, errors.Join(err, f.release(p))
+		f.release(p)
+		return c, err
 	}
+	s.joining, s.away = p, true
 	for _, l := range f.linksOf(s.id) {
 		for _, d := range l.dirs {
 			if d.To == s.name {
 				if err := f.opts.Transport.Unlisten(d); err != nil {
-					return c, errors.Join(err, f.release(p))
+					return c, errors.Join(err, f.revive(f.ctx, s))
 				}
 			}
 		}
 	}
-	s.joining, s.away = p, true
+	f.running.Go(func() { f.awaitAttach(p) })
 	return c, nil
+}
+
+// awaitAttach takes a switch back whose process does not attach in time.
+func (f *Fabric) awaitAttach(p *process) {
+	timer := time.NewTimer(joinTime)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.over:
+		return
+	case <-p.attached:
+		return
+	case <-f.ctx.Done():
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := p.sw; s.joining == p && !f.stopped {
+		f.opts.Log.Warn("switch process does not attach", "switch", s.name, "process", p.String())
+		if err := f.revive(f.ctx, s); err != nil {
+			f.opts.Log.Error("take a switch back", "switch", s.name, "err", err)
+		}
+	}
 }
 
 // canJoin says whether a process may become the switch it names. The caller holds mu.
@@ -73,13 +99,7 @@ func (f *Fabric) canJoin(req member.JoinRequest) (*liveSwitch, error) {
 		return nil, fmt.Errorf("the firmware of this fabric has no name by which a process could make it, so all switches stay in one process: %w", err)
 	}
 	if p := s.joining; p != nil {
-		if time.Since(p.since) < joinTime {
-			return nil, fmt.Errorf("switch %s: %w: %v is about to join", s.name, ErrHeld, p)
-		}
-		if err := f.release(p); err != nil {
-			return nil, err
-		}
-		s.joining = nil
+		return nil, fmt.Errorf("switch %s: %w: %v is about to join", s.name, ErrHeld, p)
 	}
 	if p := s.process(); p != nil {
 		if _, err := p.request(member.AskState, nil); !errors.Is(err, bus.ErrNoProcess) {
@@ -178,6 +198,7 @@ func (f *Fabric) Attach(ctx context.Context, req member.AttachRequest) error {
 		return fmt.Errorf("the fabric cannot reach the process: %w", err)
 	}
 	s.joining = nil
+	close(p.attached)
 	s.who.Store(&holding{process: p, past: s.past()})
 	f.brief(p)
 	f.running.Go(func() { f.attend(p) })
@@ -239,9 +260,7 @@ func (f *Fabric) Leave(ctx context.Context, req member.AttachRequest) error {
 	}
 	p := s.process()
 	if j := s.joining; j != nil && j.number == req.Number {
-		if err := f.release(j); err != nil {
-			return err
-		}
+		f.release(j)
 		s.joining = nil
 		if p == nil {
 			return f.revive(ctx, s)
@@ -261,16 +280,16 @@ func (f *Fabric) Leave(ctx context.Context, req member.AttachRequest) error {
 		h := s.who.Load()
 		s.who.Store(&holding{past: h.past.plus(p.last.Load())})
 	}
-	err = f.release(p)
+	f.release(p)
 	f.events.Publish(f.Now(), Event{Kind: EventProcessLeft, Switch: s.name, Detail: p.String()})
 	if wasDown {
-		return err
+		return nil
 	}
-	return errors.Join(err, f.revive(ctx, s))
+	return f.revive(ctx, s)
 }
 
 // release ends what p may do on the broker.
-func (f *Fabric) release(p *process) error {
+func (f *Fabric) release(p *process) {
 	select {
 	case <-p.over:
 	default:
@@ -280,7 +299,6 @@ func (f *Fabric) release(p *process) error {
 	if p.user != "" {
 		f.opts.Processes.Broker.Revoke(p.user)
 	}
-	return nil
 }
 
 // takeBack makes the fabric emulate s itself again, unless a process is the switch. The caller holds mu.
@@ -290,7 +308,7 @@ func (f *Fabric) takeBack(s *liveSwitch) {
 	}
 	if p := s.joining; p != nil {
 		s.joining = nil
-		_ = f.release(p)
+		f.release(p)
 	}
 	s.away = false
 	for _, l := range f.linksOf(s.id) {

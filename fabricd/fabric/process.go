@@ -68,8 +68,9 @@ type process struct {
 	pid    int
 	host   string
 	user   string // on our broker; empty on others
-	since  time.Time
-	over   chan struct{} // closed when it is this switch no more
+
+	attached chan struct{} // closed when its links have signal
+	over     chan struct{} // closed when it is this switch no more
 
 	quiet atomic.Bool                   // it does not answer: nobody waits for it
 	stale atomic.Bool                   // it has missed an order

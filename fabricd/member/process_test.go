@@ -2,6 +2,7 @@ package member_test
 
 import (
 	"fmt"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -9,8 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -224,4 +227,99 @@ func TestProcessesEndWithTheFabric(t *testing.T) {
 		assert.Contains(t, said, "the fabric has ended: fabric lab has been stopped")
 	}
 	assert.Equal(t, ledger, l.fabric.Ledger(), "the counters can still be read")
+}
+
+// hops counts the decisions that switches tell of, and the packets that they drop.
+type hops struct {
+	mu    sync.Mutex
+	at    map[weft.SwitchID]int
+	drops int
+}
+
+func (h *hops) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, hop := range a.Hops {
+		h.at[hop.Switch]++
+	}
+	h.drops += len(a.Drops)
+}
+
+func (h *hops) of(id weft.SwitchID) (hops, drops int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.at[id], h.drops
+}
+
+func TestAProcessTellsOfEveryTracedPacketAndEveryDrop(t *testing.T) {
+	t.Parallel()
+	seen := &hops{at: map[weft.SwitchID]int{}}
+	l := start(t, true, record(seen))
+	const name = "s2.00"
+	id := must(l.fabric.Topology().SwitchByName(name))
+	l.be(name)
+	l.fresh()
+	before, _ := seen.of(id)
+	decided := l.fabric.Switch(id).Stats.Forwarded
+	l.allPairs()
+	decided = l.fabric.Switch(id).Stats.Forwarded - decided
+	require.NotZero(t, decided)
+	require.Eventually(t, func() bool {
+		n, _ := seen.of(id)
+		return uint64(n-before) == decided
+	}, patience, time.Millisecond)
+
+	l.load()
+	l.crosses(name, 100)
+	l.do(fault.Spec{Do: fault.VerbCrash, A: name})
+	l.do(fault.Spec{Do: fault.VerbRestart, A: name})
+	ledger := l.settle()
+	require.Eventually(t, func() bool {
+		_, n := seen.of(id)
+		return uint64(n) == ledger.LostCrash+ledger.LostQueued+ledger.Discarded
+	}, patience, time.Millisecond, "%+v", ledger)
+}
+
+func TestAProcessOutlivesItsBrokerAndEndsWhenThatStaysAway(t *testing.T) {
+	t.Parallel()
+	l := start(t, false)
+	const name = "s1.00"
+	p := l.be(name)
+	l.load()
+	for range 2 {
+		l.crosses(name, 50)
+		l.server.Kill()
+		require.Eventually(t, func() bool { return len(l.fabric.LinksDown()) > 12 }, patience, 5*time.Millisecond)
+		l.server.Start()
+		l.allUp()
+	}
+	l.crosses(name, 50)
+	assert.Empty(t, l.fabric.CrashedSwitches())
+	require.NoError(t, l.fabric.StopTraffic())
+	require.Eventually(t, func() bool {
+		ledger := l.fabric.Ledger()
+		return ledger.Balanced && ledger.InFlight == 0
+	}, patience, 5*time.Millisecond)
+	l.server.Kill()
+	code, said := p.ends()
+	assert.Equal(t, 1, code)
+	assert.Contains(t, said, "the fabric is gone: it has asked nothing for 10 s")
+}
+
+func TestAProcessThatDoesNotAttachCanBeReplacedByTheFabric(t *testing.T) {
+	t.Parallel()
+	l := start(t, true)
+	c := must(l.fabric.Join(member.JoinRequest{Switch: "s1.00", PID: 17, Host: "far"}))
+	_, err := l.fabric.Join(member.JoinRequest{Switch: "s1.00", PID: 18, Host: "far"})
+	require.ErrorIs(t, err, fabric.ErrHeld)
+	require.ErrorContains(t, err, "process 17 on far is about to join")
+	require.ErrorContains(t, l.fabric.Attach(t.Context(), member.AttachRequest{Switch: "s1.00", Number: c.Number}), "cannot reach the process")
+	assert.Equal(t, []string{"s1.00"}, l.fabric.CrashedSwitches())
+	l.do(fault.Spec{Do: fault.VerbRestart, A: "s1.00"})
+	require.ErrorContains(t, l.fabric.Attach(t.Context(), member.AttachRequest{Switch: "s1.00", Number: c.Number}), "was taken back")
+	l.allUp()
+	l.allPairs()
+	l.be("s1.00")
+	l.fresh()
+	l.allPairs()
 }
