@@ -10,6 +10,7 @@ import (
 type links struct {
 	broker    *bus.Broker
 	transport *bus.NATS
+	peers     *bus.Peers // switches that are processes of their own
 }
 
 // openLinks starts a broker for a fabric and connects to it.
@@ -23,10 +24,17 @@ func openLinks(name, listen string, log *slog.Logger) (*links, error) {
 		b.Shutdown()
 		return nil, err
 	}
-	return &links{broker: b, transport: t}, nil
+	p, err := bus.NewPeers(bus.PeersConfig{Fabric: name, Broker: b, OnError: func(err error) { log.Warn("switch processes", "err", err) }})
+	if err != nil {
+		_ = t.Close()
+		b.Shutdown()
+		return nil, err
+	}
+	return &links{broker: b, transport: t, peers: p}, nil
 }
 
 func (l *links) close() {
+	_ = l.peers.Close()
 	_ = l.transport.Close()
 	l.broker.Shutdown()
 }

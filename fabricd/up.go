@@ -161,6 +161,7 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	defer link.close()
 	began := time.Now()
 	o.Transport, o.Log = link.transport, log
+	o.Processes = &fabric.ProcessOptions{Fabric: u.name, Firmware: u.routing, Peers: link.peers, Broker: link.broker}
 	f, err := fabric.New(o)
 	if err != nil {
 		return err

@@ -51,6 +51,11 @@ func NewServer(f *fabric.Fabric, control *bus.Control, info Info) (*Server, erro
 			return nil, err
 		}
 	}
+	for verb, h := range s.processVerbs() {
+		if err := control.Serve(verb, h); err != nil {
+			return nil, err
+		}
+	}
 	return s, nil
 }
 

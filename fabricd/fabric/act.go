@@ -25,11 +25,12 @@ func (b *batch) act() error {
 	if e := f.opts.Transport.Restore(mended...); e != nil && err == nil {
 		err = fmt.Errorf("restore: %w", e)
 	}
+	f.orderCuts(cut, mended)
 	for _, c := range b.impair {
 		f.impair(c.l, c.d)
 	}
 	for _, s := range b.crash {
-		s.Do(func(now weft.Time, out *weft.Actions) { s.core.Crash(now, out) })
+		s.crashNow()
 	}
 	for _, l := range b.touched {
 		f.align(l)

@@ -327,6 +327,7 @@ func (b *batch) mendCrash(st *step) {
 	close(s.crash.over)
 	st.ended = append(st.ended, s.crash.rec)
 	s.crash = nil
+	b.f.takeBack(s)
 	links := b.f.linksOf(s.id)
 	b.touched, b.back = append(b.touched, links...), append(b.back, links...)
 }

@@ -46,6 +46,7 @@ type output struct {
 // An output that can go on, because it has room or a credit, or its neighbour holds a packet that can, is freed; then all
 // that wait for it; what is never freed is deadlocked (Definition 17 of the fat-tree paper).
 func (f *Fabric) Deadlock() []Channel {
+	f.readProcesses()
 	snaps := make([]switching.Snapshot, len(f.switches))
 	for i, s := range f.switches {
 		snaps[i] = s.snapshot()

@@ -49,6 +49,8 @@ type Fabric struct {
 	forgotten uint64    // packets lost to faults whose reports are no longer kept
 	era       uint16
 	stopped   bool
+
+	incarnations uint64 // of switch processes since the start
 }
 
 // liveSwitch is a switch with its driver.
@@ -57,6 +59,9 @@ type liveSwitch struct {
 	id   weft.SwitchID
 	name string
 	core *switching.Switch // stepped only by the driver
+
+	wires []switchd.Wire
+	role  // who else is this switch, see process.go
 
 	// Guarded by Fabric.mu.
 	crash       *active // nil: it is well
@@ -109,7 +114,7 @@ func New(o Options) (*Fabric, error) {
 			Core: core, Wires: wires.of(s.ID.Node()), Clock: f.Now, Batch: o.Switch.Batch, Seed: o.Seed<<16 + uint64(s.ID),
 			Watch: &watcher{fabric: f, node: s.ID.Node(), name: s.Name}, Excuse: f.excuse(s.ID.Node()),
 		})
-		f.switches = append(f.switches, &liveSwitch{Driver: d, id: s.ID, name: s.Name, core: core})
+		f.switches = append(f.switches, &liveSwitch{Driver: d, id: s.ID, name: s.Name, core: core, wires: wires.of(s.ID.Node())})
 	}
 	for _, n := range o.Topology.NICs {
 		core, err := nic.New(nic.Config{
@@ -145,6 +150,10 @@ func (f *Fabric) Start(ctx context.Context) error {
 		return fmt.Errorf("fabric: links are not ready: %w", err)
 	}
 	f.ctx, f.stop = context.WithCancel(context.Background())
+	if err := f.hearProcesses(); err != nil {
+		f.stop()
+		return err
+	}
 	for _, s := range f.switches {
 		f.running.Go(func() { s.Run(f.ctx) })
 	}
@@ -182,6 +191,7 @@ func (f *Fabric) Stop() {
 		f.stop()
 	}
 	f.running.Wait()
+	f.endProcesses()
 }
 
 // SetTraffic replaces what all NICs generate; zero traffic stops them.
@@ -227,7 +237,7 @@ func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) 
 func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
 	for _, l := range links {
 		done := func() bool {
-			return l.up[0].Load() && l.up[1].Load() || f.held(l) ||
+			return l.up[0].Load() && l.up[1].Load() || f.held(l) || f.absent(l) ||
 				l.suffers[0].Loss == 100 || l.suffers[1].Loss == 100
 		}
 		for !done() {

@@ -133,8 +133,8 @@ type LinkLoss struct {
 // packets flow.
 func (f *Fabric) linkLoss(l *link) (lost LinkLoss, wires uint64) {
 	a, b := f.endState(l.A), f.endState(l.B)
-	wireAB, lostAB := credit.OnWire(a.flow, b.flow)
-	wireBA, lostBA := credit.OnWire(b.flow, a.flow)
+	wireAB, lostAB := onWire(a, b)
+	wireBA, lostBA := onWire(b, a)
 	return LinkLoss{Wire: lostAB + lostBA, Queued: a.queued + b.queued}, wireAB + wireBA
 }
 
@@ -144,6 +144,7 @@ type endState struct {
 	sent   uint64
 	queued uint64 // packets lost in its output queue
 	held   bool   // damping keeps it down
+	remote bool   // as a process told it, some moments ago
 }
 
 func (f *Fabric) endState(e weft.End) (s endState) {
@@ -151,10 +152,5 @@ func (f *Fabric) endState(e weft.End) (s endState) {
 		n := f.nics[e.Node.Index].Snapshot()
 		return endState{flow: n.Flow, sent: n.Counters.Sent, held: n.Suppressed}
 	}
-	sw := f.switches[e.Node.Index]
-	sw.Do(func(weft.Time, *weft.Actions) {
-		c, queued := sw.core.PortCounters(e.Port)
-		s = endState{flow: sw.core.Flow(e.Port), sent: c.Sent, queued: queued, held: sw.core.Suppressed(e.Port)}
-	})
-	return s
+	return f.switches[e.Node.Index].end(e.Port)
 }

@@ -26,6 +26,9 @@ type Options struct {
 	Traffic nic.Traffic // injected from Start on; zero is none
 	Seed    uint64      // of every random choice
 
+	// Processes says how switches can be processes of their own; nil: none can.
+	Processes *ProcessOptions
+
 	Record Recorder     // hears of single packets; nil: nobody
 	Log    *slog.Logger // nil: discarded
 	// Trouble hears of what should not happen to the links, beside the event stream; nil: nobody.

@@ -6,22 +6,19 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-func (s *liveSwitch) snapshot() (sn switching.Snapshot) {
-	s.Do(func(weft.Time, *weft.Actions) { sn = s.core.Snapshot() })
-	return sn
-}
-
-func (s *liveSwitch) stats() (st switching.Stats) {
-	s.Do(func(weft.Time, *weft.Actions) { st = s.core.Stats() })
-	return st
-}
-
 // Switch copies the state of one switch.
-func (f *Fabric) Switch(id weft.SwitchID) switching.Snapshot { return f.switches[id].snapshot() }
+func (f *Fabric) Switch(id weft.SwitchID) switching.Snapshot {
+	s := f.switches[id]
+	if p := s.process(); p != nil {
+		_ = p.ask(member.AskState, nil)
+	}
+	return s.snapshot()
+}
 
 // NIC copies the state of one NIC.
 func (f *Fabric) NIC(id weft.NICID) nic.Snapshot { return f.nics[id].Snapshot() }
@@ -32,6 +29,7 @@ type progress struct {
 }
 
 func (f *Fabric) progress() (p progress) {
+	f.readProcesses()
 	for _, n := range f.nics {
 		s := n.Stats()
 		p.injected += s.Injected
@@ -111,9 +109,7 @@ func (f *Fabric) timers() (most time.Duration) {
 // idle reports whether every packet injected has ended.
 func (f *Fabric) idle() bool {
 	for _, s := range f.switches {
-		var held int
-		s.Do(func(weft.Time, *weft.Actions) { held = s.core.Held() })
-		if held > 0 {
+		if s.held() > 0 {
 			return false
 		}
 	}

@@ -52,13 +52,11 @@ type tally struct {
 func (f *Fabric) tally() tally {
 	t := tally{discardedBy: map[string]uint64{}}
 	for _, s := range f.switches {
-		s.Do(func(weft.Time, *weft.Actions) {
-			st := s.core.Stats()
-			t.rerouted += st.Rerouted
-			t.requeued += st.Requeued
-			t.discarded += st.Discarded
-			s.core.Discards(func(rule string, n uint64) { t.discardedBy[rule] += n })
-		})
+		st := s.stats()
+		t.rerouted += st.Rerouted
+		t.requeued += st.Requeued
+		t.discarded += st.Discarded
+		s.discards(func(rule string, n uint64) { t.discardedBy[rule] += n })
 	}
 	for _, n := range f.nics {
 		s := n.Stats()
@@ -77,11 +75,23 @@ type monitor struct {
 	effect atomic.Int64
 
 	mu   sync.Mutex
-	open []*record     // guarded by mu: in force, or still counting
-	poke chan struct{} // capacity 1: a fault was seen by the last of its ends
+	last map[weft.End]*lastDown // guarded by mu
+	wait []*lastDown            // guarded by mu: of these, those since which no packet was re-routed
+	open []*record              // guarded by mu: in force, or still counting
+	poke chan struct{}          // capacity 1: a fault was seen by the last of its ends
 }
 
-func newMonitor() monitor { return monitor{poke: make(chan struct{}, 1)} }
+// lastDown is how an end last lost its link.
+type lastDown struct {
+	at     weft.Time
+	node   string
+	why    weft.Cause
+	turned weft.Time // first re-route since; Never: none yet
+}
+
+func newMonitor() monitor {
+	return monitor{poke: make(chan struct{}, 1), last: map[weft.End]*lastDown{}}
+}
 
 // add watches r from now on. expect are the ends that should find out.
 func (m *monitor) add(r *record, expect []weft.End) {
@@ -95,6 +105,12 @@ func (m *monitor) add(r *record, expect []weft.End) {
 	w.missing = len(w.ends)
 	m.open = append(m.open, r)
 	m.awaits.Store(true)
+	for _, e := range expect {
+		if d, ok := m.last[e]; ok && d.at >= r.began { // the fault is noticed later than what it did
+			m.detect(r, e, d)
+			w.turned = min(w.turned, d.turned)
+		}
+	}
 }
 
 // remove ends watching r.
@@ -108,23 +124,36 @@ func (m *monitor) remove(r *record) {
 func (m *monitor) down(now weft.Time, e weft.End, node string, why weft.Cause) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	d := &lastDown{at: now, node: node, why: why, turned: weft.Never}
+	if old := m.last[e]; old != nil {
+		m.wait = slices.DeleteFunc(m.wait, func(w *lastDown) bool { return w == old })
+	}
+	m.last[e], m.wait = d, append(m.wait, d)
+	m.awaits.Store(true)
 	for _, r := range m.open {
-		w := &r.watch
-		if told, ok := w.ends[e]; !ok || told || now < r.began {
-			continue
-		}
-		w.ends[e] = true
-		w.missing--
-		w.seen = now
-		w.detected = append(w.detected, fault.Detection{
-			End: node, Port: int(e.Port), AfterMS: ms(now - r.began), How: cmp.Or(r.how, how(why)),
-		})
-		if w.missing == 0 {
-			w.news = true
-			select {
-			case m.poke <- struct{}{}:
-			default:
-			}
+		m.detect(r, e, d)
+	}
+}
+
+// detect notes in r that an end has found out, unless it is none of r's ends or had done so before. The caller holds mu.
+func (m *monitor) detect(r *record, e weft.End, d *lastDown) {
+	w := &r.watch
+	if told, ok := w.ends[e]; !ok || told || d.at < r.began {
+		return
+	}
+	w.ends[e] = true
+	w.missing--
+	w.seen = max(w.seen, d.at)
+	by := cmp.Or(r.how, how(d.why))
+	if d.why == weft.BySignal && r.report.Kind == KindProcess {
+		by = fault.ByProcess // they have no signal because the fabric saw it go
+	}
+	w.detected = append(w.detected, fault.Detection{End: d.node, Port: int(e.Port), AfterMS: ms(d.at - r.began), How: by})
+	if w.missing == 0 {
+		w.news = true
+		select {
+		case m.poke <- struct{}{}:
+		default:
 		}
 	}
 }
@@ -141,6 +170,10 @@ func (m *monitor) turned(now weft.Time) {
 			r.watch.turned = now
 		}
 	}
+	for _, d := range m.wait {
+		d.turned = now
+	}
+	m.wait = m.wait[:0]
 	m.awaits.Store(false)
 }
 
@@ -161,6 +194,12 @@ func ms(t weft.Time) float64 { return float64(t.Duration().Nanoseconds()) / 1e6 
 
 // begin opens the report of a fault that is about to act on links, and on the switch unless nil. The caller holds mu.
 func (f *Fabric) begin(r fault.Report, links []*link, sw *liveSwitch, expect []weft.End) *record {
+	return f.beginAt(0, r, links, sw, expect)
+}
+
+// beginAt is begin for a fault that is noticed only now; 0 is now.
+func (f *Fabric) beginAt(at weft.Time, r fault.Report, links []*link, sw *liveSwitch, expect []weft.End) *record {
+	f.readProcesses()
 	f.reports++
 	r.ID, r.Open, r.Era = f.reports, true, f.era
 	rec := &record{links: links, sw: sw, from: f.tally(), report: r, firstEra: f.era, closes: weft.Never}
@@ -180,7 +219,9 @@ func (f *Fabric) begin(r fault.Report, links []*link, sw *liveSwitch, expect []w
 	if len(f.records) > maxReports {
 		f.forget()
 	}
-	rec.began = f.Now()
+	if rec.began = at; at == 0 {
+		rec.began = f.Now()
+	}
 	rec.report.At = rec.began.Duration().Seconds()
 	f.monitor.add(rec, expect)
 	return rec
@@ -206,6 +247,9 @@ func share(r *fault.Report, with int) {
 
 // book counts what l has lost since it was last asked for the fault that owns it. The caller holds mu.
 func (f *Fabric) book(l *link) {
+	if f.absent(l) {
+		return // what it has received since it was last heard nobody knows yet
+	}
 	lost, _ := f.linkLoss(l)
 	// What is lost never comes back; reading both ends while packets flow may lag.
 	lost.Wire, lost.Queued = max(lost.Wire, l.booked.Wire), max(lost.Queued, l.booked.Queued)
@@ -248,6 +292,7 @@ func (f *Fabric) refresh(r *record) {
 	if !r.report.Open {
 		return
 	}
+	f.readProcesses()
 	for _, l := range r.links {
 		f.book(l)
 	}

@@ -10,7 +10,7 @@ import (
 // Story tells the event in a line or two, or nothing when it is a detail of another.
 func (e Event) Story() string {
 	switch e.Kind {
-	case string(fault.VerbCut), string(fault.VerbFlap), string(fault.VerbImpair), string(fault.VerbCrash):
+	case string(fault.VerbCut), string(fault.VerbFlap), string(fault.VerbImpair), string(fault.VerbCrash), KindHandover:
 		s := e.Fault.Story()
 		if e.Kind == string(fault.VerbImpair) { // nobody sees it, and it has cost nothing yet
 			s = fmt.Sprintf("%s, at %.3f s", e.Fault.What, e.Fault.At)
@@ -29,6 +29,16 @@ func (e Event) Story() string {
 		return "restarted " + e.Switch
 	case EventProtocolFault:
 		return fmt.Sprintf("protocol fault at %s: %s", e.Node, e.Detail)
+	case EventProcessJoined:
+		return fmt.Sprintf("switch %s is %s now", e.Switch, e.Detail)
+	case EventProcessLeft:
+		return fmt.Sprintf("switch %s is the fabric's own again, %s has left", e.Switch, e.Detail)
+	case EventProcessLost:
+		return fmt.Sprintf("switch %s is down, %s is gone", e.Switch, e.Detail)
+	case EventProcessSilent:
+		return fmt.Sprintf("switch %s does not answer, %s", e.Switch, e.Detail)
+	case EventProcessBack:
+		return fmt.Sprintf("switch %s answers again, %s", e.Switch, e.Detail)
 	case EventTraffic:
 		return "traffic " + e.Detail
 	}

@@ -33,6 +33,7 @@ type Latency struct {
 
 // Totals adds up the counters of all nodes.
 func (f *Fabric) Totals() Totals {
+	f.readProcesses()
 	var t Totals
 	var hops, shortest uint64
 	latency := nic.NewLatency()
@@ -71,6 +72,7 @@ func (f *Fabric) Totals() Totals {
 
 // PacketHops counts the packets forwarded by switches.
 func (f *Fabric) PacketHops() (n uint64) {
+	f.readProcesses()
 	for _, s := range f.switches {
 		n += s.stats().Forwarded
 	}
@@ -79,6 +81,7 @@ func (f *Fabric) PacketHops() (n uint64) {
 
 // Drivers adds up what the drivers of all nodes have done.
 func (f *Fabric) Drivers() (sum switchd.Stats) {
+	f.readProcesses()
 	for _, s := range f.switches {
 		sum = sum.Add(s.Stats())
 	}

@@ -20,7 +20,7 @@ func (r Report) Story() string {
 		fmt.Fprintf(&b, ", %s,", way)
 	}
 	fmt.Fprintf(&b, " at %.3f s, %s; lost %d on the wire, %d queued", r.At, r.seen(), r.LostWire, r.LostQueued)
-	if r.Kind == string(VerbCrash) {
+	if r.Kind == string(VerbCrash) || r.LostCrash > 0 {
 		fmt.Fprintf(&b, ", %d inside", r.LostCrash)
 	}
 	if r.RestoredAt > 0 {

@@ -1,0 +1,87 @@
+package fabric
+
+import (
+	"maps"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/member"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/switchd"
+)
+
+// past is what processes have counted that are a switch no more, added up. Constant.
+type past struct {
+	ports    []pastPort
+	stats    switching.Stats
+	discards map[string]uint64
+	driver   switchd.Stats
+}
+
+type pastPort struct {
+	counters credit.Counters
+	queued   uint64 // packets lost in its output queue
+}
+
+// plus is p and what one more process has counted.
+func (p *past) plus(a *member.Answer) *past {
+	sum := &past{ports: make([]pastPort, len(a.Snapshot.Ports)), discards: map[string]uint64{}}
+	if p != nil {
+		copy(sum.ports, p.ports)
+		maps.Copy(sum.discards, p.discards)
+		sum.stats, sum.driver = p.stats, p.driver
+	}
+	for i, s := range a.Snapshot.Ports {
+		sum.ports[i].counters = addCounters(sum.ports[i].counters, s.Counters)
+		sum.ports[i].queued += s.Lost
+	}
+	for rule, n := range a.Snapshot.Discards {
+		sum.discards[rule] += n
+	}
+	sum.stats = addStats(sum.stats, a.Snapshot.Stats)
+	sum.driver = sum.driver.Add(a.Driver)
+	return sum
+}
+
+// bury makes what p has counted final, when it cannot be asked any more. Its neighbours have no signal from it, so their
+// counters stand. What it had received is what they had sent but for what is known to have been lost on the way, and what
+// it had sent is what they have received. Between the two are the packets that died with it; which of these it had
+// discarded or sent in its last moments nobody can tell. The caller holds mu.
+func (f *Fabric) bury(p *process) {
+	s := p.sw
+	h := s.who.Load()
+	a := *p.last.Load()
+	a.Snapshot.Ports = append([]switching.PortSnapshot(nil), a.Snapshot.Ports...)
+	var in, out uint64
+	doubtful := make([]uint64, len(a.Snapshot.Ports)) // packets to it that seem to be lost
+	for i := range a.Snapshot.Ports {
+		c := &a.Snapshot.Ports[i].Counters
+		own := weft.End{Node: s.id.Node(), Port: weft.PortID(i)}
+		if peer, _, ok := f.graph.Peer(own); ok {
+			mine, theirs := f.endState(own), f.endState(peer)
+			_, lost := onWire(theirs, mine)
+			// Counters are per process, the flow is since the start.
+			c.Received += theirs.flow.Sent - min(theirs.flow.Sent, lost+mine.flow.Received)
+			doubtful[i] = lost
+			p.mu.Lock()
+			sent := theirs.flow.Received + p.lostOut[i]
+			p.mu.Unlock()
+			c.Sent += max(sent, mine.flow.Sent) - mine.flow.Sent
+		}
+		in, out = in+c.Received, out+c.Sent
+	}
+	st := &a.Snapshot.Stats
+	ended := st.Discarded + st.LostQueue + st.LostCrash
+	for i := range doubtful {
+		if in >= out+ended {
+			break
+		}
+		more := min(doubtful[i], out+ended-in) // it cannot have sent what it had not received
+		a.Snapshot.Ports[i].Counters.Received += more
+		in += more
+	}
+	if in > out+ended {
+		st.LostCrash += in - out - ended
+	}
+	s.who.Store(&holding{past: h.past.plus(&a)})
+}

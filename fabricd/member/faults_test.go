@@ -1,0 +1,88 @@
+package member_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+// Every kind of fault on links of which one end, or both, are processes.
+func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, embedded bool) {
+		l := start(t, embedded)
+		l.be("s1.00")
+		l.be("s2.00")
+		l.be("s0.00")
+		l.allUp()
+		l.load()
+		for _, ends := range [][2]string{{"s1.00", "s2.00"}, {"s0.00", "s1.00"}, {"s1.00", "s2.10"}, {"s0.01", "s1.00"}, {"n000", "s2.00"}} {
+			if _, err := l.fabric.Topology().LinkBetween(ends[0], ends[1]); err != nil {
+				continue
+			}
+			for _, s := range []fault.Spec{
+				{Do: fault.VerbCut},
+				{Do: fault.VerbCut, Silent: true},
+				{Do: fault.VerbCut, Direction: fault.To},
+				{Do: fault.VerbCut, Direction: fault.From},
+				{Do: fault.VerbCut, Direction: fault.To, Silent: true},
+				{Do: fault.VerbCut, Direction: fault.From, Silent: true},
+				{Do: fault.VerbImpair, Impair: &fault.Impair{Loss: new(fault.Percent(20))}},
+			} {
+				s.A, s.B = ends[0], ends[1]
+				out := l.do(s)
+				require.NotNil(t, out[0].Fault, s)
+				if s.Do == fault.VerbCut {
+					require.Eventually(t, func() bool { return len(l.fabric.Faults()[out[0].Fault.ID-1].Detected) == 2 }, patience, 5*time.Millisecond, "%v", s)
+				}
+				l.more(50)
+				l.do(fault.Spec{Do: fault.VerbHeal})
+				l.allUp()
+			}
+		}
+		l.settle()
+		for _, name := range []string{"s1.00", "s0.00", "s2.00"} {
+			l.load()
+			l.crosses(name, 50)
+			out := l.do(fault.Spec{Do: fault.VerbCrash, A: name})
+			assert.NotEmpty(t, out[0].Fault.Detected)
+			assert.Equal(t, []string{name}, l.fabric.CrashedSwitches())
+			l.do(fault.Spec{Do: fault.VerbRestart, A: name})
+			l.allUp()
+			l.crosses(name, 50)
+		}
+		l.settle()
+		l.fresh()
+		l.allPairs()
+	})
+}
+
+// Two neighbours that die together leave nobody who knows what was between them.
+func TestTwoNeighboursKilledTogether(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, embedded bool) {
+		l := start(t, embedded)
+		for range 3 {
+			a, b := l.be("s0.00"), l.be("s1.00")
+			l.load()
+			l.crosses("s0.00", 100)
+			after := l.last()
+			a.kill()
+			b.kill()
+			first := l.event(after, fabric.EventProcessLost)
+			l.event(first.Seq, fabric.EventProcessLost)
+			l.more(100)
+			l.do(fault.Spec{Do: fault.VerbHeal})
+			l.allUp()
+			l.crosses("s0.00", 100)
+			l.settle()
+		}
+		l.fresh()
+		l.allPairs()
+	})
+}

@@ -1,0 +1,325 @@
+package member_test
+
+import (
+	"fmt"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/member"
+	"github.com/weft-fabric/weft/linkmon/fault"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+func isSet(r switching.RegisterSnapshot) bool { return r.Value != 0 }
+
+func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, embedded bool) {
+		for tier, fw := range []string{"adaptive-link", "deterministic-link", "updown"} {
+			t.Run(fmt.Sprint(fw, " tier ", tier), func(t *testing.T) {
+				t.Parallel()
+				l := start(t, embedded, with(fw))
+				name := fmt.Sprintf("s%d.10", tier)
+				p := l.be(name)
+				l.fresh()
+				before := l.fabric.PacketHops()
+				l.allPairs()
+				assert.Greater(t, l.fabric.PacketHops(), before)
+				id := must(l.fabric.Topology().SwitchByName(name))
+				through := l.fabric.Switch(id).Stats.Forwarded
+				assert.NotZero(t, through, "some went through the process")
+
+				after := l.last()
+				p.signal(syscall.SIGTERM)
+				code, said := p.ends()
+				assert.Zero(t, code, said)
+				assert.Contains(t, said, "left")
+				l.event(after, fabric.EventProcessLeft)
+				assert.Equal(t, through, l.fabric.Switch(id).Stats.Forwarded, "what it has counted stays")
+				l.allUp()
+				l.fresh()
+				l.allPairs()
+				assert.Greater(t, l.fabric.Switch(id).Stats.Forwarded, through)
+				for _, r := range l.fabric.Faults() {
+					assert.Equal(t, fabric.KindHandover, r.Kind)
+				}
+			})
+		}
+	})
+}
+
+func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, embedded bool) {
+		l := start(t, embedded)
+		const name = "s1.00"
+		p := l.be(name)
+		l.load()
+		for range 4 {
+			l.crosses(name, 200)
+			after := l.last()
+			p.kill()
+			e := l.event(after, fabric.EventProcessLost)
+			require.NotNil(t, e.Fault)
+			assert.Equal(t, "process", e.Fault.Kind)
+			assert.Equal(t, name, e.Fault.Target)
+			assert.Contains(t, e.Fault.What, "process of s1.00 is gone")
+			if assert.Len(t, e.Fault.Detected, 4, "its neighbours") {
+				for _, d := range e.Fault.Detected {
+					assert.Contains(t, []string{fault.ByProcess, fault.BySilence}, d.How)
+					assert.Less(t, d.AfterMS, 5000.)
+				}
+			}
+			assert.Equal(t, []string{name}, l.fabric.CrashedSwitches())
+			l.more(200)
+			p = l.be(name)
+			l.allUp()
+		}
+		ledger := l.settle()
+		assert.Equal(t, ledger.Lost, ledger.LostWire+ledger.LostQueued+ledger.LostCrash)
+		l.fresh()
+		l.allPairs()
+
+		// Killed once more, it is taken back by the fabric.
+		l.load()
+		l.crosses(name, 100)
+		after := l.last()
+		p.kill()
+		l.event(after, fabric.EventProcessLost)
+		l.do(fault.Spec{Do: fault.VerbRestart, A: name})
+		l.allUp()
+		l.crosses(name, 100)
+		l.settle()
+		l.fresh()
+		l.allPairs()
+	})
+}
+
+func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, embedded bool) {
+		l := start(t, embedded)
+		const name = "s0.00"
+		p := l.be(name)
+		l.load()
+		for range 2 {
+			l.crosses(name, 100)
+			after := l.last()
+			p.signal(syscall.SIGSTOP)
+			e := l.event(after, fabric.EventProcessSilent)
+			assert.Equal(t, "process", e.Fault.Kind)
+			assert.Contains(t, e.Fault.What, "does not answer")
+			began := time.Now()
+			assert.False(t, l.fabric.Ledger().Injected == 0)
+			assert.Less(t, time.Since(began), 200*time.Millisecond, "nobody waits for it")
+			require.Eventually(t, func() bool { return len(l.fabric.Faults()[e.Fault.ID-1].Detected) == 2 }, patience, 5*time.Millisecond)
+			l.more(200)
+			p.signal(syscall.SIGCONT)
+			l.event(after, fabric.EventProcessBack)
+			l.allUp()
+			report := l.fabric.Faults()[e.Fault.ID-1]
+			assert.NotZero(t, report.RestoredAt)
+			assert.Len(t, report.Detected, 2)
+			for _, d := range report.Detected {
+				assert.Contains(t, []string{fault.BySilence, fault.ByNeighbour}, d.How)
+			}
+		}
+		assert.False(t, p.ended())
+		l.crosses(name, 100)
+		l.settle()
+		l.fresh()
+		l.allPairs()
+
+		// Killed while it is stopped, it is one fault, not two.
+		after := l.last()
+		p.signal(syscall.SIGSTOP)
+		silent := l.event(after, fabric.EventProcessSilent)
+		p.kill()
+		lost := l.event(after, fabric.EventProcessLost)
+		assert.Equal(t, silent.Fault.ID, lost.Fault.ID)
+	})
+}
+
+func TestASecondProcessForASwitchIsRefusedAndTheFirstUnharmed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, embedded bool) {
+		l := start(t, embedded)
+		const name = "s2.01"
+		p := l.be(name)
+		refused := func(hint string) {
+			c := l.operator
+			c.Switch = name
+			code, said := l.launch(c).ends()
+			assert.Equal(t, 1, code)
+			assert.Contains(t, said, "another process is this switch: process "+fmt.Sprint(p.cmd.Process.Pid)+" on ")
+			assert.Contains(t, said, hint)
+		}
+		before := l.last()
+		refused("end that first")
+		l.allUp()
+		l.allPairs()
+		for _, e := range l.fabric.Events().Kept(before) {
+			assert.NotContains(t, []string{fabric.KindHandover, fabric.EventLinkDown, fabric.EventProcessLost}, e.Kind)
+		}
+		p.signal(syscall.SIGSTOP)
+		refused("does not answer just now")
+		p.signal(syscall.SIGCONT)
+		l.allUp()
+		l.allPairs()
+	})
+}
+
+func TestWhatIsNoSwitchAndWhoMayNotJoinIsToldSo(t *testing.T) {
+	t.Parallel()
+	l := start(t, true)
+	c := l.operator
+	c.Switch = "s1.0"
+	code, said := l.launch(c).ends()
+	assert.Equal(t, 1, code)
+	assert.Contains(t, said, `unknown switch "s1.0": did you mean "s1.00"`)
+
+	c.Switch, c.Credentials = "s1.00", bus.Credentials{User: "operator", Password: "wrong"}
+	code, said = l.launch(c).ends()
+	assert.Equal(t, 1, code)
+	assert.Contains(t, said, "refuses user operator: give the credentials of this run")
+
+	c.Credentials = l.broker.Credentials(bus.RoleViewer)
+	code, said = l.launch(c).ends()
+	assert.Equal(t, 1, code)
+	assert.Contains(t, said, "user viewer: not permitted")
+
+	c.URL = "nats://127.0.0.1:1"
+	code, said = l.launch(c).ends()
+	assert.Equal(t, 1, code)
+	assert.Contains(t, said, "no broker answers at nats://127.0.0.1:1")
+	l.allUp()
+	l.allPairs()
+	assert.Empty(t, l.fabric.Faults())
+
+	custom := start(t, true, func(o *fabric.Options) { o.Processes.Firmware = "" })
+	c = custom.operator
+	c.Switch = "s1.00"
+	code, said = custom.launch(c).ends()
+	assert.Equal(t, 1, code)
+	assert.Contains(t, said, "has no name by which a process could make it")
+	custom.allUp()
+}
+
+func TestProcessesEndWithTheFabric(t *testing.T) {
+	t.Parallel()
+	l := start(t, true)
+	a, b := l.be("s0.00"), l.be("s1.00")
+	l.load()
+	l.crosses("s1.00", 100)
+	ledger := l.settle()
+	l.fabric.Stop()
+	for _, p := range []*switchProcess{a, b} {
+		code, said := p.ends()
+		assert.Equal(t, 1, code)
+		assert.Contains(t, said, "the fabric has ended: fabric lab has been stopped")
+	}
+	assert.Equal(t, ledger, l.fabric.Ledger(), "the counters can still be read")
+}
+
+// hops counts the decisions that switches tell of, and the packets that they drop.
+type hops struct {
+	mu    sync.Mutex
+	at    map[weft.SwitchID]int
+	drops int
+}
+
+func (h *hops) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, hop := range a.Hops {
+		h.at[hop.Switch]++
+	}
+	h.drops += len(a.Drops)
+}
+
+func (h *hops) of(id weft.SwitchID) (hops, drops int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.at[id], h.drops
+}
+
+func TestAProcessTellsOfEveryTracedPacketAndEveryDrop(t *testing.T) {
+	t.Parallel()
+	seen := &hops{at: map[weft.SwitchID]int{}}
+	l := start(t, true, record(seen))
+	const name = "s2.00"
+	id := must(l.fabric.Topology().SwitchByName(name))
+	l.be(name)
+	l.fresh()
+	before, _ := seen.of(id)
+	decided := l.fabric.Switch(id).Stats.Forwarded
+	l.allPairs()
+	decided = l.fabric.Switch(id).Stats.Forwarded - decided
+	require.NotZero(t, decided)
+	require.Eventually(t, func() bool {
+		n, _ := seen.of(id)
+		return uint64(n-before) == decided
+	}, patience, time.Millisecond)
+
+	l.load()
+	l.crosses(name, 100)
+	l.do(fault.Spec{Do: fault.VerbCrash, A: name})
+	l.do(fault.Spec{Do: fault.VerbRestart, A: name})
+	ledger := l.settle()
+	require.Eventually(t, func() bool {
+		_, n := seen.of(id)
+		return uint64(n) == ledger.LostCrash+ledger.LostQueued+ledger.Discarded
+	}, patience, time.Millisecond, "%+v", ledger)
+}
+
+func TestAProcessOutlivesItsBrokerAndEndsWhenThatStaysAway(t *testing.T) {
+	t.Parallel()
+	l := start(t, false)
+	const name = "s1.00"
+	p := l.be(name)
+	l.load()
+	for range 2 {
+		l.crosses(name, 50)
+		l.server.Kill()
+		require.Eventually(t, func() bool { return len(l.fabric.LinksDown()) > 12 }, patience, 5*time.Millisecond)
+		l.server.Start()
+		l.allUp()
+	}
+	l.crosses(name, 50)
+	assert.Empty(t, l.fabric.CrashedSwitches())
+	require.NoError(t, l.fabric.StopTraffic())
+	require.Eventually(t, func() bool {
+		ledger := l.fabric.Ledger()
+		return ledger.Balanced && ledger.InFlight == 0
+	}, patience, 5*time.Millisecond)
+	l.server.Kill()
+	code, said := p.ends()
+	assert.Equal(t, 1, code)
+	assert.Contains(t, said, "the fabric is gone: it has asked nothing for 10 s")
+}
+
+func TestAProcessThatDoesNotAttachCanBeReplacedByTheFabric(t *testing.T) {
+	t.Parallel()
+	l := start(t, true)
+	c := must(l.fabric.Join(member.JoinRequest{Switch: "s1.00", PID: 17, Host: "far"}))
+	_, err := l.fabric.Join(member.JoinRequest{Switch: "s1.00", PID: 18, Host: "far"})
+	require.ErrorIs(t, err, fabric.ErrHeld)
+	require.ErrorContains(t, err, "process 17 on far is about to join")
+	require.ErrorContains(t, l.fabric.Attach(t.Context(), member.AttachRequest{Switch: "s1.00", Number: c.Number}), "cannot reach the process")
+	assert.Equal(t, []string{"s1.00"}, l.fabric.CrashedSwitches())
+	l.do(fault.Spec{Do: fault.VerbRestart, A: "s1.00"})
+	require.ErrorContains(t, l.fabric.Attach(t.Context(), member.AttachRequest{Switch: "s1.00", Number: c.Number}), "was taken back")
+	l.allUp()
+	l.allPairs()
+	l.be("s1.00")
+	l.fresh()
+	l.allPairs()
+}

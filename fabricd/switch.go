@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/member"
+	"github.com/weft-fabric/weft/fabricd/registry"
+)
+
+// switchFlags are the flags of fabricd switch.
+type switchFlags struct {
+	fabric, id string
+	server     bus.Settings
+	verbose    bool
+}
+
+func switchCommand() *cobra.Command {
+	var s switchFlags
+	cmd := &cobra.Command{
+		Use:   "switch --id SWITCH",
+		Short: "Be one switch of a running fabric, as a process of its own, until Ctrl-C",
+		Long: `Takes one switch of a running fabric over: from then on its pipeline runs in this process, and its links come here. What
+the switch held is lost and reported, as when a switch is swapped. Ctrl-C hands it back. When the process is killed, its
+neighbours lose their links to it, and it can be started again, or taken back with: linkmon restart SWITCH
+
+Exit codes: 0 handed back, or the fabric was stopped; 1 the fabric is gone; 2 the fabric does not take this process.`,
+		Example: "  fabricd switch --id s1.03\n  fabricd switch --fabric lab --id s0.00 --server nats://lab.example.net:4222 --creds lab.creds",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.fabric, "fabric", "", "name of the fabric; not needed when only one is running here")
+	f.StringVar(&s.id, "id", "", "name of the switch, as s1.03")
+	f.BoolVarP(&s.verbose, "verbose", "v", false, "log what happens to stderr")
+	s.server.Flags(f)
+	_ = cmd.MarkFlagRequired("id") // there is such a flag
+	complete(cmd, "fabric", registry.Names)
+	return cmd
+}
+
+// where is how the fabric is reached: at the server that is named, else as the registry says.
+func (s switchFlags) where(stderr io.Writer) (c member.Config, err error) {
+	r, err := s.server.Resolve(os.Getenv)
+	if err != nil {
+		return c, err
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintln(stderr, "fabricd: "+note)
+	}
+	if r.URL != "" {
+		if s.fabric == "" {
+			return c, errors.New("which fabric of the server? name it with --fabric")
+		}
+		return member.Config{Fabric: s.fabric, URL: r.URL, Credentials: r.Credentials}, bus.ValidateFabric(s.fabric)
+	}
+	e, err := registry.Find(s.fabric)
+	if err != nil {
+		return c, err
+	}
+	return member.Config{Fabric: e.Name, URL: e.URL, Credentials: bus.Credentials{
+		User: e.Operator.User, Password: e.Operator.Password, InboxPrefix: e.Operator.InboxPrefix,
+	}}, nil
+}
+
+func (s switchFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	c, err := s.where(stderr)
+	if err != nil {
+		return err
+	}
+	c.Switch = s.id
+	if s.verbose {
+		c.Log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	c.Attached = func(ch member.Charter) {
+		fmt.Fprintf(stdout, "switch %s of fabric %s: process %d, %s, attached\n", s.id, ch.Fabric, os.Getpid(), ch.Firmware)
+	}
+	err = member.Run(ctx, c)
+	switch {
+	case errors.Is(err, member.ErrEnded):
+		fmt.Fprintln(stderr, "fabricd: "+err.Error())
+		return nil
+	case errors.Is(err, member.ErrGone):
+		fmt.Fprintln(stderr, "fabricd: "+err.Error())
+		return cli.ErrFailed
+	}
+	return err
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+)
+
+func TestSwitchIsOneSwitchOfARunningFabricUntilInterrupted(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--traffic", "uniform:0.3")
+	c := u.operator(t)
+	carries(t, c)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var out, errs buffer
+	code := make(chan int, 1)
+	go func() { code <- run(ctx, &out, &errs, "switch", "--id", "s1.0") }()
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "attached") }, patience, time.Millisecond)
+	require.Regexp(t, `^switch s1.0 of fabric weft: process \d+, adaptive-link, attached\n$`, out.String())
+
+	refused(t, "another process is this switch: process ", "switch", "--fabric", "weft", "--id", "s1.0")
+	refused(t, `unknown switch "s1.00": did you mean "s1.0"?`, "switch", "--id", "s1.00")
+	interrupt()
+	require.Zero(t, <-code, errs.String())
+	require.Empty(t, errs.String())
+	events, err := c.Events(t.Context(), 0)
+	require.NoError(t, err)
+	kinds := map[string]int{}
+	for _, e := range events {
+		kinds[e.Kind]++
+	}
+	require.Equal(t, []int{2, 1, 1}, []int{kinds[fabric.KindHandover], kinds[fabric.EventProcessJoined], kinds[fabric.EventProcessLeft]})
+
+	// The fabric's own end is an orderly one for its processes.
+	go func() { code <- run(t.Context(), &out, &errs, "switch", "--id", "s0.0") }()
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "s0.0 of fabric weft") }, patience, time.Millisecond)
+	text := u.end(t)
+	require.Regexp(t, `ledger: .* 0 in flight: balanced`, text)
+	require.Zero(t, <-code)
+	require.Contains(t, errs.String(), "switch s0.0: the fabric has ended: fabric weft has been stopped")
+}
+
+func TestSwitchRefusesWrongInput(t *testing.T) {
+	ownRegistry(t)
+	refused(t, "no fabric is running: start one with: fabricd up", "switch", "--id", "s0.0")
+	refused(t, `required flag(s) "id" not set`, "switch")
+	refused(t, "--creds without a server", "switch", "--id", "s0.0", "--creds", "x")
+	refused(t, "name it with --fabric", "switch", "--id", "s0.0", "--server", "nats://127.0.0.1:1")
+	refused(t, "no broker answers at nats://127.0.0.1:1", "switch", "--id", "s0.0", "--server", "nats://127.0.0.1:1", "--fabric", "lab")
+	u := launch(t, "--routing", "none", "--name", "lab")
+	refused(t, `no fabric "lub" is running; there are: lab`, "switch", "--fabric", "lub", "--id", "s0.0")
+	_, errs, code := fabricd(t, "switch", "--id", "s9")
+	require.Equal(t, cli.ExitUnusable, code)
+	require.Contains(t, errs, `unknown switch "s9"`)
+	u.end(t)
+}
