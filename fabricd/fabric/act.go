@@ -126,7 +126,7 @@ func (b *batch) wait(ctx context.Context) error {
 			f.publishRepair(now, st.sw.name)
 		}
 		for _, l := range b.back {
-			if l.held[0].Load() || l.held[1].Load() {
+			if f.damped(l) {
 				st.note = l.Name + " has flapped: damping keeps it down for now"
 			}
 		}

@@ -173,6 +173,7 @@ func (f *Fabric) SetTraffic(t nic.Traffic) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if t != f.traffic {
+		f.settleDips(f.Now())
 		f.events.Publish(f.Now(), Event{Kind: EventTraffic, Detail: t.String()})
 	}
 	f.traffic = t
@@ -208,7 +209,7 @@ func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) 
 func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
 	for _, l := range links {
 		done := func() bool {
-			return l.up[0].Load() && l.up[1].Load() || l.held[0].Load() || l.held[1].Load() ||
+			return l.up[0].Load() && l.up[1].Load() || f.damped(l) ||
 				l.suffers[0].Loss == 100 || l.suffers[1].Loss == 100
 		}
 		for !done() {

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/switch/credit"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
@@ -17,7 +18,6 @@ type link struct {
 	topology.Link
 	dirs [2]bus.Direction
 	up   [2]atomic.Bool // as the node at A, at B sees it; set by Observe
-	held [2]atomic.Bool // damping keeps the end at A, at B down; set by Observe
 
 	// Guarded by Fabric.mu.
 	cut      [2]*active          // per direction, the fault that cuts it now
@@ -125,6 +125,20 @@ func (f *Fabric) linksOf(id weft.SwitchID) []*link {
 type LinkLoss struct {
 	Wire   uint64 `json:"wire"`
 	Queued uint64 `json:"queued"`
+}
+
+// damped reports whether damping keeps an end of l down.
+func (f *Fabric) damped(l *link) bool {
+	if f.opts.Link.Liveness.Damping == (liveness.Damping{}) {
+		return false
+	}
+	for _, e := range l.ends() {
+		if e.Node.IsSwitch() && f.switches[e.Node.Index].snapshot().Ports[e.Port].Suppressed ||
+			!e.Node.IsSwitch() && f.nics[e.Node.Index].Snapshot().Suppressed {
+			return true
+		}
+	}
+	return false
 }
 
 // linkLoss is what a link has lost since the start and what is on its wires; see credit.OnWire for what it says while
