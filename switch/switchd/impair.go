@@ -37,7 +37,7 @@ func (k *pacer) adopt(p Pace, i *Impairment) {
 	if i.Rate > 0 && (rate == 0 || i.Rate < rate) {
 		rate = i.Rate
 	}
-	k.perByte = 0
+	k.perByte, k.free = 0, 0 // what was sent at the old rate is as good as gone
 	if rate > 0 {
 		k.perByte = float64(weft.Second) / rate
 	}
