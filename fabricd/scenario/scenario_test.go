@@ -47,9 +47,15 @@ func files(t *testing.T, pattern string) []string {
 	return list
 }
 
+// shipped are the scenarios that come with Weft.
+func shipped(t *testing.T) []string {
+	t.Helper()
+	return append(files(t, "../../scenarios/*.yaml"), files(t, "../../scenarios/faults/*.yaml")...)
+}
+
 func TestShippedScenariosAreValid(t *testing.T) {
 	t.Parallel()
-	for _, path := range files(t, "../../scenarios/*.yaml") {
+	for _, path := range shipped(t) {
 		s := read(t, path)
 		assert.Equal(t, strings.TrimSuffix(filepath.Base(path), ".yaml"), s.Name)
 		assert.NotEmpty(t, s.About, s.Name)
@@ -206,7 +212,7 @@ func TestAFileThatIsNotThereIsNamed(t *testing.T) {
 }
 
 func FuzzLoad(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.yaml", "testdata/bad/*.yaml", "../../scenarios/*.yaml"} {
+	for _, pattern := range []string{"testdata/*.yaml", "testdata/bad/*.yaml", "../../scenarios/*.yaml", "../../scenarios/faults/*.yaml"} {
 		list, err := filepath.Glob(pattern)
 		require.NoError(f, err)
 		for _, path := range list {

@@ -201,7 +201,7 @@ func target(g *topology.Graph, s fault.Spec, name string) (string, fault.Directi
 	if s.Do == fault.VerbCrash || s.Do == fault.VerbRestart || s.Do == fault.VerbRestore {
 		_, err := g.SwitchByName(name)
 		switch {
-		case err == nil && s.Direction != "":
+		case err == nil && s.Do == fault.VerbRestore && s.Direction != "":
 			return "", "", fmt.Errorf("%s is a switch: only a link has directions", name)
 		case err == nil || s.Do != fault.VerbRestore:
 			return name, "", err
