@@ -133,7 +133,7 @@ func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
 		note := func(string) {}
 		if len(list) > 1 {
 			note = func(text string) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "[%d/%d] %s %s\n", i+1, len(list), t.scenario.Name, text)
+				fmt.Fprintf(cmd.ErrOrStderr(), "[%d/%d] %s%s\n", i+1, len(list), t.scenario.Name, text)
 			}
 			note("")
 		}
@@ -151,7 +151,7 @@ func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
 		case len(list) == 1:
 			printResult(cmd, t.result)
 		default:
-			note(t.verdict())
+			note(" " + t.verdict())
 		}
 	}
 	if !u.json && len(list) > 1 {
@@ -183,23 +183,25 @@ func verdict(ctx context.Context, list []*task) error {
 	failed := false
 	for _, t := range list {
 		switch {
-		case t.err != nil && len(list) > 1 && t.ran:
+		case !t.ran:
+		case t.err != nil && len(list) > 1:
 			errs = append(errs, fmt.Errorf("%s: %w", t.path, t.err))
 		case t.err != nil:
 			errs = append(errs, t.err)
-		case t.ran && !t.result.Pass:
+		case !t.result.Pass:
 			failed = true
 		}
 	}
-	switch err := errors.Join(errs...); {
-	case err != nil:
-		return err
-	case ctx.Err() != nil:
-		return fmt.Errorf("interrupted: %w", ctx.Err())
-	case failed:
+	if ctx.Err() != nil {
+		errs = append(errs, fmt.Errorf("interrupted: %w", ctx.Err()))
+	}
+	if failed && len(errs) == 0 {
 		return cli.ErrFailed
 	}
-	return nil
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
 }
 
 // runLive runs s over a broker of its own.

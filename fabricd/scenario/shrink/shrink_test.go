@@ -27,6 +27,7 @@ about: One of ten faults matters.
 topology: kary-ntree:2,3
 firmware: updown
 switch: {input_buffer: 3}
+liveness: {interval: off}
 link: {rate: 1000000}
 traffic: uniform:0.3
 duration: 400ms
@@ -71,6 +72,7 @@ func TestOfTenFaultsTheOneThatMattersIsLeft(t *testing.T) {
 	assert.Equal(t, scenario.Expect{Discarded: new(uint64(0))}, o.File.Expect)
 	assert.Contains(t, o.Result.Failed[0], "discarded 0: ")
 	assert.Nil(t, o.File.Switch)
+	assert.Nil(t, o.File.Liveness)
 	assert.NotEqual(t, "uniform:0.3", o.File.Traffic)
 	assert.NotEmpty(t, o.File.Traffic)
 
