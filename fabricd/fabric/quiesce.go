@@ -121,9 +121,10 @@ func (f *Fabric) idle() bool {
 	return l.InFlight == 0 && l.Balanced
 }
 
-// patience is how long nothing must move before the fabric counts as stuck: far longer than a packet takes over a link.
+// patience is how long nothing must move before the fabric counts as stuck: far longer than a packet takes over a link, and
+// than a machine with more to do than it can was seen to let the frames of a broker wait (0.4 s).
 func (f *Fabric) patience() time.Duration {
-	d := 200 * time.Millisecond
+	d := time.Second
 	if f.opts.Link.Paced {
 		d += 20 * time.Duration(float64(f.opts.NIC.PacketBytes)/f.opts.Link.Rate*float64(time.Second))
 	}

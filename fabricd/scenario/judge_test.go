@@ -21,15 +21,15 @@ func judged(t *testing.T, text string) scenario.Result {
 
 // Not in parallel: on two cores the others would delay its hellos.
 func TestASilentCutIsDetectedByBothEndsInTimeOrTheScenarioFails(t *testing.T) {
-	const cut = "\nduration: 2500ms\ntimeline: [{at: 50ms, cut: s0.00-s1.00, silent: true}, {at: 60ms, cut: s0.11-s1.11, silent: true, direction: to}, {at: 2400ms, heal: true}]\n"
-	r := judged(t, cut+"liveness: {interval: 100ms, multiplier: 10}\nexpect: {detected_within: 2s, no_false_detection: true, lost_at_least: 1}\n")
+	const cut = "\nduration: 3500ms\ntimeline: [{at: 50ms, cut: s0.00-s1.00, silent: true}, {at: 60ms, cut: s0.11-s1.11, silent: true, direction: to}, {at: 3400ms, heal: true}]\n"
+	r := judged(t, cut+"liveness: {interval: 100ms, multiplier: 5}\nexpect: {detected_within: 3s, no_false_detection: true, lost_at_least: 1}\n")
 	assert.True(t, r.Pass, "%v", r.Failed)
 	assert.Len(t, r.Faults[0].Detected, 2)
 
-	r = judged(t, cut+"liveness: {interval: 2s}\nexpect: {detected_within: 2s}\n")
+	r = judged(t, cut+"liveness: {interval: 20s}\nexpect: {detected_within: 3s}\n")
 	assert.Equal(t, []string{"detected_within"}, r.Broken)
 	assert.Len(t, r.Failed, 2)
-	assert.Contains(t, r.Failed[0], "detected_within 2s: cut s0.00-s1.00 silently at ")
+	assert.Contains(t, r.Failed[0], "detected_within 3s: cut s0.00-s1.00 silently at ")
 	assert.Contains(t, r.Failed[0], ": 0 of 2 ends found out within it")
 }
 
@@ -37,7 +37,7 @@ func TestACutThatIsShorterThanTheTimeGivenNeedNotBeDetected(t *testing.T) {
 	t.Parallel()
 	r := judged(t, `
 duration: 200ms
-liveness: {interval: 2s}
+liveness: {interval: 20s}
 timeline: [{at: 50ms, cut: s0.00-s1.00, silent: true, for: 50ms}]
 expect: {detected_within: 500ms}
 `)
@@ -64,7 +64,7 @@ func TestTooFewAndTooManyAreNamed(t *testing.T) {
 	t.Parallel()
 	r := judged(t, `
 duration: 100ms
-liveness: {interval: 50ms, multiplier: 100}
+liveness: {interval: 50ms, multiplier: 50}
 timeline: [{at: 20ms, impair: s0.00-s1.00, loss: 50%}]
 expect: {lost_at_most: 0, reroutes_at_least: 1000000, delivered_at_least: 1000000, all_pairs_connected: false}
 `)
