@@ -18,7 +18,8 @@ STATICCHECKS := inherit,ST1000,ST1020,ST1021,ST1022
 # Packages that keep a generated schema in docs/schema.
 SCHEMA_PKG := ./fabricd/topology ./fabricd/scenario
 
-SCENARIOS ?= $(sort $(wildcard scenarios/*.yaml))
+SCENARIOS ?= $(sort $(wildcard scenarios/*.yaml scenarios/faults/*.yaml))
+JUNIT     ?= bin/scenarios.xml
 
 .DEFAULT_GOAL := help
 .PHONY: help test check bench fuzz build scenarios schema clean
@@ -50,13 +51,9 @@ fuzz: ## run each fuzz target in turn (PKG, FUZZTIME)
 build: ## build bin/fabricd and bin/linkmon
 	go build -o bin/ ./fabricd ./linkmon
 
-scenarios: build ## run every scenario, a line each (SCENARIOS)
-	@[ -n "$(SCENARIOS)" ] || { echo "no scenarios/*.yaml"; exit 1; }; \
-	failed=0; log=$$(mktemp) || exit 1; trap 'rm -f "$$log"' EXIT; \
-	for file in $(SCENARIOS); do \
-		if bin/fabricd run "$$file" --json >"$$log" 2>&1; then echo "pass  $$file"; \
-		else echo "FAIL  $$file (exit $$?)"; tail -n 20 "$$log"; failed=1; fi; \
-	done; exit $$failed
+scenarios: build ## run every scenario, print a table, write JUnit XML (SCENARIOS, JUNIT)
+	@[ -n "$(SCENARIOS)" ] || { echo "no scenarios"; exit 1; }
+	bin/fabricd run $(SCENARIOS) --junit $(JUNIT)
 
 schema: ## regenerate docs/schema
 	go test $(SCHEMA_PKG) -run Schema -update

@@ -92,7 +92,7 @@ func TestRunOfAFailingScenarioExitsWithOneAndSaysWhy(t *testing.T) {
 	path := write(t, failing)
 	out, errs, code := fabricd(t, "run", path)
 	require.Equal(t, 1, code)
-	require.Regexp(t, `fault 1: cut s0.0-s1.0 at `, out)
+	require.Regexp(t, `fault 1: cut s0.0-s1.0\n`, out)
 	require.Regexp(t, `failed: delivered_at_least 1000000: \d+ were delivered\nFAIL too much`, out)
 	require.Contains(t, errs, "cut s0.0-s1.0")
 	require.NotContains(t, errs, "fabricd:")

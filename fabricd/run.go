@@ -1,8 +1,15 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,29 +19,46 @@ import (
 	"github.com/weft-fabric/weft/fabricd/scenario"
 )
 
+// runFlags are those of fabricd run.
+type runFlags struct {
+	json   bool
+	seed   uint64
+	junit  string
+	shrink bool
+	small  shrinkFlags
+}
+
 func runCommand() *cobra.Command {
-	var asJSON bool
-	var seed uint64
+	var u runFlags
 	cmd := &cobra.Command{
-		Use:     "run SCENARIO.yaml",
-		Short:   "Run a scenario on a live fabric and judge it",
-		Long:    "Runs a scenario over an embedded NATS server and judges what it expects.\n\nExit codes: 0 it passes, 1 an expectation does not hold, 2 the scenario cannot be run.",
-		Example: "  fabricd run scenarios/heal.yaml\n  fabricd run scenarios/heal.yaml --json | jq .ledger",
-		Args:    cobra.ExactArgs(1),
+		Use:   "run SCENARIO.yaml|FOLDER...",
+		Short: "Run scenarios on a live fabric and judge them",
+		Long: "Runs scenarios over an embedded NATS server, one after the other, and judges what they expect. Of a folder it runs all *.yaml files.\n" +
+			"With --shrink it reduces one that fails to the smallest that still does, and writes that as a scenario.\n\n" +
+			"Exit codes: 0 all pass, 1 an expectation does not hold, 2 a scenario cannot be run.",
+		Example: "  fabricd run scenarios/heal.yaml\n  fabricd run scenarios/heal.yaml --json | jq .ledger\n" +
+			"  fabricd run scenarios scenarios/faults --junit scenarios.xml\n  fabricd run --shrink failing.yaml --budget 5m",
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := scenario.Read(args[0])
+			if u.shrink {
+				return u.small.run(cmd, args, u)
+			}
+			if err := u.small.unused(cmd); err != nil {
+				return err
+			}
+			list, err := u.read(args)
 			if err != nil {
 				return err
 			}
-			if seed != 0 {
-				s.Options.Seed = seed
-			}
-			return runScenario(cmd, s, asJSON)
+			return u.runAll(cmd, list)
 		},
 		ValidArgsFunction: yamlFiles,
 	}
-	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "print the result as one JSON object")
-	cmd.Flags().Uint64Var(&seed, "sim-seed", 0, "seed of every random draw; 0 is the scenario's own")
+	cmd.Flags().BoolVarP(&u.json, "json", "j", false, "print each result as one JSON object, a line each")
+	cmd.Flags().Uint64Var(&u.seed, "sim-seed", 0, "seed of every random draw; 0 is the scenario's own")
+	cmd.Flags().StringVar(&u.junit, "junit", "", "write the results to this file, as JUnit XML")
+	cmd.Flags().BoolVar(&u.shrink, "shrink", false, "reduce a failing scenario to a smallest one that still fails")
+	u.small.flags(cmd)
 	return cmd
 }
 
@@ -43,53 +67,185 @@ func yamlFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-func runScenario(cmd *cobra.Command, s *scenario.Scenario, asJSON bool) error {
-	link, err := openLinks("run", "", slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	defer link.close()
-	line := cli.NewLine(cmd.ErrOrStderr())
-	r := scenario.Runner{Transport: link.transport}
-	r.Progress = func(f *fabric.Fabric, at time.Duration, step string) {
-		switch {
-		case step != "":
-			line.Print(fmt.Sprintf("%6.1fs  %s", at.Seconds(), step))
-		case cli.Terminal(cmd.ErrOrStderr()):
-			t := f.Totals()
-			line.Show(fmt.Sprintf("%6.1fs of %v  delivered %d  rerouted %d  links down %d", at.Seconds(), s.Duration, t.Delivered, t.Rerouted, len(f.LinksDown())))
-		}
-	}
-	res, err := r.Run(cmd.Context(), s)
-	line.Done()
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		err = cli.JSON(cmd.OutOrStdout(), res)
-	} else {
-		printResult(cmd, res)
-	}
-	if err == nil && !res.Pass {
-		err = cli.ErrFailed
-	}
-	return err
+// task is a scenario to run, and what came of it.
+type task struct {
+	path     string
+	scenario *scenario.Scenario
+
+	ran    bool
+	result scenario.Result
+	err    error // it could not be run
 }
 
-func printResult(cmd *cobra.Command, r scenario.Result) {
-	w := cmd.OutOrStdout()
-	for _, f := range r.Faults {
-		fmt.Fprintf(w, "fault %d: %s\n", f.ID, f.Story())
+// read reads all scenarios that args name. The error holds the mistakes of all of them.
+func (u runFlags) read(args []string) ([]*task, error) {
+	var list []*task
+	var errs []error
+	for _, arg := range args {
+		paths, err := scenarioFiles(arg)
+		errs = append(errs, err)
+		for _, path := range paths {
+			if slices.ContainsFunc(list, func(t *task) bool { return t.path == path }) {
+				continue // named itself, and by its folder
+			}
+			s, err := scenario.Read(path)
+			if err == nil && u.seed != 0 {
+				s.Options.Seed = u.seed
+			}
+			errs = append(errs, err)
+			list = append(list, &task{path: path, scenario: s})
+		}
 	}
-	printLedger(w, r.Ledger)
-	fmt.Fprintf(w, "rerouted %d, reordered %d, mean stretch %.4f, latency p50 %.0f us, p99 %.0f us\n",
-		r.Rerouted, r.Reordered, r.Totals.Stretch, r.Totals.Latency.P50, r.Totals.Latency.P99)
-	for _, why := range r.Failed {
-		fmt.Fprintln(w, "failed:", why)
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if len(errs) == 1 {
+		return nil, errs[0]
 	}
-	verdict := "PASS"
-	if !r.Pass {
-		verdict = "FAIL"
+	return list, errors.Join(errs...)
+}
+
+// scenarioFiles are the file of that name, or the YAML files in the folder of that name.
+func scenarioFiles(name string) ([]string, error) {
+	name = filepath.Clean(name)
+	if info, err := os.Stat(name); err != nil || !info.IsDir() {
+		return []string{name}, nil // reading it says what is wrong
 	}
-	fmt.Fprintf(w, "%s %s (%.1f s)\n", verdict, r.Scenario, r.Seconds)
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); (ext == ".yaml" || ext == ".yml") && e.Type()&fs.ModeDir == 0 {
+			list = append(list, filepath.Join(name, e.Name()))
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s holds no scenario: expected files that end in .yaml", name)
+	}
+	return list, nil
+}
+
+// runAll runs the scenarios in turn. One that cannot be run does not keep the others from it; an interrupt does.
+func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
+	out := cmd.OutOrStdout()
+	began := time.Now()
+	for i, t := range list {
+		note := func(string) {}
+		if len(list) > 1 {
+			note = func(text string) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "[%d/%d] %s%s\n", i+1, len(list), t.scenario.Name, text)
+			}
+			note("")
+		}
+		t.result, t.err = runLive(cmd.Context(), t.scenario, progressLine(cmd, t.scenario))
+		t.ran = cmd.Context().Err() == nil
+		if !t.ran {
+			break
+		}
+		switch {
+		case t.err != nil && len(list) == 1:
+		case u.json:
+			if err := cli.JSON(out, t.line()); err != nil {
+				return err
+			}
+		case len(list) == 1:
+			printResult(cmd, t.result)
+		default:
+			note(" " + t.verdict())
+		}
+	}
+	if !u.json && len(list) > 1 {
+		printTable(out, list, time.Since(began))
+	}
+	if u.junit != "" {
+		if err := writeJUnit(u.junit, list, began); err != nil {
+			return err
+		}
+	}
+	return verdict(cmd.Context(), list)
+}
+
+// line is what --json prints of t.
+func (t *task) line() any {
+	if t.err != nil {
+		return struct {
+			Pass     bool   `json:"pass"`
+			Scenario string `json:"scenario"`
+			Error    string `json:"error"`
+		}{false, t.scenario.Name, t.err.Error()}
+	}
+	return t.result
+}
+
+// verdict is the error of the run of all of list.
+func verdict(ctx context.Context, list []*task) error {
+	var errs []error
+	failed := false
+	for _, t := range list {
+		switch {
+		case !t.ran:
+		case t.err != nil && len(list) > 1:
+			errs = append(errs, fmt.Errorf("%s: %w", t.path, t.err))
+		case t.err != nil:
+			errs = append(errs, t.err)
+		case !t.result.Pass:
+			failed = true
+		}
+	}
+	if ctx.Err() != nil {
+		errs = append(errs, fmt.Errorf("interrupted: %w", ctx.Err()))
+	}
+	if failed && len(errs) == 0 {
+		return cli.ErrFailed
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
+
+// runLive runs s over a broker of its own.
+func runLive(ctx context.Context, s *scenario.Scenario, line *scenarioLine) (scenario.Result, error) {
+	link, err := openLinks("run", "", slog.New(slog.DiscardHandler))
+	if err != nil {
+		return scenario.Result{}, err
+	}
+	defer link.close()
+	defer line.Done()
+	return scenario.Runner{Transport: link.transport, Progress: line.progress}.Run(ctx, s)
+}
+
+// scenarioLine shows how far a scenario has come.
+type scenarioLine struct {
+	*cli.Line
+	live     bool
+	quiet    bool // shows nothing
+	duration time.Duration
+}
+
+func progressLine(cmd *cobra.Command, s *scenario.Scenario) *scenarioLine {
+	w := cmd.ErrOrStderr()
+	return &scenarioLine{Line: cli.NewLine(w), live: cli.Terminal(w), duration: s.Duration}
+}
+
+func (l *scenarioLine) progress(f *fabric.Fabric, at time.Duration, step string) {
+	switch {
+	case l.quiet:
+	case step != "":
+		l.Print(fmt.Sprintf("%6.1fs  %s", at.Seconds(), step))
+	case l.live:
+		t := f.Totals()
+		l.Show(fmt.Sprintf("%6.1fs of %v  delivered %d  rerouted %d  links down %d", at.Seconds(), l.duration, t.Delivered, t.Rerouted, len(f.LinksDown())))
+	}
+}
+
+// verdict tells how t ended, in one line.
+func (t *task) verdict() string {
+	switch {
+	case t.err != nil:
+		return "UNUSABLE " + strings.ReplaceAll(t.err.Error(), "\n", "; ")
+	case t.result.Pass:
+		return fmt.Sprintf("PASS (%.1f s)", t.result.Seconds)
+	}
+	return fmt.Sprintf("FAIL (%.1f s): %s", t.result.Seconds, strings.Join(t.result.Failed, "; "))
 }

@@ -50,8 +50,9 @@ func (f *Fabric) Apply(ctx context.Context, specs ...fault.Spec) ([]Outcome, err
 	}
 	b := batch{f: f}
 	var errs []error
+	suffer := map[*link][2]fault.Impairment{} // what links suffer once the orders before are done
 	for _, s := range specs {
-		st, err := f.resolve(s)
+		st, err := f.resolve(s, suffer)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", s, err))
 		}
@@ -84,7 +85,7 @@ type step struct {
 	told   *fault.Report // what was published of rec
 }
 
-func (f *Fabric) resolve(s fault.Spec) (st step, err error) {
+func (f *Fabric) resolve(s fault.Spec, suffer map[*link][2]fault.Impairment) (st step, err error) {
 	if err := s.Validate(); err != nil {
 		return st, err
 	}
@@ -106,7 +107,17 @@ func (f *Fabric) resolve(s fault.Spec) (st step, err error) {
 		return st, err
 	}
 	if s.Do == fault.VerbImpair {
-		err = f.checkImpair(st.link, st.dirs, *s.Impair)
+		now, ok := suffer[st.link]
+		if !ok {
+			now = st.link.suffers
+		}
+		for d, yes := range st.dirs {
+			if yes && err == nil {
+				now[d] = now[d].Merge(*s.Impair)
+				err = f.checkImpairment(st.link, now[d])
+			}
+		}
+		suffer[st.link] = now
 	}
 	return st, err
 }
@@ -205,7 +216,7 @@ func (b *batch) planCut(st *step) {
 		return
 	}
 	st.fresh = true
-	st.rec = b.f.begin(b.f.reportOf(st.spec, l.Name), []*link{l}, nil, l.endsUp())
+	st.rec = b.f.begin(b.f.reportOf(st.spec, l.Name, dirs), []*link{l}, nil, l.endsUp())
 	a := &active{spec: st.spec, rec: st.rec, link: l, over: make(chan struct{})}
 	for d, yes := range dirs {
 		if yes {
@@ -251,7 +262,7 @@ func (b *batch) planImpair(st *step) {
 			continue
 		}
 		if a == nil {
-			st.rec = b.f.begin(b.f.reportOf(st.spec, l.Name), []*link{l}, nil, l.endsUp())
+			st.rec = b.f.begin(b.f.reportOf(st.spec, l.Name, st.dirs), []*link{l}, nil, l.endsUp())
 			if sum := now[d].String(); sum != st.spec.Impair.String() {
 				st.rec.report.What += " (now " + sum + ")" // with what it suffered already
 			}
@@ -279,7 +290,7 @@ func (b *batch) planCrash(st *step) {
 			}
 		}
 	}
-	st.rec = b.f.begin(b.f.reportOf(st.spec, s.name), links, s, expect)
+	st.rec = b.f.begin(b.f.reportOf(st.spec, s.name, both), links, s, expect)
 	s.crash = &active{spec: st.spec, rec: st.rec, sw: s, over: make(chan struct{})}
 	b.crash = append(b.crash, s)
 	b.touched = append(b.touched, links...)

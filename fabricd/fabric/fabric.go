@@ -202,6 +202,7 @@ func (f *Fabric) SetTraffic(t nic.Traffic) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if t != f.traffic {
+		f.settleDips(f.Now())
 		f.events.Publish(f.Now(), Event{Kind: EventTraffic, Detail: t.String()})
 	}
 	f.traffic = t

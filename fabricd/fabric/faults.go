@@ -65,26 +65,21 @@ func (f *Fabric) one(ctx context.Context, s fault.Spec) (report fault.Report, fr
 	return report, out[0].Fresh, err
 }
 
-// reportOf is the report of a fault that begins.
-func (f *Fabric) reportOf(s fault.Spec, target string) fault.Report {
-	return fault.Report{Kind: string(s.Do), Target: target, What: s.String(), Direction: s.Direction, Silent: s.Silent}
+// reportOf is the report of a fault that begins in those directions of target.
+func (f *Fabric) reportOf(s fault.Spec, target string, dirs [2]bool) fault.Report {
+	return fault.Report{Kind: string(s.Do), Target: target, What: s.String(), Direction: way(dirs), Silent: s.Silent}
 }
 
-// checkImpair refuses what would make the link useless: frames so slow that neighbours take each other for dead.
-func (f *Fabric) checkImpair(l *link, dirs [2]bool, change fault.Impair) error {
-	for d, yes := range dirs {
-		if !yes {
-			continue
-		}
-		now := l.suffers[d].Merge(change)
-		if err := now.Validate(); err != nil {
-			return fmt.Errorf("with what %s suffers already: %w", l.Name, err)
-		}
-		packet := weft.Time(float64(f.opts.NIC.PacketBytes) / now.Rate * float64(weft.Second))
-		if detect := f.opts.Link.Liveness.Detection(); now.Rate > 0 && detect > 0 && packet > detect/2 {
-			return fmt.Errorf("rate %v: a packet of %d bytes would take %v, too long beside the %v after which a neighbour counts as dead: give a higher rate",
-				fault.Rate(now.Rate), f.opts.NIC.PacketBytes, packet, detect)
-		}
+// checkImpairment refuses what would make l useless: figures that contradict each other, or frames so slow that neighbours
+// take each other for dead.
+func (f *Fabric) checkImpairment(l *link, now fault.Impairment) error {
+	if err := now.Validate(); err != nil {
+		return fmt.Errorf("with what %s suffers already: %w", l.Name, err)
+	}
+	packet := weft.Time(float64(f.opts.NIC.PacketBytes) / now.Rate * float64(weft.Second))
+	if detect := f.opts.Link.Liveness.Detection(); now.Rate > 0 && detect > 0 && packet > detect/2 {
+		return fmt.Errorf("rate %v: a packet of %d bytes would take %v, too long beside the %v after which a neighbour counts as dead: give a higher rate",
+			fault.Rate(now.Rate), f.opts.NIC.PacketBytes, packet, detect)
 	}
 	return nil
 }

@@ -96,6 +96,17 @@ func (f *Fabric) node(n weft.Node) port {
 // signal gives or takes signal at one end. When it returns, the end has acted on it.
 func (f *Fabric) signal(e weft.End, up bool) { f.node(e.Node).Signal(e.Port, up) }
 
+// way is the direction that dirs are of l.
+func way(dirs [2]bool) fault.Direction {
+	switch dirs {
+	case [2]bool{true, false}:
+		return fault.To
+	case [2]bool{false, true}:
+		return fault.From
+	}
+	return ""
+}
+
 // impair makes direction d suffer what l.suffers says. The caller holds mu.
 func (f *Fabric) impair(l *link, d int) {
 	s := l.suffers[d]

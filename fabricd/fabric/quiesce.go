@@ -118,11 +118,30 @@ func (f *Fabric) idle() bool {
 	return l.InFlight == 0 && l.Balanced
 }
 
-// patience is how long nothing must move before the fabric counts as stuck: far longer than a packet takes over a link.
+// patience is how long nothing must move before the fabric counts as stuck: far longer than a packet takes over a link, and
+// than a machine with more to do than it can was seen to let the frames of a broker wait (0.4 s).
 func (f *Fabric) patience() time.Duration {
-	d := 200 * time.Millisecond
+	d := time.Second
 	if f.opts.Link.Paced {
 		d += 20 * time.Duration(float64(f.opts.NIC.PacketBytes)/f.opts.Link.Rate*float64(time.Second))
 	}
+	if f.lossy() { // packets wait for credits that are lost until a hello comes through
+		d += lossyHellos * f.opts.Link.Liveness.Interval.Duration()
+	}
 	return d + 4*f.opts.Link.Delay
+}
+
+// lossyHellos is how many hellos in a row a link that loses half of them loses once in 10^9 times.
+const lossyHellos = 30
+
+// lossy reports whether a link loses frames now.
+func (f *Fabric) lossy() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, l := range f.links {
+		if l.suffers[0].Loss > 0 || l.suffers[1].Loss > 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -27,6 +27,7 @@ type samples struct {
 	bins  []uint64
 	first int    // number of bins[0]
 	last  uint64 // delivered when the last bin ended
+	since int    // number of the first bin of the traffic that flows now
 }
 
 func newSamples(nics int) *samples {
@@ -56,16 +57,35 @@ func (s *samples) add(now weft.Time, delivered uint64) {
 	}
 }
 
+// turn begins to count anew, for the traffic has changed: what came before is nothing to compare with.
+func (s *samples) turn(now weft.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.since = int(now.Duration()/s.width) + 1
+}
+
 // dip is what throughput did after a fault.
 func (s *samples) dip(began, until weft.Time) fault.Dip {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	bin := func(t weft.Time) int { return int(t.Duration()/s.width) - s.first }
+	skip := min(max(0, s.since-s.first), len(s.bins))
+	bin := func(t weft.Time) int { return int(t.Duration()/s.width) - s.first - skip }
 	at := bin(began)
 	if at < 0 {
 		return fault.Dip{}
 	}
-	return fault.MeasureDip(s.bins, s.width, at, min(len(s.bins), bin(min(until, began+dipSpan))+1))
+	bins := s.bins[skip:]
+	return fault.MeasureDip(bins, s.width, at, min(len(bins), bin(min(until, began+dipSpan))+1))
+}
+
+// settleDips measures the dips of all faults that still count, before the traffic changes. The caller holds mu.
+func (f *Fabric) settleDips(now weft.Time) {
+	for _, r := range f.open {
+		if !r.dipped {
+			r.report.Dip, r.dipped = f.samples.dip(r.began, min(now, r.closes)), true
+		}
+	}
+	f.samples.turn(now)
 }
 
 // report samples throughput, begins a new era when a fault has been seen by the last of its ends, and closes reports whose

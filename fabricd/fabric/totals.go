@@ -14,6 +14,7 @@ type Totals struct {
 	Duplicated uint64  `json:"duplicated"`
 	Reordered  uint64  `json:"reordered"`
 	Rerouted   uint64  `json:"rerouted"` // decisions to go another way because of a fault, U-turns included
+	Requeued   uint64  `json:"requeued"` // packets taken back from the output queues of dead links
 	UTurns     uint64  `json:"u_turns"`
 	PacketHops uint64  `json:"packet_hops"`  // packets forwarded by switches
 	MeanHops   float64 `json:"mean_hops"`    // switches crossed by a delivered packet
@@ -53,6 +54,7 @@ func (f *Fabric) Totals() Totals {
 	for _, s := range f.switches {
 		st := s.stats()
 		t.Rerouted += st.Rerouted
+		t.Requeued += st.Requeued
 		t.UTurns += st.UTurns
 		t.PacketHops += st.Forwarded
 	}

@@ -9,18 +9,19 @@ import (
 
 // File is a scenario as it is written. Parse turns it into a [Scenario].
 type File struct {
-	Name     string  `yaml:"name" json:"name" jsonschema_description:"Name of the scenario, shown in reports."`
-	About    string  `yaml:"about,omitempty" json:"about,omitempty" jsonschema_description:"What the scenario claims, and how it shows it."`
-	Topology string  `yaml:"topology" json:"topology" jsonschema_description:"As fabricd takes it: kary-ntree:4,3, mport-tree:8,3, mesh:4x4, torus:4x4x4, irregular:16,32,1, ring:8, or a topology file."`
-	Firmware string  `yaml:"firmware" json:"firmware" jsonschema_description:"Routing function of every switch, as adaptive-link."`
-	Switch   *Switch `yaml:"switch,omitempty" json:"switch,omitempty" jsonschema_description:"Virtual channels, buffers and policies of every switch."`
-	NIC      *NIC    `yaml:"nic,omitempty" json:"nic,omitempty" jsonschema_description:"Send queue and packets of every NIC."`
-	Link     *Link   `yaml:"link,omitempty" json:"link,omitempty" jsonschema_description:"Rate, pacing and delay of every link."`
-	Traffic  string  `yaml:"traffic,omitempty" json:"traffic,omitempty" jsonschema_description:"What every NIC injects from the start: uniform:0.2 or pairwise:0.5 of the link rate, or none."`
-	Seed     uint64  `yaml:"seed,omitempty" json:"seed,omitempty" jsonschema_description:"Seed of every random draw; 1 unless given."`
-	Duration string  `yaml:"duration" json:"duration" jsonschema_description:"How long traffic runs, as 8s; then it stops and the fabric drains."`
-	Timeline []Step  `yaml:"timeline,omitempty" json:"timeline,omitempty" jsonschema_description:"What happens when, in order."`
-	Expect   Expect  `yaml:"expect" json:"expect" jsonschema_description:"What must hold at the end. That the ledger balances is always expected."`
+	Name     string    `yaml:"name" json:"name" jsonschema_description:"Name of the scenario, shown in reports."`
+	About    string    `yaml:"about,omitempty" json:"about,omitempty" jsonschema_description:"What the scenario claims, and how it shows it."`
+	Topology string    `yaml:"topology" json:"topology" jsonschema_description:"As fabricd takes it: kary-ntree:4,3, mport-tree:8,3, mesh:4x4, torus:4x4x4, irregular:16,32,1, ring:8, or a topology file."`
+	Firmware string    `yaml:"firmware" json:"firmware" jsonschema_description:"Routing function of every switch, as adaptive-link."`
+	Switch   *Switch   `yaml:"switch,omitempty" json:"switch,omitempty" jsonschema_description:"Virtual channels, buffers and policies of every switch."`
+	NIC      *NIC      `yaml:"nic,omitempty" json:"nic,omitempty" jsonschema_description:"Send queue and packets of every NIC."`
+	Link     *Link     `yaml:"link,omitempty" json:"link,omitempty" jsonschema_description:"Rate, pacing and delay of every link."`
+	Liveness *Liveness `yaml:"liveness,omitempty" json:"liveness,omitempty" jsonschema_description:"How the ends of a link find out that their neighbour is silent."`
+	Traffic  string    `yaml:"traffic,omitempty" json:"traffic,omitempty" jsonschema_description:"What every NIC injects from the start: uniform:0.2 or pairwise:0.5 of the link rate, or none."`
+	Seed     uint64    `yaml:"seed,omitempty" json:"seed,omitempty" jsonschema_description:"Seed of every random draw; 1 unless given."`
+	Duration string    `yaml:"duration" json:"duration" jsonschema_description:"How long traffic runs, as 8s; then it stops and the fabric drains."`
+	Timeline []Step    `yaml:"timeline,omitempty" json:"timeline,omitempty" jsonschema_description:"What happens when, in order."`
+	Expect   Expect    `yaml:"expect" json:"expect" jsonschema_description:"What must hold at the end. That the ledger balances is always expected."`
 }
 
 // Switch configures every switch of a scenario.
@@ -31,6 +32,7 @@ type Switch struct {
 	Queueing     string `yaml:"queueing,omitempty" json:"queueing,omitempty" jsonschema:"enum=virtual-output,enum=fifo" jsonschema_description:"Which packets of an input VC queue may go; virtual-output unless given."`
 	Selection    string `yaml:"selection,omitempty" json:"selection,omitempty" jsonschema:"enum=most-credits,enum=random,enum=round-robin" jsonschema_description:"Which candidate with room is taken; most-credits unless given."`
 	EagerCredits bool   `yaml:"eager_credits,omitempty" json:"eager_credits,omitempty" jsonschema_description:"Return each credit in a frame of its own at once."`
+	Requeue      bool   `yaml:"requeue,omitempty" json:"requeue,omitempty" jsonschema_description:"Route the packets in the output queue of a link that dies anew instead of losing them."`
 	Batch        int    `yaml:"batch,omitempty" json:"batch,omitempty" jsonschema:"minimum=1,maximum=1024" jsonschema_description:"Most packets in a frame; 64 unless given."`
 }
 
@@ -47,26 +49,63 @@ type Link struct {
 	Delay string `yaml:"delay,omitempty" json:"delay,omitempty" jsonschema_description:"Propagation delay, as 1ms."`
 }
 
-// Step is one entry of the timeline: a time and exactly one thing that happens.
+// Liveness configures the failure detector of every link end.
+type Liveness struct {
+	Interval   Interval `yaml:"interval,omitempty" json:"interval,omitempty" jsonschema_description:"Time between hellos, as 50ms, or off: a silent fault is then never noticed. 50ms unless given, longer in large fabrics."`
+	Multiplier int      `yaml:"multiplier,omitempty" json:"multiplier,omitempty" jsonschema:"minimum=1,maximum=255" jsonschema_description:"A neighbour is gone when so many hellos in a row are missing; 3 unless given."`
+	Damping    *Damping `yaml:"damping,omitempty" json:"damping,omitempty" jsonschema_description:"Keeps links down that flap; none unless given."`
+}
+
+// Damping keeps links down that flap.
+type Damping struct {
+	HalfLife Duration `yaml:"half_life" json:"half_life" jsonschema_description:"The penalty of a link, 1 for each loss, halves in this time."`
+	Suppress float64  `yaml:"suppress" json:"suppress" jsonschema:"exclusiveMinimum=0,maximum=1000" jsonschema_description:"A loss that lifts the penalty above this holds the link down."`
+	Reuse    float64  `yaml:"reuse" json:"reuse" jsonschema:"minimum=0.001" jsonschema_description:"The link may come up when the penalty has fallen to this; below suppress."`
+	Max      Duration `yaml:"max" json:"max" jsonschema_description:"Longest time that a link is held down."`
+}
+
+// Step is one entry of the timeline: a time, exactly one thing that happens, and its parameters. Steps that follow each
+// other with the same time happen at one instant, all of them or none.
 type Step struct {
 	At      string `yaml:"at" json:"at" jsonschema_description:"Time since traffic started, as 2s or 1500ms."`
-	Cut     string `yaml:"cut,omitempty" json:"cut,omitempty" jsonschema_description:"Link to cut, signalled, as s0.00-s1.00."`
-	Restore string `yaml:"restore,omitempty" json:"restore,omitempty" jsonschema_description:"Link or switch to bring back."`
-	Crash   string `yaml:"crash,omitempty" json:"crash,omitempty" jsonschema_description:"Switch to crash, as s1.00."`
+	Cut     Names  `yaml:"cut,omitempty" json:"cut,omitempty" jsonschema_description:"Link to cut, as s0.00-s1.00, or a list of links. With direction, silent, for."`
+	Flap    Names  `yaml:"flap,omitempty" json:"flap,omitempty" jsonschema_description:"Link to cut and restore again and again, or a list of links. With period, duty, jitter, count, direction, silent, for."`
+	Impair  Names  `yaml:"impair,omitempty" json:"impair,omitempty" jsonschema_description:"Link to carry packets badly, or a list of links. With loss, delay, jitter, rate, clear, direction, for."`
+	Crash   Names  `yaml:"crash,omitempty" json:"crash,omitempty" jsonschema_description:"Switch to crash, as s1.00, or a list of switches. With for."`
+	Restore Names  `yaml:"restore,omitempty" json:"restore,omitempty" jsonschema_description:"Link or switch to bring back, or a list of them. With direction."`
+	Restart Names  `yaml:"restart,omitempty" json:"restart,omitempty" jsonschema_description:"Crashed switch to start again, empty, or a list of switches."`
 	Heal    bool   `yaml:"heal,omitempty" json:"heal,omitempty" jsonschema_description:"true: bring every link and switch back."`
 	Traffic string `yaml:"traffic,omitempty" json:"traffic,omitempty" jsonschema_description:"What every NIC injects from now on."`
+
+	Direction string   `yaml:"direction,omitempty" json:"direction,omitempty" jsonschema:"enum=to,enum=from,enum=both" jsonschema_description:"to: only from the first end named towards the second; from: the other way; both unless given."`
+	Silent    bool     `yaml:"silent,omitempty" json:"silent,omitempty" jsonschema_description:"Nobody is told, the ends must find out."`
+	For       Duration `yaml:"for,omitempty" json:"for,omitempty" jsonschema_description:"The fault ends by itself after this long, as 10s; it lasts unless given."`
+	Period    Duration `yaml:"period,omitempty" json:"period,omitempty" jsonschema_description:"From one cut of a flap to the next, as 1s."`
+	Duty      Percent  `yaml:"duty,omitempty" json:"duty,omitempty" jsonschema_description:"Share of a period that the link is down, as 30%; 50% unless given."`
+	Count     int      `yaml:"count,omitempty" json:"count,omitempty" jsonschema:"minimum=1" jsonschema_description:"Periods of a flap, after which the link stays up; until repaired unless given."`
+	Jitter    Duration `yaml:"jitter,omitempty" json:"jitter,omitempty" jsonschema_description:"Of a flap: every edge comes late by up to this. Of impair: the delay differs by up to this either way."`
+	Loss      Percent  `yaml:"loss,omitempty" json:"loss,omitempty" jsonschema_description:"Share of packets lost, drawn for each, as 10%."`
+	Delay     Duration `yaml:"delay,omitempty" json:"delay,omitempty" jsonschema_description:"Time added to the link's own delay, as 5ms."`
+	Rate      Rate     `yaml:"rate,omitempty" json:"rate,omitempty" jsonschema_description:"Most that the link carries, as 100kB/s, 8Mbit/s or unlimited."`
+	Clear     bool     `yaml:"clear,omitempty" json:"clear,omitempty" jsonschema_description:"What the link suffered before ends; otherwise the figures given are merged with it."`
 }
 
 // Expect is what must hold once the traffic has stopped and the fabric has drained. What is left out is not judged.
 type Expect struct {
-	LostAtMost        *uint64 `yaml:"lost_at_most,omitempty" json:"lost_at_most,omitempty" jsonschema_description:"Most packets lost in all."`
-	LostOnlyAtFaults  bool    `yaml:"lost_only_at_faults,omitempty" json:"lost_only_at_faults,omitempty" jsonschema_description:"Packets are lost only on the wires and in the queues of the links that a fault took down, at that moment, and no more than these hold; every packet generated after both ends had seen the last fault is delivered."`
-	Discarded         *uint64 `yaml:"discarded,omitempty" json:"discarded,omitempty" jsonschema_description:"Most packets discarded by switches."`
-	AllPairsConnected bool    `yaml:"all_pairs_connected,omitempty" json:"all_pairs_connected,omitempty" jsonschema_description:"After the timeline, with its faults still in force, one packet from every NIC to every other is delivered."`
-	InOrder           bool    `yaml:"in_order,omitempty" json:"in_order,omitempty" jsonschema_description:"No packet arrives after a later one of its flow."`
-	ReroutesAtLeast   uint64  `yaml:"reroutes_at_least,omitempty" json:"reroutes_at_least,omitempty" jsonschema_description:"Fewest decisions to go another way because of a fault."`
-	DirectAfterHeal   bool    `yaml:"direct_after_heal,omitempty" json:"direct_after_heal,omitempty" jsonschema_description:"No packet generated after the last repair is re-routed or makes a U-turn."`
-	DeliveredAtLeast  uint64  `yaml:"delivered_at_least,omitempty" json:"delivered_at_least,omitempty" jsonschema_description:"Fewest packets delivered."`
+	LostAtMost        *uint64  `yaml:"lost_at_most,omitempty" json:"lost_at_most,omitempty" jsonschema_description:"Most packets lost in all."`
+	LostAtLeast       uint64   `yaml:"lost_at_least,omitempty" json:"lost_at_least,omitempty" jsonschema_description:"Fewest packets lost in all."`
+	LostOnlyAtFaults  bool     `yaml:"lost_only_at_faults,omitempty" json:"lost_only_at_faults,omitempty" jsonschema_description:"Packets are lost only on the wires and in the queues of the links that a fault took down, at that moment, and no more than these hold; every packet generated after both ends had seen the last fault is delivered."`
+	Discarded         *uint64  `yaml:"discarded,omitempty" json:"discarded,omitempty" jsonschema_description:"Most packets discarded by switches."`
+	AllPairsConnected bool     `yaml:"all_pairs_connected,omitempty" json:"all_pairs_connected,omitempty" jsonschema_description:"After the timeline, with its faults still in force, one packet from every NIC to every other is delivered."`
+	InOrder           bool     `yaml:"in_order,omitempty" json:"in_order,omitempty" jsonschema_description:"No packet arrives after a later one of its flow."`
+	ReroutesAtLeast   uint64   `yaml:"reroutes_at_least,omitempty" json:"reroutes_at_least,omitempty" jsonschema_description:"Fewest decisions to go another way because of a fault."`
+	RequeuedAtLeast   uint64   `yaml:"requeued_at_least,omitempty" json:"requeued_at_least,omitempty" jsonschema_description:"Fewest packets taken back from the output queues of dead links."`
+	Duplicated        *uint64  `yaml:"duplicated,omitempty" json:"duplicated,omitempty" jsonschema_description:"Most packets that arrived twice."`
+	DirectAfterHeal   bool     `yaml:"direct_after_heal,omitempty" json:"direct_after_heal,omitempty" jsonschema_description:"No packet generated after the last repair is re-routed or makes a U-turn."`
+	DeliveredAtLeast  uint64   `yaml:"delivered_at_least,omitempty" json:"delivered_at_least,omitempty" jsonschema_description:"Fewest packets delivered."`
+	DetectedWithin    Duration `yaml:"detected_within,omitempty" json:"detected_within,omitempty" jsonschema_description:"Both ends of every link that is cut silently for longer than this find out within it, as 200ms."`
+	NoFalseDetection  bool     `yaml:"no_false_detection,omitempty" json:"no_false_detection,omitempty" jsonschema_description:"No end takes a neighbour for silent whose link suffers no fault."`
+	MadeGoodWithin    Duration `yaml:"made_good_within,omitempty" json:"made_good_within,omitempty" jsonschema_description:"Throughput that fell after a fault is made good within this time after it, as 2s."`
 }
 
 // Schema is the JSON Schema of scenario files, as docs/schema/scenario.schema.json publishes it.

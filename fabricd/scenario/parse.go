@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -24,31 +25,18 @@ type Scenario struct {
 	Duration time.Duration
 	Timeline []Action // by time
 	Expect   Expect
+
+	detectedWithin, madeGoodWithin time.Duration // of Expect; 0: not judged
 }
 
-// Action is one step of the timeline with its names resolved.
+// Action is one step of the timeline with its names resolved: either faults and repairs or traffic.
 type Action struct {
 	At   time.Duration
-	Verb Verb
 	Text string // as reports print it: "cut s0.00-s1.00"
 
-	Link    weft.LinkID   // of VerbCut, VerbRestore
-	Switch  weft.SwitchID // of VerbCrash, VerbRestart
-	Traffic nic.Traffic   // of VerbTraffic
+	Faults  []fault.Spec // at one instant
+	Traffic *nic.Traffic
 }
-
-// Verb is what an action does.
-type Verb uint8
-
-// The verbs. The zero value is none.
-const (
-	VerbCut Verb = iota + 1
-	VerbRestore
-	VerbCrash
-	VerbRestart
-	VerbHeal
-	VerbTraffic
-)
 
 // maxDuration bounds a scenario; longer ones are soaks, which have their own command.
 const maxDuration = 24 * time.Hour
@@ -97,8 +85,11 @@ func parse(doc *document.Doc, f File) (*Scenario, error) {
 	s.Options.Topology = g
 	p.firmware(f.Firmware, &s.Options)
 	p.switches(f.Switch, &s.Options.Switch)
+	p.requeue(&s.Options)
 	p.nics(f.NIC, &s.Options.NIC)
 	p.links(f.Link, &s.Options.Link)
+	p.liveness(f.Liveness, &s.Options.Link)
+	p.expect(f.Expect, s)
 	if f.Traffic != "" {
 		t, err := nic.ParseTraffic(f.Traffic)
 		p.fail("$.traffic", err)
@@ -152,6 +143,7 @@ func (p *parser) switches(f *Switch, o *fabric.SwitchOptions) {
 	}
 	o.VCs = max(o.VCs, f.VCs)
 	o.InputBuffer, o.OutputBuffer, o.EagerCredits, o.Batch = f.InputBuffer, f.OutputBuffer, f.EagerCredits, f.Batch
+	o.Requeue = f.Requeue
 	queueing := map[string]switching.Queueing{"": switching.VirtualOutput, "virtual-output": switching.VirtualOutput, "fifo": switching.FIFO}
 	o.Queueing = pick(p, "$.switch.queueing", "queueing", f.Queueing, queueing)
 	selection := map[string]switching.Selection{
@@ -204,70 +196,4 @@ func (p *parser) links(f *Link, o *fabric.LinkOptions) {
 	if f.Delay != "" {
 		o.Delay = p.duration("$.link.delay", f.Delay)
 	}
-}
-
-func (p *parser) timeline(steps []Step, g *topology.Graph, s *Scenario) {
-	for i, st := range steps {
-		path := fmt.Sprintf("$.timeline[%d]", i)
-		a := Action{At: p.duration(path+".at", st.At)}
-		if a.At > s.Duration {
-			p.fail(path+".at", fmt.Errorf("%v is after the end of the scenario at %v: lengthen duration or move the step", a.At, s.Duration))
-		}
-		if n := len(s.Timeline); n > 0 && a.At < s.Timeline[n-1].At {
-			p.fail(path+".at", fmt.Errorf("%v is before the step above it at %v: put the steps in order", a.At, s.Timeline[n-1].At))
-		}
-		verbs := 0
-		for _, v := range []struct {
-			given bool
-			field string
-			set   func() error
-		}{
-			{st.Cut != "", "cut", func() error { return a.link(g, VerbCut, "cut", st.Cut) }},
-			{st.Restore != "", "restore", func() error { return a.restore(g, st.Restore) }},
-			{st.Crash != "", "crash", func() error { return a.node(g, VerbCrash, "crash", st.Crash) }},
-			{st.Heal, "heal", func() error { a.Verb, a.Text = VerbHeal, "heal all"; return nil }},
-			{st.Traffic != "", "traffic", func() error { return a.traffic(st.Traffic) }},
-		} {
-			if v.given {
-				verbs++
-				if err := v.set(); err != nil {
-					p.fail(path+"."+v.field, err)
-				}
-			}
-		}
-		if verbs != 1 {
-			p.fail(path, fmt.Errorf("expected exactly one of cut, restore, crash, heal, traffic, found %d", verbs))
-		}
-		s.Timeline = append(s.Timeline, a)
-	}
-}
-
-func (a *Action) link(g *topology.Graph, v Verb, verb, name string) error {
-	l, err := g.LinkByName(name)
-	if err == nil {
-		a.Verb, a.Link, a.Text = v, l.ID, verb+" "+l.Name
-	}
-	return err
-}
-
-func (a *Action) node(g *topology.Graph, v Verb, verb, name string) error {
-	id, err := g.SwitchByName(name)
-	if err == nil {
-		a.Verb, a.Switch, a.Text = v, id, verb+" "+name
-	}
-	return err
-}
-
-// restore takes a link or a switch; the error of a name that is neither speaks of links.
-func (a *Action) restore(g *topology.Graph, name string) error {
-	if a.node(g, VerbRestart, "restore", name) == nil {
-		return nil
-	}
-	return a.link(g, VerbRestore, "restore", name)
-}
-
-func (a *Action) traffic(spec string) (err error) {
-	a.Verb, a.Text = VerbTraffic, "traffic "+spec
-	a.Traffic, err = nic.ParseTraffic(spec)
-	return err
 }

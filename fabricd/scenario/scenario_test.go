@@ -47,9 +47,15 @@ func files(t *testing.T, pattern string) []string {
 	return list
 }
 
+// shipped are the scenarios that come with Weft.
+func shipped(t *testing.T) []string {
+	t.Helper()
+	return append(files(t, "../../scenarios/*.yaml"), files(t, "../../scenarios/faults/*.yaml")...)
+}
+
 func TestShippedScenariosAreValid(t *testing.T) {
 	t.Parallel()
-	for _, path := range files(t, "../../scenarios/*.yaml") {
+	for _, path := range shipped(t) {
 		s := read(t, path)
 		assert.Equal(t, strings.TrimSuffix(filepath.Base(path), ".yaml"), s.Name)
 		assert.NotEmpty(t, s.About, s.Name)
@@ -78,7 +84,9 @@ func TestShippedScenariosPass(t *testing.T) {
 	for _, name := range []string{"heal", "heal-deterministic"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := run(t, t.Context(), read(t, "testdata/short-"+name+".yaml"), nil)
+			s := read(t, "testdata/short-"+name+".yaml")
+			s.Options.Link.NoLiveness = true // two cores and the race detector are too slow for the default
+			r, err := run(t, t.Context(), s, nil)
 			require.NoError(t, err)
 			assert.True(t, r.Pass, "%v", r.Failed)
 			assert.Empty(t, r.Failed)
@@ -206,7 +214,7 @@ func TestAFileThatIsNotThereIsNamed(t *testing.T) {
 }
 
 func FuzzLoad(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.yaml", "testdata/bad/*.yaml", "../../scenarios/*.yaml"} {
+	for _, pattern := range []string{"testdata/*.yaml", "testdata/bad/*.yaml", "../../scenarios/*.yaml", "../../scenarios/faults/*.yaml"} {
 		list, err := filepath.Glob(pattern)
 		require.NoError(f, err)
 		for _, path := range list {

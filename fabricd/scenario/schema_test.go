@@ -60,7 +60,7 @@ func validate(t *testing.T, s *jsonschema.Schema, path string) error {
 func TestShippedScenariosFitTheSchema(t *testing.T) {
 	t.Parallel()
 	s := schema(t)
-	for _, path := range append(files(t, "../../scenarios/*.yaml"), files(t, "testdata/*.yaml")...) {
+	for _, path := range append(shipped(t), files(t, "testdata/*.yaml")...) {
 		assert.NoError(t, validate(t, s, path), path)
 	}
 }
@@ -68,7 +68,10 @@ func TestShippedScenariosFitTheSchema(t *testing.T) {
 func TestTheSchemaRefusesWhatHasTheWrongShape(t *testing.T) {
 	t.Parallel()
 	s := schema(t)
-	for _, name := range []string{"unknown-field", "unknown-expectation", "wrong-types", "missing-fields", "bad-values"} {
+	for _, name := range []string{
+		"unknown-field", "unknown-expectation", "wrong-types", "missing-fields", "bad-values", "bad-parameters", "bad-targets",
+		"not-names", "no-names", "bad-damping", "bad-interval",
+	} {
 		assert.Error(t, validate(t, s, "testdata/bad/"+name+".yaml"), name)
 	}
 }

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/scenario/shrink"
+)
+
+// shrinkFlags are those of fabricd run --shrink.
+type shrinkFlags struct {
+	tries  int
+	budget time.Duration
+	out    string
+}
+
+func (s *shrinkFlags) flags(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&s.tries, "tries", shrink.DefaultTries, "with --shrink: a candidate passes when it does so this often")
+	cmd.Flags().DurationVar(&s.budget, "budget", shrink.DefaultBudget, "with --shrink: stop after this long, with the smallest found")
+	cmd.Flags().StringVar(&s.out, "out", "", "with --shrink: file to write (default NAME-shrunk.yaml in the current folder)")
+}
+
+// unused refuses flags that mean nothing without --shrink.
+func (s *shrinkFlags) unused(cmd *cobra.Command) error {
+	for _, name := range []string{"tries", "budget", "out"} {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s without --shrink: it says how to reduce a failing scenario", name)
+		}
+	}
+	return nil
+}
+
+// shrunk is what --json prints.
+type shrunk struct {
+	Pass     bool            `json:"pass"` // of the original
+	Scenario string          `json:"scenario"`
+	File     string          `json:"file,omitempty"` // the smallest that fails
+	Runs     int             `json:"runs"`
+	Stopped  string          `json:"stopped,omitempty"` // why it may not be the smallest
+	Result   scenario.Result `json:"result"`            // of the smallest
+}
+
+func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
+	switch {
+	case len(args) != 1:
+		return fmt.Errorf("--shrink reduces one scenario, found %d: name the one that fails", len(args))
+	case u.junit != "":
+		return errors.New("--shrink with --junit: run the scenario without --shrink for that")
+	case s.tries < 1 || s.budget <= 0:
+		return fmt.Errorf("--shrink with %d tries and a budget of %v: expected both above 0", s.tries, s.budget)
+	}
+	f, err := scenario.ReadFile(args[0])
+	if err != nil {
+		return err
+	}
+	if u.seed != 0 {
+		f.Seed = u.seed
+	}
+	out := s.out
+	if out == "" {
+		out = strings.TrimSuffix(filepath.Base(args[0]), filepath.Ext(args[0])) + "-shrunk.yaml"
+	}
+	line := cli.NewLine(cmd.ErrOrStderr())
+	best, err := shrink.Config{
+		Run: func(ctx context.Context, sc *scenario.Scenario) (scenario.Result, error) {
+			return runLive(ctx, sc, &scenarioLine{Line: line, quiet: true})
+		},
+		Tries: s.tries, Budget: s.budget,
+		Progress: func(p shrink.Progress) { line.Show(describe(p)) },
+	}.Shrink(cmd.Context(), f)
+	line.Done()
+	if errors.Is(err, shrink.ErrPasses) {
+		if u.json {
+			return cli.JSON(cmd.OutOrStdout(), shrunk{Pass: true, Scenario: f.Name, Runs: s.tries})
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %v\n", f.Name, err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := writeShrunk(out, args[0], best); err != nil {
+		return err
+	}
+	if u.json {
+		err = cli.JSON(cmd.OutOrStdout(), shrunk{Scenario: f.Name, File: out, Runs: best.Runs, Stopped: best.Stopped, Result: best.Result})
+	} else {
+		printShrunk(cmd, out, best)
+	}
+	if err != nil {
+		return err
+	}
+	return cli.ErrFailed
+}
+
+// describe tells how far the search has come.
+func describe(p shrink.Progress) string {
+	verdict := "passes"
+	if p.Fails {
+		verdict = "fails"
+	}
+	return fmt.Sprintf("run %d: %s: %s; smallest so far: %d steps, %s", p.Runs, p.Trial, verdict, len(p.Best.Timeline), p.Best.Duration)
+}
+
+// writeShrunk writes the outcome as a scenario file that says what it was and how it fails.
+func writeShrunk(path, from string, o shrink.Outcome) error {
+	f := o.File
+	was := f.Name
+	f.Name += "-shrunk"
+	f.About = fmt.Sprintf("Reduced from %s (%s) in %d runs. It fails:\n%s\n", was, filepath.Base(from), o.Runs, strings.Join(o.Result.Failed, "\n"))
+	if o.Stopped != "" {
+		f.About += "It may not be the smallest: " + o.Stopped + ".\n"
+	}
+	text, err := scenario.Write(f)
+	if err != nil {
+		return err
+	}
+	if _, err := scenario.Load(path, text); err != nil {
+		return fmt.Errorf("the reduced scenario is not valid: %w", err) // a bug
+	}
+	var all bytes.Buffer
+	fmt.Fprintf(&all, "# Reduced by fabricd run --shrink.\n%s", text)
+	return os.WriteFile(path, all.Bytes(), 0o644)
+}
+
+func printShrunk(cmd *cobra.Command, path string, o shrink.Outcome) {
+	w := cmd.OutOrStdout()
+	fmt.Fprintf(w, "reduced to %d steps, %s, in %d runs: %s\n", len(o.File.Timeline), o.File.Duration, o.Runs, path)
+	if o.Stopped != "" {
+		fmt.Fprintf(w, "it may not be the smallest: %s\n", o.Stopped)
+	}
+	for _, why := range o.Result.Failed {
+		fmt.Fprintln(w, "failed:", why)
+	}
+}

@@ -1,0 +1,146 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+)
+
+// judge drains the fabric, checks what the scenario expects and fills res.
+func (r *run) judge(ctx context.Context, res *Result) {
+	f, s := r.fabric, r.scenario
+	told := map[string]int{}
+	fail := func(name, format string, args ...any) {
+		if told[name]++; told[name] <= maxTold {
+			res.Failed = append(res.Failed, fmt.Sprintf(format, args...))
+		}
+		if !slices.Contains(res.Broken, name) {
+			res.Broken = append(res.Broken, name)
+		}
+	}
+	ledger, err := r.drain(ctx)
+	if err != nil {
+		fail("drain", "the fabric does not drain: %v", err)
+	}
+	res.Totals = f.Totals() // before the probe, whose burst is no part of the latencies
+	if err == nil && s.Expect.AllPairsConnected {
+		if ledger, err = r.probe(ctx, ledger); err != nil {
+			fail("all_pairs_connected", "all_pairs_connected: %v", err)
+		}
+	}
+	f.CloseReports()
+	res.Ledger, res.Faults = ledger, f.Faults()
+	res.Reordered, res.Rerouted = res.Totals.Reordered, res.Totals.Rerouted
+
+	if !ledger.Balanced {
+		fail("ledger", "the ledger does not balance: %d injected, %d delivered + %d lost + %d discarded + %d in flight",
+			ledger.Injected, ledger.Delivered, ledger.Lost, ledger.Discarded, ledger.InFlight)
+	}
+	if err := f.CreditsHome(); err != nil {
+		fail("credits", "%v", err)
+	}
+	s.judgeCounts(res, fail)
+	if s.Expect.LostOnlyAtFaults {
+		if err := f.LossesExplained(); err != nil {
+			fail("lost_only_at_faults", "lost_only_at_faults: %v", err)
+		}
+	}
+	if n := f.ReroutedInLastEra(); s.Expect.DirectAfterHeal && n > 0 {
+		fail("direct_after_heal", "direct_after_heal: %d packets generated after the last repair were re-routed", n)
+	}
+	r.silences.hear(f.Events())
+	s.judgeReports(res.Faults, &r.silences, fail)
+	for _, name := range res.Broken {
+		if n := told[name] - maxTold; n > 0 {
+			res.Failed = append(res.Failed, fmt.Sprintf("%s: %d more", name, n))
+		}
+	}
+}
+
+// maxTold is how often a result says that the same expectation does not hold.
+const maxTold = 5
+
+// judgeCounts judges what is counted over the whole run.
+func (s *Scenario) judgeCounts(res *Result, fail func(name, format string, args ...any)) {
+	e, ledger, t := s.Expect, res.Ledger, res.Totals
+	for _, c := range []struct {
+		name    string
+		most    *uint64
+		counted uint64
+		what    string
+	}{
+		{"lost_at_most", e.LostAtMost, ledger.Lost, "packets were lost"},
+		{"discarded", e.Discarded, ledger.Discarded, "packets were discarded"},
+		{"duplicated", e.Duplicated, t.Duplicated, "packets arrived twice"},
+	} {
+		if c.most != nil && c.counted > *c.most {
+			why := ""
+			if c.name == "discarded" {
+				why = fmt.Sprintf(": %v", ledger.DiscardedBy)
+			}
+			fail(c.name, "%s %d: %d %s%s", c.name, *c.most, c.counted, c.what, why)
+		}
+	}
+	if e.InOrder && res.Reordered > 0 {
+		fail("in_order", "in_order: %d packets arrived after a later one of their flow", res.Reordered)
+	}
+	for _, c := range []struct {
+		name            string
+		fewest, counted uint64
+		what            string
+	}{
+		{"lost_at_least", e.LostAtLeast, ledger.Lost, "were lost"},
+		{"reroutes_at_least", e.ReroutesAtLeast, res.Rerouted, "there were"},
+		{"requeued_at_least", e.RequeuedAtLeast, t.Requeued, "were requeued"},
+		{"delivered_at_least", e.DeliveredAtLeast, ledger.Delivered, "were delivered"},
+	} {
+		if c.counted < c.fewest {
+			words := fmt.Sprintf("%d %s", c.counted, c.what)
+			if c.what == "there were" {
+				words = fmt.Sprintf("%s %d", c.what, c.counted)
+			}
+			fail(c.name, "%s %d: %s", c.name, c.fewest, words)
+		}
+	}
+}
+
+// drainTime bounds how long a fabric may take to drain after the traffic has stopped. One that is stuck is told from one that
+// is slow, so this is only for packets that go round for ever.
+const drainTime = 10 * time.Minute
+
+func (r *run) drain(ctx context.Context) (fabric.Ledger, error) {
+	if err := r.fabric.StopTraffic(); err != nil {
+		return r.fabric.Ledger(), err
+	}
+	ctx, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	return r.fabric.Quiesce(ctx)
+}
+
+// probe sends one packet from every NIC to every other and drains the fabric again.
+func (r *run) probe(ctx context.Context, before fabric.Ledger) (fabric.Ledger, error) {
+	nics := weft.NICID(len(r.fabric.Topology().NICs))
+	sent := uint64(0)
+	for distance := weft.NICID(1); distance < nics; distance++ {
+		for src := range nics {
+			if _, err := r.fabric.Send(src, (src+distance)%nics, false); err != nil {
+				return before, err
+			}
+			sent++
+		}
+	}
+	after, err := r.drain(ctx)
+	if err == nil && after.Delivered-before.Delivered != sent {
+		err = fmt.Errorf("of %d pairs %d are connected", sent, after.Delivered-before.Delivered)
+	}
+	var stuck *fabric.StuckError
+	if errors.As(err, &stuck) {
+		err = fmt.Errorf("of %d pairs %d are connected: %w", sent, after.Delivered-before.Delivered, err)
+	}
+	return after, err
+}

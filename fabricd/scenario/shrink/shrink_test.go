@@ -1,0 +1,248 @@
+package shrink_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/scenario/shrink"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const tenFaults = `
+name: ten
+about: One of ten faults matters.
+topology: kary-ntree:2,3
+firmware: updown
+switch: {input_buffer: 3}
+liveness: {interval: off}
+link: {rate: 1000000}
+traffic: uniform:0.3
+duration: 400ms
+timeline:
+  - {at: 50ms, impair: [s0.00-s1.00, s0.01-s1.01, n000-s2.00], delay: 1ms, jitter: 1ms}
+  - {at: 60ms, impair: s0.10-s1.00, rate: 500kB/s}
+  - {at: 70ms, impair: s1.00-s2.00, direction: to, loss: 1%, for: 100ms}
+  - {at: 80ms, cut: s0.10-s1.10, for: 200ms}
+  - {at: 80ms, impair: s1.01-s2.01, delay: 2ms}
+  - {at: 100ms, impair: [s1.10-s2.10, s1.11-s2.11], loss: 2%}
+  - {at: 150ms, impair: s0.11-s1.11, delay: 1ms}
+  - {at: 350ms, heal: true}
+expect:
+  discarded: 0
+  lost_only_at_faults: false
+  delivered_at_least: 10
+`
+
+func parse(t *testing.T, text string) scenario.File {
+	t.Helper()
+	_, f, err := document.Load[scenario.File]("test.yaml", []byte(text))
+	require.NoError(t, err)
+	return f
+}
+
+func live(ctx context.Context, s *scenario.Scenario) (scenario.Result, error) {
+	m := bus.NewMemory()
+	defer m.Close()
+	return scenario.Runner{Transport: m}.Run(ctx, s)
+}
+
+func TestOfTenFaultsTheOneThatMattersIsLeft(t *testing.T) {
+	t.Parallel()
+	var told []shrink.Progress
+	o, err := shrink.Config{Run: live, Tries: 1, Progress: func(p shrink.Progress) { told = append(told, p) }}.Shrink(t.Context(), parse(t, tenFaults))
+	require.NoError(t, err)
+	assert.Empty(t, o.Stopped)
+	require.Len(t, o.File.Timeline, 1)
+	step := o.File.Timeline[0]
+	step.At = ""
+	assert.Equal(t, scenario.Step{Cut: scenario.Names{"s0.10-s1.10"}}, step, "and without its parameters")
+	assert.Equal(t, scenario.Expect{Discarded: new(uint64(0))}, o.File.Expect)
+	assert.Contains(t, o.Result.Failed[0], "discarded 0: ")
+	assert.Nil(t, o.File.Switch)
+	assert.Nil(t, o.File.Liveness)
+	assert.NotEqual(t, "uniform:0.3", o.File.Traffic)
+	assert.NotEmpty(t, o.File.Traffic)
+
+	text, err := scenario.Write(o.File)
+	require.NoError(t, err)
+	_, err = scenario.Load("again.yaml", text)
+	require.NoError(t, err, "it is a scenario")
+	assert.Equal(t, o.Runs, told[len(told)-1].Runs)
+	assert.Equal(t, "as it is", told[0].Trial)
+}
+
+// pretend judges a scenario without running it: fails says which expectations break.
+func pretend(fails func(s *scenario.Scenario) []string) func(context.Context, *scenario.Scenario) (scenario.Result, error) {
+	return func(_ context.Context, s *scenario.Scenario) (scenario.Result, error) {
+		broken := fails(s)
+		return scenario.Result{Pass: len(broken) == 0, Broken: broken}, nil
+	}
+}
+
+func faults(s *scenario.Scenario) (list []fault.Spec) {
+	for _, a := range s.Timeline {
+		list = append(list, a.Faults...)
+	}
+	return list
+}
+
+const flaps = `
+name: flaps
+topology: kary-ntree:2,3
+firmware: updown
+traffic: uniform:0.64
+duration: 8s
+timeline:
+  - {at: 1s, flap: [s0.00-s1.00, s0.01-s1.01], period: 100ms, duty: 30%, jitter: 5ms, silent: true, count: 3}
+  - {at: 2s, traffic: "uniform:0.2"}
+  - {at: 4s, crash: s0.00, for: 1s}
+  - {at: 6s, heal: true}
+expect: {discarded: 0, in_order: true, lost_at_most: 0}
+`
+
+func TestParametersTrafficAndTimeShrinkAsFarAsItStillFails(t *testing.T) {
+	t.Parallel()
+	o, err := shrink.Config{Run: pretend(func(s *scenario.Scenario) []string {
+		flapping, loaded := false, s.Options.Traffic.Load >= 0.1
+		for _, f := range faults(s) {
+			flapping = flapping || f.Do == fault.VerbFlap && f.Silent && f.A == "s0.01-s1.01"
+		}
+		if flapping && loaded && s.Duration >= 500*time.Millisecond {
+			return []string{"in_order"}
+		}
+		return nil
+	})}.Shrink(t.Context(), parse(t, flaps))
+	require.NoError(t, err)
+	want := parse(t, strings.Split(flaps, "traffic:")[0]+`
+traffic: uniform:0.16
+duration: 500ms
+timeline: [{at: 125ms, flap: s0.01-s1.01, period: 100ms, silent: true}]
+expect: {in_order: true}
+`)
+	d, err := time.ParseDuration(o.File.Duration)
+	require.NoError(t, err)
+	assert.Less(t, d, time.Second)
+	want.Duration, want.Timeline[0].At = o.File.Duration, o.File.Timeline[0].At
+	assert.Equal(t, want, o.File)
+}
+
+func TestACandidateFailsOnlyOnWhatTheOriginalFailedOn(t *testing.T) {
+	t.Parallel()
+	o, err := shrink.Config{Run: pretend(func(s *scenario.Scenario) []string {
+		if len(faults(s)) == 4 {
+			return []string{"discarded"}
+		}
+		return []string{"in_order", "ledger"}
+	})}.Shrink(t.Context(), parse(t, flaps))
+	require.NoError(t, err)
+	assert.Len(t, o.File.Timeline, 4, "all faults, but not the traffic")
+	assert.Equal(t, []string{"discarded"}, o.Result.Broken)
+}
+
+func TestOneFailureInSoManyTriesIsAFailure(t *testing.T) {
+	t.Parallel()
+	runs := 0
+	seldom := func(s *scenario.Scenario) []string {
+		if runs++; runs%3 == 0 && len(faults(s)) > 0 && faults(s)[len(faults(s))-1].Do == fault.VerbHeal {
+			return []string{"discarded"}
+		}
+		return nil
+	}
+	o, err := shrink.Config{Run: pretend(seldom), Tries: 3}.Shrink(t.Context(), parse(t, flaps))
+	require.NoError(t, err)
+	require.Len(t, o.File.Timeline, 1)
+	assert.True(t, o.File.Timeline[0].Heal)
+	assert.Equal(t, runs, o.Runs)
+
+	runs = 0
+	_, err = shrink.Config{Run: pretend(seldom), Tries: 2}.Shrink(t.Context(), parse(t, flaps))
+	require.ErrorIs(t, err, shrink.ErrPasses)
+	assert.ErrorContains(t, err, "in 2 runs")
+}
+
+func TestRunsAreBounded(t *testing.T) {
+	t.Parallel()
+	for most := 1; most < 30; most++ {
+		runs := 0
+		o, err := shrink.Config{MaxRuns: most, Tries: 2, Run: pretend(func(s *scenario.Scenario) []string {
+			runs++
+			if len(faults(s)) > 1 {
+				return []string{"discarded"}
+			}
+			return nil
+		})}.Shrink(t.Context(), parse(t, flaps))
+		require.NoError(t, err)
+		assert.LessOrEqual(t, runs, most)
+		assert.Equal(t, runs, o.Runs)
+		if runs == most {
+			assert.Equal(t, fmt.Sprintf("its %d runs are spent", most), o.Stopped)
+		}
+		assert.Greater(t, len(o.File.Timeline), 1-len(o.File.Timeline[0].Flap), "what it returns fails")
+	}
+}
+
+func TestInterruptedItReturnsTheBestSoFar(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	runs := 0
+	o, err := shrink.Config{Run: func(ctx context.Context, s *scenario.Scenario) (scenario.Result, error) {
+		if runs++; runs == 4 {
+			cancel()
+			return scenario.Result{}, ctx.Err()
+		}
+		return scenario.Result{Broken: []string{"discarded"}}, nil
+	}}.Shrink(ctx, parse(t, flaps))
+	require.NoError(t, err)
+	assert.Equal(t, "interrupted", o.Stopped)
+	assert.Equal(t, 4, runs)
+	assert.Nil(t, o.File.Expect.LostAtMost, "the first reduction is kept")
+
+	o, err = shrink.Config{Budget: time.Millisecond, Run: func(ctx context.Context, s *scenario.Scenario) (scenario.Result, error) {
+		<-ctx.Done()
+		return scenario.Result{Broken: []string{"discarded"}}, nil
+	}}.Shrink(t.Context(), parse(t, flaps))
+	require.NoError(t, err)
+	assert.Equal(t, "its budget of 1ms is spent", o.Stopped)
+}
+
+func TestWhatCannotBeShrunkSaysWhy(t *testing.T) {
+	t.Parallel()
+	_, err := shrink.Config{Run: pretend(func(*scenario.Scenario) []string { return []string{"reroutes_at_least"} })}.Shrink(t.Context(), parse(t, flaps))
+	require.ErrorContains(t, err, "it fails reroutes_at_least alone: with fewer faults or less traffic that fails all the more")
+	broken := errors.New("no fabric")
+	_, err = shrink.Config{Run: func(context.Context, *scenario.Scenario) (scenario.Result, error) { return scenario.Result{}, broken }}.Shrink(t.Context(), parse(t, flaps))
+	require.ErrorIs(t, err, broken)
+	f := parse(t, flaps)
+	f.Topology = "nothing"
+	_, err = shrink.Config{Run: live}.Shrink(t.Context(), f)
+	require.ErrorContains(t, err, `unknown topology "nothing"`)
+}
+
+func TestTooFewDeliveredKeepsTrafficAndTime(t *testing.T) {
+	t.Parallel()
+	o, err := shrink.Config{Run: pretend(func(s *scenario.Scenario) []string {
+		for _, f := range faults(s) {
+			if f.Do == fault.VerbCrash {
+				return []string{"delivered_at_least"}
+			}
+		}
+		return nil
+	})}.Shrink(t.Context(), parse(t, flaps))
+	require.NoError(t, err)
+	assert.Equal(t, "8s", o.File.Duration)
+	assert.Equal(t, "uniform:0.64", o.File.Traffic)
+	assert.Equal(t, []scenario.Step{{At: "4s", Crash: scenario.Names{"s0.00"}}}, o.File.Timeline)
+}

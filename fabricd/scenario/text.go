@@ -1,0 +1,150 @@
+package scenario
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/invopop/jsonschema"
+
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+// These are kept as they are written, so that Parse can say of each what is wrong with it, and where, all at once; and so
+// that a file can be written again as it was.
+
+// Names are what a step acts on: one name, or a list of them, all at the same instant.
+type Names []string
+
+// UnmarshalYAML reads a name or a list of names.
+func (n *Names) UnmarshalYAML(node ast.Node) error {
+	list := []ast.Node{node}
+	if seq, ok := node.(*ast.SequenceNode); ok {
+		list = seq.Values
+	}
+	for _, v := range list {
+		s, ok := v.(*ast.StringNode)
+		if !ok || s.Value == "" {
+			return wrong(v, "expected a name or a list of names")
+		}
+		*n = append(*n, s.Value)
+	}
+	if len(*n) == 0 {
+		return wrong(node, "the list is empty, expected the names of what to act on")
+	}
+	return nil
+}
+
+// MarshalYAML writes one name as such.
+func (n Names) MarshalYAML() (any, error) {
+	if len(n) == 1 {
+		return n[0], nil
+	}
+	return []string(n), nil
+}
+
+// JSONSchema describes n.
+func (Names) JSONSchema() *jsonschema.Schema {
+	name := &jsonschema.Schema{Type: "string", MinLength: new(uint64(1))}
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{name, {Type: "array", Items: name, MinItems: new(uint64(1))}}}
+}
+
+// Duration is a time with its unit, as "10s".
+type Duration string
+
+// Percent is a share, as "10%".
+type Percent string
+
+// Rate is a data rate, as "100kB/s".
+type Rate string
+
+// Interval is a Duration, or "off".
+type Interval string
+
+// UnmarshalYAML keeps what is written.
+func (d *Duration) UnmarshalYAML(node ast.Node) error { return scalar((*string)(d), node) }
+
+// UnmarshalYAML keeps what is written.
+func (p *Percent) UnmarshalYAML(node ast.Node) error { return scalar((*string)(p), node) }
+
+// UnmarshalYAML keeps what is written.
+func (r *Rate) UnmarshalYAML(node ast.Node) error { return scalar((*string)(r), node) }
+
+// UnmarshalYAML keeps what is written.
+func (i *Interval) UnmarshalYAML(node ast.Node) error { return scalar((*string)(i), node) }
+
+// JSONSchema describes d.
+func (Duration) JSONSchema() *jsonschema.Schema { return pattern(fault.Duration(0).Pattern()) }
+
+// JSONSchema describes p.
+func (Percent) JSONSchema() *jsonschema.Schema { return pattern(fault.Percent(0).Pattern()) }
+
+// JSONSchema describes r.
+func (Rate) JSONSchema() *jsonschema.Schema { return pattern(fault.Rate(0).Pattern()) }
+
+// JSONSchema describes i.
+func (Interval) JSONSchema() *jsonschema.Schema {
+	off := &jsonschema.Schema{Enum: []any{"off", 0}}
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{off, pattern(fault.Duration(0).Pattern())}}
+}
+
+func pattern(re string) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Pattern: re} }
+
+// scalar keeps the text of a single value, a number too: whoever reads the text says better what is wrong with it.
+func scalar(s *string, node ast.Node) error {
+	switch n := node.(type) {
+	case *ast.StringNode:
+		*s = n.Value
+	case *ast.IntegerNode, *ast.FloatNode:
+		*s = node.GetToken().Value
+	}
+	if *s == "" {
+		return wrong(node, "expected a number and its unit, such as 10s")
+	}
+	return nil
+}
+
+// wrong is an error that has the place of node.
+func wrong(node ast.Node, what string) error {
+	if node == nil || node.GetToken() == nil {
+		return errors.New(what)
+	}
+	return &yaml.SyntaxError{Message: what, Token: node.GetToken()}
+}
+
+// read reads the text of a parameter; "" is none, nil.
+func read[T any, P interface {
+	*T
+	encoding.TextUnmarshaler
+}](p *parser, path, text string) *T {
+	if text == "" {
+		return nil
+	}
+	v := P(new(T))
+	if err := v.UnmarshalText([]byte(text)); err != nil {
+		p.fail(path, err)
+		return nil
+	}
+	return v
+}
+
+// each collects the mistakes that err joins, each for itself.
+func (p *parser) each(path string, err error) {
+	if list, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only what was joined just now
+		for _, e := range list.Unwrap() {
+			p.each(path, e)
+		}
+		return
+	}
+	p.fail(path, err)
+}
+
+// above is the error for a time that must not be 0.
+func above(d *fault.Duration, what string) error {
+	if d != nil && *d == 0 {
+		return fmt.Errorf("%s of 0s: expected a time above that", what)
+	}
+	return nil
+}
