@@ -1,40 +1,94 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"os"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 )
 
-// links is an embedded broker with the transport of a fabric on it.
+// links is the broker of a fabric, ours or one that exists, with the transport of the fabric on it.
 type links struct {
-	broker    *bus.Broker
+	broker    *bus.Broker  // nil: it is not ours
+	server    bus.Resolved // where it is then
 	transport *bus.NATS
 	peers     *bus.Peers // switches that are processes of their own
 }
 
-// openLinks starts a broker for a fabric and connects to it.
-func openLinks(name, listen string, log *slog.Logger) (*links, error) {
-	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: name, Listen: listen, NoListen: listen == "", Log: log})
-	if err != nil {
-		return nil, err
-	}
-	t, err := bus.NewNATS(bus.NATSConfig{Fabric: name, Broker: b})
-	if err != nil {
-		b.Shutdown()
-		return nil, err
-	}
-	p, err := bus.NewPeers(bus.PeersConfig{Fabric: name, Broker: b, OnError: func(err error) { log.Warn("switch processes", "err", err) }})
-	if err != nil {
-		_ = t.Close()
-		b.Shutdown()
-		return nil, err
-	}
-	return &links{broker: b, transport: t, peers: p}, nil
+// broking says which broker a fabric is to run on: the server named, or an embedded one that listens there, nowhere when
+// empty.
+type broking struct {
+	name, listen string
+	server       bus.Settings
+	log          *slog.Logger
 }
 
-func (l *links) close() {
-	_ = l.peers.Close()
-	_ = l.transport.Close()
-	l.broker.Shutdown()
+// open starts or finds the broker and connects to it. What the user should know is printed to stderr.
+func (b broking) open(stderr io.Writer) (l *links, err error) {
+	l = &links{}
+	if l.server, err = b.server.Resolve(os.Getenv); err != nil {
+		return nil, err
+	}
+	for _, note := range l.server.Notes {
+		fmt.Fprintln(stderr, "fabricd: "+note)
+	}
+	if l.server.URL == "" {
+		if l.broker, err = bus.StartBroker(bus.BrokerConfig{Fabric: b.name, Listen: b.listen, NoListen: b.listen == "", Log: b.log}); err != nil {
+			return nil, err
+		}
+	}
+	t, err := bus.NewNATS(bus.NATSConfig{Fabric: b.name, Broker: l.broker, URL: l.server.URL, Credentials: l.server.Credentials})
+	if err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	l.transport = t
+	p, err := bus.NewPeers(bus.PeersConfig{
+		Fabric: b.name, Broker: l.broker, URL: l.server.URL, Credentials: l.server.Credentials,
+		OnError: func(err error) { b.log.Warn("switch processes", "err", err) },
+	})
+	if err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	l.peers = p
+	return l, nil
+}
+
+// url is where others reach the broker.
+func (l *links) url() string {
+	if l.broker != nil {
+		return l.broker.ClientURL()
+	}
+	return l.server.URL
+}
+
+// credentials open a connection in a role. On a broker that is not ours, who may do what is its owner's business.
+func (l *links) credentials(r bus.Role) bus.Credentials {
+	if l.broker != nil {
+		return l.broker.Credentials(r)
+	}
+	return l.server.Credentials
+}
+
+// control answers requests about the fabric.
+func (l *links) control(name string, log *slog.Logger) (*bus.Control, error) {
+	return bus.NewControl(bus.ControlConfig{
+		Fabric: name, Broker: l.broker, URL: l.server.URL, Credentials: l.server.Credentials,
+		OnError: func(err error) { log.Warn("control", "err", err) },
+	})
+}
+
+func (l *links) close() (err error) {
+	if l.peers != nil {
+		err = l.peers.Close()
+	}
+	if l.transport != nil {
+		err = errors.Join(err, l.transport.Close())
+	}
+	if l.broker != nil {
+		l.broker.Shutdown()
+	}
+	return err
 }

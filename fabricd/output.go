@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/linkmon/fault"
@@ -44,17 +43,21 @@ type upLine struct {
 	Seconds  float64 `json:"start_seconds"`
 }
 
-func (o *upOutput) banner(u upFlags, f *fabric.Fabric, b *bus.Broker, took time.Duration) {
+func (o *upOutput) banner(u upFlags, f *fabric.Fabric, l *links, took time.Duration) {
 	g := f.Topology()
 	if o.json {
 		o.print(jsonLine{Up: &upLine{
-			Name: u.name, URL: b.ClientURL(), Topology: g.Spec, Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links), Seconds: took.Seconds(),
+			Name: u.name, URL: l.url(), Topology: g.Spec, Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links), Seconds: took.Seconds(),
 		}})
 		return
 	}
 	fmt.Fprintf(o.stdout, "fabric %s: %s, %d switches, %d NICs, %d links, %s, up in %v\n",
 		u.name, g.Spec, len(g.Switches), len(g.NICs), len(g.Links), u.routing, took.Round(time.Millisecond))
-	fmt.Fprintf(o.stdout, "links are NATS subjects at %s (loopback, credentials of this run)\n", b.ClientURL())
+	whose := "credentials of this run; it enforces cuts"
+	if l.broker == nil {
+		whose = "not ours: its owner says who may do what, and the ends of a link enforce cuts"
+	}
+	fmt.Fprintf(o.stdout, "links are NATS subjects at %s (%s)\n", l.url(), whose)
 	flag := ""
 	if u.name != "weft" {
 		flag = " --fabric " + u.name

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/scenario"
@@ -26,6 +28,7 @@ type runFlags struct {
 	junit  string
 	shrink bool
 	small  shrinkFlags
+	server bus.Settings
 }
 
 func runCommand() *cobra.Command {
@@ -59,6 +62,7 @@ func runCommand() *cobra.Command {
 	cmd.Flags().StringVar(&u.junit, "junit", "", "write the results to this file, as JUnit XML")
 	cmd.Flags().BoolVar(&u.shrink, "shrink", false, "reduce a failing scenario to a smallest one that still fails")
 	u.small.flags(cmd)
+	u.server.Flags(cmd.Flags())
 	return cmd
 }
 
@@ -137,7 +141,7 @@ func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
 			}
 			note("")
 		}
-		t.result, t.err = runLive(cmd.Context(), t.scenario, progressLine(cmd, t.scenario))
+		t.result, t.err = u.live(cmd.Context(), t.scenario, progressLine(cmd, t.scenario), cmd.ErrOrStderr())
 		t.ran = cmd.Context().Err() == nil
 		if !t.ran {
 			break
@@ -204,13 +208,14 @@ func verdict(ctx context.Context, list []*task) error {
 	return errors.Join(errs...)
 }
 
-// runLive runs s over a broker of its own.
-func runLive(ctx context.Context, s *scenario.Scenario, line *scenarioLine) (scenario.Result, error) {
-	link, err := openLinks("run", "", slog.New(slog.DiscardHandler))
+// live runs s over a broker of its own, or over the server named.
+func (u runFlags) live(ctx context.Context, s *scenario.Scenario, line *scenarioLine, stderr io.Writer) (scenario.Result, error) {
+	name := fmt.Sprintf("run-%d", os.Getpid()) // others may run scenarios on that server
+	link, err := broking{name: name, server: u.server, log: slog.New(slog.DiscardHandler)}.open(stderr)
 	if err != nil {
 		return scenario.Result{}, err
 	}
-	defer link.close()
+	defer func() { _ = link.close() }() // all is over
 	defer line.Done()
 	return scenario.Runner{Transport: link.transport, Progress: line.progress}.Run(ctx, s)
 }

@@ -73,7 +73,7 @@ func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
 	line := cli.NewLine(cmd.ErrOrStderr())
 	best, err := shrink.Config{
 		Run: func(ctx context.Context, sc *scenario.Scenario) (scenario.Result, error) {
-			return runLive(ctx, sc, &scenarioLine{Line: line, quiet: true})
+			return u.live(ctx, sc, &scenarioLine{Line: line, quiet: true}, cmd.ErrOrStderr())
 		},
 		Tries: s.tries, Budget: s.budget,
 		Progress: func(p shrink.Progress) { line.Show(describe(p)) },

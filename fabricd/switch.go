@@ -68,9 +68,7 @@ func (s switchFlags) where(stderr io.Writer) (c member.Config, err error) {
 	if err != nil {
 		return c, err
 	}
-	return member.Config{Fabric: e.Name, URL: e.URL, Credentials: bus.Credentials{
-		User: e.Operator.User, Password: e.Operator.Password, InboxPrefix: e.Operator.InboxPrefix,
-	}}, nil
+	return member.Config{Fabric: e.Name, URL: e.URL, Credentials: e.Operator}, nil
 }
 
 func (s switchFlags) run(ctx context.Context, stdout, stderr io.Writer) error {

@@ -36,6 +36,8 @@ type upFlags struct {
 	seed               uint64
 	verbose            bool
 
+	server bus.Settings
+
 	requeue     bool
 	hello       time.Duration
 	helloGiven  bool // else large fabrics say hello less often
@@ -61,6 +63,7 @@ func upCommand() *cobra.Command {
 	f.StringVarP(&u.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
 	f.StringVar(&u.routing, "routing", "adaptive-link", "firmware of the switches: "+fmt.Sprint(firmware.Names())+", or none to forward nothing")
 	f.StringVar(&u.traffic, "traffic", "uniform:0.2", "what every NIC injects: uniform or pairwise with a share of the link rate, or none")
+	u.server.Flags(f)
 	f.StringVar(&u.listen, "broker-listen", "127.0.0.1:0", "address of the embedded NATS server; port 0 is a free one")
 	f.IntVar(&u.vcs, "vcs", 0, "virtual channels per link direction, 1 to 16; 0 is what the firmware needs")
 	f.IntVar(&u.input, "input-buffer", 0, "packets per input VC queue; 0 is 2")
@@ -154,11 +157,11 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	}
 	defer func() { _ = claim.Release() }() // the lock goes with the process in any case
 
-	link, err := openLinks(u.name, u.listen, log)
+	link, err := broking{name: u.name, listen: u.listen, server: u.server, log: log}.open(stderr)
 	if err != nil {
 		return err
 	}
-	defer link.close()
+	defer func() { _ = link.close() }() // it all goes with the process
 	began := time.Now()
 	o.Transport, o.Log = link.transport, log
 	o.Processes = &fabric.ProcessOptions{Fabric: u.name, Firmware: u.routing, Peers: link.peers, Broker: link.broker}
@@ -166,7 +169,7 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
-	control, err := bus.NewControl(bus.ControlConfig{Fabric: u.name, Broker: link.broker, OnError: func(err error) { log.Warn("control", "err", err) }})
+	control, err := link.control(u.name, log)
 	if err != nil {
 		return err
 	}
@@ -181,14 +184,14 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	}
 	defer f.Stop()
 	if err := claim.Publish(registry.Entry{
-		Name: u.name, PID: os.Getpid(), Started: started, URL: link.broker.ClientURL(), Topology: u.topology, Firmware: u.routing,
-		Operator: login(link.broker, bus.RoleOperator), Viewer: login(link.broker, bus.RoleViewer),
+		Name: u.name, PID: os.Getpid(), Started: started, URL: link.url(), Topology: u.topology, Firmware: u.routing,
+		Operator: link.credentials(bus.RoleOperator), Viewer: link.credentials(bus.RoleViewer),
 	}); err != nil {
 		return err
 	}
 
 	out := upOutput{json: u.asJSON, stdout: stdout, line: cli.NewLine(stdout)}
-	out.banner(u, f, link.broker, time.Since(began))
+	out.banner(u, f, link, time.Since(began))
 	serve, stopServing := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
 	serving.Go(func() { server.Run(serve, out.sample) })
@@ -216,9 +219,4 @@ func drain(f *fabric.Fabric) (fabric.Ledger, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	return f.Quiesce(ctx)
-}
-
-func login(b *bus.Broker, r bus.Role) registry.Login {
-	c := b.Credentials(r)
-	return registry.Login{User: c.User, Password: c.Password, InboxPrefix: c.InboxPrefix}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/linkmon/fault"
@@ -54,7 +55,7 @@ func TestUpRunsUntilInterruptedThenDrainsAndPrintsABalancedLedger(t *testing.T) 
 	require.Contains(t, text, "draining; Ctrl-C again to leave at once")
 	require.Regexp(t, `ledger: \d+ injected = \d+ delivered \+ \d+ lost \+ \d+ discarded \+ 0 in flight: balanced`, text)
 	require.Regexp(t, `latency p50 \d+ us, p99 \d+ us; \d+ rerouted`, text)
-	for _, login := range []registry.Login{u.entry.Operator, u.entry.Viewer} {
+	for _, login := range []bus.Credentials{u.entry.Operator, u.entry.Viewer} {
 		require.NotContains(t, text+u.errs.String(), login.Password)
 	}
 	require.Empty(t, registry.Names(), "the name is free again")

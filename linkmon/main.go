@@ -3,11 +3,15 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/registry"
@@ -19,6 +23,7 @@ func main() { cli.Main(command()) }
 type monitor struct {
 	fabric string
 	json   bool
+	server bus.Settings
 }
 
 func command() *cobra.Command {
@@ -26,13 +31,15 @@ func command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "linkmon",
 		Short: "Watch a running fabric, break its links and switches and repair them",
-		Long: `linkmon works on a fabric that fabricd up has started on this machine. The faults it sets last when it has ended.
+		Long: `linkmon works on a fabric that fabricd up has started on this machine, or with --server on one whose NATS server it names.
+The faults it sets last when it has ended.
 
 Exit codes: 0 done (also when there was nothing to do), 2 wrong input, in which case nothing was done, or no fabric.`,
 		Example: "  linkmon status\n  linkmon cut s0.00 s1.00\n  linkmon impair s0.00 s1.00 --loss 10%\n  linkmon faults\n  linkmon heal --all",
 	}
 	p := root.PersistentFlags()
 	p.StringVar(&m.fabric, "fabric", "", "name of the fabric; not needed while only one runs")
+	m.server.Flags(p)
 	p.BoolVarP(&m.json, "json", "j", false, "print JSON, events and samples as JSON lines")
 	_ = root.RegisterFlagCompletionFunc("fabric", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return registry.Names(), cobra.ShellCompDirectiveNoFileComp
@@ -55,6 +62,19 @@ func (m *monitor) dial(act bool) (*api.Client, error) {
 }
 
 func (m *monitor) find() (registry.Entry, error) {
+	r, err := m.server.Resolve(os.Getenv)
+	if err != nil {
+		return registry.Entry{}, err
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintln(os.Stderr, "linkmon: "+note)
+	}
+	if r.URL != "" {
+		if m.fabric == "" {
+			return registry.Entry{}, errors.New("which fabric of the server? name it with --fabric")
+		}
+		return registry.Entry{Name: m.fabric, URL: r.URL, Operator: r.Credentials, Viewer: r.Credentials}, nil
+	}
 	e, err := registry.Find(m.fabric)
 	if err != nil && m.fabric != "" {
 		if names := registry.Names(); len(names) > 0 && !slices.Contains(names, m.fabric) {

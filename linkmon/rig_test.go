@@ -50,13 +50,9 @@ func start(t *testing.T, name string, options ...harness.Option) *harness.Harnes
 	claim, err := registry.Take(name)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, claim.Release()) })
-	login := func(r bus.Role) registry.Login {
-		c := b.Credentials(r)
-		return registry.Login{User: c.User, Password: c.Password, InboxPrefix: c.InboxPrefix}
-	}
 	require.NoError(t, claim.Publish(registry.Entry{
 		Name: name, PID: 7, Started: time.Now(), URL: b.ClientURL(), Topology: "kary-ntree:2,2", Firmware: "adaptive-link",
-		Operator: login(bus.RoleOperator), Viewer: login(bus.RoleViewer),
+		Operator: b.Credentials(bus.RoleOperator), Viewer: b.Credentials(bus.RoleViewer),
 	}))
 	return h
 }

@@ -49,12 +49,8 @@ func serve(t *testing.T, options ...harness.Option) *served {
 
 func (s *served) dial(act bool) *Client {
 	s.t.Helper()
-	login := func(r bus.Role) registry.Login {
-		c := s.broker.Credentials(r)
-		return registry.Login{User: c.User, Password: c.Password, InboxPrefix: c.InboxPrefix}
-	}
 	c, err := Dial(registry.Entry{
-		Name: "lab", URL: s.broker.ClientURL(), Operator: login(bus.RoleOperator), Viewer: login(bus.RoleViewer),
+		Name: "lab", URL: s.broker.ClientURL(), Operator: s.broker.Credentials(bus.RoleOperator), Viewer: s.broker.Credentials(bus.RoleViewer),
 	}, "test", act)
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { require.NoError(s.t, c.Close()) })

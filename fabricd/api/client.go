@@ -22,10 +22,7 @@ func Dial(e registry.Entry, program string, act bool) (*Client, error) {
 	if act {
 		login = e.Operator
 	}
-	c, err := bus.Dial(bus.ClientConfig{
-		Fabric: e.Name, URL: e.URL, Program: program,
-		Credentials: bus.Credentials{User: login.User, Password: login.Password, InboxPrefix: login.InboxPrefix},
-	})
+	c, err := bus.Dial(bus.ClientConfig{Fabric: e.Name, URL: e.URL, Program: program, Credentials: login})
 	if err != nil {
 		return nil, err
 	}

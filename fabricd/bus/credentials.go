@@ -42,19 +42,24 @@ const (
 )
 
 // Credentials open a connection. Each field is used when it is not empty.
+//
+// The JSON is for files that only their user can read.
 type Credentials struct {
-	User, Password string
-	CredsFile      string // path of a NATS .creds file
-	NKeyFile       string // path of an nkey seed file
-	Token          string
+	User      string `json:"user,omitempty"`
+	Password  string `json:"password,omitempty"`
+	CredsFile string `json:"creds,omitempty"` // path of a NATS .creds file
+	NKeyFile  string `json:"nkey,omitempty"`  // path of an nkey seed file
+	Token     string `json:"token,omitempty"`
 	// TLSCert and TLSKey are paths of our certificate and its key in PEM, given together; TLSCA is that of who signed the
 	// broker's, that of the system when empty.
-	TLSCert, TLSKey, TLSCA string
-	TLSFirst               bool // begin with the TLS handshake, for brokers that greet only after it
+	TLSCert  string `json:"tlscert,omitempty"`
+	TLSKey   string `json:"tlskey,omitempty"`
+	TLSCA    string `json:"tlsca,omitempty"`
+	TLSFirst bool   `json:"tlsfirst,omitempty"` // begin with the TLS handshake, for brokers that greet only after it
 	// InboxPrefix is where replies go: on a broker of ours each role has an inbox that the others cannot hear. Users of
 	// the nats command give it as --inbox-prefix. Empty is nats.go's default.
-	InboxPrefix string
-	Timeout     time.Duration // to connect; 0 is 5 s
+	InboxPrefix string        `json:"inbox_prefix,omitempty"`
+	Timeout     time.Duration `json:"timeout,omitempty"` // to connect, in nanoseconds; 0 is 5 s
 }
 
 // LogValue keeps what is secret out of logs.

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
 )
 
 // Errors of this package, wrapped with the name concerned.
@@ -31,15 +33,9 @@ type Entry struct {
 	URL      string    `json:"url"` // of the broker
 	Topology string    `json:"topology"`
 	Firmware string    `json:"firmware"`
-	Operator Login     `json:"operator"` // may cut and restore
-	Viewer   Login     `json:"viewer"`   // may look
-}
 
-// Login is a user of the fabric's broker.
-type Login struct {
-	User        string `json:"user"`
-	Password    string `json:"password"`
-	InboxPrefix string `json:"inbox_prefix"` // where the broker lets replies to this user go
+	Operator bus.Credentials `json:"operator"` // may cut and restore
+	Viewer   bus.Credentials `json:"viewer"`   // may look
 }
 
 // Dir is the folder of the registry: $WEFT_RUN_DIR, else weft in the user's runtime folder, else in the folder for
