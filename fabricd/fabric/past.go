@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/member"
@@ -84,4 +85,31 @@ func (f *Fabric) bury(p *process) {
 		st.LostCrash += in - out - ended
 	}
 	s.who.Store(&holding{past: h.past.plus(&a)})
+}
+
+// revise corrects what was said of neighbours of p that have died while p did not answer: packets that p has received since
+// had left them, and did not die with them.
+func (f *Fabric) revise(p *process) {
+	for i := range p.sw.core.Ports() {
+		own := weft.End{Node: p.sw.id.Node(), Port: weft.PortID(i)}
+		peer, _, ok := f.graph.Peer(own)
+		if !ok || !peer.Node.IsSwitch() {
+			continue
+		}
+		received := f.endState(own).flow.Received
+		s := f.switches[peer.Node.Index]
+		h := s.who.Load()
+		if h == nil || h.process != nil || h.past == nil {
+			continue
+		}
+		sent := s.end(peer.Port).flow.Sent
+		if received <= sent || h.past.stats.LostCrash < received-sent {
+			continue
+		}
+		sum := *h.past
+		sum.ports = slices.Clone(sum.ports)
+		sum.ports[peer.Port].counters.Sent += received - sent
+		sum.stats.LostCrash -= received - sent
+		s.who.CompareAndSwap(h, &holding{past: &sum})
+	}
 }
