@@ -14,8 +14,8 @@ import (
 
 // Kinds of report, and event, beside the faults by their verbs.
 const (
-	KindHandover = "handover" // a switch passed from the fabric to a process, or back
-	KindProcess  = "process"  // the process of a switch ended, or did not answer
+	KindHandover = fault.KindHandover
+	KindProcess  = fault.KindProcess
 )
 
 // Kinds of event about switch processes.
