@@ -114,7 +114,7 @@ func (f *Fabric) lose(p *process) {
 	if f.stopped {
 		return
 	}
-	what := fmt.Sprintf("process of %s is gone (%v)", s.name, p)
+	what := fmt.Sprintf("process of %s is gone (%v); what it discarded or lost after it was last heard counts as lost inside", s.name, p)
 	rec := p.silence
 	switch {
 	case s.crash != nil:
