@@ -37,7 +37,10 @@ func (f *Fabric) hear(node, kind string, data []byte) {
 	w := watcher{fabric: f, node: s.id.Node(), name: s.name}
 	p.mu.Lock()
 	for _, o := range seen.Events {
-		at := min(o.At, now)
+		for i := range o.Hops {
+			o.Hops[i].Switch = s.id // it speaks for no other
+		}
+		at := max(0, min(o.At, now))
 		w.Observe(at, o.Actions())
 		if o.Effects {
 			f.monitor.touch(at)
