@@ -14,8 +14,8 @@ import (
 
 // Kinds of report, and event, beside the faults by their verbs.
 const (
-	KindHandover = "handover" // a switch passed from the fabric to a process, or back
-	KindProcess  = "process"  // the process of a switch ended, or did not answer
+	KindHandover = fault.KindHandover
+	KindProcess  = fault.KindProcess
 )
 
 // Kinds of event about switch processes.
@@ -114,7 +114,7 @@ func (f *Fabric) lose(p *process) {
 	if f.stopped {
 		return
 	}
-	what := fmt.Sprintf("process of %s is gone (%v)", s.name, p)
+	what := fmt.Sprintf("process of %s is gone (%v); what it discarded or lost after it was last heard counts as lost inside", s.name, p)
 	rec := p.silence
 	switch {
 	case s.crash != nil:

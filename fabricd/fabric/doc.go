@@ -1,3 +1,14 @@
 // Package fabric builds a live fabric out of its parts, a driver for every switch and NIC of a topology joined by the links
 // of a transport, and runs it: traffic, faults, the ledger, quiescence, the event stream.
+//
+// # Switches that are processes
+//
+// A process can take a switch over (fabricd/member is its side). To the fabric it is the same switch: it is signalled,
+// impaired, crashed and read as one of its own, by asking. The fabric never waits long for a process, and not at all for one
+// that has not answered; of such a one the last that it said holds.
+//
+// What a switch has counted is the sum of what the fabric's own emulation has, the processes that were the switch, and the
+// one that is. A process that dies takes its counters along. Then they are made up from those of its neighbours, who have
+// lost signal by then: it has received what they had sent to it, it has sent what they received, and what is between died
+// with it. So the ledger balances; which rule had discarded a packet in its last tenth of a second nobody can tell.
 package fabric

@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/member"
@@ -52,36 +53,80 @@ func (f *Fabric) bury(p *process) {
 	h := s.who.Load()
 	a := *p.last.Load()
 	a.Snapshot.Ports = append([]switching.PortSnapshot(nil), a.Snapshot.Ports...)
-	var in, out uint64
-	doubtful := make([]uint64, len(a.Snapshot.Ports)) // packets to it that seem to be lost
+	through := make([]passage, len(a.Snapshot.Ports))
 	for i := range a.Snapshot.Ports {
-		c := &a.Snapshot.Ports[i].Counters
+		c, t := &a.Snapshot.Ports[i].Counters, &through[i]
+		t.received, t.sent = c.Received, c.Sent
 		own := weft.End{Node: s.id.Node(), Port: weft.PortID(i)}
-		if peer, _, ok := f.graph.Peer(own); ok {
-			mine, theirs := f.endState(own), f.endState(peer)
-			_, lost := onWire(theirs, mine)
-			// Counters are per process, the flow is since the start.
-			c.Received += theirs.flow.Sent - min(theirs.flow.Sent, lost+mine.flow.Received)
-			doubtful[i] = lost
-			p.mu.Lock()
-			sent := theirs.flow.Received + p.lostOut[i]
-			p.mu.Unlock()
-			c.Sent += max(sent, mine.flow.Sent) - mine.flow.Sent
+		peer, _, ok := f.graph.Peer(own)
+		if !ok {
+			continue
 		}
-		in, out = in+c.Received, out+c.Sent
+		mine, theirs := f.endState(own), f.endState(peer)
+		_, t.doubtful = onWire(theirs, mine)
+		// The counters are those of the process, the flow counts since the start.
+		t.received += theirs.flow.Sent - min(theirs.flow.Sent, t.doubtful+mine.flow.Received)
+		p.mu.Lock()
+		sent := theirs.flow.Received + p.lostOut[i]
+		p.mu.Unlock()
+		t.sent += max(sent, mine.flow.Sent) - mine.flow.Sent
 	}
 	st := &a.Snapshot.Stats
-	ended := st.Discarded + st.LostQueue + st.LostCrash
-	for i := range doubtful {
-		if in >= out+ended {
-			break
-		}
-		more := min(doubtful[i], out+ended-in) // it cannot have sent what it had not received
-		a.Snapshot.Ports[i].Counters.Received += more
-		in += more
-	}
-	if in > out+ended {
-		st.LostCrash += in - out - ended
+	st.LostCrash += died(through, st.Discarded+st.LostQueue+st.LostCrash)
+	for i, t := range through {
+		c := &a.Snapshot.Ports[i].Counters
+		c.Received, c.Sent = t.received, t.sent
 	}
 	s.who.Store(&holding{past: h.past.plus(&a)})
+}
+
+// passage is what went through one port of a process that has died.
+type passage struct {
+	received, sent uint64
+	doubtful       uint64 // more packets were sent to it, and seem to be lost on the way
+}
+
+// died is how many packets died with a process: those that it had received and not sent, but for those it had ended itself.
+// It cannot have sent what it had not received: then some of the doubtful ones had come.
+func died(through []passage, ended uint64) uint64 {
+	var in uint64
+	out := ended
+	for _, t := range through {
+		in, out = in+t.received, out+t.sent
+	}
+	for i := range through {
+		if in < out {
+			t := &through[i]
+			more := min(t.doubtful, out-in)
+			t.received, t.doubtful, in = t.received+more, t.doubtful-more, in+more
+		}
+	}
+	return in - min(in, out)
+}
+
+// revise corrects what was said of neighbours of p that have died while p did not answer: packets that p has received since
+// had left them, and did not die with them.
+func (f *Fabric) revise(p *process) {
+	for i := range p.sw.core.Ports() {
+		own := weft.End{Node: p.sw.id.Node(), Port: weft.PortID(i)}
+		peer, _, ok := f.graph.Peer(own)
+		if !ok || !peer.Node.IsSwitch() {
+			continue
+		}
+		received := f.endState(own).flow.Received
+		s := f.switches[peer.Node.Index]
+		h := s.who.Load()
+		if h == nil || h.process != nil || h.past == nil {
+			continue
+		}
+		sent := s.end(peer.Port).flow.Sent
+		if received <= sent || h.past.stats.LostCrash < received-sent {
+			continue
+		}
+		sum := *h.past
+		sum.ports = slices.Clone(sum.ports)
+		sum.ports[peer.Port].counters.Sent += received - sent
+		sum.stats.LostCrash -= received - sent
+		s.who.CompareAndSwap(h, &holding{past: &sum})
+	}
 }

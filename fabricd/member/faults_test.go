@@ -1,6 +1,7 @@
 package member_test
 
 import (
+	"syscall"
 	"testing"
 	"time"
 
@@ -85,4 +86,27 @@ func TestTwoNeighboursKilledTogether(t *testing.T) {
 		l.fresh()
 		l.allPairs()
 	})
+}
+
+// What a neighbour still receives from a process that has died, the fabric hears of late.
+func TestANeighbourOfAKilledProcessThatIsStoppedMeanwhile(t *testing.T) {
+	t.Parallel()
+	l := start(t, true)
+	a := l.be("s2.00")
+	for range 4 {
+		b := l.be("s1.00")
+		l.load()
+		l.crosses("s1.00", 100)
+		l.crosses("s2.00", 100)
+		after := l.last()
+		a.signal(syscall.SIGSTOP)
+		b.kill()
+		l.event(after, fabric.EventProcessLost)
+		l.event(after, fabric.EventProcessSilent)
+		a.signal(syscall.SIGCONT)
+		l.event(after, fabric.EventProcessBack)
+		l.do(fault.Spec{Do: fault.VerbRestart, A: "s1.00"})
+		l.allUp()
+		l.settle()
+	}
 }

@@ -25,7 +25,7 @@ var (
 const (
 	goneAfter   = 10
 	attachTime  = 20 * time.Second
-	leaveTime   = 5 * time.Second
+	leaveTime   = 15 * time.Second // the fabric may be waiting for a repair
 	requestTime = 15 * time.Second
 )
 

@@ -310,6 +310,9 @@ func TestAProcessThatDoesNotAttachCanBeReplacedByTheFabric(t *testing.T) {
 	t.Parallel()
 	l := start(t, true)
 	c := must(l.fabric.Join(member.JoinRequest{Switch: "s1.00", PID: 17, Host: "far"}))
+	for _, p := range l.fabric.Switch(must(l.fabric.Topology().SwitchByName("s1.00"))).Ports {
+		assert.Less(t, p.Mine, c.Epoch, "neighbours take lower epochs for old frames")
+	}
 	_, err := l.fabric.Join(member.JoinRequest{Switch: "s1.00", PID: 18, Host: "far"})
 	require.ErrorIs(t, err, fabric.ErrHeld)
 	require.ErrorContains(t, err, "process 17 on far is about to join")

@@ -15,6 +15,12 @@ const (
 	ByBroker    = "broker"    // the connection to the broker is gone
 )
 
+// Kinds of report about switches that are processes, beside the verbs.
+const (
+	KindHandover = "handover" // a switch passed from the fabric to a process, or back
+	KindProcess  = "process"  // the process of a switch ended, or did not answer
+)
+
 // Report is what one fault cost. Times in seconds count from the start of the fabric; figures with ms in their name are
 // milliseconds after At. Scripts rely on the JSON.
 type Report struct {

@@ -20,7 +20,7 @@ func (r Report) Story() string {
 		fmt.Fprintf(&b, ", %s,", way)
 	}
 	fmt.Fprintf(&b, " at %.3f s, %s; lost %d on the wire, %d queued", r.At, r.seen(), r.LostWire, r.LostQueued)
-	if r.Kind == string(VerbCrash) || r.LostCrash > 0 {
+	if r.ofSwitch() {
 		fmt.Fprintf(&b, ", %d inside", r.LostCrash)
 	}
 	if r.RestoredAt > 0 {
@@ -176,4 +176,9 @@ func after(ms *float64, none string) string {
 		return none
 	}
 	return fmt.Sprintf("after %.2f ms", *ms)
+}
+
+// ofSwitch reports whether it is about a switch, which may have lost what was inside.
+func (r Report) ofSwitch() bool {
+	return r.Kind == string(VerbCrash) || r.Kind == KindProcess || r.Kind == KindHandover
 }
