@@ -20,7 +20,8 @@ const maxReports = 4096
 // record is a report in the making.
 type record struct {
 	began weft.Time
-	links []*link // what it acts on
+	links []*link // what it acts on, until it is closed
+	over  []*link // what it acted on
 	sw    *liveSwitch
 	from  tally  // counters of the fabric when it began
 	how   string // how its ends find out, when they cannot say themselves
@@ -79,6 +80,8 @@ type monitor struct {
 	wait []*lastDown            // guarded by mu: of these, those since which no packet was re-routed
 	open []*record              // guarded by mu: in force, or still counting
 	poke chan struct{}          // capacity 1: a fault was seen by the last of its ends
+
+	silent []silentEnd // guarded by mu: silences that may need a report
 }
 
 // lastDown is how an end last lost its link.
@@ -130,8 +133,14 @@ func (m *monitor) down(now weft.Time, e weft.End, node string, why weft.Cause) {
 	}
 	m.last[e], m.wait = d, append(m.wait, d)
 	m.awaits.Store(true)
+	covered := false
 	for _, r := range m.open {
 		m.detect(r, e, d)
+		_, ok := r.watch.ends[e]
+		covered = covered || ok
+	}
+	if why == weft.BySilence && !covered {
+		m.silent = append(m.silent, silentEnd{e, now})
 	}
 }
 
@@ -208,6 +217,9 @@ func (f *Fabric) beginAt(at weft.Time, r fault.Report, links []*link, sw *liveSw
 		share(&rec.report, o.report.ID)
 	}
 	for _, l := range links {
+		if at != 0 && l.owner == nil {
+			l.owner = rec // what was lost before it was noticed
+		}
 		f.book(l)
 		l.owner = rec
 	}
@@ -223,6 +235,7 @@ func (f *Fabric) beginAt(at weft.Time, r fault.Report, links []*link, sw *liveSw
 		rec.began = f.Now()
 	}
 	rec.report.At = rec.began.Duration().Seconds()
+	rec.report.CountedFrom = f.Now().Duration().Seconds()
 	f.monitor.add(rec, expect)
 	return rec
 }
@@ -379,7 +392,7 @@ func (f *Fabric) closeReport(r *record) {
 	}
 	f.open = slices.DeleteFunc(f.open, func(o *record) bool { return o == r })
 	f.events.Publish(f.Now(), Event{Kind: EventReport, Fault: new(r.report.Clone())})
-	r.from.discardedBy, r.links = nil, nil
+	r.from.discardedBy, r.links, r.over = nil, nil, r.links
 }
 
 // lastOn is the latest open fault that acts on l.
@@ -396,6 +409,8 @@ func (f *Fabric) lastOn(l *link) *record {
 func (f *Fabric) CloseReports() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.reportSilences(weft.Never)
+	f.endSilences(f.Now())
 	for _, r := range slices.Clone(f.open) {
 		if r.closes != weft.Never {
 			f.closeReport(r)

@@ -109,6 +109,8 @@ func (f *Fabric) report(ctx context.Context) {
 			now := f.Now()
 			f.samples.add(now, delivered)
 			f.mu.Lock()
+			f.reportSilences(now - explains)
+			f.endSilences(now)
 			f.closeDue(now)
 			f.mu.Unlock()
 		}

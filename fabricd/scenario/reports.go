@@ -76,7 +76,7 @@ func alone(g *topology.Graph, reports []fault.Report, i int) bool {
 // explained reports whether a fault was in force that makes an end lose its link.
 func explained(g *topology.Graph, reports []fault.Report, e fabric.Event) bool {
 	for _, r := range reports {
-		if touches(g, r, e.Link) && inForce(r, e.At, grace) {
+		if r.Kind != fabric.KindSilence && touches(g, r, e.Link) && inForce(r, e.At, grace) {
 			return true
 		}
 	}

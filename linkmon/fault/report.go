@@ -51,11 +51,12 @@ type Report struct {
 	Dip         Dip               `json:"throughput"`
 	LastEffect  *float64          `json:"last_effect_ms"` // when the latest of all this was counted; nil: nothing was
 
-	SharedWith []int    `json:"shared_with,omitempty"` // reports of faults in force at the same time
-	Shared     []string `json:"shared,omitempty"`      // JSON names of the figures that may be due to any of them
-	Open       bool     `json:"open"`                  // it lasts, or its effects are still being counted
-	CountedTo  float64  `json:"counted_to"`            // seconds: effects later than this are not in it
-	Era        uint16   `json:"era"`                   // packets of later eras were generated after it was acted on
+	SharedWith  []int    `json:"shared_with,omitempty"` // reports of faults in force at the same time
+	Shared      []string `json:"shared,omitempty"`      // JSON names of the figures that may be due to any of them
+	Open        bool     `json:"open"`                  // it lasts, or its effects are still being counted
+	CountedFrom float64  `json:"counted_from"`          // seconds: figures of all the fabric count from here; later than At when it was noticed late
+	CountedTo   float64  `json:"counted_to"`            // seconds: effects later than this are not in it
+	Era         uint16   `json:"era"`                   // packets of later eras were generated after it was acted on
 }
 
 // Detection is one end finding out.

@@ -15,7 +15,7 @@ import (
 func full() Report {
 	return Report{
 		ID: 3, Kind: "cut", Target: "s0.0-s1.0", What: "cut s0.0-s1.0 silently, s0.0 to s1.0, for 10s",
-		Direction: To, Silent: true, At: 2.01, RestoredAt: 12.01, CountedTo: 13.01,
+		Direction: To, Silent: true, At: 2.01, RestoredAt: 12.01, CountedFrom: 2.01, CountedTo: 13.01,
 		Detected: []Detection{
 			{End: "s1.0", Port: 2, AfterMS: 150.25, How: BySilence}, {End: "s0.0", Port: 0, AfterMS: 150.75, How: ByNeighbour},
 		},
@@ -35,7 +35,7 @@ func TestReportAsJSONIsStable(t *testing.T) {
 	require.NoError(t, err)
 	assert.JSONEq(t, `{
 		"id": 3, "kind": "cut", "target": "s0.0-s1.0", "what": "cut s0.0-s1.0 silently, s0.0 to s1.0, for 10s",
-		"direction": "to", "silent": true, "at": 2.01, "restored_at": 12.01, "counted_to": 13.01,
+		"direction": "to", "silent": true, "at": 2.01, "restored_at": 12.01, "counted_from": 2.01, "counted_to": 13.01,
 		"detected": [
 			{"end": "s1.0", "port": 2, "after_ms": 150.25, "how": "silence"},
 			{"end": "s0.0", "port": 0, "after_ms": 150.75, "how": "neighbour"}
@@ -58,7 +58,7 @@ func TestAnEmptyReportHasEmptyListsInJSON(t *testing.T) {
 	got, err := json.Marshal(&Report{})
 	require.NoError(t, err)
 	assert.JSONEq(t, `{
-		"id": 0, "kind": "", "target": "", "what": "", "at": 0, "counted_to": 0, "detected": [], "seen_after_ms": 0, "first_reroute_ms": null,
+		"id": 0, "kind": "", "target": "", "what": "", "at": 0, "counted_from": 0, "counted_to": 0, "detected": [], "seen_after_ms": 0, "first_reroute_ms": null,
 		"lost_wire": 0, "lost_queued": 0, "lost_crash": 0, "rerouted": 0, "requeued": 0, "discarded": 0, "discarded_by": {},
 		"reordered": 0, "duplicated": 0, "extra_hops": {"packets": 0, "mean": 0, "most": 0},
 		"throughput": {"found": false, "baseline": 0, "lowest": 0, "depth": 0, "lowest_after_ms": null, "made_good_after_ms": null},

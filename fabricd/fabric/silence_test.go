@@ -1,0 +1,57 @@
+package fabric_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// A link that goes silent without an order of ours, as when what carries it is held up, is reported as a fault of its own.
+func TestASilenceThatNoFaultExplainsIsReportedWithWhatItCost(t *testing.T) {
+	t.Parallel()
+	m := bus.NewMemory()
+	defer m.Close()
+	l := startTaped(t, m, firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
+	l.flows(300)
+	links := l.LinkStates()
+	var silent fabric.LinkState
+	for _, s := range links {
+		if s.Link == "s0.00-s1.00" {
+			silent = s
+		}
+	}
+	d := bus.Direction{From: silent.A, FromPort: weft.PortID(silent.APort), To: silent.B, ToPort: weft.PortID(silent.BPort)}
+	require.NoError(t, m.Cut(d, d.Reverse())) // behind the fabric's back
+	l.until("both ends find out", func() bool { return len(l.LinksDown()) == 1 })
+	l.flows(300)
+	l.until("it is reported", func() bool { return len(l.Faults()) == 1 })
+	require.NoError(t, m.Restore(d, d.Reverse()))
+	l.until("the link is back", func() bool { return len(l.LinksDown()) == 0 })
+	r := l.judge(l.sound())[0]
+	assert.Equal(t, fabric.KindSilence, r.Kind)
+	assert.Equal(t, "s0.00-s1.00", r.Target)
+	assert.Contains(t, r.What, "heard nothing on s0.00-s1.00 for 150ms")
+	require.NotEmpty(t, r.Detected)
+	assert.Equal(t, fault.BySilence, r.Detected[0].How)
+	assert.Positive(t, r.Lost(), "what was sent before anybody noticed")
+}
+
+func TestASilenceThatAFaultExplainsIsNoFaultOfItsOwn(t *testing.T) {
+	t.Parallel()
+	m := bus.NewMemory()
+	defer m.Close()
+	l := startTaped(t, m, firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
+	l.apply(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00", Silent: true})
+	l.until("both ends find out", func() bool { return len(l.LinksDown()) == 1 && len(l.Faults()[0].Detected) == 2 })
+	l.flows(2000)
+	_, err := l.Heal(t.Context())
+	require.NoError(t, err)
+	require.Len(t, l.judge(l.sound()), 1)
+}
