@@ -1,0 +1,65 @@
+package fabric_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// The broker refuses whoever has no business on a link (bus tests show it). One who has the rights of the fabric itself can
+// speak there; what he says is counted and dropped, and costs the fabric nothing.
+func TestFramesOfAStrangerWithFullRightsAreCountedAndDropped(t *testing.T) {
+	t.Parallel()
+	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
+	require.NoError(t, err)
+	t.Cleanup(b.Shutdown)
+	tr, err := bus.NewNATS(bus.NATSConfig{Fabric: "lab", Broker: b})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, tr.Close()) })
+	l := startTaped(t, tr, firmware.AdaptiveLink{}, nil)
+	stranger, err := bus.NewNATS(bus.NATSConfig{
+		Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric), Subscription: bus.PerDirection,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, stranger.Close()) })
+
+	link, err := l.Topology().LinkByName("s0.00-s1.00")
+	require.NoError(t, err)
+	speak := func(d bus.Direction, frames ...[]byte) {
+		s, err := stranger.Sender(d)
+		require.NoError(t, err)
+		for _, f := range frames {
+			require.NoError(t, s.Send(f))
+		}
+	}
+	d := bus.Direction{From: "s0.00", FromPort: link.A.Port, To: "s1.00", ToPort: link.B.Port}
+	packets := []weft.Header{{Dst: 5, Size: 256, Fields: weft.NewFields()}}
+	old := bus.AppendFrame(nil, &weft.Frame{From: 1 << 30, To: 1 << 30, VCs: 1, Packets: packets})
+	lanes := bus.AppendFrame(nil, &weft.Frame{From: 1, To: 1, VCs: 3})
+	nowhere := d
+	nowhere.FromPort = 77
+	l.flows(100)
+	speak(d, []byte("garbage"), nil, old[:len(old)-1], lanes)
+	speak(nowhere, old)
+
+	l.until("garbage is counted", func() bool { return l.Drivers().BadFrames == 3 })
+	l.until("protocol faults are told", func() bool { return len(told(l, fabric.EventProtocolFault)) == 4 })
+	l.until("a frame of no link is told", func() bool { return len(told(l, fabric.EventStranger)) == 1 })
+	l.flows(100)
+	assert.Empty(t, told(l, fabric.EventLinkDown), "the link does not even notice")
+
+	// A frame of an epoch to come is a neighbour that has started anew: the ends agree on a new epoch of their own.
+	speak(d, old)
+	l.until("the link has been down", func() bool { return len(told(l, fabric.EventLinkDown)) > 0 })
+	l.until("and is back", func() bool { return len(l.LinksDown()) == 0 })
+	l.flows(100)
+	led := l.sound()
+	assert.Zero(t, led.Discarded)
+	require.Empty(t, l.account[weft.Discarded])
+}
