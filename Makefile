@@ -6,6 +6,8 @@ TESTFLAGS ?=
 BENCH     ?= .
 COUNT     ?= 1
 FUZZTIME  ?= 10s
+HOURS     ?= 1
+MINUTES   ?= 10
 
 # Everything is tested under the race detector, pure cores too: that costs seconds, a list of packages with goroutines
 # would go stale. The detector needs a C compiler; where Go finds none, tests run without it, and say so.
@@ -22,7 +24,7 @@ SCENARIOS ?= $(sort $(wildcard scenarios/*.yaml scenarios/faults/*.yaml))
 JUNIT     ?= bin/scenarios.xml
 
 .DEFAULT_GOAL := help
-.PHONY: help test check bench fuzz build scenarios schema clean
+.PHONY: help test check bench fuzz build scenarios soak calm schema clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -54,6 +56,12 @@ build: ## build bin/fabricd and bin/linkmon
 scenarios: build ## run every scenario, print a table, write JUnit XML (SCENARIOS, JUNIT)
 	@[ -n "$(SCENARIOS)" ] || { echo "no scenarios"; exit 1; }
 	bin/fabricd run $(SCENARIOS) --junit $(JUNIT)
+
+soak: ## random faults of every kind for hours, every packet accounted for (HOURS)
+	go test ./fabricd/fabric -run Soak -v -count 1 -timeout 0 -weft.soak $(HOURS)h
+
+calm: ## minutes at saturation on a busy machine: nobody is taken for dead (MINUTES)
+	go test ./fabricd/fabric -run TakesNobodyForDead -v -count 1 -timeout 0 -weft.calm $(MINUTES)m
 
 schema: ## regenerate docs/schema
 	go test $(SCHEMA_PKG) -run Schema -update
