@@ -29,7 +29,7 @@ const (
 )
 
 // KindBroker is the kind of the report of a lost connection to the broker.
-const KindBroker = "broker"
+const KindBroker = fault.KindBroker
 
 // Event is one thing that happened. Events are numbered from 1 without gaps.
 type Event struct {

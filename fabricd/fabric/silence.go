@@ -12,7 +12,7 @@ import (
 // up, a machine that stood still. It gets a report as any fault does, so that what it cost is not lost from sight.
 
 // KindSilence is the kind of its report.
-const KindSilence = "silence"
+const KindSilence = fault.KindSilence
 
 // explains is how long a fault that explains a silence may take to be noticed, as that a process has ended.
 const explains = 500 * weft.Millisecond
@@ -46,10 +46,12 @@ func (f *Fabric) reportSilences(before weft.Time) {
 			continue
 		}
 		ends := l.ends()
-		f.beginAt(s.at, fault.Report{
+		r := f.beginAt(s.at, fault.Report{
 			Kind: KindSilence, Target: l.Name,
 			What: fmt.Sprintf("%s heard nothing on %s for %v, and no fault here explains it", f.graph.Name(s.end.Node), l.Name, f.opts.Link.Liveness.Detection()),
 		}, []*link{l}, nil, ends[:])
+		f.refresh(r)
+		f.events.Publish(f.Now(), Event{Kind: KindSilence, Link: l.Name, Fault: new(r.report.Clone())})
 	}
 }
 

@@ -35,6 +35,7 @@ func TestASilenceThatNoFaultExplainsIsReportedWithWhatItCost(t *testing.T) {
 	require.NoError(t, m.Restore(d, d.Reverse()))
 	l.until("the link is back", func() bool { return len(l.LinksDown()) == 0 })
 	r := l.judge(l.sound())[0]
+	assert.Len(t, told(l, fabric.KindSilence), 1)
 	assert.Equal(t, fabric.KindSilence, r.Kind)
 	assert.Equal(t, "s0.00-s1.00", r.Target)
 	assert.Contains(t, r.What, "heard nothing on s0.00-s1.00 for 150ms")

@@ -10,7 +10,7 @@ import (
 // Story tells the event in a line or two, or nothing when it is a detail of another.
 func (e Event) Story() string {
 	switch e.Kind {
-	case string(fault.VerbCut), string(fault.VerbFlap), string(fault.VerbImpair), string(fault.VerbCrash), KindHandover:
+	case string(fault.VerbCut), string(fault.VerbFlap), string(fault.VerbImpair), string(fault.VerbCrash), KindHandover, KindSilence:
 		s := e.Fault.Story()
 		if e.Kind == string(fault.VerbImpair) { // nobody sees it, and it has cost nothing yet
 			s = fmt.Sprintf("%s, at %.3f s", e.Fault.What, e.Fault.At)

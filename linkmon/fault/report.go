@@ -17,6 +17,8 @@ const (
 
 // Kinds of report about switches that are processes, beside the verbs.
 const (
+	KindBroker   = "broker"   // a connection to the broker was lost
+	KindSilence  = "silence"  // a neighbour was not heard, and nothing above explains it
 	KindHandover = "handover" // a switch passed from the fabric to a process, or back
 	KindProcess  = "process"  // the process of a switch ended, or did not answer
 )
