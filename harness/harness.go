@@ -45,6 +45,9 @@ func New(t testing.TB, spec string, options ...Option) *Harness {
 	if c.opts.Seed == 0 {
 		c.opts.Seed = rand.Uint64()
 	}
+	if l := &c.opts.Link.Liveness; l.Interval == 0 && l.Multiplier == 0 {
+		l.Interval, l.Multiplier = patientInterval, patientMultiplier
+	}
 	h := &Harness{t: t, cfg: c, record: newRecorder(g)}
 	c.opts.Topology, c.opts.Record = g, h.record
 	c.opts.Trouble = func(e bus.Event) {

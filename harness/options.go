@@ -80,9 +80,15 @@ func Links(o fabric.LinkOptions) Option { return func(c *config) { c.opts.Link =
 // Requeue lets switches route packets again that are queued for a dead link, instead of losing them.
 func Requeue() Option { return func(c *config) { c.opts.Switch.Requeue = true } }
 
+// Liveness unless set: a second, far longer than a machine that runs many tests at once holds up a hello.
+const (
+	patientInterval   = 200 * weft.Millisecond
+	patientMultiplier = 5
+)
+
 // Liveness sets how ends find out that a neighbour is silent: when so many hellos in a row are missing, each an interval
-// after the one before. Without it that is 50 ms, longer in large fabrics, and 3. Tests of many fabrics at once on a busy
-// machine need time enough not to take a slow neighbour for a dead one.
+// after the one before. Without it that is 200 ms and 5, more patient than elsewhere (50 ms and 3): a machine that runs the
+// tests of many fabrics at once must not make a slow neighbour look dead.
 func Liveness(interval time.Duration, multiplier int) Option {
 	return func(c *config) {
 		c.opts.Link.NoLiveness = false

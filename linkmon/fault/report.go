@@ -15,7 +15,7 @@ const (
 	ByBroker    = "broker"    // the connection to the broker is gone
 )
 
-// Kinds of report about switches that are processes, beside the verbs.
+// Kinds of report beside the verbs.
 const (
 	KindBroker   = "broker"   // a connection to the broker was lost
 	KindSilence  = "silence"  // a neighbour was not heard, and nothing above explains it
