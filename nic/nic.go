@@ -254,8 +254,8 @@ func (n *NIC) Receive(now weft.Time, _ weft.PortID, f *weft.Frame, out *weft.Act
 	n.wake(out)
 }
 
-// Notice implements [weft.Core].
-func (n *NIC) Notice(now weft.Time, _ weft.PortID) { n.end.Notice(now) }
+// Excuse implements [weft.Core].
+func (n *NIC) Excuse(now weft.Time, _ weft.PortID) { n.end.Excuse(now) }
 
 // Transmit implements [weft.Core]. Packets enter the fabric in VC 0, the normal layer.
 func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, out *weft.Actions) bool {

@@ -91,7 +91,7 @@ func TestACrashEmptiesTheSwitchAndAccountsForAll(t *testing.T) {
 	require.Equal(t, uint64(len(want)), sn.Stats.LostCrash)
 	require.Zero(t, sn.Held)
 	require.Empty(t, sn.Blocked)
-	require.Equal(t, []RegisterSnapshot{{Name: "a", Width: 8, Expires: weft.Never}}, sn.Registers)
+	require.Equal(t, []RegisterSnapshot{{Name: "a", Width: 8, Expire: 100, Expires: weft.Never}}, sn.Registers)
 	for p, port := range sn.Ports {
 		require.Equal(t, credit.Down, port.State)
 		for vc, v := range port.VCs {
@@ -130,7 +130,7 @@ func TestARegisterIsWrittenReadAndExpires(t *testing.T) {
 	require.Equal(t, expires, r.out.WakeAt)
 	require.Equal(t, []RegisterSnapshot{
 		{Name: "other", Width: 1, Expires: weft.Never},
-		{Name: "a", Width: 8, Value: 6, Expires: expires},
+		{Name: "a", Width: 8, Value: 6, Expire: expire, Expires: expires},
 	}, r.Snapshot().Registers)
 	write = false
 	b := r.arrive(0, 0, 7, 9)

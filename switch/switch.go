@@ -181,8 +181,8 @@ func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.
 	s.wake(out)
 }
 
-// Notice implements [weft.Core].
-func (s *Switch) Notice(now weft.Time, p weft.PortID) { s.ports[p].end.Notice(now) }
+// Excuse implements [weft.Core].
+func (s *Switch) Excuse(now weft.Time, p weft.PortID) { s.ports[p].end.Excuse(now) }
 
 // Transmit implements [weft.Core].
 func (s *Switch) Transmit(now weft.Time, p weft.PortID, limit int, f *weft.Frame, out *weft.Actions) bool {

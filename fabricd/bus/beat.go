@@ -21,7 +21,8 @@ type pulse struct {
 	out   Sender
 	inbox chan Message  // cap 1: one beat is on its way at most
 	sent  time.Duration // since start; 0: none is on its way
-	fresh atomic.Int64  // when the latest that came back was sent, in nanoseconds since start
+	// In nanoseconds since start: when the latest that came back was sent, and when one last came back late.
+	fresh, late atomic.Int64
 }
 
 // NewBeat prepares beats on all shards of t, so far apart. Run sends them. It must be called before t.Ready.
@@ -33,7 +34,7 @@ func NewBeat(t Transport, every time.Duration) (*Beat, error) {
 		if p.out != nil {
 			continue
 		}
-		p.inbox = make(chan Message, 1)
+		p.inbox = make(chan Message, maxBeats)
 		if err := t.Listen(d, p.inbox); err != nil {
 			return nil, fmt.Errorf("bus: beat: %w", err)
 		}
@@ -59,6 +60,9 @@ func (b *Beat) Run(ctx context.Context) {
 // lostBeat is after how long a beat is taken for lost, as when the connection was, and the next is sent.
 const lostBeat = 2 * time.Second
 
+// maxBeats may come late all at once: as many as are sent in half a minute in which none comes back.
+const maxBeats = 16
+
 func (b *Beat) beat(ctx context.Context, p *pulse) {
 	p.fresh.Store(int64(time.Since(b.start)))
 	tick := time.NewTicker(b.every)
@@ -69,6 +73,9 @@ func (b *Beat) beat(ctx context.Context, p *pulse) {
 			return
 		case m := <-p.inbox:
 			m.Release()
+			if now := time.Since(b.start); now-p.sent > b.every {
+				p.late.Store(int64(now))
+			}
 			p.fresh.Store(int64(p.sent))
 			p.sent = 0
 		case <-tick.C:
@@ -81,8 +88,10 @@ func (b *Beat) beat(ctx context.Context, p *pulse) {
 	}
 }
 
-// Lag is by how much the frames of a shard are late: how long ago the latest beat that came back was sent, but for the time
-// between beats. So it counts too when the beat itself was not let run.
-func (b *Beat) Lag(shard int) time.Duration {
-	return max(0, time.Since(b.start)-time.Duration(b.shards[shard].fresh.Load())-b.every)
+// Late reports whether the frames of a shard are late by more than slack now, or were by more than the time between beats
+// within that time. It counts as late too when the beat itself is not let run.
+func (b *Beat) Late(shard int, slack, within time.Duration) bool {
+	p, now := &b.shards[shard], time.Since(b.start)
+	late := time.Duration(p.late.Load())
+	return now-time.Duration(p.fresh.Load())-b.every > slack || late != 0 && now-late < within
 }

@@ -63,6 +63,18 @@ func (s *Session) Heard(now weft.Time) {
 	}
 }
 
+// maxExcuse is for how many detection times Excuse may hold off the end of a silence. Chosen by us: a machine that holds a
+// neighbour up for longer serves nobody.
+const maxExcuse = 10
+
+// Excuse tells that the neighbour is not heard because something of ours holds it up. Its time begins anew, but a silence
+// that lasts ten times as long as it may is one whatever the reason.
+func (s *Session) Excuse(now weft.Time) {
+	if s.deadline != weft.Never && now-s.heard < maxExcuse*s.detection {
+		s.deadline = max(s.deadline, now+s.detection)
+	}
+}
+
 func (s *Session) hear(now weft.Time) {
 	s.deadline, s.heard, s.excused = now+s.detection, now, false
 }

@@ -187,3 +187,29 @@ func TestAnEndThatIsAlwaysLateFindsADeadNeighbourToo(t *testing.T) {
 		require.LessOrEqual(t, now, (150+50)*ms+weft.Time(ticks)*late, "late by %v", late)
 	}
 }
+
+// An excuse begins the neighbour's time anew, but only for ten detection times since it was last heard.
+func TestExcusesHoldASilenceOffForSoLongAndNoLonger(t *testing.T) {
+	t.Parallel()
+	s := New(Config{Interval: 50 * weft.Millisecond, Multiplier: 3})
+	s.Start(0)
+	s.Excuse(10 * weft.Millisecond)
+	require.Equal(t, weft.Time(0), s.Due(), "nothing is expected before the link is up")
+	s.Up(0)
+	for now := weft.Time(0); ; now += 50 * weft.Millisecond {
+		s.Excuse(now)
+		if s.Tick(now).Silent {
+			// Last excused just before 1.5 s, which gives 150 ms.
+			require.Equal(t, 1600*weft.Millisecond, now)
+			break
+		}
+		require.Less(t, now, 2*weft.Second)
+	}
+	s.Up(2 * weft.Second)
+	for now := 2 * weft.Second; now <= 2250*weft.Millisecond; now += 50 * weft.Millisecond {
+		if now == 2100*weft.Millisecond {
+			s.Excuse(now)
+		}
+		require.Equal(t, now == 2250*weft.Millisecond, s.Tick(now).Silent, "%v", now)
+	}
+}

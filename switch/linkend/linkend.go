@@ -50,8 +50,8 @@ func (e *End) Receive(now weft.Time, f *weft.Frame) (credit.Verdict, error) {
 	return v, err
 }
 
-// Notice tells that a frame waits to be received.
-func (e *End) Notice(now weft.Time) { e.live.Heard(now) }
+// Excuse tells that the neighbour is not heard because something of ours holds it up, see [liveness.Session.Excuse].
+func (e *End) Excuse(now weft.Time) { e.live.Excuse(now) }
 
 // Stamp fills the epochs and counters of a frame that this end is about to send, see [credit.End.Stamp].
 func (e *End) Stamp(now weft.Time, f *weft.Frame) {

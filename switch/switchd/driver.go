@@ -75,7 +75,8 @@ type Driver struct {
 	lockWait  weft.Time // guarded by mu
 	contended uint64    // guarded by mu
 
-	due atomic.Int64 // when the clock goroutine should look next, on the clock of Config
+	// On the clock of Config: when the clock goroutine should look next, and when something here was last found to be late.
+	due, late atomic.Int64
 
 	framesIn, framesOut, framesLost, creditFrames, bytesOut, badFrames, sendErrors atomic.Uint64
 }
@@ -214,6 +215,7 @@ func (d *Driver) watchClock() {
 			d.hello(p)
 		}
 		ready = ready[:0]
+		d.since(weft.Time(d.due.Load())) // once the hellos are out
 		if d.stopped.Load() {
 			return
 		}
@@ -223,16 +225,22 @@ func (d *Driver) watchClock() {
 	}
 }
 
-// Lag is by how much this node is late with its hellos at port p because the machine does not run its goroutines.
-func (d *Driver) Lag(p weft.PortID) time.Duration {
-	now, lag := d.cfg.Clock(), weft.Time(0)
-	if due := weft.Time(d.due.Load()); due != 0 {
-		lag = now - due
+// Late reports whether this node is late with its hellos at port p, by more than slack, because the machine does not run its
+// goroutines, or was within that time.
+func (d *Driver) Late(p weft.PortID, slack, within time.Duration) bool {
+	now, by := d.cfg.Clock(), weft.FromDuration(slack)
+	due, busy, late := weft.Time(d.due.Load()), weft.Time(d.senders[p].busy.Load()), weft.Time(d.late.Load())
+	return due != 0 && now-due > by || busy != 0 && now-busy > by || late != 0 && now-late < weft.FromDuration(within)
+}
+
+// lateBy is what counts as late when Late is asked about what has been.
+const lateBy = 10 * weft.Millisecond
+
+// since notes that something that was due at a time happens only now.
+func (d *Driver) since(due weft.Time) {
+	if now := d.cfg.Clock(); due != 0 && now-due > lateBy {
+		d.late.Store(int64(now))
 	}
-	if busy := weft.Time(d.senders[p].busy.Load()); busy != 0 {
-		lag = max(lag, now-busy)
-	}
-	return max(0, lag).Duration()
 }
 
 // notice tells the core of frames that have arrived but wait for their receiver, which may be one of thousands of goroutines
@@ -240,7 +248,7 @@ func (d *Driver) Lag(p weft.PortID) time.Duration {
 func (d *Driver) notice(now weft.Time) {
 	for p := range d.cfg.Wires {
 		if len(d.cfg.Wires[p].Inbox) > 0 || d.inHand[p].Load() || d.cfg.Excuse != nil && d.cfg.Excuse(weft.PortID(p)) {
-			d.core.Notice(now, weft.PortID(p))
+			d.core.Excuse(now, weft.PortID(p))
 		}
 	}
 }

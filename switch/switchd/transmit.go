@@ -139,7 +139,8 @@ func (d *Driver) transmit(p weft.PortID) {
 		s.mu.Lock()
 		did, more, next := d.step(p, false)
 		s.mu.Unlock()
-		if s.busy.Load() != 0 {
+		if busy := s.busy.Load(); busy != 0 {
+			d.since(weft.Time(busy))
 			s.busy.Store(0)
 		}
 		switch {
@@ -168,7 +169,6 @@ func (d *Driver) hello(p weft.PortID) {
 		notify(d.wakes[p])
 		return
 	}
-	s.busy.Store(0)
 	_, more, next := d.step(p, true)
 	s.mu.Unlock()
 	if more || next != weft.Never {
