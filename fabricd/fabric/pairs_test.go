@@ -17,7 +17,7 @@ import (
 func TestEveryPairOfLinksCutAtOneInstantUnderLoadDiscardsNothing(t *testing.T) {
 	every := 1
 	if raceEnabled || testing.Short() {
-		every = 100
+		every = 400
 		t.Logf("one pair of %d: without the race detector and -short it is all of them", every)
 	}
 	for name, f := range linkFirmware {
