@@ -100,8 +100,12 @@ func (f *Fabric) brokerLost(e bus.Event) {
 	for _, l := range links {
 		expect = append(expect, l.endsUp()...)
 	}
+	note := ""
+	if e.Err != nil {
+		note = e.Err.Error()
+	}
 	rec := f.begin(fault.Report{
-		Kind: KindBroker, Target: fmt.Sprintf("connection %d", e.Shard), What: fmt.Sprintf("the connection to the broker is lost: %v", e.Err),
+		Kind: KindBroker, Target: fmt.Sprintf("connection %d", e.Shard), What: fmt.Sprintf("connection %d to the broker is lost", e.Shard), Note: note,
 	}, links, nil, expect)
 	rec.how = fault.ByBroker
 	for _, l := range links {
