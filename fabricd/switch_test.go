@@ -44,7 +44,7 @@ func TestSwitchIsOneSwitchOfARunningFabricUntilInterrupted(t *testing.T) {
 	text := u.end(t)
 	require.Regexp(t, `ledger: .* 0 in flight: balanced`, text)
 	require.Zero(t, <-code)
-	require.Contains(t, errs.String(), "switch s0.0: the fabric has ended: fabric weft has been stopped")
+	require.Contains(t, errs.String(), "switch s0.0: told to end: fabric weft has been stopped")
 }
 
 func TestSwitchRefusesWrongInput(t *testing.T) {

@@ -189,7 +189,7 @@ func TestWhatIsNoSwitchAndWhoMayNotJoinIsToldSo(t *testing.T) {
 	c.Switch, c.Credentials = "s1.00", bus.Credentials{User: "operator", Password: "wrong"}
 	code, said = l.launch(c).ends()
 	assert.Equal(t, 1, code)
-	assert.Contains(t, said, "refuses user operator: give the credentials of this run")
+	assert.Contains(t, said, "refuses user operator: give the right credentials")
 
 	c.Credentials = l.broker.Credentials(bus.RoleViewer)
 	code, said = l.launch(c).ends()
@@ -224,7 +224,7 @@ func TestProcessesEndWithTheFabric(t *testing.T) {
 	for _, p := range []*switchProcess{a, b} {
 		code, said := p.ends()
 		assert.Equal(t, 1, code)
-		assert.Contains(t, said, "the fabric has ended: fabric lab has been stopped")
+		assert.Contains(t, said, "told to end: fabric lab has been stopped")
 	}
 	assert.Equal(t, ledger, l.fabric.Ledger(), "the counters can still be read")
 }
