@@ -167,6 +167,10 @@ func TestStory(t *testing.T) {
 			"s0 heard nothing on s0-s1 for 150ms, and no fault here explains it, at 2.010 s, both ends acted within 0.03 ms; lost 3 on the wire, 1 queued",
 		},
 		{
+			with(func(r *Report) { r.Extra = ExtraHops{Packets: 1, Mean: 2, Most: 2} }),
+			"cut s0-s1 at 2.010 s, both ends acted within 0.03 ms; lost 3 on the wire, 1 queued\n  1 packet went 2.00 hops further, at most 2",
+		},
+		{
 			full(),
 			"cut s0.0-s1.0 silently, s0.0 to s1.0, at 2.010 s, both ends acted within 150.75 ms; lost 12 on the wire, 3 queued; " +
 				"restored at 12.010 s, rerouted meanwhile 480\n" +

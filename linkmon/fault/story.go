@@ -95,7 +95,11 @@ func (r Report) effects() (list []string) {
 		add("reordered %d, duplicated %d", r.Reordered, r.Duplicated)
 	}
 	if r.Extra.Packets > 0 {
-		add("%d packets went %.2f hops further, at most %d", r.Extra.Packets, r.Extra.Mean, r.Extra.Most)
+		packets := "packets"
+		if r.Extra.Packets == 1 {
+			packets = "packet"
+		}
+		add("%d %s went %.2f hops further, at most %d", r.Extra.Packets, packets, r.Extra.Mean, r.Extra.Most)
 	}
 	if r.Dip.Found {
 		add("throughput %s", r.Dip)
