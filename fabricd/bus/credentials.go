@@ -177,7 +177,7 @@ func (c Credentials) right() string {
 	if c == (Credentials{Timeout: c.Timeout}) {
 		return "it wants to know who we are: give --user and --password, --creds or another way to say so"
 	}
-	return "give the right credentials"
+	return "give credentials that it knows"
 }
 
 // redact takes passwords out of a NATS URL.

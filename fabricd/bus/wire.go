@@ -56,7 +56,7 @@ func (s *shard) dial(urls string) (*wire, error) {
 	}
 	conn, err := connect(s.cfg.Broker, urls, s.cfg.Credentials, opts)
 	if err != nil {
-		return nil, fmt.Errorf("bus: shard %d of fabric %q: %w", s.index, s.cfg.Fabric, err)
+		return nil, fmt.Errorf("bus: %w", err)
 	}
 	w.conn = conn
 	return w, nil

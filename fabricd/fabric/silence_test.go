@@ -37,7 +37,8 @@ func TestASilenceThatNoFaultExplainsIsReportedWithWhatItCost(t *testing.T) {
 	r := l.judge(l.sound())[0]
 	assert.Equal(t, fabric.KindSilence, r.Kind)
 	assert.Equal(t, "s0.00-s1.00", r.Target)
-	assert.Contains(t, r.What, "heard nothing on s0.00-s1.00 for 150ms")
+	assert.Contains(t, r.What, "silence on s0.00-s1.00 that no fault explains")
+	assert.Contains(t, r.Note, "heard nothing for 150ms")
 	require.NotEmpty(t, r.Detected)
 	assert.Equal(t, fault.BySilence, r.Detected[0].How)
 	assert.Positive(t, r.Lost(), "what was sent before anybody noticed")

@@ -205,7 +205,7 @@ func TestWhatIsNoSwitchAndWhoMayNotJoinIsToldSo(t *testing.T) {
 	c.Switch, c.Credentials = "s1.00", bus.Credentials{User: "operator", Password: "wrong"}
 	code, said = l.launch(c).ends()
 	assert.Equal(t, 1, code)
-	assert.Contains(t, said, "refuses user operator: give the right credentials")
+	assert.Contains(t, said, "refuses user operator: give credentials that it knows")
 
 	c.Credentials = l.broker.Credentials(bus.RoleViewer)
 	code, said = l.launch(c).ends()
