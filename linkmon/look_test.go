@@ -39,11 +39,12 @@ func TestStatusShowsTheFabricAtAGlance(t *testing.T) {
 	start(t, "lab")
 	ok(t, "cut", "s0.0", "s1.0")
 	ok(t, "crash", "s1.1")
-	ok(t, "impair", "s0.1", "s1.0", "--loss", "1%")
+	ok(t, "impair", "s0.1", "s1.0", "--loss", "1%", "--direction", "to")
+	ok(t, "impair", "s0.1", "s1.1", "--loss", "1%", "--direction", "from")
 	text := ok(t, "status")
 	require.Regexp(t, `fabric +lab, kary-ntree:2,2, 4 switches, 4 NICs, 8 links`, text)
 	require.Regexp(t, `cut +s0.0-s1.0\n`, text)
-	require.Regexp(t, `impaired +s0.1-s1.0\n`, text)
+	require.Regexp(t, `impaired +s0.1-s1.0, s0.1-s1.1\n`, text)
 	require.Regexp(t, `crashed +s1.1\n`, text)
 	require.NotContains(t, text, "processes", "there is none")
 	require.Regexp(t, `s0.0-s1.1 +down .*  s1.1 is down\n`, ok(t, "links", "--faulty"))
@@ -53,7 +54,7 @@ func TestStatusShowsTheFabricAtAGlance(t *testing.T) {
 	}
 	require.Equal(t, []any{"s0.0-s1.0"}, s["links_cut"])
 	require.Equal(t, []any{"s1.1"}, s["switches_down"])
-	require.Equal(t, []any{"s0.1-s1.0"}, s["links_impaired"])
+	require.Equal(t, []any{"s0.1-s1.0", "s0.1-s1.1"}, s["links_impaired"])
 	require.Equal(t, []any{}, s["processes"])
 	for _, field := range []string{"injected", "delivered", "lost", "discarded", "in_flight", "balanced"} {
 		require.Contains(t, s["ledger"], field)
