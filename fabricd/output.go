@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -109,7 +110,7 @@ func (o *upOutput) event(e fabric.Event) {
 	if text := e.Story(); text != "" {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.line.Print(fmt.Sprintf("%6.1fs  %s", e.At, text))
+		o.line.Print(fmt.Sprintf("%6.1fs  %s", e.At, strings.ReplaceAll(text, "\n", "\n         ")))
 	}
 }
 
@@ -122,11 +123,11 @@ func (o *upOutput) draining() {
 	o.line.Print("draining; Ctrl-C again to leave at once")
 }
 
-// maxReports bounds the reports that are printed in full at the end, chosen by us: what a person scrolls through. All were
-// printed in a line or two when they were complete.
+// maxReports bounds the faults that are listed at the end, chosen by us: what fits a screen above the ledger. Each was told
+// when it was complete.
 const maxReports = 20
 
-// end prints the ledger and what each fault has cost.
+// end prints what each fault has cost, and the ledger.
 func (o *upOutput) end(l fabric.Ledger, drained error, t fabric.Totals, faults []fault.Report) {
 	if o.json {
 		for _, r := range faults {
@@ -145,16 +146,16 @@ func (o *upOutput) end(l fabric.Ledger, drained error, t fabric.Totals, faults [
 	if drained != nil {
 		fmt.Fprintln(o.stdout, drained)
 	}
-	printLedger(o.stdout, l)
-	fmt.Fprintf(o.stdout, "latency p50 %.0f us, p99 %.0f us; %d rerouted, %d U-turns, mean stretch %.4f\n",
-		t.Latency.P50, t.Latency.P99, t.Rerouted, t.UTurns, t.Stretch)
 	if more := len(faults) - maxReports; more > 0 {
 		fmt.Fprintf(o.stdout, "the latest %d of %d faults:\n", maxReports, len(faults))
 		faults = faults[more:]
 	}
-	for _, r := range faults {
-		_, _ = r.WriteTo(o.stdout) // a closed pipe ends the process by signal
+	if len(faults) > 0 {
+		_ = fault.WriteTable(o.stdout, cli.Width(o.stdout), faults) // a closed pipe ends the process by signal
 	}
+	printLedger(o.stdout, l)
+	fmt.Fprintf(o.stdout, "latency p50 %.0f us, p99 %.0f us; %d rerouted, %d U-turns, mean stretch %.4f\n",
+		t.Latency.P50, t.Latency.P99, t.Rerouted, t.UTurns, t.Stretch)
 }
 
 // printLedger prints where every packet is.

@@ -41,7 +41,12 @@ func runCommand() *cobra.Command {
 			"Exit codes: 0 all pass, 1 an expectation does not hold, 2 a scenario cannot be run.",
 		Example: "  fabricd run scenarios/heal.yaml\n  fabricd run scenarios/heal.yaml --json | jq .ledger\n" +
 			"  fabricd run scenarios scenarios/faults --junit scenarios.xml\n  fabricd run --shrink failing.yaml --budget 5m",
-		Args: cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("run what? name a scenario file, or a folder of them")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if u.shrink {
 				return u.small.run(cmd, args, u)
@@ -197,7 +202,7 @@ func verdict(ctx context.Context, list []*task) error {
 		}
 	}
 	if ctx.Err() != nil {
-		errs = append(errs, fmt.Errorf("interrupted: %w", ctx.Err()))
+		errs = append(errs, errors.New("interrupted"))
 	}
 	if failed && len(errs) == 0 {
 		return cli.ErrFailed

@@ -59,6 +59,9 @@ func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
 	case s.tries < 1 || s.budget <= 0:
 		return fmt.Errorf("--shrink with %d tries and a budget of %v: expected both above 0", s.tries, s.budget)
 	}
+	if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder: --shrink reduces one scenario, name the one that fails", args[0])
+	}
 	f, err := scenario.ReadFile(args[0])
 	if err != nil {
 		return err
@@ -103,13 +106,20 @@ func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
 	return cli.ErrFailed
 }
 
+func steps(n int) string {
+	if n == 1 {
+		return "1 step"
+	}
+	return fmt.Sprintf("%d steps", n)
+}
+
 // describe tells how far the search has come.
 func describe(p shrink.Progress) string {
 	verdict := "passes"
 	if p.Fails {
 		verdict = "fails"
 	}
-	return fmt.Sprintf("run %d: %s: %s; smallest so far: %d steps, %s", p.Runs, p.Trial, verdict, len(p.Best.Timeline), p.Best.Duration)
+	return fmt.Sprintf("run %d: %s: %s; smallest so far: %s, %s", p.Runs, p.Trial, verdict, steps(len(p.Best.Timeline)), p.Best.Duration)
 }
 
 // writeShrunk writes the outcome as a scenario file that says what it was and how it fails.
@@ -135,7 +145,7 @@ func writeShrunk(path, from string, o shrink.Outcome) error {
 
 func printShrunk(cmd *cobra.Command, path string, o shrink.Outcome) {
 	w := cmd.OutOrStdout()
-	fmt.Fprintf(w, "reduced to %d steps, %s, in %d runs: %s\n", len(o.File.Timeline), o.File.Duration, o.Runs, path)
+	fmt.Fprintf(w, "reduced to %s, %s, in %d runs: %s\n", steps(len(o.File.Timeline)), o.File.Duration, o.Runs, path)
 	if o.Stopped != "" {
 		fmt.Fprintf(w, "it may not be the smallest: %s\n", o.Stopped)
 	}

@@ -191,7 +191,7 @@ expect: {discarded: 0, all_pairs_connected: true}
 	small := filepath.Join(dir, "small.yaml")
 	out, errs, code := fabricd(t, "run", "--shrink", filepath.Join(dir, "bad.yaml"), "--out", small, "--tries", "1")
 	require.Equal(t, cli.ExitFailed, code, errs)
-	assert.Contains(t, out, "reduced to 1 steps, ")
+	assert.Contains(t, out, "reduced to 1 step, ")
 	assert.Contains(t, out, small)
 	assert.Contains(t, out, "failed: discarded 0: ")
 	assert.Contains(t, errs, "run 1: as it is: fails; smallest so far: 2 steps, 150ms\n")

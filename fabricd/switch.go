@@ -85,6 +85,8 @@ func (s switchFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	err = member.Run(ctx, c)
 	switch {
+	case err == nil:
+		fmt.Fprintf(stdout, "switch %s is the fabric's own again\n", s.id)
 	case errors.Is(err, member.ErrEnded):
 		fmt.Fprintln(stderr, "fabricd: "+err.Error())
 		return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -27,9 +28,16 @@ func TestSwitchIsOneSwitchOfARunningFabricUntilInterrupted(t *testing.T) {
 
 	refused(t, "another process is this switch: process ", "switch", "--fabric", "weft", "--id", "s1.0")
 	refused(t, `unknown switch "s1.00": did you mean "s1.0"?`, "switch", "--id", "s1.00")
+	s, err := c.Status(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []fabric.SwitchProcess{{Switch: "s1.0", PID: os.Getpid(), Host: s.Processes[0].Host, Answers: true}}, s.Processes)
 	interrupt()
 	require.Zero(t, <-code, errs.String())
 	require.Empty(t, errs.String())
+	require.Contains(t, out.String(), "\nswitch s1.0 is the fabric's own again\n")
+	s, err = c.Status(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, s.Processes)
 	events, err := c.Events(t.Context(), 0)
 	require.NoError(t, err)
 	kinds := map[string]int{}
@@ -44,7 +52,7 @@ func TestSwitchIsOneSwitchOfARunningFabricUntilInterrupted(t *testing.T) {
 	text := u.end(t)
 	require.Regexp(t, `ledger: .* 0 in flight: balanced`, text)
 	require.Zero(t, <-code)
-	require.Contains(t, errs.String(), "switch s0.0: the fabric has ended: fabric weft has been stopped")
+	require.Contains(t, errs.String(), "switch s0.0: told to end: fabric weft has been stopped")
 }
 
 func TestSwitchRefusesWrongInput(t *testing.T) {

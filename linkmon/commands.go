@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ are missing. A cut takes the place of a flap.
 
 ` + ofLinks + "\n\n" + howLong,
 		Example: "  linkmon cut s0.00 s1.00\n  linkmon cut s0.00-s1.00 s0.00-s1.10\n  linkmon cut s0.00 s1.00 --silent --direction to --for 10s",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    named(aLink),
 		RunE:    func(cmd *cobra.Command, args []string) error { return m.change(cmd, o, args) },
 	}
 	o.when(cmd, "direction", "silent", "for")
@@ -50,7 +51,7 @@ It ends after --count periods or after --for, or lasts until it is repaired, whe
 ` + ofLinks,
 		Example: "  linkmon flap s0.00 s1.00 --period 1s\n  linkmon flap s0.00-s1.00 --period 1s --duty 30% --jitter 50ms --count 5\n" +
 			"  linkmon flap s0.00 s1.00 --period 500ms --silent --for 10s",
-		Args: cobra.MinimumNArgs(1),
+		Args: named(aLink),
 		RunE: func(cmd *cobra.Command, args []string) error { return m.change(cmd, o, args) },
 	}
 	f := cmd.Flags()
@@ -74,11 +75,11 @@ again, and --clear all of them. On a link that is cut the impairment is kept, an
 ` + ofLinks + "\n\n" + howLong,
 		Example: "  linkmon impair s0.00 s1.00 --loss 10%\n  linkmon impair s0.00-s1.00 --delay 5ms --jitter 1ms --rate 100kB/s --for 10s\n" +
 			"  linkmon impair s0.00 s1.00 --direction from --loss 1%\n  linkmon impair s0.00 s1.00 --clear",
-		Args: cobra.MinimumNArgs(1),
+		Args: named(aLink),
 		RunE: func(cmd *cobra.Command, args []string) error { return m.change(cmd, o, args) },
 	}
 	f := cmd.Flags()
-	text(f, "loss", "percent", optional(&o.impair.Loss), "share of packets lost, drawn for each, as 10%")
+	text(f, "loss", "percent", optional(&o.impair.Loss), "share of frames lost, with the packets in them; drawn for each frame, as 10%")
 	text(f, "delay", "time", optional(&o.impair.Delay), "time added to the link's own delay, as 5ms")
 	text(f, "jitter", "time", optional(&o.impair.Jitter), "the added delay differs by up to this either way, as 1ms")
 	text(f, "rate", "rate", optional(&o.impair.Rate), "most that the link carries, as 100kB/s, 8Mbit/s or unlimited")
@@ -96,7 +97,7 @@ func (m *monitor) crashCommand() *cobra.Command {
 		Long: `crash kills a switch, or several at one instant: all it holds is lost and its neighbours lose signal. It comes back, empty,
 when it is restarted, or after --for, whether linkmon runs or not.`,
 		Example: "  linkmon crash s1.03\n  linkmon crash s1.03 s1.13 --for 5s",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    named(aSwitch),
 		RunE:    func(cmd *cobra.Command, args []string) error { return m.change(cmd, o, args) },
 	}
 	o.when(cmd, "for")
@@ -112,7 +113,7 @@ func (m *monitor) restoreCommand() *cobra.Command {
 		Long: `restore ends what is wrong with a link: a cut or a flap, or else an impairment. Links and switches can be named together; they
 come back at one instant. --direction is seen from the end named first.`,
 		Example: "  linkmon restore s0.00 s1.00\n  linkmon restore s1.03\n  linkmon restore s0.00-s1.00 s0.00-s1.10",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    named(aLink + ", or a switch, as s1.03"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return m.change(cmd, o, args) },
 	}
 	o.when(cmd, "direction")
@@ -132,7 +133,7 @@ func (m *monitor) restartCommand() *cobra.Command {
 		Use:     "restart SWITCH...",
 		Short:   "Start switches again that crashed, empty",
 		Example: "  linkmon restart s1.03",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    named(aSwitch),
 		RunE:    func(cmd *cobra.Command, args []string) error { return m.change(cmd, o, args) },
 	}
 	o.when(cmd)
@@ -158,6 +159,22 @@ func (m *monitor) healCommand() *cobra.Command {
 	o.when(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "repair everything")
 	return cmd
+}
+
+// What commands want to be named.
+const (
+	aLink   = "a link, as s0.00-s1.00, or its two ends"
+	aSwitch = "a switch, as s1.03"
+)
+
+// named refuses a command line that names nothing.
+func named(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("%s what? name %s", cmd.Name(), what)
+		}
+		return nil
+	}
 }
 
 // when adds the flags that some orders have. The others are taken as well, so that the order itself says why it has none.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -20,10 +19,17 @@ func (m *monitor) faultsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "faults [ID]",
 		Short: "List what each fault has cost so far, or print one report in full",
-		Long: `faults lists the latest faults, at most 4096: when they were set (seconds since the fabric started), after how many
-milliseconds the last end had seen them, packets lost, decisions to go another way, packets that no switch could forward, how
-deep throughput fell and after how many milliseconds that was made good. A fault marked * shares some of these figures with
-others that were in force at the same time. With an ID it prints that report in full.`,
+		Long: `faults lists the latest faults, at most 4096. With an ID it prints the report of one in full.
+
+FROM       when it was set, in seconds since the fabric started
+FOR        how long it was in force
+SEEN       after how long the last end that could find out had done so
+LOST       packets lost on its links and in its switch
+REROUTED   decisions to go another way
+DISCARDED  packets that no switch could forward
+DIP        how deep throughput fell, and after how long that was made good
+
+A fault marked * shares figures with others that were in force at the same time.`,
 		Example: "  linkmon faults\n  linkmon faults 3\n  linkmon faults --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,7 +48,7 @@ others that were in force at the same time. With an ID it prints that report in 
 				if m.json {
 					return cli.JSON(cmd.OutOrStdout(), all)
 				}
-				return table(cmd.OutOrStdout(), all)
+				return fault.WriteTable(cmd.OutOrStdout(), cli.Width(cmd.OutOrStdout()), all)
 			})
 		},
 	}
@@ -88,62 +94,12 @@ func (m *monitor) oneFault(w io.Writer, all []fault.Report, id int) error {
 	return err
 }
 
-// table prints a line for each fault.
-func table(out io.Writer, all []fault.Report) error {
-	if len(all) == 0 {
-		fmt.Fprintln(out, "no fault yet")
-		return nil
-	}
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tWHAT\tFROM\tTO\tSEEN\tLOST\tREROUTED\tDISCARDED\tDIP\tMADE GOOD")
-	for _, r := range all {
-		shared := ""
-		if len(r.Shared) > 0 {
-			shared = "*"
-		}
-		fmt.Fprintf(w, "%d%s\t%s\t%.3fs\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", r.ID, shared, r.What, r.At, until(r), seen(r), r.Lost(),
-			r.Rerouted, r.Discarded, dip(r.Dip), madeGood(r.Dip))
-	}
-	return w.Flush()
-}
-
-func until(r fault.Report) string {
-	if r.RestoredAt == 0 {
-		return "lasts"
-	}
-	return fmt.Sprintf("%.3fs", r.RestoredAt)
-}
-
-func seen(r fault.Report) string {
-	if len(r.Detected) == 0 {
-		return "no"
-	}
-	return fmt.Sprintf("%.2fms", r.SeenAfter)
-}
-
-func dip(d fault.Dip) string {
-	if !d.Found {
-		return "no"
-	}
-	return fmt.Sprintf("%.0f%%", d.Depth)
-}
-
-func madeGood(d fault.Dip) string {
-	switch {
-	case !d.Found:
-		return ""
-	case d.MadeGoodAfter == nil:
-		return "not yet"
-	}
-	return fmt.Sprintf("%.0fms", *d.MadeGoodAfter)
-}
-
 // inFull prints a report, indented below the line of its event.
 func inFull(w io.Writer, r fault.Report) error {
 	var b strings.Builder
 	if _, err := r.WriteTo(&b); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w, "           "+strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\n", "\n           "))
+	_, err := fmt.Fprintln(w, eventIndent+strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\n", "\n"+eventIndent))
 	return err
 }

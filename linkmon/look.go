@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -80,11 +81,27 @@ func (m *monitor) statusCommand() *cobra.Command {
 					s.Totals.MeanHops, s.Totals.Stretch, s.Totals.Rerouted, s.Totals.UTurns, s.Totals.Reordered)
 				row("refused", "%d packets at full send queues", s.Totals.Refused)
 				row("cut", "%s", orNone(s.LinksCut))
+				row("impaired", "%s", orNone(s.LinksImpaired))
 				row("crashed", "%s", orNone(s.SwitchesDown))
+				if len(s.Processes) > 0 {
+					row("processes", "%s", strings.Join(processes(s.Processes), ", "))
+				}
 				return w.Flush()
 			})
 		},
 	}
+}
+
+// processes tells of each switch that is a process which it is.
+func processes(all []fabric.SwitchProcess) (list []string) {
+	for _, p := range all {
+		text := fmt.Sprintf("%s is process %d on %s", p.Switch, p.PID, p.Host)
+		if !p.Answers {
+			text += " and does not answer"
+		}
+		list = append(list, text)
+	}
+	return list
 }
 
 func orNone(names []string) string {
@@ -114,6 +131,10 @@ ends have not answered each other yet). DETAILS says what has been done to a lin
 				}
 				if m.json {
 					return cli.JSON(cmd.OutOrStdout(), links)
+				}
+				if len(links) == 0 {
+					_, err := fmt.Fprintln(cmd.OutOrStdout(), "all links are well")
+					return err
 				}
 				w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
 				fmt.Fprintln(w, "LINK\tSTATE\tSENT\tSENT BACK\tLOST ON WIRE\tLOST QUEUED\tDETAILS")
@@ -162,7 +183,23 @@ func details(l fabric.LinkState) string {
 			add("held down by damping at %s", e.node)
 		}
 	}
+	for _, name := range l.Dead {
+		add("%s is down", name)
+	}
+	for _, name := range l.Quiet {
+		add("%s does not answer", name)
+	}
 	switch {
+	case len(l.Dead) > 0:
+	case len(l.Quiet) > 0: // what it last said may not be so any more
+		for _, e := range []struct {
+			node string
+			up   bool
+		}{{l.A, l.AUp}, {l.B, l.BUp}} {
+			if !slices.Contains(l.Quiet, e.node) {
+				add("%s sees it %s", e.node, map[bool]string{true: "up", false: "down"}[e.up])
+			}
+		}
 	case l.AUp && l.BUp:
 		add("both ends see it up")
 	case l.AUp:
@@ -174,6 +211,9 @@ func details(l fabric.LinkState) string {
 	}
 	return strings.Join(list, "; ")
 }
+
+// eventIndent is how far the texts of events are from the left, behind their times.
+const eventIndent = "           "
 
 func (m *monitor) eventsCommand() *cobra.Command {
 	var follow, ends, long bool
@@ -200,6 +240,7 @@ func (m *monitor) eventsCommand() *cobra.Command {
 					fmt.Fprintf(cmd.OutOrStdout(), "%8.3fs  fault %d is over\n", e.At, e.Fault.ID)
 					return inFull(cmd.OutOrStdout(), *e.Fault)
 				}
+				text = strings.ReplaceAll(text, "\n", "\n"+eventIndent)
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%8.3fs  %s\n", e.At, text)
 				return err
 			}

@@ -39,16 +39,23 @@ func TestStatusShowsTheFabricAtAGlance(t *testing.T) {
 	start(t, "lab")
 	ok(t, "cut", "s0.0", "s1.0")
 	ok(t, "crash", "s1.1")
+	ok(t, "impair", "s0.1", "s1.0", "--loss", "1%", "--direction", "to")
+	ok(t, "impair", "s0.1", "s1.1", "--loss", "1%", "--direction", "from")
 	text := ok(t, "status")
 	require.Regexp(t, `fabric +lab, kary-ntree:2,2, 4 switches, 4 NICs, 8 links`, text)
 	require.Regexp(t, `cut +s0.0-s1.0\n`, text)
+	require.Regexp(t, `impaired +s0.1-s1.0, s0.1-s1.1\n`, text)
 	require.Regexp(t, `crashed +s1.1\n`, text)
+	require.NotContains(t, text, "processes", "there is none")
+	require.Regexp(t, `s0.0-s1.1 +down .*  s1.1 is down\n`, ok(t, "links", "--faulty"))
 	s := object[map[string]any](t, "status")
 	for _, field := range []string{"name", "topology", "firmware", "traffic", "started", "switches", "nics", "links", "sample", "totals"} {
 		require.Contains(t, s, field)
 	}
 	require.Equal(t, []any{"s0.0-s1.0"}, s["links_cut"])
 	require.Equal(t, []any{"s1.1"}, s["switches_down"])
+	require.Equal(t, []any{"s0.1-s1.0", "s0.1-s1.1"}, s["links_impaired"])
+	require.Equal(t, []any{}, s["processes"])
 	for _, field := range []string{"injected", "delivered", "lost", "discarded", "in_flight", "balanced"} {
 		require.Contains(t, s["ledger"], field)
 	}
@@ -59,12 +66,31 @@ func TestLinksShowsThoseThatAreDownWhenAsked(t *testing.T) {
 	start(t, "lab")
 	require.Equal(t, 9, strings.Count(ok(t, "links"), "\n"), "a head and 8 links")
 	require.Equal(t, "[]\n", ok(t, "links", "--down", "--json"))
+	require.Equal(t, "all links are well\n", ok(t, "links", "--faulty"))
 	ok(t, "cut", "s0.1-s1.0")
 	down := object[[]fabric.LinkState](t, "links", "--down")
 	require.Len(t, down, 1)
 	require.Equal(t, "s0.1-s1.0", down[0].Link)
 	require.Equal(t, fabric.LinkCut, down[0].State)
 	require.Regexp(t, `s0.1-s1.0 +cut `, ok(t, "links", "--down"))
+}
+
+func TestDetailsOfALinkBesideAProcessThatDoesNotAnswer(t *testing.T) {
+	l := fabric.LinkState{State: fabric.LinkComing, A: "s0.0", B: "s1.0", BUp: true, Quiet: []string{"s1.0"}}
+	require.Equal(t, "s1.0 does not answer; s0.0 sees it down", details(l), "what s1.0 last said is not so any more")
+	l.Quiet = []string{"s0.0", "s1.0"}
+	require.Equal(t, "s0.0 does not answer; s1.0 does not answer", details(l))
+	require.Equal(t, []string{"s1.0 is process 7 on lab", "s1.1 is process 8 on lab and does not answer"}, processes([]fabric.SwitchProcess{
+		{Switch: "s1.0", PID: 7, Host: "lab", Answers: true}, {Switch: "s1.1", PID: 8, Host: "lab"},
+	}))
+}
+
+func TestTheSecondLineOfAnEventIsBelowItsText(t *testing.T) {
+	ownRegistry(t)
+	start(t, "lab")
+	ok(t, "cut", "s0.0", "s1.0")
+	ok(t, "cut", "s0.1", "s1.0")
+	require.Regexp(t, `(?m)^ +\d+\.\d{3}s  cut s0.1-s1.0 at .*\n {13}.*shared with fault 1$`, ok(t, "events"))
 }
 
 func TestEventsTellWhatHappenedInOrder(t *testing.T) {

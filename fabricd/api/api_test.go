@@ -201,7 +201,7 @@ func TestOrdersThatCannotBeAreRefusedAndNothingIsDone(t *testing.T) {
 		{`{"do":"cut","a":"s0.0-s1.0","impair":{"loss":"1%"}}`, "cut with impair parameters"},
 		{`{"do":"crash","a":"s1.0","silent":true}`, "silent crash: its neighbours lose signal when it dies"},
 		{`{"do":"crash","a":"s1.0","direction":"to"}`, "only a link has directions"},
-		{`{"do":"crash","a":"s0.0-s1.0"}`, `unknown switch "s0.0-s1.0"`},
+		{`{"do":"crash","a":"s0.0-s1.0"}`, `s0.0-s1.0 is a link, not a switch`},
 		{`{"do":"flap","a":"s0.0-s1.0"}`, "flap without a period: say how often"},
 		{`{"do":"flap","a":"s0.0-s1.0","flap":{"period":"1s","count":-1}}`, "flap with count -1"},
 		{`{"do":"flap","a":"s0.0-s1.0","for":"1s","flap":{"period":"1s","count":3}}`, "either ends it, give one"},

@@ -32,16 +32,18 @@ const (
 
 // Status is a fabric at a glance.
 type Status struct {
-	Name         string    `json:"name"`
-	Topology     string    `json:"topology"`
-	Firmware     string    `json:"firmware"`
-	Traffic      string    `json:"traffic"`
-	Started      time.Time `json:"started"`
-	Switches     int       `json:"switches"`
-	NICs         int       `json:"nics"`
-	Links        int       `json:"links"`
-	LinksCut     []string  `json:"links_cut"`
-	SwitchesDown []string  `json:"switches_down"`
+	Name          string                 `json:"name"`
+	Topology      string                 `json:"topology"`
+	Firmware      string                 `json:"firmware"`
+	Traffic       string                 `json:"traffic"`
+	Started       time.Time              `json:"started"`
+	Switches      int                    `json:"switches"`
+	NICs          int                    `json:"nics"`
+	Links         int                    `json:"links"`
+	LinksCut      []string               `json:"links_cut"`
+	LinksImpaired []string               `json:"links_impaired"`
+	SwitchesDown  []string               `json:"switches_down"`
+	Processes     []fabric.SwitchProcess `json:"processes"` // of switches that are processes of their own
 
 	Sample Sample        `json:"sample"`
 	Totals fabric.Totals `json:"totals"`

@@ -82,7 +82,7 @@ func TestBrokerRefusesStrangers(t *testing.T) {
 	_, err = nats.Connect(b.ClientURL(), nats.UserInfo("fabric", "guess"))
 	require.ErrorIs(t, err, nats.ErrAuthorization)
 	_, err = bus.Dial(bus.ClientConfig{Fabric: "lab", URL: b.ClientURL()})
-	require.ErrorContains(t, err, "give the credentials of this run")
+	require.ErrorContains(t, err, "it wants to know who we are: give --user")
 }
 
 func TestBrokerListensOnLoopbackOnly(t *testing.T) {

@@ -106,7 +106,7 @@ func (c *Client) Request(ctx context.Context, verb string, in, out any) error {
 	err = decodeReply(reply, out, ErrRefused)
 	switch {
 	case errors.Is(err, ErrRefused):
-		return fmt.Errorf("bus: request %s: %w", verb, err)
+		return err // the text of the fabric says what was asked
 	case err != nil:
 		return fmt.Errorf("bus: answer to %s: %w", verb, err)
 	}

@@ -143,8 +143,11 @@ func (c *Control) serve(verb string, h Handler, requests <-chan *nats.Msg) {
 				c.cfg.OnError(fmt.Errorf("bus: request %s: the reply subject %.128q is no inbox: %w", verb, msg.Reply, ErrName))
 				continue
 			}
-			v, err := h(c.ctx, msg.Data)
-			if err := msg.Respond(encodeReply(v, err)); err != nil {
+			answer := encodeReply(h(c.ctx, msg.Data))
+			if limit := c.conn.MaxPayload(); int64(len(answer)) > limit { // else the requester would wait for nothing
+				answer = encodeReply(nil, fmt.Errorf("the answer has %d bytes, the broker takes %d: raise its max_payload", len(answer), limit))
+			}
+			if err := msg.Respond(answer); err != nil {
 				c.cfg.OnError(fmt.Errorf("bus: answer %s: %w", verb, err))
 			}
 		}

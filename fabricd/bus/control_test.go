@@ -152,7 +152,7 @@ func TestEvents(t *testing.T) {
 func TestDialErrors(t *testing.T) {
 	t.Parallel()
 	_, err := bus.Dial(bus.ClientConfig{Fabric: "lab", URL: "nats://127.0.0.1:1"})
-	require.ErrorContains(t, err, "no broker answers at nats://127.0.0.1:1: is the fabric up")
+	require.ErrorContains(t, err, "no broker answers at nats://127.0.0.1:1: does it run")
 	_, err = bus.Dial(bus.ClientConfig{Fabric: "lab"})
 	require.ErrorContains(t, err, "no address")
 	_, err = bus.Dial(bus.ClientConfig{Fabric: "-", URL: "x"})

@@ -163,13 +163,21 @@ func connect(broker *Broker, url string, creds Credentials, opts []nats.Option) 
 	case broker != nil:
 		return nil, fmt.Errorf("connect to the embedded broker: %w", err)
 	case errors.Is(err, nats.ErrAuthorization), strings.Contains(strings.ToLower(err.Error()), "authorization"):
-		return nil, fmt.Errorf("the broker at %s refuses %v: give the credentials of this run: %w", redact(url), creds, err)
+		return nil, fmt.Errorf("the broker at %s refuses %v: %s: %w", redact(url), creds, creds.right(), err)
 	case aboutTLS(err):
 		return nil, fmt.Errorf("the broker at %s and we do not agree on TLS: check the certificates of both and who signed them: %w", redact(url), err)
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.As(err, &netErr):
-		return nil, fmt.Errorf("no broker answers at %s: is the fabric up, and is this its address? %w", redact(url), err)
+		return nil, fmt.Errorf("no broker answers at %s: does it run, and is this its address? %w", redact(url), err)
 	}
 	return nil, fmt.Errorf("connect to the broker at %s: %w", redact(url), err)
+}
+
+// right says what to do when they are refused.
+func (c Credentials) right() string {
+	if c == (Credentials{Timeout: c.Timeout}) {
+		return "it wants to know who we are: give --user and --password, --creds or another way to say so"
+	}
+	return "give credentials that it knows"
 }
 
 // redact takes passwords out of a NATS URL.

@@ -60,7 +60,7 @@ type Event struct {
 
 // String prints the event on one line.
 func (e Event) String() string {
-	s := fmt.Sprintf("shard %d: %v", e.Shard, e.Kind)
+	s := fmt.Sprintf("connection %d: %v", e.Shard, e.Kind)
 	if e.Subject != "" {
 		s += " " + e.Subject
 	}

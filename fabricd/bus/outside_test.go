@@ -78,7 +78,7 @@ func TestOutsideBrokerKilledAndBack(t *testing.T) {
 				require.Equal(t, uint64(3), n.Stats().Errors)
 				e := events.await(t, bus.EventDisconnected)
 				require.ErrorContains(t, e.Err, broker.URL)
-				require.ErrorContains(t, e.Err, "frames of this shard are lost until it is back")
+				require.ErrorContains(t, e.Err, "frames are lost until it is back")
 			})
 		}
 	})

@@ -30,9 +30,12 @@ type Settings struct {
 // String keeps secrets to itself.
 func (s Settings) String() string { return "server " + redact(s.Server) + ", context " + s.Context }
 
+// ServerFlag is the annotation of the flags that [Settings.Flags] declares, so that help can show them apart.
+const ServerFlag = "weft_server"
+
 // Flags declares the flags of s, named as those of the nats command are.
 func (s *Settings) Flags(fs *pflag.FlagSet) {
-	fs.StringVarP(&s.Server, "server", "s", s.Server, "`URL` of a NATS server that runs already; else Weft runs its own (NATS_URL)")
+	fs.StringVarP(&s.Server, "server", "s", s.Server, "`URL` of a NATS server that runs already, instead of Weft's own (NATS_URL)")
 	fs.StringVar(&s.Context, "context", s.Context, "`name` of a context of the nats command to take what is not given from (NATS_CONTEXT)")
 	fs.StringVar(&s.Creds, "creds", s.Creds, "credentials `file` of the user (NATS_CREDS)")
 	fs.StringVar(&s.NKey, "nkey", s.NKey, "`file` with the nkey seed of the user (NATS_NKEY)")
@@ -46,6 +49,11 @@ func (s *Settings) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&s.InboxPrefix, "inbox-prefix", s.InboxPrefix, "`prefix` of the subjects of answers instead of _INBOX")
 	fs.DurationVar(&s.Timeout, "timeout", s.Timeout, "`time` to connect, 5s if not given (NATS_TIMEOUT)")
 	s.timeoutFlag = fs.Lookup("timeout")
+	for _, name := range []string{
+		"server", "context", "creds", "nkey", "user", "password", "token", "tlscert", "tlskey", "tlsca", "tlsfirst", "inbox-prefix", "timeout",
+	} {
+		_ = fs.SetAnnotation(name, ServerFlag, nil) // there is such a flag
+	}
 }
 
 // Resolved is where to connect to, and how.

@@ -156,7 +156,7 @@ func (s *shard) subscribeAll(w *wire) error {
 		err = w.conn.FlushTimeout(connectTimeout)
 	}
 	if err != nil {
-		return fmt.Errorf("bus: shard %d of fabric %q: subscribe at %s: %w", s.index, s.cfg.Fabric, s.where(), err)
+		return fmt.Errorf("bus: subscribe to the links of fabric %q at %s: %w", s.cfg.Fabric, s.where(), err)
 	}
 	return nil
 }

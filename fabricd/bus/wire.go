@@ -56,7 +56,7 @@ func (s *shard) dial(urls string) (*wire, error) {
 	}
 	conn, err := connect(s.cfg.Broker, urls, s.cfg.Credentials, opts)
 	if err != nil {
-		return nil, fmt.Errorf("bus: shard %d of fabric %q: %w", s.index, s.cfg.Fabric, err)
+		return nil, fmt.Errorf("bus: %w", err)
 	}
 	w.conn = conn
 	return w, nil
@@ -139,7 +139,7 @@ func (s *shard) lost(w *wire) (large bool) {
 	}
 	s.tell(Event{
 		Kind: EventDisconnected, Shard: s.index, Count: s.losses.Add(1),
-		Err: fmt.Errorf("%s: %w: frames of this shard are lost until it is back; it is tried every %v; see that the broker runs",
+		Err: fmt.Errorf("%s: %w: frames are lost until it is back; it is tried every %v; see that the broker runs",
 			s.where(), err, reconnectWait),
 	})
 	return large

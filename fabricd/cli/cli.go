@@ -38,6 +38,7 @@ func Main(root *cobra.Command) {
 // Run runs a command to its end, prints what went wrong and returns the exit code.
 func Run(ctx context.Context, root *cobra.Command) int {
 	root.SilenceUsage, root.SilenceErrors = true, true
+	root.SetUsageTemplate(usage)
 	return report(root.ErrOrStderr(), root.Name(), root.ExecuteContext(ctx))
 }
 
@@ -94,6 +95,16 @@ func Terminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// Width is how many characters fit into a line of w, 0 when it is no terminal: then what reads it can take long lines.
+func Width(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return width
+		}
+	}
+	return 0
+}
+
 // Line is a line of state: refreshed in place on a terminal, one after the other elsewhere.
 type Line struct {
 	w     io.Writer
@@ -110,10 +121,8 @@ func (l *Line) Show(text string) {
 		fmt.Fprintln(l.w, text)
 		return
 	}
-	if f, ok := l.w.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && len(text) >= width && width > 1 {
-			text = text[:width-1]
-		}
+	if width := Width(l.w); width > 1 && len(text) >= width {
+		text = text[:width-1]
 	}
 	fmt.Fprint(l.w, "\r\x1b[K"+text)
 	l.shown = true

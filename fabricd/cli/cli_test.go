@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 )
 
@@ -126,4 +127,33 @@ func TestTheFirstInterruptEndsTheContext(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, p.Signal(syscall.SIGTERM))
 	<-ctx.Done()
+}
+
+func TestHelpShowsTheFlagsOfServersApart(t *testing.T) {
+	t.Parallel()
+	help := func(args ...string) string {
+		root := &cobra.Command{Use: "weft", Run: func(*cobra.Command, []string) {}}
+		var s bus.Settings
+		s.Flags(root.PersistentFlags())
+		root.PersistentFlags().String("fabric", "", "name of the fabric")
+		root.AddCommand(&cobra.Command{Use: "cut", Run: func(*cobra.Command, []string) {}})
+		var out bytes.Buffer
+		root.SetOut(&out)
+		root.SetArgs(append(args, "--help"))
+		require.Equal(t, ExitOK, Run(t.Context(), root))
+		return out.String()
+	}
+	require.Regexp(t, `(?s)\nFlags:\n      --fabric.*\nFlags for a NATS server that runs already:\n.* --server URL `, help())
+	cut := help("cut")
+	require.Regexp(t, `(?s)\nGlobal Flags:\n      --fabric.*\nFlags for a NATS server .*: see weft --help\n$`, cut)
+	require.NotContains(t, cut, "--tlscert")
+}
+
+func TestOnlyATerminalHasAWidth(t *testing.T) {
+	t.Parallel()
+	require.Zero(t, Width(&bytes.Buffer{}))
+	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	require.NoError(t, err)
+	require.Zero(t, Width(f))
+	require.NoError(t, f.Close())
 }

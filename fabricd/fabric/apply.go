@@ -113,8 +113,9 @@ func (f *Fabric) resolve(s fault.Spec, suffer map[*link][2]fault.Impairment) (st
 		}
 		for d, yes := range st.dirs {
 			if yes && err == nil {
-				now[d] = now[d].Merge(*s.Impair)
-				err = f.checkImpairment(st.link, now[d])
+				before := now[d]
+				now[d] = before.Merge(*s.Impair)
+				err = f.checkImpairment(before, now[d])
 			}
 		}
 		suffer[st.link] = now

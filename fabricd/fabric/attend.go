@@ -114,16 +114,17 @@ func (f *Fabric) lose(p *process) {
 	if f.stopped {
 		return
 	}
-	what := fmt.Sprintf("process of %s is gone (%v); what it discarded or lost after it was last heard counts as lost inside", s.name, p)
+	what := fmt.Sprintf("process of %s is gone (%v)", s.name, p)
+	const note = "what it lost or discarded after it was last heard counts as lost inside"
 	rec := p.silence
 	switch {
 	case s.crash != nil:
 		rec = s.crash.rec
 	case rec != nil:
-		rec.report.What = what
+		rec.report.What, rec.report.Note = what, note
 		s.crash = &active{spec: fault.Spec{Do: fault.VerbCrash, A: s.name}, rec: rec, sw: s, over: make(chan struct{})}
 	default:
-		rec = f.takeDown(s, p.last.Load().At, fault.Report{Kind: KindProcess, Target: s.name, What: what})
+		rec = f.takeDown(s, p.last.Load().At, fault.Report{Kind: KindProcess, Target: s.name, What: what, Note: note})
 	}
 	for _, l := range f.linksOf(s.id) {
 		f.align(l)

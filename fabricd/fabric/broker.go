@@ -76,8 +76,20 @@ func (f *Fabric) trouble(ctx context.Context, e bus.Event) {
 		f.brokerBack(ctx, e.Shard)
 	default:
 		f.opts.Log.Warn("links", "event", e.String())
-		f.events.Publish(f.Now(), Event{Kind: brokerKinds[e.Kind], Detail: e.String()})
+		f.events.Publish(f.Now(), Event{Kind: brokerKinds[e.Kind], Detail: detailOf(e)})
 	}
+}
+
+// detailOf is what there is to say of e beside its kind.
+func detailOf(e bus.Event) string {
+	s := fmt.Sprintf("connection %d", e.Shard)
+	if e.Subject != "" {
+		s += ", " + e.Subject
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
 }
 
 // carried are the links of which a direction is carried by that connection. The caller holds mu.
@@ -100,8 +112,12 @@ func (f *Fabric) brokerLost(e bus.Event) {
 	for _, l := range links {
 		expect = append(expect, l.endsUp()...)
 	}
+	note := ""
+	if e.Err != nil {
+		note = e.Err.Error()
+	}
 	rec := f.begin(fault.Report{
-		Kind: KindBroker, Target: fmt.Sprintf("connection %d", e.Shard), What: fmt.Sprintf("the connection to the broker is lost: %v", e.Err),
+		Kind: KindBroker, Target: fmt.Sprintf("connection %d", e.Shard), What: fmt.Sprintf("connection %d to the broker is lost", e.Shard), Note: note,
 	}, links, nil, expect)
 	rec.how = fault.ByBroker
 	for _, l := range links {
@@ -110,7 +126,7 @@ func (f *Fabric) brokerLost(e bus.Event) {
 	}
 	f.noteSeen()
 	f.refresh(rec)
-	f.events.Publish(f.Now(), Event{Kind: EventBrokerLost, Detail: e.String(), Fault: new(rec.report.Clone())})
+	f.events.Publish(f.Now(), Event{Kind: EventBrokerLost, Detail: detailOf(e), Fault: new(rec.report.Clone())})
 }
 
 // brokerBack brings the links of a connection up again, unless something else keeps them down.

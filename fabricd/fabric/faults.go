@@ -70,16 +70,19 @@ func (f *Fabric) reportOf(s fault.Spec, target string, dirs [2]bool) fault.Repor
 	return fault.Report{Kind: string(s.Do), Target: target, What: s.String(), Direction: way(dirs), Silent: s.Silent}
 }
 
-// checkImpairment refuses what would make l useless: figures that contradict each other, or frames so slow that neighbours
+// checkImpairment refuses what would make a link useless: figures that contradict each other, or frames so slow that neighbours
 // take each other for dead.
-func (f *Fabric) checkImpairment(l *link, now fault.Impairment) error {
+func (f *Fabric) checkImpairment(before, now fault.Impairment) error {
 	if err := now.Validate(); err != nil {
-		return fmt.Errorf("with what %s suffers already: %w", l.Name, err)
+		if before.IsZero() {
+			return err
+		}
+		return fmt.Errorf("it suffers %v already: %w", before, err)
 	}
 	packet := weft.Time(float64(f.opts.NIC.PacketBytes) / now.Rate * float64(weft.Second))
 	if detect := f.opts.Link.Liveness.Detection(); now.Rate > 0 && detect > 0 && packet > detect/2 {
-		return fmt.Errorf("rate %v: a packet of %d bytes would take %v, too long beside the %v after which a neighbour counts as dead: give a higher rate",
-			fault.Rate(now.Rate), f.opts.NIC.PacketBytes, packet, detect)
+		return fmt.Errorf("a packet of %d bytes would take %v, too long beside the %v after which a neighbour counts as dead: give a higher rate",
+			f.opts.NIC.PacketBytes, packet, detect)
 	}
 	return nil
 }

@@ -48,7 +48,8 @@ func (f *Fabric) reportSilences(before weft.Time) {
 		ends := l.ends()
 		r := f.beginAt(s.at, fault.Report{
 			Kind: KindSilence, Target: l.Name,
-			What: fmt.Sprintf("%s heard nothing on %s for %v, and no fault here explains it", f.graph.Name(s.end.Node), l.Name, f.opts.Link.Liveness.Detection()),
+			What: fmt.Sprintf("silence on %s that no fault explains", l.Name),
+			Note: fmt.Sprintf("%s heard nothing for %v; perhaps this machine or the broker stood still", f.graph.Name(s.end.Node), f.opts.Link.Liveness.Detection()),
 		}, []*link{l}, nil, ends[:])
 		f.refresh(r)
 		f.events.Publish(f.Now(), Event{Kind: KindSilence, Link: l.Name, Fault: new(r.report.Clone())})

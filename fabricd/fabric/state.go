@@ -41,6 +41,10 @@ type LinkState struct {
 	HeldA bool `json:"held_a"` // damping keeps A from using it
 	HeldB bool `json:"held_b"`
 
+	// Switches at its ends, by name.
+	Dead  []string `json:"dead,omitempty"`  // have crashed, or their process is gone
+	Quiet []string `json:"quiet,omitempty"` // are processes that do not answer; what they see is what they last said
+
 	SentAB     uint64 `json:"sent_ab"` // packets A has sent to B since the start
 	SentBA     uint64 `json:"sent_ba"`
 	LostWire   uint64 `json:"lost_wire"`
@@ -56,7 +60,9 @@ func (f *Fabric) LinkStates() []LinkState {
 	for i, l := range f.links {
 		a, b := f.endState(l.A), f.endState(l.B)
 		lost, _ := f.linkLoss(l)
+		dead, quiet := f.troubled(l)
 		out[i] = LinkState{
+			Dead: dead, Quiet: quiet,
 			Link: l.Name, A: l.dirs[0].From, APort: int(l.A.Port), B: l.dirs[0].To, BPort: int(l.B.Port), State: f.state(l),
 			CutAB: l.howCut(0), CutBA: l.howCut(1), Flapping: l.flaps(0) || l.flaps(1),
 			SuffersAB: suffering(l.suffers[0]), SuffersBA: suffering(l.suffers[1]),
@@ -65,6 +71,57 @@ func (f *Fabric) LinkStates() []LinkState {
 		}
 	}
 	return out
+}
+
+// troubled names the switches at the ends of l that are down, and those that do not answer. The caller holds mu.
+func (f *Fabric) troubled(l *link) (dead, quiet []string) {
+	for _, e := range l.ends() {
+		if !e.Node.IsSwitch() {
+			continue
+		}
+		s := f.switches[e.Node.Index]
+		switch p := s.process(); {
+		case s.crash != nil:
+			dead = append(dead, s.name)
+		case p != nil && p.quiet.Load():
+			quiet = append(quiet, s.name)
+		}
+	}
+	return dead, quiet
+}
+
+// SwitchProcess is a switch that is a process of its own.
+type SwitchProcess struct {
+	Switch  string `json:"switch"`
+	PID     int    `json:"pid"`
+	Host    string `json:"host"`
+	Answers bool   `json:"answers"` // false: it has stopped, or cannot be reached
+}
+
+// SwitchProcesses are the switches that are processes, in the order of the topology.
+func (f *Fabric) SwitchProcesses() []SwitchProcess {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := []SwitchProcess{}
+	for _, s := range f.switches {
+		if p := s.process(); p != nil {
+			list = append(list, SwitchProcess{s.name, p.pid, p.host, !p.quiet.Load()})
+		}
+	}
+	return list
+}
+
+// ImpairedLinks names the links that lose, delay or slow what they carry.
+func (f *Fabric) ImpairedLinks() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	names := []string{}
+	for _, l := range f.links {
+		if !l.suffers[0].IsZero() || !l.suffers[1].IsZero() {
+			names = append(names, l.Name)
+		}
+	}
+	return names
 }
 
 // Well reports whether the link is up and nothing has been done to it.

@@ -16,7 +16,7 @@ import (
 // What ends a process before it is told to leave.
 var (
 	// ErrEnded means that the fabric has ended, and has said so.
-	ErrEnded = errors.New("the fabric has ended")
+	ErrEnded = errors.New("told to end")
 	// ErrGone means that the fabric does not ask for the switch any more.
 	ErrGone = errors.New("the fabric is gone")
 )

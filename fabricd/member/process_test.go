@@ -79,6 +79,8 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 				}
 			}
 			assert.Equal(t, []string{name}, l.fabric.CrashedSwitches())
+			assert.Equal(t, [][]string{{name}, nil}, troubled(l.fabric, name))
+			assert.Empty(t, l.fabric.SwitchProcesses())
 			l.more(200)
 			p = l.be(name)
 			l.allUp()
@@ -103,6 +105,16 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 	})
 }
 
+// troubled are the switches that are dead and quiet at the ends of the first link of a switch.
+func troubled(f *fabric.Fabric, name string) [][]string {
+	for _, l := range f.LinkStates() {
+		if l.A == name || l.B == name {
+			return [][]string{l.Dead, l.Quiet}
+		}
+	}
+	return nil
+}
+
 func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, embedded bool) {
@@ -122,9 +134,13 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 			assert.Less(t, time.Since(began), 200*time.Millisecond, "nobody waits for it")
 			require.Eventually(t, func() bool { return len(l.fabric.Faults()[e.Fault.ID-1].Detected) == 2 }, patience, 5*time.Millisecond)
 			l.more(200)
+			assert.False(t, l.fabric.SwitchProcesses()[0].Answers)
+			assert.Equal(t, [][]string{nil, {name}}, troubled(l.fabric, name))
 			p.signal(syscall.SIGCONT)
 			l.event(after, fabric.EventProcessBack)
 			l.allUp()
+			assert.True(t, l.fabric.SwitchProcesses()[0].Answers)
+			assert.Equal(t, [][]string{nil, nil}, troubled(l.fabric, name))
 			report := l.fabric.Faults()[e.Fault.ID-1]
 			assert.NotZero(t, report.RestoredAt)
 			assert.Len(t, report.Detected, 2)
@@ -189,7 +205,7 @@ func TestWhatIsNoSwitchAndWhoMayNotJoinIsToldSo(t *testing.T) {
 	c.Switch, c.Credentials = "s1.00", bus.Credentials{User: "operator", Password: "wrong"}
 	code, said = l.launch(c).ends()
 	assert.Equal(t, 1, code)
-	assert.Contains(t, said, "refuses user operator: give the credentials of this run")
+	assert.Contains(t, said, "refuses user operator: give credentials that it knows")
 
 	c.Credentials = l.broker.Credentials(bus.RoleViewer)
 	code, said = l.launch(c).ends()
@@ -224,7 +240,7 @@ func TestProcessesEndWithTheFabric(t *testing.T) {
 	for _, p := range []*switchProcess{a, b} {
 		code, said := p.ends()
 		assert.Equal(t, 1, code)
-		assert.Contains(t, said, "the fabric has ended: fabric lab has been stopped")
+		assert.Contains(t, said, "told to end: fabric lab has been stopped")
 	}
 	assert.Equal(t, ledger, l.fabric.Ledger(), "the counters can still be read")
 }

@@ -84,7 +84,7 @@ type Step struct {
 	Duty      Percent  `yaml:"duty,omitempty" json:"duty,omitempty" jsonschema_description:"Share of a period that the link is down, as 30%; 50% unless given."`
 	Count     int      `yaml:"count,omitempty" json:"count,omitempty" jsonschema:"minimum=1" jsonschema_description:"Periods of a flap, after which the link stays up; until repaired unless given."`
 	Jitter    Duration `yaml:"jitter,omitempty" json:"jitter,omitempty" jsonschema_description:"Of a flap: every edge comes late by up to this. Of impair: the delay differs by up to this either way."`
-	Loss      Percent  `yaml:"loss,omitempty" json:"loss,omitempty" jsonschema_description:"Share of packets lost, drawn for each, as 10%."`
+	Loss      Percent  `yaml:"loss,omitempty" json:"loss,omitempty" jsonschema_description:"Share of frames lost, with the packets in them; drawn for each frame, as 10%."`
 	Delay     Duration `yaml:"delay,omitempty" json:"delay,omitempty" jsonschema_description:"Time added to the link's own delay, as 5ms."`
 	Rate      Rate     `yaml:"rate,omitempty" json:"rate,omitempty" jsonschema_description:"Most that the link carries, as 100kB/s, 8Mbit/s or unlimited."`
 	Clear     bool     `yaml:"clear,omitempty" json:"clear,omitempty" jsonschema_description:"What the link suffered before ends; otherwise the figures given are merged with it."`

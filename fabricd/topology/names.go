@@ -86,8 +86,15 @@ func (g *Graph) indexNames() {
 
 // SwitchByName finds a switch. The error for an unknown name has the nearest.
 func (g *Graph) SwitchByName(name string) (weft.SwitchID, error) {
-	if n, ok := g.byName[name]; ok && n.IsSwitch() {
+	n, ok := g.byName[name]
+	if ok && n.IsSwitch() {
 		return weft.SwitchID(n.Index), nil
+	}
+	if ok {
+		return 0, fmt.Errorf("%s is a NIC, not a switch", name)
+	}
+	if l, err := g.LinkByName(name); err == nil {
+		return 0, fmt.Errorf("%s is a link, not a switch: its ends are %s and %s", name, g.Name(l.A.Node), g.Name(l.B.Node))
 	}
 	return 0, document.Unknown("switch", name, g.switchNames())
 }
@@ -124,6 +131,13 @@ func (g *Graph) LinkByName(name string) (Link, error) {
 		if found := g.between(a, b); len(found) > 0 {
 			return g.single(a.Node, b.Node, found)
 		}
+	}
+	if n, ok := g.byName[name]; ok {
+		kind := "NIC"
+		if n.IsSwitch() {
+			kind = "switch"
+		}
+		return Link{}, fmt.Errorf("%s is a %s, not a link: name both ends of a link: %s", name, kind, g.neighbours(n))
 	}
 	names := make([]string, len(g.Links))
 	for i, l := range g.Links {

@@ -285,7 +285,7 @@ func TestLookup(t *testing.T) {
 	_, err = g.SwitchByName("s1.3")
 	assert.EqualError(t, err, `unknown switch "s1.3": did you mean "s1.03"? known: s0.00, s0.01, s0.02, s0.03, s0.10, s0.11, s0.12, s0.13, ... (48 in all)`)
 	_, err = g.SwitchByName("n030")
-	assert.ErrorContains(t, err, `unknown switch "n030"`)
+	assert.ErrorContains(t, err, `n030 is a NIC, not a switch`)
 	_, err = g.NICByName("n03")
 	assert.ErrorContains(t, err, `unknown NIC "n03": did you mean "n003"?`)
 	_, err = g.LinkByName("s0.00-s1.1")

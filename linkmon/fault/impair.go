@@ -11,7 +11,7 @@ import (
 
 // Impair is what to change about how a link carries packets. Nil leaves a figure as it is, zero makes it perfect again.
 type Impair struct {
-	Loss   *Percent  `json:"loss,omitempty" yaml:"loss,omitempty" jsonschema_description:"Share of packets lost, drawn for each, as 10%."`
+	Loss   *Percent  `json:"loss,omitempty" yaml:"loss,omitempty" jsonschema_description:"Share of frames lost, with the packets in them; drawn for each frame, as 10%."`
 	Delay  *Duration `json:"delay,omitempty" yaml:"delay,omitempty" jsonschema_description:"Time added to the link's own delay, as 5ms."`
 	Jitter *Duration `json:"jitter,omitempty" yaml:"jitter,omitempty" jsonschema_description:"The added delay differs by up to this either way, as 1ms; at most the delay."`
 	Rate   *Rate     `json:"rate,omitempty" yaml:"rate,omitempty" jsonschema_description:"Most that the link carries, as 100kB/s, 8Mbit/s or unlimited."`

@@ -30,6 +30,7 @@ type Report struct {
 	Kind      string    `json:"kind"`                // the [Verb], or what else went wrong, such as "broker"
 	Target    string    `json:"target"`              // link or switch
 	What      string    `json:"what"`                // the order in one line, see [Spec.String]
+	Note      string    `json:"note,omitempty"`      // what else there is to know of it, or of how it was counted
 	Direction Direction `json:"direction,omitempty"` // of a link that suffers in one direction
 	Silent    bool      `json:"silent,omitempty"`
 

@@ -155,11 +155,27 @@ func TestStory(t *testing.T) {
 			"broker connection at 2.010 s, 3 ends acted within 0.03 ms; lost 3 on the wire, 1 queued",
 		},
 		{
+			with(func(r *Report) {
+				r.Kind, r.Target, r.What, r.Detected = KindProcess, "s1", "process of s1 does not answer (process 7 on lab)", three
+			}),
+			"process of s1 does not answer (process 7 on lab) at 2.010 s, its neighbours acted within 0.03 ms; lost 3 on the wire, 1 queued, 0 inside",
+		},
+		{
+			with(func(r *Report) {
+				r.Kind, r.What = "silence", "s0 heard nothing on s0-s1 for 150ms, and no fault here explains it"
+			}),
+			"s0 heard nothing on s0-s1 for 150ms, and no fault here explains it, at 2.010 s, both ends acted within 0.03 ms; lost 3 on the wire, 1 queued",
+		},
+		{
+			with(func(r *Report) { r.Extra = ExtraHops{Packets: 1, Mean: 2, Most: 2} }),
+			"cut s0-s1 at 2.010 s, both ends acted within 0.03 ms; lost 3 on the wire, 1 queued\n  1 packet went 2.00 hops further, at most 2",
+		},
+		{
 			full(),
 			"cut s0.0-s1.0 silently, s0.0 to s1.0, at 2.010 s, both ends acted within 150.75 ms; lost 12 on the wire, 3 queued; " +
 				"restored at 12.010 s, rerouted meanwhile 480\n" +
 				"  first re-route after 151.50 ms; requeued 2; discarded 5; reordered 7, duplicated 1; " +
-				"470 went 1.50 hops further, at most 4; throughput fell by 25% of 8000 packets/s after 20 ms, made good after 180 ms; " +
+				"470 packets went 1.50 hops further, at most 4; throughput fell by 25% of 8000 packets/s after 20 ms, made good after 180 ms; " +
 				"shared with faults 2, 4",
 		},
 	} {

@@ -12,12 +12,10 @@ import (
 // Story tells the report in one line, and in an indented second one what it did to the traffic, if anything.
 func (r Report) Story() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s", r.Kind, r.Target)
-	if r.Silent {
-		b.WriteString(" silently")
-	}
-	if way := r.Direction.between(r.Target); way != "" {
-		fmt.Fprintf(&b, ", %s,", way)
+	head := r.head()
+	b.WriteString(head)
+	if strings.Contains(head, ",") {
+		b.WriteByte(',')
 	}
 	fmt.Fprintf(&b, " at %.3f s, %s; lost %d on the wire, %d queued", r.At, r.seen(), r.LostWire, r.LostQueued)
 	if r.ofSwitch() {
@@ -32,6 +30,23 @@ func (r Report) Story() string {
 	return b.String()
 }
 
+// head names the fault.
+func (r Report) head() string {
+	switch Verb(r.Kind) {
+	case VerbCut, VerbFlap, VerbImpair, VerbCrash:
+	default:
+		return cmp.Or(r.What, r.Kind+" "+r.Target) // nobody ordered it, so no verb says what it was
+	}
+	s := r.Kind + " " + r.Target
+	if r.Silent {
+		s += " silently"
+	}
+	if way := r.Direction.between(r.Target); way != "" {
+		s += ", " + way
+	}
+	return s
+}
+
 // seen tells who has acted on the fault.
 func (r Report) seen() string {
 	who := "both ends"
@@ -41,7 +56,7 @@ func (r Report) seen() string {
 			return "seen by neither end"
 		}
 		return "seen by neither end yet"
-	case r.Kind == string(VerbCrash):
+	case r.ofSwitch():
 		who = "its neighbours"
 	case ends == 1:
 		who = r.Detected[0].End + " alone"
@@ -80,7 +95,11 @@ func (r Report) effects() (list []string) {
 		add("reordered %d, duplicated %d", r.Reordered, r.Duplicated)
 	}
 	if r.Extra.Packets > 0 {
-		add("%d went %.2f hops further, at most %d", r.Extra.Packets, r.Extra.Mean, r.Extra.Most)
+		packets := "packets"
+		if r.Extra.Packets == 1 {
+			packets = "packet"
+		}
+		add("%d %s went %.2f hops further, at most %d", r.Extra.Packets, packets, r.Extra.Mean, r.Extra.Most)
 	}
 	if r.Dip.Found {
 		add("throughput %s", r.Dip)
@@ -103,6 +122,10 @@ func (r Report) others() string {
 	}
 	return noun + strings.Join(ids, ", ")
 }
+
+// maxEnds bounds the ends that are listed for people, chosen by us: all of a 16-port switch. A broker that is lost has
+// hundreds; the JSON has them all.
+const maxEnds = 16
 
 // WriteTo writes the whole report for people, one figure a line.
 func (r Report) WriteTo(w io.Writer) (int64, error) {
@@ -128,6 +151,10 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 		if i > 0 {
 			label = ""
 		}
+		if more := len(r.Detected) - i; i == maxEnds && more > 1 {
+			line(label, "by %d more, the last after %.2f ms", more, r.SeenAfter)
+			break
+		}
 		line(label, "by %s port %d after %.2f ms, by %s", d.End, d.Port, d.AfterMS, d.How)
 	}
 	line("first re-route", "%s", after(r.FirstReroute, "none"))
@@ -142,6 +169,9 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 	line("last effect", "%s", after(r.LastEffect, "none"))
 	if len(r.SharedWith) > 0 {
 		fmt.Fprintf(&b, "  * may be due to %s as well, in force at the same time\n", r.others())
+	}
+	if r.Note != "" {
+		fmt.Fprintf(&b, "  %s\n", r.Note)
 	}
 	if r.Open && r.RestoredAt > 0 {
 		b.WriteString("  its effects are still being counted\n")
