@@ -150,6 +150,9 @@ func (m *monitor) detect(r *record, e weft.End, d *lastDown) {
 	if told, ok := w.ends[e]; !ok || told || d.at < r.began {
 		return
 	}
+	if d.why == weft.BySignal && fault.Verb(r.report.Kind) == fault.VerbImpair {
+		return // no impairment takes signal away: another fault did
+	}
 	w.ends[e] = true
 	w.missing--
 	w.seen = max(w.seen, d.at)

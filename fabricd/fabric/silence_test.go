@@ -2,6 +2,7 @@ package fabric_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -56,4 +57,18 @@ func TestASilenceThatAFaultExplainsIsNoFaultOfItsOwn(t *testing.T) {
 	_, err := l.Heal(t.Context())
 	require.NoError(t, err)
 	require.Len(t, l.judge(l.sound()), 1)
+}
+
+// Whoever takes signal away, it is not the impairment that acts on the same link.
+func TestAnImpairmentIsNotWhatTookSignalAway(t *testing.T) {
+	t.Parallel()
+	m := bus.NewMemory()
+	defer m.Close()
+	l := startTaped(t, m, firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
+	out := l.apply(
+		fault.Spec{Do: fault.VerbImpair, A: "s0.00-s1.00", Impair: &fault.Impair{Delay: new(fault.Duration(time.Millisecond))}},
+		fault.Spec{Do: fault.VerbCrash, A: "s1.00"},
+	)
+	assert.Empty(t, out[0].Fault.Detected)
+	assert.NotEmpty(t, out[1].Fault.Detected)
 }
