@@ -150,7 +150,7 @@ func (m *monitor) detect(r *record, e weft.End, d *lastDown) {
 	if told, ok := w.ends[e]; !ok || told || d.at < r.began {
 		return
 	}
-	if d.why == weft.BySignal && fault.Verb(r.report.Kind) == fault.VerbImpair {
+	if (d.why == weft.BySignal || d.why == weft.ByCrash) && fault.Verb(r.report.Kind) == fault.VerbImpair {
 		return // no impairment takes signal away: another fault did
 	}
 	w.ends[e] = true
