@@ -1,8 +1,10 @@
 package fabric_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -80,6 +82,38 @@ func BenchmarkCutSeen(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				l := links[i%len(links)]
 				seen = append(seen, h.Cut(ends(h, l)).SeenAfter)
+				restore(h, l)
+			}
+			slices.Sort(seen)
+			b.ReportMetric(seen[len(seen)/2], "p50-ms")
+			b.ReportMetric(seen[len(seen)*99/100], "p99-ms")
+			b.ReportMetric(seen[len(seen)-1], "max-ms")
+		})
+	}
+}
+
+// BenchmarkSilentCutSeen reports how long after a silent cut, under load, the first of its ends has found out by itself: at
+// most the interval of 50 ms times 4.
+func BenchmarkSilentCutSeen(b *testing.B) {
+	for name, options := range map[string][]harness.Option{"memory": nil, "nats": {harness.OverNATS()}} {
+		b.Run(name, func(b *testing.B) {
+			h := harness.New(b, tree, append(options, harness.Traffic("uniform:0.5"), harness.Liveness(50*time.Millisecond, 3))...)
+			links := betweenSwitches(h.Topology())
+			var seen []float64
+			for i := 0; b.Loop(); i++ {
+				l := links[i*37%len(links)]
+				h.CutSilently(ends(h, l))
+				h.Eventually(func() error {
+					faults := h.Fabric().Faults()
+					r := faults[len(faults)-1]
+					if len(r.Detected) == 0 {
+						return errors.New("nobody has found out")
+					}
+					if len(seen) == i {
+						seen = append(seen, r.Detected[0].AfterMS)
+					}
+					return nil
+				})
 				restore(h, l)
 			}
 			slices.Sort(seen)
