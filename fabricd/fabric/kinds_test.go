@@ -25,14 +25,14 @@ import (
 type tape struct {
 	graph *topology.Graph
 
-	mu       sync.Mutex
-	arrived  uint64
-	trips    []trip // of packets that were re-routed
-	account  map[weft.Account]uint64
-	rules    map[string]uint64
-	turns    uint64 // decisions to go another way, of packets that ended here
-	late     []weft.Time // arrivals after a later packet of their flow: adaptive routing has them without faults too
-	next     map[[2]weft.NICID]uint64
+	mu      sync.Mutex
+	arrived uint64
+	trips   []trip // of packets that were re-routed
+	account map[weft.Account]uint64
+	rules   map[string]uint64
+	turns   uint64      // decisions to go another way, of packets that ended here
+	late    []weft.Time // arrivals after a later packet of their flow: adaptive routing has them without faults too
+	next    map[[2]weft.NICID]uint64
 }
 
 // trip is the arrival of a packet that was re-routed.
