@@ -122,7 +122,7 @@ timeline:
 expect: {}
 `)
 	_, err := run(t, t.Context(), s, nil)
-	require.ErrorContains(t, err, "at 10ms: impair s0.00-s1.00, rate 1 B/s: rate 1 B/s: a packet of 256 bytes would take ")
+	require.ErrorContains(t, err, "at 10ms: impair s0.00-s1.00, rate 1 B/s: a packet of 256 bytes would take ")
 }
 
 func TestLivenessAndRequeueAreOptionsOfTheFabric(t *testing.T) {
