@@ -19,7 +19,7 @@ type Beat struct {
 
 type pulse struct {
 	out   Sender
-	inbox chan Message  // cap 1: one beat is on its way at most
+	inbox chan Message  // cap maxBeats
 	sent  time.Duration // since start; 0: none is on its way
 	// In nanoseconds since start: when the latest that came back was sent, and when one last came back late.
 	fresh, late atomic.Int64

@@ -1,6 +1,14 @@
 // Package fabric builds a live fabric out of its parts, a driver for every switch and NIC of a topology joined by the links
 // of a transport, and runs it: traffic, faults, the ledger, quiescence, the event stream.
 //
+// # Faults
+//
+// Faults are ordered by [Fabric.Apply]: all orders are resolved first (apply.go), then acted on together (act.go). Each has a
+// record (record.go) that becomes its report. Observers tell the monitor what ends find out, under the locks of cores; one
+// goroutine samples throughput and closes records whose time has come (samples.go). A packet lost belongs to the latest record
+// that owns its link, so that no loss is counted twice. What nobody ordered gets a record too: brokers (broker.go), processes
+// (attend.go), and silences that nothing explains (silence.go); excuse.go says which silences are our own doing.
+//
 // # Switches that are processes
 //
 // A process can take a switch over (fabricd/member is its side). To the fabric it is the same switch: it is signalled,

@@ -34,7 +34,6 @@ type record struct {
 		detected []fault.Detection
 		seen     weft.Time // when the last of them had
 		turned   weft.Time // first re-route; Never: none yet
-		effect   weft.Time // latest effect; Never: none
 		news     bool      // the last end has found out, and the fabric does not know yet
 	}
 	firstEra uint16    // when it began
@@ -101,7 +100,7 @@ func (m *monitor) add(r *record, expect []weft.End) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w := &r.watch
-	w.ends, w.turned, w.effect = map[weft.End]bool{}, weft.Never, weft.Never
+	w.ends, w.turned = map[weft.End]bool{}, weft.Never
 	for _, e := range expect {
 		w.ends[e] = false
 	}

@@ -15,7 +15,7 @@ const (
 	VerbFlap    Verb = "flap"    // of a link: cut and restored, again and again
 	VerbImpair  Verb = "impair"  // of a link: it loses, delays or slows what it carries
 	VerbCrash   Verb = "crash"   // of a switch: it dies and loses all it holds
-	VerbRestore Verb = "restore" // of a link or a switch: whatever is wrong with it ends
+	VerbRestore Verb = "restore" // of a link or a switch: it is no longer cut or crashed; of a link that is not cut, its impairment ends
 	VerbRestart Verb = "restart" // of a crashed switch: it starts again, empty
 	VerbHeal    Verb = "heal"    // of the fabric: every fault ends
 )

@@ -59,7 +59,8 @@ func (e *End) Stamp(now weft.Time, f *weft.Frame) {
 	e.live.Sent(now)
 }
 
-// Due is when Tick is to be called at the latest. Receive and Stamp only ever put it off.
+// Due is when Tick is to be called at the latest. Stamp only ever puts it off; look again after Signal, and after a Receive that
+// changed the state of the link.
 func (e *End) Due() weft.Time { return e.live.Due() }
 
 // Tick does what was due at or before now: a hello, which Owes then tells, or giving up on a neighbour that is silent. It

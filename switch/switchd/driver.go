@@ -12,6 +12,10 @@
 // Frames batch themselves: while a port encodes and sends, packets gather in the core, and the next frame takes them all.
 // There is no timer on the way and no wait for company, so an idle link adds no latency.
 //
+// A hello that is due is sent by the goroutine that watches the clock: a transmitter may be one of thousands that wait for a
+// processor. Frames leave in the order they were filled all the same, see sender. Where a neighbour is not heard because this
+// process holds it up, the core is told so before it looks at the clock ([Config].Excuse).
+//
 // The lock is never held across I/O. How long goroutines waited for it is counted ([Stats].LockWait).
 package switchd
 

@@ -1,0 +1,34 @@
+package bus_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+)
+
+func TestABeatIsLateWhileTheTransportHoldsItUpAndRecovers(t *testing.T) {
+	t.Parallel()
+	m := bus.NewMemory()
+	defer m.Close()
+	b, err := bus.NewBeat(m, 5*time.Millisecond)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { b.Run(ctx) })
+	defer running.Wait()
+	defer cancel()
+	const slack, within = 500 * time.Millisecond, time.Nanosecond
+	late := func() bool { return b.Late(0, slack, within) }
+	const patience = 20 * time.Second
+	require.Eventually(t, func() bool { return !late() }, patience, time.Millisecond)
+	beat := bus.Direction{From: "beat-0", To: "beat"}
+	require.NoError(t, m.Cut(beat))
+	require.Eventually(t, late, patience, time.Millisecond)
+	require.NoError(t, m.Restore(beat))
+	require.Eventually(t, func() bool { return !late() }, patience, time.Millisecond, "a lost beat is followed by another")
+}
