@@ -29,6 +29,21 @@ type Requeuer interface {
 	CheckRequeue(place *weft.Place) error
 }
 
+// DestinationBased is a firmware whose decision depends on where a packet goes, on how it came and on its routing fields, and not
+// on its source, its place in the flow, its size, age or hops. Whoever explores what it does need not look at every source.
+type DestinationBased interface{ DestinationBased() }
+
+// Symmetric is a firmware for trees to which the ports of one direction are all alike: with up ports and down ports renumbered, it
+// gives the same candidates, renumbered. Fault sets that differ by the digits' values only are then the same to it.
+type Symmetric interface{ Symmetric() }
+
+// Numbered is a firmware whose channels can be numbered so that each hop of a packet is in a channel of a higher number than the
+// one before. There is then no deadlock, whatever is dead (Dally and Seitz).
+type Numbered interface {
+	// ChannelNumber is the number of the channel that leaves a switch at this place by a port that leads to a switch.
+	ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int
+}
+
 // Stateful is a firmware that keeps state in the switch.
 type Stateful interface {
 	// Registers declares the state of a switch at this place.
@@ -94,6 +109,7 @@ type Decision struct {
 	Rule       string // the rule that fired, as the paper numbers it
 	Turn       Turn
 	Write      RegisterWrite
+	Notify     bool // with a discard: tell the packet's source, which may stop sending there for a time
 }
 
 // RegisterWrite sets a declared register to a value and restarts its timer, when the decision is taken.

@@ -19,6 +19,7 @@ type (
 	Checker   = switching.Checker
 	Requeuer  = switching.Requeuer
 	Stateful  = switching.Stateful
+	Numbered  = switching.Numbered
 	Arrival   = switching.Arrival
 	View      = switching.View
 	Decision  = switching.Decision
