@@ -47,7 +47,9 @@ func (s *Still) PortUp(p weft.PortID) bool {
 }
 
 // Room implements [View].
-func (s *Still) Room(p weft.PortID, vc weft.VC) int { return max(0, s.Credits(p, vc)-s.Occupancy(p, vc)) }
+func (s *Still) Room(p weft.PortID, vc weft.VC) int {
+	return max(0, s.Credits(p, vc)-s.Occupancy(p, vc))
+}
 
 // Occupancy implements [View].
 func (s *Still) Occupancy(p weft.PortID, vc weft.VC) int {
