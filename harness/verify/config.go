@@ -1,0 +1,118 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// ErrConfig is wrapped by every error about what was asked for.
+var ErrConfig = errors.New("cannot verify")
+
+// When says when the faults of a set come.
+type When uint8
+
+// The moments at which faults can come.
+const (
+	Before   When = iota // they are there before the first packet
+	Arriving             // one after another between any two hops of a packet, and stay
+	Flapping             // they come and go between any two hops
+)
+
+// Registers says what a packet finds in the registers of the switches.
+type Registers uint8
+
+// What a packet may find.
+const (
+	// Shared: whatever the packets of all flows can have written before and while it travels. Timers are taken to be longer than
+	// a packet's life, so that nothing is zeroed meanwhile.
+	Shared Registers = iota
+	// Alone: it has the fabric to itself, so that registers hold what it wrote.
+	Alone
+)
+
+// Config says what to verify.
+type Config struct {
+	Graph    *topology.Graph
+	Firmware switching.Firmware
+	VCs      int // virtual channels; 0 is the least the firmware accepts
+	Sets     Sets
+	When     When
+	Regs     Registers
+	// FixedChoice makes a packet keep to the output it chose first while it waits. Weft's pipeline chooses anew; with a fixed
+	// choice adaptive functions have deadlocks that they do not have otherwise.
+	FixedChoice bool
+	// Subfunction, if given, is checked by Duato's condition; see [Subfunction].
+	Subfunction Subfunction
+	// NoSymmetry explores every set even when the firmware says it is the same to it as one that was explored.
+	NoSymmetry bool
+	Workers    int // goroutines; 0 is one per core
+	// Progress, if given, is told how many of the sets are done. It is called from one goroutine at a time.
+	Progress func(done, total uint64)
+	// StopAtFirst ends at the first set with a fault found, as soon as smaller sets are done.
+	StopAtFirst bool
+	// Checkpoint names a file in which what is done is kept every few seconds, and from which a run that was interrupted goes on.
+	Checkpoint string
+	// Compare also asks of every set whether all pairs are connected by up/down tables made anew and physically.
+	Compare func(dead Dead) (updown, physical bool)
+}
+
+// Dead is a set of faults, as lists of links and switches.
+type Dead struct {
+	Links    []weft.LinkID
+	Switches []weft.SwitchID
+}
+
+func (c *Config) check() error {
+	if c.Graph == nil || c.Firmware == nil {
+		return fmt.Errorf("%w: a topology and a firmware are required", ErrConfig)
+	}
+	if len(c.Graph.NICs) < 2 {
+		return fmt.Errorf("%w: %s has %d NICs, and a pair needs two", ErrConfig, c.Graph.Spec, len(c.Graph.NICs))
+	}
+	if c.Workers < 1 {
+		c.Workers = runtime.GOMAXPROCS(0)
+	}
+	if c.VCs == 0 {
+		c.VCs = LeastVCs(c.Firmware, c.Graph)
+	}
+	if c.VCs > weft.MaxVCs {
+		return fmt.Errorf("%w: %d virtual channels, at most %d", ErrConfig, c.VCs, weft.MaxVCs)
+	}
+	if k, ok := c.Firmware.(switching.Checker); ok {
+		for _, s := range c.Graph.Switches {
+			if err := k.Check(c.Graph.Place(s.ID), c.VCs); err != nil {
+				return fmt.Errorf("%w: switch %s: %w", ErrConfig, s.Name, err)
+			}
+		}
+	}
+	if most := c.Sets.largest(); c.When != Before && most > maxMoving {
+		return fmt.Errorf("%w: faults that come while packets travel, at most %d at a time, not %d", ErrConfig, maxMoving, most)
+	}
+	return nil
+}
+
+// maxMoving bounds the faults of a set that move: every subset of them is a moment of its own.
+const maxMoving = 6
+
+// LeastVCs is the least number of virtual channels with which f runs in every switch of g. When there is none it is 1.
+func LeastVCs(f switching.Firmware, g *topology.Graph) int {
+	c, ok := f.(switching.Checker)
+	if !ok {
+		return 1
+	}
+	for vcs := 1; vcs <= weft.MaxVCs; vcs++ {
+		fits := true
+		for _, s := range g.Switches {
+			fits = fits && c.Check(g.Place(s.ID), vcs) == nil
+		}
+		if fits {
+			return vcs
+		}
+	}
+	return 1
+}

@@ -1,0 +1,489 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-fabric/weft"
+)
+
+// explorer walks the states of one scene after the other.
+type explorer struct {
+	*space
+	scene   scene
+	memory  memories
+	traffic traffic
+	nodes   nodes
+	graph   waitGraph
+	found   tally // of the scene
+	future  future
+	local   []int32
+	path    []frame
+
+	subfunction Subfunction
+	keep        Keep // not nil while the subfunction is walked
+	legal       nodes
+	extended    waitGraph
+}
+
+func newExplorer(m *model, sub Subfunction) *explorer {
+	x := &explorer{space: newSpace(m), subfunction: sub}
+	x.memory.clear()
+	x.graph.init(m)
+	if sub != nil {
+		x.extended.init(m)
+	}
+	return x
+}
+
+// Bounds of what one worker keeps between fault sets, and of what it holds for one flow of one set.
+const (
+	maxKept  = 1 << 22
+	maxNodes = 1 << 24
+)
+
+// tally is what was found in one scene.
+type tally struct {
+	pairs       int // of NICs that are there
+	unconnected int // for which some choice ends in a discard or never
+	livelocks   int // of these, with a cycle
+	hops        int // most switches crossed by a packet that every choice delivers
+	discards    map[string]int
+	states      int
+	cyclic      bool // the channel dependency graph has a cycle
+	stuck       int  // most channels that can wait for each other only, at one moment
+	falling     bool // a hop does not raise the firmware's channel number
+	duato       verdict
+}
+
+// verdict is yes, no, or that the question has no answer.
+type verdict uint8
+
+const (
+	unasked verdict = iota
+	holds
+	fails
+)
+
+// run explores one set.
+func (x *explorer) run(set []Element) (*tally, error) {
+	if x.entries > maxKept {
+		x.space.clear()
+		x.memory.clear()
+	} else if len(x.memory.all) > maxKept/16 {
+		x.memory.clear()
+	}
+	x.scene.setTo(x.space, set)
+	x.found = tally{discards: map[string]int{}}
+	x.graph.begin(len(x.scene.moments))
+	if x.m.stateful {
+		x.traffic.clear(len(x.m.g.Switches))
+		x.settle()
+	}
+	var keep Keep
+	if x.subfunction != nil {
+		var ok bool
+		if keep, ok = x.subfunction(x.m.g, deadOf(set)); ok {
+			x.found.duato = holds
+			x.extended.begin(len(x.scene.moments))
+		}
+	}
+	for f := range x.m.flows {
+		if err := x.flow(f); err != nil {
+			return nil, err
+		}
+		if x.found.duato == holds {
+			if err := x.restricted(f, keep); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if x.found.duato == holds && x.extended.cyclic() {
+		x.found.duato = fails
+	}
+	x.found.cyclic = x.graph.falling && x.graph.cyclic()
+	x.found.falling = x.m.number != nil && x.graph.falling
+	if x.found.cyclic {
+		x.found.stuck = len(x.graph.stuck(x.waits))
+	}
+	return &x.found, nil
+}
+
+// nodes are the states of one flow in one scene: a packet's state, what it knows of registers, and the moment.
+type nodes struct {
+	ids   map[nodeKey]int32
+	plain []int32 // per state: its node at moment 0 with nothing known, if stamped so
+	stamp []uint32
+	now   uint32
+	all   []node
+	succ  []successor
+}
+
+type nodeKey struct{ state, memory, moment int32 }
+
+type node struct {
+	nodeKey
+	from, to int32 // its successors
+	hops     int32 // most switches to delivery
+	color    uint8 // 0 new, 1 on the way, 2 done
+	bad      bool  // some choice is not delivered
+	loops    bool  // some choice comes to a cycle
+}
+
+type successor struct {
+	node int32
+	hop  int32 // 1, or 0 when only time passes
+}
+
+func (n *nodes) clear() {
+	n.now++
+	if n.ids == nil || len(n.ids) > 0 {
+		n.ids = map[nodeKey]int32{}
+	}
+	n.all, n.succ = n.all[:0], n.succ[:0]
+}
+
+func (n *nodes) id(k nodeKey) int32 {
+	if k.memory == 0 && k.moment == 0 {
+		for int(k.state) >= len(n.plain) {
+			n.plain, n.stamp = append(n.plain, 0), append(n.stamp, 0)
+		}
+		if n.stamp[k.state] != n.now {
+			n.stamp[k.state] = n.now
+			n.plain[k.state] = int32(len(n.all))
+			n.all = append(n.all, node{nodeKey: k})
+		}
+		return n.plain[k.state]
+	}
+	id, ok := n.ids[k]
+	if !ok {
+		id = int32(len(n.all))
+		n.all = append(n.all, node{nodeKey: k})
+		n.ids[k] = id
+	}
+	return id
+}
+
+type frame struct{ node, next int32 }
+
+// flow walks all packets of a flow, depth first.
+func (x *explorer) flow(f int) error {
+	fl := &x.m.flows[f]
+	if sw, _ := x.m.g.SwitchOf(fl.dst); x.scene.gone[sw] {
+		return nil
+	}
+	fs := x.start(f)
+	x.future.forget()
+	if x.m.stateful && len(x.traffic.loud) > 0 {
+		x.reachable(f, fs, true)
+		x.future.work(x, fs)
+	}
+	x.nodes.clear()
+	for i, src := range fl.srcs {
+		if sw, _ := x.m.g.SwitchOf(src); x.scene.gone[sw] {
+			continue
+		}
+		n := x.nodes.id(nodeKey{state: fs.starts[i]})
+		if err := x.walk(f, fs, n); err != nil {
+			return err
+		}
+		x.found.pairs++
+		switch at := &x.nodes.all[n]; {
+		case at.bad:
+			x.found.unconnected++
+			if at.loops {
+				x.found.livelocks++
+			}
+		default:
+			x.found.hops = max(x.found.hops, int(at.hops))
+		}
+	}
+	x.found.states += len(x.nodes.all)
+	return nil
+}
+
+// restricted walks the subfunction from every state that packets of a flow can be in, which flow has found.
+func (x *explorer) restricted(f int, keep Keep) error {
+	x.nodes, x.legal = x.legal, x.nodes
+	x.graph, x.extended = x.extended, x.graph
+	x.keep = keep
+	defer func() {
+		x.nodes, x.legal = x.legal, x.nodes
+		x.graph, x.extended = x.extended, x.graph
+		x.keep = nil
+	}()
+	fs := x.start(f)
+	x.nodes.clear()
+	for _, at := range x.legal.all {
+		n := x.nodes.id(at.nodeKey)
+		if err := x.walk(f, fs, n); err != nil {
+			return err
+		}
+		if x.nodes.all[n].bad {
+			x.found.duato = fails
+			return nil
+		}
+	}
+	return nil
+}
+
+// walk visits all that can be reached from a node and judges it.
+func (x *explorer) walk(f int, fs *flowSpace, root int32) error {
+	all := &x.nodes
+	if all.all[root].color == 2 {
+		return nil
+	}
+	x.path = append(x.path[:0], x.enter(f, fs, root))
+	for len(x.path) > 0 {
+		if len(all.all) > maxNodes {
+			return fmt.Errorf("more than %d states for packets to %s with %s dead: ask for fewer faults, or for registers that a packet has to itself",
+				maxNodes, x.m.g.NICs[x.m.flows[f].dst].Name, x.names(x.scene.set))
+		}
+		top := &x.path[len(x.path)-1]
+		at := &all.all[top.node]
+		if top.next == at.to {
+			at.color = 2
+			x.path = x.path[:len(x.path)-1]
+			if len(x.path) > 0 {
+				x.join(&x.path[len(x.path)-1], at)
+			}
+			continue
+		}
+		s := all.succ[top.next]
+		switch next := &all.all[s.node]; next.color {
+		case 0:
+			x.path = append(x.path, x.enter(f, fs, s.node))
+		case 1: // it has been here before: a cycle
+			at.bad, at.loops = true, true
+			top.next++
+		default:
+			x.join(top, next)
+		}
+	}
+	return nil
+}
+
+// join gives what is known of a successor to the node of a frame, and goes on to the next.
+func (x *explorer) join(top *frame, done *node) {
+	at := &x.nodes.all[top.node]
+	at.bad = at.bad || done.bad
+	at.loops = at.loops || done.loops
+	at.hops = max(at.hops, done.hops+x.nodes.succ[top.next].hop)
+	top.next++
+}
+
+// enter makes the successors of a node.
+func (x *explorer) enter(f int, fs *flowSpace, n int32) frame {
+	from := int32(len(x.nodes.succ))
+	x.nodes.all[n].color = 1
+	x.nodes.all[n].from = from
+	k := x.nodes.all[n].nodeKey
+	bad, hops := false, int32(0)
+	sub := x.keep != nil
+	x.steps(f, fs, k, func(a *alternative, memory int32, moment int) {
+		sw := fs.states[k.state].sw
+		if a.bad != good {
+			bad = true
+			if !sub {
+				x.found.discards[x.ending(a)]++
+			}
+			return
+		}
+		if a.wait >= 0 {
+			x.graph.waits(moment, a.wait)
+		}
+		left := 0
+		for _, e := range a.edges {
+			if sub && e.out >= 0 && !x.keep(weft.SwitchID(sw), x.m.port(e.out)) {
+				continue
+			}
+			left++
+			if e.to < 0 {
+				hops = max(hops, 1)
+				continue
+			}
+			if e.pair >= 0 {
+				st := &fs.states[k.state]
+				x.graph.add(e.pair, x.m.into(int(sw), st.in, st.vc), e.out)
+			}
+			next := nodeKey{state: e.to, memory: x.future.matters(x, memory, e.to)}
+			if x.m.when == Arriving {
+				next.moment = int32(moment)
+			}
+			x.nodes.succ = append(x.nodes.succ, successor{x.nodes.id(next), 1})
+		}
+		bad = bad || left == 0
+	})
+	if x.m.when == Arriving { // or one more fault comes before the packet goes on
+		for i := range x.scene.set {
+			if k.moment>>i&1 == 0 {
+				later := k
+				later.moment |= 1 << i
+				if _, down := x.scene.dead(fs.states[k.state].sw, int(later.moment)); !down {
+					x.nodes.succ = append(x.nodes.succ, successor{x.nodes.id(later), 0})
+				}
+			}
+		}
+	}
+	at := &x.nodes.all[n]
+	at.to = int32(len(x.nodes.succ))
+	at.bad = at.bad || bad
+	at.hops = max(at.hops, hops)
+	return frame{n, from}
+}
+
+// steps calls f with everything the firmware may do with a packet: at its moment, or at any when faults come and go, and with any
+// value that the registers can have for it. memory is what the packet knows afterwards.
+func (x *explorer) steps(f int, fs *flowSpace, k nodeKey, do func(a *alternative, memory int32, moment int)) {
+	sw := fs.states[k.state].sw
+	if x.m.when != Flapping {
+		dead, _ := x.scene.dead(sw, int(k.moment))
+		x.stepsWith(f, fs, k, sw, dead, int(k.moment), do)
+		return
+	}
+	x.local = x.local[:0]
+	for moment := range x.scene.moments {
+		dead, down := x.scene.dead(sw, moment)
+		if down || slices.Contains(x.local, dead) && x.graph.numbered() {
+			continue
+		}
+		x.local = append(x.local, dead)
+		x.stepsWith(f, fs, k, sw, dead, moment, do)
+	}
+}
+
+func (x *explorer) stepsWith(f int, fs *flowSpace, k nodeKey, sw, dead int32, moment int, do func(*alternative, int32, int)) {
+	e := x.expand(f, fs, k.state, dead, 0)
+	if !x.m.stateful {
+		for i := range e.alts {
+			do(&e.alts[i], 0, moment)
+		}
+		return
+	}
+	if !e.reads && !e.writes() {
+		for i := range e.alts {
+			do(&e.alts[i], k.memory, moment)
+		}
+		return
+	}
+	for _, value := range x.mayBe(k.memory, sw) {
+		e := x.expand(f, fs, k.state, dead, value)
+		for i := range e.alts {
+			a := &e.alts[i]
+			after := value
+			if a.write >= 0 {
+				after = a.write
+			}
+			memory := k.memory
+			if after != 0 || len(x.traffic.values[sw]) > 1 {
+				memory = x.memory.set(memory, sw, after)
+			}
+			do(a, memory, moment)
+		}
+	}
+}
+
+func (e *expansion) writes() bool {
+	return slices.ContainsFunc(e.alts, func(a alternative) bool { return a.write >= 0 })
+}
+
+// mayBe is the values that a packet with this memory can find in the registers of sw.
+func (x *explorer) mayBe(memory, sw int32) []int32 {
+	value, known := x.memory.get(memory, sw)
+	switch {
+	case x.m.regs == Alone:
+		return []int32{value} // zero unless it wrote
+	case known:
+		return x.traffic.from(sw, value)
+	}
+	return x.traffic.values[sw]
+}
+
+// settle finds the values that the packets of all flows can give to the registers: every flow is walked with any values that are
+// known to be possible, until there are no more.
+func (x *explorer) settle() {
+	for x.traffic.grown = true; x.traffic.grown; {
+		x.traffic.grown = false
+		for f := range x.m.flows {
+			fl := &x.m.flows[f]
+			if sw, _ := x.m.g.SwitchOf(fl.dst); x.scene.gone[sw] {
+				continue
+			}
+			x.reachable(f, x.start(f), false)
+		}
+	}
+	x.traffic.reach = map[[2]int32][]int32{}
+}
+
+// reachable lists the states of a flow in nodes, whatever the registers hold and at whatever moment, and notes what packets write. With
+// edges it also keeps which state leads to which.
+func (x *explorer) reachable(f int, fs *flowSpace, edges bool) {
+	x.nodes.clear()
+	for i, src := range x.m.flows[f].srcs {
+		if sw, _ := x.m.g.SwitchOf(src); !x.scene.gone[sw] {
+			x.nodes.id(nodeKey{state: fs.starts[i]})
+		}
+	}
+	for i := 0; i < len(x.nodes.all); i++ {
+		k := x.nodes.all[i].nodeKey
+		sw := fs.states[k.state].sw
+		x.nodes.all[i].from = int32(len(x.nodes.succ))
+		for moment := range x.scene.moments {
+			dead, down := x.scene.dead(sw, moment)
+			if down || moment > 0 && x.scene.near[sw] == 0 {
+				continue
+			}
+			for v := 0; v < len(x.traffic.values[sw]); v++ {
+				value := x.traffic.values[sw][v]
+				e := x.expand(f, fs, k.state, dead, value)
+				for _, a := range e.alts {
+					if a.write >= 0 {
+						x.traffic.step(sw, value, a.write)
+					}
+					for _, next := range a.edges {
+						if next.to < 0 {
+							continue
+						}
+						n := x.nodes.id(nodeKey{state: next.to})
+						if edges {
+							x.nodes.succ = append(x.nodes.succ, successor{node: n})
+						}
+					}
+				}
+				if !e.reads && !e.writes() {
+					break
+				}
+			}
+		}
+		x.nodes.all[i].to = int32(len(x.nodes.succ))
+	}
+}
+
+// ending is how an alternative that is not good ends, in words.
+func (x *explorer) ending(a *alternative) string {
+	rule := x.rules.of(a.rule)
+	switch a.bad {
+	case stuck:
+		return rule + ": waits for dead ports only"
+	case misnamed:
+		return rule + ": names a port or VC that is not there"
+	case misdelivery:
+		return rule + ": delivered to another NIC"
+	}
+	return rule
+}
+
+// names is a fault set in words.
+func (x *explorer) names(set []Element) string {
+	if len(set) == 0 {
+		return "nothing"
+	}
+	text := ""
+	for i, e := range set {
+		if i > 0 {
+			text += ", "
+		}
+		text += e.Name(x.m.g)
+	}
+	return text
+}

@@ -1,0 +1,176 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// model is what all workers share and nobody changes: the topology as arrays, and who sends to whom.
+type model struct {
+	g    *topology.Graph
+	fw   switching.Firmware
+	vcs  int
+	when When
+	regs Registers
+
+	first    []int32 // per switch: where its ports begin in peers
+	peers    []peer
+	channels int     // directed links between switches times VCs; a channel is (port of the sender) * vcs + VC
+	turns    []int64 // per switch: where its pairs of (in channel, out channel) begin
+	pairs    int64   // all of these
+	number   []int32 // per channel: the firmware's numbering; nil when it has none
+	stateful bool
+	source   sourcer // nil: packets start with the fields of every new packet
+
+	flows []flow
+}
+
+// peer is what a port leads to.
+type peer struct {
+	kind weft.NodeKind // 0: nowhere
+	node uint32
+	port weft.PortID
+	link weft.LinkID
+}
+
+// flow is what is explored together: all packets that a firmware cannot tell apart but by where they start.
+type flow struct {
+	dst  weft.NICID
+	srcs []weft.NICID
+}
+
+func newModel(c *Config) (*model, error) {
+	g := c.Graph
+	m := &model{g: g, fw: c.Firmware, vcs: c.VCs, when: c.When, regs: c.Regs}
+	_, m.stateful = c.Firmware.(switching.Stateful)
+	m.source, _ = c.Firmware.(sourcer)
+	for s := range g.Switches {
+		m.first = append(m.first, int32(len(m.peers)))
+		m.turns = append(m.turns, m.pairs)
+		place := g.Place(weft.SwitchID(s))
+		for p := range place.Ports() {
+			var to peer
+			if e, l, ok := g.Peer(weft.End{Node: weft.SwitchID(s).Node(), Port: weft.PortID(p)}); ok {
+				to = peer{e.Node.Kind, e.Node.Index, e.Port, l}
+			}
+			m.peers = append(m.peers, to)
+		}
+		m.pairs += int64(place.Ports()*m.vcs) * int64(place.Ports()*m.vcs)
+	}
+	m.first = append(m.first, int32(len(m.peers)))
+	m.channels = len(m.peers) * m.vcs
+	if m.pairs > maxPairs {
+		return nil, fmt.Errorf("%w: %s has %d pairs of channels in its switches, at most %d", ErrConfig, g.Spec, m.pairs, int64(maxPairs))
+	}
+	if n, ok := c.Firmware.(switching.Numbered); ok {
+		m.number = make([]int32, m.channels)
+		for s := range g.Switches {
+			for p := range m.ports(s) {
+				for vc := range m.vcs {
+					if to := m.peer(s, weft.PortID(p)); to.kind == weft.KindSwitch {
+						m.number[m.channel(s, weft.PortID(p), weft.VC(vc))] = int32(n.ChannelNumber(g.Place(weft.SwitchID(s)), weft.PortID(p), weft.VC(vc)))
+					}
+				}
+			}
+		}
+	}
+	m.index(c.Firmware)
+	return m, nil
+}
+
+// maxPairs bounds the memory for what has been seen: 4 bytes each, per worker.
+const maxPairs = 1 << 27
+
+// index makes the flows: one per destination if the firmware looks at nothing else, otherwise one per pair.
+func (m *model) index(fw switching.Firmware) {
+	_, merged := fw.(switching.DestinationBased)
+	for dst := range m.g.NICs {
+		f := flow{dst: weft.NICID(dst)}
+		for src := range m.g.NICs {
+			if src == dst {
+				continue
+			}
+			f.srcs = append(f.srcs, weft.NICID(src))
+			if !merged {
+				m.flows = append(m.flows, f)
+				f.srcs = nil
+			}
+		}
+		if merged {
+			m.flows = append(m.flows, f)
+		}
+	}
+}
+
+func (m *model) ports(sw int) int { return int(m.first[sw+1] - m.first[sw]) }
+
+func (m *model) peer(sw int, p weft.PortID) *peer { return &m.peers[int(m.first[sw])+int(p)] }
+
+// channel is the number of the channel that leaves sw by p in vc.
+func (m *model) channel(sw int, p weft.PortID, vc weft.VC) int32 {
+	return (m.first[sw]+int32(p))*int32(m.vcs) + int32(vc)
+}
+
+// port is the port that a channel leaves its switch by.
+func (m *model) port(channel int32) weft.PortID {
+	port := channel / int32(m.vcs)
+	return weft.PortID(port - m.first[m.owner(port)])
+}
+
+// into is the channel by which a packet came into sw, or -1 when a NIC sent it.
+func (m *model) into(sw int, in weft.PortID, vc weft.VC) int32 {
+	from := m.peer(sw, in)
+	if from.kind != weft.KindSwitch {
+		return -1
+	}
+	return m.channel(int(from.node), from.port, vc)
+}
+
+// turn is the number of the pair of (channel into sw, channel out of sw).
+func (m *model) turn(sw int, in weft.PortID, inVC weft.VC, out weft.PortID, outVC weft.VC) int64 {
+	width := int64(m.ports(sw) * m.vcs)
+	return m.turns[sw] + (int64(in)*int64(m.vcs)+int64(inVC))*width + int64(out)*int64(m.vcs) + int64(outVC)
+}
+
+// channelName is a channel in words: s0.00-s1.10 vc1.
+func (m *model) channelName(c int32) string {
+	port, vc := c/int32(m.vcs), c%int32(m.vcs)
+	sw := m.owner(port)
+	to := m.peers[port]
+	name := "nowhere"
+	if to.kind == weft.KindSwitch {
+		name = m.g.Switches[to.node].Name
+	}
+	return fmt.Sprintf("%s>%s vc%d", m.g.Switches[sw].Name, name, vc)
+}
+
+// owner is the switch that a port, counted over all switches, belongs to.
+func (m *model) owner(port int32) int {
+	lo, hi := 0, len(m.first)-1
+	for hi-lo > 1 {
+		if mid := (lo + hi) / 2; m.first[mid] <= port {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// header is a packet of a flow as its source sends it.
+func (m *model) header(src, dst weft.NICID) weft.Header {
+	h := weft.Header{Src: src, Dst: dst, Size: 256, Fields: weft.NewFields()}
+	if m.source != nil {
+		sw, p := m.g.SwitchOf(src)
+		m.source.Source(m.g.Place(sw), p, &h)
+	}
+	return h
+}
+
+// sourcer is a firmware that has the source NIC write routing fields.
+type sourcer interface {
+	Source(leaf *weft.Place, at weft.PortID, h *weft.Header)
+}

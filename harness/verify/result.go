@@ -1,0 +1,238 @@
+package verify
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Result is what was found. Counts are over all sets, those that symmetry spared included.
+type Result struct {
+	Pass         bool              `json:"pass"`
+	Topology     string            `json:"topology"`
+	Routing      string            `json:"routing,omitempty"`
+	VCs          int               `json:"vcs"`
+	Kind         Kind              `json:"kind,omitempty"`
+	When         string            `json:"when"`
+	Registers    string            `json:"registers,omitempty"` // of firmwares that have some
+	Symmetry     string            `json:"symmetry,omitempty"`
+	FaultSets    uint64            `json:"fault_sets"`
+	Explored     uint64            `json:"explored_sets"` // the others are the same by symmetry
+	Pairs        int               `json:"pairs"`         // ordered pairs of NICs of the topology
+	Walks        uint64            `json:"walks"`         // pairs explored over all sets; a dead switch takes its NICs' pairs away
+	Unconnected  uint64            `json:"unconnected"`   // of these: some choice is not delivered
+	Livelocks    uint64            `json:"livelocks"`     // of these: some choice comes to a cycle
+	BadSets      uint64            `json:"bad_sets"`      // sets with an unconnected pair
+	Deadlocks    uint64            `json:"deadlock_sets"` // sets in which channels can wait for each other only
+	CDGAcyclic   bool              `json:"cdg_acyclic"`   // the channel dependency graph of every set
+	CyclicSets   uint64            `json:"cyclic_sets"`
+	Numbering    *bool             `json:"numbering_rises,omitempty"` // the firmware's channel numbering, on every hop
+	Duato        *Duato            `json:"duato,omitempty"`
+	MaxHops      int               `json:"max_hops"` // most switches that a packet crosses which every choice delivers
+	Discards     map[string]uint64 `json:"discards,omitempty"`
+	States       uint64            `json:"states"`
+	Seconds      float64           `json:"seconds"`
+	Notes        []string          `json:"notes,omitempty"`
+	ByFaults     []ByFaults        `json:"by_faults"`
+	Interrupted  bool              `json:"interrupted,omitempty"`
+	Counter      *Counterexample   `json:"counterexample"`
+	firsts       []first
+	inexactSoFar inexact
+}
+
+// ByFaults are the sets of one size.
+type ByFaults struct {
+	Faults    int    `json:"faults"`
+	Sets      uint64 `json:"fault_sets"`
+	Connected uint64 `json:"connected"` // sets in which all pairs are connected
+	Deadlocks uint64 `json:"deadlock_sets"`
+	UpDown    uint64 `json:"updown_connected,omitempty"` // by up/down tables made anew
+	Physical  uint64 `json:"physically_connected,omitempty"`
+	Compared  bool   `json:"compared,omitempty"`
+}
+
+// Duato is how often the routing subfunction of the proof met Duato's condition.
+type Duato struct {
+	Checked uint64 `json:"checked"` // sets for which there is a subfunction
+	Held    uint64 `json:"held"`
+}
+
+// first is a set in which something was wrong, a candidate for the counterexample.
+type first struct {
+	Index uint64 `json:"index"`
+	Size  int    `json:"size"`
+	What  string `json:"what"`
+}
+
+// What can be wrong with a set.
+const (
+	Unconnected = "unconnected"
+	Livelock    = "livelock"
+	Deadlock    = "deadlock"
+	Numbering   = "numbering"
+)
+
+// maxFirsts is how many bad sets of the smallest size are kept, of which the one with the shortest path is shown.
+const maxFirsts = 64
+
+func (r *Result) size(n int) *ByFaults {
+	i, ok := slices.BinarySearchFunc(r.ByFaults, n, func(b ByFaults, n int) int { return b.Faults - n })
+	if !ok {
+		r.ByFaults = slices.Insert(r.ByFaults, i, ByFaults{Faults: n})
+	}
+	return &r.ByFaults[i]
+}
+
+// count adds what was found in a set that stands for so many.
+func (r *Result) count(index uint64, set []Element, t *tally, weight uint64, fixed bool) {
+	r.FaultSets += weight
+	r.Explored++
+	r.Walks += weight * uint64(t.pairs)
+	r.Unconnected += weight * uint64(t.unconnected)
+	r.Livelocks += weight * uint64(t.livelocks)
+	r.MaxHops = max(r.MaxHops, t.hops)
+	r.States += uint64(t.states)
+	for rule, n := range t.discards {
+		r.Discards[rule] += weight * uint64(n)
+	}
+	s := r.size(len(set))
+	s.Sets += weight
+	bad := func(what string) { r.keep(first{Index: index, Size: len(set), What: what}) }
+	if t.unconnected > 0 {
+		r.BadSets += weight
+		if t.livelocks > 0 {
+			bad(Livelock)
+		} else {
+			bad(Unconnected)
+		}
+	} else {
+		s.Connected += weight
+	}
+	if t.cyclic {
+		r.CyclicSets += weight
+		if t.stuck > 0 || fixed {
+			r.Deadlocks += weight
+			s.Deadlocks += weight
+			bad(Deadlock)
+		}
+	}
+	if t.falling {
+		*r.Numbering = false
+		bad(Numbering)
+	}
+	if t.duato != unasked {
+		r.Duato.Checked += weight
+		if t.duato == holds {
+			r.Duato.Held += weight
+		}
+	}
+}
+
+// keep keeps the smallest.
+func (r *Result) keep(f first) {
+	r.firsts = append(r.firsts, f)
+	if len(r.firsts) > 4*maxFirsts {
+		r.trim()
+	}
+}
+
+// trim orders the candidates: fewer faults first, those with a path before deadlocks, then as numbered.
+func (r *Result) trim() {
+	rank := func(what string) int {
+		return slices.Index([]string{Unconnected, Livelock, Deadlock, Numbering}, what) / 2
+	}
+	slices.SortFunc(r.firsts, func(a, b first) int {
+		switch {
+		case a.Size != b.Size:
+			return a.Size - b.Size
+		case rank(a.What) != rank(b.What):
+			return rank(a.What) - rank(b.What)
+		case a.Index < b.Index:
+			return -1
+		}
+		return 1
+	})
+	if len(r.firsts) > maxFirsts {
+		r.firsts = r.firsts[:maxFirsts]
+	}
+}
+
+// add adds what another part of the run has found.
+func (r *Result) add(o *Result) {
+	r.FaultSets += o.FaultSets
+	r.Explored += o.Explored
+	r.Walks += o.Walks
+	r.Unconnected += o.Unconnected
+	r.Livelocks += o.Livelocks
+	r.BadSets += o.BadSets
+	r.Deadlocks += o.Deadlocks
+	r.CyclicSets += o.CyclicSets
+	r.MaxHops = max(r.MaxHops, o.MaxHops)
+	r.States += o.States
+	for rule, n := range o.Discards {
+		r.Discards[rule] += n
+	}
+	if r.Numbering != nil {
+		*r.Numbering = *r.Numbering && *o.Numbering
+	}
+	if r.Duato != nil {
+		r.Duato.Checked += o.Duato.Checked
+		r.Duato.Held += o.Duato.Held
+	}
+	for _, b := range o.ByFaults {
+		s := r.size(b.Faults)
+		s.Sets += b.Sets
+		s.Connected += b.Connected
+		s.Deadlocks += b.Deadlocks
+		s.UpDown += b.UpDown
+		s.Physical += b.Physical
+		s.Compared = s.Compared || b.Compared
+	}
+	r.firsts = append(r.firsts, o.firsts...)
+	r.trim()
+	r.inexactSoFar.draws = r.inexactSoFar.draws || o.inexactSoFar.draws
+	r.inexactSoFar.queues = r.inexactSoFar.queues || o.inexactSoFar.queues
+	r.inexactSoFar.now = r.inexactSoFar.now || o.inexactSoFar.now
+}
+
+// finish draws the conclusions.
+func (r *Result) finish() {
+	r.CDGAcyclic = r.CyclicSets == 0
+	r.Pass = !r.Interrupted && r.Unconnected == 0 && r.Deadlocks == 0 && (r.Numbering == nil || *r.Numbering)
+	for _, n := range []struct {
+		is   bool
+		what string
+	}{
+		{r.inexactSoFar.draws, "the firmware draws random numbers: it was asked with every residue modulo the ports, not with every number"},
+		{r.inexactSoFar.queues, "the firmware looks at queues: it was asked with all empty, all full, and each port's full or empty alone"},
+		{r.inexactSoFar.now, "the firmware looks at the time: it was asked at time 0 only"},
+	} {
+		if n.is {
+			r.Notes = append(r.Notes, n.what)
+		}
+	}
+}
+
+// Rules are the rules that discarded, the most frequent first.
+func (r *Result) Rules() []string {
+	return slices.SortedFunc(maps.Keys(r.Discards), func(a, b string) int {
+		if r.Discards[a] != r.Discards[b] {
+			if r.Discards[a] > r.Discards[b] {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+}
+
+// String says in a line what was found.
+func (r *Result) String() string {
+	verdict := "holds"
+	if !r.Pass {
+		verdict = "FAILS"
+	}
+	return fmt.Sprintf("%s: %d fault sets, %d pairs each: %d not connected, %d livelocks, %d sets that can deadlock, at most %d hops",
+		verdict, r.FaultSets, r.Pairs, r.Unconnected, r.Livelocks, r.Deadlocks, r.MaxHops)
+}

@@ -1,0 +1,203 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// chunk is how many sets a worker takes at a time: enough that handing them out costs nothing, few enough that a checkpoint loses little.
+const chunk = 32
+
+// Run verifies. It returns what it found so far, marked as interrupted, when ctx ends first.
+func Run(ctx context.Context, c Config) (*Result, error) {
+	if c.Graph == nil {
+		return nil, c.check()
+	}
+	if err := errors.Join(c.Sets.resolve(c.Graph), c.check()); err != nil {
+		return nil, err
+	}
+	m, err := newModel(&c)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{Config: c, model: m, total: c.Sets.total()}
+	if _, ok := c.Firmware.(switching.Symmetric); ok && !c.NoSymmetry {
+		r.symmetry = newSymmetry(c.Graph, &r.Sets)
+	}
+	r.result = r.empty()
+	if r.book, err = openBook(r); err != nil {
+		return nil, err
+	}
+	err = r.work(ctx)
+	if saved := r.book.close(r.result); err == nil {
+		err = saved
+	}
+	if err != nil {
+		return nil, err
+	}
+	res := r.result
+	res.Interrupted = ctx.Err() != nil
+	res.trim()
+	if len(res.firsts) > 0 {
+		if res.Counter, err = r.counterexample(res.firsts); err != nil {
+			return nil, err
+		}
+	}
+	res.Seconds = r.book.seconds()
+	res.finish()
+	return res, nil
+}
+
+type run struct {
+	Config
+	model    *model
+	total    uint64
+	symmetry *symmetry
+	book     *book
+
+	mu     sync.Mutex
+	result *Result // guarded by mu
+	done   uint64  // sets; guarded by mu
+	next   atomic.Uint64
+	stop   atomic.Bool
+}
+
+// empty is a result to add to.
+func (r *run) empty() *Result {
+	res := &Result{
+		Topology: r.Graph.Spec, VCs: r.VCs, Kind: r.Sets.Kind, When: [...]string{"before", "arriving", "flapping"}[r.When],
+		Pairs: len(r.Graph.NICs) * (len(r.Graph.NICs) - 1), Discards: map[string]uint64{},
+	}
+	if r.model.stateful {
+		res.Registers = [...]string{"shared", "alone"}[r.Regs]
+	}
+	if r.symmetry != nil {
+		res.Symmetry = r.symmetry.about
+	}
+	if r.model.number != nil {
+		rises := true
+		res.Numbering = &rises
+	}
+	if r.Subfunction != nil {
+		res.Duato = &Duato{}
+	}
+	return res
+}
+
+// work explores all chunks that are not in the book yet.
+func (r *run) work(ctx context.Context) error {
+	chunks := (r.total + chunk - 1) / chunk
+	errs := make([]error, r.Workers)
+	var workers sync.WaitGroup
+	for w := range r.Workers {
+		workers.Go(func() {
+			x := newExplorer(r.model, r.Subfunction)
+			for !r.stop.Load() && ctx.Err() == nil {
+				n := r.next.Add(1) - 1
+				if n >= chunks {
+					return
+				}
+				if r.book.has(n) {
+					r.tell(n)
+					continue
+				}
+				part := r.empty()
+				ended, err := r.explore(ctx, x, n, part)
+				if err != nil {
+					errs[w] = err
+					r.stop.Store(true)
+					return
+				}
+				if ended {
+					return
+				}
+				if errs[w] = r.add(n, part); errs[w] != nil {
+					r.stop.Store(true)
+					return
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return errors.Join(errs...)
+}
+
+// explore explores one chunk. It reports that it was interrupted; then what it found is not to be counted.
+func (r *run) explore(ctx context.Context, x *explorer, n uint64, part *Result) (ended bool, err error) {
+	var image, ids []int32
+	for i := n * chunk; i < min((n+1)*chunk, r.total); i++ {
+		if ctx.Err() != nil {
+			return true, nil
+		}
+		set := r.Sets.at(i)
+		weight := 1
+		if r.symmetry != nil {
+			ids = ids[:0]
+			for _, e := range set {
+				ids = append(ids, int32(r.Sets.index(e)))
+			}
+			if weight = r.symmetry.orbit(ids, image); weight == 0 {
+				continue
+			}
+		}
+		t, err := x.run(set)
+		if err != nil {
+			return false, err
+		}
+		part.count(i, set, t, uint64(weight), r.FixedChoice)
+		if r.Compare != nil {
+			s := part.size(len(set))
+			s.Compared = true
+			updown, physical := r.Compare(deadOf(set))
+			if updown {
+				s.UpDown += uint64(weight)
+			}
+			if physical {
+				s.Physical += uint64(weight)
+			}
+		}
+	}
+	part.inexactSoFar = x.inexact
+	return false, nil
+}
+
+// add adds a chunk to the result and to the book.
+func (r *run) add(n uint64, part *Result) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.add(part)
+	if r.StopAtFirst && len(part.firsts) > 0 {
+		r.stop.Store(true)
+	}
+	if err := r.book.done(n, r.result); err != nil {
+		return err
+	}
+	r.progress(n)
+	return nil
+}
+
+// tell counts a chunk that an earlier run has done.
+func (r *run) tell(n uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.progress(n)
+}
+
+func (r *run) progress(n uint64) {
+	r.done += min((n+1)*chunk, r.total) - n*chunk
+	if r.Progress != nil {
+		r.Progress(r.done, r.total)
+	}
+}
+
+// fingerprint tells runs apart whose results must not be added.
+func (r *run) fingerprint() string {
+	return fmt.Sprintf("%s %T%+v vcs=%d %s %d-%d samples=%d seed=%d list=%v when=%d regs=%d fixed=%t sub=%t nosym=%t compare=%t total=%d", r.Graph.Spec, r.Firmware,
+		r.Firmware, r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, r.Sets.List, r.When, r.Regs, r.FixedChoice,
+		r.Subfunction != nil, r.NoSymmetry, r.Compare != nil, r.total)
+}

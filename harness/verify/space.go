@@ -1,0 +1,345 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// space is what one worker knows: the states that packets can be in, numbered, and what the firmware answered in them. It is kept
+// from one fault set to the next and emptied when it grows too large.
+type space struct {
+	m     *model
+	flows []flowSpace
+
+	fields  interner[weft.Fields]
+	deads   interner[switching.PortSet]
+	values  interner[registers] // the registers of one switch
+	rules   interner[string]
+	outs    interner[string] // sets of channels, as text
+	waits   []wait
+	waitIDs map[[2]int32]int32
+	entries int
+
+	still  []switching.Still // per switch
+	queues []map[switching.Output]int
+	inexact
+}
+
+// maxRegisters bounds what one switch may declare: one vector per value of a digit is 64 at most.
+const maxRegisters = 64
+
+type registers [maxRegisters]uint64
+
+// inexact says what of a firmware's answers could only be sampled.
+type inexact struct {
+	draws, queues, now bool
+}
+
+// wait is what a packet that came by a channel waits for: any of these channels.
+type wait struct {
+	channel int32
+	outs    []int32
+}
+
+// flowSpace is the part of a space that belongs to one flow.
+type flowSpace struct {
+	states []state
+	ids    map[uint64]int32
+	starts []int32
+	kept   []expansion
+	more   map[moreKey]int32
+}
+
+// state is a packet at a switch: where it came in, and its fields.
+type state struct {
+	sw     int32
+	in     weft.PortID
+	vc     weft.VC
+	fields int32
+	plain  int32 // its expansion with no port dead and registers zero, -1 until asked
+}
+
+type moreKey struct{ state, dead, value int32 }
+
+// expansion is all that can happen to a packet in one state with these dead ports and registers.
+type expansion struct {
+	alts  []alternative
+	reads bool // it depends on the registers
+}
+
+// alternative is one answer of the firmware. An answer that depends on random draws or queues has several.
+type alternative struct {
+	edges []edge
+	rule  int32
+	bad   badness
+	turn  switching.Turn
+	write int32 // the registers after it, as values number; -1: as they were
+	wait  int32 // what it waits for; -1: nothing
+}
+
+// edge is one candidate.
+type edge struct {
+	to   int32 // state; -1 delivered
+	out  int32 // the channel taken; -1 when it leads to a NIC
+	pair int64 // model.turn of channel in and channel out; -1 when an end of the hop is a NIC
+}
+
+// badness is how a packet can end wrongly.
+type badness uint8
+
+const (
+	good        badness = iota
+	discarded           // by a rule
+	stuck               // every candidate is a dead port
+	misnamed            // a candidate is no port or VC of the switch
+	misdelivery         // to another NIC
+)
+
+func newSpace(m *model) *space {
+	s := &space{m: m, still: make([]switching.Still, len(m.g.Switches))}
+	for i := range s.still {
+		s.still[i].At = m.g.Place(weft.SwitchID(i))
+		s.still[i].Free = 2
+	}
+	s.clear()
+	return s
+}
+
+// clear forgets everything. Numbers given out before mean nothing afterwards.
+func (s *space) clear() {
+	s.flows = make([]flowSpace, len(s.m.flows))
+	s.fields, s.deads, s.values = interner[weft.Fields]{}, interner[switching.PortSet]{}, interner[registers]{}
+	s.rules, s.outs = interner[string]{}, interner[string]{}
+	s.deads.id(switching.PortSet{})
+	s.values.id(registers{})
+	s.waits, s.waitIDs, s.entries = nil, map[[2]int32]int32{}, 0
+}
+
+// start is the flow's space, with the states its packets begin in.
+func (s *space) start(f int) *flowSpace {
+	fs := &s.flows[f]
+	if fs.ids == nil {
+		fl := &s.m.flows[f]
+		fs.ids, fs.more = map[uint64]int32{}, map[moreKey]int32{}
+		for _, src := range fl.srcs {
+			h := s.m.header(src, fl.dst)
+			sw, p := s.m.g.SwitchOf(src)
+			fs.starts = append(fs.starts, s.state(fs, int(sw), p, h.VC, h.Fields))
+		}
+	}
+	return fs
+}
+
+func (s *space) state(fs *flowSpace, sw int, in weft.PortID, vc weft.VC, fields weft.Fields) int32 {
+	f := s.fields.id(fields)
+	key := uint64(sw)<<48 | uint64(in)<<40 | uint64(vc)<<32 | uint64(uint32(f))
+	id, ok := fs.ids[key]
+	if !ok {
+		id = int32(len(fs.states))
+		fs.states = append(fs.states, state{sw: int32(sw), in: in, vc: vc, fields: f, plain: -1})
+		fs.ids[key] = id
+		s.entries++
+	}
+	return id
+}
+
+// expand is what can happen in a state with these dead ports and registers. What does not depend on the registers is the same
+// expansion for all of them.
+func (s *space) expand(f int, fs *flowSpace, id, dead, value int32) *expansion {
+	if value != 0 {
+		if e := s.expand(f, fs, id, dead, 0); !e.reads {
+			return e
+		}
+	}
+	if dead == 0 && value == 0 {
+		if at := fs.states[id].plain; at >= 0 {
+			return &fs.kept[at]
+		}
+	} else if at, ok := fs.more[moreKey{id, dead, value}]; ok {
+		return &fs.kept[at]
+	}
+	e := s.ask(f, fs, id, dead, value)
+	at := int32(len(fs.kept))
+	fs.kept = append(fs.kept, e)
+	s.entries += 4 + len(e.alts)
+	if dead == 0 && value == 0 {
+		fs.states[id].plain = at
+	} else {
+		fs.more[moreKey{id, dead, value}] = at
+	}
+	return &fs.kept[at]
+}
+
+// ask asks the firmware, again with other draws and queues when it looks at them.
+func (s *space) ask(f int, fs *flowSpace, id, dead, value int32) (e expansion) {
+	st := fs.states[id]
+	sw := &s.still[st.sw]
+	sw.Dead = s.deads.of(dead)
+	regs := s.values.of(value)
+	sw.Registers = regs[:]
+	sw.Asked, sw.Random, sw.Queued = switching.Asked{}, 0, nil
+	e.alts = append(e.alts, s.once(f, fs, id, value))
+	asked := sw.Asked
+	if asked.Draw {
+		s.draws = true
+		for _, r := range draws(sw.At.Ports()) {
+			sw.Random = r
+			e.add(s.once(f, fs, id, value))
+		}
+		sw.Random = 0
+	}
+	if asked.Queues {
+		s.inexact.queues = true
+		for _, q := range s.loads(sw.At.Ports()) {
+			sw.Queued = q
+			e.add(s.once(f, fs, id, value))
+		}
+		sw.Queued = nil
+	}
+	s.now = s.now || asked.Now
+	e.reads = sw.Asked.Register
+	return e
+}
+
+func (e *expansion) add(a alternative) {
+	same := func(b alternative) bool {
+		return a.rule == b.rule && a.bad == b.bad && a.write == b.write && slices.Equal(a.edges, b.edges)
+	}
+	if !slices.ContainsFunc(e.alts, same) {
+		e.alts = append(e.alts, a)
+	}
+}
+
+// draws are the random values a firmware is asked with: every residue and every leading part that a choice among so many can
+// depend on.
+func draws(n int) (d []uint64) {
+	for i := range uint64(n) {
+		d = append(d, i, i*(^uint64(0)/uint64(n))+1)
+	}
+	return append(d, ^uint64(0))
+}
+
+// loads are the queues a firmware is asked with: all full, and each port's full or empty alone.
+func (s *space) loads(ports int) (l []map[switching.Output]int) {
+	if s.queues == nil {
+		s.queues = []map[switching.Output]int{}
+	}
+	fill := func(keep func(p int) bool) {
+		q := map[switching.Output]int{}
+		for p := range ports {
+			for vc := range s.m.vcs {
+				if keep(p) {
+					q[switching.Output{Port: weft.PortID(p), VC: weft.VC(vc)}] = 2
+				}
+			}
+		}
+		l = append(l, q)
+	}
+	fill(func(int) bool { return true })
+	for p := range ports {
+		fill(func(q int) bool { return p == q })
+		fill(func(q int) bool { return p != q })
+	}
+	return l
+}
+
+// once asks the firmware once.
+func (s *space) once(f int, fs *flowSpace, id, value int32) alternative {
+	st, fl := fs.states[id], &s.m.flows[f]
+	sw := &s.still[st.sw]
+	pkt := weft.Header{Src: fl.srcs[0], Dst: fl.dst, Size: 256, VC: st.vc, Fields: s.fields.of(st.fields)}
+	d := s.m.fw.Route(&pkt, switching.Arrival{Port: st.in, VC: st.vc, From: sw.At.Roles[st.in]}, sw)
+	a := alternative{rule: s.rules.id(d.Rule), turn: d.Turn, write: -1, wait: -1}
+	if d.Write.Do && d.Write.Index < maxRegisters {
+		v := s.values.of(value)
+		v[d.Write.Index] = d.Write.Value
+		a.write = s.values.id(v)
+	}
+	if len(d.Candidates) == 0 {
+		a.bad = discarded
+		return a
+	}
+	in := s.m.into(int(st.sw), st.in, st.vc)
+	var outs []int32
+	a.bad = stuck
+	accepted := false
+	for _, c := range d.Candidates {
+		switch {
+		case int(c.Port) >= sw.At.Ports() || int(c.VC) >= s.m.vcs:
+			a.bad = misnamed
+			return a
+		case !sw.PortUp(c.Port):
+			continue
+		}
+		if a.bad == stuck {
+			a.bad = good
+		}
+		to := s.m.peer(int(st.sw), c.Port)
+		if to.kind == weft.KindNIC {
+			accepted = true
+			if weft.NICID(to.node) != fl.dst {
+				a.bad = misdelivery
+			}
+			a.edges = append(a.edges, edge{to: -1, out: -1, pair: -1})
+			continue
+		}
+		out := s.m.channel(int(st.sw), c.Port, c.VC)
+		next := edge{to: s.state(fs, int(to.node), to.port, c.VC, c.Fields), out: out, pair: -1}
+		if in >= 0 {
+			next.pair = s.m.turn(int(st.sw), st.in, st.vc, c.Port, c.VC)
+		}
+		a.edges = append(a.edges, next)
+		outs = append(outs, out)
+	}
+	if in >= 0 && !accepted && a.bad == good {
+		a.wait = s.wait(in, outs)
+	}
+	return a
+}
+
+// wait is the number of waiting in a channel for these.
+func (s *space) wait(channel int32, outs []int32) int32 {
+	slices.Sort(outs)
+	outs = slices.Compact(outs)
+	var text []byte
+	for _, o := range outs {
+		text = append(text, byte(o), byte(o>>8), byte(o>>16), byte(o>>24))
+	}
+	key := [2]int32{channel, s.outs.id(string(text))}
+	id, ok := s.waitIDs[key]
+	if !ok {
+		id = int32(len(s.waits))
+		s.waits = append(s.waits, wait{channel, outs})
+		s.waitIDs[key] = id
+		s.entries++
+	}
+	return id
+}
+
+// interner numbers values from 0.
+type interner[T comparable] struct {
+	ids  map[T]int32
+	all  []T
+	last T
+	at   int32
+}
+
+func (i *interner[T]) id(v T) int32 {
+	if i.ids == nil {
+		i.ids = map[T]int32{}
+	} else if v == i.last && len(i.all) > 0 {
+		return i.at
+	}
+	id, ok := i.ids[v]
+	if !ok {
+		id = int32(len(i.all))
+		i.all = append(i.all, v)
+		i.ids[v] = id
+	}
+	i.last, i.at = v, id
+	return id
+}
+
+func (i *interner[T]) of(id int32) T { return i.all[id] }

@@ -1,0 +1,157 @@
+package verify
+
+// waitGraph is what packets wait for in one scene: the channel dependency graph, as the pairs of channels that a packet can hold and
+// want, and the waits of packets with all they want at one moment.
+type waitGraph struct {
+	m       *model
+	seen    []uint32 // per pair: when it was last added
+	now     uint32
+	edges   [][2]int32 // channel to channel
+	falling bool       // an edge does not raise the channel number, or there are no numbers
+
+	moments [][]int32  // per moment: the waits
+	waited  [][]uint32 // per moment and wait: when it was last added
+
+	// For the search for cycles and for what is stuck.
+	degree, head, next []int32
+	order              []int32
+}
+
+func (g *waitGraph) init(m *model) {
+	g.m = m
+	g.seen = make([]uint32, m.pairs)
+	g.degree, g.head = make([]int32, m.channels), make([]int32, m.channels)
+}
+
+func (g *waitGraph) numbered() bool { return g.m.number != nil }
+
+func (g *waitGraph) begin(moments int) {
+	g.now++
+	g.edges, g.falling = g.edges[:0], g.m.number == nil
+	for len(g.moments) < moments {
+		g.moments, g.waited = append(g.moments, nil), append(g.waited, nil)
+	}
+	for i := range g.moments {
+		g.moments[i] = g.moments[i][:0]
+	}
+}
+
+// add notes that a packet that holds one channel can want another.
+func (g *waitGraph) add(pair int64, from, to int32) {
+	if g.seen[pair] == g.now {
+		return
+	}
+	g.seen[pair] = g.now
+	g.edges = append(g.edges, [2]int32{from, to})
+	if !g.falling && g.m.number[from] >= g.m.number[to] {
+		g.falling = true
+	}
+}
+
+// waits notes a wait at a moment.
+func (g *waitGraph) waits(moment int, id int32) {
+	w := g.waited[moment]
+	if int(id) >= len(w) {
+		w = append(w, make([]uint32, int(id)+1-len(w)+1024)...)
+		g.waited[moment] = w
+	}
+	if w[id] != g.now {
+		w[id] = g.now
+		g.moments[moment] = append(g.moments[moment], id)
+	}
+}
+
+// cyclic reports whether the channel dependency graph has a cycle.
+func (g *waitGraph) cyclic() bool { return len(g.peel()) < g.live() }
+
+// live is how many channels have an edge.
+func (g *waitGraph) live() (n int) {
+	for _, d := range g.degree {
+		if d >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// peel takes channels away that nothing left wants, until none is to be had, and returns them. What is left is on a cycle or behind one.
+func (g *waitGraph) peel() []int32 {
+	for i := range g.degree {
+		g.degree[i], g.head[i] = -1, -1
+	}
+	g.next = g.next[:0]
+	for i, e := range g.edges {
+		g.degree[e[0]] = max(g.degree[e[0]], 0)
+		g.degree[e[1]] = max(g.degree[e[1]], 0) + 1
+		g.next = append(g.next, g.head[e[0]])
+		g.head[e[0]] = int32(i)
+	}
+	g.order = g.order[:0]
+	for c, d := range g.degree {
+		if d == 0 {
+			g.order = append(g.order, int32(c))
+		}
+	}
+	for i := 0; i < len(g.order); i++ {
+		for e := g.head[g.order[i]]; e >= 0; e = g.next[e] {
+			to := g.edges[e][1]
+			if g.degree[to]--; g.degree[to] == 0 {
+				g.order = append(g.order, to)
+			}
+		}
+	}
+	return g.order
+}
+
+// stuck is the largest set of channels that can wait for each other only, at the worst moment: each can hold a packet all of whose
+// candidates lead to channels of the set. Empty: there is no deadlock (Definition 17 of the fat-tree paper).
+func (g *waitGraph) stuck(waits []wait) (worst []int32) {
+	for _, ids := range g.moments {
+		if left := g.stuckAt(waits, ids); len(left) > len(worst) {
+			worst = left
+		}
+	}
+	return worst
+}
+
+func (g *waitGraph) stuckAt(waits []wait, ids []int32) (left []int32) {
+	// degree is how many waits keep a channel in the set; next chains the waits that want a channel.
+	for i := range g.degree {
+		g.degree[i], g.head[i] = 0, -1
+	}
+	type want struct{ wait, next int32 }
+	var wants []want
+	dead := make([]bool, len(ids))
+	for i, id := range ids {
+		g.degree[waits[id].channel]++
+		for _, c := range waits[id].outs {
+			wants = append(wants, want{int32(i), g.head[c]})
+			g.head[c] = int32(len(wants) - 1)
+		}
+	}
+	g.order = g.order[:0]
+	for c, d := range g.degree {
+		if d == 0 {
+			g.order = append(g.order, int32(c))
+		}
+	}
+	for i := 0; i < len(g.order); i++ {
+		for w := g.head[g.order[i]]; w >= 0; w = wants[w].next {
+			at := wants[w].wait
+			if dead[at] {
+				continue
+			}
+			dead[at] = true
+			c := waits[ids[at]].channel
+			if g.degree[c]--; g.degree[c] == 0 {
+				g.order = append(g.order, c)
+			}
+		}
+	}
+	for c, d := range g.degree {
+		if d > 0 {
+			left = append(left, int32(c))
+		}
+	}
+	return left
+}
