@@ -15,17 +15,14 @@ import (
 // No deadlock with up to k-1 faults as long as a blocked packet goes on waiting for all its candidates, as the pipeline
 // does; beyond, some fault sets can deadlock.
 type AdaptiveLink struct {
+	// Vector is VectorPerSwitch, as printed, or VectorPerDigit. With the vector in the header it would be [MisrouteVector].
+	Vector Vector
 	// VectorTimeout is the period of U-turn inactivity after which a switch zeroes its vector, so that links that have come
 	// back are used again. 0 means DefaultVectorTimeout. It should exceed the time a packet spends in the fabric.
 	VectorTimeout weft.Time
+	// Notify makes the discard of a packet that no up port leads on (rule 5) inform the packet's source.
+	Notify bool
 }
-
-// DefaultVectorTimeout is chosen by us: far above a packet's life in a live fabric, below what a person waits for. The
-// paper asks for a timer and gives no figure.
-const DefaultVectorTimeout = 500 * weft.Millisecond
-
-// RerouteVector is the name of AdaptiveLink's register: bit j stands for up port j.
-const RerouteVector = "reroute-vector"
 
 const (
 	rule1Adaptive = "1: any live up port"
@@ -34,14 +31,11 @@ const (
 )
 
 // Check implements [Checker].
-func (AdaptiveLink) Check(place *weft.Place, vcs int) error {
-	if err := checkTree("adaptive-link", place, vcs, 1); err != nil {
-		return err
+func (a AdaptiveLink) Check(place *weft.Place, vcs int) error {
+	if a.Vector > VectorPerDigit {
+		return fmt.Errorf("firmware adaptive-link keeps its vector in the switch, not in the header: misroute-vector does that")
 	}
-	if place.Tree.K > 64 {
-		return fmt.Errorf("firmware adaptive-link keeps one bit per up port in 64: %d up ports are too many", place.Tree.K)
-	}
-	return nil
+	return checkVector("adaptive-link", place, vcs)
 }
 
 // CheckRequeue implements [Requeuer]: packets may be routed a second time. The decision depends on the arrival, on which links
@@ -51,52 +45,33 @@ func (AdaptiveLink) Check(place *weft.Place, vcs int) error {
 // requeue, and the stranded packets' own queues are no part of such a set, as no candidate is dead.
 func (AdaptiveLink) CheckRequeue(*weft.Place) error { return nil }
 
+// DestinationBased implements [switching.DestinationBased].
+func (AdaptiveLink) DestinationBased() {}
+
+// Symmetric implements [switching.Symmetric]: every choice is offered. With a vector per digit the registers are renumbered
+// like the values of the digit.
+func (AdaptiveLink) Symmetric() {}
+
 // Registers implements [Stateful].
 func (a AdaptiveLink) Registers(place *weft.Place) []Register {
-	expire := a.VectorTimeout
-	if expire == 0 {
-		expire = DefaultVectorTimeout
+	if place.Tree.Tier == 0 {
+		return a.Vector.registers(place, a.VectorTimeout)
 	}
-	return []Register{{Name: RerouteVector, Width: max(1, place.Tree.K), Expire: expire}}
+	return a.Vector.registers(place, a.VectorTimeout, digitAbove(place.Tree, 1))
 }
 
 // Route implements [Firmware].
-func (AdaptiveLink) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func (a AdaptiveLink) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 	t := sw.Place().Tree
-	above := at.From == weft.RoleUp
 	switch {
-	case !t.HasDown(pkt.Dst) && !above:
-		c := ups(sw, t, 0, at.VC, pkt.Fields)
-		if len(c) == 0 {
-			return switching.Discard(ruleNoUp)
-		}
-		return Decision{Candidates: c, Rule: rule1Adaptive}
-	case !t.HasDown(pkt.Dst):
-		vector := sw.Register(0) | 1<<uint(t.UpIndex(at.Port))
-		d := Decision{Candidates: ups(sw, t, vector, at.VC, pkt.Fields), Rule: rule3Adaptive, Turn: switching.UTurn}
-		if len(d.Candidates) == 0 {
-			d = switching.Discard(rule5Adaptive)
-		}
-		d.Write = switching.RegisterWrite{Do: true, Value: vector}
-		return d
+	case t.HasDown(pkt.Dst):
+		return adaptiveDown(pkt, at, sw, pkt.Fields)
+	case at.From != weft.RoleUp:
+		return many(ups(sw, t, 0, at.VC, pkt.Fields), rule1Adaptive, switching.Straight, ruleNoUp)
 	}
-
-	dp := t.DownPort(pkt.Dst)
-	switch {
-	case sw.PortUp(dp):
-		return switching.To(sw, dp, at.VC, pkt.Fields, ruleDown)
-	case t.Leaf():
-		return switching.Discard(ruleNodeDead)
-	case !above && sw.PortUp(at.Port):
-		return switching.To(sw, at.Port, at.VC, pkt.Fields, rule2b).As(switching.Reroute)
+	slot := 0
+	if a.Vector == VectorPerDigit {
+		slot = digitAbove(t, 1).value(t, pkt.Dst)
 	}
-	rule := rule2a
-	if !above {
-		rule = rule2bDied
-	}
-	c := otherDowns(sw, t, dp, at.VC, pkt.Fields)
-	if len(c) == 0 {
-		return switching.Discard(ruleNoOtherDown)
-	}
-	return Decision{Candidates: c, Rule: rule, Turn: switching.Reroute}
+	return notify(a.Vector.uturn(pkt, at, sw, slot, rule3Adaptive, rule5Adaptive), a.Notify)
 }

@@ -10,7 +10,10 @@ import (
 // every switch group. Two virtual layers: packets travel in the normal layer, and from a U-turn on in the re-routing layer,
 // in which the U-turn switch resumes the testing sequence D after the port the packet came back by. Every hop raises the
 // channel's number in the paper's numbering, whatever links are dead, so there is no deadlock.
-type DeterministicLink struct{}
+type DeterministicLink struct {
+	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's source.
+	Notify bool
+}
 
 // The virtual layers of DeterministicLink.
 const (
@@ -40,25 +43,39 @@ func (DeterministicLink) Check(place *weft.Place, vcs int) error {
 // goes on from the channel it came by; the dead one in which it waits meanwhile is waited for by nobody.
 func (DeterministicLink) CheckRequeue(*weft.Place) error { return nil }
 
+// DestinationBased implements [switching.DestinationBased].
+func (DeterministicLink) DestinationBased() {}
+
+// ChannelNumber implements [Numbered] with the numbering of the paper's section VI.C.
+func (DeterministicLink) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
+	t := place.Tree
+	s, up := linkTier(t, p)
+	base := t.N - 1 + s*(2*t.K+1)
+	switch {
+	case vc == normalLayer && up:
+		return t.N - 2 - s
+	case vc == normalLayer:
+		return base
+	case up:
+		return base + 2*upperDigit(t, p) + 1
+	}
+	return base + 2*upperDigit(t, p) + 2
+}
+
 // Route implements [Firmware].
-func (DeterministicLink) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func (f DeterministicLink) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 	t := sw.Place().Tree
 	above := at.From == weft.RoleUp
 	if !t.HasDown(pkt.Dst) {
 		switch {
 		case !above:
-			p, turn := upFor(sw, t, pkt.Dst)
-			rule := ruleUp
-			if turn != switching.Straight {
-				rule = ruleUpOther
-			}
-			return one(sw, p, normalLayer, pkt, rule, turn, ruleNoUp)
+			return goUp(sw, t, pkt.Dst, normalLayer, pkt.Fields)
 		case at.VC == normalLayer:
 			p := firstLiveUp(sw, t, 0, at.Port)
-			return one(sw, p, rerouteLayer, pkt, rule3a, switching.UTurn, rule4)
+			return notify(one(sw, p, rerouteLayer, pkt.Fields, rule3a, switching.UTurn, rule4), f.Notify)
 		default:
 			p := firstLiveUp(sw, t, t.UpIndex(at.Port)+1, weft.NoPort)
-			return one(sw, p, rerouteLayer, pkt, rule3b, switching.UTurn, rule4)
+			return notify(one(sw, p, rerouteLayer, pkt.Fields, rule3b, switching.UTurn, rule4), f.Notify)
 		}
 	}
 
@@ -79,14 +96,14 @@ func (DeterministicLink) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 	other := otherDown(sw, t, dp)
 	switch {
 	case above:
-		return one(sw, other, normalLayer, pkt, rule2a, switching.Reroute, ruleNoOtherDown)
+		return one(sw, other, normalLayer, pkt.Fields, rule2a, switching.Reroute, ruleNoOtherDown)
 	case at.VC == normalLayer && sw.PortUp(at.Port):
-		return one(sw, at.Port, normalLayer, pkt, rule2First, switching.Reroute, ruleNoOtherDown)
+		return one(sw, at.Port, normalLayer, pkt.Fields, rule2First, switching.Reroute, ruleNoOtherDown)
 	case at.VC == normalLayer:
-		return one(sw, other, normalLayer, pkt, rule2FirstOther, switching.Reroute, ruleNoOtherDown)
+		return one(sw, other, normalLayer, pkt.Fields, rule2FirstOther, switching.Reroute, ruleNoOtherDown)
 	case sw.PortUp(at.Port):
-		return one(sw, at.Port, rerouteLayer, pkt, rule2b, switching.Reroute, ruleNoOtherDown)
+		return one(sw, at.Port, rerouteLayer, pkt.Fields, rule2b, switching.Reroute, ruleNoOtherDown)
 	default:
-		return one(sw, other, rerouteLayer, pkt, rule2bDied, switching.Reroute, ruleNoOtherDown)
+		return one(sw, other, rerouteLayer, pkt.Fields, rule2bDied, switching.Reroute, ruleNoOtherDown)
 	}
 }

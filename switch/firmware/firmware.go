@@ -20,11 +20,14 @@ type (
 	Requeuer  = switching.Requeuer
 	Stateful  = switching.Stateful
 	Numbered  = switching.Numbered
+	Symmetric = switching.Symmetric
 	Arrival   = switching.Arrival
 	View      = switching.View
 	Decision  = switching.Decision
 	Candidate = switching.Candidate
 	Register  = switching.Register
+
+	DestinationBased = switching.DestinationBased
 )
 
 // Entry describes one firmware that comes with Weft.
@@ -44,8 +47,48 @@ func Entries() []Entry {
 			About: "fat trees: adaptive, re-routes around dead links with a re-route vector in the switch (R^link_adaptive)",
 		},
 		{
+			Name: "adaptive-link-digit", VCs: 1, New: func() Firmware { return AdaptiveLink{Vector: VectorPerDigit} },
+			About: "fat trees: adaptive-link with one re-route vector per value of the digit that the U-turn mends",
+		},
+		{
+			Name: "adaptive-link-one", VCs: 1, New: func() Firmware { return AdaptiveLinkOne{} },
+			About: "fat trees: adaptive-link for one dead link, without the re-route vector",
+		},
+		{
+			Name: "adaptive-switch", VCs: 1, New: func() Firmware { return AdaptiveSwitch{} },
+			About: "fat trees: adaptive, re-routes around dead switches and links with a re-route vector in the switch (R^switch_adaptive)",
+		},
+		{
+			Name: "adaptive-switch-digit", VCs: 1, New: func() Firmware { return AdaptiveSwitch{Vector: VectorPerDigit} },
+			About: "fat trees: adaptive-switch with one re-route vector per value of the digit that the U-turn mends",
+		},
+		{
+			Name: "adaptive-switch-header", VCs: 1, New: func() Firmware { return AdaptiveSwitch{Vector: VectorInHeader} },
+			About: "fat trees: adaptive-switch with the re-route vector in the header",
+		},
+		{
+			Name: "adaptive-switch-one", VCs: 1, New: func() Firmware { return AdaptiveSwitchOne{} },
+			About: "fat trees: adaptive-switch for one dead switch or link, with one bit in the header and no vector",
+		},
+		{
 			Name: "deterministic-link", VCs: 2, New: func() Firmware { return DeterministicLink{} },
 			About: "fat trees: deterministic, re-routes around dead links in a second virtual layer (R^link_deterministic)",
+		},
+		{
+			Name: "deterministic-link-one", VCs: 1, New: func() Firmware { return DeterministicLinkOne{} },
+			About: "fat trees: deterministic-link for one dead link, without the second layer",
+		},
+		{
+			Name: "deterministic-switch", VCs: 3, New: func() Firmware { return DeterministicSwitch{} },
+			About: "fat trees: deterministic, re-routes around dead switches and links in two more virtual layers (R^switch_deterministic)",
+		},
+		{
+			Name: "deterministic-switch-one", VCs: 1, New: func() Firmware { return DeterministicSwitchOne{} },
+			About: "fat trees: deterministic-switch for one dead switch or link, with one bit in the header and one layer",
+		},
+		{
+			Name: "misroute-vector", VCs: 1, New: func() Firmware { return MisrouteVector{} },
+			About: "fat trees: adaptive, misroutes around dead links with a vector in the header (R_m)",
 		},
 		{
 			Name: "updown", VCs: 1, New: func() Firmware { return UpDown{} },

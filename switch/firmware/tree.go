@@ -14,6 +14,9 @@ const (
 	ruleNodeDead    = "deliver: the link to the NIC is dead"
 	ruleNoUp        = "1: no live up port"
 	ruleNoOtherDown = "2: no other live down port"
+	ruleNoDown      = "4: no live down port"
+	// ruleNever is for packets that no switch running the same firmware sends: their header is not to be trusted.
+	ruleNever = "unreachable: no rule for such an arrival, layer and header"
 )
 
 // defaultUp is the up port a packet for d takes from this switch without faults: the digit of d that the way down no longer
@@ -45,6 +48,16 @@ func upFor(sw View, t *weft.Tree, d weft.NICID) (p weft.PortID, turn switching.T
 	return firstLiveUp(sw, t, 0, p), switching.Reroute
 }
 
+// goUp is rule 1 of the deterministic firmwares: up in vc, with f for fields.
+func goUp(sw View, t *weft.Tree, d weft.NICID, vc weft.VC, f weft.Fields) Decision {
+	p, turn := upFor(sw, t, d)
+	rule := ruleUp
+	if turn != switching.Straight {
+		rule = ruleUpOther
+	}
+	return one(sw, p, vc, f, rule, turn, ruleNoUp)
+}
+
 // otherDown is the first live down port after dp in cyclic order (anyDown!=dp), or NoPort.
 func otherDown(sw View, t *weft.Tree, dp weft.PortID) weft.PortID {
 	for i := 1; i < t.Down; i++ {
@@ -55,11 +68,20 @@ func otherDown(sw View, t *weft.Tree, dp weft.PortID) weft.PortID {
 	return weft.NoPort
 }
 
-// otherDowns appends every live down port but dp.
-func otherDowns(sw View, t *weft.Tree, dp weft.PortID, vc weft.VC, f weft.Fields) []Candidate {
+// anyDown is the first live down port in cyclic order that starts at the digit of d, or NoPort. It leads nowhere near d,
+// which is not below this switch; the digit spreads destinations.
+func anyDown(sw View, t *weft.Tree, d weft.NICID) weft.PortID {
+	if p := t.DownPort(d); sw.PortUp(p) {
+		return p
+	}
+	return otherDown(sw, t, t.DownPort(d))
+}
+
+// downs appends every live down port but except, which may be NoPort.
+func downs(sw View, t *weft.Tree, except weft.PortID, vc weft.VC, f weft.Fields) []Candidate {
 	c := sw.Scratch()
 	for i := range t.Down {
-		if p := weft.PortID(i); p != dp && sw.PortUp(p) {
+		if p := weft.PortID(i); p != except && sw.PortUp(p) {
 			c = append(c, Candidate{Port: p, VC: vc, Fields: f})
 		}
 	}
@@ -77,10 +99,79 @@ func ups(sw View, t *weft.Tree, tried uint64, vc weft.VC, f weft.Fields) []Candi
 	return c
 }
 
+// bit is the bit of up port p in a vector.
+func bit(t *weft.Tree, p weft.PortID) uint64 { return 1 << uint(t.UpIndex(p)) }
+
+// aimed reports whether the port field names a down port that leads to a switch.
+func aimed(t *weft.Tree, f weft.Fields) bool {
+	return f.PortField >= 0 && int(f.PortField) < t.Down && !t.Leaf()
+}
+
+// withPort returns f with the port field set.
+func withPort(f weft.Fields, port int16) weft.Fields {
+	f.PortField = port
+	return f
+}
+
 // one is the decision for a single port, or the discard by rule none when there is no port.
-func one(sw View, p weft.PortID, vc weft.VC, pkt *weft.Header, rule string, turn switching.Turn, none string) Decision {
+func one(sw View, p weft.PortID, vc weft.VC, f weft.Fields, rule string, turn switching.Turn, none string) Decision {
 	if p == weft.NoPort {
 		return switching.Discard(none)
 	}
-	return switching.To(sw, p, vc, pkt.Fields, rule).As(turn)
+	return switching.To(sw, p, vc, f, rule).As(turn)
+}
+
+// many is the decision for every port in c, or the discard by rule none when there is none.
+func many(c []Candidate, rule string, turn switching.Turn, none string) Decision {
+	if len(c) == 0 {
+		return switching.Discard(none)
+	}
+	return Decision{Candidates: c, Rule: rule, Turn: turn}
+}
+
+// adaptiveDown is what the adaptive firmwares with a vector in the switch do with a packet whose destination is below:
+// down, with the fields done, else around the dead link. A packet from below goes back to the switch it came from, also when
+// this is the first time it meets the fault.
+func adaptiveDown(pkt *weft.Header, at Arrival, sw View, done weft.Fields) Decision {
+	t := sw.Place().Tree
+	dp := t.DownPort(pkt.Dst)
+	above := at.From == weft.RoleUp
+	switch {
+	case sw.PortUp(dp):
+		return switching.To(sw, dp, at.VC, done, ruleDown)
+	case t.Leaf():
+		return switching.Discard(ruleNodeDead)
+	case !above && sw.PortUp(at.Port):
+		return switching.To(sw, at.Port, at.VC, pkt.Fields, rule2b).As(switching.Reroute)
+	}
+	rule := rule2a
+	if !above {
+		rule = rule2bDied
+	}
+	return many(downs(sw, t, dp, at.VC, pkt.Fields), rule, switching.Reroute, ruleNoOtherDown)
+}
+
+// notify is d; if it discards and the firmware was told to, it is to inform the packet's source. Only rules that find a
+// destination out of reach from their U-turn switch call it: those of which the papers say that they may inform.
+func notify(d Decision, told bool) Decision {
+	d.Notify = told && len(d.Candidates) == 0
+	return d
+}
+
+// linkTier is the tier of the link at port p, which is that of its upper end, and whether p is the lower end: the packet that
+// leaves by it goes up.
+func linkTier(t *weft.Tree, p weft.PortID) (s int, up bool) {
+	if t.UpIndex(p) >= 0 {
+		return int(t.Tier) - 1, true
+	}
+	return int(t.Tier), false
+}
+
+// upperDigit is the digit s of the upper end of the link at port p, s its tier: the index in D by which the lower end's
+// switch group knows that upper switch.
+func upperDigit(t *weft.Tree, p weft.PortID) int {
+	if j := t.UpIndex(p); j >= 0 {
+		return j
+	}
+	return t.W[t.Tier]
 }

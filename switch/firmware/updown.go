@@ -28,6 +28,19 @@ func (UpDown) Check(place *weft.Place, vcs int) error { return checkTree("updown
 // followed by one that leads up.
 func (UpDown) CheckRequeue(*weft.Place) error { return nil }
 
+// DestinationBased implements [switching.DestinationBased]. A choice of Up of one's own must look at no more either.
+func (UpDown) DestinationBased() {}
+
+// ChannelNumber implements [Numbered]: up towards the top, then down from it.
+func (UpDown) ChannelNumber(place *weft.Place, p weft.PortID, _ weft.VC) int {
+	t := place.Tree
+	s, up := linkTier(t, p)
+	if up {
+		return t.N - 2 - s
+	}
+	return t.N - 1 + s
+}
+
 // Route implements [Firmware].
 func (u UpDown) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 	t := sw.Place().Tree
@@ -46,10 +59,5 @@ func (u UpDown) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 			return switching.To(sw, p, at.VC, pkt.Fields, ruleUp)
 		}
 	}
-	p, turn := upFor(sw, t, pkt.Dst)
-	rule := ruleUp
-	if turn != switching.Straight {
-		rule = ruleUpOther
-	}
-	return one(sw, p, at.VC, pkt, rule, turn, ruleNoUp)
+	return goUp(sw, t, pkt.Dst, at.VC, pkt.Fields)
 }
