@@ -20,7 +20,15 @@ type Keep func(sw weft.SwitchID, out weft.PortID) bool
 //
 // A subtree is chosen for each tier l and each value of the digits l and up, which all switches of that tier share that can be below
 // one top switch. A switch that lies in several chosen subtrees follows that of the lowest tier, as the proof asks.
-func FaultFreeSubtrees(g *topology.Graph, dead Dead) (Keep, bool) {
+func FaultFreeSubtrees(g *topology.Graph, dead Dead) (Keep, bool) { return subtrees(g, dead, false) }
+
+// FaultFreeGroups is the same for functions that re-route down two tiers, for which the paper's choice is not enough: a packet may come
+// down to the U-turn switch from a fault outside the chosen subtree through a switch inside it, and then the way up within the subtree
+// is the one it came by, which R does not offer. So the subtree must not have a switch below a fault in its two-hop group either.
+// There still is one with up to k-1 faults: each spoils one value of a digit.
+func FaultFreeGroups(g *topology.Graph, dead Dead) (Keep, bool) { return subtrees(g, dead, true) }
+
+func subtrees(g *topology.Graph, dead Dead, twoHop bool) (Keep, bool) {
 	if len(g.Switches) == 0 || g.Place(0).Tree == nil {
 		return nil, false
 	}
@@ -31,25 +39,34 @@ func FaultFreeSubtrees(g *topology.Graph, dead Dead) (Keep, bool) {
 			tops = append(tops, s)
 		}
 	}
-	// clean[i][l]: the subtree of top i is fault-free above tier l.
+	// clean[i][l]: the subtree of top i will do for U-turn switches of tier l.
 	clean := make([][]bool, len(tops))
 	for i, top := range tops {
 		clean[i] = slices.Repeat([]bool{true}, n)
-		spoil := func(tier int) { // what is dead is above all tiers from here on
-			for l := tier; l < n; l++ {
-				clean[i][l] = false
+		// spoil rules out tiers from l on if the top has the digits of sw from digit from on.
+		spoil := func(sw topology.Switch, from, l int) {
+			if slices.Equal(g.Switches[top].Digits[min(from, n-1):], sw.Digits[min(from, n-1):]) {
+				for ; l < n; l++ {
+					clean[i][l] = false
+				}
 			}
 		}
 		for _, id := range dead.Links {
 			if l := g.Links[id]; l.BetweenSwitches() {
-				if up := g.Switches[l.A.Node.Index]; below(g, top, up) {
-					spoil(int(up.Tier) + 1)
+				up := g.Switches[l.A.Node.Index]
+				t := int(up.Tier)
+				spoil(up, t, t+1)
+				if twoHop {
+					spoil(up, t+1, t+2)
 				}
 			}
 		}
 		for _, id := range dead.Switches {
-			if sw := g.Switches[id]; below(g, top, sw) {
-				spoil(int(sw.Tier)) // the links down to it are dead too
+			sw := g.Switches[id]
+			t := int(sw.Tier)
+			spoil(sw, t, t) // the links down to it are dead
+			if twoHop {
+				spoil(sw, t, t+1)
 			}
 		}
 	}
@@ -65,7 +82,7 @@ func FaultFreeSubtrees(g *topology.Graph, dead Dead) (Keep, bool) {
 				if !clean[i][l] || !slices.Equal(g.Switches[top].Digits[l:], sw.Digits[l:]) {
 					continue
 				}
-				if below(g, top, sw) {
+				if slices.Equal(g.Switches[top].Digits[t:], sw.Digits[t:]) {
 					chosen[s] = g.Place(sw.ID).Tree.Up(g.Switches[top].Digits[t-1])
 				}
 				break // the first is the one chosen
@@ -78,9 +95,4 @@ func FaultFreeSubtrees(g *topology.Graph, dead Dead) (Keep, bool) {
 	return func(sw weft.SwitchID, out weft.PortID) bool {
 		return g.Place(sw).Roles[out] != weft.RoleUp || chosen[sw] == out
 	}, true
-}
-
-// below reports whether sw is in the subtree of a top switch: they agree in all digits from the tier of sw on.
-func below(g *topology.Graph, top int, sw topology.Switch) bool {
-	return slices.Equal(g.Switches[top].Digits[sw.Tier:], sw.Digits[sw.Tier:])
 }
