@@ -270,7 +270,7 @@ func (x *explorer) step(fs *flowSpace, k nodeKey, a alternative, edge, moment in
 		Switch: g.Switches[st.sw].Name, ID: weft.SwitchID(st.sw), In: x.neighbour(int(st.sw), st.in), InPort: st.in, VC: st.vc,
 		Fields: x.fields.of(st.fields), Rule: x.rules.of(a.rule), Ways: len(a.edges), Port: weft.NoPort,
 	}
-	if x.m.when != Before {
+	if x.m.when != Before && moment != anyMoment {
 		for i, e := range x.scene.set {
 			if moment>>i&1 == 1 {
 				s.Dead = append(s.Dead, e.Name(g))

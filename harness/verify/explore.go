@@ -17,7 +17,6 @@ type explorer struct {
 	graph   waitGraph
 	found   tally // of the scene
 	future  future
-	local   []int32
 	path    []frame
 
 	subfunction Subfunction
@@ -341,16 +340,19 @@ func (x *explorer) steps(f int, fs *flowSpace, k nodeKey, do func(a *alternative
 		x.stepsWith(f, fs, k, sw, dead, int(k.moment), do)
 		return
 	}
-	x.local = x.local[:0]
+	if x.scene.near[sw] == 0 { // no fault is at this switch: the same at any moment
+		x.stepsWith(f, fs, k, sw, 0, anyMoment, do)
+		return
+	}
 	for moment := range x.scene.moments {
-		dead, down := x.scene.dead(sw, moment)
-		if down || slices.Contains(x.local, dead) && x.graph.numbered() {
-			continue
+		if dead, down := x.scene.dead(sw, moment); !down {
+			x.stepsWith(f, fs, k, sw, dead, moment, do)
 		}
-		x.local = append(x.local, dead)
-		x.stepsWith(f, fs, k, sw, dead, moment, do)
 	}
 }
+
+// anyMoment stands for all moments of a scene.
+const anyMoment = -1
 
 func (x *explorer) stepsWith(f int, fs *flowSpace, k nodeKey, sw, dead int32, moment int, do func(*alternative, int32, int)) {
 	e := x.expand(f, fs, k.state, dead, 0)

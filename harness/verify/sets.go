@@ -37,9 +37,12 @@ type Sets struct {
 	// Samples draws so many sets of each size by Seed instead of taking all.
 	Samples int
 	Seed    uint64
+	// PerGroup makes every sample a set with so many dead links in each switch group of a tree (Definition 10) at once.
+	PerGroup bool
 	// List is explored instead of all of the above when it is not nil.
 	List     [][]Element
 	elements []Element
+	groups   [][]Element
 }
 
 func (s *Sets) largest() int {
@@ -57,6 +60,11 @@ func (s *Sets) largest() int {
 func (s *Sets) resolve(g *topology.Graph) error {
 	if s.List != nil {
 		return nil
+	}
+	if s.PerGroup {
+		if err := s.resolveGroups(g); err != nil {
+			return err
+		}
 	}
 	if s.Kind == "" {
 		s.Kind = Links
@@ -82,6 +90,37 @@ func (s *Sets) resolve(g *topology.Graph) error {
 		return fmt.Errorf("%w: %d samples", ErrConfig, s.Samples)
 	case s.Samples == 0 && s.total() > maxSets:
 		return fmt.Errorf("%w: more than %d sets of %d to %d faults: ask for fewer faults or for samples", ErrConfig, uint64(maxSets), s.Min, s.Max)
+	}
+	return nil
+}
+
+// resolveGroups sorts the links by switch group: the tier of the upper end, and its digits but the one that the links of a group change.
+func (s *Sets) resolveGroups(g *topology.Graph) error {
+	switch {
+	case len(g.Switches) == 0 || g.Place(0).Tree == nil:
+		return fmt.Errorf("%w: faults per switch group: %s has no switch groups, only trees have", ErrConfig, g.Spec)
+	case s.Samples == 0 || s.Kind != "" && s.Kind != Links:
+		return fmt.Errorf("%w: faults per switch group are samples of links: give a number of samples and kind %s", ErrConfig, Links)
+	}
+	at := map[string]int{}
+	for _, l := range g.Links {
+		if !l.BetweenSwitches() {
+			continue
+		}
+		up := g.Switches[l.A.Node.Index]
+		digits := slices.Clone(up.Digits)
+		digits[up.Tier] = 0
+		key := fmt.Sprint(up.Tier, digits)
+		i, ok := at[key]
+		if !ok {
+			i = len(s.groups)
+			at[key] = i
+			s.groups = append(s.groups, nil)
+		}
+		s.groups[i] = append(s.groups[i], Element{ID: uint32(l.ID)})
+	}
+	if len(s.groups) == 0 || s.Max > len(s.groups[0]) {
+		return fmt.Errorf("%w: %d dead links per switch group, %s has fewer", ErrConfig, s.Max, g.Spec)
 	}
 	return nil
 }
@@ -155,6 +194,14 @@ func (s *Sets) at(i uint64) []Element {
 	set := make([]Element, 0, size)
 	if s.Samples > 0 {
 		rng := rand.New(rand.NewPCG(s.Seed, uint64(size)<<32|i))
+		if s.PerGroup {
+			for _, group := range s.groups {
+				for _, e := range rng.Perm(len(group))[:size] {
+					set = append(set, group[e])
+				}
+			}
+			return set
+		}
 		for _, e := range rng.Perm(len(s.elements))[:size] {
 			set = append(set, s.elements[e])
 		}

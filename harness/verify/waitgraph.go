@@ -9,6 +9,7 @@ type waitGraph struct {
 	edges   [][2]int32 // channel to channel
 	falling bool       // an edge does not raise the channel number, or there are no numbers
 
+	live    int        // how many moments the scene has
 	moments [][]int32  // per moment: the waits
 	waited  [][]uint32 // per moment and wait: when it was last added
 
@@ -23,11 +24,10 @@ func (g *waitGraph) init(m *model) {
 	g.degree, g.head = make([]int32, m.channels), make([]int32, m.channels)
 }
 
-func (g *waitGraph) numbered() bool { return g.m.number != nil }
-
 func (g *waitGraph) begin(moments int) {
 	g.now++
 	g.edges, g.falling = g.edges[:0], g.m.number == nil
+	g.live = moments
 	for len(g.moments) < moments {
 		g.moments, g.waited = append(g.moments, nil), append(g.waited, nil)
 	}
@@ -48,8 +48,14 @@ func (g *waitGraph) add(pair int64, from, to int32) {
 	}
 }
 
-// waits notes a wait at a moment.
+// waits notes a wait at a moment, or at all.
 func (g *waitGraph) waits(moment int, id int32) {
+	if moment == anyMoment {
+		for moment := range g.live {
+			g.waits(moment, id)
+		}
+		return
+	}
 	w := g.waited[moment]
 	if int(id) >= len(w) {
 		w = append(w, make([]uint32, int(id)+1-len(w)+1024)...)
@@ -62,10 +68,13 @@ func (g *waitGraph) waits(moment int, id int32) {
 }
 
 // cyclic reports whether the channel dependency graph has a cycle.
-func (g *waitGraph) cyclic() bool { return len(g.peel()) < g.live() }
+func (g *waitGraph) cyclic() bool {
+	ordered := len(g.peel())
+	return ordered < g.used()
+}
 
-// live is how many channels have an edge.
-func (g *waitGraph) live() (n int) {
+// used is how many channels have an edge.
+func (g *waitGraph) used() (n int) {
 	for _, d := range g.degree {
 		if d >= 0 {
 			n++
