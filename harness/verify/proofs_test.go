@@ -1,0 +1,154 @@
+package verify_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/verify"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+var (
+	fullProofs  = flag.Bool("weft.proofs", false, "also run the claims that take minutes")
+	proofsTable = flag.String("weft.proofs.table", "", "write what was found to this file, as docs/proofs.md shows it")
+)
+
+// claim is one statement about routing functions and sets of faults, which must hold.
+type claim struct {
+	about    string // which statement of the papers
+	routing  []string
+	topology string
+	kind     verify.Kind
+	most     int
+	samples  int
+	perGroup bool
+	when     verify.When
+	long     bool // only with -weft.proofs
+	fails    bool // it must not hold
+	connects bool // only that all pairs are connected, without livelock: beyond k-1 faults adaptive functions can deadlock
+}
+
+var (
+	linkFunctions   = []string{"deterministic-link", "adaptive-link", "adaptive-link-digit", "misroute-vector"}
+	switchFunctions = []string{"deterministic-switch", "adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header"}
+	allFunctions    = append(append([]string(nil), linkFunctions...), switchFunctions...)
+	oneFaultLink    = []string{"deterministic-link-one", "adaptive-link-one"}
+	oneFaultSwitch  = []string{"deterministic-switch-one", "adaptive-switch-one"}
+)
+
+const (
+	byLinks  = "Lemmas 2, 6, 9, Theorems 1, 5; of R_m: Lemmas 1, 2, Theorem 2"
+	byAny    = "Lemmas 4, 7, 10, Theorems 3, 5"
+	arriving = "the same while faults come between hops"
+	flapping = "the same while faults come and go between hops"
+)
+
+func claims() (c []claim) {
+	for _, size := range []struct {
+		k, n int
+		long bool
+	}{{2, 3, false}, {2, 4, false}, {2, 5, false}, {2, 6, false}, {3, 2, false}, {3, 3, false}, {3, 4, true}, {4, 2, false}, {4, 3, true}, {5, 2, true}} {
+		tree := fmt.Sprintf("kary-ntree:%d,%d", size.k, size.n)
+		c = append(
+			c,
+			claim{about: byLinks, routing: allFunctions, topology: tree, kind: verify.Links, most: size.k - 1, long: size.long},
+			claim{about: byAny, routing: switchFunctions, topology: tree, kind: verify.Any, most: size.k - 1, long: size.long},
+			claim{about: byLinks + "; " + arriving, routing: allFunctions, topology: tree, kind: verify.Links, most: size.k - 1, when: verify.Arriving, long: size.long || size.n > 4},
+			claim{about: byLinks + "; " + flapping, routing: allFunctions, topology: tree, kind: verify.Links, most: size.k - 1, when: verify.Flapping, long: size.long},
+			claim{about: byAny + "; " + arriving, routing: switchFunctions, topology: tree, kind: verify.Any, most: size.k - 1, when: verify.Arriving, long: size.long || size.n > 4},
+			claim{about: byAny + "; " + flapping, routing: switchFunctions, topology: tree, kind: verify.Any, most: size.k - 1, when: verify.Flapping, long: size.long},
+		)
+	}
+	// Without waiting for the long ones: the paper's own tree with fewer faults.
+	c = append(
+		c,
+		claim{about: byLinks, routing: allFunctions, topology: "kary-ntree:4,3", kind: verify.Links, most: 1},
+		claim{about: byAny, routing: switchFunctions, topology: "kary-ntree:4,3", kind: verify.Any, most: 1},
+		claim{about: "k-1 dead links in every switch group at once: connected", connects: true, routing: linkFunctions, topology: "kary-ntree:3,3", kind: verify.Links, most: 2, samples: 200, perGroup: true},
+		claim{about: "k-1 dead links in every switch group at once: connected", connects: true, routing: linkFunctions, topology: "kary-ntree:4,3", kind: verify.Links, most: 3, samples: 500, perGroup: true, long: true},
+		claim{about: "m-port n-tree", routing: allFunctions, topology: "mport-tree:4,3", kind: verify.Links, most: 1},
+		claim{about: "m-port n-tree", routing: switchFunctions, topology: "mport-tree:4,3", kind: verify.Any, most: 1},
+		claim{about: "m-port n-tree", routing: allFunctions, topology: "mport-tree:6,2", kind: verify.Links, most: 2},
+		claim{about: "m-port n-tree", routing: allFunctions, topology: "mport-tree:8,2", kind: verify.Links, most: 3, long: true},
+		claim{about: "m-port n-tree", routing: allFunctions, topology: "mport-tree:6,3", kind: verify.Links, most: 2, long: true},
+		claim{about: "large k", routing: allFunctions, topology: "kary-ntree:8,2", kind: verify.Links, most: 7, samples: 20},
+		claim{about: "large k", routing: allFunctions, topology: "kary-ntree:32,2", kind: verify.Links, most: 31, samples: 3, long: true},
+		claim{about: "large k", routing: allFunctions, topology: "mport-tree:36,2", kind: verify.Links, most: 17, samples: 3, long: true},
+		claim{about: "one fault: no extra layer, no vector", routing: oneFaultLink, topology: "kary-ntree:3,3", kind: verify.Links, most: 1},
+		claim{about: "one fault: no extra layer, no vector", routing: oneFaultLink, topology: "kary-ntree:4,3", kind: verify.Links, most: 1},
+		claim{about: "one fault: one header bit", routing: oneFaultSwitch, topology: "kary-ntree:3,3", kind: verify.Any, most: 1},
+		claim{about: "one fault: one header bit", routing: oneFaultSwitch, topology: "kary-ntree:2,4", kind: verify.Any, most: 1},
+		claim{about: "one fault: one header bit", routing: oneFaultSwitch, topology: "kary-ntree:4,3", kind: verify.Any, most: 1},
+		claim{about: "a dead switch in tiers 1..n-2 is too much for the link functions", routing: linkFunctions, topology: "kary-ntree:3,3", kind: verify.Switches, most: 1, fails: true},
+		claim{about: "k dead links are too many", routing: allFunctions, topology: "kary-ntree:2,3", kind: verify.Links, most: 2, fails: true},
+		claim{about: "two faults are too many for the one-fault variants", routing: append(append([]string(nil), oneFaultLink...), oneFaultSwitch...), topology: "kary-ntree:3,3", kind: verify.Links, most: 2, fails: true},
+		claim{about: "without re-routing one dead link is too much", routing: []string{"updown"}, topology: "kary-ntree:2,3", kind: verify.Links, most: 1, fails: true},
+	)
+	return c
+}
+
+// command is the claim as fabricd checks it.
+func (c claim) command(routing string) string {
+	cmd := fmt.Sprintf("fabricd verify --topology %s --routing %s --kind %s --faults %d", c.topology, routing, c.kind, c.most)
+	if c.samples > 0 {
+		cmd += fmt.Sprintf(" --samples %d", c.samples)
+	}
+	if c.perGroup {
+		cmd += " --per-group"
+	}
+	return cmd + [...]string{"", " --when arriving", " --when flapping"}[c.when]
+}
+
+// What the papers claim, and PAPERS lists, set by set. docs/proofs.md has the table this makes with -weft.proofs.
+func TestClaims(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("| claim | command | fault sets | explored | holds | most hops | channel numbers | CDG |\n|---|---|---|---|---|---|---|---|\n")
+	for _, c := range claims() {
+		if c.long && !*fullProofs {
+			continue
+		}
+		g, err := topology.Parse(c.topology)
+		require.NoError(t, err)
+		for _, name := range c.routing {
+			t.Run(c.command(name), func(t *testing.T) {
+				e, ok := firmware.ByName(name)
+				require.True(t, ok)
+				sets := verify.Sets{Kind: c.kind, Max: c.most, Samples: c.samples, Seed: 1, PerGroup: c.perGroup}
+				if c.samples > 0 {
+					sets.Min = c.most
+				}
+				r, err := verify.Run(context.Background(), verify.Config{Graph: g, Firmware: e.New(), Sets: sets, When: c.when})
+				require.NoError(t, err)
+				require.Positive(t, r.Walks)
+				switch {
+				case c.connects:
+					require.Zero(t, r.Unconnected, "%v", r.Counter)
+				case c.fails:
+					require.False(t, r.Pass)
+					require.NotNil(t, r.Counter)
+				default:
+					require.True(t, r.Pass, "%v\n%v", r, r.Counter)
+					require.Nil(t, r.Counter)
+				}
+				numbers, cdg := "", "acyclic"
+				if r.Numbering != nil {
+					numbers = map[bool]string{true: "rise", false: "fall"}[*r.Numbering]
+				}
+				if !r.CDGAcyclic {
+					cdg = fmt.Sprintf("cyclic in %d, stuck in %d", r.CyclicSets, r.Deadlocks)
+				}
+				fmt.Fprintf(&table, "| %s | `%s` | %d | %d | %t | %d | %s | %s |\n", c.about, c.command(name), r.FaultSets, r.Explored, r.Pass, r.MaxHops, numbers, cdg)
+			})
+		}
+	}
+	if *proofsTable != "" {
+		require.NoError(t, os.WriteFile(*proofsTable, []byte(table.String()), 0o644))
+	}
+}
