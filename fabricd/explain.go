@@ -151,8 +151,12 @@ func flagged(err error) error {
 	if !errors.As(err, &at) {
 		return err
 	}
-	part, _, _ := strings.Cut(strings.TrimPrefix(at.Path, "header."), ".")
-	return fmt.Errorf("--%s: %w", strings.ReplaceAll(part, "_", "-"), at.Err)
+	part, of, _ := strings.Cut(strings.TrimPrefix(at.Path, "header."), ".")
+	flag := "--" + strings.ReplaceAll(part, "_", "-")
+	if part == "state" && of != "" { // which of the registers
+		flag += " " + of
+	}
+	return fmt.Errorf("%s: %w", flag, at.Err)
 }
 
 // answerFiles answers the questions in all files, as far as they can be read.

@@ -58,7 +58,7 @@ func TestExplainNamesTheFlagThatIsWrong(t *testing.T) {
 	refused(t, `--topology: unknown topology "rng:3"`, one("--topology", "rng:3")...)
 	refused(t, `--state: unknown register "vector"`, one("--state", "vector=1")...)
 	refused(t, `--state reroute-vector: found "2", expected 1 to 64 bits`, one("--state", "reroute-vector=2")...)
-	refused(t, `--state: reroute-vector: found 10000, expected at most 4 bits`, one("--state", "reroute-vector=10000")...)
+	refused(t, `--state reroute-vector: found 10000, expected at most 4 bits`, one("--state", "reroute-vector=10000")...)
 	refused(t, `--misroute: found "x"`, one("--misroute", "x")...)
 	refused(t, `--port-field: found -3, expected a port, or -1 or -2`, one("--port-field=-3")...)
 }

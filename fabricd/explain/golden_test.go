@@ -11,12 +11,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/explain"
 )
 
-// TestAnswers compares answers with testdata. The commands are
+// TestAnswers compares answers with testdata/answers. The commands are
 //
 //	lines [topology=...] [routing=...] [vcs=2]      the input is JSON lines, and so is the output
 //	tell  [topology=...] [routing=...] [vcs=2]      the input is one line, the output what people read
 func TestAnswers(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/answers", func(t *testing.T, path string) {
 		e := explain.New(nil)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			q := explain.NewQuestion()
