@@ -145,9 +145,13 @@ func (f fake) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) s
 }
 func (f fake) Registers(*weft.Place) []switching.Register { return f.registers }
 
-// with explains f in the 2-ary 3-tree, at s1.00 for a packet from s2.00 to n100, with two virtual channels.
-func with(f fake, change ...func(q *explain.Question)) (*explain.Decision, error) {
-	e := explain.New(func(string, *topology.Graph) (switching.Firmware, int, error) { return f, 2, nil })
+// explainer knows one firmware, which needs two virtual channels.
+func explainer(f fake) *explain.Explainer {
+	return explain.New(func(string, *topology.Graph) (switching.Firmware, int, error) { return f, 2, nil })
+}
+
+// with explains a decision in the 2-ary 3-tree, at s1.00 for a packet from s2.00 to n100.
+func with(e *explain.Explainer, change ...func(q *explain.Question)) (*explain.Decision, error) {
 	q := explain.NewQuestion()
 	q.Topology, q.Routing = "kary-ntree:2,3", "fake"
 	q.Switch, q.In, q.Dst = explain.Name("s1.00"), explain.Name("s2.00"), explain.Name("n100")
@@ -190,7 +194,7 @@ func TestWhatAFirmwareMustNotDoIsNamed(t *testing.T) {
 			return switching.To(sw, 3, 0, pkt.Fields, "fake")
 		}}, "it changes the packet it is shown", false},
 	} {
-		d, err := with(c.fw, dead)
+		d, err := with(explainer(c.fw), dead)
 		require.NoError(t, err)
 		require.Contains(t, strings.Join(d.Problems, "\n"), c.problem)
 		require.Equal(t, c.discard, d.Discard, c.problem)
@@ -202,15 +206,15 @@ func TestWhatAFirmwareMustNotDoIsNamed(t *testing.T) {
 
 func TestAFirmwareThatPanicsIsNamedWithTheLine(t *testing.T) {
 	t.Parallel()
-	_, err := with(fake{route: func(_ *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
+	_, err := with(explainer(fake{route: func(_ *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
 		return switching.To(sw, weft.PortID(sw.Place().Tree.W[9]), 0, weft.NewFields(), "fake")
-	}})
+	}}))
 	require.ErrorContains(t, err, "routing: BUG in firmware fake: it panics at s1.00: runtime error: index out of range [9] with length 2 (")
 	require.ErrorContains(t, err, "explain_test.go:")
-	_, err = with(fake{route: func(*weft.Header, switching.Arrival, switching.View) switching.Decision { panic("on purpose") }})
+	_, err = with(explainer(fake{route: func(*weft.Header, switching.Arrival, switching.View) switching.Decision { panic("on purpose") }}))
 	require.ErrorContains(t, err, "it panics at s1.00: on purpose (")
 	require.ErrorContains(t, err, "explain_test.go:")
-	_, err = with(fake{registers: []switching.Register{{Name: "r"}}})
+	_, err = with(explainer(fake{registers: []switching.Register{{Name: "r"}}}))
 	require.EqualError(t, err, `routing: firmware fake declares register "r" of 0 bits, expected 1 to 64`)
 }
 
@@ -218,10 +222,14 @@ func TestAFirmwareSeesWhatTheQuestionSays(t *testing.T) {
 	t.Parallel()
 	var pkt weft.Header
 	var at switching.Arrival
-	f := fake{
+	look := true
+	e := explainer(fake{
 		registers: []switching.Register{{Name: "a", Width: 64}, {Name: "b", Width: 1}},
 		route: func(h *weft.Header, a switching.Arrival, sw switching.View) switching.Decision {
 			pkt, at = *h, a
+			if !look {
+				return switching.To(sw, 3, 0, h.Fields, "looks at nothing")
+			}
 			out := h.Fields
 			out.PortField, out.Misroute = -2, 2
 			d := switching.Decision{
@@ -234,8 +242,8 @@ func TestAFirmwareSeesWhatTheQuestionSays(t *testing.T) {
 			}
 			return d
 		},
-	}
-	d, err := with(f, func(q *explain.Question) {
+	})
+	d, err := with(e, func(q *explain.Question) {
 		require.NoError(t, q.Decode([]byte(`{"vc": 1, "dead_ports": [2], "state": {"a": 18446744073709551615, "b": "1"}, "free": 7, "random": 9,
 			"header": {"src": "n001", "seq": 3, "size": 64, "hops": 4, "reroutes": 5, "port_field": 1, "misroute": "01"}}`)))
 	})
@@ -253,20 +261,30 @@ func TestAFirmwareSeesWhatTheQuestionSays(t *testing.T) {
 	require.Contains(t, d.String(), "goes to    s0.10 by port 3, vc 1\n           s2.01 by port 1, vc 0, class 1, needs 2 free places, misroute = 10, port_field = -2\n")
 
 	// Nothing of one question is left for the next.
-	d, err = with(f)
+	d, err = with(e)
 	require.NoError(t, err)
 	require.Equal(t, "2 2 0 0 0 0 0s true true", d.Rule)
 	require.Equal(t, weft.NICID(0), pkt.Src)
-	_, err = with(f, func(q *explain.Question) { q.Switch, q.In = explain.Name("s2.01"), explain.Number(1) })
+	_, err = with(e, func(q *explain.Question) { q.Switch, q.In = explain.Name("s2.01"), explain.Number(1) })
 	require.NoError(t, err)
 	require.Equal(t, weft.NICID(3), pkt.Src, "the NIC at the port it came in by")
+	d, err = with(e, func(q *explain.Question) { q.Header.Misroute = 2 })
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"port_field": int16(-2)}, d.Candidates[1].Fields, "the fields that change, no others")
+	d, err = with(e, func(q *explain.Question) { q.Header.PortField = -2 })
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"misroute": "10"}, d.Candidates[1].Fields)
+	look = false
+	d, err = with(e)
+	require.NoError(t, err)
+	require.Empty(t, d.Asked)
 }
 
 func TestADiscardMayTellTheSource(t *testing.T) {
 	t.Parallel()
-	d, err := with(fake{route: func(*weft.Header, switching.Arrival, switching.View) switching.Decision {
+	d, err := with(explainer(fake{route: func(*weft.Header, switching.Arrival, switching.View) switching.Decision {
 		return switching.Decision{Rule: "fake", Notify: true}
-	}})
+	}}))
 	require.NoError(t, err)
 	require.True(t, d.Notify && d.Discard)
 	require.Contains(t, d.String(), "nowhere: it is discarded, and its source is told\n")

@@ -26,9 +26,11 @@ func defaults() explain.Question {
 func TestLinesStandOverTheDefaults(t *testing.T) {
 	t.Parallel()
 	q := defaults()
-	q.Dead = []explain.Ref{explain.Number(2)}
+	q.Routing = "adaptive-link"
+	q.Dead, q.State = []explain.Ref{explain.Number(2)}, map[string]uint64{}
 	var out bytes.Buffer
-	tally, err := explain.New(nil).Lines(q, "f.jsonl", strings.NewReader("{}\r\n{\"dead_ports\": []}\n\n{\"switch\": \"x\"}\n{}"), &out)
+	in := "{}\r\n" + `{"dead_ports": [], "state": {"reroute-vector": 1}}` + "\n\n" + `{"id": 9, "switch": "x"}` + "\n{}"
+	tally, err := explain.New(nil).Lines(q, "f.jsonl", strings.NewReader(in), &out)
 	require.NoError(t, err)
 	require.Equal(t, explain.Tally{Lines: 4, Bad: 1}, tally)
 	var ports, lines []int
@@ -37,12 +39,15 @@ func TestLinesStandOverTheDefaults(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(line), &a))
 		require.Equal(t, "f.jsonl", a.File)
 		lines = append(lines, a.Line)
-		if a.Error == "" {
+		if a.Error != "" {
+			require.JSONEq(t, "9", string(a.ID))
+		} else {
 			ports = append(ports, a.Candidates[0].Port)
 		}
 	}
 	require.Equal(t, []int{3, 2, 3}, ports, "no line changes the defaults of the next")
 	require.Equal(t, []int{1, 2, 4, 5}, lines)
+	require.Empty(t, q.State)
 }
 
 func TestALineTooLongIsAnsweredAndTheRestGoesOn(t *testing.T) {
@@ -81,6 +86,14 @@ func TestAnswersComeBeforeTheNextQuestion(t *testing.T) {
 	}
 	require.NoError(t, ask.Close())
 	require.NoError(t, <-done)
+}
+
+func TestAListOfPortsIsBounded(t *testing.T) {
+	t.Parallel()
+	q := defaults()
+	list := func(n int) []byte { return []byte(`{"dead_ports": [0` + strings.Repeat(",0", n-1) + `]}`) }
+	require.NoError(t, q.Decode(list(256)))
+	require.EqualError(t, q.Decode(list(257)), "dead_ports: 257 ports, expected at most 256")
 }
 
 type refuses struct{}

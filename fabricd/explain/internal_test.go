@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"os"
 	"reflect"
 	"slices"
@@ -39,4 +40,17 @@ func TestEveryRoutingFieldIsAskedWithAndAnswered(t *testing.T) {
 		require.Contains(t, headerMembers, name)
 	}
 	require.Len(t, changed(weft.NewFields(), weft.Fields{PortField: 1, Misroute: 1}, 1), len(names))
+}
+
+func TestTopologiesThatAreKeptAreBounded(t *testing.T) {
+	t.Parallel()
+	e := New(nil)
+	q := NewQuestion()
+	q.Routing, q.Switch, q.In, q.Dst = "none", Number(0), Number(0), Number(0)
+	for n := range 3 * maxFabrics {
+		q.Topology = fmt.Sprintf("ring:%d", n+3)
+		_, err := e.Explain(q)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(e.fabrics), maxFabrics)
+	}
 }
