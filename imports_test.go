@@ -50,8 +50,7 @@ var cores = map[string]core{
 	// The control plane prints and parses tables, but whoever calls it opens the files.
 	"fabricd/subnet": {
 		std:     append([]string{"bufio", "bytes", "container/heap", "encoding/json", "io", "maps"}, plain...),
-		ours:    []string{".", "fabricd/topology"},
-		pending: true,
+		ours:    []string{".", "fabricd/document", "fabricd/topology", "switch/firmware"},
 	},
 }
 
