@@ -2,6 +2,7 @@ package subnet
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/weft-fabric/weft/fabricd/document"
@@ -38,7 +39,7 @@ func Entries() []Entry {
 func newDeterministicTable(g *topology.Graph) (firmware.Firmware, int, error) {
 	tables, err := Algorithm1(g, nil)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, fmt.Errorf("firmware deterministic-table: %w", err)
 	}
 	return firmware.DeterministicTable{Tables: tables}, tables.VCs(), nil
 }
