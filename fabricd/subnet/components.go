@@ -42,12 +42,8 @@ func (c *Components) Compute(dead *Dead) (unconnected int) {
 		if l.BetweenSwitches() || dead.Cuts(l) {
 			continue
 		}
-		sw, nic := l.A.Node, l.B.Node
-		if nic.IsSwitch() {
-			sw, nic = nic, sw
-		}
-		c.live[nic.Index] = true
-		of := &c.nics[c.root(sw.Index)]
+		c.live[l.B.Node.Index] = true // the NIC is the end B
+		of := &c.nics[c.root(l.A.Node.Index)]
 		joined += 2 * *of
 		*of++
 	}

@@ -65,12 +65,22 @@ func (f *fabric) see(l topology.Link) {
 		if !e.Node.IsSwitch() {
 			continue
 		}
-		if at := &f.at[e.Node.Index]; f.dead.Cuts(&l) {
+		if at := &f.at[e.Node.Index]; broken(&f.dead, l) {
 			at.Dead.Add(e.Port)
 		} else {
 			at.Dead.Remove(e.Port)
 		}
 	}
+}
+
+// broken is what Dead.Cuts should say.
+func broken(dead *subnet.Dead, l topology.Link) bool {
+	for _, e := range []weft.End{l.A, l.B} {
+		if e.Node.IsSwitch() && dead.HasSwitch(weft.SwitchID(e.Node.Index)) {
+			return true
+		}
+	}
+	return dead.HasLink(l.ID)
 }
 
 // walk is where a packet came by and what became of it.

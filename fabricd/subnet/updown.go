@@ -1,9 +1,6 @@
 package subnet
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -15,8 +12,7 @@ import (
 // computed again and again for one topology, allocates nothing when it is, and belongs to one goroutine.
 type UpDownRoutes struct {
 	g     *topology.Graph
-	order []weft.SwitchID // tier by tier, from the top
-	first []int           // per switch: where its ports begin
+	first []int // per switch: where its ports begin
 	ports []port
 	words int
 
@@ -39,7 +35,6 @@ func NewUpDownRoutes(g *topology.Graph) (*UpDownRoutes, error) {
 		if place.Tree == nil {
 			return nil, notATree("up/down routes are computed", g)
 		}
-		u.order = append(u.order, s.ID)
 		u.first[i+1] = u.first[i] + s.Ports
 		for p := range weft.PortID(s.Ports) {
 			at := port{role: place.Roles[p]}
@@ -49,7 +44,6 @@ func NewUpDownRoutes(g *topology.Graph) (*UpDownRoutes, error) {
 			u.ports = append(u.ports, at)
 		}
 	}
-	slices.SortStableFunc(u.order, func(a, b weft.SwitchID) int { return cmp.Compare(g.Switches[a].Tier, g.Switches[b].Tier) })
 	u.reach = make([]uint64, len(g.Switches)*u.words)
 	u.dead = make([]bool, len(u.ports))
 	return u, nil
@@ -73,8 +67,9 @@ func (u *UpDownRoutes) Compute(dead *Dead) (unroutable int) {
 		u.dead[i] = u.ports[i].link == nil || dead.Cuts(u.ports[i].link)
 	}
 	clear(u.reach)
-	for _, s := range slices.Backward(u.order) { // what is below by live links
-		mine := u.of(s)
+	// Switches of trees are numbered tier by tier from the top.
+	for s := len(u.first) - 2; s >= 0; s-- { // what is below by live links
+		mine := u.of(weft.SwitchID(s))
 		for i := u.first[s]; i < u.first[s+1]; i++ {
 			switch at := u.ports[i]; {
 			case u.dead[i]:
@@ -86,8 +81,8 @@ func (u *UpDownRoutes) Compute(dead *Dead) (unroutable int) {
 		}
 	}
 	routable := 0
-	for _, s := range u.order { // and what the switches above reach: they come first
-		mine := u.of(s)
+	for s := range len(u.first) - 1 { // and what the switches above reach
+		mine := u.of(weft.SwitchID(s))
 		sources := 0
 		for i := u.first[s]; i < u.first[s+1]; i++ {
 			switch at := u.ports[i]; {
@@ -166,8 +161,9 @@ func (u *UpDownRoutes) Tables() (*firmware.Tables, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range u.order {
-		for p := range weft.PortID(ports[s]) {
+	for i := range u.g.Switches {
+		s := weft.SwitchID(i)
+		for p := range weft.PortID(ports[i]) {
 			if _, err := tables.AddRow(s, []firmware.Hop{{Port: p}}); err != nil {
 				return nil, err
 			}

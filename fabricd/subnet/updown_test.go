@@ -153,10 +153,15 @@ func climbs(f *fabric, src weft.NICID) map[weft.NICID]bool {
 // path, and what is routable is connected.
 func TestUpDownTablesDeliverEveryRoutablePairWithoutUTurn(t *testing.T) {
 	t.Parallel()
+	cut, err := topology.Load("cut.yaml", []byte("generate: kary-ntree:3,3\nremove_links: [s0.00-s1.00, s0.01-s1.11, s1.22-s2.20, s1.21-s2.20]\n"))
+	require.NoError(t, err)
+	graphs := []*topology.Graph{cut}
 	for _, spec := range []string{"kary-ntree:2,3", "kary-ntree:3,3", "kary-ntree:4,3", "kary-ntree:2,6", "mport-tree:4,3", "mport-tree:8,2", "kary-ntree:2,1"} {
-		t.Run(spec, func(t *testing.T) {
+		graphs = append(graphs, parse(t, spec))
+	}
+	for _, g := range graphs {
+		t.Run(g.Spec, func(t *testing.T) {
 			t.Parallel()
-			g := parse(t, spec)
 			f := newFabric(g)
 			u, cut := upDown(t, g), subnet.NewComponents(g)
 			draw := rand.New(rand.NewPCG(3, 4))
@@ -261,7 +266,7 @@ func flood(g *topology.Graph, dead *subnet.Dead) (unconnected int) {
 		seen := []weft.Node{src.Node()}
 		for i := 0; i < len(seen); i++ {
 			for _, l := range g.Links {
-				if n := l.Other(seen[i]).Node; (l.A.Node == seen[i] || l.B.Node == seen[i]) && !dead.Cuts(&l) && !slices.Contains(seen, n) {
+				if n := l.Other(seen[i]).Node; (l.A.Node == seen[i] || l.B.Node == seen[i]) && !broken(dead, l) && !slices.Contains(seen, n) {
 					seen = append(seen, n)
 				}
 			}
@@ -309,6 +314,7 @@ func TestDeadIsASet(t *testing.T) {
 	d.RemoveLink(700)
 	d.RemoveSwitch(64)
 	require.Equal(t, 1, d.Len())
+	d.AddSwitch(3)
 	d.Reset()
 	require.Zero(t, d.Len())
 }
@@ -352,4 +358,31 @@ func BenchmarkCompute(b *testing.B) {
 			}
 		})
 	}
+}
+
+// Beyond k-1 local re-routing connects pairs that up/down does not, by U-turns, and the other way round.
+func TestLocalReroutingAndUpDownEachConnectPairsThatTheOtherDoesNot(t *testing.T) {
+	t.Parallel()
+	g := parse(t, "kary-ntree:2,3")
+	fw, _, err := subnet.Firmware("deterministic-table", g)
+	require.NoError(t, err)
+	u, cut := upDown(t, g), subnet.NewComponents(g)
+	f := newFabric(g)
+	local, global := 0, 0
+	f.faultSets(2, func() {
+		unroutable, unconnected := u.Compute(&f.dead), cut.Compute(&f.dead)
+		require.GreaterOrEqual(t, unroutable, unconnected)
+		for src, dst := range pairs(g) {
+			delivered := f.send(fw, src, dst).lost == ""
+			require.True(t, !delivered || cut.Joined(src, dst), "delivered where nothing leads")
+			switch routable := u.Routable(src, dst); {
+			case delivered && !routable:
+				local++
+			case routable && !delivered:
+				global++
+			}
+		}
+	})
+	require.Positive(t, local)
+	require.Positive(t, global)
 }
