@@ -18,7 +18,7 @@ const (
 // Check implements [Checker].
 func (f Static) Check(place *weft.Place, vcs int) error { return f.Tables.check("static", place, vcs) }
 
-// DestinationBased says that the source of a packet does not matter.
+// DestinationBased implements [switching.DestinationBased].
 func (Static) DestinationBased() {}
 
 // Route implements [Firmware].

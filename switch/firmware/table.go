@@ -14,7 +14,11 @@ import (
 //     in ML leaves in NL, and this holds for it too;
 //   - it sends a packet that came from below back by its port of arrival: in ML, and in NL as the choice among the ports above;
 //   - at a U-turn it goes on along the testing sequence to the next live port.
-type DeterministicTable struct{ Tables *Tables }
+type DeterministicTable struct {
+	Tables *Tables
+	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's source.
+	Notify bool
+}
 
 const ruleNoEntry = "table: no entry"
 
@@ -29,7 +33,7 @@ func (f DeterministicTable) Check(place *weft.Place, vcs int) error {
 // CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reasons of [DeterministicLink].
 func (DeterministicTable) CheckRequeue(*weft.Place) error { return nil }
 
-// DestinationBased says that the source of a packet does not matter.
+// DestinationBased implements [switching.DestinationBased].
 func (DeterministicTable) DestinationBased() {}
 
 // Route implements [Firmware].
@@ -53,28 +57,39 @@ func (f DeterministicTable) Route(pkt *weft.Header, at Arrival, sw View) Decisio
 			rule = ruleRerouted
 		}
 		return switching.To(sw, hop.Port, hop.VC, pkt.Fields, rule)
-	case up:
-		p := firstLiveUp(sw, t, t.UpIndex(hop.Port)+1, hop.Port)
-		if p == weft.NoPort {
-			p = firstLiveUp(sw, t, 0, hop.Port)
-		}
-		return one(sw, p, hop.VC, pkt, ruleUpOther, switching.Reroute, ruleNoUp)
-	case t.Leaf():
+	case !up && t.Leaf():
 		return switching.Discard(ruleNodeDead)
 	}
 
-	p, rule := otherDown(sw, t, hop.Port), rule2a
-	switch back := !above && sw.PortUp(at.Port); {
+	p, rule, none := f.detour(at, sw, hop, up)
+	if p == weft.NoPort {
+		return switching.Discard(none)
+	}
+	return switching.To(sw, p, hop.VC, pkt.Fields, rule).As(switching.Reroute)
+}
+
+// detour is the port that a packet takes instead of the dead one of its entry, and the rule; with NoPort the rule that discards it.
+func (DeterministicTable) detour(at Arrival, sw View, hop Hop, up bool) (p weft.PortID, rule, none string) {
+	t := sw.Place().Tree
+	if up {
+		p = firstLiveUp(sw, t, t.UpIndex(hop.Port)+1, hop.Port)
+		if p == weft.NoPort {
+			p = firstLiveUp(sw, t, 0, hop.Port)
+		}
+		return p, ruleUpOther, ruleNoUp
+	}
+	p, rule = otherDown(sw, t, hop.Port), rule2a
+	switch back := at.From != weft.RoleUp && sw.PortUp(at.Port); {
 	case back && hop.VC == normalLayer:
 		p, rule = at.Port, rule2First
 	case back:
 		p, rule = at.Port, rule2b
-	case !above && hop.VC == normalLayer:
+	case at.From != weft.RoleUp && hop.VC == normalLayer:
 		rule = rule2FirstOther
-	case !above:
+	case at.From != weft.RoleUp:
 		rule = rule2bDied
 	}
-	return one(sw, p, hop.VC, pkt, rule, switching.Reroute, ruleNoOtherDown)
+	return p, rule, ruleNoOtherDown
 }
 
 // uTurn follows the testing sequence from the port of the table to the first that is live and not the port of arrival, where it
@@ -88,9 +103,9 @@ func (f DeterministicTable) uTurn(pkt *weft.Header, at Arrival, sw View, hop Hop
 	if i := slices.Index(d, hop.Port); i >= 0 {
 		for _, p := range d[i:] {
 			if p != at.Port && sw.PortUp(p) {
-				return one(sw, p, hop.VC, pkt, rule, switching.UTurn, rule4)
+				return switching.To(sw, p, hop.VC, pkt.Fields, rule).As(switching.UTurn)
 			}
 		}
 	}
-	return switching.Discard(rule4)
+	return Decision{Rule: rule4, Notify: f.Notify}
 }
