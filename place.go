@@ -64,6 +64,11 @@ func (t *Tree) DownPort(d NICID) PortID {
 	return PortID(uint32(d) / t.Below % (t.Above / t.Below))
 }
 
+// DefaultUp is the up port that a packet for d takes without faults: the digit of d that the way down no longer needs (d mod K at
+// the leaves, and so on upwards). All packets for d meet at one top switch, and the destinations are spread evenly over the
+// top switches and their links. Only meaningful below the top, when not HasDown.
+func (t *Tree) DefaultUp(d NICID) PortID { return t.Up(int(uint32(d)/t.Below) % t.K) }
+
 // Leaf reports whether the switch is at the bottom tier, next to the NICs.
 func (t *Tree) Leaf() bool { return int(t.Tier) == t.N-1 }
 

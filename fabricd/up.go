@@ -16,13 +16,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
-	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
-	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // upFlags are the flags of fabricd up.
@@ -61,7 +60,7 @@ func upCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&u.name, "name", "weft", "name of the fabric, as linkmon finds it")
 	f.StringVarP(&u.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
-	f.StringVar(&u.routing, "routing", "adaptive-link", "firmware of the switches: "+fmt.Sprint(firmware.Names())+", or none to forward nothing")
+	f.StringVar(&u.routing, "routing", "adaptive-link", "firmware of the switches: "+fmt.Sprint(subnet.Names())+", or none to forward nothing")
 	f.StringVar(&u.traffic, "traffic", "uniform:0.2", "what every NIC injects: uniform or pairwise with a share of the link rate, or none")
 	u.server.Flags(f)
 	f.StringVar(&u.listen, "broker-listen", "127.0.0.1:0", "address of the embedded NATS server; port 0 is a free one")
@@ -79,7 +78,7 @@ func upCommand() *cobra.Command {
 	f.BoolVarP(&u.asJSON, "json", "j", false, "print events and samples as JSON lines, and the ledger at the end")
 	f.BoolVarP(&u.verbose, "verbose", "v", false, "log what happens to stderr")
 	complete(cmd, "topology", topology.Kinds)
-	complete(cmd, "routing", func() []string { return append(firmware.Names(), "none") })
+	complete(cmd, "routing", func() []string { return append(subnet.Names(), subnet.None) })
 	complete(cmd, "traffic", func() []string { return []string{"uniform:0.2", "pairwise:0.2", "none"} })
 	return cmd
 }
@@ -107,17 +106,16 @@ func (u upFlags) options() (fabric.Options, error) {
 		return o, err
 	}
 	o.Seed = u.seed
-	if u.routing == "none" {
-		o.Firmware, o.Traffic = firmware.None{}, nic.Traffic{}
-		return o, nil
+	fw, vcs, err := subnet.Firmware(u.routing, o.Topology)
+	if err != nil {
+		return o, err
 	}
-	e, ok := firmware.ByName(u.routing)
-	if !ok {
-		return o, document.Unknown("firmware", u.routing, append(firmware.Names(), "none"))
-	}
-	o.Firmware = e.New()
+	o.Firmware = fw
 	if u.vcs == 0 {
-		o.Switch.VCs = e.VCs
+		o.Switch.VCs = vcs
+	}
+	if u.routing == subnet.None {
+		o.Traffic = nic.Traffic{}
 	}
 	return o, nil
 }

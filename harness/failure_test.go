@@ -120,6 +120,7 @@ func TestMistakesInATestAreNamedWithWhatMayHaveBeenMeant(t *testing.T) {
 		{"topology", func(t testing.TB) { harness.New(t, "kary-tree:4,3") }, `did you mean "kary-ntree"?`},
 		{"traffic", func(t testing.TB) { harness.New(t, tree, harness.Traffic("uniform")) }, `unusable traffic "uniform": expected a load`},
 		{"place", func(t testing.TB) { harness.New(t, "ring:4", harness.FirmwareByName("updown")) }, "firmware updown routes k-ary n-trees and m-port n-trees only"},
+		{"tables", func(t testing.TB) { harness.New(t, "ring:4", harness.FirmwareByName("deterministic-table")) }, "harness: firmware deterministic-table: Algorithm 1 fills tables for k-ary n-trees and m-port n-trees only, and ring:4 is none"},
 		{"channels", func(t testing.TB) { harness.New(t, tree, harness.FirmwareByName("deterministic-link"), harness.VCs(1)) }, "needs 2 virtual channels, there are 1"},
 		{"two at once", func(t testing.TB) { harness.New(t, "kary-tree:4,3", harness.FirmwareByName("x")) }, "unknown firmware \"x\""},
 		{"link", func(t testing.TB) { harness.New(t, tree).Cut("s0.00", "s1.0O") }, `unknown switch or NIC "s1.0O": did you mean "s1.00"?`},

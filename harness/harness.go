@@ -36,6 +36,11 @@ func New(t testing.TB, spec string, options ...Option) *Harness {
 	if err = errors.Join(c.err, err); err != nil {
 		t.Fatalf("harness: %v", err)
 	}
+	if c.byName.New != nil {
+		if c.opts.Firmware, _, err = c.byName.New(g); err != nil {
+			t.Fatalf("harness: %v", err)
+		}
+	}
 	if c.opts.Switch.VCs == 0 {
 		c.opts.Switch.VCs = leastVCs(c.opts.Firmware, g)
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
@@ -32,6 +32,7 @@ func Options(options ...Option) Option {
 
 type config struct {
 	opts     fabric.Options
+	byName   subnet.Entry // makes the firmware when the topology is there; without New it is in opts
 	nats     bool
 	patience time.Duration
 	err      error
@@ -44,18 +45,14 @@ func defaults() config {
 // Firmware runs f in every switch; without it the fabric runs adaptive-link. There are as many virtual channels as its
 // Check asks for, one when it has none, unless VCs or Switches sets the number.
 func Firmware(f switching.Firmware) Option {
-	return func(c *config) { c.opts.Firmware = f }
+	return func(c *config) { c.opts.Firmware, c.byName = f, subnet.Entry{} }
 }
 
-// FirmwareByName runs one of the firmwares that come with Weft.
+// FirmwareByName runs one of the firmwares that come with Weft, with the tables of the topology if it needs any.
 func FirmwareByName(name string) Option {
 	return func(c *config) {
-		e, ok := firmware.ByName(name)
-		if !ok {
-			c.err = errors.Join(c.err, document.Unknown("firmware", name, firmware.Names()))
-			return
-		}
-		c.opts.Firmware = e.New()
+		e, err := subnet.ByName(name)
+		c.byName, c.err = e, errors.Join(c.err, err)
 	}
 }
 

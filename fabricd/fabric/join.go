@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/member"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
@@ -75,7 +76,7 @@ func (f *Fabric) canJoin(req member.JoinRequest) (*liveSwitch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := member.Firmware(o.Firmware); err != nil {
+	if _, err := subnet.ByName(o.Firmware); err != nil {
 		return nil, fmt.Errorf("the firmware of this fabric has no name by which a process could make it, so all switches stay in one process: %w", err)
 	}
 	if p := s.joining; p != nil {

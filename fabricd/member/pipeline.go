@@ -8,11 +8,10 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/credit"
-	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -35,7 +34,7 @@ func build(c Charter, name string, links bus.Transport, t *teller) (*pipeline, e
 	if err != nil {
 		return nil, err
 	}
-	fw, err := Firmware(c.Firmware)
+	fw, _, err := subnet.Firmware(c.Firmware, g)
 	if err != nil {
 		return nil, fmt.Errorf("fabric %s is of another release than this process: %w", c.Fabric, err)
 	}
@@ -56,18 +55,6 @@ func build(c Charter, name string, links bus.Transport, t *teller) (*pipeline, e
 		Core: core, Wires: wires, Clock: c.clock(), Batch: c.Batch, Seed: c.Seed<<16 + uint64(id), Watch: t,
 	})
 	return &pipeline{Driver: d, core: core, number: c.Number, teller: t, links: links}, nil
-}
-
-// Firmware makes the firmware of that name, as a process can.
-func Firmware(name string) (firmware.Firmware, error) {
-	if name == "none" {
-		return firmware.None{}, nil
-	}
-	e, ok := firmware.ByName(name)
-	if !ok {
-		return nil, document.Unknown("firmware", name, append(firmware.Names(), "none"))
-	}
-	return e.New(), nil
 }
 
 // wire opens the links of a switch.

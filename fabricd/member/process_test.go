@@ -23,7 +23,8 @@ func isSet(r switching.RegisterSnapshot) bool { return r.Value != 0 }
 func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, embedded bool) {
-		for tier, fw := range []string{"adaptive-link", "deterministic-link", "updown"} {
+		for i, fw := range []string{"adaptive-link", "deterministic-link", "updown", "deterministic-table"} {
+			tier := i % 3
 			t.Run(fmt.Sprint(fw, " tier ", tier), func(t *testing.T) {
 				t.Parallel()
 				l := start(t, embedded, with(fw))

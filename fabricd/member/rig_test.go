@@ -26,11 +26,11 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/member"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
-	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 const (
@@ -87,8 +87,7 @@ type option func(*fabric.Options)
 
 func with(fw string) option {
 	return func(o *fabric.Options) {
-		e, _ := firmware.ByName(fw)
-		o.Firmware, o.Switch.VCs = e.New(), e.VCs
+		o.Firmware, o.Switch.VCs, _ = subnet.Firmware(fw, o.Topology)
 		o.Processes.Firmware = fw
 	}
 }

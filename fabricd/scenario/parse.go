@@ -10,11 +10,11 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // Scenario is a checked scenario, ready to run.
@@ -114,15 +114,20 @@ func (p *parser) duration(path, text string) time.Duration {
 }
 
 func (p *parser) firmware(name string, o *fabric.Options) {
-	e, ok := firmware.ByName(name)
-	if !ok {
-		p.fail("$.firmware", document.Unknown("firmware", name, firmware.Names()))
+	e, err := subnet.ByName(name)
+	p.fail("$.firmware", err)
+	if err != nil || o.Topology == nil {
 		return
 	}
-	o.Firmware, o.Switch.VCs = e.New(), e.VCs
-	if c, ok := o.Firmware.(switching.Checker); ok && o.Topology != nil {
+	fw, vcs, err := e.New(o.Topology)
+	if err != nil {
+		p.fail("$.firmware", err)
+		return
+	}
+	o.Firmware, o.Switch.VCs = fw, vcs
+	if c, ok := fw.(switching.Checker); ok {
 		for _, s := range o.Topology.Switches {
-			if err := c.Check(o.Topology.Place(s.ID), e.VCs); err != nil {
+			if err := c.Check(o.Topology.Place(s.ID), vcs); err != nil {
 				p.fail("$.firmware", err)
 				return
 			}

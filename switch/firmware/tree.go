@@ -19,13 +19,6 @@ const (
 	ruleNever = "unreachable: no rule for such an arrival, layer and header"
 )
 
-// defaultUp is the up port a packet for d takes from this switch without faults: the digit of d that the way down no longer
-// needs (d mod k at the leaves, and so on upwards). All packets for d meet at one top switch, and the destinations are
-// spread evenly over the top switches and their links.
-func defaultUp(t *weft.Tree, d weft.NICID) weft.PortID {
-	return t.Up(int(uint32(d)/t.Below) % t.K)
-}
-
 // firstLiveUp is the first live up port of D, starting at index from and leaving out skip, or NoPort.
 func firstLiveUp(sw View, t *weft.Tree, from int, skip weft.PortID) weft.PortID {
 	for j := from; j < t.Ups(); j++ {
@@ -38,7 +31,7 @@ func firstLiveUp(sw View, t *weft.Tree, from int, skip weft.PortID) weft.PortID 
 
 // upFor is the port of rule 1: the default up port or, when that is dead, the next live one.
 func upFor(sw View, t *weft.Tree, d weft.NICID) (p weft.PortID, turn switching.Turn) {
-	p = defaultUp(t, d)
+	p = t.DefaultUp(d)
 	if sw.PortUp(p) {
 		return p, switching.Straight
 	}

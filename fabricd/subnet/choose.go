@@ -1,0 +1,79 @@
+package subnet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// Entry describes one way of routing that can be chosen by name: a firmware, with its tables if it needs any.
+type Entry struct {
+	Name  string
+	About string // one line
+	// New makes it for a topology, and says how many virtual channels it needs at least there.
+	New func(g *topology.Graph) (fw firmware.Firmware, vcs int, err error)
+}
+
+// None is the name of the firmware that forwards nothing.
+const None = "none"
+
+// Entries lists what can be chosen, by name; None is not among them.
+func Entries() []Entry {
+	entries := []Entry{{
+		Name: "deterministic-table", New: newDeterministicTable,
+		About: "fat trees: deterministic-link by forwarding tables (Algorithm 1)",
+	}}
+	for _, e := range firmware.Entries() {
+		entries = append(entries, Entry{Name: e.Name, About: e.About, New: func(*topology.Graph) (firmware.Firmware, int, error) {
+			return e.New(), e.VCs, nil
+		}})
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
+	return entries
+}
+
+func newDeterministicTable(g *topology.Graph) (firmware.Firmware, int, error) {
+	tables, err := Algorithm1(g, nil)
+	if err != nil {
+		return nil, 0, fmt.Errorf("firmware deterministic-table: %w", err)
+	}
+	return firmware.DeterministicTable{Tables: tables}, tables.VCs(), nil
+}
+
+// Names lists the names of Entries.
+func Names() []string {
+	var names []string
+	for _, e := range Entries() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// ByName finds what can be chosen, None too. The error for an unknown name holds the nearest known one.
+func ByName(name string) (Entry, error) {
+	if name == None {
+		return Entry{Name: None, About: "forwards nothing: every packet is discarded", New: newNone}, nil
+	}
+	entries := Entries()
+	if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == name }); i >= 0 {
+		return entries[i], nil
+	}
+	return Entry{}, document.Unknown("firmware", name, append(Names(), None))
+}
+
+func newNone(*topology.Graph) (firmware.Firmware, int, error) { return firmware.None{}, 1, nil }
+
+// Firmware makes the firmware of that name for a topology, and says how many virtual channels it needs at least. It is the one
+// place where names become firmwares. Errors are an unknown name, and a topology for which no tables can be computed; whether
+// a firmware without tables can run there, its Check says.
+func Firmware(name string, g *topology.Graph) (fw firmware.Firmware, vcs int, err error) {
+	e, err := ByName(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	return e.New(g)
+}

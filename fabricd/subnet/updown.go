@@ -1,0 +1,180 @@
+package subnet
+
+import (
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// UpDownRoutes are the routes of up/down routing in a k-ary n-tree or an m-port tree, computed without what is dead: DDRC, the
+// reconfiguration that Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, section VIII, compares with. No
+// packet goes up again after it has come down, so there is no deadlock and one virtual channel is enough. It is kept to be
+// computed again and again for one topology, allocates nothing when it is, and belongs to one goroutine.
+type UpDownRoutes struct {
+	g     *topology.Graph
+	first []int // per switch: where its ports begin
+	ports []port
+	words int
+
+	reach []uint64 // per switch: the NICs that it reaches
+	dead  []bool   // per port
+}
+
+// port is what a port of a switch leads to.
+type port struct {
+	role weft.Role
+	peer uint32 // the switch or NIC
+	link *topology.Link
+}
+
+// NewUpDownRoutes is for one tree, of which a file may have taken links; Compute comes next. Other topologies are refused.
+func NewUpDownRoutes(g *topology.Graph) (*UpDownRoutes, error) {
+	u := &UpDownRoutes{g: g, words: (len(g.NICs) + 63) / 64, first: make([]int, len(g.Switches)+1)}
+	for i, s := range g.Switches {
+		place := g.Place(s.ID)
+		if place.Tree == nil {
+			return nil, notATree("up/down routes are computed", g)
+		}
+		u.first[i+1] = u.first[i] + s.Ports
+		for p := range weft.PortID(s.Ports) {
+			at := port{role: place.Roles[p]}
+			if end, id, ok := g.Peer(weft.End{Node: s.ID.Node(), Port: p}); ok {
+				at.peer, at.link = end.Node.Index, &g.Links[id]
+			}
+			u.ports = append(u.ports, at)
+		}
+	}
+	u.reach = make([]uint64, len(g.Switches)*u.words)
+	u.dead = make([]bool, len(u.ports))
+	return u, nil
+}
+
+// UpDown is [UpDownRoutes.Compute] for one set of faults, with the tables. They are for [firmware.Static].
+func UpDown(g *topology.Graph, dead *Dead) (tables *firmware.Tables, unroutable int, err error) {
+	u, err := NewUpDownRoutes(g)
+	if err != nil {
+		return nil, 0, err
+	}
+	unroutable = u.Compute(dead)
+	tables, err = u.Tables()
+	return tables, unroutable, err
+}
+
+// Compute finds what each switch reaches without what is dead, and returns how many ordered pairs of different NICs are
+// unroutable. A NIC whose link or switch is dead reaches nobody and nobody reaches it.
+func (u *UpDownRoutes) Compute(dead *Dead) (unroutable int) {
+	for i := range u.ports {
+		u.dead[i] = u.ports[i].link == nil || dead.Cuts(u.ports[i].link)
+	}
+	clear(u.reach)
+	// Switches of trees are numbered tier by tier from the top.
+	for s := len(u.first) - 2; s >= 0; s-- { // what is below by live links
+		mine := u.of(weft.SwitchID(s))
+		for i := u.first[s]; i < u.first[s+1]; i++ {
+			switch at := u.ports[i]; {
+			case u.dead[i]:
+			case at.role == weft.RoleNIC:
+				mine.add(at.peer)
+			case at.role == weft.RoleDown:
+				mine.or(u.of(weft.SwitchID(at.peer)))
+			}
+		}
+	}
+	routable := 0
+	for s := range len(u.first) - 1 { // and what the switches above reach
+		mine := u.of(weft.SwitchID(s))
+		sources := 0
+		for i := u.first[s]; i < u.first[s+1]; i++ {
+			switch at := u.ports[i]; {
+			case u.dead[i]:
+			case at.role == weft.RoleNIC:
+				sources++
+			case at.role == weft.RoleUp:
+				mine.or(u.of(weft.SwitchID(at.peer)))
+			}
+		}
+		if sources > 0 {
+			routable += sources * (mine.count() - 1) // each but itself
+		}
+	}
+	n := len(u.g.NICs)
+	return n*(n-1) - routable
+}
+
+// of are the NICs that a switch reaches.
+func (u *UpDownRoutes) of(s weft.SwitchID) set {
+	return u.reach[int(s)*u.words : (int(s)+1)*u.words]
+}
+
+// Routable reports whether the routes of the last Compute lead from src to dst.
+func (u *UpDownRoutes) Routable(src, dst weft.NICID) bool {
+	s, p := u.g.SwitchOf(src)
+	return !u.dead[u.first[s]+int(p)] && u.of(s).has(uint32(dst))
+}
+
+// Port is where switch s forwards packets for d by the routes of the last Compute, NoPort when it does not reach d. Up it is the
+// default port, the destination's digit; when d cannot be reached that way, the next digits of d choose among the ports by which it
+// can, so that the destinations of a dead port are spread over the others and those of live ports stay where they are.
+func (u *UpDownRoutes) Port(s weft.SwitchID, d weft.NICID) weft.PortID {
+	t := u.g.Place(s).Tree
+	switch {
+	case !u.of(s).has(uint32(d)):
+		return weft.NoPort
+	case t.HasDown(d):
+		return t.DownPort(d)
+	}
+	p := t.DefaultUp(d)
+	if u.leads(s, p, d) {
+		return p
+	}
+	lead := 0
+	for j := range t.Ups() {
+		if u.leads(s, t.Up(j), d) {
+			lead++
+		}
+	}
+	skip := int(uint32(d)/t.Below) / t.K % lead // not 0: some port leads to d, or the switch would not reach it
+	for j := range t.Ups() {
+		if p := t.Up(j); u.leads(s, p, d) {
+			if skip == 0 {
+				return p
+			}
+			skip--
+		}
+	}
+	return weft.NoPort
+}
+
+// leads reports whether an up port is live and leads to a switch that reaches d.
+func (u *UpDownRoutes) leads(s weft.SwitchID, p weft.PortID, d weft.NICID) bool {
+	i := u.first[s] + int(p)
+	return !u.dead[i] && u.of(weft.SwitchID(u.ports[i].peer)).has(uint32(d))
+}
+
+// Tables are the routes of the last Compute as tables, which later ones do not change.
+func (u *UpDownRoutes) Tables() (*firmware.Tables, error) {
+	ports := make([]int, len(u.g.Switches))
+	for i, s := range u.g.Switches {
+		ports[i] = s.Ports
+	}
+	tables, err := firmware.NewTables(1, len(u.g.NICs), ports)
+	if err != nil {
+		return nil, err
+	}
+	for i := range u.g.Switches {
+		s := weft.SwitchID(i)
+		for p := range weft.PortID(ports[i]) {
+			if _, err := tables.AddRow(s, []firmware.Hop{{Port: p}}); err != nil {
+				return nil, err
+			}
+		}
+		for d := range weft.NICID(len(u.g.NICs)) {
+			if p := u.Port(s, d); p != weft.NoPort {
+				if err := tables.Set(s, d, int(p)); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return tables, nil
+}
