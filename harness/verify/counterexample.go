@@ -44,11 +44,14 @@ type Step struct {
 	ID     weft.SwitchID `json:"-"`
 }
 
+// maxWorked bounds the sets that are worked out to find the one with the shortest path.
+const maxWorked = 8
+
 // counterexample works out the candidates, which are the smallest sets, and returns the one with the shortest path.
 func (r *run) counterexample(firsts []first) (best *Counterexample, err error) {
 	x := newExplorer(r.model, nil)
-	for _, f := range firsts {
-		if best != nil && (f.Size > firsts[0].Size || f.What != firsts[0].What) {
+	for i, f := range firsts {
+		if i == maxWorked || best != nil && (f.Size > firsts[0].Size || f.What != firsts[0].What) {
 			break
 		}
 		set := r.Sets.at(f.Index)
@@ -58,7 +61,7 @@ func (r *run) counterexample(firsts []first) (best *Counterexample, err error) {
 		var c *Counterexample
 		switch f.What {
 		case Unconnected, Livelock:
-			c = x.shortest()
+			c = x.shortest(f.What == Livelock)
 		case Deadlock:
 			c = x.deadlock(r.FixedChoice)
 		default:
@@ -88,33 +91,30 @@ type trail struct {
 	value  int32
 }
 
-// shortest is the shortest path, over all flows, that ends in something bad; a path to a cycle and round it when nothing else is wrong.
-func (x *explorer) shortest() (best *Counterexample) {
-	for f := range x.m.flows {
-		fl := &x.m.flows[f]
-		if sw, _ := x.m.g.SwitchOf(fl.dst); x.scene.gone[sw] {
+// maxTried bounds the pairs of a set whose paths are worked out.
+const maxTried = 256
+
+// shortest is the shortest path of a pair that is not connected, of the first so many of them, that ends in something bad; or one to a
+// cycle and round it when there is no other end and loops says that there are cycles.
+func (x *explorer) shortest(loops bool) (best *Counterexample) {
+	tried := slices.Clone(x.bad[:min(maxTried, len(x.bad))])
+	for _, try := range tried {
+		fl := &x.m.flows[try.flow]
+		c := x.search(int(try.flow), int(try.source), loops)
+		if c == nil {
 			continue
 		}
-		for i, src := range fl.srcs {
-			if sw, _ := x.m.g.SwitchOf(src); x.scene.gone[sw] {
-				continue
-			}
-			c := x.search(f, i)
-			if c == nil {
-				continue
-			}
-			c.From, c.To = src, fl.dst
-			c.Src, c.Dst = x.m.g.NICs[src].Name, x.m.g.NICs[fl.dst].Name
-			if best == nil || len(c.Path) < len(best.Path) {
-				best = c
-			}
+		c.From, c.To = fl.srcs[try.source], fl.dst
+		c.Src, c.Dst = x.m.g.NICs[c.From].Name, x.m.g.NICs[c.To].Name
+		if best == nil || len(c.Path) < len(best.Path) {
+			best = c
 		}
 	}
 	return best
 }
 
 // search goes breadth first from one source until it finds a bad end; if there is none, until it comes back to its own way.
-func (x *explorer) search(f, source int) *Counterexample {
+func (x *explorer) search(f, source int, loops bool) *Counterexample {
 	fs := x.start(f)
 	x.future.forget()
 	list := []trail{{node: nodeKey{state: fs.starts[source]}, before: -1}}
@@ -167,6 +167,9 @@ func (x *explorer) search(f, source int) *Counterexample {
 			}
 		}
 	}
+	if !loops {
+		return nil
+	}
 	return x.cycle(fs, list, edges)
 }
 
@@ -183,7 +186,11 @@ func (x *explorer) valueBefore(memory, sw, after int32, a *alternative) int32 {
 
 // cycle finds a shortest way to a node that can be come to again, and round. nil: there is no cycle.
 func (x *explorer) cycle(fs *flowSpace, list []trail, edges [][]int32) *Counterexample {
+	ends := deadEnds(edges)
 	for start := range list {
+		if ends[start] {
+			continue
+		}
 		// Breadth first back to start.
 		before := map[int32]int32{}
 		todo := []int32{int32(start)}
@@ -191,6 +198,9 @@ func (x *explorer) cycle(fs *flowSpace, list []trail, edges [][]int32) *Countere
 			n := todo[0]
 			todo = todo[1:]
 			for _, next := range edges[n] {
+				if ends[next] {
+					continue
+				}
 				if next == int32(start) {
 					return x.round(fs, list, int32(start), n, before)
 				}
@@ -202,6 +212,32 @@ func (x *explorer) cycle(fs *flowSpace, list []trail, edges [][]int32) *Countere
 		}
 	}
 	return nil
+}
+
+// deadEnds marks the nodes from which no cycle can be come to.
+func deadEnds(edges [][]int32) []bool {
+	ends, left, into := make([]bool, len(edges)), make([]int, len(edges)), make([][]int32, len(edges))
+	var todo []int32
+	for n, to := range edges {
+		left[n] = len(to)
+		for _, t := range to {
+			into[t] = append(into[t], int32(n))
+		}
+		if len(to) == 0 {
+			todo = append(todo, int32(n))
+		}
+	}
+	for len(todo) > 0 {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		ends[n] = true
+		for _, from := range into[n] {
+			if left[from]--; left[from] == 0 {
+				todo = append(todo, from)
+			}
+		}
+	}
+	return ends
 }
 
 func (x *explorer) round(fs *flowSpace, list []trail, start, last int32, before map[int32]int32) *Counterexample {

@@ -16,6 +16,7 @@ type explorer struct {
 	nodes   nodes
 	graph   waitGraph
 	found   tally // of the scene
+	bad     []badPair
 	future  future
 	path    []frame
 
@@ -34,6 +35,9 @@ func newExplorer(m *model, sub Subfunction) *explorer {
 	}
 	return x
 }
+
+// badPair is a pair that is not connected: a flow and which of its sources.
+type badPair struct{ flow, source int32 }
 
 // Bounds of what one worker keeps between fault sets, and of what it holds for one flow of one set.
 const (
@@ -73,7 +77,7 @@ func (x *explorer) run(set []Element) (*tally, error) {
 		x.memory.clear()
 	}
 	x.scene.setTo(x.space, set)
-	x.found = tally{discards: map[string]int{}}
+	x.found, x.bad = tally{discards: map[string]int{}}, x.bad[:0]
 	x.graph.begin(len(x.scene.moments))
 	if x.m.stateful {
 		x.traffic.clear(len(x.m.g.Switches))
@@ -190,6 +194,7 @@ func (x *explorer) flow(f int) error {
 		switch at := &x.nodes.all[n]; {
 		case at.bad:
 			x.found.unconnected++
+			x.bad = append(x.bad, badPair{int32(f), int32(i)})
 			if at.loops {
 				x.found.livelocks++
 			}
