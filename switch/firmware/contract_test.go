@@ -69,8 +69,8 @@ func headers(dst weft.NICID, vc weft.VC) []weft.Header {
 	return hs
 }
 
-// Every firmware that comes with Weft, at a switch of each tier of the 4-ary 3-tree and two others, for every arrival and
-// destination, headers right and wrong, and up to two dead ports of the switch.
+// Every firmware that comes with Weft, at a switch of each tier of the 4-ary 3-tree and two others, for every arrival, some
+// destinations, headers right and wrong, and up to two dead ports of the switch.
 func TestEveryFirmwareKeepsTheContract(t *testing.T) {
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:4,3", "kary-ntree:2,4"} {
 		for _, e := range variants() {
@@ -79,7 +79,7 @@ func TestEveryFirmwareKeepsTheContract(t *testing.T) {
 				net := newTree(spec)
 				fw := e.New()
 				for id, v := range net.views {
-					if id > 0 && v.At.Tree.Tier == net.views[id-1].At.Tree.Tier && id%5 != 0 {
+					if id > 0 && v.At.Tree.Tier == net.views[id-1].At.Tree.Tier && id%11 != 0 {
 						continue // its neighbours will do
 					}
 					declared := registers(fw, v.At)
@@ -108,7 +108,7 @@ func contractAt(t *testing.T, v *switching.Still, fw Firmware, e Entry, nics, de
 	for p, role := range v.At.Roles {
 		for vc := range weft.VC(e.VCs) {
 			at := Arrival{Port: weft.PortID(p), VC: vc, From: role}
-			for dst := range weft.NICID(nics + 1) { // the last is nobody's
+			for dst := weft.NICID(0); int(dst) <= nics; dst += weft.NICID(1 + nics/12) { // the last may be nobody's
 				for _, pkt := range headers(dst, vc) {
 					was := pkt
 					d := fw.Route(&pkt, at, v)

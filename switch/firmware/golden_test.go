@@ -23,17 +23,18 @@ func TestDecisions(t *testing.T) {
 	for _, e := range variants() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
+			trees := map[string]*tree{}
 			datadriven.RunTest(t, "testdata/"+e.Name+".txt", func(t *testing.T, d *datadriven.TestData) string {
 				if d.Cmd != "route" {
 					d.Fatalf(t, "the command is route, not %q", d.Cmd)
 				}
-				return route(t, d, e.New())
+				return route(t, d, e.New(), trees)
 			})
 		})
 	}
 }
 
-func route(t *testing.T, d *datadriven.TestData, fw Firmware) string {
+func route(t *testing.T, d *datadriven.TestData, fw Firmware, trees map[string]*tree) string {
 	var k, n, tier, vc int
 	var dst uint64
 	var in string
@@ -81,7 +82,11 @@ func route(t *testing.T, d *datadriven.TestData, fw Firmware) string {
 			}
 		}
 	}
-	view := still(placeOf(k, n, tier, w...))
+	spec := fmt.Sprintf("kary-ntree:%d,%d", k, n)
+	if trees[spec] == nil {
+		trees[spec] = newTree(spec)
+	}
+	view := still(trees[spec].place(tier, w))
 	view.Dead = dead
 	for i := range view.Registers {
 		view.Registers[i] = value

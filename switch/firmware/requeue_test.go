@@ -225,7 +225,7 @@ func TestRequeueClosesNoCircleOfWaiting(t *testing.T) {
 	for _, size := range []struct {
 		spec       string
 		each, twos int // every so many-th fault, and two faults
-	}{{"kary-ntree:2,3", 1, 1}, {"kary-ntree:3,2", 1, 1}, {"kary-ntree:4,2", 1, 3}, {"kary-ntree:2,4", 1, 29}, {"kary-ntree:3,3", 5, 499}, {"mport-tree:4,3", 2, 199}, {"kary-ntree:4,3", 31, 4999}} {
+	}{{"kary-ntree:2,3", 1, 1}, {"kary-ntree:3,2", 1, 5}, {"kary-ntree:4,2", 2, 31}, {"kary-ntree:2,4", 2, 199}, {"kary-ntree:3,3", 11, 997}, {"mport-tree:4,3", 3, 397}, {"kary-ntree:4,3", 61, 9999}} {
 		for _, e := range variants() {
 			t.Run(size.spec+"/"+e.Name, func(t *testing.T) {
 				t.Parallel()
@@ -253,13 +253,16 @@ func TestRequeueClosesNoCircleOfWaiting(t *testing.T) {
 // those that go around switches, dead or dying: whichever of its choices a packet takes.
 func TestOneFaultNeedsOneVirtualChannel(t *testing.T) {
 	for _, name := range []string{"adaptive-link-one", "deterministic-link-one", "adaptive-switch-one", "deterministic-switch-one"} {
-		for _, spec := range []string{"kary-ntree:2,4", "kary-ntree:2,5", "kary-ntree:3,3", "mport-tree:4,3"} {
-			t.Run(spec+"/"+name, func(t *testing.T) {
+		for _, size := range []struct {
+			spec string
+			each int
+		}{{"kary-ntree:2,4", 1}, {"kary-ntree:2,5", 7}, {"kary-ntree:3,3", 2}, {"mport-tree:4,3", 1}} {
+			t.Run(size.spec+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				e, _ := ByName(name)
-				net := newTree(spec)
+				net := newTree(size.spec)
 				_, switches := guarantee(name, net.k)
-				sequences(net.elements(switches), 1, 1, 1, func(chain []element) {
+				sequences(net.elements(switches), 1, size.each, 1, func(chain []element) {
 					w := newWaits(t, net, e, chain)
 					w.split()
 					require.Zero(t, w.stuck(true), "%v", chain)
@@ -295,7 +298,7 @@ func TestRequeueAddsNothingToWhatCanDeadlockBeyondTheFaultsAFirmwareIsFor(t *tes
 			net := newTree("kary-ntree:2,3")
 			deadlocks := 0
 			_, switches := guarantee(e.Name, net.k)
-			sequences(net.elements(switches), 2, 1, 1, func(chain []element) {
+			sequences(net.elements(switches), 2, 1, 3, func(chain []element) {
 				w := newWaits(t, net, e, chain)
 				without := w.stuck(false)
 				if without > 0 {

@@ -43,12 +43,7 @@ func (r renumbering) place(p *weft.Place) *weft.Place {
 			w = append(w, r.up[i][d])
 		}
 	}
-	for _, v := range r.net.views {
-		if v.At.Tree.Tier == p.Tree.Tier && slices.Equal(v.At.Tree.W, w) {
-			return v.At
-		}
-	}
-	panic("no such switch")
+	return r.net.place(int(p.Tree.Tier), w)
 }
 
 func (r renumbering) nic(nic weft.NICID) weft.NICID {
@@ -157,7 +152,7 @@ func TestSymmetricFirmwaresTreatAllPortsOfADirectionAlike(t *testing.T) {
 				net := newTree(spec)
 				rnd := rand.New(rand.NewPCG(5, uint64(i)))
 				rules := map[string]bool{}
-				for range 20000 {
+				for range 3000 {
 					rules[asymmetry(t, net, e.New(), rnd)] = true
 				}
 				require.Greater(t, len(rules), 5, "too few rules were met: %v", rules)

@@ -16,8 +16,13 @@ func still(place *weft.Place) *switching.Still {
 
 // placeOf is the place of switch <w,tier> in a k-ary n-tree.
 func placeOf(k, n, tier int, w ...int) *weft.Place {
-	for _, v := range newTree(fmt.Sprintf("kary-ntree:%d,%d", k, n)).views {
-		if t := v.At.Tree; int(t.Tier) == tier && slices.Equal(t.W, w) {
+	return newTree(fmt.Sprintf("kary-ntree:%d,%d", k, n)).place(tier, w)
+}
+
+// place is the place of switch <w,tier>.
+func (t *tree) place(tier int, w []int) *weft.Place {
+	for _, v := range t.views {
+		if p := v.At.Tree; int(p.Tier) == tier && slices.Equal(p.W, w) {
 			return v.At
 		}
 	}

@@ -52,28 +52,28 @@ func TestAUTurnUsesTheVectorOfTheDigitItMends(t *testing.T) {
 			wrote := 0
 			for _, v := range net.views {
 				for dst := range weft.NICID(net.nics()) {
-					t0 := v.At.Tree
-					p := t0.Up(rnd.IntN(net.k))
-					sw, index := fw, -1
+					tr := v.At.Tree
+					p := tr.Up(rnd.IntN(net.k))
+					index := -1
 					pkt := weft.Header{Dst: dst, Fields: weft.NewFields()}
 					digits := digitsOf(net, dst)
-					for i := range int(t0.Tier) {
-						if digits[i] != t0.W[i] {
+					for i := range int(tr.Tier) {
+						if digits[i] != tr.W[i] {
 							index = i
 							break
 						}
 					}
-					one := int(t0.Tier) - 1
+					one := int(tr.Tier) - 1
 					_, link := fw.(AdaptiveLink)
 					switch {
 					case index < 0 || link && index != one:
 						continue
 					case !link && index == one-1:
 						pkt.PortField = weft.PortFieldDown
-					case !link && !(index == one && t0.Leaf()):
+					case !link && !(index == one && tr.Leaf()):
 						continue
 					}
-					d := sw.Route(&pkt, Arrival{Port: p, From: weft.RoleUp}, v)
+					d := fw.Route(&pkt, Arrival{Port: p, From: weft.RoleUp}, v)
 					require.True(t, d.Write.Do, "%s: %d: %s", v.At.Name, dst, d.Rule)
 					name := fw.(Stateful).Registers(v.At)[d.Write.Index].Name
 					require.Equal(t, RerouteVector+" d"+string(rune('0'+index))+"="+string(rune('0'+digits[index])), name)

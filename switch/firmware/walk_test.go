@@ -56,6 +56,12 @@ type written struct {
 	value     uint64
 }
 
+// state is all that what happens to a packet next depends on.
+type state struct {
+	hop
+	wrote string
+}
+
 // walk follows every choice that a firmware leaves to packets for dst, depth first, over the states of packet and registers.
 // A state met again on the way to itself is a livelock.
 type walk struct {
@@ -64,19 +70,22 @@ type walk struct {
 	numbers Numbered // or nil
 	dst     weft.NICID
 	wrote   []written // what the packet has written, in order of switch and index
-	done    map[string]bool
-	path    map[string]bool
+	done    map[state]bool
+	path    map[state]bool
 	turned  bool // a decision was not straight
 }
 
 func newWalk(net *tree, fw Firmware, dst weft.NICID) *walk {
 	numbers, _ := fw.(Numbered)
-	return &walk{net: net, fw: fw, numbers: numbers, dst: dst, done: map[string]bool{}, path: map[string]bool{}}
+	return &walk{net: net, fw: fw, numbers: numbers, dst: dst, done: map[state]bool{}, path: map[state]bool{}}
 }
 
 // from returns what can go wrong from the state that the packet is at, or nothing.
 func (w *walk) from(at hop, last int) string {
-	key := fmt.Sprint(at, w.wrote)
+	key := state{hop: at}
+	if len(w.wrote) > 0 {
+		key.wrote = fmt.Sprint(w.wrote)
+	}
 	if w.path[key] {
 		return fmt.Sprintf("comes to %v again", at)
 	}
@@ -136,11 +145,11 @@ func (w *walk) write(sw int, r switching.RegisterWrite) {
 	w.wrote = next
 }
 
-// trees to walk in, and how many of the sets of two dead elements or more to leave out.
+// trees to walk in. Of the sets of two dead elements or more every so many-th is taken.
 var walkTrees = []struct {
 	spec  string
 	every int
-}{{"kary-ntree:2,3", 1}, {"kary-ntree:3,2", 1}, {"kary-ntree:2,4", 1}, {"mport-tree:4,3", 1}, {"mport-tree:6,2", 5}, {"kary-ntree:3,3", 97}}
+}{{"kary-ntree:2,3", 1}, {"kary-ntree:3,2", 1}, {"kary-ntree:2,4", 1}, {"mport-tree:4,3", 1}, {"mport-tree:6,2", 29}, {"kary-ntree:3,3", 997}}
 
 // Every pair, every choice, every set of as many dead links or switches as the firmware is for (of the larger trees a sample): a
 // single packet that starts with zero registers is delivered, with every hop in a higher channel where channels are numbered.
