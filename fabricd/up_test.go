@@ -120,7 +120,7 @@ func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
 		{"--topology kary-tree:2,2", `unknown topology "kary-tree:2,2": did you mean "kary-ntree"?`},
 		{"--topology nosuch.yaml", `nosuch.yaml: no such file`},
 		{"--topology torus:4x4", `firmware adaptive-link routes k-ary n-trees and m-port n-trees only`},
-		{"--routing adaptiv-link", `unknown firmware "adaptiv-link": did you mean "adaptive-link"? known: adaptive-link, deterministic-link, deterministic-table, updown, none`},
+		{"--routing adaptiv-link", `unknown firmware "adaptiv-link": did you mean "adaptive-link"? known: adaptive-link, adaptive-link-digit, `},
 		{"--traffic unifrom:0.2", `unusable traffic "unifrom:0.2": the pattern must be uniform, pairwise or none`},
 		{"--traffic uniform:2", `above 0 and at most 1, not 2`},
 		{"--link-rate -3", `the link rate must be above 0 bytes per second, not -3`},

@@ -14,33 +14,38 @@ import (
 
 // TestDecisions compares decisions with testdata/<firmware>.txt. The command is
 //
-//	route k=2 n=3 tier=1 w=(0,1) in=p0 [vc=1] dst=5 [dead=(p1,p3)] [vector=01]
+//	route k=2 n=3 tier=1 w=(0,1) in=p0 [vc=1] dst=5 [dead=(p1,p3)] [pf=-2] [misroute=01] [vector=01]
 //
-// for one packet at switch <w,tier> of a k-ary n-tree; bit j of the vector, counted from the right, is up port j. It
-// prints the candidates, the rule, the kind of step unless straight, and what is written to the register.
+// for one packet at switch <w,tier> of a k-ary n-tree; bit j of a vector, counted from the right, is up port j. The misroute
+// vector is the header's, the other one the switch's, in every register it has. It prints the candidates with the fields that they
+// change, the rule, the kind of step unless straight, and what is written to a register.
 func TestDecisions(t *testing.T) {
-	for _, e := range Entries() {
+	for _, e := range variants() {
 		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			trees := map[string]*tree{}
 			datadriven.RunTest(t, "testdata/"+e.Name+".txt", func(t *testing.T, d *datadriven.TestData) string {
 				if d.Cmd != "route" {
 					d.Fatalf(t, "the command is route, not %q", d.Cmd)
 				}
-				return route(t, d, e)
+				return route(t, d, e.New(), trees)
 			})
 		})
 	}
 }
 
-func route(t *testing.T, d *datadriven.TestData, e Entry) string {
+func route(t *testing.T, d *datadriven.TestData, fw Firmware, trees map[string]*tree) string {
 	var k, n, tier, vc int
 	var dst uint64
 	var in string
+	pf := int(weft.PortFieldNone)
 	d.ScanArgs(t, "k", &k)
 	d.ScanArgs(t, "n", &n)
 	d.ScanArgs(t, "tier", &tier)
 	d.ScanArgs(t, "in", &in)
 	d.ScanArgs(t, "dst", &dst)
 	d.MaybeScanArgs(t, "vc", &vc)
+	d.MaybeScanArgs(t, "pf", &pf)
 	port := func(s string) weft.PortID {
 		p, err := strconv.Atoi(strings.TrimPrefix(s, "p"))
 		if err != nil {
@@ -48,8 +53,17 @@ func route(t *testing.T, d *datadriven.TestData, e Entry) string {
 		}
 		return weft.PortID(p)
 	}
+	vector := func(s string) uint64 {
+		v, err := strconv.ParseUint(s, 2, 64)
+		if err != nil {
+			d.Fatalf(t, "vector: %v", err)
+		}
+		return v
+	}
 	var w []int
-	view := &fakeView{}
+	var dead switching.PortSet
+	pkt := weft.Header{Dst: weft.NICID(dst), VC: weft.VC(vc), Fields: weft.Fields{PortField: int16(pf)}}
+	value := uint64(0)
 	for _, a := range d.CmdArgs {
 		for _, s := range a.Vals {
 			switch a.Key {
@@ -60,38 +74,47 @@ func route(t *testing.T, d *datadriven.TestData, e Entry) string {
 				}
 				w = append(w, digit)
 			case "dead":
-				view.dead |= 1 << port(s)
+				dead.Add(port(s))
 			case "vector":
-				v, err := strconv.ParseUint(s, 2, 64)
-				if err != nil {
-					d.Fatalf(t, "vector: %v", err)
-				}
-				view.registers[0] = v
+				value = vector(s)
+			case "misroute":
+				pkt.Misroute = vector(s)
 			}
 		}
 	}
-	if len(w) != n-1 {
-		d.Fatalf(t, "%d digits, want %d", len(w), n-1)
+	spec := fmt.Sprintf("kary-ntree:%d,%d", k, n)
+	if trees[spec] == nil {
+		trees[spec] = newTree(spec)
 	}
-	view.place = placeOf(k, n, tier, w)
+	view := still(trees[spec].place(tier, w))
+	view.Dead = dead
+	for i := range view.Registers {
+		view.Registers[i] = value
+	}
 	p := port(in)
-	pkt := weft.Header{Dst: weft.NICID(dst), VC: weft.VC(vc), Fields: weft.NewFields()}
 	was := pkt
-	decision := e.New().Route(&pkt, Arrival{Port: p, VC: weft.VC(vc), From: view.place.Roles[p]}, view)
+	decision := fw.Route(&pkt, Arrival{Port: p, VC: weft.VC(vc), From: view.At.Roles[p]}, view)
 	if pkt != was {
 		d.Fatalf(t, "the packet was changed: %+v", pkt)
 	}
-	return print(t, decision, view.place)
+	return print(t, decision, fw, pkt.Fields, view.At)
 }
 
-func print(t *testing.T, d Decision, place *weft.Place) string {
+func print(t *testing.T, d Decision, fw Firmware, was weft.Fields, place *weft.Place) string {
 	var b strings.Builder
+	k := place.Tree.K
 	for i, c := range d.Candidates {
 		if i > 0 {
 			b.WriteString(", ")
 		}
 		fmt.Fprintf(&b, "%v %v", c.Port, c.VC)
-		if c.Class != 0 || c.Need != 0 || c.Fields != weft.NewFields() {
+		if c.Fields.PortField != was.PortField {
+			fmt.Fprintf(&b, " pf=%d", c.Fields.PortField)
+		}
+		if c.Fields.Misroute != was.Misroute {
+			fmt.Fprintf(&b, " misroute=%0*b", k, c.Fields.Misroute)
+		}
+		if c.Class != 0 || c.Need != 0 {
 			t.Fatalf("unexpected: %+v", c)
 		}
 	}
@@ -100,12 +123,7 @@ func print(t *testing.T, d Decision, place *weft.Place) string {
 	}
 	fmt.Fprintf(&b, " (%s)%s", d.Rule, [...]string{"", " re-routed", " U-turn"}[d.Turn])
 	if d.Write.Do {
-		if d.Write.Index != 0 {
-			t.Fatalf("unexpected: %+v", d.Write)
-		}
-		fmt.Fprintf(&b, "\n%s := %0*b", RerouteVector, place.Tree.K, d.Write.Value)
+		fmt.Fprintf(&b, "\n%s := %0*b", fw.(Stateful).Registers(place)[d.Write.Index].Name, k, d.Write.Value)
 	}
 	return b.String() + "\n"
 }
-
-var _ switching.View = (*fakeView)(nil)

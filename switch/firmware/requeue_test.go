@@ -1,8 +1,9 @@
 package firmware
 
 import (
-	"fmt"
 	"math/bits"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,9 +12,9 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// waits is the graph of what packets can wait for in a tree whose links die one after another, until all of a chain are
-// dead. A packet is routed again whenever a link dies, so it waits for what the firmware answers once all are; where it
-// stands may date from before.
+// waits is the graph of what packets can wait for in a tree whose links or switches die one after another, until all of a
+// chain are dead. A packet is routed again whenever a link dies, so it waits for what the firmware answers once all are; where it
+// stands, and with what fields, may date from before.
 //
 // Nodes are channels, whether their links are dead or not. A channel has an alternative for each packet it can hold: the
 // channels that packet waits for, any of which will do. A set of channels can be deadlocked (Definition 17 of the fat-tree
@@ -23,9 +24,9 @@ type waits struct {
 	net   *tree
 	fw    Firmware
 	vcs   int
-	dead  [][]uint64      // per number of links that have died, per switch: its dead ports
-	turns []uint64        // per switch: the up ports from which packets may make a U-turn, which its register may name
-	ways  [][]alternative // per channel
+	dead  [][]switching.PortSet // per number of elements that have died, per switch: its dead ports
+	turns []uint64              // per switch: the up ports from which packets may make a U-turn, which its register may name
+	ways  [][]alternative       // per channel
 }
 
 type alternative struct {
@@ -33,30 +34,28 @@ type alternative struct {
 	moved bool  // of a packet stranded in the channel of a dead link
 }
 
-// stand is a packet where it came in, when so many links had died.
+// stand is a packet where it came in, when so many elements had died.
 type stand struct {
 	hop
 	died int
 }
 
-func newWaits(t *testing.T, net *tree, e Entry, chain []weft.End) *waits {
+func newWaits(t *testing.T, net *tree, e Entry, chain []element) *waits {
 	w := &waits{t: t, net: net, fw: e.New(), vcs: e.VCs, turns: make([]uint64, len(net.views))}
 	snapshot := func() {
-		var dead []uint64
+		var dead []switching.PortSet
 		for _, v := range net.views {
-			dead = append(dead, v.dead)
+			dead = append(dead, v.Dead)
 		}
 		w.dead = append(w.dead, dead)
 	}
+	net.heal()
 	snapshot()
-	for _, l := range chain {
-		net.kill(l, true)
+	for _, e := range chain {
+		net.die(e)
 		snapshot()
 	}
-	for _, l := range chain {
-		net.kill(l, false)
-	}
-	w.ways = make([][]alternative, len(net.views)*2*net.k*w.vcs)
+	w.ways = make([][]alternative, len(net.views)*w.ports()*w.vcs)
 	var reached []map[stand]bool
 	for dst := range weft.NICID(net.nics()) {
 		reached = append(reached, w.reach(dst))
@@ -67,32 +66,34 @@ func newWaits(t *testing.T, net *tree, e Entry, chain []weft.End) *waits {
 	return w
 }
 
+// ports is how many ports a switch has at most.
+func (w *waits) ports() int { return 2 * w.net.k }
+
 func (w *waits) channel(sw int, p weft.PortID, vc weft.VC) int {
-	return (sw*2*w.net.k+int(p))*w.vcs + int(vc)
+	return (sw*w.ports()+int(p))*w.vcs + int(vc)
 }
 
 // into is the channel by which a packet came in, or -1 when it came from a NIC.
 func (w *waits) into(h hop) int {
-	if w.net.views[h.sw].place.Roles[h.in] == weft.RoleNIC {
+	if w.net.role(h.sw, h.in) == weft.RoleNIC {
 		return -1
 	}
 	sw, p := w.net.next(h.sw, h.in)
 	return w.channel(sw, p, h.vc)
 }
 
-// route asks the firmware for a packet at h once so many links have died, with the switch's register as given.
-func (w *waits) route(h hop, dst weft.NICID, died int, register uint64) []Candidate {
+// route asks the firmware for a packet at h once so many elements have died, with the switch's registers as given.
+func (w *waits) route(h hop, dst weft.NICID, died int, register uint64) Decision {
 	v := w.net.views[h.sw]
-	was := v.dead
-	v.dead, v.registers[0] = w.dead[died][h.sw], register
-	pkt := weft.Header{Dst: dst, VC: h.vc, Fields: weft.NewFields()}
-	d := w.fw.Route(&pkt, w.net.arrival(h.sw, h.in, h.vc), v)
-	v.dead, v.registers[0] = was, 0
-	return d.Candidates
+	v.Dead = w.dead[died][h.sw]
+	for i := range v.Registers {
+		v.Registers[i] = register
+	}
+	return w.net.route(w.fw, h, dst)
 }
 
-// reach follows packets for dst through every choice and every moment at which a link may die. An empty register leaves the
-// most choices.
+// reach follows packets for dst through every choice and every moment at which an element may die. An empty register leaves
+// the most choices.
 func (w *waits) reach(dst weft.NICID) map[stand]bool {
 	seen := map[stand]bool{}
 	var todo []stand
@@ -105,28 +106,27 @@ func (w *waits) reach(dst weft.NICID) map[stand]bool {
 		}
 	}
 	for src := range weft.NICID(w.net.nics()) {
-		if sw, p := w.net.leaf(src); src != dst {
-			come(hop{sw, p, normalLayer}, 0)
+		if src != dst {
+			come(w.net.start(src), 0)
 		}
 	}
 	for len(todo) > 0 {
 		s := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		place := w.net.views[s.sw].place
-		if place.Roles[s.in] == weft.RoleUp && !place.Tree.HasDown(dst) {
-			w.turns[s.sw] |= 1 << place.Tree.UpIndex(s.in)
+		d := w.route(s.hop, dst, s.died, 0)
+		if d.Write.Do {
+			w.turns[s.sw] |= d.Write.Value
 		}
-		for _, c := range append([]Candidate(nil), w.route(s.hop, dst, s.died, 0)...) {
-			if place.Roles[c.Port] != weft.RoleNIC {
-				sw, in := w.net.next(s.sw, c.Port)
-				come(hop{sw, in, c.VC}, s.died)
+		for _, c := range slices.Clone(d.Candidates) {
+			if w.net.role(s.sw, c.Port) != weft.RoleNIC {
+				come(w.net.follow(s.hop, c), s.died)
 			}
 		}
 	}
 	return seen
 }
 
-// collect adds what packets for dst wait for when all links of the chain are dead.
+// collect adds what packets for dst wait for when all elements of the chain are dead.
 func (w *waits) collect(dst weft.NICID, seen map[stand]bool) {
 	last := len(w.dead) - 1
 	for s := range seen {
@@ -134,8 +134,8 @@ func (w *waits) collect(dst weft.NICID, seen map[stand]bool) {
 			w.add(w.into(s.hop), s.hop, dst, false)
 			continue
 		}
-		for _, c := range append([]Candidate(nil), w.route(s.hop, dst, s.died, 0)...) {
-			if w.dead[last][s.sw]>>c.Port&1 == 1 {
+		for _, c := range slices.Clone(w.route(s.hop, dst, s.died, 0).Candidates) {
+			if w.dead[last][s.sw].Has(c.Port) {
 				require.True(w.t, seen[stand{s.hop, last}], "a stranded packet waits as one that comes now would")
 				w.add(w.channel(s.sw, c.Port, c.VC), s.hop, dst, true)
 			}
@@ -148,15 +148,16 @@ func (w *waits) add(from int, h hop, dst weft.NICID, moved bool) {
 	if from < 0 {
 		return // nobody waits for a NIC to inject
 	}
+	last := len(w.dead) - 1
 	turns := uint64(0)
-	if w.net.views[h.sw].place.Roles[h.in] == weft.RoleUp && !w.net.views[h.sw].place.Tree.HasDown(dst) {
+	if w.route(h, dst, last, 0).Write.Do {
 		turns = w.turns[h.sw]
 	}
 	for register := turns; ; register = (register - 1) & turns {
 		var to []int
-		for _, c := range w.route(h, dst, len(w.dead)-1, register) {
-			require.Zero(w.t, w.dead[len(w.dead)-1][h.sw]>>c.Port&1, "nothing waits for the channel of a dead link")
-			if w.net.views[h.sw].place.Roles[c.Port] == weft.RoleNIC {
+		for _, c := range w.route(h, dst, last, register).Candidates {
+			require.False(w.t, w.dead[last][h.sw].Has(c.Port), "nothing waits for the channel of a dead link")
+			if w.net.role(h.sw, c.Port) == weft.RoleNIC {
 				return // a NIC takes everything
 			}
 			to = append(to, w.channel(h.sw, c.Port, c.VC))
@@ -217,34 +218,24 @@ func (w *waits) moved() (n int) {
 	return n
 }
 
-// chains calls f with every sequence of one or two links, or every so many-th of two.
-func (t *tree) chains(most, every int, f func(chain []weft.End)) {
-	links := t.links()
-	n := 0
-	for i, a := range links {
-		f([]weft.End{a})
-		for j, b := range links {
-			if n++; most > 1 && i != j && n%every == 0 {
-				f([]weft.End{a, b})
-			}
-		}
-	}
-}
-
-// Every single link and every two links in turn: what stranded packets wait for closes no circle of waiting. The
-// deterministic firmwares have none with any links dead; adaptive-link with up to k-1.
+// Every link, and every switch for the firmwares that go around switches, and two in turn (of the larger trees a sample): what
+// stranded packets wait for closes no circle of waiting. The numbered firmwares have none with anything dead; the others with
+// as many faults as they are for.
 func TestRequeueClosesNoCircleOfWaiting(t *testing.T) {
-	for _, size := range []struct{ k, n, every int }{{2, 3, 1}, {3, 2, 1}, {4, 2, 1}, {2, 4, 7}, {4, 3, 1999}} {
-		for _, e := range Entries() {
-			t.Run(fmt.Sprintf("k=%d,n=%d/%s", size.k, size.n, e.Name), func(t *testing.T) {
+	for _, size := range []struct {
+		spec       string
+		each, twos int // every so many-th fault, and two faults
+	}{{"kary-ntree:2,3", 1, 1}, {"kary-ntree:3,2", 1, 5}, {"kary-ntree:4,2", 2, 31}, {"kary-ntree:2,4", 2, 199}, {"kary-ntree:3,3", 11, 997}, {"mport-tree:4,3", 3, 397}, {"kary-ntree:4,3", 61, 9999}} {
+		for _, e := range variants() {
+			t.Run(size.spec+"/"+e.Name, func(t *testing.T) {
 				t.Parallel()
-				net := newTree(size.k, size.n)
-				most := 2
-				if e.Name == "adaptive-link" {
-					most = min(most, size.k-1)
+				net := newTree(size.spec)
+				most, switches := guarantee(e.Name, net.k)
+				if _, ok := e.New().(Numbered); ok {
+					most = 2
 				}
 				moved, chains := 0, 0
-				net.chains(most, size.every, func(chain []weft.End) {
+				sequences(net.elements(switches), min(most, 2), size.each, size.twos, func(chain []element) {
 					w := newWaits(t, net, e, chain)
 					chains++
 					moved += w.moved()
@@ -258,39 +249,84 @@ func TestRequeueClosesNoCircleOfWaiting(t *testing.T) {
 	}
 }
 
-// Beyond k-1 faults adaptive-link can deadlock. Requeue adds no channel to those that can, but the dead ones, which wait
-// and are not waited for.
-func TestRequeueAddsNothingToWhatCanDeadlockBeyondKMinus1(t *testing.T) {
-	e, _ := ByName("adaptive-link")
-	net := newTree(2, 3)
-	deadlocks := 0
-	net.chains(2, 1, func(chain []weft.End) {
-		w := newWaits(t, net, e, chain)
-		without := w.stuck(false)
-		if without > 0 {
-			deadlocks++
+// The firmwares for one fault close no cycle of channel dependencies in their one virtual channel with any link, or any switch for
+// those that go around switches, dead or dying: whichever of its choices a packet takes.
+func TestOneFaultNeedsOneVirtualChannel(t *testing.T) {
+	for _, name := range []string{"adaptive-link-one", "deterministic-link-one", "adaptive-switch-one", "deterministic-switch-one"} {
+		for _, size := range []struct {
+			spec string
+			each int
+		}{{"kary-ntree:2,4", 1}, {"kary-ntree:2,5", 7}, {"kary-ntree:3,3", 2}, {"mport-tree:4,3", 1}} {
+			t.Run(size.spec+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				e, _ := ByName(name)
+				net := newTree(size.spec)
+				_, switches := guarantee(name, net.k)
+				sequences(net.elements(switches), 1, size.each, 1, func(chain []element) {
+					w := newWaits(t, net, e, chain)
+					w.split()
+					require.Zero(t, w.stuck(true), "%v", chain)
+				})
+			})
 		}
-		dead := 0
-		for _, d := range w.dead[len(chain)] {
-			dead += bits.OnesCount64(d)
+	}
+}
+
+// split makes every channel that a packet may wait for an alternative of its own: what is stuck then is what lies on or leads
+// to a cycle of channel dependencies.
+func (w *waits) split() {
+	for c, ways := range w.ways {
+		var apart []alternative
+		for _, a := range ways {
+			for i := range a.to {
+				apart = append(apart, alternative{to: a.to[i : i+1], moved: a.moved})
+			}
 		}
-		require.LessOrEqual(t, w.stuck(true), without+dead, "%v", chain)
-		if without == 0 {
-			require.Zero(t, w.stuck(true), "%v", chain)
+		w.ways[c] = apart
+	}
+}
+
+// Beyond the faults that they are for the adaptive firmwares and those for one fault can deadlock. Requeue adds no channel to those
+// that can, but the dead ones, which wait and are not waited for.
+func TestRequeueAddsNothingToWhatCanDeadlockBeyondTheFaultsAFirmwareIsFor(t *testing.T) {
+	for _, e := range Entries() {
+		if _, ok := e.New().(Numbered); ok {
+			continue
 		}
-	})
-	require.Positive(t, deadlocks, "the analysis finds none where there are some")
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			net := newTree("kary-ntree:2,3")
+			deadlocks := 0
+			_, switches := guarantee(e.Name, net.k)
+			sequences(net.elements(switches), 2, 1, 3, func(chain []element) {
+				w := newWaits(t, net, e, chain)
+				without := w.stuck(false)
+				if without > 0 {
+					deadlocks++
+				}
+				dead := 0
+				for _, d := range w.dead[len(chain)] {
+					dead += bits.OnesCount64(d[0])
+				}
+				require.LessOrEqual(t, w.stuck(true), without+dead, "%v", chain)
+				if without == 0 {
+					require.Zero(t, w.stuck(true), "%v", chain)
+				}
+			})
+			require.Positive(t, deadlocks, "the analysis finds none where there are some")
+		})
+	}
 }
 
 func TestFirmwaresThatBearRequeueSayIt(t *testing.T) {
-	place := placeOf(4, 3, 1, []int{0, 1})
+	place := placeOf(4, 3, 1, 0, 1)
 	for _, e := range Entries() {
 		r, ok := e.New().(switching.Requeuer)
 		require.True(t, ok, e.Name)
 		require.NoError(t, r.CheckRequeue(place), e.Name)
-		_, err := switching.New(switching.Config{Place: place, Firmware: e.New(), VCs: e.VCs, Rand: newView(place).rand, Requeue: true})
+		_, err := switching.New(switching.Config{Place: place, Firmware: e.New(), VCs: e.VCs, Rand: rand.NewPCG(1, 2), Requeue: true})
 		require.NoError(t, err, e.Name)
 	}
-	_, err := switching.New(switching.Config{Place: place, Firmware: None{}, Rand: newView(place).rand, Requeue: true})
+	_, err := switching.New(switching.Config{Place: place, Firmware: None{}, Rand: rand.NewPCG(1, 2), Requeue: true})
 	require.ErrorContains(t, err, place.Name+": requeue: firmware firmware.None does not say that packets may be routed a second time without deadlock")
 }

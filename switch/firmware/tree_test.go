@@ -1,163 +1,178 @@
 package firmware
 
 import (
-	"math/rand/v2"
-	"strconv"
-	"strings"
+	"fmt"
+	"slices"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// placeOf is the place of switch <w,l> in a k-ary n-tree, by the convention of PAPERS: down ports first, then up ports.
-func placeOf(k, n, tier int, w []int) *weft.Place {
-	pow := func(e int) uint32 {
-		v := uint32(1)
-		for range e {
-			v *= uint32(k)
-		}
-		return v
-	}
-	t := &weft.Tree{K: k, N: n, Tier: weft.Tier(tier), Down: k, W: w, Above: pow(n - tier), Below: pow(n - 1 - tier)}
-	for _, d := range w[:tier] {
-		t.Prefix = t.Prefix*uint32(k) + uint32(d)
-	}
-	p := &weft.Place{Name: "s" + strconv.Itoa(tier) + "." + digits(w), Tree: t}
-	for range k {
-		if t.Leaf() {
-			p.Roles = append(p.Roles, weft.RoleNIC)
-		} else {
-			p.Roles = append(p.Roles, weft.RoleDown)
+// still is a switch with room everywhere that stands still.
+func still(place *weft.Place) *switching.Still {
+	return &switching.Still{At: place, Free: 2, Registers: make([]uint64, 4*64)}
+}
+
+// placeOf is the place of switch <w,tier> in a k-ary n-tree.
+func placeOf(k, n, tier int, w ...int) *weft.Place {
+	return newTree(fmt.Sprintf("kary-ntree:%d,%d", k, n)).place(tier, w)
+}
+
+// place is the place of switch <w,tier>.
+func (t *tree) place(tier int, w []int) *weft.Place {
+	for _, v := range t.views {
+		if p := v.At.Tree; int(p.Tier) == tier && slices.Equal(p.W, w) {
+			return v.At
 		}
 	}
-	for range t.Ups() {
-		p.Roles = append(p.Roles, weft.RoleUp)
-	}
-	return p
+	panic("no such switch")
 }
 
-func digits(w []int) string {
-	var b strings.Builder
-	for _, d := range w {
-		b.WriteString(strconv.Itoa(d))
-	}
-	return b.String()
-}
-
-// fakeView is a switch as a firmware sees it, set up by a test.
-type fakeView struct {
-	place     *weft.Place
-	dead      uint64 // bit p: port p is down
-	registers [1]uint64
-	scratch   [64]Candidate
-	rand      *rand.PCG
-}
-
-func newView(place *weft.Place) *fakeView { return &fakeView{place: place, rand: rand.NewPCG(1, 2)} }
-
-func (v *fakeView) Place() *weft.Place                 { return v.place }
-func (v *fakeView) PortUp(p weft.PortID) bool          { return int(p) < v.place.Ports() && v.dead>>p&1 == 0 }
-func (v *fakeView) Room(weft.PortID, weft.VC) int      { return 2 }
-func (v *fakeView) Occupancy(weft.PortID, weft.VC) int { return 0 }
-func (v *fakeView) Credits(weft.PortID, weft.VC) int   { return 2 }
-func (v *fakeView) Register(i int) uint64              { return v.registers[i] }
-func (v *fakeView) Draw() uint64                       { return v.rand.Uint64() }
-func (v *fakeView) Now() weft.Time                     { return 0 }
-func (v *fakeView) Scratch() []Candidate               { return v.scratch[:0] }
-
-// tree is all switches of a k-ary n-tree, tier by tier, in the order of their digits.
+// tree is a k-ary n-tree or an m-port n-tree whose switches stand still.
 type tree struct {
-	k, n, perTier int
-	views         []*fakeView
+	g     *topology.Graph
+	k, n  int
+	views []*switching.Still
+	peers [][]weft.End // per switch and port
 }
 
-func newTree(k, n int) *tree {
-	t := &tree{k: k, n: n, perTier: 1}
-	for range n - 1 {
-		t.perTier *= k
+func newTree(spec string) *tree {
+	g, err := topology.Generate(spec)
+	if err != nil {
+		panic(err)
 	}
-	for tier := range n {
-		for i := range t.perTier {
-			w := make([]int, n-1)
-			for j, rest := n-2, i; j >= 0; j, rest = j-1, rest/k {
-				w[j] = rest % k
-			}
-			t.views = append(t.views, newView(placeOf(k, n, tier, w)))
+	t := &tree{g: g, n: g.Tiers}
+	for id := range g.Switches {
+		place := g.Place(weft.SwitchID(id))
+		t.k = place.Tree.K
+		t.views = append(t.views, still(place))
+		var peers []weft.End
+		for p := range place.Ports() {
+			peer, _, _ := g.Peer(weft.End{Node: weft.SwitchID(id).Node(), Port: weft.PortID(p)})
+			peers = append(peers, peer)
 		}
+		t.peers = append(t.peers, peers)
 	}
 	return t
 }
 
-func (t *tree) nics() int { return t.perTier * t.k }
+func (t *tree) nics() int { return len(t.g.NICs) }
 
 // leaf is the switch of a NIC and the port the NIC is at.
 func (t *tree) leaf(nic weft.NICID) (sw int, p weft.PortID) {
-	return (t.n-1)*t.perTier + int(nic)/t.k, weft.PortID(int(nic) % t.k)
+	id, p := t.g.SwitchOf(nic)
+	return int(id), p
 }
 
-// next is the switch and port at the other end of the link at port p of switch sw. At the leaves, down ports lead to NICs.
+// next is the switch and port at the other end of the link at port p of switch sw, which leads to a switch.
 func (t *tree) next(sw int, p weft.PortID) (int, weft.PortID) {
-	place := t.views[sw].place
-	tier, w := int(place.Tree.Tier), place.Tree.W
-	to := func(tier, digit, value int) int {
-		i := 0
-		for j, d := range w {
-			if j == digit {
-				d = value
-			}
-			i = i*t.k + d
-		}
-		return tier*t.perTier + i
-	}
-	if int(p) < t.k { // down port j of <w,l> leads to <w[l:=j],l+1>, and arrives at its up port w_l
-		return to(tier+1, tier, int(p)), weft.PortID(t.k + w[tier])
-	}
-	j := int(p) - t.k // up port j of <w,l> leads to <w[l-1:=j],l-1>, and arrives at its down port w_(l-1)
-	return to(tier-1, tier-1, j), weft.PortID(w[tier-1])
+	peer := t.peers[sw][p]
+	return int(peer.Node.Index), peer.Port
 }
 
-// links lists the links between switches by their upper ends.
-func (t *tree) links() (ends []weft.End) {
-	for sw := range (t.n - 1) * t.perTier {
-		for p := range t.k {
-			ends = append(ends, weft.End{Node: weft.SwitchID(sw).Node(), Port: weft.PortID(p)})
-		}
-	}
-	return ends
-}
-
-// kill takes a link down, or brings it up again.
-func (t *tree) kill(upper weft.End, dead bool) {
-	sw, p := int(upper.Node.Index), upper.Port
-	low, q := t.next(sw, p)
-	for v, p := range map[*fakeView]weft.PortID{t.views[sw]: p, t.views[low]: q} {
-		if dead {
-			v.dead |= 1 << p
-		} else {
-			v.dead &^= 1 << p
-		}
-	}
-}
-
-// faultSets calls f with every set of at most most links dead.
-func (t *tree) faultSets(most int, f func(set []weft.End)) {
-	links := t.links()
-	var pick func(from int, set []weft.End)
-	pick = func(from int, set []weft.End) {
-		f(set)
-		if len(set) == most {
-			return
-		}
-		for i := from; i < len(links); i++ {
-			t.kill(links[i], true)
-			pick(i+1, append(set[:len(set):len(set)], links[i]))
-			t.kill(links[i], false)
-		}
-	}
-	pick(0, nil)
-}
+func (t *tree) role(sw int, p weft.PortID) weft.Role { return t.views[sw].At.Roles[p] }
 
 // arrival is how a packet comes in at port p of sw.
 func (t *tree) arrival(sw int, p weft.PortID, vc weft.VC) switching.Arrival {
-	return switching.Arrival{Port: p, VC: vc, From: t.views[sw].place.Roles[p]}
+	return switching.Arrival{Port: p, VC: vc, From: t.role(sw, p)}
+}
+
+// element is what can be dead: a link, or a switch, which is to its neighbours as if all its links were. They are named by
+// their upper ends.
+type element []weft.End
+
+// elements lists the links between switches and, if asked for, the switches above the leaves.
+func (t *tree) elements(switches bool) (all []element) {
+	for sw := range t.views {
+		for p := range t.peers[sw] {
+			if t.role(sw, weft.PortID(p)) == weft.RoleDown {
+				all = append(all, element{{Node: weft.SwitchID(sw).Node(), Port: weft.PortID(p)}})
+			}
+		}
+	}
+	for sw, v := range t.views {
+		if !switches || v.At.Tree.Leaf() {
+			continue
+		}
+		var e element
+		for p, peer := range t.peers[sw] {
+			if t.role(sw, weft.PortID(p)) == weft.RoleDown {
+				peer = weft.End{Node: weft.SwitchID(sw).Node(), Port: weft.PortID(p)}
+			}
+			e = append(e, peer)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// die takes all links of all of set down.
+func (t *tree) die(set ...element) {
+	for _, e := range set {
+		for _, end := range e {
+			sw := int(end.Node.Index)
+			low, q := t.next(sw, end.Port)
+			t.views[sw].Dead.Add(end.Port)
+			t.views[low].Dead.Add(q)
+		}
+	}
+}
+
+// heal brings all links up.
+func (t *tree) heal() {
+	for _, v := range t.views {
+		v.Dead = switching.PortSet{}
+	}
+}
+
+// sequences calls f with every so many-th element, and every so many-th sequence of two if most is two.
+func sequences(elements []element, most, each, twos int, f func(chain []element)) {
+	n := 0
+	for i, a := range elements {
+		if i%each == 0 {
+			f([]element{a})
+		}
+		for j, b := range elements {
+			if n++; most == 2 && i != j && n%twos == 0 {
+				f([]element{a, b})
+			}
+		}
+	}
+}
+
+// sets calls f with every so many-th set of at most most elements dead, the empty one and those of one at least.
+func (t *tree) sets(elements []element, most, every int, f func(set []element)) {
+	n := 0
+	var add func(from int, set []element)
+	add = func(from int, set []element) {
+		if n++; n%every == 0 || len(set) < 2 {
+			t.heal()
+			t.die(set...)
+			f(set)
+		}
+		if len(set) == most {
+			return
+		}
+		for i := from; i < len(elements); i++ {
+			add(i+1, append(set[:len(set):len(set)], elements[i]))
+		}
+	}
+	add(0, nil)
+	t.heal()
+}
+
+// guarantee is how many dead elements a firmware delivers with, and whether switches are among them.
+func guarantee(name string, k int) (faults int, switches bool) {
+	switch name {
+	case "updown":
+		return 0, false
+	case "adaptive-link-one", "deterministic-link-one":
+		return 1, false
+	case "adaptive-switch-one", "deterministic-switch-one":
+		return 1, true
+	case "adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header", "deterministic-switch", "deterministic-switch-ml2":
+		return k - 1, true
+	}
+	return k - 1, false
 }

@@ -2,164 +2,274 @@ package firmware
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
 )
 
-var walkTrees = []struct{ k, n int }{{2, 3}, {3, 2}, {2, 4}}
-
-// channelNumber numbers the channel that leaves sw by p in vc as the fat-tree paper does for R^link_deterministic: every
-// hop must raise it. s is the tier of the link, i the index in D of the digit s of its upper end, which is the up port's.
-func channelNumber(t *tree, sw int, p weft.PortID, vc weft.VC) int {
-	place := t.views[sw].place
-	s := int(place.Tree.Tier)
-	up := place.Roles[p] == weft.RoleUp
-	i := 0
-	if up {
-		s--
-		i = place.Tree.UpIndex(p)
-	} else if place.Tree.Leaf() {
-		return 1 << 30 // to a NIC: the end
-	} else {
-		i = place.Tree.W[s]
-	}
-	base := t.n - 1 + s*(2*t.k+1)
-	switch {
-	case vc == normalLayer && up:
-		return t.n - 2 - s
-	case vc == normalLayer:
-		return base
-	case up:
-		return base + 2*i + 1
-	}
-	return base + 2*i + 2
+// variants are the firmwares with options that no entry sets.
+func variants() []Entry {
+	return append(
+		Entries(),
+		Entry{Name: "deterministic-switch-ml2", VCs: 3, New: func() Firmware { return DeterministicSwitch{LeavesInML2: true} }},
+		Entry{Name: "misroute-vector-reset", VCs: 1, New: func() Firmware { return MisrouteVector{ResetWhenDied: true} }},
+	)
 }
 
-// hop is a packet at a switch: where it came in, and in which VC.
+// hop is a packet at a switch: where it came in, in which VC and with which fields.
 type hop struct {
-	sw int
-	in weft.PortID
-	vc weft.VC
+	sw     int
+	in     weft.PortID
+	vc     weft.VC
+	fields weft.Fields
 }
 
-func (h hop) String() string { return fmt.Sprintf("switch %d %v %v", h.sw, h.in, h.vc) }
+func (h hop) String() string {
+	return fmt.Sprintf("switch %d %v %v %+v", h.sw, h.in, h.vc, h.fields)
+}
 
-// Every pair, with every set of up to k-1 dead links: delivered within a bound, each hop in a higher channel.
-func TestDeterministicLinkDeliversWithUpToKMinus1DeadLinks(t *testing.T) {
-	for _, size := range walkTrees {
-		t.Run(fmt.Sprintf("k=%d,n=%d", size.k, size.n), func(t *testing.T) {
-			t.Parallel()
-			net := newTree(size.k, size.n)
-			bound := 1 + channelNumber(net, 0, 0, rerouteLayer) + (size.n-1)*(2*size.k+1)
-			walks, rerouted := 0, 0
-			net.faultSets(size.k-1, func(set []weft.End) {
-				for src := range weft.NICID(net.nics()) {
-					for dst := range weft.NICID(net.nics()) {
-						if src == dst {
-							continue
-						}
-						walks++
-						hops, turned := walkDeterministic(t, net, src, dst, set)
-						if hops > bound {
-							t.Fatalf("%d -> %d with %v dead: %d hops, bound %d", src, dst, set, hops, bound)
-						}
-						if turned {
-							rerouted++
-						}
-						if len(set) == 0 && turned {
-							t.Fatalf("%d -> %d re-routed without a fault", src, dst)
-						}
-					}
-				}
-			})
-			if rerouted == 0 {
-				t.Fatalf("none of %d walks met a fault", walks)
+// start is a packet as its NIC injects it.
+func (t *tree) start(src weft.NICID) hop {
+	sw, p := t.leaf(src)
+	return hop{sw: sw, in: p, fields: weft.NewFields()}
+}
+
+// follow is the packet at the next switch when it takes candidate c at h.
+func (t *tree) follow(h hop, c Candidate) hop {
+	sw, in := t.next(h.sw, c.Port)
+	return hop{sw: sw, in: in, vc: c.VC, fields: c.Fields}
+}
+
+// route asks the firmware, with the switch as it is.
+func (t *tree) route(fw Firmware, h hop, dst weft.NICID) Decision {
+	pkt := weft.Header{Dst: dst, VC: h.vc, Fields: h.fields}
+	return fw.Route(&pkt, t.arrival(h.sw, h.in, h.vc), t.views[h.sw])
+}
+
+// written is the value of one register.
+type written struct {
+	sw, index int
+	value     uint64
+}
+
+// state is all that what happens to a packet next depends on.
+type state struct {
+	hop
+	wrote string
+}
+
+// walk follows every choice that a firmware leaves to packets for dst, depth first, over the states of packet and registers.
+// A state met again on the way to itself is a livelock.
+type walk struct {
+	net     *tree
+	fw      Firmware
+	numbers Numbered // or nil
+	dst     weft.NICID
+	wrote   []written // what the packet has written, in order of switch and index
+	done    map[state]bool
+	path    map[state]bool
+	turned  bool // a decision was not straight
+}
+
+func newWalk(net *tree, fw Firmware, dst weft.NICID) *walk {
+	numbers, _ := fw.(Numbered)
+	return &walk{net: net, fw: fw, numbers: numbers, dst: dst, done: map[state]bool{}, path: map[state]bool{}}
+}
+
+// from returns what can go wrong from the state that the packet is at, or nothing.
+func (w *walk) from(at hop, last int) string {
+	key := state{hop: at}
+	if len(w.wrote) > 0 {
+		key.wrote = fmt.Sprint(w.wrote)
+	}
+	if w.path[key] {
+		return fmt.Sprintf("comes to %v again", at)
+	}
+	if w.done[key] {
+		return ""
+	}
+	w.path[key] = true
+	defer delete(w.path, key)
+
+	v := w.net.views[at.sw]
+	for _, r := range w.wrote {
+		if r.sw == at.sw {
+			v.Registers[r.index] = r.value
+			defer func() { v.Registers[r.index] = 0 }()
+		}
+	}
+	d := w.net.route(w.fw, at, w.dst)
+	w.turned = w.turned || d.Turn != switching.Straight
+	if len(d.Candidates) == 0 {
+		return fmt.Sprintf("at %v: %s", at, d.Rule)
+	}
+	for _, r := range w.wrote {
+		v.Registers[r.index] = 0
+	}
+	candidates := slices.Clone(d.Candidates)
+	was := w.wrote
+	w.write(at.sw, d.Write)
+	defer func() { w.wrote = was }()
+	for _, c := range candidates {
+		if w.net.role(at.sw, c.Port) == weft.RoleNIC {
+			if sw, p := w.net.leaf(w.dst); sw != at.sw || p != c.Port {
+				return fmt.Sprintf("delivered at %v %v", at, c.Port)
 			}
-		})
+			continue
+		}
+		number := 0
+		if w.numbers != nil {
+			if number = w.numbers.ChannelNumber(v.At, c.Port, c.VC); number <= last {
+				return fmt.Sprintf("at %v: from channel %d to %d by %v %v (%s)", at, last, number, c.Port, c.VC, d.Rule)
+			}
+		}
+		if wrong := w.from(w.net.follow(at, c), number); wrong != "" {
+			return fmt.Sprintf("%v %v (%s), %s", at, c.Port, d.Rule, wrong)
+		}
+	}
+	w.done[key] = true
+	return ""
+}
+
+func (w *walk) write(sw int, r switching.RegisterWrite) {
+	if !r.Do {
+		return
+	}
+	next := slices.DeleteFunc(slices.Clone(w.wrote), func(o written) bool { return o.sw == sw && o.index == r.Index })
+	next = append(next, written{sw, r.Index, r.Value})
+	slices.SortFunc(next, func(a, b written) int { return (a.sw-b.sw)*1000 + a.index - b.index })
+	w.wrote = next
+}
+
+// trees to walk in. Of the sets of two dead elements or more every so many-th is taken.
+var walkTrees = []struct {
+	spec  string
+	every int
+}{{"kary-ntree:2,3", 1}, {"kary-ntree:3,2", 1}, {"kary-ntree:2,4", 1}, {"mport-tree:4,3", 1}, {"mport-tree:6,2", 29}, {"kary-ntree:3,3", 997}}
+
+// Every pair, every choice, every set of as many dead links or switches as the firmware is for (of the larger trees a sample): a
+// single packet that starts with zero registers is delivered, with every hop in a higher channel where channels are numbered.
+func TestEveryFirmwareDeliversWithTheFaultsItIsFor(t *testing.T) {
+	for _, size := range walkTrees {
+		for _, e := range variants() {
+			t.Run(size.spec+"/"+e.Name, func(t *testing.T) {
+				t.Parallel()
+				net := newTree(size.spec)
+				faults, switches := guarantee(e.Name, net.k)
+				turned := false
+				net.sets(net.elements(switches), faults, size.every, func(set []element) {
+					for dst := range weft.NICID(net.nics()) {
+						w := newWalk(net, e.New(), dst)
+						for src := range weft.NICID(net.nics()) {
+							if src == dst {
+								continue
+							}
+							if wrong := w.from(net.start(src), -1); wrong != "" {
+								t.Fatalf("%d -> %d with %v dead: %s", src, dst, set, wrong)
+							}
+						}
+						require.False(t, w.turned && len(set) == 0, "re-routed without a fault")
+						turned = turned || w.turned
+					}
+				})
+				require.Equal(t, faults > 0, turned, "whether a fault was met")
+			})
+		}
 	}
 }
 
-func walkDeterministic(t *testing.T, net *tree, src, dst weft.NICID, set []weft.End) (hops int, rerouted bool) {
-	sw, p := net.leaf(src)
-	at := hop{sw, p, normalLayer}
-	pkt := weft.Header{Src: src, Dst: dst, Fields: weft.NewFields()}
-	last := -1
-	for {
-		d := DeterministicLink{}.Route(&pkt, net.arrival(at.sw, at.in, at.vc), net.views[at.sw])
-		if len(d.Candidates) != 1 {
-			t.Fatalf("%d -> %d with %v dead: at %v: %s", src, dst, set, at, d.Rule)
-		}
-		c := d.Candidates[0]
-		number := channelNumber(net, at.sw, c.Port, c.VC)
-		if number <= last {
-			t.Fatalf("%d -> %d with %v dead: at %v: from channel %d to %d by %v %v (%s)", src, dst, set, at, last, number, c.Port, c.VC, d.Rule)
-		}
-		last = number
-		hops++
-		rerouted = rerouted || d.Turn != 0
-		if net.views[at.sw].place.Roles[c.Port] == weft.RoleNIC {
-			if sw, p := net.leaf(dst); sw != at.sw || p != c.Port {
-				t.Fatalf("%d -> %d with %v dead: delivered at %v", src, dst, set, at)
-			}
-			return hops, rerouted
-		}
-		at.sw, at.in = net.next(at.sw, c.Port)
-		at.vc = c.VC
+// The walk can fail: one fault more than a firmware is for, and there are pairs it does not deliver.
+func TestTheWalkFindsPairsThatOneMoreFaultDisconnects(t *testing.T) {
+	for _, e := range Entries() {
+		net := newTree("kary-ntree:2,3")
+		faults, switches := guarantee(e.Name, net.k)
+		found := false
+		net.sets(net.elements(switches), faults+1, 1, func(set []element) {
+			found = found || len(set) == faults+1 && newWalk(net, e.New(), 7).from(net.start(0), -1) != ""
+		})
+		require.True(t, found, e.Name)
 	}
 }
 
 // Whatever links are dead when a packet comes by, and however that changes: each hop is in a higher channel, so there is
 // no deadlock and no livelock. An adversary chooses the dead ports of each switch anew for each packet.
-func TestDeterministicLinkRaisesTheChannelWhateverIsDead(t *testing.T) {
-	for _, size := range walkTrees {
-		net := newTree(size.k, size.n)
-		for dst := range weft.NICID(net.nics()) {
-			seen := map[hop]bool{}
-			var todo []hop
-			reach := func(h hop) {
-				if !seen[h] {
-					seen[h] = true
-					todo = append(todo, h)
+func TestNumberedFirmwaresRaiseTheChannelWhateverIsDead(t *testing.T) {
+	numbered := 0
+	for _, e := range variants() {
+		fw, ok := e.New().(Numbered)
+		if !ok {
+			continue
+		}
+		numbered++
+		for _, spec := range []string{"kary-ntree:2,3", "kary-ntree:2,4", "kary-ntree:3,2", "mport-tree:4,3", "kary-ntree:2,5"} {
+			t.Run(e.Name+"/"+spec, func(t *testing.T) {
+				t.Parallel()
+				net := newTree(spec)
+				for dst := range weft.NICID(net.nics()) {
+					for h := range met(net, e.New(), dst) {
+						before := -1
+						if net.role(h.sw, h.in) != weft.RoleNIC {
+							sw, p := net.next(h.sw, h.in)
+							before = fw.ChannelNumber(net.views[sw].At, p, h.vc)
+						}
+						whatever(net, e.New(), h, dst, func(dead uint64, d Decision) {
+							require.NotEqual(t, ruleNever, d.Rule, "to %d at %v, dead %b", dst, h, dead)
+							for _, c := range d.Candidates {
+								if net.role(h.sw, c.Port) == weft.RoleNIC {
+									continue
+								}
+								after := fw.ChannelNumber(net.views[h.sw].At, c.Port, c.VC)
+								if after <= before {
+									t.Fatalf("to %d at %v, dead %b: from channel %d to %d by %v %v (%s)", dst, h, dead, before, after, c.Port, c.VC, d.Rule)
+								}
+							}
+						})
+					}
 				}
-			}
-			for src := range weft.NICID(net.nics()) {
-				if sw, p := net.leaf(src); src != dst {
-					reach(hop{sw, p, normalLayer})
-				}
-			}
-			for len(todo) > 0 {
-				at := todo[len(todo)-1]
-				todo = todo[:len(todo)-1]
-				adversary(t, net, at, dst, reach)
-			}
+			})
 		}
 	}
+	require.Equal(t, 4, numbered)
 }
 
-func adversary(t *testing.T, net *tree, at hop, dst weft.NICID, reach func(hop)) {
-	v := *net.views[at.sw]
-	arrival := net.arrival(at.sw, at.in, at.vc)
-	before := -1
-	if arrival.From != weft.RoleNIC {
-		before = channelNumberInto(net, at)
-	}
-	for v.dead = range uint64(1) << v.place.Ports() {
-		pkt := weft.Header{Dst: dst, Fields: weft.NewFields()}
-		for _, c := range (DeterministicLink{}).Route(&pkt, arrival, &v).Candidates {
-			if after := channelNumber(net, at.sw, c.Port, c.VC); after <= before {
-				t.Fatalf("to %d at %v, dead %b: from channel %d to %d by %v %v", dst, at, v.dead, before, after, c.Port, c.VC)
-			}
-			if v.place.Roles[c.Port] != weft.RoleNIC {
-				sw, in := net.next(at.sw, c.Port)
-				reach(hop{sw, in, c.VC})
-			}
+// met is every state in which packets for dst can come to a switch when each switch has ports dead as an adversary chooses.
+func met(net *tree, fw Firmware, dst weft.NICID) map[hop]bool {
+	seen := map[hop]bool{}
+	var todo []hop
+	reach := func(h hop) {
+		if !seen[h] {
+			seen[h] = true
+			todo = append(todo, h)
 		}
 	}
+	for src := range weft.NICID(net.nics()) {
+		if src != dst {
+			reach(net.start(src))
+		}
+	}
+	for len(todo) > 0 {
+		h := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		whatever(net, fw, h, dst, func(_ uint64, d Decision) {
+			for _, c := range d.Candidates {
+				if net.role(h.sw, c.Port) != weft.RoleNIC {
+					reach(net.follow(h, c))
+				}
+			}
+		})
+	}
+	return seen
 }
 
-// channelNumberInto is the number of the channel by which a packet came in.
-func channelNumberInto(net *tree, at hop) int {
-	sw, p := net.next(at.sw, at.in)
-	return channelNumber(net, sw, p, at.vc)
+// whatever calls f with what the firmware decides for each set of dead ports.
+func whatever(net *tree, fw Firmware, h hop, dst weft.NICID, f func(dead uint64, d Decision)) {
+	v := net.views[h.sw]
+	for v.Dead[0] = range uint64(1) << v.At.Ports() {
+		f(v.Dead[0], net.route(fw, h, dst))
+	}
+	v.Dead[0] = 0
 }
