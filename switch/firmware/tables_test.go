@@ -98,7 +98,7 @@ func TestAFullTableTakesNoMoreRows(t *testing.T) {
 
 // leafOf22 is leaf <0,1> of the 2-ary 2-tree, switch 2, with tables that send packets for NIC 2 out as given, from every arrival.
 func leafOf22(t *testing.T, out Hop, sequence []weft.PortID) (*switching.Still, *Tables) {
-	place := placeOf(2, 2, 1, []int{0})
+	place := placeOf(2, 2, 1, 0)
 	place.Switch = 2
 	tables, err := NewTables(2, 4, []int{2, 2, 4, 4})
 	require.NoError(t, err)
