@@ -2,11 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"image/color"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,9 +27,8 @@ var plotFormats = []string{"svg", "png"}
 
 // plotFormat checks that a file is of a format that can be drawn.
 func plotFormat(path string) error {
-	_, err := wordAt("format", strings.TrimPrefix(filepath.Ext(path), "."), plotFormats)
-	if err != nil {
-		return fmt.Errorf("--plot %s: %w", path, document.Unknown("format", strings.TrimPrefix(filepath.Ext(path), "."), plotFormats))
+	if format := strings.TrimPrefix(filepath.Ext(path), "."); !slices.Contains(plotFormats, format) {
+		return fmt.Errorf("--plot %s: %w", path, document.Unknown("format", format, plotFormats))
 	}
 	return nil
 }
@@ -46,8 +48,13 @@ func readResult(path string) (*verify.Result, error) {
 		return nil, err
 	}
 	var r verify.Result
-	if err := json.Unmarshal(data, &r); err != nil || len(data) > maxResult || len(r.ByFaults) == 0 {
-		return nil, fmt.Errorf("--overlay %s: expected what fabricd verify --json has printed (%v)", path, err)
+	if len(data) > maxResult {
+		err = fmt.Errorf("more than %d bytes", maxResult)
+	} else if err = json.Unmarshal(data, &r); err == nil && len(r.ByFaults) == 0 {
+		err = errors.New("no by_faults")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--overlay %s: expected what fabricd verify --json has printed: %w", path, err)
 	}
 	return &r, nil
 }
@@ -96,6 +103,12 @@ func curves(results []*verify.Result) (list []curve) {
 	return list
 }
 
+// palette is the colours of curves, those of Okabe and Ito, which the colour-blind can tell apart.
+var palette = []color.Color{
+	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{110, 110, 110, 255}, color.RGBA{230, 159, 0, 255},
+	color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255}, color.RGBA{86, 180, 233, 255},
+}
+
 // plotConnectivity draws the share of connected sets over the number of faults, as figure 11 of Sem-Jacobsen, Skeie, Lysne, Duato:
 // Dynamic Fault Tolerance in Fat Trees does.
 func plotConnectivity(path string, results []*verify.Result) error {
@@ -109,19 +122,25 @@ func plotConnectivity(path string, results []*verify.Result) error {
 	p.X.Tick.Marker = plot.TickerFunc(wholeTicks)
 	p.Legend.Left, p.Legend.YOffs = true, vg.Centimeter/2
 	p.Add(plotter.NewGrid())
-	var lines []any
 	lowest, most := 100.0, 1.0
-	for _, c := range curves(results) {
-		lines = append(lines, c.name, c.points)
+	list := curves(results)
+	for i, c := range list {
+		line, points, err := plotter.NewLinePoints(c.points)
+		if err != nil {
+			return fmt.Errorf("plot %s: %s: %w", path, c.name, err)
+		}
+		// Later ones are thinner, so that those below show where both are the same.
+		left := vg.Length(max(0, 3-i))
+		line.Color, line.Dashes, line.Width = palette[i%len(palette)], plotutil.Dashes(i), vg.Points(1)+left*vg.Points(0.7)
+		points.Color, points.Shape, points.Radius = line.Color, plotutil.Shape(i), vg.Points(2.5)+left
+		p.Add(line, points)
+		p.Legend.Add(c.name, line, points)
 		for _, at := range c.points {
 			lowest, most = min(lowest, at.Y), max(most, at.X)
 		}
 	}
-	if err := plotutil.AddLinePoints(p, lines...); err != nil {
-		return fmt.Errorf("plot %s: %w", path, err)
-	}
 	// Room for the legend below the curves, which begin at 100% and fall.
-	room := 0.15 + 0.07*float64(len(lines)/2)
+	room := 0.15 + 0.07*float64(len(list))
 	p.X.Min, p.X.Max = min(p.X.Min, 0), most
 	p.Y.Min, p.Y.Max = max(0, lowest-max(1, (100-lowest)*room/(1-min(room, 0.6)))), 100
 	if err := p.Save(16*vg.Centimeter, 11*vg.Centimeter, path); err != nil {

@@ -15,7 +15,11 @@ const maxRules = 20
 // printVerified prints a result for people.
 func printVerified(w io.Writer, c verify.Config, r *verify.Result) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s, %d virtual channels, %s", r.Topology, r.Routing, r.VCs, map[string]string{
+	channels := "1 virtual channel"
+	if r.VCs > 1 {
+		channels = fmt.Sprintf("%d virtual channels", r.VCs)
+	}
+	fmt.Fprintf(&b, "%s, %s, %s, %s", r.Topology, r.Routing, channels, map[string]string{
 		"before": "faults before the first packet", "arriving": "faults arrive between any two hops", "flapping": "faults come and go between any two hops",
 	}[r.When])
 	if r.Registers != "" {
@@ -59,15 +63,16 @@ func table(b *strings.Builder, r *verify.Result) {
 		compared = compared || s.Compared
 	}
 	tab := tabwriter.NewWriter(b, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprint(tab, "faults\tfault sets\tall pairs connected\t\tcan deadlock\t")
+	fmt.Fprint(tab, "faults\tfault sets\tall pairs connected\tcan deadlock\t")
 	if compared {
-		fmt.Fprint(tab, "by up/down tables\t\tphysically\t\t")
+		fmt.Fprint(tab, "by up/down tables\tphysically\t")
 	}
 	fmt.Fprintln(tab)
 	for _, s := range r.ByFaults {
-		fmt.Fprintf(tab, "%d\t%s\t%s\t%s\t%s\t", s.Faults, grouped(s.Sets), grouped(s.Connected), share(s.Connected, s.Sets), grouped(s.Deadlocks))
+		of := func(n uint64) string { return fmt.Sprintf("%s  %6s", grouped(n), share(n, s.Sets)) }
+		fmt.Fprintf(tab, "%d\t%s\t%s\t%s\t", s.Faults, grouped(s.Sets), of(s.Connected), grouped(s.Deadlocks))
 		if compared {
-			fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t", grouped(s.UpDown), share(s.UpDown, s.Sets), grouped(s.Physical), share(s.Physical, s.Sets))
+			fmt.Fprintf(tab, "%s\t%s\t", of(s.UpDown), of(s.Physical))
 		}
 		fmt.Fprintln(tab)
 	}
