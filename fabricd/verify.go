@@ -94,7 +94,7 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f.IntVar(&v.workers, "workers", 0, "goroutines; 0 is one per core")
 	f.BoolVar(&v.first, "first", false, "stop at the first set in which something is wrong")
 	f.StringVar(&v.checkpoint, "checkpoint", "", "keep what is done in this file, and go on from it")
-	f.BoolVar(&v.subfunction, "subfunction", false, "check Duato's condition too, with the fault-free subtrees of fat trees")
+	f.BoolVar(&v.subfunction, "subfunction", false, "check Duato's condition too, for adaptive firmwares, with the fault-free subtrees of fat trees")
 	f.BoolVar(&v.compare, "compare", false, "count too the sets that up/down tables made anew connect, and those that are connected at all")
 	f.StringVar(&v.plot, "plot", "", "draw the share of connected sets over the number of faults to this file, .svg or .png")
 	f.StringArrayVar(&v.overlay, "overlay", nil, "result of an earlier run (--json) to draw into the plot too; may be repeated")
