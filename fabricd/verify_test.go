@@ -153,7 +153,7 @@ func TestVerifyRefusesWhatItCannotUse(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
-	none := write("none.yaml", "switches: [{name: a}, {name: b}]\nlinks: [a-b]\n")
+	none := write("none.yaml", "switches: [{id: a, ports: 2}, {id: b, ports: 2}]\nlinks: [{a: a, b: b}]\n")
 	for _, c := range []struct {
 		want string
 		args []string
@@ -161,7 +161,7 @@ func TestVerifyRefusesWhatItCannotUse(t *testing.T) {
 		{`unknown firmware "adaptive-lnik": did you mean "adaptive-link"?`, []string{"--routing", "adaptive-lnik"}},
 		{`unknown topology "karyntree:2,2": did you mean "kary-ntree"?`, []string{"-t", "karyntree:2,2"}},
 		{"firmware adaptive-link routes k-ary n-trees and m-port n-trees only", []string{"-t", "torus:4x4"}},
-		{"", []string{"-t", none}},
+		{"none.yaml has 0 NICs, and a pair needs two", []string{"-t", none}},
 		{`unknown kind of fault "links": did you mean "link"?`, []string{"--kind", "links"}},
 		{`unknown value of --when "arrivin": did you mean "arriving"?`, []string{"--when", "arrivin"}},
 		{`unknown value of --registers "shard": did you mean "shared"?`, []string{"--registers", "shard"}},
