@@ -105,8 +105,13 @@ func curves(results []*verify.Result) (list []curve) {
 
 // palette is the colours of curves, those of Okabe and Ito, which the colour-blind can tell apart.
 var palette = []color.Color{
-	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{110, 110, 110, 255}, color.RGBA{230, 159, 0, 255},
-	color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255}, color.RGBA{86, 180, 233, 255},
+	color.RGBA{0, 114, 178, 255},
+	color.RGBA{213, 94, 0, 255},
+	color.RGBA{110, 110, 110, 255},
+	color.RGBA{230, 159, 0, 255},
+	color.RGBA{0, 158, 115, 255},
+	color.RGBA{204, 121, 167, 255},
+	color.RGBA{86, 180, 233, 255},
 }
 
 // plotConnectivity draws the share of connected sets over the number of faults, as figure 11 of Sem-Jacobsen, Skeie, Lysne, Duato:
