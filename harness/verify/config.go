@@ -39,10 +39,12 @@ const (
 type Config struct {
 	Graph    *topology.Graph
 	Firmware switching.Firmware
-	VCs      int // virtual channels; 0 is the least the firmware accepts
-	Sets     Sets
-	When     When
-	Regs     Registers
+	// Name of the firmware, for the result. It also tells apart the checkpoints of firmwares that hold pointers.
+	Name string
+	VCs  int // virtual channels; 0 is the least the firmware accepts
+	Sets Sets
+	When When
+	Regs Registers
 	// FixedChoice makes a packet keep to the output it chose first while it waits. Weft's pipeline chooses anew; with a fixed
 	// choice adaptive functions have deadlocks that they do not have otherwise.
 	FixedChoice bool

@@ -229,9 +229,12 @@ func (r *Result) Rules() []string {
 
 // String says in a line what was found.
 func (r *Result) String() string {
-	verdict := "holds"
-	if !r.Pass {
-		verdict = "FAILS"
+	verdict := "FAILS"
+	switch {
+	case r.Pass:
+		verdict = "holds"
+	case r.Interrupted && r.Counter == nil:
+		verdict = "interrupted, nothing wrong so far"
 	}
 	return fmt.Sprintf("%s: %d fault sets, %d pairs each: %d not connected, %d livelocks, %d sets that can deadlock, at most %d hops",
 		verdict, r.FaultSets, r.Pairs, r.Unconnected, r.Livelocks, r.Deadlocks, r.MaxHops)

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"sync"
@@ -70,7 +71,7 @@ type run struct {
 // empty is a result to add to.
 func (r *run) empty() *Result {
 	res := &Result{
-		Topology: r.Graph.Spec, VCs: r.VCs, Kind: r.Sets.Kind, When: [...]string{"before", "arriving", "flapping"}[r.When],
+		Topology: r.Graph.Spec, Routing: r.Name, VCs: r.VCs, Kind: r.Sets.Kind, When: [...]string{"before", "arriving", "flapping"}[r.When],
 		Pairs: len(r.Graph.NICs) * (len(r.Graph.NICs) - 1), Discards: map[string]uint64{},
 	}
 	if r.model.stateful {
@@ -197,7 +198,15 @@ func (r *run) progress(n uint64) {
 
 // fingerprint tells runs apart whose results must not be added.
 func (r *run) fingerprint() string {
-	return fmt.Sprintf("%s %T%+v vcs=%d %s %d-%d samples=%d seed=%d list=%v when=%d regs=%d fixed=%t sub=%t nosym=%t compare=%t total=%d", r.Graph.Spec, r.Firmware,
-		r.Firmware, r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, r.Sets.List, r.When, r.Regs, r.FixedChoice,
+	fw := fmt.Sprintf("%T%+v", r.Firmware, r.Firmware)
+	if r.Name != "" {
+		fw = r.Name // what a firmware points to is elsewhere in every process
+	}
+	list := ""
+	if r.Sets.List != nil {
+		list = fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, r.Sets.List)))
+	}
+	return fmt.Sprintf("%s %s vcs=%d %s %d-%d samples=%d seed=%d list=%s when=%d regs=%d fixed=%t sub=%t nosym=%t compare=%t total=%d", r.Graph.Spec, fw,
+		r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, list, r.When, r.Regs, r.FixedChoice,
 		r.Subfunction != nil, r.NoSymmetry, r.Compare != nil, r.total)
 }

@@ -43,16 +43,15 @@ func (c *scene) setTo(s *space, set []Element) {
 			c.gone[e.ID] = true
 		}
 	}
-	first := 0
-	last := 1<<len(set) - 1
-	if m.when == Before {
-		first = last
+	count := 1
+	if m.when != Before {
+		count <<= len(set) // at most maxMoving
 	}
-	for mask := first; mask <= last; mask++ {
+	for mask := range count {
 		ports := make([]switching.PortSet, len(c.around))
 		now := moment{dead: make([]int32, len(c.around)), down: make([]bool, len(c.around))}
 		for i, e := range set {
-			if mask>>i&1 == 0 {
+			if m.when != Before && mask>>i&1 == 0 {
 				continue
 			}
 			m.ends(e, func(sw int, p weft.PortID) { ports[c.near[sw]-1].Add(p) })

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
@@ -59,7 +60,7 @@ func (s *Sets) largest() int {
 // resolve finds the elements there are.
 func (s *Sets) resolve(g *topology.Graph) error {
 	if s.List != nil {
-		return nil
+		return s.given(g)
 	}
 	if s.PerGroup {
 		if err := s.resolveGroups(g); err != nil {
@@ -88,8 +89,29 @@ func (s *Sets) resolve(g *topology.Graph) error {
 		return fmt.Errorf("%w: %d faults of kind %s, %s has only %d", ErrConfig, s.Max, s.Kind, g.Spec, len(s.elements))
 	case s.Samples < 0:
 		return fmt.Errorf("%w: %d samples", ErrConfig, s.Samples)
-	case s.Samples == 0 && s.total() > maxSets:
-		return fmt.Errorf("%w: more than %d sets of %d to %d faults: ask for fewer faults or for samples", ErrConfig, uint64(maxSets), s.Min, s.Max)
+	case s.total() > maxSets:
+		hint := "fewer faults or for samples"
+		if s.Samples > 0 {
+			hint = "fewer samples"
+		}
+		return fmt.Errorf("%w: more than %d sets of %d to %d faults: ask for %s", ErrConfig, uint64(maxSets), s.Min, s.Max, hint)
+	}
+	return nil
+}
+
+// given checks a list of sets.
+func (s *Sets) given(g *topology.Graph) error {
+	for i, set := range s.List {
+		for j, e := range set {
+			switch {
+			case e.Switch && int(e.ID) >= len(g.Switches), !e.Switch && int(e.ID) >= len(g.Links):
+				return fmt.Errorf("%w: set %d has %+v, which is not in %s", ErrConfig, i+1, e, g.Spec)
+			case !e.Switch && !g.Links[e.ID].BetweenSwitches():
+				return fmt.Errorf("%w: set %d has %s, the only link of a NIC: name links between switches", ErrConfig, i+1, e.Name(g))
+			case slices.Contains(set[:j], e):
+				return fmt.Errorf("%w: set %d has %s twice", ErrConfig, i+1, e.Name(g))
+			}
+		}
 	}
 	return nil
 }
@@ -246,16 +268,19 @@ func (e Element) Name(g *topology.Graph) string {
 	return g.Links[e.ID].Name
 }
 
-// ElementByName finds a link or a switch.
+// ElementByName finds a link or a switch. The error for an unknown name has the nearest of its kind.
 func ElementByName(g *topology.Graph, name string) (Element, error) {
-	if id, err := g.SwitchByName(name); err == nil {
+	id, err := g.SwitchByName(name)
+	if err == nil {
 		return Element{Switch: true, ID: uint32(id)}, nil
 	}
-	l, err := g.LinkByName(name)
-	if err != nil {
-		return Element{}, err
+	if strings.Contains(name, "-") {
+		var l topology.Link
+		if l, err = g.LinkByName(name); err == nil {
+			return Element{ID: uint32(l.ID)}, nil
+		}
 	}
-	return Element{ID: uint32(l.ID)}, nil
+	return Element{}, err
 }
 
 func deadOf(set []Element) (d Dead) {

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"encoding/json"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/verify"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// compared verifies with a comparison that says: up/down connects sets of one fault at most, and physically all sets are.
+func compared(t *testing.T, spec string) (verify.Config, *verify.Result) {
+	t.Helper()
+	g, err := topology.Parse(spec)
+	require.NoError(t, err)
+	c := verify.Config{
+		Graph: g, Name: "updown", Firmware: firmware.UpDown{}, Sets: verify.Sets{Max: 2},
+		Compare: func(d verify.Dead) (updown, physical bool) { return len(d.Links) < 2, true },
+	}
+	r, err := verify.Run(t.Context(), c)
+	require.NoError(t, err)
+	return c, r
+}
+
+func TestVerifyTableHasWhatItWasComparedWith(t *testing.T) {
+	t.Parallel()
+	c, r := compared(t, "kary-ntree:2,2")
+	var out strings.Builder
+	require.NoError(t, printVerified(&out, c, r))
+	assert.Regexp(t, `can deadlock +by up/down tables +physically\n +0 +1 +1 +100% +0 +1 +100% +1 +100%\n`, out.String())
+	assert.Regexp(t, `\n +2 +6 +2 +33\.33% +0 +0 +0% +6 +100%\n`, out.String())
+}
+
+func TestVerifyListsTheMostFrequentRulesOnly(t *testing.T) {
+	t.Parallel()
+	c, r := compared(t, "kary-ntree:2,2")
+	for i := range maxRules + 3 {
+		r.Discards[strings.Repeat("x", i+1)] = uint64(1_000_000 + i)
+	}
+	var out strings.Builder
+	require.NoError(t, printVerified(&out, c, r))
+	assert.Contains(t, out.String(), "     1,000,022  "+strings.Repeat("x", 23)+"\n")
+	assert.NotContains(t, out.String(), "the down link is dead\n     1,")
+	assert.Regexp(t, `  and \d more rules\n`, out.String())
+}
+
+func TestPlotHasACurveForEachWayOfRouting(t *testing.T) {
+	t.Parallel()
+	_, r := compared(t, "kary-ntree:2,2")
+	_, other := compared(t, "kary-ntree:3,2")
+	earlier := *r
+	earlier.Routing = "adaptive-link"
+
+	list := curves([]*verify.Result{r, &earlier})
+	var names []string
+	for _, c := range list {
+		names = append(names, c.name)
+		require.Len(t, c.points, 3)
+	}
+	assert.Equal(t, []string{"updown", "up/down tables made anew", "physically", "adaptive-link"}, names, "what does not depend on the firmware is drawn once")
+	assert.InDelta(t, 100.0/3, list[0].points[2].Y, 0.01)
+	assert.Zero(t, list[1].points[2].Y)
+	assert.Equal(t, 100.0, list[2].points[2].Y)
+
+	list = curves([]*verify.Result{r, other})
+	require.Len(t, list, 6)
+	assert.Equal(t, "kary-ntree:3,2 physically", list[5].name)
+}
+
+func TestVerifyDrawsAPlot(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	args := []string{"verify", "-t", "kary-ntree:2,3", "--faults", "3"}
+	out, errs, _ := fabricd(t, append(args, "--routing", "adaptive-link", "--json")...)
+	require.Empty(t, errs)
+	earlier := filepath.Join(dir, "earlier.json")
+	require.NoError(t, os.WriteFile(earlier, []byte(out), 0o600))
+
+	svg := filepath.Join(dir, "figure.svg")
+	_, errs, _ = fabricd(t, append(args, "--routing", "deterministic-link", "--plot", svg, "--overlay", earlier)...)
+	require.Empty(t, errs)
+	text, err := os.ReadFile(svg)
+	require.NoError(t, err)
+	for _, want := range []string{"<svg", "kary-ntree:2,3", "deterministic-link", "adaptive-link", "dead links", "fault sets (%)"} {
+		assert.Contains(t, string(text), want)
+	}
+
+	picture := filepath.Join(dir, "figure.png")
+	_, errs, _ = fabricd(t, append(args, "--routing", "updown", "--kind", "any", "--plot", picture)...)
+	require.Empty(t, errs)
+	f, err := os.Open(picture)
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = png.Decode(f)
+	require.NoError(t, err)
+}
+
+func TestVerifyResultCanBeReadBack(t *testing.T) {
+	t.Parallel()
+	_, r := compared(t, "kary-ntree:2,2")
+	data, err := json.Marshal(r)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "r.json")
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+	back, err := readResult(path)
+	require.NoError(t, err)
+	assert.Equal(t, r.ByFaults, back.ByFaults)
+}
+
+func TestProgressIsALineNowAndThenWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	var out buffer
+	p := newVerifyProgress(&out, false, time.Hour)
+	p.told(32, 100)
+	assert.Empty(t, out.String())
+	p.spoke = p.spoke.Add(-time.Hour)
+	p.told(64, 1000)
+	assert.Regexp(t, `^64 of 1,000 fault sets, 6\.40%, about 14h37m3\ds left\n$`, out.String())
+	p.told(96, 1000)
+	p.spoke = p.spoke.Add(-time.Hour)
+	p.told(1000, 1000)
+	assert.Equal(t, 1, strings.Count(out.String(), "\n"), "neither before its time nor at the end")
+	p.end()
+}
+
+func TestProgressIsABarOnATerminal(t *testing.T) {
+	t.Parallel()
+	var out buffer
+	p := newVerifyProgress(&out, true, time.Hour)
+	p.told(32, 100)
+	p.end()
+	assert.Empty(t, out.String(), "what takes a moment shows nothing")
+	p.began = p.began.Add(-time.Second)
+	p.told(64, 100)
+	assert.Contains(t, out.String(), "fault sets  64% |")
+	assert.Contains(t, out.String(), "(64/100)")
+	p.end()
+	assert.True(t, strings.HasSuffix(out.String(), "\r"), "the line is empty again")
+}
+
+func TestSharesAreAllOrNoneOnlyWhenTheyAre(t *testing.T) {
+	t.Parallel()
+	for want, of := range map[string][2]uint64{
+		"100%": {3, 3}, "0%": {0, 3}, "99.99%": {999_999_999, 1_000_000_000}, "0.01%": {1, 1_000_000_000}, "33.33%": {1, 3},
+	} {
+		assert.Equal(t, want, share(of[0], of[1]))
+	}
+	assert.Equal(t, "0", grouped(0))
+	assert.Equal(t, "1,000,000", grouped(1_000_000))
+	assert.Equal(t, "999", grouped(999))
+}

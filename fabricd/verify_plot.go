@@ -1,0 +1,164 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/plotutil"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/harness/verify"
+)
+
+// plotFormats are the formats of plots, by the ends of file names.
+var plotFormats = []string{"svg", "png"}
+
+// plotFormat checks that a file is of a format that can be drawn.
+func plotFormat(path string) error {
+	if format := strings.TrimPrefix(filepath.Ext(path), "."); !slices.Contains(plotFormats, format) {
+		return fmt.Errorf("--plot %s: %w", path, document.Unknown("format", format, plotFormats))
+	}
+	return nil
+}
+
+// maxResult bounds a result that is read: those of this command have some kilobytes.
+const maxResult = 16 << 20
+
+// readResult reads what an earlier run has printed with --json.
+func readResult(path string) (*verify.Result, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxResult+1))
+	if err != nil {
+		return nil, err
+	}
+	var r verify.Result
+	if len(data) > maxResult {
+		err = fmt.Errorf("more than %d bytes", maxResult)
+	} else if err = json.Unmarshal(data, &r); err == nil && len(r.ByFaults) == 0 {
+		err = errors.New("no by_faults")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--overlay %s: expected what fabricd verify --json has printed: %w", path, err)
+	}
+	return &r, nil
+}
+
+// curve is a line of the plot: the share of connected sets in percent, by number of faults.
+type curve struct {
+	name   string
+	points plotter.XYs
+}
+
+// curves are those of all results. Up/down tables and the physical limit are drawn once for each topology.
+func curves(results []*verify.Result) (list []curve) {
+	several := false
+	for _, r := range results {
+		several = several || r.Topology != results[0].Topology
+	}
+	name := func(r *verify.Result, what string) string {
+		if several {
+			return r.Topology + " " + what
+		}
+		return what
+	}
+	compared := map[string]bool{}
+	for _, r := range results {
+		local := curve{name: name(r, r.Routing)}
+		updown, physical := curve{name: name(r, "up/down tables made anew")}, curve{name: name(r, "physically")}
+		for _, s := range r.ByFaults {
+			if s.Sets == 0 {
+				continue
+			}
+			at := func(n uint64) plotter.XY {
+				return plotter.XY{X: float64(s.Faults), Y: 100 * float64(n) / float64(s.Sets)}
+			}
+			local.points = append(local.points, at(s.Connected))
+			if s.Compared {
+				updown.points = append(updown.points, at(s.UpDown))
+				physical.points = append(physical.points, at(s.Physical))
+			}
+		}
+		list = append(list, local)
+		if len(updown.points) > 0 && !compared[r.Topology] {
+			compared[r.Topology] = true
+			list = append(list, updown, physical)
+		}
+	}
+	return list
+}
+
+// palette is the colours of curves, those of Okabe and Ito, which the colour-blind can tell apart.
+var palette = []color.Color{
+	color.RGBA{0, 114, 178, 255},
+	color.RGBA{213, 94, 0, 255},
+	color.RGBA{110, 110, 110, 255},
+	color.RGBA{230, 159, 0, 255},
+	color.RGBA{0, 158, 115, 255},
+	color.RGBA{204, 121, 167, 255},
+	color.RGBA{86, 180, 233, 255},
+}
+
+// plotConnectivity draws the share of connected sets over the number of faults, as figure 11 of Sem-Jacobsen, Skeie, Lysne, Duato:
+// Dynamic Fault Tolerance in Fat Trees does.
+func plotConnectivity(path string, results []*verify.Result) error {
+	p := plot.New()
+	p.Title.Text = "Fault sets that leave all pairs connected: " + results[0].Topology
+	p.X.Label.Text = map[verify.Kind]string{verify.Links: "dead links", verify.Switches: "dead switches"}[results[0].Kind]
+	if p.X.Label.Text == "" {
+		p.X.Label.Text = "faults"
+	}
+	p.Y.Label.Text = "fault sets (%)"
+	p.X.Tick.Marker = plot.TickerFunc(wholeTicks)
+	p.Legend.Left, p.Legend.YOffs = true, vg.Centimeter/2
+	p.Add(plotter.NewGrid())
+	lowest, most := 100.0, 1.0
+	list := curves(results)
+	for i, c := range list {
+		line, points, err := plotter.NewLinePoints(c.points)
+		if err != nil {
+			return fmt.Errorf("plot %s: %s: %w", path, c.name, err)
+		}
+		// Later ones are thinner, so that those below show where both are the same.
+		left := vg.Length(max(0, 3-i))
+		line.Color, line.Dashes, line.Width = palette[i%len(palette)], plotutil.Dashes(i), vg.Points(1)+left*vg.Points(0.7)
+		points.Color, points.Shape, points.Radius = line.Color, plotutil.Shape(i), vg.Points(2.5)+left
+		p.Add(line, points)
+		p.Legend.Add(c.name, line, points)
+		for _, at := range c.points {
+			lowest, most = min(lowest, at.Y), max(most, at.X)
+		}
+	}
+	// Room for the legend below the curves, which begin at 100% and fall.
+	room := 0.15 + 0.07*float64(len(list))
+	p.X.Min, p.X.Max = min(p.X.Min, 0), most
+	p.Y.Min, p.Y.Max = max(0, lowest-max(1, (100-lowest)*room/(1-min(room, 0.6)))), 100
+	if err := p.Save(16*vg.Centimeter, 11*vg.Centimeter, path); err != nil {
+		return fmt.Errorf("plot %s: %w", path, err)
+	}
+	return nil
+}
+
+// wholeTicks marks whole numbers, a dozen at most.
+func wholeTicks(least, most float64) (ticks []plot.Tick) {
+	step := max(1, math.Ceil((most-least)/12))
+	for x := math.Ceil(least); x <= most; x += step {
+		ticks = append(ticks, plot.Tick{Value: x, Label: strconv.Itoa(int(x))})
+	}
+	return ticks
+}
