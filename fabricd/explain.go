@@ -12,8 +12,8 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/explain"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // explainFlags are the flags of fabricd explain: those that describe a question are the defaults of every line.
@@ -58,7 +58,7 @@ Exit codes: 0 all answered; 2 a question that cannot be answered, or a file that
 	f := cmd.Flags()
 	q := &u.question
 	f.StringVarP(&q.Topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
-	f.StringVar(&q.Routing, "routing", "adaptive-link", "firmware: "+fmt.Sprint(firmware.Names()))
+	f.StringVar(&q.Routing, "routing", "adaptive-link", "firmware: "+fmt.Sprint(subnet.Names()))
 	f.IntVar(&q.VCs, "vcs", 0, "virtual channels per link direction, 1 to 16; 0 is what the firmware needs")
 	f.StringVar(&u.sw, "switch", "", "the switch, by name or number")
 	f.StringVar(&u.in, "in-port", "", "the port the packet came in by: its number, or the neighbour's name")
@@ -72,7 +72,7 @@ Exit codes: 0 all answered; 2 a question that cannot be answered, or a file that
 	f.IntVar(&q.Free, "free", q.Free, "packets that every output queue can still take")
 	f.BoolVarP(&u.asJSON, "json", "j", false, "print the one decision asked for by flags as a JSON line too")
 	complete(cmd, "topology", topology.Kinds)
-	complete(cmd, "routing", func() []string { return append(firmware.Names(), "none") })
+	complete(cmd, "routing", func() []string { return append(subnet.Names(), subnet.None) })
 	return cmd
 }
 
@@ -112,7 +112,7 @@ func (u explainFlags) run(cmd *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
-	e := explain.New(nil)
+	e := explain.New(subnet.Firmware)
 	if u.single {
 		d, err := e.Explain(q)
 		if err != nil {

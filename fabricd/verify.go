@@ -11,10 +11,9 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/verify"
-	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // verifyFlags are those of fabricd verify.
@@ -29,7 +28,8 @@ type verifyFlags struct {
 	when, registers          string
 	vcs, workers             int
 	fixed, noSymmetry, first bool
-	subfunction, compare     bool
+	subfunction              string
+	compare, perGroup        bool
 	checkpoint               string
 	plot, scenario           string
 	overlay                  []string
@@ -64,7 +64,7 @@ Exit codes: 0 it holds, 1 it does not hold, 2 wrong input, or interrupted.`,
 			"  fabricd verify --routing updown --set s0.00-s1.00,s1.10 --json | jq .counterexample",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, name := range []string{"faults", "kind", "samples", "seed"} {
+			for _, name := range []string{"faults", "kind", "samples", "seed", "per-group"} {
 				if cmd.Flags().Changed(name) {
 					v.ranged = append(v.ranged, "--"+name)
 				}
@@ -79,10 +79,11 @@ Exit codes: 0 it holds, 1 it does not hold, 2 wrong input, or interrupted.`,
 func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&v.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
-	f.StringVar(&v.routing, "routing", "adaptive-link", "firmware of the switches: "+fmt.Sprint(firmware.Names()))
+	f.StringVar(&v.routing, "routing", "adaptive-link", "firmware of the switches: "+fmt.Sprint(subnet.Names()))
 	f.StringVar(&v.faults, "faults", "1", "sets of up to so many faults, as 2, or of so many, as 4-10")
 	f.StringVar(&v.kind, "kind", string(verify.Links), "what can be dead: link, switch (those without NICs, or all when each has some) or any")
 	f.IntVar(&v.samples, "samples", 0, "draw so many sets of each size instead of taking all; 0 is all")
+	f.BoolVar(&v.perGroup, "per-group", false, "samples with so many dead links in each switch group of a tree at once")
 	f.Uint64Var(&v.seed, "seed", 1, "seed of --samples")
 	f.StringArrayVar(&v.sets, "set", nil, "verify this set, as s0.00-s1.00,s1.10; may be repeated; empty is no fault")
 	f.StringVar(&v.setsFile, "sets", "", "verify the sets in this file, one a line, # begins a comment; - is standard input")
@@ -94,22 +95,25 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f.IntVar(&v.workers, "workers", 0, "goroutines; 0 is one per core")
 	f.BoolVar(&v.first, "first", false, "stop at the first set in which something is wrong")
 	f.StringVar(&v.checkpoint, "checkpoint", "", "keep what is done in this file, and go on from it")
-	f.BoolVar(&v.subfunction, "subfunction", false, "check Duato's condition too, for adaptive firmwares, with the fault-free subtrees of fat trees")
+	f.StringVar(&v.subfunction, "subfunction", "", "check Duato's condition too, for adaptive firmwares in fat trees: subtrees is the paper's routing subfunction, groups one for re-routing by two tiers")
 	f.BoolVar(&v.compare, "compare", false, "count too the sets that up/down tables made anew connect, and those that are connected at all")
 	f.StringVar(&v.plot, "plot", "", "draw the share of connected sets over the number of faults to this file, .svg or .png")
 	f.StringArrayVar(&v.overlay, "overlay", nil, "result of an earlier run (--json) to draw into the plot too; may be repeated")
 	f.StringVar(&v.scenario, "scenario", "", "write the counterexample to this file, as a scenario that replays it")
 	f.BoolVarP(&v.json, "json", "j", false, "print the result as one JSON object")
 	complete(cmd, "topology", topology.Kinds)
-	complete(cmd, "routing", firmware.Names)
+	complete(cmd, "routing", subnet.Names)
 	complete(cmd, "kind", verify.Kinds)
 	complete(cmd, "when", func() []string { return whenWords })
+	complete(cmd, "subfunction", func() []string { return subfunctionWords })
 	complete(cmd, "registers", func() []string { return registerWords })
 	complete(cmd, "faults", func() []string { return []string{"1", "2", "3", "0-10"} })
 	_ = cmd.MarkFlagFilename("plot", "svg", "png") // there are such flags
 	_ = cmd.MarkFlagFilename("overlay", "json")
 	_ = cmd.MarkFlagFilename("scenario", "yaml", "yml")
 }
+
+var subfunctionWords = []string{"subtrees", "groups"}
 
 // maxWorkers bounds --workers: each keeps answers of its own.
 const maxWorkers = 256
@@ -119,7 +123,7 @@ func (v *verifyFlags) config(stdin io.Reader) (c verify.Config, err error) {
 	if c.Graph, err = topology.Parse(v.topology); err != nil {
 		return c, err
 	}
-	if c.Firmware, err = v.firmware(); err != nil {
+	if c.Firmware, _, err = subnet.Firmware(v.routing, c.Graph); err != nil {
 		return c, err
 	}
 	if c.Sets, err = v.faultSets(c.Graph, stdin); err != nil {
@@ -138,28 +142,23 @@ func (v *verifyFlags) config(stdin io.Reader) (c verify.Config, err error) {
 		return c, fmt.Errorf("%d virtual channels: expected 1 to 16, or 0 for what the firmware needs", v.vcs)
 	case v.workers < 0 || v.workers > maxWorkers:
 		return c, fmt.Errorf("%d workers: expected 1 to %d, or 0 for one per core", v.workers, maxWorkers)
-	case v.subfunction && (len(c.Graph.Switches) == 0 || c.Graph.Place(0).Tree == nil):
+	case v.subfunction != "" && (len(c.Graph.Switches) == 0 || c.Graph.Place(0).Tree == nil):
 		return c, fmt.Errorf("--subfunction knows k-ary n-trees and m-port n-trees only, and %s is none", c.Graph.Spec)
 	}
 	c.When, c.Regs = verify.When(when), verify.Registers(regs)
 	c.Name, c.VCs, c.Workers = v.routing, v.vcs, v.workers
 	c.FixedChoice, c.NoSymmetry, c.StopAtFirst, c.Checkpoint = v.fixed, v.noSymmetry, v.first, v.checkpoint
-	if v.subfunction {
-		c.Subfunction = verify.FaultFreeSubtrees
+	if v.subfunction != "" {
+		i, err := wordAt("--subfunction", v.subfunction, subfunctionWords)
+		if err != nil {
+			return c, err
+		}
+		c.Subfunction = [...]verify.Subfunction{verify.FaultFreeSubtrees, verify.FaultFreeGroups}[i]
 	}
 	if v.compare {
 		c.Compare, err = comparison(c.Graph)
 	}
 	return c, err
-}
-
-// firmware finds the firmware by its name.
-func (v *verifyFlags) firmware() (switching.Firmware, error) {
-	e, ok := firmware.ByName(v.routing)
-	if !ok {
-		return nil, document.Unknown("firmware", v.routing, firmware.Names())
-	}
-	return e.New(), nil
 }
 
 // wordAt is the place of a word among those that a flag takes.

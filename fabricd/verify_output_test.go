@@ -24,7 +24,7 @@ func compared(t *testing.T, spec string) (verify.Config, *verify.Result) {
 	require.NoError(t, err)
 	c := verify.Config{
 		Graph: g, Name: "updown", Firmware: firmware.UpDown{}, Sets: verify.Sets{Max: 2},
-		Compare: func(d verify.Dead) (updown, physical bool) { return len(d.Links) < 2, true },
+		Compare: func(set []verify.Element) (updown, physical bool) { return len(set) < 2, true },
 	}
 	r, err := verify.Run(t.Context(), c)
 	require.NoError(t, err)

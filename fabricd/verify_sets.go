@@ -28,7 +28,7 @@ func (v *verifyFlags) faultSets(g *topology.Graph, stdin io.Reader) (s verify.Se
 		return s, fmt.Errorf("%s with --set or --sets: the sets are given, so there are none to choose", strings.Join(v.ranged, " and "))
 	}
 	if !given {
-		s = verify.Sets{Kind: verify.Kind(v.kind), Samples: v.samples, Seed: v.seed}
+		s = verify.Sets{Kind: verify.Kind(v.kind), Samples: v.samples, Seed: v.seed, PerGroup: v.perGroup}
 		s.Min, s.Max, err = parseFaults(v.faults, v.samples > 0)
 		return s, err
 	}

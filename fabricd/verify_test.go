@@ -28,7 +28,7 @@ func TestVerifyPrintsATableAndAVerdictThatHolds(t *testing.T) {
 	assert.Regexp(t, `\n[\d,]+ states in \d+\.\d\d s\n$`, out)
 	assert.NotContains(t, out, "counterexample")
 
-	out, errs, code = fabricd(t, "verify", "--topology", "kary-ntree:2,3", "--routing", "adaptive-link", "--faults", "1", "--subfunction")
+	out, errs, code = fabricd(t, "verify", "--topology", "kary-ntree:2,3", "--routing", "adaptive-link", "--faults", "1", "--subfunction", "subtrees")
 	require.Zero(t, code, errs)
 	assert.Contains(t, out, "1 virtual channel, faults before the first packet, registers shared\n")
 	assert.Contains(t, out, "\nDuato's condition: holds in 17 of 17 sets that leave fault-free subtrees\n")
@@ -209,7 +209,7 @@ func TestVerifyRefusesWhatItCannotUse(t *testing.T) {
 
 func TestVerifySubfunctionNeedsATree(t *testing.T) {
 	t.Parallel()
-	v := verifyFlags{topology: "ring:4", routing: "updown", faults: "0", when: "before", registers: "shared", subfunction: true}
+	v := verifyFlags{topology: "ring:4", routing: "updown", faults: "0", when: "before", registers: "shared", subfunction: "groups"}
 	_, err := v.config(strings.NewReader(""))
 	require.ErrorContains(t, err, "--subfunction knows k-ary n-trees and m-port n-trees only, and ring:4 is none")
 }

@@ -5,26 +5,13 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // Make makes a firmware by its name for a topology, and says how many virtual channels it needs at least.
 type Make func(name string, g *topology.Graph) (fw switching.Firmware, vcs int, err error)
-
-// ByName is the [Make] of the firmwares that come with Weft, and of "none". The error for an unknown name has the nearest.
-func ByName(name string, _ *topology.Graph) (switching.Firmware, int, error) {
-	if name == "none" {
-		return firmware.None{}, 1, nil
-	}
-	e, ok := firmware.ByName(name)
-	if !ok {
-		return nil, 0, document.Unknown("firmware", name, append(firmware.Names(), "none"))
-	}
-	return e.New(), e.VCs, nil
-}
 
 // Explainer answers questions. It keeps the topologies it has read, so that many questions about one cost little. For one
 // goroutine at a time.
@@ -36,10 +23,10 @@ type Explainer struct {
 // maxFabrics bounds what is kept, chosen by us: a fabric of the largest kind takes some hundred megabytes.
 const maxFabrics = 8
 
-// New returns an explainer of the firmwares that m makes; nil is [ByName].
+// New returns an explainer of the firmwares that m makes; nil is [subnet.Firmware].
 func New(m Make) *Explainer {
 	if m == nil {
-		m = ByName
+		m = subnet.Firmware
 	}
 	return &Explainer{make: m, fabrics: map[[2]string]*fabric{}}
 }

@@ -60,7 +60,7 @@ type Config struct {
 	// Checkpoint names a file in which what is done is kept every few seconds, and from which a run that was interrupted goes on.
 	Checkpoint string
 	// Compare also asks of every set whether all pairs are connected by up/down tables made anew and physically.
-	Compare func(dead Dead) (updown, physical bool)
+	Compare func(set []Element) (updown, physical bool)
 }
 
 // Dead is a set of faults, as lists of links and switches.

@@ -86,7 +86,7 @@ func (x *explorer) run(set []Element) (*tally, error) {
 	var keep Keep
 	if x.subfunction != nil {
 		var ok bool
-		if keep, ok = x.subfunction(x.m.g, deadOf(set)); ok {
+		if keep, ok = x.subfunction(x.m.g, set); ok {
 			x.found.duato = holds
 			x.extended.begin(len(x.scene.moments))
 		}

@@ -154,7 +154,7 @@ func (r *run) explore(ctx context.Context, x *explorer, n uint64, part *Result) 
 		if r.Compare != nil {
 			s := part.size(len(set))
 			s.Compared = true
-			updown, physical := r.Compare(deadOf(set))
+			updown, physical := r.Compare(set)
 			if updown {
 				s.UpDown += uint64(weight)
 			}

@@ -10,7 +10,7 @@ import (
 // Subfunction makes the routing subfunction R1 for one set of faults: which of the candidates of R it keeps. It reports false when there
 // is none for this set. By Duato's theorem (Theorem 4 of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees) R has
 // no deadlock when R1 connects every packet, wherever R can have brought it, and its extended dependency graph has no cycle.
-type Subfunction func(g *topology.Graph, dead Dead) (keep Keep, ok bool)
+type Subfunction func(g *topology.Graph, dead []Element) (keep Keep, ok bool)
 
 // Keep reports whether R1 keeps a candidate: the port of a switch.
 type Keep func(sw weft.SwitchID, out weft.PortID) bool
@@ -20,15 +20,17 @@ type Keep func(sw weft.SwitchID, out weft.PortID) bool
 //
 // A subtree is chosen for each tier l and each value of the digits l and up, which all switches of that tier share that can be below
 // one top switch. A switch that lies in several chosen subtrees follows that of the lowest tier, as the proof asks.
-func FaultFreeSubtrees(g *topology.Graph, dead Dead) (Keep, bool) { return subtrees(g, dead, false) }
+func FaultFreeSubtrees(g *topology.Graph, dead []Element) (Keep, bool) {
+	return subtrees(g, dead, false)
+}
 
 // FaultFreeGroups is the same for functions that re-route down two tiers, for which the paper's choice is not enough: a packet may come
 // down to the U-turn switch from a fault outside the chosen subtree through a switch inside it, and then the way up within the subtree
 // is the one it came by, which R does not offer. So the subtree must not have a switch below a fault in its two-hop group either.
 // There still is one with up to k-1 faults: each spoils one value of a digit.
-func FaultFreeGroups(g *topology.Graph, dead Dead) (Keep, bool) { return subtrees(g, dead, true) }
+func FaultFreeGroups(g *topology.Graph, dead []Element) (Keep, bool) { return subtrees(g, dead, true) }
 
-func subtrees(g *topology.Graph, dead Dead, twoHop bool) (Keep, bool) {
+func subtrees(g *topology.Graph, dead []Element, twoHop bool) (Keep, bool) {
 	if len(g.Switches) == 0 || g.Place(0).Tree == nil {
 		return nil, false
 	}
@@ -51,22 +53,23 @@ func subtrees(g *topology.Graph, dead Dead, twoHop bool) (Keep, bool) {
 				}
 			}
 		}
-		for _, id := range dead.Links {
-			if l := g.Links[id]; l.BetweenSwitches() {
+		for _, e := range dead {
+			if e.Switch {
+				sw := g.Switches[e.ID]
+				t := int(sw.Tier)
+				spoil(sw, t, t) // the links down to it are dead
+				if twoHop {
+					spoil(sw, t, t+1)
+				}
+				continue
+			}
+			if l := g.Links[e.ID]; l.BetweenSwitches() {
 				up := g.Switches[l.A.Node.Index]
 				t := int(up.Tier)
 				spoil(up, t, t+1)
 				if twoHop {
 					spoil(up, t+1, t+2)
 				}
-			}
-		}
-		for _, id := range dead.Switches {
-			sw := g.Switches[id]
-			t := int(sw.Tier)
-			spoil(sw, t, t) // the links down to it are dead
-			if twoHop {
-				spoil(sw, t, t+1)
 			}
 		}
 	}
