@@ -19,6 +19,8 @@ type Counterexample struct {
 	Path   []Step   `json:"path,omitempty"`
 	// Again is the step of the path that a livelock comes back to, -1 for none.
 	Again int `json:"again"`
+	// Others: registers hold what other packets have written, and without that nothing goes wrong with these faults.
+	Others bool `json:"others,omitempty"`
 	// Channels wait for each other in a deadlock, each for the next and the last for the first.
 	Channels []string `json:"channels,omitempty"`
 
@@ -44,40 +46,6 @@ type Step struct {
 	ID     weft.SwitchID `json:"-"`
 }
 
-// counterexample works out the candidates, which are the smallest sets, and returns the one with the shortest path.
-func (r *run) counterexample(firsts []first) (best *Counterexample, err error) {
-	x := newExplorer(r.model, nil)
-	for _, f := range firsts {
-		if best != nil && (f.Size > firsts[0].Size || f.What != firsts[0].What) {
-			break
-		}
-		set := r.Sets.at(f.Index)
-		if _, err := x.run(set); err != nil {
-			return nil, err
-		}
-		var c *Counterexample
-		switch f.What {
-		case Unconnected, Livelock:
-			c = x.shortest()
-		case Deadlock:
-			c = x.deadlock(r.FixedChoice)
-		default:
-			c = x.numbering()
-		}
-		if c == nil {
-			return nil, fmt.Errorf("internal error: nothing is wrong with %s dead, though something was", x.names(set))
-		}
-		for _, e := range set {
-			c.Faults = append(c.Faults, e.Name(r.Graph))
-		}
-		c.Dead = deadOf(set)
-		if best == nil || len(c.Path)+len(c.Channels) < len(best.Path)+len(best.Channels) {
-			best = c
-		}
-	}
-	return best, nil
-}
-
 // trail is a node that a search has come to, and how.
 type trail struct {
 	node   nodeKey
@@ -89,17 +57,24 @@ type trail struct {
 }
 
 // shortest is the shortest path, over all flows, that ends in something bad; a path to a cycle and round it when nothing else is wrong.
-func (x *explorer) shortest() (best *Counterexample) {
+func (x *explorer) shortest() (best *Counterexample, err error) {
 	for f := range x.m.flows {
 		fl := &x.m.flows[f]
 		if sw, _ := x.m.g.SwitchOf(fl.dst); x.scene.gone[sw] {
 			continue
 		}
+		if err := x.flow(f); err != nil { // for which sources it is bad
+			return nil, err
+		}
 		for i, src := range fl.srcs {
 			if sw, _ := x.m.g.SwitchOf(src); x.scene.gone[sw] {
 				continue
 			}
-			c := x.search(f, i)
+			at := x.nodes.all[x.nodes.id(nodeKey{state: x.flows[f].starts[i]})]
+			if !at.bad {
+				continue
+			}
+			c := x.search(f, i, at.loops)
 			if c == nil {
 				continue
 			}
@@ -110,11 +85,12 @@ func (x *explorer) shortest() (best *Counterexample) {
 			}
 		}
 	}
-	return best
+	return best, nil
 }
 
-// search goes breadth first from one source until it finds a bad end; if there is none, until it comes back to its own way.
-func (x *explorer) search(f, source int) *Counterexample {
+// search goes breadth first from one source until it finds a bad end; if there is none, and there may be loops, until it comes
+// back to its own way.
+func (x *explorer) search(f, source int, loops bool) *Counterexample {
 	fs := x.start(f)
 	x.future.forget()
 	list := []trail{{node: nodeKey{state: fs.starts[source]}, before: -1}}
@@ -134,6 +110,9 @@ func (x *explorer) search(f, source int) *Counterexample {
 			edges[i] = append(edges[i], n)
 		}
 		x.steps(f, fs, k, func(a *alternative, memory int32, moment int) {
+			if x.hasDied(fs, k, moment) {
+				return
+			}
 			value, _ := x.memory.get(memory, fs.states[k.state].sw)
 			if a.bad != good {
 				if found == nil {
@@ -161,11 +140,14 @@ func (x *explorer) search(f, source int) *Counterexample {
 			for b := range x.scene.set {
 				later := k
 				later.moment |= 1 << b
-				if _, down := x.scene.dead(fs.states[k.state].sw, int(later.moment)); later != k && !down {
+				if _, down := x.scene.dead(fs.states[k.state].sw, int(later.moment)); later != k && !down && !x.hasDied(fs, later, int(later.moment)) {
 					come(trail{node: later, before: int32(i), edge: -1})
 				}
 			}
 		}
+	}
+	if !loops {
+		return nil
 	}
 	return x.cycle(fs, list, edges)
 }
@@ -226,6 +208,9 @@ func (x *explorer) between(fs *flowSpace, list []trail, from int32, to nodeKey) 
 	k := list[from].node
 	f := x.flowOf(fs)
 	x.steps(f, fs, k, func(a *alternative, memory int32, moment int) {
+		if x.hasDied(fs, k, moment) {
+			return
+		}
 		for e, edge := range a.edges {
 			next := nodeKey{state: edge.to, memory: x.future.matters(x, memory, edge.to)}
 			if x.m.when == Arriving {
@@ -406,6 +391,9 @@ func (c *Counterexample) String() string {
 			}
 		}
 		b.WriteByte('\n')
+	}
+	if c.Others {
+		b.WriteString("    the registers hold what other packets have written\n")
 	}
 	for _, ch := range c.Channels {
 		fmt.Fprintf(&b, "    %s\n", ch)

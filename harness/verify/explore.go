@@ -19,6 +19,7 @@ type explorer struct {
 	future  future
 	local   []int32
 	path    []frame
+	fair    bool // of searches for a counterexample: no link dies that a packet has just come by
 
 	subfunction Subfunction
 	keep        Keep // not nil while the subfunction is walked
