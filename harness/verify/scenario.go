@@ -49,7 +49,7 @@ func (c *Counterexample) Scenario(cfg Config, firmware string) (scenario.File, e
 	default:
 		s.packet()
 	}
-	s.file.About = c.String() + "\n" + strings.Join(s.about, "\n") + "\n"
+	s.file.About = c.String() + strings.Join(s.about, "\n") + "\n"
 	return s.file, nil
 }
 
@@ -94,14 +94,19 @@ func (s *script) packet() {
 	s.choices()
 	s.file.Expect.Discarded = new(uint64(0))
 	send := scenario.Step{At: sendTime.String(), Send: &scenario.Send{From: s.Src, To: s.Dst}}
-	if s.cfg.When == Before || len(s.faults) == 0 {
-		s.dead(s.faults)
-		s.file.Timeline = append(s.file.Timeline, send)
-		s.file.Duration = (2 * sendTime).String()
-		s.file.Expect.DeliveredAtLeast = 1
-		return
+	faults := s.faults
+	if s.cfg.When != Before {
+		m := newMover(s)
+		if m.plan(); len(m.orders) > 0 {
+			m.write(send)
+			return
+		}
+		faults = m.first // and none comes or goes on this path
 	}
-	s.moving(send)
+	s.dead(faults)
+	s.file.Timeline = append(s.file.Timeline, send)
+	s.file.Duration = (2 * sendTime).String()
+	s.file.Expect.DeliveredAtLeast = 1
 }
 
 // dead makes faults that are there from the start.

@@ -1,12 +1,12 @@
 package verify
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/scenario"
-	"github.com/weft-fabric/weft/linkmon/fault"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
@@ -19,39 +19,6 @@ const (
 	quick    = 20 // part of the time
 	rounds   = 3  // so often a livelock goes round before all is repaired
 )
-
-// moving sends the packet over slow links, and has each fault come and go between the decisions that see it differently.
-func (s *script) moving(send scenario.Step) {
-	steps := slices.Clone(s.Path)
-	if s.Again >= 0 {
-		for range rounds - 1 {
-			steps = append(steps, s.Path[s.Again:]...)
-		}
-	}
-	m := mover{script: s, steps: steps, hop: s.hopTime(len(steps))}
-	m.watch()
-	m.clock()
-	for i, e := range s.faults {
-		m.order(i, e)
-	}
-	if s.Again >= 0 {
-		s.say("The packet goes round %d times, then everything is repaired; it could go on for ever.", rounds)
-		m.add(m.at[len(m.at)-1]+m.hop/2, scenario.Step{Heal: true})
-		s.file.Expect.HopsAtMost = len(s.Path)
-	}
-	slices.SortStableFunc(m.orders, func(a, b timed) int { return int(a.at - b.at) })
-	s.dead(m.first)
-	if len(m.slow) > 0 {
-		s.file.Timeline = append(s.file.Timeline, scenario.Step{At: "0s", Impair: m.slow, Delay: scenario.Duration(fault.Duration(m.hop - m.hop/quick).String())})
-	}
-	s.file.Link = &scenario.Link{Delay: m.base.String()}
-	s.file.Timeline = append(s.file.Timeline, send)
-	for _, o := range m.orders {
-		o.step.At = o.at.String()
-		s.file.Timeline = append(s.file.Timeline, o.step)
-	}
-	s.file.Duration = (m.at[len(m.at)-1] + m.hop).String()
-}
 
 // hopTime is how long a hop is to take so that no register expires on a path of so many.
 func (s *script) hopTime(hops int) time.Duration {
@@ -94,6 +61,48 @@ type timed struct {
 }
 
 func (m *mover) add(at time.Duration, st scenario.Step) { m.orders = append(m.orders, timed{at, st}) }
+
+func newMover(s *script) *mover {
+	steps := slices.Clone(s.Path)
+	if s.Again >= 0 {
+		for range rounds - 1 {
+			steps = append(steps, s.Path[s.Again:]...)
+		}
+	}
+	return &mover{script: s, steps: steps}
+}
+
+// plan works out when each fault comes and goes: between the decisions that see it differently.
+func (m *mover) plan() {
+	m.hop = m.hopTime(len(m.steps))
+	m.watch()
+	m.clock()
+	for i, e := range m.faults {
+		m.order(i, e)
+	}
+}
+
+// write sends the packet over slow links and orders the faults.
+func (m *mover) write(send scenario.Step) {
+	end := m.at[len(m.at)-1] + m.hop/2
+	if m.Again >= 0 {
+		m.say("The packet goes round %d times, then everything is repaired; it could go on for ever.", rounds)
+		m.add(end, scenario.Step{Heal: true})
+		m.file.Expect.HopsAtMost = len(m.Path)
+	}
+	slices.SortStableFunc(m.orders, func(a, b timed) int { return cmp.Compare(a.at, b.at) })
+	m.dead(m.first)
+	if len(m.slow) > 0 {
+		m.file.Timeline = append(m.file.Timeline, scenario.Step{At: "0s", Impair: m.slow, Delay: scenario.Duration((m.hop - m.base).String())})
+	}
+	m.file.Link = &scenario.Link{Delay: m.base.String()}
+	m.file.Timeline = append(m.file.Timeline, send)
+	for _, o := range m.orders {
+		o.step.At = o.at.String()
+		m.file.Timeline = append(m.file.Timeline, o.step)
+	}
+	m.file.Duration = (end + m.hop/2).String()
+}
 
 // watch finds which steps see which fault: those at its ends.
 func (m *mover) watch() {

@@ -2,6 +2,7 @@ package verify_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,11 +19,11 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// changing is misroute-vector, but for a mistake: a switch that a packet comes back to discards it when its dead ports are more, or
-// fewer, than when the packet came by. As long as faults stand still they are as many.
+// changing is misroute-vector, but for a mistake in what it does with a packet that has come back to a switch which has now more, or
+// fewer, dead ports than when the packet came by. As long as faults stand still there is no such packet.
 type changing struct {
 	firmware.MisrouteVector
-	fewer bool
+	more, fewer bool // when it discards; neither: it forgets what the packet has tried
 }
 
 func (f changing) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
@@ -34,11 +35,16 @@ func (f changing) Route(pkt *weft.Header, at switching.Arrival, sw switching.Vie
 		}
 	}
 	note := int16(place.Switch)<<4 | int16(dead)
-	if pkt.PortField>>4 == note>>4 && (f.fewer && note < pkt.PortField || !f.fewer && note > pkt.PortField) {
+	was, again := pkt.PortField, pkt.PortField>>4 == note>>4
+	h := *pkt
+	switch {
+	case again && (f.fewer && note < was || f.more && note > was):
 		return switching.Discard("x: it was otherwise")
+	case again && note != was && !f.fewer && !f.more:
+		h.Misroute, at.From, was = 0, weft.RoleDown, weft.PortFieldNone
 	}
-	d := f.MisrouteVector.Route(pkt, at, sw)
-	if at.From != weft.RoleUp && pkt.PortField == weft.PortFieldNone {
+	d := f.MisrouteVector.Route(&h, at, sw)
+	if at.From != weft.RoleUp && was == weft.PortFieldNone {
 		for i := range d.Candidates {
 			d.Candidates[i].Fields.PortField = note
 		}
@@ -47,7 +53,8 @@ func (f changing) Route(pkt *weft.Header, at switching.Arrival, sw switching.Vie
 }
 
 var own = []firmware.Entry{
-	{Name: "more", VCs: 1, New: func() firmware.Firmware { return changing{} }},
+	{Name: "more", VCs: 1, New: func() firmware.Firmware { return changing{more: true} }},
+	{Name: "forgets", VCs: 1, New: func() firmware.Firmware { return changing{} }},
 	{Name: "fewer", VCs: 1, New: func() firmware.Firmware { return changing{fewer: true} }},
 }
 
@@ -103,9 +110,20 @@ func config(t *testing.T, spec, routing string, kind verify.Kind, faults int, wh
 	t.Helper()
 	g, err := topology.Parse(spec)
 	require.NoError(t, err)
-	return verify.Config{
+	c := verify.Config{
 		Graph: g, Firmware: entry(t, routing).New(), When: when, Sets: verify.Sets{Kind: kind, Min: faults, Max: faults},
 	}
+	if slices.Contains(verify.Kinds(), string(kind)) {
+		return c
+	}
+	var set []verify.Element
+	for name := range strings.FieldsSeq(string(kind)) {
+		e, err := verify.ElementByName(g, name)
+		require.NoError(t, err)
+		set = append(set, e)
+	}
+	c.Sets = verify.Sets{List: [][]verify.Element{set}}
+	return c
 }
 
 // sameWay holds what a packet did against the path that was found; a packet that goes round goes on longer.
@@ -135,7 +153,7 @@ func TestACounterexampleIsAScenarioThatFailsTheSameWay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		topology, routing string
-		kind              verify.Kind
+		kind              verify.Kind // or the names of the faults
 		faults            int
 		when              verify.When
 		what, right       string
@@ -147,7 +165,10 @@ func TestACounterexampleIsAScenarioThatFailsTheSameWay(t *testing.T) {
 		{"kary-ntree:2,3", "deterministic-link", verify.Links, 2, verify.Before, verify.Unconnected, ""},
 		{"kary-ntree:3,2", "more", verify.Links, 2, verify.Arriving, verify.Unconnected, "misroute-vector"},
 		{"kary-ntree:3,2", "fewer", verify.Links, 2, verify.Flapping, verify.Unconnected, "misroute-vector"},
-		{"kary-ntree:3,2", "adaptive-link-one", verify.Links, 2, verify.Arriving, verify.Livelock, "misroute-vector"},
+		{"kary-ntree:3,2", "adaptive-link-one", verify.Links, 2, verify.Arriving, verify.Livelock, "adaptive-link"},
+		{"kary-ntree:3,2", "forgets", verify.Links, 2, verify.Flapping, verify.Livelock, "misroute-vector"},
+		{"kary-ntree:3,2", "more", "s0.0-s1.0 s0.1", 2, verify.Arriving, verify.Unconnected, "misroute-vector"},
+		{"kary-ntree:3,2", "fewer", "s0.0-s1.0 s0.1", 2, verify.Flapping, verify.Unconnected, "misroute-vector"},
 	} {
 		t.Run(strings.Join([]string{c.routing, string(c.kind), c.topology, fmt.Sprint(c.when)}, " "), func(t *testing.T) {
 			t.Parallel()
@@ -156,8 +177,7 @@ func TestACounterexampleIsAScenarioThatFailsTheSameWay(t *testing.T) {
 			require.Equal(t, c.what, counter.What, "%v", counter)
 			f, err := counter.Scenario(cfg, c.routing)
 			require.NoError(t, err)
-			text, _ := scenario.Write(f)
-			t.Log(string(text))
+			t.Log(f.About, f.Timeline)
 
 			res, hops := live(t, f)
 			assert.False(t, res.Pass, "%v", f.About)
@@ -167,7 +187,7 @@ func TestACounterexampleIsAScenarioThatFailsTheSameWay(t *testing.T) {
 			case c.what == verify.Unconnected:
 				assert.Contains(t, res.Broken, "discarded")
 				assert.Equal(t, map[string]uint64{last.Rule: 1}, res.Ledger.DiscardedBy)
-			case c.when == verify.Before:
+			case len(f.Timeline) == 2:
 				assert.Contains(t, res.Broken, "discarded")
 				assert.Len(t, hops, weft.MaxHops+1)
 			default:
