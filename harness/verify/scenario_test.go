@@ -82,11 +82,11 @@ func (r *trace) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
 }
 
 // live writes a scenario, reads it again and runs it over links in memory.
-func live(t *testing.T, f scenario.File) (scenario.Result, []weft.Hop) {
+func live(t *testing.T, f scenario.File, more ...firmware.Entry) (scenario.Result, []weft.Hop) {
 	t.Helper()
 	text, err := scenario.Write(f)
 	require.NoError(t, err)
-	s, err := scenario.Load("counterexample.yaml", text, own...)
+	s, err := scenario.Load("counterexample.yaml", text, append(more, own...)...)
 	require.NoError(t, err, string(text))
 	m := bus.NewMemory()
 	defer m.Close()
