@@ -149,3 +149,78 @@ func TestAHopThatDoesNotRaiseItsNumberIsNothingToReplay(t *testing.T) {
 	_, err = (&verify.Counterexample{What: verify.Deadlock}).Scenario(verify.Config{}, "updown")
 	require.ErrorIs(t, err, verify.ErrConfig)
 }
+
+func TestAPathThatComesTheSameWayTwiceHasItsChoicesByHop(t *testing.T) {
+	t.Parallel()
+	cfg := config(t, "kary-ntree:2,3", "deterministic-link", verify.Links, 0, verify.Before)
+	// s2.00 has ports 0, 1 to NICs, 2 to s1.00, 3 to s1.01; s1.00 has 0 to s2.00 and 2, 3 to the top.
+	step := func(sw weft.SwitchID, in, out weft.PortID, ways int) verify.Step {
+		return verify.Step{ID: sw, Switch: cfg.Graph.Switches[sw].Name, InPort: in, Port: out, OutVC: 1, Ways: ways}
+	}
+	leaf, err := cfg.Graph.SwitchByName("s2.00")
+	require.NoError(t, err)
+	mid, err := cfg.Graph.SwitchByName("s1.00")
+	require.NoError(t, err)
+	c := &verify.Counterexample{
+		What: verify.Livelock, Src: "n000", Dst: "n111", Again: 2,
+		Path: []verify.Step{step(leaf, 0, 2, 2), step(mid, 0, 2, 2), step(mid, 2, 0, 2), step(leaf, 2, 3, 1), step(mid, 0, 3, 2)},
+	}
+	f, err := c.Scenario(cfg, "deterministic-link")
+	require.NoError(t, err)
+	vc := new(1)
+	assert.Equal(t, []scenario.Choice{
+		{Switch: "s2.00", In: "n000", To: "s1.00", VC: vc},
+		{Switch: "s1.00", In: "s2.00", To: "s0.00", VC: vc, Hop: 2},
+		{Switch: "s1.00", In: "s0.00", To: "s2.00", VC: vc},
+		{Switch: "s1.00", In: "s2.00", To: "s0.10", VC: vc, Hop: 5, Every: 3},
+	}, f.Choices)
+}
+
+func TestOneOfSeveralPortsToANeighbourIsNamedByItsNumber(t *testing.T) {
+	t.Parallel()
+	g, err := topology.New("two", []topology.Switch{{Name: "a", Ports: 3}, {Name: "b", Ports: 3}}, []topology.NIC{{Name: "x"}, {Name: "y"}}, []topology.Link{
+		{A: end(weft.SwitchID(0).Node(), 0), B: end(weft.SwitchID(1).Node(), 0)},
+		{A: end(weft.SwitchID(0).Node(), 1), B: end(weft.SwitchID(1).Node(), 1)},
+		{A: end(weft.SwitchID(0).Node(), 2), B: end(weft.NICID(0).Node(), 0)},
+		{A: end(weft.SwitchID(1).Node(), 2), B: end(weft.NICID(1).Node(), 0)},
+	})
+	require.NoError(t, err)
+	c := &verify.Counterexample{What: verify.Unconnected, Src: "x", Dst: "y", Again: -1, Path: []verify.Step{{Switch: "a", InPort: 2, Port: 1, Ways: 2}}}
+	f, err := c.Scenario(verify.Config{Graph: g, Firmware: circle{g}}, "circle")
+	require.NoError(t, err)
+	assert.Equal(t, []scenario.Choice{{Switch: "a", In: "x", To: "1"}}, f.Choices)
+}
+
+func end(n weft.Node, p weft.PortID) weft.End { return weft.End{Node: n, Port: p} }
+
+// expiring is changing with a register that nobody uses.
+type expiring struct {
+	changing
+	after weft.Time
+}
+
+func (f expiring) Registers(*weft.Place) []switching.Register {
+	return []switching.Register{{Name: "unused", Width: 1, Expire: f.after}}
+}
+
+func TestHopsAreShortEnoughThatNoRegisterExpiresOnThePath(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		after weft.Time
+		delay string
+		note  bool
+	}{{0, "200ms", false}, {10 * weft.Second, "200ms", false}, {200 * weft.Millisecond, "50ms", false}, {40 * weft.Millisecond, "20ms", true}} {
+		cfg := config(t, "kary-ntree:3,2", "more", verify.Links, 2, verify.Arriving)
+		cfg.Firmware = expiring{changing{more: true}, c.after}
+		counter := found(t, cfg)
+		require.Len(t, counter.Path, 3)
+		f, err := counter.Scenario(cfg, "expiring")
+		require.NoError(t, err)
+		assert.Equal(t, c.delay, f.Link.Delay, "%v", c.after)
+		if c.note {
+			assert.Contains(t, f.About, "Registers expire sooner")
+		} else {
+			assert.NotContains(t, f.About, "expire")
+		}
+	}
+}
