@@ -28,6 +28,7 @@ type Stats struct {
 	Wrong      uint64 // packets for another NIC, discarded
 	Hops       uint64 // switches crossed by those delivered
 	Shortest   uint64 // switches on shortest paths of those delivered; Hops / Shortest is the mean stretch
+	MostHops   int    // most switches crossed by one delivered
 	MostExtra  int    // most switches beyond the shortest path
 	Detour     uint64 // switches beyond the shortest path, of those re-routed
 }
@@ -103,6 +104,7 @@ func (n *NIC) deliver(now weft.Time, h *weft.Header, out *weft.Actions) {
 		era.Rerouted++
 	}
 	n.stats.Hops += uint64(h.Hops)
+	n.stats.MostHops = max(n.stats.MostHops, int(h.Hops))
 	if n.cfg.Distance != nil {
 		shortest := n.cfg.Distance(h.Src)
 		n.stats.Shortest += uint64(shortest)

@@ -42,7 +42,7 @@ func TestHopsStretchAndReroutesAreCountedOfWhatIsDelivered(t *testing.T) {
 		r.hand(h)
 		r.take(0)
 	}
-	require.Equal(t, Stats{Delivered: 3, Duplicated: 1, Rerouted: 1, Hops: 11, Shortest: 7, MostExtra: 4, Detour: 4}, r.Stats())
+	require.Equal(t, Stats{Delivered: 3, Duplicated: 1, Rerouted: 1, Hops: 11, Shortest: 7, MostHops: 7, MostExtra: 4, Detour: 4}, r.Stats())
 }
 
 func TestErasAreCountedByTheEraOfThePacket(t *testing.T) {

@@ -133,6 +133,9 @@ func (o Options) validate() error {
 	if err := o.Link.Liveness.Validate(); err != nil {
 		return fmt.Errorf("fabric: liveness: %w", err)
 	}
+	if w, ok := o.Firmware.(interface{ Unwrap() switching.Firmware }); ok && o.Processes != nil {
+		return fmt.Errorf("fabric: choices are settled for %T, and a switch process, which makes its firmware by name, knows none: run all switches in one process", w.Unwrap())
+	}
 	return o.Traffic.Validate()
 }
 

@@ -19,6 +19,7 @@ type Totals struct {
 	PacketHops uint64  `json:"packet_hops"`  // packets forwarded by switches
 	MeanHops   float64 `json:"mean_hops"`    // switches crossed by a delivered packet
 	Stretch    float64 `json:"mean_stretch"` // MeanHops over that of shortest paths; 1 is best
+	MostHops   int     `json:"most_hops"`    // switches crossed by a delivered packet
 	MostExtra  int     `json:"most_extra_hops"`
 	Latency    Latency `json:"latency"`
 }
@@ -46,6 +47,7 @@ func (f *Fabric) Totals() Totals {
 		t.Missing += s.Missing
 		t.Duplicated += s.Duplicated
 		t.Reordered += s.Reordered
+		t.MostHops = max(t.MostHops, s.MostHops)
 		t.MostExtra = max(t.MostExtra, s.MostExtra)
 		hops += s.Hops
 		shortest += s.Shortest

@@ -20,6 +20,7 @@ type File struct {
 	Traffic  string    `yaml:"traffic,omitempty" json:"traffic,omitempty" jsonschema_description:"What every NIC injects from the start: uniform:0.2 or pairwise:0.5 of the link rate, or none."`
 	Seed     uint64    `yaml:"seed,omitempty" json:"seed,omitempty" jsonschema_description:"Seed of every random draw; 1 unless given."`
 	Duration string    `yaml:"duration" json:"duration" jsonschema_description:"How long traffic runs, as 8s; then it stops and the fabric drains."`
+	Choices  []Choice  `yaml:"choices,omitempty" json:"choices,omitempty" jsonschema_description:"Which way packets take where the firmware leaves several. The first that is about a packet, and names one of its ways, counts."`
 	Timeline []Step    `yaml:"timeline,omitempty" json:"timeline,omitempty" jsonschema_description:"What happens when, in order."`
 	Expect   Expect    `yaml:"expect" json:"expect" jsonschema_description:"What must hold at the end. That the ledger balances is always expected."`
 }
@@ -64,6 +65,24 @@ type Damping struct {
 	Max      Duration `yaml:"max" json:"max" jsonschema_description:"Longest time that a link is held down."`
 }
 
+// Choice settles one choice that the firmware leaves open: of the ways of packets that come into a switch by a port, the one to
+// another port is taken.
+type Choice struct {
+	Switch string `yaml:"switch" json:"switch" jsonschema:"minLength=1" jsonschema_description:"The switch, as s1.00."`
+	In     Port   `yaml:"in" json:"in" jsonschema_description:"Where the packet comes from: the neighbour's name, as n000, or the number of the port."`
+	To     Port   `yaml:"to" json:"to" jsonschema_description:"Where it goes if the firmware lets it: the neighbour's name, or the number of the port."`
+	VC     *int   `yaml:"vc,omitempty" json:"vc,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"In this virtual channel; in any unless given."`
+	Hop    int    `yaml:"hop,omitempty" json:"hop,omitempty" jsonschema:"minimum=1,maximum=32768" jsonschema_description:"Only when the packet has come to so many switches, this one included; always unless given."`
+	Every  int    `yaml:"every,omitempty" json:"every,omitempty" jsonschema:"minimum=1,maximum=32768" jsonschema_description:"With hop: and each time that it has crossed so many more."`
+}
+
+// Send is packets that one NIC sends to another.
+type Send struct {
+	From  string `yaml:"from" json:"from" jsonschema:"minLength=1" jsonschema_description:"The NIC that sends, as n000."`
+	To    string `yaml:"to" json:"to" jsonschema:"minLength=1" jsonschema_description:"The NIC that it sends to."`
+	Count int    `yaml:"count,omitempty" json:"count,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"How many packets, one after another; 1 unless given."`
+}
+
 // Step is one entry of the timeline: a time, exactly one thing that happens, and its parameters. Steps that follow each
 // other with the same time happen at one instant, all of them or none.
 type Step struct {
@@ -76,6 +95,7 @@ type Step struct {
 	Restart Names  `yaml:"restart,omitempty" json:"restart,omitempty" jsonschema_description:"Crashed switch to start again, empty, or a list of switches."`
 	Heal    bool   `yaml:"heal,omitempty" json:"heal,omitempty" jsonschema_description:"true: bring every link and switch back."`
 	Traffic string `yaml:"traffic,omitempty" json:"traffic,omitempty" jsonschema_description:"What every NIC injects from now on."`
+	Send    *Send  `yaml:"send,omitempty" json:"send,omitempty" jsonschema_description:"Packets that one NIC sends beside the traffic."`
 
 	Direction string   `yaml:"direction,omitempty" json:"direction,omitempty" jsonschema:"enum=to,enum=from,enum=both" jsonschema_description:"to: only from the first end named towards the second; from: the other way; both unless given."`
 	Silent    bool     `yaml:"silent,omitempty" json:"silent,omitempty" jsonschema_description:"Nobody is told, the ends must find out."`
@@ -103,6 +123,7 @@ type Expect struct {
 	Duplicated        *uint64  `yaml:"duplicated,omitempty" json:"duplicated,omitempty" jsonschema_description:"Most packets that arrived twice."`
 	DirectAfterHeal   bool     `yaml:"direct_after_heal,omitempty" json:"direct_after_heal,omitempty" jsonschema_description:"No packet generated after the last repair is re-routed or makes a U-turn."`
 	DeliveredAtLeast  uint64   `yaml:"delivered_at_least,omitempty" json:"delivered_at_least,omitempty" jsonschema_description:"Fewest packets delivered."`
+	HopsAtMost        int      `yaml:"hops_at_most,omitempty" json:"hops_at_most,omitempty" jsonschema:"minimum=1" jsonschema_description:"Most switches that a delivered packet crossed."`
 	DetectedWithin    Duration `yaml:"detected_within,omitempty" json:"detected_within,omitempty" jsonschema_description:"Both ends of every link that is cut silently for longer than this find out within it, as 200ms."`
 	NoFalseDetection  bool     `yaml:"no_false_detection,omitempty" json:"no_false_detection,omitempty" jsonschema_description:"No end takes a neighbour for silent whose link suffers no fault."`
 	MadeGoodWithin    Duration `yaml:"made_good_within,omitempty" json:"made_good_within,omitempty" jsonschema_description:"Throughput that fell after a fault is made good within this time after it, as 2s."`

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // Scenario is a checked scenario, ready to run.
@@ -29,13 +30,22 @@ type Scenario struct {
 	detectedWithin, madeGoodWithin time.Duration // of Expect; 0: not judged
 }
 
-// Action is one step of the timeline with its names resolved: either faults and repairs or traffic.
+// Action is one step of the timeline with its names resolved: faults and repairs, or traffic, or packets.
 type Action struct {
 	At   time.Duration
 	Text string // as reports print it: "cut s0.00-s1.00"
 
 	Faults  []fault.Spec // at one instant
 	Traffic *nic.Traffic
+	Send    *Packets
+}
+
+func (a *Action) ofFaults() bool { return a.Traffic == nil && a.Send == nil }
+
+// Packets are packets that one NIC sends to another. Their paths are recorded if the fabric has a recorder.
+type Packets struct {
+	From, To weft.NICID
+	Count    int
 }
 
 // maxDuration bounds a scenario; longer ones are soaks, which have their own command.
@@ -50,18 +60,19 @@ func Read(path string) (*Scenario, error) {
 	return parse(doc, f)
 }
 
-// Load is Read from memory; path is used in errors.
-func Load(path string, data []byte) (*Scenario, error) {
+// Load is Read from memory; path is used in errors. The scenario may name firmwares of own beside those that come with Weft.
+func Load(path string, data []byte, own ...firmware.Entry) (*Scenario, error) {
 	doc, f, err := document.Load[File](path, data)
 	if err != nil {
 		return nil, err
 	}
-	return parse(doc, f)
+	return parse(doc, f, own...)
 }
 
 // parser collects the mistakes of one file.
 type parser struct {
 	doc  *document.Doc
+	own  []firmware.Entry // beside those that come with Weft
 	errs document.Errors
 }
 
@@ -72,8 +83,8 @@ func (p *parser) fail(path string, err error) {
 	}
 }
 
-func parse(doc *document.Doc, f File) (*Scenario, error) {
-	p := &parser{doc: doc}
+func parse(doc *document.Doc, f File, own ...firmware.Entry) (*Scenario, error) {
+	p := &parser{doc: doc, own: own}
 	s := &Scenario{Name: f.Name, About: strings.TrimSpace(f.About), Expect: f.Expect}
 	if f.Name == "" {
 		p.fail("$.name", fmt.Errorf("the name is empty: give the scenario one"))
@@ -85,6 +96,7 @@ func parse(doc *document.Doc, f File) (*Scenario, error) {
 	s.Options.Topology = g
 	p.firmware(f.Firmware, &s.Options)
 	p.switches(f.Switch, &s.Options.Switch)
+	p.choices(f.Choices, &s.Options)
 	p.requeue(&s.Options)
 	p.nics(f.NIC, &s.Options.NIC)
 	p.links(f.Link, &s.Options.Link)
@@ -115,6 +127,9 @@ func (p *parser) duration(path, text string) time.Duration {
 
 func (p *parser) firmware(name string, o *fabric.Options) {
 	e, err := subnet.ByName(name)
+	if i := slices.IndexFunc(p.own, func(e firmware.Entry) bool { return e.Name == name }); i >= 0 {
+		e, err = subnet.Plain(p.own[i]), nil
+	}
 	p.fail("$.firmware", err)
 	if err != nil || o.Topology == nil {
 		return

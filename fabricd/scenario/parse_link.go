@@ -94,6 +94,7 @@ func (p *parser) expect(e Expect, s *Scenario) {
 			*x.to = time.Duration(*d)
 		}
 	}
+	p.within("$.expect.hops_at_most", e.HopsAtMost, weft.MaxHops)
 	if e.LostAtMost != nil && *e.LostAtMost < e.LostAtLeast {
 		p.fail("$.expect.lost_at_least", fmt.Errorf("%d is more than lost_at_most, %d: no run can hold both", e.LostAtLeast, *e.LostAtMost))
 	}

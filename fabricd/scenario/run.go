@@ -109,7 +109,7 @@ func (r *run) timeline(ctx context.Context) error {
 // together are the first steps of list that happen at one instant.
 func together(list []Action) []Action {
 	n := 1
-	for n < len(list) && list[0].Traffic == nil && list[n].Traffic == nil && list[n].At == list[0].At {
+	for n < len(list) && list[0].ofFaults() && list[n].ofFaults() && list[n].At == list[0].At {
 		n++
 	}
 	return list[:n]
@@ -121,6 +121,14 @@ func (r *run) do(ctx context.Context, now []Action) error {
 	if t := now[0].Traffic; t != nil {
 		if err := r.fabric.SetTraffic(*t); err != nil {
 			return fmt.Errorf("%s: %w", now[0].Text, err)
+		}
+		return nil
+	}
+	if p := now[0].Send; p != nil {
+		for range p.Count {
+			if _, err := r.fabric.Send(p.From, p.To, r.scenario.Options.Record != nil); err != nil {
+				return fmt.Errorf("%s: %w", now[0].Text, err)
+			}
 		}
 		return nil
 	}

@@ -2,13 +2,16 @@ package scenario
 
 import (
 	"encoding"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/invopop/jsonschema"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
@@ -49,6 +52,30 @@ func (n Names) MarshalYAML() (any, error) {
 func (Names) JSONSchema() *jsonschema.Schema {
 	name := &jsonschema.Schema{Type: "string", MinLength: new(uint64(1))}
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{name, {Type: "array", Items: name, MinItems: new(uint64(1))}}}
+}
+
+// Port is a port of a switch: the name of the neighbour it leads to, or its number.
+type Port string
+
+// UnmarshalYAML reads a name or a number.
+func (p *Port) UnmarshalYAML(node ast.Node) error {
+	switch n := node.(type) {
+	case *ast.StringNode:
+		*p = Port(n.Value)
+	case *ast.IntegerNode:
+		*p = Port(node.GetToken().Value)
+	}
+	if *p == "" {
+		return wrong(node, "expected the name of a neighbour or the number of a port")
+	}
+	return nil
+}
+
+// JSONSchema describes p.
+func (Port) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
+		{Type: "string", MinLength: new(uint64(1))}, {Type: "integer", Minimum: "0", Maximum: json.Number(strconv.Itoa(weft.MaxPorts - 1))},
+	}}
 }
 
 // Duration is a time with its unit, as "10s".

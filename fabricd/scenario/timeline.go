@@ -83,18 +83,26 @@ func (p *parser) step(path string, st *Step, g *topology.Graph) (a Action) {
 			verb, takes, names = v.verb, v.params, n
 		}
 	}
+	other := "traffic"
 	if st.Traffic != "" {
 		found++
 	}
+	if st.Send != nil {
+		found++
+		other = "send"
+	}
 	if found != 1 {
-		p.fail(path, fmt.Errorf("expected exactly one of cut, flap, impair, crash, restore, restart, heal, traffic, found %d", found))
+		p.fail(path, fmt.Errorf("expected exactly one of cut, flap, impair, crash, restore, restart, heal, traffic, send, found %d", found))
 		return a
 	}
 	before := p.errs.Len()
 	for _, name := range st.params() {
 		if !slices.Contains(takes, name) {
-			p.fail(path+"."+name, fmt.Errorf("%s takes no %s: %s", cmp.Or(verb, "traffic"), name, takers(name)))
+			p.fail(path+"."+name, fmt.Errorf("%s takes no %s: %s", cmp.Or(string(verb), other), name, takers(name)))
 		}
+	}
+	if st.Send != nil {
+		return p.send(path+".send", *st.Send, g)
 	}
 	if verb == "" {
 		t, err := nic.ParseTraffic(st.Traffic)

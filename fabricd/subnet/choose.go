@@ -28,12 +28,15 @@ func Entries() []Entry {
 		About: "fat trees: deterministic-link by forwarding tables (Algorithm 1)",
 	}}
 	for _, e := range firmware.Entries() {
-		entries = append(entries, Entry{Name: e.Name, About: e.About, New: func(*topology.Graph) (firmware.Firmware, int, error) {
-			return e.New(), e.VCs, nil
-		}})
+		entries = append(entries, Plain(e))
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return entries
+}
+
+// Plain is the entry of a firmware without tables, one of a user's own too.
+func Plain(e firmware.Entry) Entry {
+	return Entry{Name: e.Name, About: e.About, New: func(*topology.Graph) (firmware.Firmware, int, error) { return e.New(), e.VCs, nil }}
 }
 
 func newDeterministicTable(g *topology.Graph) (firmware.Firmware, int, error) {

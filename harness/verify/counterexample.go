@@ -19,6 +19,8 @@ type Counterexample struct {
 	Path   []Step   `json:"path,omitempty"`
 	// Again is the step of the path that a livelock comes back to, -1 for none.
 	Again int `json:"again"`
+	// Others: registers hold what other packets have written, and without that nothing goes wrong with these faults.
+	Others bool `json:"others,omitempty"`
 	// Channels wait for each other in a deadlock, each for the next and the last for the first.
 	Channels []string `json:"channels,omitempty"`
 
@@ -44,43 +46,6 @@ type Step struct {
 	ID     weft.SwitchID `json:"-"`
 }
 
-// maxWorked bounds the sets that are worked out to find the one with the shortest path.
-const maxWorked = 8
-
-// counterexample works out the candidates, which are the smallest sets, and returns the one with the shortest path.
-func (r *run) counterexample(firsts []first) (best *Counterexample, err error) {
-	x := newExplorer(r.model, nil)
-	for i, f := range firsts {
-		if i == maxWorked || best != nil && (f.Size > firsts[0].Size || f.What != firsts[0].What) {
-			break
-		}
-		set := r.Sets.at(f.Index)
-		if _, err := x.run(set); err != nil {
-			return nil, err
-		}
-		var c *Counterexample
-		switch f.What {
-		case Unconnected, Livelock:
-			c = x.shortest(f.What == Livelock)
-		case Deadlock:
-			c = x.deadlock(r.FixedChoice)
-		default:
-			c = x.numbering()
-		}
-		if c == nil {
-			return nil, fmt.Errorf("internal error: nothing is wrong with %s dead, though something was", x.names(set))
-		}
-		for _, e := range set {
-			c.Faults = append(c.Faults, e.Name(r.Graph))
-		}
-		c.Dead = deadOf(set)
-		if best == nil || len(c.Path)+len(c.Channels) < len(best.Path)+len(best.Channels) {
-			best = c
-		}
-	}
-	return best, nil
-}
-
 // trail is a node that a search has come to, and how.
 type trail struct {
 	node   nodeKey
@@ -95,12 +60,12 @@ type trail struct {
 const maxTried = 256
 
 // shortest is the shortest path of a pair that is not connected, of the first so many of them, that ends in something bad; or one to a
-// cycle and round it when there is no other end and loops says that there are cycles.
-func (x *explorer) shortest(loops bool) (best *Counterexample) {
+// cycle and round it when nothing else is wrong.
+func (x *explorer) shortest() (best *Counterexample) {
 	tried := slices.Clone(x.bad[:min(maxTried, len(x.bad))])
 	for _, try := range tried {
 		fl := &x.m.flows[try.flow]
-		c := x.search(int(try.flow), int(try.source), loops)
+		c := x.search(int(try.flow), int(try.source), try.loops)
 		if c == nil {
 			continue
 		}
@@ -113,7 +78,8 @@ func (x *explorer) shortest(loops bool) (best *Counterexample) {
 	return best
 }
 
-// search goes breadth first from one source until it finds a bad end; if there is none, until it comes back to its own way.
+// search goes breadth first from one source until it finds a bad end; if there is none, and there may be loops, until it comes
+// back to its own way.
 func (x *explorer) search(f, source int, loops bool) *Counterexample {
 	fs := x.start(f)
 	x.future.forget()
@@ -134,6 +100,9 @@ func (x *explorer) search(f, source int, loops bool) *Counterexample {
 			edges[i] = append(edges[i], n)
 		}
 		x.steps(f, fs, k, func(a *alternative, memory int32, moment int) {
+			if x.hasDied(fs, k, moment) {
+				return
+			}
 			value, _ := x.memory.get(memory, fs.states[k.state].sw)
 			if a.bad != good {
 				if found == nil {
@@ -161,7 +130,7 @@ func (x *explorer) search(f, source int, loops bool) *Counterexample {
 			for b := range x.scene.set {
 				later := k
 				later.moment |= 1 << b
-				if _, down := x.scene.dead(fs.states[k.state].sw, int(later.moment)); later != k && !down {
+				if _, down := x.scene.dead(fs.states[k.state].sw, int(later.moment)); later != k && !down && !x.hasDied(fs, later, int(later.moment)) {
 					come(trail{node: later, before: int32(i), edge: -1})
 				}
 			}
@@ -262,6 +231,9 @@ func (x *explorer) between(fs *flowSpace, list []trail, from int32, to nodeKey) 
 	k := list[from].node
 	f := x.flowOf(fs)
 	x.steps(f, fs, k, func(a *alternative, memory int32, moment int) {
+		if x.hasDied(fs, k, moment) {
+			return
+		}
 		for e, edge := range a.edges {
 			next := nodeKey{state: edge.to, memory: x.future.matters(x, memory, edge.to)}
 			if x.m.when == Arriving {
@@ -442,6 +414,9 @@ func (c *Counterexample) String() string {
 			}
 		}
 		b.WriteByte('\n')
+	}
+	if c.Others {
+		b.WriteString("    the registers hold what other packets have written\n")
 	}
 	for _, ch := range c.Channels {
 		fmt.Fprintf(&b, "    %s\n", ch)

@@ -11,4 +11,6 @@
 //
 // What is explored is the firmware's own Route, asked with a [switching.Still] for every arrival, field and set of dead ports that
 // comes up; answers are kept, so that a million fault sets cost little more than the walks.
+//
+// What goes wrong is shown by a [Counterexample], which [Counterexample.Scenario] turns into a scenario that replays it in a fabric.
 package verify

@@ -19,6 +19,7 @@ type explorer struct {
 	bad     []badPair
 	future  future
 	path    []frame
+	fair    bool // of searches for a counterexample: no link dies that a packet has just come by
 
 	subfunction Subfunction
 	keep        Keep // not nil while the subfunction is walked
@@ -37,7 +38,10 @@ func newExplorer(m *model, sub Subfunction) *explorer {
 }
 
 // badPair is a pair that is not connected: a flow and which of its sources.
-type badPair struct{ flow, source int32 }
+type badPair struct {
+	flow, source int32
+	loops        bool
+}
 
 // Bounds of what one worker keeps between fault sets, and of what it holds for one flow of one set.
 const (
@@ -194,7 +198,7 @@ func (x *explorer) flow(f int) error {
 		switch at := &x.nodes.all[n]; {
 		case at.bad:
 			x.found.unconnected++
-			x.bad = append(x.bad, badPair{int32(f), int32(i)})
+			x.bad = append(x.bad, badPair{int32(f), int32(i), at.loops})
 			if at.loops {
 				x.found.livelocks++
 			}

@@ -200,6 +200,7 @@ func (s *search) options() {
 		drop  func(f *scenario.File)
 	}{
 		{"switch", s.best.Switch != nil, func(f *scenario.File) { f.Switch = nil }},
+		{"choices", s.best.Choices != nil, func(f *scenario.File) { f.Choices = nil }},
 		{"nic", s.best.NIC != nil, func(f *scenario.File) { f.NIC = nil }},
 		{"liveness", s.best.Liveness != nil, func(f *scenario.File) { f.Liveness = nil }},
 	} {

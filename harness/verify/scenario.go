@@ -1,0 +1,185 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// ErrNoReplay is wrapped by the error for a counterexample that no scenario can show.
+var ErrNoReplay = errors.New("no scenario replays this")
+
+// Scenario is c as a scenario that replays it: it fails as c says, and passes with a firmware that is right. cfg is what [Run] was
+// given, firmware the name of its firmware in scenario files.
+//
+// A packet is sent alone into a fabric with the faults, and choices settle what the firmware left open on the path. Faults that come
+// while it travels are timed by links that hold the packet long; what that cannot show exactly the scenario's text says. For a deadlock
+// there is traffic, which may or may not run into it.
+func (c *Counterexample) Scenario(cfg Config, firmware string) (scenario.File, error) {
+	if cfg.Graph == nil {
+		return scenario.File{}, fmt.Errorf("%w: a topology is required", ErrConfig)
+	}
+	s := script{Counterexample: c, cfg: cfg}
+	s.file = scenario.File{
+		Name: firmware + "-" + c.What, Topology: cfg.Graph.Spec, Firmware: firmware,
+		Liveness: &scenario.Liveness{Interval: "off"}, // a busy machine takes no neighbour for dead
+	}
+	if cfg.VCs > LeastVCs(cfg.Firmware, cfg.Graph) {
+		s.file.Switch = &scenario.Switch{VCs: cfg.VCs}
+	}
+	for _, name := range c.Faults {
+		e, err := ElementByName(cfg.Graph, name)
+		if err != nil {
+			return scenario.File{}, fmt.Errorf("counterexample: %w", err)
+		}
+		s.faults = append(s.faults, e)
+	}
+	switch {
+	case c.What == Deadlock:
+		s.deadlock()
+	case len(c.Path) == 0:
+		return scenario.File{}, fmt.Errorf("%w: %s is found by looking at the channels, and no packet of a run shows it", ErrNoReplay, c.What)
+	default:
+		s.packet()
+	}
+	s.file.About = c.String() + strings.Join(s.about, "\n") + "\n"
+	return s.file, nil
+}
+
+// script is a scenario in the making.
+type script struct {
+	*Counterexample
+	cfg    Config
+	faults []Element // as Faults
+	file   scenario.File
+	about  []string
+}
+
+func (s *script) say(format string, args ...any) {
+	s.about = append(s.about, fmt.Sprintf(format, args...))
+}
+
+// Chosen by us: when the packet is sent, by when all that is dead from the start is dead; and how long saturated traffic runs.
+const (
+	sendTime     = 100 * time.Millisecond
+	deadlockTime = 5 * time.Second
+)
+
+// deadlock has all NICs send as fast as they can.
+func (s *script) deadlock() {
+	s.say("Whether traffic comes to hold all these channels at once is left to chance: a run that passes proves nothing.")
+	if s.cfg.FixedChoice {
+		s.say("Live, a packet that waits chooses anew whenever it can go on, so that these channels are set free again.")
+	}
+	s.dead(s.faults)
+	s.file.Traffic = "none"
+	s.file.Link = &scenario.Link{Rate: 2_560_000}
+	s.file.Timeline = append(s.file.Timeline, scenario.Step{At: sendTime.String(), Traffic: "uniform:1"})
+	s.file.Duration = deadlockTime.String()
+}
+
+// packet sends the one packet.
+func (s *script) packet() {
+	s.say("One packet is sent alone; choices are those that the firmware leaves open on its path.")
+	if s.Others {
+		s.say("Not in the scenario: the registers that others have written. Without what is printed above the packet goes another way.")
+	}
+	s.choices()
+	s.file.Expect.Discarded = new(uint64(0))
+	send := scenario.Step{At: sendTime.String(), Send: &scenario.Send{From: s.Src, To: s.Dst}}
+	faults := s.faults
+	if s.cfg.When != Before {
+		m := newMover(s)
+		if m.plan(); len(m.orders) > 0 {
+			m.write(send)
+			return
+		}
+		faults = m.first // and none comes or goes on this path
+	}
+	s.dead(faults)
+	s.file.Timeline = append(s.file.Timeline, send)
+	s.file.Duration = (2 * sendTime).String()
+	s.file.Expect.DeliveredAtLeast = 1
+}
+
+// dead makes faults that are there from the start.
+func (s *script) dead(faults []Element) {
+	var links, switches scenario.Names
+	for _, e := range faults {
+		if e.Switch {
+			switches = append(switches, e.Name(s.cfg.Graph))
+		} else {
+			links = append(links, e.Name(s.cfg.Graph))
+		}
+	}
+	if len(links) > 0 {
+		s.file.Timeline = append(s.file.Timeline, scenario.Step{At: "0s", Cut: links})
+	}
+	if len(switches) > 0 {
+		s.file.Timeline = append(s.file.Timeline, scenario.Step{At: "0s", Crash: switches})
+	}
+}
+
+// choices settles what the firmware leaves open on the path. Where the packet comes the same way twice and goes on differently, the hop
+// is named.
+func (s *script) choices() {
+	type came struct {
+		sw weft.SwitchID
+		in weft.PortID
+	}
+	type went struct {
+		to weft.PortID
+		vc weft.VC
+	}
+	ways := map[came][]went{}
+	open := func(st *Step) bool { return st.Ways > 1 && st.Port != weft.NoPort }
+	for i := range s.Path {
+		if st := &s.Path[i]; open(st) {
+			k, w := came{st.ID, st.InPort}, went{st.Port, st.OutVC}
+			if !slices.Contains(ways[k], w) {
+				ways[k] = append(ways[k], w)
+			}
+		}
+	}
+	told := map[came]bool{}
+	vcs := s.cfg.VCs
+	if vcs == 0 {
+		vcs = LeastVCs(s.cfg.Firmware, s.cfg.Graph)
+	}
+	for i := range s.Path {
+		st := &s.Path[i]
+		k := came{st.ID, st.InPort}
+		if !open(st) || told[k] {
+			continue
+		}
+		c := scenario.Choice{Switch: st.Switch, In: port(s.cfg.Graph, st.ID, st.InPort), To: port(s.cfg.Graph, st.ID, st.Port)}
+		if vcs > 1 {
+			c.VC = new(int(st.OutVC))
+		}
+		if told[k] = len(ways[k]) == 1; !told[k] {
+			c.Hop = i + 1
+			if s.Again >= 0 && i >= s.Again {
+				c.Every = len(s.Path) - s.Again
+			}
+		}
+		s.file.Choices = append(s.file.Choices, c)
+	}
+}
+
+// port names a port by the neighbour, or by its number when others lead there too.
+func port(g *topology.Graph, sw weft.SwitchID, p weft.PortID) scenario.Port {
+	peer, _, _ := g.Peer(weft.End{Node: sw.Node(), Port: p})
+	for i := range g.Place(sw).Ports() {
+		if to, _, ok := g.Peer(weft.End{Node: sw.Node(), Port: weft.PortID(i)}); ok && to.Node == peer.Node && weft.PortID(i) != p {
+			return scenario.Port(strconv.Itoa(int(p)))
+		}
+	}
+	return scenario.Port(g.Name(peer.Node))
+}

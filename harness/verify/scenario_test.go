@@ -1,0 +1,205 @@
+package verify_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/verify"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// changing is misroute-vector, but for a mistake in what it does with a packet that has come back to a switch which has now more, or
+// fewer, dead ports than when the packet came by. As long as faults stand still there is no such packet.
+type changing struct {
+	firmware.MisrouteVector
+	more, fewer bool // when it discards; neither: it forgets what the packet has tried
+}
+
+func (f changing) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+	place := sw.Place()
+	dead := 0
+	for p := range place.Ports() {
+		if !sw.PortUp(weft.PortID(p)) {
+			dead++
+		}
+	}
+	note := int16(place.Switch)<<4 | int16(dead)
+	was, again := pkt.PortField, pkt.PortField>>4 == note>>4
+	h := *pkt
+	switch {
+	case again && (f.fewer && note < was || f.more && note > was):
+		return switching.Discard("x: it was otherwise")
+	case again && note != was && !f.fewer && !f.more:
+		h.Misroute, at.From, was = 0, weft.RoleDown, weft.PortFieldNone
+	}
+	d := f.MisrouteVector.Route(&h, at, sw)
+	if at.From != weft.RoleUp && was == weft.PortFieldNone {
+		for i := range d.Candidates {
+			d.Candidates[i].Fields.PortField = note
+		}
+	}
+	return d
+}
+
+var own = []firmware.Entry{
+	{Name: "more", VCs: 1, New: func() firmware.Firmware { return changing{more: true} }},
+	{Name: "forgets", VCs: 1, New: func() firmware.Firmware { return changing{} }},
+	{Name: "fewer", VCs: 1, New: func() firmware.Firmware { return changing{fewer: true} }},
+}
+
+func entry(t *testing.T, name string) firmware.Entry {
+	t.Helper()
+	for _, e := range append(own, firmware.Entries()...) {
+		if e.Name == name {
+			return e
+		}
+	}
+	require.Fail(t, "no firmware", name)
+	return firmware.Entry{}
+}
+
+// trace is the path of traced packets.
+type trace struct {
+	mu   sync.Mutex
+	hops []weft.Hop
+}
+
+func (r *trace) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hops = append(r.hops, a.Hops...)
+}
+
+// live writes a scenario, reads it again and runs it over links in memory.
+func live(t *testing.T, f scenario.File, more ...firmware.Entry) (scenario.Result, []weft.Hop) {
+	t.Helper()
+	text, err := scenario.Write(f)
+	require.NoError(t, err)
+	s, err := scenario.Load("counterexample.yaml", text, append(more, own...)...)
+	require.NoError(t, err, string(text))
+	m := bus.NewMemory()
+	defer m.Close()
+	var r trace
+	s.Options.Record = &r
+	res, err := scenario.Runner{Transport: m}.Run(t.Context(), s)
+	require.NoError(t, err, string(text))
+	return res, r.hops
+}
+
+// found is what Run finds wrong.
+func found(t *testing.T, c verify.Config) *verify.Counterexample {
+	t.Helper()
+	res, err := verify.Run(t.Context(), c)
+	require.NoError(t, err)
+	require.NotNil(t, res.Counter, "%v", res)
+	return res.Counter
+}
+
+func config(t *testing.T, spec, routing string, kind verify.Kind, faults int, when verify.When) verify.Config {
+	t.Helper()
+	g, err := topology.Parse(spec)
+	require.NoError(t, err)
+	c := verify.Config{
+		Graph: g, Firmware: entry(t, routing).New(), When: when, Sets: verify.Sets{Kind: kind, Min: faults, Max: faults},
+	}
+	if slices.Contains(verify.Kinds(), string(kind)) {
+		return c
+	}
+	var set []verify.Element
+	for name := range strings.FieldsSeq(string(kind)) {
+		e, err := verify.ElementByName(g, name)
+		require.NoError(t, err)
+		set = append(set, e)
+	}
+	c.Sets = verify.Sets{List: [][]verify.Element{set}}
+	return c
+}
+
+// sameWay holds what a packet did against the path that was found; a packet that goes round goes on longer.
+func sameWay(t *testing.T, g *topology.Graph, c *verify.Counterexample, hops []weft.Hop) {
+	t.Helper()
+	line := func(sw string, in weft.PortID, vc weft.VC, f weft.Fields, out weft.PortID, rule string) string {
+		return fmt.Sprintf("%s in %v %v %v out %v: %s", sw, in, vc, f, out, rule)
+	}
+	var want, got []string
+	for i := range hops[:min(len(hops), 3*len(c.Path)-2*max(0, c.Again))] {
+		st := c.Path[min(i, len(c.Path)-1)]
+		if c.Again >= 0 && i >= c.Again {
+			st = c.Path[c.Again+(i-c.Again)%(len(c.Path)-c.Again)]
+		}
+		h := &hops[i]
+		want = append(want, line(st.Switch, st.InPort, st.VC, st.Fields, st.Port, st.Rule))
+		got = append(got, line(g.Switches[h.Switch].Name, h.In, h.InVC, h.Before, h.Out, h.Rule))
+	}
+	require.GreaterOrEqual(t, len(hops), len(c.Path), "%v", c)
+	if c.Again < 0 {
+		require.Len(t, hops, len(c.Path), "%v", c)
+	}
+	assert.Equal(t, want, got)
+}
+
+func TestACounterexampleIsAScenarioThatFailsTheSameWay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		topology, routing string
+		kind              verify.Kind // or the names of the faults
+		faults            int
+		when              verify.When
+		what, right       string
+	}{
+		{"kary-ntree:2,3", "updown", verify.Links, 1, verify.Before, verify.Unconnected, "deterministic-link"},
+		{"kary-ntree:2,3", "deterministic-link", verify.Switches, 1, verify.Before, verify.Unconnected, "deterministic-switch"},
+		{"kary-ntree:2,4", "misroute-vector", verify.Switches, 1, verify.Before, verify.Unconnected, "adaptive-switch"},
+		{"kary-ntree:3,2", "adaptive-link-one", verify.Links, 2, verify.Before, verify.Livelock, "adaptive-link"},
+		{"kary-ntree:2,3", "deterministic-link", verify.Links, 2, verify.Before, verify.Unconnected, ""},
+		{"kary-ntree:3,2", "more", verify.Links, 2, verify.Arriving, verify.Unconnected, "misroute-vector"},
+		{"kary-ntree:3,2", "fewer", verify.Links, 2, verify.Flapping, verify.Unconnected, "misroute-vector"},
+		{"kary-ntree:3,2", "adaptive-link-one", verify.Links, 2, verify.Arriving, verify.Livelock, "adaptive-link"},
+		{"kary-ntree:3,2", "forgets", verify.Links, 2, verify.Flapping, verify.Livelock, "misroute-vector"},
+		{"kary-ntree:3,2", "more", "s0.0-s1.0 s0.1", 2, verify.Arriving, verify.Unconnected, "misroute-vector"},
+		{"kary-ntree:3,2", "fewer", "s0.0-s1.0 s0.1", 2, verify.Flapping, verify.Unconnected, "misroute-vector"},
+	} {
+		t.Run(strings.Join([]string{c.routing, string(c.kind), c.topology, fmt.Sprint(c.when)}, " "), func(t *testing.T) {
+			t.Parallel()
+			cfg := config(t, c.topology, c.routing, c.kind, c.faults, c.when)
+			counter := found(t, cfg)
+			require.Equal(t, c.what, counter.What, "%v", counter)
+			f, err := counter.Scenario(cfg, c.routing)
+			require.NoError(t, err)
+			t.Log(f.About, f.Timeline)
+
+			res, hops := live(t, f)
+			assert.False(t, res.Pass, "%v", f.About)
+			sameWay(t, cfg.Graph, counter, hops)
+			last := counter.Path[len(counter.Path)-1]
+			switch {
+			case c.what == verify.Unconnected:
+				assert.Contains(t, res.Broken, "discarded")
+				assert.Equal(t, map[string]uint64{last.Rule: 1}, res.Ledger.DiscardedBy)
+			case len(f.Timeline) == 2:
+				assert.Contains(t, res.Broken, "discarded")
+				assert.Len(t, hops, weft.MaxHops+1)
+			default:
+				assert.Equal(t, []string{"hops_at_most"}, res.Broken)
+			}
+			if c.right == "" {
+				return
+			}
+			f.Firmware = c.right
+			res, hops = live(t, f)
+			assert.True(t, res.Pass, "%v %v", res.Failed, hops)
+			assert.EqualValues(t, 1, res.Ledger.Delivered)
+		})
+	}
+}
