@@ -71,6 +71,12 @@ func contractAt(t *testing.T, v *fakeView, fw Firmware, e Entry, nics int) {
 			at := Arrival{Port: weft.PortID(p), VC: vc, From: role}
 			for dst := range weft.NICID(nics) {
 				pkt := weft.Header{Dst: dst, VC: vc, Fields: weft.NewFields()}
+				if _, ok := fw.(Sourcer); ok {
+					if vc == rerouteLayer && role != weft.RoleUp && !v.place.Tree.HasDown(dst) {
+						continue // it has no route by which a packet comes like this
+					}
+					pkt.Route = treeRoute(v.place.Tree, dst)
+				}
 				d := fw.Route(&pkt, at, v)
 				if wrong := breach(v, at, dst, e.VCs, d); wrong != "" {
 					t.Fatalf("%s at %v, dead %b, arrival %+v, to %d: %s: %+v", e.Name, v.place.Name, v.dead, at, dst, wrong, d)
@@ -100,7 +106,7 @@ func TestEveryFirmwareRoutesWithoutAllocating(t *testing.T) {
 }
 
 func TestEveryFirmwareIsFoundByItsName(t *testing.T) {
-	require.Equal(t, []string{"adaptive-link", "deterministic-link", "updown"}, Names())
+	require.Equal(t, []string{"adaptive-link", "deterministic-link", "source-routed", "updown"}, Names())
 	for _, name := range Names() {
 		e, ok := ByName(name)
 		require.True(t, ok)

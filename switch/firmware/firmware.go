@@ -20,6 +20,8 @@ type (
 	Requeuer  = switching.Requeuer
 	Stateful  = switching.Stateful
 	Numbered  = switching.Numbered
+	Sourcer   = switching.Sourcer
+	Notifier  = switching.Notifier
 	Arrival   = switching.Arrival
 	View      = switching.View
 	Decision  = switching.Decision
@@ -46,6 +48,10 @@ func Entries() []Entry {
 		{
 			Name: "deterministic-link", VCs: 2, New: func() Firmware { return DeterministicLink{} },
 			About: "fat trees: deterministic, re-routes around dead links in a second virtual layer (R^link_deterministic)",
+		},
+		{
+			Name: "source-routed", VCs: 2, New: func() Firmware { return SourceRouted{} },
+			About: "fat trees: the NIC writes the way into the packet, switches splice a U-turn into it around dead links",
 		},
 		{
 			Name: "updown", VCs: 1, New: func() Firmware { return UpDown{} },

@@ -15,9 +15,10 @@ import (
 // TestDecisions compares decisions with testdata/<firmware>.txt. The command is
 //
 //	route k=2 n=3 tier=1 w=(0,1) in=p0 [vc=1] dst=5 [dead=(p1,p3)] [vector=01]
+//	      [route=(p1,p3)]
 //
 // for one packet at switch <w,tier> of a k-ary n-tree; bit j of the vector, counted from the right, is up port j. It
-// prints the candidates, the rule, the kind of step unless straight, and what is written to the register.
+// prints the candidates, what is left of a source route, the rule, the kind of step unless straight, and what is written to the register.
 func TestDecisions(t *testing.T) {
 	for _, e := range Entries() {
 		t.Run(e.Name, func(t *testing.T) {
@@ -49,6 +50,7 @@ func route(t *testing.T, d *datadriven.TestData, e Entry) string {
 		return weft.PortID(p)
 	}
 	var w []int
+	var source weft.SourceRoute
 	view := &fakeView{}
 	for _, a := range d.CmdArgs {
 		for _, s := range a.Vals {
@@ -69,6 +71,12 @@ func route(t *testing.T, d *datadriven.TestData, e Entry) string {
 				view.registers[0] = v
 			}
 		}
+		if a.Key == "route" {
+			var err error
+			if source, err = weft.ParseSourceRoute(strings.Join(a.Vals, ",")); err != nil {
+				d.Fatalf(t, "route: %v", err)
+			}
+		}
 	}
 	if len(w) != n-1 {
 		d.Fatalf(t, "%d digits, want %d", len(w), n-1)
@@ -76,6 +84,7 @@ func route(t *testing.T, d *datadriven.TestData, e Entry) string {
 	view.place = placeOf(k, n, tier, w)
 	p := port(in)
 	pkt := weft.Header{Dst: weft.NICID(dst), VC: weft.VC(vc), Fields: weft.NewFields()}
+	pkt.Route = source
 	was := pkt
 	decision := e.New().Route(&pkt, Arrival{Port: p, VC: weft.VC(vc), From: view.place.Roles[p]}, view)
 	if pkt != was {
@@ -91,6 +100,10 @@ func print(t *testing.T, d Decision, place *weft.Place) string {
 			b.WriteString(", ")
 		}
 		fmt.Fprintf(&b, "%v %v", c.Port, c.VC)
+		if c.Fields.Route.Len() > 0 {
+			fmt.Fprintf(&b, " route=(%v)", c.Fields.Route)
+			c.Fields.Route = weft.SourceRoute{}
+		}
 		if c.Class != 0 || c.Need != 0 || c.Fields != weft.NewFields() {
 			t.Fatalf("unexpected: %+v", c)
 		}

@@ -236,6 +236,9 @@ func (t *tree) chains(most, every int, f func(chain []weft.End)) {
 func TestRequeueClosesNoCircleOfWaiting(t *testing.T) {
 	for _, size := range []struct{ k, n, every int }{{2, 3, 1}, {3, 2, 1}, {4, 2, 1}, {2, 4, 7}, {4, 3, 1999}} {
 		for _, e := range Entries() {
+			if _, ok := e.New().(Sourcer); ok {
+				continue // where a packet stands does not say what its header says; see the test of the numbering
+			}
 			t.Run(fmt.Sprintf("k=%d,n=%d/%s", size.k, size.n, e.Name), func(t *testing.T) {
 				t.Parallel()
 				net := newTree(size.k, size.n)
