@@ -18,6 +18,8 @@ type AdaptiveLink struct {
 	// VectorTimeout is the period of U-turn inactivity after which a switch zeroes its vector, so that links that have come
 	// back are used again. 0 means DefaultVectorTimeout. It should exceed the time a packet spends in the fabric.
 	VectorTimeout weft.Time
+	// Notify makes the discard of a packet that no up port leads on (rule 5) inform the packet's source.
+	Notify bool
 }
 
 // DefaultVectorTimeout is chosen by us: far above a packet's life in a live fabric, below what a person waits for. The
@@ -61,7 +63,7 @@ func (a AdaptiveLink) Registers(place *weft.Place) []Register {
 }
 
 // Route implements [Firmware].
-func (AdaptiveLink) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func (a AdaptiveLink) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 	t := sw.Place().Tree
 	above := at.From == weft.RoleUp
 	switch {
@@ -75,7 +77,7 @@ func (AdaptiveLink) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 		vector := sw.Register(0) | 1<<uint(t.UpIndex(at.Port))
 		d := Decision{Candidates: ups(sw, t, vector, at.VC, pkt.Fields), Rule: rule3Adaptive, Turn: switching.UTurn}
 		if len(d.Candidates) == 0 {
-			d = switching.Discard(rule5Adaptive)
+			d = notify(switching.Discard(rule5Adaptive), a.Notify)
 		}
 		d.Write = switching.RegisterWrite{Do: true, Value: vector}
 		return d

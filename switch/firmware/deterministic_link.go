@@ -10,7 +10,10 @@ import (
 // every switch group. Two virtual layers: packets travel in the normal layer, and from a U-turn on in the re-routing layer,
 // in which the U-turn switch resumes the testing sequence D after the port the packet came back by. Every hop raises the
 // channel's number in the paper's numbering, whatever links are dead, so there is no deadlock.
-type DeterministicLink struct{}
+type DeterministicLink struct {
+	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's source.
+	Notify bool
+}
 
 // The virtual layers of DeterministicLink.
 const (
@@ -41,7 +44,7 @@ func (DeterministicLink) Check(place *weft.Place, vcs int) error {
 func (DeterministicLink) CheckRequeue(*weft.Place) error { return nil }
 
 // Route implements [Firmware].
-func (DeterministicLink) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func (f DeterministicLink) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 	t := sw.Place().Tree
 	above := at.From == weft.RoleUp
 	if !t.HasDown(pkt.Dst) {
@@ -55,10 +58,10 @@ func (DeterministicLink) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 			return one(sw, p, normalLayer, pkt, rule, turn, ruleNoUp)
 		case at.VC == normalLayer:
 			p := firstLiveUp(sw, t, 0, at.Port)
-			return one(sw, p, rerouteLayer, pkt, rule3a, switching.UTurn, rule4)
+			return notify(one(sw, p, rerouteLayer, pkt, rule3a, switching.UTurn, rule4), f.Notify)
 		default:
 			p := firstLiveUp(sw, t, t.UpIndex(at.Port)+1, weft.NoPort)
-			return one(sw, p, rerouteLayer, pkt, rule3b, switching.UTurn, rule4)
+			return notify(one(sw, p, rerouteLayer, pkt, rule3b, switching.UTurn, rule4), f.Notify)
 		}
 	}
 

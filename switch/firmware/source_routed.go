@@ -43,12 +43,15 @@ func (SourceRouted) Check(place *weft.Place, vcs int) error {
 		return err
 	}
 	t := place.Tree
-	if ports := max(2*t.N-1, t.N+1); ports > weft.MaxRoute {
+	if ports := routeLen(t); ports > weft.MaxRoute {
 		return fmt.Errorf("firmware source-routed writes %d ports into a packet of a tree of %d tiers, and %d fit: choose a tree of at most %d tiers",
 			ports, t.N, weft.MaxRoute, (weft.MaxRoute+1)/2)
 	}
 	return nil
 }
+
+// routeLen is how long a route is at most: up to the top and down, or all the way down with a U-turn at the top spliced in.
+func routeLen(t *weft.Tree) int { return max(2*t.N-1, t.N+1) }
 
 // CheckRequeue implements [Requeuer]: packets may be routed a second time, as those of [DeterministicLink] may. A stranded
 // packet has the route with which it came, and goes on from the channel by which it came to one of a higher number.
@@ -56,12 +59,6 @@ func (SourceRouted) CheckRequeue(*weft.Place) error { return nil }
 
 // DestinationBased implements [switching.DestinationBased]: Route looks at the route and the destination only.
 func (SourceRouted) DestinationBased() {}
-
-// Notifying implements [Notifier].
-func (s SourceRouted) Notifying() Firmware {
-	s.Notify = true
-	return s
-}
 
 // Source implements [Sourcer].
 func (SourceRouted) Source(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
@@ -213,9 +210,7 @@ func layerDown(at Arrival) (weft.VC, string) {
 }
 
 func (s SourceRouted) discard(rule string) Decision {
-	d := switching.Discard(rule)
-	d.Notify = s.Notify
-	return d
+	return notify(switching.Discard(rule), s.Notify)
 }
 
 // to is the decision for a single port, with r as what remains of the route.

@@ -84,3 +84,10 @@ func one(sw View, p weft.PortID, vc weft.VC, pkt *weft.Header, rule string, turn
 	}
 	return switching.To(sw, p, vc, pkt.Fields, rule).As(turn)
 }
+
+// notify is d; if it discards and the firmware was told to, it is to inform the packet's source. Only rules that find a
+// destination out of reach from their U-turn switch call it: those of which the papers say that they may inform.
+func notify(d Decision, told bool) Decision {
+	d.Notify = told && len(d.Candidates) == 0
+	return d
+}
