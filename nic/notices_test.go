@@ -43,7 +43,7 @@ func TestAfterANoticeNothingIsGeneratedForThatDestinationForATime(t *testing.T) 
 	require.Greater(t, generated(r, 5, 6)[0], before[0]+200, "then it tries again")
 }
 
-func TestWhatTheSourceOwesForTheTimeBeforeANoticeIsNotLostToIt(t *testing.T) {
+func TestASourceThatIsBehindTriesAgainFromWhenItMay(t *testing.T) {
 	r := newRig(t, Config{HonourNotices: 10_000})
 	require.NoError(t, r.SetSource(0, Source{To: only(5), Mean: 10}, &r.out))
 	require.NoError(t, r.Notice(1000, 5))
@@ -57,9 +57,9 @@ func TestNoticesAreCountedAndChangeNothingUnlessHonoured(t *testing.T) {
 	r := newRig(t, Config{})
 	require.NoError(t, r.SetSource(0, Source{To: only(5), Mean: 10}, &r.out))
 	for range 1000 {
-		require.NoError(t, r.Notice(0, 5))
+		require.NoError(t, r.Notice(1000, 5))
 	}
-	r.Tick(1000, &r.out)
+	r.Tick(1000, &r.out) // what it owes for the time before
 	require.Positive(t, generated(r, 5, 6)[0])
 	require.Equal(t, uint64(1000), r.Stats().Notices)
 	require.Zero(t, r.Stats().Withheld)
