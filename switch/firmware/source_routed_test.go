@@ -272,3 +272,26 @@ func TestATreeWithTooManyTiersForARouteIsRefused(t *testing.T) {
 	require.ErrorContains(t, SourceRouted{}.Check(newStillTree(t, "kary-ntree:2,9").sw[0].At, 2),
 		"17 ports into a packet of a tree of 9 tiers, and 15 fit: choose a tree of at most 8 tiers")
 }
+
+func TestSourceRoutedDecidesAndWritesRoutesWithoutAllocating(t *testing.T) {
+	s := newStillTree(t, "kary-ntree:4,3")
+	fw := Firmware(SourceRouted{Notify: true})
+	for _, v := range s.sw {
+		v.Scratch()
+	}
+	leaf, mid := s.sw[len(s.sw)-1], s.sw[16]
+	for _, dead := range []uint64{0, 1 << 1, 1 << 5} {
+		leaf.Dead[0], mid.Dead[0] = dead, dead
+		pkt := weft.Header{Fields: weft.NewFields()}
+		require.Zero(t, testing.AllocsPerRun(100, func() {
+			for dst := range weft.NICID(64) {
+				pkt.Dst = dst
+				fw.(Sourcer).Source(leaf.At, 0, &pkt)
+				fw.Route(&pkt, Arrival{From: weft.RoleNIC}, leaf)
+				pkt.Route = treeRoute(mid.At.Tree, dst)
+				fw.Route(&pkt, Arrival{From: weft.RoleDown}, mid)
+				fw.Route(&pkt, Arrival{Port: 4, VC: rerouteLayer, From: weft.RoleUp}, mid)
+			}
+		}))
+	}
+}
