@@ -35,6 +35,7 @@ type Actions struct {
 	Changes []PortChange // ports whose link came up or went down, as routing sees it
 	Turned  int          // packets sent another way because of a fault
 	Faults  []Fault      // input that breaks the protocol
+	Notices []Notice     // to sources whose packets were discarded
 }
 
 // Reset empties a and keeps its storage.
@@ -48,6 +49,7 @@ func (a *Actions) Reset() {
 	a.Changes = a.Changes[:0]
 	a.Turned = 0
 	a.Faults = a.Faults[:0]
+	a.Notices = a.Notices[:0]
 }
 
 // Account is where a packet ends (DESIGN section 4, the ledger).
@@ -123,6 +125,13 @@ const (
 // String prints the cause in one word, as reports do.
 func (c Cause) String() string {
 	return [...]string{"", "signal", "silence", "neighbour", "crash"}[c]
+}
+
+// Notice tells the source of a packet that a switch has discarded it, and that its destination cannot be reached now. It is a
+// management datagram, as a trap is in InfiniBand: it takes no credits, is in no account of the ledger, and may be lost.
+type Notice struct {
+	Src, Dst NICID  // of the packet; the notice goes to Src
+	Rule     string // that discarded it
 }
 
 // Fault names a violation of the link protocol by the neighbour: a named, counted error, never a panic.

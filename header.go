@@ -22,6 +22,8 @@ type Fields struct {
 	// Misroute is the misroute vector of R_m (the same authors: Dynamic Fault Tolerance with Misrouting in Fat Trees):
 	// bit i is set when up port i has been tried.
 	Misroute uint64
+	// Route is the rest of the way of a packet that is routed by its source; no route when switches decide.
+	Route SourceRoute
 }
 
 // Values of the port field that are not ports.

@@ -67,12 +67,18 @@ func Buffers(input, output int) Option {
 // Switches sets all that can be set of the switches, and so undoes VCs, Buffers and Requeue before it.
 func Switches(o fabric.SwitchOptions) Option { return func(c *config) { c.opts.Switch = o } }
 
-// NICs sets the send queue, the packet size and the tracing of the NICs, and so undoes TraceEvery before it.
+// NICs sets the send queue, the packet size and the tracing of the NICs, and so undoes TraceEvery and Notices before it.
 func NICs(o fabric.NICOptions) Option { return func(c *config) { c.opts.NIC = o } }
 
 // Links sets all that can be set of the links, and so undoes Liveness and Damping before it. Without it a load of 1 is fabric.DefaultRate, and links are as fast
 // as the machine.
 func Links(o fabric.LinkOptions) Option { return func(c *config) { c.opts.Link = o } }
+
+// Notices has switches tell the source of a packet that they discard, which then generates nothing for that destination for so
+// long. The firmware must be a switching.Notifier.
+func Notices(honoured time.Duration) Option {
+	return func(c *config) { c.opts.NIC.Notices = honoured }
+}
 
 // Requeue lets switches route packets again that are queued for a dead link, instead of losing them.
 func Requeue() Option { return func(c *config) { c.opts.Switch.Requeue = true } }

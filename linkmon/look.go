@@ -80,6 +80,9 @@ func (m *monitor) statusCommand() *cobra.Command {
 				row("paths", "%.3f switches on average, stretch %.4f, %d rerouted, %d U-turns, %d out of order",
 					s.Totals.MeanHops, s.Totals.Stretch, s.Totals.Rerouted, s.Totals.UTurns, s.Totals.Reordered)
 				row("refused", "%d packets at full send queues", s.Totals.Refused)
+				if s.Totals.Notices > 0 {
+					row("withheld", "%d packets for destinations that %d notices said cannot be reached", s.Totals.Withheld, s.Totals.Notices)
+				}
 				row("cut", "%s", orNone(s.LinksCut))
 				row("impaired", "%s", orNone(s.LinksImpaired))
 				row("crashed", "%s", orNone(s.SwitchesDown))

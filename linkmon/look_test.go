@@ -3,16 +3,19 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/harness"
 )
 
 func TestLsListsWhatRunsWithoutItsPasswords(t *testing.T) {
@@ -32,6 +35,21 @@ func TestLsListsWhatRunsWithoutItsPasswords(t *testing.T) {
 	for _, field := range []string{"pid", "started", "url", "firmware"} {
 		require.Contains(t, all[0], field)
 	}
+}
+
+func TestStatusShowsWhatIsWithheldOnceThereAreNotices(t *testing.T) {
+	ownRegistry(t)
+	h := start(t, "lab", harness.Notices(time.Hour), harness.Traffic("uniform:0.3"))
+	require.NotContains(t, ok(t, "status"), "withheld")
+	h.Cut("s0.0", "s1.0")
+	h.Cut("s0.1", "s1.0")
+	h.Eventually(func() error {
+		if n := h.Fabric().Totals().Withheld; n == 0 {
+			return errors.New("nothing is withheld")
+		}
+		return nil
+	})
+	require.Regexp(t, `withheld +\d+ packets for destinations that \d+ notices said cannot be reached\n`, ok(t, "status"))
 }
 
 func TestStatusShowsTheFabricAtAGlance(t *testing.T) {

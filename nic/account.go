@@ -20,6 +20,8 @@ const (
 type Stats struct {
 	Injected   uint64 // packets put into the send queue
 	Refused    uint64 // packets generated while the send queue was full: back-pressure
+	Withheld   uint64 // packets that traffic would have generated, for destinations that a notice says cannot be reached
+	Notices    uint64 // notices received, honoured or not
 	Delivered  uint64 // distinct packets received
 	Missing    uint64 // packets skipped in their flows and not received since: lost, or late
 	Duplicated uint64 // packets received again

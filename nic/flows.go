@@ -20,6 +20,14 @@ func (t *table[T]) at(id weft.NICID) *T {
 	return &(*page)[id&(1<<pageBits-1)]
 }
 
+// get is the entry of id, zero if it was never written.
+func (t *table[T]) get(id weft.NICID) (v T) {
+	if page := t.pages[id>>pageBits]; page != nil {
+		v = page[id&(1<<pageBits-1)]
+	}
+	return v
+}
+
 // arrivals is what a NIC remembers of one flow it receives: the next number it has not seen, and which of the 64 numbers
 // before that it has.
 type arrivals struct {

@@ -40,6 +40,13 @@ type Config struct {
 	Liveness liveness.Config // of its link; the zero value notices no silence
 	Epoch    weft.Epoch      // of its link before the first; see credit.Config.First
 
+	// Source writes into the header of a packet what its way is, before it is sent; nil: nothing. Its firmware may ask for that,
+	// see switching.Sourcer. It changes fields only.
+	Source func(h *weft.Header)
+	// HonourNotices is how long the source generates nothing for a destination after a notice that it cannot be reached; 0:
+	// notices change nothing.
+	HonourNotices weft.Time
+
 	// Distance is how many switches a packet from src crosses on a shortest path to this NIC; nil: not measured.
 	Distance func(src weft.NICID) int
 }
@@ -66,6 +73,7 @@ type NIC struct {
 	queue    deque.Deque[packet] // bound: Config.QueueBytes
 	queued   int                 // bytes in queue
 	sequence table[uint64]       // per destination, the next number
+	withheld table[weft.Time]    // per destination, until when nothing is generated for it
 	flows    table[arrivals]     // per source
 
 	stats   Stats
@@ -101,6 +109,8 @@ func New(cfg Config) (*NIC, error) {
 		return nil, fmt.Errorf("nic %d: %w: there are %d, at most %d", cfg.ID, ErrNoSuchNIC, cfg.NICs, weft.MaxNIC)
 	case cfg.QueueBytes < 1:
 		return nil, fmt.Errorf("nic %d: the send queue must hold at least one byte, not %d", cfg.ID, cfg.QueueBytes)
+	case cfg.HonourNotices < 0:
+		return nil, fmt.Errorf("nic %d: notices must be honoured for 0 or longer, not %v", cfg.ID, cfg.HonourNotices)
 	case cfg.Rand == nil:
 		return nil, fmt.Errorf("nic %d: a random source is required", cfg.ID)
 	}
@@ -113,6 +123,7 @@ func New(cfg Config) (*NIC, error) {
 			credit.Config{VCs: cfg.VCs, Buffer: cfg.Buffer, Eager: cfg.EagerCredits, First: cfg.Epoch}, cfg.Liveness),
 		nextAt:   weft.Never,
 		sequence: newTable[uint64](cfg.NICs),
+		withheld: newTable[weft.Time](cfg.NICs),
 		flows:    newTable[arrivals](cfg.NICs),
 	}, nil
 }
@@ -138,6 +149,20 @@ func (n *NIC) SetSource(now weft.Time, s Source, out *weft.Actions) error {
 
 // SetEra marks the packets generated from now on; see weft.Header.Era.
 func (n *NIC) SetEra(era uint16) { n.era = era }
+
+// Notice tells that a packet of this NIC for dst was discarded, since dst cannot be reached now: the source generates nothing
+// for it until Config.HonourNotices have passed since the latest notice. What is in the send queue goes all the same, and so
+// does what Send is given: whoever calls it wants to know. The error wraps ErrNoSuchNIC.
+func (n *NIC) Notice(now weft.Time, dst weft.NICID) error {
+	if int(dst) >= n.cfg.NICs {
+		return fmt.Errorf("nic %d: notice about nic %d: %w: there are %d", n.cfg.ID, dst, ErrNoSuchNIC, n.cfg.NICs)
+	}
+	n.stats.Notices++
+	if n.cfg.HonourNotices > 0 {
+		*n.withheld.at(dst) = now + n.cfg.HonourNotices
+	}
+	return nil
+}
 
 // Send puts one packet into the send queue and returns its number in its flow.
 func (n *NIC) Send(now weft.Time, dst weft.NICID, size int, traced bool, out *weft.Actions) (seq uint64, err error) {
@@ -186,8 +211,11 @@ func (n *NIC) Tick(now weft.Time, out *weft.Actions) {
 			n.nextAt = weft.Never // this NIC has nobody to send to
 			break
 		}
-		every := uint64(n.source.TraceEvery)
-		n.generate(n.nextAt, dst, uint32(n.source.Bytes), every > 0 && n.stats.Injected%every == 0)
+		if every := uint64(n.source.TraceEvery); n.withholds(dst) {
+			n.stats.Withheld++
+		} else {
+			n.generate(n.nextAt, dst, uint32(n.source.Bytes), every > 0 && n.stats.Injected%every == 0)
+		}
 		n.nextAt += max(1, gap(n.cfg.Rand, n.source.Mean))
 	}
 	if n.end.Tick(now) {
@@ -199,6 +227,11 @@ func (n *NIC) Tick(now weft.Time, out *weft.Actions) {
 		out.Ready = append(out.Ready, 0)
 	}
 	n.wake(out)
+}
+
+// withholds reports whether the packet that is due next is not generated because of a notice.
+func (n *NIC) withholds(dst weft.NICID) bool {
+	return n.stats.Notices > 0 && n.nextAt < n.withheld.get(dst)
 }
 
 // wake sets when Tick is due.
@@ -277,6 +310,9 @@ func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, o
 			Src: n.cfg.ID, Dst: p.dst, Seq: p.seq, Injected: p.injected, Size: p.size, Era: p.era,
 			Traced: p.traced, Fields: weft.NewFields(),
 		})
+		if n.cfg.Source != nil {
+			n.cfg.Source(&f.Packets[len(f.Packets)-1])
+		}
 	}
 	n.ready = n.queue.Len() > 0 && n.end.Credits(0) > 0 || n.end.Owes()
 	out.More = n.ready

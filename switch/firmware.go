@@ -44,6 +44,19 @@ type Numbered interface {
 	ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int
 }
 
+// Sourcer is a firmware that has NICs write fields into the packets they send.
+type Sourcer interface {
+	// Source writes what the NIC at a port of its switch, leaf, knows of the way into the fields of h, which are those of
+	// [weft.NewFields] so far. It may run again for the same packet, changes nothing else of h and keeps no reference.
+	Source(leaf *weft.Place, at weft.PortID, h *weft.Header)
+}
+
+// Notifier is a firmware that can have the source of a packet told that it was discarded; see [Decision].Notify.
+type Notifier interface {
+	// Notifying is the firmware that does.
+	Notifying() Firmware
+}
+
 // Stateful is a firmware that keeps state in the switch.
 type Stateful interface {
 	// Registers declares the state of a switch at this place.

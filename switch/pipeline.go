@@ -43,7 +43,7 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 		}
 		d := s.route(id)
 		if len(d.Candidates) == 0 {
-			id = s.discard(id, d.Rule, out)
+			id = s.discard(id, &d, out)
 			continue
 		}
 		best := s.selectOutput(d.Candidates)
@@ -208,15 +208,18 @@ func (s *Switch) leaveInput(id slotID, out *weft.Actions) slotID {
 }
 
 // discard ends id by a rule and returns the packet of its input queue that may go next.
-func (s *Switch) discard(id slotID, rule string, out *weft.Actions) slotID {
+func (s *Switch) discard(id slotID, d *Decision, out *weft.Actions) slotID {
 	sl := &s.slots.slot[id]
 	p, _ := s.portVC(sl.in)
 	if sl.hdr.Traced {
-		s.traceHop(sl, &Decision{Rule: rule}, &Candidate{Port: weft.NoPort}, out)
+		s.traceHop(sl, d, &Candidate{Port: weft.NoPort}, out)
 	}
 	s.stats.Discarded++
-	s.discards[rule]++
-	out.Drops = append(out.Drops, weft.Drop{Account: weft.Discarded, Port: p, Rule: rule, Header: sl.hdr})
+	s.discards[d.Rule]++
+	out.Drops = append(out.Drops, weft.Drop{Account: weft.Discarded, Port: p, Rule: d.Rule, Header: sl.hdr})
+	if d.Notify {
+		out.Notices = append(out.Notices, weft.Notice{Src: sl.hdr.Src, Dst: sl.hdr.Dst, Rule: d.Rule})
+	}
 	next := s.leave(id, out)
 	s.slots.give(id)
 	return next

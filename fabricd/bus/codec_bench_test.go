@@ -20,6 +20,19 @@ func benchHeader() weft.Header {
 	}
 }
 
+// plainHeader is the header without a route as a struct, for msgpack/v5, which cannot leave the last element out.
+type plainHeader struct {
+	Src, Dst            weft.NICID
+	Seq                 uint64
+	Injected            weft.Time
+	Size                uint32
+	VC                  weft.VC
+	Era, Hops, Reroutes uint16
+	Traced              bool
+	PortField           int16
+	Misroute            uint64
+}
+
 // BenchmarkHeader compares the codec with msgpack/v5 (struct as array) in one run; one operation encodes and decodes.
 func BenchmarkHeader(b *testing.B) {
 	h := benchHeader()
@@ -37,7 +50,10 @@ func BenchmarkHeader(b *testing.B) {
 	})
 	b.Run("codec=msgpack-v5", func(b *testing.B) {
 		b.ReportAllocs()
-		var got weft.Header
+		want := plainHeader{
+			h.Src, h.Dst, h.Seq, h.Injected, h.Size, h.VC, h.Era, h.Hops, h.Reroutes, h.Traced, h.PortField, h.Misroute,
+		}
+		var got plainHeader
 		var buf bytes.Buffer
 		enc := msgpack.NewEncoder(&buf)
 		enc.UseArrayEncodedStructs(true)
@@ -46,7 +62,7 @@ func BenchmarkHeader(b *testing.B) {
 		var src bytes.Reader
 		for b.Loop() {
 			buf.Reset()
-			if err := enc.Encode(&h); err != nil {
+			if err := enc.Encode(&want); err != nil {
 				b.Fatal(err)
 			}
 			src.Reset(buf.Bytes())
@@ -55,7 +71,7 @@ func BenchmarkHeader(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		require.Equal(b, h, got)
+		require.Equal(b, want, got)
 	})
 }
 

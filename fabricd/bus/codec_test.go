@@ -2,8 +2,10 @@ package bus_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,6 +27,9 @@ func randomHeader(rnd *rand.Rand, vcs int) weft.Header {
 	h.PortField, h.Misroute = int16(wide(rnd, 16)), wide(rnd, 64)
 	if rnd.IntN(2) == 0 {
 		h.Injected, h.PortField = -h.Injected, -h.PortField
+	}
+	for range rnd.IntN(2) * rnd.IntN(weft.MaxRoute+1) {
+		h.Route, _ = h.Route.Push(weft.PortID(rnd.IntN(weft.MaxPorts)))
 	}
 	return h
 }
@@ -63,6 +68,9 @@ func largestFrame(vcs, packets int) weft.Frame {
 		Src: weft.MaxNIC - 1, Dst: weft.MaxNIC - 1, Seq: math.MaxUint64, Injected: math.MinInt64, Size: weft.MaxPacket,
 		VC: weft.VC(vcs - 1), Era: math.MaxUint16, Hops: math.MaxUint16, Reroutes: math.MaxUint16,
 		Fields: weft.Fields{PortField: math.MinInt16, Misroute: math.MaxUint64},
+	}
+	for range weft.MaxRoute {
+		h.Route, _ = h.Route.Push(weft.MaxPorts - 1)
 	}
 	f := weft.Frame{From: math.MaxUint32, To: math.MaxUint32, VCs: vcs}
 	for i := range f.VCs {
@@ -115,6 +123,7 @@ func TestDecodeFrameNamesTheFault(t *testing.T) {
 		change(&f)
 		return bus.AppendFrame(nil, &f)
 	}
+	routed := bus.AppendFrame(nil, &weft.Frame{VCs: 1, Packets: []weft.Header{{Fields: weft.Fields{Route: route("p1,p2")}}}})
 	cases := []struct {
 		name string
 		data []byte
@@ -124,6 +133,10 @@ func TestDecodeFrameNamesTheFault(t *testing.T) {
 		{"not an array", []byte{0xc0}, `frame at byte 0: msgp: attempted to decode type "nil"`},
 		{"too few elements", []byte{0x91, bus.Version}, ": 1 is out of range, the bound is 6"},
 		{"too many elements", []byte{0x97, bus.Version}, ": 7 is out of range, the bound is 6"},
+		{"truncated route", routed[:len(routed)-1], "packet 0: route at byte 22: msgp: too few bytes"},
+		{"empty route", append(routed[:22:22], 0xc4, 0), "packet 0: route at byte 22: 0 is out of range, the bound is 15"},
+		{"route too long", append(append(routed[:22:22], 0xc4, 16), make([]byte, 16)...), "packet 0: route at byte 22: 16 is out of range, the bound is 15"},
+		{"route of no bytes", append(routed[:22:22], 1), `packet 0: route at byte 22: msgp: attempted to decode type "int"`},
 		{"truncated", good[:len(good)-1], "packet 1: misroute at byte 68: msgp: too few bytes"},
 		{"trailing bytes", append(bytes.Clone(good), 0), "1 bytes follow its end"},
 		{"vc not in this frame", changed(func(f *weft.Frame) { f.Packets[1].VC = 2 }), "packet 1: vc at byte 62: 2 is out of range, the bound is 1"},
@@ -176,12 +189,71 @@ func TestCodecDoesNotAllocate(t *testing.T) {
 	}))
 }
 
+func route(s string) weft.SourceRoute {
+	r, err := weft.ParseSourceRoute(s)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// The bytes of a header without a route, and with one.
+func TestOnlyAHeaderWithARouteCarriesOne(t *testing.T) {
+	t.Parallel()
+	h := benchHeader()
+	plain := bus.AppendHeader(nil, &h)
+	require.Equal(t, "9c28cd0265ce00011170cf00000ae9f7bcc000cd0100010203"+"00c2ff00", hex.EncodeToString(plain))
+	h.Route = route("p4,p1,p255")
+	require.Equal(t, "9d"+hex.EncodeToString(plain[1:])+"c4030401ff", hex.EncodeToString(bus.AppendHeader(nil, &h)))
+}
+
+// wireHeader is a header as msgpack/v5 sees it: a struct as array, and with a route one element more.
+type wireHeader struct{ weft.Header }
+
+func (h *wireHeader) elements() []any {
+	return []any{&h.Src, &h.Dst, &h.Seq, &h.Injected, &h.Size, &h.VC, &h.Era, &h.Hops, &h.Reroutes, &h.Traced, &h.PortField, &h.Misroute}
+}
+
+func (h *wireHeader) EncodeMsgpack(e *msgpack.Encoder) error {
+	elements := h.elements()
+	var ports []byte
+	for i := range h.Route.Len() {
+		ports = append(ports, byte(h.Route.At(i)))
+	}
+	if ports != nil {
+		elements = append(elements, ports)
+	}
+	if err := e.EncodeArrayLen(len(elements)); err != nil {
+		return err
+	}
+	return e.EncodeMulti(elements...)
+}
+
+func (h *wireHeader) DecodeMsgpack(d *msgpack.Decoder) error {
+	n, err := d.DecodeArrayLen()
+	if err != nil {
+		return err
+	}
+	elements := h.elements()
+	var ports []byte
+	if n > len(elements) {
+		elements = append(elements, &ports)
+	}
+	if err := d.DecodeMulti(elements...); err != nil {
+		return err
+	}
+	for _, p := range slices.Backward(ports) {
+		h.Route, _ = h.Route.Push(weft.PortID(p))
+	}
+	return nil
+}
+
 // wireFrame is the frame as msgpack/v5 sees it, a struct as array.
 type wireFrame struct {
 	Version     int
 	From, To    weft.Epoch
 	Sent, Limit []uint64
-	Packets     []weft.Header
+	Packets     []*wireHeader
 }
 
 // The wire is plain msgpack: msgpack/v5 reads what we write, and we read what it writes, in shortest forms or full ones.
@@ -194,7 +266,10 @@ func TestWireIsMsgpack(t *testing.T) {
 
 		var w wireFrame
 		require.NoError(t, msgpack.Unmarshal(ours, &w))
-		want := wireFrame{bus.Version, f.From, f.To, f.Sent[:f.VCs], f.Limit[:f.VCs], f.Packets}
+		want := wireFrame{bus.Version, f.From, f.To, f.Sent[:f.VCs], f.Limit[:f.VCs], nil}
+		for _, h := range f.Packets {
+			want.Packets = append(want.Packets, &wireHeader{h})
+		}
 		if len(w.Packets) == 0 {
 			w.Packets = want.Packets
 		}
@@ -205,7 +280,7 @@ func TestWireIsMsgpack(t *testing.T) {
 		enc.UseArrayEncodedStructs(true)
 		enc.UseCompactInts(i%2 == 0)
 		if w.Packets == nil {
-			w.Packets = []weft.Header{} // msgpack/v5 writes nil for a nil slice; our grammar has an array there
+			w.Packets = []*wireHeader{} // msgpack/v5 writes nil for a nil slice; our grammar has an array there
 		}
 		require.NoError(t, enc.Encode(&w))
 		if i%2 == 0 {

@@ -34,6 +34,7 @@ const (
 	fieldTraced
 	fieldPortField
 	fieldMisroute
+	fieldRoute
 )
 
 var fieldNames = [...]string{
@@ -41,24 +42,27 @@ var fieldNames = [...]string{
 	fieldPackets: "packets", fieldHeader: "header", fieldSrc: "src", fieldDst: "dst", fieldSeq: "seq",
 	fieldInjected: "injected", fieldSize: "size", fieldVC: "vc", fieldEra: "era", fieldHops: "hops",
 	fieldReroutes: "reroutes", fieldTraced: "traced", fieldPortField: "port field", fieldMisroute: "misroute",
+	fieldRoute: "route",
 }
 
 // String prints the name of the element.
 func (f field) String() string { return fieldNames[f] }
 
 const (
-	headerFields = 12 // elements of a header's array
+	headerFields = 12 // elements of a header's array, and one more when it has a source route
 	minHeader    = 1 + headerFields
 	// MaxHeader is the most bytes a header takes on the wire: one of 1, src dst size of 5, seq injected misroute of 9,
-	// vc of 2, era hops reroutes and port field of 3, traced of 1.
-	MaxHeader = 1 + 3*5 + 3*9 + 2 + 4*3 + 1
+	// vc of 2, era hops reroutes and port field of 3, traced of 1, route of 2 and its ports.
+	MaxHeader = 1 + 3*5 + 3*9 + 2 + 4*3 + 1 + 2 + weft.MaxRoute
 )
 
 // AppendHeader appends h to dst as a msgpack array of its fields in declared order, integers in their shortest form,
-// times in picoseconds. It takes at most MaxHeader bytes and allocates only to grow dst.
+// times in picoseconds. The source route comes last, as the bytes of its ports; without one the array ends before it. It
+// takes at most MaxHeader bytes and allocates only to grow dst.
 func AppendHeader(dst []byte, h *weft.Header) []byte {
 	dst = slices.Grow(dst, MaxHeader)
-	dst = msgp.AppendArrayHeader(dst, headerFields)
+	ports := h.Route.Len()
+	dst = msgp.AppendArrayHeader(dst, headerFields+uint32(min(ports, 1)))
 	dst = msgp.AppendUint64(dst, uint64(h.Src))
 	dst = msgp.AppendUint64(dst, uint64(h.Dst))
 	dst = msgp.AppendUint64(dst, h.Seq)
@@ -70,8 +74,23 @@ func AppendHeader(dst []byte, h *weft.Header) []byte {
 	dst = msgp.AppendUint64(dst, uint64(h.Reroutes))
 	dst = msgp.AppendBool(dst, h.Traced)
 	dst = appendInt(dst, int64(h.PortField))
-	return msgp.AppendUint64(dst, h.Misroute)
+	dst = msgp.AppendUint64(dst, h.Misroute)
+	if ports > 0 {
+		dst = appendRoute(dst, h.Route, ports)
+	}
+	return dst
 }
+
+func appendRoute(dst []byte, r weft.SourceRoute, ports int) []byte {
+	dst = append(dst, mbin8, byte(ports))
+	for i := range ports {
+		dst = append(dst, byte(r.At(i)))
+	}
+	return dst
+}
+
+// mbin8 begins msgpack's binary data of up to 255 bytes; the next byte is how many.
+const mbin8 = 0xc4
 
 // DecodeHeader decodes the header at the start of data into h and returns what follows it. It keeps no reference to data
 // and allocates only for errors. Bytes that are no header, or break a hard bound of package weft, give an error that wraps
@@ -88,7 +107,8 @@ func DecodeHeader(h *weft.Header, data []byte) (rest []byte, err error) {
 
 // header reads one header whose VC must be below vcs.
 func (r *reader) header(h *weft.Header, vcs int) {
-	if r.array(fieldHeader, headerFields, headerFields); r.bad {
+	fields := r.array(fieldHeader, headerFields, headerFields+1)
+	if r.bad {
 		return
 	}
 	h.Src = weft.NICID(r.uint(fieldSrc, weft.MaxNIC-1))
@@ -103,4 +123,8 @@ func (r *reader) header(h *weft.Header, vcs int) {
 	h.Traced = r.bool(fieldTraced)
 	h.PortField = int16(r.int(fieldPortField, math.MaxInt16))
 	h.Misroute = r.count(fieldMisroute)
+	h.Route = weft.SourceRoute{}
+	if fields > headerFields {
+		h.Route = r.route(fieldRoute)
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/tinylib/msgp/msgp"
+
+	"github.com/weft-fabric/weft"
 )
 
 // appendInt appends v in its shortest form. msgp.AppendInt64 gives non-negative numbers the signed forms, which are as
@@ -102,6 +104,27 @@ func (r *reader) bool(item field) bool {
 	}
 	r.rest = rest
 	return v
+}
+
+// route reads a source route of at least one port.
+func (r *reader) route(item field) (route weft.SourceRoute) {
+	if r.bad {
+		return route
+	}
+	ports, rest, err := msgp.ReadBytesZC(r.rest)
+	if err != nil {
+		r.fail(item, err)
+		return route
+	}
+	if len(ports) == 0 || len(ports) > weft.MaxRoute {
+		r.exceed(item, int64(len(ports)), weft.MaxRoute)
+		return route
+	}
+	for i := len(ports) - 1; i >= 0; i-- {
+		route, _ = route.Push(weft.PortID(ports[i])) // a byte is a port, and they are not too many
+	}
+	r.rest = rest
+	return route
 }
 
 // array reads the head of an array of lo to hi elements and returns how many there are.

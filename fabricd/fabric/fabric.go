@@ -35,6 +35,7 @@ type Fabric struct {
 	monitor monitor
 	samples *samples
 
+	notices  notices
 	troubles *troubles
 	beat     *bus.Beat // nil: links do not leave the process
 
@@ -75,10 +76,15 @@ func New(o Options) (*Fabric, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
+	var err error
+	if o.Firmware, err = o.firmware(); err != nil {
+		return nil, err
+	}
 	f := &Fabric{
 		opts: o, graph: o.Topology, events: NewHub(), start: time.Now(),
 		pattern: rand.New(rand.NewPCG(o.Seed, 1<<32)),
 		monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs)), troubles: newTroubles(),
+		notices: newNotices(),
 	}
 	f.changed.init()
 	o.Transport.Watch(f.troubles.add)
@@ -87,7 +93,6 @@ func New(o Options) (*Fabric, error) {
 		f.opts.Switch.Batch = o.Switch.Batch
 	}
 	if every := o.Link.Liveness.Interval / 4; every > 0 && o.Transport.Enforcement() != bus.EnforcedInProcess {
-		var err error
 		if f.beat, err = bus.NewBeat(o.Transport, every.Duration()); err != nil {
 			return nil, fmt.Errorf("fabric: %w", err)
 		}
@@ -120,7 +125,7 @@ func New(o Options) (*Fabric, error) {
 		core, err := nic.New(nic.Config{
 			ID: n.ID, NICs: len(o.Topology.NICs), Rand: rand.NewPCG(o.Seed, 1<<33+uint64(n.ID)),
 			VCs: o.Switch.VCs, Buffer: o.Switch.InputBuffer, QueueBytes: o.NIC.QueueBytes, EagerCredits: o.Switch.EagerCredits,
-			Liveness: o.Link.Liveness,
+			Liveness: o.Link.Liveness, Source: f.source(n.ID), HonourNotices: weft.FromDuration(o.NIC.Notices),
 			Distance: func(src weft.NICID) int { return o.Topology.Distance(src, n.ID) },
 		})
 		if err != nil {
@@ -175,6 +180,9 @@ func (f *Fabric) Start(ctx context.Context) error {
 	f.started.Store(true)
 	f.running.Go(func() { f.report(f.ctx) })
 	f.running.Go(func() { f.carry(f.ctx) })
+	if f.opts.NIC.Notices > 0 {
+		f.running.Go(func() { f.carryNotices(f.ctx) })
+	}
 	if err := f.SetTraffic(f.opts.Traffic); err != nil {
 		f.Stop()
 		return err

@@ -111,7 +111,8 @@ func (f *Fabric) charter(p *process) (c member.Charter, err error) {
 		VCs: o.Switch.VCs, InputBuffer: o.Switch.InputBuffer, OutputBuffer: o.Switch.OutputBuffer,
 		Queueing: o.Switch.Queueing, Selection: o.Switch.Selection, EagerCredits: o.Switch.EagerCredits,
 		Requeue: o.Switch.Requeue, Batch: o.Switch.Batch, Liveness: o.Link.Liveness, Pace: o.Link.pace(),
-		Inbox: f.inboxSize(), Seed: o.Seed, Packets: o.Record != nil, Shards: o.Transport.Shards(), Host: host,
+		Inbox: f.inboxSize(), Seed: o.Seed, Packets: o.Record != nil, Notices: o.NIC.Notices > 0,
+		Shards: o.Transport.Shards(), Host: host,
 	}
 	if b := o.Processes.Broker; b != nil {
 		a := bus.NodeAccess{Node: s.name, Shards: c.Shards}

@@ -52,6 +52,10 @@ type NICOptions struct {
 	QueueBytes  int // of the send queue; 0 means nic.DefaultQueueBytes
 	PacketBytes int // 0 means nic.DefaultPacketBytes
 	TraceEvery  int // one generated packet in so many is traced; 0 is none
+
+	// Notices has switches tell the source of a packet that they discard, which then generates nothing for that destination for
+	// so long; 0: no. The firmware must be a [switching.Notifier].
+	Notices time.Duration
 }
 
 // LinkOptions are those of every link.
@@ -129,6 +133,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("fabric: the link delay must not be negative, it is %v", o.Link.Delay)
 	case o.NIC.PacketBytes < 1 || o.NIC.PacketBytes > weft.MaxPacket:
 		return fmt.Errorf("fabric: packets must be 1 to %d bytes, not %d", weft.MaxPacket, o.NIC.PacketBytes)
+	case o.NIC.Notices < 0:
+		return fmt.Errorf("fabric: notices must be honoured for 0 or longer, not %v", o.NIC.Notices)
 	}
 	if err := o.Link.Liveness.Validate(); err != nil {
 		return fmt.Errorf("fabric: liveness: %w", err)

@@ -7,21 +7,25 @@ import (
 
 // Totals are what the fabric has done since it started, added up over all nodes.
 type Totals struct {
-	Injected   uint64  `json:"injected"`
-	Refused    uint64  `json:"refused"` // generated while a send queue was full: back-pressure
-	Delivered  uint64  `json:"delivered"`
-	Missing    uint64  `json:"missing"` // skipped in their flows and not received since: lost or discarded, or late
-	Duplicated uint64  `json:"duplicated"`
-	Reordered  uint64  `json:"reordered"`
-	Rerouted   uint64  `json:"rerouted"` // decisions to go another way because of a fault, U-turns included
-	Requeued   uint64  `json:"requeued"` // packets taken back from the output queues of dead links
-	UTurns     uint64  `json:"u_turns"`
-	PacketHops uint64  `json:"packet_hops"`  // packets forwarded by switches
-	MeanHops   float64 `json:"mean_hops"`    // switches crossed by a delivered packet
-	Stretch    float64 `json:"mean_stretch"` // MeanHops over that of shortest paths; 1 is best
-	MostHops   int     `json:"most_hops"`    // switches crossed by a delivered packet
-	MostExtra  int     `json:"most_extra_hops"`
-	Latency    Latency `json:"latency"`
+	Injected uint64 `json:"injected"`
+	Refused  uint64 `json:"refused"`  // generated while a send queue was full: back-pressure
+	Withheld uint64 `json:"withheld"` // not generated, for a notice said that the destination cannot be reached
+	Notices  uint64 `json:"notices"`  // notices that NICs have received
+	// NoticesLost are those beyond what can be on its way.
+	NoticesLost uint64  `json:"notices_lost"`
+	Delivered   uint64  `json:"delivered"`
+	Missing     uint64  `json:"missing"` // skipped in their flows and not received since: lost or discarded, or late
+	Duplicated  uint64  `json:"duplicated"`
+	Reordered   uint64  `json:"reordered"`
+	Rerouted    uint64  `json:"rerouted"` // decisions to go another way because of a fault, U-turns included
+	Requeued    uint64  `json:"requeued"` // packets taken back from the output queues of dead links
+	UTurns      uint64  `json:"u_turns"`
+	PacketHops  uint64  `json:"packet_hops"`  // packets forwarded by switches
+	MeanHops    float64 `json:"mean_hops"`    // switches crossed by a delivered packet
+	Stretch     float64 `json:"mean_stretch"` // MeanHops over that of shortest paths; 1 is best
+	MostHops    int     `json:"most_hops"`    // switches crossed by a delivered packet
+	MostExtra   int     `json:"most_extra_hops"`
+	Latency     Latency `json:"latency"`
 }
 
 // Latency of delivered packets from generation to delivery, in microseconds.
@@ -43,6 +47,8 @@ func (f *Fabric) Totals() Totals {
 		s := n.Stats()
 		t.Injected += s.Injected
 		t.Refused += s.Refused
+		t.Withheld += s.Withheld
+		t.Notices += s.Notices
 		t.Delivered += s.Delivered
 		t.Missing += s.Missing
 		t.Duplicated += s.Duplicated
@@ -53,6 +59,7 @@ func (f *Fabric) Totals() Totals {
 		shortest += s.Shortest
 		n.MergeLatency(latency)
 	}
+	t.NoticesLost = f.notices.lost.Load()
 	for _, s := range f.switches {
 		st := s.stats()
 		t.Rerouted += st.Rerouted

@@ -43,6 +43,7 @@ func (w *watcher) Observe(now weft.Time, a *weft.Actions) {
 		w.fabric.monitor.touch(now)
 		w.fabric.events.Publish(now, e)
 	}
+	w.fabric.notify(a.Notices)
 	if a.Turned > 0 {
 		w.fabric.monitor.turned(now)
 		w.fabric.monitor.touch(now)

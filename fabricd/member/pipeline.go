@@ -38,6 +38,13 @@ func build(c Charter, name string, links bus.Transport, t *teller) (*pipeline, e
 	if err != nil {
 		return nil, fmt.Errorf("fabric %s is of another release than this process: %w", c.Fabric, err)
 	}
+	if c.Notices {
+		n, ok := fw.(switching.Notifier)
+		if !ok {
+			return nil, fmt.Errorf("fabric %s is of another release than this process: firmware %s tells no sources of discards here", c.Fabric, c.Firmware)
+		}
+		fw = n.Notifying()
+	}
 	core, err := switching.New(switching.Config{
 		Place: g.Place(id), Firmware: fw, Rand: rand.NewPCG(c.Seed, uint64(id)|c.Number<<32),
 		VCs: c.VCs, InputBuffer: c.InputBuffer, OutputBuffer: c.OutputBuffer,

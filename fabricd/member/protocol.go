@@ -65,6 +65,7 @@ type Charter struct {
 	Seed         uint64              `json:"seed"`
 	Epoch        weft.Epoch          `json:"epoch"` // before the first of every link
 	Packets      bool                `json:"packets"`
+	Notices      bool                `json:"notices"` // tell sources of discards
 
 	Shards      int             `json:"shards"`
 	Credentials bus.Credentials `json:"credentials"` // none: the broker is not the fabric's own, use yours
@@ -121,6 +122,7 @@ type Observation struct {
 	Turned  int               `json:"turned,omitempty"`
 	Effects bool              `json:"effects,omitempty"` // packets were dropped, and which does not matter
 	Faults  []Fault           `json:"faults,omitempty"`
+	Notices []weft.Notice     `json:"notices,omitempty"`
 }
 
 // Fault is a [weft.Fault] that travels.
@@ -131,7 +133,7 @@ type Fault struct {
 
 // Actions is o in the words of a core.
 func (o Observation) Actions() *weft.Actions {
-	a := &weft.Actions{Drops: o.Drops, Hops: o.Hops, Changes: o.Changes, Turned: o.Turned, WakeAt: weft.Never}
+	a := &weft.Actions{Drops: o.Drops, Hops: o.Hops, Changes: o.Changes, Turned: o.Turned, Notices: o.Notices, WakeAt: weft.Never}
 	for _, f := range o.Faults {
 		a.Faults = append(a.Faults, weft.Fault{Port: f.Port, Err: errors.New(f.Text)})
 	}

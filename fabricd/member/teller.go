@@ -25,13 +25,14 @@ type teller struct {
 	more    chan struct{} // capacity 1
 
 	mu       sync.Mutex
-	waiting  []Observation // bound: maxWaiting, but for changes of ports
-	observed uint64        // all that were made
+	waiting  []Observation        // bound: maxWaiting, but for changes of ports
+	notices  map[weft.Notice]bool // those in waiting
+	observed uint64               // all that were made
 	lost     uint64
 }
 
 func newTeller(c Charter, publish func(Seen) error) *teller {
-	return &teller{number: c.Number, packets: c.Packets, publish: publish, more: make(chan struct{}, 1)}
+	return &teller{number: c.Number, packets: c.Packets, publish: publish, more: make(chan struct{}, 1), notices: map[weft.Notice]bool{}}
 }
 
 // Observe implements switchd.Observer.
@@ -46,6 +47,12 @@ func (t *teller) Observe(now weft.Time, a *weft.Actions) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.observed++
+	for _, n := range a.Notices {
+		if !t.notices[n] && len(t.waiting) < maxWaiting { // one that waits says it all
+			t.notices[n] = true
+			o.Notices = append(o.Notices, n)
+		}
+	}
 	if n := len(t.waiting); n > 1 && o.plain() && t.waiting[n-1].plain() && t.waiting[n-2].plain() {
 		// The first and the last of a row say it all.
 		t.waiting[n-1].merge(o)
@@ -63,7 +70,9 @@ func (t *teller) Observe(now weft.Time, a *weft.Actions) {
 }
 
 // plain reports whether o tells no more than that something happened.
-func (o *Observation) plain() bool { return len(o.Drops)+len(o.Hops)+len(o.Changes)+len(o.Faults) == 0 }
+func (o *Observation) plain() bool {
+	return len(o.Drops)+len(o.Hops)+len(o.Changes)+len(o.Faults)+len(o.Notices) == 0
+}
 
 // merge puts a later plain observation into o.
 func (o *Observation) merge(p Observation) {
@@ -84,7 +93,10 @@ func (t *teller) take() (Seen, bool) {
 	n, entries := 0, 0
 	for n < len(t.waiting) && entries < maxTelling {
 		o := &t.waiting[n]
-		entries += 1 + len(o.Drops) + len(o.Hops)
+		entries += 1 + len(o.Drops) + len(o.Hops) + len(o.Notices)
+		for _, notice := range o.Notices {
+			delete(t.notices, notice)
+		}
 		n++
 	}
 	s := Seen{Number: t.number, Upto: t.observed - uint64(len(t.waiting)-n), Events: slices.Clone(t.waiting[:n])}

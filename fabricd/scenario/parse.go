@@ -98,7 +98,7 @@ func parse(doc *document.Doc, f File, own ...firmware.Entry) (*Scenario, error) 
 	p.switches(f.Switch, &s.Options.Switch)
 	p.choices(f.Choices, &s.Options)
 	p.requeue(&s.Options)
-	p.nics(f.NIC, &s.Options.NIC)
+	p.nics(f.NIC, &s.Options)
 	p.links(f.Link, &s.Options.Link)
 	p.liveness(f.Liveness, &s.Options.Link)
 	p.expect(f.Expect, s)
@@ -194,15 +194,31 @@ func pick[T any](p *parser, path, kind, word string, known map[string]T) T {
 	return v
 }
 
-func (p *parser) nics(f *NIC, o *fabric.NICOptions) {
+func (p *parser) nics(f *NIC, all *fabric.Options) {
 	if f == nil {
 		return
 	}
+	o := &all.NIC
 	if f.QueueBytes < 0 {
 		p.fail("$.nic.queue_bytes", fmt.Errorf("expected at least 1 byte, found %d", f.QueueBytes))
 	}
 	p.within("$.nic.packet_bytes", f.PacketBytes, weft.MaxPacket)
 	o.QueueBytes, o.PacketBytes = f.QueueBytes, f.PacketBytes
+	if f.Notices != "" {
+		p.notices(string(f.Notices), all)
+	}
+}
+
+func (p *parser) notices(text string, o *fabric.Options) {
+	const path = "$.nic.notices"
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 || d > maxDuration {
+		p.fail(path, fmt.Errorf("expected how long sources honour a notice, as 2s, above 0 and at most %v, found %q; leave it out to have none", maxDuration, text))
+	}
+	if _, ok := o.Firmware.(switching.Notifier); !ok && o.Firmware != nil {
+		p.fail(path, fmt.Errorf("this firmware tells no sources of discards; these do: %s", strings.Join(firmware.Notifiers(), ", ")))
+	}
+	o.NIC.Notices = d
 }
 
 func (p *parser) links(f *Link, o *fabric.LinkOptions) {

@@ -139,6 +139,17 @@ func TestEveryVerbDoesWhatItSaysAtItsTime(t *testing.T) {
 	}
 }
 
+func TestNoticesAreOnWhenAScenarioSaysSo(t *testing.T) {
+	t.Parallel()
+	var totals fabric.Totals
+	r, err := run(t, t.Context(), read(t, "testdata/notices.yaml"), func(f *fabric.Fabric, _ time.Duration, _ string) { totals = f.Totals() })
+	require.NoError(t, err)
+	assert.True(t, r.Pass, "%v", r.Failed)
+	assert.NotZero(t, r.Ledger.Discarded)
+	assert.NotZero(t, totals.Notices)
+	assert.NotZero(t, totals.Withheld)
+}
+
 func TestEveryExpectationThatDoesNotHoldIsNamedInWords(t *testing.T) {
 	t.Parallel()
 	s, err := scenario.Load("fails.yaml", []byte(`

@@ -23,7 +23,7 @@ type model struct {
 	pairs    int64   // all of these
 	number   []int32 // per channel: the firmware's numbering; nil when it has none
 	stateful bool
-	source   sourcer // nil: packets start with the fields of every new packet
+	source   switching.Sourcer // nil: packets start with the fields of every new packet
 
 	flows []flow
 }
@@ -46,7 +46,7 @@ func newModel(c *Config) (*model, error) {
 	g := c.Graph
 	m := &model{g: g, fw: c.Firmware, vcs: c.VCs, when: c.When, regs: c.Regs}
 	_, m.stateful = c.Firmware.(switching.Stateful)
-	m.source, _ = c.Firmware.(sourcer)
+	m.source, _ = c.Firmware.(switching.Sourcer)
 	for s := range g.Switches {
 		m.first = append(m.first, int32(len(m.peers)))
 		m.turns = append(m.turns, m.pairs)
@@ -168,9 +168,4 @@ func (m *model) header(src, dst weft.NICID) weft.Header {
 		m.source.Source(m.g.Place(sw), p, &h)
 	}
 	return h
-}
-
-// sourcer is a firmware that has the source NIC write routing fields.
-type sourcer interface {
-	Source(leaf *weft.Place, at weft.PortID, h *weft.Header)
 }

@@ -33,6 +33,12 @@ func (n *NIC) SetEra(era uint16) {
 	n.Do(func(weft.Time, *weft.Actions) { n.core.SetEra(era) })
 }
 
+// Notice tells that dst cannot be reached now.
+func (n *NIC) Notice(dst weft.NICID) (err error) {
+	n.Do(func(now weft.Time, _ *weft.Actions) { err = n.core.Notice(now, dst) })
+	return err
+}
+
 // Send puts one packet into the send queue and returns its number in its flow.
 func (n *NIC) Send(dst weft.NICID, size int, traced bool) (seq uint64, err error) {
 	n.Do(func(now weft.Time, out *weft.Actions) { seq, err = n.core.Send(now, dst, size, traced, out) })

@@ -62,11 +62,9 @@ func (c *choosing) Registers(place *weft.Place) []Register {
 	return nil
 }
 
-// Source writes what the source of a packet writes into its routing fields, for firmwares that have it do so.
+// Source implements [Sourcer].
 func (c *choosing) Source(leaf *weft.Place, at weft.PortID, h *weft.Header) {
-	if s, ok := c.Firmware.(interface {
-		Source(*weft.Place, weft.PortID, *weft.Header)
-	}); ok {
+	if s, ok := c.Firmware.(Sourcer); ok {
 		s.Source(leaf, at, h)
 	}
 }

@@ -13,7 +13,9 @@ import (
 
 // legal reports whether a packet for dst may come in like this when nothing is dead.
 func legal(t *weft.Tree, at Arrival, h *weft.Header) bool {
-	if at.VC != 0 || h.Fields != weft.NewFields() {
+	fields := h.Fields
+	fields.Route = weft.SourceRoute{}
+	if at.VC != 0 || fields != weft.NewFields() {
 		return false
 	}
 	if at.From == weft.RoleUp {
@@ -110,6 +112,9 @@ func contractAt(t *testing.T, v *switching.Still, fw Firmware, e Entry, nics, de
 			at := Arrival{Port: weft.PortID(p), VC: vc, From: role}
 			for dst := weft.NICID(0); int(dst) <= nics; dst += weft.NICID(1 + nics/12) { // the last may be nobody's
 				for _, pkt := range headers(dst, vc) {
+					if _, ok := fw.(Sourcer); ok {
+						pkt.Route = treeRoute(v.At.Tree, dst)
+					}
 					was := pkt
 					d := fw.Route(&pkt, at, v)
 					if wrong := breach(v, at, &pkt, e.VCs, d); wrong != "" && int(dst) < nics {
@@ -174,7 +179,7 @@ func TestEveryFirmwareIsFoundByItsName(t *testing.T) {
 		"adaptive-link", "adaptive-link-digit", "adaptive-link-one",
 		"adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header", "adaptive-switch-one",
 		"deterministic-link", "deterministic-link-one", "deterministic-switch", "deterministic-switch-one",
-		"misroute-vector", "updown",
+		"misroute-vector", "source-routed", "updown",
 	}, Names())
 	for _, name := range Names() {
 		e, ok := ByName(name)
@@ -215,7 +220,7 @@ func TestEveryFirmwareRoutesInWideTrees(t *testing.T) {
 				net.die(element{{Node: weft.SwitchID(top).Node(), Port: port}})
 			}
 			require.NoError(t, fw.(Checker).Check(net.views[0].At, e.VCs), e.Name)
-			require.Empty(t, newWalk(net, fw, dst).from(net.start(0), -1), e.Name)
+			require.Empty(t, newWalk(net, fw, dst).from(net.start(fw, 0, dst), -1), e.Name)
 			net.heal()
 		}
 	}

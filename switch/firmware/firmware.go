@@ -21,6 +21,8 @@ type (
 	Stateful  = switching.Stateful
 	Numbered  = switching.Numbered
 	Symmetric = switching.Symmetric
+	Sourcer   = switching.Sourcer
+	Notifier  = switching.Notifier
 	Arrival   = switching.Arrival
 	View      = switching.View
 	Decision  = switching.Decision
@@ -89,6 +91,10 @@ func Entries() []Entry {
 		{
 			Name: "misroute-vector", VCs: 1, New: func() Firmware { return MisrouteVector{} },
 			About: "fat trees: adaptive, misroutes around dead links with a vector in the header (R_m)",
+		},
+		{
+			Name: "source-routed", VCs: 2, New: func() Firmware { return SourceRouted{} },
+			About: "fat trees: the NIC writes the way into the packet, switches splice a U-turn into it around dead links",
 		},
 		{
 			Name: "updown", VCs: 1, New: func() Firmware { return UpDown{} },

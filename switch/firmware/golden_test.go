@@ -14,11 +14,11 @@ import (
 
 // TestDecisions compares decisions with testdata/<firmware>.txt. The command is
 //
-//	route k=2 n=3 tier=1 w=(0,1) in=p0 [vc=1] dst=5 [dead=(p1,p3)] [pf=-2] [misroute=01] [vector=01]
+//	route k=2 n=3 tier=1 w=(0,1) in=p0 [vc=1] dst=5 [dead=(p1,p3)] [pf=-2] [misroute=01] [vector=01] [route=(p1,p3)]
 //
 // for one packet at switch <w,tier> of a k-ary n-tree; bit j of a vector, counted from the right, is up port j. The misroute
 // vector is the header's, the other one the switch's, in every register it has. It prints the candidates with the fields that they
-// change, the rule, the kind of step unless straight, and what is written to a register.
+// change, what is left of a source route, the rule, the kind of step unless straight, and what is written to a register.
 func TestDecisions(t *testing.T) {
 	for _, e := range variants() {
 		t.Run(e.Name, func(t *testing.T) {
@@ -83,6 +83,12 @@ func route(t *testing.T, d *datadriven.TestData, fw Firmware, trees map[string]*
 		}
 	}
 	spec := fmt.Sprintf("kary-ntree:%d,%d", k, n)
+	if s, ok := routeArg(d); ok {
+		var err error
+		if pkt.Route, err = weft.ParseSourceRoute(s); err != nil {
+			d.Fatalf(t, "route: %v", err)
+		}
+	}
 	if trees[spec] == nil {
 		trees[spec] = newTree(spec)
 	}
@@ -100,6 +106,15 @@ func route(t *testing.T, d *datadriven.TestData, fw Firmware, trees map[string]*
 	return print(t, decision, fw, pkt.Fields, view.At)
 }
 
+func routeArg(d *datadriven.TestData) (string, bool) {
+	for _, a := range d.CmdArgs {
+		if a.Key == "route" {
+			return strings.Join(a.Vals, ","), true
+		}
+	}
+	return "", false
+}
+
 func print(t *testing.T, d Decision, fw Firmware, was weft.Fields, place *weft.Place) string {
 	var b strings.Builder
 	k := place.Tree.K
@@ -113,6 +128,9 @@ func print(t *testing.T, d Decision, fw Firmware, was weft.Fields, place *weft.P
 		}
 		if c.Fields.Misroute != was.Misroute {
 			fmt.Fprintf(&b, " misroute=%0*b", k, c.Fields.Misroute)
+		}
+		if c.Fields.Route.Len() > 0 {
+			fmt.Fprintf(&b, " route=(%v)", c.Fields.Route)
 		}
 		if c.Class != 0 || c.Need != 0 {
 			t.Fatalf("unexpected: %+v", c)

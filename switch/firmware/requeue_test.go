@@ -110,7 +110,7 @@ func (w *waits) reach(dst weft.NICID) map[stand]bool {
 	}
 	for src := range weft.NICID(w.net.nics()) {
 		if src != dst {
-			come(w.net.start(src), 0)
+			come(w.net.start(w.fw, src, dst), 0)
 		}
 	}
 	for len(todo) > 0 {

@@ -33,9 +33,13 @@ func (h hop) String() string {
 }
 
 // start is a packet as its NIC injects it.
-func (t *tree) start(src weft.NICID) hop {
+func (t *tree) start(fw Firmware, src, dst weft.NICID) hop {
 	sw, p := t.leaf(src)
-	return hop{sw: sw, in: p, fields: weft.NewFields()}
+	h := weft.Header{Src: src, Dst: dst, Fields: weft.NewFields()}
+	if s, ok := fw.(Sourcer); ok {
+		s.Source(t.views[sw].At, p, &h)
+	}
+	return hop{sw: sw, in: p, fields: h.Fields}
 }
 
 // follow is the packet at the next switch when it takes candidate c at h.
@@ -168,7 +172,7 @@ func TestEveryFirmwareDeliversWithTheFaultsItIsFor(t *testing.T) {
 							if src == dst {
 								continue
 							}
-							if wrong := w.from(net.start(src), -1); wrong != "" {
+							if wrong := w.from(net.start(w.fw, src, w.dst), -1); wrong != "" {
 								t.Fatalf("%d -> %d with %v dead: %s", src, dst, set, wrong)
 							}
 						}
@@ -189,7 +193,7 @@ func TestTheWalkFindsPairsThatOneMoreFaultDisconnects(t *testing.T) {
 		faults, switches := guarantee(e.Name, net.k)
 		found := false
 		net.sets(net.elements(switches), faults+1, 1, func(set []element) {
-			found = found || len(set) == faults+1 && newWalk(net, e.New(), 7).from(net.start(0), -1) != ""
+			found = found || len(set) == faults+1 && newWalk(net, e.New(), 7).from(net.start(e.New(), 0, 7), -1) != ""
 		})
 		require.True(t, found, e.Name)
 	}
@@ -233,7 +237,7 @@ func TestNumberedFirmwaresRaiseTheChannelWhateverIsDead(t *testing.T) {
 			})
 		}
 	}
-	require.Equal(t, 4, numbered)
+	require.Equal(t, 5, numbered)
 }
 
 // met is every state in which packets for dst can come to a switch when each switch has ports dead as an adversary chooses.
@@ -248,7 +252,7 @@ func met(net *tree, fw Firmware, dst weft.NICID) map[hop]bool {
 	}
 	for src := range weft.NICID(net.nics()) {
 		if src != dst {
-			reach(net.start(src))
+			reach(net.start(fw, src, dst))
 		}
 	}
 	for len(todo) > 0 {

@@ -1,0 +1,81 @@
+package fabric
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// maxNotices bounds the notices on their way, chosen by us. More are lost, which costs the discards that bring them again.
+const maxNotices = 4096
+
+// notices are those on their way from switches to the sources of packets that they have discarded. They do not travel on the
+// links: like other management datagrams they take no credits, and reach a source whose way to the switch is dead.
+type notices struct {
+	queue chan weft.Notice // bound: maxNotices
+	lost  *atomic.Uint64
+}
+
+func newNotices() notices {
+	return notices{queue: make(chan weft.Notice, maxNotices), lost: new(atomic.Uint64)}
+}
+
+// firmware is that of every switch: with notices one that asks for them.
+func (o Options) firmware() (switching.Firmware, error) {
+	if o.NIC.Notices == 0 {
+		return o.Firmware, nil
+	}
+	fw, ok := o.Firmware.(switching.Notifier)
+	if !ok {
+		return nil, fmt.Errorf("fabric: notices: firmware %T tells no sources of discards: leave notices off, or choose one that does, as firmware.DeterministicLink",
+			o.Firmware)
+	}
+	return fw.Notifying(), nil
+}
+
+// notify sends notices on their way, and never waits. A process may say anything, so what it says is looked at.
+func (f *Fabric) notify(list []weft.Notice) {
+	if f.opts.NIC.Notices == 0 {
+		return
+	}
+	for _, n := range list {
+		if int(n.Src) >= len(f.graph.NICs) || int(n.Dst) >= len(f.graph.NICs) {
+			continue
+		}
+		select {
+		case f.notices.queue <- n:
+		default:
+			f.notices.lost.Add(1)
+		}
+	}
+}
+
+// carryNotices hands notices to NICs until ctx ends. It does so for all switches: who reports a notice holds the lock of its
+// own core, and must not take that of another.
+func (f *Fabric) carryNotices(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case n := <-f.notices.queue:
+			_ = f.nics[n.Src].Notice(n.Dst) // notify has seen that there is such a NIC
+		}
+	}
+}
+
+// source is what the firmware has a NIC write into its packets, or nil.
+func (f *Fabric) source(id weft.NICID) func(h *weft.Header) {
+	fw, ok := f.opts.Firmware.(switching.Sourcer)
+	if !ok {
+		return nil
+	}
+	leaf, _, ok := f.graph.Peer(weft.End{Node: id.Node()})
+	if !ok || !leaf.Node.IsSwitch() {
+		return nil
+	}
+	place := f.graph.Place(weft.SwitchID(leaf.Node.Index))
+	return func(h *weft.Header) { fw.Source(place, leaf.Port, h) }
+}

@@ -1,0 +1,171 @@
+package fabric_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// notifying are the firmwares that can tell the source of a discard.
+func notifying(t *testing.T) map[string]switching.Firmware {
+	all := map[string]switching.Firmware{}
+	for _, name := range firmware.Notifiers() {
+		e, ok := firmware.ByName(name)
+		require.True(t, ok)
+		all[name] = e.New()
+	}
+	return all
+}
+
+// cutOff cuts the leaf of n000 and n001 off, both its up links being k dead links of one switch group.
+func cutOff(h *harness.Harness) {
+	h.Cut("s1.00", "s2.00")
+	h.Cut("s1.01", "s2.00")
+}
+
+// unreachable counts the packets discarded so far by the rules of which sources are told.
+func unreachable(h *harness.Harness) uint64 {
+	by := h.Fabric().Ledger().DiscardedBy
+	return by["4: every up port of D has been tried"] + by["5: every up port is dead or in the re-route vector"]
+}
+
+// Sources stop sending to where nobody can be reached, and other destinations go on; in memory and over NATS.
+func TestSourcesThatAreToldOfDiscardsSendElsewhereOnly(t *testing.T) {
+	t.Parallel()
+	for name, f := range notifying(t) {
+		for _, nats := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s,nats=%v", name, nats), func(t *testing.T) {
+				t.Parallel()
+				options := []harness.Option{harness.Firmware(f), shortQueues, harness.Notices(time.Hour), harness.Traffic("uniform:0.3")}
+				if nats {
+					options = append(options, harness.OverNATS())
+				}
+				h := harness.New(t, smallTree, options...)
+				more(h, 100)
+				require.Zero(t, h.Fabric().Totals().Notices, "nobody is cut off")
+				cutOff(h)
+				others := h.Topology().NICs[2:]
+				h.Eventually(func() error {
+					for _, n := range others {
+						if s := h.Fabric().NIC(n.ID).Stats; s.Withheld < 10 {
+							return fmt.Errorf("%s has withheld %d packets", n.Name, s.Withheld)
+						}
+					}
+					return nil
+				})
+				h.Eventually(func() error { // once what was under way has ended
+					before := unreachable(h)
+					more(h, 300) // of packets for n000 and n001 there would be a hundred
+					if fresh := unreachable(h) - before; fresh > 0 {
+						return fmt.Errorf("%d more were discarded", fresh)
+					}
+					return nil
+				})
+				h.RequireLedger()
+				assert.NotZero(t, unreachable(h))
+				assert.NotZero(t, h.Fabric().Totals().Withheld)
+				assert.Zero(t, h.Fabric().Totals().NoticesLost)
+			})
+		}
+	}
+}
+
+// After the time the source tries again, is told again, and after the repair traffic flows again.
+func TestASourceTriesAgainAndFlowsAfterTheRepair(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, smallTree, harness.FirmwareByName("deterministic-link"), shortQueues,
+		harness.Notices(50*time.Millisecond), harness.Traffic("uniform:0.3"))
+	cutOff(h)
+	for range 3 {
+		was := h.Fabric().Totals()
+		h.Eventually(func() error {
+			if now := h.Fabric().Totals(); now.Notices < was.Notices+20 || now.Withheld < was.Withheld+20 {
+				return fmt.Errorf("since %d notices and %d withheld there are %d and %d", was.Notices, was.Withheld, now.Notices, now.Withheld)
+			}
+			return nil
+		})
+	}
+	h.Heal()
+	at := h.Fabric().NIC(0).Stats.Delivered
+	h.Eventually(func() error {
+		if n := h.Fabric().NIC(0).Stats.Delivered - at; n < 100 {
+			return fmt.Errorf("n000 has received %d packets", n)
+		}
+		return nil
+	})
+	h.RequireLedger()
+	allPairs(t, h)
+}
+
+// A discard that is not told of, as without the option, is repeated for ever.
+func TestWithoutNoticesNobodyIsTold(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, smallTree, harness.Firmware(firmware.DeterministicLink{Notify: true}), shortQueues, harness.Traffic("uniform:0.3"))
+	cutOff(h)
+	h.Eventually(func() error {
+		if n := unreachable(h); n < 200 {
+			return fmt.Errorf("%d were discarded", n)
+		}
+		return nil
+	})
+	h.RequireLedger()
+	assert.Zero(t, h.Fabric().Totals().Notices)
+	assert.Zero(t, h.Fabric().Totals().Withheld)
+}
+
+func TestNoticesNeedAFirmwareThatSendsThem(t *testing.T) {
+	t.Parallel()
+	g, err := topology.Parse(smallTree)
+	require.NoError(t, err)
+	m := bus.NewMemory()
+	defer func() { require.NoError(t, m.Close()) }()
+	o := fabric.Options{Topology: g, Firmware: firmware.UpDown{}, Transport: m, NIC: fabric.NICOptions{Notices: time.Second}}
+	_, err = fabric.New(o)
+	require.ErrorContains(t, err, "notices: firmware firmware.UpDown tells no sources of discards")
+	o.NIC.Notices = -1
+	_, err = fabric.New(o)
+	require.ErrorContains(t, err, "honoured for 0 or longer")
+}
+
+// Source routing, live: every pair with k-1 dead links of each kind, under load; and where the top has twice the down ports.
+func TestSourceRoutedPacketsAreSplicedAroundDeadLinks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		spec string
+		nats bool
+		cuts [][2]string
+	}{
+		{"kary-ntree:4,3", true, [][2]string{{"s0.00", "s1.00"}, {"s1.11", "s2.12"}, {"s0.21", "s1.31"}}},
+		{"kary-ntree:4,3", false, [][2]string{{"s1.11", "s2.12"}, {"s1.10", "s2.12"}, {"s1.13", "s2.12"}}},
+		{"mport-tree:6,3", false, [][2]string{{"s0.00", "s1.50"}, {"s1.51", "s2.50"}}},
+	} {
+		t.Run(fmt.Sprintf("%s,nats=%v", c.spec, c.nats), func(t *testing.T) {
+			t.Parallel()
+			options := []harness.Option{harness.FirmwareByName("source-routed"), loaded()}
+			if c.nats {
+				options = append(options, harness.OverNATS())
+			}
+			h := harness.New(t, c.spec, options...)
+			more(h, 100)
+			for _, l := range c.cuts {
+				h.Cut(l[0], l[1])
+				more(h, 100)
+			}
+			healed(t, h)
+			allPairs(t, h)
+			assert.NotZero(t, h.Fabric().Totals().UTurns)
+			h.Heal()
+			allPairs(t, h)
+		})
+	}
+}

@@ -1,0 +1,44 @@
+package member_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+// The switch that discards all that goes to the leaf that is cut off from elsewhere is a process, so it tells those notices: the
+// U-turn switch, or with source routing the one that finds no U-turn left to splice in.
+func TestASwitchThatIsAProcessTellsSourcesOfDiscards(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, embedded bool) {
+		for fw, name := range map[string]string{"deterministic-link": "s2.01", "source-routed": "s1.01"} {
+			t.Run(fw, func(t *testing.T) {
+				t.Parallel()
+				tellSources(t, embedded, fw, name)
+			})
+		}
+	})
+}
+
+func tellSources(t *testing.T, embedded bool, fw, name string) {
+	l := start(t, embedded, with(fw), func(o *fabric.Options) { o.NIC.Notices = 100 * time.Millisecond })
+	l.be(name)
+	l.load()
+	l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00", B: "s2.00"}, fault.Spec{Do: fault.VerbCut, A: "s1.01", B: "s2.00"})
+	was := l.fabric.Totals()
+	require.Eventually(t, func() bool {
+		now := l.fabric.Totals()
+		return now.Notices > was.Notices+20 && now.Withheld > was.Withheld+20
+	}, patience, 5*time.Millisecond)
+	l.more(100)
+	l.do(fault.Spec{Do: fault.VerbHeal})
+	l.allUp()
+	l.settle()
+	l.allPairs()
+	assert.Zero(t, l.fabric.Totals().NoticesLost)
+}

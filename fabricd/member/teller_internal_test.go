@@ -1,0 +1,42 @@
+package member
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+)
+
+// A flood of discards is told as one notice a flow until that has gone, and never holds more than its bound.
+func TestANoticeThatWaitsIsNotToldAgain(t *testing.T) {
+	tell := newTeller(Charter{}, nil)
+	flood := func() {
+		for i := range weft.Time(1000) {
+			tell.Observe(i, &weft.Actions{Notices: []weft.Notice{{Src: 1, Dst: 2}, {Src: 1, Dst: weft.NICID(3 + i%2)}}})
+		}
+	}
+	count := func() (n int) {
+		for s, ok := tell.take(); ok; s, ok = tell.take() {
+			for _, o := range s.Events {
+				n += len(o.Notices)
+				require.Equal(t, o.Notices, o.Actions().Notices)
+			}
+		}
+		return n
+	}
+	for range 2 {
+		flood()
+		require.LessOrEqual(t, len(tell.waiting), 5)
+		require.Equal(t, 3, count())
+	}
+	require.Empty(t, tell.notices)
+
+	for i := range weft.NICID(2 * maxWaiting) {
+		tell.Observe(0, &weft.Actions{Notices: []weft.Notice{{Src: 1, Dst: i}}})
+	}
+	require.LessOrEqual(t, len(tell.waiting), maxWaiting)
+	require.LessOrEqual(t, len(tell.notices), maxWaiting)
+	require.Equal(t, maxWaiting, count())
+	require.Empty(t, tell.notices)
+}

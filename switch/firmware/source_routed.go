@@ -1,0 +1,244 @@
+package firmware
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// SourceRouted is R^link_deterministic of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, for
+// source routing, to which the paper says that its method applies (sections I and VI) without showing how. The NIC writes
+// the whole way into the packet: up by the default up ports, down by the digits of the destination. A switch takes its port
+// off and sends the packet there. When that port is dead:
+//
+//   - Going up, any other live up port does. The rest of the route still leads to the destination, whatever top it goes by:
+//     up port j only sets one digit of the switch to j, which the way down sets again, and the ports of that are the digits
+//     of the destination.
+//   - Going down, a U-turn is spliced in before the rest: another down port, an up port of the U-turn switch below it, and the
+//     dead port once more, to be taken at another switch of the same group. Layers, bounces and the testing sequence D are
+//     those of [DeterministicLink], so that its numbering of the channels holds, and it tolerates as much: up to k-1 dead
+//     links in every switch group, and no deadlock whatever is dead.
+//
+// The up port in a spliced U-turn is the one of D whose turn it is, which the switch that splices knows: the packet will come
+// to the U-turn switch from it. If it is dead the U-turn switch goes on along D.
+type SourceRouted struct {
+	// Notify has the source told when a packet is discarded for want of a live way; not when its route is wrong.
+	Notify bool
+}
+
+// What is wrong with a route.
+const (
+	ruleRouteEnded = "source route: it ends before a NIC"
+	ruleRoutePort  = "source route: no such port"
+	ruleRouteEarly = "source route: a NIC before its end"
+	ruleRouteOther = "source route: another NIC than the destination"
+	ruleRouteUp    = "source route: up again from above a U-turn"
+	ruleRouteFull  = "source route: no room to splice a U-turn"
+)
+
+// Check implements [Checker].
+func (SourceRouted) Check(place *weft.Place, vcs int) error {
+	if err := checkTree("source-routed", place, vcs, 2); err != nil {
+		return err
+	}
+	t := place.Tree
+	if ports := routeLen(t); ports > weft.MaxRoute {
+		return fmt.Errorf("firmware source-routed writes %d ports into a packet of a tree of %d tiers, and %d fit: choose a tree of at most %d tiers",
+			ports, t.N, weft.MaxRoute, (weft.MaxRoute+1)/2)
+	}
+	return nil
+}
+
+// routeLen is how long a route is at most: up to the top and down, or all the way down with a U-turn at the top spliced in.
+func routeLen(t *weft.Tree) int { return max(2*t.N-1, t.N+1) }
+
+// CheckRequeue implements [Requeuer]: packets may be routed a second time, as those of [DeterministicLink] may. A stranded
+// packet has the route with which it came, and goes on from the channel by which it came to one of a higher number.
+func (SourceRouted) CheckRequeue(*weft.Place) error { return nil }
+
+// DestinationBased implements [switching.DestinationBased]: Route looks at the route and the destination only.
+func (SourceRouted) DestinationBased() {}
+
+// Source implements [Sourcer].
+func (SourceRouted) Source(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
+	h.Route = treeRoute(leaf.Tree, h.Dst)
+}
+
+// treeRoute is the route from a switch to a NIC without faults: that of [UpDown].
+func treeRoute(t *weft.Tree, d weft.NICID) (r weft.SourceRoute) {
+	k := uint32(t.K)
+	turn, above, prefix := int(t.Tier), t.Above, t.Prefix // of the switch where it turns: the first that has d below it
+	for turn > 0 && uint32(d)/above != prefix {
+		turn, above, prefix = turn-1, above*k, prefix/k
+	}
+	var digits [weft.MaxRoute]uint32
+	rest := uint32(d)
+	for l := t.N - 1; l >= turn; l-- {
+		digits[l], rest = rest%k, rest/k
+		if l == 0 { // of an m-port tree: up to 2k
+			digits[l] += rest * k
+		}
+		r, _ = r.Push(weft.PortID(digits[l])) // Check says that they fit
+	}
+	for l := turn + 1; l <= int(t.Tier); l++ {
+		r, _ = r.Push(weft.PortID(k + digits[l])) // the default up port, after k down ports
+	}
+	return r
+}
+
+// Route implements [Firmware].
+func (s SourceRouted) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+	place, next := sw.Place(), pkt.Route.Next()
+	role := weft.RoleNone
+	if int(next) < place.Ports() {
+		role = place.Roles[next]
+	}
+	switch {
+	case pkt.Route.Len() == 0:
+		return switching.Discard(ruleRouteEnded)
+	case role == weft.RoleUp && at.From != weft.RoleUp && at.VC == rerouteLayer:
+		return switching.Discard(ruleRouteUp) // it would break the numbering of the channels
+	case role == weft.RoleUp:
+		return s.up(pkt, at, sw, next)
+	case role == weft.RoleDown:
+		return s.down(pkt, at, sw, next)
+	case role == weft.RoleNIC:
+		return s.deliver(pkt, at, sw, next)
+	}
+	return switching.Discard(ruleRoutePort)
+}
+
+// up sends the packet up, by next or in its place.
+func (s SourceRouted) up(pkt *weft.Header, at Arrival, sw View, next weft.PortID) Decision {
+	t := sw.Place().Tree
+	p, vc, rule, turn, none := next, normalLayer, ruleUp, switching.Straight, ruleNoUp
+	switch {
+	case at.From != weft.RoleUp:
+		if !sw.PortUp(next) {
+			rule, turn = ruleUpOther, switching.Reroute
+			if p = firstLiveUp(sw, t, t.UpIndex(next)+1, next); p == weft.NoPort {
+				p = firstLiveUp(sw, t, 0, next)
+			}
+		}
+	case at.VC == normalLayer:
+		vc, rule, turn, none = rerouteLayer, rule3a, switching.UTurn, rule4
+		if !sw.PortUp(next) || next == at.Port {
+			p = firstLiveUp(sw, t, 0, at.Port)
+		}
+	default: // D goes on after the arrival port, whatever the route says
+		vc, rule, turn, none = rerouteLayer, rule3b, switching.UTurn, rule4
+		if !sw.PortUp(next) || next <= at.Port {
+			p = firstLiveUp(sw, t, t.UpIndex(at.Port)+1, weft.NoPort)
+		}
+	}
+	if p == weft.NoPort {
+		return s.discard(none)
+	}
+	return to(sw, p, vc, pkt, pkt.Route.Pop(), rule).As(turn)
+}
+
+// down sends the packet down by dp, or by another port with a U-turn spliced in.
+func (s SourceRouted) down(pkt *weft.Header, at Arrival, sw View, dp weft.PortID) Decision {
+	t := sw.Place().Tree
+	above := at.From == weft.RoleUp
+	rest := pkt.Route.Pop()
+	if sw.PortUp(dp) {
+		vc, rule := layerDown(at)
+		return to(sw, dp, vc, pkt, rest, rule)
+	}
+
+	bounce := sw.PortUp(at.Port)
+	p, vc, rule := at.Port, at.VC, rule2b
+	switch {
+	case above:
+		p, vc, rule = otherDown(sw, t, dp), normalLayer, rule2a
+	case at.VC == normalLayer && bounce:
+		rule = rule2First
+	case at.VC == normalLayer:
+		p, rule = otherDown(sw, t, dp), rule2FirstOther
+	case !bounce:
+		p, rule = otherDown(sw, t, dp), rule2bDied
+	}
+	if p == weft.NoPort {
+		return s.discard(ruleNoOtherDown)
+	}
+
+	// Index in D, at the U-turn switch, of this switch: its last digit of those that the group differs in.
+	own := t.W[t.Tier]
+	again := own + 1
+	if vc == normalLayer {
+		again = 0
+		if own == 0 {
+			again = 1
+		}
+	}
+	if again >= t.K {
+		return s.discard(rule4)
+	}
+	detour, ok := rest.Push(dp)
+	if ok {
+		detour, ok = detour.Push(weft.PortID(t.K + again)) // after k down ports
+	}
+	if !ok {
+		return switching.Discard(ruleRouteFull)
+	}
+	return to(sw, p, vc, pkt, detour, rule).As(switching.Reroute)
+}
+
+// deliver sends the packet to the NIC at p, if its route ends there and it is for that NIC.
+func (s SourceRouted) deliver(pkt *weft.Header, at Arrival, sw View, p weft.PortID) Decision {
+	t := sw.Place().Tree
+	switch {
+	case pkt.Route.Len() > 1:
+		return switching.Discard(ruleRouteEarly)
+	case !t.HasDown(pkt.Dst) || t.DownPort(pkt.Dst) != p:
+		return switching.Discard(ruleRouteOther)
+	case !sw.PortUp(p):
+		return s.discard(ruleNodeDead)
+	}
+	vc, rule := layerDown(at)
+	return to(sw, p, vc, pkt, weft.SourceRoute{}, rule)
+}
+
+// layerDown is the layer in which a packet goes down the way it wants, and the rule.
+func layerDown(at Arrival) (weft.VC, string) {
+	if at.VC == rerouteLayer && at.From == weft.RoleUp {
+		return normalLayer, ruleRerouted
+	}
+	return at.VC, ruleDown
+}
+
+func (s SourceRouted) discard(rule string) Decision {
+	return notify(switching.Discard(rule), s.Notify)
+}
+
+// to is the decision for a single port, with r as what remains of the route.
+func to(sw View, p weft.PortID, vc weft.VC, pkt *weft.Header, r weft.SourceRoute, rule string) Decision {
+	f := pkt.Fields
+	f.Route = r
+	return switching.To(sw, p, vc, f, rule)
+}
+
+// ChannelNumber implements [Numbered]: the numbering of Theorem 1 of the paper, as for [DeterministicLink].
+func (SourceRouted) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
+	t := place.Tree
+	s, up := int(t.Tier), place.Roles[p] == weft.RoleUp // s: the tier of the link
+	var i int                                           // the index in D of the upper end of the link
+	if up {
+		s--
+		i = t.UpIndex(p)
+	} else {
+		i = t.W[s]
+	}
+	base := t.N - 1 + s*(2*t.K+1)
+	switch {
+	case vc == normalLayer && up:
+		return t.N - 2 - s
+	case vc == normalLayer:
+		return base
+	case up:
+		return base + 2*i + 1
+	}
+	return base + 2*i + 2
+}
