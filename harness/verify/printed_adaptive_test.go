@@ -12,131 +12,120 @@ import (
 func TestMisrouteVectorPrintedOrBrokenIsCaught(t *testing.T) {
 	t.Parallel()
 	caught(t, firmware.MisrouteVector{}, []broken{
-		{name: "5 for packets from any switch below", rule: alwaysBounces, on: "kary-ntree:3,3", faults: 2},
-		{name: "5 for packets from above too", rule: bouncesFromAboveToo, on: "kary-ntree:2,3", faults: 1},
-		{name: "5 for none: 2 also for packets from a U-turn switch", rule: neverBounces, on: "kary-ntree:3,2", faults: 2},
-		{name: "5 resets the vector when it sends back", rule: bounceResets, on: "kary-ntree:3,2", faults: 2},
-		{name: "forgets to clear the vector", rule: vectorNotCleared, on: "kary-ntree:3,3", faults: 2},
-		{name: "forgets to clear the vector (groups)", rule: vectorNotCleared, on: "kary-ntree:2,3", dead: "s0.00-s1.00 s1.00-s2.00"},
-		{name: "forgets to clear the vector (groups 4)", rule: vectorNotCleared, on: "kary-ntree:2,3", dead: "s0.00-s1.00 s1.10-s2.10"},
-		{name: "forgets to set the bit", rule: vectorNotSet, on: "kary-ntree:3,2", faults: 2},
-		{name: "forgets to set the bit k=2", rule: vectorNotSet, on: "kary-ntree:2,2", faults: 1},
-		{name: "sets the bit of the next port", rule: vectorOffByOne, on: "kary-ntree:2,2", faults: 1},
-		{name: "one clear bit is not enough", rule: discardsAtSecondBit, on: "kary-ntree:3,2", faults: 2},
-		{name: "names dead ports too", rule: deadUps, on: "kary-ntree:2,2", faults: 1},
-		{name: "names dead ports too 3", rule: deadUps, on: "kary-ntree:3,2", faults: 2},
+		{
+			name: "5 for packets from above too", rule: bouncesFromAboveToo,
+			on: "kary-ntree:2,3", faults: 1,
+			what: verify.Livelock, at: 1, ends: "comes back to where it was: livelock", length: 5, deadlocks: 1,
+		},
+		{
+			name: "5 resets the vector when it sends back", rule: bounceResets,
+			on: "kary-ntree:3,2", faults: 2,
+			what: verify.Livelock, at: 2, ends: "comes back to where it was: livelock", length: 6,
+		},
+		{
+			name: "forgets to clear the vector", rule: vectorNotCleared,
+			on: "kary-ntree:2,3", dead: "s0.10-s1.00 s1.00-s2.00",
+			what: verify.Unconnected, at: 2, ends: "6: every up port is dead or in the misroute vector", length: 7,
+		},
+		{
+			name: "forgets to set the bit", rule: vectorNotSet,
+			on: "kary-ntree:2,2", faults: 1,
+			what: verify.Livelock, at: 1, ends: "comes back to where it was: livelock", length: 3,
+		},
+		{
+			name: "sets the bit of the next port", rule: vectorOffByOne, lopsided: true,
+			on: "kary-ntree:2,2", faults: 1,
+			what: verify.Livelock, at: 1, ends: "comes back to where it was: livelock", length: 5, deadlocks: 1,
+		},
+		{
+			name: "discards although a bit is clear", rule: discardsAtSecondBit,
+			on: "kary-ntree:3,2", faults: 2,
+			what: verify.Unconnected, at: 2, ends: "6: too early", length: 5,
+		},
 	})
 }
 
-func TestAdaptiveLinkPrintedOrBrokenIsCaught(t *testing.T) {
+func TestAdaptiveLinkBrokenIsCaught(t *testing.T) {
 	t.Parallel()
 	caught(t, firmware.AdaptiveLink{}, []broken{
-		{name: "vector consulted up", rule: vectorConsultedUp, on: "kary-ntree:2,3", faults: 1},
-		{name: "vector consulted up 3", rule: vectorConsultedUp, on: "kary-ntree:3,3", faults: 2},
-		{name: "2b left out", rule: neverBouncesLink, on: "kary-ntree:3,2", faults: 2},
-		{name: "does not write", rule: noWrite, on: "kary-ntree:2,2", faults: 1},
-		{name: "does not write 3", rule: noWrite, on: "kary-ntree:3,2", faults: 2},
-		{name: "clears", rule: clearsOthers, on: "kary-ntree:3,2", faults: 2},
-		{name: "early", rule: discardsAtSecondBit, on: "kary-ntree:3,2", faults: 2},
-		{name: "bounces up", rule: bouncesFromAboveToo, on: "kary-ntree:2,3", faults: 1},
+		{
+			name: "2b for packets from above too", rule: bouncesFromAboveToo,
+			on: "kary-ntree:2,3", faults: 1,
+			what: verify.Livelock, at: 1, ends: "comes back to where it was: livelock", length: 5, deadlocks: 1,
+		},
+		{
+			name: "2b left out: another down port for packets from below too", rule: neverBouncesLink,
+			on: "kary-ntree:3,2", faults: 2,
+			what: verify.Livelock, at: 2, ends: "comes back to where it was: livelock", length: 9,
+		},
+		{
+			name: "forgets to write the vector", rule: noWrite,
+			on: "kary-ntree:3,2", faults: 2,
+			what: verify.Livelock, at: 2, ends: "comes back to where it was: livelock", length: 5,
+		},
+		{
+			name: "forgets the other bits of the vector", rule: clearsOthers,
+			on: "kary-ntree:3,2", faults: 2,
+			what: verify.Livelock, at: 2, ends: "comes back to where it was: livelock", length: 7,
+		},
+		{
+			name: "discards although a bit is clear", rule: discardsAtSecondBit,
+			on: "kary-ntree:3,2", faults: 2,
+			what: verify.Unconnected, at: 2, ends: "6: too early", length: 3,
+		},
 	})
 }
 
 func TestAdaptiveSwitchPrintedOrBrokenIsCaught(t *testing.T) {
 	t.Parallel()
-	any := verify.Any
 	caught(t, firmware.AdaptiveSwitch{}, []broken{
-		{name: "4c: port field -1 at every leaf", rule: fourCLiteral, on: "kary-ntree:3,3", kind: any, faults: 2},
-		{name: "4c: any up port at the leaf (5 for -2 only)", rule: fiveOnlyMinus2, on: "kary-ntree:3,3", kind: any, faults: 2},
-		{name: "4c: any up port at the leaf (5 for -2 only) 3,2", rule: fiveOnlyMinus2, on: "kary-ntree:3,2", kind: any, faults: 2},
-		{name: "7 -2 only", rule: sevenOnlyMinus2, on: "kary-ntree:3,3", kind: any, faults: 2},
-		{name: "4c both", rule: fourCBoth, on: "kary-ntree:3,3", kind: any, faults: 2},
-		{name: "keeps the port field", rule: keepsPortField, on: "kary-ntree:2,3", kind: any, faults: 1},
-		{name: "keeps the port field 3", rule: keepsPortField, on: "kary-ntree:3,3", kind: any, faults: 2},
-		{name: "keeps the port field 24", rule: keepsPortField, on: "kary-ntree:2,4", kind: any, faults: 1},
-		{name: "port field off by one", rule: portFieldOff, lopsided: true, on: "kary-ntree:2,3", kind: any, faults: 1},
-		{name: "port field off by one 3", rule: portFieldOff, lopsided: true, on: "kary-ntree:3,3", kind: any, faults: 2},
-		{name: "port field off no wrap", rule: portFieldOffNoWrap, lopsided: true, on: "kary-ntree:3,3", kind: any, faults: 2},
-		{name: "4a leaves -1", rule: neverSetsMinus2, on: "kary-ntree:3,3", kind: any, faults: 2},
-		{name: "4d keeps", rule: fourDKeeps, on: "kary-ntree:3,3", kind: any, faults: 2},
+		{
+			name: "4c: port field -1 at every leaf", rule: fourCLiteral,
+			on: "kary-ntree:3,3", kind: verify.Any, faults: 2,
+			what: verify.Livelock, at: 2, ends: "comes back to where it was: livelock", length: 17,
+		},
+		{
+			name: "4c: any up port at the leaves, 5 for port field -2 only", rule: fiveOnlyMinus2,
+			on: "kary-ntree:2,2", kind: verify.Any, faults: 1,
+			what: verify.Livelock, at: 1, ends: "comes back to where it was: livelock", length: 5,
+		},
+		{
+			name: "4a does not set the port field", rule: neverSetsMinus2,
+			on: "kary-ntree:3,3", kind: verify.Any, faults: 2,
+			what: verify.Livelock, at: 2, ends: "comes back to where it was: livelock", length: 17,
+		},
+		{
+			name: "keeps the port field past the fault", rule: keepsPortField,
+			on: "kary-ntree:3,3", kind: verify.Any, faults: 2,
+			what: verify.Unconnected, at: 2, ends: "unreachable: no rule for such an arrival, layer and header", length: 9,
+		},
+		{
+			name: "port field off by one", rule: portFieldOffByOne, lopsided: true,
+			on: "kary-ntree:3,3", dead: "s0.00-s1.00 s0.01-s1.01",
+			what: verify.Unconnected, at: 2, ends: "unreachable: no rule for such an arrival, layer and header", length: 8,
+		},
+		{
+			name: "4d does not set the port field back to -2", rule: keepsFieldAt("4d"),
+			on: "kary-ntree:3,3", kind: verify.Any, faults: 2,
+			what: verify.Unconnected, at: 2, ends: "unreachable: no rule for such an arrival, layer and header", length: 9,
+		},
+		{
+			name: "names a port that is not there", rule: fourDNoPort,
+			on: "kary-ntree:3,3", kind: verify.Any, faults: 2,
+			what: verify.Unconnected, at: 2, ends: "4d: back to the U-turn switch: names a port or VC that is not there", length: 8,
+		},
+		{
+			name: "sets the bit of the next port", rule: vectorWrittenOffByOne, lopsided: true,
+			on: "kary-ntree:2,2", kind: verify.Any, faults: 1,
+			what: verify.Livelock, at: 1, ends: "comes back to where it was: livelock", length: 5, deadlocks: 1,
+		},
 	})
 }
 
-func TestDeterministicSwitchBrokenIsCaught(t *testing.T) {
-	t.Parallel()
-	any := verify.Any
-	caught(t, firmware.DeterministicSwitch{}, []broken{
-		{name: "D differs", rule: differentDSwitch, on: "kary-ntree:3,3", kind: any, faults: 2},
-		{name: "D differs leaf", rule: differentDSwitch, on: "kary-ntree:3,2", kind: any, faults: 2},
-		{name: "D differs, 4,2", rule: differentDSwitch, on: "kary-ntree:4,2", kind: any, faults: 3},
-		{name: "port field off by one", rule: portFieldOff, lopsided: true, on: "kary-ntree:3,3", kind: any, faults: 2},
-		{name: "port field off by one no wrap", rule: portFieldOffNoWrap, lopsided: true, on: "kary-ntree:3,3", kind: any, faults: 2},
-		{name: "5 stays ML1", rule: layerOf("5", ml1), on: "kary-ntree:3,3", kind: any, faults: 2},
-		{name: "2b stays ML2", rule: layerOf("2b", ml2), on: "kary-ntree:3,3", kind: any, faults: 2},
-		{name: "2b stays ML2 4", rule: layerOf("2b", ml2), on: "kary-ntree:3,4", dead: "s0.002-s1.002 s2.002-s3.000"},
-		{name: "2c stays ML1 4", rule: layerOf("2c", ml1), on: "kary-ntree:3,4", dead: "s0.002-s1.002 s2.002-s3.000"},
-		{name: "2c stays ML1", rule: layerOf("2c", ml1), on: "kary-ntree:3,3", kind: any, faults: 2},
-		{name: "3a.i stays ML2", rule: layerOf("3a.i:", ml2), on: "kary-ntree:3,3", kind: any, faults: 2},
-		{name: "3a.ii stays ML1", rule: stays3aii, on: "kary-ntree:3,3", kind: any, faults: 2},
-		{name: "3a.ii stays ML1 34", rule: stays3aii, on: "kary-ntree:3,4", dead: "s0.002-s1.002 s2.002-s3.000"},
-		{name: "4c stays ML2", rule: layerOf("4c", ml2), on: "kary-ntree:3,3", kind: any, faults: 2},
-	})
-}
-
-func layerOf(name string, vc weft.VC) rule {
-	return func(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-		d := literally(real, pkt, at, sw)
-		if fired(d, name) {
-			return inLayer(d, vc)
-		}
-		return d
-	}
-}
-
-func stays3aii(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	d := literally(real, pkt, at, sw)
-	if fired(d, "3a.ii") {
-		return inLayer(d, at.VC)
-	}
-	return d
-}
-
-func differentDSwitch(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	d := real(pkt, at, sw)
-	if !fired(d, "4b") {
-		return d
-	}
-	return uturnBy(sw, at, pkt.Fields, orderOf(sw.Place().Tree), at.VC == ml1, ml1)
-}
-
-func portFieldOff(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	d := real(pkt, at, sw)
-	if fired(d, "5:", "6:") {
-		return withPortField(d, int16((int(at.Port)+1)%sw.Place().Tree.Down))
-	}
-	return d
-}
-
-func portFieldOffNoWrap(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	d := real(pkt, at, sw)
-	if fired(d, "5:", "6:") {
-		return withPortField(d, int16(at.Port)+1)
-	}
-	return d
-}
-
-func fourDKeeps(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+func fourDNoPort(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	d := real(pkt, at, sw)
 	if fired(d, "4d") {
-		return withPortField(d, pkt.PortField)
-	}
-	return d
-}
-
-func keepsPortField(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	d := real(pkt, at, sw)
-	if sw.Place().Tree.HasDown(pkt.Dst) {
-		return withPortField(d, pkt.PortField)
+		return sent(d, func(c *switching.Candidate) { c.Port = weft.NoPort })
 	}
 	return d
 }
@@ -165,16 +154,6 @@ func sevenOnlyMinus2(real route, pkt *weft.Header, at switching.Arrival, sw swit
 	return d
 }
 
-func fourCBoth(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	d := real(pkt, at, sw)
-	if turns(pkt, at, sw) && sw.Place().Tree.Leaf() {
-		f := pkt.Fields
-		f.PortField = weft.PortFieldNone
-		d.Candidates = anyUp(sw, 0, nl, f, "").Candidates
-	}
-	return d
-}
-
 func vectorConsultedUp(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	if !sw.Place().Tree.HasDown(pkt.Dst) && at.From != weft.RoleUp {
 		return anyUp(sw, sw.Register(0), at.VC, pkt.Fields, "1: an up port not in the vector")
@@ -192,6 +171,15 @@ func neverBouncesLink(real route, pkt *weft.Header, at switching.Arrival, sw swi
 func noWrite(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 	d := real(pkt, at, sw)
 	d.Write.Do = false
+	return d
+}
+
+func vectorWrittenOffByOne(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+	d := real(pkt, at, sw)
+	if t := sw.Place().Tree; d.Write.Do {
+		d.Write.Value = 1 << ((t.UpIndex(at.Port) + 1) % t.Ups())
+		d.Candidates = anyUp(sw, d.Write.Value, at.VC, pkt.Fields, "").Candidates
+	}
 	return d
 }
 

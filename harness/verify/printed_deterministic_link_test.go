@@ -16,102 +16,92 @@ func TestDeterministicLinkAsPrintedOrBrokenIsCaught(t *testing.T) {
 		{
 			name: "2b also for the first bounce: back in the re-routing layer", rule: firstBounceInML,
 			on: "kary-ntree:2,2", faults: 1,
+			what: verify.Unconnected, at: 1, ends: "4: every up port of D has been tried", length: 3,
 		},
 		{
 			name: "Algorithm 1: dead link in the re-routing layer means the incoming port, from above too", rule: incomingPortFromAbove,
 			on: "kary-ntree:3,3", faults: 2,
+			what: verify.Livelock, at: 2, ends: "comes back to where it was: livelock", length: 7, deadlocks: 2,
 		},
 		{
 			name: "the next port of D although it is dead", rule: nextOfDThoughDead,
 			on: "kary-ntree:3,2", faults: 2,
+			what: verify.Unconnected, at: 2, ends: "3: the next of D, whatever it is: waits for dead ports only", length: 3,
 		},
 		{
 			name: "the first port of D read from the entry of the port numbered 0", rule: firstIsNextOfPort0,
 			on: "kary-ntree:2,2", faults: 1,
+			what: verify.Unconnected, at: 1, ends: "4: every up port of D has been tried", length: 5,
 		},
 		{
 			name: "the next port of the port numbered 0 read from the entry of the first of D", rule: nextOfPort0IsFirst,
 			on: "kary-ntree:3,2", faults: 2,
+			what: verify.Livelock, at: 2, ends: "comes back to where it was: livelock", length: 5, deadlocks: 2,
 		},
 		{
 			name: "D differs within a switch group", rule: differentD,
 			on: "kary-ntree:3,2", faults: 2,
+			what: verify.Numbering, at: 2, ends: "a packet goes from a channel numbered 5 to one numbered 2", length: 2,
 		},
 		{
-			name: "D differs within a switch group, taller", rule: differentD,
-			on: "kary-ntree:3,3", faults: 2,
-		},
-		{
-			name: "D differs within a switch group, wider", rule: differentD,
-			on: "kary-ntree:4,2", faults: 3,
-		},
-		{
-			name: "D differs arriving", rule: differentD,
-			on: "kary-ntree:3,2", faults: 2, when: verify.Arriving,
-		},
-		{
-			name: "D differs flapping", rule: differentD,
-			on: "kary-ntree:3,2", faults: 2, when: verify.Flapping,
-		},
-		{
-			name: "D differs arriving4", rule: differentD,
+			name: "D differs within a switch group, and links die meanwhile", rule: differentD,
 			on: "kary-ntree:4,2", faults: 3, when: verify.Arriving,
-		},
-		{
-			name: "D differs flapping4", rule: differentD,
-			on: "kary-ntree:4,2", faults: 3, when: verify.Flapping,
-		},
-		{
-			name: "D differs flapping5", rule: differentD,
-			on: "kary-ntree:5,2", when: verify.Flapping, dead: "s0.0-s1.2 s0.0-s1.0 s0.1-s1.3 s0.1-s1.1",
-		},
-		{
-			name: "D differs arriving5", rule: differentD,
-			on: "kary-ntree:5,2", when: verify.Arriving, dead: "s0.0-s1.2 s0.0-s1.0 s0.1-s1.3 s0.1-s1.1",
+			what: verify.Numbering, at: 2, ends: "a packet goes from a channel numbered 5 to one numbered 2", length: 2,
 		},
 		{
 			name: "port after the next of D", rule: skipsOneOfD,
 			on: "kary-ntree:4,2", faults: 3,
+			what: verify.Unconnected, at: 2, ends: "3b: the one after the next of D: none left", length: 7,
 		},
 		{
 			name: "transition left out: U-turns stay in the normal layer", rule: uturnStaysInNL,
 			on: "kary-ntree:3,2", faults: 2,
+			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 1 to one numbered 0", length: 2, deadlocks: 2,
 		},
 		{
 			name: "transition left out: re-routed packets stay in the re-routing layer below the fault", rule: staysInML,
 			on: "kary-ntree:3,3", faults: 2,
+			what: verify.Unconnected, at: 2, ends: "4: every up port of D has been tried", length: 7,
 		},
 		{
 			name: "transition too early: back to the normal layer at the switch past the fault", rule: backInNLTooEarly,
 			on: "kary-ntree:3,2", faults: 2,
+			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 4 to one numbered 1", length: 2, deadlocks: 2,
 		},
 		{
 			name: "discards at the second U-turn", rule: discardsAtSecondUTurn,
 			on: "kary-ntree:3,2", faults: 2,
+			what: verify.Unconnected, at: 2, ends: "second U-turn", length: 5,
 		},
 		{
 			name: "up again instead of down to another switch", rule: upInsteadOfDown,
 			on: "kary-ntree:2,3", faults: 1,
+			what: verify.Livelock, at: 1, ends: "comes back to where it was: livelock", length: 4, deadlocks: 1,
 		},
 		{
 			name: "names the dead port", rule: namesTheDeadPort,
 			on: "kary-ntree:2,2", faults: 1,
+			what: verify.Unconnected, at: 1, ends: "down though it is dead: waits for dead ports only", length: 2,
 		},
 		{
 			name: "names a port that is not there", rule: namesNoPort,
 			on: "kary-ntree:2,2", faults: 1,
+			what: verify.Unconnected, at: 1, ends: "one port too far: names a port or VC that is not there", length: 2,
 		},
 		{
 			name: "names a layer that is not there", rule: namesNoLayer,
 			on: "kary-ntree:2,2", faults: 1,
+			what: verify.Unconnected, at: 1, ends: "3a: U-turn, first up port of D: names a port or VC that is not there", length: 3,
 		},
 		{
 			name: "delivers to a neighbour", rule: deliversToNeighbour,
 			on: "kary-ntree:2,2", faults: 1,
+			what: verify.Unconnected, at: 1, ends: "to whoever is there: delivered to another NIC", length: 3,
 		},
 		{
-			name: "bounces to the arrival port from above, while links die", rule: bouncesFromAbove,
+			name: "bounces to the arrival port from above, not to another switch below", rule: bouncesFromAbove,
 			on: "kary-ntree:2,3", faults: 1,
+			what: verify.Livelock, at: 1, ends: "comes back to where it was: livelock", length: 5, deadlocks: 1,
 		},
 	})
 }
@@ -271,5 +261,3 @@ func bouncesFromAbove(real route, pkt *weft.Header, at switching.Arrival, sw swi
 	}
 	return real(pkt, at, sw)
 }
-
-var _ = verify.Links

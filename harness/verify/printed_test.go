@@ -2,8 +2,6 @@ package verify_test
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -114,10 +112,6 @@ func caught(t *testing.T, real switching.Firmware, cases []broken) {
 
 			config.Firmware = with(real, c.rule)
 			bad := run(t, config)
-			if os.Getenv("DISCOVER") != "" { // TEMP
-				fmt.Printf("#### %s | %s %s %d goodpass=%v %.1fs\n%v cyclic=%d deadlockat=%d %v %v\n%v\n", c.name, c.on, c.kind, c.faults, good.Pass, bad.Seconds, bad, bad.CyclicSets, firstDeadlock(bad), bad.ByFaults, bad.Discards, bad.Counter)
-				return
-			}
 			require.NotNil(t, bad.Counter, "the broken firmware must be caught: %s", bad)
 			assert.False(t, bad.Pass)
 			x := bad.Counter
