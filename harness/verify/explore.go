@@ -179,23 +179,29 @@ func (x *explorer) flow(f int) error {
 		x.future.work(x, fs)
 	}
 	x.nodes.clear()
+	starts := x.scene.starts(x.m.when)
 	for i, src := range fl.srcs {
 		if sw, _ := x.m.g.SwitchOf(src); x.scene.gone[sw] {
 			continue
 		}
-		n := x.nodes.id(nodeKey{state: fs.starts[i]})
-		if err := x.walk(f, fs, n); err != nil {
-			return err
+		bad, loops := false, false
+		for _, moment := range starts {
+			n := x.nodes.id(nodeKey{state: fs.starts[i], moment: moment})
+			if err := x.walk(f, fs, n); err != nil {
+				return err
+			}
+			at := &x.nodes.all[n]
+			bad, loops = bad || at.bad, loops || at.loops
+			if !at.bad {
+				x.found.hops = max(x.found.hops, int(at.hops))
+			}
 		}
 		x.found.pairs++
-		switch at := &x.nodes.all[n]; {
-		case at.bad:
+		if bad {
 			x.found.unconnected++
-			if at.loops {
-				x.found.livelocks++
-			}
-		default:
-			x.found.hops = max(x.found.hops, int(at.hops))
+		}
+		if loops {
+			x.found.livelocks++
 		}
 	}
 	x.found.states += len(x.nodes.all)
@@ -307,7 +313,7 @@ func (x *explorer) enter(f int, fs *flowSpace, n int32) frame {
 				x.graph.add(e.pair, x.m.into(int(sw), st.in, st.vc), e.out)
 			}
 			next := nodeKey{state: e.to, memory: x.future.matters(x, memory, e.to)}
-			if x.m.when == Arriving {
+			if x.m.dated() {
 				next.moment = int32(moment)
 			}
 			x.nodes.succ = append(x.nodes.succ, successor{x.nodes.id(next), 1})
@@ -344,7 +350,7 @@ func (x *explorer) steps(f int, fs *flowSpace, k nodeKey, do func(a *alternative
 	x.local = x.local[:0]
 	for moment := range x.scene.moments {
 		dead, down := x.scene.dead(sw, moment)
-		if down || slices.Contains(x.local, dead) && x.graph.numbered() {
+		if down || x.scene.moments[moment].never || slices.Contains(x.local, dead) && x.graph.numbered() {
 			continue
 		}
 		x.local = append(x.local, dead)
@@ -430,7 +436,7 @@ func (x *explorer) reachable(f int, fs *flowSpace, edges bool) {
 		x.nodes.all[i].from = int32(len(x.nodes.succ))
 		for moment := range x.scene.moments {
 			dead, down := x.scene.dead(sw, moment)
-			if down || moment > 0 && x.scene.near[sw] == 0 {
+			if down || x.scene.moments[moment].never || moment > 0 && x.scene.near[sw] == 0 {
 				continue
 			}
 			for v := 0; v < len(x.traffic.values[sw]); v++ {

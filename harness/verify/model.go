@@ -14,6 +14,7 @@ type model struct {
 	fw   switching.Firmware
 	vcs  int
 	when When
+	most int // faults dead at one moment
 	regs Registers
 
 	first    []int32 // per switch: where its ports begin in peers
@@ -44,7 +45,7 @@ type flow struct {
 
 func newModel(c *Config) (*model, error) {
 	g := c.Graph
-	m := &model{g: g, fw: c.Firmware, vcs: c.VCs, when: c.When, regs: c.Regs}
+	m := &model{g: g, fw: c.Firmware, vcs: c.VCs, when: c.When, most: c.AtOnce, regs: c.Regs}
 	_, m.stateful = c.Firmware.(switching.Stateful)
 	m.source, _ = c.Firmware.(sourcer)
 	for s := range g.Switches {
@@ -104,6 +105,9 @@ func (m *model) index(fw switching.Firmware) {
 		}
 	}
 }
+
+// dated reports whether the moment at which a packet is somewhere decides what it can meet next.
+func (m *model) dated() bool { return m.when == Arriving || m.when == Repaired }
 
 func (m *model) ports(sw int) int { return int(m.first[sw+1] - m.first[sw]) }
 

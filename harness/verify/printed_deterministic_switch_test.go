@@ -270,12 +270,3 @@ func portFieldOffByOne(real route, pkt *weft.Header, at switching.Arrival, sw sw
 	}
 	return d
 }
-
-// portFieldOfAnother stores the number of another down port.
-func portFieldOfAnother(real route, pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-	d := real(pkt, at, sw)
-	if fired(d, "5:", "6:") {
-		return withPortField(d, int16((int(at.Port)+1)%sw.Place().Tree.Down))
-	}
-	return d
-}

@@ -15,6 +15,7 @@ type Result struct {
 	VCs          int               `json:"vcs"`
 	Kind         Kind              `json:"kind,omitempty"`
 	When         string            `json:"when"`
+	AtOnce       int               `json:"at_once,omitempty"`   // most faults of a set dead at one moment, of those that also go
 	Registers    string            `json:"registers,omitempty"` // of firmwares that have some
 	Symmetry     string            `json:"symmetry,omitempty"`
 	FaultSets    uint64            `json:"fault_sets"`

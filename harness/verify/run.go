@@ -70,8 +70,8 @@ type run struct {
 // empty is a result to add to.
 func (r *run) empty() *Result {
 	res := &Result{
-		Topology: r.Graph.Spec, VCs: r.VCs, Kind: r.Sets.Kind, When: [...]string{"before", "arriving", "flapping"}[r.When],
-		Pairs: len(r.Graph.NICs) * (len(r.Graph.NICs) - 1), Discards: map[string]uint64{},
+		Topology: r.Graph.Spec, VCs: r.VCs, Kind: r.Sets.Kind, When: [...]string{"before", "arriving", "flapping", "repaired"}[r.When],
+		AtOnce: r.AtOnce, Pairs: len(r.Graph.NICs) * (len(r.Graph.NICs) - 1), Discards: map[string]uint64{},
 	}
 	if r.model.stateful {
 		res.Registers = [...]string{"shared", "alone"}[r.Regs]
@@ -197,7 +197,7 @@ func (r *run) progress(n uint64) {
 
 // fingerprint tells runs apart whose results must not be added.
 func (r *run) fingerprint() string {
-	return fmt.Sprintf("%s %T%+v vcs=%d %s %d-%d samples=%d seed=%d list=%v when=%d regs=%d fixed=%t sub=%t nosym=%t compare=%t total=%d", r.Graph.Spec, r.Firmware,
-		r.Firmware, r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, r.Sets.List, r.When, r.Regs, r.FixedChoice,
+	return fmt.Sprintf("%s %T%+v vcs=%d %s %d-%d samples=%d seed=%d list=%v when=%d most=%d regs=%d fixed=%t sub=%t nosym=%t compare=%t total=%d", r.Graph.Spec, r.Firmware,
+		r.Firmware, r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, r.Sets.List, r.When, r.AtOnce, r.Regs, r.FixedChoice,
 		r.Subfunction != nil, r.NoSymmetry, r.Compare != nil, r.total)
 }
