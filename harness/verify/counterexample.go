@@ -48,7 +48,7 @@ type Step struct {
 func (r *run) counterexample(firsts []first) (best *Counterexample, err error) {
 	x := newExplorer(r.model, nil)
 	for _, f := range firsts {
-		if best != nil && (f.Size > firsts[0].Size || f.What != firsts[0].What) {
+		if best != nil && (f.Size > firsts[0].Size || rank(f.What) != rank(firsts[0].What)) {
 			break
 		}
 		set := r.Sets.at(f.Index)

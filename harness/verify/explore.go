@@ -473,6 +473,8 @@ func (x *explorer) ending(a *alternative) string {
 		return rule + ": waits for dead ports only"
 	case misnamed:
 		return rule + ": names a port or VC that is not there"
+	case undeclared:
+		return rule + ": writes a register that is not there"
 	case misdelivery:
 		return rule + ": delivered to another NIC"
 	}

@@ -24,6 +24,7 @@ type model struct {
 	pairs    int64   // all of these
 	number   []int32 // per channel: the firmware's numbering; nil when it has none
 	stateful bool
+	declared []int   // per switch: how many registers it has
 	source   sourcer // nil: packets start with the fields of every new packet
 
 	flows []flow
@@ -46,12 +47,20 @@ type flow struct {
 func newModel(c *Config) (*model, error) {
 	g := c.Graph
 	m := &model{g: g, fw: c.Firmware, vcs: c.VCs, when: c.When, most: c.AtOnce, regs: c.Regs}
-	_, m.stateful = c.Firmware.(switching.Stateful)
+	var state switching.Stateful
+	state, m.stateful = c.Firmware.(switching.Stateful)
 	m.source, _ = c.Firmware.(sourcer)
 	for s := range g.Switches {
 		m.first = append(m.first, int32(len(m.peers)))
 		m.turns = append(m.turns, m.pairs)
 		place := g.Place(weft.SwitchID(s))
+		m.declared = append(m.declared, 0)
+		if m.stateful {
+			if m.declared[s] = len(state.Registers(place)); m.declared[s] > maxRegisters {
+				return nil, fmt.Errorf("%w: the firmware declares %d registers at switch %s, at most %d can be explored", ErrConfig, m.declared[s],
+					place.Name, maxRegisters)
+			}
+		}
 		for p := range place.Ports() {
 			var to peer
 			if e, l, ok := g.Peer(weft.End{Node: weft.SwitchID(s).Node(), Port: weft.PortID(p)}); ok {

@@ -138,11 +138,13 @@ func (r *Result) keep(f first) {
 	}
 }
 
+// rank orders what can be wrong: what has a path before what has only channels.
+func rank(what string) int {
+	return slices.Index([]string{Unconnected, Livelock, Deadlock, Numbering}, what) / 2
+}
+
 // trim orders the candidates: fewer faults first, those with a path before deadlocks, then as numbered.
 func (r *Result) trim() {
-	rank := func(what string) int {
-		return slices.Index([]string{Unconnected, Livelock, Deadlock, Numbering}, what) / 2
-	}
 	slices.SortFunc(r.firsts, func(a, b first) int {
 		switch {
 		case a.Size != b.Size:

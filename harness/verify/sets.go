@@ -56,6 +56,13 @@ func (s *Sets) largest() int {
 // resolve finds the elements there are.
 func (s *Sets) resolve(g *topology.Graph) error {
 	if s.List != nil {
+		for _, set := range s.List {
+			for _, e := range set {
+				if e.Switch && int(e.ID) >= len(g.Switches) || !e.Switch && int(e.ID) >= len(g.Links) {
+					return fmt.Errorf("%w: the list of sets names an element that %s has not: %+v", ErrConfig, g.Spec, e)
+				}
+			}
+		}
 		return nil
 	}
 	if s.Kind == "" {
