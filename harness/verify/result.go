@@ -138,12 +138,18 @@ func (r *Result) keep(f first) {
 	}
 }
 
-// rank orders what can be wrong: what has a path before what has only channels.
+// rank orders what can be wrong: packets that do not arrive, then packets that may wait for ever, then hops that only break a rule.
 func rank(what string) int {
-	return slices.Index([]string{Unconnected, Livelock, Deadlock, Numbering}, what) / 2
+	switch what {
+	case Unconnected, Livelock:
+		return 0
+	case Deadlock:
+		return 1
+	}
+	return 2
 }
 
-// trim orders the candidates: fewer faults first, those with a path before deadlocks, then as numbered.
+// trim orders the candidates: fewer faults first, then by rank, then as numbered.
 func (r *Result) trim() {
 	slices.SortFunc(r.firsts, func(a, b first) int {
 		switch {
