@@ -20,17 +20,17 @@ func TestDeterministicSwitchAsPrintedIsCaught(t *testing.T) {
 		},
 		{
 			name: "4a does not set the port field, more faults", rule: neverSetsMinus2,
-			on: "kary-ntree:3,3", kind: verify.Any, faults: 2,
+			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2,
 			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 20 to one numbered 1", length: 2, deadlocks: 2,
 		},
 		{
 			name: "2a does not reset the port field", rule: keepsPortField,
-			on: "kary-ntree:3,3", kind: verify.Any, faults: 2,
+			on: "kary-ntree:3,3", dead: "s0.00-s1.00 s1.01-s2.00",
 			what: verify.Unconnected, at: 2, ends: "unreachable: no rule for such an arrival, layer and header", length: 9,
 		},
 		{
 			name: "3b in ML2 for the first bounce", rule: firstBounceInML2,
-			on: "kary-ntree:3,3", kind: verify.Any, faults: 2,
+			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2,
 			what: verify.Numbering, at: 1, ends: "a packet goes from a channel numbered 18 to one numbered 15", length: 2, deadlocks: 2,
 		},
 		{
@@ -45,7 +45,7 @@ func TestDeterministicSwitchAsPrintedIsCaught(t *testing.T) {
 		},
 		{
 			name: "4b.i stays in NL", rule: layerOf("4b.i:", nl),
-			on: "kary-ntree:3,3", kind: verify.Any, faults: 2,
+			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2,
 			what: verify.Unconnected, at: 1, ends: "unreachable: no rule for such an arrival, layer and header", length: 6, deadlocks: 2,
 		},
 		{
@@ -71,12 +71,12 @@ func TestDeterministicSwitchBrokenIsCaught(t *testing.T) {
 	caught(t, firmware.DeterministicSwitch{}, []broken{
 		{
 			name: "D differs within a switch group", rule: differentDSwitch,
-			on: "kary-ntree:3,3", kind: verify.Any, faults: 2,
+			on: "kary-ntree:3,3", dead: "s1.00-s2.00 s1.02",
 			what: verify.Unconnected, at: 2, ends: "next of D: none left", length: 9,
 		},
 		{
 			name: "port field off by one", rule: portFieldOffByOne,
-			on: "kary-ntree:3,3", kind: verify.Any, faults: 2,
+			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2,
 			what: verify.Unconnected, at: 2, ends: "unreachable: no rule for such an arrival, layer and header", length: 8,
 		},
 		{
@@ -91,7 +91,7 @@ func TestDeterministicSwitchBrokenIsCaught(t *testing.T) {
 		},
 		{
 			name: "transition left out: 3a.i stays in ML2", rule: layerOf("3a.i:", ml2),
-			on: "kary-ntree:3,3", kind: verify.Any, faults: 2,
+			on: "kary-ntree:3,3", dead: "s0.00-s1.00 s1.01-s2.00",
 			what: verify.Numbering, at: 2, ends: "a packet goes from a channel numbered 31 to one numbered 16", length: 2,
 		},
 		{
@@ -101,12 +101,12 @@ func TestDeterministicSwitchBrokenIsCaught(t *testing.T) {
 		},
 		{
 			name: "transition left out: 4c stays in ML2", rule: layerOf("4c", ml2),
-			on: "kary-ntree:3,3", kind: verify.Any, faults: 2,
+			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2,
 			what: verify.Unconnected, at: 2, ends: "unreachable: no rule for such an arrival, layer and header", length: 9,
 		},
 		{
 			name: "4c sends down without the port field that says so", rule: keepsFieldAt("4c"),
-			on: "kary-ntree:3,3", kind: verify.Any, faults: 2,
+			on: "kary-ntree:3,3", kind: verify.Switches, faults: 2,
 			what: verify.Unconnected, at: 2, ends: "unreachable: no rule for such an arrival, layer and header", length: 9,
 		},
 	})

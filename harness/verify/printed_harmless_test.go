@@ -31,10 +31,10 @@ func TestChangesThatDoNoHarmWithinKMinus1Pass(t *testing.T) {
 		{"R_m: the vector not cleared, faults in one group", firmware.MisrouteVector{}, vectorNotCleared, "kary-ntree:3,3", verify.Links, 2, 9, 9},
 		{"R_m: dead ports named beside live ones", firmware.MisrouteVector{}, deadUps, "kary-ntree:3,2", verify.Links, 2, 7, 7},
 		{"adaptive-link: the vector consulted on the way up", firmware.AdaptiveLink{}, vectorConsultedUp, "kary-ntree:3,3", verify.Links, 2, 9, 9},
-		{"adaptive-switch: 7 for port field -2 only", firmware.AdaptiveSwitch{}, sevenOnlyMinus2, "kary-ntree:3,3", verify.Any, 2, 13, 13},
+		{"adaptive-switch: 7 for port field -2 only", firmware.AdaptiveSwitch{}, sevenOnlyMinus2, "kary-ntree:3,3", verify.Switches, 2, 13, 13},
 		{"adaptive-switch: the port field of another down port", firmware.AdaptiveSwitch{}, portFieldOfAnother, "kary-ntree:2,3", verify.Any, 1, 9, 9},
-		{"deterministic-switch: the port field of another down port", firmware.DeterministicSwitch{}, portFieldOfAnother, "kary-ntree:3,3", verify.Any, 2, 17, 17},
-		{"deterministic-switch: 2c stays in ML1", firmware.DeterministicSwitch{}, layerOf("2c", ml1), "kary-ntree:3,3", verify.Any, 2, 17, 17},
+		{"deterministic-switch: the port field of another down port", firmware.DeterministicSwitch{}, portFieldOfAnother, "kary-ntree:3,3", verify.Switches, 2, 17, 17},
+		{"deterministic-switch: 2c stays in ML1", firmware.DeterministicSwitch{}, layerOf("2c", ml1), "kary-ntree:3,3", verify.Switches, 2, 17, 17},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
