@@ -60,9 +60,14 @@ func TestSymmetrySparesSetsAndChangesNoCount(t *testing.T) {
 			max  int
 			when When
 		}{
-			{"kary-ntree:2,3", Links, 2, Before}, {"kary-ntree:2,3", Any, 2, Before}, {"kary-ntree:2,3", Switches, 2, Arriving},
-			{"kary-ntree:3,2", Any, 3, Before}, {"kary-ntree:3,2", Links, 2, Flapping}, {"mport-tree:4,2", Any, 2, Before},
-			{"mport-tree:4,3", Links, 1, Before}, {"kary-ntree:2,4", Any, 1, Before},
+			{"kary-ntree:2,3", Links, 2, Before},
+			{"kary-ntree:2,3", Any, 2, Before},
+			{"kary-ntree:2,3", Switches, 2, Arriving},
+			{"kary-ntree:3,2", Any, 3, Before},
+			{"kary-ntree:3,2", Links, 2, Flapping},
+			{"mport-tree:4,2", Any, 2, Before},
+			{"mport-tree:4,3", Links, 1, Before},
+			{"kary-ntree:2,4", Any, 1, Before},
 		} {
 			t.Run(fmt.Sprint(e.Name, " ", c.on, " ", c.kind, " ", c.when), func(t *testing.T) {
 				t.Parallel()
