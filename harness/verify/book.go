@@ -49,11 +49,13 @@ func openBook(r *run) (*book, error) {
 	case err != nil:
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
-	p := page{Result: r.empty()}
+	var p page
 	if err := json.Unmarshal(data, &p); err != nil || p.Result == nil {
 		return nil, fmt.Errorf("checkpoint %s is not one of ours (%w): name another file, or remove it", b.path, errors.Join(ErrConfig, err))
 	}
-	if p.Of != b.page.Of || len(p.Done) != len(b.page.Done) {
+	like := r.empty()
+	if p.Of != b.page.Of || len(p.Done) != len(b.page.Done) ||
+		(p.Result.Numbering == nil) != (like.Numbering == nil) || (p.Result.Duato == nil) != (like.Duato == nil) {
 		return nil, fmt.Errorf("%w: checkpoint %s is of another run: name another file, or remove it", ErrConfig, b.path)
 	}
 	b.page, b.earlier, b.before = p, slices.Clone(p.Done), p.Result.Seconds

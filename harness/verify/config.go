@@ -21,6 +21,7 @@ const (
 	Before   When = iota // they are there before the first packet
 	Arriving             // one after another between any two hops of a packet, and stay
 	Flapping             // they come and go between any two hops
+	Repaired             // some came and were repaired before the packet sets out, the others are there; none changes while it travels
 )
 
 // Registers says what a packet finds in the registers of the switches.
@@ -44,7 +45,9 @@ type Config struct {
 	VCs  int // virtual channels; 0 is the least the firmware accepts
 	Sets Sets
 	When When
-	Regs Registers
+	// AtOnce is how many faults of a set can be dead at one moment, when faults also go (Flapping, Repaired). 0 is all of them.
+	AtOnce int
+	Regs   Registers
 	// FixedChoice makes a packet keep to the output it chose first while it waits. Weft's pipeline chooses anew; with a fixed
 	// choice adaptive functions have deadlocks that they do not have otherwise.
 	FixedChoice bool
@@ -94,6 +97,9 @@ func (c *Config) check() error {
 	}
 	if most := c.Sets.largest(); c.When != Before && most > maxMoving {
 		return fmt.Errorf("%w: faults that come while packets travel, at most %d at a time, not %d", ErrConfig, maxMoving, most)
+	}
+	if c.AtOnce < 0 || c.AtOnce > 0 && c.When != Flapping && c.When != Repaired {
+		return fmt.Errorf("%w: at most %d faults at once: that is for faults that also go, flapping or repaired", ErrConfig, c.AtOnce)
 	}
 	return nil
 }

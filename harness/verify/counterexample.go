@@ -83,8 +83,12 @@ func (x *explorer) shortest() (best *Counterexample) {
 func (x *explorer) search(f, source int, loops bool) *Counterexample {
 	fs := x.start(f)
 	x.future.forget()
-	list := []trail{{node: nodeKey{state: fs.starts[source]}, before: -1}}
-	at := map[nodeKey]int32{list[0].node: 0}
+	var list []trail
+	at := map[nodeKey]int32{}
+	for i, moment := range x.scene.starts(x.m.when) {
+		list = append(list, trail{node: nodeKey{state: fs.starts[source], moment: moment}, before: -1})
+		at[list[i].node] = int32(i)
+	}
 	var edges [][]int32 // per node of the list: where its steps lead
 	for i := 0; i < len(list); i++ {
 		k := list[i].node
@@ -117,7 +121,7 @@ func (x *explorer) search(f, source int, loops bool) *Counterexample {
 					continue
 				}
 				next := nodeKey{state: edge.to, memory: x.future.matters(x, memory, edge.to)}
-				if x.m.when == Arriving {
+				if x.m.dated() {
 					next.moment = int32(moment)
 				}
 				come(trail{node: next, before: int32(i), moment: moment, alt: *a, edge: e, value: x.valueBefore(k.memory, fs.states[k.state].sw, value, a)})
@@ -236,7 +240,7 @@ func (x *explorer) between(fs *flowSpace, list []trail, from int32, to nodeKey) 
 		}
 		for e, edge := range a.edges {
 			next := nodeKey{state: edge.to, memory: x.future.matters(x, memory, edge.to)}
-			if x.m.when == Arriving {
+			if x.m.dated() {
 				next.moment = int32(moment)
 			}
 			if !ok && edge.to >= 0 && next == to {

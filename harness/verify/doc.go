@@ -9,6 +9,9 @@
 // a set of channels each of which holds a packet all of whose candidates are in the set (Definition 17 of Sem-Jacobsen, Skeie, Lysne,
 // Duato: Dynamic Fault Tolerance in Fat Trees), and the largest such set is computed.
 //
+// Faults are there before the packets, or arrive, or flap while they travel, or were repaired before (see [When]). Of those that also
+// go, no more than [Config.AtOnce] of a set need be dead at one moment.
+//
 // What is explored is the firmware's own Route, asked with a [switching.Still] for every arrival, field and set of dead ports that
 // comes up; answers are kept, so that a million fault sets cost little more than the walks.
 //

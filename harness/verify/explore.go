@@ -186,24 +186,30 @@ func (x *explorer) flow(f int) error {
 		x.future.work(x, fs)
 	}
 	x.nodes.clear()
+	starts := x.scene.starts(x.m.when)
 	for i, src := range fl.srcs {
 		if sw, _ := x.m.g.SwitchOf(src); x.scene.gone[sw] {
 			continue
 		}
-		n := x.nodes.id(nodeKey{state: fs.starts[i]})
-		if err := x.walk(f, fs, n); err != nil {
-			return err
+		bad, loops := false, false
+		for _, moment := range starts {
+			n := x.nodes.id(nodeKey{state: fs.starts[i], moment: moment})
+			if err := x.walk(f, fs, n); err != nil {
+				return err
+			}
+			at := &x.nodes.all[n]
+			bad, loops = bad || at.bad, loops || at.loops
+			if !at.bad {
+				x.found.hops = max(x.found.hops, int(at.hops))
+			}
 		}
 		x.found.pairs++
-		switch at := &x.nodes.all[n]; {
-		case at.bad:
+		if bad {
 			x.found.unconnected++
-			x.bad = append(x.bad, badPair{int32(f), int32(i), at.loops})
-			if at.loops {
-				x.found.livelocks++
-			}
-		default:
-			x.found.hops = max(x.found.hops, int(at.hops))
+			x.bad = append(x.bad, badPair{int32(f), int32(i), loops})
+		}
+		if loops {
+			x.found.livelocks++
 		}
 	}
 	x.found.states += len(x.nodes.all)
@@ -298,7 +304,7 @@ func (x *explorer) enter(f int, fs *flowSpace, n int32) frame {
 			return
 		}
 		if a.wait >= 0 {
-			x.graph.waits(moment, a.wait)
+			x.waitAt(moment, a.wait)
 		}
 		left := 0
 		for _, e := range a.edges {
@@ -315,7 +321,7 @@ func (x *explorer) enter(f int, fs *flowSpace, n int32) frame {
 				x.graph.add(e.pair, x.m.into(int(sw), st.in, st.vc), e.out)
 			}
 			next := nodeKey{state: e.to, memory: x.future.matters(x, memory, e.to)}
-			if x.m.when == Arriving {
+			if x.m.dated() {
 				next.moment = int32(moment)
 			}
 			x.nodes.succ = append(x.nodes.succ, successor{x.nodes.id(next), 1})
@@ -340,6 +346,19 @@ func (x *explorer) enter(f int, fs *flowSpace, n int32) frame {
 	return frame{n, from}
 }
 
+// waitAt notes a wait at a moment, or at all that there can be.
+func (x *explorer) waitAt(moment int, wait int32) {
+	if moment != anyMoment {
+		x.graph.waits(moment, wait)
+		return
+	}
+	for moment := range x.scene.moments {
+		if !x.scene.moments[moment].never {
+			x.graph.waits(moment, wait)
+		}
+	}
+}
+
 // steps calls f with everything the firmware may do with a packet: at its moment, or at any when faults come and go, and with any
 // value that the registers can have for it. memory is what the packet knows afterwards.
 func (x *explorer) steps(f int, fs *flowSpace, k nodeKey, do func(a *alternative, memory int32, moment int)) {
@@ -354,7 +373,7 @@ func (x *explorer) steps(f int, fs *flowSpace, k nodeKey, do func(a *alternative
 		return
 	}
 	for moment := range x.scene.moments {
-		if dead, down := x.scene.dead(sw, moment); !down {
+		if dead, down := x.scene.dead(sw, moment); !down && !x.scene.moments[moment].never {
 			x.stepsWith(f, fs, k, sw, dead, moment, do)
 		}
 	}
@@ -441,7 +460,7 @@ func (x *explorer) reachable(f int, fs *flowSpace, edges bool) {
 		x.nodes.all[i].from = int32(len(x.nodes.succ))
 		for moment := range x.scene.moments {
 			dead, down := x.scene.dead(sw, moment)
-			if down || moment > 0 && x.scene.near[sw] == 0 {
+			if down || x.scene.moments[moment].never || moment > 0 && x.scene.near[sw] == 0 {
 				continue
 			}
 			for v := 0; v < len(x.traffic.values[sw]); v++ {
@@ -478,6 +497,8 @@ func (x *explorer) ending(a *alternative) string {
 		return rule + ": waits for dead ports only"
 	case misnamed:
 		return rule + ": names a port or VC that is not there"
+	case undeclared:
+		return rule + ": writes a register that is not there"
 	case misdelivery:
 		return rule + ": delivered to another NIC"
 	}

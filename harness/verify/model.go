@@ -14,6 +14,7 @@ type model struct {
 	fw   switching.Firmware
 	vcs  int
 	when When
+	most int // faults dead at one moment
 	regs Registers
 
 	first    []int32 // per switch: where its ports begin in peers
@@ -23,6 +24,7 @@ type model struct {
 	pairs    int64   // all of these
 	number   []int32 // per channel: the firmware's numbering; nil when it has none
 	stateful bool
+	declared []int             // per switch: how many registers it has
 	source   switching.Sourcer // nil: packets start with the fields of every new packet
 
 	flows []flow
@@ -44,13 +46,21 @@ type flow struct {
 
 func newModel(c *Config) (*model, error) {
 	g := c.Graph
-	m := &model{g: g, fw: c.Firmware, vcs: c.VCs, when: c.When, regs: c.Regs}
-	_, m.stateful = c.Firmware.(switching.Stateful)
+	m := &model{g: g, fw: c.Firmware, vcs: c.VCs, when: c.When, most: c.AtOnce, regs: c.Regs}
+	var state switching.Stateful
+	state, m.stateful = c.Firmware.(switching.Stateful)
 	m.source, _ = c.Firmware.(switching.Sourcer)
 	for s := range g.Switches {
 		m.first = append(m.first, int32(len(m.peers)))
 		m.turns = append(m.turns, m.pairs)
 		place := g.Place(weft.SwitchID(s))
+		m.declared = append(m.declared, 0)
+		if m.stateful {
+			if m.declared[s] = len(state.Registers(place)); m.declared[s] > maxRegisters {
+				return nil, fmt.Errorf("%w: the firmware declares %d registers at switch %s, at most %d can be explored", ErrConfig, m.declared[s],
+					place.Name, maxRegisters)
+			}
+		}
 		for p := range place.Ports() {
 			var to peer
 			if e, l, ok := g.Peer(weft.End{Node: weft.SwitchID(s).Node(), Port: weft.PortID(p)}); ok {
@@ -104,6 +114,9 @@ func (m *model) index(fw switching.Firmware) {
 		}
 	}
 }
+
+// dated reports whether the moment at which a packet is somewhere decides what it can meet next.
+func (m *model) dated() bool { return m.when == Arriving || m.when == Repaired }
 
 func (m *model) ports(sw int) int { return int(m.first[sw+1] - m.first[sw]) }
 

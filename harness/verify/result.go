@@ -15,6 +15,7 @@ type Result struct {
 	VCs          int               `json:"vcs"`
 	Kind         Kind              `json:"kind,omitempty"`
 	When         string            `json:"when"`
+	AtOnce       int               `json:"at_once,omitempty"`   // most faults of a set dead at one moment, of those that also go
 	Registers    string            `json:"registers,omitempty"` // of firmwares that have some
 	Symmetry     string            `json:"symmetry,omitempty"`
 	FaultSets    uint64            `json:"fault_sets"`
@@ -137,11 +138,19 @@ func (r *Result) keep(f first) {
 	}
 }
 
-// trim orders the candidates: fewer faults first, those with a path before deadlocks, then as numbered.
-func (r *Result) trim() {
-	rank := func(what string) int {
-		return slices.Index([]string{Unconnected, Livelock, Deadlock, Numbering}, what) / 2
+// rank orders what can be wrong: packets that do not arrive, then packets that may wait for ever, then hops that only break a rule.
+func rank(what string) int {
+	switch what {
+	case Unconnected, Livelock:
+		return 0
+	case Deadlock:
+		return 1
 	}
+	return 2
+}
+
+// trim orders the candidates: fewer faults first, then by rank, then as numbered.
+func (r *Result) trim() {
 	slices.SortFunc(r.firsts, func(a, b first) int {
 		switch {
 		case a.Size != b.Size:

@@ -71,8 +71,8 @@ type run struct {
 // empty is a result to add to.
 func (r *run) empty() *Result {
 	res := &Result{
-		Topology: r.Graph.Spec, Routing: r.Name, VCs: r.VCs, Kind: r.Sets.Kind, When: [...]string{"before", "arriving", "flapping"}[r.When],
-		Pairs: len(r.Graph.NICs) * (len(r.Graph.NICs) - 1), Discards: map[string]uint64{},
+		Topology: r.Graph.Spec, Routing: r.Name, VCs: r.VCs, Kind: r.Sets.Kind, When: [...]string{"before", "arriving", "flapping", "repaired"}[r.When],
+		AtOnce: r.AtOnce, Pairs: len(r.Graph.NICs) * (len(r.Graph.NICs) - 1), Discards: map[string]uint64{},
 	}
 	if r.model.stateful {
 		res.Registers = [...]string{"shared", "alone"}[r.Regs]
@@ -206,7 +206,7 @@ func (r *run) fingerprint() string {
 	if r.Sets.List != nil {
 		list = fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, r.Sets.List)))
 	}
-	return fmt.Sprintf("%s %s vcs=%d %s %d-%d samples=%d seed=%d list=%s when=%d regs=%d fixed=%t sub=%t nosym=%t compare=%t total=%d", r.Graph.Spec, fw,
-		r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, list, r.When, r.Regs, r.FixedChoice,
+	return fmt.Sprintf("%s %s vcs=%d %s %d-%d samples=%d seed=%d list=%s when=%d most=%d regs=%d fixed=%t sub=%t nosym=%t compare=%t total=%d", r.Graph.Spec, fw,
+		r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, list, r.When, r.AtOnce, r.Regs, r.FixedChoice,
 		r.Subfunction != nil, r.NoSymmetry, r.Compare != nil, r.total)
 }

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"math/bits"
+
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -18,8 +20,9 @@ type scene struct {
 
 // moment is what is dead at one time.
 type moment struct {
-	dead []int32 // per switch of scene.around: its dead ports, as the space numbers them
-	down []bool  // per switch of scene.around: it is dead itself
+	never bool    // more are dead than can be at once
+	dead  []int32 // per switch of scene.around: its dead ports, as the space numbers them
+	down  []bool  // per switch of scene.around: it is dead itself
 }
 
 // setTo makes the scene that of a set.
@@ -49,7 +52,7 @@ func (c *scene) setTo(s *space, set []Element) {
 	}
 	for mask := range count {
 		ports := make([]switching.PortSet, len(c.around))
-		now := moment{dead: make([]int32, len(c.around)), down: make([]bool, len(c.around))}
+		now := moment{dead: make([]int32, len(c.around)), down: make([]bool, len(c.around)), never: m.most > 0 && bits.OnesCount(uint(mask)) > m.most}
 		for i, e := range set {
 			if m.when != Before && mask>>i&1 == 0 {
 				continue
@@ -65,6 +68,19 @@ func (c *scene) setTo(s *space, set []Element) {
 		c.moments = append(c.moments, now)
 	}
 	c.all = len(c.moments) - 1
+}
+
+// starts lists the moments at which packets set out.
+func (c *scene) starts(when When) (moments []int32) {
+	if when != Repaired {
+		return []int32{0}
+	}
+	for i := range c.moments {
+		if !c.moments[i].never {
+			moments = append(moments, int32(i))
+		}
+	}
+	return moments
 }
 
 // ends calls f for every port of a switch that e takes down.

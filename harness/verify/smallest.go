@@ -53,7 +53,7 @@ func (r *run) smallest(x *explorer, firsts []first, anySize bool) (best *Counter
 			break
 		}
 		larger := f.Size > firsts[0].Size
-		if best != nil && (larger || f.What != firsts[0].What) || larger && !anySize {
+		if best != nil && (larger || rank(f.What) != rank(firsts[0].What)) || larger && !anySize {
 			break
 		}
 		set := r.Sets.at(f.Index)

@@ -95,6 +95,7 @@ const (
 	stuck               // every candidate is a dead port
 	misnamed            // a candidate is no port or VC of the switch
 	misdelivery         // to another NIC
+	undeclared          // writes a register that the switch does not have
 )
 
 func newSpace(m *model) *space {
@@ -252,7 +253,11 @@ func (s *space) once(f int, fs *flowSpace, id, value int32) alternative {
 	pkt := weft.Header{Src: fl.srcs[0], Dst: fl.dst, Size: 256, VC: st.vc, Fields: s.fields.of(st.fields)}
 	d := s.m.fw.Route(&pkt, switching.Arrival{Port: st.in, VC: st.vc, From: sw.At.Roles[st.in]}, sw)
 	a := alternative{rule: s.rules.id(d.Rule), turn: d.Turn, write: -1, wait: -1}
-	if d.Write.Do && d.Write.Index < maxRegisters {
+	if d.Write.Do && (d.Write.Index < 0 || d.Write.Index >= s.m.declared[st.sw]) {
+		a.bad = undeclared
+		return a
+	}
+	if d.Write.Do {
 		v := s.values.of(value)
 		v[d.Write.Index] = d.Write.Value
 		a.write = s.values.id(v)

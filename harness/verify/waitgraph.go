@@ -9,7 +9,6 @@ type waitGraph struct {
 	edges   [][2]int32 // channel to channel
 	falling bool       // an edge does not raise the channel number, or there are no numbers
 
-	live    int        // how many moments the scene has
 	moments [][]int32  // per moment: the waits
 	waited  [][]uint32 // per moment and wait: when it was last added
 
@@ -27,7 +26,6 @@ func (g *waitGraph) init(m *model) {
 func (g *waitGraph) begin(moments int) {
 	g.now++
 	g.edges, g.falling = g.edges[:0], g.m.number == nil
-	g.live = moments
 	for len(g.moments) < moments {
 		g.moments, g.waited = append(g.moments, nil), append(g.waited, nil)
 	}
@@ -48,14 +46,8 @@ func (g *waitGraph) add(pair int64, from, to int32) {
 	}
 }
 
-// waits notes a wait at a moment, or at all.
+// waits notes a wait at a moment.
 func (g *waitGraph) waits(moment int, id int32) {
-	if moment == anyMoment {
-		for moment := range g.live {
-			g.waits(moment, id)
-		}
-		return
-	}
 	w := g.waited[moment]
 	if int(id) >= len(w) {
 		w = append(w, make([]uint32, int(id)+1-len(w)+1024)...)
