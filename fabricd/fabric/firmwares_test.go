@@ -251,19 +251,27 @@ func eachFaults(t *testing.T, spec string, f func(t *testing.T, e firmware.Entry
 
 var faultDraws = flag.Int("fault-draws", 1, "how many sets of faults of each kind each firmware has to bear one after another, and how many at once")
 
+const three = "kary-ntree:3,3" // 27 switches, 27 NICs
+
 func TestOverNATSEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 	t.Parallel()
-	traced := harness.NICs(fabric.NICOptions{QueueBytes: 16 << 10, TraceEvery: 4})
-	eachFaults(t, tree, func(t *testing.T, e firmware.Entry, set []verify.Element, atOnce bool) {
-		bears(t, tree, e, set, atOnce, harness.OverNATS(), saturating(64), traced)
-	})
+	spec, nics := tree, 64
+	if raceEnabled || testing.Short() {
+		spec, nics = three, 27
+		t.Logf("on %s: without the race detector and -short it is %s", three, tree)
+	}
+	everyFirmwareBears(t, spec, nics, harness.OverNATS())
 }
 
 func TestInMemoryEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 	t.Parallel()
-	const three = "kary-ntree:3,3" // 27 switches, 27 NICs
+	everyFirmwareBears(t, three, 27, harness.Options())
+}
+
+func everyFirmwareBears(t *testing.T, spec string, nics int, links harness.Option) {
+	t.Helper()
 	traced := harness.NICs(fabric.NICOptions{QueueBytes: 16 << 10, TraceEvery: 4})
-	eachFaults(t, three, func(t *testing.T, e firmware.Entry, set []verify.Element, atOnce bool) {
-		bears(t, three, e, set, atOnce, saturating(27), traced)
+	eachFaults(t, spec, func(t *testing.T, e firmware.Entry, set []verify.Element, atOnce bool) {
+		bears(t, spec, e, set, atOnce, links, saturating(nics), traced)
 	})
 }
