@@ -32,6 +32,9 @@ func (h *Harness) Send(src, dst string) Packet {
 // Path is the path of a traced packet so far.
 func (h *Harness) Path(p Packet) Path { return h.record.path(p) }
 
+// Paths are the paths of traced packets so far, the latest 16,384 of them, in the order in which they were first heard of.
+func (h *Harness) Paths() []Path { return h.record.all() }
+
 // Eventually waits until f returns nil, asking again and again, and fails the test with its last error when its patience
 // ends.
 func (h *Harness) Eventually(f func() error) {

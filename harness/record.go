@@ -88,6 +88,16 @@ func (r *recorder) path(k Packet) Path {
 	return Path{Packet: k, graph: r.graph}
 }
 
+// all copies every path as far as it is known, the oldest first.
+func (r *recorder) all() (paths []Path) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.order {
+		paths = append(paths, r.paths[r.order[(r.oldest+i)%len(r.order)]].copy())
+	}
+	return paths
+}
+
 // changed returns a channel that is closed when the packet ends. Ask for it before you look at the path.
 func (r *recorder) changed(k Packet) <-chan struct{} {
 	r.mu.Lock()

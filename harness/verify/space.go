@@ -83,7 +83,7 @@ type alternative struct {
 type edge struct {
 	to   int32 // state; -1 delivered
 	out  int32 // the channel taken; -1 when it leads to a NIC
-	pair int64 // model.turn of channel in and channel out; -1 when an end of the hop is a NIC
+	pair int64 // model.turn of channel in and channel out, -1 when it came from a NIC; when it leads to one, the VC and fields: see handed
 }
 
 // badness is how a packet can end wrongly.
@@ -287,7 +287,7 @@ func (s *space) once(f int, fs *flowSpace, id, value int32) alternative {
 			if weft.NICID(to.node) != fl.dst {
 				a.bad = misdelivery
 			}
-			a.edges = append(a.edges, edge{to: -1, out: -1, pair: -1})
+			a.edges = append(a.edges, edge{to: -1, out: -1, pair: int64(c.VC)<<32 | int64(s.fields.id(c.Fields))})
 			continue
 		}
 		out := s.m.channel(int(st.sw), c.Port, c.VC)
@@ -302,6 +302,11 @@ func (s *space) once(f int, fs *flowSpace, id, value int32) alternative {
 		a.wait = s.wait(in, outs)
 	}
 	return a
+}
+
+// handed is in which VC and with which fields a packet goes to its NIC by an edge that delivers it.
+func (s *space) handed(e edge) (weft.VC, weft.Fields) {
+	return weft.VC(e.pair >> 32), s.fields.of(int32(e.pair))
 }
 
 // wait is the number of waiting in a channel for these.

@@ -37,7 +37,43 @@ type Entry struct {
 	Name  string
 	About string // one line
 	VCs   int    // virtual channels it needs at least
+	Bears Bears  // the faults with which it still connects every pair
 	New   func() Firmware
+}
+
+// Bears says which faults a firmware bears in any combination: every pair stays connected, nothing is discarded and nothing can
+// deadlock. The zero value is none. Verify proves it and the live tests show it, for whatever stands here.
+type Bears struct {
+	Links    bool // dead links between switches
+	Switches bool // dead switches above the leaves, which are those that no NIC hangs on
+	One      bool // one fault, however many up ports there are; otherwise k-1 with k up ports
+}
+
+// Most is how many faults a firmware bears where switches have k up ports.
+func (b Bears) Most(k int) int {
+	switch {
+	case !b.Links && !b.Switches:
+		return 0
+	case b.One:
+		return min(1, k-1)
+	}
+	return k - 1
+}
+
+// String says it in words: "up to k-1 dead links and switches above the leaves".
+func (b Bears) String() string {
+	of := [2][2]string{{"", "switches above the leaves"}, {"links", "links and switches above the leaves"}}
+	most := "up to k-1 dead "
+	if b.One {
+		of = [2][2]string{{"", "switch above the leaves"}, {"link", "link or switch above the leaves"}}
+		most = "one dead "
+	}
+	index := map[bool]int{true: 1}
+	what := of[index[b.Links]][index[b.Switches]]
+	if what == "" {
+		return "no fault"
+	}
+	return most + what
 }
 
 // Entries lists the firmwares that come with Weft, in the order help shows them. A user's own needs no entry: it is passed
@@ -45,51 +81,51 @@ type Entry struct {
 func Entries() []Entry {
 	return []Entry{
 		{
-			Name: "adaptive-link", VCs: 1, New: func() Firmware { return AdaptiveLink{} },
+			Name: "adaptive-link", VCs: 1, Bears: Bears{Links: true}, New: func() Firmware { return AdaptiveLink{} },
 			About: "fat trees: adaptive, re-routes around dead links with a re-route vector in the switch (R^link_adaptive)",
 		},
 		{
-			Name: "adaptive-link-digit", VCs: 1, New: func() Firmware { return AdaptiveLink{Vector: VectorPerDigit} },
+			Name: "adaptive-link-digit", VCs: 1, Bears: Bears{Links: true}, New: func() Firmware { return AdaptiveLink{Vector: VectorPerDigit} },
 			About: "fat trees: adaptive-link with one re-route vector per value of the digit that the U-turn mends",
 		},
 		{
-			Name: "adaptive-link-one", VCs: 1, New: func() Firmware { return AdaptiveLinkOne{} },
+			Name: "adaptive-link-one", VCs: 1, Bears: Bears{Links: true, One: true}, New: func() Firmware { return AdaptiveLinkOne{} },
 			About: "fat trees: adaptive-link for one dead link, without the re-route vector",
 		},
 		{
-			Name: "adaptive-switch", VCs: 1, New: func() Firmware { return AdaptiveSwitch{} },
+			Name: "adaptive-switch", VCs: 1, Bears: Bears{Links: true, Switches: true}, New: func() Firmware { return AdaptiveSwitch{} },
 			About: "fat trees: adaptive, re-routes around dead switches and links with a re-route vector in the switch (R^switch_adaptive)",
 		},
 		{
-			Name: "adaptive-switch-digit", VCs: 1, New: func() Firmware { return AdaptiveSwitch{Vector: VectorPerDigit} },
+			Name: "adaptive-switch-digit", VCs: 1, Bears: Bears{Links: true, Switches: true}, New: func() Firmware { return AdaptiveSwitch{Vector: VectorPerDigit} },
 			About: "fat trees: adaptive-switch with one re-route vector per value of the digit that the U-turn mends",
 		},
 		{
-			Name: "adaptive-switch-header", VCs: 1, New: func() Firmware { return AdaptiveSwitch{Vector: VectorInHeader} },
+			Name: "adaptive-switch-header", VCs: 1, Bears: Bears{Links: true, Switches: true}, New: func() Firmware { return AdaptiveSwitch{Vector: VectorInHeader} },
 			About: "fat trees: adaptive-switch with the re-route vector in the header",
 		},
 		{
-			Name: "adaptive-switch-one", VCs: 1, New: func() Firmware { return AdaptiveSwitchOne{} },
+			Name: "adaptive-switch-one", VCs: 1, Bears: Bears{Links: true, Switches: true, One: true}, New: func() Firmware { return AdaptiveSwitchOne{} },
 			About: "fat trees: adaptive-switch for one dead switch or link, with one bit in the header and no vector",
 		},
 		{
-			Name: "deterministic-link", VCs: 2, New: func() Firmware { return DeterministicLink{} },
+			Name: "deterministic-link", VCs: 2, Bears: Bears{Links: true}, New: func() Firmware { return DeterministicLink{} },
 			About: "fat trees: deterministic, re-routes around dead links in a second virtual layer (R^link_deterministic)",
 		},
 		{
-			Name: "deterministic-link-one", VCs: 1, New: func() Firmware { return DeterministicLinkOne{} },
+			Name: "deterministic-link-one", VCs: 1, Bears: Bears{Links: true, One: true}, New: func() Firmware { return DeterministicLinkOne{} },
 			About: "fat trees: deterministic-link for one dead link, without the second layer",
 		},
 		{
-			Name: "deterministic-switch", VCs: 3, New: func() Firmware { return DeterministicSwitch{} },
+			Name: "deterministic-switch", VCs: 3, Bears: Bears{Links: true, Switches: true}, New: func() Firmware { return DeterministicSwitch{} },
 			About: "fat trees: deterministic, re-routes around dead switches and links in two more virtual layers (R^switch_deterministic)",
 		},
 		{
-			Name: "deterministic-switch-one", VCs: 1, New: func() Firmware { return DeterministicSwitchOne{} },
+			Name: "deterministic-switch-one", VCs: 1, Bears: Bears{Links: true, Switches: true, One: true}, New: func() Firmware { return DeterministicSwitchOne{} },
 			About: "fat trees: deterministic-switch for one dead switch or link, with one bit in the header and one layer",
 		},
 		{
-			Name: "misroute-vector", VCs: 1, New: func() Firmware { return MisrouteVector{} },
+			Name: "misroute-vector", VCs: 1, Bears: Bears{Links: true}, New: func() Firmware { return MisrouteVector{} },
 			About: "fat trees: adaptive, misroutes around dead links with a vector in the header (R_m)",
 		},
 		{
