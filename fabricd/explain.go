@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/explain"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -25,6 +26,7 @@ type explainFlags struct {
 	state          map[string]string
 	portField      int16
 	misroute       string
+	route          string
 	asJSON, single bool // single: one question, by flags alone
 }
 
@@ -67,6 +69,7 @@ Exit codes: 0 all answered; 2 a question that cannot be answered, or a file that
 	f.StringVar(&u.src, "src", "", "the NIC it is from")
 	f.StringSliceVar(&u.dead, "dead-ports", nil, "ports of the switch whose links are dead: numbers, or neighbours' names")
 	f.Int16Var(&u.portField, "port-field", q.Header.PortField, "the port field in the header: a port, -1 or -2")
+	f.StringVar(&u.route, "route", "", "the source route in the header, as p4,p1; at a port to a NIC what that NIC would write unless given")
 	f.StringVar(&u.misroute, "misroute", "", "the misroute vector in the header, as bits: 0101 has up ports 0 and 2")
 	f.StringToStringVar(&u.state, "state", nil, "registers of the firmware in the switch, as bits: reroute-vector=0101")
 	f.IntVar(&q.Free, "free", q.Free, "packets that every output queue can still take")
@@ -97,6 +100,9 @@ func (u explainFlags) defaults() (q explain.Question, err error) {
 		if q.Header.Misroute, err = explain.ParseBits(u.misroute); err != nil {
 			return q, fmt.Errorf("--misroute: %w", err)
 		}
+	}
+	if q.Header.Route, err = weft.ParseSourceRoute(u.route); err != nil {
+		return q, fmt.Errorf("--route: %w", err)
 	}
 	q.State = map[string]uint64{}
 	for name, text := range u.state {

@@ -65,6 +65,9 @@ func changed(before, after weft.Fields, width int) map[string]any {
 	if before.Misroute != after.Misroute {
 		fields["misroute"] = bits(after.Misroute, width)
 	}
+	if before.Route != after.Route {
+		fields["route"] = after.Route.String()
+	}
 	return fields
 }
 

@@ -121,6 +121,9 @@ func TestFirmwaresAnswerWhateverIsAskedOfThem(t *testing.T) {
 
 				h := q.Header
 				h.Dst, h.VC = weft.NICID(dst), weft.VC(q.VC)
+				if s, ok := fw.(switching.Sourcer); ok && place.Roles[in] == weft.RoleNIC {
+					s.Source(place, weft.PortID(in), &h)
+				}
 				want := fw.Route(&h, switching.Arrival{Port: weft.PortID(in), VC: h.VC, From: place.Roles[in]}, &still)
 				require.Equal(t, want.Rule, got.Rule)
 				require.Equal(t, len(want.Candidates) == 0, got.Discard)

@@ -42,10 +42,22 @@ var (
 		"reroutes":   func(q *Question, v json.RawMessage) error { return whole(&q.Header.Reroutes, v, 0, weft.MaxHops) },
 		"port_field": portField,
 		"misroute":   func(q *Question, v json.RawMessage) error { return vector(&q.Header.Misroute, v) },
+		"route":      route,
 	}
 	memberNames       = slices.Sorted(maps.Keys(members))
 	headerMemberNames = slices.Sorted(maps.Keys(headerMembers))
 )
+
+// route reads a source route.
+func route(q *Question, v json.RawMessage) error {
+	var text string
+	if err := json.Unmarshal(v, &text); err != nil {
+		return fmt.Errorf("found %s, expected a text: %w", v, weft.ErrRoute)
+	}
+	r, err := weft.ParseSourceRoute(text)
+	q.Header.Route = r
+	return err
+}
 
 var errTwice = errors.New("given twice, expected once")
 

@@ -80,6 +80,9 @@ func (f *fabric) packet(q *Question, id weft.SwitchID, in weft.PortID) (h weft.H
 	} else if from, _, _ := f.graph.Peer(weft.End{Node: id.Node(), Port: in}); from.Node.Kind == weft.KindNIC {
 		h.Src = weft.NICID(from.Node.Index)
 	}
+	if s, ok := f.fw.(switching.Sourcer); ok && h.Route.Len() == 0 && f.graph.Place(id).Roles[in] == weft.RoleNIC {
+		s.Source(f.graph.Place(id), in, &h)
+	}
 	return h, nil
 }
 
