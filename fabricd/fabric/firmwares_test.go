@@ -13,10 +13,12 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/verify"
 	"github.com/weft-fabric/weft/linkmon/fault"
+	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -138,12 +140,16 @@ func checked(t *testing.T, h *harness.Harness, seen map[harness.Packet]bool, fol
 }
 
 // bears kills the elements of set and revives them, in a loaded fabric of its own: registers then hold nothing of earlier faults.
-func bears(t *testing.T, spec string, e firmware.Entry, set []verify.Element, atOnce bool, options ...harness.Option) {
+func bears(t *testing.T, spec string, e subnet.Entry, set []verify.Element, atOnce bool, options ...harness.Option) {
 	t.Helper()
-	h := harness.New(t, spec, harness.Firmware(e.New()), harness.Options(options...))
+	plan, err := topology.Parse(spec)
+	require.NoError(t, err)
+	fw, vcs, err := e.New(plan)
+	require.NoError(t, err)
+	h := harness.New(t, spec, harness.Firmware(fw), harness.Options(options...))
 	g, load := h.Topology(), h.Fabric().Traffic()
 	walker := func(when verify.When, dead ...verify.Element) *verify.Walker {
-		w, err := verify.NewWalker(verify.Config{Graph: g, Firmware: e.New(), VCs: e.VCs, When: when}, dead...)
+		w, err := verify.NewWalker(verify.Config{Graph: g, Firmware: fw, VCs: vcs, When: when}, dead...)
 		require.NoError(t, err)
 		return w
 	}
@@ -177,7 +183,7 @@ func bears(t *testing.T, spec string, e firmware.Entry, set []verify.Element, at
 	require.EqualValues(t, nics*(nics-1), after.Delivered-l.Delivered, "every pair is connected")
 	still := walker(verify.Before, set...)
 	follow := still.Allows
-	if oneWay(e.New()) {
+	if _, anyWay := fw.(switching.Symmetric); !anyWay {
 		follow = still.Forces
 	}
 	require.EqualValues(t, nics*(nics-1), checked(t, h, seen, follow))
@@ -189,15 +195,6 @@ func bears(t *testing.T, spec string, e firmware.Entry, set []verify.Element, at
 	require.Zero(t, h.Fabric().ReroutedInLastEra(), "packets go the direct ways again")
 	require.Positive(t, checked(t, h, seen, walker(verify.Before).Allows))
 	lossesAreAt(t, h, l, set)
-}
-
-// oneWay reports whether a firmware names one candidate at most.
-func oneWay(fw firmware.Firmware) bool {
-	switch fw.(type) {
-	case firmware.DeterministicLink, firmware.DeterministicLinkOne, firmware.DeterministicSwitch, firmware.DeterministicSwitchOne:
-		return true
-	}
-	return false
 }
 
 // kindsOf are the kinds of fault set that a firmware bears, the most general last.
@@ -216,11 +213,11 @@ func kindsOf(b firmware.Bears, most int) (kinds []verify.Kind) {
 
 // eachFaults calls f with sets of every kind that each firmware claims to bear: apart and close together, one after another and
 // at once.
-func eachFaults(t *testing.T, spec string, f func(t *testing.T, e firmware.Entry, set []verify.Element, atOnce bool)) {
+func eachFaults(t *testing.T, spec string, f func(t *testing.T, e subnet.Entry, set []verify.Element, atOnce bool)) {
 	t.Helper()
 	g, err := topology.Parse(spec)
 	require.NoError(t, err)
-	for index, e := range firmware.Entries() {
+	for index, e := range subnet.Entries() {
 		seed := fnv.New64()
 		_, _ = seed.Write([]byte(e.Name)) // cannot fail
 		r := rand.New(rand.NewPCG(*faultSeed, seed.Sum64()))
@@ -271,7 +268,7 @@ func TestInMemoryEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 func everyFirmwareBears(t *testing.T, spec string, nics int, links harness.Option) {
 	t.Helper()
 	traced := harness.NICs(fabric.NICOptions{QueueBytes: 16 << 10, TraceEvery: 4})
-	eachFaults(t, spec, func(t *testing.T, e firmware.Entry, set []verify.Element, atOnce bool) {
+	eachFaults(t, spec, func(t *testing.T, e subnet.Entry, set []verify.Element, atOnce bool) {
 		bears(t, spec, e, set, atOnce, links, saturating(nics), traced)
 	})
 }

@@ -14,6 +14,7 @@ import (
 type Entry struct {
 	Name  string
 	About string // one line
+	Bears firmware.Bears
 	// New makes it for a topology, and says how many virtual channels it needs at least there.
 	New func(g *topology.Graph) (fw firmware.Firmware, vcs int, err error)
 }
@@ -24,7 +25,7 @@ const None = "none"
 // Entries lists what can be chosen, by name; None is not among them.
 func Entries() []Entry {
 	entries := []Entry{{
-		Name: "deterministic-table", New: newDeterministicTable,
+		Name: "deterministic-table", Bears: firmware.Bears{Links: true}, New: newDeterministicTable,
 		About: "fat trees: deterministic-link by forwarding tables (Algorithm 1)",
 	}}
 	for _, e := range firmware.Entries() {
@@ -36,7 +37,7 @@ func Entries() []Entry {
 
 // Plain is the entry of a firmware without tables, one of a user's own too.
 func Plain(e firmware.Entry) Entry {
-	return Entry{Name: e.Name, About: e.About, New: func(*topology.Graph) (firmware.Firmware, int, error) { return e.New(), e.VCs, nil }}
+	return Entry{Name: e.Name, About: e.About, Bears: e.Bears, New: func(*topology.Graph) (firmware.Firmware, int, error) { return e.New(), e.VCs, nil }}
 }
 
 func newDeterministicTable(g *topology.Graph) (firmware.Firmware, int, error) {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/verify"
-	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 var (
@@ -36,7 +36,7 @@ type claim struct {
 }
 
 var (
-	linkFunctions   = []string{"deterministic-link", "adaptive-link", "adaptive-link-digit", "misroute-vector"}
+	linkFunctions   = []string{"deterministic-link", "deterministic-table", "source-routed", "adaptive-link", "adaptive-link-digit", "misroute-vector"}
 	switchFunctions = []string{"deterministic-switch", "adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header"}
 	allFunctions    = append(append([]string(nil), linkFunctions...), switchFunctions...)
 	oneFaultLink    = []string{"deterministic-link-one", "adaptive-link-one"}
@@ -118,13 +118,13 @@ func TestClaims(t *testing.T) {
 		require.NoError(t, err)
 		for _, name := range c.routing {
 			t.Run(c.command(name), func(t *testing.T) {
-				e, ok := firmware.ByName(name)
-				require.True(t, ok)
+				fw, _, err := subnet.Firmware(name, g)
+				require.NoError(t, err)
 				sets := verify.Sets{Kind: c.kind, Max: c.most, Samples: c.samples, Seed: 1, PerGroup: c.perGroup}
 				if c.samples > 0 {
 					sets.Min = c.most
 				}
-				r, err := verify.Run(context.Background(), verify.Config{Graph: g, Firmware: e.New(), Sets: sets, When: c.when})
+				r, err := verify.Run(context.Background(), verify.Config{Graph: g, Firmware: fw, Name: name, Sets: sets, When: c.when})
 				require.NoError(t, err)
 				require.Positive(t, r.Walks)
 				switch {

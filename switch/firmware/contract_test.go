@@ -215,7 +215,7 @@ func TestEveryFirmwareRoutesInWideTrees(t *testing.T) {
 		dst := weft.NICID(net.nics() - 1)
 		for _, e := range Entries() {
 			fw := e.New()
-			if faults, _ := guarantee(e.Name, net.k); faults > 0 {
+			if e.Bears.Most(net.k) > 0 {
 				top, port := net.next(net.leafOf(dst), net.views[net.leafOf(dst)].At.Tree.Up(31))
 				net.die(element{{Node: weft.SwitchID(top).Node(), Port: port}})
 			}

@@ -129,7 +129,7 @@ func Entries() []Entry {
 			About: "fat trees: adaptive, misroutes around dead links with a vector in the header (R_m)",
 		},
 		{
-			Name: "source-routed", VCs: 2, New: func() Firmware { return SourceRouted{} },
+			Name: "source-routed", VCs: 2, Bears: Bears{Links: true}, New: func() Firmware { return SourceRouted{} },
 			About: "fat trees: the NIC writes the way into the packet, switches splice a U-turn into it around dead links",
 		},
 		{

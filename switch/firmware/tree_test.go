@@ -161,18 +161,3 @@ func (t *tree) sets(elements []element, most, every int, f func(set []element)) 
 	add(0, nil)
 	t.heal()
 }
-
-// guarantee is how many dead elements a firmware delivers with, and whether switches are among them.
-func guarantee(name string, k int) (faults int, switches bool) {
-	switch name {
-	case "updown":
-		return 0, false
-	case "adaptive-link-one", "deterministic-link-one":
-		return 1, false
-	case "adaptive-switch-one", "deterministic-switch-one":
-		return 1, true
-	case "adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header", "deterministic-switch", "deterministic-switch-ml2":
-		return k - 1, true
-	}
-	return k - 1, false
-}

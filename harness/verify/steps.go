@@ -1,0 +1,177 @@
+package verify
+
+import "slices"
+
+// waitAt notes a wait at a moment, or at all that there can be.
+func (x *explorer) waitAt(moment int, wait int32) {
+	if moment != anyMoment {
+		x.graph.waits(moment, wait)
+		return
+	}
+	for moment := range x.scene.moments {
+		if !x.scene.moments[moment].never {
+			x.graph.waits(moment, wait)
+		}
+	}
+}
+
+// steps calls f with everything the firmware may do with a packet: at its moment, or at any when faults come and go, and with any
+// value that the registers can have for it. memory is what the packet knows afterwards.
+func (x *explorer) steps(f int, fs *flowSpace, k nodeKey, do func(a *alternative, memory int32, moment int)) {
+	sw := fs.states[k.state].sw
+	if x.m.when != Flapping {
+		dead, _ := x.scene.dead(sw, int(k.moment))
+		x.stepsWith(f, fs, k, sw, dead, int(k.moment), do)
+		return
+	}
+	if x.scene.near[sw] == 0 { // no fault is at this switch: the same at any moment
+		x.stepsWith(f, fs, k, sw, 0, anyMoment, do)
+		return
+	}
+	for moment := range x.scene.moments {
+		if dead, down := x.scene.dead(sw, moment); !down && !x.scene.moments[moment].never {
+			x.stepsWith(f, fs, k, sw, dead, moment, do)
+		}
+	}
+}
+
+// anyMoment stands for all moments of a scene.
+const anyMoment = -1
+
+func (x *explorer) stepsWith(f int, fs *flowSpace, k nodeKey, sw, dead int32, moment int, do func(*alternative, int32, int)) {
+	e := x.expand(f, fs, k.state, dead, 0)
+	if !x.m.stateful {
+		for i := range e.alts {
+			do(&e.alts[i], 0, moment)
+		}
+		return
+	}
+	if !e.reads && !e.writes() {
+		for i := range e.alts {
+			do(&e.alts[i], k.memory, moment)
+		}
+		return
+	}
+	for _, value := range x.mayBe(k.memory, sw) {
+		e := x.expand(f, fs, k.state, dead, value)
+		for i := range e.alts {
+			a := &e.alts[i]
+			after := value
+			if a.write >= 0 {
+				after = a.write
+			}
+			memory := k.memory
+			if after != 0 || len(x.traffic.values[sw]) > 1 {
+				memory = x.memory.set(memory, sw, after)
+			}
+			do(a, memory, moment)
+		}
+	}
+}
+
+func (e *expansion) writes() bool {
+	return slices.ContainsFunc(e.alts, func(a alternative) bool { return a.write >= 0 })
+}
+
+// mayBe is the values that a packet with this memory can find in the registers of sw.
+func (x *explorer) mayBe(memory, sw int32) []int32 {
+	value, known := x.memory.get(memory, sw)
+	switch {
+	case x.m.regs == Alone:
+		return []int32{value} // zero unless it wrote
+	case known:
+		return x.traffic.from(sw, value)
+	}
+	return x.traffic.values[sw]
+}
+
+// settle finds the values that the packets of all flows can give to the registers: every flow is walked with any values that are
+// known to be possible, until there are no more.
+func (x *explorer) settle() {
+	for x.traffic.grown = true; x.traffic.grown; {
+		x.traffic.grown = false
+		for f := range x.m.flows {
+			fl := &x.m.flows[f]
+			if sw, _ := x.m.g.SwitchOf(fl.dst); x.scene.gone[sw] {
+				continue
+			}
+			x.reachable(f, x.start(f), false)
+		}
+	}
+	x.traffic.reach = map[[2]int32][]int32{}
+}
+
+// reachable lists the states of a flow in nodes, whatever the registers hold and at whatever moment, and notes what packets write. With
+// edges it also keeps which state leads to which.
+func (x *explorer) reachable(f int, fs *flowSpace, edges bool) {
+	x.nodes.clear()
+	for i, src := range x.m.flows[f].srcs {
+		if sw, _ := x.m.g.SwitchOf(src); !x.scene.gone[sw] {
+			x.nodes.id(nodeKey{state: fs.starts[i]})
+		}
+	}
+	for i := 0; i < len(x.nodes.all); i++ {
+		k := x.nodes.all[i].nodeKey
+		sw := fs.states[k.state].sw
+		x.nodes.all[i].from = int32(len(x.nodes.succ))
+		for moment := range x.scene.moments {
+			dead, down := x.scene.dead(sw, moment)
+			if down || x.scene.moments[moment].never || moment > 0 && x.scene.near[sw] == 0 {
+				continue
+			}
+			for v := 0; v < len(x.traffic.values[sw]); v++ {
+				value := x.traffic.values[sw][v]
+				e := x.expand(f, fs, k.state, dead, value)
+				for _, a := range e.alts {
+					if a.write >= 0 {
+						x.traffic.step(sw, value, a.write)
+					}
+					for _, next := range a.edges {
+						if next.to < 0 {
+							continue
+						}
+						n := x.nodes.id(nodeKey{state: next.to})
+						if edges {
+							x.nodes.succ = append(x.nodes.succ, successor{node: n})
+						}
+					}
+				}
+				if !e.reads && !e.writes() {
+					break
+				}
+			}
+		}
+		x.nodes.all[i].to = int32(len(x.nodes.succ))
+	}
+}
+
+// ending is how an alternative that is not good ends, in words.
+func (x *explorer) ending(a *alternative) string {
+	rule := x.rules.of(a.rule)
+	switch a.bad {
+	case stuck:
+		return rule + ": waits for dead ports only"
+	case misnamed:
+		return rule + ": names a port or VC that is not there"
+	case undeclared:
+		return rule + ": writes a register that is not there"
+	case misdelivery:
+		return rule + ": delivered to another NIC"
+	}
+	return rule
+}
+
+// names is a fault set in words.
+func (x *explorer) names(set []Element) string {
+	if len(set) == 0 {
+		return "nothing"
+	}
+	text := ""
+	for i, e := range set {
+		if i > 0 {
+			text += ", "
+		}
+		text += e.Name(x.m.g)
+	}
+	return text
+}
