@@ -24,7 +24,7 @@ SCENARIOS ?= $(sort $(wildcard scenarios/*.yaml scenarios/faults/*.yaml))
 JUNIT     ?= bin/scenarios.xml
 
 .DEFAULT_GOAL := help
-.PHONY: help test check bench fuzz build scenarios soak calm schema clean
+.PHONY: help test check bench fuzz build scenarios soak calm proofs schema clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -62,6 +62,9 @@ soak: ## random faults of every kind for hours, every packet accounted for (HOUR
 
 calm: ## minutes at saturation on a busy machine: nobody is taken for dead (MINUTES)
 	go test ./fabricd/fabric -run TakesNobodyForDead -v -count 1 -timeout 0 -weft.calm $(MINUTES)m
+
+proofs: ## every claim of docs/proofs.md, all fault sets; writes docs/results/proofs.md
+	go test ./harness/verify -run Claims -v -count 1 -timeout 0 -weft.proofs -weft.proofs.table ../../docs/results/proofs.md
 
 schema: ## regenerate docs/schema
 	go test $(SCHEMA_PKG) -run Schema -update

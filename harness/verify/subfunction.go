@@ -19,7 +19,8 @@ type Keep func(sw weft.SwitchID, out weft.PortID) bool
 // the U-turn switch (Definition 21), and down by any way.
 //
 // A subtree is chosen for each tier l and each value of the digits l and up, which all switches of that tier share that can be below
-// one top switch. A switch that lies in several chosen subtrees follows that of the lowest tier, as the proof asks.
+// one top switch. A switch that lies in several chosen subtrees follows that of the lowest tier, as the proof asks; outside of them
+// a packet goes up by any way.
 func FaultFreeSubtrees(g *topology.Graph, dead []Element) (Keep, bool) {
 	return subtrees(g, dead, false)
 }
@@ -91,11 +92,8 @@ func subtrees(g *topology.Graph, dead []Element, twoHop bool) (Keep, bool) {
 				break // the first is the one chosen
 			}
 		}
-		if chosen[s] == weft.NoPort {
-			return nil, false
-		}
 	}
 	return func(sw weft.SwitchID, out weft.PortID) bool {
-		return g.Place(sw).Roles[out] != weft.RoleUp || chosen[sw] == out
+		return g.Place(sw).Roles[out] != weft.RoleUp || chosen[sw] == out || chosen[sw] == weft.NoPort
 	}, true
 }
