@@ -26,7 +26,7 @@ type verifyFlags struct {
 	setsFile                 string
 	ranged                   []string // flags given that choose sets otherwise
 	when, registers          string
-	vcs, workers             int
+	vcs, workers, atOnce     int
 	fixed, noSymmetry, first bool
 	subfunction              string
 	compare, perGroup        bool
@@ -40,7 +40,7 @@ type verifyFlags struct {
 
 // The words for when faults come and for what registers hold, in the order of their values in verify.
 var (
-	whenWords     = []string{"before", "arriving", "flapping"}
+	whenWords     = []string{"before", "arriving", "flapping", "repaired"}
 	registerWords = []string{"shared", "alone"}
 )
 
@@ -87,7 +87,8 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f.Uint64Var(&v.seed, "seed", 1, "seed of --samples")
 	f.StringArrayVar(&v.sets, "set", nil, "verify this set, as s0.00-s1.00,s1.10; may be repeated; empty is no fault")
 	f.StringVar(&v.setsFile, "sets", "", "verify the sets in this file, one a line, # begins a comment; - is standard input")
-	f.StringVar(&v.when, "when", whenWords[verify.Before], "faults come before the first packet, one by one between any two hops (arriving), or come and go (flapping)")
+	f.StringVar(&v.when, "when", whenWords[verify.Before], "faults come before the first packet, one by one between any two hops (arriving), come and go (flapping), or some came and were repaired before (repaired)")
+	f.IntVar(&v.atOnce, "at-once", 0, "with --when flapping or repaired: at most so many faults of a set are dead at one moment; 0 is all of them")
 	f.StringVar(&v.registers, "registers", registerWords[verify.Shared], "what a packet finds in the switches' registers: what all flows can have written (shared), or its own (alone)")
 	f.BoolVar(&v.fixed, "fixed-choice", false, "a packet keeps to the output it chose first while it waits; Weft's pipeline chooses anew")
 	f.BoolVar(&v.noSymmetry, "no-symmetry", false, "explore sets too that are the same as others but for the numbers of ports")
@@ -145,7 +146,7 @@ func (v *verifyFlags) config(stdin io.Reader) (c verify.Config, err error) {
 	case v.subfunction != "" && (len(c.Graph.Switches) == 0 || c.Graph.Place(0).Tree == nil):
 		return c, fmt.Errorf("--subfunction knows k-ary n-trees and m-port n-trees only, and %s is none", c.Graph.Spec)
 	}
-	c.When, c.Regs = verify.When(when), verify.Registers(regs)
+	c.When, c.AtOnce, c.Regs = verify.When(when), v.atOnce, verify.Registers(regs)
 	c.Name, c.VCs, c.Workers = v.routing, v.vcs, v.workers
 	c.FixedChoice, c.NoSymmetry, c.StopAtFirst, c.Checkpoint = v.fixed, v.noSymmetry, v.first, v.checkpoint
 	if v.subfunction != "" {

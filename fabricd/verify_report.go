@@ -21,7 +21,11 @@ func printVerified(w io.Writer, c verify.Config, r *verify.Result) error {
 	}
 	fmt.Fprintf(&b, "%s, %s, %s, %s", r.Topology, r.Routing, channels, map[string]string{
 		"before": "faults before the first packet", "arriving": "faults arrive between any two hops", "flapping": "faults come and go between any two hops",
+		"repaired": "some faults were repaired before the first packet, the others are there",
 	}[r.When])
+	if r.AtOnce > 0 {
+		fmt.Fprintf(&b, ", at most %d at once", r.AtOnce)
+	}
 	if r.Registers != "" {
 		fmt.Fprintf(&b, ", registers %s", r.Registers)
 	}

@@ -250,3 +250,23 @@ func TestVerifyThatIsInterruptedGoesOnFromItsCheckpoint(t *testing.T) {
 	stop()
 	require.ErrorContains(t, v.run(ended, nil, &buffer{}, &buffer{}), "with --checkpoint FILE the next run could go on")
 }
+
+// k-1 faults at a time are too much when others were there before (DFT section VII): stale bits, and packets that meet both.
+func TestVerifyOfFaultsThatGo(t *testing.T) {
+	t.Parallel()
+	out, _, code := fabricd(t, "verify", "--topology", "kary-ntree:3,2", "--routing", "adaptive-link", "--faults", "3", "--when", "repaired", "--at-once", "2")
+	require.Equal(t, 1, code)
+	require.Contains(t, out, "some faults were repaired before the first packet, the others are there, at most 2 at once")
+	require.Contains(t, out, "the registers hold what other packets have written")
+	_, _, code = fabricd(t, "verify", "--topology", "kary-ntree:3,2", "--routing", "deterministic-link", "--faults", "3", "--when", "repaired", "--at-once", "2")
+	require.Zero(t, code, "it keeps nothing in the switches")
+	out, _, code = fabricd(t, "verify", "--topology", "kary-ntree:3,2", "--routing", "deterministic-link", "--faults", "3", "--when", "flapping", "--at-once", "2")
+	require.Equal(t, 1, code)
+	require.Contains(t, out, "4: every up port of D has been tried")
+	_, errs, code := fabricd(t, "verify", "--at-once", "2")
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "at most 2 faults at once: that is for faults that also go, flapping or repaired")
+	out, _, code = fabricd(t, "verify", "--topology", "kary-ntree:3,2", "--routing", "deterministic-link", "--faults", "2", "--samples", "5", "--per-group", "--json")
+	require.Zero(t, code)
+	require.Contains(t, out, `"fault_sets":5`)
+}
