@@ -66,7 +66,7 @@ type moreKey struct{ state, dead, value int32 }
 // expansion is all that can happen to a packet in one state with these dead ports and registers.
 type expansion struct {
 	alts  []alternative
-	reads bool // it depends on the registers
+	regs bool // it depends on the registers, or changes them: what is written to one is the others' values too
 }
 
 // alternative is one answer of the firmware. An answer that depends on random draws or queues has several.
@@ -146,11 +146,11 @@ func (s *space) state(fs *flowSpace, sw int, in weft.PortID, vc weft.VC, fields 
 	return id
 }
 
-// expand is what can happen in a state with these dead ports and registers. What does not depend on the registers is the same
+// expand is what can happen in a state with these dead ports and registers. What has nothing to do with the registers is the same
 // expansion for all of them.
 func (s *space) expand(f int, fs *flowSpace, id, dead, value int32) *expansion {
 	if value != 0 {
-		if e := s.expand(f, fs, id, dead, 0); !e.reads {
+		if e := s.expand(f, fs, id, dead, 0); !e.regs {
 			return e
 		}
 	}
@@ -164,13 +164,22 @@ func (s *space) expand(f int, fs *flowSpace, id, dead, value int32) *expansion {
 	e := s.ask(f, fs, id, dead, value)
 	at := int32(len(fs.kept))
 	fs.kept = append(fs.kept, e)
-	s.entries += 4 + len(e.alts)
+	s.entries += e.size()
 	if dead == 0 && value == 0 {
 		fs.states[id].plain = at
 	} else {
 		fs.more[moreKey{id, dead, value}] = at
 	}
 	return &fs.kept[at]
+}
+
+// size is what an expansion counts for in what is kept: about one for 32 bytes, the map's included.
+func (e *expansion) size() int {
+	n := 4
+	for i := range e.alts {
+		n += 1 + len(e.alts[i].edges)/2
+	}
+	return n
 }
 
 // ask asks the firmware, again with other draws and queues when it looks at them.
@@ -200,7 +209,7 @@ func (s *space) ask(f int, fs *flowSpace, id, dead, value int32) (e expansion) {
 		sw.Queued = nil
 	}
 	s.now = s.now || asked.Now
-	e.reads = sw.Asked.Register
+	e.regs = sw.Asked.Register || slices.ContainsFunc(e.alts, func(a alternative) bool { return a.write >= 0 })
 	return e
 }
 

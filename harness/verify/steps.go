@@ -1,7 +1,5 @@
 package verify
 
-import "slices"
-
 // waitAt notes a wait at a moment, or at all that there can be.
 func (x *explorer) waitAt(moment int, wait int32) {
 	if moment != anyMoment {
@@ -46,7 +44,7 @@ func (x *explorer) stepsWith(f int, fs *flowSpace, k nodeKey, sw, dead int32, mo
 		}
 		return
 	}
-	if !e.reads && !e.writes() {
+	if !e.regs {
 		for i := range e.alts {
 			do(&e.alts[i], k.memory, moment)
 		}
@@ -67,10 +65,6 @@ func (x *explorer) stepsWith(f int, fs *flowSpace, k nodeKey, sw, dead int32, mo
 			do(a, memory, moment)
 		}
 	}
-}
-
-func (e *expansion) writes() bool {
-	return slices.ContainsFunc(e.alts, func(a alternative) bool { return a.write >= 0 })
 }
 
 // mayBe is the values that a packet with this memory can find in the registers of sw.
@@ -136,7 +130,7 @@ func (x *explorer) reachable(f int, fs *flowSpace, edges bool) {
 						}
 					}
 				}
-				if !e.reads && !e.writes() {
+				if !e.regs {
 					break
 				}
 			}
