@@ -36,7 +36,7 @@ type Step struct {
 	VC     weft.VC       `json:"vc"`
 	Fields weft.Fields   `json:"fields"`
 	Dead   []string      `json:"dead,omitempty"` // faults in force at this moment, when faults move
-	Regs   []uint64      `json:"registers,omitempty"`
+	Regs   []uint64      `json:"registers,omitempty"` // as the rule found them; empty if it has nothing to do with them
 	Rule   string        `json:"rule"`
 	Out    string        `json:"out,omitempty"` // the neighbour it goes to; empty when it ends here
 	Port   weft.PortID   `json:"out_port"`
@@ -103,15 +103,14 @@ func (x *explorer) search(f, source int, loops bool) *Counterexample {
 			}
 			edges[i] = append(edges[i], n)
 		}
-		x.steps(f, fs, k, func(a *alternative, memory int32, moment int) {
+		x.steps(f, fs, k, func(a *alternative, value, memory int32, moment int) {
 			if x.hasDied(fs, k, moment) {
 				return
 			}
-			value, _ := x.memory.get(memory, fs.states[k.state].sw)
 			if a.bad != good {
 				if found == nil {
 					path := x.pathTo(fs, list, int32(i))
-					last := x.step(fs, k, *a, -1, moment, x.valueBefore(k.memory, fs.states[k.state].sw, value, a))
+					last := x.step(fs, k, *a, -1, moment, value)
 					found = &Counterexample{What: Unconnected, Path: append(path, last), Ends: x.ending(a), Again: -1}
 				}
 				return
@@ -124,7 +123,7 @@ func (x *explorer) search(f, source int, loops bool) *Counterexample {
 				if x.m.dated() {
 					next.moment = int32(moment)
 				}
-				come(trail{node: next, before: int32(i), moment: moment, alt: *a, edge: e, value: x.valueBefore(k.memory, fs.states[k.state].sw, value, a)})
+				come(trail{node: next, before: int32(i), moment: moment, alt: *a, edge: e, value: value})
 			}
 		})
 		if found != nil {
@@ -144,17 +143,6 @@ func (x *explorer) search(f, source int, loops bool) *Counterexample {
 		return nil
 	}
 	return x.cycle(fs, list, edges)
-}
-
-// valueBefore is what the registers held when an answer was given that left them at value.
-func (x *explorer) valueBefore(memory, sw, after int32, a *alternative) int32 {
-	if a.write < 0 {
-		return after
-	}
-	if v, ok := x.memory.get(memory, sw); ok {
-		return v
-	}
-	return 0
 }
 
 // cycle finds a shortest way to a node that can be come to again, and round. nil: there is no cycle.
@@ -234,7 +222,7 @@ func (x *explorer) round(fs *flowSpace, list []trail, start, last int32, before 
 func (x *explorer) between(fs *flowSpace, list []trail, from int32, to nodeKey) (s Step, ok bool) {
 	k := list[from].node
 	f := x.flowOf(fs)
-	x.steps(f, fs, k, func(a *alternative, memory int32, moment int) {
+	x.steps(f, fs, k, func(a *alternative, value, memory int32, moment int) {
 		if x.hasDied(fs, k, moment) {
 			return
 		}
@@ -244,8 +232,7 @@ func (x *explorer) between(fs *flowSpace, list []trail, from int32, to nodeKey) 
 				next.moment = int32(moment)
 			}
 			if !ok && edge.to >= 0 && next == to {
-				value, _ := x.memory.get(memory, fs.states[k.state].sw)
-				s, ok = x.step(fs, k, *a, e, moment, x.valueBefore(k.memory, fs.states[k.state].sw, value, a)), true
+				s, ok = x.step(fs, k, *a, e, moment, value), true
 			}
 		}
 	})
@@ -289,7 +276,7 @@ func (x *explorer) step(fs *flowSpace, k nodeKey, a alternative, edge, moment in
 			}
 		}
 	}
-	if x.m.stateful {
+	if value != noValue {
 		place := g.Place(weft.SwitchID(st.sw))
 		regs := x.values.of(value)
 		s.Regs = slices.Clone(regs[:min(maxRegisters, len(x.m.fw.(switching.Stateful).Registers(place)))])

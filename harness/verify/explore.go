@@ -238,7 +238,7 @@ func (x *explorer) enter(f int, fs *flowSpace, n int32) frame {
 	k := x.nodes.all[n].nodeKey
 	bad, hops := false, int32(0)
 	sub := x.keep != nil
-	x.steps(f, fs, k, func(a *alternative, memory int32, moment int) {
+	x.steps(f, fs, k, func(a *alternative, _, memory int32, moment int) {
 		sw := fs.states[k.state].sw
 		if a.bad != good {
 			bad = true
