@@ -92,10 +92,6 @@ func (x *explorer) settle() {
 	for x.traffic.grown = true; x.traffic.grown; {
 		x.traffic.grown = false
 		for f := range x.m.flows {
-			fl := &x.m.flows[f]
-			if sw, _ := x.m.g.SwitchOf(fl.dst); x.scene.gone[sw] {
-				continue
-			}
 			x.reachable(f, x.start(f), false)
 		}
 	}
@@ -106,9 +102,9 @@ func (x *explorer) settle() {
 // edges it also keeps which state leads to which.
 func (x *explorer) reachable(f int, fs *flowSpace, edges bool) {
 	x.nodes.clear()
-	for i, src := range x.m.flows[f].srcs {
-		if sw, _ := x.m.g.SwitchOf(src); !x.scene.gone[sw] {
-			x.nodes.id(nodeKey{state: fs.starts[i]})
+	for _, start := range fs.starts {
+		if _, down := x.scene.dead(fs.states[start].sw, 0); !down { // at moment 0 everything is dead or nothing
+			x.nodes.id(nodeKey{state: start})
 		}
 	}
 	for i := 0; i < len(x.nodes.all); i++ {
