@@ -111,7 +111,8 @@ func (x *explorer) run(set []Element) (*tally, error) {
 	x.found.cyclic = x.graph.falling && x.graph.cyclic()
 	x.found.falling = x.m.number != nil && x.graph.falling
 	if x.found.cyclic {
-		x.found.stuck = len(x.graph.stuck(x.waits))
+		worst, _ := x.graph.stuck(x.waits)
+		x.found.stuck = len(worst)
 	}
 	return &x.found, nil
 }
@@ -122,12 +123,7 @@ type frame struct{ node, next int32 }
 // These are not judged, but what they write and wait for is met by others.
 func (x *explorer) flow(f int) error {
 	fl := &x.m.flows[f]
-	fs := x.start(f)
-	x.future.forget()
-	if x.m.stateful && len(x.traffic.loud) > 0 {
-		x.reachable(f, fs, true)
-		x.future.work(x, fs)
-	}
+	fs := x.prepare(f)
 	x.nodes.clear()
 	x.judged = true
 	for i := range fl.srcs {
@@ -147,6 +143,17 @@ func (x *explorer) flow(f int) error {
 	}
 	x.found.states += len(x.nodes.all)
 	return nil
+}
+
+// prepare begins a flow in the scene, and works out what its packets need not know. It leaves other nodes in x.nodes.
+func (x *explorer) prepare(f int) *flowSpace {
+	fs := x.start(f)
+	x.future.forget()
+	if x.m.stateful && len(x.traffic.loud) > 0 {
+		x.reachable(f, fs, true)
+		x.future.work(x, fs)
+	}
+	return fs
 }
 
 // there reports whether no switch of a pair's NICs is in the set.

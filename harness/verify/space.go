@@ -65,7 +65,7 @@ type moreKey struct{ state, dead, value int32 }
 
 // expansion is all that can happen to a packet in one state with these dead ports and registers.
 type expansion struct {
-	alts  []alternative
+	alts []alternative
 	regs bool // it depends on the registers, or changes them: what is written to one is the others' values too
 }
 
