@@ -29,6 +29,7 @@ type page struct {
 	Draws  bool     `json:"draws"`
 	Queues bool     `json:"queues"`
 	Now    bool     `json:"now"`
+	Packet bool     `json:"packet"`
 }
 
 // saveEvery is how much work an interruption can cost at most.
@@ -60,7 +61,7 @@ func openBook(r *run) (*book, error) {
 	}
 	b.page, b.earlier, b.before = p, slices.Clone(p.Done), p.Result.Seconds
 	p.Result.firsts = p.Firsts
-	p.Result.inexactSoFar = inexact{p.Draws, p.Queues, p.Now}
+	p.Result.inexactSoFar = inexact{p.Draws, p.Queues, p.Now, p.Packet}
 	if p.Result.Discards == nil {
 		p.Result.Discards = map[string]uint64{}
 	}
@@ -95,7 +96,7 @@ func (b *book) save(r *Result) error {
 	b.saved = time.Now()
 	r.Seconds = b.seconds()
 	b.page.Result, b.page.Firsts = r, r.firsts
-	b.page.Draws, b.page.Queues, b.page.Now = r.inexactSoFar.draws, r.inexactSoFar.queues, r.inexactSoFar.now
+	b.page.Draws, b.page.Queues, b.page.Now, b.page.Packet = r.inexactSoFar.draws, r.inexactSoFar.queues, r.inexactSoFar.now, r.inexactSoFar.packet
 	data, err := json.Marshal(&b.page)
 	if err == nil {
 		err = os.WriteFile(b.path+".new", data, 0o644)

@@ -62,7 +62,8 @@ type Config struct {
 	StopAtFirst bool
 	// Checkpoint names a file in which what is done is kept every few seconds, and from which a run that was interrupted goes on.
 	Checkpoint string
-	// Compare also asks of every set whether all pairs are connected by up/down tables made anew and physically.
+	// Compare also asks of every set whether all pairs are connected by up/down tables made anew and physically. Several goroutines call
+	// it at once.
 	Compare func(set []Element) (updown, physical bool)
 }
 

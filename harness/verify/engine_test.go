@@ -273,6 +273,7 @@ func TestACheckpointOfAnotherRunOrADamagedOneIsRefused(t *testing.T) {
 		"another variant":     func(c *Config) { c.Firmware = firmware.DeterministicLink{Notify: true} },
 		"more faults":         func(c *Config) { c.Sets.Max = 2 },
 		"another kind":        func(c *Config) { c.Sets.Kind = Any },
+		"a changed file":      func(c *Config) { c.Graph = parsed(t, "mport-tree:4,3"); c.Graph.Spec = "kary-ntree:2,3" },
 		"samples":             func(c *Config) { c.Sets.Samples = 17 },
 		"another list":        func(c *Config) { c.Sets = Sets{List: [][]Element{{}}} },
 		"other moments":       func(c *Config) { c.When = Arriving },

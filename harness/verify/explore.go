@@ -18,6 +18,7 @@ type explorer struct {
 	bad     []badPair
 	future  future
 	path    []frame
+	judged  bool // the packets that are walked are of a pair that is there
 	fair    bool // of searches for a counterexample: no link dies that a packet has just come by
 
 	subfunction Subfunction
@@ -110,58 +111,96 @@ func (x *explorer) run(set []Element) (*tally, error) {
 	x.found.cyclic = x.graph.falling && x.graph.cyclic()
 	x.found.falling = x.m.number != nil && x.graph.falling
 	if x.found.cyclic {
-		x.found.stuck = len(x.graph.stuck(x.waits))
+		worst, _ := x.graph.stuck(x.waits)
+		x.found.stuck = len(worst)
 	}
 	return &x.found, nil
 }
 
 type frame struct{ node, next int32 }
 
-// flow walks all packets of a flow, depth first.
+// flow walks all packets of a flow, depth first: those of pairs that are there, and then those of NICs whose switch is in the set.
+// These are not judged, but what they write and wait for is met by others.
 func (x *explorer) flow(f int) error {
 	fl := &x.m.flows[f]
-	if sw, _ := x.m.g.SwitchOf(fl.dst); x.scene.gone[sw] {
-		return nil
-	}
-	fs := x.start(f)
-	x.future.forget()
-	if x.m.stateful && len(x.traffic.loud) > 0 {
-		x.reachable(f, fs, true)
-		x.future.work(x, fs)
-	}
+	fs := x.prepare(f)
 	x.nodes.clear()
-	starts := x.scene.starts(x.m.when)
-	for i, src := range fl.srcs {
-		if sw, _ := x.m.g.SwitchOf(src); x.scene.gone[sw] {
-			continue
-		}
-		bad, loops := false, false
-		for _, moment := range starts {
-			n := x.nodes.id(nodeKey{state: fs.starts[i], moment: moment})
-			if err := x.walk(f, fs, n); err != nil {
+	x.judged = true
+	for i := range fl.srcs {
+		if x.there(fl, i) {
+			if err := x.judge(f, fs, i); err != nil {
 				return err
 			}
-			at := &x.nodes.all[n]
-			bad, loops = bad || at.bad, loops || at.loops
-			if !at.bad {
-				x.found.hops = max(x.found.hops, int(at.hops))
+		}
+	}
+	x.judged = false
+	for i := range fl.srcs {
+		if !x.there(fl, i) {
+			if _, _, err := x.from(f, fs, i); err != nil {
+				return err
 			}
-		}
-		x.found.pairs++
-		if bad {
-			x.found.unconnected++
-			x.bad = append(x.bad, badPair{int32(f), int32(i), loops})
-		}
-		if loops {
-			x.found.livelocks++
 		}
 	}
 	x.found.states += len(x.nodes.all)
 	return nil
 }
 
+// prepare begins a flow in the scene, and works out what its packets need not know. It leaves other nodes in x.nodes.
+func (x *explorer) prepare(f int) *flowSpace {
+	fs := x.start(f)
+	x.future.forget()
+	if x.m.stateful && len(x.traffic.loud) > 0 {
+		x.reachable(f, fs, true)
+		x.future.work(x, fs)
+	}
+	return fs
+}
+
+// there reports whether no switch of a pair's NICs is in the set.
+func (x *explorer) there(fl *flow, source int) bool {
+	from, _ := x.m.g.SwitchOf(fl.srcs[source])
+	to, _ := x.m.g.SwitchOf(fl.dst)
+	return !x.scene.gone[from] && !x.scene.gone[to]
+}
+
+// judge counts what becomes of the packets of a pair.
+func (x *explorer) judge(f int, fs *flowSpace, source int) error {
+	bad, loops, err := x.from(f, fs, source)
+	x.found.pairs++
+	if bad {
+		x.found.unconnected++
+		x.bad = append(x.bad, badPair{int32(f), int32(source), loops})
+	}
+	if loops {
+		x.found.livelocks++
+	}
+	return err
+}
+
+// from walks the packets of one source, at every moment at which they can set out.
+func (x *explorer) from(f int, fs *flowSpace, source int) (bad, loops bool, err error) {
+	for _, moment := range x.scene.starts(x.m.when) {
+		if _, down := x.scene.dead(fs.states[fs.starts[source]].sw, int(moment)); down {
+			continue
+		}
+		n := x.nodes.id(nodeKey{state: fs.starts[source], moment: moment})
+		if err := x.walk(f, fs, n); err != nil {
+			return bad, loops, err
+		}
+		at := &x.nodes.all[n]
+		bad, loops = bad || at.bad, loops || at.loops
+		if x.judged && !at.bad {
+			x.found.hops = max(x.found.hops, int(at.hops))
+		}
+	}
+	return bad, loops, nil
+}
+
 // restricted walks the subfunction from every state that packets of a flow can be in, which flow has found.
 func (x *explorer) restricted(f int, keep Keep) error {
+	if sw, _ := x.m.g.SwitchOf(x.m.flows[f].dst); x.scene.gone[sw] {
+		return nil
+	}
 	x.nodes, x.legal = x.legal, x.nodes
 	x.graph, x.extended = x.extended, x.graph
 	x.keep = keep
@@ -238,11 +277,11 @@ func (x *explorer) enter(f int, fs *flowSpace, n int32) frame {
 	k := x.nodes.all[n].nodeKey
 	bad, hops := false, int32(0)
 	sub := x.keep != nil
-	x.steps(f, fs, k, func(a *alternative, memory int32, moment int) {
+	x.steps(f, fs, k, func(a *alternative, _, memory int32, moment int) {
 		sw := fs.states[k.state].sw
 		if a.bad != good {
 			bad = true
-			if !sub {
+			if x.judged && !sub {
 				x.found.discards[x.ending(a)]++
 			}
 			return

@@ -27,7 +27,8 @@ type model struct {
 	declared []int             // per switch: how many registers it has
 	source   switching.Sourcer // nil: packets start with the fields of every new packet
 
-	flows []flow
+	merged bool // the firmware is destination-based: the packets of all sources of a destination are one flow
+	flows  []flow
 }
 
 // peer is what a port leads to.
@@ -96,7 +97,7 @@ const maxPairs = 1 << 27
 
 // index makes the flows: one per destination if the firmware looks at nothing else, otherwise one per pair.
 func (m *model) index(fw switching.Firmware) {
-	_, merged := fw.(switching.DestinationBased)
+	_, m.merged = fw.(switching.DestinationBased)
 	for dst := range m.g.NICs {
 		f := flow{dst: weft.NICID(dst)}
 		for src := range m.g.NICs {
@@ -104,12 +105,12 @@ func (m *model) index(fw switching.Firmware) {
 				continue
 			}
 			f.srcs = append(f.srcs, weft.NICID(src))
-			if !merged {
+			if !m.merged {
 				m.flows = append(m.flows, f)
 				f.srcs = nil
 			}
 		}
-		if merged {
+		if m.merged {
 			m.flows = append(m.flows, f)
 		}
 	}

@@ -203,6 +203,7 @@ func (r *Result) add(o *Result) {
 	r.inexactSoFar.draws = r.inexactSoFar.draws || o.inexactSoFar.draws
 	r.inexactSoFar.queues = r.inexactSoFar.queues || o.inexactSoFar.queues
 	r.inexactSoFar.now = r.inexactSoFar.now || o.inexactSoFar.now
+	r.inexactSoFar.packet = r.inexactSoFar.packet || o.inexactSoFar.packet
 }
 
 // finish draws the conclusions.
@@ -216,6 +217,7 @@ func (r *Result) finish() {
 		{r.inexactSoFar.draws, "the firmware draws random numbers: it was asked with every residue modulo the ports, not with every number"},
 		{r.inexactSoFar.queues, "the firmware looks at queues: it was asked with all empty, all full, and each port's full or empty alone"},
 		{r.inexactSoFar.now, "the firmware looks at the time: it was asked at time 0 only"},
+		{r.inexactSoFar.packet, "the firmware looks at a packet's size, age, hops or place in its flow: it was asked with a few of each"},
 	} {
 		if n.is {
 			r.Notes = append(r.Notes, n.what)

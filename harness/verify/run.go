@@ -206,7 +206,8 @@ func (r *run) fingerprint() string {
 	if r.Sets.List != nil {
 		list = fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, r.Sets.List)))
 	}
-	return fmt.Sprintf("%s %s vcs=%d %s %d-%d samples=%d seed=%d list=%s when=%d most=%d regs=%d fixed=%t sub=%t nosym=%t compare=%t total=%d", r.Graph.Spec, fw,
-		r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, list, r.When, r.AtOnce, r.Regs, r.FixedChoice,
+	return fmt.Sprintf("%s %s vcs=%d %s %d-%d samples=%d seed=%d groups=%t list=%s graph=%x when=%d most=%d regs=%d fixed=%t sub=%t nosym=%t compare=%t total=%d", r.Graph.Spec, fw,
+		r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, r.Sets.PerGroup, list,
+		sha256.Sum256(fmt.Append(nil, r.Graph.Links, r.Graph.NICs)), r.When, r.AtOnce, r.Regs, r.FixedChoice,
 		r.Subfunction != nil, r.NoSymmetry, r.Compare != nil, r.total)
 }

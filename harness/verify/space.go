@@ -24,6 +24,7 @@ type space struct {
 
 	still  []switching.Still // per switch
 	queues []map[switching.Output]int
+	sent   int // which of packets is asked with
 	inexact
 }
 
@@ -34,7 +35,7 @@ type registers [maxRegisters]uint64
 
 // inexact says what of a firmware's answers could only be sampled.
 type inexact struct {
-	draws, queues, now bool
+	draws, queues, now, packet bool
 }
 
 // wait is what a packet that came by a channel waits for: any of these channels.
@@ -65,8 +66,8 @@ type moreKey struct{ state, dead, value int32 }
 
 // expansion is all that can happen to a packet in one state with these dead ports and registers.
 type expansion struct {
-	alts  []alternative
-	reads bool // it depends on the registers
+	alts []alternative
+	regs bool // it depends on the registers, or changes them: what is written to one is the others' values too
 }
 
 // alternative is one answer of the firmware. An answer that depends on random draws or queues has several.
@@ -146,11 +147,11 @@ func (s *space) state(fs *flowSpace, sw int, in weft.PortID, vc weft.VC, fields 
 	return id
 }
 
-// expand is what can happen in a state with these dead ports and registers. What does not depend on the registers is the same
+// expand is what can happen in a state with these dead ports and registers. What has nothing to do with the registers is the same
 // expansion for all of them.
 func (s *space) expand(f int, fs *flowSpace, id, dead, value int32) *expansion {
 	if value != 0 {
-		if e := s.expand(f, fs, id, dead, 0); !e.reads {
+		if e := s.expand(f, fs, id, dead, 0); !e.regs {
 			return e
 		}
 	}
@@ -164,13 +165,22 @@ func (s *space) expand(f int, fs *flowSpace, id, dead, value int32) *expansion {
 	e := s.ask(f, fs, id, dead, value)
 	at := int32(len(fs.kept))
 	fs.kept = append(fs.kept, e)
-	s.entries += 4 + len(e.alts)
+	s.entries += e.size()
 	if dead == 0 && value == 0 {
 		fs.states[id].plain = at
 	} else {
 		fs.more[moreKey{id, dead, value}] = at
 	}
 	return &fs.kept[at]
+}
+
+// size is what an expansion counts for in what is kept: about one for 32 bytes, the map's included.
+func (e *expansion) size() int {
+	n := 4
+	for i := range e.alts {
+		n += 1 + len(e.alts[i].edges)/2
+	}
+	return n
 }
 
 // ask asks the firmware, again with other draws and queues when it looks at them.
@@ -183,6 +193,12 @@ func (s *space) ask(f int, fs *flowSpace, id, dead, value int32) (e expansion) {
 	sw.Asked, sw.Random, sw.Queued = switching.Asked{}, 0, nil
 	e.alts = append(e.alts, s.once(f, fs, id, value))
 	asked := sw.Asked
+	if !s.m.merged {
+		for s.sent = range packets {
+			s.packet = e.add(s.once(f, fs, id, value)) || s.packet
+		}
+		s.sent = 0
+	}
 	if asked.Draw {
 		s.draws = true
 		for _, r := range draws(sw.At.Ports()) {
@@ -200,17 +216,24 @@ func (s *space) ask(f int, fs *flowSpace, id, dead, value int32) (e expansion) {
 		sw.Queued = nil
 	}
 	s.now = s.now || asked.Now
-	e.reads = sw.Asked.Register
+	e.regs = sw.Asked.Register || slices.ContainsFunc(e.alts, func(a alternative) bool { return a.write >= 0 })
 	return e
 }
 
-func (e *expansion) add(a alternative) {
+// packets are those that a firmware is asked with which does not say that it looks at none of this: as all that is explored, small,
+// old, far in its flow, and from afar.
+var packets = [...]weft.Header{{Size: 256}, {Size: 1}, {Size: 256, Injected: 1 << 40, Era: 1}, {Size: 256, Seq: 1001}, {Size: 256, Hops: 5, Reroutes: 3}}
+
+// add adds an alternative, and reports that there was none like it.
+func (e *expansion) add(a alternative) bool {
 	same := func(b alternative) bool {
 		return a.rule == b.rule && a.bad == b.bad && a.write == b.write && slices.Equal(a.edges, b.edges)
 	}
-	if !slices.ContainsFunc(e.alts, same) {
-		e.alts = append(e.alts, a)
+	if slices.ContainsFunc(e.alts, same) {
+		return false
 	}
+	e.alts = append(e.alts, a)
+	return true
 }
 
 // draws are the random values a firmware is asked with: every residue and every leading part that a choice among so many can
@@ -250,7 +273,8 @@ func (s *space) loads(ports int) (l []map[switching.Output]int) {
 func (s *space) once(f int, fs *flowSpace, id, value int32) alternative {
 	st, fl := fs.states[id], &s.m.flows[f]
 	sw := &s.still[st.sw]
-	pkt := weft.Header{Src: fl.srcs[0], Dst: fl.dst, Size: 256, VC: st.vc, Fields: s.fields.of(st.fields)}
+	pkt := packets[s.sent]
+	pkt.Src, pkt.Dst, pkt.VC, pkt.Fields = fl.srcs[0], fl.dst, st.vc, s.fields.of(st.fields)
 	d := s.m.fw.Route(&pkt, switching.Arrival{Port: st.in, VC: st.vc, From: sw.At.Roles[st.in]}, sw)
 	a := alternative{rule: s.rules.id(d.Rule), turn: d.Turn, write: -1, wait: -1}
 	if d.Write.Do && (d.Write.Index < 0 || d.Write.Index >= s.m.declared[st.sw]) {

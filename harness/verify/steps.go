@@ -1,7 +1,5 @@
 package verify
 
-import "slices"
-
 // waitAt notes a wait at a moment, or at all that there can be.
 func (x *explorer) waitAt(moment int, wait int32) {
 	if moment != anyMoment {
@@ -16,8 +14,9 @@ func (x *explorer) waitAt(moment int, wait int32) {
 }
 
 // steps calls f with everything the firmware may do with a packet: at its moment, or at any when faults come and go, and with any
-// value that the registers can have for it. memory is what the packet knows afterwards.
-func (x *explorer) steps(f int, fs *flowSpace, k nodeKey, do func(a *alternative, memory int32, moment int)) {
+// value that the registers can have for it. value is that of the switch's registers when the firmware was asked, memory what the packet
+// knows afterwards.
+func (x *explorer) steps(f int, fs *flowSpace, k nodeKey, do func(a *alternative, value, memory int32, moment int)) {
 	sw := fs.states[k.state].sw
 	if x.m.when != Flapping {
 		dead, _ := x.scene.dead(sw, int(k.moment))
@@ -38,17 +37,20 @@ func (x *explorer) steps(f int, fs *flowSpace, k nodeKey, do func(a *alternative
 // anyMoment stands for all moments of a scene.
 const anyMoment = -1
 
-func (x *explorer) stepsWith(f int, fs *flowSpace, k nodeKey, sw, dead int32, moment int, do func(*alternative, int32, int)) {
+// noValue stands for all values of the registers: the firmware neither looks at them nor writes one.
+const noValue = -1
+
+func (x *explorer) stepsWith(f int, fs *flowSpace, k nodeKey, sw, dead int32, moment int, do func(*alternative, int32, int32, int)) {
 	e := x.expand(f, fs, k.state, dead, 0)
 	if !x.m.stateful {
 		for i := range e.alts {
-			do(&e.alts[i], 0, moment)
+			do(&e.alts[i], noValue, 0, moment)
 		}
 		return
 	}
-	if !e.reads && !e.writes() {
+	if !e.regs {
 		for i := range e.alts {
-			do(&e.alts[i], k.memory, moment)
+			do(&e.alts[i], noValue, k.memory, moment)
 		}
 		return
 	}
@@ -64,22 +66,21 @@ func (x *explorer) stepsWith(f int, fs *flowSpace, k nodeKey, sw, dead int32, mo
 			if after != 0 || len(x.traffic.values[sw]) > 1 {
 				memory = x.memory.set(memory, sw, after)
 			}
-			do(a, memory, moment)
+			do(a, value, memory, moment)
 		}
 	}
-}
-
-func (e *expansion) writes() bool {
-	return slices.ContainsFunc(e.alts, func(a alternative) bool { return a.write >= 0 })
 }
 
 // mayBe is the values that a packet with this memory can find in the registers of sw.
 func (x *explorer) mayBe(memory, sw int32) []int32 {
 	value, known := x.memory.get(memory, sw)
+	restarts := x.m.when == Flapping && x.scene.gone[sw] // and then its registers are zero
 	switch {
+	case x.m.regs == Alone && restarts && value != 0:
+		return []int32{value, 0}
 	case x.m.regs == Alone:
 		return []int32{value} // zero unless it wrote
-	case known:
+	case known && !restarts:
 		return x.traffic.from(sw, value)
 	}
 	return x.traffic.values[sw]
@@ -91,10 +92,6 @@ func (x *explorer) settle() {
 	for x.traffic.grown = true; x.traffic.grown; {
 		x.traffic.grown = false
 		for f := range x.m.flows {
-			fl := &x.m.flows[f]
-			if sw, _ := x.m.g.SwitchOf(fl.dst); x.scene.gone[sw] {
-				continue
-			}
 			x.reachable(f, x.start(f), false)
 		}
 	}
@@ -105,9 +102,9 @@ func (x *explorer) settle() {
 // edges it also keeps which state leads to which.
 func (x *explorer) reachable(f int, fs *flowSpace, edges bool) {
 	x.nodes.clear()
-	for i, src := range x.m.flows[f].srcs {
-		if sw, _ := x.m.g.SwitchOf(src); !x.scene.gone[sw] {
-			x.nodes.id(nodeKey{state: fs.starts[i]})
+	for _, start := range fs.starts {
+		if _, down := x.scene.dead(fs.states[start].sw, 0); !down { // at moment 0 everything is dead or nothing
+			x.nodes.id(nodeKey{state: start})
 		}
 	}
 	for i := 0; i < len(x.nodes.all); i++ {
@@ -136,7 +133,7 @@ func (x *explorer) reachable(f int, fs *flowSpace, edges bool) {
 						}
 					}
 				}
-				if !e.reads && !e.writes() {
+				if !e.regs {
 					break
 				}
 			}

@@ -258,3 +258,23 @@ func TestSetsThatNameWhatIsNotThereAreRefused(t *testing.T) {
 		require.ErrorIs(t, err, verify.ErrConfig)
 	}
 }
+
+func TestAFirmwareThatLooksAtMoreOfAPacketThanItsFieldsIsNoted(t *testing.T) {
+	t.Parallel()
+	g := graph(t, "mesh:2x2")
+	for name, odd := range map[string]func(*weft.Header) bool{
+		"hops": func(h *weft.Header) bool { return h.Hops > 2 },
+		"size": func(h *weft.Header) bool { return h.Size < 64 },
+		"flow": func(h *weft.Header) bool { return h.Seq > 0 },
+	} {
+		r := run(t, verify.Config{Graph: g, Firmware: routeFunc(func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+			if odd(pkt) {
+				return switching.Discard(name)
+			}
+			return shortest{g, first}.Route(pkt, at, sw)
+		})})
+		assert.EqualValues(t, 4*3, r.Unconnected, name)
+		require.Len(t, r.Notes, 1, name)
+		assert.Contains(t, r.Notes[0], "size, age, hops", name)
+	}
+}

@@ -106,13 +106,13 @@ func (g *waitGraph) peel() []int32 {
 
 // stuck is the largest set of channels that can wait for each other only, at the worst moment: each can hold a packet all of whose
 // candidates lead to channels of the set. Empty: there is no deadlock (Definition 17 of the fat-tree paper).
-func (g *waitGraph) stuck(waits []wait) (worst []int32) {
-	for _, ids := range g.moments {
+func (g *waitGraph) stuck(waits []wait) (worst []int32, moment int) {
+	for m, ids := range g.moments {
 		if left := g.stuckAt(waits, ids); len(left) > len(worst) {
-			worst = left
+			worst, moment = left, m
 		}
 	}
-	return worst
+	return worst, moment
 }
 
 func (g *waitGraph) stuckAt(waits []wait, ids []int32) (left []int32) {

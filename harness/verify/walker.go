@@ -104,7 +104,7 @@ func (w *Walker) hop(f int, fs *flowSpace, at []nodeKey, h *weft.Hop, only bool)
 		if _, down := x.scene.dead(st.sw, int(k.moment)); down {
 			continue
 		}
-		x.steps(f, fs, k, func(a *alternative, memory int32, moment int) {
+		x.steps(f, fs, k, func(a *alternative, _, memory int32, moment int) {
 			if x.m.when != Arriving {
 				moment = 0
 			}

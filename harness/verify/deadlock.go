@@ -1,0 +1,99 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+)
+
+// deadlock names channels that wait for each other in a circle.
+func (x *explorer) deadlock(fixed bool) *Counterexample {
+	wants := make([][]int32, x.m.channels)
+	var starts []int32
+	if fixed {
+		for _, e := range x.graph.edges {
+			wants[e[0]] = append(wants[e[0]], e[1])
+		}
+		for c := range wants {
+			starts = append(starts, int32(c))
+		}
+	} else {
+		var moment int
+		starts, moment = x.graph.stuck(x.waits)
+		x.graph.wantsAmong(starts, x.waits, moment, wants)
+	}
+	circle := shortestCircle(starts, wants)
+	if circle == nil {
+		return nil
+	}
+	c := &Counterexample{What: Deadlock, Again: -1}
+	for _, ch := range circle {
+		c.Channels = append(c.Channels, x.m.channelName(ch))
+	}
+	c.Ends = fmt.Sprintf("%d channels can hold only packets that wait for one another; in %d of them each waits for the next", len(starts), len(circle))
+	if fixed {
+		c.Ends = fmt.Sprintf("packets that keep to one output can wait for one another in %d channels", len(circle))
+	}
+	return c
+}
+
+// wantsAmong adds, per channel of a set, what packets in it that wait for channels of the set alone wait for at a moment.
+func (g *waitGraph) wantsAmong(set []int32, waits []wait, moment int, wants [][]int32) {
+	in := make([]bool, g.m.channels)
+	for _, c := range set {
+		in[c] = true
+	}
+	outside := func(c int32) bool { return !in[c] }
+	for _, id := range g.moments[moment] {
+		if w := &waits[id]; in[w.channel] && !slices.ContainsFunc(w.outs, outside) {
+			wants[w.channel] = append(wants[w.channel], w.outs...)
+		}
+	}
+}
+
+// shortestCircle is a shortest way from one of some channels back to it, nil if there is none.
+func shortestCircle(starts []int32, wants [][]int32) (best []int32) {
+	for _, start := range starts {
+		if circle := circleFrom(start, wants); circle != nil && (best == nil || len(circle) < len(best)) {
+			best = circle
+		}
+	}
+	return best
+}
+
+// circleFrom goes breadth first from a channel back to it.
+func circleFrom(start int32, wants [][]int32) (circle []int32) {
+	before := map[int32]int32{}
+	todo := []int32{start}
+	for len(todo) > 0 {
+		c := todo[0]
+		todo = todo[1:]
+		for _, next := range wants[c] {
+			if next == start {
+				for ; c != start; c = before[c] {
+					circle = append(circle, c)
+				}
+				circle = append(circle, start)
+				slices.Reverse(circle)
+				return circle
+			}
+			if _, ok := before[next]; !ok {
+				before[next] = c
+				todo = append(todo, next)
+			}
+		}
+	}
+	return nil
+}
+
+// numbering names a hop that does not raise the channel number.
+func (x *explorer) numbering() *Counterexample {
+	for _, e := range x.graph.edges {
+		if a, b := x.m.number[e[0]], x.m.number[e[1]]; a >= b {
+			return &Counterexample{
+				What: Numbering, Again: -1, Channels: []string{x.m.channelName(e[0]), x.m.channelName(e[1])},
+				Ends: fmt.Sprintf("a packet goes from a channel numbered %d to one numbered %d", a, b),
+			}
+		}
+	}
+	return nil
+}

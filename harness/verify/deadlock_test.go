@@ -1,0 +1,43 @@
+package verify
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Channels 0, 1, 2 wait in a circle. A packet in 1 may also want 0, but then it can have 3, which is free: it is in no circle.
+func TestADeadlockIsShownByPacketsThatWaitForItsChannelsAlone(t *testing.T) {
+	t.Parallel()
+	var g waitGraph
+	g.init(&model{channels: 4, pairs: 16})
+	g.begin(1)
+	waits := []wait{{0, []int32{1}}, {1, []int32{2}}, {2, []int32{0}}, {1, []int32{0, 3}}}
+	for id, w := range waits {
+		g.waits(0, int32(id))
+		for _, out := range w.outs {
+			g.add(int64(w.channel)*4+int64(out), w.channel, out)
+		}
+	}
+	stuck, moment := g.stuck(waits)
+	require.ElementsMatch(t, []int32{0, 1, 2}, stuck)
+	wants := make([][]int32, 4)
+	g.wantsAmong(stuck, waits, moment, wants)
+	assert.Equal(t, []int32{0, 1, 2}, shortestCircle(stuck, wants))
+}
+
+// As many sets, by the same seed: only what is drawn differs.
+func TestACheckpointOfSamplesIsNotTakenForOneOfSamplesPerGroup(t *testing.T) {
+	t.Parallel()
+	c := Config{
+		Graph: parsed(t, "kary-ntree:2,2"), Firmware: byName(t, "deterministic-link"), Sets: Sets{Kind: Links, Min: 1, Max: 1, Samples: 3},
+		Checkpoint: filepath.Join(t.TempDir(), "run.json"),
+	}
+	ran(t, c)
+	c.Sets.PerGroup = true
+	_, err := Run(context.Background(), c)
+	require.ErrorIs(t, err, ErrConfig)
+}
