@@ -44,8 +44,23 @@ func Algorithm1(g *topology.Graph, d Sequence) (*firmware.Tables, error) {
 		if err := fill(tables, g.Place(s.ID), len(g.NICs), d); err != nil {
 			return nil, err
 		}
+		if err := rank(tables, g, s.ID); err != nil {
+			return nil, err
+		}
 	}
 	return tables, nil
+}
+
+// rank tells the switches above s their places in its testing sequence.
+func rank(tables *firmware.Tables, g *topology.Graph, s weft.SwitchID) error {
+	for i, p := range tables.Sequence(s) {
+		if up, _, ok := g.Peer(weft.End{Node: s.Node(), Port: p}); ok {
+			if err := tables.SetRank(weft.SwitchID(up.Node.Index), i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // notATree is the error of what needs a tree.

@@ -294,6 +294,7 @@ func (s *space) once(f int, fs *flowSpace, id, value int32) alternative {
 	var outs []int32
 	a.bad = stuck
 	accepted := false
+	a.edges = make([]edge, 0, len(d.Candidates))
 	for _, c := range d.Candidates {
 		switch {
 		case int(c.Port) >= sw.At.Ports() || int(c.VC) >= s.m.vcs:
@@ -347,7 +348,7 @@ func (s *space) wait(channel int32, outs []int32) int32 {
 		id = int32(len(s.waits))
 		s.waits = append(s.waits, wait{channel, outs})
 		s.waitIDs[key] = id
-		s.entries++
+		s.entries += 4 + len(outs)/4
 	}
 	return id
 }

@@ -48,7 +48,12 @@ func (DeterministicLink) DestinationBased() {}
 
 // ChannelNumber implements [Numbered] with the numbering of the paper's section VI.C.
 func (DeterministicLink) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
-	t := place.Tree
+	return linkNumber(place.Tree, p, vc, upperDigit(place.Tree, p))
+}
+
+// linkNumber is the number of the channel of Theorem 1 of the paper (section VI.C) that leaves a switch by a port, when the upper end
+// of its link has index i in D.
+func linkNumber(t *weft.Tree, p weft.PortID, vc weft.VC, i int) int {
 	s, up := linkTier(t, p)
 	base := t.N - 1 + s*(2*t.K+1)
 	switch {
@@ -57,9 +62,9 @@ func (DeterministicLink) ChannelNumber(place *weft.Place, p weft.PortID, vc weft
 	case vc == normalLayer:
 		return base
 	case up:
-		return base + 2*upperDigit(t, p) + 1
+		return base + 2*i + 1
 	}
-	return base + 2*upperDigit(t, p) + 2
+	return base + 2*i + 2
 }
 
 // Route implements [Firmware].

@@ -222,23 +222,5 @@ func to(sw View, p weft.PortID, vc weft.VC, pkt *weft.Header, r weft.SourceRoute
 
 // ChannelNumber implements [Numbered]: the numbering of Theorem 1 of the paper, as for [DeterministicLink].
 func (SourceRouted) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
-	t := place.Tree
-	s, up := int(t.Tier), place.Roles[p] == weft.RoleUp // s: the tier of the link
-	var i int                                           // the index in D of the upper end of the link
-	if up {
-		s--
-		i = t.UpIndex(p)
-	} else {
-		i = t.W[s]
-	}
-	base := t.N - 1 + s*(2*t.K+1)
-	switch {
-	case vc == normalLayer && up:
-		return t.N - 2 - s
-	case vc == normalLayer:
-		return base
-	case up:
-		return base + 2*i + 1
-	}
-	return base + 2*i + 2
+	return linkNumber(place.Tree, p, vc, upperDigit(place.Tree, p))
 }

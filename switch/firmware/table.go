@@ -36,6 +36,16 @@ func (DeterministicTable) CheckRequeue(*weft.Place) error { return nil }
 // DestinationBased implements [switching.DestinationBased].
 func (DeterministicTable) DestinationBased() {}
 
+// ChannelNumber implements [Numbered]: the numbering of Theorem 1 of the paper, as for [DeterministicLink], with the testing sequences
+// of the tables for D.
+func (f DeterministicTable) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
+	i := f.Tables.rank(place.Switch)
+	if place.Tree.UpIndex(p) >= 0 {
+		i = slices.Index(f.Tables.Sequence(place.Switch), p)
+	}
+	return linkNumber(place.Tree, p, vc, i)
+}
+
 // Route implements [Firmware].
 func (f DeterministicTable) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 	place := sw.Place()

@@ -25,6 +25,7 @@ type table struct {
 	row      []uint16 // per destination: its row, noRow for none
 	rows     [][]Hop  // by in port, then in VC; or a single hop for every arrival
 	sequence []weft.PortID
+	rank     int // of this switch in the testing sequences of those below it
 }
 
 // Hop is how a packet leaves a switch. The port NoPort says that it cannot.
@@ -119,6 +120,26 @@ func (t *Tables) SetSequence(s weft.SwitchID, d []weft.PortID) error {
 	}
 	sw.sequence = slices.Clone(d)
 	return nil
+}
+
+// SetRank says at which place, from 0, switch s is in the testing sequences of the switches below it. They are of one switch group, and
+// so of one sequence. Channels are numbered by it; nothing is forwarded by it.
+func (t *Tables) SetRank(s weft.SwitchID, i int) error {
+	sw, err := t.table(s)
+	if err == nil && (i < 0 || i >= weft.MaxPorts) {
+		err = fmt.Errorf("forwarding table of switch %d: place %d in testing sequences, which have 0 to %d: give one of these", s, i, weft.MaxPorts-1)
+	}
+	if err == nil {
+		sw.rank = i
+	}
+	return err
+}
+
+func (t *Tables) rank(s weft.SwitchID) int {
+	if int(s) >= len(t.switches) {
+		return 0
+	}
+	return t.switches[s].rank
 }
 
 func (t *Tables) table(s weft.SwitchID) (*table, error) {
