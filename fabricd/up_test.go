@@ -126,7 +126,7 @@ func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
 		{"--link-rate -3", `the link rate must be above 0 bytes per second, not -3`},
 		{"--link-delay -1s", `the link delay must not be negative, it is -1s`},
 		{"--requeue --routing none", `requeue`},
-		{"--notices 1s --routing updown", `notices: firmware firmware.UpDown tells no sources of discards`},
+		{"--notices 1s --routing updown", `notices: this firmware (firmware.UpDown) tells no sources of discards`},
 		{"--notices -1s", `notices must be honoured for 0 or longer, not -1s`},
 		{"--hello-interval -1s", `interval between hellos is -1s: set 1µs to 1m0s, or 0 to turn detection off`},
 		{"--hello-multiplier 0", `multiplier is 0 with an interval of 50ms: set 1 to 255`},

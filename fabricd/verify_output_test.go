@@ -158,3 +158,16 @@ func TestSharesAreAllOrNoneOnlyWhenTheyAre(t *testing.T) {
 	assert.Equal(t, "1,000,000", grouped(1_000_000))
 	assert.Equal(t, "999", grouped(999))
 }
+
+func TestThePlotsAxisIsAllOfItWhereNothingIsDisconnected(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "all.svg")
+	all := &verify.Result{Topology: "kary-ntree:2,3", Routing: "adaptive-link", Kind: verify.Links, ByFaults: []verify.ByFaults{{Sets: 1, Connected: 1}, {Faults: 1, Sets: 16, Connected: 16}}}
+	require.NoError(t, plotConnectivity(file, []*verify.Result{all}))
+	svg, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for _, label := range []string{"0", "20", "40", "60", "80", "100"} {
+		assert.Contains(t, string(svg), ">"+label+"</text>")
+	}
+	assert.NotContains(t, string(svg), ">120</text>", "the room of the legend is no share")
+}

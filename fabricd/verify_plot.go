@@ -125,9 +125,9 @@ func plotConnectivity(path string, results []*verify.Result) error {
 	}
 	p.Y.Label.Text = "fault sets (%)"
 	p.X.Tick.Marker = plot.TickerFunc(wholeTicks)
-	p.Legend.Left, p.Legend.YOffs = true, vg.Centimeter/2
+	p.Legend.Left, p.Legend.Top, p.Legend.Padding = true, true, vg.Points(3)
 	p.Add(plotter.NewGrid())
-	lowest, most := 100.0, 1.0
+	most := 1.0
 	list := curves(results)
 	for i, c := range list {
 		line, points, err := plotter.NewLinePoints(c.points)
@@ -141,17 +141,34 @@ func plotConnectivity(path string, results []*verify.Result) error {
 		p.Add(line, points)
 		p.Legend.Add(c.name, line, points)
 		for _, at := range c.points {
-			lowest, most = min(lowest, at.Y), max(most, at.X)
+			most = max(most, at.X)
 		}
 	}
-	// Room for the legend below the curves, which begin at 100% and fall.
-	room := 0.15 + 0.07*float64(len(list))
+	// The axis is the whole of it, so that plots can be laid side by side. The legend stands above 100%, where no curve comes.
+	entry := p.Legend.TextStyle.FontExtents().Height + p.Legend.Padding
+	legend := entry*vg.Length(len(list)) + vg.Centimeter/2
 	p.X.Min, p.X.Max = min(p.X.Min, 0), most
-	p.Y.Min, p.Y.Max = max(0, lowest-max(1, (100-lowest)*room/(1-min(room, 0.6)))), 100
-	if err := p.Save(16*vg.Centimeter, 11*vg.Centimeter, path); err != nil {
+	p.Y.Min, p.Y.Max = 0, 100*float64(1+legend/curvesHeight)
+	p.Y.Tick.Marker = plot.ConstantTicks(percentTicks())
+	if err := p.Save(16*vg.Centimeter, 2*vg.Centimeter+curvesHeight+legend, path); err != nil {
 		return fmt.Errorf("plot %s: %w", path, err)
 	}
 	return nil
+}
+
+// curvesHeight is what the curves have, from 0% to 100%; title, legend and the axis of faults come on top.
+const curvesHeight = 9 * vg.Centimeter
+
+// percentTicks marks every 20%, and lesser ones between.
+func percentTicks() (ticks []plot.Tick) {
+	for y := 0; y <= 100; y += 10 {
+		label := ""
+		if y%20 == 0 {
+			label = strconv.Itoa(y)
+		}
+		ticks = append(ticks, plot.Tick{Value: float64(y), Label: label})
+	}
+	return ticks
 }
 
 // wholeTicks marks whole numbers, a dozen at most.

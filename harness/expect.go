@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // Packet names one packet.
@@ -168,7 +169,7 @@ func (h *Harness) RequireLedger(checks ...Check) fabric.Ledger {
 // NoneDiscarded is the check that no switch discarded a packet.
 func NoneDiscarded(l fabric.Ledger) error {
 	if l.Discarded > 0 {
-		return fmt.Errorf("%d packets were discarded: %v", l.Discarded, l.DiscardedBy)
+		return fmt.Errorf("%d packets were discarded: %s", l.Discarded, fault.ByRule(l.DiscardedBy))
 	}
 	return nil
 }

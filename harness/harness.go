@@ -1,14 +1,17 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -42,7 +45,7 @@ func New(t testing.TB, spec string, options ...Option) *Harness {
 		}
 	}
 	if c.opts.Switch.VCs == 0 {
-		c.opts.Switch.VCs = leastVCs(c.opts.Firmware, g)
+		c.opts.Switch.VCs = cmp.Or(subnet.LeastVCs(c.opts.Firmware, g), weft.MaxVCs) // with none the fabric says what else is lacking
 	}
 	if *seedFlag != 0 {
 		c.opts.Seed = *seedFlag

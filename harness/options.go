@@ -7,7 +7,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -127,22 +126,3 @@ func TraceEvery(n int) Option { return func(c *config) { c.opts.NIC.TraceEvery =
 
 // Patience bounds every wait of the harness; DefaultPatience unless given.
 func Patience(d time.Duration) Option { return func(c *config) { c.patience = d } }
-
-// leastVCs is the least number of virtual channels with which f runs in every switch of g. When there is none it is 1,
-// and the fabric says why it cannot be.
-func leastVCs(f switching.Firmware, g *topology.Graph) int {
-	c, ok := f.(switching.Checker)
-	if !ok {
-		return 1
-	}
-	for vcs := 1; vcs <= weft.MaxVCs; vcs++ {
-		fits := true
-		for _, s := range g.Switches {
-			fits = fits && c.Check(g.Place(s.ID), vcs) == nil
-		}
-		if fits {
-			return vcs
-		}
-	}
-	return 1
-}

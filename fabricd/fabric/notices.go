@@ -3,10 +3,12 @@ package fabric
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // maxNotices bounds the notices on their way, chosen by us. More are lost, which costs the discards that bring them again.
@@ -30,8 +32,8 @@ func (o Options) firmware() (switching.Firmware, error) {
 	}
 	fw, ok := o.Firmware.(switching.Notifier)
 	if !ok {
-		return nil, fmt.Errorf("fabric: notices: firmware %T tells no sources of discards: leave notices off, or choose one that does, as firmware.DeterministicLink",
-			o.Firmware)
+		return nil, fmt.Errorf("fabric: notices: this firmware (%T) tells no sources of discards: leave notices off, or choose one that does: %s",
+			o.Firmware, strings.Join(firmware.Notifiers(), ", "))
 	}
 	return fw.Notifying(), nil
 }

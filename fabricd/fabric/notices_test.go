@@ -131,7 +131,7 @@ func TestNoticesNeedAFirmwareThatSendsThem(t *testing.T) {
 	defer func() { require.NoError(t, m.Close()) }()
 	o := fabric.Options{Topology: g, Firmware: firmware.UpDown{}, Transport: m, NIC: fabric.NICOptions{Notices: time.Second}}
 	_, err = fabric.New(o)
-	require.ErrorContains(t, err, "notices: firmware firmware.UpDown tells no sources of discards")
+	require.ErrorContains(t, err, "notices: this firmware (firmware.UpDown) tells no sources of discards: leave notices off, or choose one that does: adaptive-link, ")
 	o.NIC.Notices = -1
 	_, err = fabric.New(o)
 	require.ErrorContains(t, err, "honoured for 0 or longer")

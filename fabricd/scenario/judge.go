@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // judge drains the fabric, checks what the scenario expects and fills res.
@@ -81,7 +82,7 @@ func (s *Scenario) judgeCounts(res *Result, fail func(name, format string, args 
 		if c.most != nil && c.counted > *c.most {
 			why := ""
 			if c.name == "discarded" {
-				why = fmt.Sprintf(": %v", ledger.DiscardedBy)
+				why = ": " + fault.ByRule(ledger.DiscardedBy)
 			}
 			fail(c.name, "%s %d: %d %s%s", c.name, *c.most, c.counted, c.what, why)
 		}

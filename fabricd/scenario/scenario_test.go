@@ -176,7 +176,7 @@ expect:
 	assert.False(t, r.Pass)
 	all := strings.Join(r.Failed, "\n")
 	for _, want := range []string{
-		"all_pairs_connected: of 56 pairs ", "discarded 0: ", "packets were discarded: map[2: the down link is dead:",
+		"all_pairs_connected: of 56 pairs ", "discarded 0: ", `by "2: the down link is dead"`,
 		"lost_only_at_faults: ", "reroutes_at_least 1000000: there were ", "delivered_at_least 1000000: ",
 	} {
 		assert.Contains(t, all, want)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -80,4 +81,19 @@ func Firmware(name string, g *topology.Graph) (fw firmware.Firmware, vcs int, er
 		return nil, 0, err
 	}
 	return e.New(g)
+}
+
+// LeastVCs is the least number of virtual channels with which f runs in every switch of g, 0 when there is none.
+func LeastVCs(f firmware.Firmware, g *topology.Graph) int {
+	c, ok := f.(firmware.Checker)
+	if !ok {
+		return 1
+	}
+	for vcs := 1; vcs <= weft.MaxVCs; vcs++ {
+		unfit := func(s topology.Switch) bool { return c.Check(g.Place(s.ID), vcs) != nil }
+		if !slices.ContainsFunc(g.Switches, unfit) {
+			return vcs
+		}
+	}
+	return 0
 }

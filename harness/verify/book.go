@@ -4,15 +4,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // book is the file from which an interrupted run goes on: which chunks are done, and what they add up to.
 type book struct {
 	path  string // empty: nothing is kept
+	lock  *flock.Flock
 	page  page
 	saved time.Time
 
@@ -35,24 +39,39 @@ type page struct {
 // saveEvery is how much work an interruption can cost at most.
 const saveEvery = 2 * time.Second
 
-// openBook reads what an earlier run has done, and adds it to the result.
-func openBook(r *run) (*book, error) {
+// maxBook bounds a checkpoint that is read, chosen by us: of maxSets sets it has a tenth of that.
+const maxBook = 128 << 20
+
+// openBook locks the checkpoint, reads what an earlier run has done, and adds it to the result.
+func openBook(r *run) (_ *book, err error) {
 	b := &book{path: r.Checkpoint, saved: time.Now(), began: time.Now()}
 	b.page.Done = make([]uint64, (r.total+chunk-1)/chunk/64+1)
-	b.page.Of, b.earlier = r.fingerprint(), make([]uint64, len(b.page.Done))
+	b.earlier = make([]uint64, len(b.page.Done))
 	if b.path == "" {
 		return b, nil
 	}
-	data, err := os.ReadFile(b.path)
+	b.page.Of = r.fingerprint()
+	if err := b.take(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.leave())
+		}
+	}()
+	data, err := readBook(b.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return b, nil
 	case err != nil:
-		return nil, fmt.Errorf("checkpoint: %w", err)
+		return nil, err
 	}
 	var p page
-	if err := json.Unmarshal(data, &p); err != nil || p.Result == nil {
-		return nil, fmt.Errorf("checkpoint %s is not one of ours (%w): name another file, or remove it", b.path, errors.Join(ErrConfig, err))
+	if err = json.Unmarshal(data, &p); err == nil && p.Result == nil {
+		err = errors.New("it has no result")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: checkpoint %s is not one of ours: name another file, or remove it: %w", ErrConfig, b.path, err)
 	}
 	like := r.empty()
 	if p.Of != b.page.Of || len(p.Done) != len(b.page.Done) ||
@@ -88,7 +107,7 @@ func (b *book) close(r *Result) error {
 	if b.path == "" {
 		return nil
 	}
-	return b.save(r)
+	return errors.Join(b.save(r), b.leave())
 }
 
 // save writes the file anew beside the old one and puts it in its place, so that a kill leaves one of the two.
@@ -106,6 +125,68 @@ func (b *book) save(r *Result) error {
 	}
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
+	}
+	return nil
+}
+
+// readBook reads a checkpoint. Anything but a file is refused: a device may have no end.
+func readBook(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: checkpoint %s is not a regular file: name another", ErrConfig, path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxBook+1))
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	if len(data) > maxBook {
+		return nil, fmt.Errorf("%w: checkpoint %s has more than %d bytes, so it is not one of ours: name another file, or remove it", ErrConfig, path, maxBook)
+	}
+	return data, nil
+}
+
+// take makes the checkpoint this run's own. Of two runs that write one, each would throw away what the other has done. The lock is
+// a file beside it, because the checkpoint itself is replaced by every save; it ends with the process, however that ends.
+func (b *book) take() error {
+	for {
+		lock := flock.New(b.path + ".lock")
+		got, err := lock.TryLock()
+		if err != nil {
+			return fmt.Errorf("checkpoint: lock %s: %w", lock.Path(), err)
+		}
+		if !got {
+			return fmt.Errorf("%w: checkpoint %s is in use by another run: wait for its end, or name another file", ErrConfig, b.path)
+		}
+		held, err := lock.Stat()
+		if err == nil {
+			var there fs.FileInfo
+			if there, err = os.Stat(lock.Path()); err == nil && os.SameFile(held, there) {
+				b.lock = lock
+				return nil
+			}
+		}
+		// Its last holder has removed it between our opening and our locking it, and the next run would make a new one.
+		if unlocked := lock.Unlock(); unlocked != nil || !errors.Is(err, fs.ErrNotExist) && err != nil {
+			return fmt.Errorf("checkpoint: lock %s: %w", lock.Path(), errors.Join(err, unlocked))
+		}
+	}
+}
+
+// leave gives the checkpoint back.
+func (b *book) leave() error {
+	if b.lock == nil {
+		return nil
+	}
+	if err := errors.Join(os.Remove(b.lock.Path()), b.lock.Unlock()); err != nil {
+		return fmt.Errorf("checkpoint: unlock: %w", err)
 	}
 	return nil
 }

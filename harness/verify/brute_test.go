@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -365,7 +366,7 @@ func TestASecondCheckerAgreesOnEverySetOfTwoLinks(t *testing.T) {
 					step = 17
 				}
 				for i := uint64(0); i < s.total(); i += step {
-					compare(t, g, e.New(), LeastVCs(e.New(), g), when, s.at(i))
+					compare(t, g, e.New(), subnet.LeastVCs(e.New(), g), when, s.at(i))
 				}
 			})
 		}
@@ -382,7 +383,7 @@ func TestASecondCheckerAgreesOnDeadSwitches(t *testing.T) {
 		require.NoError(t, s.resolve(g))
 		for i := uint64(0); i < s.total(); i += 11 {
 			for when := Before; when <= Flapping; when++ {
-				compare(t, g, e.New(), LeastVCs(e.New(), g), when, s.at(i))
+				compare(t, g, e.New(), subnet.LeastVCs(e.New(), g), when, s.at(i))
 			}
 		}
 	}

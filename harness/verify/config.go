@@ -1,11 +1,13 @@
 package verify
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -61,6 +63,7 @@ type Config struct {
 	// StopAtFirst ends at the first set with a fault found, as soon as smaller sets are done.
 	StopAtFirst bool
 	// Checkpoint names a file in which what is done is kept every few seconds, and from which a run that was interrupted goes on.
+	// One run at a time can have it. What it holds was found by the firmware's code as it was then: remove it when that has changed.
 	Checkpoint string
 	// Compare also asks of every set whether all pairs are connected by up/down tables made anew and physically. Several goroutines call
 	// it at once.
@@ -84,7 +87,7 @@ func (c *Config) check() error {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
 	if c.VCs == 0 {
-		c.VCs = LeastVCs(c.Firmware, c.Graph)
+		c.VCs = cmp.Or(subnet.LeastVCs(c.Firmware, c.Graph), weft.MaxVCs) // with none the firmware says what else is lacking
 	}
 	if c.VCs > weft.MaxVCs {
 		return fmt.Errorf("%w: %d virtual channels, at most %d", ErrConfig, c.VCs, weft.MaxVCs)
@@ -107,21 +110,3 @@ func (c *Config) check() error {
 
 // maxMoving bounds the faults of a set that move: every subset of them is a moment of its own.
 const maxMoving = 6
-
-// LeastVCs is the least number of virtual channels with which f runs in every switch of g. When there is none it is 1.
-func LeastVCs(f switching.Firmware, g *topology.Graph) int {
-	c, ok := f.(switching.Checker)
-	if !ok {
-		return 1
-	}
-	for vcs := 1; vcs <= weft.MaxVCs; vcs++ {
-		fits := true
-		for _, s := range g.Switches {
-			fits = fits && c.Check(g.Place(s.ID), vcs) == nil
-		}
-		if fits {
-			return vcs
-		}
-	}
-	return 1
-}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -104,7 +105,7 @@ func TestArrivingContainsBeforeAndFlappingContainsArriving(t *testing.T) {
 			for i := uint64(0); i < s.total(); i += 5 {
 				var last tally
 				for when := Before; when <= Flapping; when++ {
-					c := Config{Graph: g, Firmware: e.New(), VCs: LeastVCs(e.New(), g), When: when}
+					c := Config{Graph: g, Firmware: e.New(), VCs: subnet.LeastVCs(e.New(), g), When: when}
 					m, err := newModel(&c)
 					require.NoError(t, err)
 					now, err := newExplorer(m, nil).run(s.at(i))
@@ -283,6 +284,7 @@ func TestACheckpointOfAnotherRunOrADamagedOneIsRefused(t *testing.T) {
 		"more channels":       func(c *Config) { c.VCs = 3 },
 		"a subfunction":       func(c *Config) { c.Subfunction = FaultFreeSubtrees },
 		"tables to compare":   func(c *Config) { c.Compare = func([]Element) (bool, bool) { return true, true } },
+		"samples per group":   func(c *Config) { c.Sets.Samples, c.Sets.PerGroup = 17, true },
 		"symmetry turned off": func(c *Config) { c.NoSymmetry = true },
 	} {
 		other := c
@@ -315,4 +317,75 @@ func TestACheckpointOfAnotherRunOrADamagedOneIsRefused(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(file, good, 0o644))
 	assert.True(t, ran(t, c).Pass)
+}
+
+func TestACheckpointKnowsWhichSubfunctionWasChecked(t *testing.T) {
+	t.Parallel()
+	c := Config{Graph: parsed(t, "kary-ntree:2,3"), Firmware: byName(t, "adaptive-link"), Checkpoint: filepath.Join(t.TempDir(), "run.json"), Subfunction: FaultFreeSubtrees}
+	ran(t, c)
+	c.Subfunction = FaultFreeGroups
+	_, err := Run(t.Context(), c)
+	require.ErrorContains(t, err, "is of another run")
+}
+
+func TestACheckpointKnowsATopologyByWhatIsInItsFile(t *testing.T) {
+	t.Parallel()
+	g := parsed(t, "ring:4")
+	c := Config{Graph: g, Firmware: firmware.None{}, Checkpoint: filepath.Join(t.TempDir(), "run.json")}
+	ran(t, c)
+	c.Graph = parsed(t, "ring:4")
+	c.Graph.Switches[0].Name = "edited"
+	_, err := Run(t.Context(), c)
+	require.ErrorContains(t, err, "is of another run")
+}
+
+func TestTwoRunsCannotHaveOneCheckpointAtATime(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "run.json")
+	c := Config{Graph: parsed(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink{}, Sets: Sets{Max: 1}, Checkpoint: file, Workers: 1}
+	second := c
+	asked := false
+	c.Progress = func(uint64, uint64) {
+		asked = true
+		_, err := Run(t.Context(), second)
+		require.ErrorIs(t, err, ErrConfig)
+		require.ErrorContains(t, err, "is in use by another run: wait for its end, or name another file")
+	}
+	ran(t, c)
+	require.True(t, asked)
+	assert.NoFileExists(t, file+".lock", "nothing is left behind")
+	ran(t, second)
+	require.NoError(t, os.WriteFile(file+".lock", nil, 0o600)) // as a killed run leaves it: held by nobody
+	ran(t, second)
+}
+
+func TestACheckpointWithoutAnEndIsNotRead(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{os.DevNull: "is not a regular file", t.TempDir(): "is not a regular file"} {
+		_, err := readBook(path)
+		require.ErrorIs(t, err, ErrConfig)
+		require.ErrorContains(t, err, want)
+	}
+	long := filepath.Join(t.TempDir(), "long")
+	require.NoError(t, os.WriteFile(long, nil, 0o600))
+	require.NoError(t, os.Truncate(long, maxBook+1)) // sparse: nothing is on the disk
+	_, err := readBook(long)
+	require.ErrorContains(t, err, "so it is not one of ours")
+}
+
+func TestARunThatStoppedAtTheFirstIsOverWhenAskedAgain(t *testing.T) {
+	t.Parallel()
+	c := Config{
+		Graph: parsed(t, "kary-ntree:2,3"), Firmware: byName(t, "updown"), Sets: Sets{Max: 3}, NoSymmetry: true, Workers: 1, StopAtFirst: true,
+		Checkpoint: filepath.Join(t.TempDir(), "run.json"),
+	}
+	once := ran(t, c)
+	require.Less(t, once.FaultSets, uint64(697))
+	assert.Equal(t, once.FaultSets, ran(t, c).FaultSets)
+}
+
+func TestAFirmwareThatFitsWithNoNumberOfChannelsSaysWhatItLacks(t *testing.T) {
+	t.Parallel()
+	_, err := Run(t.Context(), Config{Graph: parsed(t, "kary-ntree:2,9"), Firmware: byName(t, "source-routed")})
+	require.ErrorContains(t, err, "choose a tree of at most 8 tiers")
 }

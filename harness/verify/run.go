@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"reflect"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -34,6 +36,8 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	if r.book, err = openBook(r); err != nil {
 		return nil, err
 	}
+	// An earlier run that was told to stop at the first may have stopped there.
+	r.stop.Store(r.StopAtFirst && len(r.result.firsts) > 0)
 	err = r.work(ctx)
 	if saved := r.book.close(r.result); err == nil {
 		err = saved
@@ -202,12 +206,17 @@ func (r *run) fingerprint() string {
 	if r.Name != "" {
 		fw = r.Name // what a firmware points to is elsewhere in every process
 	}
+	graph := sha256.New()
+	_ = r.Graph.WriteJSON(graph) // a hash takes everything; a topology file may have been edited under its name
+	sub := "false"
+	if r.Subfunction != nil {
+		sub = runtime.FuncForPC(reflect.ValueOf(r.Subfunction).Pointer()).Name()
+	}
 	list := ""
 	if r.Sets.List != nil {
 		list = fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, r.Sets.List)))
 	}
-	return fmt.Sprintf("%s %s vcs=%d %s %d-%d samples=%d seed=%d groups=%t list=%s graph=%x when=%d most=%d regs=%d fixed=%t sub=%t nosym=%t compare=%t total=%d", r.Graph.Spec, fw,
-		r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, r.Sets.PerGroup, list,
-		sha256.Sum256(fmt.Append(nil, r.Graph.Links, r.Graph.NICs)), r.When, r.AtOnce, r.Regs, r.FixedChoice,
-		r.Subfunction != nil, r.NoSymmetry, r.Compare != nil, r.total)
+	return fmt.Sprintf("%s %x %s vcs=%d %s %d-%d samples=%d seed=%d group=%t list=%s when=%d most=%d regs=%d fixed=%t sub=%s nosym=%t compare=%t total=%d",
+		r.Graph.Spec, graph.Sum(nil), fw, r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, r.Sets.PerGroup,
+		list, r.When, r.AtOnce, r.Regs, r.FixedChoice, sub, r.NoSymmetry, r.Compare != nil, r.total)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -31,7 +32,7 @@ func (c *Counterexample) Scenario(cfg Config, firmware string) (scenario.File, e
 		Name: firmware + "-" + c.What, Topology: cfg.Graph.Spec, Firmware: firmware,
 		Liveness: &scenario.Liveness{Interval: "off"}, // a busy machine takes no neighbour for dead
 	}
-	if cfg.VCs > LeastVCs(cfg.Firmware, cfg.Graph) {
+	if cfg.VCs > subnet.LeastVCs(cfg.Firmware, cfg.Graph) {
 		s.file.Switch = &scenario.Switch{VCs: cfg.VCs}
 	}
 	for _, name := range c.Faults {
@@ -151,7 +152,7 @@ func (s *script) choices() {
 	told := map[came]bool{}
 	vcs := s.cfg.VCs
 	if vcs == 0 {
-		vcs = LeastVCs(s.cfg.Firmware, s.cfg.Graph)
+		vcs = subnet.LeastVCs(s.cfg.Firmware, s.cfg.Graph)
 	}
 	for i := range s.Path {
 		st := &s.Path[i]

@@ -88,7 +88,7 @@ func (s *Sets) resolve(g *topology.Graph) error {
 	case s.Max > len(s.elements):
 		return fmt.Errorf("%w: %d faults of kind %s, %s has only %d", ErrConfig, s.Max, s.Kind, g.Spec, len(s.elements))
 	case s.Samples < 0:
-		return fmt.Errorf("%w: %d samples", ErrConfig, s.Samples)
+		return fmt.Errorf("%w: %d samples: expected how many sets to draw of each size, or 0 for all", ErrConfig, s.Samples)
 	case s.total() > maxSets:
 		hint := "fewer faults or for samples"
 		if s.Samples > 0 {

@@ -186,18 +186,23 @@ var labels = map[string]string{
 	"duplicated": "duplicated", "extra hops": "extra_hops", "throughput": "throughput", "last effect": "last_effect_ms",
 }
 
-// rules lists the discards by rule, the most first.
+// rules lists the discards by rule.
 func (r Report) rules() string {
 	if len(r.DiscardedBy) == 0 {
 		return ""
 	}
-	rules := slices.SortedFunc(maps.Keys(r.DiscardedBy), func(a, b string) int {
-		return cmp.Or(cmp.Compare(r.DiscardedBy[b], r.DiscardedBy[a]), cmp.Compare(a, b))
+	return ": " + ByRule(r.DiscardedBy)
+}
+
+// ByRule words counts of discarded packets by the rule that discarded them, the most first.
+func ByRule(counts map[string]uint64) string {
+	rules := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
 	})
 	for i, rule := range rules {
-		rules[i] = fmt.Sprintf("%d by %q", r.DiscardedBy[rule], rule)
+		rules[i] = fmt.Sprintf("%d by %q", counts[rule], rule)
 	}
-	return ": " + strings.Join(rules, ", ")
+	return strings.Join(rules, ", ")
 }
 
 // after prints milliseconds after the fault.
