@@ -85,7 +85,9 @@ func (x *explorer) run(set []Element) (*tally, error) {
 	x.graph.begin(len(x.scene.moments))
 	if x.m.stateful {
 		x.traffic.clear(len(x.m.g.Switches))
-		x.settle()
+		if err := x.settle(); err != nil {
+			return nil, err
+		}
 	}
 	var keep Keep
 	if x.subfunction != nil {
@@ -104,6 +106,7 @@ func (x *explorer) run(set []Element) (*tally, error) {
 				return nil, err
 			}
 		}
+		x.release(f)
 	}
 	if x.found.duato == holds && x.extended.cyclic() {
 		x.found.duato = fails

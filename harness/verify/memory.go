@@ -56,6 +56,9 @@ func (m *memories) set(id, sw, value int32) int32 {
 	return to
 }
 
+// maxValues bounds the values that the registers of one switch can have in one scene. A vector of b bits in use has 2 to the b.
+const maxValues = 1024
+
 // traffic is what packets of all flows can have made of the registers of the switches, in one scene.
 type traffic struct {
 	values [][]int32    // per switch: the values its registers can have, zero first
@@ -63,6 +66,7 @@ type traffic struct {
 	reach  map[[2]int32][]int32
 	loud   []int32 // the switches with more than one value
 	grown  bool
+	full   []int32 // the switches with more values than can be told apart
 }
 
 func (t *traffic) clear(switches int) {
@@ -75,7 +79,7 @@ func (t *traffic) clear(switches int) {
 	for _, sw := range t.loud {
 		t.values[sw], t.steps[sw] = t.values[sw][:1], t.steps[sw][:0]
 	}
-	t.loud = t.loud[:0]
+	t.loud, t.full = t.loud[:0], t.full[:0]
 	t.reach = map[[2]int32][]int32{}
 }
 
@@ -92,6 +96,9 @@ func (t *traffic) step(sw, from, to int32) {
 	t.grown = true
 	if !slices.Contains(t.values[sw], to) {
 		t.values[sw] = append(t.values[sw], to)
+		if len(t.values[sw]) > maxValues {
+			t.full = append(t.full, sw)
+		}
 	}
 }
 

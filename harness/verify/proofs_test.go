@@ -40,6 +40,8 @@ var (
 	linkFunctions   = []string{"deterministic-link", "deterministic-table", "source-routed", "adaptive-link", "adaptive-link-digit", "misroute-vector"}
 	switchFunctions = []string{"deterministic-switch", "adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header"}
 	allFunctions    = append(append([]string(nil), linkFunctions...), switchFunctions...)
+	deterministic   = []string{"deterministic-link", "deterministic-table", "source-routed", "deterministic-switch"}
+	adaptive        = []string{"adaptive-link", "adaptive-link-digit", "misroute-vector", "adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header"}
 	oneFaultLink    = []string{"deterministic-link-one", "adaptive-link-one"}
 	oneFaultSwitch  = []string{"deterministic-switch-one", "adaptive-switch-one"}
 )
@@ -94,8 +96,10 @@ func claims() (c []claim) {
 		claim{about: "m-port n-tree", routing: allFunctions, topology: "mport-tree:8,2", kind: verify.Links, most: 3, long: true},
 		claim{about: "m-port n-tree", routing: allFunctions, topology: "mport-tree:6,3", kind: verify.Links, most: 2, long: true},
 		claim{about: "large k", routing: allFunctions, topology: "kary-ntree:8,2", kind: verify.Links, most: 7, samples: 20},
-		claim{about: "large k", routing: allFunctions, topology: "kary-ntree:32,2", kind: verify.Links, most: 31, samples: 3, long: true},
-		claim{about: "large k", routing: allFunctions, topology: "mport-tree:36,2", kind: verify.Links, most: 17, samples: 3, long: true},
+		claim{about: "large k", routing: deterministic, topology: "kary-ntree:32,2", kind: verify.Links, most: 31, samples: 2, long: true},
+		claim{about: "large k", routing: deterministic, topology: "mport-tree:36,2", kind: verify.Links, most: 17, samples: 2, long: true},
+		claim{about: "large k, vectors with few bits", routing: adaptive, topology: "kary-ntree:32,2", kind: verify.Links, most: 4, samples: 1, long: true},
+		claim{about: "large k, vectors with few bits", routing: adaptive, topology: "mport-tree:36,2", kind: verify.Links, most: 4, samples: 1, long: true},
 		claim{about: "one fault: no extra layer, no vector", routing: oneFaultLink, topology: "kary-ntree:3,3", kind: verify.Links, most: 1},
 		claim{about: "one fault: no extra layer, no vector", routing: oneFaultLink, topology: "kary-ntree:4,3", kind: verify.Links, most: 1},
 		claim{about: "one fault: one header bit", routing: oneFaultSwitch, topology: "kary-ntree:3,3", kind: verify.Any, most: 1},

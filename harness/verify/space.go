@@ -51,6 +51,7 @@ type flowSpace struct {
 	starts []int32
 	kept   []expansion
 	more   map[moreKey]int32
+	size   int // its part of space.entries
 }
 
 // state is a packet at a switch: where it came in, and its fields.
@@ -142,9 +143,18 @@ func (s *space) state(fs *flowSpace, sw int, in weft.PortID, vc weft.VC, fields 
 		id = int32(len(fs.states))
 		fs.states = append(fs.states, state{sw: int32(sw), in: in, vc: vc, fields: f, plain: -1})
 		fs.ids[key] = id
+		fs.size++
 		s.entries++
 	}
 	return id
+}
+
+// release forgets a flow, which is then explored anew, once too much is kept: a fabric of thousands of ports would not fit otherwise.
+func (s *space) release(f int) {
+	if s.entries > maxKept {
+		s.entries -= s.flows[f].size
+		s.flows[f] = flowSpace{}
+	}
 }
 
 // expand is what can happen in a state with these dead ports and registers. What has nothing to do with the registers is the same
@@ -165,6 +175,7 @@ func (s *space) expand(f int, fs *flowSpace, id, dead, value int32) *expansion {
 	e := s.ask(f, fs, id, dead, value)
 	at := int32(len(fs.kept))
 	fs.kept = append(fs.kept, e)
+	fs.size += e.size()
 	s.entries += e.size()
 	if dead == 0 && value == 0 {
 		fs.states[id].plain = at

@@ -1,5 +1,7 @@
 package verify
 
+import "fmt"
+
 // waitAt notes a wait at a moment, or at all that there can be.
 func (x *explorer) waitAt(moment int, wait int32) {
 	if moment != anyMoment {
@@ -88,14 +90,20 @@ func (x *explorer) mayBe(memory, sw int32) []int32 {
 
 // settle finds the values that the packets of all flows can give to the registers: every flow is walked with any values that are
 // known to be possible, until there are no more.
-func (x *explorer) settle() {
+func (x *explorer) settle() error {
 	for x.traffic.grown = true; x.traffic.grown; {
 		x.traffic.grown = false
 		for f := range x.m.flows {
 			x.reachable(f, x.start(f), false)
+			if full := x.traffic.full; len(full) > 0 {
+				return fmt.Errorf("%w: with %s dead the registers of %s can hold more than %d values: ask for fewer faults, or for registers that a packet has to itself",
+					ErrConfig, x.names(x.scene.set), x.m.g.Switches[full[0]].Name, maxValues)
+			}
+			x.release(f)
 		}
 	}
 	x.traffic.reach = map[[2]int32][]int32{}
+	return nil
 }
 
 // reachable lists the states of a flow in nodes, whatever the registers hold and at whatever moment, and notes what packets write. With
