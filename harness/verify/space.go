@@ -21,6 +21,7 @@ type space struct {
 	waits   []wait
 	waitIDs map[[2]int32]int32
 	entries int
+	limit   int // maxKept, but for tests
 
 	still  []switching.Still // per switch
 	queues []map[switching.Output]int
@@ -101,7 +102,7 @@ const (
 )
 
 func newSpace(m *model) *space {
-	s := &space{m: m, still: make([]switching.Still, len(m.g.Switches))}
+	s := &space{m: m, limit: maxKept, still: make([]switching.Still, len(m.g.Switches))}
 	for i := range s.still {
 		s.still[i].At = m.g.Place(weft.SwitchID(i))
 		s.still[i].Free = 2
@@ -151,7 +152,7 @@ func (s *space) state(fs *flowSpace, sw int, in weft.PortID, vc weft.VC, fields 
 
 // release forgets a flow, which is then explored anew, once too much is kept: a fabric of thousands of ports would not fit otherwise.
 func (s *space) release(f int) {
-	if s.entries > maxKept {
+	if s.entries > s.limit {
 		s.entries -= s.flows[f].size
 		s.flows[f] = flowSpace{}
 	}
