@@ -50,5 +50,5 @@ func TestRegistersOfTooManyValuesAreRefused(t *testing.T) {
 	}
 	_, err = Run(context.Background(), Config{Graph: g, Firmware: firmware.AdaptiveLink{}, Sets: Sets{List: [][]Element{set}}})
 	require.ErrorIs(t, err, ErrConfig)
-	require.ErrorContains(t, err, "can hold more than 1024 values: ask for fewer faults")
+	require.ErrorContains(t, err, "can hold more than 256 values: ask for fewer faults")
 }

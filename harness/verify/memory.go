@@ -57,7 +57,7 @@ func (m *memories) set(id, sw, value int32) int32 {
 }
 
 // maxValues bounds the values that the registers of one switch can have in one scene. A vector of b bits in use has 2 to the b.
-const maxValues = 1024
+const maxValues = 256
 
 // traffic is what packets of all flows can have made of the registers of the switches, in one scene.
 type traffic struct {
