@@ -52,8 +52,8 @@ func TestALinkThatLosesEverythingHealsAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Pace{}, Config{})
 	r.d.Impair(0, Impairment{Loss: 1})
+	r.look(func(c *fake) { c.owes = 5 }) // before what wakes the sender
 	r.give(100)
-	r.look(func(c *fake) { c.owes = 5 })
 	r.eventually(func(c *fake) bool { return len(c.queue)+c.owes == 0 })
 	r.d.Impair(0, Impairment{})
 	r.give(3)
