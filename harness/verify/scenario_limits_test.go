@@ -97,6 +97,11 @@ func TestACounterexampleOfOnePacketAloneComesBeforeOneThatNeedsOthers(t *testing
 	require.NoError(t, err)
 	assert.NotContains(t, f.About, "Not in the scenario")
 
+	moving := cfg
+	moving.When, moving.Sets = verify.Arriving, verify.Sets{Min: 1, Max: 1}
+	c = found(t, moving)
+	assert.False(t, c.Others, "nor when faults come, %v", c)
+
 	cfg.Regs = verify.Alone
 	cfg.Firmware = marked{}
 	res, err := verify.Run(t.Context(), cfg)
