@@ -130,8 +130,8 @@ func TestEveryVerbDoesWhatItSaysAtItsTime(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, r.Pass, "%v", r.Failed)
 	assert.Equal(t, []string{
-		"traffic uniform:0.5", "cut s0.00-s1.00", "restore s0.00-s1.00", "crash s1.00", "restore s1.00",
-		"send 2 packets n000 to n111", "cut s0.00-s1.00", "heal all", "traffic none",
+		"send 2 packets n000 to n111", "traffic uniform:0.5", "cut s0.00-s1.00", "restore s0.00-s1.00", "crash s1.00", "restore s1.00", "cut s0.00-s1.00",
+		"heal all", "traffic none",
 	}, steps)
 	assert.Len(t, r.Faults, 3)
 	for _, f := range r.Faults {
