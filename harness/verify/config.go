@@ -70,12 +70,6 @@ type Config struct {
 	Compare func(set []Element) (updown, physical bool)
 }
 
-// Dead is a set of faults, as lists of links and switches.
-type Dead struct {
-	Links    []weft.LinkID
-	Switches []weft.SwitchID
-}
-
 func (c *Config) check() error {
 	if c.Graph == nil || c.Firmware == nil {
 		return fmt.Errorf("%w: a topology and a firmware are required", ErrConfig)

@@ -22,7 +22,6 @@ type Counterexample struct {
 	// Channels wait for each other in a deadlock, each for the next and the last for the first.
 	Channels []string `json:"channels,omitempty"`
 
-	Dead     Dead `json:"-"`
 	From, To weft.NICID
 }
 

@@ -44,6 +44,6 @@
 // Within all this, more is found than can happen where a cycle of channels needs packets of different moments, and where a livelock needs
 // others to write to registers in step with it; less never is.
 //
-// Memory is bounded for each worker by what it keeps of answers (a few 100 MB) and by the states of one flow in one set; more of
-// these is an error that says so.
+// Memory is bounded for each worker by what it keeps of answers (some 700 MB on the widest trees tried), by the states of one flow in one set and
+// by the values that the registers of one switch can have; more of the latter two is an error that says so.
 package verify

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -281,15 +280,4 @@ func ElementByName(g *topology.Graph, name string) (Element, error) {
 		}
 	}
 	return Element{}, err
-}
-
-func deadOf(set []Element) (d Dead) {
-	for _, e := range set {
-		if e.Switch {
-			d.Switches = append(d.Switches, weft.SwitchID(e.ID))
-		} else {
-			d.Links = append(d.Links, weft.LinkID(e.ID))
-		}
-	}
-	return d
 }

@@ -75,7 +75,6 @@ func (r *run) smallest(x *explorer, firsts []first, anySize bool) (best *Counter
 		for _, e := range set {
 			c.Faults = append(c.Faults, e.Name(r.Graph))
 		}
-		c.Dead = deadOf(set)
 		if best == nil || len(c.Path)+len(c.Channels) < len(best.Path)+len(best.Channels) {
 			best = c
 		}
