@@ -32,6 +32,7 @@ var cores = map[string]core{
 	"switch/credit":   {std: plain, ours: []string{"."}},
 	"switch":          {std: plain, ours: []string{".", "linkmon/liveness", "switch/credit", "switch/linkend"}},
 	"switch/linkend":  {std: plain, ours: []string{".", "linkmon/liveness", "switch/credit"}},
+	"switch/deadlock": {std: plain, ours: []string{".", "switch", "switch/credit"}},
 	"switch/firmware": {std: plain, ours: []string{".", "switch"}},
 	"nic": {
 		std:  append([]string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/gammazero/deque"}, plain...),
