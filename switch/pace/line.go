@@ -1,6 +1,8 @@
 package pace
 
 import (
+	"iter"
+
 	"github.com/gammazero/deque"
 
 	"github.com/weft-fabric/weft"
@@ -28,6 +30,20 @@ func (l *Line[T]) Empty() bool { return l.frames.Len() == 0 }
 
 // Due is when the first frame arrives. There must be one.
 func (l *Line[T]) Due() weft.Time { return l.frames.Front().due }
+
+// Last is when the last frame arrives. There must be one.
+func (l *Line[T]) Last() weft.Time { return l.frames.Back().due }
+
+// All are the frames, in order.
+func (l *Line[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for i := range l.frames.Len() {
+			if !yield(l.frames.At(i).frame) {
+				return
+			}
+		}
+	}
+}
 
 // Push appends a frame. It must not be due before the one in front of it.
 func (l *Line[T]) Push(frame T, due weft.Time) { l.frames.PushBack(flying[T]{frame, due}) }
