@@ -54,6 +54,7 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 		for _, kind := range []string{LinkFaults, SwitchFaults} {
 			c := config(t, "kary-ntree:3,3", routing, 0.9)
 			c.FaultCount, c.FaultKind, c.FaultSpacing = 3, kind, 50
+			c.Window, c.Warmup.Most = 500, 1000
 			c = c.withDefaults()
 			faults, err := drawFaults(&c)
 			require.NoError(t, err)
@@ -107,7 +108,7 @@ func TestLatencyWithoutLoadIsTheSumOfTheDelays(t *testing.T) {
 		r := measured(t, c)
 		want := (switches+1)*3 + switches*(2+4) + 2
 		require.InDelta(t, want, r.LatencyP50, 0.02, spec)
-		require.InDelta(t, want, r.Networ.LatencyP50, 0.02, spec)
+		require.InDelta(t, want, r.NetworkLatencyP50, 0.02, spec)
 		require.InDelta(t, want, r.LatencyMean, 0.2, "%s: two packets hardly ever meet", spec)
 		require.InDelta(t, switches, r.HopsMean, 1e-9)
 		require.InDelta(t, r.Offered, r.Accepted, 2e-4)
