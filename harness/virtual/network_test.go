@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/virtual"
+	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/pace"
@@ -24,17 +25,23 @@ type network struct {
 	g        *topology.Graph
 	switches []*switching.Switch
 	nics     []*nic.NIC
+	node     map[weft.Node]*virtual.Node
 }
 
 func newNetwork(t testing.TB, spec, routing, traffic string) *network {
+	return newNetworkThat(t, spec, routing, traffic, 1, liveness.Config{})
+}
+
+func newNetworkThat(t testing.TB, spec, routing, traffic string, seed uint64, live liveness.Config) *network {
+	t.Helper()
 	g, err := topology.Parse(spec)
 	require.NoError(t, err)
 	fw, _, err := subnet.Firmware(routing, g)
 	require.NoError(t, err)
-	n := &network{Engine: virtual.New(virtual.Config{}), g: g}
-	nodes := map[weft.Node]*virtual.Node{}
+	n := &network{Engine: virtual.New(virtual.Config{Seed: seed}), g: g, node: map[weft.Node]*virtual.Node{}}
+	nodes := n.node
 	for _, s := range g.Switches {
-		core, err := switching.New(switching.Config{Place: g.Place(s.ID), Firmware: fw, Rand: rand.NewPCG(1, uint64(s.ID)), VCs: subnet.LeastVCs(fw, g)})
+		core, err := switching.New(switching.Config{Place: g.Place(s.ID), Firmware: fw, Rand: rand.NewPCG(1, uint64(s.ID)), VCs: subnet.LeastVCs(fw, g), Liveness: live})
 		require.NoError(t, err)
 		n.switches = append(n.switches, core)
 		nodes[s.ID.Node()] = n.Add(core, virtual.NodeConfig{CutThrough: true, RoutingDelay: cycle})
@@ -43,7 +50,7 @@ func newNetwork(t testing.TB, spec, routing, traffic string) *network {
 	require.NoError(t, err)
 	to := tr.Destinations(len(g.NICs), rand.NewPCG(1, 99))
 	for _, m := range g.NICs {
-		core, err := nic.New(nic.Config{ID: m.ID, NICs: len(g.NICs), Rand: rand.NewPCG(2, uint64(m.ID)), VCs: subnet.LeastVCs(fw, g), Buffer: 2})
+		core, err := nic.New(nic.Config{ID: m.ID, NICs: len(g.NICs), Rand: rand.NewPCG(2, uint64(m.ID)), VCs: subnet.LeastVCs(fw, g), Buffer: 2, Liveness: live})
 		require.NoError(t, err)
 		n.nics = append(n.nics, core)
 		nodes[m.ID.Node()] = n.Add(core, virtual.NodeConfig{})
