@@ -37,6 +37,7 @@ var cores = map[string]core{
 		inFile: map[string][]string{"pace.go": {"time"}}, // for time.Duration, as configurations have it
 	},
 	"switch/linkend":  {std: plain, ours: []string{".", "linkmon/liveness", "switch/credit"}},
+	"switch/deadlock": {std: plain, ours: []string{".", "switch", "switch/credit"}},
 	"switch/firmware": {std: plain, ours: []string{".", "switch"}},
 	"nic": {
 		std:  append([]string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/gammazero/deque"}, plain...),
