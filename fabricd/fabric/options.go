@@ -142,7 +142,7 @@ func (o Options) validate() error {
 	if w, ok := o.Firmware.(interface{ Unwrap() switching.Firmware }); ok && o.Processes != nil {
 		return fmt.Errorf("fabric: choices are settled for %T, and a switch process, which makes its firmware by name, knows none: run all switches in one process", w.Unwrap())
 	}
-	return o.Traffic.Validate()
+	return o.Traffic.Fits(o.over(nil))
 }
 
 // pace is how switchd is told about the links.
@@ -154,7 +154,10 @@ func (o LinkOptions) pace() switchd.Pace {
 	return p
 }
 
-// interval is the mean time between two packets of a NIC at a load.
-func (o Options) interval(load float64) weft.Time {
-	return weft.Time(float64(o.NIC.PacketBytes) / (o.Link.Rate * load) * float64(weft.Second))
+// over is the network as traffic sees it.
+func (o Options) over(r nic.Rand) nic.Over {
+	return nic.Over{
+		NICs: len(o.Topology.NICs), Rate: o.Link.Rate, PacketBytes: o.NIC.PacketBytes, TraceEvery: o.NIC.TraceEvery, Rand: r,
+		Find: o.Topology.NICByName,
+	}
 }
