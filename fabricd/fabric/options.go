@@ -142,7 +142,7 @@ func (o Options) validate() error {
 	if w, ok := o.Firmware.(interface{ Unwrap() switching.Firmware }); ok && o.Processes != nil {
 		return fmt.Errorf("fabric: choices are settled for %T, and a switch process, which makes its firmware by name, knows none: run all switches in one process", w.Unwrap())
 	}
-	return o.Traffic.Fits(o.over(nil))
+	return o.Fits(o.Traffic)
 }
 
 // pace is how switchd is told about the links.
@@ -153,6 +153,9 @@ func (o LinkOptions) pace() switchd.Pace {
 	}
 	return p
 }
+
+// Fits is the error that SetTraffic of a fabric with these options would have.
+func (o Options) Fits(t nic.Traffic) error { return t.Fits(o.withDefaults().over(nil)) }
 
 // over is the network as traffic sees it.
 func (o Options) over(r nic.Rand) nic.Over {
