@@ -34,7 +34,7 @@ func inParts(p float64) uint64 { return uint64(float64(p * (1 << 53))) }
 // exponential draws from the exponential distribution of mean 1; at most 36.8.
 func exponential(r Rand) float64 { return minusLog(fraction(r)) }
 
-// minusLog is -ln(x) for normal x in (0, 1], relative error below 2^-50.
+// minusLog is -ln(x) for normal x in (0, 1], relative error below 2^-49.
 //
 // x = 2^e m with m from sqrt(1/2) to sqrt(2), and ln m = 2 artanh(s), s = (m-1)/(m+1), of which the series in s*s is taken to
 // the ninth term: |s| < 0.172, so the tenth is below 2^-50 of the sum.

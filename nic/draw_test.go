@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,7 +17,7 @@ func TestTheLogarithmAgreesWithThatOfTheLibrary(t *testing.T) {
 	r := rand.NewPCG(1, 2)
 	check := func(x float64) {
 		want := -math.Log(x)
-		if diff := math.Abs(minusLog(x) - want); diff > 0x1p-50*want {
+		if diff := math.Abs(minusLog(x) - want); diff > 0x1p-49*want {
 			t.Fatalf("-ln(%g) is %g, off by %g", x, want, diff)
 		}
 	}
@@ -128,7 +127,10 @@ func unrounded(t *testing.T, text string) (at []string) {
 		}
 		return true
 	})
-	return slices.DeleteFunc(at, func(s string) bool { return strings.HasPrefix(s, "1000 *") })
+	return at
 }
 
-var goldenDraws = []uint64{}
+var goldenDraws = []uint64{
+	0x3fc0234a3269a509, 0xbfb0a7212394b91c, 0x3fdf83c1f40a5c77, 0xbff89bf967c5b2c3,
+	0x3fe4d0bf54a35cc5, 0xbfdb21a05728f794, 0x3fdf028abbd2ada4, 0x3fb1e4c512a40dfb,
+}

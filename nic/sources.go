@@ -87,7 +87,7 @@ func (t *Traffic) sources(o Over) ([]Source, error) {
 	if mean == 0 {
 		mean = float64(o.PacketBytes)
 	}
-	interval := mean / float64(o.Rate*t.Load) * float64(weft.Second)
+	interval := float64(mean / float64(o.Rate*t.Load) * float64(weft.Second))
 	if !(interval >= 1 && interval < float64(weft.Never)) {
 		return nil, fmt.Errorf("a packet of %v bytes every %v ps at a link rate of %v bytes per second: expected from 1 ps to %v",
 			mean, interval, o.Rate, weft.Never/2)
