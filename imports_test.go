@@ -47,7 +47,7 @@ var cores = map[string]core{
 		inFile: map[string][]string{"trace.go": {"bufio", "io"}, "sources.go": {"io"}}, // of files that their caller opens
 	},
 	"fabricd/document/nearest": {std: append([]string{"github.com/agnivade/levenshtein"}, plain...)},
-	"linkmon/liveness": {std: plain, ours: []string{"."}},
+	"linkmon/liveness":         {std: plain, ours: []string{"."}},
 	// A topology is read from and written to files, and an irregular one is drawn from a seed.
 	"fabricd/topology": {
 		std: append([]string{

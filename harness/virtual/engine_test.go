@@ -135,7 +135,9 @@ func TestAnImpairmentActsOnWhatIsOnItsWay(t *testing.T) {
 	slow := arrives(func(*virtual.Node, weft.PortID) {})
 	assert.InDelta(t, float64(2024*weft.Microsecond), float64(slow), float64(5*weft.Microsecond))
 	assert.Less(t, arrives(func(n *virtual.Node, p weft.PortID) { n.Impair(p, pace.Impairment{}) }), 105*weft.Microsecond, "healed")
-	assert.Greater(t, arrives(func(n *virtual.Node, p weft.PortID) { n.Impair(p, pace.Impairment{Rate: 125e3, Delay: time.Millisecond}) }), slow+800*weft.Microsecond)
+	assert.Greater(t, arrives(func(n *virtual.Node, p weft.PortID) {
+		n.Impair(p, pace.Impairment{Rate: 125e3, Delay: time.Millisecond})
+	}), slow+800*weft.Microsecond)
 }
 
 func TestAnImpairmentLosesItsShareTheSameEachTime(t *testing.T) {

@@ -48,7 +48,8 @@ func newNetworkThat(t testing.TB, spec, routing, traffic string, seed uint64, li
 	}
 	tr, err := nic.ParseTraffic(traffic)
 	require.NoError(t, err)
-	to := tr.Destinations(len(g.NICs), rand.NewPCG(1, 99))
+	sources, err := tr.Sources(nic.Over{NICs: len(g.NICs), Rate: 250e6, PacketBytes: 256, Rand: rand.NewPCG(1, 99)})
+	require.NoError(t, err)
 	for _, m := range g.NICs {
 		core, err := nic.New(nic.Config{ID: m.ID, NICs: len(g.NICs), Rand: rand.NewPCG(2, uint64(m.ID)), VCs: subnet.LeastVCs(fw, g), Buffer: 2, Liveness: live})
 		require.NoError(t, err)
@@ -66,7 +67,7 @@ func newNetworkThat(t testing.TB, spec, routing, traffic string, seed uint64, li
 	for i, m := range n.nics {
 		if !tr.Idle() {
 			nodes[g.NICs[i].ID.Node()].Do(func(now weft.Time, out *weft.Actions) {
-				require.NoError(t, m.SetSource(now, nic.Source{To: to[i], Mean: weft.Time(float64(2*cycle) / tr.Load), Bytes: 256}, out))
+				require.NoError(t, m.SetSource(now, sources[i], out))
 			})
 		}
 	}
