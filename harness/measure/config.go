@@ -46,9 +46,10 @@ type Config struct {
 
 	Cycle         weft.Time // 0: 512 ns
 	BytesPerCycle int       // of a link; 0: 128
+	// The delays are 0 when they are 0: those of the papers are not known, see docs/virtual.md.
 	WireDelay     weft.Time // from one end of a link to the other
-	RoutingDelay  weft.Time // from a packet's arrival to its routing
-	CrossbarDelay weft.Time // from its routing to the output queue's end of it
+	RoutingDelay  weft.Time // from when the first byte of a packet has arrived at a switch to its routing
+	CrossbarDelay weft.Time // from when an output has something to send to when it may
 
 	Faults []Fault // in addition to those drawn
 	// FaultCount so many links or switches, by FaultKind, are drawn from the seed; those of a smaller count are among those of
@@ -56,7 +57,7 @@ type Config struct {
 	FaultCount   int
 	FaultKind    string // LinkFaults or SwitchFaults; "": LinkFaults
 	FaultsBefore bool   // those drawn are dead before the first packet, instead of dying one after the other under load
-	FaultSpacing int    // cycles between two of them; 0: 1000
+	FaultSpacing int    // cycles between two of them; 0: 500
 
 	Warmup     Warmup
 	Window     int // cycles; 0: 10,000
@@ -78,15 +79,12 @@ type Fault struct {
 	At     int64  // otherwise: cycles after the end of the first warm-up
 }
 
-// Warmup says when a network counts as steady. The zero value of a field is its default.
-//
-// Time is cut into batches of Batch cycles. The network is steady at the end of the first batch at which each of the last
-// Batches batch means differs from the mean of these by at most Tolerance of it, in each of three: the rate of packets
-// delivered, their latency from leaving the send queue, and, unless send queues are growing, their latency from generation; and the number of packets inside the switches has not grown by more than Tolerance over them either.
+// Warmup says when a network counts as steady; see the package documentation of the method. The zero value of a field is its
+// default.
 type Warmup struct {
 	Batch     int     // cycles; 0: 500
 	Batches   int     // 0: 4
-	Tolerance float64 // 0: 0.05
+	Tolerance float64 // relative; 0: 0.05
 	Most      int     // cycles; a network that is not steady by then is measured all the same, with Stable false. 0: 50,000
 	Skip      bool    // measure from the first cycle on, and right after the last fault
 }

@@ -29,7 +29,6 @@ type Result struct {
 	Faults       int     `csv:"faults"`         // links and switches that died
 	LostTotal    uint64  `csv:"lost_total"`     // packets lost on wires, in queues of dead links and in dead switches
 	LostPerFault float64 `csv:"lost_per_fault"` // of these, per fault that came under load
-	Sunk         uint64  `csv:"sunk"`           // packets discarded because of the faults under load, in the time up to the next fault or the window
 	Discarded    uint64  `csv:"discarded"`      // packets discarded by a switch
 	Reordered    uint64  `csv:"reordered"`      // packets delivered after a later one of their flow
 	Rerouted     uint64  `csv:"rerouted"`       // packets delivered that were sent another way because of a fault
