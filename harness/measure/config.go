@@ -26,6 +26,8 @@ const (
 type Config struct {
 	Topology *topology.Graph
 	Routing  string // a name that fabricd/subnet knows, or DDRC
+	// Firmware is measured instead of a named one when it is given, with VCs virtual channels or as many as it accepts at least.
+	Firmware switching.Firmware
 	// ReconfigureAfter is how many cycles after a fault the tables of DDRC are loaded, in all switches at once. 0 measures
 	// what is after a reconfiguration, as the paper does; what is lost until then is then next to nothing.
 	ReconfigureAfter int

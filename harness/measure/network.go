@@ -81,16 +81,16 @@ func build(c Config) (*network, error) {
 // chooseFirmware makes the firmware and settles the number of virtual channels.
 func (n *network) chooseFirmware() error {
 	least := 1
-	if n.cfg.Routing == DDRC {
+	if n.cfg.ddrc() {
 		routes, err := newReconfigured(n.graph)
 		if err != nil {
 			return fmt.Errorf("%w: routing: %w", ErrConfig, err)
 		}
 		n.routes, n.firmware = routes, routes
 	} else {
-		fw, vcs, err := subnet.Firmware(n.cfg.Routing, n.graph)
+		fw, vcs, err := n.cfg.named()
 		if err != nil {
-			return fmt.Errorf("%w: routing: %w", ErrConfig, err)
+			return err
 		}
 		n.firmware, least = fw, vcs
 	}
