@@ -158,10 +158,12 @@ func (n *network) start() error {
 		}
 	}
 	n.reload()
-	to := n.cfg.Traffic.Destinations(len(n.nics), rand.NewPCG(n.cfg.Seed, streamPattern))
+	sources, err := n.cfg.Traffic.Sources(n.cfg.over(rand.NewPCG(n.cfg.Seed, streamPattern)))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	}
 	for i, m := range n.nics {
-		var err error
-		n.nicNodes[i].Do(func(now weft.Time, out *weft.Actions) { err = m.SetSource(now, n.sourceOf(to[i]), out) })
+		n.nicNodes[i].Do(func(now weft.Time, out *weft.Actions) { err = m.SetSource(now, sources[i], out) })
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrConfig, err)
 		}
@@ -169,13 +171,12 @@ func (n *network) start() error {
 	return nil
 }
 
-// sourceOf is what a NIC generates.
-func (n *network) sourceOf(to nic.Destinations) nic.Source {
-	if n.cfg.Traffic.Idle() {
-		return nic.Source{}
+// over is the network as traffic sees it.
+func (c *Config) over(r nic.Rand) nic.Over {
+	return nic.Over{
+		NICs: len(c.Topology.NICs), Rate: float64(c.BytesPerCycle) * float64(weft.Second) / float64(c.Cycle),
+		PacketBytes: c.PacketBytes, Rand: r, Find: c.Topology.NICByName,
 	}
-	perCycle := n.cfg.Traffic.Load * float64(n.cfg.BytesPerCycle) / float64(n.cfg.PacketBytes) // packets
-	return nic.Source{To: to, Mean: weft.Time(float64(n.cfg.Cycle) / perCycle), Bytes: n.cfg.PacketBytes}
 }
 
 // kill has a link or a switch die now: what is on its wires is lost, and whoever is at the other end loses signal at once.
