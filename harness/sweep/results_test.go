@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"encoding/xml"
+	"fmt"
 	"image/png"
 	"io"
 	"math"
@@ -44,7 +45,7 @@ func TestACellReadsBackAsWhatItWas(t *testing.T) {
 	assert.False(t, cells.is("stable"))
 	cells[columnAt("accepted")] = "x"
 	assert.EqualError(t, cells.check(), `accepted is "x"`)
-	assert.EqualError(t, cells[1:].check(), "31 cells, expected 32")
+	assert.EqualError(t, cells[1:].check(), fmt.Sprintf("%d cells, expected %d", len(columns)-1, len(columns)))
 }
 
 // The values are those of tables of Student's t, and of Wilson's interval computed by hand.
@@ -148,9 +149,9 @@ func TestChecksCompareSampleBySample(t *testing.T) {
 		{Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}, "load": {"0.3"}}, Above: num(4)}, "no", "4 ± 0", 1},
 		{Check{Value: "accepted", Where: map[string]Some{"faults": {"2"}, "load": {"0.3"}}, Above: num(4)}, "not run", "", 0},
 		// Samples 0 and 2 are left: 5/10 and 7/11.
-		{Check{Value: "accepted", Where: saturated, Against: map[string]Value{"faults": "0"}, Below: num(1)}, "yes, unsure", "0.5714 ± 0.8654", 1},
+		{Check{Value: "accepted", Where: saturated, Against: map[string]Value{"faults": "0"}, Below: num(1)}, "yes, unsure", "0.5714 ± 0.8644", 1},
 		{Check{Value: "accepted", Where: saturated, Against: map[string]Value{"faults": "0"}, As: asDifference, Per: "faults", Below: num(-1)}, "yes, unsure", "-2.25 ± 3.177", 1},
-		{Check{Value: "accepted", Where: saturated, Against: map[string]Value{"faults": "0"}, As: asPercent, Below: num(0), Above: num(-100)}, "yes, unsure", "-42.86 ± 86.54", 1},
+		{Check{Value: "accepted", Where: saturated, Against: map[string]Value{"faults": "0"}, As: asPercent, Below: num(0), Above: num(-100)}, "yes, unsure", "-42.86 ± 86.44", 1},
 		{Check{Value: "deadlocked", Where: map[string]Some{"faults": {"0"}}, AtMost: num(0.6)}, "yes", "0% (0% to 56.15% of 3 runs), the worst of 2 points; holds at 2", 2},
 		{Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}}, Of: ofAny, AtMost: num(4)}, "yes", "4 ± 0, the best of 2 points; holds at 1", 2},
 		{Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}}, AtMost: num(4)}, "no, unsure", "11 ± 2.484, the worst of 2 points; holds at 1", 2},
@@ -173,6 +174,7 @@ func TestAClaimOfOursThatDoesNotHoldIsCounted(t *testing.T) {
 	o := options(t, &f)
 	e := small(t)
 	e.Checks[2].Where = map[string]Some{"method": {"ADLR"}}
+	o.Samples = 20
 	r, err := e.Run(t.Context(), o)
 	require.NoError(t, err)
 	assert.Equal(t, 1, r.Failed)
@@ -257,7 +259,7 @@ measure: connectivity
 base: {topology: "kary-ntree:2,3"}
 axes:
   - {axis: routing, values: [deterministic-link, ddrc]}
-  - {axis: faults, values: [0, 1, 6]}
+  - {axis: faults, values: [0, 1, 4]}
 samples: 40
 quick: {samples: 2}
 `
@@ -272,12 +274,12 @@ quick: {samples: 2}
 		if want != "" {
 			assert.Equal(t, want, rows[i]["connected"])
 		} else {
-			assert.NotEqual(t, "1", rows[i]["connected"], "six of sixteen links")
+			assert.NotEqual(t, "1", rows[i]["connected"], "four of sixteen links")
 			assert.NotEqual(t, "0", rows[i]["connected"])
 		}
 	}
 	runs := readCSV(t, dir, "runs.csv")
-	assert.Equal(t, "6", runs[len(runs)-1]["measured_faults"])
+	assert.Equal(t, "4", runs[len(runs)-1]["measured_faults"])
 }
 
 func TestFewerFaultsAreAmongMoreAndTheSameForEveryRouting(t *testing.T) {
