@@ -85,6 +85,12 @@ func TestDigitsAreThoseOfTheRadix(t *testing.T) {
 	}
 }
 
+func TestTornadoGoesJustLessThanHalfRound(t *testing.T) {
+	for nics, far := range map[int]int{3: 1, 4: 1, 7: 3, 8: 3, 9: 4} {
+		require.Equal(t, far, to(t, sources(t, "tornado:0.5", nics, nil), 0), "of %d", nics)
+	}
+}
+
 func TestWhoWouldSendToItselfSendsNothing(t *testing.T) {
 	list := sources(t, "reversal:0.5", 8, nil)
 	for i, s := range list {
