@@ -85,6 +85,21 @@ func TestDigitsAreThoseOfTheRadix(t *testing.T) {
 	}
 }
 
+// The example of docs/traffic.md.
+func TestWhereNIC19Of64Sends(t *testing.T) {
+	for pattern, want := range map[string]int{
+		"complement": 44, "reversal": 50, "transpose": 26, "shuffle": 38, "rotation": 41, "neighbour": 20, "tornado": 50, "all-to-all": 20,
+	} {
+		require.Equal(t, want, to(t, sources(t, pattern+":0.5", 64, nil), 19), pattern)
+	}
+}
+
+func TestTornadoGoesJustLessThanHalfRound(t *testing.T) {
+	for nics, far := range map[int]int{3: 1, 4: 1, 7: 3, 8: 3, 9: 4} {
+		require.Equal(t, far, to(t, sources(t, "tornado:0.5", nics, nil), 0), "of %d", nics)
+	}
+}
+
 func TestWhoWouldSendToItselfSendsNothing(t *testing.T) {
 	list := sources(t, "reversal:0.5", 8, nil)
 	for i, s := range list {
