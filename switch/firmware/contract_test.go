@@ -178,7 +178,7 @@ func TestEveryFirmwareIsFoundByItsName(t *testing.T) {
 	require.Equal(t, []string{
 		"adaptive-link", "adaptive-link-digit", "adaptive-link-one",
 		"adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header", "adaptive-switch-one",
-		"deterministic-link", "deterministic-link-one", "deterministic-switch", "deterministic-switch-one",
+		"deterministic-link", "deterministic-link-flat", "deterministic-link-one", "deterministic-switch", "deterministic-switch-one",
 		"dimension-order", "misroute-vector", "source-routed", "updown",
 	}, Names())
 	for _, name := range Names() {

@@ -123,6 +123,10 @@ func Entries() []Entry {
 			About: "fat trees: deterministic, re-routes around dead links in a second virtual layer (R^link_deterministic)",
 		},
 		{
+			Name: "deterministic-link-flat", VCs: 1, Bears: Bears{Links: true, One: true}, New: func() Firmware { return DeterministicLinkFlat{} },
+			About: "fat trees: deterministic-link with both layers in one virtual channel, to be measured: two dead links can deadlock it",
+		},
+		{
 			Name: "deterministic-link-one", VCs: 1, Bears: Bears{Links: true, One: true}, New: func() Firmware { return DeterministicLinkOne{} },
 			About: "fat trees: deterministic-link for one dead link, without the second layer",
 		},

@@ -255,7 +255,7 @@ func TestRequeueClosesNoCircleOfWaiting(t *testing.T) {
 // The firmwares for one fault close no cycle of channel dependencies in their one virtual channel with any link, or any switch for
 // those that go around switches, dead or dying: whichever of its choices a packet takes.
 func TestOneFaultNeedsOneVirtualChannel(t *testing.T) {
-	for _, name := range []string{"adaptive-link-one", "deterministic-link-one", "adaptive-switch-one", "deterministic-switch-one"} {
+	for _, name := range []string{"adaptive-link-one", "deterministic-link-one", "deterministic-link-flat", "adaptive-switch-one", "deterministic-switch-one"} {
 		for _, size := range []struct {
 			spec string
 			each int
