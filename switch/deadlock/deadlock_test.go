@@ -57,10 +57,13 @@ func TestARingOfPacketsThatWaitForEachOtherIsNamed(t *testing.T) {
 func TestOnePacketThatCanGoFreesAllThatWaitForIt(t *testing.T) {
 	t.Parallel()
 	for claim, change := range map[string]func(q *deadlock.Question){
-		"a credit":                  func(q *deadlock.Question) { q.Switches[2].Ports[1].VCs[1].Credits = 1 },
-		"a credit on the way":       func(q *deadlock.Question) { q.Switches[0].Ports[0].VCs[1].Epoch.Held = buffer - 1 },
-		"room":                      func(q *deadlock.Question) { q.Switches[1].Ports[1].VCs[1].Output = 0 },
-		"a second way that is free": func(q *deadlock.Question) { b := &q.Switches[1].Blocked[0]; b.For = append(b.For, switching.Output{Port: 1}) },
+		"a credit":            func(q *deadlock.Question) { q.Switches[2].Ports[1].VCs[1].Credits = 1 },
+		"a credit on the way": func(q *deadlock.Question) { q.Switches[0].Ports[0].VCs[1].Epoch.Held = buffer - 1 },
+		"room":                func(q *deadlock.Question) { q.Switches[1].Ports[1].VCs[1].Output = 0 },
+		"a second way that is free": func(q *deadlock.Question) {
+			b := &q.Switches[1].Blocked[0]
+			b.For = append(b.For, switching.Output{Port: 1})
+		},
 		"a packet for a NIC beside it": func(q *deadlock.Question) {
 			q.Switches[1].Ports[2].VCs[1] = switching.VCSnapshot{Output: 1} // it takes all that comes
 			q.Switches[1].Blocked = append(q.Switches[1].Blocked, switching.Blocked{In: 0, InVC: 1, For: []switching.Output{{Port: 2, VC: 1}}})
