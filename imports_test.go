@@ -29,8 +29,13 @@ var cores = map[string]core{
 		std:    []string{"cmp", "errors", "fmt", "math", "math/bits", "slices", "strconv"},
 		inFile: map[string][]string{"time.go": {"time"}}, // to convert time.Duration, no more
 	},
-	"switch/credit":   {std: plain, ours: []string{"."}},
-	"switch":          {std: plain, ours: []string{".", "linkmon/liveness", "switch/credit", "switch/linkend"}},
+	"switch/credit": {std: plain, ours: []string{"."}},
+	"switch":        {std: plain, ours: []string{".", "linkmon/liveness", "switch/credit", "switch/linkend"}},
+	"switch/pace": {
+		std:    append([]string{"github.com/gammazero/deque"}, plain...),
+		ours:   []string{"."},
+		inFile: map[string][]string{"pace.go": {"time"}}, // for time.Duration, as configurations have it
+	},
 	"switch/linkend":  {std: plain, ours: []string{".", "linkmon/liveness", "switch/credit"}},
 	"switch/deadlock": {std: plain, ours: []string{".", "switch", "switch/credit"}},
 	"switch/firmware": {std: plain, ours: []string{".", "switch"}},
@@ -57,8 +62,8 @@ var cores = map[string]core{
 // drivers says which folders of this module those just above the cores may import: nothing that stands on top of them.
 var drivers = map[string][]string{
 	"fabricd/bus":    {".", "fabricd/document"},
-	"switch/switchd": {".", "switch", "switch/credit", "fabricd/bus"},
-	"nic/nicd":       {".", "nic", "switch/switchd", "fabricd/bus"},
+	"switch/switchd": {".", "switch", "switch/credit", "switch/pace", "fabricd/bus"},
+	"nic/nicd":       {".", "nic", "switch/pace", "switch/switchd", "fabricd/bus"},
 	"linkmon/fault":  {".", "fabricd/document"}, // the words for faults: those who apply them import it
 }
 

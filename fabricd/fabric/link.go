@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/switch/credit"
-	"github.com/weft-fabric/weft/switch/switchd"
+	"github.com/weft-fabric/weft/switch/pace"
 )
 
 // link is what the fabric knows of one link. Its directions are 0, A to B, and 1, B to A.
@@ -83,7 +83,7 @@ func (f *Fabric) usable(l *link) bool { return f.alive(l) && !l.isCut(0) && !l.i
 // port is one port of a live node.
 type port interface {
 	Signal(p weft.PortID, up bool)
-	Impair(p weft.PortID, i switchd.Impairment)
+	Impair(p weft.PortID, i pace.Impairment)
 }
 
 func (f *Fabric) node(n weft.Node) port {
@@ -111,7 +111,7 @@ func way(dirs [2]bool) fault.Direction {
 func (f *Fabric) impair(l *link, d int) {
 	s := l.suffers[d]
 	e := l.ends()[d]
-	f.node(e.Node).Impair(e.Port, switchd.Impairment{Loss: s.Loss.Share(), Rate: s.Rate, Delay: s.Delay, Jitter: s.Jitter})
+	f.node(e.Node).Impair(e.Port, pace.Impairment{Loss: s.Loss.Share(), Rate: s.Rate, Delay: s.Delay, Jitter: s.Jitter})
 }
 
 func (f *Fabric) link(id weft.LinkID) (*link, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/switchd"
+	"github.com/weft-fabric/weft/switch/pace"
 )
 
 // Options of a fabric.
@@ -146,8 +146,8 @@ func (o Options) validate() error {
 }
 
 // pace is how switchd is told about the links.
-func (o LinkOptions) pace() switchd.Pace {
-	p := switchd.Pace{Delay: o.Delay}
+func (o LinkOptions) pace() pace.Pace {
+	p := pace.Pace{Delay: o.Delay}
 	if o.Paced {
 		p.Rate = o.Rate
 	}

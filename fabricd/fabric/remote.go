@@ -5,6 +5,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/member"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -22,7 +23,7 @@ func (s *liveSwitch) Signal(p weft.PortID, up bool) {
 }
 
 // Impair makes what port p sends suffer.
-func (s *liveSwitch) Impair(p weft.PortID, i switchd.Impairment) {
+func (s *liveSwitch) Impair(p weft.PortID, i pace.Impairment) {
 	if r := s.process(); r != nil {
 		_ = r.ask(member.AskPort, member.PortOrder{Port: p, Impair: &i})
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft/linkmon/liveness"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -60,7 +61,7 @@ type Charter struct {
 	Requeue      bool                `json:"requeue"`
 	Batch        int                 `json:"batch"`
 	Liveness     liveness.Config     `json:"liveness"`
-	Pace         switchd.Pace        `json:"pace"`
+	Pace         pace.Pace           `json:"pace"`
 	Inbox        int                 `json:"inbox"` // frames that may be on their way to one port
 	Seed         uint64              `json:"seed"`
 	Epoch        weft.Epoch          `json:"epoch"` // before the first of every link
@@ -90,9 +91,9 @@ type Answer struct {
 
 // PortOrder says what is to become of one port. What is nil stays.
 type PortOrder struct {
-	Port   weft.PortID         `json:"port"`
-	Signal *bool               `json:"signal,omitempty"`
-	Impair *switchd.Impairment `json:"impair,omitempty"`
+	Port   weft.PortID      `json:"port"`
+	Signal *bool            `json:"signal,omitempty"`
+	Impair *pace.Impairment `json:"impair,omitempty"`
 }
 
 // CutOrder names directions of the process's links that are cut from now on, and others that no longer are.

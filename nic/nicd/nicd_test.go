@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const patience = 20 * time.Second // only a failing test waits so long
 
 // pair is two NICs linked to each other.
-func pair(t *testing.T, pace switchd.Pace) (a, b *NIC) {
+func pair(t *testing.T, p pace.Pace) (a, b *NIC) {
 	t.Helper()
 	m := bus.NewMemory()
 	start := time.Now()
@@ -38,7 +39,7 @@ func pair(t *testing.T, pace switchd.Pace) (a, b *NIC) {
 		require.NoError(t, m.Listen(out.Reverse(), inbox))
 		send, err := m.Sender(out)
 		require.NoError(t, err)
-		both[i] = New(core, switchd.Wire{Out: send, Inbox: inbox, Pace: pace}, switchd.Config{
+		both[i] = New(core, switchd.Wire{Out: send, Inbox: inbox, Pace: p}, switchd.Config{
 			Clock: func() weft.Time { return weft.FromDuration(time.Since(start)) },
 		})
 		running.Go(func() { both[i].Run(ctx) })
@@ -59,7 +60,7 @@ func delivered(t *testing.T, n *NIC, want uint64) {
 
 func TestSendFromManyGoroutinesDeliversEveryPacketInOrder(t *testing.T) {
 	t.Parallel()
-	a, b := pair(t, switchd.Pace{})
+	a, b := pair(t, pace.Pace{})
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -82,7 +83,7 @@ func TestSendFromManyGoroutinesDeliversEveryPacketInOrder(t *testing.T) {
 func TestNothingArrivesBeforeTheDelayOfTheLink(t *testing.T) {
 	t.Parallel()
 	const delay = 20 * time.Millisecond
-	a, b := pair(t, switchd.Pace{Delay: delay})
+	a, b := pair(t, pace.Pace{Delay: delay})
 	for range 20 {
 		_, err := a.Send(1, 256, false)
 		require.NoError(t, err)
@@ -95,7 +96,7 @@ func TestNothingArrivesBeforeTheDelayOfTheLink(t *testing.T) {
 
 func TestASourceGeneratesUntilItIsReplacedAndMarksItsEra(t *testing.T) {
 	t.Parallel()
-	a, b := pair(t, switchd.Pace{})
+	a, b := pair(t, pace.Pace{})
 	a.SetEra(2)
 	to := nic.Traffic{Pattern: "uniform", Load: 1}.Destinations(2, rand.NewPCG(1, 1))
 	require.NoError(t, a.SetSource(nic.Source{To: to[0], Mean: weft.Millisecond}))
@@ -109,7 +110,7 @@ func TestASourceGeneratesUntilItIsReplacedAndMarksItsEra(t *testing.T) {
 
 func TestErrorsOfTheCoreReachTheCaller(t *testing.T) {
 	t.Parallel()
-	a, _ := pair(t, switchd.Pace{})
+	a, _ := pair(t, pace.Pace{})
 	_, err := a.Send(9, 256, false)
 	require.ErrorIs(t, err, nic.ErrNoSuchNIC)
 	_, err = a.Send(1, 0, false)

@@ -28,6 +28,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/pace"
 )
 
 // DefaultBatch is the most packets of one frame unless configured.
@@ -37,7 +38,7 @@ const DefaultBatch = 64
 type Wire struct {
 	Out   bus.Sender
 	Inbox chan bus.Message // filled by the transport; the driver adds one empty message to end its receiver
-	Pace  Pace
+	Pace  pace.Pace
 }
 
 // Observer hears what a core reports. It is called under the core's lock, in order: it must return at once and must not
@@ -52,7 +53,7 @@ type Config struct {
 	Wires []Wire // one per port of the core
 	Clock func() weft.Time
 	Batch int      // most packets in a frame, 1 to weft.MaxBatch; 0 means DefaultBatch
-	Seed  uint64   // of what an Impairment draws
+	Seed  uint64   // of what a pace.Impairment draws
 	Watch Observer // nil: nobody
 
 	// Excuse tells whether what comes to a port is held up on its way by this process, so that nothing is heard although the
@@ -97,7 +98,8 @@ func New(cfg Config) *Driver {
 	for p := range d.wakes {
 		d.wakes[p] = make(chan struct{}, 1)
 		d.senders[p].draws = rand.NewPCG(cfg.Seed, uint64(p))
-		d.senders[p].impairment.Store(&Impairment{})
+		d.senders[p].impairment.Store(&pace.Impairment{})
+		d.senders[p].pace.CatchUp = catchUp
 	}
 	return d
 }
@@ -285,7 +287,7 @@ func (d *Driver) lock() {
 // Stats counts what a driver has done.
 type Stats struct {
 	FramesIn, FramesOut   uint64
-	FramesLost            uint64 // by an Impairment; not in FramesOut
+	FramesLost            uint64 // by a pace.Impairment; not in FramesOut
 	CreditFrames          uint64 // of FramesOut, those without packets
 	BytesOut              uint64
 	BadFrames, SendErrors uint64

@@ -10,11 +10,12 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/pace"
 )
 
 func TestFramesBatchWhatHasGathered(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Pace{}, Config{})
+	r := newRig(t, pace.Pace{}, Config{})
 	r.give(40)
 	r.take(40, func(i int, _ weft.Time, h weft.Header) { require.EqualValues(t, i, h.Seq) })
 	r.look(func(c *fake) { require.Equal(t, []int{40}, c.batches) })
@@ -27,7 +28,7 @@ func TestFramesBatchWhatHasGathered(t *testing.T) {
 func TestNoFrameExceedsTheBatch(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ given, want int }{{0, DefaultBatch}, {7, 7}, {10 * weft.MaxBatch, weft.MaxBatch}} {
-		r := newRig(t, Pace{}, Config{Batch: c.given})
+		r := newRig(t, pace.Pace{}, Config{Batch: c.given})
 		r.give(3000)
 		r.take(3000, nil)
 		r.look(func(f *fake) {
@@ -60,7 +61,7 @@ func (o *observer) Observe(now weft.Time, a *weft.Actions) {
 func TestBadFramesAreFaultsAndNothingElseIsLost(t *testing.T) {
 	t.Parallel()
 	var o observer // guarded by the driver's lock
-	r := newRig(t, Pace{}, Config{Watch: &o})
+	r := newRig(t, pace.Pace{}, Config{Watch: &o})
 	for seq := range 50 {
 		good := weft.Frame{VCs: 1, Packets: []weft.Header{{Seq: uint64(seq), Size: 1, Fields: weft.NewFields()}}}
 		require.NoError(t, r.back.Send(bus.AppendFrame(nil, &good)))
@@ -85,7 +86,7 @@ func TestBadFramesAreFaultsAndNothingElseIsLost(t *testing.T) {
 func TestDoAndSignalFromManyGoroutines(t *testing.T) {
 	t.Parallel()
 	var o observer
-	r := newRig(t, Pace{}, Config{Watch: &o})
+	r := newRig(t, pace.Pace{}, Config{Watch: &o})
 	steps := 0
 	var wg sync.WaitGroup
 	for range 16 {
@@ -108,7 +109,7 @@ func TestDoAndSignalFromManyGoroutines(t *testing.T) {
 
 func TestWaitingForTheCoreIsCounted(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Pace{}, Config{})
+	r := newRig(t, pace.Pace{}, Config{})
 	// Nothing tells that the second goroutine has come to the lock, so it is tried until it has.
 	for deadline := time.Now().Add(30 * time.Second); r.d.Stats().Contended == 0; {
 		require.False(t, time.Now().After(deadline), "no wait was counted")
@@ -128,7 +129,7 @@ func TestWaitingForTheCoreIsCounted(t *testing.T) {
 
 func TestTheClockIsLookedAtNoMoreOftenThanMinTick(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Pace{}, Config{})
+	r := newRig(t, pace.Pace{}, Config{})
 	r.d.Do(func(now weft.Time, out *weft.Actions) {
 		r.core.every = weft.Microsecond
 		out.WakeAt = now
@@ -143,7 +144,7 @@ func TestTheClockIsLookedAtNoMoreOftenThanMinTick(t *testing.T) {
 
 func TestATickComesWhenItIsDueAndNotBefore(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Pace{}, Config{})
+	r := newRig(t, pace.Pace{}, Config{})
 	var due weft.Time
 	r.d.Do(func(now weft.Time, out *weft.Actions) {
 		due = now + 20*weft.Millisecond
@@ -155,7 +156,7 @@ func TestATickComesWhenItIsDueAndNotBefore(t *testing.T) {
 
 func TestNothingIsLeftAfterStopHoweverFullEverythingIs(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Pace{Delay: time.Hour}, Config{Batch: 1})
+	r := newRig(t, pace.Pace{Delay: time.Hour}, Config{Batch: 1})
 	r.give(100)
 	r.eventually(func(c *fake) bool { return len(c.queue) == 0 })
 	hold, inside := make(chan struct{}), make(chan struct{})

@@ -1,6 +1,7 @@
 package switchd
 
 import (
+	"math"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/pace"
 )
 
 // frame receives the next frame.
@@ -29,8 +31,8 @@ func TestALossyLinkLosesFramesAndNamesThem(t *testing.T) {
 	t.Parallel()
 	const packets, loss = 4000, 0.1
 	arrive := func(seed uint64) (seqs []uint64) {
-		r := newRig(t, Pace{}, Config{Batch: 1, Seed: seed})
-		r.d.Impair(0, Impairment{Loss: loss})
+		r := newRig(t, pace.Pace{}, Config{Batch: 1, Seed: seed})
+		r.d.Impair(0, pace.Impairment{Loss: loss})
 		r.give(packets)
 		r.eventually(func(c *fake) bool { return len(c.queue) == 0 && r.d.framesOut.Load()+r.d.framesLost.Load() == packets })
 		s := r.d.Stats()
@@ -50,12 +52,12 @@ func TestALossyLinkLosesFramesAndNamesThem(t *testing.T) {
 
 func TestALinkThatLosesEverythingHealsAtOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Pace{}, Config{})
-	r.d.Impair(0, Impairment{Loss: 1})
+	r := newRig(t, pace.Pace{}, Config{})
+	r.d.Impair(0, pace.Impairment{Loss: 1})
 	r.look(func(c *fake) { c.owes = 5 }) // before what wakes the sender
 	r.give(100)
 	r.eventually(func(c *fake) bool { return len(c.queue)+c.owes == 0 })
-	r.d.Impair(0, Impairment{})
+	r.d.Impair(0, pace.Impairment{})
 	r.give(3)
 	r.take(3, func(i int, _ weft.Time, h weft.Header) { require.EqualValues(t, i, h.Seq) })
 	require.Empty(t, r.far, "and nothing comes after all")
@@ -67,9 +69,9 @@ func TestALinkThatLosesEverythingHealsAtOnce(t *testing.T) {
 func TestDelayAndJitterKeepOrderAndBounds(t *testing.T) {
 	t.Parallel()
 	const delay, jitter = 20 * time.Millisecond, 15 * time.Millisecond
-	for _, pace := range []Pace{{}, {Delay: 5 * time.Millisecond}, {Rate: 2_560_000}} {
-		r := newRig(t, pace, Config{Batch: 1})
-		r.d.Impair(0, Impairment{Delay: delay, Jitter: jitter})
+	for _, of := range []pace.Pace{{}, {Delay: 5 * time.Millisecond}, {Rate: 2_560_000}} {
+		r := newRig(t, of, Config{Batch: 1})
+		r.d.Impair(0, pace.Impairment{Delay: delay, Jitter: jitter})
 		r.give(200)
 		var arrived []weft.Time
 		r.take(200, func(i int, at weft.Time, h weft.Header) {
@@ -78,7 +80,7 @@ func TestDelayAndJitterKeepOrderAndBounds(t *testing.T) {
 		})
 		r.look(func(c *fake) {
 			for i, at := range arrived {
-				require.GreaterOrEqual(t, at, c.sentAt[i]+weft.FromDuration(pace.Delay+delay-jitter), "packet %d", i)
+				require.GreaterOrEqual(t, at, c.sentAt[i]+weft.FromDuration(of.Delay+delay-jitter), "packet %d", i)
 			}
 		})
 		r.stop()
@@ -90,19 +92,19 @@ func TestRatesChangeAtOnce(t *testing.T) {
 	t.Parallel()
 	const crawl = 1 // byte a second
 	for claim, c := range map[string]struct {
-		pace Pace
-		then Impairment
+		of   pace.Pace
+		then pace.Impairment
 		took time.Duration // least
 	}{
-		"healed, of an unpaced link": {Pace{}, Impairment{}, 0},
-		"healed, of a paced link":    {Pace{Rate: 256_000}, Impairment{}, 40 * time.Millisecond},
-		"to another rate":            {Pace{}, Impairment{Rate: 256_000}, 40 * time.Millisecond},
-		"healed, with a delay":       {Pace{Delay: 10 * time.Millisecond}, Impairment{}, 0},
+		"healed, of an unpaced link": {pace.Pace{}, pace.Impairment{}, 0},
+		"healed, of a paced link":    {pace.Pace{Rate: 256_000}, pace.Impairment{}, 40 * time.Millisecond},
+		"to another rate":            {pace.Pace{}, pace.Impairment{Rate: 256_000}, 40 * time.Millisecond},
+		"healed, with a delay":       {pace.Pace{Delay: 10 * time.Millisecond}, pace.Impairment{}, 0},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, c.pace, Config{})
-			r.d.Impair(0, Impairment{Rate: crawl})
+			r := newRig(t, c.of, Config{})
+			r.d.Impair(0, pace.Impairment{Rate: crawl})
 			r.give(50)
 			r.eventually(func(f *fake) bool { return len(f.sentAt) == 1 })
 			require.Empty(t, r.far)
@@ -126,10 +128,10 @@ func TestRatesChangeAtOnce(t *testing.T) {
 
 func TestALinkCanBeSlowedDown(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Pace{}, Config{})
+	r := newRig(t, pace.Pace{}, Config{})
 	r.give(64)
 	r.take(64, nil)
-	r.d.Impair(0, Impairment{Rate: 256_000})
+	r.d.Impair(0, pace.Impairment{Rate: 256_000})
 	r.give(100)
 	began := r.now()
 	var last weft.Time
@@ -140,12 +142,12 @@ func TestALinkCanBeSlowedDown(t *testing.T) {
 // What a core owes goes past packets that wait for their turn on a slow link, but not past the one that is on it.
 func TestHellosPassPacketsThatWaitToBePaced(t *testing.T) {
 	t.Parallel()
-	for claim, pace := range map[string]Pace{"paced": {Rate: 2560}, "impaired": {}} {
+	for claim, of := range map[string]pace.Pace{"paced": {Rate: 2560}, "impaired": {}} {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, pace, Config{})
+			r := newRig(t, of, Config{})
 			if claim == "impaired" {
-				r.d.Impair(0, Impairment{Rate: 2560}) // ten packets a second
+				r.d.Impair(0, pace.Impairment{Rate: 2560}) // ten packets a second
 			}
 			for range 3 {
 				r.look(func(c *fake) { c.owes++ })
@@ -164,13 +166,13 @@ func TestHellosPassPacketsThatWaitToBePaced(t *testing.T) {
 
 func TestImpairingUnderTrafficLosesNothingElse(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Pace{}, Config{})
+	r := newRig(t, pace.Pace{}, Config{})
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
 			draw := rand.New(rand.NewPCG(uint64(g), 1))
 			for range 100 {
-				r.d.Impair(0, Impairment{
+				r.d.Impair(0, pace.Impairment{
 					Rate: float64(draw.IntN(2)) * 25_600_000, Jitter: time.Duration(draw.IntN(2)) * time.Millisecond,
 					Delay: time.Duration(draw.IntN(1000)) * time.Microsecond,
 				})
@@ -179,10 +181,15 @@ func TestImpairingUnderTrafficLosesNothingElse(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	r.d.Impair(0, Impairment{})
+	r.d.Impair(0, pace.Impairment{})
 	seen := map[uint64]int{}
 	r.take(4000, func(_ int, _ weft.Time, h weft.Header) { seen[h.Seq]++ })
 	for seq := range uint64(10) {
 		require.Equal(t, 400, seen[seq])
 	}
+}
+
+// within reports whether n of so many events are what their probability makes of them, to four standard deviations.
+func within(n, of int, p float64) bool {
+	return math.Abs(float64(n)-float64(of)*p) <= 4*math.Sqrt(float64(of)*p*(1-p))
 }

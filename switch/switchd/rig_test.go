@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/pace"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -85,7 +86,7 @@ type rig struct {
 	stop  func()
 }
 
-func newRig(t *testing.T, pace Pace, cfg Config) *rig {
+func newRig(t *testing.T, of pace.Pace, cfg Config) *rig {
 	t.Helper()
 	r := &rig{t: t, core: &fake{}, inbox: make(chan bus.Message, 4096), far: make(chan bus.Message, 4096), start: time.Now()}
 	m := bus.NewMemory()
@@ -97,7 +98,7 @@ func newRig(t *testing.T, pace Pace, cfg Config) *rig {
 	r.back, err = m.Sender(out.Reverse())
 	require.NoError(t, err)
 	cfg.Core, cfg.Clock = r.core, r.now
-	cfg.Wires = []Wire{{Out: send, Inbox: r.inbox, Pace: pace}}
+	cfg.Wires = []Wire{{Out: send, Inbox: r.inbox, Pace: of}}
 	r.d = New(cfg)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup

@@ -7,12 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/pace"
 )
 
 func TestAPacedLinkKeepsItsRate(t *testing.T) {
 	t.Parallel()
 	const rate, packets = 256 * 1000, 400 // a thousand packets a second, for 400 ms
-	r := newRig(t, Pace{Rate: rate}, Config{})
+	r := newRig(t, pace.Pace{Rate: rate}, Config{})
 	r.give(packets)
 	began := r.now()
 	var last weft.Time
@@ -32,7 +33,7 @@ func TestDelayHoldsEveryPacketAndKeepsTheirOrder(t *testing.T) {
 	t.Parallel()
 	const delay = 30 * time.Millisecond
 	for _, rate := range []float64{0, 2_560_000} {
-		r := newRig(t, Pace{Rate: rate, Delay: delay}, Config{Batch: 8})
+		r := newRig(t, pace.Pace{Rate: rate, Delay: delay}, Config{Batch: 8})
 		r.give(100)
 		var arrived []weft.Time
 		r.take(100, func(i int, at weft.Time, h weft.Header) {
@@ -46,20 +47,4 @@ func TestDelayHoldsEveryPacketAndKeepsTheirOrder(t *testing.T) {
 		})
 		r.stop()
 	}
-}
-
-func TestALinkThatWasIdleCatchesUpByNoMoreThanTheSlack(t *testing.T) {
-	t.Parallel()
-	var k, unpaced pacer
-	k.adopt(Pace{Rate: 256_000}, &Impairment{}) // a packet a millisecond
-	f := weft.Frame{Packets: []weft.Header{{Size: 256}}}
-	now := weft.Second
-	require.Equal(t, now, k.sent(now, &f, 0))
-	require.Equal(t, now, k.sent(now, &f, 0))
-	require.Equal(t, now+weft.Millisecond, k.sent(now, &f, 0))
-	require.Equal(t, now+weft.Millisecond, k.sent(now, &weft.Frame{}, 0), "credits alone cost nothing")
-	require.Equal(t, 1, k.limit(64))
-	unpaced.adopt(Pace{Delay: time.Second}, &Impairment{})
-	require.Equal(t, now+weft.Second, unpaced.sent(now, &f, 0))
-	require.Equal(t, 64, unpaced.limit(64))
 }

@@ -1,4 +1,4 @@
-package switchd
+package pace
 
 import (
 	"math"
@@ -20,12 +20,12 @@ func TestThePacerLosesAsManyFramesAsItShould(t *testing.T) {
 	t.Parallel()
 	const draws = 200_000
 	for _, loss := range []float64{0, 1e-9, 0.001, 0.1, 0.5, 0.999, 1} {
-		var k pacer
-		k.adopt(Pace{}, &Impairment{Loss: loss})
+		var k Pacer
+		k.Adopt(Pace{}, &Impairment{Loss: loss})
 		r := rand.NewPCG(7, 0)
 		lost := 0
 		for range draws {
-			if k.loses(r) {
+			if k.Loses(r) {
 				lost++
 			}
 		}
@@ -41,8 +41,8 @@ func TestThePacerKeepsOrderAndBoundsOfJitter(t *testing.T) {
 		{5 * time.Millisecond, 50 * time.Millisecond}, // more jitter than delay: no frame arrives before it is sent
 		{0, time.Millisecond},
 	} {
-		var k pacer
-		k.adopt(Pace{}, &Impairment{Delay: c.delay, Jitter: c.jitter})
+		var k Pacer
+		k.Adopt(Pace{}, &Impairment{Delay: c.delay, Jitter: c.jitter})
 		require.True(t, k.timed)
 		delay, jitter := weft.FromDuration(c.delay), weft.FromDuration(c.jitter)
 		r := rand.NewPCG(3, 4)
@@ -50,9 +50,9 @@ func TestThePacerKeepsOrderAndBoundsOfJitter(t *testing.T) {
 		least, most := weft.Never, -weft.Never
 		for range 10_000 {
 			now += weft.Millisecond / 4
-			drawn := k.draw(r)
+			drawn := k.Jitter(r)
 			least, most = min(least, drawn), max(most, drawn)
-			due := k.sent(now, &weft.Frame{Packets: make([]weft.Header, 1)}, drawn)
+			due := k.Sent(now, &weft.Frame{Packets: make([]weft.Header, 1)}, drawn)
 			require.GreaterOrEqual(t, due, last, "none overtakes")
 			require.GreaterOrEqual(t, due, now+max(0, delay-jitter))
 			require.LessOrEqual(t, due, max(last, now+delay+jitter))
@@ -82,33 +82,33 @@ func TestThePacerTakesTheLowerRateAndBothDelays(t *testing.T) {
 		{Pace{}, Impairment{Jitter: 1}, 0, 0, true, 64},
 		{Pace{}, Impairment{Loss: 0.5}, 0, 0, false, 64},
 	} {
-		var k pacer
-		k.adopt(Pace{Rate: 3, Delay: 7}, &Impairment{Loss: 1, Jitter: 5}) // and nothing of what was before
-		k.adopt(c.pace, &c.impair)
+		var k Pacer
+		k.Adopt(Pace{Rate: 3, Delay: 7}, &Impairment{Loss: 1, Jitter: 5}) // and nothing of what was before
+		k.Adopt(c.pace, &c.impair)
 		require.InDelta(t, float64(c.perByte), k.perByte, 1e-6, "%+v", c)
 		require.Equal(t, c.delay, k.delay, "%+v", c)
 		require.Equal(t, c.timed, k.timed, "%+v", c)
-		require.Equal(t, c.limit, k.limit(64), "%+v", c)
+		require.Equal(t, c.limit, k.Limit(64), "%+v", c)
 		require.False(t, k.certain)
 	}
 }
 
 func TestAChangeOfRateMovesOnlyWhatIsStillToBeSent(t *testing.T) {
 	t.Parallel()
-	var k pacer
-	var line delayLine
+	var k Pacer
+	var line Line[int]
 	slow := &Impairment{Rate: 256_000, Delay: 10 * time.Millisecond} // a packet a millisecond
-	k.change(weft.Second, Pace{}, slow, &line)
+	k.changeRate(weft.Second, Pace{}, slow, &line)
 	f := weft.Frame{Packets: []weft.Header{{Size: 256}}}
 	const ms = weft.Millisecond
 	now := weft.Second + ms
 	k.free = now
 	for range 2 {
-		line.push(nil, k.sent(now, &f, 0)) // given at the end of the one before
+		line.Push(0, k.Sent(now, &f, 0)) // given at the end of the one before
 		now += ms
 	}
 	now -= ms / 2
-	line.push(nil, k.sent(now, &weft.Frame{}, 0)) // a hello, which stays behind the packet
+	line.Push(0, k.Sent(now, &weft.Frame{}, 0)) // a hello, which stays behind the packet
 	dues := func() (d []weft.Time) {
 		for i := range line.frames.Len() {
 			d = append(d, line.frames.At(i).due-weft.Second)
@@ -116,13 +116,30 @@ func TestAChangeOfRateMovesOnlyWhatIsStillToBeSent(t *testing.T) {
 		return d
 	}
 	require.Equal(t, []weft.Time{12 * ms, 13 * ms, 13 * ms}, dues())
-	k.change(now, Pace{}, &Impairment{Rate: 128_000}, &line) // half of the second packet is left, at half the rate
+	k.changeRate(now, Pace{}, &Impairment{Rate: 128_000}, &line) // half of the second packet is left, at half the rate
 	require.Equal(t, []weft.Time{12 * ms, 13*ms + ms/2, 13*ms + ms/2}, dues())
 	require.Equal(t, now+ms, k.free)
-	k.change(now, Pace{}, &Impairment{}, &line)
+	k.changeRate(now, Pace{}, &Impairment{}, &line)
 	require.Equal(t, []weft.Time{12 * ms, 12*ms + ms/2, 12*ms + ms/2}, dues())
 	require.Equal(t, 12*ms+ms/2, k.last-weft.Second, "what comes next stays behind them")
 	require.Zero(t, k.free)
-	k.change(now, Pace{}, slow, &line)
+	k.changeRate(now, Pace{}, slow, &line)
 	require.Equal(t, now, k.free)
+}
+
+func TestALinkThatWasIdleCatchesUpByNoMoreThanTheSlack(t *testing.T) {
+	t.Parallel()
+	var k, unpaced Pacer
+	k.CatchUp = 2 * weft.Millisecond
+	k.Adopt(Pace{Rate: 256_000}, &Impairment{}) // a packet a millisecond
+	f := weft.Frame{Packets: []weft.Header{{Size: 256}}}
+	now := weft.Second
+	require.Equal(t, now, k.Sent(now, &f, 0))
+	require.Equal(t, now, k.Sent(now, &f, 0))
+	require.Equal(t, now+weft.Millisecond, k.Sent(now, &f, 0))
+	require.Equal(t, now+weft.Millisecond, k.Sent(now, &weft.Frame{}, 0), "credits alone cost nothing")
+	require.Equal(t, 1, k.Limit(64))
+	unpaced.Adopt(Pace{Delay: time.Second}, &Impairment{})
+	require.Equal(t, now+weft.Second, unpaced.Sent(now, &f, 0))
+	require.Equal(t, 64, unpaced.Limit(64))
 }

@@ -1,0 +1,103 @@
+package virtual_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/virtual"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/pace"
+)
+
+const cycle = 512 * weft.Nanosecond
+
+// network is a whole fabric of bare cores.
+type network struct {
+	*virtual.Engine
+	g        *topology.Graph
+	switches []*switching.Switch
+	nics     []*nic.NIC
+}
+
+func newNetwork(t testing.TB, spec, routing, traffic string) *network {
+	g, err := topology.Parse(spec)
+	require.NoError(t, err)
+	fw, _, err := subnet.Firmware(routing, g)
+	require.NoError(t, err)
+	n := &network{Engine: virtual.New(virtual.Config{}), g: g}
+	nodes := map[weft.Node]*virtual.Node{}
+	for _, s := range g.Switches {
+		core, err := switching.New(switching.Config{Place: g.Place(s.ID), Firmware: fw, Rand: rand.NewPCG(1, uint64(s.ID)), VCs: subnet.LeastVCs(fw, g)})
+		require.NoError(t, err)
+		n.switches = append(n.switches, core)
+		nodes[s.ID.Node()] = n.Add(core, virtual.NodeConfig{CutThrough: true, RoutingDelay: cycle})
+	}
+	tr, err := nic.ParseTraffic(traffic)
+	require.NoError(t, err)
+	to := tr.Destinations(len(g.NICs), rand.NewPCG(1, 99))
+	for _, m := range g.NICs {
+		core, err := nic.New(nic.Config{ID: m.ID, NICs: len(g.NICs), Rand: rand.NewPCG(2, uint64(m.ID)), VCs: subnet.LeastVCs(fw, g), Buffer: 2})
+		require.NoError(t, err)
+		n.nics = append(n.nics, core)
+		nodes[m.ID.Node()] = n.Add(core, virtual.NodeConfig{})
+	}
+	for _, l := range g.Links {
+		n.Connect(virtual.Port{Node: nodes[l.A.Node], Port: l.A.Port}, virtual.Port{Node: nodes[l.B.Node], Port: l.B.Port}, pace.Pace{Rate: 250e6})
+	}
+	for _, l := range g.Links {
+		nodes[l.A.Node].Signal(l.A.Port, true)
+		nodes[l.B.Node].Signal(l.B.Port, true)
+	}
+	n.Run(cycle * 100)
+	for i, m := range n.nics {
+		if !tr.Idle() {
+			nodes[g.NICs[i].ID.Node()].Do(func(now weft.Time, out *weft.Actions) {
+				require.NoError(t, m.SetSource(now, nic.Source{To: to[i], Mean: weft.Time(float64(2*cycle) / tr.Load), Bytes: 256}, out))
+			})
+		}
+	}
+	return n
+}
+
+func (n *network) delivered() (d, hops uint64) {
+	for _, m := range n.nics {
+		d += m.Stats().Delivered
+		hops += m.Stats().Hops
+	}
+	return d, hops
+}
+
+func BenchmarkTree(b *testing.B) {
+	for _, c := range []struct{ spec, routing, traffic string }{
+		{"kary-ntree:4,3", "deterministic-link", "uniform:0.1"},
+		{"kary-ntree:4,3", "deterministic-link", "uniform:0.5"},
+		{"kary-ntree:4,3", "deterministic-link", "uniform:1"},
+		{"kary-ntree:4,3", "updown", "uniform:1"},
+		{"kary-ntree:4,3", "adaptive-link", "uniform:1"},
+		{"kary-ntree:8,3", "deterministic-link", "uniform:1"},
+	} {
+		b.Run(fmt.Sprintf("%s/%s/%s", c.spec, c.routing, c.traffic), func(b *testing.B) {
+			n := newNetwork(b, c.spec, c.routing, c.traffic)
+			n.Run(n.Now() + 5000*cycle)
+			d0, h0 := n.delivered()
+			e0 := n.Events()
+			b.ReportAllocs()
+			b.ResetTimer()
+			start := n.Now()
+			for range b.N {
+				n.Run(n.Now() + 1000*cycle)
+			}
+			d, h := n.delivered()
+			b.ReportMetric(float64(h-h0)/b.Elapsed().Seconds(), "hops/s")
+			b.ReportMetric(float64(n.Events()-e0)/float64(h-h0), "events/hop")
+			b.ReportMetric(float64(d-d0)*float64(cycle)/float64(n.Now()-start), "packets/cycle")
+		})
+	}
+}

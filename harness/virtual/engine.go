@@ -1,0 +1,164 @@
+package virtual
+
+import (
+	"math/bits"
+	"math/rand/v2"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/pace"
+)
+
+// Config of an engine.
+type Config struct {
+	Seed  uint64 // of what impairments draw
+	Batch int    // most packets in a frame, 1 to weft.MaxBatch; 0 means DefaultBatch. A paced link sends one at a time
+}
+
+// DefaultBatch is the most packets of one frame unless configured, as live.
+const DefaultBatch = 64
+
+// Engine runs nodes in virtual time. One goroutine may use it and its nodes.
+type Engine struct {
+	cfg    Config
+	now    weft.Time
+	seq    uint64
+	queue  queue
+	nodes  []*Node
+	timers timers
+	spare  []*weft.Frame // bound: the most frames there were on all wires at one time
+
+	events uint64
+	hash   uint64
+}
+
+// The kinds of event. An event's what is kind<<48 | port<<32 | node, or kind<<48 | timer.
+const (
+	evArrive   = uint64(iota) << 48 // the first frame on the wire to a port is there
+	evTransmit                      // a port may send
+	evTick                          // a node is to look at the time
+	evTimer                         // somebody wants to be called
+)
+
+const (
+	kindMask = uint64(0xFF) << 48
+	lowMask  = uint64(1)<<32 - 1
+)
+
+// New returns an engine without nodes, at time 0.
+func New(cfg Config) *Engine {
+	if cfg.Batch <= 0 {
+		cfg.Batch = DefaultBatch
+	}
+	cfg.Batch = min(cfg.Batch, weft.MaxBatch)
+	return &Engine{cfg: cfg, queue: newQueue(), hash: 0x9E3779B97F4A7C15}
+}
+
+// Now is the time of the event that happens, or of the last that has.
+func (e *Engine) Now() weft.Time { return e.now }
+
+// Events is how many events have happened.
+func (e *Engine) Events() uint64 { return e.events }
+
+// Hash is a fingerprint of all events so far: their times, kinds, places and packets, in order. It is the same on every machine.
+func (e *Engine) Hash() uint64 { return e.hash }
+
+// mix adds x to the fingerprint.
+func (e *Engine) mix(x uint64) {
+	e.hash = bits.RotateLeft64((e.hash^x)*0xD6E8FEB86659FD93, 29)
+}
+
+func (e *Engine) schedule(at weft.Time, what uint64) {
+	e.seq++
+	e.queue.push(event{at: at, seq: e.seq, what: what})
+}
+
+// Run lets all happen that is due at until or before. Then it is until.
+func (e *Engine) Run(until weft.Time) { e.RunWhile(func() bool { return true }, until) }
+
+// RunWhile lets happen what is due at until or before, as long as goOn says so before each event. It reports whether goOn
+// ended it; otherwise it is until now.
+func (e *Engine) RunWhile(goOn func() bool, until weft.Time) (ended bool) {
+	for goOn() {
+		if !e.Step(until) {
+			e.now = max(e.now, until)
+			return false
+		}
+	}
+	return true
+}
+
+// Step lets the next event happen, if there is one due at until or before.
+func (e *Engine) Step(until weft.Time) bool {
+	ev, ok := e.queue.next(until)
+	if !ok {
+		return false
+	}
+	e.now = ev.at
+	kind := ev.what & kindMask
+	if kind == evTimer {
+		return e.fire(uint32(ev.what&lowMask), ev)
+	}
+	n, p := e.nodes[ev.what&lowMask], weft.PortID(ev.what>>32)
+	if n.due(kind, p) != ev.at { // overtaken
+		return true
+	}
+	e.events++
+	e.mix(uint64(ev.at))
+	e.mix(ev.what)
+	switch kind {
+	case evArrive:
+		n.arrive(p)
+	case evTransmit:
+		n.transmit(p)
+	case evTick:
+		n.tick()
+	}
+	return true
+}
+
+// frame returns an empty frame.
+func (e *Engine) frame() *weft.Frame {
+	if n := len(e.spare); n > 0 {
+		f := e.spare[n-1]
+		e.spare = e.spare[:n-1]
+		return f
+	}
+	return new(weft.Frame)
+}
+
+func (e *Engine) recycle(f *weft.Frame) { e.spare = append(e.spare, f) }
+
+// Port is a port of a node.
+type Port struct {
+	Node *Node
+	Port weft.PortID
+}
+
+// Connect joins two ports by a link whose directions are both paced so. Neither end has signal yet.
+func (e *Engine) Connect(a, b Port, p pace.Pace) {
+	a.Node.connect(a.Port, b, p)
+	b.Node.connect(b.Port, a, p)
+}
+
+// Cut loses what is on the wire from a port, and all it sends from now on. Nobody is told.
+func (e *Engine) Cut(from Port) {
+	p := &from.Node.ports[from.Port]
+	p.cut = true
+	for !p.line.Empty() {
+		from.Node.lose(p.line.Pop())
+	}
+}
+
+// Restore lets through again what a port sends.
+func (e *Engine) Restore(from Port) { from.Node.ports[from.Port].cut = false }
+
+// Flying calls f for each frame on the wire from a port.
+func (e *Engine) Flying(from Port, f func(*weft.Frame)) {
+	for frame := range from.Node.ports[from.Port].line.All() {
+		f(frame)
+	}
+}
+
+func (e *Engine) draws(node, port int) *rand.PCG {
+	return rand.NewPCG(e.cfg.Seed, uint64(node)<<16|uint64(port))
+}

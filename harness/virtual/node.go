@@ -1,0 +1,230 @@
+package virtual
+
+import (
+	"math/rand/v2"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/pace"
+)
+
+// Observer hears what a core reports, in order. It must return at once, must not use the engine or a node, and must not keep a.
+type Observer interface {
+	Observe(now weft.Time, a *weft.Actions)
+}
+
+// NodeConfig says how a node is driven.
+type NodeConfig struct {
+	Watch         Observer  // nil: nobody
+	CutThrough    bool      // packets are received when their first byte is there; otherwise their last
+	RoutingDelay  weft.Time // of packets, from then until the core has them
+	CrossbarDelay weft.Time // from when a port has something to send until it may
+}
+
+// Node is a core with its place in an engine.
+type Node struct {
+	engine *Engine
+	index  uint64
+	core   weft.Core
+	cfg    NodeConfig
+	ports  []port
+	tickAt weft.Time // when the core is to look at the time; Never: need not
+	out    weft.Actions
+	stats  Stats
+}
+
+// port is the sending side of one port.
+type port struct {
+	to    Port
+	pace  pace.Pace
+	pacer pace.Pacer
+	line  pace.Line[*weft.Frame] // on the wire
+	last  weft.Time              // when the last of them arrives
+	draws *rand.PCG              // of its impairment; nil before the first
+	cut   bool
+
+	// When the next event of each kind is due; Never: there is none. One that comes at another time has been overtaken.
+	arrivesAt, sendsAt weft.Time
+}
+
+// Stats counts what a node has sent and received.
+type Stats struct {
+	FramesIn, FramesOut uint64
+	FramesLost          uint64 // by an impairment or a cut; not in FramesOut
+	CreditFrames        uint64 // of FramesOut, those without packets
+}
+
+var sound pace.Impairment
+
+// Add makes core a node.
+func (e *Engine) Add(core weft.Core, cfg NodeConfig) *Node {
+	n := &Node{engine: e, index: uint64(len(e.nodes)), core: core, cfg: cfg, ports: make([]port, core.Ports()), tickAt: weft.Never}
+	e.nodes = append(e.nodes, n)
+	return n
+}
+
+func (n *Node) connect(p weft.PortID, to Port, pc pace.Pace) {
+	k := &n.ports[p]
+	k.to, k.pace, k.arrivesAt, k.sendsAt = to, pc, weft.Never, weft.Never
+	k.pacer.Adopt(pc, &sound)
+}
+
+// Do steps the core by f, which must only call it and return.
+func (n *Node) Do(f func(now weft.Time, out *weft.Actions)) {
+	n.out.Reset()
+	f(n.engine.now, &n.out)
+	n.act()
+}
+
+// Signal tells the core that port p has signal or has lost it.
+func (n *Node) Signal(p weft.PortID, up bool) {
+	n.out.Reset()
+	n.core.Signal(n.engine.now, p, up, &n.out)
+	n.act()
+}
+
+// Impair replaces what port p's outgoing direction suffers. The zero Impairment heals it. Frames on their way arrive no later
+// than if they had set out now.
+func (n *Node) Impair(p weft.PortID, i pace.Impairment) {
+	k := &n.ports[p]
+	if k.draws == nil {
+		k.draws = n.engine.draws(int(n.index), int(p))
+	}
+	k.pacer.Change(n.engine.now, k.pace, &i, &k.line)
+	k.last = 0
+	if !k.line.Empty() {
+		k.last = k.line.Last()
+		n.await(p)
+	}
+	if k.sendsAt != weft.Never { // at the old rate
+		k.sendsAt = weft.Never
+		n.mayTransmit(p, n.engine.now)
+	}
+}
+
+// Stats returns the counters.
+func (n *Node) Stats() Stats { return n.stats }
+
+// act does what the core asked for.
+func (n *Node) act() {
+	out := &n.out
+	if w := n.cfg.Watch; w != nil && len(out.Drops)+len(out.Hops)+len(out.Arrived)+len(out.Changes)+len(out.Faults)+len(out.Notices)+out.Turned > 0 {
+		w.Observe(n.engine.now, out)
+	}
+	if out.WakeAt < n.tickAt {
+		n.tickAt = max(out.WakeAt, n.engine.now)
+		n.engine.schedule(n.tickAt, evTick|n.index)
+	}
+	for _, p := range out.Ready {
+		n.mayTransmit(p, n.engine.now+n.cfg.CrossbarDelay)
+	}
+}
+
+// mayTransmit lets port p send at a time, or as soon after as its link is free.
+func (n *Node) mayTransmit(p weft.PortID, at weft.Time) {
+	if k := &n.ports[p]; k.sendsAt == weft.Never && k.to.Node != nil {
+		k.sendsAt = max(at, k.pacer.Free())
+		n.engine.schedule(k.sendsAt, evTransmit|uint64(p)<<32|n.index)
+	}
+}
+
+// transmit sends what the core has for port p.
+func (n *Node) transmit(p weft.PortID) {
+	k := &n.ports[p]
+	e := n.engine
+	k.sendsAt = weft.Never
+	f := e.frame()
+	n.out.Reset()
+	any := n.core.Transmit(e.now, p, k.pacer.Limit(e.cfg.Batch), f, &n.out)
+	more := n.out.More
+	if any {
+		n.send(p, f)
+	} else {
+		e.recycle(f)
+	}
+	n.act()
+	if more {
+		n.mayTransmit(p, e.now)
+	}
+}
+
+// send puts a frame on the wire, unless the link loses it.
+func (n *Node) send(p weft.PortID, f *weft.Frame) {
+	e, k := n.engine, &n.ports[p]
+	jitter := weft.Time(0)
+	if k.draws != nil {
+		jitter = k.pacer.Jitter(k.draws)
+	}
+	at := k.pacer.Sent(e.now, f, jitter)
+	if k.cut || k.draws != nil && k.pacer.Loses(k.draws) {
+		n.lose(f)
+		return
+	}
+	n.stats.FramesOut++
+	to := k.to.Node
+	if len(f.Packets) == 0 {
+		n.stats.CreditFrames++
+	} else {
+		if to.cfg.CutThrough {
+			at -= k.pacer.Lasts(f)
+		}
+		at += to.cfg.RoutingDelay
+	}
+	k.last = max(k.last, at)
+	k.line.Push(f, k.last)
+	n.await(p)
+}
+
+func (n *Node) lose(f *weft.Frame) {
+	n.stats.FramesLost++
+	n.engine.recycle(f)
+}
+
+// arrive gives the other end of port p's link the frames that have arrived there.
+func (n *Node) arrive(p weft.PortID) {
+	k := &n.ports[p]
+	e, to := n.engine, k.to.Node
+	k.arrivesAt = weft.Never
+	for !k.line.Empty() && k.line.Due() <= e.now {
+		f := k.line.Pop()
+		to.stats.FramesIn++
+		for i := range f.Packets {
+			h := &f.Packets[i]
+			e.mix(uint64(h.Src)<<32 | uint64(h.Dst))
+			e.mix(h.Seq)
+		}
+		to.out.Reset()
+		to.core.Receive(e.now, k.to.Port, f, &to.out)
+		e.recycle(f)
+		to.act()
+	}
+	n.await(p)
+}
+
+// await schedules the arrival of the first frame on the wire from port p.
+func (n *Node) await(p weft.PortID) {
+	k := &n.ports[p]
+	if k.line.Empty() || k.line.Due() == k.arrivesAt {
+		return
+	}
+	k.arrivesAt = max(k.line.Due(), n.engine.now)
+	n.engine.schedule(k.arrivesAt, evArrive|uint64(p)<<32|n.index)
+}
+
+// tick has the core do what is due.
+func (n *Node) tick() {
+	n.tickAt = weft.Never
+	n.out.Reset()
+	n.core.Tick(n.engine.now, &n.out)
+	n.act()
+}
+
+// due is when the next event of a kind is.
+func (n *Node) due(kind uint64, p weft.PortID) weft.Time {
+	switch kind {
+	case evArrive:
+		return n.ports[p].arrivesAt
+	case evTransmit:
+		return n.ports[p].sendsAt
+	}
+	return n.tickAt
+}

@@ -1,0 +1,138 @@
+package pace
+
+import (
+	"time"
+
+	"github.com/weft-fabric/weft"
+)
+
+// Pace slows a link direction down to human speed. The zero value is as fast as the transport goes.
+type Pace struct {
+	Rate  float64       // bytes per second by packet size; 0 is unlimited
+	Delay time.Duration // propagation; 0 is none
+}
+
+// Impairment is what a link direction suffers beside its pace. It acts at the sending end, on frames: a frame that is lost
+// takes its packets, credits and hello along, so that each packet is lost with the probability of its frame.
+type Impairment struct {
+	Loss   float64       // of frames, 0 to 1
+	Rate   float64       // bytes per second by packet size; 0 is no limit of its own
+	Delay  time.Duration // added to the pace's
+	Jitter time.Duration // each frame is delayed by up to so much more or less, drawn uniformly; frames keep their order
+}
+
+// Rand is a source of random draws, uniform over all values. *math/rand/v2.PCG is one.
+type Rand interface{ Uint64() uint64 }
+
+// Pacer is the sending end of a link direction. The zero value is unpaced and unimpaired.
+type Pacer struct {
+	// CatchUp is how far a paced link may catch up when its driver comes late, so that the rate holds on average.
+	CatchUp weft.Time
+
+	perByte float64 // picoseconds; 0 is unpaced
+	delay   weft.Time
+	timed   bool      // frames do not all leave and arrive at once
+	free    weft.Time // when the link has sent all it was given; 0 while unpaced
+	busy    weft.Time // when the packet it was given last arrives
+	last    weft.Time // when the frame sent last arrives: none overtakes it
+
+	of      *Impairment
+	loss    uint64 // of 1<<64
+	certain bool   // everything is lost
+	jitter  weft.Time
+}
+
+// Adopt makes k pace and impair as p and i say, for a link on which there is nothing. It keeps i; see Of.
+func (k *Pacer) Adopt(p Pace, i *Impairment) {
+	rate := p.Rate
+	if i.Rate > 0 && (rate == 0 || i.Rate < rate) {
+		rate = i.Rate
+	}
+	k.perByte = 0
+	if rate > 0 {
+		k.perByte = float64(weft.Second) / rate
+	}
+	k.delay = weft.FromDuration(p.Delay + i.Delay)
+	k.of, k.loss, k.certain, k.jitter = i, 0, i.Loss >= 1, weft.FromDuration(i.Jitter)
+	if i.Loss > 0 && i.Loss < 1 {
+		k.loss = uint64(i.Loss * (1 << 32) * (1 << 32))
+	}
+	k.timed = k.perByte > 0 || k.delay > 0 || k.jitter > 0
+}
+
+// Change adopts p and i at now. The packet that the link is busy with goes on at the new rate; line holds the frames on their
+// way, which arrive no later than if they had set out now: those sent over a link that was slow must not hold up the ones
+// behind them for what is no longer so.
+func (k *Pacer) Change(now weft.Time, p Pace, i *Impairment, line Delayed) {
+	k.changeRate(now, p, i, line)
+	latest := max(now, k.free) + k.delay + k.jitter
+	line.Hasten(latest)
+	k.last = min(k.last, latest)
+}
+
+func (k *Pacer) changeRate(now weft.Time, p Pace, i *Impairment, line Delayed) {
+	was, left := k.perByte, max(0, k.free-now)
+	k.Adopt(p, i)
+	if left > 0 {
+		rest := weft.Time(float64(left) * (k.perByte / was))
+		k.last = max(line.Shift(k.busy, rest-left), k.last+rest-left)
+		left = rest
+	}
+	k.free = 0
+	if k.perByte > 0 {
+		k.free = now + left
+	}
+}
+
+// Of is the impairment adopted last, nil before the first.
+func (k *Pacer) Of() *Impairment { return k.of }
+
+// Timed reports whether frames take time.
+func (k *Pacer) Timed() bool { return k.timed }
+
+// Free is when the link has sent all it was given; it may lie in the past.
+func (k *Pacer) Free() weft.Time { return k.free }
+
+// Limit is how many packets the next frame may carry. A paced link takes one at a time, so that each keeps its own time.
+func (k *Pacer) Limit(batch int) int {
+	if k.perByte > 0 {
+		return 1
+	}
+	return batch
+}
+
+// Lasts is how long the packets of f take to send.
+func (k *Pacer) Lasts(f *weft.Frame) weft.Time {
+	bytes := 0
+	for i := range f.Packets {
+		bytes += int(f.Packets[i].Size)
+	}
+	return weft.Time(float64(bytes) * k.perByte)
+}
+
+// Sent accounts for a frame and returns when all of it has reached the other end. A frame without packets takes no time to
+// send.
+func (k *Pacer) Sent(now weft.Time, f *weft.Frame, jitter weft.Time) weft.Time {
+	at := now
+	packets := k.perByte > 0 && len(f.Packets) > 0
+	if packets {
+		k.free = max(k.free, now-k.CatchUp) + k.Lasts(f)
+		at = max(now, k.free)
+	}
+	k.last = max(k.last, at+max(0, k.delay+jitter))
+	if packets {
+		k.busy = k.last
+	}
+	return k.last
+}
+
+// Loses draws whether the next frame is lost.
+func (k *Pacer) Loses(r Rand) bool { return k.certain || k.loss > 0 && r.Uint64() < k.loss }
+
+// Jitter draws how much a frame's delay differs from what it is on average.
+func (k *Pacer) Jitter(r Rand) weft.Time {
+	if k.jitter == 0 {
+		return 0
+	}
+	return weft.Time(r.Uint64()%uint64(2*k.jitter+1)) - k.jitter
+}
