@@ -40,10 +40,14 @@ var cores = map[string]core{
 	"switch/deadlock": {std: plain, ours: []string{".", "switch", "switch/credit"}},
 	"switch/firmware": {std: plain, ours: []string{".", "switch"}},
 	"nic": {
-		std:  append([]string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/gammazero/deque"}, plain...),
-		ours: []string{".", "linkmon/liveness", "switch/credit", "switch/linkend"},
+		std: append([]string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/gammazero/deque"}, plain...),
+		ours: []string{
+			".", "fabricd/document/nearest", "linkmon/liveness", "switch/credit", "switch/linkend",
+		},
+		inFile: map[string][]string{"trace.go": {"bufio", "io"}, "sources.go": {"io"}}, // of files that their caller opens
 	},
-	"linkmon/liveness": {std: plain, ours: []string{"."}},
+	"fabricd/document/nearest": {std: append([]string{"github.com/agnivade/levenshtein"}, plain...)},
+	"linkmon/liveness":         {std: plain, ours: []string{"."}},
 	// A topology is read from and written to files, and an irregular one is drawn from a seed.
 	"fabricd/topology": {
 		std: append([]string{

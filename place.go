@@ -34,6 +34,7 @@ type Place struct {
 	Name   string
 	Roles  []Role // per port
 	Tree   *Tree  // nil unless the topology is a k-ary n-tree or an m-port n-tree
+	Grid   *Grid  // nil unless the topology is a mesh, a torus or a ring
 }
 
 // Ports is the number of ports of the switch.
@@ -91,3 +92,30 @@ func (t *Tree) UpIndex(p PortID) int {
 	}
 	return j
 }
+
+// Grid is the place of a switch in a mesh, a torus or a ring. Ports: 2i leads down in dimension i, to the next lower coordinate,
+// and 2i+1 up; the ports of NICs follow.
+type Grid struct {
+	Wrap bool   // a torus or a ring: the last switch of a dimension of three or more is linked to the first
+	NICs uint32 // of each switch; NIC d hangs on switch d / NICs
+	Dims []Dim  // x first
+}
+
+// Dim is one dimension as one switch of a grid sees it.
+type Dim struct {
+	Size   uint32 // switches
+	At     uint32 // the coordinate of this switch, from 0
+	Stride uint32 // what one step up adds to the number of the switch, but for the step around the end
+}
+
+// Around reports whether the last switch of dimension i is linked to the first.
+func (g *Grid) Around(i int) bool { return g.Wrap && g.Dims[i].Size > 2 }
+
+// Down is the port to the next lower coordinate of dimension i, around the end of a torus.
+func (g *Grid) Down(i int) PortID { return PortID(2 * i) }
+
+// Up is the port to the next higher coordinate of dimension i, around the end of a torus.
+func (g *Grid) Up(i int) PortID { return PortID(2*i + 1) }
+
+// NICPort is the port to NIC d at the switch it hangs on.
+func (g *Grid) NICPort(d NICID) PortID { return PortID(2*len(g.Dims)) + PortID(uint32(d)%g.NICs) }

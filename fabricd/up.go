@@ -22,6 +22,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/nic/trace"
 )
 
 // upFlags are the flags of fabricd up.
@@ -52,6 +53,7 @@ func upCommand() *cobra.Command {
 		Aliases: []string{"deploy"},
 		Short:   "Launch a live fabric and keep it running until Ctrl-C",
 		Example: "  fabricd up\n  fabricd up --topology mport-tree:8,3 --routing deterministic-link --traffic uniform:0.1\n  fabricd up --topology torus:4x4 --routing none",
+		Long:    "Launch a live fabric and keep it running until Ctrl-C.\n\n" + trafficHelp(),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			u.helloGiven = cmd.Flags().Changed("hello-interval")
@@ -62,7 +64,7 @@ func upCommand() *cobra.Command {
 	f.StringVar(&u.name, "name", "weft", "name of the fabric, as linkmon finds it")
 	f.StringVarP(&u.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
 	f.StringVar(&u.routing, "routing", "adaptive-link", "firmware of the switches: "+fmt.Sprint(subnet.Names())+", or none to forward nothing")
-	f.StringVar(&u.traffic, "traffic", "uniform:0.2", "what every NIC injects: uniform or pairwise with a share of the link rate, or none")
+	f.StringVar(&u.traffic, "traffic", "uniform:0.2", "what every NIC injects: PATTERN:LOAD[,OPTION=...], load a share of the link rate; see above")
 	u.server.Flags(f)
 	f.StringVar(&u.listen, "broker-listen", "127.0.0.1:0", "address of the embedded NATS server; port 0 is a free one")
 	f.IntVar(&u.vcs, "vcs", 0, "virtual channels per link direction, 1 to 16; 0 is what the firmware needs")
@@ -81,7 +83,7 @@ func upCommand() *cobra.Command {
 	f.BoolVarP(&u.verbose, "verbose", "v", false, "log what happens to stderr")
 	complete(cmd, "topology", topology.Kinds)
 	complete(cmd, "routing", func() []string { return append(subnet.Names(), subnet.None) })
-	complete(cmd, "traffic", func() []string { return []string{"uniform:0.2", "pairwise:0.2", "none"} })
+	complete(cmd, "traffic", trafficWords)
 	return cmd
 }
 
@@ -99,7 +101,7 @@ func (u upFlags) options() (fabric.Options, error) {
 	if o.Topology, err = topology.Parse(u.topology); err != nil {
 		return o, err
 	}
-	if o.Traffic, err = nic.ParseTraffic(u.traffic); err != nil {
+	if o.Traffic, err = trace.Traffic(u.traffic); err != nil {
 		return o, err
 	}
 	o.Switch = fabric.SwitchOptions{VCs: u.vcs, InputBuffer: u.input, OutputBuffer: u.output, Requeue: u.requeue}

@@ -139,7 +139,7 @@ func TestMistakesInATestAreNamedWithWhatMayHaveBeenMeant(t *testing.T) {
 			h.Crash("s0.00")
 		}, "crash s0.00: it has crashed already"},
 		{"restart nothing", func(t testing.TB) { harness.New(t, tree).Restart("s0.00") }, "restart s0.00: it has not crashed"},
-		{"later traffic", func(t testing.TB) { harness.New(t, tree).SetTraffic("unifrom:0.2") }, "the pattern must be uniform, pairwise or none"},
+		{"later traffic", func(t testing.TB) { harness.New(t, tree).SetTraffic("unifrom:0.2") }, `did you mean "uniform"?`},
 		{"nothing stuck", func(t testing.TB) { harness.New(t, tree).QuiesceStuck() }, "expected packets to be stuck, got <nil>"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/linkmon/fault"
-	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/nic/trace"
 )
 
 // How changes what a fault does, beside what its call says.
@@ -128,7 +128,7 @@ func (h *Harness) AwaitSeen(r fault.Report, ends int) fault.Report {
 // SetTraffic replaces what all NICs inject, as "uniform:0.2" or "none".
 func (h *Harness) SetTraffic(spec string) {
 	h.t.Helper()
-	t, err := nic.ParseTraffic(spec)
+	t, err := trace.Traffic(spec)
 	if err == nil {
 		err = h.fabric.SetTraffic(t)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/linkmon/liveness"
-	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/nic/trace"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -109,7 +109,7 @@ func Damping(d liveness.Damping) Option {
 // Traffic makes all NICs inject, as "uniform:0.2" of the link rate.
 func Traffic(spec string) Option {
 	return func(c *config) {
-		t, err := nic.ParseTraffic(spec)
+		t, err := trace.Traffic(spec)
 		c.opts.Traffic, c.err = t, errors.Join(c.err, err)
 	}
 }

@@ -86,17 +86,8 @@ func (n *NIC) deliver(now weft.Time, h *weft.Header, out *weft.Actions) {
 		out.Drops = append(out.Drops, weft.Drop{Account: weft.Discarded, Rule: RuleWrongNIC, Header: *h})
 		return
 	}
-	flow := n.flows.at(h.Src)
-	expected := flow.next
-	switch flow.take(h.Seq) {
-	case inOrder:
-		n.stats.Missing += h.Seq - expected
-	case duplicate:
-		n.stats.Duplicated++
+	if !n.cfg.Unordered && !n.inFlow(h) {
 		return
-	case late:
-		n.stats.Reordered++
-		n.stats.Missing -= min(n.stats.Missing, 1)
 	}
 	n.stats.Delivered++
 	era := n.eras.at(h.Era, n.era)
@@ -126,6 +117,23 @@ func (n *NIC) deliver(now weft.Time, h *weft.Header, out *weft.Actions) {
 	if h.Traced {
 		out.Arrived = append(out.Arrived, *h)
 	}
+}
+
+// inFlow counts how a packet stands to those of its flow that came before; it reports false for one that has come before itself.
+func (n *NIC) inFlow(h *weft.Header) bool {
+	flow := n.flows.at(h.Src)
+	expected := flow.next
+	switch flow.take(h.Seq) {
+	case inOrder:
+		n.stats.Missing += h.Seq - expected
+	case duplicate:
+		n.stats.Duplicated++
+		return false
+	case late:
+		n.stats.Reordered++
+		n.stats.Missing -= min(n.stats.Missing, 1)
+	}
+	return true
 }
 
 // Snapshot is the state of a NIC at one moment.
@@ -159,9 +167,10 @@ func (n *NIC) Snapshot() Snapshot {
 // Stats counts what the NIC has done.
 func (n *NIC) Stats() Stats { return n.stats }
 
-// MergeLatency adds this NIC's latencies, in nanoseconds from generation to delivery, to h.
+// MergeLatency adds this NIC's latencies, in nanoseconds from generation to delivery, to h. A histogram that is shared,
+// Config.Latency, it does not add: its owner has it.
 func (n *NIC) MergeLatency(h *hdrhistogram.Histogram) {
-	if n.latency != nil {
+	if n.latency != nil && n.cfg.Latency == nil {
 		h.Merge(n.latency)
 	}
 }

@@ -49,6 +49,13 @@ type Config struct {
 
 	// Distance is how many switches a packet from src crosses on a shortest path to this NIC; nil: not measured.
 	Distance func(src weft.NICID) int
+
+	// Latency is where latencies are recorded, in nanoseconds: a histogram made by NewLatency that all NICs of a run in one
+	// goroutine share; nil: one of its own.
+	Latency *hdrhistogram.Histogram
+	// Unordered numbers packets per source, not per flow, and keeps no table of flows: in a fabric of n NICs the memory of all
+	// is then in proportion to n, not n*n. Reordered, duplicate and missing packets are not noticed.
+	Unordered bool
 }
 
 // packet is one entry of the send queue.
@@ -68,24 +75,32 @@ type NIC struct {
 	ready bool // the driver knows that there may be something to transmit
 
 	source   Source
+	process  process   // of the source
+	sizes    mix       // of the source
+	plan     []Planned // of the source, what is still to come
+	began    weft.Time // when the source was set: the plan's time 0
 	nextAt   weft.Time // when the source generates its next packet
 	era      uint16
 	queue    deque.Deque[packet] // bound: Config.QueueBytes
 	queued   int                 // bytes in queue
-	sequence table[uint64]       // per destination, the next number
-	withheld table[weft.Time]    // per destination, until when nothing is generated for it
-	flows    table[arrivals]     // per source
+	sequence table[uint64]       // per destination, the next number; not when Unordered
+	number   uint64              // the next number of all, when Unordered
+	withheld table[weft.Time]    // per destination, until when nothing is generated for it; not unless notices are honoured
+	flows    table[arrivals]     // per source; not when Unordered
 
 	stats   Stats
 	eras    eras
 	latency *hdrhistogram.Histogram // made at the first delivery
 }
 
-// Source is what a NIC generates by itself.
+// Source is what a NIC generates by itself. Traffic.Sources makes those of all NICs of a fabric.
 type Source struct {
-	To         Destinations // nil: nothing
-	Mean       weft.Time    // mean interval of the Poisson process, above 0
+	To         Destinations // nil: nothing but Plan
+	Mean       weft.Time    // mean interval between packets, above 0
+	Arrivals   Arrivals     // the process of that mean; Poisson unless given
 	Bytes      int          // of each packet; 0 means DefaultPacketBytes
+	Sizes      Sizes        // of packets, instead of Bytes
+	Plan       []Planned    // without To: these packets, in the order of their times
 	TraceEvery int          // every so many packets one is traced; 0 is none
 }
 
@@ -117,35 +132,24 @@ func New(cfg Config) (*NIC, error) {
 	if err := cfg.Liveness.Validate(); err != nil {
 		return nil, fmt.Errorf("nic %d: %w", cfg.ID, err)
 	}
-	return &NIC{
+	n := &NIC{
 		cfg: cfg,
 		end: linkend.New(
 			credit.Config{VCs: cfg.VCs, Buffer: cfg.Buffer, Eager: cfg.EagerCredits, First: cfg.Epoch}, cfg.Liveness),
-		nextAt:   weft.Never,
-		sequence: newTable[uint64](cfg.NICs),
-		withheld: newTable[weft.Time](cfg.NICs),
-		flows:    newTable[arrivals](cfg.NICs),
-	}, nil
+		nextAt:  weft.Never,
+		latency: cfg.Latency,
+	}
+	if !cfg.Unordered {
+		n.sequence, n.flows = newTable[uint64](cfg.NICs), newTable[arrivals](cfg.NICs)
+	}
+	if cfg.HonourNotices > 0 {
+		n.withheld = newTable[weft.Time](cfg.NICs)
+	}
+	return n, nil
 }
 
 // Ports implements [weft.Core].
 func (n *NIC) Ports() int { return 1 }
-
-// SetSource replaces what the NIC generates from now on.
-func (n *NIC) SetSource(now weft.Time, s Source, out *weft.Actions) error {
-	if s.Bytes == 0 {
-		s.Bytes = DefaultPacketBytes
-	}
-	if s.To != nil && (s.Mean <= 0 || s.Bytes < 1 || s.Bytes > weft.MaxPacket) {
-		return fmt.Errorf("nic %d: source: mean interval must be above 0 and packets 1 to %d bytes, not %v and %d", n.cfg.ID, weft.MaxPacket, s.Mean, s.Bytes)
-	}
-	n.source, n.nextAt = s, weft.Never
-	if s.To != nil {
-		n.nextAt = now + gap(n.cfg.Rand, s.Mean)
-	}
-	n.wake(out)
-	return nil
-}
 
 // SetEra marks the packets generated from now on; see weft.Header.Era.
 func (n *NIC) SetEra(era uint16) { n.era = era }
@@ -176,48 +180,12 @@ func (n *NIC) Send(now weft.Time, dst weft.NICID, size int, traced bool, out *we
 	}
 	n.markSendable(out)
 	n.wake(out)
-	return *n.sequence.at(dst) - 1, nil
+	return *n.numbers(dst) - 1, nil
 }
-
-// generate queues one packet, or refuses it because the queue is full.
-func (n *NIC) generate(now weft.Time, dst weft.NICID, size uint32, traced bool) bool {
-	if n.queued+int(size) > n.cfg.QueueBytes {
-		n.stats.Refused++
-		return false
-	}
-	next := n.sequence.at(dst)
-	n.queue.PushBack(packet{seq: *next, injected: now, dst: dst, size: size, era: n.era, traced: traced})
-	*next++
-	n.queued += int(size)
-	n.stats.Injected++
-	n.eras.at(n.era, n.era).Injected++
-	return true
-}
-
-// maxBehind is how many packets a source may owe a full send queue before they are refused without being drawn. Otherwise a
-// source that offers more than can be drawn in the time it covers would fall behind for ever.
-const maxBehind = 64
 
 // Tick implements [weft.Core]: it generates what the source owes up to now, and says hello or gives up on a silent neighbour.
 func (n *NIC) Tick(now weft.Time, out *weft.Actions) {
-	for n.nextAt <= now {
-		if due := uint64((now - n.nextAt) / n.source.Mean); due > maxBehind && n.queued+n.source.Bytes > n.cfg.QueueBytes {
-			n.stats.Refused += due
-			n.nextAt += weft.Time(due) * n.source.Mean
-			continue
-		}
-		dst, ok := n.source.To.Next(n.cfg.Rand)
-		if !ok {
-			n.nextAt = weft.Never // this NIC has nobody to send to
-			break
-		}
-		if every := uint64(n.source.TraceEvery); n.withholds(dst) {
-			n.stats.Withheld++
-		} else {
-			n.generate(n.nextAt, dst, uint32(n.source.Bytes), every > 0 && n.stats.Injected%every == 0)
-		}
-		n.nextAt += max(1, gap(n.cfg.Rand, n.source.Mean))
-	}
+	n.produce(now)
 	if n.end.Tick(now) {
 		out.Changes = append(out.Changes, weft.PortChange{Why: weft.BySilence})
 	}
@@ -227,11 +195,6 @@ func (n *NIC) Tick(now weft.Time, out *weft.Actions) {
 		out.Ready = append(out.Ready, 0)
 	}
 	n.wake(out)
-}
-
-// withholds reports whether the packet that is due next is not generated because of a notice.
-func (n *NIC) withholds(dst weft.NICID) bool {
-	return n.stats.Notices > 0 && n.nextAt < n.withheld.get(dst)
 }
 
 // wake sets when Tick is due.

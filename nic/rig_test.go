@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -111,4 +112,24 @@ func mustParse(t testing.TB, s string) Traffic {
 	traffic, err := ParseTraffic(s)
 	require.NoError(t, err)
 	return traffic
+}
+
+// sources are those of the traffic over so many NICs, n0 and so on, whose links carry 1 byte per nanosecond.
+func sources(t testing.TB, spec string, nics int, r Rand) []Source {
+	t.Helper()
+	list, err := mustParse(t, spec).Sources(over(nics, r))
+	require.NoError(t, err)
+	require.Len(t, list, nics)
+	return list
+}
+
+func over(nics int, r Rand) Over {
+	return Over{NICs: nics, Rate: 1e9, Rand: r, Find: func(name string) (weft.NICID, error) {
+		for i := range nics {
+			if name == fmt.Sprintf("n%d", i) {
+				return weft.NICID(i), nil
+			}
+		}
+		return 0, fmt.Errorf("no %s", name)
+	}}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/weft-fabric/weft/fabricd/document/nearest"
 )
 
 // MaxSize is the largest file read, in bytes. Chosen by us: four times the JSON listing of a 36-port 3-tree, 11664 NICs.
@@ -138,11 +140,11 @@ func (d *Doc) translate(err error) error {
 	}
 	var over *yaml.OverflowError
 	if errors.As(err, &over) {
-		return d.errorAt(pos, fmt.Errorf("%s is out of range, expected %s", clip(over.SrcNum), describe(over.DstType)))
+		return d.errorAt(pos, fmt.Errorf("%s is out of range, expected %s", nearest.Clip(over.SrcNum), describe(over.DstType)))
 	}
 	var typ *yaml.TypeError
 	if errors.As(err, &typ) {
-		return d.errorAt(pos, fmt.Errorf("found %s, expected %s", clip(tk.Value), describe(typ.DstType)))
+		return d.errorAt(pos, fmt.Errorf("found %s, expected %s", nearest.Clip(tk.Value), describe(typ.DstType)))
 	}
 	return d.errorAt(pos, errors.New(ye.GetMessage()))
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/weft-fabric/weft/fabricd/document/nearest"
 )
 
 // check walks the document along t and reports every field t does not have and every value of the wrong type. The
@@ -265,12 +267,12 @@ func found(node ast.Node) string {
 	case *ast.SequenceNode:
 		return "a list"
 	case *ast.StringNode:
-		return fmt.Sprintf("the text %q", clip(n.Value))
+		return fmt.Sprintf("the text %q", nearest.Clip(n.Value))
 	case *ast.LiteralNode:
 		return "a text"
 	default:
 		if tk := node.GetToken(); tk != nil {
-			return clip(tk.Value)
+			return nearest.Clip(tk.Value)
 		}
 	}
 	return "something else"

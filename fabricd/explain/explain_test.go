@@ -84,8 +84,9 @@ func TestAPacketThatFollowsTheAnswersArrivesAroundDeadLinks(t *testing.T) {
 // has the ports, channels and rule that the firmware itself gives.
 func TestFirmwaresAnswerWhateverIsAskedOfThem(t *testing.T) {
 	t.Parallel()
+	specs := map[firmware.Shape][]string{firmware.Trees: {"kary-ntree:2,3", "mport-tree:6,2"}, firmware.Grids: {"torus:3x4", "ring:6"}}
 	for _, entry := range firmware.Entries() {
-		for _, spec := range []string{"kary-ntree:2,3", "mport-tree:6,2"} {
+		for _, spec := range specs[entry.On] {
 			g, err := topology.Parse(spec)
 			require.NoError(t, err)
 			e := explain.New(nil)

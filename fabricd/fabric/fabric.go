@@ -209,23 +209,19 @@ func (f *Fabric) Stop() {
 
 // SetTraffic replaces what all NICs generate; zero traffic stops them.
 func (f *Fabric) SetTraffic(t nic.Traffic) error {
-	if err := t.Validate(); err != nil {
-		return err
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	sources, err := t.Sources(f.opts.over(f.pattern))
+	if err != nil {
+		return err
+	}
 	if t != f.traffic {
 		f.settleDips(f.Now())
 		f.events.Publish(f.Now(), Event{Kind: EventTraffic, Detail: t.String()})
 	}
 	f.traffic = t
-	to := t.Destinations(len(f.nics), f.pattern)
 	for i, n := range f.nics {
-		s := nic.Source{}
-		if !t.Idle() {
-			s = nic.Source{To: to[i], Mean: f.opts.interval(t.Load), Bytes: f.opts.NIC.PacketBytes, TraceEvery: f.opts.NIC.TraceEvery}
-		}
-		if err := n.SetSource(s); err != nil {
+		if err := n.SetSource(sources[i]); err != nil {
 			return err
 		}
 	}

@@ -147,7 +147,7 @@ func (o Options) validate() error {
 	if w, ok := o.Firmware.(interface{ Unwrap() switching.Firmware }); ok && o.Processes != nil {
 		return fmt.Errorf("fabric: choices are settled for %T, and a switch process, which makes its firmware by name, knows none: run all switches in one process", w.Unwrap())
 	}
-	return o.Traffic.Validate()
+	return o.Fits(o.Traffic)
 }
 
 // pace is how switchd is told about the links.
@@ -159,7 +159,13 @@ func (o LinkOptions) pace() pace.Pace {
 	return p
 }
 
-// interval is the mean time between two packets of a NIC at a load.
-func (o Options) interval(load float64) weft.Time {
-	return weft.Time(float64(o.NIC.PacketBytes) / (o.Link.Rate * load) * float64(weft.Second))
+// Fits is the error that SetTraffic of a fabric with these options would have.
+func (o Options) Fits(t nic.Traffic) error { return t.Fits(o.withDefaults().over(nil)) }
+
+// over is the network as traffic sees it.
+func (o Options) over(r nic.Rand) nic.Over {
+	return nic.Over{
+		NICs: len(o.Topology.NICs), Rate: o.Link.Rate, PacketBytes: o.NIC.PacketBytes, TraceEvery: o.NIC.TraceEvery, Rand: r,
+		Find: o.Topology.NICByName,
+	}
 }

@@ -17,7 +17,7 @@ type File struct {
 	NIC      *NIC      `yaml:"nic,omitempty" json:"nic,omitempty" jsonschema_description:"Send queue and packets of every NIC."`
 	Link     *Link     `yaml:"link,omitempty" json:"link,omitempty" jsonschema_description:"Rate, pacing and delay of every link."`
 	Liveness *Liveness `yaml:"liveness,omitempty" json:"liveness,omitempty" jsonschema_description:"How the ends of a link find out that their neighbour is silent."`
-	Traffic  string    `yaml:"traffic,omitempty" json:"traffic,omitempty" jsonschema_description:"What every NIC injects from the start: uniform:0.2 or pairwise:0.5 of the link rate, or none."`
+	Traffic  string    `yaml:"traffic,omitempty" json:"traffic,omitempty" jsonschema_description:"What every NIC injects from the start: a pattern, a load as share of the link rate, and options, as uniform:0.2 or hotspot:0.2,hot=4,share=0.1; none; or trace:FILE. See docs/traffic.md."`
 	Seed     uint64    `yaml:"seed,omitempty" json:"seed,omitempty" jsonschema_description:"Seed of every random draw; 1 unless given."`
 	Duration string    `yaml:"duration" json:"duration" jsonschema_description:"How long traffic runs, as 8s; then it stops and the fabric drains."`
 	Choices  []Choice  `yaml:"choices,omitempty" json:"choices,omitempty" jsonschema_description:"Which way packets take where the firmware leaves several. The first that is about a packet, and names one of its ways, counts."`

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/nic/trace"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -74,6 +75,8 @@ type parser struct {
 	doc  *document.Doc
 	own  []firmware.Entry // beside those that come with Weft
 	errs document.Errors
+
+	options *fabric.Options // read so far
 }
 
 // fail collects err at the YAML path unless it is nil.
@@ -84,8 +87,8 @@ func (p *parser) fail(path string, err error) {
 }
 
 func parse(doc *document.Doc, f File, own ...firmware.Entry) (*Scenario, error) {
-	p := &parser{doc: doc, own: own}
 	s := &Scenario{Name: f.Name, About: strings.TrimSpace(f.About), Expect: f.Expect}
+	p := &parser{doc: doc, own: own, options: &s.Options}
 	if f.Name == "" {
 		p.fail("$.name", fmt.Errorf("the name is empty: give the scenario one"))
 	}
@@ -103,9 +106,7 @@ func parse(doc *document.Doc, f File, own ...firmware.Entry) (*Scenario, error) 
 	p.liveness(f.Liveness, &s.Options.Link)
 	p.expect(f.Expect, s)
 	if f.Traffic != "" {
-		t, err := nic.ParseTraffic(f.Traffic)
-		p.fail("$.traffic", err)
-		s.Options.Traffic = t
+		s.Options.Traffic = p.traffic("$.traffic", f.Traffic)
 	}
 	if g != nil {
 		p.timeline(f.Timeline, g, s)
@@ -114,6 +115,16 @@ func parse(doc *document.Doc, f File, own ...firmware.Entry) (*Scenario, error) 
 		return nil, err
 	}
 	return s, nil
+}
+
+// traffic reads what NICs inject, once the topology, the NICs and the links are read.
+func (p *parser) traffic(path, text string) nic.Traffic {
+	t, err := trace.Traffic(text)
+	if err == nil && p.options.Topology != nil {
+		err = p.options.Fits(t)
+	}
+	p.fail(path, err)
+	return t
 }
 
 func (p *parser) duration(path, text string) time.Duration {

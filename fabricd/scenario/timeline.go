@@ -8,7 +8,6 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/fault"
-	"github.com/weft-fabric/weft/nic"
 )
 
 // verbs are what a step can do besides traffic, in the order of the file format, and the parameters each takes.
@@ -105,8 +104,7 @@ func (p *parser) step(path string, st *Step, g *topology.Graph) (a Action) {
 		return p.send(path+".send", *st.Send, g)
 	}
 	if verb == "" {
-		t, err := nic.ParseTraffic(st.Traffic)
-		p.fail(path+".traffic", err)
+		t := p.traffic(path+".traffic", st.Traffic)
 		return Action{Text: "traffic " + st.Traffic, Traffic: &t}
 	}
 	spec := p.spec(path, verb, st)

@@ -38,7 +38,10 @@ func Entries() []Entry {
 
 // Plain is the entry of a firmware without tables, one of a user's own too.
 func Plain(e firmware.Entry) Entry {
-	return Entry{Name: e.Name, About: e.About, Bears: e.Bears, New: func(*topology.Graph) (firmware.Firmware, int, error) { return e.New(), e.VCs, nil }}
+	return Entry{Name: e.Name, About: e.About, Bears: e.Bears, New: func(g *topology.Graph) (firmware.Firmware, int, error) {
+		fw := e.New()
+		return fw, max(e.VCs, LeastVCs(fw, g)), nil
+	}}
 }
 
 func newDeterministicTable(g *topology.Graph) (firmware.Firmware, int, error) {

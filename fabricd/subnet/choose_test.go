@@ -12,9 +12,9 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-func TestEveryFirmwareIsMadeByItsNameAndFitsATree(t *testing.T) {
+func TestEveryFirmwareIsMadeByItsNameAndFitsItsTopology(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "mport-tree:4,3")
+	tree, torus := parse(t, "mport-tree:4,3"), parse(t, "torus:4x3")
 	names := subnet.Names()
 	require.True(t, slices.IsSorted(names))
 	require.Subset(t, names, firmware.Names())
@@ -24,6 +24,10 @@ func TestEveryFirmwareIsMadeByItsNameAndFitsATree(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, name, e.Name)
 		require.NotEmpty(t, e.About)
+		g := tree
+		if f, ok := firmware.ByName(name); ok && f.On == firmware.Grids {
+			g = torus
+		}
 		fw, vcs, err := subnet.Firmware(name, g)
 		require.NoError(t, err)
 		require.NotNil(t, fw)

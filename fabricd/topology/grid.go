@@ -111,6 +111,17 @@ func (t *grid) coord(s int) []int {
 	return c
 }
 
+// place is what switch s knows of its coordinates.
+func (t *grid) place(s Switch) *weft.Grid {
+	g := &weft.Grid{Wrap: t.wrap, NICs: uint32(t.nics), Dims: make([]weft.Dim, len(t.dims))}
+	stride := uint32(1)
+	for i := len(t.dims) - 1; i >= 0; i-- {
+		g.Dims[i] = weft.Dim{Size: uint32(t.dims[i]), At: uint32(s.Coord[i]), Stride: stride}
+		stride *= uint32(t.dims[i])
+	}
+	return g
+}
+
 // distance is the number of links of a dimension-order path.
 func (t *grid) distance(a, b []int) int {
 	links := 0

@@ -3,7 +3,7 @@ package topology
 import "github.com/weft-fabric/weft"
 
 // Place is where a switch stands: all that its firmware may know of the topology. It is the same pointer on every call.
-// Tree is set for trees that a generator made, even when a file then took links away.
+// Tree and Grid are set for what a generator made, even when a file then took links away.
 func (g *Graph) Place(id weft.SwitchID) *weft.Place { return &g.places[id] }
 
 // indexPlaces fills places.
@@ -19,6 +19,9 @@ func (g *Graph) indexPlaces() {
 		}
 		if g.tree != nil {
 			p.Tree = g.tree.place(s)
+		}
+		if g.grid != nil {
+			p.Grid = g.grid.place(s)
 		}
 	}
 }

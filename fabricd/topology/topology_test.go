@@ -123,6 +123,7 @@ func TestStructure(t *testing.T) {
 				require.Zero(t, roles[weft.RoleNone], "%s %s", spec, s.Name)
 			}
 			require.Equal(t, g.tree != nil, p.Tree != nil)
+			require.Equal(t, g.grid != nil, p.Grid != nil)
 		}
 		_, _, ok := g.Peer(weft.End{Node: weft.SwitchID(0).Node(), Port: weft.NoPort})
 		require.False(t, ok)
@@ -135,6 +136,36 @@ func TestStructure(t *testing.T) {
 
 // A tree is wired as firmware believes: from every switch every up port leads up to the switch with that digit, and
 // following DownPort wherever HasDown leads to every NIC, and to no NIC elsewhere.
+func TestGridConvention(t *testing.T) {
+	for _, spec := range []string{"mesh:2x3x4", "torus:4x5", "torus:2x3,nics=2", "ring:5"} {
+		g, err := Parse(spec)
+		require.NoError(t, err)
+		for _, s := range g.Switches {
+			p := g.Place(s.ID).Grid
+			require.Len(t, p.Dims, len(s.Coord))
+			for i, d := range p.Dims {
+				require.Equal(t, s.Coord[i], int(d.At), spec)
+				up, _, ok := g.Peer(weft.End{Node: s.ID.Node(), Port: p.Up(i)})
+				if d.At == d.Size-1 && !p.Around(i) {
+					require.False(t, ok, "%s %s", spec, s.Name)
+					continue
+				}
+				step := int(d.Stride)
+				if d.At == d.Size-1 {
+					step -= int(d.Size * d.Stride)
+				}
+				require.Equal(t, weft.End{Node: weft.SwitchID(int(s.ID) + step).Node(), Port: p.Down(i)}, up, "%s %s", spec, s.Name)
+			}
+		}
+		for _, n := range g.NICs {
+			at, port := g.SwitchOf(n.ID)
+			p := g.Place(at).Grid
+			require.Equal(t, uint32(at), uint32(n.ID)/p.NICs)
+			require.Equal(t, port, p.NICPort(n.ID))
+		}
+	}
+}
+
 func TestTreeConvention(t *testing.T) {
 	for _, spec := range specs {
 		g := parse(t, spec)

@@ -355,7 +355,7 @@ func TestASecondCheckerAgreesOnEverySetOfTwoLinks(t *testing.T) {
 	t.Parallel()
 	g, err := topology.Parse("kary-ntree:2,3")
 	require.NoError(t, err)
-	for _, e := range firmware.Entries() {
+	for _, e := range firmware.For(firmware.Trees) {
 		for when := Before; when <= Flapping; when++ {
 			t.Run(fmt.Sprint(e.Name, " ", when), func(t *testing.T) {
 				t.Parallel()

@@ -50,7 +50,7 @@ func counts(r *Result) Result {
 
 func TestSymmetrySparesSetsAndChangesNoCount(t *testing.T) {
 	t.Parallel()
-	for _, e := range firmware.Entries() {
+	for _, e := range firmware.For(firmware.Trees) {
 		fw := e.New()
 		if _, ok := fw.(switching.Symmetric); !ok {
 			continue
@@ -96,7 +96,7 @@ func TestAFirmwareThatIsNotSymmetricIsExploredInFull(t *testing.T) {
 // before it finds.
 func TestArrivingContainsBeforeAndFlappingContainsArriving(t *testing.T) {
 	t.Parallel()
-	for _, e := range firmware.Entries() {
+	for _, e := range firmware.For(firmware.Trees) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			g := parsed(t, "kary-ntree:2,3")

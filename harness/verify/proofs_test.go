@@ -42,7 +42,7 @@ var (
 	allFunctions    = append(append([]string(nil), linkFunctions...), switchFunctions...)
 	deterministic   = []string{"deterministic-link", "deterministic-table", "source-routed", "deterministic-switch"}
 	adaptive        = []string{"adaptive-link", "adaptive-link-digit", "misroute-vector", "adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header"}
-	oneFaultLink    = []string{"deterministic-link-one", "adaptive-link-one"}
+	oneFaultLink    = []string{"deterministic-link-one", "deterministic-link-flat", "adaptive-link-one"}
 	oneFaultSwitch  = []string{"deterministic-switch-one", "adaptive-switch-one"}
 )
 

@@ -28,6 +28,7 @@ type queue struct {
 	full    [wheel / 64]uint64 // buckets after cur that hold events
 	far     []event            // heap: those at bucket cur+wheel or later
 	size    int
+	least   uint // shift that tune does not go below
 
 	taken, opened, pushed, farther int // since the width was looked at
 }
@@ -151,14 +152,16 @@ func inOrder(list []event) {
 	}
 }
 
-// tune makes buckets narrower when they hold many events, and wider when many events are beyond the last.
+// tune makes buckets wider when many events are beyond the last, and narrower when they hold many events: of those at one time
+// they always do.
 func (q *queue) tune() {
 	shift := q.shift
 	switch {
-	case q.taken > 6*q.opened && shift > 0:
-		shift--
-	case q.farther > q.pushed/4 && q.taken < 3*q.opened && shift < maxShift:
+	case q.farther > q.pushed/16 && shift < maxShift:
 		shift++
+		q.least = shift // narrower ones have been tried
+	case q.taken > 8*q.opened && shift > q.least:
+		shift--
 	}
 	q.taken, q.opened, q.pushed, q.farther = 0, 0, 0, 0
 	if shift == q.shift {

@@ -100,8 +100,9 @@ func TestASourceGeneratesUntilItIsReplacedAndMarksItsEra(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t, pace.Pace{})
 	a.SetEra(2)
-	to := nic.Traffic{Pattern: "uniform", Load: 1}.Destinations(2, rand.NewPCG(1, 1))
-	require.NoError(t, a.SetSource(nic.Source{To: to[0], Mean: weft.Millisecond}))
+	sources, err := nic.Traffic{Pattern: "uniform", Load: 1}.Sources(nic.Over{NICs: 2, Rate: 256_000})
+	require.NoError(t, err)
+	require.NoError(t, a.SetSource(sources[0]))
 	delivered(t, b, 20)
 	require.NoError(t, a.SetSource(nic.Source{}))
 	injected := a.Stats().Injected
@@ -117,6 +118,5 @@ func TestErrorsOfTheCoreReachTheCaller(t *testing.T) {
 	require.ErrorIs(t, err, nic.ErrNoSuchNIC)
 	_, err = a.Send(1, 0, false)
 	require.ErrorIs(t, err, nic.ErrSize)
-	to := nic.Traffic{Pattern: "uniform", Load: 1}.Destinations(2, rand.NewPCG(1, 1))
-	require.Error(t, a.SetSource(nic.Source{To: to[0]}))
+	require.Error(t, a.SetSource(nic.Source{Plan: []nic.Planned{{Dst: 9, Bytes: 1}}}))
 }

@@ -132,7 +132,7 @@ func contractAt(t *testing.T, v *switching.Still, fw Firmware, e Entry, nics, de
 
 func TestEveryFirmwareRoutesWithoutAllocating(t *testing.T) {
 	v := still(placeOf(4, 3, 1, 0, 1))
-	for _, e := range Entries() {
+	for _, e := range For(Trees) {
 		fw := e.New()
 		for _, dead := range []uint64{0, 1 << 1, 1 << 5} {
 			v.Dead[0] = dead
@@ -178,8 +178,8 @@ func TestEveryFirmwareIsFoundByItsName(t *testing.T) {
 	require.Equal(t, []string{
 		"adaptive-link", "adaptive-link-digit", "adaptive-link-one",
 		"adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header", "adaptive-switch-one",
-		"deterministic-link", "deterministic-link-one", "deterministic-switch", "deterministic-switch-one",
-		"misroute-vector", "source-routed", "updown",
+		"deterministic-link", "deterministic-link-flat", "deterministic-link-one", "deterministic-switch", "deterministic-switch-one",
+		"dimension-order", "misroute-vector", "source-routed", "updown",
 	}, Names())
 	for _, name := range Names() {
 		e, ok := ByName(name)
@@ -193,7 +193,7 @@ func TestEveryFirmwareIsFoundByItsName(t *testing.T) {
 
 func TestEveryFirmwareRefusesPlacesWhereItCannotRun(t *testing.T) {
 	wide := placeOf(65, 2, 1, 0)
-	for _, e := range Entries() {
+	for _, e := range For(Trees) {
 		check := e.New().(Checker).Check
 		tree := placeOf(4, 3, 1, 0, 1)
 		require.NoError(t, check(tree, e.VCs), e.Name)
@@ -213,7 +213,7 @@ func TestEveryFirmwareRoutesInWideTrees(t *testing.T) {
 	for _, spec := range []string{"kary-ntree:32,2", "mport-tree:64,2"} {
 		net := newTree(spec)
 		dst := weft.NICID(net.nics() - 1)
-		for _, e := range Entries() {
+		for _, e := range For(Trees) {
 			fw := e.New()
 			if e.Bears.Most(net.k) > 0 {
 				top, port := net.next(net.leafOf(dst), net.views[net.leafOf(dst)].At.Tree.Up(31))

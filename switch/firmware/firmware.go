@@ -36,10 +36,20 @@ type (
 type Entry struct {
 	Name  string
 	About string // one line
-	VCs   int    // virtual channels it needs at least
+	On    Shape  // the topologies it routes
+	VCs   int    // virtual channels it needs at least; in some places it may need more, see [Checker]
 	Bears Bears  // the faults with which it still connects every pair
 	New   func() Firmware
 }
+
+// Shape is a kind of topology, by what a switch knows of its place there.
+type Shape uint8
+
+// The shapes.
+const (
+	Trees Shape = iota // k-ary n-trees and m-port n-trees
+	Grids              // meshes, tori and rings
+)
 
 // Bears says which faults a firmware bears in any combination: every pair stays connected, nothing is discarded and nothing can
 // deadlock. The zero value is none. Verify proves it and the live tests show it, for whatever stands here.
@@ -113,6 +123,10 @@ func Entries() []Entry {
 			About: "fat trees: deterministic, re-routes around dead links in a second virtual layer (R^link_deterministic)",
 		},
 		{
+			Name: "deterministic-link-flat", VCs: 1, Bears: Bears{Links: true, One: true}, New: func() Firmware { return DeterministicLinkFlat{} },
+			About: "fat trees: deterministic-link with both layers in one virtual channel, to be measured: two dead links can deadlock it",
+		},
+		{
 			Name: "deterministic-link-one", VCs: 1, Bears: Bears{Links: true, One: true}, New: func() Firmware { return DeterministicLinkOne{} },
 			About: "fat trees: deterministic-link for one dead link, without the second layer",
 		},
@@ -123,6 +137,10 @@ func Entries() []Entry {
 		{
 			Name: "deterministic-switch-one", VCs: 1, Bears: Bears{Links: true, Switches: true, One: true}, New: func() Firmware { return DeterministicSwitchOne{} },
 			About: "fat trees: deterministic-switch for one dead switch or link, with one bit in the header and one layer",
+		},
+		{
+			Name: "dimension-order", On: Grids, VCs: 1, New: func() Firmware { return DimensionOrder{} },
+			About: "meshes and tori: x first, then y, then z, the shorter way; discards at a dead link (the baseline)",
 		},
 		{
 			Name: "misroute-vector", VCs: 1, Bears: Bears{Links: true}, New: func() Firmware { return MisrouteVector{} },
@@ -137,6 +155,11 @@ func Entries() []Entry {
 			About: "fat trees: up to a common ancestor, then down; discards at a dead down link (the baseline)",
 		},
 	}
+}
+
+// For lists those of Entries that route such topologies.
+func For(s Shape) []Entry {
+	return slices.DeleteFunc(Entries(), func(e Entry) bool { return e.On != s })
 }
 
 // Names lists the names of Entries.
@@ -161,6 +184,24 @@ func ByName(name string) (Entry, bool) {
 func checkTree(name string, place *weft.Place, vcs, need int) error {
 	if place.Tree == nil {
 		return fmt.Errorf("firmware %s routes k-ary n-trees and m-port n-trees only: choose such a topology, as kary-ntree:4,3", name)
+	}
+	if vcs < need {
+		return fmt.Errorf("firmware %s needs %d virtual channels, there are %d: raise the number", name, need, vcs)
+	}
+	return nil
+}
+
+// checkGrid is the Check of firmwares for meshes, tori and rings; they need so many virtual channels where no dimension goes around,
+// and around where one does.
+func checkGrid(name string, place *weft.Place, vcs, need, around int) error {
+	g := place.Grid
+	if g == nil {
+		return fmt.Errorf("firmware %s routes meshes, tori and rings only: choose such a topology, as torus:4x4", name)
+	}
+	for i := range g.Dims {
+		if g.Around(i) {
+			need = around
+		}
 	}
 	if vcs < need {
 		return fmt.Errorf("firmware %s needs %d virtual channels, there are %d: raise the number", name, need, vcs)

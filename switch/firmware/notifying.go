@@ -10,6 +10,12 @@ func (f DeterministicLink) Notifying() Firmware {
 }
 
 // Notifying implements [Notifier].
+func (f DeterministicLinkFlat) Notifying() Firmware {
+	f.Notify = true
+	return f
+}
+
+// Notifying implements [Notifier].
 func (a AdaptiveLink) Notifying() Firmware {
 	a.Notify = true
 	return a

@@ -255,7 +255,7 @@ func TestRequeueClosesNoCircleOfWaiting(t *testing.T) {
 // The firmwares for one fault close no cycle of channel dependencies in their one virtual channel with any link, or any switch for
 // those that go around switches, dead or dying: whichever of its choices a packet takes.
 func TestOneFaultNeedsOneVirtualChannel(t *testing.T) {
-	for _, name := range []string{"adaptive-link-one", "deterministic-link-one", "adaptive-switch-one", "deterministic-switch-one"} {
+	for _, name := range []string{"adaptive-link-one", "deterministic-link-one", "deterministic-link-flat", "adaptive-switch-one", "deterministic-switch-one"} {
 		for _, size := range []struct {
 			spec string
 			each int
@@ -292,7 +292,7 @@ func (w *waits) split() {
 // Beyond the faults that they are for the adaptive firmwares and those for one fault can deadlock. Requeue adds no channel to those
 // that can, but the dead ones, which wait and are not waited for.
 func TestRequeueAddsNothingToWhatCanDeadlockBeyondTheFaultsAFirmwareIsFor(t *testing.T) {
-	for _, e := range Entries() {
+	for _, e := range For(Trees) {
 		if _, ok := e.New().(Numbered); ok {
 			continue
 		}
@@ -323,7 +323,7 @@ func TestRequeueAddsNothingToWhatCanDeadlockBeyondTheFaultsAFirmwareIsFor(t *tes
 
 func TestFirmwaresThatBearRequeueSayIt(t *testing.T) {
 	place := placeOf(4, 3, 1, 0, 1)
-	for _, e := range Entries() {
+	for _, e := range For(Trees) {
 		r, ok := e.New().(switching.Requeuer)
 		require.True(t, ok, e.Name)
 		require.NoError(t, r.CheckRequeue(place), e.Name)

@@ -141,7 +141,7 @@ func TestSymmetricFirmwaresTreatAllPortsOfADirectionAlike(t *testing.T) {
 	for i, e := range variants() {
 		if _, ok := e.New().(Symmetric); !ok {
 			require.Contains(t, []string{
-				"updown", "deterministic-link", "deterministic-link-one", "deterministic-switch", "deterministic-switch-ml2", "deterministic-switch-one",
+				"updown", "deterministic-link", "deterministic-link-flat", "deterministic-link-one", "deterministic-switch", "deterministic-switch-ml2", "deterministic-switch-one",
 				"source-routed",
 			}, e.Name)
 			continue

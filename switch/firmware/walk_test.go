@@ -14,7 +14,7 @@ import (
 // variants are the firmwares with options that no entry sets.
 func variants() []Entry {
 	return append(
-		Entries(),
+		For(Trees),
 		Entry{Name: "deterministic-switch-ml2", VCs: 3, Bears: Bears{Links: true, Switches: true}, New: func() Firmware { return DeterministicSwitch{LeavesInML2: true} }},
 		Entry{Name: "misroute-vector-reset", VCs: 1, Bears: Bears{Links: true}, New: func() Firmware { return MisrouteVector{ResetWhenDied: true} }},
 	)
@@ -188,7 +188,7 @@ func TestEveryFirmwareDeliversWithTheFaultsItIsFor(t *testing.T) {
 
 // The walk can fail: one fault more than a firmware is for, and there are pairs it does not deliver.
 func TestTheWalkFindsPairsThatOneMoreFaultDisconnects(t *testing.T) {
-	for _, e := range Entries() {
+	for _, e := range For(Trees) {
 		net := newTree("kary-ntree:2,3")
 		faults, switches := e.Bears.Most(net.k), e.Bears.Switches
 		found := false

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/virtual"
+	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/pace"
@@ -24,26 +25,33 @@ type network struct {
 	g        *topology.Graph
 	switches []*switching.Switch
 	nics     []*nic.NIC
+	node     map[weft.Node]*virtual.Node
 }
 
 func newNetwork(t testing.TB, spec, routing, traffic string) *network {
+	return newNetworkThat(t, spec, routing, traffic, 1, liveness.Config{})
+}
+
+func newNetworkThat(t testing.TB, spec, routing, traffic string, seed uint64, live liveness.Config) *network {
+	t.Helper()
 	g, err := topology.Parse(spec)
 	require.NoError(t, err)
 	fw, _, err := subnet.Firmware(routing, g)
 	require.NoError(t, err)
-	n := &network{Engine: virtual.New(virtual.Config{}), g: g}
-	nodes := map[weft.Node]*virtual.Node{}
+	n := &network{Engine: virtual.New(virtual.Config{Seed: seed}), g: g, node: map[weft.Node]*virtual.Node{}}
+	nodes := n.node
 	for _, s := range g.Switches {
-		core, err := switching.New(switching.Config{Place: g.Place(s.ID), Firmware: fw, Rand: rand.NewPCG(1, uint64(s.ID)), VCs: subnet.LeastVCs(fw, g)})
+		core, err := switching.New(switching.Config{Place: g.Place(s.ID), Firmware: fw, Rand: rand.NewPCG(1, uint64(s.ID)), VCs: subnet.LeastVCs(fw, g), Liveness: live})
 		require.NoError(t, err)
 		n.switches = append(n.switches, core)
 		nodes[s.ID.Node()] = n.Add(core, virtual.NodeConfig{CutThrough: true, RoutingDelay: cycle})
 	}
 	tr, err := nic.ParseTraffic(traffic)
 	require.NoError(t, err)
-	to := tr.Destinations(len(g.NICs), rand.NewPCG(1, 99))
+	sources, err := tr.Sources(nic.Over{NICs: len(g.NICs), Rate: 250e6, PacketBytes: 256, Rand: rand.NewPCG(1, 99)})
+	require.NoError(t, err)
 	for _, m := range g.NICs {
-		core, err := nic.New(nic.Config{ID: m.ID, NICs: len(g.NICs), Rand: rand.NewPCG(2, uint64(m.ID)), VCs: subnet.LeastVCs(fw, g), Buffer: 2})
+		core, err := nic.New(nic.Config{ID: m.ID, NICs: len(g.NICs), Rand: rand.NewPCG(2, uint64(m.ID)), VCs: subnet.LeastVCs(fw, g), Buffer: 2, Liveness: live})
 		require.NoError(t, err)
 		n.nics = append(n.nics, core)
 		nodes[m.ID.Node()] = n.Add(core, virtual.NodeConfig{})
@@ -59,7 +67,7 @@ func newNetwork(t testing.TB, spec, routing, traffic string) *network {
 	for i, m := range n.nics {
 		if !tr.Idle() {
 			nodes[g.NICs[i].ID.Node()].Do(func(now weft.Time, out *weft.Actions) {
-				require.NoError(t, m.SetSource(now, nic.Source{To: to[i], Mean: weft.Time(float64(2*cycle) / tr.Load), Bytes: 256}, out))
+				require.NoError(t, m.SetSource(now, sources[i], out))
 			})
 		}
 	}

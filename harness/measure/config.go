@@ -1,0 +1,90 @@
+package measure
+
+import (
+	"errors"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// ErrConfig is wrapped by every error about a configuration.
+var ErrConfig = errors.New("unusable measurement")
+
+// DDRC is the routing that stands for a reconfiguration after each fault: up/down tables computed without what is dead, the
+// DDRC of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, section VIII.
+const DDRC = "ddrc"
+
+// Kinds of what [Config.FaultCount] draws.
+const (
+	LinkFaults   = "link"   // links between switches
+	SwitchFaults = "switch" // switches that have no NIC, in trees those above the leaves
+)
+
+// Config of one run. The zero value of a field is its default unless the field says otherwise.
+type Config struct {
+	Topology *topology.Graph
+	Routing  string // a name that fabricd/subnet knows, or DDRC
+	// ReconfigureAfter is how many cycles after a fault the tables of DDRC are loaded, in all switches at once. 0 measures
+	// what is after a reconfiguration, as the paper does; what is lost until then is then next to nothing.
+	ReconfigureAfter int
+
+	VCs          int // virtual channels; 0: as many as the routing needs
+	InputBuffer  int // packets per VC; 0: switching.DefaultBuffer
+	OutputBuffer int // packets per VC; 0: switching.DefaultBuffer
+	Queueing     switching.Queueing
+	Selection    switching.Selection
+	EagerCredits bool
+	// RegisterExpire replaces the time after which what a firmware keeps in a switch is forgotten, in cycles; 0 leaves what
+	// the firmware declares, NeverExpire lets nothing be forgotten.
+	RegisterExpire int
+
+	Traffic     nic.Traffic // its load is the share of a link's capacity that each NIC offers
+	PacketBytes int         // 0: 256
+	QueueBytes  int         // send queue of a NIC; 0: nic.DefaultQueueBytes
+
+	Cycle         weft.Time // 0: 512 ns
+	BytesPerCycle int       // of a link; 0: 128
+	// The delays are 0 when they are 0: those of the papers are not known, see docs/virtual.md.
+	WireDelay     weft.Time // from one end of a link to the other
+	RoutingDelay  weft.Time // from when the first byte of a packet has arrived at a switch to its routing
+	CrossbarDelay weft.Time // from when an output has something to send to when it may
+
+	Faults []Fault // in addition to those drawn
+	// FaultCount so many links or switches, by FaultKind, are drawn from the seed; those of a smaller count are among those of
+	// a larger one, whatever the routing.
+	FaultCount   int
+	FaultKind    string // LinkFaults or SwitchFaults; "": LinkFaults
+	FaultsBefore bool   // those drawn are dead before the first packet, instead of dying one after the other under load
+	FaultSpacing int    // cycles between two of them; 0: 500
+
+	Warmup     Warmup
+	Window     int // cycles; 0: 10,000
+	MostCycles int // in all; a run that would be longer ends there. 0: warm-ups and window as long as they are. See Hunt.
+	// Hunt makes the run a search for a deadlock: it has no warm-up and no window, but runs for MostCycles after the last
+	// fault, or until a deadlock.
+	Hunt bool
+	Seed uint64
+}
+
+// NeverExpire lets registers be for ever.
+const NeverExpire = -1
+
+// Fault is a link or a switch that dies.
+type Fault struct {
+	Link   string // its name; or
+	Switch string // its name
+	Before bool   // it is dead before the first packet
+	At     int64  // otherwise: cycles after the end of the first warm-up
+}
+
+// Warmup says when a network counts as steady; see the package documentation of the method. The zero value of a field is its
+// default.
+type Warmup struct {
+	Batch     int     // cycles; 0: 500
+	Batches   int     // 0: 4
+	Tolerance float64 // relative; 0: 0.05
+	Most      int     // cycles; a network that is not steady by then is measured all the same, with Stable false. 0: 50,000
+	Skip      bool    // measure from the first cycle on, and right after the last fault
+}

@@ -1,0 +1,227 @@
+package measure
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/virtual"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/pace"
+)
+
+// The streams of random draws of one run, all from its seed and independent of each other: 0 and up for the switches, and
+// these, the first of them with the NIC's number added.
+const (
+	streamNICs    = uint64(1) << 32
+	streamPattern = uint64(2) << 32
+	streamFaults  = uint64(3) << 32
+)
+
+// network is the network of one run.
+type network struct {
+	cfg    Config // with defaults
+	graph  *topology.Graph
+	engine *virtual.Engine
+	meter  *meter
+
+	firmware switching.Firmware
+	routes   *reconfigured // of DDRC, otherwise nil
+	dead     subnet.Dead
+	vcs      int
+
+	switches    []*switching.Switch
+	nics        []*nic.NIC
+	switchNodes []*virtual.Node
+	nicNodes    []*virtual.Node
+}
+
+// build makes the network, without signal on any link and without traffic.
+func build(c Config) (*network, error) {
+	n := &network{cfg: c, graph: c.Topology, engine: virtual.New(virtual.Config{Seed: c.Seed}), meter: newMeter()}
+	if err := n.chooseFirmware(); err != nil {
+		return nil, err
+	}
+	for _, s := range n.graph.Switches {
+		core, err := switching.New(switching.Config{
+			Place: n.graph.Place(s.ID), Firmware: n.firmware, Rand: rand.NewPCG(c.Seed, uint64(s.ID)), VCs: n.vcs,
+			InputBuffer: c.InputBuffer, OutputBuffer: c.OutputBuffer, Queueing: c.Queueing, Selection: c.Selection, EagerCredits: c.EagerCredits,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		}
+		n.switches = append(n.switches, core)
+		n.switchNodes = append(n.switchNodes, n.engine.Add(core, virtual.NodeConfig{
+			Watch: n.meter, CutThrough: true, RoutingDelay: c.RoutingDelay, CrossbarDelay: c.CrossbarDelay,
+		}))
+	}
+	for _, m := range n.graph.NICs {
+		core, err := nic.New(nic.Config{
+			ID: m.ID, NICs: len(n.graph.NICs), Rand: rand.NewPCG(c.Seed, streamNICs+uint64(m.ID)), VCs: n.vcs,
+			Buffer: c.InputBuffer, QueueBytes: c.QueueBytes, EagerCredits: c.EagerCredits, Source: n.source(m.ID),
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		}
+		n.nics = append(n.nics, core)
+		n.nicNodes = append(n.nicNodes, n.engine.Add(&tap{NIC: core, meter: n.meter}, virtual.NodeConfig{}))
+	}
+	rate := float64(c.BytesPerCycle) / float64(c.Cycle) * float64(weft.Second)
+	for i := range n.graph.Links {
+		l := &n.graph.Links[i]
+		n.engine.Connect(n.port(l.A), n.port(l.B), pace.Pace{Rate: rate, Delay: c.WireDelay.Duration()})
+	}
+	return n, nil
+}
+
+// chooseFirmware makes the firmware and settles the number of virtual channels.
+func (n *network) chooseFirmware() error {
+	least := 1
+	if n.cfg.Routing == DDRC {
+		routes, err := newReconfigured(n.graph)
+		if err != nil {
+			return fmt.Errorf("%w: routing: %w", ErrConfig, err)
+		}
+		n.routes, n.firmware = routes, routes
+	} else {
+		fw, vcs, err := subnet.Firmware(n.cfg.Routing, n.graph)
+		if err != nil {
+			return fmt.Errorf("%w: routing: %w", ErrConfig, err)
+		}
+		n.firmware, least = fw, vcs
+	}
+	n.vcs = cmp.Or(n.cfg.VCs, least)
+	if n.cfg.RegisterExpire != 0 {
+		if s, ok := n.firmware.(switching.Stateful); ok {
+			n.firmware = expiring{Firmware: n.firmware, stateful: s, expire: weft.Time(max(0, n.cfg.RegisterExpire)) * n.cfg.Cycle}
+		}
+	}
+	return nil
+}
+
+// expiring is a firmware whose registers are zeroed after another time.
+type expiring struct {
+	switching.Firmware
+	stateful switching.Stateful
+	expire   weft.Time
+}
+
+// Check implements [switching.Checker].
+func (e expiring) Check(place *weft.Place, vcs int) error {
+	if k, ok := e.Firmware.(switching.Checker); ok {
+		return k.Check(place, vcs)
+	}
+	return nil
+}
+
+// Registers implements [switching.Stateful].
+func (e expiring) Registers(place *weft.Place) []switching.Register {
+	of := e.stateful.Registers(place)
+	for i := range of {
+		of[i].Expire = e.expire
+	}
+	return of
+}
+
+// source is what the firmware has a NIC write into its packets.
+func (n *network) source(id weft.NICID) func(h *weft.Header) {
+	fw, ok := n.firmware.(switching.Sourcer)
+	if !ok {
+		return nil
+	}
+	leaf, port := n.graph.SwitchOf(id)
+	place := n.graph.Place(leaf)
+	return func(h *weft.Header) { fw.Source(place, port, h) }
+}
+
+func (n *network) node(id weft.Node) *virtual.Node {
+	if id.IsSwitch() {
+		return n.switchNodes[id.Index]
+	}
+	return n.nicNodes[id.Index]
+}
+
+func (n *network) port(e weft.End) virtual.Port {
+	return virtual.Port{Node: n.node(e.Node), Port: e.Port}
+}
+
+// start brings all links up but those of what is dead from the beginning, and starts the traffic.
+func (n *network) start() error {
+	for i := range n.graph.Links {
+		if l := &n.graph.Links[i]; !n.dead.Cuts(l) {
+			n.node(l.A.Node).Signal(l.A.Port, true)
+			n.node(l.B.Node).Signal(l.B.Port, true)
+		}
+	}
+	n.reload()
+	sources, err := n.cfg.Traffic.Sources(n.cfg.over(rand.NewPCG(n.cfg.Seed, streamPattern)))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	for i, m := range n.nics {
+		n.nicNodes[i].Do(func(now weft.Time, out *weft.Actions) { err = m.SetSource(now, sources[i], out) })
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrConfig, err)
+		}
+	}
+	return nil
+}
+
+// over is the network as traffic sees it.
+func (c *Config) over(r nic.Rand) nic.Over {
+	return nic.Over{
+		NICs: len(c.Topology.NICs), Rate: float64(c.BytesPerCycle) * float64(weft.Second) / float64(c.Cycle),
+		PacketBytes: c.PacketBytes, Rand: r, Find: c.Topology.NICByName,
+	}
+}
+
+// kill has a link or a switch die now: what is on its wires is lost, and whoever is at the other end loses signal at once.
+func (n *network) kill(d death) {
+	if !d.isSwitch {
+		n.dead.AddLink(d.link)
+		n.reconfigure()
+		n.cut(&n.graph.Links[d.link])
+		return
+	}
+	n.dead.AddSwitch(d.sw)
+	n.reconfigure()
+	sw := n.switches[d.sw]
+	n.switchNodes[d.sw].Do(sw.Crash)
+	for p := range weft.PortID(sw.Ports()) {
+		if _, id, ok := n.graph.Peer(weft.End{Node: d.sw.Node(), Port: p}); ok {
+			n.cut(&n.graph.Links[id])
+		}
+	}
+}
+
+func (n *network) cut(l *topology.Link) {
+	for _, end := range []weft.End{l.A, l.B} {
+		n.engine.Flying(n.port(end), n.meter.loseWire)
+		n.engine.Cut(n.port(end))
+	}
+	n.node(l.A.Node).Signal(l.A.Port, false)
+	n.node(l.B.Node).Signal(l.B.Port, false)
+}
+
+// reconfigure loads new tables for DDRC, now or when the configuration says.
+func (n *network) reconfigure() {
+	if n.routes == nil {
+		return
+	}
+	if n.cfg.ReconfigureAfter == 0 {
+		n.reload()
+		return
+	}
+	n.engine.At(n.engine.Now()+weft.Time(n.cfg.ReconfigureAfter)*n.cfg.Cycle, n.reload)
+}
+
+// reload loads tables without what is dead by now.
+func (n *network) reload() {
+	if n.routes != nil {
+		n.routes.load(&n.dead)
+	}
+}

@@ -1,0 +1,49 @@
+package measure
+
+// Result of one run. Times are in cycles, rates in packets per cycle of the whole network. The names in the tags are those of
+// columns. What is said of packets is of the window, unless the field says otherwise.
+type Result struct {
+	Offered  float64 `csv:"offered"`  // packets generated, those refused by a full send queue too
+	Injected float64 `csv:"injected"` // packets that left their send queues: accepted from the NICs
+	Accepted float64 `csv:"accepted"` // packets delivered
+
+	// From generation to delivery.
+	LatencyMean float64 `csv:"latency_mean"`
+	LatencyP50  float64 `csv:"latency_p50"`
+	LatencyP95  float64 `csv:"latency_p95"`
+	LatencyP99  float64 `csv:"latency_p99"`
+	LatencyMax  float64 `csv:"latency_max"`
+	// From leaving the send queue to delivery.
+	NetworkLatencyMean float64 `csv:"network_latency_mean"`
+	NetworkLatencyP50  float64 `csv:"network_latency_p50"`
+	NetworkLatencyP95  float64 `csv:"network_latency_p95"`
+	NetworkLatencyP99  float64 `csv:"network_latency_p99"`
+	NetworkLatencyMax  float64 `csv:"network_latency_max"`
+	// Half the width of the 95% confidence interval by batch means within the window; 0 when there are too few batches.
+	AcceptedHalfWidth float64 `csv:"accepted_half_width"`
+	LatencyHalfWidth  float64 `csv:"latency_half_width"`
+
+	HopsMean float64 `csv:"hops_mean"` // switches crossed by those delivered
+
+	// Of the whole run.
+	Faults       int     `csv:"faults"`         // links and switches that died
+	LostTotal    uint64  `csv:"lost_total"`     // packets lost on wires, in queues of dead links and in dead switches
+	LostPerFault float64 `csv:"lost_per_fault"` // of these, per fault that came under load
+	Discarded    uint64  `csv:"discarded"`      // packets discarded by a switch
+	Reordered    uint64  `csv:"reordered"`      // packets delivered after a later one of their flow
+	Rerouted     uint64  `csv:"rerouted"`       // packets delivered that were sent another way because of a fault
+
+	WarmupCycles int64  `csv:"warmup_cycles"` // until the window began, faults included
+	Cycles       int64  `csv:"cycles"`        // in all
+	Stable       bool   `csv:"stable"`        // the network was steady when the window began
+	Saturated    bool   `csv:"saturated"`     // send queues grew throughout the window
+	Connected    bool   `csv:"connected"`     // the routing leads every NIC to every other with all faults there
+	Deadlocked   bool   `csv:"deadlocked"`    // and if so, the window is cut off there
+	DeadlockAt   int64  `csv:"deadlock_at"`   // cycle at which it was found, -1 for none
+	Cycle        string `csv:"cycle"`         // the channels that wait for each other
+
+	// What it took.
+	Events     uint64 `csv:"events"`      // of the engine
+	PacketHops uint64 `csv:"packet_hops"` // switches that packets left
+	Hash       string `csv:"hash"`        // of all events in their order: equal for equal runs
+}

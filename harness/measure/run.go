@@ -1,0 +1,188 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+)
+
+// Run measures one network. The error wraps ErrConfig when the configuration cannot be used, and ctx.Err() when ctx ends the
+// run.
+func Run(ctx context.Context, c Config) (Result, error) {
+	if err := c.Validate(); err != nil {
+		return Result{}, err
+	}
+	c = c.withDefaults()
+	faults, err := drawFaults(&c)
+	if err != nil {
+		return Result{}, err
+	}
+	n, err := build(c)
+	if err != nil {
+		return Result{}, err
+	}
+	r := &run{network: n, ctx: ctx, faults: faults, result: Result{DeadlockAt: -1, Faults: len(faults)}}
+	if err := r.run(); err != nil {
+		return Result{}, err
+	}
+	return r.result, nil
+}
+
+// run is one run on its way through its parts.
+type run struct {
+	*network
+	ctx     context.Context
+	faults  []death // in order
+	look    *lookout
+	horizon int64 // cycle at which it ends at the latest
+	begun   bool  // the window has
+	before  totals
+	batches []batch // of the window
+	result  Result
+}
+
+// totals are counters of the NICs and switches since the start.
+type totals struct{ offered, refused, queued, reordered, rerouted, hops uint64 }
+
+func (r *run) run() error {
+	dynamic := r.faults
+	for len(dynamic) > 0 && dynamic[0].before {
+		d := dynamic[0]
+		dynamic = dynamic[1:]
+		if d.isSwitch {
+			r.dead.AddSwitch(d.sw)
+		} else {
+			r.dead.AddLink(d.link)
+		}
+	}
+	if err := r.start(); err != nil {
+		return err
+	}
+	r.horizon = r.longest(dynamic)
+	r.look = newLookout(r.network, r.time(r.horizon))
+	if err := r.parts(dynamic); err != nil {
+		return err
+	}
+	if err := r.finish(len(dynamic)); err != nil {
+		return err
+	}
+	var err error
+	r.result.Connected, err = r.connected(r.ctx, r.faults)
+	return err
+}
+
+// longest is the cycle at which the run ends at the latest.
+func (r *run) longest(dynamic []death) int64 {
+	if r.cfg.MostCycles > 0 {
+		return int64(r.cfg.MostCycles)
+	}
+	most := 2*int64(r.cfg.Warmup.Most) + int64(r.cfg.Window)
+	if len(dynamic) > 0 {
+		most += dynamic[len(dynamic)-1].at
+	}
+	return most
+}
+
+// parts goes through warm-up, faults, warm-up and window. It ends early at a deadlock and at the horizon.
+func (r *run) parts(dynamic []death) error {
+	if on, err := r.warm(); !on || err != nil {
+		return err
+	}
+	base := r.cycle()
+	for _, d := range dynamic {
+		if on, err := r.advance(base + d.at); !on || err != nil {
+			return err
+		}
+		r.kill(d)
+	}
+	if len(dynamic) > 0 && !r.cfg.Hunt {
+		if on, err := r.warm(); !on || err != nil {
+			return err
+		}
+	}
+	r.open()
+	if r.cfg.Hunt {
+		_, err := r.advance(r.horizon)
+		return err
+	}
+	return r.measure()
+}
+
+func (r *run) cycle() int64               { return int64(r.engine.Now() / r.cfg.Cycle) }
+func (r *run) time(cycle int64) weft.Time { return weft.Time(cycle) * r.cfg.Cycle }
+
+// lookEvery is how many cycles may pass until somebody looks whether there is a deadlock or the run is to end.
+const lookEvery = 1000
+
+// advance lets time go on to a cycle. It reports false when the run is over before: by a deadlock, or since it is long enough.
+func (r *run) advance(to int64) (on bool, err error) {
+	for r.cycle() < to {
+		next := min(to, r.cycle()+lookEvery)
+		if next > r.horizon {
+			next = r.horizon
+		}
+		r.engine.Run(r.time(next))
+		if err := r.ctx.Err(); err != nil {
+			return false, fmt.Errorf("measurement of %s, %s ended at cycle %d: %w", r.graph.Spec, r.cfg.Routing, next, err)
+		}
+		if r.look.look() {
+			r.result.Deadlocked, r.result.DeadlockAt, r.result.Cycle = true, next, r.look.String()
+			return false, nil
+		}
+		if next == r.horizon && next < to {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// warm lets time go on until the network is steady.
+func (r *run) warm() (on bool, err error) {
+	w := r.cfg.Warmup
+	r.result.Stable, r.meter.batch = w.Skip, span{}
+	s := steady{w: w}
+	for end := r.cycle() + int64(w.Most); !w.Skip && !r.result.Stable && r.cycle() < end; {
+		if on, err := r.advance(r.cycle() + int64(w.Batch)); !on || err != nil {
+			return on, err
+		}
+		r.result.Stable = s.add(r.batch(w.Batch))
+	}
+	return true, nil
+}
+
+// batch is what happened since the last was asked for, and begins the next.
+func (r *run) batch(cycles int) batch {
+	b := r.meter.batch
+	r.meter.batch = span{}
+	of := r.totals()
+	n := max(1, float64(b.delivered)) * float64(r.cfg.Cycle)
+	return batch{
+		delivered: float64(b.delivered), latency: b.latency / n, network: b.network / n, inside: float64(r.meter.inside()),
+		queued: float64(of.queued), offered: float64(r.perCycle()) * float64(cycles),
+	}
+}
+
+// perCycle is how many packets the traffic generates per cycle in all.
+func (r *run) perCycle() float64 {
+	if r.cfg.Traffic.Idle() {
+		return 0
+	}
+	return r.cfg.Traffic.Load * float64(r.cfg.BytesPerCycle) / float64(r.cfg.PacketBytes) * float64(len(r.nics))
+}
+
+func (r *run) totals() (t totals) {
+	for _, m := range r.nics {
+		s := m.Stats()
+		t.offered += s.Injected + s.Refused
+		t.refused += s.Refused
+		t.reordered += s.Reordered
+		t.rerouted += s.Rerouted
+		t.queued += s.Injected
+	}
+	t.queued -= r.meter.entered
+	for _, s := range r.switches {
+		t.hops += s.Stats().Forwarded
+	}
+	return t
+}

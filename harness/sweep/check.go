@@ -1,0 +1,200 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+)
+
+// How points are compared.
+const (
+	asRatio      = "ratio"
+	asDifference = "difference"
+	asPercent    = "percent"
+)
+
+// Which of several points a statement is about.
+const (
+	ofEvery = "every"
+	ofMean  = "mean"
+	ofAny   = "any"
+)
+
+// Verdicts.
+const (
+	Holds    = "yes"
+	HoldsNot = "no"
+	Unsure   = "unsure" // added to a verdict when the interval reaches over the bound
+	NotRun   = "not run"
+)
+
+// Finding is what results say about a statement.
+type Finding struct {
+	Says   string `json:"says"`
+	Ref    string `json:"ref"`
+	Paper  string `json:"paper"`
+	Ours   string `json:"ours"`
+	Holds  string `json:"holds"` // Holds or HoldsNot, perhaps with Unsure, or NotRun
+	Points int    `json:"points"`
+	Held   int    `json:"held"`
+	Must   bool   `json:"must"`
+}
+
+// findings are those of all checks.
+func (t *table) findings() (list []Finding) {
+	for _, c := range t.e.Checks {
+		list = append(list, t.finding(c))
+	}
+	return list
+}
+
+func (t *table) finding(c Check) Finding {
+	f := Finding{Says: c.Says, Ref: c.Ref, Paper: c.Paper, Holds: NotRun, Must: c.Must}
+	list := t.measured(c)
+	f.Points = len(list)
+	if len(list) == 0 {
+		return f
+	}
+	for _, e := range list {
+		f.Held += b2i(c.met(e.value))
+	}
+	shown, holds := list[0], f.Held == f.Points
+	switch c.Of {
+	case ofMean:
+		shown = combined(list)
+		holds = c.met(shown.value)
+	case ofAny:
+		holds = f.Held > 0
+		for _, e := range list {
+			if c.margin(e.value) > c.margin(shown.value) {
+				shown = e
+			}
+		}
+	default:
+		for _, e := range list { // the worst is shown
+			if !(c.margin(e.value) >= c.margin(shown.value)) {
+				shown = e
+			}
+		}
+	}
+	f.Ours = shown.String()
+	if columns[columnAt(c.Value)].counted() && len(c.Against) == 0 && c.Scale == nil {
+		f.Ours = percents(shown)
+	}
+	if c.Of != ofMean && f.Points > 1 {
+		f.Ours += fmt.Sprintf(", %s of %d points; holds at %d", map[bool]string{true: "the best", false: "the worst"}[c.Of == ofAny], f.Points, f.Held)
+	}
+	f.Holds = HoldsNot
+	if holds {
+		f.Holds = Holds
+	}
+	if c.met(shown.low) != c.met(shown.high) || c.met(shown.low) != c.met(shown.value) {
+		f.Holds += ", " + Unsure
+	}
+	return f
+}
+
+// measured are the values that a statement is about, at every point that was run.
+func (t *table) measured(c Check) (list []estimate) {
+	column := columnAt(c.Value)
+	scale := 1.0
+	if c.Scale != nil {
+		scale = *c.Scale
+	}
+	for _, i := range t.matching(c.Where) {
+		e := t.estimate(i, column)
+		if len(c.Against) > 0 {
+			k := t.beside(i, c.Against)
+			if k < 0 || k == i {
+				continue
+			}
+			e = t.compared(i, k, column, c)
+			if c.Per != "" {
+				a, _ := t.plan.points[i].at[t.plan.index(c.Per)].number()
+				b, _ := t.plan.points[k].at[t.plan.index(c.Per)].number()
+				e = e.scaled(1/(a-b), 0)
+			}
+		}
+		if e = e.scaled(scale, 0); !math.IsNaN(e.value) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// compared compares two points sample by sample, which have the same seeds where only routing, load, buffers or the number of faults
+// differ. A sample that means leave out at one of them is left out at both.
+func (t *table) compared(i, k, column int, c Check) estimate {
+	a, b := t.samples(i, column), t.samples(k, column)
+	var both []int
+	for _, s := range indices(a) {
+		if _, ok := b[s]; ok {
+			both = append(both, s)
+		}
+	}
+	x, y := values(a, both), values(b, both)
+	switch c.As {
+	case asDifference:
+		return difference(x, y)
+	case asPercent:
+		return ratio(x, y).scaled(100, -100)
+	}
+	return ratio(x, y)
+}
+
+// met reports whether a value is within the bounds claimed.
+func (c Check) met(x float64) bool {
+	return !math.IsNaN(x) && (c.AtLeast == nil || x >= *c.AtLeast) && (c.AtMost == nil || x <= *c.AtMost) &&
+		(c.Above == nil || x > *c.Above) && (c.Below == nil || x < *c.Below)
+}
+
+// margin is how far a value is from the nearest bound, negative outside.
+func (c Check) margin(x float64) float64 {
+	m := math.Inf(1)
+	for _, b := range []*float64{c.AtLeast, c.Above} {
+		if b != nil {
+			m = min(m, x-*b)
+		}
+	}
+	for _, b := range []*float64{c.AtMost, c.Below} {
+		if b != nil {
+			m = min(m, *b-x)
+		}
+	}
+	return m
+}
+
+// claim prints the bounds.
+func (c Check) claim() (text string) {
+	for _, b := range []struct {
+		word string
+		v    *float64
+	}{{"at least", c.AtLeast}, {"above", c.Above}, {"at most", c.AtMost}, {"below", c.Below}} {
+		if b.v != nil {
+			if text != "" {
+				text += ", "
+			}
+			text += b.word + " " + digits(*b.v)
+		}
+	}
+	return text
+}
+
+// combined is the mean of estimates, taken as independent.
+func combined(list []estimate) estimate {
+	sum, variance, n := 0.0, 0.0, 0
+	for _, e := range list {
+		sum += e.value
+		h := e.half()
+		variance += float64(h * h)
+		n += e.n
+	}
+	k := float64(len(list))
+	h := math.Sqrt(variance) / k
+	return estimate{sum / k, sum/k - h, sum/k + h, n}
+}
+
+// percents prints a share.
+func percents(e estimate) string {
+	p := e.scaled(100, 0)
+	return fmt.Sprintf("%s%% (%s%% to %s%% of %d runs)", digits(p.value), digits(p.low), digits(p.high), p.n)
+}

@@ -1,0 +1,179 @@
+package sweep
+
+import (
+	"errors"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/weft-fabric/weft/harness/chart"
+)
+
+// picture is a chart and the file it goes to.
+type picture struct {
+	name string // without its end
+	chart.Chart
+}
+
+// pictures are those of all plots that have something to show; the names of the others are empty.
+func (t *table) pictures() (list []picture, empty []string) {
+	for _, pl := range t.e.Plots {
+		if pl.Split == "" {
+			list = append(list, t.picture(pl, pl.Name, pl.Title, pl.Where))
+			continue
+		}
+		for _, v := range t.plan.axes[t.plan.index(pl.Split)].values {
+			where := map[string]Some{pl.Split: {v}}
+			for name, some := range pl.Where {
+				if name == pl.Split && !some.has(v) {
+					where = nil
+				} else if where != nil && name != pl.Split {
+					where[name] = some
+				}
+			}
+			if where != nil {
+				list = append(list, t.picture(pl, pl.Name+"-"+fileName(string(v)), pl.Title+", "+string(v), where))
+			}
+		}
+	}
+	return slices.DeleteFunc(list, func(p picture) bool {
+		nothing := !slices.ContainsFunc(p.Curves, func(c chart.Curve) bool { return len(c.Points) > 0 })
+		if nothing {
+			empty = append(empty, p.name)
+		}
+		return nothing
+	}), empty
+}
+
+var notInFiles = regexp.MustCompile(`[^a-z0-9]+`)
+
+func fileName(text string) string {
+	return strings.Trim(notInFiles.ReplaceAllString(strings.ToLower(text), "-"), "-")
+}
+
+func (t *table) picture(pl Plot, name, title string, where map[string]Some) picture {
+	p := picture{name, chart.Chart{Title: title, X: pl.XLabel, Y: pl.YLabel, Percent: pl.Percent, LogY: pl.LogY, FromZero: pl.FromZero}}
+	if p.X == "" {
+		p.X = pl.X
+	}
+	if p.Y == "" {
+		p.Y = pl.Y
+	}
+	matching := t.matching(where)
+	byName := map[string]int{}
+	for _, i := range matching {
+		pt := &t.plan.points[i]
+		var words []string
+		for _, axis := range pl.Series {
+			v := string(pt.at[t.plan.index(axis)])
+			if _, isNumber := Value(v).number(); isNumber {
+				v = axis + " " + v
+			}
+			words = append(words, v)
+		}
+		label := strings.Join(words, ", ")
+		k, ok := byName[label]
+		if !ok {
+			k = len(p.Curves)
+			byName[label] = k
+			c := chart.Curve{Name: label, Steps: pl.Cumulative, Color: k}
+			c.Color, c.Style = t.look(pl.Series, pt)
+			p.Curves = append(p.Curves, c)
+		}
+		if pl.Cumulative {
+			p.Curves[k].Points = t.cumulative(i, columnAt(pl.Y))
+			continue
+		}
+		e := t.estimate(i, columnAt(pl.Y))
+		if x := t.x(i, pl.X); !math.IsNaN(x) && !math.IsNaN(e.value) {
+			p.Curves[k].Points = append(p.Curves[k].Points, chart.Point{X: x, Y: e.value, Low: e.low, High: e.high})
+		}
+	}
+	for _, v := range pl.Vertical {
+		if x, ok := t.vertical(v, matching); ok {
+			p.Verticals = append(p.Verticals, chart.Vertical{At: x, Label: v.Label})
+		}
+	}
+	return p
+}
+
+// look is the colour and the kind of line of a curve: by the place of its values on the first and on the other axes of the series. Places are those of
+// the full experiment, so that the quick form looks alike.
+func (t *table) look(series []string, pt *point) (colour, style int) {
+	for n, axis := range series {
+		i := t.plan.index(axis)
+		at := slices.IndexFunc(t.e.full.axes[i].values, pt.at[i].same)
+		if n == 0 {
+			colour = at
+		} else {
+			style = style*len(t.e.full.axes[i].values) + at
+		}
+	}
+	return colour, style
+}
+
+// x is where a point stands along the bottom.
+func (t *table) x(i int, name string) float64 {
+	k := t.plan.index(name)
+	if k < 0 {
+		return t.estimate(i, columnAt(name)).value
+	}
+	pt := &t.plan.points[i]
+	if x, ok := pt.at[k].number(); ok {
+		return x
+	}
+	return math.NaN()
+}
+
+// vertical is where a line stands in a picture of these points.
+func (t *table) vertical(v Vertical, points []int) (float64, bool) {
+	for _, i := range points {
+		pt := &t.plan.points[i]
+		if !pt.fits(t.plan, v.Where) {
+			continue
+		}
+		if x, ok := v.At.number(); ok {
+			return x, true
+		}
+		s := pt.set.copied()
+		s.Load = &v.At
+		b := builder{loads: t.e.Loads}
+		x, err := b.load(&s)
+		return x, err == nil
+	}
+	return 0, false
+}
+
+// cumulative is a staircase: the share of all runs of a point for which it had come by then.
+func (t *table) cumulative(i, column int) []chart.Point {
+	var times []float64
+	end := 0.0
+	for _, r := range t.rows[i] {
+		if x := r.number(column); x >= 0 {
+			times = append(times, x)
+		}
+		end = max(end, r.number(columnAt("cycles")))
+	}
+	slices.Sort(times)
+	n := float64(len(t.rows[i]))
+	inf := math.Inf(1)
+	list := []chart.Point{{X: 0, Y: 0, Low: -inf, High: inf}}
+	for k, x := range times {
+		list = append(list, chart.Point{X: x, Y: float64(k+1) / n, Low: -inf, High: inf})
+	}
+	if most := t.plan.points[i].config.MostCycles; most > 0 {
+		end = max(end, float64(most))
+	}
+	return append(list, chart.Point{X: end, Y: float64(len(times)) / n, Low: -inf, High: inf})
+}
+
+// save draws a picture in both formats.
+func (p picture) save(dir string) (files []string, err error) {
+	for _, end := range []string{".svg", ".png"} {
+		name := p.name + end
+		err = errors.Join(err, replace(dir, name, func(path string) error { return p.Save(path) }))
+		files = append(files, name)
+	}
+	return files, err
+}

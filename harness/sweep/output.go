@@ -1,0 +1,145 @@
+package sweep
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// write writes all files of a folder. Each is written beside its place first, so that what stands there is always whole.
+func (w *work) write() (*Report, error) {
+	t := w.table()
+	r := &Report{
+		Experiment: w.e.Name, Dir: w.Dir, Quick: w.Quick, Points: len(w.plan.points), Samples: w.Samples, Runs: w.total, Earlier: w.earlier,
+		Findings: t.findings(), Notes: []string{},
+	}
+	for _, f := range r.Findings {
+		r.Failed += b2i(f.Must && strings.HasPrefix(f.Holds, HoldsNot))
+	}
+	if w.journal.version != "" {
+		r.Notes = append(r.Notes, fmt.Sprintf("some runs were made by version %s of the program, and this is %s: remove %s to make all anew", w.journal.version, w.Version, journalName))
+	}
+	pictures, empty := t.pictures()
+	for _, name := range empty {
+		r.Notes = append(r.Notes, "nothing to draw for "+name)
+	}
+	put := func(name string, data []byte) error {
+		r.Files = append(r.Files, name)
+		return replace(w.Dir, name, func(path string) error { return os.WriteFile(path, data, 0o644) })
+	}
+	for _, f := range []struct {
+		name string
+		rows [][]string
+	}{{"runs.csv", t.runsCSV()}, {"summary.csv", t.summaryCSV()}} {
+		data, err := encodeCSV(f.rows)
+		if err == nil {
+			err = put(f.name, data)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range pictures {
+		files, err := p.save(w.Dir)
+		if err != nil {
+			return nil, err
+		}
+		r.Files = append(r.Files, files...)
+	}
+	if err := put("comparison.md", []byte(comparison(r.Findings))); err != nil {
+		return nil, err
+	}
+	return r, put("README.md", []byte(w.readme(t, r, pictures)))
+}
+
+// replace makes a file by a new one that write makes. The error names it and says what to do.
+func replace(dir, name string, write func(path string) error) error {
+	path := filepath.Join(dir, name)
+	beside := filepath.Join(dir, ".new-"+name) // its end says how plots are drawn
+	err := write(beside)
+	if err == nil {
+		err = os.Rename(beside, path)
+	}
+	if err != nil {
+		_ = os.Remove(beside)
+		return fmt.Errorf("%s cannot be written: %w: make room or mend that; the same command writes it, and repeats no run", path, err)
+	}
+	return nil
+}
+
+func encodeCSV(rows [][]string) ([]byte, error) {
+	var b bytes.Buffer
+	c := csv.NewWriter(&b)
+	if err := c.WriteAll(rows); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), c.Error()
+}
+
+// comparison is the table of statements.
+func comparison(list []Finding) string {
+	var b strings.Builder
+	b.WriteString("| statement | paper | ours | holds |\n|---|---|---|---|\n")
+	var refs []string
+	for _, f := range list {
+		k := slices.Index(refs, f.Ref)
+		if k < 0 {
+			k = len(refs)
+			refs = append(refs, f.Ref)
+		}
+		fmt.Fprintf(&b, "| %s [%d] | %s | %s | %s |\n", cell(f.Says), k+1, cell(f.Paper), cell(f.Ours), f.Holds)
+	}
+	b.WriteString("\nOurs with its 95% confidence interval; *unsure* where that reaches over the bound; *not run* where this form has no such points.\n\n")
+	for k, ref := range refs {
+		fmt.Fprintf(&b, "[%d] %s\n", k+1, ref)
+	}
+	return b.String()
+}
+
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(strings.TrimSpace(text))
+}
+
+// readme says what the folder is, and how it was made. It has no date: equal runs give equal folders.
+func (w *work) readme(t *table, r *Report, pictures []picture) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n%s\n\n    %s\n\nVersion %s. ", w.e.Name, strings.TrimSpace(w.e.About), w.Command, orUnknown(w.Version))
+	fmt.Fprintf(&b, "%d points, %d samples of each. %s\n", r.Points, r.Samples, w.excluded(t))
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "\nNote: %s.\n", n)
+	}
+	b.WriteString("\n[summary.csv](summary.csv) has a row for each point, runs.csv one for each run. Columns are explained in docs/sweep.md.\n")
+	if len(r.Findings) > 0 {
+		b.WriteString("\n## What the paper says\n\n" + comparison(r.Findings))
+	}
+	for _, p := range pictures {
+		fmt.Fprintf(&b, "\n![%s](%s.svg)\n", p.Title, p.name)
+	}
+	return b.String()
+}
+
+func orUnknown(version string) string {
+	if version == "" {
+		return "unknown"
+	}
+	return version
+}
+
+// excluded says what means leave out, and how often that was so.
+func (w *work) excluded(t *table) string {
+	if len(w.e.Exclude) == 0 {
+		return "Means are of all runs."
+	}
+	n, all := 0, 0
+	for _, rows := range t.rows {
+		for _, r := range rows {
+			all++
+			n += b2i(!t.included(r))
+		}
+	}
+	return fmt.Sprintf("Means leave out runs that were %s: %d of %d.", strings.Join(w.e.Exclude, " or "), n, all)
+}

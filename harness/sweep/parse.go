@@ -1,0 +1,416 @@
+package sweep
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/weft-fabric/weft/fabricd/document"
+)
+
+// Experiment is a checked experiment, ready to run.
+type Experiment struct {
+	File
+	path        string
+	full, quick plan
+}
+
+// kinds of what a run measures.
+const (
+	ofNetwork      = "network"
+	ofConnectivity = "connectivity"
+)
+
+// What means can leave out.
+const (
+	deadlocked   = "deadlocked"
+	disconnected = "disconnected"
+	unstable     = "unstable"
+)
+
+// Read reads and checks an experiment file, and every network that it asks for, in full and in quick form. Errors name file, line
+// and what was expected, all of them at once.
+func Read(path string) (*Experiment, error) {
+	doc, f, err := document.Read[File](path)
+	if err != nil {
+		return nil, err
+	}
+	return parse(path, doc, f)
+}
+
+// LoadFile is Read from memory; path is used in errors.
+func LoadFile(path string, data []byte) (*Experiment, error) {
+	doc, f, err := document.Load[File](path, data)
+	if err != nil {
+		return nil, err
+	}
+	return parse(path, doc, f)
+}
+
+// parser collects the mistakes of one file.
+type parser struct {
+	doc  *document.Doc
+	errs document.Errors
+	seen map[string]bool // mistakes, so that a thousand points do not tell one a thousand times
+}
+
+func (p *parser) fail(path string, err error) {
+	if err == nil {
+		return
+	}
+	err = p.doc.Errorf(path, "%w", err)
+	if text := err.Error(); !p.seen[text] {
+		p.seen[text] = true
+		p.errs.Add(err)
+	}
+}
+
+func (p *parser) failf(path, format string, args ...any) { p.fail(path, fmt.Errorf(format, args...)) }
+
+// word is what names of experiments, axes and plots are made of: they become file names and columns.
+var word = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
+
+func parse(path string, doc *document.Doc, f File) (*Experiment, error) {
+	p := &parser{doc: doc, seen: map[string]bool{}}
+	e := &Experiment{File: f, path: path}
+	e.Seed = cmp.Or(f.Seed, 1)
+	e.Measure = cmp.Or(f.Measure, ofNetwork)
+	p.head(e)
+	p.full(e)
+	p.quick(e)
+	b := &builder{loads: f.Loads, graphs: map[string]*graph{}, fits: map[string]error{}}
+	if p.errs.Len() == 0 {
+		p.points(b, e, &e.full)
+		p.points(b, e, &e.quick)
+	}
+	for i := range e.Plots {
+		p.plot(e, i)
+	}
+	for i := range e.Checks {
+		p.check(e, i)
+	}
+	if err := p.errs.Err(); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+func (p *parser) head(e *Experiment) {
+	base := strings.TrimSuffix(filepath.Base(e.path), filepath.Ext(e.path))
+	switch {
+	case !word.MatchString(e.Name):
+		p.failf("$.name", "the name is %q, expected lower-case letters, digits, - and _", e.Name)
+	case e.Name != base:
+		p.failf("$.name", "the name is %q, expected that of the file, %q: results are found by it", e.Name, base)
+	}
+	kinds := []string{ofNetwork, ofConnectivity}
+	if !slices.Contains(kinds, e.Measure) {
+		p.fail("$.measure", document.Unknown("measure", e.Measure, kinds))
+	}
+	p.samples("$.samples", e.Samples)
+	p.samples("$.quick.samples", e.Quick.Samples)
+	for i, x := range e.Exclude {
+		known := []string{deadlocked, disconnected, unstable}
+		if !slices.Contains(known, x) {
+			p.fail(fmt.Sprintf("$.exclude[%d]", i), document.Unknown("reason to exclude", x, known))
+		}
+	}
+	if e.Exclude == nil {
+		e.Exclude = []string{deadlocked, disconnected}
+	}
+	for i, l := range e.Loads {
+		at := fmt.Sprintf("$.loads[%d]", i)
+		if _, numeric := Value(l.Name).number(); numeric || l.Name == "" {
+			p.failf(at+".name", "the name of a load is %q, expected a word", l.Name)
+		}
+		if !(l.Load > 0 && l.Load <= 1) {
+			p.failf(at+".load", "a load of %v is impossible: it is the share of a link's capacity that each NIC offers, above 0 and at most 1", l.Load)
+		}
+	}
+}
+
+func (p *parser) samples(path string, n int) {
+	if n < 1 || n > maxSamples {
+		p.failf(path, "%d samples, expected 1 to %d", n, maxSamples)
+	}
+}
+
+func (p *parser) full(e *Experiment) {
+	e.full.samples = e.Samples
+	e.full.base.over(&e.Base, "$.base")
+	for i, a := range e.Axes {
+		x, ok := p.axis(fmt.Sprintf("$.axes[%d]", i), a)
+		if e.full.index(a.Axis) >= 0 {
+			p.failf(fmt.Sprintf("$.axes[%d].axis", i), "axis %s is there twice", a.Axis)
+		}
+		if ok {
+			e.full.axes = append(e.full.axes, x)
+		}
+	}
+}
+
+func (p *parser) axis(at string, a Axis) (axis, bool) {
+	x := axis{name: a.Axis, plain: slices.Contains(settingNames, a.Axis)}
+	ranged := a.From != nil || a.To != nil || a.Step != nil
+	given := 0
+	for _, g := range []bool{a.Values != nil, ranged, a.Of != nil} {
+		given += b2i(g)
+	}
+	switch {
+	case given != 1:
+		p.failf(at, "axis %s needs one of: values, from and to, of", a.Axis)
+		return x, false
+	case a.Of == nil && !x.plain:
+		p.fail(at+".axis", document.Unknown("axis", a.Axis, settingNames))
+		return x, false
+	case a.Of != nil && (x.plain || !word.MatchString(a.Axis) || columnAt(a.Axis) >= 0 || slices.Contains(ownColumns, a.Axis)):
+		p.failf(at+".axis", "an axis of several fields needs a name of its own, found %q", a.Axis)
+		return x, false
+	}
+	before := p.errs.Len()
+	switch {
+	case a.Of != nil:
+		for i, v := range a.Of {
+			x.values, x.sets = append(x.values, Value(v.Name)), append(x.sets, v.Settings)
+			x.paths = append(x.paths, fmt.Sprintf("%s.of[%d]", at, i))
+			if v.Name == "" {
+				p.failf(x.paths[i]+".name", "the name is empty: give it one, as DDLR")
+			}
+		}
+	case ranged:
+		x.values = p.between(at, a)
+	default:
+		x.values = a.Values
+	}
+	for i, v := range x.values {
+		path := at
+		if a.Of != nil {
+			path = x.paths[i]
+		} else {
+			if a.Values != nil {
+				path = fmt.Sprintf("%s.values[%d]", at, i)
+			}
+			var s Settings
+			p.fail(path, s.set(a.Axis, v))
+			x.sets, x.paths = append(x.sets, s), append(x.paths, path)
+		}
+		if slices.ContainsFunc(x.values[:i], v.same) {
+			p.failf(path, "axis %s has %s twice", a.Axis, v)
+		}
+	}
+	if len(x.values) == 0 {
+		p.failf(at, "axis %s is empty: give it values, or leave it out", a.Axis)
+	}
+	return x, p.errs.Len() == before
+}
+
+// between are the values of an axis from one to another.
+func (p *parser) between(at string, a Axis) (list []Value) {
+	if a.From == nil || a.To == nil {
+		p.failf(at, "axis %s needs both from and to", a.Axis)
+		return nil
+	}
+	step := 1.0
+	if a.Step != nil {
+		step = *a.Step
+	}
+	n := (*a.To-*a.From)/step + 1e-9
+	if !(step > 0) || !(n >= 0) || n > maxPoints {
+		p.failf(at, "axis %s goes from %v to %v by %v, expected a step above 0 and at most %d values", a.Axis, *a.From, *a.To, step, maxPoints)
+		return []Value{"0"} // one mistake is enough
+	}
+	for i := range int(n) + 1 {
+		x := *a.From + float64(i)*step
+		list = append(list, Value(formatFloat(math.Round(x*1e9)/1e9)))
+	}
+	return list
+}
+
+// quick makes the quick plan of the full one.
+func (p *parser) quick(e *Experiment) {
+	q := &e.quick
+	q.samples = e.Quick.Samples
+	q.base = e.full.base.copied()
+	q.base.over(&e.Quick.Base, "$.quick.base")
+	for _, name := range sorted(e.Quick.Axes) {
+		if e.full.index(name) < 0 {
+			p.fail("$.quick.axes", document.Unknown("axis", name, e.full.axisNames()))
+		}
+	}
+	for _, a := range e.full.axes {
+		some, ok := e.Quick.Axes[a.name]
+		if !ok {
+			q.axes = append(q.axes, a)
+			continue
+		}
+		less := axis{name: a.name, plain: a.plain}
+		for _, v := range some {
+			i := slices.IndexFunc(a.values, v.same)
+			if i < 0 {
+				p.fail("$.quick.axes."+a.name, p.unknownValue(a, v))
+				continue
+			}
+			less.values, less.sets, less.paths = append(less.values, a.values[i]), append(less.sets, a.sets[i]), append(less.paths, a.paths[i])
+		}
+		q.axes = append(q.axes, less)
+	}
+}
+
+func (p *parser) unknownValue(a axis, v Value) error {
+	var known []string
+	for _, w := range a.values {
+		known = append(known, string(w))
+	}
+	return document.Unknown("value of axis "+a.name, string(v), known)
+}
+
+// points makes and checks all points of a plan.
+func (p *parser) points(b *builder, e *Experiment, pl *plan) {
+	n := pl.count()
+	if n > maxPoints || n*pl.samples > maxRuns {
+		p.failf("$.axes", "%d samples of %d points, expected at most %d points and %d runs: split the experiment", pl.samples, n, maxPoints, maxRuns)
+		return
+	}
+	pl.multiply()
+	for i := range pl.points {
+		if p.errs.Full() {
+			return
+		}
+		pt := &pl.points[i]
+		c, wrong := b.config(&pt.set, e.Measure == ofNetwork)
+		for _, w := range wrong {
+			path, ok := pt.set.from[w.field]
+			if !ok {
+				path = "$.base"
+			}
+			p.fail(path, w.err)
+		}
+		pt.config = c
+		if pt.set.Load != nil && len(wrong) == 0 && e.Measure == ofNetwork {
+			pt.load, _ = b.load(&pt.set) // checked just now
+		}
+	}
+}
+
+// where checks a choice of points.
+func (p *parser) where(e *Experiment, path string, where map[string]Some) {
+	for _, name := range sorted(where) {
+		for _, v := range where[name] {
+			p.coordinate(e, path, name, v)
+		}
+	}
+}
+
+func (p *parser) coordinate(e *Experiment, path, name string, v Value) {
+	i := e.full.index(name)
+	switch {
+	case i < 0:
+		p.fail(path, document.Unknown("axis", name, e.full.axisNames()))
+	case !slices.ContainsFunc(e.full.axes[i].values, v.same):
+		p.fail(path+"."+name, p.unknownValue(e.full.axes[i], v))
+	}
+}
+
+func (p *parser) plot(e *Experiment, i int) {
+	at, pl := fmt.Sprintf("$.plots[%d]", i), e.Plots[i]
+	if !word.MatchString(pl.Name) {
+		p.failf(at+".name", "the name is %q, expected lower-case letters, digits, - and _", pl.Name)
+	}
+	if slices.ContainsFunc(e.Plots[:i], func(o Plot) bool { return o.Name == pl.Name }) {
+		p.failf(at+".name", "there are two plots of the name %s", pl.Name)
+	}
+	p.measurable(at+".y", pl.Y)
+	switch {
+	case pl.Cumulative && pl.X != "":
+		p.failf(at+".x", "a cumulative plot has time along the bottom: leave x empty")
+	case !pl.Cumulative:
+		p.numericX(e, at+".x", pl.X)
+	}
+	for j, name := range pl.Series {
+		if e.full.index(name) < 0 {
+			p.fail(fmt.Sprintf("%s.series[%d]", at, j), document.Unknown("axis", name, e.full.axisNames()))
+		}
+	}
+	if pl.Split != "" && e.full.index(pl.Split) < 0 {
+		p.fail(at+".split", document.Unknown("axis", pl.Split, e.full.axisNames()))
+	}
+	p.where(e, at+".where", pl.Where)
+	for j, v := range pl.Vertical {
+		p.where(e, fmt.Sprintf("%s.vertical[%d].where", at, j), v.Where)
+		if _, ok := v.At.number(); !ok && !slices.ContainsFunc(e.Loads, func(l Load) bool { return l.Name == string(v.At) }) {
+			p.failf(fmt.Sprintf("%s.vertical[%d].at", at, j), "the line is at %q, expected a number or the name of a load", v.At)
+		}
+	}
+}
+
+// numericX checks what is along the bottom of a plot.
+func (p *parser) numericX(e *Experiment, path, x string) {
+	i := e.full.index(x)
+	if i < 0 {
+		if c := columnAt(x); c < 0 || !columns[c].numeric() {
+			p.fail(path, document.Unknown("column", x, append(e.full.axisNames(), measurable()...)))
+		}
+		return
+	}
+	for _, v := range e.full.axes[i].values {
+		if _, ok := v.number(); !ok {
+			p.failf(path, "axis %s has the value %q, and what is along the bottom of a plot is a number", x, v)
+			return
+		}
+	}
+}
+
+func (p *parser) measurable(path, name string) {
+	if !slices.Contains(measurable(), name) {
+		p.fail(path, document.Unknown("column", name, measurable()))
+	}
+}
+
+func (p *parser) check(e *Experiment, i int) {
+	at, c := fmt.Sprintf("$.checks[%d]", i), e.Checks[i]
+	p.measurable(at+".value", c.Value)
+	p.where(e, at+".where", c.Where)
+	for _, name := range sorted(c.Against) {
+		p.coordinate(e, at+".against", name, c.Against[name])
+	}
+	for _, w := range []struct {
+		path, kind, word string
+		words            []string
+	}{
+		{".as", "comparison", c.As, []string{asRatio, asDifference, asPercent}},
+		{".of", "choice", c.Of, []string{ofEvery, ofMean, ofAny}},
+	} {
+		if w.word != "" && !slices.Contains(w.words, w.word) {
+			p.fail(at+w.path, document.Unknown(w.kind, w.word, w.words))
+		}
+	}
+	switch {
+	case len(c.Against) == 0 && (c.As != "" || c.Per != ""):
+		p.failf(at, "as and per say how points are compared: against which? give against")
+	case c.Per != "" && c.As == asRatio, c.Per != "" && c.As == "":
+		p.failf(at+".per", "a ratio has no slope: say as: percent or as: difference")
+	case c.Per != "":
+		if _, moved := c.Against[c.Per]; !moved {
+			p.failf(at+".per", "the points do not differ on axis %s: give it in against", c.Per)
+		} else {
+			p.numericX(e, at+".per", c.Per)
+		}
+	}
+	if c.AtLeast == nil && c.AtMost == nil && c.Above == nil && c.Below == nil {
+		p.fail(at, errors.New("nothing is claimed: give at_least, at_most, above or below"))
+	}
+}
+
+func sorted[V any](m map[string]V) []string {
+	list := make([]string, 0, len(m))
+	for name := range m {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,262 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"sync"
+
+	"github.com/weft-fabric/weft/harness/measure"
+)
+
+// Runner makes one run. The result must be a function of the configuration.
+type Runner func(ctx context.Context, c measure.Config) (measure.Result, error)
+
+// Options of [Experiment.Run].
+type Options struct {
+	Dir     string // where results go; it is made if it is not there
+	Samples int    // 0: those of the experiment
+	Quick   bool
+	Jobs    int    // runs at once; 0: one per core
+	Runner  Runner // nil: what the experiment's measure says
+	// Progress, if given, is told how many of all runs are done, those of earlier starts included. One goroutine calls it.
+	Progress func(done, total int)
+	Version  string // of the program, for README.md
+	Command  string // likewise
+
+	open func(path string) (file, error) // for tests: how the journal is opened for writing
+}
+
+// Report says what came of an experiment.
+type Report struct {
+	Experiment string    `json:"experiment"`
+	Dir        string    `json:"dir"`
+	Quick      bool      `json:"quick"`
+	Points     int       `json:"points"`
+	Samples    int       `json:"samples"`
+	Runs       int       `json:"runs"`
+	Earlier    int       `json:"earlier"` // of these, done by earlier starts
+	Findings   []Finding `json:"findings"`
+	Failed     int       `json:"failed"` // claims of ours that do not hold
+	Files      []string  `json:"files"`
+	Notes      []string  `json:"notes"`
+}
+
+// ErrInterrupted is wrapped by the error of a run that its context ended.
+var ErrInterrupted = errors.New("interrupted")
+
+func (e *Experiment) plan(quick bool) *plan {
+	if quick {
+		return &e.quick
+	}
+	return &e.full
+}
+
+// Size is how many points and runs there are; samples is as in Options.
+func (e *Experiment) Size(quick bool, samples int) (points, runs int) {
+	p := e.plan(quick)
+	if samples == 0 {
+		samples = p.samples
+	}
+	return len(p.points), len(p.points) * samples
+}
+
+// Run runs what is not yet done, and writes all results. Errors are those of files, with what to do, a configuration that cannot be
+// run, and [ErrInterrupted].
+func (e *Experiment) Run(ctx context.Context, o Options) (_ *Report, err error) {
+	p := e.plan(o.Quick)
+	if o.Samples == 0 {
+		o.Samples = p.samples
+	}
+	if o.Samples < 0 || o.Samples > maxSamples || o.Samples*len(p.points) > maxRuns {
+		return nil, fmt.Errorf("%d samples of %d points: expected at most %d samples and %d runs", o.Samples, len(p.points), maxSamples, maxRuns)
+	}
+	if o.Jobs <= 0 {
+		o.Jobs = runtime.GOMAXPROCS(0)
+	}
+	if o.Runner == nil {
+		o.Runner = map[string]Runner{ofNetwork: measure.Run, ofConnectivity: Connectivity}[e.Measure]
+	}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	j, err := openJournal(o.Dir, e.header(p, o.Version))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, j.close()) }()
+	if o.open != nil {
+		f, err := o.open(j.path)
+		if err != nil {
+			return nil, err
+		}
+		_ = j.file.Close() // replaced
+		j.file = f
+	}
+	w := &work{e: e, plan: p, journal: j, Options: o}
+	w.list()
+	if err := w.all(ctx); err != nil {
+		return nil, err
+	}
+	return w.write()
+}
+
+func (e *Experiment) header(p *plan, version string) header {
+	h := header{Experiment: e.Name, Settings: map[string]string{"measure": e.Measure, "seed": fmt.Sprint(e.Seed)}, Version: version}
+	for _, c := range columns {
+		h.Columns = append(h.Columns, c.name)
+	}
+	for _, name := range settingNames {
+		if text := p.base.text(name); text != "" && p.index(name) < 0 {
+			h.Settings[name] = text
+		}
+	}
+	return h
+}
+
+// work is a start of an experiment.
+type work struct {
+	Options
+	e       *Experiment
+	plan    *plan
+	journal *journal
+
+	keys    [][]string // of the runs, by point and sample
+	todo    []job      // those that are not done
+	earlier int
+	total   int
+}
+
+type job struct {
+	point, sample int
+	key           string
+}
+
+// list finds what is to be done. One sample of all points comes before the next sample of any, so that what is done when a run is interrupted
+// can be looked at.
+func (w *work) list() {
+	w.keys = make([][]string, len(w.plan.points))
+	listed := map[string]bool{}
+	for s := range w.Samples {
+		for i := range w.plan.points {
+			pt := &w.plan.points[i]
+			key := pt.key(w.e.Measure, pt.seed(w.e.Seed, s))
+			w.keys[i] = append(w.keys[i], key)
+			if listed[key] {
+				continue // another point is the same network
+			}
+			listed[key] = true
+			w.total++
+			if _, done := w.journal.done[key]; done {
+				w.earlier++
+				continue
+			}
+			w.todo = append(w.todo, job{i, s, key})
+		}
+	}
+}
+
+type outcome struct {
+	job
+	result measure.Result
+	err    error
+}
+
+// all does what is to be done, by several workers.
+func (w *work) all(ctx context.Context) error {
+	workers, cancel := context.WithCancel(ctx)
+	defer cancel()
+	jobs, outcomes := make(chan job), make(chan outcome)
+	var running sync.WaitGroup
+	for range min(w.Jobs, len(w.todo)) {
+		running.Go(func() {
+			for j := range jobs {
+				r, err := w.one(workers, j)
+				outcomes <- outcome{j, r, err}
+			}
+		})
+	}
+	go func() {
+		defer close(jobs)
+		for _, j := range w.todo {
+			select {
+			case jobs <- j:
+			case <-workers.Done():
+				return
+			}
+		}
+	}()
+	go func() {
+		running.Wait()
+		close(outcomes)
+	}()
+	done := w.earlier
+	w.told(done)
+	var failed error
+	for o := range outcomes {
+		if o.err == nil && failed == nil {
+			o.err = w.journal.add(o.key, rowOf(o.result))
+		}
+		switch {
+		case o.err == nil:
+			done++
+			w.told(done)
+		case failed == nil && ctx.Err() == nil:
+			failed = o.err
+			cancel()
+		}
+	}
+	switch {
+	case failed != nil:
+		return failed
+	case ctx.Err() != nil:
+		return w.interrupted(done)
+	}
+	return nil
+}
+
+func (w *work) told(done int) {
+	if w.Progress != nil {
+		w.Progress(done, w.total)
+	}
+}
+
+// one makes one run. A panic in it is told with what was run, because nobody would find that again among thousands.
+func (w *work) one(ctx context.Context, j job) (r measure.Result, err error) {
+	pt := &w.plan.points[j.point]
+	c := pt.config
+	c.Seed = pt.seed(w.e.Seed, j.sample)
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("sweep: BUG: sample %d of %s, seed %d: panic: %v\n%s", j.sample, pt.text(w.plan.axes), c.Seed, v, debug.Stack())
+		}
+	}()
+	if r, err = w.Runner(ctx, c); err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("sample %d of %s: %w", j.sample, pt.text(w.plan.axes), err)
+	}
+	return r, err
+}
+
+// interrupted says how to go on.
+func (w *work) interrupted(done int) error {
+	text := fmt.Sprintf("after %d of %d runs: the same command goes on from %s", done, w.total, filepath.Join(w.Dir, journalName))
+	whole := 0
+	for ; whole < w.Samples; whole++ {
+		complete := true
+		for i := range w.keys {
+			_, ok := w.journal.done[w.keys[i][whole]]
+			complete = complete && ok
+		}
+		if !complete {
+			break
+		}
+	}
+	if whole > 0 {
+		text += fmt.Sprintf("; --samples %d makes tables and plots of what is there", whole)
+	}
+	return fmt.Errorf("%w %s", ErrInterrupted, text)
+}

@@ -1,0 +1,171 @@
+package sweep
+
+import (
+	"slices"
+	"strconv"
+)
+
+// table is all results.
+type table struct {
+	e    *Experiment
+	plan *plan
+	rows [][]row // by point and sample
+}
+
+func (w *work) table() *table {
+	t := &table{e: w.e, plan: w.plan, rows: make([][]row, len(w.keys))}
+	for i, keys := range w.keys {
+		for _, k := range keys {
+			t.rows[i] = append(t.rows[i], w.journal.done[k])
+		}
+	}
+	return t
+}
+
+// included reports whether means count a run.
+func (t *table) included(r row) bool {
+	for _, why := range t.e.Exclude {
+		switch {
+		case why == deadlocked && r.is("deadlocked"),
+			why == disconnected && !r.is("connected"),
+			why == unstable && !r.is("stable"):
+			return false
+		}
+	}
+	return true
+}
+
+// samples are the values of a column at a point, by sample, of the runs that means count; of a bool column of all runs.
+func (t *table) samples(point, column int) map[int]float64 {
+	m := map[int]float64{}
+	for s, r := range t.rows[point] {
+		if columns[column].counted() || t.included(r) {
+			m[s] = r.number(column)
+		}
+	}
+	return m
+}
+
+// estimate is the mean of a column at a point, or the share of runs for which it is true.
+func (t *table) estimate(point, column int) estimate {
+	m := t.samples(point, column)
+	list := values(m, indices(m))
+	if !columns[column].counted() {
+		return mean(list)
+	}
+	hits := 0
+	for _, x := range list {
+		hits += b2i(x != 0)
+	}
+	return share(hits, len(list))
+}
+
+// indices are the samples of m in order.
+func indices(m map[int]float64) []int {
+	list := make([]int, 0, len(m))
+	for s := range m {
+		list = append(list, s)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func values(m map[int]float64, of []int) []float64 {
+	list := make([]float64, len(of))
+	for i, s := range of {
+		list[i] = m[s]
+	}
+	return list
+}
+
+// matching are the points with these values of these axes, in order.
+func (t *table) matching(where map[string]Some) (list []int) {
+	for i := range t.plan.points {
+		if t.plan.points[i].fits(t.plan, where) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+func (pt *point) fits(p *plan, where map[string]Some) bool {
+	for name, some := range where {
+		if !some.has(pt.at[p.index(name)]) {
+			return false
+		}
+	}
+	return true
+}
+
+// beside is the point that differs from another by these values; -1 when it is not run.
+func (t *table) beside(i int, with map[string]Value) int {
+	at := slices.Clone(t.plan.points[i].at)
+	for name, v := range with {
+		at[t.plan.index(name)] = v
+	}
+	return slices.IndexFunc(t.plan.points, func(pt point) bool {
+		return slices.EqualFunc(pt.at, at, Value.same)
+	})
+}
+
+// runsCSV is a row for each run: its axes, sample and seed, and its result.
+func (t *table) runsCSV() [][]string {
+	head := append(t.plan.axisNames(), "sample", "seed")
+	for _, c := range columns {
+		head = append(head, c.name)
+	}
+	out := [][]string{head}
+	for i, rows := range t.rows {
+		pt := &t.plan.points[i]
+		for s, r := range rows {
+			line := append(pt.coordinates(), strconv.Itoa(s), strconv.FormatUint(pt.seed(t.e.Seed, s), 10))
+			out = append(out, append(line, r...))
+		}
+	}
+	return out
+}
+
+func (pt *point) coordinates() []string {
+	var list []string
+	for _, v := range pt.at {
+		list = append(list, string(v))
+	}
+	return list
+}
+
+// summaryCSV is a row for each point: how many runs there were, how many of them means count, then for each column the mean, or the share of
+// runs, with the ends of its 95% interval; those are empty when there are too few runs for one.
+func (t *table) summaryCSV() [][]string {
+	head := append(t.plan.axisNames(), "runs", "included", "deadlocked_runs", "disconnected_runs", "unstable_runs")
+	for _, c := range columns {
+		if c.numeric() || c.counted() {
+			head = append(head, c.name, c.name+"_low", c.name+"_high")
+		}
+	}
+	out := [][]string{head}
+	for i, rows := range t.rows {
+		var n [4]int
+		for _, r := range rows {
+			for k, b := range []bool{t.included(r), r.is("deadlocked"), !r.is("connected"), !r.is("stable")} {
+				n[k] += b2i(b)
+			}
+		}
+		line := append(t.plan.points[i].coordinates(), strconv.Itoa(len(rows)))
+		for _, k := range n {
+			line = append(line, strconv.Itoa(k))
+		}
+		for k, c := range columns {
+			if !c.numeric() && !c.counted() {
+				continue
+			}
+			e := t.estimate(i, k)
+			low, high := formatFloat(e.low), formatFloat(e.high)
+			if !e.bounded() {
+				low, high = "", ""
+			}
+			line = append(line, formatFloat(e.value), low, high)
+		}
+		out = append(out, line)
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package nic
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+)
+
+// SetSource replaces what the NIC generates from now on. The source is n's from then on: its destinations may have a state.
+func (n *NIC) SetSource(now weft.Time, s Source, out *weft.Actions) error {
+	if s.Bytes == 0 {
+		s.Bytes = DefaultPacketBytes
+	}
+	if err := s.check(n.cfg.NICs); err != nil {
+		return fmt.Errorf("nic %d: source: %w", n.cfg.ID, err)
+	}
+	n.source, n.began, n.plan, n.nextAt = s, now, s.Plan, weft.Never
+	switch {
+	case s.To != nil:
+		n.sizes, n.process = newMix(s.Sizes, s.Bytes), newProcess(s.Arrivals, s.Mean)
+		n.nextAt = now + n.process.first(n.cfg.Rand)
+	case len(n.plan) > 0:
+		n.nextAt = now + n.plan[0].At
+	}
+	n.wake(out)
+	return nil
+}
+
+func (s *Source) check(nics int) error {
+	switch {
+	case s.To != nil && len(s.Plan) > 0:
+		return errors.New("it has destinations to draw and a plan: expected one of them")
+	case s.To != nil && (s.Mean <= 0 || s.Bytes < 1 || s.Bytes > weft.MaxPacket):
+		return fmt.Errorf("mean interval must be above 0 and packets 1 to %d bytes, not %v and %d", weft.MaxPacket, s.Mean, s.Bytes)
+	}
+	var last weft.Time
+	for i, p := range s.Plan {
+		switch {
+		case p.At < last || p.At > MaxTraceTime:
+			return fmt.Errorf("packet %d of the plan is at %v: expected from %v, the one before, to %v", i, p.At, last, MaxTraceTime)
+		case int(p.Dst) >= nics:
+			return fmt.Errorf("packet %d of the plan is for nic %d: %w: there are %d", i, p.Dst, ErrNoSuchNIC, nics)
+		case p.Bytes < 1 || p.Bytes > weft.MaxPacket:
+			return fmt.Errorf("packet %d of the plan: %w: 1 to %d, not %d", i, ErrSize, weft.MaxPacket, p.Bytes)
+		}
+		last = p.At
+	}
+	if err := s.Arrivals.check(); err != nil {
+		return err
+	}
+	return s.Sizes.check()
+}
+
+// numbers is where the next number for dst stands.
+func (n *NIC) numbers(dst weft.NICID) *uint64 {
+	if n.cfg.Unordered {
+		return &n.number
+	}
+	return n.sequence.at(dst)
+}
+
+// generate queues one packet, or refuses it because the queue is full.
+func (n *NIC) generate(now weft.Time, dst weft.NICID, size uint32, traced bool) bool {
+	if n.queued+int(size) > n.cfg.QueueBytes {
+		n.stats.Refused++
+		return false
+	}
+	next := n.numbers(dst)
+	n.queue.PushBack(packet{seq: *next, injected: now, dst: dst, size: size, era: n.era, traced: traced})
+	*next++
+	n.queued += int(size)
+	n.stats.Injected++
+	n.eras.at(n.era, n.era).Injected++
+	return true
+}
+
+// maxBehind is how many packets a source may owe a full send queue before they are refused without being drawn. Otherwise a
+// source that offers more than can be drawn in the time it covers would fall behind for ever.
+const maxBehind = 64
+
+// produce generates what the source owes up to now.
+func (n *NIC) produce(now weft.Time) {
+	for n.nextAt <= now && n.source.To != nil {
+		if due := uint64((now - n.nextAt) / n.source.Mean); due > maxBehind && n.queued+n.sizes.least > n.cfg.QueueBytes {
+			n.stats.Refused += due
+			n.nextAt += weft.Time(due) * n.source.Mean
+			continue
+		}
+		dst, ok := n.source.To.Next(n.cfg.Rand)
+		if !ok {
+			n.nextAt = weft.Never // this NIC has nobody to send to
+			return
+		}
+		n.due(dst, n.sizes.next(n.cfg.Rand))
+		n.nextAt += max(1, n.process.next(n.cfg.Rand))
+	}
+	for n.nextAt <= now {
+		n.due(n.plan[0].Dst, n.plan[0].Bytes)
+		n.plan, n.nextAt = n.plan[1:], weft.Never
+		if len(n.plan) > 0 {
+			n.nextAt = n.began + n.plan[0].At
+		}
+	}
+}
+
+// due generates the packet that is due, unless a notice withholds it.
+func (n *NIC) due(dst weft.NICID, size uint32) {
+	if n.withholds(dst) {
+		n.stats.Withheld++
+		return
+	}
+	every := uint64(n.source.TraceEvery)
+	n.generate(n.nextAt, dst, size, every > 0 && n.stats.Injected%every == 0)
+}
+
+// withholds reports whether the packet that is due next is not generated because of a notice.
+func (n *NIC) withholds(dst weft.NICID) bool {
+	return n.stats.Notices > 0 && n.cfg.HonourNotices > 0 && n.nextAt < n.withheld.get(dst)
+}
