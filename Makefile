@@ -53,8 +53,9 @@ fuzz: ## run each fuzz target in turn (PKG, FUZZTIME)
 build: ## build bin/fabricd and bin/linkmon
 	go build -o bin/ ./fabricd ./linkmon
 
-scenarios: build ## run every scenario, print a table, write JUnit XML (SCENARIOS, JUNIT)
+scenarios: build ## run every scenario in virtual time, then live, print tables, write JUnit XML (SCENARIOS, JUNIT)
 	@[ -n "$(SCENARIOS)" ] || { echo "no scenarios"; exit 1; }
+	bin/fabricd run $(SCENARIOS) --virtual
 	bin/fabricd run $(SCENARIOS) --junit $(JUNIT)
 
 soak: ## random faults of every kind for hours, every packet accounted for (HOURS)
