@@ -57,8 +57,9 @@ fuzz: ## run each fuzz target in turn (PKG, FUZZTIME)
 build: ## build bin/fabricd and bin/linkmon
 	go build -o bin/ ./fabricd ./linkmon
 
-scenarios: build ## run every scenario, print a table, write JUnit XML (SCENARIOS, JUNIT)
+scenarios: build ## run every scenario in virtual time, then live, print tables, write JUnit XML (SCENARIOS, JUNIT)
 	@[ -n "$(SCENARIOS)" ] || { echo "no scenarios"; exit 1; }
+	bin/fabricd run $(SCENARIOS) --virtual
 	bin/fabricd run $(SCENARIOS) --junit $(JUNIT)
 
 experiments: build ## repeat the papers' experiments, overnight; QUICK=1 takes minutes (EXPERIMENTS, RESULTS, QUICK)
