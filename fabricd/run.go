@@ -14,33 +14,38 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/harness/virtual/world"
 )
 
 // runFlags are those of fabricd run.
 type runFlags struct {
-	json   bool
-	seed   uint64
-	junit  string
-	shrink bool
-	small  shrinkFlags
-	server bus.Settings
+	json    bool
+	seed    uint64
+	junit   string
+	virtual bool
+	live    bool
+	shrink  bool
+	small   shrinkFlags
+	server  bus.Settings
 }
 
 func runCommand() *cobra.Command {
 	var u runFlags
 	cmd := &cobra.Command{
 		Use:   "run SCENARIO.yaml|FOLDER...",
-		Short: "Run scenarios on a live fabric and judge them",
+		Short: "Run scenarios, live or in virtual time, and judge them",
 		Long: "Runs scenarios over an embedded NATS server, one after the other, and judges what they expect. Of a folder it runs all *.yaml files.\n" +
+			"With --virtual they run in virtual time, as fast as the machine can: the same seed gives the same run, and the same event_hash in --json.\n" +
 			"With --shrink it reduces one that fails to the smallest that still does, and writes that as a scenario.\n\n" +
 			"Exit codes: 0 all pass, 1 an expectation does not hold, 2 a scenario cannot be run.",
 		Example: "  fabricd run scenarios/heal.yaml\n  fabricd run scenarios/heal.yaml --json | jq .ledger\n" +
-			"  fabricd run scenarios scenarios/faults --junit scenarios.xml\n  fabricd run --shrink failing.yaml --budget 5m",
+			"  fabricd run scenarios scenarios/faults --junit scenarios.xml\n  fabricd run scenarios scenarios/faults --virtual\n  fabricd run --shrink failing.yaml --budget 5m",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("run what? name a scenario file, or a folder of them")
@@ -48,6 +53,9 @@ func runCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := u.noServer(cmd); err != nil {
+				return err
+			}
 			if u.shrink {
 				return u.small.run(cmd, args, u)
 			}
@@ -65,10 +73,23 @@ func runCommand() *cobra.Command {
 	cmd.Flags().BoolVarP(&u.json, "json", "j", false, "print each result as one JSON object, a line each")
 	cmd.Flags().Uint64Var(&u.seed, "sim-seed", 0, "seed of every random draw; 0 is the scenario's own")
 	cmd.Flags().StringVar(&u.junit, "junit", "", "write the results to this file, as JUnit XML")
+	cmd.Flags().BoolVar(&u.virtual, "virtual", false, "run in virtual time instead of live")
+	cmd.Flags().BoolVar(&u.live, "live", false, "run live, which is the default")
+	cmd.MarkFlagsMutuallyExclusive("virtual", "live")
 	cmd.Flags().BoolVar(&u.shrink, "shrink", false, "reduce a failing scenario to a smallest one that still fails")
 	u.small.flags(cmd)
 	u.server.Flags(cmd.Flags())
 	return cmd
+}
+
+// noServer refuses to be told of a server that virtual time has no use for.
+func (u runFlags) noServer(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if _, ok := f.Annotations[bus.ServerFlag]; ok && u.virtual {
+			err = fmt.Errorf("--virtual with --%s: in virtual time links do not leave the process, leave one of them out", f.Name)
+		}
+	})
+	return err
 }
 
 // yamlFiles completes the names of YAML files.
@@ -146,7 +167,7 @@ func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
 			}
 			note("")
 		}
-		t.result, t.err = u.live(cmd.Context(), t.scenario, progressLine(cmd, t.scenario), cmd.ErrOrStderr())
+		t.result, t.err = u.one(cmd.Context(), t.scenario, progressLine(cmd, t.scenario), cmd.ErrOrStderr())
 		t.ran = cmd.Context().Err() == nil
 		if !t.ran {
 			break
@@ -213,39 +234,54 @@ func verdict(ctx context.Context, list []*task) error {
 	return errors.Join(errs...)
 }
 
-// live runs s over a broker of its own, or over the server named.
-func (u runFlags) live(ctx context.Context, s *scenario.Scenario, line *scenarioLine, stderr io.Writer) (scenario.Result, error) {
+// one runs s in virtual time, or over a broker of its own, or over the server named.
+func (u runFlags) one(ctx context.Context, s *scenario.Scenario, line *scenarioLine, stderr io.Writer) (scenario.Result, error) {
+	defer line.Done()
+	if u.virtual {
+		line.virtual = true
+		return scenario.Runner{World: func() fabric.World { return world.New() }, Progress: line.progress}.Run(ctx, s)
+	}
 	name := fmt.Sprintf("run-%d", os.Getpid()) // others may run scenarios on that server
 	link, err := broking{name: name, server: u.server, log: slog.New(slog.DiscardHandler)}.open(stderr)
 	if err != nil {
 		return scenario.Result{}, err
 	}
 	defer func() { _ = link.close() }() // all is over
-	defer line.Done()
 	return scenario.Runner{Transport: link.transport, Progress: line.progress}.Run(ctx, s)
 }
 
 // scenarioLine shows how far a scenario has come.
 type scenarioLine struct {
 	*cli.Line
-	live     bool
+	terminal bool
 	quiet    bool // shows nothing
+	virtual  bool // the scenario has a time of its own
 	duration time.Duration
+	began    time.Time
+	shown    time.Time // when the line was shown last
 }
 
 func progressLine(cmd *cobra.Command, s *scenario.Scenario) *scenarioLine {
 	w := cmd.ErrOrStderr()
-	return &scenarioLine{Line: cli.NewLine(w), live: cli.Terminal(w), duration: s.Duration}
+	return &scenarioLine{Line: cli.NewLine(w), terminal: cli.Terminal(w), duration: s.Duration, began: time.Now()}
 }
+
+// showEvery is how often the line is shown at most; a scenario in virtual time tells of itself more often.
+const showEvery = 50 * time.Millisecond
 
 func (l *scenarioLine) progress(f *fabric.Fabric, at time.Duration, step string) {
 	switch {
 	case l.quiet:
 	case step != "":
 		l.Print(fmt.Sprintf("%6.1fs  %s", at.Seconds(), step))
-	case l.live:
+	case l.terminal && time.Since(l.shown) >= showEvery:
+		l.shown = time.Now()
+		speed := ""
+		if l.virtual {
+			speed = fmt.Sprintf(" of virtual time, %.0f times as fast as live", at.Seconds()/time.Since(l.began).Seconds())
+		}
 		t := f.Totals()
-		l.Show(fmt.Sprintf("%6.1fs of %v  delivered %d  rerouted %d  links down %d", at.Seconds(), l.duration, t.Delivered, t.Rerouted, len(f.LinksDown())))
+		l.Show(fmt.Sprintf("%6.1fs of %v%s  delivered %d  rerouted %d  links down %d", at.Seconds(), l.duration, speed, t.Delivered, t.Rerouted, len(f.LinksDown())))
 	}
 }
 

@@ -31,7 +31,11 @@ func printResult(cmd *cobra.Command, r scenario.Result) {
 	if !r.Pass {
 		verdict = "FAIL"
 	}
-	fmt.Fprintf(w, "%s %s (%.1f s)\n", verdict, r.Scenario, r.Seconds)
+	took := fmt.Sprintf("%.1f s", r.Seconds)
+	if r.EventHash != "" {
+		took = fmt.Sprintf("%.3f s of virtual time in %.1f s, event hash %s", r.VirtualSeconds, r.Seconds, r.EventHash)
+	}
+	fmt.Fprintf(w, "%s %s (%s)\n", verdict, r.Scenario, took)
 }
 
 // printTable prints a line for each scenario, then what failed in words.

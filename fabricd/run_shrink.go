@@ -25,7 +25,7 @@ type shrinkFlags struct {
 }
 
 func (s *shrinkFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&s.tries, "tries", shrink.DefaultTries, "with --shrink: a candidate passes when it does so this often")
+	cmd.Flags().IntVar(&s.tries, "tries", shrink.DefaultTries, "with --shrink: a candidate passes when it does so this often; 1 unless given with --virtual")
 	cmd.Flags().DurationVar(&s.budget, "budget", shrink.DefaultBudget, "with --shrink: stop after this long, with the smallest found")
 	cmd.Flags().StringVar(&s.out, "out", "", "with --shrink: file to write (default NAME-shrunk.yaml in the current folder)")
 }
@@ -76,15 +76,15 @@ func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
 	line := cli.NewLine(cmd.ErrOrStderr())
 	best, err := shrink.Config{
 		Run: func(ctx context.Context, sc *scenario.Scenario) (scenario.Result, error) {
-			return u.live(ctx, sc, &scenarioLine{Line: line, quiet: true}, cmd.ErrOrStderr())
+			return u.one(ctx, sc, &scenarioLine{Line: line, quiet: true}, cmd.ErrOrStderr())
 		},
-		Tries: s.tries, Budget: s.budget,
+		Tries: u.triesOf(cmd), Budget: s.budget,
 		Progress: func(p shrink.Progress) { line.Show(describe(p)) },
 	}.Shrink(cmd.Context(), f)
 	line.Done()
 	if errors.Is(err, shrink.ErrPasses) {
 		if u.json {
-			return cli.JSON(cmd.OutOrStdout(), shrunk{Pass: true, Scenario: f.Name, Runs: s.tries})
+			return cli.JSON(cmd.OutOrStdout(), shrunk{Pass: true, Scenario: f.Name, Runs: u.triesOf(cmd)})
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: %v\n", f.Name, err)
 		return nil
@@ -104,6 +104,14 @@ func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
 		return err
 	}
 	return cli.ErrFailed
+}
+
+// triesOf is how often a candidate is run: in virtual time once, unless told otherwise, since it would do the same again.
+func (u runFlags) triesOf(cmd *cobra.Command) int {
+	if u.virtual && !cmd.Flags().Changed("tries") {
+		return 1
+	}
+	return u.small.tries
 }
 
 func steps(n int) string {

@@ -40,18 +40,14 @@ func (h *Harness) Paths() []Path { return h.record.all() }
 // ends.
 func (h *Harness) Eventually(f func() error) {
 	h.t.Helper()
-	deadline := time.NewTimer(h.cfg.patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
+	ctx, cancel := h.fabric.WithTimeout(context.Background(), h.cfg.patience)
+	defer cancel()
 	for {
 		err := f()
 		if err == nil {
 			return
 		}
-		select {
-		case <-tick.C:
-		case <-deadline.C:
+		if h.fabric.Pause(ctx, time.Millisecond, nil) != nil {
 			h.fail("not within %v: %v", h.cfg.patience, err)
 			return
 		}
@@ -87,30 +83,25 @@ func (h *Harness) RequireDiscarded(p Packet, rule string) Path {
 // nothing is in flight any more.
 func (h *Harness) ended(p Packet) Path {
 	h.t.Helper()
-	deadline := time.NewTimer(h.cfg.patience)
-	defer deadline.Stop()
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
+	ctx, cancel := h.fabric.WithTimeout(context.Background(), h.cfg.patience)
+	defer cancel()
 	for {
 		news := h.record.changed(p)
 		path := h.record.path(p)
 		if path.End != 0 {
 			return path
 		}
-		select {
-		case <-news:
-		case <-look.C:
-			if l := h.fabric.Ledger(); !l.Balanced || l.InFlight > 0 {
-				continue
-			}
-			if path = h.record.path(p); path.End == 0 {
-				path.End = weft.LostWire
-			}
-			return path
-		case <-deadline.C:
+		if h.fabric.Pause(ctx, 20*time.Millisecond, news) != nil {
 			h.fail("packet is still in flight after %v\n%v%s", h.cfg.patience, path, h.waits(p))
 			return path
 		}
+		if l := h.fabric.Ledger(); !l.Balanced || l.InFlight > 0 {
+			continue
+		}
+		if path = h.record.path(p); path.End == 0 {
+			path.End = weft.LostWire
+		}
+		return path
 	}
 }
 
@@ -139,7 +130,7 @@ func (h *Harness) QuiesceStuck() *fabric.StuckError {
 func (h *Harness) quiesce() (fabric.Ledger, error) {
 	h.t.Helper()
 	h.SetTraffic("none")
-	ctx, cancel := context.WithTimeout(context.Background(), h.cfg.patience)
+	ctx, cancel := h.fabric.WithTimeout(context.Background(), h.cfg.patience)
 	defer cancel()
 	return h.fabric.Quiesce(ctx)
 }
@@ -198,4 +189,10 @@ func (h *Harness) replay() string {
 		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
 	}
 	return fmt.Sprintf("run it again: go test -run '%s' -count=1 -weft.seed=%d", strings.Join(parts, "/"), h.cfg.opts.Seed)
+}
+
+// Pause lets so much time pass on the fabric's clock. Use it in virtual time, where nothing else passes any; live, wait for what
+// is to happen with Eventually.
+func (h *Harness) Pause(d time.Duration) {
+	_ = h.fabric.Pause(context.Background(), d, nil) // a background never ends
 }

@@ -27,7 +27,7 @@ func For(d time.Duration) How { return func(s *fault.Spec) { s.For = fault.Durat
 // each. When one cannot be done none is and the test fails; doing what has been done already is no failure.
 func (h *Harness) Apply(specs ...fault.Spec) []fabric.Outcome {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), h.cfg.patience)
+	ctx, cancel := h.fabric.WithTimeout(context.Background(), h.cfg.patience)
 	defer cancel()
 	out, err := h.fabric.Apply(ctx, specs...)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/virtual/world"
 )
 
 var seedFlag = flag.Uint64("weft.seed", 0, "seed of the random draws of harness fabrics; 0 draws one")
@@ -63,11 +64,18 @@ func New(t testing.TB, spec string, options ...Option) *Harness {
 			h.record.trouble(e.String())
 		}
 	}
-	c.opts.Transport = h.transport(c.nats)
+	switch {
+	case c.virtual && c.nats:
+		t.Fatalf("harness: Virtual with OverNATS: a broker lives by the clock on the wall: leave one of them out")
+	case c.virtual:
+		c.opts.World = world.New()
+	default:
+		c.opts.Transport = h.transport(c.nats)
+	}
 	if h.fabric, err = fabric.New(c.opts); err != nil {
 		t.Fatalf("harness: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.patience)
+	ctx, cancel := h.fabric.WithTimeout(context.Background(), c.patience)
 	defer cancel()
 	if err := h.fabric.Start(ctx); err != nil {
 		t.Fatalf("harness: %v", err)

@@ -33,6 +33,7 @@ type config struct {
 	opts     fabric.Options
 	byName   subnet.Entry // makes the firmware when the topology is there; without New it is in opts
 	nats     bool
+	virtual  bool
 	patience time.Duration
 	err      error
 }
@@ -117,7 +118,12 @@ func Traffic(spec string) Option {
 // OverNATS carries the links over an embedded NATS server instead of memory.
 func OverNATS() Option { return func(c *config) { c.nats = true } }
 
-// Seed fixes the random draws. The flag -weft.seed overrides it. Goroutines still run in any order.
+// Virtual runs the fabric in virtual time: time goes on only while a call of the harness waits, as fast as the machine can, and
+// the same seed gives the same run, event for event. Patience and all durations are virtual then. Such a harness is for one
+// goroutine.
+func Virtual() Option { return func(c *config) { c.virtual = true } }
+
+// Seed fixes the random draws. The flag -weft.seed overrides it. Live, goroutines still run in any order.
 func Seed(s uint64) Option { return func(c *config) { c.opts.Seed = s } }
 
 // TraceEvery records the path of one generated packet in so many, beside all those that Send sends. The latest 16,384

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
@@ -16,13 +15,13 @@ import (
 // holds mu.
 func (b *batch) act() error {
 	f := b.f
-	cut := slices.DeleteFunc(b.cut, func(d bus.Direction) bool { return slices.Contains(b.mended, d) && !f.isCut(d) })
-	err := f.opts.Transport.Cut(cut...)
+	cut := slices.DeleteFunc(b.cut, func(c channelOf) bool { return slices.Contains(b.mended, c) && !c.l.isCut(c.d) })
+	err := f.world.Cut(from(cut))
 	if err != nil {
 		err = fmt.Errorf("cut: %w", err)
 	}
-	mended := slices.DeleteFunc(b.mended, f.isCut)
-	if e := f.opts.Transport.Restore(mended...); e != nil && err == nil {
+	mended := slices.DeleteFunc(b.mended, func(c channelOf) bool { return c.l.isCut(c.d) })
+	if e := f.world.Restore(from(mended)); e != nil && err == nil {
 		err = fmt.Errorf("restore: %w", e)
 	}
 	f.orderCuts(cut, mended)
@@ -42,16 +41,13 @@ func (b *batch) act() error {
 	return err
 }
 
-// isCut reports whether direction d is cut now.
-func (f *Fabric) isCut(d bus.Direction) bool {
-	for _, l := range f.links {
-		for i := range l.dirs {
-			if l.dirs[i] == d {
-				return l.isCut(i)
-			}
-		}
+// from are the sending ends of directions.
+func from(list []channelOf) []weft.End {
+	ends := make([]weft.End, len(list))
+	for i, c := range list {
+		ends[i] = c.l.ends()[c.d]
 	}
-	return false
+	return ends
 }
 
 // align gives the ends of l the signal they should have; those that have it already say hello at once, since something has
@@ -99,7 +95,7 @@ func (b *batch) tell() {
 // wait returns when what was repaired is back, and publishes that. The caller holds mu.
 func (b *batch) wait(ctx context.Context) error {
 	f := b.f
-	ctx, cancel := context.WithTimeout(ctx, seeTimeout)
+	ctx, cancel := f.WithTimeout(ctx, seeTimeout)
 	defer cancel()
 	b.back = slices.DeleteFunc(b.back, func(l *link) bool { return !f.usable(l) })
 	err := f.waitLinks(ctx, b.back)
@@ -152,63 +148,51 @@ func (f *Fabric) timeout(a *active) {
 	switch {
 	case a.spec.Do == fault.VerbFlap:
 		draws := rand.NewPCG(f.opts.Seed, 1<<34+uint64(a.rec.report.ID))
-		f.running.Go(func() { f.flap(a, draws) })
+		f.flap(a, f.Now(), a.spec.Flap.Changes(draws.Uint64))
 	case a.spec.For > 0:
-		f.running.Go(func() {
-			if f.sleep(a, time.Now().Add(time.Duration(a.spec.For))) {
-				f.end(a)
+		f.when(a, f.Now()+weft.FromDuration(time.Duration(a.spec.For)), func() { f.end(a) })
+	}
+}
+
+// when does something at a time with mu, if a is in force and the fabric runs. The caller holds mu.
+func (f *Fabric) when(a *active, t weft.Time, do func()) {
+	if f.stopped {
+		return
+	}
+	a.timer = f.world.At(t, func() {
+		f.mu.do(func() {
+			if !a.isOver && !f.stopped {
+				do()
 			}
 		})
-	}
+	})
 }
 
-// sleep waits until t, and reports whether a is still in force and the fabric runs.
-func (f *Fabric) sleep(a *active, t time.Time) bool {
-	timer := time.NewTimer(time.Until(t))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-a.over:
-	case <-f.ctx.Done():
-	}
-	return false
-}
-
-// flap takes a's link down and up. The first edge has been done by Apply.
-func (f *Fabric) flap(a *active, draws *rand.PCG) {
-	start := time.Now()
-	end := start.Add(1 << 62)
+// flap has a's link go down and up as changes says, of a flap that began at start. The first change is done by Apply.
+func (f *Fabric) flap(a *active, start weft.Time, changes func() (fault.Edge, bool)) {
+	end := weft.Never
 	if a.spec.For > 0 {
-		end = start.Add(time.Duration(a.spec.For))
+		end = start + weft.FromDuration(time.Duration(a.spec.For))
 	}
-	for e := range a.spec.Flap.Edges(draws.Uint64) {
-		at := start.Add(e.At)
-		if at.After(end) {
-			if !f.sleep(a, end) {
-				return
-			}
-			break
-		}
-		if !f.sleep(a, at) {
-			return
-		}
-		f.mu.Lock()
-		f.swing(a, !e.Down)
-		f.mu.Unlock()
+	e, more := changes()
+	at := start + weft.FromDuration(e.At)
+	switch {
+	case !more:
+		f.end(a)
+	case at > end:
+		f.when(a, end, func() { f.end(a) })
+	default:
+		f.when(a, at, func() {
+			f.swing(a, !e.Down)
+			f.flap(a, start, changes)
+		})
 	}
-	f.end(a)
 }
 
 // swing takes the link of a flap down, or lets it rest. The caller holds mu.
 func (f *Fabric) swing(a *active, resting bool) {
 	if a.resting == resting {
 		return
-	}
-	select {
-	case <-a.over:
-		return
-	default:
 	}
 	a.resting = resting
 	b := batch{f: f}
@@ -217,7 +201,7 @@ func (f *Fabric) swing(a *active, resting bool) {
 			continue
 		}
 		if resting {
-			b.mended = append(b.mended, a.link.dirs[d])
+			b.mended = append(b.mended, channelOf{a.link, d})
 			b.touched = append(b.touched, a.link)
 		} else {
 			b.cutNow(a.link, d, a)
@@ -228,15 +212,8 @@ func (f *Fabric) swing(a *active, resting bool) {
 	}
 }
 
-// end repairs what a does, by itself.
+// end repairs what a does, by itself. The caller holds mu.
 func (f *Fabric) end(a *active) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	select {
-	case <-a.over:
-		return
-	default:
-	}
 	b := batch{f: f, steps: []step{{spec: fault.Spec{Do: fault.VerbRestore}, link: a.link, sw: a.sw, dirs: both}}}
 	st := &b.steps[0]
 	if a.sw != nil {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
@@ -29,8 +28,17 @@ type active struct {
 	link *link       // nil: it is a crash
 	sw   *liveSwitch // of a crash
 
-	resting bool          // of a flap: the link is up for now
-	over    chan struct{} // closed when it ends; its timer waits for that
+	resting bool   // of a flap: the link is up for now
+	isOver  bool   // it has ended
+	timer   func() // stops what would change it by itself; nil: nothing would
+}
+
+// over notes that a has ended. The caller holds Fabric.mu.
+func (a *active) over() {
+	a.isOver = true
+	if a.timer != nil {
+		a.timer()
+	}
 }
 
 // errStopped refuses orders to a fabric that is being taken down.
@@ -155,11 +163,11 @@ func (f *Fabric) linkOf(s fault.Spec) (*link, [2]bool, error) {
 type batch struct {
 	f       *Fabric
 	steps   []step
-	cut     []bus.Direction // nothing comes through from now on
-	mended  []bus.Direction // and here again
-	touched []*link         // ends may gain or lose signal
-	bounced []weft.End      // told that nothing comes to them, while they may still speak
-	impair  []channelOf     // suffer something else now
+	cut     []channelOf // nothing comes through from now on
+	mended  []channelOf // and here again
+	touched []*link     // ends may gain or lose signal
+	bounced []weft.End  // told that nothing comes to them, while they may still speak
+	impair  []channelOf // suffer something else now
 	crash   []*liveSwitch
 	back    []*link // carry packets again
 }
@@ -218,7 +226,7 @@ func (b *batch) planCut(st *step) {
 	}
 	st.fresh = true
 	st.rec = b.f.begin(b.f.reportOf(st.spec, l.Name, dirs), []*link{l}, nil, l.endsUp())
-	a := &active{spec: st.spec, rec: st.rec, link: l, over: make(chan struct{})}
+	a := &active{spec: st.spec, rec: st.rec, link: l}
 	for d, yes := range dirs {
 		if yes {
 			l.cut[d] = a
@@ -230,7 +238,7 @@ func (b *batch) planCut(st *step) {
 
 // cutNow lets nothing through in direction d.
 func (b *batch) cutNow(l *link, d int, a *active) {
-	b.cut = append(b.cut, l.dirs[d])
+	b.cut = append(b.cut, channelOf{l, d})
 	b.touched = append(b.touched, l)
 	if !a.spec.Silent {
 		b.bounced = append(b.bounced, l.ends()[1-d])
@@ -267,7 +275,7 @@ func (b *batch) planImpair(st *step) {
 			if sum := now[d].String(); sum != st.spec.Impair.String() {
 				st.rec.report.What += " (now " + sum + ")" // with what it suffered already
 			}
-			a = &active{spec: st.spec, rec: st.rec, link: l, over: make(chan struct{})}
+			a = &active{spec: st.spec, rec: st.rec, link: l}
 		}
 		l.impaired[d] = a
 	}
@@ -292,7 +300,7 @@ func (b *batch) planCrash(st *step) {
 		}
 	}
 	st.rec = b.f.begin(b.f.reportOf(st.spec, s.name, both), links, s, expect)
-	s.crash = &active{spec: st.spec, rec: st.rec, sw: s, over: make(chan struct{})}
+	s.crash = &active{spec: st.spec, rec: st.rec, sw: s}
 	b.crash = append(b.crash, s)
 	b.touched = append(b.touched, links...)
 	b.f.timeout(s.crash)
@@ -336,7 +344,7 @@ func (b *batch) mendCrash(st *step) {
 		return
 	}
 	st.fresh = true
-	close(s.crash.over)
+	s.crash.over()
 	st.ended = append(st.ended, s.crash.rec)
 	s.crash = nil
 	b.f.takeBack(s)
@@ -348,10 +356,10 @@ func (b *batch) mendCrash(st *step) {
 func (b *batch) endCut(a *active, d int, st *step) {
 	l := a.link
 	l.cut[d] = nil
-	b.mended = append(b.mended, l.dirs[d])
+	b.mended = append(b.mended, channelOf{l, d})
 	b.touched, b.back = append(b.touched, l), append(b.back, l)
 	if l.cut[1-d] != a {
-		close(a.over)
+		a.over()
 		st.ended = append(st.ended, a.rec)
 	}
 }
@@ -361,7 +369,7 @@ func (b *batch) endImpair(a *active, d int, st *step) {
 	l.impaired[d], l.suffers[d] = nil, fault.Impairment{}
 	b.impair = append(b.impair, channelOf{l, d})
 	if l.impaired[1-d] != a {
-		close(a.over)
+		a.over()
 		st.ended = append(st.ended, a.rec)
 	}
 }

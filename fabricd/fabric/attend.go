@@ -122,7 +122,7 @@ func (f *Fabric) lose(p *process) {
 		rec = s.crash.rec
 	case rec != nil:
 		rec.report.What, rec.report.Note = what, note
-		s.crash = &active{spec: fault.Spec{Do: fault.VerbCrash, A: s.name}, rec: rec, sw: s, over: make(chan struct{})}
+		s.crash = &active{spec: fault.Spec{Do: fault.VerbCrash, A: s.name}, rec: rec, sw: s}
 	default:
 		rec = f.takeDown(s, p.last.Load().At, fault.Report{Kind: KindProcess, Target: s.name, What: what, Note: note})
 	}

@@ -11,31 +11,30 @@ import (
 // while the one that looks at the clock runs on time. Silence counts only while neither is so.
 
 // excuse returns what tells the driver of n whether what comes to a port is held up by ourselves, or was until just now.
-func (f *Fabric) excuse(n weft.Node) func(p weft.PortID) bool {
-	interval := f.opts.Link.Liveness.Interval.Duration()
+func (w *live) excuse(n weft.Node, interval time.Duration) func(p weft.PortID) bool {
 	return func(p weft.PortID) bool {
-		peer, id, ok := f.graph.Peer(weft.End{Node: n, Port: p})
+		peer, id, ok := w.graph.Peer(weft.End{Node: n, Port: p})
 		if !ok {
 			return false
 		}
-		if f.late(peer, interval/2, interval) {
+		if w.late(peer, interval/2, interval) {
 			return true
 		}
-		if f.beat == nil {
+		if w.beat == nil {
 			return false
 		}
-		l, d := f.links[id], 0
-		if l.A.Node == n {
+		d := 0
+		if w.graph.Links[id].A.Node == n {
 			d = 1
 		}
-		return f.beat.Late(f.opts.Transport.Shard(l.dirs[d]), interval/2, interval)
+		return w.beat.Late(w.transport.Shard(w.links[id][d]), interval/2, interval)
 	}
 }
 
 // late reports whether a node that runs in this process is late with its hellos, or was within that time.
-func (f *Fabric) late(e weft.End, slack, within time.Duration) bool {
+func (w *live) late(e weft.End, slack, within time.Duration) bool {
 	if e.Node.IsSwitch() {
-		return f.switches[e.Node.Index].Late(e.Port, slack, within)
+		return w.switches[e.Node.Index].Late(e.Port, slack, within)
 	}
-	return f.nics[e.Node.Index].Late(e.Port, slack, within)
+	return w.nics[e.Node.Index].Late(e.Port, slack, within)
 }

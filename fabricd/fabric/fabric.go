@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
@@ -18,7 +17,8 @@ import (
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
-// Fabric is a live fabric. Its methods are safe for any goroutine unless they say otherwise.
+// Fabric is a fabric that runs. Live, its methods are safe for any goroutine unless they say otherwise; in virtual time they are
+// for one goroutine, and time goes on only within those that wait.
 type Fabric struct {
 	opts     Options
 	graph    *topology.Graph
@@ -26,23 +26,23 @@ type Fabric struct {
 	nics     []*nicd.NIC
 	links    []*link
 	events   *Hub
-	start    time.Time
+	world    World
+	live     *live      // the world, unless that is virtual
 	pattern  *rand.Rand // guarded by mu: draws what a traffic pattern leaves to chance
 
 	ctx     context.Context // of all that runs; set by Start
 	stop    context.CancelFunc
-	running sync.WaitGroup // the drivers, the reporter and the timers of faults; waited for by Stop
+	running sync.WaitGroup // what is live besides the world; waited for by Stop
 	monitor monitor
 	samples *samples
 
 	notices  notices
 	troubles *troubles
-	beat     *bus.Beat // nil: links do not leave the process
 
 	started atomic.Bool
 	changed broadcast // after every change of a port's state
 
-	mu        sync.Mutex // serialises faults, repairs and traffic; the rest is guarded by it
+	mu        turn // serialises faults, repairs and traffic; the rest is guarded by it
 	traffic   nic.Traffic
 	reports   int       // begun since the start
 	records   []*record // the latest of them; bound: maxReports
@@ -56,13 +56,12 @@ type Fabric struct {
 
 // liveSwitch is a switch with its driver.
 type liveSwitch struct {
-	*switchd.Driver
+	Driver
 	id   weft.SwitchID
 	name string
 	core *switching.Switch // stepped only by the driver
 
-	wires []switchd.Wire
-	role  // who else is this switch, see process.go
+	role // who else is this switch, see process.go
 
 	// Guarded by Fabric.mu.
 	crash       *active // nil: it is well
@@ -81,66 +80,78 @@ func New(o Options) (*Fabric, error) {
 		return nil, err
 	}
 	f := &Fabric{
-		opts: o, graph: o.Topology, events: NewHub(), start: time.Now(),
+		opts: o, graph: o.Topology, events: NewHub(), world: o.World,
 		pattern: rand.New(rand.NewPCG(o.Seed, 1<<32)),
 		monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs)), troubles: newTroubles(),
 		notices: newNotices(),
 	}
 	f.changed.init()
-	o.Transport.Watch(f.troubles.add)
-	if fits := bus.Batch(o.Transport.MaxFrame(), o.Switch.VCs); o.Switch.Batch == 0 || fits < o.Switch.Batch {
-		o.Switch.Batch = min(fits, switchd.DefaultBatch)
-		f.opts.Switch.Batch = o.Switch.Batch
-	}
-	if every := o.Link.Liveness.Interval / 4; every > 0 && o.Transport.Enforcement() != bus.EnforcedInProcess {
-		if f.beat, err = bus.NewBeat(o.Transport, every.Duration()); err != nil {
-			return nil, fmt.Errorf("fabric: %w", err)
+	if f.world == nil {
+		f.live = newLive(o.Transport)
+		f.world = f.live
+		o.Transport.Watch(f.troubles.add)
+		if fits := bus.Batch(o.Transport.MaxFrame(), o.Switch.VCs); o.Switch.Batch == 0 || fits < o.Switch.Batch {
+			f.opts.Switch.Batch = min(fits, switchd.DefaultBatch)
 		}
 	}
-	wires := newWiring(o.Topology)
-	for _, l := range o.Topology.Links {
-		k, err := f.wire(l, wires)
-		if err != nil {
-			return nil, fmt.Errorf("fabric: link %s: %w", l.Name, err)
-		}
-		f.links = append(f.links, k)
+	f.mu.virtual = f.Virtual()
+	if err := f.build(); err != nil {
+		return nil, err
 	}
-	for _, s := range o.Topology.Switches {
+	return f, nil
+}
+
+// build makes the cores of all nodes and has the world drive them.
+func (f *Fabric) build() error {
+	o := f.opts
+	b := Blueprint{
+		Graph: f.graph, Pace: o.Link.pace(), Batch: o.Switch.Batch, Inbox: f.inboxSize(), Seed: o.Seed, Interval: o.Link.Liveness.Interval,
+		Watch: func(n weft.Node) switchd.Observer { return &watcher{fabric: f, node: n, name: f.graph.Name(n)} },
+	}
+	for _, l := range f.graph.Links {
+		f.links = append(f.links, newLink(f.graph, l))
+	}
+	for _, s := range f.graph.Switches {
 		core, err := switching.New(switching.Config{
-			Place: o.Topology.Place(s.ID), Firmware: o.Firmware, Rand: rand.NewPCG(o.Seed, uint64(s.ID)),
+			Place: f.graph.Place(s.ID), Firmware: o.Firmware, Rand: rand.NewPCG(o.Seed, uint64(s.ID)),
 			VCs: o.Switch.VCs, InputBuffer: o.Switch.InputBuffer, OutputBuffer: o.Switch.OutputBuffer,
 			Queueing: o.Switch.Queueing, Selection: o.Switch.Selection, EagerCredits: o.Switch.EagerCredits,
 			Requeue: o.Switch.Requeue, Liveness: o.Link.Liveness,
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		d := switchd.New(switchd.Config{
-			Core: core, Wires: wires.of(s.ID.Node()), Clock: f.Now, Batch: o.Switch.Batch, Seed: o.Seed<<16 + uint64(s.ID),
-			Watch: &watcher{fabric: f, node: s.ID.Node(), name: s.Name}, Excuse: f.excuse(s.ID.Node()),
-		})
-		f.switches = append(f.switches, &liveSwitch{Driver: d, id: s.ID, name: s.Name, core: core, wires: wires.of(s.ID.Node())})
+		b.Switches = append(b.Switches, core)
+		f.switches = append(f.switches, &liveSwitch{id: s.ID, name: s.Name, core: core})
 	}
-	for _, n := range o.Topology.NICs {
+	cores := make([]*nic.NIC, len(f.graph.NICs))
+	for i, n := range f.graph.NICs {
 		core, err := nic.New(nic.Config{
-			ID: n.ID, NICs: len(o.Topology.NICs), Rand: rand.NewPCG(o.Seed, 1<<33+uint64(n.ID)),
+			ID: n.ID, NICs: len(f.graph.NICs), Rand: rand.NewPCG(o.Seed, 1<<33+uint64(n.ID)),
 			VCs: o.Switch.VCs, Buffer: o.Switch.InputBuffer, QueueBytes: o.NIC.QueueBytes, EagerCredits: o.Switch.EagerCredits,
 			Liveness: o.Link.Liveness, Source: f.source(n.ID), HonourNotices: weft.FromDuration(o.NIC.Notices),
-			Distance: func(src weft.NICID) int { return o.Topology.Distance(src, n.ID) },
+			Distance: func(src weft.NICID) int { return f.graph.Distance(src, n.ID) },
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		f.nics = append(f.nics, nicd.New(core, wires.of(n.ID.Node())[0], switchd.Config{
-			Clock: f.Now, Batch: o.Switch.Batch, Seed: o.Seed<<16 + 1<<40 + uint64(n.ID),
-			Watch: &watcher{fabric: f, node: n.ID.Node(), name: n.Name}, Excuse: f.excuse(n.ID.Node()),
-		}))
+		cores[i], b.NICs = core, append(b.NICs, core)
 	}
-	return f, nil
+	switches, nics, err := f.world.Build(b)
+	if err != nil {
+		return err
+	}
+	for i, d := range switches {
+		f.switches[i].Driver = d
+	}
+	for i, d := range nics {
+		f.nics = append(f.nics, nicd.New(cores[i], d))
+	}
+	return nil
 }
 
 // Now is the time on the fabric's clock.
-func (f *Fabric) Now() weft.Time { return weft.FromDuration(time.Since(f.start)) }
+func (f *Fabric) Now() weft.Time { return f.world.Now() }
 
 // Topology is the graph the fabric was built from.
 func (f *Fabric) Topology() *topology.Graph { return f.graph }
@@ -151,22 +162,13 @@ func (f *Fabric) Events() *Hub { return f.events }
 // Start runs every driver, brings all links up and starts the traffic. It returns when the fabric carries it; if that fails
 // nothing is left running.
 func (f *Fabric) Start(ctx context.Context) error {
-	if err := f.opts.Transport.Ready(ctx); err != nil {
-		return fmt.Errorf("fabric: links are not ready: %w", err)
+	if err := f.world.Start(ctx); err != nil {
+		return err
 	}
 	f.ctx, f.stop = context.WithCancel(context.Background())
 	if err := f.hearProcesses(); err != nil {
-		f.stop()
+		f.Stop()
 		return err
-	}
-	for _, s := range f.switches {
-		f.running.Go(func() { s.Run(f.ctx) })
-	}
-	for _, n := range f.nics {
-		f.running.Go(func() { n.Run(f.ctx) })
-	}
-	if f.beat != nil {
-		f.running.Go(func() { f.beat.Run(f.ctx) })
 	}
 	f.mu.Lock()
 	for _, l := range f.links {
@@ -178,10 +180,12 @@ func (f *Fabric) Start(ctx context.Context) error {
 		return fmt.Errorf("fabric: links do not come up: %w", err)
 	}
 	f.started.Store(true)
-	f.running.Go(func() { f.report(f.ctx) })
-	f.running.Go(func() { f.carry(f.ctx) })
+	f.attendFaults()
+	if f.live != nil {
+		f.running.Go(func() { f.carry(f.ctx) })
+	}
 	if f.opts.NIC.Notices > 0 {
-		f.running.Go(func() { f.carryNotices(f.ctx) })
+		f.notices.poke.set(f.world.Agent(0, f.carryNotices))
 	}
 	if err := f.SetTraffic(f.opts.Traffic); err != nil {
 		f.Stop()
@@ -198,6 +202,7 @@ func (f *Fabric) Stop() {
 	if f.stop != nil {
 		f.stop()
 	}
+	f.world.Stop()
 	f.running.Wait()
 	f.endProcesses()
 }
@@ -250,10 +255,8 @@ func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
 			if done() {
 				break
 			}
-			select {
-			case <-changed:
-			case <-ctx.Done():
-				return fmt.Errorf("link %s is not up at both ends: %w", l.Name, ctx.Err())
+			if err := f.world.Pause(ctx, weft.Never, changed); err != nil {
+				return fmt.Errorf("link %s is not up at both ends: %w", l.Name, err)
 			}
 		}
 	}

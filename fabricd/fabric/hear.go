@@ -78,7 +78,10 @@ func (f *Fabric) endProcesses() {
 }
 
 // orderCuts tells the processes at the ends of links what is cut, since they enforce it too.
-func (f *Fabric) orderCuts(cut, restored []bus.Direction) {
+func (f *Fabric) orderCuts(cut, restored []channelOf) {
+	if f.opts.Processes == nil {
+		return
+	}
 	orders := map[*process]*member.CutOrder{}
 	of := func(d bus.Direction) (found []*member.CutOrder) {
 		for _, name := range []string{d.From, d.To} {
@@ -95,12 +98,14 @@ func (f *Fabric) orderCuts(cut, restored []bus.Direction) {
 		}
 		return found
 	}
-	for _, d := range cut {
+	for _, c := range cut {
+		d := c.l.dirs[c.d]
 		for _, o := range of(d) {
 			o.Cut = append(o.Cut, d)
 		}
 	}
-	for _, d := range restored {
+	for _, c := range restored {
+		d := c.l.dirs[c.d]
 		for _, o := range of(d) {
 			o.Restored = append(o.Restored, d)
 		}

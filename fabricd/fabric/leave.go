@@ -66,7 +66,7 @@ func (f *Fabric) handOver(s *liveSwitch, what string) error {
 // takeDown makes s count as crashed from now on. The caller holds mu, and acts on it.
 func (f *Fabric) takeDown(s *liveSwitch, at weft.Time, r fault.Report) *record {
 	rec := f.beginAt(at, r, f.linksOf(s.id), s, f.neighbours(s, at))
-	s.crash = &active{spec: fault.Spec{Do: fault.VerbCrash, A: s.name}, rec: rec, sw: s, over: make(chan struct{})}
+	s.crash = &active{spec: fault.Spec{Do: fault.VerbCrash, A: s.name}, rec: rec, sw: s}
 	return rec
 }
 
@@ -129,7 +129,7 @@ func (f *Fabric) takeBack(s *liveSwitch) {
 			if e.Node != s.id.Node() {
 				continue
 			}
-			if err := f.opts.Transport.Listen(l.dirs[1-i], s.wires[e.Port].Inbox); err != nil {
+			if err := f.opts.Transport.Listen(l.dirs[1-i], f.live.wires.of(e.Node)[e.Port].Inbox); err != nil {
 				f.opts.Log.Error("take a switch back", "switch", s.name, "err", err)
 			}
 		}

@@ -28,6 +28,10 @@ type link struct {
 	booked   LinkLoss            // of what the link has lost, the part that has been counted for somebody
 }
 
+func newLink(g *topology.Graph, l topology.Link) *link {
+	return &link{Link: l, dirs: directionsOf(g, l), dark: map[int]*record{}}
+}
+
 // ends are A and B.
 func (l *link) ends() [2]weft.End { return [2]weft.End{l.A, l.B} }
 

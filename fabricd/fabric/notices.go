@@ -1,7 +1,6 @@
 package fabric
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -19,10 +18,11 @@ const maxNotices = 4096
 type notices struct {
 	queue chan weft.Notice // bound: maxNotices
 	lost  *atomic.Uint64
+	poke  *poker
 }
 
 func newNotices() notices {
-	return notices{queue: make(chan weft.Notice, maxNotices), lost: new(atomic.Uint64)}
+	return notices{queue: make(chan weft.Notice, maxNotices), lost: new(atomic.Uint64), poke: new(poker)}
 }
 
 // firmware is that of every switch: with notices one that asks for them.
@@ -49,21 +49,22 @@ func (f *Fabric) notify(list []weft.Notice) {
 		}
 		select {
 		case f.notices.queue <- n:
+			f.notices.poke.poke()
 		default:
 			f.notices.lost.Add(1)
 		}
 	}
 }
 
-// carryNotices hands notices to NICs until ctx ends. It does so for all switches: who reports a notice holds the lock of its
+// carryNotices hands the notices on their way to NICs. It does so for all switches: who reports a notice holds the lock of its
 // own core, and must not take that of another.
-func (f *Fabric) carryNotices(ctx context.Context) {
+func (f *Fabric) carryNotices() {
 	for {
 		select {
-		case <-ctx.Done():
-			return
 		case n := <-f.notices.queue:
 			_ = f.nics[n.Src].Notice(n.Dst) // notify has seen that there is such a NIC
+		default:
+			return
 		}
 	}
 }

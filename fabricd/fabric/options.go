@@ -18,7 +18,8 @@ import (
 type Options struct {
 	Topology  *topology.Graph
 	Firmware  switching.Firmware
-	Transport bus.Transport // closed by its owner, after Stop
+	Transport bus.Transport // of a live fabric; closed by its owner, after Stop
+	World     World         // nil: it is live. Built by this fabric, and of no use to another
 
 	Switch  SwitchOptions
 	NIC     NICOptions
@@ -125,8 +126,12 @@ func (o Options) withDefaults() Options {
 
 func (o Options) validate() error {
 	switch {
-	case o.Topology == nil || o.Firmware == nil || o.Transport == nil:
+	case o.Topology == nil || o.Firmware == nil || o.Transport == nil && o.World == nil:
 		return fmt.Errorf("fabric: topology, firmware and transport are required")
+	case o.World != nil && o.Transport != nil:
+		return fmt.Errorf("fabric: links over a transport are live ones, in virtual time there is none: leave it out")
+	case o.World != nil && o.Processes != nil:
+		return fmt.Errorf("fabric: a switch that is a process of its own lives by the clock on the wall: run it live")
 	case !(o.Link.Rate > 0):
 		return fmt.Errorf("fabric: the link rate must be above 0 bytes per second, not %v", o.Link.Rate)
 	case o.Link.Delay < 0:

@@ -69,21 +69,17 @@ const stuckLooks = 50
 // left then are reported as a *StuckError beside the ledger.
 func (f *Fabric) Quiesce(ctx context.Context) (Ledger, error) {
 	patience := f.patience()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	last, since, looks := f.progress(), time.Now(), 0
+	last, since, looks := f.progress(), f.Now(), 0
 	for {
 		if f.idle() {
 			return f.Ledger(), nil
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return f.Ledger(), fmt.Errorf("fabric is not quiet: %w", ctx.Err())
+		if err := f.Pause(ctx, time.Millisecond, nil); err != nil {
+			return f.Ledger(), fmt.Errorf("fabric is not quiet: %w", err)
 		}
 		if p := f.progress(); p != last {
-			last, since, looks = p, time.Now(), 0
-		} else if looks++; looks > stuckLooks && time.Since(since) > patience+f.timers() {
+			last, since, looks = p, f.Now(), 0
+		} else if looks++; looks > stuckLooks && (f.Now()-since).Duration() > patience+f.timers() {
 			l := f.Ledger()
 			if l.InFlight == 0 {
 				return l, nil

@@ -78,7 +78,7 @@ type monitor struct {
 	last map[weft.End]*lastDown // guarded by mu
 	wait []*lastDown            // guarded by mu: of these, those since which no packet was re-routed
 	open []*record              // guarded by mu: in force, or still counting
-	poke chan struct{}          // capacity 1: a fault was seen by the last of its ends
+	poke *poker                 // a fault was seen by the last of its ends
 
 	silent []silentEnd // guarded by mu: silences that may need a report
 }
@@ -92,7 +92,7 @@ type lastDown struct {
 }
 
 func newMonitor() monitor {
-	return monitor{poke: make(chan struct{}, 1), last: map[weft.End]*lastDown{}}
+	return monitor{poke: new(poker), last: map[weft.End]*lastDown{}}
 }
 
 // add watches r from now on. expect are the ends that should find out.
@@ -162,10 +162,7 @@ func (m *monitor) detect(r *record, e weft.End, d *lastDown) {
 	w.detected = append(w.detected, fault.Detection{End: d.node, Port: int(e.Port), AfterMS: ms(d.at - r.began), How: by})
 	if w.missing == 0 {
 		w.news = true
-		select {
-		case m.poke <- struct{}{}:
-		default:
-		}
+		m.poke.poke()
 	}
 }
 

@@ -1,7 +1,6 @@
 package fabric
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"time"
@@ -88,33 +87,23 @@ func (f *Fabric) settleDips(now weft.Time) {
 	f.samples.turn(now)
 }
 
-// report samples throughput, begins a new era when a fault has been seen by the last of its ends, and closes reports whose
-// time has come, until ctx ends.
-func (f *Fabric) report(ctx context.Context) {
-	tick := time.NewTicker(f.samples.width)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-f.monitor.poke:
-			f.mu.Lock()
-			f.noteSeen()
-			f.mu.Unlock()
-		case <-tick.C:
-			var delivered uint64
-			for _, n := range f.nics {
-				delivered += n.Stats().Delivered
-			}
-			now := f.Now()
-			f.samples.add(now, delivered)
-			f.mu.Lock()
+// attendFaults samples throughput, begins a new era when a fault has been seen by the last of its ends, and closes reports
+// whose time has come, until the world stops.
+func (f *Fabric) attendFaults() {
+	f.monitor.poke.set(f.world.Agent(0, func() { f.mu.do(f.noteSeen) }))
+	f.world.Agent(f.samples.width, func() {
+		var delivered uint64
+		for _, n := range f.nics {
+			delivered += n.Stats().Delivered
+		}
+		now := f.Now()
+		f.samples.add(now, delivered)
+		f.mu.do(func() {
 			f.reportSilences(now - explains)
 			f.endSilences(now)
 			f.closeDue(now)
-			f.mu.Unlock()
-		}
-	}
+		})
+	})
 }
 
 // noteSeen begins a new era for the faults that the last of their ends has found out. The caller holds mu.

@@ -30,25 +30,27 @@ func (w *wiring) of(n weft.Node) []switchd.Wire {
 	return w.nics[n.Index]
 }
 
-// wire opens both directions of a link and puts its ends into w.
-func (f *Fabric) wire(l topology.Link, w *wiring) (*link, error) {
-	a, b := f.graph.Name(l.A.Node), f.graph.Name(l.B.Node)
-	k := &link{Link: l, dark: map[int]*record{}, dirs: [2]bus.Direction{
-		{From: a, FromPort: l.A.Port, To: b, ToPort: l.B.Port},
-		{From: b, FromPort: l.B.Port, To: a, ToPort: l.A.Port},
-	}}
+// directionsOf are the directions of a link, A to B and B to A, as a transport has them.
+func directionsOf(g *topology.Graph, l topology.Link) [2]bus.Direction {
+	there := bus.Direction{From: g.Name(l.A.Node), FromPort: l.A.Port, To: g.Name(l.B.Node), ToPort: l.B.Port}
+	return [2]bus.Direction{there, there.Reverse()}
+}
+
+// wire opens both directions of a link and wires its ends.
+func (w *live) wire(l topology.Link, b Blueprint) error {
+	dirs := w.links[l.ID]
 	for i, end := range []weft.End{l.A, l.B} {
-		inbox := make(chan bus.Message, f.inboxSize())
-		if err := f.opts.Transport.Listen(k.dirs[1-i], inbox); err != nil {
-			return nil, err
+		inbox := make(chan bus.Message, b.Inbox)
+		if err := w.transport.Listen(dirs[1-i], inbox); err != nil {
+			return err
 		}
-		out, err := f.opts.Transport.Sender(k.dirs[i])
+		out, err := w.transport.Sender(dirs[i])
 		if err != nil {
-			return nil, err
+			return err
 		}
-		w.of(end.Node)[end.Port] = switchd.Wire{Out: out, Inbox: inbox, Pace: f.opts.Link.pace()}
+		w.wires.of(end.Node)[end.Port] = switchd.Wire{Out: out, Inbox: inbox, Pace: b.Pace}
 	}
-	return k, nil
+	return nil
 }
 
 // inboxSize bounds the frames that can be on their way to one port: each with packets has taken a credit, each without

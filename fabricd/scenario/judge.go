@@ -121,7 +121,7 @@ func (r *run) drain(ctx context.Context) (fabric.Ledger, error) {
 	if err := r.fabric.StopTraffic(); err != nil {
 		return r.fabric.Ledger(), err
 	}
-	ctx, cancel := context.WithTimeout(ctx, drainTime)
+	ctx, cancel := r.fabric.WithTimeout(ctx, drainTime)
 	defer cancel()
 	return r.fabric.Quiesce(ctx)
 }

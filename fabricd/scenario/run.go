@@ -23,12 +23,17 @@ type Result struct {
 	SimSeed   uint64         `json:"sim_seed"`
 	Totals    fabric.Totals  `json:"totals"`
 	Seconds   float64        `json:"seconds"` // that the run took
+	// EventHash, in virtual time alone, is a fingerprint of all that happened: the same seed gives the same one.
+	EventHash string `json:"event_hash,omitempty"`
+	// VirtualSeconds is how much virtual time passed; 0 live.
+	VirtualSeconds float64 `json:"virtual_seconds,omitempty"`
 }
 
 // Runner runs scenarios.
 type Runner struct {
-	Transport bus.Transport // of the links; closed by its owner
-	// Progress hears what happens: about ten times a second with an empty step, and at every step. nil: nobody. It is
+	Transport bus.Transport       // of the links of a live run; closed by its owner
+	World     func() fabric.World // makes that of a run in virtual time; nil: it is live
+	// Progress hears what happens: about ten times a second, by the clock of the fabric, with an empty step, and at every step. nil: nobody. It is
 	// called from Run's goroutine.
 	Progress func(f *fabric.Fabric, at time.Duration, step string)
 }
@@ -38,7 +43,9 @@ type Runner struct {
 func (r Runner) Run(ctx context.Context, s *Scenario) (Result, error) {
 	began := time.Now()
 	o := s.Options
-	o.Transport = r.Transport
+	if o.Transport = r.Transport; r.World != nil {
+		o.World = r.World()
+	}
 	f, err := fabric.New(o)
 	if err != nil {
 		return Result{}, err
@@ -58,6 +65,9 @@ func (r Runner) Run(ctx context.Context, s *Scenario) (Result, error) {
 	}
 	res.Pass = len(res.Failed) == 0
 	res.Seconds = time.Since(began).Seconds()
+	if hash, ok := f.Hash(); ok {
+		res.EventHash, res.VirtualSeconds = fmt.Sprintf("%016x", hash), f.Now().Duration().Seconds()
+	}
 	return res, nil
 }
 
@@ -70,25 +80,25 @@ type run struct {
 	silences silences
 }
 
+// progressEvery is how often a run is looked at, by its own clock.
+const progressEvery = 100 * time.Millisecond
+
 // timeline lets the traffic run and does each step at its time, those of one time together.
 func (r *run) timeline(ctx context.Context) error {
-	start := time.Now()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
+	start := r.fabric.Now()
+	passed := func() time.Duration { return (r.fabric.Now() - start).Duration() }
 	until := func(at time.Duration) error {
-		timer := time.NewTimer(time.Until(start.Add(at)))
-		defer timer.Stop()
-		for {
-			select {
-			case <-timer.C:
-				return nil
-			case <-tick.C:
+		for passed() < at {
+			next := min(at, passed()/progressEvery*progressEvery+progressEvery)
+			if err := r.fabric.Pause(ctx, next-passed(), nil); err != nil {
+				return fmt.Errorf("interrupted: %w", err)
+			}
+			if next < at {
 				r.silences.hear(r.fabric.Events())
-				r.progress(time.Since(start), "")
-			case <-ctx.Done():
-				return fmt.Errorf("interrupted: %w", ctx.Err())
+				r.progress(passed(), "")
 			}
 		}
+		return nil
 	}
 	for rest := r.scenario.Timeline; len(rest) > 0; {
 		now := together(rest)
@@ -100,7 +110,7 @@ func (r *run) timeline(ctx context.Context) error {
 			return fmt.Errorf("at %v: %w", now[0].At, err)
 		}
 		for _, a := range now {
-			r.progress(time.Since(start), a.Text)
+			r.progress(passed(), a.Text)
 		}
 	}
 	return until(r.scenario.Duration)

@@ -15,7 +15,8 @@ type Timer struct {
 	call   func() // nil: it has been made, or stopped
 }
 
-// At has f called at a time, now if that is past. It may use the engine as it likes, but for running it.
+// At has f called at a time, now if that is past. It may use the engine as it likes, and run it:
+// then whoever runs it now goes on from where it has come to.
 func (e *Engine) At(at weft.Time, f func()) *Timer {
 	t := &Timer{engine: e, call: f}
 	if n := len(e.timers.free); n > 0 {

@@ -78,26 +78,40 @@ func (f Flap) Validate() error {
 // [Flap.Validate] refuses has no edges.
 func (f Flap) Edges(draw func() uint64) iter.Seq[Edge] {
 	return func(yield func(Edge) bool) {
-		if f.Validate() != nil {
-			return
-		}
-		late := func() time.Duration {
-			if f.Jitter == 0 {
-				return 0
-			}
-			n, _ := bits.Mul64(draw(), uint64(f.Jitter)+1) // 0 to Jitter, as even as 64 bits allow
-			return time.Duration(n)
-		}
-		period, down := time.Duration(f.Period), f.down()
-		for i, start := 0, time.Duration(0); f.Count == 0 || i < f.Count; i++ {
-			if start > math.MaxInt64-2*period {
-				return // after 292 years
-			}
-			if !yield(Edge{At: start + late(), Down: true}) || !yield(Edge{At: start + down + late()}) {
+		next := f.Changes(draw)
+		for {
+			if e, ok := next(); !ok || !yield(e) {
 				return
 			}
-			start += period
 		}
+	}
+}
+
+// Changes is Edges one at a time: each call of next returns the next one, until there are no more.
+func (f Flap) Changes(draw func() uint64) (next func() (Edge, bool)) {
+	if f.Validate() != nil {
+		return func() (Edge, bool) { return Edge{}, false }
+	}
+	late := func() time.Duration {
+		if f.Jitter == 0 {
+			return 0
+		}
+		n, _ := bits.Mul64(draw(), uint64(f.Jitter)+1) // 0 to Jitter, as even as 64 bits allow
+		return time.Duration(n)
+	}
+	period, down := time.Duration(f.Period), f.down()
+	i, start, up := 0, time.Duration(0), false // up: the next one is the repair of period i
+	return func() (Edge, bool) {
+		if up {
+			e := Edge{At: start + down + late()}
+			i, start, up = i+1, start+period, false
+			return e, true
+		}
+		if f.Count != 0 && i == f.Count || start > math.MaxInt64-2*period { // after 292 years
+			return Edge{}, false
+		}
+		up = true
+		return Edge{At: start + late(), Down: true}, true
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package nicd drives a NIC live: the same goroutines as a switch has (switch/switchd), and the calls that only a NIC has,
-// each a step of its core.
+// Package nicd is a NIC with its driver, live (switch/switchd) or in virtual time: the calls that only a NIC has, each a step of
+// its core.
 package nicd
 
 import (
@@ -7,20 +7,30 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
-// NIC is a live NIC. Safe for any goroutine; Run owns its goroutines.
+// Driver drives one node, whatever kind it is: *switchd.Driver does live.
+type Driver interface {
+	// Do steps the core by f, which must only call it and return.
+	Do(f func(now weft.Time, out *weft.Actions))
+	// Signal tells the core that port p has signal or has lost it.
+	Signal(p weft.PortID, up bool)
+	// Impair replaces what port p's outgoing direction suffers.
+	Impair(p weft.PortID, i pace.Impairment)
+	// Stats returns the counters.
+	Stats() switchd.Stats
+}
+
+// NIC is a NIC with its driver. Safe for as many goroutines as its driver is.
 type NIC struct {
-	*switchd.Driver
+	Driver
 	core *nic.NIC // stepped only by the driver
 }
 
-// New returns a live NIC on wire that Run starts. cfg.Core and cfg.Wires are set by New.
-func New(core *nic.NIC, wire switchd.Wire, cfg switchd.Config) *NIC {
-	cfg.Core, cfg.Wires = core, []switchd.Wire{wire}
-	return &NIC{Driver: switchd.New(cfg), core: core}
-}
+// New returns core with the driver d, which steps it.
+func New(core *nic.NIC, d Driver) *NIC { return &NIC{Driver: d, core: core} }
 
 // SetSource replaces what the NIC generates from now on.
 func (n *NIC) SetSource(s nic.Source) (err error) {

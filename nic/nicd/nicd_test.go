@@ -39,10 +39,12 @@ func pair(t *testing.T, p pace.Pace) (a, b *NIC) {
 		require.NoError(t, m.Listen(out.Reverse(), inbox))
 		send, err := m.Sender(out)
 		require.NoError(t, err)
-		both[i] = New(core, switchd.Wire{Out: send, Inbox: inbox, Pace: p}, switchd.Config{
+		d := switchd.New(switchd.Config{
+			Core: core, Wires: []switchd.Wire{{Out: send, Inbox: inbox, Pace: p}},
 			Clock: func() weft.Time { return weft.FromDuration(time.Since(start)) },
 		})
-		running.Go(func() { both[i].Run(ctx) })
+		both[i] = New(core, d)
+		running.Go(func() { d.Run(ctx) })
 	}
 	for _, n := range both {
 		n.Signal(0, true)

@@ -1,0 +1,139 @@
+package fabric
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic/nicd"
+	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/switchd"
+)
+
+// World is what a fabric runs in: it drives the nodes, carries what they send, and has the clock. Live it is goroutines, a
+// transport and the clock on the wall; in virtual time it is an event queue. The fabric is the same in both.
+//
+// In virtual time everything happens on one goroutine, the one that calls the fabric: time goes on only while it waits.
+type World interface {
+	Clock
+	// Build makes the drivers of all nodes and joins them. Called once, before all but Now.
+	Build(b Blueprint) (switches, nics []Driver, err error)
+	// Start has the drivers run. If that fails nothing is left running.
+	Start(ctx context.Context) error
+	// Stop returns when no driver, timer or agent runs any more, and none will.
+	Stop()
+
+	// Cut makes frames sent from these ends go nowhere, beginning with those on the way; Restore undoes that.
+	Cut(from []weft.End) error
+	Restore(from []weft.End) error
+}
+
+// Clock is the time of a world, and how to wait for it.
+type Clock interface {
+	// Now is the time since the world was made.
+	Now() weft.Time
+	// At has do called at a time, unless it was stopped before. Only between Start and Stop. Live, do may be under way when stop
+	// returns.
+	At(t weft.Time, do func()) (stop func())
+	// Agent returns a function that has do called soon; calls that come before that count as one. Unless every is 0 do is called
+	// that often besides. It is called by nobody else at the same time, and never within poke. Only between Start and Stop.
+	Agent(every time.Duration, do func()) (poke func())
+	// Pause waits for a time, or until news is closed, whichever comes first. The error is that of ctx, when that ends first.
+	Pause(ctx context.Context, until weft.Time, news <-chan struct{}) error
+	// WithTimeout is context.WithTimeout by this clock.
+	WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
+}
+
+// Driver drives one node. *switchd.Driver is one.
+type Driver = nicd.Driver
+
+// Blueprint is what a World builds.
+type Blueprint struct {
+	Graph          *topology.Graph
+	Switches, NICs []weft.Core // by number
+	Watch          func(n weft.Node) switchd.Observer
+	Pace           pace.Pace // of every link
+	Batch          int       // most packets in a frame
+	Inbox          int       // most frames on their way to one port
+	Seed           uint64    // of what impairments draw
+	Interval       weft.Time // between hellos; 0: there are none
+}
+
+// Hashed is a World that can tell whether two runs were the same.
+type Hashed interface {
+	// Hash is a fingerprint of all that has happened.
+	Hash() uint64
+}
+
+// Hash is a fingerprint of all events so far; ok only in virtual time.
+func (f *Fabric) Hash() (hash uint64, ok bool) {
+	h, ok := f.world.(Hashed)
+	if ok {
+		hash = h.Hash()
+	}
+	return hash, ok
+}
+
+// Virtual reports whether the fabric runs in virtual time.
+func (f *Fabric) Virtual() bool { return f.live == nil }
+
+// Pause lets time go on until so much has passed on the fabric's clock, or news is closed. The error is that of ctx.
+func (f *Fabric) Pause(ctx context.Context, d time.Duration, news <-chan struct{}) error {
+	return f.world.Pause(ctx, f.Now()+weft.FromDuration(d), news)
+}
+
+// WithTimeout is context.WithTimeout by the fabric's clock. Ask context.Cause for its error.
+func (f *Fabric) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return f.world.WithTimeout(ctx, d)
+}
+
+// poker pokes an agent that starts later than what pokes it. What came before is no news to it.
+type poker struct{ agent atomic.Pointer[func()] }
+
+func (p *poker) set(poke func()) { p.agent.Store(&poke) }
+
+func (p *poker) poke() {
+	if poke := p.agent.Load(); poke != nil {
+		(*poke)()
+	}
+}
+
+// turn is the right to act on the fabric, one at a time, as a lock. In virtual time a timer fires on the goroutine that has
+// the turn and waits for something: then it is its turn when that one is done, as it would be live.
+type turn struct {
+	mu      sync.Mutex
+	virtual bool
+	taken   bool     // in virtual time
+	queue   []func() // in virtual time: for whoever has the turn to do at its end
+}
+
+// Lock takes the turn.
+func (t *turn) Lock() {
+	t.mu.Lock()
+	t.taken = true
+}
+
+// Unlock gives it back.
+func (t *turn) Unlock() {
+	for len(t.queue) > 0 {
+		next := t.queue[0]
+		t.queue = t.queue[1:]
+		next()
+	}
+	t.taken = false
+	t.mu.Unlock()
+}
+
+// do calls f with the turn, from a timer or an agent: in virtual time perhaps later, live when it returns.
+func (t *turn) do(f func()) {
+	if t.virtual && t.taken {
+		t.queue = append(t.queue, f)
+		return
+	}
+	t.Lock()
+	defer t.Unlock()
+	f()
+}

@@ -1,0 +1,232 @@
+// Package world is virtual time as a fabric lives in it: the same faults, reports, ledger and scenarios as live, over an event
+// queue instead of goroutines and the clock on the wall.
+//
+//	f, err := fabric.New(fabric.Options{Topology: g, Firmware: fw, World: world.New()})
+//
+// Time goes on only while the fabric waits for something, on the goroutine that called it: one goroutine may use the fabric, and
+// nothing but its seed and its calls, in their order, has a say in what happens. The same calls give the same events, to the bit;
+// see [World.Hash].
+//
+// # What differs from live
+//
+// Switches and NICs take no time to think: a packet is received when its last byte has arrived, and may be sent on at once. A
+// link that is not paced is not infinitely fast: it is paced at [UnpacedRate] and delays by [UnpacedDelay]. Nobody is late, so
+// nothing is excused: a silence is one. Switches that are processes, brokers and their failures do not exist.
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness/virtual"
+	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/switchd"
+)
+
+// What a link is that the fabric does not pace. Chosen by us, near what a link in memory does on one core: a packet of 256 bytes
+// takes a microsecond to send and another on its way.
+const (
+	UnpacedRate  = 256e6 // bytes per second
+	UnpacedDelay = time.Microsecond
+)
+
+// ErrNothingLeft is the error of waiting for what cannot come: no event is left that could bring it.
+var ErrNothingLeft = errors.New("nothing is left that could happen")
+
+// World implements [fabric.World] and [fabric.Hashed]. One goroutine may use it.
+type World struct {
+	engine         *virtual.Engine
+	switches, nics []*virtual.Node
+
+	soon    []*agent // that have been poked
+	expired uint     // how many timeouts have
+}
+
+var (
+	_ fabric.World  = (*World)(nil)
+	_ fabric.Hashed = (*World)(nil)
+)
+
+// New returns a world at time 0, for one fabric.
+func New() *World { return new(World) }
+
+// Build implements [fabric.World].
+func (w *World) Build(b fabric.Blueprint) (switches, nics []fabric.Driver, err error) {
+	w.engine = virtual.New(virtual.Config{Seed: b.Seed, Batch: b.Batch})
+	drive := func(core weft.Core, n weft.Node) (*virtual.Node, fabric.Driver) {
+		node := w.engine.Add(core, virtual.NodeConfig{Watch: b.Watch(n)})
+		return node, driver{node}
+	}
+	for i, core := range b.Switches {
+		n, d := drive(core, weft.SwitchID(i).Node())
+		w.switches, switches = append(w.switches, n), append(switches, d)
+	}
+	for i, core := range b.NICs {
+		n, d := drive(core, weft.NICID(i).Node())
+		w.nics, nics = append(w.nics, n), append(nics, d)
+	}
+	for _, l := range b.Graph.Links {
+		w.engine.Connect(w.port(l.A), w.port(l.B), paced(b.Pace))
+	}
+	return switches, nics, nil
+}
+
+func (w *World) port(e weft.End) virtual.Port {
+	if e.Node.IsSwitch() {
+		return virtual.Port{Node: w.switches[e.Node.Index], Port: e.Port}
+	}
+	return virtual.Port{Node: w.nics[e.Node.Index], Port: e.Port}
+}
+
+// paced is p, with times that are not zero.
+func paced(p pace.Pace) pace.Pace {
+	if p.Rate == 0 {
+		p.Rate = UnpacedRate
+		p.Delay += UnpacedDelay
+	}
+	return p
+}
+
+// driver is a node as the fabric sees it.
+type driver struct{ *virtual.Node }
+
+// Stats implements [fabric.Driver].
+func (d driver) Stats() switchd.Stats {
+	s := d.Node.Stats()
+	return switchd.Stats{FramesIn: s.FramesIn, FramesOut: s.FramesOut, FramesLost: s.FramesLost, CreditFrames: s.CreditFrames}
+}
+
+// Start implements [fabric.World].
+func (w *World) Start(context.Context) error { return nil }
+
+// Stop implements [fabric.World].
+func (w *World) Stop() {}
+
+// Cut implements [fabric.World].
+func (w *World) Cut(from []weft.End) error {
+	for _, e := range from {
+		w.engine.Cut(w.port(e))
+	}
+	return nil
+}
+
+// Restore implements [fabric.World].
+func (w *World) Restore(from []weft.End) error {
+	for _, e := range from {
+		w.engine.Restore(w.port(e))
+	}
+	return nil
+}
+
+// Hash is a fingerprint of all events so far, and of all calls that have been made by time. It is the same on every machine.
+func (w *World) Hash() uint64 { return w.engine.Hash() }
+
+// Events is how many events have happened.
+func (w *World) Events() uint64 { return w.engine.Events() }
+
+// Now implements [fabric.Clock].
+func (w *World) Now() weft.Time {
+	if w.engine == nil {
+		return 0
+	}
+	return w.engine.Now()
+}
+
+// At implements [fabric.Clock].
+func (w *World) At(t weft.Time, do func()) (stop func()) {
+	timer := w.engine.At(t, do)
+	return func() { timer.Stop() }
+}
+
+// agent is one of [World.Agent].
+type agent struct {
+	do    func()
+	poked bool
+	busy  bool // what it does waits, and lets time go on
+}
+
+// Agent implements [fabric.Clock].
+func (w *World) Agent(every time.Duration, do func()) (poke func()) {
+	a := &agent{do: do}
+	if every > 0 {
+		next := w.Now() + weft.FromDuration(every)
+		var again func()
+		again = func() {
+			next += weft.FromDuration(every)
+			w.engine.At(next, again)
+			a.run()
+		}
+		w.engine.At(next, again)
+	}
+	return func() {
+		if !a.poked {
+			a.poked = true
+			w.soon = append(w.soon, a)
+		}
+	}
+}
+
+func (a *agent) run() {
+	if !a.busy {
+		a.busy = true
+		a.do()
+		a.busy = false
+	}
+}
+
+// settle runs the agents that have been poked, until there are none.
+func (w *World) settle() {
+	for len(w.soon) > 0 && !w.soon[0].busy {
+		a := w.soon[0]
+		w.soon = w.soon[1:]
+		a.poked = false
+		a.run()
+	}
+}
+
+// interruptEvery is how many events may happen before an interrupt from outside is heard.
+const interruptEvery = 1 << 12
+
+// Pause implements [fabric.Clock]. It wraps ErrNothingLeft when neither can come.
+func (w *World) Pause(ctx context.Context, until weft.Time, news <-chan struct{}) error {
+	seen := w.expired - 1
+	for n := 1; ; n++ {
+		if seen != w.expired || n%interruptEvery == 0 {
+			seen = w.expired
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+		}
+		w.settle()
+		select {
+		case <-news:
+			return nil
+		default:
+		}
+		if w.engine.Step(until) {
+			continue
+		}
+		if until == weft.Never {
+			return fmt.Errorf("%w, at %v", ErrNothingLeft, w.Now())
+		}
+		w.engine.Run(until)
+		return nil
+	}
+}
+
+// WithTimeout implements [fabric.Clock].
+func (w *World) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := w.engine.At(w.Now()+weft.FromDuration(d), func() {
+		w.expired++
+		cancel(context.DeadlineExceeded)
+	})
+	return ctx, func() {
+		timer.Stop()
+		cancel(nil)
+	}
+}
