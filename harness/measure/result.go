@@ -28,10 +28,15 @@ type Result struct {
 	// Of the whole run.
 	Faults       int     `csv:"faults"`         // links and switches that died
 	LostTotal    uint64  `csv:"lost_total"`     // packets lost on wires, in queues of dead links and in dead switches
-	LostPerFault float64 `csv:"lost_per_fault"` // of these, per fault that came under load
-	Discarded    uint64  `csv:"discarded"`      // packets discarded by a switch
-	Reordered    uint64  `csv:"reordered"`      // packets delivered after a later one of their flow; not counted from 2048 NICs on
-	Rerouted     uint64  `csv:"rerouted"`       // packets delivered that were sent another way because of a fault
+	LostPerFault float64 `csv:"lost_per_fault"` // of these, per fault that came under load; the sum of the three that follow
+	// What was in the output queues of a dead link, at both ends, and had not begun to be sent; on its wires, in both directions, and
+	// not yet routed at the other end; in dead switches.
+	LostQueuedPerFault float64 `csv:"lost_queued_per_fault"`
+	LostWirePerFault   float64 `csv:"lost_wire_per_fault"`
+	LostCrashPerFault  float64 `csv:"lost_crash_per_fault"`
+	Discarded          uint64  `csv:"discarded"` // packets discarded by a switch
+	Reordered          uint64  `csv:"reordered"` // packets delivered after a later one of their flow; not counted from 2048 NICs on
+	Rerouted           uint64  `csv:"rerouted"`  // packets delivered that were sent another way because of a fault
 
 	WarmupCycles int64  `csv:"warmup_cycles"` // until the window began, faults included
 	Cycles       int64  `csv:"cycles"`        // in all

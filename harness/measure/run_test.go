@@ -91,6 +91,9 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 			require.Equal(t, m.delivered, delivered)
 			require.Equal(t, injected, m.entered+queued)
 			require.InDelta(t, float64(m.lost())/3, r.result.LostPerFault, 1e-9)
+			require.InDelta(t, float64(lostQueue)/3, r.result.LostQueuedPerFault, 1e-9)
+			require.InDelta(t, float64(lostCrash)/3, r.result.LostCrashPerFault, 1e-9)
+			require.InDelta(t, float64(m.lostWire)/3, r.result.LostWirePerFault, 1e-9)
 			require.Equal(t, m.discarded, r.result.Discarded)
 		}
 	}

@@ -49,8 +49,9 @@ func (r *run) finish(dynamic int) error {
 		res.WarmupCycles = res.Cycles
 	}
 	res.LostTotal = m.lost()
-	if dynamic > 0 {
-		res.LostPerFault = float64(m.lost()) / float64(dynamic)
+	if n := float64(dynamic); n > 0 {
+		res.LostPerFault = float64(m.lost()) / n
+		res.LostQueuedPerFault, res.LostWirePerFault, res.LostCrashPerFault = float64(m.lostQueue)/n, float64(m.lostWire)/n, float64(m.lostCrash)/n
 	}
 	res.Discarded, res.Reordered, res.Rerouted = m.discarded, t.reordered, t.rerouted
 	res.PacketHops, res.Events = t.hops, r.engine.Events()
