@@ -89,3 +89,27 @@ func TestAnInterruptedSweepSaysHowToGoOn(t *testing.T) {
 	assert.Equal(t, cli.ExitUnusable, code)
 	assert.Contains(t, errs.String(), "interrupted after 0 of 4 runs: the same command goes on from")
 }
+
+func TestSweepRunsAPartOfThePointsAndReportsOnAllFolders(t *testing.T) {
+	t.Parallel()
+	path, dir := tiny(t, "above: 1"), t.TempDir()
+	stdout, errs, code := fabricd(t, "sweep", path, "--where", "load=0.2", "--out", filepath.Join(dir, "tiny"))
+	require.Zero(t, code, errs)
+	assert.Contains(t, stdout, "tiny: 1 points, 2 samples, 2 runs\n")
+	stdout, errs, code = fabricd(t, "sweep", "--report", dir)
+	require.Zero(t, code, errs)
+	assert.Equal(t, filepath.Join(dir, "README.md")+": 1 experiments\n", stdout)
+	index, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(index), "--where load=0.2` |")
+	refused(t, "leave the experiment out", "sweep", path, "--report", dir)
+	refused(t, "has no folder with results", "sweep", "--report", t.TempDir())
+	refused(t, `--where: the choice "load" is not AXIS=VALUE`, "sweep", path, "--where", "load")
+	refused(t, `unknown axis "laod": did you mean "load"?`, "sweep", path, "--where", "laod=0.1", "--dry-run")
+}
+
+func TestACommandCanBePastedIntoAShell(t *testing.T) {
+	t.Parallel()
+	s := sweepFlags{quick: true, samples: 3, where: []string{"topology=kary-ntree:4,3", "method=DDLR, one VC", "x=it's"}}
+	assert.Equal(t, `fabricd sweep a/b.yaml --quick --samples 3 --where topology=kary-ntree:4,3 --where 'method=DDLR, one VC' --where 'x=it'\''s'`, s.command("a/b.yaml"))
+}

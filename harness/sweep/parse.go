@@ -242,7 +242,7 @@ func (p *parser) quick(e *Experiment) {
 	q.base.over(&e.Quick.Base, "$.quick.base")
 	for _, name := range sorted(e.Quick.Axes) {
 		if e.full.index(name) < 0 {
-			p.fail("$.quick.axes", document.Unknown("axis", name, e.full.axisNames()))
+			p.fail("$.quick.axes", unknownAxis(name, &e.full))
 		}
 	}
 	for _, a := range e.full.axes {
@@ -255,7 +255,7 @@ func (p *parser) quick(e *Experiment) {
 		for _, v := range some {
 			i := slices.IndexFunc(a.values, v.same)
 			if i < 0 {
-				p.fail("$.quick.axes."+a.name, p.unknownValue(a, v))
+				p.fail("$.quick.axes."+a.name, unknownValue(a, v))
 				continue
 			}
 			less.values, less.sets, less.paths = append(less.values, a.values[i]), append(less.sets, a.sets[i]), append(less.paths, a.paths[i])
@@ -264,7 +264,9 @@ func (p *parser) quick(e *Experiment) {
 	}
 }
 
-func (p *parser) unknownValue(a axis, v Value) error {
+func unknownAxis(name string, p *plan) error { return document.Unknown("axis", name, p.axisNames()) }
+
+func unknownValue(a axis, v Value) error {
 	var known []string
 	for _, w := range a.values {
 		known = append(known, string(w))
@@ -314,9 +316,9 @@ func (p *parser) coordinate(e *Experiment, path, name string, v Value) {
 	i := e.full.index(name)
 	switch {
 	case i < 0:
-		p.fail(path, document.Unknown("axis", name, e.full.axisNames()))
+		p.fail(path, unknownAxis(name, &e.full))
 	case !slices.ContainsFunc(e.full.axes[i].values, v.same):
-		p.fail(path+"."+name, p.unknownValue(e.full.axes[i], v))
+		p.fail(path+"."+name, unknownValue(e.full.axes[i], v))
 	}
 }
 
@@ -337,11 +339,11 @@ func (p *parser) plot(e *Experiment, i int) {
 	}
 	for j, name := range pl.Series {
 		if e.full.index(name) < 0 {
-			p.fail(fmt.Sprintf("%s.series[%d]", at, j), document.Unknown("axis", name, e.full.axisNames()))
+			p.fail(fmt.Sprintf("%s.series[%d]", at, j), unknownAxis(name, &e.full))
 		}
 	}
 	if pl.Split != "" && e.full.index(pl.Split) < 0 {
-		p.fail(at+".split", document.Unknown("axis", pl.Split, e.full.axisNames()))
+		p.fail(at+".split", unknownAxis(pl.Split, &e.full))
 	}
 	p.where(e, at+".where", pl.Where)
 	for j, v := range pl.Vertical {

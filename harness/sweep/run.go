@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +22,9 @@ type Options struct {
 	Dir     string // where results go; it is made if it is not there
 	Samples int    // 0: those of the experiment
 	Quick   bool
-	Jobs    int    // runs at once; 0: one per core
-	Runner  Runner // nil: what the experiment's measure says
+	Where   map[string]Some // points with these values of these axes only
+	Jobs    int             // runs at once; 0: one per core
+	Runner  Runner          // nil: what the experiment's measure says
 	// Progress, if given, is told how many of all runs are done, those of earlier starts included. One goroutine calls it.
 	Progress func(done, total int)
 	Version  string // of the program, for README.md
@@ -49,32 +51,39 @@ type Report struct {
 // ErrInterrupted is wrapped by the error of a run that its context ended.
 var ErrInterrupted = errors.New("interrupted")
 
-func (e *Experiment) plan(quick bool) *plan {
-	if quick {
-		return &e.quick
+// plan is what these options ask for, and how many samples of each point.
+func (e *Experiment) plan(o Options) (p *plan, samples int, err error) {
+	p = &e.full
+	if o.Quick {
+		p = &e.quick
 	}
-	return &e.full
+	if p, err = p.only(o.Where); err != nil {
+		return nil, 0, err
+	}
+	samples = cmp.Or(o.Samples, p.samples)
+	if samples < 0 || samples > maxSamples || samples*len(p.points) > maxRuns {
+		return nil, 0, fmt.Errorf("%d samples of %d points: expected at most %d samples and %d runs", samples, len(p.points), maxSamples, maxRuns)
+	}
+	return p, samples, nil
 }
 
-// Size is how many points and runs there are; samples is as in Options.
-func (e *Experiment) Size(quick bool, samples int) (points, runs int) {
-	p := e.plan(quick)
-	if samples == 0 {
-		samples = p.samples
+// Size is how many points and runs options ask for.
+func (e *Experiment) Size(o Options) (points, runs int, err error) {
+	p, samples, err := e.plan(o)
+	if err != nil {
+		return 0, 0, err
 	}
-	return len(p.points), len(p.points) * samples
+	return len(p.points), len(p.points) * samples, nil
 }
 
 // Run runs what is not yet done, and writes all results. Errors are those of files, with what to do, a configuration that cannot be
 // run, and [ErrInterrupted].
 func (e *Experiment) Run(ctx context.Context, o Options) (_ *Report, err error) {
-	p := e.plan(o.Quick)
-	if o.Samples == 0 {
-		o.Samples = p.samples
+	p, samples, err := e.plan(o)
+	if err != nil {
+		return nil, err
 	}
-	if o.Samples < 0 || o.Samples > maxSamples || o.Samples*len(p.points) > maxRuns {
-		return nil, fmt.Errorf("%d samples of %d points: expected at most %d samples and %d runs", o.Samples, len(p.points), maxSamples, maxRuns)
-	}
+	o.Samples = samples
 	if o.Jobs <= 0 {
 		o.Jobs = runtime.GOMAXPROCS(0)
 	}
