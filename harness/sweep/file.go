@@ -66,6 +66,11 @@ type Load struct {
 	Load     float64 `yaml:"load" jsonschema_description:"Share of a link's capacity that each NIC offers, above 0 and at most 1."`
 }
 
+// hides reports whether l, which comes before, is taken wherever o is for.
+func (l *Load) hides(o *Load) bool {
+	return l.Name == o.Name && (l.Topology == "" || l.Topology == o.Topology) && (l.Traffic == "" || l.Traffic == o.Traffic)
+}
+
 // Axis is something that differs between runs: one field of the settings, with its values, or several at once under names.
 type Axis struct {
 	Axis   string    `yaml:"axis" jsonschema_description:"A field of base; or, with of, a name of your own, which becomes a column."`
