@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -73,7 +74,7 @@ func (s *sweepFlags) flags(cmd *cobra.Command) {
 	f.StringVar(&s.report, "report", "", "run nothing, and write README.md of this folder: what the experiments in its folders have shown")
 	f.BoolVar(&s.quick, "quick", false, "the short form that the experiment describes: a minute or two")
 	f.IntVar(&s.jobs, "jobs", 0, "runs at once; 0 is one per core")
-	f.BoolVar(&s.dryRun, "dry-run", false, "check the experiment, tell how many runs it has, and run nothing")
+	f.BoolVar(&s.dryRun, "dry-run", false, "check the experiment, and tell how many runs it has and about how long they take: it tries a few, and writes nothing")
 	f.BoolVarP(&s.json, "json", "j", false, "print what came of it as one JSON object")
 	_, _ = cmd.MarkFlagDirname("out"), cmd.MarkFlagDirname("report") // there are such flags
 }
@@ -95,9 +96,10 @@ func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 	}
 	o := sweep.Options{Dir: s.dir(e), Samples: s.samples, Quick: s.quick, Where: where, Jobs: s.jobs, Runner: s.runner, Version: version(), Command: s.command(path)}
 	if s.dryRun {
-		return s.tell(stdout, e, o)
+		return s.tell(ctx, stdout, e, o)
 	}
 	p := newProgress(stderr, cli.Terminal(stderr), "runs", tellEvery)
+	began := time.Now()
 	o.Progress = func(done, total int) { p.told(uint64(done), uint64(total)) }
 	r, err := e.Run(ctx, o)
 	p.end()
@@ -107,7 +109,7 @@ func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 	if s.json {
 		err = cli.JSON(stdout, r)
 	} else {
-		err = printSwept(stdout, r)
+		err = printSwept(stdout, r, time.Since(began))
 	}
 	if err == nil && r.Failed > 0 {
 		err = cli.ErrFailed
@@ -135,20 +137,35 @@ func (s *sweepFlags) index(w io.Writer) error {
 	return err
 }
 
-func (s *sweepFlags) tell(w io.Writer, e *sweep.Experiment, o sweep.Options) error {
+func (s *sweepFlags) tell(ctx context.Context, w io.Writer, e *sweep.Experiment, o sweep.Options) error {
 	points, runs, err := e.Size(o)
+	if err != nil {
+		return err
+	}
+	takes, err := e.Estimate(ctx, o)
 	if err != nil {
 		return err
 	}
 	if s.json {
 		return cli.JSON(w, struct {
-			Experiment string `json:"experiment"`
-			Points     int    `json:"points"`
-			Runs       int    `json:"runs"`
-		}{e.Name, points, runs})
+			Experiment string  `json:"experiment"`
+			Points     int     `json:"points"`
+			Runs       int     `json:"runs"`
+			Seconds    float64 `json:"about_seconds"`
+		}{e.Name, points, runs, takes.Seconds()})
 	}
-	_, err = fmt.Fprintf(w, "%s: %s points, %s runs\n", e.Name, grouped(uint64(points)), grouped(uint64(runs)))
+	_, err = fmt.Fprintf(w, "%s: %s points, %s runs, about %v\n", e.Name, grouped(uint64(points)), grouped(uint64(runs)), roundly(takes))
 	return err
+}
+
+// roundly is d to about two digits.
+func roundly(d time.Duration) time.Duration {
+	for _, unit := range []time.Duration{10 * time.Minute, time.Minute, time.Second, 100 * time.Millisecond} {
+		if d >= 10*unit {
+			return d.Round(unit)
+		}
+	}
+	return d.Round(10 * time.Millisecond)
 }
 
 // command is the command that makes the same files again. How many jobs there are, and where the files go, is not part of it.
@@ -197,13 +214,13 @@ func version() string {
 }
 
 // printSwept prints the statements and where the files are.
-func printSwept(w io.Writer, r *sweep.Report) error {
+func printSwept(w io.Writer, r *sweep.Report, took time.Duration) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s points, %d samples, %s runs", r.Experiment, grouped(uint64(r.Points)), r.Samples, grouped(uint64(r.Runs)))
 	if r.Earlier > 0 {
 		fmt.Fprintf(&b, ", %s of them done before", grouped(uint64(r.Earlier)))
 	}
-	b.WriteString("\n")
+	fmt.Fprintf(&b, ", in %v\n", roundly(took))
 	if len(r.Findings) > 0 {
 		tab := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(tab, "\nholds\tours\tpaper\tstatement")

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/weft-fabric/weft/harness/measure"
 )
@@ -30,7 +31,22 @@ type Options struct {
 	Version  string // of the program, for README.md
 	Command  string // likewise
 
-	open func(path string) (file, error) // for tests: how the journal is opened for writing
+	// For tests.
+	open func(path string) (file, error) // how the journal is opened for writing
+	now  func() time.Time
+}
+
+func (o Options) withDefaults(e *Experiment) Options {
+	if o.Jobs <= 0 {
+		o.Jobs = runtime.GOMAXPROCS(0)
+	}
+	if o.Runner == nil {
+		o.Runner = map[string]Runner{ofNetwork: measure.Run, ofConnectivity: Connectivity}[e.Measure]
+	}
+	if o.now == nil {
+		o.now = time.Now
+	}
+	return o
 }
 
 // Report says what came of an experiment.
@@ -84,12 +100,7 @@ func (e *Experiment) Run(ctx context.Context, o Options) (_ *Report, err error) 
 		return nil, err
 	}
 	o.Samples = samples
-	if o.Jobs <= 0 {
-		o.Jobs = runtime.GOMAXPROCS(0)
-	}
-	if o.Runner == nil {
-		o.Runner = map[string]Runner{ofNetwork: measure.Run, ofConnectivity: Connectivity}[e.Measure]
-	}
+	o = o.withDefaults(e)
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -184,7 +195,7 @@ func (w *work) all(ctx context.Context) error {
 	for range min(w.Jobs, len(w.todo)) {
 		running.Go(func() {
 			for j := range jobs {
-				r, err := w.one(workers, j)
+				r, err := w.one(workers, &w.plan.points[j.point], j.sample)
 				outcomes <- outcome{j, r, err}
 			}
 		})
@@ -235,17 +246,16 @@ func (w *work) told(done int) {
 }
 
 // one makes one run. A panic in it is told with what was run, because nobody would find that again among thousands.
-func (w *work) one(ctx context.Context, j job) (r measure.Result, err error) {
-	pt := &w.plan.points[j.point]
+func (w *work) one(ctx context.Context, pt *point, sample int) (r measure.Result, err error) {
 	c := pt.config
-	c.Seed = pt.seed(w.e.Seed, j.sample)
+	c.Seed = pt.seed(w.e.Seed, sample)
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("sweep: BUG: sample %d of %s, seed %d: panic: %v\n%s", j.sample, pt.text(w.plan.axes), c.Seed, v, debug.Stack())
+			err = fmt.Errorf("sweep: BUG: sample %d of %s, seed %d: panic: %v\n%s", sample, pt.text(w.plan.axes), c.Seed, v, debug.Stack())
 		}
 	}()
 	if r, err = w.Runner(ctx, c); err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("sample %d of %s: %w", j.sample, pt.text(w.plan.axes), err)
+		err = fmt.Errorf("sample %d of %s: %w", sample, pt.text(w.plan.axes), err)
 	}
 	return r, err
 }
