@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,8 @@ import (
 // sweepFlags are those of fabricd sweep.
 type sweepFlags struct {
 	samples, jobs       int
-	out                 string
+	out, report         string
+	where               []string
 	quick, dryRun, json bool
 
 	runner sweep.Runner // nil outside tests
@@ -35,19 +37,27 @@ func sweepCommand() *cobra.Command {
 for each run, summary.csv with means and 95% intervals, plots as SVG and PNG, comparison.md with the paper's statements beside our values.
 
 Every run that has ended is kept in the folder. The same command goes on from there after Ctrl-C, a kill or a full disk; with more --samples
-it adds to what is there. The files do not depend on --jobs or on interruptions, byte for byte.
+it adds to what is there. The files do not depend on --jobs or on interruptions, byte for byte. --where runs a part of the points; later starts
+with others, or with all, repeat none of them.
 
 Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupted.`,
 		Example: "  fabricd sweep scenarios/papers/fattree/fig9.yaml --quick\n" +
-			"  fabricd sweep scenarios/papers/fattree/fig9.yaml --samples 20 --out /tmp/fig9\n" +
-			"  fabricd sweep scenarios/papers/fattree/fig9.yaml --dry-run",
+			"  fabricd sweep scenarios/papers/fattree/fig9.yaml --samples 20 --where topology=kary-ntree:4,3\n" +
+			"  fabricd sweep scenarios/papers/fattree/fig9.yaml --dry-run\n" +
+			"  fabricd sweep --report results",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
+			switch {
+			case s.report != "" && len(args) > 0:
+				return errors.New("--report writes about what was run, and runs nothing: leave the experiment out")
+			case s.report == "" && len(args) != 1:
 				return errors.New("sweep what? name one experiment file, as scenarios/papers/fattree/fig9.yaml")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if s.report != "" {
+				return s.index(cmd.OutOrStdout())
+			}
 			return s.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 		ValidArgsFunction: yamlFiles,
@@ -60,11 +70,13 @@ func (s *sweepFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVar(&s.samples, "samples", 0, "runs of each combination; 0 is what the experiment says")
 	f.StringVarP(&s.out, "out", "o", "", "folder for the results (default results/NAME, or results/NAME-quick)")
+	f.StringArrayVar(&s.where, "where", nil, "only points with this value of this axis, as topology=kary-ntree:4,3; several times for several values and axes")
+	f.StringVar(&s.report, "report", "", "run nothing, and write README.md of this folder: what the experiments in its folders have shown")
 	f.BoolVar(&s.quick, "quick", false, "the short form that the experiment describes: a minute or two")
 	f.IntVar(&s.jobs, "jobs", 0, "runs at once; 0 is one per core")
-	f.BoolVar(&s.dryRun, "dry-run", false, "check the experiment, tell how many runs it has, and run nothing")
+	f.BoolVar(&s.dryRun, "dry-run", false, "check the experiment, and tell how many runs it has and about how long they take: it tries a few, and writes nothing")
 	f.BoolVarP(&s.json, "json", "j", false, "print what came of it as one JSON object")
-	_ = cmd.MarkFlagDirname("out") // there is such a flag
+	_, _ = cmd.MarkFlagDirname("out"), cmd.MarkFlagDirname("report") // there are such flags
 }
 
 func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Writer) error {
@@ -78,14 +90,18 @@ func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 	if err != nil {
 		return err
 	}
+	where, err := sweep.ParseWhere(s.where)
+	if err != nil {
+		return fmt.Errorf("--where: %w", err)
+	}
+	o := sweep.Options{Dir: s.dir(e), Samples: s.samples, Quick: s.quick, Where: where, Jobs: s.jobs, Runner: s.runner, Version: version(), Command: s.command(path)}
 	if s.dryRun {
-		return s.tell(stdout, e)
+		return s.tell(ctx, stdout, e, o)
 	}
 	p := newProgress(stderr, cli.Terminal(stderr), "runs", tellEvery)
-	r, err := e.Run(ctx, sweep.Options{
-		Dir: s.dir(e), Samples: s.samples, Quick: s.quick, Jobs: s.jobs, Runner: s.runner, Version: version(), Command: s.command(path),
-		Progress: func(done, total int) { p.told(uint64(done), uint64(total)) },
-	})
+	began := time.Now()
+	o.Progress = func(done, total int) { p.told(uint64(done), uint64(total)) }
+	r, err := e.Run(ctx, o)
 	p.end()
 	if err != nil {
 		return err
@@ -93,7 +109,7 @@ func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 	if s.json {
 		err = cli.JSON(stdout, r)
 	} else {
-		err = printSwept(stdout, r)
+		err = printSwept(stdout, r, time.Since(began))
 	}
 	if err == nil && r.Failed > 0 {
 		err = cli.ErrFailed
@@ -111,17 +127,45 @@ func (s *sweepFlags) dir(e *sweep.Experiment) string {
 	return filepath.Join("results", e.Name)
 }
 
-func (s *sweepFlags) tell(w io.Writer, e *sweep.Experiment) error {
-	points, runs := e.Size(s.quick, s.samples)
+// index writes about the results that are there.
+func (s *sweepFlags) index(w io.Writer) error {
+	n, err := sweep.Index(s.report)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s: %d experiments\n", filepath.Join(s.report, "README.md"), n)
+	return err
+}
+
+func (s *sweepFlags) tell(ctx context.Context, w io.Writer, e *sweep.Experiment, o sweep.Options) error {
+	points, runs, err := e.Size(o)
+	if err != nil {
+		return err
+	}
+	takes, err := e.Estimate(ctx, o)
+	if err != nil {
+		return err
+	}
 	if s.json {
 		return cli.JSON(w, struct {
-			Experiment string `json:"experiment"`
-			Points     int    `json:"points"`
-			Runs       int    `json:"runs"`
-		}{e.Name, points, runs})
+			Experiment string  `json:"experiment"`
+			Points     int     `json:"points"`
+			Runs       int     `json:"runs"`
+			Seconds    float64 `json:"about_seconds"`
+		}{e.Name, points, runs, takes.Seconds()})
 	}
-	_, err := fmt.Fprintf(w, "%s: %s points, %s runs\n", e.Name, grouped(uint64(points)), grouped(uint64(runs)))
+	_, err = fmt.Fprintf(w, "%s: %s points, %s runs, about %v\n", e.Name, grouped(uint64(points)), grouped(uint64(runs)), roundly(takes))
 	return err
+}
+
+// roundly is d to about two digits.
+func roundly(d time.Duration) time.Duration {
+	for _, unit := range []time.Duration{10 * time.Minute, time.Minute, time.Second, 100 * time.Millisecond} {
+		if d >= 10*unit {
+			return d.Round(unit)
+		}
+	}
+	return d.Round(10 * time.Millisecond)
 }
 
 // command is the command that makes the same files again. How many jobs there are, and where the files go, is not part of it.
@@ -133,41 +177,50 @@ func (s *sweepFlags) command(path string) string {
 	if s.samples > 0 {
 		text += " --samples " + strconv.Itoa(s.samples)
 	}
+	for _, w := range s.where {
+		if strings.ContainsAny(w, " \t'\"$`\\*?()[]{}<>|&;!#~") { // a shell would take it apart
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		text += " --where " + w
+	}
 	return text
 }
 
-// version is that of this program, as it was built from version control.
+// revision is set by make build.
+var revision string
+
+// version is that of this program: of a release, by make, or as Go noted it; empty if that is not known.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
+	if !ok || revision != "" {
+		return revision
 	}
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}
-	revision, dirty := "", ""
+	found, dirty := "", ""
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":
-			revision = s.Value
+			found = s.Value
 		case s.Key == "vcs.modified" && s.Value == "true":
 			dirty = "+dirty"
 		}
 	}
-	if revision == "" {
+	if found == "" {
 		return ""
 	}
-	return revision + dirty
+	return found + dirty
 }
 
 // printSwept prints the statements and where the files are.
-func printSwept(w io.Writer, r *sweep.Report) error {
+func printSwept(w io.Writer, r *sweep.Report, took time.Duration) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s points, %d samples, %s runs", r.Experiment, grouped(uint64(r.Points)), r.Samples, grouped(uint64(r.Runs)))
 	if r.Earlier > 0 {
 		fmt.Fprintf(&b, ", %s of them done before", grouped(uint64(r.Earlier)))
 	}
-	b.WriteString("\n")
+	fmt.Fprintf(&b, ", in %v\n", roundly(took))
 	if len(r.Findings) > 0 {
 		tab := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(tab, "\nholds\tours\tpaper\tstatement")

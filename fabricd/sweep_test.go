@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,7 +39,7 @@ func TestSweepRunsAnExperimentAndGoesOnFromWhatIsThere(t *testing.T) {
 	path, out := tiny(t, "above: 1"), t.TempDir()
 	stdout, errs, code := fabricd(t, "sweep", path, "--quick", "--out", out)
 	require.Zero(t, code, errs)
-	assert.Contains(t, stdout, "tiny: 2 points, 1 samples, 2 runs\n")
+	assert.Contains(t, stdout, "tiny: 2 points, 1 samples, 2 runs, in ")
 	assert.Contains(t, stdout, "more goes in and more comes out (claim of ours)")
 	assert.Contains(t, stdout, "runs.csv, summary.csv, load.svg, load.png, comparison.md, README.md")
 	readme, err := os.ReadFile(filepath.Join(out, "README.md"))
@@ -64,9 +65,9 @@ func TestSweepTellsHowManyRunsThereAre(t *testing.T) {
 	t.Parallel()
 	path := tiny(t, "above: 1")
 	stdout, _, _ := fabricd(t, "sweep", path, "--dry-run")
-	assert.Equal(t, "tiny: 2 points, 4 runs\n", stdout)
+	assert.Regexp(t, `^tiny: 2 points, 4 runs, about [0-9.]+m?s\n$`, stdout)
 	stdout, _, _ = fabricd(t, "sweep", path, "--dry-run", "--samples", "1000", "--json")
-	assert.Equal(t, `{"experiment":"tiny","points":2,"runs":2000}`+"\n", stdout)
+	assert.Regexp(t, `^\{"experiment":"tiny","points":2,"runs":2000,"about_seconds":[0-9.]+\}\n$`, stdout)
 	assert.Equal(t, filepath.Join("results", "tiny-quick"), (&sweepFlags{quick: true}).dir(&sweep.Experiment{File: sweep.File{Name: "tiny"}}))
 }
 
@@ -88,4 +89,38 @@ func TestAnInterruptedSweepSaysHowToGoOn(t *testing.T) {
 	code := run(ctx, &out, &errs, "sweep", tiny(t, "above: 1"), "--out", t.TempDir())
 	assert.Equal(t, cli.ExitUnusable, code)
 	assert.Contains(t, errs.String(), "interrupted after 0 of 4 runs: the same command goes on from")
+}
+
+func TestSweepRunsAPartOfThePointsAndReportsOnAllFolders(t *testing.T) {
+	t.Parallel()
+	path, dir := tiny(t, "above: 1"), t.TempDir()
+	stdout, errs, code := fabricd(t, "sweep", path, "--where", "load=0.2", "--out", filepath.Join(dir, "tiny"))
+	require.Zero(t, code, errs)
+	assert.Contains(t, stdout, "tiny: 1 points, 2 samples, 2 runs, in ")
+	stdout, errs, code = fabricd(t, "sweep", "--report", dir)
+	require.Zero(t, code, errs)
+	assert.Equal(t, filepath.Join(dir, "README.md")+": 1 experiments\n", stdout)
+	index, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(index), "--where load=0.2` |")
+	refused(t, "leave the experiment out", "sweep", path, "--report", dir)
+	refused(t, "has no folder with results", "sweep", "--report", t.TempDir())
+	refused(t, `--where: the choice "load" is not AXIS=VALUE`, "sweep", path, "--where", "load")
+	refused(t, `unknown axis "laod": did you mean "load"?`, "sweep", path, "--where", "laod=0.1", "--dry-run")
+}
+
+func TestACommandCanBePastedIntoAShell(t *testing.T) {
+	t.Parallel()
+	s := sweepFlags{quick: true, samples: 3, where: []string{"topology=kary-ntree:4,3", "method=DDLR, one VC", "x=it's"}}
+	assert.Equal(t, `fabricd sweep a/b.yaml --quick --samples 3 --where topology=kary-ntree:4,3 --where 'method=DDLR, one VC' --where 'x=it'\''s'`, s.command("a/b.yaml"))
+}
+
+func TestDurationsAreRoundedToWhatPeopleRead(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		1234567 * time.Nanosecond: "0s", 123 * time.Millisecond: "120ms", 1234 * time.Millisecond: "1.2s", 83456 * time.Millisecond: "1m23s",
+		1234567 * time.Millisecond: "21m0s", 12345678 * time.Millisecond: "3h30m0s",
+	} {
+		assert.Equal(t, want, roundly(d).String())
+	}
 }

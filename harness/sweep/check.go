@@ -3,6 +3,7 @@ package sweep
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // How points are compared.
@@ -38,6 +39,9 @@ type Finding struct {
 	Held   int    `json:"held"`
 	Must   bool   `json:"must"`
 }
+
+// refuted reports whether a statement was looked at, and does not hold.
+func (f *Finding) refuted() bool { return f.Holds != NotRun && strings.HasPrefix(f.Holds, HoldsNot) }
 
 // findings are those of all checks.
 func (t *table) findings() (list []Finding) {

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,7 +12,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/measure"
-	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -20,14 +20,21 @@ import (
 type builder struct {
 	loads  []Load
 	graphs map[string]*graph
-	fits   map[string]error // whether a routing runs on a topology: by all of them
+	fits   map[string]error   // whether a routing runs on a topology: by all of them
+	traces map[string]*traced // by file
+	valid  map[string]error   // what measure says, by all settings but load and faults
 }
 
 type graph struct {
 	*topology.Graph
 	err           error
-	links, inside int // links between switches, switches without NICs
+	digest        string // of the file it is from, if it is from one
+	links, inside int    // links between switches, switches without NICs
 	updown        error
+}
+
+func newBuilder(loads []Load) *builder {
+	return &builder{loads: loads, graphs: map[string]*graph{}, fits: map[string]error{}, traces: map[string]*traced{}, valid: map[string]error{}}
 }
 
 // misfit is a mistake in one field.
@@ -38,9 +45,9 @@ type misfit struct {
 
 // bounds of what is written, chosen by us: anything larger is a slip.
 const (
-	maxDelay  = 1e6 // cycles
-	maxCycles = 1 << 40
-	maxQueue  = 1 << 32 // bytes
+	maxDelay  = 1_000_000 // cycles
+	maxCycles = 1_000_000_000
+	maxQueue  = 1_000_000_000 // bytes
 )
 
 func (b *builder) graph(spec string) *graph {
@@ -62,6 +69,7 @@ func (b *builder) graph(spec string) *graph {
 			}
 		}
 		_, g.updown = subnet.NewUpDownRoutes(g.Graph)
+		g.digest = digest(spec)
 	}
 	b.graphs[spec] = g
 	return g
@@ -82,14 +90,15 @@ func (b *builder) config(s *settled, traffic bool) (c measure.Config, wrong []mi
 	}
 	delay := func(field string, v *float64) weft.Time {
 		if v != nil && !(*v >= 0 && *v <= maxDelay) {
-			bad(field, fmt.Errorf("%s is %v cycles, expected 0 to %d", field, *v, int(maxDelay)))
+			bad(field, fmt.Errorf("%s is %v cycles, expected 0 to %d", field, *v, maxDelay))
 			return 0
 		}
-		cycle := 512.0
-		if s.CycleNS != nil {
-			cycle = *s.CycleNS
+		ps := math.Round(get(v) * float64(cmp.Or(c.Cycle, measure.DefaultCycle)))
+		if ps > float64(weft.Second) {
+			bad(field, fmt.Errorf("%s is %v cycles, which is more than a second", field, *v))
+			return 0
 		}
-		return weft.Time(math.Round(get(v) * cycle * float64(weft.Nanosecond)))
+		return weft.Time(ps)
 	}
 
 	c.VCs = within("vcs", s.VCs, 1, weft.MaxVCs)
@@ -98,21 +107,18 @@ func (b *builder) config(s *settled, traffic bool) (c measure.Config, wrong []mi
 	c.PacketBytes = within("packet_bytes", s.PacketBytes, 1, weft.MaxPacket)
 	c.QueueBytes = within("queue_bytes", s.QueueBytes, 1, maxQueue)
 	c.BytesPerCycle = within("bytes_per_cycle", s.BytesPerCycle, 1, weft.MaxPacket)
-	if packet := max(c.PacketBytes, 256*b2i(c.PacketBytes == 0)); c.QueueBytes > 0 && c.QueueBytes < packet {
-		bad("queue_bytes", fmt.Errorf("a send queue of %d bytes cannot hold a packet of %d", c.QueueBytes, packet))
-	}
 	if s.CycleNS != nil && !(*s.CycleNS >= 0.001 && *s.CycleNS <= 1e9) {
 		bad("cycle_ns", fmt.Errorf("a cycle of %v ns, expected 0.001 to 1e9", *s.CycleNS))
-		return c, wrong
+	} else {
+		c.Cycle = weft.Time(math.Round(get(s.CycleNS) * float64(weft.Nanosecond)))
 	}
-	c.Cycle = weft.Time(math.Round(get(s.CycleNS) * float64(weft.Nanosecond)))
 	c.WireDelay, c.RoutingDelay, c.CrossbarDelay = delay("wire_delay", s.WireDelay), delay("routing_delay", s.RoutingDelay), delay("crossbar_delay", s.CrossbarDelay)
 	c.EagerCredits, c.FaultsBefore, c.Hunt, c.Warmup.Skip = get(s.EagerCredits), get(s.FaultsBefore), get(s.Hunt), get(s.WarmupSkip)
 	c.RegisterExpire = within("register_expire", s.RegisterExpire, measure.NeverExpire, maxCycles)
 	c.FaultSpacing = within("fault_spacing", s.FaultSpacing, 1, maxCycles)
 	c.ReconfigureAfter = within("reconfigure_after", s.Reconfigure, 0, maxCycles)
 	c.Warmup.Batch = within("warmup_batch", s.WarmupBatch, 1, maxCycles)
-	c.Warmup.Batches = within("warmup_batches", s.WarmupBatches, 1, 1000)
+	c.Warmup.Batches = within("warmup_batches", s.WarmupBatches, 2, 100)
 	c.Warmup.Most = within("warmup_most", s.WarmupMost, 1, maxCycles)
 	if t := s.WarmupTolerance; t != nil && !(*t > 0 && *t < 1) {
 		bad("warmup_tolerance", fmt.Errorf("a tolerance of %v, expected a share above 0 and below 1", *t))
@@ -181,8 +187,13 @@ func (b *builder) network(s *settled, c *measure.Config, bad func(string, error)
 		most, what = g.inside, "switches without NICs"
 	}
 	c.FaultCount = get(s.Faults)
-	if c.FaultCount < 0 || c.FaultCount > most {
+	switch {
+	case c.FaultCount < 0:
+		bad("faults", fmt.Errorf("%d faults, expected 0 or more", c.FaultCount))
+	case c.FaultCount > most:
 		bad("faults", fmt.Errorf("%d faults, and %s has %d %s", c.FaultCount, *s.Topology, most, what))
+	case c.FaultSpacing > 0 && c.FaultCount > maxCycles/c.FaultSpacing:
+		bad("fault_spacing", fmt.Errorf("%d faults, each %d cycles after the one before: expected at most %d cycles in all", c.FaultCount, c.FaultSpacing, maxCycles))
 	}
 }
 
@@ -222,57 +233,19 @@ func runs(g *graph, routing string, vcs int) error {
 	return nil
 }
 
-// traffic checks load and pattern.
-func (b *builder) traffic(s *settled, c *measure.Config, bad func(string, error)) {
-	if s.Load == nil {
-		bad("load", fmt.Errorf("there is no load: give it in base, or by an axis"))
-		return
-	}
-	load, err := b.load(s)
-	if err != nil {
-		bad("load", err)
-		return
-	}
-	if !(load > 0 && load <= 1) {
-		bad("load", fmt.Errorf("a load of %v is impossible: it is the share of a link's capacity that each NIC offers, above 0 and at most 1", *s.Load))
-		return
-	}
-	pattern, options, more := strings.Cut(s.pattern(), ",")
-	text := pattern + ":" + formatFloat(load)
-	if more {
-		text += "," + options
-	}
-	c.Traffic, err = nic.ParseTraffic(text)
-	if err == nil && c.Traffic.Idle() {
-		err = fmt.Errorf("%q is no traffic, so there is nothing to measure", s.pattern())
-	}
-	bad("traffic", err)
-}
-
-// pattern is the traffic without its load.
-func (s *settled) pattern() string {
-	if s.Traffic == nil {
-		return "uniform"
-	}
-	return *s.Traffic
-}
-
-// load is the load as a number.
-func (b *builder) load(s *settled) (float64, error) {
-	if x, ok := s.Load.number(); ok {
-		return x, nil
-	}
-	var names []string
-	for _, l := range b.loads {
-		if l.Name == string(*s.Load) && (l.Topology == "" || l.Topology == get(s.Topology)) && (l.Traffic == "" || l.Traffic == s.pattern()) {
-			return l.Load, nil
-		}
-		if !slices.Contains(names, l.Name) {
-			names = append(names, l.Name)
+// runnable is what package measure finds wrong with a point in which nothing else is wrong. Loads and faults were looked at one by one, so points that differ in
+// them only are one.
+func (b *builder) runnable(pt *point) error {
+	var key strings.Builder
+	for _, name := range settingNames {
+		if name != "load" && name != "faults" {
+			key.WriteString(pt.set.text(name) + "\n")
 		}
 	}
-	if slices.Contains(names, string(*s.Load)) {
-		return 0, fmt.Errorf("loads has no %s for %s with traffic %s: add it", *s.Load, get(s.Topology), s.pattern())
+	err, known := b.valid[key.String()]
+	if !known {
+		err = pt.config.Validate()
+		b.valid[key.String()] = err
 	}
-	return 0, document.Unknown("load", string(*s.Load), names)
+	return err
 }

@@ -138,7 +138,7 @@ func (t *table) vertical(v Vertical, points []int) (float64, bool) {
 		}
 		s := pt.set.copied()
 		s.Load = &v.At
-		b := builder{loads: t.e.Loads}
+		b := newBuilder(t.e.Loads)
 		x, err := b.load(&s)
 		return x, err == nil
 	}

@@ -29,7 +29,7 @@ type Settings struct {
 	Faults       *int    `yaml:"faults,omitempty" jsonschema:"minimum=0" jsonschema_description:"Links or switches that die, drawn anew for each sample; 0 unless given."`
 	FaultKind    *string `yaml:"fault_kind,omitempty" jsonschema:"enum=link,enum=switch" jsonschema_description:"link: links between switches; switch: switches without NICs. link unless given."`
 	FaultsBefore *bool   `yaml:"faults_before,omitempty" jsonschema_description:"They are dead before the first packet, instead of dying one after the other under load."`
-	FaultSpacing *int    `yaml:"fault_spacing,omitempty" jsonschema:"minimum=1" jsonschema_description:"Cycles between two faults; 1000 unless given."`
+	FaultSpacing *int    `yaml:"fault_spacing,omitempty" jsonschema:"minimum=1" jsonschema_description:"Cycles between two faults; 500 unless given."`
 	Reconfigure  *int    `yaml:"reconfigure_after,omitempty" jsonschema:"minimum=0" jsonschema_description:"With ddrc: cycles from a fault to the new tables; 0 unless given."`
 
 	VCs            *int    `yaml:"vcs,omitempty" jsonschema:"minimum=1,maximum=16" jsonschema_description:"Virtual channels per link direction; what the routing needs unless given."`
@@ -46,7 +46,7 @@ type Settings struct {
 	BytesPerCycle *int     `yaml:"bytes_per_cycle,omitempty" jsonschema:"minimum=1" jsonschema_description:"Bytes that a link carries in a cycle; 128 unless given."`
 	WireDelay     *float64 `yaml:"wire_delay,omitempty" jsonschema:"minimum=0" jsonschema_description:"Cycles from one end of a link to the other."`
 	RoutingDelay  *float64 `yaml:"routing_delay,omitempty" jsonschema:"minimum=0" jsonschema_description:"Cycles from a packet's arrival to its routing."`
-	CrossbarDelay *float64 `yaml:"crossbar_delay,omitempty" jsonschema:"minimum=0" jsonschema_description:"Cycles from its routing to the output queue."`
+	CrossbarDelay *float64 `yaml:"crossbar_delay,omitempty" jsonschema:"minimum=0" jsonschema_description:"Cycles from when an output has something to send to when it may."`
 
 	WarmupBatch     *int     `yaml:"warmup_batch,omitempty" jsonschema:"minimum=1" jsonschema_description:"Cycles of a batch, by whose means a network is judged to be steady."`
 	WarmupBatches   *int     `yaml:"warmup_batches,omitempty" jsonschema:"minimum=1" jsonschema_description:"Batches that must agree."`
@@ -64,6 +64,11 @@ type Load struct {
 	Topology string  `yaml:"topology,omitempty" jsonschema_description:"Only on this topology."`
 	Traffic  string  `yaml:"traffic,omitempty" jsonschema_description:"Only with this traffic."`
 	Load     float64 `yaml:"load" jsonschema_description:"Share of a link's capacity that each NIC offers, above 0 and at most 1."`
+}
+
+// hides reports whether l, which comes before, is taken wherever o is for.
+func (l *Load) hides(o *Load) bool {
+	return l.Name == o.Name && (l.Topology == "" || l.Topology == o.Topology) && (l.Traffic == "" || l.Traffic == o.Traffic)
 }
 
 // Axis is something that differs between runs: one field of the settings, with its values, or several at once under names.

@@ -3,6 +3,7 @@ package sweep
 import (
 	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,7 +19,7 @@ func (w *work) write() (*Report, error) {
 		Findings: t.findings(), Notes: []string{},
 	}
 	for _, f := range r.Findings {
-		r.Failed += b2i(f.Must && strings.HasPrefix(f.Holds, HoldsNot))
+		r.Failed += b2i(f.Must && f.refuted())
 	}
 	if w.journal.version != "" {
 		r.Notes = append(r.Notes, fmt.Sprintf("some runs were made by version %s of the program, and this is %s: remove %s to make all anew", w.journal.version, w.Version, journalName))
@@ -53,7 +54,22 @@ func (w *work) write() (*Report, error) {
 	if err := put("comparison.md", []byte(comparison(r.Findings))); err != nil {
 		return nil, err
 	}
-	return r, put("README.md", []byte(w.readme(t, r, pictures)))
+	if err := put(readmeName, []byte(w.readme(t, r, pictures))); err != nil {
+		return nil, err
+	}
+	data, err := json.MarshalIndent(w.record(t, r), "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return r, put(recordName, append(data, '\n'))
+}
+
+func (w *work) record(t *table, r *Report) record {
+	excluded, _ := t.excluded()
+	return record{
+		Experiment: r.Experiment, About: strings.TrimSpace(w.e.About), Command: w.Command, Version: w.Version, Points: r.Points, Samples: r.Samples,
+		Runs: r.Runs, Excluded: excluded, Findings: r.Findings,
+	}
 }
 
 // replace makes a file by a new one that write makes. The error names it and says what to do.
@@ -134,12 +150,17 @@ func (w *work) excluded(t *table) string {
 	if len(w.e.Exclude) == 0 {
 		return "Means are of all runs."
 	}
-	n, all := 0, 0
+	n, all := t.excluded()
+	return fmt.Sprintf("Means leave out runs that were %s: %d of %d.", strings.Join(w.e.Exclude, " or "), n, all)
+}
+
+// excluded is how many runs means leave out, of how many.
+func (t *table) excluded() (n, all int) {
 	for _, rows := range t.rows {
 		for _, r := range rows {
 			all++
 			n += b2i(!t.included(r))
 		}
 	}
-	return fmt.Sprintf("Means leave out runs that were %s: %d of %d.", strings.Join(w.e.Exclude, " or "), n, all)
+	return n, all
 }

@@ -2,7 +2,6 @@ package sweep
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -84,10 +83,11 @@ func parse(path string, doc *document.Doc, f File) (*Experiment, error) {
 	p.head(e)
 	p.full(e)
 	p.quick(e)
-	b := &builder{loads: f.Loads, graphs: map[string]*graph{}, fits: map[string]error{}}
+	b := newBuilder(f.Loads)
 	if p.errs.Len() == 0 {
 		p.points(b, e, &e.full)
 		p.points(b, e, &e.quick)
+		p.loads(e)
 	}
 	for i := range e.Plots {
 		p.plot(e, i)
@@ -131,6 +131,9 @@ func (p *parser) head(e *Experiment) {
 		}
 		if !(l.Load > 0 && l.Load <= 1) {
 			p.failf(at+".load", "a load of %v is impossible: it is the share of a link's capacity that each NIC offers, above 0 and at most 1", l.Load)
+		}
+		if slices.ContainsFunc(e.Loads[:i], func(o Load) bool { return o.hides(&l) }) {
+			p.failf(at+".name", "load %s is never used: one of that name before it is for every network that this is for", l.Name)
 		}
 	}
 }
@@ -242,7 +245,7 @@ func (p *parser) quick(e *Experiment) {
 	q.base.over(&e.Quick.Base, "$.quick.base")
 	for _, name := range sorted(e.Quick.Axes) {
 		if e.full.index(name) < 0 {
-			p.fail("$.quick.axes", document.Unknown("axis", name, e.full.axisNames()))
+			p.fail("$.quick.axes", unknownAxis(name, &e.full))
 		}
 	}
 	for _, a := range e.full.axes {
@@ -255,7 +258,7 @@ func (p *parser) quick(e *Experiment) {
 		for _, v := range some {
 			i := slices.IndexFunc(a.values, v.same)
 			if i < 0 {
-				p.fail("$.quick.axes."+a.name, p.unknownValue(a, v))
+				p.fail("$.quick.axes."+a.name, unknownValue(a, v))
 				continue
 			}
 			less.values, less.sets, less.paths = append(less.values, a.values[i]), append(less.sets, a.sets[i]), append(less.paths, a.paths[i])
@@ -264,7 +267,9 @@ func (p *parser) quick(e *Experiment) {
 	}
 }
 
-func (p *parser) unknownValue(a axis, v Value) error {
+func unknownAxis(name string, p *plan) error { return document.Unknown("axis", name, p.axisNames()) }
+
+func unknownValue(a axis, v Value) error {
 	var known []string
 	for _, w := range a.values {
 		known = append(known, string(w))
@@ -294,9 +299,38 @@ func (p *parser) points(b *builder, e *Experiment, pl *plan) {
 			}
 			p.fail(path, w.err)
 		}
-		pt.config = c
-		if pt.set.Load != nil && len(wrong) == 0 && e.Measure == ofNetwork {
+		pt.config, pt.files = c, b.files(&pt.set)
+		if len(wrong) > 0 || e.Measure != ofNetwork {
+			continue
+		}
+		if pt.set.Load != nil {
 			pt.load, _ = b.load(&pt.set) // checked just now
+		}
+		p.fail("$.base", b.runnable(pt))
+	}
+}
+
+// loads checks that what the names of loads are for is there: of a slip nobody would see more than that another load was taken.
+func (p *parser) loads(e *Experiment) {
+	var topologies, traffics []string
+	for i := range e.full.points {
+		s := &e.full.points[i].set
+		for _, k := range []struct {
+			list *[]string
+			word string
+		}{{&topologies, get(s.Topology)}, {&traffics, s.pattern()}} {
+			if !slices.Contains(*k.list, k.word) {
+				*k.list = append(*k.list, k.word)
+			}
+		}
+	}
+	for i, l := range e.Loads {
+		at := fmt.Sprintf("$.loads[%d]", i)
+		if l.Topology != "" && !slices.Contains(topologies, l.Topology) {
+			p.fail(at+".topology", document.Unknown("topology of this experiment", l.Topology, topologies))
+		}
+		if l.Traffic != "" && !slices.Contains(traffics, l.Traffic) {
+			p.fail(at+".traffic", document.Unknown("traffic of this experiment", l.Traffic, traffics))
 		}
 	}
 }
@@ -314,99 +348,9 @@ func (p *parser) coordinate(e *Experiment, path, name string, v Value) {
 	i := e.full.index(name)
 	switch {
 	case i < 0:
-		p.fail(path, document.Unknown("axis", name, e.full.axisNames()))
+		p.fail(path, unknownAxis(name, &e.full))
 	case !slices.ContainsFunc(e.full.axes[i].values, v.same):
-		p.fail(path+"."+name, p.unknownValue(e.full.axes[i], v))
-	}
-}
-
-func (p *parser) plot(e *Experiment, i int) {
-	at, pl := fmt.Sprintf("$.plots[%d]", i), e.Plots[i]
-	if !word.MatchString(pl.Name) {
-		p.failf(at+".name", "the name is %q, expected lower-case letters, digits, - and _", pl.Name)
-	}
-	if slices.ContainsFunc(e.Plots[:i], func(o Plot) bool { return o.Name == pl.Name }) {
-		p.failf(at+".name", "there are two plots of the name %s", pl.Name)
-	}
-	p.measurable(at+".y", pl.Y)
-	switch {
-	case pl.Cumulative && pl.X != "":
-		p.failf(at+".x", "a cumulative plot has time along the bottom: leave x empty")
-	case !pl.Cumulative:
-		p.numericX(e, at+".x", pl.X)
-	}
-	for j, name := range pl.Series {
-		if e.full.index(name) < 0 {
-			p.fail(fmt.Sprintf("%s.series[%d]", at, j), document.Unknown("axis", name, e.full.axisNames()))
-		}
-	}
-	if pl.Split != "" && e.full.index(pl.Split) < 0 {
-		p.fail(at+".split", document.Unknown("axis", pl.Split, e.full.axisNames()))
-	}
-	p.where(e, at+".where", pl.Where)
-	for j, v := range pl.Vertical {
-		p.where(e, fmt.Sprintf("%s.vertical[%d].where", at, j), v.Where)
-		if _, ok := v.At.number(); !ok && !slices.ContainsFunc(e.Loads, func(l Load) bool { return l.Name == string(v.At) }) {
-			p.failf(fmt.Sprintf("%s.vertical[%d].at", at, j), "the line is at %q, expected a number or the name of a load", v.At)
-		}
-	}
-}
-
-// numericX checks what is along the bottom of a plot.
-func (p *parser) numericX(e *Experiment, path, x string) {
-	i := e.full.index(x)
-	if i < 0 {
-		if c := columnAt(x); c < 0 || !columns[c].numeric() {
-			p.fail(path, document.Unknown("column", x, append(e.full.axisNames(), measurable()...)))
-		}
-		return
-	}
-	for _, v := range e.full.axes[i].values {
-		if _, ok := v.number(); !ok {
-			p.failf(path, "axis %s has the value %q, and what is along the bottom of a plot is a number", x, v)
-			return
-		}
-	}
-}
-
-func (p *parser) measurable(path, name string) {
-	if !slices.Contains(measurable(), name) {
-		p.fail(path, document.Unknown("column", name, measurable()))
-	}
-}
-
-func (p *parser) check(e *Experiment, i int) {
-	at, c := fmt.Sprintf("$.checks[%d]", i), e.Checks[i]
-	p.measurable(at+".value", c.Value)
-	p.where(e, at+".where", c.Where)
-	for _, name := range sorted(c.Against) {
-		p.coordinate(e, at+".against", name, c.Against[name])
-	}
-	for _, w := range []struct {
-		path, kind, word string
-		words            []string
-	}{
-		{".as", "comparison", c.As, []string{asRatio, asDifference, asPercent}},
-		{".of", "choice", c.Of, []string{ofEvery, ofMean, ofAny}},
-	} {
-		if w.word != "" && !slices.Contains(w.words, w.word) {
-			p.fail(at+w.path, document.Unknown(w.kind, w.word, w.words))
-		}
-	}
-	switch {
-	case len(c.Against) == 0 && (c.As != "" || c.Per != ""):
-		p.failf(at, "as and per say how points are compared: against which? give against")
-	case c.Per != "" && c.As == asRatio, c.Per != "" && c.As == "":
-		p.failf(at+".per", "a ratio has no slope: say as: percent or as: difference")
-	case c.Per != "":
-		if _, moved := c.Against[c.Per]; !moved {
-			p.failf(at+".per", "the points do not differ on axis %s: give it in against", c.Per)
-		} else {
-			p.numericX(e, at+".per", c.Per)
-		}
-	}
-	if c.AtLeast == nil && c.AtMost == nil && c.Above == nil && c.Below == nil {
-		p.fail(at, errors.New("nothing is claimed: give at_least, at_most, above or below"))
+		p.fail(path+"."+name, unknownValue(e.full.axes[i], v))
 	}
 }
 

@@ -63,8 +63,10 @@ func TestShippedExperimentsAreValidAndFitTheSchema(t *testing.T) {
 		assert.NotEmpty(t, e.Plots, path)
 		assert.NotEmpty(t, e.Checks, path)
 		assert.NoError(t, validate(t, s, path), path)
-		_, full := e.Size(false, 0)
-		_, quick := e.Size(true, 0)
+		_, full, err := e.Size(Options{})
+		require.NoError(t, err)
+		_, quick, err := e.Size(Options{Quick: true})
+		require.NoError(t, err)
 		assert.Less(t, quick, full, path)
 	}
 }

@@ -33,6 +33,7 @@ type point struct {
 	set    settled
 	config measure.Config // but for its seed
 	load   float64        // resolved
+	files  []string       // what its result depends on beside the settings
 }
 
 // bounds of an experiment, chosen by us: results are kept in memory.
@@ -134,6 +135,9 @@ func (pt *point) key(kind string, seed uint64) string {
 			}
 			fmt.Fprintf(h, "%s %s\n", name, text)
 		}
+	}
+	for _, f := range pt.files {
+		fmt.Fprintln(h, f)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/weft-fabric/weft/harness/measure"
 )
@@ -21,14 +23,30 @@ type Options struct {
 	Dir     string // where results go; it is made if it is not there
 	Samples int    // 0: those of the experiment
 	Quick   bool
-	Jobs    int    // runs at once; 0: one per core
-	Runner  Runner // nil: what the experiment's measure says
+	Where   map[string]Some // points with these values of these axes only
+	Jobs    int             // runs at once; 0: one per core
+	Runner  Runner          // nil: what the experiment's measure says
 	// Progress, if given, is told how many of all runs are done, those of earlier starts included. One goroutine calls it.
 	Progress func(done, total int)
 	Version  string // of the program, for README.md
 	Command  string // likewise
 
-	open func(path string) (file, error) // for tests: how the journal is opened for writing
+	// For tests.
+	open func(path string) (file, error) // how the journal is opened for writing
+	now  func() time.Time
+}
+
+func (o Options) withDefaults(e *Experiment) Options {
+	if o.Jobs <= 0 {
+		o.Jobs = runtime.GOMAXPROCS(0)
+	}
+	if o.Runner == nil {
+		o.Runner = map[string]Runner{ofNetwork: measure.Run, ofConnectivity: Connectivity}[e.Measure]
+	}
+	if o.now == nil {
+		o.now = time.Now
+	}
+	return o
 }
 
 // Report says what came of an experiment.
@@ -49,38 +67,40 @@ type Report struct {
 // ErrInterrupted is wrapped by the error of a run that its context ended.
 var ErrInterrupted = errors.New("interrupted")
 
-func (e *Experiment) plan(quick bool) *plan {
-	if quick {
-		return &e.quick
+// plan is what these options ask for, and how many samples of each point.
+func (e *Experiment) plan(o Options) (p *plan, samples int, err error) {
+	p = &e.full
+	if o.Quick {
+		p = &e.quick
 	}
-	return &e.full
+	if p, err = p.only(o.Where); err != nil {
+		return nil, 0, err
+	}
+	samples = cmp.Or(o.Samples, p.samples)
+	if samples < 0 || samples > maxSamples || samples*len(p.points) > maxRuns {
+		return nil, 0, fmt.Errorf("%d samples of %d points: expected at most %d samples and %d runs", samples, len(p.points), maxSamples, maxRuns)
+	}
+	return p, samples, nil
 }
 
-// Size is how many points and runs there are; samples is as in Options.
-func (e *Experiment) Size(quick bool, samples int) (points, runs int) {
-	p := e.plan(quick)
-	if samples == 0 {
-		samples = p.samples
+// Size is how many points and runs options ask for.
+func (e *Experiment) Size(o Options) (points, runs int, err error) {
+	p, samples, err := e.plan(o)
+	if err != nil {
+		return 0, 0, err
 	}
-	return len(p.points), len(p.points) * samples
+	return len(p.points), len(p.points) * samples, nil
 }
 
 // Run runs what is not yet done, and writes all results. Errors are those of files, with what to do, a configuration that cannot be
 // run, and [ErrInterrupted].
 func (e *Experiment) Run(ctx context.Context, o Options) (_ *Report, err error) {
-	p := e.plan(o.Quick)
-	if o.Samples == 0 {
-		o.Samples = p.samples
+	p, samples, err := e.plan(o)
+	if err != nil {
+		return nil, err
 	}
-	if o.Samples < 0 || o.Samples > maxSamples || o.Samples*len(p.points) > maxRuns {
-		return nil, fmt.Errorf("%d samples of %d points: expected at most %d samples and %d runs", o.Samples, len(p.points), maxSamples, maxRuns)
-	}
-	if o.Jobs <= 0 {
-		o.Jobs = runtime.GOMAXPROCS(0)
-	}
-	if o.Runner == nil {
-		o.Runner = map[string]Runner{ofNetwork: measure.Run, ofConnectivity: Connectivity}[e.Measure]
-	}
+	o.Samples = samples
+	o = o.withDefaults(e)
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -175,7 +195,7 @@ func (w *work) all(ctx context.Context) error {
 	for range min(w.Jobs, len(w.todo)) {
 		running.Go(func() {
 			for j := range jobs {
-				r, err := w.one(workers, j)
+				r, err := w.one(workers, &w.plan.points[j.point], j.sample)
 				outcomes <- outcome{j, r, err}
 			}
 		})
@@ -226,17 +246,16 @@ func (w *work) told(done int) {
 }
 
 // one makes one run. A panic in it is told with what was run, because nobody would find that again among thousands.
-func (w *work) one(ctx context.Context, j job) (r measure.Result, err error) {
-	pt := &w.plan.points[j.point]
+func (w *work) one(ctx context.Context, pt *point, sample int) (r measure.Result, err error) {
 	c := pt.config
-	c.Seed = pt.seed(w.e.Seed, j.sample)
+	c.Seed = pt.seed(w.e.Seed, sample)
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("sweep: BUG: sample %d of %s, seed %d: panic: %v\n%s", j.sample, pt.text(w.plan.axes), c.Seed, v, debug.Stack())
+			err = fmt.Errorf("sweep: BUG: sample %d of %s, seed %d: panic: %v\n%s", sample, pt.text(w.plan.axes), c.Seed, v, debug.Stack())
 		}
 	}()
 	if r, err = w.Runner(ctx, c); err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("sample %d of %s: %w", j.sample, pt.text(w.plan.axes), err)
+		err = fmt.Errorf("sample %d of %s: %w", sample, pt.text(w.plan.axes), err)
 	}
 	return r, err
 }

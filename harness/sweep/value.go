@@ -3,6 +3,7 @@ package sweep
 import (
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -19,6 +20,8 @@ func (v *Value) UnmarshalYAML(node ast.Node) error {
 		*v = Value(n.Value)
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
 		*v = Value(node.GetToken().Value)
+	case *ast.NanNode, *ast.InfinityNode: // .nan, -.inf: whoever needs a number says that this is none
+		*v = Value(strings.Replace(node.GetToken().Value, ".", "", 1))
 	}
 	if *v == "" {
 		return wrong(node, "expected a number or a text")

@@ -1,0 +1,106 @@
+package sweep
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"github.com/weft-fabric/weft/harness/measure"
+)
+
+// Bounds of the trial that an estimate is made by, chosen by us.
+const (
+	trialPoints = 24
+	trialTime   = 4 * time.Second
+	trialCycles = 3000 // of each run
+)
+
+// Estimate says about how long all runs take on this machine as busy as it is now. It makes the beginnings of a few of them, which takes seconds,
+// and notes none.
+func (e *Experiment) Estimate(ctx context.Context, o Options) (time.Duration, error) {
+	p, samples, err := e.plan(o)
+	if err != nil {
+		return 0, err
+	}
+	o.Samples = samples
+	w := &work{e: e, plan: p, Options: o.withDefaults(e)}
+	var tried, wanted float64 // cycles, or runs where there are none
+	for i := range p.points {
+		wanted += cyclesOf(&p.points[i].config, e.Measure) * float64(samples)
+	}
+	var spent, fixed time.Duration
+	order := rand.New(rand.NewPCG(1, 1)).Perm(len(p.points))
+	trials := 0
+	for _, i := range order[:min(len(order), trialPoints)] {
+		if trials > 0 && spent+fixed > trialTime {
+			break
+		}
+		trials++
+		if e.Measure == ofNetwork { // what a run takes whatever its length
+			_, took, err := w.trial(ctx, i, 1)
+			if err != nil {
+				return 0, err
+			}
+			fixed += took
+		}
+		cycles, took, err := w.trial(ctx, i, trialCycles)
+		if err != nil {
+			return 0, err
+		}
+		tried += cycles
+		spent += took
+	}
+	if trials == 0 || tried == 0 {
+		return 0, nil
+	}
+	each := float64(max(0, spent-fixed)) / tried // by the same points, so that what is fixed is not counted by the cycle
+	all := each*wanted + float64(fixed)/float64(trials)*float64(len(p.points)*samples)
+	return time.Duration(all / float64(min(w.Jobs, runtime.GOMAXPROCS(0), max(1, len(p.points)*samples)))), nil
+}
+
+// trial makes the first cycles of a run, and says how many there were and how long that took.
+func (w *work) trial(ctx context.Context, point, most int) (cycles float64, took time.Duration, err error) {
+	pt := w.plan.points[point] // a copy
+	if w.e.Measure == ofNetwork {
+		pt.config.MostCycles = min(most, cmp.Or(pt.config.MostCycles, most))
+	}
+	began := w.now()
+	r, err := w.one(ctx, &pt, 0)
+	if err != nil {
+		return 0, 0, err
+	}
+	if w.e.Measure != ofNetwork {
+		return 1, w.now().Sub(began), nil
+	}
+	return float64(r.Cycles), w.now().Sub(began), nil
+}
+
+// cyclesOf is about how many cycles a run takes: warm-ups a little longer than the shortest, faults, window. Of connectivity it is 1.
+func cyclesOf(c *measure.Config, kind string) float64 {
+	if kind != ofNetwork {
+		return 1
+	}
+	faults := 0
+	if !c.FaultsBefore {
+		faults = c.FaultCount
+	}
+	warm := 1.3 * float64(cmp.Or(c.Warmup.Batch, 500)*cmp.Or(c.Warmup.Batches, 4))
+	switch {
+	case c.Warmup.Skip:
+		warm = 0
+	case faults > 0 && !c.Hunt:
+		warm *= 2
+	}
+	all := warm + float64(faults*cmp.Or(c.FaultSpacing, 500))
+	if c.Hunt {
+		all += float64(c.MostCycles)
+	} else {
+		all += float64(cmp.Or(c.Window, measure.DefaultWindow))
+	}
+	if c.MostCycles > 0 {
+		all = min(all, float64(c.MostCycles))
+	}
+	return all
+}

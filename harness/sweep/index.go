@@ -1,0 +1,167 @@
+package sweep
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Names in a folder of results.
+const (
+	recordName = "report.json"
+	readmeName = "README.md"
+)
+
+// record is what report.json keeps of an experiment: what an index tells of it. It has nothing of the start that wrote it, so that equal
+// runs give equal files.
+type record struct {
+	Experiment string    `json:"experiment"`
+	About      string    `json:"about"`
+	Command    string    `json:"command"`
+	Version    string    `json:"version"`
+	Points     int       `json:"points"`
+	Samples    int       `json:"samples"`
+	Runs       int       `json:"runs"`
+	Excluded   int       `json:"excluded"` // runs that means leave out
+	Findings   []Finding `json:"findings"`
+
+	folder string
+}
+
+// Index writes DIR/README.md: a row for each folder of dir that has the results of an experiment, the statements that do not hold, and the names
+// of other pages in dir. It returns how many experiments there are.
+func Index(dir string) (int, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, err
+	}
+	var list []record
+	var pages []string
+	for _, e := range entries {
+		switch {
+		case e.IsDir():
+			r, err := readRecord(filepath.Join(dir, e.Name()))
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // a folder of something else
+			}
+			if err != nil {
+				return 0, err
+			}
+			list = append(list, r)
+		case filepath.Ext(e.Name()) == ".md" && e.Name() != readmeName:
+			page, err := pageLink(dir, e.Name())
+			if err != nil {
+				return 0, err
+			}
+			pages = append(pages, page)
+		}
+	}
+	if len(list) == 0 {
+		return 0, fmt.Errorf("%s has no folder with results of an experiment: run fabricd sweep with --out %s/NAME first", dir, dir)
+	}
+	slices.SortFunc(list, func(a, b record) int { return strings.Compare(natural(a.folder), natural(b.folder)) })
+	text := indexText(list, pages)
+	return len(list), replace(dir, readmeName, func(path string) error { return os.WriteFile(path, []byte(text), 0o644) })
+}
+
+func readRecord(dir string) (r record, err error) {
+	path := filepath.Join(dir, recordName)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return r, err
+	}
+	err = json.Unmarshal(data, &r)
+	if err == nil && r.Experiment == "" {
+		err = errors.New("it names no experiment")
+	}
+	if err != nil {
+		return r, fmt.Errorf("%s is not what fabricd sweep writes: %w: repeat the sweep into that folder, or remove the file", path, err)
+	}
+	r.folder = filepath.Base(dir)
+	return r, nil
+}
+
+var number = regexp.MustCompile(`[0-9]+`)
+
+// natural is a key that sorts fig9 before fig10.
+func natural(name string) string {
+	return number.ReplaceAllStringFunc(name, func(n string) string { return fmt.Sprintf("%020s", n) })
+}
+
+var heading = regexp.MustCompile(`(?m)^# +(.+)$`)
+
+// pageLink names a page by its first heading.
+func pageLink(dir, name string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return "", err
+	}
+	title := name
+	if m := heading.FindSubmatch(data); m != nil {
+		title = strings.TrimSpace(string(m[1]))
+	}
+	return fmt.Sprintf("[%s](%s)", title, name), nil
+}
+
+func indexText(list []record, pages []string) string {
+	var b strings.Builder
+	b.WriteString("# Results\n\nWritten by `fabricd sweep --report`, not by hand. Each folder has the results of one experiment (docs/sweep.md says how); " +
+		"the command makes them again.\n\n" +
+		"| experiment | what it measures | command | version | points | samples | runs | left out of means | statements |\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, r := range list {
+		fmt.Fprintf(&b, "| [%s](%s/%s) | %s | `%s` | %s | %d | %d | %d | %d | %s |\n", r.folder, r.folder, readmeName, cell(firstSentence(r.About)),
+			cell(r.Command), orUnknown(r.Version), r.Points, r.Samples, r.Runs, r.Excluded, verdicts(r.Findings))
+	}
+	b.WriteString("\nA statement holds (*yes*) or not (*no*) by the mean; it is *unsure* where the 95% interval reaches over the bound.\n")
+	differ := 0
+	for _, r := range list {
+		for _, f := range r.Findings {
+			if !f.refuted() {
+				continue
+			}
+			if differ++; differ == 1 {
+				b.WriteString("\n## What does not hold here\n\n| experiment | statement | paper | ours | holds |\n|---|---|---|---|---|\n")
+			}
+			fmt.Fprintf(&b, "| [%s](%s/%s) | %s | %s | %s | %s |\n", r.folder, r.folder, readmeName, cell(f.Says), cell(f.Paper), cell(f.Ours), f.Holds)
+		}
+	}
+	if len(pages) > 0 {
+		fmt.Fprintf(&b, "\n## Beside the experiments\n\n- %s\n", strings.Join(pages, "\n- "))
+	}
+	return b.String()
+}
+
+// verdicts counts how often each verdict was found.
+func verdicts(list []Finding) string {
+	var parts []string
+	for _, v := range []string{Holds, Holds + ", " + Unsure, HoldsNot, HoldsNot + ", " + Unsure, NotRun} {
+		n := 0
+		for _, f := range list {
+			n += b2i(f.Holds == v)
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ReplaceAll(v, ", ", " but ")))
+		}
+	}
+	if parts == nil {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+var sentenceEnd = regexp.MustCompile(`[.:;]\s`)
+
+// firstSentence is what stands before the first stop, colon or semicolon.
+func firstSentence(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if at := sentenceEnd.FindStringIndex(text); at != nil {
+		return text[:at[0]]
+	}
+	return strings.TrimSuffix(text, ".")
+}
