@@ -184,7 +184,7 @@ func (h *Harness) fail(format string, args ...any) {
 
 // replay is the command that runs the test again with the same draws.
 func (h *Harness) replay() string {
-	parts := strings.Split(h.t.Name(), "/")
+	parts := strings.Split(h.name, "/")
 	for i, p := range parts {
 		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
 	}
