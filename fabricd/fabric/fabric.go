@@ -83,7 +83,7 @@ func New(o Options) (*Fabric, error) {
 		opts: o, graph: o.Topology, events: NewHub(), world: o.World,
 		pattern: rand.New(rand.NewPCG(o.Seed, 1<<32)),
 		monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs)), troubles: newTroubles(),
-		notices: newNotices(),
+		notices: newNotices(o.NIC.Notices > 0),
 	}
 	f.changed.init()
 	if f.world == nil {
