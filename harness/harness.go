@@ -148,3 +148,6 @@ func (h *Harness) Fabric() *fabric.Fabric { return h.fabric }
 
 // Topology is its graph.
 func (h *Harness) Topology() *topology.Graph { return h.fabric.Topology() }
+
+// Seed is that of the random draws.
+func (h *Harness) Seed() uint64 { return h.cfg.opts.Seed }
