@@ -18,13 +18,17 @@ RACE ?= $(if $(filter 1,$(CGO)),-race)
 STATICCHECKS := inherit,ST1000,ST1020,ST1021,ST1022
 
 # Packages that keep a generated schema in docs/schema.
-SCHEMA_PKG := ./fabricd/topology ./fabricd/scenario
+SCHEMA_PKG := ./fabricd/topology ./fabricd/scenario ./harness/sweep
 
 SCENARIOS ?= $(sort $(wildcard scenarios/*.yaml scenarios/faults/*.yaml))
 JUNIT     ?= bin/scenarios.xml
 
+EXPERIMENTS ?= $(sort $(wildcard scenarios/papers/*/*.yaml))
+RESULTS     ?= results
+QUICK       ?=
+
 .DEFAULT_GOAL := help
-.PHONY: help test check bench fuzz build scenarios soak calm proofs schema clean
+.PHONY: help test check bench fuzz build scenarios experiments soak calm proofs schema clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -57,6 +61,11 @@ scenarios: build ## run every scenario in virtual time, then live, print tables,
 	@[ -n "$(SCENARIOS)" ] || { echo "no scenarios"; exit 1; }
 	bin/fabricd run $(SCENARIOS) --virtual
 	bin/fabricd run $(SCENARIOS) --junit $(JUNIT)
+
+experiments: build ## repeat the papers' experiments, overnight; QUICK=1 takes minutes (EXPERIMENTS, RESULTS, QUICK)
+	@for e in $(EXPERIMENTS); do \
+		bin/fabricd sweep $$e $(if $(QUICK),--quick) --out $(RESULTS)/$$(basename $$e .yaml)$(if $(QUICK),-quick) || exit 1; \
+	done
 
 soak: ## random faults of every kind for hours, every packet accounted for (HOURS)
 	go test ./fabricd/fabric -run Soak -v -count 1 -timeout 0 -weft.soak $(HOURS)h

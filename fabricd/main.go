@@ -24,7 +24,7 @@ func main() {
 func command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fabricd",
-		Short: "Launch live switch fabrics, run scenarios on them, prove firmwares, make topologies",
+		Short: "Launch live switch fabrics, run scenarios on them, prove firmwares, repeat experiments, make topologies",
 		Long: `fabricd emulates switch fabrics live: every switch is a real pipeline of queues, virtual channels and credits, links are
 NATS subjects, and when a link is cut the switches beside it send packets another way, at once.
 
@@ -33,6 +33,6 @@ Look and cut:     linkmon status, linkmon cut s0.00 s1.00
 
 Exit codes: 0 all went well, 1 an expectation of a scenario did not hold, 2 wrong input or nothing to work on.`,
 	}
-	root.AddCommand(upCommand(), runCommand(), switchCommand(), topologyCommand(), scenarioCommand(), explainCommand(), verifyCommand())
+	root.AddCommand(upCommand(), runCommand(), switchCommand(), topologyCommand(), scenarioCommand(), explainCommand(), verifyCommand(), sweepCommand())
 	return root
 }

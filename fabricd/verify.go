@@ -45,7 +45,7 @@ var (
 )
 
 func verifyCommand() *cobra.Command {
-	v := verifyFlags{tellEvery: 10 * time.Second}
+	v := verifyFlags{tellEvery: tellEvery}
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Prove what a firmware does with dead links and switches, by running it in every state",
@@ -181,7 +181,7 @@ func (v *verifyFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 	if err != nil {
 		return err
 	}
-	p := newVerifyProgress(stderr, cli.Terminal(stderr), v.tellEvery)
+	p := newProgress(stderr, cli.Terminal(stderr), "fault sets", v.tellEvery)
 	c.Progress = p.told
 	r, err := verify.Run(ctx, c)
 	p.end()
@@ -244,7 +244,7 @@ func (v *verifyFlags) prepare() (earlier []*verify.Result, err error) {
 }
 
 // interrupted says how to go on.
-func (v *verifyFlags) interrupted(r *verify.Result, p *verifyProgress) error {
+func (v *verifyFlags) interrupted(r *verify.Result, p *progress) error {
 	how := "with --checkpoint FILE the next run could go on from here"
 	if v.checkpoint != "" {
 		how = "the same command goes on from " + v.checkpoint

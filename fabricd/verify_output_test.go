@@ -119,7 +119,7 @@ func TestVerifyResultCanBeReadBack(t *testing.T) {
 func TestProgressIsALineNowAndThenWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	var out buffer
-	p := newVerifyProgress(&out, false, time.Hour)
+	p := newProgress(&out, false, "fault sets", time.Hour)
 	p.told(32, 100)
 	assert.Empty(t, out.String())
 	p.spoke = p.spoke.Add(-time.Hour)
@@ -135,7 +135,7 @@ func TestProgressIsALineNowAndThenWithoutATerminal(t *testing.T) {
 func TestProgressIsABarOnATerminal(t *testing.T) {
 	t.Parallel()
 	var out buffer
-	p := newVerifyProgress(&out, true, time.Hour)
+	p := newProgress(&out, true, "fault sets", time.Hour)
 	p.told(32, 100)
 	p.end()
 	assert.Empty(t, out.String(), "what takes a moment shows nothing")

@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"image/color"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +17,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/harness/chart"
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
@@ -103,17 +102,6 @@ func curves(results []*verify.Result) (list []curve) {
 	return list
 }
 
-// palette is the colours of curves, those of Okabe and Ito, which the colour-blind can tell apart.
-var palette = []color.Color{
-	color.RGBA{0, 114, 178, 255},
-	color.RGBA{213, 94, 0, 255},
-	color.RGBA{110, 110, 110, 255},
-	color.RGBA{230, 159, 0, 255},
-	color.RGBA{0, 158, 115, 255},
-	color.RGBA{204, 121, 167, 255},
-	color.RGBA{86, 180, 233, 255},
-}
-
 // plotConnectivity draws the share of connected sets over the number of faults, as figure 11 of Sem-Jacobsen, Skeie, Lysne, Duato:
 // Dynamic Fault Tolerance in Fat Trees does.
 func plotConnectivity(path string, results []*verify.Result) error {
@@ -124,7 +112,7 @@ func plotConnectivity(path string, results []*verify.Result) error {
 		p.X.Label.Text = "faults"
 	}
 	p.Y.Label.Text = "fault sets (%)"
-	p.X.Tick.Marker = plot.TickerFunc(wholeTicks)
+	p.X.Tick.Marker = plot.TickerFunc(chart.WholeTicks)
 	p.Legend.Left, p.Legend.Top, p.Legend.Padding = true, true, vg.Points(3)
 	p.Add(plotter.NewGrid())
 	most := 1.0
@@ -136,7 +124,7 @@ func plotConnectivity(path string, results []*verify.Result) error {
 		}
 		// Later ones are thinner, so that those below show where both are the same.
 		left := vg.Length(max(0, 3-i))
-		line.Color, line.Dashes, line.Width = palette[i%len(palette)], plotutil.Dashes(i), vg.Points(1)+left*vg.Points(0.7)
+		line.Color, line.Dashes, line.Width = chart.Palette[i%len(chart.Palette)], plotutil.Dashes(i), vg.Points(1)+left*vg.Points(0.7)
 		points.Color, points.Shape, points.Radius = line.Color, plotutil.Shape(i), vg.Points(2.5)+left
 		p.Add(line, points)
 		p.Legend.Add(c.name, line, points)
@@ -167,15 +155,6 @@ func percentTicks() (ticks []plot.Tick) {
 			label = strconv.Itoa(y)
 		}
 		ticks = append(ticks, plot.Tick{Value: float64(y), Label: label})
-	}
-	return ticks
-}
-
-// wholeTicks marks whole numbers, a dozen at most.
-func wholeTicks(least, most float64) (ticks []plot.Tick) {
-	step := max(1, math.Ceil((most-least)/12))
-	for x := math.Ceil(least); x <= most; x += step {
-		ticks = append(ticks, plot.Tick{Value: x, Label: strconv.Itoa(int(x))})
 	}
 	return ticks
 }

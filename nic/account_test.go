@@ -2,6 +2,7 @@ package nic
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -92,4 +93,61 @@ func TestTracedPacketsAreReportedOnArrival(t *testing.T) {
 	traced := weft.Header{Src: 1, Seq: 1, Traced: true}
 	r.hand(weft.Header{Src: 1}, traced)
 	require.Equal(t, []weft.Header{traced}, r.out.Arrived)
+}
+
+func TestNICsOfOneRunCanShareAHistogram(t *testing.T) {
+	shared := NewLatency()
+	for range 2 {
+		r := newRig(t, Config{Latency: shared})
+		r.now = 100 * weft.Microsecond
+		r.hand(weft.Header{Src: 1, Injected: 90 * weft.Microsecond})
+		total := NewLatency()
+		r.MergeLatency(total)
+		require.Zero(t, total.TotalCount(), "its owner has it, and would count it once per NIC")
+	}
+	require.Equal(t, int64(2), shared.TotalCount())
+	require.InEpsilon(t, 10_000, shared.Max(), 0.01)
+}
+
+// Unordered NICs keep nothing per destination or source, so 10,000 of them are no larger than 10.
+func TestUnorderedNICsNumberPerSourceAndKeepNoTables(t *testing.T) {
+	r := newRig(t, Config{Unordered: true, NICs: weft.MaxNIC})
+	require.Equal(t, uint64(0), r.send(5))
+	require.Equal(t, uint64(1), r.send(60_000))
+	require.Equal(t, uint64(2), r.send(5))
+	r.take(9)
+	for _, seq := range []uint64{4, 2, 2} {
+		r.hand(weft.Header{Src: 100_000, Seq: seq})
+		r.take(0)
+	}
+	require.Equal(t, Stats{Injected: 3, Delivered: 3}, r.Stats(), "order is not noticed")
+	require.Nil(t, r.flows.pages)
+	require.Nil(t, r.sequence.pages)
+	require.Nil(t, r.withheld.pages)
+	require.NoError(t, r.Notice(0, 5))
+	require.NoError(t, r.SetSource(r.now, Source{To: only(5), Mean: 1}, &r.out))
+	r.Tick(r.now+10, &r.out)
+	require.Zero(t, r.Stats().Withheld, "notices are not honoured")
+}
+
+// What virtual time relies on: a packet generated, sent and delivered costs no allocation.
+func TestNoPacketCostsAnAllocation(t *testing.T) {
+	for _, spec := range []string{
+		"uniform:1", "hotspot:1,hot=2,sizes=64:0.6/1500:0.4", "all-to-all:1,arrivals=normal", "shuffle:1,arrivals=bursts", "incast:1,arrivals=periodic",
+	} {
+		r := newDarkRig(t, Config{ID: 1, QueueBytes: 20_000})
+		require.NoError(t, r.SetSource(0, sources(t, spec, 8, rand.NewPCG(1, 1))[1], &r.out))
+		now := weft.Time(0)
+		step := func() {
+			now += weft.Microsecond
+			r.out.Reset()
+			r.Tick(now, &r.out)
+			for r.queue.Len() > 3 {
+				r.queued -= int(r.queue.PopFront().size)
+			}
+		}
+		step()
+		require.Zero(t, testing.AllocsPerRun(1000, step), spec)
+		require.Greater(t, r.Stats().Injected, uint64(200))
+	}
 }

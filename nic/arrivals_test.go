@@ -53,7 +53,7 @@ func TestEveryProcessHasTheMeanOfItsLoadAndItsOwnDispersion(t *testing.T) {
 			require.NoError(t, c.a.check())
 			p := newProcess(c.a, mean)
 			// A window of 1600 packets on average holds many intervals and bursts.
-			n, window := 3000, 1600*mean
+			n, window := 1500, 1600*mean
 			counts := arrived(&p, rand.NewPCG(7, 8), n, window)
 			m, v := moments(counts)
 			deviation := math.Sqrt(max(c.dispersion, 0.01) * 1600 / float64(n))

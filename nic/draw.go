@@ -22,7 +22,7 @@ func below(r Rand, n uint64) uint64 {
 
 // fraction draws uniformly from the multiples of 2^-53 above 0 and up to 1.
 func fraction(r Rand) float64 {
-	return float64(r.Uint64()>>11+1) / (1 << 53)
+	return float64(float64(r.Uint64()>>11+1) / (1 << 53)) // the compiler turns it into a product
 }
 
 // share draws whether what happens with probability p/2^53 does; see inParts.

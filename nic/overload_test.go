@@ -22,6 +22,15 @@ func TestAnOverloadedSourceDoesNotHoldUpItsDriver(t *testing.T) {
 	require.Greater(t, r.nextAt, weft.Second)
 }
 
+// A queue that is full for the large packets of a mix still takes small ones.
+func TestASourceOfManySizesIsNotRefusedWhileSmallPacketsFit(t *testing.T) {
+	r := newRig(t, Config{QueueBytes: 10_000})
+	require.NoError(t, r.SetSource(0, Source{To: only(1), Mean: weft.Nanosecond, Sizes: Sizes{{9000, 0.5}, {10, 0.5}}}, &r.out))
+	r.Tick(weft.Microsecond, &r.out)
+	require.Greater(t, r.queued, 9990, "filled up")
+	require.EqualValues(t, 101, r.Stats().Injected)
+}
+
 // A NIC with nobody to send to sets no timer.
 func TestANICWithoutAPartnerSleeps(t *testing.T) {
 	r := newRig(t, Config{})

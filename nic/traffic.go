@@ -167,7 +167,7 @@ func ParseTraffic(s string) (Traffic, error) {
 func parseTraffic(s string) (t Traffic, err error) {
 	head, rest, loaded := strings.Cut(s, ":")
 	if name, _, cut := strings.Cut(head, ","); cut { // the colon is of some option
-		return t, fmt.Errorf("expected a load after the pattern, as %s:0.2", name)
+		return t, fmt.Errorf("expected a load after the pattern, as %s:0.2", nearest.Clip(name))
 	}
 	t.Pattern = head
 	if head == "" {

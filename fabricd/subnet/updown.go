@@ -113,8 +113,9 @@ func (u *UpDownRoutes) Routable(src, dst weft.NICID) bool {
 }
 
 // Port is where switch s forwards packets for d by the routes of the last Compute, NoPort when it does not reach d. Up it is the
-// default port, the destination's digit; when d cannot be reached that way, the next digits of d choose among the ports by which it
-// can, so that the destinations of a dead port are spread over the others and those of live ports stay where they are.
+// default port, the destination's digit; when d cannot be reached that way, the next digits of d and those of the switch choose among
+// the ports by which it can. So the destinations of a dead port are spread over the others, and so are the sources of a destination
+// that is behind a dead link; those of live ports stay where they are.
 func (u *UpDownRoutes) Port(s weft.SwitchID, d weft.NICID) weft.PortID {
 	t := u.g.Place(s).Tree
 	switch {
@@ -133,7 +134,11 @@ func (u *UpDownRoutes) Port(s weft.SwitchID, d weft.NICID) weft.PortID {
 			lead++
 		}
 	}
-	skip := int(uint32(d)/t.Below) / t.K % lead // not 0: some port leads to d, or the switch would not reach it
+	spread := int(uint32(d)/t.Below) / t.K
+	for _, w := range t.W {
+		spread += w
+	}
+	skip := spread % lead // lead is not 0: some port leads to d, or the switch would not reach it
 	for j := range t.Ups() {
 		if p := t.Up(j); u.leads(s, p, d) {
 			if skip == 0 {

@@ -27,11 +27,11 @@ import (
 var Palette = []color.Color{
 	color.RGBA{0, 114, 178, 255},
 	color.RGBA{213, 94, 0, 255},
+	color.RGBA{110, 110, 110, 255},
+	color.RGBA{230, 159, 0, 255},
 	color.RGBA{0, 158, 115, 255},
 	color.RGBA{204, 121, 167, 255},
-	color.RGBA{230, 159, 0, 255},
 	color.RGBA{86, 180, 233, 255},
-	color.RGBA{110, 110, 110, 255},
 }
 
 // Chart is a picture with curves.

@@ -113,21 +113,15 @@ func (c Config) Validate() error {
 
 // validateRouting checks that the firmware can run on the topology.
 func (c Config) validateRouting() error {
-	if c.Routing == DDRC {
+	if c.ddrc() {
 		if c.Topology.Place(0).Tree == nil {
 			return fmt.Errorf("%w: routing: %s computes up/down tables for k-ary n-trees and m-port n-trees only, and %s is none", ErrConfig, DDRC, c.Topology.Spec)
 		}
 		return nil
 	}
-	e, err := subnet.ByName(c.Routing)
+	fw, least, err := c.named()
 	if err != nil {
-		names := append(subnet.Names(), subnet.None, DDRC)
-		slices.Sort(names)
-		return fmt.Errorf("%w: %w", ErrConfig, document.Unknown("routing", c.Routing, names))
-	}
-	fw, least, err := e.New(c.Topology)
-	if err != nil {
-		return fmt.Errorf("%w: routing: %w", ErrConfig, err)
+		return err
 	}
 	if k, ok := fw.(switching.Checker); ok {
 		for _, s := range c.Topology.Switches {
@@ -138,3 +132,22 @@ func (c Config) validateRouting() error {
 	}
 	return nil
 }
+
+// named makes the firmware that is not DDRC's, and says how many virtual channels it needs at least.
+func (c Config) named() (fw switching.Firmware, vcs int, err error) {
+	if c.Firmware != nil {
+		return c.Firmware, max(1, subnet.LeastVCs(c.Firmware, c.Topology)), nil
+	}
+	e, err := subnet.ByName(c.Routing)
+	if err != nil {
+		names := append(subnet.Names(), subnet.None, DDRC)
+		slices.Sort(names)
+		return nil, 0, fmt.Errorf("%w: %w", ErrConfig, document.Unknown("routing", c.Routing, names))
+	}
+	if fw, vcs, err = e.New(c.Topology); err != nil {
+		return nil, 0, fmt.Errorf("%w: routing: %w", ErrConfig, err)
+	}
+	return fw, vcs, nil
+}
+
+func (c Config) ddrc() bool { return c.Firmware == nil && c.Routing == DDRC }

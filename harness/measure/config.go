@@ -26,6 +26,8 @@ const (
 type Config struct {
 	Topology *topology.Graph
 	Routing  string // a name that fabricd/subnet knows, or DDRC
+	// Firmware is measured instead of a named one when it is given, with VCs virtual channels or as many as it accepts at least.
+	Firmware switching.Firmware
 	// ReconfigureAfter is how many cycles after a fault the tables of DDRC are loaded, in all switches at once. 0 measures
 	// what is after a reconfiguration, as the paper does; what is lost until then is then next to nothing.
 	ReconfigureAfter int
@@ -46,7 +48,7 @@ type Config struct {
 
 	Cycle         weft.Time // 0: 512 ns
 	BytesPerCycle int       // of a link; 0: 128
-	// The delays are 0 when they are 0: those of the papers are not known, see docs/virtual.md.
+	// The delays are 0 when they are 0: those of the papers are not known, see docs/measure.md.
 	WireDelay     weft.Time // from one end of a link to the other
 	RoutingDelay  weft.Time // from when the first byte of a packet has arrived at a switch to its routing
 	CrossbarDelay weft.Time // from when an output has something to send to when it may

@@ -22,6 +22,10 @@ const (
 	streamFaults  = uint64(3) << 32
 )
 
+// unorderedFrom is how many NICs there must be for them to keep no table of their flows, whose memory grows with the square.
+// Packets out of order are then not counted.
+const unorderedFrom = 2048
+
 // network is the network of one run.
 type network struct {
 	cfg    Config // with defaults
@@ -59,10 +63,12 @@ func build(c Config) (*network, error) {
 			Watch: n.meter, CutThrough: true, RoutingDelay: c.RoutingDelay, CrossbarDelay: c.CrossbarDelay,
 		}))
 	}
+	latency := nic.NewLatency() // one for all, and not looked at: the meter keeps its own
 	for _, m := range n.graph.NICs {
 		core, err := nic.New(nic.Config{
 			ID: m.ID, NICs: len(n.graph.NICs), Rand: rand.NewPCG(c.Seed, streamNICs+uint64(m.ID)), VCs: n.vcs,
 			Buffer: c.InputBuffer, QueueBytes: c.QueueBytes, EagerCredits: c.EagerCredits, Source: n.source(m.ID),
+			Latency: latency, Unordered: len(n.graph.NICs) >= unorderedFrom,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -81,16 +87,16 @@ func build(c Config) (*network, error) {
 // chooseFirmware makes the firmware and settles the number of virtual channels.
 func (n *network) chooseFirmware() error {
 	least := 1
-	if n.cfg.Routing == DDRC {
+	if n.cfg.ddrc() {
 		routes, err := newReconfigured(n.graph)
 		if err != nil {
 			return fmt.Errorf("%w: routing: %w", ErrConfig, err)
 		}
 		n.routes, n.firmware = routes, routes
 	} else {
-		fw, vcs, err := subnet.Firmware(n.cfg.Routing, n.graph)
+		fw, vcs, err := n.cfg.named()
 		if err != nil {
-			return fmt.Errorf("%w: routing: %w", ErrConfig, err)
+			return err
 		}
 		n.firmware, least = fw, vcs
 	}

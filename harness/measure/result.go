@@ -30,7 +30,7 @@ type Result struct {
 	LostTotal    uint64  `csv:"lost_total"`     // packets lost on wires, in queues of dead links and in dead switches
 	LostPerFault float64 `csv:"lost_per_fault"` // of these, per fault that came under load
 	Discarded    uint64  `csv:"discarded"`      // packets discarded by a switch
-	Reordered    uint64  `csv:"reordered"`      // packets delivered after a later one of their flow
+	Reordered    uint64  `csv:"reordered"`      // packets delivered after a later one of their flow; not counted from 2048 NICs on
 	Rerouted     uint64  `csv:"rerouted"`       // packets delivered that were sent another way because of a fault
 
 	WarmupCycles int64  `csv:"warmup_cycles"` // until the window began, faults included

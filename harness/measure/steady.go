@@ -33,7 +33,7 @@ func (s *steady) add(b batch) bool {
 		return false
 	}
 	first, now := &s.last[0], &s.last[len(s.last)-1]
-	if s.grew(first.inside, now.inside) {
+	if s.grew(first.inside, now.inside) || now.delivered == 0 && now.inside > 0 { // it may stand still, but is not steady
 		return false
 	}
 	return s.growing() || s.level(func(b *batch) float64 { return b.latency })

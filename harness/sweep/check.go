@@ -163,22 +163,6 @@ func (c Check) margin(x float64) float64 {
 	return m
 }
 
-// claim prints the bounds.
-func (c Check) claim() (text string) {
-	for _, b := range []struct {
-		word string
-		v    *float64
-	}{{"at least", c.AtLeast}, {"above", c.Above}, {"at most", c.AtMost}, {"below", c.Below}} {
-		if b.v != nil {
-			if text != "" {
-				text += ", "
-			}
-			text += b.word + " " + digits(*b.v)
-		}
-	}
-	return text
-}
-
 // combined is the mean of estimates, taken as independent.
 func combined(list []estimate) estimate {
 	sum, variance, n := 0.0, 0.0, 0

@@ -25,9 +25,9 @@ type builder struct {
 
 type graph struct {
 	*topology.Graph
-	err            error
-	links, inside  int // links between switches, switches without NICs
-	updown, tables error
+	err           error
+	links, inside int // links between switches, switches without NICs
+	updown        error
 }
 
 // misfit is a mistake in one field.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/document"
@@ -187,6 +188,7 @@ func (p *parser) axis(at string, a Axis) (axis, bool) {
 	default:
 		x.values = a.Values
 	}
+	seen := map[string]bool{}
 	for i, v := range x.values {
 		path := at
 		if a.Of != nil {
@@ -199,11 +201,12 @@ func (p *parser) axis(at string, a Axis) (axis, bool) {
 			p.fail(path, s.set(a.Axis, v))
 			x.sets, x.paths = append(x.sets, s), append(x.paths, path)
 		}
-		if slices.ContainsFunc(x.values[:i], v.same) {
+		if seen[v.canonical()] {
 			p.failf(path, "axis %s has %s twice", a.Axis, v)
 		}
+		seen[v.canonical()] = true
 	}
-	if len(x.values) == 0 {
+	if len(x.values) == 0 && !ranged {
 		p.failf(at, "axis %s is empty: give it values, or leave it out", a.Axis)
 	}
 	return x, p.errs.Len() == before
@@ -222,7 +225,7 @@ func (p *parser) between(at string, a Axis) (list []Value) {
 	n := (*a.To-*a.From)/step + 1e-9
 	if !(step > 0) || !(n >= 0) || n > maxPoints {
 		p.failf(at, "axis %s goes from %v to %v by %v, expected a step above 0 and at most %d values", a.Axis, *a.From, *a.To, step, maxPoints)
-		return []Value{"0"} // one mistake is enough
+		return nil
 	}
 	for i := range int(n) + 1 {
 		x := *a.From + float64(i)*step
@@ -273,7 +276,8 @@ func (p *parser) unknownValue(a axis, v Value) error {
 func (p *parser) points(b *builder, e *Experiment, pl *plan) {
 	n := pl.count()
 	if n > maxPoints || n*pl.samples > maxRuns {
-		p.failf("$.axes", "%d samples of %d points, expected at most %d points and %d runs: split the experiment", pl.samples, n, maxPoints, maxRuns)
+		p.failf("$.axes", "the axes have %s points, with %d samples of each, expected at most %d points and %d runs: split the experiment",
+			map[bool]string{true: "too many", false: strconv.Itoa(n)}[n > maxPoints], pl.samples, maxPoints, maxRuns)
 		return
 	}
 	pl.multiply()

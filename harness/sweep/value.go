@@ -37,15 +37,16 @@ func (v Value) number() (float64, bool) {
 	return f, err == nil
 }
 
-// same reports whether both are the same text, or the same number written otherwise.
-func (v Value) same(w Value) bool {
-	if v == w {
-		return true
+// canonical is v, a number in one way of writing it.
+func (v Value) canonical() string {
+	if x, ok := v.number(); ok {
+		return formatFloat(x)
 	}
-	a, ok := v.number()
-	b, okay := w.number()
-	return ok && okay && a == b
+	return string(v)
 }
+
+// same reports whether both are the same text, or the same number written otherwise.
+func (v Value) same(w Value) bool { return v == w || v.canonical() == w.canonical() }
 
 // Some are one value or several.
 type Some []Value

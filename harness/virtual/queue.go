@@ -22,13 +22,13 @@ func (e event) before(o event) bool { return e.at < o.at || e.at == o.at && e.se
 // the order.
 type queue struct {
 	shift   uint  // a bucket is 1<<shift picoseconds wide
+	least   uint  // what shift must not go below: with narrower buckets too many events were beyond the last
 	cur     int64 // the bucket whose turn it is, numbered from time 0
 	head    int   // of it, the next event
 	buckets [][]event
 	full    [wheel / 64]uint64 // buckets after cur that hold events
 	far     []event            // heap: those at bucket cur+wheel or later
 	size    int
-	least   uint // shift that tune does not go below
 
 	taken, opened, pushed, farther int // since the width was looked at
 }
@@ -37,6 +37,7 @@ const (
 	wheel      = 1 << 12 // buckets
 	firstShift = 12      // about 4 ns, right for 64 NICs on links of 2 Gb/s
 	maxShift   = 40      // about a second
+	crowded    = 64      // events of a bucket above which it gets no wider
 	lookEvery  = 1 << 14 // events
 )
 
@@ -152,15 +153,15 @@ func inOrder(list []event) {
 	}
 }
 
-// tune makes buckets wider when many events are beyond the last, and narrower when they hold many events: of those at one time
-// they always do.
+// tune makes buckets wider when many events are beyond the last, and else narrower when they hold many events. Events that are due
+// at one moment, as those of links in step, are in one bucket however narrow it is.
 func (q *queue) tune() {
 	shift := q.shift
 	switch {
-	case q.farther > q.pushed/16 && shift < maxShift:
+	case q.farther > q.pushed/16 && q.taken < crowded*q.opened && shift < maxShift:
 		shift++
-		q.least = shift // narrower ones have been tried
-	case q.taken > 8*q.opened && shift > q.least:
+		q.least = shift
+	case q.taken > 6*q.opened && shift > q.least:
 		shift--
 	}
 	q.taken, q.opened, q.pushed, q.farther = 0, 0, 0, 0

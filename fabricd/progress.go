@@ -9,34 +9,38 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// verifyProgress shows how far verifying has come: as a bar on a terminal, elsewhere as a line now and then. What takes less than a
+// progress shows how far work in countable pieces has come: as a bar on a terminal, elsewhere as a line now and then. What takes less than a
 // moment shows nothing.
-type verifyProgress struct {
+type progress struct {
 	w     io.Writer
+	what  string // the pieces, as "fault sets"
 	live  bool
 	every time.Duration
 	bar   *progressbar.ProgressBar
 
 	began, spoke time.Time
-	spokeAt      uint64 // sets done then
+	spokeAt      uint64 // pieces done then
 	total        uint64
 }
+
+// tellEvery is the time between lines where there is no terminal.
+const tellEvery = 10 * time.Second
 
 // moment is how long the bar waits before it appears.
 const moment = 300 * time.Millisecond
 
-func newVerifyProgress(w io.Writer, live bool, every time.Duration) *verifyProgress {
+func newProgress(w io.Writer, live bool, what string, every time.Duration) *progress {
 	now := time.Now()
-	return &verifyProgress{w: w, live: live, every: every, began: now, spoke: now}
+	return &progress{w: w, live: live, what: what, every: every, began: now, spoke: now}
 }
 
 // told is told by one goroutine at a time.
-func (p *verifyProgress) told(done, total uint64) {
+func (p *progress) told(done, total uint64) {
 	p.total = total
 	now := time.Now()
 	if p.live {
 		if p.bar == nil && now.Sub(p.began) > moment && done < total {
-			p.bar = progressbar.NewOptions64(int64(total), progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription("fault sets"),
+			p.bar = progressbar.NewOptions64(int64(total), progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(p.what),
 				progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true), progressbar.OptionSetWidth(30),
 				progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
 		}
@@ -53,12 +57,12 @@ func (p *verifyProgress) told(done, total uint64) {
 	if rate := float64(done-p.spokeAt) / since.Seconds(); rate > 0 {
 		left = ", about " + time.Duration(float64(total-done)/rate*float64(time.Second)).Round(time.Second).String() + " left"
 	}
-	fmt.Fprintf(p.w, "%s of %s fault sets, %s%s\n", grouped(done), grouped(total), share(done, total), left)
+	fmt.Fprintf(p.w, "%s of %s %s, %s%s\n", grouped(done), grouped(total), p.what, share(done, total), left)
 	p.spoke, p.spokeAt = now, done
 }
 
 // end takes the bar away.
-func (p *verifyProgress) end() {
+func (p *progress) end() {
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}

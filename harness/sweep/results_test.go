@@ -1,0 +1,308 @@
+package sweep
+
+import (
+	"encoding/xml"
+	"fmt"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/measure"
+)
+
+func TestEveryFieldOfAResultIsAColumn(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for i, c := range columns {
+		assert.NotEmpty(t, c.name, "field %d", i)
+		assert.False(t, seen[c.name], c.name)
+		seen[c.name] = true
+		assert.Contains(t, []reflect.Kind{reflect.Float64, reflect.Int, reflect.Int64, reflect.Uint64, reflect.Bool, reflect.String}, c.kind, c.name)
+	}
+	for _, name := range []string{"connected", "stable", "deadlocked", "deadlock_at", "cycles"} {
+		assert.True(t, seen[name], "%s has a meaning here", name)
+	}
+}
+
+func TestACellReadsBackAsWhatItWas(t *testing.T) {
+	t.Parallel()
+	r := measure.Result{Accepted: 0.1 + 0.2, Offered: math.NaN(), LatencyMax: 1e300, LostTotal: math.MaxUint64, Connected: true, DeadlockAt: -1, Cycle: "x,y"}
+	cells := rowOf(r)
+	require.NoError(t, cells.check())
+	assert.Equal(t, 0.1+0.2, cells.number(columnAt("accepted")))
+	assert.True(t, math.IsNaN(cells.number(columnAt("offered"))))
+	assert.Equal(t, "18446744073709551615", cells[columnAt("lost_total")])
+	assert.Equal(t, 1.0, cells.number(columnAt("connected")))
+	assert.True(t, cells.is("connected"))
+	assert.False(t, cells.is("stable"))
+	cells[columnAt("accepted")] = "x"
+	assert.EqualError(t, cells.check(), `accepted is "x"`)
+	assert.EqualError(t, cells[1:].check(), fmt.Sprintf("%d cells, expected %d", len(columns)-1, len(columns)))
+}
+
+// The values are those of tables of Student's t, and of Wilson's interval computed by hand.
+func TestIntervalsAreThoseOfTheTables(t *testing.T) {
+	t.Parallel()
+	assert.InDelta(t, 12.706, studentT(1), 0.001)
+	assert.InDelta(t, 2.262, studentT(9), 0.001)
+	assert.InDelta(t, 1.965, studentT(499), 0.001)
+	e := mean([]float64{1, 2, 3, 4, 5})
+	assert.InDelta(t, 3, e.value, 1e-12)
+	assert.InDelta(t, 2.776*math.Sqrt(2.5/5), e.half(), 0.001)
+	assert.False(t, mean([]float64{1}).bounded())
+	assert.True(t, math.IsNaN(mean(nil).value))
+	s := share(1, 10)
+	assert.InDelta(t, 0.0179, s.low, 0.0001)
+	assert.InDelta(t, 0.4042, s.high, 0.0001)
+	s = share(0, 500)
+	assert.Zero(t, s.low)
+	assert.InDelta(t, 0.0076, s.high, 0.0001)
+	assert.InDelta(t, 1, share(7, 7).high, 0)
+	assert.False(t, share(0, 0).bounded())
+	d := difference([]float64{1, 2, 3}, []float64{0, 1, 2})
+	assert.InDelta(t, 1, d.value, 1e-12)
+	assert.InDelta(t, 0, d.half(), 1e-12, "what is paired differs by the same every time")
+	r := ratio([]float64{2, 4, 6}, []float64{1, 2, 3})
+	assert.InDelta(t, 2, r.value, 1e-12)
+	assert.InDelta(t, 0, r.half(), 1e-9)
+	r = ratio([]float64{1, 2, 3}, []float64{3, 2, 1})
+	assert.InDelta(t, 1, r.value, 1e-12)
+	assert.InDelta(t, 4.303*math.Sqrt(4.0/3)/2, r.half(), 0.001)
+}
+
+// tableOf is a table with results of our own: by point, by sample.
+func tableOf(t *testing.T, results ...[]measure.Result) *table {
+	t.Helper()
+	e := small(t)
+	tab := &table{e: e, plan: &e.quick} // ADLR at two loads and 0 and 2 faults
+	require.Len(t, results, len(tab.plan.points))
+	for _, list := range results {
+		var rows []row
+		for _, r := range list {
+			rows = append(rows, rowOf(r))
+		}
+		tab.rows = append(tab.rows, rows)
+	}
+	return tab
+}
+
+func ok(accepted float64) measure.Result {
+	return measure.Result{Accepted: accepted, Connected: true, Stable: true, DeadlockAt: -1, Cycles: 100}
+}
+
+func bad(accepted float64) measure.Result {
+	r := ok(accepted)
+	r.Deadlocked, r.DeadlockAt = true, 30
+	return r
+}
+
+func sampleTable(t *testing.T) *table {
+	return tableOf(t,
+		[]measure.Result{ok(10), ok(12), ok(11)}, []measure.Result{ok(5), bad(900), ok(7)},
+		[]measure.Result{ok(4), ok(4), ok(4)}, []measure.Result{bad(0), bad(0), bad(0)})
+}
+
+func TestMeansLeaveOutWhatIsExcludedAndSharesDoNot(t *testing.T) {
+	t.Parallel()
+	rows := sampleTable(t).summaryCSV()
+	at := func(row int, name string) string {
+		for i, c := range rows[0] {
+			if c == name {
+				return rows[row][i]
+			}
+		}
+		t.Fatal(name)
+		return ""
+	}
+	assert.Equal(t, "3", at(2, "runs"))
+	assert.Equal(t, "2", at(2, "included"))
+	assert.Equal(t, "1", at(2, "deadlocked_runs"))
+	assert.Equal(t, "6", at(2, "accepted"))
+	assert.Equal(t, "0.3333333333333333", at(2, "deadlocked"))
+	assert.Equal(t, "NaN", at(4, "accepted"), "no run is left")
+	assert.Empty(t, at(4, "accepted_low"))
+	assert.Equal(t, "1", at(4, "deadlocked"))
+	assert.Equal(t, "11", at(1, "accepted"))
+	assert.NotContains(t, rows[0], "cycle", "text has no mean")
+}
+
+func TestChecksCompareSampleBySample(t *testing.T) {
+	t.Parallel()
+	tab := sampleTable(t)
+	num := func(x float64) *float64 { return &x }
+	saturated := map[string]Some{"load": {"saturated"}}
+	for _, c := range []struct {
+		check  Check
+		holds  string
+		ours   string
+		points int
+	}{
+		{Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}, "load": {"saturated"}}, AtLeast: num(10), AtMost: num(12)}, "yes, unsure", "11 ± 2.484", 1},
+		{Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}, "load": {"0.3"}}, Above: num(4)}, "no", "4 ± 0", 1},
+		{Check{Value: "accepted", Where: map[string]Some{"faults": {"2"}, "load": {"0.3"}}, Above: num(4)}, "not run", "", 0},
+		// Samples 0 and 2 are left: 5/10 and 7/11.
+		{Check{Value: "accepted", Where: saturated, Against: map[string]Value{"faults": "0"}, Below: num(1)}, "yes, unsure", "0.5714 ± 0.8644", 1},
+		{Check{Value: "accepted", Where: saturated, Against: map[string]Value{"faults": "0"}, As: asDifference, Per: "faults", Below: num(-1)}, "yes, unsure", "-2.25 ± 3.177", 1},
+		{Check{Value: "accepted", Where: saturated, Against: map[string]Value{"faults": "0"}, As: asPercent, Below: num(0), Above: num(-100)}, "yes, unsure", "-42.86 ± 86.44", 1},
+		{Check{Value: "deadlocked", Where: map[string]Some{"faults": {"0"}}, AtMost: num(0.6)}, "yes", "0% (0% to 56.15% of 3 runs), the worst of 2 points; holds at 2", 2},
+		{Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}}, Of: ofAny, AtMost: num(4)}, "yes", "4 ± 0, the best of 2 points; holds at 1", 2},
+		{Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}}, AtMost: num(4)}, "no, unsure", "11 ± 2.484, the worst of 2 points; holds at 1", 2},
+		{Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}}, Of: ofMean, Scale: num(2), AtMost: num(20)}, "yes", "15 ± 2.484", 2},
+	} {
+		f := tab.finding(c.check)
+		assert.Equal(t, c.ours, f.Ours)
+		assert.Equal(t, c.points, f.Points, c.ours)
+		if c.ours != "11 ± 2.484, the worst of 2 points; holds at 1" {
+			assert.Equal(t, c.holds, f.Holds, c.ours)
+		} else {
+			assert.Equal(t, "no", f.Holds, "the whole interval is outside")
+		}
+	}
+}
+
+func TestAClaimOfOursThatDoesNotHoldIsCounted(t *testing.T) {
+	t.Parallel()
+	var f fake
+	o := options(t, &f)
+	e := small(t)
+	e.Checks[2].Where = map[string]Some{"method": {"ADLR"}}
+	o.Samples = 20
+	r, err := e.Run(t.Context(), o)
+	require.NoError(t, err)
+	assert.Equal(t, 1, r.Failed)
+	assert.Equal(t, "yes", r.Findings[0].Holds)
+	text := contents(t, o.Dir)["comparison.md"]
+	assert.Contains(t, text, "| adaptive is better [1] | yes | 1.1 ± ")
+	assert.Contains(t, text, "[2] ours")
+	readme := contents(t, o.Dir)["README.md"]
+	assert.Contains(t, readme, "    fabricd sweep small.yaml\n\nVersion v1.")
+	assert.Regexp(t, `Means leave out runs that were deadlocked or disconnected: [1-9]`, readme)
+}
+
+func TestPlotsHaveTheirCurvesAndLines(t *testing.T) {
+	t.Parallel()
+	tab := sampleTable(t)
+	list, empty := tab.pictures()
+	assert.Empty(t, empty)
+	var names []string
+	for _, p := range list {
+		names = append(names, p.name)
+	}
+	assert.Equal(t, []string{"throughput", "split-saturated", "split-0-3", "curve", "dead"}, names)
+	p := list[0]
+	require.Len(t, p.Curves, 2)
+	assert.Equal(t, "ADLR, saturated", p.Curves[0].Name)
+	assert.Equal(t, "ADLR, load 0.3", p.Curves[1].Name)
+	assert.Equal(t, 1, p.Curves[0].Color, "as in the full form, where DDLR is first")
+	assert.NotEqual(t, p.Curves[0].Style, p.Curves[1].Style)
+	require.Len(t, p.Curves[0].Points, 2)
+	assert.Len(t, p.Curves[1].Points, 1, "where no run is left there is no point")
+	assert.InDelta(t, 6, p.Curves[0].Points[1].Y, 1e-9)
+	assert.InDelta(t, 2, p.Curves[0].Points[1].X, 0)
+	require.Len(t, p.Verticals, 1)
+	dead := list[4].Curves[0]
+	assert.True(t, dead.Steps)
+	last := dead.Points[len(dead.Points)-1]
+	assert.InDelta(t, 100, last.X, 0)
+	assert.InDelta(t, 1, last.Y, 1e-9, "the last point of that name, where all deadlock")
+}
+
+func TestPlotsAreFilesThatProgramsRead(t *testing.T) {
+	t.Parallel()
+	var f fake
+	o := options(t, &f)
+	r, err := small(t).Run(t.Context(), o)
+	require.NoError(t, err)
+	for _, name := range r.Files {
+		data, err := os.Open(filepath.Join(o.Dir, name))
+		require.NoError(t, err)
+		switch filepath.Ext(name) {
+		case ".png":
+			_, err = png.Decode(data)
+			require.NoError(t, err, name)
+		case ".svg":
+			d, text := xml.NewDecoder(data), ""
+			for {
+				tok, err := d.Token()
+				if err == io.EOF {
+					break
+				}
+				require.NoError(t, err, name)
+				if chars, ok := tok.(xml.CharData); ok {
+					text += string(chars)
+				}
+			}
+			if name == "throughput.svg" {
+				for _, want := range []string{"Throughput", "dead links", "packets per cycle", "DDLR, saturated", "DDRC, load 0.3", "k-1"} {
+					assert.Contains(t, text, want)
+				}
+			}
+		}
+		require.NoError(t, data.Close())
+	}
+}
+
+// What verify counts for all sets, single runs find for some.
+func TestConnectivityIsThatOfTheChecker(t *testing.T) {
+	t.Parallel()
+	text := `name: c
+about: x
+measure: connectivity
+base: {topology: "kary-ntree:2,3"}
+axes:
+  - {axis: routing, values: [deterministic-link, ddrc]}
+  - {axis: faults, values: [0, 1, 4]}
+samples: 40
+quick: {samples: 2}
+`
+	e, err := LoadFile("c.yaml", []byte(text))
+	require.NoError(t, err)
+	dir := t.TempDir()
+	_, err = e.Run(t.Context(), Options{Dir: dir})
+	require.NoError(t, err)
+	rows := readCSV(t, dir, "summary.csv")
+	require.Len(t, rows, 6)
+	for i, want := range []string{"1", "1", "", "1", "1", ""} {
+		if want != "" {
+			assert.Equal(t, want, rows[i]["connected"])
+		} else {
+			assert.NotEqual(t, "1", rows[i]["connected"], "four of sixteen links")
+			assert.NotEqual(t, "0", rows[i]["connected"])
+		}
+	}
+	runs := readCSV(t, dir, "runs.csv")
+	assert.Equal(t, "4", runs[len(runs)-1]["measured_faults"])
+}
+
+func TestFewerFaultsAreAmongMoreAndTheSameForEveryRouting(t *testing.T) {
+	t.Parallel()
+	e := small(t)
+	c := e.full.points[0].config
+	for _, kind := range []string{measure.LinkFaults, measure.SwitchFaults} {
+		c.FaultKind, c.Seed = kind, 5
+		c.FaultCount = 2
+		two := drawFaults(c)
+		c.FaultCount, c.Routing = 1, "ddrc"
+		assert.Equal(t, two[:1], drawFaults(c), kind)
+		for _, x := range two {
+			assert.Equal(t, kind == measure.SwitchFaults, x.Switch)
+			if x.Switch {
+				assert.Zero(t, c.Topology.Switches[x.ID].Tier, "leaves have NICs")
+			}
+		}
+	}
+}
+
+func TestFileNamesAreHarmless(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "kary-ntree-4-3", fileName("kary-ntree:4,3"))
+	assert.False(t, strings.ContainsAny(fileName("../../etc/x"), "./"))
+}
