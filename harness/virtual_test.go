@@ -1,6 +1,7 @@
 package harness_test
 
 import (
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ import (
 	"github.com/weft-fabric/weft/linkmon/liveness"
 )
 
-// hour is longer than any test may take on the wall.
+// hour is longer than any test may take on the wall. It takes half a second, and ten times that with the race detector.
 const hour = time.Hour
 
 func TestInVirtualTimeAnHourPassesInSeconds(t *testing.T) {
@@ -116,12 +117,23 @@ func TestVirtualTimeHasNoBroker(t *testing.T) {
 func TestPatienceInVirtualTimeIsVirtual(t *testing.T) {
 	t.Parallel()
 	text, failed := failing(t, "TestMine", func(t testing.TB) {
-		h := harness.New(t, "ring:4", harness.Virtual(), harness.Firmware(waitsForPort1{}), harness.Patience(hour))
+		h := harness.New(t, "ring:4", harness.Virtual(), harness.Firmware(waitsForPort1{}), harness.Patience(10*time.Minute))
 		h.Cut("s0", "s1")
 		h.RequireDelivered(h.Send("n0", "n1"))
 	})
 	require.True(t, failed)
-	require.Contains(t, text, "packet is still in flight after 1h0m0s")
+	require.Contains(t, text, "packet is still in flight after 10m0s")
+}
+
+// A harness that waits for what cannot come says so when its patience ends, however long that is.
+func TestWaitingInVirtualTimeEndsWithWhatItWaitedFor(t *testing.T) {
+	t.Parallel()
+	text, failed := failing(t, "TestMine", func(t testing.TB) {
+		h := harness.New(t, tree, harness.Virtual(), harness.NoLiveness(), harness.Patience(hour))
+		h.Eventually(func() error { return errors.New("no link is down") })
+	})
+	require.True(t, failed)
+	require.Contains(t, text, "not yet after 1h0m0s: no link is down")
 }
 
 func TestSeedsRunEverySeedOnceAndTheSameEachTime(t *testing.T) {

@@ -45,8 +45,9 @@ type World struct {
 	engine         *virtual.Engine
 	switches, nics []*virtual.Node
 
-	soon    []*agent // that have been poked
-	expired uint     // how many timeouts have
+	soon       []*agent // that have been poked
+	expired    uint     // how many timeouts have
+	mostAtOnce int      // events that may happen at one time
 }
 
 var (
@@ -55,7 +56,7 @@ var (
 )
 
 // New returns a world at time 0, for one fabric.
-func New() *World { return new(World) }
+func New() *World { return &World{mostAtOnce: mostAtOnce} }
 
 // Build implements [fabric.World].
 func (w *World) Build(b fabric.Blueprint) (switches, nics []fabric.Driver, err error) {
@@ -210,7 +211,7 @@ func (w *World) Pause(ctx context.Context, until weft.Time, news <-chan struct{}
 			}
 			if now := w.Now(); now != at {
 				since, at = n, now
-			} else if n-since > mostAtOnce {
+			} else if n-since > w.mostAtOnce {
 				return fmt.Errorf("%w at %v: %d events have happened then, and there is no end of them", ErrStandsStill, at, n-since)
 			}
 		}

@@ -82,6 +82,36 @@ func TestWaitingForWhatCannotComeIsAnErrorAndNoHang(t *testing.T) {
 	require.ErrorIs(t, w.Pause(t.Context(), weft.Never, make(chan struct{})), world.ErrNothingLeft)
 }
 
+func TestTimeThatStandsStillIsAnErrorAndNoHang(t *testing.T) {
+	t.Parallel()
+	w := empty(t)
+	w.StandStillAfter(100_000)
+	ctx, cancel := w.WithTimeout(t.Context(), time.Hour) // which never comes
+	defer cancel()
+	n := 0
+	var again func()
+	again = func() {
+		if n++; n < 1_000_000 {
+			w.At(w.Now(), again)
+		}
+	}
+	w.At(weft.Millisecond, again)
+	err := w.Pause(ctx, weft.Second, nil)
+	require.ErrorIs(t, err, world.ErrStandsStill)
+	require.ErrorContains(t, err, "time stands still at 1ms: ")
+	require.Less(t, n, 110_000)
+}
+
+func TestManyEventsAtOneTimeAreNoStandstillWhenItGoesOn(t *testing.T) {
+	t.Parallel()
+	w := empty(t)
+	w.StandStillAfter(10_000)
+	for i := range 100_000 {
+		w.At(weft.Time(i/9000)*weft.Millisecond, func() {})
+	}
+	require.NoError(t, w.Pause(t.Context(), weft.Second, nil))
+}
+
 func TestATimeoutIsOneOfVirtualTime(t *testing.T) {
 	t.Parallel()
 	w := empty(t)
