@@ -29,7 +29,10 @@ func virtually(t *testing.T, s *scenario.Scenario) (scenario.Result, []fabric.Ev
 
 func TestShippedScenariosHoldInVirtualTime(t *testing.T) {
 	t.Parallel()
-	for _, path := range shipped(t) {
+	for i, path := range shipped(t) {
+		if raceEnabled && i%5 != 3 {
+			continue // a goroutine alone has no races, and takes twenty times as long to be told so
+		}
 		s := read(t, path)
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
