@@ -185,6 +185,7 @@ func TestLiveLatencyOverPacedLinksIsWhatVirtualTimePredicts(t *testing.T) {
 	}
 	live, virtual := both(t, tree, median, harness.FirmwareByName("updown"), harness.NoLiveness(),
 		harness.Links(fabric.LinkOptions{Rate: 25_600, Paced: true, NoLiveness: true}))
+	t.Logf("%.1f ms live, %.1f ms in virtual time", live, virtual)
 	assert.InDelta(t, 60, virtual, 1, "to the digits of the histogram")
 	assert.Greater(t, live, virtual-13)
 	assert.Less(t, live, 2*virtual)
@@ -193,7 +194,7 @@ func TestLiveLatencyOverPacedLinksIsWhatVirtualTimePredicts(t *testing.T) {
 // A fifth of the packets is lost, give or take five standard deviations of so many draws, both live and in virtual time.
 func TestLiveLossOverAnImpairedLinkIsWhatVirtualTimePredicts(t *testing.T) {
 	t.Parallel()
-	const packets = 400
+	const packets = 1600
 	lost := func(h *harness.Harness) float64 {
 		h.Impair("n000", "s2.00", fault.Impair{Loss: new(fault.Percent(20))}, harness.OneWay)
 		for range packets {
@@ -206,7 +207,8 @@ func TestLiveLossOverAnImpairedLinkIsWhatVirtualTimePredicts(t *testing.T) {
 	live, virtual := both(t, tree, lost, harness.FirmwareByName("updown"), harness.Buffers(64, 2),
 		harness.Links(fabric.LinkOptions{Rate: 512_000, Paced: true}), // a packet in each frame, so that each has its own draw
 		harness.Liveness(20*time.Millisecond, 100))
-	const sigma = 8 // of 400 draws of 0.2
+	const sigma = 16 // of 1600 draws of 0.2
+	t.Logf("of %d packets live %v are lost, in virtual time %v", packets, live, virtual)
 	assert.InDelta(t, packets/5, virtual, 5*sigma)
 	assert.InDelta(t, packets/5, live, 5*sigma)
 }
