@@ -1,6 +1,7 @@
 package harness_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -172,23 +173,35 @@ func TestLiveAndVirtualDeliverTheSamePacketsInTheOrderOfTheirFlows(t *testing.T)
 	require.Equal(t, live, virtual)
 }
 
-// A packet takes 10 ms on each of six links. Live a link that was idle may catch up by 2 ms (pace.Pacer.CatchUp), so it may be
-// 12 ms faster than that; and it is as much slower as the machine is busy, of which the median of eleven shows little: as much
-// again is allowed.
+// Thirty packets follow each other over links on which each takes 10 ms: from the first at the first switch to the last at the
+// last, four links on, there are 33 times that. Live a link that was idle may catch up by 2 ms (pace.Pacer.CatchUp), so that 10 ms
+// of the 330 may be missing; and it is as much slower as the machine is busy, so a tenth more must come out once and not always.
 func TestLiveLatencyOverPacedLinksIsWhatVirtualTimePredicts(t *testing.T) {
 	t.Parallel()
-	median := func(h *harness.Harness) float64 {
-		for range 11 {
-			h.RequireDelivered(h.Send("n000", "n111"))
+	span := func(h *harness.Harness) float64 {
+		var sent []harness.Packet
+		for range 30 {
+			sent = append(sent, h.Send("n000", "n111"))
 		}
-		return h.Fabric().Totals().Latency.P50 / 1000 // milliseconds
+		last := h.RequireDelivered(sent[len(sent)-1])
+		first := h.Path(sent[0])
+		require.Len(t, last.Hops, 5)
+		return (last.Hops[4].At - first.Hops[0].At).Duration().Seconds() * 1000 // milliseconds
 	}
-	live, virtual := both(t, tree, median, harness.FirmwareByName("updown"), harness.NoLiveness(),
-		harness.Links(fabric.LinkOptions{Rate: 25_600, Paced: true, NoLiveness: true}))
-	t.Logf("%.1f ms live, %.1f ms in virtual time", live, virtual)
-	assert.InDelta(t, 60, virtual, 1, "to the digits of the histogram")
-	assert.Greater(t, live, virtual-13)
-	assert.Less(t, live, 2*virtual)
+	paced := harness.Options(harness.FirmwareByName("updown"), harness.Links(fabric.LinkOptions{Rate: 25_600, Paced: true, NoLiveness: true}))
+
+	predicted := span(harness.New(t, tree, paced, harness.Virtual()))
+	assert.InDelta(t, 330, predicted, 0.01)
+	h := harness.New(t, tree, paced)
+	h.Eventually(func() error {
+		live := span(h)
+		require.Greater(t, live, predicted-10.5)
+		if live > 1.1*predicted {
+			return fmt.Errorf("%.1f ms live, %.1f ms in virtual time", live, predicted)
+		}
+		t.Logf("%.1f ms live, %.1f ms in virtual time", live, predicted)
+		return nil
+	})
 }
 
 // A fifth of the packets is lost, give or take five standard deviations of so many draws, both live and in virtual time.
@@ -206,7 +219,7 @@ func TestLiveLossOverAnImpairedLinkIsWhatVirtualTimePredicts(t *testing.T) {
 	}
 	live, virtual := both(t, tree, lost, harness.FirmwareByName("updown"), harness.Buffers(64, 2),
 		harness.Links(fabric.LinkOptions{Rate: 512_000, Paced: true}), // a packet in each frame, so that each has its own draw
-		harness.Liveness(20*time.Millisecond, 100))
+		harness.Liveness(20*time.Millisecond, 255))
 	const sigma = 16 // of 1600 draws of 0.2
 	t.Logf("of %d packets live %v are lost, in virtual time %v", packets, live, virtual)
 	assert.InDelta(t, packets/5, virtual, 5*sigma)
