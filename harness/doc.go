@@ -31,13 +31,27 @@
 //	  ...
 //	run it again: go test -run '^TestMine$' -count=1 -weft.seed=8128
 //
+// # Virtual time
+//
+// With Virtual the fabric runs from an event queue, as fast as the machine can, and the same seed is the same run, event for event.
+// Time goes on only while a call waits; all durations are virtual. Seeds runs a test so for many seeds, on all cores:
+//
+//	harness.Seeds(t, 1000, "kary-ntree:2,3", func(h *harness.Harness) {
+//		h.Pause(10 * time.Millisecond)
+//		h.Cut("s0.00", "s1.00")
+//		h.RequireLedger(harness.NoneDiscarded)
+//	}, harness.Firmware(myFirmware{}), harness.Traffic("uniform:0.5"))
+//
+// A thousand of these take about a second. docs/virtual.md says what differs from live.
+//
 // # What is the same each time
 //
-// The seed fixes what is injected, where and when by the fabric's clock, and every choice left to chance. It does not fix in
+// Live, the seed fixes what is injected, where and when by the fabric's clock, and every choice left to chance. It does not fix in
 // which order goroutines run: two runs see the same traffic, not the same queues. State what must hold in any order.
 //
 // # Limits
 //
-// Time is real and the machine is shared with other tests, so the harness offers nothing to assert a duration with. Nothing
-// moves by the clock either, except what the firmware's registers do when they expire: wait for it with Eventually.
+// Live, time is real and the machine is shared with other tests, so the harness offers nothing to assert a duration with. Nothing
+// moves by the clock either, except what the firmware's registers do when they expire: wait for it with Eventually. Virtual has
+// no broker, and so not OverNATS.
 package harness

@@ -44,6 +44,19 @@ func TestFirstFirmware(t *testing.T) {
 	h.RequireLedger(harness.LostAtMost(0))
 }
 
+// TestFirstFirmwareForManySeeds tests it in virtual time, each time with another traffic: whatever is on its way when the link is
+// cut, every packet is accounted for. A thousand seeds take a second.
+func TestFirstFirmwareForManySeeds(t *testing.T) {
+	t.Parallel()
+	harness.Seeds(t, 100, "ring:4", func(h *harness.Harness) {
+		h.Pause(10 * time.Millisecond)
+		h.Cut("s1", "s2")
+		h.Pause(10 * time.Millisecond)
+		h.Restore("s1", "s2")
+		h.RequireLedger()
+	}, harness.Firmware(clockwise{}), harness.Traffic("uniform:0.5"))
+}
+
 // t is that of the test; examples have none.
 var t testing.TB
 

@@ -37,21 +37,50 @@ func (h *Harness) Path(p Packet) Path { return h.record.path(p) }
 func (h *Harness) Paths() []Path { return h.record.all() }
 
 // Eventually waits until f returns nil, asking again and again, and fails the test with its last error when its patience
-// ends.
+// ends. It asks every millisecond, and of what takes long at every hundredth of that.
 func (h *Harness) Eventually(f func() error) {
 	h.t.Helper()
-	ctx, cancel := h.fabric.WithTimeout(context.Background(), h.cfg.patience)
-	defer cancel()
+	w := h.wait(time.Millisecond)
+	defer w.cancel()
 	for {
 		err := f()
 		if err == nil {
 			return
 		}
-		if h.fabric.Pause(ctx, time.Millisecond, nil) != nil {
-			h.fail("not within %v: %v", h.cfg.patience, err)
+		if ended := w.pause(nil); ended != nil {
+			h.fail("not yet %s: %v", h.gaveUp(ended), err)
 			return
 		}
 	}
+}
+
+// wait is a wait with the patience of a harness.
+type wait struct {
+	fabric *fabric.Fabric
+	ctx    context.Context
+	cancel context.CancelFunc
+	began  weft.Time
+	least  time.Duration
+}
+
+func (h *Harness) wait(least time.Duration) wait {
+	ctx, cancel := h.fabric.WithTimeout(context.Background(), h.cfg.patience)
+	return wait{h.fabric, ctx, cancel, h.fabric.Now(), least}
+}
+
+// pause waits until it is worth while to look again, or for news: a hundredth of the wait so far, for in virtual time an hour is
+// soon over, and would be spent on looking.
+func (w wait) pause(news <-chan struct{}) error {
+	waited := (w.fabric.Now() - w.began).Duration()
+	return w.fabric.Pause(w.ctx, max(w.least, waited/100), news)
+}
+
+// gaveUp says why a wait ended.
+func (h *Harness) gaveUp(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Sprintf("after %v", h.cfg.patience)
+	}
+	return err.Error()
 }
 
 // RequireDelivered waits until the packet arrives and returns its path. It fails as soon as the packet is known to be lost
@@ -83,16 +112,16 @@ func (h *Harness) RequireDiscarded(p Packet, rule string) Path {
 // nothing is in flight any more.
 func (h *Harness) ended(p Packet) Path {
 	h.t.Helper()
-	ctx, cancel := h.fabric.WithTimeout(context.Background(), h.cfg.patience)
-	defer cancel()
+	w := h.wait(20 * time.Millisecond)
+	defer w.cancel()
 	for {
 		news := h.record.changed(p)
 		path := h.record.path(p)
 		if path.End != 0 {
 			return path
 		}
-		if h.fabric.Pause(ctx, 20*time.Millisecond, news) != nil {
-			h.fail("packet is still in flight after %v\n%v%s", h.cfg.patience, path, h.waits(p))
+		if err := w.pause(news); err != nil {
+			h.fail("packet is still in flight %s\n%v%s", h.gaveUp(err), path, h.waits(p))
 			return path
 		}
 		if l := h.fabric.Ledger(); !l.Balanced || l.InFlight > 0 {
@@ -184,7 +213,7 @@ func (h *Harness) fail(format string, args ...any) {
 
 // replay is the command that runs the test again with the same draws.
 func (h *Harness) replay() string {
-	parts := strings.Split(h.t.Name(), "/")
+	parts := strings.Split(h.name, "/")
 	for i, p := range parts {
 		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
 	}
@@ -194,5 +223,8 @@ func (h *Harness) replay() string {
 // Pause lets so much time pass on the fabric's clock. Use it in virtual time, where nothing else passes any; live, wait for what
 // is to happen with Eventually.
 func (h *Harness) Pause(d time.Duration) {
-	_ = h.fabric.Pause(context.Background(), d, nil) // a background never ends
+	h.t.Helper()
+	if err := h.fabric.Pause(context.Background(), d, nil); err != nil {
+		h.fail("pause %v: %v", d, err)
+	}
 }

@@ -22,6 +22,7 @@ var seedFlag = flag.Uint64("weft.seed", 0, "seed of the random draws of harness 
 // test's own goroutine. Any number of tests may have one each at the same time.
 type Harness struct {
 	t      testing.TB
+	name   string // of the test to run again
 	cfg    config
 	fabric *fabric.Fabric
 	record *recorder
@@ -31,6 +32,20 @@ type Harness struct {
 // New starts a fabric of a topology, given as fabricd takes it ("kary-ntree:4,3", or a file), and stops it when the test
 // ends. All links are up when it returns.
 func New(t testing.TB, spec string, options ...Option) *Harness {
+	t.Helper()
+	p := newPlan(t, spec, options)
+	h := p.start(t, p.config)
+	t.Cleanup(h.stop)
+	return h
+}
+
+// plan is what all fabrics of a test have in common.
+type plan struct {
+	graph  *topology.Graph
+	config config
+}
+
+func newPlan(t testing.TB, spec string, options []Option) plan {
 	t.Helper()
 	c := defaults()
 	for _, o := range options {
@@ -48,30 +63,38 @@ func New(t testing.TB, spec string, options ...Option) *Harness {
 	if c.opts.Switch.VCs == 0 {
 		c.opts.Switch.VCs = cmp.Or(subnet.LeastVCs(c.opts.Firmware, g), weft.MaxVCs) // with none the fabric says what else is lacking
 	}
+	if l := &c.opts.Link.Liveness; l.Interval == 0 && l.Multiplier == 0 {
+		l.Interval, l.Multiplier = patientInterval, patientMultiplier
+	}
+	if c.virtual && c.nats {
+		t.Fatalf("harness: Virtual with OverNATS: a broker lives by the clock on the wall: leave one of them out")
+	}
+	return plan{g, c}
+}
+
+// start starts one fabric.
+func (p plan) start(t testing.TB, c config) *Harness {
+	t.Helper()
 	if *seedFlag != 0 {
 		c.opts.Seed = *seedFlag
 	}
 	if c.opts.Seed == 0 {
 		c.opts.Seed = rand.Uint64()
 	}
-	if l := &c.opts.Link.Liveness; l.Interval == 0 && l.Multiplier == 0 {
-		l.Interval, l.Multiplier = patientInterval, patientMultiplier
-	}
-	h := &Harness{t: t, cfg: c, record: newRecorder(g)}
-	c.opts.Topology, c.opts.Record = g, h.record
+	h := &Harness{t: t, name: t.Name(), record: newRecorder(p.graph)}
+	c.opts.Topology, c.opts.Record = p.graph, h.record
 	c.opts.Trouble = func(e bus.Event) {
 		if e.Kind != bus.EventConnError && e.Kind != bus.EventUnauthorized { // a frame that the broker refuses, as at a cut: it is lost like the others there
 			h.record.trouble(e.String())
 		}
 	}
-	switch {
-	case c.virtual && c.nats:
-		t.Fatalf("harness: Virtual with OverNATS: a broker lives by the clock on the wall: leave one of them out")
-	case c.virtual:
+	if c.virtual {
 		c.opts.World = world.New()
-	default:
+	} else {
 		c.opts.Transport = h.transport(c.nats)
 	}
+	h.cfg = c
+	var err error
 	if h.fabric, err = fabric.New(c.opts); err != nil {
 		t.Fatalf("harness: %v", err)
 	}
@@ -80,7 +103,6 @@ func New(t testing.TB, spec string, options ...Option) *Harness {
 	if err := h.fabric.Start(ctx); err != nil {
 		t.Fatalf("harness: %v", err)
 	}
-	t.Cleanup(h.stop)
 	return h
 }
 
@@ -126,3 +148,6 @@ func (h *Harness) Fabric() *fabric.Fabric { return h.fabric }
 
 // Topology is its graph.
 func (h *Harness) Topology() *topology.Graph { return h.fabric.Topology() }
+
+// Seed is that of the random draws.
+func (h *Harness) Seed() uint64 { return h.cfg.opts.Seed }

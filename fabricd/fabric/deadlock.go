@@ -31,8 +31,9 @@ func (c Cycle) String() string {
 	return b.String()
 }
 
-// Deadlock looks for packets that wait for each other for ever, in a fabric where nothing moves; see [deadlock.Find]. It
-// returns a cycle among the channels that they wait for, or nothing.
+// Deadlock looks for packets that wait for each other for ever; see [deadlock.Find]. It returns a cycle among the channels that
+// they wait for, or nothing. Live, ask when nothing moves: switches are read one after the other. In virtual time what it finds
+// is exact at any time.
 func (f *Fabric) Deadlock() []Channel {
 	f.readProcesses()
 	snaps := make([]switching.Snapshot, len(f.switches))
@@ -49,7 +50,11 @@ func (f *Fabric) deadlockIn(snaps []switching.Snapshot) []Channel {
 		return other, ok
 	}
 	var cycle []Channel
-	for _, o := range deadlock.Find(deadlock.Question{Switches: snaps, Peer: peer}) {
+	q := deadlock.Question{Switches: snaps, Peer: peer}
+	if f.Virtual() {
+		q.InputBuffer = f.opts.Switch.InputBuffer
+	}
+	for _, o := range deadlock.Find(q) {
 		to, _ := peer(weft.End{Node: o.Switch.Node(), Port: o.Port})
 		cycle = append(cycle, Channel{Switch: f.graph.Switches[o.Switch].Name, Port: int(o.Port), VC: int(o.VC), To: f.graph.Name(to.Node)})
 	}

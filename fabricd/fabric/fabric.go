@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -27,8 +29,9 @@ type Fabric struct {
 	links    []*link
 	events   *Hub
 	world    World
-	live     *live      // the world, unless that is virtual
-	pattern  *rand.Rand // guarded by mu: draws what a traffic pattern leaves to chance
+	live     *live                   // the world, unless that is virtual
+	pattern  *rand.Rand              // guarded by mu: draws what a traffic pattern leaves to chance
+	latency  *hdrhistogram.Histogram // of all NICs, in virtual time, where they share a goroutine; live each has its own
 
 	ctx     context.Context // of all that runs; set by Start
 	stop    context.CancelFunc
@@ -83,7 +86,7 @@ func New(o Options) (*Fabric, error) {
 		opts: o, graph: o.Topology, events: NewHub(), world: o.World,
 		pattern: rand.New(rand.NewPCG(o.Seed, 1<<32)),
 		monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs)), troubles: newTroubles(),
-		notices: newNotices(),
+		notices: newNotices(o.NIC.Notices > 0),
 	}
 	f.changed.init()
 	if f.world == nil {
@@ -125,12 +128,15 @@ func (f *Fabric) build() error {
 		f.switches = append(f.switches, &liveSwitch{id: s.ID, name: s.Name, core: core})
 	}
 	cores := make([]*nic.NIC, len(f.graph.NICs))
+	if f.Virtual() {
+		f.latency = nic.NewLatency()
+	}
 	for i, n := range f.graph.NICs {
 		core, err := nic.New(nic.Config{
 			ID: n.ID, NICs: len(f.graph.NICs), Rand: rand.NewPCG(o.Seed, 1<<33+uint64(n.ID)),
 			VCs: o.Switch.VCs, Buffer: o.Switch.InputBuffer, QueueBytes: o.NIC.QueueBytes, EagerCredits: o.Switch.EagerCredits,
 			Liveness: o.Link.Liveness, Source: f.source(n.ID), HonourNotices: weft.FromDuration(o.NIC.Notices),
-			Distance: func(src weft.NICID) int { return f.graph.Distance(src, n.ID) },
+			Distance: func(src weft.NICID) int { return f.graph.Distance(src, n.ID) }, Latency: f.latency,
 		})
 		if err != nil {
 			return err

@@ -21,8 +21,12 @@ type notices struct {
 	poke  *poker
 }
 
-func newNotices() notices {
-	return notices{queue: make(chan weft.Notice, maxNotices), lost: new(atomic.Uint64), poke: new(poker)}
+func newNotices(on bool) notices {
+	size := 0
+	if on {
+		size = maxNotices
+	}
+	return notices{queue: make(chan weft.Notice, size), lost: new(atomic.Uint64), poke: new(poker)}
 }
 
 // firmware is that of every switch: with notices one that asks for them.

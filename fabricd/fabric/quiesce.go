@@ -69,12 +69,13 @@ const stuckLooks = 50
 // left then are reported as a *StuckError beside the ledger.
 func (f *Fabric) Quiesce(ctx context.Context) (Ledger, error) {
 	patience := f.patience()
-	last, since, looks := f.progress(), f.Now(), 0
+	began := f.Now()
+	last, since, looks := f.progress(), began, 0
 	for {
 		if f.idle() {
 			return f.Ledger(), nil
 		}
-		if err := f.Pause(ctx, time.Millisecond, nil); err != nil {
+		if err := f.Pause(ctx, f.glance(f.Now()-began), nil); err != nil {
 			return f.Ledger(), fmt.Errorf("fabric is not quiet: %w", err)
 		}
 		if p := f.progress(); p != last {
@@ -87,6 +88,15 @@ func (f *Fabric) Quiesce(ctx context.Context) (Ledger, error) {
 			return l, &StuckError{Ledger: l, Cycle: f.Deadlock()}
 		}
 	}
+}
+
+// glance is how long after one look at the fabric the next is worth while, of somebody who has waited so long. In virtual time
+// hours pass while a look is taken, so looks come at every hundredth of what was waited.
+func (f *Fabric) glance(waited weft.Time) time.Duration {
+	if !f.Virtual() {
+		return time.Millisecond
+	}
+	return max(time.Millisecond, waited.Duration()/100)
 }
 
 // timers is how long registers may still keep packets blocked that their expiry sets free: nothing when none runs. A packet

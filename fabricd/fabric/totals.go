@@ -42,7 +42,10 @@ func (f *Fabric) Totals() Totals {
 	f.readProcesses()
 	var t Totals
 	var hops, shortest uint64
-	latency := nic.NewLatency()
+	latency := f.latency
+	if latency == nil {
+		latency = nic.NewLatency()
+	}
 	for _, n := range f.nics {
 		s := n.Stats()
 		t.Injected += s.Injected

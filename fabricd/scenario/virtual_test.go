@@ -1,8 +1,10 @@
 package scenario_test
 
 import (
-	"fmt"
+	"encoding/json"
+	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -12,18 +14,88 @@ import (
 	"github.com/weft-fabric/weft/harness/virtual/world"
 )
 
-// virtually makes the world of a run in virtual time.
-func virtually() fabric.World { return world.New() }
+// virtually runs a scenario in virtual time, and returns its event stream too.
+func virtually(t *testing.T, s *scenario.Scenario) (scenario.Result, []fabric.Event) {
+	t.Helper()
+	var f *fabric.Fabric
+	r, err := scenario.Runner{
+		World:    func() fabric.World { return world.New() },
+		Progress: func(now *fabric.Fabric, _ time.Duration, _ string) { f = now },
+	}.Run(t.Context(), s)
+	require.NoError(t, err)
+	require.NotNil(t, f)
+	return r, f.Events().Kept(0)
+}
 
 func TestShippedScenariosHoldInVirtualTime(t *testing.T) {
 	t.Parallel()
-	for _, path := range shipped(t) {
+	for i, path := range shipped(t) {
+		if raceEnabled && i%5 != 3 {
+			continue // a goroutine alone has no races, and takes twenty times as long to be told so
+		}
 		s := read(t, path)
 		t.Run(s.Name, func(t *testing.T) {
-			r, err := scenario.Runner{World: virtually}.Run(t.Context(), s)
-			require.NoError(t, err)
+			t.Parallel()
+			r, _ := virtually(t, s)
 			assert.True(t, r.Pass, "%v", r.Failed)
-			fmt.Println(s.Name, r.Seconds, r.VirtualSeconds, r.EventHash, r.Ledger.Injected, r.Totals.PacketHops)
+			assert.GreaterOrEqual(t, r.VirtualSeconds, s.Duration.Seconds())
+			assert.NotEmpty(t, r.EventHash)
 		})
 	}
+}
+
+// everything is all that can happen in a scenario, with all that is drawn: traffic, routes, losses, jitter, flaps.
+const everything = `
+name: everything
+topology: kary-ntree:4,2
+firmware: adaptive-link
+switch: {selection: random}
+nic: {notices: 20ms}
+liveness: {interval: 5ms, multiplier: 3, damping: {half_life: 50ms, suppress: 3, reuse: 1, max: 100ms}}
+traffic: uniform:0.5
+duration: 500ms
+timeline:
+  - {at: 20ms, cut: s0.0-s1.0, for: 100ms}
+  - {at: 30ms, cut: s0.1-s1.1, silent: true, direction: to, for: 50ms}
+  - {at: 40ms, flap: s0.2-s1.2, period: 10ms, jitter: 2ms, for: 100ms}
+  - {at: 50ms, impair: s0.3-s1.3, loss: 20%, delay: 1ms, jitter: 500us}
+  - {at: 60ms, crash: s0.2, for: 80ms}
+  - {at: 70ms, cut: [n00-s1.0, s0.0-s1.1]}
+  - {at: 80ms, send: {from: n01, to: n33, count: 20}}
+  - {at: 90ms, traffic: pairwise:0.7}
+  - {at: 200ms, restore: n00-s1.0}
+  - {at: 300ms, heal: true}
+expect: {}
+`
+
+// fingerprint is all there is to see of a run in virtual time, but how long it took.
+func fingerprint(t *testing.T, s *scenario.Scenario) string {
+	t.Helper()
+	r, events := virtually(t, s)
+	r.Seconds = 0
+	data, err := json.Marshal(map[string]any{"result": r, "events": events})
+	require.NoError(t, err)
+	return string(data)
+}
+
+// Not parallel: it changes on how many cores everything runs.
+func TestTheSameSeedIsTheSameRunOnOneCoreAndOnTwo(t *testing.T) {
+	s, err := scenario.Load("test.yaml", []byte(everything))
+	require.NoError(t, err)
+	first, events := virtually(t, s)
+	require.Positive(t, first.Ledger.LostWire)
+	require.Positive(t, first.Ledger.LostCrash+first.Ledger.Discarded)
+	require.Positive(t, first.Totals.Withheld, "of notices")
+	require.Greater(t, len(events), 50)
+	want := fingerprint(t, s)
+	require.Contains(t, want, `"event_hash":"`+first.EventHash)
+	for _, cores := range []int{1, 2} {
+		was := runtime.GOMAXPROCS(cores)
+		got := fingerprint(t, s)
+		runtime.GOMAXPROCS(was)
+		require.Equal(t, want, got, "on %d", cores)
+	}
+	s.Options.Seed = 2
+	r, _ := virtually(t, s)
+	require.NotEqual(t, first.EventHash, r.EventHash, "another seed is another run")
 }

@@ -37,13 +37,17 @@ const (
 // ErrNothingLeft is the error of waiting for what cannot come: no event is left that could bring it.
 var ErrNothingLeft = errors.New("nothing is left that could happen")
 
+// ErrStandsStill is the error of waiting for a time that never comes, because something goes on for ever without taking any.
+var ErrStandsStill = errors.New("time stands still")
+
 // World implements [fabric.World] and [fabric.Hashed]. One goroutine may use it.
 type World struct {
 	engine         *virtual.Engine
 	switches, nics []*virtual.Node
 
-	soon    []*agent // that have been poked
-	expired uint     // how many timeouts have
+	soon       []*agent // that have been poked
+	expired    uint     // how many timeouts have
+	mostAtOnce int      // events that may happen at one time
 }
 
 var (
@@ -52,7 +56,7 @@ var (
 )
 
 // New returns a world at time 0, for one fabric.
-func New() *World { return new(World) }
+func New() *World { return &World{mostAtOnce: mostAtOnce} }
 
 // Build implements [fabric.World].
 func (w *World) Build(b fabric.Blueprint) (switches, nics []fabric.Driver, err error) {
@@ -188,17 +192,27 @@ func (w *World) settle() {
 	}
 }
 
-// interruptEvery is how many events may happen before an interrupt from outside is heard.
-const interruptEvery = 1 << 12
+const (
+	// interruptEvery is how many events may happen before an interrupt from outside is heard.
+	interruptEvery = 1 << 12
+	// mostAtOnce is how many may happen at one time, some seconds of ours. The largest fabric has a hundredth of that.
+	mostAtOnce = 1 << 24
+)
 
-// Pause implements [fabric.Clock]. It wraps ErrNothingLeft when neither can come.
+// Pause implements [fabric.Clock]. It wraps ErrNothingLeft when neither can come, and ErrStandsStill when the time cannot.
 func (w *World) Pause(ctx context.Context, until weft.Time, news <-chan struct{}) error {
 	seen := w.expired - 1
+	since, at := 0, w.Now()
 	for n := 1; ; n++ {
 		if seen != w.expired || n%interruptEvery == 0 {
 			seen = w.expired
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
+			}
+			if now := w.Now(); now != at {
+				since, at = n, now
+			} else if n-since > w.mostAtOnce {
+				return fmt.Errorf("%w at %v: %d events have happened then, and there is no end of them", ErrStandsStill, at, n-since)
 			}
 		}
 		w.settle()

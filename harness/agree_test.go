@@ -1,0 +1,227 @@
+package harness_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+// Live and virtual are the same pipeline. What follows must not depend on which of them it is, and is compared; what may is how
+// long things take, see docs/virtual.md.
+
+// both runs body live and in virtual time.
+func both[T any](t *testing.T, spec string, body func(h *harness.Harness) T, options ...harness.Option) (live, virtual T) {
+	t.Helper()
+	live = body(harness.New(t, spec, options...))
+	virtual = body(harness.New(t, spec, append(options, harness.Virtual())...))
+	return live, virtual
+}
+
+// hop is a decision without its times.
+type hop struct {
+	Switch     weft.SwitchID
+	In, Out    weft.PortID
+	InVC, VC   weft.VC
+	Rule       string
+	Fields     weft.Fields
+	Candidates int
+}
+
+// way is what a packet went through, and how it ended.
+type way struct {
+	Packet harness.Packet
+	Hops   []hop
+	End    weft.Account
+	At     string
+	Rule   string
+}
+
+func ways(h *harness.Harness) (list []way) {
+	for _, p := range h.Paths() {
+		w := way{Packet: p.Packet, End: p.End, At: p.At, Rule: p.Rule}
+		for _, s := range p.Hops {
+			w.Hops = append(w.Hops, hop{s.Switch, s.In, s.Out, s.InVC, s.OutVC, s.Rule, s.After, s.Alternatives})
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// counts are the figures of a report that no clock has a say in.
+type counts struct {
+	What                                    string
+	Detected                                map[string]string // how, by end
+	Lost, Rerouted, Discarded, Reordered, N uint64
+	ByRule                                  map[string]uint64
+}
+
+func costs(h *harness.Harness) (list []counts) {
+	h.Fabric().CloseReports()
+	for _, r := range h.Faults() {
+		c := counts{
+			What: r.What, Detected: map[string]string{}, Lost: r.Lost(), Rerouted: r.Rerouted, Discarded: r.Discarded,
+			Reordered: r.Reordered, N: r.Extra.Packets, ByRule: r.DiscardedBy,
+		}
+		for _, d := range r.Detected {
+			c.Detected[d.End] = d.How
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// outcome is how a run ended.
+type outcome struct {
+	Ways   []way
+	Ledger fabric.Ledger
+	Costs  []counts
+	Hops   uint64
+}
+
+// noSender is a NIC whose link is cut: what it sent would wait for that.
+const noSender = "n010"
+
+// oneByOne sends packets one at a time through a fabric that is cut to pieces and healed, so that the firmware alone says where
+// each goes.
+func oneByOne(h *harness.Harness) outcome {
+	n := len(h.Topology().NICs)
+	send := func(every int) {
+		for src := 0; src < n; src += every {
+			for dst := range n {
+				if src == dst || h.Topology().NICs[src].Name == noSender {
+					continue
+				}
+				p := h.Send(h.Topology().NICs[src].Name, h.Topology().NICs[dst].Name)
+				h.Eventually(func() error {
+					if h.Path(p).End == 0 {
+						return assert.AnError
+					}
+					return nil
+				})
+			}
+		}
+	}
+	send(1)
+	h.Cut("s1.00", "s2.00")
+	send(2)
+	h.Crash("s0.01")
+	send(3)
+	h.Apply(
+		fault.Spec{Do: fault.VerbCut, A: "n010-s2.01"},
+		fault.Spec{Do: fault.VerbCut, A: "s1.10", B: "s2.11"},
+		fault.Spec{Do: fault.VerbRestart, A: "s0.01"},
+	)
+	send(2)
+	h.Heal()
+	send(1)
+	return outcome{Ledger: h.RequireLedger(), Ways: ways(h), Costs: costs(h), Hops: h.Fabric().PacketHops()}
+}
+
+func TestLiveAndVirtualTakePacketsTheSameWays(t *testing.T) {
+	t.Parallel()
+	for _, fw := range []string{"deterministic-link", "deterministic-switch", "updown", "misroute-vector"} {
+		t.Run(fw, func(t *testing.T) {
+			t.Parallel()
+			live, virtual := both(t, tree, oneByOne, harness.FirmwareByName(fw), harness.Seed(5), harness.NoLiveness())
+			require.Len(t, virtual.Ways, int(virtual.Ledger.Injected))
+			for i := range virtual.Ways {
+				require.Equal(t, live.Ways[i], virtual.Ways[i])
+			}
+			assert.Equal(t, live.Ledger, virtual.Ledger, "discards by rule and losses by link too")
+			assert.Equal(t, live.Costs, virtual.Costs)
+			assert.Equal(t, live.Hops, virtual.Hops)
+			require.Positive(t, virtual.Ledger.Discarded+virtual.Ledger.Delivered)
+		})
+	}
+}
+
+// Many packets at once meet in queues, live in any order; who arrives, and in which order within a flow, is fixed all the same.
+func TestLiveAndVirtualDeliverTheSamePacketsInTheOrderOfTheirFlows(t *testing.T) {
+	t.Parallel()
+	burst := func(h *harness.Harness) map[string][2]uint64 {
+		h.Cut("s1.00", "s2.00")
+		h.Cut("s2.01", "n010")
+		for range 20 {
+			for _, src := range h.Topology().NICs {
+				for _, dst := range h.Topology().NICs {
+					if src.ID != dst.ID && src.Name != noSender {
+						h.Send(src.Name, dst.Name)
+					}
+				}
+			}
+		}
+		l := h.RequireLedger()
+		require.Zero(t, h.Fabric().Totals().Reordered)
+		require.EqualValues(t, 20*7*7, l.Injected)
+		got := map[string][2]uint64{}
+		for _, p := range h.Paths() {
+			k := h.Topology().NICs[p.Packet.Src].Name + " to " + h.Topology().NICs[p.Packet.Dst].Name + ", " + p.End.String() + " " + p.Rule
+			c := got[k]
+			got[k] = [2]uint64{c[0] + 1, c[1] + p.Packet.Seq}
+		}
+		return got
+	}
+	live, virtual := both(t, tree, burst, harness.FirmwareByName("deterministic-link"), harness.NoLiveness())
+	require.Equal(t, live, virtual)
+}
+
+// Thirty packets follow each other over links on which each takes 10 ms: from the first at the first switch to the last at the
+// last, four links on, there are 33 times that. Live a link that was idle may catch up by 2 ms (pace.Pacer.CatchUp), so that 10 ms
+// of the 330 may be missing; and it is as much slower as the machine is busy, so a tenth more must come out once and not always.
+func TestLiveLatencyOverPacedLinksIsWhatVirtualTimePredicts(t *testing.T) {
+	t.Parallel()
+	span := func(h *harness.Harness) float64 {
+		var sent []harness.Packet
+		for range 30 {
+			sent = append(sent, h.Send("n000", "n111"))
+		}
+		last := h.RequireDelivered(sent[len(sent)-1])
+		first := h.Path(sent[0])
+		require.Len(t, last.Hops, 5)
+		return (last.Hops[4].At - first.Hops[0].At).Duration().Seconds() * 1000 // milliseconds
+	}
+	paced := harness.Options(harness.FirmwareByName("updown"), harness.Links(fabric.LinkOptions{Rate: 25_600, Paced: true, NoLiveness: true}))
+
+	predicted := span(harness.New(t, tree, paced, harness.Virtual()))
+	assert.InDelta(t, 330, predicted, 0.01)
+	h := harness.New(t, tree, paced)
+	h.Eventually(func() error {
+		live := span(h)
+		require.Greater(t, live, predicted-10.5)
+		if live > 1.1*predicted {
+			return fmt.Errorf("%.1f ms live, %.1f ms in virtual time", live, predicted)
+		}
+		t.Logf("%.1f ms live, %.1f ms in virtual time", live, predicted)
+		return nil
+	})
+}
+
+// A fifth of the packets is lost, give or take five standard deviations of so many draws, both live and in virtual time.
+func TestLiveLossOverAnImpairedLinkIsWhatVirtualTimePredicts(t *testing.T) {
+	t.Parallel()
+	const packets = 1600
+	lost := func(h *harness.Harness) float64 {
+		h.Impair("n000", "s2.00", fault.Impair{Loss: new(fault.Percent(20))}, harness.OneWay)
+		for range packets {
+			h.Send("n000", "n111")
+		}
+		l := h.RequireLedger()
+		require.Equal(t, l.Lost, l.LostOn["s2.00-n000"].Wire)
+		return float64(l.Lost)
+	}
+	live, virtual := both(t, tree, lost, harness.FirmwareByName("updown"), harness.Buffers(64, 2),
+		harness.Links(fabric.LinkOptions{Rate: 512_000, Paced: true}), // a packet in each frame, so that each has its own draw
+		harness.Liveness(20*time.Millisecond, 255))
+	const sigma = 16 // of 1600 draws of 0.2
+	t.Logf("of %d packets live %v are lost, in virtual time %v", packets, live, virtual)
+	assert.InDelta(t, packets/5, virtual, 5*sigma)
+	assert.InDelta(t, packets/5, live, 5*sigma)
+}
