@@ -254,6 +254,47 @@ func TestUpDownSpreadsTheDestinationsOfADeadPort(t *testing.T) {
 	require.Equal(t, map[weft.PortID]int{4: 20, 5: 20, 7: 20}, load)
 }
 
+// loads counts the pairs of NICs whose path goes over each direction of a link, by the port that it leaves.
+func loads(t *testing.T, g *topology.Graph, u *subnet.UpDownRoutes) map[weft.End]int {
+	load := map[weft.End]int{}
+	for src, dst := range pairs(g) {
+		s, _ := g.SwitchOf(src)
+		for range 2 * g.Tiers {
+			e := weft.End{Node: s.Node(), Port: u.Port(s, dst)}
+			peer, _, ok := g.Peer(e)
+			require.True(t, ok, "%s to %s", g.Name(src.Node()), g.Name(dst.Node()))
+			if !peer.Node.IsSwitch() {
+				break
+			}
+			load[e]++
+			s = weft.SwitchID(peer.Node.Index)
+		}
+	}
+	return load
+}
+
+// The sources of a destination behind a dead link come by all the other links alike, too: no link gets more than what it had and
+// a third of what the dead one had. By one port for all of them, one link would carry two destinations.
+func TestUpDownSpreadsTheSourcesOfADestinationBehindADeadLink(t *testing.T) {
+	t.Parallel()
+	g := parse(t, "kary-ntree:4,3")
+	u := upDown(t, g)
+	require.Zero(t, u.Compute(&subnet.Dead{}))
+	before := loads(t, g, u)
+	for _, name := range []string{"s1.02-s2.00", "s0.12-s1.32"} {
+		link, err := g.LinkByName(name)
+		require.NoError(t, err)
+		var dead subnet.Dead
+		dead.AddLink(link.ID)
+		require.Zero(t, u.Compute(&dead))
+		after := loads(t, g, u)
+		for e, n := range after {
+			moved := max(before[link.A], before[link.B])
+			require.LessOrEqual(t, n, before[e]+moved/3, "%s: %s port %d", name, g.Name(e.Node), e.Port)
+		}
+	}
+}
+
 func TestOnlyTreesHaveUpDownRoutes(t *testing.T) {
 	t.Parallel()
 	_, _, err := subnet.UpDown(parse(t, "ring:5"), nil)

@@ -54,6 +54,7 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 		for _, kind := range []string{LinkFaults, SwitchFaults} {
 			c := config(t, "kary-ntree:3,3", routing, 0.9)
 			c.FaultCount, c.FaultKind, c.FaultSpacing = 3, kind, 50
+			c.WireDelay, c.RoutingDelay = 3*cycle, cycle
 			c.Window, c.Warmup.Most = 500, 1000
 			c = c.withDefaults()
 			faults, err := drawFaults(&c)
@@ -163,6 +164,13 @@ func TestDeadLinksBeforeTheFirstPacketLoseNothing(t *testing.T) {
 	require.Equal(t, 3, r.Faults)
 	require.True(t, r.Connected)
 	require.InDelta(t, r.Offered, r.Accepted, 0.1)
+
+	c.Traffic.Load, c.FaultCount, c.CrossbarDelay = 1, 1, cycle
+	c.Faults = []Fault{{Link: "s1.00-s2.00"}, {Link: "s1.01-s2.00", At: 100}}
+	r = measured(t, c)
+	require.Equal(t, 3, r.Faults)
+	require.Positive(t, r.LostTotal)
+	require.InDelta(t, float64(r.LostTotal)/2, r.LostPerFault, 1e-9, "per fault that came under load")
 }
 
 // Up/down tables computed anew lose what a dead link held, and with a delay what was sent to it meanwhile.
