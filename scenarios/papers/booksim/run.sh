@@ -3,11 +3,13 @@
 #
 #   scenarios/papers/booksim/run.sh BOOKSIM_BINARY [OUT.csv] [NETWORK...]
 #
-# OUT.csv is docs/results/booksim.csv unless given; NETWORK is the name of a .cfg here, all of them unless given. What OUT.csv holds
-# already is not run again, so that an interrupted run goes on where it was. A run that needs more than LIMIT seconds (300) is
-# ended, and its row says "timeout"; one that says that nothing moved says "deadlock". Loads are in shares of a link, latencies in
-# cycles, accepted is packets per cycle of the whole network, and the last column counts packets times switches crossed per second
-# of CPU time, start and warm-up included.
+# OUT.csv is docs/results/booksim.csv unless given; NETWORK is the name of a .cfg here, all of them unless given. A .cfg names its loads
+# and its variants in comments, "// variant NAME [LOAD...]: OPTION=VALUE...", which without loads are run at all; "plain" is without
+# options. Each is run with all SEEDS (1 2 3). What OUT.csv holds already is not run again, so that an interrupted run goes on
+# where it was. A run that needs more than LIMIT seconds (300) is ended, and its row says "timeout"; one that says that nothing
+# moved says "deadlock", and one that ended early without results "failed": then this ends with code 1. Loads are in shares of a link,
+# latencies in cycles, accepted is packets per cycle of the whole network, and the last column counts packets times switches
+# crossed per second of CPU time, start and warm-up included.
 set -euo pipefail
 shopt -s nullglob
 export LC_ALL=C
@@ -20,7 +22,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 booksim=$(realpath "$1")
 out=${2:-$here/../../../docs/results/booksim.csv}
 limit=${LIMIT:-300}
-seed=${SEED:-1}
+read -ra seeds <<<"${SEEDS:-1 2 3}"
+failed=0
 networks=("${@:3}")
 if [[ ${#networks[@]} -eq 0 ]]; then
 	for cfg in "$here"/*.cfg; do
@@ -37,12 +40,12 @@ fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# one NETWORK VARIANT LOAD NODES [OPTION=VALUE...] appends one row.
+# one NETWORK VARIANT LOAD SEED NODES [OPTION=VALUE...] appends one row.
 one() {
-	local network=$1 variant=$2 load=$3 nodes=$4 status=ok cpu
-	shift 4
+	local network=$1 variant=$2 load=$3 seed=$4 nodes=$5 status=ok cpu
+	shift 5
 	local key="$network,$variant,$load,$seed,"
-	if grep -qF "$key" "$out"; then
+	if grep -q "^${key//./\\.}" "$out"; then
 		return
 	fi
 	TIMEFORMAT='%U'
@@ -65,7 +68,8 @@ one() {
 		}' "$log" >>"$out"
 	tail -n 1 "$out" >&2
 	if [[ $status == failed ]]; then
-		echo "$network $variant at $load failed; the end of what it said:" >&2
+		failed=1
+		echo "$booksim: $network $variant at $load failed; the end of what it said:" >&2
 		tail -n 5 "$log" >&2
 	fi
 }
@@ -79,9 +83,15 @@ for network in "${networks[@]}"; do
 	nodes=$(sed -n 's,^// nodes: ,,p' "$cfg")
 	read -ra loads < <(sed -n 's,^// loads: ,,p' "$cfg")
 	while IFS= read -r line; do
+		read -ra variant <<<"${line%%:*}"
 		read -ra options <<<"${line#*:}"
-		for load in "${loads[@]}"; do
-			one "$network" "${line%%:*}" "$load" "$nodes" ${options[@]+"${options[@]}"}
+		at=("${variant[@]:1}")
+		[[ ${#at[@]} -gt 0 ]] || at=("${loads[@]}")
+		for load in "${at[@]}"; do
+			for seed in "${seeds[@]}"; do
+				one "$network" "${variant[0]}" "$load" "$seed" "$nodes" ${options[@]+"${options[@]}"}
+			done
 		done
 	done < <(echo plain: && sed -n 's,^// variant ,,p' "$cfg")
 done
+exit "$failed"
