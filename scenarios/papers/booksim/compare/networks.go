@@ -76,9 +76,11 @@ const plain = "plain"
 func drawn(sw switching.View, h *weft.Header) int {
 	t := sw.Place().Tree
 	x := uint64(h.Src)<<32 | uint64(h.Dst)
-	for _, salt := range [...]uint64{h.Seq, uint64(t.Tier)} {
-		x = (x ^ salt) * 0xD6E8FEB86659FD93
-		x ^= x >> 32
+	for _, salt := range [...]uint64{h.Seq, uint64(t.Tier)} { // the finalizer of splitmix64: the draws of two tiers must not depend
+		x += (salt + 1) * 0x9E3779B97F4A7C15
+		x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
+		x = (x ^ x>>27) * 0x94D049BB133111EB
+		x ^= x >> 31
 	}
 	return int(x % uint64(t.Ups()))
 }
