@@ -49,6 +49,16 @@ func TestWeftIsMeasuredWhereBookSimWas(t *testing.T) {
 	}
 	assert.NoFileExists(t, filepath.Join(folder, "booksim-large.svg"))
 
+	// What is there is kept, whatever it says, and what is missing is measured.
+	lines := strings.SplitAfter(string(text), "\n")
+	part := t.TempDir()
+	marked := "small,plain,0.1,1,ok,7.0000,7.000,7.0000\n"
+	require.NoError(t, os.WriteFile(filepath.Join(part, "booksim-weft.csv"), []byte(lines[0]+marked), 0o644))
+	require.NoError(t, compare(t.Context(), small, file(t, theirs), part))
+	third, err := os.ReadFile(filepath.Join(part, "booksim-weft.csv"))
+	require.NoError(t, err)
+	assert.Equal(t, lines[0]+marked+strings.Join(lines[2:], ""), string(third))
+
 	again := t.TempDir()
 	require.NoError(t, compare(t.Context(), small, file(t, theirs), again))
 	second, err := os.ReadFile(filepath.Join(again, "booksim-weft.csv"))

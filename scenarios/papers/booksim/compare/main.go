@@ -3,7 +3,8 @@
 //	go run ./scenarios/papers/booksim/compare docs/results/booksim.csv docs/results
 //
 // It writes booksim-weft.csv and one SVG and PNG a network into the folder, and prints the means of both and their spread over the
-// seeds. docs/results/booksim.md says what is compared.
+// seeds. What booksim-weft.csv holds already is not measured again: remove it when Weft has changed. docs/results/booksim.md says
+// what is compared.
 package main
 
 import (
@@ -35,14 +36,11 @@ func compare(ctx context.Context, networks []network, table, folder string) (err
 	if err != nil {
 		return err
 	}
-	file, err := os.Create(filepath.Join(folder, "booksim-weft.csv"))
+	file, before, err := resume(filepath.Join(folder, "booksim-weft.csv"))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if _, err := fmt.Fprintln(file, header); err != nil {
-		return err
-	}
 	any := false
 	for i := range networks {
 		n := &networks[i]
@@ -51,7 +49,7 @@ func compare(ctx context.Context, networks []network, table, folder string) (err
 			continue
 		}
 		any = true
-		ours, err := n.measure(ctx, of, func(r run) error {
+		ours, err := n.measure(ctx, of, before, func(r run) error {
 			_, err := fmt.Fprintln(file, r)
 			return err
 		})
@@ -69,4 +67,23 @@ func compare(ctx context.Context, networks []network, table, folder string) (err
 		return fmt.Errorf("%s: no run that ended well of a network compared here: let run.sh write it", table)
 	}
 	return nil
+}
+
+// resume opens our table to add to it, and returns what it holds.
+func resume(path string) (*os.File, table, error) {
+	before, err := readTable(path)
+	missing := errors.Is(err, os.ErrNotExist)
+	if err != nil && !missing {
+		return nil, nil, err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, nil, err
+	}
+	if missing {
+		if _, err := fmt.Fprintln(file, header); err != nil {
+			return nil, nil, errors.Join(err, file.Close())
+		}
+	}
+	return file, before, nil
 }

@@ -101,8 +101,8 @@ func (n *network) config(g *topology.Graph, v variant, load float64, seed uint64
 	return c
 }
 
-// measure runs all that theirs asks for, and hands the runs over one by one.
-func (n *network) measure(ctx context.Context, theirs table, done func(run) error) (table, error) {
+// measure runs all that theirs asks for and that before does not hold, and hands the runs over one by one.
+func (n *network) measure(ctx context.Context, theirs, before table, done func(run) error) (table, error) {
 	g, err := topology.Parse(n.spec)
 	if err != nil {
 		return nil, err
@@ -110,6 +110,10 @@ func (n *network) measure(ctx context.Context, theirs table, done func(run) erro
 	todo, variants := n.plan(theirs)
 	for i := range todo {
 		r := &todo[i]
+		if old, ok := before.find(*r); ok {
+			*r = old
+			continue
+		}
 		m, err := measure.Run(ctx, n.config(g, variants[i], r.load, r.seed))
 		if err != nil {
 			return nil, fmt.Errorf("%s, %s at load %v: %w", n.name, r.variant, r.load, err)

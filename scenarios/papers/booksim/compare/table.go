@@ -20,27 +20,27 @@ type run struct {
 }
 
 // header names the columns of our table.
-const header = "network,variant,load,seed,accepted,latency,hops"
+const header = "network,variant,load,seed,status,accepted,latency,hops"
 
 // String is a row of our table.
 func (r run) String() string {
-	return fmt.Sprintf("%s,%s,%v,%d,%.4f,%.3f,%.4f", r.network, r.variant, r.load, r.seed, r.accepted, r.latency, r.hops)
+	return fmt.Sprintf("%s,%s,%v,%d,ok,%.4f,%.3f,%.4f", r.network, r.variant, r.load, r.seed, r.accepted, r.latency, r.hops)
 }
 
 // table is runs in the order in which they stand in a file.
 type table []run
 
-// readTable takes the runs of BookSim2 that ended well. It goes by the names of columns.
+// readTable takes the runs that ended well from a table of run.sh or our own. It goes by the names of columns.
 func readTable(path string) (table, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("the table that run.sh writes: %w", err)
+		return nil, fmt.Errorf("a table of runs: %w", err)
 	}
 	defer func() { _ = file.Close() }() // it is only read
 	in := csv.NewReader(file)
 	names, err := in.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: empty: let run.sh write it", path)
+		return nil, fmt.Errorf("%s: empty, without columns: remove it and run what writes it", path)
 	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -48,7 +48,7 @@ func readTable(path string) (table, error) {
 	for _, name := range []string{"network", "variant", "load", "seed", "status", "accepted", "latency", "hops"} {
 		i := slices.Index(names, name)
 		if i < 0 {
-			return nil, fmt.Errorf("%s: no column %q: is it a table of run.sh? It has %s", path, name, strings.Join(names, ", "))
+			return nil, fmt.Errorf("%s: no column %q: is it a table of run.sh or compare? It has %s", path, name, strings.Join(names, ", "))
 		}
 		at[name] = i
 	}
@@ -145,4 +145,14 @@ func (t table) summary(who string) string {
 			p.accepted.mean, p.accepted.least, p.accepted.most, p.latency.mean, p.latency.least, p.latency.most)
 	}
 	return b.String()
+}
+
+// find is the run of the same variant at the same load with the same seed.
+func (t table) find(k run) (run, bool) {
+	for _, r := range t {
+		if r.network == k.network && r.variant == k.variant && r.load == k.load && r.seed == k.seed {
+			return r, true
+		}
+	}
+	return run{}, false
 }

@@ -37,8 +37,8 @@ func TestColumnsMayStandInAnyOrder(t *testing.T) {
 
 func TestBadTablesAreNamed(t *testing.T) {
 	for _, c := range []struct{ text, says string }{
-		{"", "empty: let run.sh write it"},
-		{"network,load\n", `no column "variant": is it a table of run.sh? It has network, load`},
+		{"", "empty, without columns"},
+		{"network,load\n", `no column "variant": is it a table of run.sh or compare? It has network, load`},
 		{columns + "a,plain,fast,1,ok,1,1,1,1,1,1,1\n", `line 2, load: strconv.ParseFloat: parsing "fast"`},
 		{columns + "a,plain,0.1,1,ok,1,1,1,1,1,1,1\na,plain,0.1,-1,ok,1,1,1,1,1,1,1\n", "line 3, seed: "},
 		{columns + "a,plain,0.1,1,ok\n", "wrong number of fields"},
