@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,12 +20,15 @@ import (
 
 // row is what one topology took. Seconds are of processor time.
 type row struct {
-	topology                    string
-	nics, switches              int
-	cycles                      int
-	hops                        uint64
-	graph, build, run, nsPerHop float64 // seconds to make the graph; to build and start the network, with it; to run it; of that, a packet-hop
-	megabytes                   float64 // at most, of the whole process
+	topology       string
+	nics, switches int
+	cycles         int
+	hops           uint64
+	graph          float64 // to make the graph
+	build          float64 // to build the network of it and start it
+	run            float64 // to run it
+	nsPerHop       float64 // of that, for a packet-hop
+	megabytes      float64 // at most, of the whole process
 }
 
 var header = strings.Split("topology,nics,switches,cycles,packet_hops,graph_seconds,build_seconds,run_seconds,ns_per_packet_hop,megabytes", ",")
@@ -103,7 +109,23 @@ func parse(line string) (r row, err error) {
 
 // draw shows cost over size, both in decades.
 func draw(rows []row, path string) error {
-	return chart.Chart{}.Save(path)
+	c := chart.Chart{Title: "Cost against size, uniform traffic at a load of 0.1", X: "NICs", Y: "see the legend", LogX: true, LogY: true}
+	for i, curve := range []struct {
+		name string
+		of   func(row) float64
+	}{
+		{"ns of processor time for a packet-hop", func(r row) float64 { return r.nsPerHop }},
+		{"MB of memory, whole process", func(r row) float64 { return r.megabytes }},
+		{"ms to build", func(r row) float64 { return r.build * 1000 }},
+	} {
+		k := chart.Curve{Name: curve.name, Color: i, Style: i}
+		for _, r := range rows {
+			k.Points = append(k.Points, chart.Point{X: float64(r.nics), Y: curve.of(r), Low: math.Inf(-1), High: math.Inf(1)})
+		}
+		slices.SortFunc(k.Points, func(a, b chart.Point) int { return cmp.Compare(a.X, b.X) })
+		c.Curves = append(c.Curves, k)
+	}
+	return c.Save(path)
 }
 
 // cpuSeconds is the processor time that this process has had.
