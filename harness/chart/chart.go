@@ -40,7 +40,7 @@ type Chart struct {
 	Curves      []Curve
 	Verticals   []Vertical
 	Percent     bool // values are shares, printed as percent
-	LogY        bool // values of 0 or less are left out
+	LogX, LogY  bool // values of 0 or less are left out
 	FromZero    bool // the vertical axis begins at 0
 }
 
@@ -134,6 +134,9 @@ func (c Chart) plot() (*plot.Plot, []*plot.Legend, error) {
 	if c.LogY {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	}
+	if c.LogX {
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	}
 	least, most := math.Inf(1), math.Inf(-1)
 	x0, x1, whole := math.Inf(1), math.Inf(-1), true
 	for i, curve := range c.Curves {
@@ -166,11 +169,14 @@ func (c Chart) axes(p *plot.Plot, least, most, x0, x1 float64, whole bool) {
 	for _, v := range c.Verticals {
 		x0, x1 = min(x0, v.At), max(x1, v.At)
 	}
-	if x1 == x0 {
+	switch {
+	case c.LogX:
+		x0, x1 = x0/1.1, x1*1.1
+	case x1 == x0:
 		x0, x1 = x0-1, x1+1
 	}
 	p.X.Min, p.X.Max = x0, x1
-	if whole && x1-x0 <= 1000 {
+	if whole && !c.LogX && x1-x0 <= 1000 {
 		p.X.Tick.Marker = plot.TickerFunc(WholeTicks)
 	}
 	room := 0.05 * (most - least)
@@ -203,7 +209,7 @@ func (c Chart) points(curve Curve) (list []Point) {
 	}
 	for _, pt := range curve.Points {
 		pt.Y, pt.Low, pt.High = pt.Y*f, pt.Low*f, pt.High*f
-		if math.IsNaN(pt.X+pt.Y) || math.IsInf(pt.X+pt.Y, 0) || c.LogY && pt.Y <= 0 {
+		if math.IsNaN(pt.X+pt.Y) || math.IsInf(pt.X+pt.Y, 0) || c.LogY && pt.Y <= 0 || c.LogX && pt.X <= 0 {
 			continue
 		}
 		if c.LogY && pt.Low <= 0 {

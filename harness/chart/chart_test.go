@@ -32,6 +32,7 @@ func TestEqualChartsAreEqualFiles(t *testing.T) {
 		for _, change := range []func(*chart.Chart){
 			func(*chart.Chart) {},
 			func(c *chart.Chart) { c.LogY = true },
+			func(c *chart.Chart) { c.LogX = true },
 			func(c *chart.Chart) { c.FromZero, c.Percent = true, true },
 		} {
 			c := sample()
@@ -49,6 +50,7 @@ func TestAChartWithNothingToDrawIsAnError(t *testing.T) {
 	t.Parallel()
 	require.ErrorIs(t, chart.Chart{Curves: []chart.Curve{{Name: "x", Points: []chart.Point{{Y: math.NaN()}}}}}.Write(&bytes.Buffer{}, "svg"), chart.ErrEmpty)
 	require.ErrorIs(t, chart.Chart{LogY: true, Curves: []chart.Curve{{Points: []chart.Point{{Y: 0}}}}}.Write(&bytes.Buffer{}, "svg"), chart.ErrEmpty)
+	require.ErrorIs(t, chart.Chart{LogX: true, Curves: []chart.Curve{{Points: []chart.Point{{Y: 1}}}}}.Write(&bytes.Buffer{}, "svg"), chart.ErrEmpty)
 	require.Error(t, sample().Write(&bytes.Buffer{}, "bmp"))
 	require.ErrorContains(t, sample().Save(filepath.Join(t.TempDir(), "none", "x.svg")), "x.svg")
 }
