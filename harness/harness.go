@@ -149,5 +149,8 @@ func (h *Harness) Fabric() *fabric.Fabric { return h.fabric }
 // Topology is its graph.
 func (h *Harness) Topology() *topology.Graph { return h.fabric.Topology() }
 
+// T is the test that the harness belongs to, which in [Seeds] is not the one that called it.
+func (h *Harness) T() testing.TB { return h.t }
+
 // Seed is that of the random draws.
 func (h *Harness) Seed() uint64 { return h.cfg.opts.Seed }

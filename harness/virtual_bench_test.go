@@ -15,7 +15,7 @@ func BenchmarkSeedsOfACutUnderTraffic(b *testing.B) {
 	cpu := cpuSeconds()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			harness.One(b, tree, cutUnderTraffic, harness.Traffic("uniform:0.5"))
+			harness.One(b, 0, tree, cutUnderTraffic, harness.Traffic("uniform:0.5"))
 		}
 	})
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "seeds/s")

@@ -146,10 +146,10 @@ func TestSeedsRunEverySeedOnceAndTheSameEachTime(t *testing.T) {
 			harness.Seeds(t, 20, tree, func(h *harness.Harness) {
 				cutUnderTraffic(h)
 				hash, ok := h.Fabric().Hash()
-				require.True(t, ok)
+				require.True(h.T(), ok)
 				mu.Lock()
 				defer mu.Unlock()
-				require.NotContains(t, hashes, h.Seed())
+				require.NotContains(h.T(), hashes, h.Seed())
 				hashes[h.Seed()] = hash
 			}, harness.Traffic("uniform:0.5"))
 		})
@@ -163,4 +163,19 @@ func TestSeedsRunEverySeedOnceAndTheSameEachTime(t *testing.T) {
 	}
 	require.Len(t, distinct, 20)
 	require.Equal(t, first, all())
+}
+
+func TestAConditionOfOnesOwnThatFailsNamesItsSeedToo(t *testing.T) {
+	t.Parallel()
+	for what, fails := range map[string]func(t testing.TB){
+		"at once":          func(t testing.TB) { t.Fatalf("five is too many") },
+		"when it has gone": func(t testing.TB) { t.Errorf("five is too many") },
+	} {
+		text, failed := failing(t, "TestMine", func(t testing.TB) {
+			harness.One(t, 37, tree, func(h *harness.Harness) { fails(h.T()) })
+		})
+		require.True(t, failed, what)
+		require.Contains(t, text, "five is too many", what)
+		require.Contains(t, text, "run it again: go test -run '^TestMine$' -count=1 -weft.seed=37", what)
+	}
 }
