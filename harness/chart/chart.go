@@ -46,7 +46,7 @@ type Chart struct {
 
 // Curve is a line through points.
 type Curve struct {
-	Name   string
+	Name   string  // in the legend; a curve without a name is not in it
 	Points []Point // by X
 	Color  int     // of the Palette
 	Style  int     // 0 is a solid line with filled marks, others are broken lines with other marks
@@ -71,7 +71,7 @@ const (
 // ErrEmpty means that a chart has no point to draw.
 var ErrEmpty = errors.New("no points to draw")
 
-// Save draws c to a file; the name's end, .svg or .png, says how.
+// Save draws c to a file; the name's end, .svg or .png, says how. The errors are those of Write, and of the file.
 func (c Chart) Save(path string) error {
 	var data bytes.Buffer
 	if err := c.Write(&data, strings.TrimPrefix(filepath.Ext(path), ".")); err != nil {
@@ -80,7 +80,7 @@ func (c Chart) Save(path string) error {
 	return os.WriteFile(path, data.Bytes(), 0o644)
 }
 
-// Write draws c in a format, svg or png.
+// Write draws c in a format, svg or png. The error wraps [ErrEmpty] when there is nothing to draw; another is of an unknown format, or w's.
 func (c Chart) Write(w io.Writer, format string) error {
 	p, legends, err := c.plot()
 	if err != nil {
@@ -251,7 +251,7 @@ func add(p *plot.Plot, legend *plot.Legend, c Curve, points []Point) error {
 	if c.Steps {
 		line.StepStyle = plotter.PostStep
 		p.Add(line)
-		legend.Add(c.Name, line)
+		entry(legend, c.Name, line)
 		return nil
 	}
 	errs, err := plotter.NewYErrorBars(b)
@@ -262,8 +262,15 @@ func add(p *plot.Plot, legend *plot.Legend, c Curve, points []Point) error {
 	marks.Color, marks.Radius = line.Color, vg.Points(2.6)
 	marks.Shape = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}}[c.Style%5]
 	p.Add(line, errs, marks)
-	legend.Add(c.Name, line, marks)
+	entry(legend, c.Name, line, marks)
 	return nil
+}
+
+// entry tells of a curve in the legend, if there is something to tell.
+func entry(legend *plot.Legend, name string, marks ...plot.Thumbnailer) {
+	if name != "" {
+		legend.Add(name, marks...)
+	}
 }
 
 // vertical draws a line from the bottom to the top, its label beside its upper end.

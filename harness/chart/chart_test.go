@@ -46,6 +46,20 @@ func TestEqualChartsAreEqualFiles(t *testing.T) {
 	}
 }
 
+func TestACurveWithoutANameIsNotInTheLegend(t *testing.T) {
+	t.Parallel()
+	lines := func(name string, steps bool) int { // drawn in the colour of the curve
+		var b bytes.Buffer
+		c := chart.Chart{Curves: []chart.Curve{{Name: name, Steps: steps, Points: []chart.Point{{0, 1, 1, 1}, {1, 2, 2, 2}}}}}
+		require.NoError(t, c.Write(&b, "svg"))
+		return bytes.Count(b.Bytes(), []byte("#0072B2"))
+	}
+	for _, steps := range []bool{false, true} {
+		assert.Less(t, lines("", steps), lines("one", steps))
+		assert.NotZero(t, lines("", steps))
+	}
+}
+
 func TestAChartWithNothingToDrawIsAnError(t *testing.T) {
 	t.Parallel()
 	require.ErrorIs(t, chart.Chart{Curves: []chart.Curve{{Name: "x", Points: []chart.Point{{Y: math.NaN()}}}}}.Write(&bytes.Buffer{}, "svg"), chart.ErrEmpty)
