@@ -24,6 +24,9 @@ func (w *work) write() (*Report, error) {
 	if w.journal.version != "" {
 		r.Notes = append(r.Notes, fmt.Sprintf("some runs were made by version %s of the program, and this is %s: remove %s to make all anew", w.journal.version, w.Version, journalName))
 	}
+	if n := t.silent(); n > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("no packet was generated in the window of %d of %d runs: their traffic is too little, or a trace that ended during the warm-up", n, w.total))
+	}
 	pictures, empty := t.pictures()
 	for _, name := range empty {
 		r.Notes = append(r.Notes, "nothing to draw for "+name)
@@ -124,7 +127,7 @@ func cell(text string) string {
 func (w *work) readme(t *table, r *Report, pictures []picture) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n    %s\n\nVersion %s. ", w.e.Name, strings.TrimSpace(w.e.About), w.Command, orUnknown(w.Version))
-	fmt.Fprintf(&b, "%d points, %d samples of each. %s\n", r.Points, r.Samples, w.excluded(t))
+	fmt.Fprintf(&b, "%d point%s, %d sample%s of each. %s\n", r.Points, plural(r.Points), r.Samples, plural(r.Samples), w.excluded(t))
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "\nNote: %s.\n", n)
 	}
@@ -136,6 +139,13 @@ func (w *work) readme(t *table, r *Report, pictures []picture) string {
 		fmt.Fprintf(&b, "\n![%s](%s.svg)\n", p.Title, p.name)
 	}
 	return b.String()
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
 }
 
 func orUnknown(version string) string {
@@ -152,6 +162,20 @@ func (w *work) excluded(t *table) string {
 	}
 	n, all := t.excluded()
 	return fmt.Sprintf("Means leave out runs that were %s: %d of %d.", strings.Join(w.e.Exclude, " or "), n, all)
+}
+
+// silent is how many runs were measured while there was no traffic. What has no window does not count.
+func (t *table) silent() (n int) {
+	offered := columnAt("offered")
+	for i, rows := range t.rows {
+		if t.e.Measure == ofConnectivity || t.plan.points[i].config.Hunt {
+			continue
+		}
+		for _, r := range rows {
+			n += b2i(r.number(offered) == 0 && t.included(r))
+		}
+	}
+	return n
 }
 
 // excluded is how many runs means leave out, of how many.

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"context"
 	"encoding/xml"
 	"fmt"
 	"image/png"
@@ -131,7 +132,42 @@ func TestMeansLeaveOutWhatIsExcludedAndSharesDoNot(t *testing.T) {
 	assert.Empty(t, at(4, "accepted_low"))
 	assert.Equal(t, "1", at(4, "deadlocked"))
 	assert.Equal(t, "11", at(1, "accepted"))
+	assert.Equal(t, "NaN", at(1, "deadlock_at"), "none had one")
 	assert.NotContains(t, rows[0], "cycle", "text has no mean")
+}
+
+func TestTheMeanTimeOfADeadlockIsOfTheRunsThatHadOne(t *testing.T) {
+	t.Parallel()
+	tab := sampleTable(t)
+	tab.e.Exclude = []string{}
+	e := tab.estimate(1, columnAt("deadlock_at"))
+	assert.Equal(t, 30.0, e.value, "-1 is no time")
+	assert.Equal(t, 1, e.n)
+}
+
+func TestRunsThatMeasuredNoTrafficAreTold(t *testing.T) {
+	t.Parallel()
+	var f fake
+	e, o := small(t), options(t, &f)
+	o.Quick, o.Runner = true, func(ctx context.Context, c measure.Config) (measure.Result, error) {
+		r, err := f.run(ctx, c)
+		if c.Traffic.Load == 0.3 {
+			r.Offered = 0
+		}
+		return r, err
+	}
+	r, err := e.Run(t.Context(), o)
+	require.NoError(t, err)
+	want := "no packet was generated in the window of 2 of 8 runs" // of those that means count
+	require.Len(t, r.Notes, 1)
+	assert.Contains(t, r.Notes[0], want)
+	assert.Contains(t, contents(t, o.Dir)["README.md"], "Note: "+want)
+	for i := range e.quick.points {
+		e.quick.points[i].config.Hunt = true
+	}
+	r, err = e.Run(t.Context(), o)
+	require.NoError(t, err)
+	assert.Empty(t, r.Notes, "a hunt has no window")
 }
 
 func TestChecksCompareSampleBySample(t *testing.T) {

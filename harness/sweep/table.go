@@ -35,10 +35,16 @@ func (t *table) included(r row) bool {
 	return true
 }
 
+// never is when a run without a deadlock had one: no time, so it is part of no mean.
+const never = "-1"
+
 // samples are the values of a column at a point, by sample, of the runs that means count; of a bool column of all runs.
 func (t *table) samples(point, column int) map[int]float64 {
 	m := map[int]float64{}
 	for s, r := range t.rows[point] {
+		if columns[column].name == "deadlock_at" && r[column] == never {
+			continue
+		}
 		if columns[column].counted() || t.included(r) {
 			m[s] = r.number(column)
 		}
