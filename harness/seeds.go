@@ -15,9 +15,7 @@ import (
 //	}, harness.Firmware(myFirmware{}), harness.Traffic("uniform:0.5"))
 func Seeds(t *testing.T, n int, spec string, body func(h *Harness), options ...Option) {
 	t.Helper()
-	if *seedFlag != 0 {
-		n = 1
-	}
+	n = seeds(t, n)
 	p := newPlan(t, spec, append(options, Virtual()))
 	workers := min(n, runtime.GOMAXPROCS(0))
 	for w := range workers {
@@ -28,6 +26,18 @@ func Seeds(t *testing.T, n int, spec string, body func(h *Harness), options ...O
 			}
 		})
 	}
+}
+
+// seeds is how many are run of n.
+func seeds(t testing.TB, n int) int {
+	t.Helper()
+	if n < 1 {
+		t.Fatalf("harness: %d seeds would test nothing: run 1 or more", n)
+	}
+	if *seedFlag != 0 {
+		return 1
+	}
+	return n
 }
 
 // one runs body with one seed, as part of the test of that name.

@@ -165,6 +165,16 @@ func TestSeedsRunEverySeedOnceAndTheSameEachTime(t *testing.T) {
 	require.Equal(t, first, all())
 }
 
+func TestNoSeedsAreNoTest(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, -1} {
+		text, failed := failing(t, "TestMine", func(t testing.TB) { harness.Count(t, n) })
+		require.True(t, failed)
+		require.Contains(t, text, "seeds would test nothing: run 1 or more")
+	}
+	require.NotZero(t, harness.Count(t, 3))
+}
+
 func TestAConditionOfOnesOwnThatFailsNamesItsSeedToo(t *testing.T) {
 	t.Parallel()
 	for what, fails := range map[string]func(t testing.TB){
