@@ -68,6 +68,14 @@ func (p *progress) end() {
 	}
 }
 
+// counted is so many things.
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return grouped(uint64(n)) + " " + what
+}
+
 // grouped prints n in groups of three digits.
 func grouped(n uint64) string {
 	s := strconv.FormatUint(n, 10)

@@ -53,6 +53,9 @@ func runCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if u.virtual && u.live {
+				return errors.New("--virtual with --live: a run is one or the other, leave one of them out")
+			}
 			if err := u.noServer(cmd); err != nil {
 				return err
 			}
@@ -75,7 +78,6 @@ func runCommand() *cobra.Command {
 	cmd.Flags().StringVar(&u.junit, "junit", "", "write the results to this file, as JUnit XML")
 	cmd.Flags().BoolVar(&u.virtual, "virtual", false, "run in virtual time instead of live")
 	cmd.Flags().BoolVar(&u.live, "live", false, "run live, which is the default")
-	cmd.MarkFlagsMutuallyExclusive("virtual", "live")
 	cmd.Flags().BoolVar(&u.shrink, "shrink", false, "reduce a failing scenario to a smallest one that still fails")
 	u.small.flags(cmd)
 	u.server.Flags(cmd.Flags())
@@ -119,6 +121,7 @@ func (u runFlags) read(args []string) ([]*task, error) {
 				continue // named itself, and by its folder
 			}
 			s, err := scenario.Read(path)
+			err = wrongKind(path, err, ofExperiments, "fabricd sweep")
 			if err == nil && u.seed != 0 {
 				s.Options.Seed = u.seed
 			}

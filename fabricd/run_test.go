@@ -137,6 +137,7 @@ func TestRunRefusesWhatIsNoScenarioBeforeItRunsAny(t *testing.T) {
 		"c.yaml": "name: c\n",
 	})
 	refused(t, "b.yaml:8:", "run", dir)
+	refused(t, "--virtual with --live: a run is one or the other", "run", dir, "--virtual", "--live")
 	refused(t, `c.yaml:1:1: missing field "topology"`, "run", dir)
 	refused(t, "holds no scenario: expected files that end in .yaml", "run", t.TempDir())
 	refused(t, "no such file", "run", filepath.Join(dir, "d.yaml"))

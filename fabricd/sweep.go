@@ -86,9 +86,12 @@ func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 	case s.jobs < 0 || s.jobs > maxWorkers:
 		return fmt.Errorf("--jobs %d: expected 1 to %d, or 0 for one per core", s.jobs, maxWorkers)
 	}
+	if err := noFolder(path); err != nil {
+		return err
+	}
 	e, err := sweep.Read(path)
 	if err != nil {
-		return err
+		return wrongKind(path, err, ofScenarios, "fabricd run")
 	}
 	where, err := sweep.ParseWhere(s.where)
 	if err != nil {
@@ -133,7 +136,7 @@ func (s *sweepFlags) index(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s: %d experiments\n", filepath.Join(s.report, "README.md"), n)
+	_, err = fmt.Fprintf(w, "%s: %s\n", filepath.Join(s.report, "README.md"), counted(n, "experiment"))
 	return err
 }
 
@@ -154,7 +157,7 @@ func (s *sweepFlags) tell(ctx context.Context, w io.Writer, e *sweep.Experiment,
 			Seconds    float64 `json:"about_seconds"`
 		}{e.Name, points, runs, takes.Seconds()})
 	}
-	_, err = fmt.Fprintf(w, "%s: %s points, %s runs, about %v\n", e.Name, grouped(uint64(points)), grouped(uint64(runs)), roundly(takes))
+	_, err = fmt.Fprintf(w, "%s: %s, %s, about %v\n", e.Name, counted(points, "point"), counted(runs, "run"), roundly(takes))
 	return err
 }
 
@@ -216,7 +219,7 @@ func version() string {
 // printSwept prints the statements and where the files are.
 func printSwept(w io.Writer, r *sweep.Report, took time.Duration) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s points, %d samples, %s runs", r.Experiment, grouped(uint64(r.Points)), r.Samples, grouped(uint64(r.Runs)))
+	fmt.Fprintf(&b, "%s: %s, %s, %s", r.Experiment, counted(r.Points, "point"), counted(r.Samples, "sample"), counted(r.Runs, "run"))
 	if r.Earlier > 0 {
 		fmt.Fprintf(&b, ", %s of them done before", grouped(uint64(r.Earlier)))
 	}

@@ -71,7 +71,7 @@ func readBounded(file string) ([]byte, error) {
 	// One byte more than allowed, so that a pipe or a device is bounded too and the excess is seen.
 	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", file, err)
+		return nil, err // likewise
 	}
 	if len(data) > MaxSize {
 		return nil, fmt.Errorf("%s: more than %d bytes: %w", file, MaxSize, ErrTooLarge)
