@@ -94,7 +94,7 @@ func scenarioCommand() *cobra.Command {
 	cmd.AddCommand(validateCommand("validate SCENARIO.yaml", "Check a scenario file without running it", func(name string) (checked, error) {
 		s, err := scenario.Read(name)
 		if err != nil {
-			return checked{}, wrongKind(name, err, ofExperiments, "fabricd sweep")
+			return checked{}, anExperiment.unless(name, err)
 		}
 		g := s.Options.Topology
 		return checked{Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links)}, nil

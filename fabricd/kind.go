@@ -7,21 +7,23 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document"
 )
 
-// Scenarios and experiments are both YAML files below scenarios/. Only one kind has each of these fields.
-const (
-	ofScenarios   = "expect"
-	ofExperiments = "axes"
+// kind is a kind of YAML file below scenarios/, with a field that only it has.
+type kind struct{ name, field, command string }
+
+var (
+	aScenario    = kind{"a scenario", "expect", "fabricd run"}
+	anExperiment = kind{"an experiment", "axes", "fabricd sweep"}
 )
 
-// wrongKind is the error of reading a file, or says that the file is of the other kind: that tells more than every field that
-// one kind has and the other has not.
-func wrongKind(path string, err error, has, command string) error {
+// unless is the error of reading a file as of another kind; or says that it is of kind k, which tells more than a list of all
+// fields that one has and the other has not.
+func (k kind) unless(path string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if _, fields, broken := document.Read[map[string]any](path); broken == nil {
-		if _, ok := fields[has]; ok {
-			return fmt.Errorf("%s has %s: that is for %s %s", path, has, command, path)
+		if _, ok := fields[k.field]; ok {
+			return fmt.Errorf("%s is %s, for it has %s: use %s %s", path, k.name, k.field, k.command, path)
 		}
 	}
 	return err

@@ -121,7 +121,7 @@ func (u runFlags) read(args []string) ([]*task, error) {
 				continue // named itself, and by its folder
 			}
 			s, err := scenario.Read(path)
-			err = wrongKind(path, err, ofExperiments, "fabricd sweep")
+			err = anExperiment.unless(path, err)
 			if err == nil && u.seed != 0 {
 				s.Options.Seed = u.seed
 			}

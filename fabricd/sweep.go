@@ -91,7 +91,7 @@ func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 	}
 	e, err := sweep.Read(path)
 	if err != nil {
-		return wrongKind(path, err, ofScenarios, "fabricd run")
+		return aScenario.unless(path, err)
 	}
 	where, err := sweep.ParseWhere(s.where)
 	if err != nil {
