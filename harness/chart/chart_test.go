@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"math"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/plot"
 
 	"github.com/weft-fabric/weft/harness/chart"
 )
@@ -51,4 +53,39 @@ func TestAChartWithNothingToDrawIsAnError(t *testing.T) {
 	require.ErrorIs(t, chart.Chart{LogY: true, Curves: []chart.Curve{{Points: []chart.Point{{Y: 0}}}}}.Write(&bytes.Buffer{}, "svg"), chart.ErrEmpty)
 	require.Error(t, sample().Write(&bytes.Buffer{}, "bmp"))
 	require.ErrorContains(t, sample().Save(filepath.Join(t.TempDir(), "none", "x.svg")), "x.svg")
+}
+
+func labels(ticks []plot.Tick) (list []string) {
+	for _, t := range ticks {
+		list = append(list, t.Label)
+	}
+	return list
+}
+
+func TestTicksAreRoundNumbersWithinTheAxis(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from, to float64
+		most     int
+		finest   float64
+		want     []string
+	}{
+		{0, 10, 11, 1, []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"}},
+		{0, 20, 11, 1, []string{"0", "2", "4", "6", "8", "10", "12", "14", "16", "18", "20"}},
+		{0, 2, 11, 1, []string{"0", "1", "2"}},
+		{0, 18.01, 8, 0, []string{"0", "5", "10", "15"}},
+		{0.1, 1, 11, 0, []string{"0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1.0"}},
+		{0, 200000, 11, 1, []string{"0", "20,000", "40,000", "60,000", "80,000", "100,000", "120,000", "140,000", "160,000", "180,000", "200,000"}},
+		{-0.013, 0.011, 8, 0, []string{"-0.010", "-0.005", "0.000", "0.005", "0.010"}},
+		{-3000, 3000, 4, 0, []string{"-2000", "0", "2000"}},
+		{7, 7, 4, 0, []string{"7.000000"}},
+	} {
+		assert.Equal(t, c.want, labels(chart.Ticks(c.from, c.to, c.most, c.finest)), "%v to %v", c.from, c.to)
+	}
+	for _, tick := range chart.LogTicks(14, 2100) {
+		assert.True(t, tick.Value >= 14 && tick.Value <= 2100, tick.Value)
+	}
+	assert.Equal(t, []string{"20", "50", "100", "200", "500", "1000", "2000"}, slices.DeleteFunc(labels(chart.LogTicks(14, 2100)), func(s string) bool { return s == "" }))
+	assert.Equal(t, []string{"0.01", "0.1", "1", "10", "100"}, slices.DeleteFunc(labels(chart.LogTicks(0.01, 101)), func(s string) bool { return s == "" }))
+	assert.Empty(t, chart.LogTicks(0, 1))
 }

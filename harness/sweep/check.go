@@ -88,10 +88,12 @@ func (t *table) finding(c Check) Finding {
 		f.Ours += fmt.Sprintf(", %s of %d points; holds at %d", map[bool]string{true: "the best", false: "the worst"}[c.Of == ofAny], f.Points, f.Held)
 	}
 	f.Holds = HoldsNot
+	sure := !c.possible(shown)
 	if holds {
 		f.Holds = Holds
+		sure = c.met(shown.low) && c.met(shown.high)
 	}
-	if c.met(shown.low) != c.met(shown.high) || c.met(shown.low) != c.met(shown.value) {
+	if !sure {
 		f.Holds += ", " + Unsure
 	}
 	return f
@@ -149,6 +151,32 @@ func (t *table) compared(i, k, column int, c Check) estimate {
 func (c Check) met(x float64) bool {
 	return !math.IsNaN(x) && (c.AtLeast == nil || x >= *c.AtLeast) && (c.AtMost == nil || x <= *c.AtMost) &&
 		(c.Above == nil || x > *c.Above) && (c.Below == nil || x < *c.Below)
+}
+
+// within are the bounds claimed, infinite where there is none.
+func (c Check) within() (low, high float64) {
+	low, high = math.Inf(-1), math.Inf(1)
+	for _, b := range []*float64{c.AtLeast, c.Above} {
+		if b != nil {
+			low = max(low, *b)
+		}
+	}
+	for _, b := range []*float64{c.AtMost, c.Below} {
+		if b != nil {
+			high = min(high, *b)
+		}
+	}
+	return low, high
+}
+
+// possible reports whether any value of the interval of e is within the bounds claimed. The interval of a few runs can be wider than they are.
+func (c Check) possible(e estimate) bool {
+	if !e.bounded() {
+		return true
+	}
+	low, high := c.within()
+	low, high = max(low, e.low), min(high, e.high)
+	return low <= high && c.met((low+high)/2)
 }
 
 // margin is how far a value is from the nearest bound, negative outside.

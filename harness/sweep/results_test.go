@@ -306,3 +306,28 @@ func TestFileNamesAreHarmless(t *testing.T) {
 	assert.Equal(t, "kary-ntree-4-3", fileName("kary-ntree:4,3"))
 	assert.False(t, strings.ContainsAny(fileName("../../etc/x"), "./"))
 }
+
+func TestANoIsSureOnlyWhereNoValueOfTheIntervalWouldDo(t *testing.T) {
+	t.Parallel()
+	num := func(x float64) *float64 { return &x }
+	none := make([]measure.Result, 10)
+	for i := range none {
+		none[i] = ok(1)
+	}
+	tab := tableOf(t, none, none, none, none)
+	for _, c := range []struct {
+		least, most float64
+		holds       string
+	}{
+		{0.03, 0.12, "no, unsure"}, // none of ten: 0 to 0.2775, which has all of what is claimed
+		{0.2, 0.5, "no, unsure"},
+		{0.3, 0.5, "no"},
+		{0, 0.2, "yes, unsure"},
+		{0, 0.3, "yes"},
+	} {
+		f := tab.finding(Check{Value: "deadlocked", AtLeast: num(c.least), AtMost: num(c.most)})
+		assert.Equal(t, c.holds, f.Holds, "%v to %v", c.least, c.most)
+	}
+	assert.Equal(t, "no", tab.finding(Check{Value: "accepted", Above: num(1)}).Holds, "1 ± 0")
+	assert.Equal(t, "yes", tab.finding(Check{Value: "accepted", AtMost: num(1)}).Holds)
+}
