@@ -158,16 +158,6 @@ func (s *sweepFlags) tell(ctx context.Context, w io.Writer, e *sweep.Experiment,
 	return err
 }
 
-// roundly is d to about two digits.
-func roundly(d time.Duration) time.Duration {
-	for _, unit := range []time.Duration{10 * time.Minute, time.Minute, time.Second, 100 * time.Millisecond} {
-		if d >= 10*unit {
-			return d.Round(unit)
-		}
-	}
-	return d.Round(10 * time.Millisecond)
-}
-
 // command is the command that makes the same files again. How many jobs there are, and where the files go, is not part of it.
 func (s *sweepFlags) command(path string) string {
 	text := "fabricd sweep " + filepath.ToSlash(path)
