@@ -17,12 +17,17 @@ const (
 	trialCycles = 3000 // of each run
 )
 
-// Estimate says about how long all runs take on this machine as busy as it is now. It makes the beginnings of a few of them, which takes seconds,
-// and notes none.
-func (e *Experiment) Estimate(ctx context.Context, o Options) (time.Duration, error) {
+// Cost is about what an experiment takes.
+type Cost struct {
+	CPU  time.Duration // of all cores together
+	Wall time.Duration // with the jobs of the options, on cores that have nothing else to do
+}
+
+// Estimate says about what all runs take on this machine. It makes the beginnings of a few of them, which takes seconds, and notes none.
+func (e *Experiment) Estimate(ctx context.Context, o Options) (c Cost, err error) {
 	p, samples, err := e.plan(o)
 	if err != nil {
-		return 0, err
+		return c, err
 	}
 	o.Samples = samples
 	w := &work{e: e, plan: p, Options: o.withDefaults(e)}
@@ -41,23 +46,23 @@ func (e *Experiment) Estimate(ctx context.Context, o Options) (time.Duration, er
 		if e.Measure == ofNetwork { // what a run takes whatever its length
 			_, took, err := w.trial(ctx, i, 1)
 			if err != nil {
-				return 0, err
+				return c, err
 			}
 			fixed += took
 		}
 		cycles, took, err := w.trial(ctx, i, trialCycles)
 		if err != nil {
-			return 0, err
+			return c, err
 		}
 		tried += cycles
 		spent += took
 	}
 	if trials == 0 || tried == 0 {
-		return 0, nil
+		return c, nil
 	}
 	each := float64(max(0, spent-fixed)) / tried // by the same points, so that what is fixed is not counted by the cycle
 	all := each*wanted + float64(fixed)/float64(trials)*float64(len(p.points)*samples)
-	return time.Duration(all / float64(min(w.Jobs, runtime.GOMAXPROCS(0), max(1, len(p.points)*samples)))), nil
+	return Cost{time.Duration(all), time.Duration(all / float64(min(w.Jobs, runtime.GOMAXPROCS(0), len(p.points)*samples)))}, nil
 }
 
 // trial makes the first cycles of a run, and says how many there were and how long that took.
@@ -66,15 +71,15 @@ func (w *work) trial(ctx context.Context, point, most int) (cycles float64, took
 	if w.e.Measure == ofNetwork {
 		pt.config.MostCycles = min(most, cmp.Or(pt.config.MostCycles, most))
 	}
-	began := w.now()
+	began := w.cpu()
 	r, err := w.one(ctx, &pt, 0)
 	if err != nil {
 		return 0, 0, err
 	}
 	if w.e.Measure != ofNetwork {
-		return 1, w.now().Sub(began), nil
+		return 1, w.cpu() - began, nil
 	}
-	return float64(r.Cycles), w.now().Sub(began), nil
+	return float64(r.Cycles), w.cpu() - began, nil
 }
 
 // cyclesOf is about how many cycles a run takes: warm-ups a little longer than the shortest, faults, window. Of connectivity it is 1.
