@@ -65,6 +65,9 @@ const (
 	height = 10 * vg.Centimeter
 )
 
+// spare is how much of the range of the values their intervals can add to an axis on each side; longer ones are cut off.
+const spare = 0.35
+
 // ErrEmpty means that a chart has no point to draw.
 var ErrEmpty = errors.New("no points to draw")
 
@@ -128,7 +131,8 @@ func (c Chart) plot() (*plot.Plot, []*plot.Legend, error) {
 	p.Title.Padding = vg.Points(6)
 	p.Add(plotter.NewGrid())
 	legends := c.newLegends()
-	least, most := math.Inf(1), math.Inf(-1)
+	var least, most, lowest, highest float64 // of the values; with their intervals
+	first := true
 	x0, x1, whole := math.Inf(1), math.Inf(-1), true
 	for i, curve := range c.Curves {
 		points := c.points(curve)
@@ -142,11 +146,19 @@ func (c Chart) plot() (*plot.Plot, []*plot.Legend, error) {
 			x0, x1 = min(x0, pt.X), max(x1, pt.X)
 			whole = whole && pt.X == math.Trunc(pt.X)
 			low, high := pt.interval()
-			least, most = min(least, low), max(most, high)
+			if first {
+				least, most, lowest, highest, first = pt.Y, pt.Y, low, high, false
+			}
+			least, most, lowest, highest = min(least, pt.Y), max(most, pt.Y), min(lowest, low), max(highest, high)
 		}
 	}
-	if math.IsInf(least, 0) {
+	if first {
 		return nil, nil, ErrEmpty
+	}
+	if room := spare * (most - least); room > 0 { // of two samples intervals can be so wide that curves would be flat
+		least, most = max(lowest, least-room), min(highest, most+room)
+	} else {
+		least, most = lowest, highest
 	}
 	c.axes(p, least, most, x0, x1, whole)
 	for _, v := range c.Verticals {

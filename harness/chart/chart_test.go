@@ -89,3 +89,18 @@ func TestTicksAreRoundNumbersWithinTheAxis(t *testing.T) {
 	assert.Equal(t, []string{"0.01", "0.1", "1", "10", "100"}, slices.DeleteFunc(labels(chart.LogTicks(0.01, 101)), func(s string) bool { return s == "" }))
 	assert.Empty(t, chart.LogTicks(0, 1))
 }
+
+// Two samples have an interval of twelve times their difference.
+func TestWideIntervalsDoNotMakeCurvesFlat(t *testing.T) {
+	t.Parallel()
+	marks := func(half float64) string {
+		c := chart.Chart{Curves: []chart.Curve{{Name: "x", Points: []chart.Point{{X: 0, Y: 10, Low: 10, High: 10}, {X: 1, Y: 20, Low: 20 - half, High: 20 + half}}}}}
+		var b bytes.Buffer
+		require.NoError(t, c.Write(&b, "svg"))
+		return b.String()
+	}
+	for _, half := range []float64{1, 500} {
+		assert.Contains(t, marks(half), ">15</text>")
+		assert.NotContains(t, marks(half), ">200</text>")
+	}
+}

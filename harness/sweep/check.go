@@ -3,6 +3,7 @@ package sweep
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -64,7 +65,7 @@ func (t *table) finding(c Check) Finding {
 	shown, holds := list[0], f.Held == f.Points
 	switch c.Of {
 	case ofMean:
-		shown = combined(list)
+		shown.estimate = combined(list)
 		holds = c.met(shown.value)
 	case ofAny:
 		holds = f.Held > 0
@@ -82,13 +83,14 @@ func (t *table) finding(c Check) Finding {
 	}
 	f.Ours = shown.String()
 	if columns[columnAt(c.Value)].counted() && len(c.Against) == 0 && c.Scale == nil {
-		f.Ours = percents(shown)
+		f.Ours = percents(shown.estimate)
 	}
 	if c.Of != ofMean && f.Points > 1 {
-		f.Ours += fmt.Sprintf(", %s of %d points; holds at %d", map[bool]string{true: "the best", false: "the worst"}[c.Of == ofAny], f.Points, f.Held)
+		f.Ours += fmt.Sprintf(" at %s, %s of %d points; holds at %d", t.place(shown.point, list), map[bool]string{true: "the best", false: "the worst"}[c.Of == ofAny],
+			f.Points, f.Held)
 	}
 	f.Holds = HoldsNot
-	sure := !c.possible(shown)
+	sure := !c.possible(shown.estimate)
 	if holds {
 		f.Holds = Holds
 		sure = c.met(shown.low) && c.met(shown.high)
@@ -99,8 +101,29 @@ func (t *table) finding(c Check) Finding {
 	return f
 }
 
+// located is an estimate at a point.
+type located struct {
+	estimate
+	point int
+}
+
+// place names a point among others by the axes on which they differ.
+func (t *table) place(point int, among []located) string {
+	var words []string
+	at := t.plan.points[point].at
+	for k, a := range t.plan.axes {
+		for _, other := range among {
+			if t.plan.points[other.point].at[k] != at[k] {
+				words = append(words, a.name+" "+string(at[k]))
+				break
+			}
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
 // measured are the values that a statement is about, at every point that was run.
-func (t *table) measured(c Check) (list []estimate) {
+func (t *table) measured(c Check) (list []located) {
 	column := columnAt(c.Value)
 	scale := 1.0
 	if c.Scale != nil {
@@ -121,7 +144,7 @@ func (t *table) measured(c Check) (list []estimate) {
 			}
 		}
 		if e = e.scaled(scale, 0); !math.IsNaN(e.value) {
-			list = append(list, e)
+			list = append(list, located{e, i})
 		}
 	}
 	return list
@@ -196,7 +219,7 @@ func (c Check) margin(x float64) float64 {
 }
 
 // combined is the mean of estimates, taken as independent.
-func combined(list []estimate) estimate {
+func combined(list []located) estimate {
 	sum, variance, n := 0.0, 0.0, 0
 	for _, e := range list {
 		sum += e.value
@@ -212,5 +235,6 @@ func combined(list []estimate) estimate {
 // percents prints a share.
 func percents(e estimate) string {
 	p := e.scaled(100, 0)
-	return fmt.Sprintf("%s%% (%s%% to %s%% of %d runs)", digits(p.value), digits(p.low), digits(p.high), p.n)
+	three := func(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
+	return fmt.Sprintf("%s%% (%s%% to %s%% of %d runs)", three(p.value), three(p.low), three(p.high), p.n)
 }
