@@ -156,7 +156,7 @@ func (c Chart) plot() (*plot.Plot, []*plot.Legend, error) {
 		return nil, nil, ErrEmpty
 	}
 	if room := spare * (most - least); room > 0 { // of two samples intervals can be so wide that curves would be flat
-		least, most = max(lowest, least-room), min(highest, most+room)
+		least, most = min(least, max(lowest, least-room)), max(most, min(highest, most+room))
 	} else {
 		least, most = lowest, highest
 	}

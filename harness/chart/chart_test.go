@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -103,4 +104,21 @@ func TestWideIntervalsDoNotMakeCurvesFlat(t *testing.T) {
 		assert.Contains(t, marks(half), ">10</text>")
 		assert.Contains(t, marks(half), ">20</text>")
 	}
+}
+
+func TestTheLabelOfALineStandsWhereNoCurveIs(t *testing.T) {
+	t.Parallel()
+	height := func(at float64) string {
+		c := chart.Chart{FromZero: true, Verticals: []chart.Vertical{{At: 1, Label: "limit"}}, Curves: []chart.Curve{
+			{Name: "low", Points: []chart.Point{{X: 0, Y: 5}, {X: 5, Y: 5}}},
+			{Name: "x", Points: []chart.Point{{X: 0, Y: at}, {X: 5, Y: at}, {X: 9, Y: 10}}},
+		}}
+		var b bytes.Buffer
+		require.NoError(t, c.Write(&b, "svg"))
+		m := regexp.MustCompile(`y="([-0-9.]+)"[^>]*>limit<`).FindStringSubmatch(b.String())
+		require.NotNil(t, m)
+		return m[1]
+	}
+	assert.Equal(t, height(6), height(7))
+	assert.NotEqual(t, height(6), height(10), "below, where a curve is at the top")
 }
