@@ -8,6 +8,8 @@ COUNT     ?= 1
 FUZZTIME  ?= 10s
 HOURS     ?= 1
 MINUTES   ?= 10
+SHORT     ?=
+LIMIT     ?= 0
 
 # Everything is tested under the race detector, pure cores too: that costs seconds, a list of packages with goroutines
 # would go stale. The detector needs a C compiler; where Go finds none, tests run without it, and say so.
@@ -79,8 +81,9 @@ soak: ## random faults of every kind for hours, every packet accounted for (HOUR
 calm: ## minutes at saturation on a busy machine: nobody is taken for dead (MINUTES)
 	go test ./fabricd/fabric -run TakesNobodyForDead -v -count 1 -timeout 0 -weft.calm $(MINUTES)m
 
-proofs: ## every claim of docs/proofs.md, all fault sets; writes docs/results/proofs.md
-	go test ./harness/verify -run Claims -v -count 1 -timeout 0 -weft.proofs -weft.proofs.table ../../docs/results/proofs.md
+proofs: ## every claim of docs/proofs.md into docs/results/proofs.md; SHORT=1 those that take seconds, LIMIT=1m no longer than that each
+	go test ./harness/verify -run Claims -v -count 1 -timeout 0 $(if $(SHORT),,-weft.proofs) -weft.proofs.limit $(LIMIT) \
+		-weft.proofs.table ../../docs/results/proofs.md
 
 schema: ## regenerate docs/schema
 	go test $(SCHEMA_PKG) -run Schema -update
