@@ -37,6 +37,9 @@ func TestTheMethodsComeInTheOrderOfThePaper(t *testing.T) {
 	t.Parallel()
 	require.InDelta(t, 18, accepted(t, "deterministic-link", 0), 0.4, "about 18 packets a cycle")
 	require.InDelta(t, 16.4, accepted(t, "adaptive-link", 0), 0.4, "slightly lower")
+	eager := papers(t, "deterministic-link", 1)
+	eager.EagerCredits = true
+	require.InDelta(t, 20.6, measured(t, eager).Accepted, 0.4, "credits that come back sooner")
 	ddrc, adlr, ddlr := accepted(t, DDRC, 1), accepted(t, "adaptive-link", 1), accepted(t, "deterministic-link-flat", 1)
 	require.Greater(t, ddrc, 16.5, "a dead link costs up/down tables little")
 	require.Greater(t, ddrc, adlr)
