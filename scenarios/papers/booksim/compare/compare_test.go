@@ -66,6 +66,18 @@ func TestWeftIsMeasuredWhereBookSimWas(t *testing.T) {
 	assert.Equal(t, string(text), string(second))
 }
 
+func TestRunsThatAreKeptAreDrawnAsWell(t *testing.T) {
+	of, err := readTable(file(t, theirs))
+	require.NoError(t, err)
+	kept := run{network: "small", variant: "plain", load: 0.1, seed: 2, accepted: 7, latency: 8, hops: 9}
+	done := 0
+	got, err := small[0].measure(t.Context(), of.of("small"), table{kept}, func(run) error { done++; return nil })
+	require.NoError(t, err)
+	require.Len(t, got, 5)
+	assert.Equal(t, kept, got[1])
+	assert.Equal(t, 4, done, "what is kept is not written again")
+}
+
 func TestCompareSaysWhatItCannotDo(t *testing.T) {
 	require.ErrorContains(t, compare(t.Context(), small, file(t, columns), t.TempDir()), "no run that ended well of a network compared here")
 	require.ErrorIs(t, compare(t.Context(), small, file(t, theirs), filepath.Join(t.TempDir(), "no", "folder")), os.ErrNotExist)
