@@ -17,7 +17,7 @@ import (
 )
 
 // small is a network that is measured in no time.
-var small = []network{{"small", "small", "kary-ntree:2,2", "updown", 500, []variant{
+var small = []network{{"small", "small", "kary-ntree:2,2", "updown", "uniform", 500, []variant{
 	{"match", 0, []change{fifo, input(4), output(1)}},
 	{"fifo", 0.9, []change{fifo}},
 }}}
@@ -102,7 +102,7 @@ func TestVariantsChangeWhatTheySay(t *testing.T) {
 				assert.Equal(t, n.name == "fattree64", c.Firmware != nil, "up ports are drawn where there are any")
 			}
 		}
-		assert.True(t, seen[n.name+"match"])
+		assert.Equal(t, n.title != "", seen[n.name+"match"], "what is drawn has a match")
 		plainly := n.config(nil, variant{}, 0.5, 1)
 		assert.Equal(t, []int{0, 0}, []int{plainly.InputBuffer, plainly.OutputBuffer})
 	}
