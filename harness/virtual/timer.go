@@ -27,7 +27,7 @@ func (e *Engine) At(at weft.Time, f func()) *Timer {
 		t.slot = uint32(len(e.timers.slots))
 		e.timers.slots = append(e.timers.slots, t)
 	}
-	e.schedule(max(at, e.now), evTimer|uint64(t.slot))
+	e.schedule(max(at, e.now), evTimer|uint64(t.slot), laneOther)
 	return t
 }
 
