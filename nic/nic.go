@@ -223,7 +223,7 @@ func (n *NIC) Receive(now weft.Time, _ weft.PortID, f *weft.Frame, out *weft.Act
 	if v.CameUp {
 		out.Changes = append(out.Changes, weft.PortChange{Up: true})
 	}
-	if v.Accept {
+	if v.Accept && len(f.Packets) > 0 {
 		at := f.Sent
 		for i := range f.Packets {
 			h := &f.Packets[i]

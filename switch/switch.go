@@ -34,11 +34,11 @@ type Switch struct {
 
 // port is what the VCs of one port share.
 type port struct {
-	end    linkend.End
 	ready  bool    // the driver knows that there may be something to transmit
-	queued int32   // packets in all output queues of the port
 	nextVC weft.VC // round robin of schedule
-	lost   uint64  // packets that were queued for this port when its link died
+	queued int32   // packets in all output queues of the port
+	end    linkend.End
+	lost   uint64 // packets that were queued for this port when its link died
 }
 
 // input is one input VC queue. Bound: Config.InputBuffer, kept by the credits.
@@ -161,7 +161,7 @@ func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.
 		s.unstrand(p)
 		s.rerouteBlocked(out)
 	}
-	if v.Accept {
+	if v.Accept && len(f.Packets) > 0 {
 		at := f.Sent
 		for i := range f.Packets {
 			h := &f.Packets[i]
