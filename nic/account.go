@@ -109,11 +109,13 @@ func (n *NIC) deliver(now weft.Time, h *weft.Header, out *weft.Actions) {
 			now.MostExtra = max(now.MostExtra, extra)
 		}
 	}
-	if n.latency == nil {
-		n.latency = hdrhistogram.New(1, latencyMost, latencyDigits)
+	if !n.cfg.NoLatency {
+		if n.latency == nil {
+			n.latency = NewLatency()
+		}
+		// Out of range only beyond 1000 s, where the most there is says enough.
+		_ = n.latency.RecordValue(min(int64((now-h.Injected)/weft.Nanosecond), latencyMost))
 	}
-	// Out of range only beyond 1000 s, where the most there is says enough.
-	_ = n.latency.RecordValue(min(int64((now-h.Injected)/weft.Nanosecond), latencyMost))
 	if h.Traced {
 		out.Arrived = append(out.Arrived, *h)
 	}
@@ -167,10 +169,9 @@ func (n *NIC) Snapshot() Snapshot {
 // Stats counts what the NIC has done.
 func (n *NIC) Stats() Stats { return n.stats }
 
-// MergeLatency adds this NIC's latencies, in nanoseconds from generation to delivery, to h. A histogram that is shared,
-// Config.Latency, it does not add: its owner has it.
+// MergeLatency adds this NIC's latencies, in nanoseconds from generation to delivery, to h.
 func (n *NIC) MergeLatency(h *hdrhistogram.Histogram) {
-	if n.latency != nil && n.cfg.Latency == nil {
+	if n.latency != nil {
 		h.Merge(n.latency)
 	}
 }

@@ -20,8 +20,8 @@ func (s *Switch) receive(p weft.PortID, h *weft.Header, at uint64, out *weft.Act
 	c := s.channel(p, h.VC)
 	id := s.slots.take()
 	sl := &s.slots.slot[id]
-	sl.hdr, sl.arrived, sl.in, sl.port, sl.vc = *h, s.now, c, p, h.VC
-	sl.waited, sl.stranded = false, false
+	sl.hdr = *h
+	sl.arrived, sl.in, sl.port, sl.vc, sl.waited, sl.stranded = s.now, c, p, h.VC, false, false
 	s.slots.link[id].flow = flowOf(h)
 
 	q := &s.in[c]
@@ -164,7 +164,7 @@ func (s *Switch) transfer(id slotID, c channel, d *Decision, chosen int, out *we
 	}
 	next := s.leave(id, out)
 	if s.cfg.Requeue {
-		sl.other = mark{vc: sl.hdr.VC, fields: sl.hdr.Fields, hops: sl.hdr.Hops, reroutes: sl.hdr.Reroutes}
+		s.other[id] = mark{vc: sl.hdr.VC, fields: sl.hdr.Fields, hops: sl.hdr.Hops, reroutes: sl.hdr.Reroutes}
 	}
 	sl.hdr.Fields, sl.hdr.VC = k.Fields, k.VC
 	sl.hdr.Hops++

@@ -25,7 +25,6 @@ type slot struct {
 	// Of a packet in an output queue.
 	stranded bool // see requeue.go
 	out      channel
-	other    mark // what its header was on arrival; while it is stranded, what it was to leave with. Not unless Config.Requeue
 }
 
 // mark is what a switch writes into the header of a packet on its way through.

@@ -53,12 +53,11 @@ func build(c Config) (*network, error) {
 	if err := n.addSwitches(); err != nil {
 		return nil, err
 	}
-	latency := nic.NewLatency() // one for all, and not looked at: the meter keeps its own
 	for _, m := range n.graph.NICs {
 		core, err := nic.New(nic.Config{
 			ID: m.ID, NICs: len(n.graph.NICs), Rand: rand.NewPCG(c.Seed, streamNICs+uint64(m.ID)), VCs: n.vcs,
 			Buffer: c.InputBuffer, QueueBytes: c.QueueBytes, EagerCredits: c.EagerCredits, Source: n.source(m.ID),
-			Latency: latency, Unordered: len(n.graph.NICs) >= unorderedFrom,
+			NoLatency: true, Unordered: len(n.graph.NICs) >= unorderedFrom,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrConfig, err)

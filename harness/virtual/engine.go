@@ -104,21 +104,25 @@ func (e *Engine) Step(until weft.Time) bool {
 		return e.fire(uint32(ev.what&lowMask), ev)
 	}
 	n, p := e.nodes[ev.what&lowMask], weft.PortID(ev.what>>32)
-	if n.due(kind, p) != ev.at { // overtaken
-		return true
-	}
+	switch {
+	case kind == evArrive && n.ports[p].arrivesAt == ev.at:
+		e.count(ev)
+		n.arrive(p)
+	case kind == evTransmit && n.ports[p].sendsAt == ev.at:
+		e.count(ev)
+		n.transmit(p)
+	case kind == evTick && n.tickAt == ev.at:
+		e.count(ev)
+		n.tick()
+	} // otherwise it has been overtaken
+	return true
+}
+
+// count makes ev one of those that have happened.
+func (e *Engine) count(ev event) {
 	e.events++
 	e.mix(uint64(ev.at))
 	e.mix(ev.what)
-	switch kind {
-	case evArrive:
-		n.arrive(p)
-	case evTransmit:
-		n.transmit(p)
-	case evTick:
-		n.tick()
-	}
-	return true
 }
 
 // take returns a frame that is on no wire.

@@ -4,10 +4,10 @@ import "github.com/weft-fabric/weft"
 
 // flight is a frame on a wire, or one to be used again.
 type flight struct {
+	room  [1]weft.Header // of its first packet
+	due   weft.Time      // when it arrives
+	next  *flight        // on the wire, behind it
 	frame weft.Frame
-	due   weft.Time // when it arrives
-	next  *flight   // on the wire, behind it
-	room  [1]weft.Header
 }
 
 // newFlight returns a frame whose first packet lies beside it.

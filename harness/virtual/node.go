@@ -235,14 +235,3 @@ func (n *Node) tick() {
 	n.core.Tick(n.engine.now, out)
 	n.act(out)
 }
-
-// due is when the next event of a kind is.
-func (n *Node) due(kind uint64, p weft.PortID) weft.Time {
-	switch kind {
-	case evArrive:
-		return n.ports[p].arrivesAt
-	case evTransmit:
-		return n.ports[p].sendsAt
-	}
-	return n.tickAt
-}
