@@ -33,8 +33,11 @@ SAMPLES     ?=
 # What results are marked with. Go's own note is missing in a second work tree, and is "dirty" as soon as results are written.
 REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(if $(shell git status --porcelain -- . ':!docs' 2>/dev/null),+dirty)
 
+# A profile to build with: fabricd/speed.pgo makes virtual time 8% faster, and the first build, of all packages, minutes long.
+PGO ?= off
+
 .DEFAULT_GOAL := help
-.PHONY: help test check bench fuzz build scenarios experiments soak calm proofs schema clean
+.PHONY: help test check bench fuzz build profile scenarios experiments soak calm proofs schema clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -60,8 +63,12 @@ fuzz: ## run each fuzz target in turn (PKG, FUZZTIME)
 		go test -run '^$$' -fuzz "^$${target##*:}$$" -fuzztime $(FUZZTIME) "$${target%:*}" || exit 1; \
 	done
 
-build: ## build bin/fabricd and bin/linkmon
-	go build $(if $(REVISION),-ldflags '-X main.revision=$(REVISION)') -o bin/ ./fabricd ./linkmon
+build: ## build bin/fabricd and bin/linkmon (PGO)
+	go build -pgo=$(PGO) $(if $(REVISION),-ldflags '-X main.revision=$(REVISION)') -o bin/ ./fabricd ./linkmon
+
+profile: ## regenerate fabricd/speed.pgo, see PGO
+	@mkdir -p bin
+	go test ./harness/measure -run '^$$' -bench 'FatTree|Mesh|Torus' -benchtime 3s -cpuprofile $(CURDIR)/fabricd/speed.pgo -o $(CURDIR)/bin/measure.test
 
 scenarios: build ## run every scenario in virtual time, then live, print tables, write JUnit XML (SCENARIOS, JUNIT)
 	@[ -n "$(SCENARIOS)" ] || { echo "no scenarios"; exit 1; }
