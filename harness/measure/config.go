@@ -55,7 +55,7 @@ type Config struct {
 
 	Faults []Fault // in addition to those drawn
 	// FaultCount so many links or switches, by FaultKind, are drawn from the seed; those of a smaller count are among those of
-	// a larger one, whatever the routing.
+	// a larger one, whatever the routing. Of those that Faults names none is drawn.
 	FaultCount   int
 	FaultKind    string // LinkFaults or SwitchFaults; "": LinkFaults
 	FaultsBefore bool   // those drawn are dead before the first packet, instead of dying one after the other under load

@@ -26,7 +26,7 @@ type Result struct {
 	HopsMean float64 `csv:"hops_mean"` // switches crossed by those delivered
 
 	// Of the whole run.
-	Faults       int     `csv:"faults"`         // links and switches that died
+	Faults       int     `csv:"faults"`         // links and switches that died, fewer than asked for where the run ended before
 	LostTotal    uint64  `csv:"lost_total"`     // packets lost on wires, in queues of dead links and in dead switches
 	LostPerFault float64 `csv:"lost_per_fault"` // of these, per fault that came under load; the sum of the three that follow
 	// What was in the output queues of a dead link, at both ends, and had not begun to be sent; on its wires, in both directions, and
