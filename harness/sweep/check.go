@@ -136,13 +136,15 @@ func (t *table) compared(i, k, column int, c Check) estimate {
 		}
 	}
 	x, y := values(a, both), values(b, both)
+	e := ratio(x, y)
 	switch c.As {
 	case asDifference:
-		return difference(x, y)
+		e = difference(x, y)
 	case asPercent:
-		return ratio(x, y).scaled(100, -100)
+		e = e.scaled(100, -100)
 	}
-	return ratio(x, y)
+	e.samples = both
+	return e
 }
 
 // met reports whether a value is within the bounds claimed.
@@ -165,20 +167,6 @@ func (c Check) margin(x float64) float64 {
 		}
 	}
 	return m
-}
-
-// combined is the mean of estimates, taken as independent.
-func combined(list []estimate) estimate {
-	sum, variance, n := 0.0, 0.0, 0
-	for _, e := range list {
-		sum += e.value
-		h := e.half()
-		variance += float64(h * h)
-		n += e.n
-	}
-	k := float64(len(list))
-	h := math.Sqrt(variance) / k
-	return estimate{sum / k, sum/k - h, sum/k + h, n}
 }
 
 // percents prints a share.
