@@ -126,3 +126,13 @@ func TestAnInterruptIsHeardWithinAHundredCycles(t *testing.T) {
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, ctx.n.Load(), int64(100))
 }
+
+func TestAHuntLastsAsLongAsItIsToInAll(t *testing.T) {
+	t.Parallel()
+	c := config(t, "kary-ntree:2,2", "deterministic-link", 0.3)
+	c.Hunt, c.MostCycles, c.FaultCount, c.FaultSpacing = true, 4000, 2, 300
+	r := measured(t, c)
+	require.EqualValues(t, 4000, r.Cycles)
+	require.EqualValues(t, 2300, r.WarmupCycles, "the first warm-up, and the faults")
+	require.Positive(t, r.Accepted)
+}

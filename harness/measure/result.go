@@ -40,7 +40,7 @@ type Result struct {
 
 	WarmupCycles int64  `csv:"warmup_cycles"` // until the window began, faults included
 	Cycles       int64  `csv:"cycles"`        // in all
-	Stable       bool   `csv:"stable"`        // the network was steady when the window began
+	Stable       bool   `csv:"stable"`        // the network was steady when the window began, or Warmup.Skip had nobody ask
 	Saturated    bool   `csv:"saturated"`     // send queues grew throughout the window
 	Connected    bool   `csv:"connected"`     // the routing leads every NIC to every other with all faults there
 	Deadlocked   bool   `csv:"deadlocked"`    // and if so, the window is cut off there

@@ -341,3 +341,20 @@ func TestARatioToNothingIsNone(t *testing.T) {
 	f := tab.finding(Check{Value: "accepted", Where: map[string]Some{"load": {"saturated"}}, Against: map[string]Value{"faults": "0"}, Above: &one})
 	assert.Equal(t, NotRun, f.Holds)
 }
+
+// A run that its bound ended in the warm-up has measured nothing. It says nothing about throughput, least of all that there was none.
+func TestARunWithoutAWindowIsNoPartOfMeans(t *testing.T) {
+	t.Parallel()
+	none := ok(0)
+	none.WarmupCycles = none.Cycles
+	tab := tableOf(t, []measure.Result{ok(10), none, ok(12)}, []measure.Result{none}, []measure.Result{ok(4)}, []measure.Result{ok(4)})
+	assert.InDelta(t, 11, tab.estimate(0, columnAt("accepted")).value, 1e-12)
+	tab.e.Exclude = []string{}
+	assert.InDelta(t, 11, tab.estimate(0, columnAt("accepted")).value, 1e-12, "whatever else is left out")
+	assert.InDelta(t, 1, tab.estimate(0, columnAt("connected")).value, 1e-12, "shares are of all runs")
+	assert.Equal(t, "Means leave out runs that ended before their window: 2 of 6.", excludedText(tab))
+	tab.e.Exclude = []string{deadlocked}
+	assert.Equal(t, "Means leave out runs that were deadlocked or ended before their window: 2 of 6.", excludedText(tab))
+	none.Cycles, none.WarmupCycles = 0, 0
+	assert.True(t, tab.included(rowOf(none)), "connectivity has no time")
+}

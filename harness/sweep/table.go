@@ -24,6 +24,9 @@ func (w *work) table() *table {
 
 // included reports whether means count a run.
 func (t *table) included(r row) bool {
+	if r.unmeasured() {
+		return false
+	}
 	for _, why := range t.e.Exclude {
 		switch {
 		case why == deadlocked && r.is("deadlocked"),
