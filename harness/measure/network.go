@@ -46,7 +46,7 @@ type network struct {
 
 // build makes the network, without signal on any link and without traffic.
 func build(c Config) (*network, error) {
-	n := &network{cfg: c, graph: c.Topology, engine: virtual.New(virtual.Config{Seed: c.Seed}), meter: newMeter()}
+	n := &network{cfg: c, graph: c.Topology, engine: virtual.New(virtual.Config{Seed: c.Seed}), meter: newMeter(c.Cycle)}
 	if err := n.chooseFirmware(); err != nil {
 		return nil, err
 	}
@@ -194,20 +194,27 @@ func (c *Config) over(r nic.Rand) nic.Over {
 
 // kill has a link or a switch die now: what is on its wires is lost, and whoever is at the other end loses signal at once.
 func (n *network) kill(d death) {
+	n.bury(d)
+	n.reconfigure()
 	if !d.isSwitch {
-		n.dead.AddLink(d.link)
-		n.reconfigure()
 		n.cut(&n.graph.Links[d.link])
 		return
 	}
-	n.dead.AddSwitch(d.sw)
-	n.reconfigure()
 	sw := n.switches[d.sw]
 	n.switchNodes[d.sw].Do(sw.Crash)
 	for p := range weft.PortID(sw.Ports()) {
 		if _, id, ok := n.graph.Peer(weft.End{Node: d.sw.Node(), Port: p}); ok {
 			n.cut(&n.graph.Links[id])
 		}
+	}
+}
+
+// bury has tables that are computed from now on do without a link or a switch.
+func (n *network) bury(d death) {
+	if d.isSwitch {
+		n.dead.AddSwitch(d.sw)
+	} else {
+		n.dead.AddLink(d.link)
 	}
 }
 

@@ -63,7 +63,7 @@ func BenchmarkSwitchMemory(b *testing.B) {
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:36,3"} {
 		b.Run(spec, func(b *testing.B) {
 			c := config(b, spec, "deterministic-link", 0).withDefaults()
-			n := &network{cfg: c, graph: c.Topology, engine: virtual.New(virtual.Config{}), meter: newMeter()}
+			n := &network{cfg: c, graph: c.Topology, engine: virtual.New(virtual.Config{}), meter: newMeter(c.Cycle)}
 			require.NoError(b, n.chooseFirmware())
 			for b.Loop() {
 				before := heap()

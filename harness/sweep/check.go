@@ -65,7 +65,7 @@ func (t *table) finding(c Check) Finding {
 	shown, holds := list[0], f.Held == f.Points
 	switch c.Of {
 	case ofMean:
-		shown.estimate = combined(list)
+		shown.estimate = combined(estimates(list))
 		holds = c.met(shown.value)
 	case ofAny:
 		holds = f.Held > 0
@@ -105,6 +105,14 @@ func (t *table) finding(c Check) Finding {
 type located struct {
 	estimate
 	point int
+}
+
+func estimates(list []located) []estimate {
+	of := make([]estimate, len(list))
+	for i := range list {
+		of[i] = list[i].estimate
+	}
+	return of
 }
 
 // place names a point among others by the axes on which they differ.
@@ -161,13 +169,15 @@ func (t *table) compared(i, k, column int, c Check) estimate {
 		}
 	}
 	x, y := values(a, both), values(b, both)
+	e := ratio(x, y)
 	switch c.As {
 	case asDifference:
-		return difference(x, y)
+		e = difference(x, y)
 	case asPercent:
-		return ratio(x, y).scaled(100, -100)
+		e = e.scaled(100, -100)
 	}
-	return ratio(x, y)
+	e.samples = both
+	return e
 }
 
 // met reports whether a value is within the bounds claimed.
@@ -216,20 +226,6 @@ func (c Check) margin(x float64) float64 {
 		}
 	}
 	return m
-}
-
-// combined is the mean of estimates, taken as independent.
-func combined(list []located) estimate {
-	sum, variance, n := 0.0, 0.0, 0
-	for _, e := range list {
-		sum += e.value
-		h := e.half()
-		variance += float64(h * h)
-		n += e.n
-	}
-	k := float64(len(list))
-	h := math.Sqrt(variance) / k
-	return estimate{sum / k, sum/k - h, sum/k + h, n}
 }
 
 // percents prints a share.

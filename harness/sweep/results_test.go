@@ -327,3 +327,55 @@ func TestANoIsSureOnlyWhereNoValueOfTheIntervalWouldDo(t *testing.T) {
 	assert.Equal(t, "no", tab.finding(Check{Value: "accepted", Above: num(1)}).Holds, "1 ± 0")
 	assert.Equal(t, "yes", tab.finding(Check{Value: "accepted", AtMost: num(1)}).Holds)
 }
+
+// Two points with the same samples say no more than one of them; two that err against each other say more.
+func TestTheMeanOfPointsErrsAsTheirSamplesDoTogether(t *testing.T) {
+	t.Parallel()
+	of := func(list ...float64) estimate {
+		e := mean(list)
+		e.samples = []int{0, 1, 2, 3}[:len(list)]
+		return e
+	}
+	a, b := of(1, 2, 4, 9), of(9, 8, 6, 1)
+	assert.InDelta(t, a.half(), combined([]estimate{a, a}).half(), 1e-12)
+	assert.InDelta(t, a.half(), combined([]estimate{a, a.scaled(1, 5)}).half(), 1e-12)
+	assert.InDelta(t, 0, combined([]estimate{a, b}).half(), 1e-12)
+	assert.InDelta(t, 5, combined([]estimate{a, b}).value, 1e-12)
+	other := of(1, 2, 4, 9)
+	other.samples = []int{4, 5, 6, 7}
+	together := combined([]estimate{a, other})
+	assert.InDelta(t, a.half()/studentT(3)/math.Sqrt2, together.half()/studentT(7)*math.Sqrt(7.0/6), 1e-12, "independent samples")
+	assert.False(t, combined([]estimate{a, of(3)}).bounded(), "of one sample nothing is known")
+	s := combined([]estimate{share(0, 10), share(5, 10)})
+	assert.InDelta(t, (share(0, 10).high+share(5, 10).high)/2, s.high, 1e-12)
+	r := ratio([]float64{1, 2, 3, 4}, []float64{4, 3, 3, 4})
+	r.samples = a.samples
+	assert.InDelta(t, 3*r.half(), combined([]estimate{r.scaled(3, 1), r.scaled(3, 2)}).half(), 1e-12)
+}
+
+// How many times nothing something is is not known, and no claim holds of it.
+func TestARatioToNothingIsNone(t *testing.T) {
+	t.Parallel()
+	assert.True(t, math.IsNaN(ratio([]float64{1, 2}, []float64{0, 0}).value))
+	tab := tableOf(t, []measure.Result{ok(0), ok(0)}, []measure.Result{ok(5), ok(6)}, []measure.Result{ok(4), ok(4)}, []measure.Result{ok(4), ok(4)})
+	one := 1.0
+	f := tab.finding(Check{Value: "accepted", Where: map[string]Some{"load": {"saturated"}}, Against: map[string]Value{"faults": "0"}, Above: &one})
+	assert.Equal(t, NotRun, f.Holds)
+}
+
+// A run that its bound ended in the warm-up has measured nothing. It says nothing about throughput, least of all that there was none.
+func TestARunWithoutAWindowIsNoPartOfMeans(t *testing.T) {
+	t.Parallel()
+	none := ok(0)
+	none.WarmupCycles = none.Cycles
+	tab := tableOf(t, []measure.Result{ok(10), none, ok(12)}, []measure.Result{none}, []measure.Result{ok(4)}, []measure.Result{ok(4)})
+	assert.InDelta(t, 11, tab.estimate(0, columnAt("accepted")).value, 1e-12)
+	tab.e.Exclude = []string{}
+	assert.InDelta(t, 11, tab.estimate(0, columnAt("accepted")).value, 1e-12, "whatever else is left out")
+	assert.InDelta(t, 1, tab.estimate(0, columnAt("connected")).value, 1e-12, "shares are of all runs")
+	assert.Equal(t, "Means leave out runs that ended before their window: 2 of 6.", excludedText(tab))
+	tab.e.Exclude = []string{deadlocked}
+	assert.Equal(t, "Means leave out runs that were deadlocked or ended before their window: 2 of 6.", excludedText(tab))
+	none.Cycles, none.WarmupCycles = 0, 0
+	assert.True(t, tab.included(rowOf(none)), "connectivity has no time")
+}
