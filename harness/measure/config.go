@@ -55,7 +55,7 @@ type Config struct {
 
 	Faults []Fault // in addition to those drawn
 	// FaultCount so many links or switches, by FaultKind, are drawn from the seed; those of a smaller count are among those of
-	// a larger one, whatever the routing.
+	// a larger one, whatever the routing. Of those that Faults names none is drawn.
 	FaultCount   int
 	FaultKind    string // LinkFaults or SwitchFaults; "": LinkFaults
 	FaultsBefore bool   // those drawn are dead before the first packet, instead of dying one after the other under load
@@ -64,8 +64,8 @@ type Config struct {
 	Warmup     Warmup
 	Window     int // cycles; 0: 10,000
 	MostCycles int // in all; a run that would be longer ends there. 0: warm-ups and window as long as they are. See Hunt.
-	// Hunt makes the run a search for a deadlock: it has no warm-up and no window, but runs for MostCycles after the last
-	// fault, or until a deadlock.
+	// Hunt makes the run a search for a deadlock: after the first warm-up and the faults it goes on until there is one, or until it has
+	// lasted MostCycles in all. All that follows the last fault is its window.
 	Hunt bool
 	Seed uint64
 }

@@ -12,6 +12,9 @@ import (
 // switch is dead are not asked of, but by DDRC's tables, which know no such exception.
 func (n *network) connected(ctx context.Context, dead []death) (bool, error) {
 	if n.routes != nil {
+		for _, d := range dead {
+			n.bury(d)
+		}
 		n.reload()
 		return n.routes.unroutable == 0, nil
 	}

@@ -21,7 +21,44 @@ type death struct {
 
 // drawFaults lists what dies, in order: what is dead before the first packet, then by time.
 func drawFaults(c *Config) ([]death, error) {
-	var all []death
+	all, err := namedFaults(c)
+	if err != nil {
+		return nil, err
+	}
+	drawn, err := candidates(c.Topology, c.FaultKind)
+	if err != nil {
+		return nil, err
+	}
+	rnd := rand.New(rand.NewPCG(c.Seed, streamFaults))
+	rnd.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })
+	drawn = slices.DeleteFunc(drawn, func(d death) bool { return slices.ContainsFunc(all, d.same) }) // it dies once
+	if c.FaultCount > len(drawn) {
+		return nil, fmt.Errorf("%w: fault count: %s has %d of kind %s that can die beside those named, so %d is too many",
+			ErrConfig, c.Topology.Spec, len(drawn), c.FaultKind, c.FaultCount)
+	}
+	for i, d := range drawn[:c.FaultCount] {
+		d.before, d.at = c.FaultsBefore, int64(i)*int64(c.FaultSpacing)
+		all = append(all, d)
+	}
+	slices.SortStableFunc(all, func(a, b death) int {
+		if a.before != b.before {
+			if a.before {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.at, b.at)
+	})
+	return all, nil
+}
+
+// same reports whether the same link or switch dies.
+func (d death) same(o death) bool {
+	return d.isSwitch == o.isSwitch && d.sw == o.sw && d.link == o.link
+}
+
+// namedFaults are those that the configuration names.
+func namedFaults(c *Config) (all []death, err error) {
 	for i, f := range c.Faults {
 		d := death{before: f.Before, at: f.At}
 		switch {
@@ -42,30 +79,11 @@ func drawFaults(c *Config) ([]death, error) {
 			}
 			d.link = l.ID
 		}
-		all = append(all, d)
-	}
-	drawn, err := candidates(c.Topology, c.FaultKind)
-	if err != nil {
-		return nil, err
-	}
-	if c.FaultCount > len(drawn) {
-		return nil, fmt.Errorf("%w: fault count: %s has %d of kind %s that can die, so %d is too many", ErrConfig, c.Topology.Spec, len(drawn), c.FaultKind, c.FaultCount)
-	}
-	rnd := rand.New(rand.NewPCG(c.Seed, streamFaults))
-	rnd.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })
-	for i, d := range drawn[:c.FaultCount] {
-		d.before, d.at = c.FaultsBefore, int64(i)*int64(c.FaultSpacing)
-		all = append(all, d)
-	}
-	slices.SortStableFunc(all, func(a, b death) int {
-		if a.before != b.before {
-			if a.before {
-				return -1
-			}
-			return 1
+		if slices.ContainsFunc(all, d.same) {
+			return nil, fmt.Errorf("%w: fault %d: %s%s dies twice: name it once", ErrConfig, i+1, f.Link, f.Switch)
 		}
-		return cmp.Compare(a.at, b.at)
-	})
+		all = append(all, d)
+	}
 	return all, nil
 }
 

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/weft-fabric/weft"
@@ -10,25 +11,29 @@ import (
 
 // lookout looks for packets that wait for each other for ever.
 //
-// What is found is certain as soon as no timer of a register can free it: at once when the firmware has none, or none that could
-// run out before the run must end; otherwise when it has outlived the longest of them, each of which has then routed
-// the packets anew.
+// What is found is certain as soon as no timer of a register can free it: at once when the firmware has none, or when none that
+// runs and none that is set from now on can run out before the run must end; otherwise when the same packets have outlived the
+// longest of them, each of which has then routed them anew.
 type lookout struct {
-	n       *network
-	longest weft.Time // timer of a register; 0: there is none
-	ends    weft.Time // when the run ends at the latest
+	n                 *network
+	longest, shortest weft.Time // timers of registers; 0 and Never: there are none
+	ends              weft.Time // when the run ends at the latest
 
-	since weft.Time // when something was found first; Never: nothing is found
-	cycle []deadlock.Output
+	since weft.Time         // when cycle was found first
+	cycle []deadlock.Output // what was found last; nil: nothing
+	sent  []uint64          // by these outputs
 	snaps []switching.Snapshot
 }
 
 func newLookout(n *network, ends weft.Time) *lookout {
-	l := &lookout{n: n, ends: ends, since: weft.Never}
+	l := &lookout{n: n, ends: ends, shortest: weft.Never}
 	if s, ok := n.firmware.(switching.Stateful); ok {
 		for _, sw := range n.graph.Switches {
 			for _, r := range s.Registers(n.graph.Place(sw.ID)) {
 				l.longest = max(l.longest, r.Expire)
+				if r.Expire > 0 {
+					l.shortest = min(l.shortest, r.Expire)
+				}
 			}
 		}
 	}
@@ -37,13 +42,26 @@ func newLookout(n *network, ends weft.Time) *lookout {
 
 // look reports whether there is a deadlock now. It is asked between events.
 func (l *lookout) look() bool {
-	now := l.n.engine.Now()
-	if l.cycle = l.find(); l.cycle == nil {
-		l.since = weft.Never
-		return false
+	cycle := l.find()
+	sent := make([]uint64, len(cycle))
+	for i, o := range cycle {
+		sent[i] = l.snaps[o.Switch].Ports[o.Port].VCs[o.VC].Epoch.Sent
 	}
-	l.since = min(l.since, now)
-	return l.longest == 0 || l.ends-now < l.longest || now-l.since > l.longest
+	runsOut := weft.Never
+	for i := range l.snaps {
+		for _, r := range l.snaps[i].Registers {
+			runsOut = min(runsOut, r.Expires)
+		}
+	}
+	return l.certain(l.n.engine.Now(), cycle, sent, runsOut)
+}
+
+// certain reports whether these outputs, which have sent so many packets each, wait for ever. The next timer runs out at runsOut.
+func (l *lookout) certain(now weft.Time, cycle []deadlock.Output, sent []uint64, runsOut weft.Time) bool {
+	if !slices.Equal(cycle, l.cycle) || !slices.Equal(sent, l.sent) {
+		l.since, l.cycle, l.sent = now, cycle, sent
+	}
+	return cycle != nil && (l.longest == 0 || runsOut > l.ends && l.ends-now < l.shortest || now-l.since > l.longest)
 }
 
 func (l *lookout) find() []deadlock.Output {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/deadlock"
 )
 
 func TestADeadlockIsFoundWithItsCycle(t *testing.T) {
@@ -43,6 +44,46 @@ func TestDeterministicReroutingDeadlocksWithoutItsSecondLayer(t *testing.T) {
 		require.Positive(t, r.Accepted)
 	}
 	require.Positive(t, found)
+}
+
+// once is a firmware whose register is written by the first packet, and again when it has run out. It says nothing.
+type once struct{ withTimer }
+
+func (o once) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+	d := o.clockwise.Route(pkt, at, sw)
+	d.Write = switching.RegisterWrite{Do: sw.Register(0) == 0, Value: 1}
+	return d
+}
+
+// A timer that runs may free them before the run ends, even if one that was set now could not.
+func TestATimerThatRunsIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	at := measured(t, around(t)).DeadlockAt
+	c := around(t)
+	timer := at + 600
+	c.Firmware = once{withTimer{clockwise{c.Topology}, weft.Time(timer) * cycle}}
+	c.MostCycles = int(at + 1500)
+	r := measured(t, c)
+	require.True(t, r.Deadlocked)
+	require.Greater(t, r.DeadlockAt, timer)
+}
+
+// Packets that a timer has freed are gone when others wait in their place: time counts anew for these.
+func TestOnePairOfWaitingPacketsAfterAnotherIsNoDeadlock(t *testing.T) {
+	t.Parallel()
+	l := &lookout{longest: 10, shortest: 10, ends: 1000}
+	a, b := []deadlock.Output{{Switch: 1}, {Switch: 2}}, []deadlock.Output{{Switch: 3}, {Switch: 2}}
+	require.False(t, l.certain(100, a, []uint64{5, 5}, 110))
+	require.False(t, l.certain(111, a, []uint64{6, 5}, 120), "one of them has sent")
+	require.False(t, l.certain(122, b, []uint64{6, 5}, 130), "they are others")
+	require.False(t, l.certain(132, b, []uint64{6, 5}, 140))
+	require.False(t, l.certain(133, nil, nil, weft.Never))
+	require.False(t, l.certain(134, b, []uint64{6, 5}, 140))
+	require.False(t, l.certain(144, b, []uint64{6, 5}, 150))
+	require.True(t, l.certain(145, b, []uint64{6, 5}, 150))
+	require.False(t, l.certain(991, a, []uint64{5, 5}, 995), "one runs out before the end")
+	require.True(t, l.certain(991, a, []uint64{5, 5}, 1001))
+	require.False(t, l.certain(990, b, []uint64{5, 5}, 1001), "one may be set and run out before the end")
 }
 
 // withTimer is a firmware with a register that is never used.

@@ -26,7 +26,8 @@ type meter struct {
 
 	batch, window span
 	measuring     bool
-	latency       *hdrhistogram.Histogram // in nanoseconds, of the window
+	unit          weft.Time               // of both histograms
+	latency       *hdrhistogram.Histogram // of the window
 	network       *hdrhistogram.Histogram
 }
 
@@ -39,14 +40,17 @@ type span struct {
 	hops               uint64
 }
 
-// Latencies are recorded from 1 ns to 1000 s to three significant digits.
+// Latencies are recorded in parts of a cycle, of which DefaultCycle has one for each nanosecond, up to 2 * 10^9 cycles and to three
+// significant digits.
 const (
+	latencyParts  = DefaultCycle / weft.Nanosecond
 	latencyMost   = 1_000_000_000_000
 	latencyDigits = 3
 )
 
-func newMeter() *meter {
+func newMeter(cycle weft.Time) *meter {
 	return &meter{
+		unit:    max(1, cycle/latencyParts),
 		latency: hdrhistogram.New(1, latencyMost, latencyDigits),
 		network: hdrhistogram.New(1, latencyMost, latencyDigits),
 	}
@@ -93,8 +97,8 @@ func (m *meter) deliver(now weft.Time, h *weft.Header) {
 	m.batch.add(total, inside, h.Hops)
 	if m.measuring {
 		m.window.add(total, inside, h.Hops)
-		_ = m.latency.RecordValue(min(int64(total/weft.Nanosecond), latencyMost)) // in range
-		_ = m.network.RecordValue(min(int64(inside/weft.Nanosecond), latencyMost))
+		_ = m.latency.RecordValue(min(int64(total/m.unit), latencyMost)) // in range
+		_ = m.network.RecordValue(min(int64(inside/m.unit), latencyMost))
 	}
 }
 

@@ -46,29 +46,18 @@ type network struct {
 
 // build makes the network, without signal on any link and without traffic.
 func build(c Config) (*network, error) {
-	n := &network{cfg: c, graph: c.Topology, engine: virtual.New(virtual.Config{Seed: c.Seed}), meter: newMeter()}
+	n := &network{cfg: c, graph: c.Topology, engine: virtual.New(virtual.Config{Seed: c.Seed}), meter: newMeter(c.Cycle)}
 	if err := n.chooseFirmware(); err != nil {
 		return nil, err
 	}
-	for _, s := range n.graph.Switches {
-		core, err := switching.New(switching.Config{
-			Place: n.graph.Place(s.ID), Firmware: n.firmware, Rand: rand.NewPCG(c.Seed, uint64(s.ID)), VCs: n.vcs,
-			InputBuffer: c.InputBuffer, OutputBuffer: c.OutputBuffer, Queueing: c.Queueing, Selection: c.Selection, EagerCredits: c.EagerCredits,
-		})
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
-		}
-		n.switches = append(n.switches, core)
-		n.switchNodes = append(n.switchNodes, n.engine.Add(core, virtual.NodeConfig{
-			Watch: n.meter, CutThrough: true, RoutingDelay: c.RoutingDelay, CrossbarDelay: c.CrossbarDelay,
-		}))
+	if err := n.addSwitches(); err != nil {
+		return nil, err
 	}
-	latency := nic.NewLatency() // one for all, and not looked at: the meter keeps its own
 	for _, m := range n.graph.NICs {
 		core, err := nic.New(nic.Config{
 			ID: m.ID, NICs: len(n.graph.NICs), Rand: rand.NewPCG(c.Seed, streamNICs+uint64(m.ID)), VCs: n.vcs,
 			Buffer: c.InputBuffer, QueueBytes: c.QueueBytes, EagerCredits: c.EagerCredits, Source: n.source(m.ID),
-			Latency: latency, Unordered: len(n.graph.NICs) >= unorderedFrom,
+			NoLatency: true, Unordered: len(n.graph.NICs) >= unorderedFrom,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -82,6 +71,24 @@ func build(c Config) (*network, error) {
 		n.engine.Connect(n.port(l.A), n.port(l.B), pace.Pace{Rate: rate, Delay: c.WireDelay.Duration()})
 	}
 	return n, nil
+}
+
+func (n *network) addSwitches() error {
+	c := &n.cfg
+	for _, s := range n.graph.Switches {
+		core, err := switching.New(switching.Config{
+			Place: n.graph.Place(s.ID), Firmware: n.firmware, Rand: rand.NewPCG(c.Seed, uint64(s.ID)), VCs: n.vcs,
+			InputBuffer: c.InputBuffer, OutputBuffer: c.OutputBuffer, Queueing: c.Queueing, Selection: c.Selection, EagerCredits: c.EagerCredits,
+		})
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrConfig, err)
+		}
+		n.switches = append(n.switches, core)
+		n.switchNodes = append(n.switchNodes, n.engine.Add(core, virtual.NodeConfig{
+			Watch: n.meter, CutThrough: true, RoutingDelay: c.RoutingDelay, CrossbarDelay: c.CrossbarDelay,
+		}))
+	}
+	return nil
 }
 
 // chooseFirmware makes the firmware and settles the number of virtual channels.
@@ -187,20 +194,27 @@ func (c *Config) over(r nic.Rand) nic.Over {
 
 // kill has a link or a switch die now: what is on its wires is lost, and whoever is at the other end loses signal at once.
 func (n *network) kill(d death) {
+	n.bury(d)
+	n.reconfigure()
 	if !d.isSwitch {
-		n.dead.AddLink(d.link)
-		n.reconfigure()
 		n.cut(&n.graph.Links[d.link])
 		return
 	}
-	n.dead.AddSwitch(d.sw)
-	n.reconfigure()
 	sw := n.switches[d.sw]
 	n.switchNodes[d.sw].Do(sw.Crash)
 	for p := range weft.PortID(sw.Ports()) {
 		if _, id, ok := n.graph.Peer(weft.End{Node: d.sw.Node(), Port: p}); ok {
 			n.cut(&n.graph.Links[id])
 		}
+	}
+}
+
+// bury has tables that are computed from now on do without a link or a switch.
+func (n *network) bury(d death) {
+	if d.isSwitch {
+		n.dead.AddSwitch(d.sw)
+	} else {
+		n.dead.AddLink(d.link)
 	}
 }
 

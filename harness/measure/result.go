@@ -26,7 +26,7 @@ type Result struct {
 	HopsMean float64 `csv:"hops_mean"` // switches crossed by those delivered
 
 	// Of the whole run.
-	Faults       int     `csv:"faults"`         // links and switches that died
+	Faults       int     `csv:"faults"`         // links and switches that died, fewer than asked for where the run ended before
 	LostTotal    uint64  `csv:"lost_total"`     // packets lost on wires, in queues of dead links and in dead switches
 	LostPerFault float64 `csv:"lost_per_fault"` // of these, per fault that came under load; the sum of the three that follow
 	// What was in the output queues of a dead link, at both ends, and had not begun to be sent; on its wires, in both directions, and
@@ -40,7 +40,7 @@ type Result struct {
 
 	WarmupCycles int64  `csv:"warmup_cycles"` // until the window began, faults included
 	Cycles       int64  `csv:"cycles"`        // in all
-	Stable       bool   `csv:"stable"`        // the network was steady when the window began
+	Stable       bool   `csv:"stable"`        // the network was steady when the window began, or Warmup.Skip had nobody ask
 	Saturated    bool   `csv:"saturated"`     // send queues grew throughout the window
 	Connected    bool   `csv:"connected"`     // the routing leads every NIC to every other with all faults there
 	Deadlocked   bool   `csv:"deadlocked"`    // and if so, the window is cut off there

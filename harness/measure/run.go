@@ -22,7 +22,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := &run{network: n, ctx: ctx, faults: faults, result: Result{DeadlockAt: -1, Faults: len(faults)}}
+	r := &run{network: n, ctx: ctx, faults: faults, result: Result{DeadlockAt: -1}}
 	if err := r.run(); err != nil {
 		return Result{}, err
 	}
@@ -34,9 +34,11 @@ type run struct {
 	*network
 	ctx     context.Context
 	faults  []death // in order
+	died    int     // of these, under load
 	look    *lookout
-	horizon int64 // cycle at which it ends at the latest
-	begun   bool  // the window has
+	horizon int64  // cycle at which it ends at the latest
+	offered uint64 // packets, before the batch that goes on
+	begun   bool   // the window has
 	before  totals
 	batches []batch // of the window
 	result  Result
@@ -48,13 +50,8 @@ type totals struct{ offered, refused, queued, reordered, rerouted, hops uint64 }
 func (r *run) run() error {
 	dynamic := r.faults
 	for len(dynamic) > 0 && dynamic[0].before {
-		d := dynamic[0]
+		r.bury(dynamic[0])
 		dynamic = dynamic[1:]
-		if d.isSwitch {
-			r.dead.AddSwitch(d.sw)
-		} else {
-			r.dead.AddLink(d.link)
-		}
 	}
 	if err := r.start(); err != nil {
 		return err
@@ -64,9 +61,8 @@ func (r *run) run() error {
 	if err := r.parts(dynamic); err != nil {
 		return err
 	}
-	if err := r.finish(len(dynamic)); err != nil {
-		return err
-	}
+	r.result.Faults = len(r.faults) - len(dynamic) + r.died
+	r.finish()
 	var err error
 	r.result.Connected, err = r.connected(r.ctx, r.faults)
 	return err
@@ -77,7 +73,9 @@ func (r *run) longest(dynamic []death) int64 {
 	if r.cfg.MostCycles > 0 {
 		return int64(r.cfg.MostCycles)
 	}
-	most := 2*int64(r.cfg.Warmup.Most) + int64(r.cfg.Window)
+	batch := int64(r.cfg.Warmup.Batch)
+	warmup := (int64(r.cfg.Warmup.Most) + batch - 1) / batch * batch
+	most := 2*warmup + int64(r.cfg.Window)
 	if len(dynamic) > 0 {
 		most += dynamic[len(dynamic)-1].at
 	}
@@ -95,6 +93,7 @@ func (r *run) parts(dynamic []death) error {
 			return err
 		}
 		r.kill(d)
+		r.died++
 	}
 	if len(dynamic) > 0 && !r.cfg.Hunt {
 		if on, err := r.warm(); !on || err != nil {
@@ -112,8 +111,12 @@ func (r *run) parts(dynamic []death) error {
 func (r *run) cycle() int64               { return int64(r.engine.Now() / r.cfg.Cycle) }
 func (r *run) time(cycle int64) weft.Time { return weft.Time(cycle) * r.cfg.Cycle }
 
-// lookEvery is how many cycles may pass until somebody looks whether there is a deadlock or the run is to end.
-const lookEvery = 1000
+const (
+	// lookEvery is how many cycles may pass until somebody looks whether there is a deadlock.
+	lookEvery = 1000
+	// hearEvery is how many cycles may pass until an interrupt is heard: some seconds in a network of ten thousand NICs.
+	hearEvery = 50
+)
 
 // advance lets time go on to a cycle. It reports false when the run is over before: by a deadlock, or since it is long enough.
 func (r *run) advance(to int64) (on bool, err error) {
@@ -122,9 +125,11 @@ func (r *run) advance(to int64) (on bool, err error) {
 		if next > r.horizon {
 			next = r.horizon
 		}
-		r.engine.Run(r.time(next))
-		if err := r.ctx.Err(); err != nil {
-			return false, fmt.Errorf("measurement of %s, %s ended at cycle %d: %w", r.graph.Spec, r.cfg.Routing, next, err)
+		for r.cycle() < next {
+			r.engine.Run(r.time(min(next, r.cycle()+hearEvery)))
+			if err := r.ctx.Err(); err != nil {
+				return false, fmt.Errorf("measurement of %s, %s ended at cycle %d: %w", r.graph.Spec, r.cfg.Routing, r.cycle(), err)
+			}
 		}
 		if r.look.look() {
 			r.result.Deadlocked, r.result.DeadlockAt, r.result.Cycle = true, next, r.look.String()
@@ -140,35 +145,28 @@ func (r *run) advance(to int64) (on bool, err error) {
 // warm lets time go on until the network is steady.
 func (r *run) warm() (on bool, err error) {
 	w := r.cfg.Warmup
-	r.result.Stable, r.meter.batch = w.Skip, span{}
+	r.result.Stable, r.meter.batch, r.offered = w.Skip, span{}, r.totals().offered
 	s := steady{w: w}
 	for end := r.cycle() + int64(w.Most); !w.Skip && !r.result.Stable && r.cycle() < end; {
 		if on, err := r.advance(r.cycle() + int64(w.Batch)); !on || err != nil {
 			return on, err
 		}
-		r.result.Stable = s.add(r.batch(w.Batch))
+		r.result.Stable = s.add(r.batch())
 	}
 	return true, nil
 }
 
 // batch is what happened since the last was asked for, and begins the next.
-func (r *run) batch(cycles int) batch {
+func (r *run) batch() batch {
 	b := r.meter.batch
 	r.meter.batch = span{}
-	of := r.totals()
+	of, before := r.totals(), r.offered
+	r.offered = of.offered
 	n := max(1, float64(b.delivered)) * float64(r.cfg.Cycle)
 	return batch{
 		delivered: float64(b.delivered), latency: b.latency / n, network: b.network / n, inside: float64(r.meter.inside()),
-		queued: float64(of.queued), offered: float64(r.perCycle()) * float64(cycles),
+		queued: float64(of.queued), offered: float64(of.offered - before),
 	}
-}
-
-// perCycle is how many packets the traffic generates per cycle in all.
-func (r *run) perCycle() float64 {
-	if r.cfg.Traffic.Idle() {
-		return 0
-	}
-	return r.cfg.Traffic.Load * float64(r.cfg.BytesPerCycle) / float64(r.cfg.PacketBytes) * float64(len(r.nics))
 }
 
 func (r *run) totals() (t totals) {

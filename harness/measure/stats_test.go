@@ -27,7 +27,7 @@ func TestAnIntervalIsStudents(t *testing.T) {
 // Three packets, generated at 0, 0 and 10, leaving at 1, 4 and 12, there at 9, 8 and 22 cycles; the first before the window.
 func TestTheMeterCountsWhatPassesIt(t *testing.T) {
 	t.Parallel()
-	m := newMeter()
+	m := newMeter(cycle)
 	at := func(generated, left weft.Time) weft.Header {
 		h := weft.Header{Injected: generated * cycle, Hops: 3}
 		m.enter(left*cycle, &h)

@@ -31,7 +31,7 @@ func (r *run) measure() error {
 		if !on || err != nil {
 			return err
 		}
-		b := r.batch(int(end - at))
+		b := r.batch()
 		b.delivered /= float64(end - at)
 		r.batches = append(r.batches, b)
 	}
@@ -39,7 +39,7 @@ func (r *run) measure() error {
 }
 
 // finish works out the result of what was measured.
-func (r *run) finish(dynamic int) error {
+func (r *run) finish() {
 	t := r.totals()
 	res, m := &r.result, r.meter
 	res.Cycles = r.cycle()
@@ -49,14 +49,13 @@ func (r *run) finish(dynamic int) error {
 		res.WarmupCycles = res.Cycles
 	}
 	res.LostTotal = m.lost()
-	if n := float64(dynamic); n > 0 {
+	if n := float64(r.died); n > 0 {
 		res.LostPerFault = float64(m.lost()) / n
 		res.LostQueuedPerFault, res.LostWirePerFault, res.LostCrashPerFault = float64(m.lostQueue)/n, float64(m.lostWire)/n, float64(m.lostCrash)/n
 	}
 	res.Discarded, res.Reordered, res.Rerouted = m.discarded, t.reordered, t.rerouted
 	res.PacketHops, res.Events = t.hops, r.engine.Events()
 	res.Hash = fmt.Sprintf("%016x", r.engine.Hash())
-	return nil
 }
 
 func (r *run) finishWindow(t totals) {
@@ -78,7 +77,9 @@ func (r *run) finishWindow(t totals) {
 	var accepted, latency []float64
 	for _, b := range r.batches {
 		accepted = append(accepted, b.delivered)
-		latency = append(latency, b.latency)
+		if b.delivered > 0 {
+			latency = append(latency, b.latency)
+		}
 	}
 	_, res.AcceptedHalfWidth = Interval(accepted)
 	_, res.LatencyHalfWidth = Interval(latency)
@@ -87,7 +88,7 @@ func (r *run) finishWindow(t totals) {
 // quantiles are read from the buckets of a histogram, to three digits, and no higher than the highest value, which is known exactly.
 func (r *run) quantiles(h *hdrhistogram.Histogram, most float64) (p50, p95, p99 float64) {
 	at := func(q float64) float64 {
-		return min(most, float64(h.ValueAtPercentile(q))*1000/float64(r.cfg.Cycle))
+		return min(most, float64(h.ValueAtPercentile(q))*float64(r.meter.unit)/float64(r.cfg.Cycle))
 	}
 	return at(50), at(95), at(99)
 }

@@ -102,5 +102,12 @@ func (r row) number(i int) float64 {
 
 func (r row) is(name string) bool { return r[columnAt(name)] == "true" }
 
+// unmeasured reports whether a run ended before its window, by a bound or a deadlock: its rates and latencies are 0 then, which nobody
+// has measured.
+func (r row) unmeasured() bool {
+	cycles := r.number(columnAt("cycles"))
+	return cycles > 0 && r.number(columnAt("warmup_cycles")) == cycles
+}
+
 // ownColumns are the columns beside axes and results.
 var ownColumns = []string{"sample", "seed", "runs", "included", "point"}

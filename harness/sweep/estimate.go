@@ -12,9 +12,14 @@ import (
 type estimate struct {
 	value, low, high float64
 	n                int
+
+	// What each sample adds to n times the error of a value that is no share, and which samples these are: values of other points
+	// with the same samples err together, see combined.
+	parts   []float64
+	samples []int
 }
 
-// exact reports whether there is an interval.
+// bounded reports whether there is an interval.
 func (e estimate) bounded() bool { return !math.IsInf(e.low, 0) && !math.IsInf(e.high, 0) }
 
 // half is half the width of the interval of a mean.
@@ -23,7 +28,11 @@ func (e estimate) half() float64 { return (e.high - e.low) / 2 }
 // scaled is e times f plus a.
 func (e estimate) scaled(f, a float64) estimate {
 	low, high := float64(e.low*f)+a, float64(e.high*f)+a
-	return estimate{float64(e.value*f) + a, min(low, high), max(low, high), e.n}
+	s := estimate{value: float64(e.value*f) + a, low: min(low, high), high: max(low, high), n: e.n, samples: e.samples}
+	for _, x := range e.parts {
+		s.parts = append(s.parts, float64(x*f))
+	}
+	return s
 }
 
 // studentT is the 97.5% quantile of Student's t with so many degrees of freedom.
@@ -31,21 +40,33 @@ func studentT(nu int) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(nu)}.Quantile(0.975)
 }
 
-// around is the estimate of that value with that standard error, of n samples.
-func around(value, standardError float64, n int) estimate {
-	if n < 2 || math.IsNaN(standardError) {
-		return estimate{value, math.Inf(-1), math.Inf(1), n}
-	}
-	h := studentT(n-1) * standardError
-	return estimate{value, value - h, value + h, n}
+// unknown is a value of which samples do not say how far it may be off.
+func unknown(value float64, n int) estimate {
+	return estimate{value: value, low: math.Inf(-1), high: math.Inf(1), n: n}
 }
 
-// mean is the mean of samples that are independent; NaN of none. Products are rounded for themselves (float64(...)), so that machines that
-// could multiply and add at once come to the same digits.
+// around is the estimate of that value, of samples that are independent and add these parts to its error. Products are rounded for
+// themselves (float64(...)), so that machines that could multiply and add at once come to the same digits.
+func around(value float64, parts []float64) estimate {
+	n, sum := len(parts), 0.0
+	for _, x := range parts {
+		sum += float64(x * x)
+	}
+	if n < 2 || math.IsNaN(sum) {
+		return unknown(value, n)
+	}
+	h := studentT(n-1) * math.Sqrt(sum/float64(n-1)/float64(n))
+	return estimate{value: value, low: value - h, high: value + h, n: n, parts: parts}
+}
+
+// mean is the mean of samples that are independent; NaN of none.
 func mean(list []float64) estimate {
-	n := len(list)
 	m := average(list)
-	return around(m, math.Sqrt(covariance(list, list)/float64(n)), n)
+	parts := make([]float64, len(list))
+	for i, x := range list {
+		parts[i] = x - m
+	}
+	return around(m, parts)
 }
 
 func average(list []float64) float64 {
@@ -56,25 +77,16 @@ func average(list []float64) float64 {
 	return sum / float64(len(list))
 }
 
-// covariance of two lists of the same length, with n-1 below.
-func covariance(a, b []float64) float64 {
-	ma, mb, sum := average(a), average(b), 0.0
-	for i := range a {
-		sum += float64((a[i] - ma) * (b[i] - mb))
-	}
-	return sum / float64(len(a)-1)
-}
-
 // share is the share of hits among n, with Wilson's interval, which is right for few and for none too.
 func share(hits, n int) estimate {
 	if n == 0 {
-		return estimate{math.NaN(), math.Inf(-1), math.Inf(1), 0}
+		return unknown(math.NaN(), 0)
 	}
 	const z = 1.959963984540054
 	p, nn := float64(hits)/float64(n), float64(n)
 	middle := (p + z*z/(2*nn)) / (1 + z*z/nn)
 	h := z * math.Sqrt(float64(p*(1-p))/nn+z*z/(4*nn*nn)) / (1 + z*z/nn)
-	return estimate{p, max(0, min(p, middle-h)), min(1, max(p, middle+h)), n}
+	return estimate{value: p, low: max(0, min(p, middle-h)), high: min(1, max(p, middle+h)), n: n}
 }
 
 // difference is a-b of paired samples.
@@ -86,13 +98,46 @@ func difference(a, b []float64) estimate {
 	return mean(d)
 }
 
-// ratio is the ratio of the means of paired samples, its standard error by the delta method.
+// ratio is the ratio of the means of paired samples, its error by the delta method; NaN where the mean below is 0.
 func ratio(a, b []float64) estimate {
-	n := len(a)
 	ma, mb := average(a), average(b)
+	if mb == 0 {
+		return unknown(math.NaN(), len(a))
+	}
 	r := ma / mb
-	v := covariance(a, a) - float64(2*r*covariance(a, b)) + float64(r*r*covariance(b, b))
-	return around(r, math.Sqrt(max(0, v)/float64(n))/math.Abs(mb), n)
+	parts := make([]float64, len(a))
+	for i := range a {
+		parts[i] = (a[i] - ma - float64(r*(b[i]-mb))) / mb
+	}
+	return around(r, parts)
+}
+
+// combined is the mean of estimates. Points of an experiment have the same traffic and faults sample by sample, and may be compared
+// with the same point: they err together, and by how much their samples say. Of shares, which are not known by sample, it is taken
+// to be as much as can be.
+func combined(list []estimate) estimate {
+	var all estimate
+	k, whole := float64(len(list)), true
+	errs := map[int]float64{} // by sample
+	for _, e := range list {
+		all.value, all.low, all.high = all.value+e.value/k, all.low+e.low/k, all.high+e.high/k
+		all.n += e.n
+		whole = whole && len(e.samples) > 0 && len(e.samples) == len(e.parts)
+		for i := range min(len(e.samples), len(e.parts)) {
+			errs[e.samples[i]] += e.parts[i] / float64(float64(e.n)*k)
+		}
+	}
+	if !whole || !all.bounded() {
+		return all
+	}
+	parts := make([]float64, 0, len(errs))
+	for _, s := range indices(errs) {
+		parts = append(parts, errs[s]*float64(len(errs)))
+	}
+	n := all.n
+	all = around(all.value, parts)
+	all.n = n
+	return all
 }
 
 // String prints e for people: "18.04 ± 0.12", a share as "1.2% (0.5% to 2.6%)" by the caller.
@@ -105,7 +150,12 @@ func (e estimate) String() string {
 	case math.Abs(e.high-e.value-(e.value-e.low)) > 1e-9*math.Abs(e.value)+1e-12:
 		return fmt.Sprintf("%s (%s to %s)", digits(e.value), digits(e.low), digits(e.high))
 	}
-	return fmt.Sprintf("%s ± %s", digits(e.value), digits(e.half()))
+	half := e.half()
+	if half <= 1e-9*math.Abs(e.value) { // rounding
+		return digits(e.value) + " ± 0"
+	}
+	places := min(9, max(0, 1-int(math.Floor(math.Log10(half))))) // two digits of the interval
+	return fmt.Sprintf("%.*f ± %.*f", places, e.value, places, half)
 }
 
 // digits prints what people read of a number: four digits.

@@ -55,7 +55,7 @@ type Settings struct {
 	WarmupSkip      *bool    `yaml:"warmup_skip,omitempty" jsonschema_description:"Measure from the first cycle on."`
 	Window          *int     `yaml:"window,omitempty" jsonschema:"minimum=1" jsonschema_description:"Cycles measured; 10000 unless given."`
 	MostCycles      *int     `yaml:"most_cycles,omitempty" jsonschema:"minimum=1" jsonschema_description:"Most cycles of a run in all."`
-	Hunt            *bool    `yaml:"hunt,omitempty" jsonschema_description:"The run is a search for a deadlock: it has no warm-up and no window, and lasts most_cycles after the last fault, or until there is one."`
+	Hunt            *bool    `yaml:"hunt,omitempty" jsonschema_description:"The run is a search for a deadlock: after the first warm-up and the faults it goes on until there is one, or until it has lasted most_cycles in all."`
 }
 
 // Load is a name for a load.

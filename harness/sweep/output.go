@@ -127,7 +127,7 @@ func cell(text string) string {
 func (w *work) readme(t *table, r *Report, pictures []picture) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n    %s\n\nVersion %s. ", w.e.Name, strings.TrimSpace(w.e.About), w.Command, orUnknown(w.Version))
-	fmt.Fprintf(&b, "%d point%s, %d sample%s of each. %s\n", r.Points, plural(r.Points), r.Samples, plural(r.Samples), w.excluded(t))
+	fmt.Fprintf(&b, "%d point%s, %d sample%s of each. %s\n", r.Points, plural(r.Points), r.Samples, plural(r.Samples), excludedText(t))
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "\nNote: %s.\n", n)
 	}
@@ -155,13 +155,23 @@ func orUnknown(version string) string {
 	return version
 }
 
-// excluded says what means leave out, and how often that was so.
-func (w *work) excluded(t *table) string {
-	if len(w.e.Exclude) == 0 {
+// excludedText says what means leave out, and how often that was so.
+func excludedText(t *table) string {
+	why := strings.Join(t.e.Exclude, " or ")
+	if why != "" {
+		why = "were " + why
+	}
+	if slices.ContainsFunc(slices.Concat(t.rows...), row.unmeasured) {
+		if why != "" {
+			why += " or "
+		}
+		why += "ended before their window"
+	}
+	if why == "" {
 		return "Means are of all runs."
 	}
 	n, all := t.excluded()
-	return fmt.Sprintf("Means leave out runs that were %s: %d of %d.", strings.Join(w.e.Exclude, " or "), n, all)
+	return fmt.Sprintf("Means leave out runs that %s: %d of %d.", why, n, all)
 }
 
 // silent is how many runs were measured while there was no traffic. What has no window does not count.

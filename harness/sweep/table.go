@@ -24,6 +24,9 @@ func (w *work) table() *table {
 
 // included reports whether means count a run.
 func (t *table) included(r row) bool {
+	if r.unmeasured() {
+		return false
+	}
 	for _, why := range t.e.Exclude {
 		switch {
 		case why == deadlocked && r.is("deadlocked"),
@@ -55,9 +58,12 @@ func (t *table) samples(point, column int) map[int]float64 {
 // estimate is the mean of a column at a point, or the share of runs for which it is true.
 func (t *table) estimate(point, column int) estimate {
 	m := t.samples(point, column)
-	list := values(m, indices(m))
+	of := indices(m)
+	list := values(m, of)
 	if !columns[column].counted() {
-		return mean(list)
+		e := mean(list)
+		e.samples = of
+		return e
 	}
 	hits := 0
 	for _, x := range list {

@@ -67,3 +67,18 @@ func TestSeedsAreMergedToTheirMeanAndSpread(t *testing.T) {
 	assert.Equal(t, interval{6, 6, 6}, points[1].accepted)
 	assert.Equal(t, "match", points[2].variant)
 }
+
+func TestPointsBeyondSaturationAreNotDrawn(t *testing.T) {
+	of := func(load, accepted, latency float64) run {
+		return run{variant: "plain", load: load, accepted: accepted, latency: latency}
+	}
+	var loads []float64
+	for _, p := range sustained(table{
+		of(0.1, 3.18, 10), of(0.2, 6.4, 12), of(0.3, 9.5, 39),
+		of(0.4, 12.3, 20), // less accepted than offered, and the run too short for the latency to show it
+		of(0.5, 16, 41),   // and what the queues still take
+	}.points()) {
+		loads = append(loads, p.load)
+	}
+	assert.Equal(t, []float64{0.1, 0.2, 0.3}, loads)
+}
