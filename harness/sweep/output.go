@@ -174,15 +174,12 @@ func excludedText(t *table) string {
 	return fmt.Sprintf("Means leave out runs that %s: %d of %d.", why, n, all)
 }
 
-// silent is how many runs were measured while there was no traffic. What has no window does not count.
+// silent is how many runs that means count were measured while there was no traffic.
 func (t *table) silent() (n int) {
 	offered := columnAt("offered")
-	for i, rows := range t.rows {
-		if t.e.Measure == ofConnectivity || t.plan.points[i].config.Hunt {
-			continue
-		}
+	for _, rows := range t.rows {
 		for _, r := range rows {
-			n += b2i(r.number(offered) == 0 && t.included(r))
+			n += b2i(t.e.Measure != ofConnectivity && r.number(offered) == 0 && t.included(r))
 		}
 	}
 	return n

@@ -138,9 +138,7 @@ func TestMeansLeaveOutWhatIsExcludedAndSharesDoNot(t *testing.T) {
 
 func TestTheMeanTimeOfADeadlockIsOfTheRunsThatHadOne(t *testing.T) {
 	t.Parallel()
-	tab := sampleTable(t)
-	tab.e.Exclude = []string{}
-	e := tab.estimate(1, columnAt("deadlock_at"))
+	e := sampleTable(t).estimate(1, columnAt(deadlockAt))
 	assert.Equal(t, 30.0, e.value, "-1 is no time")
 	assert.Equal(t, 1, e.n)
 }
@@ -162,12 +160,10 @@ func TestRunsThatMeasuredNoTrafficAreTold(t *testing.T) {
 	require.Len(t, r.Notes, 1)
 	assert.Contains(t, r.Notes[0], want)
 	assert.Contains(t, contents(t, o.Dir)["README.md"], "Note: "+want)
-	for i := range e.quick.points {
-		e.quick.points[i].config.Hunt = true
-	}
+	e.Measure = ofConnectivity
 	r, err = e.Run(t.Context(), o)
 	require.NoError(t, err)
-	assert.Empty(t, r.Notes, "a hunt has no window")
+	assert.Empty(t, r.Notes, "connectivity is measured without traffic")
 }
 
 func TestChecksCompareSampleBySample(t *testing.T) {

@@ -38,17 +38,22 @@ func (t *table) included(r row) bool {
 	return true
 }
 
-// never is when a run without a deadlock had one: no time, so it is part of no mean.
-const never = "-1"
+// When a run had a deadlock, and what stands there of one that had none.
+const (
+	deadlockAt = "deadlock_at"
+	never      = "-1"
+)
 
-// samples are the values of a column at a point, by sample, of the runs that means count; of a bool column of all runs.
+// samples are the values of a column at a point, by sample, of the runs that means count; of a bool column of all runs, and of the time
+// of a deadlock of all runs that had one.
 func (t *table) samples(point, column int) map[int]float64 {
 	m := map[int]float64{}
 	for s, r := range t.rows[point] {
-		if columns[column].name == "deadlock_at" && r[column] == never {
-			continue
+		counts := columns[column].counted() || t.included(r)
+		if columns[column].name == deadlockAt {
+			counts = r[column] != never
 		}
-		if columns[column].counted() || t.included(r) {
+		if counts {
 			m[s] = r.number(column)
 		}
 	}
