@@ -160,7 +160,7 @@ func TestRunsThatMeasuredNoTrafficAreTold(t *testing.T) {
 	require.Len(t, r.Notes, 1)
 	assert.Contains(t, r.Notes[0], want)
 	assert.Contains(t, contents(t, o.Dir)["README.md"], "Note: "+want)
-	e.Measure = ofConnectivity
+	e.Measure, o.Dir = ofConnectivity, t.TempDir()
 	r, err = e.Run(t.Context(), o)
 	require.NoError(t, err)
 	assert.Empty(t, r.Notes, "connectivity is measured without traffic")
