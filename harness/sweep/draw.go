@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"regexp"
@@ -54,14 +55,14 @@ func fileName(text string) string {
 
 func (t *table) picture(pl Plot, name, title string, where map[string]Some) picture {
 	p := picture{name, chart.Chart{Title: title, X: pl.XLabel, Y: pl.YLabel, Percent: pl.Percent, LogY: pl.LogY, FromZero: pl.FromZero}}
-	if p.X == "" {
-		p.X = pl.X
+	x, y := pl.X, pl.Y
+	if pl.Cumulative {
+		x, y = "cycles", "share of runs, "+pl.Y
 	}
-	if p.Y == "" {
-		p.Y = pl.Y
-	}
+	p.X, p.Y = cmp.Or(p.X, x), cmp.Or(p.Y, y)
 	matching := t.matching(where)
 	byName := map[string]int{}
+	var together [][]int // points of each cumulative curve
 	for _, i := range matching {
 		pt := &t.plan.points[i]
 		var words []string
@@ -80,9 +81,11 @@ func (t *table) picture(pl Plot, name, title string, where map[string]Some) pict
 			c := chart.Curve{Name: label, Steps: pl.Cumulative, Color: k}
 			c.Color, c.Style = t.look(pl.Series, pt)
 			p.Curves = append(p.Curves, c)
+			together = append(together, nil)
 		}
 		if pl.Cumulative {
-			p.Curves[k].Points = t.cumulative(i, columnAt(pl.Y))
+			together[k] = append(together[k], i)
+			p.Curves[k].Points = t.cumulative(together[k], columnAt(pl.Y))
 			continue
 		}
 		e := t.estimate(i, columnAt(pl.Y))
@@ -145,25 +148,25 @@ func (t *table) vertical(v Vertical, points []int) (float64, bool) {
 	return 0, false
 }
 
-// cumulative is a staircase: the share of all runs of a point for which it had come by then.
-func (t *table) cumulative(i, column int) []chart.Point {
+// cumulative is a staircase: the share of all runs of these points for which it had come by then.
+func (t *table) cumulative(points []int, column int) []chart.Point {
 	var times []float64
-	end := 0.0
-	for _, r := range t.rows[i] {
-		if x := r.number(column); x >= 0 {
-			times = append(times, x)
+	end, n := 0.0, 0.0
+	for _, i := range points {
+		for _, r := range t.rows[i] {
+			if x := r.number(column); x >= 0 {
+				times = append(times, x)
+			}
+			end = max(end, r.number(columnAt("cycles")))
 		}
-		end = max(end, r.number(columnAt("cycles")))
+		end = max(end, float64(t.plan.points[i].config.MostCycles))
+		n += float64(len(t.rows[i]))
 	}
 	slices.Sort(times)
-	n := float64(len(t.rows[i]))
 	inf := math.Inf(1)
 	list := []chart.Point{{X: 0, Y: 0, Low: -inf, High: inf}}
 	for k, x := range times {
 		list = append(list, chart.Point{X: x, Y: float64(k+1) / n, Low: -inf, High: inf})
-	}
-	if most := t.plan.points[i].config.MostCycles; most > 0 {
-		end = max(end, float64(most))
 	}
 	return append(list, chart.Point{X: end, Y: float64(len(times)) / n, Low: -inf, High: inf})
 }

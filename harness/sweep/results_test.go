@@ -240,7 +240,8 @@ func TestPlotsHaveTheirCurvesAndLines(t *testing.T) {
 	assert.True(t, dead.Steps)
 	last := dead.Points[len(dead.Points)-1]
 	assert.InDelta(t, 100, last.X, 0)
-	assert.InDelta(t, 1, last.Y, 1e-9, "the last point of that name, where all deadlock")
+	assert.InDelta(t, 4.0/12, last.Y, 1e-9, "of all points of that name: one run of the second, all three of the fourth")
+	assert.Equal(t, []string{"cycles", "share of runs, deadlock_at"}, []string{list[4].X, list[4].Y})
 }
 
 func TestPlotsAreFilesThatProgramsRead(t *testing.T) {
