@@ -25,6 +25,7 @@ func (p *parser) plot(e *Experiment, i int) {
 		p.failf(at+".x", "a cumulative plot has time along the bottom: leave x empty")
 	case !pl.Cumulative:
 		p.numericX(e, at+".x", pl.X)
+		p.apart(e, at+".x", pl)
 	}
 	for j, name := range pl.Series {
 		if e.full.index(name) < 0 {
@@ -39,6 +40,28 @@ func (p *parser) plot(e *Experiment, i int) {
 		p.where(e, fmt.Sprintf("%s.vertical[%d].where", at, j), v.Where)
 		if _, ok := v.At.number(); !ok && !slices.ContainsFunc(e.Loads, func(l Load) bool { return l.Name == string(v.At) }) {
 			p.failf(fmt.Sprintf("%s.vertical[%d].at", at, j), "the line is at %q, expected a number or the name of a load", v.At)
+		}
+	}
+}
+
+// apart checks that no curve has two points above each other, where an axis is along the bottom. Above a column no two points of a
+// curve need be.
+func (p *parser) apart(e *Experiment, path string, pl Plot) {
+	if e.full.index(pl.X) < 0 {
+		return
+	}
+	for _, a := range e.full.axes {
+		if a.name == pl.X || a.name == pl.Split || slices.Contains(pl.Series, a.name) {
+			continue
+		}
+		n := 0
+		for _, v := range a.values {
+			if some, chosen := pl.Where[a.name]; !chosen || some.has(v) {
+				n++
+			}
+		}
+		if n > 1 {
+			p.failf(path, "a curve would have %d points at each value of %s, one for each of %s: give %s in series or split, or one value of it in where", n, pl.X, a.name, a.name)
 		}
 	}
 }
