@@ -223,13 +223,13 @@ func TestVerifyThatIsInterruptedGoesOnFromItsCheckpoint(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	errs := &signals{word: "fault sets, ", cancel: cancel}
+	errs := &signals{word: ", about ", cancel: cancel}
 	var out buffer
 	err := v.run(ctx, nil, &out, errs)
 	require.ErrorContains(t, err, " of 697 fault sets: the same command goes on from "+file)
 	require.NotErrorIs(t, err, cli.ErrFailed, "exit code 2")
 	assert.Contains(t, out.String(), "faults before the first packet")
-	assert.Contains(t, errs.String(), "32 of 697 fault sets, 4.59%, about ")
+	assert.Contains(t, errs.String(), "32 of 697 fault sets, 4.59%\n64 of 697 fault sets, 9.18%, about ")
 
 	var again buffer
 	v.json = true
