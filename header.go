@@ -44,15 +44,19 @@ type Epoch uint32
 type Frame struct {
 	From Epoch // the sender's epoch
 	To   Epoch // the receiver's epoch as the sender knows it; 0 while it has heard nothing
-	VCs  int   // how many entries of Sent and Limit are in use
+	VCs  int   // how many entries of Sent and Limit are in use; the others are zero
+
+	Packets []Header
 	// Sent is per VC how many packets the sender had sent in this epoch before this frame (FCTBS).
 	Sent [MaxVCs]uint64
 	// Limit is per VC how many packets the receiver of this frame may have sent in all in this epoch (FCCL).
-	Limit   [MaxVCs]uint64
-	Packets []Header
+	Limit [MaxVCs]uint64
 }
 
 // Reset empties f and keeps its storage.
 func (f *Frame) Reset() {
-	*f = Frame{Packets: f.Packets[:0]}
+	for vc := range f.VCs {
+		f.Sent[vc], f.Limit[vc] = 0, 0
+	}
+	f.From, f.To, f.VCs, f.Packets = 0, 0, 0, f.Packets[:0]
 }

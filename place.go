@@ -62,13 +62,13 @@ func (t *Tree) HasDown(d NICID) bool { return uint32(d)/t.Above == t.Prefix }
 
 // DownPort is the port towards d from any switch of this tier: down port d_l. Only meaningful when HasDown.
 func (t *Tree) DownPort(d NICID) PortID {
-	return PortID(uint32(d) / t.Below % (t.Above / t.Below))
+	return PortID(uint32(d) % t.Above / t.Below)
 }
 
 // DefaultUp is the up port that a packet for d takes without faults: the digit of d that the way down no longer needs (d mod K at
 // the leaves, and so on upwards). All packets for d meet at one top switch, and the destinations are spread evenly over the
 // top switches and their links. Only meaningful below the top, when not HasDown.
-func (t *Tree) DefaultUp(d NICID) PortID { return t.Up(int(uint32(d)/t.Below) % t.K) }
+func (t *Tree) DefaultUp(d NICID) PortID { return t.Up(int(uint32(d) / t.Below % uint32(t.K))) }
 
 // Leaf reports whether the switch is at the bottom tier, next to the NICs.
 func (t *Tree) Leaf() bool { return int(t.Tier) == t.N-1 }

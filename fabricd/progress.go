@@ -19,7 +19,8 @@ type progress struct {
 	bar   *progressbar.ProgressBar
 
 	began, spoke time.Time
-	spokeAt      uint64 // pieces done then
+	first        uint64 // pieces done when it was told for the first time: an earlier run has done them in no time of ours
+	heard        bool   // it was told
 	total        uint64
 }
 
@@ -29,6 +30,9 @@ const tellEvery = 10 * time.Second
 // moment is how long the bar waits before it appears.
 const moment = 300 * time.Millisecond
 
+// flicker is the least time between two looks of the bar.
+const flicker = 100 * time.Millisecond
+
 func newProgress(w io.Writer, live bool, what string, every time.Duration) *progress {
 	now := time.Now()
 	return &progress{w: w, live: live, what: what, every: every, began: now, spoke: now}
@@ -37,28 +41,39 @@ func newProgress(w io.Writer, live bool, what string, every time.Duration) *prog
 // told is told by one goroutine at a time.
 func (p *progress) told(done, total uint64) {
 	p.total = total
+	if !p.heard {
+		p.first, p.heard = done, true
+	}
 	now := time.Now()
 	if p.live {
 		if p.bar == nil && now.Sub(p.began) > moment && done < total {
 			p.bar = progressbar.NewOptions64(int64(total), progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(p.what),
-				progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true), progressbar.OptionSetWidth(30),
-				progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+				progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false), progressbar.OptionSetWidth(30),
+				progressbar.OptionClearOnFinish())
+			p.spoke = time.Time{}
 		}
-		if p.bar != nil {
+		if p.bar != nil && now.Sub(p.spoke) > flicker {
+			p.spoke = now
+			p.bar.Describe(p.what + p.left(now, done, total))
 			_ = p.bar.Set64(int64(done)) // it only shows
 		}
 		return
 	}
-	since := now.Sub(p.spoke)
-	if since < p.every || done == total {
+	if now.Sub(p.spoke) < p.every || done == total {
 		return
 	}
-	left := "" // by the rate since the last line: what an earlier run has done is counted in no time
-	if rate := float64(done-p.spokeAt) / since.Seconds(); rate > 0 {
-		left = ", about " + time.Duration(float64(total-done)/rate*float64(time.Second)).Round(time.Second).String() + " left"
+	fmt.Fprintf(p.w, "%s of %s %s, %s%s\n", grouped(done), grouped(total), p.what, share(done, total), p.left(now, done, total))
+	p.spoke = now
+}
+
+// left says how long the rest takes at the rate so far; nothing as long as there is none.
+func (p *progress) left(now time.Time, done, total uint64) string {
+	since := now.Sub(p.began).Seconds()
+	if done <= p.first || since <= 0 {
+		return ""
 	}
-	fmt.Fprintf(p.w, "%s of %s %s, %s%s\n", grouped(done), grouped(total), p.what, share(done, total), left)
-	p.spoke, p.spokeAt = now, done
+	rest := float64(total-done) / float64(done-p.first) * since
+	return ", about " + roundly(time.Duration(min(rest, 1e9)*float64(time.Second))).String() + " left"
 }
 
 // end takes the bar away.
@@ -87,4 +102,14 @@ func share(n, all uint64) string {
 	default:
 		return fmt.Sprintf("%.2f%%", min(max(p, 0.01), 99.99))
 	}
+}
+
+// roundly is d to about two digits.
+func roundly(d time.Duration) time.Duration {
+	for _, unit := range []time.Duration{10 * time.Minute, time.Minute, time.Second, 100 * time.Millisecond} {
+		if d >= 10*unit {
+			return d.Round(unit)
+		}
+	}
+	return d.Round(10 * time.Millisecond)
 }

@@ -99,7 +99,6 @@ func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 		return s.tell(ctx, stdout, e, o)
 	}
 	p := newProgress(stderr, cli.Terminal(stderr), "runs", tellEvery)
-	began := time.Now()
 	o.Progress = func(done, total int) { p.told(uint64(done), uint64(total)) }
 	r, err := e.Run(ctx, o)
 	p.end()
@@ -109,7 +108,7 @@ func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 	if s.json {
 		err = cli.JSON(stdout, r)
 	} else {
-		err = printSwept(stdout, r, time.Since(began))
+		err = printSwept(stdout, r)
 	}
 	if err == nil && r.Failed > 0 {
 		err = cli.ErrFailed
@@ -151,21 +150,13 @@ func (s *sweepFlags) tell(ctx context.Context, w io.Writer, e *sweep.Experiment,
 			Experiment string  `json:"experiment"`
 			Points     int     `json:"points"`
 			Runs       int     `json:"runs"`
+			CPU        float64 `json:"about_cpu_seconds"`
 			Seconds    float64 `json:"about_seconds"`
-		}{e.Name, points, runs, takes.Seconds()})
+		}{e.Name, points, runs, takes.CPU.Seconds(), takes.Wall.Seconds()})
 	}
-	_, err = fmt.Fprintf(w, "%s: %s points, %s runs, about %v\n", e.Name, grouped(uint64(points)), grouped(uint64(runs)), roundly(takes))
+	_, err = fmt.Fprintf(w, "%s: %s points, %s runs, about %v of CPU time, %v on free cores\n", e.Name, grouped(uint64(points)), grouped(uint64(runs)),
+		roundly(takes.CPU), roundly(takes.Wall))
 	return err
-}
-
-// roundly is d to about two digits.
-func roundly(d time.Duration) time.Duration {
-	for _, unit := range []time.Duration{10 * time.Minute, time.Minute, time.Second, 100 * time.Millisecond} {
-		if d >= 10*unit {
-			return d.Round(unit)
-		}
-	}
-	return d.Round(10 * time.Millisecond)
 }
 
 // command is the command that makes the same files again. How many jobs there are, and where the files go, is not part of it.
@@ -213,14 +204,16 @@ func version() string {
 	return found + dirty
 }
 
+func seconds(s float64) time.Duration { return roundly(time.Duration(s * float64(time.Second))) }
+
 // printSwept prints the statements and where the files are.
-func printSwept(w io.Writer, r *sweep.Report, took time.Duration) error {
+func printSwept(w io.Writer, r *sweep.Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s points, %d samples, %s runs", r.Experiment, grouped(uint64(r.Points)), r.Samples, grouped(uint64(r.Runs)))
 	if r.Earlier > 0 {
 		fmt.Fprintf(&b, ", %s of them done before", grouped(uint64(r.Earlier)))
 	}
-	fmt.Fprintf(&b, ", in %v\n", roundly(took))
+	fmt.Fprintf(&b, ", in %v, %v of CPU time\n", seconds(r.Seconds), seconds(r.CPUSeconds))
 	if len(r.Findings) > 0 {
 		tab := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(tab, "\nholds\tours\tpaper\tstatement")

@@ -65,9 +65,9 @@ func TestSweepTellsHowManyRunsThereAre(t *testing.T) {
 	t.Parallel()
 	path := tiny(t, "above: 1")
 	stdout, _, _ := fabricd(t, "sweep", path, "--dry-run")
-	assert.Regexp(t, `^tiny: 2 points, 4 runs, about [0-9.]+m?s\n$`, stdout)
+	assert.Regexp(t, `^tiny: 2 points, 4 runs, about [0-9.]+m?s of CPU time, [0-9.]+m?s on free cores\n$`, stdout)
 	stdout, _, _ = fabricd(t, "sweep", path, "--dry-run", "--samples", "1000", "--json")
-	assert.Regexp(t, `^\{"experiment":"tiny","points":2,"runs":2000,"about_seconds":[0-9.]+\}\n$`, stdout)
+	assert.Regexp(t, `^\{"experiment":"tiny","points":2,"runs":2000,"about_cpu_seconds":[0-9.]+,"about_seconds":[0-9.]+\}\n$`, stdout)
 	assert.Equal(t, filepath.Join("results", "tiny-quick"), (&sweepFlags{quick: true}).dir(&sweep.Experiment{File: sweep.File{Name: "tiny"}}))
 }
 

@@ -134,7 +134,7 @@ func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
 		{"--hello-multiplier 0", `multiplier is 0 with an interval of 50ms: set 1 to 255`},
 		{"--hello-multiplier 300", `multiplier of the hello interval is 300: set 1 to 255`},
 		{"--damping -1s", `damping half-life is -1s: set 1µs to 24h0m0s`},
-		{"--damping 5", `invalid argument "5" for "--damping"`},
+		{"--damping 5", `--damping 5: expected a time with its unit, as 50ms or 10s`},
 		{"--vcs 99", `virtual channels must be 1 to 16, not 99`},
 		{"--input-buffer -1", `input buffer (packets) must be 1 to 4096, not -1`},
 		{"--name ../x", `fabric name "../x": want 1 to 32 of a-z, 0-9 and '-'`},

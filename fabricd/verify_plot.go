@@ -112,7 +112,7 @@ func plotConnectivity(path string, results []*verify.Result) error {
 		p.X.Label.Text = "faults"
 	}
 	p.Y.Label.Text = "fault sets (%)"
-	p.X.Tick.Marker = plot.TickerFunc(chart.WholeTicks)
+	p.X.Tick.Marker = plot.TickerFunc(func(from, to float64) []plot.Tick { return chart.Ticks(from, to, 13, 1) })
 	p.Legend.Left, p.Legend.Top, p.Legend.Padding = true, true, vg.Points(3)
 	p.Add(plotter.NewGrid())
 	most := 1.0

@@ -32,7 +32,7 @@ func TestWrongInputNamesWhatIsNearestAndDoesNothing(t *testing.T) {
 		{"cut s0.0 s1.0 --for -10s", `-10s" for "--for" flag: "-10s" is negative`},
 		{"cut s0.0 s1.0 --for 10", `10 is not a duration, its unit is missing: write 10s or 10ms`},
 		{"cut s0.0 s1.0 --for 9999h", `too long a time: expected at most 720h0m0s`},
-		{"cut s0.0 s1.0 --loss 10%", `unknown flag: --loss`},
+		{"cut s0.0 s1.0 --loss 10%", `unknown flag --loss: see linkmon cut --help`},
 		{"flap s0.0 s1.0", `flap without a period: say how often, such as period 1s`},
 		{"flap s0.0 s1.0 --period 1us", `flap with period 1µs: expected 1ms to`},
 		{"flap s0.0 s1.0 --period 1s --duty 0.3", `0.3 is not a percentage: write 30%`},
@@ -70,8 +70,8 @@ func TestWrongInputNamesWhatIsNearestAndDoesNothing(t *testing.T) {
 		{"apply nosuch.yaml", `nosuch.yaml: no such file`},
 		{"--fabric lbb status", `unknown fabric "lbb": did you mean "lab"? known: lab`},
 		{"stats", `unknown command "stats" for "linkmon"`},
-		{"status --nope", `unknown flag: --nope`},
-		{"events --after -1", `invalid argument "-1"`},
+		{"status --jsno", `unknown flag --jsno: did you mean --json? see linkmon status --help`},
+		{"events --after -1", `--after -1: expected a whole number from 0`},
 	} {
 		out, errs, code := linkmon(t, strings.Fields(c.args)...)
 		require.Equal(t, 2, code, c.args)

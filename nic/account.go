@@ -109,11 +109,13 @@ func (n *NIC) deliver(now weft.Time, h *weft.Header, out *weft.Actions) {
 			now.MostExtra = max(now.MostExtra, extra)
 		}
 	}
-	if n.latency == nil {
-		n.latency = hdrhistogram.New(1, latencyMost, latencyDigits)
+	if !n.cfg.NoLatency {
+		if n.latency == nil {
+			n.latency = NewLatency()
+		}
+		// Out of range only beyond 1000 s, where the most there is says enough.
+		_ = n.latency.RecordValue(min(int64((now-h.Injected)/weft.Nanosecond), latencyMost))
 	}
-	// Out of range only beyond 1000 s, where the most there is says enough.
-	_ = n.latency.RecordValue(min(int64((now-h.Injected)/weft.Nanosecond), latencyMost))
 	if h.Traced {
 		out.Arrived = append(out.Arrived, *h)
 	}

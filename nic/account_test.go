@@ -109,6 +109,18 @@ func TestNICsOfOneRunCanShareAHistogram(t *testing.T) {
 	require.InEpsilon(t, 10_000, shared.Max(), 0.01)
 }
 
+func TestANICNeedNotRecordLatencies(t *testing.T) {
+	for _, records := range []bool{true, false} {
+		r := newRig(t, Config{NoLatency: !records})
+		r.now = 100 * weft.Microsecond
+		r.hand(weft.Header{Src: 1, Injected: 90 * weft.Microsecond})
+		total := NewLatency()
+		r.MergeLatency(total)
+		require.Equal(t, records, total.TotalCount() == 1)
+		require.Equal(t, uint64(1), r.Stats().Delivered)
+	}
+}
+
 // Unordered NICs keep nothing per destination or source, so 10,000 of them are no larger than 10.
 func TestUnorderedNICsNumberPerSourceAndKeepNoTables(t *testing.T) {
 	r := newRig(t, Config{Unordered: true, NICs: weft.MaxNIC})

@@ -53,6 +53,8 @@ type Config struct {
 	// Latency is where latencies are recorded, in nanoseconds: a histogram made by NewLatency that all NICs of a run in one
 	// goroutine share; nil: one of its own.
 	Latency *hdrhistogram.Histogram
+	// NoLatency records no latencies: whoever runs the NIC does.
+	NoLatency bool
 	// Unordered numbers packets per source, not per flow, and keeps no table of flows: in a fabric of n NICs the memory of all
 	// is then in proportion to n, not n*n. Reordered, duplicate and missing packets are not noticed.
 	Unordered bool
@@ -223,8 +225,8 @@ func (n *NIC) Receive(now weft.Time, _ weft.PortID, f *weft.Frame, out *weft.Act
 	if v.CameUp {
 		out.Changes = append(out.Changes, weft.PortChange{Up: true})
 	}
-	if v.Accept {
-		at := f.Sent
+	if v.Accept && len(f.Packets) > 0 {
+		var before [weft.MaxVCs]uint16 // packets of this frame, per VC; at most weft.MaxBatch
 		for i := range f.Packets {
 			h := &f.Packets[i]
 			if int(h.VC) >= n.cfg.VCs {
@@ -232,8 +234,8 @@ func (n *NIC) Receive(now weft.Time, _ weft.PortID, f *weft.Frame, out *weft.Act
 				out.Faults = append(out.Faults, weft.Fault{Err: err})
 				continue
 			}
-			fresh, err := n.end.Take(h.VC, at[h.VC])
-			at[h.VC]++
+			fresh, err := n.end.Take(h.VC, f.Sent[h.VC]+uint64(before[h.VC]))
+			before[h.VC]++
 			if err != nil {
 				out.Faults = append(out.Faults, weft.Fault{Err: err})
 			}

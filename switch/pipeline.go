@@ -19,7 +19,9 @@ func (s *Switch) receive(p weft.PortID, h *weft.Header, at uint64, out *weft.Act
 	s.stats.Received++
 	c := s.channel(p, h.VC)
 	id := s.slots.take()
-	s.slots.slot[id] = slot{hdr: *h, arrived: s.now, in: c}
+	sl := &s.slots.slot[id]
+	sl.hdr = *h
+	sl.arrived, sl.in, sl.port, sl.vc, sl.waited, sl.stranded = s.now, c, p, h.VC, false, false
 	s.slots.link[id].flow = flowOf(h)
 
 	q := &s.in[c]
@@ -62,9 +64,8 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 // route asks the firmware. What it wants written to a register is written, even if the packet then has to wait.
 func (s *Switch) route(id slotID) Decision {
 	sl := &s.slots.slot[id]
-	p, vc := s.portVC(sl.in)
 	s.stats.Decisions++
-	d := s.fw.Route(&sl.hdr, Arrival{Port: p, VC: vc, From: s.place.Roles[p]}, s.view)
+	d := s.fw.Route(&sl.hdr, Arrival{Port: sl.port, VC: sl.vc, From: s.place.Roles[sl.port]}, s.view)
 	if d.Write.Do {
 		if i := d.Write.Index; i < 0 || i >= len(s.registers) {
 			return Discard(fmt.Sprintf("firmware writes register %d, which it does not declare (rule %s)", i, d.Rule))
@@ -88,14 +89,18 @@ func (s *Switch) route(id slotID) Decision {
 
 // selectOutput returns the index of the candidate to take, or -1 when none has room.
 func (s *Switch) selectOutput(candidates []Candidate) int {
+	if len(candidates) == 1 { // there is nothing to choose
+		k := &candidates[0]
+		if s.room(s.channel(k.Port, k.VC)) < max(1, int(k.Need)) || !s.portUp(k.Port) {
+			return -1
+		}
+		return 0
+	}
 	best, bestRoom := -1, 0
 	var with uint64 // candidates with room seen so far in the best class, for Random
 	n := len(candidates)
-	start := 0
-	if n > 1 {
-		s.turn++
-		start = int(s.turn % uint32(n))
-	}
+	s.turn++
+	start := int(s.turn % uint32(n))
 	for i := range n {
 		j := start + i
 		if j >= n {
@@ -158,7 +163,9 @@ func (s *Switch) transfer(id slotID, c channel, d *Decision, chosen int, out *we
 		s.traceHop(sl, d, k, out)
 	}
 	next := s.leave(id, out)
-	sl.other = mark{vc: sl.hdr.VC, fields: sl.hdr.Fields, hops: sl.hdr.Hops, reroutes: sl.hdr.Reroutes}
+	if s.cfg.Requeue {
+		s.other[id] = mark{vc: sl.hdr.VC, fields: sl.hdr.Fields, hops: sl.hdr.Hops, reroutes: sl.hdr.Reroutes}
+	}
 	sl.hdr.Fields, sl.hdr.VC = k.Fields, k.VC
 	sl.hdr.Hops++
 	if d.Turn != Straight {
@@ -193,13 +200,12 @@ func (s *Switch) leave(id slotID, out *weft.Actions) slotID {
 
 // leaveInput takes id out of its input queue and returns the packet that may go next there.
 func (s *Switch) leaveInput(id slotID, out *weft.Actions) slotID {
-	c := s.slots.slot[id].in
-	p, vc := s.portVC(c)
-	q := &s.in[c]
+	sl := &s.slots.slot[id]
+	q := &s.in[sl.in]
 	l := s.slots.link[id]
 	s.slots.remove(&q.queue, id)
-	if s.ports[p].end.Free(vc) {
-		s.markReady(p, out)
+	if s.ports[sl.port].end.Free(sl.vc) {
+		s.markReady(sl.port, out)
 	}
 	if s.cfg.Queueing == FIFO {
 		return q.head
@@ -210,13 +216,12 @@ func (s *Switch) leaveInput(id slotID, out *weft.Actions) slotID {
 // discard ends id by a rule and returns the packet of its input queue that may go next.
 func (s *Switch) discard(id slotID, d *Decision, out *weft.Actions) slotID {
 	sl := &s.slots.slot[id]
-	p, _ := s.portVC(sl.in)
 	if sl.hdr.Traced {
 		s.traceHop(sl, d, &Candidate{Port: weft.NoPort}, out)
 	}
 	s.stats.Discarded++
 	s.discards[d.Rule]++
-	out.Drops = append(out.Drops, weft.Drop{Account: weft.Discarded, Port: p, Rule: d.Rule, Header: sl.hdr})
+	out.Drops = append(out.Drops, weft.Drop{Account: weft.Discarded, Port: sl.port, Rule: d.Rule, Header: sl.hdr})
 	if d.Notify {
 		out.Notices = append(out.Notices, weft.Notice{Src: sl.hdr.Src, Dst: sl.hdr.Dst, Rule: d.Rule})
 	}
@@ -255,12 +260,15 @@ func (s *Switch) transmit(p weft.PortID, c channel, f *weft.Frame, out *weft.Act
 	id := o.head
 	s.slots.remove(&o.queue, id)
 	o.stalled = false
-	vc := s.slots.slot[id].hdr.VC
+	sl := &s.slots.slot[id]
+	vc := sl.hdr.VC
 	port := &s.ports[p]
 	port.queued--
-	port.nextVC = weft.VC((int(vc) + 1) % s.cfg.VCs) // its turn is over only now that it has sent
+	if port.nextVC = vc + 1; int(port.nextVC) == s.cfg.VCs { // its turn is over only now that it has sent
+		port.nextVC = 0
+	}
 	port.end.Spend(vc)
-	f.Packets = append(f.Packets, s.slots.slot[id].hdr)
+	f.Packets = append(f.Packets, sl.hdr)
 	s.slots.give(id)
 	s.stats.Forwarded++
 	s.wakeWaiters(c, out)
@@ -305,9 +313,8 @@ func (s *Switch) stallCredit(c channel) {
 func (s *Switch) portUp(p weft.PortID) bool { return s.ports[p].end.State() == credit.Up }
 
 func (s *Switch) traceHop(sl *slot, d *Decision, k *Candidate, out *weft.Actions) {
-	p, vc := s.portVC(sl.in)
 	out.Hops = append(out.Hops, weft.Hop{
-		At: s.now, Switch: s.place.Switch, In: p, InVC: vc, Out: k.Port, OutVC: k.VC, Rule: d.Rule,
+		At: s.now, Switch: s.place.Switch, In: sl.port, InVC: sl.vc, Out: k.Port, OutVC: k.VC, Rule: d.Rule,
 		Waited: s.now - sl.arrived, Header: sl.hdr, Before: sl.hdr.Fields, After: k.Fields, Alternatives: len(d.Candidates),
 	})
 }

@@ -42,8 +42,9 @@ func (s *Switch) unstrand(p weft.PortID) {
 func (s *Switch) swap(id slotID) {
 	sl := &s.slots.slot[id]
 	was := mark{vc: sl.hdr.VC, fields: sl.hdr.Fields, hops: sl.hdr.Hops, reroutes: sl.hdr.Reroutes}
-	sl.hdr.VC, sl.hdr.Fields, sl.hdr.Hops, sl.hdr.Reroutes = sl.other.vc, sl.other.fields, sl.other.hops, sl.other.reroutes
-	sl.other, sl.stranded = was, !sl.stranded
+	now := &s.other[id]
+	sl.hdr.VC, sl.hdr.Fields, sl.hdr.Hops, sl.hdr.Reroutes = now.vc, now.fields, now.hops, now.reroutes
+	*now, sl.stranded = was, !sl.stranded
 }
 
 // strandedAhead finds the stranded packet that id must not overtake, one of its flow that came the same way before it, and

@@ -18,12 +18,13 @@ type slot struct {
 	hdr     weft.Header
 	arrived weft.Time
 	in      channel
-	waited  bool // it has had to wait in this switch, and that was counted
+	port    weft.PortID // of in
+	vc      weft.VC     // of in
+	waited  bool        // it has had to wait in this switch, and that was counted
 
 	// Of a packet in an output queue.
-	out      channel
-	other    mark // what its header was on arrival; while it is stranded, what it was to leave with
 	stranded bool // see requeue.go
+	out      channel
 }
 
 // mark is what a switch writes into the header of a packet on its way through.

@@ -106,7 +106,7 @@ func (s *Switch) Snapshot() Snapshot {
 	for id := s.wait.blockedAfter(0); id != noSlot; id = s.wait.blockedAfter(id + 1) {
 		sl := &s.slots.slot[id]
 		b := Blocked{Header: sl.hdr, Stranded: sl.stranded}
-		b.In, b.InVC = s.portVC(sl.in)
+		b.In, b.InVC = sl.port, sl.vc
 		if sl.stranded {
 			b.At.Port, b.At.VC = s.portVC(sl.out)
 		}

@@ -10,35 +10,34 @@ import (
 
 // Switch is one switch: the state of its pipeline. See the package documentation; it implements [weft.Core].
 type Switch struct {
-	cfg   Config
-	fw    Firmware
-	place *weft.Place
-	view  View
-
+	now       weft.Time
+	look      weft.Time // when the first link end is due for a hello or for having heard none
 	ports     []port
-	slots     slots
 	in        []input  // per channel
 	out       []output // per channel
-	wait      waiters
+	fw        Firmware
+	view      View
+	place     *weft.Place
+	slots     slots
+	scratch   []Candidate
 	registers []register
+	turn      uint32 // where the next tie between candidates is broken
+	stranded  int    // packets in the output queues of dead links that are routed anew
+	other     []mark // per slot, what the header was on arrival; while it is stranded, what it was to leave with. Only for Config.Requeue
+	wait      waiters
 
-	scratch  []Candidate
-	turn     uint32 // where the next tie between candidates is broken
-	now      weft.Time
-	look     weft.Time // when the first link end is due for a hello or for having heard none
-	stranded int       // packets in the output queues of dead links that are routed anew
-
+	cfg      Config
 	stats    Stats
 	discards map[string]uint64 // per rule
 }
 
 // port is what the VCs of one port share.
 type port struct {
-	end    linkend.End
 	ready  bool    // the driver knows that there may be something to transmit
-	queued int32   // packets in all output queues of the port
 	nextVC weft.VC // round robin of schedule
-	lost   uint64  // packets that were queued for this port when its link died
+	queued int32   // packets in all output queues of the port
+	end    linkend.End
+	lost   uint64 // packets that were queued for this port when its link died
 }
 
 // input is one input VC queue. Bound: Config.InputBuffer, kept by the credits.
@@ -98,6 +97,9 @@ func New(cfg Config) (*Switch, error) {
 		look:     weft.Never,
 	}
 	s.view = (*view)(s)
+	if cfg.Requeue {
+		s.other = make([]mark, all)
+	}
 	for i := range s.ports {
 		s.ports[i].end = linkend.New(
 			credit.Config{VCs: cfg.VCs, Buffer: cfg.InputBuffer, Eager: cfg.EagerCredits, First: cfg.Epoch}, cfg.Liveness)
@@ -161,13 +163,13 @@ func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.
 		s.unstrand(p)
 		s.rerouteBlocked(out)
 	}
-	if v.Accept {
-		at := f.Sent
+	if v.Accept && len(f.Packets) > 0 {
+		var before [weft.MaxVCs]uint16 // packets of this frame, per VC; at most weft.MaxBatch
 		for i := range f.Packets {
 			h := &f.Packets[i]
 			if int(h.VC) < s.cfg.VCs {
-				s.receive(p, h, at[h.VC], out)
-				at[h.VC]++
+				s.receive(p, h, f.Sent[h.VC]+uint64(before[h.VC]), out)
+				before[h.VC]++
 			} else {
 				_, err := port.end.Take(h.VC, 0) // refuses and counts it
 				out.Faults = append(out.Faults, weft.Fault{Port: p, Err: err})

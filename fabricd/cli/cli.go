@@ -39,6 +39,7 @@ func Main(root *cobra.Command) {
 func Run(ctx context.Context, root *cobra.Command) int {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetUsageTemplate(usage)
+	root.SetFlagErrorFunc(wrongFlag) // of all its commands
 	return report(root.ErrOrStderr(), root.Name(), root.ExecuteContext(ctx))
 }
 

@@ -11,14 +11,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/plotutil"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -68,6 +65,9 @@ const (
 	height = 10 * vg.Centimeter
 )
 
+// spare is how much of the range of the values their intervals can add to an axis on each side; longer ones are cut off.
+const spare = 0.35
+
 // ErrEmpty means that a chart has no point to draw.
 var ErrEmpty = errors.New("no points to draw")
 
@@ -98,7 +98,7 @@ func (c Chart) Write(w io.Writer, format string) error {
 		all.SetColor(color.White)
 		all.Fill(all.Rectangle.Path())
 	}
-	p.Draw(draw.Crop(all, 0, -vg.Points(8), below, 0))
+	p.Draw(draw.Crop(all, 0, -vg.Points(8), below, -vg.Points(5)))
 	for i, l := range legends {
 		left := vg.Centimeter + vg.Length(i)*(width-vg.Centimeter)/vg.Length(len(legends))
 		l.Draw(draw.Crop(all, left, 0, vg.Points(6), -height))
@@ -131,13 +131,8 @@ func (c Chart) plot() (*plot.Plot, []*plot.Legend, error) {
 	p.Title.Padding = vg.Points(6)
 	p.Add(plotter.NewGrid())
 	legends := c.newLegends()
-	if c.LogY {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	}
-	if c.LogX {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	}
-	least, most := math.Inf(1), math.Inf(-1)
+	var least, most, lowest, highest float64 // of the values; with their intervals
+	first := true
 	x0, x1, whole := math.Inf(1), math.Inf(-1), true
 	for i, curve := range c.Curves {
 		points := c.points(curve)
@@ -151,15 +146,23 @@ func (c Chart) plot() (*plot.Plot, []*plot.Legend, error) {
 			x0, x1 = min(x0, pt.X), max(x1, pt.X)
 			whole = whole && pt.X == math.Trunc(pt.X)
 			low, high := pt.interval()
-			least, most = min(least, low), max(most, high)
+			if first {
+				least, most, lowest, highest, first = pt.Y, pt.Y, low, high, false
+			}
+			least, most, lowest, highest = min(least, pt.Y), max(most, pt.Y), min(lowest, low), max(highest, high)
 		}
 	}
-	if math.IsInf(least, 0) {
+	if first {
 		return nil, nil, ErrEmpty
+	}
+	if room := spare * (most - least); room > 0 { // of two samples intervals can be so wide that curves would be flat
+		least, most = min(least, max(lowest, least-room)), max(most, min(highest, most+room))
+	} else {
+		least, most = lowest, highest
 	}
 	c.axes(p, least, most, x0, x1, whole)
 	for _, v := range c.Verticals {
-		vertical(p, v)
+		c.vertical(p, v)
 	}
 	return p, legends, nil
 }
@@ -167,27 +170,33 @@ func (c Chart) plot() (*plot.Plot, []*plot.Legend, error) {
 // axes sets the ranges: the data with a little room, from 0 if that is asked for.
 func (c Chart) axes(p *plot.Plot, least, most, x0, x1 float64, whole bool) {
 	for _, v := range c.Verticals {
-		x0, x1 = min(x0, v.At), max(x1, v.At)
+		x0, x1 = min(x0, c.across(v.At)), max(x1, c.across(v.At))
 	}
 	switch {
 	case c.LogX:
-		x0, x1 = x0/1.1, x1*1.1
+		x0, x1 = x0-0.04, x1+0.04
 	case x1 == x0:
 		x0, x1 = x0-1, x1+1
 	}
 	p.X.Min, p.X.Max = x0, x1
-	if whole && !c.LogX && x1-x0 <= 1000 {
-		p.X.Tick.Marker = plot.TickerFunc(WholeTicks)
+	finest := 0.0
+	if whole {
+		finest = 1
+	}
+	p.X.Tick.Marker = plot.TickerFunc(func(from, to float64) []plot.Tick { return Ticks(from, to, 11, finest) })
+	if c.LogX {
+		p.X.Tick.Marker = plot.TickerFunc(logTicks)
+	}
+	p.Y.Tick.Marker = plot.TickerFunc(func(from, to float64) []plot.Tick { return Ticks(from, to, 8, 0) })
+	if c.LogY {
+		p.Y.Tick.Marker = plot.TickerFunc(logTicks)
 	}
 	room := 0.05 * (most - least)
 	if room == 0 {
 		room = max(0.05*math.Abs(most), 1e-3)
 	}
 	switch {
-	case c.LogY:
-		p.Y.Min, p.Y.Max = least/1.1, most*1.1
-		return
-	case c.FromZero:
+	case c.FromZero && !c.LogY:
 		least, room = 0, 0.05*most
 		if most <= 0 {
 			room = 1
@@ -196,12 +205,21 @@ func (c Chart) axes(p *plot.Plot, least, most, x0, x1 float64, whole bool) {
 	default:
 		p.Y.Min, p.Y.Max = least-room, most+room
 	}
-	if c.Percent {
+	if c.Percent && !c.LogY {
 		p.Y.Max = min(p.Y.Max, 103)
 	}
 }
 
-// points are those that can be drawn.
+// across is where a value is on the horizontal axis.
+func (c Chart) across(x float64) float64 {
+	if c.LogX {
+		return math.Log10(x)
+	}
+	return x
+}
+
+// points are those that can be drawn. With LogX and LogY they are their logarithms on an even axis: on gonum's own logarithmic scale room for the label
+// of the axis is kept in a wrong place.
 func (c Chart) points(curve Curve) (list []Point) {
 	f := 1.0
 	if c.Percent {
@@ -212,8 +230,9 @@ func (c Chart) points(curve Curve) (list []Point) {
 		if math.IsNaN(pt.X+pt.Y) || math.IsInf(pt.X+pt.Y, 0) || c.LogY && pt.Y <= 0 || c.LogX && pt.X <= 0 {
 			continue
 		}
-		if c.LogY && pt.Low <= 0 {
-			pt.Low = math.Inf(-1)
+		pt.X = c.across(pt.X)
+		if c.LogY {
+			pt.Y, pt.Low, pt.High = math.Log10(pt.Y), math.Log10(max(0, pt.Low)), math.Log10(pt.High)
 		}
 		list = append(list, pt)
 	}
@@ -264,32 +283,4 @@ func add(p *plot.Plot, legend *plot.Legend, c Curve, points []Point) error {
 	p.Add(line, errs, marks)
 	legend.Add(c.Name, line, marks)
 	return nil
-}
-
-// vertical draws a line from the bottom to the top, its label beside its upper end.
-func vertical(p *plot.Plot, v Vertical) {
-	grey := color.Gray{Y: 90}
-	line := &plotter.Line{XYs: plotter.XYs{{X: v.At, Y: p.Y.Min}, {X: v.At, Y: p.Y.Max}}}
-	line.LineStyle = draw.LineStyle{Color: grey, Width: vg.Points(0.8), Dashes: plotutil.Dashes(1)}
-	p.Add(line)
-	if v.Label == "" {
-		return
-	}
-	style := p.Legend.TextStyle
-	style.Color, style.XAlign, style.YAlign = grey, text.XLeft, text.YTop
-	style.Font.Size = font.Points(9)
-	labels := &plotter.Labels{
-		XYs: plotter.XYs{{X: v.At, Y: p.Y.Max}}, Labels: []string{v.Label}, TextStyle: []text.Style{style},
-		Offset: vg.Point{X: vg.Points(3), Y: -vg.Points(2)},
-	}
-	p.Add(labels)
-}
-
-// WholeTicks marks whole numbers, a dozen at most.
-func WholeTicks(least, most float64) (ticks []plot.Tick) {
-	step := max(1, math.Ceil((most-least)/12))
-	for x := math.Ceil(least); x <= most; x += step {
-		ticks = append(ticks, plot.Tick{Value: x, Label: strconv.Itoa(int(x))})
-	}
-	return ticks
 }

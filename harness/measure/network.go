@@ -50,25 +50,14 @@ func build(c Config) (*network, error) {
 	if err := n.chooseFirmware(); err != nil {
 		return nil, err
 	}
-	for _, s := range n.graph.Switches {
-		core, err := switching.New(switching.Config{
-			Place: n.graph.Place(s.ID), Firmware: n.firmware, Rand: rand.NewPCG(c.Seed, uint64(s.ID)), VCs: n.vcs,
-			InputBuffer: c.InputBuffer, OutputBuffer: c.OutputBuffer, Queueing: c.Queueing, Selection: c.Selection, EagerCredits: c.EagerCredits,
-		})
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
-		}
-		n.switches = append(n.switches, core)
-		n.switchNodes = append(n.switchNodes, n.engine.Add(core, virtual.NodeConfig{
-			Watch: n.meter, CutThrough: true, RoutingDelay: c.RoutingDelay, CrossbarDelay: c.CrossbarDelay,
-		}))
+	if err := n.addSwitches(); err != nil {
+		return nil, err
 	}
-	latency := nic.NewLatency() // one for all, and not looked at: the meter keeps its own
 	for _, m := range n.graph.NICs {
 		core, err := nic.New(nic.Config{
 			ID: m.ID, NICs: len(n.graph.NICs), Rand: rand.NewPCG(c.Seed, streamNICs+uint64(m.ID)), VCs: n.vcs,
 			Buffer: c.InputBuffer, QueueBytes: c.QueueBytes, EagerCredits: c.EagerCredits, Source: n.source(m.ID),
-			Latency: latency, Unordered: len(n.graph.NICs) >= unorderedFrom,
+			NoLatency: true, Unordered: len(n.graph.NICs) >= unorderedFrom,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -82,6 +71,24 @@ func build(c Config) (*network, error) {
 		n.engine.Connect(n.port(l.A), n.port(l.B), pace.Pace{Rate: rate, Delay: c.WireDelay.Duration()})
 	}
 	return n, nil
+}
+
+func (n *network) addSwitches() error {
+	c := &n.cfg
+	for _, s := range n.graph.Switches {
+		core, err := switching.New(switching.Config{
+			Place: n.graph.Place(s.ID), Firmware: n.firmware, Rand: rand.NewPCG(c.Seed, uint64(s.ID)), VCs: n.vcs,
+			InputBuffer: c.InputBuffer, OutputBuffer: c.OutputBuffer, Queueing: c.Queueing, Selection: c.Selection, EagerCredits: c.EagerCredits,
+		})
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrConfig, err)
+		}
+		n.switches = append(n.switches, core)
+		n.switchNodes = append(n.switchNodes, n.engine.Add(core, virtual.NodeConfig{
+			Watch: n.meter, CutThrough: true, RoutingDelay: c.RoutingDelay, CrossbarDelay: c.CrossbarDelay,
+		}))
+	}
+	return nil
 }
 
 // chooseFirmware makes the firmware and settles the number of virtual channels.

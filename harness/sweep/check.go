@@ -3,6 +3,7 @@ package sweep
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -64,7 +65,7 @@ func (t *table) finding(c Check) Finding {
 	shown, holds := list[0], f.Held == f.Points
 	switch c.Of {
 	case ofMean:
-		shown = combined(list)
+		shown.estimate = combined(estimates(list))
 		holds = c.met(shown.value)
 	case ofAny:
 		holds = f.Held > 0
@@ -82,23 +83,55 @@ func (t *table) finding(c Check) Finding {
 	}
 	f.Ours = shown.String()
 	if columns[columnAt(c.Value)].counted() && len(c.Against) == 0 && c.Scale == nil {
-		f.Ours = percents(shown)
+		f.Ours = percents(shown.estimate)
 	}
 	if c.Of != ofMean && f.Points > 1 {
-		f.Ours += fmt.Sprintf(", %s of %d points; holds at %d", map[bool]string{true: "the best", false: "the worst"}[c.Of == ofAny], f.Points, f.Held)
+		f.Ours += fmt.Sprintf(" at %s, %s of %d points; holds at %d", t.place(shown.point, list), map[bool]string{true: "the best", false: "the worst"}[c.Of == ofAny],
+			f.Points, f.Held)
 	}
 	f.Holds = HoldsNot
+	sure := !c.possible(shown.estimate)
 	if holds {
 		f.Holds = Holds
+		sure = c.met(shown.low) && c.met(shown.high)
 	}
-	if c.met(shown.low) != c.met(shown.high) || c.met(shown.low) != c.met(shown.value) {
+	if !sure {
 		f.Holds += ", " + Unsure
 	}
 	return f
 }
 
+// located is an estimate at a point.
+type located struct {
+	estimate
+	point int
+}
+
+func estimates(list []located) []estimate {
+	of := make([]estimate, len(list))
+	for i := range list {
+		of[i] = list[i].estimate
+	}
+	return of
+}
+
+// place names a point among others by the axes on which they differ.
+func (t *table) place(point int, among []located) string {
+	var words []string
+	at := t.plan.points[point].at
+	for k, a := range t.plan.axes {
+		for _, other := range among {
+			if t.plan.points[other.point].at[k] != at[k] {
+				words = append(words, a.name+" "+string(at[k]))
+				break
+			}
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
 // measured are the values that a statement is about, at every point that was run.
-func (t *table) measured(c Check) (list []estimate) {
+func (t *table) measured(c Check) (list []located) {
 	column := columnAt(c.Value)
 	scale := 1.0
 	if c.Scale != nil {
@@ -119,7 +152,7 @@ func (t *table) measured(c Check) (list []estimate) {
 			}
 		}
 		if e = e.scaled(scale, 0); !math.IsNaN(e.value) {
-			list = append(list, e)
+			list = append(list, located{e, i})
 		}
 	}
 	return list
@@ -153,6 +186,32 @@ func (c Check) met(x float64) bool {
 		(c.Above == nil || x > *c.Above) && (c.Below == nil || x < *c.Below)
 }
 
+// within are the bounds claimed, infinite where there is none.
+func (c Check) within() (low, high float64) {
+	low, high = math.Inf(-1), math.Inf(1)
+	for _, b := range []*float64{c.AtLeast, c.Above} {
+		if b != nil {
+			low = max(low, *b)
+		}
+	}
+	for _, b := range []*float64{c.AtMost, c.Below} {
+		if b != nil {
+			high = min(high, *b)
+		}
+	}
+	return low, high
+}
+
+// possible reports whether any value of the interval of e is within the bounds claimed. The interval of a few runs can be wider than they are.
+func (c Check) possible(e estimate) bool {
+	if !e.bounded() {
+		return true
+	}
+	low, high := c.within()
+	low, high = max(low, e.low), min(high, e.high)
+	return low <= high && c.met((low+high)/2)
+}
+
 // margin is how far a value is from the nearest bound, negative outside.
 func (c Check) margin(x float64) float64 {
 	m := math.Inf(1)
@@ -172,5 +231,6 @@ func (c Check) margin(x float64) float64 {
 // percents prints a share.
 func percents(e estimate) string {
 	p := e.scaled(100, 0)
-	return fmt.Sprintf("%s%% (%s%% to %s%% of %d runs)", digits(p.value), digits(p.low), digits(p.high), p.n)
+	three := func(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
+	return fmt.Sprintf("%s%% (%s%% to %s%% of %d runs)", three(p.value), three(p.low), three(p.high), p.n)
 }

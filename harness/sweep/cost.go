@@ -17,16 +17,22 @@ const (
 	trialCycles = 3000 // of each run
 )
 
-// Estimate says about how long all runs take on this machine as busy as it is now. It makes the beginnings of a few of them, which takes seconds,
-// and notes none.
-func (e *Experiment) Estimate(ctx context.Context, o Options) (time.Duration, error) {
+// Cost is about what an experiment takes.
+type Cost struct {
+	CPU  time.Duration // of all cores together
+	Wall time.Duration // with the jobs of the options, on cores that have nothing else to do
+}
+
+// Estimate says about what all runs take on this machine. It makes the beginnings of a few of them, which takes seconds, and notes none.
+func (e *Experiment) Estimate(ctx context.Context, o Options) (c Cost, err error) {
 	p, samples, err := e.plan(o)
 	if err != nil {
-		return 0, err
+		return c, err
 	}
 	o.Samples = samples
 	w := &work{e: e, plan: p, Options: o.withDefaults(e)}
 	var tried, wanted float64 // cycles, or runs where there are none
+	var lasted float64        // shares of a run, below 1 where it ends early by a deadlock
 	for i := range p.points {
 		wanted += cyclesOf(&p.points[i].config, e.Measure) * float64(samples)
 	}
@@ -41,43 +47,61 @@ func (e *Experiment) Estimate(ctx context.Context, o Options) (time.Duration, er
 		if e.Measure == ofNetwork { // what a run takes whatever its length
 			_, took, err := w.trial(ctx, i, 1)
 			if err != nil {
-				return 0, err
+				return c, err
 			}
 			fixed += took
 		}
-		cycles, took, err := w.trial(ctx, i, trialCycles)
+		r, took, err := w.trial(ctx, i, trialOf(&p.points[i].config))
 		if err != nil {
-			return 0, err
+			return c, err
 		}
-		tried += cycles
 		spent += took
+		lasted++
+		if e.Measure != ofNetwork {
+			tried++
+			continue
+		}
+		tried += float64(r.Cycles)
+		if r.Deadlocked {
+			lasted += float64(r.Cycles)/cyclesOf(&p.points[i].config, e.Measure) - 1
+		}
 	}
 	if trials == 0 || tried == 0 {
-		return 0, nil
+		return c, nil
 	}
 	each := float64(max(0, spent-fixed)) / tried // by the same points, so that what is fixed is not counted by the cycle
-	all := each*wanted + float64(fixed)/float64(trials)*float64(len(p.points)*samples)
-	return time.Duration(all / float64(min(w.Jobs, runtime.GOMAXPROCS(0), max(1, len(p.points)*samples)))), nil
+	all := each*wanted*lasted/float64(trials) + float64(fixed)/float64(trials)*float64(len(p.points)*samples)
+	return Cost{time.Duration(all), time.Duration(all / float64(min(w.Jobs, runtime.GOMAXPROCS(0), len(p.points)*samples)))}, nil
 }
 
-// trial makes the first cycles of a run, and says how many there were and how long that took.
-func (w *work) trial(ctx context.Context, point, most int) (cycles float64, took time.Duration, err error) {
+// trialOf is how many cycles of a run are tried: of a hunt some after its last fault, for then there are the deadlocks that end it.
+func trialOf(c *measure.Config) int {
+	if c.Hunt {
+		return int(warmupOf(c)) + c.FaultCount*cmp.Or(c.FaultSpacing, 500) + trialCycles
+	}
+	return trialCycles
+}
+
+// trial makes the first cycles of a run, and says how long that took.
+func (w *work) trial(ctx context.Context, point, most int) (r measure.Result, took time.Duration, err error) {
 	pt := w.plan.points[point] // a copy
 	if w.e.Measure == ofNetwork {
 		pt.config.MostCycles = min(most, cmp.Or(pt.config.MostCycles, most))
 	}
-	began := w.now()
-	r, err := w.one(ctx, &pt, 0)
-	if err != nil {
-		return 0, 0, err
-	}
-	if w.e.Measure != ofNetwork {
-		return 1, w.now().Sub(began), nil
-	}
-	return float64(r.Cycles), w.now().Sub(began), nil
+	began := w.cpu()
+	r, err = w.one(ctx, &pt, 0)
+	return r, w.cpu() - began, err
 }
 
-// cyclesOf is about how many cycles a run takes: warm-ups a little longer than the shortest, faults, window. Of connectivity it is 1.
+// warmupOf is about how long a warm-up is: a little longer than the shortest.
+func warmupOf(c *measure.Config) float64 {
+	if c.Warmup.Skip {
+		return 0
+	}
+	return 1.3 * float64(cmp.Or(c.Warmup.Batch, 500)*cmp.Or(c.Warmup.Batches, 4))
+}
+
+// cyclesOf is about how many cycles a run takes: warm-ups, faults, window. Of connectivity it is 1.
 func cyclesOf(c *measure.Config, kind string) float64 {
 	if kind != ofNetwork {
 		return 1
@@ -86,11 +110,8 @@ func cyclesOf(c *measure.Config, kind string) float64 {
 	if !c.FaultsBefore {
 		faults = c.FaultCount
 	}
-	warm := 1.3 * float64(cmp.Or(c.Warmup.Batch, 500)*cmp.Or(c.Warmup.Batches, 4))
-	switch {
-	case c.Warmup.Skip:
-		warm = 0
-	case faults > 0 && !c.Hunt:
+	warm := warmupOf(c)
+	if faults > 0 && !c.Hunt {
 		warm *= 2
 	}
 	all := warm + float64(faults*cmp.Or(c.FaultSpacing, 500))

@@ -15,32 +15,33 @@ import (
 func TestTheEstimateIsOfWholeRunsFromTheirBeginnings(t *testing.T) {
 	t.Parallel()
 	const fixed, each = 5 * time.Millisecond, 10 * time.Microsecond
-	clock, runs := time.Unix(0, 0), 0
-	o := Options{Jobs: 1, now: func() time.Time { return clock }}
+	clock, runs := time.Duration(0), 0
+	o := Options{Jobs: 1, cpu: func() time.Duration { return clock }}
 	o.Runner = func(_ context.Context, c measure.Config) (measure.Result, error) {
 		runs++
 		require.LessOrEqual(t, c.MostCycles, trialCycles)
-		clock = clock.Add(fixed + each*time.Duration(c.MostCycles))
+		clock += fixed + each*time.Duration(c.MostCycles)
 		return measure.Result{Cycles: int64(c.MostCycles)}, nil
 	}
 	e := measured(t) // 2 routings, with no faults and with 2
 	takes, err := e.Estimate(t.Context(), o)
 	require.NoError(t, err)
 	const cycles = 6*2*(1.3*200+300) + 6*2*(2*1.3*200+2*50+300)
-	assert.InDelta(t, (24*fixed + cycles*each).Seconds(), takes.Seconds(), 0.01*takes.Seconds())
+	assert.InDelta(t, (24*fixed + cycles*each).Seconds(), takes.CPU.Seconds(), 0.01*takes.CPU.Seconds())
+	assert.Equal(t, takes.CPU, takes.Wall, "one job")
 	assert.Equal(t, 8, runs)
 
 	o.Samples = 60
 	ten, err := e.Estimate(t.Context(), o)
 	require.NoError(t, err)
-	assert.InDelta(t, 10*takes.Seconds(), ten.Seconds(), 0.01*ten.Seconds())
+	assert.InDelta(t, 10*takes.CPU.Seconds(), ten.CPU.Seconds(), 0.01*ten.CPU.Seconds())
 
 	where, err := ParseWhere([]string{"faults=0", "routing=adaptive-link"})
 	require.NoError(t, err)
 	o.Where = where
 	part, err := e.Estimate(t.Context(), o)
 	require.NoError(t, err)
-	assert.Less(t, part, ten/4, "one point of four, and a cheap one")
+	assert.Less(t, part.CPU, ten.CPU/4, "one point of four, and a cheap one")
 
 	o.Runner = func(context.Context, measure.Config) (measure.Result, error) {
 		return measure.Result{}, context.Canceled

@@ -150,7 +150,12 @@ func (e estimate) String() string {
 	case math.Abs(e.high-e.value-(e.value-e.low)) > 1e-9*math.Abs(e.value)+1e-12:
 		return fmt.Sprintf("%s (%s to %s)", digits(e.value), digits(e.low), digits(e.high))
 	}
-	return fmt.Sprintf("%s ± %s", digits(e.value), digits(e.half()))
+	half := e.half()
+	if half <= 1e-9*math.Abs(e.value) { // rounding
+		return digits(e.value) + " ± 0"
+	}
+	places := min(9, max(0, 1-int(math.Floor(math.Log10(half))))) // two digits of the interval
+	return fmt.Sprintf("%.*f ± %.*f", places, e.value, places, half)
 }
 
 // digits prints what people read of a number: four digits.

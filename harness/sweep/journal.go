@@ -158,7 +158,7 @@ func (j *journal) begin(body []byte, ours header) error {
 		return fmt.Errorf("%s: the experiment has changed since these runs: %s: %s", j.path, strings.Join(changed, ", "), advice)
 	}
 	if h.Version != ours.Version {
-		j.version = h.Version
+		j.version = orUnknown(h.Version)
 	}
 	return nil
 }

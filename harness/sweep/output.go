@@ -22,7 +22,7 @@ func (w *work) write() (*Report, error) {
 		r.Failed += b2i(f.Must && f.refuted())
 	}
 	if w.journal.version != "" {
-		r.Notes = append(r.Notes, fmt.Sprintf("some runs were made by version %s of the program, and this is %s: remove %s to make all anew", w.journal.version, w.Version, journalName))
+		r.Notes = append(r.Notes, fmt.Sprintf("some runs were made by version %s of the program, and this is %s: remove %s to make all anew", w.journal.version, orUnknown(w.Version), journalName))
 	}
 	pictures, empty := t.pictures()
 	for _, name := range empty {

@@ -115,17 +115,7 @@ func (p *parser) bounds(at string, c *Check) {
 	if given == 0 {
 		p.fail(at, errors.New("nothing is claimed: give at_least, at_most, above or below"))
 	}
-	low, high := math.Inf(-1), math.Inf(1)
-	for _, b := range []*float64{c.AtLeast, c.Above} {
-		if b != nil {
-			low = max(low, *b)
-		}
-	}
-	for _, b := range []*float64{c.AtMost, c.Below} {
-		if b != nil {
-			high = min(high, *b)
-		}
-	}
+	low, high := c.within()
 	if sound && (low > high || low == high && !c.met(low)) {
 		p.failf(at, "no value can be what is claimed: from %v to %v", low, high)
 	}

@@ -33,7 +33,7 @@ type Options struct {
 
 	// For tests.
 	open func(path string) (file, error) // how the journal is opened for writing
-	now  func() time.Time
+	cpu  func() time.Duration            // the clock of estimates
 }
 
 func (o Options) withDefaults(e *Experiment) Options {
@@ -43,8 +43,8 @@ func (o Options) withDefaults(e *Experiment) Options {
 	if o.Runner == nil {
 		o.Runner = map[string]Runner{ofNetwork: measure.Run, ofConnectivity: Connectivity}[e.Measure]
 	}
-	if o.now == nil {
-		o.now = time.Now
+	if o.cpu == nil {
+		o.cpu = cpuTime
 	}
 	return o
 }
@@ -61,6 +61,8 @@ type Report struct {
 	Findings   []Finding `json:"findings"`
 	Failed     int       `json:"failed"` // claims of ours that do not hold
 	Files      []string  `json:"files"`
+	Seconds    float64   `json:"seconds"`     // that this start took
+	CPUSeconds float64   `json:"cpu_seconds"` // of all cores together
 	Notes      []string  `json:"notes"`
 }
 
@@ -101,6 +103,7 @@ func (e *Experiment) Run(ctx context.Context, o Options) (_ *Report, err error) 
 	}
 	o.Samples = samples
 	o = o.withDefaults(e)
+	began, computed := time.Now(), o.cpu()
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -122,7 +125,12 @@ func (e *Experiment) Run(ctx context.Context, o Options) (_ *Report, err error) 
 	if err := w.all(ctx); err != nil {
 		return nil, err
 	}
-	return w.write()
+	r, err := w.write()
+	if err != nil {
+		return nil, err
+	}
+	r.Seconds, r.CPUSeconds = time.Since(began).Seconds(), (o.cpu() - computed).Seconds()
+	return r, nil
 }
 
 func (e *Experiment) header(p *plan, version string) header {

@@ -359,3 +359,22 @@ func TestAFailedRunSaysWhichItWas(t *testing.T) {
 	require.ErrorContains(t, err, "sample 0 of method ") // of whichever of the two came first
 	require.ErrorContains(t, err, "panic: oh")
 }
+
+func TestPointsThatAreTheSameNetworkAreRunOnce(t *testing.T) {
+	t.Parallel()
+	e, err := LoadFile("twins.yaml", []byte(`name: twins
+about: x
+base: {topology: "kary-ntree:2,2", load: 0.5}
+axes: [{axis: method, of: [{name: a, routing: adaptive-link}, {name: b, routing: adaptive-link}]}]
+samples: 3
+quick: {samples: 1}
+`))
+	require.NoError(t, err)
+	var f fake
+	o := options(t, &f)
+	r, err := e.Run(t.Context(), o)
+	require.NoError(t, err)
+	assert.Equal(t, 3, f.all)
+	assert.Equal(t, 3, r.Runs)
+	assert.Len(t, readCSV(t, o.Dir, "runs.csv"), 6)
+}

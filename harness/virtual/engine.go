@@ -25,7 +25,8 @@ type Engine struct {
 	queue  queue
 	nodes  []*Node
 	timers timers
-	spare  []*weft.Frame // bound: the most frames there were on all wires at one time
+	spare  []*flight    // bound: the most frames there were on all wires at one time
+	out    weft.Actions // of the call into a core that is being made
 
 	events uint64
 	hash   uint64
@@ -67,13 +68,17 @@ func (e *Engine) mix(x uint64) {
 	e.hash = bits.RotateLeft64((e.hash^x)*0xD6E8FEB86659FD93, 29)
 }
 
-func (e *Engine) schedule(at weft.Time, what uint64) {
+func (e *Engine) schedule(at weft.Time, what uint64, l lane) {
 	e.seq++
-	e.queue.push(event{at: at, seq: e.seq, what: what})
+	e.queue.push(event{at: at, seq: e.seq, what: what}, l)
 }
 
 // Run lets all happen that is due at until or before. Then it is until.
-func (e *Engine) Run(until weft.Time) { e.RunWhile(func() bool { return true }, until) }
+func (e *Engine) Run(until weft.Time) {
+	for e.Step(until) {
+	}
+	e.now = max(e.now, until)
+}
 
 // RunWhile lets happen what is due at until or before, as long as goOn says so before each event. It reports whether goOn
 // ended it; otherwise it is until now.
@@ -99,34 +104,38 @@ func (e *Engine) Step(until weft.Time) bool {
 		return e.fire(uint32(ev.what&lowMask), ev)
 	}
 	n, p := e.nodes[ev.what&lowMask], weft.PortID(ev.what>>32)
-	if n.due(kind, p) != ev.at { // overtaken
-		return true
-	}
-	e.events++
-	e.mix(uint64(ev.at))
-	e.mix(ev.what)
-	switch kind {
-	case evArrive:
+	switch {
+	case kind == evArrive && n.ports[p].arrivesAt == ev.at:
+		e.count(ev)
 		n.arrive(p)
-	case evTransmit:
+	case kind == evTransmit && n.ports[p].sendsAt == ev.at:
+		e.count(ev)
 		n.transmit(p)
-	case evTick:
+	case kind == evTick && n.tickAt == ev.at:
+		e.count(ev)
 		n.tick()
-	}
+	} // otherwise it has been overtaken
 	return true
 }
 
-// frame returns an empty frame.
-func (e *Engine) frame() *weft.Frame {
+// count makes ev one of those that have happened.
+func (e *Engine) count(ev event) {
+	e.events++
+	e.mix(uint64(ev.at))
+	e.mix(ev.what)
+}
+
+// take returns a frame that is on no wire.
+func (e *Engine) take() *flight {
 	if n := len(e.spare); n > 0 {
 		f := e.spare[n-1]
 		e.spare = e.spare[:n-1]
 		return f
 	}
-	return new(weft.Frame)
+	return newFlight()
 }
 
-func (e *Engine) recycle(f *weft.Frame) { e.spare = append(e.spare, f) }
+func (e *Engine) recycle(f *flight) { e.spare = append(e.spare, f) }
 
 // Port is a port of a node.
 type Port struct {
@@ -144,8 +153,8 @@ func (e *Engine) Connect(a, b Port, p pace.Pace) {
 func (e *Engine) Cut(from Port) {
 	p := &from.Node.ports[from.Port]
 	p.cut = true
-	for !p.line.Empty() {
-		from.Node.lose(p.line.Pop())
+	for p.line.first != nil {
+		from.Node.lose(p.line.pop())
 	}
 }
 
@@ -154,8 +163,8 @@ func (e *Engine) Restore(from Port) { from.Node.ports[from.Port].cut = false }
 
 // Flying calls f for each frame on the wire from a port.
 func (e *Engine) Flying(from Port, f func(*weft.Frame)) {
-	for frame := range from.Node.ports[from.Port].line.All() {
-		f(frame)
+	for on := from.Node.ports[from.Port].line.first; on != nil; on = on.next {
+		f(&on.frame)
 	}
 }
 

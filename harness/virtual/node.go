@@ -25,25 +25,24 @@ type Node struct {
 	engine *Engine
 	index  uint64
 	core   weft.Core
-	cfg    NodeConfig
 	ports  []port
 	tickAt weft.Time // when the core is to look at the time; Never: need not
-	out    weft.Actions
+	cfg    NodeConfig
 	stats  Stats
 }
 
 // port is the sending side of one port.
 type port struct {
-	to    Port
-	pace  pace.Pace
-	pacer pace.Pacer
-	line  pace.Line[*weft.Frame] // on the wire
-	last  weft.Time              // when the last of them arrives
-	draws *rand.PCG              // of its impairment; nil before the first
-	cut   bool
-
 	// When the next event of each kind is due; Never: there is none. One that comes at another time has been overtaken.
 	arrivesAt, sendsAt weft.Time
+
+	to    Port
+	line  line      // on the wire
+	last  weft.Time // when the last of them arrives
+	draws *rand.PCG // of its impairment; nil before the first
+	cut   bool
+	pacer pace.Pacer
+	pace  pace.Pace
 }
 
 // Stats counts what a node has sent and received.
@@ -70,16 +69,16 @@ func (n *Node) connect(p weft.PortID, to Port, pc pace.Pace) {
 
 // Do steps the core by f, which must only call it and return.
 func (n *Node) Do(f func(now weft.Time, out *weft.Actions)) {
-	n.out.Reset()
-	f(n.engine.now, &n.out)
-	n.act()
+	out := n.begin()
+	f(n.engine.now, out)
+	n.act(out)
 }
 
 // Signal tells the core that port p has signal or has lost it.
 func (n *Node) Signal(p weft.PortID, up bool) {
-	n.out.Reset()
-	n.core.Signal(n.engine.now, p, up, &n.out)
-	n.act()
+	out := n.begin()
+	n.core.Signal(n.engine.now, p, up, out)
+	n.act(out)
 }
 
 // Impair replaces what port p's outgoing direction suffers. The zero Impairment heals it. Frames on their way arrive no later
@@ -91,9 +90,9 @@ func (n *Node) Impair(p weft.PortID, i pace.Impairment) {
 	}
 	k.pacer.Change(n.engine.now, k.pace, &i, &k.line)
 	k.last = 0
-	if !k.line.Empty() {
-		k.last = k.line.Last()
-		n.await(p)
+	if k.line.first != nil {
+		k.last = k.line.last.due
+		n.await(p, laneOther)
 	}
 	if k.sendsAt != weft.Never { // at the old rate
 		k.sendsAt = weft.Never
@@ -104,15 +103,21 @@ func (n *Node) Impair(p weft.PortID, i pace.Impairment) {
 // Stats returns the counters.
 func (n *Node) Stats() Stats { return n.stats }
 
+// begin empties the actions for a call into the core.
+func (n *Node) begin() *weft.Actions {
+	out := &n.engine.out
+	out.Reset()
+	return out
+}
+
 // act does what the core asked for.
-func (n *Node) act() {
-	out := &n.out
+func (n *Node) act(out *weft.Actions) {
 	if w := n.cfg.Watch; w != nil && len(out.Drops)+len(out.Hops)+len(out.Arrived)+len(out.Changes)+len(out.Faults)+len(out.Notices)+out.Turned > 0 {
 		w.Observe(n.engine.now, out)
 	}
 	if out.WakeAt < n.tickAt {
 		n.tickAt = max(out.WakeAt, n.engine.now)
-		n.engine.schedule(n.tickAt, evTick|n.index)
+		n.engine.schedule(n.tickAt, evTick|n.index, laneOther)
 	}
 	for _, p := range out.Ready {
 		n.mayTransmit(p, n.engine.now+n.cfg.CrossbarDelay)
@@ -121,10 +126,18 @@ func (n *Node) act() {
 
 // mayTransmit lets port p send at a time, or as soon after as its link is free.
 func (n *Node) mayTransmit(p weft.PortID, at weft.Time) {
-	if k := &n.ports[p]; k.sendsAt == weft.Never && k.to.Node != nil {
-		k.sendsAt = max(at, k.pacer.Free())
-		n.engine.schedule(k.sendsAt, evTransmit|uint64(p)<<32|n.index)
+	k := &n.ports[p]
+	if k.sendsAt != weft.Never || k.to.Node == nil {
+		return
 	}
+	l := laneReady
+	if free := k.pacer.Free(); free > at {
+		at, l = free, laneFree
+	} else if at == n.engine.now {
+		l = laneNow
+	}
+	k.sendsAt = at
+	n.engine.schedule(at, evTransmit|uint64(p)<<32|n.index, l)
 }
 
 // transmit sends what the core has for port p.
@@ -132,49 +145,53 @@ func (n *Node) transmit(p weft.PortID) {
 	k := &n.ports[p]
 	e := n.engine
 	k.sendsAt = weft.Never
-	f := e.frame()
-	n.out.Reset()
-	any := n.core.Transmit(e.now, p, k.pacer.Limit(e.cfg.Batch), f, &n.out)
-	more := n.out.More
+	f, out := e.take(), n.begin()
+	any := n.core.Transmit(e.now, p, k.pacer.Limit(e.cfg.Batch), &f.frame, out)
+	more := out.More
 	if any {
 		n.send(p, f)
 	} else {
 		e.recycle(f)
 	}
-	n.act()
+	n.act(out)
 	if more {
 		n.mayTransmit(p, e.now)
 	}
 }
 
 // send puts a frame on the wire, unless the link loses it.
-func (n *Node) send(p weft.PortID, f *weft.Frame) {
+func (n *Node) send(p weft.PortID, f *flight) {
 	e, k := n.engine, &n.ports[p]
 	jitter := weft.Time(0)
 	if k.draws != nil {
 		jitter = k.pacer.Jitter(k.draws)
 	}
-	at := k.pacer.Sent(e.now, f, jitter)
+	at := k.pacer.Sent(e.now, &f.frame, jitter)
 	if k.cut || k.draws != nil && k.pacer.Loses(k.draws) {
 		n.lose(f)
 		return
 	}
 	n.stats.FramesOut++
-	to := k.to.Node
-	if len(f.Packets) == 0 {
+	to, l := k.to.Node, laneTail
+	switch {
+	case len(f.frame.Packets) == 0:
 		n.stats.CreditFrames++
-	} else {
-		if to.cfg.CutThrough {
-			at -= k.pacer.Lasts(f)
-		}
+		l = laneCredit
+	case to.cfg.CutThrough:
+		at += to.cfg.RoutingDelay - k.pacer.Lasts(&f.frame)
+		l = laneHead
+	default:
 		at += to.cfg.RoutingDelay
 	}
 	k.last = max(k.last, at)
-	k.line.Push(f, k.last)
-	n.await(p)
+	f.due = k.last
+	k.line.push(f)
+	if k.line.first == f {
+		n.await(p, l)
+	}
 }
 
-func (n *Node) lose(f *weft.Frame) {
+func (n *Node) lose(f *flight) {
 	n.stats.FramesLost++
 	n.engine.recycle(f)
 }
@@ -184,47 +201,37 @@ func (n *Node) arrive(p weft.PortID) {
 	k := &n.ports[p]
 	e, to := n.engine, k.to.Node
 	k.arrivesAt = weft.Never
-	for !k.line.Empty() && k.line.Due() <= e.now {
-		f := k.line.Pop()
+	for k.line.first != nil && k.line.first.due <= e.now {
+		f := k.line.pop()
 		to.stats.FramesIn++
-		for i := range f.Packets {
-			h := &f.Packets[i]
+		for i := range f.frame.Packets {
+			h := &f.frame.Packets[i]
 			e.mix(uint64(h.Src)<<32 | uint64(h.Dst))
 			e.mix(h.Seq)
 		}
-		to.out.Reset()
-		to.core.Receive(e.now, k.to.Port, f, &to.out)
+		out := to.begin()
+		to.core.Receive(e.now, k.to.Port, &f.frame, out)
 		e.recycle(f)
-		to.act()
+		to.act(out)
 	}
-	n.await(p)
+	if k.line.first != nil {
+		n.await(p, laneOther)
+	}
 }
 
-// await schedules the arrival of the first frame on the wire from port p.
-func (n *Node) await(p weft.PortID) {
+// await schedules the arrival of the first frame on the wire from port p. There must be one.
+func (n *Node) await(p weft.PortID, l lane) {
 	k := &n.ports[p]
-	if k.line.Empty() || k.line.Due() == k.arrivesAt {
-		return
+	if due := k.line.first.due; due != k.arrivesAt {
+		k.arrivesAt = max(due, n.engine.now)
+		n.engine.schedule(k.arrivesAt, evArrive|uint64(p)<<32|n.index, l)
 	}
-	k.arrivesAt = max(k.line.Due(), n.engine.now)
-	n.engine.schedule(k.arrivesAt, evArrive|uint64(p)<<32|n.index)
 }
 
 // tick has the core do what is due.
 func (n *Node) tick() {
 	n.tickAt = weft.Never
-	n.out.Reset()
-	n.core.Tick(n.engine.now, &n.out)
-	n.act()
-}
-
-// due is when the next event of a kind is.
-func (n *Node) due(kind uint64, p weft.PortID) weft.Time {
-	switch kind {
-	case evArrive:
-		return n.ports[p].arrivesAt
-	case evTransmit:
-		return n.ports[p].sendsAt
-	}
-	return n.tickAt
+	out := n.begin()
+	n.core.Tick(n.engine.now, out)
+	n.act(out)
 }

@@ -23,7 +23,7 @@ func TestTheQueueGivesEventsInOrderAtEveryDensity(t *testing.T) {
 		push := func(ahead weft.Time) {
 			seq++
 			e := event{at: now + ahead, seq: seq}
-			q.push(e)
+			q.push(e, lane(r.IntN(int(laneOther)+1)))
 			want = append(want, e)
 		}
 		for range 100 {
@@ -37,6 +37,8 @@ func TestTheQueueGivesEventsInOrderAtEveryDensity(t *testing.T) {
 				switch r.IntN(20) {
 				case 0:
 					push(0)
+				case 2, 3, 4, 5:
+					push(scale * 100) // as many as a lane takes
 				case 1:
 					push(weft.Time(r.Int64N(int64(scale) * 1_000_000))) // beyond the wheel
 				default:
@@ -66,11 +68,11 @@ func TestTheQueueGivesEventsInOrderAtEveryDensity(t *testing.T) {
 func TestAnEventMayBePushedBetweenNowAndTheNext(t *testing.T) {
 	t.Parallel()
 	q := newQueue()
-	q.push(event{at: weft.Second, seq: 1})
+	q.push(event{at: weft.Second, seq: 1}, laneOther)
 	for i := range weft.Time(1000) {
 		_, ok := q.next(i * weft.Microsecond)
 		require.False(t, ok)
-		q.push(event{at: i*weft.Microsecond + 1, seq: uint64(i) + 2})
+		q.push(event{at: i*weft.Microsecond + 1, seq: uint64(i) + 2}, lane(i%weft.Time(laneOther+1)))
 		e, ok := q.next(i*weft.Microsecond + 1)
 		require.True(t, ok)
 		require.Equal(t, uint64(i)+2, e.seq)
@@ -90,7 +92,7 @@ func FuzzQueue(f *testing.F) {
 			if s%3 != 0 || len(pending) == 0 {
 				seq++
 				e := event{at: now + 1<<(s/5), seq: seq} // up to 2^51
-				q.push(e)
+				q.push(e, lane(s%5)+laneOther-4)
 				pending = append(pending, e)
 				continue
 			}

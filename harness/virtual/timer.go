@@ -27,7 +27,7 @@ func (e *Engine) At(at weft.Time, f func()) *Timer {
 		t.slot = uint32(len(e.timers.slots))
 		e.timers.slots = append(e.timers.slots, t)
 	}
-	e.schedule(max(at, e.now), evTimer|uint64(t.slot))
+	e.schedule(max(at, e.now), evTimer|uint64(t.slot), laneOther)
 	return t
 }
 
@@ -45,9 +45,8 @@ func (e *Engine) fire(slot uint32, ev event) bool {
 	e.timers.free = append(e.timers.free, slot)
 	if f := t.call; f != nil {
 		t.call = nil
-		e.events++
-		e.mix(uint64(ev.at))
-		e.mix(evTimer)
+		ev.what = evTimer // slots are none of the fingerprint's business
+		e.count(ev)
 		f()
 	}
 	return true

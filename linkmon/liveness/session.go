@@ -9,19 +9,19 @@ import (
 // Session is one end of a link. A value: it can be copied, and has one owner at a time. The zero value is not usable, see
 // [New]. The times it is told never go backwards.
 type Session struct {
-	cfg       Config
-	detection weft.Time // cfg.Detection()
-	period    weft.Time // between hellos
-
 	hello    weft.Time // the next one is due; Never unless started
 	deadline weft.Time // the neighbour must be heard before it; Never unless up
+	release  weft.Time // suppression ends; Never unless suppressed
 	heard    weft.Time // the neighbour, last, while up; or the link came up
 	excused  bool      // the neighbour was given an interval after an absence, in this silence
 
 	penalty   float64   // at penaltyAt
 	penaltyAt weft.Time // the last loss
-	release   weft.Time // suppression ends; Never unless suppressed
 	limit     weft.Time // release never goes beyond it: the loss that began the suppression, plus Damping.Max
+
+	cfg       Config
+	detection weft.Time // cfg.Detection()
+	period    weft.Time // between hellos
 }
 
 // Due is what [Session.Tick] found to be due.

@@ -79,13 +79,13 @@ type Counters struct {
 // End is one end of a link. The zero value is not usable; see New.
 type End struct {
 	state      State
-	mine, peer weft.Epoch
 	hello      bool // a frame is owed for the handshake, or because it is time
 	held       bool // see Hold
-	last       sending
 	buffer     uint32
+	mine, peer weft.Epoch
 	lowWater   uint64 // see Config.Eager
 	ch         []channel
+	last       sending
 	counters   Counters
 }
 

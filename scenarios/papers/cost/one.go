@@ -114,16 +114,22 @@ func draw(rows []row, path string) error {
 		name string
 		of   func(row) float64
 	}{
-		{"ns of processor time for a packet-hop", func(r row) float64 { return r.nsPerHop }},
-		{"MB of memory, whole process", func(r row) float64 { return r.megabytes }},
+		{"ns a packet-hop", func(r row) float64 { return r.nsPerHop }},
+		{"MB of memory", func(r row) float64 { return r.megabytes }},
 		{"ms to build", func(r row) float64 { return r.build * 1000 }},
 	} {
-		k := chart.Curve{Name: curve.name, Color: i, Style: i}
-		for _, r := range rows {
-			k.Points = append(k.Points, chart.Point{X: float64(r.nics), Y: curve.of(r), Low: math.Inf(-1), High: math.Inf(1)})
+		for j, kind := range []string{"trees", "tori"} {
+			k := chart.Curve{Name: curve.name + ", " + kind, Color: i, Style: j}
+			for _, r := range rows {
+				if strings.HasPrefix(r.topology, "torus") == (kind == "tori") {
+					k.Points = append(k.Points, chart.Point{X: float64(r.nics), Y: curve.of(r), Low: math.Inf(-1), High: math.Inf(1)})
+				}
+			}
+			slices.SortFunc(k.Points, func(a, b chart.Point) int { return cmp.Compare(a.X, b.X) })
+			if len(k.Points) > 0 {
+				c.Curves = append(c.Curves, k)
+			}
 		}
-		slices.SortFunc(k.Points, func(a, b chart.Point) int { return cmp.Compare(a.X, b.X) })
-		c.Curves = append(c.Curves, k)
 	}
 	return c.Save(path)
 }

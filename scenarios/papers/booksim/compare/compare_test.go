@@ -17,7 +17,7 @@ import (
 )
 
 // small is a network that is measured in no time.
-var small = []network{{"small", "small", "kary-ntree:2,2", "updown", 500, []variant{
+var small = []network{{"small", "small", "kary-ntree:2,2", "updown", "uniform", 500, []variant{
 	{"match", 0, []change{fifo, input(4), output(1)}},
 	{"fifo", 0.9, []change{fifo}},
 }}}
@@ -66,6 +66,18 @@ func TestWeftIsMeasuredWhereBookSimWas(t *testing.T) {
 	assert.Equal(t, string(text), string(second))
 }
 
+func TestRunsThatAreKeptAreDrawnAsWell(t *testing.T) {
+	of, err := readTable(file(t, theirs))
+	require.NoError(t, err)
+	kept := run{network: "small", variant: "plain", load: 0.1, seed: 2, accepted: 7, latency: 8, hops: 9}
+	done := 0
+	got, err := small[0].measure(t.Context(), of.of("small"), table{kept}, func(run) error { done++; return nil })
+	require.NoError(t, err)
+	require.Len(t, got, 5)
+	assert.Equal(t, kept, got[1])
+	assert.Equal(t, 4, done, "what is kept is not written again")
+}
+
 func TestCompareSaysWhatItCannotDo(t *testing.T) {
 	require.ErrorContains(t, compare(t.Context(), small, file(t, columns), t.TempDir()), "no run that ended well of a network compared here")
 	require.ErrorIs(t, compare(t.Context(), small, file(t, theirs), filepath.Join(t.TempDir(), "no", "folder")), os.ErrNotExist)
@@ -90,7 +102,7 @@ func TestVariantsChangeWhatTheySay(t *testing.T) {
 				assert.Equal(t, n.name == "fattree64", c.Firmware != nil, "up ports are drawn where there are any")
 			}
 		}
-		assert.True(t, seen[n.name+"match"])
+		assert.Equal(t, n.title != "", seen[n.name+"match"], "what is drawn has a match")
 		plainly := n.config(nil, variant{}, 0.5, 1)
 		assert.Equal(t, []int{0, 0}, []int{plainly.InputBuffer, plainly.OutputBuffer})
 	}

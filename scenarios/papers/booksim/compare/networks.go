@@ -15,8 +15,9 @@ import (
 
 // network is one of the comparison, as both run it.
 type network struct {
-	name, title, spec, routing string
-	window                     int // cycles, and at most as many to warm up
+	name, title, spec, routing string // without a title it is not drawn
+	pattern                    string // of its traffic
+	window                     int    // cycles, and at most as many to warm up
 	variants                   []variant
 }
 
@@ -57,9 +58,14 @@ func causes(load float64, first ...change) []variant {
 }
 
 var networks = []network{
-	{"fattree64", "4-ary 3-tree, 64 NICs", "kary-ntree:4,3", "updown", 10_000, causes(0.9, upDrawn)},
-	{"mesh64", "8x8 mesh, dimension order", "mesh:8x8", "dimension-order", 10_000, causes(0.5)},
-	{"torus512", "8x8x8 torus, dimension order", "torus:8x8x8", "dimension-order", 3000, []variant{
+	{"pair2", "", "mesh:2", "dimension-order", "pairwise", 10_000, []variant{
+		{"one", 0, []change{input(1)}},
+		{"two", 1, []change{input(2)}},
+		{"three", 1, []change{input(3)}},
+	}},
+	{"fattree64", "4-ary 3-tree, 64 NICs", "kary-ntree:4,3", "updown", "uniform", 10_000, causes(0.9, upDrawn)},
+	{"mesh64", "8x8 mesh, dimension order", "mesh:8x8", "dimension-order", "uniform", 10_000, causes(0.5)},
+	{"torus512", "8x8x8 torus, dimension order", "torus:8x8x8", "dimension-order", "uniform", 3000, []variant{
 		{"fifo", 0.8, []change{fifo}},
 		{"input-4", 0.8, []change{input(4)}},
 		{"output-1", 0.8, []change{output(1)}},
@@ -92,7 +98,7 @@ const cycle = 512 * weft.Nanosecond
 func (n *network) config(g *topology.Graph, v variant, load float64, seed uint64) measure.Config {
 	c := measure.Config{
 		Topology: g, Routing: n.routing, EagerCredits: true, Seed: seed, Window: n.window, Warmup: measure.Warmup{Most: n.window},
-		Traffic: nic.Traffic{Pattern: "uniform", Load: load},
+		Traffic: nic.Traffic{Pattern: n.pattern, Load: load},
 		Cycle:   cycle, WireDelay: cycle, RoutingDelay: cycle, CrossbarDelay: cycle,
 	}
 	for _, change := range v.do {

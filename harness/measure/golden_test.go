@@ -1,0 +1,34 @@
+package measure
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// What makes a run faster must not change what happens in it, to the last event. Where the model itself is changed, these
+// fingerprints are to be replaced.
+func TestTheEventsOfARunStayTheSame(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		spec, routing, hash string
+		load                float64
+		with                func(c *Config)
+	}{
+		{"kary-ntree:4,2", "updown", "de6363d68b99e752", 0.3, func(*Config) {}},
+		{"kary-ntree:4,2", "deterministic-link", "95c760aa0a3e04f4", 1, func(c *Config) { c.EagerCredits, c.FaultCount = true, 2 }},
+		{"kary-ntree:2,4", "adaptive-link", "dc320182165191e1", 0.8, func(c *Config) { c.FaultCount, c.Selection = 3, switching.Random }},
+		{"kary-ntree:2,3", "adaptive-switch", "c37d46e27b2ff44b", 0.5, func(c *Config) { c.FaultCount, c.FaultKind = 1, SwitchFaults }},
+		{"mesh:3x3", "dimension-order", "59ef7c2621fb5cc2", 1, func(c *Config) { c.Queueing, c.InputBuffer, c.OutputBuffer = switching.FIFO, 3, 1 }},
+		{"torus:4x4", "dimension-order", "238c747a634a0081", 0.6, func(c *Config) {
+			c.EagerCredits, c.WireDelay, c.RoutingDelay, c.CrossbarDelay = true, cycle, cycle, cycle
+		}},
+	} {
+		k := config(t, c.spec, c.routing, c.load)
+		k.Window, k.Warmup.Skip, k.FaultSpacing = 500, true, 100
+		c.with(&k)
+		require.Equal(t, c.hash, measured(t, k).Hash, "%s, %s", c.spec, c.routing)
+	}
+}

@@ -1,0 +1,84 @@
+package measure
+
+import (
+	"fmt"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/virtual"
+)
+
+// The networks of docs/performance.md, as scenarios/papers/booksim compares them: every delay a cycle, every credit returned at
+// once. Loads are shares of a link, the second at saturation; the torus is measured near it.
+
+func BenchmarkFatTree64(b *testing.B) { benchmark(b, "kary-ntree:4,3", "updown", 0.1, 1) }
+func BenchmarkMesh64(b *testing.B)    { benchmark(b, "mesh:8x8", "dimension-order", 0.1, 0.5) }
+func BenchmarkTorus512(b *testing.B)  { benchmark(b, "torus:8x8x8", "dimension-order", 0.1, 0.4) }
+
+// benchmark measures the CPU time of a packet-hop once the network is warm, and what of it is events.
+func benchmark(b *testing.B, spec, routing string, loads ...float64) {
+	for _, load := range loads {
+		b.Run(fmt.Sprintf("load=%v", load), func(b *testing.B) {
+			b.ReportAllocs()
+			r := running(b, spec, routing, load)
+			const step = 100 // cycles
+			hops, events, cpu := r.totals().hops, r.engine.Events(), cpuSeconds()
+			for b.Loop() {
+				r.engine.Run(r.time(r.cycle() + step))
+			}
+			cpu = cpuSeconds() - cpu
+			n := float64(r.totals().hops - hops)
+			b.ReportMetric(cpu/n*1e9, "cpu-ns/hop")
+			b.ReportMetric(n/cpu/1e6, "Mhops/cpu-s")
+			b.ReportMetric(float64(r.engine.Events()-events)/n, "events/hop")
+		})
+	}
+}
+
+// running is a run some 2000 cycles on its way.
+func running(t testing.TB, spec, routing string, load float64) *run {
+	c := config(t, spec, routing, load)
+	c.Cycle, c.WireDelay, c.RoutingDelay, c.CrossbarDelay, c.EagerCredits = cycle, cycle, cycle, cycle, true
+	n, err := build(c.withDefaults())
+	require.NoError(t, err)
+	require.NoError(t, n.start())
+	r := &run{network: n}
+	r.open()
+	n.engine.Run(r.time(2000))
+	return r
+}
+
+// cpuSeconds is the processor time that this process has had.
+func cpuSeconds() float64 {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail for oneself
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
+
+// Memory of a switch with its place in the engine, its packets' buffers included.
+func BenchmarkSwitchMemory(b *testing.B) {
+	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:36,3"} {
+		b.Run(spec, func(b *testing.B) {
+			c := config(b, spec, "deterministic-link", 0).withDefaults()
+			n := &network{cfg: c, graph: c.Topology, engine: virtual.New(virtual.Config{}), meter: newMeter(c.Cycle)}
+			require.NoError(b, n.chooseFirmware())
+			for b.Loop() {
+				before := heap()
+				require.NoError(b, n.addSwitches())
+				b.ReportMetric(float64(heap()-before)/float64(len(n.switches)), "bytes/switch")
+				n.switches, n.switchNodes, n.engine = nil, nil, virtual.New(virtual.Config{})
+			}
+		})
+	}
+}
+
+// heap is how many bytes are reachable.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

@@ -1,0 +1,143 @@
+package verify_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/verify"
+)
+
+// proofTable is docs/results/proofs.md: a row for each claim and function. What is run now replaces what is there; the rest stays as it was
+// seen, with its day; and what nobody has run to its end says so.
+type proofTable struct {
+	path string
+	day  string              // of what is run now
+	rows map[string][]string // cells after the command, by the cells before
+}
+
+// The cells of a row: claim and command, which name it, then what was found.
+const (
+	namingCells = 2
+	allCells    = 9
+	endedCell   = 4 // true or false where the claim was run to its end
+)
+
+const (
+	notRun   = "not run"
+	notEnded = "not ended"
+)
+
+func readProofTable(path, day string) (*proofTable, error) {
+	p := &proofTable{path: path, day: day, rows: map[string][]string{}}
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for line := range strings.Lines(string(data)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " |")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		if len(cells) == allCells && cells[endedCell] != notRun {
+			p.rows[rowName(cells[0], cells[1])] = cells[namingCells:]
+		}
+	}
+	return p, nil
+}
+
+func rowName(about, command string) string { return about + "|" + command }
+
+// found notes the result of a claim. One that was stopped replaces none that was run to its end.
+func (p *proofTable) found(about, command string, r *verify.Result) {
+	name := rowName(about, command)
+	if r.Interrupted {
+		if was, ok := p.rows[name]; ok && was[endedCell-namingCells] != notEnded {
+			return
+		}
+		p.rows[name] = []string{fmt.Sprint(r.FaultSets), fmt.Sprint(r.Explored), notEnded, "", "", "", p.day}
+		return
+	}
+	numbers, cdg := "", "acyclic"
+	if r.Numbering != nil {
+		numbers = map[bool]string{true: "rise", false: "fall"}[*r.Numbering]
+	}
+	if !r.CDGAcyclic {
+		cdg = fmt.Sprintf("cyclic in %d, stuck in %d", r.CyclicSets, r.Deadlocks)
+	}
+	p.rows[name] = []string{fmt.Sprint(r.FaultSets), fmt.Sprint(r.Explored), fmt.Sprint(r.Pass), fmt.Sprint(r.MaxHops), numbers, cdg, p.day}
+}
+
+const proofsHead = `# Claims about routing, checked
+
+Written by ` + "`make proofs`" + `, not by hand. Each row is a claim of the papers (or that one does not hold), the command that checks it, and what it
+found on the day in the last column. *not ended*: it was stopped after so many fault sets, in which it found nothing wrong. *not run*: it
+takes minutes to hours, and no run to its end is on record here; [proofs.md](../proofs.md) says what has been seen.
+
+| claim | command | fault sets | explored | holds | most hops | channel numbers | CDG | seen |
+|---|---|---|---|---|---|---|---|---|
+`
+
+// write writes all rows, in the order of the claims. It is written after each claim, so that hours of them can be stopped at any time.
+func (p *proofTable) write(list []claim) error {
+	var b strings.Builder
+	b.WriteString(proofsHead)
+	for _, c := range list {
+		for _, routing := range c.routing {
+			command := "`" + c.command(routing) + "`"
+			cells, ok := p.rows[rowName(c.about, command)]
+			if !ok {
+				cells = []string{"", "", notRun, "", "", "", ""}
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", c.about, command, strings.Join(cells, " | "))
+		}
+	}
+	beside := p.path + ".new"
+	if err := os.WriteFile(beside, []byte(b.String()), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(beside, p.path)
+}
+
+func TestTheTableOfProofsKeepsWhatIsNotRunAnew(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "p.md")
+	list := []claim{{about: "a, b; c", routing: []string{"x", "y", "z"}, topology: "ring:3", most: 1}}
+	cmd := func(r string) string { return "`" + list[0].command(r) + "`" }
+	day := func(day string, fill func(p *proofTable)) string {
+		p, err := readProofTable(path, day)
+		require.NoError(t, err)
+		fill(p)
+		require.NoError(t, p.write(list))
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return string(data)[len(proofsHead):]
+	}
+	whole := &verify.Result{FaultSets: 17, Explored: 3, Pass: true, MaxHops: 7, CDGAcyclic: true, Numbering: new(true)}
+	stopped := &verify.Result{FaultSets: 9, Explored: 9, Interrupted: true}
+	text := day("monday", func(p *proofTable) {
+		p.found("a, b; c", cmd("x"), whole)
+		p.found("a, b; c", cmd("y"), stopped)
+	})
+	row := "| a, b; c | " + cmd("x") + " | 17 | 3 | true | 7 | rise | acyclic | monday |\n"
+	assert.Equal(t, row+
+		"| a, b; c | "+cmd("y")+" | 9 | 9 | not ended |  |  |  | monday |\n"+
+		"| a, b; c | "+cmd("z")+" |  |  | not run |  |  |  |  |\n", text)
+	text = day("tuesday", func(p *proofTable) {
+		p.found("a, b; c", cmd("x"), stopped)
+		p.found("a, b; c", cmd("z"), &verify.Result{FaultSets: 2, Explored: 2, CyclicSets: 2, Deadlocks: 1})
+	})
+	assert.Equal(t, row+
+		"| a, b; c | "+cmd("y")+" | 9 | 9 | not ended |  |  |  | monday |\n"+
+		"| a, b; c | "+cmd("z")+" | 2 | 2 | false | 0 |  | cyclic in 2, stuck in 1 | tuesday |\n", text, "what was run to its end is not replaced by what was not")
+	text = day("wednesday", func(p *proofTable) { p.found("a, b; c", cmd("y"), whole) })
+	assert.Contains(t, text, "| a, b; c | "+cmd("y")+" | 17 | 3 | true | 7 | rise | acyclic | wednesday |\n")
+	assert.Contains(t, text, row)
+}
