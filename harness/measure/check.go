@@ -65,7 +65,7 @@ func (c Config) Validate() error {
 		{"input buffer (packets)", c.InputBuffer, weft.MinPackets, weft.MaxBuffer},
 		{"output buffer (packets)", c.OutputBuffer, weft.MinPackets, weft.MaxBuffer},
 		{"packet bytes", c.PacketBytes, 1, weft.MaxPacket},
-		{"queue bytes", c.QueueBytes, c.PacketBytes, maxCycles},
+		{"queue bytes (the largest packet must fit in)", c.QueueBytes, cmp.Or(c.Traffic.Largest(), c.PacketBytes), maxCycles},
 		{"bytes per cycle", c.BytesPerCycle, 1, weft.MaxPacket},
 		{"reconfigure after (cycles)", c.ReconfigureAfter, 0, maxCycles},
 		{"register expire (cycles)", c.RegisterExpire, NeverExpire, maxCycles},
