@@ -285,9 +285,12 @@ func TestFewerFaultsAreAmongMoreAndTheSameForEveryRouting(t *testing.T) {
 	for _, kind := range []string{measure.LinkFaults, measure.SwitchFaults} {
 		c.FaultKind, c.Seed = kind, 5
 		c.FaultCount = 2
-		two := drawFaults(c)
+		two, err := drawFaults(c)
+		require.NoError(t, err)
 		c.FaultCount, c.Routing = 1, "ddrc"
-		assert.Equal(t, two[:1], drawFaults(c), kind)
+		one, err := drawFaults(c)
+		require.NoError(t, err)
+		assert.Equal(t, two[:1], one, kind)
 		for _, x := range two {
 			assert.Equal(t, kind == measure.SwitchFaults, x.Switch)
 			if x.Switch {
