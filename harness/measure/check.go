@@ -105,8 +105,12 @@ func (c Config) Validate() error {
 	if err := c.Traffic.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	if _, err := drawFaults(&c); err != nil {
+	faults, err := drawFaults(&c)
+	if err != nil {
 		return err
+	}
+	if most := max(c.longest(faults), int64(c.ReconfigureAfter), int64(c.RegisterExpire)); most > int64(weft.Never/4/c.Cycle) {
+		return fmt.Errorf("%w: up to %d cycles of %v each are longer than the clock goes: ask for fewer or shorter ones", ErrConfig, most, c.Cycle)
 	}
 	return c.validateRouting()
 }

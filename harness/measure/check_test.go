@@ -45,9 +45,15 @@ func TestWhatCannotBeMeasuredIsNamed(t *testing.T) {
 		"fault kind must be link or switch": func(c *Config) { c.FaultKind = "nic" },
 		"has 16 of kind link that can die beside those named, so 17 is too many": func(c *Config) { c.FaultCount = 17 },
 		"has 8 of kind switch that can die beside those named, so 9 is too many": func(c *Config) { c.FaultCount, c.FaultKind = 9, SwitchFaults },
-		"fault 1: name either a link or a switch":                                func(c *Config) { c.Faults = []Fault{{}} },
-		`fault 1: unknown switch "s9.00": did you mean`:                          func(c *Config) { c.Faults = []Fault{{Switch: "s9.00"}} },
-		"fault 2: at must be 0 to":                                               func(c *Config) { c.Faults = []Fault{{Switch: "s0.00"}, {Switch: "s0.00", At: -1}} },
+		"up to 1000000000 cycles of 1s each are":                                 func(c *Config) { c.Cycle, c.MostCycles = weft.Second, maxCycles },
+		"up to 900000000 cycles of 1s each are":                                  func(c *Config) { c.Cycle, c.ReconfigureAfter = weft.Second, 900_000_000 },
+		"up to 800000000 cycles of 1s each are":                                  func(c *Config) { c.Cycle, c.RegisterExpire = weft.Second, 800_000_000 },
+		"up to 3000003000 cycles of 2ms each are": func(c *Config) {
+			c.Warmup.Most, c.Cycle, c.Faults = maxCycles, 2*weft.Millisecond, []Fault{{Link: "s0.00-s1.00", At: maxCycles}}
+		},
+		"fault 1: name either a link or a switch":       func(c *Config) { c.Faults = []Fault{{}} },
+		`fault 1: unknown switch "s9.00": did you mean`: func(c *Config) { c.Faults = []Fault{{Switch: "s9.00"}} },
+		"fault 2: at must be 0 to":                      func(c *Config) { c.Faults = []Fault{{Switch: "s0.00"}, {Switch: "s0.00", At: -1}} },
 	} {
 		c := config(t, "kary-ntree:2,3", "deterministic-link", 0.5)
 		change(&c)
