@@ -241,5 +241,18 @@ func (t Traffic) String() string {
 	return b.String()
 }
 
+// Largest is the size of the largest packet in bytes; 0 where the traffic leaves the size open.
+func (t Traffic) Largest() (bytes int) {
+	for _, z := range t.Sizes.list() {
+		bytes = max(bytes, z.Bytes)
+	}
+	if t.Trace != nil {
+		for _, p := range t.Trace.packets {
+			bytes = max(bytes, int(p.bytes))
+		}
+	}
+	return bytes
+}
+
 // Idle reports whether nothing is injected.
 func (t Traffic) Idle() bool { return t.Pattern == "" || t.Pattern == "none" }

@@ -33,7 +33,7 @@ func (c Cycle) String() string {
 
 // Deadlock looks for packets that wait for each other for ever; see [deadlock.Find]. It returns a cycle among the channels that
 // they wait for, or nothing. Live, ask when nothing moves: switches are read one after the other. In virtual time what it finds
-// is exact at any time.
+// is exact at any time, but for what a register that expires, or a link that comes up, may yet set free.
 func (f *Fabric) Deadlock() []Channel {
 	f.readProcesses()
 	snaps := make([]switching.Snapshot, len(f.switches))

@@ -58,7 +58,7 @@ timeline:
   - {at: 20ms, cut: s0.0-s1.0, for: 100ms}
   - {at: 30ms, cut: s0.1-s1.1, silent: true, direction: to, for: 50ms}
   - {at: 40ms, flap: s0.2-s1.2, period: 10ms, jitter: 2ms, for: 100ms}
-  - {at: 50ms, impair: s0.3-s1.3, loss: 20%, delay: 1ms, jitter: 500us}
+  - {at: 50ms, impair: s0.3-s1.3, loss: 40%, delay: 1ms, jitter: 500us}
   - {at: 60ms, crash: s0.2, for: 80ms}
   - {at: 70ms, cut: [n00-s1.0, s0.0-s1.1]}
   - {at: 80ms, send: {from: n01, to: n33, count: 20}}

@@ -65,7 +65,7 @@ func (c Config) Validate() error {
 		{"input buffer (packets)", c.InputBuffer, weft.MinPackets, weft.MaxBuffer},
 		{"output buffer (packets)", c.OutputBuffer, weft.MinPackets, weft.MaxBuffer},
 		{"packet bytes", c.PacketBytes, 1, weft.MaxPacket},
-		{"queue bytes", c.QueueBytes, c.PacketBytes, maxCycles},
+		{"queue bytes (the largest packet must fit in)", c.QueueBytes, cmp.Or(c.Traffic.Largest(), c.PacketBytes), maxCycles},
 		{"bytes per cycle", c.BytesPerCycle, 1, weft.MaxPacket},
 		{"reconfigure after (cycles)", c.ReconfigureAfter, 0, maxCycles},
 		{"register expire (cycles)", c.RegisterExpire, NeverExpire, maxCycles},
@@ -105,8 +105,12 @@ func (c Config) Validate() error {
 	if err := c.Traffic.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	if _, err := drawFaults(&c); err != nil {
+	faults, err := drawFaults(&c)
+	if err != nil {
 		return err
+	}
+	if most := max(c.longest(faults), int64(c.ReconfigureAfter), int64(c.RegisterExpire)); most > int64(weft.Never/4/c.Cycle) {
+		return fmt.Errorf("%w: up to %d cycles of %v each are longer than the clock goes: ask for fewer or shorter ones", ErrConfig, most, c.Cycle)
 	}
 	return c.validateRouting()
 }

@@ -21,19 +21,23 @@ func (n *network) connected(ctx context.Context, dead []death) (bool, error) {
 	if len(dead) == 0 {
 		return true, nil
 	}
-	var set []verify.Element
-	for _, d := range dead {
-		e := verify.Element{Switch: d.isSwitch, ID: uint32(d.link)}
-		if d.isSwitch {
-			e.ID = uint32(d.sw)
-		} else if !n.graph.Links[d.link].BetweenSwitches() {
+	set := make([]verify.Element, len(dead))
+	for i, d := range dead {
+		set[i] = d.Element
+	}
+	return Connects(ctx, verify.Config{Graph: n.graph, Firmware: n.firmware, Name: n.cfg.Routing, VCs: n.vcs}, set)
+}
+
+// Connects reports whether the firmware of c leads every NIC to every other while these are dead, whichever choice a packet takes.
+// The rest of c is not looked at. Errors are those of [verify.Run], and ctx.Err() when ctx ends it.
+func Connects(ctx context.Context, c verify.Config, dead []verify.Element) (bool, error) {
+	for _, e := range dead {
+		if !e.Switch && !c.Graph.Links[e.ID].BetweenSwitches() {
 			return false, nil // the only link of a NIC
 		}
-		set = append(set, e)
 	}
-	r, err := verify.Run(ctx, verify.Config{
-		Graph: n.graph, Firmware: n.firmware, Name: n.cfg.Routing, VCs: n.vcs, Sets: verify.Sets{List: [][]verify.Element{set}}, Workers: 1,
-	})
+	c.Sets, c.Workers = verify.Sets{List: [][]verify.Element{dead}}, 1
+	r, err := verify.Run(ctx, c)
 	if err != nil {
 		return false, fmt.Errorf("whether all pairs are connected: %w", err)
 	}

@@ -19,19 +19,19 @@ func TestWhatIsNamedIsNotDrawnOnceMore(t *testing.T) {
 	for _, kind := range []string{LinkFaults, SwitchFaults} {
 		c.FaultKind, c.Faults, c.FaultCount = kind, nil, 6
 		six := draw(t, c)
-		named := Fault{Link: c.Topology.Links[six[2].link].Name}
-		if six[2].isSwitch {
-			named = Fault{Switch: c.Topology.Switches[six[2].sw].Name}
+		named := Fault{Link: c.Topology.Links[six[2].ID].Name}
+		if six[2].Switch {
+			named = Fault{Switch: c.Topology.Switches[six[2].ID].Name}
 		}
 		c.Faults, c.FaultCount = []Fault{named}, 5
 		seen := map[string]bool{}
 		for _, d := range draw(t, c) {
-			is := fmt.Sprint(d.isSwitch, d.sw, d.link)
+			is := fmt.Sprint(d.Element)
 			require.False(t, seen[is], "%s dies twice", is)
 			seen[is] = true
 		}
 		require.Len(t, seen, 6)
-		all, err := candidates(c.Topology, kind)
+		all, err := Faultable(c.Topology, kind)
 		require.NoError(t, err)
 		c.FaultCount = len(all)
 		require.ErrorContains(t, c.Validate(), "too many", "with the named one there are not so many left")
@@ -98,8 +98,11 @@ func TestPercentilesDoNotDependOnHowLongACycleIs(t *testing.T) {
 	c.Cycle = weft.Nanosecond / 2
 	got := measured(t, c)
 	for i, p := range [][2]float64{
-		{want.LatencyP50, got.LatencyP50}, {want.LatencyP95, got.LatencyP95}, {want.LatencyP99, got.LatencyP99},
-		{want.NetworkLatencyP50, got.NetworkLatencyP50}, {want.NetworkLatencyP99, got.NetworkLatencyP99},
+		{want.LatencyP50, got.LatencyP50},
+		{want.LatencyP95, got.LatencyP95},
+		{want.LatencyP99, got.LatencyP99},
+		{want.NetworkLatencyP50, got.NetworkLatencyP50},
+		{want.NetworkLatencyP99, got.NetworkLatencyP99},
 	} {
 		require.InEpsilon(t, p[0], p[1], 0.02, "percentile %d", i)
 	}

@@ -6,17 +6,15 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/verify"
 )
 
 // death is a Fault whose name has been looked up.
 type death struct {
-	isSwitch bool
-	sw       weft.SwitchID
-	link     weft.LinkID
-	before   bool
-	at       int64 // cycles after the first warm-up
+	verify.Element
+	before bool
+	at     int64 // cycles after the first warm-up
 }
 
 // drawFaults lists what dies, in order: what is dead before the first packet, then by time.
@@ -25,20 +23,19 @@ func drawFaults(c *Config) ([]death, error) {
 	if err != nil {
 		return nil, err
 	}
-	drawn, err := candidates(c.Topology, c.FaultKind)
+	drawn, err := Faultable(c.Topology, c.FaultKind)
 	if err != nil {
 		return nil, err
 	}
 	rnd := rand.New(rand.NewPCG(c.Seed, streamFaults))
 	rnd.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })
-	drawn = slices.DeleteFunc(drawn, func(d death) bool { return slices.ContainsFunc(all, d.same) }) // it dies once
+	drawn = slices.DeleteFunc(drawn, func(e verify.Element) bool { return slices.ContainsFunc(all, death{Element: e}.same) }) // it dies once
 	if c.FaultCount > len(drawn) {
 		return nil, fmt.Errorf("%w: fault count: %s has %d of kind %s that can die beside those named, so %d is too many",
 			ErrConfig, c.Topology.Spec, len(drawn), c.FaultKind, c.FaultCount)
 	}
-	for i, d := range drawn[:c.FaultCount] {
-		d.before, d.at = c.FaultsBefore, int64(i)*int64(c.FaultSpacing)
-		all = append(all, d)
+	for i, e := range drawn[:c.FaultCount] {
+		all = append(all, death{Element: e, before: c.FaultsBefore, at: int64(i) * int64(c.FaultSpacing)})
 	}
 	slices.SortStableFunc(all, func(a, b death) int {
 		if a.before != b.before {
@@ -53,9 +50,7 @@ func drawFaults(c *Config) ([]death, error) {
 }
 
 // same reports whether the same link or switch dies.
-func (d death) same(o death) bool {
-	return d.isSwitch == o.isSwitch && d.sw == o.sw && d.link == o.link
-}
+func (d death) same(o death) bool { return d.Element == o.Element }
 
 // namedFaults are those that the configuration names.
 func namedFaults(c *Config) (all []death, err error) {
@@ -71,13 +66,13 @@ func namedFaults(c *Config) (all []death, err error) {
 			if err != nil {
 				return nil, fmt.Errorf("%w: fault %d: %w", ErrConfig, i+1, err)
 			}
-			d.isSwitch, d.sw = true, s
+			d.Element = verify.Element{Switch: true, ID: uint32(s)}
 		default:
 			l, err := c.Topology.LinkByName(f.Link)
 			if err != nil {
 				return nil, fmt.Errorf("%w: fault %d: %w", ErrConfig, i+1, err)
 			}
-			d.link = l.ID
+			d.ID = uint32(l.ID)
 		}
 		if slices.ContainsFunc(all, d.same) {
 			return nil, fmt.Errorf("%w: fault %d: %s%s dies twice: name it once", ErrConfig, i+1, f.Link, f.Switch)
@@ -87,14 +82,13 @@ func namedFaults(c *Config) (all []death, err error) {
 	return all, nil
 }
 
-// candidates are what faults are drawn from.
-func candidates(g *topology.Graph, kind string) ([]death, error) {
-	var of []death
+// Faultable are what faults of a kind are drawn from, in order. The error wraps ErrConfig.
+func Faultable(g *topology.Graph, kind string) (of []verify.Element, err error) {
 	switch kind {
 	case LinkFaults:
 		for _, l := range g.Links {
 			if l.BetweenSwitches() {
-				of = append(of, death{link: l.ID})
+				of = append(of, verify.Element{ID: uint32(l.ID)})
 			}
 		}
 	case SwitchFaults:
@@ -105,7 +99,7 @@ func candidates(g *topology.Graph, kind string) ([]death, error) {
 		}
 		for _, s := range g.Switches {
 			if !leaf[s.ID] {
-				of = append(of, death{isSwitch: true, sw: s.ID})
+				of = append(of, verify.Element{Switch: true, ID: uint32(s.ID)})
 			}
 		}
 	default:

@@ -27,11 +27,11 @@ func TestFaultsOfASmallerCountAreAmongThoseOfALarger(t *testing.T) {
 			d.at = 0
 			require.False(t, seen[d], "drawn twice")
 			seen[d] = true
-			require.Equal(t, kind == SwitchFaults, d.isSwitch)
-			if d.isSwitch {
-				require.Less(t, int(c.Topology.Switches[d.sw].Tier), 2, "not a leaf")
+			require.Equal(t, kind == SwitchFaults, d.Switch)
+			if d.Switch {
+				require.Less(t, int(c.Topology.Switches[d.ID].Tier), 2, "not a leaf")
 			} else {
-				require.True(t, c.Topology.Links[d.link].BetweenSwitches())
+				require.True(t, c.Topology.Links[d.ID].BetweenSwitches())
 			}
 		}
 		c.FaultCount = 4
@@ -50,8 +50,8 @@ func TestFaultsComeInTheOrderOfTheirTimes(t *testing.T) {
 	c.Faults = []Fault{{Link: "s0.00-s1.10", At: 30}, {Switch: "s1.01", At: 10}, {Link: "s1.00-s0.00", Before: true, At: 99}}
 	all := draw(t, c)
 	require.True(t, all[0].before)
-	require.Equal(t, "s0.00-s1.00", c.Topology.Links[all[0].link].Name)
-	require.True(t, all[1].isSwitch)
+	require.Equal(t, "s0.00-s1.00", c.Topology.Links[all[0].ID].Name)
+	require.True(t, all[1].Switch)
 	require.EqualValues(t, 30, all[2].at)
 }
 

@@ -196,14 +196,14 @@ func (c *Config) over(r nic.Rand) nic.Over {
 func (n *network) kill(d death) {
 	n.bury(d)
 	n.reconfigure()
-	if !d.isSwitch {
-		n.cut(&n.graph.Links[d.link])
+	if !d.Switch {
+		n.cut(&n.graph.Links[d.ID])
 		return
 	}
-	sw := n.switches[d.sw]
-	n.switchNodes[d.sw].Do(sw.Crash)
+	sw := n.switches[d.ID]
+	n.switchNodes[d.ID].Do(sw.Crash)
 	for p := range weft.PortID(sw.Ports()) {
-		if _, id, ok := n.graph.Peer(weft.End{Node: d.sw.Node(), Port: p}); ok {
+		if _, id, ok := n.graph.Peer(weft.End{Node: weft.SwitchID(d.ID).Node(), Port: p}); ok {
 			n.cut(&n.graph.Links[id])
 		}
 	}
@@ -211,10 +211,10 @@ func (n *network) kill(d death) {
 
 // bury has tables that are computed from now on do without a link or a switch.
 func (n *network) bury(d death) {
-	if d.isSwitch {
-		n.dead.AddSwitch(d.sw)
+	if d.Switch {
+		n.dead.AddSwitch(weft.SwitchID(d.ID))
 	} else {
-		n.dead.AddLink(d.link)
+		n.dead.AddLink(weft.LinkID(d.ID))
 	}
 }
 

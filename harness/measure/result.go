@@ -19,7 +19,9 @@ type Result struct {
 	NetworkLatencyP95  float64 `csv:"network_latency_p95"`
 	NetworkLatencyP99  float64 `csv:"network_latency_p99"`
 	NetworkLatencyMax  float64 `csv:"network_latency_max"`
-	// Half the width of the 95% confidence interval by batch means within the window; 0 when there are too few batches.
+	// Half the width of the 95% confidence interval by batch means within the window; 0 when there are too few batches. Latencies of
+	// batches depend on each other just below saturation, where queues outlast a batch: the interval of the latency is too narrow
+	// there. That of several runs, see package sweep, is not.
 	AcceptedHalfWidth float64 `csv:"accepted_half_width"`
 	LatencyHalfWidth  float64 `csv:"latency_half_width"`
 

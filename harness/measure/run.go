@@ -56,7 +56,7 @@ func (r *run) run() error {
 	if err := r.start(); err != nil {
 		return err
 	}
-	r.horizon = r.longest(dynamic)
+	r.horizon = r.cfg.longest(r.faults)
 	r.look = newLookout(r.network, r.time(r.horizon))
 	if err := r.parts(dynamic); err != nil {
 		return err
@@ -68,18 +68,20 @@ func (r *run) run() error {
 	return err
 }
 
-// longest is the cycle at which the run ends at the latest.
-func (r *run) longest(dynamic []death) int64 {
-	if r.cfg.MostCycles > 0 {
-		return int64(r.cfg.MostCycles)
+// longest is the cycle at which a run with these faults ends at the latest.
+func (c *Config) longest(faults []death) int64 {
+	if c.MostCycles > 0 {
+		return int64(c.MostCycles)
 	}
-	batch := int64(r.cfg.Warmup.Batch)
-	warmup := (int64(r.cfg.Warmup.Most) + batch - 1) / batch * batch
-	most := 2*warmup + int64(r.cfg.Window)
-	if len(dynamic) > 0 {
-		most += dynamic[len(dynamic)-1].at
+	batch := int64(c.Warmup.Batch)
+	warmup := (int64(c.Warmup.Most) + batch - 1) / batch * batch
+	last := int64(0)
+	for _, f := range faults {
+		if !f.before {
+			last = max(last, f.at)
+		}
 	}
-	return most
+	return 2*warmup + last + int64(c.Window)
 }
 
 // parts goes through warm-up, faults, warm-up and window. It ends early at a deadlock and at the horizon.

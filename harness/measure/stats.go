@@ -7,10 +7,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Interval is the mean of independent samples and half the width of its 95% confidence interval by Student's t distribution:
+// interval is the mean of independent samples and half the width of its 95% confidence interval by Student's t distribution:
 // the mean is within it of what infinitely many samples would give in 95 of 100 cases. With fewer than two samples the
 // width is 0: nothing is known of it.
-func Interval(samples []float64) (mean, half float64) {
+func interval(samples []float64) (mean, half float64) {
 	n := float64(len(samples))
 	switch {
 	case n == 0:

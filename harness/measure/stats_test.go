@@ -13,14 +13,14 @@ import (
 // The quantile of Student's t with 3 degrees of freedom at 0.975 is 3.1824, the deviation of 1, 2, 3, 4 the root of 5/3.
 func TestAnIntervalIsStudents(t *testing.T) {
 	t.Parallel()
-	mean, half := Interval([]float64{1, 2, 3, 4})
+	mean, half := interval([]float64{1, 2, 3, 4})
 	require.InDelta(t, 2.5, mean, 1e-12)
 	require.InDelta(t, 3.182446*math.Sqrt(5.0/3)/2, half, 1e-5)
-	mean, half = Interval([]float64{7})
+	mean, half = interval([]float64{7})
 	require.Equal(t, []float64{7, 0}, []float64{mean, half})
-	mean, half = Interval(nil)
+	mean, half = interval(nil)
 	require.Equal(t, []float64{0, 0}, []float64{mean, half})
-	mean, half = Interval([]float64{5, 5, 5})
+	mean, half = interval([]float64{5, 5, 5})
 	require.Equal(t, []float64{5, 0}, []float64{mean, half})
 }
 

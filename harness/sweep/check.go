@@ -3,6 +3,7 @@ package sweep
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -54,33 +55,18 @@ func (t *table) findings() (list []Finding) {
 
 func (t *table) finding(c Check) Finding {
 	f := Finding{Says: c.Says, Ref: c.Ref, Paper: c.Paper, Holds: NotRun, Must: c.Must}
-	list := t.measured(c)
+	list, unknown := t.measured(c)
 	f.Points = len(list)
 	if len(list) == 0 {
+		if unknown > 0 {
+			f.Ours = "no run counts"
+		}
 		return f
 	}
 	for _, e := range list {
 		f.Held += b2i(c.met(e.value))
 	}
-	shown, holds := list[0], f.Held == f.Points
-	switch c.Of {
-	case ofMean:
-		shown.estimate = combined(estimates(list))
-		holds = c.met(shown.value)
-	case ofAny:
-		holds = f.Held > 0
-		for _, e := range list {
-			if c.margin(e.value) > c.margin(shown.value) {
-				shown = e
-			}
-		}
-	default:
-		for _, e := range list { // the worst is shown
-			if !(c.margin(e.value) >= c.margin(shown.value)) {
-				shown = e
-			}
-		}
-	}
+	shown := c.shown(list)
 	f.Ours = shown.String()
 	if columns[columnAt(c.Value)].counted() && len(c.Against) == 0 && c.Scale == nil {
 		f.Ours = percents(shown.estimate)
@@ -89,16 +75,61 @@ func (t *table) finding(c Check) Finding {
 		f.Ours += fmt.Sprintf(" at %s, %s of %d points; holds at %d", t.place(shown.point, list), map[bool]string{true: "the best", false: "the worst"}[c.Of == ofAny],
 			f.Points, f.Held)
 	}
-	f.Holds = HoldsNot
-	sure := !c.possible(shown.estimate)
+	if unknown > 0 {
+		f.Ours += fmt.Sprintf("; no run counts at %d more", unknown)
+	}
+	f.Holds = c.verdict(list, shown)
+	return f
+}
+
+// shown is the one of several values that tells most: their mean, the best of those of which any will do, or the worst.
+func (c Check) shown(list []located) located {
+	shown := list[0]
+	switch c.Of {
+	case ofMean:
+		shown.estimate = combined(estimates(list))
+	case ofAny:
+		for _, e := range list {
+			if c.margin(e.value) > c.margin(shown.value) {
+				shown = e
+			}
+		}
+	default:
+		for _, e := range list {
+			if !(c.margin(e.value) >= c.margin(shown.value)) {
+				shown = e
+			}
+		}
+	}
+	return shown
+}
+
+// verdict says whether the values are what is claimed. It is sure where no values of their intervals would change it: not only that
+// which is shown, for another may be nearer to the bound by its interval.
+func (c Check) verdict(list []located, shown located) string {
+	certain := func(e located) bool { return c.met(e.low) && c.met(e.high) }
+	impossible := func(e located) bool { return !c.possible(e.estimate) }
+	holds, sure := c.met(shown.value), false
+	switch {
+	case c.Of == ofMean && holds:
+		sure = certain(shown)
+	case c.Of == ofMean:
+		sure = impossible(shown)
+	case holds == (c.Of == ofAny): // one is enough
+		sure = slices.ContainsFunc(list, map[bool]func(located) bool{true: certain, false: impossible}[holds])
+	case holds:
+		sure = !slices.ContainsFunc(list, func(e located) bool { return !certain(e) })
+	default:
+		sure = !slices.ContainsFunc(list, func(e located) bool { return !impossible(e) })
+	}
+	text := HoldsNot
 	if holds {
-		f.Holds = Holds
-		sure = c.met(shown.low) && c.met(shown.high)
+		text = Holds
 	}
 	if !sure {
-		f.Holds += ", " + Unsure
+		text += ", " + Unsure
 	}
-	return f
+	return text
 }
 
 // located is an estimate at a point.
@@ -130,8 +161,9 @@ func (t *table) place(point int, among []located) string {
 	return strings.Join(words, ", ")
 }
 
-// measured are the values that a statement is about, at every point that was run.
-func (t *table) measured(c Check) (list []located) {
+// measured are the values that a statement is about, at every point that was run, and at how many more there is none: means leave
+// out all their runs, or what they are compared with is nothing.
+func (t *table) measured(c Check) (list []located, unknown int) {
 	column := columnAt(c.Value)
 	scale := 1.0
 	if c.Scale != nil {
@@ -151,11 +183,13 @@ func (t *table) measured(c Check) (list []located) {
 				e = e.scaled(1/(a-b), 0)
 			}
 		}
-		if e = e.scaled(scale, 0); !math.IsNaN(e.value) {
+		if e = e.scaled(scale, 0); math.IsNaN(e.value) {
+			unknown++
+		} else {
 			list = append(list, located{e, i})
 		}
 	}
-	return list
+	return list, unknown
 }
 
 // compared compares two points sample by sample, which have the same seeds where only routing, load, buffers or the number of faults

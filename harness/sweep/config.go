@@ -75,68 +75,103 @@ func (b *builder) graph(spec string) *graph {
 	return g
 }
 
-// config makes the configuration of a run, but for its seed, and finds all that is wrong with it.
-func (b *builder) config(s *settled, traffic bool) (c measure.Config, wrong []misfit) {
-	bad := func(field string, err error) {
-		if err != nil {
-			wrong = append(wrong, misfit{field, err})
-		}
-	}
-	within := func(field string, v *int, least, most int) int {
-		if v != nil && (*v < least || *v > most) {
-			bad(field, fmt.Errorf("%s is %d, expected %d to %d", field, *v, least, most))
-		}
-		return get(v)
-	}
-	delay := func(field string, v *float64) weft.Time {
-		if v != nil && !(*v >= 0 && *v <= maxDelay) {
-			bad(field, fmt.Errorf("%s is %v cycles, expected 0 to %d", field, *v, maxDelay))
-			return 0
-		}
-		ps := math.Round(get(v) * float64(cmp.Or(c.Cycle, measure.DefaultCycle)))
-		if ps > float64(weft.Second) {
-			bad(field, fmt.Errorf("%s is %v cycles, which is more than a second", field, *v))
-			return 0
-		}
-		return weft.Time(ps)
-	}
+// reader reads settings into a configuration, and keeps what is wrong with them.
+type reader struct {
+	*settled
+	c     measure.Config
+	wrong []misfit
+}
 
-	c.VCs = within("vcs", s.VCs, 1, weft.MaxVCs)
-	c.InputBuffer = within("input_buffer", s.InputBuffer, 1, weft.MaxBuffer)
-	c.OutputBuffer = within("output_buffer", s.OutputBuffer, 1, weft.MaxBuffer)
-	c.PacketBytes = within("packet_bytes", s.PacketBytes, 1, weft.MaxPacket)
-	c.QueueBytes = within("queue_bytes", s.QueueBytes, 1, maxQueue)
-	c.BytesPerCycle = within("bytes_per_cycle", s.BytesPerCycle, 1, weft.MaxPacket)
+func (r *reader) bad(field string, err error) {
+	if err != nil {
+		r.wrong = append(r.wrong, misfit{field, err})
+	}
+}
+
+func (r *reader) within(field string, v *int, least, most int) int {
+	if v != nil && (*v < least || *v > most) {
+		r.bad(field, fmt.Errorf("%s is %d, expected %d to %d", field, *v, least, most))
+	}
+	return get(v)
+}
+
+// delay reads a time in cycles, whose length has been read.
+func (r *reader) delay(field string, v *float64) weft.Time {
+	if v != nil && !(*v >= 0 && *v <= maxDelay) {
+		r.bad(field, fmt.Errorf("%s is %v cycles, expected 0 to %d", field, *v, maxDelay))
+		return 0
+	}
+	ps := math.Round(get(v) * float64(cmp.Or(r.c.Cycle, measure.DefaultCycle)))
+	if ps > float64(weft.Second) {
+		r.bad(field, fmt.Errorf("%s is %v cycles, which is more than a second", field, *v))
+		return 0
+	}
+	return weft.Time(ps)
+}
+
+// config makes the configuration of a run, but for its seed, and finds all that is wrong with it.
+func (b *builder) config(s *settled, traffic bool) (measure.Config, []misfit) {
+	r := &reader{settled: s}
+	r.links()
+	r.buffers()
+	r.times()
+	b.network(s, &r.c, r.bad)
+	if traffic {
+		b.traffic(s, &r.c, r.bad)
+	}
+	return r.c, r.wrong
+}
+
+// links reads what packets and links are.
+func (r *reader) links() {
+	s, c := r.settled, &r.c
+	c.PacketBytes = r.within("packet_bytes", s.PacketBytes, 1, weft.MaxPacket)
+	c.BytesPerCycle = r.within("bytes_per_cycle", s.BytesPerCycle, 1, weft.MaxPacket)
 	if s.CycleNS != nil && !(*s.CycleNS >= 0.001 && *s.CycleNS <= 1e9) {
-		bad("cycle_ns", fmt.Errorf("a cycle of %v ns, expected 0.001 to 1e9", *s.CycleNS))
+		r.bad("cycle_ns", fmt.Errorf("a cycle of %v ns, expected 0.001 to 1e9", *s.CycleNS))
 	} else {
 		c.Cycle = weft.Time(math.Round(get(s.CycleNS) * float64(weft.Nanosecond)))
 	}
-	c.WireDelay, c.RoutingDelay, c.CrossbarDelay = delay("wire_delay", s.WireDelay), delay("routing_delay", s.RoutingDelay), delay("crossbar_delay", s.CrossbarDelay)
-	c.EagerCredits, c.FaultsBefore, c.Hunt, c.Warmup.Skip = get(s.EagerCredits), get(s.FaultsBefore), get(s.Hunt), get(s.WarmupSkip)
-	c.RegisterExpire = within("register_expire", s.RegisterExpire, measure.NeverExpire, maxCycles)
-	c.FaultSpacing = within("fault_spacing", s.FaultSpacing, 1, maxCycles)
-	c.ReconfigureAfter = within("reconfigure_after", s.Reconfigure, 0, maxCycles)
-	c.Warmup.Batch = within("warmup_batch", s.WarmupBatch, 1, maxCycles)
-	c.Warmup.Batches = within("warmup_batches", s.WarmupBatches, 2, 100)
-	c.Warmup.Most = within("warmup_most", s.WarmupMost, 1, maxCycles)
+	c.WireDelay = r.delay("wire_delay", s.WireDelay)
+	c.RoutingDelay = r.delay("routing_delay", s.RoutingDelay)
+	c.CrossbarDelay = r.delay("crossbar_delay", s.CrossbarDelay)
+}
+
+// buffers reads what switches and NICs hold, and in which order they let it go.
+func (r *reader) buffers() {
+	s, c := r.settled, &r.c
+	c.VCs = r.within("vcs", s.VCs, 1, weft.MaxVCs)
+	c.InputBuffer = r.within("input_buffer", s.InputBuffer, 1, weft.MaxBuffer)
+	c.OutputBuffer = r.within("output_buffer", s.OutputBuffer, 1, weft.MaxBuffer)
+	c.QueueBytes = r.within("queue_bytes", s.QueueBytes, 1, maxQueue)
+	c.EagerCredits = get(s.EagerCredits)
+	r.bad("queueing", pick(s.Queueing, &c.Queueing, "queueing", []string{"virtual-output", "fifo"}, []switching.Queueing{switching.VirtualOutput, switching.FIFO}))
+	r.bad("selection", pick(s.Selection, &c.Selection, "selection", []string{"most-credits", "random", "round-robin"},
+		[]switching.Selection{switching.MostCredits, switching.Random, switching.RoundRobin}))
+}
+
+// times reads when what happens.
+func (r *reader) times() {
+	s, c := r.settled, &r.c
+	c.FaultsBefore, c.Hunt, c.Warmup.Skip = get(s.FaultsBefore), get(s.Hunt), get(s.WarmupSkip)
+	c.RegisterExpire = r.within("register_expire", s.RegisterExpire, measure.NeverExpire, maxCycles)
+	if s.RegisterExpire != nil && *s.RegisterExpire == 0 {
+		r.bad("register_expire", fmt.Errorf("register_expire is 0, expected %d for never, or from 1 on: leave it out for what the routing says", measure.NeverExpire))
+	}
+	c.FaultSpacing = r.within("fault_spacing", s.FaultSpacing, 1, maxCycles)
+	c.ReconfigureAfter = r.within("reconfigure_after", s.Reconfigure, 0, maxCycles)
+	c.Warmup.Batch = r.within("warmup_batch", s.WarmupBatch, 1, maxCycles)
+	c.Warmup.Batches = r.within("warmup_batches", s.WarmupBatches, 2, 100)
+	c.Warmup.Most = r.within("warmup_most", s.WarmupMost, 1, maxCycles)
 	if t := s.WarmupTolerance; t != nil && !(*t > 0 && *t < 1) {
-		bad("warmup_tolerance", fmt.Errorf("a tolerance of %v, expected a share above 0 and below 1", *t))
+		r.bad("warmup_tolerance", fmt.Errorf("a tolerance of %v, expected a share above 0 and below 1", *t))
 	}
 	c.Warmup.Tolerance = get(s.WarmupTolerance)
-	c.Window = within("window", s.Window, 1, maxCycles)
-	c.MostCycles = within("most_cycles", s.MostCycles, 1, maxCycles)
+	c.Window = r.within("window", s.Window, 1, maxCycles)
+	c.MostCycles = r.within("most_cycles", s.MostCycles, 1, maxCycles)
 	if c.Hunt && c.MostCycles == 0 && s.MostCycles == nil {
-		bad("hunt", fmt.Errorf("a hunt for deadlocks lasts most_cycles: give them"))
+		r.bad("hunt", fmt.Errorf("a hunt for deadlocks lasts most_cycles: give them"))
 	}
-	bad("queueing", pick(s.Queueing, &c.Queueing, "queueing", []string{"virtual-output", "fifo"}, []switching.Queueing{switching.VirtualOutput, switching.FIFO}))
-	bad("selection", pick(s.Selection, &c.Selection, "selection", []string{"most-credits", "random", "round-robin"},
-		[]switching.Selection{switching.MostCredits, switching.Random, switching.RoundRobin}))
-	b.network(s, &c, bad)
-	if traffic {
-		b.traffic(s, &c, bad)
-	}
-	return c, wrong
 }
 
 func b2i(b bool) int {

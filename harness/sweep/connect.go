@@ -1,13 +1,12 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"math/rand/v2"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/measure"
 	"github.com/weft-fabric/weft/harness/verify"
 )
@@ -17,7 +16,10 @@ import (
 // traffic, so of the result only Connected, Faults and Stable are set. The same seed has the same faults for every routing, and those of fewer
 // faults are among those of more.
 func Connectivity(ctx context.Context, c measure.Config) (measure.Result, error) {
-	set := drawFaults(c)
+	set, err := drawFaults(c)
+	if err != nil {
+		return measure.Result{}, err
+	}
 	r := measure.Result{Faults: len(set), Stable: true, DeadlockAt: -1}
 	if c.Routing == measure.DDRC {
 		routes, err := subnet.NewUpDownRoutes(c.Topology)
@@ -39,45 +41,17 @@ func Connectivity(ctx context.Context, c measure.Config) (measure.Result, error)
 	if err != nil {
 		return r, err
 	}
-	v, err := verify.Run(ctx, verify.Config{Graph: c.Topology, Name: c.Routing, Firmware: fw, VCs: c.VCs, Sets: verify.Sets{List: [][]verify.Element{set}}, Workers: 1})
-	if err != nil {
-		return r, err
-	}
-	if v.Interrupted || len(v.ByFaults) == 0 {
-		return r, fmt.Errorf("the checker was interrupted: %w", context.Canceled)
-	}
-	for _, s := range v.ByFaults {
-		r.Connected = r.Connected || s.Connected == 1
-	}
-	return r, nil
+	r.Connected, err = measure.Connects(ctx, verify.Config{Graph: c.Topology, Name: c.Routing, Firmware: fw, VCs: c.VCs}, set)
+	return r, err
 }
 
-// drawFaults draws the faults of a run: the first of a random order of all candidates.
-func drawFaults(c measure.Config) []verify.Element {
-	list := candidates(c.Topology, c.FaultKind)
+// drawFaults draws the faults of a run: the first of a random order of all there can be.
+func drawFaults(c measure.Config) ([]verify.Element, error) {
+	list, err := measure.Faultable(c.Topology, cmp.Or(c.FaultKind, measure.LinkFaults))
+	if err != nil {
+		return nil, err
+	}
 	draw := rand.New(rand.NewPCG(c.Seed, 1))
 	draw.Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
-	return list[:c.FaultCount]
-}
-
-func candidates(g *topology.Graph, kind string) (list []verify.Element) {
-	if kind != measure.SwitchFaults {
-		for _, l := range g.Links {
-			if l.BetweenSwitches() {
-				list = append(list, verify.Element{ID: uint32(l.ID)})
-			}
-		}
-		return list
-	}
-	nics := make([]int, len(g.Switches))
-	for _, n := range g.NICs {
-		s, _ := g.SwitchOf(n.ID)
-		nics[s]++
-	}
-	for _, s := range g.Switches {
-		if nics[s.ID] == 0 {
-			list = append(list, verify.Element{Switch: true, ID: uint32(s.ID)})
-		}
-	}
-	return list
+	return list[:c.FaultCount], nil
 }

@@ -9,7 +9,7 @@
 //
 // Everything that is written is a function of the experiment file, the number of samples and the program: it does not depend on the number
 // of workers, on the order in which runs end, or on interruptions. A run's seed is a hash of the experiment's seed, the
-// number of the sample, and what is done to the network: topology, traffic, and the kind and timing of faults. It does not depend on what
+// number of the sample, and what is done to the network: topology, traffic, the kind of faults and whether they come before. It does not depend on what
 // is compared: routing, load, buffers, delays and the number of faults. So all routings are measured with the same packets wanted at
 // the same moments and with the same faults (common random numbers), which makes their differences sharper than either of them, and
 // points that are added to an axis change no other.

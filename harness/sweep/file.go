@@ -38,7 +38,7 @@ type Settings struct {
 	Queueing       *string `yaml:"queueing,omitempty" jsonschema:"enum=virtual-output,enum=fifo" jsonschema_description:"Which packets of an input VC queue may go; virtual-output unless given."`
 	Selection      *string `yaml:"selection,omitempty" jsonschema:"enum=most-credits,enum=random,enum=round-robin" jsonschema_description:"Which candidate with room is taken; most-credits unless given."`
 	EagerCredits   *bool   `yaml:"eager_credits,omitempty" jsonschema_description:"Return each credit at once."`
-	RegisterExpire *int    `yaml:"register_expire,omitempty" jsonschema:"minimum=-1" jsonschema_description:"Cycles after which what a routing function keeps in a switch is forgotten; -1 is never; what the function says unless given."`
+	RegisterExpire *int    `yaml:"register_expire,omitempty" jsonschema:"minimum=-1" jsonschema_description:"Cycles after which what a routing function keeps in a switch is forgotten, from 1 on; -1 is never; what the function says unless given."`
 
 	PacketBytes   *int     `yaml:"packet_bytes,omitempty" jsonschema:"minimum=1,maximum=1048576" jsonschema_description:"256 unless given."`
 	QueueBytes    *int     `yaml:"queue_bytes,omitempty" jsonschema:"minimum=1" jsonschema_description:"Bound of a NIC's send queue; 1300000 unless given."`
@@ -49,7 +49,7 @@ type Settings struct {
 	CrossbarDelay *float64 `yaml:"crossbar_delay,omitempty" jsonschema:"minimum=0" jsonschema_description:"Cycles from when an output has something to send to when it may."`
 
 	WarmupBatch     *int     `yaml:"warmup_batch,omitempty" jsonschema:"minimum=1" jsonschema_description:"Cycles of a batch, by whose means a network is judged to be steady."`
-	WarmupBatches   *int     `yaml:"warmup_batches,omitempty" jsonschema:"minimum=1" jsonschema_description:"Batches that must agree."`
+	WarmupBatches   *int     `yaml:"warmup_batches,omitempty" jsonschema:"minimum=2" jsonschema_description:"Batches that must agree."`
 	WarmupTolerance *float64 `yaml:"warmup_tolerance,omitempty" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Share by which they may differ from their mean."`
 	WarmupMost      *int     `yaml:"warmup_most,omitempty" jsonschema:"minimum=1" jsonschema_description:"Cycles after which a network is measured though it is not steady."`
 	WarmupSkip      *bool    `yaml:"warmup_skip,omitempty" jsonschema_description:"Measure from the first cycle on."`

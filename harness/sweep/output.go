@@ -112,7 +112,7 @@ func comparison(list []Finding) string {
 		}
 		fmt.Fprintf(&b, "| %s [%d] | %s | %s | %s |\n", cell(f.Says), k+1, cell(f.Paper), cell(f.Ours), f.Holds)
 	}
-	b.WriteString("\nOurs with its 95% confidence interval; *unsure* where that reaches over the bound; *not run* where this form has no such points.\n\n")
+	b.WriteString("\nOurs with its 95% confidence interval; *unsure* where that reaches over the bound; *not run* where this form has no such points, or no run of them counts.\n\n")
 	for k, ref := range refs {
 		fmt.Fprintf(&b, "[%d] %s\n", k+1, ref)
 	}

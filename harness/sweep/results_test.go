@@ -179,7 +179,7 @@ func TestChecksCompareSampleBySample(t *testing.T) {
 	}{
 		{Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}, "load": {"saturated"}}, AtLeast: num(10), AtMost: num(12)}, "yes, unsure", "11.0 ± 2.5", 1},
 		{Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}, "load": {"0.3"}}, Above: num(4)}, "no", "4 ± 0", 1},
-		{Check{Value: "accepted", Where: map[string]Some{"faults": {"2"}, "load": {"0.3"}}, Above: num(4)}, "not run", "", 0},
+		{Check{Value: "accepted", Where: map[string]Some{"faults": {"2"}, "load": {"0.3"}}, Above: num(4)}, "not run", "no run counts", 0},
 		// Samples 0 and 2 are left: 5/10 and 7/11.
 		{Check{Value: "accepted", Where: saturated, Against: map[string]Value{"faults": "0"}, Below: num(1)}, "yes, unsure", "0.57 ± 0.86", 1},
 		{Check{Value: "accepted", Where: saturated, Against: map[string]Value{"faults": "0"}, As: asDifference, Per: "faults", Below: num(-1)}, "yes, unsure", "-2.2 ± 3.2", 1},
@@ -318,9 +318,12 @@ func TestFewerFaultsAreAmongMoreAndTheSameForEveryRouting(t *testing.T) {
 	for _, kind := range []string{measure.LinkFaults, measure.SwitchFaults} {
 		c.FaultKind, c.Seed = kind, 5
 		c.FaultCount = 2
-		two := drawFaults(c)
+		two, err := drawFaults(c)
+		require.NoError(t, err)
 		c.FaultCount, c.Routing = 1, "ddrc"
-		assert.Equal(t, two[:1], drawFaults(c), kind)
+		one, err := drawFaults(c)
+		require.NoError(t, err)
+		assert.Equal(t, two[:1], one, kind)
 		for _, x := range two {
 			assert.Equal(t, kind == measure.SwitchFaults, x.Switch)
 			if x.Switch {
@@ -411,4 +414,47 @@ func TestARunWithoutAWindowIsNoPartOfMeans(t *testing.T) {
 	assert.Equal(t, "Means leave out runs that were deadlocked or ended before their window: 2 of 6.", excludedText(tab))
 	none.Cycles, none.WarmupCycles = 0, 0
 	assert.True(t, tab.included(rowOf(none)), "connectivity has no time")
+}
+
+// The worst value may be certain where a better one is not: the verdict is as sure as the least sure of what it needs.
+func TestAVerdictIsAsSureAsAllThatItNeeds(t *testing.T) {
+	t.Parallel()
+	near, wide, none := []measure.Result{ok(10.5), ok(10.5), ok(10.6)}, []measure.Result{ok(9), ok(12), ok(12)}, []measure.Result{bad(0)}
+	tab := tableOf(t, near, none, wide, none)
+	ten, twenty := 10.0, 20.0
+	zero := map[string]Some{"faults": {"0"}}
+	for _, c := range []struct {
+		check Check
+		holds string
+	}{
+		{Check{Value: "accepted", Where: zero, Above: &ten}, "yes, unsure"},
+		{Check{Value: "accepted", Where: zero, Above: &ten, Of: ofAny}, "yes"},
+		{Check{Value: "accepted", Where: zero, Above: &twenty}, "no"},
+		{Check{Value: "accepted", Where: zero, Above: &twenty, Of: ofAny}, "no"},
+		{Check{Value: "accepted", Where: zero, Below: &ten, Of: ofAny}, "no, unsure"},
+		{Check{Value: "accepted", Where: zero, Below: &ten}, "no"},
+		{Check{Value: "accepted", Where: zero, Below: &ten, Of: ofMean}, "no, unsure"},
+	} {
+		assert.Equal(t, c.holds, tab.finding(c.check).Holds, "%+v", c.check)
+	}
+	f := tab.finding(Check{Value: "accepted", Where: map[string]Some{"load": {"saturated"}}, Above: &ten})
+	assert.Equal(t, "10.53 ± 0.14; no run counts at 1 more", f.Ours, "what is left out is said")
+	f = tab.finding(Check{Value: "accepted", Where: map[string]Some{"faults": {"2"}}, Above: &ten})
+	assert.Equal(t, []string{NotRun, "no run counts"}, []string{f.Holds, f.Ours})
+}
+
+func TestAPointIsFoundByWhatItDiffersIn(t *testing.T) {
+	t.Parallel()
+	e := small(t)
+	tab := &table{e: e, plan: &e.full}
+	for i := range e.full.points {
+		at := map[string]Value{}
+		for k, a := range e.full.axes {
+			at[a.name] = e.full.points[i].at[k]
+		}
+		for _, from := range []int{0, i, len(e.full.points) - 1} {
+			require.Equal(t, i, tab.beside(from, at))
+		}
+	}
+	assert.Equal(t, -1, tab.beside(0, map[string]Value{"faults": "99"}))
 }

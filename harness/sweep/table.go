@@ -116,13 +116,19 @@ func (pt *point) fits(p *plan, where map[string]Some) bool {
 
 // beside is the point that differs from another by these values; -1 when it is not run.
 func (t *table) beside(i int, with map[string]Value) int {
-	at := slices.Clone(t.plan.points[i].at)
-	for name, v := range with {
-		at[t.plan.index(name)] = v
+	n := 0
+	for k, a := range t.plan.axes { // points are all combinations, the last axis changing fastest
+		v, moved := with[a.name]
+		if !moved {
+			v = t.plan.points[i].at[k]
+		}
+		at := slices.IndexFunc(a.values, v.same)
+		if at < 0 {
+			return -1
+		}
+		n = n*len(a.values) + at
 	}
-	return slices.IndexFunc(t.plan.points, func(pt point) bool {
-		return slices.EqualFunc(pt.at, at, Value.same)
-	})
+	return n
 }
 
 // runsCSV is a row for each run: its axes, sample and seed, and its result.

@@ -86,11 +86,7 @@ func (b *builder) fit(c *measure.Config, err error, bad func(string, error)) {
 		})
 	}
 	bad("traffic", err)
-	largest := 0
-	for _, z := range c.Traffic.Sizes {
-		largest = max(largest, z.Bytes)
-	}
-	largest = cmp.Or(largest, c.PacketBytes, nic.DefaultPacketBytes)
+	largest := cmp.Or(c.Traffic.Largest(), c.PacketBytes, nic.DefaultPacketBytes)
 	if c.QueueBytes > 0 && c.QueueBytes < largest {
 		bad("queue_bytes", fmt.Errorf("a send queue of %d bytes cannot hold a packet of %d", c.QueueBytes, largest))
 	}

@@ -18,7 +18,8 @@ type Output struct {
 
 // Question is what to look at.
 type Question struct {
-	// Switches are the snapshots of all switches, by number, taken at one instant or while nothing moves. All have as many VCs.
+	// Switches are the snapshots of all switches, by number, taken at one instant or while nothing moves. All have as many VCs. One
+	// without ports is a switch of which nothing is known: it takes what comes.
 	Switches []switching.Snapshot
 	// Peer is the other end of the link at e, if there is one.
 	Peer func(e weft.End) (peer weft.End, ok bool)
@@ -27,11 +28,19 @@ type Question struct {
 	InputBuffer int
 }
 
+// held is how many packets an input queue of a switch holds; none where nothing is known of the switch.
+func (q *Question) held(sw weft.SwitchID, p weft.PortID, vc int) int {
+	if ports := q.Switches[sw].Ports; len(ports) > 0 {
+		return ports[p].VCs[vc].Epoch.Held
+	}
+	return 0
+}
+
 // Find returns a cycle of outputs of which each waits for the next, and the last for the first; nothing when there is none.
 // The same question always gets the same answer.
 //
-// An output waits when it is full of packets and without a credit, and its neighbour's input queue is full of packets that
-// wait only for outputs that wait. One that can go on, because it has room or a credit, or its neighbour holds a packet that
+// An output waits when it has packets and no credit, and its neighbour's input queue is full of packets that
+// wait only for outputs that wait. One that can go on, because it is empty or has a credit, or its neighbour holds a packet that
 // can, is freed; then all that wait for it; what is never freed is deadlocked (Definition 17 of Dynamic Fault Tolerance in
 // Fat Trees), unless a port that changes its state, or a register that expires, has packets routed anew.
 func Find(q Question) []Output {
@@ -102,7 +111,7 @@ func (g *graph) build(q Question) {
 					continue
 				}
 				next := weft.SwitchID(peer.Node.Index)
-				if in := q.Switches[next].Ports[peer.Port].VCs[vc]; q.InputBuffer > 0 && in.Epoch.Held < q.InputBuffer {
+				if q.InputBuffer > 0 && q.held(next, peer.Port, vc) < q.InputBuffer {
 					continue // a packet or a credit is on the way
 				}
 				g.waitFor(from, next, q, func(b *switching.Blocked) bool {

@@ -83,3 +83,16 @@ func TestPacketsThatWaitForADeadlockAreNoPartOfItsCycle(t *testing.T) {
 	q.Switches[3].Blocked = nil // the ring is open, and what waited for it is free
 	require.Empty(t, deadlock.Find(q))
 }
+
+// Of a switch in another process there may be nothing to see yet.
+func TestASwitchOfWhichNothingIsKnownIsInNoDeadlock(t *testing.T) {
+	t.Parallel()
+	for _, moves := range []int{0, buffer} {
+		for unknown := range weft.SwitchID(3) {
+			q := ring(3)
+			q.InputBuffer = moves
+			q.Switches[unknown] = switching.Snapshot{Switch: unknown}
+			require.NotPanics(t, func() { require.Empty(t, deadlock.Find(q)) })
+		}
+	}
+}

@@ -124,6 +124,9 @@ func (n *network) measure(ctx context.Context, theirs, before table, done func(r
 		if err != nil {
 			return nil, fmt.Errorf("%s, %s at load %v: %w", n.name, r.variant, r.load, err)
 		}
+		if m.Deadlocked { // it has no throughput that could be compared
+			return nil, fmt.Errorf("%s, %s at load %v, seed %d: deadlock after %d cycles: %s: compare a routing that has none", n.name, r.variant, r.load, r.seed, m.DeadlockAt, m.Cycle)
+		}
 		r.accepted, r.latency, r.hops = m.Accepted, m.LatencyMean, m.HopsMean
 		if err := done(*r); err != nil {
 			return nil, err
