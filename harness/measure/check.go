@@ -19,11 +19,12 @@ const (
 	DefaultBytesPerCycle = 128
 	DefaultWindow        = 10_000 // cycles
 
-	defaultSpacing   = 500
-	defaultBatch     = 500
-	defaultBatches   = 4
-	defaultTolerance = 0.05
-	defaultMost      = 50_000
+	// Chosen by us.
+	DefaultFaultSpacing = 500 // cycles
+	DefaultBatch        = 500 // cycles
+	DefaultBatches      = 4
+	defaultTolerance    = 0.05
+	defaultMost         = 50_000 // cycles
 )
 
 // Bounds of what may be asked for, chosen by us.
@@ -41,10 +42,10 @@ func (c Config) withDefaults() Config {
 	c.Cycle = cmp.Or(c.Cycle, DefaultCycle)
 	c.BytesPerCycle = cmp.Or(c.BytesPerCycle, DefaultBytesPerCycle)
 	c.FaultKind = cmp.Or(c.FaultKind, LinkFaults)
-	c.FaultSpacing = cmp.Or(c.FaultSpacing, defaultSpacing)
+	c.FaultSpacing = cmp.Or(c.FaultSpacing, DefaultFaultSpacing)
 	c.Window = cmp.Or(c.Window, DefaultWindow)
-	c.Warmup.Batch = cmp.Or(c.Warmup.Batch, defaultBatch)
-	c.Warmup.Batches = cmp.Or(c.Warmup.Batches, defaultBatches)
+	c.Warmup.Batch = cmp.Or(c.Warmup.Batch, DefaultBatch)
+	c.Warmup.Batches = cmp.Or(c.Warmup.Batches, DefaultBatches)
 	c.Warmup.Tolerance = cmp.Or(c.Warmup.Tolerance, defaultTolerance)
 	c.Warmup.Most = cmp.Or(c.Warmup.Most, defaultMost)
 	return c

@@ -77,7 +77,7 @@ func (e *Experiment) Estimate(ctx context.Context, o Options) (c Cost, err error
 // trialOf is how many cycles of a run are tried: of a hunt some after its last fault, for then there are the deadlocks that end it.
 func trialOf(c *measure.Config) int {
 	if c.Hunt {
-		return int(warmupOf(c)) + c.FaultCount*cmp.Or(c.FaultSpacing, 500) + trialCycles
+		return int(warmupOf(c)) + c.FaultCount*cmp.Or(c.FaultSpacing, measure.DefaultFaultSpacing) + trialCycles
 	}
 	return trialCycles
 }
@@ -98,7 +98,7 @@ func warmupOf(c *measure.Config) float64 {
 	if c.Warmup.Skip {
 		return 0
 	}
-	return 1.3 * float64(cmp.Or(c.Warmup.Batch, 500)*cmp.Or(c.Warmup.Batches, 4))
+	return 1.3 * float64(cmp.Or(c.Warmup.Batch, measure.DefaultBatch)*cmp.Or(c.Warmup.Batches, measure.DefaultBatches))
 }
 
 // cyclesOf is about how many cycles a run takes: warm-ups, faults, window. Of connectivity it is 1.
@@ -114,7 +114,7 @@ func cyclesOf(c *measure.Config, kind string) float64 {
 	if faults > 0 && !c.Hunt {
 		warm *= 2
 	}
-	all := warm + float64(faults*cmp.Or(c.FaultSpacing, 500))
+	all := warm + float64(faults*cmp.Or(c.FaultSpacing, measure.DefaultFaultSpacing))
 	if c.Hunt {
 		all += float64(c.MostCycles)
 	} else {
