@@ -8,6 +8,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -71,6 +72,11 @@ func compare(ctx context.Context, networks []network, table, folder string) (err
 
 // resume opens our table to add to it, and returns what it holds.
 func resume(path string) (*os.File, table, error) {
+	if text, err := os.ReadFile(path); err == nil { // a line that a kill has torn goes: its last number may look whole
+		if err := os.Truncate(path, int64(bytes.LastIndexByte(text, '\n')+1)); err != nil {
+			return nil, nil, err
+		}
+	}
 	before, err := readTable(path)
 	missing := errors.Is(err, os.ErrNotExist)
 	if err != nil && !missing {
