@@ -55,7 +55,7 @@ func (w *live) Build(b Blueprint) (switches, nics []Driver, err error) {
 		})
 	}
 	for i, core := range b.Switches {
-		d := drive(core, weft.SwitchID(i).Node(), b.Seed<<16+uint64(i))
+		d := drive(core, weft.SwitchID(i).Node(), b.Seed<<16+1<<39+uint64(i))
 		w.switches, switches = append(w.switches, d), append(switches, d)
 	}
 	for i, core := range b.NICs {
