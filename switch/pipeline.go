@@ -39,9 +39,11 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 	sl := &s.slots.slot[id]
 	stranded, was := sl.stranded, sl.out
 	for id != noSlot {
-		if c, ok := s.strandedAhead(id); ok {
-			s.wait.enter(id, c)
-			return
+		if s.stranded > 0 {
+			if c, ok := s.strandedAhead(id); ok {
+				s.wait.enter(id, c)
+				return
+			}
 		}
 		sl := &s.slots.slot[id]
 		s.stats.Decisions++
