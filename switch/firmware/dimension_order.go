@@ -87,7 +87,7 @@ func (DimensionOrder) Route(pkt *weft.Header, at Arrival, sw View) (answer Decis
 	if !sw.PortUp(p) {
 		return switching.Discard(ruleNodeDead)
 	}
-	answer.Candidates, answer.Rule = append(sw.Scratch(), Candidate{Port: p, VC: at.VC, Fields: pkt.Fields}), ruleDeliver
+	answer.Candidates, answer.Rule = only(sw, p, at.VC, &pkt.Fields), ruleDeliver
 	return answer
 }
 
@@ -121,7 +121,7 @@ func dimensionStep(pkt *weft.Header, at Arrival, sw View, i int, to uint32, answ
 	if half {
 		answer.Rule = rules.half
 	}
-	answer.Candidates = append(sw.Scratch(), Candidate{Port: out, VC: vc, Fields: pkt.Fields})
+	answer.Candidates = only(sw, out, vc, &pkt.Fields)
 }
 
 // shorter is the direction of the shorter way to a coordinate, and whether the other is as short.

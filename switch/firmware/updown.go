@@ -51,7 +51,7 @@ func (u UpDown) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 		if !sw.PortUp(dp) {
 			return switching.Discard(ruleDownDead)
 		}
-		d.Candidates, d.Rule = append(sw.Scratch(), Candidate{Port: dp, VC: at.VC, Fields: pkt.Fields}), ruleDown
+		d.Candidates, d.Rule = only(sw, dp, at.VC, &pkt.Fields), ruleDown
 		return d
 	case at.From == weft.RoleUp:
 		return switching.Discard(ruleLost)
@@ -62,7 +62,7 @@ func (u UpDown) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 		}
 	}
 	if p := t.DefaultUp(pkt.Dst); sw.PortUp(p) {
-		d.Candidates, d.Rule = append(sw.Scratch(), Candidate{Port: p, VC: at.VC, Fields: pkt.Fields}), ruleUp
+		d.Candidates, d.Rule = only(sw, p, at.VC, &pkt.Fields), ruleUp
 		return d
 	}
 	return goUp(sw, t, pkt.Dst, at.VC, pkt.Fields)
