@@ -58,7 +58,10 @@ type Tree struct {
 }
 
 // HasDown reports whether d is below this switch: w_i = d_i for all i < l.
-func (t *Tree) HasDown(d NICID) bool { return uint32(d)/t.Above == t.Prefix }
+func (t *Tree) HasDown(d NICID) bool {
+	// As d / Above == Prefix, without a division. One that is less than Prefix * Above comes out too large.
+	return uint64(d)-uint64(t.Prefix)*uint64(t.Above) < uint64(t.Above)
+}
 
 // DownPort is the port towards d from any switch of this tier: down port d_l. Only meaningful when HasDown.
 func (t *Tree) DownPort(d NICID) PortID {

@@ -245,9 +245,11 @@ func (n *NIC) Receive(now weft.Time, _ weft.PortID, f *weft.Frame, out *weft.Act
 			}
 		}
 	}
-	n.markSendable(out)
-	if n.end.Owes() {
-		n.markReady(out)
+	if !n.ready {
+		n.markSendable(out)
+		if n.end.Owes() {
+			n.markReady(out)
+		}
 	}
 	n.wake(out)
 }

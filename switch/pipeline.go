@@ -39,11 +39,16 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 	sl := &s.slots.slot[id]
 	stranded, was := sl.stranded, sl.out
 	for id != noSlot {
-		if c, ok := s.strandedAhead(id); ok {
-			s.wait.enter(id, c)
-			return
+		if s.stranded > 0 {
+			if c, ok := s.strandedAhead(id); ok {
+				s.wait.enter(id, c)
+				return
+			}
 		}
-		d := s.route(id)
+		sl := &s.slots.slot[id]
+		s.stats.Decisions++
+		d := s.fw.Route(&sl.hdr, Arrival{Port: sl.port, VC: sl.vc, From: s.place.Roles[sl.port]}, s.view)
+		s.follow(&d, &sl.hdr)
 		if len(d.Candidates) == 0 {
 			id = s.discard(id, &d, out)
 			continue
@@ -61,14 +66,13 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 	}
 }
 
-// route asks the firmware. What it wants written to a register is written, even if the packet then has to wait.
-func (s *Switch) route(id slotID) Decision {
-	sl := &s.slots.slot[id]
-	s.stats.Decisions++
-	d := s.fw.Route(&sl.hdr, Arrival{Port: sl.port, VC: sl.vc, From: s.place.Roles[sl.port]}, s.view)
+// follow does what a decision for h says at once: it writes the register, even if the packet then has to wait. A decision that
+// cannot be followed becomes one to discard.
+func (s *Switch) follow(d *Decision, h *weft.Header) {
 	if d.Write.Do {
 		if i := d.Write.Index; i < 0 || i >= len(s.registers) {
-			return Discard(fmt.Sprintf("firmware writes register %d, which it does not declare (rule %s)", i, d.Rule))
+			*d = Discard(fmt.Sprintf("firmware writes register %d, which it does not declare (rule %s)", i, d.Rule))
+			return
 		}
 		r := &s.registers[d.Write.Index]
 		r.value = d.Write.Value
@@ -78,13 +82,13 @@ func (s *Switch) route(id slotID) Decision {
 	}
 	for i := range d.Candidates {
 		if k := &d.Candidates[i]; int(k.Port) >= len(s.ports) || int(k.VC) >= s.cfg.VCs {
-			return Discard(fmt.Sprintf("firmware names %v %v, which this switch does not have (rule %s)", k.Port, k.VC, d.Rule))
+			*d = Discard(fmt.Sprintf("firmware names %v %v, which this switch does not have (rule %s)", k.Port, k.VC, d.Rule))
+			return
 		}
 	}
-	if sl.hdr.Hops >= weft.MaxHops {
-		return Discard("looping: too many hops")
+	if h.Hops >= weft.MaxHops {
+		*d = Discard("looping: too many hops")
 	}
-	return d
 }
 
 // selectOutput returns the index of the candidate to take, or -1 when none has room.

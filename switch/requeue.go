@@ -50,9 +50,6 @@ func (s *Switch) swap(id slotID) {
 // strandedAhead finds the stranded packet that id must not overtake, one of its flow that came the same way before it, and
 // returns the queue it is in.
 func (s *Switch) strandedAhead(id slotID) (channel, bool) {
-	if s.stranded == 0 {
-		return 0, false
-	}
 	sl, flow := &s.slots.slot[id], s.slots.link[id].flow
 	for c := range s.out {
 		for other := s.out[c].head; other != noSlot; other = s.slots.link[other].next {

@@ -176,8 +176,10 @@ func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.
 			}
 		}
 	}
-	s.look = min(s.look, port.end.Due()) // a neighbour to be heard from now on, or damping that is to end
-	if s.sendable(p) || port.end.Owes() {
+	if v.CameUp || v.Lost {
+		s.look = min(s.look, port.end.Due()) // a neighbour to be heard from now on, or damping that is to end
+	}
+	if !port.ready && (s.sendable(p) || port.end.Owes()) {
 		s.markReady(p, out)
 	}
 	s.wake(out)

@@ -33,6 +33,7 @@ type queue struct {
 	lane  [lanes]fifo
 	rest  wheel
 	size  int
+	soon  uint64 // what comes after it in the lane of the event taken last; 0 before there was any
 }
 
 // newQueue returns an empty queue.
@@ -77,7 +78,8 @@ func (q *queue) next(until weft.Time) (e event, ok bool) {
 	e = f.pop()
 	q.first[l] = weft.Never
 	if f.n > 0 {
-		q.first[l] = f.head().at
+		h := f.head()
+		q.first[l], q.soon = h.at, h.what
 	}
 	return e, true
 }

@@ -67,7 +67,7 @@ func (DimensionOrder) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC
 }
 
 // Route implements [Firmware].
-func (DimensionOrder) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+func (DimensionOrder) Route(pkt *weft.Header, at Arrival, sw View) (answer Decision) {
 	g := sw.Place().Grid
 	rest := uint32(pkt.Dst) / g.NICs
 	for i := range g.Dims {
@@ -80,17 +80,19 @@ func (DimensionOrder) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 		case to >= d.Size: // nobody's: only the first coordinate can be too large
 			return switching.Discard(ruleNever)
 		}
-		return dimensionStep(pkt, at, sw, i, to)
+		dimensionStep(pkt, at, sw, i, to, &answer)
+		return answer
 	}
 	p := g.NICPort(pkt.Dst)
 	if !sw.PortUp(p) {
 		return switching.Discard(ruleNodeDead)
 	}
-	return switching.To(sw, p, at.VC, pkt.Fields, ruleDeliver)
+	answer.Candidates, answer.Rule = only(sw, p, at.VC, &pkt.Fields), ruleDeliver
+	return answer
 }
 
-// dimensionStep goes towards coordinate to of dimension i.
-func dimensionStep(pkt *weft.Header, at Arrival, sw View, i int, to uint32) Decision {
+// dimensionStep goes towards coordinate to of dimension i: it writes into answer, which is empty.
+func dimensionStep(pkt *weft.Header, at Arrival, sw View, i int, to uint32, answer *Decision) {
 	g := sw.Place().Grid
 	up, half := shorter(g.Dims[i], g.Around(i), to)
 	out, back, rules := g.Down(i), g.Up(i), &orderRules[i][0]
@@ -100,23 +102,26 @@ func dimensionStep(pkt *weft.Header, at Arrival, sw View, i int, to uint32) Deci
 	// A packet that turns back, or into a dimension before the one it came by, is not one that this firmware has sent.
 	straight := at.From == weft.RolePeer && at.Port == back
 	if at.From == weft.RolePeer && !straight && at.Port >= g.Down(i) {
-		return switching.Discard(ruleNever)
+		answer.Rule = ruleNever
+		return
 	}
 	vc := weft.VC(0)
 	if g.Around(i) {
 		var ok bool
 		if vc, ok = datelineVC(g.Dims[i], up, to, straight, at.VC); !ok {
-			return switching.Discard(ruleNever)
+			answer.Rule = ruleNever
+			return
 		}
 	}
 	if !sw.PortUp(out) {
-		return switching.Discard(rules.dead)
+		answer.Rule = rules.dead
+		return
 	}
-	rule := rules.step
+	answer.Rule = rules.step
 	if half {
-		rule = rules.half
+		answer.Rule = rules.half
 	}
-	return switching.To(sw, out, vc, pkt.Fields, rule)
+	answer.Candidates = only(sw, out, vc, &pkt.Fields)
 }
 
 // shorter is the direction of the shorter way to a coordinate, and whether the other is as short.

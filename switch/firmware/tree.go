@@ -106,6 +106,14 @@ func withPort(f weft.Fields, port int16) weft.Fields {
 	return f
 }
 
+// only is the list of a single candidate, written where it stays.
+func only(sw View, p weft.PortID, vc weft.VC, f *weft.Fields) []Candidate {
+	list := append(sw.Scratch(), Candidate{})
+	c := &list[0]
+	c.Port, c.VC, c.Fields = p, vc, *f
+	return list
+}
+
 // one is the decision for a single port, or the discard by rule none when there is no port.
 func one(sw View, p weft.PortID, vc weft.VC, f weft.Fields, rule string, turn switching.Turn, none string) Decision {
 	if p == weft.NoPort {

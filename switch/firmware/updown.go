@@ -41,8 +41,9 @@ func (UpDown) ChannelNumber(place *weft.Place, p weft.PortID, _ weft.VC) int {
 	return t.N - 1 + s
 }
 
-// Route implements [Firmware].
-func (u UpDown) Route(pkt *weft.Header, at Arrival, sw View) Decision {
+// Route implements [Firmware]. It writes its usual answers where they are wanted: to make them elsewhere and copy them took longer
+// than the rest of it.
+func (u UpDown) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 	t := sw.Place().Tree
 	switch {
 	case t.HasDown(pkt.Dst):
@@ -50,7 +51,8 @@ func (u UpDown) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 		if !sw.PortUp(dp) {
 			return switching.Discard(ruleDownDead)
 		}
-		return switching.To(sw, dp, at.VC, pkt.Fields, ruleDown)
+		d.Candidates, d.Rule = only(sw, dp, at.VC, &pkt.Fields), ruleDown
+		return d
 	case at.From == weft.RoleUp:
 		return switching.Discard(ruleLost)
 	}
@@ -58,6 +60,10 @@ func (u UpDown) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 		if p := t.Up(u.Up(sw, pkt)); sw.PortUp(p) {
 			return switching.To(sw, p, at.VC, pkt.Fields, ruleUp)
 		}
+	}
+	if p := t.DefaultUp(pkt.Dst); sw.PortUp(p) {
+		d.Candidates, d.Rule = only(sw, p, at.VC, &pkt.Fields), ruleUp
+		return d
 	}
 	return goUp(sw, t, pkt.Dst, at.VC, pkt.Fields)
 }

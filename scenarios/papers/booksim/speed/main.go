@@ -1,14 +1,16 @@
 // Command speed runs one network of the comparison with BookSim2 for so many cycles, start included, and prints how many packets
-// crossed how many switches in all:
+// crossed how many switches in all, the cycles, and the packets a cycle that arrived:
 //
-//	go run ./scenarios/papers/booksim/speed NETWORK LOAD CYCLES
+//	go run ./scenarios/papers/booksim/speed NETWORK LOAD CYCLES MODEL
 //
-// speed.sh beside it takes the time of both.
+// MODEL is eager, every delay a cycle and every credit returned at once as in the comparison, or experiments, the one that the figures
+// of the papers were measured with (docs/measure.md). speed.sh beside it takes the time of both.
 package main
 
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 
@@ -24,42 +26,62 @@ var networks = map[string][2]string{
 	"torus512":  {"torus:8x8x8", "dimension-order"},
 }
 
+// models set what differs between the two.
+var models = map[string]func(*measure.Config){
+	"eager":       func(c *measure.Config) { c.EagerCredits, c.RoutingDelay = true, measure.DefaultCycle },
+	"experiments": func(*measure.Config) {},
+}
+
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
-	if len(args) != 3 {
-		return fmt.Errorf("usage: speed NETWORK LOAD CYCLES: give a network, a share of a link and how long to run")
+func run(args []string, out io.Writer) error {
+	c, err := parse(args)
+	if err != nil {
+		return err
+	}
+	r, err := measure.Run(context.Background(), c)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, r.PacketHops, r.Cycles, r.Accepted)
+	return err
+}
+
+// parse is the configuration that the arguments ask for.
+func parse(args []string) (c measure.Config, err error) {
+	if len(args) != 4 {
+		return c, fmt.Errorf("usage: speed NETWORK LOAD CYCLES MODEL: give a network, a share of a link, how long to run, and eager or experiments")
 	}
 	n, ok := networks[args[0]]
 	if !ok {
-		return fmt.Errorf("no network %q here: fattree64, mesh64 or torus512", args[0])
+		return c, fmt.Errorf("no network %q here: fattree64, mesh64 or torus512", args[0])
 	}
 	load, err := strconv.ParseFloat(args[1], 64)
 	if err != nil {
-		return fmt.Errorf("load: %w", err)
+		return c, fmt.Errorf("load: %w", err)
 	}
 	cycles, err := strconv.Atoi(args[2])
-	if err != nil {
-		return fmt.Errorf("cycles: %w", err)
+	if err != nil || cycles < 1 {
+		return c, fmt.Errorf("cycles must be a whole number, 1 or more, not %q", args[2])
+	}
+	model, ok := models[args[3]]
+	if !ok {
+		return c, fmt.Errorf("no model %q here: eager or experiments", args[3])
 	}
 	g, err := topology.Parse(n[0])
 	if err != nil {
-		return err
+		return c, err
 	}
-	const cycle = measure.DefaultCycle
-	r, err := measure.Run(context.Background(), measure.Config{
-		Topology: g, Routing: n[1], EagerCredits: true, Seed: 1, Traffic: nic.Traffic{Pattern: "uniform", Load: load},
-		WireDelay: cycle, RoutingDelay: cycle, CrossbarDelay: cycle, // as compare has them
+	c = measure.Config{
+		Topology: g, Routing: n[1], Seed: 1, Traffic: nic.Traffic{Pattern: "uniform", Load: load},
+		WireDelay: measure.DefaultCycle, CrossbarDelay: measure.DefaultCycle,
 		Warmup: measure.Warmup{Skip: true}, Window: cycles,
-	})
-	if err != nil {
-		return err
 	}
-	fmt.Println(r.PacketHops, r.Cycles, r.Accepted)
-	return nil
+	model(&c)
+	return c, nil
 }
