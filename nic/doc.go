@@ -1,6 +1,6 @@
 // Package nic is the core of a NIC (endpoint, processing node): it generates packets, holds them in a bounded send queue,
 // numbers them per flow, takes what the fabric delivers, and accounts for all of it. Pure, as package switching is: the
-// time and the random draws come from outside. nic/nicd drives it live.
+// time and the random draws come from outside. nic/nicd drives it live, harness/virtual in virtual time.
 //
 // [Traffic] says what all NICs of a fabric generate, and ParseTraffic reads it: where packets go, by which process they come,
 // how large they are. Traffic.Sources makes of it what SetSource of each NIC takes, live and in virtual time alike.

@@ -26,5 +26,5 @@
 // # Who drives it
 //
 // A [Switch] has one owner at a time, holds no lock, clock or goroutine, and implements [weft.Core]. switch/switchd drives
-// it live. What it needs from outside, the time and random draws, is passed in.
+// it live, harness/virtual in virtual time. What it needs from outside, the time and random draws, is passed in.
 package switching
