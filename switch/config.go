@@ -32,6 +32,19 @@ const (
 	RoundRobin                   // in turn
 )
 
+// Waiting says which of its candidates a packet waits for when none has room.
+type Waiting uint8
+
+// The ways to wait.
+const (
+	// WaitForAll routes a packet anew as soon as any of its candidates has room.
+	WaitForAll Waiting = iota
+	// WaitForOne picks one candidate, in turn among those of the lowest class whose ports are up, and waits until it has room. A
+	// candidate that is picked is waited for though others may never fill up, so what is free of deadlock only by an escape that is always
+	// offered is not: a firmware each of whose candidates is safe by itself is.
+	WaitForOne
+)
+
 // Rand is a source of random draws. *math/rand/v2.PCG is one.
 type Rand interface{ Uint64() uint64 }
 
@@ -46,6 +59,7 @@ type Config struct {
 	OutputBuffer int // packets per output VC queue, 1 to weft.MaxBuffer; 0 means 2
 	Queueing     Queueing
 	Selection    Selection
+	Waiting      Waiting
 	EagerCredits bool // return each credit at once; see credit.Config.Eager
 
 	Liveness liveness.Config // of every link; the zero value notices no silence

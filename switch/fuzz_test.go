@@ -49,7 +49,7 @@ func FuzzSwitch(f *testing.F) {
 		c := Config{
 			VCs: int(a&3) + 1, InputBuffer: int(a>>2&3) + 1, OutputBuffer: int(a>>4&3) + 1,
 			Queueing: Queueing(a >> 6 & 1), EagerCredits: a>>7 == 1, Selection: Selection(b % 3), Rand: rand.NewPCG(uint64(a), uint64(b)),
-			Requeue: b>>7 == 1,
+			Requeue: b>>7 == 1, Waiting: Waiting(b >> 5 & 1),
 		}
 		if b>>6&1 == 1 {
 			c.Liveness = fuzzLiveness

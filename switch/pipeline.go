@@ -136,8 +136,11 @@ func (s *Switch) selectOutput(candidates []Candidate) int {
 	return best
 }
 
-// block makes id wait for room at any of its candidates.
+// block makes id wait for room at any of its candidates, or at one of them.
 func (s *Switch) block(id slotID, candidates []Candidate) {
+	if s.cfg.Waiting == WaitForOne {
+		candidates = s.pick(candidates)
+	}
 	reason := StallLinkDown
 	for i := range candidates {
 		s.wait.enter(id, s.channel(candidates[i].Port, candidates[i].VC))
@@ -149,6 +152,22 @@ func (s *Switch) block(id slotID, candidates []Candidate) {
 		sl.waited = true
 		s.in[sl.in].stalls[reason]++
 	}
+}
+
+// pick returns the one candidate to wait for, in turn among those of the lowest class whose ports are up; all of them when none is.
+func (s *Switch) pick(candidates []Candidate) []Candidate {
+	s.picks++
+	best, n := -1, uint32(len(candidates))
+	for i := range n {
+		j := int((s.picks + i) % n)
+		if k := &candidates[j]; s.portUp(k.Port) && (best < 0 || k.Class < candidates[best].Class) {
+			best = j
+		}
+	}
+	if best < 0 {
+		return candidates
+	}
+	return candidates[best : best+1]
 }
 
 // allocate reserves a place in the candidate's output queue.

@@ -59,6 +59,7 @@ func TestTheLedgerBalancesInEveryConfigurationAtSaturation(t *testing.T) {
 		{VCs: 1, InputBuffer: 2, OutputBuffer: 2, Queueing: switching.FIFO, Selection: switching.Random},
 		{VCs: 3, InputBuffer: 8, OutputBuffer: 3, Queueing: switching.FIFO, Selection: switching.RoundRobin, Batch: 2},
 		{VCs: 2, InputBuffer: 3, OutputBuffer: 4, Queueing: switching.FIFO, Selection: switching.MostCredits, EagerCredits: true},
+		{VCs: 2, InputBuffer: 2, OutputBuffer: 2, Waiting: switching.WaitForOne},
 	} {
 		for _, f := range []switching.Firmware{spread{vcs: o.VCs}, linkFirmware["adaptive-link"], linkFirmware["deterministic-link"]} {
 			if _, ok := f.(firmware.DeterministicLink); ok && o.VCs < 2 {

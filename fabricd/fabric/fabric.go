@@ -118,7 +118,7 @@ func (f *Fabric) build() error {
 		core, err := switching.New(switching.Config{
 			Place: f.graph.Place(s.ID), Firmware: o.Firmware, Rand: rand.NewPCG(o.Seed, uint64(s.ID)),
 			VCs: o.Switch.VCs, InputBuffer: o.Switch.InputBuffer, OutputBuffer: o.Switch.OutputBuffer,
-			Queueing: o.Switch.Queueing, Selection: o.Switch.Selection, EagerCredits: o.Switch.EagerCredits,
+			Queueing: o.Switch.Queueing, Selection: o.Switch.Selection, Waiting: o.Switch.Waiting, EagerCredits: o.Switch.EagerCredits,
 			Requeue: o.Switch.Requeue, Liveness: o.Link.Liveness,
 		})
 		if err != nil {

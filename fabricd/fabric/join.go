@@ -109,7 +109,7 @@ func (f *Fabric) charter(p *process) (c member.Charter, err error) {
 	c = member.Charter{
 		Fabric: o.Processes.Fabric, Number: p.number, Topology: topology.String(), Firmware: o.Processes.Firmware,
 		VCs: o.Switch.VCs, InputBuffer: o.Switch.InputBuffer, OutputBuffer: o.Switch.OutputBuffer,
-		Queueing: o.Switch.Queueing, Selection: o.Switch.Selection, EagerCredits: o.Switch.EagerCredits,
+		Queueing: o.Switch.Queueing, Selection: o.Switch.Selection, Waiting: o.Switch.Waiting, EagerCredits: o.Switch.EagerCredits,
 		Requeue: o.Switch.Requeue, Batch: o.Switch.Batch, Liveness: o.Link.Liveness, Pace: o.Link.pace(),
 		Inbox: f.inboxSize(), Seed: o.Seed, Packets: o.Record != nil, Notices: o.NIC.Notices > 0,
 		Shards: o.Transport.Shards(), Host: host,

@@ -43,6 +43,7 @@ type SwitchOptions struct {
 	OutputBuffer int // packets per VC
 	Queueing     switching.Queueing
 	Selection    switching.Selection
+	Waiting      switching.Waiting
 	EagerCredits bool
 	Requeue      bool // route the packets queued for a dead link anew instead of losing them
 	Batch        int  // most packets in a frame; 0 means switchd.DefaultBatch

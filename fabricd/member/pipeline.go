@@ -48,7 +48,7 @@ func build(c Charter, name string, links bus.Transport, t *teller) (*pipeline, e
 	core, err := switching.New(switching.Config{
 		Place: g.Place(id), Firmware: fw, Rand: rand.NewPCG(c.Seed, uint64(id)|c.Number<<32),
 		VCs: c.VCs, InputBuffer: c.InputBuffer, OutputBuffer: c.OutputBuffer,
-		Queueing: c.Queueing, Selection: c.Selection, EagerCredits: c.EagerCredits,
+		Queueing: c.Queueing, Selection: c.Selection, Waiting: c.Waiting, EagerCredits: c.EagerCredits,
 		Requeue: c.Requeue, Liveness: c.Liveness, Epoch: c.Epoch,
 	})
 	if err != nil {

@@ -57,6 +57,7 @@ type Charter struct {
 	OutputBuffer int                 `json:"output_buffer"` // packets per VC
 	Queueing     switching.Queueing  `json:"queueing"`
 	Selection    switching.Selection `json:"selection"`
+	Waiting      switching.Waiting   `json:"waiting"`
 	EagerCredits bool                `json:"eager_credits"`
 	Requeue      bool                `json:"requeue"`
 	Batch        int                 `json:"batch"`

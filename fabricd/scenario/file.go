@@ -32,6 +32,7 @@ type Switch struct {
 	OutputBuffer int    `yaml:"output_buffer,omitempty" json:"output_buffer,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Packets per output VC queue; 2 unless given."`
 	Queueing     string `yaml:"queueing,omitempty" json:"queueing,omitempty" jsonschema:"enum=virtual-output,enum=fifo" jsonschema_description:"Which packets of an input VC queue may go; virtual-output unless given."`
 	Selection    string `yaml:"selection,omitempty" json:"selection,omitempty" jsonschema:"enum=most-credits,enum=random,enum=round-robin" jsonschema_description:"Which candidate with room is taken; most-credits unless given."`
+	Waiting      string `yaml:"waiting,omitempty" json:"waiting,omitempty" jsonschema:"enum=all,enum=one" jsonschema_description:"Which of its candidates a packet waits for when none has room: all, or one that is picked in turn. all unless given."`
 	EagerCredits bool   `yaml:"eager_credits,omitempty" json:"eager_credits,omitempty" jsonschema_description:"Return each credit in a frame of its own at once."`
 	Requeue      bool   `yaml:"requeue,omitempty" json:"requeue,omitempty" jsonschema_description:"Route the packets in the output queue of a link that dies anew instead of losing them."`
 	Batch        int    `yaml:"batch,omitempty" json:"batch,omitempty" jsonschema:"minimum=1,maximum=1024" jsonschema_description:"Most packets in a frame; 64 unless given."`

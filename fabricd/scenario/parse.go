@@ -182,6 +182,8 @@ func (p *parser) switches(f *Switch, o *fabric.SwitchOptions) {
 		"random": switching.Random, "round-robin": switching.RoundRobin,
 	}
 	o.Selection = pick(p, "$.switch.selection", "selection", f.Selection, selection)
+	waiting := map[string]switching.Waiting{"": switching.WaitForAll, "all": switching.WaitForAll, "one": switching.WaitForOne}
+	o.Waiting = pick(p, "$.switch.waiting", "waiting", f.Waiting, waiting)
 }
 
 func (p *parser) within(path string, v, most int) {

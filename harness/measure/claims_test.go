@@ -81,6 +81,7 @@ func TestEverySettingReachesTheNetwork(t *testing.T) {
 		"first in, first out": func(c *Config) { c.Queueing = switching.FIFO },
 		"random selection":    func(c *Config) { c.Selection = switching.Random },
 		"selection in turn":   func(c *Config) { c.Selection = switching.RoundRobin },
+		"waiting for one":     func(c *Config) { c.Waiting = switching.WaitForOne },
 		"input buffer":        func(c *Config) { c.InputBuffer = 3 },
 		"output buffer":       func(c *Config) { c.OutputBuffer = 3 },
 		"send queue":          func(c *Config) { c.QueueBytes = 512 },

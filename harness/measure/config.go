@@ -37,6 +37,7 @@ type Config struct {
 	OutputBuffer int // packets per VC; 0: switching.DefaultBuffer
 	Queueing     switching.Queueing
 	Selection    switching.Selection
+	Waiting      switching.Waiting
 	EagerCredits bool
 	// RegisterExpire replaces the time after which what a firmware keeps in a switch is forgotten, in cycles; 0 leaves what
 	// the firmware declares, NeverExpire lets nothing be forgotten.

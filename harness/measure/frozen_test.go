@@ -76,6 +76,7 @@ func TestPacketsAreLeftForEverWhereADeadlockIsFoundAndNowhereElse(t *testing.T) 
 		if i%5 == 0 {
 			c.Queueing = switching.FIFO
 		}
+		c.Waiting = switching.Waiting(i / 8 % 2)
 		c.Traffic.Load = []float64{0.4, 1, 1}[i%3]
 		name := fmt.Sprintf("%d: %s", i, c.Topology.Spec)
 		n, err := build(c.withDefaults())

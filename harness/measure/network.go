@@ -78,7 +78,7 @@ func (n *network) addSwitches() error {
 	for _, s := range n.graph.Switches {
 		core, err := switching.New(switching.Config{
 			Place: n.graph.Place(s.ID), Firmware: n.firmware, Rand: rand.NewPCG(c.Seed, uint64(s.ID)), VCs: n.vcs,
-			InputBuffer: c.InputBuffer, OutputBuffer: c.OutputBuffer, Queueing: c.Queueing, Selection: c.Selection, EagerCredits: c.EagerCredits,
+			InputBuffer: c.InputBuffer, OutputBuffer: c.OutputBuffer, Queueing: c.Queueing, Selection: c.Selection, Waiting: c.Waiting, EagerCredits: c.EagerCredits,
 		})
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrConfig, err)

@@ -148,6 +148,7 @@ func (r *reader) buffers() {
 	r.bad("queueing", pick(s.Queueing, &c.Queueing, "queueing", []string{"virtual-output", "fifo"}, []switching.Queueing{switching.VirtualOutput, switching.FIFO}))
 	r.bad("selection", pick(s.Selection, &c.Selection, "selection", []string{"most-credits", "random", "round-robin"},
 		[]switching.Selection{switching.MostCredits, switching.Random, switching.RoundRobin}))
+	r.bad("waiting", pick(s.Waiting, &c.Waiting, "waiting", []string{"all", "one"}, []switching.Waiting{switching.WaitForAll, switching.WaitForOne}))
 }
 
 // times reads when what happens.

@@ -37,6 +37,7 @@ type Settings struct {
 	OutputBuffer   *int    `yaml:"output_buffer,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Packets per output VC queue; 2 unless given."`
 	Queueing       *string `yaml:"queueing,omitempty" jsonschema:"enum=virtual-output,enum=fifo" jsonschema_description:"Which packets of an input VC queue may go; virtual-output unless given."`
 	Selection      *string `yaml:"selection,omitempty" jsonschema:"enum=most-credits,enum=random,enum=round-robin" jsonschema_description:"Which candidate with room is taken; most-credits unless given."`
+	Waiting        *string `yaml:"waiting,omitempty" jsonschema:"enum=all,enum=one" jsonschema_description:"Which of its candidates a packet waits for when none has room: all, or one that is picked in turn. all unless given."`
 	EagerCredits   *bool   `yaml:"eager_credits,omitempty" jsonschema_description:"Return each credit at once."`
 	RegisterExpire *int    `yaml:"register_expire,omitempty" jsonschema:"minimum=-1" jsonschema_description:"Cycles after which what a routing function keeps in a switch is forgotten, from 1 on; -1 is never; what the function says unless given."`
 
