@@ -235,3 +235,37 @@ func TestMisroutingDeadlocksBeyondItsGuarantee(t *testing.T) {
 		}
 	}
 }
+
+// What a blocked packet waits for decides how often adaptive re-routing deadlocks with more than k-1 dead links (figure 12).
+func TestPacketsThatWaitForOneCandidateDeadlockWhereThoseThatWaitForAllDoNot(t *testing.T) {
+	t.Parallel()
+	deadlocks := func(w switching.Waiting) (n int) {
+		for seed := range uint64(6) {
+			c := papers(t, "adaptive-link", 0.625)
+			c.FaultCount, c.Seed, c.Waiting = 10, seed, w
+			c.Hunt, c.MostCycles, c.Warmup.Skip = true, 20_000, true
+			if measured(t, c).Deadlocked {
+				n++
+			}
+		}
+		return n
+	}
+	all, one := deadlocks(switching.WaitForAll), deadlocks(switching.WaitForOne)
+	require.Greater(t, one, all+1)
+}
+
+// In the 2-ary 6-tree a dead link leaves its switch one port. Near the leaves that one is overloaded, what waits for it backs up, and
+// packets that may choose go round it.
+func TestInAThinTreeUpDownTablesAreBestOnlyFarFromTheLeaves(t *testing.T) {
+	t.Parallel()
+	with := func(link, routing string) float64 {
+		c := papers(t, routing, 0.625)
+		topo := config(t, "kary-ntree:2,6", routing, 0.625)
+		c.Topology, c.Traffic = topo.Topology, topo.Traffic
+		c.Faults, c.Window = []Fault{{Link: link}}, 5000
+		return measured(t, c).Accepted
+	}
+	top, leaf := "s0.00000-s1.00000", "s4.00000-s5.00000"
+	require.Greater(t, with(top, DDRC), 1.1*with(top, "adaptive-link"))
+	require.Less(t, with(leaf, DDRC), 0.97*with(leaf, "adaptive-link"))
+}
