@@ -28,7 +28,10 @@ type Server struct {
 	info    Info
 	fabric  *fabric.Fabric
 	control *bus.Control
+	stream  *Stream
 	first   uint64 // number of the last event before the first that Run publishes
+
+	snapshots []paged // the latest that were asked for; by snapshotPage, one at a time
 
 	mu     sync.Mutex
 	sample Sample // guarded by mu: the latest
@@ -36,7 +39,7 @@ type Server struct {
 
 // NewServer serves f over control, which the caller closes after Run has returned.
 func NewServer(f *fabric.Fabric, control *bus.Control, info Info) (*Server, error) {
-	s := &Server{info: info, fabric: f, control: control, first: f.Events().Last()}
+	s := &Server{info: info, fabric: f, control: control, stream: NewStream(f), first: f.Events().Last()}
 	for verb, h := range map[string]bus.Handler{
 		VerbStatus:   s.status,
 		VerbTopology: s.topology,
@@ -45,6 +48,8 @@ func NewServer(f *fabric.Fabric, control *bus.Control, info Info) (*Server, erro
 		VerbFaults:   s.faults,
 		VerbLedger:   func(context.Context, []byte) (any, error) { return f.Ledger(), nil },
 		VerbEvents:   s.events,
+		VerbWatch:    func(context.Context, []byte) (any, error) { return s.stream.lease(), nil },
+		VerbSnapshot: s.snapshotPage,
 		VerbApply:    s.apply,
 	} {
 		if err := control.Serve(verb, h); err != nil {
@@ -59,7 +64,10 @@ func NewServer(f *fabric.Fabric, control *bus.Control, info Info) (*Server, erro
 	return s, nil
 }
 
-// Run publishes events and samples until ctx ends. onSample, unless nil, hears every sample.
+// Stream is the state stream, which Run fills.
+func (s *Server) Stream() *Stream { return s.stream }
+
+// Run publishes events, samples and frames until ctx ends. onSample, unless nil, hears every sample.
 func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -73,6 +81,8 @@ func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 			_ = s.control.Publish(StreamEvent, e) // a broker that is gone has told so itself
 		}
 	})
+	wg.Go(func() { s.stream.Run(ctx) })
+	wg.Go(func() { s.stream.publish(ctx, s.control.Publish) })
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	last, lastTotals := s.fabric.Now(), s.fabric.Totals()

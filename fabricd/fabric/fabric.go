@@ -41,6 +41,7 @@ type Fabric struct {
 
 	notices  notices
 	troubles *troubles
+	standing standing
 
 	started atomic.Bool
 	changed broadcast // after every change of a port's state
