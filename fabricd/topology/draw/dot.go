@@ -12,7 +12,7 @@ import (
 
 // mostRouted is how many links Graphviz leads around switches in reasonable time, where straight ones would run over them; in
 // larger drawings all are straight.
-const mostRouted = 500
+const mostRouted = 200
 
 // DOT writes the graph in the language of Graphviz, with the place of every node, in inches; the file asks for neato itself, so that
 // "dot -Tsvg" draws it. The error is w's.
@@ -32,16 +32,23 @@ func DOT(w io.Writer, g *topology.Graph, o Options) error {
 	}
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "graph %s {\n", quote(g.Spec))
-	fmt.Fprintf(out, "  layout=neato; splines=%s;\n", splines)
+	inches := 1.0
+	if l.Kind != layout.Tree {
+		inches = 1.5 // links run beside switches
+	}
+	pos := func(p layout.Point) string { // y grows upwards there, and the mark says that the node is to stay
+		return fmt.Sprintf("pos=\"%.3f,%.3f!\"", inches*p.X, inches*(l.Height-p.Y))
+	}
+	fmt.Fprintf(out, "  layout=neato; splines=%s; sep=\"+3\"; esep=\"+1\";\n", splines)
 	fmt.Fprintln(out, "  node [shape=box, style=rounded, fontname=monospace, fontsize=10, margin=\"0.06,0.03\", width=0.3, height=0.25];")
 	fmt.Fprintln(out, "  edge [color=gray40];")
 	for i, s := range g.Switches {
-		fmt.Fprintf(out, "  %s [%s];\n", quote(s.Name), pos(l, l.Switches[i]))
+		fmt.Fprintf(out, "  %s [%s];\n", quote(s.Name), pos(l.Switches[i]))
 	}
 	if o.NICs {
 		fmt.Fprintln(out, "  node [shape=ellipse, style=solid, fontsize=8, margin=\"0.02,0.01\", width=0.1, height=0.1];")
 		for i, n := range g.NICs {
-			fmt.Fprintf(out, "  %s [%s];\n", quote(n.Name), pos(l, l.NICs[i]))
+			fmt.Fprintf(out, "  %s [%s];\n", quote(n.Name), pos(l.NICs[i]))
 		}
 	}
 	for _, k := range g.Links {
@@ -52,11 +59,6 @@ func DOT(w io.Writer, g *topology.Graph, o Options) error {
 	}
 	fmt.Fprintln(out, "}")
 	return flushed(out, "DOT")
-}
-
-// pos is a place for Graphviz, where y grows upwards, and the mark that it is to stay.
-func pos(l layout.Layout, p layout.Point) string {
-	return fmt.Sprintf("pos=\"%.3f,%.3f!\"", p.X, l.Height-p.Y)
 }
 
 // ports tells of a link in a line.

@@ -25,7 +25,11 @@ func Mermaid(w io.Writer, g *topology.Graph, o Options) error {
 		}
 	}
 	if links > MaxMermaid {
-		return fmt.Errorf("%s: %w: %d, expected at most %d: leave out the NICs, or take another format", g.Spec, ErrTooManyLinks, links, MaxMermaid)
+		what := "take another format"
+		if links-len(g.NICs) <= MaxMermaid && o.NICs {
+			what = "leave out the NICs, or " + what
+		}
+		return fmt.Errorf("%s: %w: %d, expected at most %d: %s", g.Spec, ErrTooManyLinks, links, MaxMermaid, what)
 	}
 	out := bufio.NewWriter(w)
 	direction := "LR"

@@ -49,8 +49,10 @@ const (
 	nameSize   = 10   // height of its font
 	nicSize    = 8    // height of the font of a NIC's name
 	leastUnit  = 38   // pixels for one unit, when names fit
+	apart      = 1.5  // times that, where links run beside switches
 	widestPage = 8000 // a drawing that would be wider has no names
 	plainUnit  = 16   // pixels for one unit, without
+	dense      = 500  // links above which they are drawn thinner
 	tierRoom   = 46   // beside a tree, for the labels of tiers
 )
 
@@ -113,6 +115,9 @@ func (p *painter) scale() {
 		longest = max(longest, len(s.Name))
 	}
 	p.unit = max(leastUnit, charWidth*float64(longest)+12)
+	if p.Layout.Kind != layout.Tree {
+		p.unit *= apart
+	}
 	p.names = p.unit*max(p.Layout.Width, p.Layout.Height) <= widestPage
 	if !p.names {
 		p.unit = plainUnit
@@ -126,6 +131,9 @@ func (p *painter) at(q layout.Point) (x, y float64) { return p.left + p.unit*q.X
 
 func (p *painter) links() *element {
 	group := tag("g", "fill", "none", "stroke", "#999")
+	if len(p.Graph.Links) > dense {
+		group.set("stroke-width", "0.5")
+	}
 	marked := tag("g", "fill", "none") // above the others
 	for i, k := range p.Graph.Links {
 		if !p.shown(k) {
@@ -138,7 +146,7 @@ func (p *painter) links() *element {
 			e.Title += ": " + look.Note
 		}
 		if !k.BetweenSwitches() {
-			e.set("stroke-width", "0.6")
+			e.set("stroke-width", "0.5")
 		}
 		if !differs {
 			group.add(e)
@@ -228,10 +236,13 @@ func (p *painter) nicNames() float64 {
 
 func (p *painter) nics() *element {
 	group := tag("g", "fill", "#fff", "stroke", "#333", "font-size", strconv.Itoa(nicSize))
-	room := p.nicNames()
+	room, radius := p.nicNames(), "2.5"
+	if len(p.Layout.NICs) > 1 && p.unit*math.Hypot(p.Layout.NICs[1].X-p.Layout.NICs[0].X, p.Layout.NICs[1].Y-p.Layout.NICs[0].Y) < 5 {
+		radius = "1"
+	}
 	for i, n := range p.Graph.NICs {
 		x, y := p.at(p.Layout.NICs[i])
-		dot := tag("circle", "cx", px(x), "cy", px(y), "r", "2.5")
+		dot := tag("circle", "cx", px(x), "cy", px(y), "r", radius)
 		dot.Title = n.Name
 		group.add(dot)
 		if room > 0 {
