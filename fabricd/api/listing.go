@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/layout"
 )
 
 // Topology is the listing of the graph.
@@ -13,6 +14,6 @@ type Topology struct {
 
 func listing(g *topology.Graph) ([]byte, error) {
 	var b bytes.Buffer
-	err := g.WriteJSON(&b)
+	err := layout.WriteJSON(&b, g)
 	return b.Bytes(), err
 }

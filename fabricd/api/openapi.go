@@ -5,4 +5,6 @@ import (
 )
 
 // openAPI describes all this.
-func (w *Web) openAPI(out http.ResponseWriter, _ *http.Request) { send(out, http.StatusOK, map[string]any{}) }
+func (w *Web) openAPI(out http.ResponseWriter, _ *http.Request) {
+	send(out, http.StatusOK, map[string]any{})
+}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -229,15 +228,4 @@ func body[T any](r *http.Request) (v T, err error) {
 		return v, malformed(errors.New("more follows the object"))
 	}
 	return v, nil
-}
-
-// kept are the reports with higher numbers, and the events, that one answer holds.
-func (s *Server) faultsAfter(id int) []fault.Report {
-	all := slices.DeleteFunc(s.fabric.Faults(), func(f fault.Report) bool { return f.ID <= id })
-	return all[:min(len(all), faultsPage)]
-}
-
-func (s *Server) eventsAfter(seq uint64) []fabric.Event {
-	kept := s.fabric.Events().Kept(seq)
-	return kept[:min(len(kept), eventsPage)]
 }

@@ -156,8 +156,7 @@ func (s *Server) events(_ context.Context, req []byte) (any, error) {
 	if err := decode(req, &r); err != nil {
 		return nil, err
 	}
-	kept := s.fabric.Events().Kept(r.After)
-	return kept[:min(len(kept), eventsPage)], nil
+	return s.eventsAfter(r.After), nil
 }
 
 // faultsPage bounds the reports of one answer likewise; one that shares its figures with many others is long.
@@ -171,9 +170,19 @@ func (s *Server) faults(_ context.Context, req []byte) (any, error) {
 			return nil, err
 		}
 	}
-	all := s.fabric.Faults()
-	all = slices.DeleteFunc(all, func(f fault.Report) bool { return f.ID <= r.After })
-	return all[:min(len(all), faultsPage)], nil
+	return s.faultsAfter(r.After), nil
+}
+
+// eventsAfter are the events after number seq that one answer holds.
+func (s *Server) eventsAfter(seq uint64) []fabric.Event {
+	kept := s.fabric.Events().Kept(seq)
+	return kept[:min(len(kept), eventsPage)]
+}
+
+// faultsAfter are the reports with higher numbers that one answer holds.
+func (s *Server) faultsAfter(id int) []fault.Report {
+	all := slices.DeleteFunc(s.fabric.Faults(), func(f fault.Report) bool { return f.ID <= id })
+	return all[:min(len(all), faultsPage)]
 }
 
 // apply does what it is ordered to, strictly: a misspelt field of an order must not make it another one.

@@ -245,6 +245,7 @@ func (f *Fabric) forget() {
 	for i, r := range f.records {
 		if !r.report.Open {
 			f.forgotten += r.report.Lost()
+			f.notePast(r)
 			f.records = slices.Delete(f.records, i, i+1)
 			return
 		}
