@@ -9,7 +9,7 @@ import (
 )
 
 // HopView is one thing that was told of a traced packet: a decision of a switch, that it left a NIC or left a switch late,
-// or its end. Ports and channels that it has none of are left out.
+// or its end.
 type HopView struct {
 	N    uint64  `json:"n"` // numbers what is told, from 1 without gaps
 	Src  string  `json:"src"`
@@ -19,10 +19,10 @@ type HopView struct {
 	Age  float64 `json:"age_us"` // since the packet was generated
 	Node string  `json:"node"`   // switch or NIC
 
-	In    *int `json:"in,omitempty"` // port
-	InVC  *int `json:"in_vc,omitempty"`
-	Out   *int `json:"out,omitempty"`
-	OutVC *int `json:"out_vc,omitempty"`
+	In    int `json:"in"` // port; -1: none
+	InVC  int `json:"in_vc"`
+	Out   int `json:"out"` // port; -1: none
+	OutVC int `json:"out_vc"`
 
 	To         string     `json:"to,omitempty"`   // the node that Out leads to
 	Link       string     `json:"link,omitempty"` // the link at Out
@@ -33,14 +33,16 @@ type HopView struct {
 	Candidates []WayView  `json:"candidates,omitempty"`
 	Dead       []DeadPort `json:"dead,omitempty"` // of a decision that dead ports had a part in
 
-	Before *FieldsView `json:"before,omitempty"` // header fields on arrival; nil: as a packet enters the fabric
-	After  *FieldsView `json:"after,omitempty"`
+	// What routing has written into the header on arrival, as "port field p1, misroute 0b10, route p4,p1"; empty: nothing.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
 
 	// Left: it left a NIC, or the output queue of a switch that had decided before and where it waited for a credit.
 	Left   bool   `json:"left,omitempty"`
 	End    string `json:"end,omitempty"`    // delivered, lost or discarded
 	Detail string `json:"detail,omitempty"` // of a packet that was lost: how
 	Fault  string `json:"fault,omitempty"`  // in force on Link, as "cut, fault 3"
+	Missed uint64 `json:"missed,omitempty"` // tellings before this one that the reader was too slow for
 }
 
 // WayView is a candidate of a decision.
@@ -63,27 +65,6 @@ type DeadPort struct {
 	Fault string `json:"fault,omitempty"` // in force there
 }
 
-// FieldsView is what routing has written into a header.
-type FieldsView struct {
-	PortField string `json:"port_field,omitempty"` // a port, or "down"
-	Misroute  string `json:"misroute,omitempty"`   // as 0b10: bit i for up port i
-	Route     string `json:"route,omitempty"`      // of a packet routed by its source
-}
-
-// String prints the fields that are not as a packet enters the fabric with them.
-func (v *FieldsView) String() string {
-	if v == nil {
-		return "none"
-	}
-	var list []string
-	for _, x := range []struct{ name, value string }{{"port field", v.PortField}, {"misroute", v.Misroute}, {"route", v.Route}} {
-		if x.value != "" {
-			list = append(list, x.name+" "+x.value)
-		}
-	}
-	return strings.Join(list, ", ")
-}
-
 // Ends of a packet, as HopView.End names them.
 const (
 	EndDelivered = "delivered"
@@ -95,12 +76,12 @@ const (
 const hopsPage = 256
 
 // Hops returns what was told of traced packets after a number, oldest first: at most 256 views, the next ones when asked
-// again. Missed counts those that are no longer kept. The newest 4,096 are; it never holds up the switches that tell.
-func (f *Fabric) Hops(after uint64) (views []HopView, missed uint64) {
+// again. Last is the number of the last of them, or after if there are none; missed counts those that are no longer kept. The newest 4,096 are; it never holds up the switches that tell.
+func (f *Fabric) Hops(after uint64) (views []HopView, last, missed uint64) {
 	f.findLost()
 	list, first, missed := f.traces.after(after, hopsPage)
 	if len(list) == 0 {
-		return nil, missed
+		return nil, after, missed
 	}
 	faults := func(*link) string { return "" }
 	if f.mu.tryLock() { // not while a fault is being repaired, which takes a moment
@@ -111,7 +92,7 @@ func (f *Fabric) Hops(after uint64) (views []HopView, missed uint64) {
 	for i := range list {
 		views[i] = f.viewHop(first+uint64(i), &list[i], faults)
 	}
-	return views, missed
+	return views, first + uint64(len(list)) - 1, missed
 }
 
 // LastHop is the number of the latest that was told.
@@ -123,11 +104,12 @@ func (f *Fabric) viewHop(n uint64, e *telling, faults func(*link) string) HopVie
 		N: n, Src: f.graph.Name(h.Src.Node()), Dst: f.graph.Name(h.Dst.Node()), Seq: h.Seq, At: e.at.Duration().Seconds(),
 		Age: us(e.at - h.Injected), Node: f.graph.Name(e.node), Waited: us(e.hop.Waited),
 	}
-	if e.hop.In != weft.NoPort && e.kind != toldLeft {
-		v.In, v.InVC = new(int(e.hop.In)), new(int(e.hop.InVC))
+	v.In, v.Out = -1, -1
+	if e.hop.In != weft.NoPort {
+		v.In, v.InVC = int(e.hop.In), int(e.hop.InVC)
 	}
 	if e.hop.Out != weft.NoPort {
-		v.Out, v.OutVC = new(int(e.hop.Out)), new(int(e.hop.OutVC))
+		v.Out, v.OutVC = int(e.hop.Out), int(e.hop.OutVC)
 		if l, side, ok := f.linkAt(weft.End{Node: e.node, Port: e.hop.Out}); ok {
 			v.Link, v.To = l.Name, f.graph.Name(l.ends()[1-side].Node)
 			v.Fault = faults(l)
@@ -228,21 +210,23 @@ func (f *Fabric) faultOn(l *link) string {
 	return strings.Join(list, "; ")
 }
 
-func viewFields(x weft.Fields) *FieldsView {
-	v := FieldsView{Route: x.Route.String()}
-	switch {
-	case x.PortField == weft.PortFieldDown:
-		v.PortField = "down"
-	case x.PortField != weft.PortFieldNone:
-		v.PortField = weft.PortID(x.PortField).String()
+// viewFields prints the fields that are not as a packet enters the fabric with them.
+func viewFields(x weft.Fields) string {
+	var list []string
+	switch x.PortField {
+	case weft.PortFieldNone:
+	case weft.PortFieldDown:
+		list = append(list, "port field down")
+	default:
+		list = append(list, "port field "+weft.PortID(x.PortField).String())
 	}
 	if x.Misroute != 0 {
-		v.Misroute = fmt.Sprintf("%#b", x.Misroute)
+		list = append(list, fmt.Sprintf("misroute %#b", x.Misroute))
 	}
-	if v == (FieldsView{}) {
-		return nil
+	if route := x.Route.String(); route != "" {
+		list = append(list, "route "+route)
 	}
-	return &v
+	return strings.Join(list, ", ")
 }
 
 // us is t in microseconds.

@@ -97,6 +97,9 @@ func (t *traces) next(kind tellingKind, at weft.Time, node weft.Node) *telling {
 func (t *traces) after(seq uint64, most int) (list []telling, first, missed uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if seq >= t.last {
+		return nil, t.last + 1, 0
+	}
 	first = seq + 1
 	if oldest := t.last - uint64(len(t.ring)) + 1; first < oldest {
 		missed, first = oldest-first, oldest
