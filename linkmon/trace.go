@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -85,9 +86,10 @@ type way struct {
 // travelled is what a packet has gone through so far.
 type travelled struct {
 	way
-	nodes    []string
+	views    []fabric.HopView
+	decided  int // views that are decisions
 	rerouted int
-	last     fabric.HopView
+	end      fabric.HopView
 }
 
 // errEnough ends the reading of hops.
@@ -151,8 +153,7 @@ func (t *tracing) take(v fabric.HopView) error {
 		}
 		fmt.Fprintf(t.out, "%s  %10.6fs  %s\n", p.name(t.all), v.At, v.Story())
 	}
-	p.add(v)
-	if v.End == "" {
+	if p.add(v); !p.complete() {
 		return nil
 	}
 	if !t.json {
@@ -176,7 +177,7 @@ func (t *tracing) unheard() error {
 		return cli.ErrFailed
 	}
 	for _, p := range t.order {
-		if p.last.End == "" {
+		if !p.complete() {
 			fmt.Fprintf(t.out, "%s  not heard of any more: %s\n", p.name(false), p.summary())
 		}
 	}
@@ -195,21 +196,36 @@ func (p *travelled) name(all bool) string {
 }
 
 func (p *travelled) add(v fabric.HopView) {
-	if len(p.nodes) == 0 || p.nodes[len(p.nodes)-1] != v.Node {
-		p.nodes = append(p.nodes, v.Node)
+	p.views = append(p.views, v)
+	if v.Rule != "" && !v.Left && v.In >= 0 && v.Out >= 0 {
+		p.decided++
 	}
 	if v.Rerouted {
 		p.rerouted++
 	}
-	p.last = v
+	if v.End != "" {
+		p.end = v
+	}
+}
+
+// complete reports whether all was heard. What a switch tells that is a process of its own may come later than the end.
+func (p *travelled) complete() bool {
+	return p.end.End != "" && (p.end.End != fabric.EndDelivered || p.decided >= p.end.Hops)
 }
 
 func (p *travelled) summary() string {
-	text := strings.Join(p.nodes, " > ")
-	if p.last.End == fabric.EndLost && p.last.To != "" {
-		text += " > (" + p.last.To + ")"
+	slices.SortStableFunc(p.views, func(a, b fabric.HopView) int { return cmp.Compare(a.At, b.At) })
+	var nodes []string
+	for _, v := range p.views {
+		if len(nodes) == 0 || nodes[len(nodes)-1] != v.Node {
+			nodes = append(nodes, v.Node)
+		}
 	}
-	return fmt.Sprintf("%s: %s, %s", cmp.Or(p.last.End, "under way"), text, counted(p.rerouted, "reroute"))
+	text := strings.Join(nodes, " > ")
+	if p.end.End == fabric.EndLost && p.end.To != "" {
+		text += " > (" + p.end.To + ")"
+	}
+	return fmt.Sprintf("%s: %s, %s", cmp.Or(p.end.End, "under way"), text, counted(p.rerouted, "reroute"))
 }
 
 // counted is n and a noun.

@@ -18,6 +18,7 @@ type HopView struct {
 	At   float64 `json:"at"`     // seconds since the fabric started
 	Age  float64 `json:"age_us"` // since the packet was generated
 	Node string  `json:"node"`   // switch or NIC
+	Hops int     `json:"hops"`   // switches that it had crossed before
 
 	In    int `json:"in"` // port; -1: none
 	InVC  int `json:"in_vc"`
@@ -102,7 +103,7 @@ func (f *Fabric) viewHop(n uint64, e *telling, faults func(*link) string) HopVie
 	h := &e.hop.Header
 	v := HopView{
 		N: n, Src: f.graph.Name(h.Src.Node()), Dst: f.graph.Name(h.Dst.Node()), Seq: h.Seq, At: e.at.Duration().Seconds(),
-		Age: us(e.at - h.Injected), Node: f.graph.Name(e.node), Waited: us(e.hop.Waited),
+		Age: us(e.at - h.Injected), Hops: int(h.Hops), Node: f.graph.Name(e.node), Waited: us(e.hop.Waited),
 	}
 	v.In, v.Out = -1, -1
 	if e.hop.In != weft.NoPort {
