@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,13 +92,16 @@ type travelled struct {
 	end      fabric.HopView
 }
 
+// maxFollowed bounds the packets under way that are remembered.
+const maxFollowed = 4096
+
 // errEnough ends the reading of hops.
 var errEnough = errors.New("all packets have ended")
 
 func (t *tracing) run(ctx context.Context, c *api.Client) error {
 	t.ways = map[way]*travelled{}
 	if t.all {
-		return quiet(ctx, c.Hops(ctx, 0, t.take))
+		return quiet(ctx, c.Hops(ctx, math.MaxUint64, t.take)) // from now on
 	}
 	order, err := c.Trace(ctx, api.TraceRequest{Src: t.src, Dst: t.dst, Count: t.count})
 	if err != nil {
@@ -107,15 +110,12 @@ func (t *tracing) run(ctx context.Context, c *api.Client) error {
 	// A context that ends when nothing has been heard for long: its end is told apart from that of ctx by its cause.
 	hear, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	var mu sync.Mutex // the timer may fire while a hop is printed
-	late := time.AfterFunc(t.wait, func() { mu.Lock(); defer mu.Unlock(); giveUp(cli.ErrFailed) })
+	late := time.AfterFunc(t.wait, func() { giveUp(cli.ErrFailed) })
 	defer late.Stop()
 	err = c.Hops(hear, order.After, func(v fabric.HopView) error {
 		if v.Src != t.src || v.Dst != t.dst {
 			return nil
 		}
-		mu.Lock()
-		defer mu.Unlock()
 		late.Reset(t.wait)
 		return t.take(v)
 	})
@@ -136,6 +136,9 @@ func (t *tracing) take(v fabric.HopView) error {
 	if p == nil {
 		if !t.all && len(t.ways) == t.count {
 			return nil // another one, that others trace
+		}
+		if len(t.ways) == maxFollowed {
+			clear(t.ways) // of --all: some were missed, and never end
 		}
 		p = &travelled{way: way{v.Src, v.Dst, v.Seq}}
 		t.ways[p.way] = p

@@ -114,7 +114,7 @@ func (c *Client) Hops(ctx context.Context, after uint64, f func(fabric.HopView) 
 				return err
 			}
 		}
-		after = max(after, a.Last)
+		after = a.Last
 		if len(a.Hops) == hopsPage {
 			continue
 		}

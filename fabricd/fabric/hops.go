@@ -77,12 +77,12 @@ const (
 const hopsPage = 256
 
 // Hops returns what was told of traced packets after a number, oldest first: at most 256 views, the next ones when asked
-// again. Last is the number of the last of them, or after if there are none; missed counts those that are no longer kept. The newest 4,096 are; it never holds up the switches that tell.
+// again. Last is the number to ask for what follows; missed counts those that are no longer kept. The newest 4,096 are; it never holds up the switches that tell.
 func (f *Fabric) Hops(after uint64) (views []HopView, last, missed uint64) {
 	f.findLost()
 	list, first, missed := f.traces.after(after, hopsPage)
 	if len(list) == 0 {
-		return nil, after, missed
+		return nil, first - 1, missed
 	}
 	faults := func(*link) string { return "" }
 	if f.mu.tryLock() { // not while a fault is being repaired, which takes a moment

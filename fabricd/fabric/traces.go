@@ -98,7 +98,7 @@ func (t *traces) after(seq uint64, most int) (list []telling, first, missed uint
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if seq >= t.last {
-		return nil, t.last + 1, 0
+		return nil, t.last + 1, 0 // numbers may be of a fabric that ran before this one
 	}
 	first = seq + 1
 	if oldest := t.last - uint64(len(t.ring)) + 1; first < oldest {
