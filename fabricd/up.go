@@ -47,6 +47,7 @@ type upFlags struct {
 	multiplier  int
 	dampingHalf time.Duration
 	notices     time.Duration
+	traceEvery  int
 }
 
 func upCommand() *cobra.Command {
@@ -79,6 +80,7 @@ func upCommand() *cobra.Command {
 	f.BoolVar(&u.unpaced, "unpaced", false, "let links go as fast as the machine; --link-rate then only scales the traffic")
 	f.BoolVar(&u.requeue, "requeue", false, "route packets again that are queued for a dead link, instead of losing them")
 	f.DurationVar(&u.notices, "notices", 0, "have switches tell the source of a packet that they discard, which then sends nothing there for so long, as 2s; 0 is off")
+	f.IntVar(&u.traceEvery, "trace-every", 0, "trace one of so many packets that each NIC generates, for linkmon trace --all and the page; 0 is none")
 	f.DurationVar(&u.hello, "hello-interval", fabric.DefaultInterval.Duration(), "time between hellos on a link, longer in large fabrics unless given; 0 turns them off, and silent cuts are never noticed")
 	f.IntVar(&u.multiplier, "hello-multiplier", fabric.DefaultMultiplier, "so many hellos must be missing before a neighbour counts as dead, 1 to 255")
 	f.DurationVar(&u.dampingHalf, "damping", 0, "keep links down that flap: each loss counts 1, halved every so often, as 5s; above 3 a link is held down until 1, at most four times as long; 0 is off")
@@ -114,6 +116,10 @@ func (u upFlags) options() (fabric.Options, error) {
 		return o, err
 	}
 	o.Seed, o.NIC.Notices = u.seed, u.notices
+	if u.traceEvery < 0 {
+		return o, fmt.Errorf("--trace-every %d: expected one packet in so many, or 0 for none", u.traceEvery)
+	}
+	o.NIC.TraceEvery = u.traceEvery
 	fw, vcs, err := subnet.Firmware(u.routing, o.Topology)
 	if err != nil {
 		return o, err

@@ -56,9 +56,11 @@ func NewServer(f *fabric.Fabric, control *bus.Control, info Info) (*Server, erro
 			return nil, err
 		}
 	}
-	for verb, h := range s.processVerbs() {
-		if err := control.Serve(verb, h); err != nil {
-			return nil, err
+	for _, more := range []map[string]bus.Handler{s.processVerbs(), s.traceVerbs()} {
+		for verb, h := range more {
+			if err := control.Serve(verb, h); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return s, nil

@@ -39,6 +39,7 @@ type Fabric struct {
 	monitor monitor
 	samples *samples
 
+	traces   traces
 	notices  notices
 	troubles *troubles
 	standing standing

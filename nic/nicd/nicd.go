@@ -55,6 +55,20 @@ func (n *NIC) Send(dst weft.NICID, size int, traced bool) (seq uint64, err error
 	return seq, err
 }
 
+// Mark has the next packets for dst traced. It reports whether the NIC has packets of its own to send; see [nic.NIC.Mark].
+func (n *NIC) Mark(dst weft.NICID, count int) (busy bool, err error) {
+	n.Do(func(weft.Time, *weft.Actions) {
+		busy, err = n.core.Generates() || n.core.Waits(), n.core.Mark(dst, count)
+	})
+	return busy, err
+}
+
+// Unmark takes back marks that no packet has taken, and returns how many.
+func (n *NIC) Unmark(dst weft.NICID, most int) (left int) {
+	n.Do(func(weft.Time, *weft.Actions) { left = n.core.Unmark(dst, most) })
+	return left
+}
+
 // Snapshot copies the state of the NIC.
 func (n *NIC) Snapshot() (s nic.Snapshot) {
 	n.Do(func(weft.Time, *weft.Actions) { s = n.core.Snapshot() })
