@@ -59,6 +59,7 @@ func (w *Web) routes() []route {
 		{method: "POST", path: "/switches/{id}/restart", does: "Start a crashed switch again, empty.", in: RestartOrder{}, out: fabric.Outcome{}, handle: order(w, RestartOrder.spec)},
 		{method: "POST", path: "/heal", does: "Repair everything.", in: HealOrder{}, out: fabric.Outcome{}, handle: order(w, HealOrder.spec)},
 		{method: "POST", path: "/apply", does: "Several faults and repairs at one instant, all or none.", in: ApplyRequest{}, out: []fabric.Outcome{}, handle: w.apply},
+		{method: "POST", path: "/trace", does: "Trace the next packets of a flow; what is told of them is in the state stream.", in: TraceRequest{}, out: fabric.Tracing{}, handle: w.trace},
 	}
 	return list
 }
@@ -211,6 +212,19 @@ func (w *Web) apply(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return w.fabric.apply(r.Context(), body)
+}
+
+func (w *Web) trace(r *http.Request) (any, error) {
+	t, err := body[TraceRequest](r)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{t.Src, t.Dst} {
+		if _, err := w.fabric.fabric.Topology().NICByName(name); err != nil {
+			return nil, notFound(err)
+		}
+	}
+	return w.fabric.trace(t)
 }
 
 // body decodes the body of a request strictly; none is the zero value.

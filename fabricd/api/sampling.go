@@ -27,7 +27,6 @@ type counted struct {
 type sampling struct {
 	f       *fabric.Fabric
 	sampler *fabric.Sampler
-	hops    func(after uint64) (hops []HopView, last uint64) // nil: none
 
 	past             []counted   // the latest readings, oldest first; bound: what rateTime holds
 	switches         [][2]uint64 // per switch: rerouted, U-turns at the reading before
@@ -51,8 +50,11 @@ func newSampling(f *fabric.Fabric) *sampling {
 	}
 }
 
-// resume forgets old counters, when nobody has watched for a while: a rate is that of now.
-func (s *sampling) resume() { s.past, s.switchesAt, s.begins = nil, 0, true }
+// resume forgets old counters and hops, when nobody has watched for a while: a rate is that of now.
+func (s *sampling) resume() {
+	s.past, s.switchesAt, s.begins = nil, 0, true
+	_, s.lastHop, _ = s.f.Hops(math.MaxUint64)
+}
 
 // step is a frame that has no number yet.
 type step struct {
@@ -95,9 +97,7 @@ func (s *sampling) frame(counters bool) step {
 	}
 	s.happened(&d)
 	s.reports(&d, r.At)
-	if s.hops != nil {
-		d.Hops, s.lastHop = s.hops(s.lastHop)
-	}
+	d.Hops, s.lastHop, _ = s.f.Hops(s.lastHop)
 	for _, c := range s.sampler.Deadlock() {
 		d.Deadlock = append(d.Deadlock, ChannelView{Link: int(c.Link), Dir: [2]string{"ab", "ba"}[c.Dir], VC: int(c.VC)})
 	}

@@ -81,34 +81,8 @@ type ChannelView struct {
 	VC   int    `json:"vc"`
 }
 
-// HopView is what one switch decided for one traced packet, or its end.
-type HopView struct {
-	Src        string          `json:"src"`
-	Dst        string          `json:"dst"`
-	Seq        uint64          `json:"seq"` // of the packet in its flow
-	At         float64         `json:"at"`  // seconds since the fabric started
-	Node       string          `json:"node"`
-	In         int             `json:"in"`
-	InVC       int             `json:"in_vc"`
-	Out        int             `json:"out"` // -1: by none
-	OutVC      int             `json:"out_vc"`
-	Rule       string          `json:"rule,omitempty"`
-	WaitedUS   float64         `json:"waited_us,omitempty"`
-	Why        []string        `json:"why,omitempty"` // reasons it waited
-	Candidates []CandidateView `json:"candidates,omitempty"`
-	Before     string          `json:"before,omitempty"` // routing fields
-	After      string          `json:"after,omitempty"`
-	End        string          `json:"end,omitempty"` // delivered, lost or discarded
-}
-
-// CandidateView is one output that a packet could have taken.
-type CandidateView struct {
-	Port   int    `json:"port"`
-	VC     int    `json:"vc"`
-	Class  string `json:"class,omitempty"`
-	Room   int    `json:"room"`
-	Chosen bool   `json:"chosen,omitempty"`
-}
+// HopView is one thing that was told of a traced packet.
+type HopView = fabric.HopView
 
 // What a snapshot holds of the past.
 const (

@@ -63,10 +63,9 @@ func (s *linkStanding) state(up [2]bool) string {
 
 // tryDo calls f with the turn, unless somebody else has it.
 func (t *turn) tryDo(f func()) bool {
-	if !t.mu.TryLock() {
+	if !t.tryLock() {
 		return false
 	}
-	t.taken = true
 	defer t.Unlock()
 	f()
 	return true
