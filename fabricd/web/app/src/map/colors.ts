@@ -38,7 +38,7 @@ export function css([r, g, b]: Rgb, alpha = 1): string {
 }
 
 // Points of cividis (Nuñez, Anderton, Renslow 2018), from dark to bright.
-const cividis = ['#2b446e', '#485a6c', '#666970', '#858578', '#a59c74', '#c8b866', '#ead357', '#fee838'].map(hex)
+const cividis = ['#233e6c', '#3f5270', '#575d6d', '#707173', '#8a8779', '#a69d75', '#c4b56c', '#e4cf5b', '#ffea46'].map(hex)
 // On white the far end of the scale must be the dark one.
 const cividisLight = ['#b9b08b', '#a59c74', '#8b8a79', '#717479', '#575d6d', '#35496b', '#123570', '#00224e'].map(hex)
 
@@ -90,10 +90,10 @@ export const light: Theme = {
   select: hex('#111111'),
 }
 
-// scale is the colour of a share of 0 to 1. Low shares get more of the scale, since links are seldom full.
+// scale is the colour of a share of 0 to 1. Low shares get a little more of the scale, since links are seldom full.
 export function scale(theme: Theme, share: number): Rgb {
   const colors = theme.load
-  const at = Math.sqrt(Math.min(1, Math.max(0, share))) * (colors.length - 1)
+  const at = Math.pow(Math.min(1, Math.max(0, share)), 0.8) * (colors.length - 1)
   const k = Math.min(colors.length - 2, Math.floor(at))
   const a = colors[k]!
   const b = colors[k + 1]!

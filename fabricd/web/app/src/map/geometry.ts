@@ -1,7 +1,7 @@
-// Where switches, NICs and links are on the map. fabricd says where nodes belong; here trees are stretched to the shape of
-// the window, and links that would run over other switches or over one another are bent.
+// Where switches, NICs and links are on the map. fabricd says where they belong; here trees are stretched to the shape of the
+// window.
 
-import type { Topology } from '../net/types'
+import type { Placed, Topology } from '../net/types'
 
 export interface Point {
   x: number
@@ -33,7 +33,7 @@ export function place(t: Topology, aspect: number): Geometry {
   const nearest = new Map([...nearestOf(switches, nodes), ...nearestOf(t.nics.map((n) => n.id), nodes)])
   return {
     nodes,
-    bends: bendsOf(t, nodes),
+    bends: bendsOf(t),
     spacing: median(switches.map((id) => nearest.get(id)!)),
     nicSpacing: median(t.nics.map((n) => nearest.get(n.id)!)),
     nearest,
@@ -51,9 +51,12 @@ export function along(a: Point, b: Point, bend: number, at: number): Point {
 
 // stretchOf makes a tree fill the window: its tiers mean nothing but above and below.
 function stretchOf(t: Topology, aspect: number): number {
-  const l = t.layout
-  if (!l || l.kind !== 'tree' || l.width <= 0 || l.height <= 0) return 1
-  return Math.min(40, Math.max(0.2, l.width / l.height / aspect))
+  if (t.layout?.kind !== 'tree') return 1
+  const all = [...t.switches, ...t.nics]
+  const span = (of: (p: Placed) => number) => all.reduce((m, p) => Math.max(m, of(p)), -Infinity) - all.reduce((m, p) => Math.min(m, of(p)), Infinity)
+  const width = span((p) => p.x ?? 0)
+  const height = span((p) => p.y ?? 0)
+  return width > 0 && height > 0 ? Math.min(40, Math.max(0.2, width / height / aspect)) : 1
 }
 
 function onCircle(i: number, n: number): Point {
@@ -62,77 +65,15 @@ function onCircle(i: number, n: number): Point {
   return { x: r * Math.sin(angle), y: -r * Math.cos(angle) }
 }
 
-// aside is how far a bent link keeps from the switches it would run over, in distances of neighbours.
-const aside = 0.36
-
-function bendsOf(t: Topology, nodes: Map<string, Point>): number[] {
-  const grid = new Grid(t.switches.map((s) => nodes.get(s.id)!))
-  const together = new Map<string, number[]>()
-  t.links.forEach((l, i) => {
-    const key = l.a < l.b ? `${l.a} ${l.b}` : `${l.b} ${l.a}`
-    const list = together.get(key)
-    if (list) list.push(i)
-    else together.set(key, [i])
+// bendsOf makes shares of the length of what fabricd gives in layout units: how far a curve's control point is aside.
+function bendsOf(t: Topology): number[] {
+  const at = new Map<string, Point>([...t.switches, ...t.nics].map((n) => [n.id, { x: n.x ?? 0, y: n.y ?? 0 }]))
+  return t.links.map((l) => {
+    const a = at.get(l.a)
+    const b = at.get(l.b)
+    const length = a && b ? Math.hypot(b.x - a.x, b.y - a.y) : 0
+    return l.bend && length > 0 ? l.bend / (2 * length) : 0
   })
-  const bends = t.links.map((l) => {
-    const a = nodes.get(l.a)
-    const b = nodes.get(l.b)
-    if (!a || !b) return 0
-    const length = Math.hypot(b.x - a.x, b.y - a.y)
-    if (t.layout?.kind === 'tree' || length < 1.4 || !grid.crowded(a, b)) return 0
-    // Upwards or to the left, so that links around a torus leave the grid at one side.
-    const up = b.x - a.x === 0 ? (b.y > a.y ? 1 : -1) : b.x > a.x ? 1 : -1
-    return (up * aside) / length
-  })
-  for (const list of together.values()) {
-    list.forEach((i, k) => {
-      if (list.length === 1) return
-      const l = t.links[i]!
-      const way = l.a < l.b ? 1 : -1 // the same side for all, whichever end comes first
-      bends[i]! += (way * (k - (list.length - 1) / 2) * 0.5) / list.length
-    })
-  }
-  return bends
-}
-
-// Grid finds points near a place.
-class Grid {
-  private readonly cells = new Map<string, Point[]>()
-
-  constructor(points: Point[]) {
-    for (const p of points) {
-      const key = this.key(p.x, p.y)
-      const list = this.cells.get(key)
-      if (list) list.push(p)
-      else this.cells.set(key, [p])
-    }
-  }
-
-  // crowded says whether a straight line from a to b runs over another point.
-  crowded(a: Point, b: Point): boolean {
-    const length = Math.hypot(b.x - a.x, b.y - a.y)
-    const steps = Math.ceil(length * 2)
-    for (let s = 1; s < steps; s++) {
-      const x = a.x + ((b.x - a.x) * s) / steps
-      const y = a.y + ((b.y - a.y) * s) / steps
-      for (const p of this.near(x, y)) {
-        const isEnd = Math.hypot(p.x - a.x, p.y - a.y) < 0.01 || Math.hypot(p.x - b.x, p.y - b.y) < 0.01
-        const off = Math.abs((b.x - a.x) * (a.y - p.y) - (a.x - p.x) * (b.y - a.y)) / length
-        if (!isEnd && off < 0.12) return true
-      }
-    }
-    return false
-  }
-
-  near(x: number, y: number): Point[] {
-    const out: Point[] = []
-    for (let i = -1; i <= 1; i++) for (let k = -1; k <= 1; k++) out.push(...(this.cells.get(this.key(x + i, y + k)) ?? []))
-    return out
-  }
-
-  private key(x: number, y: number): string {
-    return `${Math.round(x)} ${Math.round(y)}`
-  }
 }
 
 function nearestOf(ids: string[], nodes: Map<string, Point>): Map<string, number> {

@@ -13,6 +13,8 @@ import { BentLink, FabricNode, StraightLink, type LinkData, type NodeData } from
 
 // NICs are shown when they are so many pixels apart, and links to them get clickable.
 const nicRoom = 4
+// Kept free around the map, in pixels, for names and badges.
+const padding = 40
 
 export class FabricMap {
   geometry: Geometry = { nodes: new Map(), bends: [], spacing: 1, nicSpacing: 1, nearest: new Map() }
@@ -20,11 +22,12 @@ export class FabricMap {
   looks: Look[] = []
   ready = false
 
-  private readonly graph = new MultiGraph()
+  private graph = new MultiGraph()
   readonly sigma: Sigma
   private readonly overlay: Overlay
   readonly motion: Motion
   private nicsShown = true
+  private indexed = false // sigma has drawn since everything was new
   private aspect = 0
   private pending = new Set<number>()
   private pendingNodes = new Set<string>()
@@ -39,7 +42,7 @@ export class FabricMap {
       allowInvalidContainer: true,
       renderLabels: false,
       enableEdgeEvents: true,
-      stagePadding: 46,
+      stagePadding: padding,
       zIndex: false,
       doubleClickZoomingRatio: 1,
       enableCameraRotation: false,
@@ -58,6 +61,7 @@ export class FabricMap {
     this.overlay = new Overlay(this)
     this.motion = new Motion(this)
     this.sigma.on('afterRender', () => {
+      this.indexed = true
       this.checkNics()
       this.overlay.draw()
     })
@@ -95,39 +99,47 @@ export class FabricMap {
     const nodes = [...this.pendingNodes].filter((id) => id !== '')
     this.pending.clear()
     this.pendingNodes.clear()
-    this.sigma.refresh({ partialGraph: { edges, nodes }, skipIndexation: true, schedule: true })
+    this.sigma.refresh({ partialGraph: { edges, nodes }, skipIndexation: this.indexed, schedule: true })
   }
 
   private build(): void {
     const t = this.store.topology!
     this.ready = false
-    this.graph.clear()
-    this.graph.setAttribute('of', t)
+    // A new graph, not the old one refilled: sigma hears of each node and link otherwise.
+    const graph = new MultiGraph()
+    graph.setAttribute('of', t)
     this.motion.clearAll()
     this.layOut()
     this.looks = t.links.map((_, i) => this.lookOf(i))
-    for (const s of t.switches) this.graph.addNode(s.id, { ...this.geometry.nodes.get(s.id)!, square: true })
-    for (const n of t.nics) this.graph.addNode(n.id, { ...this.geometry.nodes.get(n.id)!, square: false })
+    for (const s of t.switches) graph.addNode(s.id, { ...this.geometry.nodes.get(s.id)!, square: true })
+    for (const n of t.nics) graph.addNode(n.id, { ...this.geometry.nodes.get(n.id)!, square: false })
     t.links.forEach((l, i) => {
-      if (!this.graph.hasNode(l.a) || !this.graph.hasNode(l.b)) return
+      if (!graph.hasNode(l.a) || !graph.hasNode(l.b)) return
       const bend = this.geometry.bends[i]!
-      this.graph.addEdgeWithKey(String(i), l.a, l.b, { bend, type: bend ? 'bent' : 'straight' })
+      graph.addEdgeWithKey(String(i), l.a, l.b, { bend, type: bend ? 'bent' : 'straight' })
     })
+    this.graph = graph
     this.ready = true
+    this.indexed = false
+    this.sigma.setGraph(graph)
     this.fit(false)
-    this.refresh()
   }
 
   private layOut(): void {
-    this.aspect = Math.max(0.3, this.container.clientWidth / Math.max(1, this.container.clientHeight))
+    this.aspect = this.windowAspect()
     this.geometry = place(this.store.topology!, this.aspect)
+  }
+
+  private windowAspect(): number {
+    const { clientWidth, clientHeight } = this.container
+    return Math.max(0.3, (clientWidth - 2 * padding) / Math.max(1, clientHeight - 2 * padding))
   }
 
   private resized(): void {
     this.overlay.resize()
     this.motion.resize()
     if (!this.ready) return
-    const aspect = this.container.clientWidth / Math.max(1, this.container.clientHeight)
+    const aspect = this.windowAspect()
     // Only a tree depends on the shape of the window, and small changes are not worth a jump.
     if (this.store.topology?.layout?.kind !== 'tree' || Math.abs(Math.log(aspect / this.aspect)) < 0.06) return
     this.layOut()
@@ -139,7 +151,7 @@ export class FabricMap {
     if (!this.ready) return
     this.looks = this.store.links.map((_, i) => this.lookOf(i))
     this.motion.setDeadlock(this.store.deadlock)
-    this.sigma.refresh({ schedule: true })
+    this.redraw()
   }
 
   setTheme(isDark: boolean): void {
@@ -202,6 +214,11 @@ export class FabricMap {
     const wanted = this.ui.kept.layers.nics && this.scale() * this.geometry.nicSpacing >= nicRoom
     if (wanted === this.nicsShown) return
     this.nicsShown = wanted
+    this.redraw()
+  }
+
+  private redraw(): void {
+    this.indexed = false
     this.sigma.refresh({ schedule: true })
   }
 

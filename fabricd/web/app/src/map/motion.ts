@@ -76,6 +76,9 @@ export class Motion extends Layer2d {
     this.wake()
   }
 
+  // active says whether anything moves.
+  get active(): boolean { return this.frame !== 0 }
+
   private wake(): void {
     if (this.frame === 0) this.frame = requestAnimationFrame((now) => this.draw(now))
   }

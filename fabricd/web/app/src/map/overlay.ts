@@ -62,7 +62,8 @@ export class Overlay extends Layer2d {
     const ab = Boolean(l.cut_ab || l.suffers_ab)
     const ba = Boolean(l.cut_ba || l.suffers_ba)
     const oneWay = ab !== ba
-    const at = !oneWay ? 0.5 : ab ? 0.42 : 0.58
+    // Not all at the middle: that is where the links of a tree cross.
+    const at = (!oneWay ? 0.5 : ab ? 0.42 : 0.58) + (((i * 7) % 11) - 5) * 0.024
     const p = this.map.screen(i, at)
     if (!this.seen(p.x, p.y)) return
     const c = this.ctx

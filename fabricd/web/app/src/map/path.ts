@@ -38,18 +38,20 @@ export function journeys(hops: readonly Hop[], store: Store): Journey[] {
 function journey(key: string, hops: Hop[], store: Store): Journey {
   const first = hops[0]!
   const legs: Leg[] = []
-  const add = (node: string, port: number | undefined, at: number, hop: Hop | null) => {
-    const i = store.linkAt(node, port ?? 0)
+  const add = (node: string, port: number, at: number, hop: Hop | null) => {
+    const i = store.linkAt(node, port)
     if (i === undefined) return
     legs.push({ link: i, forth: store.topology!.links[i]!.a === node, at, waitedMs: (hop?.waited_us ?? 0) / 1000, hop })
   }
-  if (store.switchOf(first.node) !== undefined && store.linkAt(first.node, first.in ?? 0) === store.linkAt(first.src, 0)) {
+  // Not every source tells that its NIC has sent the packet.
+  if (first.node !== first.src && first.in !== undefined && store.linkAt(first.node, first.in) === store.linkAt(first.src, 0)) {
     add(first.src, 0, first.at, null)
   }
   for (const h of hops) {
-    // The last hop of a packet may be the NIC's, or that of a switch which discards it: neither sends it on.
-    if (store.switchOf(h.node) === undefined || h.end === 'discarded') continue
-    if (h.end === 'delivered' && h.node === h.dst) continue
+    const isSwitch = store.switchOf(h.node) !== undefined
+    // What leaves a switch late has been decided before; the last hop of a packet sends it nowhere.
+    if (h.out === undefined || h.out < 0 || (isSwitch && h.left) || h.end === 'discarded' || h.end === 'lost') continue
+    if (!isSwitch && h.node !== h.src) continue
     add(h.node, h.out, h.at, h)
   }
   const end = hops.map((h) => h.end ?? '').find((e) => e !== '') ?? ''

@@ -40,6 +40,7 @@ export interface LinkEnds {
   a_port: number
   b: string
   b_port: number
+  bend?: number // layout units: how far the control point of its curve is aside of the middle
 }
 
 export type LinkStateName = 'up' | 'cut' | 'down' | 'init'
@@ -162,24 +163,47 @@ export interface FaultReport {
   open: boolean
 }
 
+// Hop is one thing told of a traced packet: a decision of a switch, that it left a NIC or left a switch late, or its end.
 export interface Hop {
+  n?: number
   src: string
   dst: string
   seq: number
-  at: number
+  at: number // seconds since the fabric started
+  age_us?: number
   node: string
-  in?: number
+  in?: number // port; -1 or left out: by none
   in_vc?: number
   out?: number
   out_vc?: number
+  to?: string
+  link?: string
   rule?: string
+  rerouted?: boolean
   waited_us?: number
   why?: string[]
-  candidates?: { port: number; vc: number; class?: number | string; room?: number | boolean; chosen?: boolean }[]
-  before?: unknown
-  after?: unknown
+  candidates?: Candidate[]
+  before?: Fields
+  after?: Fields
+  left?: boolean // of a packet whose way was decided before
   end?: 'delivered' | 'lost' | 'discarded' | ''
+  detail?: string
+  fault?: string
 }
+
+export interface Candidate {
+  port: number
+  vc: number
+  class?: number | string
+  room?: number
+  credits?: number
+  chosen?: boolean
+  to?: string
+  down?: boolean
+  fault?: string
+}
+
+export type Fields = string | Record<string, string>
 
 export interface Channel {
   link: number

@@ -88,7 +88,7 @@ export class Store {
     if (f.sample) this.sample = f.sample
     if (f.ledger) this.ledger = f.ledger
     if (f.totals) this.totals = f.totals
-    if (f.traffic !== undefined) this.traffic = f.traffic
+    this.traffic = f.traffic ?? ''
     this.deadlock = f.deadlock ?? []
     const events = f.events ?? []
     this.events = this.events.concat(events).slice(-keptEvents)

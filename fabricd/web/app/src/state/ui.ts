@@ -34,6 +34,7 @@ interface Kept {
   layers: Record<Layer, boolean>
   dock: boolean
   scissors: boolean
+  legend: boolean
   slow: number
 }
 
@@ -42,6 +43,7 @@ const key = 'weft.ui'
 export class Ui {
   selected: Selection | null = null
   hovered: Selection | null = null
+  around = '' // the node selected last
   fault: number | null = null // report that is open
   tab: Tab = 'fabric'
   dialog: Dialog = ''
@@ -51,6 +53,7 @@ export class Ui {
     layers: Object.fromEntries(layers.map((l) => [l, true])) as Record<Layer, boolean>,
     dock: true,
     scissors: false,
+    legend: false,
     slow: 1000,
   }
 
@@ -86,6 +89,7 @@ export class Ui {
 
   select(s: Selection | null): void {
     this.selected = s
+    if (s && s.kind !== 'link') this.around = s.id
     if (s) this.tab = 'selected'
     else if (this.tab === 'selected') this.tab = 'fabric'
     this.changed()
