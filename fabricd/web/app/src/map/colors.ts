@@ -9,6 +9,7 @@ export interface Theme {
   text: string
   faint: string
   switchFill: Rgb
+  switchLevel: Rgb // the part of it that is full
   switchBorder: Rgb
   nicFill: Rgb
   idle: Rgb
@@ -47,7 +48,8 @@ export const dark: Theme = {
   background: '#0c131f',
   text: '#dfe7f3',
   faint: '#7f8da3',
-  switchFill: hex('#22344f'),
+  switchFill: hex('#1b2a42'),
+  switchLevel: hex('#5878a6'),
   switchBorder: hex('#8fb0de'),
   nicFill: hex('#52647f'),
   idle: hex('#2c3b55'),
@@ -72,6 +74,7 @@ export const light: Theme = {
   text: '#16202f',
   faint: '#5f6b7c',
   switchFill: hex('#ffffff'),
+  switchLevel: hex('#a9bfdd'),
   switchBorder: hex('#34547f'),
   nicFill: hex('#9aa7ba'),
   idle: hex('#d3d9e2'),

@@ -1,7 +1,7 @@
 // Where switches, NICs and links are on the map. fabricd says where they belong; here trees are stretched to the shape of the
 // window.
 
-import type { Placed, Topology } from '../net/types'
+import type { Topology } from '../net/types'
 
 export interface Point {
   x: number
@@ -12,31 +12,60 @@ export interface Geometry {
   nodes: Map<string, Point> // map units; y grows upwards
   bends: number[] // per link: how far its middle is aside, as a share of its length; 0 is straight
   spacing: number // typical distance of neighbouring switches
-  nicSpacing: number
+  nicSpacing: number // of neighbouring NICs
+  nicReach: number // of a NIC to its switch
   nearest: Map<string, number> // distance of each node to the next of its kind
+  box: { x: [number, number]; y: [number, number] } // what is seen at first
 }
 
-// place lays topology out for a window of the given aspect, width over height.
-export function place(t: Topology, aspect: number): Geometry {
+// NICs are shown when they are so many pixels apart, and so far from their switches.
+const nicApart = 4
+const nicReach = 9
+
+// roomForNics says whether NICs can be told apart at so many pixels per map unit.
+export function roomForNics(g: Geometry, scale: number): boolean {
+  return g.nicSpacing * scale >= nicApart && g.nicReach * scale >= nicReach
+}
+
+// place lays topology out for a window of so many pixels.
+export function place(t: Topology, width: number, height: number): Geometry {
+  const flat = spread(t, 1)
+  // A tree so wide that its NICs have no room fills the window with its switches.
+  const all = boxOf([...flat.values()])
+  const nics = t.nics.length > 0 && roomForNics(measure(t, flat), width / Math.max(1e-9, all.x[1] - all.x[0]))
+  const ids = (nics ? [...t.switches, ...t.nics] : t.switches).map((n) => n.id)
+  const shown = boxOf(ids.map((id) => flat.get(id)!))
+  const stretch = stretchOf(t, shown, width / height)
+  const nodes = stretch === 1 ? flat : spread(t, stretch)
+  return { ...measure(t, nodes), box: boxOf(ids.map((id) => nodes.get(id)!)) }
+}
+
+function spread(t: Topology, stretch: number): Map<string, Point> {
+  const placed = t.switches.some((s) => s.x !== undefined || s.y !== undefined)
   const nodes = new Map<string, Point>()
-  const stretch = stretchOf(t, aspect)
-  const placed = t.switches.length > 0 && t.switches.some((s) => s.x !== undefined || s.y !== undefined)
   t.switches.forEach((s, i) => {
     const p = placed ? { x: s.x ?? 0, y: s.y ?? 0 } : onCircle(i, t.switches.length)
     nodes.set(s.id, { x: p.x, y: -p.y * stretch })
   })
-  t.nics.forEach((n) => {
-    if (placed) nodes.set(n.id, { x: n.x ?? 0, y: -(n.y ?? 0) * stretch })
-    else nodes.set(n.id, nodes.get(n.switch) ?? { x: 0, y: 0 })
-  })
+  for (const n of t.nics) {
+    const p = placed ? { x: n.x ?? 0, y: -(n.y ?? 0) * stretch } : nodes.get(n.switch)
+    nodes.set(n.id, p ?? { x: 0, y: 0 })
+  }
+  return nodes
+}
+
+function measure(t: Topology, nodes: Map<string, Point>): Geometry {
   const switches = t.switches.map((s) => s.id)
   const nearest = new Map([...nearestOf(switches, nodes), ...nearestOf(t.nics.map((n) => n.id), nodes)])
+  const distance = (a: Point | undefined, b: Point | undefined) => (a && b ? Math.hypot(a.x - b.x, a.y - b.y) : 0)
   return {
     nodes,
     bends: bendsOf(t),
     spacing: median(switches.map((id) => nearest.get(id)!)),
     nicSpacing: median(t.nics.map((n) => nearest.get(n.id)!)),
+    nicReach: median(t.nics.map((n) => distance(nodes.get(n.id), nodes.get(n.switch)))),
     nearest,
+    box: { x: [0, 1], y: [0, 1] },
   }
 }
 
@@ -50,13 +79,17 @@ export function along(a: Point, b: Point, bend: number, at: number): Point {
 }
 
 // stretchOf makes a tree fill the window: its tiers mean nothing but above and below.
-function stretchOf(t: Topology, aspect: number): number {
-  if (t.layout?.kind !== 'tree') return 1
-  const all = [...t.switches, ...t.nics]
-  const span = (of: (p: Placed) => number) => all.reduce((m, p) => Math.max(m, of(p)), -Infinity) - all.reduce((m, p) => Math.min(m, of(p)), Infinity)
-  const width = span((p) => p.x ?? 0)
-  const height = span((p) => p.y ?? 0)
-  return width > 0 && height > 0 ? Math.min(40, Math.max(0.2, width / height / aspect)) : 1
+function stretchOf(t: Topology, box: Geometry['box'], aspect: number): number {
+  const width = box.x[1] - box.x[0]
+  const height = box.y[1] - box.y[0]
+  return t.layout?.kind === 'tree' && width > 0 && height > 0 ? Math.min(60, Math.max(0.2, width / height / aspect)) : 1
+}
+
+function boxOf(points: Point[]): Geometry['box'] {
+  const span = (of: (p: Point) => number): [number, number] => [
+    points.reduce((m, p) => Math.min(m, of(p)), Infinity), points.reduce((m, p) => Math.max(m, of(p)), -Infinity),
+  ]
+  return { x: span((p) => p.x), y: span((p) => p.y) }
 }
 
 function onCircle(i: number, n: number): Point {

@@ -34,6 +34,7 @@ const dashes: Record<LinkStory, Dash> = {
 export interface Lane {
   color: Rgb
   dash: Dash
+  alpha: number // a share: idle links stand back
 }
 
 export interface Look {
@@ -71,22 +72,25 @@ function lane(
   l: LinkView, s: LinkStory, cut: string | undefined, suffers: string | undefined, load: number, rate: number,
   theme: Theme, byLoad: boolean,
 ): Lane {
-  const loaded: Lane = { color: byLoad && rate > 0 ? scale(theme, load) : theme.idle, dash: dashes.up }
+  const busy = byLoad && rate > 0
+  const loaded: Lane = {
+    color: busy ? scale(theme, load) : theme.idle, dash: dashes.up, alpha: busy ? 0.55 + 0.45 * Math.sqrt(Math.min(1, load)) : 0.8,
+  }
   switch (s) {
     case 'up':
       return loaded
     case 'impaired':
-      return suffers ? { color: theme.impaired, dash: dashes.impaired } : loaded
+      return suffers ? { color: theme.impaired, dash: dashes.impaired, alpha: 1 } : loaded
     case 'coming':
-      return { color: theme.coming, dash: dashes.coming }
+      return { color: theme.coming, dash: dashes.coming, alpha: 1 }
     case 'held':
-      return { color: theme.coming, dash: dashes.held }
+      return { color: theme.coming, dash: dashes.held, alpha: 1 }
     case 'down':
-      return { color: theme.down, dash: dashes.down }
+      return { color: theme.down, dash: dashes.down, alpha: 1 }
     case 'flapping':
-      return { color: l.state === 'up' ? theme.impaired : theme.cut, dash: dashes.flapping }
+      return { color: l.state === 'up' ? theme.impaired : theme.cut, dash: dashes.flapping, alpha: 1 }
   }
   // Of a link cut one way the other direction is out of use too once it is noticed: it keeps its dash, but not the colour.
-  if (!cut) return l.a_up && l.b_up ? loaded : { color: theme.down, dash: dashes[s] }
-  return { color: cut === 'silent' ? theme.silent : theme.cut, dash: dashes[s] }
+  if (!cut) return l.a_up && l.b_up ? loaded : { color: theme.down, dash: dashes[s], alpha: 1 }
+  return { color: cut === 'silent' ? theme.silent : theme.cut, dash: dashes[s], alpha: 1 }
 }

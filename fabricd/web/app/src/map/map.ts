@@ -5,19 +5,19 @@ import Sigma from 'sigma'
 import type { Change, Store } from '../state/store'
 import type { Selection, Ui } from '../state/ui'
 import { dark, light, type Theme } from './colors'
-import { along, place, type Geometry, type Point } from './geometry'
+import { along, place, roomForNics, type Geometry, type Point } from './geometry'
 import { look, type Look } from './look'
 import { Motion } from './motion'
 import { Overlay } from './overlay'
 import { BentLink, FabricNode, StraightLink, type LinkData, type NodeData } from './programs'
 
-// NICs are shown when they are so many pixels apart, and links to them get clickable.
-const nicRoom = 4
 // Kept free around the map, in pixels, for names and badges.
 const padding = 40
+// A switch is drawn full with so many packets inside. Chosen by us: 8 ports of default buffers are far from it in peace.
+const fullAt = 40
 
 export class FabricMap {
-  geometry: Geometry = { nodes: new Map(), bends: [], spacing: 1, nicSpacing: 1, nearest: new Map() }
+  geometry: Geometry = place({ spec: '', kind: '', switches: [], nics: [], links: [] }, 1, 1)
   theme: Theme = dark
   looks: Look[] = []
   ready = false
@@ -126,22 +126,24 @@ export class FabricMap {
   }
 
   private layOut(): void {
-    this.aspect = this.windowAspect()
-    this.geometry = place(this.store.topology!, this.aspect)
+    const [width, height] = this.room()
+    this.aspect = width / height
+    this.geometry = place(this.store.topology!, width, height)
+    this.sigma.setCustomBBox(this.geometry.box)
   }
 
-  private windowAspect(): number {
+  private room(): [number, number] {
     const { clientWidth, clientHeight } = this.container
-    return Math.max(0.3, (clientWidth - 2 * padding) / Math.max(1, clientHeight - 2 * padding))
+    return [Math.max(100, clientWidth - 2 * padding), Math.max(60, clientHeight - 2 * padding)]
   }
 
   private resized(): void {
     this.overlay.resize()
     this.motion.resize()
     if (!this.ready) return
-    const aspect = this.windowAspect()
+    const [width, height] = this.room()
     // Only a tree depends on the shape of the window, and small changes are not worth a jump.
-    if (this.store.topology?.layout?.kind !== 'tree' || Math.abs(Math.log(aspect / this.aspect)) < 0.06) return
+    if (this.store.topology?.layout?.kind !== 'tree' || Math.abs(Math.log(width / height / this.aspect)) < 0.06) return
     this.layOut()
     this.graph.updateEachNodeAttributes((id, attr) => ({ ...attr, ...this.geometry.nodes.get(id)! }), { attributes: ['x', 'y'] })
   }
@@ -168,8 +170,7 @@ export class FabricMap {
     const toNic = this.store.nic(ends.a) !== undefined || this.store.nic(ends.b) !== undefined
     data.look = this.looks[i]!
     data.hidden = toNic && !this.nicsShown
-    data.size = (this.chosen('link', ends.id) ? 1.8 : 1) * (toNic ? 0.7 : 1)
-    data.faded = false
+    data.size = (this.chosen('link', ends.id) ? 1.8 : 1) * (toNic ? 0.7 : 1) * this.slim
     return data
   }
 
@@ -182,14 +183,23 @@ export class FabricMap {
       data.fill = t.nicFill
       data.border = this.chosen('nic', id) ? t.select : t.nicFill
       data.level = 0
+      data.inside = t.nicFill
       return data
     }
     const view = this.store.switches[this.store.switchOf(id) ?? -1]
     data.size = clamp(px * this.geometry.spacing * 0.22, 3, 13)
     data.fill = view?.state === 'down' ? t.idle : t.switchFill
     data.border = this.chosen('switch', id) ? t.select : view?.state === 'down' ? t.down : t.switchBorder
-    data.level = this.ui.kept.layers.queues ? clamp((view?.held ?? 0) / 40, 0, 1) : 0
+    const held = view?.held ?? 0
+    data.level = this.ui.kept.layers.queues ? clamp(held / fullAt, 0, 1) : 0
+    // Above half of them waiting it is the blocked ones that are worth a look.
+    data.inside = (view?.blocked ?? 0) * 2 > held ? t.blocked : t.switchLevel
     return data
+  }
+
+  // slim is how much thinner links are where there are many.
+  private get slim(): number {
+    return clamp(Math.sqrt(400 / Math.max(1, this.store.links.length)), 0.5, 1)
   }
 
   private chosen(kind: Selection['kind'], id: string): boolean {
@@ -211,7 +221,7 @@ export class FabricMap {
   }
 
   private checkNics(): void {
-    const wanted = this.ui.kept.layers.nics && this.scale() * this.geometry.nicSpacing >= nicRoom
+    const wanted = this.ui.kept.layers.nics && roomForNics(this.geometry, this.scale())
     if (wanted === this.nicsShown) return
     this.nicsShown = wanted
     this.redraw()

@@ -103,7 +103,7 @@ export class Overlay extends Layer2d {
 
   private halo(id: string, s: SwitchView): void {
     const on = this.map.ui.kept.layers
-    const quiet = s.state === 'up' && !(on.reroutes && s.rerouted) && !(on.uturns && s.uturns) && !(on.vectors && s.vector) && !(on.queues && s.blocked)
+    const quiet = s.state === 'up' && !(on.reroutes && s.rerouted) && !(on.uturns && s.uturns) && !(on.vectors && s.vector)
     if (quiet) return
     const p = this.map.nodeOnScreen(id)
     if (!p || !this.seen(p.x, p.y)) return
@@ -116,13 +116,6 @@ export class Overlay extends Layer2d {
       c.arc(p.x, p.y, r * 1.55 + 4, 0, 7)
       c.lineWidth = 2 + 3 * strength
       c.strokeStyle = css(t.reroute, strength)
-      c.stroke()
-    }
-    if (on.queues && s.blocked) {
-      c.beginPath()
-      c.arc(p.x, p.y, r * 1.5 + 1, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * Math.min(1, s.blocked / Math.max(1, s.held ?? s.blocked)))
-      c.lineWidth = 2
-      c.strokeStyle = css(t.blocked)
       c.stroke()
     }
     if (s.state === 'down') this.cross(p.x, p.y, r + 3, css(t.cut))
@@ -219,10 +212,11 @@ export class Overlay extends Layer2d {
     c.textAlign = 'center'
     c.textBaseline = 'top'
     c.lineJoin = 'round'
-    const write = (ids: { id: string }[], size: number) => {
+    // A name is written where it does not run into the next one, nor that of a NIC into its switch.
+    const write = (ids: { id: string }[], size: number, most: number) => {
       c.font = `500 ${size}px ${font}`
       for (const { id } of ids) {
-        const room = (map.geometry.nearest.get(id) ?? 0) * px
+        const room = Math.min(map.geometry.nearest.get(id) ?? 0, most) * px
         if (room < id.length * size * 0.56 + 6) continue
         const p = map.nodeOnScreen(id)!
         if (!this.seen(p.x, p.y)) continue
@@ -234,8 +228,8 @@ export class Overlay extends Layer2d {
         c.fillText(id, p.x, y)
       }
     }
-    write(map.store.topology!.switches, 11)
-    if (map.showsNics) write(map.store.topology!.nics, 9.5)
+    write(map.store.topology!.switches, 11, Infinity)
+    if (map.showsNics) write(map.store.topology!.nics, 9.5, map.geometry.nicReach)
   }
 
   private selection(): void {

@@ -11,21 +11,21 @@ import { linkFragment, linkVertex, nodeFragment, nodeVertex } from './shaders'
 export interface LinkData extends EdgeDisplayData {
   look: Look
   bend: number
-  faded: boolean
 }
 export interface NodeData extends NodeDisplayData {
   fill: Rgb
   border: Rgb
   square: boolean
   level: number // 0 to 1: how full it is
-  faded: boolean
+  inside: Rgb // of the part that is full
 }
 
 const uniforms = ['u_matrix', 'u_sizeRatio', 'u_correctionRatio'] as const
 type Uniform = (typeof uniforms)[number]
 const { FLOAT, UNSIGNED_BYTE, TRIANGLES } = WebGLRenderingContext
 
-const pack = ([r, g, b]: Rgb, alpha = 255) => rgbaToFloat(r, g, b, alpha, true)
+// alpha is a share.
+const pack = ([r, g, b]: Rgb, alpha = 1) => rgbaToFloat(r, g, b, alpha * 255, true)
 
 function setUniforms(params: RenderParams, { gl, uniformLocations }: ProgramInfo<Uniform>): void {
   gl.uniformMatrix3fv(uniformLocations.u_matrix, false, params.matrix)
@@ -73,11 +73,10 @@ function linkProgram(pieces: number): EdgeProgramType {
     }
 
     override processVisibleItem(id: number, at: number, a: NodeDisplayData, b: NodeDisplayData, data: EdgeDisplayData): void {
-      const { look, bend, faded } = data as LinkData
-      const alpha = faded ? 70 : 255
+      const { look, bend } = data as LinkData
       this.array.set([
         a.x, a.y, b.x, b.y, look.width * (data.size || 1), bend,
-        pack(look.ab.color, alpha), pack(look.ba.color, alpha), ...look.ab.dash, ...look.ba.dash, id,
+        pack(look.ab.color, look.ab.alpha), pack(look.ba.color, look.ba.alpha), ...look.ab.dash, ...look.ba.dash, id,
       ], at)
     }
 
@@ -104,6 +103,7 @@ class Node extends NodeProgram<Uniform> {
         { name: 'a_size', size: 1, type: FLOAT },
         { name: 'a_fill', size: 4, type: UNSIGNED_BYTE, normalized: true },
         { name: 'a_border', size: 4, type: UNSIGNED_BYTE, normalized: true },
+        { name: 'a_inside', size: 4, type: UNSIGNED_BYTE, normalized: true },
         { name: 'a_form', size: 2, type: FLOAT },
         { name: 'a_id', size: 4, type: UNSIGNED_BYTE, normalized: true },
       ],
@@ -114,10 +114,7 @@ class Node extends NodeProgram<Uniform> {
 
   override processVisibleItem(id: number, at: number, data: NodeDisplayData): void {
     const d = data as NodeData
-    const alpha = d.faded ? 110 : 255
-    this.array.set([
-      d.x, d.y, d.size, pack(d.fill, alpha), pack(d.border, alpha), d.square ? 1 : 0, d.level, id,
-    ], at)
+    this.array.set([d.x, d.y, d.size, pack(d.fill), pack(d.border), pack(d.inside), d.square ? 1 : 0, d.level, id], at)
   }
 
   override setUniforms(params: RenderParams, info: ProgramInfo): void {

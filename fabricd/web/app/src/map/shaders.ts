@@ -88,6 +88,7 @@ attribute vec2 a_position;
 attribute float a_size;
 attribute vec4 a_fill;
 attribute vec4 a_border;
+attribute vec4 a_inside;
 attribute vec2 a_form;
 attribute vec2 a_corner;
 
@@ -97,6 +98,7 @@ uniform float u_correctionRatio;
 
 varying vec4 v_fill;
 varying vec4 v_border;
+varying vec4 v_inside;
 varying vec2 v_at;
 varying vec2 v_form;
 varying float v_px;
@@ -115,6 +117,7 @@ void main() {
   #endif
   v_fill.a *= 255.0 / 254.0;
   v_border = a_border;
+  v_inside = a_inside;
 }
 `
 
@@ -123,6 +126,7 @@ export const nodeFragment = /* glsl */ `
 precision highp float;
 varying vec4 v_fill;
 varying vec4 v_border;
+varying vec4 v_inside;
 varying vec2 v_at;
 varying vec2 v_form;
 varying float v_px;
@@ -138,7 +142,7 @@ void main() {
   float alpha = 1.0 - smoothstep(-0.5, 0.5, d);
   float line = clamp(v_px * 0.18, 0.8, 2.0);
   float level = step(v_at.y, (2.0 * v_form.y - 1.0) * v_px);
-  vec3 inside = mix(v_fill.rgb, mix(v_fill.rgb, v_border.rgb, 0.55), level);
+  vec3 inside = mix(v_fill.rgb, v_inside.rgb, level);
   vec3 color = mix(inside, v_border.rgb, smoothstep(-line - 0.5, -line + 0.5, d));
   alpha *= v_fill.a;
   gl_FragColor = vec4(color * alpha, alpha);

@@ -34,6 +34,7 @@ export function legend(x: Context): TemplateResult {
       <div><svg width="34" height="14" aria-hidden="true"><circle cx="17" cy="7" r="5" fill="none" stroke=${css(t.reroute)} stroke-width="2.5" /></svg>reroutes packets</div>
       <div><svg width="34" height="14" aria-hidden="true"><path d="M13 11V6a4 4 0 0 1 8 0v4" fill="none" stroke=${css(t.uturn)} stroke-width="2" /><path d="M18 9h6l-3 4z" fill=${css(t.uturn)} /></svg>U-turns</div>
       <div><svg width="34" height="14" aria-hidden="true"><rect x="13" y="3" width="8" height="8" fill=${css(t.vector)} transform="rotate(45 17 7)" /></svg>re-route vector set</div>
+      <div><svg width="34" height="14" aria-hidden="true"><rect x="11" y="1" width="12" height="12" rx="3" fill=${css(t.switchFill)} stroke=${css(t.switchBorder)} /><rect x="12" y="7" width="10" height="5" fill=${css(t.blocked)} /></svg>packets held, most blocked</div>
     </details>
   `
 }
