@@ -231,32 +231,6 @@ func TestWriteJSON(t *testing.T) {
 	assert.Equal(t, []int{48, 64, 192}, []int{len(v.Switches), len(v.NICs), len(v.Links)})
 }
 
-func TestWriteDOT(t *testing.T) {
-	var b bytes.Buffer
-	require.NoError(t, parse(t, "kary-ntree:2,2").WriteDOT(&b, DOTOptions{NICs: true}))
-	want := filepath.Join("testdata", "kary-ntree-2-2.dot")
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(want, b.Bytes(), 0o644))
-	}
-	data, err := os.ReadFile(want)
-	require.NoError(t, err)
-	assert.Equal(t, string(data), b.String())
-
-	for _, g := range samples(t) {
-		b.Reset()
-		require.NoError(t, g.WriteDOT(&b, DOTOptions{}))
-		edges := 0
-		for _, l := range g.Links {
-			if l.BetweenSwitches() {
-				edges++
-			}
-		}
-		assert.Equal(t, edges, strings.Count(b.String(), "[id="), g.Spec)
-		assert.Equal(t, strings.Count(b.String(), "{"), strings.Count(b.String(), "}"))
-	}
-}
-
 // A graph that somebody changed by hand does not pass.
 func TestValidateFindsDamage(t *testing.T) {
 	for want, damage := range map[string]func(*Graph){
