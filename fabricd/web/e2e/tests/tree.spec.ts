@@ -27,6 +27,16 @@ async function clickable(page: Page): Promise<{ id: string; at: Point }> {
   return { id: best!.link.id, at: best!.at }
 }
 
+// choose selects by keys alone what has this name.
+async function choose(page: Page, id: string): Promise<void> {
+  await page.keyboard.press('/')
+  await expect(page.getByTestId('search')).toBeFocused()
+  await page.keyboard.type(id)
+  await expect(page.getByTestId('search-dialog').getByRole('option').first()).toContainText(id)
+  await page.keyboard.press('Enter')
+  await expect.poll(() => selected(page)).toBe(id)
+}
+
 test('the map has all switches and links', async ({ page }, info) => {
   await open(page, f)
   expect(t.switches).toHaveLength(48)
@@ -111,9 +121,7 @@ test('a cut by linkmon appears within a second', async ({ page }, info) => {
 test('a silent cut is shown as that until it is noticed', async ({ page }, info) => {
   await open(page, f)
   const id = t.links[3]!.id
-  await page.keyboard.press('/')
-  await page.getByTestId('search').fill(id)
-  await page.keyboard.press('Enter')
+  await choose(page, id)
   await page.getByTestId('cut-silently').click()
   await expect.poll(async () => (await f.link(id)).cut_ab).toBe('silent')
   await expect(page.getByTestId('link-state')).toHaveAttribute('data-story', 'noticed')
@@ -126,9 +134,7 @@ test('a silent cut is shown as that until it is noticed', async ({ page }, info)
 test('a link is cut one way and impaired from its panel', async ({ page }) => {
   await open(page, f)
   const id = t.links[4]!.id
-  await page.keyboard.press('/')
-  await page.getByTestId('search').fill(id)
-  await page.keyboard.press('Enter')
+  await choose(page, id)
   await page.getByTestId('direction').selectOption('to')
   await page.getByTestId('cut').click()
   await expect.poll(async () => ((l) => [l.cut_ab, l.cut_ba])(await f.link(id))).toEqual(['signalled', ''])
@@ -202,11 +208,7 @@ test('a second tab agrees', async ({ page, context }, info) => {
 test('the keyboard alone finds a link, cuts it and restores it', async ({ page }, info) => {
   await open(page, f)
   const { a, id } = t.links.find((l) => l.a.startsWith('s'))!
-  await page.keyboard.press('/')
-  await page.keyboard.type(a)
-  await look(page, info, 'search')
-  await page.keyboard.press('Enter')
-  expect(await selected(page)).toBe(a)
+  await choose(page, a)
   await expect(async () => { // through the links of the switch, one by one
     await page.keyboard.press(']')
     expect(await selected(page)).toBe(id)
