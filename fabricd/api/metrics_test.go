@@ -1,6 +1,9 @@
 package api
 
 import (
+	"encoding/json"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -60,6 +63,24 @@ func sum(t *testing.T, x *webbed, name string) (v float64) {
 		}
 	}
 	return v
+}
+
+func TestTheDashboardShowsMetricsThatThereAre(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../../docs/grafana/weft.json")
+	require.NoError(t, err)
+	require.True(t, json.Valid(data))
+	known := map[string]bool{}
+	for _, d := range described {
+		name, _, _ := strings.Cut(strings.TrimPrefix(d.String(), `Desc{fqName: "`), `"`)
+		known[name] = true
+	}
+	shown := map[string]bool{}
+	for _, name := range regexp.MustCompile(`weft_[a-z_]+`).FindAllString(string(data), -1) {
+		require.True(t, known[name], name)
+		shown[name] = true
+	}
+	require.Greater(t, len(shown), 20)
 }
 
 func TestMetricsAreNamedAsTheyShouldBe(t *testing.T) {
