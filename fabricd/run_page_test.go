@@ -14,7 +14,7 @@ import (
 	"github.com/weft-fabric/weft/harness/report"
 )
 
-func page(t *testing.T, dir string) string {
+func pageIn(t *testing.T, dir string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, report.PageName))
 	require.NoError(t, err)
@@ -28,7 +28,7 @@ func TestRunWritesAReportThatSaysHowToRunItAgain(t *testing.T) {
 	text, errs, code := fabricd(t, "run", file, "--virtual", "--sim-seed", "7", "--json", "--report", out)
 	assert.Equal(t, cli.ExitFailed, code, errs)
 	assert.Contains(t, errs, "report: "+filepath.Join(out, report.PageName)+"\n")
-	html := page(t, out)
+	html := pageIn(t, out)
 	assert.Contains(t, html, "FAIL")
 	assert.Contains(t, html, "fabricd run &#39;"+file+"&#39; --virtual --sim-seed 7 --report "+out)
 
@@ -39,7 +39,7 @@ func TestRunWritesAReportThatSaysHowToRunItAgain(t *testing.T) {
 	// Again, live: the same scenario, so the report is replaced.
 	_, _, code = fabricd(t, "run", file, "--report", out)
 	assert.Equal(t, cli.ExitFailed, code)
-	assert.Contains(t, page(t, out), "<td>live</td>")
+	assert.Contains(t, pageIn(t, out), "<td>live</td>")
 }
 
 func TestRunOfSeveralWritesAReportOfEach(t *testing.T) {
@@ -47,9 +47,9 @@ func TestRunOfSeveralWritesAReportOfEach(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	_, errs, code := fabricd(t, "run", three(t), "--virtual", "--report", out)
 	assert.Equal(t, cli.ExitUnusable, code, errs)
-	assert.Contains(t, page(t, filepath.Join(out, "a-good")), "PASS")
-	assert.Contains(t, page(t, filepath.Join(out, "b-bad")), "FAIL")
-	assert.Contains(t, page(t, filepath.Join(out, "c-not")), "<b>Not judged:</b> at 50ms: impair s0.0-s1.0")
+	assert.Contains(t, pageIn(t, filepath.Join(out, "a-good")), "PASS")
+	assert.Contains(t, pageIn(t, filepath.Join(out, "b-bad")), "FAIL")
+	assert.Contains(t, pageIn(t, filepath.Join(out, "c-not")), "<b>Not judged:</b> at 50ms: impair s0.0-s1.0")
 	assert.NoFileExists(t, filepath.Join(out, report.PageName))
 }
 
@@ -77,7 +77,7 @@ func TestAnInterruptedRunLeavesAReport(t *testing.T) {
 	assert.Equal(t, "x", r.Scenario)
 	assert.Contains(t, r.Error, "interrupted")
 	require.Len(t, r.Faults, 1)
-	assert.Contains(t, page(t, out), "NOT FINISHED")
+	assert.Contains(t, pageIn(t, out), "NOT FINISHED")
 }
 
 func TestAReportIsRefusedWhereItWouldDestroyAnother(t *testing.T) {
@@ -89,9 +89,9 @@ func TestAReportIsRefusedWhereItWouldDestroyAnother(t *testing.T) {
 	out := at("out")
 	_, _, code := fabricd(t, "run", at("a.yaml"), "--virtual", "--report", out)
 	require.Zero(t, code)
-	before := page(t, out)
+	before := pageIn(t, out)
 	refused(t, "the folder holds another report: that in "+out+" is of a, this one is of b", "run", at("b.yaml"), "--virtual", "--report", out)
-	assert.Equal(t, before, page(t, out))
+	assert.Equal(t, before, pageIn(t, out))
 	refused(t, "are both called b, and would have one report", "run", at("b.yaml"), at("c.yaml"), "--report", at("both"))
 	refused(t, "--shrink with --report", "run", "--shrink", at("b.yaml"), "--report", at("small"))
 	refused(t, "not a directory", "run", at("b.yaml"), "--report", filepath.Join(at("a.yaml"), "below"))

@@ -60,6 +60,8 @@ type Sample struct {
 	Discarded     uint64  `json:"discarded"`
 	Rerouted      uint64  `json:"rerouted"`
 	LinksDown     int     `json:"links_down"` // links without signal, cut or at a crashed switch
+
+	Latency fabric.Latency `json:"latency,omitzero"` // of the packets delivered in about the last second; only in the state stream
 }
 
 // String prints s on one line.
