@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -131,25 +132,30 @@ ends have not answered each other yet). DETAILS says what has been done to a lin
 						links = append(links, l)
 					}
 				}
-				if m.json {
-					return cli.JSON(cmd.OutOrStdout(), links)
-				}
-				if len(links) == 0 {
+				if len(links) == 0 && !m.json {
 					_, err := fmt.Fprintln(cmd.OutOrStdout(), "all links are well")
 					return err
 				}
-				w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
-				fmt.Fprintln(w, "LINK\tSTATE\tSENT\tSENT BACK\tLOST ON WIRE\tLOST QUEUED\tDETAILS")
-				for _, l := range links {
-					fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%s\n", l.Link, l.State, l.SentAB, l.SentBA, l.LostWire, l.LostQueued, l.Details())
-				}
-				return w.Flush()
+				return m.printLinks(cmd.OutOrStdout(), links)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&down, "down", false, "only those that are not up")
 	cmd.Flags().BoolVar(&faulty, "faulty", false, "only those with something wrong: not up, impaired, flapping or held down")
 	return cmd
+}
+
+// printLinks prints links as a table.
+func (m *monitor) printLinks(out io.Writer, links []fabric.LinkState) error {
+	if m.json {
+		return cli.JSON(out, links)
+	}
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "LINK\tSTATE\tSENT\tSENT BACK\tLOST ON WIRE\tLOST QUEUED\tDETAILS")
+	for _, l := range links {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%s\n", l.Link, l.State, l.SentAB, l.SentBA, l.LostWire, l.LostQueued, l.Details())
+	}
+	return w.Flush()
 }
 
 // eventIndent is how far the texts of events are from the left, behind their times.

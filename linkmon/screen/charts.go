@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"charm.land/lipgloss/v2"
 	"github.com/guptarohit/asciigraph"
 
 	"github.com/weft-fabric/weft/linkmon/screen/mirror"
@@ -61,14 +60,19 @@ func (p *chartsPage) draw(a *app, w, h int) []string {
 	each := (h - 1) / rows
 	var out []string
 	for r := range rows {
-		var blocks []string
+		block := make([]string, each)
 		for c := range cols {
-			if i := r*cols + c; i < len(charts) {
-				blocks = append(blocks, lipgloss.NewStyle().Width(w/cols).MaxWidth(w/cols).Height(each).MaxHeight(each).
-					Render(strings.Join(a.plot(charts[i], w/cols-1, each, float64(span)), "\n")))
+			i := r*cols + c
+			if i >= len(charts) {
+				break
+			}
+			for y, line := range a.plot(charts[i], w/cols-1, each, float64(span)) {
+				if y < each {
+					block[y] = fit(block[y], c*(w/cols)) + line
+				}
 			}
 		}
-		out = append(out, strings.Split(lipgloss.JoinHorizontal(lipgloss.Top, blocks...), "\n")...)
+		out = append(out, block...)
 	}
 	foot := fmt.Sprintf("the last %d s; left and right choose another time; %s fault, %s restored", span, a.th.signs.rising, string(a.th.signs.load[0]))
 	return append(out, a.say(dim, foot))
@@ -103,7 +107,7 @@ func (a *app) plot(c chart, w, h int, span float64) []string {
 		most = 1
 	}
 	options := []asciigraph.Option{
-		asciigraph.Height(height), asciigraph.LowerBound(0), asciigraph.UpperBound(most), asciigraph.Offset(1),
+		asciigraph.Height(height), asciigraph.LowerBound(0), asciigraph.UpperBound(most), asciigraph.Offset(3),
 		asciigraph.YAxisValueFormatter(func(v float64) string { return fmt.Sprintf("%7s", c.format(v)) }),
 	}
 	if a.cfg.ASCII {

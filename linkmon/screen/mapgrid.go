@@ -106,7 +106,7 @@ func (p *mapPage) wire(a *app, c *canvas, link, x, y int, stubs []int) {
 	}
 	switch {
 	case dim == 0 && diff == 1:
-		first, last := s.x+s.w, s.x+p.step-1
+		first, last := s.x+s.w-1, s.x+p.step-1
 		for cx := first; cx <= last; cx++ {
 			r := a.th.signs.wire[level]
 			if cx == (first+last)/2 {

@@ -49,6 +49,8 @@ func (p *mapPage) fillTiers(tiers [][]int, w int, apart bool) (y int) {
 		}
 		width := p.spotWidth(list, w)
 		each := max(1, (w+1)/(width+1))
+		lines := (len(list) + each - 1) / each
+		each = (len(list) + lines - 1) / lines // of one length
 		for k, i := range list {
 			line := y + k/each*p.tall()
 			if t.Tiers() > 0 && tier > 0 {

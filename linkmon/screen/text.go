@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"charm.land/lipgloss/v2"
-
 	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
@@ -212,12 +210,19 @@ func (a *app) switchFigures(v mirror.SwitchView) string {
 // newHelpPage lists the keys.
 func newHelpPage(*app) *textPage {
 	return &textPage{name: "help", lines: func(a *app, w int) []string {
-		columns := [][]string{helpColumn(a, helpLook), helpColumn(a, helpAct)}
+		look, act := helpColumn(a, helpLook), helpColumn(a, append(helpAct[:len(helpAct):len(helpAct)], a.th.signsHelp()...))
 		if w < 76 {
-			return append(append(columns[0], ""), columns[1]...)
+			return append(append(look, ""), act...)
 		}
-		return strings.Split(lipgloss.JoinHorizontal(lipgloss.Top,
-			lipgloss.NewStyle().Width(w/2).Render(strings.Join(columns[0], "\n")), strings.Join(columns[1], "\n")), "\n")
+		for len(look) < len(act) {
+			look = append(look, "")
+		}
+		for i := range look {
+			if i < len(act) {
+				look[i] = fit(look[i], w/2) + act[i]
+			}
+		}
+		return look
 	}}
 }
 
@@ -225,33 +230,51 @@ func newHelpPage(*app) *textPage {
 var (
 	helpLook = []string{
 		"LOOKING", "",
-		"1 to 7", "map, links, switches, NICs, ...",
-		"enter d", "describe what the cursor is on",
-		"esc q", "back; q on a numbered page quits",
+		"1 to 7", "map, links, switches, ...",
+		"enter d", "describe what is there",
+		"esc q", "back, and quit with q",
 		"-", "the page before",
 		"arrows hjkl", "move; g first, G last",
-		"tab", "map, switch: choose a link",
-		"n", "map: the next trouble",
-		"/ /! /-f", "filter, inverse, fuzzy; esc: all",
-		":", "a page, a name, or a command of",
-		"", "linkmon sh; tab completes",
+		"tab", "on the map: choose a link",
+		"n", "on the map: next trouble",
+		"/text", "only what matches",
+		"/!text", "what does not match",
+		"/-f text", "what matches fuzzily",
+		":", "a page, a name, or any",
+		" ", "command of linkmon sh;",
+		" ", "tab completes it",
 		"ctrl-c :q", "quit",
 	}
 	helpAct = []string{
 		"ACTING", "",
-		"space", "mark: orders are for all marked",
-		"c", "cut: one way, for a while, ...",
+		"space", "mark; all marked are meant",
+		"c", "cut: one way, for a while",
 		"C", "cut silently",
 		"f", "flap",
 		"i", "impair: loss, delay, rate",
 		"x", "crash a switch",
-		"ctrl-d", "cut or crash, after a question",
-		"ctrl-k", "cut or crash at once",
-		"r", "restore or restart",
-		"u", "undo the latest order from here",
+		"ctrl-d", "cut or crash: asks first",
+		"ctrl-k", "cut or crash: does not ask",
+		"r", "restore, restart",
+		"u", "undo the last fault set here",
 		"H", "heal everything",
+		" ", "",
+		"THE MAP", "",
 	}
 )
+
+// signsHelp explains the characters of the map.
+func (t theme) signsHelp() []string {
+	s := t.signs
+	return []string{
+		string(s.load), "load of a link, idle to full",
+		string(s.trouble[mirror.Cut]) + " " + string(s.trouble[mirror.Silent]), "cut; cut and not noticed yet",
+		string(s.trouble[mirror.Down]) + " " + string(s.trouble[mirror.Coming]), "its switch is down; no answer",
+		string(s.trouble[mirror.Impaired]) + " " + string(s.trouble[mirror.Flapping]), "impaired; flaps",
+		string(s.turn) + " " + string(s.rerouted) + " " + string(s.blocked), "U-turns; re-routes; waits",
+		string(s.trouble[mirror.Deadlocked]), "part of a deadlock",
+	}
+}
 
 func helpColumn(a *app, pairs []string) (out []string) {
 	for i := 0; i < len(pairs); i += 2 {
