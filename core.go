@@ -31,6 +31,8 @@ type Actions struct {
 
 	Drops   []Drop       // packets that ended here and were not delivered
 	Hops    []Hop        // decisions taken for traced packets
+	Ways    []Way        // storage of the candidates of Hops
+	Left    []Departure  // traced packets that left a NIC, or a switch late
 	Arrived []Header     // traced packets delivered to this NIC
 	Changes []PortChange // ports whose link came up or went down, as routing sees it
 	Turned  int          // packets sent another way because of a fault
@@ -45,6 +47,8 @@ func (a *Actions) Reset() {
 	a.WakeAt = Never
 	a.Drops = a.Drops[:0]
 	a.Hops = a.Hops[:0]
+	a.Ways = a.Ways[:0]
+	a.Left = a.Left[:0]
 	a.Arrived = a.Arrived[:0]
 	a.Changes = a.Changes[:0]
 	a.Turned = 0
@@ -102,6 +106,36 @@ type Hop struct {
 	Header        Header
 	Before, After Fields // the routing fields on arrival and on the way out
 	Alternatives  int    // how many candidates there were
+	Turned        bool   // it was sent another way than it would be without faults
+	Why           uint8  // of Waited: a bit for each switching.Stall, of value 1 << reason
+	// Candidates are those that there were, as they were when one was chosen. They are in the storage of Actions, so whoever
+	// keeps the hop clones them.
+	Candidates []Way
+}
+
+// Way is a candidate of a Hop.
+type Way struct {
+	Port    PortID
+	VC      VC
+	Class   uint8
+	Down    bool  // its link is not up
+	Chosen  bool  // it is the one that was taken
+	Room    int32 // packets that its output queue could still take
+	Credits int32 // packets that the neighbour could take
+}
+
+// Departure is a traced packet that left a NIC, or a switch after it had waited in the output queue for a credit.
+type Departure struct {
+	At     Time
+	Port   PortID
+	VC     VC
+	Queued Time // since the decision; at a NIC since it was generated
+	Header Header
+}
+
+// Told reports whether there is anything in a that an observer wants to hear of.
+func (a *Actions) Told() bool {
+	return len(a.Drops)+len(a.Hops)+len(a.Left)+len(a.Arrived)+len(a.Changes)+len(a.Faults)+len(a.Notices)+a.Turned > 0
 }
 
 // PortChange tells that a port came up or went down, as routing sees it.

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/weft-fabric/weft"
@@ -33,7 +34,9 @@ func (r *recorder) Record(_ weft.Time, node weft.Node, a *weft.Actions) {
 	defer r.mu.Unlock()
 	for i := range a.Hops {
 		p := r.of(key(&a.Hops[i].Header))
-		p.Hops = append(p.Hops, a.Hops[i])
+		hop := a.Hops[i]
+		hop.Candidates = slices.Clone(hop.Candidates)
+		p.Hops = append(p.Hops, hop)
 	}
 	for i := range a.Arrived {
 		r.end(r.of(key(&a.Arrived[i])), weft.Delivered, node, "")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ type listed struct {
 	URL      string    `json:"url"`
 	Topology string    `json:"topology"`
 	Firmware string    `json:"firmware"`
+	Page     string    `json:"page,omitempty"` // with the token that it takes to act there
 }
 
 func (m *monitor) lsCommand() *cobra.Command {
@@ -37,7 +39,7 @@ func (m *monitor) lsCommand() *cobra.Command {
 			}
 			out := []listed{}
 			for _, e := range entries {
-				out = append(out, listed{e.Name, e.PID, e.Started, e.URL, e.Topology, e.Firmware})
+				out = append(out, listed{e.Name, e.PID, e.Started, e.URL, e.Topology, e.Firmware, e.PageWithToken()})
 			}
 			if m.json {
 				return cli.JSON(cmd.OutOrStdout(), out)
@@ -47,9 +49,9 @@ func (m *monitor) lsCommand() *cobra.Command {
 				return nil
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tTOPOLOGY\tFIRMWARE\tUP\tPID\tBROKER")
+			fmt.Fprintln(w, "NAME\tTOPOLOGY\tFIRMWARE\tUP\tPID\tBROKER\tPAGE")
 			for _, e := range out {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%d\t%s\n", e.Name, e.Topology, e.Firmware, time.Since(e.Started).Round(time.Second), e.PID, e.URL)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%d\t%s\t%s\n", e.Name, e.Topology, e.Firmware, time.Since(e.Started).Round(time.Second), e.PID, e.URL, cmp.Or(e.Page, "none"))
 			}
 			return w.Flush()
 		},

@@ -87,6 +87,7 @@ type NIC struct {
 	queued   int                 // bytes in queue
 	sequence table[uint64]       // per destination, the next number; not when Unordered
 	number   uint64              // the next number of all, when Unordered
+	marks    map[weft.NICID]int  // per destination, how many of the next packets are traced; nil: none
 	withheld table[weft.Time]    // per destination, until when nothing is generated for it; not unless notices are honoured
 	flows    table[arrivals]     // per source; not when Unordered
 
@@ -273,12 +274,17 @@ func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, o
 		p := n.queue.PopFront()
 		n.queued -= int(p.size)
 		n.end.Spend(0)
+		traced := p.traced || len(n.marks) > 0 && n.marked(p.dst)
 		f.Packets = append(f.Packets, weft.Header{
 			Src: n.cfg.ID, Dst: p.dst, Seq: p.seq, Injected: p.injected, Size: p.size, Era: p.era,
-			Traced: p.traced, Fields: weft.NewFields(),
+			Traced: traced, Fields: weft.NewFields(),
 		})
+		h := &f.Packets[len(f.Packets)-1]
 		if n.cfg.Source != nil {
-			n.cfg.Source(&f.Packets[len(f.Packets)-1])
+			n.cfg.Source(h)
+		}
+		if traced {
+			out.Left = append(out.Left, weft.Departure{At: now, Queued: now - p.injected, Header: *h})
 		}
 	}
 	n.ready = n.queue.Len() > 0 && n.end.Credits(0) > 0 || n.end.Owes()

@@ -21,7 +21,7 @@ func (s *Switch) receive(p weft.PortID, h *weft.Header, at uint64, out *weft.Act
 	id := s.slots.take()
 	sl := &s.slots.slot[id]
 	sl.hdr = *h
-	sl.arrived, sl.in, sl.port, sl.vc, sl.waited, sl.stranded = s.now, c, p, h.VC, false, false
+	sl.arrived, sl.in, sl.port, sl.vc, sl.waited, sl.stranded, sl.why = s.now, c, p, h.VC, false, false, 0
 	s.slots.link[id].flow = flowOf(h)
 
 	q := &s.in[c]
@@ -29,6 +29,7 @@ func (s *Switch) receive(p weft.PortID, h *weft.Header, at uint64, out *weft.Act
 	s.slots.push(&q.queue, id)
 	if mustWait {
 		q.stalls[StallOrder]++
+		sl.why = 1 << StallOrder
 		return
 	}
 	s.advance(id, out)
@@ -41,6 +42,7 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 	for id != noSlot {
 		if s.stranded > 0 {
 			if c, ok := s.strandedAhead(id); ok {
+				s.slots.slot[id].why |= 1 << StallOrder
 				s.wait.enter(id, c)
 				return
 			}
@@ -148,7 +150,9 @@ func (s *Switch) block(id slotID, candidates []Candidate) {
 			reason = StallOutputFull
 		}
 	}
-	if sl := &s.slots.slot[id]; !sl.waited && !sl.stranded {
+	sl := &s.slots.slot[id]
+	sl.why |= 1 << reason
+	if !sl.waited && !sl.stranded {
 		sl.waited = true
 		s.in[sl.in].stalls[reason]++
 	}
@@ -183,7 +187,8 @@ func (s *Switch) transfer(id slotID, c channel, d *Decision, chosen int, out *we
 	sl := &s.slots.slot[id]
 	k := &d.Candidates[chosen]
 	if sl.hdr.Traced {
-		s.traceHop(sl, d, k, out)
+		s.traceHop(sl, d, chosen, out)
+		s.traceQueued(id, c)
 	}
 	next := s.leave(id, out)
 	if s.cfg.Requeue {
@@ -240,7 +245,7 @@ func (s *Switch) leaveInput(id slotID, out *weft.Actions) slotID {
 func (s *Switch) discard(id slotID, d *Decision, out *weft.Actions) slotID {
 	sl := &s.slots.slot[id]
 	if sl.hdr.Traced {
-		s.traceHop(sl, d, &Candidate{Port: weft.NoPort}, out)
+		s.traceHop(sl, d, noCandidate, out)
 	}
 	s.stats.Discarded++
 	s.discards[d.Rule]++
@@ -281,6 +286,9 @@ func (s *Switch) schedule(p weft.PortID) (channel, bool) {
 func (s *Switch) transmit(p weft.PortID, c channel, f *weft.Frame, out *weft.Actions) {
 	o := &s.out[c]
 	id := o.head
+	if s.slots.slot[id].hdr.Traced {
+		s.traceLeft(id, c, out)
+	}
 	s.slots.remove(&o.queue, id)
 	o.stalled = false
 	sl := &s.slots.slot[id]
@@ -334,10 +342,3 @@ func (s *Switch) stallCredit(c channel) {
 }
 
 func (s *Switch) portUp(p weft.PortID) bool { return s.ports[p].end.State() == credit.Up }
-
-func (s *Switch) traceHop(sl *slot, d *Decision, k *Candidate, out *weft.Actions) {
-	out.Hops = append(out.Hops, weft.Hop{
-		At: s.now, Switch: s.place.Switch, In: sl.port, InVC: sl.vc, Out: k.Port, OutVC: k.VC, Rule: d.Rule,
-		Waited: s.now - sl.arrived, Header: sl.hdr, Before: sl.hdr.Fields, After: k.Fields, Alternatives: len(d.Candidates),
-	})
-}

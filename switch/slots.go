@@ -21,6 +21,7 @@ type slot struct {
 	port    weft.PortID // of in
 	vc      weft.VC     // of in
 	waited  bool        // it has had to wait in this switch, and that was counted
+	why     uint8       // it has had to wait for: a bit for each Stall
 
 	// Of a packet in an output queue.
 	stranded bool // see requeue.go

@@ -21,10 +21,11 @@ type Switch struct {
 	slots     slots
 	scratch   []Candidate
 	registers []register
-	turn      uint32 // where the next tie between candidates is broken
-	picks     uint32 // where the candidate to wait for is picked next, see WaitForOne
-	stranded  int    // packets in the output queues of dead links that are routed anew
-	other     []mark // per slot, what the header was on arrival; while it is stranded, what it was to leave with. Only for Config.Requeue
+	turn      uint32    // where the next tie between candidates is broken
+	picks     uint32    // where the candidate to wait for is picked next, see WaitForOne
+	stranded  int       // packets in the output queues of dead links that are routed anew
+	queuedAt  []queuing // per slot, of traced packets; nil before the first
+	other     []mark    // per slot, what the header was on arrival; while it is stranded, what it was to leave with. Only for Config.Requeue
 	wait      waiters
 
 	cfg      Config

@@ -6,7 +6,7 @@ import (
 
 // Recorder hears of single packets: every one that was dropped, and of those traced every hop and the delivery. It is
 // called under the lock of the node that reports, so it must return at once and must not call the fabric; it must not keep
-// what it is given.
+// what it is given, the candidates of hops neither.
 type Recorder interface {
 	Record(now weft.Time, node weft.Node, a *weft.Actions)
 }
@@ -57,6 +57,7 @@ func (w *watcher) Observe(now weft.Time, a *weft.Actions) {
 	for _, e := range a.Faults {
 		w.fabric.events.Publish(now, Event{Kind: EventProtocolFault, Node: w.name, Port: new(int(e.Port)), Detail: e.Err.Error()})
 	}
+	w.fabric.traces.tell(now, w.node, a)
 	if r := w.fabric.opts.Record; r != nil && len(a.Drops)+len(a.Hops)+len(a.Arrived) > 0 {
 		r.Record(now, w.node, a)
 	}

@@ -116,6 +116,15 @@ func (t *turn) Lock() {
 	t.taken = true
 }
 
+// tryLock takes the turn if nobody has it.
+func (t *turn) tryLock() bool {
+	if !t.mu.TryLock() {
+		return false
+	}
+	t.taken = true
+	return true
+}
+
 // Unlock gives it back.
 func (t *turn) Unlock() {
 	for len(t.queue) > 0 {

@@ -343,3 +343,31 @@ func TestAProcessThatDoesNotAttachCanBeReplacedByTheFabric(t *testing.T) {
 	l.fresh()
 	l.allPairs()
 }
+
+func TestATracedPacketTellsItsWayThroughAProcess(t *testing.T) {
+	t.Parallel()
+	l := start(t, true) // nobody records
+	const name = "s2.00"
+	l.be(name)
+	l.fresh()
+	g := l.fabric.Topology()
+	order, err := l.fabric.Trace(must(g.NICByName("n000")), must(g.NICByName("n111")), 3)
+	require.NoError(t, err)
+	require.Equal(t, 3, order.Sent)
+	hops, ended, after := 0, 0, order.After
+	require.Eventually(t, func() bool {
+		views, last, _ := l.fabric.Hops(after)
+		after = last
+		for _, v := range views {
+			if v.Node == name {
+				hops++
+				assert.Len(t, v.Candidates, 2)
+				assert.NotEmpty(t, v.Rule)
+			}
+			if v.End == fabric.EndDelivered {
+				ended++
+			}
+		}
+		return ended == 3 && hops == 3 // what a process tells may be late
+	}, patience, 5*time.Millisecond)
+}

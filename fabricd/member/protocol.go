@@ -120,6 +120,7 @@ type Observation struct {
 	At      weft.Time         `json:"at"`
 	Drops   []weft.Drop       `json:"drops,omitempty"`
 	Hops    []weft.Hop        `json:"hops,omitempty"`
+	Left    []weft.Departure  `json:"left,omitempty"`
 	Changes []weft.PortChange `json:"changes,omitempty"`
 	Turned  int               `json:"turned,omitempty"`
 	Effects bool              `json:"effects,omitempty"` // packets were dropped, and which does not matter
@@ -135,7 +136,7 @@ type Fault struct {
 
 // Actions is o in the words of a core.
 func (o Observation) Actions() *weft.Actions {
-	a := &weft.Actions{Drops: o.Drops, Hops: o.Hops, Changes: o.Changes, Turned: o.Turned, Notices: o.Notices, WakeAt: weft.Never}
+	a := &weft.Actions{Drops: o.Drops, Hops: o.Hops, Left: o.Left, Changes: o.Changes, Turned: o.Turned, Notices: o.Notices, WakeAt: weft.Never}
 	for _, f := range o.Faults {
 		a.Faults = append(a.Faults, weft.Fault{Port: f.Port, Err: errors.New(f.Text)})
 	}

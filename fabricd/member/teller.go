@@ -20,7 +20,7 @@ const (
 // teller observes the core and tells the fabric, without ever holding up the core.
 type teller struct {
 	number  uint64
-	packets bool // somebody wants to hear of single packets
+	packets bool // somebody wants to hear of every packet that is dropped; else of those traced
 	publish func(Seen) error
 	more    chan struct{} // capacity 1
 
@@ -38,9 +38,7 @@ func newTeller(c Charter, publish func(Seen) error) *teller {
 // Observe implements switchd.Observer.
 func (t *teller) Observe(now weft.Time, a *weft.Actions) {
 	o := Observation{At: now, Changes: slices.Clone(a.Changes), Turned: a.Turned, Effects: len(a.Drops) > 0}
-	if t.packets {
-		o.Drops, o.Hops = slices.Clone(a.Drops), slices.Clone(a.Hops)
-	}
+	o.Drops, o.Hops, o.Left = t.drops(a.Drops), hops(a.Hops), slices.Clone(a.Left)
 	for _, f := range a.Faults {
 		o.Faults = append(o.Faults, Fault{Port: f.Port, Text: f.Err.Error()})
 	}
@@ -69,9 +67,31 @@ func (t *teller) Observe(now weft.Time, a *weft.Actions) {
 	}
 }
 
+// drops copies those that somebody wants to hear of.
+func (t *teller) drops(all []weft.Drop) (told []weft.Drop) {
+	if t.packets {
+		return slices.Clone(all)
+	}
+	for i := range all {
+		if all[i].Header.Traced {
+			told = append(told, all[i])
+		}
+	}
+	return told
+}
+
+// hops copies hops with their candidates.
+func hops(all []weft.Hop) []weft.Hop {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Candidates = slices.Clone(all[i].Candidates)
+	}
+	return all
+}
+
 // plain reports whether o tells no more than that something happened.
 func (o *Observation) plain() bool {
-	return len(o.Drops)+len(o.Hops)+len(o.Changes)+len(o.Faults)+len(o.Notices) == 0
+	return len(o.Drops)+len(o.Hops)+len(o.Left)+len(o.Changes)+len(o.Faults)+len(o.Notices) == 0
 }
 
 // merge puts a later plain observation into o.
@@ -93,7 +113,7 @@ func (t *teller) take() (Seen, bool) {
 	n, entries := 0, 0
 	for n < len(t.waiting) && entries < maxTelling {
 		o := &t.waiting[n]
-		entries += 1 + len(o.Drops) + len(o.Hops) + len(o.Notices)
+		entries += 1 + len(o.Drops) + len(o.Hops) + len(o.Left) + len(o.Notices)
 		for _, notice := range o.Notices {
 			delete(t.notices, notice)
 		}

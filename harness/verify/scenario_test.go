@@ -78,7 +78,10 @@ type trace struct {
 func (r *trace) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.hops = append(r.hops, a.Hops...)
+	for _, h := range a.Hops {
+		h.Candidates = nil // they are not kept
+		r.hops = append(r.hops, h)
+	}
 }
 
 // live writes a scenario, reads it again and runs it over links in memory.

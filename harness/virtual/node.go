@@ -112,7 +112,7 @@ func (n *Node) begin() *weft.Actions {
 
 // act does what the core asked for.
 func (n *Node) act(out *weft.Actions) {
-	if w := n.cfg.Watch; w != nil && len(out.Drops)+len(out.Hops)+len(out.Arrived)+len(out.Changes)+len(out.Faults)+len(out.Notices)+out.Turned > 0 {
+	if w := n.cfg.Watch; w != nil && out.Told() {
 		w.Observe(n.engine.now, out)
 	}
 	if out.WakeAt < n.tickAt {

@@ -36,6 +36,8 @@ type app struct {
 	status api.Status
 	lost   error // why the fabric cannot be reached; nil while it can
 	live   bool  // frames arrive
+	detail question
+	asking bool // an answer is on its way
 
 	roots []page // by number key, from 1
 	stack []page // what esc goes back through; the last is shown
@@ -75,6 +77,9 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if a.mirror != nil {
 			a.mirror.Apply(msg.frame)
 		}
+		return a, a.ask()
+	case detailed:
+		a.answer(msg)
 	case gone:
 		a.live, a.lost = false, msg.err
 	case done:
@@ -96,7 +101,7 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // connect takes a fabric over. The state of one that was shown before stays until its first frame if it is of the same
 // topology, so that a moment without the broker does not empty the screen.
 func (a *app) connect(c connected) {
-	a.status, a.lost = c.status, nil
+	a.status, a.lost, a.detail = c.status, nil, c.detail
 	if a.mirror == nil || !sameGraph(a.mirror.Topology, c.topology) {
 		a.mirror = mirror.New(c.topology)
 		clear(a.marks)

@@ -29,7 +29,7 @@ var charts = []chart{
 	{"lost and discarded", []func(mirror.Point) float64{func(p mirror.Point) float64 { return p.Lost + p.Discarded }}, rate, []tone{bad}},
 	{"rerouted", []func(mirror.Point) float64{func(p mirror.Point) float64 { return p.Rerouted }}, rate, []tone{accent}},
 	{"in flight", []func(mirror.Point) float64{func(p mirror.Point) float64 { return p.InFlight }}, count, []tone{info}},
-	{"latency so far, p99 over p50", []func(mirror.Point) float64{
+	{"latency, p50 and p99", []func(mirror.Point) float64{
 		func(p mirror.Point) float64 { return p.P50 }, func(p mirror.Point) float64 { return p.P99 },
 	}, micros, []tone{info, warn}},
 	{"injected", []func(mirror.Point) float64{func(p mirror.Point) float64 { return p.Injected }}, rate, []tone{info}},

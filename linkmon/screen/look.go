@@ -6,6 +6,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/guptarohit/asciigraph"
 
+	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
@@ -144,4 +145,4 @@ func (t theme) sign(m *mirror.Mirror, link int) (rune, tone) {
 }
 
 // busier is the load of the busier direction.
-func busier(l mirror.LinkView) float64 { return max(l.LoadAB, l.LoadBA) }
+func busier(l api.LinkView) float64 { return max(l.LoadAB, l.LoadBA) }

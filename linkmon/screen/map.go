@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
@@ -223,7 +224,7 @@ func (p *mapPage) beside(a *app, i int) bool {
 }
 
 // does is the sign for what a switch does besides forwarding, 0 for nothing.
-func (t theme) does(v mirror.SwitchView) rune {
+func (t theme) does(v api.SwitchView) rune {
 	switch {
 	case v.State == mirror.SwitchDown:
 		return t.signs.trouble[mirror.Cut]

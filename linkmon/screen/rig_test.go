@@ -28,7 +28,7 @@ type rig struct {
 	lines []string // that were run
 	says  string   // what they answer
 	fails error    // how they fail
-	frame mirror.Frame
+	frame api.Frame
 }
 
 func newRig(t *testing.T, spec string, configure ...func(*Config)) *rig {
@@ -53,8 +53,8 @@ func newRig(t *testing.T, spec string, configure ...func(*Config)) *rig {
 	}
 	r.app = newApp(t.Context(), cfg)
 	r.size(80, 24)
-	r.send(connected{status(spec), read(t, spec)})
-	r.frame = mirror.Frame{Seq: 0, Kind: mirror.KindSnapshot, Run: "run"}
+	r.send(connected{status(spec), read(t, spec), nil})
+	r.frame = api.Frame{Seq: 0, Kind: api.KindSnapshot, Run: "run"}
 	return r
 }
 
@@ -89,13 +89,13 @@ func (r *rig) send(msg tea.Msg) {
 }
 
 // step sends the next frame, a quarter of a second after the one before, with what change makes of it.
-func (r *rig) step(change func(f *mirror.Frame)) {
+func (r *rig) step(change func(f *api.Frame)) {
 	f := r.frame
 	f.Seq++
 	f.At += 0.25
 	f.Links, f.Switches, f.Events, f.Faults, f.Deadlock = nil, nil, nil, nil, nil
 	if f.Seq > 1 {
-		f.Kind = mirror.KindDelta
+		f.Kind = api.KindDelta
 	}
 	if change != nil {
 		change(&f)
@@ -107,7 +107,7 @@ func (r *rig) step(change func(f *mirror.Frame)) {
 // traffic lets the fabric run for so many frames, with figures that look like some.
 func (r *rig) traffic(frames int) {
 	for range frames {
-		r.step(func(f *mirror.Frame) {
+		r.step(func(f *api.Frame) {
 			n := f.Seq
 			f.Ledger.Injected += 3000 + n%7*40
 			f.Ledger.Delivered = f.Ledger.Injected - 5
@@ -116,7 +116,7 @@ func (r *rig) traffic(frames int) {
 			if n == 1 {
 				for i := range r.app.mirror.Links {
 					load := float64(i%9) / 10
-					f.Links = append(f.Links, mirror.LinkView{I: i, State: fabric.LinkUp, RateAB: 1000 * load, RateBA: 500 * load, LoadAB: load, LoadBA: load / 2})
+					f.Links = append(f.Links, api.LinkView{I: i, State: fabric.LinkUp, RateAB: 1000 * load, RateBA: 500 * load, LoadAB: load, LoadBA: load / 2})
 				}
 			}
 		})
@@ -132,8 +132,8 @@ func (r *rig) cut(name, how string, seen bool) {
 		Rerouted: 1066, Silent: how == fabric.CutSilent, Open: true,
 		Detected: []fault.Detection{{End: "s0.00", Port: 0, AfterMS: 0.02, How: fault.BySignal}}, SeenAfter: 0.02,
 	}
-	r.step(func(f *mirror.Frame) {
-		f.Links = []mirror.LinkView{{I: i, State: fabric.LinkCut, CutAB: how, CutBA: how, AUp: !seen, BUp: !seen, Lost: 3}}
+	r.step(func(f *api.Frame) {
+		f.Links = []api.LinkView{{I: i, State: fabric.LinkCut, CutAB: how, CutBA: how, AUp: !seen, BUp: !seen, Lost: 3}}
 		f.Events = []fabric.Event{{Seq: uint64(report.ID), At: f.At, Kind: "cut", Link: name, Fault: &report}}
 		f.Faults = []fault.Report{report}
 		f.Totals.Rerouted += 300

@@ -17,8 +17,9 @@ import (
 type Source interface {
 	Status(ctx context.Context) (api.Status, error)
 	Topology(ctx context.Context) (json.RawMessage, error)
+	Switch(ctx context.Context, name string, forwarding bool) (api.SwitchDetail, error)
 	// Frames calls f for every frame of the state stream until ctx ends, f returns an error, or the fabric is gone.
-	Frames(ctx context.Context, f func(mirror.Frame) error) error
+	Frames(ctx context.Context, f func(api.Frame) error) error
 	Close() error
 }
 
@@ -74,10 +75,14 @@ type (
 	connected struct {
 		status   api.Status
 		topology *mirror.Topology
+		detail   question
 	}
-	arrived struct{ frame mirror.Frame }
+	arrived struct{ frame api.Frame }
 	gone    struct{ err error }
 )
+
+// question asks for all about a switch.
+type question func(ctx context.Context, name string, forwarding bool) (api.SwitchDetail, error)
 
 // attend keeps a connection to the fabric and sends what comes over it, until ctx ends.
 func attend(ctx context.Context, cfg Config, send func(tea.Msg)) {
@@ -111,8 +116,8 @@ func follow(ctx context.Context, cfg Config, send func(tea.Msg)) error {
 	send(hello)
 	var run string
 	var seq uint64
-	return src.Frames(ctx, func(f mirror.Frame) error {
-		if f.Kind != mirror.KindSnapshot && (f.Run != run || f.Seq != seq+1) {
+	return src.Frames(ctx, func(f api.Frame) error {
+		if f.Kind != api.KindSnapshot && (f.Run != run || f.Seq != seq+1) {
 			return errGap
 		}
 		if run != "" && f.Run != run {
@@ -135,5 +140,5 @@ func greet(ctx context.Context, src Source) (connected, error) {
 		return connected{}, err
 	}
 	t, err := mirror.Read(raw)
-	return connected{status, t}, err
+	return connected{status, t, src.Switch}, err
 }

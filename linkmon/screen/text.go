@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
@@ -184,7 +185,7 @@ func (a *app) linkFigures(link int) string {
 }
 
 // switchFigures is a switch on one line.
-func (a *app) switchFigures(v mirror.SwitchView) string {
+func (a *app) switchFigures(v api.SwitchView) string {
 	state := plain
 	switch v.State {
 	case mirror.SwitchDown:

@@ -55,6 +55,20 @@ func (n *NIC) Send(dst weft.NICID, size int, traced bool) (seq uint64, err error
 	return seq, err
 }
 
+// Mark has the next packets for dst traced. It reports whether the NIC has packets of its own to send; see [nic.NIC.Mark].
+func (n *NIC) Mark(dst weft.NICID, count int) (busy bool, err error) {
+	n.Do(func(weft.Time, *weft.Actions) {
+		busy, err = n.core.Generates() || n.core.Waits(), n.core.Mark(dst, count)
+	})
+	return busy, err
+}
+
+// Unmark takes back marks that no packet has taken, and returns how many.
+func (n *NIC) Unmark(dst weft.NICID, most int) (left int) {
+	n.Do(func(weft.Time, *weft.Actions) { left = n.core.Unmark(dst, most) })
+	return left
+}
+
 // Snapshot copies the state of the NIC.
 func (n *NIC) Snapshot() (s nic.Snapshot) {
 	n.Do(func(weft.Time, *weft.Actions) { s = n.core.Snapshot() })
@@ -70,4 +84,10 @@ func (n *NIC) Stats() (s nic.Stats) {
 // MergeLatency adds this NIC's latencies, in nanoseconds, to h.
 func (n *NIC) MergeLatency(h *hdrhistogram.Histogram) {
 	n.Do(func(weft.Time, *weft.Actions) { n.core.MergeLatency(h) })
+}
+
+// Read reads what is read again and again.
+func (n *NIC) Read() (r nic.Reading) {
+	n.Do(func(weft.Time, *weft.Actions) { r = n.core.Read() })
+	return r
 }

@@ -268,7 +268,7 @@ func (d *Driver) act(now weft.Time, out *weft.Actions) {
 		d.wakeAt = out.WakeAt
 		notify(d.poke)
 	}
-	if d.cfg.Watch != nil && len(out.Drops)+len(out.Hops)+len(out.Arrived)+len(out.Changes)+len(out.Faults)+len(out.Notices)+out.Turned > 0 {
+	if d.cfg.Watch != nil && out.Told() {
 		d.cfg.Watch.Observe(now, out)
 	}
 }

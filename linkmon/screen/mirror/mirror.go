@@ -18,9 +18,9 @@ const (
 	maxTrail   = 64
 )
 
-// minStep is the least time between two points of the history, in seconds. Frames that an event brings come between, and
+// MinStep is the least time between two points of the history, in seconds. Frames that an event brings come between, and
 // rates over so short a time would be noise.
-const minStep = 0.2
+const MinStep = 0.2
 
 // Point is the fabric at one moment of its history. Rates are packets a second since the point before.
 type Point struct {
@@ -31,7 +31,7 @@ type Point struct {
 	Discarded float64
 	Rerouted  float64
 	InFlight  float64
-	P50, P99  float64 // latency in microseconds, of all packets so far
+	P50, P99  float64 // latency in microseconds, of the packets of the last second
 }
 
 // Mirror is the state of a fabric as its frames have told it. The zero value with a topology set has heard nothing yet.
@@ -41,13 +41,13 @@ type Mirror struct {
 	Run      string
 	Seq      uint64
 	At       float64
-	Links    []LinkView   // by index of the link
-	Switches []SwitchView // by index of the switch
+	Links    []api.LinkView   // by index of the link
+	Switches []api.SwitchView // by index of the switch
 	Sample   api.Sample
 	Ledger   fabric.Ledger
 	Totals   fabric.Totals
 	Traffic  string
-	Deadlock []ChannelView
+	Deadlock []api.ChannelView
 
 	Events  []fabric.Event // oldest first
 	Faults  []fault.Report // by ID
@@ -74,8 +74,8 @@ func New(t *Topology) *Mirror {
 func (m *Mirror) forget() {
 	*m = Mirror{
 		Topology: m.Topology,
-		Links:    make([]LinkView, len(m.Topology.Links)),
-		Switches: make([]SwitchView, len(m.Topology.Switches)),
+		Links:    make([]api.LinkView, len(m.Topology.Links)),
+		Switches: make([]api.SwitchView, len(m.Topology.Switches)),
 		trails:   make([][]float32, len(m.Topology.Links)),
 	}
 	m.reset()
@@ -84,10 +84,10 @@ func (m *Mirror) forget() {
 // reset takes all for well until a snapshot says otherwise.
 func (m *Mirror) reset() {
 	for i := range m.Links {
-		m.Links[i] = LinkView{I: i, State: fabric.LinkUp, AUp: true, BUp: true}
+		m.Links[i] = api.LinkView{I: i, State: fabric.LinkUp, AUp: true, BUp: true}
 	}
 	for i := range m.Switches {
-		m.Switches[i] = SwitchView{I: i, State: SwitchUp}
+		m.Switches[i] = api.SwitchView{I: i, State: SwitchUp}
 	}
 }
 
@@ -96,8 +96,8 @@ func (m *Mirror) Heard() bool { return m.Seq > 0 }
 
 // Apply takes a frame over. It reports false when the frame does not follow those before, so that a new snapshot is needed;
 // nothing is taken over then.
-func (m *Mirror) Apply(f Frame) bool {
-	snapshot := f.Kind == KindSnapshot
+func (m *Mirror) Apply(f api.Frame) bool {
+	snapshot := f.Kind == api.KindSnapshot
 	if !snapshot && (f.Run != m.Run || f.Seq != m.Seq+1) {
 		return false
 	}
@@ -129,7 +129,7 @@ func (m *Mirror) Apply(f Frame) bool {
 }
 
 // settled is l, with the ends of a link that is well taken to see it so: a snapshot may leave that out.
-func settled(l LinkView) LinkView {
+func settled(l api.LinkView) api.LinkView {
 	if l.State == fabric.LinkUp {
 		l.AUp, l.BUp = true, true
 	}
@@ -163,7 +163,7 @@ func (m *Mirror) addFaults(reports []fault.Report) {
 	}
 }
 
-func (m *Mirror) addPoint(f Frame) {
+func (m *Mirror) addPoint(f api.Frame) {
 	now := mark{
 		at: f.At, lost: f.Ledger.Lost, discarded: f.Ledger.Discarded, rerouted: f.Totals.Rerouted,
 		injected: f.Ledger.Injected, delivered: f.Ledger.Delivered,
@@ -174,7 +174,7 @@ func (m *Mirror) addPoint(f Frame) {
 		return
 	}
 	seconds := now.at - before.at
-	if seconds < minStep {
+	if seconds < MinStep {
 		return
 	}
 	m.last = now
@@ -187,7 +187,7 @@ func (m *Mirror) addPoint(f Frame) {
 	m.History = appendBounded(m.History, maxHistory, Point{
 		At: f.At, Injected: rate(now.injected, before.injected), Delivered: rate(now.delivered, before.delivered),
 		Lost: rate(now.lost, before.lost), Discarded: rate(now.discarded, before.discarded), Rerouted: rate(now.rerouted, before.rerouted),
-		InFlight: float64(f.Ledger.InFlight), P50: f.Totals.Latency.P50, P99: f.Totals.Latency.P99,
+		InFlight: float64(f.Ledger.InFlight), P50: f.Sample.Latency.P50, P99: f.Sample.Latency.P99,
 	})
 	for i, l := range m.Links {
 		m.trails[i] = appendBounded(m.trails[i], maxTrail, float32(l.RateAB+l.RateBA))

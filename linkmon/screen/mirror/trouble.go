@@ -3,13 +3,8 @@ package mirror
 import (
 	"cmp"
 
+	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-)
-
-// Kinds of frame.
-const (
-	KindSnapshot = "snapshot"
-	KindDelta    = "delta"
 )
 
 // States of a switch.
@@ -49,7 +44,7 @@ func (m *Mirror) Trouble(link int) Trouble {
 	return trouble(m.Links[link])
 }
 
-func trouble(l LinkView) Trouble {
+func trouble(l api.LinkView) Trouble {
 	switch {
 	case l.State == fabric.LinkCut && l.AUp && l.BUp && cmp.Or(l.CutAB, l.CutBA) == fabric.CutSilent:
 		return Silent

@@ -1,0 +1,234 @@
+package fabric
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// HopView is one thing that was told of a traced packet: a decision of a switch, that it left a NIC or left a switch late,
+// or its end.
+type HopView struct {
+	N    uint64  `json:"n"` // numbers what is told, from 1 without gaps
+	Src  string  `json:"src"`
+	Dst  string  `json:"dst"`
+	Seq  uint64  `json:"seq"`    // of the packet in its flow
+	At   float64 `json:"at"`     // seconds since the fabric started
+	Age  float64 `json:"age_us"` // since the packet was generated
+	Node string  `json:"node"`   // switch or NIC
+	Hops int     `json:"hops"`   // switches that it had crossed before
+
+	In    int `json:"in"` // port; -1: none
+	InVC  int `json:"in_vc"`
+	Out   int `json:"out"` // port; -1: none
+	OutVC int `json:"out_vc"`
+
+	To         string     `json:"to,omitempty"`   // the node that Out leads to
+	Link       string     `json:"link,omitempty"` // the link at Out
+	Rule       string     `json:"rule,omitempty"` // that decided
+	Rerouted   bool       `json:"rerouted,omitempty"`
+	Waited     float64    `json:"waited_us,omitempty"` // before the decision; where Left, before it left
+	Why        []string   `json:"why,omitempty"`       // it waited: reasons as in the stalls of a switch
+	Candidates []WayView  `json:"candidates,omitempty"`
+	Dead       []DeadPort `json:"dead,omitempty"` // of a decision that dead ports had a part in
+
+	// What routing has written into the header on arrival, as "port field p1, misroute 0b10, route p4,p1"; empty: nothing.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+
+	// Left: it left a NIC, or the output queue of a switch that had decided before and where it waited for a credit.
+	Left   bool   `json:"left,omitempty"`
+	End    string `json:"end,omitempty"`    // delivered, lost or discarded
+	Detail string `json:"detail,omitempty"` // of a packet that was lost: how
+	Fault  string `json:"fault,omitempty"`  // in force on Link, as "cut, fault 3"
+	Missed uint64 `json:"missed,omitempty"` // tellings before this one that the reader was too slow for
+}
+
+// WayView is a candidate of a decision.
+type WayView struct {
+	Port    int    `json:"port"`
+	VC      int    `json:"vc"`
+	Class   int    `json:"class"`
+	Room    int    `json:"room"`    // packets that its output queue could take
+	Credits int    `json:"credits"` // packets that the neighbour could take
+	Chosen  bool   `json:"chosen,omitempty"`
+	To      string `json:"to,omitempty"`
+	Down    bool   `json:"down,omitempty"`
+	Fault   string `json:"fault,omitempty"` // in force on its link, when it is down
+}
+
+// DeadPort is a port of a switch whose link is down as the switch sees it.
+type DeadPort struct {
+	Port  int    `json:"port"`
+	Link  string `json:"link"`
+	Fault string `json:"fault,omitempty"` // in force there
+}
+
+// Ends of a packet, as HopView.End names them.
+const (
+	EndDelivered = "delivered"
+	EndLost      = "lost"
+	EndDiscarded = "discarded"
+)
+
+// hopsPage bounds the views of one call of Hops.
+const hopsPage = 256
+
+// Hops returns what was told of traced packets after a number, oldest first: at most 256 views, the next ones when asked
+// again. Last is the number to ask for what follows; missed counts those that are no longer kept. The newest 4,096 are; it never holds up the switches that tell.
+func (f *Fabric) Hops(after uint64) (views []HopView, last, missed uint64) {
+	f.findLost()
+	list, first, missed := f.traces.after(after, hopsPage)
+	if len(list) == 0 {
+		return nil, first - 1, missed
+	}
+	faults := func(*link) string { return "" }
+	if f.mu.tryLock() { // not while a fault is being repaired, which takes a moment
+		defer f.mu.Unlock()
+		faults = f.faultOn
+	}
+	views = make([]HopView, len(list))
+	for i := range list {
+		views[i] = f.viewHop(first+uint64(i), &list[i], faults)
+	}
+	return views, first + uint64(len(list)) - 1, missed
+}
+
+// LastHop is the number of the latest that was told.
+func (f *Fabric) LastHop() uint64 { return f.traces.number() }
+
+func (f *Fabric) viewHop(n uint64, e *telling, faults func(*link) string) HopView {
+	h := &e.hop.Header
+	v := HopView{
+		N: n, Src: f.graph.Name(h.Src.Node()), Dst: f.graph.Name(h.Dst.Node()), Seq: h.Seq, At: e.at.Duration().Seconds(),
+		Age: us(e.at - h.Injected), Hops: int(h.Hops), Node: f.graph.Name(e.node), Waited: us(e.hop.Waited),
+	}
+	v.In, v.Out = -1, -1
+	if e.hop.In != weft.NoPort {
+		v.In, v.InVC = int(e.hop.In), int(e.hop.InVC)
+	}
+	if e.hop.Out != weft.NoPort {
+		v.Out, v.OutVC = int(e.hop.Out), int(e.hop.OutVC)
+		if l, side, ok := f.linkAt(weft.End{Node: e.node, Port: e.hop.Out}); ok {
+			v.Link, v.To = l.Name, f.graph.Name(l.ends()[1-side].Node)
+			v.Fault = faults(l)
+		}
+	}
+	switch e.kind {
+	case toldHop:
+		f.viewDecision(&v, e, faults)
+	case toldLeft:
+		v.Left = true
+		if e.node.IsSwitch() {
+			v.Why = []string{switching.StallNoCredit.String()}
+		}
+	case toldArrived:
+		v.End = EndDelivered
+	default:
+		v.End, v.Detail, v.Rule = EndLost, e.account.String(), e.rule
+		if e.account == weft.Discarded {
+			v.End, v.Detail = EndDiscarded, ""
+		}
+	}
+	return v
+}
+
+// viewDecision adds what a decision has.
+func (f *Fabric) viewDecision(v *HopView, e *telling, faults func(*link) string) {
+	v.Rule, v.Rerouted = e.hop.Rule, e.hop.Turned
+	for _, s := range switching.Stalls() {
+		if e.hop.Why>>s&1 == 1 {
+			v.Why = append(v.Why, s.String())
+		}
+	}
+	dead := e.hop.Turned || e.hop.Out == weft.NoPort
+	for _, k := range e.hop.Candidates {
+		w := WayView{Port: int(k.Port), VC: int(k.VC), Class: int(k.Class), Room: int(k.Room), Credits: int(k.Credits), Chosen: k.Chosen, Down: k.Down}
+		if l, side, ok := f.linkAt(weft.End{Node: e.node, Port: k.Port}); ok {
+			w.To = f.graph.Name(l.ends()[1-side].Node)
+			if k.Down {
+				w.Fault = faults(l)
+			}
+		}
+		v.Candidates = append(v.Candidates, w)
+		dead = dead || k.Down
+	}
+	if dead {
+		v.Dead = f.deadPorts(e.node, faults)
+	}
+	v.Before = viewFields(e.hop.Before)
+	if e.hop.Out == weft.NoPort {
+		v.End = EndDiscarded
+	} else {
+		v.After = viewFields(e.hop.After)
+	}
+}
+
+// deadPorts are the ports of a switch that are down now, a moment after it has decided.
+func (f *Fabric) deadPorts(n weft.Node, faults func(*link) string) (list []DeadPort) {
+	for p := range f.graph.Switches[n.Index].Ports {
+		if l, side, ok := f.linkAt(weft.End{Node: n, Port: weft.PortID(p)}); ok && !l.up[side].Load() {
+			list = append(list, DeadPort{Port: p, Link: l.Name, Fault: faults(l)})
+		}
+	}
+	return list
+}
+
+// faultOn names the faults in force on l; empty: none. The caller holds mu.
+func (f *Fabric) faultOn(l *link) string {
+	var list []string
+	add := func(what string, r *record) {
+		if r != nil && r.report.ID > 0 {
+			what += fmt.Sprintf(", fault %d", r.report.ID)
+		}
+		for _, have := range list {
+			if have == what {
+				return
+			}
+		}
+		list = append(list, what)
+	}
+	for d := range 2 {
+		if l.isCut(d) {
+			add(map[bool]string{true: "cut", false: "cut silently"}[l.signalled(d)], l.cut[d].rec)
+		}
+		if !l.suffers[d].IsZero() && l.impaired[d] != nil {
+			add(l.suffers[d].String(), l.impaired[d].rec)
+		}
+	}
+	for _, e := range l.ends() {
+		if e.Node.IsSwitch() {
+			if s := f.switches[e.Node.Index]; s.crash != nil {
+				add(s.name+" is down", s.crash.rec)
+			}
+		}
+	}
+	for _, r := range l.dark {
+		add("no broker", r)
+	}
+	return strings.Join(list, "; ")
+}
+
+// viewFields prints the fields that are not as a packet enters the fabric with them.
+func viewFields(x weft.Fields) string {
+	var list []string
+	switch x.PortField {
+	case weft.PortFieldNone:
+	case weft.PortFieldDown:
+		list = append(list, "port field down")
+	default:
+		list = append(list, "port field "+weft.PortID(x.PortField).String())
+	}
+	if x.Misroute != 0 {
+		list = append(list, fmt.Sprintf("misroute %#b", x.Misroute))
+	}
+	if route := x.Route.String(); route != "" {
+		list = append(list, "route "+route)
+	}
+	return strings.Join(list, ", ")
+}
+
+// us is t in microseconds.
+func us(t weft.Time) float64 { return float64(t.Duration().Nanoseconds()) / 1e3 }

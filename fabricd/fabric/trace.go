@@ -1,0 +1,61 @@
+package fabric
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+)
+
+// MaxTraced is how many packets one order may have traced. Chosen by us: what they tell is kept, see Hops.
+const MaxTraced = 256
+
+// traceGrace is how long the packets to be traced may take to come from the NIC's own traffic before others are sent in
+// their place. Chosen by us: shorter than anybody waits.
+const traceGrace = weft.Second
+
+// Tracing is what came of an order to trace.
+type Tracing struct {
+	After uint64 `json:"after"` // the number of what was told last before it, see Hops
+	Sent  int    `json:"sent"`  // packets sent for it at once, since the NIC generates none
+}
+
+// Trace has the next packets of a flow traced, so many of them. A NIC that generates no traffic sends them itself, now; one
+// that does is given a second for packets of its own, and then sends those that are missing. They go the way of all others.
+func (f *Fabric) Trace(src, dst weft.NICID, count int) (t Tracing, err error) {
+	switch {
+	case int(src) >= len(f.nics):
+		return t, fmt.Errorf("nic %d: %w: there are %d", src, ErrUnknown, len(f.nics))
+	case src == dst:
+		return t, fmt.Errorf("trace from %s to itself: name two NICs", f.graph.Name(src.Node()))
+	case count < 1 || count > MaxTraced:
+		return t, fmt.Errorf("trace %d packets: expected 1 to %d", count, MaxTraced)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stopped {
+		return t, errStopped
+	}
+	t.After = f.LastHop()
+	n := f.nics[src]
+	busy, err := n.Mark(dst, count)
+	if err != nil {
+		return t, err
+	}
+	if busy {
+		f.world.At(f.Now()+traceGrace, func() { _, _ = f.sendMarked(src, dst, count) })
+		return t, nil
+	}
+	t.Sent, err = f.sendMarked(src, dst, count)
+	return t, err
+}
+
+// sendMarked sends as many packets as there are marks left that no packet has taken.
+func (f *Fabric) sendMarked(src, dst weft.NICID, most int) (sent int, err error) {
+	for range f.nics[src].Unmark(dst, most) {
+		if _, err := f.Send(src, dst, true); err != nil {
+			return sent, err
+		}
+		sent++
+	}
+	return sent, nil
+}

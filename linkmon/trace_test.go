@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness"
+)
+
+func TestTraceFollowsPacketsHopByHopToTheirEnds(t *testing.T) {
+	ownRegistry(t)
+	h := start(t, "lab")
+	h.SetTraffic("none")
+	out := ok(t, "trace", "--src", "n00", "--dst", "n10", "--count", "2")
+	require.Contains(t, out, "n00 sends it to s1.0")
+	require.Contains(t, out, "  rule 1: any live up port\n    candidates p2 vc0 to s0.0 room 2+")
+	require.Contains(t, out, " chosen")
+	require.Contains(t, out, "n10 has it, ")
+	require.Regexp(t, `(?m)^#\d+  delivered: n00 > s1\.0 > s0\.[01] > s1\.1 > n10, 0 reroutes$`, out)
+	require.Equal(t, 2, strings.Count(out, "  delivered: "))
+
+	var ends int
+	for line := range strings.Lines(ok(t, "trace", "--src", "n00", "--dst", "n10", "--count", "3", "--json")) {
+		var v fabric.HopView
+		require.NoError(t, json.Unmarshal([]byte(line), &v), line)
+		require.Equal(t, []string{"n00", "n10"}, []string{v.Src, v.Dst})
+		if v.End == fabric.EndDelivered {
+			ends++
+		}
+	}
+	require.Equal(t, 3, ends)
+}
+
+func TestTraceTellsWhereAPacketWasLostAndBySomeFault(t *testing.T) {
+	ownRegistry(t)
+	h := start(t, "lab")
+	h.SetTraffic("none")
+	h.CutSilently("s1.1", "n10")
+	out := ok(t, "trace", "--src", "n00", "--dst", "n10")
+	require.Contains(t, out, "lost on the wire from s1.1 to n10, on link s1.1-n10 (cut silently, fault 1)")
+	require.Contains(t, out, " > s1.1 > (n10), 0 reroutes")
+}
+
+func TestTraceFailsWhenNothingIsHeard(t *testing.T) {
+	ownRegistry(t)
+	h := start(t, "lab")
+	h.SetTraffic("none")
+	h.Cut("s1.0", "n00")
+	out, errs, code := linkmon(t, "trace", "--src", "n00", "--dst", "n10", "--count", "2", "--wait", "100ms")
+	require.Equal(t, 1, code, errs)
+	require.Equal(t, "2 of 2 packets from n00 to n10 never left it: is its link up? see linkmon links\n", out)
+	require.Empty(t, errs)
+}
+
+func TestTraceAllShowsWhatIsTracedAnyway(t *testing.T) {
+	ownRegistry(t)
+	start(t, "lab", harness.TraceEvery(5))
+	out, stop := background(t, "trace", "--all")
+	out.await(t, "  delivered: n")
+	require.Zero(t, stop())
+	require.Regexp(t, `(?m)^n\d\d>n\d\d #\d+  `, out.String())
+}
+
+func TestTraceRefusesWhatCannotBe(t *testing.T) {
+	ownRegistry(t)
+	start(t, "lab")
+	for want, args := range map[string]string{
+		`unknown NIC "n99": known: n00, n01`:      "--src n00 --dst n99",
+		"name two NICs with --src and --dst":      "--src n00",
+		"--all follows what is traced anyway":     "--all --src n00",
+		"--count 0: expected at least 1":          "--src n00 --dst n10 --count 0",
+		"trace 1000 packets: expected 1 to 256":   "--src n00 --dst n10 --count 1000",
+		"from n00 to itself: name two NICs":       "--src n00 --dst n00",
+		"--wait soon: expected a time with its":   "--src n00 --dst n10 --wait soon",
+		`unknown command "s0.0" for "linkmon tra`: "s0.0",
+	} {
+		_, errs, code := linkmon(t, append([]string{"trace"}, strings.Fields(args)...)...)
+		require.Equal(t, 2, code, args)
+		require.Contains(t, errs, want, args)
+	}
+	out := ok(t, "__complete", "trace", "--src", "")
+	require.Contains(t, out, "n00\nn01\nn10\nn11\n")
+}
