@@ -272,7 +272,7 @@ func (p *mapPage) troubles(a *app) string {
 func (t theme) legend() string {
 	s := t.signs
 	sign := func(tr mirror.Trouble) string { return string(s.trouble[tr]) }
-	return fmt.Sprintf("%s load %s cut %s silent %s down %s impaired %s flaps %s init %c U-turn %c reroute %c wait",
+	return fmt.Sprintf("%s load %s cut %s silent %s down %s impaired %s flaps %c U-turn %c reroute %c waits",
 		string([]rune{s.load[0], s.load[1], s.load[4], s.load[8]}), sign(mirror.Cut), sign(mirror.Silent), sign(mirror.Down), sign(mirror.Impaired),
-		sign(mirror.Flapping), sign(mirror.Coming), s.turn, s.rerouted, s.blocked)
+		sign(mirror.Flapping), s.turn, s.rerouted, s.blocked)
 }

@@ -41,6 +41,12 @@ type Config struct {
 // retryTime is between two attempts to reach a fabric that is gone. Chosen by us: soon enough that its return looks prompt.
 const retryTime = 300 * time.Millisecond
 
+// staleTime is how long frames may stay away before the fabric is taken for gone: a broker that was killed says nothing. Chosen
+// by us: a dozen frames.
+const staleTime = 3 * time.Second
+
+var errStale = errors.New("the fabric says nothing any more")
+
 // errGap means that a frame was missed; the stream begins anew with a snapshot.
 var errGap = errors.New("a frame of the state stream was missed")
 
@@ -116,7 +122,12 @@ func follow(ctx context.Context, cfg Config, send func(tea.Msg)) error {
 	send(hello)
 	var run string
 	var seq uint64
-	return src.Frames(ctx, func(f api.Frame) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(staleTime, func() { cancel(errStale) })
+	defer late.Stop()
+	err = src.Frames(ctx, func(f api.Frame) error {
+		late.Reset(staleTime)
 		if f.Kind != api.KindSnapshot && (f.Run != run || f.Seq != seq+1) {
 			return errGap
 		}
@@ -127,6 +138,10 @@ func follow(ctx context.Context, cfg Config, send func(tea.Msg)) error {
 		send(arrived{f})
 		return nil
 	})
+	if errors.Is(context.Cause(ctx), errStale) {
+		return errStale
+	}
+	return err
 }
 
 // greet asks what does not change while a fabric runs.
