@@ -13,7 +13,7 @@ import (
 // chartsPage shows the latest minutes of the fabric as charts, with the faults marked below them.
 type chartsPage struct{ span int } // seconds shown, 0: the first of spans
 
-// spans are how many seconds the charts can show.
+// spans are how many seconds the charts can show at most; less as long as less is known.
 var spans = []int{60, 300, 600, 15}
 
 // chart is what one of them shows.
@@ -51,10 +51,10 @@ func (p *chartsPage) key(_ *app, k string) bool {
 }
 
 func (p *chartsPage) draw(a *app, w, h int) []string {
-	span := spans[p.span]
 	if len(a.mirror.History) < 2 {
 		return []string{"", a.say(dim, "  waiting for the first figures"+a.th.signs.ellipsis)}
 	}
+	span := min(spans[p.span], max(15, int(a.mirror.At-a.mirror.History[0].At)))
 	cols := max(1, min(3, w/36))
 	rows := min((len(charts)+cols-1)/cols, max(1, (h-1)/5))
 	each := (h - 1) / rows
@@ -122,7 +122,11 @@ func (a *app) plot(c chart, w, h int, span float64) []string {
 		colors = append(colors, a.th.palette[t])
 	}
 	options = append(options, asciigraph.SeriesColors(colors...), asciigraph.LabelColor(a.th.palette[dim]), asciigraph.AxisColor(a.th.palette[dim]))
-	out = append(out, strings.Split(asciigraph.PlotMany(data, options...), "\n")...)
+	plotted := asciigraph.PlotMany(data, options...)
+	if a.cfg.ASCII {
+		plotted = strings.NewReplacer("┤", "|", "┼", "+").Replace(plotted)
+	}
+	out = append(out, strings.Split(plotted, "\n")...)
 	return append(out, strings.Repeat(" ", axis)+a.faultMarks(room, from, span))
 }
 

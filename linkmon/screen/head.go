@@ -34,6 +34,9 @@ func (a *app) fabricLine() string {
 	if a.cfg.ReadOnly {
 		right = a.say(warn, "read-only") + "  " + right
 	}
+	if a.mirror != nil && a.mirror.Heard() {
+		right = a.health() + "  " + right
+	}
 	return sides(left, right, a.w, a.th.signs.ellipsis)
 }
 
@@ -75,7 +78,7 @@ func (a *app) stateLine() string {
 	figure("lost", p.Lost, count(float64(m.Ledger.Lost)), bad)
 	figure("discarded", p.Discarded, count(float64(m.Ledger.Discarded)), bad)
 	figure("rerouted", p.Rerouted, rate(p.Rerouted), accent)
-	return sides(left, a.health(), a.w, a.th.signs.ellipsis)
+	return clip(left, a.w, a.th.signs.ellipsis)
 }
 
 // health says how many links and switches are up, or what is worse.
@@ -98,7 +101,7 @@ func (a *app) health() string {
 	if len(list) == 0 {
 		return a.say(dim, "all up")
 	}
-	return strings.Join(list, a.say(dim, ", "))
+	return strings.Join(list, " ")
 }
 
 // tabs lists the numbered pages, and after them the one that is open on top of them.

@@ -186,9 +186,10 @@ func (l *list) row(th theme, r row, selected, marked bool, widths []int, gap, w 
 func (l *list) field(th theme, i int, widths []int, gap int, text string) string {
 	text = clip(text, widths[i], th.signs.ellipsis)
 	fill := strings.Repeat(" ", widths[i]-lipgloss.Width(text))
-	if l.columns[i].right {
+	switch {
+	case l.columns[i].right:
 		text = fill + text
-	} else {
+	case i < len(widths)-1:
 		text += fill
 	}
 	if i < len(widths)-1 {

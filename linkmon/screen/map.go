@@ -65,6 +65,7 @@ func (p *mapPage) link(a *app) int {
 }
 
 func (p *mapPage) key(a *app, k string) bool {
+	p.settle(a, a.w, a.h-4) // several keys may come before anything is drawn
 	if len(p.spots) == 0 {
 		return false
 	}
@@ -140,9 +141,7 @@ func (p *mapPage) next(a *app) {
 }
 
 func (p *mapPage) draw(a *app, w, h int) []string {
-	if p.of != a.mirror.Topology || p.width != w {
-		p.arrange(a.mirror.Topology, w, h-4)
-	}
+	p.settle(a, w, h)
 	below := p.below(a, w)
 	room := max(1, h-len(below))
 	if room < 4 {
@@ -155,6 +154,13 @@ func (p *mapPage) draw(a *app, w, h int) []string {
 	p.paint(p, a, c)
 	p.scroll(w, room)
 	return append(c.lines(a.th, p.left, p.top, w, room), below...)
+}
+
+// settle arranges the map anew if the topology or the width is another.
+func (p *mapPage) settle(a *app, w, h int) {
+	if p.of != a.mirror.Topology || p.width != w {
+		p.arrange(a.mirror.Topology, w, h-4)
+	}
 }
 
 // scroll keeps the cursor in what is shown.

@@ -112,7 +112,7 @@ func (r *rig) traffic(frames int) {
 			f.Ledger.Injected += 3000 + n%7*40
 			f.Ledger.Delivered = f.Ledger.Injected - 5
 			f.Ledger.InFlight, f.Ledger.Balanced = 5, true
-			f.Totals.Latency = fabric.Latency{P50: 210, P99: 480 + float64(n%3)}
+			f.Sample.Latency = fabric.Latency{P50: 210 + float64(n%5)*7, P99: 480 + float64(n%3)*30}
 			if n == 1 {
 				for i := range r.app.mirror.Links {
 					load := float64(i%9) / 10

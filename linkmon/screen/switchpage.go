@@ -44,7 +44,8 @@ func newSwitchPage(a *app, i int) *switchPage {
 
 func (p *switchPage) title() string { return p.name }
 
-func (p *switchPage) on(*app) target {
+func (p *switchPage) on(a *app) target {
+	p.refresh(a)
 	if t := p.list.on(); t.kind == aLink {
 		return target{aLink, t.i}
 	}
@@ -52,6 +53,7 @@ func (p *switchPage) on(*app) target {
 }
 
 func (p *switchPage) key(a *app, k string) bool {
+	p.refresh(a)
 	if k == "tab" { // the next port
 		at := p.list.on()
 		for i := p.list.cursor; i < len(p.list.rows); i++ {
@@ -64,6 +66,12 @@ func (p *switchPage) key(a *app, k string) bool {
 		return true
 	}
 	return p.list.key(k)
+}
+
+func (p *switchPage) refresh(a *app) {
+	if p.detail != nil {
+		p.list.set(p.rows(a))
+	}
 }
 
 // ask asks for the detail of the switch that is shown, if one is and no answer is on its way.
@@ -105,7 +113,7 @@ func (p *switchPage) draw(a *app, w, h int) []string {
 	}
 	out = append(out, a.say(dim, p.summary()))
 	below := p.below(a, w)
-	p.list.set(p.rows(a))
+	p.refresh(a)
 	room := max(4, min(len(p.list.rows)+1, h-len(out)-len(below)-1))
 	out = append(append(out, p.list.draw(a.th, w, room, a.marked)...), "")
 	return append(out, below...)

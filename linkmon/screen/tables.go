@@ -16,10 +16,19 @@ type table struct {
 	empty string // said instead of a table without rows
 }
 
-func (p *table) title() string             { return p.name }
-func (p *table) filtered() *filter         { return &p.list.filter }
-func (p *table) on(*app) target            { return p.list.on() }
-func (p *table) key(_ *app, k string) bool { return p.list.key(k) }
+func (p *table) title() string     { return p.name }
+func (p *table) filtered() *filter { return &p.list.filter }
+
+// on and key look at what there is now: several keys may come before anything is drawn.
+func (p *table) on(a *app) target {
+	p.list.set(p.rows(a))
+	return p.list.on()
+}
+
+func (p *table) key(a *app, k string) bool {
+	p.list.set(p.rows(a))
+	return p.list.key(k)
+}
 
 func (p *table) draw(a *app, w, h int) []string {
 	p.list.set(p.rows(a))
