@@ -44,7 +44,7 @@ type Runner struct {
 type Watcher interface {
 	// Every is how often See is to be called, by the clock of the fabric; it may come more often.
 	Every() time.Duration
-	// See is called with an empty step about that often and right before each step, and with the step after it.
+	// See is called with an empty step about that often, right before each step and right before the traffic stops, and with the step after it.
 	See(f *fabric.Fabric, step string)
 	// End is called once, before the fabric stops, however the run ended: with its result, or with what is known by then and the error that kept it
 	// from being judged.
@@ -84,6 +84,9 @@ func (r *run) whole(ctx context.Context, began time.Time) (Result, error) {
 	res := Result{Scenario: r.scenario.Name, SimSeed: r.scenario.Options.Seed, Failed: []string{}, Broken: []string{}}
 	err := r.timeline(ctx)
 	if err == nil {
+		if r.Watch != nil {
+			r.Watch.See(f, "")
+		}
 		if r.judge(ctx, &res); ctx.Err() != nil {
 			err = fmt.Errorf("interrupted: %w", ctx.Err())
 		}

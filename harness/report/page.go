@@ -70,6 +70,7 @@ type view struct {
 	Legend                  any
 	Events                  []eventView
 	Missed                  uint64
+	Shared                  bool // several faults share figures
 
 	RerouteFill, RerouteEdge, CrashFill, CrashEdge string
 }
@@ -90,6 +91,7 @@ func (r *Recorder) write(w io.Writer, about About) error {
 		v.Verdict, v.Class = "FAIL", "bad"
 	}
 	v.Facts, v.Totals, v.Versions = r.facts(about), totals(r.result), versions(about.Version)
+	v.Shared = slices.ContainsFunc(r.result.Faults, func(f fault.Report) bool { return len(f.Shared) > 0 })
 	v.LostOn, v.MoreLostOn = losses(r.result.Ledger)
 	for _, e := range r.events {
 		v.Events = append(v.Events, told(e))

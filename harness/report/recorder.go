@@ -50,6 +50,7 @@ type Recorder struct {
 	hidden  int // scenes that are not kept
 	before  []fabric.SwitchReroutes
 	seen    int  // number of the latest report of a fault
+	full    bool // no more scenes are kept
 	within  bool // the steps of one instant are being told
 
 	events []fabric.Event
@@ -72,26 +73,18 @@ func (r *Recorder) Every() time.Duration { return max(10*time.Millisecond, r.len
 // See implements [scenario.Watcher].
 func (r *Recorder) See(f *fabric.Fabric, step string) {
 	r.hear(f.Events())
-	now := f.Now().Duration()
-	if step == "" {
-		r.before, r.within = f.Reroutes(), false
-		if now < r.next {
-			return
+	if n := len(r.scenes); step != "" {
+		if r.within && n > 0 && !r.full {
+			r.scenes[n-1].What += "; " + step
+		} else if !r.within {
+			r.scene(f, step, n < maxScenes)
 		}
-	}
-	began := time.Now()
-	r.sample(f)
-	switch n := len(r.scenes); {
-	case step == "":
-	case r.within && n > 0:
-		r.scenes[n-1].What += "; " + step
-	default:
-		r.scene(f, step, n < maxScenes)
 		r.within = true
+		return
 	}
-	r.next = now + r.Every()
-	if !f.Virtual() {
-		r.next = max(r.next, now+restAfter*time.Since(began))
+	r.before, r.within = f.Reroutes(), false
+	if f.Now().Duration() >= r.next {
+		r.sample(f)
 	}
 }
 
@@ -99,13 +92,17 @@ func (r *Recorder) See(f *fabric.Fabric, step string) {
 func (r *Recorder) End(f *fabric.Fabric, res scenario.Result, err error) {
 	r.result, r.err, r.ended = res, err, true
 	r.graph, r.virtual = f.Topology(), f.Virtual()
-	r.sample(f)
+	if err != nil && f.Now().Duration() >= r.next { // otherwise there is one of when the traffic stopped, and what came then is no part of it
+		r.sample(f)
+	}
 	r.before = f.Reroutes()
 	r.scene(f, "the end", true)
 	r.hear(f.Events())
 }
 
+// sample takes a sample, and says when the next is due.
 func (r *Recorder) sample(f *fabric.Fabric) {
+	began := time.Now()
 	l, all := f.Ledger(), f.Latencies()
 	s := sample{
 		At: f.Now().Duration().Seconds(), Injected: l.Injected, Delivered: l.Delivered, Lost: l.Lost, Discarded: l.Discarded, InFlight: l.InFlight,
@@ -118,10 +115,13 @@ func (r *Recorder) sample(f *fabric.Fabric) {
 		s.P50, s.P99 = float64(since.ValueAtQuantile(50))/1000, float64(since.ValueAtQuantile(99))/1000
 	}
 	r.latency = all
-	if n := len(r.samples); n > 0 && r.samples[n-1].At >= s.At {
-		return // a step that took no time
-	}
 	r.samples = append(r.samples, s)
+	// A little early is not too early: steps come at any time.
+	now := f.Now().Duration()
+	r.next = now + r.Every()*9/10
+	if !f.Virtual() {
+		r.next = max(r.next, now+restAfter*time.Since(began))
+	}
 }
 
 // difference is what has come to a histogram since it was before.
@@ -150,7 +150,7 @@ func (r *Recorder) scene(f *fabric.Fabric, what string, keep bool) {
 		}
 	}
 	if !keep {
-		r.hidden++
+		r.hidden, r.full = r.hidden+1, true
 		return
 	}
 	r.scenes = append(r.scenes, scene{At: at, What: what, Links: f.LinkStates(), Crashed: f.CrashedSwitches(), Reroutes: r.before, Faults: begun})
