@@ -118,7 +118,7 @@ function fabrics(x: Context): TemplateResult {
   return html`
     <ul class="found">
       ${x.fabrics.map((f) => {
-        const page = f.page ?? f.page_url ?? ''
+        const page = f.page ?? ''
         const text = html`<b>${f.name}</b> <span class="dim">${f.topology ?? ''} ${f.firmware ?? ''}</span>`
         return html`<li>${page && f.name !== x.status?.name ? html`<a href=${page}>${text}</a>` : html`<span>${text} ${f.name === x.status?.name ? '(this one)' : ''}</span>`}</li>`
       })}
