@@ -38,10 +38,10 @@ export function css([r, g, b]: Rgb, alpha = 1): string {
   return `rgba(${Math.round(r)},${Math.round(g)},${Math.round(b)},${alpha})`
 }
 
-// Points of viridis (van der Walt and Smith 2015) that stand out from the background. On white the far end of the scale must
-// be the dark one.
-const viridisOnDark = ['#3b528b', '#31688e', '#26828e', '#1f9e89', '#35b779', '#6ece58', '#b5de2b', '#fde725'].map(hex)
-const viridisOnLight = ['#8fd744', '#54c568', '#2ab07f', '#1e9b8a', '#26828e', '#31688e', '#414487', '#440154'].map(hex)
+// Points of viridis (van der Walt and Smith 2015) that stand out from the dark.
+const viridis = ['#3b528b', '#31688e', '#26828e', '#1f9e89', '#35b779', '#6ece58', '#b5de2b', '#fde725'].map(hex)
+// On white the far end must be the dark one: pale blue into viridis' own dark end.
+const pale = ['#b4c3d8', '#94b2cd', '#6f9cc0', '#4b84b0', '#31688e', '#374f8b', '#432f7d', '#440154'].map(hex)
 
 export const dark: Theme = {
   name: 'dark',
@@ -53,7 +53,7 @@ export const dark: Theme = {
   switchBorder: hex('#8fb0de'),
   nicFill: hex('#52647f'),
   idle: hex('#2c3b55'),
-  load: viridisOnDark,
+  load: viridis,
   cut: hex('#ff6f3c'),
   silent: hex('#e58bc0'),
   impaired: hex('#e69f00'),
@@ -78,7 +78,7 @@ export const light: Theme = {
   switchBorder: hex('#34547f'),
   nicFill: hex('#9aa7ba'),
   idle: hex('#d3d9e2'),
-  load: viridisOnLight,
+  load: pale,
   cut: hex('#d55e00'),
   silent: hex('#b0437f'),
   impaired: hex('#b97b00'),

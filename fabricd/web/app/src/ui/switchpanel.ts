@@ -67,7 +67,7 @@ function port(x: Context, id: string, p: PortDetail): TemplateResult[] {
             </th>`
           : nothing}
         <td>${vc.vc}</td><td>${vc.input}</td><td>${vc.output}</td><td>${vc.credits}</td>
-        <td class="stalls">${stalls.map(([why, c]) => html`<span>${why} ${short(c)}</span> `)}</td>
+        <td class="stalls">${stalls.map(([why, c]) => html`<span>${why.replaceAll('_', ' ')} ${short(c)}</span> `)}</td>
       </tr>
     `
   })
