@@ -52,7 +52,7 @@ export const dark: Theme = {
   switchLevel: hex('#5878a6'),
   switchBorder: hex('#8fb0de'),
   nicFill: hex('#52647f'),
-  idle: hex('#2c3b55'),
+  idle: hex('#3b4c69'),
   load: viridis,
   cut: hex('#ff6f3c'),
   silent: hex('#e58bc0'),
