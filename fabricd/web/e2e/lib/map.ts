@@ -79,7 +79,7 @@ export async function apart(page: Page, t: Topology): Promise<{ link: LinkEnds; 
 // curve returns points along a link, of which the map tells ends and middle: a quadratic curve.
 function curve(a: Point, middle: Point, b: Point): Point[] {
   const c = { x: 2 * middle.x - (a.x + b.x) / 2, y: 2 * middle.y - (a.y + b.y) / 2 }
-  const steps = 40
+  const steps = 20
   return Array.from({ length: steps + 1 }, (_, i) => {
     const t = i / steps
     const mix = (p: number, q: number, r: number) => (1 - t) * (1 - t) * p + 2 * t * (1 - t) * q + t * t * r

@@ -220,6 +220,7 @@ test('the keyboard alone finds a link, cuts it and restores it', async ({ page }
   await up(id)
   await page.keyboard.press('s')
   await expect.poll(async () => (await f.link(id)).cut_ab).toBe('silent')
+  await expect(page.getByTestId('undo')).toHaveAttribute('title', `cut ${id} silently`)
   await page.keyboard.press('u')
   await up(id)
   await page.keyboard.press('x')
