@@ -163,4 +163,20 @@ export class Fabric {
   spawnLinkmon(args: string[]): ChildProcess {
     return spawn(join(bin, 'linkmon'), args, { env: this.env, stdio: ['ignore', 'pipe', 'pipe'] })
   }
+
+  // fullScreen runs linkmon as a person sees it, on a terminal of script(1), and reads what it draws.
+  fullScreen(): { drawn: Promise<unknown>; end: () => void } {
+    const p = spawn('script', ['-qec', `stty rows 40 cols 120; exec ${join(bin, 'linkmon')}`, '/dev/null'], {
+      env: { ...this.env, TERM: 'xterm-256color' }, stdio: ['pipe', 'pipe', 'ignore'],
+    })
+    let bytes = 0
+    const drawn = new Promise((resolve, reject) => {
+      p.stdout.on('data', (b: Buffer) => {
+        bytes += b.length
+        if (bytes > 4000) resolve(bytes) // a screenful: more than a message
+      })
+      p.on('exit', (code) => reject(new Error(`linkmon ended with ${code} before it had drawn a screen`)))
+    })
+    return { drawn, end: () => p.kill() }
+  }
 }

@@ -215,9 +215,11 @@ test('the keyboard alone finds a link, cuts it and restores it', async ({ page }
   }).toPass({ intervals: [50] })
   await page.keyboard.press('x')
   await cut(id)
+  await expect.poll(() => linkState(page, id)).toBe('cut')
   await look(page, info, 'cut-by-key')
   await page.keyboard.press('r')
   await up(id)
+  await expect.poll(() => linkState(page, id)).toBe('up') // undo brings back what the page last saw
   await page.keyboard.press('s')
   await expect.poll(async () => (await f.link(id)).cut_ab).toBe('silent')
   await expect(page.getByTestId('undo')).toHaveAttribute('title', `cut ${id} silently`)
