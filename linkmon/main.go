@@ -47,7 +47,7 @@ Exit codes: 0 done (also when there was nothing to do), 2 wrong input, in which 
 	root.AddCommand(
 		m.lsCommand(), m.statusCommand(), m.linksCommand(), m.faultsCommand(), m.eventsCommand(), m.watchCommand(),
 		m.cutCommand(), m.flapCommand(), m.impairCommand(), m.crashCommand(),
-		m.restoreCommand(), m.restartCommand(), m.healCommand(), m.applyCommand(), m.traceCommand(),
+		m.restoreCommand(), m.restartCommand(), m.healCommand(), m.applyCommand(), m.traceCommand(), m.captureCommand(),
 	)
 	return root
 }
