@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,9 +18,8 @@ import (
 // ErrInMemory means that nothing can be heard of a fabric from outside.
 var ErrInMemory = errors.New("its links are in memory")
 
-// waiting is how many frames may wait to be written, some 16 MB at most in a busy fabric; further ones are missed, and
-// counted. Chosen by us.
-const waiting = 1 << 15
+// DefaultBuffer is how many frames may wait to be written unless configured, some 16 MB in a busy fabric. Chosen by us.
+const DefaultBuffer = 1 << 15
 
 // Sink takes what is captured. A [Writer] is one.
 type Sink interface {
@@ -34,6 +34,8 @@ type Options struct {
 	Names []string      // links, their two ends, or nodes, see Wires; none is everything
 	Count uint64        // end after so many packets; 0: do not
 	For   time.Duration // end after so long; 0: do not
+	// Buffer bounds the frames that may wait to be written; further ones are missed, and counted. 0 is DefaultBuffer.
+	Buffer int
 	// Open makes where it is written, once the names are known to be right. Its sink is closed by Run.
 	Open func(info api.CaptureInfo, interfaces []Interface) (Sink, error)
 }
@@ -112,9 +114,8 @@ func Run(ctx context.Context, c *api.Client, o Options) (sum Summary, err error)
 		return sum, err
 	}
 	defer func() {
-		err = errors.Join(err, s.tap.Close())
 		s.sum.Missed, s.sum.Took = s.tap.Lost(), time.Since(s.began)
-		sum, err = s.sum, errors.Join(err, s.sink.Close(s.began, time.Now()))
+		sum, err = s.sum, errors.Join(err, s.tap.Close(), s.sink.Close(s.began, time.Now()))
 	}()
 	return s.sum, s.run(ctx, info)
 }
@@ -142,7 +143,7 @@ func (s *session) open(ctx context.Context, info api.CaptureInfo) error {
 	if len(s.o.Names) > 0 {
 		heard = ends(s.graph, wires)
 	}
-	if s.tap, err = s.client.Tap(heard, waiting); err != nil {
+	if s.tap, err = s.client.Tap(heard, cmp.Or(s.o.Buffer, DefaultBuffer)); err != nil {
 		return err
 	}
 	if err = s.refresh(ctx); err == nil {
@@ -261,7 +262,7 @@ func (s *session) gaps(i int, at time.Time) error {
 		w.lost, w.breaks = missed, breaks
 		s.sink.Missed(i, lost)
 	}
-	return s.mark(i, at, fmt.Sprintf("%d packets before this did not come by: %s", lost, text))
+	return s.mark(i, at, fmt.Sprintf("packets before this that did not come by: %d, %s", lost, text))
 }
 
 // mark writes a mark, with its text as comment too. The caller holds mu.

@@ -75,6 +75,11 @@ func (w *Writer) Write(i int, at time.Time, r *Record, comments ...string) error
 	for k, c := range comments {
 		comments[k] = shorten(c)
 	}
+	return w.raw(i, at, length, comments...)
+}
+
+// raw writes what is in buf.
+func (w *Writer) raw(i int, at time.Time, length int, comments ...string) error {
 	err := w.ng.WritePacketWithOptions(gopacket.CaptureInfo{
 		Timestamp: at, CaptureLength: len(w.buf), Length: length, InterfaceIndex: i,
 	}, w.buf, pcapgo.NgPacketOptions{Comments: comments})
@@ -112,9 +117,9 @@ func shorten(s string) string {
 	if len(s) <= maxComment {
 		return s
 	}
-	s = s[:maxComment]
-	for len(s) > 0 && !utf8.ValidString(s[len(s)-min(len(s), utf8.UTFMax):]) {
-		s = s[:len(s)-1]
+	end := maxComment
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
 	}
-	return s
+	return s[:end]
 }
