@@ -50,18 +50,20 @@ it('bends a link to the side that fabricd says', () => {
   // The control point is the middle + bend (dy, -dx) / length, with y downwards: above, and the curve goes half as far.
   expect(along(g.nodes.get('a')!, g.nodes.get('b')!, g.bends[0]!, 0.5)).toEqual({ x: 2, y: 0.5 })
   expect(along(g.nodes.get('a')!, g.nodes.get('b')!, g.bends[0]!, 1)).toEqual({ x: 4, y: 0 })
+  expect(along({ x: 0, y: 0 }, { x: 0, y: 4 }, 1 / 8, 0.5)).toEqual({ x: -0.5, y: 2 })
 })
 
 it('goes to the switch that lies in the direction of the key', () => {
   const t = tree(5, 0)
   const store = new Store()
   store.setTopology(t)
-  const g = place(t, 400, 400)
+  const g = place(t, 400, 800)
   const go = (id: string, dx: number, dy: number) => next(g, store, { kind: 'switch', id }, dx, dy)?.id
   expect(go('s1.1', 1, 0)).toBe('s1.2')
   expect(go('s1.1', -1, 0)).toBe('s1.0')
   expect(go('s1.2', 0, 1)).toBe('s0')
   expect(go('s1.4', 1, 0)).toBeUndefined()
+  expect(go('s0', 1, 0)).toBeUndefined() // all others are more below it than beside it
 })
 
 it('goes around the links of a switch', () => {

@@ -49,6 +49,7 @@ export class FabricMap {
       minCameraRatio: 0.01,
       maxCameraRatio: 3,
       zoomDuration: 120,
+      zoomToSizeRatioFunction: (ratio) => ratio ** 0.65,
       defaultNodeType: 'node',
       defaultEdgeType: 'straight',
       nodeProgramClasses: { node: FabricNode },
@@ -179,7 +180,7 @@ export class FabricMap {
     const t = this.theme
     if (!data.square) {
       data.hidden = !this.nicsShown
-      data.size = clamp(px * this.geometry.nicSpacing * 0.3, 1.2, 4.5)
+      data.size = clamp(px * Math.min(this.geometry.nicSpacing * 0.3, this.geometry.nicReach * 0.3, this.geometry.spacing * 0.12), 1.2, 4.5)
       data.fill = t.nicFill
       data.border = this.chosen('nic', id) ? t.select : t.nicFill
       data.level = 0
@@ -295,9 +296,10 @@ export class FabricMap {
       if (this.ui.kept.scissors || (event.original as MouseEvent).shiftKey) this.on.act(link(edge))
       else this.on.select(link(edge))
     })
-    s.on('doubleClickEdge', ({ edge, preventSigmaDefault }) => {
+    s.on('doubleClickEdge', ({ edge, event, preventSigmaDefault }) => {
       preventSigmaDefault()
-      this.on.act(link(edge))
+      // With these each of the two clicks has done it already.
+      if (!this.ui.kept.scissors && !(event.original as MouseEvent).shiftKey) this.on.act(link(edge))
     })
     s.on('clickNode', ({ node: id }) => this.on.select(node(id)))
     s.on('doubleClickNode', ({ node: id, preventSigmaDefault }) => {
