@@ -69,8 +69,11 @@ func browserNeeds(t *testing.T) (node string) {
 		without("there is no Node.js (Debian: apt-get install nodejs npm)")
 	}
 	version, err := bounded(t, setupTime, ".", node, "--version").Output()
-	if err != nil || major(string(version)) < leastNode {
-		without("Node.js is %s (%v), expected v%d or newer", strings.TrimSpace(string(version)), err, leastNode)
+	if err != nil {
+		without("node --version: %v", err)
+	}
+	if major(string(version)) < leastNode {
+		without("Node.js is %s, expected v%d or newer", strings.TrimSpace(string(version)), leastNode)
 	}
 	if os.Getenv("WEFT_CHROMIUM") == "" && !anyOf("chromium", "chromium-browser", "google-chrome") {
 		without("there is no Chromium (Debian: apt-get install chromium), and WEFT_CHROMIUM names none")
