@@ -280,7 +280,9 @@ func TestFollowGivesEveryEventOnceAndInOrder(t *testing.T) {
 	}
 	middle := follow(0)
 	last := follow(middle) // it resumes where it was
-	require.Equal(t, s.Fabric().Events().Last(), last)
+	for _, e := range s.Fabric().Events().Kept(last) {
+		require.Equal(t, fabric.EventReport, e.Kind, "a second after the repair, on a busy machine before this")
+	}
 }
 
 func TestAllKeptEventsArriveHoweverManyThereAre(t *testing.T) {
