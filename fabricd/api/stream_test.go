@@ -289,3 +289,33 @@ func TestAStateTakesNoFrameThatDoesNotFollow(t *testing.T) {
 	require.Equal(t, "cut", st.Links[0].State)
 	require.Equal(t, KindSnapshot, st.Kind)
 }
+
+func TestWhatIsTracedIsInTheStreamAndOnlyOnce(t *testing.T) {
+	t.Parallel()
+	x := serveWeb(t)
+	x.Send("n00", "n10") // of before anybody watched
+	s, st := x.stream(""), State{}
+	s.until(&st, func(*State) bool { return true })
+	x.order("/trace", `{"src":"n00","dst":"n11","count":2}`)
+	var told []HopView
+	s.until(&st, func(st *State) bool {
+		told = append(told, st.Hops...)
+		ends := 0
+		for _, h := range told {
+			if h.End == fabric.EndDelivered {
+				ends++
+			}
+		}
+		return ends == 2
+	})
+	for i, h := range told {
+		require.Equal(t, [2]string{"n00", "n11"}, [2]string{h.Src, h.Dst})
+		if i > 0 {
+			require.Equal(t, told[i-1].N+1, h.N)
+		}
+	}
+	require.Contains(t, []string{"s1.0", "s0.0", "s0.1", "s1.1"}, told[1].Node)
+	f, err := x.stream("").next()
+	require.NoError(t, err)
+	require.Empty(t, f.Hops, "a snapshot has none of the past")
+}
