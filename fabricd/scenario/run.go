@@ -139,6 +139,9 @@ func (r *run) timeline(ctx context.Context) error {
 				r.progress(passed(), "")
 			}
 		}
+		if ctx.Err() != nil { // a run that is behind its times does not pause
+			return fmt.Errorf("interrupted: %w", context.Cause(ctx))
+		}
 		return nil
 	}
 	for rest := r.scenario.Timeline; len(rest) > 0; {
