@@ -256,9 +256,9 @@ type stopping struct {
 	stop func()
 }
 
-func (s stopping) See(f *fabric.Fabric, step string) {
-	s.Recorder.See(f, step)
-	if strings.HasPrefix(step, "crash") {
+func (s stopping) After(f *fabric.Fabric, steps []string) {
+	s.Recorder.After(f, steps)
+	if strings.HasPrefix(steps[0], "crash") {
 		s.stop()
 	}
 }
