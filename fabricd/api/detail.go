@@ -126,11 +126,19 @@ func (w *Web) switches(*http.Request) (any, error) {
 }
 
 func (w *Web) switchDetail(r *http.Request) (any, error) {
-	f := w.fabric.fabric
-	g := f.Topology()
-	id, err := g.SwitchByName(r.PathValue("id"))
+	d, err := detail(w.fabric.fabric, r.PathValue("id"), r.URL.Query().Get("forwarding") != "false")
 	if err != nil {
 		return nil, notFound(err)
+	}
+	return d, nil
+}
+
+// detail is all about the switch of that name, with its forwarding table when that is wanted.
+func detail(f *fabric.Fabric, name string, table bool) (SwitchDetail, error) {
+	g := f.Topology()
+	id, err := g.SwitchByName(name)
+	if err != nil {
+		return SwitchDetail{}, err
 	}
 	sn, s := f.Switch(id), g.Switches[id]
 	d := SwitchDetail{
@@ -154,7 +162,7 @@ func (w *Web) switchDetail(r *http.Request) (any, error) {
 	for _, b := range sn.Blocked[:min(len(sn.Blocked), maxWaitingShown)] {
 		d.Waiting = append(d.Waiting, waitingView(f, b))
 	}
-	if r.URL.Query().Get("forwarding") != "false" {
+	if table {
 		d.Table = forwarding(f, id)
 	}
 	return d, nil

@@ -42,7 +42,7 @@ type sampling struct {
 	changed          map[int]bool         // numbers of reports for the next frame
 	openFrom, lastID int                  // number of the first report that is open, of the last there is
 	sample           Sample
-	begins           bool // ask for reports at once
+	begins           bool // ask for reports at once: something has been repaired, or somebody has come
 }
 
 func newSampling(f *fabric.Fabric) *sampling {
@@ -203,6 +203,7 @@ func (s *sampling) happened(d *Frame) {
 		if e.Fault != nil {
 			s.report(*e.Fault)
 		}
+		s.begins = s.begins || e.Kind == fabric.EventRestore || e.Kind == fabric.EventRestart
 	}
 	if n := len(d.Events); n > 0 {
 		s.lastEvent = d.Events[n-1].Seq

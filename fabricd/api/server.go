@@ -142,11 +142,7 @@ func (s *Server) switchState(_ context.Context, req []byte) (any, error) {
 	if err := decode(req, &r); err != nil {
 		return nil, err
 	}
-	id, err := s.fabric.Topology().SwitchByName(r.Switch)
-	if err != nil {
-		return nil, err
-	}
-	return s.fabric.Switch(id), nil
+	return detail(s.fabric, r.Switch, r.Forwarding)
 }
 
 // eventsPage bounds the events of one answer, which must stay below what a NATS message carries (1 MB).

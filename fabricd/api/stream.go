@@ -87,15 +87,22 @@ func (s *Stream) Run(ctx context.Context) {
 		if s.f.Events().Last() > smp.lastEvent {
 			events = closed
 		}
+		counters := false
 		select {
 		case <-tick.C:
-			s.add(smp.frame(true))
-			continue
+			counters = true
 		case <-events:
-			s.soon(ctx, smp, gap)
 		case <-s.wake:
+			continue
 		case <-ctx.Done():
 			return
+		}
+		switch {
+		case !s.watched(time.Now()): // any more
+		case counters:
+			s.add(smp.frame(true))
+		default:
+			s.soon(ctx, smp, gap)
 		}
 	}
 }

@@ -190,7 +190,7 @@ func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
 	_, _, err := v.Next(t.Context())
 	require.NoError(t, err)
 	v.Close()
-	<-time.After(frameEvery) // one more may be under way
+	<-time.After(frameEvery) // one may be under way
 	was := seq()
 	s.Cut("s0.0", "s1.0")
 	require.Never(t, func() bool { return seq() != was }, 2*frameEvery, frameEvery/5)

@@ -95,6 +95,9 @@ func (t *Tap) Lost() (lost uint64) {
 	return lost
 }
 
+// Breaks is how often the connection was lost and came back: what was sent meanwhile was not heard.
+func (t *Tap) Breaks() uint64 { return t.client.conn.Stats().Reconnects }
+
 // Close ends the tap.
 func (t *Tap) Close() (err error) {
 	for _, sub := range t.subs {

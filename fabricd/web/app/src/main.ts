@@ -159,11 +159,12 @@ ui.subscribe(() => {
   app.classList.toggle('nodock', !ui.kept.dock)
   soon()
   if (dialog !== ui.dialog) {
+    // At once, so that what is typed next goes where it belongs.
     dialog = ui.dialog
-    requestAnimationFrame(() => {
-      if (dialog) document.querySelector<HTMLElement>('.dialog input, .dialog button')?.focus()
-      else map.container.focus()
-    })
+    draw()
+    const focus = (what: string) => document.querySelector<HTMLElement>(what)
+    if (dialog) (focus('.dialog input') ?? focus('.dialog button'))?.focus()
+    else map.container.focus({ preventScroll: true })
   }
 })
 store.subscribe(soon)

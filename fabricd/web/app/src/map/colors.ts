@@ -1,5 +1,5 @@
-// Colours. Loads are on the cividis scale, which reads the same with every kind of colour blindness; states are in the
-// colours of Okabe and Ito, and each also has a dash and a badge of its own.
+// Colours. Loads are on the viridis scale, which grows evenly in brightness and so reads the same with every kind of colour
+// blindness; states are in the colours of Okabe and Ito, and each also has a dash and a badge of its own.
 
 export type Rgb = readonly [number, number, number]
 
@@ -38,10 +38,10 @@ export function css([r, g, b]: Rgb, alpha = 1): string {
   return `rgba(${Math.round(r)},${Math.round(g)},${Math.round(b)},${alpha})`
 }
 
-// Points of cividis (Nuñez, Anderton, Renslow 2018), from dark to bright.
-const cividis = ['#233e6c', '#3f5270', '#575d6d', '#707173', '#8a8779', '#a69d75', '#c4b56c', '#e4cf5b', '#ffea46'].map(hex)
-// On white the far end of the scale must be the dark one.
-const cividisLight = ['#b9b08b', '#a59c74', '#8b8a79', '#717479', '#575d6d', '#35496b', '#123570', '#00224e'].map(hex)
+// Points of viridis (van der Walt and Smith 2015) that stand out from the dark.
+const viridis = ['#3b528b', '#31688e', '#26828e', '#1f9e89', '#35b779', '#6ece58', '#b5de2b', '#fde725'].map(hex)
+// On white the far end must be the dark one: pale blue into viridis' own dark end.
+const pale = ['#b4c3d8', '#94b2cd', '#6f9cc0', '#4b84b0', '#31688e', '#374f8b', '#432f7d', '#440154'].map(hex)
 
 export const dark: Theme = {
   name: 'dark',
@@ -52,8 +52,8 @@ export const dark: Theme = {
   switchLevel: hex('#5878a6'),
   switchBorder: hex('#8fb0de'),
   nicFill: hex('#52647f'),
-  idle: hex('#2c3b55'),
-  load: cividis,
+  idle: hex('#3b4c69'),
+  load: viridis,
   cut: hex('#ff6f3c'),
   silent: hex('#e58bc0'),
   impaired: hex('#e69f00'),
@@ -78,7 +78,7 @@ export const light: Theme = {
   switchBorder: hex('#34547f'),
   nicFill: hex('#9aa7ba'),
   idle: hex('#d3d9e2'),
-  load: cividisLight,
+  load: pale,
   cut: hex('#d55e00'),
   silent: hex('#b0437f'),
   impaired: hex('#b97b00'),
@@ -96,7 +96,7 @@ export const light: Theme = {
 // scale is the colour of a share of 0 to 1. Low shares get a little more of the scale, since links are seldom full.
 export function scale(theme: Theme, share: number): Rgb {
   const colors = theme.load
-  const at = Math.pow(Math.min(1, Math.max(0, share)), 0.8) * (colors.length - 1)
+  const at = Math.pow(Math.min(1, Math.max(0, share)), 0.7) * (colors.length - 1)
   const k = Math.min(colors.length - 2, Math.floor(at))
   const a = colors[k]!
   const b = colors[k + 1]!

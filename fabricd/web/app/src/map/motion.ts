@@ -113,9 +113,13 @@ export class Motion extends Layer2d {
     const color = this.map.theme.packet
     const c = this.ctx
     // The way so far.
-    c.lineWidth = 3
-    c.strokeStyle = css(this.map.theme.reroute, over ? 0.75 * (1 - t / 900) : 0.75)
-    for (let i = 0; i <= Math.min(k, legs.length - 1); i++) this.trail(legs[i]!, i < k || over ? 1 : t / m.lasts[i]!)
+    const fade = over ? 0.8 * (1 - t / 900) : 0.8
+    for (let i = 0; i <= Math.min(k, legs.length - 1); i++) {
+      const rerouted = legs[i]!.hop?.rerouted
+      c.lineWidth = rerouted ? 4 : 2.6
+      c.strokeStyle = css(rerouted ? this.map.theme.reroute : color, fade)
+      this.trail(legs[i]!, i < k || over ? 1 : t / m.lasts[i]!)
+    }
     const leg = legs[Math.min(k, legs.length - 1)]!
     const share = over ? 1 : t / m.lasts[k]!
     const lost = m.journey.end === 'lost' && k >= legs.length - 1
@@ -138,7 +142,7 @@ export class Motion extends Layer2d {
     c.fillStyle = css(color)
     c.fill()
     c.lineWidth = 2
-    c.strokeStyle = css(this.map.theme.reroute)
+    c.strokeStyle = this.map.theme.background
     c.stroke()
     return true
   }

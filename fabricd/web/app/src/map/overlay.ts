@@ -48,9 +48,9 @@ export class Overlay extends Layer2d {
     const t = this.map.store.topology
     if (!t || !this.map.ready) return
     const on = this.map.ui.kept.layers
-    if (on.states) this.map.store.links.forEach((l, i) => this.badge(l, i))
-    t.switches.forEach((s, i) => this.halo(s.id, this.map.store.switches[i]!))
     if (on.names) this.names()
+    t.switches.forEach((s, i) => this.halo(s.id, this.map.store.switches[i]!))
+    if (on.states) this.map.store.links.forEach((l, i) => this.badge(l, i))
     this.selection()
   }
 

@@ -33,7 +33,17 @@ function setUniforms(params: RenderParams, { gl, uniformLocations }: ProgramInfo
   gl.uniform1f(uniformLocations.u_correctionRatio, params.correctionRatio)
 }
 
-// strip is a link cut into so many pieces along its way.
+// corners writes one item of so many floats once per vertex, each followed by what is the vertex' own. Instances would save
+// that, but a machine without a GPU draws each of them as slowly as a scene of its own.
+function corners(array: Float32Array, at: number, item: number[], own: number[][]): void {
+  for (const last of own) {
+    array.set(item, at)
+    array.set(last, at + item.length)
+    at += item.length + last.length
+  }
+}
+
+// strip is a link cut into so many pieces along its way: share of the way, and side.
 function strip(pieces: number): number[][] {
   const out: number[][] = []
   for (let i = 0; i < pieces; i++) {
@@ -45,11 +55,11 @@ function strip(pieces: number): number[][] {
 }
 
 function linkProgram(pieces: number): EdgeProgramType {
-  const constant = strip(pieces)
+  const own = strip(pieces)
   class LinkProgram extends EdgeProgram<Uniform> {
     override getDefinition() {
       return {
-        VERTICES: constant.length,
+        VERTICES: own.length,
         VERTEX_SHADER_SOURCE: linkVertex,
         FRAGMENT_SHADER_SOURCE: linkFragment,
         METHOD: TRIANGLES,
@@ -63,21 +73,18 @@ function linkProgram(pieces: number): EdgeProgramType {
           { name: 'a_ba', size: 4, type: UNSIGNED_BYTE, normalized: true },
           { name: 'a_dash', size: 4, type: FLOAT },
           { name: 'a_id', size: 4, type: UNSIGNED_BYTE, normalized: true },
-        ],
-        CONSTANT_ATTRIBUTES: [
           { name: 'a_t', size: 1, type: FLOAT },
           { name: 'a_side', size: 1, type: FLOAT },
         ],
-        CONSTANT_DATA: constant,
       }
     }
 
     override processVisibleItem(id: number, at: number, a: NodeDisplayData, b: NodeDisplayData, data: EdgeDisplayData): void {
       const { look, bend } = data as LinkData
-      this.array.set([
+      corners(this.array, at, [
         a.x, a.y, b.x, b.y, look.width * (data.size || 1), bend,
         pack(look.ab.color, look.ab.alpha), pack(look.ba.color, look.ba.alpha), ...look.ab.dash, ...look.ba.dash, id,
-      ], at)
+      ], own)
     }
 
     override setUniforms(params: RenderParams, info: ProgramInfo): void {
@@ -90,10 +97,12 @@ function linkProgram(pieces: number): EdgeProgramType {
 export const StraightLink = linkProgram(1)
 export const BentLink = linkProgram(14)
 
+const square = [[-1, -1], [1, -1], [-1, 1], [-1, 1], [1, -1], [1, 1]]
+
 class Node extends NodeProgram<Uniform> {
   override getDefinition() {
     return {
-      VERTICES: 6,
+      VERTICES: square.length,
       VERTEX_SHADER_SOURCE: nodeVertex,
       FRAGMENT_SHADER_SOURCE: nodeFragment,
       METHOD: TRIANGLES,
@@ -106,15 +115,14 @@ class Node extends NodeProgram<Uniform> {
         { name: 'a_inside', size: 4, type: UNSIGNED_BYTE, normalized: true },
         { name: 'a_form', size: 2, type: FLOAT },
         { name: 'a_id', size: 4, type: UNSIGNED_BYTE, normalized: true },
+        { name: 'a_corner', size: 2, type: FLOAT },
       ],
-      CONSTANT_ATTRIBUTES: [{ name: 'a_corner', size: 2, type: FLOAT }],
-      CONSTANT_DATA: [[-1, -1], [1, -1], [-1, 1], [-1, 1], [1, -1], [1, 1]],
     }
   }
 
   override processVisibleItem(id: number, at: number, data: NodeDisplayData): void {
     const d = data as NodeData
-    this.array.set([d.x, d.y, d.size, pack(d.fill), pack(d.border), pack(d.inside), d.square ? 1 : 0, d.level, id], at)
+    corners(this.array, at, [d.x, d.y, d.size, pack(d.fill), pack(d.border), pack(d.inside), d.square ? 1 : 0, d.level, id], square)
   }
 
   override setUniforms(params: RenderParams, info: ProgramInfo): void {

@@ -1,7 +1,8 @@
 // Requests to fabricd. Looking needs nothing; acting needs the token of this run, which the URL that `fabricd up` prints
 // carries behind the #, where no server sees it.
 
-import type { FabricEntry, Hop, Status, Topology } from './types'
+import type { SwitchDetail } from './switch'
+import type { FabricEntry, Status, Topology } from './types'
 
 // ApiError is an answer that is not what was asked for, in fabricd's own words.
 export class ApiError extends Error {
@@ -66,8 +67,10 @@ export class Client {
     const got = await this.get<FabricEntry[] | { fabrics?: FabricEntry[] }>('fabrics')
     return Array.isArray(got) ? got : (got.fabrics ?? [])
   }
-  switchState(id: string): Promise<unknown> { return this.get(`switches/${encodeURIComponent(id)}`) }
-  trace(src: string, dst: string, count: number): Promise<{ hops?: Hop[] }> {
+  switchState(id: string, forwarding: boolean): Promise<SwitchDetail> {
+    return this.get(`switches/${encodeURIComponent(id)}${forwarding ? '' : '?forwarding=false'}`)
+  }
+  trace(src: string, dst: string, count: number): Promise<unknown> {
     return this.post('trace', { src, dst, count })
   }
 

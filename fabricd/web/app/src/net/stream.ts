@@ -35,37 +35,44 @@ export class Stream {
     void this.connect()
   }
 
+  // connect asks for the topology and the stream at once; frames wait for the topology.
   private async connect(): Promise<void> {
     this.close()
-    try {
-      if (!this.store.topology) this.store.setTopology(await this.client.topology())
-    } catch {
-      this.again()
-      return
-    }
     const source = new EventSource('/api/v1/stream')
+    const early: Frame[] = []
     this.source = source
-    source.addEventListener('frame', (e) => void this.frame(source, e as MessageEvent<string>))
+    source.addEventListener('frame', (e) => {
+      if (this.source !== source) return
+      const f = JSON.parse((e as MessageEvent<string>).data) as Frame
+      if (this.store.topology) this.frame(f)
+      else early.push(f)
+    })
     source.addEventListener('error', () => {
       if (this.source === source) this.again()
     })
     this.guard()
+    if (this.store.topology) return
+    try {
+      const t = await this.client.topology()
+      if (this.source !== source) return
+      this.store.setTopology(t)
+      for (const f of early) if (this.source === source) this.frame(f)
+    } catch {
+      if (this.source === source) this.again()
+    }
   }
 
-  private async frame(source: EventSource, e: MessageEvent<string>): Promise<void> {
-    if (this.source !== source) return
-    const f = JSON.parse(e.data) as Frame
+  private frame(f: Frame): void {
     if (f.kind === 'snapshot' && this.known && f.run !== this.known) {
       // Another run may have another shape: everything anew.
-      this.close()
       this.known = ''
       this.store.topology = null
-      await this.connect()
+      void this.connect()
       return
     }
     if (this.store.apply(f) === 'gap') {
-      this.retry = firstRetry
-      void this.connect()
+      this.close()
+      setTimeout(() => void this.connect(), firstRetry) // not at once: whatever is wrong may go on
       return
     }
     this.known = f.run

@@ -1,44 +1,52 @@
-// What GET /api/v1/switches/{id} answers.
+// What GET /api/v1/switches/{id} answers; see detail.go of fabricd/api.
 
 export interface SwitchDetail {
-  id?: string
-  state?: string
-  firmware?: string
-  held?: number
-  stats?: Record<string, number>
-  ports?: PortDetail[]
-  registers?: RegisterDetail[]
-  discards?: Record<string, number>
-  blocked?: unknown[]
-  table?: TableEntry[] | null
+  id: string
+  state: string
+  held: number
+  counts: Record<string, number>
   process?: string
+  ports: PortDetail[]
+  registers: { name: string; value: string; expires_in_s?: number }[]
+  discards: Record<string, number> | null
+  waiting: Waiting[]
+  forwarding?: ForwardingEntry[]
 }
 
 export interface PortDetail {
   port: number
-  peer?: string
   link?: string
-  state?: string
-  lost?: number
-  vcs?: VcDetail[]
+  peer?: string
+  peer_port: number
+  state: string
+  held?: boolean
+  sent: number
+  received: number
+  lost_queued: number
+  vcs: VcDetail[]
 }
 
 export interface VcDetail {
-  vc?: number
-  input?: number
-  output?: number
-  credits?: number
-  stalls?: Record<string, number>
+  vc: number
+  input: number // packets
+  output: number
+  credits: number
+  stalls: Record<string, number>
 }
 
-export interface RegisterDetail {
-  name: string
-  width?: number
-  value?: number | string
+export interface Waiting {
+  in: number
+  in_vc: number
+  src: string
+  dst: string
+  seq: number
+  for: { port: number; vc: number }[]
 }
 
-export interface TableEntry {
-  dst?: string
-  port?: number
-  ports?: number[]
+export interface ForwardingEntry {
+  dst: string
+  in?: number
+  in_vc?: number
+  port: number // -1: not at all
+  vc: number
 }

@@ -87,6 +87,15 @@ export interface Sample {
   discarded: number
   rerouted: number
   links_down: number
+  latency?: Latency // of the last second; Totals has that of all packets
+}
+
+export interface Latency {
+  p50_us: number
+  p90_us: number
+  p99_us: number
+  max_us: number
+  mean_us: number
 }
 
 export interface Ledger {
@@ -111,7 +120,7 @@ export interface Totals {
   packet_hops?: number
   mean_hops?: number
   mean_stretch?: number
-  latency?: { p50_us: number; p90_us: number; p99_us: number; max_us: number; mean_us: number }
+  latency?: Latency
 }
 
 export interface FabricEvent {
@@ -243,6 +252,5 @@ export interface FabricEntry {
   name: string
   topology?: string
   firmware?: string
-  page?: string // its URL
-  page_url?: string
+  page?: string // its URL, without a token
 }

@@ -32,12 +32,13 @@ export class History {
     const rerouted = sample.rerouted ?? 0
     const discarded = sample.discarded ?? 0
     const per = (now: number, then: number) => (before ? Math.max(0, now - then) / (at - before.at) : 0)
+    const latency = sample.latency ?? totals?.latency
     const d = this.data
     d.at.push(at)
     d.delivered.push(sample.delivered_per_s ?? 0)
     d.injected.push(sample.injected_per_s ?? 0)
-    d.p50.push(totals?.latency?.p50_us ?? 0)
-    d.p99.push(totals?.latency?.p99_us ?? 0)
+    d.p50.push(latency?.p50_us ?? 0)
+    d.p99.push(latency?.p99_us ?? 0)
     d.lost.push(per(lost, before?.lost ?? 0))
     d.rerouted.push(per(rerouted, before?.rerouted ?? 0))
     d.discarded.push(per(discarded, before?.discarded ?? 0))

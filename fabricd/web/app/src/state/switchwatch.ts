@@ -28,9 +28,11 @@ export class SwitchWatch {
 
   private async ask(round: number): Promise<void> {
     try {
-      const d = (await this.client.switchState(this.id)) as SwitchDetail
+      // The forwarding table is long and seldom changes: it comes once.
+      const table = this.detail?.forwarding
+      const d = await this.client.switchState(this.id, this.detail === null)
       if (round !== this.round) return
-      this.detail = d
+      this.detail = table && !d.forwarding ? { ...d, forwarding: table } : d
       this.error = ''
     } catch (e) {
       if (round !== this.round) return

@@ -73,7 +73,7 @@ export class Charts {
   // range is the time shown, in seconds since the fabric started.
   range(): [number, number] {
     const last = Math.max(this.store.history.data.at.at(-1) ?? 0, this.store.at, 1)
-    return [last - this.span, last]
+    return last < this.span ? [0, this.span] : [last - this.span, last]
   }
 
   draw(): void {

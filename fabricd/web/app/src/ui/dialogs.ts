@@ -85,7 +85,7 @@ function search(x: Context): TemplateResult {
     x.map.show(s)
   }
   return html`
-    <input type="search" autofocus autocomplete="off" placeholder="s0.00, n012, s0.00-s1.10" aria-label="name" data-testid="search"
+    <input type="search" autocomplete="off" placeholder="s0.00, n012, s0.00-s1.10" aria-label="name" data-testid="search"
       .value=${query}
       @input=${(e: Event) => {
         query = (e.target as HTMLInputElement).value
@@ -93,7 +93,8 @@ function search(x: Context): TemplateResult {
         x.ui.changed()
       }}
       @keydown=${(e: KeyboardEvent) => {
-        if (e.key === 'Enter') go(found[at])
+        // Found anew: what was typed last may not have been drawn yet.
+        if (e.key === 'Enter') go(find(x, query)[at])
         if (e.key === 'ArrowDown') at = Math.min(found.length - 1, at + 1)
         if (e.key === 'ArrowUp') at = Math.max(0, at - 1)
         if (e.key.startsWith('Arrow')) {
@@ -118,7 +119,7 @@ function fabrics(x: Context): TemplateResult {
   return html`
     <ul class="found">
       ${x.fabrics.map((f) => {
-        const page = f.page ?? f.page_url ?? ''
+        const page = f.page ?? ''
         const text = html`<b>${f.name}</b> <span class="dim">${f.topology ?? ''} ${f.firmware ?? ''}</span>`
         return html`<li>${page && f.name !== x.status?.name ? html`<a href=${page}>${text}</a>` : html`<span>${text} ${f.name === x.status?.name ? '(this one)' : ''}</span>`}</li>`
       })}

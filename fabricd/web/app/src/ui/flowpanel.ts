@@ -71,8 +71,8 @@ function hop(x: Context, h: Hop): TemplateResult {
   return html`
     <li class=${h.rerouted ? 'rerouted' : ''}>
       <button class="text" @click=${() => x.ui.select({ kind: isSwitch ? 'switch' : 'nic', id: h.node })}>${h.node}</button>
-      <span class="dim">in ${port(h.in, h.in_vc)} out ${port(h.out, h.out_vc)}</span> ${h.rule ? html`<i>${h.rule}</i>` : nothing}
-      ${h.waited_us ? html`<span class="warn">waited ${micro(h.waited_us)}${h.why?.length ? `: ${h.why.join(', ')}` : ''}</span>` : nothing}
+      <span class="dim">${h.left ? 'sent it' : `in ${port(h.in, h.in_vc)}`} ${h.end ? '' : `out ${port(h.out, h.out_vc)}`}</span> ${h.rule ? html`<i>${h.rule}</i>` : nothing}
+      ${h.waited_us ? html`<span class="warn">waited ${micro(h.waited_us)}${h.why?.length ? `: ${h.why.join(', ').replaceAll('_', ' ')}` : ''}</span>` : nothing}
       ${h.candidates?.length
         ? html`<div class="candidates">${h.candidates.map((c) => html`
             <span class="${c.chosen ? 'chosen' : ''} ${c.down ? 'bad' : ''}" title="class ${c.class ?? 0}, room ${c.room ?? 0}${c.fault ? `, ${c.fault}` : ''}">

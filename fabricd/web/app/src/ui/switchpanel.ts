@@ -2,9 +2,9 @@
 
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { story } from '../map/look'
-import type { PortDetail, SwitchDetail, TableEntry } from '../net/switch'
+import type { ForwardingEntry, PortDetail, SwitchDetail } from '../net/switch'
 import type { Context } from './context'
-import { count, rate } from './format'
+import { count, rate, short } from './format'
 import { faultsOf } from './linkpanel'
 
 export function switchPanel(x: Context, id: string): TemplateResult {
@@ -31,7 +31,7 @@ export function switchPanel(x: Context, id: string): TemplateResult {
         <div><dt>rerouted</dt><dd>${rate(v.rerouted)}</dd></div>
         <div><dt>U-turns</dt><dd>${rate(v.uturns)}</dd></div>
       </dl>
-      <p class="vector" data-testid="vector"><span class="dim">re-route vector</span> ${v.vector ? html`<code>${v.vector}</code>` : 'all zero'}</p>
+      ${v.vector ? html`<p data-testid="vector"><span class="dim">re-route vector</span> <code class="warn">${v.vector}</code></p>` : nothing}
       ${x.watch.error ? html`<p class="bad">${x.watch.error}</p>` : nothing}
       ${d ? inside(x, id, d) : html`<p class="hint">asking the switch…</p>`} ${faultsOf(x, id)}
     </section>
@@ -40,52 +40,58 @@ export function switchPanel(x: Context, id: string): TemplateResult {
 
 function inside(x: Context, id: string, d: SwitchDetail): TemplateResult {
   return html`
-    <h3>Ports</h3>
+    ${d.process ? html`<p class="facts">a process of its own: <code>${d.process}</code></p>` : nothing}
+    <h3>Ports and channels</h3>
     <table class="figures ports">
       <thead>
-        <tr><th scope="col">port</th><th scope="col">vc</th><th scope="col">in</th><th scope="col">out</th><th scope="col">credits</th><th scope="col">stalls</th></tr>
+        <tr><th scope="col">port</th><th scope="col">vc</th><th scope="col">in</th><th scope="col">out</th><th scope="col" title="packets that the neighbour can take">credits</th><th scope="col">began to wait</th></tr>
       </thead>
-      <tbody>${(d.ports ?? []).map((p, i) => port(x, id, p, p.port ?? i))}</tbody>
+      <tbody>${d.ports.map((p) => port(x, id, p))}</tbody>
     </table>
-    ${registers(d)} ${discards(d)} ${table(d.table)}
+    ${waiting(d)} ${registers(d)} ${discards(d)} ${table(d.forwarding)}
   `
 }
 
-function port(x: Context, id: string, p: PortDetail, n: number): TemplateResult[] {
-  const i = x.store.linkAt(id, n)
+function port(x: Context, id: string, p: PortDetail): TemplateResult[] {
+  const i = x.store.linkAt(id, p.port)
   const link = i === undefined ? null : x.store.topology!.links[i]!
   const s = i === undefined ? 'up' : story(x.store.links[i]!)
-  const vcs = p.vcs ?? []
-  return vcs.map((vc, k) => {
-    const stalls = Object.entries(vc.stalls ?? {}).filter(([, c]) => c > 0)
+  return p.vcs.map((vc, k) => {
+    const stalls = Object.entries(vc.stalls)
     return html`
       <tr class=${k === 0 ? 'first' : ''}>
         ${k === 0
-          ? html`<th scope="rowgroup" rowspan=${vcs.length}>
-              ${n} ${link
-                ? html`<button class="text" @click=${() => x.ui.select({ kind: 'link', id: link.id })}>${p.peer ?? (link.a === id ? link.b : link.a)}</button>`
-                : p.peer ?? ''}
-              <br /><i class="mark ${s}"></i><span class="dim">${p.state ?? ''}</span>
+          ? html`<th scope="rowgroup" rowspan=${p.vcs.length}>
+              ${p.port} ${link ? html`<button class="text" @click=${() => x.ui.select({ kind: 'link', id: link.id })}>${p.peer}</button>` : 'leads nowhere'}
+              ${link ? html`<br /><i class="mark ${s}"></i><span class="dim">${p.state}${p.held ? ', held' : ''}</span>` : nothing}
             </th>`
           : nothing}
-        <td>${vc.vc ?? k}</td><td>${vc.input ?? 0}</td><td>${vc.output ?? 0}</td><td>${vc.credits ?? 0}</td>
-        <td class="stalls">${stalls.map(([why, c]) => html`<span title=${why}>${why} ${count(c)}</span> `)}</td>
+        <td>${vc.vc}</td><td>${vc.input}</td><td>${vc.output}</td><td>${vc.credits}</td>
+        <td class="stalls">${stalls.map(([why, c]) => html`<span>${why.replaceAll('_', ' ')} ${short(c)}</span> `)}</td>
       </tr>
     `
   })
 }
 
-function registers(d: SwitchDetail): TemplateResult | typeof nothing {
-  const list = d.registers ?? []
-  if (list.length === 0) return nothing
+function waiting(d: SwitchDetail): TemplateResult | typeof nothing {
+  if (d.waiting.length === 0) return nothing
   return html`
-    <h3>Registers</h3>
-    <p class="registers">
-      ${list.map((r) => {
-        const value = typeof r.value === 'string' ? r.value : (r.value ?? 0).toString(2).padStart(r.width ?? 1, '0')
-        return html`<code class=${/[1-9]/.test(value.replace(/^0b/, '')) ? 'set' : ''}>${r.name} ${value}</code> `
-      })}
-    </p>
+    <h3>Waiting for room <span class="dim">${d.waiting.length}</span></h3>
+    <ul class="plain">
+      ${d.waiting.slice(0, 12).map((w) => html`<li>${w.src} → ${w.dst} <span class="dim">#${w.seq} in ${w.in}.${w.in_vc}, for ${w.for.map((o) => `${o.port}.${o.vc}`).join(' or ')}</span></li>`)}
+    </ul>
+  `
+}
+
+function registers(d: SwitchDetail): TemplateResult | typeof nothing {
+  if (d.registers.length === 0) return nothing
+  // Those that are set come first; most never are.
+  const set = d.registers.filter((r) => /1/.test(r.value.slice(2)))
+  const one = (r: SwitchDetail['registers'][number]) => html`<code class=${set.includes(r) ? 'set' : ''}>${r.name} ${r.value.slice(2)}${r.expires_in_s ? html` <span class="dim">${r.expires_in_s.toFixed(0)} s</span>` : nothing}</code> `
+  return html`
+    <h3>Re-route vector and other registers</h3>
+    <p class="registers">${set.length > 0 ? set.map(one) : html`<span class="dim">all zero</span>`}</p>
+    <details><summary>all ${d.registers.length}</summary><p class="registers">${d.registers.map(one)}</p></details>
   `
 }
 
@@ -95,12 +101,14 @@ function discards(d: SwitchDetail): TemplateResult | typeof nothing {
   return html`<h3>Discards</h3><ul class="plain">${list.map(([rule, n]) => html`<li><b>${count(n)}</b> ${rule}</li>`)}</ul>`
 }
 
-function table(t: TableEntry[] | null | undefined): TemplateResult | typeof nothing {
+function table(t: ForwardingEntry[] | undefined): TemplateResult | typeof nothing {
   if (!t || t.length === 0) return nothing
+  const shown = t.slice(0, 2000)
   return html`
     <details>
-      <summary>Forwarding table, ${t.length} entries</summary>
-      <div class="lft">${t.map((e) => html`<span>${e.dst} <b>${e.ports?.join(' ') ?? e.port}</b></span>`)}</div>
+      <summary>Forwarding table, ${count(t.length)} entries</summary>
+      <div class="lft">${shown.map((e) => html`<span title=${e.in === undefined ? 'wherever it comes in' : `coming in by ${e.in}.${e.in_vc ?? 0}`}>${e.dst} <b>${e.port < 0 ? '–' : `${e.port}.${e.vc}`}</b></span>`)}</div>
+      ${t.length > shown.length ? html`<p class="dim">and ${count(t.length - shown.length)} more: GET /api/v1/switches/…</p>` : nothing}
     </details>
   `
 }
