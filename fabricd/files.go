@@ -3,19 +3,23 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/draw"
 )
 
 func topologyCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "topology", Aliases: []string{"topo"}, Short: "Make and check topologies"}
-	cmd.AddCommand(topologyGenerate(), topologyValidate())
+	cmd.AddCommand(topologyGenerate(), topologyGraph(), topologyValidate())
 	return cli.Group(cmd)
 }
 
@@ -37,22 +41,12 @@ func topologyGenerate() *cobra.Command {
 			if asJSON {
 				format = "json"
 			}
-			dot := func(w io.Writer) error { return g.WriteDOT(w, topology.DOTOptions{NICs: nics}) }
+			dot := func(w io.Writer) error { return draw.DOT(w, g, draw.Options{NICs: nics}) }
 			write, ok := map[string]func(io.Writer) error{"yaml": g.WriteYAML, "json": g.WriteJSON, "dot": dot}[format]
 			if !ok {
-				return fmt.Errorf("unknown format %q: expected yaml, json or dot", format)
+				return document.Unknown("format", format, []string{"yaml", "json", "dot"})
 			}
-			if out == "" {
-				return write(cmd.OutOrStdout())
-			}
-			f, err := os.Create(out)
-			if err != nil {
-				return err
-			}
-			if err := write(f); err != nil {
-				return err
-			}
-			return f.Close()
+			return output(cmd, out, write)
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return topology.Kinds(), cobra.ShellCompDirectiveNoSpace
@@ -63,6 +57,61 @@ func topologyGenerate() *cobra.Command {
 	cmd.Flags().BoolVar(&nics, "nics", true, "draw the NICs too (dot)")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write instead of standard output")
 	complete(cmd, "format", func() []string { return []string{"yaml", "json", "dot"} })
+	return cmd
+}
+
+// output has a file written, or standard output if it has no name. What cannot be written whole is not left behind.
+func output(cmd *cobra.Command, name string, write func(io.Writer) error) error {
+	if name == "" {
+		return write(cmd.OutOrStdout())
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		_ = os.Remove(name)
+	}
+	return err
+}
+
+// drawings are the formats of topology graph.
+var drawings = map[string]func(io.Writer, *topology.Graph, draw.Options) error{"dot": draw.DOT, "mermaid": draw.Mermaid, "svg": draw.SVG}
+
+func topologyGraph() *cobra.Command {
+	var nics bool
+	var format, out string
+	formats := slices.Sorted(maps.Keys(drawings))
+	cmd := &cobra.Command{
+		Use:   "graph TOPOLOGY",
+		Short: "Draw a topology as SVG, Graphviz DOT or Mermaid",
+		Long: "Draws a topology: trees by tiers, meshes and tori as grids (of three dimensions as planes side by side), rings round, all others so that what is far apart stands far apart. " +
+			"It is the map that the page and the reports show. TOPOLOGY is a file or one of:\n\n  " + strings.Join(topology.Kinds(), "\n  "),
+		Example: "  fabricd topology graph kary-ntree:4,3 -o tree.svg\n  fabricd topology graph torus:8x8 --nics=false --format mermaid\n  fabricd topology graph fabric.yaml --format dot | dot -Tpdf > fabric.pdf",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			to, ok := drawings[format]
+			if !ok {
+				return document.Unknown("format", format, formats)
+			}
+			g, err := topology.Parse(args[0])
+			if err != nil {
+				return err
+			}
+			return output(cmd, out, func(w io.Writer) error { return to(w, g, draw.Options{NICs: nics}) })
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return topology.Kinds(), cobra.ShellCompDirectiveNoSpace
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "svg", "dot, mermaid or svg")
+	cmd.Flags().BoolVar(&nics, "nics", true, "draw the NICs too")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write instead of standard output")
+	complete(cmd, "format", func() []string { return formats })
 	return cmd
 }
 

@@ -52,9 +52,34 @@ func TestTopologyGenerateWritesEveryKindInEveryFormat(t *testing.T) {
 	}
 }
 
+func TestTopologyGraphDrawsInEveryFormat(t *testing.T) {
+	t.Parallel()
+	svg, _, code := fabricd(t, "topology", "graph", "kary-ntree:2,3")
+	require.Zero(t, code)
+	require.Contains(t, svg, "<svg ")
+	require.Contains(t, svg, ">n000</text>")
+	svg, _, code = fabricd(t, "topology", "graph", "kary-ntree:2,3", "--nics=false")
+	require.Zero(t, code)
+	require.NotContains(t, svg, "n000")
+	file := filepath.Join(t.TempDir(), "out.dot")
+	_, _, code = fabricd(t, "topology", "graph", "mesh:3x3", "--format", "dot", "-o", file)
+	require.Zero(t, code)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `graph "mesh:3x3"`)
+	text2, _, code := fabricd(t, "topology", "graph", "mesh:3x3", "--format", "mermaid")
+	require.Zero(t, code)
+	require.Contains(t, text2, "flowchart LR")
+
+	refused(t, `unknown format "sgv": did you mean "svg"?`, "topology", "graph", "ring:3", "--format", "sgv")
+	file = filepath.Join(t.TempDir(), "out.mmd")
+	refused(t, "too many links for Mermaid", "topology", "graph", "kary-ntree:4,4", "--format", "mermaid", "-o", file)
+	require.NoFileExists(t, file)
+}
+
 func TestTopologyRefusesWrongInput(t *testing.T) {
 	t.Parallel()
-	refused(t, `unknown format "jsn": expected yaml, json or dot`, "topology", "generate", "ring:3", "--format", "jsn")
+	refused(t, `unknown format "jsn": did you mean "json"?`, "topology", "generate", "ring:3", "--format", "jsn")
 	refused(t, `did you mean "ring"?`, "topology", "generate", "rng:3")
 	refused(t, "no such file", "topology", "generate", "ring:3", "-o", filepath.Join(t.TempDir(), "no", "file"))
 	refused(t, `unknown command "genrate": did you mean "generate"?`, "topology", "genrate", "ring:3")

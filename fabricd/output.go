@@ -37,6 +37,7 @@ type jsonLine struct {
 type upLine struct {
 	Name     string  `json:"name"`
 	URL      string  `json:"url"`
+	Page     string  `json:"page,omitempty"` // with its token
 	Topology string  `json:"topology"`
 	Switches int     `json:"switches"`
 	NICs     int     `json:"nics"`
@@ -44,11 +45,11 @@ type upLine struct {
 	Seconds  float64 `json:"start_seconds"`
 }
 
-func (o *upOutput) banner(u upFlags, f *fabric.Fabric, l *links, took time.Duration) {
+func (o *upOutput) banner(u upFlags, f *fabric.Fabric, l *links, page string, took time.Duration) {
 	g := f.Topology()
 	if o.json {
 		o.print(jsonLine{Up: &upLine{
-			Name: u.name, URL: l.url(), Topology: g.Spec, Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links), Seconds: took.Seconds(),
+			Name: u.name, URL: l.url(), Page: page, Topology: g.Spec, Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links), Seconds: took.Seconds(),
 		}})
 		return
 	}
@@ -57,6 +58,9 @@ func (o *upOutput) banner(u upFlags, f *fabric.Fabric, l *links, took time.Durat
 	whose := "credentials of this run; it enforces cuts"
 	if l.broker == nil {
 		whose = "not ours: its owner says who may do what, and the ends of a link enforce cuts"
+	}
+	if page != "" {
+		fmt.Fprintf(o.stdout, "watch it and cut it:                %s\n", page)
 	}
 	fmt.Fprintf(o.stdout, "links are NATS subjects at %s (%s)\n", l.url(), whose)
 	flag := ""

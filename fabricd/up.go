@@ -27,7 +27,10 @@ import (
 
 // upFlags are the flags of fabricd up.
 type upFlags struct {
-	name, topology, routing, traffic, listen string
+	name, topology, routing, traffic, broker string
+
+	listen      string
+	listenGiven bool // else a free port does, too
 
 	vcs, input, output int
 	rate               float64
@@ -57,7 +60,7 @@ func upCommand() *cobra.Command {
 		Long:    "Launch a live fabric and keep it running until Ctrl-C.\n\n" + trafficHelp(),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			u.helloGiven = cmd.Flags().Changed("hello-interval")
+			u.helloGiven, u.listenGiven = cmd.Flags().Changed("hello-interval"), cmd.Flags().Changed("listen")
 			return u.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -67,7 +70,8 @@ func upCommand() *cobra.Command {
 	f.StringVar(&u.routing, "routing", "adaptive-link", "firmware of the switches: "+fmt.Sprint(subnet.Names())+", or none to forward nothing")
 	f.StringVar(&u.traffic, "traffic", "uniform:0.2", "what every NIC injects: PATTERN:LOAD[,OPTION=...], load a share of the link rate; see above")
 	u.server.Flags(f)
-	f.StringVar(&u.listen, "broker-listen", "127.0.0.1:0", "address of the embedded NATS server; port 0 is a free one")
+	f.StringVar(&u.listen, "listen", defaultListen, "address of the page, the HTTP API and the metrics; a free port when it is taken and was not given; off for none")
+	f.StringVar(&u.broker, "broker-listen", "127.0.0.1:0", "address of the embedded NATS server; port 0 is a free one")
 	f.IntVar(&u.vcs, "vcs", 0, "virtual channels per link direction, 1 to 16; 0 is what the firmware needs")
 	f.IntVar(&u.input, "input-buffer", 0, "packets per input VC queue; 0 is 2")
 	f.IntVar(&u.output, "output-buffer", 0, "packets per output VC queue; 0 is 2")
@@ -165,7 +169,7 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	}
 	defer func() { _ = claim.Release() }() // the lock goes with the process in any case
 
-	link, err := broking{name: u.name, listen: u.listen, server: u.server, log: log}.open(stderr)
+	link, err := broking{name: u.name, listen: u.broker, server: u.server, log: log}.open(stderr)
 	if err != nil {
 		return err
 	}
@@ -187,22 +191,31 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
+	page, err := u.page(server, log)
+	if err != nil {
+		return err
+	}
+	defer page.close()
 	if err := f.Start(ctx); err != nil {
 		return err
 	}
 	defer f.Stop()
-	if err := claim.Publish(registry.Entry{
+	entry := registry.Entry{
 		Name: u.name, PID: os.Getpid(), Started: started, URL: link.url(), Topology: u.topology, Firmware: u.routing,
 		Operator: link.credentials(bus.RoleOperator), Viewer: link.credentials(bus.RoleViewer),
-	}); err != nil {
+	}
+	entry.Page, entry.Token = page.address()
+	if err := claim.Publish(entry); err != nil {
 		return err
 	}
 
 	out := upOutput{json: u.asJSON, stdout: stdout, line: cli.NewLine(stdout)}
-	out.banner(u, f, link, time.Since(began))
+	out.banner(u, f, link, entry.PageWithToken(), time.Since(began))
+	page.warn(stderr)
 	serve, stopServing := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
 	serving.Go(func() { server.Run(serve, out.sample) })
+	serving.Go(func() { page.run(ctx, log) }) // who watches sees no more than the beginning of the end
 	serving.Go(func() { out.follow(serve, f) })
 	<-ctx.Done()
 	out.draining()

@@ -1,10 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -25,6 +26,7 @@ type listed struct {
 	URL      string    `json:"url"`
 	Topology string    `json:"topology"`
 	Firmware string    `json:"firmware"`
+	Page     string    `json:"page,omitempty"` // with the token that it takes to act there
 }
 
 func (m *monitor) lsCommand() *cobra.Command {
@@ -37,7 +39,7 @@ func (m *monitor) lsCommand() *cobra.Command {
 			}
 			out := []listed{}
 			for _, e := range entries {
-				out = append(out, listed{e.Name, e.PID, e.Started, e.URL, e.Topology, e.Firmware})
+				out = append(out, listed{e.Name, e.PID, e.Started, e.URL, e.Topology, e.Firmware, e.PageWithToken()})
 			}
 			if m.json {
 				return cli.JSON(cmd.OutOrStdout(), out)
@@ -47,9 +49,9 @@ func (m *monitor) lsCommand() *cobra.Command {
 				return nil
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tTOPOLOGY\tFIRMWARE\tUP\tPID\tBROKER")
+			fmt.Fprintln(w, "NAME\tTOPOLOGY\tFIRMWARE\tUP\tPID\tBROKER\tPAGE")
 			for _, e := range out {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%d\t%s\n", e.Name, e.Topology, e.Firmware, time.Since(e.Started).Round(time.Second), e.PID, e.URL)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%d\t%s\t%s\n", e.Name, e.Topology, e.Firmware, time.Since(e.Started).Round(time.Second), e.PID, e.URL, cmp.Or(e.Page, "none"))
 			}
 			return w.Flush()
 		},
@@ -132,19 +134,11 @@ ends have not answered each other yet). DETAILS says what has been done to a lin
 						links = append(links, l)
 					}
 				}
-				if m.json {
-					return cli.JSON(cmd.OutOrStdout(), links)
-				}
-				if len(links) == 0 {
+				if len(links) == 0 && !m.json {
 					_, err := fmt.Fprintln(cmd.OutOrStdout(), "all links are well")
 					return err
 				}
-				w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
-				fmt.Fprintln(w, "LINK\tSTATE\tSENT\tSENT BACK\tLOST ON WIRE\tLOST QUEUED\tDETAILS")
-				for _, l := range links {
-					fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%s\n", l.Link, l.State, l.SentAB, l.SentBA, l.LostWire, l.LostQueued, details(l))
-				}
-				return w.Flush()
+				return m.printLinks(cmd.OutOrStdout(), links)
 			})
 		},
 	}
@@ -153,66 +147,17 @@ ends have not answered each other yet). DETAILS says what has been done to a lin
 	return cmd
 }
 
-// details tells what is wrong with a link; nothing when it is well.
-func details(l fabric.LinkState) string {
-	if l.Well() {
-		return ""
+// printLinks prints links as a table.
+func (m *monitor) printLinks(out io.Writer, links []fabric.LinkState) error {
+	if m.json {
+		return cli.JSON(out, links)
 	}
-	var list []string
-	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
-	each := func(ab, ba string, say func(way, what string)) {
-		switch {
-		case ab == ba && ab != "":
-			say("both ways", ab)
-		default:
-			if ab != "" {
-				say(l.A+" to "+l.B, ab)
-			}
-			if ba != "" {
-				say(l.B+" to "+l.A, ba)
-			}
-		}
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "LINK\tSTATE\tSENT\tSENT BACK\tLOST ON WIRE\tLOST QUEUED\tDETAILS")
+	for _, l := range links {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%s\n", l.Link, l.State, l.SentAB, l.SentBA, l.LostWire, l.LostQueued, l.Details())
 	}
-	each(l.CutAB, l.CutBA, func(way, what string) { add("cut %s, %s", way, what) })
-	if l.Flapping {
-		add("flapping")
-	}
-	each(l.SuffersAB, l.SuffersBA, func(way, what string) { add("%s %s", way, what) })
-	for _, e := range []struct {
-		node string
-		held bool
-	}{{l.A, l.HeldA}, {l.B, l.HeldB}} {
-		if e.held {
-			add("held down by damping at %s", e.node)
-		}
-	}
-	for _, name := range l.Dead {
-		add("%s is down", name)
-	}
-	for _, name := range l.Quiet {
-		add("%s does not answer", name)
-	}
-	switch {
-	case len(l.Dead) > 0:
-	case len(l.Quiet) > 0: // what it last said may not be so any more
-		for _, e := range []struct {
-			node string
-			up   bool
-		}{{l.A, l.AUp}, {l.B, l.BUp}} {
-			if !slices.Contains(l.Quiet, e.node) {
-				add("%s sees it %s", e.node, map[bool]string{true: "up", false: "down"}[e.up])
-			}
-		}
-	case l.AUp && l.BUp:
-		add("both ends see it up")
-	case l.AUp:
-		add("%s alone sees it up", l.A)
-	case l.BUp:
-		add("%s alone sees it up", l.B)
-	default:
-		add("neither end sees it up")
-	}
-	return strings.Join(list, "; ")
+	return w.Flush()
 }
 
 // eventIndent is how far the texts of events are from the left, behind their times.

@@ -21,9 +21,10 @@ func main() { cli.Main(command()) }
 
 // monitor is what all subcommands share.
 type monitor struct {
-	fabric string
-	json   bool
-	server bus.Settings
+	fabric   string
+	json     bool
+	readOnly bool
+	server   bus.Settings
 }
 
 func command() *cobra.Command {
@@ -32,10 +33,10 @@ func command() *cobra.Command {
 		Use:   "linkmon",
 		Short: "Watch a running fabric, break its links and switches and repair them",
 		Long: `linkmon works on a fabric that fabricd up has started on this machine, or with --server on one whose NATS server it names.
-The faults it sets last when it has ended.
+The faults it sets last when it has ended. Without a command, on a terminal, it shows the fabric full screen; see linkmon screen.
 
 Exit codes: 0 done (also when there was nothing to do), 2 wrong input, in which case nothing was done, or no fabric.`,
-		Example: "  linkmon status\n  linkmon cut s0.00 s1.00\n  linkmon impair s0.00 s1.00 --loss 10%\n  linkmon faults\n  linkmon heal --all",
+		Example: "  linkmon\n  linkmon status\n  linkmon cut s0.00 s1.00\n  linkmon impair s0.00 s1.00 --loss 10%\n  linkmon faults\n  linkmon heal --all",
 	}
 	p := root.PersistentFlags()
 	p.StringVar(&m.fabric, "fabric", "", "name of the fabric; not needed while only one runs")
@@ -44,13 +45,23 @@ Exit codes: 0 done (also when there was nothing to do), 2 wrong input, in which 
 	_ = root.RegisterFlagCompletionFunc("fabric", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return registry.Names(), cobra.ShellCompDirectiveNoFileComp
 	})
-	root.AddCommand(
-		m.lsCommand(), m.statusCommand(), m.linksCommand(), m.faultsCommand(), m.eventsCommand(), m.watchCommand(),
-		m.cutCommand(), m.flapCommand(), m.impairCommand(), m.crashCommand(),
-		m.restoreCommand(), m.restartCommand(), m.healCommand(), m.applyCommand(), m.traceCommand(), m.captureCommand(),
-	)
+	p.BoolVar(&m.readOnly, "readonly", false, "refuse whatever would change the fabric")
+	root.AddCommand(m.commands()...)
+	root.AddCommand(m.shCommand(), m.screenCommand(root))
 	return root
 }
+
+// commands are those that the shell has as well.
+func (m *monitor) commands() []*cobra.Command {
+	return []*cobra.Command{
+		m.lsCommand(), m.statusCommand(), m.linksCommand(), m.faultsCommand(), m.eventsCommand(), m.watchCommand(),
+		m.cutCommand(), m.flapCommand(), m.impairCommand(), m.crashCommand(),
+		m.restoreCommand(), m.restartCommand(), m.healCommand(), m.applyCommand(), m.linkCommand(), m.switchCommand(), m.traceCommand(), m.captureCommand(),
+	}
+}
+
+// errReadOnly refuses what would change the fabric.
+var errReadOnly = errors.New("nothing may be changed: linkmon was started with --readonly")
 
 // dial connects to the fabric meant: as its operator when it is to act.
 func (m *monitor) dial(act bool) (*api.Client, error) {
@@ -86,6 +97,9 @@ func (m *monitor) find() (registry.Entry, error) {
 
 // with runs f on a connection.
 func (m *monitor) with(cmd *cobra.Command, act bool, f func(ctx context.Context, c *api.Client) error) error {
+	if act && m.readOnly {
+		return errReadOnly
+	}
 	c, err := m.dial(act)
 	if err != nil {
 		return err

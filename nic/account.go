@@ -181,3 +181,16 @@ func (n *NIC) MergeLatency(h *hdrhistogram.Histogram) {
 func NewLatency() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, latencyMost, latencyDigits)
 }
+
+// Reading is what is read of a NIC again and again while somebody watches it: much less than a [Snapshot].
+type Reading struct {
+	Stats      Stats
+	Queued     int // packets in the send queue
+	Flow       credit.Flow
+	Suppressed bool // damping keeps the link down
+}
+
+// Read reads the NIC.
+func (n *NIC) Read() Reading {
+	return Reading{Stats: n.stats, Queued: n.queue.Len(), Flow: n.end.Flow(), Suppressed: n.end.Suppressed()}
+}

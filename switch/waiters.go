@@ -56,6 +56,14 @@ func (w *waiters) after(c channel, from slotID) slotID {
 	return nextBit(w.byOutput[int(c)*w.slotWords:(int(c)+1)*w.slotWords], from)
 }
 
+// blockedSlots counts the blocked slots.
+func (w *waiters) blockedSlots() (n int) {
+	for _, word := range w.blocked {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
 // blockedAfter returns the first blocked slot at or after from, or noSlot.
 func (w *waiters) blockedAfter(from slotID) slotID { return nextBit(w.blocked, from) }
 

@@ -26,6 +26,7 @@ type served struct {
 	*harness.Harness
 	t      *testing.T
 	broker *bus.Broker
+	server *Server
 }
 
 // serve starts it, without hellos unless options say otherwise: on a busy machine they could fail, and tests count events.
@@ -44,7 +45,7 @@ func serve(t *testing.T, options ...harness.Option) *served {
 	var running sync.WaitGroup
 	running.Go(func() { s.Run(ctx, func(Sample) {}) })
 	t.Cleanup(func() { cancel(); running.Wait() })
-	return &served{h, t, b}
+	return &served{h, t, b, s}
 }
 
 func (s *served) dial(act bool) *Client {
@@ -83,9 +84,11 @@ func TestAViewerLooksAndChangesNothing(t *testing.T) {
 	st, err := c.Status(ctx)
 	require.NoError(t, err)
 	require.Equal(t, "lab", st.Name)
-	var sw map[string]any
-	require.NoError(t, c.bus.Request(ctx, VerbSwitch, SwitchRequest{Switch: "s0.0"}, &sw))
-	require.NotEmpty(t, sw)
+	sw, err := c.Switch(ctx, "s0.0", true)
+	require.NoError(t, err)
+	require.Equal(t, "s0.0", sw.ID)
+	require.Equal(t, "s1.0", sw.Ports[0].Peer)
+	require.Equal(t, "up", sw.Ports[0].State)
 	var ledger fabric.Ledger
 	require.NoError(t, c.bus.Request(ctx, VerbLedger, nil, &ledger))
 	require.True(t, ledger.Balanced)

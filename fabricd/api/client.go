@@ -56,6 +56,11 @@ func (c *Client) Switches(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
+// Switch asks for all about one switch; its forwarding table only when that is wanted.
+func (c *Client) Switch(ctx context.Context, name string, forwarding bool) (d SwitchDetail, err error) {
+	return d, c.bus.Request(ctx, VerbSwitch, SwitchRequest{Switch: name, Forwarding: forwarding}, &d)
+}
+
 // Links asks for the state of all links.
 func (c *Client) Links(ctx context.Context) (l []fabric.LinkState, err error) {
 	return l, c.bus.Request(ctx, VerbLinks, nil, &l)

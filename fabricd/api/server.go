@@ -28,7 +28,10 @@ type Server struct {
 	info    Info
 	fabric  *fabric.Fabric
 	control *bus.Control
+	stream  *Stream
 	first   uint64 // number of the last event before the first that Run publishes
+
+	snapshots []paged // the latest that were asked for; by snapshotPage, one at a time
 
 	mu     sync.Mutex
 	sample Sample // guarded by mu: the latest
@@ -36,7 +39,7 @@ type Server struct {
 
 // NewServer serves f over control, which the caller closes after Run has returned.
 func NewServer(f *fabric.Fabric, control *bus.Control, info Info) (*Server, error) {
-	s := &Server{info: info, fabric: f, control: control, first: f.Events().Last()}
+	s := &Server{info: info, fabric: f, control: control, stream: NewStream(f), first: f.Events().Last()}
 	for verb, h := range map[string]bus.Handler{
 		VerbStatus:   s.status,
 		VerbTopology: s.topology,
@@ -45,6 +48,8 @@ func NewServer(f *fabric.Fabric, control *bus.Control, info Info) (*Server, erro
 		VerbFaults:   s.faults,
 		VerbLedger:   func(context.Context, []byte) (any, error) { return f.Ledger(), nil },
 		VerbEvents:   s.events,
+		VerbWatch:    func(context.Context, []byte) (any, error) { return s.stream.lease(), nil },
+		VerbSnapshot: s.snapshotPage,
 		VerbApply:    s.apply,
 	} {
 		if err := control.Serve(verb, h); err != nil {
@@ -61,7 +66,10 @@ func NewServer(f *fabric.Fabric, control *bus.Control, info Info) (*Server, erro
 	return s, nil
 }
 
-// Run publishes events and samples until ctx ends. onSample, unless nil, hears every sample.
+// Stream is the state stream, which Run fills.
+func (s *Server) Stream() *Stream { return s.stream }
+
+// Run publishes events, samples and frames until ctx ends. onSample, unless nil, hears every sample.
 func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -75,6 +83,8 @@ func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 			_ = s.control.Publish(StreamEvent, e) // a broker that is gone has told so itself
 		}
 	})
+	wg.Go(func() { s.stream.Run(ctx) })
+	wg.Go(func() { s.stream.publish(ctx, s.control.Publish) })
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	last, lastTotals := s.fabric.Now(), s.fabric.Totals()
@@ -132,11 +142,7 @@ func (s *Server) switchState(_ context.Context, req []byte) (any, error) {
 	if err := decode(req, &r); err != nil {
 		return nil, err
 	}
-	id, err := s.fabric.Topology().SwitchByName(r.Switch)
-	if err != nil {
-		return nil, err
-	}
-	return s.fabric.Switch(id), nil
+	return detail(s.fabric, r.Switch, r.Forwarding)
 }
 
 // eventsPage bounds the events of one answer, which must stay below what a NATS message carries (1 MB).
@@ -148,8 +154,7 @@ func (s *Server) events(_ context.Context, req []byte) (any, error) {
 	if err := decode(req, &r); err != nil {
 		return nil, err
 	}
-	kept := s.fabric.Events().Kept(r.After)
-	return kept[:min(len(kept), eventsPage)], nil
+	return s.eventsAfter(r.After), nil
 }
 
 // faultsPage bounds the reports of one answer likewise; one that shares its figures with many others is long.
@@ -163,9 +168,19 @@ func (s *Server) faults(_ context.Context, req []byte) (any, error) {
 			return nil, err
 		}
 	}
-	all := s.fabric.Faults()
-	all = slices.DeleteFunc(all, func(f fault.Report) bool { return f.ID <= r.After })
-	return all[:min(len(all), faultsPage)], nil
+	return s.faultsAfter(r.After), nil
+}
+
+// eventsAfter are the events after number seq that one answer holds.
+func (s *Server) eventsAfter(seq uint64) []fabric.Event {
+	kept := s.fabric.Events().Kept(seq)
+	return kept[:min(len(kept), eventsPage)]
+}
+
+// faultsAfter are the reports with higher numbers that one answer holds.
+func (s *Server) faultsAfter(id int) []fault.Report {
+	all := slices.DeleteFunc(s.fabric.Faults(), func(f fault.Report) bool { return f.ID <= id })
+	return all[:min(len(all), faultsPage)]
 }
 
 // apply does what it is ordered to, strictly: a misspelt field of an order must not make it another one.

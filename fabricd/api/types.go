@@ -60,6 +60,8 @@ type Sample struct {
 	Discarded     uint64  `json:"discarded"`
 	Rerouted      uint64  `json:"rerouted"`
 	LinksDown     int     `json:"links_down"` // links without signal, cut or at a crashed switch
+
+	Latency fabric.Latency `json:"latency,omitzero"` // of the packets delivered in about the last second; only in the state stream
 }
 
 // String prints s on one line.
@@ -68,9 +70,10 @@ func (s Sample) String() string {
 		s.At, s.DeliveredRate, s.InFlight, s.Lost, s.Discarded, s.Rerouted, s.LinksDown)
 }
 
-// SwitchRequest names a switch.
+// SwitchRequest asks for a [SwitchDetail].
 type SwitchRequest struct {
-	Switch string `json:"switch"`
+	Switch     string `json:"switch"`
+	Forwarding bool   `json:"forwarding,omitempty"` // with its forwarding table, which can be long
 }
 
 // EventsRequest asks for the events after a number that are kept, oldest first: at most 512, the next ones when asked again.

@@ -37,10 +37,15 @@ func Main(root *cobra.Command) {
 
 // Run runs a command to its end, prints what went wrong and returns the exit code.
 func Run(ctx context.Context, root *cobra.Command) int {
+	return report(root.ErrOrStderr(), root.Name(), Execute(ctx, root))
+}
+
+// Execute runs a command to its end. What went wrong is returned and not printed.
+func Execute(ctx context.Context, root *cobra.Command) error {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetUsageTemplate(usage)
 	root.SetFlagErrorFunc(wrongFlag) // of all its commands
-	return report(root.ErrOrStderr(), root.Name(), root.ExecuteContext(ctx))
+	return root.ExecuteContext(ctx)
 }
 
 // interruptible returns a context that ends at the first Ctrl-C or SIGTERM; at the second the process ends at once.
@@ -91,7 +96,7 @@ func JSON(w io.Writer, v any) error {
 }
 
 // Terminal reports whether w is a terminal, so that a line may be refreshed in place.
-func Terminal(w io.Writer) bool {
+func Terminal(w any) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

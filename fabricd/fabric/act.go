@@ -37,6 +37,7 @@ func (b *batch) act() error {
 	for _, e := range b.bounced {
 		f.bounce(e)
 	}
+	f.noteStanding() // before anybody waits for a repair
 	b.tell()
 	return err
 }

@@ -85,6 +85,9 @@ func (h *Hub) Last() uint64 {
 	return h.last
 }
 
+// News returns a channel that the next event closes.
+func (h *Hub) News() <-chan struct{} { return h.news.wait() }
+
 // After returns the event that follows number seq, waiting for it if need be. When it has been dropped already the oldest
 // one kept is returned, with Missed set.
 func (h *Hub) After(ctx context.Context, seq uint64) (Event, error) {

@@ -42,16 +42,18 @@ type Fabric struct {
 	traces   traces
 	notices  notices
 	troubles *troubles
+	standing standing
 
 	started atomic.Bool
 	changed broadcast // after every change of a port's state
 
 	mu        turn // serialises faults, repairs and traffic; the rest is guarded by it
 	traffic   nic.Traffic
-	reports   int       // begun since the start
-	records   []*record // the latest of them; bound: maxReports
-	open      []*record // of these, the ones that still count
-	forgotten uint64    // packets lost to faults whose reports are no longer kept
+	reports   int                   // begun since the start
+	records   []*record             // the latest of them; bound: maxReports
+	open      []*record             // of these, the ones that still count
+	forgotten uint64                // packets lost to faults whose reports are no longer kept
+	past      map[string]FaultCount // those faults, by kind
 	era       uint16
 	stopped   bool
 

@@ -58,12 +58,22 @@ func (f *Fabric) Ledger() Ledger {
 		l.Delivered += sn.Stats.Delivered
 		l.Waiting.Queues += uint64(sn.Queued)
 		if sn.Stats.Wrong > 0 {
-			l.DiscardedBy["nic "+f.graph.NICs[i].Name+": packet for another NIC"] += sn.Stats.Wrong
+			l.DiscardedBy[f.wrongNIC(i)] += sn.Stats.Wrong
 			l.Discarded += sn.Stats.Wrong
 		}
 	}
+	l.balance()
+	return l
+}
+
+// balance fills in what follows from the rest.
+func (l *Ledger) balance() {
 	l.Lost = l.LostWire + l.LostQueued + l.LostCrash
 	l.InFlight = l.Waiting.Queues + l.Waiting.Switches + l.Waiting.Wires
 	l.Balanced = l.Injected == l.Delivered+l.Lost+l.Discarded+l.InFlight
-	return l
+}
+
+// wrongNIC is the rule by which a NIC discards.
+func (f *Fabric) wrongNIC(i int) string {
+	return "nic " + f.graph.NICs[i].Name + ": packet for another NIC"
 }

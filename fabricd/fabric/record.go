@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/nic"
 )
 
 // aftermath is how long after a repair the effects of a fault are still counted, chosen by us: longer than re-route vectors
@@ -244,6 +245,7 @@ func (f *Fabric) forget() {
 	for i, r := range f.records {
 		if !r.report.Open {
 			f.forgotten += r.report.Lost()
+			f.notePast(r)
 			f.records = slices.Delete(f.records, i, i+1)
 			return
 		}
@@ -301,17 +303,27 @@ func (r *record) final() bool {
 
 // refresh brings an open report up to date. The caller holds mu.
 func (f *Fabric) refresh(r *record) {
-	if !r.report.Open {
-		return
+	if r.report.Open {
+		f.readProcesses()
+		f.refreshBy(r, &count{tally: f.tally()})
 	}
-	f.readProcesses()
+}
+
+// count is what is counted all over the fabric now, for any number of reports.
+type count struct {
+	tally
+	nics []nic.Snapshot // nil: nobody has asked yet
+}
+
+// refreshBy is refresh of an open report.
+func (f *Fabric) refreshBy(r *record, now *count) {
 	for _, l := range r.links {
 		f.book(l)
 	}
 	if r.sw != nil {
 		f.bookCrash(r.sw)
 	}
-	now, p := f.tally(), &r.report
+	p := &r.report
 	p.CountedTo = f.Now().Duration().Seconds()
 	p.Rerouted = now.rerouted - r.from.rerouted
 	p.Requeued = now.requeued - r.from.requeued
@@ -326,7 +338,7 @@ func (f *Fabric) refresh(r *record) {
 	p.Duplicated = now.duplicated - r.from.duplicated
 	if p.Extra.Packets = now.detoured - r.from.detoured; p.Extra.Packets > 0 {
 		p.Extra.Mean = float64(now.hops-r.from.hops) / float64(p.Extra.Packets)
-		p.Extra.Most = f.mostExtra(r)
+		p.Extra.Most = f.mostExtra(r, now)
 	}
 	if !r.dipped {
 		p.Dip = f.samples.dip(r.began, min(f.Now(), r.closes))
@@ -335,9 +347,14 @@ func (f *Fabric) refresh(r *record) {
 }
 
 // mostExtra is the most extra hops of a re-routed packet that arrived while r was in force or just after.
-func (f *Fabric) mostExtra(r *record) (most int) {
-	for _, n := range f.nics {
-		s := n.Snapshot()
+func (f *Fabric) mostExtra(r *record, now *count) (most int) {
+	if now.nics == nil {
+		for _, n := range f.nics {
+			now.nics = append(now.nics, n.Snapshot())
+		}
+	}
+	for i := range now.nics {
+		s := &now.nics[i]
 		for i, e := range s.Eras {
 			if s.FirstEra+i >= int(r.firstEra) {
 				most = max(most, e.MostExtra)
@@ -368,10 +385,25 @@ func (m *monitor) report(r *record) {
 func (f *Fabric) Faults() []fault.Report {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := make([]fault.Report, len(f.records))
-	for i, r := range f.records {
-		f.refresh(r)
-		out[i] = r.report.Clone()
+	if len(f.open) > 0 {
+		f.readProcesses()
+	}
+	return f.reportsAfter(0)
+}
+
+// reportsAfter brings the open ones among the reports with higher numbers up to date and copies them. The caller holds mu.
+func (f *Fabric) reportsAfter(id int) []fault.Report {
+	from, _ := slices.BinarySearchFunc(f.records, id+1, func(r *record, id int) int { return cmp.Compare(r.report.ID, id) })
+	out := make([]fault.Report, 0, len(f.records)-from)
+	var now *count
+	for _, r := range f.records[from:] {
+		if r.report.Open {
+			if now == nil {
+				now = &count{tally: f.tally()}
+			}
+			f.refreshBy(r, now)
+		}
+		out = append(out, r.report.Clone())
 	}
 	return out
 }

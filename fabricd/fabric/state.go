@@ -1,8 +1,13 @@
 package fabric
 
 import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
 )
 
 // States of a link.
@@ -198,4 +203,49 @@ func (f *Fabric) Traffic() nic.Traffic {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.traffic
+}
+
+// Firmware is the firmware of the switches.
+func (f *Fabric) Firmware() switching.Firmware {
+	fw := f.opts.Firmware
+	if w, ok := fw.(interface{ Unwrap() switching.Firmware }); ok {
+		return w.Unwrap()
+	}
+	return fw
+}
+
+// SwitchState names the state of a switch: SwitchUp, SwitchDown or SwitchQuiet. It waits for an order that is being carried out.
+func (f *Fabric) SwitchState(id weft.SwitchID) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.switches[id].state(f.switches[id].crash != nil)
+}
+
+// ProcessOf names the process that a switch is, "" for a switch of the fabric's own.
+func (f *Fabric) ProcessOf(id weft.SwitchID) string {
+	if p := f.switches[id].process(); p != nil {
+		return p.String()
+	}
+	return ""
+}
+
+func (s *liveSwitch) state(crashed bool) string {
+	if crashed {
+		return SwitchDown
+	}
+	if p := s.process(); p != nil && p.quiet.Load() {
+		return SwitchQuiet
+	}
+	return SwitchUp
+}
+
+// RegisterText puts the registers that are not zero into words, as "p0.1: 0b10, p1.2: 0b1".
+func RegisterText(registers []switching.RegisterSnapshot) string {
+	var parts []string
+	for _, r := range registers {
+		if r.Value != 0 {
+			parts = append(parts, fmt.Sprintf("%s: %#b", r.Name, r.Value))
+		}
+	}
+	return strings.Join(parts, ", ")
 }

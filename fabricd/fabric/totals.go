@@ -1,7 +1,10 @@
 package fabric
 
 import (
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -40,48 +43,96 @@ type Latency struct {
 // Totals adds up the counters of all nodes.
 func (f *Fabric) Totals() Totals {
 	f.readProcesses()
-	var t Totals
-	var hops, shortest uint64
-	latency := f.latency
-	if latency == nil {
-		latency = nic.NewLatency()
-	}
+	t := Totals{NoticesLost: f.notices.lost.Load()}
+	var w ways
+	latency := f.sharedLatency()
 	for _, n := range f.nics {
 		s := n.Stats()
-		t.Injected += s.Injected
-		t.Refused += s.Refused
-		t.Withheld += s.Withheld
-		t.Notices += s.Notices
-		t.Delivered += s.Delivered
-		t.Missing += s.Missing
-		t.Duplicated += s.Duplicated
-		t.Reordered += s.Reordered
-		t.MostHops = max(t.MostHops, s.MostHops)
-		t.MostExtra = max(t.MostExtra, s.MostExtra)
-		hops += s.Hops
-		shortest += s.Shortest
+		t.addNIC(&s, &w)
 		n.MergeLatency(latency)
 	}
-	t.NoticesLost = f.notices.lost.Load()
 	for _, s := range f.switches {
 		st := s.stats()
-		t.Rerouted += st.Rerouted
-		t.Requeued += st.Requeued
-		t.UTurns += st.UTurns
-		t.PacketHops += st.Forwarded
+		t.addSwitch(&st)
 	}
-	if t.Delivered > 0 {
-		t.MeanHops = float64(hops) / float64(t.Delivered)
-	}
-	if shortest > 0 {
-		t.Stretch = float64(hops) / float64(shortest)
-	}
-	us := func(ns float64) float64 { return ns / 1000 }
-	t.Latency = Latency{
-		P50: us(float64(latency.ValueAtQuantile(50))), P90: us(float64(latency.ValueAtQuantile(90))),
-		P99: us(float64(latency.ValueAtQuantile(99))), Max: us(float64(latency.Max())), Mean: us(latency.Mean()),
-	}
+	w.into(&t)
+	t.Latency = latencyOf(latency)
 	return t
+}
+
+// ways adds up how long the ways of delivered packets were.
+type ways struct{ hops, shortest uint64 }
+
+func (w ways) into(t *Totals) {
+	if t.Delivered > 0 {
+		t.MeanHops = float64(w.hops) / float64(t.Delivered)
+	}
+	if w.shortest > 0 {
+		t.Stretch = float64(w.hops) / float64(w.shortest)
+	}
+}
+
+func (t *Totals) addNIC(s *nic.Stats, w *ways) {
+	t.Injected += s.Injected
+	t.Refused += s.Refused
+	t.Withheld += s.Withheld
+	t.Notices += s.Notices
+	t.Delivered += s.Delivered
+	t.Missing += s.Missing
+	t.Duplicated += s.Duplicated
+	t.Reordered += s.Reordered
+	t.MostHops = max(t.MostHops, s.MostHops)
+	t.MostExtra = max(t.MostExtra, s.MostExtra)
+	w.hops += s.Hops
+	w.shortest += s.Shortest
+}
+
+func (t *Totals) addSwitch(s *switching.Stats) {
+	t.Rerouted += s.Rerouted
+	t.Requeued += s.Requeued
+	t.UTurns += s.UTurns
+	t.PacketHops += s.Forwarded
+}
+
+func latencyOf(h *hdrhistogram.Histogram) Latency {
+	us := func(ns float64) float64 { return ns / 1000 }
+	return Latency{
+		P50: us(float64(h.ValueAtQuantile(50))), P90: us(float64(h.ValueAtQuantile(90))),
+		P99: us(float64(h.ValueAtQuantile(99))), Max: us(float64(h.Max())), Mean: us(h.Mean()),
+	}
+}
+
+// sharedLatency is the histogram of all NICs, which adding that of each completes: in virtual time it is complete already.
+func (f *Fabric) sharedLatency() *hdrhistogram.Histogram {
+	if f.latency != nil {
+		return f.latency
+	}
+	return nic.NewLatency()
+}
+
+// Latencies is a copy of the latencies of all packets delivered so far, in nanoseconds from generation to delivery. The latencies of a span are the
+// difference of two.
+func (f *Fabric) Latencies() *hdrhistogram.Histogram {
+	all := nic.NewLatency()
+	all.Merge(f.sharedLatency())
+	for _, n := range f.nics {
+		n.MergeLatency(all)
+	}
+	return all
+}
+
+// SwitchReroutes is how often one switch went another way because of a fault.
+type SwitchReroutes struct{ Rerouted, UTurns uint64 }
+
+// Reroutes are those of every switch since the start, by number.
+func (f *Fabric) Reroutes() []SwitchReroutes {
+	f.readProcesses()
+	list := make([]SwitchReroutes, len(f.switches))
+	for i, s := range f.switches {
+		st := s.stats()
+		list[i] = SwitchReroutes{st.Rerouted, st.UTurns}
+	}
+	return list
 }
 
 // PacketHops counts the packets forwarded by switches.

@@ -36,6 +36,17 @@ type Entry struct {
 
 	Operator bus.Credentials `json:"operator"` // may cut and restore
 	Viewer   bus.Credentials `json:"viewer"`   // may look
+
+	Page  string `json:"page,omitempty"`  // of its HTTP side, where whoever reaches it may look; empty: it has none
+	Token string `json:"token,omitempty"` // with which one may act there
+}
+
+// PageWithToken is the address to open in a browser to look and act; empty when there is none.
+func (e Entry) PageWithToken() string {
+	if e.Page == "" {
+		return ""
+	}
+	return e.Page + "#token=" + e.Token
 }
 
 // Dir is the folder of the registry: $WEFT_RUN_DIR, else weft in the user's runtime folder, else in the folder for

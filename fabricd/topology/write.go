@@ -13,27 +13,40 @@ import (
 // WriteJSON writes the listing of the graph as one JSON object: switches, nics and links, with the names and ports of
 // everything (DESIGN section 5), one to a line. It is a topology file too: [Load] of it gives the same graph, unless it
 // is larger than [document.MaxSize].
-func (g *Graph) WriteJSON(w io.Writer) error {
+func (g *Graph) WriteJSON(w io.Writer) error { return g.writeJSON(w, Drawing{}) }
+
+func (g *Graph) writeJSON(w io.Writer, d Drawing) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprint(out, "{")
 	if g.generated != "" {
 		fmt.Fprintf(out, `"spec":%s,`, encode(g.generated))
 	}
-	fmt.Fprintf(out, `"kind":%s,`+"\n"+`"switches":[`, encode(g.Kind))
+	fmt.Fprintf(out, `"kind":%s,`+"\n", encode(g.Kind))
+	if d.Kind != "" {
+		fmt.Fprintf(out, `"layout":%s,`+"\n", encode(fileLayout{d.Kind, d.Width, d.Height}))
+	}
+	fmt.Fprint(out, `"switches":[`)
 	for i, s := range g.Switches {
-		item(out, i, fileSwitch{ID: s.Name, Ports: ported(s.Ports), Tier: g.tierOf(s), Digits: s.Digits, Coord: s.Coord})
+		x, y := place(d.Switches, i)
+		item(out, i, fileSwitch{ID: s.Name, Ports: ported(s.Ports), Tier: g.tierOf(s), Digits: s.Digits, Coord: s.Coord, X: x, Y: y})
 	}
 	fmt.Fprint(out, "\n],\n\"nics\":[")
 	for i, n := range g.NICs {
 		s, p := g.SwitchOf(n.ID)
-		item(out, i, fileNIC{ID: n.Name, Switch: g.Switches[s].Name, SwitchPort: portNumber(p)})
+		x, y := place(d.NICs, i)
+		item(out, i, fileNIC{ID: n.Name, Switch: g.Switches[s].Name, SwitchPort: portNumber(p), X: x, Y: y})
 	}
 	fmt.Fprint(out, "\n],\n\"links\":[")
 	for i, l := range g.Links {
+		bend := 0.0
+		if i < len(d.Bends) {
+			bend = d.Bends[i]
+		}
 		item(out, i, fileLink{
 			ID: l.Name,
 			A:  g.Name(l.A.Node), APort: portNumber(l.A.Port),
 			B: g.Name(l.B.Node), BPort: portNumber(l.B.Port),
+			Bend: bend,
 		})
 	}
 	fmt.Fprint(out, "\n]}\n")

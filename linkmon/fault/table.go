@@ -17,16 +17,10 @@ func WriteTable(out io.Writer, width int, reports []Report) error {
 		_, err := fmt.Fprintln(out, "no fault yet")
 		return err
 	}
-	rows := [][]string{{"ID", "FROM", "FOR", "SEEN", "LOST", "REROUTED", "DISCARDED", "DIP"}}
+	rows := [][]string{Headings()}
 	whats := []string{"WHAT"}
 	for _, r := range reports {
-		id := fmt.Sprint(r.ID)
-		if len(r.Shared) > 0 {
-			id += "*"
-		}
-		rows = append(rows, []string{
-			id, fmt.Sprintf("%.1fs", r.At), r.lasted(), r.seenAfter(), fmt.Sprint(r.Lost()), fmt.Sprint(r.Rerouted), fmt.Sprint(r.Discarded), r.Dip.short(),
-		})
+		rows = append(rows, r.Row())
 		whats = append(whats, r.What)
 	}
 	room, gap := 1<<30, 2
@@ -48,6 +42,22 @@ func WriteTable(out io.Writer, width int, reports []Report) error {
 		fmt.Fprintln(w, shorten(whats[i], room))
 	}
 	return w.Flush()
+}
+
+// Headings are those of the figures of a table of reports, in order.
+func Headings() []string {
+	return []string{"ID", "FROM", "FOR", "SEEN", "LOST", "REROUTED", "DISCARDED", "DIP"}
+}
+
+// Row is the report in short, under the [Headings]: a number with a star shares some of its figures with other reports.
+func (r Report) Row() []string {
+	id := fmt.Sprint(r.ID)
+	if len(r.Shared) > 0 {
+		id += "*"
+	}
+	return []string{
+		id, fmt.Sprintf("%.1fs", r.At), r.lasted(), r.seenAfter(), fmt.Sprint(r.Lost()), fmt.Sprint(r.Rerouted), fmt.Sprint(r.Discarded), r.Dip.short(),
+	}
 }
 
 // before is how wide the columns before the last are.

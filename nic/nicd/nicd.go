@@ -85,3 +85,9 @@ func (n *NIC) Stats() (s nic.Stats) {
 func (n *NIC) MergeLatency(h *hdrhistogram.Histogram) {
 	n.Do(func(weft.Time, *weft.Actions) { n.core.MergeLatency(h) })
 }
+
+// Read reads what is read again and again.
+func (n *NIC) Read() (r nic.Reading) {
+	n.Do(func(weft.Time, *weft.Actions) { r = n.core.Read() })
+	return r
+}

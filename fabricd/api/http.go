@@ -1,0 +1,191 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/registry"
+)
+
+// Bounds of the HTTP side, chosen by us. Beyond them requests are refused, or wait in the kernel, and the fabric goes on.
+const (
+	maxConns    = 256              // connections that are held
+	maxBusy     = 4                // requests that are answered at a time, streams apart: answers are made by few cores
+	maxQueued   = 60               // requests that wait for that
+	queueTime   = 2 * time.Second  // and for how long
+	maxStreams  = 32               // viewers
+	maxBody     = 1 << 20          // bytes of a request
+	maxHeader   = 16 << 10         // bytes
+	headerTime  = 5 * time.Second  // to send a header
+	requestTime = 30 * time.Second // to send a request and read the answer, streams apart
+	idleTime    = 2 * time.Minute
+	viewerTime  = 10 * time.Second // in which a viewer must take a frame
+	endTime     = time.Second      // that requests under way get at the end
+)
+
+// WebConfig says what [Web] serves. Server is required.
+type WebConfig struct {
+	Server *Server
+	Page   http.Handler                     // serves / and what the page loads; nil: nothing
+	List   func() ([]registry.Entry, error) // the fabrics of this machine; nil: none
+	Log    *slog.Logger                     // nil: discarded
+}
+
+// Web is the HTTP side of a fabric: requests, the state stream, metrics, the page. Whoever reaches it may look. Orders need the
+// token of this run.
+type Web struct {
+	WebConfig
+	fabric  *Server
+	token   string
+	listen  net.Listener
+	host    string // as given to listen on
+	handler http.Handler
+
+	listing func() ([]byte, error) // the topology, as it is answered
+
+	sampling sync.Mutex
+	sampler  *fabric.Sampler // guarded by sampling: of what is asked for now and then
+
+	busy, queued, streams chan struct{} // a place each; bounds: maxBusy, maxQueued, maxStreams
+}
+
+// NewWeb listens on an address, as 127.0.0.1:8420. Run serves; the listener is closed with it, or by Close.
+func NewWeb(address string, c WebConfig) (*Web, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %q: expected host:port, as 127.0.0.1:8420: %w", address, err)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen for browsers and scripts: %w", err)
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	w := &Web{
+		WebConfig: c, fabric: c.Server, token: rand.Text(), listen: l, host: host,
+		busy: make(chan struct{}, maxBusy), queued: make(chan struct{}, maxBusy+maxQueued), streams: make(chan struct{}, maxStreams),
+	}
+	w.sampler = c.Server.fabric.NewSampler()
+	w.listing = sync.OnceValues(func() ([]byte, error) { return listing(c.Server.fabric.Topology()) })
+	w.handler = w.guard(w.mux())
+	return w, nil
+}
+
+// Close ends listening, unless Run has.
+func (w *Web) Close() error { return w.listen.Close() }
+
+// Token is what an order must come with.
+func (w *Web) Token() string { return w.token }
+
+// URL is where the page is, without the token.
+func (w *Web) URL() string {
+	addr := w.listen.Addr().(*net.TCPAddr).AddrPort()
+	if addr.Addr().IsUnspecified() { // a name or address that leads here from this machine, at least
+		addr = netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), addr.Port())
+	}
+	return "http://" + addr.String() + "/"
+}
+
+// Loopback reports whether only this machine can reach it.
+func (w *Web) Loopback() bool {
+	return w.listen.Addr().(*net.TCPAddr).AddrPort().Addr().Unmap().IsLoopback()
+}
+
+// Run serves until ctx ends. Streams end at once then; other requests get a moment.
+func (w *Web) Run(ctx context.Context) error {
+	live, end := context.WithCancel(context.Background())
+	defer end()
+	srv := &http.Server{
+		Handler: w.handler, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: requestTime,
+		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		BaseContext: func(net.Listener) context.Context { return live },
+		ErrorLog:    slog.NewLogLogger(w.Log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(netutil.LimitListener(w.listen, maxConns)) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve browsers and scripts: %w", err)
+	case <-ctx.Done():
+	}
+	end()
+	bounded, cancel := context.WithTimeout(context.Background(), endTime)
+	defer cancel()
+	err := srv.Shutdown(bounded)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = srv.Close()
+	}
+	<-failed
+	return err
+}
+
+// guard lets through what may be: requests for this host, from our own page or from no page at all, or with the token.
+func (w *Web) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		h := out.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		if !w.ours(r.Host) {
+			refuse(out, http.StatusForbidden, fmt.Errorf("host %q is not that of this server: use %s, or the address it listens on", clip(r.Host), w.URL()))
+			return
+		}
+		if origin := r.Header.Get("Origin"); origin != "" && !sameOrigin(origin, r.Host) && !w.known(r) {
+			refuse(out, http.StatusForbidden, fmt.Errorf("a page of %s may not use this fabric without its token: take the address that fabricd up has printed", clip(origin)))
+			return
+		}
+		next.ServeHTTP(out, r)
+	})
+}
+
+// ours reports whether a request names this server. A page of somebody else can have its own name lead here, but not an address.
+func (w *Web) ours(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	if strings.EqualFold(name, "localhost") || strings.EqualFold(name, w.host) && w.host != "" {
+		return true
+	}
+	own := w.listen.Addr().(*net.TCPAddr).AddrPort().Addr().Unmap()
+	if addr, err := netip.ParseAddr(name); err == nil {
+		return addr.Unmap().IsLoopback() || addr.Unmap() == own || own.IsUnspecified()
+	}
+	machine, err := os.Hostname()
+	return err == nil && own.IsUnspecified() && strings.EqualFold(name, machine)
+}
+
+func sameOrigin(origin, host string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && u.Scheme == "http" && strings.EqualFold(u.Host, host)
+}
+
+// known reports whether a request comes with the token.
+func (w *Web) known(r *http.Request) bool {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return ok && subtle.ConstantTimeCompare([]byte(token), []byte(w.token)) == 1
+}
+
+// clip shortens what somebody else has written for an error.
+func clip(s string) string {
+	if len(s) > 80 {
+		return s[:80] + "..."
+	}
+	return s
+}

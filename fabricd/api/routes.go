@@ -1,0 +1,249 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+// root is where the API is.
+const root = "/api/v1"
+
+// route is one method of one path below root. Those that are not GET are orders, which need the token.
+type route struct {
+	method, path string
+	does         string // in one line, for the description
+	query        []parameter
+	in           any // what its body decodes into; nil: it has none
+	out          any // what its answer is; nil: something else than JSON
+	handle       func(r *http.Request) (any, error)
+	raw          http.HandlerFunc // instead of handle
+	unbounded    bool             // it has a bound of its own
+}
+
+// parameter is one of a query.
+type parameter struct {
+	name, does string
+	schema     object
+}
+
+// routes are all there are, but for those of the page and the metrics.
+func (w *Web) routes() []route {
+	after := []parameter{{"after", "Only what has a higher number.", object{"type": "integer", "minimum": 0}}}
+	table := []parameter{{"forwarding", "false leaves the forwarding table out, which may be long.", object{"type": "boolean"}}}
+	list := []route{
+		{method: "GET", path: "/status", does: "The fabric at a glance.", out: Status{}, handle: w.get(w.fabric.status)},
+		{method: "GET", path: "/topology", does: "Switches, NICs and links, with the places where they are drawn.", out: Topology{}, raw: w.topology},
+		{method: "GET", path: "/links", does: "The state of all links, in the order of the topology.", out: []fabric.LinkState{}, handle: w.get(w.fabric.links)},
+		{method: "GET", path: "/links/{id}", does: "The state of one link.", out: fabric.LinkState{}, handle: w.link},
+		{method: "GET", path: "/switches", does: "All switches, in the order of the topology.", out: []SwitchState{}, handle: w.switches},
+		{method: "GET", path: "/switches/{id}", does: "One switch: ports, virtual channels, registers, what it discards and why.", query: table, out: SwitchDetail{}, handle: w.switchDetail},
+		{method: "GET", path: "/faults", does: "Fault reports, the oldest first: at most 512, the next when asked again.", query: after, out: []fault.Report{}, handle: w.faults},
+		{method: "GET", path: "/ledger", does: "Where every packet is.", out: fabric.Ledger{}, handle: func(*http.Request) (any, error) { return w.fabric.fabric.Ledger(), nil }},
+		{method: "GET", path: "/events", does: "Events that are kept, the oldest first: at most 512, the next when asked again.", query: after, out: []fabric.Event{}, handle: w.events},
+		{method: "GET", path: "/fabrics", does: "The fabrics that run on this machine, with the addresses of their pages.", out: []Listed{}, handle: w.fabrics},
+		{method: "GET", path: "/stream", does: "The state stream as server-sent events named frame, each a Frame. Last-Event-ID resumes.", raw: w.stream, unbounded: true},
+		{method: "GET", path: "/openapi.json", does: "This description.", raw: w.openAPI},
+
+		{method: "POST", path: "/links/{id}/cut", does: "Cut a link: nothing comes through.", in: CutOrder{}, out: fabric.Outcome{}, handle: order(w, CutOrder.spec)},
+		{method: "POST", path: "/links/{id}/flap", does: "Cut a link and restore it, again and again.", in: FlapOrder{}, out: fabric.Outcome{}, handle: order(w, FlapOrder.spec)},
+		{method: "POST", path: "/links/{id}/impair", does: "Have a link lose, delay or slow what it carries.", in: ImpairOrder{}, out: fabric.Outcome{}, handle: order(w, ImpairOrder.spec)},
+		{method: "POST", path: "/links/{id}/restore", does: "Repair a link; one that is not cut is healed of what it suffers.", in: RestoreOrder{}, out: fabric.Outcome{}, handle: order(w, RestoreOrder.spec)},
+		{method: "POST", path: "/switches/{id}/crash", does: "Crash a switch: it loses all that it holds.", in: CrashOrder{}, out: fabric.Outcome{}, handle: order(w, CrashOrder.spec)},
+		{method: "POST", path: "/switches/{id}/restart", does: "Start a crashed switch again, empty.", in: RestartOrder{}, out: fabric.Outcome{}, handle: order(w, RestartOrder.spec)},
+		{method: "POST", path: "/heal", does: "Repair everything.", in: HealOrder{}, out: fabric.Outcome{}, handle: order(w, HealOrder.spec)},
+		{method: "POST", path: "/apply", does: "Several faults and repairs at one instant, all or none.", in: ApplyRequest{}, out: []fabric.Outcome{}, handle: w.apply},
+		{method: "POST", path: "/trace", does: "Trace the next packets of a flow; what is told of them is in the state stream.", in: TraceRequest{}, out: fabric.Tracing{}, handle: w.trace},
+	}
+	return list
+}
+
+// mux answers every path and method: those it does not know with an error in JSON as well.
+func (w *Web) mux() http.Handler {
+	mux := http.NewServeMux()
+	methods := map[string][]string{}
+	var paths []string
+	for _, r := range w.routes() {
+		h := r.raw
+		if h == nil {
+			h = func(out http.ResponseWriter, req *http.Request) {
+				v, err := r.handle(req)
+				answer(out, v, err)
+			}
+		}
+		if !r.unbounded {
+			h = w.bounded(h)
+		}
+		if r.method != http.MethodGet {
+			h = w.withToken(h)
+		}
+		mux.HandleFunc(r.method+" "+root+r.path, h)
+		if methods[r.path] == nil {
+			paths = append(paths, root+r.path)
+		}
+		methods[r.path] = append(methods[r.path], r.method)
+	}
+	mux.Handle("GET /metrics", w.bounded(w.metrics().ServeHTTP))
+	methods["/metrics"] = []string{http.MethodGet}
+	for path, allowed := range methods {
+		at := root + path
+		if path == "/metrics" {
+			at = path
+		}
+		mux.HandleFunc(at, func(out http.ResponseWriter, r *http.Request) {
+			out.Header().Set("Allow", strings.Join(allowed, ", "))
+			refuse(out, http.StatusMethodNotAllowed, fmt.Errorf("%s %s: expected %s", clip(r.Method), clip(r.URL.Path), strings.Join(allowed, " or ")))
+		})
+	}
+	mux.HandleFunc("/api/", func(out http.ResponseWriter, r *http.Request) {
+		refuse(out, http.StatusNotFound, document.Unknown("path", r.URL.Path, paths))
+	})
+	if w.Page != nil {
+		mux.Handle("/", w.Page)
+	}
+	return mux
+}
+
+// withToken lets only those act who have the token.
+func (w *Web) withToken(next http.HandlerFunc) http.HandlerFunc {
+	return func(out http.ResponseWriter, r *http.Request) {
+		if !w.known(r) {
+			out.Header().Set("WWW-Authenticate", "Bearer")
+			refuse(out, http.StatusUnauthorized, errors.New("an order needs the token of this run: send Authorization: Bearer TOKEN, with what follows #token= in the address that fabricd up has printed"))
+			return
+		}
+		next(out, r)
+	}
+}
+
+func (w *Web) get(h func(context.Context, []byte) (any, error)) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) { return h(r.Context(), nil) }
+}
+
+// number reads a number from the query; 0 when it is not there.
+func number[N int | uint64](r *http.Request, name string) (N, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return 0, fmt.Errorf("%s=%s: expected a whole number", name, clip(text))
+	}
+	return N(n), nil
+}
+
+func (w *Web) faults(r *http.Request) (any, error) {
+	after, err := number[int](r, "after")
+	if err != nil {
+		return nil, err
+	}
+	return w.fabric.faultsAfter(after), nil
+}
+
+func (w *Web) events(r *http.Request) (any, error) {
+	after, err := number[uint64](r, "after")
+	if err != nil {
+		return nil, err
+	}
+	return w.fabric.eventsAfter(after), nil
+}
+
+func (w *Web) link(r *http.Request) (any, error) {
+	l, err := w.fabric.fabric.Topology().LinkByName(r.PathValue("id"))
+	if err != nil {
+		return nil, notFound(err)
+	}
+	return w.fabric.fabric.LinkStates()[l.ID], nil
+}
+
+func notFound(err error) error { return coded{err, http.StatusNotFound} }
+
+// topology is what fabricd topology generate --json prints, and where things are drawn.
+func (w *Web) topology(out http.ResponseWriter, _ *http.Request) {
+	data, err := w.listing()
+	if err != nil {
+		refuse(out, http.StatusInternalServerError, err)
+		return
+	}
+	out.Header().Set("Content-Type", "application/json")
+	out.Header().Set("Cache-Control", "no-store")
+	_, _ = out.Write(data)
+}
+
+// Listed is one fabric of this machine.
+type Listed struct {
+	Name     string `json:"name"`
+	Topology string `json:"topology"`
+	Firmware string `json:"firmware"`
+	Started  string `json:"started" jsonschema:"format=date-time"`
+	Page     string `json:"page,omitempty" jsonschema_description:"Where its page is, without the token: whoever has no token of that run may look only."`
+	This     bool   `json:"this,omitempty" jsonschema_description:"It is this one."`
+}
+
+func (w *Web) fabrics(*http.Request) (any, error) {
+	list := []Listed{}
+	if w.List == nil {
+		return list, nil
+	}
+	entries, err := w.List()
+	if err != nil {
+		return nil, coded{err, http.StatusInternalServerError}
+	}
+	for _, e := range entries {
+		list = append(list, Listed{
+			e.Name, e.Topology, e.Firmware, e.Started.Format("2006-01-02T15:04:05Z07:00"), e.Page,
+			e.Name == w.fabric.info.Name,
+		})
+	}
+	return list, nil
+}
+
+// apply does several orders at one instant.
+func (w *Web) apply(r *http.Request) (any, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	return w.fabric.apply(r.Context(), body)
+}
+
+func (w *Web) trace(r *http.Request) (any, error) {
+	t, err := body[TraceRequest](r)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{t.Src, t.Dst} {
+		if _, err := w.fabric.fabric.Topology().NICByName(name); err != nil {
+			return nil, notFound(err)
+		}
+	}
+	return w.fabric.trace(t)
+}
+
+// body decodes the body of a request strictly; none is the zero value.
+func body[T any](r *http.Request) (v T, err error) {
+	data, err := io.ReadAll(r.Body)
+	if err != nil || len(bytes.TrimSpace(data)) == 0 {
+		return v, err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&v); err != nil {
+		return v, malformed(err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return v, malformed(errors.New("more follows the object"))
+	}
+	return v, nil
+}

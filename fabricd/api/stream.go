@@ -1,0 +1,266 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+)
+
+// Chosen by us: what a person sees as at once, at a cost that is small beside that of the fabric.
+const (
+	frameEvery = 250 * time.Millisecond
+	eventGap   = 40 * time.Millisecond // between frames that come early because of an event
+)
+
+// What is kept for viewers that come back, or are slow: so many frames, some 15 s, and no more than so many bytes.
+const (
+	keptFrames = 64
+	keptBytes  = 16 << 20
+)
+
+// Stream is the state stream of one fabric: a snapshot and then deltas, for any number of viewers. Each has a place in the frames
+// that are kept, and no queue: one that falls behind them is given a new snapshot. While nobody watches nothing is read.
+type Stream struct {
+	f    *fabric.Fabric
+	run  string
+	page int // bytes of a page over the broker
+
+	wake    chan struct{} // cap 1: somebody watches
+	leasing chan struct{} // cap 1: over the broker
+
+	mu       sync.Mutex
+	state    State         // as of the latest frame
+	kept     []encoded     // the latest frames; bounds: keptFrames, keptBytes
+	bytes    int           // of kept
+	snapshot encoded       // of the state, if its number is that of the latest frame
+	news     chan struct{} // closed by the next frame
+	read     time.Time     // when counters were read last
+	viewers  int
+	leased   time.Time // somebody watches over the broker until then
+}
+
+// encoded is a frame as it travels.
+type encoded struct {
+	seq  uint64
+	data []byte
+}
+
+// NewStream returns the stream of f, which Run fills.
+func NewStream(f *fabric.Fabric) *Stream {
+	return &Stream{
+		f: f, run: strings.ToLower(rand.Text()[:12]), page: pageBytes,
+		wake: make(chan struct{}, 1), leasing: make(chan struct{}, 1), news: make(chan struct{}),
+	}
+}
+
+// RunID names this run.
+func (s *Stream) RunID() string { return s.run }
+
+// Run makes frames while anybody watches, until ctx ends. It is called once.
+func (s *Stream) Run(ctx context.Context) {
+	smp := newSampling(s.f)
+	tick := time.NewTicker(frameEvery)
+	defer tick.Stop()
+	gap := time.NewTimer(0)
+	defer gap.Stop()
+	for {
+		if !s.watched(time.Now()) {
+			select {
+			case <-s.wake:
+			case <-ctx.Done():
+				return
+			}
+			smp.resume()
+			tick.Reset(frameEvery)
+			s.add(smp.frame(true))
+			continue
+		}
+		events := s.f.Events().News()
+		if s.f.Events().Last() > smp.lastEvent {
+			events = closed
+		}
+		counters := false
+		select {
+		case <-tick.C:
+			counters = true
+		case <-events:
+		case <-s.wake:
+			continue
+		case <-ctx.Done():
+			return
+		}
+		switch {
+		case !s.watched(time.Now()): // any more
+		case counters:
+			s.add(smp.frame(true))
+		default:
+			s.soon(ctx, smp, gap)
+		}
+	}
+}
+
+var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// soon makes a frame of the events there are and waits a little, so that a storm of events makes few frames. What an order that
+// is being carried out has done so far is told when it is known.
+func (s *Stream) soon(ctx context.Context, smp *sampling, gap *time.Timer) {
+	for {
+		d := smp.frame(false)
+		s.add(d)
+		gap.Reset(eventGap)
+		select {
+		case <-gap.C:
+		case <-ctx.Done():
+			return
+		}
+		if !d.late || time.Since(s.readAt()) > frameEvery-eventGap {
+			return
+		}
+	}
+}
+
+func (s *Stream) readAt() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.read
+}
+
+// watched reports whether anybody watches.
+func (s *Stream) watched(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.viewers > 0 || now.Before(s.leased)
+}
+
+// add numbers a frame and gives it to viewers, unless it says nothing.
+func (s *Stream) add(st step) {
+	if st.empty() {
+		return
+	}
+	d := st.Frame
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d.Run, d.Seq = s.run, s.state.Seq+1
+	if d.Seq == 1 {
+		d.Kind = KindSnapshot // of everything, since everything is new
+		d.Events, d.Faults = newest(d.Events, snapshotEvents), newest(d.Faults, snapshotFaults)
+	}
+	if err := s.state.Apply(d); err != nil {
+		panic("api: BUG: " + err.Error())
+	}
+	data := encodeFrame(d)
+	s.kept, s.bytes = append(s.kept, encoded{d.Seq, data}), s.bytes+len(data)
+	for len(s.kept) > keptFrames || s.bytes > keptBytes && len(s.kept) > 1 {
+		s.bytes -= len(s.kept[0].data)
+		s.kept = slices.Delete(s.kept, 0, 1)
+	}
+	if st.counters {
+		s.read = time.Now()
+	}
+	close(s.news)
+	s.news = make(chan struct{})
+}
+
+func encodeFrame(f Frame) []byte {
+	data, err := json.Marshal(f)
+	if err != nil {
+		panic("api: BUG: a frame does not encode: " + err.Error())
+	}
+	return data
+}
+
+// Viewer is one who watches. It is for one goroutine.
+type Viewer struct {
+	s    *Stream
+	seq  uint64 // of the last frame it was given; 0: none, it begins with a snapshot
+	came time.Time
+}
+
+// Watch begins watching, after the frame with that id, as Next returns it; unless that is kept, or the id is empty or of another
+// run, with a snapshot. The viewer is to be closed.
+func (s *Stream) Watch(after string) *Viewer {
+	v := &Viewer{s: s, came: time.Now()}
+	if run, seq, ok := strings.Cut(after, "-"); ok && run == s.run {
+		v.seq, _ = strconv.ParseUint(seq, 10, 64) // what is no number is no frame
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.viewers++
+	poke(s.wake)
+	return v
+}
+
+// follow begins watching after the latest frame.
+func (s *Stream) follow() *Viewer {
+	s.mu.Lock()
+	seq := s.state.Seq
+	s.mu.Unlock()
+	return s.Watch(s.id(seq))
+}
+
+func (s *Stream) id(seq uint64) string { return fmt.Sprintf("%s-%d", s.run, seq) }
+
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Close ends watching.
+func (v *Viewer) Close() {
+	v.s.mu.Lock()
+	defer v.s.mu.Unlock()
+	v.s.viewers--
+}
+
+// Next waits for the next frame and returns its id and JSON, which must not be changed. The error is that of ctx.
+func (v *Viewer) Next(ctx context.Context) (id string, frame []byte, err error) {
+	for {
+		e, news := v.s.after(v.seq, v.came)
+		if e.seq != 0 {
+			v.seq = e.seq
+			return v.s.id(e.seq), e.data, nil
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return "", nil, ctx.Err()
+		}
+	}
+}
+
+// after is the frame after number seq, or a snapshot when that is not kept: none that is older than a viewer who came then. When
+// there is none yet, news tells of the next.
+func (s *Stream) after(seq uint64, came time.Time) (e encoded, news <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := s.state.Seq
+	switch oldest := last - uint64(len(s.kept)) + 1; {
+	case seq == last && seq != 0, seq == 0 && came.Sub(s.read) > frameEvery:
+		return e, s.news
+	case seq != 0 && seq < last && seq+1 >= oldest:
+		return s.kept[seq+1-oldest], nil
+	case last == 0:
+		return e, s.news
+	}
+	return s.snap(), nil
+}
+
+// snap is a snapshot of the latest state. The caller holds mu.
+func (s *Stream) snap() encoded {
+	if s.snapshot.seq != s.state.Seq {
+		f := s.state.Frame
+		f.Hops = nil // of the past
+		s.snapshot = encoded{f.Seq, encodeFrame(f)}
+	}
+	return s.snapshot
+}

@@ -1,0 +1,51 @@
+package fabric
+
+import (
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/nic"
+)
+
+// latencyEvery is how often the latencies of all NICs are added up, which takes longer than all else.
+const latencyEvery = time.Second
+
+// recent tells the latencies of the last packets from those of all.
+type recent struct {
+	all, last Latency
+	read0     weft.Time // when
+	ready     bool
+	sum       *hdrhistogram.Histogram
+	before    *hdrhistogram.Snapshot // sum, when it was read before
+}
+
+func newRecent() *recent { return &recent{sum: nic.NewLatency()} }
+
+// read adds them up when it is time. Of a fabric in virtual time all NICs share a histogram, which is read as it is.
+func (r *recent) read(f *Fabric, now weft.Time) {
+	if r.ready && now-r.read0 < weft.FromDuration(latencyEvery) {
+		return
+	}
+	sum := f.latency
+	if sum == nil {
+		sum = r.sum
+		sum.Reset()
+		for _, n := range f.nics {
+			n.MergeLatency(sum)
+		}
+	}
+	r.all = latencyOf(sum)
+	at := sum.Export()
+	r.last = r.all
+	if r.before != nil {
+		since := *at
+		since.Counts = make([]int64, len(at.Counts))
+		for i, n := range at.Counts {
+			since.Counts[i] = n - r.before.Counts[i]
+		}
+		r.last = latencyOf(hdrhistogram.Import(&since))
+	}
+	r.before, r.read0, r.ready = at, now, true
+}

@@ -1,0 +1,264 @@
+package fabric
+
+import (
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// States of a switch.
+const (
+	SwitchUp    = "up"
+	SwitchDown  = "down"  // it has crashed, or its process is gone
+	SwitchQuiet = "quiet" // it is a process that does not answer
+)
+
+// Reading is a running fabric at one moment, for those who watch. Rates are for the reader to work out.
+type Reading struct {
+	At       weft.Time
+	Late     bool            // an order is being carried out: what was known of links and switches before it, or in its midst, holds
+	Links    []LinkReading   // by number
+	Switches []SwitchReading // by number
+	Totals   Totals          // the latency is up to a second old
+	Latency  Latency         // of the packets delivered in the last second or so
+	Ledger   Ledger          // without LostOn
+	Traffic  nic.Traffic     // what the NICs inject
+	Capacity float64         // packets a second that one direction of a link carries as configured, at the traffic's mean size
+}
+
+// LinkReading is one link: what [LinkState] says of it, and what waits to be sent on it. Directions and ends are A to B and A
+// first.
+type LinkReading struct {
+	State    string
+	Cut      [2]string
+	Flapping bool
+	Suffers  [2]string
+	Up, Held [2]bool
+	Sent     [2]uint64 // packets since the start
+	Queued   [2]int    // packets in the output queues, or the send queue, of the sending end
+	Lost     uint64    // packets since the start
+}
+
+// SwitchReading is one switch.
+type SwitchReading struct {
+	State            string
+	Held, Blocked    int    // packets inside, and of them those that wait for room
+	Rerouted, UTurns uint64 // packets since the start
+	Registers        string // those that are not zero, as "p0.1: 0b10"
+}
+
+// Sampler reads a fabric again and again. It is for one goroutine, and uses the storage of its Reading anew each time.
+//
+// One pass over all nodes takes the lock of each for less than a microsecond or so. Nothing waits: neither for an order that is
+// being carried out, nor for a switch that is a process, of which the last that it said holds.
+type Sampler struct {
+	f           *Fabric
+	registersOf [][]switching.RegisterSnapshot // per switch, as they were read last
+	nodes       []switching.Reading
+	nics        []nic.Reading
+	told        []told // per switch
+
+	latency *recent
+	cycle   cycleWatch
+	now     Reading
+	suffers map[fault.Impairment]string
+}
+
+// told are the registers that were put into words last.
+type told struct {
+	values []uint64
+	text   string
+}
+
+// NewSampler returns one, as many as there are who watch.
+func (f *Fabric) NewSampler() *Sampler {
+	s := &Sampler{
+		f: f, registersOf: make([][]switching.RegisterSnapshot, len(f.switches)), nodes: make([]switching.Reading, len(f.switches)),
+		nics: make([]nic.Reading, len(f.nics)), told: make([]told, len(f.switches)), suffers: map[fault.Impairment]string{{}: ""},
+		latency: newRecent(),
+	}
+	s.now.Links, s.now.Switches = make([]LinkReading, len(f.links)), make([]SwitchReading, len(f.switches))
+	for i, sw := range f.switches {
+		s.registersOf[i] = sw.snapshot().Registers
+	}
+	return s
+}
+
+// States reads what has been done to links and switches and what ends make of it, which costs next to nothing. Counters stay
+// as they were read last.
+func (s *Sampler) States() *Reading {
+	f := s.f
+	f.standing.wanted.Store(true)
+	s.now.Late = !f.mu.tryDo(f.noteStanding)
+	f.standing.mu.Lock()
+	defer f.standing.mu.Unlock()
+	s.now.At = f.Now()
+	known := f.standing.links != nil // nothing, when the first order ever is being carried out
+	for i, l := range f.links {
+		r := &s.now.Links[i]
+		r.Up = [2]bool{l.up[0].Load(), l.up[1].Load()}
+		st := linkStanding{alive: true}
+		if known {
+			st = f.standing.links[i]
+		}
+		r.State, r.Cut, r.Flapping = st.state(r.Up), st.cut, st.flapping
+		r.Suffers = [2]string{s.suffering(st.suffers[0]), s.suffering(st.suffers[1])}
+	}
+	if known {
+		s.now.Traffic = f.standing.traffic
+	}
+	bytes := float64(f.opts.NIC.PacketBytes)
+	if mean := s.now.Traffic.Sizes.Mean(); mean > 0 {
+		bytes = mean
+	}
+	s.now.Capacity = f.opts.Link.Rate / bytes
+	for i, sw := range f.switches {
+		s.now.Switches[i].State = sw.state(known && f.standing.switches[i])
+	}
+	return &s.now
+}
+
+// Stats are the counters of switch i as they were read last.
+func (s *Sampler) Stats(i int) switching.Stats { return s.nodes[i].Stats }
+
+// NIC is NIC i as it was read last.
+func (s *Sampler) NIC(i int) nic.Reading { return s.nics[i] }
+
+// Snapshot copies the state of switch i; of a process, that which it last said.
+func (s *Sampler) Snapshot(i int) switching.Snapshot { return s.f.switches[i].snapshot() }
+
+// suffering puts an impairment into words, once.
+func (s *Sampler) suffering(i fault.Impairment) string {
+	text, ok := s.suffers[i]
+	if !ok {
+		if len(s.suffers) > 1000 { // of the past
+			clear(s.suffers)
+		}
+		text = suffering(i)
+		s.suffers[i] = text
+	}
+	return text
+}
+
+// Read reads everything.
+func (s *Sampler) Read() *Reading {
+	r := s.States()
+	s.readNodes()
+	r.Ledger = Ledger{DiscardedBy: map[string]uint64{}}
+	for i, l := range s.f.links {
+		a, b := s.end(l.A), s.end(l.B)
+		wireAB, lostAB := onWire(a.endState, b.endState)
+		wireBA, lostBA := onWire(b.endState, a.endState)
+		r.Ledger.Waiting.Wires += wireAB + wireBA
+		r.Ledger.LostWire += lostAB + lostBA
+		k := &r.Links[i]
+		k.Sent, k.Queued, k.Held = [2]uint64{a.sent, b.sent}, [2]int{a.waiting, b.waiting}, [2]bool{a.held, b.held}
+		k.Lost = max(k.Lost, lostAB+lostBA+a.queued+b.queued) // what is lost never comes back
+	}
+	s.sum()
+	return r
+}
+
+func (s *Sampler) readNodes() {
+	for i, sw := range s.f.switches {
+		sw.read(&s.nodes[i])
+		n, r := &s.nodes[i], &s.now.Switches[i]
+		r.Held, r.Blocked, r.Rerouted, r.UTurns = n.Held, n.Blocked, n.Stats.Rerouted, n.Stats.UTurns
+		r.Registers = s.registers(i)
+	}
+	for i, n := range s.f.nics {
+		s.nics[i] = n.Read()
+	}
+}
+
+// registers puts those of switch i into words, when they have changed.
+func (s *Sampler) registers(i int) string {
+	t, values := &s.told[i], s.nodes[i].Registers
+	if slices.Equal(t.values, values) {
+		return t.text
+	}
+	t.values = append(t.values[:0], values...)
+	for j, v := range values[:min(len(values), len(s.registersOf[i]))] { // a process may say anything
+		s.registersOf[i][j].Value = v
+	}
+	t.text = RegisterText(s.registersOf[i])
+	return t.text
+}
+
+type endReading struct {
+	endState
+	waiting int // packets that are to be sent there
+}
+
+func (s *Sampler) end(e weft.End) endReading {
+	if !e.Node.IsSwitch() {
+		n := &s.nics[e.Node.Index]
+		return endReading{endState{flow: n.Flow, sent: n.Flow.Sent, held: n.Suppressed}, n.Queued}
+	}
+	sw := s.f.switches[e.Node.Index]
+	p := &s.nodes[e.Node.Index].Ports[e.Port]
+	return endReading{endState{flow: p.Flow, sent: p.Flow.Sent, queued: p.Lost, held: p.Suppressed, remote: sw.process() != nil}, p.Queued}
+}
+
+// sum adds up what was read.
+func (s *Sampler) sum() {
+	t, l := Totals{NoticesLost: s.f.notices.lost.Load()}, &s.now.Ledger
+	for i := range s.nodes {
+		st := &s.nodes[i].Stats
+		t.addSwitch(st)
+		l.LostQueued += st.LostQueue
+		l.LostCrash += st.LostCrash
+		l.Discarded += st.Discarded
+		l.Waiting.Switches += uint64(s.nodes[i].Held)
+		if st.Discarded > 0 {
+			s.f.switches[i].discards(func(rule string, n uint64) { l.DiscardedBy[rule] += n })
+		}
+	}
+	var ways ways
+	for i := range s.nics {
+		st := &s.nics[i].Stats
+		t.addNIC(st, &ways)
+		l.Waiting.Queues += uint64(s.nics[i].Queued)
+		if st.Wrong > 0 {
+			l.DiscardedBy[s.f.wrongNIC(i)] += st.Wrong
+			l.Discarded += st.Wrong
+		}
+	}
+	ways.into(&t)
+	s.latency.read(s.f, s.now.At)
+	t.Latency, s.now.Latency = s.latency.all, s.latency.last
+	s.now.Totals = t
+	l.Injected, l.Delivered = t.Injected, t.Delivered
+	l.balance()
+}
+
+// read reads the switch, whoever is it: a process by what it last said.
+func (s *liveSwitch) read(r *switching.Reading) {
+	if s.who.Load() == nil {
+		s.Do(func(weft.Time, *weft.Actions) { s.core.Read(r) })
+		return
+	}
+	sn := s.snapshot()
+	*r = switching.Reading{Stats: sn.Stats, Held: sn.Held, Blocked: len(sn.Blocked)}
+	for i, p := range sn.Ports {
+		e := s.end(weft.PortID(i))
+		pr := switching.PortReading{Flow: e.flow, Lost: e.queued, Suppressed: e.held}
+		for _, v := range p.VCs {
+			pr.Queued += v.Output
+		}
+		r.Ports = append(r.Ports, pr)
+	}
+	for _, g := range sn.Registers {
+		r.Registers = append(r.Registers, g.Value)
+	}
+}
+
+// Faults returns the reports of faults with higher numbers, as [Fabric.Faults] does, but for what processes may have counted in
+// their last tenth of a second. It reports false when an order is being carried out: ask again later.
+func (s *Sampler) Faults(after int) (reports []fault.Report, ok bool) {
+	ok = s.f.mu.tryDo(func() { reports = s.f.reportsAfter(after) })
+	return reports, ok
+}

@@ -1,0 +1,69 @@
+package fabric
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Details tells what is wrong with a link; nothing when it is well.
+func (s LinkState) Details() string {
+	if s.Well() {
+		return ""
+	}
+	var list []string
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	each := func(ab, ba string, say func(way, what string)) {
+		switch {
+		case ab == ba && ab != "":
+			say("both ways", ab)
+		default:
+			if ab != "" {
+				say(s.A+" to "+s.B, ab)
+			}
+			if ba != "" {
+				say(s.B+" to "+s.A, ba)
+			}
+		}
+	}
+	each(s.CutAB, s.CutBA, func(way, what string) { add("cut %s, %s", way, what) })
+	if s.Flapping {
+		add("flapping")
+	}
+	each(s.SuffersAB, s.SuffersBA, func(way, what string) { add("%s %s", way, what) })
+	for _, e := range []struct {
+		node string
+		held bool
+	}{{s.A, s.HeldA}, {s.B, s.HeldB}} {
+		if e.held {
+			add("held down by damping at %s", e.node)
+		}
+	}
+	for _, name := range s.Dead {
+		add("%s is down", name)
+	}
+	for _, name := range s.Quiet {
+		add("%s does not answer", name)
+	}
+	switch {
+	case len(s.Dead) > 0:
+	case len(s.Quiet) > 0: // what it last said may not be so any more
+		for _, e := range []struct {
+			node string
+			up   bool
+		}{{s.A, s.AUp}, {s.B, s.BUp}} {
+			if !slices.Contains(s.Quiet, e.node) {
+				add("%s sees it %s", e.node, map[bool]string{true: "up", false: "down"}[e.up])
+			}
+		}
+	case s.AUp && s.BUp:
+		add("both ends see it up")
+	case s.AUp:
+		add("%s alone sees it up", s.A)
+	case s.BUp:
+		add("%s alone sees it up", s.B)
+	default:
+		add("neither end sees it up")
+	}
+	return strings.Join(list, "; ")
+}

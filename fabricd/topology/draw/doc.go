@@ -1,0 +1,25 @@
+// Package draw draws topologies as files: SVG, the language of Graphviz, and Mermaid. All but Mermaid, which has a layout of its own,
+// show the map of package layout.
+package draw
+
+import (
+	"bufio"
+	"fmt"
+
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// Options says what a drawing shows.
+type Options struct {
+	NICs bool // the NICs too
+}
+
+// shown reports whether a link is drawn.
+func (o Options) shown(l topology.Link) bool { return o.NICs || l.BetweenSwitches() }
+
+func flushed(out *bufio.Writer, form string) error {
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write topology as %s: %w", form, err)
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package draw_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/draw"
+	"github.com/weft-fabric/weft/fabricd/topology/layout"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var formats = map[string]func(io.Writer, *topology.Graph, draw.Options) error{"svg": draw.SVG, "dot": draw.DOT, "mmd": draw.Mermaid}
+
+// specs have every kind of layout.
+var specs = []string{
+	"kary-ntree:4,3", "mport-tree:8,2", "mesh:4", "mesh:5x4", "torus:4x4", "torus:3x3x3", "torus:2x2x2x3", "ring:9,nics=2", "irregular:20,40,1",
+}
+
+func parse(t *testing.T, spec string) *topology.Graph {
+	t.Helper()
+	g, err := topology.Parse(spec)
+	require.NoError(t, err)
+	return g
+}
+
+func TestSmallDrawingsAreAsTheyWereLookedAt(t *testing.T) {
+	for name, spec := range map[string]string{"tree": "kary-ntree:2,2", "ring": "ring:3"} {
+		for end, write := range formats {
+			var b bytes.Buffer
+			require.NoError(t, write(&b, parse(t, spec), draw.Options{NICs: true}))
+			want := filepath.Join("testdata", name+"."+end)
+			if *update {
+				require.NoError(t, os.WriteFile(want, b.Bytes(), 0o644))
+			}
+			data, err := os.ReadFile(want)
+			require.NoError(t, err)
+			assert.Equal(t, string(data), b.String(), want)
+		}
+	}
+}
+
+// picture is what is counted in an SVG file.
+type picture struct {
+	elements map[string]int
+	titles   map[string]int
+	texts    map[string]int
+}
+
+func look(t *testing.T, data []byte) picture {
+	t.Helper()
+	p := picture{map[string]int{}, map[string]int{}, map[string]int{}}
+	d := xml.NewDecoder(bytes.NewReader(data))
+	in := ""
+	for {
+		tok, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return p
+		}
+		require.NoError(t, err)
+		switch tok := tok.(type) {
+		case xml.StartElement:
+			in = tok.Name.Local
+			p.elements[in]++
+			assert.Equal(t, "http://www.w3.org/2000/svg", tok.Name.Space)
+		case xml.EndElement:
+			in = ""
+		case xml.CharData:
+			switch in {
+			case "title":
+				p.titles[string(tok)]++
+			case "text":
+				p.texts[string(tok)]++
+			}
+		}
+	}
+}
+
+func TestAnSVGOfEveryKindIsWellFormedAndHasAllSwitchesAndLinks(t *testing.T) {
+	for _, spec := range specs {
+		for _, nics := range []bool{true, false} {
+			g := parse(t, spec)
+			var b bytes.Buffer
+			require.NoError(t, draw.SVG(&b, g, draw.Options{NICs: nics}))
+			p := look(t, b.Bytes())
+			links := 0
+			for _, k := range g.Links {
+				if nics || k.BetweenSwitches() {
+					links++
+				}
+			}
+			assert.Equal(t, links, p.elements["line"]+p.elements["path"], spec)
+			for _, s := range g.Switches {
+				assert.Equal(t, 1, p.texts[s.Name], s.Name)
+				assert.Equal(t, 1, p.titles[s.Name], s.Name)
+			}
+			if nics {
+				assert.Equal(t, len(g.NICs), p.elements["circle"], spec)
+			} else {
+				assert.Zero(t, p.elements["circle"], spec)
+			}
+			for tier := range g.Tiers {
+				assert.Equal(t, 1, p.texts["tier "+string(rune('0'+tier))], spec)
+			}
+		}
+	}
+}
+
+func TestAHugeDrawingHasNoNames(t *testing.T) {
+	g := parse(t, "mesh:200x4")
+	var b bytes.Buffer
+	require.NoError(t, draw.SVG(&b, g, draw.Options{}))
+	p := look(t, b.Bytes())
+	assert.Zero(t, p.elements["text"])
+	assert.Equal(t, 800, p.elements["circle"])
+	assert.Equal(t, 1, p.titles["s7.3"], "names are still told to who points at a switch")
+}
+
+func TestLooksMarkLinksAndSwitches(t *testing.T) {
+	g := parse(t, "ring:4")
+	m := draw.Map{Graph: g, Layout: layout.Of(g), Title: "a <title> & more"}
+	m.Links = map[int]draw.LinkLook{0: {Color: "#d55e00", Width: 3, Dash: "6 4", Note: "cut"}}
+	m.Switches = map[int]draw.SwitchLook{1: {Fill: "#fee", Color: "#d55e00", Label: "12 rerouted", Note: "has lost a link"}}
+	var b bytes.Buffer
+	require.NoError(t, m.Write(&b))
+	p := look(t, b.Bytes())
+	assert.Equal(t, 1, p.titles["s0-s1, ports 1 and 0: cut"])
+	assert.Equal(t, 1, p.titles["s1: has lost a link"])
+	assert.Equal(t, 1, p.titles["a <title> & more"])
+	assert.Equal(t, 1, p.texts["12 rerouted"])
+	assert.Equal(t, 1, strings.Count(b.String(), `stroke="#d55e00" stroke-width="3" stroke-dasharray="6 4"`))
+}
+
+func TestDOTHasEveryLinkAndGraphvizDrawsIt(t *testing.T) {
+	dot, missing := exec.LookPath("dot")
+	for _, spec := range specs {
+		g := parse(t, spec)
+		var b bytes.Buffer
+		require.NoError(t, draw.DOT(&b, g, draw.Options{}))
+		links := 0
+		for _, k := range g.Links {
+			if k.BetweenSwitches() {
+				links++
+			}
+		}
+		assert.Equal(t, links, strings.Count(b.String(), "[id="), spec)
+		assert.Equal(t, len(g.Switches), strings.Count(b.String(), "pos="), spec)
+		if missing != nil {
+			continue
+		}
+		cmd := exec.CommandContext(t.Context(), dot, "-Tsvg")
+		cmd.Stdin = &b
+		out, err := cmd.Output()
+		require.NoError(t, err, spec)
+		assert.Equal(t, links, strings.Count(string(out), `class="edge"`), spec)
+	}
+	if missing != nil {
+		require.Empty(t, os.Getenv("CI"), "under CI Graphviz must be there")
+		t.Skip("no Graphviz here: install it to see that it takes what is written")
+	}
+}
+
+func TestDOTOfATreeHasItsTiersAboveEachOther(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, draw.DOT(&b, parse(t, "kary-ntree:2,2"), draw.Options{NICs: true}))
+	for _, want := range []string{`"s0.0" [pos="0.750,2.000!"]`, `"s1.0" [pos="0.750,1.000!"]`, `"n00" [pos="0.500,0.500!"]`} {
+		assert.Contains(t, b.String(), want)
+	}
+}
+
+func TestMermaidRefusesWhatMermaidWouldNotDraw(t *testing.T) {
+	var b bytes.Buffer
+	err := draw.Mermaid(&b, parse(t, "kary-ntree:4,4"), draw.Options{NICs: true})
+	require.ErrorIs(t, err, draw.ErrTooManyLinks)
+	assert.EqualError(t, err, "kary-ntree:4,4: too many links for Mermaid: 1024, expected at most 500: take another format")
+	assert.Empty(t, b.String())
+	err = draw.Mermaid(&b, parse(t, "mesh:8x9,nics=6"), draw.Options{NICs: true})
+	assert.ErrorContains(t, err, "expected at most 500: leave out the NICs, or take another format")
+	assert.NoError(t, draw.Mermaid(&b, parse(t, "mesh:8x9,nics=6"), draw.Options{}))
+}
+
+func TestMermaidTakesNamesAndTitlesThatMeanSomethingToIt(t *testing.T) {
+	g, err := topology.Load("a}%%{b.yaml", []byte("switches: [{id: end}, {id: graph}]\nlinks: [{a: end, b: graph}]\n"))
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, draw.Mermaid(&b, g, draw.Options{}))
+	assert.Equal(t, "%% a %% b.yaml\nflowchart LR\n  s0[\"end\"]\n  s1[\"graph\"]\n  s0 --- s1\n", b.String())
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestADrawingThatCannotBeWrittenIsAnError(t *testing.T) {
+	for _, write := range formats {
+		err := write(full{}, parse(t, "kary-ntree:2,2"), draw.Options{})
+		require.Error(t, err)
+		assert.Contains(t, err.Error(), "disk full")
+	}
+}

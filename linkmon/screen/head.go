@@ -1,0 +1,133 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/weft-fabric/weft/linkmon/screen/mirror"
+)
+
+// head is what is above every page: which fabric it is, how it is, and which pages there are.
+func (a *app) head() []string {
+	return []string{a.fabricLine(), a.stateLine(), a.tabs()}
+}
+
+func (a *app) fabricLine() string {
+	left := a.say(strong, "linkmon")
+	if a.mirror != nil {
+		sep := a.say(dim, " "+a.th.signs.dot+" ")
+		left = a.say(strong, a.status.Name) + sep + strings.Join(a.what(), sep)
+	}
+	var right string
+	switch {
+	case a.lost != nil && a.mirror != nil:
+		right = a.say(bad, a.th.signs.gone+" GONE, waiting for it")
+	case a.lost != nil:
+		right = a.say(bad, a.th.signs.gone+" no fabric")
+	case !a.live:
+		right = a.say(dim, a.th.signs.gone+" connecting")
+	default:
+		right = a.say(info, a.th.signs.live) + fmt.Sprintf(" %.1fs", a.mirror.At)
+	}
+	if a.cfg.ReadOnly {
+		right = a.say(warn, "read-only") + "  " + right
+	}
+	if a.mirror != nil && a.mirror.Heard() {
+		right = a.health() + "  " + right
+	}
+	return sides(left, right, a.w, a.th.signs.ellipsis)
+}
+
+// what names what runs.
+func (a *app) what() (list []string) {
+	traffic := a.status.Traffic
+	if a.mirror.Traffic != "" {
+		traffic = a.mirror.Traffic
+	}
+	for _, s := range []string{a.status.Topology, a.status.Firmware, traffic} {
+		if s != "" {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// stateLine is the fabric in figures.
+func (a *app) stateLine() string {
+	if a.mirror == nil {
+		return ""
+	}
+	m := a.mirror
+	var p mirror.Point
+	var delivered []float64
+	for _, q := range m.History {
+		delivered = append(delivered, q.Delivered)
+		p = q
+	}
+	left := a.say(info, a.th.spark(delivered, 8)) + " " + a.say(strong, rate(p.Delivered))
+	figure := func(name string, n float64, text string, alarm tone) {
+		t := dim
+		if n > 0 {
+			t = alarm
+		}
+		left += "  " + a.say(dim, name+" ") + a.say(t, text)
+	}
+	figure("in flight", 0, count(float64(m.Ledger.InFlight)), dim)
+	figure("lost", p.Lost, count(float64(m.Ledger.Lost)), bad)
+	figure("discarded", p.Discarded, count(float64(m.Ledger.Discarded)), bad)
+	figure("rerouted", p.Rerouted, rate(p.Rerouted), accent)
+	return clip(left, a.w, a.th.signs.ellipsis)
+}
+
+// health says how many links and switches are up, or what is worse.
+func (a *app) health() string {
+	m := a.mirror
+	if n := len(m.Deadlock); n > 0 {
+		return lipgloss.NewStyle().Reverse(true).Bold(true).Render(fmt.Sprintf(" DEADLOCK of %d channels ", n))
+	}
+	by := m.Count()
+	var list []string
+	add := func(n int, t mirror.Trouble, word string) {
+		if n > 0 {
+			list = append(list, a.say(troubleTone(t), fmt.Sprintf("%d %s", n, word)))
+		}
+	}
+	add(by[mirror.Cut]+by[mirror.Silent], mirror.Cut, "cut")
+	add(by[mirror.Down], mirror.Down, "down")
+	add(by[mirror.Impaired]+by[mirror.Flapping]+by[mirror.Coming], mirror.Impaired, "ill")
+	add(len(m.Switches)-m.SwitchesUp(), mirror.Down, "crashed")
+	if len(list) == 0 {
+		return a.say(dim, "all up")
+	}
+	return strings.Join(list, " ")
+}
+
+// tabs lists the numbered pages, and after them the one that is open on top of them.
+func (a *app) tabs() string {
+	shown := a.page()
+	var b strings.Builder
+	for i, p := range a.roots {
+		label := fmt.Sprintf(" %d %s ", i+1, p.title())
+		switch {
+		case p == shown:
+			b.WriteString(lipgloss.NewStyle().Reverse(true).Bold(true).Render(label))
+		case p == a.stack[0]:
+			b.WriteString(a.say(strong, label))
+		default:
+			b.WriteString(a.say(dim, label))
+		}
+	}
+	if len(a.stack) > 1 {
+		b.WriteString(lipgloss.NewStyle().Reverse(true).Bold(true).Render(" " + shown.title() + " "))
+	}
+	var right []string
+	if f, ok := shown.(filterable); ok && f.filtered().on() {
+		right = append(right, a.say(warn, "/"+f.filtered().text))
+	}
+	if n := len(a.marks); n > 0 {
+		right = append(right, a.say(accent, fmt.Sprintf("%d marked", n)))
+	}
+	return sides(b.String(), strings.Join(right, " "), a.w, "")
+}

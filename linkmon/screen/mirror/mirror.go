@@ -1,0 +1,217 @@
+package mirror
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+// Bounds of what is kept, chosen by us: events and reports as many as anybody scrolls through, ten minutes of history at
+// four points a second, and of each link as much as a line of the screen shows.
+const (
+	maxEvents  = 2000
+	maxFaults  = 1000
+	maxHistory = 2400
+	maxTrail   = 64
+)
+
+// MinStep is the least time between two points of the history, in seconds. Frames that an event brings come between, and
+// rates over so short a time would be noise.
+const MinStep = 0.2
+
+// Point is the fabric at one moment of its history. Rates are packets a second since the point before.
+type Point struct {
+	At        float64 // seconds since the fabric started
+	Injected  float64
+	Delivered float64
+	Lost      float64
+	Discarded float64
+	Rerouted  float64
+	InFlight  float64
+	P50, P99  float64 // latency in microseconds, of the packets of the last second
+}
+
+// Mirror is the state of a fabric as its frames have told it. The zero value with a topology set has heard nothing yet.
+type Mirror struct {
+	Topology *Topology
+
+	Run      string
+	Seq      uint64
+	At       float64
+	Links    []api.LinkView   // by index of the link
+	Switches []api.SwitchView // by index of the switch
+	Sample   api.Sample
+	Ledger   fabric.Ledger
+	Totals   fabric.Totals
+	Traffic  string
+	Deadlock []api.ChannelView
+
+	Events  []fabric.Event // oldest first
+	Faults  []fault.Report // by ID
+	History []Point        // oldest first
+
+	trails [][]float32 // per link: the rates of both directions together, newest last
+	last   mark
+}
+
+// mark is what rates are counted from.
+type mark struct {
+	at                        float64
+	lost, discarded, rerouted uint64
+	injected, delivered       uint64
+}
+
+// New returns a mirror of a fabric with this topology that has heard nothing yet.
+func New(t *Topology) *Mirror {
+	m := &Mirror{Topology: t}
+	m.forget()
+	return m
+}
+
+func (m *Mirror) forget() {
+	*m = Mirror{
+		Topology: m.Topology,
+		Links:    make([]api.LinkView, len(m.Topology.Links)),
+		Switches: make([]api.SwitchView, len(m.Topology.Switches)),
+		trails:   make([][]float32, len(m.Topology.Links)),
+	}
+	m.reset()
+}
+
+// reset takes all for well until a snapshot says otherwise.
+func (m *Mirror) reset() {
+	for i := range m.Links {
+		m.Links[i] = api.LinkView{I: i, State: fabric.LinkUp, AUp: true, BUp: true}
+	}
+	for i := range m.Switches {
+		m.Switches[i] = api.SwitchView{I: i, State: SwitchUp}
+	}
+}
+
+// Heard reports whether there was a frame.
+func (m *Mirror) Heard() bool { return m.Seq > 0 }
+
+// Apply takes a frame over. It reports false when the frame does not follow those before, so that a new snapshot is needed;
+// nothing is taken over then.
+func (m *Mirror) Apply(f api.Frame) bool {
+	snapshot := f.Kind == api.KindSnapshot
+	if !snapshot && (f.Run != m.Run || f.Seq != m.Seq+1) {
+		return false
+	}
+	if f.Run != m.Run {
+		m.forget() // another run of the fabric: times and numbers start anew
+	}
+	if snapshot {
+		m.reset()
+	}
+	m.Run, m.Seq, m.At = f.Run, f.Seq, f.At
+	for _, l := range f.Links {
+		if l.I >= 0 && l.I < len(m.Links) {
+			m.Links[l.I] = settled(l)
+		}
+	}
+	for _, s := range f.Switches {
+		if s.I >= 0 && s.I < len(m.Switches) {
+			m.Switches[s.I] = s
+		}
+	}
+	m.Sample, m.Ledger, m.Totals, m.Deadlock = f.Sample, f.Ledger, f.Totals, f.Deadlock
+	if f.Traffic != "" {
+		m.Traffic = f.Traffic
+	}
+	m.addEvents(f.Events)
+	m.addFaults(f.Faults)
+	m.addPoint(f)
+	return true
+}
+
+// settled is l, with the ends of a link that is well taken to see it so: a snapshot may leave that out.
+func settled(l api.LinkView) api.LinkView {
+	if l.State == fabric.LinkUp {
+		l.AUp, l.BUp = true, true
+	}
+	return l
+}
+
+// addEvents appends those that are new.
+func (m *Mirror) addEvents(events []fabric.Event) {
+	for _, e := range events {
+		if n := len(m.Events); n == 0 || e.Seq > m.Events[n-1].Seq {
+			m.Events = append(m.Events, e)
+		}
+	}
+	if extra := len(m.Events) - maxEvents; extra > 0 {
+		m.Events = slices.Delete(m.Events, 0, extra)
+	}
+}
+
+// addFaults adds reports, or puts them in the place of what they said before.
+func (m *Mirror) addFaults(reports []fault.Report) {
+	for _, r := range reports {
+		i := sort.Search(len(m.Faults), func(i int) bool { return m.Faults[i].ID >= r.ID })
+		if i < len(m.Faults) && m.Faults[i].ID == r.ID {
+			m.Faults[i] = r
+		} else {
+			m.Faults = slices.Insert(m.Faults, i, r)
+		}
+	}
+	if extra := len(m.Faults) - maxFaults; extra > 0 {
+		m.Faults = slices.Delete(m.Faults, 0, extra)
+	}
+}
+
+func (m *Mirror) addPoint(f api.Frame) {
+	now := mark{
+		at: f.At, lost: f.Ledger.Lost, discarded: f.Ledger.Discarded, rerouted: f.Totals.Rerouted,
+		injected: f.Ledger.Injected, delivered: f.Ledger.Delivered,
+	}
+	before := m.last
+	if before == (mark{}) {
+		m.last = now
+		return
+	}
+	seconds := now.at - before.at
+	if seconds < MinStep {
+		return
+	}
+	m.last = now
+	rate := func(now, before uint64) float64 {
+		if now < before {
+			return 0 // its parts are read at slightly different moments
+		}
+		return float64(now-before) / seconds
+	}
+	m.History = appendBounded(m.History, maxHistory, Point{
+		At: f.At, Injected: rate(now.injected, before.injected), Delivered: rate(now.delivered, before.delivered),
+		Lost: rate(now.lost, before.lost), Discarded: rate(now.discarded, before.discarded), Rerouted: rate(now.rerouted, before.rerouted),
+		InFlight: float64(f.Ledger.InFlight), P50: f.Sample.Latency.P50, P99: f.Sample.Latency.P99,
+	})
+	for i, l := range m.Links {
+		m.trails[i] = appendBounded(m.trails[i], maxTrail, float32(l.RateAB+l.RateBA))
+	}
+}
+
+// appendBounded appends v to list and drops the oldest beyond most.
+func appendBounded[T any](list []T, most int, v T) []T {
+	if len(list) < most {
+		return append(list, v)
+	}
+	copy(list, list[1:])
+	list[most-1] = v
+	return list
+}
+
+// Trail is what a link has carried lately, packets a second in both directions together, newest last.
+func (m *Mirror) Trail(link int) []float32 { return m.trails[link] }
+
+// Fault is a report by its number.
+func (m *Mirror) Fault(id int) (fault.Report, bool) {
+	i := sort.Search(len(m.Faults), func(i int) bool { return m.Faults[i].ID >= id })
+	if i < len(m.Faults) && m.Faults[i].ID == id {
+		return m.Faults[i], true
+	}
+	return fault.Report{}, false
+}

@@ -1,0 +1,139 @@
+package mirror
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Topology is what is drawn: the graph, by names, and where things are in it.
+type Topology struct {
+	Spec     string   `json:"spec"`
+	Kind     string   `json:"kind"`
+	Switches []Switch `json:"switches"`
+	NICs     []NIC    `json:"nics"`
+	Links    []Link   `json:"links"`
+
+	// Ports are the connected ports of each switch, by number.
+	Ports [][]Port `json:"-"`
+
+	switches, nics, links map[string]int
+}
+
+// Switch is one switch of the graph.
+type Switch struct {
+	ID    string `json:"id"`
+	Ports int    `json:"ports"`
+	Tier  *int   `json:"tier"`  // of a tree, 0 is the top
+	Coord []int  `json:"coord"` // of a grid or ring
+}
+
+// NIC is one endpoint of the graph.
+type NIC struct {
+	ID     string `json:"id"`
+	Switch string `json:"switch"`
+	Link   int    `json:"-"` // index of its link, -1 without one
+}
+
+// Link is one link of the graph.
+type Link struct {
+	ID    string `json:"id"`
+	A     string `json:"a"`
+	APort int    `json:"a_port"`
+	B     string `json:"b"`
+	BPort int    `json:"b_port"`
+}
+
+// Port is a connected port of a switch.
+type Port struct {
+	Number int
+	Link   int    // index of its link
+	Peer   string // node at the other end
+	Switch int    // index of the peer, -1 when it is a NIC
+	AtA    bool   // the port is the A end of the link
+}
+
+// Read reads the topology as the API gives it.
+func Read(raw []byte) (*Topology, error) {
+	t := &Topology{}
+	if err := json.Unmarshal(raw, t); err != nil {
+		return nil, fmt.Errorf("topology of the fabric: %w", err)
+	}
+	t.switches, t.nics, t.links = map[string]int{}, map[string]int{}, map[string]int{}
+	for i, s := range t.Switches {
+		t.switches[s.ID] = i
+	}
+	for i, n := range t.NICs {
+		t.nics[n.ID] = i
+		t.NICs[i].Link = -1
+	}
+	t.Ports = make([][]Port, len(t.Switches))
+	for i, l := range t.Links {
+		t.links[l.ID] = i
+		for _, end := range []struct {
+			node, peer string
+			port       int
+			atA        bool
+		}{{l.A, l.B, l.APort, true}, {l.B, l.A, l.BPort, false}} {
+			if s, ok := t.switches[end.node]; ok {
+				t.Ports[s] = append(t.Ports[s], Port{Number: end.port, Link: i, Peer: end.peer, Switch: t.Switch(end.peer), AtA: end.atA})
+			} else if n, ok := t.nics[end.node]; ok {
+				t.NICs[n].Link = i
+			} else {
+				return nil, fmt.Errorf("topology of the fabric: link %s ends at %q, which is not in it", l.ID, end.node)
+			}
+		}
+	}
+	for _, ports := range t.Ports {
+		slices.SortFunc(ports, func(a, b Port) int { return a.Number - b.Number })
+	}
+	return t, nil
+}
+
+// Switch is the index of a switch by its name, -1 when there is none.
+func (t *Topology) Switch(name string) int { return find(t.switches, name) }
+
+// NIC is the index of a NIC by its name, -1 when there is none.
+func (t *Topology) NIC(name string) int { return find(t.nics, name) }
+
+// Link is the index of a link by its name, -1 when there is none.
+func (t *Topology) Link(name string) int { return find(t.links, name) }
+
+func find(in map[string]int, name string) int {
+	if i, ok := in[name]; ok {
+		return i
+	}
+	return -1
+}
+
+// Tiers is how many tiers the switches are in, 0 when not all are in one.
+func (t *Topology) Tiers() (n int) {
+	for _, s := range t.Switches {
+		if s.Tier == nil || *s.Tier < 0 {
+			return 0
+		}
+		n = max(n, *s.Tier+1)
+	}
+	return n
+}
+
+// Grid is the size of the grid that the switches are in, up to three dimensions; false when they are in none, or it is a
+// ring.
+func (t *Topology) Grid() (size [3]int, ok bool) {
+	size = [3]int{1, 1, 1}
+	if len(t.Switches) == 0 {
+		return size, false
+	}
+	for _, s := range t.Switches {
+		if len(s.Coord) < 2 || len(s.Coord) > len(size) {
+			return size, false
+		}
+		for d, c := range s.Coord {
+			if c < 0 || c > len(t.Switches) {
+				return size, false
+			}
+			size[d] = max(size[d], c+1)
+		}
+	}
+	return size, size[0]*size[1]*size[2] == len(t.Switches)
+}

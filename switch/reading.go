@@ -1,0 +1,44 @@
+package switching
+
+import (
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/credit"
+)
+
+// Reading is what is read of a switch again and again while somebody watches it: much less than a [Snapshot], into storage that
+// is used anew each time.
+type Reading struct {
+	Stats     Stats
+	Held      int // packets inside
+	Blocked   int // of them, those that wait for room in an output queue
+	Ports     []PortReading
+	Registers []uint64 // values, in the order declared
+}
+
+// PortReading is what is read of one port.
+type PortReading struct {
+	Flow       credit.Flow
+	Lost       uint64 // packets queued here when the link died
+	Queued     int    // packets in its output queues
+	Suppressed bool   // damping keeps the link down
+}
+
+// Read fills r. It allocates nothing but the lists of r, the first time.
+func (s *Switch) Read(r *Reading) {
+	r.Stats, r.Held, r.Blocked = s.stats, s.Held(), s.wait.blockedSlots()
+	r.Ports = slices.Grow(r.Ports[:0], len(s.ports))
+	for i := range s.ports {
+		p := &s.ports[i]
+		pr := PortReading{Flow: p.end.Flow(), Lost: p.lost, Suppressed: p.end.Suppressed()}
+		for vc := range weft.VC(s.cfg.VCs) {
+			pr.Queued += int(s.out[s.channel(weft.PortID(i), vc)].n)
+		}
+		r.Ports = append(r.Ports, pr)
+	}
+	r.Registers = slices.Grow(r.Registers[:0], len(s.registers))
+	for i := range s.registers {
+		r.Registers = append(r.Registers, s.registers[i].value)
+	}
+}
