@@ -28,6 +28,7 @@ type runFlags struct {
 	json    bool
 	seed    uint64
 	junit   string
+	report  string
 	virtual bool
 	live    bool
 	shrink  bool
@@ -45,7 +46,8 @@ func runCommand() *cobra.Command {
 			"With --shrink it reduces one that fails to the smallest that still does, and writes that as a scenario.\n\n" +
 			"Exit codes: 0 all pass, 1 an expectation does not hold, 2 a scenario cannot be run.",
 		Example: "  fabricd run scenarios/heal.yaml\n  fabricd run scenarios/heal.yaml --json | jq .ledger\n" +
-			"  fabricd run scenarios scenarios/faults --junit scenarios.xml\n  fabricd run scenarios scenarios/faults --virtual\n  fabricd run --shrink failing.yaml --budget 5m",
+			"  fabricd run scenarios scenarios/faults --junit scenarios.xml\n  fabricd run scenarios scenarios/faults --virtual\n  fabricd run --shrink failing.yaml --budget 5m\n" +
+			"  fabricd run scenarios/heal.yaml --virtual --report heal-report",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("run what? name a scenario file, or a folder of them")
@@ -66,6 +68,9 @@ func runCommand() *cobra.Command {
 				return err
 			}
 			list, err := u.read(args)
+			if err == nil {
+				err = u.placeReports(list)
+			}
 			if err != nil {
 				return err
 			}
@@ -76,6 +81,7 @@ func runCommand() *cobra.Command {
 	cmd.Flags().BoolVarP(&u.json, "json", "j", false, "print each result as one JSON object, a line each")
 	cmd.Flags().Uint64Var(&u.seed, "sim-seed", 0, "seed of every random draw; 0 is the scenario's own")
 	cmd.Flags().StringVar(&u.junit, "junit", "", "write the results to this file, as JUnit XML")
+	cmd.Flags().StringVar(&u.report, "report", "", "write a report of the run into this folder, as one HTML file and as JSON; of several, a folder in it for each")
 	cmd.Flags().BoolVar(&u.virtual, "virtual", false, "run in virtual time instead of live")
 	cmd.Flags().BoolVar(&u.live, "live", false, "run live, which is the default")
 	cmd.Flags().BoolVar(&u.shrink, "shrink", false, "reduce a failing scenario to a smallest one that still fails")
@@ -103,6 +109,8 @@ func yamlFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 type task struct {
 	path     string
 	scenario *scenario.Scenario
+
+	report string // folder for its report; empty: none is wanted
 
 	ran    bool
 	result scenario.Result
@@ -170,8 +178,11 @@ func (u runFlags) runAll(cmd *cobra.Command, list []*task) error {
 			}
 			note("")
 		}
-		t.result, t.err = u.one(cmd.Context(), t.scenario, progressLine(cmd, t.scenario), cmd.ErrOrStderr())
+		err := u.reported(cmd, t)
 		t.ran = cmd.Context().Err() == nil
+		if err != nil {
+			return err
+		}
 		if !t.ran {
 			break
 		}
@@ -238,11 +249,11 @@ func verdict(ctx context.Context, list []*task) error {
 }
 
 // one runs s in virtual time, or over a broker of its own, or over the server named.
-func (u runFlags) one(ctx context.Context, s *scenario.Scenario, line *scenarioLine, stderr io.Writer) (scenario.Result, error) {
+func (u runFlags) one(ctx context.Context, s *scenario.Scenario, line *scenarioLine, watch scenario.Watcher, stderr io.Writer) (scenario.Result, error) {
 	defer line.Done()
 	if u.virtual {
 		line.virtual = true
-		return scenario.Runner{World: func() fabric.World { return world.New() }, Progress: line.progress}.Run(ctx, s)
+		return scenario.Runner{World: func() fabric.World { return world.New() }, Progress: line.progress, Watch: watch}.Run(ctx, s)
 	}
 	name := fmt.Sprintf("run-%d", os.Getpid()) // others may run scenarios on that server
 	link, err := broking{name: name, server: u.server, log: slog.New(slog.DiscardHandler)}.open(stderr)
@@ -250,7 +261,7 @@ func (u runFlags) one(ctx context.Context, s *scenario.Scenario, line *scenarioL
 		return scenario.Result{}, err
 	}
 	defer func() { _ = link.close() }() // all is over
-	return scenario.Runner{Transport: link.transport, Progress: line.progress}.Run(ctx, s)
+	return scenario.Runner{Transport: link.transport, Progress: line.progress, Watch: watch}.Run(ctx, s)
 }
 
 // scenarioLine shows how far a scenario has come.

@@ -56,6 +56,8 @@ func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
 		return fmt.Errorf("--shrink reduces one scenario, found %d: name the one that fails", len(args))
 	case u.junit != "":
 		return errors.New("--shrink with --junit: run the scenario without --shrink for that")
+	case u.report != "":
+		return errors.New("--shrink with --report: run what it writes without --shrink for that")
 	case s.tries < 1 || s.budget <= 0:
 		return fmt.Errorf("--shrink with %d tries and a budget of %v: expected both above 0", s.tries, s.budget)
 	}
@@ -76,7 +78,7 @@ func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
 	line := cli.NewLine(cmd.ErrOrStderr())
 	best, err := shrink.Config{
 		Run: func(ctx context.Context, sc *scenario.Scenario) (scenario.Result, error) {
-			return u.one(ctx, sc, &scenarioLine{Line: line, quiet: true}, cmd.ErrOrStderr())
+			return u.one(ctx, sc, &scenarioLine{Line: line, quiet: true}, nil, cmd.ErrOrStderr())
 		},
 		Tries: u.triesOf(cmd), Budget: s.budget,
 		Progress: func(p shrink.Progress) { line.Show(describe(p)) },

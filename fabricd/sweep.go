@@ -172,10 +172,7 @@ func (s *sweepFlags) command(path string) string {
 		text += " --samples " + strconv.Itoa(s.samples)
 	}
 	for _, w := range s.where {
-		if strings.ContainsAny(w, " \t'\"$`\\*?()[]{}<>|&;!#~") { // a shell would take it apart
-			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-		text += " --where " + w
+		text += " --where " + shellWord(w)
 	}
 	return text
 }

@@ -26,6 +26,7 @@ type served struct {
 	*harness.Harness
 	t      *testing.T
 	broker *bus.Broker
+	server *Server
 }
 
 // serve starts it, without hellos unless options say otherwise: on a busy machine they could fail, and tests count events.
@@ -44,7 +45,7 @@ func serve(t *testing.T, options ...harness.Option) *served {
 	var running sync.WaitGroup
 	running.Go(func() { s.Run(ctx, func(Sample) {}) })
 	t.Cleanup(func() { cancel(); running.Wait() })
-	return &served{h, t, b}
+	return &served{h, t, b, s}
 }
 
 func (s *served) dial(act bool) *Client {

@@ -21,6 +21,8 @@ const (
 const (
 	leaseTime  = 10 * time.Second // how long it holds that somebody watches
 	renewEvery = 3 * time.Second
+	silence    = time.Second     // without a frame, after which the fabric is asked whether it is there
+	renewTime  = 2 * time.Second // it gets to answer
 	// snapshotsKept bounds the snapshots whose pages may still be asked for.
 	snapshotsKept = 4
 )
@@ -82,14 +84,14 @@ func (s *Stream) isLeased(now time.Time) bool {
 
 // paged is a frame in as many pages as it needs.
 func (s *Stream) paged(data []byte) [][]byte {
-	if len(data) <= pageBytes {
+	if len(data) <= s.page {
 		return [][]byte{data}
 	}
 	var f Frame
 	if err := json.Unmarshal(data, &f); err != nil {
 		panic("api: BUG: a frame of ours does not decode: " + err.Error())
 	}
-	return pages(f, pageBytes)
+	return pages(f, s.page)
 }
 
 // snapshotPage answers a SnapshotRequest.
@@ -133,7 +135,11 @@ func (c *Client) Frames(ctx context.Context, f func(Frame) error) error {
 		return err
 	}
 	defer live.Close()
-	renew := func() error { return c.bus.Request(ctx, VerbWatch, nil, nil) }
+	renew := func() error {
+		bounded, cancel := context.WithTimeout(ctx, renewTime)
+		defer cancel()
+		return c.bus.Request(bounded, VerbWatch, nil, nil)
+	}
 	if err := renew(); err != nil {
 		return err
 	}
@@ -160,6 +166,7 @@ func (c *Client) Frames(ctx context.Context, f func(Frame) error) error {
 		}
 		p, err := next(ctx, live)
 		if errors.Is(err, errNothing) {
+			renewed = time.Time{}
 			continue
 		}
 		if err != nil {
@@ -183,9 +190,9 @@ func (c *Client) Frames(ctx context.Context, f func(Frame) error) error {
 
 var errNothing = errors.New("nothing came")
 
-// next waits for a page, but not longer than until it is time to renew.
+// next waits for a page, but not for long.
 func next(ctx context.Context, live *bus.Events) (p Frame, err error) {
-	wait, cancel := context.WithTimeout(ctx, renewEvery)
+	wait, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
 	n, err := live.Next(wait)
 	switch {

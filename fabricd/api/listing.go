@@ -7,9 +7,52 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/layout"
 )
 
-// Topology is the listing of the graph.
+// Topology is the answer to GET /topology, for its description: what fabricd topology generate --json prints, with the places of
+// nodes.
 type Topology struct {
-	Kind string `json:"kind"`
+	Spec     string           `json:"spec,omitempty" jsonschema_description:"As kary-ntree:4,3; none for a file."`
+	Kind     string           `json:"kind"`
+	Layout   TopologyLayout   `json:"layout"`
+	Switches []TopologySwitch `json:"switches"`
+	NICs     []TopologyNIC    `json:"nics"`
+	Links    []TopologyLink   `json:"links"`
+}
+
+// TopologyLayout is how it is drawn.
+type TopologyLayout struct {
+	Kind   string  `json:"kind" jsonschema:"enum=tree,enum=grid,enum=planes,enum=ring,enum=free"`
+	Width  float64 `json:"width"`
+	Height float64 `json:"height"`
+}
+
+// TopologySwitch is a switch in it.
+type TopologySwitch struct {
+	ID     string  `json:"id"`
+	Ports  int     `json:"ports,omitempty"`
+	Tier   *int    `json:"tier,omitempty" jsonschema_description:"In a tree, 0 at the top."`
+	Digits []int   `json:"digits,omitempty" jsonschema_description:"In a tree."`
+	Coord  []int   `json:"coord,omitempty" jsonschema_description:"In a mesh, torus or ring."`
+	X      float64 `json:"x" jsonschema_description:"Two neighbouring switches are 1 apart."`
+	Y      float64 `json:"y" jsonschema_description:"Grows downwards."`
+}
+
+// TopologyNIC is a NIC in it.
+type TopologyNIC struct {
+	ID         string  `json:"id"`
+	Switch     string  `json:"switch"`
+	SwitchPort int     `json:"switch_port"`
+	X          float64 `json:"x"`
+	Y          float64 `json:"y"`
+}
+
+// TopologyLink is a link in it.
+type TopologyLink struct {
+	ID    string  `json:"id"`
+	A     string  `json:"a"`
+	APort int     `json:"a_port"`
+	B     string  `json:"b"`
+	BPort int     `json:"b_port"`
+	Bend  float64 `json:"bend,omitempty" jsonschema_description:"Drawn as a quadratic curve from a to b whose control point is so far from the middle, to the right of the way from a to b."`
 }
 
 func listing(g *topology.Graph) ([]byte, error) {

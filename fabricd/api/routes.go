@@ -32,18 +32,22 @@ type route struct {
 }
 
 // parameter is one of a query.
-type parameter struct{ name, does string }
+type parameter struct {
+	name, does string
+	schema     object
+}
 
 // routes are all there are, but for those of the page and the metrics.
 func (w *Web) routes() []route {
-	after := []parameter{{"after", "Only what has a higher number."}}
+	after := []parameter{{"after", "Only what has a higher number.", object{"type": "integer", "minimum": 0}}}
+	table := []parameter{{"forwarding", "false leaves the forwarding table out, which may be long.", object{"type": "boolean"}}}
 	list := []route{
 		{method: "GET", path: "/status", does: "The fabric at a glance.", out: Status{}, handle: w.get(w.fabric.status)},
 		{method: "GET", path: "/topology", does: "Switches, NICs and links, with the places where they are drawn.", out: Topology{}, raw: w.topology},
 		{method: "GET", path: "/links", does: "The state of all links, in the order of the topology.", out: []fabric.LinkState{}, handle: w.get(w.fabric.links)},
 		{method: "GET", path: "/links/{id}", does: "The state of one link.", out: fabric.LinkState{}, handle: w.link},
 		{method: "GET", path: "/switches", does: "All switches, in the order of the topology.", out: []SwitchState{}, handle: w.switches},
-		{method: "GET", path: "/switches/{id}", does: "One switch: ports, virtual channels, registers, what it discards and why.", out: SwitchDetail{}, handle: w.switchDetail},
+		{method: "GET", path: "/switches/{id}", does: "One switch: ports, virtual channels, registers, what it discards and why.", query: table, out: SwitchDetail{}, handle: w.switchDetail},
 		{method: "GET", path: "/faults", does: "Fault reports, the oldest first: at most 512, the next when asked again.", query: after, out: []fault.Report{}, handle: w.faults},
 		{method: "GET", path: "/ledger", does: "Where every packet is.", out: fabric.Ledger{}, handle: func(*http.Request) (any, error) { return w.fabric.fabric.Ledger(), nil }},
 		{method: "GET", path: "/events", does: "Events that are kept, the oldest first: at most 512, the next when asked again.", query: after, out: []fabric.Event{}, handle: w.events},

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
@@ -33,20 +35,21 @@ type sampling struct {
 	switchesAt       weft.Time
 	lastEvent        uint64
 	lastHop          uint64
-	faultsAt         weft.Time    // when reports were asked for
-	links            []LinkView   // as viewers have them
-	views            []SwitchView // likewise
-	faults           map[int]fault.Report
-	openFrom, lastID int // number of the first report that is open, of the last there is
+	faultsAt         weft.Time            // when reports were asked for
+	links            []LinkView           // as viewers have them
+	views            []SwitchView         // likewise
+	faults           map[int]fault.Report // as viewers have them; those of old numbers are forgotten
+	changed          map[int]bool         // numbers of reports for the next frame
+	openFrom, lastID int                  // number of the first report that is open, of the last there is
 	sample           Sample
-	begins           bool // ask for reports at once
+	begins           bool // ask for reports at once: something has been repaired, or somebody has come
 }
 
 func newSampling(f *fabric.Fabric) *sampling {
 	g := f.Topology()
 	return &sampling{
 		f: f, sampler: f.NewSampler(), links: make([]LinkView, len(g.Links)), views: make([]SwitchView, len(g.Switches)),
-		switches: make([][2]uint64, len(g.Switches)), faults: map[int]fault.Report{}, openFrom: 1,
+		switches: make([][2]uint64, len(g.Switches)), faults: map[int]fault.Report{}, changed: map[int]bool{}, openFrom: 1,
 	}
 }
 
@@ -96,7 +99,13 @@ func (s *sampling) frame(counters bool) step {
 		s.switchesAt = r.At
 	}
 	s.happened(&d)
-	s.reports(&d, r.At)
+	s.reports(r.At)
+	for _, id := range slices.Sorted(maps.Keys(s.changed)) {
+		if r, ok := s.faults[id]; ok {
+			d.Faults = append(d.Faults, r)
+		}
+	}
+	clear(s.changed)
 	d.Hops, s.lastHop, _ = s.f.Hops(s.lastHop)
 	for _, c := range s.sampler.Deadlock() {
 		d.Deadlock = append(d.Deadlock, ChannelView{Link: int(c.Link), Dir: [2]string{"ab", "ba"}[c.Dir], VC: int(c.VC)})
@@ -192,16 +201,17 @@ func (s *sampling) happened(d *Frame) {
 			e.Missed = e.Seq - s.lastEvent - 1
 		}
 		if e.Fault != nil {
-			s.report(d, *e.Fault)
+			s.report(*e.Fault)
 		}
+		s.begins = s.begins || e.Kind == fabric.EventRestore || e.Kind == fabric.EventRestart
 	}
 	if n := len(d.Events); n > 0 {
 		s.lastEvent = d.Events[n-1].Seq
 	}
 }
 
-// reports adds the reports that have changed. Open ones change all the time, so they are asked for once a second.
-func (s *sampling) reports(d *Frame, now weft.Time) {
+// reports notes the reports that have changed. Open ones change all the time, so they are asked for once a second.
+func (s *sampling) reports(now weft.Time) {
 	if !s.begins && now-s.faultsAt < weft.Second {
 		return
 	}
@@ -218,12 +228,12 @@ func (s *sampling) reports(d *Frame, now weft.Time) {
 		if r.Open {
 			s.openFrom = min(s.openFrom, r.ID)
 		}
-		s.report(d, r)
+		s.report(r)
 	}
 }
 
-// report adds a report unless viewers have it.
-func (s *sampling) report(d *Frame, r fault.Report) {
+// report notes a report unless viewers have it.
+func (s *sampling) report(r fault.Report) {
 	was, known := s.faults[r.ID]
 	if known && (r.CountedTo < was.CountedTo || r.Open && !was.Open) {
 		return // an event of a moment ago
@@ -232,7 +242,7 @@ func (s *sampling) report(d *Frame, r fault.Report) {
 	if known && reflect.DeepEqual(was, r) {
 		return
 	}
-	s.faults[r.ID] = r
+	s.faults[r.ID], s.changed[r.ID] = r, true
 	s.lastID = max(s.lastID, r.ID)
 	if len(s.faults) > 2*snapshotFaults {
 		for id := range s.faults {
@@ -241,5 +251,4 @@ func (s *sampling) report(d *Frame, r fault.Report) {
 			}
 		}
 	}
-	d.Faults = append(d.Faults, r)
 }

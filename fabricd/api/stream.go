@@ -29,8 +29,9 @@ const (
 // Stream is the state stream of one fabric: a snapshot and then deltas, for any number of viewers. Each has a place in the frames
 // that are kept, and no queue: one that falls behind them is given a new snapshot. While nobody watches nothing is read.
 type Stream struct {
-	f   *fabric.Fabric
-	run string
+	f    *fabric.Fabric
+	run  string
+	page int // bytes of a page over the broker
 
 	wake    chan struct{} // cap 1: somebody watches
 	leasing chan struct{} // cap 1: over the broker
@@ -54,7 +55,10 @@ type encoded struct {
 
 // NewStream returns the stream of f, which Run fills.
 func NewStream(f *fabric.Fabric) *Stream {
-	return &Stream{f: f, run: strings.ToLower(rand.Text()[:12]), wake: make(chan struct{}, 1), leasing: make(chan struct{}, 1), news: make(chan struct{})}
+	return &Stream{
+		f: f, run: strings.ToLower(rand.Text()[:12]), page: pageBytes,
+		wake: make(chan struct{}, 1), leasing: make(chan struct{}, 1), news: make(chan struct{}),
+	}
 }
 
 // RunID names this run.
@@ -83,15 +87,22 @@ func (s *Stream) Run(ctx context.Context) {
 		if s.f.Events().Last() > smp.lastEvent {
 			events = closed
 		}
+		counters := false
 		select {
 		case <-tick.C:
-			s.add(smp.frame(true))
-			continue
+			counters = true
 		case <-events:
-			s.soon(ctx, smp, gap)
 		case <-s.wake:
+			continue
 		case <-ctx.Done():
 			return
+		}
+		switch {
+		case !s.watched(time.Now()): // any more
+		case counters:
+			s.add(smp.frame(true))
+		default:
+			s.soon(ctx, smp, gap)
 		}
 	}
 }

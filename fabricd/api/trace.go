@@ -37,9 +37,10 @@ type HopsAnswer struct {
 // hopsPage bounds the views of one answer: one of a switch of 256 ports has some 10 KB, a NATS message 1 MB.
 const hopsPage = 64
 
-// traceVerbs are those about single packets.
+// traceVerbs are those about single packets and what is on the links.
 func (s *Server) traceVerbs() map[string]bus.Handler {
 	return map[string]bus.Handler{
+		VerbCapture: s.capture,
 		VerbTrace: func(_ context.Context, req []byte) (any, error) {
 			var r TraceRequest
 			if err := decode(req, &r); err != nil {

@@ -54,6 +54,10 @@ type Broker struct {
 	maxCuts int
 	listens bool
 
+	ending   chan struct{}  // closed by Shutdown
+	ended    sync.Once      // closes it
+	watching sync.WaitGroup // dropSlow
+
 	mu   sync.Mutex
 	cuts map[string]struct{} // mappings in force, without the dummy
 }
@@ -66,7 +70,7 @@ func StartBroker(cfg BrokerConfig) (*Broker, error) {
 	}
 	b := &Broker{
 		fabric: cfg.Fabric, creds: make(map[Role]Credentials), users: newUsers(), maxCuts: max(cfg.MaxCuts, 0),
-		listens: !cfg.NoListen, cuts: make(map[string]struct{}),
+		listens: !cfg.NoListen, cuts: make(map[string]struct{}), ending: make(chan struct{}),
 	}
 	if cfg.MaxCuts == 0 {
 		b.maxCuts = defaultMaxCuts
@@ -94,6 +98,7 @@ func StartBroker(cfg BrokerConfig) (*Broker, error) {
 		b.Shutdown()
 		return nil, err
 	}
+	b.watching.Go(b.dropSlow)
 	return b, nil
 }
 
@@ -163,6 +168,8 @@ func (b *Broker) Credentials(r Role) Credentials { return b.creds[r] }
 
 // Shutdown ends the broker and all connections to it, and waits for its goroutines. Shutting down twice is fine.
 func (b *Broker) Shutdown() {
+	b.ended.Do(func() { close(b.ending) })
+	b.watching.Wait()
 	b.srv.Shutdown()
 	b.srv.WaitForShutdown()
 }

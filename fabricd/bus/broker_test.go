@@ -32,12 +32,12 @@ func TestBrokerPermissions(t *testing.T) {
 		{
 			bus.RoleOperator,
 			map[string]bool{link: false, "weft.lab.ctl.cut": true, "weft.lab.ctl.get.status": true, "weft.lab.ev.cut": false, "_INBOX.weft-viewer.x": false, "weft.lab.sw.s0.do.x": false, "weft.lab.sw.s0.tell.x": false},
-			map[string]bool{"weft.lab.ev.>": true, "weft.lab.l.>": false, "weft.lab.ctl.>": false, "_INBOX.weft-operator.x": true, "_INBOX.>": false, "weft.lab.sw.s0.do.x": false, "weft.lab.sw.*.tell.>": false},
+			map[string]bool{"weft.lab.ev.>": true, "weft.lab.l.>": true, "weft.other.l.>": false, "weft.lab.ctl.>": false, "_INBOX.weft-operator.x": true, "_INBOX.>": false, "weft.lab.sw.s0.do.x": false, "weft.lab.sw.*.tell.>": false},
 		},
 		{
 			bus.RoleViewer,
 			map[string]bool{link: false, "weft.lab.ctl.cut": false, "weft.lab.ctl.get.status": true, "weft.lab.ctl.get": false, "weft.lab.ev.cut": false, "weft.lab.sw.s0.do.x": false, "weft.lab.sw.s0.tell.x": false},
-			map[string]bool{"weft.lab.ev.>": true, "weft.lab.l.>": false, ">": false, "_INBOX.weft-viewer.x": true, "_INBOX.weft-operator.>": false, "weft.lab.sw.>": false},
+			map[string]bool{"weft.lab.ev.>": true, "weft.lab.l.>": true, "weft.other.l.>": false, ">": false, "_INBOX.weft-viewer.x": true, "_INBOX.weft-operator.>": false, "weft.lab.sw.>": false},
 		},
 	}
 	for _, c := range cases {

@@ -19,8 +19,8 @@ type Role uint8
 // The roles. The zero value may do nothing.
 const (
 	RoleFabric   Role = iota + 1 // everything on the subjects of this fabric: the fabric itself
-	RoleOperator                 // any request, events; no frames: a human or script that cuts and restores
-	RoleViewer                   // read requests (verbs get.*), events; cannot change anything
+	RoleOperator                 // any request, events, hears frames and sends none: a human or script that cuts and restores
+	RoleViewer                   // read requests (verbs get.*), events, hears frames; cannot change anything
 )
 
 // String prints the role, which is also its user name.
@@ -137,9 +137,9 @@ func permissions(r Role, fabric string, c Credentials) *server.Permissions {
 	case RoleFabric:
 		return allow(c, []string{allOf(fabric), inboxes + ">"}, []string{allOf(fabric)})
 	case RoleOperator:
-		return allow(c, []string{allControl(fabric)}, []string{allEvents(fabric)})
+		return allow(c, []string{allControl(fabric)}, []string{allEvents(fabric), allLinks(fabric)})
 	default:
-		return allow(c, []string{allReads(fabric)}, []string{allEvents(fabric)})
+		return allow(c, []string{allReads(fabric)}, []string{allEvents(fabric), allLinks(fabric)})
 	}
 }
 

@@ -167,6 +167,7 @@ func allOf(fabric string) string      { return root + "." + fabric + ".>" }
 func allControl(fabric string) string { return root + "." + fabric + ".ctl.>" }
 func allReads(fabric string) string   { return root + "." + fabric + ".ctl.get.>" }
 func allEvents(fabric string) string  { return root + "." + fabric + ".ev.>" }
+func allLinks(fabric string) string   { return root + "." + fabric + ".l.>" }
 func allTellings(fabric string) string {
 	return root + "." + fabric + ".sw.*" + tells + ">"
 }
@@ -175,6 +176,11 @@ func asksOf(fabric, node string) string     { return switchPrefix(fabric, node) 
 
 func allLinksOf(fabric string, shard int) string {
 	return root + "." + fabric + ".l." + strconv.Itoa(shard) + ".>"
+}
+
+// anyShard is the subject of a port, whatever the shards of the fabric are.
+func anyShard(fabric, node string, port weft.PortID) string {
+	return root + "." + fabric + ".l.*." + nodeToken(node) + "." + strconv.Itoa(int(port))
 }
 
 func allFrom(fabric string, shard int, node string) string {

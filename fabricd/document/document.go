@@ -31,6 +31,9 @@ type Doc struct {
 // File is the name the document was loaded under.
 func (d *Doc) File() string { return d.file }
 
+// Text is what the document was loaded from.
+func (d *Doc) Text() string { return string(d.data) }
+
 // Read loads the file of that name into a T. See [Load] for the errors; those of the file system are wrapped.
 func Read[T any](file string) (*Doc, T, error) {
 	data, err := readBounded(file)

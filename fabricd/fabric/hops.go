@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
@@ -228,6 +229,11 @@ func viewFields(x weft.Fields) string {
 		list = append(list, "route "+route)
 	}
 	return strings.Join(list, ", ")
+}
+
+// InMemory reports whether the links are within this process, where nobody else can hear them.
+func (f *Fabric) InMemory() bool {
+	return f.live == nil || f.opts.Transport.Enforcement() == bus.EnforcedInProcess
 }
 
 // us is t in microseconds.

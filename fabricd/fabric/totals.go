@@ -45,10 +45,7 @@ func (f *Fabric) Totals() Totals {
 	f.readProcesses()
 	t := Totals{NoticesLost: f.notices.lost.Load()}
 	var w ways
-	latency := f.latency
-	if latency == nil {
-		latency = nic.NewLatency()
-	}
+	latency := f.sharedLatency()
 	for _, n := range f.nics {
 		s := n.Stats()
 		t.addNIC(&s, &w)
@@ -103,6 +100,39 @@ func latencyOf(h *hdrhistogram.Histogram) Latency {
 		P50: us(float64(h.ValueAtQuantile(50))), P90: us(float64(h.ValueAtQuantile(90))),
 		P99: us(float64(h.ValueAtQuantile(99))), Max: us(float64(h.Max())), Mean: us(h.Mean()),
 	}
+}
+
+// sharedLatency is the histogram of all NICs, which adding that of each completes: in virtual time it is complete already.
+func (f *Fabric) sharedLatency() *hdrhistogram.Histogram {
+	if f.latency != nil {
+		return f.latency
+	}
+	return nic.NewLatency()
+}
+
+// Latencies is a copy of the latencies of all packets delivered so far, in nanoseconds from generation to delivery. The latencies of a span are the
+// difference of two.
+func (f *Fabric) Latencies() *hdrhistogram.Histogram {
+	all := nic.NewLatency()
+	all.Merge(f.sharedLatency())
+	for _, n := range f.nics {
+		n.MergeLatency(all)
+	}
+	return all
+}
+
+// SwitchReroutes is how often one switch went another way because of a fault.
+type SwitchReroutes struct{ Rerouted, UTurns uint64 }
+
+// Reroutes are those of every switch since the start, by number.
+func (f *Fabric) Reroutes() []SwitchReroutes {
+	f.readProcesses()
+	list := make([]SwitchReroutes, len(f.switches))
+	for i, s := range f.switches {
+		st := s.stats()
+		list[i] = SwitchReroutes{st.Rerouted, st.UTurns}
+	}
+	return list
 }
 
 // PacketHops counts the packets forwarded by switches.

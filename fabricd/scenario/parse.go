@@ -23,6 +23,9 @@ import (
 type Scenario struct {
 	Name     string
 	About    string
+	Firmware string         // by name
+	Path     string         // of the file
+	Source   string         // what was in it
 	Options  fabric.Options // all but Transport
 	Duration time.Duration
 	Timeline []Action // by time
@@ -87,7 +90,7 @@ func (p *parser) fail(path string, err error) {
 }
 
 func parse(doc *document.Doc, f File, own ...firmware.Entry) (*Scenario, error) {
-	s := &Scenario{Name: f.Name, About: strings.TrimSpace(f.About), Expect: f.Expect}
+	s := &Scenario{Name: f.Name, About: strings.TrimSpace(f.About), Firmware: f.Firmware, Path: doc.File(), Source: doc.Text(), Expect: f.Expect}
 	p := &parser{doc: doc, own: own, options: &s.Options}
 	if f.Name == "" {
 		p.fail("$.name", fmt.Errorf("the name is empty: give the scenario one"))

@@ -36,6 +36,19 @@ type Runner struct {
 	// Progress hears what happens: about ten times a second, by the clock of the fabric, with an empty step, and at every step. nil: nobody. It is
 	// called from Run's goroutine.
 	Progress func(f *fabric.Fabric, at time.Duration, step string)
+	// Watch looks at the run besides; nil: nobody does.
+	Watch Watcher
+}
+
+// Watcher looks at a run while it goes on. It is called from Run's goroutine and must not change the fabric.
+type Watcher interface {
+	// Every is how often See is to be called, by the clock of the fabric; it may come more often.
+	Every() time.Duration
+	// See is called with an empty step about that often, right before each step and right before the traffic stops, and with the step after it.
+	See(f *fabric.Fabric, step string)
+	// End is called once, before the fabric stops, however the run ended: with its result, or with what is known by then and the error that kept it
+	// from being judged.
+	End(f *fabric.Fabric, r Result, err error)
 }
 
 // Run runs s to its end, or until ctx ends, and judges it. An error means that there is nothing to judge; a scenario that
@@ -55,20 +68,40 @@ func (r Runner) Run(ctx context.Context, s *Scenario) (Result, error) {
 	}
 	defer f.Stop()
 	run := run{Runner: r, fabric: f, scenario: s}
-	if err := run.timeline(ctx); err != nil {
+	res, err := run.whole(ctx, began)
+	if r.Watch != nil {
+		r.Watch.End(f, res, err)
+	}
+	if err != nil {
 		return Result{}, err
 	}
-	res := Result{Scenario: s.Name, SimSeed: o.Seed, Failed: []string{}, Broken: []string{}}
-	run.judge(ctx, &res)
-	if ctx.Err() != nil {
-		return Result{}, fmt.Errorf("interrupted: %w", ctx.Err())
+	return res, nil
+}
+
+// whole does all there is to do while the fabric runs. With an error, the result is what is known by then.
+func (r *run) whole(ctx context.Context, began time.Time) (Result, error) {
+	f := r.fabric
+	res := Result{Scenario: r.scenario.Name, SimSeed: r.scenario.Options.Seed, Failed: []string{}, Broken: []string{}}
+	err := r.timeline(ctx)
+	if err == nil {
+		if r.Watch != nil {
+			r.Watch.See(f, "")
+		}
+		if r.judge(ctx, &res); ctx.Err() != nil {
+			err = fmt.Errorf("interrupted: %w", ctx.Err())
+		}
 	}
-	res.Pass = len(res.Failed) == 0
+	if err != nil {
+		res.Failed, res.Broken = []string{}, []string{} // what did not hold may be because of the interrupt
+		res.Ledger, res.Faults, res.Totals = f.Ledger(), f.Faults(), f.Totals()
+		res.Reordered, res.Rerouted = res.Totals.Reordered, res.Totals.Rerouted
+	}
+	res.Pass = err == nil && len(res.Failed) == 0
 	res.Seconds = time.Since(began).Seconds()
 	if hash, ok := f.Hash(); ok {
 		res.EventHash, res.VirtualSeconds = fmt.Sprintf("%016x", hash), f.Now().Duration().Seconds()
 	}
-	return res, nil
+	return res, err
 }
 
 // run is one run of a scenario.
@@ -80,16 +113,24 @@ type run struct {
 	silences silences
 }
 
-// progressEvery is how often a run is looked at, by its own clock.
+// progressEvery is how often a run is looked at, by its own clock, unless a [Watcher] wants to look more often.
 const progressEvery = 100 * time.Millisecond
+
+func (r *run) every() time.Duration {
+	if r.Watch == nil {
+		return progressEvery
+	}
+	return min(progressEvery, max(time.Millisecond, r.Watch.Every()))
+}
 
 // timeline lets the traffic run and does each step at its time, those of one time together.
 func (r *run) timeline(ctx context.Context) error {
 	start := r.fabric.Now()
 	passed := func() time.Duration { return (r.fabric.Now() - start).Duration() }
+	every := r.every()
 	until := func(at time.Duration) error {
 		for passed() < at {
-			next := min(at, passed()/progressEvery*progressEvery+progressEvery)
+			next := min(at, passed()/every*every+every)
 			if err := r.fabric.Pause(ctx, next-passed(), nil); err != nil {
 				return fmt.Errorf("interrupted: %w", err)
 			}
@@ -105,6 +146,9 @@ func (r *run) timeline(ctx context.Context) error {
 		rest = rest[len(now):]
 		if err := until(now[0].At); err != nil {
 			return err
+		}
+		if r.Watch != nil {
+			r.Watch.See(r.fabric, "")
 		}
 		if err := r.do(ctx, now); err != nil {
 			return fmt.Errorf("at %v: %w", now[0].At, err)
@@ -153,5 +197,8 @@ func (r *run) do(ctx context.Context, now []Action) error {
 func (r *run) progress(at time.Duration, step string) {
 	if r.Progress != nil {
 		r.Progress(r.fabric, at, step)
+	}
+	if r.Watch != nil {
+		r.Watch.See(r.fabric, step)
 	}
 }

@@ -24,8 +24,8 @@ type Dip struct {
 	Lowest   float64 `json:"lowest"`   // least over 50 ms since; of a dip that is not Found it is noise
 	Depth    float64 `json:"depth"`    // percent of the baseline that Lowest is short of; 0 unless Found
 
-	LowestAfter   *float64 `json:"lowest_after_ms"`    // when the lowest 50 ms began; nil unless Found
-	MadeGoodAfter *float64 `json:"made_good_after_ms"` // since when it has been as before, for 100 ms at least; nil: not yet
+	LowestAfter   *float64 `json:"lowest_after_ms" jsonschema:"nullable"`    // when the lowest 50 ms began; nil unless Found
+	MadeGoodAfter *float64 `json:"made_good_after_ms" jsonschema:"nullable"` // since when it has been as before, for 100 ms at least; nil: not yet
 }
 
 // MeasureDip finds the dip that a fault at the start of bins[at] made. Bins are the packets delivered in each width of

@@ -37,9 +37,9 @@ type Report struct {
 	At         float64 `json:"at"`                    // seconds
 	RestoredAt float64 `json:"restored_at,omitempty"` // seconds; 0: it lasts
 
-	Detected     []Detection `json:"detected"`         // by each end that has, in the order they did
-	SeenAfter    float64     `json:"seen_after_ms"`    // when the last of them had acted on it
-	FirstReroute *float64    `json:"first_reroute_ms"` // nil: none
+	Detected     []Detection `json:"detected"`                               // by each end that has, in the order they did
+	SeenAfter    float64     `json:"seen_after_ms"`                          // when the last of them had acted on it
+	FirstReroute *float64    `json:"first_reroute_ms" jsonschema:"nullable"` // nil: none
 
 	LostWire    uint64            `json:"lost_wire"`    // packets on the wire
 	LostQueued  uint64            `json:"lost_queued"`  // packets in the output queues of dead links
@@ -52,7 +52,7 @@ type Report struct {
 	Duplicated  uint64            `json:"duplicated"`   // packets that arrived twice
 	Extra       ExtraHops         `json:"extra_hops"`
 	Dip         Dip               `json:"throughput"`
-	LastEffect  *float64          `json:"last_effect_ms"` // when the latest of all this was counted; nil: nothing was
+	LastEffect  *float64          `json:"last_effect_ms" jsonschema:"nullable"` // when the latest of all this was counted; nil: nothing was
 
 	SharedWith  []int    `json:"shared_with,omitempty"` // reports of faults in force at the same time
 	Shared      []string `json:"shared,omitempty"`      // JSON names of the figures that may be due to any of them

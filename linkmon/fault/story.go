@@ -127,16 +127,18 @@ func (r Report) others() string {
 // hundreds; the JSON has them all.
 const maxEnds = 16
 
-// WriteTo writes the whole report for people, one figure a line.
-func (r Report) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+// Figure is one line of a report for people.
+type Figure struct {
+	Label  string // empty: the line above goes on
+	Text   string
+	Shared bool // it may be due to other faults as well, see [Report.Shared]
+}
+
+// Figures are the lines of the report for people, in their order.
+func (r Report) Figures() (list []Figure) {
 	line := func(label, format string, args ...any) {
-		if slices.Contains(r.Shared, labels[label]) {
-			format += " *"
-		}
-		fmt.Fprintf(&b, "  %-14s "+format+"\n", append([]any{label}, args...)...)
+		list = append(list, Figure{label, fmt.Sprintf(format, args...), slices.Contains(r.Shared, labels[label])})
 	}
-	fmt.Fprintf(&b, "fault %d: %s\n", r.ID, cmp.Or(r.What, r.Kind+" "+r.Target))
 	switch {
 	case r.RestoredAt > 0:
 		line("when", "%.3f s to %.3f s", r.At, r.RestoredAt)
@@ -167,14 +169,39 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 	line("extra hops", "mean %.2f, most %d, of %d packets", r.Extra.Mean, r.Extra.Most, r.Extra.Packets)
 	line("throughput", "%s", r.Dip)
 	line("last effect", "%s", after(r.LastEffect, "none"))
+	return list
+}
+
+// Remarks are what else people should know of the report.
+func (r Report) Remarks() (list []string) {
 	if len(r.SharedWith) > 0 {
-		fmt.Fprintf(&b, "  * may be due to %s as well, in force at the same time\n", r.others())
+		list = append(list, fmt.Sprintf("* may be due to %s as well, in force at the same time", r.others()))
 	}
 	if r.Note != "" {
-		fmt.Fprintf(&b, "  %s\n", r.Note)
+		list = append(list, r.Note)
 	}
 	if r.Open && r.RestoredAt > 0 {
-		b.WriteString("  its effects are still being counted\n")
+		list = append(list, "its effects are still being counted")
+	}
+	return list
+}
+
+// Name is the order in one line, or what else went wrong and where.
+func (r Report) Name() string { return cmp.Or(r.What, r.Kind+" "+r.Target) }
+
+// WriteTo writes the whole report for people, one figure a line.
+func (r Report) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "fault %d: %s\n", r.ID, r.Name())
+	for _, f := range r.Figures() {
+		fmt.Fprintf(&b, "  %-14s %s", f.Label, f.Text)
+		if f.Shared {
+			b.WriteString(" *")
+		}
+		b.WriteByte('\n')
+	}
+	for _, remark := range r.Remarks() {
+		fmt.Fprintf(&b, "  %s\n", remark)
 	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err

@@ -20,7 +20,7 @@ func WriteTable(out io.Writer, width int, reports []Report) error {
 	rows := [][]string{Headings()}
 	whats := []string{"WHAT"}
 	for _, r := range reports {
-		rows = append(rows, r.Figures())
+		rows = append(rows, r.Row())
 		whats = append(whats, r.What)
 	}
 	room, gap := 1<<30, 2
@@ -49,8 +49,8 @@ func Headings() []string {
 	return []string{"ID", "FROM", "FOR", "SEEN", "LOST", "REROUTED", "DISCARDED", "DIP"}
 }
 
-// Figures are the report in short, under the [Headings]: a number with a star shares some of its figures with other reports.
-func (r Report) Figures() []string {
+// Row is the report in short, under the [Headings]: a number with a star shares some of its figures with other reports.
+func (r Report) Row() []string {
 	id := fmt.Sprint(r.ID)
 	if len(r.Shared) > 0 {
 		id += "*"

@@ -219,7 +219,7 @@ func faultRows(a *app) (rows []row) {
 			t = dim
 		}
 		var cells []cell
-		for _, f := range append(r.Figures(), r.What) {
+		for _, f := range append(r.Row(), r.What) {
 			cells = append(cells, cell{f, t})
 		}
 		rows = append(rows, row{of: target{aFault, r.ID}, cells: cells})

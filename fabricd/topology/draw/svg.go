@@ -212,6 +212,9 @@ func (p *painter) switches() *element {
 		if look.Label != "" {
 			t := label(x, y-11, look.Label)
 			t.set("font-size", "9")
+			t.set("stroke", "#fff") // around it, for links may run there
+			t.set("stroke-width", "3")
+			t.set("paint-order", "stroke")
 			t.set("fill", cmp.Or(look.Color, "#222"))
 			group.add(t)
 		}

@@ -24,8 +24,8 @@ type term struct {
 
 // free lays out a graph without structure, by the method of Zheng, Pawar and Goodman, Graph Drawing by Stochastic Gradient Descent: pair by
 // pair, in an order drawn anew in each round, two switches are moved towards the distance that they should have, near ones
-// more than far ones, and all less from round to round. Products are rounded before they are added up, so that all
-// processors get the same layout.
+// more than far ones, and all less from round to round. Products are rounded before they are added up, for
+// some processors do both at once, and would draw another map.
 func free(g *topology.Graph) Layout {
 	l := blank(Free, g)
 	neighbours := make([][]int32, len(g.Switches))

@@ -180,6 +180,57 @@ func TestAFreeLayoutShowsWhatIsFarApart(t *testing.T) {
 	assert.Greater(t, math.Hypot(l.Switches[0].X-l.Switches[79].X, l.Switches[0].Y-l.Switches[79].Y), 35.)
 }
 
+func TestGraphsOfNoUsualShapeAreLaidOutToo(t *testing.T) {
+	for name, links := range map[string]func(link func(a, b int)){
+		"alone": func(func(a, b int)) {},
+		"star": func(link func(a, b int)) {
+			for i := 1; i < 90; i++ {
+				link(0, i)
+			}
+		},
+		"complete": func(link func(a, b int)) {
+			for i := range 40 {
+				for j := range i {
+					link(j, i)
+				}
+			}
+		},
+		"two stars": func(link func(a, b int)) {
+			for i := 2; i < 90; i++ {
+				link(i%2, i)
+			}
+			link(0, 1)
+		},
+		"many links": func(link func(a, b int)) {
+			for range 9 {
+				link(0, 1)
+			}
+		},
+		"all but a line": func(link func(a, b int)) {
+			for i := range 89 {
+				link(i, i+1)
+			}
+			link(0, 89)
+		},
+	} {
+		text, last := "", 0
+		links(func(a, b int) {
+			text += "  - {a: s" + itoa(a) + ", b: s" + itoa(b) + "}\n"
+			last = max(last, b)
+		})
+		if text != "" {
+			text = "links:\n" + text
+		}
+		for i := last; i >= 0; i-- {
+			text = "  - {id: s" + itoa(i) + "}\n" + text
+		}
+		l := layout.Of(load(t, "switches:\n"+text))
+		require.Len(t, l.Switches, last+1, name)
+		assert.GreaterOrEqual(t, closest(l.Switches), 0.997, name)
+		assert.Less(t, l.Width*l.Height, float64(20*len(l.Switches)+20), "%s is mostly empty", name)
+	}
+}
+
 func itoa(i int) string { return string(rune('0'+i/10)) + string(rune('0'+i%10)) }
 
 func TestLinksBetweenTheSameTwoSwitchesAreBentApart(t *testing.T) {

@@ -1,0 +1,36 @@
+package api
+
+import (
+	"context"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+)
+
+// VerbCapture asks for what a capture needs to know of the fabric, a CaptureInfo.
+const VerbCapture = "get.capture"
+
+// CaptureInfo is what a capture needs to know of a fabric.
+type CaptureInfo struct {
+	Fabric   string `json:"fabric"`
+	Topology string `json:"topology"` // what it was made of, as kary-ntree:4,3
+	Firmware string `json:"firmware"`
+	Version  int    `json:"version"`   // of the frames on its links
+	InMemory bool   `json:"in_memory"` // its links are in memory, and nobody else can hear them
+	Event    uint64 `json:"event"`     // number of the latest event
+	Hop      uint64 `json:"hop"`       // number of what was told latest of traced packets
+}
+
+func (s *Server) capture(context.Context, []byte) (any, error) {
+	return CaptureInfo{
+		Fabric: s.info.Name, Topology: s.fabric.Topology().Spec, Firmware: s.info.Firmware, Version: bus.Version,
+		InMemory: s.fabric.InMemory(), Event: s.fabric.Events().Last(), Hop: s.fabric.LastHop(),
+	}, nil
+}
+
+// CaptureInfo asks for what a capture needs to know.
+func (c *Client) CaptureInfo(ctx context.Context) (i CaptureInfo, err error) {
+	return i, c.bus.Request(ctx, VerbCapture, nil, &i)
+}
+
+// Tap hears the frames of links, see [bus.Client.Tap].
+func (c *Client) Tap(ends []bus.TapEnd, buffer int) (*bus.Tap, error) { return c.bus.Tap(ends, buffer) }

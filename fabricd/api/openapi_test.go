@@ -1,0 +1,115 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness"
+)
+
+// described compiles the description, whose answers may hold nothing that it does not name.
+func compiled(t *testing.T, x *webbed) (doc map[string]any, schema func(pointer string) *jsonschema.Schema) {
+	t.Helper()
+	data, err := json.Marshal(describe(x.web.routes(), true))
+	require.NoError(t, err)
+	decoded, err := jsonschema.UnmarshalJSON(strings.NewReader(string(data)))
+	require.NoError(t, err)
+	c := jsonschema.NewCompiler()
+	require.NoError(t, c.AddResource("weft.json", decoded))
+	return decoded.(map[string]any), func(pointer string) *jsonschema.Schema {
+		t.Helper()
+		s, err := c.Compile("weft.json#" + pointer)
+		require.NoError(t, err, pointer)
+		return s
+	}
+}
+
+// pointer is the JSON pointer to a schema of an operation.
+func pointer(parts ...string) string {
+	escape := strings.NewReplacer("~", "~0", "/", "~1")
+	out := ""
+	for _, p := range parts {
+		out += "/" + escape.Replace(p)
+	}
+	return out
+}
+
+func answerSchema(method, path, code string) string {
+	return pointer("paths", root+path, strings.ToLower(method), "responses", code, "content", "application/json", "schema")
+}
+
+func TestAnswersAreWhatTheDescriptionSays(t *testing.T) {
+	t.Parallel()
+	x := serveWeb(t, harness.Traffic("uniform:0.3"), harness.TraceEvery(20))
+	_, schema := compiled(t, x)
+	valid := func(pointer, body string) {
+		t.Helper()
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
+		require.NoError(t, err)
+		require.NoError(t, schema(pointer).Validate(v), body)
+	}
+	stream := x.stream("")
+	for _, o := range everyOrder {
+		path := strings.NewReplacer("s0.0-s1.0", "{id}", "s0.0-s1.1", "{id}", "s0.1-s1.0", "{id}", "s1.1", "{id}").Replace(o.path)
+		if o.body != "" {
+			valid(pointer("paths", root+path, "post", "requestBody", "content", "application/json", "schema"), o.body)
+		}
+		valid(answerSchema("POST", path, "200"), x.order(o.path, o.body).body)
+	}
+	valid(answerSchema("POST", "/heal", "401"), x.ask("POST", root+"/heal", "", nil).body)
+	for _, spec := range everyVerb[:4] {
+		_, err := x.Fabric().Apply(t.Context(), spec)
+		require.NoError(t, err)
+	}
+	for range 5 {
+		f, err := stream.next()
+		require.NoError(t, err)
+		valid(pointer("components", "schemas", "Frame"), string(encodeFrame(f)))
+	}
+	names := map[string]string{"/links/{id}": "/links/s0.0-s1.0", "/switches/{id}": "/switches/s1.1"}
+	for _, r := range x.web.routes() {
+		if r.method != http.MethodGet || r.path == "/stream" {
+			continue
+		}
+		path := r.path
+		if name, ok := names[path]; ok {
+			path = name
+		}
+		a := x.ask("GET", root+path, "", nil)
+		require.Equal(t, 200, a.code, path)
+		valid(answerSchema("GET", r.path, "200"), a.body)
+	}
+}
+
+func TestEveryRouteIsDescribed(t *testing.T) {
+	t.Parallel()
+	x := serveWeb(t)
+	doc := get[map[string]any](x, "/openapi.json")
+	require.Equal(t, "3.1.0", doc["openapi"])
+	paths := doc["paths"].(map[string]any)
+	ids := map[string]bool{}
+	for _, r := range x.web.routes() {
+		op := paths[root+r.path].(map[string]any)[strings.ToLower(r.method)].(map[string]any)
+		require.NotEmpty(t, op["summary"])
+		require.False(t, ids[op["operationId"].(string)], op["operationId"])
+		ids[op["operationId"].(string)] = true
+		_, secured := op["security"]
+		require.Equal(t, r.method != http.MethodGet, secured, r.path)
+	}
+	require.Contains(t, paths, "/metrics")
+	for _, path := range []string{"status", "topology", "links", "links/{id}", "switches", "switches/{id}", "faults", "ledger", "events", "fabrics", "stream", "openapi.json"} {
+		require.Contains(t, paths[root+"/"+path], "get")
+	}
+	for _, path := range []string{"links/{id}/cut", "links/{id}/flap", "links/{id}/impair", "links/{id}/restore", "switches/{id}/crash", "switches/{id}/restart", "heal", "apply", "trace"} {
+		require.Contains(t, paths[root+"/"+path], "post")
+	}
+	_, schema := compiled(t, x)
+	for name := range doc["components"].(map[string]any)["schemas"].(map[string]any) {
+		schema(pointer("components", "schemas", name))
+	}
+}

@@ -1,0 +1,291 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+// told is what the stream and GET /links both tell of a link.
+func told(states []fabric.LinkState) []LinkView {
+	out := make([]LinkView, len(states))
+	for i, l := range states {
+		out[i] = LinkView{
+			I: i, State: l.State, CutAB: l.CutAB, CutBA: l.CutBA, Flapping: l.Flapping, SuffersAB: l.SuffersAB, SuffersBA: l.SuffersBA,
+			AUp: l.AUp, BUp: l.BUp, HeldA: l.HeldA, HeldB: l.HeldB, Lost: l.LostWire + l.LostQueued,
+		}
+	}
+	return out
+}
+
+func withoutRates(links []LinkView) []LinkView {
+	out := slices.Clone(links)
+	for i := range out {
+		l := &out[i]
+		l.RateAB, l.RateBA, l.LoadAB, l.LoadBA, l.QueuedAB, l.QueuedBA = 0, 0, 0, 0, 0, 0
+	}
+	return out
+}
+
+func TestSnapshotAndDeltasMakeTheStateThatLinksTell(t *testing.T) {
+	t.Parallel()
+	x := serveWeb(t, harness.Traffic("uniform:0.2"), harness.Liveness(50*time.Millisecond, 20))
+	early, st := x.stream(""), State{}
+	early.until(&st, func(*State) bool { return true })
+	draw := rand.New(rand.NewPCG(1, 2))
+	for range 8 {
+		_, err := x.Fabric().Apply(t.Context(), everyVerb[draw.IntN(4)], everyVerb[draw.IntN(len(everyVerb))])
+		require.NoError(t, err)
+	}
+	x.RequireLedger() // nothing is on its way any more
+
+	same := func(s *State) bool { return slices.Equal(told(x.Fabric().LinkStates()), withoutRates(s.Links)) }
+	early.until(&st, same)
+	require.Equal(t, told(get[[]fabric.LinkState](x, "/links")), withoutRates(st.Links))
+	var late State
+	x.stream("").until(&late, same)
+	require.Equal(t, x.Fabric().Faults()[0].ID, late.Faults[0].ID)
+	require.Len(t, late.Faults, len(x.Fabric().Faults()))
+	require.Len(t, st.Faults, len(late.Faults))
+	require.Equal(t, x.Fabric().Events().Last(), late.Events[len(late.Events)-1].Seq)
+	for i, w := range late.Switches {
+		require.Equal(t, i, w.I)
+		require.Equal(t, x.Fabric().SwitchState(x.Topology().Switches[i].ID), w.State)
+	}
+}
+
+func TestTwoViewersGetTheSameFrames(t *testing.T) {
+	t.Parallel()
+	x := serveWeb(t, harness.Traffic("uniform:0.2"))
+	a, b := x.stream(""), x.stream("")
+	frames := [2]map[uint64]string{{}, {}}
+	for i, s := range []*sse{a, b} {
+		for range 4 {
+			f, err := s.next()
+			require.NoError(t, err)
+			if f.Kind == KindDelta {
+				frames[i][f.Seq] = string(encodeFrame(f))
+			}
+		}
+	}
+	both := 0
+	for seq, f := range frames[0] {
+		if other, ok := frames[1][seq]; ok {
+			require.Equal(t, f, other)
+			both++
+		}
+	}
+	require.Positive(t, both)
+}
+
+func TestAViewerThatComesBackGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	x := serveWeb(t)
+	var st State
+	first := x.stream("")
+	first.until(&st, func(*State) bool { return true })
+	first.close()
+	x.order("/links/s0.0-s1.0/cut", "")
+	again := x.stream(first.id)
+	f, err := again.next()
+	require.NoError(t, err)
+	require.Equal(t, KindDelta, f.Kind)
+	require.Equal(t, st.Seq+1, f.Seq)
+	require.NoError(t, st.Apply(f))
+	again.until(&st, func(s *State) bool { return s.Links[x.linkID()].CutAB == fabric.CutSignalled })
+
+	for _, other := range []string{"otherrun-1", "nonsense", st.Run + "-x", st.Run + "-999999"} {
+		f, err := x.stream(other).next()
+		require.NoError(t, err)
+		require.Equal(t, KindSnapshot, f.Kind, other)
+	}
+}
+
+func TestACutIsSeenAtOnceAndSoIsItsReport(t *testing.T) {
+	t.Parallel()
+	x := serveWeb(t, harness.Traffic("uniform:0.2"))
+	s, st := x.stream(""), State{}
+	s.until(&st, func(*State) bool { return true })
+	x.order("/links/s0.0-s1.0/cut", `{"silent":true}`)
+	began := time.Now()
+	s.until(&st, func(s *State) bool {
+		l := s.Links[x.linkID()]
+		return l.CutAB == fabric.CutSilent && l.AUp && l.State == fabric.LinkCut && len(s.Faults) == 1
+	})
+	require.Less(t, time.Since(began), 2*time.Second, "far less on a machine with nothing else to do")
+	x.order("/heal", "")
+	s.until(&st, func(s *State) bool { return s.Links[x.linkID()].State == fabric.LinkUp && s.Faults[0].RestoredAt > 0 })
+	require.Equal(t, "uniform:0.2", st.Traffic)
+}
+
+// filled is a stream to which frames are added by hand.
+func filled(s *served, frames int) *Stream {
+	stream, smp := NewStream(s.Fabric()), newSampling(s.Fabric())
+	for range frames {
+		stream.add(smp.frame(true))
+	}
+	return stream
+}
+
+func TestAViewerThatIsTooSlowGetsASnapshot(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	stream, smp := filled(s, 1), newSampling(s.Fabric())
+	v := stream.Watch("")
+	defer v.Close()
+	next := func() (f Frame) {
+		_, data, err := v.Next(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(data, &f))
+		return f
+	}
+	require.Equal(t, KindSnapshot, next().Kind)
+	for range keptFrames {
+		stream.add(smp.frame(true))
+	}
+	require.Equal(t, uint64(2), next().Seq, "so many are kept")
+	for range keptFrames {
+		stream.add(smp.frame(true))
+	}
+	f := next()
+	require.Equal(t, KindSnapshot, f.Kind)
+	require.Equal(t, uint64(2*keptFrames+1), f.Seq)
+	require.Len(t, stream.kept, keptFrames)
+	require.Len(t, f.Links, len(s.Topology().Links))
+	stream.add(smp.frame(true))
+	require.Equal(t, f.Seq+1, next().Seq)
+}
+
+func TestFramesBeyondTheBytesThatAreKeptAreForgotten(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	stream := filled(s, 1)
+	large := step{Frame: Frame{Kind: KindDelta, Traffic: string(make([]byte, keptBytes/6/3))}, counters: true} // 6 bytes each in JSON
+	for range 10 {
+		stream.add(large)
+		require.LessOrEqual(t, stream.bytes, keptBytes)
+	}
+	require.Len(t, stream.kept, 2)
+}
+
+func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
+	t.Parallel()
+	s := serve(t, harness.Traffic("uniform:0.2"))
+	stream := s.server.Stream()
+	seq := func() uint64 {
+		stream.mu.Lock()
+		defer stream.mu.Unlock()
+		return stream.state.Seq
+	}
+	v := stream.Watch("")
+	_, _, err := v.Next(t.Context())
+	require.NoError(t, err)
+	v.Close()
+	<-time.After(frameEvery) // one may be under way
+	was := seq()
+	s.Cut("s0.0", "s1.0")
+	require.Never(t, func() bool { return seq() != was }, 2*frameEvery, frameEvery/5)
+
+	v = stream.Watch("")
+	defer v.Close()
+	_, data, err := v.Next(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, string(data), `"cut_ab":"signalled"`, "who comes then sees what is now")
+}
+
+func TestClientsOverTheBrokerGetTheSameState(t *testing.T) {
+	t.Parallel()
+	x := serveWeb(t, harness.Traffic("uniform:0.2"))
+	x.server.stream.page = 700 // so that there are pages
+	x.order("/links/s0.0-s1.0/cut", "")
+	x.order("/switches/s1.1/crash", "")
+	ctx, stop := context.WithTimeout(t.Context(), harness.DefaultPatience)
+	defer stop()
+	var st State
+	deltas := 0
+	err := x.dial(false).Frames(ctx, func(f Frame) error {
+		require.Zero(t, f.Pages)
+		require.NoError(t, st.Apply(f))
+		if f.Kind == KindDelta {
+			deltas++
+		}
+		if deltas == 1 {
+			_, err := x.Fabric().Heal(t.Context())
+			require.NoError(t, err)
+		}
+		if deltas > 4 && slices.Equal(told(x.Fabric().LinkStates()), withoutRates(st.Links)) {
+			return context.Canceled
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, st.Faults, 2)
+}
+
+func TestAClientIsToldWhenTheFabricIsGone(t *testing.T) {
+	t.Parallel()
+	x := serve(t)
+	c := x.dial(false)
+	err := c.Frames(t.Context(), func(Frame) error {
+		x.broker.Shutdown()
+		return nil
+	})
+	require.Error(t, err)
+	require.NotErrorIs(t, err, context.Canceled)
+}
+
+func TestPagesPutTogetherAreTheFrame(t *testing.T) {
+	t.Parallel()
+	draw := rand.New(rand.NewPCG(3, 4))
+	for range 50 {
+		f := Frame{Kind: KindDelta, Run: "r", Seq: 7, Traffic: "none"}
+		for i := range draw.IntN(300) {
+			f.Links = append(f.Links, LinkView{I: i, State: fabric.LinkUp, RateAB: float64(draw.IntN(1000))})
+		}
+		for i := range draw.IntN(100) {
+			f.Switches = append(f.Switches, SwitchView{I: i, State: fabric.SwitchUp})
+		}
+		for i := range draw.IntN(30) {
+			f.Faults = append(f.Faults, fault.Report{ID: i + 1, Detected: []fault.Detection{}, DiscardedBy: map[string]uint64{}})
+		}
+		const limit = 4096
+		var j join
+		list := pages(f, limit)
+		for i, data := range list {
+			require.LessOrEqual(t, len(data), limit)
+			var p Frame
+			require.NoError(t, json.Unmarshal(data, &p))
+			got, whole, err := j.add(p)
+			require.NoError(t, err)
+			require.Equal(t, i == len(list)-1, whole)
+			if whole {
+				require.Equal(t, string(encodeFrame(f)), string(encodeFrame(got)))
+			}
+		}
+	}
+	var j join
+	_, _, err := j.add(Frame{Page: 1, Pages: 3})
+	require.ErrorContains(t, err, "pages are missing")
+}
+
+func TestAStateTakesNoFrameThatDoesNotFollow(t *testing.T) {
+	t.Parallel()
+	var st State
+	require.Error(t, st.Apply(Frame{Kind: KindDelta, Run: "a", Seq: 1}))
+	require.NoError(t, st.Apply(Frame{Kind: KindSnapshot, Run: "a", Seq: 3, Links: []LinkView{{State: "up"}}}))
+	require.Error(t, st.Apply(Frame{Kind: KindDelta, Run: "a", Seq: 5}))
+	require.Error(t, st.Apply(Frame{Kind: KindDelta, Run: "b", Seq: 4}))
+	require.ErrorContains(t, st.Apply(Frame{Kind: KindDelta, Run: "a", Seq: 4, Links: []LinkView{{I: 1}}}), "link 1: there are 1")
+	require.NoError(t, st.Apply(Frame{Kind: KindDelta, Run: "a", Seq: 4, Links: []LinkView{{State: "cut"}}}))
+	require.Equal(t, "cut", st.Links[0].State)
+	require.Equal(t, KindSnapshot, st.Kind)
+}

@@ -1,0 +1,161 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/harness"
+)
+
+// webbed is a small fabric with its HTTP side.
+type webbed struct {
+	*served
+	web    *Web
+	client *http.Client
+	end    func() // as Ctrl-C does; returns when nothing is served any more
+}
+
+func serveWeb(t *testing.T, options ...harness.Option) *webbed {
+	t.Helper()
+	return serve(t, options...).serveWeb()
+}
+
+func (s *served) serveWeb() *webbed {
+	t := s.t
+	t.Helper()
+	w, err := NewWeb("127.0.0.1:0", WebConfig{
+		Server: s.server,
+		Page:   http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(out, "the page") }),
+		List: func() ([]registry.Entry, error) {
+			return []registry.Entry{{Name: "lab", Page: "http://127.0.0.1:1/", Token: "secret"}, {Name: "other", Token: "secret"}}, nil
+		},
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := w.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	x := &webbed{served: s, web: w, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
+	x.end = func() { cancel(); running.Wait() }
+	t.Cleanup(func() { x.end(); x.client.CloseIdleConnections() })
+	return x
+}
+
+// asked is an answer.
+type asked struct {
+	code   int
+	header http.Header
+	body   string
+}
+
+// ask sends a request as edit leaves it.
+func (x *webbed) ask(method, path, body string, edit func(*http.Request)) asked {
+	x.t.Helper()
+	r, err := http.NewRequestWithContext(x.t.Context(), method, strings.TrimSuffix(x.web.URL(), "/")+path, strings.NewReader(body))
+	require.NoError(x.t, err)
+	if edit != nil {
+		edit(r)
+	}
+	answer, err := x.client.Do(r)
+	require.NoError(x.t, err)
+	defer answer.Body.Close()
+	data, err := io.ReadAll(answer.Body)
+	require.NoError(x.t, err)
+	return asked{answer.StatusCode, answer.Header, string(data)}
+}
+
+func (x *webbed) token(r *http.Request) { r.Header.Set("Authorization", "Bearer "+x.web.Token()) }
+
+// get decodes the answer to a GET that must succeed.
+func get[T any](x *webbed, path string) (v T) {
+	x.t.Helper()
+	a := x.ask("GET", root+path, "", nil)
+	require.Equal(x.t, http.StatusOK, a.code, a.body)
+	require.NoError(x.t, json.Unmarshal([]byte(a.body), &v), a.body)
+	return v
+}
+
+// order has something done that must succeed.
+func (x *webbed) order(path, body string) asked {
+	x.t.Helper()
+	a := x.ask("POST", root+path, body, x.token)
+	require.Equal(x.t, http.StatusOK, a.code, a.body)
+	return a
+}
+
+// sse is a stream that is being read.
+type sse struct {
+	t      *testing.T
+	lines  *bufio.Scanner
+	answer *http.Response
+	id     string // of the last frame
+}
+
+func (x *webbed) stream(last string) *sse {
+	x.t.Helper()
+	r, err := http.NewRequestWithContext(x.t.Context(), "GET", x.web.URL()+"api/v1/stream", nil)
+	require.NoError(x.t, err)
+	if last != "" {
+		r.Header.Set("Last-Event-ID", last)
+	}
+	answer, err := x.client.Do(r)
+	require.NoError(x.t, err)
+	require.Equal(x.t, http.StatusOK, answer.StatusCode)
+	require.Equal(x.t, "text/event-stream", answer.Header.Get("Content-Type"))
+	s := &sse{t: x.t, lines: bufio.NewScanner(answer.Body), answer: answer}
+	s.lines.Buffer(nil, 64<<20)
+	x.t.Cleanup(s.close)
+	return s
+}
+
+func (s *sse) close() { _ = s.answer.Body.Close() }
+
+var errEnded = errors.New("the stream has ended")
+
+// next reads a frame.
+func (s *sse) next() (f Frame, err error) {
+	var event string
+	for s.lines.Scan() {
+		name, value, _ := bytes.Cut(s.lines.Bytes(), []byte(": "))
+		switch string(name) {
+		case "event":
+			event = string(value)
+		case "id":
+			s.id = string(value)
+		case "data":
+			require.Equal(s.t, "frame", event)
+			return f, json.Unmarshal(value, &f)
+		}
+	}
+	return f, errEnded
+}
+
+// until applies frames to a state until it is as wanted.
+func (s *sse) until(st *State, want func(*State) bool) {
+	s.t.Helper()
+	timer := time.AfterFunc(harness.DefaultPatience, s.close)
+	defer timer.Stop()
+	for {
+		f, err := s.next()
+		require.NoError(s.t, err, "what is waited for does not come; the state is %+v", st.Frame)
+		require.NoError(s.t, st.Apply(f))
+		if want(st) {
+			return
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/weft-fabric/weft"
+)
+
+// TapEnd is a sending end of a link: what it sends is heard.
+type TapEnd struct {
+	Node string
+	Port weft.PortID
+}
+
+// Tapped is one frame that was sent.
+type Tapped struct {
+	From TapEnd
+	Data []byte // the encoded frame, see DecodeFrame; owned by the receiver
+}
+
+// Tap hears the frames of links without taking part: they arrive where they are meant for all the same. It is for one
+// goroutine.
+type Tap struct {
+	client *Client
+	subs   []*nats.Subscription
+	queue  chan *nats.Msg // filled by nats.go, which drops when it is full; cap = the buffer of Tap
+}
+
+// Tap listens to what some ends send, or all when there are none. At most buffer frames (at least 1) wait for Next; further
+// ones are lost to the tap, and counted by Lost. It returns when the broker knows of it; the error wraps ErrDenied when that
+// does not let us listen.
+func (c *Client) Tap(ends []TapEnd, buffer int) (*Tap, error) {
+	subjects := []string{allLinks(c.cfg.Fabric)}
+	if len(ends) > 0 {
+		subjects = subjects[:0]
+		for _, e := range ends {
+			if err := (Subject{Kind: SubjectLink, Fabric: c.cfg.Fabric, Node: e.Node, Port: e.Port}).Validate(); err != nil {
+				return nil, err
+			}
+			subjects = append(subjects, anyShard(c.cfg.Fabric, e.Node, e.Port))
+		}
+	}
+	t := &Tap{client: c, queue: make(chan *nats.Msg, max(buffer, 1))}
+	before := c.conn.LastError()
+	for _, subject := range subjects {
+		sub, err := c.conn.ChanSubscribe(subject, t.queue)
+		if err != nil {
+			return nil, fmt.Errorf("bus: tap %s: %w", subject, errors.Join(closedErr(err), t.Close()))
+		}
+		t.subs = append(t.subs, sub)
+	}
+	if err := c.conn.FlushTimeout(connectTimeout); err != nil { // a denial comes before its answer
+		return nil, fmt.Errorf("bus: tap: the broker does not confirm it: %w", errors.Join(closedErr(err), t.Close()))
+	}
+	// The library tells of a denial by a callback only, too late for who waits here.
+	if err := c.conn.LastError(); err != before && err != nil && deniedSubscription(err) {
+		return nil, errors.Join(fmt.Errorf("bus: tap: the broker lets %v not listen to %s: allow it to subscribe: %w",
+			c.cfg.Credentials, deniedSubject(err), ErrDenied), t.Close())
+	}
+	return t, nil
+}
+
+// Next waits for the next frame. The error wraps ErrClosed after Close of the client, and is that of ctx otherwise.
+func (t *Tap) Next(ctx context.Context) (Tapped, error) {
+	for {
+		select {
+		case msg := <-t.queue:
+			s, err := ParseSubject(msg.Subject)
+			if err != nil {
+				continue // somebody with full rights publishes nonsense
+			}
+			return Tapped{TapEnd{s.Node, s.Port}, msg.Data}, nil
+		case <-t.client.closedc:
+			return Tapped{}, fmt.Errorf("bus: tap of fabric %q: %w", t.client.cfg.Fabric, ErrClosed)
+		case <-ctx.Done():
+			return Tapped{}, ctx.Err()
+		}
+	}
+}
+
+// Waiting is how many frames wait for Next.
+func (t *Tap) Waiting() int { return len(t.queue) }
+
+// Lost is how many frames found the buffer full.
+func (t *Tap) Lost() (lost uint64) {
+	for _, sub := range t.subs {
+		if n, err := sub.Dropped(); err == nil {
+			lost += uint64(max(n, 0))
+		}
+	}
+	return lost
+}
+
+// Breaks is how often the connection was lost and came back: what was sent meanwhile was not heard.
+func (t *Tap) Breaks() uint64 { return t.client.conn.Stats().Reconnects }
+
+// Close ends the tap.
+func (t *Tap) Close() (err error) {
+	for _, sub := range t.subs {
+		err = errors.Join(err, closedErr(sub.Unsubscribe()))
+	}
+	return err
+}

@@ -1,0 +1,143 @@
+package fabric_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+func TestAReadingIsWhatTheFabricSaysWhenItIsQuiet(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, "kary-ntree:2,3", harness.Traffic("uniform:0.5"))
+	s := h.Fabric().NewSampler()
+	cut := h.Topology().Links[3]
+	h.Apply(
+		fault.Spec{Do: fault.VerbCut, A: cut.Name, Direction: fault.To, Silent: true},
+		fault.Spec{Do: fault.VerbCrash, A: "s0.01"},
+		fault.Spec{Do: fault.VerbImpair, A: h.Topology().Links[8].Name, Impair: &fault.Impair{Loss: new(fault.Percent(10))}},
+	)
+	s.Read()
+	h.RequireLedger()
+	r := s.Read()
+	require.False(t, r.Late)
+
+	l := h.Fabric().Ledger()
+	l.LostOn = nil
+	require.Equal(t, l, r.Ledger)
+	totals := h.Fabric().Totals()
+	r.Totals.Latency, totals.Latency = fabric.Latency{}, fabric.Latency{} // up to a second old
+	require.Equal(t, totals, r.Totals)
+	for i, l := range h.Fabric().LinkStates() {
+		require.Equal(t, fabric.LinkReading{
+			State: l.State, Cut: [2]string{l.CutAB, l.CutBA}, Flapping: l.Flapping, Suffers: [2]string{l.SuffersAB, l.SuffersBA},
+			Up: [2]bool{l.AUp, l.BUp}, Held: [2]bool{l.HeldA, l.HeldB}, Sent: [2]uint64{l.SentAB, l.SentBA}, Lost: l.LostWire + l.LostQueued,
+		}, r.Links[i], l.Link)
+	}
+	for i, w := range r.Switches {
+		sn := h.Fabric().Switch(weft.SwitchID(i))
+		require.Equal(t, fabric.SwitchReading{
+			State: h.Fabric().SwitchState(weft.SwitchID(i)), Held: sn.Held, Blocked: len(sn.Blocked), Rerouted: sn.Stats.Rerouted, UTurns: sn.Stats.UTurns,
+			Registers: fabric.RegisterText(sn.Registers),
+		}, w)
+	}
+	reports, ok := s.Faults(1)
+	require.True(t, ok)
+	require.Len(t, reports, 2)
+	require.Equal(t, h.Faults()[1].Target, reports[0].Target)
+	counts := h.Fabric().FaultCounts()
+	require.Equal(t, 1, counts["crash"].Open)
+	require.Equal(t, h.Faults()[0].Lost(), counts["cut"].Lost)
+}
+
+func TestAReadingDoesNotWaitForARepair(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, "kary-ntree:2,2", harness.Liveness(time.Second, 20))
+	s := h.Fabric().NewSampler()
+	links := h.Topology().Links
+	h.Apply(
+		fault.Spec{Do: fault.VerbCut, A: links[0].Name},
+		fault.Spec{Do: fault.VerbImpair, A: links[1].Name, Impair: &fault.Impair{Delay: new(fault.Duration(time.Hour))}},
+	)
+	require.Equal(t, fabric.LinkCut, s.Read().Links[0].State)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { // the second cut ends what the link had, and it does not come back within the hour
+		_, err := h.Fabric().Apply(ctx, fault.Spec{Do: fault.VerbCut, A: links[1].Name})
+		if err == nil {
+			_, err = h.Fabric().Apply(ctx, fault.Spec{Do: fault.VerbRestore, A: links[1].Name}, fault.Spec{Do: fault.VerbCut, A: links[2].Name})
+		}
+		done <- err
+	}()
+	h.Eventually(func() error {
+		if r := s.Read(); !r.Late || r.Links[2].State != fabric.LinkCut || r.Links[1].Cut[0] != "" {
+			return errors.New("the order is not being carried out, or nothing is told of it")
+		}
+		return nil
+	})
+	_, ok := s.Faults(0)
+	require.False(t, ok)
+	stop()
+	require.ErrorIs(t, <-done, context.Canceled)
+	require.False(t, s.Read().Late)
+}
+
+func TestADeadlockIsSeenByWhoWatchesAndNoneWhereThereIsNone(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, "ring:4", saturating(4), harness.Firmware(clockwise{}), harness.Buffers(1, 1))
+	s := h.Fabric().NewSampler()
+	h.Eventually(func() error {
+		s.Read()
+		if len(s.Deadlock()) != 4 {
+			return errors.New("the cycle is not found")
+		}
+		return nil
+	})
+	seen := map[weft.LinkID]bool{}
+	for _, c := range s.Deadlock() {
+		l := h.Topology().Links[c.Link]
+		require.True(t, l.BetweenSwitches())
+		require.Equal(t, l.Name == "s0-s3", c.Dir == 1, "clockwise is from the lower number to the higher, but for the last: %s", l.Name)
+		seen[c.Link] = true
+	}
+	require.Len(t, seen, 4)
+
+	free := harness.New(t, "kary-ntree:2,3", saturating(1))
+	s = free.Fabric().NewSampler()
+	began, blocked := time.Now(), 0
+	free.Eventually(func() error {
+		for _, w := range s.Read().Switches {
+			blocked += w.Blocked
+		}
+		require.Empty(t, s.Deadlock())
+		if time.Since(began) < 2*time.Second {
+			return errors.New("not looked at for long enough")
+		}
+		return nil
+	})
+	require.Positive(t, blocked)
+}
+
+// BenchmarkReading is what one look of all viewers together costs.
+func BenchmarkReading(b *testing.B) {
+	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:36,2", "irregular:1000,4000,1"} {
+		b.Run(spec, func(b *testing.B) {
+			h := harness.New(b, spec, harness.Firmware(firmware.None{}), harness.NoLiveness())
+			s := h.Fabric().NewSampler()
+			s.Read()
+			b.ReportAllocs()
+			b.ResetTimer()
+			for b.Loop() {
+				s.Read()
+			}
+		})
+	}
+}

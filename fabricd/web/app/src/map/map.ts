@@ -1,0 +1,328 @@
+// The map: sigma draws links and nodes, two canvases above it what sigma has no words for.
+
+import { MultiGraph } from 'graphology'
+import Sigma from 'sigma'
+import type { Change, Store } from '../state/store'
+import type { Selection, Ui } from '../state/ui'
+import { dark, light, type Theme } from './colors'
+import { along, place, roomForNics, type Geometry, type Point } from './geometry'
+import { look, type Look } from './look'
+import { Motion } from './motion'
+import { Overlay } from './overlay'
+import { BentLink, FabricNode, StraightLink, type LinkData, type NodeData } from './programs'
+
+// Kept free around the map, in pixels, for names and badges.
+const padding = 40
+// A switch is drawn full with so many packets inside. Chosen by us: 8 ports of default buffers are far from it in peace.
+const fullAt = 40
+
+export class FabricMap {
+  geometry: Geometry = place({ spec: '', kind: '', switches: [], nics: [], links: [] }, 1, 1)
+  theme: Theme = dark
+  looks: Look[] = []
+  ready = false
+
+  private graph = new MultiGraph()
+  readonly sigma: Sigma
+  private readonly overlay: Overlay
+  readonly motion: Motion
+  private nicsShown = true
+  private indexed = false // sigma has drawn since everything was new
+  private aspect = 0
+  private pending = new Set<number>()
+  private pendingNodes = new Set<string>()
+
+  constructor(
+    readonly container: HTMLElement,
+    readonly store: Store,
+    readonly ui: Ui,
+    private readonly on: { select(s: Selection | null): void; act(s: Selection): void; hover(s: Selection | null): void },
+  ) {
+    this.sigma = new Sigma(this.graph, container, {
+      allowInvalidContainer: true,
+      renderLabels: false,
+      enableEdgeEvents: true,
+      stagePadding: padding,
+      zIndex: false,
+      doubleClickZoomingRatio: 1,
+      enableCameraRotation: false,
+      minCameraRatio: 0.01,
+      maxCameraRatio: 3,
+      zoomDuration: 120,
+      defaultNodeType: 'node',
+      defaultEdgeType: 'straight',
+      nodeProgramClasses: { node: FabricNode },
+      nodeHoverProgramClasses: { node: FabricNode },
+      edgeProgramClasses: { straight: StraightLink, bent: BentLink },
+      defaultDrawNodeHover: () => {},
+      nodeReducer: (id, data) => this.nodeData(id, data as NodeData),
+      edgeReducer: (id, data) => this.linkData(Number(id), data as LinkData),
+    })
+    this.overlay = new Overlay(this)
+    this.motion = new Motion(this)
+    this.sigma.on('afterRender', () => {
+      this.indexed = true
+      this.checkNics()
+      this.overlay.draw()
+    })
+    this.sigma.on('resize', () => this.resized())
+    this.listen()
+    store.subscribe((c) => this.changed(c))
+  }
+
+  // changed takes what a frame has changed.
+  private changed(c: Change): void {
+    if (c.all && this.store.topology && this.graph.getAttribute('of') !== this.store.topology) {
+      this.build()
+      return
+    }
+    if (c.all) {
+      this.refresh()
+      return
+    }
+    for (const i of c.links) this.pending.add(i)
+    for (const i of c.switches) this.pendingNodes.add(this.store.topology!.switches[i]?.id ?? '')
+    this.motion.add(c.hops)
+    this.motion.setDeadlock(this.store.deadlock)
+    this.flush()
+  }
+
+  // flush hands what has changed to sigma, which draws at the next frame of the screen.
+  private flush(): void {
+    if (!this.ready) return
+    const edges: string[] = []
+    for (const i of this.pending) {
+      if (!this.store.links[i]) continue
+      this.looks[i] = this.lookOf(i)
+      edges.push(String(i))
+    }
+    const nodes = [...this.pendingNodes].filter((id) => id !== '')
+    this.pending.clear()
+    this.pendingNodes.clear()
+    this.sigma.refresh({ partialGraph: { edges, nodes }, skipIndexation: this.indexed, schedule: true })
+  }
+
+  private build(): void {
+    const t = this.store.topology!
+    this.ready = false
+    // A new graph, not the old one refilled: sigma hears of each node and link otherwise.
+    const graph = new MultiGraph()
+    graph.setAttribute('of', t)
+    this.motion.clearAll()
+    this.layOut()
+    this.looks = t.links.map((_, i) => this.lookOf(i))
+    for (const s of t.switches) graph.addNode(s.id, { ...this.geometry.nodes.get(s.id)!, square: true })
+    for (const n of t.nics) graph.addNode(n.id, { ...this.geometry.nodes.get(n.id)!, square: false })
+    t.links.forEach((l, i) => {
+      if (!graph.hasNode(l.a) || !graph.hasNode(l.b)) return
+      const bend = this.geometry.bends[i]!
+      graph.addEdgeWithKey(String(i), l.a, l.b, { bend, type: bend ? 'bent' : 'straight' })
+    })
+    this.graph = graph
+    this.ready = true
+    this.indexed = false
+    this.sigma.setGraph(graph)
+    this.fit(false)
+  }
+
+  private layOut(): void {
+    const [width, height] = this.room()
+    this.aspect = width / height
+    this.geometry = place(this.store.topology!, width, height)
+    this.sigma.setCustomBBox(this.geometry.box)
+  }
+
+  private room(): [number, number] {
+    const { clientWidth, clientHeight } = this.container
+    return [Math.max(100, clientWidth - 2 * padding), Math.max(60, clientHeight - 2 * padding)]
+  }
+
+  private resized(): void {
+    this.overlay.resize()
+    this.motion.resize()
+    if (!this.ready) return
+    const [width, height] = this.room()
+    // Only a tree depends on the shape of the window, and small changes are not worth a jump.
+    if (this.store.topology?.layout?.kind !== 'tree' || Math.abs(Math.log(width / height / this.aspect)) < 0.06) return
+    this.layOut()
+    this.graph.updateEachNodeAttributes((id, attr) => ({ ...attr, ...this.geometry.nodes.get(id)! }), { attributes: ['x', 'y'] })
+  }
+
+  // refresh draws everything anew.
+  refresh(): void {
+    if (!this.ready) return
+    this.looks = this.store.links.map((_, i) => this.lookOf(i))
+    this.motion.setDeadlock(this.store.deadlock)
+    this.redraw()
+  }
+
+  setTheme(isDark: boolean): void {
+    this.theme = isDark ? dark : light
+    this.refresh()
+  }
+
+  private lookOf(i: number): Look {
+    return look(this.store.links[i]!, this.theme, this.ui.kept.layers.load)
+  }
+
+  private linkData(i: number, data: LinkData): LinkData {
+    const ends = this.store.topology!.links[i]!
+    const toNic = this.store.nic(ends.a) !== undefined || this.store.nic(ends.b) !== undefined
+    data.look = this.looks[i]!
+    data.hidden = toNic && !this.nicsShown
+    data.size = (this.chosen('link', ends.id) ? 1.8 : 1) * (toNic ? 0.7 : 1) * this.slim
+    return data
+  }
+
+  private nodeData(id: string, data: NodeData): NodeData {
+    const px = this.pixelsPerUnit()
+    const t = this.theme
+    if (!data.square) {
+      data.hidden = !this.nicsShown
+      data.size = clamp(px * this.geometry.nicSpacing * 0.3, 1.2, 4.5)
+      data.fill = t.nicFill
+      data.border = this.chosen('nic', id) ? t.select : t.nicFill
+      data.level = 0
+      data.inside = t.nicFill
+      return data
+    }
+    const view = this.store.switches[this.store.switchOf(id) ?? -1]
+    data.size = clamp(px * this.geometry.spacing * 0.22, 3, 13)
+    data.fill = view?.state === 'down' ? t.idle : t.switchFill
+    data.border = this.chosen('switch', id) ? t.select : view?.state === 'down' ? t.down : t.switchBorder
+    const held = view?.held ?? 0
+    data.level = this.ui.kept.layers.queues ? clamp(held / fullAt, 0, 1) : 0
+    // Above half of them waiting it is the blocked ones that are worth a look.
+    data.inside = (view?.blocked ?? 0) * 2 > held ? t.blocked : t.switchLevel
+    return data
+  }
+
+  // slim is how much thinner links are where there are many.
+  private get slim(): number {
+    return clamp(Math.sqrt(400 / Math.max(1, this.store.links.length)), 0.5, 1)
+  }
+
+  private chosen(kind: Selection['kind'], id: string): boolean {
+    const is = (s: Selection | null) => s?.kind === kind && s.id === id
+    return is(this.ui.selected) || is(this.ui.hovered)
+  }
+
+  // pixelsPerUnit is the scale of the map when all of it is seen.
+  pixelsPerUnit(): number {
+    const { ratio } = this.sigma.getCamera()
+    return this.scale() * ratio
+  }
+
+  // scale is how many pixels a map unit takes now.
+  scale(): number {
+    const o = this.sigma.graphToViewport({ x: 0, y: 0 })
+    const e = this.sigma.graphToViewport({ x: 1, y: 0 })
+    return Math.hypot(e.x - o.x, e.y - o.y)
+  }
+
+  private checkNics(): void {
+    const wanted = this.ui.kept.layers.nics && roomForNics(this.geometry, this.scale())
+    if (wanted === this.nicsShown) return
+    this.nicsShown = wanted
+    this.redraw()
+  }
+
+  private redraw(): void {
+    this.indexed = false
+    this.sigma.refresh({ schedule: true })
+  }
+
+  get showsNics(): boolean { return this.nicsShown }
+
+  // screen is where a point of link i is on the screen.
+  screen(i: number, at: number): Point {
+    const l = this.store.topology!.links[i]!
+    const g = this.geometry
+    return this.sigma.graphToViewport(along(g.nodes.get(l.a)!, g.nodes.get(l.b)!, g.bends[i]!, at))
+  }
+
+  nodeOnScreen(id: string): Point | null {
+    const p = this.geometry.nodes.get(id)
+    return p ? this.sigma.graphToViewport(p) : null
+  }
+
+  // radius is the size of a node on the screen now.
+  radius(id: string): number {
+    const d = this.sigma.getNodeDisplayData(id)
+    return d ? this.sigma.scaleSize(d.size) : 0
+  }
+
+  fit(animate = true): void {
+    const camera = this.sigma.getCamera()
+    if (animate) void camera.animatedReset({ duration: 250 })
+    else camera.setState({ x: 0.5, y: 0.5, ratio: 1, angle: 0 })
+  }
+
+  zoom(by: number): void {
+    const camera = this.sigma.getCamera()
+    void camera.animate({ ratio: camera.getBoundedRatio(camera.ratio / by) }, { duration: 120 })
+  }
+
+  pan(x: number, y: number): void {
+    const camera = this.sigma.getCamera()
+    const { ratio } = camera
+    camera.setState({ x: camera.x + x * 0.12 * ratio, y: camera.y + y * 0.12 * ratio })
+  }
+
+  // show brings what is selected into view, near enough to read its name.
+  show(s: Selection): void {
+    const at = this.whereIs(s)
+    if (!at) return
+    const framed = this.sigma.viewportToFramedGraph(this.sigma.graphToViewport(at))
+    const camera = this.sigma.getCamera()
+    const near = clamp((this.pixelsPerUnit() * this.geometry.spacing) / 70, 0.05, 1)
+    void camera.animate({ x: framed.x, y: framed.y, ratio: Math.min(camera.ratio, near) }, { duration: 300 })
+  }
+
+  private whereIs(s: Selection): Point | undefined {
+    if (s.kind !== 'link') return this.geometry.nodes.get(s.id)
+    const i = this.store.link(s.id)
+    if (i === undefined) return undefined
+    const l = this.store.topology!.links[i]!
+    return along(this.geometry.nodes.get(l.a)!, this.geometry.nodes.get(l.b)!, this.geometry.bends[i]!, 0.5)
+  }
+
+  private listen(): void {
+    const s = this.sigma
+    const link = (edge: string): Selection => ({ kind: 'link', id: this.store.topology!.links[Number(edge)]!.id })
+    const node = (id: string): Selection => ({ kind: this.store.nic(id) === undefined ? 'switch' : 'nic', id })
+    s.on('clickEdge', ({ edge, event }) => {
+      if (this.ui.kept.scissors || (event.original as MouseEvent).shiftKey) this.on.act(link(edge))
+      else this.on.select(link(edge))
+    })
+    s.on('doubleClickEdge', ({ edge, preventSigmaDefault }) => {
+      preventSigmaDefault()
+      this.on.act(link(edge))
+    })
+    s.on('clickNode', ({ node: id }) => this.on.select(node(id)))
+    s.on('doubleClickNode', ({ node: id, preventSigmaDefault }) => {
+      preventSigmaDefault()
+      this.show(node(id))
+    })
+    s.on('clickStage', () => this.on.select(null))
+    s.on('enterEdge', ({ edge }) => this.on.hover(link(edge)))
+    s.on('leaveEdge', () => this.on.hover(null))
+    s.on('enterNode', ({ node: id }) => this.on.hover(node(id)))
+    s.on('leaveNode', () => this.on.hover(null))
+  }
+
+  // repaint draws single links and nodes anew, such as those that are no longer selected.
+  repaint(things: (Selection | null)[]): void {
+    for (const s of things) {
+      if (!s) continue
+      const i = s.kind === 'link' ? this.store.link(s.id) : undefined
+      if (i !== undefined) this.pending.add(i)
+      else if (s.kind !== 'link' && this.graph.hasNode(s.id)) this.pendingNodes.add(s.id)
+    }
+    this.flush()
+  }
+}
+
+function clamp(v: number, low: number, high: number): number {
+  return Math.min(high, Math.max(low, v))
+}

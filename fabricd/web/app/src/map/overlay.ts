@@ -1,0 +1,289 @@
+// What is drawn above sigma's picture whenever that changes: names, badges of faults, halos of switches, the selection.
+
+import type { LinkView, SwitchView } from '../net/types'
+import { css } from './colors'
+import { badges, storyText } from './look'
+import type { FabricMap } from './map'
+
+export class Layer2d {
+  readonly canvas: HTMLCanvasElement
+  readonly ctx: CanvasRenderingContext2D
+
+  constructor(protected readonly map: FabricMap, id: string) {
+    this.canvas = map.sigma.createCanvas(id, { beforeLayer: 'mouse', style: { pointerEvents: 'none' } as CSSStyleDeclaration })
+    this.ctx = this.canvas.getContext('2d')!
+    this.resize()
+  }
+
+  resize(): void {
+    const { width, height } = this.map.sigma.getDimensions()
+    const ratio = window.devicePixelRatio || 1
+    this.canvas.width = width * ratio
+    this.canvas.height = height * ratio
+    this.canvas.style.width = `${width}px`
+    this.canvas.style.height = `${height}px`
+    this.ctx.setTransform(ratio, 0, 0, ratio, 0, 0)
+  }
+
+  clear(): void {
+    const { width, height } = this.map.sigma.getDimensions()
+    this.ctx.clearRect(0, 0, width, height)
+  }
+
+  seen(x: number, y: number): boolean {
+    const { width, height } = this.map.sigma.getDimensions()
+    return x > -40 && y > -40 && x < width + 40 && y < height + 40
+  }
+}
+
+const font = 'ui-sans-serif, system-ui, "DejaVu Sans", sans-serif'
+
+export class Overlay extends Layer2d {
+  constructor(map: FabricMap) {
+    super(map, 'marks')
+  }
+
+  draw(): void {
+    this.clear()
+    const t = this.map.store.topology
+    if (!t || !this.map.ready) return
+    const on = this.map.ui.kept.layers
+    if (on.names) this.names()
+    t.switches.forEach((s, i) => this.halo(s.id, this.map.store.switches[i]!))
+    if (on.states) this.map.store.links.forEach((l, i) => this.badge(l, i))
+    this.selection()
+  }
+
+  private badge(l: LinkView, i: number): void {
+    const look = this.map.looks[i]
+    if (!look || look.story === 'up') return
+    if (!this.map.showsNics && this.toNic(i)) return
+    // A link that suffers in one direction wears its badge near the end that sends, with the way it points.
+    const ab = Boolean(l.cut_ab || l.suffers_ab)
+    const ba = Boolean(l.cut_ba || l.suffers_ba)
+    const oneWay = ab !== ba
+    // Not all at the middle: that is where the links of a tree cross.
+    const at = (!oneWay ? 0.5 : ab ? 0.42 : 0.58) + (((i * 7) % 11) - 5) * 0.024
+    const p = this.map.screen(i, at)
+    if (!this.seen(p.x, p.y)) return
+    const c = this.ctx
+    const color = css((ab || !oneWay ? look.ab : look.ba).color)
+    const r = 7.5
+    c.beginPath()
+    c.arc(p.x, p.y, r, 0, 7)
+    c.fillStyle = this.map.theme.background
+    c.fill()
+    c.lineWidth = 1.6
+    c.strokeStyle = color
+    c.stroke()
+    c.fillStyle = color
+    c.font = `700 10.5px ${font}`
+    c.textAlign = 'center'
+    c.textBaseline = 'middle'
+    c.fillText(badges[look.story], p.x, p.y + 0.5)
+    if (!oneWay) return
+    const q = this.map.screen(i, ab ? at + 0.01 : at - 0.01)
+    this.arrow(p.x, p.y, Math.atan2(q.y - p.y, q.x - p.x), r + 3, color)
+  }
+
+  private arrow(x: number, y: number, angle: number, off: number, color: string): void {
+    const c = this.ctx
+    c.save()
+    c.translate(x, y)
+    c.rotate(angle)
+    c.beginPath()
+    c.moveTo(off + 5, 0)
+    c.lineTo(off - 1, -4)
+    c.lineTo(off - 1, 4)
+    c.closePath()
+    c.fillStyle = color
+    c.fill()
+    c.restore()
+  }
+
+  private halo(id: string, s: SwitchView): void {
+    const on = this.map.ui.kept.layers
+    const quiet = s.state === 'up' && !(on.reroutes && s.rerouted) && !(on.uturns && s.uturns) && !(on.vectors && s.vector)
+    if (quiet) return
+    const p = this.map.nodeOnScreen(id)
+    if (!p || !this.seen(p.x, p.y)) return
+    const t = this.map.theme
+    const r = this.map.radius(id)
+    const c = this.ctx
+    if (on.reroutes && s.rerouted) {
+      const strength = Math.min(1, 0.35 + Math.log10(1 + s.rerouted) / 5)
+      c.beginPath()
+      c.arc(p.x, p.y, r * 1.55 + 4, 0, 7)
+      c.lineWidth = 2 + 3 * strength
+      c.strokeStyle = css(t.reroute, strength)
+      c.stroke()
+    }
+    if (s.state === 'down') this.cross(p.x, p.y, r + 3, css(t.cut))
+    if (s.state === 'quiet') {
+      c.setLineDash([3, 3])
+      c.beginPath()
+      c.arc(p.x, p.y, r * 1.5 + 3, 0, 7)
+      c.lineWidth = 1.5
+      c.strokeStyle = css(t.silent)
+      c.stroke()
+      c.setLineDash([])
+    }
+    if (on.uturns && s.uturns) this.uturn(p.x + r + 5, p.y - r - 5, css(t.uturn))
+    if (on.vectors && s.vector) this.vector(p.x - r - 5, p.y - r - 5, s.vector)
+  }
+
+  private cross(x: number, y: number, r: number, color: string): void {
+    const c = this.ctx
+    c.beginPath()
+    c.moveTo(x - r, y - r)
+    c.lineTo(x + r, y + r)
+    c.moveTo(x + r, y - r)
+    c.lineTo(x - r, y + r)
+    c.lineWidth = 3
+    c.lineCap = 'round'
+    c.strokeStyle = color
+    c.stroke()
+    c.lineCap = 'butt'
+  }
+
+  // uturn is the sign of a U-turn: up, around, and down again.
+  private uturn(x: number, y: number, color: string): void {
+    const c = this.ctx
+    this.disc(x, y, color)
+    c.beginPath()
+    c.moveTo(x - 3, y + 3.5)
+    c.lineTo(x - 3, y - 0.5)
+    c.arc(x, y - 0.5, 3, Math.PI, 0)
+    c.lineTo(x + 3, y + 2)
+    c.lineWidth = 1.7
+    c.strokeStyle = color
+    c.stroke()
+    c.beginPath()
+    c.moveTo(x + 0.6, y + 1.2)
+    c.lineTo(x + 5.4, y + 1.2)
+    c.lineTo(x + 3, y + 4.6)
+    c.fillStyle = color
+    c.fill()
+  }
+
+  private disc(x: number, y: number, color: string): void {
+    const c = this.ctx
+    c.beginPath()
+    c.arc(x, y, 7.5, 0, 7)
+    c.fillStyle = this.map.theme.background
+    c.fill()
+    c.lineWidth = 1
+    c.strokeStyle = color
+    c.stroke()
+  }
+
+  private vector(x: number, y: number, text: string): void {
+    const c = this.ctx
+    const color = css(this.map.theme.vector)
+    // The whole text where there is room for it, else a mark.
+    if (this.map.scale() * this.map.geometry.spacing < 110) {
+      c.save()
+      c.translate(x, y)
+      c.rotate(Math.PI / 4)
+      c.fillStyle = this.map.theme.background
+      c.fillRect(-5, -5, 10, 10)
+      c.fillStyle = color
+      c.fillRect(-3.5, -3.5, 7, 7)
+      c.restore()
+      return
+    }
+    c.font = `600 10px ui-monospace, "DejaVu Sans Mono", monospace`
+    const w = c.measureText(text).width + 8
+    c.fillStyle = this.map.theme.background
+    c.fillRect(x - w, y - 8, w, 15)
+    c.strokeStyle = color
+    c.lineWidth = 1
+    c.strokeRect(x - w, y - 8, w, 15)
+    c.fillStyle = color
+    c.textAlign = 'right'
+    c.textBaseline = 'middle'
+    c.fillText(text, x - 4, y)
+  }
+
+  private names(): void {
+    const c = this.ctx
+    const { map } = this
+    const px = map.scale()
+    c.textAlign = 'center'
+    c.textBaseline = 'top'
+    c.lineJoin = 'round'
+    // A name is written where it does not run into the next one, nor that of a NIC into its switch.
+    const write = (ids: { id: string }[], size: number, most: number) => {
+      c.font = `500 ${size}px ${font}`
+      for (const { id } of ids) {
+        const room = Math.min(map.geometry.nearest.get(id) ?? 0, most) * px
+        if (room < id.length * size * 0.56 + 6) continue
+        const p = map.nodeOnScreen(id)!
+        if (!this.seen(p.x, p.y)) continue
+        const y = p.y + map.radius(id) + 3
+        c.lineWidth = 3.5
+        c.strokeStyle = map.theme.background
+        c.strokeText(id, p.x, y)
+        c.fillStyle = map.theme.text
+        c.fillText(id, p.x, y)
+      }
+    }
+    write(map.store.topology!.switches, 11, Infinity)
+    if (map.showsNics) write(map.store.topology!.nics, 9.5, map.geometry.nicReach)
+  }
+
+  private selection(): void {
+    const s = this.map.ui.selected
+    if (!s) return
+    const c = this.ctx
+    c.strokeStyle = css(this.map.theme.select, 0.9)
+    if (s.kind !== 'link') {
+      const p = this.map.nodeOnScreen(s.id)
+      if (!p) return
+      c.lineWidth = 2
+      const r = this.map.radius(s.id) + 4
+      c.strokeRect(p.x - r, p.y - r, 2 * r, 2 * r)
+      this.label(p.x, p.y - r - 12, s.id)
+      return
+    }
+    const i = this.map.store.link(s.id)
+    if (i === undefined) return
+    c.lineWidth = 1.4
+    for (const side of [-1, 1]) {
+      c.beginPath()
+      for (let k = 0; k <= 16; k++) {
+        const p = this.map.screen(i, 0.04 + (0.92 * k) / 16)
+        const q = this.map.screen(i, 0.05 + (0.92 * k) / 16)
+        const len = Math.hypot(q.x - p.x, q.y - p.y) || 1
+        const x = p.x - ((q.y - p.y) / len) * side * 7
+        const y = p.y + ((q.x - p.x) / len) * side * 7
+        if (k === 0) c.moveTo(x, y)
+        else c.lineTo(x, y)
+      }
+      c.stroke()
+    }
+    const p = this.map.screen(i, 0.5)
+    const look = this.map.looks[i]!
+    this.label(p.x, p.y - 22, look.story === 'up' ? s.id : `${s.id}: ${storyText[look.story]}`)
+  }
+
+  private label(x: number, y: number, text: string): void {
+    const c = this.ctx
+    const t = this.map.theme
+    c.font = `600 11.5px ${font}`
+    const w = c.measureText(text).width + 14
+    c.fillStyle = css(t.select, 0.92)
+    c.beginPath()
+    c.roundRect(x - w / 2, y - 10, w, 20, 5)
+    c.fill()
+    c.fillStyle = t.background
+    c.textAlign = 'center'
+    c.textBaseline = 'middle'
+    c.fillText(text, x, y + 0.5)
+  }
+
+  private toNic(i: number): boolean {
+    const l = this.map.store.topology!.links[i]!
+    return this.map.store.nic(l.a) !== undefined || this.map.store.nic(l.b) !== undefined
+  }
+}

@@ -1,0 +1,110 @@
+// Requests to fabricd. Looking needs nothing; acting needs the token of this run, which the URL that `fabricd up` prints
+// carries behind the #, where no server sees it.
+
+import type { SwitchDetail } from './switch'
+import type { FabricEntry, Status, Topology } from './types'
+
+// ApiError is an answer that is not what was asked for, in fabricd's own words.
+export class ApiError extends Error {
+  constructor(readonly status: number, message: string) {
+    super(message)
+  }
+}
+
+const tokenKey = (run: string) => `weft.token.${run}`
+
+export class Client {
+  private offered = '' // from the URL, of a run not known yet
+  private run = ''
+  private refused = false
+
+  // takeToken reads the token behind the # and removes it from what is shown and bookmarked.
+  takeToken(): boolean {
+    const token = new URLSearchParams(location.hash.slice(1)).get('token')
+    if (!token) return false
+    this.offered = token
+    this.refused = false
+    window.history.replaceState(null, '', location.pathname + location.search)
+    if (this.run) this.keep()
+    return true
+  }
+
+  // setRun says which run the tokens are of from now on.
+  setRun(run: string): void {
+    if (run === this.run) return
+    this.run = run
+    this.refused = false
+    this.keep()
+  }
+
+  // mayAct says whether there is a token that has not been refused.
+  get mayAct(): boolean {
+    return !this.refused && this.token() !== null
+  }
+
+  get<T>(path: string): Promise<T> {
+    return this.request<T>(path, {})
+  }
+
+  async post<T>(path: string, body: unknown): Promise<T> {
+    const token = this.token()
+    if (!token) throw new ApiError(401, 'this page may only look: open the URL that `fabricd up` printed for this run')
+    try {
+      return await this.request<T>(path, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    } catch (e) {
+      if (e instanceof ApiError && e.status === 401) this.refused = true
+      throw e
+    }
+  }
+
+  topology(): Promise<Topology> { return this.get('topology') }
+  status(): Promise<Status> { return this.get('status') }
+  async fabrics(): Promise<FabricEntry[]> {
+    const got = await this.get<FabricEntry[] | { fabrics?: FabricEntry[] }>('fabrics')
+    return Array.isArray(got) ? got : (got.fabrics ?? [])
+  }
+  switchState(id: string, forwarding: boolean): Promise<SwitchDetail> {
+    return this.get(`switches/${encodeURIComponent(id)}${forwarding ? '' : '?forwarding=false'}`)
+  }
+  trace(src: string, dst: string, count: number): Promise<unknown> {
+    return this.post('trace', { src, dst, count })
+  }
+
+  private token(): string | null {
+    if (this.run) return sessionStorage.getItem(tokenKey(this.run))
+    return this.offered || null
+  }
+
+  private keep(): void {
+    if (this.offered && this.run) {
+      sessionStorage.setItem(tokenKey(this.run), this.offered)
+      this.offered = ''
+    }
+  }
+
+  private async request<T>(path: string, init: RequestInit): Promise<T> {
+    let answer: Response
+    try {
+      answer = await fetch(`/api/v1/${path}`, { ...init, signal: AbortSignal.timeout(15_000) })
+    } catch (e) {
+      const why = e instanceof DOMException && e.name === 'TimeoutError' ? 'does not answer' : 'cannot be reached'
+      throw new ApiError(0, `fabricd ${why}`)
+    }
+    const text = await answer.text()
+    let got: unknown
+    try {
+      got = text ? JSON.parse(text) : null
+    } catch {
+      throw new ApiError(answer.status, `fabricd answered ${answer.status} with what is not JSON`)
+    }
+    if (!answer.ok) {
+      const said = (got as { error?: string } | null)?.error
+      throw new ApiError(answer.status, said ?? `fabricd answered ${answer.status} ${answer.statusText}`)
+    }
+    return got as T
+  }
+}

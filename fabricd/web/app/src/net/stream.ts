@@ -1,0 +1,110 @@
+// The state stream: server-sent events into the store, for as long as the page is open. It ends and begins again by itself
+// when fabricd goes and comes back, when a frame is missing, and when another run answers.
+
+import type { Store } from '../state/store'
+import type { Client } from './client'
+import type { Frame } from './types'
+
+// Connection is how the page stands to fabricd.
+export type Connection = 'connecting' | 'live' | 'away'
+
+// How long to wait before asking again, in ms. The browser's own retries stop at the first refusal, so they are ours.
+const firstRetry = 250
+const lastRetry = 2000
+// fabricd sends a frame every 250 ms; after so long without any it is taken for away.
+const silence = 5000
+
+export class Stream {
+  connection: Connection = 'connecting'
+  since = performance.now() // of the connection's state
+  reconnects = 0
+
+  private source: EventSource | null = null
+  private retry = firstRetry
+  private watchdog = 0
+  private known = '' // the run that the topology is of
+
+  constructor(
+    private readonly store: Store,
+    private readonly client: Client,
+    private readonly changed: () => void,
+  ) {}
+
+  // start connects, and goes on doing so.
+  start(): void {
+    void this.connect()
+  }
+
+  // connect asks for the topology and the stream at once; frames wait for the topology.
+  private async connect(): Promise<void> {
+    this.close()
+    const source = new EventSource('/api/v1/stream')
+    const early: Frame[] = []
+    this.source = source
+    source.addEventListener('frame', (e) => {
+      if (this.source !== source) return
+      const f = JSON.parse((e as MessageEvent<string>).data) as Frame
+      if (this.store.topology) this.frame(f)
+      else early.push(f)
+    })
+    source.addEventListener('error', () => {
+      if (this.source === source) this.again()
+    })
+    this.guard()
+    if (this.store.topology) return
+    try {
+      const t = await this.client.topology()
+      if (this.source !== source) return
+      this.store.setTopology(t)
+      for (const f of early) if (this.source === source) this.frame(f)
+    } catch {
+      if (this.source === source) this.again()
+    }
+  }
+
+  private frame(f: Frame): void {
+    if (f.kind === 'snapshot' && this.known && f.run !== this.known) {
+      // Another run may have another shape: everything anew.
+      this.known = ''
+      this.store.topology = null
+      void this.connect()
+      return
+    }
+    if (this.store.apply(f) === 'gap') {
+      this.close()
+      setTimeout(() => void this.connect(), firstRetry) // not at once: whatever is wrong may go on
+      return
+    }
+    this.known = f.run
+    this.client.setRun(f.run)
+    this.retry = firstRetry
+    this.guard()
+    this.set('live')
+  }
+
+  private again(): void {
+    this.close()
+    this.set('away')
+    this.reconnects++
+    setTimeout(() => void this.connect(), this.retry)
+    this.retry = Math.min(lastRetry, this.retry * 1.6)
+  }
+
+  private guard(): void {
+    clearTimeout(this.watchdog)
+    this.watchdog = window.setTimeout(() => this.again(), silence)
+  }
+
+  private close(): void {
+    clearTimeout(this.watchdog)
+    this.source?.close()
+    this.source = null
+  }
+
+  private set(c: Connection): void {
+    if (this.connection === c) return
+    this.connection = c
+    this.since = performance.now()
+    this.changed()
+  }
+}

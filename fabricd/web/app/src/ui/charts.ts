@@ -1,0 +1,170 @@
+// The charts below the map, by uPlot, with the faults marked on them. They share the time axis of the timeline above them.
+
+import uPlot from 'uplot'
+import { css, type Theme } from '../map/colors'
+import type { FaultReport } from '../net/types'
+import type { Column } from '../state/history'
+import type { Store } from '../state/store'
+import { micro, short } from './format'
+
+export const spans = [60, 300, 600] as const // seconds
+
+interface Line {
+  column: Column
+  label: string
+  color: (t: Theme) => string
+  fill?: boolean
+}
+
+interface Chart {
+  title: string
+  lines: Line[]
+  value: (v: number) => string
+}
+
+const plots: Chart[] = [
+  {
+    title: 'delivered /s', value: short,
+    lines: [
+      { column: 'injected', label: 'injected', color: (t) => t.faint },
+      { column: 'delivered', label: 'delivered', color: (t) => css(t.coming), fill: true },
+    ],
+  },
+  {
+    title: 'latency', value: micro,
+    lines: [
+      { column: 'p50', label: 'p50', color: (t) => css(t.coming) },
+      { column: 'p99', label: 'p99', color: (t) => css(t.impaired) },
+    ],
+  },
+  {
+    title: 'lost, discarded /s', value: short,
+    lines: [
+      { column: 'lost', label: 'lost', color: (t) => css(t.cut), fill: true },
+      { column: 'discarded', label: 'discarded', color: (t) => css(t.impaired) },
+    ],
+  },
+  { title: 'rerouted /s', value: short, lines: [{ column: 'rerouted', label: 'rerouted', color: (t) => css(t.reroute), fill: true }] },
+  { title: 'in flight', value: short, lines: [{ column: 'inFlight', label: 'in flight', color: (t) => css(t.silent), fill: true }] },
+]
+
+export class Charts {
+  span: number = spans[0]
+  private charts: uPlot[] = []
+  private readonly boxes: HTMLElement[]
+
+  constructor(private readonly root: HTMLElement, private readonly store: Store, private theme: Theme) {
+    this.boxes = plots.map((p) => {
+      const box = document.createElement('figure')
+      box.setAttribute('aria-label', p.title)
+      box.dataset.testid = `chart-${p.lines.at(-1)!.column}`
+      root.append(box)
+      return box
+    })
+    new ResizeObserver(() => this.resize()).observe(root)
+    this.build()
+  }
+
+  setTheme(t: Theme): void {
+    this.theme = t
+    this.build()
+  }
+
+  // range is the time shown, in seconds since the fabric started.
+  range(): [number, number] {
+    const last = Math.max(this.store.history.data.at.at(-1) ?? 0, this.store.at, 1)
+    return last < this.span ? [0, this.span] : [last - this.span, last]
+  }
+
+  draw(): void {
+    const [from, to] = this.range()
+    const d = this.store.history.data
+    // The part in view only: what is left of it would only be thrown away.
+    const first = Math.max(0, d.at.findIndex((at) => at >= from) - 1)
+    const at = d.at.slice(first)
+    this.charts.forEach((c, i) => {
+      const data = [at, ...plots[i]!.lines.map((l) => d[l.column].slice(first))] as uPlot.AlignedData
+      c.batch(() => {
+        c.setData(data, false)
+        c.setScale('x', { min: from, max: to })
+      })
+      const last = plots[i]!.lines.map((l) => plots[i]!.value(d[l.column].at(-1) ?? 0)).join(' / ')
+      this.boxes[i]!.querySelector('.now')!.textContent = last
+    })
+  }
+
+  private size(box: HTMLElement): { width: number; height: number } {
+    return { width: Math.max(60, box.clientWidth), height: Math.max(40, box.clientHeight - 17) }
+  }
+
+  private resize(): void {
+    this.charts.forEach((c, i) => c.setSize(this.size(this.boxes[i]!)))
+  }
+
+  private build(): void {
+    for (const c of this.charts) c.destroy()
+    this.charts = plots.map((p, i) => {
+      const box = this.boxes[i]!
+      box.replaceChildren()
+      const head = document.createElement('figcaption')
+      head.append(p.title, ' ')
+      const now = document.createElement('b')
+      now.className = 'now'
+      head.append(now)
+      box.append(head)
+      return new uPlot(this.options(p, this.size(box)), [[], ...p.lines.map(() => [])] as uPlot.AlignedData, box)
+    })
+    if (this.root.isConnected) this.draw()
+  }
+
+  private options(p: Chart, size: { width: number; height: number }): uPlot.Options {
+    const { theme } = this
+    const axis = { stroke: theme.faint, font: '10px ui-sans-serif, "DejaVu Sans", sans-serif', grid: { stroke: css(theme.idle, 0.5), width: 1 }, ticks: { show: false } }
+    return {
+      ...size,
+      legend: { show: false },
+      cursor: { sync: { key: 'weft' }, y: false, drag: { x: false, y: false } },
+      padding: [4, 4, 0, 0],
+      scales: { x: { time: false }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+      axes: [
+        { ...axis, size: 16, gap: 2, space: 60, values: (_, ticks) => ticks.map((v) => `${Math.round(v)}s`) },
+        { ...axis, size: 44, gap: 2, space: 22, values: (_, ticks) => ticks.map(p.value) },
+      ],
+      series: [
+        {},
+        ...p.lines.map((l) => ({
+          label: l.label, stroke: l.color(theme), width: 1.4, points: { show: false },
+          ...(l.fill ? { fill: l.color(theme).replace(/,1\)$/, ',0.16)') } : {}),
+        })),
+      ],
+      hooks: { draw: [(u) => this.marks(u)] },
+    }
+  }
+
+  // marks draws a line where each fault began, and a fainter one where it ended.
+  private marks(u: uPlot): void {
+    const { ctx, bbox } = u
+    ctx.save()
+    ctx.lineWidth = Math.max(1, devicePixelRatio)
+    const line = (at: number, color: string, dash: number[]) => {
+      const x = u.valToPos(at, 'x', true)
+      if (x < bbox.left || x > bbox.left + bbox.width) return
+      ctx.strokeStyle = color
+      ctx.setLineDash(dash)
+      ctx.beginPath()
+      ctx.moveTo(x, bbox.top)
+      ctx.lineTo(x, bbox.top + bbox.height)
+      ctx.stroke()
+    }
+    for (const r of this.store.faults.values()) {
+      line(r.at, css(faultColor(r, this.theme)), [])
+      if (r.restored_at) line(r.restored_at, css(this.theme.reroute, 0.8), [3, 3])
+    }
+    ctx.restore()
+  }
+}
+
+export function faultColor(r: FaultReport, t: Theme) {
+  if (r.kind === 'impair') return t.impaired
+  return r.silent ? t.silent : t.cut
+}

@@ -1,0 +1,24 @@
+// What every panel is given.
+
+import type { FabricMap } from '../map/map'
+import type { Client } from '../net/client'
+import type { Stream } from '../net/stream'
+import type { FabricEntry, Status } from '../net/types'
+import type { Actions } from '../state/actions'
+import type { Flow } from '../state/flow'
+import type { Store } from '../state/store'
+import type { Ui } from '../state/ui'
+import type { SwitchWatch } from '../state/switchwatch'
+
+export interface Context {
+  store: Store
+  ui: Ui
+  client: Client
+  stream: Stream
+  actions: Actions
+  map: FabricMap
+  flow: Flow
+  watch: SwitchWatch
+  status: Status | null
+  fabrics: FabricEntry[]
+}

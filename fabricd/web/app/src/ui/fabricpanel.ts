@@ -1,0 +1,115 @@
+// The fabric at a glance: what it is, the ledger, what its packets went through, and what the map shows.
+
+import { html, nothing, type TemplateResult } from 'lit-html'
+import { story, storyText, type LinkStory } from '../map/look'
+import { layers, layerText } from '../state/ui'
+import type { Context } from './context'
+import { count, micro, rate, short } from './format'
+
+export function fabricPanel(x: Context): TemplateResult {
+  const t = x.store.topology
+  if (!t) return html`<p class="hint">waiting for fabricd…</p>`
+  return html`
+    <section data-testid="fabric-panel">
+      ${deadlock(x)}
+      <h2>${x.status?.name ?? 'Fabric'} <span class="dim">${t.spec}</span></h2>
+      <p class="facts">
+        <b data-testid="switch-count">${count(t.switches.length)}</b> switches, <b>${count(t.nics.length)}</b> NICs,
+        <b data-testid="link-count">${count(t.links.length)}</b> links
+      </p>
+      <p class="facts">${x.status?.firmware ? html`routing <b>${x.status.firmware}</b>` : nothing}
+        ${x.store.traffic ? html` · traffic <b>${x.store.traffic}</b>` : html` · no traffic`}</p>
+      ${troubles(x)} ${ledger(x)} ${totals(x)}
+      <h3>On the map</h3>
+      <div class="layers">
+        ${layers.map((l) => html`
+          <label><input type="checkbox" .checked=${x.ui.kept.layers[l]} data-testid="layer-${l}"
+            @change=${() => {
+              x.ui.toggle(l)
+              x.map.refresh()
+            }} /> ${layerText[l]}</label>`)}
+      </div>
+    </section>
+  `
+}
+
+function deadlock(x: Context): TemplateResult | typeof nothing {
+  const cycle = x.store.deadlock
+  if (cycle.length === 0) return nothing
+  return html`
+    <div class="alarm" role="alert" data-testid="deadlock">
+      <b>Deadlock: ${cycle.length} channels wait for one another</b>
+      <ol>
+        ${cycle.map((c) => {
+          const l = x.store.topology!.links[c.link]
+          if (!l) return nothing
+          return html`<li><button class="text" @click=${() => x.ui.select({ kind: 'link', id: l.id })}>
+            ${c.dir === 'ab' ? l.a : l.b} → ${c.dir === 'ab' ? l.b : l.a}</button> <span class="dim">vc ${c.vc ?? 0}</span></li>`
+        })}
+      </ol>
+    </div>
+  `
+}
+
+function troubles(x: Context): TemplateResult {
+  const t = x.store.topology!
+  const by = new Map<LinkStory, string[]>()
+  x.store.links.forEach((l, i) => {
+    const s = story(l)
+    if (s === 'up') return
+    const list = by.get(s) ?? []
+    list.push(t.links[i]!.id)
+    by.set(s, list)
+  })
+  const down = t.switches.filter((_, i) => x.store.switches[i]!.state !== 'up')
+  if (by.size === 0 && down.length === 0) return html`<p class="good" data-testid="all-well">all links and switches are up</p>`
+  return html`
+    <div class="troubles" data-testid="troubles">
+      ${[...by].map(([s, ids]) => html`
+        <details open><summary><i class="mark ${s}"></i>${storyText[s]}: ${ids.length}</summary>
+          ${ids.slice(0, 24).map((id) => html`<button class="chip" @click=${() => x.ui.select({ kind: 'link', id })}>${id}</button>`)}
+          ${ids.length > 24 ? html`<span class="dim">and ${ids.length - 24} more</span>` : nothing}
+        </details>`)}
+      ${down.length
+        ? html`<details open><summary>switches down: ${down.length}</summary>
+            ${down.slice(0, 24).map((s) => html`<button class="chip" @click=${() => x.ui.select({ kind: 'switch', id: s.id })}>${s.id}</button>`)}</details>`
+        : nothing}
+    </div>
+  `
+}
+
+// ledger shows where every packet is as parts of a bar, and the sum.
+function ledger(x: Context): TemplateResult | typeof nothing {
+  const l = x.store.ledger
+  if (!l) return nothing
+  const row = (name: string, n: number | undefined, cls = '') => html`<tr class=${cls}><th scope="row">${name}</th><td>${count(n)}</td></tr>`
+  return html`
+    <h3>Ledger <span class=${l.balanced ? 'good' : 'dim'} data-testid="ledger-balanced">${l.balanced ? 'balanced' : 'being counted'}</span></h3>
+    <table class="figures ledger" data-testid="ledger">
+      <tbody>
+        ${row('injected', l.injected, 'sum')} ${row('= delivered', l.delivered)}
+        ${row('+ lost', l.lost, l.lost ? 'bad' : '')}
+        ${l.lost ? html`<tr class="sub"><td colspan="2">${count(l.lost_wire)} on the wire, ${count(l.lost_queued)} queued, ${count(l.lost_crash)} in crashed switches</td></tr>` : nothing}
+        ${row('+ discarded', l.discarded, l.discarded ? 'warn' : '')}
+        ${Object.entries(l.discarded_by ?? {}).map(([rule, n]) => html`<tr class="sub"><td colspan="2">${count(n)} by ${rule}</td></tr>`)}
+        ${row('+ in flight', l.in_flight)}
+      </tbody>
+    </table>
+  `
+}
+
+function totals(x: Context): TemplateResult | typeof nothing {
+  const t = x.store.totals
+  const s = x.store.sample
+  if (!t || !s) return nothing
+  const fact = (name: string, value: string) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`
+  return html`
+    <dl class="facts">
+      ${fact('delivered', rate(s.delivered_per_s))} ${fact('in flight', short(s.in_flight))}
+      ${fact('latency p50', micro(t.latency?.p50_us))} ${fact('p99', micro(t.latency?.p99_us))}
+      ${fact('switches crossed', (t.mean_hops ?? 0).toFixed(2))} ${fact('stretch', (t.mean_stretch ?? 0).toFixed(3))}
+      ${fact('rerouted', short(t.rerouted))} ${fact('U-turns', short(t.u_turns))}
+      ${fact('reordered', short(t.reordered))} ${fact('packet hops', short(t.packet_hops))}
+    </dl>
+  `
+}

@@ -1,0 +1,94 @@
+// The faults, newest first, and the report of the one that is open.
+
+import { html, nothing, type TemplateResult } from 'lit-html'
+import type { FaultReport } from '../net/types'
+import type { Context } from './context'
+import { clock, count, milli, rate } from './format'
+
+export function faultsPanel(x: Context): TemplateResult {
+  const open = x.ui.fault === null ? undefined : x.store.faults.get(x.ui.fault)
+  const list = [...x.store.faults.values()].reverse()
+  return html`
+    <section data-testid="faults-panel">
+      ${open ? report(x, open) : nothing}
+      <h2>Faults <span class="dim">${list.length}</span></h2>
+      ${list.length === 0
+        ? html`<p class="hint">None yet. Select a link and press <kbd>x</kbd>, or double-click one.</p>`
+        : html`<ul class="faults">${list.map((r) => faultRow(x, r))}</ul>`}
+      <h2>Events</h2>
+      <ol class="events" data-testid="events">
+        ${[...x.store.events].reverse().slice(0, 60).map((e) => html`
+          <li><time>${clock(e.at)}</time> <b>${e.kind.replaceAll('_', ' ')}</b> ${e.link ?? e.switch ?? ''}
+            ${e.node ? html`<span class="dim">at ${e.node}</span>` : nothing} <span class="dim">${e.detail ?? ''}</span></li>
+        `)}
+      </ol>
+    </section>
+  `
+}
+
+export function faultRow(x: Context, r: FaultReport): TemplateResult {
+  const lost = r.lost_wire + r.lost_queued + r.lost_crash
+  return html`
+    <li class=${r.restored_at ? 'over' : 'lasting'} data-testid="fault" data-fault=${r.id}>
+      <button class="text" aria-expanded=${x.ui.fault === r.id} @click=${() => {
+        x.ui.fault = x.ui.fault === r.id ? null : r.id
+        x.ui.show('faults')
+      }}>
+        <span class="id">${r.id}</span>
+        <span class="what">${r.what}</span>
+        <span class="dim">${clock(r.at)}${r.restored_at ? ` – ${clock(r.restored_at)}` : ', lasts'} · lost ${count(lost)} · rerouted ${count(r.rerouted)}</span>
+      </button>
+    </li>
+  `
+}
+
+function report(x: Context, r: FaultReport): TemplateResult {
+  // A star: the figure may be due to another fault that was in force.
+  const row = (name: string, value: unknown, key = name) => html`<tr><th scope="row">${name}${r.shared?.includes(key) ? ' *' : ''}</th><td>${value}</td></tr>`
+  const dip = r.throughput
+  const where = x.store.link(r.target) !== undefined ? ('link' as const) : x.store.switchOf(r.target) !== undefined ? ('switch' as const) : null
+  return html`
+    <article class="report" data-testid="fault-report" data-fault=${r.id}>
+      <h2>Fault ${r.id} <button class="icon" aria-label="Close" @click=${() => {
+        x.ui.fault = null
+        x.ui.changed()
+      }}>×</button></h2>
+      <p>${where
+        ? html`<button class="text" @click=${() => {
+            x.ui.select({ kind: where, id: r.target })
+            x.map.show({ kind: where, id: r.target })
+          }}>${r.what}</button>`
+        : r.what}</p>
+      ${r.note ? html`<p class="dim">${r.note}</p>` : nothing}
+      <table class="figures report">
+        <tbody>
+          ${row('when', `${clock(r.at)}${r.restored_at ? ` to ${clock(r.restored_at)}` : ', lasts'}${r.open ? ', still counted' : ''}`)}
+          ${(r.detected ?? []).map((d) => row('detected', `${d.end} port ${d.port}, after ${milli(d.after_ms)}, by ${d.how}`))}
+          ${(r.detected ?? []).length === 0 ? row('detected', html`<b class="warn">by nobody yet</b>`) : nothing}
+          ${row('first re-route', milli(r.first_reroute_ms), 'first_reroute_ms')}
+          ${row('lost', `${count(r.lost_wire + r.lost_queued + r.lost_crash)}: ${count(r.lost_wire)} on the wire, ${count(r.lost_queued)} queued, ${count(r.lost_crash)} inside`)}
+          ${row('rerouted', count(r.rerouted))}
+          ${r.requeued ? row('requeued', count(r.requeued)) : nothing}
+          ${row('discarded', `${count(r.discarded)}${rules(r)}`)}
+          ${row('reordered', count(r.reordered))}
+          ${r.duplicated ? row('duplicated', count(r.duplicated)) : nothing}
+          ${r.extra_hops?.packets
+            ? row('extra hops', `mean ${r.extra_hops.mean.toFixed(2)}, most ${r.extra_hops.most}, of ${count(r.extra_hops.packets)} packets`, 'extra_hops')
+            : nothing}
+          ${dip
+            ? row('throughput', dip.found
+                ? `${rate(dip.baseline)} before, ${rate(dip.lowest)} at least (−${dip.depth.toFixed(0)}%), good again after ${milli(dip.made_good_after_ms)}`
+                : `${rate(dip.baseline)} before, no dip`)
+            : nothing}
+          ${row('last effect', milli(r.last_effect_ms), 'last_effect_ms')}
+        </tbody>
+      </table>
+      ${r.shared_with?.length ? html`<p class="dim">* may be due to other faults in force too: shared with fault ${r.shared_with.join(', ')}.</p>` : nothing}
+    </article>
+  `
+}
+
+function rules(r: FaultReport): string {
+  const list = Object.entries(r.discarded_by ?? {})
+  return list.length === 0 ? '' : `: ${list.map(([rule, n]) => `${n} by ${rule}`).join(', ')}`
+}

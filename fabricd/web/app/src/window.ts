@@ -1,0 +1,80 @@
+// window.weft: figures for tests and for the curious. Read-only.
+
+import type { Selection } from './state/ui'
+import type { Context } from './ui/context'
+
+interface Weft {
+  readonly switches: number
+  readonly links: number
+  readonly nics: number
+  readonly frames: number // of the stream, since the page was opened
+  readonly lastSeq: number
+  readonly run: string
+  readonly connection: string
+  readonly fps: number // of the screen, over the last second
+  readonly worstFrameMs: number // over the last second
+  readonly liveAfterMs: number // from the page's start until the map was live; 0: not yet
+  readonly selected: Selection | null
+  readonly moving: boolean
+  link(id: string): unknown // as the stream tells it
+  switch(id: string): unknown
+  // where a link's middle or a node is, in pixels of the window; null: there is none by that name
+  place(id: string): { x: number; y: number } | null
+}
+
+declare global {
+  interface Window {
+    readonly weft: Weft
+  }
+}
+
+export function expose(x: Context): void {
+  let fps = 0
+  let worst = 0
+  let live = 0
+  let frames = 0
+  let longest = 0
+  let second = performance.now()
+  let last = second
+  const tick = (now: number) => {
+    frames++
+    longest = Math.max(longest, now - last)
+    last = now
+    if (now - second >= 1000) {
+      fps = (frames * 1000) / (now - second)
+      worst = longest
+      frames = 0
+      longest = 0
+      second = now
+    }
+    requestAnimationFrame(tick)
+  }
+  requestAnimationFrame(tick)
+  x.store.subscribe(() => {
+    if (live === 0 && x.store.frames > 0) live = performance.now()
+  })
+  const weft: Weft = {
+    get switches() { return x.store.topology?.switches.length ?? 0 },
+    get links() { return x.store.topology?.links.length ?? 0 },
+    get nics() { return x.store.topology?.nics.length ?? 0 },
+    get frames() { return x.store.frames },
+    get lastSeq() { return x.store.seq },
+    get run() { return x.store.run },
+    get connection() { return x.stream.connection },
+    get fps() { return fps },
+    get worstFrameMs() { return worst },
+    get liveAfterMs() { return live },
+    get selected() { return x.ui.selected },
+    get moving() { return x.map.motion.active },
+    link: (id) => x.store.links[x.store.link(id) ?? -1] ?? null,
+    switch: (id) => x.store.switches[x.store.switchOf(id) ?? -1] ?? null,
+    place(id) {
+      const i = x.store.link(id)
+      const p = i === undefined ? x.map.nodeOnScreen(id) : x.map.screen(i, 0.5)
+      if (!p) return null
+      const box = x.map.container.getBoundingClientRect()
+      return { x: box.left + p.x, y: box.top + p.y }
+    },
+  }
+  Object.defineProperty(window, 'weft', { value: weft })
+}
