@@ -82,7 +82,7 @@ func NewWeb(address string, c WebConfig) (*Web, error) {
 		busy: make(chan struct{}, maxBusy), queued: make(chan struct{}, maxBusy+maxQueued), streams: make(chan struct{}, maxStreams),
 	}
 	w.sampler = c.Server.fabric.NewSampler()
-	w.listing = sync.OnceValues(func() ([]byte, error) { return listing(c.Server.fabric.Topology()) })
+	w.listing = c.Server.listing
 	w.handler = w.guard(w.mux())
 	return w, nil
 }
