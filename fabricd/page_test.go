@@ -108,7 +108,7 @@ func TestTheExamplesOfTheGuideWork(t *testing.T) {
 	ownRegistry(t)
 	guide, err := os.ReadFile("../docs/watch.md")
 	require.NoError(t, err)
-	u := launch(t, "--topology", "kary-ntree:4,3", "--listen", "127.0.0.1:0")
+	u := launch(t, "--topology", "kary-ntree:4,3", "--listen", "127.0.0.1:0", "--traffic", "uniform:0.01")
 	settings := t.TempDir() // what is no success is an error, and a stream ends
 	require.NoError(t, os.WriteFile(filepath.Join(settings, ".curlrc"), []byte("fail-with-body\nsilent\nmax-time = 2\n"), 0o600))
 	examples := 0

@@ -24,15 +24,20 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // served is a small fabric with its server.
 type served struct {
 	*harness.Harness
-	t      *testing.T
+	t      testing.TB
 	broker *bus.Broker
 	server *Server
 }
 
 // serve starts it, without hellos unless options say otherwise: on a busy machine they could fail, and tests count events.
-func serve(t *testing.T, options ...harness.Option) *served {
+func serve(t testing.TB, options ...harness.Option) *served {
 	t.Helper()
-	h := harness.New(t, "kary-ntree:2,2", append([]harness.Option{harness.NoLiveness()}, options...)...)
+	return serveTopology(t, "kary-ntree:2,2", options...)
+}
+
+func serveTopology(t testing.TB, topology string, options ...harness.Option) *served {
+	t.Helper()
+	h := harness.New(t, topology, append([]harness.Option{harness.NoLiveness()}, options...)...)
 	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
 	require.NoError(t, err)
 	t.Cleanup(b.Shutdown)
@@ -50,12 +55,16 @@ func serve(t *testing.T, options ...harness.Option) *served {
 
 func (s *served) dial(act bool) *Client {
 	s.t.Helper()
-	c, err := Dial(registry.Entry{
-		Name: "lab", URL: s.broker.ClientURL(), Operator: s.broker.Credentials(bus.RoleOperator), Viewer: s.broker.Credentials(bus.RoleViewer),
-	}, "test", act)
+	c, err := Dial(s.entry(), "test", act)
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { require.NoError(s.t, c.Close()) })
 	return c
+}
+
+func (s *served) entry() registry.Entry {
+	return registry.Entry{
+		Name: "lab", URL: s.broker.ClientURL(), Operator: s.broker.Credentials(bus.RoleOperator), Viewer: s.broker.Credentials(bus.RoleViewer),
+	}
 }
 
 func (s *served) linkID() weft.LinkID {
@@ -282,7 +291,9 @@ func TestFollowGivesEveryEventOnceAndInOrder(t *testing.T) {
 	}
 	middle := follow(0)
 	last := follow(middle) // it resumes where it was
-	require.Equal(t, s.Fabric().Events().Last(), last)
+	for _, e := range s.Fabric().Events().Kept(last) {
+		require.Equal(t, fabric.EventReport, e.Kind, "a second after the repair, on a busy machine before this")
+	}
 }
 
 func TestAllKeptEventsArriveHoweverManyThereAre(t *testing.T) {

@@ -113,20 +113,19 @@ const (
 )
 
 func (w *Web) switches(*http.Request) (any, error) {
-	w.sampling.Lock()
-	defer w.sampling.Unlock()
-	r := w.sampler.Read()
-	g := w.fabric.fabric.Topology()
-	out := make([]SwitchState, len(r.Switches))
-	for i := range r.Switches {
-		s := &r.Switches[i]
-		out[i] = SwitchState{i, g.Switches[i].Name, s.State, s.Held, s.Blocked, counts(w.sampler.Stats(i)), s.Registers}
-	}
+	g := w.Server.fabric.Topology()
+	out := make([]SwitchState, len(g.Switches))
+	w.sample(func(r *fabric.Reading, sampler *fabric.Sampler) {
+		for i := range r.Switches {
+			s := &r.Switches[i]
+			out[i] = SwitchState{i, g.Switches[i].Name, s.State, s.Held, s.Blocked, counts(sampler.Stats(i)), s.Registers}
+		}
+	})
 	return out, nil
 }
 
 func (w *Web) switchDetail(r *http.Request) (any, error) {
-	d, err := detail(w.fabric.fabric, r.PathValue("id"), r.URL.Query().Get("forwarding") != "false")
+	d, err := detail(w.Server.fabric, r.PathValue("id"), r.URL.Query().Get("forwarding") != "false")
 	if err != nil {
 		return nil, notFound(err)
 	}

@@ -172,9 +172,12 @@ func (c *Client) Frames(ctx context.Context, f func(Frame) error) error {
 		if err != nil {
 			return err
 		}
+		if p.Run == have.Run && p.Seq <= have.Seq {
+			continue // it is in the snapshot
+		}
 		frame, whole, err := j.add(p)
 		switch {
-		case err == nil && (!whole || frame.Run == have.Run && frame.Seq <= have.Seq):
+		case err == nil && !whole:
 			continue
 		case err == nil && (frame.Kind == KindSnapshot || frame.Run == have.Run && frame.Seq == have.Seq+1):
 			have = Watching{frame.Run, frame.Seq}

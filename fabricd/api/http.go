@@ -50,7 +50,6 @@ type WebConfig struct {
 // token of this run.
 type Web struct {
 	WebConfig
-	fabric  *Server
 	token   string
 	listen  net.Listener
 	host    string // as given to listen on
@@ -59,7 +58,7 @@ type Web struct {
 	listing func() ([]byte, error) // the topology, as it is answered
 
 	sampling sync.Mutex
-	sampler  *fabric.Sampler // guarded by sampling: of what is asked for now and then
+	sampler  *fabric.Sampler // guarded by sampling: of what is asked for now and then; nil: nothing has been
 
 	busy, queued, streams chan struct{} // a place each; bounds: maxBusy, maxQueued, maxStreams
 }
@@ -78,13 +77,22 @@ func NewWeb(address string, c WebConfig) (*Web, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &Web{
-		WebConfig: c, fabric: c.Server, token: rand.Text(), listen: l, host: host,
+		WebConfig: c, token: rand.Text(), listen: l, host: host,
 		busy: make(chan struct{}, maxBusy), queued: make(chan struct{}, maxBusy+maxQueued), streams: make(chan struct{}, maxStreams),
 	}
-	w.sampler = c.Server.fabric.NewSampler()
-	w.listing = sync.OnceValues(func() ([]byte, error) { return listing(c.Server.fabric.Topology()) })
+	w.listing = c.Server.listing
 	w.handler = w.guard(w.mux())
 	return w, nil
+}
+
+// sample calls do with what is read now, one at a time.
+func (w *Web) sample(do func(r *fabric.Reading, s *fabric.Sampler)) {
+	w.sampling.Lock()
+	defer w.sampling.Unlock()
+	if w.sampler == nil {
+		w.sampler = w.Server.fabric.NewSampler()
+	}
+	do(w.sampler.Read(), w.sampler)
 }
 
 // Close ends listening, unless Run has.

@@ -89,14 +89,13 @@ func (s series) gauge(d *prometheus.Desc, v float64, labels ...string) {
 
 // Collect implements [prometheus.Collector].
 func (m metrics) Collect(out chan<- prometheus.Metric) {
-	m.w.sampling.Lock()
-	defer m.w.sampling.Unlock()
-	s, f := series(out), m.w.fabric.fabric
-	r := m.w.sampler.Read()
-	s.links(f, r)
-	s.switches(f, r, m.w.sampler)
-	s.nics(f, m.w.sampler)
-	s.ledger(r)
+	s, f := series(out), m.w.Server.fabric
+	m.w.sample(func(r *fabric.Reading, sampler *fabric.Sampler) {
+		s.links(f, r)
+		s.switches(f, r, sampler)
+		s.nics(f, sampler)
+		s.ledger(r)
+	})
 	s.faults(f)
 }
 

@@ -87,10 +87,10 @@ func order[T any](w *Web, spec func(T) (fault.Spec, error)) func(r *http.Request
 			return nil, err
 		}
 		s.A = r.PathValue("id")
-		if err := w.fabric.names(s); err != nil {
+		if err := w.Server.names(s); err != nil {
 			return nil, notFound(err)
 		}
-		return w.fabric.order(r.Context(), s)
+		return w.Server.order(r.Context(), s)
 	}
 }
 

@@ -42,14 +42,14 @@ func (w *Web) routes() []route {
 	after := []parameter{{"after", "Only what has a higher number.", object{"type": "integer", "minimum": 0}}}
 	table := []parameter{{"forwarding", "false leaves the forwarding table out, which may be long.", object{"type": "boolean"}}}
 	list := []route{
-		{method: "GET", path: "/status", does: "The fabric at a glance.", out: Status{}, handle: w.get(w.fabric.status)},
+		{method: "GET", path: "/status", does: "The fabric at a glance.", out: Status{}, handle: w.get(w.Server.status)},
 		{method: "GET", path: "/topology", does: "Switches, NICs and links, with the places where they are drawn.", out: Topology{}, raw: w.topology},
-		{method: "GET", path: "/links", does: "The state of all links, in the order of the topology.", out: []fabric.LinkState{}, handle: w.get(w.fabric.links)},
+		{method: "GET", path: "/links", does: "The state of all links, in the order of the topology.", out: []fabric.LinkState{}, handle: w.get(w.Server.links)},
 		{method: "GET", path: "/links/{id}", does: "The state of one link.", out: fabric.LinkState{}, handle: w.link},
 		{method: "GET", path: "/switches", does: "All switches, in the order of the topology.", out: []SwitchState{}, handle: w.switches},
 		{method: "GET", path: "/switches/{id}", does: "One switch: ports, virtual channels, registers, what it discards and why.", query: table, out: SwitchDetail{}, handle: w.switchDetail},
 		{method: "GET", path: "/faults", does: "Fault reports, the oldest first: at most 512, the next when asked again.", query: after, out: []fault.Report{}, handle: w.faults},
-		{method: "GET", path: "/ledger", does: "Where every packet is.", out: fabric.Ledger{}, handle: func(*http.Request) (any, error) { return w.fabric.fabric.Ledger(), nil }},
+		{method: "GET", path: "/ledger", does: "Where every packet is.", out: fabric.Ledger{}, handle: func(*http.Request) (any, error) { return w.Server.fabric.Ledger(), nil }},
 		{method: "GET", path: "/events", does: "Events that are kept, the oldest first: at most 512, the next when asked again.", query: after, out: []fabric.Event{}, handle: w.events},
 		{method: "GET", path: "/fabrics", does: "The fabrics that run on this machine, with the addresses of their pages.", out: []Listed{}, handle: w.fabrics},
 		{method: "GET", path: "/stream", does: "The state stream as server-sent events named frame, each a Frame. Last-Event-ID resumes.", raw: w.stream, unbounded: true},
@@ -148,7 +148,7 @@ func (w *Web) faults(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.fabric.faultsAfter(after), nil
+	return w.Server.faultsAfter(after), nil
 }
 
 func (w *Web) events(r *http.Request) (any, error) {
@@ -156,15 +156,15 @@ func (w *Web) events(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.fabric.eventsAfter(after), nil
+	return w.Server.eventsAfter(after), nil
 }
 
 func (w *Web) link(r *http.Request) (any, error) {
-	l, err := w.fabric.fabric.Topology().LinkByName(r.PathValue("id"))
+	l, err := w.Server.fabric.Topology().LinkByName(r.PathValue("id"))
 	if err != nil {
 		return nil, notFound(err)
 	}
-	return w.fabric.fabric.LinkStates()[l.ID], nil
+	return w.Server.fabric.LinkStates()[l.ID], nil
 }
 
 func notFound(err error) error { return coded{err, http.StatusNotFound} }
@@ -203,7 +203,7 @@ func (w *Web) fabrics(*http.Request) (any, error) {
 	for _, e := range entries {
 		list = append(list, Listed{
 			e.Name, e.Topology, e.Firmware, e.Started.Format("2006-01-02T15:04:05Z07:00"), e.Page,
-			e.Name == w.fabric.info.Name,
+			e.Name == w.Server.info.Name,
 		})
 	}
 	return list, nil
@@ -215,7 +215,7 @@ func (w *Web) apply(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.fabric.apply(r.Context(), body)
+	return w.Server.apply(r.Context(), body)
 }
 
 func (w *Web) trace(r *http.Request) (any, error) {
@@ -224,11 +224,11 @@ func (w *Web) trace(r *http.Request) (any, error) {
 		return nil, err
 	}
 	for _, name := range []string{t.Src, t.Dst} {
-		if _, err := w.fabric.fabric.Topology().NICByName(name); err != nil {
+		if _, err := w.Server.fabric.Topology().NICByName(name); err != nil {
 			return nil, notFound(err)
 		}
 	}
-	return w.fabric.trace(t)
+	return w.Server.trace(t)
 }
 
 // body decodes the body of a request strictly; none is the zero value.

@@ -18,7 +18,7 @@ func (w *Web) stream(out http.ResponseWriter, r *http.Request) {
 	}
 	rc := http.NewResponseController(out)
 	_ = rc.SetReadDeadline(time.Time{}) // for as long as it lasts; both are there on every server of ours
-	v := w.fabric.stream.Watch(r.Header.Get("Last-Event-ID"))
+	v := w.Server.stream.Watch(r.Header.Get("Last-Event-ID"))
 	defer v.Close()
 	h := out.Header()
 	h.Set("Content-Type", "text/event-stream")

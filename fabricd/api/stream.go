@@ -66,17 +66,20 @@ func (s *Stream) RunID() string { return s.run }
 
 // Run makes frames while anybody watches, until ctx ends. It is called once.
 func (s *Stream) Run(ctx context.Context) {
-	smp := newSampling(s.f)
+	var smp *sampling
 	tick := time.NewTicker(frameEvery)
 	defer tick.Stop()
 	gap := time.NewTimer(0)
 	defer gap.Stop()
 	for {
-		if !s.watched(time.Now()) {
+		if smp == nil || !s.watched(time.Now()) {
 			select {
 			case <-s.wake:
 			case <-ctx.Done():
 				return
+			}
+			if smp == nil {
+				smp = newSampling(s.f)
 			}
 			smp.resume()
 			tick.Reset(frameEvery)

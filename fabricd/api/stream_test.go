@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/nic"
 )
 
 // told is what the stream and GET /links both tell of a link.
@@ -288,4 +290,56 @@ func TestAStateTakesNoFrameThatDoesNotFollow(t *testing.T) {
 	require.NoError(t, st.Apply(Frame{Kind: KindDelta, Run: "a", Seq: 4, Links: []LinkView{{State: "cut"}}}))
 	require.Equal(t, "cut", st.Links[0].State)
 	require.Equal(t, KindSnapshot, st.Kind)
+}
+
+func TestWhatIsTracedIsInTheStreamAndOnlyOnce(t *testing.T) {
+	t.Parallel()
+	x := serveWeb(t)
+	x.Send("n00", "n10") // of before anybody watched
+	s, st := x.stream(""), State{}
+	s.until(&st, func(*State) bool { return true })
+	x.order("/trace", `{"src":"n00","dst":"n11","count":2}`)
+	var told []HopView
+	s.until(&st, func(st *State) bool {
+		told = append(told, st.Hops...)
+		ends := 0
+		for _, h := range told {
+			if h.End == fabric.EndDelivered {
+				ends++
+			}
+		}
+		return ends == 2
+	})
+	for i, h := range told {
+		require.Equal(t, [2]string{"n00", "n11"}, [2]string{h.Src, h.Dst})
+		if i > 0 {
+			require.Equal(t, told[i-1].N+1, h.N)
+		}
+	}
+	require.Contains(t, []string{"s1.0", "s0.0", "s0.1", "s1.1"}, told[1].Node)
+	f, err := x.stream("").next()
+	require.NoError(t, err)
+	require.Empty(t, f.Hops, "a snapshot has none of the past")
+}
+
+func TestRatesAndLoadsOfLinksAddUpToThoseOfTheFabric(t *testing.T) {
+	t.Parallel()
+	x := serveWeb(t, harness.Traffic("uniform:0.5"))
+	s, st := x.stream(""), State{}
+	links := x.Topology().Links
+	s.until(&st, func(s *State) bool { // two readings at least, and not in the middle of a change
+		var rate, load float64
+		for i, l := range links {
+			if !l.B.Node.IsSwitch() {
+				rate += s.Links[i].RateAB
+				load += s.Links[i].LoadAB
+			}
+		}
+		off := rate/s.Sample.DeliveredRate - 1 // a rate may be off by a tenth
+		capacity := float64(fabric.DefaultRate) / nic.DefaultPacketBytes
+		return s.Sample.DeliveredRate > 500 && off < 0.12 && off > -0.12 && math.Abs(load-rate/capacity) < 0.01
+	})
+	require.Positive(t, st.Sample.Latency.P50)
+	require.Positive(t, st.Totals.Delivered)
+	require.Equal(t, st.Ledger.Delivered, st.Totals.Delivered)
 }

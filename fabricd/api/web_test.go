@@ -27,7 +27,7 @@ type webbed struct {
 	end    func() // as Ctrl-C does; returns when nothing is served any more
 }
 
-func serveWeb(t *testing.T, options ...harness.Option) *webbed {
+func serveWeb(t testing.TB, options ...harness.Option) *webbed {
 	t.Helper()
 	return serve(t, options...).serveWeb()
 }
@@ -100,7 +100,7 @@ func (x *webbed) order(path, body string) asked {
 
 // sse is a stream that is being read.
 type sse struct {
-	t      *testing.T
+	t      testing.TB
 	lines  *bufio.Scanner
 	answer *http.Response
 	id     string // of the last frame

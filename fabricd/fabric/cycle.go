@@ -59,11 +59,16 @@ func (s *Sampler) Deadlock() []LinkChannel {
 		}
 		found, sent = append(found, lc), append(sent, snaps[id].Ports[c.Port].VCs[c.VC].Epoch.Sent)
 	}
+	w.look(found, sent)
+	w.next = began.Add(max(lookEvery, lookShare*time.Since(began)))
+	return w.sure
+}
+
+// look takes what was found at one look.
+func (w *cycleWatch) look(found []LinkChannel, sent []uint64) {
 	w.sure = nil
 	if slices.Equal(found, w.first) && slices.Equal(sent, w.sent) {
 		w.sure = found
 	}
 	w.first, w.sent = found, sent
-	w.next = began.Add(max(lookEvery, lookShare*time.Since(began)))
-	return w.sure
 }

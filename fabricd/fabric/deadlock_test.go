@@ -74,3 +74,19 @@ func TestADeadLinkIsNoPartOfADeadlockUnlessWhatIsStrandedThereIs(t *testing.T) {
 	require.NotEmpty(t, cycle)
 	require.Contains(t, Cycle(cycle).String(), "s0 -> s3 vc0", "the cycle goes by what the stranded packet waits for")
 }
+
+func TestOneLookAtAFabricThatMovesProvesNoDeadlock(t *testing.T) {
+	found := []LinkChannel{{Link: 1}, {Link: 2}}
+	var w cycleWatch
+	w.look(found, []uint64{7, 8})
+	require.Empty(t, w.sure)
+	w.look(found, []uint64{7, 9})
+	require.Empty(t, w.sure, "one of them has sent a packet since")
+	w.look(found, []uint64{7, 9})
+	require.Equal(t, found, w.sure)
+	w.look([]LinkChannel{{Link: 2}, {Link: 3}}, []uint64{7, 9})
+	require.Empty(t, w.sure)
+	w.look(nil, nil)
+	w.look(nil, nil)
+	require.Empty(t, w.sure)
+}

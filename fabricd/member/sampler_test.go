@@ -1,0 +1,51 @@
+package member_test
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+)
+
+func TestWhoWatchesSeesASwitchThatIsAProcessAndIsNotHeldUpByOneThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	l := start(t, true)
+	const name = "s1.00"
+	s := l.fabric.NewSampler()
+	id := int(must(l.fabric.Topology().SwitchByName(name)))
+	p := l.be(name)
+	l.load()
+	l.crosses(name, 200)
+	l.settle()
+	ledger := l.fabric.Ledger() // asks the process
+	ledger.LostOn = nil
+	r := s.Read()
+	require.Equal(t, ledger, r.Ledger)
+	require.Equal(t, fabric.SwitchUp, r.Switches[id].State)
+	sn := l.fabric.Switch(weft.SwitchID(id))
+	require.Equal(t, sn.Stats, s.Stats(id))
+	for i, k := range l.fabric.LinkStates() {
+		require.Equal(t, [2]uint64{k.SentAB, k.SentBA}, r.Links[i].Sent, k.Link)
+	}
+
+	after := l.last()
+	p.signal(syscall.SIGSTOP)
+	l.event(after, fabric.EventProcessSilent)
+	began := time.Now()
+	r = s.Read()
+	require.Less(t, time.Since(began), 400*time.Millisecond, "less than a process is given to answer")
+	require.Equal(t, fabric.SwitchQuiet, r.Switches[id].State)
+	require.Equal(t, sn.Stats, s.Stats(id), "what it last said holds")
+	after = l.last()
+	p.signal(syscall.SIGCONT)
+	l.event(after, fabric.EventProcessBack)
+	require.Equal(t, fabric.SwitchUp, s.Read().Switches[id].State)
+	after = l.last()
+	p.kill()
+	l.event(after, fabric.EventProcessLost)
+	require.Equal(t, fabric.SwitchDown, s.Read().Switches[id].State)
+}
