@@ -37,7 +37,7 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(if $(shell git s
 PGO ?= off
 
 .DEFAULT_GOAL := help
-.PHONY: help test check bench fuzz build profile scenarios experiments soak calm proofs schema clean
+.PHONY: help test check bench fuzz build web browser watching profile scenarios experiments soak calm proofs schema clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -65,6 +65,15 @@ fuzz: ## run each fuzz target in turn (PKG, FUZZTIME)
 
 build: ## build bin/fabricd and bin/linkmon (PGO)
 	go build -pgo=$(PGO) $(if $(REVISION),-ldflags '-X main.revision=$(REVISION)') -o bin/ ./fabricd ./linkmon
+
+web: ## test the page and build fabricd/web/dist anew from fabricd/web/app; needs Node.js 20.19 or newer, nothing else here does
+	cd fabricd/web/app && npm ci --no-audit --no-fund && npm test && npm run build
+
+browser: build ## test the page in Chromium, against running fabrics; go test ./fabricd/web does so too
+	cd fabricd/web/e2e && npm ci --no-audit --no-fund && npm run check && npm test
+
+watching: build ## measure the page and what it costs a fabric to be watched, in half an hour, into docs/results/web.md and watching.md
+	cd fabricd/web/e2e && npm ci --no-audit --no-fund && npm run bench
 
 profile: ## regenerate fabricd/speed.pgo, see PGO
 	@mkdir -p bin

@@ -81,7 +81,7 @@ func runCommand() *cobra.Command {
 	cmd.Flags().BoolVarP(&u.json, "json", "j", false, "print each result as one JSON object, a line each")
 	cmd.Flags().Uint64Var(&u.seed, "sim-seed", 0, "seed of every random draw; 0 is the scenario's own")
 	cmd.Flags().StringVar(&u.junit, "junit", "", "write the results to this file, as JUnit XML")
-	cmd.Flags().StringVar(&u.report, "report", "", "write a report of the run into this folder, as one HTML file and as JSON; of several, a folder in it for each")
+	cmd.Flags().StringVar(&u.report, "report", "", "write a report of the run into this `folder`, as one HTML file and as JSON; of several, a folder in it for each")
 	cmd.Flags().BoolVar(&u.virtual, "virtual", false, "run in virtual time instead of live")
 	cmd.Flags().BoolVar(&u.live, "live", false, "run live, which is the default")
 	cmd.Flags().BoolVar(&u.shrink, "shrink", false, "reduce a failing scenario to a smallest one that still fails")

@@ -47,15 +47,31 @@ func (m *monitor) linkCommand() *cobra.Command {
 		},
 	}
 	o.when(cmd, "direction", "silent", "for")
-	links := m.completeLinks(func(fabric.LinkState) bool { return true })
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		names, directive := links(cmd, args, word)
-		if len(args) > 0 {
-			names = append(names, "down", "up")
-		}
-		return names, directive
-	}
+	cmd.ValidArgsFunction = m.completeEnds
 	return cmd
+}
+
+// completeEnds offers a link or a node, then the nodes at the other ends of its links, then down and up.
+func (m *monitor) completeEnds(cmd *cobra.Command, args []string, _ string) (words []cobra.Completion, _ cobra.ShellCompDirective) {
+	_ = m.with(cmd, false, func(ctx context.Context, c *api.Client) error {
+		all, err := c.Links(ctx)
+		for _, l := range all {
+			switch {
+			case len(args) == 0:
+				words = append(words, l.Link, l.A, l.B)
+			case len(args) == 1 && l.A == args[0]:
+				words = append(words, l.B)
+			case len(args) == 1 && l.B == args[0]:
+				words = append(words, l.A)
+			}
+		}
+		return err
+	})
+	if len(words) == 0 {
+		words = []string{"down", "up"}
+	}
+	slices.Sort(words)
+	return slices.Compact(words), cobra.ShellCompDirectiveNoFileComp
 }
 
 // showLink prints the link that is named, or that is between the two nodes named.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +23,12 @@ import (
 	"github.com/weft-fabric/weft/linkmon/liveness"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asLinkmon) != "" {
+		main()
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // patient ends do not take a neighbour for dead because the machine is busy.
 var patient = harness.Liveness(50*time.Millisecond, 8)

@@ -82,7 +82,7 @@ func NewWeb(address string, c WebConfig) (*Web, error) {
 		WebConfig: c, token: rand.Text(), listen: l, host: host,
 		busy: make(chan struct{}, maxBusy), orders: make(chan struct{}, maxOrders), queued: make(chan struct{}, maxBusy+maxOrders+maxQueued), streams: make(chan struct{}, maxStreams),
 	}
-	w.listing = sync.OnceValues(func() ([]byte, error) { return listing(c.Server.fabric.Topology()) })
+	w.listing = c.Server.listing
 	w.handler = w.guard(w.mux())
 	return w, nil
 }

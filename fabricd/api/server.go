@@ -33,6 +33,8 @@ type Server struct {
 
 	snapshots []paged // the latest that were asked for; by snapshotPage, one at a time
 
+	listing func() ([]byte, error) // the topology with its places, which take long to find: made once
+
 	mu     sync.Mutex
 	sample Sample // guarded by mu: the latest
 }
@@ -40,6 +42,7 @@ type Server struct {
 // NewServer serves f over control, which the caller closes after Run has returned.
 func NewServer(f *fabric.Fabric, control *bus.Control, info Info) (*Server, error) {
 	s := &Server{info: info, fabric: f, control: control, stream: NewStream(f), first: f.Events().Last()}
+	s.listing = sync.OnceValues(func() ([]byte, error) { return listing(f.Topology()) })
 	for verb, h := range map[string]bus.Handler{
 		VerbStatus:   s.status,
 		VerbTopology: s.topology,
@@ -128,11 +131,8 @@ func (s *Server) status(context.Context, []byte) (any, error) {
 }
 
 func (s *Server) topology(context.Context, []byte) (any, error) {
-	var b bytes.Buffer
-	if err := s.fabric.Topology().WriteJSON(&b); err != nil {
-		return nil, err
-	}
-	return json.RawMessage(b.Bytes()), nil
+	raw, err := s.listing()
+	return json.RawMessage(raw), err
 }
 
 func (s *Server) links(context.Context, []byte) (any, error) { return s.fabric.LinkStates(), nil }

@@ -44,8 +44,11 @@ type Runner struct {
 type Watcher interface {
 	// Every is how often See is to be called, by the clock of the fabric; it may come more often.
 	Every() time.Duration
-	// See is called with an empty step about that often, right before each step and right before the traffic stops, and with the step after it.
-	See(f *fabric.Fabric, step string)
+	// See is called at the start, about that often, and right before the traffic stops.
+	See(f *fabric.Fabric)
+	// Before and After are called around the steps of one instant, After with what they are.
+	Before(f *fabric.Fabric)
+	After(f *fabric.Fabric, steps []string)
 	// End is called once, before the fabric stops, however the run ended: with its result, or with what is known by then and the error that kept it
 	// from being judged.
 	End(f *fabric.Fabric, r Result, err error)
@@ -82,11 +85,15 @@ func (r Runner) Run(ctx context.Context, s *Scenario) (Result, error) {
 func (r *run) whole(ctx context.Context, began time.Time) (Result, error) {
 	f := r.fabric
 	res := Result{Scenario: r.scenario.Name, SimSeed: r.scenario.Options.Seed, Failed: []string{}, Broken: []string{}}
+	see := func() {
+		if r.Watch != nil {
+			r.Watch.See(f)
+		}
+	}
+	see()
 	err := r.timeline(ctx)
 	if err == nil {
-		if r.Watch != nil {
-			r.Watch.See(f, "")
-		}
+		see()
 		if r.judge(ctx, &res); ctx.Err() != nil {
 			err = fmt.Errorf("interrupted: %w", ctx.Err())
 		}
@@ -137,7 +144,13 @@ func (r *run) timeline(ctx context.Context) error {
 			if next < at {
 				r.silences.hear(r.fabric.Events())
 				r.progress(passed(), "")
+				if r.Watch != nil {
+					r.Watch.See(r.fabric)
+				}
 			}
+		}
+		if ctx.Err() != nil { // a run that is behind its times does not pause
+			return fmt.Errorf("interrupted: %w", context.Cause(ctx))
 		}
 		return nil
 	}
@@ -148,13 +161,18 @@ func (r *run) timeline(ctx context.Context) error {
 			return err
 		}
 		if r.Watch != nil {
-			r.Watch.See(r.fabric, "")
+			r.Watch.Before(r.fabric)
 		}
 		if err := r.do(ctx, now); err != nil {
 			return fmt.Errorf("at %v: %w", now[0].At, err)
 		}
+		var steps []string
 		for _, a := range now {
 			r.progress(passed(), a.Text)
+			steps = append(steps, a.Text)
+		}
+		if r.Watch != nil {
+			r.Watch.After(r.fabric, steps)
 		}
 	}
 	return until(r.scenario.Duration)
@@ -197,8 +215,5 @@ func (r *run) do(ctx context.Context, now []Action) error {
 func (r *run) progress(at time.Duration, step string) {
 	if r.Progress != nil {
 		r.Progress(r.fabric, at, step)
-	}
-	if r.Watch != nil {
-		r.Watch.See(r.fabric, step)
 	}
 }

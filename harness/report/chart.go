@@ -28,11 +28,13 @@ func (r *Recorder) charts() (list []template.HTML, err error) {
 		for i := 1; i < len(r.samples); i++ {
 			// A step begins with the sample before: it shows what has come since then.
 			if v := y(r.samples[i], r.samples[i-1]); !math.IsNaN(v) {
-				c.Points = append(c.Points, chart.Point{X: r.samples[i-1].At, Y: v})
+				c.Points = append(c.Points, chart.Point{X: r.samples[i-1].At, Y: v, Low: math.Inf(-1), High: math.Inf(1)})
 			}
 		}
 		if n := len(c.Points); n > 0 {
-			c.Points = append(c.Points, chart.Point{X: r.samples[len(r.samples)-1].At, Y: c.Points[n-1].Y})
+			last := c.Points[n-1]
+			last.X = r.samples[len(r.samples)-1].At
+			c.Points = append(c.Points, last)
 		}
 		return c
 	}
@@ -42,10 +44,14 @@ func (r *Recorder) charts() (list []template.HTML, err error) {
 	state := func(of func(sample) float64) func(now, before sample) float64 {
 		return func(_, before sample) float64 { return of(before) }
 	}
-	late := func(of func(sample) float64) func(now, before sample) float64 {
-		return func(now, _ sample) float64 { return of(now) / 1000 }
+	unit, per := "ms", 1000.
+	if !slices.ContainsFunc(r.samples, func(s sample) bool { return s.P99 > 2000 }) {
+		unit, per = "µs", 1
 	}
-	latency := chart.Chart{Title: "Latency from generation to delivery", Y: "ms", Curves: []chart.Curve{
+	late := func(of func(sample) float64) func(now, before sample) float64 {
+		return func(now, _ sample) float64 { return of(now) / per }
+	}
+	latency := chart.Chart{Title: "Latency from generation to delivery", Y: unit, Curves: []chart.Curve{
 		curve("99% of packets are faster", 1, late(func(s sample) float64 { return s.P99 })),
 		curve("half of them are", 0, late(func(s sample) float64 { return s.P50 })),
 	}}
@@ -71,11 +77,14 @@ func (r *Recorder) charts() (list []template.HTML, err error) {
 		case err != nil:
 			return nil, fmt.Errorf("chart %q: %w", c.Title, err)
 		default:
-			list = append(list, inline(b.String()))
+			list = append(list, inline(narrower.Replace(b.String())))
 		}
 	}
 	return list, nil
 }
+
+// narrower makes the letters of a chart as wide as it has room for: the page has a font without serifs, which are wider.
+var narrower = strings.NewReplacer("font-size:9px", "font-size:8px", "font-size:10px", "font-size:8.4px", "font-size:12px", "font-size:10.6px")
 
 // inline is an SVG file as it can stand within HTML: without what comes before its element.
 func inline(svg string) template.HTML {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -49,9 +50,7 @@ type Recorder struct {
 	scenes  []scene
 	hidden  int // scenes that are not kept
 	before  []fabric.SwitchReroutes
-	seen    int  // number of the latest report of a fault
-	full    bool // no more scenes are kept
-	within  bool // the steps of one instant are being told
+	seen    int // number of the latest report of a fault
 
 	events []fabric.Event
 	seq    uint64 // of the latest event
@@ -71,21 +70,23 @@ func NewRecorder(s *scenario.Scenario) *Recorder { return &Recorder{length: s.Du
 func (r *Recorder) Every() time.Duration { return max(10*time.Millisecond, r.length/wanted) }
 
 // See implements [scenario.Watcher].
-func (r *Recorder) See(f *fabric.Fabric, step string) {
+func (r *Recorder) See(f *fabric.Fabric) {
 	r.hear(f.Events())
-	if n := len(r.scenes); step != "" {
-		if r.within && n > 0 && !r.full {
-			r.scenes[n-1].What += "; " + step
-		} else if !r.within {
-			r.scene(f, step, n < maxScenes)
-		}
-		r.within = true
-		return
-	}
-	r.before, r.within = f.Reroutes(), false
 	if f.Now().Duration() >= r.next {
 		r.sample(f)
 	}
+}
+
+// Before implements [scenario.Watcher].
+func (r *Recorder) Before(f *fabric.Fabric) {
+	r.See(f)
+	r.before = f.Reroutes()
+}
+
+// After implements [scenario.Watcher].
+func (r *Recorder) After(f *fabric.Fabric, steps []string) {
+	r.hear(f.Events())
+	r.scene(f, strings.Join(steps, "; "), len(r.scenes) < maxScenes)
 }
 
 // End implements [scenario.Watcher].
@@ -150,7 +151,7 @@ func (r *Recorder) scene(f *fabric.Fabric, what string, keep bool) {
 		}
 	}
 	if !keep {
-		r.hidden, r.full = r.hidden+1, true
+		r.hidden++
 		return
 	}
 	r.scenes = append(r.scenes, scene{At: at, What: what, Links: f.LinkStates(), Crashed: f.CrashedSwitches(), Reroutes: r.before, Faults: begun})

@@ -71,16 +71,22 @@ func acts(line string) bool {
 	return slices.Contains(fault.Verbs(), fault.Verb(word)) || word == "link" || word == "apply"
 }
 
-// chosen are the things that an order is for: those marked that it can be for, or else the one that the cursor is on.
+// chosen are the things that an order is for: those marked that are of the kind that the cursor is on, or else the one that it
+// is on; when an order is for no such thing, those marked that it is for.
 func (a *app) chosen(kinds ...kind) (list []target) {
+	at := a.linkOf(a.object())
+	here := slices.Contains(kinds, at.kind)
+	if here {
+		kinds = []kind{at.kind}
+	}
 	for t := range a.marks {
 		if slices.Contains(kinds, t.kind) {
 			list = append(list, t)
 		}
 	}
 	slices.SortFunc(list, func(x, y target) int { return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.i, y.i)) })
-	if t := a.linkOf(a.object()); len(list) == 0 && slices.Contains(kinds, t.kind) {
-		list = append(list, t)
+	if len(list) == 0 && here {
+		list = append(list, at)
 	}
 	return list
 }

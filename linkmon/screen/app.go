@@ -171,6 +171,9 @@ func (a *app) lines() []string {
 		sheet = a.form.draw(a, a.w)
 	case a.prompt != nil:
 		sheet = a.prompt.above(a, a.w)
+	case a.said != "":
+		sheet = a.saidLines()
+		sheet = sheet[:len(sheet)-1] // the last is the last of the screen
 	}
 	sheet = sheet[:min(len(sheet), room-1)]
 	if a.mirror == nil {
@@ -206,7 +209,8 @@ func (a *app) foot() string {
 	case a.prompt != nil:
 		return a.prompt.view()
 	case a.said != "":
-		return a.th.styles[a.tone].Render(clip(a.said, a.w, a.th.signs.ellipsis))
+		lines := a.saidLines()
+		return lines[len(lines)-1]
 	}
 	hints := []string{"?", "help", ":", "command", "/", "filter", "enter", "open", "space", "mark"}
 	if !a.cfg.ReadOnly {
@@ -228,4 +232,19 @@ func (a *app) foot() string {
 		b.WriteString(next)
 	}
 	return strings.TrimRight(b.String(), " ")
+}
+
+// maxSaid bounds the lines of what was said, so that the page is not covered. Chosen by us.
+const maxSaid = 5
+
+// saidLines is what was said, in as many lines as it needs.
+func (a *app) saidLines() []string {
+	lines := wrapped(a.said, a.w)
+	if len(lines) > maxSaid {
+		lines = append(lines[:maxSaid-1], clip(lines[maxSaid-1], a.w-2, "")+a.th.signs.ellipsis)
+	}
+	for i, l := range lines {
+		lines[i] = a.say(a.tone, l)
+	}
+	return lines
 }

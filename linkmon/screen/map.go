@@ -20,11 +20,13 @@ type mapPage struct {
 	cursor int // index of the switch
 	port   int // which of its connected ports is chosen, -1: none
 
-	// The layout, made anew when the width or the topology changes.
+	// The layout, made anew when the room or the topology changes.
 	of     *mirror.Topology
 	width  int
+	height int
 	spots  []spot
 	labels []label
+	free   bool   // switches are not in lines
 	size   [2]int // of the whole map, in characters
 	step   int    // of a grid: from one switch of a line to the next
 	paint  func(p *mapPage, a *app, c *canvas)
@@ -65,7 +67,9 @@ func (p *mapPage) link(a *app) int {
 }
 
 func (p *mapPage) key(a *app, k string) bool {
-	p.settle(a, a.w, a.h-4) // several keys may come before anything is drawn
+	if p.of != a.mirror.Topology {
+		p.settle(a, a.w, a.h-4) // several keys may come before anything is drawn
+	}
 	if len(p.spots) == 0 {
 		return false
 	}
@@ -106,7 +110,7 @@ func (p *mapPage) move(dx, dy int) {
 	for i, s := range p.spots {
 		sx, sy := s.middle()
 		ahead, aside := (sx-x)*dx+4*(sy-y)*dy, 4*(sy-y)*dx+(sx-x)*dy
-		if ahead <= 0 || (dx != 0 && sy != y) { // left and right stay in their line
+		if ahead <= 0 || (dx != 0 && sy != y && !p.free) { // left and right stay in their line
 			continue
 		}
 		if aside < 0 {
@@ -156,9 +160,10 @@ func (p *mapPage) draw(a *app, w, h int) []string {
 	return append(c.lines(a.th, p.left, p.top, w, room), below...)
 }
 
-// settle arranges the map anew if the topology or the width is another.
+// settle arranges the map anew if the topology or the room is another.
 func (p *mapPage) settle(a *app, w, h int) {
-	if p.of != a.mirror.Topology || p.width != w {
+	if p.of != a.mirror.Topology || p.width != w || p.height != h {
+		p.height = h
 		p.arrange(a.mirror.Topology, w, h-4)
 	}
 }
@@ -183,9 +188,14 @@ func (p *mapPage) arrange(t *mirror.Topology, w, h int) {
 	if p.cursor >= len(p.spots) {
 		p.cursor, p.port = 0, -1
 	}
+	p.free = false
 	if size, ok := t.Grid(); ok {
 		p.arrangeGrid(size, w)
 		p.paint = (*mapPage).paintGrid
+		return
+	}
+	if p.free = t.Tiers() == 0 && p.arrangeFree(w, h); p.free {
+		p.paint = (*mapPage).paintFree
 		return
 	}
 	p.arrangeTiers(w, h)

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/layout"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
@@ -63,7 +64,7 @@ func read(t *testing.T, spec string) *mirror.Topology {
 	g, err := topology.Parse(spec)
 	require.NoError(t, err)
 	var b bytes.Buffer
-	require.NoError(t, g.WriteJSON(&b))
+	require.NoError(t, layout.WriteJSON(&b, g))
 	top, err := mirror.Read(b.Bytes())
 	require.NoError(t, err)
 	return top

@@ -18,14 +18,17 @@ type Topology struct {
 	Ports [][]Port `json:"-"`
 
 	switches, nics, links map[string]int
+	width, height         float64 // how far places reach
 }
 
 // Switch is one switch of the graph.
 type Switch struct {
-	ID    string `json:"id"`
-	Ports int    `json:"ports"`
-	Tier  *int   `json:"tier"`  // of a tree, 0 is the top
-	Coord []int  `json:"coord"` // of a grid or ring
+	ID    string  `json:"id"`
+	Ports int     `json:"ports"`
+	Tier  *int    `json:"tier"`  // of a tree, 0 is the top
+	Coord []int   `json:"coord"` // of a grid or ring
+	X     float64 `json:"x"`     // where it is drawn, two neighbours 1 apart
+	Y     float64 `json:"y"`     // grows downwards
 }
 
 // NIC is one endpoint of the graph.
@@ -87,6 +90,7 @@ func Read(raw []byte) (*Topology, error) {
 	for _, ports := range t.Ports {
 		slices.SortFunc(ports, func(a, b Port) int { return a.Number - b.Number })
 	}
+	t.place()
 	return t, nil
 }
 
@@ -115,6 +119,28 @@ func (t *Topology) Tiers() (n int) {
 		n = max(n, *s.Tier+1)
 	}
 	return n
+}
+
+// Extent is how far the places of switches reach from the origin; false when the topology gives none. Places are moved so
+// that the least coordinates are 0.
+func (t *Topology) Extent() (width, height float64, ok bool) {
+	return t.width, t.height, t.width > 0 || t.height > 0
+}
+
+// place moves the switches to the origin.
+func (t *Topology) place() {
+	if len(t.Switches) == 0 {
+		return
+	}
+	minX, minY := t.Switches[0].X, t.Switches[0].Y
+	for _, s := range t.Switches {
+		minX, minY = min(minX, s.X), min(minY, s.Y)
+	}
+	for i := range t.Switches {
+		s := &t.Switches[i]
+		s.X, s.Y = s.X-minX, s.Y-minY
+		t.width, t.height = max(t.width, s.X), max(t.height, s.Y)
+	}
 }
 
 // Grid is the size of the grid that the switches are in, up to three dimensions; false when they are in none, or it is a

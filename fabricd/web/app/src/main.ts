@@ -168,6 +168,18 @@ ui.subscribe(() => {
   }
 })
 store.subscribe(soon)
+// Another fabric: nothing that was chosen in the one before means anything.
+let shape = store.topology
+store.subscribe(() => {
+  if (shape === store.topology) return
+  shape = store.topology
+  x.flow.stop()
+  x.flow.set('', '')
+  map.motion.flow = null
+  ui.fault = null
+  ui.hovered = null
+  ui.select(null)
+})
 matchMedia('(prefers-color-scheme: light)').addEventListener('change', () => ui.changed())
 addEventListener('hashchange', () => {
   if (client.takeToken()) {

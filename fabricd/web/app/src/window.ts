@@ -18,7 +18,7 @@ interface Weft {
   readonly moving: boolean
   link(id: string): unknown // as the stream tells it
   switch(id: string): unknown
-  // where a link's middle or a node is, in pixels of the window; null: there is none by that name
+  // where to point at a link or node, in pixels of the window; null: there is none by that name
   place(id: string): { x: number; y: number } | null
 }
 
@@ -26,6 +26,22 @@ declare global {
   interface Window {
     readonly weft: Weft
   }
+}
+
+// clearest is where on a link, as a share of its way, the others are farthest: links cross, and at a crossing nobody can tell
+// which of them is meant.
+function clearest(x: Context, i: number): number {
+  const shares = Array.from({ length: 17 }, (_, k) => 0.1 + k * 0.05)
+  const own = shares.map((at) => x.map.point(i, at))
+  const least = own.map(() => Infinity)
+  x.store.topology!.links.forEach((_, j) => {
+    if (j === i) return
+    for (let k = 0; k <= 40; k++) {
+      const q = x.map.point(j, k / 40)
+      own.forEach((p, n) => { least[n] = Math.min(least[n]!, (p.x - q.x) ** 2 + (p.y - q.y) ** 2) })
+    }
+  })
+  return shares[least.indexOf(Math.max(...least))]!
 }
 
 export function expose(x: Context): void {
@@ -70,7 +86,7 @@ export function expose(x: Context): void {
     switch: (id) => x.store.switches[x.store.switchOf(id) ?? -1] ?? null,
     place(id) {
       const i = x.store.link(id)
-      const p = i === undefined ? x.map.nodeOnScreen(id) : x.map.screen(i, 0.5)
+      const p = i === undefined ? x.map.nodeOnScreen(id) : x.map.screen(i, clearest(x, i))
       if (!p) return null
       const box = x.map.container.getBoundingClientRect()
       return { x: box.left + p.x, y: box.top + p.y }

@@ -37,7 +37,7 @@ it('puts hops into order and keeps packets apart', () => {
 })
 
 it('does not go on after a switch that discards, nor count what leaves late twice', () => {
-  const [j] = journeys([hop('s0', 1, { in: 1, out: 0 }), hop('s0', 2, { out: 0, left: true }), hop('s1', 3, { in: 0, out: -1, end: 'discarded' })], store())
+  const [j] = journeys([hop('s0', 1, { in: 1, out: 0 }), hop('s0', 2, { out: 0, left: true }), hop('s1', 3, { in: 0, out: 1, end: 'discarded' })], store())
   expect(j!.legs.map((l) => l.link)).toEqual([1, 0])
   expect(j!.end).toBe('discarded')
 })

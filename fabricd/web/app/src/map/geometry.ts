@@ -29,14 +29,15 @@ export function roomForNics(g: Geometry, scale: number): boolean {
 
 // place lays topology out for a window of so many pixels.
 export function place(t: Topology, width: number, height: number): Geometry {
-  const flat = spread(t, 1)
+  const flat = measure(t, spread(t, 1))
   // A tree so wide that its NICs have no room fills the window with its switches.
-  const all = boxOf([...flat.values()])
-  const nics = t.nics.length > 0 && roomForNics(measure(t, flat), width / Math.max(1e-9, all.x[1] - all.x[0]))
+  const all = boxOf([...flat.nodes.values()])
+  const nics = t.nics.length > 0 && roomForNics(flat, width / Math.max(1e-9, all.x[1] - all.x[0]))
   const ids = (nics ? [...t.switches, ...t.nics] : t.switches).map((n) => n.id)
-  const shown = boxOf(ids.map((id) => flat.get(id)!))
-  const stretch = stretchOf(t, shown, width / height)
-  const nodes = stretch === 1 ? flat : spread(t, stretch)
+  const box = boxOf(ids.map((id) => flat.nodes.get(id)!))
+  const stretch = stretchOf(t, box, width / height)
+  if (stretch === 1) return { ...flat, box }
+  const nodes = spread(t, stretch)
   return { ...measure(t, nodes), box: boxOf(ids.map((id) => nodes.get(id)!)) }
 }
 
@@ -114,15 +115,17 @@ function nearestOf(ids: string[], nodes: Map<string, Point>): Map<string, number
   const sorted = ids.map((id) => ({ id, p: nodes.get(id)! })).sort((m, n) => m.p.x - n.p.x)
   const out = new Map<string, number>()
   sorted.forEach(({ id, p }, i) => {
-    let best = Infinity
+    let best = Infinity // squared
     for (const step of [-1, 1]) {
       for (let k = i + step; k >= 0 && k < sorted.length; k += step) {
-        const q = sorted[k]!.p
-        if (Math.abs(q.x - p.x) >= best) break
-        const d = Math.hypot(q.x - p.x, q.y - p.y)
-        if (d > 0) best = Math.min(best, d)
+        const dx = sorted[k]!.p.x - p.x
+        if (dx * dx >= best) break
+        const dy = sorted[k]!.p.y - p.y
+        const d = dx * dx + dy * dy
+        if (d > 0 && d < best) best = d
       }
     }
+    best = Math.sqrt(best)
     out.set(id, Number.isFinite(best) ? best : 1)
   })
   return out

@@ -8,6 +8,7 @@ import { dark, light, type Theme } from './colors'
 import { along, place, roomForNics, type Geometry, type Point } from './geometry'
 import { look, type Look } from './look'
 import { Motion } from './motion'
+import { listen, type Pointing } from './mouse'
 import { Overlay } from './overlay'
 import { BentLink, FabricNode, StraightLink, type LinkData, type NodeData } from './programs'
 
@@ -36,7 +37,7 @@ export class FabricMap {
     readonly container: HTMLElement,
     readonly store: Store,
     readonly ui: Ui,
-    private readonly on: { select(s: Selection | null): void; act(s: Selection): void; hover(s: Selection | null): void },
+    on: Pointing,
   ) {
     this.sigma = new Sigma(this.graph, container, {
       allowInvalidContainer: true,
@@ -49,6 +50,7 @@ export class FabricMap {
       minCameraRatio: 0.01,
       maxCameraRatio: 3,
       zoomDuration: 120,
+      zoomToSizeRatioFunction: (ratio) => ratio ** 0.65,
       defaultNodeType: 'node',
       defaultEdgeType: 'straight',
       nodeProgramClasses: { node: FabricNode },
@@ -66,7 +68,7 @@ export class FabricMap {
       this.overlay.draw()
     })
     this.sigma.on('resize', () => this.resized())
-    this.listen()
+    listen(this, on)
     store.subscribe((c) => this.changed(c))
   }
 
@@ -179,7 +181,7 @@ export class FabricMap {
     const t = this.theme
     if (!data.square) {
       data.hidden = !this.nicsShown
-      data.size = clamp(px * this.geometry.nicSpacing * 0.3, 1.2, 4.5)
+      data.size = clamp(px * Math.min(this.geometry.nicSpacing * 0.3, this.geometry.nicReach * 0.3, this.geometry.spacing * 0.12), 1.2, 4.5)
       data.fill = t.nicFill
       data.border = this.chosen('nic', id) ? t.select : t.nicFill
       data.level = 0
@@ -234,11 +236,15 @@ export class FabricMap {
 
   get showsNics(): boolean { return this.nicsShown }
 
-  // screen is where a point of link i is on the screen.
-  screen(i: number, at: number): Point {
+  // point is where on the map a share of the way along link i is, screen is where on the screen.
+  point(i: number, at: number): Point {
     const l = this.store.topology!.links[i]!
     const g = this.geometry
-    return this.sigma.graphToViewport(along(g.nodes.get(l.a)!, g.nodes.get(l.b)!, g.bends[i]!, at))
+    return along(g.nodes.get(l.a)!, g.nodes.get(l.b)!, g.bends[i]!, at)
+  }
+
+  screen(i: number, at: number): Point {
+    return this.sigma.graphToViewport(this.point(i, at))
   }
 
   nodeOnScreen(id: string): Point | null {
@@ -282,33 +288,7 @@ export class FabricMap {
   private whereIs(s: Selection): Point | undefined {
     if (s.kind !== 'link') return this.geometry.nodes.get(s.id)
     const i = this.store.link(s.id)
-    if (i === undefined) return undefined
-    const l = this.store.topology!.links[i]!
-    return along(this.geometry.nodes.get(l.a)!, this.geometry.nodes.get(l.b)!, this.geometry.bends[i]!, 0.5)
-  }
-
-  private listen(): void {
-    const s = this.sigma
-    const link = (edge: string): Selection => ({ kind: 'link', id: this.store.topology!.links[Number(edge)]!.id })
-    const node = (id: string): Selection => ({ kind: this.store.nic(id) === undefined ? 'switch' : 'nic', id })
-    s.on('clickEdge', ({ edge, event }) => {
-      if (this.ui.kept.scissors || (event.original as MouseEvent).shiftKey) this.on.act(link(edge))
-      else this.on.select(link(edge))
-    })
-    s.on('doubleClickEdge', ({ edge, preventSigmaDefault }) => {
-      preventSigmaDefault()
-      this.on.act(link(edge))
-    })
-    s.on('clickNode', ({ node: id }) => this.on.select(node(id)))
-    s.on('doubleClickNode', ({ node: id, preventSigmaDefault }) => {
-      preventSigmaDefault()
-      this.show(node(id))
-    })
-    s.on('clickStage', () => this.on.select(null))
-    s.on('enterEdge', ({ edge }) => this.on.hover(link(edge)))
-    s.on('leaveEdge', () => this.on.hover(null))
-    s.on('enterNode', ({ node: id }) => this.on.hover(node(id)))
-    s.on('leaveNode', () => this.on.hover(null))
+    return i === undefined ? undefined : this.point(i, 0.5)
   }
 
   // repaint draws single links and nodes anew, such as those that are no longer selected.

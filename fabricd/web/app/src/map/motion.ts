@@ -4,7 +4,7 @@
 import type { Channel, Hop } from '../net/types'
 import { css } from './colors'
 import type { FabricMap } from './map'
-import { Layer2d } from './overlay'
+import { Layer2d } from './layer'
 import { journeyKey, journeys, type Journey } from './path'
 
 // A leg takes its real time times the slow motion factor, but between these, in ms: else it is not seen, or never ends.

@@ -3,38 +3,8 @@
 import type { LinkView, SwitchView } from '../net/types'
 import { css } from './colors'
 import { badges, storyText } from './look'
+import { Layer2d } from './layer'
 import type { FabricMap } from './map'
-
-export class Layer2d {
-  readonly canvas: HTMLCanvasElement
-  readonly ctx: CanvasRenderingContext2D
-
-  constructor(protected readonly map: FabricMap, id: string) {
-    this.canvas = map.sigma.createCanvas(id, { beforeLayer: 'mouse', style: { pointerEvents: 'none' } as CSSStyleDeclaration })
-    this.ctx = this.canvas.getContext('2d')!
-    this.resize()
-  }
-
-  resize(): void {
-    const { width, height } = this.map.sigma.getDimensions()
-    const ratio = window.devicePixelRatio || 1
-    this.canvas.width = width * ratio
-    this.canvas.height = height * ratio
-    this.canvas.style.width = `${width}px`
-    this.canvas.style.height = `${height}px`
-    this.ctx.setTransform(ratio, 0, 0, ratio, 0, 0)
-  }
-
-  clear(): void {
-    const { width, height } = this.map.sigma.getDimensions()
-    this.ctx.clearRect(0, 0, width, height)
-  }
-
-  seen(x: number, y: number): boolean {
-    const { width, height } = this.map.sigma.getDimensions()
-    return x > -40 && y > -40 && x < width + 40 && y < height + 40
-  }
-}
 
 const font = 'ui-sans-serif, system-ui, "DejaVu Sans", sans-serif'
 
@@ -49,14 +19,16 @@ export class Overlay extends Layer2d {
     if (!t || !this.map.ready) return
     const on = this.map.ui.kept.layers
     if (on.names) this.names()
+    // Small where switches are close: badges are not to hide what they are about.
+    const r = Math.min(7.5, Math.max(3, this.map.scale() * this.map.geometry.spacing * 0.24))
+    if (on.states) this.map.store.links.forEach((l, i) => this.badge(l, i, r))
     t.switches.forEach((s, i) => this.halo(s.id, this.map.store.switches[i]!))
-    if (on.states) this.map.store.links.forEach((l, i) => this.badge(l, i))
     this.selection()
   }
 
-  private badge(l: LinkView, i: number): void {
+  private badge(l: LinkView, i: number, r: number): void {
     const look = this.map.looks[i]
-    if (!look || look.story === 'up') return
+    if (!look || look.story === 'up' || (look.story === 'down' && r < 5)) return
     if (!this.map.showsNics && this.toNic(i)) return
     // A link that suffers in one direction wears its badge near the end that sends, with the way it points.
     const ab = Boolean(l.cut_ab || l.suffers_ab)
@@ -68,7 +40,6 @@ export class Overlay extends Layer2d {
     if (!this.seen(p.x, p.y)) return
     const c = this.ctx
     const color = css((ab || !oneWay ? look.ab : look.ba).color)
-    const r = 7.5
     c.beginPath()
     c.arc(p.x, p.y, r, 0, 7)
     c.fillStyle = this.map.theme.background
@@ -77,7 +48,11 @@ export class Overlay extends Layer2d {
     c.strokeStyle = color
     c.stroke()
     c.fillStyle = color
-    c.font = `700 10.5px ${font}`
+    if (r < 5) {
+      c.fill()
+      return
+    }
+    c.font = `700 ${r * 1.4}px ${font}`
     c.textAlign = 'center'
     c.textBaseline = 'middle'
     c.fillText(badges[look.story], p.x, p.y + 0.5)

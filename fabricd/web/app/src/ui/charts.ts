@@ -124,7 +124,7 @@ export class Charts {
       ...size,
       legend: { show: false },
       cursor: { sync: { key: 'weft' }, y: false, drag: { x: false, y: false } },
-      padding: [4, 4, 0, 0],
+      padding: [7, 4, 0, 0],
       scales: { x: { time: false }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
       axes: [
         { ...axis, size: 16, gap: 2, space: 60, values: (_, ticks) => ticks.map((v) => `${Math.round(v)}s`) },

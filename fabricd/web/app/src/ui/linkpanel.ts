@@ -1,6 +1,7 @@
 // The panel of a link: its state, both directions, and everything that can be done to it.
 
 import { html, nothing, type TemplateResult } from 'lit-html'
+import { keyed } from 'lit-html/directives/keyed.js'
 import { story, storyText } from '../map/look'
 import type { LinkEnds, LinkView } from '../net/types'
 import { troubled } from '../state/actions'
@@ -19,7 +20,7 @@ export function linkPanel(x: Context, id: string): TemplateResult {
     <section data-testid="link-panel">
       <h2><span class="kind">link</span> ${id}</h2>
       <p class="state ${s}" data-testid="link-state" data-state=${v.state} data-story=${s}><i class="mark ${s}"></i>${storyText[s]}</p>
-      ${directions(x, ends, v)} ${doing(x, id, ends, v)} ${faultsOf(x, id)}
+      ${directions(x, ends, v)} ${keyed(id, doing(x, id, ends, v))} ${faultsOf(x, id)}
     </section>
   `
 }

@@ -18,7 +18,7 @@ export function timeline(x: Context, charts: Charts): TemplateResult {
       <svg role="list" aria-label="faults over time">
         ${shown.map((r) => {
           const least = (to - from) * 0.012
-          const end = Math.max(r.restored_at ?? to, r.at + least)
+          const end = Math.max(r.restored_at ?? x.store.at, r.at + least)
           let lane = free.findIndex((f) => f <= r.at)
           if (lane < 0) lane = r.id % lanes
           free[lane] = end

@@ -1,0 +1,81 @@
+import { expect, it } from 'vitest'
+import { along, place, roomForNics } from '../src/map/geometry'
+import { next, nextLink } from '../src/map/neighbours'
+import type { Topology } from '../src/net/types'
+import { Store } from '../src/state/store'
+
+// A tree of two tiers, as wide as its lower switches and with so many NICs below each.
+function tree(width: number, nicsEach: number): Topology {
+  const low = Array.from({ length: width }, (_, i) => ({ id: `s1.${i}`, ports: 2, tier: 1, x: i + 0.5, y: 1.5 }))
+  const nics = low.flatMap((s, i) => Array.from({ length: nicsEach }, (_, k) => ({
+    id: `n${i}.${k}`, switch: s.id, switch_port: k, x: i + (k + 0.5) / nicsEach, y: 2,
+  })))
+  return {
+    spec: '', kind: 'tree', layout: { kind: 'tree', width, height: 3 },
+    switches: [{ id: 's0', ports: width, tier: 0, x: width / 2, y: 0.5 }, ...low], nics,
+    links: low.map((s, i) => ({ id: `s0-${s.id}`, a: 's0', a_port: i, b: s.id, b_port: 0 })),
+  }
+}
+
+it('stretches a tree to the shape of the window, with y upwards', () => {
+  const g = place(tree(20, 1), 800, 400)
+  const width = g.box.x[1] - g.box.x[0]
+  expect(width / (g.box.y[1] - g.box.y[0])).toBeCloseTo(2)
+  expect(g.nodes.get('s0')!.y).toBeGreaterThan(g.nodes.get('s1.0')!.y)
+})
+
+it('fills the window with the switches alone where the NICs have no room', () => {
+  const few = place(tree(20, 2), 800, 400)
+  const many = place(tree(20, 40), 800, 400)
+  expect(few.box.y[0]).toBeCloseTo(few.nodes.get('n0.0')!.y)
+  expect(many.box.y[0]).toBeCloseTo(many.nodes.get('s1.0')!.y)
+  expect(roomForNics(many, 40)).toBe(false)
+  expect(roomForNics(many, 40 * 8)).toBe(true)
+})
+
+it('leaves the shape of everything else as fabricd gives it', () => {
+  const t = tree(4, 0)
+  t.layout = { kind: 'grid', width: 4, height: 3 }
+  const g = place(t, 1000, 100)
+  expect(g.nodes.get('s1.0')).toEqual({ x: 0.5, y: -1.5 })
+  expect(g.spacing).toBeCloseTo(1)
+})
+
+it('bends a link to the side that fabricd says', () => {
+  const t = tree(4, 0)
+  t.layout = { kind: 'grid', width: 4, height: 3 }
+  t.switches = [{ id: 'a', ports: 1, x: 0, y: 0 }, { id: 'b', ports: 1, x: 4, y: 0 }]
+  t.links = [{ id: 'a-b', a: 'a', a_port: 0, b: 'b', b_port: 0, bend: 1 }]
+  const g = place(t, 100, 100)
+  // The control point is the middle + bend (dy, -dx) / length, with y downwards: above, and the curve goes half as far.
+  expect(along(g.nodes.get('a')!, g.nodes.get('b')!, g.bends[0]!, 0.5)).toEqual({ x: 2, y: 0.5 })
+  expect(along(g.nodes.get('a')!, g.nodes.get('b')!, g.bends[0]!, 1)).toEqual({ x: 4, y: 0 })
+  expect(along({ x: 0, y: 0 }, { x: 0, y: 4 }, 1 / 8, 0.5)).toEqual({ x: -0.5, y: 2 })
+})
+
+it('goes to the switch that lies in the direction of the key', () => {
+  const t = tree(5, 0)
+  const store = new Store()
+  store.setTopology(t)
+  const g = place(t, 400, 800)
+  const go = (id: string, dx: number, dy: number) => next(g, store, { kind: 'switch', id }, dx, dy)?.id
+  expect(go('s1.1', 1, 0)).toBe('s1.2')
+  expect(go('s1.1', -1, 0)).toBe('s1.0')
+  expect(go('s1.2', 0, 1)).toBe('s0')
+  expect(go('s1.4', 1, 0)).toBeUndefined()
+  expect(go('s0', 1, 0)).toBeUndefined() // all others are more below it than beside it
+})
+
+it('goes around the links of a switch', () => {
+  const t = tree(3, 0)
+  const store = new Store()
+  store.setTopology(t)
+  let s = nextLink(store, { kind: 'switch', id: 's0' }, 's0', 1)
+  const seen = [s!.id]
+  for (let i = 0; i < 3; i++) {
+    s = nextLink(store, s, 's0', 1)
+    seen.push(s!.id)
+  }
+  expect(seen).toEqual(['s0-s1.0', 's0-s1.1', 's0-s1.2', 's0-s1.0'])
+  expect(nextLink(store, { kind: 'link', id: 's0-s1.1' }, 's1.1', 1)!.id).toBe('s0-s1.1') // the only link of s1.1
+})

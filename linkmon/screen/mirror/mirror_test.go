@@ -1,0 +1,192 @@
+package mirror
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+func read(t *testing.T, spec string) *Topology {
+	t.Helper()
+	g, err := topology.Parse(spec)
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, g.WriteJSON(&b))
+	top, err := Read(b.Bytes())
+	require.NoError(t, err)
+	return top
+}
+
+func TestTheTopologyIsReadAsTheAPIGivesIt(t *testing.T) {
+	top := read(t, "kary-ntree:2,2")
+	require.Equal(t, 2, top.Tiers())
+	require.Len(t, top.Switches, 4)
+	require.Len(t, top.NICs, 4)
+	require.Len(t, top.Links, 8)
+	s := top.Switch("s1.0")
+	require.Len(t, top.Ports[s], 4)
+	for i, p := range top.Ports[s] {
+		require.Equal(t, i, p.Number)
+		l := top.Links[p.Link]
+		require.Equal(t, p.AtA, l.A == "s1.0")
+		require.Equal(t, p.Switch, top.Switch(p.Peer))
+	}
+	require.Equal(t, -1, top.Switch("n00"))
+	require.Equal(t, top.Link("s1.0-n00"), top.NICs[top.NIC("n00")].Link)
+	_, grid := top.Grid()
+	require.False(t, grid)
+
+	size, grid := read(t, "torus:4x3x2").Grid()
+	require.True(t, grid)
+	require.Equal(t, [3]int{4, 3, 2}, size)
+	_, grid = read(t, "ring:5").Grid()
+	require.False(t, grid)
+	require.Zero(t, read(t, "irregular:8,12,1").Tiers())
+
+	for _, bad := range []string{`[`, `{"links":[{"id":"x","a":"s0","b":"s1"}]}`} {
+		_, err := Read([]byte(bad))
+		require.ErrorContains(t, err, "topology of the fabric")
+	}
+}
+
+// frames makes the frames of a run, one after the other.
+type frames struct{ last api.Frame }
+
+func (s *frames) next(kind string, change func(f *api.Frame)) api.Frame {
+	f := s.last
+	f.Kind, f.Seq, f.At = kind, f.Seq+1, f.At+0.25
+	f.Links, f.Switches, f.Events, f.Faults, f.Deadlock = nil, nil, nil, nil, nil
+	if change != nil {
+		change(&f)
+	}
+	s.last = f
+	return f
+}
+
+func TestDeltasReplaceWhatChangedAndASnapshotAll(t *testing.T) {
+	m := New(read(t, "kary-ntree:2,2"))
+	require.False(t, m.Heard())
+	s := &frames{last: api.Frame{Run: "one"}}
+	require.False(t, m.Apply(s.next(api.KindDelta, nil)), "nothing came before")
+	require.True(t, m.Apply(s.next(api.KindSnapshot, func(f *api.Frame) {
+		f.Links = []api.LinkView{{I: 0, State: fabric.LinkCut, CutAB: "silent", CutBA: "silent", AUp: true, BUp: true}, {I: 1, State: fabric.LinkUp}}
+		f.Switches = []api.SwitchView{{I: 2, State: SwitchDown}}
+		f.Deadlock = []api.ChannelView{{Link: 3}}
+	})))
+	require.Equal(t, Silent, m.Trouble(0))
+	require.Equal(t, Well, m.Trouble(1), "a link that is well may leave out that its ends see it up")
+	require.Equal(t, Deadlocked, m.Trouble(3))
+	require.Equal(t, 3, m.SwitchesUp())
+
+	require.True(t, m.Apply(s.next(api.KindDelta, func(f *api.Frame) {
+		f.Links = []api.LinkView{{I: 0, State: fabric.LinkCut, CutAB: "silent"}, {I: 99}, {I: -1}}
+	})))
+	require.Equal(t, Cut, m.Trouble(0), "the ends have noticed")
+	require.Equal(t, Well, m.Trouble(3), "no deadlock any more")
+	require.Equal(t, SwitchDown, m.Switches[2].State, "not in the frame: as it was")
+
+	skipped := s.next(api.KindDelta, nil)
+	require.False(t, m.Apply(s.next(api.KindDelta, nil)), "one is missing")
+	require.True(t, m.Apply(skipped))
+	require.True(t, m.Apply(s.next(api.KindSnapshot, nil)))
+	require.Equal(t, [Deadlocked + 1]int{Well: 8}, m.Count())
+	require.Equal(t, 4, m.SwitchesUp())
+
+	other := s.next(api.KindDelta, nil)
+	other.Run = "two"
+	require.False(t, m.Apply(other))
+}
+
+func TestEveryTroubleOfALinkHasAName(t *testing.T) {
+	for want, l := range map[Trouble]api.LinkView{
+		Well:     {State: fabric.LinkUp},
+		Impaired: {State: fabric.LinkUp, SuffersBA: "loss 1%"},
+		Flapping: {State: fabric.LinkUp, Flapping: true, SuffersBA: "loss 1%"},
+		Coming:   {State: fabric.LinkUp, HeldA: true},
+		Down:     {State: fabric.LinkDown},
+		Silent:   {State: fabric.LinkCut, CutBA: fabric.CutSilent, AUp: true, BUp: true},
+		Cut:      {State: fabric.LinkCut, CutAB: fabric.CutSignalled, Flapping: true},
+	} {
+		require.Equal(t, want, trouble(l), want.String())
+	}
+	require.Equal(t, Coming, trouble(api.LinkView{State: fabric.LinkComing}))
+	require.Equal(t, Cut, trouble(api.LinkView{State: fabric.LinkCut, CutBA: fabric.CutSilent, AUp: true}), "one end has noticed")
+	require.Equal(t, "deadlock", Deadlocked.String())
+}
+
+func TestTheHistoryHoldsRatesAndForgetsAnotherRun(t *testing.T) {
+	m := New(read(t, "kary-ntree:2,2"))
+	s := &frames{last: api.Frame{Run: "one"}}
+	step := func(f *api.Frame) {
+		f.Ledger.Injected += 100
+		f.Ledger.Delivered += 90
+		f.Ledger.Lost += 5
+		f.Totals.Rerouted += 25
+		f.Sample.Latency.P99 = 7
+		f.Links = []api.LinkView{{I: 2, State: fabric.LinkUp, RateAB: 30, RateBA: 12}}
+	}
+	require.True(t, m.Apply(s.next(api.KindSnapshot, step)))
+	require.Empty(t, m.History, "no rate yet")
+	require.True(t, m.Apply(s.next(api.KindDelta, step)))
+	require.Equal(t, []Point{{At: 0.5, Injected: 400, Delivered: 360, Lost: 20, Rerouted: 100, P99: 7}}, m.History)
+	require.Equal(t, []float32{42}, m.Trail(2))
+	soon := s.next(api.KindDelta, step)
+	soon.At, s.last.At = m.At+0.01, m.At+0.01
+	require.True(t, m.Apply(soon))
+	require.Len(t, m.History, 1, "a frame that an event brings is no point")
+	for range maxHistory + 5 {
+		require.True(t, m.Apply(s.next(api.KindDelta, step)))
+	}
+	require.Len(t, m.History, maxHistory)
+	require.Len(t, m.Trail(2), maxTrail)
+	require.InDelta(t, m.At, m.History[maxHistory-1].At, 0.3)
+
+	s.last = api.Frame{Run: "two"}
+	require.True(t, m.Apply(s.next(api.KindSnapshot, step)))
+	require.Empty(t, m.History)
+	require.Equal(t, uint64(1), m.Seq)
+}
+
+func TestEventsAndReportsAreKeptOnceInOrderAndBounded(t *testing.T) {
+	m := New(read(t, "kary-ntree:2,2"))
+	s := &frames{last: api.Frame{Run: "one"}}
+	require.True(t, m.Apply(s.next(api.KindSnapshot, nil)))
+	draw := rand.New(rand.NewPCG(1, 1))
+	for i := range 3000 {
+		require.True(t, m.Apply(s.next(api.KindDelta, func(f *api.Frame) {
+			f.Events = []fabric.Event{{Seq: uint64(max(1, i-draw.IntN(3)))}, {Seq: uint64(i + 1)}}
+			f.Faults = []fault.Report{{ID: i + 1, Rerouted: 1}, {ID: max(1, i-draw.IntN(500)), Rerouted: 2}}
+		})))
+	}
+	require.Len(t, m.Events, maxEvents)
+	for i, e := range m.Events[1:] {
+		require.Equal(t, m.Events[i].Seq+1, e.Seq)
+	}
+	require.Len(t, m.Faults, maxFaults)
+	for i, r := range m.Faults[1:] {
+		require.Equal(t, m.Faults[i].ID+1, r.ID)
+	}
+	_, kept := m.Fault(1)
+	require.False(t, kept)
+	r, kept := m.Fault(3000)
+	require.True(t, kept)
+	require.Equal(t, uint64(1), r.Rerouted)
+}
+
+func TestALinkIsToldAsTheFabricTellsIt(t *testing.T) {
+	m := New(read(t, "kary-ntree:2,2"))
+	s := &frames{last: api.Frame{Run: "one"}}
+	i := m.Topology.Link("s0.0-s1.0")
+	require.True(t, m.Apply(s.next(api.KindSnapshot, func(f *api.Frame) {
+		f.Links = []api.LinkView{{I: i, State: fabric.LinkDown, CutAB: "silent", SuffersBA: "loss 1%"}}
+		f.Switches = []api.SwitchView{{I: m.Topology.Switch("s1.0"), State: SwitchDown}, {I: m.Topology.Switch("s0.0"), State: SwitchQuiet}}
+	})))
+	require.Equal(t, "cut s0.0 to s1.0, silent; s1.0 to s0.0 loss 1%; s1.0 is down; s0.0 does not answer", m.LinkState(i).Details())
+}
