@@ -277,6 +277,14 @@ func TestPagesPutTogetherAreTheFrame(t *testing.T) {
 	var j join
 	_, _, err := j.add(Frame{Page: 1, Pages: 3})
 	require.ErrorContains(t, err, "pages are missing")
+	for _, second := range []Frame{{Page: 2, Pages: 3, Seq: 7}, {Page: 1, Pages: 3, Seq: 8}, {Page: 1, Pages: 2, Seq: 7}, {Page: 1, Pages: 3, Seq: 7, Run: "other"}} {
+		var j join
+		_, whole, err := j.add(Frame{Pages: 3, Seq: 7})
+		require.NoError(t, err)
+		require.False(t, whole)
+		_, _, err = j.add(second)
+		require.ErrorContains(t, err, "pages are missing", "%+v", second)
+	}
 }
 
 func TestAStateTakesNoFrameThatDoesNotFollow(t *testing.T) {
