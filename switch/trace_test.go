@@ -95,6 +95,20 @@ func TestAPacketThatWaitedForACreditTellsWhenItLeaves(t *testing.T) {
 		require.LessOrEqual(t, l.Queued, r.now-at+20)
 		require.Positive(t, l.Queued)
 	}
+
+	r.arriveHeader(0, traced(1)) // the neighbour has no room
+	r.send(1)
+	last := r.arriveHeader(0, traced(1))
+	for vc := range weft.VC(1) {
+		r.neighbour[1].Free(vc)
+	}
+	r.grant(1)
+	r.send(1)
+	r.free(1, 0)
+	h, _ = r.send(1)
+	require.Equal(t, last, h.Seq)
+	require.Len(t, r.out.Left, 1)
+
 	r.free(1, 0)
 	r.arrive(0, 0, 7, 1)
 	r.arrive(0, 0, 7, 1)
