@@ -18,7 +18,8 @@ export function listen(x: Context): void {
       if (e.key === 'z' && !typing(target)) void x.actions.undo()
       return
     }
-    if (typing(target) || x.ui.dialog === 'search') return
+    // While something lies over the page its keys would act on what is not seen.
+    if (typing(target) || (x.ui.dialog !== '' && e.key !== '?')) return
     if (act(x, e)) e.preventDefault()
   })
 }

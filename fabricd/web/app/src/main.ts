@@ -161,6 +161,8 @@ ui.subscribe(() => {
   if (dialog !== ui.dialog) {
     // At once, so that what is typed next goes where it belongs.
     dialog = ui.dialog
+    for (const part of ['header', 'main', 'aside', 'footer']) at(part).inert = dialog !== ''
+    if (dialog === 'fabrics') void about()
     draw()
     const focus = (what: string) => document.querySelector<HTMLElement>(what)
     if (dialog) (focus('.dialog input') ?? focus('.dialog button'))?.focus()
