@@ -191,6 +191,16 @@ func TestTheFabricGoesAwayAndComesBack(t *testing.T) {
 	m.sees("it ended with 0")
 }
 
+func TestOfSeveralFabricsTheFullScreenIsToldWhich(t *testing.T) {
+	ownRegistry(t)
+	start(t, "a")
+	start(t, "b")
+	m := onTerminal(t, nil)
+	m.sees("2 fabrics are running, say which with --fabric: a, b", "it ended with 2")
+	m = onTerminal(t, nil, "--fabric", "b")
+	m.sees("b · kary-ntree:2,2")
+}
+
 func TestOncePrintsAPage(t *testing.T) {
 	ownRegistry(t)
 	h := start(t, "lab")

@@ -52,7 +52,7 @@ type TopologyLink struct {
 	APort int     `json:"a_port"`
 	B     string  `json:"b"`
 	BPort int     `json:"b_port"`
-	Bend  float64 `json:"bend,omitempty" jsonschema_description:"Drawn as a quadratic curve from a to b whose control point is so far from the middle, to the right of the way from a to b."`
+	Bend  float64 `json:"bend,omitempty" jsonschema_description:"Drawn as a quadratic curve from a to b whose control point is so far from the middle, to the left of the way from a to b."`
 }
 
 func listing(g *topology.Graph) ([]byte, error) {

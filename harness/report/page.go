@@ -96,13 +96,14 @@ func (r *Recorder) write(w io.Writer, about About) error {
 	for _, e := range r.events {
 		v.Events = append(v.Events, told(e))
 	}
+	at := layout.Of(r.graph)
 	// About as large as names can be read, and no larger than a page is wide.
-	v.MapWidth = min(1300, max(360, int(60*layout.Of(r.graph).Width)))
+	v.MapWidth = min(1300, max(360, int(60*at.Width)))
 	var err error
 	if v.Charts, err = r.charts(); err != nil {
 		return err
 	}
-	if v.Scenes, err = r.views(); err != nil {
+	if v.Scenes, err = r.views(at); err != nil {
 		return err
 	}
 	return page.Execute(w, v)

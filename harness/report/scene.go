@@ -96,8 +96,7 @@ type sceneView struct {
 }
 
 // views draws the scenes.
-func (r *Recorder) views() (list []sceneView, err error) {
-	at := layout.Of(r.graph)
+func (r *Recorder) views(at layout.Layout) (list []sceneView, err error) {
 	for _, s := range r.scenes {
 		v := sceneView{At: s.At, What: s.What, Faults: s.Faults, Caption: r.rerouted(s)}
 		if v.Map, err = r.drawn(s, at); err != nil {

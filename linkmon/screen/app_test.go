@@ -105,7 +105,7 @@ func TestFilters(t *testing.T) {
 	require.Equal(t, 16, lines())
 	r.write("/!^s0")
 	require.Zero(t, lines())
-	r.press("esc")
+	r.press("esc", "home")
 	require.Equal(t, 16, lines(), "as it was before")
 	r.write("/-f 033")
 	require.Equal(t, 1, lines())

@@ -14,7 +14,7 @@ const fabrics = [
   ['mport-tree:36,2', '--routing', 'none'],
   ['torus:10x10x10', '--routing', 'none'],
   ['irregular:1000,2000,1', '--routing', 'none'],
-  ['kary-ntree:4,5', '--traffic', 'uniform:0.002'],
+  ['kary-ntree:4,4', '--traffic', 'uniform:0.01'],
 ] as const
 
 test('frames', async ({ browser }) => {
