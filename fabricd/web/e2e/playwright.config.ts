@@ -6,8 +6,8 @@ import { chromium } from './lib/chromium'
 
 export default defineConfig({
   workers: 1, // fabric, browser and test share few cores as it is
-  timeout: 30_000,
-  expect: { timeout: 15_000 }, // for what must happen; only a failing test waits so long
+  timeout: 120_000, // a busy machine may need them
+  expect: { timeout: 30_000 }, // for what must happen; only a failing test waits so long
   forbidOnly: Boolean(process.env.CI),
   reporter: [['list', { printSteps: false }]],
   outputDir: 'test-results',
@@ -17,7 +17,7 @@ export default defineConfig({
     viewport: { width: 1280, height: 720 },
     colorScheme: 'dark',
     launchOptions: chromium(),
-    actionTimeout: 10_000,
+    actionTimeout: 30_000,
   },
   projects: [
     { name: 'tests', testDir: 'tests' },

@@ -54,26 +54,36 @@ export function places(page: Page, ids: string[]): Promise<(Point | null)[]> {
   return page.evaluate((ids) => ids.map((id) => window.weft.place(id)), ids)
 }
 
-// apart returns links between switches that cross nothing near their middle, those with the most room around it first.
-// A click on the middle of any other link may well mean its neighbour, for a person too.
+// apart returns links between switches that a click on their middle hits, those with the most room around it first: among
+// thousands that cross each other it may well mean its neighbour, for a person too. Looked for among the outermost.
 export async function apart(page: Page, t: Topology): Promise<{ link: LinkEnds; at: Point; room: number }[]> {
-  const names = [...t.switches.map((s) => s.id), ...t.nics.map((n) => n.id)]
-  const nodes = new Map(names.map((n, i) => [n, i]))
-  const nodeAt = await places(page, names)
-  const middles = await places(page, t.links.map((l) => l.id))
-  const curves = t.links.map((l, i) => curve(nodeAt[nodes.get(l.a)!]!, middles[i]!, nodeAt[nodes.get(l.b)!]!))
-  const covered = await page.evaluate((all) => all.map((p) => !document.elementFromPoint(p!.x, p!.y)?.closest('#map')), middles)
-  const free = t.links.flatMap((link, i) => {
-    const at = middles[i]!
-    if (covered[i]) return []
-    const nic = nodes.get(link.a)! >= t.switches.length || nodes.get(link.b)! >= t.switches.length
-    if (nic) return []
-    let room = Infinity
-    curves.forEach((c, j) => c.forEach((p) => (room = j === i ? room : Math.min(room, Math.hypot(p.x - at.x, p.y - at.y)))))
-    t.switches.forEach((_, j) => (room = Math.min(room, Math.hypot(nodeAt[j]!.x - at.x, nodeAt[j]!.y - at.y))))
-    return [{ link, at, room }]
-  })
-  return free.sort((p, q) => q.room - p.room)
+  const nodes = t.switches.map((s) => s.id)
+  const names = [...nodes, ...t.nics.map((n) => n.id)]
+  const nodeAt = new Map<string, Point>()
+  for (const [i, p] of (await places(page, names)).entries()) nodeAt.set(names[i]!, p!)
+  const middles = (await places(page, t.links.map((l) => l.id))) as Point[]
+  const covered = await page.evaluate((all) => all.map((p) => !document.elementFromPoint(p.x, p.y)?.closest('#map')), middles)
+  const curves = t.links.map((l, i) => curve(nodeAt.get(l.a)!, middles[i]!, nodeAt.get(l.b)!))
+
+  const mean = (of: (p: Point) => number) => middles.reduce((sum, p) => sum + of(p), 0) / middles.length
+  const center = { x: mean((p) => p.x), y: mean((p) => p.y) }
+  const switches = new Set(nodes)
+  const outer = t.links
+    .map((link, i) => ({ link, i, at: middles[i]!, out: distance(middles[i]!, center) }))
+    .filter(({ link, i }) => !covered[i] && switches.has(link.a) && switches.has(link.b))
+    .sort((p, q) => q.out - p.out)
+    .slice(0, 60)
+  return outer
+    .map(({ link, i, at }) => {
+      const others = curves.flatMap((c, j) => (j === i ? [] : c))
+      const near = [...others, ...nodes.map((n) => nodeAt.get(n)!)]
+      return { link, at, room: near.reduce((least, p) => Math.min(least, distance(p, at)), Infinity) }
+    })
+    .sort((p, q) => q.room - p.room)
+}
+
+function distance(p: Point, q: Point): number {
+  return Math.hypot(p.x - q.x, p.y - q.y)
 }
 
 // curve returns points along a link, of which the map tells ends and middle: a quadratic curve.
@@ -92,35 +102,27 @@ export async function look(page: Page, info: TestInfo, name: string): Promise<vo
   await page.screenshot({ path: info.outputPath(`${name}.png`) })
 }
 
-// unpainted returns those of the points around which the window shows one colour only: nothing is drawn there.
+// unpainted returns the numbers of those points around which the map shows nothing but its ground.
 export async function unpainted(page: Page, points: Point[], reach = 2): Promise<number[]> {
+  const box = (await page.getByTestId('map').boundingBox())!
+  const corner = { x: box.x + 4, y: box.y + 4 } // where the ground is to be seen
   const shot = (await page.screenshot()).toString('base64')
   // Decoded in a page of its own: this one's policy forbids images that it did not load.
   const blank = await page.context().newPage()
   try {
-    return await blank.evaluate(async ({ shot, points, reach }) => {
+    return await blank.evaluate(async ({ shot, points, corner, reach }) => {
       const bytes = Uint8Array.from(atob(shot), (c) => c.charCodeAt(0))
       const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }))
       const canvas = new OffscreenCanvas(image.width, image.height).getContext('2d', { willReadFrequently: true })!
       canvas.drawImage(image, 0, 0)
-      const background = (x: number, y: number) => canvas.getImageData(x, y, 1, 1).data.slice(0, 3).join()
-      const counts = new Map<string, number>()
-      for (let x = 4; x < image.width; x += 16) {
-        for (let y = 4; y < image.height; y += 16) {
-          const c = background(x, y)
-          counts.set(c, (counts.get(c) ?? 0) + 1)
-        }
+      const around = (p: { x: number; y: number }, reach: number) => {
+        const size = 2 * reach + 1
+        const { data } = canvas.getImageData(Math.round(p.x) - reach, Math.round(p.y) - reach, size, size)
+        return Array.from({ length: size * size }, (_, i) => data.slice(4 * i, 4 * i + 3).join())
       }
-      const ground = [...counts].sort((p, q) => q[1] - p[1])[0]![0]
-      return points.flatMap((p, i) => {
-        for (let dx = -reach; dx <= reach; dx++) {
-          for (let dy = -reach; dy <= reach; dy++) {
-            if (background(Math.round(p.x) + dx, Math.round(p.y) + dy) !== ground) return []
-          }
-        }
-        return [i]
-      })
-    }, { shot, points, reach })
+      const [ground] = around(corner, 0)
+      return points.flatMap((p, i) => (around(p, reach).every((c) => c === ground) ? [i] : []))
+    }, { shot, points, corner, reach })
   } finally {
     await blank.close()
   }

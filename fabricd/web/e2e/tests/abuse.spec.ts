@@ -29,7 +29,6 @@ function ask(f: Fabric, agent: Agent, a: Ask): Promise<string> {
 }
 
 test('10,000 requests in a burst harm nobody', async ({ page }, info) => {
-  test.slow()
   const f = await Fabric.up('--topology', 'kary-ntree:4,2', '--traffic', 'uniform:0.05')
   const token = { Authorization: `Bearer ${f.token}`, 'Content-Type': 'application/json' }
   const asks: Ask[] = [

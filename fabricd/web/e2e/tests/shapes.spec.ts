@@ -19,7 +19,8 @@ for (const [topology, kind, switches, links] of [
       expect([t.switches.length, t.links.length]).toEqual([switches, links])
       expect(await page.evaluate(() => [window.weft.switches, window.weft.links])).toEqual([switches, links])
       const nodes = (await places(page, t.switches.map((s) => s.id))) as Point[]
-      expect(await unpainted(page, nodes), 'switches of which nothing is drawn').toEqual([])
+      const nowhere = { x: 20, y: 70 }
+      expect(await unpainted(page, [...nodes, nowhere]), 'switches of which nothing is drawn').toEqual([nodes.length])
       await look(page, info, 'whole')
 
       const [best] = await apart(page, t)
