@@ -309,3 +309,11 @@ func TestTheAttendantDialsAnewWhenTheFabricIsGoneSilentOrSkipsAFrame(t *testing.
 		require.Equal(t, dialled-1, closed)
 	})
 }
+
+func TestTheHelpFitsIntoEightyColumns(t *testing.T) {
+	for _, pairs := range [][]string{helpLook, helpAct, newTheme(false, false).signsHelp()} {
+		for i := 1; i < len(pairs); i += 2 {
+			require.LessOrEqual(t, ansi.StringWidth(pairs[i]), 80/2-14, pairs[i])
+		}
+	}
+}
