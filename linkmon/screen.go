@@ -65,6 +65,7 @@ func (m *monitor) fullScreen(ctx context.Context, cfg screen.Config) error {
 
 // screenConfig lets the full screen see the fabric as a viewer, and act by lines of the shell.
 func (m *monitor) screenConfig(ascii bool) screen.Config {
+	m.kept = new(kept)
 	return screen.Config{
 		Dial: func(context.Context) (screen.Source, error) { return m.dial(false) },
 		Do: func(ctx context.Context, line string) (string, error) {

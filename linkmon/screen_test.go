@@ -72,7 +72,7 @@ func TestTheFullScreenActsOnAllThatIsMarkedAndHeals(t *testing.T) {
 	m.keys("H")
 	m.sees("Heal everything")
 	m.keys("y")
-	m.sees("all up", "s0.0-s1.0 is back s0.0-s1.1 is back")
+	m.sees("all up", "s0.0-s1.0 is back; s0.0-s1.1 is back")
 	require.NotRegexp(t, `\x1b\[[0-9;]*[34]8;`, m.tmux("capture-pane", "-p", "-e"), "no colours")
 
 	m.keys("3", "Home", "x")

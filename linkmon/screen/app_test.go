@@ -327,3 +327,11 @@ func TestAFabricThatComesBackAsAnotherIsShownFromTheStart(t *testing.T) {
 	require.Contains(t, r.screen(), "link s1.1-n1.1")
 	require.Len(t, r.lines, 1)
 }
+
+func TestTheHelpFitsIntoEightyColumns(t *testing.T) {
+	for _, pairs := range [][]string{helpLook, helpAct, newTheme(false, false).signsHelp()} {
+		for i := 1; i < len(pairs); i += 2 {
+			require.LessOrEqual(t, ansi.StringWidth(pairs[i]), 80/2-14, pairs[i])
+		}
+	}
+}
