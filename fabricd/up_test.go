@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"net"
 	"strings"
@@ -130,6 +131,7 @@ func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
 		{"--requeue --routing none", `requeue`},
 		{"--notices 1s --routing updown", `notices: this firmware (firmware.UpDown) tells no sources of discards`},
 		{"--notices -1s", `notices must be honoured for 0 or longer, not -1s`},
+		{"--trace-every -1", `--trace-every -1: expected one packet in so many, or 0 for none`},
 		{"--hello-interval -1s", `interval between hellos is -1s: set 1µs to 1m0s, or 0 to turn detection off`},
 		{"--hello-multiplier 0", `multiplier is 0 with an interval of 50ms: set 1 to 255`},
 		{"--hello-multiplier 300", `multiplier of the hello interval is 300: set 1 to 255`},
@@ -199,5 +201,26 @@ func TestUpWithoutHellosAndWithDampingDoesAsItWasTold(t *testing.T) {
 	for _, l := range links {
 		require.Equal(t, l.Link != "s0.0-s1.0", l.AUp && l.BUp, "%+v: nobody has noticed the silent cut", l)
 	}
+	u.end(t)
+}
+
+func TestUpTracesOneOfSoManyPackets(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--trace-every", "10")
+	c := u.operator(t)
+	traced := 0
+	err := c.Hops(t.Context(), 0, func(v fabric.HopView) error {
+		if v.End == fabric.EndDelivered {
+			traced++
+		}
+		if traced == 20 {
+			return context.Canceled
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	s, err := c.Status(t.Context())
+	require.NoError(t, err)
+	require.Greater(t, s.Ledger.Injected, uint64(20*5), "and most are not")
 	u.end(t)
 }

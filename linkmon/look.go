@@ -18,7 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/registry"
 )
 
-// listed is a running fabric as ls --json prints it: without its passwords.
+// listed is a running fabric as ls --json prints it: without the passwords for its broker.
 type listed struct {
 	Name     string    `json:"name"`
 	PID      int       `json:"pid"`

@@ -28,10 +28,12 @@ func TestLsListsWhatRunsWithoutItsPasswords(t *testing.T) {
 
 	start(t, "lab")
 	require.Contains(t, ok(t, "ls"), "lab   kary-ntree:2,2  adaptive-link")
+	require.Contains(t, ok(t, "ls"), "http://127.0.0.1:1/#token=secret", "who may read the registry may open the page and act")
 	all := object[[]map[string]any](t, "ls")
 	require.Len(t, all, 1)
 	require.Equal(t, "lab", all[0]["name"])
 	require.Equal(t, "kary-ntree:2,2", all[0]["topology"])
+	require.Equal(t, "http://127.0.0.1:1/#token=secret", all[0]["page"])
 	for _, field := range []string{"pid", "started", "url", "firmware"} {
 		require.Contains(t, all[0], field)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,32 @@ type monitor struct {
 	json     bool
 	readOnly bool
 	server   bus.Settings
+	kept     *kept // of a shell or the full screen; nil for a single command
+}
+
+// kept is the fabric that a shell or the full screen has begun with. Without it, they would go over to another fabric as soon as
+// theirs has ended and the other is the only one, and break that. Its methods may be called by several goroutines.
+type kept struct {
+	mu   sync.Mutex
+	name string
+}
+
+func (k *kept) or(given string) string {
+	if k == nil || given != "" {
+		return given
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.name
+}
+
+func (k *kept) keep(name string) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.name = name
 }
 
 func command() *cobra.Command {
@@ -86,7 +113,10 @@ func (m *monitor) find() (registry.Entry, error) {
 		}
 		return registry.Entry{Name: m.fabric, URL: r.URL, Operator: r.Credentials, Viewer: r.Credentials}, nil
 	}
-	e, err := registry.Find(m.fabric)
+	e, err := registry.Find(m.kept.or(m.fabric))
+	if err == nil {
+		m.kept.keep(e.Name)
+	}
 	if err != nil && m.fabric != "" {
 		if names := registry.Names(); len(names) > 0 && !slices.Contains(names, m.fabric) {
 			return e, document.Unknown("fabric", m.fabric, names)

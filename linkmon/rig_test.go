@@ -59,6 +59,7 @@ func start(t *testing.T, name string, options ...harness.Option) *harness.Harnes
 	require.NoError(t, claim.Publish(registry.Entry{
 		Name: name, PID: 7, Started: time.Now(), URL: b.ClientURL(), Topology: "kary-ntree:2,2", Firmware: "adaptive-link",
 		Operator: b.Credentials(bus.RoleOperator), Viewer: b.Credentials(bus.RoleViewer),
+		Page: "http://127.0.0.1:1/", Token: "secret",
 	}))
 	return h
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/linkmon/screen"
 )
 
@@ -35,7 +36,7 @@ linkmon without a command is the same.`,
 			if !cli.Terminal(cmd.InOrStdin()) || !cli.Terminal(cmd.OutOrStdout()) {
 				return errors.New("the full screen needs a terminal: see linkmon status, or linkmon screen --once")
 			}
-			return screen.Run(cmd.Context(), cfg)
+			return m.fullScreen(cmd.Context(), cfg)
 		},
 	}
 	f := cmd.Flags()
@@ -49,13 +50,22 @@ linkmon without a command is the same.`,
 		if m.json || !cli.Terminal(cmd.InOrStdin()) || !cli.Terminal(cmd.OutOrStdout()) {
 			return cmd.Help()
 		}
-		return screen.Run(cmd.Context(), m.screenConfig(!utf8Terminal(os.Getenv)))
+		return m.fullScreen(cmd.Context(), m.screenConfig(!utf8Terminal(os.Getenv)))
 	}
 	return cmd
 }
 
+// fullScreen runs the full screen. It waits for a fabric that is not there yet, but not for one that nobody could mean.
+func (m *monitor) fullScreen(ctx context.Context, cfg screen.Config) error {
+	if _, err := m.find(); err != nil && !errors.Is(err, registry.ErrNone) {
+		return err
+	}
+	return screen.Run(ctx, cfg)
+}
+
 // screenConfig lets the full screen see the fabric as a viewer, and act by lines of the shell.
 func (m *monitor) screenConfig(ascii bool) screen.Config {
+	m.kept = new(kept)
 	return screen.Config{
 		Dial: func(context.Context) (screen.Source, error) { return m.dial(false) },
 		Do: func(ctx context.Context, line string) (string, error) {

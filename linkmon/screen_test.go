@@ -72,7 +72,7 @@ func TestTheFullScreenActsOnAllThatIsMarkedAndHeals(t *testing.T) {
 	m.keys("H")
 	m.sees("Heal everything")
 	m.keys("y")
-	m.sees("all up", "s0.0-s1.0 is back s0.0-s1.1 is back")
+	m.sees("all up", "s0.0-s1.0 is back; s0.0-s1.1 is back")
 	require.NotRegexp(t, `\x1b\[[0-9;]*[34]8;`, m.tmux("capture-pane", "-p", "-e"), "no colours")
 
 	m.keys("3", "Home", "x")
@@ -189,6 +189,16 @@ func TestTheFabricGoesAwayAndComesBack(t *testing.T) {
 	})
 	m.keys("C-c")
 	m.sees("it ended with 0")
+}
+
+func TestOfSeveralFabricsTheFullScreenIsToldWhich(t *testing.T) {
+	ownRegistry(t)
+	start(t, "a")
+	start(t, "b")
+	m := onTerminal(t, nil)
+	m.sees("2 fabrics are running, say which with --fabric: a, b", "it ended with 2")
+	m = onTerminal(t, nil, "--fabric", "b")
+	m.sees("b · kary-ntree:2,2")
 }
 
 func TestOncePrintsAPage(t *testing.T) {

@@ -32,6 +32,7 @@ at the first error and says in which line it is, unless --keep-going; it ends wi
 comment, and a name with spaces goes into quotes.`,
 		Example: "  linkmon sh\n  linkmon sh < faults.txt\n  printf 'link s0.00 s1.00 down\\nwait 2s\\nheal --all\\n' | linkmon sh",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			m.kept = new(kept)
 			s := &shell{of: m, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr()}
 			if cli.Terminal(cmd.InOrStdin()) && cli.Terminal(s.out) {
 				return s.converse(cmd.Context())

@@ -85,3 +85,18 @@ func TestTraceRefusesWhatCannotBe(t *testing.T) {
 	out := ok(t, "__complete", "trace", "--src", "")
 	require.Contains(t, out, "n00\nn01\nn10\nn11\n")
 }
+
+// What a switch tells that is a process of its own may come after the end, and is waited for.
+func TestTraceWaitsForHopsThatComeLate(t *testing.T) {
+	out := newOutput()
+	trace := &tracing{src: "n00", dst: "n10", count: 1, out: out, ways: map[way]*travelled{}}
+	hop := func(at float64, node string, hops int) fabric.HopView {
+		return fabric.HopView{Src: "n00", Dst: "n10", At: at, Node: node, Hops: hops, In: 0, Out: 1, To: "x", Rule: "r"}
+	}
+	require.NoError(t, trace.take(hop(0.1, "s1.0", 0)))
+	require.NoError(t, trace.take(hop(0.3, "s1.1", 2)))
+	require.NoError(t, trace.take(fabric.HopView{Src: "n00", Dst: "n10", At: 0.4, Node: "n10", Hops: 3, Out: -1, End: fabric.EndDelivered}))
+	require.NotContains(t, out.String(), "delivered: ")
+	require.ErrorIs(t, trace.take(hop(0.2, "s0.1", 1)), errEnough)
+	require.Contains(t, out.String(), "#0  delivered: s1.0 > s0.1 > s1.1 > n10, 0 reroutes\n")
+}

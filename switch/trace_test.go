@@ -95,6 +95,7 @@ func TestAPacketThatWaitedForACreditTellsWhenItLeaves(t *testing.T) {
 		require.LessOrEqual(t, l.Queued, r.now-at+20)
 		require.Positive(t, l.Queued)
 	}
+
 	r.free(1, 0)
 	r.arrive(0, 0, 7, 1)
 	r.arrive(0, 0, 7, 1)
@@ -102,6 +103,23 @@ func TestAPacketThatWaitedForACreditTellsWhenItLeaves(t *testing.T) {
 	r.free(1, 0)
 	r.sent(1)
 	require.Empty(t, r.out.Left, "these were not traced")
+}
+
+func TestAPacketThatJoinsAQueueThatWaitsForACreditHasWaitedToo(t *testing.T) {
+	r := newRig(t, 2, Config{InputBuffer: 2, OutputBuffer: 4})
+	r.fw.routes[1] = ways(1)
+	for range 3 {
+		r.arrive(0, 0, 7, 1)
+		r.send(1) // the third stays: there were two credits
+	}
+	last := r.arriveHeader(0, traced(1))
+	r.neighbour[1].Free(0)
+	r.free(1, 0)
+	r.send(1)
+	require.Empty(t, r.out.Left)
+	h, _ := r.send(1)
+	require.Equal(t, last, h.Seq)
+	require.Len(t, r.out.Left, 1)
 }
 
 func TestASwitchKnowsWhetherItHoldsAPacket(t *testing.T) {

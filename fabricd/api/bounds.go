@@ -10,8 +10,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 )
 
-// bounded answers a few requests at a time; some more wait a moment, and the rest is refused at once.
-func (w *Web) bounded(next http.HandlerFunc) http.HandlerFunc {
+// bounded answers as many requests at a time as there are places; some more wait a moment, and the rest is refused at once.
+func (w *Web) bounded(places chan struct{}, next http.HandlerFunc) http.HandlerFunc {
 	return func(out http.ResponseWriter, r *http.Request) {
 		select {
 		case w.queued <- struct{}{}:
@@ -23,8 +23,8 @@ func (w *Web) bounded(next http.HandlerFunc) http.HandlerFunc {
 		patience := time.NewTimer(queueTime)
 		defer patience.Stop()
 		select {
-		case w.busy <- struct{}{}:
-			defer func() { <-w.busy }()
+		case places <- struct{}{}:
+			defer func() { <-places }()
 		case <-patience.C:
 			busy(out, http.StatusServiceUnavailable, "requests")
 			return

@@ -26,6 +26,7 @@ import (
 const (
 	maxConns    = 256              // connections that are held
 	maxBusy     = 4                // requests that are answered at a time, streams apart: answers are made by few cores
+	maxOrders   = 4                // and orders: one that waits for a repair keeps nobody from looking
 	maxQueued   = 60               // requests that wait for that
 	queueTime   = 2 * time.Second  // and for how long
 	maxStreams  = 32               // viewers
@@ -60,7 +61,8 @@ type Web struct {
 	sampling sync.Mutex
 	sampler  *fabric.Sampler // guarded by sampling: of what is asked for now and then; nil: nothing has been
 
-	busy, queued, streams chan struct{} // a place each; bounds: maxBusy, maxQueued, maxStreams
+	// A place each; bounds: maxBusy, maxOrders, all of these and maxQueued, maxStreams.
+	busy, orders, queued, streams chan struct{}
 }
 
 // NewWeb listens on an address, as 127.0.0.1:8420. Run serves; the listener is closed with it, or by Close.
@@ -78,7 +80,7 @@ func NewWeb(address string, c WebConfig) (*Web, error) {
 	}
 	w := &Web{
 		WebConfig: c, token: rand.Text(), listen: l, host: host,
-		busy: make(chan struct{}, maxBusy), queued: make(chan struct{}, maxBusy+maxQueued), streams: make(chan struct{}, maxStreams),
+		busy: make(chan struct{}, maxBusy), orders: make(chan struct{}, maxOrders), queued: make(chan struct{}, maxBusy+maxOrders+maxQueued), streams: make(chan struct{}, maxStreams),
 	}
 	w.listing = c.Server.listing
 	w.handler = w.guard(w.mux())

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -236,7 +237,7 @@ func TestABurstOfRequestsIsBoundedAndTheFabricUnharmed(t *testing.T) {
 	require.EqualValues(t, requests, done.Load()+refused.Load())
 	require.Positive(t, refused.Load(), "200 at once are more than are answered or wait")
 	require.Greater(t, done.Load(), int64(requests/100))
-	require.LessOrEqual(t, most.Load(), int64(maxBusy+maxQueued))
+	require.LessOrEqual(t, most.Load(), int64(maxBusy+maxOrders+maxQueued))
 	require.Greater(t, x.Fabric().Totals().Delivered, before)
 	require.Empty(t, x.Fabric().LinksDown())
 	x.RequireLedger()
@@ -297,4 +298,30 @@ func TestAnAddressThatCannotBeIsRefused(t *testing.T) {
 		_, err := NewWeb(address, WebConfig{Server: s.server})
 		require.ErrorContains(t, err, "listen")
 	}
+}
+
+func TestAnOrderThatWaitsKeepsNobodyFromLooking(t *testing.T) {
+	t.Parallel()
+	x := serveWeb(t, harness.Liveness(time.Second, 20))
+	s, st := x.stream(""), State{}
+	s.until(&st, func(*State) bool { return true })
+	_, err := x.Fabric().Apply(t.Context(), everyVerb[0], fault.Spec{Do: fault.VerbImpair, A: "s0.0-s1.0", Impair: &fault.Impair{Delay: new(fault.Duration(time.Hour))}})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	for range maxOrders + 1 { // none of which comes off within the hour
+		waiting.Go(func() {
+			r, _ := http.NewRequestWithContext(ctx, "POST", x.web.URL()+"api/v1/links/s0.0-s1.0/restore", nil)
+			x.token(r)
+			if answer, err := x.client.Do(r); err == nil {
+				_ = answer.Body.Close()
+			}
+		})
+	}
+	s.until(&st, func(s *State) bool { return s.Links[x.linkID()].CutAB == "" })
+	for range 2 * maxBusy {
+		require.Equal(t, fabric.SwitchUp, get[SwitchDetail](x, "/switches/s0.0").State)
+	}
+	stop()
+	waiting.Wait()
 }

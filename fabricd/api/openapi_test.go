@@ -1,14 +1,17 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 )
 
@@ -111,5 +114,43 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	_, schema := compiled(t, x)
 	for name := range doc["components"].(map[string]any)["schemas"].(map[string]any) {
 		schema(pointer("components", "schemas", name))
+	}
+}
+
+func TestTheListingOfEveryKindOfTopologyIsAsDescribed(t *testing.T) {
+	t.Parallel()
+	_, schema := compiled(t, serveWeb(t))
+	for _, spec := range []string{"kary-ntree:2,3", "mport-tree:4,2", "mesh:3x3", "torus:4x4x2", "ring:5", "irregular:8,12,1"} {
+		g, err := topology.Parse(spec)
+		require.NoError(t, err)
+		data, err := listing(g)
+		require.NoError(t, err)
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+		require.NoError(t, err)
+		require.NoError(t, schema(answerSchema("GET", "/topology", "200")).Validate(v), spec)
+	}
+}
+
+// Scripts and pages rely on these.
+func TestNamesOfMembersStay(t *testing.T) {
+	t.Parallel()
+	for want, v := range map[string]any{
+		"seq kind run at page pages links switches events faults hops sample ledger totals deadlock traffic": Frame{},
+		"i state cut_ab cut_ba flapping suffers_ab suffers_ba a_up b_up held_a held_b " +
+			"rate_ab rate_ba load_ab load_ba queued_ab queued_ba lost": LinkView{},
+		"i state held blocked rerouted uturns vector": SwitchView{},
+		"link dir vc":                           ChannelView{},
+		"i id state held blocked counts vector": SwitchState{},
+		"port link peer peer_port state held sent received lost_queued vcs": PortView{},
+		"vc input output credits stalls":                                    VCView{},
+		"name topology firmware started page this":                          Listed{},
+		"error": failed{},
+	} {
+		var names []string
+		for f := range reflect.TypeOf(v).Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			names = append(names, name)
+		}
+		require.Equal(t, want, strings.Join(names, " "))
 	}
 }

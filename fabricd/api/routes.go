@@ -81,11 +81,12 @@ func (w *Web) mux() http.Handler {
 				answer(out, v, err)
 			}
 		}
-		if !r.unbounded {
-			h = w.bounded(h)
-		}
-		if r.method != http.MethodGet {
-			h = w.withToken(h)
+		switch {
+		case r.unbounded:
+		case r.method == http.MethodGet:
+			h = w.bounded(w.busy, h)
+		default:
+			h = w.withToken(w.bounded(w.orders, h))
 		}
 		mux.HandleFunc(r.method+" "+root+r.path, h)
 		if methods[r.path] == nil {
@@ -93,7 +94,7 @@ func (w *Web) mux() http.Handler {
 		}
 		methods[r.path] = append(methods[r.path], r.method)
 	}
-	mux.Handle("GET /metrics", w.bounded(w.metrics().ServeHTTP))
+	mux.Handle("GET /metrics", w.bounded(w.busy, w.metrics().ServeHTTP))
 	methods["/metrics"] = []string{http.MethodGet}
 	for path, allowed := range methods {
 		at := root + path

@@ -277,6 +277,14 @@ func TestPagesPutTogetherAreTheFrame(t *testing.T) {
 	var j join
 	_, _, err := j.add(Frame{Page: 1, Pages: 3})
 	require.ErrorContains(t, err, "pages are missing")
+	for _, second := range []Frame{{Page: 2, Pages: 3, Seq: 7}, {Page: 1, Pages: 3, Seq: 8}, {Page: 1, Pages: 2, Seq: 7}, {Page: 1, Pages: 3, Seq: 7, Run: "other"}} {
+		var j join
+		_, whole, err := j.add(Frame{Pages: 3, Seq: 7})
+		require.NoError(t, err)
+		require.False(t, whole)
+		_, _, err = j.add(second)
+		require.ErrorContains(t, err, "pages are missing", "%+v", second)
+	}
 }
 
 func TestAStateTakesNoFrameThatDoesNotFollow(t *testing.T) {
@@ -342,4 +350,30 @@ func TestRatesAndLoadsOfLinksAddUpToThoseOfTheFabric(t *testing.T) {
 	require.Positive(t, st.Sample.Latency.P50)
 	require.Positive(t, st.Totals.Delivered)
 	require.Equal(t, st.Ledger.Delivered, st.Totals.Delivered)
+}
+
+func TestALinkIsToldAnewWhenAViewerWouldSeeTheDifference(t *testing.T) {
+	t.Parallel()
+	was := LinkView{I: 3, State: fabric.LinkUp, AUp: true, RateAB: 100, LoadAB: 0.1, RateBA: 50}
+	for want, changes := range map[bool][]func(v *LinkView){
+		false: {
+			func(*LinkView) {},
+			func(v *LinkView) { v.RateAB, v.LoadAB = 108, 0.108 },
+			func(v *LinkView) { v.RateBA = 46 },
+		},
+		true: {
+			func(v *LinkView) { v.RateAB, v.LoadAB = 115, 0.115 },
+			func(v *LinkView) { v.RateBA = 0 },
+			func(v *LinkView) { v.RateAB = 108; v.QueuedBA = 1 },
+			func(v *LinkView) { v.Lost = 1 },
+			func(v *LinkView) { v.State, v.CutAB = fabric.LinkCut, fabric.CutSilent },
+			func(v *LinkView) { v.AUp = false },
+		},
+	} {
+		for i, change := range changes {
+			v := was
+			change(&v)
+			require.Equal(t, want, linkChanged(&v, &was), "%v %d: %+v", want, i, v)
+		}
+	}
 }

@@ -39,6 +39,7 @@ func (f *Fabric) hear(node, kind string, data []byte) {
 	for _, o := range seen.Events {
 		for i := range o.Hops {
 			o.Hops[i].Switch = s.id // it speaks for no other
+			o.Hops[i].Candidates = o.Hops[i].Candidates[:min(len(o.Hops[i].Candidates), s.core.Ports()*f.opts.Switch.VCs)]
 		}
 		at := max(0, min(o.At, now))
 		w.Observe(at, o.Actions())

@@ -33,7 +33,7 @@ type HopView struct {
 	Waited     float64    `json:"waited_us,omitempty"` // before the decision; where Left, before it left
 	Why        []string   `json:"why,omitempty"`       // it waited: reasons as in the stalls of a switch
 	Candidates []WayView  `json:"candidates,omitempty"`
-	Dead       []DeadPort `json:"dead,omitempty"` // of a decision that dead ports had a part in
+	Dead       []DeadPort `json:"dead,omitempty"` // of a decision to reroute or to discard
 
 	// What routing has written into the header on arrival, as "port field p1, misroute 0b10, route p4,p1"; empty: nothing.
 	Before string `json:"before,omitempty"`
@@ -144,7 +144,6 @@ func (f *Fabric) viewDecision(v *HopView, e *telling, faults func(*link) string)
 			v.Why = append(v.Why, s.String())
 		}
 	}
-	dead := e.hop.Turned || e.hop.Out == weft.NoPort
 	for _, k := range e.hop.Candidates {
 		w := WayView{Port: int(k.Port), VC: int(k.VC), Class: int(k.Class), Room: int(k.Room), Credits: int(k.Credits), Chosen: k.Chosen, Down: k.Down}
 		if l, side, ok := f.linkAt(weft.End{Node: e.node, Port: k.Port}); ok {
@@ -154,9 +153,8 @@ func (f *Fabric) viewDecision(v *HopView, e *telling, faults func(*link) string)
 			}
 		}
 		v.Candidates = append(v.Candidates, w)
-		dead = dead || k.Down
 	}
-	if dead {
+	if e.hop.Turned || e.hop.Out == weft.NoPort {
 		v.Dead = f.deadPorts(e.node, faults)
 	}
 	v.Before = viewFields(e.hop.Before)

@@ -23,7 +23,7 @@ func (v HopView) Story() string {
 			fmt.Fprintf(&b, ", after %s in its send queue", micros(v.Waited))
 		}
 	case v.Left:
-		fmt.Fprintf(&b, "%s sends it on by p%d vc%d, %s after it decided: it waited for %s", v.Node, v.Out, v.OutVC, micros(v.Waited), strings.Join(v.Why, ", "))
+		fmt.Fprintf(&b, "%s sends it on by p%d vc%d, %s after it decided: %s", v.Node, v.Out, v.OutVC, micros(v.Waited), strings.Join(v.Why, ", "))
 	default:
 		fmt.Fprintf(&b, "%-8s in p%d vc%d", v.Node, v.In, v.InVC)
 		if v.Out < 0 {

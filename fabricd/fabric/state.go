@@ -214,11 +214,20 @@ func (f *Fabric) Firmware() switching.Firmware {
 	return fw
 }
 
-// SwitchState names the state of a switch: SwitchUp, SwitchDown or SwitchQuiet. It waits for an order that is being carried out.
+// SwitchState names the state of a switch: SwitchUp, SwitchDown or SwitchQuiet. It does not wait for an order that is being carried
+// out: then it is that of a moment ago.
 func (f *Fabric) SwitchState(id weft.SwitchID) string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.switches[id].state(f.switches[id].crash != nil)
+	f.standing.wanted.Store(true)
+	crashed := false
+	if !f.mu.tryDo(func() {
+		f.noteStanding()
+		crashed = f.switches[id].crash != nil
+	}) {
+		f.standing.mu.Lock()
+		crashed = f.standing.switches != nil && f.standing.switches[id]
+		f.standing.mu.Unlock()
+	}
+	return f.switches[id].state(crashed)
 }
 
 // ProcessOf names the process that a switch is, "" for a switch of the fabric's own.

@@ -40,3 +40,21 @@ func TestANoticeThatWaitsIsNotToldAgain(t *testing.T) {
 	require.Equal(t, maxWaiting, count())
 	require.Empty(t, tell.notices)
 }
+
+func TestOnlyDropsOfTracedPacketsAreToldUnlessSomebodyWantsAll(t *testing.T) {
+	drops := []weft.Drop{{Rule: "a"}, {Rule: "b", Header: weft.Header{Traced: true}}}
+	ways := []weft.Way{{Port: 1}}
+	a := &weft.Actions{Drops: drops, Hops: []weft.Hop{{Rule: "c", Candidates: ways}}, Left: []weft.Departure{{Port: 2}}}
+	for want, c := range map[int]Charter{1: {}, 2: {Packets: true}} {
+		tell := newTeller(c, nil)
+		tell.Observe(0, a)
+		s, ok := tell.take()
+		require.True(t, ok)
+		told := s.Events[0].Actions()
+		require.Equal(t, drops[2-want:], told.Drops)
+		require.Equal(t, a.Hops, told.Hops)
+		require.Equal(t, a.Left, told.Left)
+		told.Hops[0].Candidates[0].Port = 9
+		require.EqualValues(t, 1, ways[0].Port, "they are its own")
+	}
+}

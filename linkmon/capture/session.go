@@ -59,7 +59,7 @@ type session struct {
 	client *api.Client
 	graph  *topology.Graph
 	o      Options
-	tap    *bus.Tap
+	tap    tap
 	end    context.CancelCauseFunc
 	stale  chan struct{} // capacity 1: the states of the links may have changed
 
@@ -74,6 +74,15 @@ type session struct {
 	rec   Record
 	sum   Summary
 	began time.Time
+}
+
+// tap is what a session needs of a [bus.Tap].
+type tap interface {
+	Next(ctx context.Context) (bus.Tapped, error)
+	Waiting() int
+	Lost() uint64
+	Breaks() uint64
+	Close() error
 }
 
 // wire is what is known of a direction.
@@ -143,9 +152,11 @@ func (s *session) open(ctx context.Context, info api.CaptureInfo) error {
 	if len(s.o.Names) > 0 {
 		heard = ends(s.graph, wires)
 	}
-	if s.tap, err = s.client.Tap(heard, cmp.Or(s.o.Buffer, DefaultBuffer)); err != nil {
+	listens, err := s.client.Tap(heard, cmp.Or(s.o.Buffer, DefaultBuffer))
+	if err != nil {
 		return err
 	}
+	s.tap = listens
 	if err = s.refresh(ctx); err == nil {
 		s.sink, err = s.o.Open(info, Interfaces(s.graph, "fabric "+info.Fabric+", "+info.Topology, wires))
 	}

@@ -230,7 +230,7 @@ func TestTheDissectorBearsRecordsThatAreNone(t *testing.T) {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, "linkmon", "", twoWires)
 	require.NoError(t, err)
-	records := [][]byte{{}, {1}, {9, 1, 0, 0}, {1, 2, 0, 0, 0, 9, 'x'}, {1, 7, 0, 0}, good[:77], good[:79], good[:82], good[:len(good)-1]}
+	records := [][]byte{{}, {1}, {9, 1, 0, 0}, {1, 2, 0, 0, 0, 9, 'x'}, {1, 7, 0, 0}, good[:20], good[:77], good[:79], good[:82], good[:len(good)-1]}
 	for _, data := range records {
 		w.buf = data
 		require.NoError(t, w.raw(0, time.Unix(1, 0), len(data)))

@@ -61,7 +61,10 @@ func (a *app) finished(d done) {
 		a.said = ""
 		a.open(newTextPage(d.line, lines))
 	default:
-		a.tell(info, "%s", strings.Join(strings.Fields(text), " "))
+		for i, l := range lines {
+			lines[i] = strings.Join(strings.Fields(l), " ")
+		}
+		a.tell(info, "%s", strings.Join(lines, "; "))
 	}
 }
 

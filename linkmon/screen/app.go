@@ -105,6 +105,7 @@ func (a *app) connect(c connected) {
 	if a.mirror == nil || !sameGraph(a.mirror.Topology, c.topology) {
 		a.mirror = mirror.New(c.topology)
 		clear(a.marks)
+		a.form, a.confirm, a.undo = nil, nil, nil
 		a.past, a.stack = nil, []page{a.roots[0]}
 		a.roots[0].(*mapPage).reset()
 	}

@@ -105,7 +105,7 @@ func TestFilters(t *testing.T) {
 	require.Equal(t, 16, lines())
 	r.write("/!^s0")
 	require.Zero(t, lines())
-	r.press("esc")
+	r.press("esc", "home")
 	require.Equal(t, 16, lines(), "as it was before")
 	r.write("/-f 033")
 	require.Equal(t, 1, lines())
@@ -308,4 +308,30 @@ func TestTheAttendantDialsAnewWhenTheFabricIsGoneSilentOrSkipsAFrame(t *testing.
 		}, told)
 		require.Equal(t, dialled-1, closed)
 	})
+}
+
+func TestAFabricThatComesBackAsAnotherIsShownFromTheStart(t *testing.T) {
+	r := newRig(t, "kary-ntree:4,3")
+	r.traffic(3)
+	r.press("2", "end", "space", "c", "enter", "enter")
+	require.Contains(t, r.screen(), "link s2.33-n333")
+	r.send(gone{errors.New("no fabric is running")})
+	require.Contains(t, r.screen(), "GONE")
+	require.Contains(t, r.screen(), "link s2.33-n333", "what was known stays")
+	r.send(connected{status("mesh:2x2"), read(t, "mesh:2x2"), nil})
+	r.frame = api.Frame{Kind: api.KindSnapshot, Run: "other"}
+	r.traffic(3)
+	require.Contains(t, r.screen(), "0.0")
+	require.NotContains(t, r.screen(), "marked")
+	r.press("u", "-", "2", "end", "enter")
+	require.Contains(t, r.screen(), "link s1.1-n1.1")
+	require.Len(t, r.lines, 1)
+}
+
+func TestTheHelpFitsIntoEightyColumns(t *testing.T) {
+	for _, pairs := range [][]string{helpLook, helpAct, newTheme(false, false).signsHelp()} {
+		for i := 1; i < len(pairs); i += 2 {
+			require.LessOrEqual(t, ansi.StringWidth(pairs[i]), 80/2-14, pairs[i])
+		}
+	}
 }

@@ -37,8 +37,15 @@ const askTime = 5 * time.Second
 
 func newSwitchPage(a *app, i int) *switchPage {
 	return &switchPage{name: a.mirror.Topology.Switches[i].ID, index: i, list: list{columns: []column{
-		{title: "PORT", right: true}, {title: "PEER"}, {title: "STATE"}, {title: "LOAD", right: true}, {title: "VC", right: true},
-		{title: "IN", right: true}, {title: "OUT", right: true}, {title: "CREDITS", right: true}, {title: "WAITED FOR"},
+		{title: "PORT", right: true},
+		{title: "PEER"},
+		{title: "STATE"},
+		{title: "LOAD", right: true},
+		{title: "VC", right: true},
+		{title: "IN", right: true},
+		{title: "OUT", right: true},
+		{title: "CREDITS", right: true},
+		{title: "WAITED FOR"},
 	}}}
 }
 
@@ -148,8 +155,14 @@ func (p *switchPage) rows(a *app) (rows []row) {
 		load := busier(m.Links[link])
 		for i, vc := range port.VCs {
 			r := row{of: target{aLink, link}, cells: []cell{
-				{itoa(port.Port), plain}, {port.Peer, plain}, {state, troubleTone(tr)}, {percent(load), loadTone(load)},
-				{itoa(vc.VC), dim}, queued(vc.Input), queued(vc.Output), {itoa(vc.Credits), plain}, {stalls(vc.Stalls), warn},
+				{itoa(port.Port), plain},
+				{port.Peer, plain},
+				{state, troubleTone(tr)},
+				{percent(load), loadTone(load)},
+				{itoa(vc.VC), dim},
+				queued(vc.Input), queued(vc.Output),
+				{itoa(vc.Credits), plain},
+				{stalls(vc.Stalls), warn},
 			}}
 			if i > 0 {
 				for c := range 4 {

@@ -46,8 +46,14 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 func newLinksPage() *table {
 	return &table{name: "Links", rows: linkRows, empty: "no links", list: list{columns: []column{
-		{title: "LINK"}, {title: "STATE"}, {title: "A TO B", right: true}, {title: "B TO A", right: true}, {title: "LOAD", right: true},
-		{title: "QUEUED", right: true}, {title: "LOST", right: true}, {title: "DETAILS"},
+		{title: "LINK"},
+		{title: "STATE"},
+		{title: "A TO B", right: true},
+		{title: "B TO A", right: true},
+		{title: "LOAD", right: true},
+		{title: "QUEUED", right: true},
+		{title: "LOST", right: true},
+		{title: "DETAILS"},
 	}}}
 }
 
@@ -82,8 +88,15 @@ func (t theme) stateWord(tr mirror.Trouble) string {
 
 func newSwitchesPage() *table {
 	return &table{name: "Switches", rows: switchRows, empty: "no switches", list: list{columns: []column{
-		{title: "SWITCH"}, {title: "STATE"}, {title: "LINKS UP", right: true}, {title: "LOAD", right: true}, {title: "HELD", right: true},
-		{title: "BLOCKED", right: true}, {title: "REROUTED", right: true}, {title: "U-TURNS", right: true}, {title: "RE-ROUTE VECTOR"},
+		{title: "SWITCH"},
+		{title: "STATE"},
+		{title: "LINKS UP", right: true},
+		{title: "LOAD", right: true},
+		{title: "HELD", right: true},
+		{title: "BLOCKED", right: true},
+		{title: "REROUTED", right: true},
+		{title: "U-TURNS", right: true},
+		{title: "RE-ROUTE VECTOR"},
 	}}}
 }
 
@@ -118,8 +131,13 @@ func switchRows(a *app) (rows []row) {
 			waits.tone = warn
 		}
 		rows = append(rows, row{of: target{aSwitch, i}, cells: []cell{
-			{a.mirror.Topology.Switches[i].ID, plain}, {s.State, state}, {itoa(up) + "/" + itoa(len(ports)), links},
-			{percent(load), loadTone(load)}, {itoa(s.Held), plain}, waits, active(s.Rerouted), active(s.UTurns), {s.Vector, accent},
+			{a.mirror.Topology.Switches[i].ID, plain},
+			{s.State, state},
+			{itoa(up) + "/" + itoa(len(ports)), links},
+			{percent(load), loadTone(load)},
+			{itoa(s.Held), plain},
+			waits, active(s.Rerouted), active(s.UTurns),
+			{s.Vector, accent},
 		}})
 	}
 	return rows
@@ -127,8 +145,15 @@ func switchRows(a *app) (rows []row) {
 
 func newNICsPage() *table {
 	return &table{name: "NICs", rows: nicRows, empty: "no NICs", list: list{columns: []column{
-		{title: "NIC"}, {title: "SWITCH"}, {title: "STATE"}, {title: "SENDS", right: true}, {title: "RECEIVES", right: true},
-		{title: "LOAD", right: true}, {title: "SEND QUEUE", right: true}, {title: "LOST", right: true}, {title: "DETAILS"},
+		{title: "NIC"},
+		{title: "SWITCH"},
+		{title: "STATE"},
+		{title: "SENDS", right: true},
+		{title: "RECEIVES", right: true},
+		{title: "LOAD", right: true},
+		{title: "SEND QUEUE", right: true},
+		{title: "LOST", right: true},
+		{title: "DETAILS"},
 	}}}
 }
 
@@ -144,8 +169,14 @@ func nicRows(a *app) (rows []row) {
 		}
 		tr := a.mirror.Trouble(n.Link)
 		rows = append(rows, row{of: target{aNIC, i}, cells: []cell{
-			{n.ID, plain}, {at, plain}, {a.th.stateWord(tr), troubleTone(tr)}, {rate(sends), plain}, {rate(receives), plain},
-			{percent(busier(l)), loadTone(busier(l))}, {itoa(queued), plain}, {strconv.FormatUint(l.Lost, 10), plain},
+			{n.ID, plain},
+			{at, plain},
+			{a.th.stateWord(tr), troubleTone(tr)},
+			{rate(sends), plain},
+			{rate(receives), plain},
+			{percent(busier(l)), loadTone(busier(l))},
+			{itoa(queued), plain},
+			{strconv.FormatUint(l.Lost, 10), plain},
 			{a.mirror.LinkState(n.Link).Details(), troubleTone(tr)},
 		}})
 	}

@@ -257,7 +257,7 @@ var (
 		"ctrl-d", "cut or crash: asks first",
 		"ctrl-k", "cut or crash: does not ask",
 		"r", "restore, restart",
-		"u", "undo the last fault set here",
+		"u", "undo your last fault",
 		"H", "heal everything",
 		" ", "",
 		"THE MAP", "",
@@ -268,9 +268,9 @@ var (
 func (t theme) signsHelp() []string {
 	s := t.signs
 	return []string{
-		string(s.load), "load of a link, idle to full",
-		string(s.trouble[mirror.Cut]) + " " + string(s.trouble[mirror.Silent]), "cut; cut and not noticed yet",
-		string(s.trouble[mirror.Down]) + " " + string(s.trouble[mirror.Coming]), "its switch is down; no answer",
+		string(s.load), "load, idle to full",
+		string(s.trouble[mirror.Cut]) + " " + string(s.trouble[mirror.Silent]), "cut; cut, not noticed",
+		string(s.trouble[mirror.Down]) + " " + string(s.trouble[mirror.Coming]), "switch down; no answer",
 		string(s.trouble[mirror.Impaired]) + " " + string(s.trouble[mirror.Flapping]), "impaired; flaps",
 		string(s.turn) + " " + string(s.rerouted) + " " + string(s.blocked), "U-turns; re-routes; waits",
 		string(s.trouble[mirror.Deadlocked]), "part of a deadlock",

@@ -18,14 +18,24 @@ interface Weft {
   readonly moving: boolean
   link(id: string): unknown // as the stream tells it
   switch(id: string): unknown
-  // where to point at a link or node, in pixels of the window; null: there is none by that name
+  // where a link's middle or a node is, in pixels of the window; null: there is none by that name
   place(id: string): { x: number; y: number } | null
+  // where on a link no other is near, which takes long to find where there are thousands
+  clear(id: string): { x: number; y: number } | null
 }
 
 declare global {
   interface Window {
     readonly weft: Weft
   }
+}
+
+function place(x: Context, id: string, share: (link: number) => number): { x: number; y: number } | null {
+  const i = x.store.link(id)
+  const p = i === undefined ? x.map.nodeOnScreen(id) : x.map.screen(i, share(i))
+  if (!p) return null
+  const box = x.map.container.getBoundingClientRect()
+  return { x: box.left + p.x, y: box.top + p.y }
 }
 
 // clearest is where on a link, as a share of its way, the others are farthest: links cross, and at a crossing nobody can tell
@@ -84,13 +94,8 @@ export function expose(x: Context): void {
     get moving() { return x.map.motion.active },
     link: (id) => x.store.links[x.store.link(id) ?? -1] ?? null,
     switch: (id) => x.store.switches[x.store.switchOf(id) ?? -1] ?? null,
-    place(id) {
-      const i = x.store.link(id)
-      const p = i === undefined ? x.map.nodeOnScreen(id) : x.map.screen(i, clearest(x, i))
-      if (!p) return null
-      const box = x.map.container.getBoundingClientRect()
-      return { x: box.left + p.x, y: box.top + p.y }
-    },
+    place: (id) => place(x, id, () => 0.5),
+    clear: (id) => place(x, id, (i) => clearest(x, i)),
   }
   Object.defineProperty(window, 'weft', { value: weft })
 }

@@ -13,6 +13,10 @@ interface Deed {
 }
 
 const keptDeeds = 50
+// For the stream to tell of an order; ms. A frame comes every 250.
+const longestWait = 600
+// An order of everything, not of one link or switch.
+const all = '*'
 
 export interface CutOptions {
   direction?: Direction
@@ -24,6 +28,8 @@ export class Actions {
   deeds: Deed[] = []
   busy = 0 // requests under way
   private flaps = new Map<string, Spec>() // by link, as ordered here
+  private queue: Promise<unknown> = Promise.resolve() // orders are carried out one after another
+  private telling = new Map<string, Promise<void>>() // by link or switch: the stream has yet to tell of an order
 
   constructor(private readonly client: Client, private readonly store: Store, private readonly ui: Ui) {}
 
@@ -47,33 +53,42 @@ export class Actions {
     return this.link(id, 'restore', clean({ direction }), `restore ${id}`)
   }
 
-  // toggle cuts a link that is well, and restores one that is not.
+  // toggle cuts a link that is well, and restores one that is not, as it is when its turn has come.
   toggle(s: Selection): Promise<boolean> {
-    const i = this.store.link(s.id)
-    if (s.kind !== 'link' || i === undefined) return Promise.resolve(false)
-    return troubled(this.store.links[i]!) ? this.restore(s.id) : this.cut(s.id)
+    if (s.kind !== 'link') return Promise.resolve(false)
+    return this.next(s.id, () => {
+      const i = this.store.link(s.id)
+      const verb = i !== undefined && troubled(this.store.links[i]!) ? 'restore' : 'cut'
+      return this.carryOut(`links/${encodeURIComponent(s.id)}/${verb}`, {}, `${verb} ${s.id}`, () => this.before(s.id))
+    })
   }
 
   crash(id: string, forTime = ''): Promise<boolean> {
-    return this.do(`switches/${encodeURIComponent(id)}/crash`, clean({ for: forTime }), `crash ${id}`, [{ do: 'restart', a: id }])
+    return this.do(id, `switches/${encodeURIComponent(id)}/crash`, clean({ for: forTime }), `crash ${id}`, () => [{ do: 'restart', a: id }])
   }
 
   restart(id: string): Promise<boolean> {
-    return this.do(`switches/${encodeURIComponent(id)}/restart`, {}, `restart ${id}`, [{ do: 'crash', a: id }])
+    return this.do(id, `switches/${encodeURIComponent(id)}/restart`, {}, `restart ${id}`, () => [{ do: 'crash', a: id }])
   }
 
   heal(): Promise<boolean> {
-    const t = this.store.topology
-    if (!t) return Promise.resolve(false)
-    // What is wrong now, as far as the stream has told.
-    const back = this.store.links.flatMap((l, i) => (troubled(l) ? this.before(t.links[i]!.id, l).slice(1) : []))
-    this.store.switches.forEach((s, i) => {
-      if (s.state === 'down') back.push({ do: 'crash', a: t.switches[i]!.id })
+    return this.do(all, 'heal', {}, 'heal everything', () => {
+      // What is wrong now, as far as the stream has told.
+      const { topology: t, links, switches } = this.store
+      if (!t) return []
+      const back = links.flatMap((l, i) => (troubled(l) ? this.before(t.links[i]!.id).slice(1) : []))
+      switches.forEach((s, i) => {
+        if (s.state === 'down') back.push({ do: 'crash', a: t.switches[i]!.id })
+      })
+      return back
     })
-    return this.do('heal', {}, 'heal everything', back)
   }
 
-  async undo(): Promise<void> {
+  undo(): Promise<void> {
+    return this.next(all, () => this.takeBack())
+  }
+
+  private async takeBack(): Promise<void> {
     const last = this.deeds.pop()
     if (!last) {
       this.ui.say('nothing of yours to undo')
@@ -92,21 +107,62 @@ export class Actions {
   }
 
   private link(id: string, verb: string, body: object, text: string): Promise<boolean> {
+    return this.do(id, `links/${encodeURIComponent(id)}/${verb}`, body, text, () => this.before(id))
+  }
+
+  // before are the orders that bring a link back to what the stream says of it now.
+  private before(id: string): Spec[] {
     const i = this.store.link(id)
-    const back = i === undefined ? [] : this.before(id, this.store.links[i]!)
-    return this.do(`links/${encodeURIComponent(id)}/${verb}`, body, text, back)
+    return i === undefined ? [] : asBefore(this.store.topology!.links[i]!, this.store.links[i]!, this.flaps.get(id) ?? null)
   }
 
-  private before(id: string, view: LinkView): Spec[] {
-    return asBefore(this.store.topology!.links[this.store.link(id)!]!, view, this.flaps.get(id) ?? null)
+  private do(of: string, path: string, body: object, text: string, takesBack: () => Spec[]): Promise<boolean> {
+    return this.next(of, () => this.carryOut(path, body, text, takesBack))
   }
 
-  private async do(path: string, body: object, text: string, back: Spec[]): Promise<boolean> {
+  // carryOut does what is ordered, and notes how to take it back.
+  private async carryOut(path: string, body: object, text: string, takesBack: () => Spec[]): Promise<boolean> {
     const { run } = this.store
+    const back = takesBack()
     if (!(await this.request(path, body, text))) return false
     this.deeds = [...this.deeds, { text, run, back }].slice(-keptDeeds)
     this.ui.changed()
     return true
+  }
+
+  // next has an order wait for those before it, and for the stream to have told what those of the same link or switch have made
+  // of it: an order of all waits for all.
+  private next<T>(of: string, order: () => Promise<T>): Promise<T> {
+    const done = this.queue.then(async () => {
+      const before = of === all ? [...this.telling.values()] : [this.telling.get(of), this.telling.get(all)]
+      await Promise.all(before)
+      try {
+        return await order()
+      } finally {
+        const told = this.told().then(() => {
+          if (this.telling.get(of) === told) this.telling.delete(of)
+        })
+        this.telling.set(of, told)
+      }
+    })
+    this.queue = done.catch(() => {})
+    return done
+  }
+
+  // told waits for two frames, since the first may have been taken before the answer came, but not for ever.
+  private told(): Promise<void> {
+    return new Promise((resolve) => {
+      let frames = 2
+      const end = () => {
+        clearTimeout(timer)
+        unsubscribe()
+        resolve()
+      }
+      const timer = setTimeout(end, longestWait)
+      const unsubscribe = this.store.subscribe(() => {
+        if (--frames === 0) end()
+      })
+    })
   }
 
   private async request(path: string, body: object, text: string): Promise<boolean> {
