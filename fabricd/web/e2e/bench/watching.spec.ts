@@ -51,7 +51,8 @@ Written by \`make watching\`. ${machine(browser.version())}
 
 Packet-hops that fabricd forwards in a second of its own CPU time, in a 4-ary 3-tree: with two pages open in a browser and a
 \`linkmon\` on full screen, and with none, in turns in one run; medians of ${rounds} rounds of ${seconds} s each, and the median of each round's
-ratio. Asked for is at least 95%. The paced fabric has precedence over other processes where the user may give it that.
+ratio. Asked for is at least 95%. The paced fabric has precedence over other processes where the user may give it that. How many
+packets it forwards each time that it wakes depends on what else runs, browsers too, so its rounds differ by more than watching costs.
 
 ${table(['traffic', 'hops per CPU-second, alone', 'watched', 'ratio', 'CPUs used, alone', 'watched'], rows)}
 

@@ -30,9 +30,7 @@ async function clickable(page: Page): Promise<{ id: string; at: Point }> {
 // choose selects by keys alone what has this name.
 async function choose(page: Page, id: string): Promise<void> {
   await page.keyboard.press('/')
-  await expect(page.getByTestId('search')).toBeFocused()
-  await page.keyboard.type(id)
-  await expect(page.getByTestId('search-dialog').getByRole('option').first()).toContainText(id)
+  await page.keyboard.type(id) // as fast as can be
   await page.keyboard.press('Enter')
   await expect.poll(() => selected(page)).toBe(id)
 }
@@ -218,12 +216,8 @@ test('the keyboard alone finds a link, cuts it and restores it', async ({ page }
   await cut(id)
   await expect.poll(() => linkState(page, id)).toBe('cut')
   await look(page, info, 'cut-by-key')
-  await page.keyboard.press('r')
-  await up(id)
-  await expect.poll(() => linkState(page, id)).toBe('up') // undo brings back what the page last saw
-  await page.keyboard.press('s')
+  for (const key of 'rs') await page.keyboard.press(key) // orders given faster than they are answered
   await expect.poll(async () => (await f.link(id)).cut_ab).toBe('silent')
-  await expect(page.getByTestId('undo')).toHaveAttribute('title', `cut ${id} silently`)
   await page.keyboard.press('u')
   await up(id)
   await page.keyboard.press('x')
