@@ -2,6 +2,7 @@
 
 import { expect, test, type Page } from '@playwright/test'
 import { Fabric, type Topology } from '../lib/fabric'
+import { median } from '../lib/results'
 import { apart, linkState, live, look, open, places, selected, unpainted, type Point } from '../lib/map'
 
 let f: Fabric
@@ -113,7 +114,7 @@ test('a cut by linkmon appears within a second', async ({ page }, info) => {
   const text = `a cut by linkmon is drawn ${took.join(', ')} ms after linkmon says that it is done`
   console.log(text)
   info.annotations.push({ type: 'measured', description: text })
-  expect(Math.min(...took), text).toBeLessThan(1000) // the best: others may be late because the machine is busy
+  expect(median(took), text).toBeLessThan(1000) // single ones may be late because the machine is busy
   await look(page, info, 'cut-by-linkmon')
 })
 
