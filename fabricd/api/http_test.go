@@ -298,3 +298,28 @@ func TestAnAddressThatCannotBeIsRefused(t *testing.T) {
 		require.ErrorContains(t, err, "listen")
 	}
 }
+
+func TestThoseWhoDoNotReadTheirAnswersHoldUpNobody(t *testing.T) {
+	t.Parallel()
+	x := serveWeb(t)
+	size := len(x.ask("GET", "/metrics", "", nil).body)
+	stuck := func() int { return len(x.web.queued) }
+	for i := range maxBusy {
+		c, err := net.Dial("tcp", x.web.listen.Addr().String())
+		require.NoError(t, err)
+		defer c.Close()
+		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(4096))
+		request := "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+		go func() { _, _ = c.Write([]byte(strings.Repeat(request, 16<<20/size))) }() // ends with the connection
+		require.Eventually(t, func() bool { return stuck() > i }, 10*time.Second, time.Millisecond)
+	}
+	// They are stuck when nothing more is answered to them.
+	still, since := stuck(), time.Now()
+	require.Eventually(t, func() bool {
+		if n := stuck(); n != maxBusy || n != still {
+			still, since = n, time.Now()
+		}
+		return time.Since(since) > 300*time.Millisecond
+	}, 20*time.Second, time.Millisecond)
+	require.Equal(t, http.StatusOK, x.ask("GET", root+"/links", "", nil).code)
+}
