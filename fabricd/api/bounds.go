@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 )
 
-// bounded answers as many requests at a time as there are places; some more wait a moment, and the rest is refused at once.
+// bounded makes as many answers at a time as there are places; some more requests wait a moment, and the rest is refused at once. Who
+// reads slowly keeps a place among those that wait, and not one of the few.
 func (w *Web) bounded(places chan struct{}, next http.HandlerFunc) http.HandlerFunc {
 	return func(out http.ResponseWriter, r *http.Request) {
 		select {
@@ -24,7 +26,6 @@ func (w *Web) bounded(places chan struct{}, next http.HandlerFunc) http.HandlerF
 		defer patience.Stop()
 		select {
 		case places <- struct{}{}:
-			defer func() { <-places }()
 		case <-patience.C:
 			busy(out, http.StatusServiceUnavailable, "requests")
 			return
@@ -32,9 +33,28 @@ func (w *Web) bounded(places chan struct{}, next http.HandlerFunc) http.HandlerF
 			return
 		}
 		r.Body = http.MaxBytesReader(out, r.Body, maxBody)
-		next(out, r)
+		made := made{ResponseWriter: out, code: http.StatusOK}
+		func() {
+			defer func() { <-places }() // also when it panics
+			next(&made, r)
+		}()
+		out.WriteHeader(made.code)
+		_, _ = out.Write(made.body.Bytes()) // who asked may be gone
 	}
 }
+
+// made is an answer that is not sent yet.
+type made struct {
+	http.ResponseWriter
+	code int
+	body bytes.Buffer
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (m *made) WriteHeader(code int) { m.code = code }
+
+// Write implements [http.ResponseWriter].
+func (m *made) Write(data []byte) (int, error) { return m.body.Write(data) }
 
 func busy(out http.ResponseWriter, code int, what string) {
 	out.Header().Set("Retry-After", "1")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -324,4 +325,36 @@ func TestAnOrderThatWaitsKeepsNobodyFromLooking(t *testing.T) {
 	}
 	stop()
 	waiting.Wait()
+}
+
+// unread is a connection whose other end does not read.
+type unread struct {
+	http.ResponseWriter
+	written chan struct{} // a place for each answer that waits to be read
+	end     chan struct{}
+}
+
+func (u unread) Write(data []byte) (int, error) {
+	u.written <- struct{}{}
+	<-u.end
+	return len(data), nil
+}
+
+func TestThoseWhoDoNotReadTheirAnswersHoldUpNobody(t *testing.T) {
+	t.Parallel()
+	x := serveWeb(t)
+	u := unread{written: make(chan struct{}, maxBusy), end: make(chan struct{})}
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer close(u.end)
+	for range maxBusy {
+		u := unread{httptest.NewRecorder(), u.written, u.end}
+		r := httptest.NewRequest("GET", "http://localhost"+root+"/links", nil)
+		running.Go(func() { x.web.handler.ServeHTTP(u, r) })
+	}
+	for range maxBusy {
+		<-u.written
+	}
+	require.Equal(t, http.StatusOK, x.ask("GET", root+"/links", "", nil).code)
+	require.Len(t, x.web.queued, maxBusy, "they have places among those who wait")
 }

@@ -106,7 +106,10 @@ func (s *sampling) frame(counters bool) step {
 		}
 	}
 	clear(s.changed)
-	d.Hops, s.lastHop, _ = s.f.Hops(s.lastHop)
+	var missed uint64
+	if d.Hops, s.lastHop, missed = s.f.Hops(s.lastHop); missed > 0 {
+		d.Hops[0].Missed = missed
+	}
 	for _, c := range s.sampler.Deadlock() {
 		d.Deadlock = append(d.Deadlock, ChannelView{Link: int(c.Link), Dir: [2]string{"ab", "ba"}[c.Dir], VC: int(c.VC)})
 	}

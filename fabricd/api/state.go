@@ -106,18 +106,22 @@ func (s *State) Apply(f Frame) error {
 	if f.Run != s.Run || f.Seq != s.Seq+1 {
 		return fmt.Errorf("frame %d of run %s does not follow frame %d of run %s: wait for a snapshot", f.Seq, f.Run, s.Seq, s.Run)
 	}
-	next := f
-	next.Kind, next.Links, next.Switches = KindSnapshot, s.Links, s.Switches
 	for _, l := range f.Links {
 		if l.I < 0 || l.I >= len(s.Links) {
 			return fmt.Errorf("frame %d has link %d: there are %d", f.Seq, l.I, len(s.Links))
 		}
-		next.Links[l.I] = l
 	}
 	for _, w := range f.Switches {
 		if w.I < 0 || w.I >= len(s.Switches) {
 			return fmt.Errorf("frame %d has switch %d: there are %d", f.Seq, w.I, len(s.Switches))
 		}
+	}
+	next := f
+	next.Kind, next.Links, next.Switches = KindSnapshot, s.Links, s.Switches
+	for _, l := range f.Links {
+		next.Links[l.I] = l
+	}
+	for _, w := range f.Switches {
 		next.Switches[w.I] = w
 	}
 	next.Events = newest(append(s.Events, f.Events...), snapshotEvents)

@@ -294,7 +294,8 @@ func TestAStateTakesNoFrameThatDoesNotFollow(t *testing.T) {
 	require.NoError(t, st.Apply(Frame{Kind: KindSnapshot, Run: "a", Seq: 3, Links: []LinkView{{State: "up"}}}))
 	require.Error(t, st.Apply(Frame{Kind: KindDelta, Run: "a", Seq: 5}))
 	require.Error(t, st.Apply(Frame{Kind: KindDelta, Run: "b", Seq: 4}))
-	require.ErrorContains(t, st.Apply(Frame{Kind: KindDelta, Run: "a", Seq: 4, Links: []LinkView{{I: 1}}}), "link 1: there are 1")
+	require.ErrorContains(t, st.Apply(Frame{Kind: KindDelta, Run: "a", Seq: 4, Links: []LinkView{{State: "cut"}, {I: 1}}}), "link 1: there are 1")
+	require.Equal(t, "up", st.Links[0].State, "nor a part of it")
 	require.NoError(t, st.Apply(Frame{Kind: KindDelta, Run: "a", Seq: 4, Links: []LinkView{{State: "cut"}}}))
 	require.Equal(t, "cut", st.Links[0].State)
 	require.Equal(t, KindSnapshot, st.Kind)
@@ -328,6 +329,22 @@ func TestWhatIsTracedIsInTheStreamAndOnlyOnce(t *testing.T) {
 	f, err := x.stream("").next()
 	require.NoError(t, err)
 	require.Empty(t, f.Hops, "a snapshot has none of the past")
+}
+
+func TestHopsThatAreNotKeptForTheStreamAreCounted(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	f, smp := s.Fabric(), newSampling(s.Fabric())
+	const kept = 4096 // by the fabric
+	for f.LastHop() <= kept {
+		_, err := f.Trace(0, 2, fabric.MaxTraced)
+		require.NoError(t, err)
+		s.RequireLedger() // all is told
+	}
+	d := smp.frame(true)
+	require.Equal(t, f.LastHop()-kept, d.Hops[0].Missed)
+	require.Equal(t, f.LastHop()-kept+1, d.Hops[0].N)
+	require.Zero(t, smp.frame(true).Hops[0].Missed)
 }
 
 func TestRatesAndLoadsOfLinksAddUpToThoseOfTheFabric(t *testing.T) {

@@ -74,7 +74,7 @@ func TestAnOrderThatIsRefusedLeavesTheFormOpenWithTheReason(t *testing.T) {
 	r.fails, r.says = nil, "cut s0.00-s1.00 at 1 s\n  shared with fault 1\n"
 	r.press("enter")
 	require.NotContains(t, r.screen(), "Cut s0.00-s1.00")
-	require.Contains(t, r.screen(), "cut s0.00-s1.00 at 1 s shared with fault 1")
+	require.Contains(t, r.screen(), "cut s0.00-s1.00 at 1 s; shared with fault 1")
 	r.press("u")
 	require.Equal(t, "restore s0.00-s1.00", r.lines[len(r.lines)-1])
 	r.press("u")
