@@ -158,8 +158,8 @@ func (o *upOutput) end(l fabric.Ledger, drained error, t fabric.Totals, faults [
 		_ = fault.WriteTable(o.stdout, cli.Width(o.stdout), faults) // a closed pipe ends the process by signal
 	}
 	printLedger(o.stdout, l)
-	fmt.Fprintf(o.stdout, "latency p50 %.0f us, p99 %.0f us; %d rerouted, %d U-turns, mean stretch %.4f\n",
-		t.Latency.P50, t.Latency.P99, t.Rerouted, t.UTurns, t.Stretch)
+	fmt.Fprintf(o.stdout, "latency %v; %d rerouted, %d U-turns, mean stretch %.4f\n",
+		t.Latency, t.Rerouted, t.UTurns, t.Stretch)
 }
 
 // printLedger prints where every packet is.

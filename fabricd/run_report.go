@@ -22,8 +22,8 @@ func printResult(cmd *cobra.Command, r scenario.Result) {
 		_, _ = f.WriteTo(w) // a closed pipe ends the process by signal
 	}
 	printLedger(w, r.Ledger)
-	fmt.Fprintf(w, "rerouted %d, reordered %d, mean stretch %.4f, latency p50 %.0f us, p99 %.0f us\n",
-		r.Rerouted, r.Reordered, r.Totals.Stretch, r.Totals.Latency.P50, r.Totals.Latency.P99)
+	fmt.Fprintf(w, "rerouted %d, reordered %d, mean stretch %.4f, latency %v\n",
+		r.Rerouted, r.Reordered, r.Totals.Stretch, r.Totals.Latency)
 	for _, why := range r.Failed {
 		fmt.Fprintln(w, "failed:", why)
 	}

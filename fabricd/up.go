@@ -56,7 +56,7 @@ func upCommand() *cobra.Command {
 		Use:     "up",
 		Aliases: []string{"deploy"},
 		Short:   "Launch a live fabric and keep it running until Ctrl-C",
-		Example: "  fabricd up\n  fabricd up --topology mport-tree:8,3 --routing deterministic-link --traffic uniform:0.1\n  fabricd up --topology torus:4x4 --routing none",
+		Example: "  fabricd up\n  fabricd up --topology mport-tree:8,3 --routing deterministic-link --traffic uniform:0.1\n  fabricd up --topology torus:4x4 --routing dimension-order",
 		Long:    "Launch a live fabric and keep it running until Ctrl-C.\n\n" + trafficHelp(),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

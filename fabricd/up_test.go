@@ -55,7 +55,7 @@ func TestUpRunsUntilInterruptedThenDrainsAndPrintsABalancedLedger(t *testing.T) 
 	require.Regexp(t, `\nID +FROM .*\n1\* .* cut s0.0-s1.0\n2\* .* crash s0.1\n3\* .* lasts .* cut s0.1-s1.1 silently\nledger: `, text)
 	require.Contains(t, text, "draining; Ctrl-C again to leave at once")
 	require.Regexp(t, `ledger: \d+ injected = \d+ delivered \+ \d+ lost \+ \d+ discarded \+ 0 in flight: balanced`, text)
-	require.Regexp(t, `latency p50 \d+ us, p99 \d+ us; \d+ rerouted`, text)
+	require.Regexp(t, `latency p50 [\d.]+ (us|ms|s), p99 [\d.]+ (us|ms|s), max [\d.]+ (us|ms|s); \d+ rerouted`, text)
 	for _, login := range []bus.Credentials{u.entry.Operator, u.entry.Viewer} {
 		require.NotContains(t, text+u.errs.String(), login.Password)
 	}

@@ -106,7 +106,7 @@ func (m *monitor) record(ctx context.Context, cmd *cobra.Command, c *api.Client,
 	if errors.Is(err, syscall.EPIPE) {
 		return nil // whoever read it has enough
 	}
-	if err == nil && file != "" {
+	if file != "" && (err == nil || sum.Packets > 0) { // what is there can be read, whatever ended it
 		fmt.Fprintf(cmd.ErrOrStderr(), "captured %d packets and %d marks on %d directions in %v: %d packets lost on their way, %d frames missed, %d unreadable\n",
 			sum.Packets, sum.Marks, sum.Wires, sum.Took.Round(time.Millisecond), sum.Lost, sum.Missed, sum.Bad)
 	}

@@ -78,7 +78,7 @@ func (m *monitor) statusCommand() *cobra.Command {
 				row("rate", "%.0f delivered/s, %.0f injected/s", s.Sample.DeliveredRate, s.Sample.InjectedRate)
 				row("packets", "%d injected, %d delivered, %d lost, %d discarded, %d in flight",
 					s.Ledger.Injected, s.Ledger.Delivered, s.Ledger.Lost, s.Ledger.Discarded, s.Ledger.InFlight)
-				row("latency", "p50 %.0f us, p99 %.0f us, max %.0f us", s.Totals.Latency.P50, s.Totals.Latency.P99, s.Totals.Latency.Max)
+				row("latency", "%v", s.Totals.Latency)
 				row("paths", "%.3f switches on average, stretch %.4f, %d rerouted, %d U-turns, %d out of order",
 					s.Totals.MeanHops, s.Totals.Stretch, s.Totals.Rerouted, s.Totals.UTurns, s.Totals.Reordered)
 				row("refused", "%d packets at full send queues", s.Totals.Refused)

@@ -185,7 +185,8 @@ func (t *tracing) unheard() error {
 		}
 	}
 	if missing := t.count - len(t.order); missing > 0 {
-		fmt.Fprintf(t.out, "%d of %d packets from %s to %s never left it: is its link up? see linkmon links\n", missing, t.count, t.src, t.dst)
+		fmt.Fprintf(t.out, "%d of %d packets from %s to %s did not leave within %v: the send queue is long, or the link of %s is down, see linkmon status and linkmon links\n",
+			missing, t.count, t.src, t.dst, t.wait, t.src)
 	}
 	return cli.ErrFailed
 }

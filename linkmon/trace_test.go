@@ -52,7 +52,7 @@ func TestTraceFailsWhenNothingIsHeard(t *testing.T) {
 	h.Cut("s1.0", "n00")
 	out, errs, code := linkmon(t, "trace", "--src", "n00", "--dst", "n10", "--count", "2", "--wait", "100ms")
 	require.Equal(t, 1, code, errs)
-	require.Equal(t, "2 of 2 packets from n00 to n10 never left it: is its link up? see linkmon links\n", out)
+	require.Equal(t, "2 of 2 packets from n00 to n10 did not leave within 100ms: the send queue is long, or the link of n00 is down, see linkmon status and linkmon links\n", out)
 	require.Empty(t, errs)
 }
 

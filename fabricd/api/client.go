@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -115,7 +116,29 @@ func (c *Client) Apply(ctx context.Context, specs ...fault.Spec) (out []fabric.O
 // followBuffer bounds the events that wait for a follower; one that is slower hears how many it missed.
 const followBuffer = 1024
 
-// Follow calls f for every event after number seq, those that are kept first, until ctx ends or f returns an error.
+// quietTime is how long a stream may say nothing before the fabric is asked whether it is still there: a broker that has gone says
+// nothing, and the connection waits for it to come back. Chosen by us.
+const quietTime = 2 * time.Second
+
+// next waits for the next of a stream while the fabric is there.
+func (c *Client) next(ctx context.Context, live *bus.Events) (bus.Notice, error) {
+	for {
+		wait, cancel := context.WithTimeout(ctx, quietTime)
+		n, err := live.Next(wait)
+		cancel()
+		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return n, err
+		}
+		if _, err := c.Status(ctx); err != nil {
+			if ctx.Err() != nil {
+				return n, ctx.Err()
+			}
+			return n, fmt.Errorf("the fabric has ended, or does not answer: %w", err)
+		}
+	}
+}
+
+// Follow calls f for every event after number seq, those that are kept first, until ctx ends, f returns an error or the fabric is gone.
 func (c *Client) Follow(ctx context.Context, seq uint64, f func(fabric.Event) error) error {
 	live, err := c.bus.Subscribe(StreamEvent, followBuffer)
 	if err != nil {
@@ -133,7 +156,7 @@ func (c *Client) Follow(ctx context.Context, seq uint64, f func(fabric.Event) er
 		}
 	}
 	for {
-		n, err := live.Next(ctx)
+		n, err := c.next(ctx, live)
 		if err != nil {
 			return err
 		}
@@ -152,7 +175,7 @@ func (c *Client) Follow(ctx context.Context, seq uint64, f func(fabric.Event) er
 	}
 }
 
-// Watch calls f for every sample, once a second, until ctx ends or f returns an error.
+// Watch calls f for every sample, once a second, until ctx ends, f returns an error or the fabric is gone.
 func (c *Client) Watch(ctx context.Context, f func(Sample) error) error {
 	live, err := c.bus.Subscribe(StreamSample, 16)
 	if err != nil {
@@ -160,7 +183,7 @@ func (c *Client) Watch(ctx context.Context, f func(Sample) error) error {
 	}
 	defer live.Close()
 	for {
-		n, err := live.Next(ctx)
+		n, err := c.next(ctx, live)
 		if err != nil {
 			return err
 		}

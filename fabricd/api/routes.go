@@ -106,9 +106,11 @@ func (w *Web) mux() http.Handler {
 			refuse(out, http.StatusMethodNotAllowed, fmt.Errorf("%s %s: expected %s", clip(r.Method), clip(r.URL.Path), strings.Join(allowed, " or ")))
 		})
 	}
-	mux.HandleFunc("/api/", func(out http.ResponseWriter, r *http.Request) {
+	unknown := func(out http.ResponseWriter, r *http.Request) {
 		refuse(out, http.StatusNotFound, document.Unknown("path", r.URL.Path, paths))
-	})
+	}
+	mux.HandleFunc("/api/", unknown)
+	mux.HandleFunc("/api", unknown) // or it would be sent on, as HTML
 	if w.Page != nil {
 		mux.Handle("/", w.Page)
 	}

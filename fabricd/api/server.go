@@ -214,4 +214,16 @@ func decode(req []byte, v any) error {
 	return nil
 }
 
-func malformed(err error) error { return fmt.Errorf("malformed request: %w", err) }
+// malformed says what is wrong with the JSON of a request, in words of JSON and not of Go.
+func malformed(err error) error {
+	var other *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &other) && other.Field == "":
+		err = fmt.Errorf("a JSON %s instead of an object", other.Value)
+	case errors.As(err, &other):
+		err = fmt.Errorf("%s cannot be a JSON %s", other.Field, other.Value)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = errors.New("the JSON ends too early")
+	}
+	return fmt.Errorf("malformed request: %w", err)
+}

@@ -1,6 +1,8 @@
 package fabric
 
 import (
+	"fmt"
+
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft/nic"
@@ -38,6 +40,11 @@ type Latency struct {
 	P99  float64 `json:"p99_us"`
 	Max  float64 `json:"max_us"`
 	Mean float64 `json:"mean_us"`
+}
+
+// String is the median and the slow end, each in a unit that fits.
+func (l Latency) String() string {
+	return fmt.Sprintf("p50 %s, p99 %s, max %s", micros(l.P50), micros(l.P99), micros(l.Max))
 }
 
 // Totals adds up the counters of all nodes.

@@ -1,0 +1,48 @@
+package api
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+)
+
+func TestStreamsEndWhenTheFabricIsGone(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	c, ctx := s.dial(false), t.Context()
+	heard, ended := make(chan struct{}, 1), make(chan error, 2)
+	go func() { ended <- c.Follow(ctx, 0, func(fabric.Event) error { return nil }) }()
+	go func() {
+		ended <- c.Watch(ctx, func(Sample) error {
+			select {
+			case heard <- struct{}{}:
+			default:
+			}
+			return nil
+		})
+	}()
+	<-heard
+	s.broker.Shutdown()
+	for range 2 {
+		require.ErrorContains(t, <-ended, "the fabric has ended")
+	}
+}
+
+func TestAStreamThatSaysNothingGoesOnWhileTheFabricIsThere(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	c := s.dial(false)
+	live, err := c.bus.Subscribe(StreamEvent, 1)
+	require.NoError(t, err)
+	defer live.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), quietTime*3/2)
+	defer cancel()
+	_, err = c.next(ctx, live)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NotErrorIs(t, err, bus.ErrClosed)
+	require.Equal(t, context.DeadlineExceeded, err, "it was ctx that ended, not the fabric")
+}
