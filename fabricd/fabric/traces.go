@@ -138,10 +138,17 @@ func (t *traces) silent(now weft.Time) (list []telling, numbers []uint64) {
 		return nil, nil
 	}
 	t.swept = now
+	const ended = 0 // in latest
 	latest := map[flowPacket]uint64{}
 	first := t.last - uint64(len(t.ring)) + 1
 	for n := first; n <= t.last; n++ {
-		latest[packetOf(&t.ring[(n-1)%keptHops].hop.Header)] = n
+		e := &t.ring[(n-1)%keptHops]
+		p := packetOf(&e.hop.Header)
+		if was, told := latest[p]; e.kind > toldLeft || e.hop.Out == weft.NoPort || told && was == ended {
+			latest[p] = ended // a process may tell later what came before
+			continue
+		}
+		latest[p] = n
 	}
 	for n := first; n <= t.last; n++ {
 		e := &t.ring[(n-1)%keptHops]
