@@ -104,6 +104,7 @@ func TestAReadingDoesNotWaitForARepair(t *testing.T) {
 	})
 	_, ok := s.Faults(0)
 	require.False(t, ok)
+	require.Equal(t, fabric.SwitchUp, h.Fabric().SwitchState(0))
 	stop()
 	require.ErrorIs(t, <-done, context.Canceled)
 	require.False(t, s.Read().Late)

@@ -214,11 +214,20 @@ func (f *Fabric) Firmware() switching.Firmware {
 	return fw
 }
 
-// SwitchState names the state of a switch: SwitchUp, SwitchDown or SwitchQuiet. It waits for an order that is being carried out.
+// SwitchState names the state of a switch: SwitchUp, SwitchDown or SwitchQuiet. While somebody watches it does not wait for an order that
+// is being carried out.
 func (f *Fabric) SwitchState(id weft.SwitchID) string {
+	s := f.switches[id]
+	var crashed bool
+	if f.mu.tryDo(func() { crashed = s.crash != nil }) {
+		return s.state(crashed)
+	}
+	if crashed, known := f.standing.crashed(id); known {
+		return s.state(crashed)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.switches[id].state(f.switches[id].crash != nil)
+	return s.state(s.crash != nil)
 }
 
 // ProcessOf names the process that a switch is, "" for a switch of the fabric's own.
