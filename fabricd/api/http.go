@@ -159,8 +159,19 @@ func (w *Web) guard(next http.Handler) http.Handler {
 			refuse(out, http.StatusForbidden, fmt.Errorf("a page of %s may not use this fabric without its token: take the address that fabricd up has printed", clip(origin)))
 			return
 		}
+		if embedded(r) && !w.known(r) {
+			refuse(out, http.StatusForbidden, errors.New("a page of somebody else may not embed what is here, nor keep a viewer's place: open the address that fabricd up has printed"))
+			return
+		}
 		next.ServeHTTP(out, r)
 	})
+}
+
+// embedded reports whether a browser says that a page of somebody else asks for a part of itself, as a picture: such a request
+// has no Origin, and one for the stream would last. Links may lead here.
+func embedded(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return (site == "cross-site" || site == "same-site") && r.Header.Get("Sec-Fetch-Dest") != "document"
 }
 
 // ours reports whether a request names this server. A page of somebody else can have its own name lead here, but not an address.

@@ -118,6 +118,17 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 		require.Equal(t, 200, a.code, "whoever has the token may: %s", origin)
 	}
 	require.Contains(t, refusal(t, x.ask("POST", root+"/heal", "", func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }), 403), "evil.example")
+	for fetch, code := range map[[2]string]int{
+		{"cross-site", "image"}: 403, {"same-site", "iframe"}: 403, {"cross-site", "empty"}: 403,
+		{"cross-site", "document"}: 200, {"same-origin", "empty"}: 200, {"none", "document"}: 200,
+	} {
+		edit := func(r *http.Request) {
+			r.Header.Set("Sec-Fetch-Site", fetch[0])
+			r.Header.Set("Sec-Fetch-Dest", fetch[1])
+		}
+		require.Equal(t, code, x.ask("GET", root+"/links", "", edit).code, fetch)
+		require.Equal(t, 200, x.ask("GET", root+"/links", "", func(r *http.Request) { edit(r); x.token(r) }).code, "whoever has the token may")
+	}
 }
 
 func TestWhatCannotBeDoneSaysWhy(t *testing.T) {

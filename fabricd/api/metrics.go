@@ -188,8 +188,8 @@ func (s series) ledger(r *fabric.Reading) {
 	s.gauge(ledgerInFlight, float64(l.Waiting.Queues), "queues")
 	s.gauge(ledgerInFlight, float64(l.Waiting.Switches), "switches")
 	s.gauge(ledgerInFlight, float64(l.Waiting.Wires), "wires")
-	t := &r.Totals
-	s <- prometheus.MustNewConstSummary(latency, t.Delivered, t.Latency.Mean/1e6*float64(t.Delivered), map[float64]float64{
+	t := &r.Totals // the latency is older than the counters: with theirs, the sum would go up and down
+	s <- prometheus.MustNewConstSummary(latency, r.Timed, t.Latency.Mean/1e6*float64(r.Timed), map[float64]float64{
 		0.5: t.Latency.P50 / 1e6, 0.9: t.Latency.P90 / 1e6, 0.99: t.Latency.P99 / 1e6, 1: t.Latency.Max / 1e6,
 	})
 }

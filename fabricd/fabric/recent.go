@@ -19,6 +19,7 @@ const (
 // recent tells the latencies of the last packets from those of all.
 type recent struct {
 	all, last Latency
+	count     uint64    // packets that all is of
 	next      weft.Time // when they are to be added up again; 0: they never were
 	sum       *hdrhistogram.Histogram
 	before    *hdrhistogram.Snapshot // sum, when it was read before
@@ -40,7 +41,7 @@ func (r *recent) read(f *Fabric, now weft.Time) {
 			n.MergeLatency(sum)
 		}
 	}
-	r.all = latencyOf(sum)
+	r.all, r.count = latencyOf(sum), uint64(sum.TotalCount())
 	at := sum.Export()
 	r.last = r.all
 	if r.before != nil {

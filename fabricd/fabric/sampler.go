@@ -23,6 +23,7 @@ type Reading struct {
 	Links    []LinkReading   // by number
 	Switches []SwitchReading // by number
 	Totals   Totals          // the latency is up to a second old
+	Timed    uint64          // the packets that it is of
 	Latency  Latency         // of the packets delivered in the last second or so
 	Ledger   Ledger          // without LostOn
 	Traffic  nic.Traffic     // what the NICs inject
@@ -229,7 +230,7 @@ func (s *Sampler) sum() {
 	}
 	ways.into(&t)
 	s.latency.read(s.f, s.now.At)
-	t.Latency, s.now.Latency = s.latency.all, s.latency.last
+	t.Latency, s.now.Latency, s.now.Timed = s.latency.all, s.latency.last, s.latency.count
 	s.now.Totals = t
 	l.Injected, l.Delivered = t.Injected, t.Delivered
 	l.balance()

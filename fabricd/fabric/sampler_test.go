@@ -72,6 +72,25 @@ func TestAReadingIsWhatTheFabricSaysWhenItIsQuiet(t *testing.T) {
 	require.Equal(t, r.Ledger.Lost, lost)
 }
 
+func TestAReadingTellsHowManyPacketsItsLatencyIsOf(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, "kary-ntree:2,2")
+	s := h.Fabric().NewSampler()
+	h.Send("n00", "n10")
+	h.RequireLedger()
+	r := s.Read()
+	require.Equal(t, []uint64{1, 1}, []uint64{r.Timed, r.Totals.Delivered})
+	h.Eventually(func() error { // far sooner than latencies are added up again
+		h.Send("n00", "n10")
+		h.RequireLedger()
+		if r = s.Read(); r.Timed == r.Totals.Delivered {
+			return errors.New("they were added up just now")
+		}
+		return nil
+	})
+	require.Less(t, r.Timed, r.Totals.Delivered)
+}
+
 func TestAReadingDoesNotWaitForARepair(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, "kary-ntree:2,2", harness.Liveness(time.Second, 20))
@@ -99,6 +118,7 @@ func TestAReadingDoesNotWaitForARepair(t *testing.T) {
 	})
 	_, ok := s.Faults(0)
 	require.False(t, ok)
+	require.Equal(t, fabric.SwitchUp, h.Fabric().SwitchState(0))
 	stop()
 	require.ErrorIs(t, <-done, context.Canceled)
 	require.False(t, s.Read().Late)

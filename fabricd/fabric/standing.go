@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/nic"
 )
@@ -46,6 +47,16 @@ func (f *Fabric) noteStanding() {
 	for i, sw := range f.switches {
 		s.switches[i] = sw.crash != nil
 	}
+}
+
+// crashed reports whether a switch had crashed when it was noted last, if it ever was.
+func (s *standing) crashed(id weft.SwitchID) (crashed, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.switches == nil {
+		return false, false
+	}
+	return s.switches[id], true
 }
 
 // state names the state of a link, as [Fabric].state does.

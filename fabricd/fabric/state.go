@@ -214,20 +214,20 @@ func (f *Fabric) Firmware() switching.Firmware {
 	return fw
 }
 
-// SwitchState names the state of a switch: SwitchUp, SwitchDown or SwitchQuiet. It does not wait for an order that is being carried
-// out: then it is that of a moment ago.
+// SwitchState names the state of a switch: SwitchUp, SwitchDown or SwitchQuiet. While somebody watches it does not wait for an order that
+// is being carried out.
 func (f *Fabric) SwitchState(id weft.SwitchID) string {
-	f.standing.wanted.Store(true)
-	crashed := false
-	if !f.mu.tryDo(func() {
-		f.noteStanding()
-		crashed = f.switches[id].crash != nil
-	}) {
-		f.standing.mu.Lock()
-		crashed = f.standing.switches != nil && f.standing.switches[id]
-		f.standing.mu.Unlock()
+	s := f.switches[id]
+	var crashed bool
+	if f.mu.tryDo(func() { crashed = s.crash != nil }) {
+		return s.state(crashed)
 	}
-	return f.switches[id].state(crashed)
+	if crashed, known := f.standing.crashed(id); known {
+		return s.state(crashed)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return s.state(s.crash != nil)
 }
 
 // ProcessOf names the process that a switch is, "" for a switch of the fabric's own.

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -215,6 +216,17 @@ func TestAPacketThatASwitchHoldsIsNotTakenForLost(t *testing.T) {
 		r.read()
 	}
 	require.Equal(t, []string{fabric.EndLost, fabric.EndLost}, r.ended("n00", "n10"))
+}
+
+func TestAPacketOnASlowLinkIsNotTakenForLost(t *testing.T) {
+	t.Parallel()
+	r := tell(t, harness.NoLiveness())
+	r.Apply(fault.Spec{Do: fault.VerbImpair, A: "s1.1-n10", Impair: &fault.Impair{Rate: new(fault.Rate(200))}})
+	_, err := r.trace("n00", "n10", 1)
+	require.NoError(t, err)
+	v := r.await(func(v fabric.HopView) bool { return v.End != "" })
+	require.Equal(t, fabric.EndDelivered, v.End)
+	require.Greater(t, v.Age, 1e6, "256 bytes take longer than others are waited for")
 }
 
 func TestADiscardedPacketTellsTheRule(t *testing.T) {

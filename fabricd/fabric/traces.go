@@ -2,8 +2,10 @@ package fabric
 
 import (
 	"sync"
+	"time"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // keptHops is how many tellings of traced packets are kept, some 400 bytes each; the oldest are forgotten, and counted as
@@ -129,6 +131,9 @@ const (
 	patienceWell  = 3 * weft.Second
 )
 
+// maxWireTime bounds how long a packet on a slow link is waited for. Chosen by us: longer than anybody follows it.
+const maxWireTime = time.Hour
+
 // silent are the packets that were last told to leave a node before now - patienceLossy, oldest first, with the numbers of
 // those tellings; none when it was asked a moment ago.
 func (t *traces) silent(now weft.Time) (list []telling, numbers []uint64) {
@@ -138,10 +143,17 @@ func (t *traces) silent(now weft.Time) (list []telling, numbers []uint64) {
 		return nil, nil
 	}
 	t.swept = now
+	const ended = 0 // in latest
 	latest := map[flowPacket]uint64{}
 	first := t.last - uint64(len(t.ring)) + 1
 	for n := first; n <= t.last; n++ {
-		latest[packetOf(&t.ring[(n-1)%keptHops].hop.Header)] = n
+		e := &t.ring[(n-1)%keptHops]
+		p := packetOf(&e.hop.Header)
+		if was, told := latest[p]; e.kind > toldLeft || e.hop.Out == weft.NoPort || told && was == ended {
+			latest[p] = ended // a process may tell later what came before
+			continue
+		}
+		latest[p] = n
 	}
 	for n := first; n <= t.last; n++ {
 		e := &t.ring[(n-1)%keptHops]
@@ -194,12 +206,25 @@ func (f *Fabric) findLost() {
 		if !f.wellNow(l) {
 			patience = patienceLossy
 		}
-		s := l.suffers[side]
-		patience += 2 * weft.FromDuration(f.opts.Link.Delay+s.Delay+s.Jitter)
+		patience += f.wireTime(l.suffers[side], &e.hop.Header)
 		if e.at < now-patience && !f.mayHold(e.node, &e.hop.Header) && !f.mayHold(l.ends()[1-side].Node, &e.hop.Header) {
 			f.traces.gone(now, numbers[i], e)
 		}
 	}
+}
+
+// wireTime is twice as long as a packet like h may be on a link, which has no more packets at a time than the other end has places.
+func (f *Fabric) wireTime(s fault.Impairment, h *weft.Header) weft.Time {
+	t := f.opts.Link.Delay + s.Delay + s.Jitter
+	rate := s.Rate
+	if o := &f.opts.Link; o.Paced && (rate == 0 || o.Rate < rate) {
+		rate = o.Rate
+	}
+	if rate > 0 {
+		bytes := float64(h.Size) * float64(f.opts.Switch.VCs*f.opts.Switch.InputBuffer)
+		t += time.Duration(min(bytes/rate, maxWireTime.Seconds()) * float64(time.Second))
+	}
+	return 2 * weft.FromDuration(t)
 }
 
 // wellNow reports whether nothing is wrong with l. The caller holds mu.

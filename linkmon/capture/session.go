@@ -203,20 +203,21 @@ func (s *session) frames(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := s.take(f, time.Now()); err != nil {
+		if err := s.take(f); err != nil {
 			return err
 		}
 	}
 }
 
 // take writes the packets of one frame, and hands them over when no other waits.
-func (s *session) take(f bus.Tapped, at time.Time) error {
+func (s *session) take(f bus.Tapped) error {
 	i, ok := s.byEnd[f.From]
 	if !ok {
 		return nil // a stranger with full rights speaks where there is no link
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	at := time.Now() // with the lock, as marks: records are in the order of their times
 	if err := bus.DecodeFrame(&s.frame, f.Data); err != nil {
 		s.sum.Bad++
 		return s.mark(i, at, fmt.Sprintf("%d bytes that are no frame: %v", len(f.Data), err))
