@@ -51,7 +51,7 @@ func TestWhatDoesNotComeByShowsInTheCountersOfFrames(t *testing.T) {
 			f.Packets = append(f.Packets, weft.Header{VC: weft.VC(i % 2), Fields: weft.NewFields()})
 		}
 		sink.records = nil
-		require.NoError(t, s.take(bus.Tapped{From: end, Data: bus.AppendFrame(nil, &f)}, time.Now()))
+		require.NoError(t, s.take(bus.Tapped{From: end, Data: bus.AppendFrame(nil, &f)}))
 		for _, r := range sink.records {
 			if r.Kind == KindMark {
 				marks = append(marks, r.Text)
@@ -86,10 +86,10 @@ func TestWhatDoesNotComeByShowsInTheCountersOfFrames(t *testing.T) {
 	require.Empty(t, frame(2, 0, 499, 500), "a frame that comes twice")
 
 	sink.records = nil
-	require.NoError(t, s.take(bus.Tapped{From: end, Data: []byte("no frame")}, time.Now()))
+	require.NoError(t, s.take(bus.Tapped{From: end, Data: []byte("no frame")}))
 	require.Len(t, sink.records, 1)
 	require.Contains(t, sink.records[0].Text, "8 bytes that are no frame: bus: decode frame")
-	require.NoError(t, s.take(bus.Tapped{From: bus.TapEnd{Node: "s9"}, Data: []byte("x")}, time.Now()), "a stranger")
+	require.NoError(t, s.take(bus.Tapped{From: bus.TapEnd{Node: "s9"}, Data: []byte("x")}), "a stranger")
 	require.Len(t, sink.records, 1)
 	require.EqualValues(t, 1, s.sum.Bad)
 	require.EqualValues(t, 11, s.sum.Lost)

@@ -25,6 +25,9 @@ export class Layer2d {
   clear(): void {
     const { width, height } = this.map.sigma.getDimensions()
     this.ctx.clearRect(0, 0, width, height)
+    // Chromium goes on showing what was there before when a canvas is cleared and nothing is drawn on it: a pixel that nobody sees.
+    this.ctx.fillStyle = 'rgb(0 0 0 / 0.5%)'
+    this.ctx.fillRect(0, 0, 1, 1)
   }
 
   seen(x: number, y: number): boolean {
