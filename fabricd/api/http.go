@@ -34,7 +34,7 @@ const (
 	maxHeader   = 16 << 10         // bytes
 	headerTime  = 5 * time.Second  // to send a header
 	requestTime = 30 * time.Second // to send a request and read the answer, streams apart
-	idleTime    = 2 * time.Minute
+	idleTime    = 15 * time.Second
 	viewerTime  = 10 * time.Second // in which a viewer must take a frame
 	endTime     = time.Second      // that requests under way get at the end
 )

@@ -189,6 +189,8 @@ addEventListener('hashchange', () => {
     void about()
   }
 })
+document.addEventListener('visibilitychange', () => stream.show(!document.hidden))
+stream.show(!document.hidden)
 listen(x)
 expose(x)
 ui.changed()

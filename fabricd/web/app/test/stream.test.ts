@@ -116,3 +116,17 @@ it('does not listen to a source that it has closed', () => {
   old.send({ seq: 5 })
   expect(store.seq).toBe(4)
 })
+
+it('gives its connection back while nobody sees the page', async () => {
+  Source.last.send({ kind: 'snapshot', seq: 1 })
+  stream.show(false)
+  expect(Source.last.closed).toBe(true)
+  const before = Source.all.length
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(Source.all.length).toBe(before)
+  expect(stream.connection).toBe('live')
+  stream.show(true)
+  expect(Source.all.length).toBe(before + 1)
+  Source.last.send({ kind: 'snapshot', seq: 9 })
+  expect(store.seq).toBe(9)
+})

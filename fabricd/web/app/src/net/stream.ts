@@ -23,6 +23,7 @@ export class Stream {
   private retry = firstRetry
   private watchdog = 0
   private known = '' // the run that the topology is of
+  private hidden = false
 
   constructor(
     private readonly store: Store,
@@ -35,9 +36,19 @@ export class Stream {
     void this.connect()
   }
 
+  // show says whether anybody sees the page. Browsers open six connections to a server and no more, and a stream keeps one for as
+  // long as it lasts: a page that nobody sees gives it back, and begins with a snapshot when it is looked at again.
+  show(seen: boolean): void {
+    if (this.hidden === !seen) return
+    this.hidden = !seen
+    if (seen) void this.connect()
+    else this.close()
+  }
+
   // connect asks for the topology and the stream at once; frames wait for the topology.
   private async connect(): Promise<void> {
     this.close()
+    if (this.hidden) return
     const source = new EventSource('/api/v1/stream')
     const early: Frame[] = []
     this.source = source
