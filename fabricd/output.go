@@ -19,8 +19,9 @@ type upOutput struct {
 	json   bool
 	stdout io.Writer
 
-	mu   sync.Mutex
-	line *cli.Line // guarded by mu
+	mu     sync.Mutex
+	line   *cli.Line // guarded by mu
+	behind int       // guarded by mu: samples in a row with a backlog
 }
 
 // jsonLine is one line of fabricd up --json; one of its fields is set.
@@ -90,8 +91,20 @@ func (o *upOutput) sample(s api.Sample) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if !backlog(s) {
+		o.behind = 0
+	} else if o.behind++; o.behind == behindFor {
+		o.line.Print("         packets pile up: more is generated than arrives, for the fabric is saturated or this machine too slow for it;\n" +
+			"         less would be --traffic uniform:0.02")
+	}
 	o.line.Show(s.String())
 }
+
+// behindFor is for how many samples, a second each, packets must pile up before the user is told. Chosen by us.
+const behindFor = 5
+
+// backlog reports whether more packets are in the fabric and in send queues than arrive in two seconds.
+func backlog(s api.Sample) bool { return s.InFlight > 1000 && float64(s.InFlight) > 2*s.DeliveredRate }
 
 // follow prints the events of the fabric until ctx ends and none is left: all of them as JSON, otherwise those a
 // person did and the reports of faults.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,7 +80,7 @@ Exit codes: 0 it holds, 1 it does not hold, 2 wrong input, or interrupted.`,
 func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&v.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
-	f.StringVar(&v.routing, "routing", "adaptive-link", "firmware of the switches: "+fmt.Sprint(subnet.Names()))
+	f.StringVar(&v.routing, "routing", "adaptive-link", "firmware of the switches: "+strings.Join(subnet.Names(), ", "))
 	f.StringVar(&v.faults, "faults", "1", "sets of up to so many faults, as 2, or of so many, as 4-10")
 	f.StringVar(&v.kind, "kind", string(verify.Links), "what can be dead: link, switch (those without NICs, or all when each has some) or any")
 	f.IntVar(&v.samples, "samples", 0, "draw so many sets of each size instead of taking all; 0 is all")
