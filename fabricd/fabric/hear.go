@@ -36,6 +36,10 @@ func (f *Fabric) hear(node, kind string, data []byte) {
 	now := f.Now()
 	w := watcher{fabric: f, node: s.id.Node(), name: s.name}
 	p.mu.Lock()
+	if p.ended() {
+		p.mu.Unlock()
+		return
+	}
 	for _, o := range seen.Events {
 		for i := range o.Hops {
 			o.Hops[i].Switch = s.id // it speaks for no other

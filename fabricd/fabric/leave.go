@@ -103,11 +103,11 @@ func (f *Fabric) awaitAttach(p *process) {
 
 // release ends what p may do on the broker.
 func (f *Fabric) release(p *process) {
-	select {
-	case <-p.over:
-	default:
+	p.mu.Lock()
+	if !p.ended() {
 		close(p.over)
 	}
+	p.mu.Unlock()
 	p.hush()
 	if p.user != "" {
 		f.opts.Processes.Broker.Revoke(p.user)

@@ -69,7 +69,7 @@ type process struct {
 	user   string // on our broker; empty on others
 
 	attached chan struct{} // closed when its links have signal
-	over     chan struct{} // closed when it is this switch no more
+	over     chan struct{} // closed, under mu, when it is this switch no more
 
 	quiet atomic.Bool                   // it does not answer: nobody waits for it
 	stale atomic.Bool                   // it has missed an order
@@ -148,13 +148,23 @@ func (p *process) keep(a member.Answer) {
 		return
 	}
 	p.last.Store(&a)
-	if p.heard == a.Observed {
+	if p.heard == a.Observed && !p.ended() {
 		p.mend(&a)
 	}
 	p.mu.Unlock()
 	if p.sw.process() == p {
 		p.noteLost()
 		f.revise(p)
+	}
+}
+
+// ended reports whether it is its switch no more. Whoever acts on what it says holds mu meanwhile: its links are another's then.
+func (p *process) ended() bool {
+	select {
+	case <-p.over:
+		return true
+	default:
+		return false
 	}
 }
 
