@@ -6,6 +6,7 @@ TESTFLAGS ?=
 BENCH     ?= .
 COUNT     ?= 1
 FUZZTIME  ?= 10s
+FUZZCACHE ?=
 HOURS     ?= 1
 MINUTES   ?= 10
 SHORT     ?=
@@ -56,11 +57,11 @@ check: ## vet, lint and formatting only
 bench: ## run the benchmarks (PKG, BENCH, COUNT)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG)
 
-fuzz: ## run each fuzz target in turn (PKG, FUZZTIME)
+fuzz: ## run each fuzz target in turn (PKG, FUZZTIME; FUZZCACHE, a folder for what is found instead of Go's own)
 	@list=$$(go test -list '^Fuzz' $(PKG)) || { echo "$$list"; exit 1; }; \
 	for target in $$(echo "$$list" | awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { while (n) print $$2 ":" name[--n] }'); do \
 		echo "$${target##*:} ($${target%:*})"; \
-		go test -run '^$$' -fuzz "^$${target##*:}$$" -fuzztime $(FUZZTIME) "$${target%:*}" || exit 1; \
+		go test -run '^$$' -fuzz "^$${target##*:}$$" -fuzztime $(FUZZTIME) "$${target%:*}" $(if $(FUZZCACHE),-args -test.fuzzcachedir='$(FUZZCACHE)') || exit 1; \
 	done
 
 build: ## build bin/fabricd and bin/linkmon (PGO)
