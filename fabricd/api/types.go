@@ -1,5 +1,6 @@
-// Package api is how other processes look at a running fabric and act on it: requests and events over the fabric's broker,
-// with JSON payloads so that any NATS client can speak it. The server side wraps a [fabric.Fabric]; linkmon is the client.
+// Package api is how other processes look at a running fabric and act on it, with JSON in two ways: requests, events and the state
+// stream over the fabric's broker, for linkmon and any NATS client ([Server], [Client]); and the same over HTTP, for the page, for
+// scripts and for Prometheus ([Web]). Both wrap a [fabric.Fabric].
 //
 // Verbs that only look begin with "get." and are open to viewers; the others are for operators. The broker enforces that.
 package api

@@ -99,3 +99,17 @@ func TestTheSameSeedIsTheSameRunOnOneCoreAndOnTwo(t *testing.T) {
 	r, _ := virtually(t, s)
 	require.NotEqual(t, first.EventHash, r.EventHash, "another seed is another run")
 }
+
+func TestWhatBlockedPacketsWaitForIsUpToTheScenario(t *testing.T) {
+	t.Parallel()
+	hash := func(settings string) string {
+		s, err := scenario.Load("test.yaml", []byte("name: test\ntopology: kary-ntree:2,3\nfirmware: adaptive-link\nduration: 200ms\ntraffic: uniform:1\n"+
+			"link: {paced: true}\nswitch: {"+settings+"}\nexpect: {}\n"))
+		require.NoError(t, err)
+		r, _ := virtually(t, s)
+		return r.EventHash
+	}
+	all := hash("waiting: all")
+	require.Equal(t, all, hash("input_buffer: 2"), "unless given")
+	require.NotEqual(t, all, hash("waiting: one"))
+}

@@ -1,0 +1,23 @@
+package sweep
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+func TestWhatBlockedPacketsWaitForIsUpToTheExperiment(t *testing.T) {
+	e, err := LoadFile("waits.yaml", []byte(`name: waits
+about: what blocked packets wait for
+base: {topology: "kary-ntree:2,2", routing: adaptive-link, load: 0.5}
+axes: [{axis: waiting, values: [all, one]}]
+samples: 1
+quick: {samples: 1}
+`))
+	require.NoError(t, err)
+	require.Len(t, e.full.points, 2)
+	require.Equal(t, switching.WaitForAll, e.full.points[0].config.Waiting)
+	require.Equal(t, switching.WaitForOne, e.full.points[1].config.Waiting)
+}
