@@ -19,6 +19,13 @@ type Fields struct {
 	// PortField is the port field of R^switch (Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees,
 	// section VI.B): PortFieldNone, PortFieldDown, or a down port.
 	PortField int16
+	// Path says to which of its destination's addresses a packet is sent, from 0, as the path bits of a LID do in InfiniBand, where
+	// a port has 2^LMC addresses: (Dst, Path) is the virtual address of Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular
+	// Networks, definition 2.
+	Path uint16
+	// Layers are the virtual layers that a packet may move between, bit i for VC i (the same authors, theorem 3); 0: it stays in the
+	// layer that it is in.
+	Layers uint16
 	// Misroute is the misroute vector of R_m (the same authors: Dynamic Fault Tolerance with Misrouting in Fat Trees):
 	// bit i is set when up port i has been tried.
 	Misroute uint64
@@ -34,6 +41,14 @@ const (
 
 // NewFields returns the fields of a packet that enters the fabric.
 func NewFields() Fields { return Fields{PortField: PortFieldNone} }
+
+// Address is one of the ways in which a source may send to a destination: the address in the header, and the layers of the traffic
+// assignment T for it (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, definition 10).
+type Address struct {
+	Path   uint16 // see Fields.Path
+	Layers uint16 // see Fields.Layers
+	VC     VC     // the layer in which it enters the fabric
+}
 
 // Epoch counts the incarnations of one link end. It grows whenever the end leaves the up state; 0 is none.
 type Epoch uint32

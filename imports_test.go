@@ -63,7 +63,11 @@ var cores = map[string]core{
 	// The control plane prints and parses tables, but whoever calls it opens the files. It makes firmwares by name.
 	"fabricd/subnet": {
 		std:  append([]string{"bufio", "bytes", "container/heap", "encoding/json", "io", "maps"}, plain...),
-		ours: []string{".", "fabricd/document", "fabricd/topology", "switch/firmware"},
+		ours: []string{".", "fabricd/document", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware"},
+	},
+	"fabricd/subnet/layered": {
+		std:  append([]string{"container/heap"}, plain...),
+		ours: []string{".", "fabricd/topology", "switch/firmware"},
 	},
 }
 

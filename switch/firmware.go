@@ -51,6 +51,14 @@ type Sourcer interface {
 	Source(leaf *weft.Place, at weft.PortID, h *weft.Header)
 }
 
+// Assigner is a firmware that says by which addresses and in which virtual layers NICs send (A and T of Lysne, Skeie, Reinemo, Theiss:
+// Layered Routing in Irregular Networks). Without one, packets go to address 0 of their destination and enter in VC 0.
+type Assigner interface {
+	// Addresses are those that the NIC at a port of its switch, leaf, chooses among at random for each packet to dst, all alike; not to
+	// be written to. None: it has no way there, and its packets go as without an Assigner.
+	Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address
+}
+
 // Notifier is a firmware that can have the source of a packet told that it was discarded; see [Decision].Notify.
 type Notifier interface {
 	// Notifying is the firmware that does.

@@ -22,6 +22,7 @@ type (
 	Numbered  = switching.Numbered
 	Symmetric = switching.Symmetric
 	Sourcer   = switching.Sourcer
+	Assigner  = switching.Assigner
 	Notifier  = switching.Notifier
 	Arrival   = switching.Arrival
 	View      = switching.View

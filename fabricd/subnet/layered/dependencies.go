@@ -1,0 +1,196 @@
+package layered
+
+import (
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// Channels numbers the channels between switches of a graph: those of one layer follow each other, in the order of their switches
+// and ports.
+type Channels struct {
+	g     *topology.Graph
+	first []int // per switch: where its ports begin
+}
+
+// NewChannels numbers the channels of g.
+func NewChannels(g *topology.Graph) *Channels {
+	c := &Channels{g: g, first: make([]int, len(g.Switches)+1)}
+	for i, s := range g.Switches {
+		c.first[i+1] = c.first[i] + s.Ports
+	}
+	return c
+}
+
+// Len is how many numbers a layer has; those of ports that lead to no switch are among them.
+func (c *Channels) Len() int { return c.first[len(c.first)-1] }
+
+// Number is that of the channel out of a port of a switch.
+func (c *Channels) Number(s weft.SwitchID, p weft.PortID, layer weft.VC) int {
+	return int(layer)*c.Len() + c.first[s] + int(p)
+}
+
+// Channel is the one of that number.
+func (c *Channels) Channel(n int) Channel {
+	layer, at := n/c.Len(), n%c.Len()
+	s, found := slices.BinarySearch(c.first, at)
+	if !found {
+		s--
+	}
+	for c.first[s+1] == at { // switches without ports
+		s++
+	}
+	return Channel{From: weft.End{Node: weft.SwitchID(s).Node(), Port: weft.PortID(at - c.first[s])}, Layer: weft.VC(layer)}
+}
+
+// Dependencies is the layered channel dependency graph of a routing (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular
+// Networks, definition 12), found by following R for every address of T. It is for checking results, and knows nothing of how an
+// engine came to them.
+type Dependencies struct {
+	Channels *Channels
+	next     [][]int32 // per channel, those that follow it; nil: none
+	Loads    []int     // per channel, how many pairs' ways lead over it; of adaptive routings, over any of their ways
+}
+
+// Dependencies follows R for every address of T. Packets that move between layers add no dependencies (theorem 3). Into the
+// escape layer they may come at every switch on their way.
+func (r *Routing) Dependencies() *Dependencies {
+	d := &Dependencies{Channels: NewChannels(r.Graph)}
+	n := d.Channels.Len() * r.Layers
+	d.next, d.Loads = make([][]int32, n), make([]int, n)
+	f := follower{Dependencies: d, routing: r, seen: make([]int, n+len(r.Graph.Switches)*r.Layers)}
+	for dst := range r.Graph.NICs {
+		for s := range r.Graph.Switches {
+			f.source(weft.SwitchID(s), weft.NICID(dst))
+		}
+	}
+	return d
+}
+
+// follower walks the ways of one source and address at a time.
+type follower struct {
+	*Dependencies
+	routing *Routing
+	seen    []int // per channel, and per layer and switch where a packet enters it: the walk that was there last
+	walk    int
+	todo    []state
+}
+
+// state is a packet at a switch, in a layer: it came by a channel, or entered the layer here.
+type state struct {
+	at    weft.SwitchID
+	in    weft.PortID // NoPort: it entered here
+	layer weft.VC
+	by    int // the channel by which it came, -1 for none
+}
+
+func (f *follower) source(s weft.SwitchID, dst weft.NICID) {
+	r := f.routing
+	for _, a := range r.Assignment.Addresses(s, dst) {
+		f.walk++
+		layers := a.Layers | 1<<a.VC
+		for layer := range weft.VC(r.Layers) {
+			if layers>>layer&1 == 1 {
+				f.reach(state{s, f.injected(s), layer, -1})
+			}
+		}
+		for len(f.todo) > 0 {
+			x := f.todo[len(f.todo)-1]
+			f.todo = f.todo[:len(f.todo)-1]
+			f.leave(x, dst, a.Path)
+		}
+	}
+}
+
+// injected is the port by which packets of the NICs of a switch come in; they are all alike.
+func (f *follower) injected(s weft.SwitchID) weft.PortID {
+	i := slices.Index(f.routing.Graph.Place(s).Roles, weft.RoleNIC)
+	if i < 0 {
+		return weft.NoPort
+	}
+	return weft.PortID(i)
+}
+
+func (f *follower) reach(x state) {
+	i := x.by
+	if i < 0 {
+		i = f.Channels.Len()*f.routing.Layers + int(x.layer)*len(f.routing.Graph.Switches) + int(x.at)
+	}
+	if f.seen[i] == f.walk {
+		return
+	}
+	f.seen[i] = f.walk
+	if x.by >= 0 {
+		f.Loads[x.by]++
+	}
+	f.todo = append(f.todo, x)
+}
+
+// leave follows all ways on from a state.
+func (f *follower) leave(x state, dst weft.NICID, path uint16) {
+	r := f.routing
+	if r.Kind == Escape && x.layer != r.Escape {
+		f.reach(state{x.at, weft.NoPort, r.Escape, -1})
+	}
+	for _, h := range r.Tables.Choices(x.at, dst, path, x.in, x.layer) {
+		if h.Port == weft.NoPort {
+			continue
+		}
+		to, _, ok := r.Graph.Peer(weft.End{Node: x.at.Node(), Port: h.Port})
+		if !ok || !to.Node.IsSwitch() {
+			continue
+		}
+		layer := h.VC
+		if layer == firmware.SameVC {
+			layer = x.layer
+		}
+		out := f.Channels.Number(x.at, h.Port, layer)
+		if x.by >= 0 && !slices.Contains(f.next[x.by], int32(out)) {
+			f.next[x.by] = append(f.next[x.by], int32(out))
+		}
+		f.reach(state{weft.SwitchID(to.Node.Index), to.Port, layer, out})
+	}
+}
+
+// Cycle is a cycle of dependencies, each of its channels followed by the next and the last by the first; nil when there is none.
+func (d *Dependencies) Cycle() []Channel {
+	const open, done = 1, 2
+	state := make([]uint8, len(d.next))
+	var way, at []int32 // the channels from the root of the search to the one looked at, and which of its successors comes next
+	for root := range d.next {
+		if state[root] != 0 {
+			continue
+		}
+		way, at = append(way[:0], int32(root)), append(at[:0], 0)
+		state[root] = open
+		for len(way) > 0 {
+			last := len(way) - 1
+			c := way[last]
+			if int(at[last]) == len(d.next[c]) {
+				state[c] = done
+				way, at = way[:last], at[:last]
+				continue
+			}
+			next := d.next[c][at[last]]
+			at[last]++
+			switch state[next] {
+			case open:
+				return d.channels(way[slices.Index(way, next):])
+			case 0:
+				state[next] = open
+				way, at = append(way, next), append(at, 0)
+			}
+		}
+	}
+	return nil
+}
+
+func (d *Dependencies) channels(numbers []int32) []Channel {
+	list := make([]Channel, len(numbers))
+	for i, n := range numbers {
+		list[i] = d.Channels.Channel(int(n))
+	}
+	return list
+}
