@@ -132,7 +132,7 @@ func TestTheCycleThatIsNamedIsAShortestOne(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	cyclic := 0
 	for range 300 {
-		h := byHand{spec: "mesh:3x3", layers: 1, kind: layered.Adaptive}
+		h := byHand{spec: "irregular:9,24,1", layers: 1}
 		g, err := topology.Parse(h.spec)
 		require.NoError(t, err)
 		var way [9][9]int
