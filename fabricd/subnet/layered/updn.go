@@ -165,7 +165,7 @@ func (e *engine) setTree(queue []int32, to int32, d weft.NICID, in span) error {
 		if s == to {
 			continue
 		}
-		if err := e.set(s, d, in, e.w.portOf(e.climb[s]), nil, nil, 0); err != nil {
+		if err := e.set(s, d, in, e.w.portOf(e.climb[s].channel), nil, nil, 0); err != nil {
 			return err
 		}
 	}
@@ -178,7 +178,7 @@ func (e *engine) setLegal(l *legal, number int, to int32, d weft.NICID, in span)
 		if s == to {
 			continue
 		}
-		if err := e.set(s, d, in, e.w.portOf(e.climb[s]), e.w.portOf(e.fall[s]), l, number); err != nil {
+		if err := e.set(s, d, in, e.w.portOf(e.climb[s].channel), e.w.portOf(e.fall[s].channel), l, number); err != nil {
 			return err
 		}
 	}

@@ -393,10 +393,32 @@ func TestEqualWaysShareTheLoad(t *testing.T) {
 		require.Equal(t, 12, sum)
 		require.Equal(t, 2, most, name)
 	}
-	// By symmetry the mean of a torus is 2.4 hops of 1,260 pairs over 144 channels, 27; by the first port of each switch the most is twice that.
+	// The mean of a torus is 27, 3 hops of 1,296 pairs over 144 channels. Choosing by what the next channel carries alone gives 47.
 	r, err := layered.MinimalHop(parse(t, "torus:6x6"), layered.Options{})
 	require.NoError(t, err)
 	most, sum := loads(r)
 	require.Equal(t, 36*36*3, sum)
-	require.LessOrEqual(t, most, 32)
+	require.LessOrEqual(t, most, 38)
+}
+
+func BenchmarkUpDown(b *testing.B) {
+	engines := []struct {
+		name   string
+		engine engine
+	}{
+		{"updn", layered.UpDown}, {"updn-by-destination", layered.UpDownByDestination}, {"updn-adaptive", layered.UpDownAdaptive},
+		{"d-mroots", layered.DMRoots}, {"mroots", layered.MRoots}, {"escape", layered.EscapePaths}, {"minimal-hop", layered.MinimalHop},
+	}
+	for _, n := range []int{128, 1024} {
+		g := parse(b, fmt.Sprintf("irregular:%d,%d,1", n, 2*n))
+		for _, e := range engines {
+			b.Run(fmt.Sprintf("engine=%s/switches=%d", e.name, n), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := e.engine(g, layered.Options{}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
 }
