@@ -110,7 +110,7 @@ func (x *explorer) settle() error {
 // edges it also keeps which state leads to which.
 func (x *explorer) reachable(f int, fs *flowSpace, edges bool) {
 	x.nodes.clear()
-	for _, start := range fs.starts {
+	for _, start := range slices.Concat(fs.starts...) {
 		if _, down := x.scene.dead(fs.states[start].sw, 0); !down { // at moment 0 everything is dead or nothing
 			x.nodes.id(nodeKey{state: start})
 		}
