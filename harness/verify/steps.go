@@ -1,6 +1,9 @@
 package verify
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // waitAt notes a wait at a moment, or at all that there can be.
 func (x *explorer) waitAt(moment int, wait int32) {
