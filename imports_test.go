@@ -65,9 +65,10 @@ var cores = map[string]core{
 		std:  append([]string{"bufio", "bytes", "container/heap", "encoding/json", "io", "maps"}, plain...),
 		ours: []string{".", "fabricd/document", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware"},
 	},
+	"fabricd/subnet/cdg": {std: plain},
 	"fabricd/subnet/layered": {
 		std:  append([]string{"container/heap"}, plain...),
-		ours: []string{".", "fabricd/topology", "switch/firmware"},
+		ours: []string{".", "fabricd/subnet/cdg", "fabricd/topology", "switch/firmware"},
 	},
 }
 
