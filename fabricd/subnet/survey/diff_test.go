@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
+	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 func TestEqualRoutingsDoNotDiffer(t *testing.T) {
@@ -48,6 +50,11 @@ func TestDifferencesAreCountedByWhatPacketsDo(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, survey.Difference{Entries: 16, Pairs: 12, DifferLayers: 3}, d, "switch 2 sends in another layer")
 
+	twice := byHand{next: clockwise(4), addresses: func(int, int) []weft.Address { return []weft.Address{{}, {Path: 1}} }}.make(t, g)
+	d, err = survey.Diff(one, twice)
+	require.NoError(t, err)
+	assert.Equal(t, survey.Difference{Entries: 16, Pairs: 12}, d, "a second address with the same way is no other way")
+
 	silent := byHand{next: clockwise(4), addresses: func(s, _ int) []weft.Address {
 		if s == 2 {
 			return nil
@@ -80,6 +87,20 @@ func TestAListingPutsEqualEntriesTogether(t *testing.T) {
 	}, l.Tables[0].Entries)
 	assert.Equal(t, []survey.Sender{{To: []string{"n0", "n1", "n2", "n3"}, Addresses: []survey.By{{Layers: []weft.VC{0}}}}}, l.Sources[0].Sends)
 	assert.Nil(t, l.Escape)
+
+	tree, err := subnet.Routes("deterministic-table", parse(t, "kary-ntree:2,2"))
+	require.NoError(t, err)
+	leaf := survey.List(tree).Tables[2]
+	assert.Equal(t, "s1.0", leaf.Switch)
+	assert.Contains(t, leaf.Entries, survey.Entry{To: []string{"n10", "n11"}, Layers: []weft.VC{1}, In: []string{"p2"}, Out: []string{"p3 s0.1"}})
+
+	r := byHand{next: clockwise(4)}.make(t, g)
+	entries := make([][]firmware.Hop, g.Switches[0].Ports+1)
+	entries[at] = []firmware.Hop{{Port: at, VC: firmware.SameVC}}
+	row, err := r.Tables.AddChoices(0, entries)
+	require.NoError(t, err)
+	require.NoError(t, r.Tables.SetAddress(0, 0, 3, 0, row))
+	assert.Contains(t, survey.List(r).Tables[0].Entries, survey.Entry{To: []string{"n3"}, In: []string{at.String()}, Out: []string{at.String() + " s1"}}, "from one port only")
 
 	l = survey.List(escape(4).make(t, g))
 	require.NotNil(t, l.Escape)
