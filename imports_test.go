@@ -72,6 +72,9 @@ var cores = map[string]core{
 		std:  append([]string{"container/heap"}, plain...),
 		ours: []string{".", "fabricd/subnet/cdg", "fabricd/topology", "switch/firmware"},
 	},
+	"fabricd/subnet/survey": {
+		std: plain, ours: []string{".", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware"},
+	},
 }
 
 // drivers says which folders of this module those just above the cores may import: nothing that stands on top of them.
