@@ -1,32 +1,34 @@
 package sweep
 
 import (
-	"errors"
-	"slices"
-	"strings"
+	"fmt"
 
 	"github.com/weft-fabric/weft/fabricd/document"
-	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/measure"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-var engines = []string{"updn", "updn-adaptive", "d-mroots", "mroots", "lash", "mp-lash", "a-lash", "escape", "minimal-hop"}
-
 // computes reports why a routing is not one whose routes are computed, by an engine that says how many layers it needs.
 func computes(routing string) error {
-	name, _, _ := strings.Cut(routing, ":")
-	if slices.Contains(engines, name) {
-		return nil
+	e, err := subnet.ByName(routing)
+	switch {
+	case routing == measure.DDRC:
+		return fmt.Errorf("%s %w", routing, subnet.ErrNoTables)
+	case err != nil:
+		return document.Unknown("routing", routing, subnet.Names())
+	case e.Routes == nil:
+		return fmt.Errorf("%s %w", routing, subnet.ErrNoTables)
 	}
-	return document.Unknown("computed routing", name, engines)
+	return nil
 }
 
-func routesOf(routing string, g *topology.Graph) (*layered.Routing, error) {
-	return nil, errors.New("not merged")
-}
-
-// equip makes the firmware of a computed routing.
+// equip makes the firmware of a computed routing, and says how many layers it has.
 func equip(routing string, g *topology.Graph) (firmware.Firmware, int, error) {
-	return nil, 0, errors.New("not merged")
+	e, err := subnet.ByName(routing)
+	if err != nil {
+		return nil, 0, err
+	}
+	return e.New(g)
 }

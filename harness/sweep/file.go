@@ -21,10 +21,11 @@ type File struct {
 
 // Settings are a measured run in words. What is not given is the default of package measure. All delays are in cycles.
 type Settings struct {
-	Topology   *string `yaml:"topology,omitempty" jsonschema_description:"As fabricd takes it: kary-ntree:4,3, mport-tree:8,3, mesh:4x4, torus:4x4x4, irregular:16,32,1, ring:8, or a topology file. {sample} in it is the number of the sample, counted from 1, so that each sample has a graph of its own; {switches} and {links} are the fields of these names."`
+	Topology   *string `yaml:"topology,omitempty" jsonschema_description:"As fabricd takes it: kary-ntree:4,3, mport-tree:8,3, mesh:4x4, torus:4x4x4, irregular:16,32,1, ring:8, or a topology file. {sample} in it is the number of the sample, counted from 1, so that each sample has a graph of its own; {switches}, {links} and {most_layers} are the fields of these names, {2*switches} twice as many."`
 	Switches   *int    `yaml:"switches,omitempty" jsonschema:"minimum=1" jsonschema_description:"What {switches} stands for in topology and routing."`
 	Links      *int    `yaml:"links,omitempty" jsonschema:"minimum=0" jsonschema_description:"What {links} stands for in topology and routing."`
-	Routing    *string `yaml:"routing,omitempty" jsonschema_description:"Routing function of every switch, as adaptive-link, or lash:layers=4; or ddrc: up/down tables computed anew without what is dead. {sample}, {switches} and {links} as in topology."`
+	MostLayers *int    `yaml:"most_layers,omitempty" jsonschema:"minimum=1" jsonschema_description:"What {most_layers} stands for in topology and routing."`
+	Routing    *string `yaml:"routing,omitempty" jsonschema_description:"Routing function of every switch, as adaptive-link, or lash:layers=4; or ddrc: up/down tables computed anew without what is dead. {sample} and the like as in topology."`
 	LayersOf   *string `yaml:"layers_of,omitempty" jsonschema_description:"A routing: as many layers as it needs on the graph of the sample are added to routing, as layers=3. So several routings can be compared that have the same number of virtual channels."`
 	Load       *Value  `yaml:"load,omitempty" jsonschema_description:"Share of a link's capacity that each NIC offers, above 0 and at most 1; or a name from loads."`
 	Traffic    *string `yaml:"traffic,omitempty" jsonschema_description:"Pattern of the traffic without its load, as uniform or pairwise; options follow after a comma."`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/harness/measure"
 )
@@ -16,7 +17,7 @@ func Layers(ctx context.Context, c measure.Config) (measure.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return measure.Result{}, err
 	}
-	routes, err := routesOf(c.Routing, c.Topology)
+	routes, err := subnet.Routes(c.Routing, c.Topology)
 	if err != nil {
 		return measure.Result{}, fmt.Errorf("%s: %w", c.Topology.Spec, err)
 	}
