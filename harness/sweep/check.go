@@ -76,6 +76,9 @@ func (t *table) finding(c Check) Finding {
 	}
 	shown := c.shown(list)
 	f.Ours = shown.String()
+	if !c.plain() {
+		f.Ours = digits(shown.value) // known exactly
+	}
 	if columns[columnAt(c.Value)].counted() && c.plain() && len(c.Against) == 0 && c.Scale == nil {
 		f.Ours = percents(shown.estimate)
 	}
