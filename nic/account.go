@@ -157,7 +157,7 @@ type Snapshot struct {
 func (n *NIC) Snapshot() Snapshot {
 	s := Snapshot{
 		NIC: n.cfg.ID, Stats: n.stats, FirstEra: n.eras.first, Eras: append([]EraStats(nil), n.eras.list...),
-		Queued: n.queue.Len(), QueuedBytes: n.queued, State: n.end.State(), Counters: n.end.Counters(),
+		Queued: n.queue.packets, QueuedBytes: n.queue.bytes, State: n.end.State(), Counters: n.end.Counters(),
 		Suppressed: n.end.Suppressed(), Flow: n.end.Flow(),
 	}
 	for vc := range weft.VC(n.cfg.VCs) {
@@ -192,5 +192,5 @@ type Reading struct {
 
 // Read reads the NIC.
 func (n *NIC) Read() Reading {
-	return Reading{Stats: n.stats, Queued: n.queue.Len(), Flow: n.end.Flow(), Suppressed: n.end.Suppressed()}
+	return Reading{Stats: n.stats, Queued: n.queue.packets, Flow: n.end.Flow(), Suppressed: n.end.Suppressed()}
 }

@@ -154,8 +154,8 @@ func TestNoPacketCostsAnAllocation(t *testing.T) {
 			now += weft.Microsecond
 			r.out.Reset()
 			r.Tick(now, &r.out)
-			for r.queue.Len() > 3 {
-				r.queued -= int(r.queue.PopFront().size)
+			for r.queue.packets > 3 {
+				r.queue.pop(0)
 			}
 		}
 		step()

@@ -62,14 +62,16 @@ func (n *NIC) numbers(dst weft.NICID) *uint64 {
 
 // generate queues one packet, or refuses it because the queue is full.
 func (n *NIC) generate(now weft.Time, dst weft.NICID, size uint32, traced bool) bool {
-	if n.queued+int(size) > n.cfg.QueueBytes {
+	if n.queue.bytes+int(size) > n.cfg.QueueBytes {
 		n.stats.Refused++
 		return false
 	}
 	next := n.numbers(dst)
-	n.queue.PushBack(packet{seq: *next, injected: now, dst: dst, size: size, era: n.era, traced: traced})
+	a := n.address(dst)
+	n.queue.push(a.VC, packet{
+		seq: *next, injected: now, dst: dst, size: size, era: n.era, path: a.Path, layers: a.Layers, traced: traced,
+	})
 	*next++
-	n.queued += int(size)
 	n.stats.Injected++
 	n.eras.at(n.era, n.era).Injected++
 	return true
@@ -82,7 +84,7 @@ const maxBehind = 64
 // produce generates what the source owes up to now.
 func (n *NIC) produce(now weft.Time) {
 	for n.nextAt <= now && n.source.To != nil {
-		if due := uint64((now - n.nextAt) / n.source.Mean); due > maxBehind && n.queued+n.sizes.least > n.cfg.QueueBytes {
+		if due := uint64((now - n.nextAt) / n.source.Mean); due > maxBehind && n.queue.bytes+n.sizes.least > n.cfg.QueueBytes {
 			n.stats.Refused += due
 			n.nextAt += weft.Time(due) * n.source.Mean
 			continue

@@ -43,4 +43,4 @@ func (n *NIC) marked(dst weft.NICID) bool { return n.Unmark(dst, 1) == 1 }
 func (n *NIC) Generates() bool { return n.nextAt != weft.Never }
 
 // Waits reports whether packets wait in the send queue.
-func (n *NIC) Waits() bool { return n.queue.Len() > 0 }
+func (n *NIC) Waits() bool { return n.queue.packets > 0 }

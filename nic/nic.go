@@ -43,6 +43,10 @@ type Config struct {
 	// Source writes into the header of a packet what its way is, before it is sent; nil: nothing. Its firmware may ask for that,
 	// see switching.Sourcer. It changes fields only.
 	Source func(h *weft.Header)
+	// Addresses are those by which packets go to a NIC, as its firmware has them (see switching.Assigner): one is drawn when a packet is
+	// generated, none is drawn when there is one alone, and without any the packet goes to address 0 and enters in VC 0. A VC that the
+	// link does not have is taken for VC 0. nil: none for all. What it returns is not kept.
+	Addresses func(dst weft.NICID) []weft.Address
 	// HonourNotices is how long the source generates nothing for a destination after a notice that it cannot be reached; 0:
 	// notices change nothing.
 	HonourNotices weft.Time
@@ -60,16 +64,6 @@ type Config struct {
 	Unordered bool
 }
 
-// packet is one entry of the send queue.
-type packet struct {
-	seq      uint64
-	injected weft.Time
-	dst      weft.NICID
-	size     uint32
-	era      uint16
-	traced   bool
-}
-
 // NIC is one NIC; it implements [weft.Core] with a single port, 0.
 type NIC struct {
 	cfg   Config
@@ -83,13 +77,12 @@ type NIC struct {
 	began    weft.Time // when the source was set: the plan's time 0
 	nextAt   weft.Time // when the source generates its next packet
 	era      uint16
-	queue    deque.Deque[packet] // bound: Config.QueueBytes
-	queued   int                 // bytes in queue
-	sequence table[uint64]       // per destination, the next number; not when Unordered
-	number   uint64              // the next number of all, when Unordered
-	marks    map[weft.NICID]int  // per destination, how many of the next packets are traced; nil: none
-	withheld table[weft.Time]    // per destination, until when nothing is generated for it; not unless notices are honoured
-	flows    table[arrivals]     // per source; not when Unordered
+	queue    sendQueue
+	sequence table[uint64]      // per destination, the next number; not when Unordered
+	number   uint64             // the next number of all, when Unordered
+	marks    map[weft.NICID]int // per destination, how many of the next packets are traced; nil: none
+	withheld table[weft.Time]   // per destination, until when nothing is generated for it; not unless notices are honoured
+	flows    table[arrivals]    // per source; not when Unordered
 
 	stats   Stats
 	eras    eras
@@ -142,6 +135,11 @@ func New(cfg Config) (*NIC, error) {
 		nextAt:  weft.Never,
 		latency: cfg.Latency,
 	}
+	fifos := 1
+	if cfg.Addresses != nil {
+		fifos = cfg.VCs
+	}
+	n.queue.fifos = make([]deque.Deque[packet], fifos)
 	if !cfg.Unordered {
 		n.sequence, n.flows = newTable[uint64](cfg.NICs), newTable[arrivals](cfg.NICs)
 	}
@@ -179,7 +177,7 @@ func (n *NIC) Send(now weft.Time, dst weft.NICID, size int, traced bool, out *we
 	case size < 1 || size > weft.MaxPacket:
 		return 0, fmt.Errorf("nic %d: send %d bytes: %w: 1 to %d", n.cfg.ID, size, ErrSize, weft.MaxPacket)
 	case !n.generate(now, dst, uint32(size), traced):
-		return 0, fmt.Errorf("nic %d: send to nic %d: %w (%d of %d bytes)", n.cfg.ID, dst, ErrQueueFull, n.queued, n.cfg.QueueBytes)
+		return 0, fmt.Errorf("nic %d: send to nic %d: %w (%d of %d bytes)", n.cfg.ID, dst, ErrQueueFull, n.queue.bytes, n.cfg.QueueBytes)
 	}
 	n.markSendable(out)
 	n.wake(out)
@@ -258,10 +256,10 @@ func (n *NIC) Receive(now weft.Time, _ weft.PortID, f *weft.Frame, out *weft.Act
 // Excuse implements [weft.Core].
 func (n *NIC) Excuse(now weft.Time, _ weft.PortID) { n.end.Excuse(now) }
 
-// Transmit implements [weft.Core]. Packets enter the fabric in VC 0, the normal layer.
+// Transmit implements [weft.Core]. Packets enter the fabric in the virtual channel of their address.
 func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, out *weft.Actions) bool {
 	n.wake(out)
-	sendable := min(n.queue.Len(), n.end.Credits(0))
+	sendable := n.queue.sendable(&n.end)
 	batch := min(limit, sendable)
 	if batch == 0 && !n.end.Owes() {
 		n.ready = sendable > 0
@@ -271,29 +269,30 @@ func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, o
 	f.Reset()
 	n.end.Stamp(now, f)
 	for range batch {
-		p := n.queue.PopFront()
-		n.queued -= int(p.size)
-		n.end.Spend(0)
+		vc := n.queue.turn(&n.end)
+		p := n.queue.pop(vc)
+		n.end.Spend(vc)
 		traced := p.traced || len(n.marks) > 0 && n.marked(p.dst)
 		f.Packets = append(f.Packets, weft.Header{
-			Src: n.cfg.ID, Dst: p.dst, Seq: p.seq, Injected: p.injected, Size: p.size, Era: p.era,
+			Src: n.cfg.ID, Dst: p.dst, Seq: p.seq, Injected: p.injected, Size: p.size, VC: vc, Era: p.era,
 			Traced: traced, Fields: weft.NewFields(),
 		})
 		h := &f.Packets[len(f.Packets)-1]
+		h.Path, h.Layers = p.path, p.layers
 		if n.cfg.Source != nil {
 			n.cfg.Source(h)
 		}
 		if traced {
-			out.Left = append(out.Left, weft.Departure{At: now, Queued: now - p.injected, Header: *h})
+			out.Left = append(out.Left, weft.Departure{At: now, VC: vc, Queued: now - p.injected, Header: *h})
 		}
 	}
-	n.ready = n.queue.Len() > 0 && n.end.Credits(0) > 0 || n.end.Owes()
+	n.ready = sendable > batch || n.end.Owes()
 	out.More = n.ready
 	return true
 }
 
 func (n *NIC) markSendable(out *weft.Actions) {
-	if n.queue.Len() > 0 && n.end.Credits(0) > 0 {
+	if !n.ready && n.queue.sendable(&n.end) > 0 {
 		n.markReady(out)
 	}
 }

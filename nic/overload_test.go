@@ -27,7 +27,7 @@ func TestASourceOfManySizesIsNotRefusedWhileSmallPacketsFit(t *testing.T) {
 	r := newRig(t, Config{QueueBytes: 10_000})
 	require.NoError(t, r.SetSource(0, Source{To: only(1), Mean: weft.Nanosecond, Sizes: Sizes{{9000, 0.5}, {10, 0.5}}}, &r.out))
 	r.Tick(weft.Microsecond, &r.out)
-	require.Greater(t, r.queued, 9990, "filled up")
+	require.Greater(t, r.queue.bytes, 9990, "filled up")
 	require.EqualValues(t, 101, r.Stats().Injected)
 }
 

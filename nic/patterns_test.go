@@ -263,7 +263,7 @@ func TestTheLoadIsTheShareOfTheLinkWhateverProcessAndSizes(t *testing.T) {
 			until := packets * s.Mean
 			n.Tick(until, &n.out)
 			require.InEpsilon(t, packets, n.Stats().Injected, 0.05, spec)
-			require.InEpsilon(t, traffic.Load, float64(n.queued)/(float64(until)/1000), 0.06, spec)
+			require.InEpsilon(t, traffic.Load, float64(n.queue.bytes)/(float64(until)/1000), 0.06, spec)
 			break
 		}
 	}

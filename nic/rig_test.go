@@ -92,7 +92,7 @@ func (r *rig) take(limit int) []weft.Header {
 		require.True(r.t, fresh)
 		at[h.VC]++
 	}
-	if !r.end.Owes() && (r.queue.Len() == 0 || r.end.Credits(0) == 0) {
+	if !r.end.Owes() && (r.queue.sendable(&r.end) == 0) {
 		var none weft.Frame
 		require.False(r.t, r.Transmit(r.now, 0, 1, &none, &r.out), "a driver asks until there is nothing more")
 	}

@@ -55,13 +55,13 @@ func TestAPlanIsGeneratedAtItsTimesAndEnds(t *testing.T) {
 	r.out.Reset()
 	r.Tick(12*weft.Microsecond, &r.out)
 	require.Equal(t, 13*weft.Microsecond, r.out.WakeAt)
-	require.Equal(t, 2, r.queue.Len())
+	require.Equal(t, 2, r.queue.packets)
 	r.out.Reset()
 	r.Tick(20*weft.Microsecond, &r.out)
 	require.Equal(t, weft.Never, r.out.WakeAt)
 	var got []packet
-	for i := range r.queue.Len() {
-		got = append(got, r.queue.At(i))
+	for i := range r.queue.packets {
+		got = append(got, r.queue.fifos[0].At(i))
 	}
 	require.Equal(t, []packet{
 		{injected: 11 * weft.Microsecond, dst: 1, size: 100},

@@ -133,7 +133,7 @@ func TestALateTickGeneratesWhatIsOwedAtItsOwnTimes(t *testing.T) {
 	r.Tick(10_000, &r.out)
 	require.Equal(t, uint64(len(at)), r.Stats().Injected)
 	for i := range at {
-		require.Equal(t, at[i], r.queue.At(i).injected)
+		require.Equal(t, at[i], r.queue.fifos[0].At(i).injected)
 	}
 }
 
@@ -169,9 +169,9 @@ func TestOneInSoManyPacketsIsTraced(t *testing.T) {
 	r := newDarkRig(t, Config{})
 	require.NoError(t, r.SetSource(0, Source{To: only(1), Mean: 100, TraceEvery: 4, Bytes: 9}, &r.out))
 	r.Tick(20_000, &r.out)
-	require.Greater(t, r.queue.Len(), 100)
-	for i := range r.queue.Len() {
-		require.Equal(t, i%4 == 0, r.queue.At(i).traced)
-		require.Equal(t, uint32(9), r.queue.At(i).size)
+	require.Greater(t, r.queue.packets, 100)
+	for i := range r.queue.packets {
+		require.Equal(t, i%4 == 0, r.queue.fifos[0].At(i).traced)
+		require.Equal(t, uint32(9), r.queue.fifos[0].At(i).size)
 	}
 }

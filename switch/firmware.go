@@ -59,6 +59,23 @@ type Assigner interface {
 	Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address
 }
 
+// AddressesOf is what the NIC at a port of its switch, leaf, asks for the addresses of a destination; nil for a firmware that is no
+// [Assigner].
+func AddressesOf(fw Firmware, leaf *weft.Place, at weft.PortID) func(dst weft.NICID) []weft.Address {
+	a, ok := fw.(Assigner)
+	if !ok {
+		return nil
+	}
+	return func(dst weft.NICID) []weft.Address { return a.Addresses(leaf, at, dst) }
+}
+
+// Bounded is a firmware that knows how many switches a packet crosses at most. What has crossed as many is discarded, as looping, by
+// the switch that it comes to then; without a bound it is after [weft.MaxHops].
+type Bounded interface {
+	// MostHops is that many switches, the first and the last among them.
+	MostHops() int
+}
+
 // Notifier is a firmware that can have the source of a packet told that it was discarded; see [Decision].Notify.
 type Notifier interface {
 	// Notifying is the firmware that does.

@@ -7,6 +7,9 @@ import (
 	"github.com/weft-fabric/weft/switch/credit"
 )
 
+// RuleLooping is the rule by which a switch discards a packet that has crossed more switches than it can need; see [Bounded].
+const RuleLooping = "looping: too many hops"
+
 // receive takes one packet of a frame into the input queue (p, h.VC); at is its position among those sent in the VC.
 func (s *Switch) receive(p weft.PortID, h *weft.Header, at uint64, out *weft.Actions) {
 	fresh, err := s.ports[p].end.Take(h.VC, at)
@@ -88,8 +91,8 @@ func (s *Switch) follow(d *Decision, h *weft.Header) {
 			return
 		}
 	}
-	if h.Hops >= weft.MaxHops {
-		*d = Discard("looping: too many hops")
+	if h.Hops >= s.most {
+		*d = Discard(RuleLooping)
 	}
 }
 

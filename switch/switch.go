@@ -22,6 +22,7 @@ type Switch struct {
 	scratch   []Candidate
 	registers []register
 	turn      uint32    // where the next tie between candidates is broken
+	most      uint16    // hops that a packet may have made on arrival, less than that
 	picks     uint32    // where the candidate to wait for is picked next, see WaitForOne
 	stranded  int       // packets in the output queues of dead links that are routed anew
 	queuedAt  []queuing // per slot, of traced packets; nil before the first
@@ -97,8 +98,12 @@ func New(cfg Config) (*Switch, error) {
 		scratch:  make([]Candidate, 0, channels),
 		discards: map[string]uint64{},
 		look:     weft.Never,
+		most:     weft.MaxHops,
 	}
 	s.view = (*view)(s)
+	if b, ok := cfg.Firmware.(Bounded); ok {
+		s.most = uint16(min(max(b.MostHops(), 1), weft.MaxHops))
+	}
 	if cfg.Requeue {
 		s.other = make([]mark, all)
 	}

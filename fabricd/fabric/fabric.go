@@ -138,7 +138,7 @@ func (f *Fabric) build() error {
 		core, err := nic.New(nic.Config{
 			ID: n.ID, NICs: len(f.graph.NICs), Rand: rand.NewPCG(o.Seed, 1<<33+uint64(n.ID)),
 			VCs: o.Switch.VCs, Buffer: o.Switch.InputBuffer, QueueBytes: o.NIC.QueueBytes, EagerCredits: o.Switch.EagerCredits,
-			Liveness: o.Link.Liveness, Source: f.source(n.ID), HonourNotices: weft.FromDuration(o.NIC.Notices),
+			Liveness: o.Link.Liveness, Source: f.source(n.ID), Addresses: f.addresses(n.ID), HonourNotices: weft.FromDuration(o.NIC.Notices),
 			Distance: func(src weft.NICID) int { return f.graph.Distance(src, n.ID) }, Latency: f.latency,
 		})
 		if err != nil {

@@ -76,13 +76,27 @@ func (f *Fabric) carryNotices() {
 // source is what the firmware has a NIC write into its packets, or nil.
 func (f *Fabric) source(id weft.NICID) func(h *weft.Header) {
 	fw, ok := f.opts.Firmware.(switching.Sourcer)
-	if !ok {
+	leaf, port := f.leaf(id)
+	if !ok || leaf == nil {
 		return nil
 	}
+	return func(h *weft.Header) { fw.Source(leaf, port, h) }
+}
+
+// addresses are those that the firmware has a NIC choose among, or nil.
+func (f *Fabric) addresses(id weft.NICID) func(dst weft.NICID) []weft.Address {
+	leaf, port := f.leaf(id)
+	if leaf == nil {
+		return nil
+	}
+	return switching.AddressesOf(f.opts.Firmware, leaf, port)
+}
+
+// leaf is the switch of a NIC and the port there, nil when it has none.
+func (f *Fabric) leaf(id weft.NICID) (*weft.Place, weft.PortID) {
 	leaf, _, ok := f.graph.Peer(weft.End{Node: id.Node()})
 	if !ok || !leaf.Node.IsSwitch() {
-		return nil
+		return nil, weft.NoPort
 	}
-	place := f.graph.Place(weft.SwitchID(leaf.Node.Index))
-	return func(h *weft.Header) { fw.Source(place, leaf.Port, h) }
+	return f.graph.Place(weft.SwitchID(leaf.Node.Index)), leaf.Port
 }

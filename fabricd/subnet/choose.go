@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -18,6 +19,8 @@ type Entry struct {
 	Bears firmware.Bears
 	// New makes it for a topology, and says how many virtual channels it needs at least there.
 	New func(g *topology.Graph) (fw firmware.Firmware, vcs int, err error)
+	// Routes computes what it forwards by; nil: it has no tables.
+	Routes func(g *topology.Graph) (*layered.Routing, error)
 }
 
 // None is the name of the firmware that forwards nothing.
@@ -26,7 +29,7 @@ const None = "none"
 // Entries lists what can be chosen, by name; None is not among them.
 func Entries() []Entry {
 	entries := []Entry{{
-		Name: "deterministic-table", Bears: firmware.Bears{Links: true}, New: newDeterministicTable,
+		Name: "deterministic-table", Bears: firmware.Bears{Links: true}, New: newDeterministicTable, Routes: tableRoutes,
 		About: "fat trees: deterministic-link by forwarding tables (Algorithm 1)",
 	}}
 	for _, e := range firmware.Entries() {

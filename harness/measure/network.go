@@ -57,6 +57,7 @@ func build(c Config) (*network, error) {
 		core, err := nic.New(nic.Config{
 			ID: m.ID, NICs: len(n.graph.NICs), Rand: rand.NewPCG(c.Seed, streamNICs+uint64(m.ID)), VCs: n.vcs,
 			Buffer: c.InputBuffer, QueueBytes: c.QueueBytes, EagerCredits: c.EagerCredits, Source: n.source(m.ID),
+			Addresses: n.addresses(m.ID),
 			NoLatency: true, Unordered: len(n.graph.NICs) >= unorderedFrom,
 		})
 		if err != nil {
@@ -149,6 +150,12 @@ func (n *network) source(id weft.NICID) func(h *weft.Header) {
 	leaf, port := n.graph.SwitchOf(id)
 	place := n.graph.Place(leaf)
 	return func(h *weft.Header) { fw.Source(place, port, h) }
+}
+
+// addresses are those that the firmware has a NIC choose among.
+func (n *network) addresses(id weft.NICID) func(dst weft.NICID) []weft.Address {
+	leaf, port := n.graph.SwitchOf(id)
+	return switching.AddressesOf(n.firmware, n.graph.Place(leaf), port)
 }
 
 func (n *network) node(id weft.Node) *virtual.Node {

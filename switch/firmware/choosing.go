@@ -69,6 +69,22 @@ func (c *choosing) Source(leaf *weft.Place, at weft.PortID, h *weft.Header) {
 	}
 }
 
+// Addresses implements [Assigner].
+func (c *choosing) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address {
+	if a, ok := c.Firmware.(Assigner); ok {
+		return a.Addresses(leaf, at, dst)
+	}
+	return nil
+}
+
+// MostHops implements [Bounded].
+func (c *choosing) MostHops() int {
+	if b, ok := c.Firmware.(Bounded); ok {
+		return b.MostHops()
+	}
+	return weft.MaxHops
+}
+
 // Route implements [Firmware].
 func (c *choosing) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 	d := c.Firmware.Route(pkt, at, sw)

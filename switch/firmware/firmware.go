@@ -23,6 +23,7 @@ type (
 	Symmetric = switching.Symmetric
 	Sourcer   = switching.Sourcer
 	Assigner  = switching.Assigner
+	Bounded   = switching.Bounded
 	Notifier  = switching.Notifier
 	Arrival   = switching.Arrival
 	View      = switching.View

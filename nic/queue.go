@@ -1,0 +1,92 @@
+package nic
+
+import (
+	"math/bits"
+
+	"github.com/gammazero/deque"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/linkend"
+)
+
+// packet is one entry of the send queue.
+type packet struct {
+	seq      uint64
+	injected weft.Time
+	dst      weft.NICID
+	size     uint32
+	era      uint16
+	path     uint16 // see weft.Fields
+	layers   uint16 // see weft.Fields
+	traced   bool
+}
+
+// sendQueue holds the packets that wait to enter the fabric, one FIFO per virtual channel that they enter by, so that a layer without
+// credits holds up none of the others. Bound: Config.QueueBytes, all of them together.
+type sendQueue struct {
+	fifos   []deque.Deque[packet] // per VC; one alone when all packets enter in VC 0
+	waiting uint16                // bit i: FIFO i has a packet
+	next    weft.VC               // whose turn it is
+	packets int                   // in all
+	bytes   int                   // of these
+}
+
+func (q *sendQueue) push(vc weft.VC, p packet) {
+	q.fifos[vc].PushBack(p)
+	q.waiting |= 1 << vc
+	q.packets++
+	q.bytes += int(p.size)
+}
+
+func (q *sendQueue) pop(vc weft.VC) packet {
+	f := &q.fifos[vc]
+	p := f.PopFront()
+	if f.Len() == 0 {
+		q.waiting &^= 1 << vc
+	}
+	q.packets--
+	q.bytes -= int(p.size)
+	return p
+}
+
+// sendable is how many of the packets have a credit.
+func (q *sendQueue) sendable(end *linkend.End) (n int) {
+	for w := q.waiting; w != 0; w &= w - 1 {
+		vc := bits.TrailingZeros16(w)
+		n += min(q.fifos[vc].Len(), end.Credits(weft.VC(vc)))
+	}
+	return n
+}
+
+// turn is the VC that sends next: round robin over those with a packet and a credit, of which there is one.
+func (q *sendQueue) turn(end *linkend.End) weft.VC {
+	if len(q.fifos) == 1 {
+		return 0
+	}
+	w := uint32(q.waiting)
+	for w = w>>q.next<<q.next | w<<16; w != 0; w &= w - 1 { // those from next on, then the others
+		if vc := weft.VC(bits.TrailingZeros32(w) % weft.MaxVCs); end.Credits(vc) > 0 {
+			q.next = (vc + 1) % weft.MaxVCs
+			return vc
+		}
+	}
+	return 0
+}
+
+// address is by which address and in which layer a packet for dst enters the fabric.
+func (n *NIC) address(dst weft.NICID) (a weft.Address) {
+	if n.cfg.Addresses == nil {
+		return a
+	}
+	switch list := n.cfg.Addresses(dst); len(list) {
+	case 0:
+	case 1:
+		a = list[0]
+	default:
+		a = list[below(n.cfg.Rand, uint64(len(list)))]
+	}
+	if int(a.VC) >= n.cfg.VCs {
+		a.VC = 0
+	}
+	return a
+}

@@ -1,0 +1,73 @@
+package firmware
+
+import (
+	"math/bits"
+
+	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// LayeredAdaptive forwards by tables with several ways for (in port, virtual layer, address): a packet takes any that is live and has
+// room, and moves freely between the layers in its header (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks,
+// section 7 and theorem 3); without layers in its header it stays in the one that it is in.
+//
+// By theorem 3 it is as free of deadlock as its tables are without moving, since a packet may always stay in its layer. So one whose ways
+// in its own layer are all dead is discarded, though others may be live: with those alone it would wait in one layer for another, which
+// no table has been checked for. For the same reason a packet must not wait for one of its ways only (switching.WaitForOne).
+type LayeredAdaptive struct {
+	Tables     *Tables
+	Assignment *Assignment
+}
+
+const (
+	ruleTableAny   = "table: any way in its layers"
+	ruleTableStays = "table: any way in its layer"
+	ruleTablesDead = "table: every link in its layer is dead"
+)
+
+// Check implements [Checker].
+func (f LayeredAdaptive) Check(place *weft.Place, vcs int) error {
+	return checkLayered("layered-adaptive", f.Tables, f.Assignment, place, vcs)
+}
+
+// CheckRequeue implements [Requeuer]: packets may be routed a second time. What they may do is up to their arrival and to which links are
+// dead.
+func (LayeredAdaptive) CheckRequeue(*weft.Place) error { return nil }
+
+// DestinationBased implements [switching.DestinationBased].
+func (LayeredAdaptive) DestinationBased() {}
+
+// Addresses implements [Assigner].
+func (f LayeredAdaptive) Addresses(leaf *weft.Place, _ weft.PortID, dst weft.NICID) []weft.Address {
+	return f.Assignment.Addresses(leaf.Switch, dst)
+}
+
+// MostHops implements [Bounded], as for [Layered].
+func (f LayeredAdaptive) MostHops() int { return f.Tables.mostHops() }
+
+// Route implements [Firmware].
+func (f LayeredAdaptive) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
+	list, entry := f.Tables.ways(sw.Scratch(), pkt, sw, at.Port, at.VC, 0)
+	others := pkt.Layers &^ (1 << at.VC)
+	if len(list) > 0 || at.From == weft.RoleNIC { // nobody waits for a packet that comes from its NIC, so any layer will do
+		for w := others; w != 0; w &= w - 1 {
+			layer := weft.VC(bits.TrailingZeros16(w))
+			var more bool
+			list, more = f.Tables.ways(list, pkt, sw, f.Tables.enters(at, layer), layer, 0)
+			entry = entry || more
+		}
+	}
+	switch {
+	case !entry:
+		return switching.Discard(ruleNoEntry)
+	case len(list) == 0:
+		return switching.Discard(ruleTablesDead)
+	case at.From == weft.RoleNIC && f.Assignment.leaves(sw.Place(), pkt.Dst, list[0].Port):
+		return switching.Discard(ruleUnassigned)
+	}
+	d.Candidates, d.Rule = list, ruleTableAny
+	if others == 0 {
+		d.Rule = ruleTableStays
+	}
+	return d
+}
