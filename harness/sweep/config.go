@@ -306,7 +306,10 @@ func runs(g *graph, routing string, vcs int) error {
 		return g.updown
 	}
 	e, err := subnet.ByName(routing)
-	if err != nil {
+	switch {
+	case err != nil && subnet.Known(routing):
+		return err
+	case err != nil:
 		return document.Unknown("routing", routing, append(subnet.Names(), measure.DDRC))
 	}
 	fw, least, err := e.New(g.Graph)

@@ -16,6 +16,8 @@ func computes(routing string) error {
 	switch {
 	case routing == measure.DDRC:
 		return fmt.Errorf("%s %w", routing, subnet.ErrNoTables)
+	case err != nil && subnet.Known(routing):
+		return err
 	case err != nil:
 		return document.Unknown("routing", routing, subnet.Names())
 	case e.Routes == nil:
