@@ -117,7 +117,7 @@ func (e *Explainer) Explain(q Question) (*Decision, error) {
 	if err := s.set(f, &q, id); err != nil {
 		return nil, err
 	}
-	at := switching.Arrival{Port: in, VC: weft.VC(q.VC), From: s.still.At.Roles[in]}
+	at := switching.Arrival{Port: in, VC: hdr.VC, From: s.still.At.Roles[in]}
 	asIs := hdr
 	d, err := f.route(&hdr, at, &s.still)
 	if err != nil {

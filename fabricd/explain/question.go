@@ -52,6 +52,15 @@ func (q *Question) SetPortField(n int) error {
 	return nil
 }
 
+// SetLayers sets the layers of the header that the packet may move between, bit i for VC i.
+func (q *Question) SetLayers(v uint64) error {
+	if v>>weft.MaxVCs != 0 {
+		return fmt.Errorf("found %b, expected at most %d bits", v, weft.MaxVCs)
+	}
+	q.Header.Layers = uint16(v)
+	return nil
+}
+
 // Ref names a switch, a NIC or a port: by name or by number. The zero value names nothing.
 type Ref struct {
 	kind   refKind

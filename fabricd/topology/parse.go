@@ -55,17 +55,17 @@ func generators() []generator {
 	}
 }
 
-// Kinds is one line of help for each kind of spec: its syntax, a tab, and what it makes. The last is a file.
+// Kinds is one line of help for each kind of spec: its syntax, a tab, and what it makes. The last are files.
 func Kinds() []string {
 	var lines []string
 	for _, g := range generators() {
 		lines = append(lines, g.syntax+"\t"+g.help)
 	}
-	return append(lines, "FILE.yaml\ta topology file, YAML or JSON")
+	return append(lines, "FILE.yaml\ta topology file, YAML or JSON", "FILE.net\tan InfiniBand topology as ibnetdiscover prints it")
 }
 
 // Parse makes the graph that a spec asks for: "kary-ntree:4,3" and the like ([Kinds]), or the path of a file, which ends
-// in .yaml, .yml or .json or has a path separator. Errors say what the kind expects; those of files have the line.
+// in .yaml, .yml or .json, or in .net, .ibnet or .ibnetdiscover, or has a path separator. Errors say what the kind expects; those of files have the line.
 func Parse(spec string) (*Graph, error) {
 	if isFile(spec) {
 		return Read(spec)
@@ -79,7 +79,16 @@ func isFile(spec string) bool {
 			return true
 		}
 	}
-	return strings.ContainsRune(spec, '/') || strings.ContainsRune(spec, os.PathSeparator)
+	return isIBNet(spec) || strings.ContainsRune(spec, '/') || strings.ContainsRune(spec, os.PathSeparator)
+}
+
+func isIBNet(name string) bool {
+	for _, ext := range []string{".net", ".ibnet", ".ibnetdiscover"} {
+		if strings.HasSuffix(name, ext) {
+			return true
+		}
+	}
+	return false
 }
 
 // Generate makes the graph that a spec asks for, and reads no file.

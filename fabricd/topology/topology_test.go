@@ -375,7 +375,7 @@ func TestGridPorts(t *testing.T) {
 
 func TestKinds(t *testing.T) {
 	lines := Kinds()
-	assert.Len(t, lines, len(generators())+1)
+	assert.Len(t, lines, len(generators())+2)
 	for _, l := range lines {
 		assert.Equal(t, 1, strings.Count(l, "\t"), l)
 	}
