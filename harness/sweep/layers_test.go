@@ -181,3 +181,50 @@ func TestWhatWasMadeLastIsNotMadeAgain(t *testing.T) {
 	_, _ = r.get("a", fresh(1))
 	assert.EqualValues(t, remembered+2, made.Load(), "the oldest are forgotten")
 }
+
+// Of irregular:32,64,1 to 4 LASH needs 2, 2, 3 and 2 layers; Up*/Down* has as many.
+func TestRoutingsHaveAsManyLayersAsAnotherNeeds(t *testing.T) {
+	t.Parallel()
+	e, err := LoadFile("mine.yaml", []byte(`
+name: mine
+about: As many virtual channels.
+base: {topology: "irregular:32,{2*switches},{sample}", switches: 32, layers_of: lash, load: 0.3, window: 200, warmup_skip: true}
+axes:
+  - axis: method
+    of:
+      - {name: LASH, routing: lash}
+      - {name: updn, routing: "updn:tree=dfs"}
+samples: 4
+quick: {samples: 1}
+`))
+	require.NoError(t, err)
+	dir := t.TempDir()
+	_, err = e.Run(t.Context(), Options{Dir: dir, Jobs: 2})
+	require.NoError(t, err)
+	rows := readCSV(t, dir, "runs.csv")
+	require.Len(t, rows, 8)
+	seen := map[string]bool{}
+	for i := range 4 {
+		assert.Equal(t, rows[i]["layers"], rows[i+4]["layers"], rows[i]["graph"])
+		assert.Equal(t, rows[i]["seed"], rows[i+4]["seed"])
+		assert.NotEqual(t, "0", rows[i]["accepted"])
+		seen[rows[i]["layers"]] = true
+	}
+	assert.Equal(t, map[string]bool{"2": true, "3": true}, seen, "graphs need different numbers of layers")
+}
+
+func TestASampleThatNeedsMoreLayersThanGivenIsNamed(t *testing.T) {
+	t.Parallel()
+	e, err := LoadFile("mine.yaml", []byte(`
+name: mine
+about: The first graph needs two layers, the third three.
+base: {topology: "irregular:32,64,{sample}", routing: lash, vcs: 2, load: 0.3, window: 200, warmup_skip: true}
+axes:
+  - {axis: waiting, values: [all]}
+samples: 4
+quick: {samples: 1}
+`))
+	require.NoError(t, err)
+	_, err = e.Run(t.Context(), Options{Dir: t.TempDir(), Jobs: 1})
+	require.ErrorContains(t, err, "sample 2 of waiting all: lash needs 3 virtual channels on irregular:32,64,3, and vcs is 2")
+}
