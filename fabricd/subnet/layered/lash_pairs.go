@@ -1,8 +1,10 @@
 package layered
 
 import (
+	"cmp"
 	"slices"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 )
 
@@ -10,7 +12,6 @@ import (
 type pairs struct {
 	layering
 	w    *wires
-	seed uint64
 	dist []uint16 // at s*n+d
 
 	src, dst []int32
@@ -18,6 +19,7 @@ type pairs struct {
 	channels []int32
 	load     []int32 // per channel: the paths over it
 	mirror   []int32 // per turn: the one back; nil when directions are pairs of their own
+	back     []int32 // per channel: the other direction
 
 	budget     int     // steps that the search at hand may still take
 	way        []int32 // what it has found
@@ -28,7 +30,7 @@ type pairs struct {
 const searchSteps = 200
 
 func newPairs(w *wires, turns *cdg.Turns, o Options) *pairs {
-	p := &pairs{w: w, seed: o.Seed, dist: w.allDistances(), first: []int32{0}, load: make([]int32, len(w.to))}
+	p := &pairs{w: w, dist: w.allDistances(), first: []int32{0}, load: make([]int32, len(w.to))}
 	for s := range w.n {
 		for d := range w.n {
 			if s == d || !w.ends[s] || !w.ends[d] || o.Both && d < s {
@@ -41,7 +43,8 @@ func newPairs(w *wires, turns *cdg.Turns, o Options) *pairs {
 	p.channels = make([]int32, p.first[len(p.src)])
 	p.layering = layering{turns: turns, of: slices.Repeat([]uint8{none}, len(p.src)), path: p.path}
 	if o.Both {
-		p.mirror = w.mirror(turns)
+		p.back = w.back()
+		p.mirror = mirror(turns, p.back)
 	}
 	return p
 }
@@ -75,6 +78,55 @@ func (p *pairs) path(i int, turns []int32) []int32 {
 	return turns
 }
 
+// anyPaths fills layers with pairs several times, and returns what needs fewest. The first time those with the longest paths come first, which take
+// the shorter ones along: most of these follow parts of them. After that those come first that were in the last layer. The seed
+// changes the order of pairs of the same length. Then come o.Rounds of the iterated form.
+func anyPaths(w *wires, turns *cdg.Turns, o Options) *pairs {
+	var best *pairs
+	var order []int32
+	for range 4 {
+		p := newPairs(w, turns, o)
+		if order == nil {
+			order = p.longest(o.Seed)
+		}
+		p.fill(order)
+		if best == nil || p.fewer(&best.layering) {
+			best = p
+		}
+		if len(p.layers) < 2 {
+			break
+		}
+		last := uint8(len(p.layers) - 1)
+		slices.SortStableFunc(order, func(a, b int32) int {
+			return cmp.Compare(btoi(p.of[b] == last), btoi(p.of[a] == last))
+		})
+	}
+	best.iterate(o.Rounds)
+	return best
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// longest are the pairs, those with the longest paths first.
+func (p *pairs) longest(seed uint64) []int32 {
+	order := make([]int32, len(p.src))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	if seed != 0 {
+		shuffle(order, seed)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int {
+		return cmp.Compare(len(p.channelsOf(int(b))), len(p.channelsOf(int(a))))
+	})
+	return order
+}
+
 // fill puts all pairs, in that order, into the lowest layer that has a path for them.
 func (p *pairs) fill(order []int32) {
 	rest := slices.Clone(order)
@@ -99,12 +151,20 @@ func (p *pairs) place(i, k int) bool {
 	}
 	l.Keep()
 	copy(p.channelsOf(i), p.way)
-	for _, c := range p.way {
-		p.load[c]++
-	}
+	p.count(i, 1)
 	p.of[i] = uint8(k)
 	p.sizes[k]++
 	return true
+}
+
+// count adds to the loads of the channels of a pair.
+func (p *pairs) count(i int, by int32) {
+	for _, c := range p.channelsOf(i) {
+		p.load[c] += by
+		if p.mirror != nil {
+			p.load[p.back[c]] += by
+		}
+	}
 }
 
 // remove takes a pair out of its layer.
@@ -112,9 +172,7 @@ func (p *pairs) remove(i int) {
 	k := p.of[i]
 	p.storage = p.path(i, p.storage[:0])
 	p.layers[k].DropPath(p.storage)
-	for _, c := range p.channelsOf(i) {
-		p.load[c]--
-	}
+	p.count(i, -1)
 	p.sizes[k]--
 	p.of[i] = none
 }
@@ -158,7 +216,7 @@ func (p *pairs) search(l *cdg.Layer, in, s, d int32) bool {
 			return true
 		}
 		p.way = p.way[:len(p.way)-1]
-		p.back(l, turn)
+		p.undo(l, turn)
 	}
 	p.candidates = p.candidates[:n]
 	return false
@@ -184,7 +242,7 @@ func (p *pairs) try(l *cdg.Layer, turn int32) bool {
 	return true
 }
 
-func (p *pairs) back(l *cdg.Layer, turn int32) {
+func (p *pairs) undo(l *cdg.Layer, turn int32) {
 	if turn < 0 {
 		return
 	}
@@ -194,9 +252,9 @@ func (p *pairs) back(l *cdg.Layer, turn int32) {
 	}
 }
 
-// mirror is per turn the one that a packet takes on the same way back.
-func (w *wires) mirror(turns *cdg.Turns) []int32 {
-	back := make([]int32, len(w.to)) // per channel: the other direction
+// back is per channel the other direction of its link.
+func (w *wires) back() []int32 {
+	back := make([]int32, len(w.to))
 	for c := range back {
 		peer, _, _ := w.g.Peer(w.end(int32(c)))
 		for b := w.first[w.to[c]]; b < w.first[w.to[c]+1]; b++ {
@@ -205,10 +263,51 @@ func (w *wires) mirror(turns *cdg.Turns) []int32 {
 			}
 		}
 	}
+	return back
+}
+
+// mirror is per turn the one that a packet takes on the same way back.
+func mirror(turns *cdg.Turns, back []int32) []int32 {
 	mirror := make([]int32, turns.Len())
 	for t := range mirror {
 		from, to := turns.Ends(int32(t))
 		mirror[t] = turns.Find(back[to], back[from])
 	}
 	return mirror
+}
+
+// routing makes tables and assignments.
+func (p *pairs) routing(engine string) (*Routing, error) {
+	w := p.w
+	at := make([]weft.Address, w.n*w.n)
+	packed := newPacked(w)
+	var err error
+	var back []int32
+	for i := range p.src {
+		s, d, a := p.src[i], p.dst[i], weft.Address{VC: weft.VC(p.of[i])}
+		if a.Path, err = packed.add(d, p.channelsOf(i)); err != nil {
+			return nil, err
+		}
+		at[int(s)*w.n+int(d)] = a
+		if p.mirror == nil {
+			continue
+		}
+		back = back[:0]
+		for _, c := range slices.Backward(p.channelsOf(i)) {
+			back = append(back, p.back[c])
+		}
+		if a.Path, err = packed.add(s, back); err != nil {
+			return nil, err
+		}
+		at[int(d)*w.n+int(s)] = a
+	}
+	r := &Routing{Engine: engine, Graph: w.g, Layers: max(len(p.layers), 1)}
+	if r.Tables, err = packed.tables(r.Layers); err != nil {
+		return nil, err
+	}
+	r.Assignment, err = w.assignPaths(r.Layers, packed.most, func(s, d int32) []weft.Address {
+		i := int(s)*w.n + int(d)
+		return at[i : i+1]
+	})
+	return r, err
 }

@@ -8,9 +8,9 @@ import (
 
 // rounds empties the last layer, and then the one before it, and so on, as long as rounds are left: the iterated form of LASH by pairs.
 //
-// In a round each pair of the last layer goes into another one. Where no path of it fits, it takes the path and layer that have the fewest
-// paths in the way, those that close cycles with it, and these move in turn, or come into the next round. When the rounds are
-// used up, what a layer had at first comes back.
+// It also ends when it gets no further. In a round each pair of the last layer goes into another one. Where no path of it fits, it takes the path and layer that have the fewest
+// paths in the way, those that close cycles with it, and these move in turn, or come into the next round. When there are pairs left at the
+// end, all are put back as they were.
 type rounds struct {
 	*pairs
 	users   [][]int32 // at layer*turns+turn: pairs that use it, and such as have used it
@@ -20,12 +20,15 @@ type rounds struct {
 	storage []int32
 }
 
+// patience is how many rounds may go by without fewer pairs left than ever. Chosen by us.
+const patience = 200
+
 // maxWays is how many shortest paths of a pair are looked at. Chosen by us.
 const maxWays = 8
 
 func (p *pairs) iterate(n int) {
 	r := &rounds{pairs: p, forced: make([]int32, len(p.src))}
-	for n > 0 && len(p.layers) > 1 {
+	for n > 0 && len(p.layers) > 1 && (len(r.pool) == 0) {
 		of, channels := slices.Clone(p.of), slices.Clone(p.channels)
 		last := len(p.layers) - 1
 		r.pool = r.pool[:0]
@@ -37,8 +40,13 @@ func (p *pairs) iterate(n int) {
 		}
 		p.layers, p.sizes = p.layers[:last], p.sizes[:last]
 		r.index()
-		for ; n > 0 && len(r.pool) > 0; n-- {
+		least, since := len(r.pool), 0
+		for ; n > 0 && len(r.pool) > 0 && since < patience; n-- {
 			r.round()
+			since++
+			if len(r.pool) < least {
+				least, since = len(r.pool), 0
+			}
 		}
 		if len(r.pool) > 0 {
 			p.restore(of, channels)
@@ -59,9 +67,7 @@ func (p *pairs) restore(of []uint8, channels []int32) {
 		p.storage = p.path(i, p.storage[:0])
 		p.layers[k].AddPath(p.storage)
 		p.sizes[k]++
-		for _, c := range p.channelsOf(i) {
-			p.load[c]++
-		}
+		p.count(i, 1)
 	}
 }
 
@@ -130,9 +136,7 @@ func (r *rounds) force(i int) {
 	}
 	r.of[i] = uint8(layer)
 	r.sizes[layer]++
-	for _, c := range r.channelsOf(i) {
-		r.load[c]++
-	}
+	r.count(i, 1)
 	r.use(i)
 	// Those who gave way may fit elsewhere at once.
 	out := slices.Clone(r.pool[first:])
@@ -176,11 +180,15 @@ func (r *rounds) cost(k int, way []int32, i int) int {
 
 func (r *rounds) weight(k int, turn int32) int {
 	sum := 0
-	for _, i := range r.users[k*r.turns.Len()+int(turn)] {
+	list := &r.users[k*r.turns.Len()+int(turn)]
+	kept := (*list)[:0]
+	for _, i := range *list {
 		if int(r.of[i]) == k {
 			sum += 1 + int(r.forced[i])
+			kept = append(kept, i)
 		}
 	}
+	*list = kept
 	return sum
 }
 
