@@ -54,8 +54,10 @@ var cores = map[string]core{
 			"bufio", "bytes", "encoding", "encoding/json", "io", "io/fs", "maps", "math/rand/v2", "os", "path/filepath",
 			"regexp", "unicode", "unicode/utf8",
 		}, plain...),
-		ours: []string{".", "fabricd/document"},
+		ours: []string{".", "fabricd/document", "fabricd/topology/ibnet"},
 	},
+	// A format, read from bytes and written to whoever asks.
+	"fabricd/topology/ibnet": {std: append([]string{"bufio", "io"}, plain...), ours: []string{".", "fabricd/document"}},
 	// Where nodes are drawn; irregular graphs from a seed.
 	"fabricd/topology/layout": {
 		std: append([]string{"io", "math/rand/v2"}, plain...), ours: []string{".", "fabricd/topology"},
@@ -63,11 +65,23 @@ var cores = map[string]core{
 	// The control plane prints and parses tables, but whoever calls it opens the files. It makes firmwares by name.
 	"fabricd/subnet": {
 		std:  append([]string{"bufio", "bytes", "container/heap", "encoding/json", "io", "maps"}, plain...),
-		ours: []string{".", "fabricd/document", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware"},
+		ours: []string{".", "fabricd/document", "fabricd/subnet/layered", "fabricd/subnet/opensm", "fabricd/topology", "switch/firmware"},
 	},
+	// The tables of another subnet manager, from readers; open.go opens them, where a routing is named by its files.
+	"fabricd/subnet/opensm": {
+		std: append([]string{"bufio", "io"}, plain...),
+		ours: []string{
+			".", "fabricd/document", "fabricd/subnet/layered", "fabricd/topology", "fabricd/topology/ibnet", "switch/firmware",
+		},
+		inFile: map[string][]string{"open.go": {"compress/gzip", "os"}},
+	},
+	"fabricd/subnet/cdg": {std: plain},
 	"fabricd/subnet/layered": {
 		std:  append([]string{"container/heap"}, plain...),
-		ours: []string{".", "fabricd/topology", "switch/firmware"},
+		ours: []string{".", "fabricd/subnet/cdg", "fabricd/topology", "switch/firmware"},
+	},
+	"fabricd/subnet/survey": {
+		std: plain, ours: []string{".", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware"},
 	},
 }
 

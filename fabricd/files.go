@@ -26,12 +26,13 @@ func topologyCommand() *cobra.Command {
 func topologyGenerate() *cobra.Command {
 	var asJSON, nics bool
 	var format, out string
+	formats := []string{"yaml", "json", "dot", "ibnet"}
 	cmd := &cobra.Command{
 		Use:     "generate TOPOLOGY",
 		Aliases: []string{"gen", "convert"},
-		Short:   "Print a topology as YAML, JSON or Graphviz DOT",
+		Short:   "Print a topology as YAML, JSON, Graphviz DOT or for InfiniBand",
 		Long:    "Prints a topology as a file that can be edited and given wherever a topology is wanted. TOPOLOGY is a file or one of:\n\n  " + strings.Join(topology.Kinds(), "\n  "),
-		Example: "  fabricd topology generate kary-ntree:4,3 --json\n  fabricd topology generate torus:4x4 --format dot | dot -Tsvg > torus.svg",
+		Example: "  fabricd topology generate kary-ntree:4,3 --json\n  fabricd topology generate torus:4x4 --format dot | dot -Tsvg > torus.svg\n  fabricd topology convert irregular:64,128,7 --format ibnet -o fabric.net\n  fabricd topology convert fabric.net -o fabric.yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			g, err := topology.Parse(args[0])
@@ -42,9 +43,9 @@ func topologyGenerate() *cobra.Command {
 				format = "json"
 			}
 			dot := func(w io.Writer) error { return draw.DOT(w, g, draw.Options{NICs: nics}) }
-			write, ok := map[string]func(io.Writer) error{"yaml": g.WriteYAML, "json": g.WriteJSON, "dot": dot}[format]
+			write, ok := map[string]func(io.Writer) error{"yaml": g.WriteYAML, "json": g.WriteJSON, "dot": dot, "ibnet": g.WriteIBNet}[format]
 			if !ok {
-				return document.Unknown("format", format, []string{"yaml", "json", "dot"})
+				return document.Unknown("format", format, formats)
 			}
 			return output(cmd, out, write)
 		},
@@ -52,11 +53,11 @@ func topologyGenerate() *cobra.Command {
 			return topology.Kinds(), cobra.ShellCompDirectiveNoSpace
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "yaml", "yaml, json or dot")
+	cmd.Flags().StringVar(&format, "format", "yaml", "yaml, json, dot or ibnet, as ibnetdiscover prints and ibsim reads")
 	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "the same as --format json")
 	cmd.Flags().BoolVar(&nics, "nics", true, "draw the NICs too (dot)")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write instead of standard output")
-	complete(cmd, "format", func() []string { return []string{"yaml", "json", "dot"} })
+	complete(cmd, "format", func() []string { return formats })
 	return cmd
 }
 

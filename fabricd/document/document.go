@@ -65,6 +65,9 @@ func Load[T any](file string, data []byte) (*Doc, T, error) {
 	return d, v, nil
 }
 
+// Bytes reads a file of at most [MaxSize] bytes that is not YAML. Errors name it.
+func Bytes(file string) ([]byte, error) { return readBounded(file) }
+
 func readBounded(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {

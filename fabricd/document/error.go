@@ -18,8 +18,11 @@ type Position struct {
 
 // String prints p as compilers do: "fabric.yaml:12:5".
 func (p Position) String() string {
-	if p.Line == 0 {
+	switch {
+	case p.Line == 0:
 		return p.File
+	case p.Column == 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
 	}
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
@@ -66,6 +69,11 @@ func (d *Doc) Errorf(path, format string, args ...any) error {
 func (d *Doc) errorAt(pos Position, err error) error {
 	pos.File = d.file
 	return &Error{Pos: pos, Err: err, source: d.line(pos.Line)}
+}
+
+// LineError is a mistake at a line of a file that is read line by line; text is the line, or empty.
+func LineError(file string, line int, text string, err error) error {
+	return &Error{Pos: Position{File: file, Line: line}, Err: err, source: text}
 }
 
 // line is line n of the file, from 1, or empty.

@@ -2,7 +2,7 @@
 // the regular topologies of the field, reads and writes files, and answers what the rest of Weft asks of a graph: who
 // is at the other end of a port, what a name means, where a switch stands, how far two NICs are apart.
 //
-//	g, err := topology.Parse("kary-ntree:4,3") // or mesh:8x8, torus:4x4x4, irregular:16,32,7, fabric.yaml ...
+//	g, err := topology.Parse("kary-ntree:4,3") // or mesh:8x8, torus:4x4x4, irregular:16,32,7, fabric.yaml, fabric.net ...
 //	link, err := g.LinkByName("s0.00-s1.10")
 //	place := g.Place(3)                        // what the firmware of switch 3 may know
 //

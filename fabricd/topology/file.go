@@ -9,8 +9,15 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document"
 )
 
-// Read makes the graph of a topology file, YAML or JSON; see [Load].
+// Read makes the graph of a topology file; see [Load].
 func Read(path string) (*Graph, error) {
+	if isIBNet(path) {
+		data, err := document.Bytes(path)
+		if err != nil {
+			return nil, err
+		}
+		return loadIBNet(path, data)
+	}
 	doc, f, err := document.Read[file](path)
 	if err != nil {
 		return nil, err
@@ -18,7 +25,9 @@ func Read(path string) (*Graph, error) {
 	return build(doc, f)
 }
 
-// Load makes the graph of the topology file with that name and content. A file has either
+// Load makes the graph of the topology file with that name and content. One that ends in .net, .ibnet or .ibnetdiscover is read by
+// package ibnet: port p of a switch is port p-1 here, each connected port of an adapter is a NIC, and names are made of the
+// descriptions as far as they tell nodes apart. Any other is YAML or JSON, and has either
 //
 //	generate: kary-ntree:4,3      # any spec of Kinds
 //	remove_links: [s0.00-s1.10]   # if links are missing
@@ -32,6 +41,9 @@ func Read(path string) (*Graph, error) {
 // Every error has the line and says what was expected: unknown names with the nearest known one, a port used twice, a
 // NIC with two links or none, a link from a switch to itself, parts that are not connected. Errors are collected.
 func Load(name string, data []byte) (*Graph, error) {
+	if isIBNet(name) {
+		return loadIBNet(name, data)
+	}
 	doc, f, err := document.Load[file](name, data)
 	if err != nil {
 		return nil, err

@@ -60,10 +60,11 @@ type Graph struct {
 	NICs     []NIC
 	Links    []Link
 
-	generated string   // the spec of the generator that made it; empty for a listed graph
-	removed   []string // the links that a file took away from what was generated
-	tree      *tree    // the arithmetic of a tree, nil for other kinds
-	grid      *grid    // the arithmetic of a mesh, torus or ring, nil for other kinds
+	generated  string                 // the spec of the generator that made it; empty for a listed graph
+	removed    []string               // the links that a file took away from what was generated
+	identities map[weft.Node]Identity // what InfiniBand calls the nodes, as far as a file says so; see Identity
+	tree       *tree                  // the arithmetic of a tree, nil for other kinds
+	grid       *grid                  // the arithmetic of a mesh, torus or ring, nil for other kinds
 
 	first    []uint32 // first[s] is where the ports of switch s begin in peers
 	peers    []peer   // per port of every switch

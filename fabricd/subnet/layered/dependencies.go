@@ -147,50 +147,10 @@ func (f *follower) leave(x state, dst weft.NICID, path uint16) {
 			layer = x.layer
 		}
 		out := f.Channels.Number(x.at, h.Port, layer)
-		if x.by >= 0 && !slices.Contains(f.next[x.by], int32(out)) {
+		counts := r.Kind != Escape || x.layer == r.Escape // see Cycle
+		if counts && x.by >= 0 && !slices.Contains(f.next[x.by], int32(out)) {
 			f.next[x.by] = append(f.next[x.by], int32(out))
 		}
 		f.reach(state{weft.SwitchID(to.Node.Index), to.Port, layer, out})
 	}
-}
-
-// Cycle is a cycle of dependencies, each of its channels followed by the next and the last by the first; nil when there is none.
-func (d *Dependencies) Cycle() []Channel {
-	const open, done = 1, 2
-	state := make([]uint8, len(d.next))
-	var way, at []int32 // the channels from the root of the search to the one looked at, and which of its successors comes next
-	for root := range d.next {
-		if state[root] != 0 {
-			continue
-		}
-		way, at = append(way[:0], int32(root)), append(at[:0], 0)
-		state[root] = open
-		for len(way) > 0 {
-			last := len(way) - 1
-			c := way[last]
-			if int(at[last]) == len(d.next[c]) {
-				state[c] = done
-				way, at = way[:last], at[:last]
-				continue
-			}
-			next := d.next[c][at[last]]
-			at[last]++
-			switch state[next] {
-			case open:
-				return d.channels(way[slices.Index(way, next):])
-			case 0:
-				state[next] = open
-				way, at = append(way, next), append(at, 0)
-			}
-		}
-	}
-	return nil
-}
-
-func (d *Dependencies) channels(numbers []int32) []Channel {
-	list := make([]Channel, len(numbers))
-	for i, n := range numbers {
-		list[i] = d.Channels.Channel(int(n))
-	}
-	return list
 }

@@ -1,0 +1,295 @@
+package cdg
+
+import (
+	"cmp"
+	"slices"
+)
+
+// gap is how far apart the labels of channels are made.
+const gap = 1 << 40
+
+// Layer is the dependency graph of one layer. It has no cycle at any time, and keeps its channels in a topological order, as a list with
+// labels that grow along it. A turn that goes along with the order is taken without a search. For another one both of its ends are
+// searched from in turns, forward from where it leads and backward from where it begins, between the labels of both; they meet if there
+// is a cycle, and otherwise the side that ends first is put on the other side of the other end (as Pearce, Kelly: A Dynamic Topological
+// Sort Algorithm for Directed Acyclic Graphs, but searching no more than twice the smaller side). It belongs to one goroutine.
+type Layer struct {
+	t    *Turns
+	uses []int32 // per turn: how many paths depend by it; 0: it is not there
+
+	label      []int64 // per channel; of the end of the list, the last one, more than any
+	next, prev []int32 // per channel: its neighbours in the list, which is a ring through its end
+
+	refused []uint32 // per turn: the era in which it was refused; remembered until something is taken out
+	era     uint32
+	tried   int // turns that are there only by Try
+
+	seen            []uint32 // per channel: the search that saw it, forward if even and backward if odd
+	search          uint32
+	forward, behind []int32 // what a search found
+	by              []int32 // per channel: the turn by which Path came to it
+}
+
+// NewLayer is an empty layer.
+func NewLayer(t *Turns) *Layer {
+	n := t.Channels()
+	l := &Layer{
+		t: t, uses: make([]int32, t.Len()), refused: make([]uint32, t.Len()), era: 1, seen: make([]uint32, n),
+		label: make([]int64, n+1), next: make([]int32, n+1), prev: make([]int32, n+1),
+	}
+	for c := range n + 1 {
+		l.next[c], l.prev[(c+1)%(n+1)] = int32((c+1)%(n+1)), int32(c)
+	}
+	l.spread()
+	return l
+}
+
+// Clear takes everything out.
+func (l *Layer) Clear() {
+	clear(l.uses)
+	l.forget()
+}
+
+// Has reports whether some path depends by that turn.
+func (l *Layer) Has(turn int32) bool { return l.uses[turn] > 0 }
+
+// Uses is how many paths depend by that turn.
+func (l *Layer) Uses(turn int32) int { return int(l.uses[turn]) }
+
+// Refused reports whether the turn would close a cycle and the layer remembers it. What it does not remember it may still refuse.
+func (l *Layer) Refused(turn int32) bool { return l.refused[turn] == l.era }
+
+// Label grows along the topological order: a channel has a lower one than those that it depends on.
+func (l *Layer) Label(channel int32) int64 { return l.label[channel] }
+
+// Add counts one more path that depends by a turn. It reports false, and nothing has changed, when that would close a cycle.
+func (l *Layer) Add(turn int32) bool {
+	ok := l.Try(turn)
+	l.Keep()
+	return ok
+}
+
+// Drop counts one path less. What was refused before may be taken when it was the last one.
+func (l *Layer) Drop(turn int32) {
+	if l.uses[turn]--; l.uses[turn] == 0 {
+		l.forget()
+	}
+}
+
+// Try is Add until further notice: [Layer.Back] takes it back, the last one first, and [Layer.Keep] makes all that was tried stay. What is
+// refused beside turns that are only tried is not remembered.
+func (l *Layer) Try(turn int32) bool {
+	if l.uses[turn] == 0 {
+		if l.refused[turn] == l.era {
+			return false
+		}
+		if !l.order(l.t.from[turn], l.t.to[turn]) {
+			if l.tried == 0 {
+				l.refused[turn] = l.era
+			}
+			return false
+		}
+		l.tried++
+	}
+	l.uses[turn]++
+	return true
+}
+
+// Back takes back a turn that was tried. Other than Drop it keeps what is remembered.
+func (l *Layer) Back(turn int32) {
+	if l.uses[turn]--; l.uses[turn] == 0 {
+		l.tried--
+	}
+}
+
+// Keep makes stay what was tried.
+func (l *Layer) Keep() { l.tried = 0 }
+
+// AddPath adds all turns of a path, or reports false, and nothing has changed.
+func (l *Layer) AddPath(turns []int32) bool {
+	ok := l.TryPath(turns)
+	l.Keep()
+	return ok
+}
+
+// TryPath is AddPath until further notice, see [Layer.Try].
+func (l *Layer) TryPath(turns []int32) bool {
+	for _, t := range turns {
+		if l.refused[t] == l.era && l.uses[t] == 0 {
+			return false
+		}
+	}
+	for i, t := range turns {
+		if l.Try(t) {
+			continue
+		}
+		l.BackPath(turns[:i])
+		l.Fits(t) // remembered when it is refused without the others too
+		return false
+	}
+	return true
+}
+
+// BackPath takes back a path that was tried.
+func (l *Layer) BackPath(turns []int32) {
+	for _, t := range turns {
+		l.Back(t)
+	}
+}
+
+// DropPath drops all turns of a path.
+func (l *Layer) DropPath(turns []int32) {
+	for _, t := range turns {
+		l.Drop(t)
+	}
+}
+
+// Fits reports whether Add would take a turn.
+func (l *Layer) Fits(turn int32) bool {
+	if !l.Try(turn) {
+		return false
+	}
+	l.Back(turn)
+	return true
+}
+
+// FitsPath reports whether AddPath would take a path.
+func (l *Layer) FitsPath(turns []int32) bool {
+	if !l.TryPath(turns) {
+		return false
+	}
+	l.BackPath(turns)
+	return true
+}
+
+func (l *Layer) forget() {
+	if l.era++; l.era == 0 {
+		clear(l.refused)
+		l.era = 1
+	}
+}
+
+// order changes the order so that a stands before b. It reports false when b leads to a.
+func (l *Layer) order(a, b int32) bool {
+	low, high := l.label[b], l.label[a]
+	if high < low {
+		return true
+	}
+	if a == b {
+		return false
+	}
+	if l.search += 2; l.search == 0 {
+		clear(l.seen)
+		l.search = 2
+	}
+	ahead, back := l.search, l.search+1
+	l.forward, l.behind = append(l.forward[:0], b), append(l.behind[:0], a)
+	l.seen[b], l.seen[a] = ahead, back
+	for i, j, steps := 0, 0, 0; ; {
+		if steps <= 0 { // the turn of the side that has looked at fewer turns
+			if i == len(l.forward) {
+				l.move(l.forward, a, l.next[a])
+				return true
+			}
+			c := l.forward[i]
+			i++
+			for t := l.t.first[c]; t < l.t.first[c+1]; t++ {
+				if to := l.t.to[t]; l.uses[t] > 0 && l.label[to] <= high && l.seen[to] != ahead {
+					if l.seen[to] == back {
+						return false
+					}
+					l.seen[to] = ahead
+					l.forward = append(l.forward, to)
+				}
+			}
+			steps += int(l.t.first[c+1] - l.t.first[c])
+			continue
+		}
+		if j == len(l.behind) {
+			l.move(l.behind, l.prev[b], b)
+			return true
+		}
+		c := l.behind[j]
+		j++
+		for _, t := range l.t.into[l.t.behind[c]:l.t.behind[c+1]] {
+			if from := l.t.from[t]; l.uses[t] > 0 && l.label[from] >= low && l.seen[from] != back {
+				if l.seen[from] == ahead {
+					return false
+				}
+				l.seen[from] = back
+				l.behind = append(l.behind, from)
+			}
+		}
+		steps -= int(l.t.behind[c+1] - l.t.behind[c])
+	}
+}
+
+// move puts channels between two that are neighbours, in the order they had.
+func (l *Layer) move(channels []int32, after, before int32) {
+	slices.SortFunc(channels, func(x, y int32) int { return cmp.Compare(l.label[x], l.label[y]) })
+	for _, c := range channels {
+		l.next[l.prev[c]], l.prev[l.next[c]] = l.next[c], l.prev[c]
+	}
+	low := int64(0)
+	if after != int32(l.t.Channels()) {
+		low = l.label[after]
+	}
+	step := (l.label[before] - low) / int64(len(channels)+1)
+	for i, c := range channels {
+		l.next[after], l.prev[c] = c, after
+		l.label[c] = low + int64(i+1)*step
+		after = c
+	}
+	l.next[after], l.prev[before] = before, after
+	if step == 0 {
+		l.spread()
+	}
+}
+
+// spread gives new labels, as far apart as can be.
+func (l *Layer) spread() {
+	end := int32(l.t.Channels())
+	label := int64(0)
+	for c := l.next[end]; ; c = l.next[c] {
+		label += gap
+		l.label[c] = label
+		if c == end {
+			return
+		}
+	}
+}
+
+// Path is turns that lead from a channel to another, as few as can be; nil when none do, or when both are the same. It is storage of the
+// layer.
+func (l *Layer) Path(from, to int32) []int32 {
+	if l.search += 2; l.search == 0 {
+		clear(l.seen)
+		l.search = 2
+	}
+	if l.by == nil {
+		l.by = make([]int32, l.t.Channels())
+	}
+	l.forward = append(l.forward[:0], from)
+	l.seen[from] = l.search
+	for i := 0; i < len(l.forward); i++ {
+		c := l.forward[i]
+		for t := l.t.first[c]; t < l.t.first[c+1]; t++ {
+			next := l.t.to[t]
+			if l.uses[t] == 0 || l.seen[next] == l.search || l.label[next] > l.label[to] {
+				continue
+			}
+			l.seen[next], l.by[next] = l.search, t
+			if next == to {
+				path := l.behind[:0]
+				for at := to; at != from; at = l.t.from[l.by[at]] {
+					path = append(path, l.by[at])
+				}
+				slices.Reverse(path)
+				l.behind = path
+				return path
+			}
+			l.forward = append(l.forward, next)
+		}
+	}
+	return nil
+}

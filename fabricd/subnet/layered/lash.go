@@ -1,0 +1,134 @@
+package layered
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// LASH is layered shortest-path routing (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, section 5.1): every
+// pair of switches with NICs has one shortest path and one layer, and no layer has a cycle of dependencies. It uses as few layers as
+// it finds to need, up to o.Layers, or weft.MaxVCs if that is 0. When they do not suffice, o.Fallback says what to do; by default that is
+// an error, which names how many would.
+//
+// By default (o.Paths is ByDestination) the paths to a switch are a tree, so that tables do not look at the source; see [shortestTrees]
+// for which. With ByPair they are any, each NIC having as many addresses as keep the tables functions of switch and address.
+//
+// o.Balance is step 4, on by default; see [layering.balance] for how it comes to an end. With o.Both the two directions of a pair are in
+// one layer. o.Seed changes the arbitrary choices.
+//
+// An error says that no links join two switches with NICs, that the layers do not suffice, or that tables would be too large.
+func LASH(g *topology.Graph, o Options) (*Routing, error) {
+	w, err := newWires(g)
+	if err != nil {
+		return nil, err
+	}
+	turns, err := w.turns()
+	if err != nil {
+		return nil, err
+	}
+	if o.Layers < 0 || o.Layers > weft.MaxVCs {
+		return nil, fmt.Errorf("layers=%d: expected 1 to %d, the virtual channels that a link can have", o.Layers, weft.MaxVCs)
+	}
+	most := cmp.Or(o.Layers, weft.MaxVCs)
+	var l paths
+	switch {
+	case o.Paths == ByPair:
+		l = anyPaths(w, turns, o)
+	case o.Both:
+		l = bothWays(w, turns, o)
+	default:
+		l = shortestTrees(w, turns, o)
+	}
+	if n := len(l.filled().layers); n > most {
+		return nil, tooFew("lash", g, n, most)
+	}
+	if o.Balance.Or(true) {
+		l.filled().balance()
+	}
+	return l.routing(o.named("lash"))
+}
+
+// paths are those that LASH has chosen.
+type paths interface {
+	filled() *layering
+	routing(engine string) (*Routing, error)
+}
+
+func (l *layering) filled() *layering { return l }
+
+// tooFew says that layers do not suffice.
+func tooFew(engine string, g *topology.Graph, needed, there int) error {
+	return fmt.Errorf("%s needs %d layers on %s and may use %d: allow more virtual channels, or a fallback (updn, longer)",
+		engine, needed, g.Spec, there)
+}
+
+// layering is which path is in which layer.
+type layering struct {
+	turns  *cdg.Turns
+	layers []*cdg.Layer
+	sizes  []int   // per layer: its paths
+	of     []uint8 // per path: its layer, none for paths that are not
+	// path gives the turns of a path; the slice is storage.
+	path    func(i int, turns []int32) []int32
+	storage []int32
+}
+
+// none is the layer of what is in no layer.
+const none = 0xFF
+
+// layer is the one of that number, made if it is the next.
+func (l *layering) layer(k int) *cdg.Layer {
+	if k == len(l.layers) {
+		l.layers, l.sizes = append(l.layers, cdg.NewLayer(l.turns)), append(l.sizes, 0)
+	}
+	return l.layers[k]
+}
+
+// balance is step 4: paths move from larger to smaller layers while they fit. As printed ("there are more pairs in the one layer than in
+// the other") the step need not end: a path may go to and fro between layers of n and n+1. Here it moves only where there are
+// at least two less, so that the sum of the squares of the sizes gets smaller each time, and ends when no path can move so.
+//
+// The smallest layer takes first what it can, which keeps valid what it remembers to have refused.
+func (l *layering) balance() {
+	for moved := true; moved; {
+		moved = false
+		for _, k := range l.bySize() {
+			for i := range l.of {
+				j := l.of[i]
+				if j == none || l.sizes[j] < l.sizes[k]+2 {
+					continue
+				}
+				l.storage = l.path(i, l.storage[:0])
+				if l.layers[k].AddPath(l.storage) {
+					l.layers[j].DropPath(l.storage)
+					l.sizes[j]--
+					l.sizes[k]++
+					l.of[i] = uint8(k)
+					moved = true
+				}
+			}
+		}
+	}
+}
+
+// fewer reports whether it has fewer layers than another, or fewer paths in the last one.
+func (l *layering) fewer(than *layering) bool {
+	n, m := len(l.layers), len(than.layers)
+	return n < m || n == m && n > 0 && l.sizes[n-1] < than.sizes[n-1]
+}
+
+// bySize are the layers, the smallest first.
+func (l *layering) bySize() []int {
+	order := make([]int, len(l.layers))
+	for i := range order {
+		order[i] = i
+		for j := i; j > 0 && l.sizes[order[j]] < l.sizes[order[j-1]]; j-- {
+			order[j], order[j-1] = order[j-1], order[j]
+		}
+	}
+	return order
+}

@@ -1,0 +1,26 @@
+package layered
+
+import "github.com/weft-fabric/weft/fabricd/subnet/cdg"
+
+// turns are those that shortest paths may take: from a channel to one that leads on to a switch two hops away.
+func (w *wires) turns() (*cdg.Turns, error) {
+	near := make([]int32, w.n) // per switch: the last one found to be its neighbour, plus 1
+	source := int32(-1)
+	var list []int32
+	return cdg.NewTurns(len(w.to), func(c int32) []int32 {
+		if w.from[c] != source {
+			source = w.from[c]
+			near[source] = source + 1
+			for _, s := range w.to[w.first[source]:w.first[source+1]] {
+				near[s] = source + 1
+			}
+		}
+		list = list[:0]
+		for o := w.first[w.to[c]]; o < w.first[w.to[c]+1]; o++ {
+			if near[w.to[o]] != source+1 {
+				list = append(list, o)
+			}
+		}
+		return list
+	})
+}

@@ -1,0 +1,152 @@
+package survey
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+)
+
+// Difference is in what two routings of one graph differ. It is about what packets do: entries that none comes to are not compared.
+type Difference struct {
+	Entries       int            // (switch, destination NIC) that packets come to in one routing at least
+	DifferEntries int            // of these: packets leave by other ports
+	Pairs         int            // of a switch with NICs and a NIC of another
+	DifferPairs   int            // of these: other links are used
+	DifferLayers  int            // of these: the same links, and other layers
+	Longer        int            // of these: ways are longer in the second
+	Shorter       int            // or shorter; by the mean of what may be taken
+	FirstPairs    [][2]weft.Node // some that differ, a switch and a NIC; at most MaxPairs
+	OnlyA, OnlyB  int            // pairs that are routable in one alone
+}
+
+// MaxPairs bounds the pairs that a [Difference] names. Chosen by us.
+const MaxPairs = 20
+
+// used is what packets of one pair, or for one destination at one switch, use: a sum of hashes, so that order does not count.
+type used struct{ links, layers uint64 }
+
+// Diff compares two routings of the same graph.
+func Diff(a, b *layered.Routing) (Difference, error) {
+	var d Difference
+	g := a.Graph
+	if len(g.Switches) != len(b.Graph.Switches) || len(g.NICs) != len(b.Graph.NICs) || len(g.Links) != len(b.Graph.Links) {
+		return d, fmt.Errorf("%s and %s are routings of different graphs, %s and %s: compute both for one", a.Engine, b.Engine, g.Spec, b.Graph.Spec)
+	}
+	one, other := newTracks(a), newTracks(b)
+	for dst := range weft.NICID(len(g.NICs)) {
+		clear(one.entries)
+		clear(other.entries)
+		home, _ := g.SwitchOf(dst)
+		for s := range g.Switches {
+			src := weft.SwitchID(s)
+			if src == home || nicsOf(a, src) == 0 {
+				continue
+			}
+			d.Pairs++
+			x, y := one.pair(src, dst), other.pair(src, dst)
+			d.count(x, y)
+			if (x.use.links != y.use.links) && len(d.FirstPairs) < MaxPairs {
+				d.FirstPairs = append(d.FirstPairs, [2]weft.Node{src.Node(), dst.Node()})
+			}
+		}
+		for s := range g.Switches {
+			x, y := one.entries[s], other.entries[s]
+			if x != (ports{}) || y != (ports{}) {
+				d.Entries++
+				if x != y {
+					d.DifferEntries++
+				}
+			}
+		}
+	}
+	return d, nil
+}
+
+func (d *Difference) count(x, y track) {
+	switch {
+	case x.use.links != y.use.links:
+		d.DifferPairs++
+	case x.use.layers != y.use.layers:
+		d.DifferLayers++
+	}
+	const least = 1e-9
+	switch {
+	case x.sure && !y.sure:
+		d.OnlyA++
+	case y.sure && !x.sure:
+		d.OnlyB++
+	case x.length < y.length-least:
+		d.Longer++
+	case x.length > y.length+least:
+		d.Shorter++
+	}
+}
+
+// ports is a set of ports.
+type ports [(weft.MaxPorts + 63) / 64]uint64
+
+// tracks follows pairs of one routing.
+type tracks struct {
+	*walker
+	entries []ports // per switch, by which ports packets for one destination leave
+	counted []int   // per channel, and per link direction: the pair that used it last
+	at      int     // that pair
+}
+
+// track is what packets of a pair do.
+type track struct {
+	use    used
+	sure   bool
+	length float64
+}
+
+func newTracks(r *layered.Routing) *tracks {
+	w := newWalker(r)
+	return &tracks{walker: w, entries: make([]ports, len(r.Graph.Switches)), counted: make([]int, w.all+w.channels.Len())}
+}
+
+func (t *tracks) pair(src weft.SwitchID, dst weft.NICID) (x track) {
+	list := t.r.Assignment.Addresses(src, dst)
+	x.sure = len(list) > 0
+	t.at++
+	for _, a := range list {
+		t.follow(src, dst, a)
+		x.sure = x.sure && t.sure()
+		for _, n := range t.nodes {
+			for _, h := range n.hops {
+				if h.Port != weft.NoPort {
+					t.entries[n.at][h.Port/64] |= 1 << (h.Port % 64)
+				}
+			}
+			if n.by < 0 {
+				continue
+			}
+			x.length += n.flow / float64(len(list))
+			if link := n.by % t.channels.Len(); t.once(t.all + link) {
+				x.use.links += mix(link)
+			}
+			if t.once(n.by) {
+				x.use.layers += mix(n.by)
+			}
+		}
+	}
+	return x
+}
+
+// once reports whether i was not yet counted for this pair.
+func (t *tracks) once(i int) bool {
+	if t.counted[i] == t.at {
+		return false
+	}
+	t.counted[i] = t.at
+	return true
+}
+
+// mix is the finaliser of a 64-bit hash (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators).
+func mix(n int) uint64 {
+	x := uint64(n) + 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

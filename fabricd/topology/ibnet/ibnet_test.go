@@ -1,0 +1,182 @@
+package ibnet
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func sample(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/" + name)
+	require.NoError(t, err)
+	return string(data)
+}
+
+func TestFilesOfIbsimAndOfIbnetdiscoverAreRead(t *testing.T) {
+	f, err := Parse("tiny.net", []byte(sample(t, "tiny.net")))
+	require.NoError(t, err)
+	require.Len(t, f.Nodes, 8)
+	assert.Equal(t, Node{
+		Kind: Switch, Name: "S-0000000000200000", GUID: 0x200000, PortGUID: 0x200000, Description: "L0-0", Ports: 4, Enhanced: true, Line: 9,
+		Connected: []Port{
+			{Number: 1, Peer: 4, PeerPort: 1, Line: 10},
+			{Number: 2, Peer: 5, PeerPort: 1, Line: 11},
+			{Number: 3, Peer: 2, PeerPort: 1, Line: 12},
+			{Number: 4, Peer: 3, PeerPort: 1, Line: 13},
+		},
+	}, f.Nodes[0])
+
+	f, err = Parse("tiny.ibnetdiscover", []byte(sample(t, "tiny.ibnetdiscover")))
+	require.NoError(t, err)
+	require.Len(t, f.Nodes, 8)
+	assert.Equal(t, 3, f.Nodes[0].LID)
+	assert.Equal(t, Node{
+		Kind: CA, Name: "H-000000000010000c", GUID: 0x10000c, Description: "host3 HCA-1", Ports: 1, Line: 46,
+		Connected: []Port{{Number: 1, GUID: 0x10000d, LID: 8, Peer: 0, PeerPort: 2, Line: 47}},
+	}, f.Nodes[4])
+}
+
+// What other fabrics' files hold beside: chassis, ports on the outside of a box, quotes in descriptions, no GUIDs, no comments,
+// Windows' ends of lines.
+func TestUnusualFilesAreRead(t *testing.T) {
+	f, err := Parse("f", []byte(strings.ReplaceAll(`
+Chassis 1 (guid 0x8f1040012345)
+vendid=0x8f1
+devid=0x5a5a
+sysimgguid=0x8f10400410015	# Chassis 1
+switchguid=0x8f10400410015(8f10400410016)	# Spine 1 Chip 1
+Switch 24 "S-0008f10400410015"		# "the "big" one" base port 0 lid 70 lmc 2
+[12][ext 5]	"H-box"[2][ext 7](9)		# "node HCA-2" lid 12 4xFDR10
+[24]	"other"[1]
+
+Non-Chassis Nodes
+
+Switch 1 "other"
+[1]	"S-0008f10400410015"[24] # 
+
+Hca 2 "H-box" # "node HCA-2"
+[2](9) "S-0008f10400410015"[12] # lid 12 lmc 1 "the "big" one" lid 70 4xFDR10
+Ca 1 "idle"
+`, "\n", "\r\n")))
+	require.NoError(t, err)
+	require.Len(t, f.Nodes, 4)
+	spine, box := f.Nodes[0], f.Nodes[2]
+	assert.Equal(t, `the "big" one`, spine.Description)
+	assert.Equal(t, []GUID{0x8f10400410015, 0x8f10400410016}, []GUID{spine.GUID, spine.PortGUID})
+	assert.Equal(t, []int{70, 2}, []int{spine.LID, spine.LMC})
+	assert.False(t, spine.Enhanced)
+	assert.Equal(t, []Port{{Number: 2, GUID: 9, LID: 12, LMC: 1, Peer: 0, PeerPort: 12, Line: 17}}, box.Connected)
+	assert.Zero(t, f.Nodes[1].GUID)
+	assert.Empty(t, f.Nodes[3].Connected)
+}
+
+func TestALinkMayBeListedOnce(t *testing.T) {
+	f, err := Parse("f", []byte("Switch 2 \"S-0000000000000001\"\n[1] \"b\"[2]\n[2] \"H-0000000000000010\"[1]\n\nSwitch 2 \"b\"\n\nCa 1 \"H-0000000000000010\"\n"))
+	require.NoError(t, err)
+	assert.Equal(t, []Port{{Number: 2, Peer: 0, PeerPort: 1}}, f.Nodes[1].Connected)
+	assert.Equal(t, []Port{{Number: 1, GUID: 0x11, Peer: 0, PeerPort: 2}}, f.Nodes[2].Connected)
+}
+
+func TestWhatIsWrittenReadsTheSame(t *testing.T) {
+	for _, name := range []string{"tiny.net", "tiny.ibnetdiscover"} {
+		f, err := Parse(name, []byte(sample(t, name)))
+		require.NoError(t, err)
+		f.Spec = "mesh:2x2"
+		var b bytes.Buffer
+		require.NoError(t, f.Write(&b))
+		again, err := Parse(name, b.Bytes())
+		require.NoError(t, err)
+		for _, f := range []*Fabric{f, again} {
+			for i := range f.Nodes {
+				f.Nodes[i].Line = 0
+				for j := range f.Nodes[i].Connected {
+					f.Nodes[i].Connected[j].Line = 0
+				}
+			}
+		}
+		assert.Equal(t, f, again)
+	}
+}
+
+// The blocks are those that were read, byte by byte, so that the tools see no difference.
+func TestBlocksAreWrittenAsTheToolsDo(t *testing.T) {
+	text := sample(t, "tiny.ibnetdiscover")
+	f, err := Parse("f", []byte(text))
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, f.Write(&b))
+	_, want, _ := strings.Cut(text, "\nvendid")
+	_, got, _ := strings.Cut(b.String(), "\nvendid")
+	assert.Equal(t, want, got)
+}
+
+func TestBadFilesAreRefusedAtTheirLine(t *testing.T) {
+	tiny := sample(t, "tiny.net")
+	change := func(from, to string) string {
+		require.Contains(t, tiny, from)
+		return strings.Replace(tiny, from, to, 1)
+	}
+	lines := func(n int) string { return strings.Join(strings.SplitAfter(tiny, "\n")[:n], "") }
+	for _, c := range []struct{ in, want string }{
+		{"", "f:1: no Switch and no Ca, expected a topology as ibnetdiscover prints it"},
+		{"hello\n", `f:1: found "hello", expected Switch, Ca, a port as [1], a GUID or a comment`},
+		{"[1] \"a\"[1]\n", "f:1: a port before the first Switch or Ca, expected its block"},
+		{"Switch \"a\"\n", `f:1: expected the number of ports and the name, as Switch 4 "S-0000000000200000"`},
+		{"Switch 4 \"a\n", `f:1: expected the number of ports and the name, as Switch 4 "S-0000000000200000"`},
+		{"Switch 255 \"a\"\n", "f:1: 255 ports, expected 1 to 254"},
+		{"Switch 0 \"a\"\n", "f:1: 0 ports, expected 1 to 254"},
+		{"switchguid=zero\n", `f:1: switchguid="zero", expected a hexadecimal number as 0x2c9`},
+		{"Switch 1 \"a\"\n\nRt 2 \"R-1\"\n[1] \"a\"[1]\n", `f:3: router 2 "R-1": Weft has no routers: take its block away, and the lines that lead to it`},
+		{"Switch 1 \"a\"\n\nSwitch 2 \"a\"\n", `f:3: "a" has a block at line 1 already`},
+		{"Switch 2 \"a\"\n[1] \"a\"[2]\n[2] \"a\"[1]\n", "f:2: port 1 of \"a\" leads to the same node, expected another\nf:3: port 2 of \"a\" leads to the same node, expected another"},
+		{"Switch 2 \"a\"\n[1] \"b\"[1]\n[2] \"b\"[1]\n\nSwitch 2 \"b\"\n", `f:3: port 1 of "b" is taken by line 2 already`},
+		{change("switchguid=0x200001(", "switchguid=0x200000("), `f:19: GUID 0x0000000000200000 is that of "S-0000000000200000" at line 9 too, expected one of its own`},
+		{change("\n[1](100005)", "\n[1](100001)"), `f:53: GUID 0x0000000000100001 is that of "H-0000000000100000" at line 46 too, expected one of its own`},
+		{change("[1](100005)", "[1](100001)"), `f:11: port 2 of "S-0000000000200000" leads to port GUID 0x0000000000100001, which by line 53 is 0x0000000000100005`},
+		{change("[2]	\"H", "[5]	\"H"), `f:11: port 5 of "S-0000000000200000", expected 1 to 4`},
+		{change("[2]	\"H", "[1]	\"H"), `f:11: port 1 of "S-0000000000200000" is at line 10 already`},
+		{change("200002\"[1]", "200002\"[7]"), `f:12: leads to port 7 of "S-0000000000200002", which has 4`},
+		{change("200002\"[1]", "200002\"[255]"), `f:12: leads to port 255 of "S-0000000000200002", expected 1 to 254`},
+		{change("200002\"[1]", "200002[1]"), `f:12: expected a port and where it leads, as [3] "S-0000000000200002"[1]`},
+		{change("200002\"[1]", "200003\"[2]"), "f:12: port 3 of \"S-0000000000200000\" leads to port 2 of \"S-0000000000200003\", which by line 39 leads to port 4 of \"S-0000000000200001\"\n" +
+			"f:30: port 1 of \"S-0000000000200002\" leads to port 3 of \"S-0000000000200000\", which by line 12 leads to port 2 of \"S-0000000000200003\""},
+		{change("[1]	\"S-0000000000200000\"[4]", "#"), `f:13: port 4 of "S-0000000000200000" leads to port 1 of "S-0000000000200003", whose block at line 37 does not have it: the file is cut short, or was edited at one end`},
+		{lines(65), "f:65: the file ends in a block without Switch or Ca: it is cut short"},
+		{lines(60), `f:21: port 2 of "S-0000000000200001" leads to "H-000000000010000c", which has no block: the file is cut short, or the line is of no use`},
+		{lines(66), `f:21: port 2 of "S-0000000000200001" leads to port 1 of "H-000000000010000c", whose block at line 66 does not have it: the file is cut short, or was edited at one end`},
+		{tiny[:len(tiny)-60], `f:67: expected a port and where it leads, as [3] "S-0000000000200002"[1]`},
+	} {
+		_, err := Parse("f", []byte(c.in))
+		if assert.Error(t, err, "%s", c.want) {
+			assert.Equal(t, c.want, err.Error())
+		}
+	}
+}
+
+// Any bytes give a fabric whose links agree, or an error.
+func FuzzParse(f *testing.F) {
+	for _, name := range []string{"tiny.net", "tiny.ibnetdiscover"} {
+		data, err := os.ReadFile("testdata/" + name)
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	f.Add([]byte("Switch 2 \"S-0000000000000001\"\n[1] \"b\"[2]\n\nSwitch 2 \"b\"\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fabric, err := Parse("f", data)
+		if err != nil {
+			return
+		}
+		for i, n := range fabric.Nodes {
+			for _, p := range n.Connected {
+				back := fabric.Nodes[p.Peer].port(p.PeerPort)
+				require.NotNil(t, back)
+				require.Equal(t, []int{i, p.Number}, []int{back.Peer, back.PeerPort})
+			}
+		}
+	})
+}

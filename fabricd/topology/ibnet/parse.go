@@ -1,0 +1,287 @@
+package ibnet
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/document"
+)
+
+// Parse reads the file with that name and content. Errors have the line and are collected: lines that are not of the format, a
+// name, GUID or port that is there twice, a port that the node does not have, a link that leads to no block, that the two ends do
+// not agree about, or that only one of them lists where others are listed by both. Routers are refused.
+func Parse(name string, data []byte) (*Fabric, error) {
+	if len(data) > document.MaxSize {
+		return nil, fmt.Errorf("%s: %d bytes, expected at most %d: %w", name, len(data), document.MaxSize, document.ErrTooLarge)
+	}
+	p := &parser{name: name, fabric: &Fabric{}, byName: map[string]int{}, names: map[[2]int]far{}, guids: map[GUID]owner{}}
+	rest := string(data)
+	for rest != "" && !p.errs.Full() {
+		p.text, rest, _ = strings.Cut(rest, "\n")
+		p.text = strings.TrimRight(p.text, "\r")
+		p.line++
+		if err := p.read(); err != nil {
+			p.fail(p.line, "%w", err)
+		}
+	}
+	p.finish()
+	if err := p.errs.Err(); err != nil {
+		return nil, err
+	}
+	return p.fabric, nil
+}
+
+type parser struct {
+	name   string
+	fabric *Fabric
+	errs   document.Errors
+	line   int
+	text   string
+	broken bool // the block that is open has no node: its port lines are not looked at
+
+	head   head
+	byName map[string]int
+	names  map[[2]int]far // per node and port: where it leads, until all blocks are known
+	guids  map[GUID]owner
+}
+
+// head are the lines of a block before its node.
+type head struct {
+	guid, port GUID
+	line       int
+}
+
+// far is the other end of a link as this end calls it; guid is 0 if it does not say.
+type far struct {
+	name string
+	guid GUID
+}
+
+// owner is who has a GUID.
+type owner struct {
+	what string
+	node int
+	line int
+}
+
+func (p *parser) fail(line int, format string, args ...any) {
+	text := ""
+	if line == p.line {
+		text = p.text
+	}
+	p.errs.Add(document.LineError(p.name, line, text, fmt.Errorf(format, args...)))
+}
+
+// read takes one line.
+func (p *parser) read() error {
+	text := strings.TrimSpace(p.text)
+	first, rest, _ := strings.Cut(text, " ")
+	if tab, after, ok := strings.Cut(first, "\t"); ok {
+		first, rest = tab, strings.TrimSpace(after+" "+rest)
+	}
+	switch {
+	case text == "":
+		p.broken = false
+		return nil
+	case strings.HasPrefix(text, "#"):
+		if spec, ok := strings.CutPrefix(text, specMark); ok {
+			p.fabric.Spec = strings.TrimSpace(spec)
+		}
+		return nil
+	case strings.HasPrefix(text, "["):
+		if p.broken {
+			return nil
+		}
+		return p.port(text)
+	case first == "Switch":
+		return p.node(Switch, rest)
+	case first == "Ca", first == "Hca":
+		return p.node(CA, rest)
+	case first == "Rt", strings.HasPrefix(first, "rtguid="):
+		if first == "Rt" {
+			p.broken = true
+			return fmt.Errorf("router %s: Weft has no routers: take its block away, and the lines that lead to it", clip(rest))
+		}
+		return nil
+	case first == "Chassis", strings.HasPrefix(text, "Non-Chassis Nodes"):
+		return nil
+	case strings.Contains(first, "="):
+		return p.key(first)
+	}
+	p.broken = true
+	return fmt.Errorf("found %q, expected Switch, Ca, a port as [1], a GUID or a comment", clip(text))
+}
+
+// key reads one of vendid, devid, sysimgguid, switchguid and caguid, of which only the last two matter here.
+func (p *parser) key(text string) error {
+	key, value, _ := strings.Cut(text, "=")
+	c := cursor{rest: value}
+	v, ok := c.hex()
+	if !ok {
+		return fmt.Errorf("%s=%q, expected a hexadecimal number as 0x2c9", clip(key), clip(value))
+	}
+	if key != "switchguid" && key != "caguid" {
+		return nil
+	}
+	h := head{guid: GUID(v), line: p.line}
+	if c.take("(") {
+		if v, ok = c.hex(); !ok || !c.take(")") {
+			return fmt.Errorf("%s=%q, expected a GUID and the one of its port as 0x200000(200000)", key, clip(value))
+		}
+		h.port = GUID(v)
+	}
+	if p.head.line != 0 {
+		return fmt.Errorf("a second GUID, expected the Switch or Ca of that at line %d first", p.head.line)
+	}
+	p.head = h
+	return nil
+}
+
+// node reads a line that begins with Switch or Ca.
+func (p *parser) node(kind Kind, rest string) error {
+	head := p.head
+	p.head = head0
+	p.broken = true
+	c := cursor{rest: rest}
+	ports, okPorts := c.number()
+	c.space()
+	name, okName := c.quoted()
+	c.space()
+	if !okPorts || !okName || name == "" || c.rest != "" && !c.take("#") {
+		return errors.New(`expected the number of ports and the name, as Switch 4 "S-0000000000200000"`)
+	}
+	if ports < 1 || ports > MaxPorts {
+		return fmt.Errorf("%d ports, expected 1 to %d", ports, MaxPorts)
+	}
+	if len(p.fabric.Nodes) >= weft.MaxSwitch+weft.MaxNIC {
+		return fmt.Errorf("more than %d switches and adapters", weft.MaxSwitch+weft.MaxNIC)
+	}
+	if first, ok := p.byName[name]; ok {
+		return fmt.Errorf("%q has a block at line %d already", clip(name), p.fabric.Nodes[first].Line)
+	}
+	n := Node{Kind: kind, Name: name, GUID: head.guid, PortGUID: head.port, Ports: ports, Line: p.line}
+	if n.GUID == 0 {
+		n.GUID = guidOf(name)
+	}
+	if kind == Switch && n.PortGUID == 0 {
+		n.PortGUID = n.GUID
+	}
+	n.comment(c.rest)
+	number := len(p.fabric.Nodes)
+	p.byName[name] = number
+	p.fabric.Nodes = append(p.fabric.Nodes, n)
+	p.broken = false
+	if err := p.claim("node GUID", n.GUID, number); err != nil {
+		return err
+	}
+	if n.PortGUID != n.GUID {
+		return p.claim("port GUID", n.PortGUID, number)
+	}
+	return nil
+}
+
+var head0 head
+
+// claim notes whose a GUID is. The GUID of a node and of one of its ports may be the same.
+func (p *parser) claim(what string, g GUID, node int) error {
+	if g == 0 {
+		return nil
+	}
+	if o, ok := p.guids[g]; ok && (o.node != node || o.what == what) {
+		return fmt.Errorf("GUID %v is that of %q at line %d too, expected one of its own", g, clip(p.fabric.Nodes[o.node].Name), o.line)
+	}
+	p.guids[g] = owner{what, node, p.line}
+	return nil
+}
+
+// comment reads what follows the # of a node: its description, and of a switch the LID and LMC of its port 0.
+func (n *Node) comment(text string) {
+	c := cursor{rest: text}
+	c.space()
+	if n.Description, _ = c.quotedToLast(); n.Kind == CA {
+		return
+	}
+	n.Enhanced = strings.Contains(c.rest, "enhanced port 0")
+	n.LID, n.LMC = lids(c.rest)
+}
+
+// port reads a line that begins with [.
+func (p *parser) port(text string) error {
+	if len(p.fabric.Nodes) == 0 {
+		return errors.New("a port before the first Switch or Ca, expected its block")
+	}
+	number := len(p.fabric.Nodes) - 1
+	n := &p.fabric.Nodes[number]
+	c := cursor{rest: text}
+	port := Port{Line: p.line}
+	var ok, okName, okPeer bool
+	port.Number, ok = c.bracketed()
+	c.external()
+	if guid, there := c.parenthesised(); there {
+		port.GUID = GUID(guid)
+	}
+	c.space()
+	name, okName := c.quoted()
+	port.PeerPort, okPeer = c.bracketed()
+	c.external()
+	peerGUID, _ := c.parenthesised()
+	c.external()
+	c.space()
+	switch {
+	case !ok || !okName || !okPeer || c.rest != "" && !c.take("#"):
+		return errors.New(`expected a port and where it leads, as [3] "S-0000000000200002"[1]`)
+	case port.Number < 1 || port.Number > n.Ports:
+		return fmt.Errorf("port %d of %q, expected 1 to %d", port.Number, clip(n.Name), n.Ports)
+	case port.PeerPort < 1 || port.PeerPort > MaxPorts:
+		return fmt.Errorf("leads to port %d of %q, expected 1 to %d", port.PeerPort, clip(name), MaxPorts)
+	}
+	if other := n.port(port.Number); other != nil {
+		return fmt.Errorf("port %d of %q is at line %d already", port.Number, clip(n.Name), other.Line)
+	}
+	if n.Kind == CA {
+		port.LID, port.LMC = lids(strings.TrimSpace(c.rest))
+		if port.GUID == 0 && n.GUID != 0 {
+			port.GUID = n.GUID + GUID(port.Number)
+		}
+	}
+	p.names[[2]int{number, port.Number}] = far{name, GUID(peerGUID)}
+	n.Connected = append(n.Connected, port)
+	if n.Kind == CA {
+		return p.claim("port GUID", port.GUID, number)
+	}
+	return nil
+}
+
+// lids reads "lid 8 lmc 0" at the end of a switch's comment or the beginning of that of an adapter's port.
+func lids(text string) (lid, lmc int) {
+	text, _, _ = strings.Cut(text, `"`)
+	words := strings.Fields(text)
+	for i, w := range words[:max(len(words)-1, 0)] {
+		c := cursor{rest: words[i+1]}
+		v, ok := c.number()
+		switch {
+		case ok && w == "lid" && v <= MaxLID:
+			lid = v
+		case ok && w == "lmc" && v <= MaxLMC:
+			lmc = v
+		}
+	}
+	return lid, lmc
+}
+
+// The bounds of LIDs and LMCs: those of unicast, and three bits.
+const (
+	MaxLID = 0xBFFF
+	MaxLMC = 7
+)
+
+// clip bounds what an error repeats of a file.
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
+}
