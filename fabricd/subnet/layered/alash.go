@@ -35,11 +35,11 @@ func ALASH(g *topology.Graph, o Options) (*Routing, error) {
 	if err != nil {
 		return nil, err
 	}
-	left, err := v.fit("a-lash", o, most)
+	f, err := v.fit("a-lash", o, most)
 	if err != nil {
 		return nil, err
 	}
-	return v.routing(o.named("a-lash"), o, left)
+	return v.routing(o.named("a-lash"), o, f)
 }
 
 // everyWay are the addresses of A-LASH.
@@ -83,39 +83,27 @@ func (v *everyWay) turnsOf(a int, turns []int32) []int32 {
 	return turns
 }
 
-func (v *everyWay) routing(engine string, o Options, _ []int32) (*Routing, error) {
+// routing makes tables and assignments. The paths of a fallback have addresses after those by port.
+func (v *everyWay) routing(engine string, o Options, f *fallback) (*Routing, error) {
 	w := v.w
-	most := 1
+	ports := 1
 	for pair := range v.src {
-		most = max(most, int(v.first[pair+1]-v.first[pair]))
+		ports = max(ports, int(v.first[pair+1]-v.first[pair]))
 	}
 	r := &Routing{Engine: engine, Graph: w.g, Kind: Adaptive, Layers: max(len(v.layers), 1)}
-	var err error
-	if r.Tables, err = portTables(w.g, r.Layers, most); err != nil {
-		return nil, err
-	}
-	rows := &wayRows{w: w, tables: r.Tables, layers: r.Layers, known: make([]map[string]int, w.n)}
-	var ports []int32
-	for d, nics := range w.nics {
-		for _, nic := range nics {
-			if err := home(r.Tables, w.g, nic, most); err != nil {
-				return nil, err
-			}
-			for s := range int32(w.n) {
-				if ports = v.minimal(s, int32(d), ports[:0]); len(ports) == 0 {
-					continue
-				}
-				for a := range most {
-					row, err := rows.row(s, ports, min(a, len(ports)-1))
-					if err == nil {
-						err = r.Tables.SetAddress(weft.SwitchID(s), 0, nic, a, row)
-					}
-					if err != nil {
-						return nil, err
-					}
-				}
-			}
+	paths, more := ports, newPacked(w)
+	if f != nil {
+		r.Layers = f.layers
+		if err := f.pack(more, ports); err != nil {
+			return nil, err
 		}
+		if f.detours != nil {
+			paths += more.most
+		}
+	}
+	var err error
+	if r.Tables, err = v.tables(r.Layers, ports, paths, more, f); err != nil {
+		return nil, err
 	}
 	path := make([]uint16, len(v.of))
 	for pair := range v.src {
@@ -124,8 +112,60 @@ func (v *everyWay) routing(engine string, o Options, _ []int32) (*Routing, error
 		}
 	}
 	t := v.addresses(func(a int32) uint16 { return path[a] }, o.Move.Or(true))
-	r.Assignment, err = w.assignPaths(r.Layers, most, t.of)
+	r.Assignment, err = w.assignPaths(r.Layers, paths, f.with(t.of))
 	return r, err
+}
+
+// tables are R. Of so many paths those from ports on are the detours in more.
+func (v *everyWay) tables(layers, ports, paths int, more *packed, f *fallback) (*firmware.Tables, error) {
+	w := v.w
+	byLayer, shortest := 1, layers // how many layers have rows of their own, and how many of them take shortest paths
+	var of *rows
+	var tables *firmware.Tables
+	var err error
+	if f != nil && f.upDown != nil {
+		byLayer, shortest = layers, layers-1
+		if of, err = newRows(w, layers, paths); err == nil {
+			tables = of.tables
+		}
+	} else {
+		tables, err = portTables(w.g, layers, paths)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows := &wayRows{w: w, tables: tables, layers: layers, perLayer: of != nil, known: make([]map[string]int, w.n)}
+	var channels []int32
+	for d, nics := range w.nics {
+		for _, nic := range nics {
+			if err := rows.home(nic, paths); err != nil {
+				return nil, err
+			}
+			for s := range int32(w.n) {
+				if channels = v.minimal(s, int32(d), channels[:0]); len(channels) == 0 {
+					continue
+				}
+				for a := range ports {
+					row, err := rows.row(s, channels, min(a, len(channels)-1))
+					for k := 0; k < min(byLayer, shortest) && err == nil; k++ {
+						err = tables.SetAddress(weft.SwitchID(s), weft.VC(k), nic, a, row)
+					}
+					if err != nil {
+						return nil, err
+					}
+				}
+			}
+			if err := more.set(tables, d, nic, ports); err != nil {
+				return nil, err
+			}
+		}
+		if of != nil {
+			if err := f.lastLayer(of, int32(d)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return tables, nil
 }
 
 // wayRows adds the rows of adaptive tables, those that are alike once.
@@ -133,8 +173,27 @@ type wayRows struct {
 	w      *wires
 	tables *firmware.Tables
 	layers int
-	known  []map[string]int
-	key    []byte
+	// perLayer: the tables have a row for each layer
+	perLayer bool
+	known    []map[string]int
+	key      []byte
+}
+
+// home makes the switch of a NIC deliver packets for any of its addresses.
+func (r *wayRows) home(nic weft.NICID, paths int) error {
+	s, port := r.w.g.SwitchOf(nic)
+	if !r.perLayer {
+		return home(r.tables, r.w.g, nic, paths)
+	}
+	row, err := r.tables.AddRow(s, []firmware.Hop{{Port: port, VC: firmware.SameVC}})
+	for a := range paths {
+		for k := range weft.VC(r.layers) {
+			if err == nil {
+				err = r.tables.SetAddress(s, k, nic, a, row)
+			}
+		}
+	}
+	return err
 }
 
 // row forwards what comes from a NIC by the k-th of the channels, and what comes from a switch by any.
@@ -156,9 +215,13 @@ func (r *wayRows) row(s int32, channels []int32, k int) (int, error) {
 		if peer, _, ok := r.w.g.Peer(weft.End{Node: weft.SwitchID(s).Node(), Port: p}); ok && peer.Node.IsSwitch() {
 			hops = all
 		}
-		for range r.layers {
+		entries = append(entries, hops)
+		for k := 1; k < r.layers && !r.perLayer; k++ {
 			entries = append(entries, hops)
 		}
+	}
+	if r.perLayer {
+		entries = append(entries, all) // what enters the layer here from another one, which nothing does
 	}
 	row, err := r.tables.AddChoices(weft.SwitchID(s), entries)
 	if err != nil {

@@ -36,11 +36,11 @@ func MPLASH(g *topology.Graph, o Options) (*Routing, error) {
 	if err := v.eachPair(func(s, d int32) (int, error) { return v.list(s, d, limit, nil), nil }); err != nil {
 		return nil, err
 	}
-	left, err := v.fit("mp-lash", o, most)
+	f, err := v.fit("mp-lash", o, most)
 	if err != nil {
 		return nil, err
 	}
-	return v.routing(o.named("mp-lash"), o, left)
+	return v.routing(o.named("mp-lash"), f)
 }
 
 // begin is what the engines by layers have in common: most is how many they may use.
@@ -55,21 +55,41 @@ func begin(g *topology.Graph, o Options) (w *wires, turns *cdg.Turns, most int, 
 	return w, turns, cmp.Or(o.Layers, weft.MaxVCs), err
 }
 
-// fit fills the layers, and returns the pairs that a fallback is for.
-func (v *several) fit(engine string, o Options, most int) (left []int32, err error) {
+// fit fills the layers. Pairs for which there are too few fall back.
+func (v *several) fit(engine string, o Options, most int) (*fallback, error) {
 	order := v.longest(o.Seed)
 	v.empty()
 	v.fill(order)
-	if len(v.layers) <= most {
+	needed := len(v.layers)
+	if needed <= most {
 		v.spread(o.Step4.Or(true))
 		return nil, nil
 	}
-	needed := len(v.layers)
-	if left = v.fillSome(order, most); len(left) > 0 {
-		return nil, tooFew(engine, v.w.g, needed, most)
+	left := v.fillSome(order, most)
+	var f *fallback
+	var err error
+	if len(left) > 0 {
+		switch o.Fallback {
+		case FallUpDn:
+			left = v.fillSome(order, most-1)
+		case Longer:
+			if v.has, err = v.w.legalTurns(v.turns, o); err != nil {
+				return nil, err
+			}
+			left = v.fillSome(order, most)
+		default:
+			return nil, tooFew(engine, v.w.g, needed, most)
+		}
+		pairs := make([][2]int32, len(left))
+		for i, pair := range left {
+			pairs[i] = [2]int32{v.src[pair], v.dst[pair]}
+		}
+		if f, err = v.newFallback(v.w, o, most, pairs, nil); err != nil {
+			return nil, err
+		}
 	}
 	v.spread(o.Step4.Or(true))
-	return nil, nil
+	return f, nil
 }
 
 // everyPath are the paths of MP-LASH.
@@ -104,7 +124,7 @@ func (v *everyPath) turnsOf(a int, turns []int32) []int32 {
 	return turns
 }
 
-func (v *everyPath) routing(engine string, _ Options, _ []int32) (*Routing, error) {
+func (v *everyPath) routing(engine string, f *fallback) (*Routing, error) {
 	packed := newPacked(v.w)
 	numbers := make([]uint16, len(v.of))
 	for pair, d := range v.dst {
@@ -118,12 +138,6 @@ func (v *everyPath) routing(engine string, _ Options, _ []int32) (*Routing, erro
 			}
 		}
 	}
-	r := &Routing{Engine: engine, Graph: v.w.g, Layers: max(len(v.layers), 1)}
-	var err error
-	if r.Tables, err = packed.tables(r.Layers); err != nil {
-		return nil, err
-	}
 	t := v.addresses(func(a int32) uint16 { return numbers[a] }, false)
-	r.Assignment, err = v.w.assignPaths(r.Layers, packed.most, t.of)
-	return r, err
+	return packed.routing(engine, len(v.layers), f, t.of)
 }
