@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 type engine = func(*topology.Graph, layered.Options) (*layered.Routing, error)
@@ -78,7 +79,6 @@ func TestDepthFirstOrderGoesOnWhereMostLinksLeadBack(t *testing.T) {
 	t.Parallel()
 	r := sound(t, layered.UpDown, small(t), layered.Options{Tree: layered.DepthFirst})
 	for _, want := range [][]int{
-		{3, 4, 2}, // up to 4, which was entered before 3, and up again
 		{6, 3, 0}, // 3 is above 6
 		{5, 4, 6}, // 4 is above both
 		{3, 4, 5}, // up, down
@@ -93,6 +93,12 @@ func TestDepthFirstOrderGoesOnWhereMostLinksLeadBack(t *testing.T) {
 		require.Equal(t, want, got)
 	}
 	require.Equal(t, "updn:tree=dfs", r.Engine)
+
+	// From 3 to 2 two ways are legal: up to 0 and down, and up to 4, which was entered before 3, and up again.
+	free := sound(t, layered.UpDownAdaptive, small(t), layered.Options{Tree: layered.DepthFirst})
+	require.Equal(t, []firmware.Hop{{Port: 0, VC: firmware.SameVC}, {Port: 1, VC: firmware.SameVC}}, free.Tables.Choices(3, 2, 0, 3, 0))
+	free = sound(t, layered.UpDownAdaptive, small(t), layered.Options{})
+	require.Len(t, free.Tables.Choices(3, 2, 0, 3, 0), 1, "breadth-first 4 is below both")
 }
 
 // shapes are graphs on which every engine must do: regular ones, those of files, parallel links, several NICs on a switch and none.
