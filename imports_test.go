@@ -75,9 +75,13 @@ var cores = map[string]core{
 		},
 		inFile: map[string][]string{"open.go": {"compress/gzip", "os"}},
 	},
+	"fabricd/subnet/cdg": {std: plain},
 	"fabricd/subnet/layered": {
 		std:  append([]string{"container/heap"}, plain...),
-		ours: []string{".", "fabricd/topology", "switch/firmware"},
+		ours: []string{".", "fabricd/subnet/cdg", "fabricd/topology", "switch/firmware"},
+	},
+	"fabricd/subnet/survey": {
+		std: plain, ours: []string{".", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware"},
 	},
 }
 

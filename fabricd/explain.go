@@ -26,6 +26,8 @@ type explainFlags struct {
 	state          map[string]string
 	portField      int16
 	misroute       string
+	path           uint16
+	layers         string
 	route          string
 	asJSON, single bool // single: one question, by flags alone
 }
@@ -60,7 +62,7 @@ Exit codes: 0 all answered; 2 a question that cannot be answered, or a file that
 	f := cmd.Flags()
 	q := &u.question
 	f.StringVarP(&q.Topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
-	f.StringVar(&q.Routing, "routing", "adaptive-link", "firmware: "+strings.Join(subnet.Names(), ", "))
+	routingFlag(f, &q.Routing, "")
 	f.IntVar(&q.VCs, "vcs", 0, "virtual channels per link direction, 1 to 16; 0 is what the firmware needs")
 	f.StringVar(&u.sw, "switch", "", "the switch, by name or number")
 	f.StringVar(&u.in, "in-port", "", "the port the packet came in by: its number, or the neighbour's name")
@@ -70,12 +72,14 @@ Exit codes: 0 all answered; 2 a question that cannot be answered, or a file that
 	f.StringSliceVar(&u.dead, "dead-ports", nil, "ports of the switch whose links are dead: numbers, or neighbours' names")
 	f.Int16Var(&u.portField, "port-field", q.Header.PortField, "the port field in the header: a port, -1 or -2")
 	f.StringVar(&u.route, "route", "", "the source route in the header, as p4,p1; at a port to a NIC what that NIC would write unless given")
+	f.Uint16Var(&u.path, "path", 0, "the address of the NIC it is sent to; at a port to a NIC what that NIC would send by, unless path, layers or vc are given")
+	f.StringVar(&u.layers, "layers", "", "the layers in the header that it may move between, as bits: 0110 has VCs 1 and 2")
 	f.StringVar(&u.misroute, "misroute", "", "the misroute vector in the header, as bits: 0101 has up ports 0 and 2")
 	f.StringToStringVar(&u.state, "state", nil, "registers of the firmware in the switch, as bits: reroute-vector=0101")
 	f.IntVar(&q.Free, "free", q.Free, "packets that every output queue can still take")
 	f.BoolVarP(&u.asJSON, "json", "j", false, "print the one decision asked for by flags as a JSON line too")
 	complete(cmd, "topology", topology.Kinds)
-	complete(cmd, "routing", func() []string { return append(subnet.Names(), subnet.None) })
+	completeRouting(cmd, nil, subnet.None)
 	return cmd
 }
 
@@ -95,6 +99,16 @@ func (u explainFlags) defaults() (q explain.Question, err error) {
 	}
 	if err := q.SetPortField(int(u.portField)); err != nil {
 		return q, fmt.Errorf("--port-field: %w", err)
+	}
+	q.Header.Path = u.path
+	if u.layers != "" {
+		set, err := explain.ParseBits(u.layers)
+		if err == nil {
+			err = q.SetLayers(set)
+		}
+		if err != nil {
+			return q, fmt.Errorf("--layers: %w", err)
+		}
 	}
 	if u.misroute != "" {
 		if q.Header.Misroute, err = explain.ParseBits(u.misroute); err != nil {

@@ -194,3 +194,24 @@ func TestAPacketThatLoopsIsDiscarded(t *testing.T) {
 	r.arriveHeader(0, weft.Header{Dst: 1, Hops: weft.MaxHops})
 	require.Equal(t, "looping: too many hops", r.out.Drops[0].Rule)
 }
+
+// bounded is a firmware that knows how many switches a packet crosses.
+type bounded struct {
+	Firmware
+	most int
+}
+
+func (b bounded) MostHops() int { return b.most }
+
+func TestAFirmwareMayBoundTheHopsOfItsPackets(t *testing.T) {
+	for most, last := range map[int]uint16{7: 6, 1: 0, 0: 0, -1: 0, weft.MaxHops: weft.MaxHops - 1, 1 << 20: weft.MaxHops - 1} {
+		r := newRig(t, 2, Config{})
+		s, err := New(Config{Place: r.place, Firmware: bounded{r.fw, most}, Rand: r.cfg.Rand})
+		require.NoError(t, err)
+		r.most = s.most
+		r.arriveHeader(0, weft.Header{Dst: 1, Hops: last})
+		require.Empty(t, r.out.Drops, "%d", most)
+		r.arriveHeader(0, weft.Header{Dst: 1, Hops: last + 1})
+		require.Equal(t, RuleLooping, r.out.Drops[0].Rule, "%d", most)
+	}
+}

@@ -28,6 +28,9 @@ func randomHeader(rnd *rand.Rand, vcs int) weft.Header {
 	if rnd.IntN(2) == 0 {
 		h.Injected, h.PortField = -h.Injected, -h.PortField
 	}
+	if rnd.IntN(2) == 0 {
+		h.Path, h.Layers = uint16(wide(rnd, 16)), uint16(wide(rnd, 16))
+	}
 	for range rnd.IntN(2) * rnd.IntN(weft.MaxRoute+1) {
 		h.Route, _ = h.Route.Push(weft.PortID(rnd.IntN(weft.MaxPorts)))
 	}
@@ -67,7 +70,7 @@ func largestFrame(vcs, packets int) weft.Frame {
 	h := weft.Header{
 		Src: weft.MaxNIC - 1, Dst: weft.MaxNIC - 1, Seq: math.MaxUint64, Injected: math.MinInt64, Size: weft.MaxPacket,
 		VC: weft.VC(vcs - 1), Era: math.MaxUint16, Hops: math.MaxUint16, Reroutes: math.MaxUint16,
-		Fields: weft.Fields{PortField: math.MinInt16, Misroute: math.MaxUint64},
+		Fields: weft.Fields{PortField: math.MinInt16, Path: math.MaxUint16, Layers: math.MaxUint16, Misroute: math.MaxUint64},
 	}
 	for range weft.MaxRoute {
 		h.Route, _ = h.Route.Push(weft.MaxPorts - 1)
@@ -124,11 +127,15 @@ func TestDecodeFrameNamesTheFault(t *testing.T) {
 		return bus.AppendFrame(nil, &f)
 	}
 	routed := bus.AppendFrame(nil, &weft.Frame{VCs: 1, Packets: []weft.Header{{Fields: weft.Fields{Route: route("p1,p2")}}}})
+	addressed := bus.AppendFrame(nil, &weft.Frame{VCs: 1, Packets: []weft.Header{{Fields: weft.Fields{Path: 1, Layers: 3}}}})
 	cases := []struct {
 		name string
 		data []byte
 		want string
 	}{
+		{"truncated address", addressed[:len(addressed)-1], "packet 0: layers at byte 23: msgp: too few bytes"},
+		{"path too large", append(addressed[:22:22], 0xce, 0, 1, 0, 0, 0), "packet 0: path at byte 22: 65536 is out of range, the bound is 65535"},
+		{"layers too many", append(addressed[:23:23], 0xce, 0, 1, 0, 0), "packet 0: layers at byte 23: 65536 is out of range, the bound is 65535"},
 		{"empty", nil, "frame at byte 0: msgp: too few bytes"},
 		{"not an array", []byte{0xc0}, `frame at byte 0: msgp: attempted to decode type "nil"`},
 		{"too few elements", []byte{0x91, bus.Version}, ": 1 is out of range, the bound is 6"},
@@ -207,15 +214,32 @@ func TestOnlyAHeaderWithARouteCarriesOne(t *testing.T) {
 	require.Equal(t, "9d"+hex.EncodeToString(plain[1:])+"c4030401ff", hex.EncodeToString(bus.AppendHeader(nil, &h)))
 }
 
-// wireHeader is a header as msgpack/v5 sees it: a struct as array, and with a route one element more.
+// Path and layers are two elements more, together or not at all.
+func TestOnlyAHeaderWithAnAddressCarriesOne(t *testing.T) {
+	t.Parallel()
+	h := benchHeader()
+	plain := hex.EncodeToString(bus.AppendHeader(nil, &h)[1:])
+	h.Path = 2
+	require.Equal(t, "9e"+plain+"0200", hex.EncodeToString(bus.AppendHeader(nil, &h)))
+	h.Path, h.Layers = 0, 0x8001
+	require.Equal(t, "9e"+plain+"00cd8001", hex.EncodeToString(bus.AppendHeader(nil, &h)))
+	h.Route = route("p4")
+	require.Equal(t, "9f"+plain+"00cd8001c40104", hex.EncodeToString(bus.AppendHeader(nil, &h)))
+}
+
+// wireHeader is a header as msgpack/v5 sees it: a struct as array, with an address two elements more, and with a route one more.
 type wireHeader struct{ weft.Header }
 
-func (h *wireHeader) elements() []any {
-	return []any{&h.Src, &h.Dst, &h.Seq, &h.Injected, &h.Size, &h.VC, &h.Era, &h.Hops, &h.Reroutes, &h.Traced, &h.PortField, &h.Misroute}
+func (h *wireHeader) elements(addressed bool) []any {
+	list := []any{&h.Src, &h.Dst, &h.Seq, &h.Injected, &h.Size, &h.VC, &h.Era, &h.Hops, &h.Reroutes, &h.Traced, &h.PortField, &h.Misroute}
+	if addressed {
+		list = append(list, &h.Path, &h.Layers)
+	}
+	return list
 }
 
 func (h *wireHeader) EncodeMsgpack(e *msgpack.Encoder) error {
-	elements := h.elements()
+	elements := h.elements(h.Path != 0 || h.Layers != 0)
 	var ports []byte
 	for i := range h.Route.Len() {
 		ports = append(ports, byte(h.Route.At(i)))
@@ -234,9 +258,9 @@ func (h *wireHeader) DecodeMsgpack(d *msgpack.Decoder) error {
 	if err != nil {
 		return err
 	}
-	elements := h.elements()
+	elements := h.elements(n >= 14)
 	var ports []byte
-	if n > len(elements) {
+	if n%2 == 1 {
 		elements = append(elements, &ports)
 	}
 	if err := d.DecodeMulti(elements...); err != nil {

@@ -34,6 +34,8 @@ const (
 	fieldTraced
 	fieldPortField
 	fieldMisroute
+	fieldPath
+	fieldLayers
 	fieldRoute
 )
 
@@ -42,27 +44,37 @@ var fieldNames = [...]string{
 	fieldPackets: "packets", fieldHeader: "header", fieldSrc: "src", fieldDst: "dst", fieldSeq: "seq",
 	fieldInjected: "injected", fieldSize: "size", fieldVC: "vc", fieldEra: "era", fieldHops: "hops",
 	fieldReroutes: "reroutes", fieldTraced: "traced", fieldPortField: "port field", fieldMisroute: "misroute",
-	fieldRoute: "route",
+	fieldPath: "path", fieldLayers: "layers", fieldRoute: "route",
 }
 
 // String prints the name of the element.
 func (f field) String() string { return fieldNames[f] }
 
 const (
-	headerFields = 12 // elements of a header's array, and one more when it has a source route
-	minHeader    = 1 + headerFields
+	// Elements of a header's array: those that each has, the two of an address, and the source route. How many there are says which.
+	headerFields  = 12
+	addressFields = 2
+	routeFields   = 1
+	minHeader     = 1 + headerFields
 	// MaxHeader is the most bytes a header takes on the wire: one of 1, src dst size of 5, seq injected misroute of 9,
-	// vc of 2, era hops reroutes and port field of 3, traced of 1, route of 2 and its ports.
-	MaxHeader = 1 + 3*5 + 3*9 + 2 + 4*3 + 1 + 2 + weft.MaxRoute
+	// vc of 2, era hops reroutes port field path and layers of 3, traced of 1, route of 2 and its ports.
+	MaxHeader = 1 + 3*5 + 3*9 + 2 + 6*3 + 1 + 2 + weft.MaxRoute
 )
 
 // AppendHeader appends h to dst as a msgpack array of its fields in declared order, integers in their shortest form,
-// times in picoseconds. The source route comes last, as the bytes of its ports; without one the array ends before it. It
-// takes at most MaxHeader bytes and allocates only to grow dst.
+// times in picoseconds. Path and layers follow unless both are zero, and then the source route, if there is one, as the bytes of its
+// ports. It takes at most MaxHeader bytes and allocates only to grow dst.
 func AppendHeader(dst []byte, h *weft.Header) []byte {
 	dst = slices.Grow(dst, MaxHeader)
-	ports := h.Route.Len()
-	dst = msgp.AppendArrayHeader(dst, headerFields+uint32(min(ports, 1)))
+	ports, fields := h.Route.Len(), uint32(headerFields)
+	addressed := h.Path|h.Layers != 0
+	if addressed {
+		fields += addressFields
+	}
+	if ports > 0 {
+		fields += routeFields
+	}
+	dst = msgp.AppendArrayHeader(dst, fields)
 	dst = msgp.AppendUint64(dst, uint64(h.Src))
 	dst = msgp.AppendUint64(dst, uint64(h.Dst))
 	dst = msgp.AppendUint64(dst, h.Seq)
@@ -75,6 +87,10 @@ func AppendHeader(dst []byte, h *weft.Header) []byte {
 	dst = msgp.AppendBool(dst, h.Traced)
 	dst = appendInt(dst, int64(h.PortField))
 	dst = msgp.AppendUint64(dst, h.Misroute)
+	if addressed {
+		dst = msgp.AppendUint64(dst, uint64(h.Path))
+		dst = msgp.AppendUint64(dst, uint64(h.Layers))
+	}
 	if ports > 0 {
 		dst = appendRoute(dst, h.Route, ports)
 	}
@@ -107,7 +123,7 @@ func DecodeHeader(h *weft.Header, data []byte) (rest []byte, err error) {
 
 // header reads one header whose VC must be below vcs.
 func (r *reader) header(h *weft.Header, vcs int) {
-	fields := r.array(fieldHeader, headerFields, headerFields+1)
+	fields := r.array(fieldHeader, headerFields, headerFields+addressFields+routeFields)
 	if r.bad {
 		return
 	}
@@ -123,8 +139,14 @@ func (r *reader) header(h *weft.Header, vcs int) {
 	h.Traced = r.bool(fieldTraced)
 	h.PortField = int16(r.int(fieldPortField, math.MaxInt16))
 	h.Misroute = r.count(fieldMisroute)
-	h.Route = weft.SourceRoute{}
-	if fields > headerFields {
+	h.Path, h.Layers, h.Route = 0, 0, weft.SourceRoute{}
+	rest := fields - headerFields
+	if rest >= addressFields {
+		h.Path = uint16(r.uint(fieldPath, math.MaxUint16))
+		h.Layers = uint16(r.uint(fieldLayers, math.MaxUint16))
+		rest -= addressFields
+	}
+	if rest >= routeFields {
 		h.Route = r.route(fieldRoute)
 	}
 }

@@ -26,6 +26,8 @@ type Decision struct {
 	In      string `json:"in"`   // the neighbour at InPort
 	From    string `json:"from"` // where that is: above, below, nic, or peer in a topology without tiers
 	VC      int    `json:"vc"`
+	Path    int    `json:"path,omitempty"`   // the address of Dst that it is sent to
+	Layers  string `json:"layers,omitempty"` // those that it may move between, as bits
 	Dst     string `json:"dst"`
 
 	Candidates []Candidate       `json:"candidates"` // in the order of the firmware; none: the packet is discarded
@@ -61,6 +63,12 @@ func changed(before, after weft.Fields, width int) map[string]any {
 	fields := map[string]any{}
 	if before.PortField != after.PortField {
 		fields["port_field"] = after.PortField
+	}
+	if before.Path != after.Path {
+		fields["path"] = after.Path
+	}
+	if before.Layers != after.Layers {
+		fields["layers"] = bits(uint64(after.Layers), 1)
 	}
 	if before.Misroute != after.Misroute {
 		fields["misroute"] = bits(after.Misroute, width)
@@ -116,7 +124,14 @@ func (d *Decision) String() string {
 	if d.From == "above" || d.From == "below" {
 		where = " (" + d.From + ")"
 	}
-	row("packet", "for %s, from %s%s by port %d, vc %d", d.Dst, d.In, where, d.InPort, d.VC)
+	address := ""
+	if d.Path != 0 {
+		address += fmt.Sprintf(", path %d", d.Path)
+	}
+	if d.Layers != "" {
+		address += ", layers " + d.Layers
+	}
+	row("packet", "for %s, from %s%s by port %d, vc %d%s", d.Dst, d.In, where, d.InPort, d.VC, address)
 	row("rule", "%s", d.Rule)
 	if !d.Discard {
 		row("step", "%s", d.Turn)

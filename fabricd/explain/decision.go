@@ -14,7 +14,7 @@ func (f *fabric) decision(s *stand, at switching.Arrival, pkt weft.Header, d swi
 	in, _, _ := f.graph.Peer(weft.End{Node: place.Switch.Node(), Port: at.Port})
 	a := &Decision{
 		Switch: place.Name, Routing: f.routing, InPort: int(at.Port), In: f.graph.Name(in.Node), From: from(at.From), VC: int(at.VC),
-		Dst: f.graph.NICs[pkt.Dst].Name, Candidates: []Candidate{}, Rule: d.Rule, Turn: turn(d.Turn),
+		Path: int(pkt.Path), Layers: layersText(pkt.Layers), Dst: f.graph.NICs[pkt.Dst].Name, Candidates: []Candidate{}, Rule: d.Rule, Turn: turn(d.Turn),
 		Discard: len(d.Candidates) == 0, Notify: d.Notify, Asked: asked(s.still.Asked),
 	}
 	// discards says that the pipeline refuses the decision.
@@ -49,6 +49,14 @@ func (f *fabric) decision(s *stand, at switching.Arrival, pkt weft.Header, d swi
 		a.Candidates = append(a.Candidates, out)
 	}
 	return a
+}
+
+// layersText is a set of layers as bits; "" for none.
+func layersText(layers uint16) string {
+	if layers == 0 {
+		return ""
+	}
+	return bits(uint64(layers), 1)
 }
 
 // width is how many bits of a vector of up ports are worth printing.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -43,10 +44,21 @@ var (
 		"port_field": portField,
 		"misroute":   func(q *Question, v json.RawMessage) error { return vector(&q.Header.Misroute, v) },
 		"route":      route,
+		"path":       func(q *Question, v json.RawMessage) error { return whole(&q.Header.Path, v, 0, math.MaxUint16) },
+		"layers":     layers,
 	}
 	memberNames       = slices.Sorted(maps.Keys(members))
 	headerMemberNames = slices.Sorted(maps.Keys(headerMembers))
 )
+
+// layers reads a set of layers.
+func layers(q *Question, v json.RawMessage) error {
+	var set uint64
+	if err := vector(&set, v); err != nil {
+		return err
+	}
+	return q.SetLayers(set)
+}
 
 // route reads a source route.
 func route(q *Question, v json.RawMessage) error {

@@ -16,7 +16,7 @@ type Question struct {
 	ID json.RawMessage // repeated in the answer; nil for none
 
 	Topology string // a spec or a file, as topology.Parse takes it
-	Routing  string // the name of a firmware
+	Routing  string // the name of a firmware; "" is what subnet.Default chooses
 	VCs      int    // virtual channels per link direction; 0 is what the firmware needs
 
 	Switch Ref // which switch decides
@@ -49,6 +49,15 @@ func (q *Question) SetPortField(n int) error {
 		return fmt.Errorf("found %d, expected a port, or -1 or -2", n)
 	}
 	q.Header.PortField = int16(n)
+	return nil
+}
+
+// SetLayers sets the layers of the header that the packet may move between, bit i for VC i.
+func (q *Question) SetLayers(v uint64) error {
+	if v>>weft.MaxVCs != 0 {
+		return fmt.Errorf("found %b, expected at most %d bits", v, weft.MaxVCs)
+	}
+	q.Header.Layers = uint16(v)
 	return nil
 }
 

@@ -80,10 +80,24 @@ func (f *fabric) packet(q *Question, id weft.SwitchID, in weft.PortID) (h weft.H
 	} else if from, _, _ := f.graph.Peer(weft.End{Node: id.Node(), Port: in}); from.Node.Kind == weft.KindNIC {
 		h.Src = weft.NICID(from.Node.Index)
 	}
+	f.address(&h, id, in)
 	if s, ok := f.fw.(switching.Sourcer); ok && h.Route.Len() == 0 && f.graph.Place(id).Roles[in] == weft.RoleNIC {
 		s.Source(f.graph.Place(id), in, &h)
 	}
 	return h, nil
+}
+
+// address writes into a packet that comes from a NIC, and whose address and layer were not asked for, those that the NIC would send it
+// with; of several, the first.
+func (f *fabric) address(h *weft.Header, id weft.SwitchID, in weft.PortID) {
+	a, ok := f.fw.(switching.Assigner)
+	given := weft.Address{Path: h.Path, Layers: h.Layers, VC: h.VC}
+	if !ok || given != (weft.Address{}) || f.graph.Place(id).Roles[in] != weft.RoleNIC {
+		return
+	}
+	if list := a.Addresses(f.graph.Place(id), in, h.Dst); len(list) > 0 && !slices.Contains(list, given) {
+		h.Path, h.Layers, h.VC = list[0].Path, list[0].Layers, list[0].VC
+	}
 }
 
 // set makes the switch what the question says it is.

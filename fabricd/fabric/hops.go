@@ -220,6 +220,12 @@ func viewFields(x weft.Fields) string {
 	default:
 		list = append(list, "port field "+weft.PortID(x.PortField).String())
 	}
+	if x.Path != 0 {
+		list = append(list, fmt.Sprintf("path %d", x.Path))
+	}
+	if x.Layers != 0 {
+		list = append(list, fmt.Sprintf("layers %#b", x.Layers))
+	}
 	if x.Misroute != 0 {
 		list = append(list, fmt.Sprintf("misroute %#b", x.Misroute))
 	}

@@ -144,7 +144,10 @@ func (c Config) named() (fw switching.Firmware, vcs int, err error) {
 		return c.Firmware, max(1, subnet.LeastVCs(c.Firmware, c.Topology)), nil
 	}
 	e, err := subnet.ByName(c.Routing)
-	if err != nil {
+	switch {
+	case err != nil && subnet.Known(c.Routing):
+		return nil, 0, fmt.Errorf("%w: routing: %w", ErrConfig, err)
+	case err != nil:
 		names := append(subnet.Names(), subnet.None, DDRC)
 		slices.Sort(names)
 		return nil, 0, fmt.Errorf("%w: %w", ErrConfig, document.Unknown("routing", c.Routing, names))

@@ -49,6 +49,13 @@ type Result struct {
 	DeadlockAt   int64  `csv:"deadlock_at"`   // cycle at which it was found, -1 for none
 	Cycle        string `csv:"cycle"`         // the channels that wait for each other
 
+	// Of computed routes, where package sweep asks for them; runs of traffic leave them 0, but Layers.
+	Layers          int     `csv:"layers"`            // virtual channels of each link that they use
+	Addresses       int     `csv:"addresses"`         // of each NIC
+	MaxChannelLoad  int     `csv:"max_channel_load"`  // most ways over one direction of a link, in all layers; from each switch to each address there is a way, of adaptive routings several
+	MeanChannelLoad float64 `csv:"mean_channel_load"` // the mean over both directions of all links between switches
+	Acyclic         bool    `csv:"acyclic"`           // the dependencies of their channels have no cycle
+
 	// What it took.
 	Events     uint64 `csv:"events"`      // of the engine
 	PacketHops uint64 `csv:"packet_hops"` // switches that packets left

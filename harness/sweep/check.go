@@ -22,6 +22,14 @@ const (
 	ofAny   = "any"
 )
 
+// What is taken of the samples of a point.
+const (
+	takeMean    = "mean"
+	takeLeast   = "least"
+	takeLargest = "largest"
+	takeSpread  = "spread"
+)
+
 // Verdicts.
 const (
 	Holds    = "yes"
@@ -68,7 +76,10 @@ func (t *table) finding(c Check) Finding {
 	}
 	shown := c.shown(list)
 	f.Ours = shown.String()
-	if columns[columnAt(c.Value)].counted() && len(c.Against) == 0 && c.Scale == nil {
+	if !c.plain() {
+		f.Ours = digits(shown.value) // known exactly
+	}
+	if columns[columnAt(c.Value)].counted() && c.plain() && len(c.Against) == 0 && c.Scale == nil {
 		f.Ours = percents(shown.estimate)
 	}
 	if c.Of != ofMean && f.Points > 1 {
@@ -170,7 +181,7 @@ func (t *table) measured(c Check) (list []located, unknown int) {
 		scale = *c.Scale
 	}
 	for _, i := range t.matching(c.Where) {
-		e := t.estimate(i, column)
+		e := t.take(c.Take, i, column)
 		if len(c.Against) > 0 {
 			k := t.beside(i, c.Against)
 			if k < 0 || k == i {
@@ -245,6 +256,9 @@ func (c Check) possible(e estimate) bool {
 	low, high = max(low, e.low), min(high, e.high)
 	return low <= high && c.met((low+high)/2)
 }
+
+// plain reports whether the statement is about means.
+func (c Check) plain() bool { return c.Take == "" || c.Take == takeMean }
 
 // margin is how far a value is from the nearest bound, negative outside.
 func (c Check) margin(x float64) float64 {

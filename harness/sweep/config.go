@@ -19,6 +19,8 @@ import (
 // builder turns settings into what is run, and remembers what many runs share.
 type builder struct {
 	loads  []Load
+	nets   *nets
+	kind   string // what is measured
 	graphs map[string]*graph
 	fits   map[string]error   // whether a routing runs on a topology: by all of them
 	traces map[string]*traced // by file
@@ -33,8 +35,11 @@ type graph struct {
 	updown        error
 }
 
-func newBuilder(loads []Load) *builder {
-	return &builder{loads: loads, graphs: map[string]*graph{}, fits: map[string]error{}, traces: map[string]*traced{}, valid: map[string]error{}}
+func newBuilder(loads []Load, n *nets, kind string) *builder {
+	return &builder{
+		loads: loads, nets: n, kind: kind,
+		graphs: map[string]*graph{}, fits: map[string]error{}, traces: map[string]*traced{}, valid: map[string]error{},
+	}
 }
 
 // misfit is a mistake in one field.
@@ -110,13 +115,13 @@ func (r *reader) delay(field string, v *float64) weft.Time {
 }
 
 // config makes the configuration of a run, but for its seed, and finds all that is wrong with it.
-func (b *builder) config(s *settled, traffic bool) (measure.Config, []misfit) {
+func (b *builder) config(s *settled) (measure.Config, []misfit) {
 	r := &reader{settled: s}
 	r.links()
 	r.buffers()
 	r.times()
 	b.network(s, &r.c, r.bad)
-	if traffic {
+	if b.kind == ofNetwork {
 		b.traffic(s, &r.c, r.bad)
 	}
 	return r.c, r.wrong
@@ -211,13 +216,19 @@ func (b *builder) network(s *settled, c *measure.Config, bad func(string, error)
 	if missing {
 		return
 	}
-	g := b.graph(*s.Topology)
+	s.unused(bad)
+	spec, err := s.filled(*s.Topology, 0)
+	if err != nil {
+		bad("topology", err)
+		return
+	}
+	g := b.graph(spec)
 	if g.err != nil {
 		bad("topology", g.err)
 		return
 	}
-	c.Topology, c.Routing = g.Graph, *s.Routing
-	bad("routing", b.runs(g, *s.Topology, *s.Routing, get(s.VCs)))
+	c.Topology = g.Graph
+	b.routing(s, c, g, spec, bad)
 	most, what := g.links, "links between switches"
 	if c.FaultKind == measure.SwitchFaults {
 		most, what = g.inside, "switches without NICs"
@@ -231,6 +242,52 @@ func (b *builder) network(s *settled, c *measure.Config, bad func(string, error)
 	case c.FaultSpacing > 0 && c.FaultCount > maxCycles/c.FaultSpacing:
 		bad("fault_spacing", fmt.Errorf("%d faults, each %d cycles after the one before: expected at most %d cycles in all", c.FaultCount, c.FaultSpacing, maxCycles))
 	}
+}
+
+// routing checks the routing on the graph of the first sample, and gives c what is computed of it.
+func (b *builder) routing(s *settled, c *measure.Config, g *graph, spec string, bad func(string, error)) {
+	name, err := s.filled(*s.Routing, 0)
+	if err != nil {
+		bad("routing", err)
+		return
+	}
+	if s.LayersOf != nil {
+		if err := s.layersOf(name); err != nil {
+			bad("layers_of", err)
+			return
+		}
+	}
+	if b.kind == ofLayers {
+		c.Routing = name
+		bad("routing", computes(name))
+		return
+	}
+	layers, err := b.nets.fill(c, &s.Settings, 0, b.kind)
+	switch {
+	case err != nil:
+		bad("routing", err)
+	case c.VCs < layers:
+		bad("vcs", fmt.Errorf("%s needs at least %d virtual channels on %s, found %d", c.Routing, layers, spec, c.VCs))
+	case layers == 0:
+		bad("routing", b.runs(g, spec, c.Routing, get(s.VCs)))
+	}
+}
+
+// layersOf checks what the layers of a routing are to be taken of.
+func (s *settled) layersOf(routing string) error {
+	of, err := s.filled(*s.LayersOf, 0)
+	if err == nil {
+		err = computes(of)
+	}
+	switch {
+	case err != nil:
+		return err
+	case computes(routing) != nil:
+		return fmt.Errorf("layers are added to the name of a routing that has a number of them, as updn, not to %s", routing)
+	case strings.Contains(routing, "layers="):
+		return fmt.Errorf("%s says how many layers it has: leave out that or layers_of", routing)
+	}
+	return nil
 }
 
 // runs reports why a routing does not run on a topology.
@@ -249,7 +306,10 @@ func runs(g *graph, routing string, vcs int) error {
 		return g.updown
 	}
 	e, err := subnet.ByName(routing)
-	if err != nil {
+	switch {
+	case err != nil && subnet.Known(routing):
+		return err
+	case err != nil:
 		return document.Unknown("routing", routing, append(subnet.Names(), measure.DDRC))
 	}
 	fw, least, err := e.New(g.Graph)

@@ -11,6 +11,12 @@ import (
 	"github.com/weft-fabric/weft/harness/chart"
 )
 
+// What bars are.
+const (
+	barsInterval = "interval"
+	barsRange    = "range"
+)
+
 // picture is a chart and the file it goes to.
 type picture struct {
 	name string // without its end
@@ -54,7 +60,7 @@ func fileName(text string) string {
 }
 
 func (t *table) picture(pl Plot, name, title string, where map[string]Some) picture {
-	p := picture{name, chart.Chart{Title: title, X: pl.XLabel, Y: pl.YLabel, Percent: pl.Percent, LogY: pl.LogY, FromZero: pl.FromZero}}
+	p := picture{name, chart.Chart{Title: title, X: pl.XLabel, Y: pl.YLabel, Percent: pl.Percent, LogX: pl.LogX, LogY: pl.LogY, FromZero: pl.FromZero}}
 	x, y := pl.X, pl.Y
 	if pl.Cumulative {
 		x, y = "cycles", "share of runs, "+pl.Y
@@ -90,6 +96,9 @@ func (t *table) picture(pl Plot, name, title string, where map[string]Some) pict
 		}
 		e := t.estimate(i, columnAt(pl.Y))
 		if x := t.x(i, pl.X); !math.IsNaN(x) && !math.IsNaN(e.value) {
+			if pl.Bars == barsRange {
+				e.low, e.high = t.take(takeLeast, i, columnAt(pl.Y)).value, t.take(takeLargest, i, columnAt(pl.Y)).value
+			}
 			p.Curves[k].Points = append(p.Curves[k].Points, chart.Point{X: x, Y: e.value, Low: e.low, High: e.high})
 		}
 	}
@@ -141,7 +150,7 @@ func (t *table) vertical(v Vertical, points []int) (float64, bool) {
 		}
 		s := pt.set.copied()
 		s.Load = &v.At
-		b := newBuilder(t.e.Loads)
+		b := newBuilder(t.e.Loads, t.e.nets, t.e.Measure)
 		x, err := b.load(&s)
 		return x, err == nil
 	}

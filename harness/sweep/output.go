@@ -179,7 +179,7 @@ func (t *table) silent() (n int) {
 	offered := columnAt("offered")
 	for _, rows := range t.rows {
 		for _, r := range rows {
-			n += b2i(t.e.Measure != ofConnectivity && r.number(offered) == 0 && t.included(r))
+			n += b2i(t.e.Measure == ofNetwork && r.number(offered) == 0 && t.included(r))
 		}
 	}
 	return n

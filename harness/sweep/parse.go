@@ -18,12 +18,14 @@ type Experiment struct {
 	File
 	path        string
 	full, quick plan
+	nets        *nets
 }
 
 // kinds of what a run measures.
 const (
 	ofNetwork      = "network"
 	ofConnectivity = "connectivity"
+	ofLayers       = "layers"
 )
 
 // What means can leave out.
@@ -77,13 +79,13 @@ var word = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
 
 func parse(path string, doc *document.Doc, f File) (*Experiment, error) {
 	p := &parser{doc: doc, seen: map[string]bool{}}
-	e := &Experiment{File: f, path: path}
+	e := &Experiment{File: f, path: path, nets: &nets{}}
 	e.Seed = cmp.Or(f.Seed, 1)
 	e.Measure = cmp.Or(f.Measure, ofNetwork)
 	p.head(e)
 	p.full(e)
 	p.quick(e)
-	b := newBuilder(f.Loads)
+	b := newBuilder(f.Loads, e.nets, e.Measure)
 	if p.errs.Len() == 0 {
 		p.points(b, e, &e.full)
 		p.points(b, e, &e.quick)
@@ -109,7 +111,7 @@ func (p *parser) head(e *Experiment) {
 	case e.Name != base:
 		p.failf("$.name", "the name is %q, expected that of the file, %q: results are found by it", e.Name, base)
 	}
-	kinds := []string{ofNetwork, ofConnectivity}
+	kinds := []string{ofNetwork, ofConnectivity, ofLayers}
 	if !slices.Contains(kinds, e.Measure) {
 		p.fail("$.measure", document.Unknown("measure", e.Measure, kinds))
 	}
@@ -291,7 +293,7 @@ func (p *parser) points(b *builder, e *Experiment, pl *plan) {
 			return
 		}
 		pt := &pl.points[i]
-		c, wrong := b.config(&pt.set, e.Measure == ofNetwork)
+		c, wrong := b.config(&pt.set)
 		for _, w := range wrong {
 			path, ok := pt.set.from[w.field]
 			if !ok {

@@ -36,6 +36,9 @@ func (p *parser) plot(e *Experiment, i int) {
 		p.fail(at+".split", unknownAxis(pl.Split, &e.full))
 	}
 	p.where(e, at+".where", pl.Where)
+	if bars := []string{barsInterval, barsRange}; pl.Bars != "" && !slices.Contains(bars, pl.Bars) {
+		p.fail(at+".bars", document.Unknown("kind of bars", pl.Bars, bars))
+	}
 	for j, v := range pl.Vertical {
 		p.where(e, fmt.Sprintf("%s.vertical[%d].where", at, j), v.Where)
 		if _, ok := v.At.number(); !ok && !slices.ContainsFunc(e.Loads, func(l Load) bool { return l.Name == string(v.At) }) {
@@ -102,12 +105,15 @@ func (p *parser) check(e *Experiment, i int) {
 	}{
 		{".as", "comparison", c.As, []string{asRatio, asDifference, asPercent}},
 		{".of", "choice", c.Of, []string{ofEvery, ofMean, ofAny}},
+		{".take", "choice", c.Take, []string{takeMean, takeLeast, takeLargest, takeSpread}},
 	} {
 		if w.word != "" && !slices.Contains(w.words, w.word) {
 			p.fail(at+w.path, document.Unknown(w.kind, w.word, w.words))
 		}
 	}
 	switch {
+	case len(c.Against) > 0 && !c.plain():
+		p.failf(at+".take", "points are compared by means: leave out take or against")
 	case len(c.Against) == 0 && (c.As != "" || c.Per != ""):
 		p.failf(at, "as and per say how points are compared: against which? give against")
 	case c.Per != "" && c.As == asRatio, c.Per != "" && c.As == "":

@@ -110,7 +110,7 @@ func (pt *point) seed(experiment uint64, sample int) uint64 {
 	h := sha256.New()
 	fmt.Fprintf(h, "weft experiment\n%d\n%d\n", experiment, sample)
 	for _, name := range seeded {
-		text := pt.set.text(name)
+		text := pt.set.at(name, sample)
 		switch {
 		case name == "traffic":
 			text = pt.set.pattern()
@@ -121,15 +121,18 @@ func (pt *point) seed(experiment uint64, sample int) uint64 {
 		}
 		fmt.Fprintf(h, "%s %s\n", name, text)
 	}
+	if get(pt.set.DrawByLoad) {
+		fmt.Fprintf(h, "load %s\n", formatFloat(pt.load))
+	}
 	return binary.BigEndian.Uint64(h.Sum(nil))
 }
 
 // key names a run by all that its result depends on: the settings and the seed. What is only called otherwise is the same run.
-func (pt *point) key(kind string, seed uint64) string {
+func (pt *point) key(kind string, sample int, seed uint64) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\nseed %d\n", kind, seed)
 	for _, name := range settingNames {
-		if text := pt.set.text(name); text != "" {
+		if text := pt.set.at(name, sample); text != "" {
 			if name == "load" {
 				text = formatFloat(pt.load)
 			}
@@ -138,6 +141,9 @@ func (pt *point) key(kind string, seed uint64) string {
 	}
 	for _, f := range pt.files {
 		fmt.Fprintln(h, f)
+	}
+	if pt.set.sampled() {
+		fmt.Fprintln(h, digest(pt.set.at("topology", sample))) // files can be numbered, too
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }

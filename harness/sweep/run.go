@@ -41,7 +41,7 @@ func (o Options) withDefaults(e *Experiment) Options {
 		o.Jobs = runtime.GOMAXPROCS(0)
 	}
 	if o.Runner == nil {
-		o.Runner = map[string]Runner{ofNetwork: measure.Run, ofConnectivity: Connectivity}[e.Measure]
+		o.Runner = map[string]Runner{ofNetwork: measure.Run, ofConnectivity: Connectivity, ofLayers: Layers}[e.Measure]
 	}
 	if o.cpu == nil {
 		o.cpu = cpuTime
@@ -172,7 +172,7 @@ func (w *work) list() {
 	for s := range w.Samples {
 		for i := range w.plan.points {
 			pt := &w.plan.points[i]
-			key := pt.key(w.e.Measure, pt.seed(w.e.Seed, s))
+			key := pt.key(w.e.Measure, s, pt.seed(w.e.Seed, s))
 			w.keys[i] = append(w.keys[i], key)
 			if listed[key] {
 				continue // another point is the same network
@@ -262,8 +262,18 @@ func (w *work) one(ctx context.Context, pt *point, sample int) (r measure.Result
 			err = fmt.Errorf("sweep: BUG: sample %d of %s, seed %d: panic: %v\n%s", sample, pt.text(w.plan.axes), c.Seed, v, debug.Stack())
 		}
 	}()
-	if r, err = w.Runner(ctx, c); err != nil && ctx.Err() == nil {
+	layers, err := w.e.nets.fill(&c, &pt.set.Settings, sample, w.e.Measure)
+	if err == nil && layers > c.VCs {
+		err = fmt.Errorf("%s needs %d virtual channels on %s, and vcs is %d", c.Routing, layers, c.Topology.Spec, c.VCs)
+	}
+	if err == nil {
+		r, err = w.Runner(ctx, c)
+	}
+	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("sample %d of %s: %w", sample, pt.text(w.plan.axes), err)
+	}
+	if w.e.Measure == ofNetwork {
+		r.Layers = layers
 	}
 	return r, err
 }

@@ -1,8 +1,10 @@
 package sweep
 
 import (
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // table is all results.
@@ -77,6 +79,22 @@ func (t *table) estimate(point, column int) estimate {
 	return share(hits, len(list))
 }
 
+// take is the mean of a column at a point, or its least or largest value there, or how far these are apart, which are known exactly.
+func (t *table) take(what string, point, column int) estimate {
+	if what == "" || what == takeMean {
+		return t.estimate(point, column)
+	}
+	m := t.samples(point, column)
+	if len(m) == 0 {
+		return unknown(math.NaN(), 0)
+	}
+	list := values(m, indices(m))
+	x := map[string]float64{
+		takeLeast: slices.Min(list), takeLargest: slices.Max(list), takeSpread: slices.Max(list) - slices.Min(list),
+	}[what]
+	return estimate{value: x, low: x, high: x, n: len(list)}
+}
+
 // indices are the samples of m in order.
 func indices(m map[int]float64) []int {
 	list := make([]int, 0, len(m))
@@ -134,6 +152,10 @@ func (t *table) beside(i int, with map[string]Value) int {
 // runsCSV is a row for each run: its axes, sample and seed, and its result.
 func (t *table) runsCSV() [][]string {
 	head := append(t.plan.axisNames(), "sample", "seed")
+	graphs := slices.ContainsFunc(t.plan.points, func(pt point) bool { return strings.Contains(pt.set.text("topology"), "{") })
+	if graphs {
+		head = append(head, "graph")
+	}
 	for _, c := range columns {
 		head = append(head, c.name)
 	}
@@ -142,6 +164,9 @@ func (t *table) runsCSV() [][]string {
 		pt := &t.plan.points[i]
 		for s, r := range rows {
 			line := append(pt.coordinates(), strconv.Itoa(s), strconv.FormatUint(pt.seed(t.e.Seed, s), 10))
+			if graphs {
+				line = append(line, pt.set.at("topology", s))
+			}
 			out = append(out, append(line, r...))
 		}
 	}
@@ -156,6 +181,9 @@ func (pt *point) coordinates() []string {
 	return list
 }
 
+// ranged reports whether tables tell the least and the largest value of a column, too.
+func (t *table) ranged(c column) bool { return t.e.Measure == ofLayers && c.numeric() }
+
 // summaryCSV is a row for each point: how many runs there were, how many of them means count, then for each column the mean, or the share of
 // runs, with the ends of its 95% interval; those are empty when there are too few runs for one.
 func (t *table) summaryCSV() [][]string {
@@ -163,6 +191,9 @@ func (t *table) summaryCSV() [][]string {
 	for _, c := range columns {
 		if c.numeric() || c.counted() {
 			head = append(head, c.name, c.name+"_low", c.name+"_high")
+			if t.ranged(c) {
+				head = append(head, c.name+"_least", c.name+"_largest")
+			}
 		}
 	}
 	out := [][]string{head}
@@ -187,6 +218,11 @@ func (t *table) summaryCSV() [][]string {
 				low, high = "", ""
 			}
 			line = append(line, formatFloat(e.value), low, high)
+			if t.ranged(c) {
+				for _, what := range []string{takeLeast, takeLargest} {
+					line = append(line, formatFloat(t.take(what, i, k).value))
+				}
+			}
 		}
 		out = append(out, line)
 	}

@@ -87,6 +87,12 @@ func fieldsText(f weft.Fields) (text string) {
 	if f.PortField != weft.PortFieldNone {
 		text += fmt.Sprintf(" port field %d", f.PortField)
 	}
+	if f.Path != 0 {
+		text += fmt.Sprintf(" path %d", f.Path)
+	}
+	if f.Layers != 0 {
+		text += fmt.Sprintf(" layers %b", f.Layers)
+	}
 	if f.Misroute != 0 {
 		text += fmt.Sprintf(" vector %b", f.Misroute)
 	}

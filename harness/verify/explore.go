@@ -183,17 +183,19 @@ func (x *explorer) judge(f int, fs *flowSpace, source int) error {
 // from walks the packets of one source, at every moment at which they can set out.
 func (x *explorer) from(f int, fs *flowSpace, source int) (bad, loops bool, err error) {
 	for _, moment := range x.scene.starts(x.m.when) {
-		if _, down := x.scene.dead(fs.states[fs.starts[source]].sw, int(moment)); down {
-			continue
-		}
-		n := x.nodes.id(nodeKey{state: fs.starts[source], moment: moment})
-		if err := x.walk(f, fs, n); err != nil {
-			return bad, loops, err
-		}
-		at := &x.nodes.all[n]
-		bad, loops = bad || at.bad, loops || at.loops
-		if x.judged && !at.bad {
-			x.found.hops = max(x.found.hops, int(at.hops))
+		for _, start := range fs.starts[source] {
+			if _, down := x.scene.dead(fs.states[start].sw, int(moment)); down {
+				continue
+			}
+			n := x.nodes.id(nodeKey{state: start, moment: moment})
+			if err := x.walk(f, fs, n); err != nil {
+				return bad, loops, err
+			}
+			at := &x.nodes.all[n]
+			bad, loops = bad || at.bad, loops || at.loops
+			if x.judged && !at.bad {
+				x.found.hops = max(x.found.hops, int(at.hops))
+			}
 		}
 	}
 	return bad, loops, nil

@@ -24,8 +24,9 @@ type model struct {
 	pairs    int64   // all of these
 	number   []int32 // per channel: the firmware's numbering; nil when it has none
 	stateful bool
-	declared []int             // per switch: how many registers it has
-	source   switching.Sourcer // nil: packets start with the fields of every new packet
+	declared []int              // per switch: how many registers it has
+	source   switching.Sourcer  // nil: packets start with the fields of every new packet
+	assigner switching.Assigner // nil: packets go to address 0 in VC 0
 
 	merged bool // the firmware is destination-based: the packets of all sources of a destination are one flow
 	flows  []flow
@@ -51,6 +52,7 @@ func newModel(c *Config) (*model, error) {
 	var state switching.Stateful
 	state, m.stateful = c.Firmware.(switching.Stateful)
 	m.source, _ = c.Firmware.(switching.Sourcer)
+	m.assigner, _ = c.Firmware.(switching.Assigner)
 	for s := range g.Switches {
 		m.first = append(m.first, int32(len(m.peers)))
 		m.turns = append(m.turns, m.pairs)
@@ -174,12 +176,27 @@ func (m *model) owner(port int32) int {
 	return lo
 }
 
-// header is a packet of a flow as its source sends it.
-func (m *model) header(src, dst weft.NICID) weft.Header {
-	h := weft.Header{Src: src, Dst: dst, Size: 256, Fields: weft.NewFields()}
-	if m.source != nil {
-		sw, p := m.g.SwitchOf(src)
-		m.source.Source(m.g.Place(sw), p, &h)
+// headers are the packets of a flow as its source sends them: one for each address that it chooses among.
+func (m *model) headers(src, dst weft.NICID) []weft.Header {
+	sw, p := m.g.SwitchOf(src)
+	var list []weft.Address
+	if m.assigner != nil {
+		list = m.assigner.Addresses(m.g.Place(sw), p, dst)
 	}
-	return h
+	if len(list) == 0 {
+		list = []weft.Address{{}}
+	}
+	headers := make([]weft.Header, len(list))
+	for i, a := range list {
+		h := &headers[i]
+		*h = weft.Header{Src: src, Dst: dst, Size: 256, VC: a.VC, Fields: weft.NewFields()}
+		if int(a.VC) >= m.vcs {
+			h.VC = 0 // as NICs do
+		}
+		h.Path, h.Layers = a.Path, a.Layers
+		if m.source != nil {
+			m.source.Source(m.g.Place(sw), p, h)
+		}
+	}
+	return headers
 }

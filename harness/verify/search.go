@@ -45,9 +45,11 @@ func (x *explorer) search(f, source int, loops bool) *Counterexample {
 	fs := x.prepare(f)
 	var list []trail
 	at := map[nodeKey]int32{}
-	for i, moment := range x.scene.starts(x.m.when) {
-		list = append(list, trail{node: nodeKey{state: fs.starts[source], moment: moment}, before: -1})
-		at[list[i].node] = int32(i)
+	for _, moment := range x.scene.starts(x.m.when) {
+		for _, start := range fs.starts[source] {
+			at[nodeKey{state: start, moment: moment}] = int32(len(list))
+			list = append(list, trail{node: nodeKey{state: start, moment: moment}, before: -1})
+		}
 	}
 	var edges [][]int32 // per node of the list: where its steps lead
 	for i := 0; i < len(list); i++ {

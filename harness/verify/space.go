@@ -49,7 +49,7 @@ type wait struct {
 type flowSpace struct {
 	states []state
 	ids    map[uint64]int32
-	starts []int32
+	starts [][]int32 // per source; several, where it has several addresses to choose among
 	kept   []expansion
 	more   map[moreKey]int32
 	size   int // its part of space.entries
@@ -128,9 +128,14 @@ func (s *space) start(f int) *flowSpace {
 		fl := &s.m.flows[f]
 		fs.ids, fs.more = map[uint64]int32{}, map[moreKey]int32{}
 		for _, src := range fl.srcs {
-			h := s.m.header(src, fl.dst)
 			sw, p := s.m.g.SwitchOf(src)
-			fs.starts = append(fs.starts, s.state(fs, int(sw), p, h.VC, h.Fields))
+			var of []int32
+			for _, h := range s.m.headers(src, fl.dst) {
+				if start := s.state(fs, int(sw), p, h.VC, h.Fields); !slices.Contains(of, start) {
+					of = append(of, start)
+				}
+			}
+			fs.starts = append(fs.starts, of)
 		}
 	}
 	return fs

@@ -1,6 +1,9 @@
 package verify
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // waitAt notes a wait at a moment, or at all that there can be.
 func (x *explorer) waitAt(moment int, wait int32) {
@@ -110,7 +113,7 @@ func (x *explorer) settle() error {
 // edges it also keeps which state leads to which.
 func (x *explorer) reachable(f int, fs *flowSpace, edges bool) {
 	x.nodes.clear()
-	for _, start := range fs.starts {
+	for _, start := range slices.Concat(fs.starts...) {
 		if _, down := x.scene.dead(fs.states[start].sw, 0); !down { // at moment 0 everything is dead or nothing
 			x.nodes.id(nodeKey{state: start})
 		}

@@ -69,7 +69,12 @@ func (w *Walker) follow(src, dst weft.NICID, hops []weft.Hop, only bool) error {
 	if len(x.memory.all) > maxKept/16 {
 		x.memory.clear()
 	}
-	at := []nodeKey{{state: fs.starts[slices.Index(x.m.flows[f].srcs, src)]}}
+	var at []nodeKey
+	for _, start := range fs.starts[slices.Index(x.m.flows[f].srcs, src)] {
+		if st := fs.states[start]; len(at) == 0 || len(hops) > 0 && st.vc == hops[0].InVC && x.fields.of(st.fields) == hops[0].Before {
+			at = []nodeKey{{state: start}} // the address that it was sent to, if there is such a one
+		}
+	}
 	for i := range hops {
 		if i+1 < len(hops) && hops[i+1].Switch == hops[i].Switch {
 			continue

@@ -9,8 +9,9 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Version of the layout of records, see the package documentation. It grows with every change that a reader would notice.
-const Version = 1
+// Version of the layout of records, see the package documentation. It grows with every change that a reader would notice; those before
+// are still read.
+const Version = 2
 
 // Kind says what a record is.
 type Kind uint8
@@ -61,7 +62,8 @@ type Record struct {
 // Bounds of a record in bytes.
 const (
 	preamble   = 4
-	fixed      = 78 // of a packet, before the route
+	fixed      = 82 // of a packet, before the route
+	fixed1     = 78 // in version 1, without path and layers
 	maxName    = math.MaxUint8
 	maxText    = math.MaxUint16
 	flagTraced = 1
@@ -99,6 +101,8 @@ func Append(dst []byte, r *Record) []byte {
 	dst = be.AppendUint32(dst, uint32(r.To))
 	dst = be.AppendUint64(dst, r.Sent)
 	dst = be.AppendUint64(dst, r.Limit)
+	dst = be.AppendUint16(dst, h.Path)
+	dst = be.AppendUint16(dst, h.Layers)
 	for i := range h.Route.Len() {
 		dst = append(dst, byte(h.Route.At(i)))
 	}
@@ -117,12 +121,16 @@ func Decode(data []byte) (r Record, err error) {
 	switch {
 	case len(data) < preamble:
 		return bad("%d bytes, expected at least %d", len(data), preamble)
-	case data[0] != Version:
-		return bad("version %d, this program knows version %d", data[0], Version)
+	case data[0] != Version && data[0] != 1:
+		return bad("version %d, this program knows versions 1 to %d", data[0], Version)
 	case data[3] >= byte(states):
 		return bad("state %d of its link, expected less than %d", data[3], states)
 	}
 	r.Kind, r.State = Kind(data[1]), LinkState(data[3])
+	fixed := fixed
+	if data[0] == 1 {
+		fixed = fixed1
+	}
 	be := binary.BigEndian
 	switch {
 	case r.Kind == KindMark && len(data) >= preamble+2 && data[2] == 0:
@@ -145,6 +153,9 @@ func Decode(data []byte) (r Record, err error) {
 	h.PortField, r.Index, r.Packets = int16(be.Uint16(data[40:])), be.Uint16(data[42:]), be.Uint16(data[44:])
 	h.Misroute, r.From, r.To = be.Uint64(data[46:]), weft.Epoch(be.Uint32(data[54:])), weft.Epoch(be.Uint32(data[58:]))
 	r.Sent, r.Limit = be.Uint64(data[62:]), be.Uint64(data[70:])
+	if data[0] != 1 {
+		h.Path, h.Layers = be.Uint16(data[78:]), be.Uint16(data[80:])
+	}
 	ports, rest := int(data[5]), data[fixed:]
 	if ports > weft.MaxRoute || ports > len(rest) {
 		return bad("a source route of %d ports in %d bytes, expected at most %d", ports, len(rest), weft.MaxRoute)

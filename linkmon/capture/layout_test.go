@@ -17,7 +17,7 @@ func full(t testing.TB) Record {
 		Sent: 1 << 40, Limit: 1<<41 + 5,
 		Header: weft.Header{
 			Src: 11, Dst: 1<<18 - 1, Seq: 1 << 50, Injected: weft.Second + 7, Size: 1500, VC: 13, Era: 9, Hops: 300, Reroutes: 2, Traced: true,
-			Fields: weft.Fields{PortField: weft.PortFieldDown, Misroute: 1<<63 | 5},
+			Fields: weft.Fields{PortField: weft.PortFieldDown, Path: 0x0203, Layers: 0x8001, Misroute: 1<<63 | 5},
 		},
 	}
 	for _, p := range []weft.PortID{255, 0, 17} {
@@ -45,14 +45,28 @@ func TestARecordReadsBackAsItWasWritten(t *testing.T) {
 func TestTheLayoutStaysAsItIsDocumented(t *testing.T) {
 	r := full(t)
 	require.Equal(t, []byte{
-		1, 1, 1, 3,
+		2, 1, 1, 3,
 		13, 3, 0, 9, 0, 0, 0, 11, 0, 3, 0xff, 0xff, 0, 4, 0, 0, 0, 0, 0, 0,
 		0, 0, 0, 0xe8, 0xd4, 0xa5, 0x10, 0x07, 0, 0, 5, 0xdc, 1, 44, 0, 2, 0xff, 0xfe, 0, 3, 0, 7,
 		0x80, 0, 0, 0, 0, 0, 0, 5, 1, 2, 3, 4, 5, 6, 7, 8,
 		0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 5,
+		2, 3, 0x80, 1,
 		17, 0, 255, 4, 'n', '0', '0', '0', 4, 'n', '1', '3', '3',
 	}, Append(nil, &r))
-	require.Equal(t, []byte{1, 2, 0, 1, 0, 2, 'h', 'i'}, Append(nil, &Record{Kind: KindMark, State: StateCut, Text: "hi"}))
+	require.Equal(t, []byte{2, 2, 0, 1, 0, 2, 'h', 'i'}, Append(nil, &Record{Kind: KindMark, State: StateCut, Text: "hi"}))
+}
+
+func TestRecordsOfVersion1AreStillRead(t *testing.T) {
+	r := full(t)
+	data := Append(nil, &r)
+	old := append(append([]byte{1}, data[1:fixed1]...), data[fixed:]...)
+	r.Header.Path, r.Header.Layers = 0, 0
+	got, err := Decode(old)
+	require.NoError(t, err)
+	require.Equal(t, r, got)
+	got, err = Decode([]byte{1, 2, 0, 1, 0, 2, 'h', 'i'})
+	require.NoError(t, err)
+	require.Equal(t, Record{Kind: KindMark, State: StateCut, Text: "hi"}, got)
 }
 
 func TestWhatDoesNotFitIsCut(t *testing.T) {
@@ -76,15 +90,17 @@ func TestWhatIsNoRecordIsRefusedByName(t *testing.T) {
 	}
 	for want, data := range map[string][]byte{
 		"3 bytes, expected at least 4":                    good[:3],
-		"version 2, this program knows version 1":         with(0, 2),
+		"version 3, this program knows versions 1 to 2":   with(0, 3),
+		"version 0, this program knows versions 1 to 2":   with(0, 0),
 		"kind 0 with flags 1":                             with(1, 0),
 		"kind 3 with flags 1":                             with(1, 3),
 		"kind 1 with flags 2":                             with(2, 2),
 		"kind 2 with flags 1":                             with(1, 2),
 		"state 6 of its link, expected less than 6":       with(3, 6),
-		"77 bytes, a packet has at least 78":              good[:77],
+		"81 bytes, a packet has at least 82":              good[:81],
+		"77 bytes, a packet has at least 78":              append([]byte{1}, good[1:77]...),
 		"a source route of 16 ports in 13 bytes":          with(5, 16),
-		"a source route of 3 ports in 2 bytes":            good[:80],
+		"a source route of 3 ports in 2 bytes":            good[:84],
 		"a name is cut short":                             good[:len(good)-1],
 		"1 bytes follow its end":                          append(append([]byte(nil), good...), 0),
 		"7 bytes, its text of 2 bytes ends at 8":          {1, 2, 0, 0, 0, 2, 'x'},
@@ -102,10 +118,17 @@ func FuzzRecord(f *testing.F) {
 	r := full(f)
 	f.Add(Append(nil, &r))
 	f.Add(Append(nil, &Record{Kind: KindMark, Text: "text"}))
+	f.Add([]byte{1, 2, 0, 1, 0, 2, 'h', 'i'})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := Decode(data)
 		if err != nil {
 			require.ErrorIs(t, err, ErrRecord)
+			return
+		}
+		if data[0] != Version { // of before
+			again, err := Decode(Append(nil, &r))
+			require.NoError(t, err)
+			require.Equal(t, r, again)
 			return
 		}
 		require.Equal(t, data, Append(nil, &r))

@@ -31,6 +31,8 @@ f.port_field = ProtoField.int16("weft.port_field", "Port field", base.DEC, port_
 f.index = ProtoField.uint16("weft.frame.index", "Position in the frame")
 f.packets = ProtoField.uint16("weft.frame.packets", "Packets in the frame")
 f.misroute = ProtoField.uint64("weft.misroute", "Misroute vector", base.HEX)
+f.path = ProtoField.uint16("weft.path", "Path: the address of the destination")
+f.layers = ProtoField.uint16("weft.layers", "Layers to move between", base.HEX)
 f.from = ProtoField.uint32("weft.epoch", "Epoch of the sender")
 f.to = ProtoField.uint32("weft.peer_epoch", "Epoch of the receiver")
 f.sent = ProtoField.uint64("weft.sent", "Sent before in this VC and epoch")
@@ -69,7 +71,8 @@ local function mark(buf, pinfo, tree)
 end
 
 local function packet(buf, pinfo, tree)
-  if buf:len() < 78 then return tree:add_proto_expert_info(e.short) end
+  local fixed = buf(0, 1):uint() == 1 and 78 or 82 -- version 1 has no path and layers
+  if buf:len() < fixed then return tree:add_proto_expert_info(e.short) end
   tree:add(f.vc, buf(4, 1))
   tree:add(f.era, buf(6, 2))
   tree:add(f.src, buf(8, 4))
@@ -83,16 +86,20 @@ local function packet(buf, pinfo, tree)
   tree:add(f.port_field, buf(40, 2))
   tree:add(f.misroute, buf(46, 8))
   local ports, route = buf(5, 1):uint(), {}
-  if 78 + ports > buf:len() then return tree:add_proto_expert_info(e.short) end
-  for i = 1, ports do route[i] = "p" .. buf(77 + i, 1):uint() end
-  if ports > 0 then tree:add(f.route, buf(78, ports), table.concat(route, ",")) end
+  if fixed + ports > buf:len() then return tree:add_proto_expert_info(e.short) end
+  for i = 1, ports do route[i] = "p" .. buf(fixed - 1 + i, 1):uint() end
+  if ports > 0 then tree:add(f.route, buf(fixed, ports), table.concat(route, ",")) end
   tree:add(f.index, buf(42, 2))
   tree:add(f.packets, buf(44, 2))
   tree:add(f.from, buf(54, 4))
   tree:add(f.to, buf(58, 4))
   tree:add(f.sent, buf(62, 8))
   tree:add(f.limit, buf(70, 8))
-  local at, src = name(tree, f.src_name, buf, 78 + ports)
+  if fixed == 82 then
+    tree:add(f.path, buf(78, 2))
+    tree:add(f.layers, buf(80, 2))
+  end
+  local at, src = name(tree, f.src_name, buf, fixed + ports)
   if not at then return tree:add_proto_expert_info(e.short) end
   local last, dst = name(tree, f.dst_name, buf, at)
   if not last then return tree:add_proto_expert_info(e.short) end
@@ -111,7 +118,7 @@ function weft.dissector(buf, pinfo, root)
   local tree = root:add(weft, buf())
   if buf:len() < 4 then return tree:add_proto_expert_info(e.short) end
   tree:add(f.version, buf(0, 1))
-  if buf(0, 1):uint() ~= 1 then return tree:add_proto_expert_info(e.version) end
+  if buf(0, 1):uint() ~= 1 and buf(0, 1):uint() ~= 2 then return tree:add_proto_expert_info(e.version) end
   tree:add(f.kind, buf(1, 1))
   tree:add(f.traced, buf(2, 1))
   tree:add(f.state, buf(3, 1))

@@ -179,7 +179,7 @@ func TestWiresharkShowsEveryFieldAsItWasWritten(t *testing.T) {
 		require.Equal(t, twoWires[x.wire].Name, names["frame.interface_name"])
 		require.Equal(t, twoWires[x.wire].Description, names["frame.interface_description"])
 		require.Equal(t, fmt.Sprintf("%d.%09d", x.at.Unix(), x.at.Nanosecond()), frame["frame.time_epoch"])
-		require.Equal(t, "1", fields["weft.version"])
+		require.Equal(t, "2", fields["weft.version"])
 		require.Equal(t, fmt.Sprint(x.rec.Kind), fields["weft.kind"])
 		require.Equal(t, fmt.Sprint(uint8(x.rec.State)), fields["weft.state"])
 		if x.rec.Kind == KindMark {
@@ -194,6 +194,7 @@ func TestWiresharkShowsEveryFieldAsItWasWritten(t *testing.T) {
 			"vc": uint8(h.VC), "era": h.Era, "src": uint32(h.Src), "dst": uint32(h.Dst), "src_name": x.rec.SrcName, "dst_name": x.rec.DstName,
 			"seq": h.Seq, "injected": int64(h.Injected), "size": h.Size, "hops": h.Hops, "reroutes": h.Reroutes, "port_field": h.PortField,
 			"frame.index": x.rec.Index, "frame.packets": x.rec.Packets, "misroute": fmt.Sprintf("0x%016x", h.Misroute),
+			"path": h.Path, "layers": fmt.Sprintf("0x%04x", h.Layers),
 			"epoch": uint32(x.rec.From), "peer_epoch": uint32(x.rec.To), "sent": x.rec.Sent, "limit": x.rec.Limit,
 			"flow": x.rec.SrcName + ">" + x.rec.DstName,
 		} {

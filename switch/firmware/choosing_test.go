@@ -79,7 +79,14 @@ func TestAFirmwareWithChoicesIsOtherwiseWhatItWas(t *testing.T) {
 	}).Source(place, 0, &h)
 	assert.EqualValues(t, 5, h.Misroute)
 
+	tables, addresses := layeredTables(t, true, 2), assigned(t, 2, weft.Address{VC: 1})
+	fw = Choosing(Layered{Tables: tables, Assignment: addresses}, nil)
+	require.Equal(t, []weft.Address{{VC: 1}}, fw.(Assigner).Addresses(middle().At, 3, 1))
+	require.Equal(t, 6, fw.(Bounded).MostHops())
+
 	fw = Choosing(AdaptiveLink{}, nil)
+	require.Empty(t, fw.(Assigner).Addresses(place, 0, 1))
+	require.Equal(t, weft.MaxHops, fw.(Bounded).MostHops())
 	assert.Equal(t, AdaptiveLink{}.Registers(place), fw.(Stateful).Registers(place))
 	fw.(interface {
 		Source(*weft.Place, weft.PortID, *weft.Header)

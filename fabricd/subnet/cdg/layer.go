@@ -5,32 +5,42 @@ import (
 	"slices"
 )
 
-// Layer is the dependency graph of one layer. It has no cycle at any time, and keeps its channels in a topological order: a turn that
-// goes along with the order is taken without a search, for another one only the channels between its two ends are searched and
-// put in order again (Pearce, Kelly: A Dynamic Topological Sort Algorithm for Directed Acyclic Graphs). It belongs to one goroutine.
+// gap is how far apart the labels of channels are made.
+const gap = 1 << 40
+
+// Layer is the dependency graph of one layer. It has no cycle at any time, and keeps its channels in a topological order, as a list with
+// labels that grow along it. A turn that goes along with the order is taken without a search. For another one both of its ends are
+// searched from in turns, forward from where it leads and backward from where it begins, between the labels of both; they meet if there
+// is a cycle, and otherwise the side that ends first is put on the other side of the other end (as Pearce, Kelly: A Dynamic Topological
+// Sort Algorithm for Directed Acyclic Graphs, but searching no more than twice the smaller side). It belongs to one goroutine.
 type Layer struct {
-	t     *Turns
-	place []int32 // per channel: where it stands in the order
-	uses  []int32 // per turn: how many paths depend by it; 0: it is not there
+	t    *Turns
+	uses []int32 // per turn: how many paths depend by it; 0: it is not there
+
+	label      []int64 // per channel; of the end of the list, the last one, more than any
+	next, prev []int32 // per channel: its neighbours in the list, which is a ring through its end
 
 	refused []uint32 // per turn: the era in which it was refused; remembered until something is taken out
 	era     uint32
+	tried   int // turns that are there only by Try
 
-	seen          []uint32 // per channel: the search that saw it
-	search        uint32
-	after, before []int32 // what the searches found
-	places        []int32
+	seen            []uint32 // per channel: the search that saw it, forward if even and backward if odd
+	search          uint32
+	forward, behind []int32 // what a search found
+	by              []int32 // per channel: the turn by which Path came to it
 }
 
 // NewLayer is an empty layer.
 func NewLayer(t *Turns) *Layer {
+	n := t.Channels()
 	l := &Layer{
-		t: t, place: make([]int32, t.Channels()), uses: make([]int32, t.Len()), refused: make([]uint32, t.Len()), era: 1,
-		seen: make([]uint32, t.Channels()),
+		t: t, uses: make([]int32, t.Len()), refused: make([]uint32, t.Len()), era: 1, seen: make([]uint32, n),
+		label: make([]int64, n+1), next: make([]int32, n+1), prev: make([]int32, n+1),
 	}
-	for c := range l.place {
-		l.place[c] = int32(c)
+	for c := range n + 1 {
+		l.next[c], l.prev[(c+1)%(n+1)] = int32((c+1)%(n+1)), int32(c)
 	}
+	l.spread()
 	return l
 }
 
@@ -49,22 +59,14 @@ func (l *Layer) Uses(turn int32) int { return int(l.uses[turn]) }
 // Refused reports whether the turn would close a cycle and the layer remembers it. What it does not remember it may still refuse.
 func (l *Layer) Refused(turn int32) bool { return l.refused[turn] == l.era }
 
-// Place is where a channel stands in the topological order: before all channels that depend on it being left.
-func (l *Layer) Place(channel int32) int { return int(l.place[channel]) }
+// Label grows along the topological order: a channel has a lower one than those that it depends on.
+func (l *Layer) Label(channel int32) int64 { return l.label[channel] }
 
 // Add counts one more path that depends by a turn. It reports false, and nothing has changed, when that would close a cycle.
 func (l *Layer) Add(turn int32) bool {
-	if l.uses[turn] == 0 {
-		if l.refused[turn] == l.era {
-			return false
-		}
-		if !l.order(l.t.from[turn], l.t.to[turn]) {
-			l.refused[turn] = l.era
-			return false
-		}
-	}
-	l.uses[turn]++
-	return true
+	ok := l.Try(turn)
+	l.Keep()
+	return ok
 }
 
 // Drop counts one path less. What was refused before may be taken when it was the last one.
@@ -74,30 +76,65 @@ func (l *Layer) Drop(turn int32) {
 	}
 }
 
+// Try is Add until further notice: [Layer.Back] takes it back, the last one first, and [Layer.Keep] makes all that was tried stay. What is
+// refused beside turns that are only tried is not remembered.
+func (l *Layer) Try(turn int32) bool {
+	if l.uses[turn] == 0 {
+		if l.refused[turn] == l.era {
+			return false
+		}
+		if !l.order(l.t.from[turn], l.t.to[turn]) {
+			if l.tried == 0 {
+				l.refused[turn] = l.era
+			}
+			return false
+		}
+		l.tried++
+	}
+	l.uses[turn]++
+	return true
+}
+
+// Back takes back a turn that was tried. Other than Drop it keeps what is remembered.
+func (l *Layer) Back(turn int32) {
+	if l.uses[turn]--; l.uses[turn] == 0 {
+		l.tried--
+	}
+}
+
+// Keep makes stay what was tried.
+func (l *Layer) Keep() { l.tried = 0 }
+
 // AddPath adds all turns of a path, or reports false, and nothing has changed.
 func (l *Layer) AddPath(turns []int32) bool {
+	ok := l.TryPath(turns)
+	l.Keep()
+	return ok
+}
+
+// TryPath is AddPath until further notice, see [Layer.Try].
+func (l *Layer) TryPath(turns []int32) bool {
 	for _, t := range turns {
 		if l.refused[t] == l.era && l.uses[t] == 0 {
 			return false
 		}
 	}
 	for i, t := range turns {
-		if l.Add(t) {
+		if l.Try(t) {
 			continue
 		}
-		// What was refused beside the turns before it may fit without them, unless all of them had been there.
-		fresh := false
-		for _, u := range turns[:i] {
-			l.uses[u]--
-			fresh = fresh || l.uses[u] == 0
-		}
-		if fresh {
-			l.refused[t] = 0
-			l.Fits(t)
-		}
+		l.BackPath(turns[:i])
+		l.Fits(t) // remembered when it is refused without the others too
 		return false
 	}
 	return true
+}
+
+// BackPath takes back a path that was tried.
+func (l *Layer) BackPath(turns []int32) {
+	for _, t := range turns {
+		l.Back(t)
+	}
 }
 
 // DropPath drops all turns of a path.
@@ -109,24 +146,19 @@ func (l *Layer) DropPath(turns []int32) {
 
 // Fits reports whether Add would take a turn.
 func (l *Layer) Fits(turn int32) bool {
-	if l.uses[turn] > 0 {
-		return true
-	}
-	if !l.Add(turn) {
+	if !l.Try(turn) {
 		return false
 	}
-	l.uses[turn] = 0 // nothing was refused beside it
+	l.Back(turn)
 	return true
 }
 
 // FitsPath reports whether AddPath would take a path.
 func (l *Layer) FitsPath(turns []int32) bool {
-	if !l.AddPath(turns) {
+	if !l.TryPath(turns) {
 		return false
 	}
-	for _, t := range turns {
-		l.uses[t]-- // as in Fits
-	}
+	l.BackPath(turns)
 	return true
 }
 
@@ -139,71 +171,125 @@ func (l *Layer) forget() {
 
 // order changes the order so that a stands before b. It reports false when b leads to a.
 func (l *Layer) order(a, b int32) bool {
-	if a == b {
-		return false
-	}
-	low, high := l.place[b], l.place[a]
+	low, high := l.label[b], l.label[a]
 	if high < low {
 		return true
 	}
-	if l.search++; l.search == 0 {
+	if a == b {
+		return false
+	}
+	if l.search += 2; l.search == 0 {
 		clear(l.seen)
-		l.search = 1
+		l.search = 2
 	}
-	// What b leads to, as far as it stands before a.
-	l.after = append(l.after[:0], b)
-	l.seen[b] = l.search
-	for i := 0; i < len(l.after); i++ {
-		c := l.after[i]
-		for t := l.t.first[c]; t < l.t.first[c+1]; t++ {
-			if l.uses[t] == 0 {
-				continue
+	ahead, back := l.search, l.search+1
+	l.forward, l.behind = append(l.forward[:0], b), append(l.behind[:0], a)
+	l.seen[b], l.seen[a] = ahead, back
+	for i, j, steps := 0, 0, 0; ; {
+		if steps <= 0 { // the turn of the side that has looked at fewer turns
+			if i == len(l.forward) {
+				l.move(l.forward, a, l.next[a])
+				return true
 			}
-			to := l.t.to[t]
-			if to == a {
-				return false
-			}
-			if l.place[to] < high && l.seen[to] != l.search {
-				l.seen[to] = l.search
-				l.after = append(l.after, to)
-			}
-		}
-	}
-	// What leads to a, as far as it stands behind b. None of it is in after, or there were a cycle.
-	l.before = append(l.before[:0], a)
-	l.seen[a] = l.search
-	for i := 0; i < len(l.before); i++ {
-		c := l.before[i]
-		for _, t := range l.t.into[l.t.behind[c]:l.t.behind[c+1]] {
-			if l.uses[t] == 0 {
-				continue
-			}
-			from := l.t.from[t]
-			if l.place[from] > low && l.seen[from] != l.search {
-				l.seen[from] = l.search
-				l.before = append(l.before, from)
-			}
-		}
-	}
-	// Both share out the places they have: first what leads to a, then what b leads to.
-	byPlace := func(x, y int32) int { return cmp.Compare(l.place[x], l.place[y]) }
-	slices.SortFunc(l.before, byPlace)
-	slices.SortFunc(l.after, byPlace)
-	l.places = l.places[:0]
-	for i, j := 0, 0; i < len(l.before) || j < len(l.after); {
-		if j == len(l.after) || i < len(l.before) && l.place[l.before[i]] < l.place[l.after[j]] {
-			l.places = append(l.places, l.place[l.before[i]])
+			c := l.forward[i]
 			i++
-		} else {
-			l.places = append(l.places, l.place[l.after[j]])
-			j++
+			for t := l.t.first[c]; t < l.t.first[c+1]; t++ {
+				if to := l.t.to[t]; l.uses[t] > 0 && l.label[to] <= high && l.seen[to] != ahead {
+					if l.seen[to] == back {
+						return false
+					}
+					l.seen[to] = ahead
+					l.forward = append(l.forward, to)
+				}
+			}
+			steps += int(l.t.first[c+1] - l.t.first[c])
+			continue
+		}
+		if j == len(l.behind) {
+			l.move(l.behind, l.prev[b], b)
+			return true
+		}
+		c := l.behind[j]
+		j++
+		for _, t := range l.t.into[l.t.behind[c]:l.t.behind[c+1]] {
+			if from := l.t.from[t]; l.uses[t] > 0 && l.label[from] >= low && l.seen[from] != back {
+				if l.seen[from] == ahead {
+					return false
+				}
+				l.seen[from] = back
+				l.behind = append(l.behind, from)
+			}
+		}
+		steps -= int(l.t.behind[c+1] - l.t.behind[c])
+	}
+}
+
+// move puts channels between two that are neighbours, in the order they had.
+func (l *Layer) move(channels []int32, after, before int32) {
+	slices.SortFunc(channels, func(x, y int32) int { return cmp.Compare(l.label[x], l.label[y]) })
+	for _, c := range channels {
+		l.next[l.prev[c]], l.prev[l.next[c]] = l.next[c], l.prev[c]
+	}
+	low := int64(0)
+	if after != int32(l.t.Channels()) {
+		low = l.label[after]
+	}
+	step := (l.label[before] - low) / int64(len(channels)+1)
+	for i, c := range channels {
+		l.next[after], l.prev[c] = c, after
+		l.label[c] = low + int64(i+1)*step
+		after = c
+	}
+	l.next[after], l.prev[before] = before, after
+	if step == 0 {
+		l.spread()
+	}
+}
+
+// spread gives new labels, as far apart as can be.
+func (l *Layer) spread() {
+	end := int32(l.t.Channels())
+	label := int64(0)
+	for c := l.next[end]; ; c = l.next[c] {
+		label += gap
+		l.label[c] = label
+		if c == end {
+			return
 		}
 	}
-	for i, c := range l.before {
-		l.place[c] = l.places[i]
+}
+
+// Path is turns that lead from a channel to another, as few as can be; nil when none do, or when both are the same. It is storage of the
+// layer.
+func (l *Layer) Path(from, to int32) []int32 {
+	if l.search += 2; l.search == 0 {
+		clear(l.seen)
+		l.search = 2
 	}
-	for i, c := range l.after {
-		l.place[c] = l.places[len(l.before)+i]
+	if l.by == nil {
+		l.by = make([]int32, l.t.Channels())
 	}
-	return true
+	l.forward = append(l.forward[:0], from)
+	l.seen[from] = l.search
+	for i := 0; i < len(l.forward); i++ {
+		c := l.forward[i]
+		for t := l.t.first[c]; t < l.t.first[c+1]; t++ {
+			next := l.t.to[t]
+			if l.uses[t] == 0 || l.seen[next] == l.search || l.label[next] > l.label[to] {
+				continue
+			}
+			l.seen[next], l.by[next] = l.search, t
+			if next == to {
+				path := l.behind[:0]
+				for at := to; at != from; at = l.t.from[l.by[at]] {
+					path = append(path, l.by[at])
+				}
+				slices.Reverse(path)
+				l.behind = path
+				return path
+			}
+			l.forward = append(l.forward, next)
+		}
+	}
+	return nil
 }

@@ -1,0 +1,42 @@
+package survey
+
+import (
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+)
+
+// User is a source switch and an address of a destination.
+type User struct {
+	Src     weft.SwitchID
+	Dst     weft.NICID
+	Address weft.Address
+}
+
+// Users are, for each channel of a cycle, all whose packets may go on from it into the next (after the last comes the first).
+func Users(r *layered.Routing, cycle []layered.Channel) [][]User {
+	list := make([][]User, len(cycle))
+	w := newWalker(r)
+	place := map[int]int{} // of a channel in the cycle
+	for i, c := range cycle {
+		place[w.channels.Number(weft.SwitchID(c.From.Node.Index), c.From.Port, c.Layer)] = i
+	}
+	for s := range r.Graph.Switches {
+		for dst := range weft.NICID(len(r.Graph.NICs)) {
+			for _, a := range r.Assignment.Addresses(weft.SwitchID(s), dst) {
+				w.follow(weft.SwitchID(s), dst, a)
+				for _, n := range w.nodes {
+					i, on := place[n.by]
+					if !on {
+						continue
+					}
+					for _, to := range w.edges[n.first:n.last] {
+						if next, on := place[w.nodes[to].by]; on && next == (i+1)%len(cycle) {
+							list[i] = append(list[i], User{weft.SwitchID(s), dst, a})
+						}
+					}
+				}
+			}
+		}
+	}
+	return list
+}
