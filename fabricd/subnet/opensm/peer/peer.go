@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -95,16 +96,17 @@ func (s *Sim) Stop() {
 
 // Result is what OpenSM left when it had routed the fabric.
 type Result struct {
-	Dir     string        // where its files are
-	Compute time.Duration // how long lash took, from its first line to "tables configured" in the log; 0 for other engines
-	Lanes   int           // how many virtual lanes lash says that it needs, 0 for other engines
+	Dir string // where its files are
+	// Compute is how long lash took by the log, from its first line to its tables or to where it gives up; 0 for other engines.
+	Compute time.Duration
+	Lanes   int // how many virtual lanes lash says that it needs, 0 for other engines
 }
 
 // File is the path of one of its files.
 func (r *Result) File(name string) string { return filepath.Join(r.Dir, name) }
 
 // Route has OpenSM route the fabric once, from the first NIC, with an engine and more of its options. The error wraps [ErrRefused]
-// when the engine cannot; others are that ctx ended, and what OpenSM says.
+// when the engine cannot, and then there is a result too, without tables; others are that ctx ended, and what OpenSM says.
 func (s *Sim) Route(ctx context.Context, engine string, options ...string) (*Result, error) {
 	m, err := s.manage(ctx, engine, append(options, "-o")...)
 	if err != nil {
@@ -118,14 +120,11 @@ func (s *Sim) Route(ctx context.Context, engine string, options ...string) (*Res
 			if err != nil {
 				return nil, fmt.Errorf("opensm: %w\n%s", err, tail(m.log))
 			}
-			if contains(m.log, refusal) { // it says so and may end all the same
-				return nil, fmt.Errorf("opensm -R %s: %w", engine, ErrRefused)
-			}
-			return m.result()
+			return m.result(engine)
 		default:
 		}
 		if contains(m.log, refusal) { // then it never ends
-			return nil, fmt.Errorf("opensm -R %s: %w", engine, ErrRefused)
+			return m.result(engine)
 		}
 		if !wait(ctx) {
 			return nil, fmt.Errorf("opensm -R %s: %w\n%s", engine, context.Cause(ctx), tail(m.log))
@@ -182,33 +181,47 @@ func (m *manager) stop() {
 }
 
 // result reads the log.
-func (m *manager) result() (*Result, error) {
+func (m *manager) result(engine string) (*Result, error) {
 	r := &Result{Dir: m.dir}
 	data, err := os.ReadFile(m.log)
 	if err != nil {
 		return nil, err
 	}
 	var begin, end time.Time
+	refused := false
 	for line := range strings.Lines(string(data)) {
 		switch {
 		case strings.Contains(line, "discover_network_properties: "):
 			begin = stamp(line)
-		case strings.Contains(line, "tables configured on all switches"):
+		case strings.Contains(line, "tables configured on all switches"), strings.Contains(line, "cannot build fwd tables"):
 			end = stamp(line)
-		case strings.Contains(line, "Lanes needed: "):
-			_, after, _ := strings.Cut(line, "Lanes needed: ")
-			if _, err := fmt.Sscanf(after, "%d", &r.Lanes); err != nil {
-				return nil, fmt.Errorf("%s: %q: %w", m.log, line, err)
-			}
+		case strings.Contains(line, refusal):
+			refused = true
+		default:
+			r.lanes(line)
 		}
 	}
-	if end.IsZero() {
-		return nil, fmt.Errorf("%s: no routing was configured", m.log)
-	}
-	if !begin.IsZero() {
+	if !begin.IsZero() && !end.IsZero() {
 		r.Compute = end.Sub(begin)
 	}
+	switch {
+	case refused:
+		return r, fmt.Errorf("opensm -R %s: %w", engine, ErrRefused)
+	case end.IsZero():
+		return nil, fmt.Errorf("%s: no routing was configured", m.log)
+	}
 	return r, nil
+}
+
+// lanes reads how many lash needs: when it has them, and when it has not.
+func (r *Result) lanes(line string) {
+	for _, before := range []string{"Lanes needed: ", "Lane requirements ("} {
+		_, after, _ := strings.Cut(line, before)
+		digits := after[:len(after)-len(strings.TrimLeft(after, "0123456789"))]
+		if n, err := strconv.Atoi(digits); err == nil {
+			r.Lanes = n
+		}
+	}
 }
 
 // stamp reads the time at the beginning of a line: "Nov 21 22:41:53 215224 [...".
