@@ -22,10 +22,12 @@ type Layer struct {
 
 	refused []uint32 // per turn: the era in which it was refused; remembered until something is taken out
 	era     uint32
+	tried   int // turns that are there only by Try
 
 	seen            []uint32 // per channel: the search that saw it, forward if even and backward if odd
 	search          uint32
 	forward, behind []int32 // what a search found
+	by              []int32 // per channel: the turn by which Path came to it
 }
 
 // NewLayer is an empty layer.
@@ -62,17 +64,9 @@ func (l *Layer) Label(channel int32) int64 { return l.label[channel] }
 
 // Add counts one more path that depends by a turn. It reports false, and nothing has changed, when that would close a cycle.
 func (l *Layer) Add(turn int32) bool {
-	if l.uses[turn] == 0 {
-		if l.refused[turn] == l.era {
-			return false
-		}
-		if !l.order(l.t.from[turn], l.t.to[turn]) {
-			l.refused[turn] = l.era
-			return false
-		}
-	}
-	l.uses[turn]++
-	return true
+	ok := l.Try(turn)
+	l.Keep()
+	return ok
 }
 
 // Drop counts one path less. What was refused before may be taken when it was the last one.
@@ -82,30 +76,65 @@ func (l *Layer) Drop(turn int32) {
 	}
 }
 
+// Try is Add until further notice: [Layer.Back] takes it back, the last one first, and [Layer.Keep] makes all that was tried stay. What is
+// refused beside turns that are only tried is not remembered.
+func (l *Layer) Try(turn int32) bool {
+	if l.uses[turn] == 0 {
+		if l.refused[turn] == l.era {
+			return false
+		}
+		if !l.order(l.t.from[turn], l.t.to[turn]) {
+			if l.tried == 0 {
+				l.refused[turn] = l.era
+			}
+			return false
+		}
+		l.tried++
+	}
+	l.uses[turn]++
+	return true
+}
+
+// Back takes back a turn that was tried. Other than Drop it keeps what is remembered.
+func (l *Layer) Back(turn int32) {
+	if l.uses[turn]--; l.uses[turn] == 0 {
+		l.tried--
+	}
+}
+
+// Keep makes stay what was tried.
+func (l *Layer) Keep() { l.tried = 0 }
+
 // AddPath adds all turns of a path, or reports false, and nothing has changed.
 func (l *Layer) AddPath(turns []int32) bool {
+	ok := l.TryPath(turns)
+	l.Keep()
+	return ok
+}
+
+// TryPath is AddPath until further notice, see [Layer.Try].
+func (l *Layer) TryPath(turns []int32) bool {
 	for _, t := range turns {
 		if l.refused[t] == l.era && l.uses[t] == 0 {
 			return false
 		}
 	}
 	for i, t := range turns {
-		if l.Add(t) {
+		if l.Try(t) {
 			continue
 		}
-		// What was refused beside the turns before it may fit without them, unless all of them had been there.
-		fresh := false
-		for _, u := range turns[:i] {
-			l.uses[u]--
-			fresh = fresh || l.uses[u] == 0
-		}
-		if fresh {
-			l.refused[t] = 0
-			l.Fits(t)
-		}
+		l.BackPath(turns[:i])
+		l.Fits(t) // remembered when it is refused without the others too
 		return false
 	}
 	return true
+}
+
+// BackPath takes back a path that was tried.
+func (l *Layer) BackPath(turns []int32) {
+	for _, t := range turns {
+		l.Back(t)
+	}
 }
 
 // DropPath drops all turns of a path.
@@ -117,24 +146,19 @@ func (l *Layer) DropPath(turns []int32) {
 
 // Fits reports whether Add would take a turn.
 func (l *Layer) Fits(turn int32) bool {
-	if l.uses[turn] > 0 {
-		return true
-	}
-	if !l.Add(turn) {
+	if !l.Try(turn) {
 		return false
 	}
-	l.uses[turn] = 0 // nothing was refused beside it
+	l.Back(turn)
 	return true
 }
 
 // FitsPath reports whether AddPath would take a path.
 func (l *Layer) FitsPath(turns []int32) bool {
-	if !l.AddPath(turns) {
+	if !l.TryPath(turns) {
 		return false
 	}
-	for _, t := range turns {
-		l.uses[t]-- // as in Fits
-	}
+	l.BackPath(turns)
 	return true
 }
 
@@ -233,4 +257,39 @@ func (l *Layer) spread() {
 			return
 		}
 	}
+}
+
+// Path is turns that lead from a channel to another, as few as can be; nil when none do, or when both are the same. It is storage of the
+// layer.
+func (l *Layer) Path(from, to int32) []int32 {
+	if l.search += 2; l.search == 0 {
+		clear(l.seen)
+		l.search = 2
+	}
+	if l.by == nil {
+		l.by = make([]int32, l.t.Channels())
+	}
+	l.forward = append(l.forward[:0], from)
+	l.seen[from] = l.search
+	for i := 0; i < len(l.forward); i++ {
+		c := l.forward[i]
+		for t := l.t.first[c]; t < l.t.first[c+1]; t++ {
+			next := l.t.to[t]
+			if l.uses[t] == 0 || l.seen[next] == l.search || l.label[next] > l.label[to] {
+				continue
+			}
+			l.seen[next], l.by[next] = l.search, t
+			if next == to {
+				path := l.behind[:0]
+				for at := to; at != from; at = l.t.from[l.by[at]] {
+					path = append(path, l.by[at])
+				}
+				slices.Reverse(path)
+				l.behind = path
+				return path
+			}
+			l.forward = append(l.forward, next)
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package layered
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -30,22 +31,34 @@ func LASH(g *topology.Graph, o Options) (*Routing, error) {
 		return nil, err
 	}
 	if o.Layers < 0 || o.Layers > weft.MaxVCs {
-		return nil, fmt.Errorf("lash with %d layers: a link has 1 to %d virtual channels", o.Layers, weft.MaxVCs)
+		return nil, fmt.Errorf("layers=%d: expected 1 to %d, the virtual channels that a link can have", o.Layers, weft.MaxVCs)
 	}
-	most := o.Layers
-	if most == 0 {
-		most = weft.MaxVCs
+	most := cmp.Or(o.Layers, weft.MaxVCs)
+	var l paths
+	switch {
+	case o.Paths == ByPair:
+		l = anyPaths(w, turns, o)
+	case o.Both:
+		l = bothWays(w, turns, o)
+	default:
+		l = shortestTrees(w, turns, o)
 	}
-	t := newTrees(w, turns, o)
-	t.grow()
-	if n := len(t.layers); n > most {
+	if n := len(l.filled().layers); n > most {
 		return nil, tooFew("lash", g, n, most)
 	}
 	if o.Balance.Or(true) {
-		t.layering.balance()
+		l.filled().balance()
 	}
-	return t.routing()
+	return l.routing(o.named("lash"))
 }
+
+// paths are those that LASH has chosen.
+type paths interface {
+	filled() *layering
+	routing(engine string) (*Routing, error)
+}
+
+func (l *layering) filled() *layering { return l }
 
 // tooFew says that layers do not suffice.
 func tooFew(engine string, g *topology.Graph, needed, there int) error {
@@ -100,6 +113,12 @@ func (l *layering) balance() {
 			}
 		}
 	}
+}
+
+// fewer reports whether it has fewer layers than another, or fewer paths in the last one.
+func (l *layering) fewer(than *layering) bool {
+	n, m := len(l.layers), len(than.layers)
+	return n < m || n == m && n > 0 && l.sizes[n-1] < than.sizes[n-1]
 }
 
 // bySize are the layers, the smallest first.

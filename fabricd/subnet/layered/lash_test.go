@@ -1,23 +1,20 @@
-package layered
+package layered_test
 
 import (
 	"fmt"
 	"testing"
 
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 )
 
 func BenchmarkLASH(b *testing.B) {
 	for _, n := range []int{64, 128, 256, 512, 1024} {
-		for _, balance := range []Tristate{Off, On} {
-			b.Run(fmt.Sprintf("switches=%d/balance=%v", n, balance == On), func(b *testing.B) {
-				g, err := topology.Parse(fmt.Sprintf("irregular:%d,%d,1", n, 2*n))
-				if err != nil {
-					b.Fatal(err)
-				}
+		for _, balance := range []layered.Tristate{layered.Off, layered.On} {
+			b.Run(fmt.Sprintf("switches=%d/balance=%v", n, balance == layered.On), func(b *testing.B) {
+				g := parse(b, fmt.Sprintf("irregular:%d,%d,1", n, 2*n))
 				layers := 0
 				for b.Loop() {
-					r, err := LASH(g, Options{Balance: balance})
+					r, err := layered.LASH(g, layered.Options{Balance: balance})
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -5,15 +5,13 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
-	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // trees are the paths of LASH by destination: per destination switch d and switch s the channel that s takes to d.
 type trees struct {
 	layering
 	w    *wires
-	seed uint64
+	both bool // directions share a layer: of has the one from the lower switch
 
 	next []int32 // at d*n+s; -1 where there is none
 	turn []int32 // at d*n+s: from that channel to the one after it, -1 where there is none
@@ -23,9 +21,9 @@ type trees struct {
 	low []int32
 }
 
-func newTrees(w *wires, turns *cdg.Turns, o Options) *trees {
+func newTrees(w *wires, turns *cdg.Turns) *trees {
 	t := &trees{
-		w: w, seed: o.Seed, next: make([]int32, w.n*w.n), turn: make([]int32, w.n*w.n), load: make([]int32, len(w.to)),
+		w: w, next: make([]int32, w.n*w.n), turn: make([]int32, w.n*w.n), load: make([]int32, len(w.to)),
 		low: make([]int32, w.n),
 	}
 	t.layering = layering{turns: turns, of: slices.Repeat([]uint8{none}, w.n*w.n), path: t.path}
@@ -34,6 +32,9 @@ func newTrees(w *wires, turns *cdg.Turns, o Options) *trees {
 	}
 	return t
 }
+
+// number is that of the path of a pair.
+func (t *trees) number(s, d int32) int { return int(d)*t.w.n + int(s) }
 
 // path gives the turns of the path that has number d*n+s.
 func (t *trees) path(i int, turns []int32) []int32 {
@@ -44,23 +45,53 @@ func (t *trees) path(i int, turns []int32) []int32 {
 	return turns
 }
 
-// grow chooses the trees and fills the layers (steps 2 and 3), destination by destination, in the order of a breadth-first search
-// from switch o.Seed, and switch by switch from the near ones to the far ones. A switch takes the channel by which its path gets into
-// the lowest layer, and among those the one that fewest paths lead over.
+// grow chooses the trees and fills the layers (steps 2 and 3), destination by destination, and switch by switch from the near ones to the
+// far ones. A switch takes the channel by which its path gets into the lowest layer, and among those the one that fewest paths lead
+// over.
 //
 // What a layer has refused a switch it refuses all switches whose path leads through that one, and what it has of the path of a switch need
 // not be looked at again for those behind it: mostly there is one turn to check.
-func (t *trees) grow() {
+func (t *trees) grow(order []int32) {
 	dist := make([]int32, t.w.n)
 	var queue []int32
-	for _, d := range t.w.distances(int32(t.seed%uint64(t.w.n)), dist, nil) {
-		if !t.w.ends[d] {
-			continue
+	for _, d := range order {
+		if t.w.ends[d] {
+			queue = t.w.distances(d, dist, queue)
+			t.tree(d, queue[1:], dist)
 		}
-		queue = t.w.distances(d, dist, queue)
-		t.tree(d, queue[1:], dist)
 	}
 }
+
+// shortestTrees grows trees several times and returns those that need fewest layers. The first time destinations come in the order of a
+// breadth-first search from switch o.Seed, so that each finds the layers filled by its neighbours, whose trees are like its own; after
+// that those come first that had most paths in the last layer.
+func shortestTrees(w *wires, turns *cdg.Turns, o Options) *trees {
+	first := w.distances(int32(o.Seed%uint64(w.n)), make([]int32, w.n), nil)
+	var best *trees
+	order, late := slices.Clone(first), make([]int, w.n)
+	for range attempts(o, 2) {
+		t := newTrees(w, turns)
+		t.grow(order)
+		if best == nil || t.fewer(&best.layering) {
+			best = t
+		}
+		if len(t.layers) < 2 {
+			break
+		}
+		clear(late)
+		for i, k := range t.of {
+			if int(k) == len(t.layers)-1 {
+				late[i/w.n]++
+			}
+		}
+		copy(order, first)
+		slices.SortStableFunc(order, func(a, b int32) int { return late[b] - late[a] })
+	}
+	return best
+}
+
+// attempts is how often the layers are filled: so often by default, and o.Rounds more.
+func attempts(o Options, byDefault int) int { return byDefault + o.Rounds }
 
 // tree is grow for one destination, with the other switches and their distances.
 func (t *trees) tree(d int32, switches, dist []int32) {
@@ -120,63 +151,26 @@ func (t *trees) lowest(row int, via, turn int32) int32 {
 }
 
 // routing makes tables and assignments.
-func (t *trees) routing() (*Routing, error) {
+func (t *trees) routing(engine string) (*Routing, error) {
 	w := t.w
-	r := &Routing{Engine: "lash", Graph: w.g, Layers: max(len(t.layers), 1)}
+	p := newPacked(w)
+	for d, ends := range w.ends {
+		if ends {
+			p.next[d] = [][]int32{t.next[d*w.n : (d+1)*w.n]}
+		}
+	}
+	r := &Routing{Engine: engine, Graph: w.g, Layers: max(len(t.layers), 1)}
 	var err error
-	if r.Tables, err = portTables(w.g, r.Layers, 1); err != nil {
+	if r.Tables, err = p.tables(r.Layers); err != nil {
 		return nil, err
 	}
-	for d, nics := range w.nics {
-		for _, nic := range nics {
-			_, port := w.g.SwitchOf(nic)
-			for s, c := range t.next[d*w.n : (d+1)*w.n] {
-				switch {
-				case s == d:
-				case c < 0:
-					continue
-				default:
-					port = w.port[c]
-				}
-				if err := r.Tables.SetAddress(weft.SwitchID(s), 0, nic, 0, int(port)); err != nil {
-					return nil, err
-				}
-				_, port = w.g.SwitchOf(nic)
-			}
-		}
-	}
 	address := make([]weft.Address, 1)
-	r.Assignment, err = firmware.NewAssignment(w.n, len(w.g.NICs), r.Layers, 1, func(s weft.SwitchID, nic weft.NICID) []weft.Address {
-		d, _ := w.g.SwitchOf(nic)
-		k := t.of[int(d)*w.n+int(s)]
-		if k == none {
-			if d != s {
-				return nil
-			}
-			k = 0
+	r.Assignment, err = w.assignPaths(r.Layers, 1, func(s, d int32) []weft.Address {
+		if t.both && d < s {
+			s, d = d, s
 		}
-		address[0].VC = weft.VC(k)
+		address[0].VC = weft.VC(t.of[t.number(s, d)])
 		return address
 	})
 	return r, err
-}
-
-// portTables are empty tables in which row p of a switch is its port p, in the same layer.
-func portTables(g *topology.Graph, layers, paths int) (*firmware.Tables, error) {
-	ports := make([]int, len(g.Switches))
-	for s := range ports {
-		ports[s] = g.Switches[s].Ports
-	}
-	tables, err := firmware.NewTablesOf(firmware.TablesShape{VCs: layers, NICs: len(g.NICs), Paths: paths, Ports: ports})
-	if err != nil {
-		return nil, err
-	}
-	for s, n := range ports {
-		for p := range n {
-			if _, err := tables.AddRow(weft.SwitchID(s), []firmware.Hop{{Port: weft.PortID(p), VC: firmware.SameVC}}); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return tables, nil
 }

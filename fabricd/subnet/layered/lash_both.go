@@ -1,0 +1,103 @@
+package layered
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
+)
+
+// bothWays are trees for LASH by destination with both directions of a pair in one layer. The links have drawn lengths beside their
+// hop, by which each pair has one shortest path alone. So paths are trees and lead back as they lead there, which needs only about half
+// as many layers as trees that know nothing of each other. Pairs are put into the lowest layer that takes both of their paths, those
+// with the longest first, for several draws, of which the one is kept that needs fewest layers.
+func bothWays(w *wires, turns *cdg.Turns, o Options) *trees {
+	dist := w.allDistances()
+	back := w.back()
+	var best *trees
+	for i := range attempts(o, 4) {
+		t := newTrees(w, turns)
+		t.both = true
+		t.layering.path = t.bothPaths
+		t.short(back, mix(o.Seed)+uint64(i))
+		t.fill(dist)
+		if best == nil || t.fewer(&best.layering) {
+			best = t
+		}
+		if len(t.layers) < 2 {
+			break
+		}
+	}
+	return best
+}
+
+// short makes the trees of shortest paths by drawn lengths.
+func (t *trees) short(back []int32, draw uint64) {
+	w := t.w
+	length := make([]int64, len(w.to))
+	for c, b := range back {
+		length[c] = int64(mix(draw^uint64(min(int32(c), b))<<20) >> 24) // 40 bits: a path has no more than 2^16 links
+	}
+	dist, far := make([]int32, w.n), make([]int64, w.n)
+	var queue []int32
+	for d := range int32(w.n) {
+		if !w.ends[d] {
+			continue
+		}
+		queue = w.distances(d, dist, queue)
+		far[d] = 0
+		for _, s := range queue[1:] {
+			best := int32(-1)
+			for c := w.first[s]; c < w.first[s+1]; c++ {
+				if via := w.to[c]; dist[via] == dist[s]-1 && (best < 0 || far[via]+length[c] < far[s]) {
+					best, far[s] = c, far[via]+length[c]
+				}
+			}
+			i := t.number(s, d)
+			t.next[i] = best
+			if via := w.to[best]; via != d {
+				t.turn[i] = t.turns.Find(best, t.next[t.number(via, d)])
+			}
+		}
+	}
+}
+
+// fill puts each pair into the lowest layer that takes the paths of both directions.
+func (t *trees) fill(dist []uint16) {
+	w := t.w
+	var rest []int32
+	for i := range t.of {
+		if s, d := i%w.n, i/w.n; s < d && w.ends[s] && w.ends[d] {
+			rest = append(rest, int32(i))
+		}
+	}
+	slices.SortStableFunc(rest, func(a, b int32) int { return cmp.Compare(dist[b], dist[a]) })
+	for k := 0; len(rest) > 0; k++ {
+		l := t.layer(k)
+		refused := rest[:0]
+		for _, i := range rest {
+			t.storage = t.bothPaths(int(i), t.storage[:0])
+			if !l.AddPath(t.storage) {
+				refused = append(refused, i)
+				continue
+			}
+			t.sizes[k]++
+			t.of[i] = uint8(k)
+		}
+		rest = refused
+	}
+}
+
+// bothPaths gives the turns of the paths of both directions.
+func (t *trees) bothPaths(i int, turns []int32) []int32 {
+	turns = t.path(i, turns)
+	return t.path(i%t.w.n*t.w.n+i/t.w.n, turns)
+}
+
+// mix scatters numbers (the last step of SplitMix64; Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators).
+func mix(z uint64) uint64 {
+	z += 0x9E3779B97F4A7C15
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return z ^ z>>31
+}

@@ -1,0 +1,129 @@
+package layered
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// packed are paths as tables have them: for each destination switch a few addresses, and for each of these the channel that each switch
+// takes. Two paths share an address unless they part at a switch that both of them cross.
+type packed struct {
+	w    *wires
+	next [][][]int32 // per destination switch and address: per switch the channel, -1 for none
+	most int         // addresses of a NIC
+}
+
+func newPacked(w *wires) *packed { return &packed{w: w, next: make([][][]int32, w.n), most: 1} }
+
+// add gives a path to d the first address that has room for it: greedy colouring, with paths as the vertices and those that part as the
+// edges. The number is that of a header's path field.
+func (p *packed) add(d int32, way []int32) (uint16, error) {
+	for a, next := range p.next[d] {
+		if p.room(next, way) {
+			p.put(next, way)
+			return uint16(a), nil
+		}
+	}
+	if len(p.next[d]) == math.MaxUint16 {
+		return 0, fmt.Errorf("paths to switch %s need more than %d addresses a NIC: allow fewer paths of a pair", p.w.g.Switches[d].Name, math.MaxUint16)
+	}
+	next := slices.Repeat([]int32{-1}, p.w.n)
+	p.put(next, way)
+	p.next[d] = append(p.next[d], next)
+	p.most = max(p.most, len(p.next[d]))
+	return uint16(len(p.next[d]) - 1), nil
+}
+
+func (p *packed) room(next, way []int32) bool {
+	for _, c := range way {
+		if at := next[p.w.from[c]]; at >= 0 && at != c {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *packed) put(next, way []int32) {
+	for _, c := range way {
+		next[p.w.from[c]] = c
+	}
+}
+
+// tables are R: the same in all layers.
+func (p *packed) tables(layers int) (*firmware.Tables, error) {
+	w := p.w
+	tables, err := portTables(w.g, layers, p.most)
+	if err != nil {
+		return nil, err
+	}
+	for d, nics := range w.nics {
+		for _, nic := range nics {
+			if err := home(tables, w.g, nic, p.most); err != nil {
+				return nil, err
+			}
+			for a, next := range p.next[d] {
+				for s, c := range next {
+					if c < 0 {
+						continue
+					}
+					if err := tables.SetAddress(weft.SwitchID(s), 0, nic, a, int(w.port[c])); err != nil {
+						return nil, err
+					}
+				}
+			}
+		}
+	}
+	return tables, nil
+}
+
+// home makes the switch of a NIC deliver packets for any of its addresses.
+func home(tables *firmware.Tables, g *topology.Graph, nic weft.NICID, paths int) error {
+	s, port := g.SwitchOf(nic)
+	for a := range paths {
+		if err := tables.SetAddress(s, 0, nic, a, int(port)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// portTables are empty tables in which row p of a switch is its port p, in the same layer.
+func portTables(g *topology.Graph, layers, paths int) (*firmware.Tables, error) {
+	ports := make([]int, len(g.Switches))
+	for s := range ports {
+		ports[s] = g.Switches[s].Ports
+	}
+	tables, err := firmware.NewTablesOf(firmware.TablesShape{VCs: layers, NICs: len(g.NICs), Paths: paths, Ports: ports})
+	if err != nil {
+		return nil, err
+	}
+	for s, n := range ports {
+		for p := range n {
+			if _, err := tables.AddRow(weft.SwitchID(s), []firmware.Hop{{Port: weft.PortID(p), VC: firmware.SameVC}}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return tables, nil
+}
+
+// assignPaths makes T: the addresses of of for each pair of different switches with NICs. NICs of one switch reach each other by address 0 in
+// layer 0.
+func (w *wires) assignPaths(layers, paths int, of func(s, d int32) []weft.Address) (*firmware.Assignment, error) {
+	near := []weft.Address{{}}
+	return firmware.NewAssignment(w.n, len(w.g.NICs), layers, paths, func(s weft.SwitchID, nic weft.NICID) []weft.Address {
+		d, _ := w.g.SwitchOf(nic)
+		switch {
+		case !w.ends[s]:
+			return nil
+		case s == d:
+			return near
+		}
+		return of(int32(s), int32(d))
+	})
+}
