@@ -2,6 +2,7 @@ package subnet
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -89,6 +90,14 @@ var optionKeys = keysByName(
 		choice(func(o *layered.Options) *layered.Tristate { return &o.Move }),
 	},
 )
+
+// Keys lists the options of all routings, by name.
+func Keys() (list []Key) {
+	for _, name := range slices.Sorted(maps.Keys(optionKeys)) {
+		list = append(list, optionKeys[name].Key)
+	}
+	return list
+}
 
 const yesNo = "true or false"
 
