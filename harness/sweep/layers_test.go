@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/chart"
 	"github.com/weft-fabric/weft/harness/measure"
 )
 
@@ -228,4 +229,28 @@ quick: {samples: 1}
 	_, err = e.Run(t.Context(), Options{Dir: t.TempDir(), Jobs: 1})
 	require.Error(t, err)
 	assert.Regexp(t, `^sample [1-3] of waiting all: lash needs [3-9] virtual channels on irregular:\d\d,\d+,1, and vcs is 2$`, err.Error())
+}
+
+func TestBarsReachFromTheLeastToTheLargestSample(t *testing.T) {
+	t.Parallel()
+	e, err := LoadFile("mine.yaml", []byte(ofLayersText))
+	require.NoError(t, err)
+	table := &table{e: e, plan: &e.full, rows: make([][]row, len(e.full.points))}
+	for _, n := range []float64{7, 3, 5} {
+		table.rows[1] = append(table.rows[1], rowOf(measure.Result{MaxLinkLoad: n, Connected: true}))
+	}
+	pictures, _ := table.pictures()
+	assert.Equal(t, []chart.Point{{X: 2, Y: 5, Low: 3, High: 7}}, pictures[0].Curves[0].Points)
+}
+
+func TestSeedsAreThoseOfTheTopologyThatIsWritten(t *testing.T) {
+	t.Parallel()
+	seed := func(s Settings, sample int) uint64 {
+		pt := point{set: settled{Settings: s}}
+		return pt.seed(1, sample)
+	}
+	plain := seed(Settings{Topology: new("irregular:8,16,3")}, 2)
+	assert.Equal(t, plain, seed(Settings{Topology: new("irregular:8,16,{sample}")}, 2))
+	assert.Equal(t, plain, seed(Settings{Topology: new("irregular:{switches},{2*switches},{sample}"), Switches: new(8)}, 2))
+	assert.NotEqual(t, plain, seed(Settings{Topology: new("irregular:{switches},{2*switches},{sample}"), Switches: new(9)}, 2))
 }
