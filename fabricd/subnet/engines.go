@@ -61,22 +61,25 @@ func (e engine) entry() Entry {
 }
 
 func (e engine) with(name string, o layered.Options) Entry {
-	routes := func(g *topology.Graph) (*layered.Routing, error) {
-		r, err := e.route(g, o)
-		return r, named(name, err)
-	}
 	var keys []Key
 	for _, k := range e.keys {
 		keys = append(keys, optionKeys[k].Key)
 	}
-	return Entry{
-		Name: name, About: e.about, On: firmware.Anything, Keys: keys, Routes: routes,
-		New: func(g *topology.Graph) (firmware.Firmware, int, error) {
-			r, err := routes(g)
-			if err != nil {
-				return nil, 0, err
-			}
-			return FirmwareOf(r), r.Layers, nil
-		},
+	return computed(Entry{Name: name, About: e.about, On: firmware.Anything, Keys: keys}, func(g *topology.Graph) (*layered.Routing, error) {
+		r, err := e.route(g, o)
+		return r, named(name, err)
+	})
+}
+
+// computed adds to an entry how it is made of the routes that are computed for a topology.
+func computed(e Entry, routes func(g *topology.Graph) (*layered.Routing, error)) Entry {
+	e.Routes = routes
+	e.New = func(g *topology.Graph) (firmware.Firmware, int, error) {
+		r, err := routes(g)
+		if err != nil {
+			return nil, 0, err
+		}
+		return FirmwareOf(r), r.Layers, nil
 	}
+	return e
 }
