@@ -18,6 +18,11 @@ type engine struct {
 func engines() []engine {
 	return []engine{
 		{
+			"a-lash", "any topology: every shortest path, adaptive, in as many layers as keep each free from deadlock (A-LASH)",
+			[]string{"layers", "seed", "step4", "move", "fallback", "root", "tree"},
+			layered.ALASH,
+		},
+		{
 			"d-mroots", "any topology: Up*/Down* with a root far from the others for each layer, one layer per pair (D-MROOTS)",
 			[]string{"layers", "root", "tree", "seed"},
 			layered.DMRoots,
@@ -36,6 +41,11 @@ func engines() []engine {
 			"minimal-hop", "any topology: deterministic shortest paths, loads balanced; can deadlock (the baseline)",
 			[]string{"layers", "seed"},
 			layered.MinimalHop,
+		},
+		{
+			"mp-lash", "any topology: every shortest path, the source chooses, in as many layers as keep each free from deadlock (MP-LASH)",
+			[]string{"layers", "seed", "limit", "step4", "fallback", "root", "tree"},
+			layered.MPLASH,
 		},
 		{
 			"mroots", "any topology: Up*/Down* with a root far from the others for each layer, packets in any layer (MROOTS)",
