@@ -65,7 +65,15 @@ var cores = map[string]core{
 	// The control plane prints and parses tables, but whoever calls it opens the files. It makes firmwares by name.
 	"fabricd/subnet": {
 		std:  append([]string{"bufio", "bytes", "container/heap", "encoding/json", "io", "maps"}, plain...),
-		ours: []string{".", "fabricd/document", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware"},
+		ours: []string{".", "fabricd/document", "fabricd/subnet/layered", "fabricd/subnet/opensm", "fabricd/topology", "switch/firmware"},
+	},
+	// The tables of another subnet manager, from readers; open.go opens them, where a routing is named by its files.
+	"fabricd/subnet/opensm": {
+		std: append([]string{"bufio", "io"}, plain...),
+		ours: []string{
+			".", "fabricd/document", "fabricd/subnet/layered", "fabricd/topology", "fabricd/topology/ibnet", "switch/firmware",
+		},
+		inFile: map[string][]string{"open.go": {"compress/gzip", "os"}},
 	},
 	"fabricd/subnet/cdg": {std: plain},
 	"fabricd/subnet/layered": {
@@ -137,7 +145,7 @@ func TestOnlyTestsScenariosAndCommandsImportHarness(t *testing.T) {
 	report(t, harnessViolations(sourceTree(t)))
 }
 
-func TestOnlyTestsImportOutside(t *testing.T) {
+func TestOnlyTestsImportProcessesOfOthers(t *testing.T) {
 	t.Parallel()
 	report(t, outsideViolations(sourceTree(t)))
 }
@@ -185,6 +193,8 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 		{"fabricd/fabric/a_test.go", `import "` + module + `/harness"`, ""},
 		{"fabricd/fabric/a.go", `import "` + module + `/fabricd/bus/outside"`, "only tests may"},
 		{"fabricd/fabric/a_test.go", `import "` + module + `/fabricd/bus/outside"`, ""},
+		{"fabricd/a.go", `import "` + module + `/fabricd/subnet/opensm/peer"`, "only tests and scenarios may"},
+		{"scenarios/a.go", `import "` + module + `/fabricd/subnet/opensm/peer"`, ""},
 		{"fabricd/main.go", `import "` + module + `/harness/verify"`, ""},
 		{"scenarios/a.go", `import "` + module + `/harness"`, ""},
 	} {
@@ -256,13 +266,22 @@ func natsViolations(files []source) (bad []string) {
 	return bad
 }
 
-// outside is for tests only: it starts processes, and builds them.
-const outside = "fabricd/bus/outside"
+// outside is for tests only: it starts processes, and builds them. So does peer, which an experiment needs too.
+const (
+	outside = "fabricd/bus/outside"
+	peer    = "fabricd/subnet/opensm/peer"
+)
 
 func outsideViolations(files []source) (bad []string) {
 	for _, f := range files {
-		if !f.isTest() && f.dir != outside && slices.Contains(f.imports(), module+"/"+outside) {
+		if f.isTest() {
+			continue
+		}
+		if f.dir != outside && slices.Contains(f.imports(), module+"/"+outside) {
 			bad = append(bad, fmt.Sprintf("%s imports %q: only tests may", f.path, outside))
+		}
+		if f.dir != peer && !within(f.dir, "scenarios") && slices.Contains(f.imports(), module+"/"+peer) {
+			bad = append(bad, fmt.Sprintf("%s imports %q: only tests and scenarios may", f.path, peer))
 		}
 	}
 	return bad

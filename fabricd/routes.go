@@ -55,15 +55,17 @@ interrupted.`,
 	f.StringVar(&u.routing, "routing", defaultRoutes(), "routing: "+strings.Join(routesNames(), ", ")+"; some take options, as lash:layers=3")
 	f.BoolVarP(&u.json, "json", "j", false, "print the result as one JSON object")
 	complete(cmd, "topology", topology.Kinds)
-	complete(cmd, "routing", routesNames)
+	completeRouting(cmd, hasTables)
 	cmd.AddCommand(routesPath(&u), routesLoad(&u), routesCheck(&u), routesDiff(&u), routesDump(&u), routesList(&u))
 	return cmd
 }
 
 // routesEntries are the routings that compute tables.
 func routesEntries() []subnet.Entry {
-	return slices.DeleteFunc(subnet.Entries(), func(e subnet.Entry) bool { return e.Routes == nil })
+	return slices.DeleteFunc(subnet.Entries(), func(e subnet.Entry) bool { return !hasTables(e) })
 }
+
+func hasTables(e subnet.Entry) bool { return e.Routes != nil }
 
 func routesNames() (names []string) {
 	for _, e := range routesEntries() {
@@ -148,21 +150,33 @@ func routesList(u *routesFlags) *cobra.Command {
 		Use: "list", Aliases: []string{"ls"}, Short: "List the routings that compute tables, and their options", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			type line struct {
-				Name  string `json:"name"`
-				About string `json:"about"`
+				Name  string   `json:"name"`
+				About string   `json:"about"`
+				Keys  []string `json:"keys,omitempty"` // of options
 			}
 			var lines []line
 			for _, e := range routesEntries() {
-				lines = append(lines, line{e.Name, e.About})
+				l := line{Name: e.Name, About: e.About}
+				for _, k := range e.Keys {
+					l.Keys = append(l.Keys, k.Name)
+				}
+				lines = append(lines, l)
 			}
 			if u.json {
 				return cli.JSON(cmd.OutOrStdout(), lines)
 			}
-			return tabbed(cmd.OutOrStdout(), func(tab func(...any)) {
+			err := tabbed(cmd.OutOrStdout(), func(tab func(...any)) {
 				for _, l := range lines {
 					tab(l.Name, l.About)
+					if l.Keys != nil {
+						tab("", "options: "+strings.Join(l.Keys, ", "))
+					}
 				}
 			})
+			if err == nil {
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", keysHelp())
+			}
+			return err
 		},
 	}
 }

@@ -1,13 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -57,7 +57,7 @@ func upCommand() *cobra.Command {
 		Use:     "up",
 		Aliases: []string{"deploy"},
 		Short:   "Launch a live fabric and keep it running until Ctrl-C",
-		Example: "  fabricd up\n  fabricd up --topology mport-tree:8,3 --routing deterministic-link --traffic uniform:0.1\n  fabricd up --topology torus:4x4 --routing dimension-order",
+		Example: "  fabricd up\n  fabricd up --topology mport-tree:8,3 --routing deterministic-link --traffic uniform:0.1\n  fabricd up --topology torus:4x4\n  fabricd up --topology irregular:16,32,1 --routing updn:layers=2,tree=dfs",
 		Long:    "Launch a live fabric and keep it running until Ctrl-C.\n\n" + trafficHelp(),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -68,7 +68,7 @@ func upCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&u.name, "name", "weft", "name of the fabric, as linkmon finds it")
 	f.StringVarP(&u.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
-	f.StringVar(&u.routing, "routing", "adaptive-link", "firmware of the switches: "+strings.Join(subnet.Names(), ", ")+", or none to forward nothing")
+	routingFlag(f, &u.routing, ", none to forward nothing")
 	f.StringVar(&u.traffic, "traffic", "uniform:0.2", "what every NIC injects: PATTERN:LOAD[,OPTION=...], load a share of the link rate; see above")
 	u.server.Flags(f)
 	f.StringVar(&u.listen, "listen", defaultListen, "address of the page, the HTTP API and the metrics; a free port when it is taken and was not given; off for none")
@@ -89,7 +89,7 @@ func upCommand() *cobra.Command {
 	f.BoolVarP(&u.asJSON, "json", "j", false, "print events and samples as JSON lines, and the ledger at the end")
 	f.BoolVarP(&u.verbose, "verbose", "v", false, "log what happens to stderr")
 	complete(cmd, "topology", topology.Kinds)
-	complete(cmd, "routing", func() []string { return append(subnet.Names(), subnet.None) })
+	completeRouting(cmd, nil, subnet.None)
 	complete(cmd, "traffic", trafficWords)
 	return cmd
 }
@@ -101,8 +101,8 @@ func complete(cmd *cobra.Command, flag string, words func() []string) {
 	})
 }
 
-// options turns the flags into those of a fabric, all but the transport.
-func (u upFlags) options() (fabric.Options, error) {
+// options turns the flags into those of a fabric, all but the transport, and chooses a routing if none is given.
+func (u *upFlags) options() (fabric.Options, error) {
 	var o fabric.Options
 	var err error
 	if o.Topology, err = topology.Parse(u.topology); err != nil {
@@ -121,6 +121,7 @@ func (u upFlags) options() (fabric.Options, error) {
 		return o, fmt.Errorf("--trace-every %d: expected one packet in so many, or 0 for none", u.traceEvery)
 	}
 	o.NIC.TraceEvery = u.traceEvery
+	u.routing = cmp.Or(u.routing, subnet.Default(o.Topology))
 	fw, vcs, err := subnet.Firmware(u.routing, o.Topology)
 	if err != nil {
 		return o, err

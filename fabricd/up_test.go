@@ -115,12 +115,32 @@ func TestAPortInUseIsNamed(t *testing.T) {
 	require.Empty(t, registry.Names())
 }
 
+// Engines run wherever a routing is named; lash is what runs where no other is named and the topology has no shape.
+func TestUpRoutesAnyTopology(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"--topology irregular:6,9,1", "links, lash, up in "},
+		{"--topology irregular:6,9,1 --routing updn-adaptive:layers=2,root=centre", "links, updn-adaptive:layers=2,root=centre, up in "},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			ownRegistry(t)
+			u := launch(t, append(strings.Fields(c.args), "--traffic", "uniform:0.3")...)
+			carries(t, u.operator(t))
+			text := u.end(t)
+			require.Contains(t, text, c.want)
+			require.Regexp(t, `ledger: (\d+) injected = \d+ delivered \+ 0 lost \+ 0 discarded \+ 0 in flight: balanced`, text)
+		})
+	}
+}
+
 func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
 	ownRegistry(t)
 	for _, c := range []struct{ args, want string }{
 		{"--topology kary-tree:2,2", `unknown topology "kary-tree:2,2": did you mean "kary-ntree"?`},
 		{"--topology nosuch.yaml", `nosuch.yaml: no such file`},
-		{"--topology torus:4x4", `firmware adaptive-link routes k-ary n-trees and m-port n-trees only`},
+		{"--topology torus:4x4 --routing adaptive-link", `firmware adaptive-link routes k-ary n-trees and m-port n-trees only: choose such a topology, as kary-ntree:4,3; or a firmware that routes torus:4x4, as dimension-order or updn`},
+		{"--routing updn:layres=2", `firmware updn: unknown option "layres": did you mean "layers"?`},
+		{"--routing updn:layers=17", `firmware updn: layers=17: expected a number from 1 to 16`},
+		{"--routing updn:layers=2 --vcs 1", `needs 2 virtual channels, there are 1`},
 		{"--routing adaptiv-link", `unknown firmware "adaptiv-link": did you mean "adaptive-link"? known: adaptive-link, adaptive-link-digit, `},
 		{"--traffic unifrom:0.2", `unusable traffic "unifrom:0.2": unknown pattern "unifrom": did you mean "uniform"?`},
 		{"--traffic shuffle:0.5,radix=5", `shuffle needs a number of NICs that is a power of 5, not 4: 5 would do`},

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,7 +80,7 @@ Exit codes: 0 it holds, 1 it does not hold, 2 wrong input, or interrupted.`,
 func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&v.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
-	f.StringVar(&v.routing, "routing", "adaptive-link", "firmware of the switches: "+strings.Join(subnet.Names(), ", "))
+	routingFlag(f, &v.routing, "")
 	f.StringVar(&v.faults, "faults", "1", "sets of up to so many faults, as 2, or of so many, as 4-10")
 	f.StringVar(&v.kind, "kind", string(verify.Links), "what can be dead: link, switch (those without NICs, or all when each has some) or any")
 	f.IntVar(&v.samples, "samples", 0, "draw so many sets of each size instead of taking all; 0 is all")
@@ -104,7 +104,7 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f.StringVar(&v.scenario, "scenario", "", "write the counterexample to this file, as a scenario that replays it")
 	f.BoolVarP(&v.json, "json", "j", false, "print the result as one JSON object")
 	complete(cmd, "topology", topology.Kinds)
-	complete(cmd, "routing", subnet.Names)
+	completeRouting(cmd, nil)
 	complete(cmd, "kind", verify.Kinds)
 	complete(cmd, "when", func() []string { return whenWords })
 	complete(cmd, "subfunction", func() []string { return subfunctionWords })
@@ -125,6 +125,7 @@ func (v *verifyFlags) config(stdin io.Reader) (c verify.Config, err error) {
 	if c.Graph, err = topology.Parse(v.topology); err != nil {
 		return c, err
 	}
+	v.routing = cmp.Or(v.routing, subnet.Default(c.Graph))
 	if c.Firmware, _, err = subnet.Firmware(v.routing, c.Graph); err != nil {
 		return c, err
 	}

@@ -28,7 +28,7 @@ func TestVerifyComparesWithUpDownTablesAndWithWhatIsPhysicallyPossible(t *testin
 			assert.Less(t, s.UpDown, s.Physical)
 		}
 	}
-	refused(t, "up/down routes are computed", "verify", "-t", "ring:4", "--routing", "adaptive-link", "--compare")
+	refused(t, "up/down routes are computed", "verify", "-t", "ring:4", "--compare")
 }
 
 // The NICs of a dead leaf switch are gone, and so are their pairs; the other pairs count.

@@ -200,14 +200,24 @@ func printSwitch(out io.Writer, d api.SwitchDetail) error {
 	if len(d.Table) > 0 {
 		row("\nDESTINATION\tFROM PORT\tFROM VC\tTO PORT\tTO VC")
 	}
-	from := func(n *int) string {
-		if n == nil {
+	from := func(n *int, none string) string {
+		switch {
+		case n == nil:
 			return "any"
+		case *n < 0:
+			return none
 		}
 		return strconv.Itoa(*n)
 	}
 	for _, f := range d.Table {
-		row("%s\t%s\t%s\t%d\t%d", f.Dst, from(f.In), from(f.InVC), f.Port, f.VC)
+		dst := f.Dst
+		if f.Path > 0 {
+			dst += fmt.Sprintf(", path %d", f.Path)
+		}
+		row("%s\t%s\t%s\t%s\t%s", dst, from(f.In, "another layer"), from(f.InVC, ""), from(&f.Port, "none"), from(&f.VC, "the same"))
+		for _, o := range f.Or {
+			row("\t\t  or\t%s\t%s", from(&o.Port, "none"), from(&o.VC, "the same"))
+		}
 	}
 	return w.Flush()
 }

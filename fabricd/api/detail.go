@@ -7,7 +7,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // SwitchState is a switch in the list of all.
@@ -97,19 +96,10 @@ type OutputView struct {
 	VC   int `json:"vc"`
 }
 
-// ForwardingView is how packets for one destination leave.
-type ForwardingView struct {
-	Dst  string `json:"dst"`
-	In   *int   `json:"in,omitempty" jsonschema_description:"Of packets that come in there; all unless given."`
-	InVC *int   `json:"in_vc,omitempty"`
-	Port int    `json:"port" jsonschema_description:"-1: not at all."`
-	VC   int    `json:"vc"`
-}
-
 // Bounds of one answer, chosen by us.
 const (
 	maxWaitingShown    = 64
-	maxForwardingShown = 8192
+	maxForwardingShown = 8192 // lines
 )
 
 func (w *Web) switches(*http.Request) (any, error) {
@@ -196,51 +186,4 @@ func waitingView(f *fabric.Fabric, b switching.Blocked) WaitingView {
 		v.For = append(v.For, OutputView{int(o.Port), int(o.VC)})
 	}
 	return v
-}
-
-// forwarding is the table of a switch, if its firmware has one: a line per destination, several when it matters where packets
-// come in.
-func forwarding(f *fabric.Fabric, id weft.SwitchID) (list []ForwardingView) {
-	var t *firmware.Tables
-	switch fw := f.Firmware().(type) {
-	case firmware.Static:
-		t = fw.Tables
-	case firmware.DeterministicTable:
-		t = fw.Tables
-	}
-	if t == nil {
-		return nil
-	}
-	g := f.Topology()
-	for _, n := range g.NICs {
-		lines := linesFor(t, id, n.ID, g.Switches[id].Ports, n.Name)
-		if len(list)+len(lines) > maxForwardingShown {
-			return list
-		}
-		list = append(list, lines...)
-	}
-	return list
-}
-
-func linesFor(t *firmware.Tables, id weft.SwitchID, d weft.NICID, ports int, name string) (lines []ForwardingView) {
-	alike := true
-	for in := range ports {
-		for vc := range t.VCs() {
-			hop, ok := t.Lookup(id, d, weft.PortID(in), weft.VC(vc))
-			if !ok {
-				continue
-			}
-			v := ForwardingView{Dst: name, In: new(in), InVC: new(vc), Port: int(hop.Port), VC: int(hop.VC)}
-			if hop.Port == weft.NoPort {
-				v.Port = -1
-			}
-			alike = alike && (len(lines) == 0 || lines[0].Port == v.Port && lines[0].VC == v.VC)
-			lines = append(lines, v)
-		}
-	}
-	if alike && len(lines) > 0 {
-		lines[0].In, lines[0].InVC = nil, nil
-		return lines[:1]
-	}
-	return lines
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -58,25 +59,23 @@ func (e *Explainer) fabric(spec, routing string) (*fabric, error) {
 			return nil, within("topology", err)
 		}
 	}
-	fw, vcs, err := e.make(routing, g)
+	name := cmp.Or(routing, subnet.Default(g))
+	fw, vcs, err := e.make(name, g)
 	if err != nil {
 		return nil, within("routing", err)
 	}
 	if len(e.fabrics) >= maxFabrics {
 		clear(e.fabrics)
 	}
-	f := &fabric{graph: g, fw: fw, vcs: vcs, routing: routing, stands: map[weft.SwitchID]*stand{}}
+	f := &fabric{graph: g, fw: fw, vcs: vcs, routing: name, stands: map[weft.SwitchID]*stand{}}
 	e.fabrics[key] = f
 	return f, nil
 }
 
 // Explain answers one question. An error is an [*Error]: which part of the question is wrong and what was expected there.
 func (e *Explainer) Explain(q Question) (*Decision, error) {
-	switch {
-	case q.Topology == "":
+	if q.Topology == "" {
 		return nil, within("topology", errors.New("missing: name one, as kary-ntree:4,3"))
-	case q.Routing == "":
-		return nil, within("routing", errors.New("missing: name a firmware, as adaptive-link"))
 	}
 	f, err := e.fabric(q.Topology, q.Routing)
 	if err != nil {

@@ -16,7 +16,7 @@ type Question struct {
 	ID json.RawMessage // repeated in the answer; nil for none
 
 	Topology string // a spec or a file, as topology.Parse takes it
-	Routing  string // the name of a firmware
+	Routing  string // the name of a firmware; "" is what subnet.Default chooses
 	VCs      int    // virtual channels per link direction; 0 is what the firmware needs
 
 	Switch Ref // which switch decides

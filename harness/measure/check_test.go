@@ -14,14 +14,16 @@ import (
 func TestWhatCannotBeMeasuredIsNamed(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(c *Config){
-		"topology: none is given":                                     func(c *Config) { c.Topology = nil },
-		`unknown routing "dddrc": did you mean "ddrc"?`:               func(c *Config) { c.Routing = "dddrc" },
-		"needs 2 virtual channels, there are 1":                       func(c *Config) { c.VCs = 1 },
-		"vcs must be 0 to 16, not 17":                                 func(c *Config) { c.VCs = 17 },
-		"input buffer (packets) must be 1 to 4096":                    func(c *Config) { c.InputBuffer = -1 },
-		"output buffer (packets) must be 1 to 4096":                   func(c *Config) { c.OutputBuffer = 5000 },
-		"packet bytes must be 1 to":                                   func(c *Config) { c.PacketBytes = -1 },
-		"queue bytes (the largest packet must fit in) must be 256 to": func(c *Config) { c.QueueBytes = 255 },
+		"topology: none is given":                                      func(c *Config) { c.Topology = nil },
+		`unknown routing "dddrc": did you mean "ddrc"?`:                func(c *Config) { c.Routing = "dddrc" },
+		`routing: firmware updn: unknown option "layer": did you mean`: func(c *Config) { c.Routing = "updn:layer=2" },
+		"routing: firmware updn:root=s9: root=s9":                      func(c *Config) { c.Routing = "updn:root=s9" },
+		"needs 2 virtual channels, there are 1":                        func(c *Config) { c.VCs = 1 },
+		"vcs must be 0 to 16, not 17":                                  func(c *Config) { c.VCs = 17 },
+		"input buffer (packets) must be 1 to 4096":                     func(c *Config) { c.InputBuffer = -1 },
+		"output buffer (packets) must be 1 to 4096":                    func(c *Config) { c.OutputBuffer = 5000 },
+		"packet bytes must be 1 to":                                    func(c *Config) { c.PacketBytes = -1 },
+		"queue bytes (the largest packet must fit in) must be 256 to":  func(c *Config) { c.QueueBytes = 255 },
 		"must be 1500 to": func(c *Config) {
 			c.QueueBytes, c.Traffic.Sizes = 1000, nic.Sizes{{Bytes: 64, Share: 0.5}, {Bytes: 1500, Share: 0.5}}
 		},

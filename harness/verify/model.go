@@ -24,7 +24,7 @@ type model struct {
 	pairs    int64   // all of these
 	number   []int32 // per channel: the firmware's numbering; nil when it has none
 	stateful bool
-	declared []int             // per switch: how many registers it has
+	declared []int              // per switch: how many registers it has
 	source   switching.Sourcer  // nil: packets start with the fields of every new packet
 	assigner switching.Assigner // nil: packets go to address 0 in VC 0
 

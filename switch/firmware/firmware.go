@@ -49,9 +49,21 @@ type Shape uint8
 
 // The shapes.
 const (
-	Trees Shape = iota // k-ary n-trees and m-port n-trees
-	Grids              // meshes, tori and rings
+	Trees    Shape = iota // k-ary n-trees and m-port n-trees
+	Grids                 // meshes, tori and rings
+	Anything              // whatever is connected
 )
+
+// ShapeOf is the shape of the topology that a switch has this place in.
+func ShapeOf(place *weft.Place) Shape {
+	switch {
+	case place.Tree != nil:
+		return Trees
+	case place.Grid != nil:
+		return Grids
+	}
+	return Anything
+}
 
 // Bears says which faults a firmware bears in any combination: every pair stays connected, nothing is discarded and nothing can
 // deadlock. The zero value is none. Verify proves it and the live tests show it, for whatever stands here.

@@ -109,6 +109,9 @@ func (t *Tables) VCs() int { return t.vcs }
 // Paths is how many addresses each NIC has.
 func (t *Tables) Paths() int { return t.paths }
 
+// PerLayer reports whether an address has a row in each layer; see [TablesShape].
+func (t *Tables) PerLayer() bool { return t.perLayer }
+
 // AddRow adds a way of forwarding to the table of switch s and returns its number for [Tables.Set]. The row has a hop for each
 // in port and, within it, each in VC; or one hop alone, taken from every port and VC. In tables that are per layer it has one for
 // each in port, and one for packets that enter the layer here. The row is copied. Ports and VCs that the switch does not have are refused.

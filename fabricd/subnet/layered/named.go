@@ -17,6 +17,7 @@ func (o Options) named(engine string) string {
 	add(o.Seed != 0, "seed", o.Seed)
 	add(o.Tree == DepthFirst, "tree", "dfs")
 	add(o.Root != "" && o.Root != "low", "root", o.Root)
+	add(o.InPort != Default, "in-port", o.InPort == On)
 	add(o.Balance != Default, "balance", o.Balance == On)
 	add(o.Step4 != Default, "step4", o.Step4 == On)
 	add(o.Paths == ByPair, "paths", "pair")

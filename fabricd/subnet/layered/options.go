@@ -9,6 +9,8 @@ type Options struct {
 	Seed   uint64 // of arbitrary choices
 	Tree   Tree   // how spanning trees are searched
 	Root   string // of the spanning tree: "" or "low" the lowest number, "centre", or the name of a switch
+	// InPort: tables of Up*/Down* look at the in port; on unless it is turned off, as InfiniBand has it.
+	InPort Tristate
 
 	Balance Tristate // step 4 of LASH; on unless it is turned off
 	Step4   Tristate // step 4 of MP-LASH and A-LASH: several layers an address; on unless it is turned off

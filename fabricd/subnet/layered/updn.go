@@ -13,14 +13,18 @@ import (
 // UpDown is deterministic Up*/Down* routing (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, section 4.1): a
 // shortest path among those that do not go up after they have gone down. R looks at the in port, which tells whether a packet has gone down.
 // Among equally short ways the loads of channels are balanced. With several Layers all have the same R and the pairs are dealt to them.
-// It is an error when no links lead between two switches that have NICs, and when options cannot be had.
+// With InPort off it is [UpDownByDestination]. It is an error when no links lead between two switches that have NICs, and when options cannot be had.
 func UpDown(g *topology.Graph, o Options) (*Routing, error) {
+	if !o.InPort.Or(true) {
+		return UpDownByDestination(g, o)
+	}
 	return deterministic("updn", g, o, 1, func(w *wires, _ int) ([]int32, error) { return sameRoot(w, o) })
 }
 
 // UpDownByDestination is UpDown with an R that looks at the destination alone, as the forwarding tables of InfiniBand have it: a switch from which
 // channels down alone lead to the destination goes down, though it may be shorter to go up first, and others go up.
 func UpDownByDestination(g *topology.Graph, o Options) (*Routing, error) {
+	o.InPort = Off
 	e, err := newEngine("updn", g, o, 1)
 	if err != nil {
 		return nil, err

@@ -406,8 +406,13 @@ func BenchmarkUpDown(b *testing.B) {
 		name   string
 		engine engine
 	}{
-		{"updn", layered.UpDown}, {"updn-by-destination", layered.UpDownByDestination}, {"updn-adaptive", layered.UpDownAdaptive},
-		{"d-mroots", layered.DMRoots}, {"mroots", layered.MRoots}, {"escape", layered.EscapePaths}, {"minimal-hop", layered.MinimalHop},
+		{"updn", layered.UpDown},
+		{"updn-by-destination", layered.UpDownByDestination},
+		{"updn-adaptive", layered.UpDownAdaptive},
+		{"d-mroots", layered.DMRoots},
+		{"mroots", layered.MRoots},
+		{"escape", layered.EscapePaths},
+		{"minimal-hop", layered.MinimalHop},
 	}
 	for _, n := range []int{128, 1024} {
 		g := parse(b, fmt.Sprintf("irregular:%d,%d,1", n, 2*n))

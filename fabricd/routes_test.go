@@ -1,0 +1,270 @@
+package main
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/subnet/survey"
+)
+
+// routes runs fabricd routes, which must end well.
+func routes(t *testing.T, args ...string) string {
+	t.Helper()
+	out, errs, code := fabricd(t, append([]string{"routes"}, args...)...)
+	require.Zero(t, code, errs)
+	require.Empty(t, errs)
+	return out
+}
+
+func TestRoutesTellsLayersLoadsAndPaths(t *testing.T) {
+	t.Parallel()
+	out := routes(t, "-t", "irregular:16,32,1", "--routing", "lash")
+	assert.Regexp(t, `^irregular:16,32,1 by lash \(deterministic\): 16 switches, 16 NICs, 32 links between switches\n`, out)
+	assert.Regexp(t, `\nlayers +2\n`, out)
+	assert.Regexp(t, `\nchannel dependencies +no cycle: free from deadlock\n`, out)
+	assert.Regexp(t, `\nunroutable pairs +0 of 240\n`, out)
+	assert.Regexp(t, `\ncomputed in +0\.\d+ s\n$`, out)
+
+	out = routes(t, "-t", "ring:8", "--routing", "minimal-hop")
+	assert.Regexp(t, `\nchannel dependencies +a cycle of 8, in which .*: (s\d->s\d vc0, ){7}s\d->s\d vc0\n`, out)
+	out = routes(t, "-t", "ring:9", "--routing", "minimal-hop")
+	assert.Contains(t, out, " vc0 and 1 more\n", "a long one is cut")
+	assert.Regexp(t, `no cycle in the escape layer: free from deadlock`, routes(t, "-t", "ring:8", "--routing", "escape"))
+}
+
+func TestRoutesJSONIsOneObjectThatScriptsMayRelyOn(t *testing.T) {
+	t.Parallel()
+	var v map[string]any
+	require.NoError(t, json.Unmarshal([]byte(routes(t, "-t", "irregular:16,32,1", "--routing", "updn:layers=2", "--json")), &v))
+	for _, k := range []string{
+		"engine", "layers", "cdg_acyclic", "compute_seconds", "max_channel_load", "unroutable_pairs", "mean_channel_load", "addresses", "pairs_per_layer",
+		"mean_path_length", "max_path_length", "topology",
+	} {
+		require.Contains(t, v, k)
+	}
+	assert.Equal(t, "updn:layers=2", v["engine"])
+	assert.Equal(t, 2.0, v["layers"])
+	assert.Equal(t, true, v["cdg_acyclic"])
+	assert.Equal(t, []any{120.0, 120.0}, v["pairs_per_layer"])
+	assert.NotContains(t, v, "cycle")
+	require.NoError(t, json.Unmarshal([]byte(routes(t, "-t", "ring:5", "--routing", "minimal-hop", "--json")), &v))
+	require.Len(t, v["cycle"], 5)
+	assert.Subset(t, v["cycle"].([]any)[0], map[string]any{"name": "s0->s4 vc0", "from": "s0", "to": "s4", "vc": 0.0})
+}
+
+func TestRoutesOfTreesAreThoseOfTheirTables(t *testing.T) {
+	t.Parallel()
+	out := routes(t, "path", "n00", "n33", "-t", "kary-ntree:4,2", "--routing", "deterministic-table")
+	assert.Equal(t, `n00 to n33 in kary-ntree:4,2 by deterministic-table: shortest paths have 2 links between switches
+
+address 0, layer 0: 2 links between switches
+  s1.0   from n00 p0    vc0   p7 -> s0.3
+  s0.3   from s1.0 p0   vc0   p3 -> s1.3
+  s1.3   from s0.3 p7   vc0   p3 -> n33
+`, out)
+	refused(t, "adaptive-link computes its decisions, it has no tables: ask fabricd explain what it does with a packet", "routes", "-t", "kary-ntree:2,2", "--routing", "adaptive-link")
+}
+
+func TestRoutesPathShowsAllWaysAndAddresses(t *testing.T) {
+	t.Parallel()
+	out := routes(t, "path", "s0", "n2", "-t", "ring:4", "--routing", "escape")
+	assert.Regexp(t, `\naddress 0, layer 1: 2 links between switches\n`, out)
+	assert.Regexp(t, `\n  s0 +from n0 p\d +vc1 +p\d -> s\d \| p\d -> s\d \| else vc0 from here\n`, out)
+	assert.Regexp(t, `\n  s0 +escaped here +vc0 +p\d -> s\d\n`, out)
+	out = routes(t, "path", "s0", "n2", "-t", "ring:4", "--routing", "mroots:layers=2")
+	assert.Contains(t, out, "\naddress 0, layer 0: 2 links between switches\n")
+	assert.Contains(t, out, "\naddress 0, layer 1: 2 links between switches\n")
+
+	var p routePaths
+	require.NoError(t, json.Unmarshal([]byte(routes(t, "path", "n0", "n2", "-t", "ring:4", "--routing", "escape", "--json")), &p))
+	assert.Equal(t, "n0", p.Src)
+	assert.Equal(t, 2, p.Shortest)
+	require.Len(t, p.Ways, 1)
+	assert.True(t, p.Ways[0].Arrives)
+	require.Len(t, p.Ways[0].Stops[0].Hops, 2)
+	assert.Equal(t, "n0", p.Ways[0].Stops[0].From)
+	assert.True(t, p.Ways[0].Stops[0].Escape)
+
+	refused(t, `unknown NIC "n20": `, "routes", "path", "n0", "n20", "-t", "ring:4", "--routing", "updn")
+	refused(t, "n1 and s1 are one NIC, n1: name two", "routes", "path", "n1", "s1", "-t", "ring:4", "--routing", "updn")
+	refused(t, "switch s0.0 has no NIC", "routes", "path", "s0.0", "n00", "-t", "kary-ntree:2,2", "--routing", "updn")
+}
+
+func TestRoutesCheckFailsOnACycleAndNamesIt(t *testing.T) {
+	t.Parallel()
+	out, errs, code := fabricd(t, "routes", "check", "-t", "ring:4", "--routing", "updn")
+	require.Zero(t, code, errs)
+	assert.Equal(t, "ring:4 by updn\nchannel dependencies: no cycle: free from deadlock\nunroutable pairs: 0 of 12\n", out)
+	out, errs, code = fabricd(t, "routes", "check", "-t", "ring:6", "--routing", "minimal-hop")
+	require.Equal(t, cli.ExitFailed, code, errs)
+	assert.Contains(t, out, "channel dependencies: a cycle of 6, in which packets can wait for one another for ever\n")
+	assert.Regexp(t, `\n  s0->s5 vc0 +then s5->s4 vc0 +by packets from s\d to n\d(, and \d more)?\n`, out)
+	out, _, code = fabricd(t, "routes", "check", "-t", "ring:6", "--routing", "minimal-hop", "--json")
+	require.Equal(t, cli.ExitFailed, code)
+	var v routesVerdict
+	require.NoError(t, json.Unmarshal([]byte(out), &v))
+	assert.False(t, v.Pass)
+	require.Len(t, v.Cycle, 6)
+	assert.Positive(t, v.Cycle[0].Users)
+}
+
+// The deadlock that the run ends in is the cycle that the tables have.
+func TestTheScenarioOfACycleRunsIntoIt(t *testing.T) {
+	t.Parallel()
+	const data = "subnet/opensm/testdata/"
+	for topology, routing := range map[string]string{
+		"irregular:16,32,1": "minimal-hop", "irregular:64,128,1": "minimal-hop", "torus:5x5": "minimal-hop",
+		data + "torus5.net": "tables:" + data + "torus5-lfts.dump.gz", // LASH of OpenSM, but all in one layer
+	} {
+		path := filepath.Join(t.TempDir(), "deadlock.yaml")
+		out, errs, code := fabricd(t, "routes", "check", "-t", topology, "--routing", routing, "--scenario", path, "--json")
+		require.Equal(t, cli.ExitFailed, code, errs)
+		var v routesVerdict
+		require.NoError(t, json.Unmarshal([]byte(out), &v))
+		_, err := scenario.Read(path)
+		require.NoError(t, err)
+		out, _, code = fabricd(t, "run", "--virtual", path)
+		require.Equal(t, cli.ExitFailed, code, out)
+		_, cycle, found := strings.Cut(out, " packets in switches wait for each other: ")
+		require.True(t, found, out)
+		cycle, _, _ = strings.Cut(cycle, ", and round again")
+		var want []string
+		for _, d := range v.Cycle {
+			want = append(want, strings.Replace(strings.Replace(d.Name, "->", " -> ", 1), " vc", " vc", 1))
+		}
+		assert.ElementsMatch(t, want, strings.Split(cycle, ", "), topology)
+	}
+	refused(t, "updn has no cycle of channel dependencies in ring:4", "routes", "check", "-t", "ring:4", "--routing", "updn", "--scenario", filepath.Join(t.TempDir(), "x.yaml"))
+}
+
+func TestRoutesLoadDrawsBarsAndAPlot(t *testing.T) {
+	t.Parallel()
+	plot := filepath.Join(t.TempDir(), "load.svg")
+	out := routes(t, "load", "-t", "ring:5", "--routing", "minimal-hop", "--with", "updn", "--plot", plot, "--busiest", "2")
+	assert.Contains(t, out, "ring:5 by minimal-hop: channel load max 3, mean 3.0 source/address pairs over 10 channels\n")
+	assert.Regexp(t, `\n +3  █{50}  10\n`, out)
+	assert.Regexp(t, `\nthe busiest channels:\n  s0->s4 vc0 +3\n  s\d->s\d vc0 +3\n\nring:5 by updn: `, out)
+	data, err := os.ReadFile(plot)
+	require.NoError(t, err)
+	assert.Contains(t, string(data), "minimal-hop")
+	var l routeLoads
+	require.NoError(t, json.Unmarshal([]byte(routes(t, "load", "-t", "irregular:64,128,1", "--routing", "updn", "--json")), &l))
+	sum := 0
+	for i, b := range l.Histogram {
+		sum += b.Channels
+		if i > 0 {
+			require.Equal(t, l.Histogram[i-1].To+1, b.From)
+		}
+	}
+	assert.Equal(t, l.Channels, sum)
+	assert.Equal(t, 256, sum)
+	assert.LessOrEqual(t, len(l.Histogram), mostBuckets)
+	assert.Equal(t, l.Max, l.Busiest[0].Load)
+	refused(t, `unknown format "pdf"`, "routes", "load", "-t", "ring:4", "--routing", "updn", "--plot", "x.pdf")
+}
+
+func TestRoutesDiffSetsTwoRoutingsSideBySide(t *testing.T) {
+	t.Parallel()
+	out := routes(t, "diff", "-t", "irregular:16,32,1", "--routing", "updn", "--with", "lash")
+	assert.Regexp(t, `\n +updn +lash\nlayers +1 +2\n`, out)
+	assert.Regexp(t, `\ncycle of dependencies +none +none\n`, out)
+	assert.Regexp(t, `\nentries that differ: \d+ of 256 \(.*%\)\npairs on other links: \d+ of 240`, out)
+	assert.Regexp(t, `\nby lash paths of 0 pairs are longer, of \d+ shorter\n`, out)
+	assert.Regexp(t, `\non other links: s\d+ to n\d+, .* and \d+ more\n$`, out)
+	var d routesDifference
+	require.NoError(t, json.Unmarshal([]byte(routes(t, "diff", "-t", "ring:5", "--routing", "updn", "--with", "updn", "--json")), &d))
+	assert.Zero(t, d.DifferEntries+d.DifferPairs+d.DifferLayers)
+	assert.Equal(t, 20, d.Pairs)
+	refused(t, `required flag(s) "with" not set`, "routes", "diff", "-t", "ring:5")
+}
+
+func TestRoutesDumpListsTablesAndAssignments(t *testing.T) {
+	t.Parallel()
+	var asYAML, asJSON survey.Listing
+	require.NoError(t, yaml.Unmarshal([]byte(routes(t, "dump", "-t", "irregular:8,12,1", "--routing", "lash")), &asYAML))
+	path := filepath.Join(t.TempDir(), "dump.json")
+	assert.Empty(t, routes(t, "dump", "-t", "irregular:8,12,1", "--routing", "lash", "--json", "-o", path))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &asJSON))
+	assert.Equal(t, asJSON, asYAML)
+	assert.Len(t, asJSON.Tables, 8)
+	assert.Len(t, asJSON.Sources, 8)
+	refused(t, `unknown format "yml": did you mean "yaml"?`, "routes", "dump", "-t", "ring:4", "--routing", "updn", "--format", "yml")
+}
+
+// Tables of OpenSM that were read are dumped as they were, byte for byte.
+func TestRoutesDumpsWhatOpenSMReads(t *testing.T) {
+	t.Parallel()
+	const data = "subnet/opensm/testdata/"
+	packed, err := os.Open(data + "torus5-lfts.dump.gz")
+	require.NoError(t, err)
+	defer packed.Close()
+	unpacked, err := gzip.NewReader(packed)
+	require.NoError(t, err)
+	want, err := io.ReadAll(unpacked)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), routes(t, "dump", "-t", data+"torus5.net", "--routing", "tables:"+data+"torus5-lfts.dump.gz", "--format", "lft"))
+
+	lids := filepath.Join(t.TempDir(), "guid2lid")
+	lash := []string{"dump", "-t", "irregular:8,12,1", "--routing", "lash"}
+	assert.Empty(t, routes(t, append(lash, "--format", "guid2lid", "--sm", "n3", "-o", lids)...))
+	text, err := os.ReadFile(lids)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), " 0x0001 0x0001\n", "the first LID")
+	sls := routes(t, append(lash, "--format", "path-sl", "--lids", lids)...)
+	assert.Regexp(t, `^# slid dlid sl\n(\d+ \d+ \d+\n){56}$`, sls)
+	assert.Contains(t, sls, "\n1 ")
+	refused(t, `--sm: unknown NIC "n8"`, "routes", "dump", "-t", "irregular:8,12,1", "--routing", "lash", "--format", "lft", "--sm", "n8")
+	refused(t, "its switches choose among ports", "routes", "dump", "-t", "irregular:8,12,1", "--routing", "escape", "--format", "lft")
+}
+
+func TestRoutesListsWhatHasTables(t *testing.T) {
+	t.Parallel()
+	out := routes(t, "list")
+	for _, name := range []string{"lash", "updn", "mroots", "d-mroots", "escape", "minimal-hop", "deterministic-table"} {
+		assert.Contains(t, "\n"+out, "\n"+name+" ", name)
+	}
+	assert.NotContains(t, out, "adaptive-link")
+	var lines []map[string]any
+	require.NoError(t, json.Unmarshal([]byte(routes(t, "list", "--json")), &lines))
+	assert.GreaterOrEqual(t, len(lines), 7)
+}
+
+func TestRoutesNamesWhatIsUnknown(t *testing.T) {
+	t.Parallel()
+	refused(t, `unknown command "chek": did you mean "check"?`, "routes", "chek")
+	refused(t, `did you mean "lash"?`, "routes", "-t", "ring:4", "--routing", "lsh")
+	refused(t, `did you mean "layers"?`, "routes", "-t", "ring:4", "--routing", "updn:layer=2")
+	refused(t, `unknown topology "rng:4"`, "routes", "-t", "rng:4")
+	refused(t, "accepts 2 arg(s)", "routes", "path", "n0", "-t", "ring:4")
+}
+
+func TestCtrlCEndsRoutesWhileAnEngineComputes(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	begun, end := make(chan struct{}), make(chan struct{})
+	go func() {
+		<-begun
+		interrupt()
+	}()
+	_, err := unlessInterrupted(ctx, "no routes are computed", func() (int, error) {
+		close(begun)
+		<-end
+		return 1, nil
+	})
+	require.EqualError(t, err, "interrupted, no routes are computed")
+	close(end)
+}

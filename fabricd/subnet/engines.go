@@ -1,0 +1,95 @@
+package subnet
+
+import (
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// engine is one that computes routes for topologies of any shape.
+type engine struct {
+	name  string
+	about string
+	keys  []string // what it can be asked for, of optionKeys
+	route func(g *topology.Graph, o layered.Options) (*layered.Routing, error)
+}
+
+// engines lists them in the order of their names.
+func engines() []engine {
+	return []engine{
+		{
+			"a-lash", "any topology: every shortest path, adaptive, in as many layers as keep each free from deadlock (A-LASH)",
+			[]string{"layers", "seed", "step4", "move", "fallback", "root", "tree"},
+			layered.ALASH,
+		},
+		{
+			"d-mroots", "any topology: Up*/Down* with a root far from the others for each layer, one layer per pair (D-MROOTS)",
+			[]string{"layers", "root", "tree", "seed"},
+			layered.DMRoots,
+		},
+		{
+			"escape", "any topology: every shortest path, adaptive, in all layers but one, which is Up*/Down* to escape to",
+			[]string{"layers", "root", "tree", "seed"},
+			layered.EscapePaths,
+		},
+		{
+			"lash", "any topology: deterministic shortest paths, in as many layers as keep each free from deadlock (LASH)",
+			[]string{"layers", "seed", "balance", "paths", "rounds", "both", "fallback", "root", "tree"},
+			layered.LASH,
+		},
+		{
+			"minimal-hop", "any topology: deterministic shortest paths, loads balanced; can deadlock (the baseline)",
+			[]string{"layers", "seed"},
+			layered.MinimalHop,
+		},
+		{
+			"mp-lash", "any topology: every shortest path, the source chooses, in as many layers as keep each free from deadlock (MP-LASH)",
+			[]string{"layers", "seed", "limit", "step4", "fallback", "root", "tree"},
+			layered.MPLASH,
+		},
+		{
+			"mroots", "any topology: Up*/Down* with a root far from the others for each layer, packets in any layer (MROOTS)",
+			[]string{"layers", "root", "tree", "seed"},
+			layered.MRoots,
+		},
+		{
+			"updn", "any topology: deterministic Up*/Down*, up towards a root and then down",
+			[]string{"layers", "root", "tree", "seed", "in-port"},
+			layered.UpDown,
+		},
+		{
+			"updn-adaptive", "any topology: Up*/Down* by every shortest legal path, adaptive, in all layers",
+			[]string{"layers", "root", "tree", "move"},
+			layered.UpDownAdaptive,
+		},
+	}
+}
+
+// entry is the engine without options. With some it is made by ByName.
+func (e engine) entry() Entry {
+	return e.with(e.name, layered.Options{})
+}
+
+func (e engine) with(name string, o layered.Options) Entry {
+	var keys []Key
+	for _, k := range e.keys {
+		keys = append(keys, optionKeys[k].Key)
+	}
+	return computed(Entry{Name: name, About: e.about, On: firmware.Anything, Keys: keys}, func(g *topology.Graph) (*layered.Routing, error) {
+		r, err := e.route(g, o)
+		return r, named(name, err)
+	})
+}
+
+// computed adds to an entry how it is made of the routes that are computed for a topology.
+func computed(e Entry, routes func(g *topology.Graph) (*layered.Routing, error)) Entry {
+	e.Routes = routes
+	e.New = func(g *topology.Graph) (firmware.Firmware, int, error) {
+		r, err := routes(g)
+		if err != nil {
+			return nil, 0, err
+		}
+		return FirmwareOf(r), r.Layers, nil
+	}
+	return e
+}

@@ -1,0 +1,63 @@
+package subnet
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// Default is the routing for those who name none: adaptive-link in fat trees, dimension-order in meshes, tori and rings, lash
+// elsewhere. A graph without switches has none.
+func Default(g *topology.Graph) string {
+	switch shapeOf(g) {
+	case firmware.Trees:
+		return "adaptive-link"
+	case firmware.Grids:
+		return "dimension-order"
+	default:
+		return "lash"
+	}
+}
+
+// Fits reports whether the routing is for topologies of that shape.
+func (e Entry) Fits(g *topology.Graph) bool { return e.On == firmware.Anything || e.On == shapeOf(g) }
+
+// Fitting lists the names of Entries that are for topologies of that shape.
+func Fitting(g *topology.Graph) []string {
+	var names []string
+	for _, e := range Entries() {
+		if e.Fits(g) {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+func shapeOf(g *topology.Graph) firmware.Shape {
+	if len(g.Switches) == 0 {
+		return firmware.Anything
+	}
+	return firmware.ShapeOf(g.Place(0))
+}
+
+// misfit is why a firmware for topologies of one shape does not run in another, and what does.
+func misfit(f firmware.Firmware, on firmware.Shape, g *topology.Graph) error {
+	c, ok := f.(firmware.Checker)
+	if !ok || on == firmware.Anything || on == shapeOf(g) {
+		return nil
+	}
+	err := c.Check(g.Place(0), weft.MaxVCs)
+	if err == nil {
+		return nil
+	}
+	return instead(err, g)
+}
+
+// instead adds to an error about the shape of a topology what routes it.
+func instead(err error, g *topology.Graph) error {
+	fit := []string{Default(g), "updn"}
+	return fmt.Errorf("%w; or a firmware that routes %s, as %s", err, g.Spec, strings.Join(fit, " or "))
+}

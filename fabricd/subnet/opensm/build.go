@@ -1,0 +1,290 @@
+package opensm
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// builder makes tables and assignment of what was read.
+type builder struct {
+	*forwarding
+	file, vlFile string
+	lids         *LIDs
+	vl           *sl2vl
+	sl           *pathSL
+	sources      [][]weft.NICID // per switch: its NICs
+
+	paths      int // addresses of a NIC
+	layers     int
+	unroutable int
+	enter      []uint8 // T, per switch, NIC and path: the layer that packets enter, noLayer for none
+	// hops are the layers that packets leave in, per entry of a table; nil when all of them stay in the layer they come in.
+	hops map[entry]uint8
+	// changing are the addresses at each switch some of whose packets change layers.
+	changing map[pair]bool
+}
+
+const noLayer = 0xFF
+
+// entry is one of a table: an address at a switch, and the port and layer by which packets come.
+type entry struct {
+	pair
+	in weft.PortID
+	vc uint8
+}
+
+func (b *builder) routing() (*layered.Routing, error) {
+	g := b.graph
+	b.paths, b.layers = b.lids.paths(), 1
+	b.enter = make([]uint8, len(g.Switches)*len(g.NICs)*b.paths)
+	for i := range b.enter {
+		b.enter[i] = noLayer
+	}
+	if b.vl != nil {
+		b.hops, b.changing = map[entry]uint8{}, map[pair]bool{}
+	}
+	for d := range g.NICs {
+		if err := b.destination(weft.NICID(d)); err != nil {
+			return nil, err
+		}
+	}
+	tables, err := b.tables()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.file, err)
+	}
+	assignment, err := firmware.NewAssignment(len(g.Switches), len(g.NICs), b.layers, b.paths, func(s weft.SwitchID, d weft.NICID) []weft.Address {
+		var list []weft.Address
+		for path := range b.paths {
+			if layer := b.enter[b.index(pair{s, d, path})]; layer != noLayer {
+				list = append(list, weft.Address{Path: uint16(path), VC: weft.VC(layer)})
+			}
+		}
+		return list
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.file, err)
+	}
+	return &layered.Routing{
+		Engine: "tables:" + b.file, Graph: g, Kind: layered.Deterministic, Layers: b.layers,
+		Tables: tables, Assignment: assignment, Unroutable: b.unroutable,
+	}, nil
+}
+
+func (b *builder) index(x pair) int {
+	return (int(x.from)*len(b.graph.NICs)+int(x.to))*b.paths + x.path
+}
+
+// out is the out port of a switch for an address; false when it has none.
+func (b *builder) out(x pair) (weft.PortID, bool) {
+	lid := b.lids.of[x.to.Node()].first + x.path
+	ports := b.port[x.from]
+	if lid >= len(ports) || ports[lid] == noPath || ports[lid] == 0 {
+		return weft.NoPort, false
+	}
+	return weft.PortID(ports[lid] - 1), true
+}
+
+// destination finds the layers of all ways to one NIC, and counts those that do not arrive. A pair is routable when it is by each of
+// the addresses that it may use.
+func (b *builder) destination(d weft.NICID) error {
+	g := b.graph
+	home, _ := g.SwitchOf(d)
+	lost := make([]bool, len(g.Switches))
+	addressed := make([]bool, len(g.Switches))
+	for path := range b.lids.of[d.Node()].count {
+		arrives := b.arrives(d, path)
+		for s := range g.Switches {
+			x := pair{weft.SwitchID(s), d, path}
+			ok, err := b.assign(x, arrives[s])
+			if err != nil {
+				return err
+			}
+			addressed[s] = addressed[s] || ok
+			lost[s] = lost[s] || ok && !arrives[s]
+		}
+	}
+	for s := range g.Switches {
+		if lost[s] || !addressed[s] {
+			b.unroutable += len(b.sources[s])
+			if weft.SwitchID(s) == home {
+				b.unroutable-- // a NIC does not send to itself
+			}
+		}
+	}
+	return nil
+}
+
+// arrives says from which switches an address is reached.
+func (b *builder) arrives(d weft.NICID, path int) []bool {
+	const open, yes, no = 1, 2, 3
+	g := b.graph
+	state := make([]uint8, len(g.Switches))
+	var way []weft.SwitchID
+	for s := range weft.SwitchID(len(g.Switches)) {
+		way = way[:0]
+		verdict := uint8(no)
+		for at := s; ; {
+			if state[at] == yes || state[at] == no {
+				verdict = state[at]
+				break
+			}
+			if state[at] == open { // a loop
+				break
+			}
+			state[at] = open
+			way = append(way, at)
+			port, ok := b.out(pair{at, d, path})
+			if !ok {
+				break
+			}
+			to, _, ok := g.Peer(weft.End{Node: at.Node(), Port: port})
+			if ok && to.Node == d.Node() {
+				verdict = yes
+			}
+			if !ok || !to.Node.IsSwitch() {
+				break
+			}
+			at = weft.SwitchID(to.Node.Index)
+		}
+		for _, at := range way {
+			state[at] = verdict
+		}
+	}
+	ok := make([]bool, len(state))
+	for s, v := range state {
+		ok[s] = v == yes
+	}
+	return ok
+}
+
+// assign finds the layer in which the NICs of a switch send to an address; false when no path record lets them.
+func (b *builder) assign(x pair, arrives bool) (bool, error) {
+	if len(b.sources[x.from]) == 0 {
+		return false, nil
+	}
+	sl, ok := b.sl.of(x)
+	if !ok {
+		return false, nil
+	}
+	layer := uint8(noLayer)
+	for _, src := range b.sources[x.from] {
+		if src == x.to && len(b.sources[x.from]) > 1 {
+			continue
+		}
+		vl, ok := b.vl.lane(src.Node(), 0, 0, sl)
+		switch {
+		case !ok:
+			return false, fmt.Errorf("%s: NIC %s has no virtual lane for service level %d, in which it sends to %s: give the tables of this fabric",
+				b.levels(), b.graph.Name(src.Node()), sl, b.graph.Name(x.to.Node()))
+		case layer != noLayer && vl != layer:
+			return false, fmt.Errorf("%s: the NICs of switch %s send to %s in virtual lanes %d and %d: in Weft they send alike",
+				b.levels(), b.graph.Switches[x.from].Name, b.graph.Name(x.to.Node()), layer, vl)
+		}
+		layer = vl
+	}
+	b.enter[b.index(x)] = layer
+	b.layers = max(b.layers, int(layer)+1)
+	if b.vl == nil || !arrives {
+		return true, nil
+	}
+	for _, src := range b.sources[x.from] {
+		_, port := b.graph.SwitchOf(src)
+		if err := b.follow(x, port, layer, sl); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// levels is the file that service levels are mapped by.
+func (b *builder) levels() string {
+	if b.vl == nil {
+		return b.file
+	}
+	return b.vlFile
+}
+
+// follow notes in which layers a packet travels that comes in by a port, to where its way ends.
+func (b *builder) follow(x pair, in weft.PortID, layer, sl uint8) error {
+	g := b.graph
+	for {
+		port, _ := b.out(x)
+		vl, ok := b.vl.lane(x.from.Node(), int(in)+1, int(port)+1, sl)
+		if !ok {
+			return fmt.Errorf("%s: switch %s has no virtual lane from port %d to %d for service level %d, in which packets to %s come: give the tables of this fabric",
+				b.vlFile, g.Switches[x.from].Name, in+1, port+1, sl, g.Name(x.to.Node()))
+		}
+		e := entry{x, in, layer}
+		if old, known := b.hops[e]; known && old != vl {
+			return fmt.Errorf("%s: switch %s sends packets to %s that come by port %d in virtual lane %d on in lanes %d and %d, by their service level: Weft's tables do not look at it",
+				b.vlFile, g.Switches[x.from].Name, g.Name(x.to.Node()), in+1, layer, old, vl)
+		}
+		b.hops[e] = vl
+		if vl != layer {
+			b.changing[x] = true
+		}
+		b.layers = max(b.layers, int(vl)+1)
+		to, _, _ := g.Peer(weft.End{Node: x.from.Node(), Port: port})
+		if !to.Node.IsSwitch() {
+			return nil
+		}
+		x.from, in, layer = weft.SwitchID(to.Node.Index), to.Port, vl
+	}
+}
+
+// tables makes R. Most addresses are forwarded by a row of one hop, shared by all that leave by its port.
+func (b *builder) tables() (*firmware.Tables, error) {
+	g := b.graph
+	shape := firmware.TablesShape{VCs: b.layers, NICs: len(g.NICs), Paths: b.paths}
+	for _, s := range g.Switches {
+		shape.Ports = append(shape.Ports, s.Ports)
+	}
+	t, err := firmware.NewTablesOf(shape)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range g.Switches {
+		rows := make(map[weft.PortID]int, s.Ports)
+		for d := range g.NICs {
+			for path := range b.paths {
+				x := pair{s.ID, weft.NICID(d), path}
+				port, ok := b.out(x)
+				if !ok || path >= b.lids.of[x.to.Node()].count {
+					continue
+				}
+				row, ok := rows[port]
+				if b.changing[x] {
+					row, err = t.AddRow(s.ID, b.row(x, s.Ports, port))
+				} else if !ok {
+					row, err = t.AddRow(s.ID, []firmware.Hop{{Port: port, VC: firmware.SameVC}})
+					rows[port] = row
+				}
+				if err == nil {
+					err = t.SetAddress(s.ID, 0, x.to, path, row)
+				}
+				if err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return t, nil
+}
+
+// row is one by in port and layer.
+func (b *builder) row(x pair, ports int, port weft.PortID) []firmware.Hop {
+	var hops []firmware.Hop
+	for in := range ports {
+		for vc := range b.layers {
+			h := firmware.Hop{Port: port, VC: firmware.SameVC}
+			if vl, ok := b.hops[entry{x, weft.PortID(in), uint8(vc)}]; ok {
+				h.VC = weft.VC(vl)
+			}
+			hops = append(hops, h)
+		}
+	}
+	return hops
+}

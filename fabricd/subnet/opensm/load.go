@@ -1,0 +1,53 @@
+package opensm
+
+import (
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// Files are what a routing is read from.
+type Files struct {
+	LFT      File  // forwarding tables, as OpenSM or infiniband-diags dump them
+	SL2VL    *File // service levels to virtual lanes, as OpenSM dumps them; nil: lane i for level i
+	PathSL   *File // service levels of paths; nil: 0
+	GUID2LID *File // LIDs of ports, as OpenSM keeps them; nil: those that the tables or the topology name
+}
+
+// Load makes a routing of tables that were dumped. A table that sends packets nowhere or round and round is taken: such pairs are
+// counted in Unroutable, and its dependencies have the cycle. Errors have the file and line: what is not of the format, a switch that
+// is missing or not in the graph, a LID that is nobody's, a port that the switch does not have or that leads to another NIC.
+func Load(g *topology.Graph, files Files) (*layered.Routing, error) {
+	known := nodesOf(g)
+	lids, _ := GraphLIDs(g)
+	if files.GUID2LID != nil {
+		var err error
+		if lids, err = ReadGUID2LID(g, *files.GUID2LID); err != nil {
+			return nil, err
+		}
+	}
+	f, err := readLFT(known, lids, files.LFT)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{forwarding: f, file: files.LFT.Name, sources: make([][]weft.NICID, len(g.Switches))}
+	for _, n := range g.NICs {
+		s, _ := g.SwitchOf(n.ID)
+		b.sources[s] = append(b.sources[s], n.ID)
+	}
+	if b.lids, err = f.addresses(files.LFT.Name); err != nil {
+		return nil, err
+	}
+	if files.SL2VL != nil {
+		b.vlFile = files.SL2VL.Name
+		if b.vl, err = readSL2VL(known, *files.SL2VL); err != nil {
+			return nil, err
+		}
+	}
+	if files.PathSL != nil {
+		if b.sl, err = readPathSL(known, b.lids, *files.PathSL); err != nil {
+			return nil, err
+		}
+	}
+	return b.routing()
+}

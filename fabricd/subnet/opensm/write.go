@@ -1,0 +1,229 @@
+package opensm
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// WriteLFT writes the forwarding tables of a routing as OpenSM dumps them; opensm -R file -U takes them. There is one out port per
+// switch and LID, so that routings whose switches look at in port or layer, choose, or change layers are refused. Layers are not in
+// it, see [WritePathSL]. The LIDs of a switch lead to where those of its first NIC do, or the shortest way if it has none.
+func WriteLFT(w io.Writer, r *layered.Routing, lids *LIDs) error {
+	p, err := newPrinter(r, lids)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	for _, s := range p.switches() {
+		p.table(out, s)
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write forwarding tables: %w", err)
+	}
+	return nil
+}
+
+// printer has the out port of each switch for each LID.
+type printer struct {
+	routing *layered.Routing
+	lids    *LIDs
+	last    int
+	ports   [][]uint8 // per switch and LID, as numbered there
+	sends   []bool    // the switches with NICs
+
+	home    weft.SwitchID // to which nearest leads
+	nearest []uint8
+}
+
+func newPrinter(r *layered.Routing, lids *LIDs) (*printer, error) {
+	g := r.Graph
+	if r.Kind != layered.Deterministic {
+		return nil, fmt.Errorf("%s: its switches choose among ports, and a table of InfiniBand has one for each LID: take a deterministic routing, as lash or updn", r.Engine)
+	}
+	p := &printer{routing: r, lids: lids, last: lids.last(), ports: make([][]uint8, len(g.Switches))}
+	p.sends = make([]bool, len(g.Switches))
+	for _, n := range g.NICs {
+		s, _ := g.SwitchOf(n.ID)
+		p.sends[s] = true
+	}
+	for s := range g.Switches {
+		p.ports[s] = slices.Repeat([]uint8{noPath}, p.last+1)
+	}
+	for d := range g.NICs {
+		if _, count := lids.Of(weft.NICID(d).Node()); count == 0 {
+			return nil, fmt.Errorf("NIC %s has no LID: give those of this fabric", g.NICs[d].Name)
+		}
+		if err := p.destination(weft.NICID(d)); err != nil {
+			return nil, err
+		}
+	}
+	for s := range g.Switches {
+		p.toSwitch(weft.SwitchID(s))
+	}
+	return p, nil
+}
+
+// visit is a packet at a switch.
+type visit struct {
+	at weft.SwitchID
+	in weft.PortID
+	vc weft.VC
+}
+
+// destination follows all ways to a NIC.
+func (p *printer) destination(d weft.NICID) error {
+	g := p.routing.Graph
+	first, count := p.lids.Of(d.Node())
+	if paths := p.routing.Tables.Paths(); paths > count {
+		return fmt.Errorf("%s gives NIC %s %d addresses, and it has %d LIDs: raise the LMC", p.routing.Engine, g.NICs[d].Name, paths, count)
+	}
+	home, _ := g.SwitchOf(d)
+	for path := range count {
+		lid := first + path
+		took := min(path, p.routing.Tables.Paths()-1) // LIDs that no path is for lead where the last does
+		seen := make(map[visit]bool)
+		for _, src := range g.NICs {
+			s, in := g.SwitchOf(src.ID)
+			for _, a := range p.routing.Assignment.Addresses(s, d) {
+				if int(a.Path) != took {
+					continue
+				}
+				if err := p.way(visit{s, in, a.VC}, d, took, lid, seen); err != nil {
+					return err
+				}
+			}
+		}
+		for s, ports := range p.ports {
+			if ports[lid] != noPath {
+				continue
+			}
+			if weft.SwitchID(s) == home { // its only NIC
+				_, port := g.SwitchOf(d)
+				ports[lid] = uint8(port + 1)
+			} else if !p.sends[s] { // no packets but those of the switch itself
+				ports[lid] = p.towards(home)[s]
+			}
+		}
+	}
+	return nil
+}
+
+// way follows one packet until somebody has been there.
+func (p *printer) way(v visit, d weft.NICID, path, lid int, seen map[visit]bool) error {
+	g := p.routing.Graph
+	for !seen[v] {
+		seen[v] = true
+		name := g.Switches[v.at].Name
+		hops := p.routing.Tables.Choices(v.at, d, uint16(path), v.in, v.vc)
+		if len(hops) == 0 || hops[0].Port == weft.NoPort {
+			return nil
+		}
+		hop := hops[0]
+		if len(hops) > 1 {
+			return fmt.Errorf("%s: switch %s chooses among %d ports for packets to %s, and a table of InfiniBand has one for each LID: take a deterministic routing, as lash or updn",
+				p.routing.Engine, name, len(hops), g.NICs[d].Name)
+		}
+		if hop.VC != firmware.SameVC && hop.VC != v.vc {
+			return fmt.Errorf("%s: switch %s moves packets to %s from layer %d to %d, which a table of InfiniBand cannot say", p.routing.Engine, name, g.NICs[d].Name, v.vc, hop.VC)
+		}
+		port := uint8(hop.Port + 1)
+		if old := p.ports[v.at][lid]; old != noPath && old != port {
+			return fmt.Errorf("%s: switch %s sends packets to %s out by port %d or port %d, by where they come from, and a table of InfiniBand has one for each LID: "+
+				"take a routing by destination alone, as lash:paths=destination or minimal-hop", p.routing.Engine, name, g.NICs[d].Name, old-1, hop.Port)
+		}
+		p.ports[v.at][lid] = port
+		to, _, ok := g.Peer(weft.End{Node: v.at.Node(), Port: hop.Port})
+		if !ok || !to.Node.IsSwitch() {
+			return nil
+		}
+		v.at, v.in = weft.SwitchID(to.Node.Index), to.Port
+	}
+	return nil
+}
+
+// towards are, per switch, the lowest port that begins a shortest way to home, as numbered in InfiniBand; noPath at home.
+func (p *printer) towards(home weft.SwitchID) []uint8 {
+	if p.nearest != nil && p.home == home {
+		return p.nearest
+	}
+	g := p.routing.Graph
+	distance := slices.Repeat([]int{-1}, len(g.Switches))
+	next := slices.Repeat([]uint8{noPath}, len(g.Switches))
+	distance[home] = 0
+	for queue := []weft.SwitchID{home}; len(queue) > 0; queue = queue[1:] {
+		for port := range g.Switches[queue[0]].Ports {
+			to, _, ok := g.Peer(weft.End{Node: queue[0].Node(), Port: weft.PortID(port)})
+			if !ok || !to.Node.IsSwitch() {
+				continue
+			}
+			s := to.Node.Index
+			if distance[s] < 0 {
+				distance[s] = distance[queue[0]] + 1
+				queue = append(queue, weft.SwitchID(s))
+			}
+			if distance[s] == distance[queue[0]]+1 {
+				next[s] = min(next[s], uint8(to.Port)+1)
+			}
+		}
+	}
+	p.home, p.nearest = home, next
+	return next
+}
+
+// toSwitch fills in the LIDs of a switch.
+func (p *printer) toSwitch(s weft.SwitchID) {
+	g := p.routing.Graph
+	first, count := p.lids.Of(s.Node())
+	nic := slices.IndexFunc(g.NICs, func(n topology.NIC) bool { at, _ := g.SwitchOf(n.ID); return at == s })
+	for lid := first; lid < first+count; lid++ {
+		for at, ports := range p.ports {
+			switch {
+			case weft.SwitchID(at) == s:
+				ports[lid] = 0
+			case nic >= 0:
+				of, _ := p.lids.Of(weft.NICID(nic).Node())
+				ports[lid] = ports[of]
+			default:
+				ports[lid] = p.towards(s)[at]
+			}
+		}
+	}
+}
+
+// switches are in the order of OpenSM: by the bytes of their GUIDs, the last byte first.
+func (p *printer) switches() []weft.SwitchID {
+	g := p.routing.Graph
+	order := make([]weft.SwitchID, len(g.Switches))
+	for i := range order {
+		order[i] = weft.SwitchID(i)
+	}
+	slices.SortFunc(order, func(a, b weft.SwitchID) int { return compareGUID(g.Identity(a.Node()).GUID, g.Identity(b.Node()).GUID) })
+	return order
+}
+
+func (p *printer) table(out *bufio.Writer, s weft.SwitchID) {
+	g := p.routing.Graph
+	id := g.Identity(s.Node())
+	lid, _ := p.lids.Of(s.Node())
+	fmt.Fprintf(out, "Unicast lids [0-%d] of switch Lid %d guid %v ('%s'):\n", p.last, lid, id.GUID, id.Description)
+	for lid, port := range p.ports[s] {
+		n, ok := p.lids.node[lid]
+		if port == noPath || !ok {
+			continue
+		}
+		kind := "Channel Adapter"
+		if n.IsSwitch() {
+			kind = "Switch"
+		}
+		id := g.Identity(n)
+		fmt.Fprintf(out, "0x%04x %03d # %s portguid %v: '%s'\n", lid, port, kind, id.PortGUID, id.Description)
+	}
+	fmt.Fprintf(out, "%d lids dumped\n", p.last)
+}

@@ -1,0 +1,71 @@
+package measure
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// layeredRing is a ring under full load, by the shorter way, whose packets enter in the layer that of says.
+func layeredRing(t testing.TB, vcs int, of func(s, d int) []weft.Address) Config {
+	c := config(t, "ring:6", "", 1)
+	n := len(c.Topology.Switches)
+	ports := make([]int, n)
+	for i := range ports {
+		ports[i] = c.Topology.Switches[i].Ports
+	}
+	tables, err := firmware.NewTables(vcs, n, ports)
+	require.NoError(t, err)
+	for s := range n {
+		for d := range n {
+			p := weft.PortID(2) // to its NIC
+			if s != d {
+				p = 0
+				if shorterIsUp(n, s, d) {
+					p = 1
+				}
+			}
+			row, err := tables.AddRow(weft.SwitchID(s), []firmware.Hop{{Port: p, VC: firmware.SameVC}})
+			require.NoError(t, err)
+			require.NoError(t, tables.Set(weft.SwitchID(s), weft.NICID(d), row))
+		}
+	}
+	a, err := firmware.NewAssignment(n, n, vcs, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address { return of(int(s), int(d)) })
+	require.NoError(t, err)
+	c.Firmware, c.VCs = firmware.Layered{Tables: tables, Assignment: a}, vcs
+	return c
+}
+
+// shorterIsUp: half way round the way up is.
+func shorterIsUp(n, s, d int) bool { return 2*((d-s+n)%n) <= n }
+
+func TestARingThatIsMinimalInOneLayerDeadlocksAndInTwoDoesNot(t *testing.T) {
+	t.Parallel()
+	r := measured(t, layeredRing(t, 1, func(int, int) []weft.Address { return []weft.Address{{}} }))
+	require.True(t, r.Deadlocked)
+	assert.Equal(t, "s0 -> s1 vc0, s1 -> s2 vc0, s2 -> s3 vc0, s3 -> s4 vc0, s4 -> s5 vc0, s5 -> s0 vc0", r.Cycle)
+
+	r = measured(t, layeredRing(t, 2, func(s, d int) []weft.Address {
+		if shorterIsUp(6, s, d) != (s < d) { // around the end
+			return []weft.Address{{VC: 1}}
+		}
+		return []weft.Address{{}}
+	}))
+	assert.False(t, r.Deadlocked)
+	assert.Greater(t, r.Accepted, 0.3)
+	assert.Zero(t, r.Reordered)
+}
+
+// A run is the same, to the last event, whether its packets enter in VC 0 because a firmware says so or because none says anything.
+func TestOneAddressInTheFirstLayerChangesNothing(t *testing.T) {
+	t.Parallel()
+	c := layeredRing(t, 2, func(int, int) []weft.Address { return []weft.Address{{}} })
+	c.Traffic.Load = 0.2
+	with := measured(t, c)
+	c.Firmware = firmware.Static{Tables: c.Firmware.(firmware.Layered).Tables}
+	require.Equal(t, measured(t, c), with)
+}
