@@ -231,7 +231,8 @@ func TestBalancingMakesLayersEquallyFull(t *testing.T) {
 func TestBothDirectionsOfAPairAreInOneLayerWhenAskedFor(t *testing.T) {
 	t.Parallel()
 	for _, o := range []layered.Options{
-		{Both: true}, {Both: true, Paths: layered.ByPair},
+		{Both: true},
+		{Both: true, Paths: layered.ByPair},
 		{Both: true, Layers: 2, Fallback: layered.FallUpDn},
 		{Both: true, Layers: 2, Fallback: layered.Longer},
 		{Both: true, Paths: layered.ByPair, Layers: 2, Fallback: layered.Longer},
