@@ -74,11 +74,14 @@ func Names() []string {
 	return names
 }
 
-// ByName finds what can be chosen, None too. Options follow the name of those that take some: "updn:layers=2,tree=dfs". The error for
+// ByName finds what can be chosen, None and FromFiles too. Options follow the name of those that take some: "updn:layers=2,tree=dfs". The error for
 // an unknown name or option holds the nearest known one, and that for a value says what is expected.
 func ByName(name string) (Entry, error) {
 	if name == None {
 		return Entry{Name: None, About: "forwards nothing: every packet is discarded", On: firmware.Anything, New: newNone}, nil
+	}
+	if spec, ok := filesSpec(name); ok {
+		return filesEntry(name, spec), nil
 	}
 	head, options, given := strings.Cut(name, ":")
 	entries := Entries()
@@ -104,7 +107,7 @@ func ByName(name string) (Entry, error) {
 // Known reports whether a name, without its options, is one that [ByName] finds.
 func Known(name string) bool {
 	head, _, _ := strings.Cut(name, ":")
-	return head == None || slices.Contains(Names(), head)
+	return head == None || head == FromFiles || slices.Contains(Names(), head)
 }
 
 // named says which routing an error is about.

@@ -49,11 +49,14 @@ type Result struct {
 	DeadlockAt   int64  `csv:"deadlock_at"`   // cycle at which it was found, -1 for none
 	Cycle        string `csv:"cycle"`         // the channels that wait for each other
 
-	// Of computed routes, where package sweep asks for them; runs of traffic leave them 0, but Layers.
+	// Of computed routes, where package sweep asks for them; runs of traffic leave them 0, but Layers. A source/address pair is a source
+	// switch and an address of a NIC of another.
 	Layers          int     `csv:"layers"`            // virtual channels of each link that they use
 	Addresses       int     `csv:"addresses"`         // of each NIC
-	MaxChannelLoad  int     `csv:"max_channel_load"`  // most ways over one direction of a link, in all layers; from each switch to each address there is a way, of adaptive routings several
-	MeanChannelLoad float64 `csv:"mean_channel_load"` // the mean over both directions of all links between switches
+	MaxChannelLoad  int     `csv:"max_channel_load"`  // most source/address pairs whose ways lead over one virtual channel between switches
+	MeanChannelLoad float64 `csv:"mean_channel_load"` // the mean of these channels
+	MaxLinkLoad     float64 `csv:"max_link_load"`     // most pairs of NICs over one direction of a link between switches, if each takes its ways in turn
+	MeanLinkLoad    float64 `csv:"mean_link_load"`    // the mean of these links
 	Acyclic         bool    `csv:"acyclic"`           // the dependencies of their channels have no cycle
 
 	// What it took.

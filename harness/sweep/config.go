@@ -305,12 +305,9 @@ func runs(g *graph, routing string, vcs int) error {
 	if routing == measure.DDRC {
 		return g.updown
 	}
-	e, err := subnet.ByName(routing)
-	switch {
-	case err != nil && subnet.Known(routing):
+	e, err := routingOf(routing)
+	if err != nil {
 		return err
-	case err != nil:
-		return document.Unknown("routing", routing, append(subnet.Names(), measure.DDRC))
 	}
 	fw, least, err := e.New(g.Graph)
 	if err != nil {

@@ -40,7 +40,7 @@ func (t *table) pictures() (list []picture, empty []string) {
 				}
 			}
 			if where != nil {
-				list = append(list, t.picture(pl, pl.Name+"-"+fileName(string(v)), pl.Title+", "+string(v), where))
+				list = append(list, t.picture(pl, pl.Name+"-"+fileName(string(v)), pl.Title+", "+called(pl.Split, v), where))
 			}
 		}
 	}
@@ -59,6 +59,14 @@ func fileName(text string) string {
 	return strings.Trim(notInFiles.ReplaceAllString(strings.ToLower(text), "-"), "-")
 }
 
+// called is a value as titles and legends have it: a number with the name of its axis.
+func called(axis string, v Value) string {
+	if _, isNumber := v.number(); isNumber {
+		return strings.ReplaceAll(axis, "_", " ") + " " + string(v)
+	}
+	return string(v)
+}
+
 func (t *table) picture(pl Plot, name, title string, where map[string]Some) picture {
 	p := picture{name, chart.Chart{Title: title, X: pl.XLabel, Y: pl.YLabel, Percent: pl.Percent, LogX: pl.LogX, LogY: pl.LogY, FromZero: pl.FromZero}}
 	x, y := pl.X, pl.Y
@@ -73,11 +81,7 @@ func (t *table) picture(pl Plot, name, title string, where map[string]Some) pict
 		pt := &t.plan.points[i]
 		var words []string
 		for _, axis := range pl.Series {
-			v := string(pt.at[t.plan.index(axis)])
-			if _, isNumber := Value(v).number(); isNumber {
-				v = axis + " " + v
-			}
-			words = append(words, v)
+			words = append(words, called(axis, pt.at[t.plan.index(axis)]))
 		}
 		label := strings.Join(words, ", ")
 		k, ok := byName[label]

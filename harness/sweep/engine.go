@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -10,20 +11,25 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
+// routingOf finds a routing by its name and options. Of an unknown name the error lists all, DDRC too.
+func routingOf(name string) (subnet.Entry, error) {
+	if !subnet.Known(name) {
+		head, _, _ := strings.Cut(name, ":")
+		return subnet.Entry{}, document.Unknown("routing", head, append(subnet.Names(), measure.DDRC))
+	}
+	return subnet.ByName(name)
+}
+
 // computes reports why a routing is not one whose routes are computed, by an engine that says how many layers it needs.
 func computes(routing string) error {
-	e, err := subnet.ByName(routing)
-	switch {
-	case routing == measure.DDRC:
-		return fmt.Errorf("%s %w", routing, subnet.ErrNoTables)
-	case err != nil && subnet.Known(routing):
-		return err
-	case err != nil:
-		return document.Unknown("routing", routing, subnet.Names())
-	case e.Routes == nil:
+	if routing == measure.DDRC {
 		return fmt.Errorf("%s %w", routing, subnet.ErrNoTables)
 	}
-	return nil
+	e, err := routingOf(routing)
+	if err == nil && e.Routes == nil {
+		err = fmt.Errorf("%s %w", routing, subnet.ErrNoTables)
+	}
+	return err
 }
 
 // equip makes the firmware of a computed routing, and says how many layers it has.

@@ -4,15 +4,15 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/subnet/survey"
 	"github.com/weft-fabric/weft/harness/measure"
 )
 
 // Layers is the [Runner] of experiments that measure layers: it computes the routes, and tells how many layers and addresses they
-// need, how many pairs of switches the channels carry, and whether their dependencies have a cycle, as the routes themselves say and
-// not the engine. There is no traffic, so of the result only these and Connected and Stable are set.
+// need, what the channels carry, and whether their dependencies have a cycle, as the routes themselves say and not the engine.
+// There is no traffic, so of the result only these, Connected, Stable and HopsMean are set; the last is the mean over pairs of NICs.
 func Layers(ctx context.Context, c measure.Config) (measure.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return measure.Result{}, err
@@ -25,28 +25,18 @@ func Layers(ctx context.Context, c measure.Config) (measure.Result, error) {
 }
 
 func layersOf(routes *layered.Routing) measure.Result {
-	d := routes.Dependencies()
+	s := survey.Of(routes)
 	r := measure.Result{
-		Stable: true, DeadlockAt: -1, Connected: routes.Unroutable == 0, Acyclic: d.Cycle() == nil,
-		Layers: routes.Layers, Addresses: routes.Tables.Paths(),
+		Stable: true, DeadlockAt: -1, Connected: s.Unroutable == 0, Acyclic: s.Cycle == nil,
+		Layers: routes.Layers, Addresses: routes.Tables.Paths(), HopsMean: s.MeanHops + 1,
 	}
-	sum, channels := 0, 0
-	for i := range routes.Graph.Links {
-		l := &routes.Graph.Links[i]
-		if !l.BetweenSwitches() {
-			continue
-		}
-		for _, end := range []weft.End{l.A, l.B} {
-			load := 0
-			for layer := range weft.VC(routes.Layers) {
-				load += d.Loads[d.Channels.Number(weft.SwitchID(end.Node.Index), end.Port, layer)]
-			}
-			r.MaxChannelLoad = max(r.MaxChannelLoad, load)
-			sum, channels = sum+load, channels+1
-		}
+	for _, n := range s.Loads {
+		r.MaxChannelLoad = max(r.MaxChannelLoad, n)
+		r.MeanChannelLoad += float64(n) / float64(len(s.Loads))
 	}
-	if channels > 0 {
-		r.MeanChannelLoad = float64(sum) / float64(channels)
+	for _, x := range s.Flows {
+		r.MaxLinkLoad = max(r.MaxLinkLoad, x)
+		r.MeanLinkLoad += x / float64(len(s.Flows))
 	}
 	return r
 }

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -122,9 +123,6 @@ func (n *nets) fill(c *measure.Config, s *Settings, sample int, kind string) (la
 	if err != nil {
 		return 0, err
 	}
-	c.Firmware = r.firmware
-	if c.VCs == 0 {
-		c.VCs = r.layers
-	}
+	c.Firmware, c.VCs = r.firmware, cmp.Or(get(s.VCs), r.layers)
 	return r.layers, nil
 }
