@@ -145,7 +145,7 @@ func TestOnlyTestsScenariosAndCommandsImportHarness(t *testing.T) {
 	report(t, harnessViolations(sourceTree(t)))
 }
 
-func TestOnlyTestsImportOutside(t *testing.T) {
+func TestOnlyTestsImportProcessesOfOthers(t *testing.T) {
 	t.Parallel()
 	report(t, outsideViolations(sourceTree(t)))
 }
@@ -193,6 +193,8 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 		{"fabricd/fabric/a_test.go", `import "` + module + `/harness"`, ""},
 		{"fabricd/fabric/a.go", `import "` + module + `/fabricd/bus/outside"`, "only tests may"},
 		{"fabricd/fabric/a_test.go", `import "` + module + `/fabricd/bus/outside"`, ""},
+		{"fabricd/a.go", `import "` + module + `/fabricd/subnet/opensm/peer"`, "only tests and scenarios may"},
+		{"scenarios/a.go", `import "` + module + `/fabricd/subnet/opensm/peer"`, ""},
 		{"fabricd/main.go", `import "` + module + `/harness/verify"`, ""},
 		{"scenarios/a.go", `import "` + module + `/harness"`, ""},
 	} {
@@ -264,13 +266,22 @@ func natsViolations(files []source) (bad []string) {
 	return bad
 }
 
-// outside is for tests only: it starts processes, and builds them.
-const outside = "fabricd/bus/outside"
+// outside is for tests only: it starts processes, and builds them. So does peer, which an experiment needs too.
+const (
+	outside = "fabricd/bus/outside"
+	peer    = "fabricd/subnet/opensm/peer"
+)
 
 func outsideViolations(files []source) (bad []string) {
 	for _, f := range files {
-		if !f.isTest() && f.dir != outside && slices.Contains(f.imports(), module+"/"+outside) {
+		if f.isTest() {
+			continue
+		}
+		if f.dir != outside && slices.Contains(f.imports(), module+"/"+outside) {
 			bad = append(bad, fmt.Sprintf("%s imports %q: only tests may", f.path, outside))
+		}
+		if f.dir != peer && !within(f.dir, "scenarios") && slices.Contains(f.imports(), module+"/"+peer) {
+			bad = append(bad, fmt.Sprintf("%s imports %q: only tests and scenarios may", f.path, peer))
 		}
 	}
 	return bad

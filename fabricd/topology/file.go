@@ -181,7 +181,7 @@ func placed(doc *document.Doc, f file, g *Graph) (*Graph, error) {
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}
-	base.Spec = g.Spec
+	base.Spec, base.identities = g.Spec, g.identities
 	base.remove(gone)
 	return base, nil
 }
@@ -224,6 +224,7 @@ func listed(doc *document.Doc, f file) (*Graph, error) {
 	if err != nil {
 		return nil, doc.Errorf("$", "%w", err)
 	}
+	g.identities = r.identities
 	report := func(p problem) {
 		if r.errs.Full() {
 			r.errs.Add(p.err) // only counted

@@ -142,3 +142,24 @@ func TestBadIBNetFilesAreRefusedAtTheirLine(t *testing.T) {
 	err = parse(t, "mesh:2x2,nics=252").WriteIBNet(&bytes.Buffer{})
 	assert.ErrorContains(t, err, "switch s0.0 has 256 ports, and one of InfiniBand at most 254")
 }
+
+// A fabric that was read keeps its GUIDs in the other formats, in which processes of other hosts get it.
+func TestListingsKeepGUIDs(t *testing.T) {
+	g, err := Read("testdata/tiny.ibnetdiscover")
+	require.NoError(t, err)
+	for form, write := range writers {
+		var b bytes.Buffer
+		require.NoError(t, write(g, &b))
+		again, err := Load(form, b.Bytes())
+		require.NoError(t, err)
+		for _, s := range g.Switches {
+			assert.Equal(t, g.Identity(s.ID.Node()).GUID, again.Identity(s.ID.Node()).GUID)
+		}
+		for _, n := range g.NICs {
+			assert.Equal(t, g.Identity(n.ID.Node()).PortGUID, again.Identity(n.ID.Node()).PortGUID)
+		}
+	}
+	_, err = Load("f", []byte("switches: [{id: a, guid: \"0x12\"}]\nnics: [{id: b, switch: a, guid: \"0x0012\"}, {id: c, switch: a, guid: \"12\"}]\n"))
+	assert.EqualError(t, err, "f:2:33: b: GUID 0x0000000000000012 is that of a, expected one of its own\n"+
+		"f:2:69: c: GUID \"12\", expected a hexadecimal number as 0x0002c90300a1b2c3")
+}

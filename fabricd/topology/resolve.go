@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
 )
 
 // resolver turns the names of a listing into nodes and gives out the ports that were not.
@@ -20,6 +21,9 @@ type resolver struct {
 	names    []string // in the order of the file, for errors
 	used     []map[weft.PortID]bool
 	nextFree []int // per switch: no port below it is free
+
+	identities map[weft.Node]Identity
+	byGUID     map[ibnet.GUID]string // the name of who has it
 }
 
 func (r *resolver) fail(path, format string, args ...any) {
@@ -29,6 +33,7 @@ func (r *resolver) fail(path, format string, args ...any) {
 }
 
 func (r *resolver) nodes() {
+	r.identities, r.byGUID = map[weft.Node]Identity{}, map[ibnet.GUID]string{}
 	r.byName = make(map[string]weft.Node, len(r.file.Switches)+len(r.file.NICs))
 	know := func(name string, n weft.Node) {
 		if _, ok := r.byName[name]; !ok { // check reports the second
@@ -50,16 +55,40 @@ func (r *resolver) nodes() {
 		}
 		r.switches = append(r.switches, sw)
 		know(s.ID, weft.SwitchID(i).Node())
+		r.guid(path+".guid", s.GUID, s.ID, weft.SwitchID(i).Node())
 	}
 	for i, n := range r.file.NICs {
 		r.nics = append(r.nics, NIC{Name: n.ID})
 		know(n.ID, weft.NICID(i).Node())
+		r.guid(fmt.Sprintf("$.nics[%d].guid", i), n.GUID, n.ID, weft.NICID(i).Node())
 	}
 	r.used = make([]map[weft.PortID]bool, len(r.switches))
 	for i := range r.used {
 		r.used[i] = map[weft.PortID]bool{}
 	}
 	r.nextFree = make([]int, len(r.switches))
+}
+
+// guid notes the GUID of a node.
+func (r *resolver) guid(path, text, name string, n weft.Node) {
+	if text == "" {
+		return
+	}
+	guid, err := ibnet.ParseGUID(text)
+	if err != nil {
+		r.fail(path, "%s: %w", clip(name), err)
+		return
+	}
+	if other, ok := r.byGUID[guid]; ok {
+		r.fail(path, "%s: GUID %v is that of %s, expected one of its own", clip(name), guid, clip(other))
+		return
+	}
+	r.byGUID[guid] = name
+	id := Identity{GUID: guid, PortGUID: guid, Enhanced: true, Description: name}
+	if !n.IsSwitch() {
+		id.Port, id.Ports = 1, 1
+	}
+	r.identities[n] = id
 }
 
 // links resolves all ends first, so that no port is given out that is asked for further down.

@@ -24,6 +24,7 @@ type fileSwitch struct {
 	Tier   *int     `yaml:"tier,omitempty" json:"tier,omitempty" jsonschema:"minimum=0" jsonschema_description:"Its tier in a tree, 0 at the top. Only in a listing with spec."`
 	Digits []int    `yaml:"digits,omitempty" json:"digits,omitempty" jsonschema_description:"Its digits in a tree. Only in a listing with spec."`
 	Coord  []int    `yaml:"coord,omitempty" json:"coord,omitempty" jsonschema_description:"Its coordinates in a mesh, torus or ring. Only in a listing with spec."`
+	GUID   string   `yaml:"guid,omitempty" json:"guid,omitempty" jsonschema_description:"Its GUID in InfiniBand, as 0x0002c90300a1b2c3, by which tables of a subnet manager name it. Default: one made of its number."`
 	X      *float64 `yaml:"x,omitempty" json:"x,omitempty" jsonschema_description:"Where it is drawn, in distances of two neighbouring switches, from the left. Not read."`
 	Y      *float64 `yaml:"y,omitempty" json:"y,omitempty" jsonschema_description:"The same, from the top."`
 }
@@ -32,6 +33,7 @@ type fileNIC struct {
 	ID         string   `yaml:"id" json:"id" jsonschema:"minLength=1,maxLength=64" jsonschema_description:"Its name: letters, digits, '.', '_' and '-'."`
 	Switch     string   `yaml:"switch,omitempty" json:"switch,omitempty" jsonschema_description:"The switch it is linked to. Makes the link, numbered after those listed, unless it is listed."`
 	SwitchPort *int     `yaml:"switch_port,omitempty" json:"switch_port,omitempty" jsonschema:"minimum=0,maximum=255" jsonschema_description:"The port of that switch. Default: the lowest free one, after the links have theirs."`
+	GUID       string   `yaml:"guid,omitempty" json:"guid,omitempty" jsonschema_description:"The GUID of its port in InfiniBand, as 0x0002c90300a1b2c3. Default: one made of its number."`
 	X          *float64 `yaml:"x,omitempty" json:"x,omitempty" jsonschema_description:"Where it is drawn, in distances of two neighbouring switches, from the left. Not read."`
 	Y          *float64 `yaml:"y,omitempty" json:"y,omitempty" jsonschema_description:"The same, from the top."`
 }

@@ -28,13 +28,13 @@ func (g *Graph) writeJSON(w io.Writer, d Drawing) error {
 	fmt.Fprint(out, `"switches":[`)
 	for i, s := range g.Switches {
 		x, y := place(d.Switches, i)
-		item(out, i, fileSwitch{ID: s.Name, Ports: ported(s.Ports), Tier: g.tierOf(s), Digits: s.Digits, Coord: s.Coord, X: x, Y: y})
+		item(out, i, fileSwitch{ID: s.Name, Ports: ported(s.Ports), Tier: g.tierOf(s), Digits: s.Digits, Coord: s.Coord, GUID: g.givenGUID(s.ID.Node()), X: x, Y: y})
 	}
 	fmt.Fprint(out, "\n],\n\"nics\":[")
 	for i, n := range g.NICs {
 		s, p := g.SwitchOf(n.ID)
 		x, y := place(d.NICs, i)
-		item(out, i, fileNIC{ID: n.Name, Switch: g.Switches[s].Name, SwitchPort: portNumber(p), X: x, Y: y})
+		item(out, i, fileNIC{ID: n.Name, Switch: g.Switches[s].Name, SwitchPort: portNumber(p), GUID: g.givenGUID(n.ID.Node()), X: x, Y: y})
 	}
 	fmt.Fprint(out, "\n],\n\"links\":[")
 	for i, l := range g.Links {
@@ -85,7 +85,7 @@ func (g *Graph) WriteYAMLListing(w io.Writer) error {
 		if s.Ports > 0 {
 			ports = fmt.Sprintf(", ports: %d", s.Ports)
 		}
-		fmt.Fprintf(out, "  - {id: %s%s}\n", scalar(s.Name), ports)
+		fmt.Fprintf(out, "  - {id: %s%s%s}\n", scalar(s.Name), ports, g.guidField(s.ID.Node()))
 	}
 	short := g.nicLinksLast()
 	links := g.Links
@@ -95,11 +95,11 @@ func (g *Graph) WriteYAMLListing(w io.Writer) error {
 	section(out, "nics", len(g.NICs))
 	for _, n := range g.NICs {
 		if !short {
-			fmt.Fprintf(out, "  - {id: %s}\n", scalar(n.Name))
+			fmt.Fprintf(out, "  - {id: %s%s}\n", scalar(n.Name), g.guidField(n.ID.Node()))
 			continue
 		}
 		s, p := g.SwitchOf(n.ID)
-		fmt.Fprintf(out, "  - {id: %s, switch: %s, switch_port: %d}\n", scalar(n.Name), scalar(g.Switches[s].Name), p)
+		fmt.Fprintf(out, "  - {id: %s, switch: %s, switch_port: %d%s}\n", scalar(n.Name), scalar(g.Switches[s].Name), p, g.guidField(n.ID.Node()))
 	}
 	section(out, "links", len(links))
 	for _, l := range links {
@@ -107,6 +107,14 @@ func (g *Graph) WriteYAMLListing(w io.Writer) error {
 			scalar(g.Name(l.A.Node)), l.A.Port, scalar(g.Name(l.B.Node)), l.B.Port)
 	}
 	return flushed(out, "YAML")
+}
+
+// guidField is the GUID of a node as one more field of a flow mapping, if a file gave it one.
+func (g *Graph) guidField(n weft.Node) string {
+	if guid := g.givenGUID(n); guid != "" {
+		return ", guid: " + scalar(guid)
+	}
+	return ""
 }
 
 // nicLinksLast reports whether the links of the NICs are the last ones, in the order of the NICs: then a file may give

@@ -62,8 +62,8 @@ func (l *LIDs) paths() int {
 func (l *LIDs) Of(n weft.Node) (first, count int) { return l.of[n].first, l.of[n].count }
 
 // AssignLIDs gives LIDs as OpenSM does to a fabric that has none: first to the port that OpenSM runs at, then to all others by the
-// bytes of their GUIDs, the last byte first. NICs get 2^lmc LIDs, at a multiple of that; what is left free between goes to
-// switches, which get one. It errs when there are more than fit.
+// bytes of their GUIDs, the last byte first. NICs get 2^lmc LIDs, at the next multiple of that, and switches the next one. It errs
+// when there are more than fit.
 func AssignLIDs(g *topology.Graph, sm weft.NICID, lmc int) (*LIDs, error) {
 	if lmc < 0 || lmc > ibnet.MaxLMC {
 		return nil, fmt.Errorf("LMC %d, expected 0 to %d", lmc, ibnet.MaxLMC)
@@ -85,15 +85,15 @@ func AssignLIDs(g *topology.Graph, sm weft.NICID, lmc int) (*LIDs, error) {
 		return compareGUID(g.Identity(a).PortGUID, g.Identity(b).PortGUID)
 	})
 	l := newLIDs(g)
-	from := map[bool]int{true: 1, false: 1} // per kind: no LIDs below are free for it
+	next := 1
 	for _, n := range order {
 		count := 1
 		if !n.IsSwitch() {
 			count = 1 << lmc
 		}
-		first := l.free(from[n.IsSwitch()], count)
-		from[n.IsSwitch()] = first + count
-		if err := l.set(n, first, first+count-1); err != nil {
+		first := (next + count - 1) / count * count
+		next = first + count
+		if err := l.set(n, first, next-1); err != nil {
 			return nil, fmt.Errorf("%s with %d switches and %d NICs: %w", g.Spec, len(g.Switches), len(g.NICs), err)
 		}
 	}
@@ -103,24 +103,6 @@ func AssignLIDs(g *topology.Graph, sm weft.NICID, lmc int) (*LIDs, error) {
 // compareGUID orders GUIDs as OpenSM does on the machines that it runs on: by their bytes, the last one first.
 func compareGUID(a, b ibnet.GUID) int {
 	return cmp.Compare(bits.ReverseBytes64(uint64(a)), bits.ReverseBytes64(uint64(b)))
-}
-
-// free is the first multiple of count, not below from, with so many free LIDs.
-func (l *LIDs) free(from, count int) int {
-	first := (from + count - 1) / count * count
-	for first <= ibnet.MaxLID && !l.isFree(first, count) {
-		first += count
-	}
-	return first
-}
-
-func (l *LIDs) isFree(first, count int) bool {
-	for lid := first; lid < first+count; lid++ {
-		if _, taken := l.node[lid]; taken {
-			return false
-		}
-	}
-	return true
 }
 
 // GraphLIDs are the LIDs that the topology's file says, as ibnetdiscover found them; false when nodes are without.

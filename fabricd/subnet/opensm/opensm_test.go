@@ -127,11 +127,11 @@ func TestLIDsAreGivenAsOpenSMDoes(t *testing.T) {
 		first, count := lids.Of(n)
 		return [2]int{first, count}
 	}
-	// The manager's host first; the next free multiple of four for each other; switches fill the gaps.
+	// The manager's host first; hosts at multiples of four, and what is left between stays free.
 	assert.Equal(t, [2]int{4, 4}, of("host2"))
-	assert.Equal(t, [2]int{1, 1}, of("L0-0"))
-	assert.Equal(t, [2]int{12, 1}, of("L1-1"))
-	assert.Equal(t, [2]int{8, 4}, of("host0"))
+	assert.Equal(t, [2]int{8, 1}, of("L0-0"))
+	assert.Equal(t, [2]int{18, 1}, of("L1-1"))
+	assert.Equal(t, [2]int{12, 4}, of("host0"))
 	_, err = AssignLIDs(graph(t, "kary-ntree:12,3"), 0, 5)
 	assert.ErrorContains(t, err, "kary-ntree:12,3 with 432 switches and 1728 NICs: LIDs")
 }

@@ -1,12 +1,26 @@
 package ibnet
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 // GUID is the number that a node or a port of InfiniBand has from its maker; 0 is none.
 type GUID uint64
 
 // String prints the GUID as the tools do, 0x and 16 digits.
 func (g GUID) String() string { return fmt.Sprintf("0x%016x", uint64(g)) }
+
+// ParseGUID reads a GUID as String prints it; leading zeros may be missing.
+func ParseGUID(text string) (GUID, error) {
+	digits, ok := strings.CutPrefix(text, "0x")
+	v, err := strconv.ParseUint(digits, 16, 64)
+	if !ok || err != nil || v == 0 {
+		return 0, fmt.Errorf("GUID %q, expected a hexadecimal number as 0x0002c90300a1b2c3", clip(text))
+	}
+	return GUID(v), nil
+}
 
 // Kind is what a node is.
 type Kind uint8

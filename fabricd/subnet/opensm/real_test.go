@@ -1,0 +1,132 @@
+package opensm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/opensm/peer"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// No process of the real thing outlives its test.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 60 * time.Second // only a failing test waits that long
+
+// simulate starts the real thing, or skips the test where it is not installed; the whole check of a change installs it.
+func simulate(t *testing.T, g *topology.Graph) (*peer.Sim, context.Context) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	sim, err := peer.Start(ctx, t.TempDir(), g)
+	if errors.Is(err, peer.ErrMissing) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	t.Cleanup(sim.Stop)
+	return sim, ctx
+}
+
+// OpenSM gives the LIDs that we say it gives.
+func TestOpenSMGivesTheLIDsOfAssignLIDs(t *testing.T) {
+	t.Parallel()
+	g := graph(t, "irregular:12,20,3,nics=2")
+	for lmc, option := range []string{"0", "1", "2"} {
+		sim, ctx := simulate(t, g) // a new one: ports keep their LIDs
+		result, err := sim.Route(ctx, "minhop", "-l", option)
+		require.NoError(t, err)
+		f, err := os.Open(result.File("guid2lid"))
+		require.NoError(t, err)
+		defer f.Close()
+		want, err := ReadGUID2LID(g, File{f.Name(), f})
+		require.NoError(t, err)
+		got, err := AssignLIDs(g, 0, lmc)
+		require.NoError(t, err)
+		assert.Equal(t, want.of, got.of)
+	}
+}
+
+// Each engine's tables become a routing without holes, and are written again byte by byte.
+func TestTablesOfTheRealOpenSMAreReadAndWritten(t *testing.T) {
+	t.Parallel()
+	for _, spec := range []string{"irregular:12,24,1", "mesh:3x3,nics=2", "kary-ntree:4,2"} {
+		g := graph(t, spec)
+		sim, ctx := simulate(t, g)
+		roots := filepath.Join(t.TempDir(), "roots")
+		require.NoError(t, os.WriteFile(roots, []byte(g.Identity(weft.SwitchID(0).Node()).GUID.String()+"\n"), 0o600))
+		for engine, options := range map[string][]string{"minhop": nil, "updn": {"-a", roots}, "lash": nil} {
+			result, err := sim.Route(ctx, engine, options...)
+			require.NoError(t, err, "%s %s", spec, engine)
+			r := open(t, g, result.File("opensm-lfts.dump"))
+			assert.Zero(t, r.Unroutable, "%s %s", spec, engine)
+			lids, err := AssignLIDs(g, 0, 0)
+			require.NoError(t, err)
+			want, err := os.ReadFile(result.File("opensm-lfts.dump"))
+			require.NoError(t, err)
+			var got bytes.Buffer
+			require.NoError(t, WriteLFT(&got, r, lids))
+			assert.Equal(t, toNICs(string(want)), toNICs(got.String()), "%s %s", spec, engine)
+			// And what we write is what it loads and dumps again.
+			lft := filepath.Join(t.TempDir(), "weft.lfts")
+			require.NoError(t, os.WriteFile(lft, got.Bytes(), 0o600))
+			result, err = sim.Route(ctx, "file", "-U", lft)
+			require.NoError(t, err)
+			want, err = os.ReadFile(result.File("opensm-lfts.dump"))
+			require.NoError(t, err)
+			assert.Equal(t, string(want), got.String(), "%s %s", spec, engine)
+		}
+	}
+}
+
+// toNICs leaves out the entries for switches, which are no part of a routing: it is our choice where they lead.
+func toNICs(dump string) string {
+	var b strings.Builder
+	for line := range strings.Lines(dump) {
+		if !strings.Contains(line, "# Switch") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// The layers of its lash are free of cycles only together with the service levels.
+func TestLayersOfTheRealLASHAreRead(t *testing.T) {
+	t.Parallel()
+	g := graph(t, "irregular:10,16,2")
+	sim, ctx := simulate(t, g)
+	result, err := sim.Route(ctx, "lash")
+	require.NoError(t, err)
+	lids, err := AssignLIDs(g, 0, 0)
+	require.NoError(t, err)
+	levels, err := sim.PathSLs(ctx, "lash", func(n weft.NICID) int { first, _ := lids.Of(n.Node()); return first })
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "path-sl")
+	require.NoError(t, os.WriteFile(file, []byte(levels), 0o600))
+
+	r := open(t, g, result.File("opensm-lfts.dump")+",sl2vl="+result.File("opensm-sl2vl.dump")+",path-sl="+file)
+	assert.Equal(t, result.Lanes, r.Layers)
+	assert.Greater(t, r.Layers, 1)
+	assert.Zero(t, r.Unroutable)
+	assert.Nil(t, r.Dependencies().Cycle())
+	var again bytes.Buffer
+	require.NoError(t, WritePathSL(&again, r, lids))
+	assert.Equal(t, levels, again.String())
+}
+
+func TestAnEngineThatRefusesIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	sim, ctx := simulate(t, graph(t, "irregular:6,9,1"))
+	_, err := sim.Route(ctx, "updn") // without roots
+	assert.ErrorIs(t, err, peer.ErrRefused)
+}
