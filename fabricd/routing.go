@@ -10,13 +10,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
 // routingFlag adds --routing, for which "" is what [subnet.Default] chooses.
 func routingFlag(f *pflag.FlagSet, to *string, more string) {
 	f.StringVar(to, "routing", "", "firmware of the switches: "+strings.Join(subnet.Names(), ", ")+more+
-		"; some take options, as lash:layers=3, see fabricd routes list; unless given adaptive-link in fat trees, dimension-order in meshes, tori and rings, lash elsewhere")
+		", or tables:"+opensm.Syntax+"; some take options, as lash:layers=3, see fabricd routes list; unless given adaptive-link in fat trees, dimension-order in meshes, tori and rings, lash elsewhere")
 }
 
 // completeRouting offers the routings that fit the topology of the command line and of, nil for all, and some words beside; after a name and a colon, what
@@ -38,7 +39,7 @@ func completeRouting(cmd *cobra.Command, of func(subnet.Entry) bool, beside ...s
 				names = append(names, e.Name)
 			}
 		}
-		return append(names, beside...), cobra.ShellCompDirectiveNoFileComp
+		return append(append(names, subnet.FromFiles+":"), beside...), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 

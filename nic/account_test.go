@@ -155,7 +155,7 @@ func TestNoPacketCostsAnAllocation(t *testing.T) {
 			r.out.Reset()
 			r.Tick(now, &r.out)
 			for r.queue.packets > 3 {
-				r.queue.pop(0)
+				r.queue.popped(0, r.queue.fifos[0].PopFront().size)
 			}
 		}
 		step()

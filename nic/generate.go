@@ -67,10 +67,14 @@ func (n *NIC) generate(now weft.Time, dst weft.NICID, size uint32, traced bool) 
 		return false
 	}
 	next := n.numbers(dst)
-	a := n.address(dst)
-	n.queue.push(a.VC, packet{
+	var a weft.Address
+	if n.cfg.Addresses != nil {
+		a = n.address(dst)
+	}
+	n.queue.fifos[a.VC].PushBack(packet{
 		seq: *next, injected: now, dst: dst, size: size, era: n.era, path: a.Path, layers: a.Layers, traced: traced,
 	})
+	n.queue.pushed(a.VC, size)
 	*next++
 	n.stats.Injected++
 	n.eras.at(n.era, n.era).Injected++

@@ -269,8 +269,12 @@ func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, o
 	f.Reset()
 	n.end.Stamp(now, f)
 	for range batch {
-		vc := n.queue.turn(&n.end)
-		p := n.queue.pop(vc)
+		vc := weft.VC(0)
+		if len(n.queue.fifos) > 1 {
+			vc = n.queue.turn(&n.end)
+		}
+		p := n.queue.fifos[vc].PopFront()
+		n.queue.popped(vc, p.size)
 		n.end.Spend(vc)
 		traced := p.traced || len(n.marks) > 0 && n.marked(p.dst)
 		f.Packets = append(f.Packets, weft.Header{

@@ -31,26 +31,27 @@ type sendQueue struct {
 	bytes   int                   // of these
 }
 
-func (q *sendQueue) push(vc weft.VC, p packet) {
-	q.fifos[vc].PushBack(p)
+// pushed and popped count a packet that the FIFO of vc has been given, or that was taken from it. Whoever does so goes to the FIFO itself:
+// a packet is copied once less.
+func (q *sendQueue) pushed(vc weft.VC, size uint32) {
 	q.waiting |= 1 << vc
 	q.packets++
-	q.bytes += int(p.size)
+	q.bytes += int(size)
 }
 
-func (q *sendQueue) pop(vc weft.VC) packet {
-	f := &q.fifos[vc]
-	p := f.PopFront()
-	if f.Len() == 0 {
+func (q *sendQueue) popped(vc weft.VC, size uint32) {
+	if q.fifos[vc].Len() == 0 {
 		q.waiting &^= 1 << vc
 	}
 	q.packets--
-	q.bytes -= int(p.size)
-	return p
+	q.bytes -= int(size)
 }
 
 // sendable is how many of the packets have a credit.
 func (q *sendQueue) sendable(end *linkend.End) (n int) {
+	if len(q.fifos) == 1 {
+		return min(q.packets, end.Credits(0))
+	}
 	for w := q.waiting; w != 0; w &= w - 1 {
 		vc := bits.TrailingZeros16(w)
 		n += min(q.fifos[vc].Len(), end.Credits(weft.VC(vc)))
@@ -60,9 +61,6 @@ func (q *sendQueue) sendable(end *linkend.End) (n int) {
 
 // turn is the VC that sends next: round robin over those with a packet and a credit, of which there is one.
 func (q *sendQueue) turn(end *linkend.End) weft.VC {
-	if len(q.fifos) == 1 {
-		return 0
-	}
 	w := uint32(q.waiting)
 	for w = w>>q.next<<q.next | w<<16; w != 0; w &= w - 1 { // those from next on, then the others
 		if vc := weft.VC(bits.TrailingZeros32(w) % weft.MaxVCs); end.Credits(vc) > 0 {
@@ -73,11 +71,8 @@ func (q *sendQueue) turn(end *linkend.End) weft.VC {
 	return 0
 }
 
-// address is by which address and in which layer a packet for dst enters the fabric.
+// address is by which address and in which layer a packet for dst enters the fabric, where Config.Addresses says.
 func (n *NIC) address(dst weft.NICID) (a weft.Address) {
-	if n.cfg.Addresses == nil {
-		return a
-	}
 	switch list := n.cfg.Addresses(dst); len(list) {
 	case 0:
 	case 1:

@@ -211,7 +211,7 @@ func TestSendingByAddressesAllocatesNothing(t *testing.T) {
 		}
 		for vc := range weft.VC(4) {
 			for r.queue.fifos[vc].Len() > 0 {
-				r.queue.pop(vc)
+				r.queue.popped(vc, r.queue.fifos[vc].PopFront().size)
 			}
 		}
 	}

@@ -68,6 +68,15 @@ func TestAFirmwareForAnotherShapeNamesOneThatFits(t *testing.T) {
 	}
 }
 
+// Its vector has 64 bits, so no firmware for other shapes is the answer.
+func TestAFirmwareThatItsShapeIsTooLargeForIsRefusedByItsCheck(t *testing.T) {
+	t.Parallel()
+	g := parse(t, "kary-ntree:65,2")
+	fw, _, err := subnet.Firmware("adaptive-link", g)
+	require.NoError(t, err)
+	require.ErrorContains(t, fw.(switching.Checker).Check(g.Place(0), 1), "64")
+}
+
 func TestWhatIsChosenForAShapeFitsIt(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string]string{

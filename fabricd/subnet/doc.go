@@ -3,11 +3,13 @@
 // tables, and tables belong to one topology.
 //
 //	fw, vcs, err := subnet.Firmware("deterministic-table", g) // R^link_deterministic, by Algorithm 1
+//	fw, vcs, err = subnet.Firmware("updn:layers=2,tree=dfs", g) // an engine of package layered, for any topology
 //
 //	var dead subnet.Dead
 //	dead.AddLink(3)
 //	tables, unroutable, err := subnet.UpDown(g, &dead) // DDRC: up/down without what is dead
 //	cut := subnet.Connected(g, &dead)                  // what no routing could connect
 //
-// Everything here is a function of its arguments: no clock, no draw, no I/O.
+// Everything here is a function of its arguments: no clock, no draw, and no I/O but that of reading the files which the name of a
+// routing names.
 package subnet

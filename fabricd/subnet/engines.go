@@ -18,6 +18,11 @@ type engine struct {
 func engines() []engine {
 	return []engine{
 		{
+			"a-lash", "any topology: every shortest path, adaptive, in as many layers as keep each free from deadlock (A-LASH)",
+			[]string{"layers", "seed", "step4", "move", "rounds", "fallback", "root", "tree"},
+			layered.ALASH,
+		},
+		{
 			"d-mroots", "any topology: Up*/Down* with a root far from the others for each layer, one layer per pair (D-MROOTS)",
 			[]string{"layers", "root", "tree", "seed"},
 			layered.DMRoots,
@@ -36,6 +41,11 @@ func engines() []engine {
 			"minimal-hop", "any topology: deterministic shortest paths, loads balanced; can deadlock (the baseline)",
 			[]string{"layers", "seed"},
 			layered.MinimalHop,
+		},
+		{
+			"mp-lash", "any topology: all shortest paths, the source chooses among them, in as many layers as keep each free from deadlock (MP-LASH)",
+			[]string{"layers", "seed", "step4", "limit", "rounds", "fallback", "root", "tree"},
+			layered.MPLASH,
 		},
 		{
 			"mroots", "any topology: Up*/Down* with a root far from the others for each layer, packets in any layer (MROOTS)",
@@ -61,22 +71,25 @@ func (e engine) entry() Entry {
 }
 
 func (e engine) with(name string, o layered.Options) Entry {
-	routes := func(g *topology.Graph) (*layered.Routing, error) {
-		r, err := e.route(g, o)
-		return r, named(name, err)
-	}
 	var keys []Key
 	for _, k := range e.keys {
 		keys = append(keys, optionKeys[k].Key)
 	}
-	return Entry{
-		Name: name, About: e.about, On: firmware.Anything, Keys: keys, Routes: routes,
-		New: func(g *topology.Graph) (firmware.Firmware, int, error) {
-			r, err := routes(g)
-			if err != nil {
-				return nil, 0, err
-			}
-			return FirmwareOf(r), r.Layers, nil
-		},
+	return computed(Entry{Name: name, About: e.about, On: firmware.Anything, Keys: keys}, func(g *topology.Graph) (*layered.Routing, error) {
+		r, err := e.route(g, o)
+		return r, named(name, err)
+	})
+}
+
+// computed adds to an entry how it is made of the routes that are computed for a topology.
+func computed(e Entry, routes func(g *topology.Graph) (*layered.Routing, error)) Entry {
+	e.Routes = routes
+	e.New = func(g *topology.Graph) (firmware.Firmware, int, error) {
+		r, err := routes(g)
+		if err != nil {
+			return nil, 0, err
+		}
+		return FirmwareOf(r), r.Layers, nil
 	}
+	return e
 }

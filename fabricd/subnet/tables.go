@@ -21,15 +21,6 @@ func filesSpec(name string) (spec string, ok bool) {
 
 // filesEntry reads the tables of files when it is asked for a topology.
 func filesEntry(name, spec string) Entry {
-	routes := func(g *topology.Graph) (*layered.Routing, error) { return opensm.Open(g, spec) }
-	return Entry{
-		Name: name, About: "tables of OpenSM, as " + FromFiles + ":" + opensm.Syntax, On: firmware.Anything, Routes: routes,
-		New: func(g *topology.Graph) (firmware.Firmware, int, error) {
-			r, err := routes(g)
-			if err != nil {
-				return nil, 0, err
-			}
-			return FirmwareOf(r), r.Layers, nil
-		},
-	}
+	return computed(Entry{Name: name, About: "tables of OpenSM, as " + FromFiles + ":" + opensm.Syntax, On: firmware.Anything},
+		func(g *topology.Graph) (*layered.Routing, error) { return opensm.Open(g, spec) })
 }

@@ -171,6 +171,11 @@ func TestPacketsMoveBetweenLayersWithoutDeadlock(t *testing.T) {
 	assert.True(t, found.Pass)
 	assert.False(t, found.CDGAcyclic)
 
+	// Nor while links are dead, which takes ways away and leaves each packet the own layer or none.
+	found = ran(t, Config{Graph: r.g, Firmware: firmware.LayeredAdaptive{Tables: r.tables, Assignment: free}, Sets: Sets{Kind: Links, Min: 1, Max: 2}})
+	assert.Zero(t, found.Deadlocks)
+	assert.Zero(t, found.Livelocks)
+
 	// Were all allowed everywhere, each layer would be a ring by itself.
 	all := r.assign(func(int, int) []weft.Address { return []weft.Address{{Layers: 3}} })
 	found = r.verified(firmware.LayeredAdaptive{Tables: r.tables, Assignment: all})

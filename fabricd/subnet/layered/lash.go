@@ -1,10 +1,8 @@
 package layered
 
 import (
-	"cmp"
 	"fmt"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -22,40 +20,70 @@ import (
 //
 // An error says that no links join two switches with NICs, that the layers do not suffice, or that tables would be too large.
 func LASH(g *topology.Graph, o Options) (*Routing, error) {
-	w, err := newWires(g)
+	w, turns, most, err := begin(g, o)
 	if err != nil {
 		return nil, err
 	}
-	turns, err := w.turns()
-	if err != nil {
-		return nil, err
-	}
-	if o.Layers < 0 || o.Layers > weft.MaxVCs {
-		return nil, fmt.Errorf("layers=%d: expected 1 to %d, the virtual channels that a link can have", o.Layers, weft.MaxVCs)
-	}
-	most := cmp.Or(o.Layers, weft.MaxVCs)
-	var l paths
+	chosen := choosePaths(w, turns, o, nil)
+	l := chosen.filled()
+	needed := len(l.layers)
 	switch {
-	case o.Paths == ByPair:
-		l = anyPaths(w, turns, o)
-	case o.Both:
-		l = bothWays(w, turns, o)
+	case needed <= most:
+	case o.Fallback == FallUpDn:
+		return finish(w, chosen, o, most, most-1)
+	case o.Fallback == Longer:
+		legal, err := w.legalTurns(turns, o)
+		if err != nil {
+			return nil, err
+		}
+		return finish(w, choosePaths(w, turns, o, legal), o, most, most)
 	default:
-		l = shortestTrees(w, turns, o)
-	}
-	if n := len(l.filled().layers); n > most {
-		return nil, tooFew("lash", g, n, most)
+		return nil, tooFew("lash", g, needed, most)
 	}
 	if o.Balance.Or(true) {
-		l.filled().balance()
+		l.balance()
 	}
-	return l.routing(o.named("lash"))
+	return chosen.routing(o.named("lash"), nil)
+}
+
+// choosePaths chooses paths and fills layers with them. Layer 0 has some turns from the start.
+func choosePaths(w *wires, turns *cdg.Turns, o Options, has []int32) paths {
+	switch {
+	case o.Paths == ByPair:
+		return anyPaths(w, turns, o, has)
+	case o.Both:
+		return bothWays(w, turns, o, has)
+	}
+	return shortestTrees(w, turns, o, has)
+}
+
+// finish keeps the paths in the layers below keep, of those that may be used, and lets the others fall back.
+func finish(w *wires, chosen paths, o Options, layers, keep int) (*Routing, error) {
+	l := chosen.filled()
+	var pairs [][2]int32
+	for _, i := range l.cut(keep) {
+		s, d := chosen.pair(i)
+		pairs = append(pairs, [2]int32{s, d})
+	}
+	if o.Balance.Or(true) {
+		l.balance()
+	}
+	var back []int32
+	if o.Both {
+		back = w.back()
+	}
+	f, err := l.newFallback(w, o, layers, pairs, back)
+	if err != nil {
+		return nil, err
+	}
+	return chosen.routing(o.named("lash"), f)
 }
 
 // paths are those that LASH has chosen.
 type paths interface {
 	filled() *layering
-	routing(engine string) (*Routing, error)
+	pair(i int) (s, d int32) // that a path is of; of the one direction if it stands for both
+	routing(engine string, f *fallback) (*Routing, error)
 }
 
 func (l *layering) filled() *layering { return l }
@@ -71,6 +99,7 @@ type layering struct {
 	turns  *cdg.Turns
 	layers []*cdg.Layer
 	sizes  []int   // per layer: its paths
+	has    []int32 // the turns that layer 0 has from the start
 	of     []uint8 // per path: its layer, none for paths that are not
 	// path gives the turns of a path; the slice is storage.
 	path    func(i int, turns []int32) []int32
@@ -84,6 +113,9 @@ const none = 0xFF
 func (l *layering) layer(k int) *cdg.Layer {
 	if k == len(l.layers) {
 		l.layers, l.sizes = append(l.layers, cdg.NewLayer(l.turns)), append(l.sizes, 0)
+		if k == 0 {
+			l.layers[0].AddPath(l.has)
+		}
 	}
 	return l.layers[k]
 }

@@ -11,12 +11,12 @@ import (
 // hop, by which each pair has one shortest path alone. So paths are trees and lead back as they lead there, which needs only about half
 // as many layers as trees that know nothing of each other. Pairs are put into the lowest layer that takes both of their paths, those
 // with the longest first, for several draws, of which the one is kept that needs fewest layers.
-func bothWays(w *wires, turns *cdg.Turns, o Options) *trees {
+func bothWays(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
 	dist := w.allDistances()
 	back := w.back()
 	var best *trees
 	for i := range attempts(o, 4) {
-		t := newTrees(w, turns)
+		t := newTrees(w, turns, has)
 		t.both = true
 		t.layering.path = t.bothPaths
 		t.short(back, mix(o.Seed)+uint64(i))

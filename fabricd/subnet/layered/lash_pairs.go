@@ -29,7 +29,7 @@ type pairs struct {
 // searchSteps bounds the search for one path in one layer: most take as many as the path has channels. Chosen by us.
 const searchSteps = 200
 
-func newPairs(w *wires, turns *cdg.Turns, o Options) *pairs {
+func newPairs(w *wires, turns *cdg.Turns, o Options, has []int32) *pairs {
 	p := &pairs{w: w, dist: w.allDistances(), first: []int32{0}, load: make([]int32, len(w.to))}
 	for s := range w.n {
 		for d := range w.n {
@@ -41,7 +41,7 @@ func newPairs(w *wires, turns *cdg.Turns, o Options) *pairs {
 		}
 	}
 	p.channels = make([]int32, p.first[len(p.src)])
-	p.layering = layering{turns: turns, of: slices.Repeat([]uint8{none}, len(p.src)), path: p.path}
+	p.layering = layering{turns: turns, has: has, of: slices.Repeat([]uint8{none}, len(p.src)), path: p.path}
 	if o.Both {
 		p.back = w.back()
 		p.mirror = mirror(turns, p.back)
@@ -81,11 +81,11 @@ func (p *pairs) path(i int, turns []int32) []int32 {
 // anyPaths fills layers with pairs several times, and returns what needs fewest. The first time those with the longest paths come first, which take
 // the shorter ones along: most of these follow parts of them. After that those come first that were in the last layer. The seed
 // changes the order of pairs of the same length. Then come o.Rounds of the iterated form.
-func anyPaths(w *wires, turns *cdg.Turns, o Options) *pairs {
+func anyPaths(w *wires, turns *cdg.Turns, o Options, has []int32) *pairs {
 	var best *pairs
 	var order []int32
 	for range 4 {
-		p := newPairs(w, turns, o)
+		p := newPairs(w, turns, o, has)
 		if order == nil {
 			order = p.longest(o.Seed)
 		}
@@ -276,14 +276,19 @@ func mirror(turns *cdg.Turns, back []int32) []int32 {
 	return mirror
 }
 
+func (p *pairs) pair(i int) (s, d int32) { return p.src[i], p.dst[i] }
+
 // routing makes tables and assignments.
-func (p *pairs) routing(engine string) (*Routing, error) {
+func (p *pairs) routing(engine string, f *fallback) (*Routing, error) {
 	w := p.w
 	at := make([]weft.Address, w.n*w.n)
 	packed := newPacked(w)
 	var err error
 	var back []int32
 	for i := range p.src {
+		if p.of[i] == none {
+			continue
+		}
 		s, d, a := p.src[i], p.dst[i], weft.Address{VC: weft.VC(p.of[i])}
 		if a.Path, err = packed.add(d, p.channelsOf(i)); err != nil {
 			return nil, err
@@ -301,13 +306,8 @@ func (p *pairs) routing(engine string) (*Routing, error) {
 		}
 		at[int(d)*w.n+int(s)] = a
 	}
-	r := &Routing{Engine: engine, Graph: w.g, Layers: max(len(p.layers), 1)}
-	if r.Tables, err = packed.tables(r.Layers); err != nil {
-		return nil, err
-	}
-	r.Assignment, err = w.assignPaths(r.Layers, packed.most, func(s, d int32) []weft.Address {
+	return packed.routing(engine, len(p.layers), f, func(s, d int32) []weft.Address {
 		i := int(s)*w.n + int(d)
 		return at[i : i+1]
 	})
-	return r, err
 }

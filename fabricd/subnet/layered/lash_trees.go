@@ -21,12 +21,12 @@ type trees struct {
 	low []int32
 }
 
-func newTrees(w *wires, turns *cdg.Turns) *trees {
+func newTrees(w *wires, turns *cdg.Turns, has []int32) *trees {
 	t := &trees{
 		w: w, next: make([]int32, w.n*w.n), turn: make([]int32, w.n*w.n), load: make([]int32, len(w.to)),
 		low: make([]int32, w.n),
 	}
-	t.layering = layering{turns: turns, of: slices.Repeat([]uint8{none}, w.n*w.n), path: t.path}
+	t.layering = layering{turns: turns, has: has, of: slices.Repeat([]uint8{none}, w.n*w.n), path: t.path}
 	for i := range t.next {
 		t.next[i], t.turn[i] = -1, -1
 	}
@@ -65,12 +65,12 @@ func (t *trees) grow(order []int32) {
 // shortestTrees grows trees several times and returns those that need fewest layers. The first time destinations come in the order of a
 // breadth-first search from switch o.Seed, so that each finds the layers filled by its neighbours, whose trees are like its own; after
 // that those come first that had most paths in the last layer.
-func shortestTrees(w *wires, turns *cdg.Turns, o Options) *trees {
+func shortestTrees(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
 	first := w.distances(int32(o.Seed%uint64(w.n)), make([]int32, w.n), nil)
 	var best *trees
 	order, late := slices.Clone(first), make([]int, w.n)
 	for range attempts(o, 2) {
-		t := newTrees(w, turns)
+		t := newTrees(w, turns, has)
 		t.grow(order)
 		if best == nil || t.fewer(&best.layering) {
 			best = t
@@ -150,8 +150,10 @@ func (t *trees) lowest(row int, via, turn int32) int32 {
 	return k
 }
 
+func (t *trees) pair(i int) (s, d int32) { return int32(i % t.w.n), int32(i / t.w.n) }
+
 // routing makes tables and assignments.
-func (t *trees) routing(engine string) (*Routing, error) {
+func (t *trees) routing(engine string, f *fallback) (*Routing, error) {
 	w := t.w
 	p := newPacked(w)
 	for d, ends := range w.ends {
@@ -159,18 +161,12 @@ func (t *trees) routing(engine string) (*Routing, error) {
 			p.next[d] = [][]int32{t.next[d*w.n : (d+1)*w.n]}
 		}
 	}
-	r := &Routing{Engine: engine, Graph: w.g, Layers: max(len(t.layers), 1)}
-	var err error
-	if r.Tables, err = p.tables(r.Layers); err != nil {
-		return nil, err
-	}
 	address := make([]weft.Address, 1)
-	r.Assignment, err = w.assignPaths(r.Layers, 1, func(s, d int32) []weft.Address {
+	return p.routing(engine, len(t.layers), f, func(s, d int32) []weft.Address {
 		if t.both && d < s {
 			s, d = d, s
 		}
 		address[0].VC = weft.VC(t.of[t.number(s, d)])
 		return address
 	})
-	return r, err
 }

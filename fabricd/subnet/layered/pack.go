@@ -54,8 +54,28 @@ func (p *packed) put(next, way []int32) {
 	}
 }
 
-// tables are R: the same in all layers.
-func (p *packed) tables(layers int) (*firmware.Tables, error) {
+// routing makes tables and assignments of deterministic switches, with so many layers but those of a fallback.
+func (p *packed) routing(engine string, layers int, f *fallback, of func(s, d int32) []weft.Address) (*Routing, error) {
+	if f != nil {
+		if err := f.pack(p, 0); err != nil {
+			return nil, err
+		}
+		layers = f.layers
+	}
+	r := &Routing{Engine: engine, Graph: p.w.g, Layers: max(layers, 1)}
+	var err error
+	if r.Tables, err = p.tables(r.Layers, f); err != nil {
+		return nil, err
+	}
+	r.Assignment, err = p.w.assignPaths(r.Layers, p.most, f.with(of))
+	return r, err
+}
+
+// tables are R: the same in all layers, or with Up*/Down* in the last one.
+func (p *packed) tables(layers int, f *fallback) (*firmware.Tables, error) {
+	if f != nil && f.upDown != nil {
+		return p.tablesPerLayer(f)
+	}
 	w := p.w
 	tables, err := portTables(w.g, layers, p.most)
 	if err != nil {
@@ -66,19 +86,58 @@ func (p *packed) tables(layers int) (*firmware.Tables, error) {
 			if err := home(tables, w.g, nic, p.most); err != nil {
 				return nil, err
 			}
+			if err := p.set(tables, d, nic, 0); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return tables, nil
+}
+
+// set fills the addresses of a NIC on switch d, from a number on.
+func (p *packed) set(tables *firmware.Tables, d int, nic weft.NICID, from int) error {
+	for a, next := range p.next[d] {
+		for s, c := range next {
+			if c < 0 {
+				continue
+			}
+			if err := tables.SetAddress(weft.SwitchID(s), 0, nic, from+a, int(p.w.port[c])); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *packed) tablesPerLayer(f *fallback) (*firmware.Tables, error) {
+	r, err := newRows(p.w, f.layers, p.most)
+	if err != nil {
+		return nil, err
+	}
+	for d, nics := range p.w.nics {
+		for _, nic := range nics {
+			for r.path = range p.most {
+				if err := r.home(nic); err != nil {
+					return nil, err
+				}
+			}
 			for a, next := range p.next[d] {
+				r.path = a
 				for s, c := range next {
 					if c < 0 {
 						continue
 					}
-					if err := tables.SetAddress(weft.SwitchID(s), 0, nic, a, int(w.port[c])); err != nil {
+					if err := r.set(int32(s), nic, span{0, weft.VC(f.layers - 1)}, p.w.portOf(c), nil, nil, 0); err != nil {
 						return nil, err
 					}
 				}
 			}
 		}
+		if err := f.lastLayer(r, int32(d)); err != nil {
+			return nil, err
+		}
 	}
-	return tables, nil
+	return r.tables, nil
 }
 
 // home makes the switch of a NIC deliver packets for any of its addresses.

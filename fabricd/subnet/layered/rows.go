@@ -11,17 +11,18 @@ import (
 type rows struct {
 	w      *wires
 	tables *firmware.Tables
+	path   int              // the address of each NIC that is filled
 	known  []map[string]int // per switch: the numbers of its rows
 	key    []byte
 }
 
-// newRows are of empty tables with one address a NIC and a row in each layer.
-func newRows(w *wires, layers int) (*rows, error) {
+// newRows are of empty tables with so many addresses a NIC and a row in each layer.
+func newRows(w *wires, layers, paths int) (*rows, error) {
 	ports := make([]int, w.n)
 	for i, s := range w.g.Switches {
 		ports[i] = s.Ports
 	}
-	tables, err := firmware.NewTablesOf(firmware.TablesShape{VCs: layers, NICs: len(w.g.NICs), PerLayer: true, Ports: ports})
+	tables, err := firmware.NewTablesOf(firmware.TablesShape{VCs: layers, NICs: len(w.g.NICs), Paths: paths, PerLayer: true, Ports: ports})
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func (r *rows) set(s int32, d weft.NICID, in span, ports, falls []weft.PortID, l
 		r.known[s][string(r.key)] = row
 	}
 	for layer := in.first; layer < in.end; layer++ {
-		if err := r.tables.SetAddress(weft.SwitchID(s), layer, d, 0, row); err != nil {
+		if err := r.tables.SetAddress(weft.SwitchID(s), layer, d, r.path, row); err != nil {
 			return err
 		}
 	}

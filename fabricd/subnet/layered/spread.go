@@ -79,14 +79,11 @@ func (w *wires) assignAll(layers int, in span, free bool) (*firmware.Assignment,
 	return w.assign(layers, func(_, _ int32) []weft.Address { return all })
 }
 
-// shuffle puts the list into an order that depends on the seed (Fisher, Yates), by draws of SplitMix64 (Steele, Lea, Flood: Fast
-// Splittable Pseudorandom Number Generators).
+// shuffle puts the list into an order that depends on the seed (Fisher, Yates).
 func shuffle[T any](list []T, seed uint64) {
 	for i := len(list) - 1; i > 0; i-- {
-		seed += 0x9E3779B97F4A7C15
-		z := (seed ^ seed>>30) * 0xBF58476D1CE4E5B9
-		z = (z ^ z>>27) * 0x94D049BB133111EB
-		j, _ := bits.Mul64(z^z>>31, uint64(i+1))
+		seed = mix(seed)
+		j, _ := bits.Mul64(seed, uint64(i+1))
 		list[i], list[j] = list[j], list[i]
 	}
 }

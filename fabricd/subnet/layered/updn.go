@@ -128,7 +128,7 @@ func newEngine(name string, g *topology.Graph, o Options, layers int) (*engine, 
 	if err != nil {
 		return nil, err
 	}
-	r, err := newRows(w, layers)
+	r, err := newRows(w, layers, 1)
 	if err != nil {
 		return nil, err
 	}
