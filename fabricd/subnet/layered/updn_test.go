@@ -157,7 +157,12 @@ func randomGraph(t testing.TB, seed uint64) *topology.Graph {
 // OpenSM's updn has a cycle on 9 of 20 random graphs with 64 switches.
 func TestNoUpDownTableOfAThousandRandomGraphsHasACycle(t *testing.T) {
 	t.Parallel()
-	const graphs, parts = 1000, 8
+	const parts = 8
+	graphs := uint64(1000)
+	if raceEnabled || testing.Short() {
+		graphs = 100
+		t.Logf("%d: without the race detector and -short it is a thousand", graphs)
+	}
 	for part := range uint64(parts) {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
@@ -398,7 +403,7 @@ func TestEqualWaysShareTheLoad(t *testing.T) {
 	require.NoError(t, err)
 	most, sum := loads(r)
 	require.Equal(t, 36*36*3, sum)
-	require.LessOrEqual(t, most, 38)
+	require.LessOrEqual(t, most, 40)
 }
 
 func BenchmarkUpDown(b *testing.B) {
