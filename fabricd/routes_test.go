@@ -1,8 +1,10 @@
 package main
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,9 +123,13 @@ func TestRoutesCheckFailsOnACycleAndNamesIt(t *testing.T) {
 // The deadlock that the run ends in is the cycle that the tables have.
 func TestTheScenarioOfACycleRunsIntoIt(t *testing.T) {
 	t.Parallel()
-	for _, topology := range []string{"irregular:16,32,1", "irregular:64,128,1", "torus:5x5"} {
+	const data = "subnet/opensm/testdata/"
+	for topology, routing := range map[string]string{
+		"irregular:16,32,1": "minimal-hop", "irregular:64,128,1": "minimal-hop", "torus:5x5": "minimal-hop",
+		data + "torus5.net": "tables:" + data + "torus5-lfts.dump.gz", // LASH of OpenSM, but all in one layer
+	} {
 		path := filepath.Join(t.TempDir(), "deadlock.yaml")
-		out, errs, code := fabricd(t, "routes", "check", "-t", topology, "--routing", "minimal-hop", "--scenario", path, "--json")
+		out, errs, code := fabricd(t, "routes", "check", "-t", topology, "--routing", routing, "--scenario", path, "--json")
 		require.Equal(t, cli.ExitFailed, code, errs)
 		var v routesVerdict
 		require.NoError(t, json.Unmarshal([]byte(out), &v))
@@ -197,6 +203,32 @@ func TestRoutesDumpListsTablesAndAssignments(t *testing.T) {
 	assert.Len(t, asJSON.Tables, 8)
 	assert.Len(t, asJSON.Sources, 8)
 	refused(t, `unknown format "yml": did you mean "yaml"?`, "routes", "dump", "-t", "ring:4", "--routing", "updn", "--format", "yml")
+}
+
+// Tables of OpenSM that were read are dumped as they were, byte for byte.
+func TestRoutesDumpsWhatOpenSMReads(t *testing.T) {
+	t.Parallel()
+	const data = "subnet/opensm/testdata/"
+	packed, err := os.Open(data + "torus5-lfts.dump.gz")
+	require.NoError(t, err)
+	defer packed.Close()
+	unpacked, err := gzip.NewReader(packed)
+	require.NoError(t, err)
+	want, err := io.ReadAll(unpacked)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), routes(t, "dump", "-t", data+"torus5.net", "--routing", "tables:"+data+"torus5-lfts.dump.gz", "--format", "lft"))
+
+	lids := filepath.Join(t.TempDir(), "guid2lid")
+	lash := []string{"dump", "-t", "irregular:8,12,1", "--routing", "lash"}
+	assert.Empty(t, routes(t, append(lash, "--format", "guid2lid", "--sm", "n3", "-o", lids)...))
+	text, err := os.ReadFile(lids)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), " 0x0001 0x0001\n", "the first LID")
+	sls := routes(t, append(lash, "--format", "path-sl", "--lids", lids)...)
+	assert.Regexp(t, `^# slid dlid sl\n(\d+ \d+ \d+\n){56}$`, sls)
+	assert.Contains(t, sls, "\n1 ")
+	refused(t, `--sm: unknown NIC "n8"`, "routes", "dump", "-t", "irregular:8,12,1", "--routing", "lash", "--format", "lft", "--sm", "n8")
+	refused(t, "its switches choose among ports", "routes", "dump", "-t", "irregular:8,12,1", "--routing", "escape", "--format", "lft")
 }
 
 func TestRoutesListsWhatHasTables(t *testing.T) {

@@ -39,7 +39,7 @@ func completeRouting(cmd *cobra.Command, of func(subnet.Entry) bool, beside ...s
 				names = append(names, e.Name)
 			}
 		}
-		return append(append(names, subnet.Tables+":"), beside...), cobra.ShellCompDirectiveNoFileComp
+		return append(append(names, subnet.FromFiles+":"), beside...), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 

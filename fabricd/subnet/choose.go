@@ -9,7 +9,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
-	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -27,13 +26,10 @@ type Entry struct {
 	Routes func(g *topology.Graph) (*layered.Routing, error)
 }
 
-// Names of what is not among Entries.
-const (
-	None   = "none"   // forwards nothing
-	Tables = "tables" // by tables of files, which follow: "tables:" and [opensm.Syntax]
-)
+// None is the name of the firmware that forwards nothing.
+const None = "none"
 
-// Entries lists what can be chosen by name alone; None is not among them.
+// Entries lists what can be chosen, by name; None is not among them.
 func Entries() []Entry {
 	entries := []Entry{{
 		Name: "deterministic-table", Bears: firmware.Bears{Links: true}, New: newDeterministicTable, Routes: tableRoutes,
@@ -78,21 +74,21 @@ func Names() []string {
 	return names
 }
 
-// ByName finds what can be chosen, None and Tables too. Options follow the name of those that take some: "updn:layers=2,tree=dfs". The error for
+// ByName finds what can be chosen, None and FromFiles too. Options follow the name of those that take some: "updn:layers=2,tree=dfs". The error for
 // an unknown name or option holds the nearest known one, and that for a value says what is expected.
 func ByName(name string) (Entry, error) {
 	if name == None {
 		return Entry{Name: None, About: "forwards nothing: every packet is discarded", On: firmware.Anything, New: newNone}, nil
 	}
-	head, options, given := strings.Cut(name, ":")
-	if head == Tables {
-		return fromFiles(name, options), nil
+	if spec, ok := filesSpec(name); ok {
+		return filesEntry(name, spec), nil
 	}
+	head, options, given := strings.Cut(name, ":")
 	entries := Entries()
 	i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == head })
 	switch {
 	case i < 0:
-		return Entry{}, document.Unknown("firmware", name, append(Names(), None, Tables))
+		return Entry{}, document.Unknown("firmware", name, append(Names(), None))
 	case !given:
 		return entries[i], nil
 	}
@@ -111,14 +107,7 @@ func ByName(name string) (Entry, error) {
 // Known reports whether a name, without its options, is one that [ByName] finds.
 func Known(name string) bool {
 	head, _, _ := strings.Cut(name, ":")
-	return head == None || head == Tables || slices.Contains(Names(), head)
-}
-
-// fromFiles is the routing of tables in files, which are read for each topology that it is made for.
-func fromFiles(name, files string) Entry {
-	return computed(Entry{Name: name, About: "any topology: by tables that OpenSM has dumped", On: firmware.Anything}, func(g *topology.Graph) (*layered.Routing, error) {
-		return opensm.Open(g, files)
-	})
+	return head == None || head == FromFiles || slices.Contains(Names(), head)
 }
 
 // named says which routing an error is about.

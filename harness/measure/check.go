@@ -148,7 +148,7 @@ func (c Config) named() (fw switching.Firmware, vcs int, err error) {
 	case err != nil && subnet.Known(c.Routing): // its options
 		return nil, 0, fmt.Errorf("%w: routing: %w", ErrConfig, err)
 	case err != nil:
-		names := append(subnet.Names(), subnet.None, subnet.Tables, DDRC)
+		names := append(subnet.Names(), subnet.None, subnet.FromFiles, DDRC)
 		slices.Sort(names)
 		return nil, 0, fmt.Errorf("%w: %w", ErrConfig, document.Unknown("routing", c.Routing, names))
 	}
