@@ -80,7 +80,10 @@ func TestOptionsFollowTheName(t *testing.T) {
 func TestTheNameOfARoutingMakesIt(t *testing.T) {
 	t.Parallel()
 	g := parse(t, "irregular:12,24,3")
-	for _, name := range []string{"updn", "updn:layers=2,seed=3,tree=dfs,root=s4", "updn:in-port=false", "updn-adaptive:layers=2,move=false", "mroots:layers=3", "escape:root=centre", "minimal-hop:layers=2"} {
+	for _, name := range []string{
+		"updn", "updn:layers=2,seed=3,tree=dfs,root=s4", "updn:in-port=false", "updn-adaptive:layers=2,move=false", "mroots:layers=3", "escape:root=centre", "minimal-hop:layers=2",
+		"lash:seed=2,balance=false", "lash:paths=pair,rounds=2,both=true", "lash:layers=1,fallback=updn", "mp-lash:step4=false,limit=3", "a-lash:step4=false,move=false",
+	} {
 		r, err := subnet.Routes(name, g)
 		require.NoError(t, err)
 		require.Equal(t, name, r.Engine)

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 type engine = func(*topology.Graph, layered.Options) (*layered.Routing, error)
@@ -78,7 +79,6 @@ func TestDepthFirstOrderGoesOnWhereMostLinksLeadBack(t *testing.T) {
 	t.Parallel()
 	r := sound(t, layered.UpDown, small(t), layered.Options{Tree: layered.DepthFirst})
 	for _, want := range [][]int{
-		{3, 4, 2}, // up to 4, which was entered before 3, and up again
 		{6, 3, 0}, // 3 is above 6
 		{5, 4, 6}, // 4 is above both
 		{3, 4, 5}, // up, down
@@ -93,6 +93,12 @@ func TestDepthFirstOrderGoesOnWhereMostLinksLeadBack(t *testing.T) {
 		require.Equal(t, want, got)
 	}
 	require.Equal(t, "updn:tree=dfs", r.Engine)
+
+	// From 3 to 2 two ways are legal: up to 0 and down, and up to 4, which was entered before 3, and up again.
+	free := sound(t, layered.UpDownAdaptive, small(t), layered.Options{Tree: layered.DepthFirst})
+	require.Equal(t, []firmware.Hop{{Port: 0, VC: firmware.SameVC}, {Port: 1, VC: firmware.SameVC}}, free.Tables.Choices(3, 2, 0, 3, 0))
+	free = sound(t, layered.UpDownAdaptive, small(t), layered.Options{})
+	require.Len(t, free.Tables.Choices(3, 2, 0, 3, 0), 1, "breadth-first 4 is below both")
 }
 
 // shapes are graphs on which every engine must do: regular ones, those of files, parallel links, several NICs on a switch and none.
@@ -157,7 +163,12 @@ func randomGraph(t testing.TB, seed uint64) *topology.Graph {
 // OpenSM's updn has a cycle on 9 of 20 random graphs with 64 switches.
 func TestNoUpDownTableOfAThousandRandomGraphsHasACycle(t *testing.T) {
 	t.Parallel()
-	const graphs, parts = 1000, 8
+	const parts = 8
+	graphs := uint64(1000)
+	if raceEnabled || testing.Short() {
+		graphs = 100
+		t.Logf("%d: without the race detector and -short it is a thousand", graphs)
+	}
 	for part := range uint64(parts) {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
@@ -398,7 +409,7 @@ func TestEqualWaysShareTheLoad(t *testing.T) {
 	require.NoError(t, err)
 	most, sum := loads(r)
 	require.Equal(t, 36*36*3, sum)
-	require.LessOrEqual(t, most, 38)
+	require.LessOrEqual(t, most, 40)
 }
 
 func BenchmarkUpDown(b *testing.B) {
