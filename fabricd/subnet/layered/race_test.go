@@ -1,0 +1,5 @@
+//go:build race
+
+package layered_test
+
+const raceEnabled = true
