@@ -23,7 +23,7 @@ import (
 // No process of the real thing outlives its test.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 60 * time.Second // only a failing test waits that long
+const patience = 2 * time.Minute // only a failing test waits that long
 
 // simulate starts the real thing, or skips the test where it is not installed; the whole check of a change installs it.
 func simulate(t *testing.T, g *topology.Graph) (*peer.Sim, context.Context) {
