@@ -25,6 +25,9 @@ const patience = 20_000
 const maxWays = 8
 
 func (p *pairs) iterate(n int) {
+	if p.has != nil {
+		return // what layer 0 has from the start cannot give way
+	}
 	r := &rounds{pairs: p, forced: make([]int32, len(p.src))}
 	for n > 0 && len(p.layers) > 1 && (len(r.pool) == 0) {
 		of, channels := slices.Clone(p.of), slices.Clone(p.channels)
