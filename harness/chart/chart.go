@@ -39,6 +39,7 @@ type Chart struct {
 	Percent     bool // values are shares, printed as percent
 	LogX, LogY  bool // values of 0 or less are left out
 	FromZero    bool // the vertical axis begins at 0
+	Whole       bool // no interval is cut off
 }
 
 // Curve is a line through points.
@@ -155,7 +156,7 @@ func (c Chart) plot() (*plot.Plot, []*plot.Legend, error) {
 	if first {
 		return nil, nil, ErrEmpty
 	}
-	if room := spare * (most - least); room > 0 { // of two samples intervals can be so wide that curves would be flat
+	if room := spare * (most - least); room > 0 && !c.Whole { // of two samples intervals can be so wide that curves would be flat
 		least, most = min(least, max(lowest, least-room)), max(most, min(highest, most+room))
 	} else {
 		least, most = lowest, highest

@@ -110,16 +110,17 @@ func TestTicksAreRoundNumbersWithinTheAxis(t *testing.T) {
 // Two samples have an interval of twelve times their difference.
 func TestWideIntervalsDoNotMakeCurvesFlat(t *testing.T) {
 	t.Parallel()
-	marks := func(half float64) string {
-		c := chart.Chart{Curves: []chart.Curve{{Name: "x", Points: []chart.Point{{X: 0, Y: 10, Low: 10, High: 10}, {X: 1, Y: 20, Low: 20 - half, High: 20 + half}}}}}
+	marks := func(half float64, whole bool) string {
+		c := chart.Chart{Whole: whole, Curves: []chart.Curve{{Name: "x", Points: []chart.Point{{X: 0, Y: 10, Low: 10, High: 10}, {X: 1, Y: 20, Low: 20 - half, High: 20 + half}}}}}
 		var b bytes.Buffer
 		require.NoError(t, c.Write(&b, "svg"))
 		return b.String()
 	}
 	for _, half := range []float64{1, 500} {
-		assert.Contains(t, marks(half), ">10</text>")
-		assert.Contains(t, marks(half), ">20</text>")
+		assert.Contains(t, marks(half, false), ">10</text>")
+		assert.Contains(t, marks(half, false), ">20</text>")
 	}
+	assert.Contains(t, marks(500, true), ">400</text>", "but when they are asked for whole")
 }
 
 func TestTheLabelOfALineStandsWhereNoCurveIs(t *testing.T) {

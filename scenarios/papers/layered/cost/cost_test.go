@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/chart"
 )
 
 func TestRoutingsAreMeasuredAtTheSizesNamed(t *testing.T) {
@@ -41,4 +43,30 @@ func TestWhatCannotBeMeasuredIsNamed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, run(ctx, []string{t.TempDir(), "8"}), context.Canceled)
+}
+
+func TestTimesOfOpenSMAreReadWhereThereAreAny(t *testing.T) {
+	folder := t.TempDir()
+	got, err := theirs(folder)
+	require.NoError(t, err)
+	assert.Empty(t, got)
+	put := func(text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "opensm.csv"), []byte(text), 0o600))
+	}
+	head := "topology,opensm_layers,opensm_refused,opensm_ms,lash layers\n"
+	put(head + "\"irregular:128,256,1\",8,false,900.5,5\n\"irregular:64,128,1\",5,false,50,3\n\"irregular:64,128,2\",5,false,40,3\n" +
+		"\"irregular:64,128,3\",5,false,60,3\n\"irregular:64,128,4\",0,true,0,3\n")
+	got, err = theirs(folder)
+	require.NoError(t, err)
+	assert.Equal(t, []chart.Point{{X: 64, Y: 50, Low: 40, High: 60}, {X: 128, Y: 900.5, Low: 900.5, High: 900.5}}, got)
+	for text, says := range map[string]string{
+		"a,b\n":                                  "the columns are",
+		head + "ring:8,1,false,2,3\n":            `opensm.csv:2: topology "ring:8"`,
+		head + "\"irregular:8,1\",1,false,x,3\n": "opensm.csv:2: opensm_ms",
+		head + "1\n":                             "wrong number of fields",
+	} {
+		put(text)
+		_, err := theirs(folder)
+		require.ErrorContains(t, err, says)
+	}
 }

@@ -4,7 +4,7 @@
 //
 // It writes routes-cost.csv, routes-cost.svg and routes-cost.png into the folder. Of each size there are five random graphs with twice as many links
 // as switches (irregular:N,2N,1 to 5), one NIC a switch; the median of their times counts. Times are of one processor, from the graph to tables and
-// assignment.
+// assignment. Where the folder has OpenSM's times on graphs of the same kind (opensm.csv, see theirs), they are drawn, too.
 package main
 
 import (
@@ -87,8 +87,12 @@ func all(ctx context.Context, folder string, list []int) error {
 	if err := os.WriteFile(filepath.Join(folder, "routes-cost.csv"), table.Bytes(), 0o644); err != nil {
 		return err
 	}
+	opensm, err := theirs(folder)
+	if err != nil {
+		return err
+	}
 	for _, end := range []string{".svg", ".png"} {
-		if err := draw(rows, filepath.Join(folder, "routes-cost"+end)); err != nil {
+		if err := draw(rows, opensm, filepath.Join(folder, "routes-cost"+end)); err != nil {
 			return err
 		}
 	}

@@ -64,7 +64,7 @@ func measure(ctx context.Context, routing string, switches int) (row, error) {
 }
 
 // draw shows time over size, both in decades; bars reach from the quickest to the slowest graph.
-func draw(rows []row, path string) error {
+func draw(rows []row, opensm []chart.Point, path string) error {
 	c := chart.Chart{Title: "Time to compute routes, twice as many links as switches", X: "switches", Y: "milliseconds of one processor", LogX: true, LogY: true}
 	for i, r := range routings {
 		k := chart.Curve{Name: r.name, Color: i}
@@ -76,6 +76,9 @@ func draw(rows []row, path string) error {
 		if len(k.Points) > 0 {
 			c.Curves = append(c.Curves, k)
 		}
+	}
+	if len(opensm) > 0 {
+		c.Curves = append(c.Curves, chart.Curve{Name: "OpenSM's lash", Points: opensm, Color: len(routings), Style: 1})
 	}
 	return c.Save(path)
 }
