@@ -7,26 +7,20 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/topology/ibnet"
 )
 
 // Read makes the graph of a topology file; see [Load].
 func Read(path string) (*Graph, error) {
-	if isIBNet(path) {
-		data, err := document.Bytes(path)
-		if err != nil {
-			return nil, err
-		}
-		return loadIBNet(path, data)
-	}
-	doc, f, err := document.Read[file](path)
+	data, err := document.Bytes(path)
 	if err != nil {
 		return nil, err
 	}
-	return build(doc, f)
+	return Load(path, data)
 }
 
-// Load makes the graph of the topology file with that name and content. One that ends in .net, .ibnet or .ibnetdiscover is read by
-// package ibnet: port p of a switch is port p-1 here, each connected port of an adapter is a NIC, and names are made of the
+// Load makes the graph of the topology file with that name and content. One that ends in .net, .ibnet or .ibnetdiscover, or looks like what
+// ibnetdiscover prints whatever its name, is read by package ibnet: port p of a switch is port p-1 here, each connected port of an adapter is a NIC, and names are made of the
 // descriptions as far as they tell nodes apart. Any other is YAML or JSON, and has either
 //
 //	generate: kary-ntree:4,3      # any spec of Kinds
@@ -41,7 +35,7 @@ func Read(path string) (*Graph, error) {
 // Every error has the line and says what was expected: unknown names with the nearest known one, a port used twice, a
 // NIC with two links or none, a link from a switch to itself, parts that are not connected. Errors are collected.
 func Load(name string, data []byte) (*Graph, error) {
-	if isIBNet(name) {
+	if isIBNet(name) || !isDocument(name) && ibnet.Looks(data) {
 		return loadIBNet(name, data)
 	}
 	doc, f, err := document.Load[file](name, data)

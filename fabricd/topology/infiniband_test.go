@@ -2,6 +2,7 @@ package topology
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,6 +36,25 @@ func TestIBNetRoundTrip(t *testing.T) {
 		again.removed = g.removed // in the order in which they were named
 		requireSame(t, g, again, "f.net")
 		require.Equal(t, string(ibnetOf(t, g)), string(ibnetOf(t, again)))
+	}
+}
+
+// People keep what ibnetdiscover prints under any name.
+func TestAnIBNetFileIsKnownByWhatItLooksLike(t *testing.T) {
+	g, err := Generate("irregular:8,12,1")
+	require.NoError(t, err)
+	text := ibnetOf(t, g)
+	blocks := text[bytes.Index(text, []byte("Switch")):]
+	for _, data := range [][]byte{text, blocks, append([]byte("\r\n# of Monday\n"), blocks...)} {
+		again, err := Load("ibnetdiscover.txt", data)
+		require.NoError(t, err)
+		assert.Len(t, again.Switches, 8)
+		_, err = Load("f.yaml", data)
+		require.Error(t, err)
+	}
+	for _, text := range []string{"", "# no block\n", "generate: ring:4\n", "Switches: []\n", "switches: []\n"} {
+		_, err := Load("f", []byte(text))
+		assert.NotContains(t, fmt.Sprint(err), "ibnetdiscover", text)
 	}
 }
 

@@ -75,21 +75,15 @@ func Parse(spec string) (*Graph, error) {
 }
 
 func isFile(spec string) bool {
-	for _, ext := range []string{".yaml", ".yml", ".json"} {
-		if strings.HasSuffix(spec, ext) {
-			return true
-		}
-	}
-	return isIBNet(spec) || strings.ContainsRune(spec, '/') || strings.ContainsRune(spec, os.PathSeparator)
+	return isDocument(spec) || isIBNet(spec) || strings.ContainsRune(spec, '/') || strings.ContainsRune(spec, os.PathSeparator)
 }
 
-func isIBNet(name string) bool {
-	for _, ext := range []string{".net", ".ibnet", ".ibnetdiscover"} {
-		if strings.HasSuffix(name, ext) {
-			return true
-		}
-	}
-	return false
+func isDocument(name string) bool { return ends(name, ".yaml", ".yml", ".json") }
+
+func isIBNet(name string) bool { return ends(name, ".net", ".ibnet", ".ibnetdiscover") }
+
+func ends(name string, with ...string) bool {
+	return slices.ContainsFunc(with, func(ext string) bool { return strings.HasSuffix(name, ext) })
 }
 
 // Generate makes the graph that a spec asks for, and reads no file.

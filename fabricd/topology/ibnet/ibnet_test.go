@@ -130,7 +130,8 @@ func TestBadFilesAreRefusedAtTheirLine(t *testing.T) {
 		{"Switch 4 \"a\n", `f:1: expected the number of ports and the name, as Switch 4 "S-0000000000200000"`},
 		{"Switch 255 \"a\"\n", "f:1: 255 ports, expected 1 to 254"},
 		{"Switch 0 \"a\"\n", "f:1: 0 ports, expected 1 to 254"},
-		{"switchguid=zero\n", `f:1: switchguid="zero", expected a hexadecimal number as 0x2c9`},
+		{"switchguid=zero\n", `f:1: found "switchguid=zero", expected a hexadecimal number after "switchguid=", as 0x2c9`},
+		{"\x1b[2J=zz\n", `f:1: found "\x1b[2J=zz", expected a hexadecimal number after "\x1b[2J=", as 0x2c9`},
 		{"Switch 1 \"a\"\n\nRt 2 \"R-1\"\n[1] \"a\"[1]\n", `f:3: router 2 "R-1": Weft has no routers: take its block away, and the lines that lead to it`},
 		{"Switch 1 \"a\"\n\nSwitch 2 \"a\"\n", `f:3: "a" has a block at line 1 already`},
 		{"Switch 2 \"a\"\n[1] \"a\"[2]\n[2] \"a\"[1]\n", "f:2: port 1 of \"a\" leads to the same node, expected another\nf:3: port 2 of \"a\" leads to the same node, expected another"},
@@ -147,7 +148,7 @@ func TestBadFilesAreRefusedAtTheirLine(t *testing.T) {
 			"f:30: port 1 of \"S-0000000000200002\" leads to port 3 of \"S-0000000000200000\", which by line 12 leads to port 2 of \"S-0000000000200003\""},
 		{change("[1]	\"S-0000000000200000\"[4]", "#"), `f:13: port 4 of "S-0000000000200000" leads to port 1 of "S-0000000000200003", whose block at line 37 does not have it: the file is cut short, or was edited at one end`},
 		{lines(65), "f:65: the file ends in a block without Switch or Ca: it is cut short"},
-		{lines(60), `f:21: port 2 of "S-0000000000200001" leads to "H-000000000010000c", which has no block: the file is cut short, or the line is of no use`},
+		{lines(60), `f:21: port 2 of "S-0000000000200001" leads to "H-000000000010000c", which has no block: the file is cut short; or remove this line`},
 		{lines(66), `f:21: port 2 of "S-0000000000200001" leads to port 1 of "H-000000000010000c", whose block at line 66 does not have it: the file is cut short, or was edited at one end`},
 		{tiny[:len(tiny)-60], `f:67: expected a port and where it leads, as [3] "S-0000000000200002"[1]`},
 	} {

@@ -30,7 +30,7 @@ func (p *parser) resolve() {
 			peer, ok := p.byName[name]
 			switch {
 			case !ok:
-				p.fail(port.Line, "port %d of %q leads to %q, which has no block: the file is cut short, or the line is of no use",
+				p.fail(port.Line, "port %d of %q leads to %q, which has no block: the file is cut short; or remove this line",
 					port.Number, clip(nodes[i].Name), clip(name))
 			case port.PeerPort > nodes[peer].Ports:
 				p.fail(port.Line, "leads to port %d of %q, which has %d", port.PeerPort, clip(name), nodes[peer].Ports)

@@ -1,6 +1,7 @@
 package ibnet
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,6 +32,23 @@ func Parse(name string, data []byte) (*Fabric, error) {
 		return nil, err
 	}
 	return p.fabric, nil
+}
+
+// Looks says whether the content of a file looks like the format: its first line that is neither empty nor a comment begins a block.
+func Looks(data []byte) bool {
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		for _, begin := range []string{"vendid=", "devid=", "sysimgguid=", "switchguid=", "caguid=", "Switch\t", "Switch ", "Ca\t", "Ca ", "Hca\t", "Chassis "} {
+			if bytes.HasPrefix(line, []byte(begin)) {
+				return true
+			}
+		}
+		return false
+	}
+	return false
 }
 
 type parser struct {
@@ -120,7 +138,7 @@ func (p *parser) key(text string) error {
 	c := cursor{rest: value}
 	v, ok := c.hex()
 	if !ok {
-		return fmt.Errorf("%s=%q, expected a hexadecimal number as 0x2c9", clip(key), clip(value))
+		return fmt.Errorf("found %q, expected a hexadecimal number after %q, as 0x2c9", clip(text), clip(key+"="))
 	}
 	if key != "switchguid" && key != "caguid" {
 		return nil
