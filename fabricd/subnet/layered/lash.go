@@ -3,6 +3,7 @@ package layered
 import (
 	"fmt"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -90,6 +91,10 @@ func (l *layering) filled() *layering { return l }
 
 // tooFew says that layers do not suffice.
 func tooFew(engine string, g *topology.Graph, needed, there int) error {
+	if there == weft.MaxVCs {
+		return fmt.Errorf("%s needs %d layers on %s, and a link has at most %d: give a fallback (updn, longer), or take another routing, as lash or updn",
+			engine, needed, g.Spec, there)
+	}
 	return fmt.Errorf("%s needs %d layers on %s and may use %d: allow more virtual channels, or a fallback (updn, longer)",
 		engine, needed, g.Spec, there)
 }

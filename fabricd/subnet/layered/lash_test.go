@@ -148,6 +148,17 @@ func layers(t testing.TB, n, last int, e engine, o layered.Options) (most int, m
 }
 
 // The paper never needed more than three layers at 32 switches and six at 128, nor MP-LASH more than six at 64.
+// All shortest paths of a fat tree fit into one layer, where a tree that takes the first way that fits sends all over one switch of the top.
+func TestLoadsAreEvenInFatTrees(t *testing.T) {
+	t.Parallel()
+	for spec, most := range map[string]int{"kary-ntree:4,3": 20, "kary-ntree:2,4": 9, "mport-tree:8,2": 15} {
+		r, err := layered.LASH(parse(t, spec), layered.Options{})
+		require.NoError(t, err)
+		require.Equal(t, 1, r.Layers, spec)
+		require.LessOrEqual(t, slices.Max(r.Dependencies().Loads), most, spec)
+	}
+}
+
 func TestFewLayersSufficeForGraphsWithTwiceAsManyLinksAsSwitches(t *testing.T) {
 	t.Parallel()
 	pair := layered.Options{Paths: layered.ByPair}

@@ -12,6 +12,7 @@ type trees struct {
 	layering
 	w    *wires
 	both bool // directions share a layer: of has the one from the lower switch
+	even bool // the loads on a way are those of the moment, not those when the tree got there
 
 	next []int32 // at d*n+s; -1 where there is none
 	turn []int32 // at d*n+s: from that channel to the one after it, -1 where there is none
@@ -78,7 +79,7 @@ func shortestTrees(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
 			best = t
 		}
 		if len(t.layers) < 2 {
-			break
+			return t.orEven(order)
 		}
 		clear(late)
 		for i, k := range t.of {
@@ -90,6 +91,31 @@ func shortestTrees(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
 		slices.SortStableFunc(order, func(a, b int32) int { return late[b] - late[a] })
 	}
 	return best
+}
+
+// orEven is t, which needs one layer alone, or other trees that do too and have a lower highest load. In fat trees all shortest paths fit into
+// one layer, and then nothing but the loads matters; with those of the moment mport-tree:36,2 has 54 for 630.
+func (t *trees) orEven(order []int32) *trees {
+	other := newTrees(t.w, t.turns, t.has)
+	other.even = true
+	other.grow(order)
+	if len(t.load) > 0 && len(other.layers) <= len(t.layers) && slices.Max(other.load) < slices.Max(t.load) {
+		return other
+	}
+	return t
+}
+
+// costOf is the sum of the squares of the loads on the way from a switch of the tree to d.
+func (t *trees) costOf(row int, at, d int32) int64 {
+	if !t.even {
+		return t.cost[at]
+	}
+	sum := int64(0)
+	for ; at != d; at = t.w.to[t.next[row+int(at)]] {
+		load := int64(t.load[t.next[row+int(at)]])
+		sum += load * load
+	}
+	return sum
 }
 
 // attempts is how often the layers are filled: so often by default, and o.Rounds more.
@@ -111,7 +137,7 @@ func (t *trees) tree(d int32, switches, dist []int32) {
 				u = t.turns.Find(c, t.next[row+int(via)])
 			}
 			k := t.lowest(row, via, u)
-			if x := t.cost[via] + int64(t.load[c])*int64(t.load[c]); best < 0 || k < layer || k == layer && x < cost {
+			if x := t.costOf(row, via, d) + int64(t.load[c])*int64(t.load[c]); best < 0 || k < layer || k == layer && x < cost {
 				best, layer, turn, cost = c, k, u, x
 			}
 		}
