@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -85,7 +86,11 @@ func (p *progress) end() {
 
 // counted is so many things.
 func counted(n int, what string) string {
-	if n != 1 {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(what, "ch"):
+		what += "es"
+	default:
 		what += "s"
 	}
 	return grouped(uint64(n)) + " " + what

@@ -74,9 +74,15 @@ func differenceOf(a, b computed) (routesDifference, error) {
 }
 
 func (d routesDifference) print(w io.Writer) error {
-	fmt.Fprintf(w, "%s: %s and %s\n\n", d.Topology, d.A.Engine, d.B.Engine)
+	a, b := d.A.Engine, d.B.Engine
+	if max(len(a), len(b)) > 30 { // names of files
+		fmt.Fprintf(w, "%s:\n  A is %s\n  B is %s\n\n", d.Topology, a, b)
+		a, b = "A", "B"
+	} else {
+		fmt.Fprintf(w, "%s: %s and %s\n\n", d.Topology, a, b)
+	}
 	err := tabbed(w, func(tab func(...any)) {
-		tab("", d.A.Engine, d.B.Engine)
+		tab("", a, b)
 		for _, row := range diffRows {
 			tab(row.what, row.text(d.A), row.text(d.B))
 		}
@@ -88,9 +94,9 @@ func (d routesDifference) print(w io.Writer) error {
 		return fmt.Sprintf("%s of %s (%s)", number(n), number(of), share(uint64(n), uint64(max(1, of))))
 	}
 	fmt.Fprintf(w, "\nentries that differ: %s\npairs on other links: %s, in other layers only: %s\n", part(d.DifferEntries, d.Entries), part(d.DifferPairs, d.Pairs), number(d.DifferLayers))
-	fmt.Fprintf(w, "by %s paths of %s pairs are longer, of %s shorter\n", d.B.Engine, number(d.Longer), number(d.Shorter))
+	fmt.Fprintf(w, "by %s paths of %s pairs are longer, of %s shorter\n", b, number(d.Longer), number(d.Shorter))
 	if d.OnlyA+d.OnlyB > 0 {
-		fmt.Fprintf(w, "routed by one alone: %s pairs by %s, %s by %s\n", number(d.OnlyA), d.A.Engine, number(d.OnlyB), d.B.Engine)
+		fmt.Fprintf(w, "routed by one alone: %s pairs by %s, %s by %s\n", number(d.OnlyA), a, number(d.OnlyB), b)
 	}
 	if len(d.Some) > 0 {
 		var names []string

@@ -54,7 +54,12 @@ func routesPath(u *routesFlags) *cobra.Command {
 		Long: `Shows how packets go from a NIC to another: by each address that the source may use, the layers, and at every switch where packets come
 from and where they may go. A switch stands for its first NIC. Adaptive routings leave several ways at a switch; all are followed.`,
 		Example: "  fabricd routes path n3 n17 --topology irregular:64,128,1 --routing lash\n  fabricd routes path s3 s17 --routing escape --json | jq '.addresses[0].stops'",
-		Args:    cobra.ExactArgs(2),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return fmt.Errorf("path of what? name two NICs, the source and the destination, or their switches; there are %d names", len(args))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := u.only(cmd.Context())
 			if err != nil {

@@ -75,7 +75,8 @@ func (u *routesFlags) summary(cmd *cobra.Command) error {
 		return cli.JSON(cmd.OutOrStdout(), s)
 	}
 	w := cmd.OutOrStdout()
-	fmt.Fprintf(w, "%s by %s (%s): %d switches, %d NICs, %d links between switches\n\n", s.Topology, s.Engine, s.Kind, s.Switches, s.NICs, s.Links)
+	fmt.Fprintf(w, "%s by %s (%s): %s, %s, %s between switches\n\n",
+		s.Topology, s.Engine, s.Kind, counted(s.Switches, "switch"), counted(s.NICs, "NIC"), counted(s.Links, "link"))
 	return tabbed(w, func(tab func(...any)) {
 		for _, row := range summaryRows {
 			tab(row.what, row.text(s))
@@ -107,6 +108,9 @@ var summaryRows = []struct {
 		return fmt.Sprintf("max %s, mean %.1f over %s channels", number(s.MaxLoad), s.MeanLoad, number(s.Channels))
 	}},
 	{"link load (pairs of NICs, choices taken in turn)", func(s routesSummary) string {
+		if s.MaxFlow == 0 {
+			return "none"
+		}
 		return fmt.Sprintf("max %.1f, mean %.1f: uniform traffic fills a link at %.3f of the rate of NICs", s.MaxFlow, s.MeanFlow, s.UniformLimit)
 	}},
 	{"computed in", func(s routesSummary) string { return fmt.Sprintf("%.6f s", s.Seconds) }},

@@ -278,7 +278,7 @@ func TestRoutesNamesWhatIsUnknown(t *testing.T) {
 	refused(t, `did you mean "lash"?`, "routes", "-t", "ring:4", "--routing", "lsh")
 	refused(t, `did you mean "layers"?`, "routes", "-t", "ring:4", "--routing", "updn:layer=2")
 	refused(t, `unknown topology "rng:4"`, "routes", "-t", "rng:4")
-	refused(t, "accepts 2 arg(s)", "routes", "path", "n0", "-t", "ring:4")
+	refused(t, "path of what? name two NICs", "routes", "path", "n0", "-t", "ring:4")
 }
 
 func TestCtrlCEndsRoutesWhileAnEngineComputes(t *testing.T) {
@@ -296,4 +296,24 @@ func TestCtrlCEndsRoutesWhileAnEngineComputes(t *testing.T) {
 	})
 	require.EqualError(t, err, "interrupted, no routes are computed")
 	close(end)
+}
+
+func TestRoutesOfAFabricWithoutNICsAreNone(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "f.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("switches: [{id: a}, {id: b}]\nlinks: [{a: a, b: b}]\n"), 0o600))
+	assert.Regexp(t, `2 switches, 0 NICs, 1 link between switches\n(?s:.*)\nlink load \(.*\) +none\n`, routes(t, "-t", file))
+	var v map[string]any
+	require.NoError(t, json.Unmarshal([]byte(routes(t, "-t", file, "--json")), &v))
+	assert.EqualValues(t, 0, v["pairs"])
+}
+
+// Titles tell which of two routings by the same tables is meant.
+func TestRoutesByTablesAreTitledWithTheirOptions(t *testing.T) {
+	t.Parallel()
+	plain := "tables:" + torus5 + "-lfts.dump.gz"
+	layered := plain + ",sl2vl=" + torus5 + "-sl2vl.dump.gz,path-sl=" + torus5 + "-path-sl.txt"
+	out := routes(t, "diff", "-t", torus5+".net", "--routing", plain, "--with", layered)
+	assert.Contains(t, out, "\n  A is "+plain+"\n  B is "+layered+"\n")
+	assert.Regexp(t, `\nlayers +1 +2\n`, out)
 }

@@ -79,7 +79,12 @@ func Open(g *topology.Graph, spec string) (*layered.Routing, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Load(g, files)
+	r, err := Load(g, files)
+	if err != nil {
+		return nil, err
+	}
+	r.Engine = "tables:" + spec // with the options: other layers are another routing
+	return r, nil
 }
 
 var errTooLarge = errors.New("the file is larger than 1 GiB, which is the most that is read")

@@ -167,7 +167,7 @@ func (s *Survey) MeanFlow() float64 {
 // most 1, for then the links of the NICs are. No buffer or arbiter is in it: a fabric carries less.
 func (s *Survey) UniformLimit() float64 {
 	most := s.MaxFlow()
-	if others := float64(len(s.Routing.Graph.NICs) - 1); most > others {
+	if others := float64(len(s.Routing.Graph.NICs) - 1); most > max(others, 0) {
 		return others / most
 	}
 	return 1
