@@ -285,3 +285,12 @@ func TestSwitchesWithoutNICsTakeNoRoomInLayers(t *testing.T) {
 		require.Empty(t, r.Assignment.Addresses(0, 0))
 	}
 }
+
+// Each destination has as many equal ways as there are spines. When the load of a way was taken from before its tree grew, one of them had all 60.
+func TestTreesOfAFatTreeUseAllOfItsSpines(t *testing.T) {
+	t.Parallel()
+	r := sound(t, layered.LASH, parse(t, "kary-ntree:4,3"), layered.Options{})
+	most, _ := loads(r)
+	require.Equal(t, 1, r.Layers)
+	require.LessOrEqual(t, most, 24) // 16 if all were alike
+}
