@@ -38,6 +38,11 @@ looked at  registers
 	require.Equal(t, "s1.00", a.Switch)
 	require.Equal(t, "2: down", a.Rule)
 	require.Equal(t, []explain.Candidate{{Port: 0, To: "s2.00", ToPort: 2, VC: 1, Need: 1}}, a.Candidates)
+
+	out, errs, code = fabricd(t, "explain", "--topology", "irregular:8,16,1", "--routing", "escape:layers=3", "--switch", "0", "--in-port", "n0", "--dst", "n5",
+		"--vc", "2", "--layers", "100")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, ", vc 2, layers 100\nrule       escape: any way in the adaptive layers, or the escape layer\n")
 }
 
 func TestExplainNamesTheFlagThatIsWrong(t *testing.T) {
@@ -60,6 +65,9 @@ func TestExplainNamesTheFlagThatIsWrong(t *testing.T) {
 	refused(t, `--state reroute-vector: found "2", expected 1 to 64 bits`, one("--state", "reroute-vector=2")...)
 	refused(t, `--state reroute-vector: found 10000, expected at most 4 bits`, one("--state", "reroute-vector=10000")...)
 	refused(t, `--misroute: found "x"`, one("--misroute", "x")...)
+	refused(t, `--layers: found "x"`, one("--layers", "x")...)
+	refused(t, `--layers: found 10000000000000000, expected at most 16 bits`, one("--layers", "10000000000000000")...)
+	refused(t, `--path`, one("--path", "65536")...)
 	refused(t, `--port-field: found -3, expected a port, or -1 or -2`, one("--port-field=-3")...)
 }
 

@@ -84,8 +84,9 @@ func TestRoutesPathShowsAllWaysAndAddresses(t *testing.T) {
 	assert.Regexp(t, `\n  s0 +from n0 p\d +vc1 +p\d -> s\d \| p\d -> s\d \| else vc0 from here\n`, out)
 	assert.Regexp(t, `\n  s0 +escaped here +vc0 +p\d -> s\d\n`, out)
 	out = routes(t, "path", "s0", "n2", "-t", "ring:4", "--routing", "mroots:layers=2")
-	assert.Contains(t, out, "\naddress 0, layer 0: 2 links between switches\n")
-	assert.Contains(t, out, "\naddress 0, layer 1: 2 links between switches\n")
+	assert.Contains(t, out, "\naddress 0, layers 0, 1, entered in 0 or 1: 2 links between switches\n")
+	out = routes(t, "path", "s0", "n2", "-t", "ring:4", "--routing", "mp-lash")
+	assert.Regexp(t, `(?s)\naddress 0, layer.*: 2 links between switches\n.*\naddress 1, layer.*: 2 links between switches\n`, out)
 
 	var p routePaths
 	require.NoError(t, json.Unmarshal([]byte(routes(t, "path", "n0", "n2", "-t", "ring:4", "--routing", "escape", "--json")), &p))
@@ -120,33 +121,62 @@ func TestRoutesCheckFailsOnACycleAndNamesIt(t *testing.T) {
 	assert.Positive(t, v.Cycle[0].Users)
 }
 
-// The deadlock that the run ends in is the cycle that the tables have.
+// Tables that OpenSM computed, of topologies as ibsim has them.
+const (
+	torus5   = "subnet/opensm/testdata/torus5" // by its LASH, but taken in one layer
+	opensm16 = "../scenarios/papers/layered/opensm/updn-cyclic-16"
+	opensm64 = "../scenarios/papers/layered/opensm/updn-cyclic-64" // by its Up*/Down*, which makes forbidden turns here
+)
+
+// deadlockOf writes the scenario of a cycle, and returns the channels of the cycle.
+func deadlockOf(t *testing.T, topology, routing, path string) (cycle []string) {
+	t.Helper()
+	out, errs, code := fabricd(t, "routes", "check", "-t", topology, "--routing", routing, "--scenario", path, "--json")
+	require.Equal(t, cli.ExitFailed, code, errs)
+	var v routesVerdict
+	require.NoError(t, json.Unmarshal([]byte(out), &v))
+	for _, d := range v.Cycle {
+		cycle = append(cycle, strings.Replace(d.Name, "->", " -> ", 1)) // as fabricd run prints channels
+	}
+	return cycle
+}
+
+// The deadlock that the run ends in is the cycle that the tables have: those of ours that may, and those of another subnet manager.
 func TestTheScenarioOfACycleRunsIntoIt(t *testing.T) {
 	t.Parallel()
-	const data = "subnet/opensm/testdata/"
 	for topology, routing := range map[string]string{
 		"irregular:16,32,1": "minimal-hop", "irregular:64,128,1": "minimal-hop", "torus:5x5": "minimal-hop",
-		data + "torus5.net": "tables:" + data + "torus5-lfts.dump.gz", // LASH of OpenSM, but all in one layer
+		torus5 + ".net": "tables:" + torus5 + "-lfts.dump.gz", opensm16 + ".net": "tables:" + opensm16 + ".lfts.gz", opensm64 + ".net": "tables:" + opensm64 + ".lfts.gz",
 	} {
 		path := filepath.Join(t.TempDir(), "deadlock.yaml")
-		out, errs, code := fabricd(t, "routes", "check", "-t", topology, "--routing", routing, "--scenario", path, "--json")
-		require.Equal(t, cli.ExitFailed, code, errs)
-		var v routesVerdict
-		require.NoError(t, json.Unmarshal([]byte(out), &v))
-		_, err := scenario.Read(path)
-		require.NoError(t, err)
-		out, _, code = fabricd(t, "run", "--virtual", path)
+		want := deadlockOf(t, topology, routing, path)
+		out, _, code := fabricd(t, "run", "--virtual", path)
 		require.Equal(t, cli.ExitFailed, code, out)
 		_, cycle, found := strings.Cut(out, " packets in switches wait for each other: ")
 		require.True(t, found, out)
 		cycle, _, _ = strings.Cut(cycle, ", and round again")
-		var want []string
-		for _, d := range v.Cycle {
-			want = append(want, strings.Replace(strings.Replace(d.Name, "->", " -> ", 1), " vc", " vc", 1))
-		}
 		assert.ElementsMatch(t, want, strings.Split(cycle, ", "), topology)
 	}
 	refused(t, "updn has no cycle of channel dependencies in ring:4", "routes", "check", "-t", "ring:4", "--routing", "updn", "--scenario", filepath.Join(t.TempDir(), "x.yaml"))
+}
+
+// Where the tables of OpenSM's Up*/Down* deadlock, ours and LASH carry the same traffic to its end.
+func TestWhatDeadlocksOpenSMsTablesOursCarry(t *testing.T) {
+	t.Parallel()
+	for _, net := range []string{opensm16, opensm64} {
+		path := filepath.Join(t.TempDir(), "deadlock.yaml")
+		deadlockOf(t, net+".net", "tables:"+net+".lfts.gz", path)
+		f, err := scenario.ReadFile(path)
+		require.NoError(t, err)
+		for _, routing := range []string{"updn", "updn:in-port=false", "lash", "escape"} {
+			f.Firmware = routing
+			data, err := scenario.Write(f)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(path, data, 0o600))
+			out, errs, code := fabricd(t, "run", "--virtual", path)
+			assert.Zero(t, code, "%s of %s: %s%s", routing, net, out, errs)
+		}
+	}
 }
 
 func TestRoutesLoadDrawsBarsAndAPlot(t *testing.T) {
@@ -208,15 +238,14 @@ func TestRoutesDumpListsTablesAndAssignments(t *testing.T) {
 // Tables of OpenSM that were read are dumped as they were, byte for byte.
 func TestRoutesDumpsWhatOpenSMReads(t *testing.T) {
 	t.Parallel()
-	const data = "subnet/opensm/testdata/"
-	packed, err := os.Open(data + "torus5-lfts.dump.gz")
+	packed, err := os.Open(torus5 + "-lfts.dump.gz")
 	require.NoError(t, err)
 	defer packed.Close()
 	unpacked, err := gzip.NewReader(packed)
 	require.NoError(t, err)
 	want, err := io.ReadAll(unpacked)
 	require.NoError(t, err)
-	assert.Equal(t, string(want), routes(t, "dump", "-t", data+"torus5.net", "--routing", "tables:"+data+"torus5-lfts.dump.gz", "--format", "lft"))
+	assert.Equal(t, string(want), routes(t, "dump", "-t", torus5+".net", "--routing", "tables:"+torus5+"-lfts.dump.gz", "--format", "lft"))
 
 	lids := filepath.Join(t.TempDir(), "guid2lid")
 	lash := []string{"dump", "-t", "irregular:8,12,1", "--routing", "lash"}

@@ -323,3 +323,52 @@ func TestPortsOfATopologyFile(t *testing.T) {
 	a = ask(t, e, line(`"switch": 7, "in_port": 3`))
 	require.Equal(t, "switch: switch 7: expected 0 to 1", a.Error)
 }
+
+// addressed is a firmware whose NICs send to n3 by two addresses and to n2 by one that is as without.
+type addressed struct{ fake }
+
+func (addressed) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address {
+	switch {
+	case leaf.Switch == 0 && at == 2 && dst == 3:
+		return []weft.Address{{Path: 2, Layers: 6, VC: 1}, {Path: 1}}
+	case dst == 2:
+		return []weft.Address{{Path: 1}, {}}
+	}
+	return nil
+}
+
+func TestAPacketFromItsNICHasAnAddressOfThatNIC(t *testing.T) {
+	t.Parallel()
+	fw := addressed{fake{route: func(h *weft.Header, at switching.Arrival, _ switching.View) switching.Decision {
+		return switching.Discard(fmt.Sprint(h.Path, h.Layers, h.VC, at.VC))
+	}}}
+	e := explain.New(func(string, *topology.Graph) (switching.Firmware, int, error) { return fw, 3, nil })
+	for _, c := range []struct {
+		line, rule string
+		path       int
+		layers     string
+	}{
+		{`{"header": {"dst": "n3"}}`, "2 6 vc1 vc1", 2, "110"},
+		{`{"header": {"dst": "n3", "path": 1}}`, "1 0 vc0 vc0", 1, ""},
+		{`{"header": {"dst": "n3", "layers": "1"}}`, "0 1 vc0 vc0", 0, "1"},
+		{`{"header": {"dst": "n3"}, "vc": 2}`, "0 0 vc2 vc2", 0, ""},
+		{`{"header": {"dst": "n2"}}`, "0 0 vc0 vc0", 0, ""},
+		{`{"header": {"dst": "n1"}}`, "0 0 vc0 vc0", 0, ""},
+		{`{"header": {"dst": "n3"}, "in": "s1"}`, "0 0 vc0 vc0", 0, ""},
+	} {
+		q := explain.NewQuestion()
+		q.Topology, q.Routing, q.VCs, q.Switch, q.In = "ring:4", "addressed", 3, explain.Name("s0"), explain.Number(2)
+		require.NoError(t, q.Decode([]byte(c.line)))
+		d, err := e.Explain(q)
+		require.NoError(t, err)
+		require.Equal(t, c.rule, d.Rule, c.line)
+		require.Equal(t, c.path, d.Path, c.line)
+		require.Equal(t, c.layers, d.Layers, c.line)
+		if c.path == 2 {
+			require.Contains(t, d.String(), "from n0 by port 2, vc 1, path 2, layers 110\n")
+		}
+	}
+	q := explain.NewQuestion()
+	require.ErrorContains(t, q.Decode([]byte(`{"header": {"layers": 65536}}`)), "header.layers: found 10000000000000000, expected at most 16 bits")
+	require.ErrorContains(t, q.Decode([]byte(`{"header": {"path": 65536}}`)), "header.path: found 65536, expected a whole number from 0 to 65535")
+}

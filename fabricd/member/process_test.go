@@ -57,6 +57,24 @@ func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T)
 	})
 }
 
+// A process computes the tables of its switch itself, by the name of the routing: they are those that the rest of the fabric has.
+func TestAProcessForwardsByTheRoutingOfItsFabric(t *testing.T) {
+	t.Parallel()
+	for _, routing := range []string{"mroots:layers=2,seed=3", "escape"} {
+		t.Run(routing, func(t *testing.T) {
+			t.Parallel()
+			l := start(t, true, with(routing))
+			l.be("s1.00")
+			l.be("s2.01")
+			l.fresh()
+			l.allPairs()
+			for _, name := range []string{"s1.00", "s2.01"} {
+				assert.NotZero(t, l.fabric.Switch(must(l.fabric.Topology().SwitchByName(name))).Stats.Forwarded)
+			}
+		})
+	}
+}
+
 func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, embedded bool) {

@@ -74,8 +74,8 @@ func Names() []string {
 	return names
 }
 
-// ByName finds what can be chosen, None and FromFiles too. Options follow the name of those that take some: "updn:layers=2,tree=dfs". The error for
-// an unknown name or option holds the nearest known one, and that for a value says what is expected.
+// ByName finds what can be chosen, None and FromFiles too. Options follow the name of those that take some: "updn:layers=2,tree=dfs".
+// The error for an unknown name or option holds the nearest known one, and that for a value says what is expected.
 func ByName(name string) (Entry, error) {
 	if name == None {
 		return Entry{Name: None, About: "forwards nothing: every packet is discarded", On: firmware.Anything, New: newNone}, nil
@@ -88,7 +88,7 @@ func ByName(name string) (Entry, error) {
 	i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == head })
 	switch {
 	case i < 0:
-		return Entry{}, document.Unknown("firmware", name, append(Names(), None))
+		return Entry{}, document.Unknown("firmware", name, append(Names(), None, FromFiles))
 	case !given:
 		return entries[i], nil
 	}

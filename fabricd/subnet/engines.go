@@ -18,7 +18,7 @@ type engine struct {
 func engines() []engine {
 	return []engine{
 		{
-			"a-lash", "any topology: every shortest path, adaptive, in layers kept free from deadlock (A-LASH)",
+			"a-lash", "any topology: every shortest path, adaptive, in as many layers as keep each free from deadlock (A-LASH)",
 			[]string{"layers", "seed", "step4", "move", "fallback", "root", "tree"},
 			layered.ALASH,
 		},
@@ -43,8 +43,8 @@ func engines() []engine {
 			layered.MinimalHop,
 		},
 		{
-			"mp-lash", "any topology: every shortest path, by draw of the source, in layers kept free from deadlock (MP-LASH)",
-			[]string{"layers", "seed", "step4", "limit", "fallback", "root", "tree"},
+			"mp-lash", "any topology: every shortest path, the source chooses, in as many layers as keep each free from deadlock (MP-LASH)",
+			[]string{"layers", "seed", "limit", "step4", "fallback", "root", "tree"},
 			layered.MPLASH,
 		},
 		{

@@ -1,7 +1,6 @@
 package subnet_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,7 +8,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
-	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -129,6 +127,7 @@ func TestWrongOptionsSayWhatIsExpected(t *testing.T) {
 		"escape:seed=-1":         "seed=-1: expected a number from 0",
 		"adaptive-link:layers=2": `firmware adaptive-link takes no options, found "layers=2"`,
 		"updnn:layers=2":         `unknown firmware "updnn:layers=2": did you mean "updn"?`,
+		"table:x":                `did you mean "tables"?`,
 		"none:":                  `unknown firmware "none:": did you mean "none"?`,
 	} {
 		_, err := subnet.ByName(name)
@@ -150,28 +149,6 @@ func TestWhatOnlyTheTopologyRefusesNamesTheEngine(t *testing.T) {
 	}
 	_, err := subnet.Routes("lash:layers=1", parse(t, "irregular:32,64,1"))
 	require.ErrorContains(t, err, "lash:layers=1: lash needs")
-}
-
-func TestTablesComeFromFiles(t *testing.T) {
-	t.Parallel()
-	g := parse(t, "opensm/testdata/torus5.net")
-	const name = "tables:opensm/testdata/torus5-lfts.dump.gz,sl2vl=opensm/testdata/torus5-sl2vl.dump.gz,path-sl=opensm/testdata/torus5-path-sl.txt"
-	r, err := subnet.Routes(name, g)
-	require.NoError(t, err)
-	want, err := opensm.Open(g, strings.TrimPrefix(name, "tables:"))
-	require.NoError(t, err)
-	require.Equal(t, want, r)
-	fw, vcs, err := subnet.Firmware(name, g)
-	require.NoError(t, err)
-	require.Equal(t, r.Layers, vcs)
-	require.Equal(t, subnet.FirmwareOf(r), fw)
-	require.True(t, subnet.Known(name))
-	for _, name := range []string{"tables", "tables:"} {
-		_, err = subnet.Routes(name, g)
-		require.ErrorContains(t, err, "tables: no file, expected FILE[,sl2vl=FILE]")
-	}
-	_, err = subnet.ByName("table:x")
-	require.ErrorContains(t, err, `did you mean "tables"?`)
 }
 
 // A packet of every pair arrives by the firmwares of the engines, whatever layers and paths it takes.

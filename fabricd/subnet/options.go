@@ -70,7 +70,7 @@ var optionKeys = keysByName(
 		word([]string{"destination", "pair"}, func(o *layered.Options, i int) { o.Paths = layered.Paths(i) }),
 	},
 	optionKey{
-		Key{"rounds", fmt.Sprintf("a number from 0 to %d", maxRounds), "how many more attempts at fewer layers, of which one takes about as long as the first"},
+		Key{"rounds", fmt.Sprintf("a number from 0 to %d", maxRounds), "how often LASH tries again to do with fewer layers; with paths=pair, by emptying the last one"},
 		number(0, maxRounds, func(o *layered.Options, n int) { o.Rounds = n }),
 	},
 	optionKey{

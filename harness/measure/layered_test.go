@@ -69,3 +69,27 @@ func TestOneAddressInTheFirstLayerChangesNothing(t *testing.T) {
 	c.Firmware = firmware.Static{Tables: c.Firmware.(firmware.Layered).Tables}
 	require.Equal(t, measured(t, c), with)
 }
+
+// assigning is a firmware with a register whose NICs send in VC 1.
+type assigning struct {
+	withTimer
+	most int
+}
+
+func (assigning) Addresses(*weft.Place, weft.PortID, weft.NICID) []weft.Address {
+	return []weft.Address{{VC: 1}}
+}
+func (a assigning) MostHops() int { return a.most }
+
+// Registers that expire otherwise leave a firmware what else it is.
+func TestAFirmwareWithAnotherTimerStillAssignsAndBounds(t *testing.T) {
+	t.Parallel()
+	c := around(t)
+	c.Firmware, c.VCs, c.RegisterExpire = assigning{withTimer{clockwise{c.Topology}, cycle}, 5}, 2, 7
+	n, err := build(c)
+	require.NoError(t, err)
+	require.Equal(t, []weft.Address{{VC: 1}}, n.addresses(1)(2))
+	require.Equal(t, 5, n.firmware.(expiring).MostHops())
+	require.Equal(t, weft.MaxHops, expiring{Firmware: clockwise{}}.MostHops())
+	require.Empty(t, expiring{Firmware: clockwise{}}.Addresses(nil, 0, 0))
+}

@@ -141,6 +141,29 @@ func (e expiring) Registers(place *weft.Place) []switching.Register {
 	return of
 }
 
+// Source implements [switching.Sourcer].
+func (e expiring) Source(leaf *weft.Place, at weft.PortID, h *weft.Header) {
+	if s, ok := e.Firmware.(switching.Sourcer); ok {
+		s.Source(leaf, at, h)
+	}
+}
+
+// Addresses implements [switching.Assigner].
+func (e expiring) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address {
+	if a, ok := e.Firmware.(switching.Assigner); ok {
+		return a.Addresses(leaf, at, dst)
+	}
+	return nil
+}
+
+// MostHops implements [switching.Bounded].
+func (e expiring) MostHops() int {
+	if b, ok := e.Firmware.(switching.Bounded); ok {
+		return b.MostHops()
+	}
+	return weft.MaxHops
+}
+
 // source is what the firmware has a NIC write into its packets.
 func (n *network) source(id weft.NICID) func(h *weft.Header) {
 	fw, ok := n.firmware.(switching.Sourcer)

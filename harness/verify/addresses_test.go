@@ -147,6 +147,9 @@ func TestEveryAddressOfAPairIsAStart(t *testing.T) {
 	assert.Equal(t, []string{"n3", "n1"}, []string{found.Counter.Src, found.Counter.Dst})
 	assert.Equal(t, map[string]uint64{"table: no entry": 1}, found.Discards)
 	assert.Contains(t, found.Counter.String(), "s3 from n3 vc0 path 1  (table: no entry)")
+	replay, err := found.Counter.Scenario(Config{Graph: r.g, Firmware: firmware.Layered{Tables: r.tables, Assignment: r.assign(func(int, int) []weft.Address { return paths })}}, "x")
+	require.NoError(t, err)
+	assert.Contains(t, replay.About, "The NIC draws one of 3 addresses, and this is the way of path 1 from vc0")
 	paths = nil
 	assert.Equal(t, map[string]uint64{"table: no layer is assigned to this pair": 1}, with().Discards)
 }

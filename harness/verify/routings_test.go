@@ -26,6 +26,11 @@ func TestRoutingsOfIrregularTopologiesConnectEveryPairWithoutDeadlock(t *testing
 		{"d-mroots:layers=3", true},
 		{"mroots:layers=3", true},
 		{"lash", true},
+		{"lash:paths=pair", true},
+		{"mp-lash", true},
+		{"mp-lash:step4=true", true},
+		{"a-lash:move=false", true},
+		{"a-lash", false},
 		{"escape", false},
 		{"escape:layers=4", false},
 	} {

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	switching "github.com/weft-fabric/weft/switch"
 )
 
 // ErrNoReplay is wrapped by the error for a counterexample that no scenario can show.
@@ -92,6 +93,7 @@ func (s *script) packet() {
 	if s.Others {
 		s.say("Not in the scenario: the registers that others have written. Without what is printed above the packet goes another way.")
 	}
+	s.addresses()
 	s.choices()
 	s.file.Expect.Discarded = new(uint64(0))
 	send := scenario.Step{At: sendTime.String(), Send: &scenario.Send{From: s.Src, To: s.Dst}}
@@ -108,6 +110,19 @@ func (s *script) packet() {
 	s.file.Timeline = append(s.file.Timeline, send)
 	s.file.Duration = (2 * sendTime).String()
 	s.file.Expect.DeliveredAtLeast = 1
+}
+
+// addresses says it when the NIC has several to choose among, as it draws one.
+func (s *script) addresses() {
+	a, ok := s.cfg.Firmware.(switching.Assigner)
+	if !ok {
+		return
+	}
+	leaf, p := s.cfg.Graph.SwitchOf(s.From)
+	if n := len(a.Addresses(s.cfg.Graph.Place(leaf), p, s.To)); n > 1 {
+		s.say("The NIC draws one of %d addresses, and this is the way of path %d from %v: a run in which it draws another proves nothing. Try other seeds.",
+			n, s.Path[0].Fields.Path, s.Path[0].VC)
+	}
 }
 
 // dead makes faults that are there from the start.

@@ -122,7 +122,7 @@ func TestLayeredForwardsByInPortLayerAndAddress(t *testing.T) {
 func TestLayeredAdaptiveOffersAllLiveWaysInTheLayersOfThePacket(t *testing.T) {
 	tables := layeredTables(t, true, 3)
 	tables.fill(t, 0, 1, 0, stay(0, 1))
-	tables.fill(t, 1, 1, 0, stay(0), stay(0), stay(0), stay(2), stay(2, weft.NoPort))
+	tables.fill(t, 1, 1, 0, stay(0), stay(0), stay(0), stay(2, 0), stay(2, weft.NoPort))
 	tables.fill(t, 2, 1, 0, stay(1))
 	tables.fill(t, 0, 0, 0, stay(3))
 	fw := LayeredAdaptive{Tables: tables, Assignment: assigned(t, 3, weft.Address{Layers: 3})}
@@ -133,7 +133,7 @@ func TestLayeredAdaptiveOffersAllLiveWaysInTheLayersOfThePacket(t *testing.T) {
 		{"its layer alone is the same", packetFor(1, 0, 1), Arrival{Port: 2}, nil, one, [][3]int{{0, 0, 0}, {1, 0, 0}}},
 		{"entering another layer", packetFor(1, 0, 3), Arrival{Port: 2}, nil, all, [][3]int{{0, 0, 0}, {1, 0, 0}, {2, 1, 0}}},
 		{"in that layer by its in port", packetFor(1, 0, 3), Arrival{Port: 2, VC: 1}, nil, all, [][3]int{{0, 1, 0}, {0, 0, 0}, {1, 0, 0}}},
-		{"from its NIC by that port in both", packetFor(1, 0, 6), Arrival{Port: 3, VC: 2}, nil, all, [][3]int{{1, 2, 0}, {2, 1, 0}}},
+		{"from its NIC by that port in both", packetFor(1, 0, 6), Arrival{Port: 3, VC: 2}, nil, all, [][3]int{{1, 2, 0}, {2, 1, 0}, {0, 1, 0}}},
 		{"live ways", packetFor(1, 0, 7), Arrival{Port: 2}, []weft.PortID{1}, all, [][3]int{{0, 0, 0}, {2, 1, 0}}},
 		{"none is live in its own layer", packetFor(1, 0, 7), Arrival{Port: 2, VC: 2}, []weft.PortID{1}, "table: every link in its layer is dead", nil},
 		{"which does not matter to one from its NIC", packetFor(1, 0, 3), Arrival{Port: 3}, []weft.PortID{0, 1}, all, [][3]int{{2, 1, 0}}},

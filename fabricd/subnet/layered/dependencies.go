@@ -51,7 +51,7 @@ func (c *Channels) Channel(n int) Channel {
 type Dependencies struct {
 	Channels *Channels
 	next     [][]int32 // per channel, those that follow it; nil: none
-	Loads    []int     // per channel, how many pairs' ways lead over it; of adaptive routings, over any of their ways
+	Loads    []int     // per channel, how many source/address pairs' ways lead over it; of adaptive routings, any of their ways
 }
 
 // Dependencies follows R for every address of T. Packets that move between layers add no dependencies (theorem 3). Into the
@@ -76,6 +76,27 @@ type follower struct {
 	seen    []int // per channel, and per layer and switch where a packet enters it: the walk that was there last
 	walk    int
 	todo    []state
+	traffic []Traffic
+}
+
+// Traffic is T of a source and one address: the layers that packets can be in.
+type Traffic struct{ Path, Layers uint16 }
+
+// TrafficTo puts the addresses of a list together that differ in nothing but where packets enter, and appends what they are to list.
+func TrafficTo(list []Traffic, addresses []weft.Address) []Traffic {
+	first := len(list)
+	for _, a := range addresses {
+		i := len(list) - 1 // as a rule those of one path follow each other
+		if i < first || list[i].Path != a.Path {
+			i = first + slices.IndexFunc(list[first:], func(t Traffic) bool { return t.Path == a.Path })
+		}
+		if i < first {
+			i = len(list)
+			list = append(list, Traffic{Path: a.Path})
+		}
+		list[i].Layers |= a.Layers | 1<<a.VC
+	}
+	return list
 }
 
 // state is a packet at a switch, in a layer: it came by a channel, or entered the layer here.
@@ -88,11 +109,11 @@ type state struct {
 
 func (f *follower) source(s weft.SwitchID, dst weft.NICID) {
 	r := f.routing
-	for _, a := range r.Assignment.Addresses(s, dst) {
+	f.traffic = TrafficTo(f.traffic[:0], r.Assignment.Addresses(s, dst))
+	for _, a := range f.traffic {
 		f.walk++
-		layers := a.Layers | 1<<a.VC
 		for layer := range weft.VC(r.Layers) {
-			if layers>>layer&1 == 1 {
+			if a.Layers>>layer&1 == 1 {
 				f.reach(state{s, f.injected(s), layer, -1})
 			}
 		}

@@ -15,8 +15,9 @@ type Options struct {
 	Balance Tristate // step 4 of LASH; on unless it is turned off
 	Step4   Tristate // step 4 of MP-LASH and A-LASH: several layers an address; on unless it is turned off
 	Paths   Paths    // of LASH
-	Rounds  int      // of LASH: how many more attempts at fewer layers; by pairs each tries to empty the last layer
-	Both    bool     // both directions of a pair in one layer
+	// Rounds of LASH: how often it tries again to fill the layers; by pairs how often it is tried to empty the last layer.
+	Rounds int
+	Both   bool // both directions of a pair in one layer
 	// Limit is how many paths of a pair MP-LASH takes; 0: DefaultLimit.
 	Limit    int
 	Fallback Fallback

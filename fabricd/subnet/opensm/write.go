@@ -45,7 +45,7 @@ type printer struct {
 func newPrinter(r *layered.Routing, lids *LIDs) (*printer, error) {
 	g := r.Graph
 	if r.Kind != layered.Deterministic {
-		return nil, fmt.Errorf("%s: its switches choose among ports, and a table of InfiniBand has one for each LID: take a deterministic routing, as lash or updn", r.Engine)
+		return nil, fmt.Errorf("%s: its switches choose among ports, and a table of InfiniBand has one for each LID: take a deterministic routing, as lash", r.Engine)
 	}
 	p := &printer{routing: r, lids: lids, last: lids.last(), ports: make([][]uint8, len(g.Switches))}
 	p.sends = make([]bool, len(g.Switches))
@@ -127,7 +127,7 @@ func (p *printer) way(v visit, d weft.NICID, path, lid int, seen map[visit]bool)
 		}
 		hop := hops[0]
 		if len(hops) > 1 {
-			return fmt.Errorf("%s: switch %s chooses among %d ports for packets to %s, and a table of InfiniBand has one for each LID: take a deterministic routing, as lash or updn",
+			return fmt.Errorf("%s: switch %s chooses among %d ports for packets to %s, and a table of InfiniBand has one for each LID: take a deterministic routing, as lash",
 				p.routing.Engine, name, len(hops), g.NICs[d].Name)
 		}
 		if hop.VC != firmware.SameVC && hop.VC != v.vc {
@@ -136,7 +136,7 @@ func (p *printer) way(v visit, d weft.NICID, path, lid int, seen map[visit]bool)
 		port := uint8(hop.Port + 1)
 		if old := p.ports[v.at][lid]; old != noPath && old != port {
 			return fmt.Errorf("%s: switch %s sends packets to %s out by port %d or port %d, by where they come from, and a table of InfiniBand has one for each LID: "+
-				"take a routing by destination alone, as lash:paths=destination or minimal-hop", p.routing.Engine, name, g.NICs[d].Name, old-1, hop.Port)
+				"take a routing by destination alone, as updn:in-port=false, minimal-hop or lash", p.routing.Engine, name, g.NICs[d].Name, old-1, hop.Port)
 		}
 		p.ports[v.at][lid] = port
 		to, _, ok := g.Peer(weft.End{Node: v.at.Node(), Port: hop.Port})
