@@ -12,21 +12,19 @@ type trees struct {
 	layering
 	w    *wires
 	both bool // directions share a layer: of has the one from the lower switch
-	even bool // the loads on a way are those of the moment, not those when the tree got there
 
 	next []int32 // at d*n+s; -1 where there is none
 	turn []int32 // at d*n+s: from that channel to the one after it, -1 where there is none
 	load []int32 // per channel: the paths over it
 
 	// Of the tree that grows, per switch: no layer below low takes its path, and that one has it if it is the switch of NICs.
-	low  []int32
-	cost []int64 // per switch: the squares of the loads of the channels on its path
+	low []int32
 }
 
 func newTrees(w *wires, turns *cdg.Turns, has []int32) *trees {
 	t := &trees{
 		w: w, next: make([]int32, w.n*w.n), turn: make([]int32, w.n*w.n), load: make([]int32, len(w.to)),
-		low: make([]int32, w.n), cost: make([]int64, w.n),
+		low: make([]int32, w.n),
 	}
 	t.layering = layering{turns: turns, has: has, of: slices.Repeat([]uint8{none}, w.n*w.n), path: t.path}
 	for i := range t.next {
@@ -79,7 +77,7 @@ func shortestTrees(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
 			best = t
 		}
 		if len(t.layers) < 2 {
-			return t.orEven(order)
+			break
 		}
 		clear(late)
 		for i, k := range t.of {
@@ -93,38 +91,13 @@ func shortestTrees(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
 	return best
 }
 
-// orEven is t, which needs one layer alone, or other trees that do too and have a lower highest load. In fat trees all shortest paths fit into
-// one layer, and then nothing but the loads matters; with those of the moment mport-tree:36,2 has 54 for 630.
-func (t *trees) orEven(order []int32) *trees {
-	other := newTrees(t.w, t.turns, t.has)
-	other.even = true
-	other.grow(order)
-	if len(t.load) > 0 && len(other.layers) <= len(t.layers) && slices.Max(other.load) < slices.Max(t.load) {
-		return other
-	}
-	return t
-}
-
-// costOf is the sum of the squares of the loads on the way from a switch of the tree to d.
-func (t *trees) costOf(row int, at, d int32) int64 {
-	if !t.even {
-		return t.cost[at]
-	}
-	sum := int64(0)
-	for ; at != d; at = t.w.to[t.next[row+int(at)]] {
-		load := int64(t.load[t.next[row+int(at)]])
-		sum += load * load
-	}
-	return sum
-}
-
 // attempts is how often the layers are filled: so often by default, and o.Rounds more.
 func attempts(o Options, byDefault int) int { return byDefault + o.Rounds }
 
 // tree is grow for one destination, with the other switches and their distances.
 func (t *trees) tree(d int32, switches, dist []int32) {
 	w, row := t.w, int(d)*t.w.n
-	t.low[d], t.cost[d] = 0, 0
+	t.low[d] = 0
 	for _, s := range switches {
 		best, layer, turn, cost := int32(-1), int32(0), int32(-1), int64(0)
 		for c := w.first[s]; c < w.first[s+1]; c++ {
@@ -137,12 +110,15 @@ func (t *trees) tree(d int32, switches, dist []int32) {
 				u = t.turns.Find(c, t.next[row+int(via)])
 			}
 			k := t.lowest(row, via, u)
-			if x := t.costOf(row, via, d) + int64(t.load[c])*int64(t.load[c]); best < 0 || k < layer || k == layer && x < cost {
+			if best >= 0 && k > layer {
+				continue
+			}
+			if x := t.cost(row, c); best < 0 || k < layer || x < cost {
 				best, layer, turn, cost = c, k, u, x
 			}
 		}
 		i := row + int(s)
-		t.next[i], t.turn[i], t.low[s], t.cost[s] = best, turn, layer, cost
+		t.next[i], t.turn[i], t.low[s] = best, turn, layer
 		if !w.ends[s] {
 			continue // it only passes on
 		}
@@ -154,6 +130,14 @@ func (t *trees) tree(d int32, switches, dist []int32) {
 			t.load[t.next[row+int(at)]]++
 		}
 	}
+}
+
+// cost is the sum of the squares of the loads, as they are now, of a channel and those after it on the way to the destination.
+func (t *trees) cost(row int, c int32) (sum int64) {
+	for ; c >= 0; c = t.next[row+int(t.w.to[c])] {
+		sum += int64(t.load[c]) * int64(t.load[c])
+	}
+	return sum
 }
 
 // lowest is the lowest layer that takes the path that begins with a turn into the channel that switch via takes.
