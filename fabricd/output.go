@@ -16,12 +16,14 @@ import (
 
 // upOutput prints what fabricd up shows: a banner, one line of state, events above it, the ledger. For any goroutine.
 type upOutput struct {
-	json   bool
-	stdout io.Writer
+	json     bool
+	stdout   io.Writer
+	deadlock func() []fabric.Channel // looks for one; called when nothing moves
 
 	mu     sync.Mutex
 	line   *cli.Line // guarded by mu
 	behind int       // guarded by mu: samples in a row with a backlog
+	still  int       // guarded by mu: samples in a row in which nothing arrived though packets are under way
 }
 
 // jsonLine is one line of fabricd up --json; one of its fields is set.
@@ -91,6 +93,15 @@ func (o *upOutput) sample(s api.Sample) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if s.DeliveredRate > 0 || s.InFlight == 0 {
+		o.still = 0
+	} else if o.still++; o.still == stillFor {
+		if c := o.deadlock(); len(c) > 0 {
+			o.line.Print(fmt.Sprintf("         deadlock: nothing moves any more, for packets wait for each other: %v;\n"+
+				"         take a routing that cannot, as --routing lash: fabricd routes check tells which", fabric.Cycle(c)))
+			o.behind = behindFor // and no traffic were few enough
+		}
+	}
 	if !backlog(s) {
 		o.behind = 0
 	} else if o.behind++; o.behind == behindFor {
@@ -99,6 +110,9 @@ func (o *upOutput) sample(s api.Sample) {
 	}
 	o.line.Show(s.String())
 }
+
+// stillFor is for how many samples nothing must arrive before a deadlock is looked for. Chosen by us.
+const stillFor = 2
 
 // behindFor is for how many samples, a second each, packets must pile up before the user is told. Chosen by us.
 const behindFor = 5

@@ -211,7 +211,7 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 		return err
 	}
 
-	out := upOutput{json: u.asJSON, stdout: stdout, line: cli.NewLine(stdout)}
+	out := upOutput{json: u.asJSON, stdout: stdout, line: cli.NewLine(stdout), deadlock: f.Deadlock}
 	out.banner(u, f, link, entry.PageWithToken(), time.Since(began))
 	page.warn(stderr)
 	serve, stopServing := context.WithCancel(context.Background())
