@@ -127,8 +127,11 @@ func (u *upFlags) options() (fabric.Options, error) {
 		return o, err
 	}
 	o.Firmware = fw
-	if u.vcs == 0 {
+	switch {
+	case u.vcs == 0:
 		o.Switch.VCs = vcs
+	case u.vcs < vcs:
+		return o, fmt.Errorf("--vcs %d: %s needs %d on %s: give %d to %d, or leave it to fabricd", u.vcs, u.routing, vcs, o.Topology.Spec, vcs, weft.MaxVCs)
 	}
 	if u.routing == subnet.None {
 		o.Traffic = nic.Traffic{}
