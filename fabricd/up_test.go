@@ -140,7 +140,7 @@ func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
 		{"--topology torus:4x4 --routing adaptive-link", `firmware adaptive-link routes k-ary n-trees and m-port n-trees only: choose such a topology, as kary-ntree:4,3; or a firmware that routes torus:4x4, as dimension-order or updn`},
 		{"--routing updn:layres=2", `firmware updn: unknown option "layres": did you mean "layers"?`},
 		{"--routing updn:layers=17", `firmware updn: layers=17: expected a number from 1 to 16`},
-		{"--routing updn:layers=2 --vcs 1", `needs 2 virtual channels, there are 1`},
+		{"--routing updn:layers=2 --vcs 1", `--vcs 1: updn:layers=2 needs 2 on kary-ntree:2,2: give 2 to 16, or leave it to fabricd`},
 		{"--routing adaptiv-link", `unknown firmware "adaptiv-link": did you mean "adaptive-link"? known: a-lash, adaptive-link, `},
 		{"--traffic unifrom:0.2", `unusable traffic "unifrom:0.2": unknown pattern "unifrom": did you mean "uniform"?`},
 		{"--traffic shuffle:0.5,radix=5", `shuffle needs a number of NICs that is a power of 5, not 4: 5 would do`},
