@@ -19,3 +19,6 @@ func Roots(t *testing.T, g *topology.Graph, first string, n int) []int32 {
 	}
 	return list
 }
+
+// TooFew is the error for layers that do not suffice.
+var TooFew = tooFew

@@ -120,3 +120,10 @@ func TestPathsAreDroppedBeforePairsFallBack(t *testing.T) {
 		require.Greater(t, count(some), count(all)*9/10)
 	}
 }
+
+func TestMoreVirtualChannelsAreNotAdvisedWhereThereAreNone(t *testing.T) {
+	t.Parallel()
+	g := parse(t, "ring:8")
+	require.EqualError(t, layered.TooFew("a-lash", g, 33, 16), "a-lash needs 33 layers on ring:8, and a link has at most 16: give a fallback (updn, longer), or take another routing, as lash or updn")
+	require.ErrorContains(t, layered.TooFew("a-lash", g, 33, 15), "may use 15: allow more virtual channels")
+}

@@ -1,7 +1,6 @@
 package ibnet
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -36,13 +35,13 @@ func Parse(name string, data []byte) (*Fabric, error) {
 
 // Looks says whether the content of a file looks like the format: its first line that is neither empty nor a comment begins a block.
 func Looks(data []byte) bool {
-	for line := range bytes.Lines(data) {
-		line = bytes.TrimSpace(line)
-		if len(line) == 0 || line[0] == '#' {
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
 			continue
 		}
 		for _, begin := range []string{"vendid=", "devid=", "sysimgguid=", "switchguid=", "caguid=", "Switch\t", "Switch ", "Ca\t", "Ca ", "Hca\t", "Chassis "} {
-			if bytes.HasPrefix(line, []byte(begin)) {
+			if strings.HasPrefix(line, begin) {
 				return true
 			}
 		}
