@@ -27,7 +27,7 @@ type routePaths struct {
 // routePath is how packets by one address go.
 type routePath struct {
 	Path     uint16      `json:"path"`
-	Layers   []weft.VC   `json:"layers"`
+	Layers   []int       `json:"layers"`
 	Enters   weft.VC     `json:"enters_vc"`
 	Arrives  bool        `json:"arrives"`
 	Circles  bool        `json:"circles,omitempty"`

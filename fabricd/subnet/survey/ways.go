@@ -12,11 +12,11 @@ import (
 // Way is how packets by one address go from a switch to a NIC: one way, or all that they may take.
 type Way struct {
 	Address weft.Address
-	Layers  []weft.VC // it may be in
-	Stops   []Stop    // the first is at the source; each after those that lead to it, unless packets can go in circles
-	Sure    bool      // packets arrive whatever way they take
-	Circles bool      // they can go in circles
-	MaxHops int       // links between switches on the longest way; without meaning if Circles
+	Layers  []int  // it may be in
+	Stops   []Stop // the first is at the source; each after those that lead to it, unless packets can go in circles
+	Sure    bool   // packets arrive whatever way they take
+	Circles bool   // they can go in circles
+	MaxHops int    // links between switches on the longest way; without meaning if Circles
 	// MeanHops is the mean of the ways, if each choice is taken as often.
 	MeanHops float64
 }
@@ -38,7 +38,7 @@ func Ways(r *layered.Routing, src, dst weft.NICID) (ways []Way) {
 		w.follow(from, dst, a)
 		way := Way{Address: a, Sure: w.sure(), Circles: len(w.order) < len(w.nodes)}
 		for layers := starts(r, a); layers != 0; layers &= layers - 1 {
-			way.Layers = append(way.Layers, weft.VC(bits.TrailingZeros16(layers)))
+			way.Layers = append(way.Layers, bits.TrailingZeros16(layers))
 		}
 		for _, at := range w.listed() {
 			n := w.nodes[at]
