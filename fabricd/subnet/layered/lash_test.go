@@ -164,7 +164,7 @@ func TestFewLayersSufficeForGraphsWithTwiceAsManyLinksAsSwitches(t *testing.T) {
 		{"lash", 64, 100, layered.LASH, layered.Options{}, 4, 3.1},
 		{"lash", 128, 20, layered.LASH, layered.Options{}, 5, 4.8},
 		{"lash by pair", 64, 50, layered.LASH, pair, 3, 3.01},
-		{"lash by pair", 128, 4, layered.LASH, pair, 4, 4.01},
+		{"lash by pair", 128, 6, layered.LASH, pair, 4, 4.01}, // of the sixth 5 without the rounds that there always are
 		{"lash both", 64, 50, layered.LASH, both, 4, 3.6},
 		{"lash both", 128, 6, layered.LASH, both, 6, 5.5},
 		{"mp-lash", 64, 10, layered.MPLASH, layered.Options{Step4: layered.Off}, 5, 5.01},
@@ -224,7 +224,7 @@ func TestBalancingMakesLayersEquallyFull(t *testing.T) {
 		as, err := layered.LASH(g, o)
 		require.NoError(t, err)
 		require.Equal(t, as.Layers, balanced.Layers)
-		require.Less(t, squares(perLayer(balanced)), squares(perLayer(as))*2/3, "%v after %v", perLayer(balanced), perLayer(as))
+		require.Less(t, squares(perLayer(balanced)), squares(perLayer(as))*3/4, "%v after %v", perLayer(balanced), perLayer(as))
 	}
 }
 
