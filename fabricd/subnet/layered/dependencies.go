@@ -1,6 +1,7 @@
 package layered
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -54,8 +55,9 @@ type Dependencies struct {
 	Loads    []int     // per channel, how many pairs' ways lead over it; of adaptive routings, over any of their ways
 }
 
-// Dependencies follows R for every address of T. Packets that move between layers add no dependencies (theorem 3). Into the
-// escape layer they may come at every switch on their way.
+// Dependencies follows R for every address of T. Packets that move between layers add no dependencies of one layer on another (theorem
+// 3), but where they come into a layer they go on by its tables, and those dependencies count. Into the escape layer they may come at
+// every switch on their way.
 func (r *Routing) Dependencies() *Dependencies {
 	d := &Dependencies{Channels: NewChannels(r.Graph)}
 	n := d.Channels.Len() * r.Layers
@@ -99,7 +101,7 @@ func (f *follower) source(s weft.SwitchID, dst weft.NICID) {
 		for len(f.todo) > 0 {
 			x := f.todo[len(f.todo)-1]
 			f.todo = f.todo[:len(f.todo)-1]
-			f.leave(x, dst, a.Path)
+			f.leave(x, dst, a)
 		}
 	}
 }
@@ -129,11 +131,32 @@ func (f *follower) reach(x state) {
 }
 
 // leave follows all ways on from a state.
-func (f *follower) leave(x state, dst weft.NICID, path uint16) {
+func (f *follower) leave(x state, dst weft.NICID, a weft.Address) {
 	r := f.routing
 	if r.Kind == Escape && x.layer != r.Escape {
 		f.reach(state{x.at, weft.NoPort, r.Escape, -1})
 	}
+	counts := r.Kind != Escape || x.layer == r.Escape // see Cycle
+	f.ways(x, dst, a.Path, func(out int) {
+		if counts && x.by >= 0 && !slices.Contains(f.next[x.by], int32(out)) {
+			f.next[x.by] = append(f.next[x.by], int32(out))
+		}
+	})
+	if r.Kind != Adaptive || x.by < 0 {
+		return // who comes from a NIC is in all of its layers as it is
+	}
+	if r.Tables.PerLayer() {
+		x.in = weft.NoPort
+	}
+	for w := a.Layers &^ (1 << x.layer); w != 0; w &= w - 1 {
+		x.layer = weft.VC(bits.TrailingZeros16(w))
+		f.ways(x, dst, a.Path, func(int) {})
+	}
+}
+
+// ways follows those on from a state, and tells of the channels.
+func (f *follower) ways(x state, dst weft.NICID, path uint16, tell func(out int)) {
+	r := f.routing
 	for _, h := range r.Tables.Choices(x.at, dst, path, x.in, x.layer) {
 		if h.Port == weft.NoPort {
 			continue
@@ -147,10 +170,7 @@ func (f *follower) leave(x state, dst weft.NICID, path uint16) {
 			layer = x.layer
 		}
 		out := f.Channels.Number(x.at, h.Port, layer)
-		counts := r.Kind != Escape || x.layer == r.Escape // see Cycle
-		if counts && x.by >= 0 && !slices.Contains(f.next[x.by], int32(out)) {
-			f.next[x.by] = append(f.next[x.by], int32(out))
-		}
+		tell(out)
 		f.reach(state{weft.SwitchID(to.Node.Index), to.Port, layer, out})
 	}
 }

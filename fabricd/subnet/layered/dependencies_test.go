@@ -126,6 +126,34 @@ func TestAnEscapeLayerWithoutACycleIsEnough(t *testing.T) {
 	assert.Equal(t, weft.VC(0), cycle[0].Layer)
 }
 
+// Each switch sends to the next one on the ring: in layer 1 clockwise, in layer 0 back first, from where only layer 1 leads on.
+func TestWhereAPacketComesIntoALayerItGoesOnByTheTablesOfThatOne(t *testing.T) {
+	t.Parallel()
+	const n = 6
+	back := func(at, dst int, layer weft.VC) []step {
+		switch {
+		case layer == 1:
+			return []step{{(at + 1) % n, 1}}
+		case dst == (at+1)%n:
+			return []step{{(at + n - 1) % n, 0}}
+		}
+		return nil
+	}
+	layers := uint16(0)
+	next := func(s, dst int) []weft.Address {
+		if dst != (s+1)%n {
+			return nil
+		}
+		return []weft.Address{{VC: 0, Layers: layers}, {VC: 1}}
+	}
+	h := byHand{spec: "ring:6", layers: 2, kind: layered.Adaptive, next: back, addresses: next}
+	assert.Nil(t, h.make(t).Dependencies().Cycle())
+	layers = 0b11
+	cycle := h.make(t).Dependencies().Cycle()
+	require.Len(t, cycle, n)
+	assert.Equal(t, weft.VC(1), cycle[0].Layer)
+}
+
 // Random tables have many cycles. The one that is named is checked against a search by the definition.
 func TestTheCycleThatIsNamedIsAShortestOne(t *testing.T) {
 	t.Parallel()
