@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,7 @@ type routePaths struct {
 type routePath struct {
 	Path     uint16      `json:"path"`
 	Layers   []int       `json:"layers"`
-	Enters   weft.VC     `json:"enters_vc"`
+	Enters   []int       `json:"enters"` // of the layers; one is taken for each packet
 	Arrives  bool        `json:"arrives"`
 	Circles  bool        `json:"circles,omitempty"`
 	MaxHops  int         `json:"max_length"`
@@ -95,7 +96,7 @@ func pathsOf(r *layered.Routing, src, dst string) (p routePaths, err error) {
 	p = routePaths{Engine: r.Engine, Topology: g.Spec, Src: from.Name, Dst: to.Name, Shortest: g.Distance(from.ID, to.ID) - 1}
 	for _, w := range survey.Ways(r, from.ID, to.ID) {
 		path := routePath{
-			Path: w.Address.Path, Layers: w.Layers, Enters: w.Address.VC, Arrives: w.Sure, Circles: w.Circles, MaxHops: w.MaxHops, MeanHops: w.MeanHops,
+			Path: w.Path, Layers: w.Layers, Enters: w.Enters, Arrives: w.Sure, Circles: w.Circles, MaxHops: w.MaxHops, MeanHops: w.MeanHops,
 		}
 		for _, s := range w.Stops {
 			stop := routeStop{Switch: g.Name(s.Switch.Node()), VC: s.Layer, Hops: survey.NamesOf(g, s.Hops), Escape: s.Escape}
@@ -118,7 +119,7 @@ func (p routePaths) print(w io.Writer, r *layered.Routing) error {
 		fmt.Fprintln(w, "no route: the source has no address for it")
 	}
 	for _, way := range p.Ways {
-		fmt.Fprintf(w, "\naddress %d, %s: %s\n", way.Path, layerWords(way, r), way.verdict())
+		fmt.Fprintf(w, "\naddress %d, %s: %s\n", way.Path, layerWords(way), way.verdict())
 		err := tabbed(w, func(tab func(...any)) {
 			for _, s := range way.Stops {
 				tab("  "+s.Switch, s.cameFrom(r), fmt.Sprintf("vc%d", s.VC), s.goesTo(r))
@@ -138,11 +139,19 @@ func linksWord(n int) string {
 	return fmt.Sprintf("%d links between switches", n)
 }
 
-func layerWords(way routePath, r *layered.Routing) string {
+func layerWords(way routePath) string {
 	if len(way.Layers) == 1 {
 		return fmt.Sprintf("layer %d", way.Layers[0])
 	}
-	return fmt.Sprintf("layers %s, entered in %d", strings.Trim(strings.ReplaceAll(fmt.Sprint(way.Layers), " ", ", "), "[]"), way.Enters)
+	return fmt.Sprintf("layers %s, entered in %s", listed(way.Layers, ", "), listed(way.Enters, " or "))
+}
+
+func listed(layers []int, between string) string {
+	var words []string
+	for _, l := range layers {
+		words = append(words, strconv.Itoa(int(l)))
+	}
+	return strings.Join(words, between)
 }
 
 func (w routePath) verdict() string {

@@ -84,8 +84,9 @@ func TestRoutesPathShowsAllWaysAndAddresses(t *testing.T) {
 	assert.Regexp(t, `\n  s0 +from n0 p\d +vc1 +p\d -> s\d \| p\d -> s\d \| else vc0 from here\n`, out)
 	assert.Regexp(t, `\n  s0 +escaped here +vc0 +p\d -> s\d\n`, out)
 	out = routes(t, "path", "s0", "n2", "-t", "ring:4", "--routing", "mroots:layers=2")
-	assert.Contains(t, out, "\naddress 0, layer 0: 2 links between switches\n")
-	assert.Contains(t, out, "\naddress 0, layer 1: 2 links between switches\n")
+	assert.Contains(t, out, "\naddress 0, layers 0, 1, entered in 0 or 1: 2 links between switches\n")
+	out = routes(t, "path", "s0", "n2", "-t", "ring:4", "--routing", "mp-lash")
+	assert.Regexp(t, `(?s)\naddress 0, layer.*: 2 links between switches\n.*\naddress 1, layer.*: 2 links between switches\n`, out)
 
 	var p routePaths
 	text := routes(t, "path", "n0", "n2", "-t", "ring:4", "--routing", "escape", "--json")

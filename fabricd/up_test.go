@@ -141,7 +141,7 @@ func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
 		{"--routing updn:layres=2", `firmware updn: unknown option "layres": did you mean "layers"?`},
 		{"--routing updn:layers=17", `firmware updn: layers=17: expected a number from 1 to 16`},
 		{"--routing updn:layers=2 --vcs 1", `needs 2 virtual channels, there are 1`},
-		{"--routing adaptiv-link", `unknown firmware "adaptiv-link": did you mean "adaptive-link"? known: adaptive-link, adaptive-link-digit, `},
+		{"--routing adaptiv-link", `unknown firmware "adaptiv-link": did you mean "adaptive-link"? known: a-lash, adaptive-link, `},
 		{"--traffic unifrom:0.2", `unusable traffic "unifrom:0.2": unknown pattern "unifrom": did you mean "uniform"?`},
 		{"--traffic shuffle:0.5,radix=5", `shuffle needs a number of NICs that is a power of 5, not 4: 5 would do`},
 		{"--traffic hotspot:0.5,hot=n90", `hot: unknown NIC "n90": did you mean "n`},

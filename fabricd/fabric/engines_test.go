@@ -52,9 +52,8 @@ func TestOverNATSEveryEngineCarriesTrafficOn64IrregularSwitches(t *testing.T) {
 			}
 			r, err := subnet.Routes(name, h.Topology())
 			require.NoError(t, err)
-			s := survey.Of(r)
-			if r.Kind == layered.Deterministic && s.Addresses == 1 {
-				assert.Zero(t, h.Fabric().Totals().Reordered, "one address and one way, so packets of a flow stay in order")
+			if r.Kind == layered.Deterministic && name != "mroots" && name != "mp-lash" { // whose sources choose
+				assert.Zero(t, h.Fabric().Totals().Reordered, "one address, one layer and one way, so packets of a flow stay in order")
 			}
 		})
 	}

@@ -84,7 +84,7 @@ func (b *balance) legal(l *legal, d int32, counts func(s, d int32) bool) {
 	}
 }
 
-// tree chooses for packets to d whatever way they came. The queue has the switches in the order of their distance, d first.
+// tree chooses for packets to d whatever way they came. The queue has d first, and each switch after those that its way can lead to.
 func (b *balance) tree(queue []int32, d int32, leads func(s, t int32) bool) {
 	b.start(d, nil)
 	after := func(_, t int32) *phase { return &b.climb[t] }

@@ -52,7 +52,7 @@ func (c *Channels) Channel(n int) Channel {
 type Dependencies struct {
 	Channels *Channels
 	next     [][]int32 // per channel, those that follow it; nil: none
-	Loads    []int     // per channel, how many pairs' ways lead over it; of adaptive routings, over any of their ways
+	Loads    []int     // per channel, how many source/address pairs' ways lead over it; of adaptive routings, any of their ways
 }
 
 // Dependencies follows R for every address of T. Packets that move between layers add no dependencies of one layer on another (theorem
@@ -78,6 +78,32 @@ type follower struct {
 	seen    []int // per channel, and per layer and switch where a packet enters it: the walk that was there last
 	walk    int
 	todo    []state
+	traffic []Traffic
+}
+
+// Traffic is T of a source and one address.
+type Traffic struct {
+	Path   uint16
+	Layers uint16 // that packets can be in
+	Moves  uint16 // of these, those between which they move
+}
+
+// TrafficTo puts the addresses of a list together that differ in nothing but where packets enter, and appends what they are to list.
+func TrafficTo(list []Traffic, addresses []weft.Address) []Traffic {
+	first := len(list)
+	for _, a := range addresses {
+		i := len(list) - 1 // as a rule those of one path follow each other
+		if i < first || list[i].Path != a.Path {
+			i = first + slices.IndexFunc(list[first:], func(t Traffic) bool { return t.Path == a.Path })
+		}
+		if i < first {
+			i = len(list)
+			list = append(list, Traffic{Path: a.Path})
+		}
+		list[i].Layers |= a.Layers | 1<<a.VC
+		list[i].Moves |= a.Layers
+	}
+	return list
 }
 
 // state is a packet at a switch, in a layer: it came by a channel, or entered the layer here.
@@ -90,11 +116,11 @@ type state struct {
 
 func (f *follower) source(s weft.SwitchID, dst weft.NICID) {
 	r := f.routing
-	for _, a := range r.Assignment.Addresses(s, dst) {
+	f.traffic = TrafficTo(f.traffic[:0], r.Assignment.Addresses(s, dst))
+	for _, a := range f.traffic {
 		f.walk++
-		layers := a.Layers | 1<<a.VC
 		for layer := range weft.VC(r.Layers) {
-			if layers>>layer&1 == 1 {
+			if a.Layers>>layer&1 == 1 {
 				f.reach(state{s, f.injected(s), layer, -1})
 			}
 		}
@@ -131,7 +157,7 @@ func (f *follower) reach(x state) {
 }
 
 // leave follows all ways on from a state.
-func (f *follower) leave(x state, dst weft.NICID, a weft.Address) {
+func (f *follower) leave(x state, dst weft.NICID, a Traffic) {
 	r := f.routing
 	if r.Kind == Escape && x.layer != r.Escape {
 		f.reach(state{x.at, weft.NoPort, r.Escape, -1})
@@ -142,13 +168,13 @@ func (f *follower) leave(x state, dst weft.NICID, a weft.Address) {
 			f.next[x.by] = append(f.next[x.by], int32(out))
 		}
 	})
-	if r.Kind != Adaptive || x.by < 0 {
+	if r.Kind != Adaptive || x.by < 0 || a.Moves>>x.layer&1 == 0 {
 		return // who comes from a NIC is in all of its layers as it is
 	}
 	if r.Tables.PerLayer() {
 		x.in = weft.NoPort
 	}
-	for w := a.Layers &^ (1 << x.layer); w != 0; w &= w - 1 {
+	for w := a.Moves &^ (1 << x.layer); w != 0; w &= w - 1 {
 		x.layer = weft.VC(bits.TrailingZeros16(w))
 		f.ways(x, dst, a.Path, func(int) {})
 	}

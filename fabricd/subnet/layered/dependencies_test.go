@@ -70,6 +70,17 @@ func TestLoadsCountTheWaysOverAChannel(t *testing.T) {
 	}
 }
 
+func TestAddressesThatDifferInWherePacketsEnterAreOne(t *testing.T) {
+	t.Parallel()
+	list := []weft.Address{{Path: 3, VC: 2}, {Path: 1, Layers: 0b11}, {Path: 3, Layers: 0b1001}, {Path: 1, Layers: 0b11, VC: 1}}
+	kept := []layered.Traffic{{Path: 1, Layers: 0b1000}}
+	assert.Equal(t, []layered.Traffic{{Path: 1, Layers: 0b1000}, {Path: 3, Layers: 0b1101, Moves: 0b1001}, {Path: 1, Layers: 0b11, Moves: 0b11}}, layered.TrafficTo(kept, list))
+
+	twice := func(int, int) []weft.Address { return []weft.Address{{Layers: 0b11}, {Layers: 0b11, VC: 1}} }
+	r := byHand{spec: "ring:4", layers: 2, next: clockwise(4, 0), addresses: twice}.make(t)
+	assert.Equal(t, 6, slices.Max(r.Dependencies().Loads), "as with one")
+}
+
 // both goes either way round where both are as short.
 func both(n int) func(at, dst int, layer weft.VC) []step {
 	return func(at, dst int, layer weft.VC) (list []step) {

@@ -2,6 +2,7 @@ package layered
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -25,10 +26,6 @@ type pairs struct {
 	way        []int32 // what it has found
 	candidates []int32
 }
-
-// emptyings is how many rounds of the iterated form there are in any case. Chosen by us: without them 4 of 100 graphs of 128 switches and 256
-// links need 5 layers, with 10 none does, for about a fifth more time.
-const emptyings = 20
 
 // searchSteps bounds the search for one path in one layer: most take as many as the path has channels. Chosen by us.
 const searchSteps = 200
@@ -82,9 +79,16 @@ func (p *pairs) path(i int, turns []int32) []int32 {
 	return turns
 }
 
+// The rounds that are always tried for a last layer of fewer pairs: they take no longer than filling the layers. Chosen by us: without them one of
+// 20 graphs of 128 switches and 256 links needs a fifth layer.
+const (
+	fewRounds = 20
+	fewPairs  = 100
+)
+
 // anyPaths fills layers with pairs several times, and returns what needs fewest. The first time those with the longest paths come first, which take
 // the shorter ones along: most of these follow parts of them. After that those come first that were in the last layer. The seed
-// changes the order of pairs of the same length. Then come some rounds of the iterated form, and o.Rounds more.
+// changes the order of pairs of the same length. Then come o.Rounds of the iterated form, or a few where few pairs are in the last layer.
 func anyPaths(w *wires, turns *cdg.Turns, o Options, has []int32) *pairs {
 	var best *pairs
 	var order []int32
@@ -105,7 +109,11 @@ func anyPaths(w *wires, turns *cdg.Turns, o Options, has []int32) *pairs {
 			return cmp.Compare(btoi(p.of[b] == last), btoi(p.of[a] == last))
 		})
 	}
-	best.iterate(emptyings + o.Rounds)
+	if o.Rounds > 0 {
+		best.iterate(o.Rounds, math.MaxInt)
+	} else {
+		best.iterate(fewRounds, fewPairs)
+	}
 	return best
 }
 

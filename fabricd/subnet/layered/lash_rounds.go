@@ -24,12 +24,13 @@ const patience = 20_000
 // maxWays is how many shortest paths of a pair are looked at. Chosen by us.
 const maxWays = 8
 
-func (p *pairs) iterate(n int) {
+// iterate does up to n rounds. It leaves alone a last layer of few pairs or more.
+func (p *pairs) iterate(n, few int) {
 	if p.has != nil {
 		return // what layer 0 has from the start cannot give way
 	}
 	r := &rounds{pairs: p, forced: make([]int32, len(p.src))}
-	for n > 0 && len(p.layers) > 1 && (len(r.pool) == 0) {
+	for n > 0 && len(p.layers) > 1 && p.sizes[len(p.layers)-1] < few && len(r.pool) == 0 {
 		of, channels := slices.Clone(p.of), slices.Clone(p.channels)
 		last := len(p.layers) - 1
 		r.pool = r.pool[:0]

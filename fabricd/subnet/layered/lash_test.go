@@ -164,7 +164,7 @@ func TestFewLayersSufficeForGraphsWithTwiceAsManyLinksAsSwitches(t *testing.T) {
 		{"lash", 64, 100, layered.LASH, layered.Options{}, 4, 3.1},
 		{"lash", 128, 20, layered.LASH, layered.Options{}, 5, 4.8},
 		{"lash by pair", 64, 50, layered.LASH, pair, 3, 3.01},
-		{"lash by pair", 128, 6, layered.LASH, pair, 4, 4.01}, // of the sixth 5 without the rounds that there always are
+		{"lash by pair", 128, 6, layered.LASH, pair, 4, 4.01}, // the sixth needs 5 without the rounds for few pairs
 		{"lash both", 64, 50, layered.LASH, both, 4, 3.6},
 		{"lash both", 128, 6, layered.LASH, both, 6, 5.5},
 		{"mp-lash", 64, 10, layered.MPLASH, layered.Options{Step4: layered.Off}, 5, 5.01},
@@ -224,7 +224,7 @@ func TestBalancingMakesLayersEquallyFull(t *testing.T) {
 		as, err := layered.LASH(g, o)
 		require.NoError(t, err)
 		require.Equal(t, as.Layers, balanced.Layers)
-		require.Less(t, squares(perLayer(balanced)), squares(perLayer(as))*3/4, "%v after %v", perLayer(balanced), perLayer(as))
+		require.Less(t, squares(perLayer(balanced)), squares(perLayer(as))*9/10, "%v after %v", perLayer(balanced), perLayer(as))
 	}
 }
 
@@ -284,4 +284,13 @@ func TestSwitchesWithoutNICsTakeNoRoomInLayers(t *testing.T) {
 		require.Equal(t, 1, r.Layers, l.name)
 		require.Empty(t, r.Assignment.Addresses(0, 0))
 	}
+}
+
+// Each destination has as many equal ways as there are spines. When the load of a way was taken from before its tree grew, one of them had all 60.
+func TestTreesOfAFatTreeUseAllOfItsSpines(t *testing.T) {
+	t.Parallel()
+	r := sound(t, layered.LASH, parse(t, "kary-ntree:4,3"), layered.Options{})
+	most, _ := loads(r)
+	require.Equal(t, 1, r.Layers)
+	require.LessOrEqual(t, most, 24) // 16 if all were alike
 }

@@ -18,14 +18,13 @@ type trees struct {
 	load []int32 // per channel: the paths over it
 
 	// Of the tree that grows, per switch: no layer below low takes its path, and that one has it if it is the switch of NICs.
-	low  []int32
-	cost []int64 // per switch: the squares of the loads of the channels on its path
+	low []int32
 }
 
 func newTrees(w *wires, turns *cdg.Turns, has []int32) *trees {
 	t := &trees{
 		w: w, next: make([]int32, w.n*w.n), turn: make([]int32, w.n*w.n), load: make([]int32, len(w.to)),
-		low: make([]int32, w.n), cost: make([]int64, w.n),
+		low: make([]int32, w.n),
 	}
 	t.layering = layering{turns: turns, has: has, of: slices.Repeat([]uint8{none}, w.n*w.n), path: t.path}
 	for i := range t.next {
@@ -98,7 +97,7 @@ func attempts(o Options, byDefault int) int { return byDefault + o.Rounds }
 // tree is grow for one destination, with the other switches and their distances.
 func (t *trees) tree(d int32, switches, dist []int32) {
 	w, row := t.w, int(d)*t.w.n
-	t.low[d], t.cost[d] = 0, 0
+	t.low[d] = 0
 	for _, s := range switches {
 		best, layer, turn, cost := int32(-1), int32(0), int32(-1), int64(0)
 		for c := w.first[s]; c < w.first[s+1]; c++ {
@@ -111,12 +110,15 @@ func (t *trees) tree(d int32, switches, dist []int32) {
 				u = t.turns.Find(c, t.next[row+int(via)])
 			}
 			k := t.lowest(row, via, u)
-			if x := t.cost[via] + int64(t.load[c])*int64(t.load[c]); best < 0 || k < layer || k == layer && x < cost {
+			if best >= 0 && k > layer {
+				continue
+			}
+			if x := t.cost(row, c); best < 0 || k < layer || x < cost {
 				best, layer, turn, cost = c, k, u, x
 			}
 		}
 		i := row + int(s)
-		t.next[i], t.turn[i], t.low[s], t.cost[s] = best, turn, layer, cost
+		t.next[i], t.turn[i], t.low[s] = best, turn, layer
 		if !w.ends[s] {
 			continue // it only passes on
 		}
@@ -128,6 +130,14 @@ func (t *trees) tree(d int32, switches, dist []int32) {
 			t.load[t.next[row+int(at)]]++
 		}
 	}
+}
+
+// cost is the sum of the squares of the loads, as they are now, of a channel and those after it on the way to the destination.
+func (t *trees) cost(row int, c int32) (sum int64) {
+	for ; c >= 0; c = t.next[row+int(t.w.to[c])] {
+		sum += int64(t.load[c]) * int64(t.load[c])
+	}
+	return sum
 }
 
 // lowest is the lowest layer that takes the path that begins with a turn into the channel that switch via takes.

@@ -3,7 +3,6 @@ package layered
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -45,8 +44,12 @@ func UpDownByDestination(g *topology.Graph, o Options) (*Routing, error) {
 		if e.fresh(s) {
 			l.toward(s)
 			l.byDestination()
-			queue = append(queue[:0], l.order...)
-			slices.SortStableFunc(queue, func(a, b int32) int { return cmp.Compare(l.hops[a], l.hops[b]) })
+			queue = append(queue[:0], l.above...)
+			for _, s := range l.order {
+				if l.falls[s] == far {
+					queue = append(queue, s)
+				}
+			}
 		}
 		e.tree(queue, s, leads)
 		return e.setTree(queue, s, d, span{0, e.layers})

@@ -107,11 +107,12 @@ func newTracks(r *layered.Routing) *tracks {
 }
 
 func (t *tracks) pair(src weft.SwitchID, dst weft.NICID) (x track) {
-	list := t.r.Assignment.Addresses(src, dst)
+	each, list := t.sent(src, dst)
 	x.sure = len(list) > 0
 	t.at++
-	for _, a := range list {
-		t.follow(src, dst, a)
+	for _, a := range each {
+		t.follow(src, dst, a, list)
+		part := share(a, list)
 		x.sure = x.sure && t.sure()
 		for _, n := range t.nodes {
 			for _, h := range n.hops {
@@ -122,7 +123,7 @@ func (t *tracks) pair(src weft.SwitchID, dst weft.NICID) (x track) {
 			if n.by < 0 {
 				continue
 			}
-			x.length += n.flow / float64(len(list))
+			x.length += n.flow * part
 			if link := n.by % t.channels.Len(); t.once(t.all + link) {
 				x.use.links += mix(link)
 			}

@@ -2,7 +2,6 @@ package survey
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -170,11 +169,7 @@ func sendersOf(r *layered.Routing, s weft.SwitchID) (list []Sender) {
 		at[key] = len(list)
 		x := Sender{To: []string{nic.Name}}
 		for _, a := range addresses {
-			by := By{Path: a.Path, Enters: a.VC}
-			for layers := starts(r, a); layers != 0; layers &= layers - 1 {
-				by.Layers = append(by.Layers, bits.TrailingZeros16(layers))
-			}
-			x.Addresses = append(x.Addresses, by)
+			x.Addresses = append(x.Addresses, By{Path: a.Path, Layers: layersOf(a.Layers | 1<<a.VC), Enters: a.VC})
 		}
 		list = append(list, x)
 	}

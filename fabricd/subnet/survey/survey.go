@@ -54,12 +54,12 @@ func Of(r *layered.Routing) *Survey {
 				continue
 			}
 			s.Pairs += pairs
-			list := r.Assignment.Addresses(src, dst)
+			each, list := w.sent(src, dst)
 			if home != src {
-				addresses, asked = addresses+len(list), asked+1
-				s.layers(list)
+				addresses, asked = addresses+len(each), asked+1
+				s.layers(each)
 			}
-			hops, most, ok := s.pair(w, src, dst, list, flows, float64(pairs))
+			hops, most, ok := s.pair(w, src, dst, each, list, flows, float64(pairs))
 			if !ok {
 				s.Unroutable += pairs
 				continue
@@ -78,10 +78,10 @@ func Of(r *layered.Routing) *Survey {
 }
 
 // layers counts the layers of addresses.
-func (s *Survey) layers(list []weft.Address) {
-	for _, a := range list {
+func (s *Survey) layers(each []layered.Traffic) {
+	for _, t := range each {
 		for layer := range s.PerLayer {
-			if starts(s.Routing, a)>>layer&1 == 1 {
+			if t.Layers>>layer&1 == 1 {
 				s.PerLayer[layer]++
 			}
 		}
@@ -89,14 +89,15 @@ func (s *Survey) layers(list []weft.Address) {
 }
 
 // pair follows all addresses of a source and a destination.
-func (s *Survey) pair(w *walker, src weft.SwitchID, dst weft.NICID, list []weft.Address, flows []float64, pairs float64) (hops float64, most int, ok bool) {
+func (s *Survey) pair(w *walker, src weft.SwitchID, dst weft.NICID, each []layered.Traffic, list []weft.Address, flows []float64, pairs float64) (hops float64, most int, ok bool) {
 	ok = len(list) > 0
-	for _, a := range list {
-		w.follow(src, dst, a)
+	for _, t := range each {
+		w.follow(src, dst, t, list)
+		part := share(t, list)
 		ok = ok && w.sure()
 		for _, n := range w.nodes {
 			if n.by >= 0 {
-				flow := n.flow / float64(len(list))
+				flow := n.flow * part
 				flows[n.by%w.channels.Len()] += flow * pairs
 				hops += flow
 			}

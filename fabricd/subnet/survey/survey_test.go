@@ -68,6 +68,29 @@ func TestAllAddressesAndLayersAreUsedInTurn(t *testing.T) {
 	assert.Equal(t, 2.0, s.MeanHops)
 }
 
+// As A-LASH has it: one address, which packets may enter in either layer and then move.
+func TestAnAddressThatIsEnteredInSeveralLayersIsOneAddress(t *testing.T) {
+	t.Parallel()
+	g := parse(t, "ring:4")
+	moving := func(s, dst int) []weft.Address {
+		return []weft.Address{{Layers: 0b11}, {Layers: 0b11, VC: 1}, {Layers: 0b11, VC: 1}, {Path: 1}}
+	}
+	r := byHand{layers: 2, kind: layered.Adaptive, next: clockwise(4), addresses: moving}.make(t, g)
+	s := survey.Of(r)
+	assert.Equal(t, []int{24, 12}, s.PerLayer)
+	assert.Equal(t, 2.0, s.Addresses)
+	assert.Equal(t, 12, s.MaxLoad(), "in layer 0 both")
+	assert.Equal(t, 6.0, s.MaxFlow())
+	assert.Equal(t, 2.0, s.MeanHops)
+	ways := survey.Ways(r, 0, 1)
+	require.Len(t, ways, 2)
+	assert.Equal(t, []int{0, 1}, ways[0].Layers)
+	assert.Equal(t, []int{0, 1}, ways[0].Enters)
+	assert.Equal(t, []int{0}, ways[1].Layers)
+	assert.Len(t, ways[0].Stops, 4, "two switches, by two layers")
+	assert.Len(t, survey.Users(r, s.Cycle)[0], 6, "three pairs go on, by two addresses")
+}
+
 func TestPairsWhosePacketsMayNotArriveAreCounted(t *testing.T) {
 	t.Parallel()
 	ring := clockwise(4)

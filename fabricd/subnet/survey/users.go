@@ -7,9 +7,9 @@ import (
 
 // User is a source switch and an address of a destination.
 type User struct {
-	Src     weft.SwitchID
-	Dst     weft.NICID
-	Address weft.Address
+	Src  weft.SwitchID
+	Dst  weft.NICID
+	Path uint16
 }
 
 // Users are, for each channel of a cycle, all whose packets may go on from it into the next (after the last comes the first).
@@ -22,8 +22,9 @@ func Users(r *layered.Routing, cycle []layered.Channel) [][]User {
 	}
 	for s := range r.Graph.Switches {
 		for dst := range weft.NICID(len(r.Graph.NICs)) {
-			for _, a := range r.Assignment.Addresses(weft.SwitchID(s), dst) {
-				w.follow(weft.SwitchID(s), dst, a)
+			each, all := w.sent(weft.SwitchID(s), dst)
+			for _, t := range each {
+				w.follow(weft.SwitchID(s), dst, t, all)
 				for _, n := range w.nodes {
 					i, on := place[n.by]
 					if !on {
@@ -31,7 +32,7 @@ func Users(r *layered.Routing, cycle []layered.Channel) [][]User {
 					}
 					for _, to := range w.edges[n.first:n.last] {
 						if next, on := place[w.nodes[to].by]; on && next == (i+1)%len(cycle) {
-							list[i] = append(list[i], User{weft.SwitchID(s), dst, a})
+							list[i] = append(list[i], User{weft.SwitchID(s), dst, t.Path})
 						}
 					}
 				}

@@ -1,7 +1,6 @@
 package survey
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -22,6 +21,8 @@ type walker struct {
 	edges []int32 // of the nodes, to nodes
 	order []int32 // of the nodes, each after those that lead to it; shorter than nodes when packets can go in circles
 	open  []int32 // per node, for order
+
+	traffic []layered.Traffic
 }
 
 // node is a packet at a switch.
@@ -48,30 +49,51 @@ func newWalker(r *layered.Routing) *walker {
 	return w
 }
 
-// follow finds all states in which packets for an address of dst can be that are sent by the NICs of s.
-func (w *walker) follow(s weft.SwitchID, dst weft.NICID, a weft.Address) {
+// follow finds all states in which packets for an address of dst can be that are sent by the NICs of s. They enter as the addresses
+// of the list say.
+func (w *walker) follow(s weft.SwitchID, dst weft.NICID, t layered.Traffic, list []weft.Address) {
 	w.walk++
 	w.nodes, w.edges, w.order = w.nodes[:0], w.edges[:0], w.order[:0]
 	in := weft.NoPort
 	if i := slices.Index(w.r.Graph.Place(s).Roles, weft.RoleNIC); i >= 0 {
 		in = weft.PortID(i)
 	}
-	layers := starts(w.r, a)
+	var enter [weft.MaxVCs]int
+	all := 0
+	for _, a := range list {
+		if a.Path == t.Path {
+			enter[a.VC]++
+			all++
+		}
+	}
 	for layer := range weft.VC(w.r.Layers) {
-		if layers>>layer&1 == 1 {
+		if t.Layers>>layer&1 == 1 {
 			i := w.reach(node{at: s, in: in, layer: layer, by: -1})
-			w.nodes[i].flow = 1 / float64(bits.OnesCount16(layers))
+			w.nodes[i].flow = float64(enter[layer]) / float64(all)
 		}
 	}
 	for i := 0; i < len(w.nodes); i++ {
-		w.leave(i, dst, a.Path)
+		w.leave(i, dst, t.Path)
 	}
 	w.sort()
 }
 
-// starts are the layers in which packets by an address are.
-func starts(r *layered.Routing, a weft.Address) uint16 {
-	return (a.Layers | 1<<a.VC) & (1<<r.Layers - 1)
+// sent are the addresses of dst by which s sends, those together that differ only in where packets enter.
+func (w *walker) sent(s weft.SwitchID, dst weft.NICID) (each []layered.Traffic, list []weft.Address) {
+	list = w.r.Assignment.Addresses(s, dst)
+	w.traffic = layered.TrafficTo(w.traffic[:0], list)
+	return w.traffic, list
+}
+
+// share is how many of a list are of one path, as a part of all.
+func share(t layered.Traffic, list []weft.Address) float64 {
+	n := 0
+	for _, a := range list {
+		if a.Path == t.Path {
+			n++
+		}
+	}
+	return float64(n) / float64(len(list))
 }
 
 // reach is the number of a node, which may be there already.

@@ -11,8 +11,9 @@ import (
 
 // Way is how packets by one address go from a switch to a NIC: one way, or all that they may take.
 type Way struct {
-	Address weft.Address
-	Layers  []int  // it may be in
+	Path    uint16
+	Layers  []int  // packets may be in
+	Enters  []int  // of these, where they enter; one is taken for each packet
 	Stops   []Stop // the first is at the source; each after those that lead to it, unless packets can go in circles
 	Sure    bool   // packets arrive whatever way they take
 	Circles bool   // they can go in circles
@@ -34,11 +35,14 @@ type Stop struct {
 func Ways(r *layered.Routing, src, dst weft.NICID) (ways []Way) {
 	from, port := r.Graph.SwitchOf(src)
 	w := newWalker(r)
-	for _, a := range r.Assignment.Addresses(from, dst) {
-		w.follow(from, dst, a)
-		way := Way{Address: a, Sure: w.sure(), Circles: len(w.order) < len(w.nodes)}
-		for layers := starts(r, a); layers != 0; layers &= layers - 1 {
-			way.Layers = append(way.Layers, bits.TrailingZeros16(layers))
+	each, all := w.sent(from, dst)
+	for _, t := range each {
+		w.follow(from, dst, t, all)
+		way := Way{Path: t.Path, Layers: layersOf(t.Layers), Sure: w.sure(), Circles: len(w.order) < len(w.nodes)}
+		for _, a := range all {
+			if a.Path == t.Path && !slices.Contains(way.Enters, int(a.VC)) {
+				way.Enters = append(way.Enters, int(a.VC))
+			}
 		}
 		for _, at := range w.listed() {
 			n := w.nodes[at]
@@ -73,6 +77,14 @@ func (w *walker) listed() []int32 {
 		if w.open[i] > 0 {
 			list = append(list, int32(i))
 		}
+	}
+	return list
+}
+
+// layersOf lists the layers of a mask.
+func layersOf(mask uint16) (list []int) {
+	for ; mask != 0; mask &= mask - 1 {
+		list = append(list, bits.TrailingZeros16(mask))
 	}
 	return list
 }
