@@ -140,12 +140,12 @@ func TestALayerTakesWhatClosesNoCycleOfTheWholeGraph(t *testing.T) {
 // A search tries turn after turn, takes the last ones back and goes on, before it keeps what it has.
 func TestWhatIsTriedAndTakenBackLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(40) {
+	for seed := range uint64(18) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		turns := everyTurn(t, 2+int(seed%9))
 		l, want := NewLayer(turns), &plain{turns, make([]int, turns.Len())}
 		var kept, tried []int32
-		for range 300 {
+		for range 150 {
 			switch turn := rng.Int32N(int32(turns.Len())); rng.IntN(8) {
 			case 0:
 				l.Keep()
