@@ -28,8 +28,8 @@ type routePaths struct {
 // routePath is how packets by one address go.
 type routePath struct {
 	Path     uint16      `json:"path"`
-	Layers   []weft.VC   `json:"layers"`
-	Enters   []weft.VC   `json:"enters"` // of the layers; one is taken for each packet
+	Layers   []int       `json:"layers"`
+	Enters   []int       `json:"enters"` // of the layers; one is taken for each packet
 	Arrives  bool        `json:"arrives"`
 	Circles  bool        `json:"circles,omitempty"`
 	MaxHops  int         `json:"max_length"`
@@ -151,7 +151,7 @@ func layerWords(way routePath) string {
 	return fmt.Sprintf("layers %s, entered in %s", listed(way.Layers, ", "), listed(way.Enters, " or "))
 }
 
-func listed(layers []weft.VC, between string) string {
+func listed(layers []int, between string) string {
 	var words []string
 	for _, l := range layers {
 		words = append(words, strconv.Itoa(int(l)))

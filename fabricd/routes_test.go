@@ -89,7 +89,9 @@ func TestRoutesPathShowsAllWaysAndAddresses(t *testing.T) {
 	assert.Regexp(t, `(?s)\naddress 0, layer.*: 2 links between switches\n.*\naddress 1, layer.*: 2 links between switches\n`, out)
 
 	var p routePaths
-	require.NoError(t, json.Unmarshal([]byte(routes(t, "path", "n0", "n2", "-t", "ring:4", "--routing", "escape", "--json")), &p))
+	text := routes(t, "path", "n0", "n2", "-t", "ring:4", "--routing", "escape", "--json")
+	assert.Contains(t, text, `"layers":[1],`)
+	require.NoError(t, json.Unmarshal([]byte(text), &p))
 	assert.Equal(t, "n0", p.Src)
 	assert.Equal(t, 2, p.Shortest)
 	require.Len(t, p.Ways, 1)
@@ -232,6 +234,7 @@ func TestRoutesDumpListsTablesAndAssignments(t *testing.T) {
 	assert.Equal(t, asJSON, asYAML)
 	assert.Len(t, asJSON.Tables, 8)
 	assert.Len(t, asJSON.Sources, 8)
+	assert.Contains(t, string(data), `{"address":0,"layers":[1],"enters":1}`, "numbers, not the bytes that Go makes of them")
 	refused(t, `unknown format "yml": did you mean "yaml"?`, "routes", "dump", "-t", "ring:4", "--routing", "updn", "--format", "yml")
 }
 

@@ -137,6 +137,45 @@ func TestALayerTakesWhatClosesNoCycleOfTheWholeGraph(t *testing.T) {
 	}
 }
 
+// A search tries turn after turn, takes the last ones back and goes on, before it keeps what it has.
+func TestWhatIsTriedAndTakenBackLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(18) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		turns := everyTurn(t, 2+int(seed%9))
+		l, want := NewLayer(turns), &plain{turns, make([]int, turns.Len())}
+		var kept, tried []int32
+		for range 150 {
+			switch turn := rng.Int32N(int32(turns.Len())); rng.IntN(8) {
+			case 0:
+				l.Keep()
+				kept, tried = append(kept, tried...), nil
+			case 1, 2, 3:
+				for n := rng.IntN(len(tried) + 1); n > 0; n-- {
+					last := tried[len(tried)-1]
+					tried = tried[:len(tried)-1]
+					l.Back(last)
+					want.uses[last]--
+				}
+			case 4:
+				if len(tried) == 0 && len(kept) > 0 {
+					i := rng.IntN(len(kept))
+					l.Drop(kept[i])
+					want.uses[kept[i]]--
+					kept = append(kept[:i], kept[i+1:]...)
+				}
+			default:
+				took := want.add([]int32{turn})
+				require.Equal(t, took, l.Try(turn))
+				if took {
+					tried = append(tried, turn)
+				}
+			}
+			sound(t, l, want)
+		}
+	}
+}
+
 func FuzzLayer(f *testing.F) {
 	f.Add([]byte{5, 2, 0, 0, 1, 0, 0, 2, 1, 0, 5, 0, 0, 3})
 	f.Add([]byte{9, 2, 3, 0, 1, 0, 12, 0, 0, 1, 1, 0, 9, 9, 9, 9})

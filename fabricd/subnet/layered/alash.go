@@ -221,7 +221,7 @@ func (r *wayRows) row(s int32, channels []int32, k int) (int, error) {
 		}
 	}
 	if r.perLayer {
-		entries = append(entries, all) // what enters the layer here from another one, which nothing does
+		entries = append(entries, all) // what comes from another layer
 	}
 	row, err := r.tables.AddChoices(weft.SwitchID(s), entries)
 	if err != nil {

@@ -1,6 +1,7 @@
 package layered
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -54,8 +55,9 @@ type Dependencies struct {
 	Loads    []int     // per channel, how many source/address pairs' ways lead over it; of adaptive routings, any of their ways
 }
 
-// Dependencies follows R for every address of T. Packets that move between layers add no dependencies (theorem 3). Into the
-// escape layer they may come at every switch on their way.
+// Dependencies follows R for every address of T. Packets that move between layers add no dependencies of one layer on another (theorem
+// 3), but where they come into a layer they go on by its tables, and those dependencies count. Into the escape layer they may come at
+// every switch on their way.
 func (r *Routing) Dependencies() *Dependencies {
 	d := &Dependencies{Channels: NewChannels(r.Graph)}
 	n := d.Channels.Len() * r.Layers
@@ -79,8 +81,12 @@ type follower struct {
 	traffic []Traffic
 }
 
-// Traffic is T of a source and one address: the layers that packets can be in.
-type Traffic struct{ Path, Layers uint16 }
+// Traffic is T of a source and one address.
+type Traffic struct {
+	Path   uint16
+	Layers uint16 // that packets can be in
+	Moves  uint16 // of these, those between which they move
+}
 
 // TrafficTo puts the addresses of a list together that differ in nothing but where packets enter, and appends what they are to list.
 func TrafficTo(list []Traffic, addresses []weft.Address) []Traffic {
@@ -95,6 +101,7 @@ func TrafficTo(list []Traffic, addresses []weft.Address) []Traffic {
 			list = append(list, Traffic{Path: a.Path})
 		}
 		list[i].Layers |= a.Layers | 1<<a.VC
+		list[i].Moves |= a.Layers
 	}
 	return list
 }
@@ -120,7 +127,7 @@ func (f *follower) source(s weft.SwitchID, dst weft.NICID) {
 		for len(f.todo) > 0 {
 			x := f.todo[len(f.todo)-1]
 			f.todo = f.todo[:len(f.todo)-1]
-			f.leave(x, dst, a.Path)
+			f.leave(x, dst, a)
 		}
 	}
 }
@@ -150,11 +157,32 @@ func (f *follower) reach(x state) {
 }
 
 // leave follows all ways on from a state.
-func (f *follower) leave(x state, dst weft.NICID, path uint16) {
+func (f *follower) leave(x state, dst weft.NICID, a Traffic) {
 	r := f.routing
 	if r.Kind == Escape && x.layer != r.Escape {
 		f.reach(state{x.at, weft.NoPort, r.Escape, -1})
 	}
+	counts := r.Kind != Escape || x.layer == r.Escape // see Cycle
+	f.ways(x, dst, a.Path, func(out int) {
+		if counts && x.by >= 0 && !slices.Contains(f.next[x.by], int32(out)) {
+			f.next[x.by] = append(f.next[x.by], int32(out))
+		}
+	})
+	if r.Kind != Adaptive || x.by < 0 || a.Moves>>x.layer&1 == 0 {
+		return // who comes from a NIC is in all of its layers as it is
+	}
+	if r.Tables.PerLayer() {
+		x.in = weft.NoPort
+	}
+	for w := a.Moves &^ (1 << x.layer); w != 0; w &= w - 1 {
+		x.layer = weft.VC(bits.TrailingZeros16(w))
+		f.ways(x, dst, a.Path, func(int) {})
+	}
+}
+
+// ways follows those on from a state, and tells of the channels.
+func (f *follower) ways(x state, dst weft.NICID, path uint16, tell func(out int)) {
+	r := f.routing
 	for _, h := range r.Tables.Choices(x.at, dst, path, x.in, x.layer) {
 		if h.Port == weft.NoPort {
 			continue
@@ -168,10 +196,7 @@ func (f *follower) leave(x state, dst weft.NICID, path uint16) {
 			layer = x.layer
 		}
 		out := f.Channels.Number(x.at, h.Port, layer)
-		counts := r.Kind != Escape || x.layer == r.Escape // see Cycle
-		if counts && x.by >= 0 && !slices.Contains(f.next[x.by], int32(out)) {
-			f.next[x.by] = append(f.next[x.by], int32(out))
-		}
+		tell(out)
 		f.reach(state{weft.SwitchID(to.Node.Index), to.Port, layer, out})
 	}
 }

@@ -74,7 +74,7 @@ func TestAddressesThatDifferInWherePacketsEnterAreOne(t *testing.T) {
 	t.Parallel()
 	list := []weft.Address{{Path: 3, VC: 2}, {Path: 1, Layers: 0b11}, {Path: 3, Layers: 0b1001}, {Path: 1, Layers: 0b11, VC: 1}}
 	kept := []layered.Traffic{{Path: 1, Layers: 0b1000}}
-	assert.Equal(t, []layered.Traffic{{Path: 1, Layers: 0b1000}, {Path: 3, Layers: 0b1101}, {Path: 1, Layers: 0b11}}, layered.TrafficTo(kept, list))
+	assert.Equal(t, []layered.Traffic{{Path: 1, Layers: 0b1000}, {Path: 3, Layers: 0b1101, Moves: 0b1001}, {Path: 1, Layers: 0b11, Moves: 0b11}}, layered.TrafficTo(kept, list))
 
 	twice := func(int, int) []weft.Address { return []weft.Address{{Layers: 0b11}, {Layers: 0b11, VC: 1}} }
 	r := byHand{spec: "ring:4", layers: 2, next: clockwise(4, 0), addresses: twice}.make(t)
@@ -135,6 +135,34 @@ func TestAnEscapeLayerWithoutACycleIsEnough(t *testing.T) {
 	cycle = h.make(t).Dependencies().Cycle()
 	require.Len(t, cycle, n, "and an escape layer may have one of its own")
 	assert.Equal(t, weft.VC(0), cycle[0].Layer)
+}
+
+// Each switch sends to the next one on the ring: in layer 1 clockwise, in layer 0 back first, from where only layer 1 leads on.
+func TestWhereAPacketComesIntoALayerItGoesOnByTheTablesOfThatOne(t *testing.T) {
+	t.Parallel()
+	const n = 6
+	back := func(at, dst int, layer weft.VC) []step {
+		switch {
+		case layer == 1:
+			return []step{{(at + 1) % n, 1}}
+		case dst == (at+1)%n:
+			return []step{{(at + n - 1) % n, 0}}
+		}
+		return nil
+	}
+	layers := uint16(0)
+	next := func(s, dst int) []weft.Address {
+		if dst != (s+1)%n {
+			return nil
+		}
+		return []weft.Address{{VC: 0, Layers: layers}, {VC: 1}}
+	}
+	h := byHand{spec: "ring:6", layers: 2, kind: layered.Adaptive, next: back, addresses: next}
+	assert.Nil(t, h.make(t).Dependencies().Cycle())
+	layers = 0b11
+	cycle := h.make(t).Dependencies().Cycle()
+	require.Len(t, cycle, n)
+	assert.Equal(t, weft.VC(1), cycle[0].Layer)
 }
 
 // Random tables have many cycles. The one that is named is checked against a search by the definition.

@@ -85,14 +85,14 @@ func TestAListingPutsEqualEntriesTogether(t *testing.T) {
 		{To: []string{"n1", "n2", "n3"}, Path: 0, Out: []string{at.String() + " s1"}},
 		{To: []string{"n1", "n2", "n3"}, Path: 1, Out: []string{at.String() + " s1"}},
 	}, l.Tables[0].Entries)
-	assert.Equal(t, []survey.Sender{{To: []string{"n0", "n1", "n2", "n3"}, Addresses: []survey.By{{Layers: []weft.VC{0}}}}}, l.Sources[0].Sends)
+	assert.Equal(t, []survey.Sender{{To: []string{"n0", "n1", "n2", "n3"}, Addresses: []survey.By{{Layers: []int{0}}}}}, l.Sources[0].Sends)
 	assert.Nil(t, l.Escape)
 
 	tree, err := subnet.Routes("deterministic-table", parse(t, "kary-ntree:2,2"))
 	require.NoError(t, err)
 	leaf := survey.List(tree).Tables[2]
 	assert.Equal(t, "s1.0", leaf.Switch)
-	assert.Contains(t, leaf.Entries, survey.Entry{To: []string{"n10", "n11"}, Layers: []weft.VC{1}, In: []string{"p2"}, Out: []string{"p3 s0.1"}})
+	assert.Contains(t, leaf.Entries, survey.Entry{To: []string{"n10", "n11"}, Layers: []int{1}, In: []string{"p2"}, Out: []string{"p3 s0.1"}})
 
 	r := byHand{next: clockwise(4)}.make(t, g)
 	entries := make([][]firmware.Hop, g.Switches[0].Ports+1)

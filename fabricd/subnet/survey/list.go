@@ -28,11 +28,11 @@ type Table struct {
 
 // Entry is a way of forwarding, and for which packets it is.
 type Entry struct {
-	To     []string  `json:"to" yaml:"to,flow"` // NICs
-	Path   int       `json:"address" yaml:"address"`
-	Layers []weft.VC `json:"layers,omitempty" yaml:"layers,omitempty,flow"` // that packets come in; all unless given
-	In     []string  `json:"in,omitempty" yaml:"in,omitempty,flow"`         // ports, as p4, or "entering" this layer here; all unless given
-	Out    []string  `json:"out" yaml:"out,flow"`                           // as p4 s9, or p4 s9 vc1 if the VC changes; one of them is taken
+	To     []string `json:"to" yaml:"to,flow"` // NICs
+	Path   int      `json:"address" yaml:"address"`
+	Layers []int    `json:"layers,omitempty" yaml:"layers,omitempty,flow"` // that packets come in; all unless given
+	In     []string `json:"in,omitempty" yaml:"in,omitempty,flow"`         // ports, as p4, or "entering" this layer here; all unless given
+	Out    []string `json:"out" yaml:"out,flow"`                           // as p4 s9, or p4 s9 vc1 if the VC changes; one of them is taken
 }
 
 // Sources is how the NICs of a switch send.
@@ -49,9 +49,9 @@ type Sender struct {
 
 // By is an address as sources use it.
 type By struct {
-	Path   uint16    `json:"address" yaml:"address"`
-	Layers []weft.VC `json:"layers" yaml:"layers,flow"`
-	Enters weft.VC   `json:"enters" yaml:"enters"`
+	Path   uint16  `json:"address" yaml:"address"`
+	Layers []int   `json:"layers" yaml:"layers,flow"` // not weft.VC, a list of which is bytes to JSON
+	Enters weft.VC `json:"enters" yaml:"enters"`
 }
 
 // List lists a routing. Equal entries are put together.
@@ -89,7 +89,7 @@ func entriesOf(r *layered.Routing, s weft.SwitchID) (list []Entry) {
 				for _, x := range ofLayer(r, s, dst, uint16(path), layer) {
 					i := slices.IndexFunc(each, func(y Entry) bool { return slices.Equal(x.In, y.In) && slices.Equal(x.Out, y.Out) })
 					if i >= 0 {
-						each[i].Layers = append(each[i].Layers, layer)
+						each[i].Layers = append(each[i].Layers, int(layer))
 					} else {
 						each = append(each, x)
 					}
@@ -118,7 +118,7 @@ func ofLayer(r *layered.Routing, s weft.SwitchID, dst weft.NICID, path uint16, l
 		i := slices.IndexFunc(list, func(x Entry) bool { return slices.Equal(x.Out, out) })
 		if i < 0 {
 			i = len(list)
-			list = append(list, Entry{To: []string{r.Graph.NICs[dst].Name}, Path: int(path), Layers: []weft.VC{layer}, Out: out})
+			list = append(list, Entry{To: []string{r.Graph.NICs[dst].Name}, Path: int(path), Layers: []int{int(layer)}, Out: out})
 		}
 		list[i].In = append(list[i].In, name)
 	}

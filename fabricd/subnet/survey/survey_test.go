@@ -84,9 +84,9 @@ func TestAnAddressThatIsEnteredInSeveralLayersIsOneAddress(t *testing.T) {
 	assert.Equal(t, 2.0, s.MeanHops)
 	ways := survey.Ways(r, 0, 1)
 	require.Len(t, ways, 2)
-	assert.Equal(t, []weft.VC{0, 1}, ways[0].Layers)
-	assert.Equal(t, []weft.VC{0, 1}, ways[0].Enters)
-	assert.Equal(t, []weft.VC{0}, ways[1].Layers)
+	assert.Equal(t, []int{0, 1}, ways[0].Layers)
+	assert.Equal(t, []int{0, 1}, ways[0].Enters)
+	assert.Equal(t, []int{0}, ways[1].Layers)
 	assert.Len(t, ways[0].Stops, 4, "two switches, by two layers")
 	assert.Len(t, survey.Users(r, s.Cycle)[0], 6, "three pairs go on, by two addresses")
 }

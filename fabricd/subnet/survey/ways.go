@@ -12,12 +12,12 @@ import (
 // Way is how packets by one address go from a switch to a NIC: one way, or all that they may take.
 type Way struct {
 	Path    uint16
-	Layers  []weft.VC // packets may be in
-	Enters  []weft.VC // of these, where they enter; one is taken for each packet
-	Stops   []Stop    // the first is at the source; each after those that lead to it, unless packets can go in circles
-	Sure    bool      // packets arrive whatever way they take
-	Circles bool      // they can go in circles
-	MaxHops int       // links between switches on the longest way; without meaning if Circles
+	Layers  []int  // packets may be in
+	Enters  []int  // of these, where they enter; one is taken for each packet
+	Stops   []Stop // the first is at the source; each after those that lead to it, unless packets can go in circles
+	Sure    bool   // packets arrive whatever way they take
+	Circles bool   // they can go in circles
+	MaxHops int    // links between switches on the longest way; without meaning if Circles
 	// MeanHops is the mean of the ways, if each choice is taken as often.
 	MeanHops float64
 }
@@ -40,8 +40,8 @@ func Ways(r *layered.Routing, src, dst weft.NICID) (ways []Way) {
 		w.follow(from, dst, t, all)
 		way := Way{Path: t.Path, Layers: layersOf(t.Layers), Sure: w.sure(), Circles: len(w.order) < len(w.nodes)}
 		for _, a := range all {
-			if a.Path == t.Path && !slices.Contains(way.Enters, a.VC) {
-				way.Enters = append(way.Enters, a.VC)
+			if a.Path == t.Path && !slices.Contains(way.Enters, int(a.VC)) {
+				way.Enters = append(way.Enters, int(a.VC))
 			}
 		}
 		for _, at := range w.listed() {
@@ -82,9 +82,9 @@ func (w *walker) listed() []int32 {
 }
 
 // layersOf lists the layers of a mask.
-func layersOf(mask uint16) (list []weft.VC) {
+func layersOf(mask uint16) (list []int) {
 	for ; mask != 0; mask &= mask - 1 {
-		list = append(list, weft.VC(bits.TrailingZeros16(mask)))
+		list = append(list, bits.TrailingZeros16(mask))
 	}
 	return list
 }

@@ -38,7 +38,7 @@ func TestADeterministicWayIsOneStopAfterTheOther(t *testing.T) {
 	assert.True(t, w.Sure)
 	assert.Equal(t, 2, w.MaxHops)
 	assert.Equal(t, 2.0, w.MeanHops)
-	assert.Equal(t, []weft.VC{0}, w.Layers)
+	assert.Equal(t, []int{0}, w.Layers)
 	assert.Equal(t, portTo(g, 3, weft.NICID(7).Node()), w.Stops[0].In, "the port of the very NIC")
 	assert.Equal(t, portTo(g, 4, weft.SwitchID(3).Node()), w.Stops[1].In)
 }
@@ -61,7 +61,7 @@ func TestEscapesAreShown(t *testing.T) {
 		"s1: s1->s2 vc0", "s2: s2->s3 vc0", "s3: s3->s4 vc0", "s4: s4->s5 vc0", "s5: s5->n5 vc0",
 	}, steps(g, w))
 	assert.Equal(t, weft.NoPort, w.Stops[2].In)
-	assert.Equal(t, []weft.VC{1}, w.Layers)
+	assert.Equal(t, []int{1}, w.Layers)
 	assert.True(t, w.Sure)
 	assert.Equal(t, 5, w.MaxHops)
 	assert.Equal(t, 1.0, w.MeanHops)
