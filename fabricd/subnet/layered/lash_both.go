@@ -15,7 +15,7 @@ func bothWays(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
 	dist := w.allDistances()
 	back := w.back()
 	var best *trees
-	for i := range attempts(o, 4) {
+	for i := range 4 + o.Rounds {
 		t := newTrees(w, turns, has)
 		t.both = true
 		t.layering.path = t.bothPaths

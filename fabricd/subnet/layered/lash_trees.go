@@ -65,34 +65,32 @@ func (t *trees) grow(order []int32) {
 
 // shortestTrees grows trees several times and returns those that need fewest layers. The first time destinations come in the order of a
 // breadth-first search from switch o.Seed, so that each finds the layers filled by its neighbours, whose trees are like its own; after
-// that those come first that had most paths in the last layer.
+// that those come first that had most paths in the last layer. They grow once, o.Rounds times more, and once more if the last layer has at most a path
+// for each 16 switches: in every other such graph of 128 switches it is then not needed.
 func shortestTrees(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
 	first := w.distances(int32(o.Seed%uint64(w.n)), make([]int32, w.n), nil)
 	var best *trees
 	order, late := slices.Clone(first), make([]int, w.n)
-	for range attempts(o, 2) {
+	for try := 0; ; try++ {
 		t := newTrees(w, turns, has)
 		t.grow(order)
 		if best == nil || t.fewer(&best.layering) {
 			best = t
 		}
-		if len(t.layers) < 2 {
-			break
+		last := len(t.layers) - 1
+		if last < 1 || try > o.Rounds || try == o.Rounds && best.sizes[len(best.sizes)-1] > w.n/16 {
+			return best
 		}
 		clear(late)
 		for i, k := range t.of {
-			if int(k) == len(t.layers)-1 {
+			if int(k) == last {
 				late[i/w.n]++
 			}
 		}
 		copy(order, first)
 		slices.SortStableFunc(order, func(a, b int32) int { return late[b] - late[a] })
 	}
-	return best
 }
-
-// attempts is how often the layers are filled: so often by default, and o.Rounds more.
-func attempts(o Options, byDefault int) int { return byDefault + o.Rounds }
 
 // tree is grow for one destination, with the other switches and their distances.
 func (t *trees) tree(d int32, switches, dist []int32) {
