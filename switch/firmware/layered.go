@@ -64,7 +64,7 @@ func (f Layered) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 	case at.From == weft.RoleNIC && f.Assignment.leaves(place, pkt.Dst, hop.Port):
 		return switching.Discard(ruleUnassigned)
 	}
-	d.Candidates, d.Rule = only(sw, hop.Port, hop.in(at.VC), &pkt.Fields), ruleTable
+	d.Candidates, d.Rule = only(sw, hop.Port, hop.In(at.VC), &pkt.Fields), ruleTable
 	return d
 }
 
@@ -72,14 +72,6 @@ func (f Layered) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 // undefined for it, and the dependencies that it would add have not been looked at.
 func (a *Assignment) leaves(place *weft.Place, d weft.NICID, p weft.PortID) bool {
 	return len(a.Addresses(place.Switch, d)) == 0 && place.Roles[p] != weft.RoleNIC
-}
-
-// in is the VC of the hop for a packet in a layer.
-func (h Hop) in(layer weft.VC) weft.VC {
-	if h.VC == SameVC {
-		return layer
-	}
-	return h.VC
 }
 
 func (t *Tables) mostHops() int {
@@ -98,7 +90,7 @@ func (t *Tables) ways(list []Candidate, pkt *weft.Header, sw View, in weft.PortI
 		}
 		entry = true
 		if sw.PortUp(h.Port) {
-			list = append(list, Candidate{Port: h.Port, VC: h.in(layer), Class: class, Fields: pkt.Fields})
+			list = append(list, Candidate{Port: h.Port, VC: h.In(layer), Class: class, Fields: pkt.Fields})
 		}
 	}
 	return list, entry

@@ -30,5 +30,5 @@ func (f Static) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 	case !sw.PortUp(hop.Port):
 		return switching.Discard(ruleTableDead)
 	}
-	return switching.To(sw, hop.Port, hop.in(at.VC), pkt.Fields, ruleTable)
+	return switching.To(sw, hop.Port, hop.In(at.VC), pkt.Fields, ruleTable)
 }

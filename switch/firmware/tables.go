@@ -58,6 +58,14 @@ type Hop struct {
 // SameVC as the VC of a [Hop] is the one that the packet came in: it stays in its layer.
 const SameVC weft.VC = 0xFF
 
+// In is the VC of the hop for a packet that came in a layer.
+func (h Hop) In(layer weft.VC) weft.VC {
+	if h.VC == SameVC {
+		return layer
+	}
+	return h.VC
+}
+
 const (
 	noRow = math.MaxUint16
 	// maxEntries bounds the addresses of all switches of one fabric together: half a GiB. Chosen by us.

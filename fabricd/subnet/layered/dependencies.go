@@ -6,7 +6,6 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // Channels numbers the channels between switches of a graph: those of one layer follow each other, in the order of their switches
@@ -121,7 +120,7 @@ func (f *follower) source(s weft.SwitchID, dst weft.NICID) {
 		f.walk++
 		for layer := range weft.VC(r.Layers) {
 			if a.Layers>>layer&1 == 1 {
-				f.reach(state{s, f.injected(s), layer, -1})
+				f.reach(state{s, r.Injected(s), layer, -1})
 			}
 		}
 		for len(f.todo) > 0 {
@@ -132,9 +131,9 @@ func (f *follower) source(s weft.SwitchID, dst weft.NICID) {
 	}
 }
 
-// injected is the port by which packets of the NICs of a switch come in; they are all alike.
-func (f *follower) injected(s weft.SwitchID) weft.PortID {
-	i := slices.Index(f.routing.Graph.Place(s).Roles, weft.RoleNIC)
+// Injected is a port by which packets of the NICs of a switch come in, which are all alike; NoPort when it has none.
+func (r *Routing) Injected(s weft.SwitchID) weft.PortID {
+	i := slices.Index(r.Graph.Place(s).Roles, weft.RoleNIC)
 	if i < 0 {
 		return weft.NoPort
 	}
@@ -191,10 +190,7 @@ func (f *follower) ways(x state, dst weft.NICID, path uint16, tell func(out int)
 		if !ok || !to.Node.IsSwitch() {
 			continue
 		}
-		layer := h.VC
-		if layer == firmware.SameVC {
-			layer = x.layer
-		}
+		layer := h.In(x.layer)
 		out := f.Channels.Number(x.at, h.Port, layer)
 		tell(out)
 		f.reach(state{weft.SwitchID(to.Node.Index), to.Port, layer, out})

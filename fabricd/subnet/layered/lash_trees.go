@@ -66,7 +66,7 @@ func (t *trees) grow(order []int32) {
 // shortestTrees grows trees several times and returns those that need fewest layers. The first time destinations come in the order of a
 // breadth-first search from switch o.Seed, so that each finds the layers filled by its neighbours, whose trees are like its own; after
 // that those come first that had most paths in the last layer. They grow once, o.Rounds times more, and once more if the last layer has at most a path
-// for each 16 switches: in every other such graph of 128 switches it is then not needed.
+// for each 16 switches: in two of five such graphs of 128 switches it is then not needed.
 func shortestTrees(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
 	first := w.distances(int32(o.Seed%uint64(w.n)), make([]int32, w.n), nil)
 	var best *trees

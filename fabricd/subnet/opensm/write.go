@@ -9,7 +9,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // WriteLFT writes the forwarding tables of a routing as OpenSM dumps them; opensm -R file -U takes them. There is one out port per
@@ -130,7 +129,7 @@ func (p *printer) way(v visit, d weft.NICID, path, lid int, seen map[visit]bool)
 			return fmt.Errorf("%s: switch %s chooses among %d ports for packets to %s, and a table of InfiniBand has one for each LID: take a deterministic routing, as lash",
 				p.routing.Engine, name, len(hops), g.NICs[d].Name)
 		}
-		if hop.VC != firmware.SameVC && hop.VC != v.vc {
+		if hop.In(v.vc) != v.vc {
 			return fmt.Errorf("%s: switch %s moves packets to %s from layer %d to %d, which a table of InfiniBand cannot say", p.routing.Engine, name, g.NICs[d].Name, v.vc, hop.VC)
 		}
 		port := uint8(hop.Port + 1)

@@ -146,8 +146,8 @@ func outs(r *layered.Routing, s weft.SwitchID, hops []firmware.Hop, layer weft.V
 			to = r.Graph.Name(e.Node)
 		}
 		text := h.Port.String() + " " + to
-		if h.VC != firmware.SameVC && h.VC != layer {
-			text += " " + h.VC.String()
+		if vc := h.In(layer); vc != layer {
+			text += " " + vc.String()
 		}
 		list = append(list, text)
 	}

@@ -54,10 +54,7 @@ func newWalker(r *layered.Routing) *walker {
 func (w *walker) follow(s weft.SwitchID, dst weft.NICID, t layered.Traffic, list []weft.Address) {
 	w.walk++
 	w.nodes, w.edges, w.order = w.nodes[:0], w.edges[:0], w.order[:0]
-	in := weft.NoPort
-	if i := slices.Index(w.r.Graph.Place(s).Roles, weft.RoleNIC); i >= 0 {
-		in = weft.PortID(i)
-	}
+	in := w.r.Injected(s)
 	var enter [weft.MaxVCs]int
 	all := 0
 	for _, a := range list {
@@ -122,10 +119,7 @@ func (w *walker) leave(i int, dst weft.NICID, path uint16) {
 		case !ok || !to.Node.IsSwitch():
 			n.astray++
 		default:
-			layer := h.VC
-			if layer == firmware.SameVC {
-				layer = n.layer
-			}
+			layer := h.In(n.layer)
 			out := w.channels.Number(n.at, h.Port, layer)
 			w.edges = append(w.edges, w.reach(node{at: weft.SwitchID(to.Node.Index), in: to.Port, layer: layer, by: out}))
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
-	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // Way is how packets by one address go from a switch to a NIC: one way, or all that they may take.
@@ -51,12 +50,8 @@ func Ways(r *layered.Routing, src, dst weft.NICID) (ways []Way) {
 				stop.In = port // NICs of a switch are alike, and the walk came from the first
 			}
 			for _, h := range n.hops {
-				c := layered.Channel{From: weft.End{Node: n.at.Node(), Port: h.Port}, Layer: h.VC}
-				if h.VC == firmware.SameVC {
-					c.Layer = n.layer
-				}
 				if h.Port != weft.NoPort {
-					stop.Hops = append(stop.Hops, c)
+					stop.Hops = append(stop.Hops, layered.Channel{From: weft.End{Node: n.at.Node(), Port: h.Port}, Layer: h.In(n.layer)})
 				}
 			}
 			way.Stops = append(way.Stops, stop)

@@ -82,28 +82,20 @@ func measure(ctx context.Context, spec string) (row, error) {
 func (r *row) theirs(ctx context.Context, g *topology.Graph) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	folder, err := os.MkdirTemp("", "opensm")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
-	sim, err := peer.Start(ctx, folder, g)
-	if err != nil {
-		return err
-	}
-	defer sim.Stop()
-	var times []time.Duration
-	for range tries {
-		result, err := sim.Route(ctx, "lash")
-		r.refused = errors.Is(err, peer.ErrRefused)
-		if err != nil && !r.refused {
-			return err
+	return simulated(ctx, g, func(sim *peer.Sim, _ string) error {
+		var times []time.Duration
+		for range tries {
+			result, err := sim.Route(ctx, "lash")
+			r.refused = errors.Is(err, peer.ErrRefused)
+			if err != nil && !r.refused {
+				return err
+			}
+			times = append(times, result.Compute)
+			r.layers = []int{result.Lanes}
 		}
-		times = append(times, result.Compute)
-		r.layers = []int{result.Lanes}
-	}
-	r.times = []time.Duration{slices.Min(times)}
-	return nil
+		r.times = []time.Duration{slices.Min(times)}
+		return nil
+	})
 }
 
 // mine computes a routing on one processor, from the graph to tables and assignment.

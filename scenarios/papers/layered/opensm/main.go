@@ -63,6 +63,11 @@ func keep(ctx context.Context, spec, name string) error {
 	if err != nil {
 		return err
 	}
+	return simulated(ctx, g, func(sim *peer.Sim, folder string) error { return kept(ctx, sim, folder, g, name) })
+}
+
+// simulated has ibsim simulate a graph, with a folder of its own, while do runs.
+func simulated(ctx context.Context, g *topology.Graph, do func(sim *peer.Sim, folder string) error) error {
 	folder, err := os.MkdirTemp("", "opensm")
 	if err != nil {
 		return err
@@ -73,6 +78,10 @@ func keep(ctx context.Context, spec, name string) error {
 		return err
 	}
 	defer sim.Stop()
+	return do(sim, folder)
+}
+
+func kept(ctx context.Context, sim *peer.Sim, folder string, g *topology.Graph, name string) error {
 	roots := filepath.Join(folder, "roots")
 	if err := os.WriteFile(roots, fmt.Appendln(nil, g.Identity(weft.SwitchID(0).Node()).GUID), 0o600); err != nil {
 		return err
