@@ -39,6 +39,8 @@ type BrokerConfig struct {
 	// MaxCuts bounds the cuts that the broker enforces at a time, since each one slows every message; further ones are
 	// enforced at the ends of the links. 0 is 32, negative is none.
 	MaxCuts int
+	// StoreDir is a folder of the fabric's own for what its subnet manager keeps, see [Store]; empty: the broker keeps nothing.
+	StoreDir string
 	// Log hears the server's notices at debug level and its warnings and errors at theirs; nil is silence.
 	Log *slog.Logger
 }
@@ -83,7 +85,7 @@ func StartBroker(cfg BrokerConfig) (*Broker, error) {
 	if b.acc, err = b.srv.LookupAccount(root); err != nil { // the server's copy of ours
 		return nil, fmt.Errorf("bus: broker of fabric %q: account: %w", cfg.Fabric, err)
 	}
-	for _, r := range []Role{RoleFabric, RoleOperator, RoleViewer} {
+	for _, r := range []Role{RoleFabric, RoleOperator, RoleViewer, RoleManager} {
 		c := newCredentials(r.String())
 		b.creds[r] = c
 		b.users.add(c, b.acc, permissions(r, cfg.Fabric, c), false)
@@ -99,6 +101,12 @@ func StartBroker(cfg BrokerConfig) (*Broker, error) {
 		return nil, err
 	}
 	b.watching.Go(b.dropSlow)
+	if cfg.StoreDir != "" {
+		if err := b.acc.EnableJetStream(storeLimits(), nil); err != nil {
+			b.Shutdown()
+			return nil, fmt.Errorf("bus: broker of fabric %q: keep things in %s: %w", cfg.Fabric, cfg.StoreDir, err)
+		}
+	}
 	return b, nil
 }
 
@@ -110,6 +118,11 @@ func (c BrokerConfig) options() (*server.Options, error) {
 		ServerName: root + "-" + c.Fabric, Host: "127.0.0.1", Port: server.RANDOM_PORT, DontListen: c.NoListen,
 		NoSigs: true, NoLog: true, NoSublistCache: true, NoSystemAccount: true, MaxPending: maxPending, MaxPayload: maxPayload,
 		AuthTimeout: connectTimeout.Seconds(), WriteDeadline: time.Minute, // a machine that stalls must not cut a shard
+	}
+	if c.StoreDir != "" {
+		// The broker keeps things in the name of an account of its own, which nobody can log into.
+		opts.JetStream, opts.StoreDir, opts.NoSystemAccount = true, c.StoreDir, false
+		opts.JetStreamMaxStore, opts.JetStreamMaxMemory = maxStore, maxStore
 	}
 	if c.Listen == "" {
 		return opts, nil

@@ -91,7 +91,16 @@ func (c *Client) asyncError(_ *nats.Conn, _ *nats.Subscription, err error) {
 // Request asks the fabric: in travels as JSON (nothing when nil), the answer is decoded into out (dropped when nil). It
 // ends with ctx, or after 10 s when ctx has no deadline. Errors wrap ErrNoFabric, ErrDenied or ErrRefused.
 func (c *Client) Request(ctx context.Context, verb string, in, out any) error {
-	subject := Subject{Kind: SubjectControl, Fabric: c.cfg.Fabric, Verb: verb}
+	return c.request(ctx, Subject{Kind: SubjectControl, Fabric: c.cfg.Fabric, Verb: verb}, in, out)
+}
+
+// Manage is Request for what the subnet manager alone may ask.
+func (c *Client) Manage(ctx context.Context, verb string, in, out any) error {
+	return c.request(ctx, Subject{Kind: SubjectManage, Fabric: c.cfg.Fabric, Verb: verb}, in, out)
+}
+
+func (c *Client) request(ctx context.Context, subject Subject, in, out any) error {
+	verb := subject.Verb
 	if err := subject.Validate(); err != nil {
 		return err
 	}

@@ -108,6 +108,16 @@ func (c *Control) Serve(verb string, h Handler) error {
 	if c.cfg.Node != "" {
 		subject.Kind, subject.Node = SubjectSwitch, c.cfg.Node
 	}
+	return c.serveOn(subject, 1, h)
+}
+
+// ServeManager is Serve for what the subnet manager alone may ask. So many requests are answered at once.
+func (c *Control) ServeManager(verb string, atOnce int, h Handler) error {
+	return c.serveOn(Subject{Kind: SubjectManage, Fabric: c.cfg.Fabric, Verb: verb}, atOnce, h)
+}
+
+func (c *Control) serveOn(subject Subject, atOnce int, h Handler) error {
+	verb := subject.Verb
 	if err := subject.Validate(); err != nil {
 		return err
 	}
@@ -116,15 +126,17 @@ func (c *Control) Serve(verb string, h Handler) error {
 	if c.ctx.Err() != nil {
 		return fmt.Errorf("bus: serve %s: %w", verb, ErrClosed)
 	}
-	if _, ok := c.verbs[verb]; ok {
+	if _, ok := c.verbs[subject.String()]; ok {
 		return fmt.Errorf("bus: serve %s: it is served already", verb)
 	}
 	requests := make(chan *nats.Msg, maxWaiting)
 	if _, err := c.conn.ChanSubscribe(subject.String(), requests); err != nil {
 		return fmt.Errorf("bus: serve %s: %w", verb, err)
 	}
-	c.verbs[verb] = struct{}{}
-	c.wg.Go(func() { c.serve(verb, h, requests) })
+	c.verbs[subject.String()] = struct{}{}
+	for range atOnce {
+		c.wg.Go(func() { c.serve(verb, h, requests) })
+	}
 	if err := c.conn.FlushTimeout(connectTimeout); err != nil {
 		return fmt.Errorf("bus: serve %s: the broker does not confirm it: %w", verb, err)
 	}

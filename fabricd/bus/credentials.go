@@ -21,6 +21,7 @@ const (
 	RoleFabric   Role = iota + 1 // everything on the subjects of this fabric: the fabric itself
 	RoleOperator                 // any request, events, hears frames and sends none: a human or script that cuts and restores
 	RoleViewer                   // read requests (verbs get.*), events, hears frames; cannot change anything
+	RoleManager                  // uploads tables, keeps the manager's state, read requests, events; cannot cut
 )
 
 // String prints the role, which is also its user name.
@@ -32,6 +33,8 @@ func (r Role) String() string {
 		return "operator"
 	case RoleViewer:
 		return "viewer"
+	case RoleManager:
+		return "manager"
 	}
 	return "nobody"
 }
@@ -135,9 +138,11 @@ func allow(c Credentials, publish, subscribe []string) *server.Permissions {
 func permissions(r Role, fabric string, c Credentials) *server.Permissions {
 	switch r {
 	case RoleFabric:
-		return allow(c, []string{allOf(fabric), inboxes + ">"}, []string{allOf(fabric)})
+		return allow(c, append(storeSubjects(fabric), allOf(fabric), inboxes+">"), []string{allOf(fabric)})
 	case RoleOperator:
 		return allow(c, []string{allControl(fabric)}, []string{allEvents(fabric), allLinks(fabric)})
+	case RoleManager:
+		return allow(c, append(storeSubjects(fabric), allManage(fabric), allReads(fabric)), []string{allEvents(fabric)})
 	default:
 		return allow(c, []string{allReads(fabric)}, []string{allEvents(fabric), allLinks(fabric)})
 	}

@@ -29,12 +29,14 @@ const (
 	SubjectControl                        // requests to the fabric
 	SubjectEvent                          // what the fabric tells
 	SubjectSwitch                         // between the fabric and a switch that is a process of its own
+	SubjectManage                         // what the subnet manager asks of the fabric
 )
 
 // Subject is a parsed NATS subject. Subjects are built and parsed in this file only:
 //
 //	weft.<fabric>.l.<shard>.<node>.<port>   SubjectLink, named by its sending end; a '.' in the node's name is a '_' here
 //	weft.<fabric>.ctl.<verb>                SubjectControl; the verb may have several tokens
+//	weft.<fabric>.mgr.<verb>                SubjectManage; likewise
 //	weft.<fabric>.ev.<kind>                 SubjectEvent; likewise
 //	weft.<fabric>.sw.<node>.do.<verb>       SubjectSwitch, the fabric asks the process; the node as in links, the verb as in control
 //	weft.<fabric>.sw.<node>.tell.<kind>     SubjectSwitch with Tell, the process tells the fabric
@@ -62,7 +64,7 @@ func (s Subject) Validate() error {
 			return fmt.Errorf("bus: port %d of node %q, want 0 to %d: %w", s.Port, s.Node, weft.MaxPorts-1, ErrName)
 		}
 		return validateNode(s.Node)
-	case SubjectControl, SubjectEvent:
+	case SubjectControl, SubjectEvent, SubjectManage:
 		return validateVerb(s.Verb)
 	case SubjectSwitch:
 		if err := validateNode(s.Node); err != nil {
@@ -80,6 +82,8 @@ func (s Subject) String() string {
 		return nodePrefix(s.Fabric, s.Shard, s.Node) + "." + strconv.Itoa(int(s.Port))
 	case SubjectControl:
 		return root + "." + s.Fabric + ".ctl." + s.Verb
+	case SubjectManage:
+		return root + "." + s.Fabric + ".mgr." + s.Verb
 	case SubjectEvent:
 		return root + "." + s.Fabric + ".ev." + s.Verb
 	case SubjectSwitch:
@@ -99,7 +103,7 @@ func ParseSubject(subject string) (Subject, error) {
 	}
 	tokens := strings.SplitN(subject, ".", 4)
 	if len(tokens) < 4 || tokens[0] != root {
-		return bad("want weft.<fabric>.<l|ctl|ev|sw>.<...>")
+		return bad("want weft.<fabric>.<l|ctl|mgr|ev|sw>.<...>")
 	}
 	s.Fabric = tokens[1]
 	switch rest := tokens[3]; tokens[2] {
@@ -116,6 +120,8 @@ func ParseSubject(subject string) (Subject, error) {
 		s.Node = nodeOf(link[1])
 	case "ctl":
 		s.Kind, s.Verb = SubjectControl, rest
+	case "mgr":
+		s.Kind, s.Verb = SubjectManage, rest
 	case "ev":
 		s.Kind, s.Verb = SubjectEvent, rest
 	case "sw":
@@ -125,7 +131,7 @@ func ParseSubject(subject string) (Subject, error) {
 		}
 		s.Kind, s.Node, s.Tell, s.Verb = SubjectSwitch, nodeOf(side[0]), side[1] == "tell", side[2]
 	default:
-		return bad("want l, ctl, ev or sw as the third token")
+		return bad("want l, ctl, mgr, ev or sw as the third token")
 	}
 	if err := s.Validate(); err != nil {
 		return bad(err.Error())
@@ -165,6 +171,7 @@ func nodeOf(token string) string   { return strings.ReplaceAll(token, "_", ".") 
 // Wildcards. Each belongs to one fabric.
 func allOf(fabric string) string      { return root + "." + fabric + ".>" }
 func allControl(fabric string) string { return root + "." + fabric + ".ctl.>" }
+func allManage(fabric string) string  { return root + "." + fabric + ".mgr.>" }
 func allReads(fabric string) string   { return root + "." + fabric + ".ctl.get.>" }
 func allEvents(fabric string) string  { return root + "." + fabric + ".ev.>" }
 func allLinks(fabric string) string   { return root + "." + fabric + ".l.>" }

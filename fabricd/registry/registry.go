@@ -36,6 +36,7 @@ type Entry struct {
 
 	Operator bus.Credentials `json:"operator"` // may cut and restore
 	Viewer   bus.Credentials `json:"viewer"`   // may look
+	Manager  bus.Credentials `json:"manager"`  // may upload tables
 
 	Page  string `json:"page,omitempty"`  // of its HTTP side, where whoever reaches it may look; empty: it has none
 	Token string `json:"token,omitempty"` // with which one may act there
@@ -96,6 +97,18 @@ func Take(name string) (*Claim, error) {
 		return nil, fmt.Errorf("%w: %s: choose another with --name", ErrRunning, name)
 	}
 	return c, nil
+}
+
+// Store is a folder of the fabric's own, for its user alone, which stays when the fabric ends: a fabric of the same name goes on where it was.
+func (c *Claim) Store() (string, error) {
+	dir := strings.TrimSuffix(c.path, ".json") + ".store"
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("registry of running fabrics: %w", err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil { // it may have been there
+		return "", fmt.Errorf("registry of running fabrics: %w", err)
+	}
+	return dir, nil
 }
 
 // Publish writes how to reach the fabric. Readers see the old file or the new one, never a part.

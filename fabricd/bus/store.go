@@ -1,0 +1,142 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Errors of a [Store].
+var (
+	ErrNoStore  = errors.New("the broker keeps nothing: it runs without JetStream")
+	ErrNoKey    = errors.New("no such key")
+	ErrConflict = errors.New("somebody else has written it meanwhile")
+)
+
+// maxStore bounds what the broker keeps of one fabric; chosen by us.
+const maxStore = 256 << 20
+
+func storeLimits() map[string]server.JetStreamAccountLimits {
+	return map[string]server.JetStreamAccountLimits{"": {MaxMemory: maxStore, MaxStore: maxStore, MaxStreams: 1, MaxConsumers: 1}}
+}
+
+// bucketOf is the bucket of a fabric.
+func bucketOf(fabric string) string { return root + "-" + fabric }
+
+// storeSubjects are those that a store needs to publish on, and no more of JetStream.
+func storeSubjects(fabric string) []string {
+	bucket := bucketOf(fabric)
+	stream := "KV_" + bucket
+	return []string{
+		"$KV." + bucket + ".>", "$JS.API.INFO",
+		"$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.CREATE." + stream, "$JS.API.DIRECT.GET." + stream + ".>", "$JS.API.STREAM.MSG.GET." + stream,
+	}
+}
+
+// StoreConfig says where the store of a fabric is. Fabric, and Broker or URL, are required.
+type StoreConfig struct {
+	Fabric      string
+	Broker      *Broker // ours, in this process; or nil and
+	URL         string  // the address of another,
+	Credentials Credentials
+}
+
+// Store is a bucket of keys and values on the broker, one for each fabric, in which its subnet manager keeps what the next one must know:
+// a JetStream key-value bucket. A write that has returned survives whoever made it. Methods may be called concurrently.
+type Store struct {
+	conn *nats.Conn
+	kv   jetstream.KeyValue
+	done chan struct{} // closed by nats.go after its last callback
+}
+
+// OpenStore connects and makes the bucket if there is none. The error wraps ErrNoStore when the broker has no JetStream. The caller closes it,
+// before the broker.
+func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
+	if err := ValidateFabric(cfg.Fabric); err != nil {
+		return nil, err
+	}
+	s := &Store{done: make(chan struct{})}
+	var err error
+	s.conn, err = connect(cfg.Broker, cfg.URL, cfg.Credentials, []nats.Option{
+		nats.Name(root + "-fabric-" + cfg.Fabric + "-store"), nats.MaxReconnects(-1), nats.ClosedHandler(func(*nats.Conn) { close(s.done) }),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // a write that is denied gets no answer, and says so itself
+	})
+	if err != nil {
+		return nil, fmt.Errorf("bus: store of fabric %q: %w", cfg.Fabric, err)
+	}
+	js, err := jetstream.New(s.conn)
+	if err == nil {
+		s.kv, err = js.KeyValue(ctx, bucketOf(cfg.Fabric))
+		if errors.Is(err, jetstream.ErrBucketNotFound) {
+			s.kv, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+				Bucket: bucketOf(cfg.Fabric), Description: "state of the subnet manager of fabric " + cfg.Fabric, History: 1, MaxBytes: maxStore / 2,
+			})
+		}
+	}
+	switch {
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
+		err = ErrNoStore
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("%w, or does not let us use it: %w", ErrNoStore, err)
+	}
+	if err != nil {
+		s.Close()
+		return nil, fmt.Errorf("bus: store of fabric %q: %w", cfg.Fabric, err)
+	}
+	return s, nil
+}
+
+// Close ends the connection. Closing twice is closing once.
+func (s *Store) Close() {
+	s.conn.Close()
+	<-s.done
+}
+
+// Get reads a key, with its revision for [Store.Update]. The error wraps ErrNoKey when it is not there.
+func (s *Store) Get(ctx context.Context, key string) (value []byte, revision uint64, err error) {
+	e, err := s.kv.Get(ctx, key)
+	if err != nil {
+		return nil, 0, storeError("read", key, err)
+	}
+	return e.Value(), e.Revision(), nil
+}
+
+// Put writes a key, whatever it holds.
+func (s *Store) Put(ctx context.Context, key string, value []byte) error {
+	_, err := s.kv.Put(ctx, key, value)
+	return storeError("write", key, err)
+}
+
+// Create writes a key that is not there. The error wraps ErrConflict when it is.
+func (s *Store) Create(ctx context.Context, key string, value []byte) (revision uint64, err error) {
+	revision, err = s.kv.Create(ctx, key, value)
+	return revision, storeError("create", key, err)
+}
+
+// Update writes a key that still has that revision. The error wraps ErrConflict when it has another.
+func (s *Store) Update(ctx context.Context, key string, value []byte, last uint64) (revision uint64, err error) {
+	revision, err = s.kv.Update(ctx, key, value, last)
+	return revision, storeError("update", key, err)
+}
+
+// Delete takes a key away.
+func (s *Store) Delete(ctx context.Context, key string) error {
+	return storeError("delete", key, s.kv.Purge(ctx, key))
+}
+
+func storeError(do, key string, err error) error {
+	var api *jetstream.APIError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, jetstream.ErrKeyDeleted):
+		err = ErrNoKey
+	case errors.Is(err, jetstream.ErrKeyExists), errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence:
+		err = ErrConflict
+	}
+	return fmt.Errorf("bus: %s %s in the store: %w", do, key, err)
+}

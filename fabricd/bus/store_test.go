@@ -1,0 +1,110 @@
+package bus_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+)
+
+func keeping(t *testing.T, dir string) *bus.Broker {
+	t.Helper()
+	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab", StoreDir: dir})
+	require.NoError(t, err)
+	t.Cleanup(b.Shutdown)
+	return b
+}
+
+func store(t *testing.T, b *bus.Broker, r bus.Role) *bus.Store {
+	t.Helper()
+	s, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(r)})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestAKeyIsWrittenOnceAndThenByRevision(t *testing.T) {
+	t.Parallel()
+	b := keeping(t, t.TempDir())
+	one, two := store(t, b, bus.RoleManager), store(t, b, bus.RoleFabric)
+	ctx := t.Context()
+	_, _, err := one.Get(ctx, "lease")
+	require.ErrorIs(t, err, bus.ErrNoKey)
+	first, err := one.Create(ctx, "lease", []byte("one"))
+	require.NoError(t, err)
+	_, err = two.Create(ctx, "lease", []byte("two"))
+	require.ErrorIs(t, err, bus.ErrConflict)
+	_, seen, err := two.Get(ctx, "lease")
+	require.NoError(t, err)
+	require.Equal(t, first, seen)
+	_, err = two.Update(ctx, "lease", []byte("two"), seen)
+	require.NoError(t, err)
+	_, err = one.Update(ctx, "lease", []byte("one"), first)
+	require.ErrorIs(t, err, bus.ErrConflict)
+	value, _, err := one.Get(ctx, "lease")
+	require.NoError(t, err)
+	require.Equal(t, "two", string(value))
+	require.NoError(t, one.Delete(ctx, "lease"))
+	_, _, err = two.Get(ctx, "lease")
+	require.ErrorIs(t, err, bus.ErrNoKey)
+	_, err = two.Create(ctx, "lease", nil)
+	require.NoError(t, err, "what was deleted can be made anew")
+}
+
+func TestWhatIsKeptOutlivesTheBroker(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := keeping(t, dir)
+	s := store(t, b, bus.RoleManager)
+	require.NoError(t, s.Put(t.Context(), "version", []byte("7")))
+	s.Close()
+	b.Shutdown()
+	value, _, err := store(t, keeping(t, dir), bus.RoleManager).Get(t.Context(), "version")
+	require.NoError(t, err)
+	require.Equal(t, "7", string(value))
+}
+
+func TestABrokerWithoutJetStreamSaysSo(t *testing.T) {
+	t.Parallel()
+	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
+	require.NoError(t, err)
+	t.Cleanup(b.Shutdown)
+	_, err = bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleManager)})
+	require.ErrorIs(t, err, bus.ErrNoStore)
+}
+
+// Operators and viewers may neither upload nor change what the manager keeps, and the manager may not cut.
+func TestOnlyTheManagerAndTheFabricMayManage(t *testing.T) {
+	t.Parallel()
+	b := keeping(t, t.TempDir())
+	control, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", Broker: b})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, control.Close()) })
+	answer := func(ctx context.Context, _ []byte) (any, error) { return "done", nil }
+	require.NoError(t, control.ServeManager("load", 2, answer))
+	require.NoError(t, control.Serve("load", answer), "the operators' verb of that name is another")
+	require.NoError(t, control.Serve("get.ports", answer))
+	for role, may := range map[bus.Role]bool{bus.RoleManager: true, bus.RoleFabric: true, bus.RoleOperator: false, bus.RoleViewer: false} {
+		c := dial(t, b, role)
+		err := c.Manage(t.Context(), "load", nil, nil)
+		if may {
+			require.NoError(t, err, role)
+		} else {
+			require.ErrorIs(t, err, bus.ErrDenied, role)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(role)})
+		if may {
+			require.NoError(t, err, role)
+			s.Close()
+		} else {
+			require.ErrorIs(t, err, bus.ErrNoStore, role)
+		}
+		cancel()
+		require.NoError(t, c.Request(t.Context(), "get.ports", nil, nil), role)
+	}
+	require.ErrorIs(t, dial(t, b, bus.RoleManager).Request(t.Context(), "load", nil, nil), bus.ErrDenied)
+}
