@@ -69,6 +69,7 @@ type NIC struct {
 	cfg   Config
 	end   linkend.End
 	ready bool // the driver knows that there may be something to transmit
+	held  bool // nothing leaves the send queue
 
 	source   Source
 	process  process   // of the source
@@ -259,7 +260,7 @@ func (n *NIC) Excuse(now weft.Time, _ weft.PortID) { n.end.Excuse(now) }
 // Transmit implements [weft.Core]. Packets enter the fabric in the virtual channel of their address.
 func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, out *weft.Actions) bool {
 	n.wake(out)
-	sendable := n.queue.sendable(&n.end)
+	sendable := n.sendable()
 	batch := min(limit, sendable)
 	if batch == 0 && !n.end.Owes() {
 		n.ready = sendable > 0
@@ -296,9 +297,17 @@ func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, o
 }
 
 func (n *NIC) markSendable(out *weft.Actions) {
-	if !n.ready && n.queue.sendable(&n.end) > 0 {
+	if !n.ready && n.sendable() > 0 {
 		n.markReady(out)
 	}
+}
+
+// sendable is how many packets may go.
+func (n *NIC) sendable() int {
+	if n.held {
+		return 0
+	}
+	return n.queue.sendable(&n.end)
 }
 
 func (n *NIC) markReady(out *weft.Actions) {

@@ -8,6 +8,7 @@ import (
 // Snapshot is the state of a switch at one moment, apart from the packets themselves.
 type Snapshot struct {
 	Switch    weft.SwitchID
+	Version   uint64 // of the tables that it forwards by, see [Switch.Load]
 	Stats     Stats
 	Held      int // packets inside
 	Ports     []PortSnapshot
@@ -80,7 +81,7 @@ func (s *Switch) Suppressed(p weft.PortID) bool { return s.ports[p].end.Suppress
 
 // Snapshot copies the state of the switch.
 func (s *Switch) Snapshot() Snapshot {
-	sn := Snapshot{Switch: s.place.Switch, Stats: s.stats, Held: s.Held(), Discards: make(map[string]uint64, len(s.discards))}
+	sn := Snapshot{Switch: s.place.Switch, Version: s.version, Stats: s.stats, Held: s.Held(), Discards: make(map[string]uint64, len(s.discards))}
 	for rule, n := range s.discards {
 		sn.Discards[rule] = n
 	}

@@ -1,8 +1,6 @@
 package switching
 
 import (
-	"fmt"
-
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/switch/credit"
 	"github.com/weft-fabric/weft/switch/linkend"
@@ -16,6 +14,7 @@ type Switch struct {
 	in        []input  // per channel
 	out       []output // per channel
 	fw        Firmware
+	version   uint64 // of what fw forwards by, see Load
 	view      View
 	place     *weft.Place
 	slots     slots
@@ -89,6 +88,7 @@ func New(cfg Config) (*Switch, error) {
 	s := &Switch{
 		cfg:      cfg,
 		fw:       cfg.Firmware,
+		version:  cfg.Version,
 		place:    cfg.Place,
 		ports:    make([]port, ports),
 		slots:    newSlots(all),
@@ -101,9 +101,7 @@ func New(cfg Config) (*Switch, error) {
 		most:     weft.MaxHops,
 	}
 	s.view = (*view)(s)
-	if b, ok := cfg.Firmware.(Bounded); ok {
-		s.most = uint16(min(max(b.MostHops(), 1), weft.MaxHops))
-	}
+	s.bound()
 	if cfg.Requeue {
 		s.other = make([]mark, all)
 	}
@@ -115,15 +113,9 @@ func New(cfg Config) (*Switch, error) {
 		s.in[c].queue = queue{head: noSlot, tail: noSlot}
 		s.out[c].queue = queue{head: noSlot, tail: noSlot}
 	}
-	if f, ok := cfg.Firmware.(Stateful); ok {
-		for _, r := range f.Registers(cfg.Place) {
-			if r.Width < 1 || r.Width > 64 || r.Expire < 0 {
-				return nil, fmt.Errorf("%w: switch %s: register %q: width must be 1 to 64 and expiry not negative", ErrConfig, cfg.Place.Name, r.Name)
-			}
-			s.registers = append(s.registers, register{Register: r, expires: weft.Never})
-		}
-	}
-	return s, nil
+	var err error
+	s.registers, err = declared(cfg.Firmware, cfg.Place)
+	return s, err
 }
 
 // Ports implements [weft.Core].

@@ -43,6 +43,17 @@ func (n *NIC) SetEra(era uint16) {
 	n.Do(func(weft.Time, *weft.Actions) { n.core.SetEra(era) })
 }
 
+// Hold keeps all packets in the send queue from now on, or lets them go again.
+func (n *NIC) Hold(held bool) {
+	n.Do(func(_ weft.Time, out *weft.Actions) { n.core.Hold(held, out) })
+}
+
+// Readdress has packets in the send queue go by the addresses of now; see [nic.NIC.Readdress].
+func (n *NIC) Readdress() (moved int) {
+	n.Do(func(_ weft.Time, out *weft.Actions) { moved = n.core.Readdress(out) })
+	return moved
+}
+
 // Notice tells that dst cannot be reached now.
 func (n *NIC) Notice(dst weft.NICID) (err error) {
 	n.Do(func(now weft.Time, _ *weft.Actions) { err = n.core.Notice(now, dst) })

@@ -3,6 +3,7 @@ package firmware
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weft-fabric/weft"
 )
@@ -11,38 +12,93 @@ import (
 // Routing in Irregular Networks (definitions 2 and 10): by which addresses, and in which layers, the NICs of a switch send to a NIC.
 // Read by any number of goroutines.
 type Assignment struct {
-	nics  int
-	first []uint32 // per source switch and destination NIC: where its addresses begin in list
+	nics int
+	base weft.SwitchID // of the first switch
+	at   []sending
+}
+
+// sending is how the NICs of one switch send.
+type sending struct {
+	first []uint32 // per destination NIC, and after the last: where its addresses begin in list
 	list  []weft.Address
 }
 
 // NewAssignment asks for the addresses of each destination at each source switch, in the order of their numbers, and copies them.
 // VCs beyond vcs, and paths beyond those that each NIC has, are refused.
 func NewAssignment(switches, nics, vcs, paths int, of func(weft.SwitchID, weft.NICID) []weft.Address) (*Assignment, error) {
-	a := &Assignment{nics: nics, first: make([]uint32, 1, switches*nics+1)}
+	a := &Assignment{nics: nics, at: make([]sending, switches)}
 	for s := range weft.SwitchID(switches) {
-		for d := range weft.NICID(nics) {
-			for _, x := range of(s, d) {
-				if int(x.VC) >= vcs || int(x.Path) >= paths || x.Layers>>vcs != 0 || x.Layers != 0 && x.Layers>>x.VC&1 == 0 {
-					return nil, fmt.Errorf("switch %d sends to NIC %d by path %d in %v of layers %b: there are %d paths and %d layers, and it enters in one of its own",
-						s, d, x.Path, x.VC, x.Layers, paths, vcs)
-				}
-				a.list = append(a.list, x)
-			}
-			if len(a.list) > math.MaxUint32 {
-				return nil, fmt.Errorf("a traffic assignment of more than %d addresses: allow fewer paths", uint32(math.MaxUint32))
-			}
-			a.first = append(a.first, uint32(len(a.list)))
+		if err := a.ask(s, vcs, paths, of); err != nil {
+			return nil, err
 		}
 	}
 	return a, nil
 }
 
+// Edited is a copy for which the addresses at those switches are asked for anew, as [NewAssignment] does. The other switches share theirs with the one
+// before, which stays as it was.
+func (a *Assignment) Edited(switches []weft.SwitchID, vcs, paths int, of func(weft.SwitchID, weft.NICID) []weft.Address) (*Assignment, error) {
+	b := *a
+	b.at = slices.Clone(a.at)
+	for _, s := range switches {
+		if s < b.base || int(s-b.base) >= len(b.at) {
+			return nil, fmt.Errorf("a traffic assignment of %d switches has none at switch %d: ask for another", len(b.at), s)
+		}
+		if err := b.ask(s, vcs, paths, of); err != nil {
+			return nil, err
+		}
+	}
+	return &b, nil
+}
+
+func (a *Assignment) ask(s weft.SwitchID, vcs, paths int, of func(weft.SwitchID, weft.NICID) []weft.Address) error {
+	x := sending{first: make([]uint32, 1, a.nics+1), list: make([]weft.Address, 0, a.nics)}
+	for d := range weft.NICID(a.nics) {
+		for _, to := range of(s, d) {
+			if err := checkAddress(s, d, to, vcs, paths); err != nil {
+				return err
+			}
+			x.list = append(x.list, to)
+		}
+		if len(x.list) > math.MaxUint32 {
+			return fmt.Errorf("a traffic assignment of more than %d addresses at switch %d: allow fewer paths", uint32(math.MaxUint32), s)
+		}
+		x.first = append(x.first, uint32(len(x.list)))
+	}
+	x.list = slices.Clip(x.list)
+	a.at[s-a.base] = x
+	return nil
+}
+
+func checkAddress(s weft.SwitchID, d weft.NICID, x weft.Address, vcs, paths int) error {
+	if int(x.VC) >= vcs || int(x.Path) >= paths || x.Layers>>vcs != 0 || x.Layers != 0 && x.Layers>>x.VC&1 == 0 {
+		return fmt.Errorf("switch %d sends to NIC %d by path %d in %v of layers %b: there are %d paths and %d layers, and it enters in one of its own",
+			s, d, x.Path, x.VC, x.Layers, paths, vcs)
+	}
+	return nil
+}
+
 // Addresses are those by which the NICs of switch s send to d, not to be written to; none when there is no such switch or NIC.
 func (a *Assignment) Addresses(s weft.SwitchID, d weft.NICID) []weft.Address {
-	i := int(s)*a.nics + int(d)
-	if int(d) >= a.nics || i+1 >= len(a.first) {
+	i := uint(s - a.base)
+	if int(d) >= a.nics || i >= uint(len(a.at)) {
 		return nil
 	}
-	return a.list[a.first[i]:a.first[i+1]]
+	x := &a.at[i]
+	return x.list[x.first[d]:x.first[d+1]]
+}
+
+// Of is the assignment at switch s alone, which shares what it holds; an empty one if there is no such switch.
+func (a *Assignment) Of(s weft.SwitchID) *Assignment {
+	one := &Assignment{nics: a.nics, base: s}
+	if i := uint(s - a.base); i < uint(len(a.at)) {
+		one.at = a.at[i : i+1 : i+1]
+	}
+	return one
+}
+
+// shares reports whether two assignments hold the same storage at switch s, and so send alike.
+func (a *Assignment) shares(b *Assignment, s weft.SwitchID) bool {
+	i, j := uint(s-a.base), uint(s-b.base)
+	return a.nics == b.nics && i < uint(len(a.at)) && j < uint(len(b.at)) && &a.at[i].first[0] == &b.at[j].first[0]
 }

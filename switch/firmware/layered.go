@@ -78,7 +78,7 @@ func (t *Tables) mostHops() int {
 	if t == nil {
 		return weft.MaxHops
 	}
-	return 2 * len(t.switches)
+	return 2 * t.count
 }
 
 // ways appends to list the hops for a packet that came in by a port in a layer, those of live links only, as candidates of a class. It

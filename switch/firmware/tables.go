@@ -18,6 +18,8 @@ import (
 type Tables struct {
 	vcs, nics, paths int
 	perLayer         bool
+	base             weft.SwitchID // of switches[0]
+	count            int           // of switches there are in the fabric
 	switches         []table
 }
 
@@ -97,7 +99,7 @@ func NewTablesOf(shape TablesShape) (*Tables, error) {
 		return nil, fmt.Errorf("forwarding tables of %d switches for %d NICs have %d entries, more than %d: use a firmware that computes its decisions",
 			len(ports), nics, each*len(ports), maxEntries)
 	}
-	t := &Tables{vcs: vcs, nics: nics, paths: paths, perLayer: shape.PerLayer, switches: make([]table, len(ports))}
+	t := &Tables{vcs: vcs, nics: nics, paths: paths, perLayer: shape.PerLayer, count: len(ports), switches: make([]table, len(ports))}
 	all := make([]uint16, each*len(ports))
 	for i := range all {
 		all[i] = noRow
@@ -109,6 +111,11 @@ func NewTablesOf(shape TablesShape) (*Tables, error) {
 		t.switches[s] = table{ports: n, row: all[s*each : (s+1)*each : (s+1)*each]}
 	}
 	return t, nil
+}
+
+// Shape is what the tables are for, but for the ports.
+func (t *Tables) Shape() TablesShape {
+	return TablesShape{VCs: t.vcs, NICs: t.nics, Paths: t.paths, PerLayer: t.perLayer}
 }
 
 // VCs is the number of virtual channels the tables are for.
@@ -226,17 +233,40 @@ func (t *Tables) SetRank(s weft.SwitchID, i int) error {
 }
 
 func (t *Tables) rank(s weft.SwitchID) int {
-	if int(s) >= len(t.switches) {
-		return 0
+	if sw := t.of(s); sw != nil {
+		return sw.rank
 	}
-	return t.switches[s].rank
+	return 0
+}
+
+// of is the table of switch s, nil when there is none here.
+func (t *Tables) of(s weft.SwitchID) *table {
+	if i := uint(s - t.base); i < uint(len(t.switches)) {
+		return &t.switches[i]
+	}
+	return nil
 }
 
 func (t *Tables) table(s weft.SwitchID) (*table, error) {
-	if int(s) >= len(t.switches) {
-		return nil, fmt.Errorf("forwarding tables: no switch %d, there are %d", s, len(t.switches))
+	if sw := t.of(s); sw != nil {
+		return sw, nil
 	}
-	return &t.switches[s], nil
+	if len(t.switches) < t.count {
+		return nil, fmt.Errorf("forwarding tables: no switch %d, they are those of switch %d alone", s, t.base)
+	}
+	return nil, fmt.Errorf("forwarding tables: no switch %d, there are %d", s, t.count)
+}
+
+// Of are the tables of switch s alone; the same if they are that already, and of no switch if there is no such. What they hold is
+// shared: set nothing in either from then on.
+func (t *Tables) Of(s weft.SwitchID) *Tables {
+	one := *t
+	one.base, one.switches = s, nil
+	if sw := t.of(s); sw != nil {
+		i := int(s - t.base)
+		one.switches = t.switches[i : i+1 : i+1]
+	}
+	return &one
 }
 
 // Lookup is the entry of switch s for a packet for address 0 of d that came in by a port in a VC, the first hop if there are several. It
@@ -252,10 +282,10 @@ func (t *Tables) Lookup(s weft.SwitchID, d weft.NICID, in weft.PortID, vc weft.V
 // Choices are the hops of switch s for a packet for an address of d that came in by a port in a VC, not to be written to. In tables
 // that are per layer the port NoPort stands for a packet that enters layer vc here. There are none where Lookup would report false.
 func (t *Tables) Choices(s weft.SwitchID, d weft.NICID, path uint16, in weft.PortID, vc weft.VC) []Hop {
-	if int(s) >= len(t.switches) || int(d) >= t.nics || int(path) >= t.paths || int(vc) >= t.vcs {
+	sw := t.of(s)
+	if sw == nil || int(d) >= t.nics || int(path) >= t.paths || int(vc) >= t.vcs {
 		return nil
 	}
-	sw := &t.switches[s]
 	n := sw.row[t.index(vc, d, int(path))]
 	if n == noRow {
 		return nil
@@ -282,10 +312,10 @@ func (t *Tables) Choices(s weft.SwitchID, d weft.NICID, path uint16, in weft.Por
 
 // Sequence is the testing sequence D of switch s, not to be written to.
 func (t *Tables) Sequence(s weft.SwitchID) []weft.PortID {
-	if int(s) >= len(t.switches) {
-		return nil
+	if sw := t.of(s); sw != nil {
+		return sw.sequence
 	}
-	return t.switches[s].sequence
+	return nil
 }
 
 // check says whether the tables are those of a switch at this place.
@@ -295,7 +325,7 @@ func (t *Tables) check(name string, place *weft.Place, vcs int) error {
 		return fmt.Errorf("firmware %s has no forwarding tables: give it those of this topology, as fabricd/subnet makes them", name)
 	case vcs < t.vcs:
 		return fmt.Errorf("firmware %s needs %d virtual channels, there are %d: raise the number", name, t.vcs, vcs)
-	case int(place.Switch) >= len(t.switches) || t.switches[place.Switch].ports != place.Ports():
+	case t.of(place.Switch) == nil || t.of(place.Switch).ports != place.Ports():
 		return fmt.Errorf("firmware %s has tables that do not fit switch %s (number %d, %d ports): make them for this topology", name, place.Name, place.Switch, place.Ports())
 	}
 	return nil

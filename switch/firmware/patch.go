@@ -1,0 +1,157 @@
+package firmware
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// FirstVersion is the version of the tables that a switch starts with. A firmware without tables has version 0.
+const FirstVersion = 1
+
+// Program is what a switch forwards by that is computed elsewhere, and may be replaced while packets travel. What a firmware does not
+// use is nil.
+type Program struct {
+	Tables     *Tables
+	Assignment *Assignment
+	Routes     *SourceRoutes
+}
+
+// Only is what of a program a firmware uses that has like for its own: its patches may hold no more.
+func (r Program) Only(like Program) Program {
+	if like.Tables == nil {
+		r.Tables = nil
+	}
+	if like.Assignment == nil {
+		r.Assignment = nil
+	}
+	if like.Routes == nil {
+		r.Routes = nil
+	}
+	return r
+}
+
+// Programmed is a firmware whose program can be replaced, switch by switch.
+type Programmed interface {
+	switching.Firmware
+	// Program is what it forwards by now. It holds this switch at least.
+	Program() Program
+	// Patched is the firmware of the switch at this place with a patch applied. It shares what has not changed with the one before, which
+	// stays as it was, and knows the tables of this switch alone. The patch is not kept. Errors say what is wrong with the patch; the
+	// versions in it are the caller's business.
+	Patched(place *weft.Place, p *Patch) (switching.Firmware, error)
+}
+
+// Patch is what changes in the program of one switch: in its tables, and in how its NICs send. It does not depend on how either side
+// numbers its rows, so whoever has tables that forward alike can apply it.
+type Patch struct {
+	Switch weft.SwitchID `json:"switch"`
+	From   uint64        `json:"from"` // the version that it changes; 0: any, it is a whole program
+	To     uint64        `json:"to"`   // the version that it makes
+
+	Shape     *PatchShape      `json:"shape,omitempty"`     // of the tables; in a whole program only
+	Rows      []PatchRow       `json:"rows,omitempty"`      // those that Set names
+	Set       []PatchSet       `json:"set,omitempty"`       // ascending, none twice
+	Addresses []PatchAddresses `json:"addresses,omitempty"` // ascending, none twice
+	Routes    []PatchRoute     `json:"routes,omitempty"`    // ascending, none twice
+}
+
+// PatchShape is what a TablesShape says of one switch.
+type PatchShape struct {
+	VCs      int  `json:"vcs"`
+	Paths    int  `json:"paths"`
+	PerLayer bool `json:"per_layer"`
+}
+
+// PatchRow is a way of forwarding, as [Tables.AddChoices] takes one: one entry, or one for each in port and what else the tables tell
+// apart. An entry is port, VC, port, VC, ...: its hops.
+type PatchRow [][]uint16
+
+// PatchSet gives so many addresses in a row, the first of them number At, a row of the patch; -1: none. Addresses are numbered by layer,
+// where tables have rows for each, then by NIC, then by path.
+type PatchSet struct {
+	At  int `json:"at"`
+	N   int `json:"n"`
+	Row int `json:"row"`
+}
+
+// PatchAddresses says by which addresses the NICs of the switch send to N destinations, the first of them Dst.
+type PatchAddresses struct {
+	Dst  weft.NICID     `json:"dst"`
+	N    int            `json:"n"`
+	List []weft.Address `json:"list,omitempty"`
+}
+
+// PatchRoute says by which route the NICs of the switch send to Dst.
+type PatchRoute struct {
+	Dst   weft.NICID       `json:"dst"`
+	Route weft.SourceRoute `json:"route"`
+}
+
+// Errors of [Apply].
+var (
+	ErrPatch   = errors.New("unusable patch")                   // wrapped by all errors about what is in a patch
+	ErrVersion = errors.New("the patch is for another version") // wrapped by [VersionError]
+	// ErrNotProgrammed means that a firmware decides by rules alone.
+	ErrNotProgrammed = errors.New("it has no tables that could be replaced")
+)
+
+// VersionError is the error of a patch of another version than the one that a switch has.
+type VersionError struct {
+	Switch        weft.SwitchID
+	Has, From, To uint64
+}
+
+// Error implements error.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("switch %d has tables of version %d, the patch changes version %d to %d: send the difference from version %d, or a whole program",
+		e.Switch, e.Has, e.From, e.To, e.Has)
+}
+
+// Unwrap returns [ErrVersion].
+func (e *VersionError) Unwrap() error { return ErrVersion }
+
+// VersionOf is the version of the tables that a firmware starts with.
+func VersionOf(fw switching.Firmware) uint64 {
+	if _, ok := fw.(Programmed); ok {
+		return FirstVersion
+	}
+	return 0
+}
+
+// Apply is the firmware of the switch at a place, of so many virtual channels, once it has a patch; fw itself, which has tables of
+// that version, if it has them already.
+func Apply(fw switching.Firmware, version uint64, place *weft.Place, vcs int, p *Patch) (switching.Firmware, error) {
+	f, ok := fw.(Programmed)
+	switch {
+	case !ok:
+		return fw, fmt.Errorf("new tables for switch %s: firmware %T: %w", place.Name, fw, ErrNotProgrammed)
+	case p.Switch != place.Switch:
+		return fw, p.wrong("it is for another switch than %s, which is number %d", place.Name, place.Switch)
+	case p.To == version:
+		return fw, nil
+	case p.From != 0 && p.From != version, p.To < version: // a manager that was held up does not undo what the next one did
+		return fw, &VersionError{Switch: p.Switch, Has: version, From: p.From, To: p.To}
+	}
+	next, err := f.Patched(place, p)
+	if err != nil {
+		return fw, err
+	}
+	if c, ok := next.(switching.Checker); ok {
+		if err := c.Check(place, vcs); err != nil {
+			return fw, fmt.Errorf("%w: %w", ErrPatch, err)
+		}
+	}
+	return next, nil
+}
+
+// Empty reports whether nothing changes but the version.
+func (p *Patch) Empty() bool {
+	return p.Shape == nil && len(p.Set) == 0 && len(p.Addresses) == 0 && len(p.Routes) == 0
+}
+
+func (p *Patch) wrong(format string, args ...any) error {
+	return fmt.Errorf("%w of switch %d to version %d: %s", ErrPatch, p.Switch, p.To, fmt.Sprintf(format, args...))
+}

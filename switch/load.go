@@ -1,0 +1,61 @@
+package switching
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+)
+
+// Load makes the switch forward by fw from now on: by new tables, of that version. Every packet that waits for room is routed anew, and a
+// decision that it waits for is forgotten; what is in output queues or on a wire goes where it was going. Registers that fw declares as
+// the firmware before did keep their values and timers, others start from zero.
+//
+// It is for the same firmware with other tables. Whether packets that were routed by both can wait for each other for ever is up to the tables.
+// The error says why the switch cannot run fw; it goes on as before.
+func (s *Switch) Load(now weft.Time, fw Firmware, version uint64, out *weft.Actions) error {
+	cfg := s.cfg
+	cfg.Firmware = fw
+	if err := cfg.validate(); err != nil {
+		return err
+	}
+	registers, err := declared(fw, s.place)
+	if err != nil {
+		return err
+	}
+	for i := range min(len(registers), len(s.registers)) {
+		if registers[i].Register == s.registers[i].Register {
+			registers[i] = s.registers[i]
+		}
+	}
+	s.now, s.fw, s.version, s.cfg, s.registers = now, fw, version, cfg, registers
+	s.bound()
+	s.rerouteBlocked(out)
+	s.wake(out)
+	return nil
+}
+
+// Version is that of the tables that the switch forwards by, 0 if there are none.
+func (s *Switch) Version() uint64 { return s.version }
+
+// bound sets how many switches packets may have crossed on arrival.
+func (s *Switch) bound() {
+	s.most = weft.MaxHops
+	if b, ok := s.fw.(Bounded); ok {
+		s.most = uint16(min(max(b.MostHops(), 1), weft.MaxHops))
+	}
+}
+
+// declared are the registers of a firmware at a place.
+func declared(fw Firmware, place *weft.Place) (list []register, err error) {
+	f, ok := fw.(Stateful)
+	if !ok {
+		return nil, nil
+	}
+	for _, r := range f.Registers(place) {
+		if r.Width < 1 || r.Width > 64 || r.Expire < 0 {
+			return nil, fmt.Errorf("%w: switch %s: register %q: width must be 1 to 64 and expiry not negative", ErrConfig, place.Name, r.Name)
+		}
+		list = append(list, register{Register: r, expires: weft.Never})
+	}
+	return list, nil
+}
