@@ -35,6 +35,7 @@ func Entries() []Entry {
 		Name: "deterministic-table", Bears: firmware.Bears{Links: true}, New: newDeterministicTable, Routes: tableRoutes,
 		About: "fat trees: deterministic-link by forwarding tables (Algorithm 1)",
 	}}
+	entries = append(append(entries, hybrids()...), sourcePaths())
 	for _, e := range firmware.Entries() {
 		entries = append(entries, Plain(e))
 	}
@@ -94,7 +95,7 @@ func ByName(name string) (Entry, error) {
 	}
 	list := engines()
 	j := slices.IndexFunc(list, func(e engine) bool { return e.name == head })
-	if j < 0 {
+	if j < 0 || list[j].keys == nil {
 		return Entry{}, fmt.Errorf("firmware %s takes no options, found %q", head, options)
 	}
 	o, err := parseOptions(options, list[j].keys)

@@ -6,10 +6,11 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// engine is one that computes routes for topologies of any shape.
+// engine is one that computes routes.
 type engine struct {
 	name  string
 	about string
+	on    firmware.Shape
 	keys  []string // what it can be asked for, of optionKeys
 	route func(g *topology.Graph, o layered.Options) (*layered.Routing, error)
 }
@@ -18,49 +19,64 @@ type engine struct {
 func engines() []engine {
 	return []engine{
 		{
-			"a-lash", "any topology: every shortest path, adaptive, in as many layers as keep each free from deadlock (A-LASH)",
+			"a-lash", "any topology: every shortest path, adaptive, in as many layers as keep each free from deadlock (A-LASH)", firmware.Anything,
 			[]string{"layers", "seed", "step4", "move", "fallback", "root", "tree"},
 			layered.ALASH,
 		},
 		{
-			"d-mroots", "any topology: Up*/Down* with a root far from the others for each layer, one layer per pair (D-MROOTS)",
+			"d-mroots", "any topology: Up*/Down* with a root far from the others for each layer, one layer per pair (D-MROOTS)", firmware.Anything,
 			[]string{"layers", "root", "tree", "seed"},
 			layered.DMRoots,
 		},
 		{
-			"escape", "any topology: every shortest path, adaptive, in all layers but one, which is Up*/Down* to escape to",
+			"e-cube", "meshes and tori: dimension order over shortest paths, a layer for each set of dimensions in which they go around the end", firmware.Grids,
+			nil,
+			layered.ECube,
+		},
+		{
+			"escape", "any topology: every shortest path, adaptive, in all layers but one, which is Up*/Down* to escape to", firmware.Anything,
 			[]string{"layers", "root", "tree", "seed"},
 			layered.EscapePaths,
 		},
 		{
-			"lash", "any topology: deterministic shortest paths, in as many layers as keep each free from deadlock (LASH)",
+			"ftree", "fat trees: updown by forwarding tables", firmware.Trees,
+			nil,
+			upDownTables,
+		},
+		{
+			"lash", "any topology: deterministic shortest paths, in as many layers as keep each free from deadlock (LASH)", firmware.Anything,
 			[]string{"layers", "seed", "balance", "paths", "rounds", "both", "fallback", "root", "tree"},
 			layered.LASH,
 		},
 		{
-			"minimal-hop", "any topology: deterministic shortest paths, loads balanced; can deadlock (the baseline)",
+			"minimal-hop", "any topology: deterministic shortest paths, loads balanced; can deadlock (the baseline)", firmware.Anything,
 			[]string{"layers", "seed"},
 			layered.MinimalHop,
 		},
 		{
-			"mp-lash", "any topology: every shortest path, the source chooses, in as many layers as keep each free from deadlock (MP-LASH)",
+			"mp-lash", "any topology: every shortest path, the source chooses, in as many layers as keep each free from deadlock (MP-LASH)", firmware.Anything,
 			[]string{"layers", "seed", "limit", "step4", "fallback", "root", "tree"},
 			layered.MPLASH,
 		},
 		{
-			"mroots", "any topology: Up*/Down* with a root far from the others for each layer, packets in any layer (MROOTS)",
+			"mroots", "any topology: Up*/Down* with a root far from the others for each layer, packets in any layer (MROOTS)", firmware.Anything,
 			[]string{"layers", "root", "tree", "seed"},
 			layered.MRoots,
 		},
 		{
-			"updn", "any topology: deterministic Up*/Down*, up towards a root and then down",
+			"updn", "any topology: deterministic Up*/Down*, up towards a root and then down", firmware.Anything,
 			[]string{"layers", "root", "tree", "seed", "in-port"},
 			layered.UpDown,
 		},
 		{
-			"updn-adaptive", "any topology: Up*/Down* by every shortest legal path, adaptive, in all layers",
+			"updn-adaptive", "any topology: Up*/Down* by every shortest legal path, adaptive, in all layers", firmware.Anything,
 			[]string{"layers", "root", "tree", "move"},
 			layered.UpDownAdaptive,
+		},
+		{
+			"xy", "meshes: dimension order, x first, then y, then z; in tori nothing goes around the end", firmware.Grids,
+			nil,
+			layered.XY,
 		},
 	}
 }
@@ -75,9 +91,12 @@ func (e engine) with(name string, o layered.Options) Entry {
 	for _, k := range e.keys {
 		keys = append(keys, optionKeys[k].Key)
 	}
-	return computed(Entry{Name: name, About: e.about, On: firmware.Anything, Keys: keys}, func(g *topology.Graph) (*layered.Routing, error) {
+	return computed(Entry{Name: name, About: e.about, On: e.on, Keys: keys}, func(g *topology.Graph) (*layered.Routing, error) {
 		r, err := e.route(g, o)
-		return r, named(name, err)
+		if err = named(name, err); err != nil && e.on != firmware.Anything && e.on != shapeOf(g) {
+			err = instead(err, g)
+		}
+		return r, err
 	})
 }
 

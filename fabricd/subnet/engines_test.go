@@ -169,3 +169,14 @@ func TestEngineFirmwaresDeliver(t *testing.T) {
 		}
 	}
 }
+
+func TestEnginesOfOneShapeSayWhatRoutesOthers(t *testing.T) {
+	t.Parallel()
+	for name, spec := range map[string]string{"ftree": "mesh:4x4", "xy": "kary-ntree:2,2", "e-cube": "irregular:8,16,1"} {
+		_, err := subnet.Routes(name, parse(t, spec))
+		require.ErrorContains(t, err, "firmware "+name+": ")
+		require.ErrorContains(t, err, "or a firmware that routes "+spec+", as ")
+		_, err = subnet.ByName(name + ":layers=2")
+		require.EqualError(t, err, "firmware "+name+` takes no options, found "layers=2"`)
+	}
+}

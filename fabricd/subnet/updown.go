@@ -156,28 +156,74 @@ func (u *UpDownRoutes) leads(s weft.SwitchID, p weft.PortID, d weft.NICID) bool 
 	return !u.dead[i] && u.of(weft.SwitchID(u.ports[i].peer)).has(uint32(d))
 }
 
-// Tables are the routes of the last Compute as tables, which later ones do not change.
-func (u *UpDownRoutes) Tables() (*firmware.Tables, error) {
+// Tables are the routes of the last Compute as tables, which later ones do not change. They look at the destination alone. In a mixture with
+// those of other faults no packet goes up that has come down: what comes down does so towards its destination, so that this is below, and
+// there no tables lead up. So no mixture can deadlock.
+func (u *UpDownRoutes) Tables() (*firmware.Tables, error) { return u.tables(false, u.port) }
+
+// AdaptiveTables are the same with every up port that leads on to the destination, the one of Port among them. They are per layer, of one
+// layer.
+func (u *UpDownRoutes) AdaptiveTables() (*firmware.Tables, error) { return u.tables(true, u.ways) }
+
+// port appends Port, if there is one.
+func (u *UpDownRoutes) port(s weft.SwitchID, d weft.NICID, hops []firmware.Hop) []firmware.Hop {
+	if p := u.Port(s, d); p != weft.NoPort {
+		hops = append(hops, firmware.Hop{Port: p})
+	}
+	return hops
+}
+
+// ways appends all ports by which switch s may forward packets for d up and then down.
+func (u *UpDownRoutes) ways(s weft.SwitchID, d weft.NICID, hops []firmware.Hop) []firmware.Hop {
+	t := u.g.Place(s).Tree
+	if !u.of(s).has(uint32(d)) || t.HasDown(d) {
+		return u.port(s, d, hops)
+	}
+	for j := range t.Ups() {
+		if p := t.Up(j); u.leads(s, p, d) {
+			hops = append(hops, firmware.Hop{Port: p})
+		}
+	}
+	return hops
+}
+
+// tables makes tables of the hops by which each switch forwards for each destination.
+func (u *UpDownRoutes) tables(perLayer bool, by func(weft.SwitchID, weft.NICID, []firmware.Hop) []firmware.Hop) (*firmware.Tables, error) {
 	ports := make([]int, len(u.g.Switches))
 	for i, s := range u.g.Switches {
 		ports[i] = s.Ports
 	}
-	tables, err := firmware.NewTables(1, len(u.g.NICs), ports)
+	tables, err := firmware.NewTablesOf(firmware.TablesShape{VCs: 1, NICs: len(u.g.NICs), PerLayer: perLayer, Ports: ports})
 	if err != nil {
 		return nil, err
 	}
+	var hops []firmware.Hop
+	var key []byte
 	for i := range u.g.Switches {
 		s := weft.SwitchID(i)
-		for p := range weft.PortID(ports[i]) {
-			if _, err := tables.AddRow(s, []firmware.Hop{{Port: p}}); err != nil {
-				return nil, err
-			}
-		}
+		rows := map[string]int{}
 		for d := range weft.NICID(len(u.g.NICs)) {
-			if p := u.Port(s, d); p != weft.NoPort {
-				if err := tables.Set(s, d, int(p)); err != nil {
+			if hops = by(s, d, hops[:0]); len(hops) == 0 {
+				continue
+			}
+			key = key[:0]
+			for _, h := range hops {
+				key = append(key, byte(h.Port))
+			}
+			row, ok := rows[string(key)]
+			if !ok {
+				if len(hops) == 1 {
+					row, err = tables.AddRow(s, hops)
+				} else {
+					row, err = tables.AddChoices(s, [][]firmware.Hop{hops})
+				}
+				if err != nil {
 					return nil, err
 				}
+				rows[string(key)] = row
+			}
+			if err := tables.Set(s, d, row); err != nil {
+				return nil, err
 			}
 		}
 	}

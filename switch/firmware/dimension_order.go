@@ -94,7 +94,7 @@ func (DimensionOrder) Route(pkt *weft.Header, at Arrival, sw View) (answer Decis
 // dimensionStep goes towards coordinate to of dimension i: it writes into answer, which is empty.
 func dimensionStep(pkt *weft.Header, at Arrival, sw View, i int, to uint32, answer *Decision) {
 	g := sw.Place().Grid
-	up, half := shorter(g.Dims[i], g.Around(i), to)
+	up, half := ShorterWay(g, i, to)
 	out, back, rules := g.Down(i), g.Up(i), &orderRules[i][0]
 	if up {
 		out, back, rules = back, out, &orderRules[i][1]
@@ -124,9 +124,11 @@ func dimensionStep(pkt *weft.Header, at Arrival, sw View, i int, to uint32, answ
 	answer.Candidates = only(sw, out, vc, &pkt.Fields)
 }
 
-// shorter is the direction of the shorter way to a coordinate, and whether the other is as short.
-func shorter(d weft.Dim, around bool, to uint32) (up, half bool) {
-	if !around {
+// ShorterWay is the direction of the shorter way to a coordinate of dimension i, and whether the other is as short. Half way round it
+// is up from an even coordinate and down from an odd one.
+func ShorterWay(g *weft.Grid, i int, to uint32) (up, half bool) {
+	d := &g.Dims[i]
+	if !g.Around(i) {
 		return to > d.At, false
 	}
 	ahead := to - d.At

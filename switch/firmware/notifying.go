@@ -75,6 +75,18 @@ func (f DeterministicTable) Notifying() Firmware {
 	return f
 }
 
+// Notifying implements [Notifier].
+func (f Hybrid) Notifying() Firmware {
+	f.Notify = true
+	return f
+}
+
+// Notifying implements [Notifier].
+func (f HybridAdaptive) Notifying() Firmware {
+	f.Local.Notify = true
+	return f
+}
+
 // Notifiers lists the names of those Entries that are a [Notifier].
 func Notifiers() []string {
 	var names []string

@@ -1,0 +1,126 @@
+package verify_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/verify"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// What Hybrid may do with any tables, wherever and whenever they are replaced, is part of what it may do when every up port is in the
+// table: it looks at nothing else there. So this is every mixture of old tables, new ones and packets that are being re-routed.
+func TestHybridBearsAsMuchAsItsLocalRoutingWithAnyMixtureOfTables(t *testing.T) {
+	for _, size := range []struct{ k, n int }{{2, 3}, {2, 4}, {3, 2}, {4, 2}, {3, 3}} {
+		spec := fmt.Sprintf("kary-ntree:%d,%d", size.k, size.n)
+		g := graph(t, spec)
+		any := firmware.Hybrid{Tables: adaptiveTables(t, g, nil)}
+		for _, when := range []verify.When{verify.Before, verify.Arriving, verify.Flapping} {
+			if spec == "kary-ntree:3,3" && when != verify.Before {
+				continue // minutes
+			}
+			t.Run(fmt.Sprint(spec, " ", when), func(t *testing.T) {
+				t.Parallel()
+				r := run(t, verify.Config{Graph: g, Firmware: any, When: when, Sets: verify.Sets{Kind: verify.Links, Max: size.k - 1}})
+				require.True(t, r.Pass, "%v", r.Counter)
+				require.True(t, r.CDGAcyclic)
+				require.True(t, *r.Numbering)
+			})
+		}
+	}
+}
+
+func adaptiveTables(t *testing.T, g *topology.Graph, dead *subnet.Dead) *firmware.Tables {
+	u, err := subnet.NewUpDownRoutes(g)
+	require.NoError(t, err)
+	u.Compute(dead)
+	tables, err := u.AdaptiveTables()
+	require.NoError(t, err)
+	return tables
+}
+
+// each is a firmware of its own in every switch, all of one kind.
+type each []firmware.Hybrid
+
+func (f each) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
+	return f[sw.Place().Switch].Route(pkt, at, sw)
+}
+
+func (f each) DestinationBased() {}
+
+func (f each) Check(place *weft.Place, vcs int) error { return f[place.Switch].Check(place, vcs) }
+
+func (f each) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
+	return f[place.Switch].ChannelNumber(place, p, vc)
+}
+
+// The same by patches that some switches have and others not yet, beyond what the functions bear: no deadlock, whatever is dead.
+func TestHybridHasNoDeadlockWhileTablesAreReplaced(t *testing.T) {
+	t.Parallel()
+	g := graph(t, "kary-ntree:3,2")
+	u, err := subnet.NewUpDownRoutes(g)
+	require.NoError(t, err)
+	u.Compute(nil)
+	first, err := u.Tables()
+	require.NoError(t, err)
+	for seed := range uint32(4) {
+		var dead subnet.Dead
+		for l := range g.Links {
+			if !isNIC(g, &g.Links[l]) && (uint32(l)*2654435761+seed*40503)>>7%4 == 0 {
+				dead.AddLink(weft.LinkID(l))
+			}
+		}
+		u.Compute(&dead)
+		tables, err := u.Tables()
+		require.NoError(t, err)
+		var mixed each
+		for s := range g.Switches {
+			id := weft.SwitchID(s)
+			fw := switching.Firmware(firmware.Hybrid{Tables: first})
+			if (uint32(s)+seed*7)%3 > 0 {
+				fw, err = firmware.Apply(fw, 1, g.Place(id), 2, firmware.Diff(id, firmware.Program{Tables: first}, firmware.Program{Tables: tables}, 1, 2))
+				require.NoError(t, err)
+			}
+			mixed = append(mixed, fw.(firmware.Hybrid))
+		}
+		r := run(t, verify.Config{Graph: g, Firmware: mixed, VCs: 2, Sets: verify.Sets{Kind: verify.Links, Max: 5, Samples: 300, Seed: uint64(seed)}, When: verify.Arriving})
+		require.True(t, r.CDGAcyclic)
+		require.True(t, *r.Numbering, "%v", r.Counter)
+		require.Zero(t, r.Deadlocks)
+		require.Zero(t, r.Livelocks)
+	}
+}
+
+func isNIC(g *topology.Graph, l *topology.Link) bool {
+	return !l.A.Node.IsSwitch() || !l.B.Node.IsSwitch()
+}
+
+// HybridAdaptive offers what AdaptiveLink offers, so what is proven of that holds; here that it is found so too.
+func TestHybridAdaptiveBearsAsMuchAsAdaptiveLink(t *testing.T) {
+	for _, size := range []struct{ k, n int }{{2, 3}, {2, 4}, {3, 2}, {4, 2}} {
+		spec := fmt.Sprintf("kary-ntree:%d,%d", size.k, size.n)
+		t.Run(spec, func(t *testing.T) {
+			t.Parallel()
+			g := graph(t, spec)
+			var dead subnet.Dead
+			dead.AddLink(weft.LinkID(len(g.Links) - 1))
+			fw, _, err := subnet.Firmware("hybrid-adaptive", g)
+			require.NoError(t, err)
+			sets := verify.Sets{Kind: verify.Links, Max: size.k - 1}
+			local := run(t, verify.Config{Graph: g, Firmware: firmware.AdaptiveLink{}, Sets: sets, NoSymmetry: true})
+			for _, fw := range []switching.Firmware{fw, firmware.HybridAdaptive{Tables: adaptiveTables(t, g, &dead)}} {
+				r := run(t, verify.Config{Graph: g, Firmware: fw, Sets: sets})
+				require.True(t, r.Pass, "%v", r.Counter)
+				require.Equal(t, local.FaultSets, r.FaultSets)
+				require.Equal(t, local.States, r.States)
+				require.Equal(t, local.CyclicSets, r.CyclicSets)
+			}
+		})
+	}
+}
