@@ -76,6 +76,11 @@ var cores = map[string]core{
 		inFile: map[string][]string{"open.go": {"compress/gzip", "os"}},
 	},
 	"fabricd/subnet/cdg": {std: plain},
+	// Reconfiguration: like the engines it is given a routing and makes another.
+	"fabricd/subnet/dqr": {
+		std:  plain,
+		ours: []string{".", "fabricd/subnet/cdg", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware"},
+	},
 	"fabricd/subnet/layered": {
 		std:  append([]string{"container/heap"}, plain...),
 		ours: []string{".", "fabricd/subnet/cdg", "fabricd/topology", "switch/firmware"},

@@ -169,36 +169,85 @@ func (l *Layer) forget() {
 	}
 }
 
+// Closes reports whether Add would refuse a turn, and leaves the order as it is.
+func (l *Layer) Closes(turn int32) bool {
+	from, to := l.t.from[turn], l.t.to[turn]
+	switch {
+	case l.uses[turn] > 0 || l.label[from] < l.label[to]:
+		return false
+	case l.refused[turn] == l.era || from == to:
+		return true
+	case l.between(from, to) != meet:
+		return false
+	}
+	if l.tried == 0 {
+		l.refused[turn] = l.era
+	}
+	return true
+}
+
+// Copy makes l what another layer of the same turns is, in storage of its own.
+func (l *Layer) Copy(from *Layer) {
+	l.t, l.era, l.tried = from.t, from.era, from.tried
+	l.uses, l.refused = append(l.uses[:0], from.uses...), append(l.refused[:0], from.refused...)
+	l.label, l.next, l.prev = append(l.label[:0], from.label...), append(l.next[:0], from.next...), append(l.prev[:0], from.prev...)
+	if len(l.seen) != len(from.seen) {
+		l.seen, l.search, l.by = make([]uint32, len(from.seen)), 0, nil
+	}
+}
+
 // order changes the order so that a stands before b. It reports false when b leads to a.
 func (l *Layer) order(a, b int32) bool {
-	low, high := l.label[b], l.label[a]
-	if high < low {
+	if l.label[a] < l.label[b] {
 		return true
 	}
 	if a == b {
 		return false
 	}
+	switch l.between(a, b) {
+	case ahead:
+		l.move(l.forward, a, l.next[a])
+	case back:
+		l.move(l.behind, l.prev[b], b)
+	default:
+		return false
+	}
+	return true
+}
+
+// side is which search between two channels has come to its end.
+type side uint8
+
+const (
+	meet  side = iota // neither: they have met
+	ahead             // the one forward
+	back
+)
+
+// between searches from b, which stands before a, forward and from a backward, between the two. What the side that ends has found is in
+// forward or in behind.
+func (l *Layer) between(a, b int32) side {
+	low, high := l.label[b], l.label[a]
 	if l.search += 2; l.search == 0 {
 		clear(l.seen)
 		l.search = 2
 	}
-	ahead, back := l.search, l.search+1
+	forth, behind := l.search, l.search+1
 	l.forward, l.behind = append(l.forward[:0], b), append(l.behind[:0], a)
-	l.seen[b], l.seen[a] = ahead, back
+	l.seen[b], l.seen[a] = forth, behind
 	for i, j, steps := 0, 0, 0; ; {
 		if steps <= 0 { // the turn of the side that has looked at fewer turns
 			if i == len(l.forward) {
-				l.move(l.forward, a, l.next[a])
-				return true
+				return ahead
 			}
 			c := l.forward[i]
 			i++
 			for t := l.t.first[c]; t < l.t.first[c+1]; t++ {
-				if to := l.t.to[t]; l.uses[t] > 0 && l.label[to] <= high && l.seen[to] != ahead {
-					if l.seen[to] == back {
-						return false
+				if to := l.t.to[t]; l.uses[t] > 0 && l.label[to] <= high && l.seen[to] != forth {
+					if l.seen[to] == behind {
+						return meet
 					}
-					l.seen[to] = ahead
+					l.seen[to] = forth
 					l.forward = append(l.forward, to)
 				}
 			}
@@ -206,17 +255,16 @@ func (l *Layer) order(a, b int32) bool {
 			continue
 		}
 		if j == len(l.behind) {
-			l.move(l.behind, l.prev[b], b)
-			return true
+			return back
 		}
 		c := l.behind[j]
 		j++
 		for _, t := range l.t.into[l.t.behind[c]:l.t.behind[c+1]] {
-			if from := l.t.from[t]; l.uses[t] > 0 && l.label[from] >= low && l.seen[from] != back {
-				if l.seen[from] == ahead {
-					return false
+			if from := l.t.from[t]; l.uses[t] > 0 && l.label[from] >= low && l.seen[from] != behind {
+				if l.seen[from] == forth {
+					return meet
 				}
-				l.seen[from] = back
+				l.seen[from] = behind
 				l.behind = append(l.behind, from)
 			}
 		}

@@ -244,3 +244,24 @@ func TestTurnsAreNumberedByChannel(t *testing.T) {
 	from, to := turns.Ends(1)
 	require.Equal(t, []int32{0, 2}, []int32{from, to})
 }
+
+func TestAskingWhetherATurnClosesACycleChangesNothing(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		turns := everyTurn(t, 2+int(seed%9))
+		l, other := NewLayer(turns), NewLayer(turns)
+		for range 60 {
+			turn := rng.Int32N(int32(turns.Len()))
+			labels := append([]int64{}, l.label...)
+			closes := l.Closes(turn)
+			require.Equal(t, labels, l.label)
+			other.Copy(l)
+			require.Equal(t, !closes, other.Add(turn), "a copy answers alike")
+			require.Equal(t, labels, l.label, "and is another layer")
+			if rng.IntN(3) > 0 {
+				require.Equal(t, !closes, l.Add(turn))
+			}
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package dqr
+
+import (
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// Upward reports whether a dependency of one channel on the next leads upward in the channel list.
+func (r *Reconfiguration) Upward(from, to layered.Channel) bool {
+	list := r.layers[from.Layer].list
+	a, b := r.number(from), r.number(to)
+	return list.Label(a) < list.Label(b)
+}
+
+func (r *Reconfiguration) number(c layered.Channel) int32 {
+	for i := range r.w.to {
+		if r.w.end(int32(i)) == c.From {
+			return int32(i)
+		}
+	}
+	return none
+}
+
+// Fits reports whether a turn could be enabled.
+func (r *Reconfiguration) Fits(from, to layered.Channel) bool {
+	return !r.layers[from.Layer].list.Closes(r.w.turn(r.number(from), r.number(to)))
+}
+
+// Miscounted is how many turns the channel lists count otherwise than as often as paths in force, and old ones, use them.
+func (r *Reconfiguration) Miscounted() int {
+	wrong := 0
+	for l, y := range r.layers {
+		uses := make([]int, r.w.turns.Len())
+		for k := range r.targets {
+			for c := range r.w.to {
+				if !y.live[k*len(r.w.to)+c] {
+					continue
+				}
+				if next := r.step(y, k, int32(c)); next >= 0 {
+					uses[r.w.turn(int32(c), next)]++
+				}
+			}
+		}
+		for _, d := range r.pending {
+			if d.layer == int32(l) {
+				uses[d.turn]++
+			}
+		}
+		for t, n := range uses {
+			if y.list.Uses(int32(t)) != n {
+				wrong++
+			}
+		}
+	}
+	return wrong
+}
+
+// Graph is that of the routing.
+func (r *Reconfiguration) Graph() *topology.Graph { return r.w.g }
+
+// Depend puts a dependency into what Acyclic looks at.
+func (r *Reconfiguration) Depend(from, to layered.Channel) {
+	r.layers[from.Layer].union[r.w.turn(r.number(from), r.number(to))] = true
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package dqr_test
+
+const raceEnabled = false

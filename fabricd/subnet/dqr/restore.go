@@ -1,0 +1,183 @@
+package dqr
+
+import "github.com/weft-fabric/weft/fabricd/topology"
+
+// Restore is Fail for links that have come back, beside others that have died: flows that were unroutable get paths first, and then flows return to
+// the paths of the engine as far as the channel lists allow. Dependencies of the paths that they leave stay until [Reconfiguration.Settle], and
+// after that another Restore may bring back more: there is no more to come when it re-routes nothing.
+func (r *Reconfiguration) Restore(dead func(*topology.Link) bool) (*Result, error) {
+	return r.change(dead, true)
+}
+
+// returnHome brings flows back to the paths of the engine.
+func (r *Reconfiguration) returnHome() {
+	n := r.w.n
+	for l := range r.layers {
+		for k := range r.targets {
+			before := len(r.scratch.journal)
+			for s, had := range row(r.home.mask, k, n) {
+				if had>>l&1 == 0 || !r.bringBack(l, k, int32(s)) {
+					continue
+				}
+				for other, m := 0, r.mask[k*n+s]&^had; m>>other != 0; other++ { // the layers that it was in meanwhile
+					if m>>other&1 == 1 {
+						r.scratch.touched[other][k] = true
+					}
+				}
+				r.mask[k*n+s] &= had
+			}
+			if len(r.scratch.journal) > before {
+				r.noteChanged(l, k, r.scratch.journal[before:])
+			}
+		}
+	}
+}
+
+// tidy gives entries that no packet has asked since the last Settle what the engine had.
+func (r *Reconfiguration) tidy() {
+	w := r.w
+	for l, y := range r.layers {
+		for k := range r.targets {
+			live, asked := row(y.live, k, len(w.to)), row(y.asked, k, len(w.to))
+			next, home := row(y.next, k, len(w.to)), row(r.home.next[l], k, len(w.to))
+			for c, is := range next {
+				if is != home[c] && !live[c] && !asked[c] {
+					r.setNext(y, l, k, int32(c), home[c])
+				}
+			}
+			first, begin := row(y.first, k, w.n), row(r.home.first[l], k, w.n)
+			for s, is := range first {
+				if is != begin[s] && (r.mask[k*w.n+s]|r.sent[k*w.n+s])>>l&1 == 0 && !r.passed(live, asked, int32(s)) {
+					r.setFirst(y, l, k, int32(s), begin[s])
+				}
+			}
+		}
+	}
+}
+
+// passed reports whether packets for a target came to a switch whose entry for it they asked.
+func (r *Reconfiguration) passed(live, asked []bool, s int32) bool {
+	if r.o.Entries == ByChannel {
+		return false // they asked other entries than those of packets that begin there
+	}
+	for _, c := range r.w.leading(s) {
+		if live[c] || asked[c] {
+			return true
+		}
+	}
+	return false
+}
+
+// bringBack puts the path of the engine from s to target k in a layer in force. It reports false when it is so already, or cannot be.
+func (r *Reconfiguration) bringBack(l, k int, s int32) bool {
+	w, y, x := r.w, r.layers[l], &r.scratch
+	next, first := row(r.home.next[l], k, len(w.to)), row(r.home.first[l], k, w.n)
+	live, is := row(y.live, k, len(w.to)), r.mask[k*w.n+int(s)]>>l&1 == 1 && y.first[k*w.n+int(s)] == first[s]
+	path := x.path[:0]
+	for c := first[s]; c >= 0; {
+		if r.dead[c] {
+			return false
+		}
+		path = append(path, c)
+		on := none
+		if w.to[c] != r.targets[k].home {
+			if on = next[c]; r.o.Entries == ByDestination {
+				on = first[w.to[c]]
+			}
+		}
+		is = is && live[c] && r.step(y, k, c) == on
+		c = on
+	}
+	x.path = path
+	if is {
+		return false
+	}
+	x.turns, x.rest = x.turns[:0], x.rest[:0]
+	if at := y.first[k*w.n+int(s)]; r.o.Entries == ByDestination && at != path[0] {
+		r.replace(y, k, s, at, path[0])
+	}
+	for i, c := range path[:len(path)-1] {
+		r.exchange(y, k, c, path[i+1])
+	}
+	for i, t := range x.turns {
+		if !y.list.Try(t) {
+			y.list.BackPath(x.turns[:i])
+			y.list.Keep()
+			return false
+		}
+	}
+	y.list.Keep()
+	r.find.version++
+	for _, t := range x.rest {
+		r.pending = append(r.pending, drop{int32(l), t})
+	}
+	for i, c := range path[:len(path)-1] {
+		if live[c] = true; r.o.Entries == ByDestination {
+			r.setFirst(y, l, k, w.to[c], path[i+1])
+		} else {
+			r.setNext(y, l, k, c, path[i+1])
+		}
+	}
+	live[path[len(path)-1]] = true
+	r.note(k, s)
+	x.touched[l][k] = true
+	r.setFirst(y, l, k, s, path[0])
+	r.mask[k*w.n+int(s)] |= 1 << l
+	return true
+}
+
+// exchange lists the turns that come and go when packets for target k that come by channel c go on by next; in scratch.turns and scratch.rest.
+func (r *Reconfiguration) exchange(y *layer, k int, c, next int32) {
+	w, x := r.w, &r.scratch
+	live := row(y.live, k, len(w.to))
+	was := r.step(y, k, c)
+	if !live[c] {
+		x.turns = append(x.turns, w.turn(c, next))
+	}
+	if was == next {
+		return
+	}
+	if r.o.Entries == ByChannel {
+		if live[c] {
+			x.turns, x.rest = append(x.turns, w.turn(c, next)), append(x.rest, w.turn(c, was))
+		}
+		return
+	}
+	r.replace(y, k, w.to[c], was, next)
+}
+
+// replace lists the turns that come and go when all packets for target k that come to a switch go on by next and not by was.
+func (r *Reconfiguration) replace(y *layer, k int, s, was, next int32) {
+	w, x := r.w, &r.scratch
+	live := row(y.live, k, len(w.to))
+	for _, p := range w.leading(s) {
+		if live[p] {
+			x.turns, x.rest = append(x.turns, w.turn(p, next)), append(x.rest, w.turn(p, was))
+		}
+	}
+}
+
+// noteChanged notes the flows to target k in a layer whose path has one of those entries.
+func (r *Reconfiguration) noteChanged(l, k int, entries []entry) {
+	w, y := r.w, r.layers[l]
+	changed := make(map[int32]bool, len(entries)) // the channels that are left otherwise, and below 0 the switches
+	for _, e := range entries {
+		if e.first {
+			changed[-1-e.at%int32(w.n)] = true
+		} else {
+			changed[e.at%int32(len(w.to))] = true
+		}
+	}
+	for s, m := range row(r.mask, k, w.n) {
+		if m>>l&1 == 0 {
+			continue
+		}
+		is := r.o.Entries == ByDestination && changed[-1-int32(s)]
+		for c := y.first[k*w.n+s]; c >= 0 && !is; c = r.step(y, k, c) {
+			is = changed[c] || r.o.Entries == ByDestination && changed[-1-w.to[c]]
+		}
+		if is {
+			r.note(k, int32(s))
+		}
+	}
+}
