@@ -81,6 +81,12 @@ var cores = map[string]core{
 		std:  plain,
 		ours: []string{".", "fabricd/subnet/cdg", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware"},
 	},
+	"fabricd/subnet/manage": {
+		std: plain,
+		ours: []string{
+			".", "fabricd/document", "fabricd/subnet", "fabricd/subnet/dqr", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware",
+		},
+	},
 	"fabricd/subnet/layered": {
 		std:  append([]string{"container/heap"}, plain...),
 		ours: []string{".", "fabricd/subnet/cdg", "fabricd/topology", "switch/firmware"},

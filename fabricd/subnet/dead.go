@@ -2,6 +2,7 @@ package subnet
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -21,6 +22,14 @@ func (d *Dead) RemoveLink(id weft.LinkID) { d.links.remove(uint32(id)) }
 
 // RemoveSwitch takes a switch out of the set.
 func (d *Dead) RemoveSwitch(id weft.SwitchID) { d.switches.remove(uint32(id)) }
+
+// Clone is a copy that shares nothing with d.
+func (d *Dead) Clone() Dead { return Dead{slices.Clone(d.links), slices.Clone(d.switches)} }
+
+// Equal reports whether both sets hold the same links and the same switches.
+func (d *Dead) Equal(other *Dead) bool {
+	return d.links.equal(other.links) && d.switches.equal(other.switches)
+}
 
 // Reset empties the set and keeps its storage.
 func (d *Dead) Reset() {
@@ -75,6 +84,22 @@ func (s set) count() (n int) {
 		n += bits.OnesCount64(w)
 	}
 	return n
+}
+
+func (s set) equal(other set) bool {
+	for i := range max(len(s), len(other)) {
+		var a, b uint64
+		if i < len(s) {
+			a = s[i]
+		}
+		if i < len(other) {
+			b = other[i]
+		}
+		if a != b {
+			return false
+		}
+	}
+	return true
 }
 
 // or adds all of another set of the same size.

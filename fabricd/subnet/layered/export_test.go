@@ -1,6 +1,8 @@
 package layered
 
 import (
+	"cmp"
+	"slices"
 	"testing"
 
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -22,3 +24,15 @@ func Roots(t *testing.T, g *topology.Graph, first string, n int) []int32 {
 
 // TooFew is the error for layers that do not suffice.
 var TooFew = tooFew
+
+// All are the dependencies, sorted.
+func (d *Dependencies) All() [][2]int32 {
+	list := [][2]int32{}
+	for from, to := range d.next {
+		for _, c := range to {
+			list = append(list, [2]int32{int32(from), c})
+		}
+	}
+	slices.SortFunc(list, func(a, b [2]int32) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	return list
+}

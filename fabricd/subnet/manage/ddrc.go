@@ -1,0 +1,97 @@
+package manage
+
+import (
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// ddrc computes up/down routes of a tree without what is dead (Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, section
+// VIII). No mixture of its tables makes a packet turn upward, and none has a cycle.
+type ddrc struct {
+	routes *subnet.UpDownRoutes
+	fw     firmware.Firmware // that forwards by the tables
+}
+
+func newDDRC(g *topology.Graph, e subnet.Entry) (computer, error) {
+	u, err := subnet.NewUpDownRoutes(g)
+	if err != nil {
+		return nil, err
+	}
+	fw, _, err := e.New(g)
+	if err != nil {
+		return nil, err
+	}
+	return &ddrc{u, fw}, nil
+}
+
+func (c *ddrc) adopt(*result) {}
+func (c *ddrc) settled()      {}
+
+func (c *ddrc) compute(dead *subnet.Dead) (*result, error) {
+	unroutable := c.routes.Compute(dead)
+	r, err := c.routes.Routing("ftree", unroutable)
+	if err != nil {
+		return nil, err
+	}
+	out := &result{routing: r, unroutable: unroutable, rerouted: -1}
+	switch fw := c.fw.(type) { // those that use other than the tables and addresses of a routing
+	case firmware.Hybrid, firmware.SourcePaths:
+		p, err := subnet.ProgramOf(fw.(firmware.Programmed), r)
+		if err != nil {
+			return nil, err
+		}
+		out.program = &p
+	case firmware.HybridAdaptive:
+		tables, err := c.routes.AdaptiveTables()
+		if err != nil {
+			return nil, err
+		}
+		out.program = &firmware.Program{Tables: tables}
+	}
+	return out, nil
+}
+
+var _ computer = (*ddrc)(nil)
+
+// Routing is the routing, by name, that a fabric runs for this method to be able to replace its tables, and whether that is another than it was
+// asked for: rules of up/down routing are run as tables that decide alike.
+func (m Method) Routing(name string) (routing string, other bool) {
+	if name == "updown" && m.On() {
+		return "ftree", true
+	}
+	return name, false
+}
+
+// For is the method by which a routing is managed unless one is named: none where it has no tables, or its rules go round what is dead
+// themselves; ddrc in fat trees; dqr for deterministic tables; and otherwise the engine again.
+func For(routing string, g *topology.Graph) Method {
+	e, err := subnet.ByName(routing)
+	if err != nil || e.Routes == nil {
+		return Method{Kind: None}
+	}
+	fw, _, err := e.New(g)
+	if err != nil {
+		return Method{Kind: None}
+	}
+	if _, ok := fw.(firmware.Programmed); !ok {
+		return Method{Kind: None}
+	}
+	switch fw.(type) {
+	case firmware.Layered, firmware.LayeredAdaptive, firmware.Escaping:
+		if e.Name == "ftree" {
+			return Method{Kind: DDRC}
+		}
+	default: // local re-routing beneath up/down tables
+		return Method{Kind: DDRC}
+	}
+	r, err := e.Routes(g)
+	switch {
+	case err != nil:
+		return Method{Kind: None}
+	case r.Kind == layered.Deterministic:
+		return Method{Kind: DQR}
+	}
+	return Method{Kind: Engine}
+}

@@ -1,0 +1,73 @@
+package manage
+
+import (
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// Plan is what the switches are to forward by, from some fault or repair on.
+type Plan struct {
+	Dead    subnet.Dead      // what it is without
+	Routing *layered.Routing // tables and assignment of all switches
+	Program firmware.Program // the same as the firmware takes it
+
+	// Acyclic: no mixture of tables that there is while the rounds are uploaded one after the other has a cycle of dependencies, so that
+	// this may be done while packets travel. Otherwise the fabric has to be empty. Channels of links that are dead now do not count, for no packet gets onto
+	// them; a link that has come back counts with all that may be in force still.
+	Acyclic bool
+	// Rounds are what to upload: each of them to all its switches in any order, and the next when all have acknowledged the one before. There is one, or for
+	// some plans of dqr a first one with entries that no packet asks yet.
+	Rounds []Round
+
+	FlowsTotal    int // ordered pairs of different NICs
+	FlowsRerouted int // of them, those whose path is another one than before
+	Unroutable    int // of them, those without a path
+	Unconnected   int // of them, those that no routing could connect
+
+	patches    []*firmware.Patch // of the switches at which something changes, by all rounds together
+	deps       *layered.Dependencies
+	transition *layered.Transition // when all rounds are uploaded
+	result     *result
+}
+
+// Round is a part of an upload.
+type Round struct {
+	Routing *layered.Routing
+	Program firmware.Program  // what all switches forward by after it
+	Patches []*firmware.Patch // from the round before, or the plan before
+}
+
+// Whole is all that a switch forwards by after the round.
+func (r *Round) Whole(s weft.SwitchID, version uint64) *firmware.Patch {
+	return firmware.Diff(s, firmware.Program{}, r.Program, 0, version)
+}
+
+// Cycle is a shortest cycle of dependencies, each of its channels followed by the next and the last by the first; nil when the plan is acyclic.
+func (p *Plan) Cycle() []layered.Channel {
+	if p.Acyclic {
+		return nil
+	}
+	return p.deps.Cycle()
+}
+
+// Patches are what changes by all rounds together, from the plan before, a patch for each switch at which something does: for an empty fabric, or
+// switches that take them all at once. Versions of patches are for who uploads them to set.
+func (p *Plan) Patches() []*firmware.Patch { return p.patches }
+
+// Whole is all that a switch forwards by, for one of which it is not known what it has.
+func (p *Plan) Whole(s weft.SwitchID, version uint64) *firmware.Patch {
+	return firmware.Diff(s, firmware.Program{}, p.Program, 0, version)
+}
+
+// Changes is how many entries of tables and addresses of destinations a patch changes.
+func Changes(p *firmware.Patch) (n int) {
+	for _, set := range p.Set {
+		n += set.N
+	}
+	for _, a := range p.Addresses {
+		n += a.N
+	}
+	return n + len(p.Routes)
+}
