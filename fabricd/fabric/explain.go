@@ -12,6 +12,11 @@ func (f *Fabric) eras() (first int, sum []nic.EraStats) {
 	f.mu.Lock()
 	now := int(f.era)
 	f.mu.Unlock()
+	return f.erasUntil(now)
+}
+
+// erasUntil is eras when it is known which is the latest.
+func (f *Fabric) erasUntil(now int) (first int, sum []nic.EraStats) {
 	snaps := make([]nic.Snapshot, len(f.nics))
 	for i, n := range f.nics {
 		snaps[i] = n.Snapshot()

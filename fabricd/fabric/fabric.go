@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/nic/nicd"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -45,7 +46,9 @@ type Fabric struct {
 	standing standing
 
 	started atomic.Bool
+	holding heldNICs
 	changed broadcast // after every change of a port's state
+	ports   poker     // likewise, for a subnet manager in this process
 
 	mu        turn // serialises faults, repairs and traffic; the rest is guarded by it
 	traffic   nic.Traffic
@@ -54,6 +57,7 @@ type Fabric struct {
 	open      []*record             // of these, the ones that still count
 	forgotten uint64                // packets lost to faults whose reports are no longer kept
 	past      map[string]FaultCount // those faults, by kind
+	rounds    RoundCounts           // of subnet managers
 	era       uint16
 	stopped   bool
 
@@ -67,7 +71,8 @@ type liveSwitch struct {
 	name string
 	core *switching.Switch // stepped only by the driver
 
-	role // who else is this switch, see process.go
+	role    // who else is this switch, see process.go
+	program // what it forwards by, see tables.go
 
 	// Guarded by Fabric.mu.
 	crash       *active // nil: it is well
@@ -119,7 +124,7 @@ func (f *Fabric) build() error {
 	}
 	for _, s := range f.graph.Switches {
 		core, err := switching.New(switching.Config{
-			Place: f.graph.Place(s.ID), Firmware: o.Firmware, Rand: rand.NewPCG(o.Seed, uint64(s.ID)),
+			Place: f.graph.Place(s.ID), Firmware: o.Firmware, Version: firmware.VersionOf(o.Firmware), Rand: rand.NewPCG(o.Seed, uint64(s.ID)),
 			VCs: o.Switch.VCs, InputBuffer: o.Switch.InputBuffer, OutputBuffer: o.Switch.OutputBuffer,
 			Queueing: o.Switch.Queueing, Selection: o.Switch.Selection, Waiting: o.Switch.Waiting, EagerCredits: o.Switch.EagerCredits,
 			Requeue: o.Switch.Requeue, Liveness: o.Link.Liveness,
@@ -128,7 +133,9 @@ func (f *Fabric) build() error {
 			return err
 		}
 		b.Switches = append(b.Switches, core)
-		f.switches = append(f.switches, &liveSwitch{id: s.ID, name: s.Name, core: core})
+		sw := &liveSwitch{id: s.ID, name: s.Name, core: core}
+		sw.program.set(o.Firmware, firmware.VersionOf(o.Firmware))
+		f.switches = append(f.switches, sw)
 	}
 	cores := make([]*nic.NIC, len(f.graph.NICs))
 	if f.Virtual() {

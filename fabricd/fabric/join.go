@@ -186,6 +186,7 @@ func (f *Fabric) brief(p *process) {
 		}
 	}
 	_ = p.ask(member.AskCut, o)
+	p.reload() // before its links carry anything
 	if p.sw.crash != nil {
 		_ = p.ask(member.AskCrash, nil)
 	}

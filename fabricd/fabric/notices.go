@@ -75,12 +75,13 @@ func (f *Fabric) carryNotices() {
 
 // source is what the firmware has a NIC write into its packets, or nil.
 func (f *Fabric) source(id weft.NICID) func(h *weft.Header) {
-	fw, ok := f.opts.Firmware.(switching.Sourcer)
+	_, ok := f.opts.Firmware.(switching.Sourcer)
 	leaf, port := f.leaf(id)
 	if !ok || leaf == nil {
 		return nil
 	}
-	return func(h *weft.Header) { fw.Source(leaf, port, h) }
+	in := &f.switches[leaf.Switch].program
+	return func(h *weft.Header) { in.firmware().(switching.Sourcer).Source(leaf, port, h) }
 }
 
 // addresses are those that the firmware has a NIC choose among, or nil.
@@ -89,7 +90,13 @@ func (f *Fabric) addresses(id weft.NICID) func(dst weft.NICID) []weft.Address {
 	if leaf == nil {
 		return nil
 	}
-	return switching.AddressesOf(f.opts.Firmware, leaf, port)
+	if _, ok := f.opts.Firmware.(switching.Assigner); !ok {
+		return nil
+	}
+	in := &f.switches[leaf.Switch].program
+	return func(dst weft.NICID) []weft.Address {
+		return in.firmware().(switching.Assigner).Addresses(leaf, port, dst)
+	}
 }
 
 // leaf is the switch of a NIC and the port there, nil when it has none.

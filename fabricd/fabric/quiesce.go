@@ -68,21 +68,26 @@ const stuckLooks = 50
 // Quiesce waits until nothing moves any more and returns the ledger. The caller has stopped the traffic. Packets that are
 // left then are reported as a *StuckError beside the ledger.
 func (f *Fabric) Quiesce(ctx context.Context) (Ledger, error) {
+	return f.settle(ctx, f.idle, f.progress, func(l Ledger) bool { return l.InFlight == 0 })
+}
+
+// settle waits until all is done, or nothing moves any more and it is not over.
+func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() progress, over func(Ledger) bool) (Ledger, error) {
 	patience := f.patience()
 	began := f.Now()
-	last, since, looks := f.progress(), began, 0
+	last, since, looks := moves(), began, 0
 	for {
-		if f.idle() {
+		if done() {
 			return f.Ledger(), nil
 		}
 		if err := f.Pause(ctx, f.glance(f.Now()-began), nil); err != nil {
 			return f.Ledger(), fmt.Errorf("fabric is not quiet: %w", err)
 		}
-		if p := f.progress(); p != last {
+		if p := moves(); p != last {
 			last, since, looks = p, f.Now(), 0
 		} else if looks++; looks > stuckLooks && (f.Now()-since).Duration() > patience+f.timers() {
 			l := f.Ledger()
-			if l.InFlight == 0 {
+			if over(l) {
 				return l, nil
 			}
 			return l, &StuckError{Ledger: l, Cycle: f.Deadlock()}

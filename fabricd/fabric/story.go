@@ -23,6 +23,8 @@ func (e Event) Story() string {
 		return fmt.Sprintf("fault %d is over: %s", e.Fault.ID, e.Fault.Story())
 	case EventBrokerLost, EventBrokerBack, EventBrokerError, EventUnauthorized, EventTooLarge, EventSlowConsumer, EventStranger, EventInboxFull:
 		return strings.ReplaceAll(e.Kind, "_", " ") + ": " + e.Detail
+	case EventReconfigured:
+		return e.Detail
 	case EventRestore:
 		return "restored " + e.Link
 	case EventRestart:
@@ -39,6 +41,12 @@ func (e Event) Story() string {
 		return fmt.Sprintf("switch %s does not answer, %s", e.Switch, e.Detail)
 	case EventProcessBack:
 		return fmt.Sprintf("switch %s answers again, %s", e.Switch, e.Detail)
+	case EventTables:
+		return fmt.Sprintf("switch %s forwards by new tables, %s", e.Switch, e.Detail)
+	case EventHeld:
+		return "NICs inject nothing until the fabric is drained and has new tables"
+	case EventResumed:
+		return "NICs inject again"
 	case EventTraffic:
 		return "traffic " + e.Detail
 	}

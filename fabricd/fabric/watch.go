@@ -53,6 +53,7 @@ func (w *watcher) Observe(now weft.Time, a *weft.Actions) {
 	}
 	if len(a.Changes) > 0 {
 		w.fabric.changed.notify()
+		w.fabric.ports.poke()
 	}
 	for _, e := range a.Faults {
 		w.fabric.events.Publish(now, Event{Kind: EventProtocolFault, Node: w.name, Port: new(int(e.Port)), Detail: e.Err.Error()})

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -22,6 +23,8 @@ type pipeline struct {
 	number uint64
 	teller *teller
 	links  bus.Transport
+	vcs    int
+	fw     switching.Firmware // of core, as it was loaded last
 }
 
 // build makes the switch of a charter on its links.
@@ -46,7 +49,7 @@ func build(c Charter, name string, links bus.Transport, t *teller) (*pipeline, e
 		fw = n.Notifying()
 	}
 	core, err := switching.New(switching.Config{
-		Place: g.Place(id), Firmware: fw, Rand: rand.NewPCG(c.Seed, uint64(id)|c.Number<<32),
+		Place: g.Place(id), Firmware: fw, Version: firmware.VersionOf(fw), Rand: rand.NewPCG(c.Seed, uint64(id)|c.Number<<32),
 		VCs: c.VCs, InputBuffer: c.InputBuffer, OutputBuffer: c.OutputBuffer,
 		Queueing: c.Queueing, Selection: c.Selection, Waiting: c.Waiting, EagerCredits: c.EagerCredits,
 		Requeue: c.Requeue, Liveness: c.Liveness, Epoch: c.Epoch,
@@ -61,7 +64,7 @@ func build(c Charter, name string, links bus.Transport, t *teller) (*pipeline, e
 	d := switchd.New(switchd.Config{
 		Core: core, Wires: wires, Clock: c.clock(), Batch: c.Batch, Seed: c.Seed<<16 + uint64(id), Watch: t,
 	})
-	return &pipeline{Driver: d, core: core, number: c.Number, teller: t, links: links}, nil
+	return &pipeline{Driver: d, core: core, number: c.Number, teller: t, links: links, vcs: c.VCs, fw: fw}, nil
 }
 
 // wire opens the links of a switch.

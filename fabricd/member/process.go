@@ -82,6 +82,7 @@ type process struct {
 	control *bus.Control
 	sw      *pipeline
 	teller  *teller
+	loader  loader
 
 	ended chan string   // capacity 1: the fabric has ended, and why
 	asked chan struct{} // capacity 1: the fabric asks
@@ -119,6 +120,7 @@ func (p *process) open() (err error) {
 		AskPort:  p.port,
 		AskCut:   p.cut,
 		AskCrash: func([]byte) error { p.sw.crash(); return nil },
+		AskLoad:  p.load,
 		AskEnd:   p.end,
 	} {
 		if err := p.control.Serve(verb, func(_ context.Context, req []byte) (any, error) {

@@ -60,6 +60,8 @@ type Report struct {
 	CountedFrom float64  `json:"counted_from"`          // seconds: figures of all the fabric count from here; later than At when it was noticed late
 	CountedTo   float64  `json:"counted_to"`            // seconds: effects later than this are not in it
 	Era         uint16   `json:"era"`                   // packets of later eras were generated after it was acted on
+
+	Reconfiguration *Reconfiguration `json:"reconfiguration,omitempty"` // by the subnet manager; nil: none, or not yet
 }
 
 // Detection is one end finding out.
@@ -98,6 +100,9 @@ func (r Report) Clone() Report {
 		if *ms != nil {
 			*ms = new(**ms)
 		}
+	}
+	if r.Reconfiguration != nil {
+		r.Reconfiguration = new(*r.Reconfiguration)
 	}
 	return r
 }

@@ -27,6 +27,10 @@ func full() Report {
 			Found: true, Baseline: 8000, Lowest: 6000, Depth: 25, LowestAfter: new(20.), MadeGoodAfter: new(180.),
 		},
 		LastEffect: new(9800.), SharedWith: []int{2, 4}, Shared: []string{"rerouted", "throughput"}, Open: true, Era: 4,
+		Reconfiguration: &Reconfiguration{
+			Version: 6, Method: "ddrc", DetectMS: 152.5, ComputeMS: 1.25, DistributeMS: 3, InForceMS: 156.75, SettledMS: 190, Switches: 4, Entries: 24,
+			FlowsTotal: 56, FlowsRerouted: 8, Unroutable: 2, Acyclic: true, Error: "s1.1 does not answer",
+		},
 	}
 }
 
@@ -45,7 +49,12 @@ func TestReportAsJSONIsStable(t *testing.T) {
 		"discarded": 5, "discarded_by": {"4: no way left": 4, "2: a dead NIC": 1},
 		"reordered": 7, "duplicated": 1, "extra_hops": {"packets": 470, "mean": 1.5, "most": 4},
 		"throughput": {"found": true, "baseline": 8000, "lowest": 6000, "depth": 25, "lowest_after_ms": 20, "made_good_after_ms": 180},
-		"last_effect_ms": 9800, "shared_with": [2, 4], "shared": ["rerouted", "throughput"], "open": true, "era": 4
+		"last_effect_ms": 9800, "shared_with": [2, 4], "shared": ["rerouted", "throughput"], "open": true, "era": 4,
+		"reconfiguration": {
+			"version": 6, "method": "ddrc", "detect_ms": 152.5, "compute_ms": 1.25, "distribute_ms": 3, "in_force_ms": 156.75, "settled_ms": 190,
+			"switches": 4, "entries": 24, "flows_total": 56, "flows_rerouted": 8, "unroutable_pairs": 2, "isolated_pairs": 0, "cdg_acyclic": true, "static": false,
+			"error": "s1.1 does not answer"
+		}
 	}`, string(got))
 
 	var back Report
@@ -202,6 +211,8 @@ func TestTheWholeReportForPeople(t *testing.T) {
   extra hops     mean 1.50, most 4, of 470 packets
   throughput     fell by 25% of 8000 packets/s after 20 ms, made good after 180 ms *
   last effect    after 9800.00 ms
+  manager        ddrc: new tables in force after 156.8 ms (detect 152.5, compute 1.2, distribute 3.0), 2 of 56 pairs without a path: s1.1 does not answer
+                 version 6, 24 entries of 4 switches, 8 of 56 flows re-routed, settled after 190.0 ms
   * may be due to faults 2, 4 as well, in force at the same time
   its effects are still being counted
 `, b.String())
@@ -220,3 +231,12 @@ func TestTheWholeReportForPeople(t *testing.T) {
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+func TestAReconfigurationInOneLine(t *testing.T) {
+	t.Parallel()
+	c := Reconfiguration{DetectMS: 1, ComputeMS: 2, DistributeMS: 3, InForceMS: 6, FlowsTotal: 56, Unroutable: 7, Isolated: 7}
+	assert.Equal(t, "new tables in force after 6.0 ms (detect 1.0, compute 2.0, distribute 3.0), 7 of 56 pairs without a path, joined by no live links", c.String())
+	c.DetectMS, c.InForceMS, c.Isolated, c.Static = 0, 5, 4, true
+	assert.Equal(t, "new tables in force after 5.0 ms (compute 2.0, distribute 3.0), the fabric emptied meanwhile, 7 of 56 pairs without a path, of which no live links join 4",
+		c.String(), "nothing is detected when links come back")
+}

@@ -169,6 +169,10 @@ func (r Report) Figures() (list []Figure) {
 	line("extra hops", "mean %.2f, most %d, of %d packets", r.Extra.Mean, r.Extra.Most, r.Extra.Packets)
 	line("throughput", "%s", r.Dip)
 	line("last effect", "%s", after(r.LastEffect, "none"))
+	if c := r.Reconfiguration; c != nil {
+		line("manager", "%s: %s", c.Method, c)
+		line("", "version %d, %d entries of %d switches, %d of %d flows re-routed%s", c.Version, c.Entries, c.Switches, c.FlowsRerouted, c.FlowsTotal, c.settled())
+	}
 	return list
 }
 

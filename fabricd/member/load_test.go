@@ -1,0 +1,145 @@
+package member_test
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// patches are what gives all switches up/down tables without some links.
+func (l *lab) patches(dead ...string) (list []*firmware.Patch) {
+	l.Helper()
+	g := l.fabric.Topology()
+	u := must(subnet.NewUpDownRoutes(g))
+	var set subnet.Dead
+	for _, name := range dead {
+		set.AddLink(must(g.LinkByName(name)).ID)
+	}
+	r := must(u.Routing("ddrc", u.Compute(&set)))
+	program := must(subnet.ProgramOf(l.fabric.Firmware().(firmware.Programmed), r))
+	for s := range weft.SwitchID(len(g.Switches)) {
+		now, version, ok := l.fabric.Program(s)
+		require.True(l, ok)
+		p := firmware.Diff(s, now, program, version, version+1)
+		if !p.Empty() {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// upload has them loaded.
+func (l *lab) upload(dead ...string) {
+	l.Helper()
+	for _, p := range l.patches(dead...) {
+		require.NoError(l, l.fabric.Load(l.Context(), p))
+	}
+}
+
+func (l *lab) cutLink(name string) { l.do(fault.Spec{Do: fault.VerbCut, A: name}) }
+
+// version is that of the tables of a switch, as whoever is that switch says.
+func (l *lab) version(name string) uint64 {
+	return l.fabric.Switch(must(l.fabric.Topology().SwitchByName(name))).Version
+}
+
+func TestAProcessForwardsByNewTablesUnderLoadAndHandsThemBack(t *testing.T) {
+	t.Parallel()
+	for _, fw := range []string{"ftree", "hybrid", "ddrc-source"} {
+		onBoth(t, func(t *testing.T, embedded bool) {
+			t.Run(fw, func(t *testing.T) {
+				t.Parallel()
+				l := start(t, embedded, with(fw))
+				leaf, middle := l.be("s2.00"), l.be("s1.00")
+				l.load()
+				l.more(200)
+				// s1.00 cannot go up to s0.00, and from s2.00 some destinations are reached by s1.01 only.
+				l.cutLink("s0.00-s1.00")
+				l.cutLink("s1.00-s2.01")
+				l.upload("s0.00-s1.00", "s1.00-s2.01")
+				inForce := map[string]uint64{"s2.00": 2, "s1.00": 2}
+				if fw == "ddrc-source" {
+					inForce["s1.00"] = 1 // no NIC asks it
+				}
+				has := func(names ...string) {
+					t.Helper()
+					for _, name := range names {
+						require.Equal(t, inForce[name], l.version(name), name)
+					}
+				}
+				has("s2.00", "s1.00")
+				l.more(200)
+				l.settle()
+				l.allPairs()
+
+				for _, p := range []*switchProcess{leaf, middle} {
+					p.signal(syscall.SIGTERM)
+					code, said := p.ends()
+					require.Zero(t, code, said)
+				}
+				has("s2.00", "s1.00") // handed back with their tables
+				l.allUpBut("s0.00-s1.00", "s1.00-s2.01")
+				l.allPairs()
+
+				l.be("s1.00")
+				has("s1.00") // who joins later has the tables in force
+				l.allUpBut("s0.00-s1.00", "s1.00-s2.01")
+				l.allPairs()
+			})
+		})
+	}
+}
+
+func (l *lab) allUpBut(cut ...string) {
+	l.Helper()
+	require.Eventually(l, func() bool { return len(l.fabric.LinksDown()) == len(cut) }, patience, 5*time.Millisecond)
+}
+
+func TestAProcessThatIsKilledOrStoppedGetsTheTablesInForceWhenItIsBack(t *testing.T) {
+	t.Parallel()
+	l := start(t, true, with("ftree"))
+	p := l.be("s1.00")
+	l.load()
+	l.more(100)
+	l.cutLink("s0.00-s1.00")
+
+	after := l.last()
+	p.signal(syscall.SIGSTOP)
+	l.event(after, fabric.EventProcessSilent)
+	var left []*firmware.Patch
+	for _, patch := range l.patches("s0.00-s1.00") {
+		err := l.fabric.Load(t.Context(), patch)
+		if l.fabric.Topology().Switches[patch.Switch].Name == "s1.00" {
+			require.ErrorContains(t, err, "new tables for switch s1.00: ", "nobody acknowledges")
+			left = append(left, patch)
+			continue
+		}
+		require.NoError(t, err)
+	}
+	require.Len(t, left, 1)
+	require.EqualValues(t, 1, l.fabric.TableVersion(left[0].Switch), "what was not acknowledged is not in force")
+	after = l.last()
+	p.signal(syscall.SIGCONT)
+	l.event(after, fabric.EventProcessBack)
+	require.Eventually(t, func() bool { return l.fabric.Load(t.Context(), left[0]) == nil }, patience, 5*time.Millisecond)
+	require.EqualValues(t, 2, l.version("s1.00"))
+	l.settle()
+	l.allPairs()
+
+	after = l.last()
+	p.kill()
+	l.event(after, fabric.EventProcessLost)
+	l.be("s1.00")
+	require.EqualValues(t, 2, l.version("s1.00"))
+	l.allUpBut("s0.00-s1.00")
+	l.settle()
+	l.allPairs()
+}
