@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/virtual/world"
@@ -26,7 +27,9 @@ type Harness struct {
 	cfg    config
 	fabric *fabric.Fabric
 	record *recorder
-	told   bool // the way to run the test again has been printed
+
+	unmanage func() // ends its subnet manager; nil: it has none
+	told     bool   // the way to run the test again has been printed
 }
 
 // New starts a fabric of a topology, given as fabricd takes it ("kary-ntree:4,3", or a file), and stops it when the test
@@ -103,6 +106,14 @@ func (p plan) start(t testing.TB, c config) *Harness {
 	if err := h.fabric.Start(ctx); err != nil {
 		t.Fatalf("harness: %v", err)
 	}
+	if c.method.On() {
+		stop, err := manager.Attach(h.fabric, c.byName.Name, c.method, c.opts.Switch.VCs, c.delays)
+		if err != nil {
+			h.fabric.Stop()
+			t.Fatalf("harness: %v", err)
+		}
+		h.unmanage = stop
+	}
 	return h
 }
 
@@ -134,6 +145,9 @@ func (h *Harness) transport(nats bool) bus.Transport {
 
 // stop ends the fabric. A test that failed by other means than ours is told how to run it again.
 func (h *Harness) stop() {
+	if h.unmanage != nil {
+		h.unmanage()
+	}
 	h.fabric.Stop()
 	for _, e := range h.record.troubles() {
 		h.t.Errorf("harness: links: %s", e)

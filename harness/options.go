@@ -6,7 +6,9 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic/trace"
 	switching "github.com/weft-fabric/weft/switch"
@@ -34,6 +36,8 @@ type config struct {
 	byName   subnet.Entry // makes the firmware when the topology is there; without New it is in opts
 	nats     bool
 	virtual  bool
+	method   manage.Method
+	delays   manager.Delays
 	patience time.Duration
 	err      error
 }
@@ -53,6 +57,15 @@ func FirmwareByName(name string) Option {
 	return func(c *config) {
 		e, err := subnet.ByName(name)
 		c.byName, c.err = e, errors.Join(c.err, err)
+	}
+}
+
+// Managed gives the fabric a subnet manager, by a method as "ddrc" or "engine:updn", whose delays count in virtual time. The firmware is given
+// by [FirmwareByName].
+func Managed(method string, d manager.Delays) Option {
+	return func(c *config) {
+		m, err := manage.Parse(method)
+		c.method, c.delays, c.err = m, d, errors.Join(c.err, err)
 	}
 }
 

@@ -1,0 +1,48 @@
+package manager
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+)
+
+// doubts is a fabric of which nobody asks but how many links are doubtful.
+type doubts struct {
+	Fabric
+	links, asked atomic.Int32
+}
+
+func (d *doubts) Ports(context.Context) (fabric.Ports, error) {
+	d.asked.Add(1)
+	return fabric.Ports{Doubtful: int(d.links.Load())}, nil
+}
+
+func TestAManagerWaitsForTheOtherEndOfALinkAndNotWhenBothHaveSpoken(t *testing.T) {
+	t.Parallel()
+	d := &doubts{}
+	d.links.Store(1)
+	m := New(Config{Fabric: d, State: &Memory{}, Window: time.Hour, Most: time.Hour})
+	done := make(chan error, 1) // capacity 1: one answer
+	go func() { done <- m.coalesce(t.Context()) }()
+	require.Eventually(t, func() bool { return d.asked.Load() == 1 }, 30*time.Second, time.Millisecond)
+	m.hear()
+	require.Eventually(t, func() bool { return d.asked.Load() == 2 }, 30*time.Second, time.Millisecond)
+	select {
+	case <-done:
+		require.FailNow(t, "an end has not spoken")
+	default:
+	}
+	d.links.Store(0)
+	m.hear()
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+	case <-time.After(30 * time.Second):
+		require.FailNow(t, "both have spoken")
+	}
+}

@@ -1,0 +1,72 @@
+package manager
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+)
+
+// Config of a manager. Fabric and State are required; what is zero has a default.
+type Config struct {
+	Fabric Fabric
+	State  State
+	Method string // as manage.Parse reads it, or manage.Auto; empty: that of the manager before, and else manage.Auto
+	Holder string // names this manager among others; another one each time
+
+	// Window is how long after a port's change its manager waits for others that belong to it, and Most how long for all of them together.
+	// Both ends of a link that is cut tell of it within a millisecond, and so do the neighbours of a switch that crashes: 2 ms and 10 ms.
+	// Where both ends of every link agree nobody is awaited, but for what else was cut with it: Agreed, 500 us.
+	Window, Most, Agreed time.Duration
+	// Patience is how long an upload waits for a switch before it goes on without, 250 ms; such a switch is tried again after Retry, 500 ms.
+	Patience, Retry time.Duration
+	Drain           time.Duration // how long a static reconfiguration waits for the last packet: 10 s
+	Lease           time.Duration // a manager that has not renewed its lease for so long has lost it: 2 s
+
+	Tell func(Note)   // hears what it does, and must not block; nil: nobody
+	Log  *slog.Logger // nil: discarded
+}
+
+// Kinds of [Note].
+const (
+	NoteStandby = "standby" // another one manages
+	NoteManages = "manages"
+	NotePlanned = "planned" // a job is written down, no switch has heard of it
+	NoteRound   = "round"   // new tables are in force
+)
+
+// Note is something that a manager did.
+type Note struct {
+	Kind  string
+	Text  string
+	Round fabric.Round // with NoteRound
+}
+
+func (c Config) withDefaults() Config {
+	for _, d := range []struct {
+		of  *time.Duration
+		def time.Duration
+	}{
+		{&c.Window, 2 * time.Millisecond},
+		{&c.Most, 10 * time.Millisecond},
+		{&c.Agreed, 500 * time.Microsecond},
+		{&c.Patience, 250 * time.Millisecond},
+		{&c.Retry, 500 * time.Millisecond},
+		{&c.Drain, 10 * time.Second},
+		{&c.Lease, 2 * time.Second},
+	} {
+		if *d.of == 0 {
+			*d.of = d.def
+		}
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Holder == "" {
+		host, _ := os.Hostname()
+		c.Holder = fmt.Sprintf("process %d on %s, since %s", os.Getpid(), host, time.Now().Format(time.TimeOnly+".000000"))
+	}
+	return c
+}

@@ -1,0 +1,80 @@
+package manager_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+func TestAManagerThatIsInterruptedWhileItHoldsNICsLetsThemGoOn(t *testing.T) {
+	t.Parallel()
+	l := start(t, "ring:6", "updn:root=s0")
+	l.load()
+	held, on := make(chan struct{}, 10), make(chan struct{})
+	release := sync.OnceFunc(func() { close(on) })
+	t.Cleanup(release)
+	l.gate.set(func(verb string) error {
+		if verb == "held" {
+			held <- struct{}{}
+			<-on
+		}
+		return nil
+	})
+	_, stop := l.manage("engine:updn:root=s3") // which cannot be mixed with what is there
+	<-held
+	require.True(t, l.fabric.Held())
+	stop()
+	require.False(t, l.fabric.Held())
+	release()
+	l.gate.set(through)
+	require.Equal(t, len(l.fabric.TableVersions()), count(l.fabric.TableVersions(), firmware.FirstVersion), "nothing was told")
+
+	notes, _ := l.manage("") // and the next one finishes the job
+	require.True(t, l.await(notes, manager.NoteRound).Round.Static)
+	require.False(t, l.fabric.Held())
+	l.settle()
+	l.allPairs()
+}
+
+// A manager whose state went with it may have held them.
+func TestWhoeverBeginsToManageLetsNICsGoOnThatAreHeldForNoJob(t *testing.T) {
+	t.Parallel()
+	l := start(t, "kary-ntree:2,3", "ftree")
+	l.fabric.HoldNICs()
+	notes, _ := l.manage("ddrc")
+	l.await(notes, manager.NoteManages)
+	require.Eventually(t, func() bool { return !l.fabric.Held() }, patience, time.Millisecond)
+	l.allPairs()
+}
+
+// The switches have what their routing begins with, and the method begins with other tables.
+func TestAManagerKilledBetweenItsFirstWordAndItsFirstJobLeavesThatToTheNext(t *testing.T) {
+	t.Parallel()
+	l := start(t, "kary-ntree:2,3", "ftree")
+	reached, dead := make(chan struct{}, 100), make(chan struct{})
+	l.gate.set(func(verb string) error {
+		if verb != "ports" {
+			return nil
+		}
+		reached <- struct{}{}
+		<-dead
+		return errForgotten
+	})
+	first := l.launch(l.identity("engine:updn"))
+	<-reached
+	l.begun()
+	require.NoError(t, first.Kill())
+	l.gate.set(through)
+	close(dead)
+	notes, _ := l.manage("engine:updn")
+	require.Positive(t, l.await(notes, manager.NoteRound).Round.Switches)
+	l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
+	require.Empty(t, l.await(notes, manager.NoteRound).Round.Error)
+	l.allPairs()
+}

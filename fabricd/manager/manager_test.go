@@ -1,0 +1,183 @@
+package manager_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+var scenes = []struct{ topology, routing, method, link string }{
+	{"kary-ntree:2,3", "ftree", "ddrc", "s1.00-s2.00"},
+	{"kary-ntree:2,3", "ddrc-source", "ddrc", "s1.00-s2.00"},
+	{"irregular:8,16,2", "lash", "engine", ""},
+	{"mesh:3x3", "xy", "engine:updn", "s0.0-s1.0"},
+}
+
+func TestACutIsRepairedByNewTablesAndReported(t *testing.T) {
+	t.Parallel()
+	for _, x := range scenes {
+		t.Run(x.topology+" "+x.routing+" "+x.method, func(t *testing.T) {
+			t.Parallel()
+			l := start(t, x.topology, x.routing)
+			notes, _ := l.manage(x.method)
+			l.await(notes, manager.NoteManages)
+			link := x.link
+			if link == "" {
+				for _, k := range l.fabric.Topology().Links {
+					if k.BetweenSwitches() {
+						link = k.Name
+						break
+					}
+				}
+			}
+			l.load()
+			l.do(fault.Spec{Do: fault.VerbCut, A: link})
+			r := l.await(notes, manager.NoteRound).Round
+			assert.Empty(t, r.Error)
+			assert.Zero(t, r.Unroutable)
+			assert.Positive(t, r.Switches)
+			assert.Positive(t, r.Entries)
+			assert.Positive(t, r.FlowsRerouted)
+			report := l.fabric.Faults()[0]
+			require.NotNil(t, report.Reconfiguration)
+			c := *report.Reconfiguration
+			assert.Equal(t, r.Version, c.Version)
+			assert.Equal(t, x.method, c.Method)
+			assert.Positive(t, c.DetectMS)
+			assert.Positive(t, c.ComputeMS)
+			assert.Positive(t, c.DistributeMS)
+			assert.InDelta(t, c.InForceMS, c.DetectMS+c.ComputeMS+c.DistributeMS, 0.01)
+			assert.NotEqual(t, c.Acyclic, c.Static)
+			l.settle()
+			l.allPairs()
+			require.Eventually(t, func() bool { return l.fabric.Faults()[0].Reconfiguration.SettledMS > 0 }, patience, time.Millisecond)
+
+			l.do(fault.Spec{Do: fault.VerbHeal})
+			back := l.await(notes, manager.NoteRound).Round
+			assert.Greater(t, back.Version, r.Version)
+			assert.Zero(t, back.Unroutable)
+			l.allPairs()
+		})
+	}
+}
+
+func TestACrashedSwitchCostsItsNICsOnly(t *testing.T) {
+	t.Parallel()
+	l := start(t, "kary-ntree:2,3", "ftree")
+	notes, _ := l.manage("ddrc")
+	l.await(notes, manager.NoteManages)
+	l.do(fault.Spec{Do: fault.VerbCrash, A: "s2.00"})
+	r := l.await(notes, manager.NoteRound).Round
+	for r.Unroutable != 8*7-6*5 { // a neighbour may have told later than the others
+		r = l.await(notes, manager.NoteRound).Round
+	}
+	require.NotNil(t, l.fabric.Faults()[0].Reconfiguration)
+}
+
+// Some tables cannot be mixed with those before: then no packet is on its way while they are replaced, and none is lost by it.
+func TestTablesThatCannotBeMixedAreReplacedInAnEmptyFabric(t *testing.T) {
+	t.Parallel()
+	l := start(t, "ring:6", "updn:root=s0")
+	l.load()
+	notes, _ := l.manage("engine:updn:root=s3")
+	r := l.await(notes, manager.NoteRound).Round
+	assert.True(t, r.Static)
+	assert.False(t, r.Acyclic)
+	assert.Empty(t, r.Error)
+	assert.False(t, l.fabric.Held())
+	ledger := l.settle()
+	assert.Zero(t, ledger.Lost+ledger.Discarded)
+	l.allPairs()
+	held := false
+	for _, e := range l.fabric.Events().Kept(0) {
+		switch e.Kind {
+		case fabric.EventHeld:
+			held = true
+		case fabric.EventTables:
+			assert.True(t, held, "new tables before the fabric was empty")
+		case fabric.EventResumed:
+			held = false
+		}
+	}
+}
+
+func TestFaultsDuringAnUploadBeginTheNextRound(t *testing.T) {
+	t.Parallel()
+	l := start(t, "kary-ntree:2,3", "ftree")
+	notes, _ := l.manage("ddrc")
+	l.await(notes, manager.NoteManages)
+	reached, on := make(chan struct{}, 100), make(chan struct{})
+	l.gate.set(func(verb string) error {
+		if verb == "load" {
+			reached <- struct{}{}
+			<-on
+		}
+		return nil
+	})
+	l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
+	release := sync.OnceFunc(func() { close(on) })
+	t.Cleanup(release)
+	<-reached
+	l.do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.10"})
+	l.gate.set(through)
+	release()
+	first := l.await(notes, manager.NoteRound).Round
+	second := l.await(notes, manager.NoteRound).Round
+	assert.Equal(t, first.Version+1, second.Version)
+	l.allPairs()
+	for _, r := range l.fabric.Faults() {
+		require.NotNil(t, r.Reconfiguration, r.Target)
+	}
+}
+
+func TestASwitchThatDoesNotAnswerIsNamedAndToldLater(t *testing.T) {
+	t.Parallel()
+	l := start(t, "kary-ntree:2,3", "ftree")
+	notes, _ := l.manage("ddrc")
+	l.await(notes, manager.NoteManages)
+	on := make(chan struct{})
+	release := sync.OnceFunc(func() { close(on) })
+	t.Cleanup(release)
+	once := make(chan struct{}, 1)
+	once <- struct{}{}
+	l.gate.set(func(verb string) error {
+		if verb == "load" {
+			select {
+			case <-once:
+				<-on
+			default:
+			}
+		}
+		return nil
+	})
+	l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
+	r := l.await(notes, manager.NoteRound).Round
+	assert.Contains(t, r.Error, "has not taken version")
+	release()
+	require.Eventually(t, func() bool {
+		for _, v := range l.fabric.TableVersions() {
+			if v == r.Version {
+				return l.fabric.Ledger().Balanced
+			}
+		}
+		return false
+	}, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return count(l.fabric.TableVersions(), r.Version) == r.Switches }, patience, time.Millisecond)
+	l.allPairs()
+}
+
+func count(versions []uint64, v uint64) (n int) {
+	for _, x := range versions {
+		if x == v {
+			n++
+		}
+	}
+	return n
+}

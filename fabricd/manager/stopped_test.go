@@ -1,0 +1,160 @@
+package manager_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+// A process that manages is stopped while it uploads, and goes on after another has taken over.
+func TestAManagerThatWakesAfterAnotherTookOverUploadsNothing(t *testing.T) {
+	t.Parallel()
+	l := start(t, "kary-ntree:4,3", "ftree")
+	stopped := l.launch(l.identity("ddrc"))
+	l.begun()
+	notes, stop := l.manage("ddrc")
+	l.await(notes, manager.NoteStandby)
+
+	reached, on := make(chan struct{}, 1000), make(chan struct{})
+	release := sync.OnceFunc(func() { close(on) })
+	t.Cleanup(release)
+	l.gate.set(func(verb string) error {
+		if verb == "load" {
+			reached <- struct{}{}
+			<-on
+			return errForgotten
+		}
+		return nil
+	})
+	l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
+	<-reached
+	require.NoError(t, stopped.Signal(syscall.SIGSTOP))
+	l.gate.set(through)
+	first := l.await(notes, manager.NoteRound).Round
+	assert.Empty(t, first.Error)
+	l.do(fault.Spec{Do: fault.VerbHeal})
+	second := l.await(notes, manager.NoteRound).Round
+	assert.Greater(t, second.Version, first.Version)
+
+	var loads, recovered atomic.Int32
+	l.gate.set(func(verb string) error {
+		switch verb {
+		case "load":
+			loads.Add(1)
+		case "versions":
+			recovered.Add(1)
+		}
+		return nil
+	})
+	release() // what it had asked before comes to nothing, and it would ask again
+	versions := l.fabric.TableVersions()
+	require.NoError(t, stopped.Signal(syscall.SIGCONT))
+	stop()
+	require.Eventually(t, func() bool { return recovered.Load() > 0 }, patience, time.Millisecond, "it manages again")
+	assert.Zero(t, loads.Load())
+	assert.Equal(t, versions, l.fabric.TableVersions())
+	l.allPairs()
+}
+
+// A manager dies while NICs are held: the next one empties the fabric again, finishes the upload and has them inject.
+func TestNICsThatADeadManagerHeldAreResumedByTheNext(t *testing.T) {
+	t.Parallel()
+	for _, verb := range []string{"load", "resume"} {
+		t.Run("before "+verb, func(t *testing.T) {
+			t.Parallel()
+			l := start(t, "ring:6", "updn:root=s0")
+			l.load()
+			reached, dead := make(chan struct{}, 1000), make(chan struct{})
+			bury := sync.OnceFunc(func() { close(dead) })
+			t.Cleanup(bury)
+			l.gate.set(func(v string) error {
+				if v != verb {
+					return nil
+				}
+				reached <- struct{}{}
+				<-dead
+				return errForgotten
+			})
+			first := l.launch(l.identity("engine:updn:root=s3")) // its tables cannot be mixed with those that there are
+			<-reached
+			require.True(t, l.fabric.Held())
+			require.NoError(t, first.Kill())
+			l.gate.set(through)
+			bury()
+			notes, _ := l.manage("")
+			r := l.await(notes, manager.NoteRound).Round
+			assert.True(t, r.Static)
+			assert.Empty(t, r.Error)
+			l.await(notes, manager.NoteManages)
+			assert.False(t, l.fabric.Held())
+			l.settle()
+			l.allPairs()
+		})
+	}
+}
+
+func TestNICsThatADeadManagerHeldInjectAgainWhenNoOtherComes(t *testing.T) {
+	t.Parallel()
+	l := start(t, "ring:6", "updn:root=s0", func(f *manager.Local) { f.MostHeld = 300 * time.Millisecond })
+	reached, dead := make(chan struct{}, 1000), make(chan struct{})
+	bury := sync.OnceFunc(func() { close(dead) })
+	t.Cleanup(bury)
+	l.gate.set(func(verb string) error {
+		if verb == "load" {
+			reached <- struct{}{}
+			<-dead
+			return errForgotten
+		}
+		return nil
+	})
+	first := l.launch(l.identity("engine:updn:root=s3"))
+	<-reached
+	require.NoError(t, first.Kill())
+	require.Eventually(t, func() bool { return !l.fabric.Held() }, patience, time.Millisecond)
+	why := ""
+	for _, e := range l.fabric.Events().Kept(0) {
+		if e.Kind == fabric.EventResumed {
+			why = e.Detail
+		}
+	}
+	assert.Contains(t, why, "has asked for nothing in 300ms")
+	bury()
+	l.gate.set(through)
+	l.allPairs()
+}
+
+// A process that is a switch is stopped. It is named, the others have their tables, and it gets its own when it goes on.
+func TestAStoppedSwitchProcessGetsItsTablesWhenItGoesOn(t *testing.T) {
+	t.Parallel()
+	l := start(t, "kary-ntree:2,3", "ftree")
+	as := l.identity("")
+	as.Switch, as.Credentials = "s2.00", l.broker.Credentials(bus.RoleOperator)
+	p := l.launch(as)
+	id, err := l.fabric.Topology().SwitchByName("s2.00")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(l.fabric.SwitchProcesses()) == 1 }, patience, time.Millisecond, "the process is the switch")
+	notes, _ := l.manage("ddrc")
+	l.await(notes, manager.NoteManages)
+	l.load()
+	require.NoError(t, p.Signal(syscall.SIGSTOP))
+	l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
+	r := l.await(notes, manager.NoteRound).Round
+	assert.Contains(t, r.Error, "s2.00 has not taken version")
+	assert.NotContains(t, r.Error, "s2.01")
+	assert.Equal(t, r.Switches-1, count(l.fabric.TableVersions(), r.Version), "the others have theirs")
+	assert.Less(t, l.fabric.TableVersion(id), r.Version)
+	require.NoError(t, p.Signal(syscall.SIGCONT))
+	require.Eventually(t, func() bool { return l.fabric.TableVersion(id) >= r.Version }, patience, time.Millisecond, "it has its tables")
+	l.settle()
+	l.allPairs()
+}

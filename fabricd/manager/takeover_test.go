@@ -1,0 +1,242 @@
+package manager_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/manage"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// A process that manages is killed at each point of a round, while packets travel; another one, which has stood by, finishes the job.
+func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		name, verb string
+		after      int // so many of that verb
+	}{
+		{"before computing", "ports", 0},
+		{"between writing the job down and the first upload", "load", 0},
+		{"during the upload", "load", 3},
+		{"after the upload, before it is reported", "report", 0},
+	} {
+		for _, method := range []string{"ddrc", "engine:updn"} {
+			t.Run(x.name+" "+method, func(t *testing.T) {
+				t.Parallel()
+				l := start(t, "kary-ntree:2,3", "ftree")
+				first := l.launch(l.identity(method))
+				l.begun()
+				notes, _ := l.manage(method)
+				l.await(notes, manager.NoteStandby)
+
+				reached, dead := make(chan struct{}, 1000), make(chan struct{})
+				bury := sync.OnceFunc(func() { close(dead) })
+				t.Cleanup(bury)
+				var passed atomic.Int32
+				l.gate.set(func(verb string) error {
+					if verb != x.verb || int(passed.Add(1)) <= x.after {
+						return nil
+					}
+					reached <- struct{}{}
+					<-dead
+					return errForgotten
+				})
+				l.load()
+				l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
+				<-reached
+				require.NoError(t, first.Kill())
+				l.gate.set(through)
+				bury()
+
+				r := l.await(notes, manager.NoteRound).Round
+				for len(r.Died) == 0 { // it had not come further than the tables that the method begins with
+					r = l.await(notes, manager.NoteRound).Round
+				}
+				assert.Empty(t, r.Error)
+				assert.Zero(t, r.Unroutable)
+				l.settle()
+				l.allPairs()
+				report := l.fabric.Faults()[0].Reconfiguration
+				require.NotNil(t, report)
+				assert.Equal(t, r.Version, report.Version)
+				assert.Empty(t, report.Error)
+			})
+		}
+	}
+}
+
+// Two managers are at work at once when one was stopped for so long that its lease ran out: what it does then is refused.
+func TestAManagerThatWasStoppedDoesNotUndoWhatTheNextOneDid(t *testing.T) {
+	t.Parallel()
+	l := start(t, "kary-ntree:2,3", "ftree")
+	notes, stop := l.manage("ddrc")
+	l.await(notes, manager.NoteManages)
+	l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
+	first := l.await(notes, manager.NoteRound).Round
+	var told firmware.Patch
+	for _, s := range l.fabric.Topology().Switches {
+		if l.fabric.TableVersion(s.ID) == first.Version {
+			p, _, _ := l.fabric.Program(s.ID)
+			told = *firmware.Diff(s.ID, firmware.Program{}, p, 0, first.Version)
+		}
+	}
+	stop()
+	notes, _ = l.manage("ddrc")
+	l.await(notes, manager.NoteManages)
+	l.do(fault.Spec{Do: fault.VerbHeal})
+	second := l.await(notes, manager.NoteRound).Round
+	require.Greater(t, second.Version, first.Version)
+	late, err := manager.Dial(bus.ClientConfig{Fabric: "lab", URL: l.broker.ClientURL(), Credentials: l.broker.Credentials(bus.RoleManager)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, late.Close()) })
+	_, err = late.Load(t.Context(), &told)
+	require.ErrorIs(t, err, manager.ErrSuperseded)
+	require.ErrorIs(t, late.Hold(t.Context()), manager.ErrSuperseded)
+	require.False(t, l.fabric.Held(), "nobody would let them go")
+	require.ErrorIs(t, late.Resume(t.Context()), manager.ErrSuperseded)
+
+	require.NoError(t, late.Begin(t.Context()))
+	_, err = late.Load(t.Context(), &told)
+	require.ErrorIs(t, err, bus.ErrRefused)
+	require.ErrorContains(t, err, "version")
+	l.await(notes, manager.NoteManages) // the other has the lease, and begins again
+	require.ErrorIs(t, late.Hold(t.Context()), manager.ErrSuperseded)
+	l.allPairs()
+}
+
+func TestALeaseThatIsGivenBackIsTakenAtOnceAndVersionsGoOn(t *testing.T) {
+	t.Parallel()
+	l := start(t, "kary-ntree:2,3", "ftree")
+	notes, stop := l.manage("ddrc")
+	l.await(notes, manager.NoteManages)
+	next, _ := l.manage("") // the method of the one before
+	l.await(next, manager.NoteStandby)
+	l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
+	first := l.await(notes, manager.NoteRound).Round
+	stop()
+	l.await(next, manager.NoteManages)
+	l.do(fault.Spec{Do: fault.VerbHeal})
+	second := l.await(next, manager.NoteRound).Round
+	assert.Equal(t, first.Version+1, second.Version)
+	assert.Equal(t, "ddrc", second.Method)
+	l.allPairs()
+}
+
+// cutOfTwoRounds is a link after whose cut new tables come in two rounds.
+func cutOfTwoRounds(t *testing.T, g *topology.Graph, vcs int) (link string, plan *manage.Plan) {
+	m, err := manage.Parse("dqr")
+	require.NoError(t, err)
+	p, err := manage.New(g, "lash", m, vcs)
+	require.NoError(t, err)
+	p.Settled()
+	for _, l := range g.Links {
+		var dead subnet.Dead
+		dead.AddLink(l.ID)
+		if plan, err := p.Plan(&dead); err == nil && len(plan.Rounds) == 2 {
+			return l.Name, plan
+		}
+	}
+	require.Fail(t, "no such link")
+	return "", nil
+}
+
+// A job is a round: who takes over between two rounds, or within either, finishes that and goes on with the next.
+func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
+	t.Parallel()
+	for _, during := range []int{0, 1, 2} { // the first upload of the first round, of the second, and the report after both
+		t.Run([]string{"in the first", "between", "after both"}[during], func(t *testing.T) {
+			t.Parallel()
+			l := start(t, "irregular:16,32,3", "lash")
+			_, vcs, err := subnet.Firmware("lash", l.fabric.Topology())
+			require.NoError(t, err)
+			link, plan := cutOfTwoRounds(t, l.fabric.Topology(), vcs)
+			begun := make(chan struct{})
+			once := sync.OnceFunc(func() { close(begun) })
+			l.gate.set(func(verb string) error {
+				if verb == "report" {
+					once()
+				}
+				return nil
+			})
+			first := l.launch(l.identity("dqr"))
+			<-begun // its first job: the method's tables for those of the routing, which are of another shape
+			notes, _ := l.manage("dqr")
+			l.await(notes, manager.NoteStandby)
+			reached, dead := make(chan struct{}, 1000), make(chan struct{})
+			bury := sync.OnceFunc(func() { close(dead) })
+			t.Cleanup(bury)
+			var passed atomic.Int32
+			patches := len(plan.Rounds[0].Patches)
+			l.gate.set(func(verb string) error {
+				switch {
+				case verb == "load" && (during == 0 || during == 1 && int(passed.Add(1)) > patches), verb == "report" && during == 2:
+				default:
+					return nil
+				}
+				reached <- struct{}{}
+				<-dead
+				return errForgotten
+			})
+			l.load()
+			l.do(fault.Spec{Do: fault.VerbCut, A: link})
+			<-reached
+			require.NoError(t, first.Kill())
+			l.gate.set(through)
+			bury()
+
+			r := l.await(notes, manager.NoteRound).Round
+			for len(r.Died) == 0 {
+				r = l.await(notes, manager.NoteRound).Round
+			}
+			assert.Empty(t, r.Error)
+			assert.False(t, r.Static)
+			assert.True(t, r.Acyclic)
+			l.settle()
+			l.allPairs()
+			for _, s := range plan.Rounds[1].Patches {
+				got, _, _ := l.fabric.Program(s.Switch)
+				require.True(t, firmware.Diff(s.Switch, got, plan.Program, 1, 2).Empty(), "switch %d", s.Switch)
+			}
+		})
+	}
+}
+
+// It is stopped in the midst of a round, when it would hold the NICs next.
+func TestAManagerThatIsStoppedAndWakesHoldsNobody(t *testing.T) {
+	t.Parallel()
+	l := start(t, "ring:6", "updn:root=s0")
+	reached, on := make(chan struct{}, 10), make(chan struct{})
+	release := sync.OnceFunc(func() { close(on) })
+	t.Cleanup(release)
+	l.gate.set(func(verb string) error {
+		if verb == "ports" { // it is asked before the first job, which needs an empty fabric
+			reached <- struct{}{}
+			<-on
+		}
+		return nil
+	})
+	other := l.launch(l.identity("engine:updn:root=s3"))
+	<-reached
+	require.NoError(t, other.Signal(syscall.SIGSTOP))
+	l.gate.set(through)
+	release()
+	notes, _ := l.manage("")
+	require.True(t, l.await(notes, manager.NoteRound).Round.Static)
+	l.load()
+	require.NoError(t, other.Signal(syscall.SIGCONT))
+	l.do(fault.Spec{Do: fault.VerbCut, A: "s1-s2"})
+	require.Zero(t, l.await(notes, manager.NoteRound).Round.Unroutable)
+	l.settle()
+	require.False(t, l.fabric.Held())
+	l.allPairs()
+}
