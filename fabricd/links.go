@@ -22,6 +22,7 @@ type links struct {
 // empty.
 type broking struct {
 	name, listen string
+	keeps        string // folder in which an embedded broker keeps what a manager writes down; empty: none
 	server       bus.Settings
 	log          *slog.Logger
 }
@@ -36,7 +37,7 @@ func (b broking) open(stderr io.Writer) (l *links, err error) {
 		fmt.Fprintln(stderr, "fabricd: "+note)
 	}
 	if l.server.URL == "" {
-		if l.broker, err = bus.StartBroker(bus.BrokerConfig{Fabric: b.name, Listen: b.listen, NoListen: b.listen == "", Log: b.log}); err != nil {
+		if l.broker, err = bus.StartBroker(bus.BrokerConfig{Fabric: b.name, Listen: b.listen, NoListen: b.listen == "", StoreDir: b.keeps, Log: b.log}); err != nil {
 			return nil, err
 		}
 	}

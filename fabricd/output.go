@@ -138,6 +138,9 @@ func (o *upOutput) event(e fabric.Event) {
 		o.print(jsonLine{Event: &e})
 		return
 	}
+	if e.Kind == fabric.EventTables {
+		return // one for each switch: the line of the whole upload follows
+	}
 	if text := e.Story(); text != "" {
 		o.mu.Lock()
 		defer o.mu.Unlock()

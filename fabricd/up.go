@@ -18,17 +18,20 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/nic/trace"
+	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // upFlags are the flags of fabricd up.
 type upFlags struct {
-	name, topology, routing, traffic, broker string
+	name, topology, routing, traffic, broker, manager string
 
 	listen      string
 	listenGiven bool // else a free port does, too
@@ -69,6 +72,7 @@ func upCommand() *cobra.Command {
 	f.StringVar(&u.name, "name", "weft", "name of the fabric, as linkmon finds it")
 	f.StringVarP(&u.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
 	routingFlag(f, &u.routing, ", none to forward nothing")
+	f.StringVar(&u.manager, "manager", manage.Auto, "subnet manager, which replaces tables after faults: "+manage.Syntax()+"; auto: ddrc in fat trees, dqr for other deterministic tables, engine for adaptive ones, none for rules")
 	f.StringVar(&u.traffic, "traffic", "uniform:0.2", "what every NIC injects: PATTERN:LOAD[,OPTION=...], load a share of the link rate; see above")
 	u.server.Flags(f)
 	f.StringVar(&u.listen, "listen", defaultListen, "address of the page, the HTTP API and the metrics; a free port when it is taken and was not given; off for none")
@@ -91,6 +95,7 @@ func upCommand() *cobra.Command {
 	complete(cmd, "topology", topology.Kinds)
 	completeRouting(cmd, nil, subnet.None)
 	complete(cmd, "traffic", trafficWords)
+	complete(cmd, "manager", manage.Words)
 	return cmd
 }
 
@@ -122,6 +127,11 @@ func (u *upFlags) options() (fabric.Options, error) {
 	}
 	o.NIC.TraceEvery = u.traceEvery
 	u.routing = cmp.Or(u.routing, subnet.Default(o.Topology))
+	method, err := u.chooseManager(o.Topology)
+	if err != nil {
+		return o, err
+	}
+	u.manager = method.String()
 	fw, vcs, err := subnet.Firmware(u.routing, o.Topology)
 	if err != nil {
 		return o, err
@@ -174,7 +184,13 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	}
 	defer func() { _ = claim.Release() }() // the lock goes with the process in any case
 
-	link, err := broking{name: u.name, listen: u.broker, server: u.server, log: log}.open(stderr)
+	keeps := ""
+	if _, programmed := o.Firmware.(firmware.Programmed); programmed {
+		if keeps, err = claim.Store(); err != nil {
+			return err
+		}
+	}
+	link, err := broking{name: u.name, listen: u.broker, keeps: keeps, server: u.server, log: log}.open(stderr)
 	if err != nil {
 		return err
 	}
@@ -196,6 +212,10 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
+	here := manager.Local{Fabric: f, Instance: started.Format(time.RFC3339Nano), Routing: u.routing, VCs: o.Switch.VCs}
+	if err := manager.Serve(control, here); err != nil {
+		return err
+	}
 	page, err := u.page(server, log)
 	if err != nil {
 		return err
@@ -208,6 +228,7 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	entry := registry.Entry{
 		Name: u.name, PID: os.Getpid(), Started: started, URL: link.url(), Topology: u.topology, Firmware: u.routing,
 		Operator: link.credentials(bus.RoleOperator), Viewer: link.credentials(bus.RoleViewer),
+		Manager: link.credentials(bus.RoleManager),
 	}
 	entry.Page, entry.Token = page.address()
 	if err := claim.Publish(entry); err != nil {
@@ -222,6 +243,14 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	serving.Go(func() { server.Run(serve, out.sample) })
 	serving.Go(func() { page.run(ctx, log) }) // who watches sees no more than the beginning of the end
 	serving.Go(func() { out.follow(serve, f) })
+	if u.manager != manage.None {
+		to := bus.ClientConfig{Fabric: u.name, URL: link.url(), Credentials: link.credentials(bus.RoleManager), Program: "manager"}
+		serving.Go(func() {
+			if err := managed(ctx, to, u.manager, log, stderr, func(manager.Note) {}); err != nil {
+				fmt.Fprintln(stderr, "fabricd: subnet manager: "+err.Error())
+			}
+		})
+	}
 	<-ctx.Done()
 	out.draining()
 	ledger, drained := drain(f)

@@ -18,6 +18,7 @@ type SwitchState struct {
 	Blocked int    `json:"blocked" jsonschema_description:"Of them, those that wait for room."`
 	Counts  Counts `json:"counts"`
 	Vector  string `json:"vector,omitempty" jsonschema_description:"Registers that are not zero, as p0.1: 0b10."`
+	Tables  uint64 `json:"tables,omitempty" jsonschema_description:"Version of the tables that it forwards by; none where its firmware decides by rules alone."`
 }
 
 // Counts are packets since the start.
@@ -103,12 +104,13 @@ const (
 )
 
 func (w *Web) switches(*http.Request) (any, error) {
-	g := w.Server.fabric.Topology()
+	f := w.Server.fabric
+	g := f.Topology()
 	out := make([]SwitchState, len(g.Switches))
 	w.sample(func(r *fabric.Reading, sampler *fabric.Sampler) {
 		for i := range r.Switches {
 			s := &r.Switches[i]
-			out[i] = SwitchState{i, g.Switches[i].Name, s.State, s.Held, s.Blocked, counts(sampler.Stats(i)), s.Registers}
+			out[i] = SwitchState{i, g.Switches[i].Name, s.State, s.Held, s.Blocked, counts(sampler.Stats(i)), s.Registers, f.TableVersion(weft.SwitchID(i))}
 		}
 	})
 	return out, nil
@@ -131,7 +133,7 @@ func detail(f *fabric.Fabric, name string, table bool) (SwitchDetail, error) {
 	}
 	sn, s := f.Switch(id), g.Switches[id]
 	d := SwitchDetail{
-		SwitchState: SwitchState{int(id), s.Name, f.SwitchState(id), sn.Held, len(sn.Blocked), counts(sn.Stats), fabric.RegisterText(sn.Registers)},
+		SwitchState: SwitchState{int(id), s.Name, f.SwitchState(id), sn.Held, len(sn.Blocked), counts(sn.Stats), fabric.RegisterText(sn.Registers), sn.Version},
 		Digits:      s.Digits, Coord: s.Coord, Process: f.ProcessOf(id),
 		Ports: []PortView{}, Registers: []RegisterView{}, Waiting: []WaitingView{}, Discards: sn.Discards,
 	}

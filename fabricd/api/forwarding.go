@@ -22,17 +22,9 @@ type ForwardingView struct {
 
 // forwarding is the table of a switch, if its firmware has one: a line per address, several when it matters where packets come in.
 func forwarding(f *fabric.Fabric, id weft.SwitchID) (list []ForwardingView) {
-	var t *firmware.Tables
-	switch fw := f.Firmware().(type) {
-	case firmware.Static:
-		t = fw.Tables
-	case firmware.DeterministicTable:
-		t = fw.Tables
-	case firmware.Layered:
-		t = fw.Tables
-	case firmware.LayeredAdaptive:
-		t = fw.Tables
-	case firmware.Escaping:
+	program, _, _ := f.Program(id)
+	t := program.Tables
+	if fw, ok := f.Firmware().(firmware.DeterministicTable); ok {
 		t = fw.Tables
 	}
 	if t == nil {

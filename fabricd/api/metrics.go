@@ -67,6 +67,11 @@ var (
 	faultsBegun = metric("faults_total", "Fault reports begun, by kind.", "kind")
 	faultsOpen  = metric("faults_open", "Faults that last, or whose effects are still counted, by kind.", "kind")
 	faultsLost  = metric("faults_lost_packets_total", "Packets lost to faults, of the reports that are kept, by kind.", "kind")
+
+	reconfigurations = metric("reconfigurations_total", "Rounds of the subnet manager, by what became of them.", "outcome")
+	phases           = metric("reconfiguration_phase_seconds", "How long the phases of a round of the subnet manager took.", "phase")
+	tableVersion     = metric("switch_table_version", "Version of the tables that a switch forwards by; 1 from the start.", "switch")
+	nicsHeld         = metric("nics_held", "1 while NICs inject nothing because tables are replaced in an empty fabric.")
 )
 
 // Describe implements [prometheus.Collector].
@@ -97,6 +102,7 @@ func (m metrics) Collect(out chan<- prometheus.Metric) {
 		s.ledger(r)
 	})
 	s.faults(f)
+	s.manager(f)
 }
 
 func (s series) links(f *fabric.Fabric, r *fabric.Reading) {
@@ -208,4 +214,30 @@ func (s series) faults(f *fabric.Fabric) {
 		s.gauge(faultsOpen, float64(c.Open), kind)
 		s.counter(faultsLost, c.Lost, kind)
 	}
+}
+
+// manager tells of new tables.
+func (s series) manager(f *fabric.Fabric) {
+	counts := f.RoundCounts()
+	for _, outcome := range fabric.Outcomes {
+		s.counter(reconfigurations, counts.Outcomes[outcome], outcome)
+	}
+	for _, phase := range []string{fabric.PhaseDetect, fabric.PhaseCompute, fabric.PhaseDistribute, fabric.PhaseSettle} {
+		n, within := counts.Phases[phase], map[float64]uint64{}
+		for i, bound := range fabric.PhaseBounds {
+			within[bound] = 0
+			if n.Within != nil {
+				within[bound] = n.Within[i]
+			}
+		}
+		s <- prometheus.MustNewConstHistogram(phases, n.Count, n.Seconds, within, phase)
+	}
+	for i, v := range f.TableVersions() {
+		s.gauge(tableVersion, float64(v), f.Topology().Switches[i].Name)
+	}
+	held := 0.0
+	if f.Held() {
+		held = 1
+	}
+	s.gauge(nicsHeld, held)
 }

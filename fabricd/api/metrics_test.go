@@ -10,6 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fabric"
 )
 
 func TestMetricsAreThoseOfTheFabric(t *testing.T) {
@@ -50,6 +53,39 @@ func TestMetricsAreThoseOfTheFabric(t *testing.T) {
 	require.Equal(t, float64(l.Delivered), sum(t, x, "weft_nic_delivered_packets_total"))
 	require.Zero(t, sum(t, x, "weft_ledger_in_flight_packets"))
 	require.Equal(t, float64(x.Fabric().PacketHops()), sum(t, x, "weft_switch_forwarded_packets_total"))
+}
+
+func TestMetricsTellOfTheSubnetManager(t *testing.T) {
+	t.Parallel()
+	x := serveWeb(t)
+	f := x.Fabric()
+	f.HoldNICs()
+	r := fabric.Round{Began: weft.Second, Computed: weft.Second + 3*weft.Millisecond, InForce: weft.Second + 10*weft.Millisecond}
+	f.Reconfigured(r)
+	r.Static = true
+	f.Reconfigured(r)
+	r.Error = "a switch does not answer"
+	f.Reconfigured(r)
+	r.InForce = 0
+	f.Reconfigured(r)
+	a := x.ask("GET", "/metrics", "", nil)
+	for _, line := range []string{
+		`weft_reconfigurations_total{outcome="running"} 1`,
+		`weft_reconfigurations_total{outcome="static"} 1`,
+		`weft_reconfigurations_total{outcome="incomplete"} 1`,
+		`weft_reconfigurations_total{outcome="failed"} 1`,
+		`weft_reconfiguration_phase_seconds_bucket{phase="compute",le="0.002"} 0`,
+		`weft_reconfiguration_phase_seconds_bucket{phase="compute",le="0.005"} 4`,
+		`weft_reconfiguration_phase_seconds_count{phase="distribute"} 3`,
+		`weft_reconfiguration_phase_seconds_sum{phase="distribute"} 0.021`,
+		`weft_reconfiguration_phase_seconds_count{phase="detect"} 0`,
+		`weft_switch_table_version{switch="s0.0"} `,
+		`weft_nics_held 1`,
+	} {
+		require.Contains(t, a.body, "\n"+line)
+	}
+	f.ResumeNICs()
+	require.Contains(t, x.ask("GET", "/metrics", "", nil).body, "\nweft_nics_held 0")
 }
 
 // sum adds up all series of a metric.

@@ -139,8 +139,8 @@ func TestNamesOfMembersStay(t *testing.T) {
 		"i state cut_ab cut_ba flapping suffers_ab suffers_ba a_up b_up held_a held_b " +
 			"rate_ab rate_ba load_ab load_ba queued_ab queued_ba lost": LinkView{},
 		"i state held blocked rerouted uturns vector": SwitchView{},
-		"link dir vc":                           ChannelView{},
-		"i id state held blocked counts vector": SwitchState{},
+		"link dir vc": ChannelView{},
+		"i id state held blocked counts vector tables":                      SwitchState{},
 		"port link peer peer_port state held sent received lost_queued vcs": PortView{},
 		"vc input output credits stalls":                                    VCView{},
 		"name topology firmware started page this":                          Listed{},

@@ -17,12 +17,21 @@ type File struct {
 	NIC      *NIC      `yaml:"nic,omitempty" json:"nic,omitempty" jsonschema_description:"Send queue and packets of every NIC."`
 	Link     *Link     `yaml:"link,omitempty" json:"link,omitempty" jsonschema_description:"Rate, pacing and delay of every link."`
 	Liveness *Liveness `yaml:"liveness,omitempty" json:"liveness,omitempty" jsonschema_description:"How the ends of a link find out that their neighbour is silent."`
+	Manager  *Manager  `yaml:"manager,omitempty" json:"manager,omitempty" jsonschema_description:"The subnet manager, which replaces tables after faults; none unless given."`
 	Traffic  string    `yaml:"traffic,omitempty" json:"traffic,omitempty" jsonschema_description:"What every NIC injects from the start: a pattern, a load as share of the link rate, and options, as uniform:0.2 or hotspot:0.2,hot=4,share=0.1; none; or trace:FILE. See docs/traffic.md."`
 	Seed     uint64    `yaml:"seed,omitempty" json:"seed,omitempty" jsonschema_description:"Seed of every random draw; 1 unless given."`
 	Duration string    `yaml:"duration" json:"duration" jsonschema_description:"How long traffic runs, as 8s; then it stops and the fabric drains."`
 	Choices  []Choice  `yaml:"choices,omitempty" json:"choices,omitempty" jsonschema_description:"Which way packets take where the firmware leaves several. The first that is about a packet, and names one of its ways, counts."`
 	Timeline []Step    `yaml:"timeline,omitempty" json:"timeline,omitempty" jsonschema_description:"What happens when, in order."`
 	Expect   Expect    `yaml:"expect" json:"expect" jsonschema_description:"What must hold at the end. That the ledger balances is always expected."`
+}
+
+// Manager configures the subnet manager of a scenario.
+type Manager struct {
+	Method     string   `yaml:"method" json:"method" jsonschema:"minLength=1" jsonschema_description:"How: ddrc, dqr with options as dqr:path=end-to-end, engine or engine:NAME; auto: by the routing; or none."`
+	Detect     Duration `yaml:"detect,omitempty" json:"detect,omitempty" jsonschema_description:"In virtual time: from a change of a port to the beginning of computing; 10ms unless given. Live it is what it is."`
+	Compute    Duration `yaml:"compute,omitempty" json:"compute,omitempty" jsonschema_description:"In virtual time: how long computing takes; 10ms unless given."`
+	Distribute Duration `yaml:"distribute,omitempty" json:"distribute,omitempty" jsonschema_description:"In virtual time: until all switches have their tables; 10ms unless given."`
 }
 
 // Switch configures every switch of a scenario.

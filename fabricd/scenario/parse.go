@@ -10,7 +10,9 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/nic"
@@ -28,7 +30,9 @@ type Scenario struct {
 	Source   string         // what was in it
 	Options  fabric.Options // all but Transport
 	Duration time.Duration
-	Timeline []Action // by time
+	Manager  manage.Method
+	Delays   manager.Delays // of the manager, in virtual time
+	Timeline []Action       // by time
 	Expect   Expect
 
 	detectedWithin, madeGoodWithin time.Duration // of Expect; 0: not judged
@@ -101,6 +105,7 @@ func parse(doc *document.Doc, f File, own ...firmware.Entry) (*Scenario, error) 
 	p.fail("$.topology", err)
 	s.Options.Topology = g
 	p.firmware(f.Firmware, &s.Options)
+	p.manager(f.Manager, s)
 	p.switches(f.Switch, &s.Options.Switch)
 	p.choices(f.Choices, &s.Options)
 	p.requeue(&s.Options)

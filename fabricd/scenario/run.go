@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
@@ -70,6 +71,13 @@ func (r Runner) Run(ctx context.Context, s *Scenario) (Result, error) {
 		return Result{}, err
 	}
 	defer f.Stop()
+	if s.Manager.On() {
+		stop, err := manager.Attach(f, s.Firmware, s.Manager, o.Switch.VCs, s.Delays)
+		if err != nil {
+			return Result{}, err
+		}
+		defer stop()
+	}
 	run := run{Runner: r, fabric: f, scenario: s}
 	res, err := run.whole(ctx, began)
 	if r.Watch != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/linkmon/screen/mirror"
+	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // switchPage is one switch: its ports with their virtual channels, registers and discards. What frames do not tell is asked
@@ -206,6 +207,9 @@ func (p *switchPage) below(a *app, w int) (out []string) {
 	}
 	add := func(name, text string, t tone) {
 		out = append(out, a.say(dim, fit("  "+name, 13))+a.say(t, clip(text, w-13, a.th.signs.ellipsis)))
+	}
+	if v := p.detail.Tables; v > firmware.FirstVersion {
+		add("tables", fmt.Sprintf("version %d", v), plain)
 	}
 	if len(list) > 0 {
 		add("registers", strings.Join(list, "; "), accent)

@@ -169,7 +169,26 @@ export interface FaultReport {
   last_effect_ms?: number | null
   shared_with?: number[]
   shared?: string[]
+  reconfiguration?: Reconfiguration
   open: boolean
+}
+
+// Reconfiguration is how the subnet manager repaired the routes after a fault.
+export interface Reconfiguration {
+  version: number
+  method: string
+  detect_ms: number
+  compute_ms: number
+  distribute_ms: number
+  in_force_ms: number
+  settled_ms: number
+  switches: number
+  entries: number
+  flows_total: number
+  flows_rerouted: number
+  unroutable_pairs: number
+  static: boolean
+  error?: string
 }
 
 // Hop is one thing told of a traced packet: a decision of a switch, that it left a NIC or left a switch late, or its end.

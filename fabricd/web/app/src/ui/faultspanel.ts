@@ -1,7 +1,7 @@
 // The faults, newest first, and the report of the one that is open.
 
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { FaultReport } from '../net/types'
+import type { FaultReport, Reconfiguration } from '../net/types'
 import type { Context } from './context'
 import { clock, count, milli, rate } from './format'
 
@@ -81,11 +81,29 @@ function report(x: Context, r: FaultReport): TemplateResult {
                 : `${rate(dip.baseline)} before, no dip`)
             : nothing}
           ${row('last effect', milli(r.last_effect_ms), 'last_effect_ms')}
+          ${r.reconfiguration ? row('manager', manager(r.reconfiguration)) : nothing}
         </tbody>
       </table>
       ${r.shared_with?.length ? html`<p class="dim">* may be due to other faults in force too: shared with fault ${r.shared_with.join(', ')}.</p>` : nothing}
     </article>
   `
+}
+
+// manager tells how the subnet manager repaired the routes.
+function manager(c: Reconfiguration): TemplateResult {
+  const force = c.in_force_ms > 0
+    ? `${c.method}: new tables in force after ${milli(c.in_force_ms)} (detect ${milli(c.detect_ms)}, compute ${milli(c.compute_ms)}, distribute ${milli(c.distribute_ms)})`
+    : `${c.method}: no new tables`
+  const more = [
+    `version ${c.version}`,
+    `${count(c.entries)} entries of ${count(c.switches)} switches`,
+    `${count(c.flows_rerouted)} of ${count(c.flows_total)} flows re-routed`,
+    ...(c.static ? ['the fabric emptied meanwhile'] : []),
+    ...(c.settled_ms > 0 ? [`settled after ${milli(c.settled_ms)}`] : []),
+  ]
+  return html`${force} <span class="dim">${more.join(', ')}</span>
+    ${c.unroutable_pairs ? html`<b class="warn">${count(c.unroutable_pairs)} pairs without a path</b>` : nothing}
+    ${c.error ? html`<b class="warn">${c.error}</b>` : nothing}`
 }
 
 function rules(r: FaultReport): string {

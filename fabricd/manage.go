@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/manage"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+// manageFlags are the flags of fabricd manage.
+type manageFlags struct {
+	fabric, method string
+	server         bus.Settings
+	verbose, json  bool
+}
+
+// manageLine is what fabricd manage tells with --json.
+type manageLine struct {
+	Fabric          string                 `json:"fabric"`
+	Kind            string                 `json:"kind"` // standby, manages or round
+	Text            string                 `json:"text"`
+	Reconfiguration *fault.Reconfiguration `json:"reconfiguration,omitempty"` // of a round
+}
+
+func manageCommand() *cobra.Command {
+	var m manageFlags
+	cmd := &cobra.Command{
+		Use:   "manage",
+		Short: "Be the subnet manager of a running fabric, or stand by for it, until Ctrl-C",
+		Long: `Hears which links of a running fabric are dead, computes tables without them and uploads what changed to the switches. Of several managers
+one is at work and the others stand by; when it ends or is killed, at any moment, another finishes its job.
+
+` + methodHelp() + `
+
+Exit codes: 0 interrupted; 1 the fabric is gone; 2 there is nothing that it could manage.`,
+		Example: "  fabricd up --topology kary-ntree:4,3 --routing ftree\n  fabricd manage\n  fabricd manage --fabric lab --manager engine:updn\n  fabricd manage --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return m.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&m.fabric, "fabric", "", "name of the fabric; not needed when only one is running here")
+	f.StringVar(&m.method, "manager", "", "how: "+manage.Syntax()+"; unless given as the manager before, and else by the routing")
+	f.BoolVarP(&m.json, "json", "j", false, "print what it does as JSON lines")
+	f.BoolVarP(&m.verbose, "verbose", "v", false, "log what happens to stderr")
+	m.server.Flags(f)
+	complete(cmd, "fabric", registry.Names)
+	complete(cmd, "manager", manage.Words)
+	return cmd
+}
+
+// methodHelp lists the methods of reconfiguration.
+func methodHelp() string {
+	s := "Methods:\n"
+	for _, e := range manage.Entries() {
+		s += fmt.Sprintf("  %-8s %s\n", e.Name, e.About)
+	}
+	return s + "As they are written: " + manage.Syntax()
+}
+
+// where is how the fabric is reached: at the server that is named, else as the registry says.
+func (m manageFlags) where(stderr io.Writer) (c bus.ClientConfig, err error) {
+	r, err := m.server.Resolve(os.Getenv)
+	if err != nil {
+		return c, err
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintln(stderr, "fabricd: "+note)
+	}
+	c = bus.ClientConfig{Program: "manage"}
+	if r.URL != "" {
+		if m.fabric == "" {
+			return c, errors.New("which fabric of the server? name it with --fabric")
+		}
+		c.Fabric, c.URL, c.Credentials = m.fabric, r.URL, r.Credentials
+		return c, bus.ValidateFabric(m.fabric)
+	}
+	e, err := registry.Find(m.fabric)
+	c.Fabric, c.URL, c.Credentials = e.Name, e.URL, e.Manager
+	return c, err
+}
+
+func (m manageFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if m.method != "" && m.method != manage.Auto {
+		if _, err := manage.Parse(m.method); err != nil {
+			return err
+		}
+	}
+	c, err := m.where(stderr)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.DiscardHandler)
+	if m.verbose {
+		log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	err = managed(ctx, c, m.method, log, stderr, func(n manager.Note) {
+		switch {
+		case n.Kind == manager.NotePlanned:
+		case m.json:
+			line := manageLine{Fabric: c.Fabric, Kind: n.Kind, Text: n.Text}
+			if n.Kind == manager.NoteRound {
+				line.Reconfiguration = &n.Round.Reconfiguration
+			}
+			_ = cli.JSON(stdout, line) // as below: who no longer reads does not end the manager
+		default:
+			fmt.Fprintf(stdout, "fabric %s: %s\n", c.Fabric, n.Text)
+		}
+	})
+	if errors.Is(err, manager.ErrGone) {
+		fmt.Fprintln(stderr, "fabricd: "+err.Error())
+		return cli.ErrFailed
+	}
+	return err
+}
+
+// managed manages a fabric over its broker until ctx ends. On a broker that keeps nothing there is one manager at most, and who comes after it begins
+// anew.
+func managed(ctx context.Context, c bus.ClientConfig, method string, log *slog.Logger, stderr io.Writer, tell func(manager.Note)) (err error) {
+	f, err := manager.Dial(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	cfg := manager.Config{Fabric: f, Method: method, Log: log, Tell: tell}
+	s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: c.Fabric, URL: c.URL, Credentials: c.Credentials})
+	switch {
+	case errors.Is(err, bus.ErrNoStore):
+		fmt.Fprintf(stderr, "fabricd: subnet manager: %v: one after it begins anew, and no other must run beside it\n", err)
+		cfg.State = &manager.Memory{}
+	case err != nil:
+		return err
+	default:
+		defer s.Close()
+		cfg.State = s
+	}
+	return manager.New(cfg).Run(ctx)
+}
+
+// chooseManager settles how a fabric is managed, and whether its routing is run as tables for that.
+func (u *upFlags) chooseManager(g *topology.Graph) (manage.Method, error) {
+	if u.manager == manage.Auto || u.manager == "" {
+		return manage.For(u.routing, g), nil
+	}
+	m, err := manage.Parse(u.manager)
+	if err != nil {
+		return m, err
+	}
+	u.routing, _ = m.Routing(u.routing)
+	if !m.On() {
+		return m, nil
+	}
+	_, vcs, err := subnet.Firmware(u.routing, g)
+	if err == nil {
+		_, err = manage.New(g, u.routing, m, max(vcs, u.vcs))
+	}
+	return m, err
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+func says(t *testing.T, out *buffer, what string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), what) }, patience, time.Millisecond, "%s in %s", what, out)
+}
+
+func TestUpManagesTablesAndSaysHowLongItTook(t *testing.T) {
+	dir := ownRegistry(t)
+	u := launch(t, "--routing", "updown", "--manager", "ddrc", "--traffic", "uniform:0.1")
+	c := u.operator(t)
+	carries(t, c)
+	_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		faults, err := c.Faults(t.Context())
+		require.NoError(t, err)
+		r := faults[0].Reconfiguration
+		return r != nil && r.Method == "ddrc" && r.InForceMS > 0 && r.SettledMS > 0 && r.Error == ""
+	}, patience, time.Millisecond)
+	info, err := os.Stat(filepath.Join(dir, "weft.store"))
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	text := u.end(t)
+	assert.Regexp(t, `new tables in force after [\d.]+ ms \(detect [\d.]+, compute [\d.]+, distribute [\d.]+\)`, text)
+	assert.Contains(t, text, "balanced")
+	assert.Empty(t, u.errs.String())
+}
+
+func TestManageStandsByAndTakesOver(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--routing", "ftree", "--manager", "none")
+	c := u.operator(t)
+	carries(t, c)
+	start := func() (out *buffer, stop func()) {
+		ctx, cancel := context.WithCancel(t.Context())
+		out = &buffer{}
+		var errs buffer
+		code := make(chan int, 1)
+		go func() { code <- run(ctx, out, &errs, "manage", "--manager", "ddrc") }()
+		return out, func() {
+			cancel()
+			require.Zero(t, <-code, errs.String())
+		}
+	}
+	first, endFirst := start()
+	says(t, first, "fabric weft: managing by ddrc, tables of version 1")
+	second, endSecond := start()
+	says(t, second, "standing by")
+	_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return strings.Count(first.String(), "new tables in force") == 1 }, patience, time.Millisecond)
+	endFirst()
+	says(t, second, "managing by ddrc, tables of version 2")
+	refused(t, "is managed by ddrc: give that, or no method", "manage", "--manager", "engine:updn", "--fabric", "weft")
+	endSecond()
+	u.end(t)
+}
+
+func TestAFabricThatIsStartedAgainGoesOnCountingVersions(t *testing.T) {
+	ownRegistry(t)
+	for _, version := range []string{"tables of version 2", "tables of version 3"} {
+		u := launch(t, "--routing", "ftree", "--manager", "none")
+		ctx, cancel := context.WithCancel(t.Context())
+		var out, errs buffer
+		code := make(chan int, 1)
+		go func() { code <- run(ctx, &out, &errs, "manage", "--manager", "engine:updn") }()
+		says(t, &out, version)
+		u.end(t)
+		require.Equal(t, cli.ExitFailed, <-code)
+		require.Contains(t, errs.String(), "the fabric tells nothing any more")
+		cancel()
+	}
+}
+
+func TestManageRefusesWhatItCannotManage(t *testing.T) {
+	ownRegistry(t)
+	refused(t, "no fabric is running", "manage")
+	refused(t, `did you mean "ddrc"?`, "manage", "--manager", "ddcr")
+	refused(t, `did you mean "ddrc"?`, "up", "--manager", "ddcr")
+	refused(t, "decides by rules and has no tables", "up", "--manager", "ddrc")
+	u := launch(t)
+	refused(t, "nothing to manage", "manage")
+	refused(t, "a manager by method none would do nothing: choose ddrc, dqr or engine", "manage", "--manager", "none")
+	u.end(t)
+}
+
+func TestAnOperatorUploadsNothing(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--routing", "ftree")
+	for _, who := range []bus.Credentials{u.entry.Operator, u.entry.Viewer} {
+		r, err := manager.Dial(bus.ClientConfig{Fabric: "weft", URL: u.entry.URL, Credentials: who})
+		require.NoError(t, err)
+		require.ErrorIs(t, r.Hold(t.Context()), bus.ErrDenied)
+		_, err = r.Versions(t.Context())
+		require.ErrorIs(t, err, bus.ErrDenied)
+		require.NoError(t, r.Close())
+	}
+	u.end(t)
+}
