@@ -91,6 +91,12 @@ var cores = map[string]core{
 		std:  append([]string{"container/heap"}, plain...),
 		ours: []string{".", "fabricd/subnet/cdg", "fabricd/topology", "switch/firmware"},
 	},
+	"fabricd/subnet/reroute": {
+		std: plain,
+		ours: []string{
+			".", "fabricd/subnet", "fabricd/subnet/dqr", "fabricd/subnet/layered", "fabricd/subnet/manage", "fabricd/topology",
+		},
+	},
 	"fabricd/subnet/survey": {
 		std: plain, ours: []string{".", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware"},
 	},

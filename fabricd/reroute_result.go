@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/subnet/reroute"
+	"github.com/weft-fabric/weft/fabricd/subnet/survey"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// rerouteResult is what fabricd reroute prints.
+type rerouteResult interface {
+	tolerated() bool
+	print(w io.Writer) error
+}
+
+// rerouteHead is what all results begin with.
+type rerouteHead struct {
+	Topology    string  `json:"topology"`
+	Engine      string  `json:"engine"`
+	Layers      int     `json:"layers"`
+	Method      string  `json:"method"`
+	SwitchFlows bool    `json:"switch_flows"`
+	Prepare     float64 `json:"prepare_seconds"` // before the first fault, the engine too
+}
+
+func (u *rerouteFlags) head(a asked) rerouteHead {
+	r := a.routes.Routing()
+	return rerouteHead{a.g.Spec, r.Engine, r.Layers, a.method.String(), u.switchFlows, a.prepare.Seconds()}
+}
+
+// rerouteGiven is what came of faults that were given, one after another.
+type rerouteGiven struct {
+	rerouteHead
+	FlowsTotal    int     `json:"flows_total"`
+	FlowsRerouted int     `json:"flows_rerouted"` // the sum of all faults
+	Share         float64 `json:"share"`          // of this
+	Acyclic       bool    `json:"cdg_acyclic"`    // after every fault
+	Unroutable    int     `json:"unroutable_pairs"`
+	Isolated      int     `json:"isolated_pairs"` // of these: no live links join them
+	Tolerated     bool    `json:"tolerated"`      // after every fault
+	Seconds       float64 `json:"compute_seconds"`
+
+	Faults []rerouteStep `json:"faults"`
+	Paths  []reroutePath `json:"paths,omitzero"` // nil: nobody asked
+}
+
+// rerouteStep is what came of one fault.
+type rerouteStep struct {
+	Fault         string  `json:"fault"`
+	Links         int     `json:"links"`
+	FlowsRerouted int     `json:"flows_rerouted"`
+	Share         float64 `json:"share"`
+	Acyclic       bool    `json:"cdg_acyclic"`
+	Unroutable    int     `json:"unroutable_pairs"`
+	Isolated      int     `json:"isolated_pairs"`
+	Tolerated     bool    `json:"tolerated"`
+	NewTurns      int     `json:"new_turns"`
+	PluginTurns   int     `json:"plugin_turns"`
+	LocalTurns    int     `json:"local_turns"`
+	Seconds       float64 `json:"compute_seconds"`
+}
+
+// reroutePath is a flow that got another path, or lost its own.
+type reroutePath struct {
+	Fault    string   `json:"fault"`
+	From     string   `json:"from"` // a switch: from each of its NICs; or from itself, if to is a switch
+	To       string   `json:"to"`
+	Flows    int      `json:"flows"`
+	OldLayer *weft.VC `json:"old_layer,omitempty"`
+	Old      []string `json:"old"` // switches
+	NewLayer *weft.VC `json:"new_layer,omitempty"`
+	New      []string `json:"new"` // empty: there is none
+}
+
+func stepOf(fault string, links int, s *reroute.Step, seconds float64) rerouteStep {
+	return rerouteStep{
+		Fault: fault, Links: links, FlowsRerouted: s.FlowsRerouted, Share: s.Share(), Acyclic: s.Acyclic, Unroutable: s.Unroutable, Isolated: s.Isolated,
+		Tolerated: s.Tolerated(), NewTurns: s.NewTurns, PluginTurns: s.PluginTurns, LocalTurns: s.LocalTurns, Seconds: seconds,
+	}
+}
+
+func pathOf(g *topology.Graph, fault string, p dqr.Rerouted) reroutePath {
+	path := reroutePath{Fault: fault, From: g.Name(p.From.Node()), To: g.Name(p.To), Flows: p.Flows}
+	path.OldLayer, path.Old = switchesOf(g, p.Old)
+	path.NewLayer, path.New = switchesOf(g, p.New)
+	return path
+}
+
+// switchesOf are the switches of a path, and its layer.
+func switchesOf(g *topology.Graph, path []layered.Channel) (layer *weft.VC, names []string) {
+	names = []string{}
+	for i, c := range survey.NamesOf(g, path) {
+		if i == 0 {
+			names, layer = append(names, c.From), &path[0].Layer
+		}
+		names = append(names, c.To)
+	}
+	return layer, names
+}
+
+func (r *rerouteGiven) tolerated() bool { return r.Tolerated }
+
+func (h *rerouteHead) line() string {
+	flows := ""
+	if h.SwitchFlows {
+		flows = ", flows between switches too"
+	}
+	return fmt.Sprintf("%s by %s in %s, repaired by %s%s (prepared in %.3f s)", h.Topology, h.Engine, counted(h.Layers, "layer"), h.Method, flows, h.Prepare)
+}
+
+func (r *rerouteGiven) print(w io.Writer) error {
+	fmt.Fprintf(w, "%s: %s\n\n", r.line(), counted(r.FlowsTotal, "flow"))
+	err := tabbed(w, func(tab func(...any)) {
+		tab("fault", "flows rerouted", "without a path", "turns enabled", "free from deadlock", "computed in")
+		for _, s := range r.Faults {
+			tab(s.Fault, fmt.Sprintf("%s (%.2f%%)", grouped(uint64(s.FlowsRerouted)), 100*s.Share), without(s.Unroutable, s.Isolated),
+				turnsText(s), yesOrNo(s.Acyclic), fmt.Sprintf("%.4f s", s.Seconds))
+		}
+	})
+	if err != nil || r.Paths == nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	if len(r.Paths) == 0 {
+		fmt.Fprintln(w, "no path of these flows has changed")
+		return nil
+	}
+	return tabbed(w, func(tab func(...any)) {
+		tab("flow", "old path", "new path")
+		for _, p := range r.Paths {
+			tab(p.From+" to "+p.To, pathText(p.Old, p.OldLayer, r.Layers), pathText(p.New, p.NewLayer, r.Layers))
+		}
+	})
+}
+
+func without(unroutable, isolated int) string {
+	switch {
+	case unroutable == 0:
+		return "0"
+	case isolated == unroutable:
+		return grouped(uint64(unroutable)) + ", joined by no live links"
+	case isolated > 0:
+		return fmt.Sprintf("%s, of which no live links join %s", grouped(uint64(unroutable)), grouped(uint64(isolated)))
+	}
+	return grouped(uint64(unroutable))
+}
+
+func turnsText(s rerouteStep) string {
+	text := fmt.Sprint(s.NewTurns)
+	if s.PluginTurns > 0 {
+		text += fmt.Sprintf(", by the plug-in %d", s.PluginTurns)
+	}
+	if s.LocalTurns > 0 {
+		text += fmt.Sprintf(", for local paths %d", s.LocalTurns)
+	}
+	return text
+}
+
+func yesOrNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func pathText(names []string, layer *weft.VC, layers int) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	text := strings.Join(names, " ")
+	if layer != nil && layers > 1 {
+		text += fmt.Sprintf(" vc%d", *layer)
+	}
+	return text
+}

@@ -1,0 +1,121 @@
+package reroute
+
+import (
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/subnet/manage"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// planned is a method that computes all tables anew.
+type planned struct {
+	g       *topology.Graph
+	engine  string
+	method  manage.Method
+	planner *manage.Planner
+	before  *layered.Routing
+}
+
+func newPlanned(g *topology.Graph, engine string, m manage.Method) (*planned, error) {
+	p, err := manage.New(g, engine, m, weft.MaxVCs)
+	if err != nil {
+		return nil, err
+	}
+	return &planned{g, engine, m, p, p.Now().Routing}, nil
+}
+
+func (p *planned) routing() *layered.Routing { return p.before }
+
+func (p *planned) clone(dead *subnet.Dead) (way, error) {
+	c, err := newPlanned(p.g, p.engine, p.method)
+	if err == nil && dead.Len() > 0 {
+		_, err = c.fail(dead)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (p *planned) try(dead *subnet.Dead) (*Step, error) {
+	p.planner.Settled()
+	s, _, err := p.plan(dead)
+	return s, err
+}
+
+func (p *planned) fail(dead *subnet.Dead) (*Step, error) {
+	p.planner.Settled()
+	s, plan, err := p.plan(dead)
+	if err == nil {
+		p.planner.Adopt(plan)
+	}
+	return s, err
+}
+
+func (p *planned) plan(dead *subnet.Dead) (*Step, *manage.Plan, error) {
+	old := p.planner.Now().Routing
+	plan, err := p.planner.Plan(dead)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &Step{
+		FlowsTotal: plan.FlowsTotal, FlowsRerouted: plan.FlowsRerouted, Unroutable: plan.Unroutable, Isolated: plan.Unconnected, Acyclic: plan.Acyclic,
+		paths: func(yield func(dqr.Rerouted) bool) { differing(old, plan.Routing, yield) },
+	}, plan, nil
+}
+
+// differing tells of the flows whose paths by two routings differ.
+func differing(old, now *layered.Routing, yield func(dqr.Rerouted) bool) {
+	if old.Kind != layered.Deterministic || now.Kind != layered.Deterministic {
+		return // a pair has many paths there
+	}
+	g := old.Graph
+	nics := make([]int, len(g.Switches))
+	for d := range g.NICs {
+		s, _ := g.SwitchOf(weft.NICID(d))
+		nics[s]++
+	}
+	for d := range weft.NICID(len(g.NICs)) {
+		home, _ := g.SwitchOf(d)
+		for s := range weft.SwitchID(len(g.Switches)) {
+			if nics[s] == 0 || s == home {
+				continue
+			}
+			a, b := path(old, s, d), path(now, s, d)
+			if !slices.Equal(a, b) && !yield(dqr.Rerouted{From: s, To: d.Node(), Flows: nics[s], Old: a, New: b}) {
+				return
+			}
+		}
+	}
+}
+
+// path is how packets of the NICs of a switch go to d, by their first address; nil for none.
+func path(r *layered.Routing, s weft.SwitchID, d weft.NICID) (list []layered.Channel) {
+	addresses := r.Assignment.Addresses(s, d)
+	if len(addresses) == 0 {
+		return nil
+	}
+	in, a := r.Injected(s), addresses[0]
+	for range 2 * len(r.Graph.Switches) {
+		hops := r.Tables.Choices(s, d, a.Path, in, a.VC)
+		if len(hops) == 0 || hops[0].Port == weft.NoPort {
+			return nil
+		}
+		out := weft.End{Node: s.Node(), Port: hops[0].Port}
+		to, _, ok := r.Graph.Peer(out)
+		switch {
+		case !ok:
+			return nil
+		case !to.Node.IsSwitch():
+			return list
+		}
+		a.VC = hops[0].In(a.VC)
+		list = append(list, layered.Channel{From: out, Layer: a.VC})
+		s, in = weft.SwitchID(to.Node.Index), to.Port
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package reroute
+
+import (
+	"iter"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/subnet/manage"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// Step is what one reconfiguration did. Flows are ordered pairs of different NICs, and of different switches where these are asked for.
+type Step struct {
+	FlowsTotal    int
+	FlowsRerouted int // those that have another path than before
+	Unroutable    int // those that have no path now
+	Isolated      int // of these: no live links join them
+	// Acyclic: the dependencies of the paths before and after it together have no cycle.
+	Acyclic bool
+
+	NewTurns, PluginTurns, LocalTurns int // with dqr: turns enabled, see [dqr.Result]
+	Searches                          int
+
+	paths iter.Seq[dqr.Rerouted]
+}
+
+// Connected reports whether every flow has a path, and no deadlock can be.
+func (s *Step) Connected() bool { return s.Unroutable == 0 && s.Acyclic }
+
+// Tolerated reports whether every flow that live links join has a path, and no deadlock can be.
+func (s *Step) Tolerated() bool { return s.Unroutable == s.Isolated && s.Acyclic }
+
+// Share is the share of all flows that have another path.
+func (s *Step) Share() float64 {
+	if s.FlowsTotal == 0 {
+		return 0
+	}
+	return float64(s.FlowsRerouted) / float64(s.FlowsTotal)
+}
+
+// Paths are the flows that got another path, or lost theirs. It may be called until the next fault.
+func (s *Step) Paths() iter.Seq[dqr.Rerouted] {
+	if s.paths == nil {
+		return func(func(dqr.Rerouted) bool) {}
+	}
+	return s.paths
+}
+
+// way is a method at work.
+type way interface {
+	try(dead *subnet.Dead) (*Step, error)  // what it would do; nothing stays of it
+	fail(dead *subnet.Dead) (*Step, error) // what it does; what it did before is settled
+	clone(dead *subnet.Dead) (way, error)
+	routing() *layered.Routing // at the beginning
+}
+
+// Reroute is a routing in force, what is dead, and how it is repaired. It belongs to one goroutine.
+type Reroute struct {
+	g    *topology.Graph
+	way  way
+	dead subnet.Dead
+}
+
+// New is for the tables of an engine, by name, and a method that repairs them; errors are those of both. With switchFlows, which method dqr
+// alone can have, switches send to switches too, by paths that New finds.
+func New(g *topology.Graph, engine string, m manage.Method, switchFlows bool) (*Reroute, error) {
+	w, err := newWay(g, engine, m, switchFlows)
+	if err != nil {
+		return nil, err
+	}
+	return &Reroute{g: g, way: w}, nil
+}
+
+// Routing is what packets are forwarded by before the first fault.
+func (r *Reroute) Routing() *layered.Routing { return r.way.routing() }
+
+// Try is what would happen if these links died now, together.
+func (r *Reroute) Try(links ...weft.LinkID) (*Step, error) {
+	var fresh []weft.LinkID
+	for _, l := range links {
+		if !r.dead.HasLink(l) {
+			fresh = append(fresh, l)
+			r.dead.AddLink(l)
+		}
+	}
+	s, err := r.way.try(&r.dead)
+	for _, l := range fresh {
+		r.dead.RemoveLink(l)
+	}
+	return s, err
+}
+
+// Fail is what happens when these links die, together. They stay dead.
+func (r *Reroute) Fail(links ...weft.LinkID) (*Step, error) {
+	for _, l := range links {
+		r.dead.AddLink(l)
+	}
+	return r.way.fail(&r.dead)
+}
+
+// Clone is an independent copy.
+func (r *Reroute) Clone() (*Reroute, error) {
+	w, err := r.way.clone(&r.dead)
+	if err != nil {
+		return nil, err
+	}
+	return &Reroute{g: r.g, way: w, dead: r.dead.Clone()}, nil
+}
