@@ -2,6 +2,7 @@ package weft_test
 
 import (
 	"bytes"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -26,6 +27,43 @@ func TestNoGoFileIsLongerThan500Lines(t *testing.T) {
 			t.Errorf("%s has %d lines: split it by subject", f.path, n)
 		}
 	}
+}
+
+// What the Makefile keeps out of the race detector has nothing to race.
+func TestPackagesThatAreNotTestedForRacesHaveNoGoroutines(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pure := regexp.MustCompile(`(?m)^PURE := (.*)\$\$$`).FindSubmatch(text)
+	if pure == nil {
+		t.Fatal("the Makefile has no PURE")
+	}
+	in := regexp.MustCompile(string(pure[1]) + "$")
+	var bad []string
+	found := map[string]bool{}
+	for _, f := range sourceTree(t) {
+		if f.isTest() || !in.MatchString("/"+f.dir) {
+			continue
+		}
+		found[f.dir] = true
+		for _, imp := range f.ast.Imports {
+			if p := strings.Trim(imp.Path.Value, `"`); p == "sync" || p == "sync/atomic" {
+				bad = append(bad, fmt.Sprintf("%s imports %s: take its package out of PURE in the Makefile", f.path, p))
+			}
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if g, ok := n.(*ast.GoStmt); ok {
+				bad = append(bad, fmt.Sprintf("%s:%d starts a goroutine: take its package out of PURE in the Makefile", f.path, f.line(g)))
+			}
+			return true
+		})
+	}
+	if len(found) < 9 {
+		bad = append(bad, fmt.Sprintf("PURE in the Makefile matches %d packages only", len(found)))
+	}
+	report(t, bad)
 }
 
 func TestNoTestSleeps(t *testing.T) {
