@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -174,24 +173,6 @@ func fromSwitches(n *network) [][]weft.Header {
 		}
 	}
 	return all
-}
-
-// A packet that has come down is not sent up again, whatever the tables say: the turn could close a circle of waiting.
-func TestReconfiguredTablesSendNothingUpAgain(t *testing.T) {
-	t.Parallel()
-	g := config(t, "kary-ntree:4,3", DDRC, 0).Topology
-	r, err := newReconfigured(g)
-	require.NoError(t, err)
-	r.load(&subnet.Dead{})
-	sw, err := g.SwitchByName("s1.00")
-	require.NoError(t, err)
-	still := &switching.Still{At: g.Place(sw), Free: 1}
-	far := &weft.Header{Dst: 63}
-	d := r.Route(far, switching.Arrival{Port: still.At.Tree.DownPort(4), From: weft.RoleDown}, still)
-	require.Len(t, d.Candidates, 1)
-	require.Equal(t, weft.RoleUp, still.At.Roles[d.Candidates[0].Port])
-	above := switching.Arrival{Port: still.At.Tree.Up(1), From: weft.RoleUp}
-	require.Equal(t, switching.Discard(ruleDownAndUp), r.Route(far, above, still))
 }
 
 // bouncing goes clockwise, and back where the link ahead is dead: packets then go to and fro for ever.

@@ -29,8 +29,14 @@ type Config struct {
 	// Firmware is measured instead of a named one when it is given, with VCs virtual channels or as many as it accepts at least.
 	Firmware switching.Firmware
 	// ReconfigureAfter is how many cycles after a fault the tables of DDRC are loaded, in all switches at once. 0 measures
-	// what is after a reconfiguration, as the paper does; what is lost until then is then next to nothing.
+	// what is after a reconfiguration, as the paper does; what is lost until then is then next to nothing. The window begins when
+	// tables for the last fault are in force, and the network is steady with them.
 	ReconfigureAfter int
+
+	// Manager and SwitchFlows say how tables are repaired after a fault, and whether switches send to switches; for package sweep where it
+	// asks what a reconfiguration would do. Runs of traffic do not look at them.
+	Manager     string
+	SwitchFlows bool
 
 	VCs          int // virtual channels; 0: as many as the routing needs
 	InputBuffer  int // packets per VC; 0: switching.DefaultBuffer

@@ -15,8 +15,7 @@ func (n *network) connected(ctx context.Context, dead []death) (bool, error) {
 		for _, d := range dead {
 			n.bury(d)
 		}
-		n.reload()
-		return n.routes.unroutable == 0, nil
+		return n.routes.routes.Compute(&n.dead) == 0, nil
 	}
 	if len(dead) == 0 {
 		return true, nil

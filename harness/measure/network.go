@@ -35,6 +35,7 @@ type network struct {
 
 	firmware switching.Firmware
 	routes   *reconfigured // of DDRC, otherwise nil
+	inForce  int64         // cycle at which the last of its new tables are loaded
 	dead     subnet.Dead
 	vcs      int
 
@@ -96,11 +97,11 @@ func (n *network) addSwitches() error {
 func (n *network) chooseFirmware() error {
 	least := 1
 	if n.cfg.ddrc() {
-		routes, err := newReconfigured(n.graph)
+		routes, fw, err := newReconfigured(n.graph)
 		if err != nil {
 			return fmt.Errorf("%w: routing: %w", ErrConfig, err)
 		}
-		n.routes, n.firmware = routes, routes
+		n.routes, n.firmware = routes, fw
 	} else {
 		fw, vcs, err := n.cfg.named()
 		if err != nil {
@@ -266,12 +267,7 @@ func (n *network) reconfigure() {
 		n.reload()
 		return
 	}
-	n.engine.At(n.engine.Now()+weft.Time(n.cfg.ReconfigureAfter)*n.cfg.Cycle, n.reload)
-}
-
-// reload loads tables without what is dead by now.
-func (n *network) reload() {
-	if n.routes != nil {
-		n.routes.load(&n.dead)
-	}
+	at := n.engine.Now() + weft.Time(n.cfg.ReconfigureAfter)*n.cfg.Cycle
+	n.engine.At(at, n.reload)
+	n.inForce = int64(at / n.cfg.Cycle)
 }

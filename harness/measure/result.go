@@ -37,8 +37,11 @@ type Result struct {
 	LostWirePerFault   float64 `csv:"lost_wire_per_fault"`
 	LostCrashPerFault  float64 `csv:"lost_crash_per_fault"`
 	Discarded          uint64  `csv:"discarded"` // packets discarded by a switch
-	Reordered          uint64  `csv:"reordered"` // packets delivered after a later one of their flow; not counted from 2048 NICs on
-	Rerouted           uint64  `csv:"rerouted"`  // packets delivered that were sent another way because of a fault
+	// Lost or, since the first fault that came under load, discarded, over these faults: what they cost until the network has adapted, and
+	// from then on what no way is left for.
+	MissingPerFault float64 `csv:"missing_per_fault"`
+	Reordered       uint64  `csv:"reordered"` // packets delivered after a later one of their flow; not counted from 2048 NICs on
+	Rerouted        uint64  `csv:"rerouted"`  // packets delivered that were sent another way because of a fault
 
 	WarmupCycles int64  `csv:"warmup_cycles"` // until the window began, faults included
 	Cycles       int64  `csv:"cycles"`        // in all
@@ -58,6 +61,12 @@ type Result struct {
 	MaxLinkLoad     float64 `csv:"max_link_load"`     // most pairs of NICs over one direction of a link between switches, if each takes its ways in turn
 	MeanLinkLoad    float64 `csv:"mean_link_load"`    // the mean of these links
 	Acyclic         bool    `csv:"acyclic"`           // the dependencies of their channels have no cycle
+
+	// Of reconfigurations, one after each fault, where package sweep asks for them.
+	Tolerated    bool    `csv:"tolerated"`     // after each fault every flow that live links join had a path, and nothing could deadlock
+	RerouteShare float64 `csv:"reroute_share"` // share of all flows that the last fault moved
+	NewTurns     int     `csv:"new_turns"`     // turns that the last one enabled for paths
+	Unroutable   int     `csv:"unroutable"`    // flows that have no path after it
 
 	// What it took.
 	Events     uint64 `csv:"events"`      // of the engine

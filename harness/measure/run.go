@@ -32,16 +32,18 @@ func Run(ctx context.Context, c Config) (Result, error) {
 // run is one run on its way through its parts.
 type run struct {
 	*network
-	ctx     context.Context
-	faults  []death // in order
-	died    int     // of these, under load
-	look    *lookout
-	horizon int64  // cycle at which it ends at the latest
-	offered uint64 // packets, before the batch that goes on
-	begun   bool   // the window has
-	before  totals
-	batches []batch // of the window
-	result  Result
+	ctx    context.Context
+	faults []death // in order
+	died   int     // of these, under load
+	// discarded is how many packets were before the first of them: a NIC without a way, with what is dead from the beginning.
+	discarded uint64
+	look      *lookout
+	horizon   int64  // cycle at which it ends at the latest
+	offered   uint64 // packets, before the batch that goes on
+	begun     bool   // the window has
+	before    totals
+	batches   []batch // of the window
+	result    Result
 }
 
 // totals are counters of the NICs and switches since the start.
@@ -78,10 +80,18 @@ func (c *Config) longest(faults []death) int64 {
 	last := int64(0)
 	for _, f := range faults {
 		if !f.before {
-			last = max(last, f.at)
+			last = max(last, f.at+c.reconfiguration())
 		}
 	}
 	return 2*warmup + last + int64(c.Window)
+}
+
+// reconfiguration is how many cycles pass from a fault to the tables without it.
+func (c *Config) reconfiguration() int64 {
+	if !c.ddrc() {
+		return 0
+	}
+	return int64(c.ReconfigureAfter)
 }
 
 // parts goes through warm-up, faults, warm-up and window. It ends early at a deadlock and at the horizon.
@@ -94,10 +104,16 @@ func (r *run) parts(dynamic []death) error {
 		if on, err := r.advance(base + d.at); !on || err != nil {
 			return err
 		}
+		if r.died == 0 {
+			r.discarded = r.meter.discarded
+		}
 		r.kill(d)
 		r.died++
 	}
 	if len(dynamic) > 0 && !r.cfg.Hunt {
+		if on, err := r.advance(r.inForce); !on || err != nil {
+			return err
+		}
 		if on, err := r.warm(); !on || err != nil {
 			return err
 		}

@@ -187,6 +187,28 @@ func TestReconfigurationAfterADelayDiscardsUntilThen(t *testing.T) {
 	require.True(t, late.Connected)
 	require.Zero(t, late.Rerouted)
 	require.InDelta(t, late.Offered, late.Accepted, 0.2, "and then no more")
+	require.InDelta(t, late.LostTotal+late.Discarded, late.MissingPerFault, 1e-9, "nothing is discarded before there is a fault")
+}
+
+// What a reconfiguration costs is the rate of the dead link times how long it takes, and the window is what is after it.
+func TestTheWindowWaitsForTheLastReconfiguration(t *testing.T) {
+	t.Parallel()
+	c := config(t, "kary-ntree:4,3", DDRC, 0.3)
+	c.Faults = []Fault{{Link: "s1.00-s2.00"}, {Link: "s1.01-s2.01", At: 500}}
+	c.Window = 1000
+	c.ReconfigureAfter = 10_000
+	r := measured(t, c)
+	require.Greater(t, r.WarmupCycles, int64(10_500))
+	require.InDelta(t, r.Offered, r.Accepted, 0.3, "nothing is discarded in the window")
+	c.ReconfigureAfter = 20_000
+	twice := measured(t, c)
+	require.InDelta(t, 2, twice.MissingPerFault/r.MissingPerFault, 0.1)
+
+	local := config(t, "kary-ntree:4,3", "deterministic-link", 0.3)
+	local.Faults, local.Window, local.ReconfigureAfter = c.Faults, c.Window, c.ReconfigureAfter
+	l := measured(t, local)
+	require.Less(t, l.WarmupCycles, int64(10_500), "who needs no tables waits for none")
+	require.Less(t, l.MissingPerFault, r.MissingPerFault/100)
 }
 
 func TestARunThatIsToBeShortIs(t *testing.T) {

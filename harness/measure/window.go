@@ -52,6 +52,7 @@ func (r *run) finish() {
 	if n := float64(r.died); n > 0 {
 		res.LostPerFault = float64(m.lost()) / n
 		res.LostQueuedPerFault, res.LostWirePerFault, res.LostCrashPerFault = float64(m.lostQueue)/n, float64(m.lostWire)/n, float64(m.lostCrash)/n
+		res.MissingPerFault = float64(m.lost()+m.discarded-r.discarded) / n
 	}
 	res.Discarded, res.Reordered, res.Rerouted = m.discarded, t.reordered, t.rerouted
 	res.PacketHops, res.Events = t.hops, r.engine.Events()

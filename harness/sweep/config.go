@@ -121,6 +121,7 @@ func (b *builder) config(s *settled) (measure.Config, []misfit) {
 	r.buffers()
 	r.times()
 	b.network(s, &r.c, r.bad)
+	s.manager(b.kind, &r.c, r.bad)
 	if b.kind == ofNetwork {
 		b.traffic(s, &r.c, r.bad)
 	}
@@ -257,7 +258,7 @@ func (b *builder) routing(s *settled, c *measure.Config, g *graph, spec string, 
 			return
 		}
 	}
-	if b.kind == ofLayers {
+	if b.kind == ofLayers || b.kind == ofReroute {
 		c.Routing = name
 		bad("routing", computes(name))
 		return

@@ -47,7 +47,7 @@ func Connectivity(ctx context.Context, c measure.Config) (measure.Result, error)
 
 // drawFaults draws the faults of a run: the first of a random order of all there can be.
 func drawFaults(c measure.Config) ([]verify.Element, error) {
-	list, err := measure.Faultable(c.Topology, cmp.Or(c.FaultKind, measure.LinkFaults))
+	list, err := measure.Faultable(c.Topology, faultKind(c))
 	if err != nil {
 		return nil, err
 	}
@@ -55,3 +55,5 @@ func drawFaults(c measure.Config) ([]verify.Element, error) {
 	draw.Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
 	return list[:c.FaultCount], nil
 }
+
+func faultKind(c measure.Config) string { return cmp.Or(c.FaultKind, measure.LinkFaults) }

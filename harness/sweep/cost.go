@@ -5,6 +5,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"runtime"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/weft-fabric/weft/harness/measure"
@@ -33,13 +35,15 @@ func (e *Experiment) Estimate(ctx context.Context, o Options) (c Cost, err error
 	w := &work{e: e, plan: p, Options: o.withDefaults(e)}
 	var tried, wanted float64 // cycles, or runs where there are none
 	var lasted float64        // shares of a run, below 1 where it ends early by a deadlock
-	for i := range p.points {
+	points := e.costly(p)
+	for _, i := range points {
 		wanted += cyclesOf(&p.points[i].config, e.Measure) * float64(samples)
 	}
 	var spent, fixed time.Duration
-	order := rand.New(rand.NewPCG(1, 1)).Perm(len(p.points))
+	order := rand.New(rand.NewPCG(1, 1)).Perm(len(points))
 	trials := 0
-	for _, i := range order[:min(len(order), trialPoints)] {
+	for _, n := range order[:min(len(order), trialPoints)] {
+		i := points[n]
 		if trials > 0 && spent+fixed > trialTime {
 			break
 		}
@@ -72,6 +76,30 @@ func (e *Experiment) Estimate(ctx context.Context, o Options) (c Cost, err error
 	each := float64(max(0, spent-fixed)) / tried // by the same points, so that what is fixed is not counted by the cycle
 	all := each*wanted*lasted/float64(trials) + float64(fixed)/float64(trials)*float64(len(p.points)*samples)
 	return Cost{time.Duration(all), time.Duration(all / float64(min(w.Jobs, runtime.GOMAXPROCS(0), len(p.points)*samples)))}, nil
+}
+
+// costly are the points whose runs take time. Of reconfigurations, runs of fewer faults are the beginnings of those of more.
+func (e *Experiment) costly(p *plan) (list []int) {
+	most := map[string]int{} // by all but the number of faults: the point with most of them
+	for i := range p.points {
+		key := strconv.Itoa(i)
+		if e.Measure == ofReroute {
+			s := p.points[i].set.copied()
+			s.Faults = nil
+			key = ""
+			for _, name := range settingNames {
+				key += s.text(name) + "\n"
+			}
+		}
+		if k, known := most[key]; !known || p.points[k].config.FaultCount < p.points[i].config.FaultCount {
+			most[key] = i
+		}
+	}
+	for _, i := range most {
+		list = append(list, i)
+	}
+	slices.Sort(list)
+	return list
 }
 
 // trialOf is how many cycles of a run are tried: of a hunt some after its last fault, for then there are the deadlocks that end it.

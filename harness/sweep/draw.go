@@ -122,6 +122,9 @@ func (t *table) look(series []string, pt *point) (colour, style int) {
 		at := slices.IndexFunc(t.e.full.axes[i].values, pt.at[i].same)
 		if n == 0 {
 			colour = at
+			if len(series) == 1 {
+				style = at / len(chart.Palette) // colours come again, with another kind of line
+			}
 		} else {
 			style = style*len(t.e.full.axes[i].values) + at
 		}

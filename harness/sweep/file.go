@@ -8,7 +8,7 @@ type File struct {
 	About string `yaml:"about" jsonschema_description:"What is measured, and which figure of which paper it repeats."`
 	Seed  uint64 `yaml:"seed,omitempty" jsonschema_description:"Seed of every random draw; 1 unless given."`
 
-	Measure string   `yaml:"measure,omitempty" jsonschema:"enum=network,enum=connectivity,enum=layers" jsonschema_description:"network, unless given: run the network under traffic. connectivity: ask the checker whether all pairs are connected with the faults of the sample, without traffic. layers: compute the routes, and tell how many layers they need and what they load, without traffic."`
+	Measure string   `yaml:"measure,omitempty" jsonschema:"enum=network,enum=connectivity,enum=layers,enum=reroute" jsonschema_description:"network, unless given: run the network under traffic. connectivity: ask the checker whether all pairs are connected with the faults of the sample, without traffic. layers: compute the routes, and tell how many layers they need and what they load, without traffic. reroute: let faults come one after another, have manager repair the tables of routing after each, and tell whether all pairs are connected and nothing can deadlock, without traffic."`
 	Base    Settings `yaml:"base" jsonschema_description:"What is the same in all runs, unless an axis says otherwise."`
 	Loads   []Load   `yaml:"loads,omitempty" jsonschema_description:"Names for loads, which can differ by topology and traffic. The first that fits counts."`
 	Axes    []Axis   `yaml:"axes" jsonschema_description:"What differs. All combinations are run; the first axis changes slowest."`
@@ -21,15 +21,17 @@ type File struct {
 
 // Settings are a measured run in words. What is not given is the default of package measure. All delays are in cycles.
 type Settings struct {
-	Topology   *string `yaml:"topology,omitempty" jsonschema_description:"As fabricd takes it: kary-ntree:4,3, mport-tree:8,3, mesh:4x4, torus:4x4x4, irregular:16,32,1, ring:8, or a topology file. {sample} in it is the number of the sample, counted from 1, so that each sample has a graph of its own; {switches}, {links} and {most_layers} are the fields of these names, {2*switches} twice as many."`
-	Switches   *int    `yaml:"switches,omitempty" jsonschema:"minimum=1" jsonschema_description:"What {switches} stands for in topology and routing."`
-	Links      *int    `yaml:"links,omitempty" jsonschema:"minimum=0" jsonschema_description:"What {links} stands for in topology and routing."`
-	MostLayers *int    `yaml:"most_layers,omitempty" jsonschema:"minimum=1" jsonschema_description:"What {most_layers} stands for in topology and routing."`
-	Routing    *string `yaml:"routing,omitempty" jsonschema_description:"Routing function of every switch, as adaptive-link, or lash:layers=4; or ddrc: up/down tables computed anew without what is dead. {sample} and the like as in topology."`
-	LayersOf   *string `yaml:"layers_of,omitempty" jsonschema_description:"A routing: as many layers as it needs on the graph of the sample are added to routing, as layers=3. So several routings can be compared that have the same number of virtual channels."`
-	Load       *Value  `yaml:"load,omitempty" jsonschema_description:"Share of a link's capacity that each NIC offers, above 0 and at most 1; or a name from loads."`
-	Traffic    *string `yaml:"traffic,omitempty" jsonschema_description:"Pattern of the traffic without its load, as uniform or pairwise; options follow after a comma."`
-	DrawByLoad *bool   `yaml:"draw_by_load,omitempty" jsonschema_description:"The seed depends on the load too, so that what traffic draws, as the pairs of pairwise, is drawn anew for each load."`
+	Topology    *string `yaml:"topology,omitempty" jsonschema_description:"As fabricd takes it: kary-ntree:4,3, mport-tree:8,3, mesh:4x4, torus:4x4x4, irregular:16,32,1, ring:8, or a topology file. {sample} in it is the number of the sample, counted from 1, so that each sample has a graph of its own; {switches}, {links} and {most_layers} are the fields of these names, {2*switches} twice as many."`
+	Switches    *int    `yaml:"switches,omitempty" jsonschema:"minimum=1" jsonschema_description:"What {switches} stands for in topology and routing."`
+	Links       *int    `yaml:"links,omitempty" jsonschema:"minimum=0" jsonschema_description:"What {links} stands for in topology and routing."`
+	MostLayers  *int    `yaml:"most_layers,omitempty" jsonschema:"minimum=1" jsonschema_description:"What {most_layers} stands for in topology and routing."`
+	Routing     *string `yaml:"routing,omitempty" jsonschema_description:"Routing function of every switch, as adaptive-link, or lash:layers=4; or ddrc: up/down tables computed anew without what is dead. {sample} and the like as in topology."`
+	LayersOf    *string `yaml:"layers_of,omitempty" jsonschema_description:"A routing: as many layers as it needs on the graph of the sample are added to routing, as layers=3. So several routings can be compared that have the same number of virtual channels."`
+	Manager     *string `yaml:"manager,omitempty" jsonschema_description:"With measure: reroute: how tables are repaired after a fault, as dqr, dqr:plugin=mesh,path=local, ddrc or engine:NAME; or physical: no method, but whether live links join all pairs."`
+	SwitchFlows *bool   `yaml:"switch_flows,omitempty" jsonschema_description:"With measure: reroute: switches send to switches too."`
+	Load        *Value  `yaml:"load,omitempty" jsonschema_description:"Share of a link's capacity that each NIC offers, above 0 and at most 1; or a name from loads."`
+	Traffic     *string `yaml:"traffic,omitempty" jsonschema_description:"Pattern of the traffic without its load, as uniform or pairwise; options follow after a comma."`
+	DrawByLoad  *bool   `yaml:"draw_by_load,omitempty" jsonschema_description:"The seed depends on the load too, so that what traffic draws, as the pairs of pairwise, is drawn anew for each load."`
 
 	Faults       *int    `yaml:"faults,omitempty" jsonschema:"minimum=0" jsonschema_description:"Links or switches that die, drawn anew for each sample; 0 unless given."`
 	FaultKind    *string `yaml:"fault_kind,omitempty" jsonschema:"enum=link,enum=switch" jsonschema_description:"link: links between switches; switch: switches without NICs. link unless given."`

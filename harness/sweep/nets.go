@@ -31,7 +31,8 @@ const remembered = 64
 type recent[V any] struct {
 	mu    sync.Mutex
 	of    map[string]*held[V] // guarded by mu
-	order []string            // guarded by mu; bound: remembered
+	order []string            // guarded by mu; bound: most
+	most  int                 // 0: remembered
 }
 
 type held[V any] struct {
@@ -48,7 +49,7 @@ func (r *recent[V]) get(key string, fresh func() (V, error)) (V, error) {
 		if r.of == nil {
 			r.of = map[string]*held[V]{}
 		}
-		if len(r.order) == remembered {
+		if len(r.order) == cmp.Or(r.most, remembered) {
 			delete(r.of, r.order[0])
 			r.order = append(r.order[:0], r.order[1:]...)
 		}

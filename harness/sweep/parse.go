@@ -26,6 +26,7 @@ const (
 	ofNetwork      = "network"
 	ofConnectivity = "connectivity"
 	ofLayers       = "layers"
+	ofReroute      = "reroute"
 )
 
 // What means can leave out.
@@ -111,7 +112,7 @@ func (p *parser) head(e *Experiment) {
 	case e.Name != base:
 		p.failf("$.name", "the name is %q, expected that of the file, %q: results are found by it", e.Name, base)
 	}
-	kinds := []string{ofNetwork, ofConnectivity, ofLayers}
+	kinds := []string{ofNetwork, ofConnectivity, ofLayers, ofReroute}
 	if !slices.Contains(kinds, e.Measure) {
 		p.fail("$.measure", document.Unknown("measure", e.Measure, kinds))
 	}

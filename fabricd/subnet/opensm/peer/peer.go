@@ -38,7 +38,7 @@ type Sim struct {
 	sock  string
 	lib   string
 	cmd   *exec.Cmd
-	stdin io.Closer
+	stdin io.WriteCloser // its console
 	runs  int
 }
 

@@ -1,0 +1,67 @@
+package live_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic/trace"
+	"github.com/weft-fabric/weft/scenarios/papers/dqr/live"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestACutIsRepairedByTheManagerOverTheBrokerAndTheLedgerBalances(t *testing.T) {
+	t.Parallel()
+	for _, x := range [][3]string{{"kary-ntree:2,3", "ftree", "ddrc"}, {"kary-ntree:2,3", "hybrid", "ddrc"}, {"mesh:3x3", "xy", "dqr"}} {
+		t.Run(x[1]+" "+x[2], func(t *testing.T) {
+			t.Parallel()
+			g, err := topology.Parse(x[0])
+			require.NoError(t, err)
+			traffic, err := trace.Traffic("uniform:0.2")
+			require.NoError(t, err)
+			f, err := live.Start(t.Context(), live.Config{Graph: g, Routing: x[1], Method: x[2], Traffic: traffic, Seed: 1, Link: fabric.LinkOptions{Paced: true}})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, f.Close()) }()
+			r, err := f.CutManaged(t.Context(), g.Links[0].ID)
+			require.NoError(t, err)
+			c := r.Reconfiguration
+			require.Positive(t, c.InForceMS)
+			require.InDelta(t, c.InForceMS, c.DetectMS+c.ComputeMS+c.DistributeMS, 1e-3, "phases follow each other")
+			require.Positive(t, c.Switches)
+			require.Zero(t, c.Unroutable)
+			was := f.Ledger().Discarded
+			require.NoError(t, f.Pause(t.Context(), 100*time.Millisecond, nil))
+			require.Equal(t, was, f.Ledger().Discarded, "nothing is sent to the dead link any more")
+			require.NoError(t, f.RestoreManaged(t.Context(), g.Links[0].ID))
+			require.NoError(t, f.StopTraffic())
+			ledger, err := f.Quiesce(t.Context())
+			require.NoError(t, err)
+			require.True(t, ledger.Balanced)
+			require.Positive(t, ledger.Delivered)
+		})
+	}
+}
+
+func TestAFabricThatNobodyManagesStartsToo(t *testing.T) {
+	t.Parallel()
+	g, err := topology.Parse("kary-ntree:2,3")
+	require.NoError(t, err)
+	f, err := live.Start(t.Context(), live.Config{Graph: g, Routing: "adaptive-link"})
+	require.NoError(t, err)
+	_, _, err = f.Cut(g.Links[0].ID)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+}
+
+func TestAMethodThatDoesNotFitIsToldAndEverythingEnds(t *testing.T) {
+	t.Parallel()
+	g, err := topology.Parse("mesh:3x3")
+	require.NoError(t, err)
+	_, err = live.Start(t.Context(), live.Config{Graph: g, Routing: "xy", Method: "ddrc"})
+	require.ErrorContains(t, err, "tree")
+}

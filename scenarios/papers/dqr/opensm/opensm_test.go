@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/weft-fabric/weft/fabricd/subnet/opensm/peer"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestOpenSMHearsOfEachCutAndItsTablesAreTimed(t *testing.T) {
+	g, err := topology.Parse("mport-tree:4,2")
+	require.NoError(t, err)
+	p := pairing{spec: g.Spec, engine: "ftree"}
+	list, refused, err := p.theirs(t.Context(), g, drawn(g, 2), verbose...)
+	if errors.Is(err, peer.ErrMissing) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	require.Zero(t, refused)
+	require.Len(t, list, 2)
+	for _, r := range list {
+		require.Positive(t, r.Heard)
+		require.Greater(t, r.Configured, r.Heard)
+		require.Greater(t, r.Up, r.Configured)
+		require.Positive(t, r.Engine)
+		require.Less(t, r.Engine, r.Configured)
+	}
+}
+
+// An m-port tree of two tiers stays connected without a link, but its only link to a NIC is not drawn.
+func TestOnlyLinksBetweenSwitchesAreDrawnAndNoneTwice(t *testing.T) {
+	g, err := topology.Parse("mport-tree:4,2")
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for _, id := range drawn(g, 100) {
+		l := g.Links[id]
+		require.True(t, l.BetweenSwitches())
+		require.False(t, seen[l.Name])
+		seen[l.Name] = true
+	}
+	require.Len(t, seen, 8)
+}
+
+func TestOursAreTimedByTheFaultReport(t *testing.T) {
+	g, err := topology.Parse("mport-tree:4,2")
+	require.NoError(t, err)
+	list, err := own{"ftree", "ddrc"}.measure(t.Context(), g, drawn(g, 2))
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	for _, r := range list {
+		require.InDelta(t, r[0], r[1]+r[2]+r[3], 1e-3, "in force: detected, computed, distributed")
+	}
+}
