@@ -31,6 +31,8 @@ type Fields struct {
 	Misroute uint64
 	// Route is the rest of the way of a packet that is routed by its source; no route when switches decide.
 	Route SourceRoute
+	// Sub are the sub-headers of what is left of its way in a torus or a mesh.
+	Sub SubHeaders
 }
 
 // Values of the port field that are not ports.

@@ -26,7 +26,7 @@ type core struct {
 
 var cores = map[string]core{
 	".": {
-		std:    []string{"cmp", "errors", "fmt", "math", "math/bits", "slices", "strconv"},
+		std:    []string{"cmp", "errors", "fmt", "math", "math/bits", "slices", "strconv", "strings"},
 		inFile: map[string][]string{"time.go": {"time"}}, // to convert time.Duration, no more
 	},
 	"switch/credit": {std: plain, ours: []string{"."}},
