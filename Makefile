@@ -68,10 +68,10 @@ bench: ## run the benchmarks (PKG, BENCH, COUNT)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG)
 
 fuzz: ## run each fuzz target in turn (PKG, FUZZTIME; FUZZCACHE, a folder for what is found instead of Go's own)
-	@list=$$(go test -list '^Fuzz' $(PKG)) || { echo "$$list"; exit 1; }; \
-	for target in $$(echo "$$list" | awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { while (n) print $$2 ":" name[--n] }'); do \
+	@list=$$(go list -f '{{.ImportPath}} {{.Dir}}' $(PKG)) || exit 1; \
+	for target in $$(echo "$$list" | while read -r pkg dir; do sed -n "s|^func \(Fuzz[A-Za-z0-9_]*\)(.*|$$pkg:\1|p" "$$dir"/*_test.go 2>/dev/null; done); do \
 		echo "$${target##*:} ($${target%:*})"; \
-		run="go test -run ^$$ -fuzz ^$${target##*:}$$ -fuzztime $(FUZZTIME) $${target%:*} $(if $(FUZZCACHE),-args -test.fuzzcachedir=$(FUZZCACHE))"; \
+		run="go test -vet=off -run ^$$ -fuzz ^$${target##*:}$$ -fuzztime $(FUZZTIME) $${target%:*} $(if $(FUZZCACHE),-args -test.fuzzcachedir=$(FUZZCACHE))"; \
 		$$run || { echo "once more: what fails is kept and fails again, a deadline that a worker missed does not"; $$run; } || exit 1; \
 	done
 
