@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -13,6 +14,9 @@ const (
 	EventHeld    = "held"    // NICs inject nothing
 	EventResumed = "resumed" // they do again
 )
+
+// ErrResumed means that NICs inject again which were held for the fabric to get empty.
+var ErrResumed = errors.New("NICs inject again: the fabric will not be empty")
 
 // HoldNICs has all NICs inject nothing until ResumeNICs. Their sources go on generating into the send queues, as an application does
 // that knows nothing of it. With [Fabric.Drained] it is how routes are replaced with which those in force could deadlock.
@@ -95,13 +99,26 @@ func (f *Fabric) Held() bool {
 }
 
 // Drained waits until no packet is in a switch or on a wire and returns the ledger. The caller has held the NICs: what they generate
-// meanwhile waits in their send queues. Packets that are left and do not move are reported as a *StuckError beside the ledger.
+// meanwhile waits in their send queues. Packets that are left and do not move are reported as a *StuckError beside the ledger. It ends with
+// [ErrResumed] when the NICs inject again: whoever held them may have thought better of it, or died, and a fabric under load is never empty.
 func (f *Fabric) Drained(ctx context.Context) (Ledger, error) {
-	return f.settle(ctx, f.drained, func() progress {
+	wait, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	l, err := f.settle(wait, func() bool {
+		empty := f.drained()
+		if !empty && !f.Held() {
+			end(ErrResumed)
+		}
+		return empty
+	}, func() progress {
 		p := f.progress()
 		p.injected = 0 // into the send queues
 		return p
 	}, empty)
+	if err != nil && errors.Is(context.Cause(wait), ErrResumed) {
+		err = ErrResumed
+	}
+	return l, err
 }
 
 // drained reports whether every packet that has left its NIC has ended.

@@ -1,12 +1,14 @@
 package fabric_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/nic"
 )
@@ -49,4 +51,21 @@ func TestPacketsOnTheirWayAreWaitedForHoweverManyWereLostLongAgo(t *testing.T) {
 	_, err = f.Quiesce(t.Context())
 	require.NoError(t, err)
 	require.Eventually(t, gone, time.Second, time.Millisecond)
+}
+
+// Who waits for an empty fabric is told when it will not be: a manager that had NICs held may be gone, and its question is still asked.
+func TestWhoWaitsForAnEmptyFabricIsToldWhenNICsInjectAgain(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, "kary-ntree:2,2", harness.FirmwareByName("ftree"), harness.Traffic("uniform:1"))
+	f := h.Fabric()
+	require.Eventually(t, func() bool {
+		_, err := f.Drained(t.Context()) // it may be empty by chance
+		return errors.Is(err, fabric.ErrResumed)
+	}, 10*time.Second, time.Millisecond)
+	f.HoldNICs()
+	_, err := f.Drained(t.Context())
+	require.NoError(t, err)
+	f.ResumeNICs()
+	require.NoError(t, f.StopTraffic())
+	h.RequireLedger()
 }

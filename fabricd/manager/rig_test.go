@@ -47,6 +47,7 @@ func TestMain(m *testing.M) {
 type identity struct {
 	URL, Method, Holder string
 	Switch              string // it is a switch, and no manager
+	Patience            time.Duration
 	Credentials         bus.Credentials
 }
 
@@ -86,7 +87,7 @@ func managing(ctx context.Context, as identity, tell func(manager.Note)) error {
 		return err
 	}
 	defer s.Close()
-	return manager.New(manager.Config{Fabric: r, State: s, Method: as.Method, Holder: as.Holder, Lease: quickLease, Tell: tell}).Run(ctx)
+	return manager.New(manager.Config{Fabric: r, State: s, Method: as.Method, Holder: as.Holder, Lease: max(quickLease, as.Patience), Patience: as.Patience, Tell: tell}).Run(ctx)
 }
 
 // lab is a running fabric that can be managed over its broker.
@@ -95,6 +96,8 @@ type lab struct {
 	fabric *fabric.Fabric
 	broker *bus.Broker
 	gate   *gate
+
+	patience time.Duration // of its managers, for a switch and for their lease; 0: as others
 }
 
 var patient = liveness.Config{Interval: 200 * weft.Millisecond, Multiplier: 5}
@@ -217,7 +220,7 @@ func (g *gate) Report(ctx context.Context, r fabric.Round) (fault.Reconfiguratio
 }
 
 func (l *lab) identity(method string) identity {
-	return identity{URL: l.broker.ClientURL(), Method: method, Credentials: l.broker.Credentials(bus.RoleManager)}
+	return identity{URL: l.broker.ClientURL(), Method: method, Credentials: l.broker.Credentials(bus.RoleManager), Patience: l.patience}
 }
 
 // manage runs a manager in this process until the test or stop ends it.
@@ -286,9 +289,11 @@ func (l *lab) do(spec fault.Spec) {
 	require.NoError(l, err)
 }
 
-func (l *lab) load() {
+func (l *lab) load() { l.Helper(); l.generate("uniform:0.2") }
+
+func (l *lab) generate(traffic string) {
 	l.Helper()
-	t, err := nic.ParseTraffic("uniform:0.2")
+	t, err := nic.ParseTraffic(traffic)
 	require.NoError(l, err)
 	require.NoError(l, l.fabric.SetTraffic(t))
 }
