@@ -40,6 +40,15 @@ func TestScenarios(t *testing.T) {
 		{"but the source may say otherwise", "ring:6", "s0-s1", "s0", "s3", "D+either", 3, "end,d,o0"},
 		{"adaptive sub-paths are preferred to a deterministic one", "mesh:3x3", "s1.1-s2.1", "s0.0", "s2.1", "I+D+M", 3, "6;end"},
 		{"and a deterministic one to misroutes", "mesh:3x3", "s1.1-s2.1", "s0.0", "s2.1", "D+M", 3, "end,d"},
+		{"a leg no longer than needed, the rest goes on in its direction", "mesh:3x3", "s0.1-s1.1", "s0.0", "s2.1", "M", 3, "end,p1x1"},
+		{
+			"eight hops in one direction", "mesh:10x2", "s1.0-s1.1,s2.0-s2.1,s3.0-s3.1,s4.0-s4.1,s5.0-s5.1,s6.0-s6.1,s7.0-s7.1,s8.0-s8.1", "s1.0", "s1.1", "M", 17,
+			"end,p1x8,p3x1",
+		},
+		{
+			"and no more", "mesh:11x2", "s1.0-s1.1,s2.0-s2.1,s3.0-s3.1,s4.0-s4.1,s5.0-s5.1,s6.0-s6.1,s7.0-s7.1,s8.0-s8.1,s9.0-s9.1", "s1.0", "s1.1", "M", 0,
+			"-",
+		},
 		{"and of misroutes the fewest", "mesh:3x3", "s1.1-s2.1", "s0.0", "s2.1", "M", 3, "end,p1x2"},
 	} {
 		g, n := generate(t, c.spec)
