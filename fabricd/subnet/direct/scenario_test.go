@@ -206,3 +206,19 @@ func TestWaysOfLargeToriMeetNoFault(t *testing.T) {
 		}
 	}
 }
+
+// Intermediate nodes that are as good take turns: not all that a fault affects goes through a few of them.
+func TestIntermediateNodesTakeTurns(t *testing.T) {
+	t.Parallel()
+	g, n := generate(t, "torus:6x6x6")
+	s := n.Solve(parse(t, "I"), named(t, g, "s2.2.2-s2.2.3"), nil)
+	through := make([]int, len(g.Switches))
+	pairs := 0
+	for w := range s.All() {
+		through[w.Subs[0].To()]++
+		pairs++
+	}
+	if most := slices.Max(through); pairs < 3000 || most*20 > pairs {
+		t.Errorf("%d of %d pairs go through one node", most, pairs)
+	}
+}
