@@ -214,6 +214,7 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 		{"fabricd/fabric/a_test.go", `import "` + module + `/harness"`, ""},
 		{"fabricd/fabric/a.go", `import "` + module + `/fabricd/bus/outside"`, "only tests may"},
 		{"fabricd/fabric/a_test.go", `import "` + module + `/fabricd/bus/outside"`, ""},
+		{"fabricd/a.go", `import "` + module + `/harness/rig"`, "only tests may"},
 		{"fabricd/a.go", `import "` + module + `/fabricd/subnet/opensm/peer"`, "only tests and scenarios may"},
 		{"scenarios/a.go", `import "` + module + `/fabricd/subnet/opensm/peer"`, ""},
 		{"fabricd/main.go", `import "` + module + `/harness/verify"`, ""},
@@ -287,9 +288,10 @@ func natsViolations(files []source) (bad []string) {
 	return bad
 }
 
-// outside is for tests only: it starts processes, and builds them. So does peer, which an experiment needs too.
+// outside and rig are for tests only: they start processes, and build them. So does peer, which an experiment needs too.
 const (
 	outside = "fabricd/bus/outside"
+	rig     = "harness/rig"
 	peer    = "fabricd/subnet/opensm/peer"
 )
 
@@ -298,8 +300,10 @@ func outsideViolations(files []source) (bad []string) {
 		if f.isTest() {
 			continue
 		}
-		if f.dir != outside && slices.Contains(f.imports(), module+"/"+outside) {
-			bad = append(bad, fmt.Sprintf("%s imports %q: only tests may", f.path, outside))
+		for _, dir := range []string{outside, rig} {
+			if f.dir != dir && slices.Contains(f.imports(), module+"/"+dir) {
+				bad = append(bad, fmt.Sprintf("%s imports %q: only tests may", f.path, dir))
+			}
 		}
 		if f.dir != peer && !within(f.dir, "scenarios") && slices.Contains(f.imports(), module+"/"+peer) {
 			bad = append(bad, fmt.Sprintf("%s imports %q: only tests and scenarios may", f.path, peer))
