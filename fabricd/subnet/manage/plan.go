@@ -69,5 +69,5 @@ func Changes(p *firmware.Patch) (n int) {
 	for _, a := range p.Addresses {
 		n += a.N
 	}
-	return n + len(p.Routes)
+	return n + len(p.Routes) + len(p.Ways)
 }
