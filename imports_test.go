@@ -88,7 +88,7 @@ var cores = map[string]core{
 	"fabricd/subnet/manage": {
 		std: plain,
 		ours: []string{
-			".", "fabricd/document", "fabricd/subnet", "fabricd/subnet/dqr", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware",
+			".", "fabricd/document", "fabricd/subnet", "fabricd/subnet/direct", "fabricd/subnet/dqr", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware",
 		},
 	},
 	"fabricd/subnet/layered": {
