@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 )
 
 // Sets are all sets of a number of links of a region, in parts that can be counted at the same time.
@@ -51,15 +52,14 @@ func (s *Sets) Parts() int { return len(s.parts) }
 // Count judges the sets of a part and adds them to the counts. It stops early, and reports false, when more is not nil and returns false; it is asked
 // now and then, and told how many sets were counted since it was asked last.
 func (s *Sets) Count(part int, j Judge, c *Counts, more func(sets uint64) bool) bool {
-	v := Verdict{By: make([]int, len(j.Uses()))}
+	var v direct.Verdict
 	dead := make([]weft.LinkID, s.k)
 	var asked, judged uint64
 	whole := s.group.walk(s.parts[part], s.k, func(set []uint16, size int) bool {
 		for i, x := range set {
 			dead[i] = s.group.links[x]
 		}
-		v.reset()
-		j.Judge(dead, &v)
+		j.Evaluate(dead, &v)
 		c.add(&v, uint64(size), 0, dead)
 		asked += uint64(size)
 		if judged++; judged%askEvery != 0 || more == nil {
@@ -92,7 +92,7 @@ func Sample(region []weft.LinkID, k int, from, end uint64, draw func(i uint64) f
 	if k < 0 || k > len(region) {
 		return false, fmt.Errorf("%d faults: %d links may die, expected 0 to as many", k, len(region))
 	}
-	v := Verdict{By: make([]int, len(j.Uses()))}
+	var v direct.Verdict
 	links := make([]weft.LinkID, len(region))
 	for i := from; i < end; i++ {
 		copy(links, region)
@@ -101,8 +101,7 @@ func Sample(region []weft.LinkID, k int, from, end uint64, draw func(i uint64) f
 			other := at + source(len(links)-at)
 			links[at], links[other] = links[other], links[at]
 		}
-		v.reset()
-		j.Judge(links[:k], &v)
+		j.Evaluate(links[:k], &v)
 		c.add(&v, 1, i+1, links[:k])
 		if done := i + 1 - from; more != nil && done%askEvery == 0 && !more(askEvery) {
 			return false, nil

@@ -1,22 +1,15 @@
 package tolerate
 
 import (
-	"slices"
-
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// SubPath is what a packet may do between two nodes of its way. It is open as long as none of the links is dead.
-type SubPath struct {
-	To    weft.SwitchID
-	Links []weft.LinkID // of all the choices that the packet has
-}
-
-// Ways are those that a packet may go by: each is of one sub-path or several, one after the other.
+// Ways are those that a packet may go by, as [direct.Choices] are: each is of one sub-path or several, one after the other.
 type Ways interface {
 	Most() int // sub-paths of a way
-	SubPaths(from weft.SwitchID) []SubPath
+	SubPaths(from, to weft.SwitchID) []direct.SubPath
 }
 
 // Limits finds the smallest sets of dead links that are not tolerated: those that meet every way of a pair that live links still join. It is read-only
@@ -59,24 +52,51 @@ func NewLimits(g *topology.Graph, region []weft.LinkID, w Ways, symmetries []Sym
 		l.fixed.remove(id)
 	}
 	l.pairs = pairsOf(l.n, inside, symmetries)
+	l.tabulate(w, len(g.Links), closure(symmetries))
+	return l
+}
+
+// tabulate fills the sub-paths of the pairs that may be asked for: those of one of each orbit, and their images.
+func (l *Limits) tabulate(w Ways, width int, group []Symmetry) {
 	l.sub = make([][]links, l.n*l.n)
-	for s := range l.n {
-		if l.most == 1 && !slices.ContainsFunc(l.pairs, func(p Pair) bool { return int(p.Src) == s }) {
-			continue // nobody asks
-		}
-		for _, p := range w.SubPaths(weft.SwitchID(s)) {
-			set := newLinks(len(g.Links))
+	fill := func(s, d int) {
+		var sets []links
+		for _, p := range w.SubPaths(weft.SwitchID(s), weft.SwitchID(d)) {
+			set := newLinks(width)
 			for _, id := range p.Links {
 				set.add(id)
 			}
-			at := s*l.n + int(p.To)
-			l.sub[at] = append(l.sub[at], set)
+			sets = append(sets, set)
 		}
-		for d := range l.n {
-			l.sub[s*l.n+d] = least(l.sub[s*l.n+d])
+		sets = least(sets)
+		l.sub[s*l.n+d] = sets
+		for _, g := range group {
+			at := int(g.Switches[s])*l.n + int(g.Switches[d])
+			if l.sub[at] != nil {
+				continue
+			}
+			for _, set := range sets {
+				image := newLinks(width)
+				for id := range set.each {
+					image.add(g.Links[id])
+				}
+				l.sub[at] = append(l.sub[at], image)
+			}
 		}
 	}
-	return l
+	if l.most == 1 {
+		for _, p := range l.pairs {
+			fill(int(p.Src), int(p.Dst))
+		}
+		return
+	}
+	for s := range l.n {
+		for d := range l.n {
+			if s != d && l.sub[s*l.n+d] == nil {
+				fill(s, d)
+			}
+		}
+	}
 }
 
 // Pairs are those that are searched.
@@ -125,7 +145,7 @@ const (
 func (l *Limits) Search(i, k int, more func() bool) ([]weft.LinkID, Found) {
 	s := newSearch(l, l.pairs[i], more)
 	if s.meet(k) {
-		return s.dead.list(nil), FoundSet
+		return s.dead.list(), FoundSet
 	}
 	switch {
 	case s.stopped:

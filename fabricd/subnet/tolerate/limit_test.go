@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 )
 
 // The smallest set that is found is as large as the smallest of those that are counted, and it is not tolerated.
@@ -28,13 +29,14 @@ func TestTheSmallestSetIsThatOfAllSets(t *testing.T) {
 		{"torus:3x3", false, 3, 4},
 		{"torus:3x3", true, 3, 0},
 	} {
-		g := parsed(t, c.spec)
+		n := netOf(t, c.spec)
+		g := n.Graph()
 		w := newNaive(g, c.fixed, c.most)
 		smallest := 0
 		for k := 0; k <= 4 && smallest == 0; k++ {
 			eachSet(Links(g), k, func(dead []weft.LinkID) {
-				v := Verdict{By: make([]int, 1)}
-				if w.Judge(dead, &v); smallest == 0 && !v.Tolerated() {
+				var v direct.Verdict
+				if w.Evaluate(dead, &v); smallest == 0 && !v.Tolerated() {
 					smallest = k
 				}
 			})
@@ -42,7 +44,7 @@ func TestTheSmallestSetIsThatOfAllSets(t *testing.T) {
 		require.Equal(t, c.want, smallest, "%v", c)
 		var symmetries []Symmetry
 		if !c.fixed { // that of dimension order prefers one way round
-			symmetries = Symmetries(g)
+			symmetries = Symmetries(n, direct.Mechanisms{Intermediate: 1})
 		}
 		l := NewLimits(g, Links(g), w, symmetries)
 		found := 0
@@ -50,8 +52,8 @@ func TestTheSmallestSetIsThatOfAllSets(t *testing.T) {
 			for i := range l.Pairs() {
 				if dead, how := l.Search(i, k, nil); how == FoundSet {
 					found = k
-					v := Verdict{By: make([]int, 1)}
-					w.Judge(dead, &v)
+					var v direct.Verdict
+					w.Evaluate(dead, &v)
 					assert.False(t, v.Tolerated(), "%v: %v", c, dead)
 					break
 				}

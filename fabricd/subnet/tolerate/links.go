@@ -57,14 +57,23 @@ func (s links) or(other, not links) {
 	}
 }
 
-// list appends the links of s, ascending.
-func (s links) list(to []weft.LinkID) []weft.LinkID {
+// each visits the links of s, ascending.
+func (s links) each(visit func(l weft.LinkID) bool) {
 	for i, w := range s {
 		for ; w != 0; w &= w - 1 {
-			to = append(to, weft.LinkID(64*i+bits.TrailingZeros64(w)))
+			if !visit(weft.LinkID(64*i + bits.TrailingZeros64(w))) {
+				return
+			}
 		}
 	}
-	return to
+}
+
+// list are the links of s, ascending.
+func (s links) list() (list []weft.LinkID) {
+	for l := range s.each {
+		list = append(list, l)
+	}
+	return list
 }
 
 // least are the sets that hold no other of them, small ones first.

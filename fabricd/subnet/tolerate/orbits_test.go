@@ -9,25 +9,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 )
 
 func TestGroupsHaveAsManyElementsAsTheTopologyHasSymmetries(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string]int{
 		"torus:3x3x3": 27 * 48, "torus:4x4": 16 * 8, "torus:3x4": 12 * 4, "torus:5x5x5": 125 * 48, "mesh:3x3": 8, "mesh:3x4": 4, "mesh:2x3x4": 8, "torus:2x2": 8, "torus:2x3": 12,
-		"ring:5": 10, "torus:2x3x3x3": 2 * 27 * 48, "kary-ntree:2,2": 1,
+		"ring:5": 10, "torus:2x3x3x3": 2 * 27 * 48,
 	} {
-		g := parsed(t, spec)
-		assert.Len(t, newGroup(Links(g), Symmetries(g)).perms, want, spec)
+		n := netOf(t, spec)
+		assert.Len(t, newGroup(Links(n.Graph()), Symmetries(n, direct.Mechanisms{Intermediate: 1})).perms, want, spec)
 	}
 }
 
 // Every set is an image of one that walk visits, of an orbit of the size that it says.
 func TestWalkVisitsOneSetOfEveryOrbit(t *testing.T) {
 	t.Parallel()
-	for _, spec := range []string{"torus:3x3", "mesh:3x3", "torus:2x3", "torus:3x4", "ring:6", "kary-ntree:2,2"} {
-		g := parsed(t, spec)
-		group := newGroup(Links(g), Symmetries(g))
+	for _, spec := range []string{"torus:3x3", "mesh:3x3", "torus:2x3", "torus:3x4", "ring:6"} {
+		n := netOf(t, spec)
+		group := newGroup(Links(n.Graph()), Symmetries(n, direct.Mechanisms{Intermediate: 1}))
 		for k := range 5 {
 			orbits := map[string]string{} // of all sets: which walk visited
 			group.walk(nil, k, func(set []uint16, size int) bool {
@@ -52,9 +53,10 @@ func TestWalkVisitsOneSetOfEveryOrbit(t *testing.T) {
 
 func TestPartsHoldEverySetOnce(t *testing.T) {
 	t.Parallel()
-	g := parsed(t, "torus:3x3x3")
+	n := netOf(t, "torus:3x3x3")
+	g, all := n.Graph(), Symmetries(n, direct.Mechanisms{Intermediate: 1})
 	for k := range 5 {
-		for _, symmetries := range [][]Symmetry{Symmetries(g), Symmetries(g)[:3]} {
+		for _, symmetries := range [][]Symmetry{all, all[:3]} {
 			sets, err := NewSets(Links(g), k, symmetries)
 			require.NoError(t, err)
 			var c Counts
@@ -71,8 +73,7 @@ func TestPartsHoldEverySetOnce(t *testing.T) {
 // nothing judges that all is well.
 type nothing struct{}
 
-func (nothing) Judge([]weft.LinkID, *Verdict) {}
-func (nothing) Uses() []string                { return nil }
+func (nothing) Evaluate(_ []weft.LinkID, v *direct.Verdict) { *v = direct.Verdict{} }
 
 func TestRegionsAreThoseOfThePaper(t *testing.T) {
 	t.Parallel()
@@ -125,16 +126,17 @@ func TestChooseIsExactOrSaysThatItIsTooLarge(t *testing.T) {
 func TestCountsAreThoseOfEverySetJudgedByItself(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"torus:3x3", "mesh:3x3"} {
-		g := parsed(t, spec)
+		n := netOf(t, spec)
+		g := n.Graph()
 		w := newNaive(g, false, 2)
 		for k := range 4 {
 			var each Counts
 			eachSet(Links(g), k, func(dead []weft.LinkID) {
-				v := Verdict{By: make([]int, 1)}
-				w.Judge(dead, &v)
+				var v direct.Verdict
+				w.Evaluate(dead, &v)
 				each.add(&v, 1, 0, dead)
 			})
-			sets, err := NewSets(Links(g), k, Symmetries(g))
+			sets, err := NewSets(Links(g), k, Symmetries(n, direct.Mechanisms{Intermediate: 1}))
 			require.NoError(t, err)
 			var c Counts
 			for i := range sets.Parts() {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -19,10 +20,10 @@ func parsed(t testing.TB, spec string) *topology.Graph {
 
 // naive are ways found by walking: all shortest paths of a pair, or the one of dimension order. Where both ways round are as short, that up.
 type naive struct {
-	g           *topology.Graph
-	fixed       bool
-	most        int
-	all, direct [][]SubPath // by source; direct: the shortest paths
+	g          *topology.Graph
+	fixed      bool
+	most       int
+	all, short [][]path // by source; short: all shortest paths
 }
 
 func newNaive(g *topology.Graph, fixed bool, most int) *naive {
@@ -30,23 +31,36 @@ func newNaive(g *topology.Graph, fixed bool, most int) *naive {
 	shortest := &naive{g: g, most: 1}
 	for s := range g.Switches {
 		n.all = append(n.all, n.walked(weft.SwitchID(s)))
-		n.direct = append(n.direct, shortest.walked(weft.SwitchID(s)))
+		n.short = append(n.short, shortest.walked(weft.SwitchID(s)))
 	}
 	return n
 }
 
 func (n *naive) Most() int { return n.most }
 
-func (n *naive) SubPaths(from weft.SwitchID) []SubPath { return n.all[from] }
+func (n *naive) SubPaths(from, to weft.SwitchID) []direct.SubPath {
+	for _, p := range n.all[from] {
+		if p.to == to {
+			return []direct.SubPath{{Links: p.links}}
+		}
+	}
+	return nil
+}
 
-func (n *naive) walked(from weft.SwitchID) (list []SubPath) {
+// path is a sub-path.
+type path struct {
+	to    weft.SwitchID
+	links []weft.LinkID
+}
+
+func (n *naive) walked(from weft.SwitchID) (list []path) {
 	for d := range n.g.Switches {
 		if weft.SwitchID(d) != from {
 			set := map[weft.LinkID]bool{}
 			n.walk(from, weft.SwitchID(d), set)
-			p := SubPath{To: weft.SwitchID(d)}
+			p := path{to: weft.SwitchID(d)}
 			for l := range set {
-				p.Links = append(p.Links, l)
+				p.links = append(p.links, l)
 			}
 			list = append(list, p)
 		}
@@ -88,14 +102,14 @@ func (n *naive) walk(at, to weft.SwitchID, set map[weft.LinkID]bool) {
 }
 
 // open reports which pairs have a way of at most so many sub-paths that meets no dead link.
-func open(sub [][]SubPath, most int, dead map[weft.LinkID]bool) (ways [][]bool) {
+func open(sub [][]path, most int, dead map[weft.LinkID]bool) (ways [][]bool) {
 	size := len(sub)
 	one := make([][]bool, size)
 	for s := range size {
 		one[s] = make([]bool, size)
 		for _, p := range sub[s] {
-			alive := !slices.ContainsFunc(p.Links, func(l weft.LinkID) bool { return dead[l] })
-			one[s][p.To] = one[s][p.To] || alive
+			alive := !slices.ContainsFunc(p.links, func(l weft.LinkID) bool { return dead[l] })
+			one[s][p.to] = one[s][p.to] || alive
 		}
 	}
 	ways = one
@@ -137,13 +151,14 @@ func joined(g *topology.Graph, dead map[weft.LinkID]bool) [][]bool {
 	return near
 }
 
-// Judge is the naive rule as a judge.
-func (n *naive) Judge(dead []weft.LinkID, v *Verdict) {
+// Evaluate is the naive rule as a judge.
+func (n *naive) Evaluate(dead []weft.LinkID, v *direct.Verdict) {
+	*v = direct.Verdict{}
 	set := map[weft.LinkID]bool{}
 	for _, l := range dead {
 		set[l] = true
 	}
-	ways, joins, shortest := open(n.all, n.most, set), joined(n.g, set), open(n.direct, 1, set)
+	ways, joins, shortest := open(n.all, n.most, set), joined(n.g, set), open(n.short, 1, set)
 	for s := range ways {
 		for d := range ways {
 			switch {
@@ -151,18 +166,31 @@ func (n *naive) Judge(dead []weft.LinkID, v *Verdict) {
 			case !joins[s][d]:
 				v.Excused++
 			case shortest[s][d]:
-			case ways[s][d]:
-				v.Affected++
-				v.By[0]++
 			default:
-				if v.Unroutable == 0 {
-					v.Src, v.Dst = weft.SwitchID(s), weft.SwitchID(d)
-				}
 				v.Affected++
+				if ways[s][d] {
+					v.Used[0]++
+					continue
+				}
+				if v.Unroutable == 0 {
+					v.First = direct.Pair{Src: weft.SwitchID(s), Dst: weft.SwitchID(d)}
+				}
 				v.Unroutable++
 			}
 		}
 	}
 }
 
-func (n *naive) Uses() []string { return []string{"any"} }
+func netOf(t testing.TB, spec string) *direct.Net {
+	t.Helper()
+	n, err := direct.New(parsed(t, spec))
+	require.NoError(t, err)
+	return n
+}
+
+func mechanisms(t testing.TB, text string) direct.Mechanisms {
+	t.Helper()
+	m, err := direct.Parse(text)
+	require.NoError(t, err)
+	return m
+}

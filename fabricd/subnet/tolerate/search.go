@@ -90,7 +90,7 @@ func (s *search) meet(k int) bool {
 		r.way[i] = w &^ s.kept[i]
 	}
 	found := false
-	for _, l := range r.way.list(nil) {
+	for _, l := range r.way.list() {
 		s.dead.add(l)
 		if found = s.meet(k - 1); found {
 			break

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -25,16 +26,11 @@ func Links(g *topology.Graph) (list []weft.LinkID) {
 	return list
 }
 
-// Symmetries are those of a mesh or a torus that all others are made of: a step in each dimension that goes around, the reflection of each
-// dimension, and the swap of each with the next one like it. Other topologies have none here.
-func Symmetries(g *topology.Graph) (list []Symmetry) {
-	if len(g.Switches) == 0 {
-		return nil
-	}
+// Symmetries are those that all others are made of under which ways by the mechanisms are the same: steps in each dimension that goes around, the
+// reflection of each dimension, and the swap of each with the next one like it.
+func Symmetries(n *direct.Net, m direct.Mechanisms) (list []Symmetry) {
+	g := n.Graph()
 	grid := g.Place(0).Grid
-	if grid == nil {
-		return nil
-	}
 	at := func(c []int) weft.SwitchID {
 		id := 0
 		for i, x := range c {
@@ -54,16 +50,18 @@ func Symmetries(g *topology.Graph) (list []Symmetry) {
 		}
 	}
 	for i, d := range grid.Dims {
-		if grid.Around(i) {
-			add(fmt.Sprintf("translation in dimension %d", i), func(c []int) { c[i] = (c[i] + 1) % int(d.Size) })
+		if step := n.Translates(m, i); step > 0 {
+			add(fmt.Sprintf("translation in dimension %d", i), func(c []int) { c[i] = (c[i] + step) % int(d.Size) })
 		}
 	}
 	for i, d := range grid.Dims {
-		add(fmt.Sprintf("reflection of dimension %d", i), func(c []int) { c[i] = int(d.Size) - 1 - c[i] })
+		if n.Reflects(m, i) {
+			add(fmt.Sprintf("reflection of dimension %d", i), func(c []int) { c[i] = int(d.Size) - 1 - c[i] })
+		}
 	}
-	for i, d := range grid.Dims {
+	for i := range grid.Dims {
 		for k := i + 1; k < len(grid.Dims); k++ {
-			if grid.Dims[k].Size == d.Size {
+			if n.Swaps(m, i, k) {
 				add(fmt.Sprintf("swap of dimensions %d and %d", i, k), func(c []int) { c[i], c[k] = c[k], c[i] })
 				break
 			}
