@@ -52,14 +52,15 @@ func (s *Sets) Parts() int { return len(s.parts) }
 // Count judges the sets of a part and adds them to the counts. It stops early, and reports false, when more is not nil and returns false; it is asked
 // now and then, and told how many sets were counted since it was asked last.
 func (s *Sets) Count(part int, j Judge, c *Counts, more func(sets uint64) bool) bool {
-	var v direct.Verdict
+	var v direct.Counts
 	dead := make([]weft.LinkID, s.k)
 	var asked, judged uint64
 	whole := s.group.walk(s.parts[part], s.k, func(set []uint16, size int) bool {
 		for i, x := range set {
 			dead[i] = s.group.links[x]
 		}
-		j.Evaluate(dead, &v)
+		j.Set(dead)
+		j.Count(&v)
 		c.add(&v, uint64(size), 0, dead)
 		asked += uint64(size)
 		if judged++; judged%askEvery != 0 || more == nil {
@@ -92,7 +93,7 @@ func Sample(region []weft.LinkID, k int, from, end uint64, draw func(i uint64) f
 	if k < 0 || k > len(region) {
 		return false, fmt.Errorf("%d faults: %d links may die, expected 0 to as many", k, len(region))
 	}
-	var v direct.Verdict
+	var v direct.Counts
 	links := make([]weft.LinkID, len(region))
 	for i := from; i < end; i++ {
 		copy(links, region)
@@ -101,7 +102,8 @@ func Sample(region []weft.LinkID, k int, from, end uint64, draw func(i uint64) f
 			other := at + source(len(links)-at)
 			links[at], links[other] = links[other], links[at]
 		}
-		j.Evaluate(links[:k], &v)
+		j.Set(links[:k])
+		j.Count(&v)
 		c.add(&v, 1, i+1, links[:k])
 		if done := i + 1 - from; more != nil && done%askEvery == 0 && !more(askEvery) {
 			return false, nil

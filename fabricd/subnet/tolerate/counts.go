@@ -7,58 +7,55 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 )
 
-// Judge says of sets of dead links whether all is well, as a [direct.Evaluator] does. It belongs to one goroutine.
+// Judge says of one set of dead links after another what it does to all pairs, as a [direct.Evaluator] does. It belongs to one goroutine.
 type Judge interface {
-	Evaluate(dead []weft.LinkID, v *direct.Verdict)
+	Set(dead []weft.LinkID)
+	Count(c *direct.Counts)
 }
 
 // Counts are what came of many sets.
 type Counts struct {
 	Sets         uint64
 	NotTolerated uint64
-	Excusing     uint64 // sets with pairs that live links do not join
-	Judged       uint64 // sets that were judged; each stood for others like it
-
-	// Of the tolerated sets (table 3 of the paper), the sums of what verdicts say of their pairs.
-	Affected, Excused, ExtraHops uint64
-	Used                         [direct.MaxUses]uint64
+	Excusing     uint64        // sets that leave pairs that no live links join
+	Judged       uint64        // sets that were judged: each stands for all of its orbit
+	Pairs        direct.Counts // summed over the tolerated sets (table 3 of the paper); NoWay over the others
 
 	Example *Example // the first set that was not tolerated, in the order of the sets
 }
 
 // Example is a set that is not tolerated.
 type Example struct {
-	Dead       []weft.LinkID
-	Src, Dst   weft.SwitchID // the first pair without a way
-	Unroutable int           // how many such pairs there are
-
+	Dead  []weft.LinkID
+	NoWay int    // pairs without a way
 	order uint64 // among samples
 }
 
 // Tolerated is how many sets are.
 func (c *Counts) Tolerated() uint64 { return c.Sets - c.NotTolerated }
 
-// add counts a verdict for so many sets.
-func (c *Counts) add(v *direct.Verdict, sets, order uint64, dead []weft.LinkID) {
+// add counts so many sets like one that was judged.
+func (c *Counts) add(v *direct.Counts, sets, order uint64, dead []weft.LinkID) {
 	c.Sets += sets
 	c.Judged++
 	if v.Excused > 0 {
 		c.Excusing += sets
 	}
-	if !v.Tolerated() {
+	n := int(sets)
+	if v.NoWay > 0 {
 		c.NotTolerated += sets
-		e := Example{Src: v.First.Src, Dst: v.First.Dst, Unroutable: v.Unroutable, Dead: dead, order: order}
+		c.Pairs.NoWay += n * v.NoWay
+		e := Example{Dead: dead, NoWay: v.NoWay, order: order}
 		if c.Example == nil || e.before(c.Example) {
 			e.Dead = slices.Clone(dead)
 			c.Example = &e
 		}
 		return
 	}
-	c.Affected += sets * uint64(v.Affected)
-	c.Excused += sets * uint64(v.Excused)
-	c.ExtraHops += sets * uint64(v.ExtraHops)
-	for i, n := range v.Used {
-		c.Used[i] += sets * uint64(n)
+	c.Pairs.Affected += n * v.Affected
+	c.Pairs.Excused += n * v.Excused
+	for i, pairs := range v.By {
+		c.Pairs.By[i] += n * pairs
 	}
 }
 
@@ -68,11 +65,11 @@ func (c *Counts) Add(more *Counts) {
 	c.NotTolerated += more.NotTolerated
 	c.Excusing += more.Excusing
 	c.Judged += more.Judged
-	c.Affected += more.Affected
-	c.Excused += more.Excused
-	c.ExtraHops += more.ExtraHops
-	for i, n := range more.Used {
-		c.Used[i] += n
+	c.Pairs.Affected += more.Pairs.Affected
+	c.Pairs.Excused += more.Pairs.Excused
+	c.Pairs.NoWay += more.Pairs.NoWay
+	for i, pairs := range more.Pairs.By {
+		c.Pairs.By[i] += pairs
 	}
 	if more.Example != nil && (c.Example == nil || more.Example.before(c.Example)) {
 		c.Example = more.Example

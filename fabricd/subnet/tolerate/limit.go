@@ -1,15 +1,31 @@
 package tolerate
 
 import (
+	"slices"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Ways are those that a packet may go by, as [direct.Choices] are: each is of one sub-path or several, one after the other.
+// Ways are those that a packet may go by: each is of one segment or several, one after the other.
 type Ways interface {
-	Most() int // sub-paths of a way
-	SubPaths(from, to weft.SwitchID) []direct.SubPath
+	Most() int // segments of a way
+	Segments(src weft.SwitchID, yield func(direct.Segment) bool)
+}
+
+// By are the ways that mechanisms have in a net.
+type By struct {
+	Net        *direct.Net
+	Mechanisms direct.Mechanisms
+}
+
+// Most is how many segments a way may have.
+func (w By) Most() int { return w.Mechanisms.SubPaths() }
+
+// Segments are those of the net.
+func (w By) Segments(src weft.SwitchID, yield func(direct.Segment) bool) {
+	w.Net.Segments(w.Mechanisms, src, yield)
 }
 
 // Limits finds the smallest sets of dead links that are not tolerated: those that meet every way of a pair that live links still join. It is read-only
@@ -52,51 +68,63 @@ func NewLimits(g *topology.Graph, region []weft.LinkID, w Ways, symmetries []Sym
 		l.fixed.remove(id)
 	}
 	l.pairs = pairsOf(l.n, inside, symmetries)
-	l.tabulate(w, len(g.Links), closure(symmetries))
+	l.tabulate(w, len(g.Links), symmetries)
 	return l
 }
 
-// tabulate fills the sub-paths of the pairs that may be asked for: those of one of each orbit, and their images.
-func (l *Limits) tabulate(w Ways, width int, group []Symmetry) {
+// tabulate fills the segments of all pairs that may be asked for: of one source after another, and the images of these.
+func (l *Limits) tabulate(w Ways, width int, symmetries []Symmetry) {
 	l.sub = make([][]links, l.n*l.n)
-	fill := func(s, d int) {
-		var sets []links
-		for _, p := range w.SubPaths(weft.SwitchID(s), weft.SwitchID(d)) {
+	wanted := make([]bool, l.n)
+	for s := range wanted {
+		wanted[s] = l.most > 1
+	}
+	var group []Symmetry
+	if l.most > 1 {
+		group = closure(symmetries)
+	}
+	for _, p := range l.pairs {
+		wanted[p.Src] = true
+	}
+	done := make([]bool, l.n*l.n)
+	for s := range l.n {
+		if !wanted[s] || !slices.Contains(done[s*l.n:][:l.n], false) {
+			continue
+		}
+		from := make([][]links, l.n)
+		w.Segments(weft.SwitchID(s), func(p direct.Segment) bool {
 			set := newLinks(width)
 			for _, id := range p.Links {
 				set.add(id)
 			}
-			sets = append(sets, set)
-		}
-		sets = least(sets)
-		l.sub[s*l.n+d] = sets
-		for _, g := range group {
-			at := int(g.Switches[s])*l.n + int(g.Switches[d])
-			if l.sub[at] != nil {
+			from[p.Dst] = append(from[p.Dst], set)
+			return true
+		})
+		for d, sets := range from {
+			if done[s*l.n+d] {
 				continue
 			}
-			for _, set := range sets {
-				image := newLinks(width)
-				for id := range set.each {
-					image.add(g.Links[id])
+			sets = least(sets)
+			l.sub[s*l.n+d], done[s*l.n+d] = sets, true
+			for _, g := range group {
+				if at := int(g.Switches[s])*l.n + int(g.Switches[d]); !done[at] {
+					l.sub[at], done[at] = images(sets, g.Links, width), true
 				}
-				l.sub[at] = append(l.sub[at], image)
 			}
 		}
 	}
-	if l.most == 1 {
-		for _, p := range l.pairs {
-			fill(int(p.Src), int(p.Dst))
+}
+
+// images are the images of sets of links.
+func images(sets []links, of []weft.LinkID, width int) (list []links) {
+	for _, s := range sets {
+		image := newLinks(width)
+		for id := range s.each {
+			image.add(of[id])
 		}
-		return
+		list = append(list, image)
 	}
-	for s := range l.n {
-		for d := range l.n {
-			if s != d && l.sub[s*l.n+d] == nil {
-				fill(s, d)
-			}
-		}
-	}
+	return list
 }
 
 // Pairs are those that are searched.

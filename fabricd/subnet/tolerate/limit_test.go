@@ -35,8 +35,9 @@ func TestTheSmallestSetIsThatOfAllSets(t *testing.T) {
 		smallest := 0
 		for k := 0; k <= 4 && smallest == 0; k++ {
 			eachSet(Links(g), k, func(dead []weft.LinkID) {
-				var v direct.Verdict
-				if w.Evaluate(dead, &v); smallest == 0 && !v.Tolerated() {
+				var v direct.Counts
+				w.Set(dead)
+				if w.Count(&v); v.NoWay > 0 {
 					smallest = k
 				}
 			})
@@ -52,9 +53,10 @@ func TestTheSmallestSetIsThatOfAllSets(t *testing.T) {
 			for i := range l.Pairs() {
 				if dead, how := l.Search(i, k, nil); how == FoundSet {
 					found = k
-					var v direct.Verdict
-					w.Evaluate(dead, &v)
-					assert.False(t, v.Tolerated(), "%v: %v", c, dead)
+					var v direct.Counts
+					w.Set(dead)
+					w.Count(&v)
+					assert.Positive(t, v.NoWay, "%v: %v", c, dead)
 					break
 				}
 			}

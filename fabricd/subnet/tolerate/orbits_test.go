@@ -73,7 +73,8 @@ func TestPartsHoldEverySetOnce(t *testing.T) {
 // nothing judges that all is well.
 type nothing struct{}
 
-func (nothing) Evaluate(_ []weft.LinkID, v *direct.Verdict) { *v = direct.Verdict{} }
+func (nothing) Set([]weft.LinkID)    {}
+func (nothing) Count(*direct.Counts) {}
 
 func TestRegionsAreThoseOfThePaper(t *testing.T) {
 	t.Parallel()
@@ -132,8 +133,9 @@ func TestCountsAreThoseOfEverySetJudgedByItself(t *testing.T) {
 		for k := range 4 {
 			var each Counts
 			eachSet(Links(g), k, func(dead []weft.LinkID) {
-				var v direct.Verdict
-				w.Evaluate(dead, &v)
+				var v direct.Counts
+				w.Set(dead)
+				w.Count(&v)
 				each.add(&v, 1, 0, dead)
 			})
 			sets, err := NewSets(Links(g), k, Symmetries(n, direct.Mechanisms{Intermediate: 1}))

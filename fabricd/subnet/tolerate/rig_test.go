@@ -24,6 +24,7 @@ type naive struct {
 	fixed      bool
 	most       int
 	all, short [][]path // by source; short: all shortest paths
+	dead       map[weft.LinkID]bool
 }
 
 func newNaive(g *topology.Graph, fixed bool, most int) *naive {
@@ -38,13 +39,12 @@ func newNaive(g *topology.Graph, fixed bool, most int) *naive {
 
 func (n *naive) Most() int { return n.most }
 
-func (n *naive) SubPaths(from, to weft.SwitchID) []direct.SubPath {
-	for _, p := range n.all[from] {
-		if p.to == to {
-			return []direct.SubPath{{Links: p.links}}
+func (n *naive) Segments(src weft.SwitchID, yield func(direct.Segment) bool) {
+	for _, p := range n.all[src] {
+		if !yield(direct.Segment{Src: src, Dst: p.to, Links: p.links}) {
+			return
 		}
 	}
-	return nil
 }
 
 // path is a sub-path.
@@ -151,13 +151,17 @@ func joined(g *topology.Graph, dead map[weft.LinkID]bool) [][]bool {
 	return near
 }
 
-// Evaluate is the naive rule as a judge.
-func (n *naive) Evaluate(dead []weft.LinkID, v *direct.Verdict) {
-	*v = direct.Verdict{}
-	set := map[weft.LinkID]bool{}
+// Set and Count are the naive rule as a judge.
+func (n *naive) Set(dead []weft.LinkID) {
+	n.dead = map[weft.LinkID]bool{}
 	for _, l := range dead {
-		set[l] = true
+		n.dead[l] = true
 	}
+}
+
+func (n *naive) Count(v *direct.Counts) {
+	*v = direct.Counts{}
+	set := n.dead
 	ways, joins, shortest := open(n.all, n.most, set), joined(n.g, set), open(n.short, 1, set)
 	for s := range ways {
 		for d := range ways {
@@ -169,13 +173,10 @@ func (n *naive) Evaluate(dead []weft.LinkID, v *direct.Verdict) {
 			default:
 				v.Affected++
 				if ways[s][d] {
-					v.Used[0]++
-					continue
+					v.By[0]++
+				} else {
+					v.NoWay++
 				}
-				if v.Unroutable == 0 {
-					v.First = direct.Pair{Src: weft.SwitchID(s), Dst: weft.SwitchID(d)}
-				}
-				v.Unroutable++
 			}
 		}
 	}
