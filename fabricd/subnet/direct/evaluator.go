@@ -42,11 +42,12 @@ type small struct {
 	r    reach
 	best [][]cost
 
-	full  uint64
-	bases []cost   // per pair, without faults
-	hit   []uint64 // per edge and node u: the nodes v such that an adaptive packet from u to v may take the edge
-	sent  []uint64 // per edge and node u: the nodes v such that a deterministic packet from u to v takes it, whatever the source says
-	told  []uint64 // per edge and node v: the nodes u of the same
+	full    uint64
+	bases   []cost   // per pair, without faults
+	minimal []uint64 // per pair: T^0, the nodes on its shortest paths
+	hit     []uint64 // per edge and node u: the nodes v such that an adaptive packet from u to v may take the edge
+	sent    []uint64 // per edge and node u: the nodes v such that a deterministic packet from u to v takes it, whatever the source says
+	told    []uint64 // per edge and node v: the nodes u of the same
 
 	options [][]masked // per pair: restricted sub-paths, the best first; nil until asked for
 
@@ -89,8 +90,8 @@ func newSmall(n *Net, m Mechanisms) *small {
 		},
 		best:  make([][]cost, m.Intermediate+1),
 		full:  ^uint64(0) >> (64 - n.nodes),
-		bases: make([]cost, n.nodes*n.nodes),
-		hit:   make([]uint64, len(n.links)*n.nodes), sent: make([]uint64, len(n.links)*n.nodes), told: make([]uint64, len(n.links)*n.nodes),
+		bases: make([]cost, n.nodes*n.nodes), minimal: make([]uint64, n.nodes*n.nodes),
+		hit: make([]uint64, len(n.links)*n.nodes), sent: make([]uint64, len(n.links)*n.nodes), told: make([]uint64, len(n.links)*n.nodes),
 		options: make([][]masked, n.nodes*n.nodes),
 	}
 	for z := range s.best {
@@ -108,6 +109,11 @@ func newSmall(n *Net, m Mechanisms) *small {
 		}
 		for v := range n.nodes {
 			s.bases[u*n.nodes+v] = cost(n.distance(u, v)) * costHop
+			for i := range n.nodes {
+				if n.distance(u, i)+n.distance(i, v) == n.distance(u, v) {
+					s.minimal[u*n.nodes+v] |= 1 << i
+				}
+			}
 			if len(n.others(u, v, m.Either, others[:0])) > 1 {
 				continue // the faults must be asked of each choice
 			}
@@ -350,10 +356,15 @@ func (s *small) count(v *Evaluator, c *Counts) {
 			}
 		}
 	}
+	wanted := bits{0}
 	for d := range n {
-		r.costs(d, s.best)
+		wanted[0] = s.plain(v, d, c)
+		if wanted[0] == 0 {
+			continue
+		}
+		r.costs(d, wanted, s.best)
 		best := s.best[len(s.best)-1]
-		for w := s.affected[d]; w != 0; w &= w - 1 {
+		for w := wanted[0]; w != 0; w &= w - 1 {
 			u := mathbits.TrailingZeros64(w)
 			switch cost := best[u]; {
 			case r.component[u] != r.component[d]:
@@ -367,6 +378,25 @@ func (s *small) count(v *Evaluator, c *Counts) {
 			}
 		}
 	}
+}
+
+// plain counts the affected pairs to d, most of them as a rule, that have a shortest path by way of an intermediate node, all adaptively, which
+// nothing is preferred to. It returns the others.
+func (s *small) plain(v *Evaluator, d int, c *Counts) (others uint64) {
+	others = s.affected[d]
+	if v.m.Intermediate == 0 {
+		return others
+	}
+	reached := s.full &^ s.affected[d]
+	for w := others; w != 0; w &= w - 1 {
+		u := mathbits.TrailingZeros64(w)
+		if s.minimal[u*v.net.nodes+d]&reached&^s.affected[u] != 0 {
+			others &^= 1 << u
+			c.Affected++
+			c.By[NewUse(1, false, false)]++
+		}
+	}
+	return others
 }
 
 func (s *small) components(v *Evaluator) {

@@ -154,7 +154,7 @@ func (r *reach) column(d int) column {
 	for z := range best {
 		best[z] = make([]cost, r.net.nodes)
 	}
-	r.costs(d, best)
+	r.costs(d, r.affected[d], best)
 	var out column
 	r.affected[d].each(func(u int) {
 		if r.component[u] == r.component[d] {
@@ -165,15 +165,19 @@ func (r *reach) column(d int) column {
 }
 
 // costs fills best: by intermediate nodes at most, what the best way from each node to d costs. Nodes with the same cost but for its
-// intermediate nodes are a set T^k_Dz (section 4.1.2).
-func (r *reach) costs(d int, best [][]cost) {
+// intermediate nodes are a set T^k_Dz (section 4.1.2). For the most intermediate nodes only what is wanted is computed.
+func (r *reach) costs(d int, wanted bits, best [][]cost) {
 	n := r.net.nodes
 	for u := range n {
 		best[0][u] = r.sub[u*n+d]
 	}
 	for z := 1; z < len(best); z++ {
 		copy(best[z], best[z-1])
-		r.affected[d].each(func(u int) { // and then d is to u
+		nodes := r.affected[d] // those to which d is, but that is the same
+		if z == len(best)-1 {
+			nodes = wanted
+		}
+		nodes.each(func(u int) {
 			if c := best[z-1][u]; r.component[u] == r.component[d] && !c.perfect(r.net.distance(u, d)) {
 				best[z][u] = min(c, r.through(u, best[z-1]))
 			}
