@@ -176,16 +176,17 @@ func (t *tolerateTable) print(w io.Writer) error {
 	if err := t.pairs(w); err != nil {
 		return err
 	}
-	first := true
+	told := map[string]bool{}
 	for _, c := range t.cells {
-		if c.Example == nil {
+		if c.Example == nil || told[c.Mechanisms] {
 			continue
 		}
-		if first {
+		if len(told) == 0 {
+			fmt.Fprintln(w, "\nThe first sets that are not tolerated")
 			fmt.Fprintln(w)
 		}
-		first = false
-		fmt.Fprintf(w, "not tolerated by %s: %v\n", c.Mechanisms, c.Example)
+		told[c.Mechanisms] = true
+		fmt.Fprintf(w, "%s, %s: %v\n", c.Mechanisms, counted(c.Faults, "fault"), c.Example)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func TestTheSmallestSetIsThatOfAllSets(t *testing.T) {
 		spec  string
 		fixed bool
 		most  int
-		want  int // links of the smallest set; 0: no set of up to 4
+		want  int // links of the smallest set; 0: no set of up to 3
 	}{
 		{"torus:3x3", false, 1, 1},
 		{"torus:3x3", true, 1, 1},
@@ -33,7 +33,7 @@ func TestTheSmallestSetIsThatOfAllSets(t *testing.T) {
 		g := n.Graph()
 		w := newNaive(g, c.fixed, c.most)
 		smallest := 0
-		for k := 0; k <= 4 && smallest == 0; k++ {
+		for k := 0; k <= max(c.want, 3) && smallest == 0; k++ {
 			eachSet(Links(g), k, func(dead []weft.LinkID) {
 				var v direct.Counts
 				w.Set(dead)
@@ -49,7 +49,7 @@ func TestTheSmallestSetIsThatOfAllSets(t *testing.T) {
 		}
 		l := NewLimits(g, Links(g), w, symmetries)
 		found := 0
-		for k := 0; k <= 4 && found == 0; k++ {
+		for k := 0; k <= max(c.want, 3) && found == 0; k++ {
 			for i := range l.Pairs() {
 				if dead, how := l.Search(i, k, nil); how == FoundSet {
 					found = k
