@@ -101,6 +101,7 @@ var cores = map[string]core{
 			".", "fabricd/subnet", "fabricd/subnet/dqr", "fabricd/subnet/layered", "fabricd/subnet/manage", "fabricd/topology",
 		},
 	},
+	"fabricd/subnet/tolerate": {std: plain, ours: []string{".", "fabricd/document", "fabricd/subnet/direct", "fabricd/topology"}},
 	"fabricd/subnet/survey": {
 		std: plain, ours: []string{".", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware"},
 	},
