@@ -146,9 +146,9 @@ func (m *model) into(sw int, in weft.PortID, vc weft.VC) int32 {
 }
 
 // turn is the number of the pair of (channel into sw, channel out of sw).
-func (m *model) turn(sw int, in weft.PortID, inVC weft.VC, out weft.PortID, outVC weft.VC) int64 {
+func (m *model) turn(sw int, in weft.PortID, inVC weft.VC, out weft.PortID, outVC weft.VC) int32 {
 	width := int64(m.ports(sw) * m.vcs)
-	return m.turns[sw] + (int64(in)*int64(m.vcs)+int64(inVC))*width + int64(out)*int64(m.vcs) + int64(outVC)
+	return int32(m.turns[sw] + (int64(in)*int64(m.vcs)+int64(inVC))*width + int64(out)*int64(m.vcs) + int64(outVC)) // fewer than maxPairs
 }
 
 // channelName is a channel in words: s0.00-s1.10 vc1.

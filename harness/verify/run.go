@@ -78,6 +78,7 @@ func (r *run) empty() *Result {
 		Topology: r.Graph.Spec, Routing: r.Name, VCs: r.VCs, Kind: r.Sets.Kind, When: [...]string{"before", "arriving", "flapping", "repaired"}[r.When],
 		AtOnce: r.AtOnce, Pairs: len(r.Graph.NICs) * (len(r.Graph.NICs) - 1), Discards: map[string]uint64{},
 	}
+	res.fixed = r.FixedChoice
 	if r.model.stateful {
 		res.Registers = [...]string{"shared", "alone"}[r.Regs]
 	}
