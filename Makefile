@@ -14,7 +14,7 @@ LIMIT     ?= 0
 
 # Tests run under the race detector, but for packages that start no goroutine and hold no lock (tidy_test.go sees to that) and would take minutes
 # under it. The detector needs a C compiler; where Go finds none, tests run without it, and say so.
-PURE := /(subnet/(cdg|dqr|layered|manage|reroute|survey)|topology(/[a-z]+)?|harness/(measure|virtual))$$
+PURE := /(subnet/(cdg|direct|dqr|layered|manage|reroute|survey)|topology(/[a-z]+)?|harness/(measure|virtual))$$
 CGO  := $(shell go env CGO_ENABLED)
 RACE ?= $(if $(filter 1,$(CGO)),-race)
 

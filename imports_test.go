@@ -76,6 +76,8 @@ var cores = map[string]core{
 		inFile: map[string][]string{"open.go": {"compress/gzip", "os"}},
 	},
 	"fabricd/subnet/cdg": {std: plain},
+	// Ways around faults in tori and meshes.
+	"fabricd/subnet/direct": {std: plain, ours: []string{".", "fabricd/document", "fabricd/topology", "switch/firmware"}},
 	// Reconfiguration: like the engines it is given a routing and makes another.
 	"fabricd/subnet/dqr": {
 		std:  plain,

@@ -70,6 +70,15 @@ func (h SubHeader) WithMisroute(i int, direction PortID, hops int) SubHeader {
 	return h | SubHeader(direction&7)<<(at+subHops) | SubHeader(min(hops, MaxMisrouteHops))<<at
 }
 
+// Misrouted is h after one hop of the first misroute; the next one is the first when no hops are left of it.
+func (h SubHeader) Misrouted() SubHeader {
+	if _, hops := h.Misroute(0); hops > 1 {
+		return h - 1<<subMisroutes
+	}
+	const mask SubHeader = (1<<(MaxMisroutes*subMisroute) - 1) << subMisroutes
+	return h&^mask | h&mask>>subMisroute&mask
+}
+
 // Leads reports whether it is not [Nowhere].
 func (h SubHeader) Leads() bool { return h&subNowhere == 0 }
 

@@ -105,6 +105,8 @@ type Arrival struct {
 // View is what a firmware may see of its switch while it decides. Valid only during Route.
 type View interface {
 	Place() *weft.Place
+	// VCs is how many virtual channels each link direction has.
+	VCs() int
 	// PortUp reports whether the link at p is up: signal, and a neighbour that answers.
 	PortUp(p weft.PortID) bool
 	// Room is how many packets the output queue (p, vc) can still take.

@@ -19,6 +19,7 @@ func (s *PortSet) Has(p weft.PortID) bool { return int(p) < weft.MaxPorts && s[p
 type Still struct {
 	At        *weft.Place
 	Dead      PortSet  // ports whose link is down; so is a port that leads nowhere
+	Channels  int      // what VCs says; 0 means 1
 	Registers []uint64 // values of the declared registers; those beyond the slice are zero
 	Free      int      // what Room and Credits say of every output queue that is not named in Queued
 	Queued    map[Output]int
@@ -40,6 +41,9 @@ type Asked struct {
 
 // Place implements [View].
 func (s *Still) Place() *weft.Place { return s.At }
+
+// VCs implements [View].
+func (s *Still) VCs() int { return max(1, s.Channels) }
 
 // PortUp implements [View].
 func (s *Still) PortUp(p weft.PortID) bool {

@@ -7,6 +7,7 @@ type view Switch
 
 func (v *view) sw() *Switch           { return (*Switch)(v) }
 func (v *view) Place() *weft.Place    { return v.place }
+func (v *view) VCs() int              { return v.cfg.VCs }
 func (v *view) Register(i int) uint64 { return v.registers[i].value }
 func (v *view) Draw() uint64          { return v.cfg.Rand.Uint64() }
 func (v *view) Now() weft.Time        { return v.now }

@@ -116,6 +116,7 @@ func (e *Explainer) Explain(q Question) (*Decision, error) {
 	if err := s.set(f, &q, id); err != nil {
 		return nil, err
 	}
+	s.still.Channels = vcs
 	at := switching.Arrival{Port: in, VC: hdr.VC, From: s.still.At.Roles[in]}
 	asIs := hdr
 	d, err := f.route(&hdr, at, &s.still)

@@ -22,6 +22,9 @@ type Entry struct {
 	Bears firmware.Bears
 	// New makes it for a topology, and says how many virtual channels it needs at least there.
 	New func(g *topology.Graph) (fw firmware.Firmware, vcs int, err error)
+	// Around makes it as the static fault model has it: for a topology in which these links and switches are dead, which is known when it is
+	// computed. Pairs that it knows no way for are discarded by their first switch. nil: it is the same whatever is dead.
+	Around func(g *topology.Graph, dead *Dead) (fw firmware.Firmware, vcs int, err error)
 	// Routes computes what it forwards by; nil: it has no tables.
 	Routes func(g *topology.Graph) (*layered.Routing, error)
 }

@@ -110,7 +110,7 @@ func newSpace(m *model) *space {
 	s := &space{m: m, limit: maxKept, still: make([]switching.Still, len(m.g.Switches))}
 	for i := range s.still {
 		s.still[i].At = m.g.Place(weft.SwitchID(i))
-		s.still[i].Free = 2
+		s.still[i].Free, s.still[i].Channels = 2, m.vcs
 	}
 	s.clear()
 	return s

@@ -37,6 +37,9 @@ func Diff(s weft.SwitchID, old, new Program, from, to uint64) *Patch {
 			}
 		}
 	}
+	if new.Ways != nil {
+		p.diffWays(old.Ways, new.Ways)
+	}
 	return p
 }
 

@@ -127,18 +127,23 @@ func dimensionStep(pkt *weft.Header, at Arrival, sw View, i int, to uint32, answ
 // ShorterWay is the direction of the shorter way to a coordinate of dimension i, and whether the other is as short. Half way round it
 // is up from an even coordinate and down from an odd one.
 func ShorterWay(g *weft.Grid, i int, to uint32) (up, half bool) {
-	d := &g.Dims[i]
+	return shorter(g, i, g.Dims[i].At, to)
+}
+
+// shorter is ShorterWay from another coordinate than that of the switch.
+func shorter(g *weft.Grid, i int, from, to uint32) (up, half bool) {
 	if !g.Around(i) {
-		return to > d.At, false
+		return to > from, false
 	}
-	ahead := to - d.At
-	if to < d.At {
-		ahead += d.Size
+	size := g.Dims[i].Size
+	ahead := to - from
+	if to < from {
+		ahead += size
 	}
-	if 2*ahead == d.Size {
-		return d.At%2 == 0, true
+	if 2*ahead == size {
+		return from%2 == 0, true
 	}
-	return 2*ahead < d.Size, false
+	return 2*ahead < size, false
 }
 
 // datelineVC is the virtual channel in which a packet goes on in a dimension that goes around. Straight says that it came by the same

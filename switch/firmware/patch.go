@@ -17,6 +17,7 @@ type Program struct {
 	Tables     *Tables
 	Assignment *Assignment
 	Routes     *SourceRoutes
+	Ways       *Ways
 }
 
 // Only is what of a program a firmware uses that has like for its own: its patches may hold no more.
@@ -29,6 +30,9 @@ func (r Program) Only(like Program) Program {
 	}
 	if like.Routes == nil {
 		r.Routes = nil
+	}
+	if like.Ways == nil {
+		r.Ways = nil
 	}
 	return r
 }
@@ -56,6 +60,7 @@ type Patch struct {
 	Set       []PatchSet       `json:"set,omitempty"`       // ascending, none twice
 	Addresses []PatchAddresses `json:"addresses,omitempty"` // ascending, none twice
 	Routes    []PatchRoute     `json:"routes,omitempty"`    // ascending, none twice
+	Ways      []PatchWay       `json:"ways,omitempty"`      // ascending, none twice
 }
 
 // PatchShape is what a TablesShape says of one switch.
@@ -88,6 +93,12 @@ type PatchAddresses struct {
 type PatchRoute struct {
 	Dst   weft.NICID       `json:"dst"`
 	Route weft.SourceRoute `json:"route"`
+}
+
+// PatchWay says by which sub-headers the NICs of the switch send to those of switch Dst; none: by none, adaptively.
+type PatchWay struct {
+	Dst weft.SwitchID   `json:"dst"`
+	Sub weft.SubHeaders `json:"sub"`
 }
 
 // Errors of [Apply].
@@ -149,7 +160,7 @@ func Apply(fw switching.Firmware, version uint64, place *weft.Place, vcs int, p 
 
 // Empty reports whether nothing changes but the version.
 func (p *Patch) Empty() bool {
-	return p.Shape == nil && len(p.Set) == 0 && len(p.Addresses) == 0 && len(p.Routes) == 0
+	return p.Shape == nil && len(p.Set) == 0 && len(p.Addresses) == 0 && len(p.Routes) == 0 && len(p.Ways) == 0
 }
 
 func (p *Patch) wrong(format string, args ...any) error {

@@ -11,7 +11,7 @@ import (
 const maxAddresses = 1 << 22
 
 // Patched is the program of the switch at a place with a patch applied, as [Programmed] says. A patch cannot bring what is not there: tables,
-// an assignment, routes.
+// an assignment, routes, ways.
 func (r Program) Patched(place *weft.Place, p *Patch) (Program, error) {
 	s := place.Switch
 	switch {
@@ -27,6 +27,8 @@ func (r Program) Patched(place *weft.Place, p *Patch) (Program, error) {
 		return r, p.wrong("it assigns addresses, and the firmware has none")
 	case r.Routes == nil && len(p.Routes) > 0:
 		return r, p.wrong("it has routes for NICs, and the firmware uses none")
+	case r.Ways == nil && len(p.Ways) > 0:
+		return r, p.wrong("it has sub-headers for NICs, and the firmware reads none")
 	}
 	shape := TablesShape{VCs: weft.MaxVCs, Paths: 1}
 	var err error
@@ -42,7 +44,12 @@ func (r Program) Patched(place *weft.Place, p *Patch) (Program, error) {
 		}
 	}
 	if r.Routes != nil {
-		r.Routes, err = r.Routes.patched(s, p)
+		if r.Routes, err = r.Routes.patched(s, p); err != nil {
+			return r, err
+		}
+	}
+	if r.Ways != nil {
+		r.Ways, err = r.Ways.patched(s, p)
 	}
 	return r, err
 }

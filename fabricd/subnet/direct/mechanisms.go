@@ -1,0 +1,160 @@
+package direct
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weft-fabric/weft/fabricd/document"
+)
+
+// MaxIntermediate is the most intermediate nodes of one way that can be asked for. Chosen by us; a packet's header has room for three.
+const MaxIntermediate = 15
+
+// Mechanisms are what a way may use beside adaptive routing (sections 3 and 4, table 1). The zero value is nothing: then only those
+// pairs have a way all of whose shortest paths are alive.
+type Mechanisms struct {
+	Intermediate   int  // I x N: intermediate nodes of one way, at most
+	Deterministic  bool // D: adaptive routing may be off, on each sub-path by itself
+	Misroute       bool // M: each sub-path may begin with misroutes
+	DirectionOrder bool // deterministic sub-paths in direction order even without Misroute; for comparison
+	Either         bool // half way round, the source says which way a deterministic sub-path takes; our extension
+}
+
+// The words of a set of mechanisms.
+const (
+	wordNone      = "none"
+	wordDirection = "direction-order"
+	wordEither    = "either"
+)
+
+var words = []string{wordNone, "I", "Ix2", "Ix3", "D", "M", wordDirection, wordEither}
+
+// ErrMechanisms is wrapped by the errors of [Parse] and [Mechanisms.Check].
+var ErrMechanisms = errors.New("mechanisms are none, or some of I, IxN, D, M, direction-order and either, as in I+D and Ix2+D+M")
+
+// Parse reads mechanisms joined by "+": I (one intermediate node), Ix2 or I*2 (at most two), D (deterministic sub-paths), M (misroutes), and
+// the variants direction-order and either, which say how deterministic sub-paths go; or "none". The error wraps ErrMechanisms.
+func Parse(text string) (m Mechanisms, err error) {
+	if strings.EqualFold(strings.TrimSpace(text), wordNone) {
+		return m, nil
+	}
+	seen := ""
+	for word := range strings.SplitSeq(text, "+") {
+		word = strings.TrimSpace(word)
+		key, n, err := m.parse(word)
+		switch {
+		case err != nil:
+			return Mechanisms{}, fmt.Errorf("mechanisms %q: %w: %w", text, err, ErrMechanisms)
+		case strings.Contains(seen, key):
+			return Mechanisms{}, fmt.Errorf("mechanisms %q: %s is there twice: %w", text, word, ErrMechanisms)
+		}
+		seen += key
+		m.Intermediate += n
+	}
+	if err := m.Check(); err != nil {
+		return Mechanisms{}, fmt.Errorf("mechanisms %q: %w", text, err)
+	}
+	return m, nil
+}
+
+// parse reads one word into m. The key tells it from other mechanisms.
+func (m *Mechanisms) parse(word string) (key string, intermediate int, err error) {
+	switch lower := strings.ToLower(word); lower {
+	case "i":
+		return "I", 1, nil
+	case "d":
+		m.Deterministic = true
+		return "D", 0, nil
+	case "m":
+		m.Misroute = true
+		return "M", 0, nil
+	case wordDirection:
+		m.DirectionOrder = true
+		return "o", 0, nil
+	case wordEither:
+		m.Either = true
+		return "e", 0, nil
+	default:
+		for _, times := range []string{"ix", "i*", "i×"} {
+			rest, ok := strings.CutPrefix(strings.ReplaceAll(lower, " ", ""), times)
+			if n, err := strconv.ParseUint(rest, 10, 16); ok && err == nil {
+				return "I", int(n), nil
+			}
+		}
+		return "", 0, document.Unknown("mechanism", word, words)
+	}
+}
+
+// Check reports what makes no sense. The error wraps ErrMechanisms.
+func (m Mechanisms) Check() error {
+	switch {
+	case m.Intermediate < 0 || m.Intermediate > MaxIntermediate:
+		return fmt.Errorf("%d intermediate nodes, at most %d are possible: %w", m.Intermediate, MaxIntermediate, ErrMechanisms)
+	case m.DirectionOrder && !m.Deterministic, m.Either && !m.Deterministic:
+		return fmt.Errorf("%s and %s say how deterministic sub-paths go, add D: %w", wordDirection, wordEither, ErrMechanisms)
+	}
+	return nil
+}
+
+// String prints m as Parse reads it.
+func (m Mechanisms) String() string {
+	list := Used{m.Intermediate, m.Deterministic, m.Misroute}.words()
+	if m.DirectionOrder {
+		list = append(list, wordDirection)
+	}
+	if m.Either {
+		list = append(list, wordEither)
+	}
+	return joinWords(list)
+}
+
+// InDirectionOrder reports whether deterministic sub-paths and escape channels go in direction order X+ Y+ Z+ X- Y- Z- and not by
+// dimension: with misroutes they must (section 4.3).
+func (m Mechanisms) InDirectionOrder() bool { return m.Misroute || m.DirectionOrder }
+
+// SubPaths is of how many sub-paths a way has at most, each of which needs an escape channel.
+func (m Mechanisms) SubPaths() int { return min(m.Intermediate, MaxIntermediate) + 1 }
+
+// Used says which mechanisms one way uses. The zero value is none: all shortest paths are alive.
+type Used struct {
+	Intermediate  int  // intermediate nodes
+	Deterministic bool // on some sub-path adaptive routing is off
+	Misroute      bool // some sub-path has misroutes
+}
+
+// String prints u like [Mechanisms], as "I+D".
+func (u Used) String() string { return joinWords(u.words()) }
+
+func (u Used) words() (list []string) {
+	switch {
+	case u.Intermediate == 1:
+		list = append(list, "I")
+	case u.Intermediate > 1:
+		list = append(list, "Ix"+strconv.Itoa(u.Intermediate))
+	}
+	if u.Deterministic {
+		list = append(list, "D")
+	}
+	if u.Misroute {
+		list = append(list, "M")
+	}
+	return list
+}
+
+func joinWords(list []string) string {
+	if len(list) == 0 {
+		return wordNone
+	}
+	return strings.Join(list, "+")
+}
+
+// MarshalText writes m as String does.
+func (m Mechanisms) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText reads what MarshalText writes. The error wraps ErrMechanisms.
+func (m *Mechanisms) UnmarshalText(text []byte) (err error) {
+	*m, err = Parse(string(text))
+	return err
+}

@@ -1,0 +1,73 @@
+package direct
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text string
+		want Mechanisms
+		says string // as String prints it
+	}{
+		{"none", Mechanisms{}, "none"},
+		{"I", Mechanisms{Intermediate: 1}, "I"},
+		{"d + m", Mechanisms{Deterministic: true, Misroute: true}, "D+M"},
+		{"M+D+I", Mechanisms{Intermediate: 1, Deterministic: true, Misroute: true}, "I+D+M"},
+		{"Ix1", Mechanisms{Intermediate: 1}, "I"},
+		{"Ix2+D", Mechanisms{Intermediate: 2, Deterministic: true}, "Ix2+D"},
+		{"I*3", Mechanisms{Intermediate: 3}, "Ix3"},
+		{"I×15", Mechanisms{Intermediate: 15}, "Ix15"},
+		{"I+D+direction-order", Mechanisms{Intermediate: 1, Deterministic: true, DirectionOrder: true}, "I+D+direction-order"},
+		{"D+either", Mechanisms{Deterministic: true, Either: true}, "D+either"},
+	} {
+		m, err := Parse(c.text)
+		if err != nil || m != c.want || m.String() != c.says {
+			t.Errorf("%q: %+v (%s), %v; want %+v (%s)", c.text, m, m, err, c.want, c.says)
+		}
+		var again Mechanisms
+		if text, _ := m.MarshalText(); again.UnmarshalText(text) != nil || again != m {
+			t.Errorf("%q: read again it is %+v", c.text, again)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                "unknown mechanism",
+		"I+D+":            "unknown mechanism",
+		"J":               "unknown mechanism",
+		"I+dirextion":     "direction-order",
+		"I+I":             "I is there twice",
+		"I+Ix2":           "Ix2 is there twice",
+		"D+D":             "D is there twice",
+		"none+I":          "none",
+		"Ix16":            "16 intermediate nodes, at most 15",
+		"Ix-1":            "unknown mechanism",
+		"I+either":        "add D",
+		"direction-order": "add D",
+	} {
+		if m, err := Parse(text); !errors.Is(err, ErrMechanisms) || !strings.Contains(err.Error(), want) || m != (Mechanisms{}) {
+			t.Errorf("%q: %+v, %v; want an error with %q", text, m, err, want)
+		}
+	}
+}
+
+func TestNewRefusesWhatIsNoTorusOrMesh(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string]string{
+		"kary-ntree:2,3":   "kary-ntree:2,3 is no mesh, torus or ring",
+		"irregular:8,12,1": "is no mesh",
+		"torus:17x16x16":   "4352 switches",
+	} {
+		g, err := topology.Generate(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(g); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error with %q", spec, err, want)
+		}
+	}
+}

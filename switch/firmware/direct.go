@@ -1,0 +1,183 @@
+package firmware
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// Direct routes meshes, tori and rings as Gomez, Flich, Lopez, Robles, Duato: A Routing Methodology for Achieving Fault Tolerance in Direct
+// Networks has it (sections 3, 4 and 5.3.2): fully adaptively over every shortest way by Duato's protocol, with an escape channel in a fixed
+// order of the dimensions or directions, by way of intermediate nodes, with adaptive routing off and with misroutes, as the sub-headers of a
+// packet say that its NIC has written. Without adaptive routing it is that fixed order alone.
+//
+// Virtual channels: the escape channels come first. A packet that has r intermediate nodes still to pass uses escape channel r, so that the
+// sub-paths do not wait for each other: VC r, with Dateline VCs 2r and 2r+1 where a dimension goes around. All VCs after those of SubPaths
+// sub-paths are adaptive, for the packets of every sub-path alike.
+//
+// The fault model is static: the ways are computed knowing what is dead, so that packets meet no dead link. One that does all the same, since
+// the link has died meanwhile, takes another adaptive way if it has one, and is discarded if the link of its escape is dead:
+// it could not escape, and would wait with no end for what need not come.
+type Direct struct {
+	Order    Order
+	Ring     Ring
+	Adaptive bool
+	SubPaths int   // the most intermediate nodes of a packet, and one; 0 is 1
+	Ways     *Ways // what NICs write; nil: nothing
+	// Deterministic and Misroutes say for which mechanisms beside intermediate nodes packets have room in their headers.
+	Deterministic, Misroutes bool
+	Diameter                 int // the most hops of a shortest way between two switches, which bounds those of a packet; 0: unknown
+}
+
+// Order is the order in which packets go by the directions of a grid, in escape channels and where adaptive routing is off.
+type Order uint8
+
+// The orders.
+const (
+	// DimensionFirst is dimension order: x, then y, then z, in either direction.
+	DimensionFirst Order = iota
+	// DirectionFirst is direction order: x up, y up, z up, then x down, y down, z down. A misroute up before a way down, or in a dimension after
+	// another, is in order then.
+	DirectionFirst
+)
+
+// String is its name in options.
+func (o Order) String() string {
+	if o == DirectionFirst {
+		return "direction"
+	}
+	return "dimension"
+}
+
+// Ring is what keeps the escape channels of a ring of links from waiting for each other.
+type Ring uint8
+
+// The ways.
+const (
+	// Bubble is bubble flow control (Puente, Izu, Beivide, Gregorio, Vallejo, Prellezo: The Adaptive Bubble Router): a packet enters a ring only
+	// where that leaves a free place in the queue, and moves along it into any, so that no ring fills up.
+	Bubble Ring = iota
+	// Dateline has two channels (Dally, Seitz: Deadlock-Free Message Routing in Multiprocessor Interconnection Networks): one as long as the
+	// link around the end is still ahead, another after it or without it. Which, the coordinates say, whatever channel a packet
+	// came by.
+	Dateline
+	// Free is neither: packets can wait for each other all around a ring. It is there to show that.
+	Free
+)
+
+// String is its name in options.
+func (r Ring) String() string { return [...]string{"bubble", "dateline", "free"}[r%3] }
+
+var _ Programmed = Direct{}
+
+// subPaths is how many sub-paths a packet has at most.
+func (f *Direct) subPaths() int { return max(1, f.SubPaths) }
+
+// escapes is how many virtual channels are escape channels.
+func (f *Direct) escapes(g *weft.Grid) int {
+	if f.Ring == Dateline && goesAround(g) {
+		return 2 * f.subPaths()
+	}
+	return f.subPaths()
+}
+
+func goesAround(g *weft.Grid) bool {
+	for i := range g.Dims {
+		if g.Around(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// Check implements [Checker].
+func (f Direct) Check(place *weft.Place, vcs int) error {
+	const name = "direct"
+	if err := checkGrid(name, place, weft.MaxVCs, 1, 1); err != nil {
+		return err
+	}
+	switch {
+	case f.SubPaths > weft.MaxSubPaths:
+		return fmt.Errorf("firmware %s: packets have room for %d sub-paths, not for %d: use fewer intermediate nodes", name, weft.MaxSubPaths, f.SubPaths)
+	case f.Misroutes && f.Order != DirectionFirst:
+		return fmt.Errorf("firmware %s: misroutes are in direction order, and this one is dimension order: choose order=direction", name)
+	}
+	need, what := f.escapes(place.Grid), "escape channels"
+	if f.Adaptive {
+		need, what = need+1, "escape channels and an adaptive one"
+	}
+	if vcs < need {
+		return fmt.Errorf("firmware %s needs %d virtual channels (%s of %d sub-paths), there are %d: raise the number", name, need, what, f.subPaths(), vcs)
+	}
+	for _, w := range f.Ways.From(place.Switch) {
+		if err := f.carries(w); err != nil {
+			return fmt.Errorf("firmware %s: the way from %s to switch %d: %w", name, place.Name, w.Dst, err)
+		}
+	}
+	return nil
+}
+
+// carries says what a way asks for that is not in use.
+func (f *Direct) carries(w Way) error {
+	if n := w.Sub.Len(); n > f.subPaths() {
+		return fmt.Errorf("%d sub-paths, and there are escape channels for %d: use more virtual channels or fewer intermediate nodes", n, f.subPaths())
+	}
+	for _, h := range w.Sub {
+		_, hops := h.Misroute(0)
+		switch {
+		case h.Deterministic() && !f.Deterministic:
+			return fmt.Errorf("adaptive routing is off, for which packets have no bit: add mechanism D")
+		case hops > 0 && !f.Misroutes:
+			return fmt.Errorf("it has misroutes, for which packets have no room: add mechanism M")
+		}
+	}
+	return nil
+}
+
+// CheckRequeue implements [Requeuer]. Bubble flow control refuses: a stranded packet has given back its place in the ring, and would take
+// the last free one.
+func (f Direct) CheckRequeue(place *weft.Place) error {
+	if f.Ring == Bubble && goesAround(place.Grid) {
+		return fmt.Errorf("with bubble flow control a packet that is routed a second time could fill up the ring that it came by: choose ring=dateline, or run without requeue")
+	}
+	return nil
+}
+
+// DestinationBased implements [switching.DestinationBased]: Route looks at the sub-headers and the destination only.
+func (Direct) DestinationBased() {}
+
+// MostHops implements [Bounded].
+func (f Direct) MostHops() int {
+	if f.Diameter == 0 {
+		return weft.MaxHops
+	}
+	misrouted := 0
+	if f.Misroutes {
+		misrouted = weft.MaxMisroutes * weft.MaxMisrouteHops
+	}
+	return min(weft.MaxHops, f.subPaths()*(f.Diameter+misrouted)+1)
+}
+
+// Source implements [Sourcer].
+func (f Direct) Source(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
+	h.Sub, _ = f.Ways.To(leaf.Switch, weft.SwitchID(uint32(h.Dst)/leaf.Grid.NICs))
+}
+
+// Program implements [Programmed].
+func (f Direct) Program() Program {
+	if f.Ways == nil {
+		f.Ways = &Ways{}
+	}
+	return Program{Ways: f.Ways}
+}
+
+// Patched implements [Programmed].
+func (f Direct) Patched(place *weft.Place, p *Patch) (switching.Firmware, error) {
+	r, err := f.Program().Patched(place, p)
+	if err != nil {
+		return nil, err
+	}
+	f.Ways = r.Ways
+	return f, nil
+}
