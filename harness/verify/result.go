@@ -40,7 +40,7 @@ type Result struct {
 	ByFaults     []ByFaults        `json:"by_faults"`
 	Interrupted  bool              `json:"interrupted,omitempty"`
 	Counter      *Counterexample   `json:"counterexample"`
-	fixed        bool // packets keep to the output they chose first: an escape is no escape
+	fixed        bool              // packets keep to the output they chose first: an escape is no escape
 	firsts       []first
 	inexactSoFar inexact
 }

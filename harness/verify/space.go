@@ -23,9 +23,9 @@ type space struct {
 	entries int
 	limit   int // maxKept, but for tests
 
-	still  []switching.Still // per switch
-	queues []map[switching.Output]int
-	sent   int // which of packets is asked with
+	still   []switching.Still // per switch
+	queues  []map[switching.Output]int
+	sent    int  // which of packets is asked with
 	classes bool // an answer has had candidates of several classes
 	inexact
 }
