@@ -135,6 +135,11 @@ func (h SubHeaders) Valid() bool {
 // String prints each as where it leads, "d" without adaptive routing, "oI" for the other way round dimension I, and misroutes as
 // port and hops: "12,d,p1x2;end,p3x1". None is "".
 func (h SubHeaders) String() string {
+	return h.Text(func(s SwitchID) string { return strconv.Itoa(int(s)) })
+}
+
+// Text prints them as String does, with the names of switches.
+func (h SubHeaders) Text(name func(SwitchID) string) string {
 	var text []byte
 	n := h.Len()
 	for i, s := range h[:n] {
@@ -145,7 +150,7 @@ func (h SubHeaders) String() string {
 		case !s.Leads():
 			text = append(text, "nowhere"...)
 		case i < n-1:
-			text = strconv.AppendUint(text, uint64(s.To()), 10)
+			text = append(text, name(s.To())...)
 		default:
 			text = append(text, "end"...)
 		}

@@ -2,6 +2,7 @@ package weft_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -54,6 +55,8 @@ func TestSubHeadersAsText(t *testing.T) {
 		require.Equal(t, max(h.Len()-1, 0), h.Pop().Len())
 		require.Equal(t, h.Len() > 1, h.Via())
 	}
+	named := weft.SubHeaders{weft.NewSubHeader(3), weft.NewSubHeader(0).WithDeterministic()}
+	assert.Equal(t, "iii;end,d", named.Text(func(s weft.SwitchID) string { return strings.Repeat("i", int(s)) }))
 	nowhere := weft.SubHeaders{weft.Nowhere}
 	assert.Equal(t, "nowhere", nowhere.String())
 	back, err := weft.ParseSubHeaders("nowhere")

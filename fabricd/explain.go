@@ -28,7 +28,7 @@ type explainFlags struct {
 	misroute       string
 	path           uint16
 	layers         string
-	route          string
+	route, sub     string
 	asJSON, single bool // single: one question, by flags alone
 }
 
@@ -72,6 +72,7 @@ Exit codes: 0 all answered; 2 a question that cannot be answered, or a file that
 	f.StringSliceVar(&u.dead, "dead-ports", nil, "ports of the switch whose links are dead: numbers, or neighbours' names")
 	f.Int16Var(&u.portField, "port-field", q.Header.PortField, "the port field in the header: a port, -1 or -2")
 	f.StringVar(&u.route, "route", "", "the source route in the header, as p4,p1; at a port to a NIC what that NIC would write unless given")
+	f.StringVar(&u.sub, "sub", "", "the sub-headers in the header, as 12,d;end,p1x2: where each sub-path leads, d without adaptive routing, oI the other way round dimension I, misroutes; at a port to a NIC what that NIC would write unless given")
 	f.Uint16Var(&u.path, "path", 0, "the address of the NIC it is sent to; at a port to a NIC what that NIC would send by, unless path, layers or vc are given")
 	f.StringVar(&u.layers, "layers", "", "the layers in the header that it may move between, as bits: 0110 has VCs 1 and 2")
 	f.StringVar(&u.misroute, "misroute", "", "the misroute vector in the header, as bits: 0101 has up ports 0 and 2")
@@ -117,6 +118,9 @@ func (u explainFlags) defaults() (q explain.Question, err error) {
 	}
 	if q.Header.Route, err = weft.ParseSourceRoute(u.route); err != nil {
 		return q, fmt.Errorf("--route: %w", err)
+	}
+	if q.Header.Sub, err = weft.ParseSubHeaders(u.sub); err != nil {
+		return q, fmt.Errorf("--sub: %w", err)
 	}
 	q.State = map[string]uint64{}
 	for name, text := range u.state {

@@ -64,6 +64,7 @@ func TestExplainNamesTheFlagThatIsWrong(t *testing.T) {
 	refused(t, `--state: unknown register "vector"`, one("--state", "vector=1")...)
 	refused(t, `--state reroute-vector: found "2", expected 1 to 64 bits`, one("--state", "reroute-vector=2")...)
 	refused(t, `--state reroute-vector: found 10000, expected at most 4 bits`, one("--state", "reroute-vector=10000")...)
+	refused(t, `--sub: sub-headers are at most 4`, one("--sub", "x;end")...)
 	refused(t, `--misroute: found "x"`, one("--misroute", "x")...)
 	refused(t, `--layers: found "x"`, one("--layers", "x")...)
 	refused(t, `--layers: found 10000000000000000, expected at most 16 bits`, one("--layers", "10000000000000000")...)

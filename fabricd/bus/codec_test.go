@@ -34,7 +34,27 @@ func randomHeader(rnd *rand.Rand, vcs int) weft.Header {
 	for range rnd.IntN(2) * rnd.IntN(weft.MaxRoute+1) {
 		h.Route, _ = h.Route.Push(weft.PortID(rnd.IntN(weft.MaxPorts)))
 	}
+	if rnd.IntN(2) == 0 {
+		h.Sub = randomSub(rnd)
+	}
 	return h
+}
+
+// randomSub draws any sub-headers that there can be.
+func randomSub(rnd *rand.Rand) (sub weft.SubHeaders) {
+	if rnd.IntN(8) == 0 {
+		return weft.SubHeaders{weft.Nowhere}
+	}
+	for i := range rnd.IntN(weft.MaxSubPaths + 1) {
+		sub[i] = weft.NewSubHeader(weft.SwitchID(wide(rnd, 16)))
+		if rnd.IntN(2) == 0 {
+			sub[i] = sub[i].WithDeterministic().WithOtherWay(rnd.IntN(4))
+		}
+		for k := range rnd.IntN(weft.MaxMisroutes + 1) {
+			sub[i] = sub[i].WithMisroute(k, weft.PortID(rnd.IntN(8)), 1+rnd.IntN(weft.MaxMisrouteHops))
+		}
+	}
+	return sub
 }
 
 func randomFrame(rnd *rand.Rand) weft.Frame {
@@ -74,6 +94,9 @@ func largestFrame(vcs, packets int) weft.Frame {
 	}
 	for range weft.MaxRoute {
 		h.Route, _ = h.Route.Push(weft.MaxPorts - 1)
+	}
+	for i := range h.Sub {
+		h.Sub[i] = weft.NewSubHeader(math.MaxUint16).WithDeterministic().WithMisroute(2, 7, 8).WithMisroute(1, 7, 8).WithMisroute(0, 7, 8)
 	}
 	f := weft.Frame{From: math.MaxUint32, To: math.MaxUint32, VCs: vcs}
 	for i := range f.VCs {
@@ -127,6 +150,7 @@ func TestDecodeFrameNamesTheFault(t *testing.T) {
 		return bus.AppendFrame(nil, &f)
 	}
 	routed := bus.AppendFrame(nil, &weft.Frame{VCs: 1, Packets: []weft.Header{{Fields: weft.Fields{Route: route("p1,p2")}}}})
+	subbed := bus.AppendFrame(nil, &weft.Frame{VCs: 1, Packets: []weft.Header{{Fields: weft.Fields{Sub: weft.SubHeaders{weft.Nowhere}}}}})
 	addressed := bus.AppendFrame(nil, &weft.Frame{VCs: 1, Packets: []weft.Header{{Fields: weft.Fields{Path: 1, Layers: 3}}}})
 	cases := []struct {
 		name string
@@ -136,6 +160,9 @@ func TestDecodeFrameNamesTheFault(t *testing.T) {
 		{"truncated address", addressed[:len(addressed)-1], "packet 0: layers at byte 23: msgp: too few bytes"},
 		{"path too large", append(addressed[:22:22], 0xce, 0, 1, 0, 0, 0), "packet 0: path at byte 22: 65536 is out of range, the bound is 65535"},
 		{"layers too many", append(addressed[:23:23], 0xce, 0, 1, 0, 0), "packet 0: layers at byte 23: 65536 is out of range, the bound is 65535"},
+		{"sub-headers cut short", subbed[:len(subbed)-1], "packet 0: sub-headers at byte 35: msgp: too few bytes"},
+		{"no sub-headers", append(subbed[:24:24], 0, 0, 0, 0), "packet 0: sub-headers at byte 24: no sub-headers: "},
+		{"a sub-header after nowhere", append(subbed[:35:35], subbed[24:33]...), "packet 0: sub-headers at byte 24: no sub-headers: "},
 		{"empty", nil, "frame at byte 0: msgp: too few bytes"},
 		{"not an array", []byte{0xc0}, `frame at byte 0: msgp: attempted to decode type "nil"`},
 		{"too few elements", []byte{0x91, bus.Version}, ": 1 is out of range, the bound is 6"},
@@ -227,7 +254,23 @@ func TestOnlyAHeaderWithAnAddressCarriesOne(t *testing.T) {
 	require.Equal(t, "9f"+plain+"00cd8001c40104", hex.EncodeToString(bus.AppendHeader(nil, &h)))
 }
 
-// wireHeader is a header as msgpack/v5 sees it: a struct as array, with an address two elements more, and with a route one more.
+// The sub-headers are four elements more, after a route. An array of more than fifteen has a longer head.
+func TestOnlyAHeaderWithSubHeadersCarriesThem(t *testing.T) {
+	t.Parallel()
+	h := benchHeader()
+	plain := hex.EncodeToString(bus.AppendHeader(nil, &h)[1:])
+	h.Sub = weft.SubHeaders{weft.NewSubHeader(12).WithDeterministic(), weft.NewSubHeader(0).WithMisroute(0, 1, 2)}
+	subs := "cf800000000001000c" + "cf8000000002400000" + "0000"
+	require.Equal(t, "dc0010"+plain+subs, hex.EncodeToString(bus.AppendHeader(nil, &h)))
+	h.Route = route("p4")
+	require.Equal(t, "dc0011"+plain+"c40104"+subs, hex.EncodeToString(bus.AppendHeader(nil, &h)))
+	h.Path, h.Route = 2, weft.SourceRoute{}
+	require.Equal(t, "dc0012"+plain+"0200"+subs, hex.EncodeToString(bus.AppendHeader(nil, &h)))
+	h.Route = route("p4")
+	require.Equal(t, "dc0013"+plain+"0200c40104"+subs, hex.EncodeToString(bus.AppendHeader(nil, &h)))
+}
+
+// wireHeader is a header as msgpack/v5 sees it: a struct as array, with an address two elements more, with a route one and with sub-headers four.
 type wireHeader struct{ weft.Header }
 
 func (h *wireHeader) elements(addressed bool) []any {
@@ -247,6 +290,11 @@ func (h *wireHeader) EncodeMsgpack(e *msgpack.Encoder) error {
 	if ports != nil {
 		elements = append(elements, ports)
 	}
+	for i := range h.Sub {
+		if h.Sub != (weft.SubHeaders{}) {
+			elements = append(elements, &h.Sub[i])
+		}
+	}
 	if err := e.EncodeArrayLen(len(elements)); err != nil {
 		return err
 	}
@@ -258,10 +306,15 @@ func (h *wireHeader) DecodeMsgpack(d *msgpack.Decoder) error {
 	if err != nil {
 		return err
 	}
-	elements := h.elements(n >= 14)
+	elements := h.elements(n%4 >= 2)
 	var ports []byte
 	if n%2 == 1 {
 		elements = append(elements, &ports)
+	}
+	for i := range h.Sub {
+		if n >= 16 {
+			elements = append(elements, &h.Sub[i])
+		}
 	}
 	if err := d.DecodeMulti(elements...); err != nil {
 		return err

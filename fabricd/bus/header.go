@@ -37,6 +37,7 @@ const (
 	fieldPath
 	fieldLayers
 	fieldRoute
+	fieldSub
 )
 
 var fieldNames = [...]string{
@@ -44,26 +45,29 @@ var fieldNames = [...]string{
 	fieldPackets: "packets", fieldHeader: "header", fieldSrc: "src", fieldDst: "dst", fieldSeq: "seq",
 	fieldInjected: "injected", fieldSize: "size", fieldVC: "vc", fieldEra: "era", fieldHops: "hops",
 	fieldReroutes: "reroutes", fieldTraced: "traced", fieldPortField: "port field", fieldMisroute: "misroute",
-	fieldPath: "path", fieldLayers: "layers", fieldRoute: "route",
+	fieldPath: "path", fieldLayers: "layers", fieldRoute: "route", fieldSub: "sub-headers",
 }
 
 // String prints the name of the element.
 func (f field) String() string { return fieldNames[f] }
 
 const (
-	// Elements of a header's array: those that each has, the two of an address, and the source route. How many there are says which.
+	// Elements of a header's array: those that each has, the source route, the two of an address, and the sub-headers. Each count is twice
+	// the one before it, so that how many there are in all says which.
 	headerFields  = 12
-	addressFields = 2
 	routeFields   = 1
+	addressFields = 2
+	subFields     = weft.MaxSubPaths
+	maxFields     = headerFields + addressFields + routeFields + subFields
 	minHeader     = 1 + headerFields
-	// MaxHeader is the most bytes a header takes on the wire: one of 1, src dst size of 5, seq injected misroute of 9,
-	// vc of 2, era hops reroutes port field path and layers of 3, traced of 1, route of 2 and its ports.
-	MaxHeader = 1 + 3*5 + 3*9 + 2 + 6*3 + 1 + 2 + weft.MaxRoute
+	// MaxHeader is the most bytes a header takes on the wire: one of 3, src dst size of 5, seq injected misroute of 9,
+	// vc of 2, era hops reroutes port field path and layers of 3, traced of 1, route of 2 and its ports, sub-headers of 9.
+	MaxHeader = 3 + 3*5 + 3*9 + 2 + 6*3 + 1 + 2 + weft.MaxRoute + weft.MaxSubPaths*9
 )
 
 // AppendHeader appends h to dst as a msgpack array of its fields in declared order, integers in their shortest form,
-// times in picoseconds. Path and layers follow unless both are zero, and then the source route, if there is one, as the bytes of its
-// ports. It takes at most MaxHeader bytes and allocates only to grow dst.
+// times in picoseconds. Path and layers follow unless both are zero, then the source route, if there is one, as the bytes of its
+// ports, and then the sub-headers, if there are any, as four numbers, zero for none. It takes at most MaxHeader bytes and allocates only to grow dst.
 func AppendHeader(dst []byte, h *weft.Header) []byte {
 	dst = slices.Grow(dst, MaxHeader)
 	ports, fields := h.Route.Len(), uint32(headerFields)
@@ -73,6 +77,10 @@ func AppendHeader(dst []byte, h *weft.Header) []byte {
 	}
 	if ports > 0 {
 		fields += routeFields
+	}
+	subs := h.Sub[0].Is()
+	if subs {
+		fields += subFields
 	}
 	dst = msgp.AppendArrayHeader(dst, fields)
 	dst = msgp.AppendUint64(dst, uint64(h.Src))
@@ -93,6 +101,11 @@ func AppendHeader(dst []byte, h *weft.Header) []byte {
 	}
 	if ports > 0 {
 		dst = appendRoute(dst, h.Route, ports)
+	}
+	if subs {
+		for _, sub := range h.Sub {
+			dst = msgp.AppendUint64(dst, uint64(sub))
+		}
 	}
 	return dst
 }
@@ -123,7 +136,7 @@ func DecodeHeader(h *weft.Header, data []byte) (rest []byte, err error) {
 
 // header reads one header whose VC must be below vcs.
 func (r *reader) header(h *weft.Header, vcs int) {
-	fields := r.array(fieldHeader, headerFields, headerFields+addressFields+routeFields)
+	fields := r.array(fieldHeader, headerFields, maxFields)
 	if r.bad {
 		return
 	}
@@ -139,14 +152,16 @@ func (r *reader) header(h *weft.Header, vcs int) {
 	h.Traced = r.bool(fieldTraced)
 	h.PortField = int16(r.int(fieldPortField, math.MaxInt16))
 	h.Misroute = r.count(fieldMisroute)
-	h.Path, h.Layers, h.Route = 0, 0, weft.SourceRoute{}
+	h.Path, h.Layers, h.Route, h.Sub = 0, 0, weft.SourceRoute{}, weft.SubHeaders{}
 	rest := fields - headerFields
-	if rest >= addressFields {
+	if rest&addressFields != 0 {
 		h.Path = uint16(r.uint(fieldPath, math.MaxUint16))
 		h.Layers = uint16(r.uint(fieldLayers, math.MaxUint16))
-		rest -= addressFields
 	}
-	if rest >= routeFields {
+	if rest&routeFields != 0 {
 		h.Route = r.route(fieldRoute)
+	}
+	if rest&subFields != 0 {
+		r.subHeaders(fieldSub, &h.Sub)
 	}
 }

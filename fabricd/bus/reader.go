@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/tinylib/msgp/msgp"
@@ -125,6 +126,20 @@ func (r *reader) route(item field) (route weft.SourceRoute) {
 	}
 	r.rest = rest
 	return route
+}
+
+var errSub = errors.New("no sub-headers: at least one, without gaps, of at most three misroutes of eight hops")
+
+// subHeaders reads sub-headers, of which there is at least one.
+func (r *reader) subHeaders(item field, to *weft.SubHeaders) {
+	start := r.rest
+	for i := range to {
+		to[i] = weft.SubHeader(r.count(item))
+	}
+	if !r.bad && (to[0] == 0 || !to.Valid()) {
+		r.rest = start // which is where they are named
+		r.fail(item, errSub)
+	}
 }
 
 // array reads the head of an array of lo to hi elements and returns how many there are.

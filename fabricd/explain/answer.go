@@ -28,6 +28,7 @@ type Decision struct {
 	VC      int    `json:"vc"`
 	Path    int    `json:"path,omitempty"`   // the address of Dst that it is sent to
 	Layers  string `json:"layers,omitempty"` // those that it may move between, as bits
+	Sub     string `json:"sub,omitempty"`    // sub-headers, as a question has them
 	Dst     string `json:"dst"`
 
 	Candidates []Candidate       `json:"candidates"` // in the order of the firmware; none: the packet is discarded
@@ -75,6 +76,9 @@ func changed(before, after weft.Fields, width int) map[string]any {
 	}
 	if before.Route != after.Route {
 		fields["route"] = after.Route.String()
+	}
+	if before.Sub != after.Sub {
+		fields["sub"] = after.Sub.String()
 	}
 	return fields
 }
@@ -130,6 +134,9 @@ func (d *Decision) String() string {
 	}
 	if d.Layers != "" {
 		address += ", layers " + d.Layers
+	}
+	if d.Sub != "" {
+		address += ", sub " + d.Sub
 	}
 	row("packet", "for %s, from %s%s by port %d, vc %d%s", d.Dst, d.In, where, d.InPort, d.VC, address)
 	row("rule", "%s", d.Rule)

@@ -14,7 +14,7 @@ func (f *fabric) decision(s *stand, at switching.Arrival, pkt weft.Header, d swi
 	in, _, _ := f.graph.Peer(weft.End{Node: place.Switch.Node(), Port: at.Port})
 	a := &Decision{
 		Switch: place.Name, Routing: f.routing, InPort: int(at.Port), In: f.graph.Name(in.Node), From: from(at.From), VC: int(at.VC),
-		Path: int(pkt.Path), Layers: layersText(pkt.Layers), Dst: f.graph.NICs[pkt.Dst].Name, Candidates: []Candidate{}, Rule: d.Rule, Turn: turn(d.Turn),
+		Path: int(pkt.Path), Layers: layersText(pkt.Layers), Sub: pkt.Sub.String(), Dst: f.graph.NICs[pkt.Dst].Name, Candidates: []Candidate{}, Rule: d.Rule, Turn: turn(d.Turn),
 		Discard: len(d.Candidates) == 0, Notify: d.Notify, Asked: asked(s.still.Asked),
 	}
 	// discards says that the pipeline refuses the decision.

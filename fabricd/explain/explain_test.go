@@ -324,6 +324,56 @@ func TestPortsOfATopologyFile(t *testing.T) {
 	require.Equal(t, "switch: switch 7: expected 0 to 1", a.Error)
 }
 
+// subbing is a firmware whose NICs write sub-headers.
+type subbing struct{ fake }
+
+func (subbing) Source(_ *weft.Place, _ weft.PortID, h *weft.Header) {
+	h.Sub = weft.SubHeaders{weft.NewSubHeader(2).WithDeterministic(), weft.NewSubHeader(0)}
+}
+
+func TestSubHeadersAreAskedWithWrittenByTheNICAndAnswered(t *testing.T) {
+	t.Parallel()
+	fw := subbing{fake{route: func(h *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
+		out := h.Fields
+		out.Sub = out.Sub.Pop()
+		return switching.To(sw, 1, 0, out, h.Sub.String())
+	}}}
+	e := explain.New(func(string, *topology.Graph) (switching.Firmware, int, error) { return fw, 1, nil })
+	ask := func(line string) (*explain.Decision, error) {
+		q := explain.NewQuestion()
+		q.Topology, q.Routing, q.Switch, q.In, q.Dst = "ring:4", "subbing", explain.Name("s0"), explain.Number(2), explain.Name("n3")
+		if err := q.Decode([]byte(line)); err != nil {
+			return nil, err
+		}
+		return e.Explain(q)
+	}
+	for _, c := range []struct{ line, sub, after string }{
+		{`{}`, "2,d;end", "end"},
+		{`{"header": {"sub": "3;end,p1x2"}}`, "3;end,p1x2", "end,p1x2"},
+		{`{"in": "s1"}`, "", ""},
+		{`{"header": {"route": "p1"}}`, "", ""},
+		{`{"header": {"sub": "nowhere"}}`, "nowhere", ""},
+	} {
+		d, err := ask(c.line)
+		require.NoError(t, err)
+		require.Equal(t, []string{c.sub, c.sub}, []string{d.Rule, d.Sub}, c.line)
+		if c.sub == "" {
+			require.Empty(t, d.Candidates[0].Fields, c.line)
+			continue
+		}
+		require.Equal(t, map[string]any{"sub": c.after}, d.Candidates[0].Fields, c.line)
+		require.Contains(t, d.String(), "vc 0, sub "+c.sub+"\n")
+	}
+	for want, line := range map[string]string{
+		"header.sub: switch 4: expected 0 to 3":                         `{"header": {"sub": "3;4;end"}}`,
+		"header.sub: sub-headers are at most 4 of SWITCH or end":        `{"header": {"sub": "3"}}`,
+		"header.sub: found 3, expected a text: sub-headers are at most": `{"header": {"sub": 3}}`,
+	} {
+		_, err := ask(line)
+		require.ErrorContains(t, err, want)
+	}
+}
+
 // addressed is a firmware whose NICs send to n3 by two addresses and to n2 by one that is as without.
 type addressed struct{ fake }
 

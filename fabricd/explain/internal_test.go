@@ -33,13 +33,13 @@ func TestTheDocumentationNamesEveryMemberOfLinesAndAnswers(t *testing.T) {
 // A routing field that is new must be asked with and answered too, or a packet cannot be followed by the answers.
 func TestEveryRoutingFieldIsAskedWithAndAnswered(t *testing.T) {
 	t.Parallel()
-	names := map[string]string{"PortField": "port_field", "Misroute": "misroute", "Path": "path", "Layers": "layers", "Route": "route"}
+	names := map[string]string{"PortField": "port_field", "Misroute": "misroute", "Path": "path", "Layers": "layers", "Route": "route", "Sub": "sub"}
 	for f := range reflect.TypeFor[weft.Fields]().Fields() {
 		name := names[f.Name]
 		require.NotEmpty(t, name, "weft.Fields has %s: it belongs into headerMembers and changed", f.Name)
 		require.Contains(t, headerMembers, name)
 	}
-	require.Len(t, changed(weft.NewFields(), weft.Fields{PortField: 1, Misroute: 1, Path: 1, Layers: 1, Route: weft.SourceRoute{1}}, 1), len(names))
+	require.Len(t, changed(weft.NewFields(), weft.Fields{PortField: 1, Misroute: 1, Path: 1, Layers: 1, Route: weft.SourceRoute{1}, Sub: weft.SubHeaders{weft.Nowhere}}, 1), len(names))
 }
 
 func TestTopologiesThatAreKeptAreBounded(t *testing.T) {

@@ -46,6 +46,7 @@ var (
 		"route":      route,
 		"path":       func(q *Question, v json.RawMessage) error { return whole(&q.Header.Path, v, 0, math.MaxUint16) },
 		"layers":     layers,
+		"sub":        subHeaders,
 	}
 	memberNames       = slices.Sorted(maps.Keys(members))
 	headerMemberNames = slices.Sorted(maps.Keys(headerMembers))
@@ -68,6 +69,17 @@ func route(q *Question, v json.RawMessage) error {
 	}
 	r, err := weft.ParseSourceRoute(text)
 	q.Header.Route = r
+	return err
+}
+
+// subHeaders reads sub-headers.
+func subHeaders(q *Question, v json.RawMessage) error {
+	var list string
+	if err := text(&list, v); err != nil {
+		return fmt.Errorf("%w: %w", err, weft.ErrSubHeaders)
+	}
+	sub, err := weft.ParseSubHeaders(list)
+	q.Header.Sub = sub
 	return err
 }
 

@@ -80,8 +80,13 @@ func (f *fabric) packet(q *Question, id weft.SwitchID, in weft.PortID) (h weft.H
 	} else if from, _, _ := f.graph.Peer(weft.End{Node: id.Node(), Port: in}); from.Node.Kind == weft.KindNIC {
 		h.Src = weft.NICID(from.Node.Index)
 	}
+	for _, sub := range h.Sub {
+		if int(sub.To()) >= len(f.graph.Switches) {
+			return h, within("header", within("sub", fmt.Errorf("switch %d: expected 0 to %d", sub.To(), len(f.graph.Switches)-1)))
+		}
+	}
 	f.address(&h, id, in)
-	if s, ok := f.fw.(switching.Sourcer); ok && h.Route.Len() == 0 && f.graph.Place(id).Roles[in] == weft.RoleNIC {
+	if s, ok := f.fw.(switching.Sourcer); ok && h.Route.Len()+h.Sub.Len() == 0 && f.graph.Place(id).Roles[in] == weft.RoleNIC {
 		s.Source(f.graph.Place(id), in, &h)
 	}
 	return h, nil

@@ -157,11 +157,11 @@ func (f *Fabric) viewDecision(v *HopView, e *telling, faults func(*link) string)
 	if e.hop.Turned || e.hop.Out == weft.NoPort {
 		v.Dead = f.deadPorts(e.node, faults)
 	}
-	v.Before = viewFields(e.hop.Before)
+	v.Before = f.viewFields(e.hop.Before)
 	if e.hop.Out == weft.NoPort {
 		v.End = EndDiscarded
 	} else {
-		v.After = viewFields(e.hop.After)
+		v.After = f.viewFields(e.hop.After)
 	}
 }
 
@@ -211,7 +211,7 @@ func (f *Fabric) faultOn(l *link) string {
 }
 
 // viewFields prints the fields that are not as a packet enters the fabric with them.
-func viewFields(x weft.Fields) string {
+func (f *Fabric) viewFields(x weft.Fields) string {
 	var list []string
 	switch x.PortField {
 	case weft.PortFieldNone:
@@ -231,6 +231,9 @@ func viewFields(x weft.Fields) string {
 	}
 	if route := x.Route.String(); route != "" {
 		list = append(list, "route "+route)
+	}
+	if x.Sub.Len() > 0 {
+		list = append(list, "sub-headers "+x.Sub.Text(func(s weft.SwitchID) string { return f.graph.Name(s.Node()) }))
 	}
 	return strings.Join(list, ", ")
 }

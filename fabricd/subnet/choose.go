@@ -25,6 +25,8 @@ type Entry struct {
 	// Around makes it as the static fault model has it: for a topology in which these links and switches are dead, which is known when it is
 	// computed. Pairs that it knows no way for are discarded by their first switch. nil: it is the same whatever is dead.
 	Around func(g *topology.Graph, dead *Dead) (fw firmware.Firmware, vcs int, err error)
+	// with is the entry with options of that text, under that name.
+	with func(name, options string) (Entry, error)
 	// Routes computes what it forwards by; nil: it has no tables.
 	Routes func(g *topology.Graph) (*layered.Routing, error)
 }
@@ -40,7 +42,7 @@ func Entries() []Entry {
 	}}
 	entries = append(append(entries, hybrids()...), sourcePaths())
 	for _, e := range firmware.Entries() {
-		entries = append(entries, Plain(e))
+		entries = append(entries, withDirectOptions(Plain(e)))
 	}
 	for _, e := range engines() {
 		entries = append(entries, e.entry())
@@ -96,16 +98,11 @@ func ByName(name string) (Entry, error) {
 	case !given:
 		return entries[i], nil
 	}
-	list := engines()
-	j := slices.IndexFunc(list, func(e engine) bool { return e.name == head })
-	if j < 0 || list[j].keys == nil {
+	if entries[i].with == nil {
 		return Entry{}, fmt.Errorf("firmware %s takes no options, found %q", head, options)
 	}
-	o, err := parseOptions(options, list[j].keys)
-	if err != nil {
-		return Entry{}, named(head, err)
-	}
-	return list[j].with(name, o), nil
+	e, err := entries[i].with(name, options)
+	return e, named(head, err)
 }
 
 // Known reports whether a name, without its options, is one that [ByName] finds.

@@ -83,10 +83,17 @@ func engines() []engine {
 
 // entry is the engine without options. With some it is made by ByName.
 func (e engine) entry() Entry {
-	return e.with(e.name, layered.Options{})
+	entry := e.made(e.name, layered.Options{})
+	if e.keys != nil {
+		entry.with = func(name, options string) (Entry, error) {
+			o, err := parseOptions(options, e.keys, optionKeys)
+			return e.made(name, o), err
+		}
+	}
+	return entry
 }
 
-func (e engine) with(name string, o layered.Options) Entry {
+func (e engine) made(name string, o layered.Options) Entry {
 	var keys []Key
 	for _, k := range e.keys {
 		keys = append(keys, optionKeys[k].Key)

@@ -1,8 +1,8 @@
 package subnet
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -20,21 +20,24 @@ type Key struct {
 	About  string
 }
 
-// optionKey is a key, and how a value is read; it reports false for one that it does not take.
-type optionKey struct {
+// optionKey is a key of options O, and how a value is read; it reports false for one that it does not take.
+type optionKey[O any] struct {
 	Key
-	set func(o *layered.Options, value string) bool
+	set func(o *O, value string) bool
 }
+
+// engineKey is one of an engine.
+type engineKey = optionKey[layered.Options]
 
 // maxRounds bounds what a name can make an engine do.
 const maxRounds = 1 << 20
 
 var optionKeys = keysByName(
-	optionKey{
+	engineKey{
 		Key{"layers", fmt.Sprintf("a number from 1 to %d", weft.MaxVCs), "so many virtual channels at most; engines that can use any number use all of them"},
 		number(1, weft.MaxVCs, func(o *layered.Options, n int) { o.Layers = n }),
 	},
-	optionKey{
+	engineKey{
 		Key{"seed", "a number from 0", "of arbitrary choices"},
 		func(o *layered.Options, value string) bool {
 			n, err := strconv.ParseUint(value, 10, 64)
@@ -42,83 +45,89 @@ var optionKeys = keysByName(
 			return err == nil
 		},
 	},
-	optionKey{
+	engineKey{
 		Key{"tree", "bfs or dfs", "whether the spanning tree is searched breadth-first or depth-first"},
 		word([]string{"bfs", "dfs"}, func(o *layered.Options, i int) { o.Tree = layered.Tree(i) }),
 	},
-	optionKey{
+	engineKey{
 		Key{"root", "low, centre or the name of a switch", "of the spanning tree: the lowest number, the least distance to the farthest, or that switch"},
 		func(o *layered.Options, value string) bool {
 			o.Root = value
 			return value != ""
 		},
 	},
-	optionKey{
+	engineKey{
 		Key{"in-port", yesNo, "whether tables look at the in port; without it, as InfiniBand has them, some paths get longer"},
 		choice(func(o *layered.Options) *layered.Tristate { return &o.InPort }),
 	},
-	optionKey{
+	engineKey{
 		Key{"balance", yesNo, "step 4 of LASH: layers are made equally full"},
 		choice(func(o *layered.Options) *layered.Tristate { return &o.Balance }),
 	},
-	optionKey{
+	engineKey{
 		Key{"step4", yesNo, "step 4 of MP-LASH and A-LASH: addresses get all layers that they fit into"},
 		choice(func(o *layered.Options) *layered.Tristate { return &o.Step4 }),
 	},
-	optionKey{
+	engineKey{
 		Key{"paths", "destination or pair", "one path per pair, out of a tree for each destination or out of all shortest ones"},
 		word([]string{"destination", "pair"}, func(o *layered.Options, i int) { o.Paths = layered.Paths(i) }),
 	},
-	optionKey{
+	engineKey{
 		Key{"rounds", fmt.Sprintf("a number from 0 to %d", maxRounds), "how often LASH tries again to do with fewer layers; with paths=pair, by emptying the last one"},
 		number(0, maxRounds, func(o *layered.Options, n int) { o.Rounds = n }),
 	},
-	optionKey{
+	engineKey{
 		Key{"limit", fmt.Sprintf("a number from 1 to %d", math.MaxUint16), "so many shortest paths of a pair at most"},
 		number(1, math.MaxUint16, func(o *layered.Options, n int) { o.Limit = n }),
 	},
-	optionKey{
+	engineKey{
 		Key{"both", yesNo, "whether both directions of a pair are in one layer"},
 		word([]string{"false", "true"}, func(o *layered.Options, i int) { o.Both = i == 1 }),
 	},
-	optionKey{
+	engineKey{
 		Key{"fallback", "refuse, updn or longer", "when there are too few layers: an error, Up*/Down* in the last, or paths that are not shortest"},
 		word([]string{"refuse", "updn", "longer"}, func(o *layered.Options, i int) { o.Fallback = layered.Fallback(i) }),
 	},
-	optionKey{
+	engineKey{
 		Key{"move", yesNo, "whether packets move freely between their layers"},
 		choice(func(o *layered.Options) *layered.Tristate { return &o.Move }),
 	},
 )
 
 // Keys lists the options of all routings, by name.
-func Keys() (list []Key) {
-	for _, name := range slices.Sorted(maps.Keys(optionKeys)) {
-		list = append(list, optionKeys[name].Key)
+func Keys() []Key {
+	list := append(keysOf(optionKeys), keysOf(directKeys)...)
+	slices.SortFunc(list, func(a, b Key) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+func keysOf[O any](keys map[string]optionKey[O]) (list []Key) {
+	for _, k := range keys {
+		list = append(list, k.Key)
 	}
 	return list
 }
 
 const yesNo = "true or false"
 
-func keysByName(list ...optionKey) map[string]optionKey {
-	m := make(map[string]optionKey, len(list))
+func keysByName[O any](list ...optionKey[O]) map[string]optionKey[O] {
+	m := make(map[string]optionKey[O], len(list))
 	for _, k := range list {
 		m[k.Name] = k
 	}
 	return m
 }
 
-func number(from, to int, set func(o *layered.Options, n int)) func(*layered.Options, string) bool {
-	return func(o *layered.Options, value string) bool {
+func number[O any](from, to int, set func(o *O, n int)) func(*O, string) bool {
+	return func(o *O, value string) bool {
 		n, err := strconv.Atoi(value)
 		set(o, n)
 		return err == nil && n >= from && n <= to
 	}
 }
 
-func word(words []string, set func(o *layered.Options, i int)) func(*layered.Options, string) bool {
-	return func(o *layered.Options, value string) bool {
+func word[O any](words []string, set func(o *O, i int)) func(*O, string) bool {
+	return func(o *O, value string) bool {
 		i := slices.Index(words, value)
 		set(o, i)
 		return i >= 0
@@ -129,23 +138,23 @@ func choice(of func(o *layered.Options) *layered.Tristate) func(*layered.Options
 	return word([]string{"false", "true"}, func(o *layered.Options, i int) { *of(o) = layered.TristateOf(i == 1) })
 }
 
-// parseOptions reads "key=value,key=value", of those keys.
-func parseOptions(text string, keys []string) (o layered.Options, err error) {
+// parseOptions reads "key=value,key=value", of those of the known keys.
+func parseOptions[O any](text string, keys []string, known map[string]optionKey[O]) (o O, err error) {
 	given := map[string]bool{}
 	for field := range strings.SplitSeq(text, ",") {
 		key, value, found := strings.Cut(field, "=")
-		known := slices.Contains(keys, key)
+		ours := slices.Contains(keys, key)
 		switch {
-		case !found && known:
-			return o, fmt.Errorf("expected %s=VALUE, %s", key, optionKeys[key].Values)
-		case !found && !known && key == "":
+		case !found && ours:
+			return o, fmt.Errorf("expected %s=VALUE, %s", key, known[key].Values)
+		case !found && !ours && key == "":
 			return o, fmt.Errorf("expected KEY=VALUE,...; known: %s", strings.Join(keys, ", "))
-		case !known:
+		case !ours:
 			return o, document.Unknown("option", key, keys)
 		case given[key]:
 			return o, fmt.Errorf("option %s is given twice", key)
-		case !optionKeys[key].set(&o, value):
-			return o, fmt.Errorf("%s=%s: expected %s", key, value, optionKeys[key].Values)
+		case !known[key].set(&o, value):
+			return o, fmt.Errorf("%s=%s: expected %s", key, value, known[key].Values)
 		}
 		given[key] = true
 	}

@@ -96,6 +96,12 @@ func fieldsText(f weft.Fields) (text string) {
 	if f.Misroute != 0 {
 		text += fmt.Sprintf(" vector %b", f.Misroute)
 	}
+	if f.Route.Len() > 0 {
+		text += " route " + f.Route.String()
+	}
+	if f.Sub.Len() > 0 {
+		text += " sub-headers " + f.Sub.String()
+	}
 	return text
 }
 

@@ -3,10 +3,10 @@
 //
 // # What is in a record
 //
-// Link type 147 (LINKTYPE_USER0). Numbers are big-endian; the first byte is the version of the layout, 2. The first four
+// Link type 147 (LINKTYPE_USER0). Numbers are big-endian; the first byte is the version of the layout, 3. The first four
 // bytes are those of every record:
 //
-//	0  u8   version, 2
+//	0  u8   version, 3
 //	1  u8   kind: 1 a packet, 2 a mark
 //	2  u8   flags: bit 0 the packet is traced
 //	3  u8   state of the direction when it was captured, see [LinkState]
@@ -33,7 +33,9 @@
 //	70  u64  credit limit that the frame gives for this virtual channel of the other direction
 //	78  u16  path: which address of the destination it is sent to; version 1 has none
 //	80  u16  layers that it may move between, bit i for virtual channel i; version 1 has none
-//	82  n    ports of the source route, a byte each, the next first
+//	82  u8   sub-headers, m; versions 1 and 2 have none
+//	83  n    ports of the source route, a byte each, the next first
+//	    8m   sub-headers, each a u64 as [weft.SubHeader] has its bits, that of the sub-path that the packet is on first
 //	    u8   length of the source's name, and that name
 //	    u8   length of the destination's name, and that name
 //

@@ -11,7 +11,7 @@ import (
 
 // Version of the layout of records, see the package documentation. It grows with every change that a reader would notice; those before
 // are still read.
-const Version = 2
+const Version = 3
 
 // Kind says what a record is.
 type Kind uint8
@@ -62,12 +62,13 @@ type Record struct {
 // Bounds of a record in bytes.
 const (
 	preamble   = 4
-	fixed      = 82 // of a packet, before the route
-	fixed1     = 78 // in version 1, without path and layers
 	maxName    = math.MaxUint8
 	maxText    = math.MaxUint16
 	flagTraced = 1
 )
+
+// fixed is by version how many bytes a packet has before its route: version 1 is without path and layers, version 2 without sub-headers.
+var fixed = [Version + 1]int{1: 78, 82, 83}
 
 // ErrRecord means that bytes are no record of this version.
 var ErrRecord = errors.New("not a record of a capture")
@@ -103,8 +104,13 @@ func Append(dst []byte, r *Record) []byte {
 	dst = be.AppendUint64(dst, r.Limit)
 	dst = be.AppendUint16(dst, h.Path)
 	dst = be.AppendUint16(dst, h.Layers)
+	subs := h.Sub[:h.Sub.Len()]
+	dst = append(dst, byte(len(subs)))
 	for i := range h.Route.Len() {
 		dst = append(dst, byte(h.Route.At(i)))
+	}
+	for _, sub := range subs {
+		dst = be.AppendUint64(dst, uint64(sub))
 	}
 	for _, name := range []string{r.SrcName, r.DstName} {
 		name = name[:min(len(name), maxName)]
@@ -121,16 +127,13 @@ func Decode(data []byte) (r Record, err error) {
 	switch {
 	case len(data) < preamble:
 		return bad("%d bytes, expected at least %d", len(data), preamble)
-	case data[0] != Version && data[0] != 1:
+	case data[0] == 0 || data[0] > Version:
 		return bad("version %d, this program knows versions 1 to %d", data[0], Version)
 	case data[3] >= byte(states):
 		return bad("state %d of its link, expected less than %d", data[3], states)
 	}
 	r.Kind, r.State = Kind(data[1]), LinkState(data[3])
-	fixed := fixed
-	if data[0] == 1 {
-		fixed = fixed1
-	}
+	fixed := fixed[data[0]]
 	be := binary.BigEndian
 	switch {
 	case r.Kind == KindMark && len(data) >= preamble+2 && data[2] == 0:
@@ -153,10 +156,10 @@ func Decode(data []byte) (r Record, err error) {
 	h.PortField, r.Index, r.Packets = int16(be.Uint16(data[40:])), be.Uint16(data[42:]), be.Uint16(data[44:])
 	h.Misroute, r.From, r.To = be.Uint64(data[46:]), weft.Epoch(be.Uint32(data[54:])), weft.Epoch(be.Uint32(data[58:]))
 	r.Sent, r.Limit = be.Uint64(data[62:]), be.Uint64(data[70:])
-	if data[0] != 1 {
+	if data[0] >= 2 {
 		h.Path, h.Layers = be.Uint16(data[78:]), be.Uint16(data[80:])
 	}
-	ports, rest := int(data[5]), data[fixed:]
+	ports, subs, rest := int(data[5]), 0, data[fixed:]
 	if ports > weft.MaxRoute || ports > len(rest) {
 		return bad("a source route of %d ports in %d bytes, expected at most %d", ports, len(rest), weft.MaxRoute)
 	}
@@ -164,6 +167,19 @@ func Decode(data []byte) (r Record, err error) {
 		h.Route, _ = h.Route.Push(weft.PortID(rest[ports-1-i])) // a byte is always a port, and there is room
 	}
 	rest = rest[ports:]
+	if data[0] >= 3 {
+		subs = int(data[82])
+	}
+	if subs > weft.MaxSubPaths || 8*subs > len(rest) {
+		return bad("%d sub-headers in %d bytes, expected at most %d of 8 bytes", subs, len(rest), weft.MaxSubPaths)
+	}
+	for i := range subs {
+		h.Sub[i] = weft.SubHeader(be.Uint64(rest[8*i:]))
+	}
+	if h.Sub.Len() != subs || !h.Sub.Valid() {
+		return bad("sub-headers %x, which no packet has", rest[:8*subs])
+	}
+	rest = rest[8*subs:]
 	for _, name := range []*string{&r.SrcName, &r.DstName} {
 		if len(rest) == 0 || len(rest) < 1+int(rest[0]) {
 			return bad("a name is cut short")

@@ -23,6 +23,10 @@ func full(t testing.TB) Record {
 	for _, p := range []weft.PortID{255, 0, 17} {
 		r.Header.Route, _ = r.Header.Route.Push(p)
 	}
+	r.Header.Sub = weft.SubHeaders{
+		weft.NewSubHeader(0x0a0b).WithDeterministic().WithMisroute(0, 1, 2).WithMisroute(1, 4, 8),
+		weft.NewSubHeader(0).WithOtherWay(1).WithOtherWay(3).WithMisroute(0, 7, 1).WithMisroute(1, 6, 3).WithMisroute(2, 5, 4),
+	}
 	return r
 }
 
@@ -45,28 +49,35 @@ func TestARecordReadsBackAsItWasWritten(t *testing.T) {
 func TestTheLayoutStaysAsItIsDocumented(t *testing.T) {
 	r := full(t)
 	require.Equal(t, []byte{
-		2, 1, 1, 3,
+		3, 1, 1, 3,
 		13, 3, 0, 9, 0, 0, 0, 11, 0, 3, 0xff, 0xff, 0, 4, 0, 0, 0, 0, 0, 0,
 		0, 0, 0, 0xe8, 0xd4, 0xa5, 0x10, 0x07, 0, 0, 5, 0xdc, 1, 44, 0, 2, 0xff, 0xfe, 0, 3, 0, 7,
 		0x80, 0, 0, 0, 0, 0, 0, 5, 1, 2, 3, 4, 5, 6, 7, 8,
 		0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 5,
 		2, 3, 0x80, 1,
-		17, 0, 255, 4, 'n', '0', '0', '0', 4, 'n', '1', '3', '3',
+		2, 17, 0, 255,
+		0x80, 0, 0, 4, 0x82, 0x41, 0x0a, 0x0b, 0x80, 0, 0x02, 0xa6, 0x3e, 0x34, 0, 0,
+		4, 'n', '0', '0', '0', 4, 'n', '1', '3', '3',
 	}, Append(nil, &r))
-	require.Equal(t, []byte{2, 2, 0, 1, 0, 2, 'h', 'i'}, Append(nil, &Record{Kind: KindMark, State: StateCut, Text: "hi"}))
+	require.Equal(t, []byte{3, 2, 0, 1, 0, 2, 'h', 'i'}, Append(nil, &Record{Kind: KindMark, State: StateCut, Text: "hi"}))
 }
 
-func TestRecordsOfVersion1AreStillRead(t *testing.T) {
+func TestRecordsOfVersionsBeforeAreStillRead(t *testing.T) {
 	r := full(t)
+	r.Header.Sub = weft.SubHeaders{}
 	data := Append(nil, &r)
-	old := append(append([]byte{1}, data[1:fixed1]...), data[fixed:]...)
-	r.Header.Path, r.Header.Layers = 0, 0
-	got, err := Decode(old)
-	require.NoError(t, err)
-	require.Equal(t, r, got)
-	got, err = Decode([]byte{1, 2, 0, 1, 0, 2, 'h', 'i'})
-	require.NoError(t, err)
-	require.Equal(t, Record{Kind: KindMark, State: StateCut, Text: "hi"}, got)
+	for _, version := range []byte{2, 1} {
+		old := append(append([]byte{version}, data[1:fixed[version]]...), data[fixed[Version]:]...)
+		if version == 1 {
+			r.Header.Path, r.Header.Layers = 0, 0
+		}
+		got, err := Decode(old)
+		require.NoError(t, err)
+		require.Equal(t, r, got)
+		got, err = Decode([]byte{version, 2, 0, 1, 0, 2, 'h', 'i'})
+		require.NoError(t, err)
+		require.Equal(t, Record{Kind: KindMark, State: StateCut, Text: "hi"}, got)
+	}
 }
 
 func TestWhatDoesNotFitIsCut(t *testing.T) {
@@ -90,17 +101,22 @@ func TestWhatIsNoRecordIsRefusedByName(t *testing.T) {
 	}
 	for want, data := range map[string][]byte{
 		"3 bytes, expected at least 4":                    good[:3],
-		"version 3, this program knows versions 1 to 2":   with(0, 3),
-		"version 0, this program knows versions 1 to 2":   with(0, 0),
+		"version 4, this program knows versions 1 to 3":   with(0, 4),
+		"version 0, this program knows versions 1 to 3":   with(0, 0),
 		"kind 0 with flags 1":                             with(1, 0),
 		"kind 3 with flags 1":                             with(1, 3),
 		"kind 1 with flags 2":                             with(2, 2),
 		"kind 2 with flags 1":                             with(1, 2),
 		"state 6 of its link, expected less than 6":       with(3, 6),
-		"81 bytes, a packet has at least 82":              good[:81],
+		"82 bytes, a packet has at least 83":              good[:82],
+		"81 bytes, a packet has at least 82":              append([]byte{2}, good[1:81]...),
 		"77 bytes, a packet has at least 78":              append([]byte{1}, good[1:77]...),
-		"a source route of 16 ports in 13 bytes":          with(5, 16),
-		"a source route of 3 ports in 2 bytes":            good[:84],
+		"a source route of 16 ports in 29 bytes":          with(5, 16),
+		"a source route of 3 ports in 2 bytes":            good[:85],
+		"5 sub-headers in 26 bytes, expected at most 4":   with(82, 5),
+		"2 sub-headers in 15 bytes":                       good[:101],
+		"sub-headers 0000000482410a0b80":                  with(86, 0),
+		"sub-headers 8000000483410a0b80":                  with(90, 0x83),
 		"a name is cut short":                             good[:len(good)-1],
 		"1 bytes follow its end":                          append(append([]byte(nil), good...), 0),
 		"7 bytes, its text of 2 bytes ends at 8":          {1, 2, 0, 0, 0, 2, 'x'},
@@ -119,6 +135,8 @@ func FuzzRecord(f *testing.F) {
 	f.Add(Append(nil, &r))
 	f.Add(Append(nil, &Record{Kind: KindMark, Text: "text"}))
 	f.Add([]byte{1, 2, 0, 1, 0, 2, 'h', 'i'})
+	r.Header.Sub = weft.SubHeaders{weft.Nowhere}
+	f.Add(Append(nil, &r))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := Decode(data)
 		if err != nil {

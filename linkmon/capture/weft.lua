@@ -38,6 +38,7 @@ f.to = ProtoField.uint32("weft.peer_epoch", "Epoch of the receiver")
 f.sent = ProtoField.uint64("weft.sent", "Sent before in this VC and epoch")
 f.limit = ProtoField.uint64("weft.limit", "Credit limit of the other direction")
 f.route = ProtoField.string("weft.route", "Source route")
+f.sub = ProtoField.string("weft.sub", "Sub-headers")
 f.flow = ProtoField.string("weft.flow", "Flow")
 f.text = ProtoField.string("weft.text", "Text")
 
@@ -70,8 +71,30 @@ local function mark(buf, pinfo, tree)
   pinfo.cols.info = "-- " .. text:gsub("\n", " ")
 end
 
+-- fixed is by version how many bytes a packet has before its route.
+local fixed_of = { 78, 82, 83 }
+
+-- bits are n bits of a sub-header, of which the lowest is bit i, counted from the lowest of all.
+local function bits(word, i, n) return word:bitfield(64 - i - n, n) end
+
+-- sub_header prints one as weft.SubHeaders does: where it leads, d without adaptive routing, the other ways round, misroutes.
+local function sub_header(word, last)
+  if bits(word, 42, 1) == 1 then return "nowhere" end
+  local text = last and "end" or tostring(bits(word, 0, 16))
+  if bits(word, 16, 1) == 1 then text = text .. ",d" end
+  for i = 0, 3 do
+    if bits(word, 17 + i, 1) == 1 then text = text .. ",o" .. i end
+  end
+  for i = 21, 35, 7 do
+    local hops = bits(word, i, 4)
+    if hops > 0 then text = text .. ",p" .. bits(word, i + 4, 3) .. "x" .. hops end
+  end
+  return text
+end
+
 local function packet(buf, pinfo, tree)
-  local fixed = buf(0, 1):uint() == 1 and 78 or 82 -- version 1 has no path and layers
+  local version = buf(0, 1):uint()
+  local fixed = fixed_of[version]
   if buf:len() < fixed then return tree:add_proto_expert_info(e.short) end
   tree:add(f.vc, buf(4, 1))
   tree:add(f.era, buf(6, 2))
@@ -86,20 +109,24 @@ local function packet(buf, pinfo, tree)
   tree:add(f.port_field, buf(40, 2))
   tree:add(f.misroute, buf(46, 8))
   local ports, route = buf(5, 1):uint(), {}
-  if fixed + ports > buf:len() then return tree:add_proto_expert_info(e.short) end
+  local subs, sub = version >= 3 and buf(82, 1):uint() or 0, {}
+  local names = fixed + ports + 8 * subs
+  if names > buf:len() then return tree:add_proto_expert_info(e.short) end
   for i = 1, ports do route[i] = "p" .. buf(fixed - 1 + i, 1):uint() end
   if ports > 0 then tree:add(f.route, buf(fixed, ports), table.concat(route, ",")) end
+  for i = 1, subs do sub[i] = sub_header(buf(fixed + ports + 8 * (i - 1), 8), i == subs) end
+  if subs > 0 then tree:add(f.sub, buf(fixed + ports, 8 * subs), table.concat(sub, ";")) end
   tree:add(f.index, buf(42, 2))
   tree:add(f.packets, buf(44, 2))
   tree:add(f.from, buf(54, 4))
   tree:add(f.to, buf(58, 4))
   tree:add(f.sent, buf(62, 8))
   tree:add(f.limit, buf(70, 8))
-  if fixed == 82 then
+  if version >= 2 then
     tree:add(f.path, buf(78, 2))
     tree:add(f.layers, buf(80, 2))
   end
-  local at, src = name(tree, f.src_name, buf, fixed + ports)
+  local at, src = name(tree, f.src_name, buf, names)
   if not at then return tree:add_proto_expert_info(e.short) end
   local last, dst = name(tree, f.dst_name, buf, at)
   if not last then return tree:add_proto_expert_info(e.short) end
@@ -118,7 +145,7 @@ function weft.dissector(buf, pinfo, root)
   local tree = root:add(weft, buf())
   if buf:len() < 4 then return tree:add_proto_expert_info(e.short) end
   tree:add(f.version, buf(0, 1))
-  if buf(0, 1):uint() ~= 1 and buf(0, 1):uint() ~= 2 then return tree:add_proto_expert_info(e.version) end
+  if not fixed_of[buf(0, 1):uint()] then return tree:add_proto_expert_info(e.version) end
   tree:add(f.kind, buf(1, 1))
   tree:add(f.traced, buf(2, 1))
   tree:add(f.state, buf(3, 1))

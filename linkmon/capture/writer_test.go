@@ -42,7 +42,7 @@ func sample(t *testing.T) (file []byte, want []written) {
 		Header: weft.Header{Dst: 1, Seq: 1<<63 + 1, Size: 20, Fields: weft.NewFields()}, // shorter than its record
 	}
 	port := plain
-	port.Header.PortField, port.Header.Injected = 5, -1
+	port.Header.PortField, port.Header.Injected, port.Header.Sub = 5, -1, weft.SubHeaders{weft.Nowhere}
 	want = []written{
 		{0, at, traced, nil},
 		{1, at.Add(time.Nanosecond), plain, nil},
@@ -179,7 +179,7 @@ func TestWiresharkShowsEveryFieldAsItWasWritten(t *testing.T) {
 		require.Equal(t, twoWires[x.wire].Name, names["frame.interface_name"])
 		require.Equal(t, twoWires[x.wire].Description, names["frame.interface_description"])
 		require.Equal(t, fmt.Sprintf("%d.%09d", x.at.Unix(), x.at.Nanosecond()), frame["frame.time_epoch"])
-		require.Equal(t, "2", fields["weft.version"])
+		require.Equal(t, "3", fields["weft.version"])
 		require.Equal(t, fmt.Sprint(x.rec.Kind), fields["weft.kind"])
 		require.Equal(t, fmt.Sprint(uint8(x.rec.State)), fields["weft.state"])
 		if x.rec.Kind == KindMark {
@@ -204,6 +204,11 @@ func TestWiresharkShowsEveryFieldAsItWasWritten(t *testing.T) {
 			require.Equal(t, h.Route.String(), fields["weft.route"])
 		} else {
 			require.NotContains(t, fields, "weft.route")
+		}
+		if h.Sub.Len() > 0 {
+			require.Equal(t, h.Sub.String(), fields["weft.sub"])
+		} else {
+			require.NotContains(t, fields, "weft.sub")
 		}
 	}
 	comments := got[2].layer("pkt_comment")["frame.comment"]

@@ -179,7 +179,7 @@ func TestEveryFirmwareIsFoundByItsName(t *testing.T) {
 		"adaptive-link", "adaptive-link-digit", "adaptive-link-one",
 		"adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header", "adaptive-switch-one",
 		"deterministic-link", "deterministic-link-flat", "deterministic-link-one", "deterministic-switch", "deterministic-switch-one",
-		"dimension-order", "misroute-vector", "source-routed", "updown",
+		"dimension-order", "direction-order", "duato", "misroute-vector", "source-routed", "updown",
 	}, Names())
 	for _, name := range Names() {
 		e, ok := ByName(name)

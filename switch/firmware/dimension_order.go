@@ -20,7 +20,7 @@ type DimensionOrder struct{}
 var dimensions = [...]string{"x", "y", "z", "w"}
 
 // dimensionRules are the rules of one dimension in one direction.
-type dimensionRules struct{ step, half, dead string }
+type dimensionRules struct{ step, half, other, dead string }
 
 // orderRules has the rules by dimension, down and up.
 var orderRules = func() (rules [len(dimensions)][2]dimensionRules) {
@@ -28,9 +28,10 @@ var orderRules = func() (rules [len(dimensions)][2]dimensionRules) {
 		for up, sign := range [...]string{"-", "+"} {
 			from := [...]string{"an odd", "an even"}[up]
 			rules[i][up] = dimensionRules{
-				step: name + sign + ": towards the destination",
-				half: name + sign + ": half way round, from " + from + " coordinate",
-				dead: name + sign + ": the link is dead",
+				step:  name + sign + ": towards the destination",
+				half:  name + sign + ": half way round, from " + from + " coordinate",
+				other: name + sign + ": half way round, the other way",
+				dead:  name + sign + ": the link is dead",
 			}
 		}
 	}

@@ -26,19 +26,26 @@ func newNet(spec string) *net {
 	}
 	n := &net{Graph: g}
 	for id := range g.Switches {
-		n.sw = append(n.sw, &switching.Still{At: g.Place(weft.SwitchID(id)), Free: 2})
+		n.sw = append(n.sw, &switching.Still{At: g.Place(weft.SwitchID(id)), Free: 2, Channels: 2})
 	}
 	return n
 }
 
 // step is what fw does with a packet for dst that came in at a port of a switch.
 func (n *net) step(fw Firmware, in weft.End, vc weft.VC, dst weft.NICID) Decision {
+	return n.stepBy(fw, in, vc, dst, weft.SubHeaders{})
+}
+
+// stepBy is step for a packet with sub-headers.
+func (n *net) stepBy(fw Firmware, in weft.End, vc weft.VC, dst weft.NICID, sub weft.SubHeaders) Decision {
 	v := n.sw[in.Node.Index]
 	role := weft.RoleNone
 	if int(in.Port) < v.At.Ports() {
 		role = v.At.Roles[in.Port]
 	}
-	return fw.Route(&weft.Header{Dst: dst, VC: vc, Fields: weft.NewFields()}, Arrival{Port: in.Port, VC: vc, From: role}, v)
+	pkt := weft.Header{Dst: dst, VC: vc, Fields: weft.NewFields()}
+	pkt.Sub = sub
+	return fw.Route(&pkt, Arrival{Port: in.Port, VC: vc, From: role}, v)
 }
 
 // grids have dimensions of two, odd and even ones, one to four of them, and several NICs a switch.
@@ -86,8 +93,8 @@ func (n *net) shortest(t *testing.T, fw DimensionOrder, src, dst weft.NICID) {
 	}
 }
 
-// Whatever a packet's destination and however it came: no port or channel that is not there, no dead port, no other NIC, never back
-// where it came from; and never a channel of a lower number.
+// Whatever a packet's destination and however it came: no port or channel that is not there, no dead port, no other NIC; and of those that number
+// channels, never back where it came from, and never a channel of a lower number.
 func TestEveryFirmwareForGridsKeepsTheContract(t *testing.T) {
 	for _, spec := range []string{"mesh:3x4", "torus:4x3", "torus:2x5,nics=2", "ring:4"} {
 		for _, e := range For(Grids) {
@@ -125,7 +132,7 @@ func (n *net) contract(t *testing.T, fw Firmware, in weft.End, vc weft.VC, dst w
 			t.Fatalf("for %d at %v %v: in %v", dst, in, vc, c.VC)
 		case !to.Node.IsSwitch() && to.Node != dst.Node():
 			t.Fatalf("for %d at %v %v: to %v", dst, in, vc, to.Node)
-		case to.Node.IsSwitch() && c.Port == in.Port:
+		case numbered && to.Node.IsSwitch() && c.Port == in.Port:
 			t.Fatalf("for %d at %v %v: back", dst, in, vc)
 		case numbered && to.Node.IsSwitch() && from.Node.IsSwitch() && (vc == 0 || vc == 1 && v.At.Grid.Around(int(in.Port)/2)):
 			came := fw.(Numbered).ChannelNumber(n.sw[from.Node.Index].At, from.Port, vc)
@@ -140,8 +147,9 @@ func TestFirmwaresForGridsRouteWithoutAllocating(t *testing.T) {
 	n := newNet("torus:4x4x4")
 	v := n.sw[21]
 	v.Scratch()
-	for _, e := range For(Grids) {
+	for _, e := range gridVariants() {
 		fw, pkt := e.New(), weft.Header{Fields: weft.NewFields()}
+		pkt.Sub[0] = weft.NewSubHeader(0).WithMisroute(0, 1, 1).WithDeterministic()
 		require.Zero(t, testing.AllocsPerRun(100, func() {
 			for p, role := range v.At.Roles {
 				for pkt.Dst = range weft.NICID(64) {
@@ -199,14 +207,26 @@ func TestDimensionOrderSpreadsUniformTrafficEvenlyOverATorus(t *testing.T) {
 	}
 }
 
+// gridVariants are the firmwares for grids, and some with options that no entry sets.
+func gridVariants() []Entry {
+	direct := func(f Direct) func() Firmware { return func() Firmware { return f } }
+	return append(
+		For(Grids),
+		Entry{Name: "dimension-order-bubble", VCs: 1, New: direct(Direct{})},
+		Entry{Name: "duato-mechanisms", VCs: 4, New: direct(Direct{Adaptive: true, Order: DirectionFirst, SubPaths: 3, Deterministic: true, Misroutes: true})},
+		Entry{Name: "duato-dateline", VCs: 5, New: direct(Direct{Adaptive: true, Order: DirectionFirst, Ring: Dateline, SubPaths: 2, Deterministic: true, Misroutes: true})},
+	)
+}
+
 // TestGridDecisions compares decisions with testdata/<firmware>.txt. The command is
 //
-//	route on=torus:4x4 at=s1.2 in=(s0.2) [vc=1] dst=n3.3 [dead=(s2.2)]
+//	route on=torus:4x4 at=s1.2 in=(s0.2) [vc=1] dst=n3.3 [sub=(5;end)] [dead=(s2.2)]
 //
-// for one packet at a switch that came from a neighbour there, and dead ports by the neighbours they lead to; a port also by its
-// number, as p3. It prints where the candidates lead, their channels and the rule.
+// for one packet at a switch that came from a neighbour there, with sub-headers, and dead ports by the neighbours they lead to; a port also by its
+// number, as p3. It prints where the candidates lead, by class, their channels, how many places they need, what is left of the sub-headers,
+// and the rule.
 func TestGridDecisions(t *testing.T) {
-	for _, e := range For(Grids) {
+	for _, e := range gridVariants() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			nets := map[string]*net{}
@@ -227,27 +247,44 @@ func TestGridDecisions(t *testing.T) {
 				to, err := n.NodeByName(dst)
 				require.NoError(t, err)
 				v := n.sw[node.Index]
-				v.Dead = switching.PortSet{}
+				v.Dead, v.Channels = switching.PortSet{}, e.VCs
+				var sub weft.SubHeaders
 				for _, a := range d.CmdArgs {
+					if a.Key == "sub" {
+						sub = subOf(t, strings.Join(a.Vals, ","))
+					}
 					for _, s := range a.Vals {
 						if a.Key == "dead" {
 							v.Dead.Add(n.portTo(t, node, s))
 						}
 					}
 				}
-				got := n.step(e.New(), weft.End{Node: node, Port: n.portTo(t, node, in)}, weft.VC(vc), weft.NICID(to.Index))
-				if len(got.Candidates) == 0 {
-					return "discard (" + got.Rule + ")\n"
-				}
-				var b strings.Builder
-				for _, c := range got.Candidates {
-					peer, _, _ := n.Peer(weft.End{Node: node, Port: c.Port})
-					b.WriteString(n.Name(peer.Node) + " " + c.VC.String() + " ")
-				}
-				return b.String() + "(" + got.Rule + ")\n"
+				return n.show(node, n.stepBy(e.New(), weft.End{Node: node, Port: n.portTo(t, node, in)}, weft.VC(vc), weft.NICID(to.Index), sub))
 			})
 		})
 	}
+}
+
+// show prints a decision.
+func (n *net) show(at weft.Node, d Decision) string {
+	if len(d.Candidates) == 0 {
+		return "discard (" + d.Rule + ")\n"
+	}
+	var b strings.Builder
+	for i, c := range d.Candidates {
+		if i > 0 && c.Class > d.Candidates[i-1].Class {
+			b.WriteString("or ")
+		}
+		peer, _, _ := n.Peer(weft.End{Node: at, Port: c.Port})
+		b.WriteString(n.Name(peer.Node) + " " + c.VC.String() + " ")
+		if c.Need > 0 {
+			b.WriteString("needs " + strconv.Itoa(int(c.Need)) + " ")
+		}
+	}
+	if sub := d.Candidates[0].Fields.Sub; sub.Len() > 0 {
+		b.WriteString("left " + sub.String() + " ")
+	}
+	return b.String() + "(" + d.Rule + ")\n"
 }
 
 // portTo is the port of a switch to the neighbour of that name, or of that number.

@@ -91,9 +91,20 @@ func goesAround(g *weft.Grid) bool {
 	return false
 }
 
+// name is that of the entry that it is of.
+func (f *Direct) name() string {
+	switch {
+	case f.Adaptive:
+		return "duato"
+	case f.Order == DirectionFirst:
+		return "direction-order"
+	}
+	return "dimension-order"
+}
+
 // Check implements [Checker].
 func (f Direct) Check(place *weft.Place, vcs int) error {
-	const name = "direct"
+	name := f.name()
 	if err := checkGrid(name, place, weft.MaxVCs, 1, 1); err != nil {
 		return err
 	}
@@ -103,12 +114,12 @@ func (f Direct) Check(place *weft.Place, vcs int) error {
 	case f.Misroutes && f.Order != DirectionFirst:
 		return fmt.Errorf("firmware %s: misroutes are in direction order, and this one is dimension order: choose order=direction", name)
 	}
-	need, what := f.escapes(place.Grid), "escape channels"
+	need, what := f.escapes(place.Grid), "to escape to"
 	if f.Adaptive {
-		need, what = need+1, "escape channels and an adaptive one"
+		need, what = need+1, "all but one to escape to"
 	}
 	if vcs < need {
-		return fmt.Errorf("firmware %s needs %d virtual channels (%s of %d sub-paths), there are %d: raise the number", name, need, what, f.subPaths(), vcs)
+		return fmt.Errorf("firmware %s needs %d virtual channels, %s, there are %d: raise the number", name, need, what, vcs)
 	}
 	for _, w := range f.Ways.From(place.Switch) {
 		if err := f.carries(w); err != nil {

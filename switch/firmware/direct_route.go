@@ -9,10 +9,30 @@ const (
 	ruleNowhere  = "nowhere: the source knows no way"
 	ruleSubPaths = "sub-headers: more intermediate nodes than there are escape channels for"
 	ruleRound    = "misroute: all the way round a dimension"
+	ruleOrder    = "misroute: a direction before it is still to go"
 )
 
 // directRules are the rules of a step in one direction.
-type directRules struct{ order, orderHalf, dead, fixed, fixedHalf, adaptive, escapeDead, misroute, misrouteDead string }
+type directRules struct {
+	order, fixed                                 dimensionRules
+	adaptive, escapeDead, misroute, misrouteDead string
+}
+
+// after are the rules of d behind what else is said of the step.
+func (d *dimensionRules) after(text string) dimensionRules {
+	return dimensionRules{step: text + d.step, half: text + d.half, other: text + d.other, dead: text + d.dead}
+}
+
+// going is the rule of a step, half way round or not, in the direction that the order takes there by itself or not.
+func (d *dimensionRules) going(half, itself bool) string {
+	switch {
+	case !half:
+		return d.step
+	case itself:
+		return d.half
+	}
+	return d.other
+}
 
 // allDirectRules has them by whether the packet is at an intermediate node, dimension, down and up.
 var allDirectRules = func() (rules [2][len(dimensions)][2]directRules) {
@@ -21,8 +41,7 @@ var allDirectRules = func() (rules [2][len(dimensions)][2]directRules) {
 			for up, sign := range [...]string{"-", "+"} {
 				d, order := name+sign, &orderRules[i][up]
 				rules[via][i][up] = directRules{
-					order: at + order.step, orderHalf: at + order.half, dead: at + order.dead,
-					fixed: at + "adaptive routing off; " + order.step, fixedHalf: at + "adaptive routing off; " + order.half,
+					order: order.after(at), fixed: order.after(at + "adaptive routing off; "),
 					adaptive: at + "any shortest way, escape by " + d, escapeDead: at + "escape by " + d + ": the link is dead",
 					misroute: at + "misroute " + d, misrouteDead: at + "misroute " + d + ": the link is dead",
 				}
@@ -32,11 +51,10 @@ var allDirectRules = func() (rules [2][len(dimensions)][2]directRules) {
 	return rules
 }()
 
-// directStep is one decision of [Direct].
+// directStep is one decision of [Direct]. The view is not in it, so that it stays on the stack.
 type directStep struct {
 	f      *Direct
 	g      *weft.Grid
-	sw     View
 	at     Arrival
 	fields *weft.Fields // on the way out
 	via    int          // 1: the packet is at an intermediate node
@@ -61,7 +79,7 @@ func coordinatesOf(g *weft.Grid, s weft.SwitchID) (c coordinates, ok bool) {
 // Route implements [Firmware].
 func (f Direct) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 	place := sw.Place()
-	s := directStep{f: &f, g: place.Grid, sw: sw, at: at, fields: &pkt.Fields}
+	s := directStep{f: &f, g: place.Grid, at: at, fields: &pkt.Fields}
 	if !pkt.Sub[0].Leads() {
 		return switching.Discard(ruleNowhere)
 	}
@@ -86,11 +104,11 @@ func (f Direct) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 		return switching.Discard(ruleNever)
 	}
 	if h := s.fields.Sub[0]; misrouting(h) {
-		return s.misroute(h)
+		return s.misroute(sw, h)
 	}
 	out, half := s.next()
 	if out != weft.NoPort {
-		return s.step(out, half)
+		return s.step(sw, out, half)
 	}
 	if out = s.g.NICPort(pkt.Dst); !sw.PortUp(out) {
 		return switching.Discard(ruleNodeDead)
@@ -139,32 +157,27 @@ func (s *directStep) way(i int, from uint32) (up, half bool) {
 }
 
 // step goes on towards the goal, of which direction out comes next in the order.
-func (s *directStep) step(out weft.PortID, half bool) (answer Decision) {
-	rules := &allDirectRules[s.via][out/2][out%2]
+func (s *directStep) step(sw View, out weft.PortID, half bool) (answer Decision) {
+	rules, i := &allDirectRules[s.via][out/2][out%2], int(out/2)
 	fixed := s.fields.Sub[0].Deterministic()
+	itself := (s.g.Dims[i].At%2 == 0) == (out%2 == 1)
 	var dead string
 	switch {
 	case !s.f.Adaptive:
-		answer.Rule, dead = rules.order, rules.dead
-		if half {
-			answer.Rule = rules.orderHalf
-		}
+		answer.Rule, dead = rules.order.going(half, itself), rules.order.dead
 	case fixed:
-		answer.Rule, dead = rules.fixed, rules.dead
-		if half {
-			answer.Rule = rules.fixedHalf
-		}
+		answer.Rule, dead = rules.fixed.going(half, itself), rules.fixed.dead
 	default:
 		answer.Rule, dead = rules.adaptive, rules.escapeDead
 	}
-	if !s.sw.PortUp(out) {
+	if !sw.PortUp(out) {
 		return switching.Discard(dead)
 	}
-	list := s.sw.Scratch()
+	list := sw.Scratch()
 	switch {
 	case !s.f.Adaptive:
 	case fixed:
-		list = s.adaptive(list, out)
+		list = s.adaptive(sw, list, out)
 	default:
 		for i := range s.g.Dims {
 			if s.goal[i] == s.g.Dims[i].At {
@@ -172,40 +185,64 @@ func (s *directStep) step(out weft.PortID, half bool) (answer Decision) {
 			}
 			up, half := shorter(s.g, i, s.g.Dims[i].At, s.goal[i])
 			if up || half {
-				list = s.adaptive(list, s.g.Up(i))
+				list = s.adaptive(sw, list, s.g.Up(i))
 			}
 			if !up || half {
-				list = s.adaptive(list, s.g.Down(i))
+				list = s.adaptive(sw, list, s.g.Down(i))
 			}
 		}
 	}
-	answer.Candidates = s.escape(list, out, s.goal[out/2])
+	answer.Candidates = s.escape(list, out, s.goal[i])
 	return answer
 }
 
 // misroute takes the next hop that the sub-header h asks for.
-func (s *directStep) misroute(h weft.SubHeader) Decision {
+//
+// What comes after it must be later in the order: else the packet, which may have escaped in this direction, would escape in an earlier one, and packets
+// could wait for each other in a circle. Ways are computed so, and a packet that is not discarded in its last hop astray at the latest.
+func (s *directStep) misroute(sw View, h weft.SubHeader) Decision {
 	out, hops := h.Misroute(0)
 	i := int(out / 2)
-	if i >= len(s.g.Dims) {
+	if i >= len(s.g.Dims) || !s.f.Misroutes {
 		return switching.Discard(ruleNever)
 	}
 	d := &s.g.Dims[i]
-	_, others := h.Misroute(1)
+	then, others := h.Misroute(1)
 	to, round := s.runs(out, uint32(hops), others == 0)
 	rules := &allDirectRules[s.via][i][out%2]
 	switch {
 	case round && s.g.Around(i):
 		return switching.Discard(ruleRound)
-	case !s.g.Around(i) && (out%2 == 1) != (to > d.At), !s.sw.PortUp(out):
+	case !s.g.Around(i) && (out%2 == 1) != (to > d.At), !sw.PortUp(out):
 		return switching.Discard(rules.misrouteDead)
+	case others > 0 && !directionBefore(out, then), others == 0 && hops == 1 && s.goesBefore(out):
+		return switching.Discard(ruleOrder)
 	}
 	s.fields.Sub[0] = h.Misrouted()
-	list := s.sw.Scratch()
+	list := sw.Scratch()
 	if s.f.Adaptive {
-		list = s.adaptive(list, out)
+		list = s.adaptive(sw, list, out)
 	}
 	return Decision{Candidates: s.escape(list, out, to), Rule: rules.misroute}
+}
+
+// goesBefore reports whether the packet may take a direction before out in the order after one hop in direction out.
+func (s *directStep) goesBefore(out weft.PortID) bool {
+	free := s.f.Adaptive && !s.fields.Sub[0].Deterministic()
+	for i := range s.g.Dims {
+		from := s.g.Dims[i].At
+		if i == int(out/2) {
+			from = s.along(out, 1)
+		}
+		if from == s.goal[i] {
+			continue
+		}
+		up, half := s.way(i, from)
+		if (up || half && free) && directionBefore(s.g.Up(i), out) || (!up || half && free) && directionBefore(s.g.Down(i), out) {
+			return true
+		}
+	}
+	return false
 }
 
 // runs is the coordinate up to which a packet that is misrouted by so many hops goes on in direction out, and whether that is all the way
@@ -236,11 +273,11 @@ func (s *directStep) along(out weft.PortID, hops uint32) uint32 {
 }
 
 // adaptive adds the adaptive channels of a port, if it is live.
-func (s *directStep) adaptive(list []Candidate, out weft.PortID) []Candidate {
-	if !s.sw.PortUp(out) {
+func (s *directStep) adaptive(sw View, list []Candidate, out weft.PortID) []Candidate {
+	if !sw.PortUp(out) {
 		return list
 	}
-	for vc := s.f.escapes(s.g); vc < s.sw.VCs(); vc++ {
+	for vc := s.f.escapes(s.g); vc < sw.VCs(); vc++ {
 		list = append(list, Candidate{})
 		c := &list[len(list)-1]
 		c.Port, c.VC, c.Fields = out, weft.VC(vc), *s.fields

@@ -157,6 +157,14 @@ func Entries() []Entry {
 			About: "meshes and tori: x first, then y, then z, the shorter way; discards at a dead link (the baseline)",
 		},
 		{
+			Name: "direction-order", On: Grids, VCs: 1, New: func() Firmware { return Direct{Order: DirectionFirst, Ring: Dateline} },
+			About: "meshes and tori: x up, y up, z up, then x down, y down, z down, the shorter way; discards at a dead link",
+		},
+		{
+			Name: "duato", On: Grids, VCs: 2, New: func() Firmware { return Direct{Adaptive: true} },
+			About: "meshes and tori: any shortest way, adaptive, with dimension order to escape to; by intermediate nodes around dead links",
+		},
+		{
 			Name: "misroute-vector", VCs: 1, Bears: Bears{Links: true}, New: func() Firmware { return MisrouteVector{} },
 			About: "fat trees: adaptive, misroutes around dead links with a vector in the header (R_m)",
 		},

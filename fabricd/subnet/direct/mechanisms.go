@@ -100,7 +100,7 @@ func (m Mechanisms) Check() error {
 
 // String prints m as Parse reads it.
 func (m Mechanisms) String() string {
-	list := Used{m.Intermediate, m.Deterministic, m.Misroute}.words()
+	list := NewUse(m.Intermediate, m.Deterministic, m.Misroute).words()
 	if m.DirectionOrder {
 		list = append(list, wordDirection)
 	}
@@ -117,27 +117,53 @@ func (m Mechanisms) InDirectionOrder() bool { return m.Misroute || m.DirectionOr
 // SubPaths is of how many sub-paths a way has at most, each of which needs an escape channel.
 func (m Mechanisms) SubPaths() int { return min(m.Intermediate, MaxIntermediate) + 1 }
 
-// Used says which mechanisms one way uses. The zero value is none: all shortest paths are alive.
-type Used struct {
-	Intermediate  int  // intermediate nodes
-	Deterministic bool // on some sub-path adaptive routing is off
-	Misroute      bool // some sub-path has misroutes
+// Use says which mechanisms one way uses, as a number below Uses. The zero value is none: all shortest paths are alive.
+type Use uint8
+
+// Uses is how many there are.
+const Uses = 1 << 6
+
+const (
+	useVia      = MaxIntermediate
+	useFixed    = 1 << 4
+	useMisroute = 1 << 5
+)
+
+// NewUse is so many intermediate nodes, at most MaxIntermediate; with deterministic sub-paths; with misroutes.
+func NewUse(intermediate int, deterministic, misroute bool) (u Use) {
+	u = Use(min(max(intermediate, 0), MaxIntermediate))
+	if deterministic {
+		u |= useFixed
+	}
+	if misroute {
+		u |= useMisroute
+	}
+	return u
 }
 
-// String prints u like [Mechanisms], as "I+D".
-func (u Used) String() string { return joinWords(u.words()) }
+// Intermediate is the number of intermediate nodes.
+func (u Use) Intermediate() int { return int(u & useVia) }
 
-func (u Used) words() (list []string) {
-	switch {
-	case u.Intermediate == 1:
+// Deterministic reports whether adaptive routing is off on some sub-path.
+func (u Use) Deterministic() bool { return u&useFixed != 0 }
+
+// Misroute reports whether some sub-path has misroutes.
+func (u Use) Misroute() bool { return u&useMisroute != 0 }
+
+// String prints u like [Mechanisms], as "I+D".
+func (u Use) String() string { return joinWords(u.words()) }
+
+func (u Use) words() (list []string) {
+	switch n := u.Intermediate(); {
+	case n == 1:
 		list = append(list, "I")
-	case u.Intermediate > 1:
-		list = append(list, "Ix"+strconv.Itoa(u.Intermediate))
+	case n > 1:
+		list = append(list, "Ix"+strconv.Itoa(n))
 	}
-	if u.Deterministic {
+	if u.Deterministic() {
 		list = append(list, "D")
 	}
-	if u.Misroute {
+	if u.Misroute() {
 		list = append(list, "M")
 	}
 	return list

@@ -2,13 +2,14 @@ package direct
 
 import (
 	"fmt"
+	mathbits "math/bits"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// MaxNodes is how many switches a net may have: a solution keeps 4 bytes for each pair of them. Chosen by us.
+// MaxNodes is how many switches a net may have: a solution keeps 4 bytes for each pair of them, and a net 2. Chosen by us.
 const MaxNodes = 4096
 
 // Net is a torus, a mesh or a ring as ways are found in it. It is read-only.
@@ -17,6 +18,7 @@ type Net struct {
 	nodes int
 	dims  []dim
 	coord []uint16 // per switch and dimension
+	hops  []uint16 // per pair: l(u,v), the length of the shortest paths without faults
 
 	// A hop leaves a node in one of 2n directions, numbered in their order: X+ Y+ Z+ X- Y- Z-.
 	next []int32 // per node and direction: where it leads, -1 at the end of a mesh
@@ -24,8 +26,6 @@ type Net struct {
 
 	// Edges are the links between switches: the one up in dimension i of node u is u*len(dims)+i.
 	links []weft.LinkID // per edge; noLink for none
-	// parity is 2 where all ways between two nodes are as even as each other, otherwise 1.
-	parity int
 }
 
 const noLink = weft.LinkID(1<<32 - 1)
@@ -57,12 +57,9 @@ func New(g *topology.Graph) (*Net, error) {
 		return nil, fmt.Errorf("%s has %d switches: ways around faults are found among at most %d", name(g), len(g.Switches), MaxNodes)
 	}
 	grid := g.Place(0).Grid
-	n := &Net{g: g, nodes: len(g.Switches), dims: make([]dim, len(grid.Dims)), parity: 2}
+	n := &Net{g: g, nodes: len(g.Switches), dims: make([]dim, len(grid.Dims))}
 	for i := range grid.Dims {
 		n.dims[i] = newDim(g, i)
-		if grid.Around(i) && n.dims[i].size%2 == 1 {
-			n.parity = 1
-		}
 	}
 	n.coord = make([]uint16, n.nodes*len(n.dims))
 	for u := range n.nodes {
@@ -70,6 +67,7 @@ func New(g *topology.Graph) (*Net, error) {
 			n.coord[u*len(n.dims)+i] = uint16(d.At)
 		}
 	}
+	n.measure()
 	n.index()
 	return n, nil
 }
@@ -157,14 +155,22 @@ func (n *Net) port(direction int) weft.PortID {
 // at are the coordinates of a node.
 func (n *Net) at(u int) []uint16 { return n.coord[u*len(n.dims) : (u+1)*len(n.dims)] }
 
-// distance is l(u,v), the length of the shortest ways without faults, in hops.
-func (n *Net) distance(u, v int) (hops int) {
-	a, b := n.at(u), n.at(v)
-	for i := range n.dims {
-		d := &n.dims[i]
-		hops += int(d.hops[int(a[i])*d.size+int(b[i])])
+// distance is l(u,v), in hops.
+func (n *Net) distance(u, v int) int { return int(n.hops[u*n.nodes+v]) }
+
+// measure fills hops.
+func (n *Net) measure() {
+	n.hops = make([]uint16, 0, n.nodes*n.nodes)
+	for u := range n.nodes {
+		for v := range n.nodes {
+			a, b, hops := n.at(u), n.at(v), uint16(0)
+			for i := range n.dims {
+				d := &n.dims[i]
+				hops += d.hops[int(a[i])*d.size+int(b[i])]
+			}
+			n.hops = append(n.hops, hops)
+		}
 	}
-	return hops
 }
 
 // way is how packets go from u to v in dimension i.
@@ -226,5 +232,14 @@ type bits []uint64
 func newBits(n int) bits { return make(bits, (n+63)/64) }
 
 func (b bits) set(i int) { b[i>>6] |= 1 << (i & 63) }
+
+// each visits the numbers, in their order.
+func (b bits) each(visit func(i int)) {
+	for i, w := range b {
+		for ; w != 0; w &= w - 1 {
+			visit(64*i + mathbits.TrailingZeros64(w))
+		}
+	}
+}
 
 func (b bits) has(i int) bool { return b[i>>6]>>(i&63)&1 == 1 }

@@ -231,6 +231,13 @@ func (o *oracle) way(u, v weft.SwitchID, via int) price {
 	return best
 }
 
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // joined reports whether live links lead from u to v.
 func (o *oracle) joined(u, v weft.SwitchID) bool {
 	seen := map[weft.SwitchID]bool{u: true}

@@ -8,16 +8,15 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // Solution is how packets go around one set of faults. It is read-only.
 type Solution struct {
 	Mechanisms Mechanisms
-	Pairs      int     // ordered pairs of different switches
-	Affected   int     // of them, pairs that live links join, some of whose shortest paths have a fault
-	Excused    int     // pairs that no live links join
-	Tally      []Count // of the affected pairs that have a way, by the mechanisms used; those of fewer first
-	Unroutable []Pair  // affected pairs without a way
+	Pairs      int // ordered pairs of different switches
+	Counts
+	Unroutable []Pair // affected pairs without a way
 
 	net       *Net
 	component []int32
@@ -27,10 +26,38 @@ type Solution struct {
 // Pair is an ordered pair of switches.
 type Pair struct{ Src, Dst weft.SwitchID }
 
-// Count is how many pairs use just these mechanisms.
-type Count struct {
-	Used  Used
-	Pairs int
+// Counts are what one set of faults does to the ordered pairs of different switches.
+type Counts struct {
+	Affected int       // pairs that live links join, some of whose shortest paths have a fault
+	Excused  int       // pairs that no live links join
+	NoWay    int       // affected pairs without a way
+	By       [Uses]int // the other affected pairs, by the mechanisms that their way uses
+}
+
+// Each is what By has, by number of mechanisms: I, Ix2, D, M, I+D, and so on.
+func (c *Counts) Each() iter.Seq2[Use, int] {
+	return func(yield func(Use, int) bool) {
+		for kinds := range 4 {
+			for _, u := range [...]Use{0, useFixed, useMisroute, useFixed | useMisroute} {
+				for via := range Use(MaxIntermediate + 1) {
+					use := u | via
+					if use.kinds() == kinds && c.By[use] > 0 && !yield(use, c.By[use]) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// kinds is how many different mechanisms it is.
+func (u Use) kinds() (n int) {
+	for _, used := range [...]bool{u.Intermediate() > 0, u.Deterministic(), u.Misroute()} {
+		if used {
+			n++
+		}
+	}
+	return n
 }
 
 // column are the affected pairs of one destination.
@@ -49,7 +76,7 @@ type entry struct {
 type Way struct {
 	Src, Dst weft.SwitchID
 	Length   int // hops
-	Used     Used
+	Use      Use
 	Subs     []weft.SubHeader // one per sub-path, as in a packet; may be more than a packet has room for
 }
 
@@ -61,11 +88,8 @@ func (s *Solution) Graph() *topology.Graph { return s.net.g }
 
 // count fills what is counted.
 func (s *Solution) count() {
-	n := s.net.nodes
-	s.Pairs = n * (n - 1)
-	tally := map[Used]int{}
 	for d := range s.to {
-		for u := range n {
+		for u := range s.component {
 			if s.component[u] != s.component[d] {
 				s.Excused++
 			}
@@ -73,36 +97,14 @@ func (s *Solution) count() {
 		for _, e := range s.to[d].entries {
 			s.Affected++
 			if e.cost == costNever {
+				s.NoWay++
 				s.Unroutable = append(s.Unroutable, Pair{e.src, weft.SwitchID(d)})
 				continue
 			}
-			tally[e.cost.used()]++
+			s.By[e.cost.use()]++
 		}
 	}
 	slices.SortFunc(s.Unroutable, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
-	for used, pairs := range tally {
-		s.Tally = append(s.Tally, Count{used, pairs})
-	}
-	slices.SortFunc(s.Tally, func(a, b Count) int { return a.Used.compare(b.Used) })
-}
-
-func (u Used) compare(other Used) int {
-	return cmp.Or(
-		cmp.Compare(u.number(), other.number()), cmp.Compare(u.Intermediate, other.Intermediate),
-		-cmp.Compare(truth(u.Deterministic), truth(other.Deterministic)),
-	)
-}
-
-// number is how many different mechanisms it is.
-func (u Used) number() int {
-	return truth(u.Intermediate > 0) + truth(u.Deterministic) + truth(u.Misroute)
-}
-
-func truth(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // All are the ways of the affected pairs, by destination and then by source.
@@ -122,7 +124,7 @@ func (s *Solution) way(d, i int) Way {
 	c := &s.to[d]
 	e := c.entries[i]
 	subs := c.subs[e.first:][:e.cost.via()+1]
-	return Way{e.src, weft.SwitchID(d), e.cost.hops(), e.cost.used(), slices.Clip(subs)}
+	return Way{e.src, weft.SwitchID(d), e.cost.hops(), e.cost.use(), slices.Clip(subs)}
 }
 
 // Way is how packets go from one switch to another. It has no sub-headers when all shortest paths are alive. It reports false for a pair
@@ -165,4 +167,28 @@ func (w Way) Headers() (h weft.SubHeaders, err error) {
 	}
 	copy(h[:], w.Subs)
 	return h, nil
+}
+
+// Ways are what the NICs of every switch write into their packets. Packets of pairs without a way lead nowhere: the first switch discards them. The
+// error is that of [Way.Headers], of the first such way.
+func (s *Solution) Ways() (*firmware.Ways, error) {
+	from := make([][]firmware.Way, len(s.component))
+	for p := range s.Isolated() {
+		from[p.Src] = append(from[p.Src], nowhere(p.Dst))
+	}
+	for _, p := range s.Unroutable {
+		from[p.Src] = append(from[p.Src], nowhere(p.Dst))
+	}
+	for w := range s.All() {
+		h, err := w.Headers()
+		if err != nil {
+			return nil, err
+		}
+		from[w.Src] = append(from[w.Src], firmware.Way{Dst: w.Dst, Sub: h})
+	}
+	return firmware.NewWays(len(from), func(src weft.SwitchID) []firmware.Way { return from[src] })
+}
+
+func nowhere(dst weft.SwitchID) firmware.Way {
+	return firmware.Way{Dst: dst, Sub: weft.SubHeaders{weft.Nowhere}}
 }

@@ -1,8 +1,6 @@
 package direct
 
 import (
-	"slices"
-
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -29,9 +27,7 @@ func (c cost) fixed() int {
 
 func (c cost) misroutes() int { return int(c / costMisroute & costPart) }
 
-func (c cost) used() Used {
-	return Used{Intermediate: c.via(), Deterministic: c.fixed() > 0, Misroute: c.misroutes() > 0}
-}
+func (c cost) use() Use { return NewUse(c.via(), c.fixed() > 0, c.misroutes() > 0) }
 
 // perfect reports whether no way without faults is better, but for its intermediate nodes.
 func (c cost) perfect(distance int) bool { return c-c&costPart == cost(distance)*costHop }
@@ -42,7 +38,7 @@ type reach struct {
 	m         Mechanisms
 	faults    faults
 	component []int32
-	affected  []bits // per node u, the nodes v to which some shortest path has a fault: those not in T_RS
+	affected  []bits // per node u, the nodes v to which some shortest path has a fault: those not in T_RS; and then u is affected for v
 	sub       []cost // from u to v at u*nodes+v, by one sub-path
 }
 
@@ -111,7 +107,7 @@ func (n *Net) Solve(m Mechanisms, dead func(*topology.Link) bool, each func(n in
 	r := &reach{net: n, m: m, faults: n.faults(dead), affected: make([]bits, n.nodes), sub: make([]cost, n.nodes*n.nodes)}
 	r.component = n.components(r.faults)
 	each(n.nodes, r.row)
-	s := &Solution{Mechanisms: m, net: n, to: make([]column, n.nodes), component: r.component}
+	s := &Solution{Mechanisms: m, Pairs: n.nodes * (n.nodes - 1), net: n, to: make([]column, n.nodes), component: r.component}
 	each(n.nodes, func(d int) { s.to[d] = r.column(d) })
 	if m.Misroute {
 		r.misroute(s, each)
@@ -154,28 +150,39 @@ func (r *reach) misroute(s *Solution, each func(n int, run func(i int))) {
 
 // column finds the ways from all nodes to node d.
 func (r *reach) column(d int) column {
+	best := make([][]cost, r.m.Intermediate+1)
+	for z := range best {
+		best[z] = make([]cost, r.net.nodes)
+	}
+	r.costs(d, r.affected[d], best)
+	var out column
+	r.affected[d].each(func(u int) {
+		if r.component[u] == r.component[d] {
+			out.add(r, u, d, best)
+		}
+	})
+	return out
+}
+
+// costs fills best: by intermediate nodes at most, what the best way from each node to d costs. Nodes with the same cost but for its
+// intermediate nodes are a set T^k_Dz (section 4.1.2). For the most intermediate nodes only what is wanted is computed.
+func (r *reach) costs(d int, wanted bits, best [][]cost) {
 	n := r.net.nodes
-	best := make([][]cost, r.m.Intermediate+1) // by intermediate nodes at most, per node: T^k_Dz as costs
-	best[0] = make([]cost, n)
 	for u := range n {
 		best[0][u] = r.sub[u*n+d]
 	}
 	for z := 1; z < len(best); z++ {
-		best[z] = slices.Clone(best[z-1])
-		last := z == len(best)-1
-		for u := range n {
-			if c := best[z-1][u]; u != d && r.component[u] == r.component[d] && !c.perfect(r.net.distance(u, d)) && (!last || r.affected[u].has(d)) {
+		copy(best[z], best[z-1])
+		nodes := r.affected[d] // those to which d is, but that is the same
+		if z == len(best)-1 {
+			nodes = wanted
+		}
+		nodes.each(func(u int) {
+			if c := best[z-1][u]; r.component[u] == r.component[d] && !c.perfect(r.net.distance(u, d)) {
 				best[z][u] = min(c, r.through(u, best[z-1]))
 			}
-		}
+		})
 	}
-	var out column
-	for u := range n {
-		if u != d && r.affected[u].has(d) && r.component[u] == r.component[d] {
-			out.add(r, u, d, best)
-		}
-	}
-	return out
 }
 
 // through is the least cost from u by way of an intermediate node, from each of which the rest costs so much.
@@ -233,26 +240,13 @@ func (r *reach) pick(u, turn int, through cost, rest []cost) (node int) {
 
 // subHeader says how packets go from u to v by the best sub-path.
 func (r *reach) subHeader(x *misrouter, u, v int, to weft.SwitchID) weft.SubHeader {
-	h := weft.NewSubHeader(to)
-	c := r.sub[u*r.net.nodes+v]
-	if c.fixed() > 0 {
-		h = h.WithDeterministic()
-	}
-	other := uint8(0)
-	switch {
+	var d detour
+	switch c := r.sub[u*r.net.nodes+v]; {
 	case c.misroutes() > 0:
-		d, _ := r.detour(x, u, v)
-		for i, l := range d.legs[:d.n] {
-			h = h.WithMisroute(i, r.net.port(l.direction), l.hops)
-		}
-		other = d.other
+		d, _ = r.detour(x, u, v)
 	case c.fixed() > 0:
-		other, _ = r.fixed(u, v)
+		d.fixed = true
+		d.other, _ = r.fixed(u, v)
 	}
-	for i := range r.net.dims {
-		if other>>i&1 == 1 {
-			h = h.WithOtherWay(i)
-		}
-	}
-	return h
+	return r.net.header(d, to)
 }

@@ -61,7 +61,7 @@ func compare(t *testing.T, o *oracle, s *Solution, about string) {
 			}
 			way, ok := s.Way(u, v)
 			want := o.way(u, v, o.m.Intermediate)
-			got := price{hops: way.Length, via: way.Used.Intermediate, never: !ok}
+			got := price{hops: way.Length, via: way.Use.Intermediate(), never: !ok}
 			for _, h := range way.Subs {
 				got.fixed += truth(h.Deterministic())
 				_, hops := h.Misroute(0)
@@ -70,8 +70,8 @@ func compare(t *testing.T, o *oracle, s *Solution, about string) {
 			switch {
 			case want.never != got.never, !want.never && want != got:
 				t.Fatalf("%s: %d to %d: got %v %v, want %v", about, u, v, got, way.Subs, want)
-			case ok && (way.Used.Deterministic != (want.fixed > 0) || way.Used.Misroute != (want.misroutes > 0)):
-				t.Fatalf("%s: %d to %d: it uses %s, want %v", about, u, v, way.Used, want)
+			case ok && (way.Use.Deterministic() != (want.fixed > 0) || way.Use.Misroute() != (want.misroutes > 0)):
+				t.Fatalf("%s: %d to %d: it uses %s, want %v", about, u, v, way.Use, want)
 			case unroutable[Pair{u, v}] != (want.never && o.joined(u, v)):
 				t.Fatalf("%s: %d to %d: unroutable is %v", about, u, v, unroutable[Pair{u, v}])
 			}
@@ -84,12 +84,12 @@ func compare(t *testing.T, o *oracle, s *Solution, about string) {
 			}
 		}
 	}
-	if s.Affected != affected || s.Excused != excused {
+	if s.Affected != affected || s.Excused != excused || s.NoWay != len(s.Unroutable) {
 		t.Fatalf("%s: %d affected and %d excused, want %d and %d", about, s.Affected, s.Excused, affected, excused)
 	}
 	routed := 0
-	for _, c := range s.Tally {
-		routed += c.Pairs
+	for _, pairs := range s.Each() {
+		routed += pairs
 	}
 	if routed != affected-len(s.Unroutable) || routed != len(slices.Collect(s.All())) {
 		t.Fatalf("%s: %d pairs tallied of %d affected, %d unroutable", about, routed, affected, len(s.Unroutable))
@@ -102,15 +102,16 @@ func TestOneFaultOfThe3x3x3Torus(t *testing.T) {
 	for _, l := range g.Links[:81] {
 		dead := newOracle(g, Mechanisms{}, []weft.LinkID{l.ID}).cuts
 		s := n.Solve(parse(t, "I"), dead, nil)
-		want := []Count{{Used{Intermediate: 1}, 50}}
-		if s.Affected != 50 || !s.Tolerated() || !slices.Equal(s.Tally, want) {
-			t.Fatalf("%s: %d affected, %v, unroutable %v", l.Name, s.Affected, s.Tally, s.Unroutable)
+		want := Counts{Affected: 50}
+		want.By[NewUse(1, false, false)] = 50
+		if s.Counts != want || !s.Tolerated() {
+			t.Fatalf("%s: %v, unroutable %v", l.Name, s.Counts, s.Unroutable)
 		}
 		if s = n.Solve(parse(t, "D"), dead, nil); s.Tolerated() {
 			t.Fatalf("%s: D tolerates it", l.Name)
 		}
-		if s = n.Solve(parse(t, "I+D+M"), dead, nil); !slices.Equal(s.Tally, want) {
-			t.Fatalf("%s: I+D+M: %v", l.Name, s.Tally)
+		if s = n.Solve(parse(t, "I+D+M"), dead, nil); s.Counts != want {
+			t.Fatalf("%s: I+D+M: %v", l.Name, s.Counts)
 		}
 	}
 }
@@ -127,9 +128,9 @@ func TestSolveIsTheSameInAnyOrder(t *testing.T) {
 			}
 		})
 		same := slices.EqualFunc(slices.Collect(a.All()), slices.Collect(b.All()), func(v, w Way) bool {
-			return v.Src == w.Src && v.Dst == w.Dst && v.Length == w.Length && v.Used == w.Used && slices.Equal(v.Subs, w.Subs)
+			return v.Src == w.Src && v.Dst == w.Dst && v.Length == w.Length && v.Use == w.Use && slices.Equal(v.Subs, w.Subs)
 		})
-		if !same || !slices.Equal(a.Unroutable, b.Unroutable) || !slices.Equal(a.Tally, b.Tally) {
+		if !same || !slices.Equal(a.Unroutable, b.Unroutable) || a.Counts != b.Counts {
 			t.Errorf("%s: two solutions", text)
 		}
 	}
