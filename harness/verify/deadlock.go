@@ -6,7 +6,7 @@ import (
 )
 
 // deadlock names channels that wait for each other in a circle.
-func (x *explorer) deadlock(fixed bool) *Counterexample {
+func (x *explorer) deadlock(fixed bool) (*Counterexample, error) {
 	rings := x.graph.rings()
 	w := wants{all: make([][]int32, x.m.channels), first: make([][]int32, x.m.channels)}
 	var starts []int32
@@ -25,11 +25,21 @@ func (x *explorer) deadlock(fixed bool) *Counterexample {
 		starts, moment = x.graph.stuck(x.waits, rings)
 		x.graph.wantsAmong(starts, x.waits, moment, rings, w)
 	}
-	circle := shortestCircle(starts, w)
-	if circle == nil {
-		return nil
+	var circle []int32
+	if !fixed && x.found.escape { // one of escape channels says more
+		circle = shortestCircle(starts, x.extended.wantsWithin(starts, rings))
 	}
-	c := &Counterexample{What: Deadlock, Again: -1}
+	if circle == nil {
+		circle = shortestCircle(starts, w)
+	}
+	if circle == nil {
+		return nil, nil
+	}
+	pairs, err := x.holders(circle)
+	if err != nil {
+		return nil, err
+	}
+	c := &Counterexample{What: Deadlock, Again: -1, Pairs: pairs}
 	for _, ch := range circle {
 		c.Channels = append(c.Channels, x.m.channelName(ch))
 	}
@@ -37,7 +47,27 @@ func (x *explorer) deadlock(fixed bool) *Counterexample {
 	if fixed {
 		c.Ends = fmt.Sprintf("packets that keep to one output can wait for one another in %d channels", len(circle))
 	}
-	return c
+	return c, nil
+}
+
+// wantsWithin is the edges of g between channels of a set.
+func (g *waitGraph) wantsWithin(set []int32, r *rings) wants {
+	w := wants{all: make([][]int32, g.m.channels), first: make([][]int32, g.m.channels)}
+	in := make([]bool, g.m.channels)
+	for _, c := range set {
+		in[c] = true
+	}
+	for _, e := range g.edges {
+		if in[e[0]] && in[e[1]] {
+			w.add(e[0], e[1], r.along(e[0], e[1]))
+		}
+	}
+	for _, e := range g.two {
+		if in[e[0]] && in[e[1]] {
+			w.add(e[0], e[1], false)
+		}
+	}
+	return w
 }
 
 // wants is per channel what is wanted from it: all, and what a circle may begin with, which is all but the next channel of a bubble ring,
