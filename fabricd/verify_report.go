@@ -23,6 +23,9 @@ func printVerified(w io.Writer, c verify.Config, r *verify.Result) error {
 		"before": "faults before the first packet", "arriving": "faults arrive between any two hops", "flapping": "faults come and go between any two hops",
 		"repaired": "some faults were repaired before the first packet, the others are there",
 	}[r.When])
+	if c.Around != nil {
+		b.WriteString(", known to the routing")
+	}
 	if r.AtOnce > 0 {
 		fmt.Fprintf(&b, ", at most %d at once", r.AtOnce)
 	}
@@ -84,7 +87,7 @@ func table(b *strings.Builder, r *verify.Result) {
 }
 
 // extended prints what was found of the graphs of escape channels and bubble rings, which say why there is no deadlock.
-func extended(b *strings.Builder, r *verify.Result) {
+func extended(b *strings.Builder, c verify.Config, r *verify.Result) {
 	e := r.Extended
 	what, proof := "", ""
 	if e.Escape {
@@ -104,11 +107,14 @@ func extended(b *strings.Builder, r *verify.Result) {
 		}
 		proof += "bubble flow control"
 	}
-	if e.Acyclic == r.CyclicSets {
+	switch {
+	case c.FixedChoice && e.Escape:
+		return // what keeps to one output does not escape
+	case e.Acyclic == r.CyclicSets:
 		fmt.Fprintf(b, "extended graph%s: no cycle in any of these: no deadlock, by %s\n", what, proof)
-		return
+	default:
+		fmt.Fprintf(b, "extended graph%s: CYCLES in %s of these\n", what, grouped(r.CyclicSets-e.Acyclic))
 	}
-	fmt.Fprintf(b, "extended graph%s: CYCLES in %s of these\n", what, grouped(r.CyclicSets-e.Acyclic))
 }
 
 // claims prints what was found about dependencies between channels.
@@ -124,7 +130,7 @@ func claims(b *strings.Builder, c verify.Config, r *verify.Result) {
 		fmt.Fprintf(b, "channel dependency graph: cycles in %s sets, in %s of which packets can wait for one another only\n", grouped(r.CyclicSets), grouped(r.Deadlocks))
 	}
 	if e := r.Extended; e != nil && (e.Escape || e.Rings > 0) {
-		extended(b, r)
+		extended(b, c, r)
 	}
 	if r.Numbering != nil {
 		word := "rises"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 )
 
 // explorer walks the states of one scene after the other.
@@ -18,8 +19,9 @@ type explorer struct {
 	bad     []badPair
 	future  future
 	path    []frame
-	judged  bool // the packets that are walked are of a pair that is there
-	fair    bool // of searches for a counterexample: no link dies that a packet has just come by
+	judged  bool               // the packets that are walked are of a pair that is there
+	parts   *subnet.Components // what live links join in the scene; nil where the firmware does not know what is dead
+	fair    bool               // of searches for a counterexample: no link dies that a packet has just come by
 
 	subfunction Subfunction
 	keep        Keep // not nil while the subfunction is walked
@@ -76,6 +78,9 @@ const (
 
 // run explores one set.
 func (x *explorer) run(set []Element) (*tally, error) {
+	if err := x.adopt(set); err != nil {
+		return nil, err
+	}
 	if x.entries > maxKept {
 		x.space.clear()
 		x.memory.clear()
@@ -165,11 +170,11 @@ func (x *explorer) prepare(f int) *flowSpace {
 	return fs
 }
 
-// there reports whether no switch of a pair's NICs is in the set.
+// there reports whether no switch of a pair's NICs is in the set, and, where the routing knows it, whether anything joins them.
 func (x *explorer) there(fl *flow, source int) bool {
 	from, _ := x.m.g.SwitchOf(fl.srcs[source])
 	to, _ := x.m.g.SwitchOf(fl.dst)
-	return !x.scene.gone[from] && !x.scene.gone[to]
+	return !x.scene.gone[from] && !x.scene.gone[to] && (x.parts == nil || x.parts.Joined(fl.srcs[source], fl.dst))
 }
 
 // judge counts what becomes of the packets of a pair.
