@@ -195,6 +195,7 @@ func (f drawn) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) 
 // The rule by which verify leaves bubble rings out is held against the queues themselves: what it says cannot be stuck never is. And a graph
 // without a cycle, rings left out, is one in which nothing is stuck.
 func TestQueuesGetStuckOnlyWhereVerifySaysSo(t *testing.T) {
+	verify.Unraced(t)
 	t.Parallel()
 	g := graph(t, "ring:3")
 	freed, caught := 0, 0

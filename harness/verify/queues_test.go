@@ -268,6 +268,7 @@ func search(t testing.TB, g *topology.Graph, fw oneWay, in, out int, hops []int)
 // What verify says of a ring is what the queues of real switches come to, and those of the model: with two places asked for by who enters and
 // one by who moves along there is no state in which nothing can move, and in any other case there is.
 func TestARingOfSwitchesHasTheDeadlockThatVerifySays(t *testing.T) {
+	verify.Unraced(t)
 	t.Parallel()
 	g := graph(t, "ring:3")
 	for name, c := range map[string]struct {
