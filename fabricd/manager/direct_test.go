@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
@@ -56,14 +57,14 @@ func TestATorusUnderLoadLosesLinkAfterLinkAndAllPairsStayConnected(t *testing.T)
 		t.Run(x.topology+" "+x.method, func(t *testing.T) {
 			t.Parallel()
 			l := start(t, x.topology, "duato:mechanisms="+x.mechanisms)
-			requireUses(t, l.fabric.Topology(), x.mechanisms, x.cuts)
+			requireUses(t, l.Fabric.Topology(), x.mechanisms, x.cuts)
 			notes, _ := l.manage(manageAuto(x.method))
 			l.await(notes, manager.NoteManages)
 			static := x.method == "direct"
 			change := func(spec fault.Spec) {
 				l.load()
 				l.flows()
-				l.do(spec)
+				l.Do(spec)
 				r := l.await(notes, manager.NoteRound).Round
 				assert.Empty(t, r.Error)
 				assert.Equal(t, x.method, r.Method)
@@ -73,18 +74,18 @@ func TestATorusUnderLoadLosesLinkAfterLinkAndAllPairsStayConnected(t *testing.T)
 				assert.Empty(t, r.Without)
 				assert.Positive(t, r.FlowsRerouted)
 				l.flows()
-				before := l.settle()
+				before := l.Settle()
 				l.allPairs()
-				after := l.fabric.Ledger()
+				after := l.Fabric.Ledger()
 				require.Equal(t, before.Discarded+before.Lost, after.Discarded+after.Lost)
-				require.Empty(t, l.fabric.Deadlock())
+				require.Empty(t, l.Fabric.Deadlock())
 			}
 			for i, link := range x.cuts {
 				change(fault.Spec{Do: fault.VerbCut, A: link})
-				require.NotNil(t, l.fabric.Faults()[i].Reconfiguration, link)
+				require.NotNil(t, l.Fabric.Faults()[i].Reconfiguration, link)
 			}
 			change(fault.Spec{Do: fault.VerbRestore, A: x.cuts[1]})
-			requireHeld(t, l.fabric, static)
+			requireHeld(t, l.Fabric, static)
 		})
 	}
 }
@@ -100,8 +101,8 @@ func manageAuto(method string) string {
 // flows waits until packets arrive, of those that are generated.
 func (l *lab) flows() {
 	l.Helper()
-	before := l.fabric.Ledger().Delivered
-	require.Eventually(l, func() bool { return l.fabric.Ledger().Delivered > before+uint64(len(l.fabric.Topology().NICs)) }, patience, time.Millisecond)
+	before := l.Fabric.Ledger().Delivered
+	require.Eventually(l, func() bool { return l.Fabric.Ledger().Delivered > before+uint64(len(l.Fabric.Topology().NICs)) }, rig.Patience, time.Millisecond)
 }
 
 // requireHeld checks that switches had new tables while NICs were held, or that these never were.
@@ -143,7 +144,7 @@ func TestWhatNoMechanismServesIsDiscardedAndTheRestGoOn(t *testing.T) {
 			l.load()
 			var r fabric.Round
 			for _, link := range x.cuts {
-				l.do(fault.Spec{Do: fault.VerbCut, A: link})
+				l.Do(fault.Spec{Do: fault.VerbCut, A: link})
 				r = l.await(notes, manager.NoteRound).Round
 			}
 			require.Empty(t, r.Error)
@@ -154,17 +155,17 @@ func TestWhatNoMechanismServesIsDiscardedAndTheRestGoOn(t *testing.T) {
 				require.Equal(t, 2*8, r.Unroutable)
 			}
 			require.Equal(t, x.isolated, r.Isolated > 0)
-			before := l.settle()
-			n := len(l.fabric.Topology().NICs)
+			before := l.Settle()
+			n := len(l.Fabric.Topology().NICs)
 			for src := range weft.NICID(n) {
 				for dst := range weft.NICID(n) {
 					if src != dst {
-						_, err := l.fabric.Send(src, dst, false)
+						_, err := l.Fabric.Send(src, dst, false)
 						require.NoError(t, err)
 					}
 				}
 			}
-			after := l.settle()
+			after := l.Settle()
 			const rule = "nowhere: the source knows no way"
 			require.Equal(t, uint64(r.Unroutable), after.DiscardedBy[rule]-before.DiscardedBy[rule])
 			require.Equal(t, uint64(n*(n-1)-r.Unroutable), after.Delivered-before.Delivered)
