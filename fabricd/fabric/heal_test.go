@@ -27,7 +27,7 @@ func healed(t *testing.T, h *harness.Harness) {
 
 func TestEachOfThe128LinksAloneIsCutUnderLoadAndHeals(t *testing.T) {
 	t.Parallel()
-	some := part(t, 128, 16)
+	some := part(t, 128, 8)
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
