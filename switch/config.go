@@ -128,6 +128,12 @@ func (c Config) validate() error {
 			return fmt.Errorf("%w: switch %s: requeue: %w", ErrConfig, c.Place.Name, err)
 		}
 	}
+	if n, ok := c.Firmware.(Needer); ok {
+		if need := n.MostNeed(c.Place); c.OutputBuffer < need {
+			return fmt.Errorf("%w: switch %s: output buffer (packets) is %d, and the firmware wants %d free places before a packet enters: raise it",
+				ErrConfig, c.Place.Name, c.OutputBuffer, need)
+		}
+	}
 	if k, ok := c.Firmware.(Checker); ok {
 		if err := k.Check(c.Place, c.VCs); err != nil {
 			return fmt.Errorf("%w: switch %s: %w", ErrConfig, c.Place.Name, err)

@@ -76,6 +76,13 @@ type Bounded interface {
 	MostHops() int
 }
 
+// Needer is a firmware some of whose candidates want more than one free place in an output queue; see [Candidate].
+type Needer interface {
+	// MostNeed is how many places a candidate wants at most at a switch in this place. An output queue must hold as many, or a packet
+	// would wait for ever.
+	MostNeed(place *weft.Place) int
+}
+
 // Notifier is a firmware that can have the source of a packet told that it was discarded; see [Decision].Notify.
 type Notifier interface {
 	// Notifying is the firmware that does.

@@ -155,6 +155,14 @@ func (f Direct) CheckRequeue(place *weft.Place) error {
 	return nil
 }
 
+// MostNeed implements [switching.Needer]: with bubble flow control two places, where a dimension goes around.
+func (f Direct) MostNeed(place *weft.Place) int {
+	if f.Ring == Bubble && goesAround(place.Grid) {
+		return 2
+	}
+	return 1
+}
+
 // DestinationBased implements [switching.DestinationBased]: Route looks at the sub-headers and the destination only.
 func (Direct) DestinationBased() {}
 
