@@ -128,11 +128,9 @@ func (c Config) validate() error {
 			return fmt.Errorf("%w: switch %s: requeue: %w", ErrConfig, c.Place.Name, err)
 		}
 	}
-	if n, ok := c.Firmware.(Needer); ok {
-		if need := n.MostNeed(c.Place); c.OutputBuffer < need {
-			return fmt.Errorf("%w: switch %s: output buffer (packets) is %d, and the firmware wants %d free places before a packet enters: raise it",
-				ErrConfig, c.Place.Name, c.OutputBuffer, need)
-		}
+	if r, ok := c.Firmware.(Roomy); ok && c.OutputBuffer < r.LeastRoom(c.Place) {
+		return fmt.Errorf("%w: switch %s: firmware %T waits for %d free places in an output queue, and the output buffer is of %d packets: raise it",
+			ErrConfig, c.Place.Name, c.Firmware, r.LeastRoom(c.Place), c.OutputBuffer)
 	}
 	if k, ok := c.Firmware.(Checker); ok {
 		if err := k.Check(c.Place, c.VCs); err != nil {

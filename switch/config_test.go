@@ -60,21 +60,8 @@ type picky struct{ scripted }
 
 var errPicky = errors.New("not here")
 
-// needer wants two free places.
-type needer struct{ scripted }
-
-func (*needer) MostNeed(*weft.Place) int { return 2 }
-
-func TestAQueueTooSmallForWhatPacketsWantIsRefusedOrDiscardsThem(t *testing.T) {
-	c := Config{Place: &weft.Place{Name: "s1", Roles: make([]weft.Role, 4)}, Firmware: &needer{}, Rand: rand.NewPCG(1, 2), OutputBuffer: 2}
-	_, err := New(c)
-	require.NoError(t, err)
-	c.OutputBuffer = 1
-	_, err = New(c)
-	require.ErrorIs(t, err, ErrConfig)
-	require.ErrorContains(t, err, "switch s1: output buffer (packets) is 1, and the firmware wants 2 free places before a packet enters: raise it")
-
-	// One that does not say so has its packets discarded: they would wait for ever.
+func TestPacketsThatWantMorePlacesThanAQueueHoldsAreDiscarded(t *testing.T) {
+	// They would wait for ever. A firmware that is [Roomy] would have been refused.
 	fw := &scripted{routes: map[weft.NICID]Decision{1: {Candidates: []Candidate{{Port: 1, Need: 2, Fields: weft.NewFields()}}, Rule: "bubble"}}}
 	r := newRig(t, 2, Config{Firmware: fw, OutputBuffer: 1})
 	r.arrive(0, 0, 0, 1)

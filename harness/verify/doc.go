@@ -54,7 +54,7 @@
 //
 // Of switches: a blocked packet waits for all its candidates and is routed anew when a port changes state, unless
 // [Config.FixedChoice] is set. A queue that is not stuck drains at last, so that the buffers' sizes and the order in which VCs and inputs
-// have their turn matter to no finding. An output queue holds as many packets as any candidate wants places ([switching.Needer] sees to
+// have their turn matter to no finding. An output queue holds as many packets as any candidate wants places ([switching.Roomy] sees to
 // that), and no packet is requeued into or within a bubble ring ([switching.Requeuer] says so). Any candidate whose port is up may be
 // taken, whatever its class. Hops beyond [weft.MaxHops] are not cut off.
 //

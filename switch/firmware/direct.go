@@ -146,6 +146,14 @@ func (f *Direct) carries(w Way) error {
 	return nil
 }
 
+// LeastRoom implements [switching.Roomy].
+func (f Direct) LeastRoom(place *weft.Place) int {
+	if f.Ring == Bubble && place.Grid != nil && goesAround(place.Grid) {
+		return 2
+	}
+	return 1
+}
+
 // CheckRequeue implements [Requeuer]. Bubble flow control refuses: a stranded packet has given back its place in the ring, and would take
 // the last free one.
 func (f Direct) CheckRequeue(place *weft.Place) error {
@@ -153,14 +161,6 @@ func (f Direct) CheckRequeue(place *weft.Place) error {
 		return fmt.Errorf("with bubble flow control a packet that is routed a second time could fill up the ring that it came by: choose ring=dateline, or run without requeue")
 	}
 	return nil
-}
-
-// MostNeed implements [switching.Needer]: with bubble flow control two places, where a dimension goes around.
-func (f Direct) MostNeed(place *weft.Place) int {
-	if f.Ring == Bubble && goesAround(place.Grid) {
-		return 2
-	}
-	return 1
 }
 
 // DestinationBased implements [switching.DestinationBased]: Route looks at the sub-headers and the destination only.
