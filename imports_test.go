@@ -64,8 +64,10 @@ var cores = map[string]core{
 	},
 	// The control plane prints and parses tables, but whoever calls it opens the files. It makes firmwares by name.
 	"fabricd/subnet": {
-		std:  append([]string{"bufio", "bytes", "container/heap", "encoding/json", "io", "maps"}, plain...),
-		ours: []string{".", "fabricd/document", "fabricd/subnet/layered", "fabricd/subnet/opensm", "fabricd/topology", "switch/firmware"},
+		std: append([]string{"bufio", "bytes", "container/heap", "encoding/json", "io", "maps"}, plain...),
+		ours: []string{
+			".", "fabricd/document", "fabricd/subnet/direct", "fabricd/subnet/layered", "fabricd/subnet/opensm", "fabricd/topology", "switch/firmware",
+		},
 	},
 	// The tables of another subnet manager, from readers; open.go opens them, where a routing is named by its files.
 	"fabricd/subnet/opensm": {
@@ -86,7 +88,7 @@ var cores = map[string]core{
 	"fabricd/subnet/manage": {
 		std: plain,
 		ours: []string{
-			".", "fabricd/document", "fabricd/subnet", "fabricd/subnet/dqr", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware",
+			".", "fabricd/document", "fabricd/subnet", "fabricd/subnet/direct", "fabricd/subnet/dqr", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware",
 		},
 	},
 	"fabricd/subnet/layered": {
@@ -213,6 +215,7 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 		{"fabricd/fabric/a_test.go", `import "` + module + `/harness"`, ""},
 		{"fabricd/fabric/a.go", `import "` + module + `/fabricd/bus/outside"`, "only tests may"},
 		{"fabricd/fabric/a_test.go", `import "` + module + `/fabricd/bus/outside"`, ""},
+		{"fabricd/a.go", `import "` + module + `/harness/rig"`, "only tests may"},
 		{"fabricd/a.go", `import "` + module + `/fabricd/subnet/opensm/peer"`, "only tests and scenarios may"},
 		{"scenarios/a.go", `import "` + module + `/fabricd/subnet/opensm/peer"`, ""},
 		{"fabricd/main.go", `import "` + module + `/harness/verify"`, ""},
@@ -286,9 +289,10 @@ func natsViolations(files []source) (bad []string) {
 	return bad
 }
 
-// outside is for tests only: it starts processes, and builds them. So does peer, which an experiment needs too.
+// outside and rig are for tests only: they start processes, and build them. So does peer, which an experiment needs too.
 const (
 	outside = "fabricd/bus/outside"
+	rig     = "harness/rig"
 	peer    = "fabricd/subnet/opensm/peer"
 )
 
@@ -297,8 +301,10 @@ func outsideViolations(files []source) (bad []string) {
 		if f.isTest() {
 			continue
 		}
-		if f.dir != outside && slices.Contains(f.imports(), module+"/"+outside) {
-			bad = append(bad, fmt.Sprintf("%s imports %q: only tests may", f.path, outside))
+		for _, dir := range []string{outside, rig} {
+			if f.dir != dir && slices.Contains(f.imports(), module+"/"+dir) {
+				bad = append(bad, fmt.Sprintf("%s imports %q: only tests may", f.path, dir))
+			}
 		}
 		if f.dir != peer && !within(f.dir, "scenarios") && slices.Contains(f.imports(), module+"/"+peer) {
 			bad = append(bad, fmt.Sprintf("%s imports %q: only tests and scenarios may", f.path, peer))

@@ -14,6 +14,7 @@ type Switch struct {
 	in        []input  // per channel
 	out       []output // per channel
 	fw        Firmware
+	sizer     Sizer  // fw, if it is one
 	version   uint64 // of what fw forwards by, see Load
 	view      View
 	place     *weft.Place
@@ -320,6 +321,14 @@ func (s *Switch) linkLost(p weft.PortID, why weft.Cause, out *weft.Actions) {
 // room is how many packets the output queue c can still take.
 func (s *Switch) room(c channel) int {
 	return s.cfg.OutputBuffer - int(s.out[c].n+s.out[c].reserved)
+}
+
+// roomFor is the room of c for a packet that waits for nothing: none where it is kept for one that does.
+func (s *Switch) roomFor(c channel) int {
+	if s.wait.keeps > 0 && s.wait.kept[c] != noSlot {
+		return 0
+	}
+	return s.room(c)
 }
 
 // sendable reports whether port p has a packet and the credit to send it.

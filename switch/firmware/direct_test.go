@@ -383,6 +383,10 @@ func TestDirectSaysWhatItNeeds(t *testing.T) {
 	}
 	require.ErrorContains(t, Direct{SubPaths: 5}.Check(torus, 16), "room for 4 sub-paths, not for 5")
 	require.ErrorContains(t, Direct{Misroutes: true}.Check(torus, 16), "choose order=direction")
+	_, err := switching.New(switching.Config{Place: torus, Firmware: Direct{}, Rand: rand.NewPCG(1, 2), OutputBuffer: 1})
+	require.ErrorContains(t, err, "waits for 2 free places in an output queue, and the output buffer is of 1 packets: raise it")
+	_, err = switching.New(switching.Config{Place: mesh, Firmware: Direct{}, Rand: rand.NewPCG(1, 2), OutputBuffer: 1})
+	require.NoError(t, err)
 	require.ErrorContains(t, Direct{}.CheckRequeue(torus), "choose ring=dateline")
 	require.NoError(t, Direct{}.CheckRequeue(mesh), "no rings")
 	require.NoError(t, Direct{Ring: Dateline}.CheckRequeue(torus))
@@ -400,5 +404,26 @@ func TestNICsWriteTheWaysOfTheirSwitch(t *testing.T) {
 		require.Equal(t, want, h.Sub.String())
 		fw.Source(n.sw[2].At, 0, &h)
 		require.Empty(t, h.Sub.String(), "from elsewhere, and when it runs again")
+	}
+}
+
+func TestSubHeadersTakeWhatTheMechanismsInUseNeed(t *testing.T) {
+	for _, c := range []struct {
+		f    Direct
+		sub  string
+		want int
+	}{
+		{Direct{}, "", 0},
+		{Direct{Adaptive: true}, "nowhere", 0},
+		{Direct{SubPaths: 2}, "", 1},                                                 // I
+		{Direct{SubPaths: 2}, "3;end", 3},                                            // 2 I, an address
+		{Direct{SubPaths: 3}, "3;4;end", 5},                                          // 3 I, two addresses
+		{Direct{Deterministic: true}, "end,d", 1},                                    // D
+		{Direct{Misroutes: true, Order: DirectionFirst}, "end,p1x1", 3},              // 18 bits
+		{Direct{SubPaths: 2, Deterministic: true}, "3;end,d", 3},                     // 2 (I, D), an address
+		{Direct{SubPaths: 2, Deterministic: true, Misroutes: true}, "", 3},           // 20 bits
+		{Direct{SubPaths: 2, Deterministic: true, Misroutes: true}, "3,p1x1;end", 7}, // 40 bits, an address
+	} {
+		require.Equal(t, c.want, c.f.HeaderBytes(&weft.Fields{Sub: subOf(t, c.sub)}), "%+v %q", c.f, c.sub)
 	}
 }
