@@ -144,11 +144,7 @@ func (u *tolerateFlags) ask() (a tolerating, err error) {
 // middle is the center of the region.
 func (u *tolerateFlags) middle(g *topology.Graph) (weft.SwitchID, error) {
 	if u.center == "" {
-		id := 0
-		for _, d := range g.Place(0).Grid.Dims {
-			id += int(d.Size/2) * int(d.Stride)
-		}
-		return weft.SwitchID(id), nil
+		return tolerate.Middle(g), nil
 	}
 	if u.region == tolerate.Whole {
 		return 0, errors.New("--center is for --region distance-1: give that, or leave it out")
@@ -196,23 +192,24 @@ func (u *tolerateFlags) run(ctx context.Context, pair []string, stdout, stderr i
 	return u.countAll(ctx, a, stdout, stderr)
 }
 
-// printed prints what one run has found, and says how it ends.
-func (u *tolerateFlags) printed(stdout io.Writer, lines []any, text func(w io.Writer) error, ended error, ok bool) error {
-	var err error
-	if u.json {
-		for _, l := range lines {
-			if err = cli.JSON(stdout, l); err != nil {
-				break
-			}
+// line prints a result at once, where they are JSON.
+func (u *tolerateFlags) line(stdout io.Writer, v any) error {
+	if !u.json {
+		return nil
+	}
+	return cli.JSON(stdout, v)
+}
+
+// ended prints the text of a run, where there is one, and says how it ends.
+func (u *tolerateFlags) ended(stdout io.Writer, text func(w io.Writer) error, interrupted error, ok bool) error {
+	if !u.json {
+		if err := text(stdout); err != nil {
+			return err
 		}
-	} else {
-		err = text(stdout)
 	}
 	switch {
-	case err != nil:
-		return err
-	case ended != nil:
-		return ended
+	case interrupted != nil:
+		return interrupted
 	case !ok:
 		return cli.ErrFailed
 	}

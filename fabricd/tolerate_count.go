@@ -60,6 +60,9 @@ func (u *tolerateFlags) countAll(ctx context.Context, a tolerating, stdout, stde
 				return err
 			}
 			t.cells = append(t.cells, cell)
+			if err := u.line(stdout, cell); err != nil {
+				return err
+			}
 		}
 	}
 	c.p.end()
@@ -67,7 +70,7 @@ func (u *tolerateFlags) countAll(ctx context.Context, a tolerating, stdout, stde
 	if ctx.Err() != nil {
 		ended = fmt.Errorf("interrupted after %s of %s fault sets: what was counted until then is above", grouped(c.done.Load()), grouped(c.total))
 	}
-	return u.printed(stdout, t.lines(), t.print, ended, t.tolerated())
+	return u.ended(stdout, t.print, ended, t.tolerated())
 }
 
 // cell counts the sets of k links.

@@ -103,13 +103,14 @@ func (u *tolerateFlags) given(ctx context.Context, a tolerating, pair []string, 
 	if err != nil {
 		return err
 	}
-	var lines []any
 	ok := true
 	for _, r := range list {
-		lines = append(lines, r)
+		if err := u.line(stdout, r); err != nil {
+			return err
+		}
 		ok = ok && r.Tolerated
 	}
-	return u.printed(stdout, lines, func(w io.Writer) error { return printGiven(w, list, pair) }, nil, ok)
+	return u.ended(stdout, func(w io.Writer) error { return printGiven(w, list, pair) }, nil, ok)
 }
 
 // solve finds the ways around a set of dead links, with all workers.

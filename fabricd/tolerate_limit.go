@@ -40,6 +40,9 @@ func (u *tolerateFlags) limits(ctx context.Context, a tolerating, stdout, stderr
 			return err
 		}
 		list = append(list, l)
+		if err := u.line(stdout, l); err != nil {
+			return err
+		}
 		ok = ok && l.Example == nil
 		if ctx.Err() != nil {
 			break
@@ -50,11 +53,7 @@ func (u *tolerateFlags) limits(ctx context.Context, a tolerating, stdout, stderr
 	if ctx.Err() != nil {
 		ended = fmt.Errorf("interrupted: %s may tolerate more than is said above", list[len(list)-1].Mechanisms)
 	}
-	var lines []any
-	for _, l := range list {
-		lines = append(lines, l)
-	}
-	return u.printed(stdout, lines, func(w io.Writer) error { return printLimits(w, a, list) }, ended, ok)
+	return u.ended(stdout, func(w io.Writer) error { return printLimits(w, a, list) }, ended, ok)
 }
 
 func (u *tolerateFlags) limitOf(ctx context.Context, a tolerating, m direct.Mechanisms, p *progress) (r tolerateLimit, err error) {

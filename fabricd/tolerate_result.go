@@ -116,13 +116,6 @@ type tolerateTable struct {
 	cells          []tolerateCell
 }
 
-func (t *tolerateTable) lines() (list []any) {
-	for _, c := range t.cells {
-		list = append(list, c)
-	}
-	return list
-}
-
 func (t *tolerateTable) tolerated() bool {
 	return !slices.ContainsFunc(t.cells, func(c tolerateCell) bool { return c.NotTolerated > 0 })
 }

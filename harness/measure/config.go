@@ -38,6 +38,11 @@ type Config struct {
 	Manager     string
 	SwitchFlows bool
 
+	// Mechanisms, Region and FaultSets say what is to tolerate dead links, which may die, and how many sets of FaultCount are drawn, 0 for all; for
+	// package sweep likewise.
+	Mechanisms, Region string
+	FaultSets          int
+
 	VCs          int // virtual channels; 0: as many as the routing needs
 	InputBuffer  int // packets per VC; 0: switching.DefaultBuffer
 	OutputBuffer int // packets per VC; 0: switching.DefaultBuffer

@@ -31,12 +31,14 @@ func (w By) Segments(src weft.SwitchID, yield func(direct.Segment) bool) {
 // Limits finds the smallest sets of dead links that are not tolerated: those that meet every way of a pair that live links still join. It is read-only
 // once it is made, so that pairs can be searched at the same time.
 type Limits struct {
-	n     int // switches
-	most  int
-	sub   [][]links // by source and destination: the links of each sub-path that needs no more than another does
-	fixed links     // that do not die
-	next  [][]hop   // by switch
-	pairs []Pair
+	n      int // switches
+	most   int
+	sub    [][]links  // by source and destination: the links of each sub-path that needs no more than another does
+	size   [][]uint16 // of each, how many
+	fixed  links      // that do not die
+	spared int        // how many of these are between switches
+	next   [][]hop    // by switch
+	pairs  []Pair
 }
 
 // hop is a link to another switch.
@@ -58,6 +60,7 @@ func NewLimits(g *topology.Graph, region []weft.LinkID, w Ways, symmetries []Sym
 		link := &g.Links[i]
 		l.fixed.add(link.ID)
 		if link.BetweenSwitches() {
+			l.spared++
 			a, b := link.A.Node.Index, link.B.Node.Index
 			l.next[a] = append(l.next[a], hop{link.ID, b})
 			l.next[b] = append(l.next[b], hop{link.ID, a})
@@ -66,9 +69,16 @@ func NewLimits(g *topology.Graph, region []weft.LinkID, w Ways, symmetries []Sym
 	inside := sorted(region)
 	for _, id := range inside {
 		l.fixed.remove(id)
+		l.spared--
 	}
 	l.pairs = pairsOf(l.n, inside, symmetries)
 	l.tabulate(w, len(g.Links), symmetries)
+	l.size = make([][]uint16, len(l.sub))
+	for i, sets := range l.sub {
+		for _, s := range sets {
+			l.size[i] = append(l.size[i], uint16(s.count()))
+		}
+	}
 	return l
 }
 

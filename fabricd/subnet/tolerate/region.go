@@ -55,3 +55,12 @@ func Region(g *topology.Graph, name string, center weft.SwitchID) ([]weft.LinkID
 		return near[link.A.Node.Index] == 0 && near[link.B.Node.Index] == 0
 	}), nil
 }
+
+// Middle is the switch in the middle of a mesh or a torus, as good a center as any in a torus.
+func Middle(g *topology.Graph) weft.SwitchID {
+	id := 0
+	for _, d := range g.Place(0).Grid.Dims {
+		id += int(d.Size/2) * int(d.Stride)
+	}
+	return weft.SwitchID(id)
+}

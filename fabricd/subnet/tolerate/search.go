@@ -12,6 +12,7 @@ type search struct {
 	src, dst int
 	dead     links // so far
 	kept     links // that do not die
+	spared   int   // how many of them are between switches
 	bounded  bool  // a branch was given up for want of links to spend
 	more     func() bool
 	stopped  bool
@@ -40,6 +41,7 @@ func newSearch(l *Limits, p Pair, more func() bool) *search {
 	s := &search{l: l, src: int(p.Src), dst: int(p.Dst), more: more}
 	s.dead = make(links, len(l.fixed))
 	s.kept = append(links(nil), l.fixed...)
+	s.spared = l.spared
 	s.cost = make([]uint16, l.n*l.n)
 	s.chosen = make([]uint16, l.n*l.n)
 	s.far = make([]uint16, (l.most+1)*l.n)
@@ -65,7 +67,11 @@ func (s *search) meet(k int) bool {
 	copy(r.blocked, s.dead)
 	fewest := 0
 	for apart := 0; ; apart++ {
-		if !s.cheapest(r.blocked, r.way) {
+		more := r.way // what is blocked since the ways were priced
+		if apart == 0 {
+			more = nil
+		}
+		if !s.cheapest(r.blocked, more, r.way) {
 			if apart == 0 {
 				return true
 			}
@@ -97,16 +103,19 @@ func (s *search) meet(k int) bool {
 		}
 		s.dead.remove(l)
 		s.kept.add(l)
+		s.spared++
 		tried = append(tried, l)
 	}
 	for _, l := range tried {
 		s.kept.remove(l)
+		s.spared--
 	}
 	return found
 }
 
-// cheapest finds a way that meets nothing blocked, with few links that may still die, and reports whether there is any.
-func (s *search) cheapest(blocked, way links) bool {
+// cheapest finds a way that meets nothing blocked, with few links that may still die, and reports whether there is any. More is what is blocked beside what
+// was when it was asked before, and nothing else has changed; nil: anything may have.
+func (s *search) cheapest(blocked, more, way links) bool {
 	n, most := s.l.n, s.l.most
 	if most == 1 {
 		s.price(s.src*n+s.dst, blocked)
@@ -117,7 +126,9 @@ func (s *search) cheapest(blocked, way links) bool {
 		return true
 	}
 	for at := range s.cost {
-		s.price(at, blocked)
+		if more == nil || s.cost[at] < closed && s.l.sub[at][s.chosen[at]].meets(more) {
+			s.price(at, blocked)
+		}
 	}
 	for x := range n {
 		s.far[n+x], s.from[n+x] = s.cost[s.src*n+x], uint16(s.src)
@@ -159,6 +170,9 @@ func (s *search) cheapest(blocked, way links) bool {
 func (s *search) price(at int, blocked links) {
 	s.cost[at] = closed
 	for i, sub := range s.l.sub[at] {
+		if int(s.l.size[at][i])-s.spared >= int(s.cost[at]) {
+			return // it has more links, and so have those after it
+		}
 		if sub.meets(blocked) {
 			continue
 		}
