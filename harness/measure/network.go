@@ -157,6 +157,14 @@ func (e expiring) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []
 	return nil
 }
 
+// HeaderBytes implements [switching.Sizer].
+func (e expiring) HeaderBytes(f *weft.Fields) int {
+	if z, ok := e.Firmware.(switching.Sizer); ok {
+		return z.HeaderBytes(f)
+	}
+	return 0
+}
+
 // MostHops implements [switching.Bounded].
 func (e expiring) MostHops() int {
 	if b, ok := e.Firmware.(switching.Bounded); ok {
@@ -167,13 +175,8 @@ func (e expiring) MostHops() int {
 
 // source is what the firmware has a NIC write into its packets.
 func (n *network) source(id weft.NICID) func(h *weft.Header) {
-	fw, ok := n.firmware.(switching.Sourcer)
-	if !ok {
-		return nil
-	}
 	leaf, port := n.graph.SwitchOf(id)
-	place := n.graph.Place(leaf)
-	return func(h *weft.Header) { fw.Source(place, port, h) }
+	return switching.SourceOf(n.firmware, n.graph.Place(leaf), port)
 }
 
 // addresses are those that the firmware has a NIC choose among.

@@ -77,6 +77,14 @@ func (c *choosing) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) [
 	return nil
 }
 
+// HeaderBytes implements [Sizer].
+func (c *choosing) HeaderBytes(f *weft.Fields) int {
+	if z, ok := c.Firmware.(Sizer); ok {
+		return z.HeaderBytes(f)
+	}
+	return 0
+}
+
 // MostHops implements [Bounded].
 func (c *choosing) MostHops() int {
 	if b, ok := c.Firmware.(Bounded); ok {
