@@ -64,8 +64,10 @@ var cores = map[string]core{
 	},
 	// The control plane prints and parses tables, but whoever calls it opens the files. It makes firmwares by name.
 	"fabricd/subnet": {
-		std:  append([]string{"bufio", "bytes", "container/heap", "encoding/json", "io", "maps"}, plain...),
-		ours: []string{".", "fabricd/document", "fabricd/subnet/layered", "fabricd/subnet/opensm", "fabricd/topology", "switch/firmware"},
+		std: append([]string{"bufio", "bytes", "container/heap", "encoding/json", "io", "maps"}, plain...),
+		ours: []string{
+			".", "fabricd/document", "fabricd/subnet/direct", "fabricd/subnet/layered", "fabricd/subnet/opensm", "fabricd/topology", "switch/firmware",
+		},
 	},
 	// The tables of another subnet manager, from readers; open.go opens them, where a routing is named by its files.
 	"fabricd/subnet/opensm": {

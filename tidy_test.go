@@ -2,6 +2,7 @@ package weft_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -32,15 +34,7 @@ func TestNoGoFileIsLongerThan500Lines(t *testing.T) {
 // What the Makefile keeps out of the race detector has nothing to race.
 func TestPackagesThatAreNotTestedForRacesHaveNoGoroutines(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pure := regexp.MustCompile(`(?m)^PURE := (.*)\$\$$`).FindSubmatch(text)
-	if pure == nil {
-		t.Fatal("the Makefile has no PURE")
-	}
-	in := regexp.MustCompile(string(pure[1]) + "$")
+	in := packagesOf(t, "PURE")
 	var bad []string
 	found := map[string]bool{}
 	for _, f := range sourceTree(t) {
@@ -64,6 +58,41 @@ func TestPackagesThatAreNotTestedForRacesHaveNoGoroutines(t *testing.T) {
 		bad = append(bad, fmt.Sprintf("PURE in the Makefile matches %d packages only", len(found)))
 	}
 	report(t, bad)
+}
+
+// What tests leave out under the race detector they do without it.
+func TestPackagesThatAreTestedForRacesInPartAreTestedAsAWhole(t *testing.T) {
+	t.Parallel()
+	in := packagesOf(t, "PARTLY")
+	var bad []string
+	found := 0
+	for _, f := range sourceTree(t) {
+		switch {
+		case !f.isTest() || !bytes.HasPrefix(f.text, []byte("//go:build !race\n")):
+		case in.MatchString("/" + f.dir):
+			found++
+		default:
+			bad = append(bad, fmt.Sprintf("%s: put its package into PARTLY in the Makefile", f.path))
+		}
+	}
+	if found < 5 {
+		bad = append(bad, fmt.Sprintf("PARTLY in the Makefile matches %d packages only", found))
+	}
+	report(t, bad)
+}
+
+// packagesOf is the pattern of package paths that a variable of the Makefile is.
+func packagesOf(t *testing.T, name string) *regexp.Regexp {
+	t.Helper()
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := regexp.MustCompile(`(?m)^` + name + ` := (.*)\$\$$`).FindSubmatch(text)
+	if value == nil {
+		t.Fatalf("the Makefile has no %s", name)
+	}
+	return regexp.MustCompile(string(value[1]) + "$")
 }
 
 func TestNoTestSleeps(t *testing.T) {
@@ -209,11 +238,21 @@ type source struct {
 	ast  *ast.File
 }
 
-// sourceTree parses every Go file of the module, whatever its build constraint, but for testdata and what git ignores.
+// sourceTree is every Go file of the module, whatever its build constraint, but for testdata and what git ignores. Tests only read it.
 func sourceTree(t *testing.T) []source {
 	t.Helper()
-	var files []source
-	err := filepath.WalkDir(".", func(name string, e fs.DirEntry, err error) error {
+	files, err := parsedTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+var parsedTree = sync.OnceValues(parseTree)
+
+func parseTree() (files []source, err error) {
+	var bad []error
+	err = filepath.WalkDir(".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -233,16 +272,13 @@ func sourceTree(t *testing.T) []source {
 		}
 		f, err := parseSource(filepath.ToSlash(name), text)
 		if err != nil {
-			t.Error(err)
+			bad = append(bad, err)
 			return nil
 		}
 		files = append(files, f)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
+	return files, errors.Join(append(bad, err)...)
 }
 
 func parseSource(name string, text []byte) (source, error) {

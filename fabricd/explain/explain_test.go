@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/explain"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -109,6 +110,7 @@ func TestFirmwaresAnswerWhateverIsAskedOfThem(t *testing.T) {
 				require.NoError(t, q.SetPortField(rnd.IntN(place.Ports()+2)-2))
 				q.Header.Misroute = rnd.Uint64N(8)
 				fw := entry.New()
+				still.Channels = subnet.LeastVCs(fw, g)
 				if s, ok := fw.(switching.Stateful); ok {
 					q.State = map[string]uint64{}
 					for _, r := range s.Registers(place) {

@@ -85,11 +85,12 @@ func TestTheLedgerBalancesInEveryConfigurationAtSaturation(t *testing.T) {
 
 func TestDeterministicLinkKeepsTheOrderOfEveryFlowWithoutFaults(t *testing.T) {
 	t.Parallel()
+	packets := part(t, 20_000, 2000)
 	for _, pattern := range []string{"uniform:1", "pairwise:1"} {
 		t.Run(pattern, func(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t, tree, saturating(64), harness.Firmware(firmware.DeterministicLink{}), harness.Traffic(pattern))
-			more(h, 20_000)
+			more(h, uint64(packets))
 			l := h.RequireLedger(harness.NoneDiscarded, harness.LostAtMost(0))
 			totals := h.Fabric().Totals()
 			assert.Equal(t, l.Injected, totals.Delivered)

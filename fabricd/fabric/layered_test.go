@@ -110,6 +110,7 @@ func layeredFirmware(t *testing.T) map[string]switching.Firmware {
 
 func TestLayeredFirmwaresCarryFullLoadWithABalancedLedger(t *testing.T) {
 	t.Parallel()
+	packets := part(t, 5000, 500)
 	for name, fw := range layeredFirmware(t) {
 		for _, nats := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s,nats=%v", name, nats), func(t *testing.T) {
@@ -124,7 +125,7 @@ func TestLayeredFirmwaresCarryFullLoadWithABalancedLedger(t *testing.T) {
 				}
 				h := harness.New(t, ring6, options...)
 				saturated(h)
-				more(h, 5000)
+				more(h, uint64(packets))
 				l := h.RequireLedger(harness.NoneDiscarded)
 				assert.Zero(t, l.Lost)
 				assert.Empty(t, h.Fabric().Deadlock())

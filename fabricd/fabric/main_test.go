@@ -31,6 +31,17 @@ var linkFirmware = map[string]switching.Firmware{
 	"deterministic-link": firmware.DeterministicLink{},
 }
 
+// part is how many of all a test does with the race detector, or -short: some. Races are in the code that each of them runs; what only
+// many of them show, CI asks for without the detector.
+func part(t *testing.T, all, some int) int {
+	t.Helper()
+	if raceEnabled || testing.Short() {
+		t.Logf("%d of %d: -short, or the race detector", some, all)
+		return min(all, some)
+	}
+	return all
+}
+
 // saturating is a load that no machine carries, however fast its links, for a topology of so many NICs. Short send queues
 // soon show it as back-pressure. Much beyond what is carried, generating what is then refused would take all the time.
 func saturating(nics int) harness.Option {

@@ -20,7 +20,7 @@ var pairsEvery = flag.Int("weft.pairs-every", 1, "cut one of so many pairs of li
 func TestEveryPairOfLinksCutAtOneInstantUnderLoadDiscardsNothing(t *testing.T) {
 	every := *pairsEvery
 	if raceEnabled || testing.Short() {
-		every = 400
+		every = 2000
 	}
 	if every > 1 {
 		t.Logf("one pair of %d: without the race detector, -short and -weft.pairs-every it is all of them", every)

@@ -14,11 +14,7 @@ import (
 )
 
 func TestASaturatedFabricIsNeverWedgedByALinkCutAThousandTimes(t *testing.T) {
-	times := 1000
-	if testing.Short() || raceEnabled {
-		times = 100
-		t.Logf("only %d times: -short, or the race detector", times)
-	}
+	times := part(t, 1000, 20)
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {
 			h := harness.New(t, tree, saturating(64), harness.Firmware(f))
@@ -56,12 +52,13 @@ var irregular = map[string]func(sw switching.View, pkt *weft.Header) int{
 }
 
 func TestUpDownWithAnIrregularChoiceOfUpPortsDoesNotDeadlockAtSaturation(t *testing.T) {
+	cuts := part(t, 10, 2)
 	for name, up := range irregular {
 		t.Run(name, func(t *testing.T) {
 			h := harness.New(t, tree, saturating(64), harness.Firmware(firmware.UpDown{Up: up}), harness.Buffers(1, 1))
 			links := betweenSwitches(h.Topology())
 			saturated(h)
-			for i := range 10 {
+			for i := range cuts {
 				more(h, 1000)
 				h.Cut(ends(h, links[i*11]))
 				more(h, 1000)

@@ -148,12 +148,7 @@ func BenchmarkStaleVectors(b *testing.B) {
 // was dead before.
 func TestWhatAReRouteVectorRemembersCostsPacketsAfterARepair(t *testing.T) {
 	t.Parallel()
-	forms := vectorForms
-	if raceEnabled || testing.Short() {
-		forms = forms[:3]
-		t.Log("only those for dead links: -short, or the race detector")
-	}
-	for _, form := range forms {
+	for _, form := range vectorForms[:part(t, len(vectorForms), 1)] {
 		for where, costs := range map[string]bool{
 			same:    form.name != "misroute-vector" && form.name != "adaptive-switch-header",
 			sibling: form.name == "adaptive-link" || form.name == "adaptive-switch",

@@ -1,12 +1,19 @@
 package subnet
 
 import (
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // directOptions are those of the routings of meshes and tori by rules.
-type directOptions struct{ ring, order, adaptive *int }
+type directOptions struct {
+	ring, order, adaptive *int
+	mechanisms            *string
+}
 
 var (
 	ringWords  = []string{firmware.Bubble.String(), firmware.Dateline.String(), firmware.Free.String()}
@@ -26,6 +33,16 @@ var directKeys = keysByName(
 		Key{"adaptive", yesNo, "whether packets take any shortest way, or that of the order alone"},
 		word([]string{"false", "true"}, func(o *directOptions, i int) { o.adaptive = &i }),
 	},
+	optionKey[directOptions]{
+		Key{
+			"mechanisms", "none, or some of I, Ix2, Ix3, D, M, direction-order and either, as I+D",
+			"by which ways around what is dead are computed: intermediate nodes, adaptive routing off, misroutes",
+		},
+		func(o *directOptions, value string) bool {
+			o.mechanisms = &value
+			return value != ""
+		},
+	},
 )
 
 // directEntries says what of [firmware.Direct] the routings by rules are that take options, and which.
@@ -35,7 +52,7 @@ var directEntries = map[string]struct {
 }{
 	"dimension-order": {firmware.Direct{Ring: firmware.Dateline}, []string{"ring"}},
 	"direction-order": {firmware.Direct{Ring: firmware.Dateline, Order: firmware.DirectionFirst}, []string{"ring"}},
-	"duato":           {firmware.Direct{Ring: firmware.Bubble, Adaptive: true}, []string{"adaptive", "order", "ring"}},
+	"duato":           {firmware.Direct{Ring: firmware.Bubble, Adaptive: true}, []string{"mechanisms", "ring", "order", "adaptive"}},
 }
 
 // withDirectOptions adds to an entry the options that it takes, if any.
@@ -56,21 +73,67 @@ func withDirectOptions(e Entry) Entry {
 		if err != nil {
 			return Entry{}, err
 		}
-		fw := d.fw
-		if o.ring != nil {
-			fw.Ring = firmware.Ring(*o.ring)
-		}
-		if o.order != nil {
-			fw.Order = firmware.Order(*o.order)
-		}
-		if o.adaptive != nil {
-			fw.Adaptive = *o.adaptive == 1
-		}
-		made := plain.direct(fw)
+		made := plain
 		made.Name = name
-		return made, nil
+		return made, made.options(d.fw, o)
 	}
 	return e
+}
+
+// options has an entry make a firmware with options.
+func (e *Entry) options(fw firmware.Direct, o directOptions) error {
+	if o.ring != nil {
+		fw.Ring = firmware.Ring(*o.ring)
+	}
+	if o.adaptive != nil {
+		fw.Adaptive = *o.adaptive == 1
+	}
+	if o.order != nil {
+		fw.Order = firmware.Order(*o.order)
+	}
+	if o.mechanisms == nil {
+		*e = e.direct(fw)
+		return nil
+	}
+	m, err := direct.Parse(*o.mechanisms)
+	switch {
+	case err != nil:
+		return err
+	case o.order != nil && fw.Order == firmware.DirectionFirst && m.Deterministic:
+		m.DirectionOrder = true
+	case o.order != nil && fw.Order == firmware.DimensionFirst && m.InDirectionOrder():
+		return fmt.Errorf("mechanisms %v go in direction order: leave out order=dimension, or what asks for it", m)
+	case m.SubPaths() > weft.MaxSubPaths:
+		return fmt.Errorf("mechanisms %v: a packet has room for %d intermediate nodes, choose Ix%d", m, weft.MaxSubPaths-1, weft.MaxSubPaths-1)
+	}
+	if m.InDirectionOrder() {
+		fw.Order = firmware.DirectionFirst
+	}
+	fw.SubPaths, fw.Deterministic, fw.Misroutes = m.SubPaths(), m.Deterministic, m.Misroute
+	*e = e.direct(fw)
+	plain := e.New
+	e.Around = func(g *topology.Graph, dead *Dead) (firmware.Firmware, int, error) {
+		made, vcs, err := plain(g)
+		if err != nil {
+			return nil, 0, err
+		}
+		around := made.(firmware.Direct)
+		if around.Ways, err = waysAround(g, m, dead); err != nil {
+			return nil, 0, named(e.Name, err)
+		}
+		return around, vcs, nil
+	}
+	e.New = func(g *topology.Graph) (firmware.Firmware, int, error) { return e.Around(g, nil) }
+	return nil
+}
+
+// waysAround are the ways around what is dead, and around links that a topology lacks.
+func waysAround(g *topology.Graph, m direct.Mechanisms, dead *Dead) (*firmware.Ways, error) {
+	net, err := direct.New(g)
+	if err != nil {
+		return nil, err
+	}
+	return net.Solve(m, dead.Cuts, nil).Ways()
 }
 
 // direct is an entry that makes such a firmware.

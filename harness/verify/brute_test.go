@@ -352,6 +352,7 @@ func (b *brute) dead(n weft.NICID) bool {
 }
 
 func TestASecondCheckerAgreesOnEverySetOfTwoLinks(t *testing.T) {
+	Unraced(t)
 	t.Parallel()
 	g, err := topology.Parse("kary-ntree:2,3")
 	require.NoError(t, err)
@@ -374,6 +375,7 @@ func TestASecondCheckerAgreesOnEverySetOfTwoLinks(t *testing.T) {
 }
 
 func TestASecondCheckerAgreesOnDeadSwitches(t *testing.T) {
+	Unraced(t)
 	t.Parallel()
 	g, err := topology.Parse("kary-ntree:2,3")
 	require.NoError(t, err)
@@ -455,6 +457,7 @@ func senseless(t *testing.T, seed uint64) {
 }
 
 func TestASecondCheckerAgreesOnSenselessFirmwares(t *testing.T) {
+	Unraced(t)
 	t.Parallel()
 	for seed := range uint64(300) {
 		senseless(t, seed)

@@ -17,6 +17,7 @@ import (
 // What Hybrid may do with any tables, wherever and whenever they are replaced, is part of what it may do when every up port is in the
 // table: it looks at nothing else there. So this is every mixture of old tables, new ones and packets that are being re-routed.
 func TestHybridBearsAsMuchAsItsLocalRoutingWithAnyMixtureOfTables(t *testing.T) {
+	verify.Unraced(t)
 	for _, size := range []struct{ k, n int }{{2, 3}, {2, 4}, {3, 2}, {4, 2}, {3, 3}} {
 		spec := fmt.Sprintf("kary-ntree:%d,%d", size.k, size.n)
 		g := graph(t, spec)
@@ -62,6 +63,7 @@ func (f each) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
 
 // The same by patches that some switches have and others not yet, beyond what the functions bear: no deadlock, whatever is dead.
 func TestHybridHasNoDeadlockWhileTablesAreReplaced(t *testing.T) {
+	verify.Unraced(t)
 	t.Parallel()
 	g := graph(t, "kary-ntree:3,2")
 	u, err := subnet.NewUpDownRoutes(g)
@@ -103,6 +105,7 @@ func isNIC(g *topology.Graph, l *topology.Link) bool {
 
 // HybridAdaptive offers what AdaptiveLink offers, so what is proven of that holds; here that it is found so too.
 func TestHybridAdaptiveBearsAsMuchAsAdaptiveLink(t *testing.T) {
+	verify.Unraced(t)
 	for _, size := range []struct{ k, n int }{{2, 3}, {2, 4}, {3, 2}, {4, 2}} {
 		spec := fmt.Sprintf("kary-ntree:%d,%d", size.k, size.n)
 		t.Run(spec, func(t *testing.T) {

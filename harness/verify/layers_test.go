@@ -39,6 +39,7 @@ func (f fewerLayers) Route(pkt *weft.Header, at switching.Arrival, sw switching.
 // Whether R^switch_deterministic needs its three layers is open in the paper. With the two re-routing layers in one channel there is
 // no cycle up to k-1 faults, and there are some beyond; with the normal layer and another in one there are at two faults.
 func TestLayersOfDeterministicSwitchThatCanBeOne(t *testing.T) {
+	verify.Unraced(t)
 	merges := []struct {
 		name    string
 		channel [3]weft.VC
@@ -54,9 +55,6 @@ func TestLayersOfDeterministicSwitchThatCanBeOne(t *testing.T) {
 		{"kary-ntree:2,4", 2, [4]bool{true, true, false, false}}, // beyond k-1, but not enough for a cycle
 		{"kary-ntree:2,4", 3, [4]bool{true, false, false, false}},
 	} {
-		if raceEnabled && c.faults > 2 {
-			continue // a minute under the race detector; .ci/run does it without
-		}
 		g, err := topology.Parse(c.tree)
 		require.NoError(t, err)
 		for i, m := range merges {

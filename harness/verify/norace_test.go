@@ -1,5 +1,6 @@
 //go:build !race
 
-package verify_test
+package verify
 
-const raceEnabled = false
+// RaceEnabled tells tests that they take ten times as long.
+const RaceEnabled = false

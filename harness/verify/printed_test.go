@@ -100,6 +100,7 @@ type broken struct {
 func caught(t *testing.T, real switching.Firmware, cases []broken) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			verify.Unraced(t)
 			t.Parallel()
 			config := verify.Config{Graph: graph(t, c.on), Firmware: real, Sets: verify.Sets{Kind: c.kind, Max: c.faults}, When: c.when}
 			if c.dead != "" {

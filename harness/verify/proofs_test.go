@@ -53,7 +53,7 @@ const (
 	flapping = "the same while faults come and go between hops"
 )
 
-// small are the trees on which claims are checked under the race detector too; without it, as .ci/run does, they all are.
+// small are the trees on which claims are checked under the race detector too; without it, as make whole does, they all are.
 var small = []string{"kary-ntree:2,3", "kary-ntree:2,4", "kary-ntree:3,2", "mport-tree:4,3"}
 
 func claims() (c []claim) {
@@ -135,7 +135,7 @@ func TestClaims(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for _, c := range list {
-		if c.long && !*fullProofs || raceEnabled && !slices.Contains(small, c.topology) {
+		if c.long && !*fullProofs || verify.RaceEnabled && !slices.Contains(small, c.topology) {
 			continue
 		}
 		g, err := topology.Parse(c.topology)

@@ -1,5 +1,6 @@
 //go:build race
 
-package verify_test
+package verify
 
-const raceEnabled = true
+// RaceEnabled tells tests that they take ten times as long.
+const RaceEnabled = true

@@ -14,6 +14,7 @@ import (
 // Theorem 5 of the fat-tree paper: its routing subfunction meets Duato's condition for link faults. For the function that re-routes
 // down two tiers it does not connect every packet, and one that avoids the faults' whole groups does.
 func TestRoutingSubfunctionsMeetDuatosConditionUpToKMinus1Faults(t *testing.T) {
+	verify.Unraced(t)
 	t.Parallel()
 	for _, c := range []struct {
 		routing, topology string

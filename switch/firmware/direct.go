@@ -192,3 +192,22 @@ func (f Direct) Patched(place *weft.Place, p *Patch) (switching.Firmware, error)
 	f.Ways = r.Ways
 	return f, nil
 }
+
+// HeaderBytes is how many bytes the sub-headers x take on the wire beside the destination's address, which every packet has: for each the
+// address of its intermediate node (two bytes, section 5.2), the I bit, the D bit, and three misroutes of three bits of direction and three of
+// hops (figure 8), as far as the mechanisms in use need them. A packet without sub-headers carries an empty one.
+func (f Direct) HeaderBytes(x *weft.Fields) int {
+	const address, misroutes = 16, weft.MaxMisroutes * (3 + 3)
+	bits := 0
+	if f.subPaths() > 1 {
+		bits++
+	}
+	if f.Deterministic {
+		bits++
+	}
+	if f.Misroutes {
+		bits += misroutes
+	}
+	n := max(1, x.Sub.Len())
+	return (n*bits + (n-1)*address + 7) / 8
+}

@@ -402,3 +402,24 @@ func TestNICsWriteTheWaysOfTheirSwitch(t *testing.T) {
 		require.Empty(t, h.Sub.String(), "from elsewhere, and when it runs again")
 	}
 }
+
+func TestSubHeadersTakeWhatTheMechanismsInUseNeed(t *testing.T) {
+	for _, c := range []struct {
+		f    Direct
+		sub  string
+		want int
+	}{
+		{Direct{}, "", 0},
+		{Direct{Adaptive: true}, "nowhere", 0},
+		{Direct{SubPaths: 2}, "", 1},                                                 // I
+		{Direct{SubPaths: 2}, "3;end", 3},                                            // 2 I, an address
+		{Direct{SubPaths: 3}, "3;4;end", 5},                                          // 3 I, two addresses
+		{Direct{Deterministic: true}, "end,d", 1},                                    // D
+		{Direct{Misroutes: true, Order: DirectionFirst}, "end,p1x1", 3},              // 18 bits
+		{Direct{SubPaths: 2, Deterministic: true}, "3;end,d", 3},                     // 2 (I, D), an address
+		{Direct{SubPaths: 2, Deterministic: true, Misroutes: true}, "", 3},           // 20 bits
+		{Direct{SubPaths: 2, Deterministic: true, Misroutes: true}, "3,p1x1;end", 7}, // 40 bits, an address
+	} {
+		require.Equal(t, c.want, c.f.HeaderBytes(&weft.Fields{Sub: subOf(t, c.sub)}), "%+v %q", c.f, c.sub)
+	}
+}

@@ -258,7 +258,7 @@ func TestWhatHasNoChannelListIsRefused(t *testing.T) {
 func TestFaultsAreToleratedOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	runs := 500
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		runs = 40
 	}
 	g := parse(t, "mesh:10x10")

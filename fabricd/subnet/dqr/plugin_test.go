@@ -101,9 +101,6 @@ func TestACycleIsFoundWithoutTheChannelListAndEndsWithADeadLink(t *testing.T) {
 }
 
 func TestAReconfigurationAllocatesLittle(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
 	g := parse(t, "mesh:10x10")
 	r := begin(t, xy(t, g), dqr.Options{})
 	dead, dies := cuts{}, between(g)

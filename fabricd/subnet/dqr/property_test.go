@@ -297,7 +297,7 @@ func TestWhateverIsCutRepairedAndSettledDependenciesLeadUpwardAndFlowsArrive(t *
 		t.Run(fmt.Sprint(i, routing.Engine, routing.Graph.Spec), func(t *testing.T) {
 			t.Parallel()
 			runs := 12
-			if testing.Short() || raceEnabled {
+			if testing.Short() {
 				runs = 2
 			}
 			for seed := range runs {

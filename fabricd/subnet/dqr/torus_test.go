@@ -30,7 +30,7 @@ func TestInATorusUnderLASHOtherLayersHaveRoom(t *testing.T) {
 	stride := map[int]int{5: 1, 10: 1, 15: 9, 20: 25}
 	least := map[int]float64{5: 1, 10: 0.98, 15: 1, 20: 1} // of the faults that are tolerated
 	for _, n := range []int{5, 10, 15, 20} {
-		if n > 10 && (testing.Short() || raceEnabled) {
+		if n > 10 && testing.Short() {
 			break
 		}
 		g := parse(t, fmt.Sprintf("torus:%dx%d", n, n))

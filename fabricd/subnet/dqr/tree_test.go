@@ -52,7 +52,7 @@ func TestLocalPathsOfTheTreeAreNoHindranceUnlessTheyAreCompulsory(t *testing.T) 
 // sampled are all links, or some where time is short.
 func sampled(links []weft.LinkID) (list []weft.LinkID) {
 	stride := 1
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		stride = 37
 	}
 	for i := 0; i < len(links); i += stride {

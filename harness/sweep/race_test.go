@@ -1,5 +1,5 @@
 //go:build race
 
-package layered_test
+package sweep
 
 const raceEnabled = true

@@ -1,5 +1,0 @@
-//go:build !race
-
-package dqr_test
-
-const raceEnabled = false
