@@ -230,11 +230,25 @@ func (o *oracle) check() {
 			if b.Header.Dst >= 8 {
 				need = 2
 			}
-			if o.portUp(out.Port) && o.room(o.channel(out.Port, out.VC)) >= need {
+			c := o.channel(out.Port, out.VC)
+			if o.portUp(out.Port) && o.room(c) >= need && !o.keptForAnother(c, b.Header.Seq) {
 				o.t.Fatalf("packet %d waits for %v, which has room", b.Header.Seq, out)
 			}
 		}
 	}
+}
+
+// keptForAnother sees that places of c are kept only for a packet that will have what it asks for when the queue has moved, and reports whether they are.
+func (o *oracle) keptForAnother(c channel, seq uint64) bool {
+	id := o.wait.kept[c]
+	if id == noSlot {
+		return false
+	}
+	p, vc := o.portVC(c)
+	if leave := min(int(o.Switch.out[c].n), o.ports[p].end.Credits(vc)); !o.wait.waits(id, c) || o.room(c)+leave < int(o.slots.slot[id].need) {
+		o.t.Fatalf("places of %v %v are kept for packet %d, which will not have them", p, vc, o.slots.slot[id].hdr.Seq)
+	}
+	return o.slots.slot[id].hdr.Seq != seq
 }
 
 // checkStranded sees that just what is queued for dead links is stranded, and waits for something.

@@ -100,7 +100,7 @@ func (s *Switch) follow(d *Decision, h *weft.Header) {
 func (s *Switch) selectOutput(candidates []Candidate) int {
 	if len(candidates) == 1 { // there is nothing to choose
 		k := &candidates[0]
-		if s.room(s.channel(k.Port, k.VC)) < max(1, int(k.Need)) || !s.portUp(k.Port) {
+		if s.roomFor(s.channel(k.Port, k.VC)) < max(1, int(k.Need)) || !s.portUp(k.Port) {
 			return -1
 		}
 		return 0
@@ -117,7 +117,7 @@ func (s *Switch) selectOutput(candidates []Candidate) int {
 		}
 		k := &candidates[j]
 		c := s.channel(k.Port, k.VC)
-		free := s.room(c)
+		free := s.roomFor(c)
 		if free < max(1, int(k.Need)) || !s.portUp(k.Port) {
 			continue
 		}
@@ -147,13 +147,15 @@ func (s *Switch) block(id slotID, candidates []Candidate) {
 		candidates = s.pick(candidates)
 	}
 	reason := StallLinkDown
+	sl := &s.slots.slot[id]
+	sl.need = 1
 	for i := range candidates {
+		sl.need = max(sl.need, candidates[i].Need)
 		s.wait.enter(id, s.channel(candidates[i].Port, candidates[i].VC))
 		if s.portUp(candidates[i].Port) {
 			reason = StallOutputFull
 		}
 	}
-	sl := &s.slots.slot[id]
 	sl.why |= 1 << reason
 	if !sl.waited && !sl.stranded {
 		sl.waited = true
@@ -312,6 +314,10 @@ func (s *Switch) transmit(p weft.PortID, c channel, f *weft.Frame, out *weft.Act
 }
 
 // wakeWaiters routes anew those who wait for c, in turn, as long as c has room.
+//
+// One that asks for more places than there are would never have its turn where others, which ask for one, take each as it comes (bubble flow control:
+// those who go along a ring, while it waits to enter). So the places are kept for it when it is its turn, but only if those in the queue
+// that are in its way can leave by credits that are there already: then it waits for nobody, and keeping them from others closes no circle of waiting.
 func (s *Switch) wakeWaiters(c channel, out *weft.Actions) {
 	if s.wait.count[c] == 0 {
 		return
@@ -325,10 +331,27 @@ func (s *Switch) wakeWaiters(c channel, out *weft.Actions) {
 			}
 			s.wait.leave(id)
 			s.advance(id, out)
+			if s.couldHave(id, c) {
+				s.wait.keep(id, c)
+				return
+			}
 			from = id + 1
 			s.wait.next[c] = from
 		}
 	}
+}
+
+// couldHave reports whether id, which has had its turn, still waits for c though c has room, and will have as much as it asks for without anybody else
+// moving.
+func (s *Switch) couldHave(id slotID, c channel) bool {
+	need := int(s.slots.slot[id].need)
+	if need < 2 || !s.wait.waits(id, c) || s.wait.kept[c] != noSlot {
+		return false
+	}
+	p, vc := s.portVC(c)
+	free := s.room(c)
+	leave := min(int(s.out[c].n), s.ports[p].end.Credits(vc))
+	return free > 0 && free < need && free+leave >= need && s.portUp(p)
 }
 
 // rerouteBlocked routes every blocked packet anew, in the order of slots: a port or a register has changed.

@@ -22,6 +22,7 @@ type slot struct {
 	vc      weft.VC     // of in
 	waited  bool        // it has had to wait in this switch, and that was counted
 	why     uint8       // it has had to wait for: a bit for each Stall
+	need    uint8       // of one that is blocked: the most places that a candidate asks for
 
 	// Of a packet in an output queue.
 	stranded bool // see requeue.go

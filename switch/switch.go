@@ -323,6 +323,14 @@ func (s *Switch) room(c channel) int {
 	return s.cfg.OutputBuffer - int(s.out[c].n+s.out[c].reserved)
 }
 
+// roomFor is the room of c for a packet that waits for nothing: none where it is kept for one that does.
+func (s *Switch) roomFor(c channel) int {
+	if s.wait.keeps > 0 && s.wait.kept[c] != noSlot {
+		return 0
+	}
+	return s.room(c)
+}
+
 // sendable reports whether port p has a packet and the credit to send it.
 func (s *Switch) sendable(p weft.PortID) bool {
 	port := &s.ports[p]

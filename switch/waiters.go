@@ -12,6 +12,8 @@ type waiters struct {
 	count                []int32  // per output, how many wait for it
 	next                 []slotID // per output, where the round robin goes on
 	blocked              []uint64 // the slots that wait for anything
+	kept                 []slotID // per output, for whom its places are kept; noSlot: for nobody
+	keeps                int      // outputs whose places are kept
 }
 
 func newWaiters(slots, channels int) waiters {
@@ -21,6 +23,10 @@ func newWaiters(slots, channels int) waiters {
 	w.count = make([]int32, channels)
 	w.next = make([]slotID, channels)
 	w.blocked = make([]uint64, w.slotWords)
+	w.kept = make([]slotID, channels)
+	for c := range w.kept {
+		w.kept[c] = noSlot
+	}
 	return w
 }
 
@@ -45,10 +51,26 @@ func (w *waiters) leave(id slotID) {
 			c := i*64 + bits.TrailingZeros64(word)
 			w.byOutput[c*w.slotWords+int(id)/64] &= mask
 			w.count[c]--
+			if w.kept[c] == id {
+				w.kept[c] = noSlot
+				w.keeps--
+			}
 		}
 		row[i] = 0
 	}
 	w.blocked[id/64] &= mask
+}
+
+// waits reports whether id waits for c.
+func (w *waiters) waits(id slotID, c channel) bool {
+	return w.bySlot[int(id)*w.chanWords+int(c)/64]>>(uint(c)%64)&1 == 1
+}
+
+// keep has the places of c kept for id, which waits for it and has its turn, until it waits no more.
+func (w *waiters) keep(id slotID, c channel) {
+	w.kept[c] = id
+	w.keeps++
+	w.next[c] = id
 }
 
 // after returns the first slot at or after from that waits for c, without wrapping round, or noSlot.

@@ -75,7 +75,7 @@ func (f *Fabric) Load(ctx context.Context, p *firmware.Patch) error {
 
 // describe puts a patch into words.
 func describe(p *firmware.Patch) string {
-	entries := len(p.Routes)
+	entries := len(p.Routes) + len(p.Ways)
 	for _, set := range p.Set {
 		entries += set.N
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
 )
 
 // Choice settles one choice that a firmware leaves open: of the candidates for packets that come into Switch by one of the ports In,
@@ -52,6 +53,14 @@ func (c *choosing) Check(place *weft.Place, vcs int) error {
 		return k.Check(place, vcs)
 	}
 	return nil
+}
+
+// LeastRoom implements [switching.Roomy].
+func (c *choosing) LeastRoom(place *weft.Place) int {
+	if r, ok := c.Firmware.(switching.Roomy); ok {
+		return r.LeastRoom(place)
+	}
+	return 1
 }
 
 // Registers implements [Stateful].

@@ -99,7 +99,7 @@ func (n *Net) box(u, v int, list []int32) []int32 {
 	k := len(n.dims)
 	a, b := n.at(u), n.at(v)
 	for e := range n.links {
-		c, in := n.at(e/k), n.edge[e/k*2*k+e%k] >= 0
+		c, in := n.at(e/k), n.there(e)
 		for i := 0; in && i < k; i++ {
 			in = n.dims[i].spans(int(a[i]), int(b[i]), int(c[i]), i == e%k)
 		}
