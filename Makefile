@@ -16,8 +16,8 @@ LIMIT     ?= 0
 # under it. The detector needs a C compiler; where Go finds none, tests run without it, and say so.
 PURE := /(subnet/(cdg|direct|dqr|layered|manage|reroute|survey)|topology(/[a-z]+)?|harness/(measure|virtual))$$
 # Tests of others do a part under it (race_test.go), and the whole in make whole, which cuts one in PAIRS of the 8128 pairs of links.
-PARTLY := /(fabricd/(api|fabric|scenario)|harness/(sweep|verify))$$
-PAIRS  ?= 3
+PARTLY := /(fabricd/(api|fabric|manager|scenario)|harness/(sweep|verify))$$
+PAIRS  ?= 10
 CGO  := $(shell go env CGO_ENABLED)
 RACE ?= $(if $(filter 1,$(CGO)),-race)
 

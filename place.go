@@ -99,7 +99,6 @@ func (t *Tree) UpIndex(p PortID) int {
 // Grid is the place of a switch in a mesh, a torus or a ring. Ports: 2i leads down in dimension i, to the next lower coordinate,
 // and 2i+1 up; the ports of NICs follow.
 type Grid struct {
-	Wrap bool   // a torus or a ring: the last switch of a dimension of three or more is linked to the first
 	NICs uint32 // of each switch; NIC d hangs on switch d / NICs
 	Dims []Dim  // x first
 }
@@ -109,10 +108,11 @@ type Dim struct {
 	Size   uint32 // switches
 	At     uint32 // the coordinate of this switch, from 0
 	Stride uint32 // what one step up adds to the number of the switch, but for the step around the end
+	Wrap   bool   // the last switch is linked to the first; not of two, which have one link
 }
 
 // Around reports whether the last switch of dimension i is linked to the first.
-func (g *Grid) Around(i int) bool { return g.Wrap && g.Dims[i].Size > 2 }
+func (g *Grid) Around(i int) bool { return g.Dims[i].Wrap }
 
 // Down is the port to the next lower coordinate of dimension i, around the end of a torus.
 func (g *Grid) Down(i int) PortID { return PortID(2 * i) }

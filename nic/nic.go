@@ -41,7 +41,7 @@ type Config struct {
 	Epoch    weft.Epoch      // of its link before the first; see credit.Config.First
 
 	// Source writes into the header of a packet what its way is, before it is sent; nil: nothing. Its firmware may ask for that,
-	// see switching.Sourcer. It changes fields only.
+	// see switching.Source. It changes fields, and how long the packet is on the wire.
 	Source func(h *weft.Header)
 	// Addresses are those by which packets go to a NIC, as its firmware has them (see switching.Assigner): one is drawn when a packet is
 	// generated, none is drawn when there is one alone, and without any the packet goes to address 0 and enters in VC 0. A VC that the

@@ -128,6 +128,10 @@ func (c Config) validate() error {
 			return fmt.Errorf("%w: switch %s: requeue: %w", ErrConfig, c.Place.Name, err)
 		}
 	}
+	if r, ok := c.Firmware.(Roomy); ok && c.OutputBuffer < r.LeastRoom(c.Place) {
+		return fmt.Errorf("%w: switch %s: firmware %T waits for %d free places in an output queue, and the output buffer is of %d packets: raise it",
+			ErrConfig, c.Place.Name, c.Firmware, r.LeastRoom(c.Place), c.OutputBuffer)
+	}
 	if k, ok := c.Firmware.(Checker); ok {
 		if err := k.Check(c.Place, c.VCs); err != nil {
 			return fmt.Errorf("%w: switch %s: %w", ErrConfig, c.Place.Name, err)

@@ -17,6 +17,12 @@ type Checker interface {
 	Check(place *weft.Place, vcs int) error
 }
 
+// Roomy is a firmware that asks for more than one free place in an output queue, see [Candidate].Need.
+type Roomy interface {
+	// LeastRoom is how many packets an output queue of a switch at this place must hold: else none would ever have as many free places.
+	LeastRoom(place *weft.Place) int
+}
+
 // Requeuer is a firmware whose packets may be routed a second time when the link that they were queued for has died.
 //
 // Such a packet is routed as if it had arrived only now, but it waits in the output queue of the dead link, not in the input

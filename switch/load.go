@@ -37,12 +37,13 @@ func (s *Switch) Load(now weft.Time, fw Firmware, version uint64, out *weft.Acti
 // Version is that of the tables that the switch forwards by, 0 if there are none.
 func (s *Switch) Version() uint64 { return s.version }
 
-// bound sets how many switches packets may have crossed on arrival.
+// bound sets how many switches packets may have crossed on arrival, and who says how long they are.
 func (s *Switch) bound() {
 	s.most = weft.MaxHops
 	if b, ok := s.fw.(Bounded); ok {
 		s.most = uint16(min(max(b.MostHops(), 1), weft.MaxHops))
 	}
+	s.sizer, _ = s.fw.(Sizer)
 }
 
 // declared are the registers of a firmware at a place.

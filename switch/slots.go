@@ -33,6 +33,7 @@ type slot struct {
 type mark struct {
 	fields         weft.Fields
 	hops, reroutes uint16
+	size           uint32
 	vc             weft.VC
 }
 

@@ -14,6 +14,7 @@ type Switch struct {
 	in        []input  // per channel
 	out       []output // per channel
 	fw        Firmware
+	sizer     Sizer  // fw, if it is one
 	version   uint64 // of what fw forwards by, see Load
 	view      View
 	place     *weft.Place

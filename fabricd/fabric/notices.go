@@ -75,13 +75,12 @@ func (f *Fabric) carryNotices() {
 
 // source is what the firmware has a NIC write into its packets, or nil.
 func (f *Fabric) source(id weft.NICID) func(h *weft.Header) {
-	_, ok := f.opts.Firmware.(switching.Sourcer)
 	leaf, port := f.leaf(id)
-	if !ok || leaf == nil {
+	if leaf == nil || switching.SourceOf(f.opts.Firmware, leaf, port) == nil {
 		return nil
 	}
 	in := &f.switches[leaf.Switch].program
-	return func(h *weft.Header) { in.firmware().(switching.Sourcer).Source(leaf, port, h) }
+	return func(h *weft.Header) { switching.Source(in.firmware(), leaf, port, h) }
 }
 
 // addresses are those that the firmware has a NIC choose among, or nil.

@@ -14,27 +14,31 @@ const maxDims = 4 // dimensions of a mesh or torus; chosen by us
 // switch s has the NICs s*nics .. s*nics+nics-1, at its ports 2*len(dims) and up.
 type grid struct {
 	dims []int
-	wrap bool
-	nics int // of one switch
+	wrap []bool // per dimension: whether it goes around, which two switches do not
+	nics int    // of one switch
 }
 
-// newGrid makes the product of dims switches. A torus dimension of two has one link and no second one around.
-func newGrid(kind Kind, dims []int, nics int) (*Graph, error) {
+// dimensions are the letters of dimensions, in their order.
+const dimensions = "xyzw"
+
+// newGrid makes the product of dims switches. The dimensions named in wrap go around, in a torus or a ring all if it is empty; one of two
+// switches has one link and no second one around.
+func newGrid(kind Kind, dims []int, wrap string, nics int) (*Graph, error) {
 	if len(dims) < 1 || len(dims) > maxDims {
 		return nil, fmt.Errorf("%d dimensions, expected 1 to %d", len(dims), maxDims)
 	}
-	least := 2
-	if kind == Ring {
-		least = 3
-	}
 	count := 1
-	for _, r := range dims {
-		if r < least {
-			return nil, fmt.Errorf("%d switches in one dimension, expected at least %d", r, least)
+	for i, r := range dims {
+		if err := checkRadix(kind, dims, i); err != nil {
+			return nil, err
 		}
 		count = capped(count, r)
 	}
-	t := &grid{dims: dims, wrap: kind != Mesh, nics: nics}
+	around, err := wraps(kind, dims, wrap)
+	if err != nil {
+		return nil, err
+	}
+	t := &grid{dims: dims, wrap: around, nics: nics}
 	ports := 2*len(dims) + nics
 	all := capped(count, nics)
 	if err := bounds(count, all, capped(count, len(dims)+nics), ports); err != nil {
@@ -59,6 +63,45 @@ func newGrid(kind Kind, dims []int, nics int) (*Graph, error) {
 	return g, nil
 }
 
+// checkRadix says what is wrong with how many switches dimension i has.
+func checkRadix(kind Kind, dims []int, i int) error {
+	switch r := dims[i]; {
+	case kind == Ring && r < 3:
+		return fmt.Errorf("%d switches, expected at least 3: mesh:2 has two", r)
+	case r == 1:
+		var rest []string
+		for _, r := range dims {
+			if r > 1 {
+				rest = append(rest, strconv.Itoa(r))
+			}
+		}
+		advice := "leave it out"
+		if len(rest) > 0 {
+			advice += fmt.Sprintf(", as in %s:%s", kind, strings.Join(rest, "x"))
+		}
+		return fmt.Errorf("dimension %c has 1 switch, expected at least 2: %s", dimensions[i], advice)
+	case r < 1:
+		return fmt.Errorf("dimension %c has no switch, expected at least 2", dimensions[i])
+	}
+	return nil
+}
+
+// wraps reads which dimensions go around.
+func wraps(kind Kind, dims []int, letters string) (around []bool, err error) {
+	around = make([]bool, len(dims))
+	if letters == "" && kind != Mesh {
+		letters = dimensions[:len(dims)]
+	}
+	for _, c := range letters {
+		i := strings.IndexRune(dimensions[:len(dims)], c)
+		if i < 0 || strings.Count(letters, string(c)) > 1 {
+			return nil, fmt.Errorf("wrap=%s, expected each dimension that goes around once, of %s", clip(letters), dimensions[:len(dims)])
+		}
+		around[i] = dims[i] > 2
+	}
+	return around, nil
+}
+
 func (t *grid) nicName(kind Kind, at string, s, i int) string {
 	switch {
 	case kind == Ring:
@@ -78,7 +121,7 @@ func (t *grid) links(g *Graph) {
 			a := weft.End{Node: s.ID.Node(), Port: weft.PortID(2*i + 1)}
 			next := int(s.ID) + stride
 			if s.Coord[i] == r-1 {
-				if !t.wrap || r == 2 {
+				if !t.wrap[i] {
 					continue
 				}
 				next -= r * stride
@@ -113,10 +156,10 @@ func (t *grid) coord(s int) []int {
 
 // place is what switch s knows of its coordinates.
 func (t *grid) place(s Switch) *weft.Grid {
-	g := &weft.Grid{Wrap: t.wrap, NICs: uint32(t.nics), Dims: make([]weft.Dim, len(t.dims))}
+	g := &weft.Grid{NICs: uint32(t.nics), Dims: make([]weft.Dim, len(t.dims))}
 	stride := uint32(1)
 	for i := len(t.dims) - 1; i >= 0; i-- {
-		g.Dims[i] = weft.Dim{Size: uint32(t.dims[i]), At: uint32(s.Coord[i]), Stride: stride}
+		g.Dims[i] = weft.Dim{Size: uint32(t.dims[i]), At: uint32(s.Coord[i]), Stride: stride, Wrap: t.wrap[i]}
 		stride *= uint32(t.dims[i])
 	}
 	return g
@@ -127,7 +170,7 @@ func (t *grid) distance(a, b []int) int {
 	links := 0
 	for i, r := range t.dims {
 		d := max(a[i]-b[i], b[i]-a[i])
-		if t.wrap {
+		if t.wrap[i] {
 			d = min(d, r-d)
 		}
 		links += d

@@ -41,7 +41,8 @@ func generators() []generator {
 			func(a arguments) (*Graph, error) { return a.grid(Mesh) },
 		},
 		{
-			Torus, "torus:AxB[xC[xD]][,nics=N]", "torus:4x4x4", "torus of 1 to 4 dimensions, N NICs a switch (1)",
+			Torus, "torus:AxB[xC[xD]][,nics=N][,wrap=xyzw]", "torus:4x4x4",
+			"torus of 1 to 4 dimensions, N NICs a switch (1); wrap=xy: only these dimensions go around, none of two switches does",
 			func(a arguments) (*Graph, error) { return a.grid(Torus) },
 		},
 		{
@@ -121,6 +122,7 @@ type arguments struct {
 	nics     int    // NICs of one switch; 0 when not given
 	parallel int    // links between two switches; 0 when not given
 	method   string // "" when not given
+	wrap     string // dimensions that go around; "" when not given
 }
 
 func parseArguments(s string) (arguments, error) {
@@ -143,7 +145,7 @@ func parseArguments(s string) (arguments, error) {
 }
 
 // options reports whether any option was given; they come last.
-func (a arguments) options() bool { return a.nics+a.parallel > 0 || a.method != "" }
+func (a arguments) options() bool { return a.nics+a.parallel > 0 || a.method+a.wrap != "" }
 
 // option reads one option, which may be given once.
 func (a *arguments) option(key, value string) (err error) {
@@ -154,6 +156,9 @@ func (a *arguments) option(key, value string) (err error) {
 			return document.Unknown("method", value, methods)
 		}
 		a.method = value
+		return nil
+	case key == "wrap" && a.wrap == "" && value != "":
+		a.wrap = value
 		return nil
 	case count == nil || *count > 0:
 		return errSyntax
@@ -182,8 +187,11 @@ func (a arguments) two(build func(k, n int) (*Graph, error)) (*Graph, error) {
 
 // grid reads "AxBxC".
 func (a arguments) grid(kind Kind) (*Graph, error) {
-	if len(a.plain) != 1 || a.parallel != 0 || a.method != "" {
+	if len(a.plain) != 1 || a.parallel != 0 || a.method != "" || a.wrap != "" && kind == Ring {
 		return nil, errSyntax
+	}
+	if a.wrap != "" && kind == Mesh {
+		return nil, fmt.Errorf("wrap=%s, but a mesh goes around nowhere: write torus:%s,wrap=%s", clip(a.wrap), clip(a.plain[0]), clip(a.wrap))
 	}
 	var dims []int
 	for _, p := range strings.SplitN(a.plain[0], "x", maxDims+2) {
@@ -196,12 +204,12 @@ func (a arguments) grid(kind Kind) (*Graph, error) {
 	if kind == Ring && len(dims) != 1 {
 		return nil, errSyntax
 	}
-	return newGrid(kind, dims, max(a.nics, 1))
+	return newGrid(kind, dims, a.wrap, max(a.nics, 1))
 }
 
 // irregular reads "switches,links,seed".
 func (a arguments) irregular() (*Graph, error) {
-	if len(a.plain) != 3 {
+	if len(a.plain) != 3 || a.wrap != "" {
 		return nil, errSyntax
 	}
 	switches, errS := number(a.plain[0])

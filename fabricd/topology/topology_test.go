@@ -21,6 +21,7 @@ var specs = []string{
 	"mport-tree:4,1", "mport-tree:4,2", "mport-tree:8,3", "mport-tree:4,4", "mport-tree:12,2",
 	"mesh:2", "mesh:4x3", "mesh:2x3x4", "mesh:2x2x2x3", "mesh:3x3,nics=2", "mesh:12x2",
 	"torus:4x4", "torus:2x5", "torus:3x4x5", "torus:7", "torus:2x2x2x2", "torus:3x3,nics=3",
+	"torus:4x3,wrap=x", "torus:3x4x5,wrap=zy", "torus:3x2x4x3,nics=2,wrap=yw",
 	"irregular:2,1,0", "irregular:16,32,1", "irregular:20,19,5", "irregular:9,36,5", "irregular:8,12,3,nics=2",
 	"irregular:8,12,3,parallel=3,nics=2", "irregular:9,12,3,method=uniform", "irregular:9,8,3,method=uniform,parallel=2",
 	"ring:3", "ring:8", "ring:5,nics=2",
@@ -52,6 +53,8 @@ func TestCounts(t *testing.T) {
 		{"torus:4x4", 16, 16, 48, 32},
 		{"torus:2x5", 10, 10, 25, 15},
 		{"torus:4x4x4x4", 256, 256, 1280, 1024},
+		{"torus:8x8x4,wrap=xy,nics=4", 256, 1024, 1024 + 2*256 + 3*64, 2*256 + 3*64},
+		{"torus:2x5,wrap=x", 10, 10, 23, 13},
 		{"irregular:16,32,1", 16, 16, 48, 32},
 		{"ring:8", 8, 8, 16, 8},
 	} {
@@ -137,7 +140,7 @@ func TestStructure(t *testing.T) {
 // A tree is wired as firmware believes: from every switch every up port leads up to the switch with that digit, and
 // following DownPort wherever HasDown leads to every NIC, and to no NIC elsewhere.
 func TestGridConvention(t *testing.T) {
-	for _, spec := range []string{"mesh:2x3x4", "torus:4x5", "torus:2x3,nics=2", "ring:5"} {
+	for _, spec := range []string{"mesh:2x3x4", "torus:4x5", "torus:2x3,nics=2", "ring:5", "torus:3x4x5,wrap=xz"} {
 		g, err := Parse(spec)
 		require.NoError(t, err)
 		for _, s := range g.Switches {
@@ -366,15 +369,25 @@ func TestBadSpecs(t *testing.T) {
 		"kary-ntree:2,2147483648":              "kary-ntree:2,2147483648: 2147483648: topology too large",
 		"mport-tree:7,2":                       "mport-tree:7,2: m = 7 and n = 2, expected an even m of at least 4 and n of at least 1",
 		"mport-tree:256,3":                     "mport-tree:256,3: 81920 switches, expected at most 65536: topology too large",
-		"mesh:4x1":                             "mesh:4x1: 1 switches in one dimension, expected at least 2",
+		"mesh:4x1":                             "mesh:4x1: dimension y has 1 switch, expected at least 2: leave it out, as in mesh:4",
+		"torus:1x4x1x5":                        "torus:1x4x1x5: dimension x has 1 switch, expected at least 2: leave it out, as in torus:4x5",
+		"torus:1":                              "torus:1: dimension x has 1 switch, expected at least 2: leave it out",
+		"torus:4x4,wrap=xz":                    "torus:4x4,wrap=xz: wrap=xz, expected each dimension that goes around once, of xy",
+		"torus:4x4,wrap=xx":                    "torus:4x4,wrap=xx: wrap=xx, expected each dimension that goes around once, of xy",
+		"torus:4x4,wrap=":                      "torus:4x4,wrap=: expected torus:AxB[xC[xD]][,nics=N][,wrap=xyzw], as torus:4x4x4",
+		"torus:4x4,wrap=x,wrap=y":              "torus:4x4,wrap=x,wrap=y: expected torus:AxB[xC[xD]][,nics=N][,wrap=xyzw], as torus:4x4x4",
+		"mesh:4x4,wrap=x":                      "mesh:4x4,wrap=x: wrap=x, but a mesh goes around nowhere: write torus:4x4,wrap=x",
+		"ring:8,wrap=x":                        "ring:8,wrap=x: expected ring:n[,nics=N], as ring:8",
+		"irregular:8,12,1,wrap=x":              "irregular:8,12,1,wrap=x: expected irregular:switches,links,seed[,nics=N][,parallel=N][,method=tree|uniform], as irregular:16,32,1",
+		"kary-ntree:4,3,wrap=x":                "kary-ntree:4,3,wrap=x: expected kary-ntree:k,n, as kary-ntree:4,3",
 		"mesh:4x":                              "mesh:4x: expected mesh:AxB[xC[xD]][,nics=N], as mesh:8x8",
 		"mesh:2x2x2x2x2":                       "mesh:2x2x2x2x2: 5 dimensions, expected 1 to 4",
 		"mesh:4x4,nics=0":                      "mesh:4x4,nics=0: nics=0, expected 1 to 255",
 		"mesh:4x4,nics=253":                    "mesh:4x4,nics=253: 257 ports on one switch, expected at most 256: topology too large",
 		"mesh:65536x65536x65536":               "mesh:65536x65536x65536: more than 65536 switches: topology too large",
-		"torus:0x4":                            "torus:0x4: 0 switches in one dimension, expected at least 2",
+		"torus:0x4":                            "torus:0x4: dimension x has no switch, expected at least 2",
 		"torus:256x256,nics=5":                 "torus:256x256,nics=5: 327680 NICs, expected at most 262144: topology too large",
-		"ring:2":                               "ring:2: 2 switches in one dimension, expected at least 3",
+		"ring:2":                               "ring:2: 2 switches, expected at least 3: mesh:2 has two",
 		"ring:3x3":                             "ring:3x3: expected ring:n[,nics=N], as ring:8",
 		"irregular:8,12":                       "irregular:8,12: expected irregular:switches,links,seed[,nics=N][,parallel=N][,method=tree|uniform], as irregular:16,32,1",
 		"irregular:8,6,1":                      "irregular:8,6,1: 6 links between 8 switches, expected 7, to be connected, to 28, the pairs and ports there are",

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
 )
 
 // Choice settles one choice that a firmware leaves open: of the candidates for packets that come into Switch by one of the ports In,
@@ -54,6 +55,14 @@ func (c *choosing) Check(place *weft.Place, vcs int) error {
 	return nil
 }
 
+// LeastRoom implements [switching.Roomy].
+func (c *choosing) LeastRoom(place *weft.Place) int {
+	if r, ok := c.Firmware.(switching.Roomy); ok {
+		return r.LeastRoom(place)
+	}
+	return 1
+}
+
 // Registers implements [Stateful].
 func (c *choosing) Registers(place *weft.Place) []Register {
 	if s, ok := c.Firmware.(Stateful); ok {
@@ -75,6 +84,14 @@ func (c *choosing) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) [
 		return a.Addresses(leaf, at, dst)
 	}
 	return nil
+}
+
+// HeaderBytes implements [Sizer].
+func (c *choosing) HeaderBytes(f *weft.Fields) int {
+	if z, ok := c.Firmware.(Sizer); ok {
+		return z.HeaderBytes(f)
+	}
+	return 0
 }
 
 // MostHops implements [Bounded].

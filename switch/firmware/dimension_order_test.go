@@ -51,7 +51,7 @@ func (n *net) stepBy(fw Firmware, in weft.End, vc weft.VC, dst weft.NICID, sub w
 // grids have dimensions of two, odd and even ones, one to four of them, and several NICs a switch.
 var grids = []string{
 	"mesh:8x8", "mesh:2x3x4", "mesh:5", "mesh:3x3,nics=2", "ring:3", "ring:8",
-	"torus:4x4", "torus:5x5", "torus:8x8", "torus:2x6", "torus:4x4x4", "torus:2x2", "torus:3x2x3x2", "torus:6x3,nics=3",
+	"torus:4x4", "torus:5x5", "torus:8x8", "torus:2x6", "torus:4x4x4", "torus:2x2", "torus:3x2x3x2", "torus:6x3,nics=3", "torus:4x3,wrap=x", "torus:3x5x4,wrap=yz",
 }
 
 func TestDimensionOrderTakesOneShortestPathForEveryPairAndRaisesTheChannel(t *testing.T) {
@@ -96,7 +96,7 @@ func (n *net) shortest(t *testing.T, fw DimensionOrder, src, dst weft.NICID) {
 // Whatever a packet's destination and however it came: no port or channel that is not there, no dead port, no other NIC; and of those that number
 // channels, never back where it came from, and never a channel of a lower number.
 func TestEveryFirmwareForGridsKeepsTheContract(t *testing.T) {
-	for _, spec := range []string{"mesh:3x4", "torus:4x3", "torus:2x5,nics=2", "ring:4"} {
+	for _, spec := range []string{"mesh:3x4", "torus:4x3", "torus:2x5,nics=2", "ring:4", "torus:4x3,wrap=y"} {
 		for _, e := range For(Grids) {
 			t.Run(spec+"/"+e.Name, func(t *testing.T) {
 				t.Parallel()

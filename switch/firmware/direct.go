@@ -146,6 +146,14 @@ func (f *Direct) carries(w Way) error {
 	return nil
 }
 
+// LeastRoom implements [switching.Roomy].
+func (f Direct) LeastRoom(place *weft.Place) int {
+	if f.Ring == Bubble && place.Grid != nil && goesAround(place.Grid) {
+		return 2
+	}
+	return 1
+}
+
 // CheckRequeue implements [Requeuer]. Bubble flow control refuses: a stranded packet has given back its place in the ring, and would take
 // the last free one.
 func (f Direct) CheckRequeue(place *weft.Place) error {

@@ -383,6 +383,10 @@ func TestDirectSaysWhatItNeeds(t *testing.T) {
 	}
 	require.ErrorContains(t, Direct{SubPaths: 5}.Check(torus, 16), "room for 4 sub-paths, not for 5")
 	require.ErrorContains(t, Direct{Misroutes: true}.Check(torus, 16), "choose order=direction")
+	_, err := switching.New(switching.Config{Place: torus, Firmware: Direct{}, Rand: rand.NewPCG(1, 2), OutputBuffer: 1})
+	require.ErrorContains(t, err, "waits for 2 free places in an output queue, and the output buffer is of 1 packets: raise it")
+	_, err = switching.New(switching.Config{Place: mesh, Firmware: Direct{}, Rand: rand.NewPCG(1, 2), OutputBuffer: 1})
+	require.NoError(t, err)
 	require.ErrorContains(t, Direct{}.CheckRequeue(torus), "choose ring=dateline")
 	require.NoError(t, Direct{}.CheckRequeue(mesh), "no rings")
 	require.NoError(t, Direct{Ring: Dateline}.CheckRequeue(torus))

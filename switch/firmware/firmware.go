@@ -22,6 +22,7 @@ type (
 	Numbered  = switching.Numbered
 	Symmetric = switching.Symmetric
 	Sourcer   = switching.Sourcer
+	Sizer     = switching.Sizer
 	Assigner  = switching.Assigner
 	Bounded   = switching.Bounded
 	Notifier  = switching.Notifier

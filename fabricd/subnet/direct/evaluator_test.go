@@ -12,16 +12,22 @@ import (
 func TestEvaluatorAgreesWithSolve(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		spec string
-		most int // faults
-		sets int
+		spec       string
+		most       int // faults
+		sets       int
+		mechanisms []string
 	}{
-		{"torus:3x3x3", 30, 40}, {"torus:4x4", 14, 40}, {"torus:4x4x4", 20, 3}, {"mesh:3x4", 9, 40}, {"ring:8", 3, 20}, {"torus:5x5x3", 10, 1},
+		{"torus:3x3x3", 30, 25, everyMechanism},
+		{"torus:4x4", 14, 30, everyMechanism},
+		{"torus:4x4x4", 20, 2, []string{"I", "M", "I+D+either", "I+D+M", "Ix2"}},
+		{"mesh:3x4", 9, 40, everyMechanism},
+		{"ring:8", 3, 20, everyMechanism},
+		{"torus:5x5x3", 10, 1, []string{"I", "M", "I+D", "Ix2+D+M"}}, // too large for words
 	} {
 		t.Run(c.spec, func(t *testing.T) {
 			t.Parallel()
 			g, n := generate(t, c.spec)
-			for _, text := range everyMechanism {
+			for _, text := range c.mechanisms {
 				random := rand.New(rand.NewPCG(5, 6))
 				m := parse(t, text)
 				v := n.NewEvaluator(m)
@@ -66,13 +72,13 @@ func TestEvaluatorDoesNotAllocate(t *testing.T) {
 // finds a sub-path for.
 func TestSegmentsAreAllSubPaths(t *testing.T) {
 	t.Parallel()
-	for _, spec := range []string{"torus:3x3", "torus:4x4", "mesh:3x2x2", "torus:3x4"} {
+	for _, spec := range []string{"torus:4x4", "mesh:3x2x2", "torus:3x4"} {
 		g, n := generate(t, spec)
 		random := rand.New(rand.NewPCG(9, 9))
 		for _, text := range everyMechanism {
 			m := parse(t, text)
 			m.Intermediate = 0
-			for range 3 {
+			for range 2 {
 				o := newOracle(g, m, draw(g, 1+random.IntN(5), random))
 				for u := range weft.SwitchID(len(g.Switches)) {
 					best := map[weft.SwitchID]price{u: {}}

@@ -71,3 +71,24 @@ func TestNewRefusesWhatIsNoTorusOrMesh(t *testing.T) {
 		}
 	}
 }
+
+func FuzzParse(f *testing.F) {
+	for _, text := range append([]string{"", "none", "I*2+D+M", " i x 3 + d+either", "D+direction-order", "Ix99999", "+"}, everyMechanism...) {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := Parse(text)
+		if err != nil {
+			if !errors.Is(err, ErrMechanisms) {
+				t.Errorf("%q: %v is not ErrMechanisms", text, err)
+			}
+			return
+		}
+		if err := m.Check(); err != nil {
+			t.Errorf("%q: %+v: %v", text, m, err)
+		}
+		if again, err := Parse(m.String()); err != nil || again != m {
+			t.Errorf("%q is %+v, printed as %s and read again %+v, %v", text, m, m, again, err)
+		}
+	})
+}

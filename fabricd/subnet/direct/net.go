@@ -185,12 +185,17 @@ type faults struct {
 	list []int // the edges
 }
 
+// there reports whether an edge has its place in the grid, and is not beyond the end of a mesh.
+func (n *Net) there(e int) bool {
+	k := len(n.dims)
+	return n.edge[e/k*2*k+e%k] >= 0
+}
+
 // faults are the links that dead says, and those that are missing.
 func (n *Net) faults(dead func(*topology.Link) bool) faults {
 	f := faults{dead: newBits(len(n.links))}
-	k := len(n.dims)
 	for e, id := range n.links {
-		if n.edge[e/k*2*k+e%k] >= 0 && (id == noLink || dead != nil && dead(&n.g.Links[id])) {
+		if n.there(e) && (id == noLink || dead != nil && dead(&n.g.Links[id])) {
 			f.dead.set(e)
 			f.list = append(f.list, e)
 		}

@@ -16,7 +16,9 @@ type oracle struct {
 	g    *topology.Graph
 	m    Mechanisms
 	dead map[weft.LinkID]bool
-	memo map[[3]int]price
+
+	memo  map[[3]int]price
+	clear map[[2]weft.SwitchID]bool // whether it is adaptive
 }
 
 // price is what ways are compared by.
@@ -39,7 +41,7 @@ func (p price) plus(q price) price {
 }
 
 func newOracle(g *topology.Graph, m Mechanisms, dead []weft.LinkID) *oracle {
-	o := &oracle{g: g, m: m, dead: map[weft.LinkID]bool{}, memo: map[[3]int]price{}}
+	o := &oracle{g: g, m: m, dead: map[weft.LinkID]bool{}, memo: map[[3]int]price{}, clear: map[[2]weft.SwitchID]bool{}}
 	for _, id := range dead {
 		o.dead[id] = true
 	}
@@ -80,7 +82,15 @@ func (o *oracle) nearer(u, v weft.SwitchID) (ports []weft.PortID) {
 }
 
 // adaptive walks all shortest paths.
-func (o *oracle) adaptive(u, v weft.SwitchID) bool {
+func (o *oracle) adaptive(u, v weft.SwitchID) (alive bool) {
+	if u == v {
+		return true
+	}
+	key := [2]weft.SwitchID{u, v}
+	if alive, ok := o.clear[key]; ok {
+		return alive
+	}
+	defer func() { o.clear[key] = alive }()
 	for _, p := range o.nearer(u, v) {
 		w, _, alive := o.step(u, p)
 		if !alive || !o.adaptive(w, v) {
@@ -229,13 +239,6 @@ func (o *oracle) way(u, v weft.SwitchID, via int) price {
 	}
 	o.memo[key] = best
 	return best
-}
-
-func truth(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // joined reports whether live links lead from u to v.

@@ -71,6 +71,7 @@ func (n *Net) options(m Mechanisms, u, v int, yield func(*option) bool) bool {
 		return true
 	}
 	var legs []int32
+	boxes := make([][]int32, n.nodes) // where rests begin, as they are needed
 	x := misrouter{net: n, m: m, to: v, bound: unbounded}
 	x.passes = func(_, edge int, on bool) bool {
 		if legs = append(legs, int32(edge)); !on {
@@ -83,7 +84,10 @@ func (n *Net) options(m Mechanisms, u, v int, yield func(*option) bool) bool {
 		if d.fixed {
 			o.edges = n.line(node, v, true, d.other, o.edges)
 		} else {
-			o.edges = n.box(node, v, o.edges)
+			if boxes[node] == nil {
+				boxes[node] = n.box(node, v, []int32{})
+			}
+			o.edges = append(o.edges, boxes[node]...)
 		}
 		return !yield(&o)
 	}
@@ -95,7 +99,7 @@ func (n *Net) box(u, v int, list []int32) []int32 {
 	k := len(n.dims)
 	a, b := n.at(u), n.at(v)
 	for e := range n.links {
-		c, in := n.at(e/k), n.edge[e/k*2*k+e%k] >= 0
+		c, in := n.at(e/k), n.there(e)
 		for i := 0; in && i < k; i++ {
 			in = n.dims[i].spans(int(a[i]), int(b[i]), int(c[i]), i == e%k)
 		}

@@ -44,9 +44,13 @@ func eachPath(t *testing.T, r *layered.Routing, tell func(src, dst weft.NICID, l
 func around(g *topology.Graph, path []weft.SwitchID) (layer weft.VC) {
 	for i := range path[1:] {
 		a, b := g.Switches[path[i]].Coord, g.Switches[path[i+1]].Coord
+		bit := weft.VC(1) // of the next dimension that goes around
 		for d := range a {
 			if step := a[d] - b[d]; step > 1 || step < -1 {
-				layer |= 1 << d
+				layer |= bit
+			}
+			if g.Place(path[i]).Grid.Around(d) {
+				bit <<= 1
 			}
 		}
 	}
@@ -57,7 +61,7 @@ func TestECubeTakesShortestPathsInLayersWithoutCycles(t *testing.T) {
 	t.Parallel()
 	for spec, layers := range map[string]int{
 		"ring:3": 2, "ring:6": 2, "torus:3x3": 4, "torus:4x4": 4, "torus:5x5": 4, "torus:5x8": 4, "torus:7x6,nics=2": 4,
-		"torus:3x3x3": 8, "torus:4x4x4": 8, "torus:3x4x5": 8, "torus:3x3x3x3": 16, "mesh:4x5": 1, "torus:2x2": 1,
+		"torus:3x3x3": 8, "torus:4x4x4": 8, "torus:3x4x5": 8, "torus:3x3x3x3": 16, "mesh:4x5": 1, "torus:4x5,wrap=y": 2, "torus:3x4x5,wrap=xz": 4, "torus:2x2": 1,
 	} {
 		g, err := topology.Parse(spec)
 		require.NoError(t, err)

@@ -144,6 +144,18 @@ func TestNeighboursOfAMeshAreOneUnitApartAndLinksAroundATorusAreBent(t *testing.
 	assert.InDelta(t, 5, l.Switches[s].Y-l.Switches[corner].Y, 1e-9)
 }
 
+func TestATorusIsBentWhereItGoesAround(t *testing.T) {
+	for spec, want := range map[string]int{"torus:5x6,wrap=x": 6, "torus:5x6,wrap=y": 5, "torus:5x6,wrap=xy": 11, "mesh:5x6": 0} {
+		bent := 0
+		for _, b := range layout.Of(parse(t, spec)).Bends {
+			if b != 0 {
+				bent++
+			}
+		}
+		assert.Equal(t, want, bent, spec)
+	}
+}
+
 func TestPlanesStandSideBySide(t *testing.T) {
 	g := parse(t, "torus:4x4x4")
 	l := layout.Of(g)

@@ -1,0 +1,6 @@
+//go:build race
+
+package manager_test
+
+// raceEnabled tells tests that the machine is some ten times slower.
+const raceEnabled = true
