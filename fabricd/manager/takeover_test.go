@@ -30,14 +30,22 @@ func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
 		{"between writing the job down and the first upload", "load", 0},
 		{"during the upload", "load", 3},
 		{"after the upload, before it is reported", "report", 0},
+		{"while it empties the fabric to compute", "held", 0},
 	} {
-		for _, method := range []string{"ddrc", "engine:updn"} {
-			t.Run(x.name+" "+method, func(t *testing.T) {
+		for _, as := range []struct{ topology, routing, method, link string }{
+			{"kary-ntree:2,3", "ftree", "ddrc", "s1.00-s2.00"},
+			{"kary-ntree:2,3", "ftree", "engine:updn", "s1.00-s2.00"},
+			{"torus:3x3", "duato:mechanisms=I+D", "direct", "s0.0-s1.0"},
+		} {
+			if x.verb == "held" && as.method != "direct" {
+				continue // they compute first
+			}
+			t.Run(x.name+" "+as.method, func(t *testing.T) {
 				t.Parallel()
-				l := start(t, "kary-ntree:2,3", "ftree")
-				first := rig.Launch(t, l.identity(method))
+				l := start(t, as.topology, as.routing)
+				first := rig.Launch(t, l.identity(as.method))
 				l.begun()
-				notes, _ := l.manage(method)
+				notes, _ := l.manage(as.method)
 				l.await(notes, manager.NoteStandby)
 
 				reached, dead := make(chan struct{}, 1000), make(chan struct{})
@@ -53,7 +61,7 @@ func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
 					return errForgotten
 				})
 				l.load()
-				l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
+				l.Do(fault.Spec{Do: fault.VerbCut, A: as.link})
 				<-reached
 				first.Kill()
 				l.gate.set(through)
@@ -65,6 +73,7 @@ func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
 				}
 				assert.Empty(t, r.Error)
 				assert.Zero(t, r.Unroutable)
+				assert.False(t, l.Fabric.Held())
 				l.Settle()
 				l.allPairs()
 				report := l.Fabric.Faults()[0].Reconfiguration
