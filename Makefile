@@ -17,7 +17,7 @@ LIMIT     ?= 0
 PURE := /(subnet/(cdg|direct|dqr|layered|manage|reroute|survey)|topology(/[a-z]+)?|harness/(measure|virtual))$$
 # Tests of others do a part under it (race_test.go), and the whole in make whole, which cuts one in PAIRS of the 8128 pairs of links.
 PARTLY := /(fabricd/(api|fabric|scenario)|harness/(sweep|verify))$$
-PAIRS  ?= 3
+PAIRS  ?= 10
 CGO  := $(shell go env CGO_ENABLED)
 RACE ?= $(if $(filter 1,$(CGO)),-race)
 

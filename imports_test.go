@@ -88,7 +88,7 @@ var cores = map[string]core{
 	"fabricd/subnet/manage": {
 		std: plain,
 		ours: []string{
-			".", "fabricd/document", "fabricd/subnet", "fabricd/subnet/dqr", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware",
+			".", "fabricd/document", "fabricd/subnet", "fabricd/subnet/direct", "fabricd/subnet/dqr", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware",
 		},
 	},
 	"fabricd/subnet/layered": {
@@ -101,6 +101,7 @@ var cores = map[string]core{
 			".", "fabricd/subnet", "fabricd/subnet/dqr", "fabricd/subnet/layered", "fabricd/subnet/manage", "fabricd/topology",
 		},
 	},
+	"fabricd/subnet/tolerate": {std: plain, ours: []string{".", "fabricd/document", "fabricd/subnet/direct", "fabricd/topology"}},
 	"fabricd/subnet/survey": {
 		std: plain, ours: []string{".", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware"},
 	},
@@ -214,6 +215,7 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 		{"fabricd/fabric/a_test.go", `import "` + module + `/harness"`, ""},
 		{"fabricd/fabric/a.go", `import "` + module + `/fabricd/bus/outside"`, "only tests may"},
 		{"fabricd/fabric/a_test.go", `import "` + module + `/fabricd/bus/outside"`, ""},
+		{"fabricd/a.go", `import "` + module + `/harness/rig"`, "only tests may"},
 		{"fabricd/a.go", `import "` + module + `/fabricd/subnet/opensm/peer"`, "only tests and scenarios may"},
 		{"scenarios/a.go", `import "` + module + `/fabricd/subnet/opensm/peer"`, ""},
 		{"fabricd/main.go", `import "` + module + `/harness/verify"`, ""},
@@ -287,9 +289,10 @@ func natsViolations(files []source) (bad []string) {
 	return bad
 }
 
-// outside is for tests only: it starts processes, and builds them. So does peer, which an experiment needs too.
+// outside and rig are for tests only: they start processes, and build them. So does peer, which an experiment needs too.
 const (
 	outside = "fabricd/bus/outside"
+	rig     = "harness/rig"
 	peer    = "fabricd/subnet/opensm/peer"
 )
 
@@ -298,8 +301,10 @@ func outsideViolations(files []source) (bad []string) {
 		if f.isTest() {
 			continue
 		}
-		if f.dir != outside && slices.Contains(f.imports(), module+"/"+outside) {
-			bad = append(bad, fmt.Sprintf("%s imports %q: only tests may", f.path, outside))
+		for _, dir := range []string{outside, rig} {
+			if f.dir != dir && slices.Contains(f.imports(), module+"/"+dir) {
+				bad = append(bad, fmt.Sprintf("%s imports %q: only tests may", f.path, dir))
+			}
 		}
 		if f.dir != peer && !within(f.dir, "scenarios") && slices.Contains(f.imports(), module+"/"+peer) {
 			bad = append(bad, fmt.Sprintf("%s imports %q: only tests and scenarios may", f.path, peer))

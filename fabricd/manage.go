@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -72,38 +71,17 @@ func methodHelp() string {
 	return s + "As they are written: " + manage.Syntax()
 }
 
-// where is how the fabric is reached: at the server that is named, else as the registry says.
-func (m manageFlags) where(stderr io.Writer) (c bus.ClientConfig, err error) {
-	r, err := m.server.Resolve(os.Getenv)
-	if err != nil {
-		return c, err
-	}
-	for _, note := range r.Notes {
-		fmt.Fprintln(stderr, "fabricd: "+note)
-	}
-	c = bus.ClientConfig{Program: "manage"}
-	if r.URL != "" {
-		if m.fabric == "" {
-			return c, errors.New("which fabric of the server? name it with --fabric")
-		}
-		c.Fabric, c.URL, c.Credentials = m.fabric, r.URL, r.Credentials
-		return c, bus.ValidateFabric(m.fabric)
-	}
-	e, err := registry.Find(m.fabric)
-	c.Fabric, c.URL, c.Credentials = e.Name, e.URL, e.Manager
-	return c, err
-}
-
 func (m manageFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if m.method != "" && m.method != manage.Auto {
 		if _, err := manage.Parse(m.method); err != nil {
 			return err
 		}
 	}
-	c, err := m.where(stderr)
+	at, err := reach(m.fabric, m.server, func(e registry.Entry) bus.Credentials { return e.Manager }, stderr)
 	if err != nil {
 		return err
 	}
+	c := bus.ClientConfig{Fabric: at.fabric, URL: at.url, Credentials: at.credentials, Program: "manage"}
 	log := slog.New(slog.DiscardHandler)
 	if m.verbose {
 		log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))

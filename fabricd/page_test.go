@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -109,8 +110,10 @@ func TestTheExamplesOfTheGuideWork(t *testing.T) {
 	guide, err := os.ReadFile("../docs/watch.md")
 	require.NoError(t, err)
 	u := launch(t, "--topology", "kary-ntree:4,3", "--listen", "127.0.0.1:0", "--traffic", "uniform:0.01")
-	settings := t.TempDir() // what is no success is an error, and a stream ends
-	require.NoError(t, os.WriteFile(filepath.Join(settings, ".curlrc"), []byte("fail-with-body\nsilent\nmax-time = 2\n"), 0o600))
+	settings := t.TempDir()
+	bounded := func(seconds int) { // what is no success is an error
+		require.NoError(t, os.WriteFile(filepath.Join(settings, ".curlrc"), fmt.Appendf(nil, "fail-with-body\nsilent\nmax-time = %d\n", seconds), 0o600))
+	}
 	examples := 0
 	for line := range strings.Lines(string(guide)) {
 		line = strings.TrimSpace(line)
@@ -118,6 +121,10 @@ func TestTheExamplesOfTheGuideWork(t *testing.T) {
 			continue
 		}
 		examples++
+		bounded(30)
+		if strings.Contains(line, "/stream") {
+			bounded(3) // which is its end
+		}
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 		cmd.Env = append(os.Environ(), "CURL_HOME="+settings, "PAGE="+strings.TrimSuffix(u.entry.Page, "/"), "TOKEN="+u.entry.Token)
 		out, err := cmd.CombinedOutput()

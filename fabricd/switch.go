@@ -49,34 +49,12 @@ Exit codes: 0 handed back, or the fabric was stopped; 1 the fabric is gone; 2 th
 	return cmd
 }
 
-// where is how the fabric is reached: at the server that is named, else as the registry says.
-func (s switchFlags) where(stderr io.Writer) (c member.Config, err error) {
-	r, err := s.server.Resolve(os.Getenv)
-	if err != nil {
-		return c, err
-	}
-	for _, note := range r.Notes {
-		fmt.Fprintln(stderr, "fabricd: "+note)
-	}
-	if r.URL != "" {
-		if s.fabric == "" {
-			return c, errors.New("which fabric of the server? name it with --fabric")
-		}
-		return member.Config{Fabric: s.fabric, URL: r.URL, Credentials: r.Credentials}, bus.ValidateFabric(s.fabric)
-	}
-	e, err := registry.Find(s.fabric)
-	if err != nil {
-		return c, err
-	}
-	return member.Config{Fabric: e.Name, URL: e.URL, Credentials: e.Operator}, nil
-}
-
 func (s switchFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
-	c, err := s.where(stderr)
+	at, err := reach(s.fabric, s.server, func(e registry.Entry) bus.Credentials { return e.Operator }, stderr)
 	if err != nil {
 		return err
 	}
-	c.Switch = s.id
+	c := member.Config{Fabric: at.fabric, URL: at.url, Credentials: at.credentials, Switch: s.id}
 	if s.verbose {
 		c.Log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/verify"
+	switching "github.com/weft-fabric/weft/switch"
 )
 
 // verifyFlags are those of fabricd verify.
@@ -126,8 +127,15 @@ func (v *verifyFlags) config(stdin io.Reader) (c verify.Config, err error) {
 		return c, err
 	}
 	v.routing = cmp.Or(v.routing, subnet.Default(c.Graph))
-	if c.Firmware, _, err = subnet.Firmware(v.routing, c.Graph); err != nil {
+	routing, err := subnet.ByName(v.routing)
+	if err != nil {
 		return c, err
+	}
+	if c.Firmware, _, err = routing.New(c.Graph); err != nil {
+		return c, err
+	}
+	if routing.Around != nil && v.when == whenWords[verify.Before] {
+		c.Around = func(dead *subnet.Dead) (switching.Firmware, int, error) { return routing.Around(c.Graph, dead) }
 	}
 	if c.Sets, err = v.faultSets(c.Graph, stdin); err != nil {
 		return c, err

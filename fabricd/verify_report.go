@@ -23,6 +23,9 @@ func printVerified(w io.Writer, c verify.Config, r *verify.Result) error {
 		"before": "faults before the first packet", "arriving": "faults arrive between any two hops", "flapping": "faults come and go between any two hops",
 		"repaired": "some faults were repaired before the first packet, the others are there",
 	}[r.When])
+	if c.Around != nil {
+		b.WriteString(", known to the routing")
+	}
 	if r.AtOnce > 0 {
 		fmt.Fprintf(&b, ", at most %d at once", r.AtOnce)
 	}
@@ -83,17 +86,51 @@ func table(b *strings.Builder, r *verify.Result) {
 	_ = tab.Flush() // to memory
 }
 
+// extended prints what was found of the graphs of escape channels and bubble rings, which say why there is no deadlock.
+func extended(b *strings.Builder, c verify.Config, r *verify.Result) {
+	e := r.Extended
+	what, proof := "", ""
+	if e.Escape {
+		what, proof = " of escape channels", "Duato's theorem"
+		if e.Connected == r.CyclicSets {
+			what += ", which lead everywhere"
+		}
+	}
+	if e.Rings > 0 {
+		rings := fmt.Sprintf("%d rings that are entered with two free places only", e.Rings)
+		if e.Rings == 1 {
+			rings = "a ring that is entered with two free places only"
+		}
+		what += ", with " + rings
+		if proof != "" {
+			proof += " and "
+		}
+		proof += "bubble flow control"
+	}
+	switch {
+	case c.FixedChoice && e.Escape:
+		return // what keeps to one output does not escape
+	case e.Acyclic == r.CyclicSets:
+		fmt.Fprintf(b, "extended graph%s: no cycle in any of these: no deadlock, by %s\n", what, proof)
+	default:
+		fmt.Fprintf(b, "extended graph%s: CYCLES in %s of these\n", what, grouped(r.CyclicSets-e.Acyclic))
+	}
+}
+
 // claims prints what was found about dependencies between channels.
 func claims(b *strings.Builder, c verify.Config, r *verify.Result) {
 	switch {
 	case r.FaultSets == 0:
 		return
-	case r.CDGAcyclic:
+	case r.CyclicSets == 0:
 		b.WriteString("channel dependency graph: no cycle in any set\n")
 	case c.FixedChoice:
 		fmt.Fprintf(b, "channel dependency graph: cycles in %s sets, and packets keep to one output\n", grouped(r.CyclicSets))
 	default:
 		fmt.Fprintf(b, "channel dependency graph: cycles in %s sets, in %s of which packets can wait for one another only\n", grouped(r.CyclicSets), grouped(r.Deadlocks))
+	}
+	if e := r.Extended; e != nil && (e.Escape || e.Rings > 0) {
+		extended(b, c, r)
 	}
 	if r.Numbering != nil {
 		word := "rises"

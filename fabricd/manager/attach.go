@@ -57,6 +57,7 @@ func Attach(f *fabric.Fabric, routing string, m manage.Method, vcs int, d Delays
 	if err != nil {
 		return nil, err
 	}
+	p.InParallel(inParallel)
 	for _, x := range []*time.Duration{&d.Detect, &d.Compute, &d.Distribute} {
 		if *x == 0 {
 			*x = defaultDelay
@@ -125,6 +126,9 @@ func (v *virtual) compute() {
 	}
 	r := fabric.Round{Began: v.f.Now(), Died: died(ports.Dead, &v.planner.Now().Dead)}
 	r.Method = v.planner.Method().String()
+	if v.planner.Empties(dead) {
+		v.f.HoldNICs()
+	}
 	plan, err := v.planner.Plan(dead)
 	if further && err == nil && len(plan.Patches()) == 0 {
 		v.idle()
@@ -134,12 +138,14 @@ func (v *virtual) compute() {
 		r.Computed = v.f.Now()
 		if err != nil {
 			r.Version, r.Error = v.version, err.Error()
+			v.f.ResumeNICs()
 			v.f.Reconfigured(r)
 			v.idle()
 			return
 		}
 		v.planner.Adopt(plan)
-		if plan.Acyclic {
+		if !plan.Static {
+			v.f.ResumeNICs()
 			v.after(v.delays.Distribute, func() { v.done(plan, r) })
 			return
 		}
@@ -188,8 +194,8 @@ func (v *virtual) tell(plan *manage.Plan) (entries int, err error) {
 func (v *virtual) done(plan *manage.Plan, r fabric.Round) {
 	entries, err := v.tell(plan)
 	r.Reconfiguration = fault.Reconfiguration{
-		Version: v.version, Method: r.Method, Switches: len(plan.Patches()), Entries: entries, Static: !plan.Acyclic, Acyclic: plan.Acyclic,
-		FlowsTotal: plan.FlowsTotal, FlowsRerouted: plan.FlowsRerouted, Unroutable: plan.Unroutable, Isolated: plan.Unconnected, Error: r.Error,
+		Version: v.version, Method: r.Method, Switches: len(plan.Patches()), Entries: entries, Static: plan.Static, Acyclic: plan.Acyclic,
+		FlowsTotal: plan.FlowsTotal, FlowsRerouted: plan.FlowsRerouted, Unroutable: plan.Unroutable, Isolated: plan.Unconnected, Without: plan.Without, Error: r.Error,
 	}
 	if r.InForce = v.f.Now(); err != nil {
 		r.Error = err.Error()

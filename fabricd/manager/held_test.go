@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -28,17 +29,17 @@ func TestAManagerThatIsInterruptedWhileItHoldsNICsLetsThemGoOn(t *testing.T) {
 	})
 	_, stop := l.manage("engine:updn:root=s3") // which cannot be mixed with what is there
 	<-held
-	require.True(t, l.fabric.Held())
+	require.True(t, l.Fabric.Held())
 	stop()
-	require.False(t, l.fabric.Held())
+	require.False(t, l.Fabric.Held())
 	release()
 	l.gate.set(through)
-	require.Equal(t, len(l.fabric.TableVersions()), count(l.fabric.TableVersions(), firmware.FirstVersion), "nothing was told")
+	require.Equal(t, len(l.Fabric.TableVersions()), count(l.Fabric.TableVersions(), firmware.FirstVersion), "nothing was told")
 
 	notes, _ := l.manage("") // and the next one finishes the job
 	require.True(t, l.await(notes, manager.NoteRound).Round.Static)
-	require.False(t, l.fabric.Held())
-	l.settle()
+	require.False(t, l.Fabric.Held())
+	l.Settle()
 	l.allPairs()
 }
 
@@ -46,10 +47,10 @@ func TestAManagerThatIsInterruptedWhileItHoldsNICsLetsThemGoOn(t *testing.T) {
 func TestWhoeverBeginsToManageLetsNICsGoOnThatAreHeldForNoJob(t *testing.T) {
 	t.Parallel()
 	l := start(t, "kary-ntree:2,3", "ftree")
-	l.fabric.HoldNICs()
+	l.Fabric.HoldNICs()
 	notes, _ := l.manage("ddrc")
 	l.await(notes, manager.NoteManages)
-	require.Eventually(t, func() bool { return !l.fabric.Held() }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return !l.Fabric.Held() }, rig.Patience, time.Millisecond)
 	l.allPairs()
 }
 
@@ -66,15 +67,15 @@ func TestAManagerKilledBetweenItsFirstWordAndItsFirstJobLeavesThatToTheNext(t *t
 		<-dead
 		return errForgotten
 	})
-	first := l.launch(l.identity("engine:updn"))
+	first := rig.Launch(t, l.identity("engine:updn"))
 	<-reached
 	l.begun()
-	require.NoError(t, first.Kill())
+	first.Kill()
 	l.gate.set(through)
 	close(dead)
 	notes, _ := l.manage("engine:updn")
 	require.Positive(t, l.await(notes, manager.NoteRound).Round.Switches)
-	l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
+	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
 	require.Empty(t, l.await(notes, manager.NoteRound).Round.Error)
 	l.allPairs()
 }

@@ -32,7 +32,9 @@ type Manager struct {
 	more    bool          // flows may return now that older packets are gone
 	down    subnet.Dead
 	failed  bool // the last plan for down came to nothing
-	late    map[weft.SwitchID]error
+
+	emptying *emptying // the fabric is emptied for a plan that is being computed; nil: it is not
+	late     map[weft.SwitchID]error
 
 	heard chan struct{} // capacity 1: an end has changed its mind
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
@@ -30,7 +31,7 @@ func TestACutIsRepairedByNewTablesAndReported(t *testing.T) {
 			l.await(notes, manager.NoteManages)
 			link := x.link
 			if link == "" {
-				for _, k := range l.fabric.Topology().Links {
+				for _, k := range l.Fabric.Topology().Links {
 					if k.BetweenSwitches() {
 						link = k.Name
 						break
@@ -38,14 +39,14 @@ func TestACutIsRepairedByNewTablesAndReported(t *testing.T) {
 				}
 			}
 			l.load()
-			l.do(fault.Spec{Do: fault.VerbCut, A: link})
+			l.Do(fault.Spec{Do: fault.VerbCut, A: link})
 			r := l.await(notes, manager.NoteRound).Round
 			assert.Empty(t, r.Error)
 			assert.Zero(t, r.Unroutable)
 			assert.Positive(t, r.Switches)
 			assert.Positive(t, r.Entries)
 			assert.Positive(t, r.FlowsRerouted)
-			report := l.fabric.Faults()[0]
+			report := l.Fabric.Faults()[0]
 			require.NotNil(t, report.Reconfiguration)
 			c := *report.Reconfiguration
 			assert.Equal(t, r.Version, c.Version)
@@ -55,11 +56,11 @@ func TestACutIsRepairedByNewTablesAndReported(t *testing.T) {
 			assert.Positive(t, c.DistributeMS)
 			assert.InDelta(t, c.InForceMS, c.DetectMS+c.ComputeMS+c.DistributeMS, 0.01)
 			assert.NotEqual(t, c.Acyclic, c.Static)
-			l.settle()
+			l.Settle()
 			l.allPairs()
-			require.Eventually(t, func() bool { return l.fabric.Faults()[0].Reconfiguration.SettledMS > 0 }, patience, time.Millisecond)
+			require.Eventually(t, func() bool { return l.Fabric.Faults()[0].Reconfiguration.SettledMS > 0 }, rig.Patience, time.Millisecond)
 
-			l.do(fault.Spec{Do: fault.VerbHeal})
+			l.Do(fault.Spec{Do: fault.VerbHeal})
 			back := l.await(notes, manager.NoteRound).Round
 			assert.Greater(t, back.Version, r.Version)
 			assert.Zero(t, back.Unroutable)
@@ -73,12 +74,12 @@ func TestACrashedSwitchCostsItsNICsOnly(t *testing.T) {
 	l := start(t, "kary-ntree:2,3", "ftree")
 	notes, _ := l.manage("ddrc")
 	l.await(notes, manager.NoteManages)
-	l.do(fault.Spec{Do: fault.VerbCrash, A: "s2.00"})
+	l.Do(fault.Spec{Do: fault.VerbCrash, A: "s2.00"})
 	r := l.await(notes, manager.NoteRound).Round
 	for r.Unroutable != 8*7-6*5 { // a neighbour may have told later than the others
 		r = l.await(notes, manager.NoteRound).Round
 	}
-	require.NotNil(t, l.fabric.Faults()[0].Reconfiguration)
+	require.NotNil(t, l.Fabric.Faults()[0].Reconfiguration)
 }
 
 // Some tables cannot be mixed with those before: then no packet is on its way while they are replaced, and none is lost by it.
@@ -91,12 +92,12 @@ func TestTablesThatCannotBeMixedAreReplacedInAnEmptyFabric(t *testing.T) {
 	assert.True(t, r.Static)
 	assert.False(t, r.Acyclic)
 	assert.Empty(t, r.Error)
-	assert.False(t, l.fabric.Held())
-	ledger := l.settle()
+	assert.False(t, l.Fabric.Held())
+	ledger := l.Settle()
 	assert.Zero(t, ledger.Lost+ledger.Discarded)
 	l.allPairs()
 	held := false
-	for _, e := range l.fabric.Events().Kept(0) {
+	for _, e := range l.Fabric.Events().Kept(0) {
 		switch e.Kind {
 		case fabric.EventHeld:
 			held = true
@@ -121,18 +122,18 @@ func TestFaultsDuringAnUploadBeginTheNextRound(t *testing.T) {
 		}
 		return nil
 	})
-	l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
+	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
 	release := sync.OnceFunc(func() { close(on) })
 	t.Cleanup(release)
 	<-reached
-	l.do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.10"})
+	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.10"})
 	l.gate.set(through)
 	release()
 	first := l.await(notes, manager.NoteRound).Round
 	second := l.await(notes, manager.NoteRound).Round
 	assert.Equal(t, first.Version+1, second.Version)
 	l.allPairs()
-	for _, r := range l.fabric.Faults() {
+	for _, r := range l.Fabric.Faults() {
 		require.NotNil(t, r.Reconfiguration, r.Target)
 	}
 }
@@ -157,19 +158,19 @@ func TestASwitchThatDoesNotAnswerIsNamedAndToldLater(t *testing.T) {
 		}
 		return nil
 	})
-	l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
+	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
 	r := l.await(notes, manager.NoteRound).Round
 	assert.Contains(t, r.Error, "has not taken version")
 	release()
 	require.Eventually(t, func() bool {
-		for _, v := range l.fabric.TableVersions() {
+		for _, v := range l.Fabric.TableVersions() {
 			if v == r.Version {
-				return l.fabric.Ledger().Balanced
+				return l.Fabric.Ledger().Balanced
 			}
 		}
 		return false
-	}, patience, time.Millisecond)
-	require.Eventually(t, func() bool { return count(l.fabric.TableVersions(), r.Version) == r.Switches }, patience, time.Millisecond)
+	}, rig.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return count(l.Fabric.TableVersions(), r.Version) == r.Switches }, rig.Patience, time.Millisecond)
 	l.allPairs()
 }
 

@@ -54,6 +54,7 @@ func (m *Manager) recover(ctx context.Context) error {
 	if m.planner, err = manage.New(g, m.charter.Routing, *method, m.charter.VCs); err != nil {
 		return err
 	}
+	m.planner.InParallel(inParallel)
 	if m.has, err = m.cfg.Fabric.Versions(ctx); err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (m *Manager) method(h head, same bool) (*manage.Method, error) {
 	}
 	method, err := manage.Parse(given)
 	if err == nil && !method.On() {
-		err = fmt.Errorf("a manager by method %s would do nothing: choose %s, %s or %s", given, manage.DDRC, manage.DQR, manage.Engine)
+		err = fmt.Errorf("a manager by method %s would do nothing: choose %s, %s, %s or %s", given, manage.DDRC, manage.DQR, manage.Direct, manage.Engine)
 	}
 	return &method, err
 }
@@ -140,7 +141,7 @@ func (m *Manager) first(ctx context.Context) error {
 		return err
 	}
 	plan := m.planner.Now()
-	j := job{Version: m.version + 1, Static: !plan.Acyclic || foreign, Began: ports.At, Planned: ports.At, Told: true, Settled: true}
+	j := job{Version: m.version + 1, Static: plan.Static || foreign, Began: ports.At, Planned: ports.At, Told: true, Settled: true}
 	j.tell(&plan.Rounds[0])
 	if foreign {
 		j.Tells = nil
@@ -205,7 +206,7 @@ func (m *Manager) replay(ctx context.Context) error {
 		m.known[s] = m.has[s] == m.before[s] || m.has[s] == m.want[s]
 		if m.has[s] > m.want[s] {
 			return fmt.Errorf("switch %s has tables of version %d, and the state knows of none after %d: is another manager at work, with a state of its own?",
-				m.planner.Now().Routing.Graph.Switches[s].Name, m.has[s], m.want[s])
+				m.planner.Graph().Switches[s].Name, m.has[s], m.want[s])
 		}
 	}
 	if j.Round >= len(plan.Rounds) {

@@ -2,14 +2,8 @@ package manager_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
-	"os/exec"
-	"os/signal"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,29 +11,25 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/linkmon/fault"
-	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-const (
-	patience  = 30 * time.Second // for what must happen; only a failing test waits so long
-	configEnv = "WEFT_TEST_MANAGER"
-)
-
-// The test binary is also a process that manages: it is one when it is given a configuration.
+// The test binary is also a process that manages, or is a switch.
 func TestMain(m *testing.M) {
-	if text := os.Getenv(configEnv); text != "" {
-		os.Exit(beManager(text))
-	}
+	rig.Be(func(ctx context.Context, as identity) error {
+		if as.Switch != "" {
+			return member.Run(ctx, member.Config{Fabric: rig.Name, URL: as.URL, Switch: as.Switch, Credentials: as.Credentials})
+		}
+		return managing(ctx, as, nil)
+	})
 	goleak.VerifyTestMain(m)
 }
 
@@ -50,38 +40,16 @@ type identity struct {
 	Credentials         bus.Credentials
 }
 
-func beManager(text string) int {
-	var as identity
-	if err := json.Unmarshal([]byte(text), &as); err != nil {
-		fmt.Println(err)
-		return 3
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if as.Switch != "" {
-		if err := member.Run(ctx, member.Config{Fabric: "lab", URL: as.URL, Switch: as.Switch, Credentials: as.Credentials}); err != nil {
-			fmt.Println(err)
-			return 1
-		}
-		return 0
-	}
-	if err := managing(ctx, as, nil); err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	return 0
-}
-
 // quick makes a lease of a dead process run out soon.
 const quickLease = 600 * time.Millisecond
 
 func managing(ctx context.Context, as identity, tell func(manager.Note)) error {
-	r, err := manager.Dial(bus.ClientConfig{Fabric: "lab", URL: as.URL, Credentials: as.Credentials, Program: "manage"})
+	r, err := manager.Dial(bus.ClientConfig{Fabric: rig.Name, URL: as.URL, Credentials: as.Credentials, Program: "manage"})
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: "lab", URL: as.URL, Credentials: as.Credentials})
+	s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: rig.Name, URL: as.URL, Credentials: as.Credentials})
 	if err != nil {
 		return err
 	}
@@ -91,60 +59,27 @@ func managing(ctx context.Context, as identity, tell func(manager.Note)) error {
 
 // lab is a running fabric that can be managed over its broker.
 type lab struct {
-	*testing.T
-	fabric *fabric.Fabric
-	broker *bus.Broker
-	gate   *gate
+	*rig.Lab
+	gate *gate
 }
-
-var patient = liveness.Config{Interval: 200 * weft.Millisecond, Multiplier: 5}
 
 func start(t *testing.T, spec, routing string, options ...func(*manager.Local)) *lab {
 	t.Helper()
-	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab", StoreDir: t.TempDir()})
-	require.NoError(t, err)
-	t.Cleanup(b.Shutdown)
-	transport, err := bus.NewNATS(bus.NATSConfig{Fabric: "lab", Broker: b})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, transport.Close()) })
-	peers, err := bus.NewPeers(bus.PeersConfig{Fabric: "lab", Broker: b})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, peers.Close()) })
-	control, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", Broker: b})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, control.Close()) })
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
-	o := fabric.Options{
-		Topology: g, Transport: transport, Seed: 1, Link: fabric.LinkOptions{Rate: 1_000_000, Liveness: patient}, NIC: fabric.NICOptions{QueueBytes: 16 << 10},
-		Processes: &fabric.ProcessOptions{Fabric: "lab", Peers: peers, Broker: b, Firmware: routing},
-	}
-	o.Firmware, o.Switch.VCs, err = subnet.Firmware(routing, g)
-	require.NoError(t, err)
-	f, err := fabric.New(o)
-	require.NoError(t, err)
-	server, err := api.NewServer(f, control, api.Info{Name: "lab"})
-	require.NoError(t, err)
-	local := manager.Local{Fabric: f, Instance: "first", Routing: routing, VCs: o.Switch.VCs}
-	for _, set := range options {
-		set(&local)
-	}
-	l := &lab{T: t, fabric: f, broker: b, gate: &gate{Fabric: local}}
-	l.gate.open = through
-	require.NoError(t, manager.Serve(control, l.gate))
-	require.NoError(t, f.Start(t.Context()))
-	t.Cleanup(f.Stop)
+	l := &lab{}
+	l.Lab = rig.Start(t, rig.Config{Topology: spec, Routing: routing, Store: true, Serve: func(f *fabric.Fabric, control *bus.Control) {
+		_, vcs, err := subnet.Firmware(routing, f.Topology())
+		require.NoError(t, err)
+		local := manager.Local{Fabric: f, Instance: "first", Routing: routing, VCs: vcs}
+		for _, set := range options {
+			set(&local)
+		}
+		l.gate = &gate{Fabric: local, open: through}
+		require.NoError(t, manager.Serve(control, l.gate))
+	}})
 	ctx, stop := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
-	serving.Go(func() { server.Run(ctx, nil) })
+	serving.Go(func() { l.Server.Run(ctx, nil) })
 	t.Cleanup(func() { stop(); serving.Wait() })
-	t.Cleanup(func() {
-		if t.Failed() {
-			for _, e := range f.Events().Kept(0) {
-				t.Logf("%.3f %s %s %s %s %s", e.At, e.Kind, e.Switch, e.Link, e.Node, e.Detail)
-			}
-		}
-	})
 	return l
 }
 
@@ -217,7 +152,7 @@ func (g *gate) Report(ctx context.Context, r fabric.Round) (fault.Reconfiguratio
 }
 
 func (l *lab) identity(method string) identity {
-	return identity{URL: l.broker.ClientURL(), Method: method, Credentials: l.broker.Credentials(bus.RoleManager)}
+	return identity{URL: l.Broker.ClientURL(), Method: method, Credentials: l.Broker.Credentials(bus.RoleManager)}
 }
 
 // manage runs a manager in this process until the test or stop ends it.
@@ -239,7 +174,7 @@ func (l *lab) manage(method string) (notes chan manager.Note, stop func()) {
 // await waits for a note of a kind.
 func (l *lab) await(notes chan manager.Note, kind string) manager.Note {
 	l.Helper()
-	late := time.After(patience)
+	late := time.After(rig.Patience)
 	for {
 		select {
 		case n := <-notes:
@@ -252,72 +187,26 @@ func (l *lab) await(notes chan manager.Note, kind string) manager.Note {
 	}
 }
 
-// launch starts a process that manages, or is a switch. It is killed with the test.
-func (l *lab) launch(as identity) *os.Process {
-	l.Helper()
-	text, err := json.Marshal(as)
-	require.NoError(l, err)
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), configEnv+"="+string(text))
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	require.NoError(l, cmd.Start())
-	l.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	return cmd.Process
-}
-
 // begun waits until a manager has written down that it manages.
 func (l *lab) begun() {
 	l.Helper()
-	state, err := bus.OpenStore(l.Context(), bus.StoreConfig{Fabric: "lab", URL: l.broker.ClientURL(), Credentials: l.broker.Credentials(bus.RoleManager)})
+	state, err := bus.OpenStore(l.Context(), bus.StoreConfig{Fabric: rig.Name, URL: l.Broker.ClientURL(), Credentials: l.Broker.Credentials(bus.RoleManager)})
 	require.NoError(l, err)
 	l.Cleanup(state.Close)
 	require.Eventually(l, func() bool {
 		_, _, err := state.Get(l.Context(), "head")
 		return err == nil
-	}, patience, time.Millisecond)
-}
-
-func (l *lab) do(spec fault.Spec) {
-	l.Helper()
-	_, err := l.fabric.Apply(l.Context(), spec)
-	require.NoError(l, err)
+	}, rig.Patience, time.Millisecond)
 }
 
 func (l *lab) load() {
 	l.Helper()
 	t, err := nic.ParseTraffic("uniform:0.2")
 	require.NoError(l, err)
-	require.NoError(l, l.fabric.SetTraffic(t))
+	require.NoError(l, l.Fabric.SetTraffic(t))
 }
 
-// settle stops the traffic and checks that every packet is accounted for.
-func (l *lab) settle() fabric.Ledger {
-	l.Helper()
-	require.NoError(l, l.fabric.StopTraffic())
-	ctx, cancel := context.WithTimeout(l.Context(), patience)
-	defer cancel()
-	ledger, err := l.fabric.Quiesce(ctx)
-	require.NoError(l, err)
-	require.True(l, ledger.Balanced, "%+v", ledger)
-	return ledger
-}
-
-// allPairs sends a packet between every two NICs and requires that every one arrives.
 func (l *lab) allPairs() {
 	l.Helper()
-	before := l.fabric.Ledger()
-	n := len(l.fabric.Topology().NICs)
-	for src := range weft.NICID(n) {
-		for dst := range weft.NICID(n) {
-			if src != dst {
-				_, err := l.fabric.Send(src, dst, false)
-				require.NoError(l, err)
-			}
-		}
-	}
-	after := l.settle()
-	require.Equal(l, before.Delivered+uint64(n*(n-1)), after.Delivered, "%+v", after)
+	l.AllPairs(l.Settle)
 }

@@ -57,6 +57,10 @@ func (m *Manager) round(ctx context.Context) (done bool, err error) {
 	}
 	r := fabric.Round{Began: clock(), Died: died(ports.Dead, &m.planner.Now().Dead)}
 	r.Method = m.planner.Method().String()
+	if m.planner.Empties(dead) {
+		m.empty(ctx)
+		defer func() { err = errors.Join(err, m.refill(ctx)) }()
+	}
 	plan, err := m.planner.Plan(dead)
 	r.Computed = clock()
 	if m.failed = err != nil; err != nil {
@@ -68,7 +72,7 @@ func (m *Manager) round(ctx context.Context) (done bool, err error) {
 		return false, nil
 	}
 	j := job{
-		Version: m.version + 1, Told: m.told, Settled: m.settled, Dead: ports.Dead, Died: r.Died, Static: !plan.Acyclic, Began: r.Began, Planned: r.Computed,
+		Version: m.version + 1, Told: m.told, Settled: m.settled, Dead: ports.Dead, Died: r.Died, Static: plan.Static, Began: r.Began, Planned: r.Computed,
 	}
 	if n := len(plan.Rounds); n > 1 {
 		j.Rounds = n
@@ -103,6 +107,7 @@ func (m *Manager) carryOut(ctx context.Context, j job, plan *manage.Plan, r fabr
 	r.Reconfiguration = fault.Reconfiguration{
 		Method: m.planner.Method().String(), Switches: len(plan.Patches()), Acyclic: plan.Acyclic,
 		FlowsTotal: plan.FlowsTotal, FlowsRerouted: plan.FlowsRerouted, Unroutable: plan.Unroutable, Isolated: plan.Unconnected,
+		Without: plan.Without,
 	}
 	var problems []string
 	busy := ctx
@@ -116,7 +121,7 @@ func (m *Manager) carryOut(ctx context.Context, j job, plan *manage.Plan, r fabr
 		}
 		if j.Static && !held {
 			held = true
-			if err := m.hold(ctx); err != nil {
+			if err := m.emptied(ctx); err != nil {
 				problems = append(problems, "packets that stand still are on their way: "+err.Error())
 			}
 			if ctx.Err() != nil { // nothing has changed yet
@@ -178,6 +183,43 @@ func (m *Manager) follow(ctx context.Context, j job, plan *manage.Plan) (job, er
 	return j, nil
 }
 
+// emptying is a fabric whose NICs are held while its next plan is computed.
+type emptying struct {
+	stop context.CancelFunc
+	done chan error // capacity 1: it is empty, or why it is not
+}
+
+// empty begins to empty the fabric.
+func (m *Manager) empty(ctx context.Context) {
+	wait, stop := context.WithCancel(ctx)
+	e := &emptying{stop, make(chan error, 1)}
+	m.emptying = e
+	go func() { e.done <- m.hold(wait) }() // emptied or refill waits for it
+}
+
+// emptied returns when the fabric is empty.
+func (m *Manager) emptied(ctx context.Context) error {
+	e := m.emptying
+	if e == nil {
+		return m.hold(ctx)
+	}
+	m.emptying = nil
+	defer e.stop()
+	return <-e.done
+}
+
+// refill has the NICs inject again for which nothing came of emptying the fabric.
+func (m *Manager) refill(ctx context.Context) error {
+	e := m.emptying
+	if e == nil {
+		return nil
+	}
+	m.emptying = nil
+	e.stop()
+	<-e.done
+	return m.resume(ctx)
+}
+
 func (m *Manager) hold(ctx context.Context) error {
 	wait, cancel := context.WithTimeout(ctx, m.cfg.Drain)
 	defer cancel()
@@ -193,7 +235,7 @@ func (m *Manager) resume(ctx context.Context) error {
 
 // lateNames says which switches have not taken their tables.
 func (m *Manager) lateNames() (list []string) {
-	g := m.planner.Now().Routing.Graph
+	g := m.planner.Graph()
 	for _, s := range g.Switches {
 		if err := m.late[s.ID]; err != nil {
 			list = append(list, fmt.Sprintf("%s has not taken version %d, and is asked again: %v", s.Name, m.want[s.ID], err))

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
@@ -20,7 +21,7 @@ import (
 func TestAManagerThatWakesAfterAnotherTookOverUploadsNothing(t *testing.T) {
 	t.Parallel()
 	l := start(t, "kary-ntree:4,3", "ftree")
-	stopped := l.launch(l.identity("ddrc"))
+	stopped := rig.Launch(t, l.identity("ddrc"))
 	l.begun()
 	notes, stop := l.manage("ddrc")
 	l.await(notes, manager.NoteStandby)
@@ -36,13 +37,13 @@ func TestAManagerThatWakesAfterAnotherTookOverUploadsNothing(t *testing.T) {
 		}
 		return nil
 	})
-	l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
+	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
 	<-reached
-	require.NoError(t, stopped.Signal(syscall.SIGSTOP))
+	stopped.Signal(syscall.SIGSTOP)
 	l.gate.set(through)
 	first := l.await(notes, manager.NoteRound).Round
 	assert.Empty(t, first.Error)
-	l.do(fault.Spec{Do: fault.VerbHeal})
+	l.Do(fault.Spec{Do: fault.VerbHeal})
 	second := l.await(notes, manager.NoteRound).Round
 	assert.Greater(t, second.Version, first.Version)
 
@@ -57,12 +58,12 @@ func TestAManagerThatWakesAfterAnotherTookOverUploadsNothing(t *testing.T) {
 		return nil
 	})
 	release() // what it had asked before comes to nothing, and it would ask again
-	versions := l.fabric.TableVersions()
-	require.NoError(t, stopped.Signal(syscall.SIGCONT))
+	versions := l.Fabric.TableVersions()
+	stopped.Signal(syscall.SIGCONT)
 	stop()
-	require.Eventually(t, func() bool { return recovered.Load() > 0 }, patience, time.Millisecond, "it manages again")
+	require.Eventually(t, func() bool { return recovered.Load() > 0 }, rig.Patience, time.Millisecond, "it manages again")
 	assert.Zero(t, loads.Load())
-	assert.Equal(t, versions, l.fabric.TableVersions())
+	assert.Equal(t, versions, l.Fabric.TableVersions())
 	l.allPairs()
 }
 
@@ -85,10 +86,10 @@ func TestNICsThatADeadManagerHeldAreResumedByTheNext(t *testing.T) {
 				<-dead
 				return errForgotten
 			})
-			first := l.launch(l.identity("engine:updn:root=s3")) // its tables cannot be mixed with those that there are
+			first := rig.Launch(t, l.identity("engine:updn:root=s3")) // its tables cannot be mixed with those that there are
 			<-reached
-			require.True(t, l.fabric.Held())
-			require.NoError(t, first.Kill())
+			require.True(t, l.Fabric.Held())
+			first.Kill()
 			l.gate.set(through)
 			bury()
 			notes, _ := l.manage("")
@@ -96,8 +97,8 @@ func TestNICsThatADeadManagerHeldAreResumedByTheNext(t *testing.T) {
 			assert.True(t, r.Static)
 			assert.Empty(t, r.Error)
 			l.await(notes, manager.NoteManages)
-			assert.False(t, l.fabric.Held())
-			l.settle()
+			assert.False(t, l.Fabric.Held())
+			l.Settle()
 			l.allPairs()
 		})
 	}
@@ -117,12 +118,12 @@ func TestNICsThatADeadManagerHeldInjectAgainWhenNoOtherComes(t *testing.T) {
 		}
 		return nil
 	})
-	first := l.launch(l.identity("engine:updn:root=s3"))
+	first := rig.Launch(t, l.identity("engine:updn:root=s3"))
 	<-reached
-	require.NoError(t, first.Kill())
-	require.Eventually(t, func() bool { return !l.fabric.Held() }, patience, time.Millisecond)
+	first.Kill()
+	require.Eventually(t, func() bool { return !l.Fabric.Held() }, rig.Patience, time.Millisecond)
 	why := ""
-	for _, e := range l.fabric.Events().Kept(0) {
+	for _, e := range l.Fabric.Events().Kept(0) {
 		if e.Kind == fabric.EventResumed {
 			why = e.Detail
 		}
@@ -138,23 +139,23 @@ func TestAStoppedSwitchProcessGetsItsTablesWhenItGoesOn(t *testing.T) {
 	t.Parallel()
 	l := start(t, "kary-ntree:2,3", "ftree")
 	as := l.identity("")
-	as.Switch, as.Credentials = "s2.00", l.broker.Credentials(bus.RoleOperator)
-	p := l.launch(as)
-	id, err := l.fabric.Topology().SwitchByName("s2.00")
+	as.Switch, as.Credentials = "s2.00", l.Broker.Credentials(bus.RoleOperator)
+	p := rig.Launch(t, as)
+	id, err := l.Fabric.Topology().SwitchByName("s2.00")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(l.fabric.SwitchProcesses()) == 1 }, patience, time.Millisecond, "the process is the switch")
+	require.Eventually(t, func() bool { return len(l.Fabric.SwitchProcesses()) == 1 }, rig.Patience, time.Millisecond, "the process is the switch")
 	notes, _ := l.manage("ddrc")
 	l.await(notes, manager.NoteManages)
 	l.load()
-	require.NoError(t, p.Signal(syscall.SIGSTOP))
-	l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
+	p.Signal(syscall.SIGSTOP)
+	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
 	r := l.await(notes, manager.NoteRound).Round
 	assert.Contains(t, r.Error, "s2.00 has not taken version")
 	assert.NotContains(t, r.Error, "s2.01")
-	assert.Equal(t, r.Switches-1, count(l.fabric.TableVersions(), r.Version), "the others have theirs")
-	assert.Less(t, l.fabric.TableVersion(id), r.Version)
-	require.NoError(t, p.Signal(syscall.SIGCONT))
-	require.Eventually(t, func() bool { return l.fabric.TableVersion(id) >= r.Version }, patience, time.Millisecond, "it has its tables")
-	l.settle()
+	assert.Equal(t, r.Switches-1, count(l.Fabric.TableVersions(), r.Version), "the others have theirs")
+	assert.Less(t, l.Fabric.TableVersion(id), r.Version)
+	p.Signal(syscall.SIGCONT)
+	require.Eventually(t, func() bool { return l.Fabric.TableVersion(id) >= r.Version }, rig.Patience, time.Millisecond, "it has its tables")
+	l.Settle()
 	l.allPairs()
 }

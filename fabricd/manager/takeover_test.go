@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -34,7 +35,7 @@ func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
 			t.Run(x.name+" "+method, func(t *testing.T) {
 				t.Parallel()
 				l := start(t, "kary-ntree:2,3", "ftree")
-				first := l.launch(l.identity(method))
+				first := rig.Launch(t, l.identity(method))
 				l.begun()
 				notes, _ := l.manage(method)
 				l.await(notes, manager.NoteStandby)
@@ -52,9 +53,9 @@ func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
 					return errForgotten
 				})
 				l.load()
-				l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
+				l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
 				<-reached
-				require.NoError(t, first.Kill())
+				first.Kill()
 				l.gate.set(through)
 				bury()
 
@@ -64,9 +65,9 @@ func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
 				}
 				assert.Empty(t, r.Error)
 				assert.Zero(t, r.Unroutable)
-				l.settle()
+				l.Settle()
 				l.allPairs()
-				report := l.fabric.Faults()[0].Reconfiguration
+				report := l.Fabric.Faults()[0].Reconfiguration
 				require.NotNil(t, report)
 				assert.Equal(t, r.Version, report.Version)
 				assert.Empty(t, report.Error)
@@ -81,28 +82,28 @@ func TestAManagerThatWasStoppedDoesNotUndoWhatTheNextOneDid(t *testing.T) {
 	l := start(t, "kary-ntree:2,3", "ftree")
 	notes, stop := l.manage("ddrc")
 	l.await(notes, manager.NoteManages)
-	l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
+	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
 	first := l.await(notes, manager.NoteRound).Round
 	var told firmware.Patch
-	for _, s := range l.fabric.Topology().Switches {
-		if l.fabric.TableVersion(s.ID) == first.Version {
-			p, _, _ := l.fabric.Program(s.ID)
+	for _, s := range l.Fabric.Topology().Switches {
+		if l.Fabric.TableVersion(s.ID) == first.Version {
+			p, _, _ := l.Fabric.Program(s.ID)
 			told = *firmware.Diff(s.ID, firmware.Program{}, p, 0, first.Version)
 		}
 	}
 	stop()
 	notes, _ = l.manage("ddrc")
 	l.await(notes, manager.NoteManages)
-	l.do(fault.Spec{Do: fault.VerbHeal})
+	l.Do(fault.Spec{Do: fault.VerbHeal})
 	second := l.await(notes, manager.NoteRound).Round
 	require.Greater(t, second.Version, first.Version)
-	late, err := manager.Dial(bus.ClientConfig{Fabric: "lab", URL: l.broker.ClientURL(), Credentials: l.broker.Credentials(bus.RoleManager)})
+	late, err := manager.Dial(bus.ClientConfig{Fabric: "lab", URL: l.Broker.ClientURL(), Credentials: l.Broker.Credentials(bus.RoleManager)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, late.Close()) })
 	_, err = late.Load(t.Context(), &told)
 	require.ErrorIs(t, err, manager.ErrSuperseded)
 	require.ErrorIs(t, late.Hold(t.Context()), manager.ErrSuperseded)
-	require.False(t, l.fabric.Held(), "nobody would let them go")
+	require.False(t, l.Fabric.Held(), "nobody would let them go")
 	require.ErrorIs(t, late.Resume(t.Context()), manager.ErrSuperseded)
 
 	require.NoError(t, late.Begin(t.Context()))
@@ -121,11 +122,11 @@ func TestALeaseThatIsGivenBackIsTakenAtOnceAndVersionsGoOn(t *testing.T) {
 	l.await(notes, manager.NoteManages)
 	next, _ := l.manage("") // the method of the one before
 	l.await(next, manager.NoteStandby)
-	l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
+	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
 	first := l.await(notes, manager.NoteRound).Round
 	stop()
 	l.await(next, manager.NoteManages)
-	l.do(fault.Spec{Do: fault.VerbHeal})
+	l.Do(fault.Spec{Do: fault.VerbHeal})
 	second := l.await(next, manager.NoteRound).Round
 	assert.Equal(t, first.Version+1, second.Version)
 	assert.Equal(t, "ddrc", second.Method)
@@ -157,9 +158,9 @@ func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 		t.Run([]string{"in the first", "between", "after both"}[during], func(t *testing.T) {
 			t.Parallel()
 			l := start(t, "irregular:16,32,3", "lash")
-			_, vcs, err := subnet.Firmware("lash", l.fabric.Topology())
+			_, vcs, err := subnet.Firmware("lash", l.Fabric.Topology())
 			require.NoError(t, err)
-			link, plan := cutOfTwoRounds(t, l.fabric.Topology(), vcs)
+			link, plan := cutOfTwoRounds(t, l.Fabric.Topology(), vcs)
 			begun := make(chan struct{})
 			once := sync.OnceFunc(func() { close(begun) })
 			l.gate.set(func(verb string) error {
@@ -168,7 +169,7 @@ func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 				}
 				return nil
 			})
-			first := l.launch(l.identity("dqr"))
+			first := rig.Launch(t, l.identity("dqr"))
 			<-begun // its first job: the method's tables for those of the routing, which are of another shape
 			notes, _ := l.manage("dqr")
 			l.await(notes, manager.NoteStandby)
@@ -188,9 +189,9 @@ func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 				return errForgotten
 			})
 			l.load()
-			l.do(fault.Spec{Do: fault.VerbCut, A: link})
+			l.Do(fault.Spec{Do: fault.VerbCut, A: link})
 			<-reached
-			require.NoError(t, first.Kill())
+			first.Kill()
 			l.gate.set(through)
 			bury()
 
@@ -201,10 +202,10 @@ func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 			assert.Empty(t, r.Error)
 			assert.False(t, r.Static)
 			assert.True(t, r.Acyclic)
-			l.settle()
+			l.Settle()
 			l.allPairs()
 			for _, s := range plan.Rounds[1].Patches {
-				got, _, _ := l.fabric.Program(s.Switch)
+				got, _, _ := l.Fabric.Program(s.Switch)
 				require.True(t, firmware.Diff(s.Switch, got, plan.Program, 1, 2).Empty(), "switch %d", s.Switch)
 			}
 		})
@@ -225,18 +226,18 @@ func TestAManagerThatIsStoppedAndWakesHoldsNobody(t *testing.T) {
 		}
 		return nil
 	})
-	other := l.launch(l.identity("engine:updn:root=s3"))
+	other := rig.Launch(t, l.identity("engine:updn:root=s3"))
 	<-reached
-	require.NoError(t, other.Signal(syscall.SIGSTOP))
+	other.Signal(syscall.SIGSTOP)
 	l.gate.set(through)
 	release()
 	notes, _ := l.manage("")
 	require.True(t, l.await(notes, manager.NoteRound).Round.Static)
 	l.load()
-	require.NoError(t, other.Signal(syscall.SIGCONT))
-	l.do(fault.Spec{Do: fault.VerbCut, A: "s1-s2"})
+	other.Signal(syscall.SIGCONT)
+	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1-s2"})
 	require.Zero(t, l.await(notes, manager.NoteRound).Round.Unroutable)
-	l.settle()
-	require.False(t, l.fabric.Held())
+	l.Settle()
+	require.False(t, l.Fabric.Held())
 	l.allPairs()
 }

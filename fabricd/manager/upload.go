@@ -86,7 +86,7 @@ func (m *Manager) acknowledged() bool {
 
 // waits reports whether a switch that has not acknowledged may forward packets: one of which all links are dead does not.
 func (m *Manager) waits(dead *subnet.Dead) bool {
-	g := m.planner.Now().Routing.Graph
+	g := m.planner.Graph()
 	for i := range g.Links {
 		l := &g.Links[i]
 		if dead.Cuts(l) {

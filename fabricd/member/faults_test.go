@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
@@ -23,7 +24,7 @@ func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 		l.allUp()
 		l.load()
 		for _, ends := range [][2]string{{"s1.00", "s2.00"}, {"s0.00", "s1.00"}, {"s1.00", "s2.10"}, {"s0.01", "s1.00"}, {"n000", "s2.00"}} {
-			if _, err := l.fabric.Topology().LinkBetween(ends[0], ends[1]); err != nil {
+			if _, err := l.Fabric.Topology().LinkBetween(ends[0], ends[1]); err != nil {
 				continue
 			}
 			for _, s := range []fault.Spec{
@@ -36,13 +37,13 @@ func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 				{Do: fault.VerbImpair, Impair: &fault.Impair{Loss: new(fault.Percent(20))}},
 			} {
 				s.A, s.B = ends[0], ends[1]
-				out := l.do(s)
+				out := l.Do(s)
 				require.NotNil(t, out[0].Fault, s)
 				if s.Do == fault.VerbCut {
-					require.Eventually(t, func() bool { return len(l.fabric.Faults()[out[0].Fault.ID-1].Detected) == 2 }, patience, 5*time.Millisecond, "%v", s)
+					require.Eventually(t, func() bool { return len(l.Fabric.Faults()[out[0].Fault.ID-1].Detected) == 2 }, rig.Patience, 5*time.Millisecond, "%v", s)
 				}
 				l.more(50)
-				l.do(fault.Spec{Do: fault.VerbHeal})
+				l.Do(fault.Spec{Do: fault.VerbHeal})
 				l.allUp()
 			}
 		}
@@ -50,10 +51,10 @@ func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 		for _, name := range []string{"s1.00", "s0.00", "s2.00"} {
 			l.load()
 			l.crosses(name, 50)
-			out := l.do(fault.Spec{Do: fault.VerbCrash, A: name})
+			out := l.Do(fault.Spec{Do: fault.VerbCrash, A: name})
 			assert.NotEmpty(t, out[0].Fault.Detected)
-			assert.Equal(t, []string{name}, l.fabric.CrashedSwitches())
-			l.do(fault.Spec{Do: fault.VerbRestart, A: name})
+			assert.Equal(t, []string{name}, l.Fabric.CrashedSwitches())
+			l.Do(fault.Spec{Do: fault.VerbRestart, A: name})
 			l.allUp()
 			l.crosses(name, 50)
 		}
@@ -73,12 +74,12 @@ func TestTwoNeighboursKilledTogether(t *testing.T) {
 			l.load()
 			l.crosses("s0.00", 100)
 			after := l.last()
-			a.kill()
-			b.kill()
+			a.Kill()
+			b.Kill()
 			first := l.event(after, fabric.EventProcessLost)
 			l.event(first.Seq, fabric.EventProcessLost)
 			l.more(100)
-			l.do(fault.Spec{Do: fault.VerbHeal})
+			l.Do(fault.Spec{Do: fault.VerbHeal})
 			l.allUp()
 			l.crosses("s0.00", 100)
 			l.settle()
@@ -99,13 +100,13 @@ func TestANeighbourOfAKilledProcessThatIsStoppedMeanwhile(t *testing.T) {
 		l.crosses("s1.00", 100)
 		l.crosses("s2.00", 100)
 		after := l.last()
-		a.signal(syscall.SIGSTOP)
-		b.kill()
+		a.Signal(syscall.SIGSTOP)
+		b.Kill()
 		l.event(after, fabric.EventProcessLost)
 		l.event(after, fabric.EventProcessSilent)
-		a.signal(syscall.SIGCONT)
+		a.Signal(syscall.SIGCONT)
 		l.event(after, fabric.EventProcessBack)
-		l.do(fault.Spec{Do: fault.VerbRestart, A: "s1.00"})
+		l.Do(fault.Spec{Do: fault.VerbRestart, A: "s1.00"})
 		l.allUp()
 		l.settle()
 	}

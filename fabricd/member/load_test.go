@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -17,16 +18,16 @@ import (
 // patches are what gives all switches up/down tables without some links.
 func (l *lab) patches(dead ...string) (list []*firmware.Patch) {
 	l.Helper()
-	g := l.fabric.Topology()
+	g := l.Fabric.Topology()
 	u := must(subnet.NewUpDownRoutes(g))
 	var set subnet.Dead
 	for _, name := range dead {
 		set.AddLink(must(g.LinkByName(name)).ID)
 	}
 	r := must(u.Routing("ddrc", u.Compute(&set)))
-	program := must(subnet.ProgramOf(l.fabric.Firmware().(firmware.Programmed), r))
+	program := must(subnet.ProgramOf(l.Fabric.Firmware().(firmware.Programmed), r))
 	for s := range weft.SwitchID(len(g.Switches)) {
-		now, version, ok := l.fabric.Program(s)
+		now, version, ok := l.Fabric.Program(s)
 		require.True(l, ok)
 		p := firmware.Diff(s, now, program, version, version+1)
 		if !p.Empty() {
@@ -40,15 +41,15 @@ func (l *lab) patches(dead ...string) (list []*firmware.Patch) {
 func (l *lab) upload(dead ...string) {
 	l.Helper()
 	for _, p := range l.patches(dead...) {
-		require.NoError(l, l.fabric.Load(l.Context(), p))
+		require.NoError(l, l.Fabric.Load(l.Context(), p))
 	}
 }
 
-func (l *lab) cutLink(name string) { l.do(fault.Spec{Do: fault.VerbCut, A: name}) }
+func (l *lab) cutLink(name string) { l.Do(fault.Spec{Do: fault.VerbCut, A: name}) }
 
 // version is that of the tables of a switch, as whoever is that switch says.
 func (l *lab) version(name string) uint64 {
-	return l.fabric.Switch(must(l.fabric.Topology().SwitchByName(name))).Version
+	return l.Fabric.Switch(must(l.Fabric.Topology().SwitchByName(name))).Version
 }
 
 func TestAProcessForwardsByNewTablesUnderLoadAndHandsThemBack(t *testing.T) {
@@ -80,9 +81,9 @@ func TestAProcessForwardsByNewTablesUnderLoadAndHandsThemBack(t *testing.T) {
 				l.settle()
 				l.allPairs()
 
-				for _, p := range []*switchProcess{leaf, middle} {
-					p.signal(syscall.SIGTERM)
-					code, said := p.ends()
+				for _, p := range []*rig.Process{leaf, middle} {
+					p.Signal(syscall.SIGTERM)
+					code, said := p.Ends()
 					require.Zero(t, code, said)
 				}
 				has("s2.00", "s1.00") // handed back with their tables
@@ -100,7 +101,7 @@ func TestAProcessForwardsByNewTablesUnderLoadAndHandsThemBack(t *testing.T) {
 
 func (l *lab) allUpBut(cut ...string) {
 	l.Helper()
-	require.Eventually(l, func() bool { return len(l.fabric.LinksDown()) == len(cut) }, patience, 5*time.Millisecond)
+	require.Eventually(l, func() bool { return len(l.Fabric.LinksDown()) == len(cut) }, rig.Patience, 5*time.Millisecond)
 }
 
 func TestAProcessThatIsKilledOrStoppedGetsTheTablesInForceWhenItIsBack(t *testing.T) {
@@ -112,12 +113,12 @@ func TestAProcessThatIsKilledOrStoppedGetsTheTablesInForceWhenItIsBack(t *testin
 	l.cutLink("s0.00-s1.00")
 
 	after := l.last()
-	p.signal(syscall.SIGSTOP)
+	p.Signal(syscall.SIGSTOP)
 	l.event(after, fabric.EventProcessSilent)
 	var left []*firmware.Patch
 	for _, patch := range l.patches("s0.00-s1.00") {
-		err := l.fabric.Load(t.Context(), patch)
-		if l.fabric.Topology().Switches[patch.Switch].Name == "s1.00" {
+		err := l.Fabric.Load(t.Context(), patch)
+		if l.Fabric.Topology().Switches[patch.Switch].Name == "s1.00" {
 			require.ErrorContains(t, err, "new tables for switch s1.00: ", "nobody acknowledges")
 			left = append(left, patch)
 			continue
@@ -125,17 +126,17 @@ func TestAProcessThatIsKilledOrStoppedGetsTheTablesInForceWhenItIsBack(t *testin
 		require.NoError(t, err)
 	}
 	require.Len(t, left, 1)
-	require.EqualValues(t, 1, l.fabric.TableVersion(left[0].Switch), "what was not acknowledged is not in force")
+	require.EqualValues(t, 1, l.Fabric.TableVersion(left[0].Switch), "what was not acknowledged is not in force")
 	after = l.last()
-	p.signal(syscall.SIGCONT)
+	p.Signal(syscall.SIGCONT)
 	l.event(after, fabric.EventProcessBack)
-	require.Eventually(t, func() bool { return l.fabric.Load(t.Context(), left[0]) == nil }, patience, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return l.Fabric.Load(t.Context(), left[0]) == nil }, rig.Patience, 5*time.Millisecond)
 	require.EqualValues(t, 2, l.version("s1.00"))
 	l.settle()
 	l.allPairs()
 
 	after = l.last()
-	p.kill()
+	p.Kill()
 	l.event(after, fabric.EventProcessLost)
 	l.be("s1.00")
 	require.EqualValues(t, 2, l.version("s1.00"))

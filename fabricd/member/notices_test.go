@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
@@ -29,16 +30,16 @@ func tellSources(t *testing.T, embedded bool, fw, name string) {
 	l := start(t, embedded, with(fw), func(o *fabric.Options) { o.NIC.Notices = 100 * time.Millisecond })
 	l.be(name)
 	l.load()
-	l.do(fault.Spec{Do: fault.VerbCut, A: "s1.00", B: "s2.00"}, fault.Spec{Do: fault.VerbCut, A: "s1.01", B: "s2.00"})
-	was := l.fabric.Totals()
+	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00", B: "s2.00"}, fault.Spec{Do: fault.VerbCut, A: "s1.01", B: "s2.00"})
+	was := l.Fabric.Totals()
 	require.Eventually(t, func() bool {
-		now := l.fabric.Totals()
+		now := l.Fabric.Totals()
 		return now.Notices > was.Notices+20 && now.Withheld > was.Withheld+20
-	}, patience, 5*time.Millisecond)
+	}, rig.Patience, 5*time.Millisecond)
 	l.more(100)
-	l.do(fault.Spec{Do: fault.VerbHeal})
+	l.Do(fault.Spec{Do: fault.VerbHeal})
 	l.allUp()
 	l.settle()
 	l.allPairs()
-	assert.Zero(t, l.fabric.Totals().NoticesLost)
+	assert.Zero(t, l.Fabric.Totals().NoticesLost)
 }

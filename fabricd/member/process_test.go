@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/member"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -31,25 +32,25 @@ func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T)
 				name := fmt.Sprintf("s%d.10", tier)
 				p := l.be(name)
 				l.fresh()
-				before := l.fabric.PacketHops()
+				before := l.Fabric.PacketHops()
 				l.allPairs()
-				assert.Greater(t, l.fabric.PacketHops(), before)
-				id := must(l.fabric.Topology().SwitchByName(name))
-				through := l.fabric.Switch(id).Stats.Forwarded
+				assert.Greater(t, l.Fabric.PacketHops(), before)
+				id := must(l.Fabric.Topology().SwitchByName(name))
+				through := l.Fabric.Switch(id).Stats.Forwarded
 				assert.NotZero(t, through, "some went through the process")
 
 				after := l.last()
-				p.signal(syscall.SIGTERM)
-				code, said := p.ends()
+				p.Signal(syscall.SIGTERM)
+				code, said := p.Ends()
 				assert.Zero(t, code, said)
 				assert.Contains(t, said, "left")
 				l.event(after, fabric.EventProcessLeft)
-				assert.Equal(t, through, l.fabric.Switch(id).Stats.Forwarded, "what it has counted stays")
+				assert.Equal(t, through, l.Fabric.Switch(id).Stats.Forwarded, "what it has counted stays")
 				l.allUp()
 				l.fresh()
 				l.allPairs()
-				assert.Greater(t, l.fabric.Switch(id).Stats.Forwarded, through)
-				for _, r := range l.fabric.Faults() {
+				assert.Greater(t, l.Fabric.Switch(id).Stats.Forwarded, through)
+				for _, r := range l.Fabric.Faults() {
 					assert.Equal(t, fabric.KindHandover, r.Kind)
 				}
 			})
@@ -69,7 +70,7 @@ func TestAProcessForwardsByTheRoutingOfItsFabric(t *testing.T) {
 			l.fresh()
 			l.allPairs()
 			for _, name := range []string{"s1.00", "s2.01"} {
-				assert.NotZero(t, l.fabric.Switch(must(l.fabric.Topology().SwitchByName(name))).Stats.Forwarded)
+				assert.NotZero(t, l.Fabric.Switch(must(l.Fabric.Topology().SwitchByName(name))).Stats.Forwarded)
 			}
 		})
 	}
@@ -85,7 +86,7 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 		for range 4 {
 			l.crosses(name, 200)
 			after := l.last()
-			p.kill()
+			p.Kill()
 			e := l.event(after, fabric.EventProcessLost)
 			require.NotNil(t, e.Fault)
 			assert.Equal(t, "process", e.Fault.Kind)
@@ -97,9 +98,9 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 					assert.Less(t, d.AfterMS, 5000.)
 				}
 			}
-			assert.Equal(t, []string{name}, l.fabric.CrashedSwitches())
-			assert.Equal(t, [][]string{{name}, nil}, troubled(l.fabric, name))
-			assert.Empty(t, l.fabric.SwitchProcesses())
+			assert.Equal(t, []string{name}, l.Fabric.CrashedSwitches())
+			assert.Equal(t, [][]string{{name}, nil}, troubled(l.Fabric, name))
+			assert.Empty(t, l.Fabric.SwitchProcesses())
 			l.more(200)
 			p = l.be(name)
 			l.allUp()
@@ -113,9 +114,9 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 		l.load()
 		l.crosses(name, 100)
 		after := l.last()
-		p.kill()
+		p.Kill()
 		l.event(after, fabric.EventProcessLost)
-		l.do(fault.Spec{Do: fault.VerbRestart, A: name})
+		l.Do(fault.Spec{Do: fault.VerbRestart, A: name})
 		l.allUp()
 		l.crosses(name, 100)
 		l.settle()
@@ -144,30 +145,30 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 		for range 2 {
 			l.crosses(name, 100)
 			after := l.last()
-			p.signal(syscall.SIGSTOP)
+			p.Signal(syscall.SIGSTOP)
 			e := l.event(after, fabric.EventProcessSilent)
 			assert.Equal(t, "process", e.Fault.Kind)
 			assert.Contains(t, e.Fault.What, "does not answer")
 			began := time.Now()
-			assert.False(t, l.fabric.Ledger().Injected == 0)
+			assert.False(t, l.Fabric.Ledger().Injected == 0)
 			assert.Less(t, time.Since(began), 200*time.Millisecond, "nobody waits for it")
-			require.Eventually(t, func() bool { return len(l.fabric.Faults()[e.Fault.ID-1].Detected) == 2 }, patience, 5*time.Millisecond)
+			require.Eventually(t, func() bool { return len(l.Fabric.Faults()[e.Fault.ID-1].Detected) == 2 }, rig.Patience, 5*time.Millisecond)
 			l.more(200)
-			assert.False(t, l.fabric.SwitchProcesses()[0].Answers)
-			assert.Equal(t, [][]string{nil, {name}}, troubled(l.fabric, name))
-			p.signal(syscall.SIGCONT)
+			assert.False(t, l.Fabric.SwitchProcesses()[0].Answers)
+			assert.Equal(t, [][]string{nil, {name}}, troubled(l.Fabric, name))
+			p.Signal(syscall.SIGCONT)
 			l.event(after, fabric.EventProcessBack)
 			l.allUp()
-			assert.True(t, l.fabric.SwitchProcesses()[0].Answers)
-			assert.Equal(t, [][]string{nil, nil}, troubled(l.fabric, name))
-			report := l.fabric.Faults()[e.Fault.ID-1]
+			assert.True(t, l.Fabric.SwitchProcesses()[0].Answers)
+			assert.Equal(t, [][]string{nil, nil}, troubled(l.Fabric, name))
+			report := l.Fabric.Faults()[e.Fault.ID-1]
 			assert.NotZero(t, report.RestoredAt)
 			assert.Len(t, report.Detected, 2)
 			for _, d := range report.Detected {
 				assert.Contains(t, []string{fault.BySilence, fault.ByNeighbour}, d.How)
 			}
 		}
-		assert.False(t, p.ended())
+		assert.False(t, p.Ended())
 		l.crosses(name, 100)
 		l.settle()
 		l.fresh()
@@ -175,9 +176,9 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 
 		// Killed while it is stopped, it is one fault, not two.
 		after := l.last()
-		p.signal(syscall.SIGSTOP)
+		p.Signal(syscall.SIGSTOP)
 		silent := l.event(after, fabric.EventProcessSilent)
-		p.kill()
+		p.Kill()
 		lost := l.event(after, fabric.EventProcessLost)
 		assert.Equal(t, silent.Fault.ID, lost.Fault.ID)
 	})
@@ -192,21 +193,21 @@ func TestASecondProcessForASwitchIsRefusedAndTheFirstUnharmed(t *testing.T) {
 		refused := func(hint string) {
 			c := l.operator
 			c.Switch = name
-			code, said := l.launch(c).ends()
+			code, said := rig.Launch(t, c).Ends()
 			assert.Equal(t, 1, code)
-			assert.Contains(t, said, "another process is this switch: process "+fmt.Sprint(p.cmd.Process.Pid)+" on ")
+			assert.Contains(t, said, "another process is this switch: process "+fmt.Sprint(p.PID)+" on ")
 			assert.Contains(t, said, hint)
 		}
 		before := l.last()
 		refused("end that first")
 		l.allUp()
 		l.allPairs()
-		for _, e := range l.fabric.Events().Kept(before) {
+		for _, e := range l.Fabric.Events().Kept(before) {
 			assert.NotContains(t, []string{fabric.KindHandover, fabric.EventLinkDown, fabric.EventProcessLost}, e.Kind)
 		}
-		p.signal(syscall.SIGSTOP)
+		p.Signal(syscall.SIGSTOP)
 		refused("does not answer just now")
-		p.signal(syscall.SIGCONT)
+		p.Signal(syscall.SIGCONT)
 		l.allUp()
 		l.allPairs()
 	})
@@ -217,32 +218,32 @@ func TestWhatIsNoSwitchAndWhoMayNotJoinIsToldSo(t *testing.T) {
 	l := start(t, true)
 	c := l.operator
 	c.Switch = "s1.0"
-	code, said := l.launch(c).ends()
+	code, said := rig.Launch(t, c).Ends()
 	assert.Equal(t, 1, code)
 	assert.Contains(t, said, `unknown switch "s1.0": did you mean "s1.00"`)
 
 	c.Switch, c.Credentials = "s1.00", bus.Credentials{User: "operator", Password: "wrong"}
-	code, said = l.launch(c).ends()
+	code, said = rig.Launch(t, c).Ends()
 	assert.Equal(t, 1, code)
 	assert.Contains(t, said, "refuses user operator: give credentials that it knows")
 
-	c.Credentials = l.broker.Credentials(bus.RoleViewer)
-	code, said = l.launch(c).ends()
+	c.Credentials = l.Broker.Credentials(bus.RoleViewer)
+	code, said = rig.Launch(t, c).Ends()
 	assert.Equal(t, 1, code)
 	assert.Contains(t, said, "user viewer: not permitted")
 
 	c.URL = "nats://127.0.0.1:1"
-	code, said = l.launch(c).ends()
+	code, said = rig.Launch(t, c).Ends()
 	assert.Equal(t, 1, code)
 	assert.Contains(t, said, "no broker answers at nats://127.0.0.1:1")
 	l.allUp()
 	l.allPairs()
-	assert.Empty(t, l.fabric.Faults())
+	assert.Empty(t, l.Fabric.Faults())
 
 	custom := start(t, true, func(o *fabric.Options) { o.Processes.Firmware = "" })
 	c = custom.operator
 	c.Switch = "s1.00"
-	code, said = custom.launch(c).ends()
+	code, said = rig.Launch(t, c).Ends()
 	assert.Equal(t, 1, code)
 	assert.Contains(t, said, "has no name by which a process could make it")
 	custom.allUp()
@@ -255,13 +256,13 @@ func TestProcessesEndWithTheFabric(t *testing.T) {
 	l.load()
 	l.crosses("s1.00", 100)
 	ledger := l.settle()
-	l.fabric.Stop()
-	for _, p := range []*switchProcess{a, b} {
-		code, said := p.ends()
+	l.Fabric.Stop()
+	for _, p := range []*rig.Process{a, b} {
+		code, said := p.Ends()
 		assert.Equal(t, 1, code)
 		assert.Contains(t, said, "told to end: fabric lab has been stopped")
 	}
-	assert.Equal(t, ledger, l.fabric.Ledger(), "the counters can still be read")
+	assert.Equal(t, ledger, l.Fabric.Ledger(), "the counters can still be read")
 }
 
 // hops counts the decisions that switches tell of, and the packets that they drop.
@@ -291,28 +292,28 @@ func TestAProcessTellsOfEveryTracedPacketAndEveryDrop(t *testing.T) {
 	seen := &hops{at: map[weft.SwitchID]int{}}
 	l := start(t, true, record(seen))
 	const name = "s2.00"
-	id := must(l.fabric.Topology().SwitchByName(name))
+	id := must(l.Fabric.Topology().SwitchByName(name))
 	l.be(name)
 	l.fresh()
 	before, _ := seen.of(id)
-	decided := l.fabric.Switch(id).Stats.Forwarded
+	decided := l.Fabric.Switch(id).Stats.Forwarded
 	l.allPairs()
-	decided = l.fabric.Switch(id).Stats.Forwarded - decided
+	decided = l.Fabric.Switch(id).Stats.Forwarded - decided
 	require.NotZero(t, decided)
 	require.Eventually(t, func() bool {
 		n, _ := seen.of(id)
 		return uint64(n-before) == decided
-	}, patience, time.Millisecond)
+	}, rig.Patience, time.Millisecond)
 
 	l.load()
 	l.crosses(name, 100)
-	l.do(fault.Spec{Do: fault.VerbCrash, A: name})
-	l.do(fault.Spec{Do: fault.VerbRestart, A: name})
+	l.Do(fault.Spec{Do: fault.VerbCrash, A: name})
+	l.Do(fault.Spec{Do: fault.VerbRestart, A: name})
 	ledger := l.settle()
 	require.Eventually(t, func() bool {
 		_, n := seen.of(id)
 		return uint64(n) == ledger.LostCrash+ledger.LostQueued+ledger.Discarded
-	}, patience, time.Millisecond, "%+v", ledger)
+	}, rig.Patience, time.Millisecond, "%+v", ledger)
 }
 
 func TestAProcessOutlivesItsBrokerAndEndsWhenThatStaysAway(t *testing.T) {
@@ -324,19 +325,19 @@ func TestAProcessOutlivesItsBrokerAndEndsWhenThatStaysAway(t *testing.T) {
 	for range 2 {
 		l.crosses(name, 50)
 		l.server.Kill()
-		require.Eventually(t, func() bool { return len(l.fabric.LinksDown()) > 12 }, patience, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return len(l.Fabric.LinksDown()) > 12 }, rig.Patience, 5*time.Millisecond)
 		l.server.Start()
 		l.allUp()
 	}
 	l.crosses(name, 50)
-	assert.Empty(t, l.fabric.CrashedSwitches())
-	require.NoError(t, l.fabric.StopTraffic())
+	assert.Empty(t, l.Fabric.CrashedSwitches())
+	require.NoError(t, l.Fabric.StopTraffic())
 	require.Eventually(t, func() bool {
-		ledger := l.fabric.Ledger()
+		ledger := l.Fabric.Ledger()
 		return ledger.Balanced && ledger.InFlight == 0
-	}, patience, 5*time.Millisecond)
+	}, rig.Patience, 5*time.Millisecond)
 	l.server.Kill()
-	code, said := p.ends()
+	code, said := p.Ends()
 	assert.Equal(t, 1, code)
 	assert.Contains(t, said, "the fabric is gone: it has asked nothing for 10 s")
 }
@@ -344,17 +345,17 @@ func TestAProcessOutlivesItsBrokerAndEndsWhenThatStaysAway(t *testing.T) {
 func TestAProcessThatDoesNotAttachCanBeReplacedByTheFabric(t *testing.T) {
 	t.Parallel()
 	l := start(t, true)
-	c := must(l.fabric.Join(member.JoinRequest{Switch: "s1.00", PID: 17, Host: "far"}))
-	for _, p := range l.fabric.Switch(must(l.fabric.Topology().SwitchByName("s1.00"))).Ports {
+	c := must(l.Fabric.Join(member.JoinRequest{Switch: "s1.00", PID: 17, Host: "far"}))
+	for _, p := range l.Fabric.Switch(must(l.Fabric.Topology().SwitchByName("s1.00"))).Ports {
 		assert.Less(t, p.Mine, c.Epoch, "neighbours take lower epochs for old frames")
 	}
-	_, err := l.fabric.Join(member.JoinRequest{Switch: "s1.00", PID: 18, Host: "far"})
+	_, err := l.Fabric.Join(member.JoinRequest{Switch: "s1.00", PID: 18, Host: "far"})
 	require.ErrorIs(t, err, fabric.ErrHeld)
 	require.ErrorContains(t, err, "process 17 on far is about to join")
-	require.ErrorContains(t, l.fabric.Attach(t.Context(), member.AttachRequest{Switch: "s1.00", Number: c.Number}), "cannot reach the process")
-	assert.Equal(t, []string{"s1.00"}, l.fabric.CrashedSwitches())
-	l.do(fault.Spec{Do: fault.VerbRestart, A: "s1.00"})
-	require.ErrorContains(t, l.fabric.Attach(t.Context(), member.AttachRequest{Switch: "s1.00", Number: c.Number}), "was taken back")
+	require.ErrorContains(t, l.Fabric.Attach(t.Context(), member.AttachRequest{Switch: "s1.00", Number: c.Number}), "cannot reach the process")
+	assert.Equal(t, []string{"s1.00"}, l.Fabric.CrashedSwitches())
+	l.Do(fault.Spec{Do: fault.VerbRestart, A: "s1.00"})
+	require.ErrorContains(t, l.Fabric.Attach(t.Context(), member.AttachRequest{Switch: "s1.00", Number: c.Number}), "was taken back")
 	l.allUp()
 	l.allPairs()
 	l.be("s1.00")
@@ -368,13 +369,13 @@ func TestATracedPacketTellsItsWayThroughAProcess(t *testing.T) {
 	const name = "s2.00"
 	l.be(name)
 	l.fresh()
-	g := l.fabric.Topology()
-	order, err := l.fabric.Trace(must(g.NICByName("n000")), must(g.NICByName("n111")), 3)
+	g := l.Fabric.Topology()
+	order, err := l.Fabric.Trace(must(g.NICByName("n000")), must(g.NICByName("n111")), 3)
 	require.NoError(t, err)
 	require.Equal(t, 3, order.Sent)
 	hops, ended, after := 0, 0, order.After
 	require.Eventually(t, func() bool {
-		views, last, _ := l.fabric.Hops(after)
+		views, last, _ := l.Fabric.Hops(after)
 		after = last
 		for _, v := range views {
 			if v.Node == name {
@@ -387,5 +388,5 @@ func TestATracedPacketTellsItsWayThroughAProcess(t *testing.T) {
 			}
 		}
 		return ended == 3 && hops == 3 // what a process tells may be late
-	}, patience, 5*time.Millisecond)
+	}, rig.Patience, 5*time.Millisecond)
 }

@@ -15,25 +15,25 @@ func TestWhoWatchesSeesASwitchThatIsAProcessAndIsNotHeldUpByOneThatDoesNotAnswer
 	t.Parallel()
 	l := start(t, true)
 	const name = "s1.00"
-	s := l.fabric.NewSampler()
-	id := int(must(l.fabric.Topology().SwitchByName(name)))
+	s := l.Fabric.NewSampler()
+	id := int(must(l.Fabric.Topology().SwitchByName(name)))
 	p := l.be(name)
 	l.load()
 	l.crosses(name, 200)
 	l.settle()
-	ledger := l.fabric.Ledger() // asks the process
+	ledger := l.Fabric.Ledger() // asks the process
 	ledger.LostOn = nil
 	r := s.Read()
 	require.Equal(t, ledger, r.Ledger)
 	require.Equal(t, fabric.SwitchUp, r.Switches[id].State)
-	sn := l.fabric.Switch(weft.SwitchID(id))
+	sn := l.Fabric.Switch(weft.SwitchID(id))
 	require.Equal(t, sn.Stats, s.Stats(id))
-	for i, k := range l.fabric.LinkStates() {
+	for i, k := range l.Fabric.LinkStates() {
 		require.Equal(t, [2]uint64{k.SentAB, k.SentBA}, r.Links[i].Sent, k.Link)
 	}
 
 	after := l.last()
-	p.signal(syscall.SIGSTOP)
+	p.Signal(syscall.SIGSTOP)
 	l.event(after, fabric.EventProcessSilent)
 	began := time.Now()
 	r = s.Read()
@@ -41,11 +41,11 @@ func TestWhoWatchesSeesASwitchThatIsAProcessAndIsNotHeldUpByOneThatDoesNotAnswer
 	require.Equal(t, fabric.SwitchQuiet, r.Switches[id].State)
 	require.Equal(t, sn.Stats, s.Stats(id), "what it last said holds")
 	after = l.last()
-	p.signal(syscall.SIGCONT)
+	p.Signal(syscall.SIGCONT)
 	l.event(after, fabric.EventProcessBack)
 	require.Equal(t, fabric.SwitchUp, s.Read().Switches[id].State)
 	after = l.last()
-	p.kill()
+	p.Kill()
 	l.event(after, fabric.EventProcessLost)
 	require.Equal(t, fabric.SwitchDown, s.Read().Switches[id].State)
 }

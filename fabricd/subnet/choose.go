@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -25,6 +26,8 @@ type Entry struct {
 	// Around makes it as the static fault model has it: for a topology in which these links and switches are dead, which is known when it is
 	// computed. Pairs that it knows no way for are discarded by their first switch. nil: it is the same whatever is dead.
 	Around func(g *topology.Graph, dead *Dead) (fw firmware.Firmware, vcs int, err error)
+	// Mechanisms are those by which ways around what is dead are computed; nil: there are no such ways.
+	Mechanisms *direct.Mechanisms
 	// with is the entry with options of that text, under that name.
 	with func(name, options string) (Entry, error)
 	// Routes computes what it forwards by; nil: it has no tables.

@@ -75,7 +75,8 @@ func withDirectOptions(e Entry) Entry {
 		}
 		made := plain
 		made.Name = name
-		return made, made.options(d.fw, o)
+		err = made.options(d.fw, o)
+		return made, err
 	}
 	return e
 }
@@ -111,6 +112,7 @@ func (e *Entry) options(fw firmware.Direct, o directOptions) error {
 	}
 	fw.SubPaths, fw.Deterministic, fw.Misroutes = m.SubPaths(), m.Deterministic, m.Misroute
 	*e = e.direct(fw)
+	e.Mechanisms = &m
 	plain := e.New
 	e.Around = func(g *topology.Graph, dead *Dead) (firmware.Firmware, int, error) {
 		made, vcs, err := plain(g)

@@ -68,6 +68,23 @@ type Result struct {
 	NewTurns     int     `csv:"new_turns"`     // turns that the last one enabled for paths
 	Unroutable   int     `csv:"unroutable"`    // flows that have no path after it
 
+	// Of many sets of so many dead links, where package sweep asks which are tolerated; then Tolerated is whether all are.
+	Sets              uint64  `csv:"sets"`                // sets
+	NotTolerated      uint64  `csv:"not_tolerated"`       // of these, sets with which some pair of switches that live links join has no way
+	NotToleratedShare float64 `csv:"not_tolerated_share"` // as a share of the sets
+	AffectedShare     float64 `csv:"affected_share"`      // of the pairs of different switches, those with a dead link on some shortest path, in the mean of the tolerated sets
+	AffectedOfAll     float64 `csv:"affected_of_all"`     // the same pairs, of the square of the number of switches, as the paper counts
+	// Shares of the affected pairs, by what their ways use: intermediate nodes alone, one, two, or more; D, M or both without; I with them.
+	UseI   float64 `csv:"use_i"`
+	UseI2  float64 `csv:"use_i2"`
+	UseI3  float64 `csv:"use_i3"`
+	UseD   float64 `csv:"use_d"`
+	UseM   float64 `csv:"use_m"`
+	UseDM  float64 `csv:"use_d_m"`
+	UseID  float64 `csv:"use_i_d"`
+	UseIM  float64 `csv:"use_i_m"`
+	UseIDM float64 `csv:"use_i_d_m"`
+
 	// What it took.
 	Events     uint64 `csv:"events"`      // of the engine
 	PacketHops uint64 `csv:"packet_hops"` // switches that packets left

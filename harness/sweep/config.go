@@ -122,6 +122,7 @@ func (b *builder) config(s *settled) (measure.Config, []misfit) {
 	r.times()
 	b.network(s, &r.c, r.bad)
 	s.manager(b.kind, &r.c, r.bad)
+	s.tolerate(b.kind, &r.c, r.bad)
 	if b.kind == ofNetwork {
 		b.traffic(s, &r.c, r.bad)
 	}
@@ -167,6 +168,7 @@ func (r *reader) times() {
 	}
 	c.FaultSpacing = r.within("fault_spacing", s.FaultSpacing, 1, maxCycles)
 	c.ReconfigureAfter = r.within("reconfigure_after", s.Reconfigure, 0, maxCycles)
+	c.BypassPlanes = get(s.BypassPlanes)
 	c.Warmup.Batch = r.within("warmup_batch", s.WarmupBatch, 1, maxCycles)
 	c.Warmup.Batches = r.within("warmup_batches", s.WarmupBatches, 2, 100)
 	c.Warmup.Most = r.within("warmup_most", s.WarmupMost, 1, maxCycles)
@@ -204,7 +206,7 @@ func pick[T any](word *string, to *T, kind string, words []string, values []T) e
 func (b *builder) network(s *settled, c *measure.Config, bad func(string, error)) {
 	missing := false
 	for _, name := range []string{"topology", "routing"} {
-		if !s.has(name) {
+		if !s.has(name) && (name == "topology" || b.kind != ofTolerate) {
 			bad(name, fmt.Errorf("there is no %s: give it in base, or by an axis", name))
 			missing = true
 		}
@@ -229,7 +231,9 @@ func (b *builder) network(s *settled, c *measure.Config, bad func(string, error)
 		return
 	}
 	c.Topology = g.Graph
-	b.routing(s, c, g, spec, bad)
+	if b.kind != ofTolerate {
+		b.routing(s, c, g, spec, bad)
+	}
 	most, what := g.links, "links between switches"
 	if c.FaultKind == measure.SwitchFaults {
 		most, what = g.inside, "switches without NICs"

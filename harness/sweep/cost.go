@@ -61,6 +61,10 @@ func (e *Experiment) Estimate(ctx context.Context, o Options) (c Cost, err error
 		}
 		spent += took
 		lasted++
+		if e.Measure == ofTolerate {
+			tried += float64(r.Events)
+			continue
+		}
 		if e.Measure != ofNetwork {
 			tried++
 			continue
@@ -113,7 +117,7 @@ func trialOf(c *measure.Config) int {
 // trial makes the first cycles of a run, and says how long that took.
 func (w *work) trial(ctx context.Context, point, most int) (r measure.Result, took time.Duration, err error) {
 	pt := w.plan.points[point] // a copy
-	if w.e.Measure == ofNetwork {
+	if w.e.Measure == ofNetwork || w.e.Measure == ofTolerate {
 		pt.config.MostCycles = min(most, cmp.Or(pt.config.MostCycles, most))
 	}
 	began := w.cpu()
@@ -129,8 +133,12 @@ func warmupOf(c *measure.Config) float64 {
 	return 1.3 * float64(cmp.Or(c.Warmup.Batch, measure.DefaultBatch)*cmp.Or(c.Warmup.Batches, measure.DefaultBatches))
 }
 
-// cyclesOf is about how many cycles a run takes: warm-ups, faults, window. Of connectivity it is 1.
+// cyclesOf is about how many cycles a run takes: warm-ups, faults, window. Of sets that are judged it is
+// their number, and otherwise 1.
 func cyclesOf(c *measure.Config, kind string) float64 {
+	if kind == ofTolerate {
+		return judgedOf(c)
+	}
 	if kind != ofNetwork {
 		return 1
 	}

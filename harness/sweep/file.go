@@ -8,7 +8,7 @@ type File struct {
 	About string `yaml:"about" jsonschema_description:"What is measured, and which figure of which paper it repeats."`
 	Seed  uint64 `yaml:"seed,omitempty" jsonschema_description:"Seed of every random draw; 1 unless given."`
 
-	Measure string   `yaml:"measure,omitempty" jsonschema:"enum=network,enum=connectivity,enum=layers,enum=reroute" jsonschema_description:"network, unless given: run the network under traffic. connectivity: ask the checker whether all pairs are connected with the faults of the sample, without traffic. layers: compute the routes, and tell how many layers they need and what they load, without traffic. reroute: let faults come one after another, have manager repair the tables of routing after each, and tell whether all pairs are connected and nothing can deadlock, without traffic."`
+	Measure string   `yaml:"measure,omitempty" jsonschema:"enum=network,enum=connectivity,enum=layers,enum=reroute,enum=tolerate" jsonschema_description:"network, unless given: run the network under traffic. connectivity: ask the checker whether all pairs are connected with the faults of the sample, without traffic. layers: compute the routes, and tell how many layers they need and what they load, without traffic. reroute: let faults come one after another, have manager repair the tables of routing after each, and tell whether all pairs are connected and nothing can deadlock, without traffic. tolerate: count the sets of dead links, in a torus or mesh, that mechanisms tolerate."`
 	Base    Settings `yaml:"base" jsonschema_description:"What is the same in all runs, unless an axis says otherwise."`
 	Loads   []Load   `yaml:"loads,omitempty" jsonschema_description:"Names for loads, which can differ by topology and traffic. The first that fits counts."`
 	Axes    []Axis   `yaml:"axes" jsonschema_description:"What differs. All combinations are run; the first axis changes slowest."`
@@ -29,6 +29,9 @@ type Settings struct {
 	LayersOf    *string `yaml:"layers_of,omitempty" jsonschema_description:"A routing: as many layers as it needs on the graph of the sample are added to routing, as layers=3. So several routings can be compared that have the same number of virtual channels."`
 	Manager     *string `yaml:"manager,omitempty" jsonschema_description:"With measure: reroute: how tables are repaired after a fault, as dqr, dqr:plugin=mesh,path=local, ddrc or engine:NAME; or physical: no method, but whether live links join all pairs."`
 	SwitchFlows *bool   `yaml:"switch_flows,omitempty" jsonschema_description:"With measure: reroute: switches send to switches too."`
+	Mechanisms  *string `yaml:"mechanisms,omitempty" jsonschema_description:"With measure: tolerate: what leads packets around dead links, as I+D, Ix2 or none."`
+	Region      *string `yaml:"region,omitempty" jsonschema_description:"With measure: tolerate: which links may die: all, unless given, or distance-1, those of the switches next to one."`
+	FaultSets   *int    `yaml:"fault_sets,omitempty" jsonschema:"minimum=1" jsonschema_description:"With measure: tolerate: how many sets of faults are drawn, anew for each sample; all sets are counted unless given."`
 	Load        *Value  `yaml:"load,omitempty" jsonschema_description:"Share of a link's capacity that each NIC offers, above 0 and at most 1; or a name from loads."`
 	Traffic     *string `yaml:"traffic,omitempty" jsonschema_description:"Pattern of the traffic without its load, as uniform or pairwise; options follow after a comma."`
 	DrawByLoad  *bool   `yaml:"draw_by_load,omitempty" jsonschema_description:"The seed depends on the load too, so that what traffic draws, as the pairs of pairwise, is drawn anew for each load."`
@@ -37,7 +40,8 @@ type Settings struct {
 	FaultKind    *string `yaml:"fault_kind,omitempty" jsonschema:"enum=link,enum=switch" jsonschema_description:"link: links between switches; switch: switches without NICs. link unless given."`
 	FaultsBefore *bool   `yaml:"faults_before,omitempty" jsonschema_description:"They are dead before the first packet, instead of dying one after the other under load."`
 	FaultSpacing *int    `yaml:"fault_spacing,omitempty" jsonschema:"minimum=1" jsonschema_description:"Cycles between two faults; 500 unless given."`
-	Reconfigure  *int    `yaml:"reconfigure_after,omitempty" jsonschema:"minimum=0" jsonschema_description:"With ddrc: cycles from a fault to the new tables; 0 unless given."`
+	Reconfigure  *int    `yaml:"reconfigure_after,omitempty" jsonschema:"minimum=0" jsonschema_description:"With ddrc, or a routing with mechanisms: cycles from a fault to what is computed without it; 0 unless given."`
+	BypassPlanes *bool   `yaml:"bypass_planes,omitempty" jsonschema_description:"In meshes and tori, with faults_before: planes that hold the faults are switched off and bypassed, and what is left is measured."`
 
 	VCs            *int    `yaml:"vcs,omitempty" jsonschema:"minimum=1,maximum=16" jsonschema_description:"Virtual channels per link direction; what the routing needs unless given."`
 	InputBuffer    *int    `yaml:"input_buffer,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Packets per input VC queue; 2 unless given."`

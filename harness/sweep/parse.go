@@ -27,6 +27,7 @@ const (
 	ofConnectivity = "connectivity"
 	ofLayers       = "layers"
 	ofReroute      = "reroute"
+	ofTolerate     = "tolerate"
 )
 
 // What means can leave out.
@@ -112,7 +113,7 @@ func (p *parser) head(e *Experiment) {
 	case e.Name != base:
 		p.failf("$.name", "the name is %q, expected that of the file, %q: results are found by it", e.Name, base)
 	}
-	kinds := []string{ofNetwork, ofConnectivity, ofLayers, ofReroute}
+	kinds := []string{ofNetwork, ofConnectivity, ofLayers, ofReroute, ofTolerate}
 	if !slices.Contains(kinds, e.Measure) {
 		p.fail("$.measure", document.Unknown("measure", e.Measure, kinds))
 	}

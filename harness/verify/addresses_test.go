@@ -195,7 +195,9 @@ func TestAnEscapeLayerMendsWhatTheAdaptiveLayersMayDo(t *testing.T) {
 	fw := firmware.Escaping{Tables: r.tables, Assignment: r.assign(func(int, int) []weft.Address { return []weft.Address{{VC: 1, Layers: 2}} })}
 	found := r.verified(fw)
 	assert.True(t, found.Pass)
-	assert.False(t, found.CDGAcyclic)
+	assert.Equal(t, &Extended{Acyclic: 1, Connected: 1, Escape: true}, found.Extended)
+	assert.Positive(t, found.CyclicSets)
+	assert.True(t, found.CDGAcyclic, "that of the escape layer")
 	assert.Equal(t, 6, found.MaxHops, "one hop the shorter way, and back along the line")
 
 	// With dead links packets are lost, and still none waits for ever.
@@ -208,6 +210,8 @@ func TestAnEscapeLayerMendsWhatTheAdaptiveLayersMayDo(t *testing.T) {
 	found = r.verified(fw)
 	require.NotNil(t, found.Counter)
 	assert.Equal(t, Deadlock, found.Counter.What)
+	assert.Equal(t, &Extended{Connected: 1, Escape: true}, found.Extended)
+	assert.False(t, found.CDGAcyclic)
 }
 
 // The paths that packets of a live fabric take are held against the exploration by the address that they were sent to.

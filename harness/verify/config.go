@@ -42,6 +42,9 @@ const (
 type Config struct {
 	Graph    *topology.Graph
 	Firmware switching.Firmware
+	// Around, if given, makes the firmware for each set of faults, knowing it: the static fault model, in which packets meet no dead link. Pairs
+	// that nothing joins are not judged then. Several goroutines call it at once. Firmware is what is there without a fault.
+	Around func(dead *subnet.Dead) (fw switching.Firmware, vcs int, err error)
 	// Name of the firmware, for the result. It also tells apart the checkpoints of firmwares that hold pointers.
 	Name string
 	VCs  int // virtual channels; 0 is the least the firmware accepts
@@ -86,18 +89,31 @@ func (c *Config) check() error {
 	if c.VCs > weft.MaxVCs {
 		return fmt.Errorf("%w: %d virtual channels, at most %d", ErrConfig, c.VCs, weft.MaxVCs)
 	}
-	if k, ok := c.Firmware.(switching.Checker); ok {
-		for _, s := range c.Graph.Switches {
-			if err := k.Check(c.Graph.Place(s.ID), c.VCs); err != nil {
-				return fmt.Errorf("%w: switch %s: %w", ErrConfig, s.Name, err)
-			}
-		}
+	if err := c.fits(c.Firmware); err != nil {
+		return err
+	}
+	if c.Around != nil && c.When != Before {
+		return fmt.Errorf("%w: a routing that is computed knowing what is dead has no way for faults that come while packets travel", ErrConfig)
 	}
 	if most := c.Sets.largest(); c.When != Before && most > maxMoving {
 		return fmt.Errorf("%w: faults that come while packets travel, at most %d at a time, not %d", ErrConfig, maxMoving, most)
 	}
 	if c.AtOnce < 0 || c.AtOnce > 0 && c.When != Flapping && c.When != Repaired {
 		return fmt.Errorf("%w: at most %d faults at once: that is for faults that also go, flapping or repaired", ErrConfig, c.AtOnce)
+	}
+	return nil
+}
+
+// fits asks a firmware whether every switch can run it.
+func (c *Config) fits(fw switching.Firmware) error {
+	k, ok := fw.(switching.Checker)
+	if !ok {
+		return nil
+	}
+	for _, s := range c.Graph.Switches {
+		if err := k.Check(c.Graph.Place(s.ID), c.VCs); err != nil {
+			return fmt.Errorf("%w: switch %s: %w", ErrConfig, s.Name, err)
+		}
 	}
 	return nil
 }

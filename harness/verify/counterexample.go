@@ -21,6 +21,8 @@ type Counterexample struct {
 	Others bool `json:"others,omitempty"`
 	// Channels wait for each other in a deadlock, each for the next and the last for the first.
 	Channels []string `json:"channels,omitempty"`
+	// Pairs send the packets of a deadlock: for each of the channels one whose packets can be in it and want the next.
+	Pairs []Pair `json:"pairs,omitempty"`
 
 	From, To weft.NICID
 }
@@ -78,6 +80,12 @@ func (c *Counterexample) String() string {
 	}
 	for _, ch := range c.Channels {
 		fmt.Fprintf(&b, "    %s\n", ch)
+	}
+	for i, p := range c.Pairs {
+		fmt.Fprintf(&b, "%s%s to %s", [...]string{"    packets from ", ", "}[min(i, 1)], p.Src, p.Dst)
+		if i == len(c.Pairs)-1 {
+			b.WriteByte('\n')
+		}
 	}
 	fmt.Fprintf(&b, "    %s\n", c.Ends)
 	return b.String()

@@ -6,26 +6,40 @@ import (
 )
 
 // deadlock names channels that wait for each other in a circle.
-func (x *explorer) deadlock(fixed bool) *Counterexample {
-	wants := make([][]int32, x.m.channels)
+func (x *explorer) deadlock(fixed bool) (*Counterexample, error) {
+	rings := x.graph.rings()
+	w := wants{all: make([][]int32, x.m.channels), first: make([][]int32, x.m.channels)}
 	var starts []int32
 	if fixed {
 		for _, e := range x.graph.edges {
-			wants[e[0]] = append(wants[e[0]], e[1])
+			w.add(e[0], e[1], rings.along(e[0], e[1]))
 		}
-		for c := range wants {
+		for _, e := range x.graph.two {
+			w.add(e[0], e[1], false)
+		}
+		for c := range w.all {
 			starts = append(starts, int32(c))
 		}
 	} else {
 		var moment int
-		starts, moment = x.graph.stuck(x.waits)
-		x.graph.wantsAmong(starts, x.waits, moment, wants)
+		starts, moment = x.graph.stuck(x.waits, rings)
+		x.graph.wantsAmong(starts, x.waits, moment, rings, w)
 	}
-	circle := shortestCircle(starts, wants)
+	var circle []int32
+	if !fixed && x.found.escape { // one of escape channels says more
+		circle = shortestCircle(starts, x.extended.wantsWithin(starts, rings))
+	}
 	if circle == nil {
-		return nil
+		circle = shortestCircle(starts, w)
 	}
-	c := &Counterexample{What: Deadlock, Again: -1}
+	if circle == nil {
+		return nil, nil
+	}
+	pairs, err := x.holders(circle)
+	if err != nil {
+		return nil, err
+	}
+	c := &Counterexample{What: Deadlock, Again: -1, Pairs: pairs}
 	for _, ch := range circle {
 		c.Channels = append(c.Channels, x.m.channelName(ch))
 	}
@@ -33,11 +47,42 @@ func (x *explorer) deadlock(fixed bool) *Counterexample {
 	if fixed {
 		c.Ends = fmt.Sprintf("packets that keep to one output can wait for one another in %d channels", len(circle))
 	}
-	return c
+	return c, nil
+}
+
+// wantsWithin is the edges of g between channels of a set.
+func (g *waitGraph) wantsWithin(set []int32, r *rings) wants {
+	w := wants{all: make([][]int32, g.m.channels), first: make([][]int32, g.m.channels)}
+	in := make([]bool, g.m.channels)
+	for _, c := range set {
+		in[c] = true
+	}
+	for _, e := range g.edges {
+		if in[e[0]] && in[e[1]] {
+			w.add(e[0], e[1], r.along(e[0], e[1]))
+		}
+	}
+	for _, e := range g.two {
+		if in[e[0]] && in[e[1]] {
+			w.add(e[0], e[1], false)
+		}
+	}
+	return w
+}
+
+// wants is per channel what is wanted from it: all, and what a circle may begin with, which is all but the next channel of a bubble ring,
+// for a ring by itself is no deadlock.
+type wants struct{ all, first [][]int32 }
+
+func (w *wants) add(from, to int32, along bool) {
+	w.all[from] = append(w.all[from], to)
+	if !along {
+		w.first[from] = append(w.first[from], to)
+	}
 }
 
 // wantsAmong adds, per channel of a set, what packets in it that wait for channels of the set alone wait for at a moment.
-func (g *waitGraph) wantsAmong(set []int32, waits []wait, moment int, wants [][]int32) {
+func (g *waitGraph) wantsAmong(set []int32, waits []wait, moment int, r *rings, wants wants) {
 	in := make([]bool, g.m.channels)
 	for _, c := range set {
 		in[c] = true
@@ -45,13 +90,15 @@ func (g *waitGraph) wantsAmong(set []int32, waits []wait, moment int, wants [][]
 	outside := func(c int32) bool { return !in[c] }
 	for _, id := range g.moments[moment] {
 		if w := &waits[id]; in[w.channel] && !slices.ContainsFunc(w.outs, outside) {
-			wants[w.channel] = append(wants[w.channel], w.outs...)
+			for _, out := range w.outs {
+				wants.add(w.channel, out, r.along(w.channel, out) && slices.Contains(w.one, out))
+			}
 		}
 	}
 }
 
 // shortestCircle is a shortest way from one of some channels back to it, nil if there is none.
-func shortestCircle(starts []int32, wants [][]int32) (best []int32) {
+func shortestCircle(starts []int32, wants wants) (best []int32) {
 	for _, start := range starts {
 		if circle := circleFrom(start, wants); circle != nil && (best == nil || len(circle) < len(best)) {
 			best = circle
@@ -61,13 +108,17 @@ func shortestCircle(starts []int32, wants [][]int32) (best []int32) {
 }
 
 // circleFrom goes breadth first from a channel back to it.
-func circleFrom(start int32, wants [][]int32) (circle []int32) {
+func circleFrom(start int32, wants wants) (circle []int32) {
 	before := map[int32]int32{}
 	todo := []int32{start}
 	for len(todo) > 0 {
 		c := todo[0]
 		todo = todo[1:]
-		for _, next := range wants[c] {
+		list := wants.all[c]
+		if c == start {
+			list = wants.first[c]
+		}
+		for _, next := range list {
 			if next == start {
 				for ; c != start; c = before[c] {
 					circle = append(circle, c)

@@ -15,18 +15,19 @@ func TestADeadlockIsShownByPacketsThatWaitForItsChannelsAlone(t *testing.T) {
 	var g waitGraph
 	g.init(&model{channels: 4, pairs: 16})
 	g.begin(1)
-	waits := []wait{{0, []int32{1}}, {1, []int32{2}}, {2, []int32{0}}, {1, []int32{0, 3}}}
+	waits := []wait{{0, []int32{1}, nil}, {1, []int32{2}, nil}, {2, []int32{0}, nil}, {1, []int32{0, 3}, nil}}
 	for id, w := range waits {
 		g.waits(0, int32(id))
 		for _, out := range w.outs {
-			g.add(int64(w.channel)*4+int64(out), w.channel, out)
+			g.add(w.channel*4+out, w.channel, out, false)
 		}
 	}
-	stuck, moment := g.stuck(waits)
+	r := g.rings()
+	stuck, moment := g.stuck(waits, r)
 	require.ElementsMatch(t, []int32{0, 1, 2}, stuck)
-	wants := make([][]int32, 4)
-	g.wantsAmong(stuck, waits, moment, wants)
-	assert.Equal(t, []int32{0, 1, 2}, shortestCircle(stuck, wants))
+	w := wants{make([][]int32, 4), make([][]int32, 4)}
+	g.wantsAmong(stuck, waits, moment, r, w)
+	assert.Equal(t, []int32{0, 1, 2}, shortestCircle(stuck, w))
 }
 
 // As many sets, by the same seed: only what is drawn differs.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 )
 
 // explorer walks the states of one scene after the other.
@@ -18,11 +19,13 @@ type explorer struct {
 	bad     []badPair
 	future  future
 	path    []frame
-	judged  bool // the packets that are walked are of a pair that is there
-	fair    bool // of searches for a counterexample: no link dies that a packet has just come by
+	judged  bool               // the packets that are walked are of a pair that is there
+	parts   *subnet.Components // what live links join in the scene; nil where the firmware does not know what is dead
+	fair    bool               // of searches for a counterexample: no link dies that a packet has just come by
 
 	subfunction Subfunction
 	keep        Keep // not nil while the subfunction is walked
+	lastOnly    bool // walk the last class of candidates only
 	legal       nodes
 	extended    waitGraph
 }
@@ -31,9 +34,6 @@ func newExplorer(m *model, sub Subfunction) *explorer {
 	x := &explorer{space: newSpace(m), subfunction: sub}
 	x.memory.clear()
 	x.graph.init(m)
-	if sub != nil {
-		x.extended.init(m)
-	}
 	return x
 }
 
@@ -58,6 +58,10 @@ type tally struct {
 	discards    map[string]int
 	states      int
 	cyclic      bool // the channel dependency graph has a cycle
+	rings       int  // bubble rings in it
+	escape      bool // candidates are of several classes
+	extended    bool // it is cyclic, and the extended one is not
+	connected   bool // the last class of candidates by itself delivers every packet, wherever it is
 	stuck       int  // most channels that can wait for each other only, at one moment
 	falling     bool // a hop does not raise the firmware's channel number
 	duato       verdict
@@ -74,6 +78,9 @@ const (
 
 // run explores one set.
 func (x *explorer) run(set []Element) (*tally, error) {
+	if err := x.adopt(set); err != nil {
+		return nil, err
+	}
 	if x.entries > maxKept {
 		x.space.clear()
 		x.memory.clear()
@@ -94,7 +101,7 @@ func (x *explorer) run(set []Element) (*tally, error) {
 		var ok bool
 		if keep, ok = x.subfunction(x.m.g, set); ok {
 			x.found.duato = holds
-			x.extended.begin(len(x.scene.moments))
+			x.beginExtended()
 		}
 	}
 	for f := range x.m.flows {
@@ -108,14 +115,18 @@ func (x *explorer) run(set []Element) (*tally, error) {
 		}
 		x.release(f)
 	}
-	if x.found.duato == holds && x.extended.cyclic() {
+	if x.found.duato == holds && x.extended.extended(x.graph.rings()) {
 		x.found.duato = fails
 	}
 	x.found.cyclic = x.graph.falling && x.graph.cyclic()
 	x.found.falling = x.m.number != nil && x.graph.falling
 	if x.found.cyclic {
-		worst, _ := x.graph.stuck(x.waits)
-		x.found.stuck = len(worst)
+		r := x.graph.rings()
+		worst, _ := x.graph.stuck(x.waits, r)
+		x.found.stuck, x.found.rings = len(worst), r.n
+		if err := x.extend(r); err != nil {
+			return nil, err
+		}
 	}
 	return &x.found, nil
 }
@@ -159,11 +170,11 @@ func (x *explorer) prepare(f int) *flowSpace {
 	return fs
 }
 
-// there reports whether no switch of a pair's NICs is in the set.
+// there reports whether no switch of a pair's NICs is in the set, and, where the routing knows it, whether anything joins them.
 func (x *explorer) there(fl *flow, source int) bool {
 	from, _ := x.m.g.SwitchOf(fl.srcs[source])
 	to, _ := x.m.g.SwitchOf(fl.dst)
-	return !x.scene.gone[from] && !x.scene.gone[to]
+	return !x.scene.gone[from] && !x.scene.gone[to] && (x.parts == nil || x.parts.Joined(fl.srcs[source], fl.dst))
 }
 
 // judge counts what becomes of the packets of a pair.
@@ -206,12 +217,10 @@ func (x *explorer) restricted(f int, keep Keep) error {
 	if sw, _ := x.m.g.SwitchOf(x.m.flows[f].dst); x.scene.gone[sw] {
 		return nil
 	}
-	x.nodes, x.legal = x.legal, x.nodes
-	x.graph, x.extended = x.extended, x.graph
+	x.swap()
 	x.keep = keep
 	defer func() {
-		x.nodes, x.legal = x.legal, x.nodes
-		x.graph, x.extended = x.extended, x.graph
+		x.swap()
 		x.keep = nil
 	}()
 	fs := x.start(f)
@@ -281,12 +290,12 @@ func (x *explorer) enter(f int, fs *flowSpace, n int32) frame {
 	x.nodes.all[n].from = from
 	k := x.nodes.all[n].nodeKey
 	bad, hops := false, int32(0)
-	sub := x.keep != nil
+	sub := x.keep != nil && !x.lastOnly
 	x.steps(f, fs, k, func(a *alternative, _, memory int32, moment int) {
 		sw := fs.states[k.state].sw
 		if a.bad != good {
 			bad = true
-			if x.judged && !sub {
+			if x.judged && !sub && !x.lastOnly {
 				x.found.discards[x.ending(a)]++
 			}
 			return
@@ -296,7 +305,7 @@ func (x *explorer) enter(f int, fs *flowSpace, n int32) frame {
 		}
 		left := 0
 		for _, e := range a.edges {
-			if sub && e.out >= 0 && !x.keep(weft.SwitchID(sw), x.m.port(e.out)) {
+			if sub && e.out >= 0 && !x.keep(weft.SwitchID(sw), x.m.port(e.out), e.vc) || x.lastOnly && !e.last {
 				continue
 			}
 			left++
@@ -304,10 +313,13 @@ func (x *explorer) enter(f int, fs *flowSpace, n int32) frame {
 				hops = max(hops, 1)
 				continue
 			}
+			from := nobody
 			if e.pair >= 0 {
 				st := &fs.states[k.state]
-				x.graph.add(e.pair, x.m.into(int(sw), st.in, st.vc), e.out)
+				from = x.m.into(int(sw), st.in, st.vc)
+				x.graph.add(e.pair, from, e.out, e.two)
 			}
+			x.graph.enters(from, e.out, e.two)
 			next := nodeKey{state: e.to, memory: x.future.matters(x, memory, e.to)}
 			if x.m.dated() {
 				next.moment = int32(moment)

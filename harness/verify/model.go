@@ -4,18 +4,20 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
 // model is what all workers share and nobody changes: the topology as arrays, and who sends to whom.
 type model struct {
-	g    *topology.Graph
-	fw   switching.Firmware
-	vcs  int
-	when When
-	most int // faults dead at one moment
-	regs Registers
+	g      *topology.Graph
+	fw     switching.Firmware                                  // for the set that is explored, where it is made for each
+	around func(dead *subnet.Dead) (switching.Firmware, error) // makes it; nil: it is the same for all
+	vcs    int
+	when   When
+	most   int // faults dead at one moment
+	regs   Registers
 
 	first    []int32 // per switch: where its ports begin in peers
 	peers    []peer
@@ -48,22 +50,11 @@ type flow struct {
 
 func newModel(c *Config) (*model, error) {
 	g := c.Graph
-	m := &model{g: g, fw: c.Firmware, vcs: c.VCs, when: c.When, most: c.AtOnce, regs: c.Regs}
-	var state switching.Stateful
-	state, m.stateful = c.Firmware.(switching.Stateful)
-	m.source, _ = c.Firmware.(switching.Sourcer)
-	m.assigner, _ = c.Firmware.(switching.Assigner)
+	m := &model{g: g, vcs: c.VCs, when: c.When, most: c.AtOnce, regs: c.Regs, around: c.around()}
 	for s := range g.Switches {
 		m.first = append(m.first, int32(len(m.peers)))
 		m.turns = append(m.turns, m.pairs)
 		place := g.Place(weft.SwitchID(s))
-		m.declared = append(m.declared, 0)
-		if m.stateful {
-			if m.declared[s] = len(state.Registers(place)); m.declared[s] > maxRegisters {
-				return nil, fmt.Errorf("%w: the firmware declares %d registers at switch %s, at most %d can be explored", ErrConfig, m.declared[s],
-					place.Name, maxRegisters)
-			}
-		}
 		for p := range place.Ports() {
 			var to peer
 			if e, l, ok := g.Peer(weft.End{Node: weft.SwitchID(s).Node(), Port: weft.PortID(p)}); ok {
@@ -78,7 +69,27 @@ func newModel(c *Config) (*model, error) {
 	if m.pairs > maxPairs {
 		return nil, fmt.Errorf("%w: %s has %d pairs of channels in its switches, at most %d", ErrConfig, g.Spec, m.pairs, int64(maxPairs))
 	}
-	if n, ok := c.Firmware.(switching.Numbered); ok {
+	return m, m.use(c.Firmware)
+}
+
+// use makes fw the firmware that is explored.
+func (m *model) use(fw switching.Firmware) error {
+	g := m.g
+	m.fw, m.number, m.declared = fw, nil, make([]int, len(g.Switches))
+	var state switching.Stateful
+	state, m.stateful = fw.(switching.Stateful)
+	m.source, _ = fw.(switching.Sourcer)
+	m.assigner, _ = fw.(switching.Assigner)
+	for s := range g.Switches {
+		if m.stateful {
+			place := g.Place(weft.SwitchID(s))
+			if m.declared[s] = len(state.Registers(place)); m.declared[s] > maxRegisters {
+				return fmt.Errorf("%w: the firmware declares %d registers at switch %s, at most %d can be explored", ErrConfig, m.declared[s],
+					place.Name, maxRegisters)
+			}
+		}
+	}
+	if n, ok := fw.(switching.Numbered); ok {
 		m.number = make([]int32, m.channels)
 		for s := range g.Switches {
 			for p := range m.ports(s) {
@@ -90,8 +101,8 @@ func newModel(c *Config) (*model, error) {
 			}
 		}
 	}
-	m.index(c.Firmware)
-	return m, nil
+	m.index(fw)
+	return nil
 }
 
 // maxPairs bounds the memory for what has been seen: 4 bytes each, per worker.
@@ -99,7 +110,11 @@ const maxPairs = 1 << 27
 
 // index makes the flows: one per destination if the firmware looks at nothing else, otherwise one per pair.
 func (m *model) index(fw switching.Firmware) {
-	_, m.merged = fw.(switching.DestinationBased)
+	_, merged := fw.(switching.DestinationBased)
+	if m.flows != nil && merged == m.merged {
+		return
+	}
+	m.flows, m.merged = nil, merged
 	for dst := range m.g.NICs {
 		f := flow{dst: weft.NICID(dst)}
 		for src := range m.g.NICs {
@@ -146,9 +161,9 @@ func (m *model) into(sw int, in weft.PortID, vc weft.VC) int32 {
 }
 
 // turn is the number of the pair of (channel into sw, channel out of sw).
-func (m *model) turn(sw int, in weft.PortID, inVC weft.VC, out weft.PortID, outVC weft.VC) int64 {
+func (m *model) turn(sw int, in weft.PortID, inVC weft.VC, out weft.PortID, outVC weft.VC) int32 {
 	width := int64(m.ports(sw) * m.vcs)
-	return m.turns[sw] + (int64(in)*int64(m.vcs)+int64(inVC))*width + int64(out)*int64(m.vcs) + int64(outVC)
+	return int32(m.turns[sw] + (int64(in)*int64(m.vcs)+int64(inVC))*width + int64(out)*int64(m.vcs) + int64(outVC)) // fewer than maxPairs
 }
 
 // channelName is a channel in words: s0.00-s1.10 vc1.

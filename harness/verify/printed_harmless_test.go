@@ -15,6 +15,7 @@ import (
 // Changes that look as wrong as the others, and within k-1 faults are not: the checker must not cry wolf. Each is told from the
 // real firmware by something else.
 func TestChangesThatDoNoHarmWithinKMinus1Pass(t *testing.T) {
+	verify.Unraced(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name   string

@@ -67,6 +67,7 @@ func TestASwitchThatRestartsHasForgotten(t *testing.T) {
 // So k-1 faults that come and go are too many for the re-route vector in the switch when one of them is the U-turn switch itself, from
 // four ports up: it forgets one of two bad ports while the packet is at the other. In the header the vector is safe.
 func TestAUTurnSwitchThatFlapsBreaksTheKMinus1GuaranteeOfItsVector(t *testing.T) {
+	verify.Unraced(t)
 	t.Parallel()
 	g := graph(t, "kary-ntree:4,4")
 	var set []verify.Element

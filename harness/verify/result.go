@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,8 +27,9 @@ type Result struct {
 	Livelocks    uint64            `json:"livelocks"`     // of these: some choice comes to a cycle
 	BadSets      uint64            `json:"bad_sets"`      // sets with an unconnected pair
 	Deadlocks    uint64            `json:"deadlock_sets"` // sets in which channels can wait for each other only
-	CDGAcyclic   bool              `json:"cdg_acyclic"`   // the channel dependency graph of every set
-	CyclicSets   uint64            `json:"cyclic_sets"`
+	CDGAcyclic   bool              `json:"cdg_acyclic"`   // the channel dependency graph of every set, or the extended one
+	CyclicSets   uint64            `json:"cyclic_sets"`   // sets whose graph has a cycle, whatever the extended one has
+	Extended     *Extended         `json:"extended,omitempty"`
 	Numbering    *bool             `json:"numbering_rises,omitempty"` // the firmware's channel numbering, on every hop
 	Duato        *Duato            `json:"duato,omitempty"`
 	MaxHops      int               `json:"max_hops"` // most switches that a packet crosses which every choice delivers
@@ -38,6 +40,7 @@ type Result struct {
 	ByFaults     []ByFaults        `json:"by_faults"`
 	Interrupted  bool              `json:"interrupted,omitempty"`
 	Counter      *Counterexample   `json:"counterexample"`
+	fixed        bool              // packets keep to the output they chose first: an escape is no escape
 	firsts       []first
 	inexactSoFar inexact
 }
@@ -57,6 +60,22 @@ type ByFaults struct {
 type Duato struct {
 	Checked uint64 `json:"checked"` // sets for which there is a subfunction
 	Held    uint64 `json:"held"`
+}
+
+// Extended is what was found of the extended channel dependency graphs of the sets whose graph has a cycle: of the candidates of the last
+// class, with bubble rings for channels. Without a cycle in it nothing can deadlock.
+type Extended struct {
+	Acyclic   uint64 `json:"acyclic"`
+	Connected uint64 `json:"connected"` // the last class by itself delivers every packet, wherever it is
+	Escape    bool   `json:"escape"`    // there are several classes of candidates
+	Rings     int    `json:"rings"`     // most bubble rings
+}
+
+func (e *Extended) add(o *Extended) *Extended {
+	if e == nil || o == nil {
+		return cmp.Or(e, o)
+	}
+	return &Extended{e.Acyclic + o.Acyclic, e.Connected + o.Connected, e.Escape || o.Escape, max(e.Rings, o.Rings)}
 }
 
 // first is a set in which something was wrong, a candidate for the counterexample.
@@ -112,7 +131,8 @@ func (r *Result) count(index uint64, set []Element, t *tally, weight uint64, fix
 	}
 	if t.cyclic {
 		r.CyclicSets += weight
-		if t.stuck > 0 || fixed {
+		r.Extended = r.Extended.add(t.extension(weight))
+		if t.stuck > 0 || fixed && (t.escape || !t.extended) {
 			r.Deadlocks += weight
 			s.Deadlocks += weight
 			bad(Deadlock)
@@ -177,6 +197,7 @@ func (r *Result) add(o *Result) {
 	r.BadSets += o.BadSets
 	r.Deadlocks += o.Deadlocks
 	r.CyclicSets += o.CyclicSets
+	r.Extended = r.Extended.add(o.Extended)
 	r.MaxHops = max(r.MaxHops, o.MaxHops)
 	r.States += o.States
 	for rule, n := range o.Discards {
@@ -208,7 +229,7 @@ func (r *Result) add(o *Result) {
 
 // finish draws the conclusions.
 func (r *Result) finish() {
-	r.CDGAcyclic = r.CyclicSets == 0
+	r.CDGAcyclic = r.CyclicSets == 0 || r.Extended.Acyclic == r.CyclicSets && !(r.fixed && r.Extended.Escape)
 	r.Pass = !r.Interrupted && r.Unconnected == 0 && r.Deadlocks == 0 && (r.Numbering == nil || *r.Numbering)
 	for _, n := range []struct {
 		is   bool

@@ -23,7 +23,7 @@ var ErrNoReplay = errors.New("no scenario replays this")
 //
 // A packet is sent alone into a fabric with the faults, and choices settle what the firmware left open on the path. Faults that come
 // while it travels are timed by links that hold the packet long; what that cannot show exactly the scenario's text says. For a deadlock
-// there is traffic, which may or may not run into it.
+// there are packets of the pairs that can hold its channels, sent all at once, which may or may not run into it.
 func (c *Counterexample) Scenario(cfg Config, firmware string) (scenario.File, error) {
 	if cfg.Graph == nil {
 		return scenario.File{}, fmt.Errorf("%w: a topology is required", ErrConfig)
@@ -68,22 +68,32 @@ func (s *script) say(format string, args ...any) {
 	s.about = append(s.about, fmt.Sprintf(format, args...))
 }
 
-// Chosen by us: when the packet is sent, by when all that is dead from the start is dead; and how long saturated traffic runs.
+// Chosen by us: when the packet is sent, by when all that is dead from the start is dead; and how long packets are given to wait for each other.
 const (
 	sendTime     = 100 * time.Millisecond
-	deadlockTime = 5 * time.Second
+	deadlockTime = time.Second
 )
 
-// deadlock has all NICs send as fast as they can.
+// burst is how many packets each pair of a deadlock sends: more than the channels of a circle hold, so that all queues fill up.
+const burst = 128
+
+// deadlock has the pairs whose packets hold the channels send all at once, over links that take longer for a packet than it takes to send them
+// all.
 func (s *script) deadlock() {
-	s.say("Whether traffic comes to hold all these channels at once is left to chance: a run that passes proves nothing.")
+	s.say("Whether the packets come to hold all these channels at once is left to chance: a run that passes proves nothing. One that fails names the channels.")
 	if s.cfg.FixedChoice {
 		s.say("Live, a packet that waits chooses anew whenever it can go on, so that these channels are set free again.")
 	}
 	s.dead(s.faults)
 	s.file.Traffic = "none"
-	s.file.Link = &scenario.Link{Rate: 2_560_000}
-	s.file.Timeline = append(s.file.Timeline, scenario.Step{At: sendTime.String(), Traffic: "uniform:1"})
+	s.file.Link = &scenario.Link{Rate: 256_000, Paced: true}
+	if s.file.Switch == nil {
+		s.file.Switch = &scenario.Switch{}
+	}
+	s.file.Switch.InputBuffer = 1 // the less there is room for, the sooner it is full
+	for _, p := range s.Pairs {
+		s.file.Timeline = append(s.file.Timeline, scenario.Step{At: sendTime.String(), Send: &scenario.Send{From: p.Src, To: p.Dst, Count: burst}})
+	}
 	s.file.Duration = deadlockTime.String()
 }
 

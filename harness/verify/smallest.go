@@ -65,7 +65,9 @@ func (r *run) smallest(x *explorer, firsts []first, anySize bool) (best *Counter
 		case Unconnected, Livelock:
 			c = x.shortest()
 		case Deadlock:
-			c = x.deadlock(r.FixedChoice)
+			if c, err = x.deadlock(r.FixedChoice); err != nil {
+				return nil, err
+			}
 		default:
 			c = x.numbering()
 		}

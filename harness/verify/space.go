@@ -23,9 +23,10 @@ type space struct {
 	entries int
 	limit   int // maxKept, but for tests
 
-	still  []switching.Still // per switch
-	queues []map[switching.Output]int
-	sent   int // which of packets is asked with
+	still   []switching.Still // per switch
+	queues  []map[switching.Output]int
+	sent    int  // which of packets is asked with
+	classes bool // an answer has had candidates of several classes
 	inexact
 }
 
@@ -43,6 +44,7 @@ type inexact struct {
 type wait struct {
 	channel int32
 	outs    []int32
+	one     []int32 // of outs, those for which one free place is enough
 }
 
 // flowSpace is the part of a space that belongs to one flow.
@@ -86,7 +88,10 @@ type alternative struct {
 type edge struct {
 	to   int32 // state; -1 delivered
 	out  int32 // the channel taken; -1 when it leads to a NIC
-	pair int64 // model.turn of channel in and channel out, -1 when it came from a NIC; when it leads to one, the VC and fields: see handed
+	pair int32 // model.turn of channel in and channel out, -1 when it came from a NIC; when it leads to one, the fields: see handed
+	vc   weft.VC
+	two  bool // it asks for more than one free place
+	last bool // it is of the last class that the answer has
 }
 
 // badness is how a packet can end wrongly.
@@ -118,7 +123,7 @@ func (s *space) clear() {
 	s.rules, s.outs = interner[string]{}, interner[string]{}
 	s.deads.id(switching.PortSet{})
 	s.values.id(registers{})
-	s.waits, s.waitIDs, s.entries = nil, map[[2]int32]int32{}, 0
+	s.waits, s.waitIDs, s.entries, s.classes = nil, map[[2]int32]int32{}, 0, false
 }
 
 // start is the flow's space, with the states its packets begin in.
@@ -308,9 +313,10 @@ func (s *space) once(f int, fs *flowSpace, id, value int32) alternative {
 		return a
 	}
 	in := s.m.into(int(st.sw), st.in, st.vc)
-	var outs []int32
+	var outs, one []int32
 	a.bad = stuck
 	accepted := false
+	last := uint8(0)
 	a.edges = make([]edge, 0, len(d.Candidates))
 	for _, c := range d.Candidates {
 		switch {
@@ -321,49 +327,70 @@ func (s *space) once(f int, fs *flowSpace, id, value int32) alternative {
 			continue
 		}
 		if a.bad == stuck {
-			a.bad = good
+			a.bad, last = good, c.Class
 		}
+		s.classes = s.classes || c.Class != last
+		last = max(last, c.Class)
 		to := s.m.peer(int(st.sw), c.Port)
 		if to.kind == weft.KindNIC {
 			accepted = true
 			if weft.NICID(to.node) != fl.dst {
 				a.bad = misdelivery
 			}
-			a.edges = append(a.edges, edge{to: -1, out: -1, pair: int64(c.VC)<<32 | int64(s.fields.id(c.Fields))})
+			a.edges = append(a.edges, edge{to: -1, out: -1, pair: s.fields.id(c.Fields), vc: c.VC, last: true})
 			continue
 		}
 		out := s.m.channel(int(st.sw), c.Port, c.VC)
-		next := edge{to: s.state(fs, int(to.node), to.port, c.VC, c.Fields), out: out, pair: -1}
+		next := edge{to: s.state(fs, int(to.node), to.port, c.VC, c.Fields), out: out, pair: -1, vc: c.VC, two: c.Need > 1}
 		if in >= 0 {
 			next.pair = s.m.turn(int(st.sw), st.in, st.vc, c.Port, c.VC)
 		}
 		a.edges = append(a.edges, next)
 		outs = append(outs, out)
+		if !next.two {
+			one = append(one, out)
+		}
+	}
+	for i, live := 0, 0; i < len(d.Candidates); i++ {
+		if c := &d.Candidates[i]; sw.PortUp(c.Port) {
+			a.edges[live].last = a.edges[live].last || c.Class == last
+			live++
+		}
 	}
 	if in >= 0 && !accepted && a.bad == good {
-		a.wait = s.wait(in, outs)
+		a.wait = s.wait(in, outs, one)
 	}
 	return a
 }
 
 // handed is in which VC and with which fields a packet goes to its NIC by an edge that delivers it.
 func (s *space) handed(e edge) (weft.VC, weft.Fields) {
-	return weft.VC(e.pair >> 32), s.fields.of(int32(e.pair))
+	return e.vc, s.fields.of(e.pair)
 }
 
-// wait is the number of waiting in a channel for these.
-func (s *space) wait(channel int32, outs []int32) int32 {
+// wait is the number of waiting in a channel for these; for those of them in one, one free place is enough.
+func (s *space) wait(channel int32, outs, one []int32) int32 {
 	slices.Sort(outs)
 	outs = slices.Compact(outs)
+	slices.Sort(one)
+	one = slices.Compact(one)
 	var text []byte
 	for _, o := range outs {
 		text = append(text, byte(o), byte(o>>8), byte(o>>16), byte(o>>24))
+	}
+	if len(one) == len(outs) {
+		one = outs
+	} else {
+		for _, o := range one {
+			text = append(text, byte(o), byte(o>>8), byte(o>>16), byte(o>>24))
+		}
+		text = append(text, byte(len(one))) // and no list of fours
 	}
 	key := [2]int32{channel, s.outs.id(string(text))}
 	id, ok := s.waitIDs[key]
 	if !ok {
 		id = int32(len(s.waits))
-		s.waits = append(s.waits, wait{channel, outs})
+		s.waits = append(s.waits, wait{channel, outs, one})
 		s.waitIDs[key] = id
 		s.entries += 4 + len(outs)/4
 	}

@@ -12,8 +12,8 @@ import (
 // no deadlock when R1 connects every packet, wherever R can have brought it, and its extended dependency graph has no cycle.
 type Subfunction func(g *topology.Graph, dead []Element) (keep Keep, ok bool)
 
-// Keep reports whether R1 keeps a candidate: the port of a switch.
-type Keep func(sw weft.SwitchID, out weft.PortID) bool
+// Keep reports whether R1 keeps a candidate: the port of a switch, and the VC there.
+type Keep func(sw weft.SwitchID, out weft.PortID, vc weft.VC) bool
 
 // FaultFreeSubtrees is the subfunction of the paper's Theorem 5: packets go up within a subtree that is fault-free above the tier of
 // the U-turn switch (Definition 21), and down by any way.
@@ -93,7 +93,7 @@ func subtrees(g *topology.Graph, dead []Element, twoHop bool) (Keep, bool) {
 			}
 		}
 	}
-	return func(sw weft.SwitchID, out weft.PortID) bool {
+	return func(sw weft.SwitchID, out weft.PortID, _ weft.VC) bool {
 		return g.Place(sw).Roles[out] != weft.RoleUp || chosen[sw] == out || chosen[sw] == weft.NoPort
 	}, true
 }

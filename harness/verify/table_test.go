@@ -16,6 +16,7 @@ import (
 // The paper numbers channels by the places in the testing sequence D, which each switch group may have its own of. Within a group it has
 // to be one (Corollary 1).
 func TestChannelsOfTablesAreNumberedByTheirTestingSequences(t *testing.T) {
+	verify.Unraced(t)
 	t.Parallel()
 	turned := func(place *weft.Place, by int) (d []int) {
 		for i := range place.Tree.Ups() {

@@ -31,6 +31,10 @@ func NewWalker(c Config, dead ...Element) (*Walker, error) {
 		return nil, err
 	}
 	w := &Walker{x: newExplorer(m, nil), flows: map[[2]weft.NICID]int{}}
+	if err := w.x.adopt(dead); err != nil {
+		return nil, err
+	}
+	m = w.x.m
 	for f, fl := range m.flows {
 		for _, src := range fl.srcs {
 			w.flows[[2]weft.NICID{src, fl.dst}] = f

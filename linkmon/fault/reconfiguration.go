@@ -20,12 +20,15 @@ type Reconfiguration struct {
 	Switches int `json:"switches"` // that were told something new
 	Entries  int `json:"entries"`  // table entries and addresses that changed
 
-	FlowsTotal    int  `json:"flows_total"`      // ordered pairs of different NICs
-	FlowsRerouted int  `json:"flows_rerouted"`   // of them, those with a new path
-	Unroutable    int  `json:"unroutable_pairs"` // of them, those without one
-	Isolated      int  `json:"isolated_pairs"`   // of these, those that no live links join
-	Acyclic       bool `json:"cdg_acyclic"`      // the dependencies of old and new tables together have no cycle
-	Static        bool `json:"static"`           // so the fabric was emptied first, or it was, because they have
+	FlowsTotal    int `json:"flows_total"`      // ordered pairs of different NICs
+	FlowsRerouted int `json:"flows_rerouted"`   // of them, those with a new path
+	Unroutable    int `json:"unroutable_pairs"` // of them, those without one
+	Isolated      int `json:"isolated_pairs"`   // of these, those that no live links join
+	// Without names the first of those without one by their switches, "s0.0 to s1.2", with method direct.
+	Without []string `json:"unroutable,omitempty"`
+
+	Acyclic bool `json:"cdg_acyclic"` // the dependencies of old and new tables together have no cycle
+	Static  bool `json:"static"`      // so the fabric was emptied first, or it was, because they have
 
 	Error string `json:"error,omitempty"` // what did not come off
 }
@@ -51,6 +54,9 @@ func (c Reconfiguration) String() string {
 			b.WriteString(", joined by no live links")
 		case c.Isolated > 0:
 			fmt.Fprintf(&b, ", of which no live links join %d", c.Isolated)
+		}
+		if len(c.Without) > 0 {
+			fmt.Fprintf(&b, ", as %s", c.Without[0])
 		}
 	}
 	if c.Error != "" {

@@ -103,6 +103,7 @@ func (r Report) Clone() Report {
 	}
 	if r.Reconfiguration != nil {
 		r.Reconfiguration = new(*r.Reconfiguration)
+		r.Reconfiguration.Without = slices.Clone(r.Reconfiguration.Without)
 	}
 	return r
 }

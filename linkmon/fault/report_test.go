@@ -29,7 +29,7 @@ func full() Report {
 		LastEffect: new(9800.), SharedWith: []int{2, 4}, Shared: []string{"rerouted", "throughput"}, Open: true, Era: 4,
 		Reconfiguration: &Reconfiguration{
 			Version: 6, Method: "ddrc", DetectMS: 152.5, ComputeMS: 1.25, DistributeMS: 3, InForceMS: 156.75, SettledMS: 190, Switches: 4, Entries: 24,
-			FlowsTotal: 56, FlowsRerouted: 8, Unroutable: 2, Acyclic: true, Error: "s1.1 does not answer",
+			FlowsTotal: 56, FlowsRerouted: 8, Unroutable: 2, Without: []string{"s0.0 to s1.1"}, Acyclic: true, Error: "s1.1 does not answer",
 		},
 	}
 }
@@ -52,7 +52,7 @@ func TestReportAsJSONIsStable(t *testing.T) {
 		"last_effect_ms": 9800, "shared_with": [2, 4], "shared": ["rerouted", "throughput"], "open": true, "era": 4,
 		"reconfiguration": {
 			"version": 6, "method": "ddrc", "detect_ms": 152.5, "compute_ms": 1.25, "distribute_ms": 3, "in_force_ms": 156.75, "settled_ms": 190,
-			"switches": 4, "entries": 24, "flows_total": 56, "flows_rerouted": 8, "unroutable_pairs": 2, "isolated_pairs": 0, "cdg_acyclic": true, "static": false,
+			"switches": 4, "entries": 24, "flows_total": 56, "flows_rerouted": 8, "unroutable_pairs": 2, "isolated_pairs": 0, "unroutable": ["s0.0 to s1.1"], "cdg_acyclic": true, "static": false,
 			"error": "s1.1 does not answer"
 		}
 	}`, string(got))
@@ -211,7 +211,7 @@ func TestTheWholeReportForPeople(t *testing.T) {
   extra hops     mean 1.50, most 4, of 470 packets
   throughput     fell by 25% of 8000 packets/s after 20 ms, made good after 180 ms *
   last effect    after 9800.00 ms
-  manager        ddrc: new tables in force after 156.8 ms (detect 152.5, compute 1.2, distribute 3.0), 2 of 56 pairs without a path: s1.1 does not answer
+  manager        ddrc: new tables in force after 156.8 ms (detect 152.5, compute 1.2, distribute 3.0), 2 of 56 pairs without a path, as s0.0 to s1.1: s1.1 does not answer
                  version 6, 24 entries of 4 switches, 8 of 56 flows re-routed, settled after 190.0 ms
   * may be due to faults 2, 4 as well, in force at the same time
   its effects are still being counted

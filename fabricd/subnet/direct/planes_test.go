@@ -29,9 +29,17 @@ func TestPlanes(t *testing.T) {
 		{"torus:2x5", []string{"s0.0-s0.1"}, 0, []Plane{{0, 0}}, 5, "torus:5"},
 		{"mesh:3x4", []string{"s1.0-s2.0"}, 0, []Plane{{0, 1}}, 4, "mesh:2x4"},
 		{"ring:5", []string{"s0-s4"}, AnyDimension, []Plane{{0, 0}}, 1, "torus:4"},
+		{"torus:4x5x3,wrap=xz,nics=2", []string{"s0.0.0-s0.1.0"}, 1, []Plane{{1, 0}}, 12, "torus:4x4x3,wrap=xz,nics=2"},
+		{"torus:2x5x3,wrap=z", []string{"s0.0.0-s1.0.0"}, 0, []Plane{{0, 0}}, 15, "torus:5x3,wrap=y"},
+		{"torus:4x3,wrap=y", []string{"s0.0-s0.2", "s1.0-s1.1"}, 1, []Plane{{1, 0}}, 4, "torus:4x2,wrap=y"},
 		{"mesh:2", []string{"s0-s1"}, AnyDimension, []Plane{{0, 0}}, 1, ""},
 	} {
 		g, n := generate(t, c.spec)
+		if c.left != "" {
+			if _, err := topology.Generate(c.left); err != nil {
+				t.Error(err)
+			}
+		}
 		p := n.Planes(named(t, g, c.dead...), c.along)
 		if !slices.Equal(p.Off, c.off) || len(p.Lost) != c.lost || p.Spec != c.left {
 			t.Errorf("%s without %v along %d: %+v, want %v, %d lost, %q left", c.spec, c.dead, c.along, p, c.off, c.lost, c.left)

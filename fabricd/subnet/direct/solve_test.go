@@ -28,7 +28,8 @@ func TestSolveAgreesWithTryingEverything(t *testing.T) {
 		{"torus:3x3x3", 16, 1},
 		{"torus:4x2x3", 8, 1},
 		{"mesh:4x4", 8, 6},
-		{"mesh:3x2x3", 6, 4},
+		{"torus:5x3,wrap=x", 5, 5},
+		{"mesh:3x2x3", 6, 3},
 		{"ring:7", 3, 10},
 		{"torus:2x2x2x3", 8, 1},
 	} {

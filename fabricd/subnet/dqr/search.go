@@ -125,19 +125,12 @@ func (f *finder) byChannel(q *query) {
 		}
 	}
 	for {
-		key, c, ok := f.queue.pop()
+		c, turns, hops, ok := f.cheapest(q)
 		if !ok {
 			return
 		}
-		if f.done[c] == era {
-			continue
-		}
-		f.done[c] = era
-		turns, hops := f.parse(q, key)
 		s := w.from[c]
-		if f.want[s] == era {
-			f.want[s] = era - 1
-			f.found, f.source[s] = append(f.found, s), c
+		if f.finds(s, c) {
 			if len(f.found) == len(q.sources) && !q.each {
 				return
 			}
@@ -163,6 +156,32 @@ func (f *finder) byChannel(q *query) {
 	}
 }
 
+// cheapest is the channel, or switch, whose cheapest path is found next, and what that costs; not ok: there is no more.
+func (f *finder) cheapest(q *query) (c, turns, hops int32, ok bool) {
+	for {
+		key, c, ok := f.queue.pop()
+		switch {
+		case !ok:
+			return none, 0, 0, false
+		case f.done[c] == f.era:
+			continue
+		}
+		f.done[c] = f.era
+		turns, hops := f.parse(q, key)
+		return c, turns, hops, true
+	}
+}
+
+// finds reports whether a switch is a source that had no path yet. Now it has one, which begins by channel c.
+func (f *finder) finds(s, c int32) bool {
+	if f.want[s] != f.era {
+		return false
+	}
+	f.want[s] = f.era - 1
+	f.found, f.source[s] = append(f.found, s), c
+	return true
+}
+
 // spare is the limit when the first path is found. Where several are to be compared, those that cost more than two turns more are not.
 func (f *finder) spare(q *query, turns int32) int32 {
 	if q.each {
@@ -179,22 +198,13 @@ func (f *finder) bySwitch(q *query) {
 	w, era := f.w, f.era
 	f.reach(q, q.home, none, 0, 0)
 	for {
-		key, v, ok := f.queue.pop()
+		v, turns, hops, ok := f.cheapest(q)
 		if !ok {
 			return
 		}
-		if f.done[v] == era {
-			continue
-		}
-		f.done[v] = era
-		turns, hops := f.parse(q, key)
 		next := f.choice[v]
-		if f.want[v] == era {
-			f.want[v] = era - 1
-			f.found, f.source[v] = append(f.found, v), next
-			if len(f.found) == len(q.sources) {
-				return
-			}
+		if f.finds(v, next) && len(f.found) == len(q.sources) {
+			return
 		}
 		for _, c := range w.leading(v) {
 			u := w.from[c]

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -65,10 +66,16 @@ func (m Method) Routing(name string) (routing string, other bool) {
 }
 
 // For is the method by which a routing is managed unless one is named: none where it has no tables, or its rules go round what is dead
-// themselves; ddrc in fat trees; dqr for deterministic tables; and otherwise the engine again.
+// themselves; ddrc in fat trees; dqr for deterministic tables; direct where NICs write the way, static as its paper has it; and otherwise the
+// engine again.
 func For(routing string, g *topology.Graph) Method {
 	e, err := subnet.ByName(routing)
-	if err != nil || e.Routes == nil {
+	switch {
+	case err != nil:
+		return Method{Kind: None}
+	case e.Mechanisms != nil && *e.Mechanisms != direct.Mechanisms{}:
+		return Method{Kind: Direct}
+	case e.Routes == nil:
 		return Method{Kind: None}
 	}
 	fw, _, err := e.New(g)

@@ -32,7 +32,7 @@ func planner(t testing.TB, g *topology.Graph, routing, method string, vcs int) *
 func TestMethodsAreReadBackAsTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"ddrc", "dqr", "dqr:path=end-to-end", "dqr:path=local,turns=all,layers=all,plugin=mesh,entries=destination", "engine", "engine:updn:root=centre", "none",
+		"ddrc", "dqr", "dqr:path=end-to-end", "dqr:path=local,turns=all,layers=all,plugin=mesh,entries=destination", "engine", "engine:updn:root=centre", "direct", "direct:mode=dynamic", "none",
 	} {
 		m, err := manage.Parse(text)
 		require.NoError(t, err, text)

@@ -16,14 +16,21 @@ const (
 	Auto   = "auto"   // chosen by the routing, see [For]
 	DDRC   = "ddrc"   // fat trees: up/down tables without what is dead
 	DQR    = "dqr"    // any deterministic tables: new paths for the flows that are disconnected, as a channel list allows
+	Direct = "direct" // meshes and tori: what NICs write into packets, so that these go around what is dead
 	Engine = "engine" // the engine again, on what is left
+)
+
+// When method direct replaces what NICs write.
+const (
+	Static  = "static"  // while the fabric is empty, as the paper has it
+	Dynamic = "dynamic" // while packets travel, an extension of ours
 )
 
 // Method is how routes are repaired. The zero value is none.
 type Method struct {
 	Kind    string            // one of the names above but Auto
 	Engine  string            // with Engine: its name; empty: the routing's own
-	Options map[string]string // with DQR: those that were given
+	Options map[string]string // with DQR and Direct: those that were given
 }
 
 // Entry describes a method.
@@ -36,39 +43,51 @@ func Entries() []Entry {
 	return []Entry{
 		{DDRC, "fat trees: up/down routes without what is dead (DDRC)"},
 		{DQR, "deterministic tables of any topology: new paths for the flows that are disconnected, without a deadlock while old packets travel (DQR)"},
+		{Direct, "meshes and tori: NICs send by intermediate nodes, with adaptive routing off and with misroutes around what is dead; mode=static empties the fabric first, mode=dynamic does not (our extension)"},
 		{Engine, "what computed the tables computes them again on what is left; engine:NAME is another"},
 		{None, "tables stay as they are"},
 	}
 }
 
-// dqrValues are the options of dqr with their values; see [dqr.Options].
-var dqrValues = []struct {
+// option is an option of a method with its values.
+type option struct {
 	key    string
 	values []string
-}{
-	{"path", dqr.PathNames},
-	{"turns", dqr.TurnsNames},
-	{"layers", dqr.LayersNames},
-	{"plugin", []string{None, "mesh"}},
-	{"entries", dqr.EntriesNames},
-	{"cost", dqr.CostNames},
+}
+
+// optionsOf are the options of methods, by method: of dqr see [dqr.Options].
+var optionsOf = map[string][]option{
+	DQR: {
+		{"path", dqr.PathNames},
+		{"turns", dqr.TurnsNames},
+		{"layers", dqr.LayersNames},
+		{"plugin", []string{None, "mesh"}},
+		{"entries", dqr.EntriesNames},
+		{"cost", dqr.CostNames},
+	},
+	Direct: {{"mode", []string{Static, Dynamic}}},
 }
 
 // Syntax says in one line what a method looks like.
 func Syntax() string {
-	var keys []string
-	for _, o := range dqrValues {
-		keys = append(keys, o.key+"="+strings.Join(o.values, "|"))
+	options := func(kind string) string {
+		var keys []string
+		for _, o := range optionsOf[kind] {
+			keys = append(keys, o.key+"="+strings.Join(o.values, "|"))
+		}
+		return kind + "[:" + strings.Join(keys, ",") + "]"
 	}
-	return DDRC + ", " + DQR + "[:" + strings.Join(keys, ",") + "], " + Engine + "[:NAME], " + None
+	return DDRC + ", " + options(DQR) + ", " + options(Direct) + ", " + Engine + "[:NAME], " + None
 }
 
 // Words lists what a shell may offer for a method.
 func Words() []string {
-	words := []string{Auto, DDRC, DQR, Engine, None}
-	for _, o := range dqrValues {
-		for _, v := range o.values {
-			words = append(words, DQR+":"+o.key+"="+v)
+	words := []string{Auto, DDRC, DQR, Direct, Engine, None}
+	for _, kind := range []string{DQR, Direct} {
+		for _, o := range optionsOf[kind] {
+			for _, v := range o.values {
+				words = append(words, kind+":"+o.key+"="+v)
+			}
 		}
 	}
 	return words
@@ -90,22 +109,22 @@ func Parse(text string) (Method, error) {
 			}
 		}
 		return Method{Kind: Engine, Engine: rest}, nil
-	case DQR:
-		options, err := parseOptions(rest, given)
+	case DQR, Direct:
+		options, err := parseOptions(rest, given, optionsOf[head])
 		if err != nil {
-			return Method{}, fmt.Errorf("method %s: %w", DQR, err)
+			return Method{}, fmt.Errorf("method %s: %w", head, err)
 		}
-		return Method{Kind: DQR, Options: options}, nil
+		return Method{Kind: head, Options: options}, nil
 	}
-	return Method{}, document.Unknown("method of reconfiguration", head, []string{DDRC, DQR, Engine, None})
+	return Method{}, document.Unknown("method of reconfiguration", head, []string{DDRC, DQR, Direct, Engine, None})
 }
 
-func parseOptions(text string, given bool) (map[string]string, error) {
+func parseOptions(text string, given bool, known []option) (map[string]string, error) {
 	if !given {
 		return nil, nil
 	}
 	var keys []string
-	for _, o := range dqrValues {
+	for _, o := range known {
 		keys = append(keys, o.key)
 	}
 	options := map[string]string{}
@@ -117,8 +136,8 @@ func parseOptions(text string, given bool) (map[string]string, error) {
 			return nil, document.Unknown("option", key, keys)
 		case twice:
 			return nil, fmt.Errorf("option %s is given twice", key)
-		case !slices.Contains(dqrValues[i].values, value):
-			return nil, fmt.Errorf("%s: %w", key, document.Unknown("value", value, dqrValues[i].values))
+		case !slices.Contains(known[i].values, value):
+			return nil, fmt.Errorf("%s: %w", key, document.Unknown("value", value, known[i].values))
 		}
 		options[key] = value
 	}
@@ -134,7 +153,7 @@ func (m Method) String() string {
 		return m.Kind + ":" + m.Engine
 	case len(m.Options) > 0:
 		var list []string
-		for _, o := range dqrValues {
+		for _, o := range optionsOf[m.Kind] {
 			if v, ok := m.Options[o.key]; ok {
 				list = append(list, o.key+"="+v)
 			}
@@ -146,3 +165,6 @@ func (m Method) String() string {
 
 // On reports whether it does anything.
 func (m Method) On() bool { return m.Kind != "" && m.Kind != None }
+
+// Dynamic reports whether method direct replaces what NICs write while packets travel.
+func (m Method) Dynamic() bool { return m.Kind == Direct && m.Options["mode"] == Dynamic }

@@ -4,19 +4,22 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // Plan is what the switches are to forward by, from some fault or repair on.
 type Plan struct {
-	Dead    subnet.Dead      // what it is without
-	Routing *layered.Routing // tables and assignment of all switches
-	Program firmware.Program // the same as the firmware takes it
+	Dead    subnet.Dead // what it is without
+	Graph   *topology.Graph
+	Routing *layered.Routing // tables and assignment of all switches; nil with method direct, which has none
+	Program firmware.Program // the same as the firmware takes it, or what NICs write into packets
 
-	// Acyclic: no mixture of tables that there is while the rounds are uploaded one after the other has a cycle of dependencies, so that
-	// this may be done while packets travel. Otherwise the fabric has to be empty. Channels of links that are dead now do not count, for no packet gets onto
+	// Acyclic: no mixture of tables that there is while the rounds are uploaded one after the other has a cycle of dependencies. Channels of links that are dead now do not count, for no packet gets onto
 	// them; a link that has come back counts with all that may be in force still.
 	Acyclic bool
+	// Static: the fabric has to be empty while it is uploaded, because the dependencies have a cycle, or the method is to have it so.
+	Static bool
 	// Rounds are what to upload: each of them to all its switches in any order, and the next when all have acknowledged the one before. There is one, or for
 	// some plans of dqr a first one with entries that no packet asks yet.
 	Rounds []Round
@@ -25,6 +28,8 @@ type Plan struct {
 	FlowsRerouted int // of them, those whose path is another one than before
 	Unroutable    int // of them, those without a path
 	Unconnected   int // of them, those that no routing could connect
+	// Without names those without a path as the switches from and to which it would be, at most so many as are worth reading; with method direct.
+	Without []string
 
 	patches    []*firmware.Patch // of the switches at which something changes, by all rounds together
 	deps       *layered.Dependencies
@@ -32,9 +37,19 @@ type Plan struct {
 	result     *result
 }
 
+// judge says whether the plan may be uploaded while packets travel, by their dependencies.
+func (p *Plan) judge(deps *layered.Dependencies) {
+	p.deps = deps
+	p.Acyclic = deps.Acyclic()
+	p.Static = !p.Acyclic
+}
+
+// dies reports whether the plan is without a link.
+func (p *Plan) dies(id weft.LinkID) bool { return p.Dead.Cuts(&p.Graph.Links[id]) }
+
 // Round is a part of an upload.
 type Round struct {
-	Routing *layered.Routing
+	Routing *layered.Routing  // nil with method direct
 	Program firmware.Program  // what all switches forward by after it
 	Patches []*firmware.Patch // from the round before, or the plan before
 }
@@ -46,7 +61,7 @@ func (r *Round) Whole(s weft.SwitchID, version uint64) *firmware.Patch {
 
 // Cycle is a shortest cycle of dependencies, each of its channels followed by the next and the last by the first; nil when the plan is acyclic.
 func (p *Plan) Cycle() []layered.Channel {
-	if p.Acyclic {
+	if p.Acyclic || p.deps == nil {
 		return nil
 	}
 	return p.deps.Cycle()
@@ -61,7 +76,7 @@ func (p *Plan) Whole(s weft.SwitchID, version uint64) *firmware.Patch {
 	return firmware.Diff(s, firmware.Program{}, p.Program, 0, version)
 }
 
-// Changes is how many entries of tables and addresses of destinations a patch changes.
+// Changes is how many entries of tables, addresses of destinations and ways a patch changes.
 func Changes(p *firmware.Patch) (n int) {
 	for _, set := range p.Set {
 		n += set.N

@@ -12,6 +12,9 @@ import (
 
 func newWay(g *topology.Graph, engine string, m manage.Method, switchFlows bool) (way, error) {
 	if m.Kind != manage.DQR {
+		if m.Kind == manage.Direct {
+			return nil, fmt.Errorf("method %s has no tables to repair: ask fabricd tolerate what it does around faults", m)
+		}
 		if switchFlows {
 			return nil, fmt.Errorf("method %s knows flows between NICs only: leave out those between switches, or take method %s", m, manage.DQR)
 		}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/registry"
+)
+
+// where is how a running fabric is reached by a process of its own.
+type where struct {
+	fabric, url string
+	credentials bus.Credentials
+}
+
+// reach finds a fabric at the server that is named, else as the registry says, which has credentials for each role.
+func reach(fabric string, server bus.Settings, role func(registry.Entry) bus.Credentials, stderr io.Writer) (at where, err error) {
+	r, err := server.Resolve(os.Getenv)
+	if err != nil {
+		return at, err
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintln(stderr, "fabricd: "+note)
+	}
+	if r.URL != "" {
+		if fabric == "" {
+			return at, errors.New("which fabric of the server? name it with --fabric")
+		}
+		return where{fabric, r.URL, r.Credentials}, bus.ValidateFabric(fabric)
+	}
+	e, err := registry.Find(fabric)
+	if err != nil {
+		return at, err
+	}
+	return where{e.Name, e.URL, role(e)}, nil
+}

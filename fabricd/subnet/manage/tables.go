@@ -1,0 +1,230 @@
+package manage
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// tables plans the tables of switches: those that a method computes, as long as no mixture of them with the tables before can deadlock.
+type tables struct {
+	g       *topology.Graph
+	compute computer
+
+	inForce    []*layered.Routing  // what some switch may still forward by; the newest last
+	transition *layered.Transition // where packets are that have not settled, and what they wait for
+	gone       bool                // they have
+	nics       []int               // per switch: how many hang there
+}
+
+// computer is a method at work. It computes without being changed by that; adopt says which of its results came into force.
+type computer interface {
+	compute(dead *subnet.Dead) (*result, error)
+	adopt(r *result)
+	settled()
+}
+
+// result is what a method computed.
+type result struct {
+	routing    *layered.Routing
+	unroutable int
+	rerouted   int               // -1: to be counted
+	program    *firmware.Program // what the firmware forwards by; nil: tables and assignment of routing
+	hidden     any               // the method's own
+	// first makes tables that can be uploaded before, so that fewer mixtures have a cycle; nil: there are none
+	first func() (*layered.Routing, error)
+}
+
+// newTables begins with what the method computes when nothing is dead.
+func newTables(g *topology.Graph, e subnet.Entry, m Method, vcs int) (*tables, *Plan, error) {
+	p := &tables{g: g, nics: nicsOf(g, func(weft.NICID, weft.LinkID) bool { return true })}
+	var err error
+	switch m.Kind {
+	case DDRC:
+		p.compute, err = newDDRC(g, e)
+	case Engine:
+		p.compute, err = newEngine(g, e, m, vcs)
+	case DQR:
+		p.compute, err = newDQR(g, e, m)
+	default:
+		err = errors.New("it plans nothing")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := p.compute.compute(&subnet.Dead{})
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.routing.Layers > vcs {
+		return nil, nil, fmt.Errorf("its tables need %d virtual channels, there are %d: raise the number", r.routing.Layers, vcs)
+	}
+	p.compute.adopt(r)
+	began, err := p.began(e, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	n := len(g.NICs)
+	now := &Plan{Graph: g, Routing: r.routing, Program: r.forwards(), FlowsTotal: n * (n - 1), Unroutable: r.unroutable}
+	now.patches = differences(g, began.forwards(), now.Program)
+	now.Rounds = []Round{{now.Routing, now.Program, now.patches}}
+	p.inForce, p.transition = []*layered.Routing{r.routing}, layered.NewTransition(began.routing)
+	if len(now.patches) > 0 {
+		p.inForce = append([]*layered.Routing{began.routing}, p.inForce...)
+		p.transition = p.transition.With(p.places(now.patches, began.routing, r), p.inForce...)
+	}
+	now.transition = p.transition
+	now.judge(p.transition.Without(now.dies))
+	return p, now, nil
+}
+
+// places are those that patches change, by which a result differs from an older routing.
+func (p *tables) places(patches []*firmware.Patch, old *layered.Routing, r *result) (list []layered.Place) {
+	if r.program != nil { // packets are followed by the routing, and the patches are those of something else
+		patches = differences(p.g, firmware.Program{Tables: old.Tables, Assignment: old.Assignment}, firmware.Program{Tables: r.routing.Tables, Assignment: r.routing.Assignment})
+	}
+	tables, nics := r.routing.Tables, len(p.g.NICs)
+	paths := tables.Paths()
+	for _, d := range patches {
+		for _, set := range d.Set {
+			for i := set.At; i < set.At+set.N; i++ {
+				x := layered.Place{At: d.Switch, Layer: weft.VC(i / (nics * paths)), Path: uint16(i % paths), Dst: weft.NICID(i / paths % nics)}
+				list = append(list, x)
+				for x.Layer++; !tables.PerLayer() && int(x.Layer) < tables.VCs(); x.Layer++ {
+					list = append(list, x)
+				}
+			}
+		}
+		for _, a := range d.Addresses {
+			for dst := a.Dst; dst < a.Dst+weft.NICID(a.N); dst++ {
+				for _, to := range a.List {
+					list = append(list, layered.Place{At: d.Switch, Layer: to.VC, Path: to.Path, Dst: dst})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// forwards is the result as the firmware takes it.
+func (r *result) forwards() firmware.Program {
+	if r.program != nil {
+		return *r.program
+	}
+	return firmware.Program{Tables: r.routing.Tables, Assignment: r.routing.Assignment}
+}
+
+// began is what the switches have before they are told anything.
+func (p *tables) began(e subnet.Entry, r *result) (*result, error) {
+	if c, ok := p.compute.(*engine); ok && c.name == e.Name || e.Routes == nil {
+		return r, nil
+	}
+	if r.program != nil { // the firmware has rules of its own beside tables, and tables that are not those of a routing
+		fw, _, err := e.New(p.g)
+		if err != nil {
+			return nil, err
+		}
+		program := fw.(firmware.Programmed).Program() // programmed has looked
+		return &result{routing: r.routing, program: &program}, nil
+	}
+	routing, err := e.Routes(p.g)
+	return &result{routing: routing}, err
+}
+
+// plan implements [planning].
+func (p *tables) plan(now *Plan, dead *subnet.Dead, _ func(int, func(int))) (*Plan, error) {
+	r, err := p.compute.compute(dead)
+	if err != nil {
+		return nil, err
+	}
+	n := len(p.g.NICs)
+	plan := &Plan{
+		Dead: dead.Clone(), Graph: p.g, Routing: r.routing, Program: r.forwards(), FlowsTotal: n * (n - 1), FlowsRerouted: r.rerouted,
+		Unroutable: r.unroutable, Unconnected: subnet.Connected(p.g, dead), result: r,
+	}
+	plan.patches = differences(p.g, now.Program, plan.Program)
+	plan.Rounds = []Round{{plan.Routing, plan.Program, plan.patches}}
+	places := p.places(plan.patches, now.Routing, r)
+	plan.transition = p.transition
+	if len(plan.patches) > 0 || !p.gone {
+		plan.transition = p.transition.With(places, p.with(r.routing)...)
+	}
+	if plan.judge(plan.transition.Without(plan.dies)); !plan.Acyclic && r.first != nil {
+		if err := p.twice(now, plan); err != nil {
+			return nil, err
+		}
+	}
+	if r.rerouted < 0 {
+		changed := make([]bool, n)
+		for _, x := range places {
+			changed[x.Dst] = true
+		}
+		plan.FlowsRerouted = p.rerouted(now.Routing, r.routing, func(d weft.NICID) bool { return changed[d] })
+	}
+	return plan, nil
+}
+
+// with are the routings in force and another one.
+func (p *tables) with(r *layered.Routing) []*layered.Routing {
+	return append(p.inForce[:len(p.inForce):len(p.inForce)], r)
+}
+
+// twice makes two rounds of the one of a plan, if they have no cycle.
+func (p *tables) twice(now, plan *Plan) error {
+	first, err := plan.result.first()
+	if err != nil {
+		return err
+	}
+	before := result{routing: first}
+	a := Round{Routing: first, Program: before.forwards()}
+	if a.Patches = differences(p.g, now.Program, a.Program); len(a.Patches) == 0 {
+		return nil
+	}
+	b := Round{plan.Routing, plan.Program, differences(p.g, a.Program, plan.Program)}
+	t := p.transition.With(p.places(a.Patches, now.Routing, &before), p.with(first)...)
+	if !t.Without(plan.dies).Acyclic() {
+		return nil
+	}
+	t = t.With(p.places(b.Patches, first, plan.result), first, plan.Routing)
+	if deps := t.Without(plan.dies); deps.Acyclic() {
+		plan.Rounds, plan.transition, plan.deps = []Round{a, b}, t, deps
+		plan.Acyclic, plan.Static = true, false
+	}
+	return nil
+}
+
+// adopt implements [planning].
+func (p *tables) adopt(plan *Plan) {
+	p.compute.adopt(plan.result)
+	p.transition, p.gone = plan.transition, false
+	for _, r := range plan.Rounds {
+		p.inForce = append(p.inForce, r.Routing)
+	}
+}
+
+// told implements [planning].
+func (p *tables) told(now *Plan) { p.inForce = []*layered.Routing{now.Routing} }
+
+// settled implements [planning].
+func (p *tables) settled(now *Plan) {
+	if p.gone {
+		return
+	}
+	p.told(now)
+	p.compute.settled()
+	p.transition, p.gone = layered.NewTransition(now.Routing), true
+}
+
+// more implements [planning].
+func (p *tables) more() bool {
+	more, ok := p.compute.(interface{ more() bool })
+	return ok && p.gone && more.more()
+}
+
+// empties implements [planning]: whether packets may travel, the plan says.
+func (*tables) empties(*Plan, *subnet.Dead) bool { return false }

@@ -1,0 +1,171 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/direct"
+	"github.com/weft-fabric/weft/fabricd/subnet/tolerate"
+	"github.com/weft-fabric/weft/harness/measure"
+)
+
+// Tolerate is the [Runner] of experiments that measure which sets of dead links are tolerated: of all sets of so many links of the region, or of
+// sets that are drawn. There is no traffic, so of the result only Tolerated and the fields after it are set, Events as the sets that were judged, and
+// Connected, so that no run is left out.
+func Tolerate(ctx context.Context, c measure.Config) (measure.Result, error) {
+	r := measure.Result{Faults: c.FaultCount, Connected: true, Stable: true, DeadlockAt: -1}
+	n, m, region, err := tolerating(&c)
+	if err != nil {
+		return r, err
+	}
+	judge := n.NewEvaluator(m)
+	var sum tolerate.Counts
+	more := func(uint64) bool {
+		return ctx.Err() == nil && (c.MostCycles == 0 || sum.Judged < uint64(c.MostCycles)) // the bound is that of a trial
+	}
+	if c.FaultSets > 0 {
+		pcg := rand.NewPCG(0, 0)
+		source := rand.New(pcg).IntN
+		_, err = tolerate.Sample(region, c.FaultCount, 0, uint64(c.FaultSets), func(i uint64) func(int) int {
+			pcg.Seed(c.Seed, i)
+			return source
+		}, judge, &sum, more)
+	} else {
+		err = all(n, m, region, c.FaultCount, judge, &sum, more)
+	}
+	switch {
+	case err != nil:
+		return r, fmt.Errorf("%s by %s: %w", c.Topology.Spec, c.Mechanisms, err)
+	case ctx.Err() != nil:
+		return r, ctx.Err()
+	}
+	fillTolerated(&r, &sum, len(c.Topology.Switches))
+	return r, nil
+}
+
+// all counts all sets, or as many as there may be.
+func all(n *direct.Net, m direct.Mechanisms, region []weft.LinkID, k int, j tolerate.Judge, sum *tolerate.Counts, more func(uint64) bool) error {
+	sets, err := tolerate.NewSets(region, k, tolerate.Symmetries(n, m))
+	if err != nil {
+		return err
+	}
+	for i := range sets.Parts() {
+		if !sets.Count(i, j, sum, more) {
+			return nil
+		}
+	}
+	return sets.Complete(sum)
+}
+
+// tolerating reads what is asked.
+func tolerating(c *measure.Config) (n *direct.Net, m direct.Mechanisms, region []weft.LinkID, err error) {
+	if m, err = direct.Parse(c.Mechanisms); err != nil {
+		return n, m, nil, err
+	}
+	if n, err = direct.New(c.Topology); err != nil {
+		return n, m, nil, err
+	}
+	region, err = tolerate.Region(c.Topology, c.Region, tolerate.Middle(c.Topology))
+	return n, m, region, err
+}
+
+func fillTolerated(r *measure.Result, n *tolerate.Counts, switches int) {
+	r.Tolerated, r.Sets, r.NotTolerated, r.Events = n.NotTolerated == 0, n.Sets, n.NotTolerated, n.Judged
+	if n.Sets > 0 {
+		r.NotToleratedShare = float64(n.NotTolerated) / float64(n.Sets)
+	}
+	if t := float64(n.Tolerated()); t > 0 {
+		affected, all := float64(n.Pairs.Affected)/t, float64(switches)
+		r.AffectedShare, r.AffectedOfAll = affected/(all*(all-1)), affected/(all*all)
+	}
+	for use, pairs := range n.Pairs.Each() {
+		share := &r.UseI
+		switch via := use.Intermediate(); {
+		case use.Deterministic() && use.Misroute() && via > 0:
+			share = &r.UseIDM
+		case use.Deterministic() && use.Misroute():
+			share = &r.UseDM
+		case use.Deterministic() && via > 0:
+			share = &r.UseID
+		case use.Misroute() && via > 0:
+			share = &r.UseIM
+		case use.Deterministic():
+			share = &r.UseD
+		case use.Misroute():
+			share = &r.UseM
+		case via == 2:
+			share = &r.UseI2
+		case via > 2:
+			share = &r.UseI3
+		}
+		*share += float64(pairs) / float64(n.Pairs.Affected)
+	}
+}
+
+// judgedOf is about how many sets a run judges.
+func judgedOf(c *measure.Config) float64 {
+	if c.FaultSets > 0 {
+		return float64(c.FaultSets)
+	}
+	n, m, region, err := tolerating(c)
+	if err != nil {
+		return 1
+	}
+	one, err := tolerate.NewSets(region, min(1, len(region)), tolerate.Symmetries(n, m))
+	if err != nil {
+		return 1
+	}
+	all, _ := tolerate.Choose(len(region), c.FaultCount)
+	return max(1, float64(all)/float64(one.Symmetries()))
+}
+
+// tolerate checks which sets of links may die, and what is to tolerate them. The topology has been read.
+func (s *settled) tolerate(kind string, c *measure.Config, bad func(string, error)) {
+	c.Mechanisms, c.Region, c.FaultSets = get(s.Mechanisms), get(s.Region), get(s.FaultSets)
+	if kind != ofTolerate {
+		for _, name := range []string{"mechanisms", "region", "fault_sets"} {
+			if s.has(name) {
+				bad(name, fmt.Errorf("%s is for measure: %s", name, ofTolerate))
+			}
+		}
+		return
+	}
+	for _, name := range []string{"routing", "layers_of", "fault_kind"} {
+		if s.has(name) {
+			bad(name, fmt.Errorf("%s is not for measure: %s, which asks what mechanisms do about links", name, ofTolerate))
+		}
+	}
+	if s.Mechanisms == nil {
+		bad("mechanisms", errors.New("there are no mechanisms: give them in base, or by an axis, as I+D"))
+		return
+	}
+	if s.FaultSets != nil && (c.FaultSets < 1 || c.FaultSets > maxFaultSets) {
+		bad("fault_sets", fmt.Errorf("%d sets of faults, expected 1 to %d, or none given for all", c.FaultSets, maxFaultSets))
+	}
+	if _, err := direct.Parse(c.Mechanisms); err != nil {
+		bad("mechanisms", err)
+		return
+	}
+	if c.Topology == nil {
+		return
+	}
+	_, _, region, err := tolerating(c)
+	switch {
+	case err != nil && c.Region != "":
+		bad("region", err)
+	case err != nil:
+		bad("topology", err)
+	case c.FaultCount > len(region):
+		bad("faults", fmt.Errorf("%d faults, and only %d links may die", c.FaultCount, len(region)))
+	case c.FaultSets == 0:
+		if _, ok := tolerate.Choose(len(region), c.FaultCount); !ok {
+			bad("faults", fmt.Errorf("%d faults of %d links: more than 2^63 sets: give fault_sets", c.FaultCount, len(region)))
+		}
+	}
+}
+
+// maxFaultSets bounds the sets that a run draws, chosen by us.
+const maxFaultSets = 1_000_000_000
