@@ -14,7 +14,7 @@ LIMIT     ?= 0
 
 # Tests run under the race detector, but for packages that start no goroutine and hold no lock (tidy_test.go sees to that) and would take minutes
 # under it. The detector needs a C compiler; where Go finds none, tests run without it, and say so.
-PURE := /(subnet/(cdg|direct|dqr|layered|manage|reroute|survey)|topology(/[a-z]+)?|harness/(measure|virtual))$$
+PURE := /(subnet/(cdg|direct|dqr|layered|manage|reroute|survey|tolerate)|topology(/[a-z]+)?|harness/(measure|virtual))$$
 # Tests of others do a part under it (race_test.go), and the whole in make whole, which cuts one in PAIRS of the 8128 pairs of links.
 PARTLY := /(fabricd/(api|fabric|manager|scenario)|harness/(sweep|verify))$$
 PAIRS  ?= 10
@@ -98,7 +98,7 @@ scenarios: build ## run every scenario in virtual time, then live, print tables,
 
 experiments: build ## repeat the papers' experiments, overnight; QUICK=1 takes minutes (EXPERIMENTS, RESULTS, QUICK, SAMPLES)
 	@for e in $(EXPERIMENTS); do \
-		name=$$(basename $$e .yaml); case $$e in */layered/*) name=layered-$$name;; esac; \
+		name=$$(basename $$e .yaml); case $$e in */layered/*) name=layered-$$name;; */direct/*) name=direct-$$name;; esac; \
 		bin/fabricd sweep $$e $(if $(QUICK),--quick) $(if $(SAMPLES),--samples $(SAMPLES)) \
 			--out $(RESULTS)/$$name$(if $(QUICK),-quick) || [ $$? -eq 1 ] || exit 2; \
 	done # 1: a claim of ours does not hold, which the index says too

@@ -1,5 +1,7 @@
 package direct
 
+import "slices"
+
 // Translates is the least number of steps in dimension i by which all nodes may move so that ways of the mechanisms are mapped onto ways; 0: there is
 // none, as in a mesh. It is 1, but for deterministic sub-paths half way round, whose direction depends on where they begin.
 func (n *Net) Translates(m Mechanisms, i int) int {
@@ -46,8 +48,8 @@ func (n *Net) Reflects(m Mechanisms, i int) bool {
 	return true
 }
 
-// Swaps reports whether to swap dimensions i and k, of the same size, maps ways of the mechanisms onto ways. Whatever has an order of dimensions does
+// Swaps reports whether dimensions i and k are alike, and to swap them maps ways of the mechanisms onto ways. Whatever has an order of dimensions does
 // not.
 func (n *Net) Swaps(m Mechanisms, i, k int) bool {
-	return n.dims[i].size == n.dims[k].size && !m.Misroute && !m.Deterministic
+	return slices.Equal(n.dims[i].hops, n.dims[k].hops) && !m.Misroute && !m.Deterministic
 }

@@ -19,7 +19,7 @@ var manyMechanisms = []string{
 // A symmetry maps the sub-paths of each pair onto those of the pair's image.
 func TestSymmetriesKeepTheSubPaths(t *testing.T) {
 	t.Parallel()
-	for _, spec := range []string{"torus:3x3", "torus:4x4", "torus:3x4", "torus:2x3x3", "mesh:3x3", "mesh:2x3", "ring:6"} {
+	for _, spec := range []string{"torus:3x3", "torus:4x4", "torus:3x4", "torus:2x3x3", "torus:3x3,wrap=y", "mesh:3x3", "mesh:2x3", "ring:6"} {
 		n := netOf(t, spec)
 		for _, text := range []string{"I", "I+D", "I+D+either", "I+D+direction-order", "I+M", "I+D+M", "I+D+M+either"} {
 			m := mechanisms(t, text)
