@@ -98,7 +98,7 @@ func TestManageRefusesWhatItCannotManage(t *testing.T) {
 	refused(t, "decides by rules and has no tables", "up", "--manager", "ddrc")
 	u := launch(t)
 	refused(t, "nothing to manage", "manage")
-	refused(t, "a manager by method none would do nothing: choose ddrc, dqr or engine", "manage", "--manager", "none")
+	refused(t, "a manager by method none would do nothing: choose ddrc, dqr, direct or engine", "manage", "--manager", "none")
 	u.end(t)
 }
 

@@ -72,7 +72,7 @@ func upCommand() *cobra.Command {
 	f.StringVar(&u.name, "name", "weft", "name of the fabric, as linkmon finds it")
 	f.StringVarP(&u.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
 	routingFlag(f, &u.routing, ", none to forward nothing")
-	f.StringVar(&u.manager, "manager", manage.Auto, "subnet manager, which replaces tables after faults: "+manage.Syntax()+"; auto: ddrc in fat trees, dqr for other deterministic tables, engine for adaptive ones, none for rules")
+	f.StringVar(&u.manager, "manager", manage.Auto, "subnet manager, which replaces tables after faults: "+manage.Syntax()+"; auto: ddrc in fat trees, dqr for other deterministic tables, direct in meshes and tori with mechanisms, engine for adaptive ones, none for rules")
 	f.StringVar(&u.traffic, "traffic", "uniform:0.2", "what every NIC injects: PATTERN:LOAD[,OPTION=...], load a share of the link rate; see above")
 	u.server.Flags(f)
 	f.StringVar(&u.listen, "listen", defaultListen, "address of the page, the HTTP API and the metrics; a free port when it is taken and was not given; off for none")

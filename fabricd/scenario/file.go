@@ -28,7 +28,7 @@ type File struct {
 
 // Manager configures the subnet manager of a scenario.
 type Manager struct {
-	Method     string   `yaml:"method" json:"method" jsonschema:"minLength=1" jsonschema_description:"How: ddrc, dqr with options as dqr:path=end-to-end, engine or engine:NAME; auto: by the routing; or none."`
+	Method     string   `yaml:"method" json:"method" jsonschema:"minLength=1" jsonschema_description:"How: ddrc, dqr with options as dqr:path=end-to-end, direct or direct:mode=dynamic, engine or engine:NAME; auto: by the routing; or none."`
 	Detect     Duration `yaml:"detect,omitempty" json:"detect,omitempty" jsonschema_description:"In virtual time: from a change of a port to the beginning of computing; 10ms unless given. Live it is what it is."`
 	Compute    Duration `yaml:"compute,omitempty" json:"compute,omitempty" jsonschema_description:"In virtual time: how long computing takes; 10ms unless given."`
 	Distribute Duration `yaml:"distribute,omitempty" json:"distribute,omitempty" jsonschema_description:"In virtual time: until all switches have their tables; 10ms unless given."`

@@ -165,6 +165,9 @@ func (ch *chain) next() (measure.Result, error) {
 // managerOf is a method of reconfiguration that does something.
 func managerOf(text string) (manage.Method, error) {
 	m, err := manage.Parse(text)
+	if err == nil && m.Kind == manage.Direct {
+		return m, fmt.Errorf("%s has no tables to repair: take a routing with mechanisms, whose ways go around the faults of a point", text)
+	}
 	if err == nil && !m.On() {
 		err = document.Unknown("manager that repairs tables", text, []string{manage.DDRC, manage.DQR, manage.Engine, Physical})
 	}
