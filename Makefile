@@ -98,7 +98,7 @@ scenarios: build ## run every scenario in virtual time, then live, print tables,
 
 experiments: build ## repeat the papers' experiments, overnight; QUICK=1 takes minutes (EXPERIMENTS, RESULTS, QUICK, SAMPLES)
 	@for e in $(EXPERIMENTS); do \
-		name=$$(basename $$e .yaml); case $$e in */layered/*) name=layered-$$name;; esac; \
+		name=$$(basename $$e .yaml); case $$e in */layered/*) name=layered-$$name;; */direct/*) name=direct-$$name;; esac; \
 		bin/fabricd sweep $$e $(if $(QUICK),--quick) $(if $(SAMPLES),--samples $(SAMPLES)) \
 			--out $(RESULTS)/$$name$(if $(QUICK),-quick) || [ $$? -eq 1 ] || exit 2; \
 	done # 1: a claim of ours does not hold, which the index says too

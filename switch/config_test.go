@@ -60,6 +60,15 @@ type picky struct{ scripted }
 
 var errPicky = errors.New("not here")
 
+func TestPacketsThatWantMorePlacesThanAQueueHoldsAreDiscarded(t *testing.T) {
+	// They would wait for ever. A firmware that is [Roomy] would have been refused.
+	fw := &scripted{routes: map[weft.NICID]Decision{1: {Candidates: []Candidate{{Port: 1, Need: 2, Fields: weft.NewFields()}}, Rule: "bubble"}}}
+	r := newRig(t, 2, Config{Firmware: fw, OutputBuffer: 1})
+	r.arrive(0, 0, 0, 1)
+	require.Len(t, r.out.Drops, 1)
+	require.Equal(t, "firmware wants 2 free places in an output queue that holds 1 (rule bubble)", r.out.Drops[0].Rule)
+}
+
 func (*picky) Check(*weft.Place, int) error { return errPicky }
 
 func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {

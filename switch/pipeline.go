@@ -86,8 +86,12 @@ func (s *Switch) follow(d *Decision, h *weft.Header) {
 		}
 	}
 	for i := range d.Candidates {
-		if k := &d.Candidates[i]; int(k.Port) >= len(s.ports) || int(k.VC) >= s.cfg.VCs {
+		switch k := &d.Candidates[i]; {
+		case int(k.Port) >= len(s.ports) || int(k.VC) >= s.cfg.VCs:
 			*d = Discard(fmt.Sprintf("firmware names %v %v, which this switch does not have (rule %s)", k.Port, k.VC, d.Rule))
+			return
+		case int(k.Need) > s.cfg.OutputBuffer:
+			*d = Discard(fmt.Sprintf("firmware wants %d free places in an output queue that holds %d (rule %s)", k.Need, s.cfg.OutputBuffer, d.Rule))
 			return
 		}
 	}

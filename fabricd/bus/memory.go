@@ -9,7 +9,9 @@ import (
 )
 
 // Memory is the transport within one process, without a broker: Send puts a copy of the frame into the inbox. It has no
-// goroutines. A full inbox is our own bug, since nobody else can send, and panics.
+// goroutines. Frames with packets find room, for each has a credit: an inbox full of them is our own bug, since nobody else can send, and
+// panics. Those without packets, of which a receiver that gets no processor for long may owe any number, leave half of it to them: what is
+// beyond is lost, as [Stats].Full counts, which the next hello makes up for.
 type Memory struct {
 	mu     sync.RWMutex // links, closed; the order is mu before memLink.mu
 	links  map[end]*memLink
@@ -135,6 +137,9 @@ func (l *memLink) Send(frame []byte) error {
 	case l.inbox == nil:
 		l.stats.Unknown++
 		msg.Release()
+	case len(l.inbox) >= max(1, cap(l.inbox)/2) && empty(frame):
+		l.stats.Full++
+		msg.Release()
 	default:
 		select {
 		case l.inbox <- msg:
@@ -146,6 +151,16 @@ func (l *memLink) Send(frame []byte) error {
 	}
 	return nil
 }
+
+// empty reports whether a frame has no packets.
+func empty(frame []byte) bool {
+	f := frames.Get().(*weft.Frame)
+	defer frames.Put(f)
+	return DecodeFrame(f, frame) == nil && len(f.Packets) == 0
+}
+
+// frames are for looking into frames, which happens rarely.
+var frames = sync.Pool{New: func() any { return new(weft.Frame) }}
 
 // Ready implements Transport; listening takes effect at once.
 func (m *Memory) Ready(context.Context) error { return nil }

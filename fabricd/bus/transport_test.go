@@ -272,6 +272,28 @@ func TestMemoryDoesNotAllocate(t *testing.T) {
 	}), 1.0)
 }
 
+// A receiver that gets no processor is owed hellos without end; packets find room beside them.
+func TestMemoryHellosLeaveRoomForPackets(t *testing.T) {
+	m := bus.NewMemory()
+	d := bus.Direction{From: "s0", FromPort: 1, To: "s1", ToPort: 0}
+	inbox := make(chan bus.Message, 8)
+	require.NoError(t, m.Listen(d, inbox))
+	s, err := m.Sender(d)
+	require.NoError(t, err)
+	hello := bus.AppendFrame(nil, &weft.Frame{From: 1, VCs: 1})
+	for range 20 {
+		require.NoError(t, s.Send(hello))
+	}
+	require.Len(t, inbox, 4)
+	packets := bus.AppendFrame(nil, &weft.Frame{From: 1, VCs: 1, Packets: make([]weft.Header, 1)})
+	for range 4 {
+		require.NoError(t, s.Send(packets))
+	}
+	require.Len(t, inbox, 8)
+	require.Panics(t, func() { _ = s.Send(packets) })
+	require.EqualValues(t, 17, m.Stats().Full)
+}
+
 // Only our own code can fill an inbox in memory.
 func TestMemoryFullInboxIsABug(t *testing.T) {
 	t.Parallel()

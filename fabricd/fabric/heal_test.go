@@ -27,7 +27,7 @@ func healed(t *testing.T, h *harness.Harness) {
 
 func TestEachOfThe128LinksAloneIsCutUnderLoadAndHeals(t *testing.T) {
 	t.Parallel()
-	some := part(t, 128, 16)
+	some := part(t, 128, 8)
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,7 +76,7 @@ func threeInOneGroup(r *rand.Rand, links []topology.Link) (set []topology.Link) 
 
 func TestRandomSetsOfThreeLinksAreCutOneByOneUnderLoadAndHeal(t *testing.T) {
 	t.Parallel()
-	sets := part(t, *faultSets, 6)
+	sets := part(t, *faultSets, 2) // one of each kind
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

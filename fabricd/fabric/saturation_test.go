@@ -14,7 +14,7 @@ import (
 )
 
 func TestASaturatedFabricIsNeverWedgedByALinkCutAThousandTimes(t *testing.T) {
-	times := part(t, 1000, 20)
+	times := part(t, 1000, 10)
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {
 			h := harness.New(t, tree, saturating(64), harness.Firmware(f))

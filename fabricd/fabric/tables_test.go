@@ -34,6 +34,12 @@ func upload(t *testing.T, f *fabric.Fabric, order int, dead ...topology.Link) (c
 	require.NoError(t, err)
 	program, err := subnet.ProgramOf(f.Firmware().(firmware.Programmed), r)
 	require.NoError(t, err)
+	return load(t, f, order, program)
+}
+
+// load gives every switch what a program changes there, those first that the order says, and returns how many have changed.
+func load(t *testing.T, f *fabric.Fabric, order int, program firmware.Program) (changed int) {
+	t.Helper()
 	n := len(f.Topology().Switches)
 	for i := range n {
 		s := weft.SwitchID((i*order + order) % n)

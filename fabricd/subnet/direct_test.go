@@ -122,7 +122,7 @@ func (a *around) check(m direct.Mechanisms) error {
 // Every way that is computed around faults is one that the firmware goes, in its length, whatever candidates packets take; and it meets no dead link.
 func TestPacketsGoAsTheWaysAroundFaultsSay(t *testing.T) {
 	t.Parallel()
-	for _, spec := range []string{"torus:3x3", "torus:4x4", "torus:3x3x3", "torus:4x3,nics=2", "mesh:4x4", "mesh:3x3x2", "ring:5"} {
+	for _, spec := range []string{"torus:3x3", "torus:4x4", "torus:3x3x2", "torus:4x3,nics=2", "mesh:4x3", "mesh:3x2x2", "ring:5"} {
 		for _, options := range []string{
 			"none", "I", "D", "M", "D+M", "I+D", "I+M", "Ix2", "I+D+M", "Ix2+D,ring=dateline", "Ix3,ring=free", "I+D+either", "I+D+direction-order",
 			"I+D+M+either,ring=dateline", "I+D,adaptive=false", "I+D,order=direction",
@@ -133,7 +133,7 @@ func TestPacketsGoAsTheWaysAroundFaultsSay(t *testing.T) {
 				g, rnd := parse(t, spec), rand.New(rand.NewPCG(5, 6))
 				e, err := subnet.ByName(name)
 				require.NoError(t, err)
-				for faults := range 5 {
+				for _, faults := range []int{1, 3, 4} {
 					var dead subnet.Dead
 					for range faults {
 						if l := g.Links[rnd.IntN(len(g.Links))]; l.A.Node.IsSwitch() && l.B.Node.IsSwitch() {

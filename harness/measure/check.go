@@ -110,6 +110,11 @@ func (c Config) Validate() error {
 	if err != nil {
 		return err
 	}
+	if c.BypassPlanes {
+		if _, _, err := c.bypassed(faults); err != nil {
+			return err
+		}
+	}
 	if most := max(c.longest(faults), int64(c.ReconfigureAfter), int64(c.RegisterExpire)); most > int64(weft.Never/4/c.Cycle) {
 		return fmt.Errorf("%w: up to %d cycles of %v each are longer than the clock goes: ask for fewer or shorter ones", ErrConfig, most, c.Cycle)
 	}
@@ -159,3 +164,33 @@ func (c Config) named() (fw switching.Firmware, vcs int, err error) {
 }
 
 func (c Config) ddrc() bool { return c.Firmware == nil && c.Routing == DDRC }
+
+// around is the routing, if it is one that is told what is dead.
+func (c Config) around() (e subnet.Entry, ok bool) {
+	if c.Firmware != nil || c.ddrc() {
+		return e, false
+	}
+	e, err := subnet.ByName(c.Routing)
+	return e, err == nil && e.Around != nil
+}
+
+// reconfigures reports whether something is computed anew for what is dead.
+func (c Config) reconfigures() bool {
+	_, ok := c.around()
+	return ok || c.ddrc()
+}
+
+// reconfigured is nil for a routing that is the same whatever is dead.
+func (c Config) reconfigured() (*reconfigured, error) {
+	if c.ddrc() {
+		r, err := newUpDown(c.Topology)
+		if err != nil {
+			return nil, fmt.Errorf("%w: routing: %w", ErrConfig, err)
+		}
+		return r, nil
+	}
+	if e, ok := c.around(); ok {
+		return newAround(e, c.Topology), nil
+	}
+	return nil, nil
+}

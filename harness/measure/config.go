@@ -28,9 +28,10 @@ type Config struct {
 	Routing  string // a name that fabricd/subnet knows, or DDRC
 	// Firmware is measured instead of a named one when it is given, with VCs virtual channels or as many as it accepts at least.
 	Firmware switching.Firmware
-	// ReconfigureAfter is how many cycles after a fault the tables of DDRC are loaded, in all switches at once. 0 measures
-	// what is after a reconfiguration, as the paper does; what is lost until then is then next to nothing. The window begins when
-	// tables for the last fault are in force, and the network is steady with them.
+	// ReconfigureAfter is how many cycles after a fault the tables of DDRC are loaded, in all switches at once; or the ways of a routing that is
+	// told what is dead, in all NICs. 0 measures
+	// what is after a reconfiguration, as the papers do; what is lost until then is then next to nothing. The window begins when
+	// those for the last fault are in force, and the network is steady with them.
 	ReconfigureAfter int
 
 	// Manager and SwitchFlows say how tables are repaired after a fault, and whether switches send to switches; for package sweep where it
@@ -72,6 +73,10 @@ type Config struct {
 	FaultKind    string // LinkFaults or SwitchFaults; "": LinkFaults
 	FaultsBefore bool   // those drawn are dead before the first packet, instead of dying one after the other under load
 	FaultSpacing int    // cycles between two of them; 0: 500
+	// BypassPlanes has whole planes switched off instead, so that each fault is in one, and bypassed, as BlueGene/L does (Gomez, Flich, Lopez, Robles,
+	// Duato: A Routing Methodology for Achieving Fault Tolerance in Direct Networks, section 5.3.1): what is measured is the torus or mesh that is left. Its NICs
+	// offer the same load each. All faults come before the traffic. When nothing is left the result is that nothing is delivered.
+	BypassPlanes bool
 
 	Warmup     Warmup
 	Window     int // cycles; 0: 10,000

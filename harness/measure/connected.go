@@ -9,13 +9,13 @@ import (
 
 // connected reports whether the routing leads every NIC to every other with all that is dead in the end, whichever choice a packet
 // takes and whatever other packets have left in registers. It asks the checker, which runs the firmware. Pairs of a NIC whose
-// switch is dead are not asked of, but by DDRC's tables, which know no such exception.
+// switch is dead are not asked of, but by DDRC's tables, which know no such exception. What is told what is dead says it by itself.
 func (n *network) connected(ctx context.Context, dead []death) (bool, error) {
-	if n.routes != nil {
+	if n.reconfigured != nil {
 		for _, d := range dead {
 			n.bury(d)
 		}
-		return n.routes.routes.Compute(&n.dead) == 0, nil
+		return n.reconfigured.connects(&n.dead)
 	}
 	if len(dead) == 0 {
 		return true, nil

@@ -34,10 +34,11 @@ type network struct {
 	meter  *meter
 
 	firmware switching.Firmware
-	routes   *reconfigured // of DDRC, otherwise nil
-	inForce  int64         // cycle at which the last of its new tables are loaded
-	dead     subnet.Dead
-	vcs      int
+	// reconfigured is nil for a routing that is the same whatever is dead.
+	reconfigured *reconfigured
+	inForce      int64 // cycle at which the last of what it makes is loaded
+	dead         subnet.Dead
+	vcs          int
 
 	switches    []*switching.Switch
 	nics        []*nic.NIC
@@ -96,18 +97,17 @@ func (n *network) addSwitches() error {
 // chooseFirmware makes the firmware and settles the number of virtual channels.
 func (n *network) chooseFirmware() error {
 	least := 1
+	var err error
+	if n.reconfigured, err = n.cfg.reconfigured(); err != nil {
+		return err
+	}
 	if n.cfg.ddrc() {
-		routes, fw, err := newReconfigured(n.graph)
-		if err != nil {
-			return fmt.Errorf("%w: routing: %w", ErrConfig, err)
-		}
-		n.routes, n.firmware = routes, fw
+		n.firmware, err = n.reconfigured.make(nil)
 	} else {
-		fw, vcs, err := n.cfg.named()
-		if err != nil {
-			return err
-		}
-		n.firmware, least = fw, vcs
+		n.firmware, least, err = n.cfg.named()
+	}
+	if err != nil {
+		return err
 	}
 	n.vcs = cmp.Or(n.cfg.VCs, least)
 	if n.cfg.RegisterExpire != 0 {
@@ -176,7 +176,12 @@ func (e expiring) MostHops() int {
 // source is what the firmware has a NIC write into its packets.
 func (n *network) source(id weft.NICID) func(h *weft.Header) {
 	leaf, port := n.graph.SwitchOf(id)
-	return switching.SourceOf(n.firmware, n.graph.Place(leaf), port)
+	place := n.graph.Place(leaf)
+	write := switching.SourceOf(n.firmware, place, port)
+	if write == nil || n.reconfigured == nil {
+		return write
+	}
+	return func(h *weft.Header) { switching.Source(n.firmware, place, port, h) } // that of now
 }
 
 // addresses are those that the firmware has a NIC choose among.
@@ -261,9 +266,9 @@ func (n *network) cut(l *topology.Link) {
 	n.node(l.B.Node).Signal(l.B.Port, false)
 }
 
-// reconfigure loads new tables for DDRC, now or when the configuration says.
+// reconfigure has what does without what is dead loaded, now or when the configuration says.
 func (n *network) reconfigure() {
-	if n.routes == nil {
+	if n.reconfigured == nil {
 		return
 	}
 	if n.cfg.ReconfigureAfter == 0 {

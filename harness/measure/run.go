@@ -18,6 +18,20 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if !c.BypassPlanes {
+		return measure(ctx, c, faults)
+	}
+	left, ok, err := c.bypassed(faults)
+	if err != nil || !ok {
+		return Result{Faults: len(faults), DeadlockAt: -1}, err
+	}
+	r, err := measure(ctx, left, nil)
+	r.Faults = len(faults)
+	return r, err
+}
+
+// measure measures a network with these faults.
+func measure(ctx context.Context, c Config, faults []death) (Result, error) {
 	n, err := build(c)
 	if err != nil {
 		return Result{}, err
@@ -88,7 +102,7 @@ func (c *Config) longest(faults []death) int64 {
 
 // reconfiguration is how many cycles pass from a fault to the tables without it.
 func (c *Config) reconfiguration() int64 {
-	if !c.ddrc() {
+	if !c.reconfigures() {
 		return 0
 	}
 	return int64(c.ReconfigureAfter)

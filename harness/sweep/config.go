@@ -168,6 +168,7 @@ func (r *reader) times() {
 	}
 	c.FaultSpacing = r.within("fault_spacing", s.FaultSpacing, 1, maxCycles)
 	c.ReconfigureAfter = r.within("reconfigure_after", s.Reconfigure, 0, maxCycles)
+	c.BypassPlanes = get(s.BypassPlanes)
 	c.Warmup.Batch = r.within("warmup_batch", s.WarmupBatch, 1, maxCycles)
 	c.Warmup.Batches = r.within("warmup_batches", s.WarmupBatches, 2, 100)
 	c.Warmup.Most = r.within("warmup_most", s.WarmupMost, 1, maxCycles)

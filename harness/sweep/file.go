@@ -40,7 +40,8 @@ type Settings struct {
 	FaultKind    *string `yaml:"fault_kind,omitempty" jsonschema:"enum=link,enum=switch" jsonschema_description:"link: links between switches; switch: switches without NICs. link unless given."`
 	FaultsBefore *bool   `yaml:"faults_before,omitempty" jsonschema_description:"They are dead before the first packet, instead of dying one after the other under load."`
 	FaultSpacing *int    `yaml:"fault_spacing,omitempty" jsonschema:"minimum=1" jsonschema_description:"Cycles between two faults; 500 unless given."`
-	Reconfigure  *int    `yaml:"reconfigure_after,omitempty" jsonschema:"minimum=0" jsonschema_description:"With ddrc: cycles from a fault to the new tables; 0 unless given."`
+	Reconfigure  *int    `yaml:"reconfigure_after,omitempty" jsonschema:"minimum=0" jsonschema_description:"With ddrc, or a routing with mechanisms: cycles from a fault to what is computed without it; 0 unless given."`
+	BypassPlanes *bool   `yaml:"bypass_planes,omitempty" jsonschema_description:"In meshes and tori, with faults_before: planes that hold the faults are switched off and bypassed, and what is left is measured."`
 
 	VCs            *int    `yaml:"vcs,omitempty" jsonschema:"minimum=1,maximum=16" jsonschema_description:"Virtual channels per link direction; what the routing needs unless given."`
 	InputBuffer    *int    `yaml:"input_buffer,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Packets per input VC queue; 2 unless given."`

@@ -66,6 +66,9 @@ func (p *proofTable) found(about, command string, r *verify.Result) {
 		return
 	}
 	numbers, cdg := "", "acyclic"
+	if e := r.Extended; e != nil && r.CDGAcyclic {
+		cdg = "extended acyclic"
+	}
 	if r.Numbering != nil {
 		numbers = map[bool]string{true: "rise", false: "fall"}[*r.Numbering]
 	}

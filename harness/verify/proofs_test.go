@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/verify"
+	switching "github.com/weft-fabric/weft/switch"
 )
 
 var (
@@ -110,6 +111,30 @@ func claims() (c []claim) {
 		claim{about: "two faults are too many for the one-fault variants", routing: append(append([]string(nil), oneFaultLink...), oneFaultSwitch...), topology: "kary-ntree:3,3", kind: verify.Links, most: 2, fails: true},
 		claim{about: "without re-routing one dead link is too much", routing: []string{"updown"}, topology: "kary-ntree:2,3", kind: verify.Links, most: 1, fails: true},
 	)
+	for _, d := range []struct {
+		topology, routing string
+		most              int
+		fails             bool
+	}{
+		{"torus:5x5", "duato", 0, false},
+		{"torus:5x5", "duato:ring=dateline", 0, false},
+		{"torus:5x5", "duato:ring=free", 0, true},
+		{"torus:5x5", "dimension-order:ring=bubble", 0, false},
+		{"torus:5x5", "dimension-order:ring=free", 0, true},
+		{"torus:5x5", "direction-order:ring=bubble", 0, false},
+		{"torus:3x3x3", "duato:mechanisms=I", 1, false},
+		{"torus:3x3x3", "duato:mechanisms=M", 1, false},
+		{"torus:3x3x3", "duato:mechanisms=D", 1, true},
+		{"torus:3x3x3", "duato:mechanisms=I+D", 1, false},
+		{"torus:3x3", "duato:mechanisms=I+D", 2, false},
+		{"torus:3x3", "duato:mechanisms=I+M", 2, false},
+	} {
+		about := "tori: no deadlock by Duato's theorem and bubble flow control, or dateline"
+		if d.most > 0 {
+			about = "tori: so many faults are tolerated"
+		}
+		c = append(c, claim{about: about, routing: []string{d.routing}, topology: d.topology, kind: verify.Links, most: d.most, fails: d.fails})
+	}
 	return c
 }
 
@@ -158,8 +183,14 @@ func TestClaims(t *testing.T) {
 // run checks the claim of a function, unless it is stopped before its end: then only that nothing was found against it.
 func (c claim) run(t *testing.T, g *topology.Graph, name string) *verify.Result {
 	t.Helper()
-	fw, _, err := subnet.Firmware(name, g)
+	routing, err := subnet.ByName(name)
 	require.NoError(t, err)
+	fw, _, err := routing.New(g)
+	require.NoError(t, err)
+	var around func(dead *subnet.Dead) (switching.Firmware, int, error)
+	if routing.Around != nil {
+		around = func(dead *subnet.Dead) (switching.Firmware, int, error) { return routing.Around(g, dead) }
+	}
 	sets := verify.Sets{Kind: c.kind, Max: c.most, Samples: c.samples, Seed: 1, PerGroup: c.perGroup}
 	if c.samples > 0 {
 		sets.Min = c.most
@@ -170,7 +201,7 @@ func (c claim) run(t *testing.T, g *topology.Graph, name string) *verify.Result 
 		ctx, cancel = context.WithTimeout(ctx, *proofsLimit)
 		defer cancel()
 	}
-	r, err := verify.Run(ctx, verify.Config{Graph: g, Firmware: fw, Name: name, Sets: sets, When: c.when})
+	r, err := verify.Run(ctx, verify.Config{Graph: g, Firmware: fw, Around: around, Name: name, Sets: sets, When: c.when})
 	require.NoError(t, err)
 	switch {
 	case r.Interrupted && !c.fails:

@@ -277,7 +277,8 @@ func (s *directStep) adaptive(sw View, list []Candidate, out weft.PortID) []Cand
 	if !sw.PortUp(out) {
 		return list
 	}
-	for vc := s.f.escapes(s.g); vc < sw.VCs(); vc++ {
+	vcs := sw.VCs()
+	for vc := s.f.escapes(s.g); vc < vcs; vc++ {
 		list = append(list, Candidate{})
 		c := &list[len(list)-1]
 		c.Port, c.VC, c.Fields = out, weft.VC(vc), *s.fields
