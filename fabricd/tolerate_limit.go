@@ -26,6 +26,9 @@ type tolerateLimit struct {
 	Searched   int              `json:"searched_pairs"` // the others are the same as these by symmetry
 	Complete   bool             `json:"complete"`       // false: interrupted, more may be tolerated
 	Seconds    float64          `json:"seconds"`
+
+	by   direct.Mechanisms
+	dead []weft.LinkID // of the example
 }
 
 // limits finds those of all mechanisms.
@@ -35,7 +38,7 @@ func (u *tolerateFlags) limits(ctx context.Context, a tolerating, stdout, stderr
 	var list []tolerateLimit
 	ok := true
 	for _, m := range a.mechanisms {
-		l, err := u.limitOf(ctx, a, m, p)
+		l, err := u.limitOf(ctx, a, m, list, p)
 		if err != nil {
 			return err
 		}
@@ -56,23 +59,39 @@ func (u *tolerateFlags) limits(ctx context.Context, a tolerating, stdout, stderr
 	return u.ended(stdout, func(w io.Writer) error { return printLimits(w, a, list) }, ended, ok)
 }
 
-func (u *tolerateFlags) limitOf(ctx context.Context, a tolerating, m direct.Mechanisms, p *progress) (r tolerateLimit, err error) {
+// limitOf finds that of some mechanisms. What is known of others saves work: these tolerate whatever any tolerate whose ways they include.
+func (u *tolerateFlags) limitOf(ctx context.Context, a tolerating, m direct.Mechanisms, known []tolerateLimit, p *progress) (r tolerateLimit, err error) {
 	start := time.Now()
-	r = tolerateLimit{Topology: a.g.Spec, Mechanisms: m.String(), Region: u.region, Links: len(a.region)}
+	r = tolerateLimit{Topology: a.g.Spec, Mechanisms: m.String(), Region: u.region, Links: len(a.region), by: m}
+	defer func() { r.Seconds = time.Since(start).Seconds() }()
+	least := 0 // that a set may have which is not tolerated
+	for _, less := range known {
+		if !m.Includes(less.by) {
+			continue
+		}
+		if r.Tolerates, least = max(r.Tolerates, less.Tolerates), max(least, less.Tolerates+1); less.Any {
+			r.Any, r.Complete = true, true
+			return r, nil
+		}
+	}
+	for _, other := range known {
+		if len(other.dead) == least && least > 0 && !a.solve(m, other.dead).Tolerated() {
+			return a.limited(r, other.dead), nil
+		}
+	}
 	l := tolerate.NewLimits(a.g, a.region, tolerate.By{Net: a.net, Mechanisms: m}, tolerate.Symmetries(a.net, m))
 	r.Searched = len(l.Pairs())
 	open := make([]int, r.Searched) // pairs that some set may meet yet
 	for i := range open {
 		open[i] = i
 	}
-	for k := 0; len(open) > 0 && ctx.Err() == nil; k++ {
+	for k := least; len(open) > 0 && ctx.Err() == nil; k++ {
 		dead, left := searchAll(ctx, l, open, k, a.workers, func(done int) { p.told(uint64(done), uint64(len(open))) })
 		if open = left; dead != nil {
-			r.Tolerates, r.Example, r.Complete = k-1, a.exampleOf(m, dead), true
-			if r.Example.Unroutable == 0 {
+			r.Tolerates = k - 1
+			if r = a.limited(r, dead); r.Example.Unroutable == 0 {
 				return r, fmt.Errorf("%s: the search says that %v is not tolerated, and the engine finds all ways: a fault of ours", m, r.Example.Links)
 			}
-			r.Seconds = time.Since(start).Seconds()
 			return r, nil
 		}
 		if ctx.Err() == nil {
@@ -82,8 +101,13 @@ func (u *tolerateFlags) limitOf(ctx context.Context, a tolerating, m direct.Mech
 	if r.Complete = ctx.Err() == nil; r.Complete {
 		r.Any, r.Tolerates = true, len(a.region)
 	}
-	r.Seconds = time.Since(start).Seconds()
 	return r, nil
+}
+
+// limited is r with a set of one link more than it tolerates that is not tolerated.
+func (a tolerating) limited(r tolerateLimit, dead []weft.LinkID) tolerateLimit {
+	r.Example, r.Complete, r.dead = a.exampleOf(r.by, dead), true, dead
+	return r
 }
 
 // searchAll searches pairs for sets of at most k links: the set of the first pair that has one, and the pairs that larger sets may meet.

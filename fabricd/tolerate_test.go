@@ -90,8 +90,16 @@ func TestTolerateFindsLimits(t *testing.T) {
 		assert.Equal(t, want, v[i]["tolerates"], v[i]["mechanisms"])
 		assert.Len(t, v[i]["example"].(map[string]any)["links"], int(want)+1)
 	}
-	v = toleratedLines(t, 0, "--limit", "-t", "torus:3x3", "-m", "Ix9")
-	assert.Equal(t, []any{true, 18.0, nil}, []any{v[0]["any"], v[0]["tolerates"], v[0]["example"]}, "whatever dies")
+	v = toleratedLines(t, 0, "--limit", "-t", "torus:3x3", "-m", "Ix9,Ix9+D")
+	for i := range v {
+		assert.Equal(t, []any{true, 18.0, nil}, []any{v[i]["any"], v[i]["tolerates"], v[i]["example"]}, "whatever dies")
+	}
+	// What is known of mechanisms that are included saves work and changes nothing.
+	v = toleratedLines(t, 1, "--limit", "-t", "torus:4x4", "-m", "I+M,I+D+M,M,D+M,Ix2,I")
+	for _, known := range v {
+		alone := toleratedLines(t, 1, "--limit", "-t", "torus:4x4", "-m", known["mechanisms"].(string))[0]
+		assert.Equal(t, alone["tolerates"], known["tolerates"], known["mechanisms"])
+	}
 	v = toleratedLines(t, 1, "--limit", "-m", "I+D", "--region", "distance-1", "--center", "s0.0.0")
 	assert.Equal(t, 33.0, v[0]["links"])
 	out, _, code := fabricd(t, "tolerate", "--limit", "-t", "torus:3x3", "-m", "I+D,Ix9")

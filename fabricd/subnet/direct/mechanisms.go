@@ -114,6 +114,12 @@ func (m Mechanisms) String() string {
 // dimension: with misroutes they must (section 4.3).
 func (m Mechanisms) InDirectionOrder() bool { return m.Misroute || m.DirectionOrder }
 
+// Includes reports whether every way that less allows is one that m allows.
+func (m Mechanisms) Includes(less Mechanisms) bool {
+	return m.Intermediate >= less.Intermediate && (m.Misroute || !less.Misroute) &&
+		(!less.Deterministic || m.Deterministic && m.InDirectionOrder() == less.InDirectionOrder() && (m.Either || !less.Either))
+}
+
 // SubPaths is of how many sub-paths a way has at most, each of which needs an escape channel.
 func (m Mechanisms) SubPaths() int { return min(m.Intermediate, MaxIntermediate) + 1 }
 

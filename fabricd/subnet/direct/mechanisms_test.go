@@ -92,3 +92,29 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestMechanismsIncludeThoseWithFewerWays(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		m, less string
+		want    bool
+	}{
+		{"I", "none", true},
+		{"none", "I", false},
+		{"Ix3", "Ix2", true},
+		{"I+D", "I", true},
+		{"I+D+M", "I+M", true},
+		{"I+D+M", "D+M", true},
+		{"I+M", "D", false},
+		{"I+D+M", "I+D", false}, // dimension order, and direction order with M
+		{"I+D+M", "I+D+direction-order", true},
+		{"I+D+either", "I+D", true},
+		{"I+D", "I+D+either", false},
+		{"I+D", "I+D+direction-order", false},
+		{"I+D", "Ix2", false},
+	} {
+		if got := parse(t, c.m).Includes(parse(t, c.less)); got != c.want {
+			t.Errorf("%s includes %s: got %v, want %v", c.m, c.less, got, c.want)
+		}
+	}
+}
