@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -72,9 +73,7 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 	if err == nil {
 		s.kv, err = js.KeyValue(ctx, bucketOf(cfg.Fabric))
 		if errors.Is(err, jetstream.ErrBucketNotFound) {
-			s.kv, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-				Bucket: bucketOf(cfg.Fabric), Description: "state of the subnet manager of fabric " + cfg.Fabric, History: 1, MaxBytes: maxStore / 2,
-			})
+			s.kv, err = makeBucket(ctx, js, cfg.Fabric)
 		}
 	}
 	switch {
@@ -89,6 +88,18 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 	}
 	return s, nil
 }
+
+// makeBucket does not end before the broker has answered, though ctx may: a broker that is shut down while it makes a bucket leaves goroutines behind.
+func makeBucket(ctx context.Context, js jetstream.JetStream, fabric string) (jetstream.KeyValue, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), makeTime)
+	defer cancel()
+	return js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+		Bucket: bucketOf(fabric), Description: "state of the subnet manager of fabric " + fabric, History: 1, MaxBytes: maxStore / 2,
+	})
+}
+
+// makeTime is far more than a broker takes to make a bucket.
+const makeTime = 5 * time.Second
 
 // Close ends the connection. Closing twice is closing once.
 func (s *Store) Close() {
