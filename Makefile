@@ -55,8 +55,9 @@ test: check ## check, then run all tests (PKG, TESTFLAGS)
 	go list $(PKG) | grep -E '$(PURE)' | xargs -r go test -vet=off $(TESTFLAGS)
 
 whole: ## run the packages whose tests do only a part under the race detector without it (PAIRS)
-	go test -vet=off ./fabricd/fabric -run '$(CUTS)' -weft.pairs-every $(PAIRS)
-	go list ./... | grep -E '$(PARTLY)' | grep -v '/fabricd/fabric$$' | xargs go test -vet=off
+	@go test -vet=off ./fabricd/fabric -run '$(CUTS)' -weft.pairs-every $(PAIRS) & fabric=$$!; \
+	go list ./... | grep -E '$(PARTLY)' | grep -v '/fabricd/fabric$$' | xargs go test -vet=off; others=$$?; \
+	wait $$fabric && [ $$others = 0 ] # beside each other, for much of it waits
 
 check: ## vet, lint and formatting only
 	go vet ./...
