@@ -74,22 +74,29 @@ func TestNewTablesGoRoundADeadLinkUnderLoad(t *testing.T) {
 	}
 }
 
+// cutUntilDiscarded cuts a link of a loaded fabric, and waits until packets meet it.
+func cutUntilDiscarded(t *testing.T, h *harness.Harness, link string) topology.Link {
+	t.Helper()
+	l, err := h.Topology().LinkByName(link)
+	require.NoError(t, err)
+	before := discarded(h)
+	h.Cut(ends(h, l))
+	h.Eventually(func() error {
+		if discarded(h) == before {
+			return fmt.Errorf("nothing is discarded yet")
+		}
+		return nil
+	})
+	return l
+}
+
 func goRoundADeadLink(t *testing.T, name string, in harness.Option, fw string) {
 	t.Run(fw+" "+name, func(t *testing.T) {
 		t.Parallel()
 		h := harness.New(t, smallTree, in, harness.FirmwareByName(fw), loaded())
 		more(h, 100)
 		for _, link := range []string{"s0.00-s1.00", "s1.10-s2.11"} {
-			l, err := h.Topology().LinkByName(link)
-			require.NoError(t, err)
-			before := discarded(h)
-			h.Cut(ends(h, l))
-			h.Eventually(func() error {
-				if discarded(h) == before {
-					return fmt.Errorf("nothing is discarded yet")
-				}
-				return nil
-			})
+			l := cutUntilDiscarded(t, h, link)
 			after := h.Fabric().Events().Last()
 			changed := upload(t, h.Fabric(), 5, l)
 			require.Positive(t, changed)
@@ -104,7 +111,7 @@ func goRoundADeadLink(t *testing.T, name string, in harness.Option, fw string) {
 			require.Equal(t, changed, told)
 			require.NoError(t, h.Fabric().StopTraffic())
 			allPairs(t, h)
-			before = discarded(h) // some were on their way up by old tables when there was no way down any more
+			before := discarded(h) // some were on their way up by old tables when there was no way down any more
 			h.SetTraffic("uniform:0.2")
 			more(h, 300)
 			require.Equal(t, before, discarded(h))

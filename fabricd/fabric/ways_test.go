@@ -1,7 +1,6 @@
 package fabric_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,21 +36,12 @@ func TestNewWaysGoRoundDeadLinksUnderLoad(t *testing.T) {
 			more(h, 100)
 			var dead []topology.Link
 			for _, link := range []string{"s0.0-s1.0", "s1.1-s1.2"} {
-				l, err := h.Topology().LinkByName(link)
-				require.NoError(t, err)
-				before := discarded(h)
-				h.Cut(ends(h, l))
-				h.Eventually(func() error {
-					if discarded(h) == before {
-						return fmt.Errorf("nothing is discarded yet")
-					}
-					return nil
-				})
+				l := cutUntilDiscarded(t, h, link)
 				dead = append(dead, l)
 				require.Positive(t, load(t, h.Fabric(), 5, waysWithout(t, h.Topology(), routing, dead...)))
 				require.NoError(t, h.Fabric().StopTraffic())
 				allPairs(t, h)
-				before = discarded(h)
+				before := discarded(h)
 				h.SetTraffic("uniform:0.2")
 				more(h, 300)
 				require.Equal(t, before, discarded(h))
