@@ -15,6 +15,7 @@ type Charter struct {
 	Fabric string `json:"fabric"`
 	Part   string `json:"part"`
 	Number uint64 `json:"number"` // of this incarnation; above those of all parts before it in the fabric
+	Term   uint64 `json:"term,omitempty"`
 	// Again is how often the nodes of this part were hosted before, by this name or another: 0 the first time. Their NICs number
 	// their packets anew so that nobody takes what is missing of the time before for lost now. At most nic.MaxIncarnation.
 	Again uint32 `json:"again,omitempty"`
@@ -30,6 +31,9 @@ type Charter struct {
 	Link   LinkOptions   `json:"link"`
 	Seed   uint64        `json:"seed"`
 	Epoch  weft.Epoch    `json:"epoch"` // before the first of every link
+
+	Era  uint16 `json:"era,omitempty"`  // at which its NICs begin
+	Hold bool   `json:"hold,omitempty"` // they inject nothing until told to
 
 	// Packets has the part tell of every packet that is dropped; else of those traced.
 	Packets bool `json:"packets,omitempty"`

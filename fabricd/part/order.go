@@ -2,7 +2,6 @@ package part
 
 import (
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/pace"
 )
@@ -11,9 +10,13 @@ import (
 // done. What names nodes, ports or links that the part does not have is refused before anything is done.
 type Order struct {
 	Number uint64 `json:"number"` // of the charter
+	Term   uint64 `json:"term,omitempty"`
 
-	Cut      []bus.Direction `json:"cut,omitempty"`      // directions with an end in the part that are cut from now on
-	Restored []bus.Direction `json:"restored,omitempty"` // and others that no longer are
+	// Clock puts the part's clock forward by so much, once the leader knows how far it is behind. Packets on their way look older by
+	// it, so it is for before the first signal.
+	Clock    weft.Time       `json:"clock,omitempty"`
+	Cut      []Way           `json:"cut,omitempty"`      // directions with an end in the part that are cut from now on
+	Restored []Way           `json:"restored,omitempty"` // and others that no longer are
 	Impair   []ImpairOrder   `json:"impair,omitempty"`
 	Crash    []weft.SwitchID `json:"crash,omitempty"` // lose all that is inside
 	// Light gives all ends signal that have none, but for those that Signals says are to be without.
@@ -90,6 +93,7 @@ type SendReply struct {
 // alone.
 type LoadOrder struct {
 	Number  uint64            `json:"number"` // of the charter
+	Term    uint64            `json:"term,omitempty"`
 	Patches []*firmware.Patch `json:"patches"`
 }
 

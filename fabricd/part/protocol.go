@@ -10,7 +10,9 @@ import (
 )
 
 // Verbs that the leader asks of a part, of which the part's name is the node; a [Client] does. Requests and answers are JSON, in
-// a [parcel]. A request that names another incarnation than the part's is refused, and nothing of it is done.
+// a [parcel]. A request that names another incarnation than the part's is refused, and nothing of it is done; so is an order of a
+// leader whose term is lower than one that the part has heard of, for that has been replaced. Where nobody is ever replaced terms
+// are 0.
 const (
 	AskSum   = "sum"   // a [SumRequest], answered by a [Sum]
 	AskOrder = "order" // an [Order], answered by an [OrderAnswer]
@@ -46,12 +48,13 @@ type Sum struct {
 	Switches switching.Stats   `json:"switches"` // of all switches together
 	NICs     nic.Stats         `json:"nics"`     // of all NICs together; MostHops and MostExtra are the greatest
 	Held     uint64            `json:"held"`     // packets inside switches
+	Blocked  uint64            `json:"blocked"`  // of these, those that wait for room in an output queue
 	Queued   uint64            `json:"queued"`   // packets in the send queues of NICs
 	Discards map[string]uint64 `json:"discards,omitempty"`
 	Wrong    map[string]uint64 `json:"wrong,omitempty"` // packets that NICs, by name, found to be for another
 	Wires    uint64            `json:"wires"`           // packets on links inside the part, sent and not received yet
 	Drivers  switchd.Stats     `json:"drivers"`
-	Links    bus.Stats         `json:"links"`
+	Links    bus.Stats         `json:"links"`  // of this part; Add leaves it
 	Timers   weft.Time         `json:"timers"` // the longest that a register which has a timer running is kept; 0: none has
 
 	// Up has a bit for each end that the part has, in the order of [Place.Ends], that is set when the end takes its link for up.
@@ -77,6 +80,12 @@ type End struct {
 	Port weft.PortID `json:"port,omitempty"`
 }
 
+// Way is one direction of a link, as it travels.
+type Way struct {
+	Link weft.LinkID `json:"link"`
+	Back bool        `json:"back,omitempty"` // from B to A
+}
+
 // LinkLost is how many packets a link has lost on its wires: sent by one end, and never received by the other.
 type LinkLost struct {
 	Link weft.LinkID `json:"link"`
@@ -97,14 +106,14 @@ type NodeLost struct {
 
 // Standing is what was done to a part and lasts, for a leader that has not done it.
 type Standing struct {
-	Lit      []byte          `json:"lit"` // which ends have signal: bits as in Sum.Up
-	Cut      []bus.Direction `json:"cut,omitempty"`
-	Impaired []ImpairOrder   `json:"impaired,omitempty"`
-	Versions []uint64        `json:"versions,omitempty"` // of tables, per switch of the part in its order; nil: none has tables
-	Traffic  TrafficOrder    `json:"traffic"`
-	Era      uint16          `json:"era"`
-	Hold     bool            `json:"hold,omitempty"`
-	Orders   uint64          `json:"orders"` // how many orders were carried out
+	Lit      []byte        `json:"lit"` // which ends have signal: bits as in Sum.Up
+	Cut      []Way         `json:"cut,omitempty"`
+	Impaired []ImpairOrder `json:"impaired,omitempty"`
+	Versions []uint64      `json:"versions,omitempty"` // of tables, per switch of the part in its order; nil: none has tables
+	Traffic  TrafficOrder  `json:"traffic"`
+	Era      uint16        `json:"era"`
+	Hold     bool          `json:"hold,omitempty"`
+	Orders   uint64        `json:"orders"` // how many orders were carried out
 }
 
 // ReadRequest asks for readings of all nodes of the part.
@@ -140,6 +149,7 @@ type Nodes struct {
 // EndOrder says why a part is to end.
 type EndOrder struct {
 	Number uint64 `json:"number"` // 0: whichever there is
+	Term   uint64 `json:"term,omitempty"`
 	Why    string `json:"why"`
 }
 
