@@ -565,7 +565,7 @@ void main() {
           ${n(`lost`,`${Q(t.lost_wire+t.lost_queued+t.lost_crash)}: ${Q(t.lost_wire)} on the wire, ${Q(t.lost_queued)} queued, ${Q(t.lost_crash)} inside`)}
           ${n(`rerouted`,Q(t.rerouted))}
           ${t.requeued?n(`requeued`,Q(t.requeued)):j}
-          ${n(`discarded`,`${Q(t.discarded)}${tf(t)}`)}
+          ${n(`discarded`,`${Q(t.discarded)}${rf(t)}`)}
           ${n(`reordered`,Q(t.reordered))}
           ${t.duplicated?n(`duplicated`,Q(t.duplicated)):j}
           ${t.extra_hops?.packets?n(`extra hops`,`mean ${t.extra_hops.mean.toFixed(2)}, most ${t.extra_hops.most}, of ${Q(t.extra_hops.packets)} packets`,`extra_hops`):j}
@@ -576,9 +576,9 @@ void main() {
       </table>
       ${t.shared_with?.length?k`<p class="dim">* may be due to other faults in force too: shared with fault ${t.shared_with.join(`, `)}.</p>`:j}
     </article>
-  `}function ef(e){return k`${e.in_force_ms>0?`${e.method}: new tables in force after ${Vd(e.in_force_ms)} (detect ${Vd(e.detect_ms)}, compute ${Vd(e.compute_ms)}, distribute ${Vd(e.distribute_ms)})`:`${e.method}: no new tables`} <span class="dim">${[`version ${e.version}`,`${Q(e.entries)} entries of ${Q(e.switches)} switches`,`${Q(e.flows_rerouted)} of ${Q(e.flows_total)} flows re-routed`,...e.static?[`the fabric emptied meanwhile`]:[],...e.settled_ms>0?[`settled after ${Vd(e.settled_ms)}`]:[]].join(`, `)}</span>
-    ${e.unroutable_pairs?k`<b class="warn">${Q(e.unroutable_pairs)} pairs without a path</b>`:j}
-    ${e.error?k`<b class="warn">${e.error}</b>`:j}`}function tf(e){let t=Object.entries(e.discarded_by??{});return t.length===0?``:`: ${t.map(([e,t])=>`${t} by ${e}`).join(`, `)}`}function nf(e){let t=e.store.topology,n=e.flow,r=t=>{let r=t.currentTarget.closest(`form`),i=new FormData(r);n.set(String(i.get(`src`)??``).trim(),String(i.get(`dst`)??``).trim()),e.map.motion.flow=n.src&&n.dst?{src:n.src,dst:n.dst}:null},i=n.src&&n.dst?e.map.motion.of(n.src,n.dst,6).reverse():[],a=e.ui.kept.slow;return k`
+  `}function ef(e){return k`${e.in_force_ms>0?`${e.method}: new tables in force after ${Vd(e.in_force_ms)} (${tf(e)})`:`${e.method}: no new tables`} <span class="dim">${[`version ${e.version}`,`${Q(e.entries)} entries of ${Q(e.switches)} switches`,`${Q(e.flows_rerouted)} of ${Q(e.flows_total)} flows re-routed`,...e.static?[`the fabric emptied meanwhile`]:[],...e.settled_ms>0?[`settled after ${Vd(e.settled_ms)}`]:[]].join(`, `)}</span>
+    ${e.unroutable_pairs?k`<b class="warn">${nf(e)}</b>`:j}
+    ${e.error?k`<b class="warn">${e.error}</b>`:j}`}function tf(e){return[[`detect`,e.detect_ms],[`compute`,e.compute_ms],[`drain`,e.drain_ms],[`distribute`,e.distribute_ms]].filter(([,e])=>e>0).map(([e,t])=>`${e} ${Vd(t)}`).join(`, `)}function nf(e){let t=e.isolated_pairs===e.unroutable_pairs?`, joined by no live links`:e.isolated_pairs>0?`, of which no live links join ${Q(e.isolated_pairs)}`:``,n=e.unroutable?.length?`, as ${e.unroutable[0]}`:``;return`${Q(e.unroutable_pairs)} of ${Q(e.flows_total)} pairs without a path${t}${n}`}function rf(e){let t=Object.entries(e.discarded_by??{});return t.length===0?``:`: ${t.map(([e,t])=>`${t} by ${e}`).join(`, `)}`}function af(e){let t=e.store.topology,n=e.flow,r=t=>{let r=t.currentTarget.closest(`form`),i=new FormData(r);n.set(String(i.get(`src`)??``).trim(),String(i.get(`dst`)??``).trim()),e.map.motion.flow=n.src&&n.dst?{src:n.src,dst:n.dst}:null},i=n.src&&n.dst?e.map.motion.of(n.src,n.dst,6).reverse():[],a=e.ui.kept.slow;return k`
     <section data-testid="flow-panel">
       <h2>Follow a flow</h2>
       <form @submit=${e=>{e.preventDefault(),r(e),n.on?n.stop():n.start()}}>
@@ -596,9 +596,9 @@ void main() {
       </form>
       ${n.error?k`<p class="bad" role="alert">${n.error}</p>`:j}
       ${i.length===0?k`<p class="hint">Choose two NICs, here or on the map. Packets of the flow are marked and drawn along the links they take, each link
-            for its real time, slowed down.</p>`:i.map(t=>rf(e,t))}
+            for its real time, slowed down.</p>`:i.map(t=>of(e,t))}
     </section>
-  `}function rf(e,t){let n=[...new Set(t.hops.map(e=>e.node))];return k`
+  `}function of(e,t){let n=[...new Set(t.hops.map(e=>e.node))];return k`
     <details class="journey" data-testid="journey">
       <summary>
         <b>#${t.seq}</b> <span class="end ${t.end}">${t.end||`under way`}</span>
@@ -606,9 +606,9 @@ void main() {
         <button class="text" @click=${n=>{n.preventDefault(),e.map.motion.play(t)}}>play</button>
         <div class="way">${n.join(` → `)}</div>
       </summary>
-      <ol class="hops">${t.hops.map(t=>af(e,t))}</ol>
+      <ol class="hops">${t.hops.map(t=>sf(e,t))}</ol>
     </details>
-  `}function af(e,t){let n=e.store.switchOf(t.node)!==void 0,r=(e,t)=>e===void 0||e<0?`–`:`${e}.${t??0}`;return k`
+  `}function sf(e,t){let n=e.store.switchOf(t.node)!==void 0,r=(e,t)=>e===void 0||e<0?`–`:`${e}.${t??0}`;return k`
     <li class=${t.rerouted?`rerouted`:``}>
       <button class="text" @click=${()=>e.ui.select({kind:n?`switch`:`nic`,id:t.node})}>${t.node}</button>
       <span class="dim">${t.left?`sent it`:`in ${r(t.in,t.in_vc)}`} ${t.end?``:`out ${r(t.out,t.out_vc)}`}</span> ${t.rule?k`<i>${t.rule}</i>`:j}
@@ -616,11 +616,11 @@ void main() {
       ${t.candidates?.length?k`<div class="candidates">${t.candidates.map(e=>k`
             <span class="${e.chosen?`chosen`:``} ${e.down?`bad`:``}" title="class ${e.class??0}, room ${e.room??0}${e.fault?`, ${e.fault}`:``}">
               ${e.to??`port ${e.port}`}<span class="dim">.${e.vc}</span></span>`)}</div>`:j}
-      ${of(t.before)===of(t.after)?j:k`<div class="dim">header: ${of(t.before)||`as injected`} → ${of(t.after)||`as injected`}</div>`}
+      ${cf(t.before)===cf(t.after)?j:k`<div class="dim">header: ${cf(t.before)||`as injected`} → ${cf(t.after)||`as injected`}</div>`}
       ${t.end?k`<b class=${t.end===`delivered`?`good`:`bad`}>${t.end}</b> ${t.detail??``}`:j}
       ${t.fault?k`<span class="bad">${t.fault}</span>`:j}
     </li>
-  `}function of(e){return!e||typeof e==`string`?e??``:Object.entries(e).map(([e,t])=>`${e.replaceAll(`_`,` `)} ${t}`).join(`, `)}function sf(e){let{ui:t,store:n,client:r,actions:i}=e,a=e.stream.connection;return k`
+  `}function cf(e){return!e||typeof e==`string`?e??``:Object.entries(e).map(([e,t])=>`${e.replaceAll(`_`,` `)} ${t}`).join(`, `)}function lf(e){let{ui:t,store:n,client:r,actions:i}=e,a=e.stream.connection;return k`
     <a class="logo" href="./" aria-label="Weft"><img src="./weft.svg" alt="" width="24" height="24" /> Weft</a>
     <button class="picker" aria-haspopup="dialog" data-testid="fabric-picker" @click=${()=>t.open(`fabrics`)}>
       <b>${e.status?.name??`…`}</b> <span class="dim">${n.topology?.spec??``}</span> ▾
@@ -638,7 +638,7 @@ void main() {
     <button class="good" data-testid="heal" ?disabled=${!r.mayAct} @click=${()=>void i.heal()}>Heal all <kbd>h</kbd></button>
     <button class="icon" data-testid="theme" aria-label="dark or light" title="dark or light (d)" @click=${()=>e.ui.keep({theme:t.dark?`light`:`dark`})}>${t.dark?`☀`:`☾`}</button>
     <button class="icon" data-testid="help-button" aria-label="keys" title="keys (?)" @click=${()=>t.open(`help`)}>?</button>
-  `}var cf=[[`cut`,{state:`cut`,cut_ab:`signalled`,cut_ba:`signalled`}],[`silent`,{state:`cut`,cut_ab:`silent`,cut_ba:`silent`,a_up:!0,b_up:!0}],[`noticed`,{state:`cut`,cut_ab:`silent`,cut_ba:`silent`}],[`flapping`,{flapping:!0}],[`impaired`,{suffers_ab:`loss`,suffers_ba:`loss`}],[`coming`,{state:`init`}],[`down`,{state:`down`}]];function lf(e){let t=e.map.theme;return k`
+  `}var uf=[[`cut`,{state:`cut`,cut_ab:`signalled`,cut_ba:`signalled`}],[`silent`,{state:`cut`,cut_ab:`silent`,cut_ba:`silent`,a_up:!0,b_up:!0}],[`noticed`,{state:`cut`,cut_ab:`silent`,cut_ba:`silent`}],[`flapping`,{flapping:!0}],[`impaired`,{suffers_ab:`loss`,suffers_ba:`loss`}],[`coming`,{state:`init`}],[`down`,{state:`down`}]];function df(e){let t=e.map.theme;return k`
     <details class="legend" data-testid="legend" ?open=${e.ui.kept.legend}
       @toggle=${t=>{let{open:n}=t.target;n!==e.ui.kept.legend&&e.ui.keep({legend:n})}}>
       <summary>
@@ -646,13 +646,13 @@ void main() {
         <svg width="92" height="8" aria-label="from idle to full">${Array.from({length:23},(e,n)=>A`<rect x=${n*4} width="4" height="8" fill=${K(oa(t,n/22))} />`)}</svg>
         <span>legend <kbd>l</kbd></span>
       </summary>
-      ${cf.map(([e,n])=>uf(e,n,t))}
+      ${uf.map(([e,n])=>ff(e,n,t))}
       <div><svg width="34" height="14" aria-hidden="true"><circle cx="17" cy="7" r="5" fill="none" stroke=${K(t.reroute)} stroke-width="2.5" /></svg>reroutes packets</div>
       <div><svg width="34" height="14" aria-hidden="true"><path d="M13 11V6a4 4 0 0 1 8 0v4" fill="none" stroke=${K(t.uturn)} stroke-width="2" /><path d="M18 9h6l-3 4z" fill=${K(t.uturn)} /></svg>U-turns</div>
       <div><svg width="34" height="14" aria-hidden="true"><rect x="13" y="3" width="8" height="8" fill=${K(t.vector)} transform="rotate(45 17 7)" /></svg>re-route vector set</div>
       <div><svg width="34" height="14" aria-hidden="true"><rect x="11" y="1" width="12" height="12" rx="3" fill=${K(t.switchFill)} stroke=${K(t.switchBorder)} /><rect x="12" y="7" width="10" height="5" fill=${K(t.blocked)} /></svg>packets held, most blocked</div>
     </details>
-  `}function uf(e,t,n){let r=wa({i:0,state:`up`,...t},n,!0),i=K(r.ab.color);return k`
+  `}function ff(e,t,n){let r=wa({i:0,state:`up`,...t},n,!0),i=K(r.ab.color);return k`
     <div>
       <svg width="34" height="14" aria-hidden="true">
         <line x1="1" x2="33" y1="7" y2="7" stroke=${i} stroke-width="3" stroke-dasharray=${r.ab.dash.join(` `)} />
@@ -660,19 +660,19 @@ void main() {
         <text x="17" y="10.4" text-anchor="middle" font-size="9.5" font-weight="700" fill=${i}>${xa[e]}</text>
       </svg>${ba[e]}
     </div>
-  `}function df(e){let t=e.ui.hovered;if(!t)return j;let n=e.store;if(t.kind===`link`){let e=n.link(t.id);if(e===void 0)return j;let r=n.links[e];return k`<div class="hoverline"><b>${t.id}</b> ${ba[Ca(r)]}
+  `}function pf(e){let t=e.ui.hovered;if(!t)return j;let n=e.store;if(t.kind===`link`){let e=n.link(t.id);if(e===void 0)return j;let r=n.links[e];return k`<div class="hoverline"><b>${t.id}</b> ${ba[Ca(r)]}
       · → ${Ld(r.rate_ab)} ${Rd(r.load_ab)} · ← ${Ld(r.rate_ba)} ${Rd(r.load_ba)}
       ${r.queued_ab||r.queued_ba?`· queued ${(r.queued_ab??0)+(r.queued_ba??0)}`:``} ${r.lost?`· lost ${r.lost}`:``}</div>`}let r=t.kind===`switch`?n.switchOf(t.id):void 0,i=r===void 0?void 0:n.switches[r];return k`<div class="hoverline"><b>${t.id}</b>
-    ${i?k`${i.state} · held ${i.held??0}${i.blocked?`, ${i.blocked} blocked`:``}${i.rerouted?` · rerouted ${Ld(i.rerouted)}`:``}${i.vector?` · ${i.vector}`:``}`:t.kind}</div>`}var ff=e=>(...t)=>({_$litDirective$:e,values:t}),pf=class{constructor(e){}get _$AU(){return this._$AM._$AU}_$AT(e,t,n){this._$Ct=e,this._$AM=t,this._$Ci=n}_$AS(e,t){return this.update(e,t)}update(e,t){return this.render(...t)}},{I:mf}=fe,hf={},gf=(e,t=hf)=>e._$AH=t,_f=ff(class extends pf{constructor(){super(...arguments),this.key=j}render(e,t){return this.key=e,t}update(e,[t,n]){return t!==this.key&&(gf(e),this.key=t),n}});function vf(e,t){let n=e.store.link(t);if(n===void 0)return k`<p class="hint">There is no link ${t} in this fabric.</p>`;let r=e.store.topology.links[n],i=e.store.links[n],a=Ca(i);return k`
+    ${i?k`${i.state} · held ${i.held??0}${i.blocked?`, ${i.blocked} blocked`:``}${i.rerouted?` · rerouted ${Ld(i.rerouted)}`:``}${i.vector?` · ${i.vector}`:``}`:t.kind}</div>`}var mf=e=>(...t)=>({_$litDirective$:e,values:t}),hf=class{constructor(e){}get _$AU(){return this._$AM._$AU}_$AT(e,t,n){this._$Ct=e,this._$AM=t,this._$Ci=n}_$AS(e,t){return this.update(e,t)}update(e,t){return this.render(...t)}},{I:gf}=fe,_f={},vf=(e,t=_f)=>e._$AH=t,yf=mf(class extends hf{constructor(){super(...arguments),this.key=j}render(e,t){return this.key=e,t}update(e,[t,n]){return t!==this.key&&(vf(e),this.key=t),n}});function bf(e,t){let n=e.store.link(t);if(n===void 0)return k`<p class="hint">There is no link ${t} in this fabric.</p>`;let r=e.store.topology.links[n],i=e.store.links[n],a=Ca(i);return k`
     <section data-testid="link-panel">
       <h2><span class="kind">link</span> ${t}</h2>
       <p class="state ${a}" data-testid="link-state" data-state=${i.state} data-story=${a}><i class="mark ${a}"></i>${ba[a]}</p>
-      ${yf(e,r,i)} ${_f(t,xf(e,t,r,i))} ${Tf(e,t)}
+      ${xf(e,r,i)} ${yf(t,Cf(e,t,r,i))} ${Df(e,t)}
     </section>
-  `}function yf(e,t,n){let r=(t,n,r,i=0,a=0,o=0,s=!1,c=``,l=``,u=!1)=>k`
+  `}function xf(e,t,n){let r=(t,n,r,i=0,a=0,o=0,s=!1,c=``,l=``,u=!1)=>k`
     <tr>
       <th scope="row">
-        <button class="text" @click=${()=>e.ui.select(bf(e,t))}>${t}</button><span class="dim">:${r} →</span> ${n}
+        <button class="text" @click=${()=>e.ui.select(Sf(e,t))}>${t}</button><span class="dim">:${r} →</span> ${n}
       </th>
       <td>${Ld(a)}</td>
       <td><meter min="0" max="1" value=${Math.min(1,i)} title="load ${Rd(i)}"></meter> ${Rd(i)}</td>
@@ -694,13 +694,13 @@ void main() {
       </tbody>
     </table>
     <p class="facts">lost on it <b>${Q(n.lost)}</b></p>
-  `}function bf(e,t){return{kind:e.store.nic(t)===void 0?`switch`:`nic`,id:t}}function xf(e,t,n,r){let i=e.client.mayAct,a=n=>r=>{let i=Cf(r);e.actions.cut(t,{...i,silent:n})};return k`
+  `}function Sf(e,t){return{kind:e.store.nic(t)===void 0?`switch`:`nic`,id:t}}function Cf(e,t,n,r){let i=e.client.mayAct,a=n=>r=>{let i=Tf(r);e.actions.cut(t,{...i,silent:n})};return k`
     <form class="doing" @submit=${e=>e.preventDefault()}>
       <div class="row">
         <button type="button" class="bad" data-testid="cut" ?disabled=${!i} @click=${a(!1)}>✂ Cut <kbd>x</kbd></button>
         <button type="button" class="bad" data-testid="cut-silently" ?disabled=${!i} @click=${a(!0)}>Cut silently <kbd>s</kbd></button>
         <button type="button" class="good" data-testid="restore" ?disabled=${!i||!_o(r)}
-          @click=${n=>void e.actions.restore(t,Cf(n).direction)}>Restore <kbd>r</kbd></button>
+          @click=${n=>void e.actions.restore(t,Tf(n).direction)}>Restore <kbd>r</kbd></button>
       </div>
       <div class="row fields">
         <label>direction
@@ -718,7 +718,7 @@ void main() {
           <label>period <input name="period" value="1s" size="4" /></label>
           <label>down <input name="duty" value="50%" size="4" /></label>
           <label>jitter <input name="flapjitter" placeholder="0ms" size="4" /></label>
-          <button type="button" data-testid="flap" ?disabled=${!i} @click=${n=>{let r=Sf(n);e.actions.flap(t,{period:r.period??``,duty:r.duty??``,jitter:r.flapjitter??``},Cf(n))}}>Flap <kbd>f</kbd></button>
+          <button type="button" data-testid="flap" ?disabled=${!i} @click=${n=>{let r=wf(n);e.actions.flap(t,{period:r.period??``,duty:r.duty??``,jitter:r.flapjitter??``},Tf(n))}}>Flap <kbd>f</kbd></button>
         </div>
       </fieldset>
       <fieldset>
@@ -730,13 +730,13 @@ void main() {
           <label>rate <input name="rate" placeholder="1MB/s" size="6" data-testid="rate" /></label>
         </div>
         <div class="row">
-          <button type="button" data-testid="impair" ?disabled=${!i} @click=${n=>{let r=Sf(n);e.actions.impair(t,wf(r,[`loss`,`delay`,`jitter`,`rate`]),Cf(n))}}>Impair <kbd>i</kbd></button>
+          <button type="button" data-testid="impair" ?disabled=${!i} @click=${n=>{let r=wf(n);e.actions.impair(t,Ef(r,[`loss`,`delay`,`jitter`,`rate`]),Tf(n))}}>Impair <kbd>i</kbd></button>
           <button type="button" ?disabled=${!i||!(r.suffers_ab||r.suffers_ba)}
             @click=${()=>void e.actions.impair(t,{},{clear:!0})}>Clear</button>
         </div>
       </fieldset>
     </form>
-  `}function Sf(e){let t=e.currentTarget.closest(`form`);return Object.fromEntries([...new FormData(t)].map(([e,t])=>[e,String(t).trim()]))}function Cf(e){let t=Sf(e);return{direction:t.direction??``,for:t.for??``}}function wf(e,t){return Object.fromEntries(t.filter(t=>e[t]).map(t=>[t,e[t]]))}function Tf(e,t){let n=[...e.store.faults.values()].filter(e=>e.target===t).reverse().slice(0,8);return n.length===0?j:k`<h3>Its faults</h3><ul class="faults">${n.map(t=>Qd(e,t))}</ul>`}function Ef(e,t){let n=e.store.switchOf(t);if(n===void 0)return k`<p class="hint">There is no switch ${t} in this fabric.</p>`;let r=e.store.topology.switches[n],i=e.store.switches[n],a=r.tier===void 0?r.coord?`at (${r.coord.join(`, `)})`:``:`tier ${r.tier}`,o=e.client.mayAct,s=e.watch.id===t?e.watch.detail:null;return k`
+  `}function wf(e){let t=e.currentTarget.closest(`form`);return Object.fromEntries([...new FormData(t)].map(([e,t])=>[e,String(t).trim()]))}function Tf(e){let t=wf(e);return{direction:t.direction??``,for:t.for??``}}function Ef(e,t){return Object.fromEntries(t.filter(t=>e[t]).map(t=>[t,e[t]]))}function Df(e,t){let n=[...e.store.faults.values()].filter(e=>e.target===t).reverse().slice(0,8);return n.length===0?j:k`<h3>Its faults</h3><ul class="faults">${n.map(t=>Qd(e,t))}</ul>`}function Of(e,t){let n=e.store.switchOf(t);if(n===void 0)return k`<p class="hint">There is no switch ${t} in this fabric.</p>`;let r=e.store.topology.switches[n],i=e.store.switches[n],a=r.tier===void 0?r.coord?`at (${r.coord.join(`, `)})`:``:`tier ${r.tier}`,o=e.client.mayAct,s=e.watch.id===t?e.watch.detail:null;return k`
     <section data-testid="switch-panel">
       <h2><span class="kind">switch</span> ${t} <span class="dim">${a}</span></h2>
       <p class="state" data-testid="switch-state" data-state=${i.state}>
@@ -754,19 +754,19 @@ void main() {
       </dl>
       ${i.vector?k`<p data-testid="vector"><span class="dim">re-route vector</span> <code class="warn">${i.vector}</code></p>`:j}
       ${e.watch.error?k`<p class="bad">${e.watch.error}</p>`:j}
-      ${s?Df(e,t,s):k`<p class="hint">asking the switch…</p>`} ${Tf(e,t)}
+      ${s?kf(e,t,s):k`<p class="hint">asking the switch…</p>`} ${Df(e,t)}
     </section>
-  `}function Df(e,t,n){return k`
+  `}function kf(e,t,n){return k`
     ${n.process?k`<p class="facts">a process of its own: <code>${n.process}</code></p>`:j}
     <h3>Ports and channels</h3>
     <table class="figures ports">
       <thead>
         <tr><th scope="col">port</th><th scope="col">vc</th><th scope="col">in</th><th scope="col">out</th><th scope="col" title="packets that the neighbour can take">credits</th><th scope="col">began to wait</th></tr>
       </thead>
-      <tbody>${n.ports.map(n=>Of(e,t,n))}</tbody>
+      <tbody>${n.ports.map(n=>Af(e,t,n))}</tbody>
     </table>
-    ${kf(n)} ${Af(n)} ${jf(n)} ${Mf(n.forwarding)}
-  `}function Of(e,t,n){let r=e.store.linkAt(t,n.port),i=r===void 0?null:e.store.topology.links[r],a=r===void 0?`up`:Ca(e.store.links[r]);return n.vcs.map((t,r)=>{let o=Object.entries(t.stalls);return k`
+    ${jf(n)} ${Mf(n)} ${Nf(n)} ${Pf(n.forwarding)}
+  `}function Af(e,t,n){let r=e.store.linkAt(t,n.port),i=r===void 0?null:e.store.topology.links[r],a=r===void 0?`up`:Ca(e.store.links[r]);return n.vcs.map((t,r)=>{let o=Object.entries(t.stalls);return k`
       <tr class=${r===0?`first`:``}>
         ${r===0?k`<th scope="rowgroup" rowspan=${n.vcs.length}>
               ${n.port} ${i?k`<button class="text" @click=${()=>e.ui.select({kind:`link`,id:i.id})}>${n.peer}</button>`:`leads nowhere`}
@@ -775,22 +775,22 @@ void main() {
         <td>${t.vc}</td><td>${t.input}</td><td>${t.output}</td><td>${t.credits}</td>
         <td class="stalls">${o.map(([e,t])=>k`<span>${e.replaceAll(`_`,` `)} ${Fd(t)}</span> `)}</td>
       </tr>
-    `})}function kf(e){return e.waiting.length===0?j:k`
+    `})}function jf(e){return e.waiting.length===0?j:k`
     <h3>Waiting for room <span class="dim">${e.waiting.length}</span></h3>
     <ul class="plain">
       ${e.waiting.slice(0,12).map(e=>k`<li>${e.src} → ${e.dst} <span class="dim">#${e.seq} in ${e.in}.${e.in_vc}, for ${e.for.map(e=>`${e.port}.${e.vc}`).join(` or `)}</span></li>`)}
     </ul>
-  `}function Af(e){if(e.registers.length===0)return j;let t=e.registers.filter(e=>/1/.test(e.value.slice(2))),n=e=>k`<code class=${t.includes(e)?`set`:``}>${e.name} ${e.value.slice(2)}${e.expires_in_s?k` <span class="dim">${e.expires_in_s.toFixed(0)} s</span>`:j}</code> `;return k`
+  `}function Mf(e){if(e.registers.length===0)return j;let t=e.registers.filter(e=>/1/.test(e.value.slice(2))),n=e=>k`<code class=${t.includes(e)?`set`:``}>${e.name} ${e.value.slice(2)}${e.expires_in_s?k` <span class="dim">${e.expires_in_s.toFixed(0)} s</span>`:j}</code> `;return k`
     <h3>Re-route vector and other registers</h3>
     <p class="registers">${t.length>0?t.map(n):k`<span class="dim">all zero</span>`}</p>
     <details><summary>all ${e.registers.length}</summary><p class="registers">${e.registers.map(n)}</p></details>
-  `}function jf(e){let t=Object.entries(e.discards??{});return t.length===0?j:k`<h3>Discards</h3><ul class="plain">${t.map(([e,t])=>k`<li><b>${Q(t)}</b> ${e}</li>`)}</ul>`}function Mf(e){if(!e||e.length===0)return j;let t=e.slice(0,2e3);return k`
+  `}function Nf(e){let t=Object.entries(e.discards??{});return t.length===0?j:k`<h3>Discards</h3><ul class="plain">${t.map(([e,t])=>k`<li><b>${Q(t)}</b> ${e}</li>`)}</ul>`}function Pf(e){if(!e||e.length===0)return j;let t=e.slice(0,2e3);return k`
     <details>
       <summary>Forwarding table, ${Q(e.length)} entries</summary>
       <div class="lft">${t.map(e=>k`<span title=${e.in===void 0?`wherever it comes in`:`coming in by ${e.in}.${e.in_vc??0}`}>${e.dst} <b>${e.port<0?`–`:`${e.port}.${e.vc}`}</b></span>`)}</div>
       ${e.length>t.length?k`<p class="dim">and ${Q(e.length-t.length)} more: GET /api/v1/switches/…</p>`:j}
     </details>
-  `}function Nf(e,t){let n=e.store.nic(t);if(n===void 0)return k`<p class="hint">There is no NIC ${t} in this fabric.</p>`;let r=e.store.topology.nics[n],i=e.store.linksAt(t)[0],a=(t,n)=>{e.flow.set(t,n),e.ui.show(`flow`)};return k`
+  `}function Ff(e,t){let n=e.store.nic(t);if(n===void 0)return k`<p class="hint">There is no NIC ${t} in this fabric.</p>`;let r=e.store.topology.nics[n],i=e.store.linksAt(t)[0],a=(t,n)=>{e.flow.set(t,n),e.ui.show(`flow`)};return k`
     <section data-testid="nic-panel">
       <h2><span class="kind">NIC</span> ${t}</h2>
       <p class="facts">at <button class="text" @click=${()=>e.ui.select({kind:`switch`,id:r.switch})}>${r.switch}</button> port ${r.switch_port}
@@ -800,17 +800,17 @@ void main() {
         <button @click=${()=>a(e.flow.src,t)}>Trace to here</button>
       </div>
     </section>
-  `}var Pf=3;function Ff(e,t){let[n,r]=t.range(),i=[...e.store.faults.values()].filter(e=>(e.restored_at??1/0)>=n&&e.at<=r),a=Array(Pf).fill(-1/0),o=e=>(Math.min(Math.max(e,n),r)-n)/(r-n)*100;return k`
+  `}var If=3;function Lf(e,t){let[n,r]=t.range(),i=[...e.store.faults.values()].filter(e=>(e.restored_at??1/0)>=n&&e.at<=r),a=Array(If).fill(-1/0),o=e=>(Math.min(Math.max(e,n),r)-n)/(r-n)*100;return k`
     <div class="timeline" data-testid="timeline">
       <svg role="list" aria-label="faults over time">
-        ${i.map(t=>{let i=(r-n)*.012,s=Math.max(t.restored_at??e.store.at,t.at+i),c=a.findIndex(e=>e<=t.at);return c<0&&(c=t.id%Pf),a[c]=s,If(e,t,o(t.at),o(s),c)})}
+        ${i.map(t=>{let i=(r-n)*.012,s=Math.max(t.restored_at??e.store.at,t.at+i),c=a.findIndex(e=>e<=t.at);return c<0&&(c=t.id%If),a[c]=s,Rf(e,t,o(t.at),o(s),c)})}
       </svg>
       <div class="spans" role="group" aria-label="time shown">
         ${Hd.map(n=>k`
           <button class="text" aria-pressed=${t.span===n} @click=${()=>{t.span=n,e.ui.changed()}}>${n/60}m</button>`)}
       </div>
     </div>
-  `}function If(e,t,n,r,i){let a=()=>{e.ui.fault=t.id,e.ui.show(`faults`)};return A`
+  `}function Rf(e,t,n,r,i){let a=()=>{e.ui.fault=t.id,e.ui.show(`faults`)};return A`
     <g role="listitem">
       <rect class="bar ${t.kind} ${t.silent?`silent`:``} ${t.restored_at?``:`lasting`} ${e.ui.fault===t.id?`open`:``}"
         x="${n}%" width="${Math.max(.4,r-n)}%" y=${2+i*8} height="6" rx="2"
@@ -818,7 +818,7 @@ void main() {
         @click=${a} @keydown=${e=>(e.key===`Enter`||e.key===` `)&&a()}>
         <title>${t.id}: ${t.what}, ${zd(t.at)}${t.restored_at?` to ${zd(t.restored_at)}`:`, lasts`}</title>
       </rect>
-    </g>`}function Lf(e,t,n){let r=e.store.link(t),i=r===void 0?e.map.nodeOnScreen(t):e.map.screen(r,n(r));if(!i)return null;let a=e.map.container.getBoundingClientRect();return{x:a.left+i.x,y:a.top+i.y}}function Rf(e,t){let n=Array.from({length:17},(e,t)=>.1+t*.05),r=n.map(n=>e.map.point(t,n)),i=r.map(()=>1/0);return e.store.topology.links.forEach((n,a)=>{if(a!==t)for(let t=0;t<=40;t++){let n=e.map.point(a,t/40);r.forEach((e,t)=>{i[t]=Math.min(i[t],(e.x-n.x)**2+(e.y-n.y)**2)})}}),n[i.indexOf(Math.max(...i))]}function zf(e){let t=0,n=0,r=0,i=0,a=0,o=performance.now(),s=o,c=e=>{i++,a=Math.max(a,e-s),s=e,e-o>=1e3&&(t=i*1e3/(e-o),n=a,i=0,a=0,o=e),requestAnimationFrame(c)};requestAnimationFrame(c),e.store.subscribe(()=>{r===0&&e.store.frames>0&&(r=performance.now())}),Object.defineProperty(window,"weft",{value:{get switches(){return e.store.topology?.switches.length??0},get links(){return e.store.topology?.links.length??0},get nics(){return e.store.topology?.nics.length??0},get frames(){return e.store.frames},get lastSeq(){return e.store.seq},get run(){return e.store.run},get connection(){return e.stream.connection},get fps(){return t},get worstFrameMs(){return n},get liveAfterMs(){return r},get selected(){return e.ui.selected},get moving(){return e.map.motion.active},link:t=>e.store.links[e.store.link(t)??-1]??null,switch:t=>e.store.switches[e.store.switchOf(t)??-1]??null,place:t=>Lf(e,t,()=>.5),clear:t=>Lf(e,t,t=>Rf(e,t))}})}var Bf=document.getElementById(`app`);Bf.innerHTML=`
+    </g>`}function zf(e,t,n){let r=e.store.link(t),i=r===void 0?e.map.nodeOnScreen(t):e.map.screen(r,n(r));if(!i)return null;let a=e.map.container.getBoundingClientRect();return{x:a.left+i.x,y:a.top+i.y}}function Bf(e,t){let n=Array.from({length:17},(e,t)=>.1+t*.05),r=n.map(n=>e.map.point(t,n)),i=r.map(()=>1/0);return e.store.topology.links.forEach((n,a)=>{if(a!==t)for(let t=0;t<=40;t++){let n=e.map.point(a,t/40);r.forEach((e,t)=>{i[t]=Math.min(i[t],(e.x-n.x)**2+(e.y-n.y)**2)})}}),n[i.indexOf(Math.max(...i))]}function Vf(e){let t=0,n=0,r=0,i=0,a=0,o=performance.now(),s=o,c=e=>{i++,a=Math.max(a,e-s),s=e,e-o>=1e3&&(t=i*1e3/(e-o),n=a,i=0,a=0,o=e),requestAnimationFrame(c)};requestAnimationFrame(c),e.store.subscribe(()=>{r===0&&e.store.frames>0&&(r=performance.now())}),Object.defineProperty(window,"weft",{value:{get switches(){return e.store.topology?.switches.length??0},get links(){return e.store.topology?.links.length??0},get nics(){return e.store.topology?.nics.length??0},get frames(){return e.store.frames},get lastSeq(){return e.store.seq},get run(){return e.store.run},get connection(){return e.stream.connection},get fps(){return t},get worstFrameMs(){return n},get liveAfterMs(){return r},get selected(){return e.ui.selected},get moving(){return e.map.motion.active},link:t=>e.store.links[e.store.link(t)??-1]??null,switch:t=>e.store.switches[e.store.switchOf(t)??-1]??null,place:t=>zf(e,t,()=>.5),clear:t=>zf(e,t,t=>Bf(e,t))}})}var Hf=document.getElementById(`app`);Hf.innerHTML=`
   <header></header>
   <main aria-label="map of the fabric">
     <div id="map" data-testid="map" tabindex="0" role="application" aria-label="map: arrows go from switch to switch, / searches, ? lists the keys"></div>
@@ -827,7 +827,7 @@ void main() {
   <aside><nav role="tablist"></nav><div id="panel" role="tabpanel"></div></aside>
   <footer><div id="timeline"></div><div id="charts"></div></footer>
   <div id="toasts" role="status" aria-live="polite"></div>
-  <div id="dialogs"></div>`;var Vf=e=>Bf.querySelector(e),Hf=new Eo,$=new Mo,Uf=new oo;Uf.takeToken();var Wf=new uo(Hf,Uf,()=>{Wf.connection===`live`&&Yf(),$.changed()}),Gf=new go(Uf,Hf,$),Kf=new no(Vf(`#map`),Hf,$,{select:e=>$.select(e),act:e=>{$.select(e),Gf.toggle(e)},hover:e=>{let t=$.hovered;$.hovered=e,Kf.repaint([t,e]),Kf.container.classList.toggle(`pointing`,e!==null),$.changed()}}),qf={store:Hf,ui:$,client:Uf,stream:Wf,actions:Gf,map:Kf,flow:new xo(Uf,$),watch:new Oo(Uf,$),status:null,fabrics:[]},Jf=new Wd(Vf(`#charts`),Hf,Kf.theme);async function Yf(){qf.status=await Uf.status().catch(()=>qf.status),qf.fabrics=await Uf.fabrics().catch(()=>qf.fabrics),document.title=qf.status?`${qf.status.name} · Weft`:`Weft`,$.changed()}var Xf={fabric:()=>`Fabric`,selected:()=>$.selected?$.selected.kind[0].toUpperCase()+$.selected.kind.slice(1):`Selection`,flow:()=>`Flow`,faults:()=>Hf.faults.size>0?`Faults ${Hf.faults.size}`:`Faults`};function Zf(){return Object.keys(Xf).map(e=>k`
-    <button role="tab" aria-selected=${$.tab===e} data-testid="tab-${e}" @click=${()=>$.show(e)}>${Xf[e]()}</button>`)}function Qf(){switch($.tab){case`fabric`:return Kd(qf);case`flow`:return nf(qf);case`faults`:return Zd(qf)}let e=$.selected;return e?e.kind===`link`?vf(qf,e.id):e.kind===`switch`?Ef(qf,e.id):Nf(qf,e.id):k`<p class="hint">Select a switch, a link or a NIC on the map, or search with <kbd>/</kbd>.</p>`}function $f(){me(sf(qf),Vf(`header`)),me(k`${lf(qf)} ${df(qf)}
-    ${Hf.deadlock.length?k`<div class="banner" role="alert">Deadlock: ${Hf.deadlock.length} channels wait for one another</div>`:j}
-    ${Wf.connection===`away`&&Hf.run?k`<div class="banner away">fabricd is away. What you see is what it last said.</div>`:j}`,Vf(`#over`)),me(Zf(),Vf(`nav`)),me(Qf(),Vf(`#panel`)),$.kept.dock&&(me(Ff(qf,Jf),Vf(`#timeline`)),Jf.draw()),me($.toasts.map(e=>k`<button class="toast ${e.bad?`bad`:``}" data-testid="toast" @click=${()=>$.unsay(e.id)}>${e.text}</button>`),Vf(`#toasts`)),me(ge(qf),Vf(`#dialogs`))}var ep=0;function tp(){ep===0&&(ep=requestAnimationFrame(()=>{ep=0,$f()}))}var np=null,rp=``,ip=``;$.subscribe(()=>{np!==$.selected&&(Kf.repaint([np,$.selected]),np=$.selected,qf.watch.follow(np?.kind===`switch`?np.id:``));let e=$.dark?`dark`:`light`;if(ip!==e&&(ip=e,document.documentElement.dataset.theme=e,Kf.setTheme($.dark),Jf.setTheme(Kf.theme)),Bf.classList.toggle(`nodock`,!$.kept.dock),tp(),rp!==$.dialog){rp=$.dialog;for(let e of[`header`,`main`,`aside`,`footer`])Vf(e).inert=rp!==``;rp===`fabrics`&&Yf(),$f();let e=e=>document.querySelector(e);rp?(e(`.dialog input`)??e(`.dialog button`))?.focus():Kf.container.focus({preventScroll:!0})}}),Hf.subscribe(tp);var ap=Hf.topology;Hf.subscribe(()=>{ap!==Hf.topology&&(ap=Hf.topology,qf.flow.stop(),qf.flow.set(``,``),Kf.motion.flow=null,$.fault=null,$.hovered=null,$.select(null))}),matchMedia(`(prefers-color-scheme: light)`).addEventListener(`change`,()=>$.changed()),addEventListener(`hashchange`,()=>{Uf.takeToken()&&($.say(`token taken from the address`),Yf())}),document.addEventListener(`visibilitychange`,()=>Wf.show(!document.hidden)),Wf.show(!document.hidden),Ee(qf),zf(qf),$.changed(),Wf.start();
+  <div id="dialogs"></div>`;var Uf=e=>Hf.querySelector(e),Wf=new Eo,$=new Mo,Gf=new oo;Gf.takeToken();var Kf=new uo(Wf,Gf,()=>{Kf.connection===`live`&&Zf(),$.changed()}),qf=new go(Gf,Wf,$),Jf=new no(Uf(`#map`),Wf,$,{select:e=>$.select(e),act:e=>{$.select(e),qf.toggle(e)},hover:e=>{let t=$.hovered;$.hovered=e,Jf.repaint([t,e]),Jf.container.classList.toggle(`pointing`,e!==null),$.changed()}}),Yf={store:Wf,ui:$,client:Gf,stream:Kf,actions:qf,map:Jf,flow:new xo(Gf,$),watch:new Oo(Gf,$),status:null,fabrics:[]},Xf=new Wd(Uf(`#charts`),Wf,Jf.theme);async function Zf(){Yf.status=await Gf.status().catch(()=>Yf.status),Yf.fabrics=await Gf.fabrics().catch(()=>Yf.fabrics),document.title=Yf.status?`${Yf.status.name} · Weft`:`Weft`,$.changed()}var Qf={fabric:()=>`Fabric`,selected:()=>$.selected?$.selected.kind[0].toUpperCase()+$.selected.kind.slice(1):`Selection`,flow:()=>`Flow`,faults:()=>Wf.faults.size>0?`Faults ${Wf.faults.size}`:`Faults`};function $f(){return Object.keys(Qf).map(e=>k`
+    <button role="tab" aria-selected=${$.tab===e} data-testid="tab-${e}" @click=${()=>$.show(e)}>${Qf[e]()}</button>`)}function ep(){switch($.tab){case`fabric`:return Kd(Yf);case`flow`:return af(Yf);case`faults`:return Zd(Yf)}let e=$.selected;return e?e.kind===`link`?bf(Yf,e.id):e.kind===`switch`?Of(Yf,e.id):Ff(Yf,e.id):k`<p class="hint">Select a switch, a link or a NIC on the map, or search with <kbd>/</kbd>.</p>`}function tp(){me(lf(Yf),Uf(`header`)),me(k`${df(Yf)} ${pf(Yf)}
+    ${Wf.deadlock.length?k`<div class="banner" role="alert">Deadlock: ${Wf.deadlock.length} channels wait for one another</div>`:j}
+    ${Kf.connection===`away`&&Wf.run?k`<div class="banner away">fabricd is away. What you see is what it last said.</div>`:j}`,Uf(`#over`)),me($f(),Uf(`nav`)),me(ep(),Uf(`#panel`)),$.kept.dock&&(me(Lf(Yf,Xf),Uf(`#timeline`)),Xf.draw()),me($.toasts.map(e=>k`<button class="toast ${e.bad?`bad`:``}" data-testid="toast" @click=${()=>$.unsay(e.id)}>${e.text}</button>`),Uf(`#toasts`)),me(ge(Yf),Uf(`#dialogs`))}var np=0;function rp(){np===0&&(np=requestAnimationFrame(()=>{np=0,tp()}))}var ip=null,ap=``,op=``;$.subscribe(()=>{ip!==$.selected&&(Jf.repaint([ip,$.selected]),ip=$.selected,Yf.watch.follow(ip?.kind===`switch`?ip.id:``));let e=$.dark?`dark`:`light`;if(op!==e&&(op=e,document.documentElement.dataset.theme=e,Jf.setTheme($.dark),Xf.setTheme(Jf.theme)),Hf.classList.toggle(`nodock`,!$.kept.dock),rp(),ap!==$.dialog){ap=$.dialog;for(let e of[`header`,`main`,`aside`,`footer`])Uf(e).inert=ap!==``;ap===`fabrics`&&Zf(),tp();let e=e=>document.querySelector(e);ap?(e(`.dialog input`)??e(`.dialog button`))?.focus():Jf.container.focus({preventScroll:!0})}}),Wf.subscribe(rp);var sp=Wf.topology;Wf.subscribe(()=>{sp!==Wf.topology&&(sp=Wf.topology,Yf.flow.stop(),Yf.flow.set(``,``),Jf.motion.flow=null,$.fault=null,$.hovered=null,$.select(null))}),matchMedia(`(prefers-color-scheme: light)`).addEventListener(`change`,()=>$.changed()),addEventListener(`hashchange`,()=>{Gf.takeToken()&&($.say(`token taken from the address`),Zf())}),document.addEventListener(`visibilitychange`,()=>Kf.show(!document.hidden)),Kf.show(!document.hidden),Ee(Yf),Vf(Yf),$.changed(),Kf.start();
