@@ -101,9 +101,9 @@ function manager(c: Reconfiguration): TemplateResult {
     ...(c.static ? ['the fabric emptied meanwhile'] : []),
     ...(c.settled_ms > 0 ? [`settled after ${milli(c.settled_ms)}`] : []),
   ]
-  return html`${force} <span class="dim">${more.join(', ')}</span>
-    ${c.unroutable_pairs ? html`<b class="warn">${withoutPath(c)}</b>` : nothing}
-    ${c.error ? html`<b class="warn">${c.error}</b>` : nothing}`
+  return html`${force}<div class="dim">${more.join(', ')}</div>
+    ${c.unroutable_pairs ? html`<div><b class="warn">${withoutPath(c)}</b></div>` : nothing}
+    ${c.error ? html`<div><b class="warn">${c.error}</b></div>` : nothing}`
 }
 
 // phases are the times that make up the one until new tables are in force, but for those that there was nothing to wait for.
@@ -123,5 +123,5 @@ function withoutPath(c: Reconfiguration): string {
 
 function rules(r: FaultReport): string {
   const list = Object.entries(r.discarded_by ?? {})
-  return list.length === 0 ? '' : `: ${list.map(([rule, n]) => `${n} by ${rule}`).join(', ')}`
+  return list.length === 0 ? '' : `: ${list.map(([rule, n]) => `${count(n)} by “${rule}”`).join(', ')}`
 }
