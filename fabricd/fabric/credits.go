@@ -10,7 +10,7 @@ import (
 // CreditsHome checks, in a fabric that is quiet, that every link that is up has all its credits: what one end has sent the
 // other has received and passed on. The error names the first link where that is not so.
 func (f *Fabric) CreditsHome() error {
-	f.readProcesses()
+	f.refreshSums()
 	for _, l := range f.links {
 		a, b := f.linkState(l.A), f.linkState(l.B)
 		if !l.up[0].Load() || !l.up[1].Load() {

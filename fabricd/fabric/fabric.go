@@ -26,7 +26,8 @@ type Fabric struct {
 	opts     Options
 	graph    *topology.Graph
 	switches []*liveSwitch
-	nics     []*nicd.NIC
+	nics     []*liveNIC
+	here     here // of these, those that this process runs
 	links    []*link
 	events   *Hub
 	world    World
@@ -70,6 +71,7 @@ type liveSwitch struct {
 	id   weft.SwitchID
 	name string
 	core *switching.Switch // stepped only by the driver
+	part *outpost          // that runs it; nil: this process does, and Driver and core are not nil
 
 	role    // who else is this switch, see process.go
 	program // what it forwards by, see tables.go
@@ -161,8 +163,9 @@ func (f *Fabric) build() error {
 		f.switches[i].Driver = d
 	}
 	for i, d := range nics {
-		f.nics = append(f.nics, nicd.New(cores[i], d))
+		f.nics = append(f.nics, &liveNIC{NIC: nicd.New(cores[i], d), id: weft.NICID(i)})
 	}
+	f.here = here{f.switches, f.nics}
 	return nil
 }
 
@@ -187,9 +190,11 @@ func (f *Fabric) Start(ctx context.Context) error {
 		return err
 	}
 	f.mu.Lock()
-	for _, l := range f.links {
-		f.align(l)
-	}
+	f.give(func(o *orders) {
+		for _, l := range f.links {
+			o.align(l)
+		}
+	})
 	f.mu.Unlock()
 	if err := f.waitLinks(ctx, f.links); err != nil {
 		f.Stop()

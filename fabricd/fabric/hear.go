@@ -56,6 +56,9 @@ func (f *Fabric) hear(node, kind string, data []byte) {
 	p.told.notify()
 }
 
+// refreshSums has all that run nodes elsewhere tell what they have counted, for what is about to be added up.
+func (f *Fabric) refreshSums() { f.readProcesses() }
+
 // readProcesses reads the state of all switch processes, at once, for what is about to be added up. It waits for none that
 // does not answer.
 func (f *Fabric) readProcesses() {

@@ -123,10 +123,8 @@ func (f *Fabric) Drained(ctx context.Context) (Ledger, error) {
 
 // drained reports whether every packet that has left its NIC has ended.
 func (f *Fabric) drained() bool {
-	for _, s := range f.switches {
-		if s.held() > 0 {
-			return false
-		}
+	if f.holdsPackets() {
+		return false
 	}
 	l := f.Ledger()
 	return l.Balanced && empty(l)

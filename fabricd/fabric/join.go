@@ -190,15 +190,17 @@ func (f *Fabric) brief(p *process) {
 	if p.sw.crash != nil {
 		_ = p.ask(member.AskCrash, nil)
 	}
-	for _, l := range f.linksOf(p.sw.id) {
-		for i, e := range l.ends() {
-			if e.Node != p.sw.id.Node() {
-				continue
-			}
-			f.impair(l, i)
-			if p.sw.crash == nil {
-				f.signal(e, l.lit[i])
+	f.give(func(o *orders) {
+		for _, l := range f.linksOf(p.sw.id) {
+			for i, e := range l.ends() {
+				if e.Node != p.sw.id.Node() {
+					continue
+				}
+				o.impair(l, i)
+				if p.sw.crash == nil {
+					o.signal(e, l.lit[i])
+				}
 			}
 		}
-	}
+	})
 }

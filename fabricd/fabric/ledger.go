@@ -32,7 +32,7 @@ type InFlight struct {
 
 // Ledger adds up the accounts of all parts.
 func (f *Fabric) Ledger() Ledger {
-	f.readProcesses()
+	f.refreshSums()
 	l := Ledger{DiscardedBy: map[string]uint64{}, LostOn: map[string]LinkLoss{}}
 	for _, k := range f.links {
 		lost, wire := f.linkLoss(k)

@@ -9,7 +9,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/switch/credit"
-	"github.com/weft-fabric/weft/switch/pace"
 )
 
 // link is what the fabric knows of one link. Its directions are 0, A to B, and 1, B to A.
@@ -84,22 +83,6 @@ func (f *Fabric) alive(l *link) bool {
 // usable reports whether l should carry packets. The caller holds mu.
 func (f *Fabric) usable(l *link) bool { return f.alive(l) && !l.isCut(0) && !l.isCut(1) }
 
-// port is one port of a live node.
-type port interface {
-	Signal(p weft.PortID, up bool)
-	Impair(p weft.PortID, i pace.Impairment)
-}
-
-func (f *Fabric) node(n weft.Node) port {
-	if n.IsSwitch() {
-		return f.switches[n.Index]
-	}
-	return f.nics[n.Index]
-}
-
-// signal gives or takes signal at one end. When it returns, the end has acted on it.
-func (f *Fabric) signal(e weft.End, up bool) { f.node(e.Node).Signal(e.Port, up) }
-
 // way is the direction that dirs are of l.
 func way(dirs [2]bool) fault.Direction {
 	switch dirs {
@@ -109,13 +92,6 @@ func way(dirs [2]bool) fault.Direction {
 		return fault.From
 	}
 	return ""
-}
-
-// impair makes direction d suffer what l.suffers says. The caller holds mu.
-func (f *Fabric) impair(l *link, d int) {
-	s := l.suffers[d]
-	e := l.ends()[d]
-	f.node(e.Node).Impair(e.Port, pace.Impairment{Loss: s.Loss.Share(), Rate: s.Rate, Delay: s.Delay, Jitter: s.Jitter})
 }
 
 func (f *Fabric) link(id weft.LinkID) (*link, error) {

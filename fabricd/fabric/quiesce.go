@@ -29,19 +29,17 @@ type progress struct {
 }
 
 func (f *Fabric) progress() (p progress) {
-	f.readProcesses()
-	for _, n := range f.nics {
-		s := n.Stats()
+	f.refreshSums()
+	f.eachNIC(func(s *nic.Stats) {
 		p.injected += s.Injected
 		p.delivered += s.Delivered
 		p.ended += s.Wrong
-	}
-	for _, s := range f.switches {
-		st := s.stats()
+	})
+	f.eachSwitch(func(st *switching.Stats) {
 		p.received += st.Received
 		p.forwarded += st.Forwarded
 		p.ended += st.Discarded + st.LostQueue + st.LostCrash
-	}
+	})
 	return p
 }
 
@@ -107,7 +105,7 @@ func (f *Fabric) glance(waited weft.Time) time.Duration {
 // timers is how long registers may still keep packets blocked that their expiry sets free: nothing when none runs. A packet
 // that is blocked for good may write its register anew whenever it is routed, so they get two rounds and no more.
 func (f *Fabric) timers() (most time.Duration) {
-	for _, s := range f.switches {
+	for _, s := range f.here.switches {
 		for _, r := range s.snapshot().Registers {
 			if r.Expires != weft.Never {
 				most = max(most, 2*r.Expire.Duration())
@@ -119,10 +117,8 @@ func (f *Fabric) timers() (most time.Duration) {
 
 // idle reports whether every packet injected has ended.
 func (f *Fabric) idle() bool {
-	for _, s := range f.switches {
-		if s.held() > 0 {
-			return false
-		}
+	if f.holdsPackets() {
+		return false
 	}
 	// A balanced ledger with nothing in flight is not fooled by packets that moved while it was read: they would be missing.
 	l := f.Ledger()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/nic"
 )
 
 // Throughput is sampled in bins, for the dips that faults make.
@@ -93,9 +94,7 @@ func (f *Fabric) attendFaults() {
 	f.monitor.poke.set(f.world.Agent(0, func() { f.mu.do(f.noteSeen) }))
 	f.world.Agent(f.samples.width, func() {
 		var delivered uint64
-		for _, n := range f.nics {
-			delivered += n.Stats().Delivered
-		}
+		f.eachNIC(func(s *nic.Stats) { delivered += s.Delivered })
 		now := f.Now()
 		f.samples.add(now, delivered)
 		f.mu.do(func() {

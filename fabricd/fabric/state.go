@@ -60,7 +60,7 @@ type LinkState struct {
 func (f *Fabric) LinkStates() []LinkState {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.readProcesses()
+	f.refreshSums()
 	out := make([]LinkState, len(f.links))
 	for i, l := range f.links {
 		a, b := f.endState(l.A), f.endState(l.B)

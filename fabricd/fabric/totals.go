@@ -49,19 +49,13 @@ func (l Latency) String() string {
 
 // Totals adds up the counters of all nodes.
 func (f *Fabric) Totals() Totals {
-	f.readProcesses()
+	f.refreshSums()
 	t := Totals{NoticesLost: f.notices.lost.Load()}
 	var w ways
 	latency := f.sharedLatency()
-	for _, n := range f.nics {
-		s := n.Stats()
-		t.addNIC(&s, &w)
-		n.MergeLatency(latency)
-	}
-	for _, s := range f.switches {
-		st := s.stats()
-		t.addSwitch(&st)
-	}
+	f.eachNIC(func(s *nic.Stats) { t.addNIC(s, &w) })
+	f.eachSwitch(t.addSwitch)
+	f.mergeLatency(latency)
 	w.into(&t)
 	t.Latency = latencyOf(latency)
 	return t
@@ -122,9 +116,7 @@ func (f *Fabric) sharedLatency() *hdrhistogram.Histogram {
 func (f *Fabric) Latencies() *hdrhistogram.Histogram {
 	all := nic.NewLatency()
 	all.Merge(f.sharedLatency())
-	for _, n := range f.nics {
-		n.MergeLatency(all)
-	}
+	f.mergeLatency(all)
 	return all
 }
 
@@ -133,7 +125,7 @@ type SwitchReroutes struct{ Rerouted, UTurns uint64 }
 
 // Reroutes are those of every switch since the start, by number.
 func (f *Fabric) Reroutes() []SwitchReroutes {
-	f.readProcesses()
+	f.refreshSums()
 	list := make([]SwitchReroutes, len(f.switches))
 	for i, s := range f.switches {
 		st := s.stats()
@@ -144,20 +136,18 @@ func (f *Fabric) Reroutes() []SwitchReroutes {
 
 // PacketHops counts the packets forwarded by switches.
 func (f *Fabric) PacketHops() (n uint64) {
-	f.readProcesses()
-	for _, s := range f.switches {
-		n += s.stats().Forwarded
-	}
+	f.refreshSums()
+	f.eachSwitch(func(st *switching.Stats) { n += st.Forwarded })
 	return n
 }
 
 // Drivers adds up what the drivers of all nodes have done.
 func (f *Fabric) Drivers() (sum switchd.Stats) {
-	f.readProcesses()
-	for _, s := range f.switches {
+	f.refreshSums()
+	for _, s := range f.here.switches {
 		sum = sum.Add(s.Stats())
 	}
-	for _, n := range f.nics {
+	for _, n := range f.here.nics {
 		sum = sum.Add(n.Driver.Stats())
 	}
 	return sum
