@@ -15,6 +15,7 @@ import (
 // holds mu.
 func (b *batch) act() error {
 	f := b.f
+	f.keepNow()
 	cut := slices.DeleteFunc(b.cut, func(c channelOf) bool { return slices.Contains(b.mended, c) && !c.l.isCut(c.d) })
 	err := f.world.Cut(from(cut))
 	if err != nil {
@@ -42,6 +43,7 @@ func (b *batch) act() error {
 	})
 	f.noteStanding() // before anybody waits for a repair
 	b.tell()
+	f.keepSoon()
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/part"
 )
 
 // Kinds of event of a static reconfiguration.
@@ -81,9 +82,12 @@ func (f *Fabric) setHeld(held bool, why string) {
 		return
 	}
 	f.holding.held = held
-	for _, n := range f.nics {
+	for _, n := range f.here.nics {
 		n.Hold(held)
 	}
+	f.give(func(o *orders) {
+		o.all(func(order *part.Order) { order.Hold = new(held) })
+	})
 	kind := EventResumed
 	if held {
 		kind = EventHeld

@@ -76,6 +76,9 @@ func (f *Fabric) canJoin(req member.JoinRequest) (*liveSwitch, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.part != nil {
+		return nil, fmt.Errorf("switch %s is run by %v: it can be no process of its own besides", s.name, s.part)
+	}
 	if _, err := subnet.ByName(o.Firmware); err != nil {
 		return nil, fmt.Errorf("the firmware of this fabric has no name by which a process could make it, so all switches stay in one process: %w", err)
 	}

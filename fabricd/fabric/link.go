@@ -14,8 +14,9 @@ import (
 // link is what the fabric knows of one link. Its directions are 0, A to B, and 1, B to A.
 type link struct {
 	topology.Link
-	dirs [2]bus.Direction
-	up   [2]atomic.Bool // as the node at A, at B sees it; set by Observe
+	dirs   [2]bus.Direction
+	runsIn *outpost       // the part that both its ends are in, nil: there is none
+	up     [2]atomic.Bool // as the node at A, at B sees it; set by Observe
 
 	// Guarded by Fabric.mu.
 	cut      [2]*active          // per direction, the fault that cuts it now
@@ -76,6 +77,9 @@ func (f *Fabric) alive(l *link) bool {
 		if e.Node.IsSwitch() && f.switches[e.Node.Index].crash != nil {
 			return false
 		}
+		if p := f.outpostOf(e.Node); p != nil && p.lost.Load() {
+			return false
+		}
 	}
 	return len(l.dark) == 0
 }
@@ -123,6 +127,9 @@ type LinkLoss struct {
 // linkLoss is what a link has lost since the start and what is on its wires; see credit.OnWire for what it says while
 // packets flow.
 func (f *Fabric) linkLoss(l *link) (lost LinkLoss, wires uint64) {
+	if p := l.runsIn; p != nil {
+		return p.known.Load().lost[l.ID], 0 // wires inside are in the sum
+	}
 	a, b := f.endState(l.A), f.endState(l.B)
 	wireAB, lostAB := onWire(a, b)
 	wireBA, lostBA := onWire(b, a)
@@ -138,7 +145,16 @@ type endState struct {
 	remote bool   // as a process told it, some moments ago
 }
 
+// endState is that of an end here, or of a crossing link; of an end of a link inside a part it has only whether damping holds it.
 func (f *Fabric) endState(e weft.End) (s endState) {
+	if p := f.outpostOf(e.Node); p != nil {
+		a := p.known.Load()
+		s, ok := a.ends[e]
+		if !ok {
+			s = endState{held: a.held[e], remote: true}
+		}
+		return s
+	}
 	if !e.Node.IsSwitch() {
 		n := f.nics[e.Node.Index].Snapshot()
 		return endState{flow: n.Flow, sent: n.Counters.Sent, held: n.Suppressed}

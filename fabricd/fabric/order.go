@@ -1,7 +1,10 @@
 package fabric
 
 import (
+	"sync"
+
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/nic/nicd"
 	"github.com/weft-fabric/weft/switch/pace"
@@ -20,18 +23,11 @@ type liveNIC struct {
 	part      *outpost // that runs it; nil: this process does
 }
 
-// outpostOf is the part that runs a node, nil when this process does.
-func (f *Fabric) outpostOf(n weft.Node) *outpost {
-	if n.IsSwitch() {
-		return f.switches[n.Index].part
-	}
-	return f.nics[n.Index].part
-}
-
 // orders are what nodes are told at one instant. Those of this process act while it is said; parts are told once each, when all has
 // been said.
 type orders struct {
-	f *Fabric
+	f     *Fabric
+	parts map[*outpost]*part.Order
 }
 
 // give gives orders. When it returns they have been carried out, but by parts and processes that do not answer: these are told
@@ -39,13 +35,58 @@ type orders struct {
 func (f *Fabric) give(say func(o *orders)) {
 	o := &orders{f: f}
 	say(o)
+	var wg sync.WaitGroup
+	for p, order := range o.parts {
+		wg.Go(func() { _, _ = p.order(*order) })
+	}
+	wg.Wait()
 }
 
-// cut has the ends of channels keep what is cut, and let through again what is not.
-func (o *orders) cut(cut, restored []channelOf) {}
+// to is the order of a part.
+func (o *orders) to(p *outpost) *part.Order {
+	if o.parts == nil {
+		o.parts = map[*outpost]*part.Order{}
+	}
+	if o.parts[p] == nil {
+		o.parts[p] = new(part.Order)
+	}
+	return o.parts[p]
+}
+
+// all calls do with the order of each part.
+func (o *orders) all(do func(order *part.Order)) {
+	for _, p := range o.f.parts {
+		do(o.to(p))
+	}
+}
+
+// cut has parts at the ends of channels keep what is cut from now on, and let through again what is not.
+func (o *orders) cut(cut, restored []channelOf) {
+	ends := func(c channelOf, do func(order *part.Order, w part.Way)) {
+		a, b := o.f.outpostOf(c.l.A.Node), o.f.outpostOf(c.l.B.Node)
+		w := part.Way{Link: c.l.ID, Back: c.d == 1}
+		if a != nil {
+			do(o.to(a), w)
+		}
+		if b != nil && b != a {
+			do(o.to(b), w)
+		}
+	}
+	for _, c := range cut {
+		ends(c, func(order *part.Order, w part.Way) { order.Cut = append(order.Cut, w) })
+	}
+	for _, c := range restored {
+		ends(c, func(order *part.Order, w part.Way) { order.Restored = append(order.Restored, w) })
+	}
+}
 
 // signal gives or takes signal at one end.
 func (o *orders) signal(e weft.End, up bool) {
+	if p := o.f.outpostOf(e.Node); p != nil {
+		order := o.to(p)
+		order.Signals = append(order.Signals, part.SignalOrder{End: part.EndOf(e), Up: up})
+		return
+	}
 	if e.Node.IsSwitch() {
 		o.f.switches[e.Node.Index].Signal(e.Port, up)
 		return
@@ -77,6 +118,11 @@ func (o *orders) bounce(e weft.End) {
 // impair makes direction d suffer what l.suffers says.
 func (o *orders) impair(l *link, d int) {
 	e, i := l.ends()[d], impairment(l.suffers[d])
+	if p := o.f.outpostOf(e.Node); p != nil {
+		order := o.to(p)
+		order.Impair = append(order.Impair, part.ImpairOrder{End: part.EndOf(e), Impair: i})
+		return
+	}
 	if e.Node.IsSwitch() {
 		o.f.switches[e.Node.Index].Impair(e.Port, i)
 		return
@@ -89,4 +135,11 @@ func impairment(s fault.Impairment) pace.Impairment {
 }
 
 // crash loses all that s holds.
-func (o *orders) crash(s *liveSwitch) { s.crashNow() }
+func (o *orders) crash(s *liveSwitch) {
+	if s.part != nil {
+		order := o.to(s.part)
+		order.Crash = append(order.Crash, s.id)
+		return
+	}
+	s.crashNow()
+}

@@ -6,22 +6,9 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
-
-// Switch copies the state of one switch.
-func (f *Fabric) Switch(id weft.SwitchID) switching.Snapshot {
-	s := f.switches[id]
-	if p := s.process(); p != nil {
-		_ = p.ask(member.AskState, nil)
-	}
-	return s.snapshot()
-}
-
-// NIC copies the state of one NIC.
-func (f *Fabric) NIC(id weft.NICID) nic.Snapshot { return f.nics[id].Snapshot() }
 
 // progress is a fingerprint of everything that moves: while packets travel, it changes.
 type progress struct {
@@ -96,11 +83,17 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 // glance is how long after one look at the fabric the next is worth while, of somebody who has waited so long. In virtual time
 // hours pass while a look is taken, so looks come at every hundredth of what was waited.
 func (f *Fabric) glance(waited weft.Time) time.Duration {
-	if !f.Virtual() {
+	switch {
+	case len(f.parts) > 0:
+		return partGlance
+	case !f.Virtual():
 		return time.Millisecond
 	}
 	return max(time.Millisecond, waited.Duration()/100)
 }
+
+// partGlance is how long that is where a look has parts add up thousands of nodes. Chosen by us.
+const partGlance = 10 * time.Millisecond
 
 // timers is how long registers may still keep packets blocked that their expiry sets free: nothing when none runs. A packet
 // that is blocked for good may write its register anew whenever it is routed, so they get two rounds and no more.
@@ -111,6 +104,9 @@ func (f *Fabric) timers() (most time.Duration) {
 				most = max(most, 2*r.Expire.Duration())
 			}
 		}
+	}
+	for _, p := range f.parts {
+		most = max(most, 2*p.known.Load().all.Timers.Duration())
 	}
 	return most
 }

@@ -16,6 +16,10 @@ import (
 // last (500 ms) and packets that went another way are under way.
 const aftermath = weft.Second
 
+// maxDetected bounds the ends that one report names, those that found out first; when the last of them did it says all the same.
+// Chosen by us.
+const maxDetected = 1024
+
 // maxReports bounds the reports that are kept. Of older ones only the sum of their losses is.
 const maxReports = 4096
 
@@ -156,10 +160,12 @@ func (m *monitor) detect(r *record, e weft.End, d *lastDown) {
 	w.missing--
 	w.seen = max(w.seen, d.at)
 	by := cmp.Or(r.how, how(d.why))
-	if d.why == weft.BySignal && r.report.Kind == KindProcess {
+	if d.why == weft.BySignal && (r.report.Kind == KindProcess || r.report.Kind == KindPart) {
 		by = fault.ByProcess // they have no signal because the fabric saw it go
 	}
-	w.detected = append(w.detected, fault.Detection{End: d.node, Port: int(e.Port), AfterMS: ms(d.at - r.began), How: by})
+	if len(w.detected) < maxDetected {
+		w.detected = append(w.detected, fault.Detection{End: d.node, Port: int(e.Port), AfterMS: ms(d.at - r.began), How: by})
+	}
 	if w.missing == 0 {
 		w.news = true
 		m.poke.poke()
@@ -275,7 +281,7 @@ func (f *Fabric) book(l *link) {
 
 // bookCrash does likewise for what was inside a switch when it crashed.
 func (f *Fabric) bookCrash(s *liveSwitch) {
-	lost := s.stats().LostCrash
+	lost := s.lostCrash()
 	if s.owner != nil {
 		s.owner.report.LostCrash += lost - s.bookedCrash
 	}
@@ -425,6 +431,7 @@ func (f *Fabric) closeReport(r *record) {
 	}
 	f.open = slices.DeleteFunc(f.open, func(o *record) bool { return o == r })
 	f.events.Publish(f.Now(), Event{Kind: EventReport, Fault: new(r.report.Clone())})
+	f.keepSoon()
 	r.from.discardedBy, r.links, r.over = nil, nil, r.links
 }
 

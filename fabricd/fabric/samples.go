@@ -30,8 +30,13 @@ type samples struct {
 	since int    // number of the first bin of the traffic that flows now
 }
 
-func newSamples(nics int) *samples {
-	return &samples{width: max(minBin, time.Duration(nics)*binPerNIC)}
+// newSamples takes how many NICs there are, and whether some are in parts, of which only what they last told is known.
+func newSamples(nics int, parts bool) *samples {
+	s := &samples{width: max(minBin, time.Duration(nics)*binPerNIC)}
+	if parts {
+		s.width = max(s.width, askEvery)
+	}
+	return s
 }
 
 // add ends bins up to now, when so many packets have been delivered. Those that were slept through share evenly.

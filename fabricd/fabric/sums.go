@@ -1,8 +1,11 @@
 package fabric
 
 import (
+	"slices"
+
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -16,6 +19,9 @@ func (f *Fabric) eachSwitch(do func(st *switching.Stats)) {
 		st := s.stats()
 		do(&st)
 	}
+	for _, p := range f.parts {
+		do(&p.known.Load().all.Switches)
+	}
 }
 
 // eachNIC does likewise for NICs.
@@ -24,12 +30,20 @@ func (f *Fabric) eachNIC(do func(st *nic.Stats)) {
 		st := n.Stats()
 		do(&st)
 	}
+	for _, p := range f.parts {
+		do(&p.known.Load().all.NICs)
+	}
 }
 
 // eachDiscard calls do with each rule by which switches have discarded packets, and how many; a rule may come several times.
 func (f *Fabric) eachDiscard(do func(rule string, packets uint64)) {
 	for _, s := range f.here.switches {
 		s.discards(do)
+	}
+	for _, p := range f.parts {
+		for rule, n := range p.known.Load().all.Discards {
+			do(rule, n)
+		}
 	}
 }
 
@@ -39,21 +53,48 @@ func (f *Fabric) eachEra(do func(st *nic.Stats, first int, eras []nic.EraStats))
 		s := n.Snapshot()
 		do(&s.Stats, s.FirstEra, s.Eras)
 	}
+	f.refreshParts(part.SumRequest{Eras: true})
+	for _, p := range f.parts {
+		s := &p.known.Load().all
+		do(&s.NICs, s.FirstEra, s.Eras)
+	}
 }
 
-// mergeLatency adds the latencies of all NICs to h.
+// mergeLatency adds the latencies of all NICs to h; those of parts as they told them last.
 func (f *Fabric) mergeLatency(h *hdrhistogram.Histogram) {
 	for _, n := range f.here.nics {
 		n.MergeLatency(h)
 	}
+	for _, p := range f.parts {
+		p.mergeLatency(h)
+	}
 }
 
-// holding reports whether a switch has packets inside.
+// holdsPackets reports whether a switch has packets inside.
 func (f *Fabric) holdsPackets() bool {
 	for _, s := range f.here.switches {
 		if s.held() > 0 {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(f.parts, func(p *outpost) bool { return p.known.Load().all.Held > 0 })
+}
+
+// mergeLatency adds the latencies of the part's NICs to h.
+func (p *outpost) mergeLatency(h *hdrhistogram.Histogram) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pastLatency != nil {
+		h.Merge(p.pastLatency)
+	}
+	data := p.known.Load().own.Latency
+	if data == nil {
+		return
+	}
+	l, err := part.DecodeLatency(data)
+	if err != nil {
+		p.fabric.opts.Log.Warn("a part's latencies", "part", p.name, "err", err)
+		return
+	}
+	h.Merge(l)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/switchd"
@@ -49,7 +50,8 @@ func (l Latency) String() string {
 
 // Totals adds up the counters of all nodes.
 func (f *Fabric) Totals() Totals {
-	f.refreshSums()
+	f.readProcesses()
+	f.refreshParts(part.SumRequest{Latency: true})
 	t := Totals{NoticesLost: f.notices.lost.Load()}
 	var w ways
 	latency := f.sharedLatency()
@@ -116,6 +118,7 @@ func (f *Fabric) sharedLatency() *hdrhistogram.Histogram {
 func (f *Fabric) Latencies() *hdrhistogram.Histogram {
 	all := nic.NewLatency()
 	all.Merge(f.sharedLatency())
+	f.refreshParts(part.SumRequest{Latency: true})
 	f.mergeLatency(all)
 	return all
 }
@@ -126,9 +129,15 @@ type SwitchReroutes struct{ Rerouted, UTurns uint64 }
 // Reroutes are those of every switch since the start, by number.
 func (f *Fabric) Reroutes() []SwitchReroutes {
 	f.refreshSums()
+	f.readAll()
 	list := make([]SwitchReroutes, len(f.switches))
 	for i, s := range f.switches {
-		st := s.stats()
+		var st switching.Stats
+		if s.part != nil {
+			st = s.part.readSwitch(s.id).Stats
+		} else {
+			st = s.stats()
+		}
 		list[i] = SwitchReroutes{st.Rerouted, st.UTurns}
 	}
 	return list
@@ -149,6 +158,9 @@ func (f *Fabric) Drivers() (sum switchd.Stats) {
 	}
 	for _, n := range f.here.nics {
 		sum = sum.Add(n.Driver.Stats())
+	}
+	for _, p := range f.parts {
+		sum = sum.Add(p.known.Load().all.Drivers)
 	}
 	return sum
 }
