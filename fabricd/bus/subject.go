@@ -12,12 +12,16 @@ import (
 // ErrName means that a name cannot stand in a subject.
 var ErrName = errors.New("not a valid name")
 
-// MaxShards bounds the connections of one transport: more do not pay on the machines this runs on.
-const MaxShards = 4
+// MaxShards bounds the shards of one fabric, those of all its parts together.
+const MaxShards = 256
+
+// MaxConnections bounds the shards, and so the connections, of one transport: more do not pay on the machines this runs on.
+const MaxConnections = 4
 
 const (
 	root    = "weft"
-	maxName = 64 // bytes of a node name or of a verb
+	agents  = "agent" // stands where the name of a fabric does, so that no fabric is called so
+	maxName = 64      // bytes of a node name or of a verb
 )
 
 // SubjectKind says what a subject carries.
@@ -30,21 +34,27 @@ const (
 	SubjectEvent                          // what the fabric tells
 	SubjectSwitch                         // between the fabric and a switch that is a process of its own
 	SubjectManage                         // what the subnet manager asks of the fabric
+	SubjectAgent                          // requests to the agent of a host, whatever the fabric
 )
 
 // Subject is a parsed NATS subject. Subjects are built and parsed in this file only:
 //
-//	weft.<fabric>.l.<shard>.<node>.<port>   SubjectLink, named by its sending end; a '.' in the node's name is a '_' here
-//	weft.<fabric>.ctl.<verb>                SubjectControl; the verb may have several tokens
-//	weft.<fabric>.mgr.<verb>                SubjectManage; likewise
-//	weft.<fabric>.ev.<kind>                 SubjectEvent; likewise
-//	weft.<fabric>.sw.<node>.do.<verb>       SubjectSwitch, the fabric asks the process; the node as in links, the verb as in control
-//	weft.<fabric>.sw.<node>.tell.<kind>     SubjectSwitch with Tell, the process tells the fabric
+//	weft.<fabric>.l.<from>.<to>.<node>.<port>   SubjectLink, named by its sending end, whose shard is from; a '.' in the node's name is a '_' here
+//	weft.<fabric>.ctl.<verb>                    SubjectControl; the verb may have several tokens
+//	weft.<fabric>.mgr.<verb>                    SubjectManage; likewise
+//	weft.<fabric>.ev.<kind>                     SubjectEvent; likewise
+//	weft.<fabric>.sw.<node>.do.<verb>           SubjectSwitch, the fabric asks the process; the node as in links, the verb as in control
+//	weft.<fabric>.sw.<node>.tell.<kind>         SubjectSwitch with Tell, the process tells the fabric
+//	weft.agent.<node>.<verb>                    SubjectAgent; the agent's name as a node in links, the verb as in control
+//
+// The two shards let a part of a fabric, which has shards of its own, hear all that is sent to it with one wildcard each, and
+// keep it to them, however many links it has.
 type Subject struct {
 	Kind   SubjectKind
-	Fabric string
-	Shard  int         // SubjectLink: 0 to MaxShards-1
-	Node   string      // SubjectLink: the sender; SubjectSwitch: the process
+	Fabric string      // empty for SubjectAgent
+	Shard  int         // SubjectLink: that of the sender, 0 to MaxShards-1
+	To     int         // SubjectLink: that of the receiver, likewise
+	Node   string      // SubjectLink: the sender; SubjectSwitch: the process; SubjectAgent: the agent
 	Port   weft.PortID // SubjectLink: the sender's port, below weft.MaxPorts
 	Verb   string      // SubjectControl and SubjectSwitch: the verb; SubjectEvent and Tell: the kind
 	Tell   bool        // SubjectSwitch: the process tells, else it is asked
@@ -52,13 +62,16 @@ type Subject struct {
 
 // Validate gives an error that wraps ErrName when s would not survive String and ParseSubject.
 func (s Subject) Validate() error {
+	if s.Kind == SubjectAgent {
+		return errors.Join(ValidateAgent(s.Node), validateVerb(s.Verb))
+	}
 	if err := ValidateFabric(s.Fabric); err != nil {
 		return err
 	}
 	switch s.Kind {
 	case SubjectLink:
-		if s.Shard < 0 || s.Shard >= MaxShards {
-			return fmt.Errorf("bus: shard %d, want 0 to %d: %w", s.Shard, MaxShards-1, ErrName)
+		if s.Shard < 0 || s.Shard >= MaxShards || s.To < 0 || s.To >= MaxShards {
+			return fmt.Errorf("bus: shards %d and %d, want 0 to %d: %w", s.Shard, s.To, MaxShards-1, ErrName)
 		}
 		if s.Port >= weft.MaxPorts {
 			return fmt.Errorf("bus: port %d of node %q, want 0 to %d: %w", s.Port, s.Node, weft.MaxPorts-1, ErrName)
@@ -79,7 +92,7 @@ func (s Subject) Validate() error {
 func (s Subject) String() string {
 	switch s.Kind {
 	case SubjectLink:
-		return nodePrefix(s.Fabric, s.Shard, s.Node) + "." + strconv.Itoa(int(s.Port))
+		return root + "." + s.Fabric + ".l." + strconv.Itoa(s.Shard) + "." + strconv.Itoa(s.To) + "." + nodeToken(s.Node) + "." + strconv.Itoa(int(s.Port))
 	case SubjectControl:
 		return root + "." + s.Fabric + ".ctl." + s.Verb
 	case SubjectManage:
@@ -91,6 +104,8 @@ func (s Subject) String() string {
 			return switchPrefix(s.Fabric, s.Node) + tells + s.Verb
 		}
 		return switchPrefix(s.Fabric, s.Node) + does + s.Verb
+	case SubjectAgent:
+		return agentPrefix(s.Node) + "." + s.Verb
 	}
 	return ""
 }
@@ -106,25 +121,36 @@ func ParseSubject(subject string) (Subject, error) {
 		return bad("want weft.<fabric>.<l|ctl|mgr|ev|sw>.<...>")
 	}
 	s.Fabric = tokens[1]
-	switch rest := tokens[3]; tokens[2] {
-	case "l":
+	switch rest := tokens[3]; {
+	case s.Fabric == agents:
+		s = Subject{Kind: SubjectAgent, Node: nodeOf(tokens[2]), Verb: rest}
+	case tokens[2] == "l":
 		link := strings.Split(rest, ".")
-		if len(link) != 3 {
-			return bad("want <shard>.<node>.<port> after l")
+		if len(link) != 4 {
+			return bad("want <from>.<to>.<node>.<port> after l")
 		}
-		port, err := strconv.ParseUint(link[2], 10, 16)
-		if err != nil || len(link[0]) != 1 {
-			return bad("shard and port must be numbers")
+		var n [3]uint64
+		for i, token := range []string{link[0], link[1], link[3]} {
+			var err error
+			if n[i], err = strconv.ParseUint(token, 10, 16); err != nil {
+				return bad("shards and port must be numbers")
+			}
 		}
+<<<<<<< HEAD
+		s.Kind, s.Shard, s.To, s.Port = SubjectLink, int(n[0]), int(n[1]), weft.PortID(n[2])
+		s.Node = nodeOf(link[2])
+	case "ctl":
+=======
 		s.Kind, s.Shard, s.Port = SubjectLink, int(link[0][0])-'0', weft.PortID(port)
 		s.Node = nodeOf(link[1])
-	case "ctl":
+	case tokens[2] == "ctl":
+>>>>>>> core
 		s.Kind, s.Verb = SubjectControl, rest
-	case "mgr":
+	case tokens[2] == "mgr":
 		s.Kind, s.Verb = SubjectManage, rest
-	case "ev":
+	case tokens[2] == "ev":
 		s.Kind, s.Verb = SubjectEvent, rest
-	case "sw":
+	case tokens[2] == "sw":
 		side := strings.SplitN(rest, ".", 3)
 		if len(side) != 3 || side[1] != "do" && side[1] != "tell" {
 			return bad("want <node>.do.<verb> or <node>.tell.<kind> after sw")
@@ -142,18 +168,14 @@ func ParseSubject(subject string) (Subject, error) {
 	return s, nil
 }
 
-// ShardOf is the shard that carries everything node sends, of shards in all. It depends on nothing else, so that all
-// processes of a fabric agree; FNV-1a, because it spreads short names well.
+// ShardOf is the shard that a node is in, of shards in all. It depends on nothing else, so that all processes of a fabric agree;
+// FNV-1a, because it spreads short names well.
 func ShardOf(node string, shards int) int {
 	h := uint32(2166136261)
 	for i := range len(node) {
 		h = (h ^ uint32(node[i])) * 16777619
 	}
 	return int(h>>16^h) & 0xffff % max(shards, 1)
-}
-
-func nodePrefix(fabric string, shard int, node string) string {
-	return root + "." + fabric + ".l." + strconv.Itoa(shard) + "." + nodeToken(node)
 }
 
 // The two sides of SubjectSwitch.
@@ -163,6 +185,8 @@ const (
 )
 
 func switchPrefix(fabric, node string) string { return root + "." + fabric + ".sw." + nodeToken(node) }
+
+func agentPrefix(name string) string { return root + "." + agents + "." + nodeToken(name) }
 
 // nodeToken is a node's name as one token of a subject, and nodeOf undoes it: no valid name has a '_'.
 func nodeToken(node string) string { return strings.ReplaceAll(node, ".", "_") }
@@ -181,17 +205,23 @@ func allTellings(fabric string) string {
 func tellingsOf(fabric, node string) string { return switchPrefix(fabric, node) + tells + ">" }
 func asksOf(fabric, node string) string     { return switchPrefix(fabric, node) + does + ">" }
 
-func allLinksOf(fabric string, shard int) string {
+// What the nodes of a shard send, and what is sent to them.
+func allFromShard(fabric string, shard int) string {
 	return root + "." + fabric + ".l." + strconv.Itoa(shard) + ".>"
+}
+
+func allToShard(fabric string, shard int) string {
+	return root + "." + fabric + ".l.*." + strconv.Itoa(shard) + ".>"
 }
 
 // anyShard is the subject of a port, whatever the shards of the fabric are.
 func anyShard(fabric, node string, port weft.PortID) string {
-	return root + "." + fabric + ".l.*." + nodeToken(node) + "." + strconv.Itoa(int(port))
+	return root + "." + fabric + ".l.*.*." + nodeToken(node) + "." + strconv.Itoa(int(port))
 }
 
-func allFrom(fabric string, shard int, node string) string {
-	return nodePrefix(fabric, shard, node) + ".>"
+// allFrom is everything that a node of a shard sends to those of another.
+func allFrom(fabric string, from, to int, node string) string {
+	return root + "." + fabric + ".l." + strconv.Itoa(from) + "." + strconv.Itoa(to) + "." + nodeToken(node) + ".>"
 }
 
 // Answers of switch processes arrive below the asker's inbox at <inbox>.<asker>.<node>.<number>: the node is in there so
@@ -205,7 +235,7 @@ func allAnswersOf(inbox, node string) string { return inbox + ".*." + nodeToken(
 // noLink is a subject nothing is ever published on.
 func noLink(fabric string) string { return root + "." + fabric + ".none" }
 
-// ValidateFabric checks the name of a fabric, [a-z0-9][a-z0-9-]{0,31}. Errors wrap ErrName.
+// ValidateFabric checks the name of a fabric, [a-z0-9][a-z0-9-]{0,31} but agent. Errors wrap ErrName.
 func ValidateFabric(name string) error {
 	ok := len(name) >= 1 && len(name) <= 32 && name[0] != '-'
 	for i := 0; ok && i < len(name); i++ {
@@ -213,6 +243,17 @@ func ValidateFabric(name string) error {
 	}
 	if !ok {
 		return fmt.Errorf("bus: fabric name %.64q: want 1 to 32 of a-z, 0-9 and '-', not beginning with '-': %w", name, ErrName)
+	}
+	if name == agents {
+		return fmt.Errorf("bus: fabric name %q: subjects of the agents of hosts begin so, choose another: %w", name, ErrName)
+	}
+	return nil
+}
+
+// ValidateAgent checks the name of a host's agent, which is that of a node. Errors wrap ErrName.
+func ValidateAgent(name string) error {
+	if err := validateNode(name); err != nil {
+		return fmt.Errorf("bus: agent name %.80q: want 1 to %d of A-Z, a-z, 0-9, '.' and '-': %w", name, maxName, ErrName)
 	}
 	return nil
 }
