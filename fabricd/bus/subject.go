@@ -136,15 +136,9 @@ func ParseSubject(subject string) (Subject, error) {
 				return bad("shards and port must be numbers")
 			}
 		}
-<<<<<<< HEAD
 		s.Kind, s.Shard, s.To, s.Port = SubjectLink, int(n[0]), int(n[1]), weft.PortID(n[2])
 		s.Node = nodeOf(link[2])
-	case "ctl":
-=======
-		s.Kind, s.Shard, s.Port = SubjectLink, int(link[0][0])-'0', weft.PortID(port)
-		s.Node = nodeOf(link[1])
 	case tokens[2] == "ctl":
->>>>>>> core
 		s.Kind, s.Verb = SubjectControl, rest
 	case tokens[2] == "mgr":
 		s.Kind, s.Verb = SubjectManage, rest
