@@ -142,7 +142,7 @@ func (f *Fabric) outpostNamed(name string) *outpost {
 
 // recall puts p into the state that was kept.
 func (p *outpost) recall(k KeptPart, gone *record) {
-	p.again, p.gone = k.Again, gone
+	p.user, p.again, p.gone = k.User, k.Again, gone
 	p.mu.Lock()
 	p.past = tenure{sum: k.Past, flows: passedOf(k.Ends)}
 	p.mu.Unlock()

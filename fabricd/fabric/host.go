@@ -40,6 +40,9 @@ func (f *Fabric) hostParts(ctx context.Context) error {
 	if err := each(ctx, f.parts, func(ctx context.Context, p *outpost) error { return f.host(ctx, p, charters[p]) }); err != nil {
 		return fmt.Errorf("fabric: parts do not come up: %w", err)
 	}
+	for _, p := range f.parts {
+		f.admitted(p)
+	}
 	return each(ctx, f.parts, func(_ context.Context, p *outpost) error { return p.brief(nil) })
 }
 

@@ -38,9 +38,10 @@ type State struct {
 // KeptPart is what is known of a part and it does not say itself.
 type KeptPart struct {
 	Name   string    `json:"name"`
-	Number uint64    `json:"number"` // of its incarnation
-	Again  uint32    `json:"again"`  // how many there were before
-	Past   part.Sum  `json:"past"`   // what these have counted
+	Number uint64    `json:"number"`         // of its incarnation
+	User   string    `json:"user,omitempty"` // of its credentials
+	Again  uint32    `json:"again"`          // how many there were before
+	Past   part.Sum  `json:"past"`           // what these have counted
 	Ends   []KeptEnd `json:"ends,omitempty"`
 	Report int       `json:"report,omitempty"` // of its absence; 0: it is there
 	Buried *part.Sum `json:"buried,omitempty"` // of one that is lost: what it is taken to have counted
@@ -173,7 +174,7 @@ func (f *Fabric) pastOf(s *State, kind string) FaultCount {
 func (p *outpost) kept() KeptPart {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	k := KeptPart{Name: p.name, Number: p.number, Again: p.again, Past: p.past.sum, Ends: keptEnds(p.past.flows)}
+	k := KeptPart{Name: p.name, Number: p.number, User: p.user, Again: p.again, Past: p.past.sum, Ends: keptEnds(p.past.flows)}
 	if p.gone != nil {
 		k.Report = p.gone.report.ID
 	}

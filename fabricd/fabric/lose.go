@@ -287,6 +287,7 @@ func (f *Fabric) takeAnew(ctx context.Context, p *outpost, number uint64) {
 	defer f.mu.Unlock()
 	if !f.stopped {
 		p.again++
+		f.admitted(p)
 		f.partIsBack(ctx, p, nil, "it was made anew")
 	}
 }

@@ -48,9 +48,11 @@ type outpost struct {
 	pastLatency *hdrhistogram.Histogram // guarded by mu: likewise; nil: there were none
 
 	// Guarded by Fabric.mu.
-	again  uint32  // how many incarnations there were before
-	gone   *record // of its loss, or of its not answering; nil: it is well
-	buried uint64  // packets that count as lost with this incarnation
+	again  uint32           // how many incarnations there were before
+	user   string           // of its credentials, where somebody makes them
+	next   *bus.Credentials // of its next incarnation; nil: not made yet
+	gone   *record          // of its loss, or of its not answering; nil: it is well
+	buried uint64           // packets that count as lost with this incarnation
 }
 
 // tenure is what incarnations of a part have counted that are over. Constant but for its zero value.

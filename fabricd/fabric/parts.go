@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -184,7 +185,37 @@ func (f *Fabric) charterOf(p *outpost) (c part.Charter, err error) {
 	// Epochs count a thousand a second, faster than any link comes up for long, so that they are above all of before.
 	c.Now = f.Now()
 	c.Epoch = firstEpoch + weft.Epoch(c.Now/weft.Millisecond)
+	if o.Admitter == nil {
+		return c, nil // the broker's owner says who may do what
+	}
+	if p.next == nil {
+		a := bus.PartAccess{Part: p.name, First: p.place.Shard, N: p.place.Shards}
+		creds, err := o.Admitter.AdmitPart(a)
+		if err != nil {
+			return c, err
+		}
+		p.next = &creds
+	}
+	c.Credentials = *p.next
 	return c, nil
+}
+
+// admitted notes that p has the credentials of its charter, and takes back those of its last incarnation. The caller holds mu.
+func (f *Fabric) admitted(p *outpost) {
+	if p.next == nil {
+		return
+	}
+	if p.user != "" {
+		f.opts.Admitter.Revoke(p.user)
+	}
+	p.user, p.next = p.next.User, nil
+}
+
+// Admitter says what a part may do on the broker. *bus.Broker is one.
+type Admitter interface {
+	// AdmitPart makes credentials for a part, which are in force when it returns and until Revoke.
+	AdmitPart(a bus.PartAccess) (bus.Credentials, error)
+	Revoke(user string)
 }
 
 // each calls do for parts, all at once, and returns what went wrong.
