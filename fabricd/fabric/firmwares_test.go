@@ -249,15 +249,9 @@ func eachFaults(t *testing.T, spec string, f func(t *testing.T, e subnet.Entry, 
 
 var faultDraws = flag.Int("fault-draws", 1, "how many sets of faults of each kind each firmware has to bear one after another, and how many at once")
 
-const three = "kary-ntree:3,3" // 27 switches, 27 NICs
-
 func TestOverNATSEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 	t.Parallel()
-	spec, nics := tree, 64
-	if raceEnabled || testing.Short() {
-		spec, nics = three, 27
-		t.Logf("on %s: without the race detector and -short it is %s", three, tree)
-	}
+	spec, nics := loadedTree()
 	everyFirmwareBears(t, spec, nics, harness.OverNATS())
 }
 
