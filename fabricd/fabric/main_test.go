@@ -77,12 +77,15 @@ func saturating(nics int) harness.Option {
 // end short.
 func loaded() harness.Option {
 	if raceEnabled {
-		return harness.Options(harness.Traffic("uniform:0.1"), shortQueues)
+		return harness.Options(harness.Traffic("uniform:0.1"), roomForAll)
 	}
-	return harness.Options(harness.Traffic("uniform:0.3"), shortQueues)
+	return harness.Options(harness.Traffic("uniform:0.3"), roomForAll)
 }
 
-var shortQueues = harness.NICs(fabric.NICOptions{QueueBytes: 16 << 10})
+var (
+	shortQueues = harness.NICs(fabric.NICOptions{QueueBytes: shortQueue})
+	roomForAll  = harness.NICs(fabric.NICOptions{QueueBytes: 16 << 10}) // for a packet to each of 64 NICs
+)
 
 // saturated waits until a packet has been refused for want of room in a send queue.
 func saturated(h *harness.Harness) {
