@@ -17,15 +17,15 @@ func (f *Fabric) eras() (first int, sum []nic.EraStats) {
 
 // erasUntil is eras when it is known which is the latest.
 func (f *Fabric) erasUntil(now int) (first int, sum []nic.EraStats) {
-	snaps := make([]nic.Snapshot, len(f.nics))
-	for i, n := range f.nics {
-		snaps[i] = n.Snapshot()
-		first = max(first, snaps[i].FirstEra)
-	}
+	var counts []eraCount
+	f.eachEra(func(_ *nic.Stats, from int, eras []nic.EraStats) {
+		counts = append(counts, eraCount{from, eras})
+		first = max(first, from)
+	})
 	sum = make([]nic.EraStats, max(0, now-first)+1)
-	for _, s := range snaps {
-		for i, e := range s.Eras {
-			if at := s.FirstEra + i - first; at >= 0 && at < len(sum) {
+	for _, c := range counts {
+		for i, e := range c.eras {
+			if at := c.first + i - first; at >= 0 && at < len(sum) {
 				sum[at].Injected += e.Injected
 				sum[at].Delivered += e.Delivered
 				sum[at].Rerouted += e.Rerouted
@@ -77,11 +77,11 @@ func (f *Fabric) LossesExplained() error {
 			return fmt.Errorf("%s %s lost %d packets, its wires and queues hold %d", r.Kind, r.Target, r.Lost(), most)
 		}
 	}
-	var missing, allowed uint64
+	var missing, allowed int64 // signed: of packets of a part that died, more may have been delivered than it had told of
 	for i := len(eras) - 1; i >= 0; i-- {
 		era := first + i
-		missing += eras[i].Injected - eras[i].Delivered
-		allowed += byEra[era]
+		missing += int64(eras[i].Injected - eras[i].Delivered)
+		allowed += int64(byEra[era])
 		if missing > allowed {
 			return fmt.Errorf("of the packets generated after both ends had seen fault or repair number %d, %d are missing, and later faults account for %d of them", era, missing, allowed)
 		}
