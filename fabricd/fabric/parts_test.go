@@ -20,6 +20,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	parts "github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/linkmon/fault"
@@ -261,6 +262,51 @@ func TestPartThatDies(t *testing.T) {
 	assert.Equal(t, "host1", r.Target)
 	assert.NotZero(t, r.RestoredAt)
 	assert.Zero(t, l.Fabric.Totals().Duplicated)
+}
+
+// New tables come into force in parts, and in a part that is made anew.
+func TestTablesOfParts(t *testing.T) {
+	t.Parallel()
+	l := startParts(t, 3, func(o *fabric.Options) {
+		var err error
+		o.Processes.Firmware = "ftree"
+		o.Firmware, o.Switch.VCs, err = subnet.Firmware("ftree", o.Topology)
+		require.NoError(t, err)
+	})
+	g := l.Fabric.Topology()
+	link, err := g.LinkByName("s0.00-s1.00")
+	require.NoError(t, err)
+	l.load("uniform:0.3")
+	l.more(100)
+	l.Do(fault.Spec{Do: fault.VerbCut, A: link.Name})
+	l.until("packets meet it", func() bool { return l.Fabric.Ledger().Discarded > 0 })
+	require.Positive(t, upload(t, l.Fabric, 5, link))
+	l.Settle()
+	before := l.Fabric.Ledger().Discarded
+	versions := l.Fabric.TableVersions()
+	l.AllPairs(l.Settle)
+	assert.Equal(t, before, l.Fabric.Ledger().Discarded, "they go round it")
+
+	l.hosts.kill("host1")
+	l.until("it is missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 4 })
+	l.hosts.back("host1")
+	l.until("it is back", func() bool { return len(l.Fabric.LinksDown()) == 1 })
+	assert.Equal(t, versions, l.Fabric.TableVersions())
+	for _, s := range g.Switches {
+		assert.Equal(t, versions[s.ID], l.Fabric.Switch(s.ID).Version, s.Name)
+	}
+	before = l.Fabric.Ledger().Discarded
+	l.AllPairs(l.Settle)
+	assert.Equal(t, before, l.Fabric.Ledger().Discarded, "it has the tables that it had")
+	ctx, cancel := context.WithTimeout(t.Context(), rig.Patience)
+	defer cancel()
+	l.load("uniform:0.3")
+	l.more(100)
+	l.Fabric.HoldNICs()
+	_, err = l.Fabric.Drained(ctx)
+	require.NoError(t, err)
+	l.Fabric.ResumeNICs()
+	l.more(100)
 }
 
 // A part that stands still is not waited for, and told what it has missed when it goes on; it has lost nothing by it.
