@@ -493,5 +493,5 @@ func TestAnotherLeader(t *testing.T) {
 	l.Do(fault.Spec{Do: fault.VerbHeal})
 	l.sound()
 	cut := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"})
-	assert.Equal(t, len(before)+1, cut[0].Fault.ID)
+	assert.Greater(t, cut[0].Fault.ID, len(before), "it has a number of its own")
 }
