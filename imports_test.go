@@ -102,6 +102,8 @@ var cores = map[string]core{
 		},
 	},
 	"fabricd/subnet/tolerate": {std: plain, ours: []string{".", "fabricd/document", "fabricd/subnet/direct", "fabricd/topology"}},
+	// Who runs what, of a graph and what hosts offer.
+	"fabricd/placement": {std: plain, ours: []string{".", "fabricd/topology"}},
 	"fabricd/subnet/survey": {
 		std: plain, ours: []string{".", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware"},
 	},

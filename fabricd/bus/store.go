@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -16,7 +17,12 @@ var (
 	ErrNoStore  = errors.New("the broker keeps nothing: it runs without JetStream")
 	ErrNoKey    = errors.New("no such key")
 	ErrConflict = errors.New("somebody else has written it meanwhile")
+	// ErrNoTTL means that the broker cannot let single keys run out, as nats-server does from 2.11 on.
+	ErrNoTTL = errors.New("the broker cannot let a key run out: that takes nats-server 2.11 or newer")
 )
+
+// NoStoreHelp says what to switch on where the error wraps ErrNoStore.
+const NoStoreHelp = "start nats-server with -js, or with jetstream {store_dir: \"...\"} in its configuration; where it has accounts, with jetstream: enabled in that of the user"
 
 // maxStore bounds what the broker keeps of one fabric; chosen by us.
 const maxStore = 256 << 20
@@ -34,7 +40,7 @@ func storeSubjects(fabric string) []string {
 	stream := "KV_" + bucket
 	return []string{
 		"$KV." + bucket + ".>", "$JS.API.INFO",
-		"$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.CREATE." + stream, "$JS.API.DIRECT.GET." + stream + ".>", "$JS.API.STREAM.MSG.GET." + stream,
+		"$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.CREATE." + stream, "$JS.API.STREAM.UPDATE." + stream, "$JS.API.DIRECT.GET." + stream + ".>", "$JS.API.STREAM.MSG.GET." + stream,
 	}
 }
 
@@ -49,9 +55,12 @@ type StoreConfig struct {
 // Store is a bucket of keys and values on the broker, one for each fabric, in which its subnet manager keeps what the next one must know:
 // a JetStream key-value bucket. A write that has returned survives whoever made it. Methods may be called concurrently.
 type Store struct {
-	conn *nats.Conn
-	kv   jetstream.KeyValue
-	done chan struct{} // closed by nats.go after its last callback
+	conn   *nats.Conn
+	js     jetstream.JetStream
+	kv     jetstream.KeyValue
+	ttl    bool          // keys can run out
+	copies int           // servers that keep it
+	done   chan struct{} // closed by nats.go after its last callback
 }
 
 // OpenStore connects and makes the bucket if there is none. The error wraps ErrNoStore when the broker has no JetStream. The caller closes it,
@@ -69,12 +78,8 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bus: store of fabric %q: %w", cfg.Fabric, err)
 	}
-	js, err := jetstream.New(s.conn)
-	if err == nil {
-		s.kv, err = js.KeyValue(ctx, bucketOf(cfg.Fabric))
-		if errors.Is(err, jetstream.ErrBucketNotFound) {
-			s.kv, err = makeBucket(ctx, js, cfg.Fabric)
-		}
+	if s.js, err = jetstream.New(s.conn); err == nil {
+		err = s.open(ctx, cfg.Fabric)
 	}
 	switch {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
@@ -89,13 +94,57 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 	return s, nil
 }
 
-// makeBucket does not end before the broker has answered, though ctx may: a broker that is shut down while it makes a bucket leaves goroutines behind.
-func makeBucket(ctx context.Context, js jetstream.JetStream, fabric string) (jetstream.KeyValue, error) {
+// open finds the bucket or makes it.
+func (s *Store) open(ctx context.Context, fabric string) (err error) {
+	if s.kv, err = s.js.KeyValue(ctx, bucketOf(fabric)); errors.Is(err, jetstream.ErrBucketNotFound) {
+		s.kv, err = s.make(ctx, fabric)
+	}
+	if err != nil {
+		return err
+	}
+	status, err := s.kv.Status(ctx)
+	if err != nil {
+		return err
+	}
+	s.ttl, s.copies = status.LimitMarkerTTL() > 0, status.Config().Replicas
+	return nil
+}
+
+// copies is on how many servers of a cluster a bucket is kept, so that it outlives one of them; fewer where there are fewer.
+const copies = 3
+
+// marker is how long the broker remembers that a key has run out, for who watches; the least that it takes. Chosen by us, who do not watch.
+const marker = time.Second
+
+// make does not end before the broker has answered, though ctx may: a broker that is shut down while it makes a bucket leaves goroutines behind.
+func (s *Store) make(ctx context.Context, fabric string) (jetstream.KeyValue, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), makeTime)
 	defer cancel()
-	return js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket: bucketOf(fabric), Description: "state of the subnet manager of fabric " + fabric, History: 1, MaxBytes: maxStore / 2,
-	})
+	cfg := jetstream.KeyValueConfig{
+		Bucket: bucketOf(fabric), Description: "state of fabric " + fabric, History: 1, MaxBytes: maxStore / 2,
+		Replicas: copies, LimitMarkerTTL: marker,
+	}
+	kv, err := s.js.CreateKeyValue(ctx, cfg)
+	if errors.Is(err, jetstream.ErrLimitMarkerTTLNotSupported) {
+		cfg.LimitMarkerTTL = 0
+		kv, err = s.js.CreateKeyValue(ctx, cfg)
+	}
+	if fewServers(err) {
+		cfg.Replicas = 1
+		kv, err = s.js.CreateKeyValue(ctx, cfg)
+	}
+	if errors.Is(err, jetstream.ErrBucketExists) { // somebody else was faster
+		kv, err = s.js.KeyValue(ctx, cfg.Bucket)
+	}
+	return kv, err
+}
+
+// What the server says of a stream with more copies than it can keep: that it stands alone, that there are too few others, that all have no room.
+var fewer = []jetstream.ErrorCode{10074, 10005, 10047}
+
+func fewServers(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && slices.Contains(fewer, api.ErrorCode)
 }
 
 // makeTime is far more than a broker takes to make a bucket.
@@ -134,9 +183,55 @@ func (s *Store) Update(ctx context.Context, key string, value []byte, last uint6
 	return revision, storeError("update", key, err)
 }
 
+// CreateFor is Create of a key that runs out after so long, in whole seconds. The error wraps ErrNoTTL where none can.
+func (s *Store) CreateFor(ctx context.Context, key string, value []byte, ttl time.Duration) (revision uint64, err error) {
+	if err := s.canRunOut(ctx); err != nil {
+		return 0, storeError("create", key, err)
+	}
+	revision, err = s.kv.Create(ctx, key, value, jetstream.KeyTTL(ttl))
+	return revision, storeError("create", key, err)
+}
+
+// UpdateFor is Update of a key that from then on runs out after so long.
+func (s *Store) UpdateFor(ctx context.Context, key string, value []byte, last uint64, ttl time.Duration) (revision uint64, err error) {
+	// The key-value interface has no update with a time: one without would make the key stay.
+	ack, err := s.js.Publish(ctx, "$KV."+s.kv.Bucket()+"."+key, value, jetstream.WithExpectLastSequencePerSubject(last), jetstream.WithMsgTTL(ttl))
+	if err != nil {
+		return 0, storeError("update", key, err)
+	}
+	return ack.Sequence, nil
+}
+
+// canRunOut has the broker let keys of the bucket run out. One that was made before this was asked of it is changed.
+func (s *Store) canRunOut(ctx context.Context) error {
+	if s.ttl {
+		return nil
+	}
+	status, err := s.kv.Status(ctx)
+	if err != nil {
+		return err
+	}
+	cfg := status.Config()
+	cfg.LimitMarkerTTL = marker
+	_, err = s.js.UpdateKeyValue(ctx, cfg)
+	if errors.Is(err, jetstream.ErrLimitMarkerTTLNotSupported) {
+		return fmt.Errorf("%w, and this is %s", ErrNoTTL, s.conn.ConnectedServerVersion())
+	}
+	s.ttl = err == nil
+	return err
+}
+
+// Copies is on how many servers the broker keeps this store; 1 does not outlive the loss of that server.
+func (s *Store) Copies() int { return s.copies }
+
 // Delete takes a key away.
 func (s *Store) Delete(ctx context.Context, key string) error {
 	return storeError("delete", key, s.kv.Purge(ctx, key))
+}
+
+// DeleteAt takes a key away that still has that revision. The error wraps ErrConflict when it has another.
+func (s *Store) DeleteAt(ctx context.Context, key string, last uint64) error {
+	return storeError("delete", key, s.kv.Purge(ctx, key, jetstream.LastRevision(last)))
 }
 
 func storeError(do, key string, err error) error {
@@ -146,7 +241,8 @@ func storeError(do, key string, err error) error {
 		return nil
 	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, jetstream.ErrKeyDeleted):
 		err = ErrNoKey
-	case errors.Is(err, jetstream.ErrKeyExists), errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence:
+	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch), errors.As(err, &api) &&
+		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant):
 		err = ErrConflict
 	}
 	return fmt.Errorf("bus: %s %s in the store: %w", do, key, err)

@@ -17,7 +17,8 @@ const MaxShards = 4
 
 const (
 	root    = "weft"
-	maxName = 64 // bytes of a node name or of a verb
+	agents  = "agent" // stands where the name of a fabric does, so that no fabric is called so
+	maxName = 64      // bytes of a node name or of a verb
 )
 
 // SubjectKind says what a subject carries.
@@ -30,6 +31,7 @@ const (
 	SubjectEvent                          // what the fabric tells
 	SubjectSwitch                         // between the fabric and a switch that is a process of its own
 	SubjectManage                         // what the subnet manager asks of the fabric
+	SubjectAgent                          // requests to the agent of a host, whatever the fabric
 )
 
 // Subject is a parsed NATS subject. Subjects are built and parsed in this file only:
@@ -40,11 +42,12 @@ const (
 //	weft.<fabric>.ev.<kind>                 SubjectEvent; likewise
 //	weft.<fabric>.sw.<node>.do.<verb>       SubjectSwitch, the fabric asks the process; the node as in links, the verb as in control
 //	weft.<fabric>.sw.<node>.tell.<kind>     SubjectSwitch with Tell, the process tells the fabric
+//	weft.agent.<node>.<verb>                SubjectAgent; the agent's name as a node in links, the verb as in control
 type Subject struct {
 	Kind   SubjectKind
-	Fabric string
+	Fabric string      // empty for SubjectAgent
 	Shard  int         // SubjectLink: 0 to MaxShards-1
-	Node   string      // SubjectLink: the sender; SubjectSwitch: the process
+	Node   string      // SubjectLink: the sender; SubjectSwitch: the process; SubjectAgent: the agent
 	Port   weft.PortID // SubjectLink: the sender's port, below weft.MaxPorts
 	Verb   string      // SubjectControl and SubjectSwitch: the verb; SubjectEvent and Tell: the kind
 	Tell   bool        // SubjectSwitch: the process tells, else it is asked
@@ -52,6 +55,9 @@ type Subject struct {
 
 // Validate gives an error that wraps ErrName when s would not survive String and ParseSubject.
 func (s Subject) Validate() error {
+	if s.Kind == SubjectAgent {
+		return errors.Join(ValidateAgent(s.Node), validateVerb(s.Verb))
+	}
 	if err := ValidateFabric(s.Fabric); err != nil {
 		return err
 	}
@@ -91,6 +97,8 @@ func (s Subject) String() string {
 			return switchPrefix(s.Fabric, s.Node) + tells + s.Verb
 		}
 		return switchPrefix(s.Fabric, s.Node) + does + s.Verb
+	case SubjectAgent:
+		return agentPrefix(s.Node) + "." + s.Verb
 	}
 	return ""
 }
@@ -106,8 +114,10 @@ func ParseSubject(subject string) (Subject, error) {
 		return bad("want weft.<fabric>.<l|ctl|mgr|ev|sw>.<...>")
 	}
 	s.Fabric = tokens[1]
-	switch rest := tokens[3]; tokens[2] {
-	case "l":
+	switch rest := tokens[3]; {
+	case s.Fabric == agents:
+		s = Subject{Kind: SubjectAgent, Node: nodeOf(tokens[2]), Verb: rest}
+	case tokens[2] == "l":
 		link := strings.Split(rest, ".")
 		if len(link) != 3 {
 			return bad("want <shard>.<node>.<port> after l")
@@ -118,13 +128,13 @@ func ParseSubject(subject string) (Subject, error) {
 		}
 		s.Kind, s.Shard, s.Port = SubjectLink, int(link[0][0])-'0', weft.PortID(port)
 		s.Node = nodeOf(link[1])
-	case "ctl":
+	case tokens[2] == "ctl":
 		s.Kind, s.Verb = SubjectControl, rest
-	case "mgr":
+	case tokens[2] == "mgr":
 		s.Kind, s.Verb = SubjectManage, rest
-	case "ev":
+	case tokens[2] == "ev":
 		s.Kind, s.Verb = SubjectEvent, rest
-	case "sw":
+	case tokens[2] == "sw":
 		side := strings.SplitN(rest, ".", 3)
 		if len(side) != 3 || side[1] != "do" && side[1] != "tell" {
 			return bad("want <node>.do.<verb> or <node>.tell.<kind> after sw")
@@ -163,6 +173,8 @@ const (
 )
 
 func switchPrefix(fabric, node string) string { return root + "." + fabric + ".sw." + nodeToken(node) }
+
+func agentPrefix(name string) string { return root + "." + agents + "." + nodeToken(name) }
 
 // nodeToken is a node's name as one token of a subject, and nodeOf undoes it: no valid name has a '_'.
 func nodeToken(node string) string { return strings.ReplaceAll(node, ".", "_") }
@@ -205,7 +217,7 @@ func allAnswersOf(inbox, node string) string { return inbox + ".*." + nodeToken(
 // noLink is a subject nothing is ever published on.
 func noLink(fabric string) string { return root + "." + fabric + ".none" }
 
-// ValidateFabric checks the name of a fabric, [a-z0-9][a-z0-9-]{0,31}. Errors wrap ErrName.
+// ValidateFabric checks the name of a fabric, [a-z0-9][a-z0-9-]{0,31} but agent. Errors wrap ErrName.
 func ValidateFabric(name string) error {
 	ok := len(name) >= 1 && len(name) <= 32 && name[0] != '-'
 	for i := 0; ok && i < len(name); i++ {
@@ -213,6 +225,17 @@ func ValidateFabric(name string) error {
 	}
 	if !ok {
 		return fmt.Errorf("bus: fabric name %.64q: want 1 to 32 of a-z, 0-9 and '-', not beginning with '-': %w", name, ErrName)
+	}
+	if name == agents {
+		return fmt.Errorf("bus: fabric name %q: subjects of the agents of hosts begin so, choose another: %w", name, ErrName)
+	}
+	return nil
+}
+
+// ValidateAgent checks the name of a host's agent, which is that of a node. Errors wrap ErrName.
+func ValidateAgent(name string) error {
+	if err := validateNode(name); err != nil {
+		return fmt.Errorf("bus: agent name %.80q: want 1 to %d of A-Z, a-z, 0-9, '.' and '-': %w", name, maxName, ErrName)
 	}
 	return nil
 }

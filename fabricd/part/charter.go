@@ -1,0 +1,77 @@
+package part
+
+import (
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/linkmon/liveness"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/pace"
+)
+
+// Charter is all that a process needs to be a part.
+type Charter struct {
+	Fabric string `json:"fabric"`
+	Part   string `json:"part"`
+	Number uint64 `json:"number"` // of this incarnation; above those of all parts before it in the fabric
+	Term   uint64 `json:"term,omitempty"`
+	// Again is how often the nodes of this part were hosted before, by this name or another: 0 the first time. Their NICs number
+	// their packets anew so that nobody takes what is missing of the time before for lost now. At most nic.MaxIncarnation.
+	Again uint32 `json:"again,omitempty"`
+
+	Topology []byte `json:"topology"` // of the whole fabric: a YAML topology file, compressed as [Compress] does
+	Firmware string `json:"firmware"` // by name
+	Place    Place  `json:"place"`    // what this part is
+	// Layout says in which part every node is, and so in which shard.
+	Layout []Place `json:"layout"`
+
+	Switch SwitchOptions `json:"switch"`
+	NIC    NICOptions    `json:"nic"`
+	Link   LinkOptions   `json:"link"`
+	Seed   uint64        `json:"seed"`
+	Epoch  weft.Epoch    `json:"epoch"` // before the first of every link
+
+	Era  uint16 `json:"era,omitempty"`  // at which its NICs begin
+	Hold bool   `json:"hold,omitempty"` // they inject nothing until told to
+
+	// Packets has the part tell of every packet that is dropped; else of those traced.
+	Packets bool `json:"packets,omitempty"`
+
+	// Now is the time by the fabric's clock when the charter was written. The part's clock goes on from there by the clock of its
+	// own host, so it is behind by what the charter was on its way; the leader measures that, see [Sum].Now.
+	Now weft.Time `json:"now"`
+
+	// Beside a charter that an agent is given; empty in what is kept.
+	Credentials bus.Credentials `json:"credentials,omitzero"`
+}
+
+// SwitchOptions are those of every switch; see [switching.Config].
+type SwitchOptions struct {
+	VCs          int                 `json:"vcs"`
+	InputBuffer  int                 `json:"input_buffer"`  // packets per VC
+	OutputBuffer int                 `json:"output_buffer"` // packets per VC
+	Queueing     switching.Queueing  `json:"queueing"`
+	Selection    switching.Selection `json:"selection"`
+	Waiting      switching.Waiting   `json:"waiting"`
+	EagerCredits bool                `json:"eager_credits"`
+	Requeue      bool                `json:"requeue"`
+	Batch        int                 `json:"batch"` // most packets in a frame
+}
+
+// NICOptions are those of every NIC; see [nic.Config].
+type NICOptions struct {
+	QueueBytes  int           `json:"queue_bytes"` // 0 means nic.DefaultQueueBytes
+	PacketBytes int           `json:"packet_bytes"`
+	TraceEvery  int           `json:"trace_every"`
+	Notices     time.Duration `json:"notices"`   // how long one is honoured; 0: switches tell none
+	Unordered   bool          `json:"unordered"` // see nic.Config
+}
+
+// LinkOptions are those of every link.
+type LinkOptions struct {
+	Rate     float64         `json:"rate"` // bytes per second, what a load of 1 means
+	Pace     pace.Pace       `json:"pace"`
+	Liveness liveness.Config `json:"liveness"`
+	Inbox    int             `json:"inbox"` // frames that may be on their way to one port
+}

@@ -1,0 +1,165 @@
+package part
+
+import (
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/switchd"
+)
+
+// Verbs that the leader asks of a part, of which the part's name is the node; a [Client] does. Requests and answers are JSON, in
+// a [parcel]. A request that names another incarnation than the part's is refused, and nothing of it is done; so is an order of a
+// leader whose term is lower than one that the part has heard of, for that has been replaced. Where nobody is ever replaced terms
+// are 0.
+const (
+	AskSum   = "sum"   // a [SumRequest], answered by a [Sum]
+	AskOrder = "order" // an [Order], answered by an [OrderAnswer]
+	AskRead  = "read"  // a [ReadRequest], answered by [Readings]
+	AskNode  = "node"  // a [NodeRequest], answered by [Nodes]
+	AskLoad  = "load"  // a [LoadOrder], answered by a [LoadAnswer]
+	AskEnd   = "end"   // an [EndOrder]: the part ends. Answered by a last [Sum], with everything
+)
+
+// TellSeen is the kind of what a part tells: a [Seen].
+const TellSeen = "seen"
+
+// SumRequest asks for what the part has added up.
+type SumRequest struct {
+	Number uint64 `json:"number"` // of the charter; 0: of whichever there is, as a new leader asks
+
+	Ends     bool `json:"ends,omitempty"`     // Sum.Ends
+	Eras     bool `json:"eras,omitempty"`     // Sum.Eras
+	Latency  bool `json:"latency,omitempty"`  // Sum.Latency
+	Standing bool `json:"standing,omitempty"` // Sum.Standing
+}
+
+// Sum is what a part has added up since it was made. While packets move, its nodes are read at slightly different moments; at a
+// quiescent point it is exact.
+type Sum struct {
+	Part     string    `json:"part"`
+	Number   uint64    `json:"number"`   // of the charter
+	At       weft.Time `json:"at"`       // when the first node was read, on the part's own clock
+	Now      weft.Time `json:"now"`      // when it was answered, likewise
+	Observed uint64    `json:"observed"` // how much the part had observed by At, see [Seen.Upto]
+	Untold   uint64    `json:"untold"`   // observations of packets that were too many to tell
+
+	Switches switching.Stats   `json:"switches"` // of all switches together
+	NICs     nic.Stats         `json:"nics"`     // of all NICs together; MostHops and MostExtra are the greatest
+	Held     uint64            `json:"held"`     // packets inside switches
+	Blocked  uint64            `json:"blocked"`  // of these, those that wait for room in an output queue
+	Queued   uint64            `json:"queued"`   // packets in the send queues of NICs
+	Discards map[string]uint64 `json:"discards,omitempty"`
+	Wrong    map[string]uint64 `json:"wrong,omitempty"` // packets that NICs, by name, found to be for another
+	Wires    uint64            `json:"wires"`           // packets on links inside the part, sent and not received yet
+	Drivers  switchd.Stats     `json:"drivers"`
+	Links    bus.Stats         `json:"links"`  // of this part; Add leaves it
+	Timers   weft.Time         `json:"timers"` // the longest that a register which has a timer running is kept; 0: none has
+
+	// Up has a bit for each end that the part has, in the order of [Place.Ends], that is set when the end takes its link for up.
+	Up []byte `json:"up,omitempty"`
+	// Sparse lists: what is not in them is zero.
+	HeldDown []End      `json:"held_down,omitempty"` // ends that damping keeps down
+	Lost     []LinkLost `json:"lost,omitempty"`      // on the wires of links inside the part, by direction
+	LostOut  []EndLost  `json:"lost_out,omitempty"`  // in output queues of links that died
+	Crashed  []NodeLost `json:"crashed,omitempty"`   // in switches that crashed
+
+	Ends     EndFlows       `json:"ends,omitempty"`      // of crossing links, all of them or none
+	FirstEra int            `json:"first_era,omitempty"` // of Eras
+	Eras     []nic.EraStats `json:"eras,omitempty"`      // of all NICs together; of each NIC at most nic.MaxEras
+	OlderEra nic.EraStats   `json:"older_eras,omitzero"` // all before
+	Latency  []byte         `json:"latency,omitempty"`   // of all NICs together: a histogram in nanoseconds, see [DecodeLatency]
+	Standing *Standing      `json:"standing,omitempty"`  // what was done to the part
+}
+
+// End is an end of a link, as it travels.
+type End struct {
+	NIC  bool        `json:"nic,omitempty"`
+	Node uint32      `json:"node"` // its SwitchID or NICID
+	Port weft.PortID `json:"port,omitempty"`
+}
+
+// Way is one direction of a link, as it travels.
+type Way struct {
+	Link weft.LinkID `json:"link"`
+	Back bool        `json:"back,omitempty"` // from B to A
+}
+
+// LinkLost is how many packets a link has lost on its wires: sent by one end, and never received by the other.
+type LinkLost struct {
+	Link weft.LinkID `json:"link"`
+	Wire [2]uint64   `json:"wire"` // A to B, B to A
+}
+
+// EndLost is how many packets were lost in the output queues of an end.
+type EndLost struct {
+	End    End    `json:"end"`
+	Queued uint64 `json:"queued"`
+}
+
+// NodeLost is how many packets were lost inside a switch that crashed.
+type NodeLost struct {
+	Switch weft.SwitchID `json:"switch"`
+	Crash  uint64        `json:"crash"`
+}
+
+// Standing is what was done to a part and lasts, for a leader that has not done it.
+type Standing struct {
+	Lit      []byte        `json:"lit"` // which ends have signal: bits as in Sum.Up
+	Cut      []Way         `json:"cut,omitempty"`
+	Impaired []ImpairOrder `json:"impaired,omitempty"`
+	Versions []uint64      `json:"versions,omitempty"` // of tables, per switch of the part in its order; nil: none has tables
+	Traffic  TrafficOrder  `json:"traffic"`
+	Era      uint16        `json:"era"`
+	Hold     bool          `json:"hold,omitempty"`
+	Orders   uint64        `json:"orders"` // how many orders were carried out
+}
+
+// ReadRequest asks for readings of all nodes of the part.
+type ReadRequest struct {
+	Number uint64 `json:"number"`
+}
+
+// Readings are what is read of all nodes again and again while somebody watches.
+type Readings struct {
+	Number   uint64      `json:"number"`
+	At       weft.Time   `json:"at"`
+	Switches SwitchReads `json:"switches"` // in the order of the part's [Place]
+	NICs     NICReads    `json:"nics"`     // likewise
+}
+
+// NodeRequest asks for all about some nodes.
+type NodeRequest struct {
+	Number   uint64          `json:"number"`
+	Switches []weft.SwitchID `json:"switches,omitempty"`
+	NICs     []weft.NICID    `json:"nics,omitempty"`
+}
+
+// Nodes are the nodes asked for, in that order.
+type Nodes struct {
+	Number   uint64               `json:"number"`
+	At       weft.Time            `json:"at"`
+	Switches []switching.Snapshot `json:"switches,omitempty"`
+	Flows    [][]credit.Flow      `json:"flows,omitempty"` // per switch, per port
+	NICs     []nic.Snapshot       `json:"nics,omitempty"`
+	Drivers  []switchd.Stats      `json:"drivers,omitempty"` // per switch, then per NIC
+}
+
+// EndOrder says why a part is to end.
+type EndOrder struct {
+	Number uint64 `json:"number"` // 0: whichever there is
+	Term   uint64 `json:"term,omitempty"`
+	Why    string `json:"why"`
+}
+
+// EndOf is e as it travels.
+func EndOf(e weft.End) End { return End{NIC: !e.Node.IsSwitch(), Node: e.Node.Index, Port: e.Port} }
+
+// End is e as others have it.
+func (e End) End() weft.End {
+	if e.NIC {
+		return weft.End{Node: weft.NICID(e.Node).Node(), Port: e.Port}
+	}
+	return weft.End{Node: weft.SwitchID(e.Node).Node(), Port: e.Port}
+}
