@@ -198,5 +198,10 @@ func (d *Dir) certificates(a authority, now time.Time) (made []string, err error
 	if err := one(leaderDir, "leader of "+d.Fabric, all); err != nil {
 		return made, err
 	}
-	return made, errors.Join(d.write(usersDir+"/"+caFile, a.pem), d.write(caFile, a.pem))
+	for _, user := range []bus.Role{bus.RoleManager, bus.RoleOperator, bus.RoleViewer} {
+		if err := d.write(usersDir+"/"+user.String()+"/"+caFile, a.pem); err != nil {
+			return made, err
+		}
+	}
+	return made, d.write(caFile, a.pem)
 }

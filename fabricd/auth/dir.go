@@ -41,9 +41,9 @@ const (
 	systemCreds   = keysDir + "/system.creds"
 	renewerCreds  = keysDir + "/renewer.creds"
 	authorityKey  = keysDir + "/ca.key.pem"
-	managerCreds  = usersDir + "/manager.creds"
-	operatorCreds = usersDir + "/operator.creds"
-	viewerCreds   = usersDir + "/viewer.creds"
+	managerCreds  = usersDir + "/manager/manager.creds"
+	operatorCreds = usersDir + "/operator/operator.creds"
+	viewerCreds   = usersDir + "/viewer/viewer.creds"
 )
 
 // ErrHost means that a host is written in a way that is not understood.

@@ -29,7 +29,6 @@ type Renewed struct {
 	User   string   `json:"user"`
 	Parts  int      `json:"parts,omitempty"`  // of a leader: as many parts have got theirs from it
 	Missed []string `json:"missed,omitempty"` // those that have not, each with why
-	Unkept string   `json:"unkept,omitempty"` // why its file still has the old ones, which it must not be started with
 }
 
 // Rotated is what came of a rotation.
@@ -196,9 +195,6 @@ func told(d Renewed) string {
 	if d.Parts > 0 {
 		s += fmt.Sprintf(", and so have %d parts", d.Parts)
 	}
-	if d.Unkept != "" {
-		s += ", but not in its file: " + d.Unkept
-	}
 	return s
 }
 
@@ -272,7 +268,7 @@ func (r *rotation) give(ctx context.Context, renewer *bus.Renewer, a asked) (Ren
 	}
 	r.users[a.user] = append(r.users[a.user], a.offer.Public)
 	r.note(a.user, a.offer.Public)
-	done.Parts, done.Missed, done.Unkept = t.Parts, t.Missed, t.Unkept
+	done.Parts, done.Missed = t.Parts, t.Missed
 	return done, nil
 }
 

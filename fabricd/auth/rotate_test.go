@@ -40,7 +40,7 @@ func (l *lab) run(creds, signer string) *process {
 		p.issuer, err = bus.NewIssuer("lab", p.Identity, key)
 		require.NoError(l.t, err)
 		signerFile = p.file + ".nk"
-		p.control, err = bus.NewControl(bus.ControlConfig{Fabric: "lab", URL: l.url, Credentials: p.Identity.Credentials(base)})
+		p.control, err = bus.NewControl(bus.ControlConfig{Fabric: "lab", URL: l.url, Credentials: bus.Credentials{CredsFile: p.file, TLSCA: l.file("ca.pem")}})
 		require.NoError(l.t, err)
 		l.t.Cleanup(func() { require.NoError(l.t, p.control.Close()) })
 		require.NoError(l.t, p.control.Serve("get.status", func(context.Context, []byte) (any, error) { return "fine", nil }))
@@ -72,13 +72,13 @@ func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, release)
 			old := map[string][]byte{}
-			for _, name := range []string{"users/viewer.creds", "leader/leader.creds", "hosts/a/agent.creds", "keys/system.creds", "keys/renewer.creds"} {
+			for _, name := range []string{"users/viewer/viewer.creds", "leader/leader.creds", "hosts/a/agent.creds", "keys/system.creds", "keys/renewer.creds"} {
 				text, err := os.ReadFile(l.file(name))
 				require.NoError(t, err)
 				old[name] = text
 			}
 			leader, agent := l.run("leader/leader.creds", "leader/signing.nk"), l.run("hosts/a/agent.creds", "")
-			require.NoError(t, l.ask(l.credentials("users/viewer.creds")))
+			require.NoError(t, l.ask(l.credentials("users/viewer/viewer.creds")))
 			for round := range int32(2) { // the second with what the first has made
 				out, err := l.dir.Rotate(t.Context(), auth.RotateOptions{URL: l.url, Wait: time.Second})
 				require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 				require.Equal(t, round+1, leader.taken.Load())
 				require.Equal(t, round+1, agent.taken.Load())
 				// Who runs comes back by itself, and answers whoever has the new ones.
-				require.Eventually(t, func() bool { return l.ask(l.credentials("users/viewer.creds")) == nil }, patience, 20*time.Millisecond)
+				require.Eventually(t, func() bool { return l.ask(l.credentials("users/viewer/viewer.creds")) == nil }, patience, 20*time.Millisecond)
 			}
 			for name, text := range old {
 				require.NoError(t, bus.WritePrivate(l.file("old.creds"), text))
@@ -106,9 +106,9 @@ func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 			// A server that was away knows it from what the others, or its own disk, have kept.
 			l.servers[0].Kill()
 			l.servers[0].Start()
-			require.NoError(t, bus.WritePrivate(l.file("old.creds"), old["users/viewer.creds"]))
+			require.NoError(t, bus.WritePrivate(l.file("old.creds"), old["users/viewer/viewer.creds"]))
 			require.ErrorContains(t, l.ask(l.credentials("old.creds")), "refuses")
-			require.Eventually(t, func() bool { return l.ask(l.credentials("users/viewer.creds")) == nil }, patience, 20*time.Millisecond)
+			require.Eventually(t, func() bool { return l.ask(l.credentials("users/viewer/viewer.creds")) == nil }, patience, 20*time.Millisecond)
 		})
 	}
 }
@@ -125,11 +125,11 @@ func TestRotationWithoutALeaderIsRefusedAndChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 	leader := l.run("leader/leader.creds", "leader/signing.nk")
-	require.NoError(t, l.ask(l.credentials("users/viewer.creds")), "the old ones hold")
+	require.NoError(t, l.ask(l.credentials("users/viewer/viewer.creds")), "the old ones hold")
 	_, err = l.dir.Rotate(t.Context(), o)
 	require.NoError(t, err, "it can be repeated")
 	require.Equal(t, int32(1), leader.taken.Load())
-	require.Eventually(t, func() bool { return l.ask(l.credentials("users/viewer.creds")) == nil }, patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return l.ask(l.credentials("users/viewer/viewer.creds")) == nil }, patience, 20*time.Millisecond)
 
 	l.servers[0].Kill()
 	_, err = l.dir.Rotate(t.Context(), o)
@@ -140,21 +140,21 @@ func TestRevokedUserIsLetInNoMore(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, outside.Newest)
 	l.run("leader/leader.creds", "leader/signing.nk")
-	require.NoError(t, l.ask(l.credentials("users/operator.creds")))
-	client, err := bus.Dial(bus.ClientConfig{Fabric: "lab", URL: l.url, Credentials: l.credentials("users/operator.creds")})
+	require.NoError(t, l.ask(l.credentials("users/operator/operator.creds")))
+	client, err := bus.Dial(bus.ClientConfig{Fabric: "lab", URL: l.url, Credentials: l.credentials("users/operator/operator.creds")})
 	require.NoError(t, err)
 	defer client.Close()
 	keys, took, err := l.dir.Revoke(t.Context(), "operator", auth.RotateOptions{URL: l.url})
 	require.NoError(t, err)
 	require.Len(t, keys, 1)
 	require.Equal(t, []string{"a"}, took)
-	err = l.ask(l.credentials("users/operator.creds"))
+	err = l.ask(l.credentials("users/operator/operator.creds"))
 	require.ErrorContains(t, err, "revoked or expired")
 	require.ErrorContains(t, err, "take the newest that fabricd auth has made")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	require.Error(t, client.Request(ctx, "get.status", nil, nil), "one that is connected loses its connection")
-	require.NoError(t, l.ask(l.credentials("users/viewer.creds")), "others do not")
+	require.NoError(t, l.ask(l.credentials("users/viewer/viewer.creds")), "others do not")
 	_, _, err = l.dir.Revoke(t.Context(), "operatr", auth.RotateOptions{URL: l.url})
 	require.ErrorContains(t, err, `"operator"`)
 	require.NoError(t, l.dir.Close())
@@ -162,7 +162,7 @@ func TestRevokedUserIsLetInNoMore(t *testing.T) {
 	require.NoError(t, err)
 	l.servers[0].Kill()
 	l.servers[0].Start()
-	require.ErrorContains(t, l.ask(l.credentials("users/operator.creds")), "refuses", "it is in the configuration, too")
+	require.ErrorContains(t, l.ask(l.credentials("users/operator/operator.creds")), "refuses", "it is in the configuration, too")
 }
 
 func TestTLSThatFailsSaysWhy(t *testing.T) {
@@ -171,11 +171,11 @@ func TestTLSThatFailsSaysWhy(t *testing.T) {
 	other, _, err := auth.Init(auth.Options{Fabric: "lab", Dir: l.file("other")})
 	require.NoError(t, err)
 	require.NoError(t, other.Close())
-	wrong := l.credentials("users/viewer.creds")
+	wrong := l.credentials("users/viewer/viewer.creds")
 	wrong.TLSCA = l.file("other/ca.pem")
 	require.ErrorContains(t, l.ask(wrong), "we do not know who signed its certificate: give the certificate of that authority with --tlsca")
-	require.NoError(t, os.Chmod(l.file("users/viewer.creds"), 0o644))
-	err = l.ask(l.credentials("users/viewer.creds"))
+	require.NoError(t, os.Chmod(l.file("users/viewer/viewer.creds"), 0o644))
+	err = l.ask(l.credentials("users/viewer/viewer.creds"))
 	require.ErrorIs(t, err, bus.ErrNotPrivate)
 	require.ErrorContains(t, err, "run chmod o= ")
 }
@@ -183,7 +183,7 @@ func TestTLSThatFailsSaysWhy(t *testing.T) {
 func TestExpiredCertificateSaysSo(t *testing.T) {
 	t.Parallel()
 	l := newLabAt(t, time.Now().AddDate(-2, 0, 0))
-	err := l.ask(l.credentials("users/viewer.creds"))
+	err := l.ask(l.credentials("users/viewer/viewer.creds"))
 	require.ErrorContains(t, err, "its certificate has expired")
 	require.ErrorContains(t, err, "fabricd auth rotate makes new ones")
 }

@@ -58,9 +58,9 @@ func TestFilesThatAreNoTokens(t *testing.T) {
 	_, err := auth.OpenTokens(file, nil)
 	require.ErrorContains(t, err, "no such file")
 	for text, want := range map[string]string{
-		"nonsense":                            "make it with fabricd auth token",
-		`[{"name":"a","role":"all"}]`:         `unknown role of a token "all"`,
-		`[{"name":"a","role":"view"}]`:        `token "a" is not complete`,
+		"nonsense":                             "make it with fabricd auth token",
+		`[{"name":"a","role":"all"}]`:          `unknown role of a token "all"`,
+		`[{"name":"a","role":"view"}]`:         `token "a" is not complete`,
 		strings.Repeat(" ", 1<<20) + "[     ]": "bytes, more than",
 	} {
 		require.NoError(t, bus.WritePrivate(file, []byte(text)))

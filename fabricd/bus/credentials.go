@@ -79,13 +79,15 @@ func (c Credentials) options() ([]nats.Option, error) {
 	}
 	switch {
 	case c.identity != nil:
-		// A server that was away may not know the newest credentials yet, which is no reason to give up.
-		opts = append(opts, nats.UserJWT(c.identity.token, c.identity.sign), nats.IgnoreAuthErrorAbort(), nats.ReconnectWait(reconnectWait))
+		opts = append(opts, nats.UserJWT(c.identity.token, c.identity.sign))
 	case c.JWT != "":
 		opts = append(opts, nats.UserJWTAndSeed(c.JWT, c.Seed))
+	case c.CredsFile != "":
+		opts = append(opts, nats.UserCredentials(c.CredsFile)) // it is read at each connect
 	}
-	if c.CredsFile != "" {
-		opts = append(opts, nats.UserCredentials(c.CredsFile))
+	if c.ours() {
+		// A server that was away may not know the newest credentials yet, which is no reason to give up.
+		opts = append(opts, nats.IgnoreAuthErrorAbort(), nats.ReconnectWait(reconnectWait))
 	}
 	if c.NKeyFile != "" {
 		opt, err := nats.NkeyOptionFromSeed(c.NKeyFile)
@@ -130,6 +132,11 @@ func (c Credentials) inbox() string {
 		}
 	}
 	return ""
+}
+
+// ours reports whether they are a token that fabricd auth has made, or who leads: one that can be renewed.
+func (c Credentials) ours() bool {
+	return c.InboxPrefix == "" && c.inbox() != "" || c.JWT != "" || c.identity != nil
 }
 
 // checkPrivate refuses files with secrets in them that every user of the machine can read.

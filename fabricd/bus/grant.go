@@ -59,7 +59,7 @@ func grantOf(r Role, fabric, name string) grant {
 	switch r {
 	case RoleFabric:
 		return grant{
-			slices.Concat(storeSubjects(fabric), []string{allOf(fabric), allAgents(), inboxes + ">"}, discover(srvAgent)),
+			slices.Concat(storeSubjects(fabric), []string{allOf(fabric), allAgents(), inboxes + ">"}, services(AgentService)),
 			[]string{allOf(fabric)},
 		}
 	case RoleOperator:
@@ -73,8 +73,9 @@ func grantOf(r Role, fabric, name string) grant {
 		}
 	case RoleAgent:
 		return grant{
-			append(discover(srvAgent), inboxOf(RoleFabric.String())+".>", inboxOf(RoleRenewer.String())+".>", agentInboxes()),
-			append(append(discover(""), discover(srvAgent)...), agentSubjects(name), own),
+			append(services(AgentService), agentSubjects(name), // whether there is another of its name
+				inboxOf(RoleFabric.String())+".>", inboxOf(RoleRenewer.String())+".>", agentInboxes()),
+			append(append(services(""), services(AgentService)...), agentSubjects(name), own),
 		}
 	case RoleRenewer:
 		return grant{[]string{allRenewals(fabric)}, nil}
@@ -100,9 +101,7 @@ func (g grant) inToken() (p jwt.Permissions) {
 }
 
 // Subjects of agents and of how they are found: nats.go's services answer on $SRV.<verb>, also with a name and with a number after it.
-const srvAgent = root + "-agent"
-
-func discover(service string) (subjects []string) {
+func services(service string) (subjects []string) {
 	for _, verb := range []string{"PING", "INFO", "STATS"} {
 		s := "$SRV." + verb
 		if service != "" {
@@ -114,6 +113,6 @@ func discover(service string) (subjects []string) {
 	return subjects
 }
 
-func allAgents() string                { return root + ".agent.>" }
-func agentSubjects(name string) string { return root + ".agent." + nodeToken(name) + ".>" }
+func allAgents() string                { return root + "." + agents + ".>" }
+func agentSubjects(name string) string { return agentPrefix(name) + ".>" }
 func agentInboxes() string             { return inboxOf(RoleAgent.String()) + ".>" }

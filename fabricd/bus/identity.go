@@ -14,8 +14,11 @@ import (
 // Identity is who a process is, by a token and its secret key, both of which can be replaced while connections last: each uses the newest
 // when it is opened, and when it is opened again. The secret never leaves the process: it offers the public half of a new key, and takes a
 // token for that. Methods may be called concurrently.
+//
+// One that is kept in a .creds file writes new ones there, where the connections of all who use the file find them. One that came from
+// elsewhere, as that of a part, is for connections with its own [Identity.Credentials].
 type Identity struct {
-	path string // of the .creds file it is kept in; empty: in none
+	path string // of the .creds file; empty: it is kept in none
 
 	mu   sync.Mutex
 	now  held // guarded by mu
@@ -53,6 +56,21 @@ func OpenIdentity(path string) (*Identity, error) {
 		return nil, fmt.Errorf("credentials %s: %w", path, err)
 	}
 	return i, nil
+}
+
+// reread takes what is in the file now: somebody may have copied newer ones there.
+func (i *Identity) reread() error {
+	if i.path == "" {
+		return nil
+	}
+	now, err := OpenIdentity(i.path)
+	if err != nil {
+		return err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.now = now.now
+	return nil
 }
 
 // Renewable is credentials that can be replaced, and who replaces them: nil for those without a token, which stay as they are.
@@ -98,8 +116,10 @@ func (i *Identity) User() string { return i.current().user }
 
 // Credentials are c, with who connects replaced by i.
 func (i *Identity) Credentials(c Credentials) Credentials {
-	c.User, c.Password, c.CredsFile, c.NKeyFile, c.Token, c.JWT, c.Seed = "", "", "", "", "", "", ""
-	c.identity = i
+	c.User, c.Password, c.NKeyFile, c.Token, c.JWT, c.Seed = "", "", "", "", "", ""
+	if c.CredsFile = i.path; i.path == "" {
+		c.identity = i
+	}
 	return c
 }
 
@@ -126,6 +146,9 @@ type Offer struct {
 // Offer draws a new key. An offer made before is void.
 func (i *Identity) Offer() (Offer, error) {
 	key, err := NewKey(UserKey)
+	if err == nil {
+		err = i.reread()
+	}
 	if err != nil {
 		return Offer{}, err
 	}
@@ -137,39 +160,43 @@ func (i *Identity) Offer() (Offer, error) {
 
 // Taken is what came of new credentials.
 type Taken struct {
-	// Unkept says why they are not in the file that the process read at its start; it has them until it ends.
-	Unkept string `json:"unkept,omitempty"`
-	// Parts are those that have got new credentials in turn, and Missed those that have not, each with why.
+	// Parts are as many as have got new credentials in turn, and Missed those that have not, each with why.
 	Parts  int      `json:"parts,omitempty"`
 	Missed []string `json:"missed,omitempty"`
 }
 
-// Take makes the token for the key of the latest offer the one to connect with.
-func (i *Identity) Take(token string) (t Taken, err error) {
+// Take makes the token for the key of the latest offer the one to connect with. When it cannot be written to the file nothing changes.
+func (i *Identity) Take(token string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.next.Public == "" {
-		return t, fmt.Errorf("%w: no new key was offered", ErrToken)
+		return fmt.Errorf("%w: no new key was offered", ErrToken)
 	}
-	was := i.now.user
-	if claims, err := jwt.DecodeUserClaims(token); err == nil && claims.Name != was {
-		return t, fmt.Errorf("%w: the token is that of %s and not of %s", ErrToken, claims.Name, was)
-	}
+	was := i.now
 	if err := i.hold(token, i.next); err != nil {
-		return t, err
+		return err
+	}
+	if err := i.keep(was); err != nil {
+		i.now = was
+		return err
 	}
 	i.next = Key{}
+	return nil
+}
+
+// keep writes what is held to the file, if it is that of the same user. The caller holds mu.
+func (i *Identity) keep(was held) error {
+	if i.now.user != was.user {
+		return fmt.Errorf("%w: the token is that of %s and not of %s", ErrToken, i.now.user, was.user)
+	}
 	if i.path == "" {
-		return t, nil
+		return nil
 	}
-	text, err := CredsFile(token, i.now.key)
-	if err == nil {
-		err = WritePrivate(i.path, text)
-	}
+	text, err := CredsFile(i.now.token, i.now.key)
 	if err != nil {
-		t.Unkept = err.Error()
+		return err
 	}
-	return t, nil
+	return WritePrivate(i.path, text)
 }
 
 // WritePrivate writes a file that its user alone can read, whole or not at all.
@@ -219,6 +246,6 @@ func (i *Identity) Serve(c *Control) error {
 		if err := json.Unmarshal(req, &t); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrToken, err)
 		}
-		return i.Take(t.Token)
+		return nil, i.Take(t.Token)
 	})
 }

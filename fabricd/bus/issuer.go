@@ -54,19 +54,21 @@ func (i *Issuer) Offer() (public string, err error) {
 	return key.Public, nil
 }
 
-// Take signs with the key of the latest offer from now on, and writes it to a file unless path is empty. kept is why that failed.
-func (i *Issuer) Take(path string) (kept error) {
+// Take signs with the key of the latest offer from now on, and writes it to a file unless path is empty. When that fails nothing changes.
+func (i *Issuer) Take(path string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.next.Public == "" {
 		return nil
 	}
+	if path != "" {
+		if err := WritePrivate(path, append(slices.Clone(i.next.Seed), '\n')); err != nil {
+			return err
+		}
+	}
 	i.before = append(i.before, i.signer.Public)
 	i.signer, i.next = i.next, Key{}
-	if path == "" {
-		return nil
-	}
-	return WritePrivate(path, append(slices.Clone(i.signer.Seed), '\n'))
+	return nil
 }
 
 // Renew is a token for a new key, of who has a token that this issuer has signed in this run, with the same rights.

@@ -143,15 +143,15 @@ func (r *Renewal) take(req []byte) (any, error) {
 	if err := json.Unmarshal(req, &in); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrToken, err)
 	}
-	t, err := r.cfg.Identity.Take(in.Token)
-	if err != nil {
-		return nil, err
-	}
 	if r.cfg.Issuer != nil {
 		if err := r.cfg.Issuer.Take(r.cfg.SignerFile); err != nil {
-			t.Unkept = strings.TrimPrefix(t.Unkept+"; "+err.Error(), "; ")
+			return nil, err
 		}
 	}
+	if err := r.cfg.Identity.Take(in.Token); err != nil {
+		return nil, err
+	}
+	var t Taken
 	r.cfg.Took(r.ctx, &t)
 	return t, nil
 }
