@@ -203,7 +203,7 @@ func (s series) ledger(r *fabric.Reading) {
 // kinds are those of all reports there can be.
 var kinds = []string{
 	string(fault.VerbCut), string(fault.VerbFlap), string(fault.VerbImpair), string(fault.VerbCrash),
-	fault.KindBroker, fault.KindSilence, fault.KindHandover, fault.KindProcess,
+	fault.KindBroker, fault.KindSilence, fault.KindHandover, fault.KindProcess, fault.KindPart,
 }
 
 func (s series) faults(f *fabric.Fabric) {
@@ -222,7 +222,7 @@ func (s series) manager(f *fabric.Fabric) {
 	for _, outcome := range fabric.Outcomes {
 		s.counter(reconfigurations, counts.Outcomes[outcome], outcome)
 	}
-	for _, phase := range []string{fabric.PhaseDetect, fabric.PhaseCompute, fabric.PhaseDistribute, fabric.PhaseSettle} {
+	for _, phase := range []string{fabric.PhaseDetect, fabric.PhaseCompute, fabric.PhaseDrain, fabric.PhaseDistribute, fabric.PhaseSettle} {
 		n, within := counts.Phases[phase], map[float64]uint64{}
 		for i, bound := range fabric.PhaseBounds {
 			within[bound] = 0

@@ -96,7 +96,7 @@ func detailOf(e bus.Event) string {
 func (f *Fabric) carried(shard int) (links []*link) {
 	t := f.opts.Transport
 	for _, l := range f.links {
-		if t.Shard(l.dirs[0]) == shard || t.Shard(l.dirs[1]) == shard {
+		if t.Shard(l.dirs[0].From) == shard || t.Shard(l.dirs[0].To) == shard {
 			links = append(links, l)
 		}
 	}
@@ -120,10 +120,12 @@ func (f *Fabric) brokerLost(e bus.Event) {
 		Kind: KindBroker, Target: fmt.Sprintf("connection %d", e.Shard), What: fmt.Sprintf("connection %d to the broker is lost", e.Shard), Note: note,
 	}, links, nil, expect)
 	rec.how = fault.ByBroker
-	for _, l := range links {
-		l.dark[e.Shard] = rec
-		f.align(l)
-	}
+	f.give(func(o *orders) {
+		for _, l := range links {
+			l.dark[e.Shard] = rec
+			o.align(l)
+		}
+	})
 	f.noteSeen()
 	f.refresh(rec)
 	f.events.Publish(f.Now(), Event{Kind: EventBrokerLost, Detail: detailOf(e), Fault: new(rec.report.Clone())})

@@ -23,18 +23,16 @@ func (w *live) excuse(n weft.Node, interval time.Duration) func(p weft.PortID) b
 		if w.beat == nil {
 			return false
 		}
-		d := 0
-		if w.graph.Links[id].A.Node == n {
-			d = 1
-		}
-		return w.beat.Late(w.transport.Shard(w.links[id][d]), interval/2, interval)
+		from, to := w.transport.Shard(w.links[id][0].From), w.transport.Shard(w.links[id][0].To)
+		return w.beat.Late(from, interval/2, interval) || to != from && w.beat.Late(to, interval/2, interval)
 	}
 }
 
 // late reports whether a node that runs in this process is late with its hellos, or was within that time.
 func (w *live) late(e weft.End, slack, within time.Duration) bool {
+	d := w.nics
 	if e.Node.IsSwitch() {
-		return w.switches[e.Node.Index].Late(e.Port, slack, within)
+		d = w.switches
 	}
-	return w.nics[e.Node.Index].Late(e.Port, slack, within)
+	return d[e.Node.Index] != nil && d[e.Node.Index].Late(e.Port, slack, within)
 }
