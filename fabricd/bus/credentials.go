@@ -172,11 +172,6 @@ func newCredentials(user string) Credentials {
 
 func inboxOf(user string) string { return inboxes + root + "-" + user }
 
-// allow is what the server lets a user do.
-func allow(c Credentials, publish, subscribe []string) *server.Permissions {
-	return grant{publish, subscribe}.withInbox(c.InboxPrefix).onServer()
-}
-
 // permissions is what the server lets a role do.
 func permissions(r Role, fabric string, c Credentials) *server.Permissions {
 	return grantOf(r, fabric, "").withInbox(c.InboxPrefix).onServer()

@@ -73,16 +73,22 @@ func (i *Identity) reread() error {
 	return nil
 }
 
-// Renewable is credentials that can be replaced, and who replaces them: nil for those without a token, which stay as they are.
-func Renewable(c Credentials) (Credentials, *Identity, error) {
-	if c.JWT == "" {
-		return c, nil, nil
+// PartCredentials are those of the process of a part: who it is, says who leads, and how to connect, says its host. Without the former, as on
+// servers whose owner says who may do what, they are those of the host. The identity, nil where there is none, is to be served.
+func PartCredentials(part, host Credentials) (Credentials, *Identity, error) {
+	switch {
+	case part == (Credentials{}):
+		return host, nil, nil
+	case part.JWT == "": // a password of a broker of ours
+		return part, nil, nil
 	}
 	i := &Identity{}
-	if err := i.hold(c.JWT, Key{Seed: []byte(c.Seed)}); err != nil {
-		return c, nil, fmt.Errorf("credentials of %v: %w", c, err)
+	if err := i.hold(part.JWT, Key{Seed: []byte(part.Seed)}); err != nil {
+		return part, nil, fmt.Errorf("bus: credentials of %v: %w", part, err)
 	}
-	return i.Credentials(c), i, nil
+	c := i.Credentials(host)
+	c.InboxPrefix = ""
+	return c, i, nil
 }
 
 // hold makes a token and the key it is for those in use. The caller holds mu, or nobody else has i.

@@ -38,6 +38,37 @@ func NewIssuer(fabric string, leader *Identity, signer Key) (*Issuer, error) {
 	return &Issuer{fabric: fabric, account: claims.IssuerAccount, signer: signer}, nil
 }
 
+// Admit makes credentials with which a process can be one switch of the fabric, as [Broker.Admit] does.
+func (i *Issuer) Admit(a NodeAccess) (Credentials, error) {
+	if err := a.validate(); err != nil {
+		return Credentials{}, fmt.Errorf("bus: admit %q to fabric %q: %w", a.Node, i.fabric, err)
+	}
+	return i.issue(a.user(), a.grant(i.fabric))
+}
+
+// AdmitPart makes credentials with which a process can be one part of the fabric, as [Broker.AdmitPart] does.
+func (i *Issuer) AdmitPart(a PartAccess) (Credentials, error) {
+	if err := a.validate(); err != nil {
+		return Credentials{}, fmt.Errorf("bus: admit part %q to fabric %q: %w", a.Part, i.fabric, err)
+	}
+	return i.issue(a.user(), a.grant(i.fabric))
+}
+
+func (i *Issuer) issue(name string, g grant) (Credentials, error) {
+	user, err := NewKey(UserKey)
+	if err != nil {
+		return Credentials{}, err
+	}
+	i.mu.Lock()
+	signer := i.signer
+	i.mu.Unlock()
+	c := Credentials{InboxPrefix: inboxOf(name), Seed: string(user.Seed)}
+	if c.JWT, err = userToken(signer, i.account, user.Public, name, g.withInbox(c.InboxPrefix)); err != nil {
+		return Credentials{}, err
+	}
+	return c, nil
+}
+
 // Revoke keeps nobody out by itself: servers ask the operator's key for that, which who leads does not have. The user is let in until the
 // next rotation, or until fabricd auth revoke; what it may do is no more than the part that it was could.
 func (i *Issuer) Revoke(string) {}
