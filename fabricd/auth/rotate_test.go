@@ -3,6 +3,7 @@ package auth_test
 import (
 	"context"
 	"os"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ type process struct {
 	control *bus.Control
 	issuer  *bus.Issuer
 	taken   atomic.Int32
+	took    func(context.Context, *bus.Taken) // nil: there is nobody to renew
 }
 
 // run starts a process of a user.
@@ -47,11 +49,35 @@ func (l *lab) run(creds, signer string) *process {
 	}
 	r, err := bus.KeepRenewed(bus.RenewalConfig{
 		Fabric: "lab", URL: l.url, Credentials: base, Identity: p.Identity, Issuer: p.issuer, SignerFile: signerFile,
-		Took: func(context.Context, *bus.Taken) { p.taken.Add(1) },
+		Took: func(ctx context.Context, taken *bus.Taken) {
+			p.taken.Add(1)
+			if p.took != nil {
+				p.took(ctx, taken)
+			}
+		},
 	})
 	require.NoError(l.t, err)
 	l.t.Cleanup(r.Close)
 	return p
+}
+
+// part runs what of a part talks to servers: its links and the side that is asked.
+func (l *lab) part(leader *process, name string, shard int) *bus.NATS {
+	l.t.Helper()
+	layout, err := bus.NewLayout(bus.PartShards{First: shard, N: 1}, bus.PartShards{First: 1 - shard, N: 1, Nodes: []string{[]string{"s1", "s0"}[shard]}})
+	require.NoError(l.t, err)
+	issued, err := leader.issuer.AdmitPart(bus.PartAccess{Part: name, First: shard, N: 1})
+	require.NoError(l.t, err)
+	creds, identity, err := bus.PartCredentials(issued, bus.Credentials{TLSCA: l.file("ca.pem")})
+	require.NoError(l.t, err)
+	control, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", Node: name, URL: l.url, Credentials: creds})
+	require.NoError(l.t, err)
+	l.t.Cleanup(func() { require.NoError(l.t, control.Close()) })
+	require.NoError(l.t, identity.Serve(control))
+	links, err := bus.NewNATS(bus.NATSConfig{Fabric: "lab", URL: l.url, Credentials: creds, Layout: layout})
+	require.NoError(l.t, err)
+	l.t.Cleanup(func() { require.NoError(l.t, links.Close()) })
+	return links
 }
 
 // asks a question with credentials, and returns what comes of it once somebody answers.
@@ -186,4 +212,60 @@ func TestExpiredCertificateSaysSo(t *testing.T) {
 	err := l.ask(l.credentials("users/viewer/viewer.creds"))
 	require.ErrorContains(t, err, "its certificate has expired")
 	require.ErrorContains(t, err, "fabricd auth rotate makes new ones")
+}
+
+// Who leads gives its parts new credentials before the old ones are revoked: their links come back by themselves.
+func TestRotationRenewsParts(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, outside.Newest)
+	leader := l.run("leader/leader.creds", "leader/signing.nk")
+	peers, err := bus.NewPeers(bus.PeersConfig{Fabric: "lab", URL: l.url, Credentials: bus.Credentials{CredsFile: leader.file, TLSCA: l.file("ca.pem")}})
+	require.NoError(t, err)
+	defer peers.Close()
+	leader.took = func(ctx context.Context, taken *bus.Taken) {
+		for _, name := range []string{"west", "east"} {
+			if err := peers.Renew(ctx, name, leader.issuer); err != nil {
+				taken.Missed = append(taken.Missed, name+": "+err.Error())
+			} else {
+				taken.Parts++
+			}
+		}
+	}
+	west := l.part(leader, "west", 0)
+	east := l.part(leader, "east", 1)
+	d := bus.Direction{From: "s0", FromPort: 1, To: "s1"}
+	inbox := make(chan bus.Message, 1000)
+	require.NoError(t, east.Listen(d, inbox))
+	require.NoError(t, east.Ready(t.Context()))
+	sender, err := west.Sender(d)
+	require.NoError(t, err)
+	carries := func() bool {
+		_ = sender.Send([]byte("x")) // it fails while the connection is opened again
+		select {
+		case <-inbox:
+			return true
+		case <-time.After(20 * time.Millisecond):
+			return false
+		}
+	}
+	require.Eventually(t, carries, patience, time.Millisecond)
+	for range 2 {
+		lost := make(chan struct{}, 100)
+		west.Watch(func(e bus.Event) {
+			if e.Kind == bus.EventDisconnected {
+				lost <- struct{}{}
+			}
+		})
+		out, err := l.dir.Rotate(t.Context(), auth.RotateOptions{URL: l.url, Wait: time.Second, Force: true})
+		require.NoError(t, err)
+		renewed := out.Renewed[slices.IndexFunc(out.Renewed, func(r auth.Renewed) bool { return r.User == "fabric" })]
+		require.Equal(t, 2, renewed.Parts, "%v", renewed.Missed)
+		<-lost // the old ones hold no more
+		require.Eventually(t, carries, patience, time.Millisecond)
+	}
+	// A part that is frozen gets none, and then nothing is revoked unless that is forced.
+	leader.took = func(_ context.Context, taken *bus.Taken) { taken.Missed = []string{"west: it does not answer"} }
+	_, err = l.dir.Rotate(t.Context(), auth.RotateOptions{URL: l.url, Wait: time.Second})
+	require.ErrorContains(t, err, "no new credentials for part west: it does not answer: the old ones hold for everybody")
+	require.True(t, carries())
 }

@@ -50,7 +50,7 @@ func (f *Folder) there(name string) string {
 	return path
 }
 
-// Signer, Tokens, CertFile and KeyFile are paths of what who leads has besides credentials, "" where there is no such file.
+// Signer is the file of the key with which who leads signs; like the others below, "" where there is no such file.
 func (f *Folder) Signer() string { return f.there(SignerFile) }
 
 // Tokens is the file of tokens of the HTTP API.
