@@ -25,7 +25,8 @@ import (
 // hosts are the agents of a test: goroutines that run parts, each with connections of its own.
 type hosts struct {
 	*testing.T
-	url string
+	url  string
+	base bus.Credentials // how to connect, for those whose charter says only who
 
 	mu      sync.Mutex
 	running map[string]*hosted
@@ -66,7 +67,7 @@ func (h *hosts) host(_ context.Context, name string, c parts.Charter) error {
 	h.running[name] = r
 	go func() {
 		defer close(r.over)
-		if err := parts.Run(ctx, parts.Config{Charter: c, URL: h.url, Credentials: c.Credentials}); err != nil && ctx.Err() == nil {
+		if err := parts.Run(ctx, parts.Config{Charter: c, URL: h.url, Credentials: h.base}); err != nil && ctx.Err() == nil {
 			h.Errorf("part %s: %v", name, err)
 		}
 	}()
