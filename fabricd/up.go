@@ -200,10 +200,12 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	began := time.Now()
 	o.Transport, o.Log = link.transport, log
 	o.Processes = &fabric.ProcessOptions{Fabric: u.name, Firmware: u.routing, Peers: link.peers, Broker: link.broker}
+	o.Admitter = link.admitter()
 	f, err := fabric.New(o)
 	if err != nil {
 		return err
 	}
+	link.leads(f)
 	control, err := link.control(u.name, log)
 	if err != nil {
 		return err

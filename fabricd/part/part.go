@@ -138,9 +138,9 @@ func (p *Part) open(cfg Config) (err error) {
 	if err != nil {
 		return err
 	}
-	creds := c.Credentials
-	if creds == (bus.Credentials{}) {
-		creds = cfg.Credentials
+	creds, identity, err := bus.PartCredentials(c.Credentials, cfg.Credentials)
+	if err != nil {
+		return err
 	}
 	if p.links, err = bus.NewNATS(bus.NATSConfig{Fabric: c.Fabric, URL: cfg.URL, Credentials: creds, Layout: layout}); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (p *Part) open(cfg Config) (err error) {
 	p.running.Go(func() { p.teller.run(work) })
 	p.running.Go(func() { p.carryNotices(work) })
 	p.running.Go(func() { p.carryTroubles(work) })
-	return p.serve()
+	return errors.Join(p.serve(), identity.Serve(p.control))
 }
 
 // graph is the topology of the fabric.

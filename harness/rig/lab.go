@@ -32,8 +32,9 @@ var patient = liveness.Config{Interval: 200 * weft.Millisecond, Multiplier: 5}
 // Config says which fabric.
 type Config struct {
 	Topology, Routing string
-	URL               string // of a broker that is not ours; else there is one in this process
-	Store             bool   // that one keeps what managers write down
+	URL               string          // of a broker that is not ours; else there is one in this process
+	Credentials       bus.Credentials // for URL
+	Store             bool            // that one keeps what managers write down
 	Options           []func(*fabric.Options)
 	Serve             func(*fabric.Fabric, *bus.Control) // before the fabric starts
 }
@@ -60,13 +61,13 @@ func Start(t *testing.T, c Config) *Lab {
 		require.NoError(t, err)
 		t.Cleanup(l.Broker.Shutdown)
 	}
-	transport, err := bus.NewNATS(bus.NATSConfig{Fabric: Name, Broker: l.Broker, URL: c.URL})
+	transport, err := bus.NewNATS(bus.NATSConfig{Fabric: Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, transport.Close()) })
-	peers, err := bus.NewPeers(bus.PeersConfig{Fabric: Name, Broker: l.Broker, URL: c.URL})
+	peers, err := bus.NewPeers(bus.PeersConfig{Fabric: Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, peers.Close()) })
-	control, err := bus.NewControl(bus.ControlConfig{Fabric: Name, Broker: l.Broker, URL: c.URL})
+	control, err := bus.NewControl(bus.ControlConfig{Fabric: Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, control.Close()) })
 	g, err := topology.Parse(c.Topology)

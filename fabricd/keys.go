@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/weft-fabric/weft/fabricd/auth"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+)
+
+// keys are those of the folder of --auth, which are renewed while the process runs. The zero value has none.
+type keys struct {
+	folder  *auth.Folder // nil: there is none
+	renewal *bus.Renewal
+	fabric  atomic.Pointer[fabric.Fabric] // whose parts get new credentials in turn; nil: none
+}
+
+// open lets fabricd auth rotate renew the credentials, if they are those of a folder that it has made.
+func (k *keys) open(server bus.Resolved, name string, log *slog.Logger) (err error) {
+	if k.folder, err = auth.Use(server, name); err != nil || k.folder == nil {
+		return err
+	}
+	k.renewal, err = k.folder.KeepRenewed(name, k.took, func(err error) { log.Warn("credentials", "err", err) })
+	return err
+}
+
+// leads says of which fabric the parts are to get new credentials with the leader.
+func (k *keys) leads(f *fabric.Fabric) { k.fabric.Store(f) }
+
+func (k *keys) took(ctx context.Context, t *bus.Taken) {
+	if f, i := k.fabric.Load(), k.folder.Issuer(); f != nil && i != nil {
+		t.Parts, t.Missed = f.RenewParts(ctx, i)
+	}
+}
+
+func (k *keys) close() {
+	if k.renewal != nil {
+		k.renewal.Close()
+	}
+}
+
+// admitter makes credentials of parts: our broker, or who leads where servers trust its account; nil where neither is.
+func (l *links) admitter() fabric.Admitter {
+	switch {
+	case l.broker != nil:
+		return l.broker
+	case l.folder.Issuer() != nil:
+		return l.folder.Issuer()
+	}
+	return nil
+}
