@@ -87,6 +87,10 @@ func TestPlaces(t *testing.T) {
 	assert.Equal(t, []weft.SwitchID{0, 2}, list[1].SwitchIDs())
 	assert.Equal(t, 1, list[1].Shard)
 	assert.Equal(t, 1+ShardsOfPart, list[2].Shard)
+	list, err = Places(g, []PartOptions{{Name: "a", Switches: []weft.SwitchID{0, 1, 2, 3}, NICs: []weft.NICID{0, 1, 2, 3}}}, 2)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	assert.Equal(t, 2, list[0].Shard, "the leader's connections hear nothing of parts")
 
 	for want, parts := range map[string][]PartOptions{
 		"in part a and in part b":        {{Name: "a", Switches: []weft.SwitchID{1}}, {Name: "b", Switches: []weft.SwitchID{1}}},

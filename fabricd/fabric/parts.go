@@ -69,7 +69,7 @@ func Places(g *topology.Graph, parts []PartOptions, shards int) ([]part.Place, e
 		list = append(list, own)
 	}
 	for _, p := range parts {
-		at := 0
+		at := shards // those of the leader, also when it has no nodes
 		if n := len(list); n > 0 {
 			at = list[n-1].Shard + list[n-1].Shards
 		}
