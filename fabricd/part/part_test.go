@@ -10,6 +10,8 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/pace"
 )
 
@@ -274,4 +276,62 @@ func (r *rig) latency() []byte {
 	s, err := r.parts["west"].Sum(context.Background(), part.SumRequest{Latency: true})
 	require.NoError(r.t, err)
 	return s.Latency
+}
+
+// New tables go to the part that has the switch, and to those that have NICs at it; a patch that cannot be followed leaves the others
+// alone.
+func TestPartsForwardByNewTables(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "kary-ntree:2,2", "ftree", nil)
+	r.start("none")
+	west := r.parts["west"]
+	ids := west.charter.Place.SwitchIDs()
+	fw, _, err := subnet.Firmware("ftree", r.graph)
+	require.NoError(t, err)
+	program := fw.(firmware.Programmed).Program()
+	whole := func(id weft.SwitchID, from, to uint64) *firmware.Patch {
+		p := firmware.Diff(id, firmware.Program{}, program, 0, to)
+		p.From = from
+		return p
+	}
+	a, err := west.Load(context.Background(), part.LoadOrder{Number: 1, Patches: []*firmware.Patch{
+		whole(ids[0], 0, 7), whole(ids[1], 99, 100), whole(1, 0, 7),
+	}})
+	require.NoError(t, err)
+	require.Equal(t, part.LoadedVersion{Switch: ids[0], Version: 7}, a.Versions[0])
+	require.Equal(t, uint64(firmware.FirstVersion), a.Versions[1].Version)
+	require.Contains(t, a.Versions[1].Err, "has tables of version 1")
+	require.Contains(t, a.Versions[2].Err, "not in this part")
+	s, err := west.Sum(context.Background(), part.SumRequest{Standing: true})
+	require.NoError(t, err)
+	require.Equal(t, []uint64{7, firmware.FirstVersion}, s.Standing.Versions[:2])
+	r.connected()
+}
+
+// A part whose broker connections are lost takes its links down and gives them back by itself, and the ledger balances.
+func TestAPartLosesItsBroker(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "kary-ntree:2,3", "adaptive-link", nil)
+	r.start("uniform:0.05")
+	r.delivered(50)
+	east := r.parts["east"]
+	before := east.epochs()
+	r.wires["east"].cut()
+	require.Eventually(t, func() bool { return east.epochs() > before }, patience, 20*time.Millisecond, "its links begin anew")
+	r.up(0)
+	r.delivered(50)
+	r.quiet()
+	r.connected()
+}
+
+// epochs adds up the epochs of a part's crossing ends.
+func (l *led) epochs() (n uint64) {
+	s, err := l.Sum(context.Background(), part.SumRequest{Ends: true})
+	if err != nil {
+		return 0 // its connection for control is lost too
+	}
+	for _, e := range s.Ends {
+		n += uint64(e.Flow.Mine)
+	}
+	return n
 }
