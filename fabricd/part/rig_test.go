@@ -3,7 +3,10 @@ package part_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"math/rand/v2"
+	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -27,6 +30,7 @@ type rig struct {
 	peers  *bus.Peers
 	graph  *topology.Graph
 	parts  map[string]*led
+	wires  map[string]*proxy // by part, what its connections go through
 
 	mu   sync.Mutex
 	seen []part.Observation // guarded by mu
@@ -45,7 +49,7 @@ func newRig(t testing.TB, spec, firmware string, change func(c *part.Charter)) *
 	t.Helper()
 	g, err := topology.Generate(spec)
 	require.NoError(t, err)
-	r := &rig{t: t, graph: g, parts: map[string]*led{}}
+	r := &rig{t: t, graph: g, parts: map[string]*led{}, wires: map[string]*proxy{}}
 	r.broker, err = bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
 	require.NoError(t, err)
 	t.Cleanup(r.broker.Shutdown)
@@ -64,7 +68,7 @@ func newRig(t testing.TB, spec, firmware string, change func(c *part.Charter)) *
 			Fabric: "lab", Part: p.Part, Number: uint64(i + 1), Topology: packed, Firmware: firmware, Place: p, Layout: places,
 			Switch: part.SwitchOptions{VCs: 2, InputBuffer: 2, OutputBuffer: 2},
 			NIC:    part.NICOptions{PacketBytes: 256},
-			Link:   part.LinkOptions{Rate: 256_000, Liveness: liveness.Config{Interval: 50 * weft.Millisecond, Multiplier: 3}, Inbox: 64},
+			Link:   part.LinkOptions{Rate: 256_000, Liveness: liveness.Config{Interval: 250 * weft.Millisecond, Multiplier: 4}, Inbox: 64},
 			Seed:   7,
 		}
 		if change != nil {
@@ -99,12 +103,71 @@ func (r *rig) host(c part.Charter) *led {
 	var err error
 	c.Credentials, err = r.broker.AdmitPart(bus.PartAccess{Part: c.Part, First: c.Place.Shard, N: c.Place.Shards})
 	require.NoError(r.t, err)
-	p, err := part.Open(part.Config{Charter: c, URL: r.broker.ClientURL()})
+	p, err := part.Open(part.Config{Charter: c, URL: r.through(c.Part)})
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { require.NoError(r.t, p.Close()) })
 	l := &led{Client: part.NewClient(r.peers, c.Part), rig: r, charter: c, part: p}
 	r.parts[c.Part] = l
 	return l
+}
+
+// proxy carries connections to a broker until they are cut.
+type proxy struct {
+	url     string
+	mu      sync.Mutex
+	conns   []net.Conn // guarded by mu
+	running sync.WaitGroup
+}
+
+// through is where a part finds the broker.
+func (r *rig) through(name string) string {
+	r.t.Helper()
+	if p := r.wires[name]; p != nil {
+		return p.url
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(r.t, err)
+	p := &proxy{url: "nats://" + l.Addr().String()}
+	r.wires[name] = p
+	to := strings.TrimPrefix(r.broker.ClientURL(), "nats://")
+	p.running.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			d, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = c.Close()
+				continue
+			}
+			p.mu.Lock()
+			p.conns = append(p.conns, c, d)
+			p.mu.Unlock()
+			for _, ends := range [][2]net.Conn{{c, d}, {d, c}} {
+				p.running.Go(func() {
+					_, _ = io.Copy(ends[0], ends[1])
+					_ = ends[0].Close()
+				})
+			}
+		}
+	})
+	r.t.Cleanup(func() {
+		_ = l.Close()
+		p.cut()
+		p.running.Wait()
+	})
+	return p.url
+}
+
+// cut ends all connections; new ones are carried.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		_ = c.Close()
+	}
+	p.conns = nil
 }
 
 func (r *rig) hear(node, kind string, data []byte) {
