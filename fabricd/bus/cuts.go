@@ -15,7 +15,7 @@ type cutState struct {
 	fabric    string
 	layout    *Layout
 	broker    *Broker // nil: the ends alone enforce
-	wholeNode bool    // this process knows all ports of a node, so that one mapping can stand for them
+	wholeNode bool    // this process knows all ports of its nodes, so that one mapping can stand for them
 
 	known   map[bundle]int                    // directions per bundle
 	cut     map[bundle]map[*natsLink]struct{} // by bundle
@@ -120,7 +120,7 @@ func (s *shard) fence() {
 func (c *cutState) wanted() map[string]int {
 	want := make(map[string]int)
 	for of, links := range c.cut {
-		if c.wholeNode && len(links) > 1 && len(links) == c.known[of] {
+		if c.wholeNode && c.layout.owns(of.node) && len(links) > 1 && len(links) == c.known[of] {
 			want[allFrom(c.fabric, c.layout.Shard(of.node), of.to, of.node)] = len(links)
 			continue
 		}

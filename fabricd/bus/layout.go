@@ -65,6 +65,12 @@ func (l *Layout) Shard(node string) int {
 	return l.first + ShardOf(node, l.n)
 }
 
+// owns reports whether a node is in a shard of this process.
+func (l *Layout) owns(node string) bool {
+	s := l.Shard(node)
+	return s >= l.first && s < l.first+l.n
+}
+
 // subject is what a direction travels on.
 func (l *Layout) subject(fabric string, d Direction) Subject {
 	return Subject{Kind: SubjectLink, Fabric: fabric, Shard: l.Shard(d.From), To: l.Shard(d.To), Node: d.From, Port: d.FromPort}

@@ -67,7 +67,6 @@ func TestPartsCarryFrames(t *testing.T) {
 		require.Equal(t, "one", next(t, c.inbox))
 		for _, by := range []bus.Transport{west, east} {
 			if by == east && c.d == local {
-				require.ErrorIs(t, by.Cut(c.d), bus.ErrElsewhere)
 				continue
 			}
 			require.NoError(t, by.Cut(c.d))
@@ -83,6 +82,9 @@ func TestPartsCarryFrames(t *testing.T) {
 			require.NotEqual(t, "one", got)
 		}
 	}
+	require.NoError(t, east.Cut(local), "which is nothing, without a broker of ours")
+	require.NoError(t, sender(t, west, local).Send([]byte("through")))
+	require.Equal(t, "through", next(t, inside))
 	require.ErrorIs(t, west.Listen(hop(2), make(chan bus.Message, 1)), bus.ErrElsewhere)
 	_, err := west.Sender(back)
 	require.ErrorIs(t, err, bus.ErrElsewhere)
@@ -128,4 +130,31 @@ func TestPartMayDoWhatItsPlaceNeeds(t *testing.T) {
 	}
 	_, err = (*bus.Broker)(nil).AdmitPart(bus.PartAccess{Part: "west", N: 1})
 	require.ErrorIs(t, err, bus.ErrOutsideBroker)
+}
+
+// Who has the broker cuts links there that lead between other processes, one by one: it does not know all ports of their nodes.
+func TestCutBetweenOthersAtOurBroker(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, bus.BrokerConfig{})
+	w, e := bus.PartShards{First: 1, N: 1, Nodes: []string{"s0", "s1", "s2"}}, bus.PartShards{First: 2, N: 1, Nodes: []string{"s3"}}
+	own, err := bus.NewLayout(bus.PartShards{N: 1}, w, e)
+	require.NoError(t, err)
+	lead := openNATS(t, bus.NATSConfig{Broker: b, Layout: own})
+	west, err := bus.NewLayout(w, e)
+	require.NoError(t, err)
+	c, err := b.AdmitPart(bus.PartAccess{Part: "west", First: 1, N: 1})
+	require.NoError(t, err)
+	part := openNATS(t, bus.NATSConfig{URL: b.ClientURL(), Credentials: c, Layout: west})
+	there, other := hop(0), bus.Direction{From: "s0", To: "s2", FromPort: 2}
+	cut, through := listen(t, part, there, 8), listen(t, part, other, 8)
+	ready(t, part)
+	third := bus.Direction{From: "s0", To: "s2", FromPort: 3}
+	require.NoError(t, lead.Cut(there, third))
+	require.Equal(t, 2, lead.Stats().CutsAtBroker)
+	require.NoError(t, sender(t, part, there).Send([]byte("cut")))
+	require.NoError(t, sender(t, part, other).Send([]byte("through")))
+	require.Equal(t, "through", next(t, through))
+	require.NoError(t, lead.Restore(there))
+	require.NoError(t, sender(t, part, there).Send([]byte("again")))
+	require.Equal(t, "again", next(t, cut))
 }

@@ -86,7 +86,8 @@ type Transport interface {
 	// Ready returns when every Listen that has returned is in force for every publisher of this broker.
 	Ready(ctx context.Context) error
 	// Cut makes frames published on these directions go nowhere. When it returns, no more of them enter an inbox; what is
-	// in an inbox already stays. Cutting twice is cutting once. A direction need not be listened to.
+	// in an inbox already stays. Cutting twice is cutting once. A direction need not be listened to. Where
+	// both ends are in other processes these cut it, and our own broker if there is one.
 	Cut(d ...Direction) error
 	// Restore undoes Cut, however often that was called.
 	Restore(d ...Direction) error

@@ -329,12 +329,12 @@ func (f *Fabric) recallTables(data []byte) error {
 			return fmt.Errorf("tables of switch %d: %w: there are %d", p.Switch, ErrUnknown, len(f.switches))
 		}
 		s := f.switches[p.Switch]
-		was := s.now.Load()
-		fw, err := firmware.Apply(was.fw, was.version, f.graph.Place(s.id), f.opts.Switch.VCs, p)
+		was := s.Now()
+		fw, err := firmware.Apply(was.Firmware, was.Version, f.graph.Place(s.id), f.opts.Switch.VCs, p)
 		if err != nil {
 			return fmt.Errorf("tables of switch %s: %w", s.name, err)
 		}
-		s.program.set(fw, p.To)
+		s.Set(&part.Loaded{Firmware: fw, Version: p.To})
 	}
 	f.keeper.tables.Store(&data)
 	return nil

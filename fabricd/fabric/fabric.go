@@ -18,7 +18,6 @@ import (
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/nic/nicd"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -85,8 +84,8 @@ type liveSwitch struct {
 	core *switching.Switch // stepped only by the driver
 	part *outpost          // that runs it; nil: this process does, and Driver and core are not nil
 
-	role    // who else is this switch, see process.go
-	program // what it forwards by, see tables.go
+	role          // who else is this switch, see process.go
+	*part.Program // what it forwards by, see tables.go
 
 	// Guarded by Fabric.mu.
 	crash       *active // nil: it is well
@@ -142,43 +141,33 @@ func (f *Fabric) build() error {
 	if err := f.divide(); err != nil {
 		return err
 	}
-	b.Elsewhere = func(n weft.Node) bool { return f.outpostOf(n) != nil }
-	for _, s := range f.graph.Switches {
-		if p := f.outpostOf(s.ID.Node()); p != nil {
-			sw := &liveSwitch{id: s.ID, name: s.Name, part: p}
-			sw.program.set(o.Firmware, firmware.VersionOf(o.Firmware))
-			f.switches, b.Switches = append(f.switches, sw), append(b.Switches, nil)
-			continue
-		}
-		core, err := switching.New(switching.Config{
-			Place: f.graph.Place(s.ID), Firmware: o.Firmware, Version: firmware.VersionOf(o.Firmware), Rand: rand.NewPCG(o.Seed, uint64(s.ID)),
-			VCs: o.Switch.VCs, InputBuffer: o.Switch.InputBuffer, OutputBuffer: o.Switch.OutputBuffer,
-			Queueing: o.Switch.Queueing, Selection: o.Switch.Selection, Waiting: o.Switch.Waiting, EagerCredits: o.Switch.EagerCredits,
-			Requeue: o.Switch.Requeue, Liveness: o.Link.Liveness,
-		})
-		if err != nil {
-			return err
-		}
-		b.Switches = append(b.Switches, core)
-		sw := &liveSwitch{id: s.ID, name: s.Name, core: core}
-		sw.program.set(o.Firmware, firmware.VersionOf(o.Firmware))
-		f.switches = append(f.switches, sw)
-	}
-	cores := make([]*nic.NIC, len(f.graph.NICs))
 	if f.Virtual() {
 		f.latency = nic.NewLatency()
 	}
+	made := part.Cores{
+		Graph: f.graph, Firmware: o.Firmware, Switch: o.Switch.forParts(), NIC: o.NIC.forParts(), Link: f.linkOptions(), Seed: o.Seed,
+		Program: func(id weft.SwitchID) *part.Program { return f.switches[id].Program }, Latency: f.latency,
+	}
+	for _, s := range f.graph.Switches {
+		sw := &liveSwitch{id: s.ID, name: s.Name, part: f.outpostOf(s.ID.Node()), Program: part.NewProgram(o.Firmware)}
+		f.switches = append(f.switches, sw)
+		if sw.part != nil {
+			b.Switches = append(b.Switches, nil)
+			continue
+		}
+		core, err := made.MakeSwitch(s.ID)
+		if err != nil {
+			return err
+		}
+		sw.core, b.Switches = core, append(b.Switches, core)
+	}
+	cores := make([]*nic.NIC, len(f.graph.NICs))
 	for i, n := range f.graph.NICs {
 		if f.outpostOf(n.ID.Node()) != nil {
 			b.NICs = append(b.NICs, nil)
 			continue
 		}
-		core, err := nic.New(nic.Config{
-			ID: n.ID, NICs: len(f.graph.NICs), Rand: rand.NewPCG(o.Seed, 1<<33+uint64(n.ID)),
-			VCs: o.Switch.VCs, Buffer: o.Switch.InputBuffer, QueueBytes: o.NIC.QueueBytes, EagerCredits: o.Switch.EagerCredits,
-			Liveness: o.Link.Liveness, Source: f.source(n.ID), Addresses: f.addresses(n.ID), HonourNotices: weft.FromDuration(o.NIC.Notices),
-			Distance: func(src weft.NICID) int { return f.graph.Distance(src, n.ID) }, Latency: f.latency,
-		})
+		core, err := made.MakeNIC(n.ID)
 		if err != nil {
 			return err
 		}

@@ -255,9 +255,9 @@ func (f *Fabric) tablesNow() []byte {
 	first := firmware.VersionOf(f.opts.Firmware)
 	var list []*firmware.Patch
 	for _, s := range f.switches {
-		now := s.now.Load()
-		if fw, ok := now.fw.(firmware.Programmed); ok && now.version != first {
-			list = append(list, firmware.Diff(s.id, firmware.Program{}, fw.Program(), 0, now.version))
+		now := s.Now()
+		if fw, ok := now.Firmware.(firmware.Programmed); ok && now.Version != first {
+			list = append(list, firmware.Diff(s.id, firmware.Program{}, fw.Program(), 0, now.Version))
 		}
 	}
 	var data []byte

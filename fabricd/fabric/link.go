@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/switch/credit"
@@ -163,4 +164,10 @@ func (f *Fabric) endState(e weft.End) (s endState) {
 		return endState{flow: n.Flow, sent: n.Counters.Sent, held: n.Suppressed}
 	}
 	return f.switches[e.Node.Index].end(e.Port)
+}
+
+// directionsOf are the directions of a link, A to B and B to A, as a transport has them.
+func directionsOf(g *topology.Graph, l topology.Link) [2]bus.Direction {
+	there, _ := part.Direction(g, l.A)
+	return [2]bus.Direction{there, there.Reverse()}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/switchd"
 )
 
 // live is the World of goroutines. Its timers and agents are goroutines too.
@@ -20,10 +20,7 @@ type live struct {
 	ahead     atomic.Int64 // of the time since start, where a leader goes on by the clock of another
 	graph     *topology.Graph
 
-	links          [][2]bus.Direction // per link, A to B and B to A
-	wires          *wiring
-	switches, nics []*switchd.Driver
-	beat           *bus.Beat // nil: links do not leave the process
+	machine *part.Machine
 
 	ctx     context.Context // of all that runs
 	stop    context.CancelFunc
@@ -37,40 +34,35 @@ func newLive(t bus.Transport) *live { return &live{transport: t, start: time.Now
 // Build implements World.
 func (w *live) Build(b Blueprint) (switches, nics []Driver, err error) {
 	w.graph = b.Graph
-	if every := b.Interval / 4; every > 0 && b.some() && w.transport.Enforcement() != bus.EnforcedInProcess {
-		if w.beat, err = bus.NewBeat(w.transport, every.Duration()); err != nil {
-			return nil, nil, fmt.Errorf("fabric: %w", err)
-		}
+	m := part.MachineConfig{
+		Graph: b.Graph, Transport: w.transport, Clock: w.Now, Pace: b.Pace, Batch: b.Batch, Inbox: b.Inbox, Seed: b.Seed, Interval: b.Interval,
+		Watch: b.Watch,
 	}
-	w.wires = newWiring(b.Graph)
-	w.links = make([][2]bus.Direction, len(b.Graph.Links))
-	for i, l := range b.Graph.Links {
-		w.links[i] = directionsOf(b.Graph, l)
-		if err := w.wire(l, b); err != nil {
-			return nil, nil, fmt.Errorf("fabric: link %s: %w", l.Name, err)
+	drive := func(n weft.Node, core weft.Core) {
+		if core != nil {
+			m.Nodes, m.Cores = append(m.Nodes, n), append(m.Cores, core)
 		}
-	}
-	drive := func(core weft.Core, n weft.Node, seed uint64) *switchd.Driver {
-		return switchd.New(switchd.Config{
-			Core: core, Wires: w.wires.of(n), Clock: w.Now, Batch: b.Batch, Seed: seed,
-			Watch: b.Watch(n), Excuse: w.excuse(n, b.Interval.Duration()),
-		})
 	}
 	for i, core := range b.Switches {
-		if core == nil {
-			w.switches, switches = append(w.switches, nil), append(switches, nil)
-			continue
-		}
-		d := drive(core, weft.SwitchID(i).Node(), b.Seed<<16+1<<39+uint64(i))
-		w.switches, switches = append(w.switches, d), append(switches, d)
+		drive(weft.SwitchID(i).Node(), core)
 	}
 	for i, core := range b.NICs {
-		if core == nil {
-			w.nics, nics = append(w.nics, nil), append(nics, nil)
-			continue
+		drive(weft.NICID(i).Node(), core)
+	}
+	if w.machine, err = part.NewMachine(m); err != nil {
+		return nil, nil, fmt.Errorf("fabric: %w", err)
+	}
+	driver := func(n weft.Node) Driver {
+		if d := w.machine.Driver(n); d != nil {
+			return d
 		}
-		d := drive(core, weft.NICID(i).Node(), b.Seed<<16+1<<40+uint64(i))
-		w.nics, nics = append(w.nics, d), append(nics, d)
+		return nil
+	}
+	for i := range b.Switches {
+		switches = append(switches, driver(weft.SwitchID(i).Node()))
+	}
+	for i := range b.NICs {
+		nics = append(nics, driver(weft.NICID(i).Node()))
 	}
 	return switches, nics, nil
 }
@@ -81,20 +73,11 @@ func (w *live) Start(ctx context.Context) error {
 		return fmt.Errorf("fabric: links are not ready: %w", err)
 	}
 	w.ctx, w.stop = context.WithCancel(context.Background())
-	for _, list := range [][]*switchd.Driver{w.switches, w.nics} {
-		for _, d := range list {
-			if d != nil {
-				w.running.Go(func() { d.Run(w.ctx) })
-			}
-		}
-	}
-	if w.beat != nil {
-		w.running.Go(func() { w.beat.Run(w.ctx) })
-	}
+	w.running.Go(func() { w.machine.Run(w.ctx) })
 	return nil
 }
 
-// forward puts the clock to a time, unless it is that late already. Only before Start.
+// forward puts the clock to a time, unless it is that late already. Only before anything goes by it.
 func (w *live) forward(to weft.Time) {
 	if now := w.Now(); to > now {
 		w.ahead.Add(int64(to - now))
@@ -123,11 +106,7 @@ func (w *live) Restore(from []weft.End) error { return w.transport.Restore(w.dir
 func (w *live) directions(from []weft.End) []bus.Direction {
 	out := make([]bus.Direction, len(from))
 	for i, e := range from {
-		_, id, _ := w.graph.Peer(e)
-		out[i] = w.links[id][0]
-		if w.graph.Links[id].B == e {
-			out[i] = w.links[id][1]
-		}
+		out[i], _ = part.Direction(w.graph, e)
 	}
 	return out
 }

@@ -20,13 +20,13 @@ type loads struct {
 }
 
 type loadTask struct {
-	next  *loaded
+	next  *part.Loaded
 	patch *firmware.Patch
 	done  chan error // capacity 1
 }
 
 // load has a switch of the part forward by tables, of which patch is what has changed, and returns when they are in force.
-func (p *outpost) load(next *loaded, patch *firmware.Patch) error {
+func (p *outpost) load(next *part.Loaded, patch *firmware.Patch) error {
 	t := &loadTask{next, patch, make(chan error, 1)}
 	p.loads.mu.Lock()
 	p.loads.waiting = append(p.loads.waiting, t)
@@ -57,12 +57,12 @@ func (p *outpost) loadTasks(list []*loadTask) {
 	patches = patches[:0]
 	for _, t := range list {
 		bad := errs[t.patch.Switch]
-		fw, ok := t.next.fw.(firmware.Programmed)
+		fw, ok := t.next.Firmware.(firmware.Programmed)
 		switch {
 		case err != nil || bad == nil || !ok || t.patch.From == 0:
 			t.done <- errors.Join(err, bad)
 		default: // it may have another version, as one that was made anew has: then it gets the whole program
-			again, patches = append(again, t), append(patches, firmware.Diff(t.patch.Switch, firmware.Program{}, fw.Program(), 0, t.next.version))
+			again, patches = append(again, t), append(patches, firmware.Diff(t.patch.Switch, firmware.Program{}, fw.Program(), 0, t.next.Version))
 		}
 	}
 	if len(again) == 0 {
@@ -116,12 +116,12 @@ func (p *outpost) reload(versions []uint64) error {
 			has = versions[i]
 		}
 		s := f.switches[id]
-		now := s.now.Load()
-		if now.version == has || now.version == 0 {
+		now := s.Now()
+		if now.Version == has || now.Version == 0 {
 			continue
 		}
-		if fw, ok := now.fw.(firmware.Programmed); ok {
-			list = append(list, firmware.Diff(id, firmware.Program{}, fw.Program(), 0, now.version))
+		if fw, ok := now.Firmware.(firmware.Programmed); ok {
+			list = append(list, firmware.Diff(id, firmware.Program{}, fw.Program(), 0, now.Version))
 		}
 	}
 	if len(list) == 0 {

@@ -86,37 +86,3 @@ func (f *Fabric) carryNotices() {
 		}
 	}
 }
-
-// source is what the firmware has a NIC write into its packets, or nil.
-func (f *Fabric) source(id weft.NICID) func(h *weft.Header) {
-	leaf, port := f.leaf(id)
-	if leaf == nil || switching.SourceOf(f.opts.Firmware, leaf, port) == nil {
-		return nil
-	}
-	in := &f.switches[leaf.Switch].program
-	return func(h *weft.Header) { switching.Source(in.firmware(), leaf, port, h) }
-}
-
-// addresses are those that the firmware has a NIC choose among, or nil.
-func (f *Fabric) addresses(id weft.NICID) func(dst weft.NICID) []weft.Address {
-	leaf, port := f.leaf(id)
-	if leaf == nil {
-		return nil
-	}
-	if _, ok := f.opts.Firmware.(switching.Assigner); !ok {
-		return nil
-	}
-	in := &f.switches[leaf.Switch].program
-	return func(dst weft.NICID) []weft.Address {
-		return in.firmware().(switching.Assigner).Addresses(leaf, port, dst)
-	}
-}
-
-// leaf is the switch of a NIC and the port there, nil when it has none.
-func (f *Fabric) leaf(id weft.NICID) (*weft.Place, weft.PortID) {
-	leaf, _, ok := f.graph.Peer(weft.End{Node: id.Node()})
-	if !ok || !leaf.Node.IsSwitch() {
-		return nil, weft.NoPort
-	}
-	return f.graph.Place(weft.SwitchID(leaf.Node.Index)), leaf.Port
-}

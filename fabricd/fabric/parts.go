@@ -173,13 +173,7 @@ func (f *Fabric) charterOf(p *outpost) (c part.Charter, err error) {
 	c = part.Charter{
 		Fabric: o.Processes.Fabric, Part: p.name, Number: f.incarnations, Term: o.Term, Again: p.again,
 		Topology: f.packed, Firmware: o.Processes.Firmware, Place: p.place, Layout: f.places,
-		Switch: part.SwitchOptions{
-			VCs: o.Switch.VCs, InputBuffer: o.Switch.InputBuffer, OutputBuffer: o.Switch.OutputBuffer, Queueing: o.Switch.Queueing,
-			Selection: o.Switch.Selection, Waiting: o.Switch.Waiting, EagerCredits: o.Switch.EagerCredits, Requeue: o.Switch.Requeue,
-			Batch: o.Switch.Batch,
-		},
-		NIC:  part.NICOptions{QueueBytes: o.NIC.QueueBytes, PacketBytes: o.NIC.PacketBytes, TraceEvery: o.NIC.TraceEvery, Notices: o.NIC.Notices},
-		Link: part.LinkOptions{Rate: o.Link.Rate, Pace: o.Link.pace(), Liveness: o.Link.Liveness, Inbox: f.inboxSize()},
+		Switch: o.Switch.forParts(), NIC: o.NIC.forParts(), Link: f.linkOptions(),
 		Seed: o.Seed, Era: f.era, Hold: f.Held(), Packets: o.Record != nil,
 	}
 	// Epochs count a thousand a second, faster than any link comes up for long, so that they are above all of before.

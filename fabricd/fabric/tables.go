@@ -4,33 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/member"
-	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // EventTables is the kind of event of a switch that forwards by new tables.
 const EventTables = "tables"
-
-// program is what a switch forwards by, whoever is that switch. Its NICs ask it how to send.
-type program struct {
-	loading sync.Mutex // serialises what changes the rest
-	now     atomic.Pointer[loaded]
-}
-
-// loaded is a firmware with its tables. Constant.
-type loaded struct {
-	fw      switching.Firmware
-	version uint64
-}
-
-func (p *program) set(fw switching.Firmware, version uint64) { p.now.Store(&loaded{fw, version}) }
-
-func (p *program) firmware() switching.Firmware { return p.now.Load().fw }
 
 // Load has a switch forward by other tables, and its NICs send as these have it, and returns when that is in force there. To load the
 // version that it has is no error, and changes nothing. Errors are an unknown switch, a firmware without tables (wraps
@@ -44,14 +26,12 @@ func (f *Fabric) Load(ctx context.Context, p *firmware.Patch) error {
 		return context.Cause(ctx)
 	}
 	s := f.switches[p.Switch]
-	s.loading.Lock()
-	defer s.loading.Unlock()
-	was := s.now.Load()
-	fw, err := firmware.Apply(was.fw, was.version, f.graph.Place(s.id), f.opts.Switch.VCs, p)
-	if err != nil || was.version == p.To {
+	s.Loading.Lock()
+	defer s.Loading.Unlock()
+	next, err := s.Patched(f.graph.Place(s.id), f.opts.Switch.VCs, p)
+	if err != nil || next == s.Now() {
 		return err
 	}
-	next := &loaded{fw, p.To}
 	if r := s.process(); r != nil {
 		if err := r.load(next, p); err != nil {
 			return fmt.Errorf("new tables for switch %s: %w", s.name, err)
@@ -70,18 +50,18 @@ func (f *Fabric) Load(ctx context.Context, p *firmware.Patch) error {
 }
 
 // loadNow has whoever runs the switch forward by next, of which p is what has changed.
-func (s *liveSwitch) loadNow(next *loaded, p *firmware.Patch) (err error) {
+func (s *liveSwitch) loadNow(next *part.Loaded, p *firmware.Patch) (err error) {
 	if s.part != nil {
 		if err := s.part.load(next, p); err != nil {
 			return err
 		}
-		s.now.Store(next)
+		s.Set(next)
 		return nil
 	}
 	s.Do(func(now weft.Time, out *weft.Actions) {
 		// Also for when it is ours again.
-		if err = s.core.Load(now, next.fw, p.To, out); err == nil {
-			s.now.Store(next)
+		if err = s.core.Load(now, next.Firmware, p.To, out); err == nil {
+			s.Set(next)
 		}
 	})
 	return err
@@ -120,7 +100,7 @@ func (f *Fabric) TableVersion(id weft.SwitchID) uint64 {
 	if int(id) >= len(f.switches) {
 		return 0
 	}
-	return f.switches[id].now.Load().version
+	return f.switches[id].Now().Version
 }
 
 // Program is what a switch forwards by now, and its version; ok is false for a firmware without tables.
@@ -128,16 +108,16 @@ func (f *Fabric) Program(id weft.SwitchID) (p firmware.Program, version uint64, 
 	if int(id) >= len(f.switches) {
 		return p, 0, false
 	}
-	now := f.switches[id].now.Load()
-	fw, ok := now.fw.(firmware.Programmed)
+	now := f.switches[id].Now()
+	fw, ok := now.Firmware.(firmware.Programmed)
 	if ok {
 		p = fw.Program()
 	}
-	return p, now.version, ok
+	return p, now.Version, ok
 }
 
 // load has a process forward by tables, of which p is what has changed.
-func (r *process) load(next *loaded, p *firmware.Patch) error {
+func (r *process) load(next *part.Loaded, p *firmware.Patch) error {
 	last := r.last.Load()
 	if last == nil || p.From != 0 && last.Snapshot.Version != p.From {
 		return r.loadWhole(next)
@@ -153,12 +133,12 @@ func (r *process) load(next *loaded, p *firmware.Patch) error {
 }
 
 // loadWhole has a process forward by tables whatever it has.
-func (r *process) loadWhole(next *loaded) error {
-	fw, ok := next.fw.(firmware.Programmed)
+func (r *process) loadWhole(next *part.Loaded) error {
+	fw, ok := next.Firmware.(firmware.Programmed)
 	if !ok {
 		return nil
 	}
-	return r.order(firmware.Diff(r.sw.id, firmware.Program{}, fw.Program(), 0, next.version))
+	return r.order(firmware.Diff(r.sw.id, firmware.Program{}, fw.Program(), 0, next.Version))
 }
 
 // order sends a patch, in as many parts as messages have room for. The last is answered when it is in force.
@@ -180,10 +160,10 @@ func (r *process) order(p *firmware.Patch) error {
 
 // reload gives a process the tables in force, unless it has them.
 func (r *process) reload() {
-	r.sw.loading.Lock()
-	defer r.sw.loading.Unlock()
-	now := r.sw.now.Load()
-	if last := r.last.Load(); now.version == 0 || last != nil && last.Snapshot.Version == now.version {
+	r.sw.Loading.Lock()
+	defer r.sw.Loading.Unlock()
+	now := r.sw.Now()
+	if last := r.last.Load(); now.Version == 0 || last != nil && last.Snapshot.Version == now.Version {
 		return
 	}
 	if err := r.loadWhole(now); err != nil {

@@ -2,7 +2,6 @@ package fabric
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,19 +54,12 @@ type Driver = nicd.Driver
 type Blueprint struct {
 	Graph          *topology.Graph
 	Switches, NICs []weft.Core // by number; nil: it runs elsewhere
-	Elsewhere      func(n weft.Node) bool
 	Watch          func(n weft.Node) switchd.Observer
 	Pace           pace.Pace // of every link
 	Batch          int       // most packets in a frame
 	Inbox          int       // most frames on their way to one port
 	Seed           uint64    // of what impairments draw
 	Interval       weft.Time // between hellos; 0: there are none
-}
-
-// some reports whether there is a node at all.
-func (b *Blueprint) some() bool {
-	is := func(c weft.Core) bool { return c != nil }
-	return slices.ContainsFunc(b.Switches, is) || slices.ContainsFunc(b.NICs, is)
 }
 
 // Hashed is a World that can tell whether two runs were the same.

@@ -92,16 +92,13 @@ func (p *process) load(req []byte) error {
 
 // load makes the switch forward by a patch. Only one goroutine calls it.
 func (p *pipeline) load(patch *firmware.Patch) (err error) {
-	next, err := firmware.Apply(p.fw, p.core.Version(), p.core.Place(), p.vcs, patch)
-	if err != nil {
+	next, err := p.program.Patched(p.core.Place(), p.vcs, patch)
+	if err != nil || next == p.program.Now() {
 		return err
 	}
 	p.Do(func(now weft.Time, out *weft.Actions) {
-		if p.core.Version() == patch.To {
-			return
-		}
-		if err = p.core.Load(now, next, patch.To, out); err == nil {
-			p.fw = next
+		if err = p.core.Load(now, next.Firmware, next.Version, out); err == nil {
+			p.program.Set(next)
 		}
 	})
 	return err

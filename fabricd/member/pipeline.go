@@ -2,29 +2,28 @@ package member
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/credit"
-	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
 // pipeline is the switch itself.
 type pipeline struct {
 	*switchd.Driver
-	core   *switching.Switch // stepped only by the driver
-	number uint64
-	teller *teller
-	links  bus.Transport
-	vcs    int
-	fw     switching.Firmware // of core, as it was loaded last
+	core    *switching.Switch // stepped only by the driver
+	number  uint64
+	teller  *teller
+	links   bus.Transport
+	vcs     int
+	program *part.Program // of core
 }
 
 // build makes the switch of a charter on its links.
@@ -48,12 +47,14 @@ func build(c Charter, name string, links bus.Transport, t *teller) (*pipeline, e
 		}
 		fw = n.Notifying()
 	}
-	core, err := switching.New(switching.Config{
-		Place: g.Place(id), Firmware: fw, Version: firmware.VersionOf(fw), Rand: rand.NewPCG(c.Seed, uint64(id)|c.Number<<32),
-		VCs: c.VCs, InputBuffer: c.InputBuffer, OutputBuffer: c.OutputBuffer,
-		Queueing: c.Queueing, Selection: c.Selection, Waiting: c.Waiting, EagerCredits: c.EagerCredits,
-		Requeue: c.Requeue, Liveness: c.Liveness, Epoch: c.Epoch,
-	})
+	cores := part.Cores{
+		Graph: g, Firmware: fw, Seed: c.Seed, Epoch: c.Epoch, Number: c.Number, Link: part.LinkOptions{Liveness: c.Liveness},
+		Switch: part.SwitchOptions{
+			VCs: c.VCs, InputBuffer: c.InputBuffer, OutputBuffer: c.OutputBuffer, Queueing: c.Queueing, Selection: c.Selection,
+			Waiting: c.Waiting, EagerCredits: c.EagerCredits, Requeue: c.Requeue,
+		},
+	}
+	core, err := cores.MakeSwitch(id)
 	if err != nil {
 		return nil, err
 	}
@@ -64,19 +65,17 @@ func build(c Charter, name string, links bus.Transport, t *teller) (*pipeline, e
 	d := switchd.New(switchd.Config{
 		Core: core, Wires: wires, Clock: c.clock(), Batch: c.Batch, Seed: c.Seed<<16 + uint64(id), Watch: t,
 	})
-	return &pipeline{Driver: d, core: core, number: c.Number, teller: t, links: links, vcs: c.VCs, fw: fw}, nil
+	return &pipeline{Driver: d, core: core, number: c.Number, teller: t, links: links, vcs: c.VCs, program: part.NewProgram(fw)}, nil
 }
 
 // wire opens the links of a switch.
 func wire(g *topology.Graph, id weft.SwitchID, c Charter, links bus.Transport) ([]switchd.Wire, error) {
 	wires := make([]switchd.Wire, g.Place(id).Ports())
 	for p := range wires {
-		end := weft.End{Node: id.Node(), Port: weft.PortID(p)}
-		peer, _, ok := g.Peer(end)
+		out, ok := part.Direction(g, weft.End{Node: id.Node(), Port: weft.PortID(p)})
 		if !ok {
 			continue
 		}
-		out := bus.Direction{From: g.Name(end.Node), FromPort: end.Port, To: g.Name(peer.Node), ToPort: peer.Port}
 		inbox := make(chan bus.Message, c.Inbox)
 		if err := links.Listen(out.Reverse(), inbox); err != nil {
 			return nil, err

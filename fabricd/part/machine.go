@@ -41,7 +41,7 @@ func NewMachine(cfg MachineConfig) (*Machine, error) {
 	m := &Machine{
 		cfg: cfg, drivers: make(map[weft.Node]*switchd.Driver, len(cfg.Nodes)), wires: make(map[weft.Node][]switchd.Wire, len(cfg.Nodes)),
 	}
-	if every := cfg.Interval / 4; every > 0 && cfg.Transport.Enforcement() != bus.EnforcedInProcess {
+	if every := cfg.Interval / 4; every > 0 && len(cfg.Nodes) > 0 && cfg.Transport.Enforcement() != bus.EnforcedInProcess {
 		var err error
 		if m.beat, err = bus.NewBeat(cfg.Transport, every.Duration()); err != nil {
 			return nil, err

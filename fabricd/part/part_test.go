@@ -189,6 +189,7 @@ func TestAPartIsHostedAnew(t *testing.T) {
 	r.start("uniform:0.05")
 	r.delivered(100)
 	east := r.parts["east"]
+	r.all(part.Order{Hold: new(true)}) // of what is sent while links come up some may be lost, or overtaken
 	require.NoError(t, east.part.Close())
 	_, err := east.Sum(context.Background(), part.SumRequest{})
 	require.ErrorIs(t, err, bus.ErrNoProcess)
@@ -197,21 +198,21 @@ func TestAPartIsHostedAnew(t *testing.T) {
 	delete(r.parts, "east")
 
 	c := east.charter
-	c.Number, c.Again, c.Epoch, c.Now, c.Era = 7, 1, 1<<20, west.Now, 4
+	c.Number, c.Again, c.Epoch, c.Now, c.Era, c.Hold = 7, 1, 1<<20, west.Now, 4, true
 	east = r.host(c)
 	east.order(part.Order{Light: true})
 	r.up(0)
 	before := r.sumWith(part.SumRequest{Eras: true})
 	require.Equal(t, before.NICs.Injected, before.Eras[0].Injected, "none of the new ones yet")
 	r.traffic("uniform:0.05")
+	r.all(part.Order{Hold: new(false)})
 	r.delivered(100)
 	r.traffic("none")
-	var s sums
-	require.Eventually(t, func() bool { s = r.sum(); return s.Held+s.Queued+s.wires == 0 }, patience, 10*time.Millisecond)
-	require.Zero(t, s.NICs.Reordered+s.NICs.Duplicated)
+	require.Eventually(t, func() bool { s := r.sum(); return s.Held+s.Queued+s.wires == 0 }, patience, 10*time.Millisecond)
 	one, err := east.Sum(context.Background(), part.SumRequest{Eras: true})
 	require.NoError(t, err)
-	require.LessOrEqual(t, one.NICs.Missing, s.lost+s.Switches.LostQueue, "what flows on their way had sent before it came is not missing")
+	require.Positive(t, one.NICs.Delivered)
+	require.Zero(t, one.NICs.Missing+one.NICs.Reordered+one.NICs.Duplicated, "of flows that were on their way when it came, too")
 	require.Equal(t, one.NICs.Injected, one.Eras[4-one.FirstEra].Injected)
 	seq := east.order(part.Order{Send: []part.SendOrder{{Src: east.charter.Place.NICIDs()[0], Dst: 0, Bytes: 1, Traced: true}}}).Sent[0].Seq
 	require.Equal(t, uint64(1), seq>>40)

@@ -64,7 +64,7 @@ func newRig(t testing.TB, spec, firmware string, change func(c *part.Charter)) *
 			Fabric: "lab", Part: p.Part, Number: uint64(i + 1), Topology: packed, Firmware: firmware, Place: p, Layout: places,
 			Switch: part.SwitchOptions{VCs: 2, InputBuffer: 2, OutputBuffer: 2},
 			NIC:    part.NICOptions{PacketBytes: 256},
-			Link:   part.LinkOptions{Rate: 256_000, Liveness: liveness.Config{Interval: 50 * weft.Millisecond, Multiplier: 3}, Inbox: 64},
+			Link:   part.LinkOptions{Rate: 256_000, Liveness: liveness.Config{Interval: 250 * weft.Millisecond, Multiplier: 4}, Inbox: 64},
 			Seed:   7,
 		}
 		if change != nil {
