@@ -1,6 +1,7 @@
 package fabric_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -123,7 +124,44 @@ func (h *hosts) back(name string) {
 // partLab is a running fabric of parts.
 type partLab struct {
 	*rig.Lab
-	hosts *hosts
+	hosts   *hosts
+	options fabric.Options
+
+	mu   sync.Mutex
+	kept []byte // the latest fabric.State
+}
+
+// keep is what fabric.Options.Keep wants.
+func (l *partLab) keep(s fabric.State) {
+	data, err := json.Marshal(s)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	assert.NoError(l.hosts, err)
+	l.kept = data
+}
+
+// succeed has another leader take the place of the one that was.
+func (l *partLab) succeed() {
+	l.Helper()
+	var state fabric.State
+	l.mu.Lock()
+	require.NoError(l, json.Unmarshal(l.kept, &state))
+	l.mu.Unlock()
+	peers, err := bus.NewPeers(bus.PeersConfig{Fabric: rig.Name, Broker: l.Broker})
+	require.NoError(l, err)
+	l.Cleanup(func() { require.NoError(l, peers.Close()) })
+	transport, err := bus.NewNATS(bus.NATSConfig{Fabric: rig.Name, Broker: l.Broker})
+	require.NoError(l, err)
+	l.Cleanup(func() { require.NoError(l, transport.Close()) })
+	o := l.options
+	process := *o.Processes
+	process.Peers = peers
+	o.Processes, o.Transport, o.Adopt = &process, transport, &state
+	next, err := fabric.New(o)
+	require.NoError(l, err)
+	l.Fabric = next
+	require.NoError(l, l.Fabric.Start(l.Context()))
+	l.Cleanup(next.Stop)
 }
 
 // inParts divides a topology: switch i and its NICs are in part i modulo n.
@@ -161,12 +199,13 @@ func startPartsOn(t *testing.T, n int, be func(h *hosts), to func(url string), o
 	}
 	l := &partLab{hosts: h}
 	l.Lab = rig.Start(t, rig.Config{Topology: smallTree, Routing: "adaptive-link", Options: append([]func(*fabric.Options){func(o *fabric.Options) {
+		o.Keep = l.keep
 		o.Parts, o.Host, o.Admitter = inParts(o.Topology, n), h.host, o.Processes.Broker
 		h.url = o.Processes.Broker.ClientURL()
 		if to != nil {
 			to(h.url)
 		}
-	}}, options...)})
+	}}, append(options, func(o *fabric.Options) { l.options = *o })...)})
 	return l
 }
 
@@ -437,19 +476,7 @@ func (w *way) restore() {
 // A leader that is gone leaves the parts as they are; the next one knows what the first knew, and goes on.
 func TestAnotherLeader(t *testing.T) {
 	t.Parallel()
-	var mu sync.Mutex
-	var kept []byte
-	var options fabric.Options
-	l := startParts(t, 2, func(o *fabric.Options) {
-		o.Keep = func(s fabric.State) {
-			data, err := json.Marshal(s)
-			mu.Lock()
-			defer mu.Unlock()
-			assert.NoError(t, err)
-			kept = data
-		}
-		options = *o
-	})
+	l := startParts(t, 2)
 	l.load("uniform:0.3")
 	l.more(300)
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"}, fault.Spec{Do: fault.VerbCrash, A: "s0.01"})
@@ -458,25 +485,7 @@ func TestAnotherLeader(t *testing.T) {
 	first := l.Fabric
 	before := first.Faults()
 	first.Detach()
-
-	mu.Lock()
-	var state fabric.State
-	require.NoError(t, json.Unmarshal(kept, &state))
-	mu.Unlock()
-	peers, err := bus.NewPeers(bus.PeersConfig{Fabric: rig.Name, Broker: l.Broker})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, peers.Close()) })
-	transport, err := bus.NewNATS(bus.NATSConfig{Fabric: rig.Name, Broker: l.Broker})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, transport.Close()) })
-	process := *options.Processes
-	process.Peers = peers
-	options.Processes, options.Transport, options.Adopt, options.Keep = &process, transport, &state, nil
-	next, err := fabric.New(options)
-	require.NoError(t, err)
-	l.Fabric = next
-	require.NoError(t, l.Fabric.Start(t.Context()))
-	t.Cleanup(l.Fabric.Stop)
+	l.succeed()
 
 	assert.GreaterOrEqual(t, l.Fabric.Now(), first.Now()-weft.Second)
 	assert.Equal(t, first.Traffic(), l.Fabric.Traffic())
@@ -494,4 +503,32 @@ func TestAnotherLeader(t *testing.T) {
 	l.sound()
 	cut := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"})
 	assert.Greater(t, cut[0].Fault.ID, len(before), "it has a number of its own")
+}
+
+// A leader finds a part dead that was so before, and one that has died while nobody led.
+func TestAnotherLeaderOfDeadParts(t *testing.T) {
+	t.Parallel()
+	l := startParts(t, 3)
+	l.load("uniform:0.3")
+	l.more(300)
+	l.hosts.kill("host1")
+	l.until("it is missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 4 })
+	l.more(100)
+	l.until("that is kept", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return bytes.Contains(l.kept, []byte(`"lost":true`))
+	})
+	l.Fabric.Detach()
+	l.hosts.kill("host2")
+	l.succeed()
+	l.until("both are missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 8 })
+	require.NoError(t, l.Fabric.StopTraffic())
+	l.until("the ledger is balanced without them", func() bool { g := l.Fabric.Ledger(); return g.Balanced && g.InFlight == 0 })
+	l.hosts.back("host1")
+	l.hosts.back("host2")
+	l.until("both are back", func() bool { return len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 0 })
+	l.load("uniform:0.3")
+	l.more(300)
+	l.sound()
 }
