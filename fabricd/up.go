@@ -33,6 +33,7 @@ import (
 type upFlags struct {
 	name, topology, routing, traffic, broker, manager string
 
+	web         webFlags
 	listen      string
 	listenGiven bool // else a free port does, too
 
@@ -76,6 +77,7 @@ func upCommand() *cobra.Command {
 	f.StringVar(&u.traffic, "traffic", "uniform:0.2", "what every NIC injects: PATTERN:LOAD[,OPTION=...], load a share of the link rate; see above")
 	u.server.Flags(f)
 	f.StringVar(&u.listen, "listen", defaultListen, "address of the page, the HTTP API and the metrics; a free port when it is taken and was not given; off for none")
+	u.web.flags(f)
 	f.StringVar(&u.broker, "broker-listen", "127.0.0.1:0", "address of the embedded NATS server; port 0 is a free one")
 	f.IntVar(&u.vcs, "vcs", 0, "virtual channels per link direction, 1 to 16; 0 is what the firmware needs")
 	f.IntVar(&u.input, "input-buffer", 0, "packets per input VC queue; 0 is 2")
@@ -216,7 +218,7 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	if err := manager.Serve(control, here); err != nil {
 		return err
 	}
-	page, err := u.page(server, log)
+	page, err := u.page(server, link.folder, log)
 	if err != nil {
 		return err
 	}

@@ -229,6 +229,11 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	return storeError("delete", key, s.kv.Purge(ctx, key))
 }
 
+// DeleteAt takes a key away that still has that revision. The error wraps ErrConflict when it has another.
+func (s *Store) DeleteAt(ctx context.Context, key string, last uint64) error {
+	return storeError("delete", key, s.kv.Purge(ctx, key, jetstream.LastRevision(last)))
+}
+
 func storeError(do, key string, err error) error {
 	var api *jetstream.APIError
 	switch {

@@ -1,0 +1,315 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
+)
+
+// Runner makes a part of its charter and runs it until ctx ends or the part is told to end. It calls ready once the part answers its leader.
+type Runner func(ctx context.Context, c part.Charter, ready func()) error
+
+// AgentConfig says what an agent offers. All but Log and Note are required.
+type AgentConfig struct {
+	Name        string // of the host
+	URL         string // of the broker
+	Credentials bus.Credentials
+	Version     Version
+	Room        Room
+	Run         Runner
+	Log         *slog.Logger
+	Note        func(string) // hears, a sentence each, what becomes of its parts; must not block
+}
+
+// ErrTaken means that another agent has the name.
+var ErrTaken = errors.New("another agent has this name")
+
+// Times of an agent, chosen by us.
+const (
+	askTime  = 2 * time.Second  // for another agent to answer
+	makeTime = 60 * time.Second // for a part to be made, of the largest fabrics too
+)
+
+// RunAgent is the agent of a host until ctx ends, and then ends its parts. The error wraps ErrTaken when another has its name.
+func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Note == nil {
+		cfg.Note = func(string) {}
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("cluster: name of this host: %w", err)
+	}
+	a := &agent{cfg: cfg, parts: make(map[string]*hosted), terms: make(map[string]uint64)}
+	a.status = Status{
+		Name: cfg.Name, Host: host, PID: os.Getpid(), Started: time.Now().UTC(), Version: cfg.Version, Room: cfg.Room,
+	}
+	others, err := bus.DialAgents(bus.AgentsConfig{URL: cfg.URL, Credentials: cfg.Credentials, Program: "agent-" + cfg.Name + "-look"})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, others.Close()) }()
+	if err := a.free(ctx, others); err != nil {
+		return err
+	}
+	s, err := bus.NewService(bus.ServiceConfig{
+		Name: cfg.Name, URL: cfg.URL, Credentials: cfg.Credentials, Version: cfg.Version.String(), Metadata: a.status.metadata(),
+		OnError: func(err error) { cfg.Log.Warn("agent", "err", err) },
+	})
+	if err != nil {
+		return err
+	}
+	a.status.ID = s.ID()
+	ctx, cancel := context.WithCancel(ctx)
+	a.ctx = ctx
+	defer func() {
+		err = errors.Join(err, s.Close()) // so that no part comes after this
+		cancel()
+		a.running.Wait()
+	}()
+	if err := errors.Join(s.Serve(verbParts, a.tell), s.Serve(verbDrop, a.drop)); err != nil {
+		return err
+	}
+	if err := a.alone(ctx, others); err != nil {
+		return err
+	}
+	if err := s.Serve(verbHost, a.host); err != nil {
+		return err
+	}
+	cfg.Note(fmt.Sprintf("offers room for %d ports of switches and NICs (%s, %d cores)", cfg.Room.Ports, Bytes(cfg.Room.Memory), cfg.Room.Cores))
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.Done():
+		return errors.New("cluster: the broker takes this agent's credentials no more: give it others and start it again")
+	}
+}
+
+// agent is one that runs.
+type agent struct {
+	cfg     AgentConfig
+	status  Status // but Used and Parts; constant once it serves
+	ctx     context.Context
+	running sync.WaitGroup // of parts
+
+	mu    sync.Mutex
+	parts map[string]*hosted // by fabric
+	terms map[string]uint64  // the highest heard of, by fabric; bound: the fabrics that were hosted here
+}
+
+// hosted is a part that runs here.
+type hosted struct {
+	PartStatus
+	ctx    context.Context // its life
+	cancel context.CancelCauseFunc
+	ended  chan struct{}
+}
+
+func (s Status) metadata() map[string]string {
+	return map[string]string{
+		"name": s.Name, "host": s.Host, "pid": strconv.Itoa(s.PID), "started": s.Started.Format(time.RFC3339Nano),
+		"protocol": strconv.Itoa(s.Version.Protocol), "revision": s.Version.Revision,
+		"ports": strconv.Itoa(s.Room.Ports), "switches": strconv.Itoa(s.Room.Switches), "cores": strconv.Itoa(s.Room.Cores), "memory": strconv.FormatInt(s.Room.Memory, 10),
+	}
+}
+
+// free looks whether the name is free.
+func (a *agent) free(ctx context.Context, others *bus.Agents) error {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	var s Status
+	switch err := others.Ask(ctx, a.cfg.Name, verbParts, nil, &s); {
+	case errors.Is(err, bus.ErrNoAgent):
+		return nil
+	case errors.Is(err, bus.ErrSilent):
+		return fmt.Errorf("cluster: agent %s: %w: it does not answer, so it is stopped, or its host is gone and the broker has not noticed yet: end it, wait, or choose another name with --name: %w",
+			a.cfg.Name, ErrTaken, err)
+	case err != nil:
+		return err
+	}
+	return a.taken(s)
+}
+
+func (a *agent) taken(s Status) error {
+	return fmt.Errorf("cluster: agent %s: %w: process %d on host %s, since %s: end that, or choose another name with --name",
+		a.cfg.Name, ErrTaken, s.PID, s.Host, s.Started.Format(time.RFC3339))
+}
+
+// alone looks whether another agent of the same name has come at the same moment; then the one that began first stays.
+func (a *agent) alone(ctx context.Context, others *bus.Agents) error {
+	found, err := others.Discover(ctx, func([]bus.AgentFound) bool { return false })
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		s, err := statusOf(f)
+		if err != nil || s.Name != a.cfg.Name || s.ID == a.status.ID {
+			continue
+		}
+		if c := s.Started.Compare(a.status.Started); c < 0 || c == 0 && s.ID < a.status.ID {
+			return a.taken(s)
+		}
+	}
+	return nil
+}
+
+// statusOf reads what an agent says of itself without being asked.
+func statusOf(f bus.AgentFound) (s Status, err error) {
+	s = Status{Name: f.Metadata["name"], ID: f.ID, Host: f.Metadata["host"], Version: Version{Revision: f.Metadata["revision"]}}
+	number := func(key string) int64 {
+		n, e := strconv.ParseInt(f.Metadata[key], 10, 64)
+		err = cmp.Or(err, e)
+		return n
+	}
+	s.PID, s.Version.Protocol = int(number("pid")), int(number("protocol"))
+	s.Room = Room{Ports: int(number("ports")), Switches: int(number("switches")), Cores: int(number("cores")), Memory: number("memory")}
+	s.Started, _ = time.Parse(time.RFC3339Nano, f.Metadata["started"])
+	if err == nil {
+		err = bus.ValidateAgent(s.Name)
+	}
+	if err != nil {
+		return s, fmt.Errorf("cluster: an agent of version %.64s says what this fabricd does not understand: %w: run the same version on all hosts", f.Version, err)
+	}
+	return s, nil
+}
+
+// tell serves verbParts.
+func (a *agent) tell(context.Context, []byte) (any, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.status
+	s.Used = a.used()
+	for _, h := range a.parts {
+		s.Parts = append(s.Parts, h.PartStatus)
+	}
+	return s, nil
+}
+
+// used is what the parts take. The caller holds mu.
+func (a *agent) used() (r Room) {
+	for _, h := range a.parts {
+		r.Ports += h.Needs.Ports
+		r.Switches += h.Needs.Switches
+	}
+	return r
+}
+
+// host serves verbHost.
+func (a *agent) host(ctx context.Context, data []byte) (any, error) {
+	var r hostRequest
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, fmt.Errorf("charter: %w", err)
+	}
+	c := r.Charter
+	if err := r.Version.Fits("agent "+a.cfg.Name, a.cfg.Version); err != nil {
+		return nil, err
+	}
+	h, runs, err := a.enter(r)
+	if err != nil || runs != 0 {
+		return hostAnswer{Runs: runs}, err
+	}
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	a.running.Go(func() {
+		err := a.cfg.Run(h.ctx, c, sync.OnceFunc(func() { close(ready) }))
+		ended <- err
+		a.leave(h, err)
+	})
+	timer := time.NewTimer(makeTime)
+	defer timer.Stop()
+	select {
+	case <-ready:
+		a.cfg.Note(fmt.Sprintf("runs part %d of fabric %s: %d switches, %d ports", c.Number, c.Fabric, h.Needs.Switches, h.Needs.Ports))
+		return hostAnswer{}, nil
+	case err := <-ended:
+		return nil, fmt.Errorf("the part cannot be made: %w", cmp.Or(err, errors.New("it has ended at once")))
+	case <-timer.C:
+		h.cancel(errors.New("it took too long to be made"))
+		return nil, fmt.Errorf("the part is not ready after %v", makeTime)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// enter takes room for a part, or says the number of the one of that fabric that runs already.
+func (a *agent) enter(r hostRequest) (h *hosted, runs uint64, err error) {
+	c := r.Charter
+	if err := bus.ValidateFabric(c.Fabric); err != nil {
+		return nil, 0, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.heed(c.Fabric, c.Term); err != nil {
+		return nil, 0, err
+	}
+	if h := a.parts[c.Fabric]; h != nil {
+		return nil, h.Number, nil
+	}
+	if err := a.cfg.Room.Minus(a.used()).Holds(r.Needs); err != nil {
+		return nil, 0, fmt.Errorf("%w on agent %s", err, a.cfg.Name)
+	}
+	h = &hosted{PartStatus: PartStatus{Fabric: c.Fabric, Number: c.Number, Term: c.Term, Needs: r.Needs}, ended: make(chan struct{})}
+	h.ctx, h.cancel = context.WithCancelCause(a.ctx)
+	a.parts[c.Fabric] = h
+	return h, 0, nil
+}
+
+// heed refuses a leader that has been replaced. The caller holds mu.
+func (a *agent) heed(fabric string, term uint64) error {
+	if seen := a.terms[fabric]; term < seen {
+		return fmt.Errorf("another process leads fabric %s since: its term is %d, and this is of %d; should the state in the broker have been lost, start the agent again", fabric, seen, term)
+	}
+	a.terms[fabric] = term
+	return nil
+}
+
+// leave gives the room of a part back that has ended.
+func (a *agent) leave(h *hosted, err error) {
+	a.mu.Lock()
+	delete(a.parts, h.Fabric)
+	a.mu.Unlock()
+	close(h.ended)
+	why := context.Cause(h.ctx)
+	h.cancel(nil)
+	switch {
+	case why != nil && !errors.Is(why, context.Canceled):
+		a.cfg.Note(fmt.Sprintf("part %d of fabric %s has ended: %v", h.Number, h.Fabric, why))
+	case err != nil:
+		a.cfg.Note(fmt.Sprintf("part %d of fabric %s has ended: %v", h.Number, h.Fabric, err))
+	default:
+		a.cfg.Note(fmt.Sprintf("part %d of fabric %s has ended", h.Number, h.Fabric))
+	}
+}
+
+// drop serves verbDrop, and answers when the part has ended.
+func (a *agent) drop(ctx context.Context, data []byte) (any, error) {
+	var r dropRequest
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, fmt.Errorf("drop: %w", err)
+	}
+	a.mu.Lock()
+	err := a.heed(r.Fabric, r.Term)
+	h := a.parts[r.Fabric]
+	a.mu.Unlock()
+	if err != nil || h == nil {
+		return dropAnswer{}, err
+	}
+	h.cancel(errors.New(r.Why))
+	select {
+	case <-h.ended:
+		return dropAnswer{Dropped: true}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

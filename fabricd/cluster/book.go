@@ -1,0 +1,121 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/placement"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// Desired is the fabric that somebody has asked for: what it takes to lead it, and nothing that changes while it runs.
+type Desired struct {
+	Version  Version         `json:"version"`
+	Created  time.Time       `json:"created"`  // by the clock of who asked; it tells a fabric from one of the same name before
+	Topology []byte          `json:"topology"` // a topology file, compressed as [part.Compress] does
+	Spec     string          `json:"spec"`     // what it is called
+	Settings json.RawMessage `json:"settings"` // of fabricd up
+}
+
+// Graph is the topology.
+func (d Desired) Graph() (*topology.Graph, error) {
+	text, err := part.Decompress(d.Topology)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: topology of the fabric as it was written down: %w", err)
+	}
+	return topology.Load(d.Spec, text)
+}
+
+// placed is a placement as it is written down.
+type placed struct {
+	Parts []placedPart `json:"parts"`
+}
+
+type placedPart struct {
+	Agent    string      `json:"agent"`
+	Switches []part.Span `json:"switches"`
+}
+
+// Book is what is written down of a fabric in its bucket. Whoever leads writes.
+type Book struct {
+	Store *bus.Store
+}
+
+// Desired reads the fabric that is wanted; there is false when there is none.
+func (b Book) Desired(ctx context.Context) (d Desired, there bool, err error) {
+	there, err = b.read(ctx, keyFabric, &d)
+	return d, there, err
+}
+
+// Placement reads where the switches of a fabric are.
+func (b Book) Placement(ctx context.Context, g *topology.Graph) (*placement.Placement, error) {
+	var p placed
+	there, err := b.read(ctx, keyPlacement, &p)
+	if err == nil && !there {
+		err = errors.New("cluster: the fabric is written down, but not where it is: end it with fabricd down and start it again")
+	}
+	if err != nil {
+		return nil, err
+	}
+	of := make([]int, len(g.Switches))
+	for s := range of {
+		of[s] = -1
+	}
+	var agents []string
+	for i, q := range p.Parts {
+		agents = append(agents, q.Agent)
+		for _, s := range (part.Place{Switches: q.Switches}).SwitchIDs() {
+			if int(s) < len(of) {
+				of[s] = i
+			}
+		}
+	}
+	return placement.PlaceAs(g, agents, of)
+}
+
+// Begin writes a fabric down that is to be, and where. The error wraps bus.ErrConflict when there is one.
+func (b Book) Begin(ctx context.Context, d Desired, p *placement.Placement) error {
+	var w placed
+	for _, q := range p.Parts {
+		w.Parts = append(w.Parts, placedPart{Agent: q.Agent, Switches: part.Spans[weft.SwitchID](q.Switches)})
+	}
+	// The placement first: a fabric that is written down has one.
+	data, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	if err := b.Store.Put(ctx, keyPlacement, data); err != nil {
+		return err
+	}
+	if data, err = json.Marshal(d); err != nil {
+		return err
+	}
+	_, err = b.Store.Create(ctx, keyFabric, data)
+	return err
+}
+
+// End takes away what is written down of the fabric.
+func (b Book) End(ctx context.Context) error {
+	// The fabric first: without it the others mean nothing.
+	return errors.Join(b.Store.Delete(ctx, keyFabric), b.Store.Delete(ctx, keyState), b.Store.Delete(ctx, keyPlacement))
+}
+
+func (b Book) read(ctx context.Context, key string, out any) (there bool, err error) {
+	data, _, err := b.Store.Get(ctx, key)
+	switch {
+	case errors.Is(err, bus.ErrNoKey):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return false, fmt.Errorf("cluster: %s as it was written down: %w: was that another version of fabricd?", key, err)
+	}
+	return true, nil
+}

@@ -1,0 +1,74 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
+)
+
+// Hosts is the leader's side of the agents that a fabric is placed on.
+type Hosts struct {
+	Agents  *bus.Agents
+	Version Version
+	Fabric  string
+	Term    uint64
+	Needs   map[string]Room // per agent
+}
+
+// Host has an agent run a part, of which it is the name, and returns when that answers. The error wraps [part.ErrRuns] when the agent runs one of this
+// fabric already, [bus.ErrNoProcess] when it is not there.
+func (h Hosts) Host(ctx context.Context, name string, c part.Charter) error {
+	ctx, cancel := context.WithTimeout(ctx, makeTime)
+	defer cancel()
+	var a hostAnswer
+	err := h.Agents.Ask(ctx, name, verbHost, hostRequest{Version: h.Version, Needs: h.Needs[name], Charter: c}, &a)
+	switch {
+	case errors.Is(err, bus.ErrNoAgent):
+		return fmt.Errorf("cluster: agent %s: %w: %w", name, bus.ErrNoProcess, err)
+	case err != nil:
+		return err
+	case a.Runs != 0:
+		return fmt.Errorf("cluster: agent %s: number %d: %w", name, a.Runs, part.ErrRuns)
+	}
+	return nil
+}
+
+// Drop has agents end their parts of the fabric, all at once. It says which of them had one, and what went wrong with others.
+func (h Hosts) Drop(ctx context.Context, names []string, why string) (dropped []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, dropTime)
+	defer cancel()
+	errs := make([]error, len(names))
+	had := make([]dropAnswer, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() {
+			errs[i] = h.Agents.Ask(ctx, name, verbDrop, dropRequest{Fabric: h.Fabric, Term: h.Term, Why: why}, &had[i])
+		})
+	}
+	wg.Wait()
+	for i, name := range names {
+		if had[i].Dropped {
+			dropped = append(dropped, name)
+		}
+	}
+	return dropped, errors.Join(errs...)
+}
+
+// dropTime is far more than a part takes to end.
+const dropTime = 10 * time.Second
+
+// Stale is which of these agents run a part of the fabric.
+func (h Hosts) Stale(of []Status) (names []string) {
+	for _, s := range of {
+		if slices.ContainsFunc(s.Parts, func(p PartStatus) bool { return p.Fabric == h.Fabric }) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}

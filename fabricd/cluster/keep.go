@@ -1,0 +1,180 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
+)
+
+// kept is the state of a fabric as it is written down, compressed as [part.Compress] does.
+type kept struct {
+	Term  uint64          `json:"term"` // of who wrote it
+	State json.RawMessage `json:"state,omitempty"`
+}
+
+// readState is what the last leader kept, with its revision, 0 when there is nothing.
+func (b Book) readState(ctx context.Context) (k kept, rev uint64, err error) {
+	data, rev, err := b.Store.Get(ctx, keyState)
+	if errors.Is(err, bus.ErrNoKey) {
+		return k, 0, nil
+	}
+	if err != nil {
+		return k, 0, err
+	}
+	text, err := part.Decompress(data)
+	if err == nil {
+		err = json.Unmarshal(text, &k)
+	}
+	if err != nil {
+		return k, 0, fmt.Errorf("cluster: state as it was written down: %w: was that another version of fabricd?", err)
+	}
+	return k, rev, nil
+}
+
+// Keeper writes the state of a leader down, the latest only, as fast as the broker takes it.
+type Keeper struct {
+	book Book
+	term uint64
+	rev  uint64
+	warn func(error)
+
+	mu     sync.Mutex
+	latest any           // to be written; nil: nothing
+	poke   chan struct{} // cap 1: there is something
+}
+
+// TakeOver reads the state that the last leader kept into out, and makes it this leader's, so that none before can write it any more; there is false
+// when nothing was kept. Run of the keeper writes what is kept from then on. Warn hears when it cannot, and must not block.
+func (b Book) TakeOver(ctx context.Context, term uint64, out any, warn func(error)) (keeper *Keeper, there bool, err error) {
+	k, rev, err := b.readState(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	if k.Term > term {
+		return nil, false, fmt.Errorf("cluster: %w: one of term %d has led it since", ErrLost, k.Term)
+	}
+	if len(k.State) > 0 {
+		if err := json.Unmarshal(k.State, out); err != nil {
+			return nil, false, fmt.Errorf("cluster: state as it was written down: %w: was that another version of fabricd?", err)
+		}
+	}
+	k.Term = term
+	data, err := k.encode()
+	if err != nil {
+		return nil, false, err
+	}
+	if rev == 0 {
+		rev, err = b.Store.Create(ctx, keyState, data)
+	} else {
+		rev, err = b.Store.Update(ctx, keyState, data, rev)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return &Keeper{book: b, term: term, rev: rev, warn: warn, poke: make(chan struct{}, 1)}, len(k.State) > 0, nil
+}
+
+func (k kept) encode() ([]byte, error) {
+	text, err := json.Marshal(k)
+	if err != nil {
+		return nil, err
+	}
+	return part.Compress(text)
+}
+
+// Keep has a state written, which must not change any more. It does not wait.
+func (k *Keeper) Keep(state any) {
+	k.mu.Lock()
+	k.latest = state
+	k.mu.Unlock()
+	select {
+	case k.poke <- struct{}{}:
+	default:
+	}
+}
+
+// Times of a Keeper, chosen by us.
+const (
+	writeTime  = 3 * time.Second
+	writeAgain = time.Second // after it could not
+)
+
+// Run writes until ctx ends, and then what is left. The error wraps ErrLost when another leader has written.
+func (k *Keeper) Run(ctx context.Context) error {
+	again := time.NewTimer(writeAgain)
+	defer again.Stop()
+	whole := context.WithoutCancel(ctx) // a write that has begun is finished
+	for {
+		select {
+		case <-ctx.Done():
+			return k.flush(whole)
+		case <-k.poke:
+		case <-again.C:
+		}
+		if err := k.flush(whole); err != nil {
+			return err
+		}
+		again.Reset(writeAgain)
+	}
+}
+
+// flush writes what is to be written, and tries again later if it cannot.
+func (k *Keeper) flush(ctx context.Context) error {
+	k.mu.Lock()
+	state := k.latest
+	k.latest = nil
+	k.mu.Unlock()
+	if state == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	err := k.write(ctx, state)
+	if err == nil || errors.Is(err, ErrLost) {
+		return err
+	}
+	k.warn(fmt.Errorf("cluster: what a next leader must know could not be written down, it is tried again: %w", err))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.latest == nil {
+		k.latest = state
+	}
+	return nil
+}
+
+func (k *Keeper) write(ctx context.Context, state any) error {
+	text, err := json.Marshal(state)
+	if err != nil {
+		return err
+	}
+	data, err := kept{k.term, text}.encode()
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		var rev uint64
+		if rev, err = k.book.Store.Update(ctx, keyState, data, k.rev); err == nil {
+			k.rev = rev
+			return nil
+		}
+		if !errors.Is(err, bus.ErrConflict) {
+			return err
+		}
+		// Perhaps by a write of ours whose answer was lost.
+		was, rev, e := k.book.readState(ctx)
+		switch {
+		case e != nil:
+			return e
+		case was.Term != k.term || rev == 0:
+			return fmt.Errorf("cluster: %w: the state is another leader's", ErrLost)
+		}
+		k.rev = rev
+	}
+	return err
+}

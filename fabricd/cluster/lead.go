@@ -1,0 +1,159 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+)
+
+// Keys of the bucket of a fabric. The subnet manager has others, see package manager.
+const (
+	keyLeader    = "leader"
+	keyFabric    = "fabric"
+	keyPlacement = "placement"
+	keyState     = "state"
+)
+
+// ErrLost means that this process leads no more.
+var ErrLost = errors.New("this process leads the fabric no more")
+
+// LeaseTime is how long a leader counts as one that does not say anything. Chosen by us: three times what a cluster of brokers takes to choose a new
+// leader of its own, during which nothing can be written.
+const LeaseTime = 9 * time.Second
+
+// Leader is who leads a fabric, as others see it.
+type Leader struct {
+	ID    string    `json:"id"` // no other has it
+	Host  string    `json:"host"`
+	PID   int       `json:"pid"`
+	Since time.Time `json:"since"` // by the clock of its host
+	Page  string    `json:"page,omitempty"`
+}
+
+// String says where it is.
+func (l Leader) String() string { return fmt.Sprintf("process %d on host %s", l.PID, l.Host) }
+
+// Lead is the right to lead a fabric, as long as Run runs.
+type Lead struct {
+	Term uint64 // above that of every leader before
+
+	store *bus.Store
+	me    Leader
+	lease time.Duration
+	rev   uint64
+	since time.Time // when it was last renewed
+}
+
+// CampaignConfig says who wants to lead. Store and Me are required.
+type CampaignConfig struct {
+	Store   *bus.Store
+	Me      Leader
+	Lease   time.Duration // in whole seconds; 0 is LeaseTime
+	Standby func(Leader)  // hears who leads, when that changes
+}
+
+// Campaign waits until this process leads. That is by a key that only one can create and that runs out unless it is renewed, by the clock of the
+// broker alone.
+func Campaign(ctx context.Context, cfg CampaignConfig) (*Lead, error) {
+	if cfg.Lease == 0 {
+		cfg.Lease = LeaseTime
+	}
+	me, err := json.Marshal(cfg.Me)
+	if err != nil {
+		return nil, err
+	}
+	tick := time.NewTicker(cfg.Lease / 20)
+	defer tick.Stop()
+	told := ""
+	for {
+		began := time.Now()
+		rev, err := cfg.Store.CreateFor(ctx, keyLeader, me, cfg.Lease)
+		switch {
+		case err == nil:
+			return &Lead{Term: rev, store: cfg.Store, me: cfg.Me, lease: cfg.Lease, rev: rev, since: began}, nil
+		case errors.Is(err, bus.ErrNoTTL), ctx.Err() != nil:
+			return nil, err
+		case errors.Is(err, bus.ErrConflict):
+			if l, there, err := Leading(ctx, cfg.Store); err == nil && there && l.ID != told && cfg.Standby != nil {
+				told = l.ID
+				cfg.Standby(l)
+			}
+		} // or the broker does not answer just now
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// Leading is who leads, if somebody does.
+func Leading(ctx context.Context, s *bus.Store) (l Leader, there bool, err error) {
+	data, _, err := s.Get(ctx, keyLeader)
+	switch {
+	case errors.Is(err, bus.ErrNoKey):
+		return l, false, nil
+	case err != nil:
+		return l, false, err
+	}
+	return l, true, json.Unmarshal(data, &l)
+}
+
+// Run keeps the right to lead until ctx ends, and gives it back then. The error wraps ErrLost when another leads, and when this process cannot know
+// because it could not renew in time.
+func (l *Lead) Run(ctx context.Context) error {
+	me, err := json.Marshal(l.me)
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(l.lease / 6)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			defer cancel()
+			_ = l.store.DeleteAt(end, keyLeader, l.rev) // or it runs out
+			return nil
+		case <-tick.C:
+		}
+		began := time.Now()
+		if began.Sub(l.since) < l.lease/3 {
+			continue
+		}
+		try, cancel := context.WithTimeout(ctx, l.lease/3)
+		rev, err := l.store.UpdateFor(try, keyLeader, me, l.rev, l.lease)
+		cancel()
+		switch {
+		case err == nil:
+			l.rev, l.since = rev, began
+		case errors.Is(err, bus.ErrConflict):
+			if mine, err := l.caughtUp(ctx); mine || err != nil && ctx.Err() == nil && time.Since(l.since) < l.lease {
+				continue
+			}
+			return fmt.Errorf("cluster: %w: another has taken over, or the lease has run out", ErrLost)
+		case time.Since(l.since) > l.lease:
+			return fmt.Errorf("cluster: %w, perhaps: the lease could not be renewed for %v: %w", ErrLost, l.lease, err)
+		}
+	}
+}
+
+// caughtUp finds out whether it was this process that has changed the key: a renewal whose answer was lost.
+func (l *Lead) caughtUp(ctx context.Context) (bool, error) {
+	data, rev, err := l.store.Get(ctx, keyLeader)
+	var who Leader
+	switch {
+	case errors.Is(err, bus.ErrNoKey):
+		return false, nil
+	case err != nil:
+		return false, err
+	case json.Unmarshal(data, &who) != nil || who.ID != l.me.ID:
+		return false, nil
+	}
+	l.rev = rev // and it is renewed with the next tick, for nobody knows when that was
+	return true, nil
+}

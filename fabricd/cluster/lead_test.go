@@ -1,0 +1,157 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/cluster"
+	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/placement"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+func campaign(t *testing.T, url, id string) (<-chan *cluster.Lead, <-chan cluster.Leader) {
+	t.Helper()
+	won, standby := make(chan *cluster.Lead, 1), make(chan cluster.Leader, 4)
+	s := openStore(t, url)
+	ended := make(chan struct{})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		defer close(ended)
+		l, err := cluster.Campaign(ctx, cluster.CampaignConfig{
+			Store: s, Me: cluster.Leader{ID: id, Host: "host-" + id, PID: 7}, Lease: time.Second, Standby: func(l cluster.Leader) { standby <- l },
+		})
+		if err == nil {
+			won <- l
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	return won, standby
+}
+
+func TestExactlyOneLeadsAndAnotherTakesOver(t *testing.T) {
+	t.Parallel()
+	url := startServer(t, true)
+	won, _ := campaign(t, url, "a")
+	a := <-won
+	ctx, kill := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+
+	next, standby := campaign(t, url, "b")
+	require.Equal(t, "process 7 on host host-a", (<-standby).String())
+	time.AfterFunc(1500*time.Millisecond, kill) // for longer than a lease runs
+	b := <-next
+	require.Error(t, ctx.Err(), "not while it is renewed")
+	require.NoError(t, <-ended)
+	require.Greater(t, b.Term, a.Term)
+
+	// One that does not renew is replaced when its lease runs out, and learns of it.
+	third, standby := campaign(t, url, "c")
+	<-standby
+	began := time.Now()
+	c := <-third
+	require.Less(t, time.Since(began), patience)
+	require.Greater(t, c.Term, b.Term)
+	err := b.Run(t.Context())
+	require.ErrorIs(t, err, cluster.ErrLost)
+	l, there, err := cluster.Leading(t.Context(), openStore(t, url))
+	require.NoError(t, err)
+	require.True(t, there)
+	require.Equal(t, "c", l.ID)
+}
+
+func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
+	t.Parallel()
+	type state struct{ Cut []string }
+	url := startServer(t, true)
+	book := cluster.Book{Store: openStore(t, url)}
+	warn := func(err error) { t.Error(err) }
+	var s state
+	one, there, err := book.TakeOver(t.Context(), 1, &s, warn)
+	require.NoError(t, err)
+	require.False(t, there)
+	ctx, cancel := context.WithCancel(t.Context())
+	one.Keep(state{[]string{"a"}})
+	one.Keep(state{[]string{"a", "b"}})
+	cancel()
+	require.NoError(t, one.Run(ctx), "it writes what is left")
+
+	two, there, err := book.TakeOver(t.Context(), 2, &s, warn)
+	require.NoError(t, err)
+	require.True(t, there)
+	require.Equal(t, []string{"a", "b"}, s.Cut)
+	one.Keep(state{})
+	require.ErrorIs(t, one.Run(t.Context()), cluster.ErrLost)
+	_, _, err = book.TakeOver(t.Context(), 1, &s, warn)
+	require.ErrorIs(t, err, cluster.ErrLost)
+
+	run, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- two.Run(run) }()
+	_, before, err := book.Store.Get(t.Context(), "state")
+	require.NoError(t, err)
+	two.Keep(state{[]string{"c"}})
+	require.Eventually(t, func() bool {
+		_, now, err := book.Store.Get(t.Context(), "state")
+		return err == nil && now > before
+	}, patience, time.Millisecond)
+	stop()
+	require.NoError(t, <-ended)
+	_, _, err = book.TakeOver(t.Context(), 3, &s, warn)
+	require.NoError(t, err)
+	require.Equal(t, []string{"c"}, s.Cut)
+}
+
+func TestWhatIsWrittenDownIsReadAgain(t *testing.T) {
+	t.Parallel()
+	url := startServer(t, true)
+	book := cluster.Book{Store: openStore(t, url)}
+	_, there, err := book.Desired(t.Context())
+	require.NoError(t, err)
+	require.False(t, there)
+	g, err := topology.Parse("mport-tree:4,3")
+	require.NoError(t, err)
+	_, err = book.Placement(t.Context(), g)
+	require.ErrorContains(t, err, "not where it is")
+	p, err := placement.Place(g, []placement.Agent{{Name: "h1", Ports: 100}, {Name: "h2", Ports: 100}})
+	require.NoError(t, err)
+	var text strings.Builder
+	require.NoError(t, g.WriteYAML(&text))
+	packed, err := part.Compress([]byte(text.String()))
+	require.NoError(t, err)
+	d := cluster.Desired{Version: v1, Created: time.Now().UTC(), Topology: packed, Spec: g.Spec, Settings: []byte(`{"seed":7}`)}
+	require.NoError(t, book.Begin(t.Context(), d, p))
+	require.ErrorIs(t, book.Begin(t.Context(), d, p), bus.ErrConflict)
+
+	got, there, err := book.Desired(t.Context())
+	require.NoError(t, err)
+	require.True(t, there)
+	require.Equal(t, d, got)
+	again, err := got.Graph()
+	require.NoError(t, err)
+	require.Equal(t, g.Links, again.Links)
+	q, err := book.Placement(t.Context(), again)
+	require.NoError(t, err)
+	require.Equal(t, p, q)
+	require.NoError(t, book.End(t.Context()))
+	_, there, err = book.Desired(t.Context())
+	require.NoError(t, err)
+	require.False(t, there)
+	require.NoError(t, book.Begin(t.Context(), d, p))
+}
+
+func TestWithoutJetStreamThereIsNoCluster(t *testing.T) {
+	t.Parallel()
+	_, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: startServer(t, false)})
+	require.True(t, errors.Is(err, bus.ErrNoStore))
+}

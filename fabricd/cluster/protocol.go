@@ -1,0 +1,58 @@
+package cluster
+
+import (
+	"time"
+
+	"github.com/weft-fabric/weft/fabricd/part"
+)
+
+// Verbs of an agent, see [bus.Subject].
+const (
+	verbHost  = "host"  // a hostRequest, answered by a hostAnswer
+	verbDrop  = "drop"  // a dropRequest, answered by a dropAnswer
+	verbParts = "parts" // nothing, answered by a Status
+)
+
+// hostRequest asks an agent to run a part.
+type hostRequest struct {
+	Version Version      `json:"version"` // of who asks
+	Needs   Room         `json:"needs"`
+	Charter part.Charter `json:"charter"`
+}
+
+// hostAnswer says that the part runs, or which one of the fabric runs there already.
+type hostAnswer struct {
+	Runs uint64 `json:"runs,omitempty"` // its number; 0: it was made
+}
+
+// dropRequest asks an agent to end its part of a fabric.
+type dropRequest struct {
+	Fabric string `json:"fabric"`
+	Term   uint64 `json:"term,omitempty"`
+	Why    string `json:"why"`
+}
+
+type dropAnswer struct {
+	Dropped bool `json:"dropped"` // there was one
+}
+
+// Status is what an agent tells of itself.
+type Status struct {
+	Name    string       `json:"name"`
+	ID      string       `json:"id"` // of this run of it
+	Host    string       `json:"host"`
+	PID     int          `json:"pid"`
+	Started time.Time    `json:"started"` // by the clock of its host
+	Version Version      `json:"version"`
+	Room    Room         `json:"room"` // what it offers in all
+	Used    Room         `json:"used"`
+	Parts   []PartStatus `json:"parts,omitempty"`
+}
+
+// PartStatus is a part that an agent runs.
+type PartStatus struct {
+	Fabric string `json:"fabric"`
+	Number uint64 `json:"number"`
+	Term   uint64 `json:"term,omitempty"`
+	Needs  Room   `json:"needs"`
+}
