@@ -128,6 +128,7 @@ func (s series) links(f *fabric.Fabric, r *fabric.Reading) {
 
 func (s series) switches(f *fabric.Fabric, r *fabric.Reading, sampler *fabric.Sampler) {
 	states := map[string]int{fabric.SwitchUp: 0, fabric.SwitchDown: 0, fabric.SwitchQuiet: 0}
+	snaps := sampler.Snapshots()
 	for i, sw := range f.Topology().Switches {
 		k, st := &r.Switches[i], sampler.Stats(i)
 		states[k.State]++
@@ -139,7 +140,7 @@ func (s series) switches(f *fabric.Fabric, r *fabric.Reading, sampler *fabric.Sa
 		s.counter(switchDiscarded, st.Discarded, sw.Name)
 		s.counter(switchLost, st.LostQueue, sw.Name, "queue")
 		s.counter(switchLost, st.LostCrash, sw.Name, "crash")
-		s.channels(sw.Name, sampler.Snapshot(i))
+		s.channels(sw.Name, snaps[sw.ID])
 	}
 	for state, n := range states {
 		s.gauge(switches, float64(n), state)

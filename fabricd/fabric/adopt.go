@@ -147,7 +147,10 @@ func (p *outpost) recall(k KeptPart, gone *record) {
 	p.past = tenure{sum: k.Past, flows: passedOf(k.Ends)}
 	p.mu.Unlock()
 	p.begin(k.Number)
-	if k.Buried == nil {
+	p.mu.Lock()
+	p.known.Store(p.account(0, k.Last, p.past))
+	p.mu.Unlock()
+	if !k.Lost {
 		return
 	}
 	p.hush()
@@ -155,9 +158,7 @@ func (p *outpost) recall(k KeptPart, gone *record) {
 	defer p.mu.Unlock()
 	p.buried = k.Dead
 	p.lost.Store(true)
-	sum := *k.Buried
-	sum.Ends = nil
-	p.known.Store(p.account(0, sum, tenure{sum: k.Past, flows: passedOf(k.Flows)}))
+	p.known.Store(p.account(0, k.Last, tenure{sum: k.Past, flows: passedOf(k.Flows)}))
 }
 
 func passedOf(list []KeptEnd) map[weft.End]passed {

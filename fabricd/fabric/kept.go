@@ -43,8 +43,9 @@ type KeptPart struct {
 	Again  uint32    `json:"again"`          // how many there were before
 	Past   part.Sum  `json:"past"`           // what these have counted
 	Ends   []KeptEnd `json:"ends,omitempty"`
+	Last   part.Sum  `json:"last"`             // that is known, for when it dies before anybody asks again
 	Report int       `json:"report,omitempty"` // of its absence; 0: it is there
-	Buried *part.Sum `json:"buried,omitempty"` // of one that is lost: what it is taken to have counted
+	Lost   bool      `json:"lost,omitempty"`   // then Last is what it is taken to have counted
 	Dead   uint64    `json:"dead,omitempty"`   // packets that count as lost with it
 	Flows  []KeptEnd `json:"flows,omitempty"`  // of one that is lost
 }
@@ -178,15 +179,16 @@ func (p *outpost) kept() KeptPart {
 	if p.gone != nil {
 		k.Report = p.gone.report.ID
 	}
+	last := p.known.Load().own
+	last.Latency, last.Eras, last.Standing = nil, nil, nil
+	k.Last = last
 	if p.lost.Load() {
 		a := p.known.Load()
 		all := map[weft.End]passed{}
 		for e, s := range a.ends {
 			all[e] = passed{s.flow.Sent, s.flow.Received}
 		}
-		sum := a.own
-		sum.Latency = nil
-		k.Buried, k.Dead, k.Flows = &sum, p.buried, keptEnds(all)
+		k.Lost, k.Dead, k.Flows = true, p.buried, keptEnds(all)
 	}
 	return k
 }

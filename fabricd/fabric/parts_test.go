@@ -1,14 +1,9 @@
 package fabric_test
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
-	"net"
 	"slices"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,188 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	parts "github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/linkmon/fault"
-	"github.com/weft-fabric/weft/nic"
 )
-
-// hosts are the agents of a test: goroutines that run parts, each with connections of its own.
-type hosts struct {
-	*testing.T
-	url   string
-	apart string // the part that has a way of its own to the broker,
-	way   string // to this address,
-	alone bool   // or is a process of its own:
-	proc  *rig.Process
-	base  bus.Credentials // how to connect, for those whose charter says only who
-
-	mu      sync.Mutex
-	running map[string]*hosted
-	down    map[string]bool // agents that are not there
-}
-
-type hosted struct {
-	end  context.CancelFunc
-	over chan struct{}
-}
-
-func newHosts(t *testing.T) *hosts {
-	h := &hosts{T: t, running: map[string]*hosted{}, down: map[string]bool{}}
-	t.Cleanup(func() {
-		for name := range h.running {
-			h.kill(name)
-		}
-	})
-	return h
-}
-
-// host is what fabric.Options.Host wants.
-func (h *hosts) host(_ context.Context, name string, c parts.Charter) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.down[name] {
-		return bus.ErrNoProcess
-	}
-	if r := h.running[name]; r != nil {
-		select {
-		case <-r.over:
-		default:
-			return parts.ErrRuns
-		}
-	}
-	url := h.url
-	if name == h.apart {
-		url = h.way
-		if h.alone {
-			h.proc = rig.Launch(h.T, partProcess{c, h.url})
-			return nil
-		}
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	r := &hosted{cancel, make(chan struct{})}
-	h.running[name] = r
-	go func() {
-		defer close(r.over)
-		if err := parts.Run(ctx, parts.Config{Charter: c, URL: url, Credentials: h.base}); err != nil && ctx.Err() == nil {
-			h.Errorf("part %s: %v", name, err)
-		}
-	}()
-	return nil
-}
-
-// partProcess is how a test tells a process what part to be.
-type partProcess struct {
-	Charter parts.Charter
-	URL     string
-}
-
-// be is such a process.
-func (p partProcess) be(ctx context.Context) error {
-	return parts.Run(ctx, parts.Config{Charter: p.Charter, URL: p.URL})
-}
-
-// kill ends a part without a word to its leader, and keeps its agent away.
-func (h *hosts) kill(name string) {
-	h.mu.Lock()
-	r := h.running[name]
-	h.down[name] = true
-	h.mu.Unlock()
-	if r != nil {
-		r.end()
-		<-r.over
-	}
-}
-
-// back has the agent of a part come back.
-func (h *hosts) back(name string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.down[name] = false
-}
-
-// partLab is a running fabric of parts.
-type partLab struct {
-	*rig.Lab
-	hosts *hosts
-}
-
-// inParts divides a topology: switch i and its NICs are in part i modulo n.
-func inParts(g *topology.Graph, n int) []fabric.PartOptions {
-	list := make([]fabric.PartOptions, n)
-	for i := range list {
-		list[i].Name = fmt.Sprintf("host%d", i)
-	}
-	for _, s := range g.Switches {
-		p := &list[int(s.ID)%n]
-		p.Switches = append(p.Switches, s.ID)
-		for port := range weft.PortID(s.Ports) {
-			if e, _, ok := g.Peer(weft.End{Node: s.ID.Node(), Port: port}); ok && !e.Node.IsSwitch() {
-				p.NICs = append(p.NICs, weft.NICID(e.Node.Index))
-			}
-		}
-	}
-	for i := range list {
-		slices.Sort(list[i].NICs)
-	}
-	return list
-}
-
-func startParts(t *testing.T, n int, options ...func(*fabric.Options)) *partLab {
-	t.Helper()
-	return startPartsOn(t, n, nil, nil, options...)
-}
-
-// startPartsOn starts a fabric with hosts as they are to be; to hears of the broker's address.
-func startPartsOn(t *testing.T, n int, be func(h *hosts), to func(url string), options ...func(*fabric.Options)) *partLab {
-	t.Helper()
-	h := newHosts(t)
-	if be != nil {
-		be(h)
-	}
-	l := &partLab{hosts: h}
-	l.Lab = rig.Start(t, rig.Config{Topology: smallTree, Routing: "adaptive-link", Options: append([]func(*fabric.Options){func(o *fabric.Options) {
-		o.Parts, o.Host, o.Admitter = inParts(o.Topology, n), h.host, o.Processes.Broker
-		h.url = o.Processes.Broker.ClientURL()
-		if to != nil {
-			to(h.url)
-		}
-	}}, options...)})
-	return l
-}
-
-func (l *partLab) load(text string) {
-	l.Helper()
-	t, err := nic.ParseTraffic(text)
-	require.NoError(l, err)
-	require.NoError(l, l.Fabric.SetTraffic(t))
-}
-
-// more waits until n more packets are delivered.
-func (l *partLab) more(n uint64) {
-	l.Helper()
-	before := l.Fabric.Totals().Delivered
-	l.until("packets are delivered", func() bool { return l.Fabric.Totals().Delivered >= before+n })
-}
-
-func (l *partLab) until(what string, ok func() bool) {
-	l.Helper()
-	require.Eventually(l, ok, rig.Patience, 5*time.Millisecond, what)
-}
-
-// sound requires that every packet is accounted for, by the faults too, and that all pairs are connected.
-func (l *partLab) sound() {
-	l.Helper()
-	l.Settle()
-	assert.NoError(l, l.Fabric.LossesReported())
-	assert.Empty(l, l.Fabric.LinksDown())
-	l.AllPairs(l.Settle)
-	assert.NoError(l, l.Fabric.CreditsHome())
-}
 
 // A fabric in parts does what one in a single process does: it carries traffic, reroutes at a cut, and its ledger is balanced.
 func TestFabricOfParts(t *testing.T) {
@@ -357,100 +175,10 @@ func TestPartOutOfReach(t *testing.T) {
 	l.sound()
 }
 
-// way is a way to a broker that can be cut.
-type way struct {
-	*testing.T
-	listener net.Listener
-
-	mu    sync.Mutex
-	addr  string
-	shut  bool
-	conns []net.Conn
-	wg    sync.WaitGroup
-}
-
-func newWay(t *testing.T) *way {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	w := &way{T: t, listener: l}
-	w.wg.Go(w.carry)
-	t.Cleanup(func() {
-		_ = l.Close()
-		w.cut()
-		w.wg.Wait()
-	})
-	return w
-}
-
-func (w *way) url() string { return "nats://" + w.listener.Addr().String() }
-
-// to says where it leads.
-func (w *way) to(url string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.addr = strings.TrimPrefix(url, "nats://")
-}
-
-func (w *way) carry() {
-	for {
-		in, err := w.listener.Accept()
-		if err != nil {
-			return
-		}
-		w.mu.Lock()
-		out, err := net.Dial("tcp", w.addr)
-		if err != nil || w.shut {
-			_ = in.Close()
-			if err == nil {
-				_ = out.Close()
-			}
-			w.mu.Unlock()
-			continue
-		}
-		w.conns = append(w.conns, in, out)
-		w.mu.Unlock()
-		for _, pair := range [][2]net.Conn{{in, out}, {out, in}} {
-			w.wg.Go(func() {
-				_, _ = io.Copy(pair[0], pair[1])
-				_, _ = pair[0].Close(), pair[1].Close()
-			})
-		}
-	}
-}
-
-// cut ends all connections, and lets none come again until restore.
-func (w *way) cut() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.shut = true
-	for _, c := range w.conns {
-		_ = c.Close()
-	}
-	w.conns = nil
-}
-
-func (w *way) restore() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.shut = false
-}
-
 // A leader that is gone leaves the parts as they are; the next one knows what the first knew, and goes on.
 func TestAnotherLeader(t *testing.T) {
 	t.Parallel()
-	var mu sync.Mutex
-	var kept []byte
-	var options fabric.Options
-	l := startParts(t, 2, func(o *fabric.Options) {
-		o.Keep = func(s fabric.State) {
-			data, err := json.Marshal(s)
-			mu.Lock()
-			defer mu.Unlock()
-			assert.NoError(t, err)
-			kept = data
-		}
-		options = *o
-	})
+	l := startParts(t, 2)
 	l.load("uniform:0.3")
 	l.more(300)
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"}, fault.Spec{Do: fault.VerbCrash, A: "s0.01"})
@@ -459,25 +187,7 @@ func TestAnotherLeader(t *testing.T) {
 	first := l.Fabric
 	before := first.Faults()
 	first.Detach()
-
-	mu.Lock()
-	var state fabric.State
-	require.NoError(t, json.Unmarshal(kept, &state))
-	mu.Unlock()
-	peers, err := bus.NewPeers(bus.PeersConfig{Fabric: rig.Name, Broker: l.Broker})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, peers.Close()) })
-	transport, err := bus.NewNATS(bus.NATSConfig{Fabric: rig.Name, Broker: l.Broker})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, transport.Close()) })
-	process := *options.Processes
-	process.Peers = peers
-	options.Processes, options.Transport, options.Adopt, options.Keep = &process, transport, &state, nil
-	next, err := fabric.New(options)
-	require.NoError(t, err)
-	l.Fabric = next
-	require.NoError(t, l.Fabric.Start(t.Context()))
-	t.Cleanup(l.Fabric.Stop)
+	l.succeed()
 
 	assert.GreaterOrEqual(t, l.Fabric.Now(), first.Now()-weft.Second)
 	assert.Equal(t, first.Traffic(), l.Fabric.Traffic())
@@ -495,4 +205,32 @@ func TestAnotherLeader(t *testing.T) {
 	l.sound()
 	cut := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"})
 	assert.Greater(t, cut[0].Fault.ID, len(before), "it has a number of its own")
+}
+
+// A leader finds a part dead that was so before, and one that has died while nobody led.
+func TestAnotherLeaderOfDeadParts(t *testing.T) {
+	t.Parallel()
+	l := startParts(t, 3)
+	l.load("uniform:0.3")
+	l.more(300)
+	l.hosts.kill("host1")
+	l.until("it is missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 4 })
+	l.more(100)
+	l.until("that is kept", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return bytes.Contains(l.kept, []byte(`"lost":true`))
+	})
+	l.Fabric.Detach()
+	l.hosts.kill("host2")
+	l.succeed()
+	l.until("both are missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 8 })
+	require.NoError(t, l.Fabric.StopTraffic())
+	l.until("the ledger is balanced without them", func() bool { g := l.Fabric.Ledger(); return g.Balanced && g.InFlight == 0 })
+	l.hosts.back("host1")
+	l.hosts.back("host2")
+	l.until("both are back", func() bool { return len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 0 })
+	l.load("uniform:0.3")
+	l.more(300)
+	l.sound()
 }

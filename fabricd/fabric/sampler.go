@@ -135,13 +135,8 @@ func (s *Sampler) Stats(i int) switching.Stats { return s.nodes[i].Stats }
 // NIC is NIC i as it was read last.
 func (s *Sampler) NIC(i int) nic.Reading { return s.nics[i] }
 
-// Snapshot copies the state of switch i; of a process, that which it last said.
-func (s *Sampler) Snapshot(i int) switching.Snapshot {
-	if sw := s.f.switches[i]; sw.part == nil {
-		return sw.snapshot()
-	}
-	return s.f.Switch(weft.SwitchID(i))
-}
+// Snapshots copies the state of all switches; of a process, that which it last said. Parts are asked, each for all of its own.
+func (s *Sampler) Snapshots() map[weft.SwitchID]switching.Snapshot { return s.f.snapshots(nil) }
 
 // suffering puts an impairment into words, once.
 func (s *Sampler) suffering(i fault.Impairment) string {
