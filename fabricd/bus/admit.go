@@ -11,8 +11,6 @@ import (
 	"sync"
 
 	"github.com/nats-io/nats-server/v2/server"
-
-	"github.com/weft-fabric/weft"
 )
 
 // ErrOutsideBroker means that the broker is not ours, so that its owner says who may do what there.
@@ -21,21 +19,24 @@ var ErrOutsideBroker = errors.New("the broker is not one of ours: its permission
 // NodeAccess is what a switch that is a process of its own needs of the broker.
 type NodeAccess struct {
 	Node   string
-	Ports  []weft.PortID // on whose links it sends
-	Hears  []Direction   // towards it
-	Shards int           // of the fabric, 1 to MaxShards: they are in the subjects
+	Sends  []Direction // from it
+	Hears  []Direction // towards it
+	Layout *Layout     // of the fabric: its shards are in the subjects
 }
 
-func (a NodeAccess) validate(fabric string) error {
+func (a NodeAccess) validate() error {
 	if err := validateNode(a.Node); err != nil {
 		return err
 	}
-	if a.Shards < 1 || a.Shards > MaxShards {
-		return fmt.Errorf("bus: %d shards, want 1 to %d", a.Shards, MaxShards)
+	if a.Layout == nil {
+		return errors.New("bus: no layout")
 	}
-	for _, p := range a.Ports {
-		if err := a.link(fabric, a.Node, p).Validate(); err != nil {
+	for _, d := range a.Sends {
+		if err := d.validate(); err != nil {
 			return err
+		}
+		if d.From != a.Node || d.To == a.Node {
+			return fmt.Errorf("bus: direction %v does not lead from %q to another node", d, a.Node)
 		}
 	}
 	for _, d := range a.Hears {
@@ -49,20 +50,16 @@ func (a NodeAccess) validate(fabric string) error {
 	return nil
 }
 
-func (a NodeAccess) link(fabric, from string, port weft.PortID) Subject {
-	return Subject{Kind: SubjectLink, Fabric: fabric, Shard: ShardOf(from, a.Shards), Node: from, Port: port}
-}
-
 // permissions lists subjects one by one. Leave to answer is not the server's (allow_responses): whoever sends a process
 // anything, a neighbour a frame, say, could with its reply subject lend it leave to speak there.
 func (a NodeAccess) permissions(fabric string, c Credentials) *server.Permissions {
 	publish := []string{tellingsOf(fabric, a.Node), allAnswersOf(inboxOf(RoleFabric.String()), a.Node)}
-	for _, p := range a.Ports {
-		publish = append(publish, a.link(fabric, a.Node, p).String())
+	for _, d := range a.Sends {
+		publish = append(publish, a.Layout.subject(fabric, d).String())
 	}
 	subscribe := []string{asksOf(fabric, a.Node)}
 	for _, d := range a.Hears {
-		subscribe = append(subscribe, a.link(fabric, d.From, d.FromPort).String())
+		subscribe = append(subscribe, a.Layout.subject(fabric, d).String())
 	}
 	return allow(c, publish, subscribe)
 }
@@ -76,7 +73,7 @@ func (b *Broker) Admit(a NodeAccess) (Credentials, error) {
 	if b == nil {
 		return Credentials{}, fmt.Errorf("bus: admit %q: %w; give the process credentials that it made", a.Node, ErrOutsideBroker)
 	}
-	if err := a.validate(b.fabric); err != nil {
+	if err := a.validate(); err != nil {
 		return Credentials{}, fmt.Errorf("bus: admit %q to fabric %q: %w", a.Node, b.fabric, err)
 	}
 	c := newCredentials("switch-" + nodeToken(a.Node) + "-" + rand.Text()[:10])
@@ -170,4 +167,45 @@ func (u *users) Check(c server.ClientAuthentication) bool {
 	}
 	c.RegisterUser(who.as)
 	return true
+}
+
+// PartAccess is what a process that runs a part of the fabric needs of the broker.
+type PartAccess struct {
+	Part  string // its name
+	First int    // the first of its shards
+	N     int    // how many it has
+}
+
+func (a PartAccess) validate() error {
+	if err := validateNode(a.Part); err != nil {
+		return err
+	}
+	return PartShards{First: a.First, N: a.N}.validate()
+}
+
+// subjects are what a part may publish and subscribe: to send from its own shards and to hear what is sent to them, to be asked and
+// to tell. Their number does not depend on how many nodes the part has. inbox is where those who ask it wait for answers.
+func (a PartAccess) subjects(fabric, inbox string) (publish, subscribe []string) {
+	publish = []string{tellingsOf(fabric, a.Part), allAnswersOf(inbox, a.Part)}
+	subscribe = []string{asksOf(fabric, a.Part)}
+	for i := range a.N {
+		publish = append(publish, allFromShard(fabric, a.First+i))
+		subscribe = append(subscribe, allToShard(fabric, a.First+i))
+	}
+	return publish, subscribe
+}
+
+// AdmitPart makes credentials with which a process can be one part of the fabric and nothing else. They are in force when it
+// returns and until Revoke. On a broker that is not ours, that is when b is nil: ErrOutsideBroker.
+func (b *Broker) AdmitPart(a PartAccess) (Credentials, error) {
+	if b == nil {
+		return Credentials{}, fmt.Errorf("bus: admit part %q: %w; give the process credentials that it made", a.Part, ErrOutsideBroker)
+	}
+	if err := a.validate(); err != nil {
+		return Credentials{}, fmt.Errorf("bus: admit part %q to fabric %q: %w", a.Part, b.fabric, err)
+	}
+	c := newCredentials("part-" + nodeToken(a.Part) + "-" + rand.Text()[:10])
+	publish, subscribe := a.subjects(b.fabric, inboxOf(RoleFabric.String()))
+	b.users.add(c, b.acc, allow(c, publish, subscribe), true)
+	return c, nil
 }

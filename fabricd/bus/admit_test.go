@@ -19,7 +19,7 @@ import (
 // access is what s1 in the middle of the line s0-s1-s2 needs, of a fabric with two shards.
 func access() bus.NodeAccess {
 	return bus.NodeAccess{
-		Node: "s1", Ports: []weft.PortID{0, 1}, Hears: []bus.Direction{hop(0), hop(1).Reverse()}, Shards: 2,
+		Node: "s1", Sends: []bus.Direction{hop(0).Reverse(), hop(1)}, Hears: []bus.Direction{hop(0), hop(1).Reverse()}, Layout: bus.Hashed(2),
 	}
 }
 
@@ -36,27 +36,28 @@ func TestAdmittedProcessMayDoWhatItsPlaceNeeds(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
 	c := admit(t, b, access())
-	own, shard := subjectOf(hop(1), 2), bus.ShardOf("s1", 2)
-	require.Equal(t, fmt.Sprintf("weft.lab.l.%d.s1.1", shard), own)
+	own, shard, to := subjectOf(hop(1), 2), bus.ShardOf("s1", 2), bus.ShardOf("s2", 2)
+	require.Equal(t, fmt.Sprintf("weft.lab.l.%d.%d.s1.1", shard, to), own)
 	conn := login(t, b, c, nats.ErrorHandler(quiet))
 	probe(t, conn, c.User, map[string]bool{
-		own:                                      true,
-		subjectOf(hop(0).Reverse(), 2):           true,
-		fmt.Sprintf("weft.lab.l.%d.s1.2", shard): false, // a port it has not
-		fmt.Sprintf("weft.lab.l.%d.s1.1", 1-shard): false,
-		subjectOf(hop(0), 2):                       false, // it hears that
-		subjectOf(hop(2), 2):                       false,
-		"weft.lab.ctl.cut":                         false,
-		"weft.lab.ctl.get.status":                  false,
-		"weft.lab.ev.x":                            false,
-		"weft.lab.sw.s1.tell.port.down":            true,
-		"weft.lab.sw.s2.tell.port.down":            false,
-		"weft.lab.sw.s1.do.x":                      false,
-		"weft.lab.sw.s2.do.x":                      false,
-		"_INBOX.weft-fabric.a.s1.7":                true, // an answer of its own
-		"_INBOX.weft-fabric.a.s2.7":                false,
-		"_INBOX.weft-fabric.x":                     false,
-		"_INBOX.weft-viewer.a.s1.7":                false,
+		own:                            true,
+		subjectOf(hop(0).Reverse(), 2): true,
+		fmt.Sprintf("weft.lab.l.%d.%d.s1.2", shard, to):   false, // a port it has not
+		fmt.Sprintf("weft.lab.l.%d.%d.s1.1", 1-shard, to): false,
+		fmt.Sprintf("weft.lab.l.%d.%d.s1.1", shard, 1-to): false,
+		subjectOf(hop(0), 2):                              false, // it hears that
+		subjectOf(hop(2), 2):                              false,
+		"weft.lab.ctl.cut":                                false,
+		"weft.lab.ctl.get.status":                         false,
+		"weft.lab.ev.x":                                   false,
+		"weft.lab.sw.s1.tell.port.down":                   true,
+		"weft.lab.sw.s2.tell.port.down":                   false,
+		"weft.lab.sw.s1.do.x":                             false,
+		"weft.lab.sw.s2.do.x":                             false,
+		"_INBOX.weft-fabric.a.s1.7":                       true, // an answer of its own
+		"_INBOX.weft-fabric.a.s2.7":                       false,
+		"_INBOX.weft-fabric.x":                            false,
+		"_INBOX.weft-viewer.a.s1.7":                       false,
 	}, map[string]bool{
 		subjectOf(hop(0), 2):           true,
 		subjectOf(hop(1).Reverse(), 2): true,
@@ -91,7 +92,7 @@ func TestStrangersCannotSpeakOnALink(t *testing.T) {
 	fabric := openNATS(t, bus.NATSConfig{Broker: b, Shards: 2})
 	inbox := listen(t, fabric, hop(1), 8)
 	ready(t, fabric)
-	neighbour := admit(t, b, bus.NodeAccess{Node: "s2", Ports: []weft.PortID{0, 1}, Hears: []bus.Direction{hop(1)}, Shards: 2})
+	neighbour := admit(t, b, bus.NodeAccess{Node: "s2", Sends: []bus.Direction{hop(1).Reverse(), hop(2)}, Hears: []bus.Direction{hop(1)}, Layout: bus.Hashed(2)})
 	for who, c := range map[string]bus.Credentials{
 		"a viewer": b.Credentials(bus.RoleViewer), "an operator": b.Credentials(bus.RoleOperator), "the neighbour": neighbour,
 	} {
@@ -126,7 +127,7 @@ func TestAdmittedProcessCarriesFrames(t *testing.T) {
 
 	// The process is not told of the cut, and neither another process that comes nor one that goes undoes it.
 	require.NoError(t, fabric.Cut(hop(1)))
-	b.Revoke(admit(t, b, bus.NodeAccess{Node: "s2", Shards: 2}).User)
+	b.Revoke(admit(t, b, bus.NodeAccess{Node: "s2", Layout: bus.Hashed(2)}).User)
 	tap := stranger(t, b, bus.RoleFabric)
 	heard, err := tap.SubscribeSync(subjectOf(hop(1), 2))
 	require.NoError(t, err)
@@ -217,9 +218,9 @@ func TestAdmitRefuses(t *testing.T) {
 	b := startBroker(t, bus.BrokerConfig{NoListen: true})
 	for want, change := range map[string]func(*bus.NodeAccess){
 		`node name "s*"`:       func(a *bus.NodeAccess) { a.Node = "s*" },
-		"0 shards":             func(a *bus.NodeAccess) { a.Shards = 0 },
-		"5 shards":             func(a *bus.NodeAccess) { a.Shards = 5 },
-		"port 256":             func(a *bus.NodeAccess) { a.Ports = []weft.PortID{weft.MaxPorts} },
+		"no layout":            func(a *bus.NodeAccess) { a.Layout = nil },
+		"port 256":             func(a *bus.NodeAccess) { a.Sends[0].FromPort = weft.MaxPorts },
+		"s0:p1>s1:p0 does not": func(a *bus.NodeAccess) { a.Sends[1] = hop(0) },
 		`node name ">"`:        func(a *bus.NodeAccess) { a.Hears[0].From = ">" },
 		"s1:p1>s2:p0 does not": func(a *bus.NodeAccess) { a.Hears[1] = hop(1) },
 	} {

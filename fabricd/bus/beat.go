@@ -29,8 +29,9 @@ type pulse struct {
 func NewBeat(t Transport, every time.Duration) (*Beat, error) {
 	b := &Beat{transport: t, every: every, start: time.Now(), shards: make([]pulse, t.Shards())}
 	for found, i := 0, 0; found < len(b.shards); i++ {
-		d := Direction{From: fmt.Sprintf("beat-%d", i), To: "beat"}
-		p := &b.shards[t.Shard(d)]
+		name := fmt.Sprintf("beat-%d", i)
+		d := Direction{From: name, To: name, ToPort: 1}
+		p := &b.shards[t.Shard(name)]
 		if p.out != nil {
 			continue
 		}

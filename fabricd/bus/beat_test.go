@@ -26,7 +26,7 @@ func TestABeatIsLateWhileTheTransportHoldsItUpAndRecovers(t *testing.T) {
 	late := func() bool { return b.Late(0, slack, within) }
 	const patience = 20 * time.Second
 	require.Eventually(t, func() bool { return !late() }, patience, time.Millisecond)
-	beat := bus.Direction{From: "beat-0", To: "beat"}
+	beat := bus.Direction{From: "beat-0", To: "beat-0", ToPort: 1}
 	require.NoError(t, m.Cut(beat))
 	require.Eventually(t, late, patience, time.Millisecond)
 	require.NoError(t, m.Restore(beat))

@@ -13,20 +13,29 @@ import (
 // cutState is which links are cut, and what the broker was told. Guarded by NATS.mu.
 type cutState struct {
 	fabric    string
-	shards    int
+	layout    *Layout
 	broker    *Broker // nil: the ends alone enforce
 	wholeNode bool    // this process knows all ports of a node, so that one mapping can stand for them
 
-	known   map[string]int                    // directions per sending node
-	cut     map[string]map[*natsLink]struct{} // by sending node
+	known   map[bundle]int                    // directions per bundle
+	cut     map[bundle]map[*natsLink]struct{} // by bundle
 	applied map[string]int                    // mappings at the broker, with the number of directions each stands for
 	atEnds  int                               // directions for which the broker had no mapping left
 }
 
+// bundle is what a node sends to the nodes of one shard: all that one mapping can stand for, since the server takes no wildcard
+// before the last token of what is to go nowhere.
+type bundle struct {
+	node string
+	to   int
+}
+
+func (c *cutState) bundle(d Direction) bundle { return bundle{d.From, c.layout.Shard(d.To)} }
+
 func newCutState(cfg NATSConfig) cutState {
 	return cutState{
-		fabric: cfg.Fabric, shards: cfg.Shards, broker: cfg.Broker, wholeNode: cfg.Subscription == PerShard,
-		known: make(map[string]int), cut: make(map[string]map[*natsLink]struct{}), applied: make(map[string]int),
+		fabric: cfg.Fabric, layout: cfg.Layout, broker: cfg.Broker, wholeNode: cfg.Subscription == PerShard,
+		known: make(map[bundle]int), cut: make(map[bundle]map[*natsLink]struct{}), applied: make(map[string]int),
 	}
 }
 
@@ -41,11 +50,14 @@ func (t *NATS) Cut(ds ...Direction) error {
 	touched := make(map[*shard]struct{})
 	for _, l := range links {
 		l.cut.Store(true)
-		touched[l.shard] = struct{}{}
-		if t.cuts.cut[l.d.From] == nil {
-			t.cuts.cut[l.d.From] = make(map[*natsLink]struct{})
+		if l.in != nil {
+			touched[l.in] = struct{}{}
 		}
-		t.cuts.cut[l.d.From][l] = struct{}{}
+		of := t.cuts.bundle(l.d)
+		if t.cuts.cut[of] == nil {
+			t.cuts.cut[of] = make(map[*natsLink]struct{})
+		}
+		t.cuts.cut[of][l] = struct{}{}
 	}
 	err = t.cuts.apply()
 	for s := range touched {
@@ -63,9 +75,10 @@ func (t *NATS) Restore(ds ...Direction) error {
 		return err
 	}
 	for _, l := range links {
-		delete(t.cuts.cut[l.d.From], l)
-		if len(t.cuts.cut[l.d.From]) == 0 {
-			delete(t.cuts.cut, l.d.From)
+		of := t.cuts.bundle(l.d)
+		delete(t.cuts.cut[of], l)
+		if len(t.cuts.cut[of]) == 0 {
+			delete(t.cuts.cut, of)
 		}
 	}
 	err = t.cuts.apply()
@@ -103,12 +116,12 @@ func (s *shard) fence() {
 }
 
 // wanted is the mappings that enforce all cuts, with the number of directions each stands for. A node whose links are all
-// cut takes one, because the broker scans its mappings for every message.
+// cut takes one for each shard that they lead to, because the broker scans its mappings for every message.
 func (c *cutState) wanted() map[string]int {
 	want := make(map[string]int)
-	for node, links := range c.cut {
-		if c.wholeNode && len(links) > 1 && len(links) == c.known[node] {
-			want[allFrom(c.fabric, ShardOf(node, c.shards), node)] = len(links)
+	for of, links := range c.cut {
+		if c.wholeNode && len(links) > 1 && len(links) == c.known[of] {
+			want[allFrom(c.fabric, c.layout.Shard(of.node), of.to, of.node)] = len(links)
 			continue
 		}
 		for l := range links {

@@ -65,7 +65,7 @@ func hop(i int) bus.Direction {
 
 func subjectOf(d bus.Direction, shards int) string {
 	return bus.Subject{
-		Kind: bus.SubjectLink, Fabric: "lab", Shard: bus.ShardOf(d.From, shards), Node: d.From, Port: d.FromPort,
+		Kind: bus.SubjectLink, Fabric: "lab", Shard: bus.ShardOf(d.From, shards), To: bus.ShardOf(d.To, shards), Node: d.From, Port: d.FromPort,
 	}.String()
 }
 

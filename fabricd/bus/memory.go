@@ -98,7 +98,7 @@ func (m *Memory) Watch(func(Event)) {}
 func (m *Memory) Shards() int { return 1 }
 
 // Shard implements Transport.
-func (m *Memory) Shard(Direction) int { return 0 }
+func (m *Memory) Shard(string) int { return 0 }
 
 // MaxFrame implements Transport.
 func (m *Memory) MaxFrame() int { return MaxFrame }

@@ -30,9 +30,11 @@ type NATSConfig struct {
 	URL string
 	// Credentials are for URL; those of RoleFabric when the broker is a Broker of ours elsewhere.
 	Credentials Credentials
-	// Shards is the number of connections, 1 to MaxShards; 0 is one for every two cores, since fewer connections batch
+	// Shards is the number of connections, 1 to MaxConnections; 0 is one for every two cores, since fewer connections batch
 	// better and each keeps a core busy at either end. The processes of a fabric that spans several must agree.
 	Shards int
+	// Layout says in which shard every node is, and which shards are ours; it replaces Shards. nil: Hashed(Shards).
+	Layout *Layout
 	// Pending is how many frames may wait for one shard's demultiplexer, which must cover the credits of the links into
 	// it; 0 is 1<<18, which takes 2 MB. More arriving frames are lost with EventSlowConsumer.
 	Pending int
@@ -41,8 +43,14 @@ type NATSConfig struct {
 }
 
 func (c NATSConfig) withDefaults() NATSConfig {
+	if c.Layout != nil {
+		_, c.Shards = c.Layout.Own()
+	}
 	if c.Shards == 0 {
-		c.Shards = min(max(1, runtime.GOMAXPROCS(0)/2), MaxShards)
+		c.Shards = min(max(1, runtime.GOMAXPROCS(0)/2), MaxConnections)
+	}
+	if c.Layout == nil {
+		c.Layout = Hashed(c.Shards)
 	}
 	if c.Pending == 0 {
 		c.Pending = 1 << 18
@@ -55,8 +63,8 @@ func (c NATSConfig) validate() error {
 		return err
 	}
 	switch {
-	case c.Shards < 1 || c.Shards > MaxShards:
-		return fmt.Errorf("bus: %d shards, want 1 to %d", c.Shards, MaxShards)
+	case c.Shards < 1 || c.Shards > MaxConnections:
+		return fmt.Errorf("bus: %d shards, want 1 to %d", c.Shards, MaxConnections)
 	case c.Pending < 1 || c.Pending > 1<<24:
 		return fmt.Errorf("bus: %d pending frames a shard, want 1 to %d", c.Pending, 1<<24)
 	case c.Broker == nil && c.URL == "":
@@ -87,9 +95,9 @@ type natsLink struct {
 	t       *NATS
 	d       Direction
 	subject string
-	shard   *shard
-	cut     atomic.Bool    // for Send; the demultiplexer reads it under shard.mu
-	inbox   chan<- Message // guarded by shard.mu; nil while nobody listens here
+	out, in *shard         // of the sender, of the receiver; nil: that is in a shard of another process
+	cut     atomic.Bool    // for Send; the demultiplexer reads it under in.mu
+	inbox   chan<- Message // guarded by in.mu; nil while nobody listens here
 
 	sent, sentBytes, sendCut, errors atomic.Uint64 // by senders
 	delivered, recvCut, full         atomic.Uint64 // by the demultiplexer
@@ -135,7 +143,21 @@ func (t *NATS) tell(e Event) {
 func (t *NATS) Shards() int { return t.cfg.Shards }
 
 // Shard implements Transport.
-func (t *NATS) Shard(d Direction) int { return ShardOf(d.From, t.cfg.Shards) }
+func (t *NATS) Shard(node string) int {
+	first, n := t.cfg.Layout.Own()
+	if i := t.cfg.Layout.Shard(node) - first; i >= 0 && i < n {
+		return i
+	}
+	return -1
+}
+
+// shard is the connection of a node, nil for one of another process.
+func (t *NATS) shard(node string) *shard {
+	if i := t.Shard(node); i >= 0 {
+		return t.shards[i]
+	}
+	return nil
+}
 
 // MaxFrame implements Transport.
 func (t *NATS) MaxFrame() int {
@@ -159,11 +181,12 @@ func (t *NATS) link(d Direction) (*natsLink, error) {
 	if err := d.validate(); err != nil {
 		return nil, err
 	}
-	s := t.shards[ShardOf(d.From, len(t.shards))]
-	name := Subject{Kind: SubjectLink, Fabric: t.cfg.Fabric, Shard: s.index, Node: d.From, Port: d.FromPort}
-	l := &natsLink{t: t, d: d, subject: name.String(), shard: s}
+	l := &natsLink{t: t, d: d, subject: t.cfg.Layout.subject(t.cfg.Fabric, d).String(), out: t.shard(d.From), in: t.shard(d.To)}
+	if l.out == nil && l.in == nil {
+		return nil, fmt.Errorf("bus: direction %v: both ends: %w", d, ErrElsewhere)
+	}
 	t.links[d.from()] = l
-	t.cuts.known[d.From]++
+	t.cuts.known[t.cuts.bundle(d)]++
 	return l, nil
 }
 
@@ -175,7 +198,10 @@ func (t *NATS) Listen(d Direction, inbox chan<- Message) error {
 	if err != nil {
 		return err
 	}
-	return l.shard.listen(l, inbox)
+	if l.in == nil {
+		return fmt.Errorf("bus: listen to %v: %w", d, ErrElsewhere)
+	}
+	return l.in.listen(l, inbox)
 }
 
 // Unlisten implements Transport.
@@ -186,7 +212,10 @@ func (t *NATS) Unlisten(d Direction) error {
 	if err != nil {
 		return err
 	}
-	return l.shard.unlisten(l)
+	if l.in == nil {
+		return nil
+	}
+	return l.in.unlisten(l)
 }
 
 // Sender implements Transport.
@@ -196,6 +225,9 @@ func (t *NATS) Sender(d Direction) (Sender, error) {
 	l, err := t.link(d)
 	if err != nil {
 		return nil, err
+	}
+	if l.out == nil {
+		return nil, fmt.Errorf("bus: send on %v: %w", d, ErrElsewhere)
 	}
 	return l, nil
 }
@@ -210,7 +242,7 @@ func (l *natsLink) Send(frame []byte) error {
 		l.sendCut.Add(1)
 		return nil
 	}
-	if err := l.shard.publish(l, frame); err != nil {
+	if err := l.out.publish(l, frame); err != nil {
 		l.errors.Add(1)
 		if l.t.closed.Load() {
 			err = ErrClosed

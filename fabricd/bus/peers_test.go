@@ -39,7 +39,7 @@ func openProcess(tb testing.TB, url string, c bus.Credentials, node string) *bus
 
 func admitted(tb testing.TB, b *bus.Broker, node string) *bus.Control {
 	tb.Helper()
-	return openProcess(tb, b.ClientURL(), admit(tb, b, bus.NodeAccess{Node: node, Shards: 1}), node)
+	return openProcess(tb, b.ClientURL(), admit(tb, b, bus.NodeAccess{Node: node, Layout: bus.Hashed(1)}), node)
 }
 
 // outsideBroker is a server that is nobody's of ours, with one user who may do everything.
@@ -88,11 +88,11 @@ func TestFabricAndProcessTalk(t *testing.T) {
 		url     string
 		process bus.Credentials
 	}{
-		"a broker in this process": {bus.PeersConfig{Broker: b}, b.ClientURL(), admit(t, b, bus.NodeAccess{Node: "s1.03", Shards: 1})},
+		"a broker in this process": {bus.PeersConfig{Broker: b}, b.ClientURL(), admit(t, b, bus.NodeAccess{Node: "s1.03", Layout: bus.Hashed(1)})},
 		"a broker of ours by URL": {
 			bus.PeersConfig{URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric)},
 			b.ClientURL(),
-			admit(t, b, bus.NodeAccess{Node: "s1.03", Shards: 1}),
+			admit(t, b, bus.NodeAccess{Node: "s1.03", Layout: bus.Hashed(1)}),
 		},
 		"an outside broker":                {bus.PeersConfig{URL: outside, Credentials: owner}, outside, owner},
 		"an outside broker, with an inbox": {bus.PeersConfig{URL: outside, Credentials: boxed}, outside, owner},
@@ -231,7 +231,7 @@ func TestHearTellsOfNonsense(t *testing.T) {
 	errs := make(chan error, 8)
 	peers := openPeers(t, bus.PeersConfig{Broker: b, OnError: func(err error) { errs <- err }})
 	all := hearAll(t, peers)
-	conn := login(t, b, admit(t, b, bus.NodeAccess{Node: "s1", Shards: 1}))
+	conn := login(t, b, admit(t, b, bus.NodeAccess{Node: "s1", Layout: bus.Hashed(1)}))
 	for range 3 {
 		require.NoError(t, conn.Publish("weft.lab.sw.s1.tell.NO", nil))
 	}
@@ -247,7 +247,7 @@ func TestAskSeesTheProcessEnd(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
 	peers := openPeers(t, bus.PeersConfig{Broker: b})
-	c := admit(t, b, bus.NodeAccess{Node: "s1", Shards: 1})
+	c := admit(t, b, bus.NodeAccess{Node: "s1", Layout: bus.Hashed(1)})
 	asked := make(chan struct{})
 	process, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", Node: "s1", URL: b.ClientURL(), Credentials: c})
 	require.NoError(t, err)

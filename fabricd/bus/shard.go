@@ -14,7 +14,8 @@ import (
 
 // shard is what carries a part of the links: one connection at a time, and the goroutine that hands out what arrives.
 type shard struct {
-	index      int        // constant
+	index      int        // of the connections of the transport; constant
+	number     int        // of the shards of the fabric; constant
 	cfg        NATSConfig // constant
 	tell       func(Event)
 	arrivals   chan *nats.Msg // filled by nats.go, which drops when it is full; cap = NATSConfig.Pending
@@ -40,8 +41,9 @@ type shard struct {
 
 // openShard connects. The caller closes the shard.
 func openShard(cfg NATSConfig, index int, tell func(Event)) (*shard, error) {
+	first, _ := cfg.Layout.Own()
 	s := &shard{
-		index: index, cfg: cfg, tell: func(e Event) {
+		index: index, number: first + index, cfg: cfg, tell: func(e Event) {
 			if e.Kind != 0 {
 				tell(e)
 			}
@@ -145,7 +147,7 @@ func (s *shard) subscribeAll(w *wire) error {
 	s.on = w.conn
 	var err error
 	if !s.exact() {
-		_, err = w.conn.ChanSubscribe(allLinksOf(s.cfg.Fabric, s.index), s.arrivals)
+		_, err = w.conn.ChanSubscribe(allToShard(s.cfg.Fabric, s.number), s.arrivals)
 	} else {
 		for _, l := range s.heard() {
 			err = errors.Join(err, s.subscribe(l))

@@ -12,8 +12,11 @@ import (
 // ErrName means that a name cannot stand in a subject.
 var ErrName = errors.New("not a valid name")
 
-// MaxShards bounds the connections of one transport: more do not pay on the machines this runs on.
-const MaxShards = 4
+// MaxShards bounds the shards of one fabric, those of all its parts together.
+const MaxShards = 256
+
+// MaxConnections bounds the shards, and so the connections, of one transport: more do not pay on the machines this runs on.
+const MaxConnections = 4
 
 const (
 	root    = "weft"
@@ -36,17 +39,21 @@ const (
 
 // Subject is a parsed NATS subject. Subjects are built and parsed in this file only:
 //
-//	weft.<fabric>.l.<shard>.<node>.<port>   SubjectLink, named by its sending end; a '.' in the node's name is a '_' here
-//	weft.<fabric>.ctl.<verb>                SubjectControl; the verb may have several tokens
-//	weft.<fabric>.mgr.<verb>                SubjectManage; likewise
-//	weft.<fabric>.ev.<kind>                 SubjectEvent; likewise
-//	weft.<fabric>.sw.<node>.do.<verb>       SubjectSwitch, the fabric asks the process; the node as in links, the verb as in control
-//	weft.<fabric>.sw.<node>.tell.<kind>     SubjectSwitch with Tell, the process tells the fabric
-//	weft.agent.<node>.<verb>                SubjectAgent; the agent's name as a node in links, the verb as in control
+//	weft.<fabric>.l.<from>.<to>.<node>.<port>   SubjectLink, named by its sending end, whose shard is from; a '.' in the node's name is a '_' here
+//	weft.<fabric>.ctl.<verb>                    SubjectControl; the verb may have several tokens
+//	weft.<fabric>.mgr.<verb>                    SubjectManage; likewise
+//	weft.<fabric>.ev.<kind>                     SubjectEvent; likewise
+//	weft.<fabric>.sw.<node>.do.<verb>           SubjectSwitch, the fabric asks the process; the node as in links, the verb as in control
+//	weft.<fabric>.sw.<node>.tell.<kind>         SubjectSwitch with Tell, the process tells the fabric
+//	weft.agent.<node>.<verb>                    SubjectAgent; the agent's name as a node in links, the verb as in control
+//
+// The two shards let a part of a fabric, which has shards of its own, hear all that is sent to it with one wildcard each, and
+// keep it to them, however many links it has.
 type Subject struct {
 	Kind   SubjectKind
 	Fabric string      // empty for SubjectAgent
-	Shard  int         // SubjectLink: 0 to MaxShards-1
+	Shard  int         // SubjectLink: that of the sender, 0 to MaxShards-1
+	To     int         // SubjectLink: that of the receiver, likewise
 	Node   string      // SubjectLink: the sender; SubjectSwitch: the process; SubjectAgent: the agent
 	Port   weft.PortID // SubjectLink: the sender's port, below weft.MaxPorts
 	Verb   string      // SubjectControl and SubjectSwitch: the verb; SubjectEvent and Tell: the kind
@@ -63,8 +70,8 @@ func (s Subject) Validate() error {
 	}
 	switch s.Kind {
 	case SubjectLink:
-		if s.Shard < 0 || s.Shard >= MaxShards {
-			return fmt.Errorf("bus: shard %d, want 0 to %d: %w", s.Shard, MaxShards-1, ErrName)
+		if s.Shard < 0 || s.Shard >= MaxShards || s.To < 0 || s.To >= MaxShards {
+			return fmt.Errorf("bus: shards %d and %d, want 0 to %d: %w", s.Shard, s.To, MaxShards-1, ErrName)
 		}
 		if s.Port >= weft.MaxPorts {
 			return fmt.Errorf("bus: port %d of node %q, want 0 to %d: %w", s.Port, s.Node, weft.MaxPorts-1, ErrName)
@@ -85,7 +92,7 @@ func (s Subject) Validate() error {
 func (s Subject) String() string {
 	switch s.Kind {
 	case SubjectLink:
-		return nodePrefix(s.Fabric, s.Shard, s.Node) + "." + strconv.Itoa(int(s.Port))
+		return root + "." + s.Fabric + ".l." + strconv.Itoa(s.Shard) + "." + strconv.Itoa(s.To) + "." + nodeToken(s.Node) + "." + strconv.Itoa(int(s.Port))
 	case SubjectControl:
 		return root + "." + s.Fabric + ".ctl." + s.Verb
 	case SubjectManage:
@@ -119,15 +126,18 @@ func ParseSubject(subject string) (Subject, error) {
 		s = Subject{Kind: SubjectAgent, Node: nodeOf(tokens[2]), Verb: rest}
 	case tokens[2] == "l":
 		link := strings.Split(rest, ".")
-		if len(link) != 3 {
-			return bad("want <shard>.<node>.<port> after l")
+		if len(link) != 4 {
+			return bad("want <from>.<to>.<node>.<port> after l")
 		}
-		port, err := strconv.ParseUint(link[2], 10, 16)
-		if err != nil || len(link[0]) != 1 {
-			return bad("shard and port must be numbers")
+		var n [3]uint64
+		for i, token := range []string{link[0], link[1], link[3]} {
+			var err error
+			if n[i], err = strconv.ParseUint(token, 10, 16); err != nil {
+				return bad("shards and port must be numbers")
+			}
 		}
-		s.Kind, s.Shard, s.Port = SubjectLink, int(link[0][0])-'0', weft.PortID(port)
-		s.Node = nodeOf(link[1])
+		s.Kind, s.Shard, s.To, s.Port = SubjectLink, int(n[0]), int(n[1]), weft.PortID(n[2])
+		s.Node = nodeOf(link[2])
 	case tokens[2] == "ctl":
 		s.Kind, s.Verb = SubjectControl, rest
 	case tokens[2] == "mgr":
@@ -152,18 +162,14 @@ func ParseSubject(subject string) (Subject, error) {
 	return s, nil
 }
 
-// ShardOf is the shard that carries everything node sends, of shards in all. It depends on nothing else, so that all
-// processes of a fabric agree; FNV-1a, because it spreads short names well.
+// ShardOf is the shard that a node is in, of shards in all. It depends on nothing else, so that all processes of a fabric agree;
+// FNV-1a, because it spreads short names well.
 func ShardOf(node string, shards int) int {
 	h := uint32(2166136261)
 	for i := range len(node) {
 		h = (h ^ uint32(node[i])) * 16777619
 	}
 	return int(h>>16^h) & 0xffff % max(shards, 1)
-}
-
-func nodePrefix(fabric string, shard int, node string) string {
-	return root + "." + fabric + ".l." + strconv.Itoa(shard) + "." + nodeToken(node)
 }
 
 // The two sides of SubjectSwitch.
@@ -193,17 +199,23 @@ func allTellings(fabric string) string {
 func tellingsOf(fabric, node string) string { return switchPrefix(fabric, node) + tells + ">" }
 func asksOf(fabric, node string) string     { return switchPrefix(fabric, node) + does + ">" }
 
-func allLinksOf(fabric string, shard int) string {
+// What the nodes of a shard send, and what is sent to them.
+func allFromShard(fabric string, shard int) string {
 	return root + "." + fabric + ".l." + strconv.Itoa(shard) + ".>"
+}
+
+func allToShard(fabric string, shard int) string {
+	return root + "." + fabric + ".l.*." + strconv.Itoa(shard) + ".>"
 }
 
 // anyShard is the subject of a port, whatever the shards of the fabric are.
 func anyShard(fabric, node string, port weft.PortID) string {
-	return root + "." + fabric + ".l.*." + nodeToken(node) + "." + strconv.Itoa(int(port))
+	return root + "." + fabric + ".l.*.*." + nodeToken(node) + "." + strconv.Itoa(int(port))
 }
 
-func allFrom(fabric string, shard int, node string) string {
-	return nodePrefix(fabric, shard, node) + ".>"
+// allFrom is everything that a node of a shard sends to those of another.
+func allFrom(fabric string, from, to int, node string) string {
+	return root + "." + fabric + ".l." + strconv.Itoa(from) + "." + strconv.Itoa(to) + "." + nodeToken(node) + ".>"
 }
 
 // Answers of switch processes arrive below the asker's inbox at <inbox>.<asker>.<node>.<number>: the node is in there so

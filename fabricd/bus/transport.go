@@ -99,8 +99,9 @@ type Transport interface {
 	// Shards is the number of connections that frames travel on, and so how many parts of the fabric can be lost at once
 	// by a failure of one: 1 in memory.
 	Shards() int
-	// Shard is the connection, 0 to Shards()-1, that carries d: the Event.Shard of what happens to it.
-	Shard(d Direction) int
+	// Shard is the connection, 0 to Shards()-1, that carries what a node sends and what is sent to it: the Event.Shard of what
+	// happens to it. -1: the node is in a shard of another process.
+	Shard(node string) int
 	// MaxFrame is how many bytes a frame may have: the constant MaxFrame, or what the broker takes if that is less. It may
 	// change when the connection comes back. See Batch.
 	MaxFrame() int

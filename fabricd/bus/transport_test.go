@@ -234,9 +234,7 @@ func contractUnlisten(t *testing.T, tr bus.Transport) {
 func contractShards(t *testing.T, tr bus.Transport) {
 	used := make(map[int]bool)
 	for i := range 100 {
-		s := tr.Shard(hop(i))
-		require.Equal(t, s, tr.Shard(bus.Direction{From: hop(i).From, To: "x", FromPort: 7}), "all of a node")
-		used[s] = true
+		used[tr.Shard(hop(i).From)] = true
 	}
 	require.Len(t, used, tr.Shards())
 	require.Equal(t, bus.MaxFrame, tr.MaxFrame())

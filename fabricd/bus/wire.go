@@ -44,7 +44,7 @@ type wire struct {
 func (s *shard) dial(urls string) (*wire, error) {
 	w := &wire{closed: make(chan struct{}), ctx: s.ctx, timeout: cmp.Or(s.cfg.Credentials.Timeout, connectTimeout)}
 	opts := []nats.Option{
-		nats.Name(fmt.Sprintf("%s-fabric-%s-%d", root, s.cfg.Fabric, s.index)),
+		nats.Name(fmt.Sprintf("%s-fabric-%s-%d", root, s.cfg.Fabric, s.number)),
 		nats.SkipSubjectValidation(), // subjects are built by this package
 		nats.NoReconnect(),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) { s.asyncError(w, sub, err) }),

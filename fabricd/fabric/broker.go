@@ -96,7 +96,7 @@ func detailOf(e bus.Event) string {
 func (f *Fabric) carried(shard int) (links []*link) {
 	t := f.opts.Transport
 	for _, l := range f.links {
-		if t.Shard(l.dirs[0]) == shard || t.Shard(l.dirs[1]) == shard {
+		if t.Shard(l.dirs[0].From) == shard || t.Shard(l.dirs[0].To) == shard {
 			links = append(links, l)
 		}
 	}

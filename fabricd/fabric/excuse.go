@@ -23,11 +23,8 @@ func (w *live) excuse(n weft.Node, interval time.Duration) func(p weft.PortID) b
 		if w.beat == nil {
 			return false
 		}
-		d := 0
-		if w.graph.Links[id].A.Node == n {
-			d = 1
-		}
-		return w.beat.Late(w.transport.Shard(w.links[id][d]), interval/2, interval)
+		from, to := w.transport.Shard(w.links[id][0].From), w.transport.Shard(w.links[id][0].To)
+		return w.beat.Late(from, interval/2, interval) || to != from && w.beat.Late(to, interval/2, interval)
 	}
 }
 

@@ -115,11 +115,11 @@ func (f *Fabric) charter(p *process) (c member.Charter, err error) {
 		Shards: o.Transport.Shards(), Host: host,
 	}
 	if b := o.Processes.Broker; b != nil {
-		a := bus.NodeAccess{Node: s.name, Shards: c.Shards}
+		a := bus.NodeAccess{Node: s.name, Layout: bus.Hashed(c.Shards)}
 		for _, l := range f.linksOf(s.id) {
 			for i, e := range l.ends() {
 				if e.Node == s.id.Node() {
-					a.Ports, a.Hears = append(a.Ports, e.Port), append(a.Hears, l.dirs[1-i])
+					a.Sends, a.Hears = append(a.Sends, l.dirs[i]), append(a.Hears, l.dirs[1-i])
 				}
 			}
 		}

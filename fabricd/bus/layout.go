@@ -1,0 +1,71 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrElsewhere means that a node is in a shard of another process.
+var ErrElsewhere = errors.New("the node is in a shard of another process")
+
+// Layout says in which shard every node of a fabric is. What a node sends travels on a subject with its own shard and that of
+// the node it sends to, so all processes of a fabric must agree. Constant.
+type Layout struct {
+	first, n int            // the shards of this process, and of all nodes that are in no part
+	parts    [][2]int       // per part of the others, its shards likewise
+	part     map[string]int // by node
+}
+
+// Hashed is the layout of a fabric that has n shards, 1 to MaxConnections, and spreads its nodes over all of them by their names.
+func Hashed(n int) *Layout { return &Layout{n: n} }
+
+// PartShards are the shards of one part of a fabric and the nodes in it, which are spread over them by their names.
+type PartShards struct {
+	First, N int // N is 1 to MaxConnections, First+N at most MaxShards
+	Nodes    []string
+}
+
+// NewLayout is the layout of a fabric in parts, for the process that has the shards of own; its own nodes need no mention. The
+// error says which part has shards that cannot be.
+func NewLayout(own PartShards, others ...PartShards) (*Layout, error) {
+	l := &Layout{first: own.First, n: own.N, part: make(map[string]int)}
+	if err := own.validate(); err != nil {
+		return nil, err
+	}
+	for i, p := range others {
+		if err := p.validate(); err != nil {
+			return nil, err
+		}
+		l.parts = append(l.parts, [2]int{p.First, p.N})
+		for _, node := range p.Nodes {
+			l.part[node] = i
+		}
+	}
+	for _, node := range own.Nodes {
+		delete(l.part, node)
+	}
+	return l, nil
+}
+
+func (p PartShards) validate() error {
+	if p.First < 0 || p.N < 1 || p.N > MaxConnections || p.First+p.N > MaxShards {
+		return fmt.Errorf("bus: a part with shards %d to %d: want 1 to %d of them, below %d", p.First, p.First+p.N-1, MaxConnections, MaxShards)
+	}
+	return nil
+}
+
+// Own is the first of the shards of this process, and how many it has.
+func (l *Layout) Own() (first, n int) { return l.first, l.n }
+
+// Shard is the shard of a node.
+func (l *Layout) Shard(node string) int {
+	if i, ok := l.part[node]; ok {
+		return l.parts[i][0] + ShardOf(node, l.parts[i][1])
+	}
+	return l.first + ShardOf(node, l.n)
+}
+
+// subject is what a direction travels on.
+func (l *Layout) subject(fabric string, d Direction) Subject {
+	return Subject{Kind: SubjectLink, Fabric: fabric, Shard: l.Shard(d.From), To: l.Shard(d.To), Node: d.From, Port: d.FromPort}
+}
