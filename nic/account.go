@@ -124,7 +124,17 @@ func (n *NIC) deliver(now weft.Time, h *weft.Header, out *weft.Actions) {
 // inFlow counts how a packet stands to those of its flow that came before; it reports false for one that has come before itself.
 func (n *NIC) inFlow(h *weft.Header) bool {
 	flow := n.flows.at(h.Src)
+	if incarnationOf(h.Seq) != incarnationOf(flow.next) {
+		if h.Seq < flow.next {
+			return true // of a source that was made anew since: its flow is over
+		}
+		*flow = arrivals{next: firstNumber(incarnationOf(h.Seq))}
+	}
 	expected := flow.next
+	if n.cfg.Incarnation > 0 && flow.window == 0 {
+		*n.bases.at(h.Src) = h.Seq
+		expected = h.Seq
+	}
 	switch flow.take(h.Seq) {
 	case inOrder:
 		n.stats.Missing += h.Seq - expected
@@ -133,7 +143,9 @@ func (n *NIC) inFlow(h *weft.Header) bool {
 		return false
 	case late:
 		n.stats.Reordered++
-		n.stats.Missing -= min(n.stats.Missing, 1)
+		if n.cfg.Incarnation == 0 || h.Seq >= n.bases.get(h.Src) {
+			n.stats.Missing -= min(n.stats.Missing, 1)
+		}
 	}
 	return true
 }

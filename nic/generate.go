@@ -57,7 +57,11 @@ func (n *NIC) numbers(dst weft.NICID) *uint64 {
 	if n.cfg.Unordered {
 		return &n.number
 	}
-	return n.sequence.at(dst)
+	next := n.sequence.at(dst)
+	if *next == 0 {
+		*next = n.number // the first of this incarnation
+	}
+	return next
 }
 
 // generate queues one packet, or refuses it because the queue is full.

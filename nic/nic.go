@@ -40,6 +40,10 @@ type Config struct {
 	Liveness liveness.Config // of its link; the zero value notices no silence
 	Epoch    weft.Epoch      // of its link before the first; see credit.Config.First
 
+	// Incarnation is how often this NIC was made before in the running fabric, on another host say, at most MaxIncarnation. Its
+	// flows begin anew: it numbers its packets above those of all incarnations before, and takes what comes first for the beginning.
+	Incarnation uint32
+
 	// Source writes into the header of a packet what its way is, before it is sent; nil: nothing. Its firmware may ask for that,
 	// see switching.Source. It changes fields, and how long the packet is on the wire.
 	Source func(h *weft.Header)
@@ -80,10 +84,11 @@ type NIC struct {
 	era      uint16
 	queue    sendQueue
 	sequence table[uint64]      // per destination, the next number; not when Unordered
-	number   uint64             // the next number of all, when Unordered
+	number   uint64             // the next number of all, when Unordered; else the first of a flow
 	marks    map[weft.NICID]int // per destination, how many of the next packets are traced; nil: none
 	withheld table[weft.Time]   // per destination, until when nothing is generated for it; not unless notices are honoured
 	flows    table[arrivals]    // per source; not when Unordered
+	bases    table[uint64]      // per source, the first number heard of a flow that was on its way before; only with an Incarnation
 
 	stats   Stats
 	eras    eras
@@ -123,6 +128,8 @@ func New(cfg Config) (*NIC, error) {
 		return nil, fmt.Errorf("nic %d: the send queue must hold at least one byte, not %d", cfg.ID, cfg.QueueBytes)
 	case cfg.HonourNotices < 0:
 		return nil, fmt.Errorf("nic %d: notices must be honoured for 0 or longer, not %v", cfg.ID, cfg.HonourNotices)
+	case cfg.Incarnation > MaxIncarnation:
+		return nil, fmt.Errorf("nic %d: incarnation must be 0 to %d, not %d", cfg.ID, MaxIncarnation, cfg.Incarnation)
 	case cfg.Rand == nil:
 		return nil, fmt.Errorf("nic %d: a random source is required", cfg.ID)
 	}
@@ -141,8 +148,12 @@ func New(cfg Config) (*NIC, error) {
 		fifos = cfg.VCs
 	}
 	n.queue.fifos = make([]deque.Deque[packet], fifos)
+	n.number = firstNumber(cfg.Incarnation)
 	if !cfg.Unordered {
 		n.sequence, n.flows = newTable[uint64](cfg.NICs), newTable[arrivals](cfg.NICs)
+		if cfg.Incarnation > 0 {
+			n.bases = newTable[uint64](cfg.NICs)
+		}
 	}
 	if cfg.HonourNotices > 0 {
 		n.withheld = newTable[weft.Time](cfg.NICs)

@@ -99,6 +99,16 @@ func ReadTrace(r io.Reader) (*Trace, error) {
 	return t, nil
 }
 
+// Write writes the trace as ReadTrace reads it. Errors are those of w.
+func (t *Trace) Write(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	_, _ = b.WriteString("time_ns,src,dst,bytes\n") // a bufio.Writer keeps its first error, for Flush
+	for _, p := range t.packets {
+		_, _ = fmt.Fprintf(b, "%d.%03d,%s,%s,%d\n", p.at/weft.Nanosecond, p.at%weft.Nanosecond, t.nics[p.src].name, t.nics[p.dst].name, p.bytes)
+	}
+	return b.Flush()
+}
+
 // traceUnit reads the first line.
 func traceUnit(line string) (weft.Time, error) {
 	time, ok := strings.CutSuffix(line, ",src,dst,bytes")

@@ -203,7 +203,7 @@ func (s series) ledger(r *fabric.Reading) {
 // kinds are those of all reports there can be.
 var kinds = []string{
 	string(fault.VerbCut), string(fault.VerbFlap), string(fault.VerbImpair), string(fault.VerbCrash),
-	fault.KindBroker, fault.KindSilence, fault.KindHandover, fault.KindProcess,
+	fault.KindBroker, fault.KindSilence, fault.KindHandover, fault.KindProcess, fault.KindPart,
 }
 
 func (s series) faults(f *fabric.Fabric) {

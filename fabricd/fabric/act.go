@@ -15,6 +15,7 @@ import (
 // holds mu.
 func (b *batch) act() error {
 	f := b.f
+	f.keepNow()
 	cut := slices.DeleteFunc(b.cut, func(c channelOf) bool { return slices.Contains(b.mended, c) && !c.l.isCut(c.d) })
 	err := f.world.Cut(from(cut))
 	if err != nil {
@@ -25,20 +26,24 @@ func (b *batch) act() error {
 		err = fmt.Errorf("restore: %w", e)
 	}
 	f.orderCuts(cut, mended)
-	for _, c := range b.impair {
-		f.impair(c.l, c.d)
-	}
-	for _, s := range b.crash {
-		s.crashNow()
-	}
-	for _, l := range b.touched {
-		f.align(l)
-	}
-	for _, e := range b.bounced {
-		f.bounce(e)
-	}
+	f.give(func(o *orders) {
+		o.cut(cut, mended)
+		for _, c := range b.impair {
+			o.impair(c.l, c.d)
+		}
+		for _, s := range b.crash {
+			o.crash(s)
+		}
+		for _, l := range b.touched {
+			o.align(l)
+		}
+		for _, e := range b.bounced {
+			o.bounce(e)
+		}
+	})
 	f.noteStanding() // before anybody waits for a repair
 	b.tell()
+	f.keepSoon()
 	return err
 }
 
@@ -49,27 +54,6 @@ func from(list []channelOf) []weft.End {
 		ends[i] = c.l.ends()[c.d]
 	}
 	return ends
-}
-
-// align gives the ends of l the signal they should have; those that have it already say hello at once, since something has
-// changed. The caller holds mu.
-func (f *Fabric) align(l *link) {
-	want := f.signals(l)
-	for i, e := range l.ends() {
-		if want[i] || l.lit[i] {
-			f.signal(e, want[i])
-		}
-		l.lit[i] = want[i]
-	}
-}
-
-// bounce tells an end that nothing comes to it any more. It starts anew, and its hello tells its neighbour.
-func (f *Fabric) bounce(e weft.End) {
-	_, id, _ := f.graph.Peer(e)
-	if l := f.links[id]; l.lit[0] && l.lit[1] {
-		f.signal(e, false)
-		f.signal(e, true)
-	}
 }
 
 // tell publishes what has been done. Repairs are told when they are seen, see wait.

@@ -126,14 +126,16 @@ func (f *Fabric) lose(p *process) {
 	default:
 		rec = f.takeDown(s, p.last.Load().At, fault.Report{Kind: KindProcess, Target: s.name, What: what, Note: note})
 	}
-	for _, l := range f.linksOf(s.id) {
-		f.align(l)
-		for i, e := range l.ends() {
-			if e.Node == s.id.Node() {
-				l.up[i].Store(false)
+	f.give(func(o *orders) {
+		for _, l := range f.linksOf(s.id) {
+			o.align(l)
+			for i, e := range l.ends() {
+				if e.Node == s.id.Node() {
+					l.up[i].Store(false)
+				}
 			}
 		}
-	}
+	})
 	f.bury(p)
 	f.noteSeen()
 	f.refresh(rec)

@@ -120,10 +120,12 @@ func (f *Fabric) brokerLost(e bus.Event) {
 		Kind: KindBroker, Target: fmt.Sprintf("connection %d", e.Shard), What: fmt.Sprintf("connection %d to the broker is lost", e.Shard), Note: note,
 	}, links, nil, expect)
 	rec.how = fault.ByBroker
-	for _, l := range links {
-		l.dark[e.Shard] = rec
-		f.align(l)
-	}
+	f.give(func(o *orders) {
+		for _, l := range links {
+			l.dark[e.Shard] = rec
+			o.align(l)
+		}
+	})
 	f.noteSeen()
 	f.refresh(rec)
 	f.events.Publish(f.Now(), Event{Kind: EventBrokerLost, Detail: detailOf(e), Fault: new(rec.report.Clone())})

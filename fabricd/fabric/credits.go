@@ -4,15 +4,29 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/credit"
 )
 
 // CreditsHome checks, in a fabric that is quiet, that every link that is up has all its credits: what one end has sent the
 // other has received and passed on. The error names the first link where that is not so.
 func (f *Fabric) CreditsHome() error {
-	f.readProcesses()
+	f.refreshSums()
+	snaps, nics := f.snapshots(nil), f.nicSnapshots()
+	state := func(e weft.End) (vcs []credit.Epoch) { // of one link end, per VC
+		if !e.Node.IsSwitch() {
+			return nics[e.Node.Index].VCs
+		}
+		for _, v := range snaps[weft.SwitchID(e.Node.Index)].Ports[e.Port].VCs {
+			vcs = append(vcs, v.Epoch)
+		}
+		return vcs
+	}
 	for _, l := range f.links {
-		a, b := f.linkState(l.A), f.linkState(l.B)
+		a, b := state(l.A), state(l.B)
+		if len(a) != len(b) {
+			return fmt.Errorf("link %s: an end of it does not answer", l.Name)
+		}
 		if !l.up[0].Load() || !l.up[1].Load() {
 			continue
 		}
@@ -31,13 +45,18 @@ func (f *Fabric) CreditsHome() error {
 	return nil
 }
 
-// linkState reads the credit state of one link end, per VC.
-func (f *Fabric) linkState(e weft.End) (vcs []credit.Epoch) {
-	if !e.Node.IsSwitch() {
-		return f.nics[e.Node.Index].Snapshot().VCs
+// nicSnapshots copies the state of all NICs, by number. Those of parts that do not answer are empty.
+func (f *Fabric) nicSnapshots() []nic.Snapshot {
+	list := make([]nic.Snapshot, len(f.nics))
+	for _, n := range f.here.nics {
+		list[n.id] = n.Snapshot()
 	}
-	for _, v := range f.switches[e.Node.Index].snapshot().Ports[e.Port].VCs {
-		vcs = append(vcs, v.Epoch)
+	for _, p := range f.parts {
+		for _, sn := range p.nodes(nil, p.place.NICIDs()).NICs {
+			if int(sn.NIC) < len(list) {
+				list[sn.NIC] = sn
+			}
+		}
 	}
-	return vcs
+	return list
 }

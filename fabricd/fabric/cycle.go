@@ -43,10 +43,7 @@ func (s *Sampler) Deadlock() []LinkChannel {
 	if began.Before(w.next) {
 		return w.sure
 	}
-	snaps := make([]switching.Snapshot, len(s.f.switches))
-	for i, sw := range s.f.switches {
-		snaps[i] = sw.snapshot()
-	}
+	snaps := s.f.blockedSwitches()
 	var found []LinkChannel
 	var sent []uint64
 	for _, c := range s.f.deadlockIn(snaps) {

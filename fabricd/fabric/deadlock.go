@@ -35,12 +35,27 @@ func (c Cycle) String() string {
 // they wait for, or nothing. Live, ask when nothing moves: switches are read one after the other. In virtual time what it finds
 // is exact at any time, but for what a register that expires, or a link that comes up, may yet set free.
 func (f *Fabric) Deadlock() []Channel {
-	f.readProcesses()
+	f.refreshSums()
+	f.readAll()
+	return f.deadlockIn(f.blockedSwitches())
+}
+
+// blockedSwitches copies the state of all switches, by number. Of those in parts only such as hold blocked packets are asked; the
+// others are as good as empty to who looks for a deadlock.
+func (f *Fabric) blockedSwitches() []switching.Snapshot {
+	ids := make([]weft.SwitchID, 0, len(f.switches))
 	snaps := make([]switching.Snapshot, len(f.switches))
 	for i, s := range f.switches {
-		snaps[i] = s.snapshot()
+		if s.part == nil || s.part.readSwitch(s.id).Blocked > 0 {
+			ids = append(ids, s.id)
+		} else {
+			snaps[i] = f.silentSwitch(s.id)
+		}
 	}
-	return f.deadlockIn(snaps)
+	for id, sn := range f.snapshots(ids) {
+		snaps[id] = sn
+	}
+	return snaps
 }
 
 // deadlockIn is Deadlock for the switches' snapshots.

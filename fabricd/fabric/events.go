@@ -51,10 +51,11 @@ const hubSize = 4096
 // Hub keeps the latest events for any number of followers. Publishing never waits for them: one that falls behind by more
 // than hubSize events is told how many it missed.
 type Hub struct {
-	mu   sync.Mutex
-	ring []Event // guarded by mu; event n is at n % hubSize
-	last uint64  // guarded by mu: number of the latest event
-	news broadcast
+	mu     sync.Mutex
+	ring   []Event // guarded by mu; event n is at (n-1-before) % hubSize
+	last   uint64  // guarded by mu: number of the latest event
+	before uint64  // guarded by mu: events of the leader before
+	news   broadcast
 }
 
 // NewHub returns an empty hub.
@@ -72,10 +73,17 @@ func (h *Hub) Publish(now weft.Time, e Event) {
 	if len(h.ring) < hubSize {
 		h.ring = append(h.ring, e)
 	} else {
-		h.ring[(e.Seq-1)%hubSize] = e
+		h.ring[(e.Seq-1-h.before)%hubSize] = e
 	}
 	h.mu.Unlock()
 	h.news.notify()
+}
+
+// resume has numbers go on after seq. Nothing has been published yet.
+func (h *Hub) resume(seq uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last, h.before = seq, seq
 }
 
 // Last is the number of the latest event, 0 before the first.
@@ -101,7 +109,7 @@ func (h *Hub) After(ctx context.Context, seq uint64) (Event, error) {
 			if next < oldest {
 				missed, next = oldest-next, oldest
 			}
-			e := h.ring[(next-1)%hubSize]
+			e := h.ring[(next-1-h.before)%hubSize]
 			h.mu.Unlock()
 			e.Missed = missed
 			return e, nil
@@ -121,7 +129,7 @@ func (h *Hub) Kept(seq uint64) []Event {
 	defer h.mu.Unlock()
 	events := []Event{}
 	for next := max(seq, h.last-uint64(len(h.ring))) + 1; next <= h.last; next++ {
-		events = append(events, h.ring[(next-1)%hubSize])
+		events = append(events, h.ring[(next-1-h.before)%hubSize])
 	}
 	return events
 }

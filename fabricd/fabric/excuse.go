@@ -30,8 +30,9 @@ func (w *live) excuse(n weft.Node, interval time.Duration) func(p weft.PortID) b
 
 // late reports whether a node that runs in this process is late with its hellos, or was within that time.
 func (w *live) late(e weft.End, slack, within time.Duration) bool {
+	d := w.nics
 	if e.Node.IsSwitch() {
-		return w.switches[e.Node.Index].Late(e.Port, slack, within)
+		d = w.switches
 	}
-	return w.nics[e.Node.Index].Late(e.Port, slack, within)
+	return d[e.Node.Index] != nil && d[e.Node.Index].Late(e.Port, slack, within)
 }

@@ -17,15 +17,15 @@ func (f *Fabric) eras() (first int, sum []nic.EraStats) {
 
 // erasUntil is eras when it is known which is the latest.
 func (f *Fabric) erasUntil(now int) (first int, sum []nic.EraStats) {
-	snaps := make([]nic.Snapshot, len(f.nics))
-	for i, n := range f.nics {
-		snaps[i] = n.Snapshot()
-		first = max(first, snaps[i].FirstEra)
-	}
+	var counts []eraCount
+	f.eachEra(func(_ *nic.Stats, from int, eras []nic.EraStats) {
+		counts = append(counts, eraCount{from, eras})
+		first = max(first, from)
+	})
 	sum = make([]nic.EraStats, max(0, now-first)+1)
-	for _, s := range snaps {
-		for i, e := range s.Eras {
-			if at := s.FirstEra + i - first; at >= 0 && at < len(sum) {
+	for _, c := range counts {
+		for i, e := range c.eras {
+			if at := c.first + i - first; at >= 0 && at < len(sum) {
 				sum[at].Injected += e.Injected
 				sum[at].Delivered += e.Delivered
 				sum[at].Rerouted += e.Rerouted

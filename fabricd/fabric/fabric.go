@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/nic/nicd"
@@ -26,12 +27,17 @@ type Fabric struct {
 	opts     Options
 	graph    *topology.Graph
 	switches []*liveSwitch
-	nics     []*nicd.NIC
+	nics     []*liveNIC
+	here     here // of these, those that this process runs
+	parts    []*outpost
+	places   []part.Place           // where all nodes are, when there are parts
+	runs     map[weft.Node]*outpost // which part runs a node; those of this process are not in it
 	links    []*link
 	events   *Hub
 	world    World
 	live     *live                   // the world, unless that is virtual
 	pattern  *rand.Rand              // guarded by mu: draws what a traffic pattern leaves to chance
+	chance   *rand.PCG               // what it draws from
 	latency  *hdrhistogram.Histogram // of all NICs, in virtual time, where they share a goroutine; live each has its own
 
 	ctx     context.Context // of all that runs; set by Start
@@ -46,6 +52,7 @@ type Fabric struct {
 	standing standing
 
 	started atomic.Bool
+	watched atomic.Int64 // when somebody last looked at single nodes, in nanoseconds of the wall clock
 	holding heldNICs
 	changed broadcast // after every change of a port's state
 	ports   poker     // likewise, for a subnet manager in this process
@@ -61,7 +68,12 @@ type Fabric struct {
 	era       uint16
 	stopped   bool
 
-	incarnations uint64 // of switch processes since the start
+	recalled     []*active // in force since before this leader, until goOn
+	keeper       keeper
+	detached     bool   // parts go on without this leader
+	incarnations uint64 // of switch processes and of parts, since the start
+	packed       []byte // the topology, compressed; nil: nobody has needed it
+	draws        []byte // of the traffic: the state of pattern before it drew
 }
 
 // liveSwitch is a switch with its driver.
@@ -70,6 +82,7 @@ type liveSwitch struct {
 	id   weft.SwitchID
 	name string
 	core *switching.Switch // stepped only by the driver
+	part *outpost          // that runs it; nil: this process does, and Driver and core are not nil
 
 	role    // who else is this switch, see process.go
 	program // what it forwards by, see tables.go
@@ -92,13 +105,16 @@ func New(o Options) (*Fabric, error) {
 	}
 	f := &Fabric{
 		opts: o, graph: o.Topology, events: NewHub(), world: o.World,
-		pattern: rand.New(rand.NewPCG(o.Seed, 1<<32)),
-		monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs)), troubles: newTroubles(),
-		notices: newNotices(o.NIC.Notices > 0),
+		chance: rand.NewPCG(o.Seed, 1<<32), monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs), len(o.Parts) > 0), troubles: newTroubles(),
+		notices: newNotices(o.NIC.Notices > 0), keeper: keeper{keep: o.Keep},
 	}
+	f.pattern = rand.New(f.chance)
 	f.changed.init()
 	if f.world == nil {
 		f.live = newLive(o.Transport)
+		if o.Adopt != nil {
+			f.live.forward(o.Adopt.Now)
+		}
 		f.world = f.live
 		o.Transport.Watch(f.troubles.add)
 		if fits := bus.Batch(o.Transport.MaxFrame(), o.Switch.VCs); o.Switch.Batch == 0 || fits < o.Switch.Batch {
@@ -122,7 +138,17 @@ func (f *Fabric) build() error {
 	for _, l := range f.graph.Links {
 		f.links = append(f.links, newLink(f.graph, l))
 	}
+	if err := f.divide(); err != nil {
+		return err
+	}
+	b.Elsewhere = func(n weft.Node) bool { return f.outpostOf(n) != nil }
 	for _, s := range f.graph.Switches {
+		if p := f.outpostOf(s.ID.Node()); p != nil {
+			sw := &liveSwitch{id: s.ID, name: s.Name, part: p}
+			sw.program.set(o.Firmware, firmware.VersionOf(o.Firmware))
+			f.switches, b.Switches = append(f.switches, sw), append(b.Switches, nil)
+			continue
+		}
 		core, err := switching.New(switching.Config{
 			Place: f.graph.Place(s.ID), Firmware: o.Firmware, Version: firmware.VersionOf(o.Firmware), Rand: rand.NewPCG(o.Seed, uint64(s.ID)),
 			VCs: o.Switch.VCs, InputBuffer: o.Switch.InputBuffer, OutputBuffer: o.Switch.OutputBuffer,
@@ -142,6 +168,10 @@ func (f *Fabric) build() error {
 		f.latency = nic.NewLatency()
 	}
 	for i, n := range f.graph.NICs {
+		if f.outpostOf(n.ID.Node()) != nil {
+			b.NICs = append(b.NICs, nil)
+			continue
+		}
 		core, err := nic.New(nic.Config{
 			ID: n.ID, NICs: len(f.graph.NICs), Rand: rand.NewPCG(o.Seed, 1<<33+uint64(n.ID)),
 			VCs: o.Switch.VCs, Buffer: o.Switch.InputBuffer, QueueBytes: o.NIC.QueueBytes, EagerCredits: o.Switch.EagerCredits,
@@ -158,10 +188,18 @@ func (f *Fabric) build() error {
 		return err
 	}
 	for i, d := range switches {
-		f.switches[i].Driver = d
+		if s := f.switches[i]; s.part == nil {
+			s.Driver = d
+			f.here.switches = append(f.here.switches, s)
+		}
 	}
 	for i, d := range nics {
-		f.nics = append(f.nics, nicd.New(cores[i], d))
+		n := &liveNIC{id: weft.NICID(i), part: f.outpostOf(weft.NICID(i).Node())}
+		if n.part == nil {
+			n.NIC = nicd.New(cores[i], d)
+			f.here.nics = append(f.here.nics, n)
+		}
+		f.nics = append(f.nics, n)
 	}
 	return nil
 }
@@ -186,22 +224,47 @@ func (f *Fabric) Start(ctx context.Context) error {
 		f.Stop()
 		return err
 	}
-	f.mu.Lock()
-	for _, l := range f.links {
-		f.align(l)
+	begin := f.hostParts
+	if s := f.opts.Adopt; s != nil {
+		begin = func(ctx context.Context) error { return f.adopt(ctx, s) }
 	}
+	if err := begin(ctx); err != nil {
+		f.Stop()
+		return err
+	}
+	f.mu.Lock()
+	f.give(func(o *orders) {
+		for _, l := range f.links {
+			if l.runsIn == nil {
+				o.align(l)
+			}
+		}
+	})
 	f.mu.Unlock()
+	for _, p := range f.parts {
+		f.running.Go(func() { f.attendPart(f.ctx, p) })
+		f.running.Go(func() { f.watchPart(f.ctx, p) })
+	}
 	if err := f.waitLinks(ctx, f.links); err != nil {
 		f.Stop()
 		return fmt.Errorf("fabric: links do not come up: %w", err)
 	}
 	f.started.Store(true)
 	f.attendFaults()
+	f.attendState()
 	if f.live != nil {
 		f.running.Go(func() { f.carry(f.ctx) })
 	}
 	if f.opts.NIC.Notices > 0 {
 		f.notices.poke.set(f.world.Agent(0, f.carryNotices))
+	}
+	if f.opts.Adopt != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.recount()
+		f.goOn()
+		f.keepSoon()
+		return nil
 	}
 	if err := f.SetTraffic(f.opts.Traffic); err != nil {
 		f.Stop()
@@ -221,12 +284,17 @@ func (f *Fabric) Stop() {
 	f.world.Stop()
 	f.running.Wait()
 	f.endProcesses()
+	f.endParts()
 }
 
 // SetTraffic replaces what all NICs generate; zero traffic stops them.
 func (f *Fabric) SetTraffic(t nic.Traffic) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	draws, err := f.chance.MarshalBinary()
+	if err != nil {
+		return fmt.Errorf("traffic: %w", err)
+	}
 	sources, err := t.Sources(f.opts.over(f.pattern))
 	if err != nil {
 		return err
@@ -235,12 +303,16 @@ func (f *Fabric) SetTraffic(t nic.Traffic) error {
 		f.settleDips(f.Now())
 		f.events.Publish(f.Now(), Event{Kind: EventTraffic, Detail: t.String()})
 	}
-	f.traffic = t
-	for i, n := range f.nics {
-		if err := n.SetSource(sources[i]); err != nil {
+	f.traffic, f.draws = t, draws
+	defer f.keepSoon()
+	for _, n := range f.here.nics {
+		if err := n.SetSource(sources[n.id]); err != nil {
 			return err
 		}
 	}
+	f.give(func(o *orders) {
+		o.all(func(order *part.Order) { order.Traffic = f.trafficOrder() })
+	})
 	return nil
 }
 
@@ -255,7 +327,11 @@ func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) 
 	if int(src) >= len(f.nics) {
 		return 0, fmt.Errorf("nic %d: %w: there are %d", src, ErrUnknown, len(f.nics))
 	}
-	return f.nics[src].Send(dst, f.opts.NIC.PacketBytes, traced)
+	n := f.nics[src]
+	if n.part != nil {
+		return n.part.send(part.SendOrder{Src: src, Dst: dst, Bytes: f.opts.NIC.PacketBytes, Traced: traced})
+	}
+	return n.Send(dst, f.opts.NIC.PacketBytes, traced)
 }
 
 // waitLinks waits until both ends of all links see them up. It does not wait for what damping holds down, nor for links

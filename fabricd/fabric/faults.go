@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
@@ -92,7 +93,10 @@ func (f *Fabric) nextEra() {
 	if f.era < ^uint16(0) {
 		f.era++
 	}
-	for _, n := range f.nics {
+	for _, n := range f.here.nics {
 		n.SetEra(f.era)
 	}
+	f.give(func(o *orders) {
+		o.all(func(order *part.Order) { order.Era = new(f.era) })
+	})
 }

@@ -2,11 +2,13 @@ package fabric
 
 import (
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/member"
+	"github.com/weft-fabric/weft/fabricd/part"
 )
 
 // hearProcesses listens to what processes tell.
@@ -19,6 +21,10 @@ func (f *Fabric) hearProcesses() error {
 
 // hear takes what the process of a switch tells.
 func (f *Fabric) hear(node, kind string, data []byte) {
+	if i := slices.IndexFunc(f.parts, func(p *outpost) bool { return p.name == node }); i >= 0 {
+		f.parts[i].hear(kind, data)
+		return
+	}
 	id, err := f.graph.SwitchByName(node)
 	if err != nil || kind != member.TellSeen {
 		return
@@ -54,6 +60,12 @@ func (f *Fabric) hear(node, kind string, data []byte) {
 	p.heard = max(p.heard, seen.Upto)
 	p.mu.Unlock()
 	p.told.notify()
+}
+
+// refreshSums has all that run nodes elsewhere tell what they have counted, for what is about to be added up.
+func (f *Fabric) refreshSums() {
+	f.readProcesses()
+	f.refreshParts(part.SumRequest{})
 }
 
 // readProcesses reads the state of all switch processes, at once, for what is about to be added up. It waits for none that
@@ -129,6 +141,9 @@ func (f *Fabric) absent(l *link) bool {
 			if p := f.switches[e.Node.Index].process(); p != nil && p.quiet.Load() {
 				return true
 			}
+		}
+		if p := f.outpostOf(e.Node); p != nil && p.quiet.Load() {
+			return true
 		}
 	}
 	return false

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/part"
 )
 
 // Kinds of event of a static reconfiguration.
@@ -81,9 +82,12 @@ func (f *Fabric) setHeld(held bool, why string) {
 		return
 	}
 	f.holding.held = held
-	for _, n := range f.nics {
+	for _, n := range f.here.nics {
 		n.Hold(held)
 	}
+	f.give(func(o *orders) {
+		o.all(func(order *part.Order) { order.Hold = new(held) })
+	})
 	kind := EventResumed
 	if held {
 		kind = EventHeld
@@ -123,10 +127,8 @@ func (f *Fabric) Drained(ctx context.Context) (Ledger, error) {
 
 // drained reports whether every packet that has left its NIC has ended.
 func (f *Fabric) drained() bool {
-	for _, s := range f.switches {
-		if s.held() > 0 {
-			return false
-		}
+	if f.holdsPackets() {
+		return false
 	}
 	l := f.Ledger()
 	return l.Balanced && empty(l)

@@ -76,6 +76,9 @@ func (f *Fabric) canJoin(req member.JoinRequest) (*liveSwitch, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.part != nil {
+		return nil, fmt.Errorf("switch %s is run by %v: it can be no process of its own besides", s.name, s.part)
+	}
 	if _, err := subnet.ByName(o.Firmware); err != nil {
 		return nil, fmt.Errorf("the firmware of this fabric has no name by which a process could make it, so all switches stay in one process: %w", err)
 	}
@@ -190,15 +193,17 @@ func (f *Fabric) brief(p *process) {
 	if p.sw.crash != nil {
 		_ = p.ask(member.AskCrash, nil)
 	}
-	for _, l := range f.linksOf(p.sw.id) {
-		for i, e := range l.ends() {
-			if e.Node != p.sw.id.Node() {
-				continue
-			}
-			f.impair(l, i)
-			if p.sw.crash == nil {
-				f.signal(e, l.lit[i])
+	f.give(func(o *orders) {
+		for _, l := range f.linksOf(p.sw.id) {
+			for i, e := range l.ends() {
+				if e.Node != p.sw.id.Node() {
+					continue
+				}
+				o.impair(l, i)
+				if p.sw.crash == nil {
+					o.signal(e, l.lit[i])
+				}
 			}
 		}
-	}
+	})
 }

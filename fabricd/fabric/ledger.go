@@ -32,9 +32,12 @@ type InFlight struct {
 
 // Ledger adds up the accounts of all parts.
 func (f *Fabric) Ledger() Ledger {
-	f.readProcesses()
+	f.refreshSums()
 	l := Ledger{DiscardedBy: map[string]uint64{}, LostOn: map[string]LinkLoss{}}
 	for _, k := range f.links {
+		if k.runsIn != nil {
+			continue // its part has added up what is on its wires, and lost
+		}
 		lost, wire := f.linkLoss(k)
 		l.Waiting.Wires += wire
 		l.LostWire += lost.Wire
@@ -42,7 +45,7 @@ func (f *Fabric) Ledger() Ledger {
 			l.LostOn[k.Name] = lost
 		}
 	}
-	for _, s := range f.switches {
+	for _, s := range f.here.switches {
 		sn := s.snapshot()
 		l.LostQueued += sn.Stats.LostQueue
 		l.LostCrash += sn.Stats.LostCrash
@@ -52,18 +55,48 @@ func (f *Fabric) Ledger() Ledger {
 			l.Discarded += n
 		}
 	}
-	for i, n := range f.nics {
+	for _, n := range f.here.nics {
 		sn := n.Snapshot()
 		l.Injected += sn.Stats.Injected
 		l.Delivered += sn.Stats.Delivered
 		l.Waiting.Queues += uint64(sn.Queued)
 		if sn.Stats.Wrong > 0 {
-			l.DiscardedBy[f.wrongNIC(i)] += sn.Stats.Wrong
+			l.DiscardedBy[f.wrongNIC(f.graph.NICs[n.id].Name)] += sn.Stats.Wrong
 			l.Discarded += sn.Stats.Wrong
 		}
 	}
+	for _, p := range f.parts {
+		l.addPart(f, p)
+	}
 	l.balance()
 	return l
+}
+
+// addPart adds the accounts of a part.
+func (l *Ledger) addPart(f *Fabric, p *outpost) {
+	a := p.known.Load()
+	s := &a.all
+	for id, lost := range a.lost {
+		l.LostWire += lost.Wire
+		if l.LostOn != nil {
+			l.LostOn[f.links[id].Name] = lost
+		}
+	}
+	l.Injected += s.NICs.Injected
+	l.Delivered += s.NICs.Delivered
+	l.LostQueued += s.Switches.LostQueue
+	l.LostCrash += s.Switches.LostCrash
+	l.Discarded += s.Switches.Discarded
+	l.Waiting.Switches += s.Held
+	l.Waiting.Queues += s.Queued
+	l.Waiting.Wires += s.Wires
+	for rule, n := range s.Discards {
+		l.DiscardedBy[rule] += n
+	}
+	for name, n := range s.Wrong {
+		l.DiscardedBy[f.wrongNIC(name)] += n
+		l.Discarded += n
+	}
 }
 
 // balance fills in what follows from the rest.
@@ -74,6 +107,4 @@ func (l *Ledger) balance() {
 }
 
 // wrongNIC is the rule by which a NIC discards.
-func (f *Fabric) wrongNIC(i int) string {
-	return "nic " + f.graph.NICs[i].Name + ": packet for another NIC"
-}
+func (f *Fabric) wrongNIC(name string) string { return "nic " + name + ": packet for another NIC" }

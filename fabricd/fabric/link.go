@@ -9,14 +9,14 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/switch/credit"
-	"github.com/weft-fabric/weft/switch/pace"
 )
 
 // link is what the fabric knows of one link. Its directions are 0, A to B, and 1, B to A.
 type link struct {
 	topology.Link
-	dirs [2]bus.Direction
-	up   [2]atomic.Bool // as the node at A, at B sees it; set by Observe
+	dirs   [2]bus.Direction
+	runsIn *outpost       // the part that both its ends are in, nil: there is none
+	up     [2]atomic.Bool // as the node at A, at B sees it; set by Observe
 
 	// Guarded by Fabric.mu.
 	cut      [2]*active          // per direction, the fault that cuts it now
@@ -77,28 +77,15 @@ func (f *Fabric) alive(l *link) bool {
 		if e.Node.IsSwitch() && f.switches[e.Node.Index].crash != nil {
 			return false
 		}
+		if p := f.outpostOf(e.Node); p != nil && p.lost.Load() {
+			return false
+		}
 	}
 	return len(l.dark) == 0
 }
 
 // usable reports whether l should carry packets. The caller holds mu.
 func (f *Fabric) usable(l *link) bool { return f.alive(l) && !l.isCut(0) && !l.isCut(1) }
-
-// port is one port of a live node.
-type port interface {
-	Signal(p weft.PortID, up bool)
-	Impair(p weft.PortID, i pace.Impairment)
-}
-
-func (f *Fabric) node(n weft.Node) port {
-	if n.IsSwitch() {
-		return f.switches[n.Index]
-	}
-	return f.nics[n.Index]
-}
-
-// signal gives or takes signal at one end. When it returns, the end has acted on it.
-func (f *Fabric) signal(e weft.End, up bool) { f.node(e.Node).Signal(e.Port, up) }
 
 // way is the direction that dirs are of l.
 func way(dirs [2]bool) fault.Direction {
@@ -109,13 +96,6 @@ func way(dirs [2]bool) fault.Direction {
 		return fault.From
 	}
 	return ""
-}
-
-// impair makes direction d suffer what l.suffers says. The caller holds mu.
-func (f *Fabric) impair(l *link, d int) {
-	s := l.suffers[d]
-	e := l.ends()[d]
-	f.node(e.Node).Impair(e.Port, pace.Impairment{Loss: s.Loss.Share(), Rate: s.Rate, Delay: s.Delay, Jitter: s.Jitter})
 }
 
 func (f *Fabric) link(id weft.LinkID) (*link, error) {
@@ -147,6 +127,9 @@ type LinkLoss struct {
 // linkLoss is what a link has lost since the start and what is on its wires; see credit.OnWire for what it says while
 // packets flow.
 func (f *Fabric) linkLoss(l *link) (lost LinkLoss, wires uint64) {
+	if p := l.runsIn; p != nil {
+		return p.known.Load().lost[l.ID], 0 // wires inside are in the sum
+	}
 	a, b := f.endState(l.A), f.endState(l.B)
 	wireAB, lostAB := onWire(a, b)
 	wireBA, lostBA := onWire(b, a)
@@ -162,7 +145,16 @@ type endState struct {
 	remote bool   // as a process told it, some moments ago
 }
 
+// endState is that of an end here, or of a crossing link; of an end of a link inside a part it has only whether damping holds it.
 func (f *Fabric) endState(e weft.End) (s endState) {
+	if p := f.outpostOf(e.Node); p != nil {
+		a := p.known.Load()
+		s, ok := a.ends[e]
+		if !ok {
+			s = endState{held: a.held[e], remote: true}
+		}
+		return s
+	}
 	if !e.Node.IsSwitch() {
 		n := f.nics[e.Node.Index].Snapshot()
 		return endState{flow: n.Flow, sent: n.Counters.Sent, held: n.Suppressed}

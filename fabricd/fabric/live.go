@@ -55,10 +55,18 @@ func (w *live) Build(b Blueprint) (switches, nics []Driver, err error) {
 		})
 	}
 	for i, core := range b.Switches {
+		if core == nil {
+			w.switches, switches = append(w.switches, nil), append(switches, nil)
+			continue
+		}
 		d := drive(core, weft.SwitchID(i).Node(), b.Seed<<16+1<<39+uint64(i))
 		w.switches, switches = append(w.switches, d), append(switches, d)
 	}
 	for i, core := range b.NICs {
+		if core == nil {
+			w.nics, nics = append(w.nics, nil), append(nics, nil)
+			continue
+		}
 		d := drive(core, weft.NICID(i).Node(), b.Seed<<16+1<<40+uint64(i))
 		w.nics, nics = append(w.nics, d), append(nics, d)
 	}
@@ -73,13 +81,22 @@ func (w *live) Start(ctx context.Context) error {
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	for _, list := range [][]*switchd.Driver{w.switches, w.nics} {
 		for _, d := range list {
-			w.running.Go(func() { d.Run(w.ctx) })
+			if d != nil {
+				w.running.Go(func() { d.Run(w.ctx) })
+			}
 		}
 	}
 	if w.beat != nil {
 		w.running.Go(func() { w.beat.Run(w.ctx) })
 	}
 	return nil
+}
+
+// forward puts the clock to a time, unless it is that late already. Only before Start.
+func (w *live) forward(to weft.Time) {
+	if now := w.Now(); to > now {
+		w.start = w.start.Add(-(to - now).Duration())
+	}
 }
 
 // Stop implements World.

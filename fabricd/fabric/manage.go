@@ -6,6 +6,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/nic"
 )
 
 // EventReconfigured is the kind of event of new tables that a subnet manager has brought into force.
@@ -131,15 +132,14 @@ func (f *Fabric) Settling() (gone func() bool) {
 // was before is what all are but for those.
 func (f *Fabric) missing(era int) uint64 {
 	var injected, delivered uint64
-	for _, n := range f.nics {
-		s := n.Snapshot()
-		injected, delivered = injected+s.Stats.Injected, delivered+s.Stats.Delivered
-		for i, e := range s.Eras {
-			if s.FirstEra+i >= era {
+	f.eachEra(func(st *nic.Stats, first int, eras []nic.EraStats) {
+		injected, delivered = injected+st.Injected, delivered+st.Delivered
+		for i, e := range eras {
+			if first+i >= era {
 				injected, delivered = injected-e.Injected, delivered-e.Delivered
 			}
 		}
-	}
+	})
 	return injected - min(injected, delivered)
 }
 

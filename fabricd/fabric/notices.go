@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/part"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -64,11 +65,24 @@ func (f *Fabric) notify(list []weft.Notice) {
 // own core, and must not take that of another.
 func (f *Fabric) carryNotices() {
 	for {
-		select {
-		case n := <-f.notices.queue:
-			_ = f.nics[n.Src].Notice(n.Dst) // notify has seen that there is such a NIC
-		default:
+		parts := map[*outpost][]weft.Notice{}
+		for more := true; more; {
+			select {
+			case n := <-f.notices.queue:
+				if to := f.nics[n.Src]; to.part != nil {
+					parts[to.part] = append(parts[to.part], n)
+				} else {
+					_ = to.Notice(n.Dst) // notify has seen that there is such a NIC
+				}
+			default:
+				more = false
+			}
+		}
+		if len(parts) == 0 {
 			return
+		}
+		for p, list := range parts {
+			_, _ = p.order(part.Order{Notices: list}) // one that does not answer loses its notices, which costs the discards that bring them again
 		}
 	}
 }

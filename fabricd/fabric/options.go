@@ -1,12 +1,14 @@
 package fabric
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
@@ -29,6 +31,18 @@ type Options struct {
 
 	// Processes says how switches can be processes of their own; nil: none can.
 	Processes *ProcessOptions
+
+	// Parts are run by other processes; what is in none this process runs. Then Processes is required, and
+	Parts []PartOptions
+	// Host has the agent of that name make a part, and returns when it is about to answer. It is asked again for one that is lost.
+	Host func(ctx context.Context, name string, c part.Charter) error
+	// Admitter makes credentials for parts; nil: they have those of their hosts.
+	Admitter Admitter
+	// Keep is told what another leader would have to know, whenever that has changed; nil: nobody is. It must not call the fabric.
+	Keep func(State)
+	// Adopt is what was kept under another leader, whose parts run: Start takes them over. Traffic is then theirs.
+	Adopt *State
+	Term  uint64 // of this leader, above those of all before it; 0: there is never another
 
 	Record Recorder     // hears of single packets; nil: nobody
 	Log    *slog.Logger // nil: discarded
@@ -141,6 +155,9 @@ func (o Options) validate() error {
 		return fmt.Errorf("fabric: packets must be 1 to %d bytes, not %d", weft.MaxPacket, o.NIC.PacketBytes)
 	case o.NIC.Notices < 0:
 		return fmt.Errorf("fabric: notices must be honoured for 0 or longer, not %v", o.NIC.Notices)
+	}
+	if err := o.validateParts(); err != nil {
+		return err
 	}
 	if err := o.Link.Liveness.Validate(); err != nil {
 		return fmt.Errorf("fabric: liveness: %w", err)

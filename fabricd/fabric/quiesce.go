@@ -6,22 +6,9 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
-
-// Switch copies the state of one switch.
-func (f *Fabric) Switch(id weft.SwitchID) switching.Snapshot {
-	s := f.switches[id]
-	if p := s.process(); p != nil {
-		_ = p.ask(member.AskState, nil)
-	}
-	return s.snapshot()
-}
-
-// NIC copies the state of one NIC.
-func (f *Fabric) NIC(id weft.NICID) nic.Snapshot { return f.nics[id].Snapshot() }
 
 // progress is a fingerprint of everything that moves: while packets travel, it changes.
 type progress struct {
@@ -29,19 +16,17 @@ type progress struct {
 }
 
 func (f *Fabric) progress() (p progress) {
-	f.readProcesses()
-	for _, n := range f.nics {
-		s := n.Stats()
+	f.refreshSums()
+	f.eachNIC(func(s *nic.Stats) {
 		p.injected += s.Injected
 		p.delivered += s.Delivered
 		p.ended += s.Wrong
-	}
-	for _, s := range f.switches {
-		st := s.stats()
+	})
+	f.eachSwitch(func(st *switching.Stats) {
 		p.received += st.Received
 		p.forwarded += st.Forwarded
 		p.ended += st.Discarded + st.LostQueue + st.LostCrash
-	}
+	})
 	return p
 }
 
@@ -98,31 +83,38 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 // glance is how long after one look at the fabric the next is worth while, of somebody who has waited so long. In virtual time
 // hours pass while a look is taken, so looks come at every hundredth of what was waited.
 func (f *Fabric) glance(waited weft.Time) time.Duration {
-	if !f.Virtual() {
+	switch {
+	case len(f.parts) > 0:
+		return partGlance
+	case !f.Virtual():
 		return time.Millisecond
 	}
 	return max(time.Millisecond, waited.Duration()/100)
 }
 
+// partGlance is how long that is where a look has parts add up thousands of nodes. Chosen by us.
+const partGlance = 10 * time.Millisecond
+
 // timers is how long registers may still keep packets blocked that their expiry sets free: nothing when none runs. A packet
 // that is blocked for good may write its register anew whenever it is routed, so they get two rounds and no more.
 func (f *Fabric) timers() (most time.Duration) {
-	for _, s := range f.switches {
+	for _, s := range f.here.switches {
 		for _, r := range s.snapshot().Registers {
 			if r.Expires != weft.Never {
 				most = max(most, 2*r.Expire.Duration())
 			}
 		}
 	}
+	for _, p := range f.parts {
+		most = max(most, 2*p.known.Load().all.Timers.Duration())
+	}
 	return most
 }
 
 // idle reports whether every packet injected has ended.
 func (f *Fabric) idle() bool {
-	for _, s := range f.switches {
-		if s.held() > 0 {
-			return false
-		}
+	if f.holdsPackets() {
+		return false
 	}
 	// A balanced ledger with nothing in flight is not fooled by packets that moved while it was read: they would be missing.
 	l := f.Ledger()

@@ -37,9 +37,7 @@ func (r *recent) read(f *Fabric, now weft.Time) {
 	if sum == nil {
 		sum = r.sum
 		sum.Reset()
-		for _, n := range f.nics {
-			n.MergeLatency(sum)
-		}
+		f.mergeLatency(sum)
 	}
 	r.all, r.count = latencyOf(sum), uint64(sum.TotalCount())
 	at := sum.Export()

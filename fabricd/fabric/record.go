@@ -9,11 +9,16 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
 )
 
 // aftermath is how long after a repair the effects of a fault are still counted, chosen by us: longer than re-route vectors
 // last (500 ms) and packets that went another way are under way.
 const aftermath = weft.Second
+
+// maxDetected bounds the ends that one report names, those that found out first; when the last of them did it says all the same.
+// Chosen by us.
+const maxDetected = 1024
 
 // maxReports bounds the reports that are kept. Of older ones only the sum of their losses is.
 const maxReports = 4096
@@ -52,20 +57,18 @@ type tally struct {
 
 func (f *Fabric) tally() tally {
 	t := tally{discardedBy: map[string]uint64{}}
-	for _, s := range f.switches {
-		st := s.stats()
+	f.eachSwitch(func(st *switching.Stats) {
 		t.rerouted += st.Rerouted
 		t.requeued += st.Requeued
 		t.discarded += st.Discarded
-		s.discards(func(rule string, n uint64) { t.discardedBy[rule] += n })
-	}
-	for _, n := range f.nics {
-		s := n.Stats()
+	})
+	f.eachDiscard(func(rule string, n uint64) { t.discardedBy[rule] += n })
+	f.eachNIC(func(s *nic.Stats) {
 		t.reordered += s.Reordered
 		t.duplicated += s.Duplicated
 		t.detoured += s.Rerouted
 		t.hops += s.Detour
-	}
+	})
 	return t
 }
 
@@ -157,10 +160,12 @@ func (m *monitor) detect(r *record, e weft.End, d *lastDown) {
 	w.missing--
 	w.seen = max(w.seen, d.at)
 	by := cmp.Or(r.how, how(d.why))
-	if d.why == weft.BySignal && r.report.Kind == KindProcess {
+	if d.why == weft.BySignal && (r.report.Kind == KindProcess || r.report.Kind == KindPart) {
 		by = fault.ByProcess // they have no signal because the fabric saw it go
 	}
-	w.detected = append(w.detected, fault.Detection{End: d.node, Port: int(e.Port), AfterMS: ms(d.at - r.began), How: by})
+	if len(w.detected) < maxDetected {
+		w.detected = append(w.detected, fault.Detection{End: d.node, Port: int(e.Port), AfterMS: ms(d.at - r.began), How: by})
+	}
 	if w.missing == 0 {
 		w.news = true
 		m.poke.poke()
@@ -208,7 +213,7 @@ func (f *Fabric) begin(r fault.Report, links []*link, sw *liveSwitch, expect []w
 
 // beginAt is begin for a fault that is noticed only now; 0 is now.
 func (f *Fabric) beginAt(at weft.Time, r fault.Report, links []*link, sw *liveSwitch, expect []weft.End) *record {
-	f.readProcesses()
+	f.refreshSums()
 	f.reports++
 	r.ID, r.Open, r.Era = f.reports, true, f.era
 	rec := &record{links: links, sw: sw, from: f.tally(), report: r, firstEra: f.era, closes: weft.Never}
@@ -276,7 +281,7 @@ func (f *Fabric) book(l *link) {
 
 // bookCrash does likewise for what was inside a switch when it crashed.
 func (f *Fabric) bookCrash(s *liveSwitch) {
-	lost := s.stats().LostCrash
+	lost := s.lostCrash()
 	if s.owner != nil {
 		s.owner.report.LostCrash += lost - s.bookedCrash
 	}
@@ -304,7 +309,7 @@ func (r *record) final() bool {
 // refresh brings an open report up to date. The caller holds mu.
 func (f *Fabric) refresh(r *record) {
 	if r.report.Open {
-		f.readProcesses()
+		f.refreshSums()
 		f.refreshBy(r, &count{tally: f.tally()})
 	}
 }
@@ -312,7 +317,13 @@ func (f *Fabric) refresh(r *record) {
 // count is what is counted all over the fabric now, for any number of reports.
 type count struct {
 	tally
-	nics []nic.Snapshot // nil: nobody has asked yet
+	eras []eraCount // nil: nobody has asked yet
+}
+
+// eraCount is what some NICs have counted per era.
+type eraCount struct {
+	first int
+	eras  []nic.EraStats
 }
 
 // refreshBy is refresh of an open report.
@@ -348,15 +359,12 @@ func (f *Fabric) refreshBy(r *record, now *count) {
 
 // mostExtra is the most extra hops of a re-routed packet that arrived while r was in force or just after.
 func (f *Fabric) mostExtra(r *record, now *count) (most int) {
-	if now.nics == nil {
-		for _, n := range f.nics {
-			now.nics = append(now.nics, n.Snapshot())
-		}
+	if now.eras == nil {
+		f.eachEra(func(_ *nic.Stats, first int, eras []nic.EraStats) { now.eras = append(now.eras, eraCount{first, eras}) })
 	}
-	for i := range now.nics {
-		s := &now.nics[i]
-		for i, e := range s.Eras {
-			if s.FirstEra+i >= int(r.firstEra) {
+	for _, c := range now.eras {
+		for i, e := range c.eras {
+			if c.first+i >= int(r.firstEra) {
 				most = max(most, e.MostExtra)
 			}
 		}
@@ -386,7 +394,7 @@ func (f *Fabric) Faults() []fault.Report {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.open) > 0 {
-		f.readProcesses()
+		f.refreshSums()
 	}
 	return f.reportsAfter(0)
 }
@@ -423,6 +431,7 @@ func (f *Fabric) closeReport(r *record) {
 	}
 	f.open = slices.DeleteFunc(f.open, func(o *record) bool { return o == r })
 	f.events.Publish(f.Now(), Event{Kind: EventReport, Fault: new(r.report.Clone())})
+	f.keepSoon()
 	r.from.discardedBy, r.links, r.over = nil, nil, r.links
 }
 

@@ -144,6 +144,14 @@ func (s *liveSwitch) discards(f func(rule string, packets uint64)) {
 	}
 }
 
+// lostCrash is how many packets were inside when it crashed.
+func (s *liveSwitch) lostCrash() uint64 {
+	if s.part != nil {
+		return s.part.known.Load().crash[s.id]
+	}
+	return s.stats().LostCrash
+}
+
 // held is how many packets are inside.
 func (s *liveSwitch) held() (n int) {
 	s.Do(func(weft.Time, *weft.Actions) { n = s.core.Held() })

@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"slices"
+	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/linkmon/fault"
@@ -83,7 +84,13 @@ func (f *Fabric) NewSampler() *Sampler {
 	}
 	s.now.Links, s.now.Switches = make([]LinkReading, len(f.links)), make([]SwitchReading, len(f.switches))
 	for i, sw := range f.switches {
-		s.registersOf[i] = sw.snapshot().Registers
+		fw, ok := f.opts.Firmware.(switching.Stateful)
+		if !ok {
+			break
+		}
+		for _, r := range fw.Registers(f.graph.Place(sw.id)) {
+			s.registersOf[i] = append(s.registersOf[i], switching.RegisterSnapshot{Name: r.Name, Width: r.Width, Expire: r.Expire, Expires: weft.Never})
+		}
 	}
 	return s
 }
@@ -129,7 +136,12 @@ func (s *Sampler) Stats(i int) switching.Stats { return s.nodes[i].Stats }
 func (s *Sampler) NIC(i int) nic.Reading { return s.nics[i] }
 
 // Snapshot copies the state of switch i; of a process, that which it last said.
-func (s *Sampler) Snapshot(i int) switching.Snapshot { return s.f.switches[i].snapshot() }
+func (s *Sampler) Snapshot(i int) switching.Snapshot {
+	if sw := s.f.switches[i]; sw.part == nil {
+		return sw.snapshot()
+	}
+	return s.f.Switch(weft.SwitchID(i))
+}
 
 // suffering puts an impairment into words, once.
 func (s *Sampler) suffering(i fault.Impairment) string {
@@ -146,17 +158,23 @@ func (s *Sampler) suffering(i fault.Impairment) string {
 
 // Read reads everything.
 func (s *Sampler) Read() *Reading {
+	s.f.watched.Store(time.Now().UnixNano())
 	r := s.States()
 	s.readNodes()
 	r.Ledger = Ledger{DiscardedBy: map[string]uint64{}}
 	for i, l := range s.f.links {
 		a, b := s.end(l.A), s.end(l.B)
+		k := &r.Links[i]
+		k.Sent, k.Queued, k.Held = [2]uint64{a.sent, b.sent}, [2]int{a.waiting, b.waiting}, [2]bool{a.held, b.held}
+		if p := l.runsIn; p != nil {
+			lost := p.known.Load().lost[l.ID]
+			k.Lost = max(k.Lost, lost.Wire+lost.Queued)
+			continue
+		}
 		wireAB, lostAB := onWire(a.endState, b.endState)
 		wireBA, lostBA := onWire(b.endState, a.endState)
 		r.Ledger.Waiting.Wires += wireAB + wireBA
 		r.Ledger.LostWire += lostAB + lostBA
-		k := &r.Links[i]
-		k.Sent, k.Queued, k.Held = [2]uint64{a.sent, b.sent}, [2]int{a.waiting, b.waiting}, [2]bool{a.held, b.held}
 		k.Lost = max(k.Lost, lostAB+lostBA+a.queued+b.queued) // what is lost never comes back
 	}
 	s.sum()
@@ -171,7 +189,11 @@ func (s *Sampler) readNodes() {
 		r.Registers = s.registers(i)
 	}
 	for i, n := range s.f.nics {
-		s.nics[i] = n.Read()
+		if n.part != nil {
+			s.nics[i] = n.part.readNIC(n.id)
+		} else {
+			s.nics[i] = n.Read()
+		}
 	}
 }
 
@@ -201,6 +223,11 @@ func (s *Sampler) end(e weft.End) endReading {
 	}
 	sw := s.f.switches[e.Node.Index]
 	p := &s.nodes[e.Node.Index].Ports[e.Port]
+	if sw.part != nil {
+		if known, ok := sw.part.known.Load().ends[e]; ok {
+			return endReading{known, p.Queued}
+		}
+	}
 	return endReading{endState{flow: p.Flow, sent: p.Flow.Sent, queued: p.Lost, held: p.Suppressed, remote: sw.process() != nil}, p.Queued}
 }
 
@@ -208,6 +235,9 @@ func (s *Sampler) end(e weft.End) endReading {
 func (s *Sampler) sum() {
 	t, l := Totals{NoticesLost: s.f.notices.lost.Load()}, &s.now.Ledger
 	for i := range s.nodes {
+		if s.f.switches[i].part != nil {
+			continue // its part has added it up
+		}
 		st := &s.nodes[i].Stats
 		t.addSwitch(st)
 		l.LostQueued += st.LostQueue
@@ -220,13 +250,22 @@ func (s *Sampler) sum() {
 	}
 	var ways ways
 	for i := range s.nics {
+		if s.f.nics[i].part != nil {
+			continue
+		}
 		st := &s.nics[i].Stats
 		t.addNIC(st, &ways)
 		l.Waiting.Queues += uint64(s.nics[i].Queued)
 		if st.Wrong > 0 {
-			l.DiscardedBy[s.f.wrongNIC(i)] += st.Wrong
+			l.DiscardedBy[s.f.wrongNIC(s.f.graph.NICs[i].Name)] += st.Wrong
 			l.Discarded += st.Wrong
 		}
+	}
+	for _, p := range s.f.parts {
+		a := p.known.Load()
+		t.addSwitch(&a.all.Switches)
+		t.addNIC(&a.all.NICs, &ways)
+		l.addPart(s.f, p)
 	}
 	ways.into(&t)
 	s.latency.read(s.f, s.now.At)
@@ -238,6 +277,10 @@ func (s *Sampler) sum() {
 
 // read reads the switch, whoever is it: a process by what it last said.
 func (s *liveSwitch) read(r *switching.Reading) {
+	if s.part != nil {
+		*r = s.part.readSwitch(s.id)
+		return
+	}
 	if s.who.Load() == nil {
 		s.Do(func(weft.Time, *weft.Actions) { s.core.Read(r) })
 		return

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/nic"
 )
 
 // Throughput is sampled in bins, for the dips that faults make.
@@ -29,8 +30,13 @@ type samples struct {
 	since int    // number of the first bin of the traffic that flows now
 }
 
-func newSamples(nics int) *samples {
-	return &samples{width: max(minBin, time.Duration(nics)*binPerNIC)}
+// newSamples takes how many NICs there are, and whether some are in parts, of which only what they last told is known.
+func newSamples(nics int, parts bool) *samples {
+	s := &samples{width: max(minBin, time.Duration(nics)*binPerNIC)}
+	if parts {
+		s.width = max(s.width, askEvery)
+	}
+	return s
 }
 
 // add ends bins up to now, when so many packets have been delivered. Those that were slept through share evenly.
@@ -93,9 +99,7 @@ func (f *Fabric) attendFaults() {
 	f.monitor.poke.set(f.world.Agent(0, func() { f.mu.do(f.noteSeen) }))
 	f.world.Agent(f.samples.width, func() {
 		var delivered uint64
-		for _, n := range f.nics {
-			delivered += n.Stats().Delivered
-		}
+		f.eachNIC(func(s *nic.Stats) { delivered += s.Delivered })
 		now := f.Now()
 		f.samples.add(now, delivered)
 		f.mu.do(func() {

@@ -60,10 +60,11 @@ type LinkState struct {
 func (f *Fabric) LinkStates() []LinkState {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.readProcesses()
+	f.refreshSums()
+	f.readAll()
 	out := make([]LinkState, len(f.links))
 	for i, l := range f.links {
-		a, b := f.endState(l.A), f.endState(l.B)
+		a, b := f.endSeen(l.A), f.endSeen(l.B)
 		lost, _ := f.linkLoss(l)
 		dead, quiet := f.troubled(l)
 		out[i] = LinkState{
@@ -78,9 +79,31 @@ func (f *Fabric) LinkStates() []LinkState {
 	return out
 }
 
+// endSeen is endState with what was sent, of links inside parts too, where that was read last.
+func (f *Fabric) endSeen(e weft.End) endState {
+	s := f.endState(e)
+	p := f.outpostOf(e.Node)
+	switch {
+	case p == nil || s.sent > 0:
+	case e.Node.IsSwitch():
+		s.sent = p.readSwitch(weft.SwitchID(e.Node.Index)).Ports[e.Port].Flow.Sent
+	default:
+		s.sent = p.readNIC(weft.NICID(e.Node.Index)).Flow.Sent
+	}
+	return s
+}
+
 // troubled names the switches at the ends of l that are down, and those that do not answer. The caller holds mu.
 func (f *Fabric) troubled(l *link) (dead, quiet []string) {
 	for _, e := range l.ends() {
+		if p := f.outpostOf(e.Node); p != nil && (p.lost.Load() || p.quiet.Load()) {
+			if name := f.graph.Name(e.Node); p.lost.Load() {
+				dead = append(dead, name)
+			} else {
+				quiet = append(quiet, name)
+			}
+			continue
+		}
 		if !e.Node.IsSwitch() {
 			continue
 		}
@@ -191,7 +214,7 @@ func (f *Fabric) CrashedSwitches() []string {
 	defer f.mu.Unlock()
 	names := []string{}
 	for i, s := range f.switches {
-		if s.crash != nil {
+		if s.crash != nil || s.part != nil && s.part.lost.Load() {
 			names = append(names, f.graph.Switches[i].Name)
 		}
 	}
@@ -230,8 +253,11 @@ func (f *Fabric) SwitchState(id weft.SwitchID) string {
 	return s.state(s.crash != nil)
 }
 
-// ProcessOf names the process that a switch is, "" for a switch of the fabric's own.
+// ProcessOf names the process or the part that a switch is run by, "" for a switch of the fabric's own.
 func (f *Fabric) ProcessOf(id weft.SwitchID) string {
+	if p := f.switches[id].part; p != nil {
+		return p.String()
+	}
 	if p := f.switches[id].process(); p != nil {
 		return p.String()
 	}
@@ -239,8 +265,11 @@ func (f *Fabric) ProcessOf(id weft.SwitchID) string {
 }
 
 func (s *liveSwitch) state(crashed bool) string {
-	if crashed {
+	if crashed || s.part != nil && s.part.lost.Load() {
 		return SwitchDown
+	}
+	if s.part != nil && s.part.quiet.Load() {
+		return SwitchQuiet
 	}
 	if p := s.process(); p != nil && p.quiet.Load() {
 		return SwitchQuiet

@@ -57,20 +57,34 @@ func (f *Fabric) Load(ctx context.Context, p *firmware.Patch) error {
 			return fmt.Errorf("new tables for switch %s: %w", s.name, err)
 		}
 	}
-	s.Do(func(now weft.Time, out *weft.Actions) {
-		// Also for when it is ours again.
-		if err = s.core.Load(now, fw, p.To, out); err == nil {
-			s.now.Store(next)
-		}
-	})
-	if err != nil {
-		return err
+	if err := s.loadNow(next, p); err != nil {
+		return fmt.Errorf("new tables for switch %s: %w", s.name, err)
 	}
+	f.keeper.tables.Store(nil)
+	f.keepSoon()
 	if len(p.Addresses) > 0 || p.From == 0 {
 		f.readdress(s.id)
 	}
 	f.events.Publish(f.Now(), Event{Kind: EventTables, Switch: s.name, Detail: describe(p)})
 	return nil
+}
+
+// loadNow has whoever runs the switch forward by next, of which p is what has changed.
+func (s *liveSwitch) loadNow(next *loaded, p *firmware.Patch) (err error) {
+	if s.part != nil {
+		if err := s.part.load(next, p); err != nil {
+			return err
+		}
+		s.now.Store(next)
+		return nil
+	}
+	s.Do(func(now weft.Time, out *weft.Actions) {
+		// Also for when it is ours again.
+		if err = s.core.Load(now, next.fw, p.To, out); err == nil {
+			s.now.Store(next)
+		}
+	})
+	return err
 }
 
 // describe puts a patch into words.
@@ -93,7 +107,9 @@ func describe(p *firmware.Patch) string {
 func (f *Fabric) readdress(s weft.SwitchID) {
 	for p := range weft.PortID(f.graph.Place(s).Ports()) {
 		if e, _, ok := f.graph.Peer(weft.End{Node: s.Node(), Port: p}); ok && !e.Node.IsSwitch() {
-			f.nics[e.Node.Index].Readdress()
+			if n := f.nics[e.Node.Index]; n.part == nil { // a part does so by itself when it loads
+				n.Readdress()
+			}
 		}
 	}
 }

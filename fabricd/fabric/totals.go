@@ -5,6 +5,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/switchd"
@@ -50,18 +51,13 @@ func (l Latency) String() string {
 // Totals adds up the counters of all nodes.
 func (f *Fabric) Totals() Totals {
 	f.readProcesses()
+	f.refreshParts(part.SumRequest{Latency: true})
 	t := Totals{NoticesLost: f.notices.lost.Load()}
 	var w ways
 	latency := f.sharedLatency()
-	for _, n := range f.nics {
-		s := n.Stats()
-		t.addNIC(&s, &w)
-		n.MergeLatency(latency)
-	}
-	for _, s := range f.switches {
-		st := s.stats()
-		t.addSwitch(&st)
-	}
+	f.eachNIC(func(s *nic.Stats) { t.addNIC(s, &w) })
+	f.eachSwitch(t.addSwitch)
+	f.mergeLatency(latency)
 	w.into(&t)
 	t.Latency = latencyOf(latency)
 	return t
@@ -122,9 +118,8 @@ func (f *Fabric) sharedLatency() *hdrhistogram.Histogram {
 func (f *Fabric) Latencies() *hdrhistogram.Histogram {
 	all := nic.NewLatency()
 	all.Merge(f.sharedLatency())
-	for _, n := range f.nics {
-		n.MergeLatency(all)
-	}
+	f.refreshParts(part.SumRequest{Latency: true})
+	f.mergeLatency(all)
 	return all
 }
 
@@ -133,10 +128,16 @@ type SwitchReroutes struct{ Rerouted, UTurns uint64 }
 
 // Reroutes are those of every switch since the start, by number.
 func (f *Fabric) Reroutes() []SwitchReroutes {
-	f.readProcesses()
+	f.refreshSums()
+	f.readAll()
 	list := make([]SwitchReroutes, len(f.switches))
 	for i, s := range f.switches {
-		st := s.stats()
+		var st switching.Stats
+		if s.part != nil {
+			st = s.part.readSwitch(s.id).Stats
+		} else {
+			st = s.stats()
+		}
 		list[i] = SwitchReroutes{st.Rerouted, st.UTurns}
 	}
 	return list
@@ -144,21 +145,22 @@ func (f *Fabric) Reroutes() []SwitchReroutes {
 
 // PacketHops counts the packets forwarded by switches.
 func (f *Fabric) PacketHops() (n uint64) {
-	f.readProcesses()
-	for _, s := range f.switches {
-		n += s.stats().Forwarded
-	}
+	f.refreshSums()
+	f.eachSwitch(func(st *switching.Stats) { n += st.Forwarded })
 	return n
 }
 
 // Drivers adds up what the drivers of all nodes have done.
 func (f *Fabric) Drivers() (sum switchd.Stats) {
-	f.readProcesses()
-	for _, s := range f.switches {
+	f.refreshSums()
+	for _, s := range f.here.switches {
 		sum = sum.Add(s.Stats())
 	}
-	for _, n := range f.nics {
+	for _, n := range f.here.nics {
 		sum = sum.Add(n.Driver.Stats())
+	}
+	for _, p := range f.parts {
+		sum = sum.Add(p.known.Load().all.Drivers)
 	}
 	return sum
 }

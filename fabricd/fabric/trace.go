@@ -1,9 +1,11 @@
 package fabric
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/part"
 )
 
 // MaxTraced is how many packets one order may have traced. Chosen by us: what they tell is kept, see Hops.
@@ -36,8 +38,7 @@ func (f *Fabric) Trace(src, dst weft.NICID, count int) (t Tracing, err error) {
 		return t, errStopped
 	}
 	t.After = f.LastHop()
-	n := f.nics[src]
-	busy, err := n.Mark(dst, count)
+	busy, err := f.mark(src, dst, count)
 	if err != nil {
 		return t, err
 	}
@@ -51,11 +52,42 @@ func (f *Fabric) Trace(src, dst weft.NICID, count int) (t Tracing, err error) {
 
 // sendMarked sends as many packets as there are marks left that no packet has taken.
 func (f *Fabric) sendMarked(src, dst weft.NICID, most int) (sent int, err error) {
-	for range f.nics[src].Unmark(dst, most) {
+	for range f.unmark(src, dst, most) {
 		if _, err := f.Send(src, dst, true); err != nil {
 			return sent, err
 		}
 		sent++
 	}
 	return sent, nil
+}
+
+// mark has the next packets of a flow traced, and reports whether the NIC has packets of its own to send.
+func (f *Fabric) mark(src, dst weft.NICID, count int) (busy bool, err error) {
+	n := f.nics[src]
+	if n.part == nil {
+		return n.Mark(dst, count)
+	}
+	a, err := n.part.order(part.Order{Mark: []part.MarkOrder{{Src: src, Dst: dst, Count: count}}})
+	switch {
+	case err != nil:
+		return false, err
+	case len(a.Mark) != 1:
+		return false, fmt.Errorf("%v does not say whether it has marked the packets", n.part)
+	case a.Mark[0].Err != "":
+		return false, errors.New(a.Mark[0].Err)
+	}
+	return a.Mark[0].Busy, nil
+}
+
+// unmark takes back marks that no packet has taken, and returns how many.
+func (f *Fabric) unmark(src, dst weft.NICID, most int) int {
+	n := f.nics[src]
+	if n.part == nil {
+		return n.Unmark(dst, most)
+	}
+	a, err := n.part.order(part.Order{Unmark: []part.MarkOrder{{Src: src, Dst: dst, Count: most}}})
+	if err != nil || len(a.Left) != 1 {
+		return 0 // it is lost, or does not answer, and nobody waits for such packets
+	}
+	return a.Left[0]
 }

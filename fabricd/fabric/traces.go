@@ -238,7 +238,7 @@ func (f *Fabric) mayHold(n weft.Node, h *weft.Header) (holds bool) {
 		return false // a NIC tells when it sends a packet, and when it has it
 	}
 	s := f.switches[n.Index]
-	if s.process() != nil {
+	if s.process() != nil || s.part != nil {
 		return true
 	}
 	s.Do(func(weft.Time, *weft.Actions) { holds = s.core.Holds(h.Src, h.Dst, h.Seq) })

@@ -40,6 +40,9 @@ func directionsOf(g *topology.Graph, l topology.Link) [2]bus.Direction {
 func (w *live) wire(l topology.Link, b Blueprint) error {
 	dirs := w.links[l.ID]
 	for i, end := range []weft.End{l.A, l.B} {
+		if b.Elsewhere(end.Node) {
+			continue
+		}
 		inbox := make(chan bus.Message, b.Inbox)
 		if err := w.transport.Listen(dirs[1-i], inbox); err != nil {
 			return err

@@ -53,7 +53,8 @@ type Driver = nicd.Driver
 // Blueprint is what a World builds.
 type Blueprint struct {
 	Graph          *topology.Graph
-	Switches, NICs []weft.Core // by number
+	Switches, NICs []weft.Core // by number; nil: it runs elsewhere
+	Elsewhere      func(n weft.Node) bool
 	Watch          func(n weft.Node) switchd.Observer
 	Pace           pace.Pace // of every link
 	Batch          int       // most packets in a frame

@@ -1,0 +1,326 @@
+package fabric
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// Chosen by us: how long a part may take from its charter to its first answer, which for thousands of nodes on a loaded machine is
+// seconds; how often it is asked by then; and how many questions measure its clock.
+const (
+	hostTime   = 60 * time.Second
+	readyEvery = 20 * time.Millisecond
+	clockLooks = 5
+)
+
+// hostParts has all parts made, at once, and gives their links signal.
+func (f *Fabric) hostParts(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, hostTime)
+	defer cancel()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	charters := map[*outpost]part.Charter{}
+	for _, p := range f.parts {
+		c, err := f.charterOf(p)
+		if err != nil {
+			return err
+		}
+		charters[p] = c
+	}
+	if err := each(ctx, f.parts, func(ctx context.Context, p *outpost) error { return f.host(ctx, p, charters[p]) }); err != nil {
+		return fmt.Errorf("fabric: parts do not come up: %w", err)
+	}
+	for _, p := range f.parts {
+		f.admitted(p)
+	}
+	return each(ctx, f.parts, func(_ context.Context, p *outpost) error { return p.brief(nil) })
+}
+
+// host has a part made, and returns when it answers. Nobody else acts on p meanwhile.
+func (f *Fabric) host(ctx context.Context, p *outpost, c part.Charter) error {
+	if err := f.opts.Host(ctx, p.name, c); err != nil {
+		return fmt.Errorf("%v is not hosted: %w", p, err)
+	}
+	p.begin(c.Number)
+	return f.ready(ctx, p)
+}
+
+// ready returns when p answers, and what its clock says is known.
+func (f *Fabric) ready(ctx context.Context, p *outpost) error {
+	for looks := 0; looks < clockLooks; {
+		err := p.read(part.SumRequest{})
+		switch {
+		case err == nil:
+			looks++
+			continue
+		case ctx.Err() != nil:
+			return fmt.Errorf("%v was hosted and does not answer: %w", p, errors.Join(context.Cause(ctx), err))
+		case errors.Is(err, errNumber):
+			return err
+		}
+		if err := f.world.Pause(ctx, f.Now()+weft.FromDuration(readyEvery), nil); err != nil {
+			return fmt.Errorf("%v was hosted and does not answer: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// begin makes p a new incarnation, of which nothing is known yet.
+func (p *outpost) begin(number uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.number, p.fresh, p.heard, p.mended, p.clock = number, true, 0, nil, skew{}
+	clear(p.lostOut)
+	p.known.Store(p.account(0, part.Sum{Number: number}, p.past))
+}
+
+// brief tells a part all that it should know. Standing is what it has heard before, nil: nothing, it has just been made. The caller
+// holds Fabric.mu.
+func (p *outpost) brief(standing *part.Standing) error {
+	f := p.fabric
+	p.stale.Store(false)
+	o := part.Order{Era: new(f.era), Hold: new(f.Held()), Light: true}
+	if standing == nil {
+		p.mu.Lock()
+		o.Clock = max(0, p.clock.behind)
+		p.mu.Unlock()
+		standing = &part.Standing{}
+	}
+	cut, impaired := map[part.Way]bool{}, map[part.End]bool{}
+	for _, l := range [][]*link{p.inside, p.border} {
+		for _, l := range l {
+			p.briefLink(&o, l, cut, impaired)
+		}
+	}
+	for _, w := range standing.Cut {
+		if !cut[w] {
+			o.Restored = append(o.Restored, w)
+		}
+	}
+	for _, i := range standing.Impaired {
+		if !impaired[i.End] {
+			o.Impair = append(o.Impair, part.ImpairOrder{End: i.End})
+		}
+	}
+	for _, id := range p.place.SwitchIDs() {
+		if f.switches[id].crash != nil {
+			o.Crash = append(o.Crash, id)
+		}
+	}
+	if t := f.trafficOrder(); t.Spec != standing.Traffic.Spec || string(t.Draws) != string(standing.Traffic.Draws) {
+		o.Traffic = t
+	}
+	if err := p.reload(standing.Versions); err != nil { // before its links carry anything
+		return err
+	}
+	_, err := p.order(o)
+	if err == nil && o.Clock > 0 {
+		p.mu.Lock()
+		p.clock = skew{}
+		p.mu.Unlock()
+	}
+	return err
+}
+
+// briefLink adds to an order what was done to a link, and notes that it has.
+func (p *outpost) briefLink(o *part.Order, l *link, cut map[part.Way]bool, impaired map[part.End]bool) {
+	f := p.fabric
+	for d := range l.dirs {
+		if w := (part.Way{Link: l.ID, Back: d == 1}); l.isCut(d) {
+			o.Cut = append(o.Cut, w)
+			cut[w] = true
+		}
+	}
+	want := f.signals(l)
+	for i, e := range l.ends() {
+		if f.outpostOf(e.Node) != p {
+			continue
+		}
+		if s := l.suffers[i]; !s.IsZero() {
+			o.Impair = append(o.Impair, part.ImpairOrder{End: part.EndOf(e), Impair: impairment(s)})
+			impaired[part.EndOf(e)] = true
+		}
+		if l.lit[i] = want[i]; !want[i] {
+			o.Signals = append(o.Signals, part.SignalOrder{End: part.EndOf(e)})
+		}
+	}
+}
+
+// reload gives a part the tables in force, where it has others.
+func (p *outpost) reload(versions []uint64) error {
+	f := p.fabric
+	first := firmware.VersionOf(f.opts.Firmware)
+	var list []*firmware.Patch
+	for i, id := range p.place.SwitchIDs() {
+		has := first
+		if i < len(versions) {
+			has = versions[i]
+		}
+		s := f.switches[id]
+		now := s.now.Load()
+		if now.version == has || now.version == 0 {
+			continue
+		}
+		if fw, ok := now.fw.(firmware.Programmed); ok {
+			list = append(list, firmware.Diff(id, firmware.Program{}, fw.Program(), 0, now.version))
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return p.loadAll(list)
+}
+
+// loadAll has switches of a part forward by patches.
+func (p *outpost) loadAll(list []*firmware.Patch) error {
+	p.mu.Lock()
+	alive, o := p.alive, part.LoadOrder{Number: p.number, Term: p.fabric.opts.Term, Patches: list}
+	p.mu.Unlock()
+	if p.quiet.Load() {
+		p.stale.Store(true)
+		return errQuiet
+	}
+	ctx, cancel := context.WithTimeout(alive, orderTime)
+	defer cancel()
+	a, err := p.client.Load(ctx, o)
+	if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrNoProcess) {
+			p.hush()
+		}
+		p.stale.Store(true)
+		return err
+	}
+	var errs []error
+	for _, v := range a.Versions {
+		if v.Err != "" {
+			errs = append(errs, fmt.Errorf("switch %s: %s", p.fabric.switches[v.Switch].name, v.Err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// load has a switch of the part forward by tables, of which patch is what has changed.
+func (p *outpost) load(next *loaded, patch *firmware.Patch) error {
+	err := p.loadAll([]*firmware.Patch{patch})
+	if err == nil || errors.Is(err, errQuiet) {
+		return err
+	}
+	fw, ok := next.fw.(firmware.Programmed)
+	if !ok {
+		return err
+	}
+	// It may have another version, as one that was made anew has.
+	return p.loadAll([]*firmware.Patch{firmware.Diff(patch.Switch, firmware.Program{}, fw.Program(), 0, next.version)})
+}
+
+// trafficOrder is the traffic of now. The caller holds mu.
+func (f *Fabric) trafficOrder() *part.TrafficOrder {
+	o := &part.TrafficOrder{Spec: f.traffic.String(), Draws: f.draws}
+	if f.traffic.Trace != nil {
+		var b bytes.Buffer
+		if err := f.traffic.Trace.Write(&b); err == nil {
+			o.Trace, _ = part.Compress(b.Bytes())
+		}
+	}
+	return o
+}
+
+// trafficOf undoes trafficOrder.
+func trafficOf(o part.TrafficOrder) (nic.Traffic, error) {
+	t, err := nic.ParseTraffic(o.Spec)
+	if err != nil || o.Trace == nil {
+		return t, err
+	}
+	data, err := part.Decompress(o.Trace)
+	if err != nil {
+		return t, err
+	}
+	t.Trace, err = nic.ReadTrace(bytes.NewReader(data))
+	return t, err
+}
+
+// send puts a packet into the send queue of a NIC of the part.
+func (p *outpost) send(s part.SendOrder) (seq uint64, err error) {
+	a, err := p.order(part.Order{Send: []part.SendOrder{s}})
+	switch {
+	case err != nil:
+		return 0, err
+	case len(a.Sent) != 1:
+		return 0, fmt.Errorf("%v does not say whether it has sent", p)
+	case a.Sent[0].Err != "":
+		return 0, errors.New(a.Sent[0].Err)
+	}
+	return a.Sent[0].Seq, nil
+}
+
+// endParts tells all parts that the fabric has ended, and keeps their last sums.
+func (f *Fabric) endParts() {
+	if f.detached {
+		return
+	}
+	_ = each(context.Background(), f.parts, func(ctx context.Context, p *outpost) error {
+		p.mu.Lock()
+		number := p.number
+		p.mu.Unlock()
+		if number == 0 {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, partTime)
+		defer cancel()
+		s, err := p.client.End(ctx, part.EndOrder{Number: number, Term: f.opts.Term, Why: "fabric " + f.opts.Processes.Fabric + " has been stopped"})
+		if err == nil {
+			err = p.keep(s)
+		}
+		p.hush()
+		return err
+	})
+}
+
+// hear takes what the part tells.
+func (p *outpost) hear(kind string, data []byte) {
+	f := p.fabric
+	if kind != part.TellSeen {
+		return
+	}
+	var seen part.Seen
+	if err := json.Unmarshal(data, &seen); err != nil {
+		f.opts.Log.Warn("part", "part", p.name, "err", err)
+		return
+	}
+	p.mu.Lock()
+	if seen.Number != p.number || p.lost.Load() {
+		p.mu.Unlock()
+		return
+	}
+	now := f.Now()
+	for i := range seen.Events {
+		o := &seen.Events[i]
+		n := o.Of()
+		if f.outpostOf(n) != p {
+			continue // it speaks for no other
+		}
+		for i := range o.Hops {
+			o.Hops[i].Switch = weft.SwitchID(n.Index)
+			o.Hops[i].Candidates = o.Hops[i].Candidates[:min(len(o.Hops[i].Candidates), weft.MaxPorts*f.opts.Switch.VCs)]
+		}
+		at := p.clock.here(o.At, now)
+		w := watcher{fabric: f, node: n, name: f.graph.Name(n)}
+		w.Observe(at, o.Actions())
+		if o.Effects {
+			f.monitor.touch(at)
+		}
+	}
+	p.heard, p.mended = max(p.heard, seen.Upto), nil
+	p.mu.Unlock()
+	p.told.notify()
+}

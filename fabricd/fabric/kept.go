@@ -1,0 +1,280 @@
+package fabric
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// State is what a leader must know to take the place of another, beside what parts say of themselves. It travels as JSON.
+type State struct {
+	Now          weft.Time         `json:"now"` // on the fabric's clock
+	Era          uint16            `json:"era"`
+	Incarnations uint64            `json:"incarnations"` // numbers of charters that were given
+	Events       uint64            `json:"events"`       // the number of the latest event
+	Traffic      part.TrafficOrder `json:"traffic"`
+	Chance       []byte            `json:"chance"` // the state of the PCG that traffic patterns draw from
+	Parts        []KeptPart        `json:"parts"`
+
+	Faults    []KeptFault           `json:"faults,omitempty"`  // in force
+	Reports   []KeptReport          `json:"reports,omitempty"` // those that are open, and the latest others
+	Begun     int                   `json:"begun"`             // how many were begun
+	Forgotten uint64                `json:"forgotten"`         // packets lost to faults whose reports are not kept
+	Past      map[string]FaultCount `json:"past,omitempty"`    // those faults, by kind
+	Rounds    RoundCounts           `json:"rounds"`
+
+	// Tables are the programs of switches that have others than at the start: a list of patches as JSON, compressed. The same slice as in
+	// the State before until they change, for they may be large.
+	Tables []byte `json:"tables,omitempty"`
+}
+
+// KeptPart is what is known of a part and it does not say itself.
+type KeptPart struct {
+	Name   string    `json:"name"`
+	Number uint64    `json:"number"`         // of its incarnation
+	User   string    `json:"user,omitempty"` // of its credentials
+	Again  uint32    `json:"again"`          // how many there were before
+	Past   part.Sum  `json:"past"`           // what these have counted
+	Ends   []KeptEnd `json:"ends,omitempty"`
+	Report int       `json:"report,omitempty"` // of its absence; 0: it is there
+	Buried *part.Sum `json:"buried,omitempty"` // of one that is lost: what it is taken to have counted
+	Dead   uint64    `json:"dead,omitempty"`   // packets that count as lost with it
+	Flows  []KeptEnd `json:"flows,omitempty"`  // of one that is lost
+}
+
+// KeptEnd is how many packets went through an end.
+type KeptEnd struct {
+	End            part.End `json:"end"`
+	Sent, Received uint64
+}
+
+// KeptFault is a fault in force.
+type KeptFault struct {
+	Spec   fault.Spec          `json:"spec"`
+	Report int                 `json:"report"` // its number
+	Link   string              `json:"link,omitempty"`
+	Switch string              `json:"switch,omitempty"`
+	Cuts   [2]bool             `json:"cuts"`    // the directions that it cuts
+	Impair [2]bool             `json:"impair"`  // that it impairs
+	Suffer [2]fault.Impairment `json:"suffer"`  // all that these suffer
+	Rest   bool                `json:"resting"` // of a flap: the link is up for now
+}
+
+// KeptReport is a report with what it takes to go on with it.
+type KeptReport struct {
+	Report fault.Report  `json:"report"`
+	Began  weft.Time     `json:"began"`
+	Closes weft.Time     `json:"closes"`
+	Dipped bool          `json:"dipped,omitempty"`
+	Seen   bool          `json:"seen,omitempty"`
+	Era    uint16        `json:"first_era"`
+	Links  []weft.LinkID `json:"links,omitempty"` // but for those of a part, whose name is the report's target
+	Owns   []KeptLoss    `json:"owns,omitempty"`  // links whose losses are counted for it
+	Switch string        `json:"switch,omitempty"`
+	Booked uint64        `json:"booked,omitempty"` // of what that lost in a crash, what is counted
+}
+
+// KeptLoss is what of a link's losses is in reports.
+type KeptLoss struct {
+	Link weft.LinkID `json:"link"`
+	Loss LinkLoss    `json:"loss"`
+}
+
+// Chosen by us: a State stays below what brokers take as a message by default (1 MB), unless thousands of faults are in force.
+const (
+	maxKept     = 64 // reports that are closed
+	maxKeptEnds = 32 // ends that a kept report names
+)
+
+// keeper keeps the state of the fabric where a later leader finds it.
+type keeper struct {
+	keep   func(State) // nil: nobody does
+	poke   poker
+	tables atomic.Pointer[[]byte] // State.Tables; nil: they have changed
+}
+
+// keepSoon has the state kept soon after a change.
+func (f *Fabric) keepSoon() { f.keeper.poke.poke() }
+
+// attendState keeps the state after changes that nobody waits for, until the world stops.
+func (f *Fabric) attendState() {
+	if f.keeper.keep == nil {
+		return
+	}
+	f.keeper.poke.set(f.world.Agent(0, func() { f.mu.do(func() { f.keeper.keep(f.stateNow()) }) }))
+	f.keepSoon()
+}
+
+// keepNow keeps the state before what has been planned is done, so that who leads next knows of it. The caller holds mu.
+func (f *Fabric) keepNow() {
+	if f.keeper.keep != nil && f.started.Load() {
+		f.keeper.keep(f.stateNow())
+	}
+}
+
+// stateNow is the state. The caller holds mu.
+func (f *Fabric) stateNow() State {
+	s := State{
+		Now: f.Now(), Era: f.era, Incarnations: f.incarnations, Events: f.events.Last(), Begun: f.reports, Forgotten: f.forgotten,
+		Past: maps.Clone(f.past), Rounds: f.rounds, Traffic: *f.trafficOrder(), Tables: f.tablesNow(),
+	}
+	s.Chance, _ = f.chance.MarshalBinary() // of a PCG it never fails
+	for _, p := range f.parts {
+		s.Parts = append(s.Parts, p.kept())
+	}
+	taken := map[*active]bool{}
+	for _, l := range f.links {
+		for d := range l.dirs {
+			for _, a := range []*active{l.cut[d], l.impaired[d]} {
+				if a != nil && !taken[a] {
+					taken[a] = true
+					s.Faults = append(s.Faults, a.kept())
+				}
+			}
+		}
+	}
+	for _, sw := range f.switches {
+		if sw.crash != nil {
+			s.Faults = append(s.Faults, sw.crash.kept())
+		}
+	}
+	closed := 0
+	for _, r := range slices.Backward(f.records) {
+		if !r.report.Open {
+			if closed++; closed > maxKept {
+				c := f.pastOf(&s, r.report.Kind)
+				c.Begun++
+				c.Lost += r.report.Lost()
+				s.Past[r.report.Kind] = c
+				s.Forgotten += r.report.Lost()
+				continue
+			}
+		}
+		s.Reports = append(s.Reports, f.keptReport(r))
+	}
+	slices.Reverse(s.Reports)
+	return s
+}
+
+func (f *Fabric) pastOf(s *State, kind string) FaultCount {
+	if s.Past == nil {
+		s.Past = map[string]FaultCount{}
+	}
+	return s.Past[kind]
+}
+
+// kept is p for who leads next. The caller holds Fabric.mu.
+func (p *outpost) kept() KeptPart {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := KeptPart{Name: p.name, Number: p.number, User: p.user, Again: p.again, Past: p.past.sum, Ends: keptEnds(p.past.flows)}
+	if p.gone != nil {
+		k.Report = p.gone.report.ID
+	}
+	if p.lost.Load() {
+		a := p.known.Load()
+		all := map[weft.End]passed{}
+		for e, s := range a.ends {
+			all[e] = passed{s.flow.Sent, s.flow.Received}
+		}
+		sum := a.own
+		sum.Latency = nil
+		k.Buried, k.Dead, k.Flows = &sum, p.buried, keptEnds(all)
+	}
+	return k
+}
+
+func keptEnds(flows map[weft.End]passed) (list []KeptEnd) {
+	for e, n := range flows {
+		if n != (passed{}) {
+			list = append(list, KeptEnd{part.EndOf(e), n.sent, n.received})
+		}
+	}
+	slices.SortFunc(list, func(a, b KeptEnd) int { return compareEnds(a.End, b.End) })
+	return list
+}
+
+func compareEnds(a, b part.End) int {
+	if a.Node != b.Node {
+		return int(a.Node) - int(b.Node)
+	}
+	return int(a.Port) - int(b.Port)
+}
+
+// kept is a for who leads next.
+func (a *active) kept() KeptFault {
+	k := KeptFault{Spec: a.spec, Report: a.rec.report.ID, Rest: a.resting}
+	if a.sw != nil {
+		k.Switch = a.sw.name
+		return k
+	}
+	k.Link = a.link.Name
+	for d := range a.link.dirs {
+		k.Cuts[d] = a.link.cut[d] == a
+		if k.Impair[d] = a.link.impaired[d] == a; k.Impair[d] {
+			k.Suffer[d] = a.link.suffers[d]
+		}
+	}
+	return k
+}
+
+// keptReport is r for who leads next.
+func (f *Fabric) keptReport(r *record) KeptReport {
+	k := KeptReport{Report: r.report.Clone(), Began: r.began, Closes: r.closes, Dipped: r.dipped, Seen: r.seen, Era: r.firstEra}
+	k.Report.Detected = k.Report.Detected[:min(len(k.Report.Detected), maxKeptEnds)]
+	ofPart := r.report.Kind == KindPart
+	for _, l := range slices.Concat(r.links, r.over) {
+		if !ofPart {
+			k.Links = append(k.Links, l.ID)
+		}
+		if l.owner == r && l.booked != (LinkLoss{}) {
+			k.Owns = append(k.Owns, KeptLoss{l.ID, l.booked})
+		}
+	}
+	if r.sw != nil {
+		k.Switch = r.sw.name
+		if r.sw.owner == r {
+			k.Booked = r.sw.bookedCrash
+		}
+	}
+	return k
+}
+
+// tablesNow are the programs of switches that have others than at the start.
+func (f *Fabric) tablesNow() []byte {
+	if t := f.keeper.tables.Load(); t != nil {
+		return *t
+	}
+	first := firmware.VersionOf(f.opts.Firmware)
+	var list []*firmware.Patch
+	for _, s := range f.switches {
+		now := s.now.Load()
+		if fw, ok := now.fw.(firmware.Programmed); ok && now.version != first {
+			list = append(list, firmware.Diff(s.id, firmware.Program{}, fw.Program(), 0, now.version))
+		}
+	}
+	var data []byte
+	if len(list) > 0 {
+		text, err := json.Marshal(list)
+		if err == nil {
+			data, err = part.Compress(text)
+		}
+		if err != nil {
+			f.opts.Log.Error("tables for who leads next", "err", err)
+		}
+	}
+	f.keeper.tables.Store(&data)
+	return data
+}
+
+// String says how much a state holds.
+func (s State) String() string {
+	return fmt.Sprintf("%d parts, %d faults in force, %d reports, at %v", len(s.Parts), len(s.Faults), len(s.Reports), s.Now.Duration())
+}

@@ -1,0 +1,186 @@
+package fabric
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/member"
+	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// What is known of single nodes of parts: all of a few when it is asked for, and what is read again and again while somebody watches.
+
+// nodeTime bounds how long a part may take to tell of its nodes. Chosen by us: it is asked for all of them at once when a fabric
+// is stuck.
+const nodeTime = 5 * time.Second
+
+// nodes asks the part for all about some nodes. Of those that it does not tell of, as when it does not answer, there is nothing.
+func (p *outpost) nodes(switches []weft.SwitchID, nics []weft.NICID) (a part.Nodes) {
+	if p.quiet.Load() {
+		return a
+	}
+	p.mu.Lock()
+	alive, r := p.alive, part.NodeRequest{Number: p.number, Switches: switches, NICs: nics}
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(alive, nodeTime)
+	defer cancel()
+	a, err := p.client.Nodes(ctx, r)
+	if err != nil {
+		p.fabric.opts.Log.Warn("nodes of a part", "part", p.name, "err", err)
+		return part.Nodes{}
+	}
+	return a
+}
+
+// silentSwitch is what there is of a switch whose part does not answer.
+func (f *Fabric) silentSwitch(id weft.SwitchID) switching.Snapshot {
+	return switching.Snapshot{Switch: id, Discards: map[string]uint64{}, Ports: make([]switching.PortSnapshot, f.graph.Switches[id].Ports)}
+}
+
+// snapshots copies the state of switches, by number; nil is all. Those of parts that do not answer are empty.
+func (f *Fabric) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snapshot {
+	all := map[weft.SwitchID]switching.Snapshot{}
+	asked := map[*outpost][]weft.SwitchID{}
+	add := func(id weft.SwitchID) {
+		if s := f.switches[id]; s.part == nil {
+			all[id] = s.snapshot()
+		} else {
+			all[id] = f.silentSwitch(id)
+			asked[s.part] = append(asked[s.part], id)
+		}
+	}
+	if ids == nil {
+		for _, s := range f.switches {
+			add(s.id)
+		}
+	}
+	for _, id := range ids {
+		add(id)
+	}
+	for p, ids := range asked {
+		for _, sn := range p.nodes(ids, nil).Switches {
+			if _, ok := all[sn.Switch]; ok {
+				all[sn.Switch] = sn
+			}
+		}
+	}
+	return all
+}
+
+// Switch copies the state of one switch. That of a part is as it says now, since it was last made.
+func (f *Fabric) Switch(id weft.SwitchID) switching.Snapshot {
+	s := f.switches[id]
+	if s.part != nil {
+		return f.snapshots([]weft.SwitchID{id})[id]
+	}
+	if p := s.process(); p != nil {
+		_ = p.ask(member.AskState, nil)
+	}
+	return s.snapshot()
+}
+
+// NIC copies the state of one NIC, likewise.
+func (f *Fabric) NIC(id weft.NICID) nic.Snapshot {
+	n := f.nics[id]
+	if n.part == nil {
+		return n.Snapshot()
+	}
+	if list := n.part.nodes(nil, []weft.NICID{id}).NICs; len(list) == 1 {
+		return list[0]
+	}
+	return nic.Snapshot{NIC: id}
+}
+
+// How often parts are read while somebody watches: several times a second, but no more than a tenth of the time. Chosen by us.
+const (
+	readEvery = 200 * time.Millisecond
+	readShare = 10
+	watchedBy = 3 * time.Second // how long after a look somebody counts as watching
+)
+
+// readings are what was read of a part's nodes. Constant.
+type readings struct {
+	switches map[weft.SwitchID]*switching.Reading
+	nics     map[weft.NICID]*nic.Reading
+}
+
+// watch reads the part again and again while somebody watches, until ctx ends.
+func (f *Fabric) watchPart(ctx context.Context, p *outpost) {
+	var latency time.Time
+	wait := readEvery
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		began := time.Now()
+		if p.quiet.Load() || began.UnixNano()-f.watched.Load() > int64(watchedBy) {
+			wait = readEvery
+			continue
+		}
+		if began.Sub(latency) > latencyEvery {
+			latency = began
+			_ = p.read(part.SumRequest{Latency: true})
+		}
+		p.readNodes()
+		wait = max(readEvery, readShare*time.Since(began))
+	}
+}
+
+// readNodes reads all nodes of the part.
+func (p *outpost) readNodes() {
+	p.mu.Lock()
+	alive, number := p.alive, p.number
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(alive, nodeTime)
+	defer cancel()
+	a, err := p.client.Read(ctx, part.ReadRequest{Number: number})
+	if err != nil {
+		if !errors.Is(err, context.Canceled) {
+			p.fabric.opts.Log.Debug("readings of a part", "part", p.name, "err", err)
+		}
+		return
+	}
+	r := &readings{make(map[weft.SwitchID]*switching.Reading, len(a.Switches)), make(map[weft.NICID]*nic.Reading, len(a.NICs))}
+	for i := range a.Switches {
+		s := &a.Switches[i]
+		if int(s.Switch) < len(p.fabric.switches) && len(s.Reading.Ports) == p.fabric.graph.Switches[s.Switch].Ports {
+			r.switches[s.Switch] = &s.Reading
+		}
+	}
+	for i := range a.NICs {
+		r.nics[a.NICs[i].NIC] = &a.NICs[i].Reading
+	}
+	p.readings.Store(r)
+}
+
+// readSwitch is the latest reading of a switch of the part.
+func (p *outpost) readSwitch(id weft.SwitchID) switching.Reading {
+	if r := p.readings.Load(); r != nil && r.switches[id] != nil {
+		return *r.switches[id]
+	}
+	return switching.Reading{Ports: make([]switching.PortReading, p.fabric.graph.Switches[id].Ports)}
+}
+
+// readNIC is that of a NIC.
+func (p *outpost) readNIC(id weft.NICID) nic.Reading {
+	if r := p.readings.Load(); r != nil && r.nics[id] != nil {
+		return *r.nics[id]
+	}
+	return nic.Reading{}
+}
+
+// readAll reads all parts now, for who needs more of them than what they add up.
+func (f *Fabric) readAll() {
+	_ = each(context.Background(), slices.DeleteFunc(slices.Clone(f.parts), func(p *outpost) bool { return p.quiet.Load() }),
+		func(_ context.Context, p *outpost) error {
+			p.readNodes()
+			return nil
+		})
+}

@@ -1,0 +1,145 @@
+package fabric
+
+import (
+	"sync"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/nic/nicd"
+	"github.com/weft-fabric/weft/switch/pace"
+)
+
+// here are the nodes that this process runs itself.
+type here struct {
+	switches []*liveSwitch
+	nics     []*liveNIC
+}
+
+// liveNIC is a NIC with its driver.
+type liveNIC struct {
+	*nicd.NIC // nil: a part runs it
+	id        weft.NICID
+	part      *outpost // that runs it; nil: this process does
+}
+
+// orders are what nodes are told at one instant. Those of this process act while it is said; parts are told once each, when all has
+// been said.
+type orders struct {
+	f     *Fabric
+	parts map[*outpost]*part.Order
+}
+
+// give gives orders. When it returns they have been carried out, but by parts and processes that do not answer: these are told
+// again when they do. The caller holds mu.
+func (f *Fabric) give(say func(o *orders)) {
+	o := &orders{f: f}
+	say(o)
+	var wg sync.WaitGroup
+	for p, order := range o.parts {
+		wg.Go(func() { _, _ = p.order(*order) })
+	}
+	wg.Wait()
+}
+
+// to is the order of a part.
+func (o *orders) to(p *outpost) *part.Order {
+	if o.parts == nil {
+		o.parts = map[*outpost]*part.Order{}
+	}
+	if o.parts[p] == nil {
+		o.parts[p] = new(part.Order)
+	}
+	return o.parts[p]
+}
+
+// all calls do with the order of each part.
+func (o *orders) all(do func(order *part.Order)) {
+	for _, p := range o.f.parts {
+		do(o.to(p))
+	}
+}
+
+// cut has parts at the ends of channels keep what is cut from now on, and let through again what is not.
+func (o *orders) cut(cut, restored []channelOf) {
+	ends := func(c channelOf, do func(order *part.Order, w part.Way)) {
+		a, b := o.f.outpostOf(c.l.A.Node), o.f.outpostOf(c.l.B.Node)
+		w := part.Way{Link: c.l.ID, Back: c.d == 1}
+		if a != nil {
+			do(o.to(a), w)
+		}
+		if b != nil && b != a {
+			do(o.to(b), w)
+		}
+	}
+	for _, c := range cut {
+		ends(c, func(order *part.Order, w part.Way) { order.Cut = append(order.Cut, w) })
+	}
+	for _, c := range restored {
+		ends(c, func(order *part.Order, w part.Way) { order.Restored = append(order.Restored, w) })
+	}
+}
+
+// signal gives or takes signal at one end.
+func (o *orders) signal(e weft.End, up bool) {
+	if p := o.f.outpostOf(e.Node); p != nil {
+		order := o.to(p)
+		order.Signals = append(order.Signals, part.SignalOrder{End: part.EndOf(e), Up: up})
+		return
+	}
+	if e.Node.IsSwitch() {
+		o.f.switches[e.Node.Index].Signal(e.Port, up)
+		return
+	}
+	o.f.nics[e.Node.Index].Signal(e.Port, up)
+}
+
+// align gives the ends of l the signal they should have; those that have it already say hello at once, since something has
+// changed.
+func (o *orders) align(l *link) {
+	want := o.f.signals(l)
+	for i, e := range l.ends() {
+		if want[i] || l.lit[i] {
+			o.signal(e, want[i])
+		}
+		l.lit[i] = want[i]
+	}
+}
+
+// bounce tells an end that nothing comes to it any more. It starts anew, and its hello tells its neighbour.
+func (o *orders) bounce(e weft.End) {
+	_, id, _ := o.f.graph.Peer(e)
+	if l := o.f.links[id]; l.lit[0] && l.lit[1] {
+		o.signal(e, false)
+		o.signal(e, true)
+	}
+}
+
+// impair makes direction d suffer what l.suffers says.
+func (o *orders) impair(l *link, d int) {
+	e, i := l.ends()[d], impairment(l.suffers[d])
+	if p := o.f.outpostOf(e.Node); p != nil {
+		order := o.to(p)
+		order.Impair = append(order.Impair, part.ImpairOrder{End: part.EndOf(e), Impair: i})
+		return
+	}
+	if e.Node.IsSwitch() {
+		o.f.switches[e.Node.Index].Impair(e.Port, i)
+		return
+	}
+	o.f.nics[e.Node.Index].Impair(e.Port, i)
+}
+
+func impairment(s fault.Impairment) pace.Impairment {
+	return pace.Impairment{Loss: s.Loss.Share(), Rate: s.Rate, Delay: s.Delay, Jitter: s.Jitter}
+}
+
+// crash loses all that s holds.
+func (o *orders) crash(s *liveSwitch) {
+	if s.part != nil {
+		order := o.to(s.part)
+		order.Crash = append(order.Crash, s.id)
+		return
+	}
+	s.crashNow()
+}

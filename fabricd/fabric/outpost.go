@@ -1,0 +1,340 @@
+package fabric
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
+)
+
+// outpost is a part as its leader knows it.
+type outpost struct {
+	fabric *Fabric
+	name   string
+	place  part.Place
+	ends   []weft.End // in the order of part.Sum.Up
+	cross  []weft.End // of these, those of links to nodes elsewhere
+	inside []*link    // both ends are its own
+	border []*link    // one is
+	client *part.Client
+
+	quiet    atomic.Bool // it does not answer: nobody waits for it
+	lost     atomic.Bool // nobody answers for it: its nodes count as crashed. Then it is quiet too
+	stale    atomic.Bool // it has missed an order
+	known    atomic.Pointer[account]
+	readings atomic.Pointer[readings] // nil: nobody has watched
+
+	mu      sync.Mutex
+	number  uint64              // guarded by mu: its incarnation; 0: it was never hosted
+	fresh   bool                // guarded by mu: nothing is known yet of this incarnation
+	heard   uint64              // guarded by mu: observations it has told
+	mended  []byte              // guarded by mu: the part.Sum.Up that its links were last set by, while nothing was heard since
+	lostOut map[weft.End]uint64 // guarded by mu: packets its crossing ends have sent that are known to be lost on the way
+	clock   skew                // guarded by mu
+	alive   context.Context     // guarded by mu: ends when it gets quiet
+	hushed  context.CancelFunc  // guarded by mu
+	told    broadcast
+
+	past        tenure                  // guarded by mu: what it counted in incarnations before
+	pastLatency *hdrhistogram.Histogram // guarded by mu: likewise; nil: there were none
+
+	// Guarded by Fabric.mu.
+	again  uint32           // how many incarnations there were before
+	user   string           // of its credentials, where somebody makes them
+	next   *bus.Credentials // of its next incarnation; nil: not made yet
+	gone   *record          // of its loss, or of its not answering; nil: it is well
+	buried uint64           // packets that count as lost with this incarnation
+}
+
+// tenure is what incarnations of a part have counted that are over. Constant but for its zero value.
+type tenure struct {
+	sum   part.Sum
+	flows map[weft.End]passed // per crossing end
+}
+
+// passed is how many packets went through an end.
+type passed struct{ sent, received uint64 }
+
+// account is what is known of a part. Constant.
+type account struct {
+	at    weft.Time // on the fabric's clock
+	own   part.Sum  // of the incarnation that runs
+	all   part.Sum  // and of those before
+	ends  map[weft.End]endState
+	lost  map[weft.LinkID]LinkLoss // by links inside
+	held  map[weft.End]bool        // ends that damping keeps down
+	crash map[weft.SwitchID]uint64 // packets lost in crashes
+}
+
+func newOutpost(f *Fabric, o PartOptions, place part.Place) *outpost {
+	p := &outpost{fabric: f, name: o.Name, place: place, ends: place.Ends(f.graph), client: part.NewClient(f.opts.Processes.Peers, o.Name), lostOut: map[weft.End]uint64{}}
+	p.told.init()
+	p.alive, p.hushed = context.WithCancel(context.Background())
+	p.known.Store(p.account(0, part.Sum{}, tenure{}))
+	return p
+}
+
+// String names the part for those who look for it.
+func (p *outpost) String() string { return "part " + p.name }
+
+// account is what s says, with what was before.
+func (p *outpost) account(at weft.Time, s part.Sum, past tenure) *account {
+	a := &account{
+		at: at, own: s, all: s, ends: make(map[weft.End]endState, len(s.Ends)), lost: map[weft.LinkID]LinkLoss{},
+		held: map[weft.End]bool{}, crash: map[weft.SwitchID]uint64{},
+	}
+	a.all.Add(&past.sum)
+	for _, e := range a.all.HeldDown {
+		a.held[e.End()] = true
+	}
+	for _, c := range a.all.Crashed {
+		a.crash[c.Switch] = c.Crash
+	}
+	for _, l := range a.all.Lost {
+		k := a.lost[l.Link]
+		k.Wire = l.Wire[0] + l.Wire[1]
+		a.lost[l.Link] = k
+	}
+	queued := map[weft.End]uint64{}
+	for _, l := range a.all.LostOut {
+		e := l.End.End()
+		_, id, ok := p.fabric.graph.Peer(e)
+		if !ok {
+			continue
+		}
+		if p.fabric.links[id].runsIn != p {
+			queued[e] = l.Queued
+			continue
+		}
+		k := a.lost[id]
+		k.Queued += l.Queued
+		a.lost[id] = k
+	}
+	put := func(e weft.End, s endState) {
+		before := past.flows[e]
+		s.flow.Sent, s.flow.Received = s.flow.Sent+before.sent, s.flow.Received+before.received
+		s.sent, s.queued, s.held, s.remote = s.flow.Sent, queued[e], a.held[e], true
+		a.ends[e] = s
+	}
+	for _, e := range s.Ends {
+		put(e.End, endState{flow: e.Flow})
+	}
+	for e := range past.flows {
+		if _, ok := a.ends[e]; !ok {
+			put(e, endState{})
+		}
+	}
+	return a
+}
+
+// Chosen by us. A part adds up many nodes and may run beside others on a loaded machine; one that carries out an order of thousands
+// of signals is given as long as its leader waits for a repair.
+const (
+	partTime  = time.Second
+	orderTime = 10 * time.Second
+)
+
+// errNumber means that another incarnation of a part answers than the one that was hosted.
+var errNumber = errors.New("another incarnation of this part answers")
+
+// read asks the part what it has added up. Within the call no other read ends that began before it.
+func (p *outpost) read(want part.SumRequest) error {
+	ctx, cancel := context.WithTimeout(context.Background(), partTime)
+	defer cancel()
+	p.mu.Lock()
+	want.Number, want.Ends = p.number, true
+	p.mu.Unlock()
+	asked := p.fabric.Now()
+	s, err := p.client.Sum(ctx, want)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.clock.measure(asked, p.fabric.Now(), s.Now)
+	p.mu.Unlock()
+	return p.keep(s)
+}
+
+// keep makes s the latest that is known, unless a later one is.
+func (p *outpost) keep(s part.Sum) error {
+	f := p.fabric
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.Number != p.number {
+		return fmt.Errorf("%v: %w: %d, not %d", p, errNumber, s.Number, p.number)
+	}
+	old := p.known.Load()
+	if old.own.Number == s.Number && old.own.At > s.At || p.lost.Load() {
+		return nil // what it says now is weighed when it is taken back
+	}
+	s = kept(s, &old.own)
+	a := p.account(p.clock.here(s.At, f.Now()), s, p.past)
+	p.known.Store(a)
+	if p.fresh {
+		p.fresh, p.heard = false, s.Observed // what it told before is history
+	}
+	if p.heard == s.Observed {
+		p.mend(s.Up)
+	}
+	p.noteLost(a)
+	return nil
+}
+
+// kept is s with what it does not have, and an older one of the incarnation has.
+func kept(s part.Sum, old *part.Sum) part.Sum {
+	if old.Number != s.Number {
+		return s
+	}
+	if s.Latency == nil {
+		s.Latency = old.Latency
+	}
+	if s.Eras == nil {
+		s.FirstEra, s.Eras, s.OlderEra = old.FirstEra, old.Eras, old.OlderEra
+	}
+	return s
+}
+
+// mend corrects what is thought of the part's links, should something it told have been lost. The caller holds mu.
+func (p *outpost) mend(up []byte) {
+	if slices.Equal(up, p.mended) {
+		return
+	}
+	changed := false
+	for i, e := range p.ends {
+		l, side, ok := p.fabric.linkAt(e)
+		if is := part.Bit(up, i); ok && l.up[side].Swap(is) != is {
+			changed = true
+		}
+	}
+	p.mended = up
+	if changed {
+		p.fabric.changed.notify()
+	}
+}
+
+// noteLost keeps what is known to be lost on the way from each crossing end, for the time when the part cannot be asked any more.
+// The caller holds mu.
+func (p *outpost) noteLost(a *account) {
+	for _, e := range p.cross {
+		peer, _, _ := p.fabric.graph.Peer(e)
+		if _, lost := onWire(a.ends[e], p.fabric.endState(peer)); lost > p.lostOut[e] {
+			p.lostOut[e] = lost
+		}
+	}
+}
+
+// order has the part do something. When it returns, the fabric knows what came of it. A part that does not answer is not asked: it
+// is told what it has missed when it does.
+func (p *outpost) order(o part.Order) (part.OrderAnswer, error) {
+	if p.quiet.Load() {
+		p.stale.Store(true)
+		return part.OrderAnswer{}, errQuiet
+	}
+	p.mu.Lock()
+	alive, number := p.alive, p.number
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(alive, orderTime)
+	defer cancel()
+	o.Number, o.Term, o.Sum = number, p.fabric.opts.Term, &part.SumRequest{Number: number, Ends: true}
+	a, err := p.client.Order(ctx, o)
+	if err == nil {
+		err = p.keep(a.Sum)
+	}
+	if err != nil {
+		p.stale.Store(true)
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrNoProcess) {
+			p.hush()
+		}
+		p.fabric.opts.Log.Warn("order to a part", "part", p.name, "err", err)
+		return a, err
+	}
+	p.await(a.Sum.Observed)
+	return a, nil
+}
+
+// hush keeps others from waiting for it.
+func (p *outpost) hush() {
+	p.mu.Lock()
+	p.quiet.Store(true)
+	p.hushed()
+	p.mu.Unlock()
+	p.fabric.changed.notify()
+}
+
+// speak ends that.
+func (p *outpost) speak() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.quiet.Swap(false) {
+		p.alive, p.hushed = context.WithCancel(context.Background())
+	}
+}
+
+// await waits until the part has told so many observations, which are on their way.
+func (p *outpost) await(observed uint64) {
+	timer := time.NewTimer(askTime)
+	defer timer.Stop()
+	for {
+		told := p.told.wait()
+		p.mu.Lock()
+		heard := p.heard
+		p.mu.Unlock()
+		if heard >= observed {
+			return
+		}
+		select {
+		case <-told:
+		case <-timer.C:
+			return // some were lost; the next sum mends it
+		}
+	}
+}
+
+// refreshParts has all parts tell what they have added up, at once. It waits for none that does not answer.
+func (f *Fabric) refreshParts(want part.SumRequest) {
+	var wg sync.WaitGroup
+	for _, p := range f.parts {
+		if p.quiet.Load() {
+			continue
+		}
+		wg.Go(func() {
+			if err := p.read(want); errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrNoProcess) {
+				p.hush()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// skew is how far the clock of a part is behind the fabric's. Of the questions that it was measured by, the one that was answered
+// fastest counts, for neither its way there nor that back can have taken longer.
+type skew struct {
+	behind weft.Time
+	trip   weft.Time // of that question
+	asked  weft.Time // when it was asked
+	known  bool
+}
+
+// skewLasts is how long a measurement counts before a slower one takes its place; clocks of hosts drift by some 10 us a second.
+const skewLasts = 30 * weft.Second
+
+// measure takes the times when a question was asked and its answer had come, and that of the part's clock in between.
+func (s *skew) measure(asked, came, there weft.Time) {
+	trip := came - asked
+	if s.known && trip > s.trip && asked-s.asked < skewLasts {
+		return
+	}
+	*s = skew{behind: asked + trip/2 - there, trip: trip, asked: asked, known: true}
+}
+
+// here is a time of the part's clock on the fabric's, which is not later than now.
+func (s *skew) here(there, now weft.Time) weft.Time { return max(0, min(there+s.behind, now)) }

@@ -1,0 +1,232 @@
+package fabric
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// PartOptions is a part of the fabric that another process runs.
+type PartOptions struct {
+	Name     string // no node of the topology is called so
+	Switches []weft.SwitchID
+	NICs     []weft.NICID
+}
+
+// ShardsOfPart is how many connections a part has for its links, chosen by us: as many as one process alone has on four cores.
+const ShardsOfPart = 2
+
+// Places says where all nodes are: first, of no name, those that the leader itself runs with so many shards, if there are any; then the parts.
+// The error names a node that is in two parts, or is none.
+func Places(g *topology.Graph, parts []PartOptions, shards int) ([]part.Place, error) {
+	switches, nics := make([]string, len(g.Switches)), make([]string, len(g.NICs))
+	take := func(list []string, kind string, id int, name string) error {
+		if id >= len(list) {
+			return fmt.Errorf("part %s: %s %d: %w: there are %d", name, kind, id, ErrUnknown, len(list))
+		}
+		if list[id] != "" {
+			return fmt.Errorf("%s %d is in part %s and in part %s: it can be in one", kind, id, list[id], name)
+		}
+		list[id] = name
+		return nil
+	}
+	names := map[string]bool{}
+	var errs []error
+	for _, p := range parts {
+		_, unknown := g.NodeByName(p.Name)
+		switch {
+		case p.Name == "":
+			errs = append(errs, errors.New("a part needs a name"))
+		case names[p.Name]:
+			errs = append(errs, fmt.Errorf("two parts are called %s: give each a name of its own", p.Name))
+		case unknown == nil:
+			errs = append(errs, fmt.Errorf("part %s is called like a node of the topology: call it something else", p.Name))
+		case len(p.Switches)+len(p.NICs) == 0:
+			errs = append(errs, fmt.Errorf("part %s has neither a switch nor a NIC: leave it out", p.Name))
+		}
+		names[p.Name] = true
+		for _, id := range p.Switches {
+			errs = append(errs, take(switches, "switch", int(id), p.Name))
+		}
+		for _, id := range p.NICs {
+			errs = append(errs, take(nics, "nic", int(id), p.Name))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("fabric: %w", err)
+	}
+	var list []part.Place
+	own := part.Place{Shards: shards, Switches: part.Spans(missing[weft.SwitchID](switches)), NICs: part.Spans(missing[weft.NICID](nics))}
+	if len(own.Switches)+len(own.NICs) > 0 {
+		list = append(list, own)
+	}
+	for _, p := range parts {
+		at := 0
+		if n := len(list); n > 0 {
+			at = list[n-1].Shard + list[n-1].Shards
+		}
+		list = append(list, part.Place{
+			Part: p.Name, Switches: part.Spans(slices.Sorted(slices.Values(p.Switches))), NICs: part.Spans(slices.Sorted(slices.Values(p.NICs))),
+			Shard: at, Shards: ShardsOfPart,
+		})
+	}
+	return list, nil
+}
+
+// missing are the numbers of nodes that nobody has taken.
+func missing[ID ~uint32](taken []string) (ids []ID) {
+	for i, name := range taken {
+		if name == "" {
+			ids = append(ids, ID(i))
+		}
+	}
+	return ids
+}
+
+// divide notes which nodes are in parts. Links are there already, nodes are not.
+func (f *Fabric) divide() error {
+	if len(f.opts.Parts) == 0 {
+		return nil
+	}
+	shards := 0
+	if f.opts.Transport != nil {
+		shards = f.opts.Transport.Shards()
+	}
+	places, err := Places(f.graph, f.opts.Parts, shards)
+	if err != nil {
+		return err
+	}
+	f.places = places
+	places = places[len(places)-len(f.opts.Parts):]
+	f.runs = map[weft.Node]*outpost{}
+	for i, o := range f.opts.Parts {
+		p := newOutpost(f, o, places[i])
+		f.parts = append(f.parts, p)
+		for _, id := range o.Switches {
+			f.runs[id.Node()] = p
+		}
+		for _, id := range o.NICs {
+			f.runs[id.Node()] = p
+		}
+	}
+	for _, l := range f.links {
+		a, b := f.runs[l.A.Node], f.runs[l.B.Node]
+		if a != b && !l.BetweenSwitches() {
+			return fmt.Errorf("fabric: link %s: a NIC sends by the tables of its switch, so both must be in one part", l.Name)
+		}
+		if a == b {
+			l.runsIn = a
+			if a != nil {
+				a.inside = append(a.inside, l)
+			}
+			continue
+		}
+		for i, p := range []*outpost{a, b} {
+			if p != nil {
+				p.cross, p.border = append(p.cross, l.ends()[i]), append(p.border, l)
+			}
+		}
+	}
+	return nil
+}
+
+// outpostOf is the part that runs a node, nil when this process does.
+func (f *Fabric) outpostOf(n weft.Node) *outpost { return f.runs[n] }
+
+// validateParts refuses parts that cannot be.
+func (o Options) validateParts() error {
+	switch {
+	case len(o.Parts) == 0:
+		return nil
+	case o.World != nil:
+		return fmt.Errorf("fabric: a part lives by the clock on the wall: run it live")
+	case o.Processes == nil || o.Processes.Peers == nil || o.Host == nil:
+		return fmt.Errorf("fabric: parts: how they are reached and hosted is required")
+	}
+	if _, err := subnet.ByName(o.Processes.Firmware); err != nil {
+		return fmt.Errorf("fabric: parts: this firmware has no name by which a part could make it, so all nodes stay in one process: %w", err)
+	}
+	return nil
+}
+
+// charterOf is what p needs to be that part. The caller holds mu, or nothing runs yet.
+func (f *Fabric) charterOf(p *outpost) (c part.Charter, err error) {
+	if f.packed == nil {
+		var topology bytes.Buffer
+		if err := f.graph.WriteYAML(&topology); err != nil {
+			return c, err
+		}
+		if f.packed, err = part.Compress(topology.Bytes()); err != nil {
+			return c, err
+		}
+	}
+	o := f.opts
+	f.incarnations++
+	c = part.Charter{
+		Fabric: o.Processes.Fabric, Part: p.name, Number: f.incarnations, Term: o.Term, Again: p.again,
+		Topology: f.packed, Firmware: o.Processes.Firmware, Place: p.place, Layout: f.places,
+		Switch: part.SwitchOptions{
+			VCs: o.Switch.VCs, InputBuffer: o.Switch.InputBuffer, OutputBuffer: o.Switch.OutputBuffer, Queueing: o.Switch.Queueing,
+			Selection: o.Switch.Selection, Waiting: o.Switch.Waiting, EagerCredits: o.Switch.EagerCredits, Requeue: o.Switch.Requeue,
+			Batch: o.Switch.Batch,
+		},
+		NIC:  part.NICOptions{QueueBytes: o.NIC.QueueBytes, PacketBytes: o.NIC.PacketBytes, TraceEvery: o.NIC.TraceEvery, Notices: o.NIC.Notices},
+		Link: part.LinkOptions{Rate: o.Link.Rate, Pace: o.Link.pace(), Liveness: o.Link.Liveness, Inbox: f.inboxSize()},
+		Seed: o.Seed, Era: f.era, Hold: f.Held(), Packets: o.Record != nil,
+	}
+	// Epochs count a thousand a second, faster than any link comes up for long, so that they are above all of before.
+	c.Now = f.Now()
+	c.Epoch = firstEpoch + weft.Epoch(c.Now/weft.Millisecond)
+	if o.Admitter == nil {
+		return c, nil // the broker's owner says who may do what
+	}
+	if p.next == nil {
+		a := bus.PartAccess{Part: p.name, First: p.place.Shard, N: p.place.Shards}
+		creds, err := o.Admitter.AdmitPart(a)
+		if err != nil {
+			return c, err
+		}
+		p.next = &creds
+	}
+	c.Credentials = *p.next
+	return c, nil
+}
+
+// admitted notes that p has the credentials of its charter, and takes back those of its last incarnation. The caller holds mu.
+func (f *Fabric) admitted(p *outpost) {
+	if p.next == nil {
+		return
+	}
+	if p.user != "" {
+		f.opts.Admitter.Revoke(p.user)
+	}
+	p.user, p.next = p.next.User, nil
+}
+
+// Admitter says what a part may do on the broker. *bus.Broker is one.
+type Admitter interface {
+	// AdmitPart makes credentials for a part, which are in force when it returns and until Revoke.
+	AdmitPart(a bus.PartAccess) (bus.Credentials, error)
+	Revoke(user string)
+}
+
+// each calls do for parts, all at once, and returns what went wrong.
+func each(ctx context.Context, parts []*outpost, do func(ctx context.Context, p *outpost) error) error {
+	errs := make(chan error, len(parts))
+	for _, p := range parts {
+		go func() { errs <- do(ctx, p) }()
+	}
+	var all []error
+	for range parts {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
+}
