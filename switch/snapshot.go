@@ -73,6 +73,16 @@ func (s *Switch) Discards(f func(rule string, packets uint64)) {
 	}
 }
 
+// Timer is the longest that a register which has a timer running is kept, 0 when none has.
+func (s *Switch) Timer() (longest weft.Time) {
+	for i := range s.registers {
+		if s.registers[i].expires != weft.Never {
+			longest = max(longest, s.registers[i].Expire)
+		}
+	}
+	return longest
+}
+
 // Held is how many packets are inside.
 func (s *Switch) Held() int { return s.slots.held() }
 

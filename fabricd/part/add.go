@@ -12,7 +12,7 @@ import (
 // Add adds what o has counted to s, as that of nodes of another part, or of the same in an earlier incarnation. What is no count
 // stays as it is: the clock, Links, Up, HeldDown, Ends, Latency and Standing.
 func (s *Sum) Add(o *Sum) {
-	s.Untold += o.Untold
+	s.Untold, s.Notices = s.Untold+o.Untold, s.Notices+o.Notices
 	s.Switches = AddSwitch(s.Switches, o.Switches)
 	s.NICs = AddNIC(s.NICs, o.NICs)
 	s.Held, s.Blocked, s.Queued, s.Wires = s.Held+o.Held, s.Blocked+o.Blocked, s.Queued+o.Queued, s.Wires+o.Wires

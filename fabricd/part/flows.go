@@ -107,7 +107,7 @@ func (l *SwitchReads) UnmarshalJSON(data []byte) error {
 			Discarded: r.number(), LostQueue: r.number(), Requeued: r.number(), LostCrash: r.number(),
 		}
 		to.Held, to.Blocked = int(r.number()), int(r.number())
-		to.Ports = make([]switching.PortReading, r.count(13))
+		to.Ports = make([]switching.PortReading, r.count(12))
 		for j := range to.Ports {
 			p := &to.Ports[j]
 			p.Flow = r.flow()

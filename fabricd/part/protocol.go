@@ -52,6 +52,7 @@ type Sum struct {
 	Queued   uint64            `json:"queued"`   // packets in the send queues of NICs
 	Discards map[string]uint64 `json:"discards,omitempty"`
 	Wrong    map[string]uint64 `json:"wrong,omitempty"` // packets that NICs, by name, found to be for another
+	Notices  uint64            `json:"notices"`         // notices beyond what can be on its way between nodes of the part
 	Wires    uint64            `json:"wires"`           // packets on links inside the part, sent and not received yet
 	Drivers  switchd.Stats     `json:"drivers"`
 	Links    bus.Stats         `json:"links"`  // of this part; Add leaves it

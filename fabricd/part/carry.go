@@ -1,0 +1,64 @@
+package part
+
+import (
+	"context"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+)
+
+// maxNotices bounds the notices on their way within the part, chosen by us. More are lost, which costs the discards that bring
+// them again.
+const maxNotices = 4096
+
+// carry sends a notice on its way if its source is a NIC of the part, and never waits.
+func (p *Part) carry(n weft.Notice) bool {
+	if p.nodes.byNIC[n.Src] == nil {
+		return false
+	}
+	select {
+	case p.notices <- n:
+	default:
+		p.adder.noticesLost.Add(1)
+	}
+	return true
+}
+
+// carryNotices hands notices to NICs. It does so for all switches: who reports a notice holds the lock of its own core, and must
+// not take that of another.
+func (p *Part) carryNotices(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case n := <-p.notices:
+			if int(n.Dst) < len(p.graph.NICs) {
+				_ = p.nodes.byNIC[n.Src].Notice(n.Dst) // there is such a NIC
+			}
+		}
+	}
+}
+
+// trouble is called by the transport, and must neither block nor call it.
+func (p *Part) trouble(e bus.Event) { p.orders.troubles.add(e) }
+
+// carryTroubles acts on what the transport tells.
+func (p *Part) carryTroubles(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.orders.troubles.more:
+		}
+		for _, e := range p.orders.troubles.take() {
+			p.log.Warn("links", "part", p.charter.Part, "event", e.String())
+			switch e.Kind {
+			case bus.EventDisconnected:
+				p.darken(e.Shard, true)
+			case bus.EventReconnected:
+				p.darken(e.Shard, false)
+			default:
+			}
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package part
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/switchd"
+)
+
+// MachineConfig says what a Machine drives. All but Watch are required.
+type MachineConfig struct {
+	Graph     *topology.Graph
+	Transport bus.Transport
+	Clock     func() weft.Time
+	Nodes     []weft.Node // each once
+	Cores     []weft.Core // of Nodes
+	Pace      pace.Pace   // of every link
+	Batch     int         // most packets in a frame
+	Inbox     int         // most frames on their way to one port
+	Seed      uint64      // of what impairments draw
+	Interval  weft.Time   // between hellos; 0: there are none
+	Watch     func(n weft.Node) switchd.Observer
+}
+
+// Machine drives nodes live over a transport: it opens the links of each and steps its core.
+type Machine struct {
+	cfg     MachineConfig
+	drivers map[weft.Node]*switchd.Driver // constant
+	wires   map[weft.Node][]switchd.Wire  // constant
+	beat    *bus.Beat                     // nil: links do not leave the process
+}
+
+// NewMachine opens the links of the nodes. Nothing runs yet.
+func NewMachine(cfg MachineConfig) (*Machine, error) {
+	m := &Machine{
+		cfg: cfg, drivers: make(map[weft.Node]*switchd.Driver, len(cfg.Nodes)), wires: make(map[weft.Node][]switchd.Wire, len(cfg.Nodes)),
+	}
+	if every := cfg.Interval / 4; every > 0 && cfg.Transport.Enforcement() != bus.EnforcedInProcess {
+		var err error
+		if m.beat, err = bus.NewBeat(cfg.Transport, every.Duration()); err != nil {
+			return nil, err
+		}
+	}
+	excusers := make([]*excuser, len(cfg.Nodes))
+	for i, n := range cfg.Nodes {
+		excusers[i] = &excuser{interval: cfg.Interval.Duration(), ports: make([]heldFor, cfg.Cores[i].Ports())}
+		wires, err := m.wire(n, cfg.Cores[i].Ports())
+		if err != nil {
+			return nil, err
+		}
+		m.wires[n] = wires
+		seed := cfg.Seed<<16 + 1<<39 + uint64(n.Index)
+		if !n.IsSwitch() {
+			seed += 1 << 39
+		}
+		c := switchd.Config{
+			Core: cfg.Cores[i], Wires: wires, Clock: cfg.Clock, Batch: cfg.Batch, Seed: seed, Excuse: excusers[i].excuse,
+		}
+		if cfg.Watch != nil {
+			c.Watch = cfg.Watch(n)
+		}
+		m.drivers[n] = switchd.New(c)
+	}
+	m.findPeers(excusers)
+	return m, nil
+}
+
+// Direction is the direction of a link that an end sends on, as a transport has it; ok is false when no link is there.
+func Direction(g *topology.Graph, from weft.End) (d bus.Direction, ok bool) {
+	to, _, ok := g.Peer(from)
+	if !ok {
+		return d, false
+	}
+	return bus.Direction{From: g.Name(from.Node), FromPort: from.Port, To: g.Name(to.Node), ToPort: to.Port}, true
+}
+
+// wire opens the links of a node.
+func (m *Machine) wire(n weft.Node, ports int) ([]switchd.Wire, error) {
+	wires := make([]switchd.Wire, ports)
+	for p := range wires {
+		d, ok := Direction(m.cfg.Graph, weft.End{Node: n, Port: weft.PortID(p)})
+		if !ok {
+			continue
+		}
+		inbox := make(chan bus.Message, m.cfg.Inbox)
+		if err := m.cfg.Transport.Listen(d.Reverse(), inbox); err != nil {
+			return nil, fmt.Errorf("link %v: %w", d, err)
+		}
+		out, err := m.cfg.Transport.Sender(d)
+		if err != nil {
+			return nil, fmt.Errorf("link %v: %w", d, err)
+		}
+		wires[p] = switchd.Wire{Out: out, Inbox: inbox, Pace: m.cfg.Pace}
+	}
+	return wires, nil
+}
+
+// Driver is the driver of a node, nil of one that is not among those of the machine.
+func (m *Machine) Driver(n weft.Node) *switchd.Driver { return m.drivers[n] }
+
+// Inbox is where frames for an end arrive. The machine goes on listening there.
+func (m *Machine) Inbox(e weft.End) chan bus.Message { return m.wires[e.Node][e.Port].Inbox }
+
+// Run drives all nodes until ctx ends, and returns when no goroutine is left. Call it once.
+func (m *Machine) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	for _, n := range m.cfg.Nodes {
+		running.Go(func() { m.drivers[n].Run(ctx) })
+	}
+	if m.beat != nil {
+		running.Go(func() { m.beat.Run(ctx) })
+	}
+	running.Wait()
+}
+
+// A neighbour must not count as dead because we ourselves did not let it speak: a machine with other things to do may hold
+// up the goroutine that carries the frames of all links, or the one that steps the neighbour, for hundreds of milliseconds,
+// while the one that looks at the clock runs on time. Silence counts only while neither is so.
+
+// excuser tells whether what comes to the ports of a node is held up by ourselves, or was until just now.
+type excuser struct {
+	beat     *bus.Beat
+	interval time.Duration
+	own      int       // the connection of the node
+	ports    []heldFor // per port
+}
+
+// heldFor is where what comes to a port may be held up.
+type heldFor struct {
+	linked bool
+	peer   *switchd.Driver // nil: it runs elsewhere, and whether its process holds it up nobody knows here
+	port   weft.PortID     // of the peer
+	shard  int             // of the peer
+}
+
+func (e *excuser) excuse(p weft.PortID) bool {
+	h := &e.ports[p]
+	switch {
+	case !h.linked:
+		return false
+	case h.peer != nil && h.peer.Late(h.port, e.interval/2, e.interval):
+		return true
+	case e.beat == nil:
+		return false
+	case e.beat.Late(e.own, e.interval/2, e.interval):
+		return true
+	}
+	return h.peer != nil && h.shard != e.own && e.beat.Late(h.shard, e.interval/2, e.interval)
+}
+
+// findPeers fills in who the neighbours of all nodes are, once all have drivers.
+func (m *Machine) findPeers(excusers []*excuser) {
+	g := m.cfg.Graph
+	for i, n := range m.cfg.Nodes {
+		e := excusers[i]
+		e.beat, e.own = m.beat, m.cfg.Transport.Shard(g.Name(n))
+		for p := range e.ports {
+			if peer, _, ok := g.Peer(weft.End{Node: n, Port: weft.PortID(p)}); ok {
+				e.ports[p] = heldFor{linked: true, peer: m.drivers[peer.Node], port: peer.Port, shard: m.cfg.Transport.Shard(g.Name(peer.Node))}
+			}
+		}
+	}
+}

@@ -1,0 +1,347 @@
+package part
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/pace"
+)
+
+// Errors of requests, as texts that travel.
+var (
+	errNumber = errors.New("another incarnation of this part runs here")
+	errTerm   = errors.New("another leader has taken over since")
+	errNot    = errors.New("not in this part")
+)
+
+// orders is what was done to a part and lasts.
+type orders struct {
+	mu       sync.Mutex // serialises orders; the rest is guarded by it
+	term     uint64
+	lit      []bool // per end
+	cut      map[Way]bool
+	impaired map[int]pace.Impairment // by end; what is zero is not in it
+	traffic  TrafficOrder
+	era      uint16
+	hold     bool
+	carried  uint64
+	dark     []bool // per connection: it is lost
+
+	troubles troubles // has a lock of its own
+}
+
+func (o *orders) init(ends, connections int, c *Charter) {
+	o.lit, o.dark = make([]bool, ends), make([]bool, connections)
+	o.cut, o.impaired = map[Way]bool{}, map[int]pace.Impairment{}
+	o.term, o.era, o.hold = c.Term, c.Era, c.Hold
+	o.traffic = TrafficOrder{Spec: nic.Traffic{}.String()}
+}
+
+// troubles are what the transport has told.
+type troubles struct {
+	more chan struct{} // capacity 1
+	mu   sync.Mutex
+	list []bus.Event // the transport tells what may come often when its count is a power of two
+}
+
+func (t *troubles) add(e bus.Event) {
+	t.mu.Lock()
+	t.list = append(t.list, e)
+	t.mu.Unlock()
+	select {
+	case t.more <- struct{}{}:
+	default:
+	}
+}
+
+func (t *troubles) take() []bus.Event {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := t.list
+	t.list = nil
+	return list
+}
+
+// admit refuses what was meant for another incarnation, or comes from a leader that was replaced. The caller holds mu.
+func (p *Part) admit(number, term uint64) error {
+	switch {
+	case number != p.charter.Number:
+		return fmt.Errorf("number %d, not %d: %w", p.charter.Number, number, errNumber)
+	case term < p.term:
+		return fmt.Errorf("term %d, not %d: %w", p.term, term, errTerm)
+	}
+	p.term = term
+	return nil
+}
+
+// plan is an order that can be carried out.
+type plan struct {
+	order         *Order
+	cut, restored []bus.Direction
+	impair        []int // per entry, the end
+	signals       []int // likewise
+	sources       []nic.Source
+	sends         bool
+}
+
+// end is the index of an end of the part.
+func (p *Part) end(e End) (int, error) {
+	i, ok := p.nodes.endOf[e.End()]
+	if !ok {
+		return 0, fmt.Errorf("port %d of %v: %w", e.Port, e.End().Node, errNot)
+	}
+	return i, nil
+}
+
+// direction is a way as the transport has it.
+func (p *Part) direction(w Way) (d bus.Direction, err error) {
+	if int(w.Link) >= len(p.graph.Links) {
+		return d, fmt.Errorf("link %d: there are %d", w.Link, len(p.graph.Links))
+	}
+	l := p.graph.Links[w.Link]
+	from, to := l.A, l.B
+	if w.Back {
+		from, to = to, from
+	}
+	_, a := p.nodes.endOf[from]
+	_, b := p.nodes.endOf[to]
+	if !a && !b {
+		return d, fmt.Errorf("link %s: %w", l.Name, errNot)
+	}
+	d, _ = Direction(p.graph, from)
+	return d, nil
+}
+
+// plan checks an order.
+func (p *Part) plan(o *Order) (*plan, error) {
+	pl := &plan{order: o}
+	var errs []error
+	ways := func(list []Way) (ds []bus.Direction) {
+		for _, w := range list {
+			d, err := p.direction(w)
+			ds, errs = append(ds, d), append(errs, err)
+		}
+		return ds
+	}
+	ends := func(n int, of func(i int) End) (list []int) {
+		for i := range n {
+			e, err := p.end(of(i))
+			list, errs = append(list, e), append(errs, err)
+		}
+		return list
+	}
+	hosts := func(id weft.NICID) {
+		if p.nodes.byNIC[id] == nil {
+			errs = append(errs, fmt.Errorf("nic %d: %w", id, errNot))
+		}
+	}
+	pl.cut, pl.restored = ways(o.Cut), ways(o.Restored)
+	pl.impair = ends(len(o.Impair), func(i int) End { return o.Impair[i].End })
+	pl.signals = ends(len(o.Signals), func(i int) End { return o.Signals[i].End })
+	for _, id := range o.Crash {
+		if p.nodes.bySwitch[id] == nil {
+			errs = append(errs, fmt.Errorf("switch %d: %w", id, errNot))
+		}
+	}
+	for _, n := range o.Notices {
+		hosts(n.Src)
+	}
+	for _, list := range [][]MarkOrder{o.Mark, o.Unmark} {
+		for _, m := range list {
+			hosts(m.Src)
+		}
+	}
+	for _, s := range o.Send {
+		hosts(s.Src)
+	}
+	if o.Clock < 0 {
+		errs = append(errs, fmt.Errorf("the clock does not go back, as by %v", -o.Clock))
+	}
+	if o.Traffic != nil {
+		var err error
+		pl.sources, err = p.sources(o.Traffic)
+		errs = append(errs, err)
+	}
+	return pl, errors.Join(errs...)
+}
+
+// sources is what the NICs of the whole fabric generate.
+func (p *Part) sources(o *TrafficOrder) ([]nic.Source, error) {
+	t, err := o.Traffic()
+	if err != nil {
+		return nil, err
+	}
+	draws := new(rand.PCG)
+	if len(o.Draws) > 0 {
+		if err := draws.UnmarshalBinary(o.Draws); err != nil {
+			return nil, fmt.Errorf("draws of traffic %s: %w", o.Spec, err)
+		}
+	}
+	c := &p.charter
+	return t.Sources(nic.Over{
+		NICs: len(p.graph.NICs), Rate: c.Link.Rate, PacketBytes: c.NIC.PacketBytes, TraceEvery: c.NIC.TraceEvery, Rand: rand.New(draws),
+		Find: p.graph.NICByName,
+	})
+}
+
+// do carries out what plan has checked. The caller holds mu. An error is of the transport, or of NICs that refuse a source.
+func (p *Part) do(pl *plan, a *OrderAnswer) (err error) {
+	o := pl.order
+	p.clock.forward(o.Clock)
+	err = errors.Join(p.links.Cut(pl.cut...), p.links.Restore(pl.restored...))
+	for _, w := range o.Cut {
+		p.cut[w] = true
+	}
+	for _, w := range o.Restored {
+		delete(p.cut, w)
+	}
+	for i, im := range o.Impair {
+		e := pl.impair[i]
+		p.nodes.ends[e].driver.Impair(im.End.Port, im.Impair)
+		if p.impaired[e] = im.Impair; im.Impair == (pace.Impairment{}) {
+			delete(p.impaired, e)
+		}
+	}
+	for _, id := range o.Crash {
+		s := p.nodes.bySwitch[id]
+		s.Do(func(now weft.Time, out *weft.Actions) { s.core.Crash(now, out) })
+	}
+	p.signal(o, pl.signals)
+	if o.Era != nil {
+		p.era = *o.Era
+		for _, h := range p.nodes.nics {
+			h.SetEra(p.era)
+		}
+	}
+	if o.Hold != nil {
+		p.hold = *o.Hold
+		for _, h := range p.nodes.nics {
+			h.Hold(p.hold)
+		}
+	}
+	for _, id := range o.Readdress {
+		p.readdress(id)
+	}
+	if o.Traffic != nil {
+		p.traffic = *o.Traffic
+		for _, h := range p.nodes.nics {
+			err = errors.Join(err, h.SetSource(pl.sources[h.id]))
+		}
+	}
+	p.toNICs(o, a)
+	p.carried++
+	return err
+}
+
+// signal gives and takes signal. The caller holds mu.
+func (p *Part) signal(o *Order, signals []int) {
+	if o.Light {
+		unlit := map[int]bool{}
+		for i, s := range o.Signals {
+			unlit[signals[i]] = !s.Up
+		}
+		for i := range p.nodes.ends {
+			if !p.lit[i] && !unlit[i] {
+				p.light(i, true)
+			}
+		}
+	}
+	for i, s := range o.Signals {
+		if e := signals[i]; !o.Light || p.lit[e] || s.Up { // those that Light left out have none
+			p.light(e, s.Up)
+		}
+	}
+}
+
+// light gives end i signal or takes it, as far as its link is carried now. The caller holds mu.
+func (p *Part) light(i int, up bool) {
+	e := &p.nodes.ends[i]
+	p.lit[i] = up
+	if e.linked && !p.isDark(e) {
+		e.driver.Signal(e.Port, up)
+	}
+}
+
+// isDark reports whether a connection that carries the link of an end is lost.
+func (p *Part) isDark(e *end) bool {
+	return slices.ContainsFunc(e.shards[:], func(s int) bool { return s >= 0 && p.dark[s] })
+}
+
+// darken notes that a connection was lost, or is back: its loss is as good as loss of signal at all links that it carries.
+func (p *Part) darken(shard int, dark bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range p.nodes.ends {
+		e := &p.nodes.ends[i]
+		was := p.isDark(e)
+		p.dark[shard] = dark
+		now := p.isDark(e)
+		p.dark[shard] = !dark
+		if e.linked && p.lit[i] && was != now {
+			e.driver.Signal(e.Port, !now)
+		}
+	}
+	p.dark[shard] = dark
+}
+
+// toNICs does what is for single NICs.
+func (p *Part) toNICs(o *Order, a *OrderAnswer) {
+	n := &p.nodes
+	for _, x := range o.Notices {
+		_ = n.byNIC[x.Src].Notice(x.Dst) // about a NIC that there is not: it changes nothing
+	}
+	for _, m := range o.Mark {
+		busy, err := n.byNIC[m.Src].Mark(m.Dst, m.Count)
+		a.Mark = append(a.Mark, MarkReply{Busy: busy, Err: text(err)})
+	}
+	for _, m := range o.Unmark {
+		a.Left = append(a.Left, n.byNIC[m.Src].Unmark(m.Dst, m.Count))
+	}
+	for _, s := range o.Send {
+		seq, err := n.byNIC[s.Src].Send(s.Dst, s.Bytes, s.Traced)
+		a.Sent = append(a.Sent, SendReply{Seq: seq, Err: text(err)})
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// readdress has the NICs at a switch send by the addresses of now.
+func (p *Part) readdress(id weft.SwitchID) {
+	for _, h := range p.nodes.atPrograms[id] {
+		h.Readdress()
+	}
+}
+
+// standing is what was done to the part. The caller holds mu.
+func (p *Part) standing() *Standing {
+	s := &Standing{Traffic: p.traffic, Era: p.era, Hold: p.hold, Orders: p.carried, Lit: make([]byte, (len(p.lit)+7)/8)}
+	for i, lit := range p.lit {
+		if lit {
+			s.Lit[i>>3] |= 1 << (i & 7)
+		}
+		if im, ok := p.impaired[i]; ok {
+			s.Impaired = append(s.Impaired, ImpairOrder{EndOf(p.nodes.ends[i].End), im})
+		}
+	}
+	for w := range p.cut {
+		s.Cut = append(s.Cut, w)
+	}
+	slices.SortFunc(s.Cut, Way.compare)
+	for _, n := range p.nodes.switches {
+		if v := n.Now().Version; v != 0 {
+			s.Versions = append(s.Versions, v)
+		}
+	}
+	return s
+}

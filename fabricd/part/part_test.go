@@ -1,0 +1,276 @@
+package part_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/switch/pace"
+)
+
+// start brings all links up and starts traffic.
+func (r *rig) start(spec string) {
+	r.t.Helper()
+	r.all(part.Order{Light: true})
+	r.up(0)
+	r.traffic(spec)
+}
+
+func TestTwoPartsAreOneFabric(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "kary-ntree:2,3", "deterministic-link", nil)
+	require.Zero(t, r.sum().up)
+	r.start("uniform:0.05")
+	r.delivered(100)
+	s := r.quiet()
+	require.Zero(t, s.lost+s.NICs.Missing+s.NICs.Reordered+s.NICs.Duplicated)
+	require.Greater(t, s.Switches.Forwarded, s.NICs.Delivered)
+	require.Len(t, s.flows, r.crossing())
+	s = r.sumWith(part.SumRequest{Eras: true})
+	require.Equal(t, s.NICs.Injected, s.Eras[0].Injected)
+	require.Equal(t, s.NICs.Delivered, s.Eras[0].Delivered)
+	r.connected()
+}
+
+// crossingLink is a link between the parts, and which part has its end A.
+func (r *rig) crossingLink() (l weft.LinkID, a, b *led) {
+	of := map[weft.Node]*led{}
+	for _, l := range r.parts {
+		for _, e := range l.charter.Place.Ends(r.graph) {
+			of[e.Node] = l
+		}
+	}
+	for _, l := range r.graph.Links {
+		if a, b := of[l.A.Node], of[l.B.Node]; a != b {
+			return l.ID, a, b
+		}
+	}
+	r.t.Fatal("no link crosses")
+	return 0, nil, nil
+}
+
+// A cut is kept by both ends: each part keeps its direction, told or not told by the other, and the ends find a silent one.
+func TestOrdersOfAPart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "kary-ntree:2,3", "adaptive-link", nil)
+	r.start("uniform:0.05")
+	id, a, b := r.crossingLink()
+	l := r.graph.Links[id]
+	ways := []part.Way{{Link: id}, {Link: id, Back: true}}
+
+	// Signalled: both ends are told.
+	dark := func(e weft.End) []part.SignalOrder { return []part.SignalOrder{{End: part.EndOf(e)}} }
+	a.order(part.Order{Cut: ways, Signals: dark(l.A)})
+	got := b.order(part.Order{Cut: ways, Signals: dark(l.B), Era: new(uint16(3)), Sum: &part.SumRequest{Standing: true, Ends: true}})
+	require.ElementsMatch(t, ways, got.Sum.Standing.Cut)
+	require.Equal(t, uint16(3), got.Sum.Standing.Era)
+	require.Len(t, got.Sum.Ends, r.crossing()/2)
+	r.up(2)
+	light := func(e weft.End) []part.SignalOrder { return []part.SignalOrder{{End: part.EndOf(e), Up: true}} }
+	a.order(part.Order{Restored: ways, Signals: light(l.A)})
+	b.order(part.Order{Restored: ways, Signals: light(l.B)})
+	r.up(0)
+
+	// Silent, and one direction kept by its receiver alone.
+	b.order(part.Order{Cut: ways[:1]})
+	r.up(2)
+	b.order(part.Order{Restored: ways[:1]})
+	r.up(0)
+
+	// An end loses signal for a moment, and its neighbour in the other part finds out.
+	a.order(part.Order{Signals: append(dark(l.A), light(l.A)...)})
+	r.up(0)
+
+	// Held NICs inject nothing; an impaired end loses frames.
+	r.all(part.Order{Hold: new(true)})
+	require.Eventually(t, func() bool { s := r.sum(); return s.Held+s.wires == 0 && s.Queued > 0 }, patience, 10*time.Millisecond)
+	loss := part.ImpairOrder{End: part.EndOf(l.A), Impair: pace.Impairment{Loss: 0.5}}
+	s := a.order(part.Order{Impair: []part.ImpairOrder{loss}, Sum: &part.SumRequest{Standing: true}}).Sum
+	require.Equal(t, []part.ImpairOrder{loss}, s.Standing.Impaired)
+	require.True(t, s.Standing.Hold)
+	loss.Impair = pace.Impairment{}
+	a.order(part.Order{Impair: []part.ImpairOrder{loss}})
+	r.all(part.Order{Hold: new(false)})
+	r.delivered(50)
+
+	// A switch crashes, with all that is in it, and comes back.
+	victim := a.charter.Place.SwitchIDs()[1]
+	for _, up := range []bool{false, true} {
+		for _, p := range r.parts {
+			var o part.Order
+			for _, l := range r.graph.Links {
+				for _, e := range []weft.End{l.A, l.B} {
+					if l.A.Node != victim.Node() && l.B.Node != victim.Node() {
+						continue
+					}
+					if _, here := p.ends()[e]; here {
+						o.Signals = append(o.Signals, part.SignalOrder{End: part.EndOf(e), Up: up})
+					}
+				}
+			}
+			if p == a && !up {
+				o.Crash = []weft.SwitchID{victim}
+			}
+			p.order(o)
+		}
+	}
+	r.all(part.Order{Light: true})
+	r.up(0)
+	r.delivered(50)
+	r.quiet()
+	r.connected()
+}
+
+// ends are those of a part.
+func (l *led) ends() map[weft.End]struct{} {
+	m := map[weft.End]struct{}{}
+	for _, e := range l.charter.Place.Ends(l.rig.graph) {
+		m[e] = struct{}{}
+	}
+	return m
+}
+
+func TestPartRefuses(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
+	west, east := r.parts["west"], r.parts["east"]
+	other := part.EndOf(east.charter.Place.Ends(r.graph)[0])
+	for want, o := range map[string]part.Order{
+		"another incarnation":        {Number: 99},
+		"not in this part":           {Number: 1, Signals: []part.SignalOrder{{End: other}}, Light: true},
+		"port 7 of switch":           {Number: 1, Impair: []part.ImpairOrder{{End: part.End{Port: 7}}}},
+		"link 999: there are":        {Number: 1, Cut: []part.Way{{Link: 999}}},
+		"switch 1: not in this part": {Number: 1, Crash: []weft.SwitchID{1}},
+		"nic 99: not in":             {Number: 1, Send: []part.SendOrder{{Src: 99}}, Notices: []weft.Notice{{Src: 99}}},
+		"the clock does not go back": {Number: 1, Clock: -1},
+		"unknown NIC":                {Number: 1, Traffic: &part.TrafficOrder{Spec: "incast:0.5,to=nobody"}},
+		"pattern":                    {Number: 1, Traffic: &part.TrafficOrder{Spec: "unifrom:0.5"}},
+		"draws":                      {Number: 1, Traffic: &part.TrafficOrder{Spec: "pairwise:0.5", Draws: []byte("x")}},
+	} {
+		_, err := west.Order(context.Background(), o)
+		require.ErrorIs(t, err, bus.ErrSwitchRefused, want)
+		require.ErrorContains(t, err, want)
+	}
+	s, err := west.Sum(context.Background(), part.SumRequest{Standing: true})
+	require.NoError(t, err)
+	require.Zero(t, s.Standing.Orders, "nothing of them was done")
+	require.Equal(t, make([]byte, len(s.Standing.Lit)), s.Standing.Lit)
+	require.Equal(t, "none", s.Standing.Traffic.Spec)
+
+	// A leader that was replaced.
+	west.order(part.Order{Term: 5})
+	_, err = west.Order(context.Background(), part.Order{Number: 1, Term: 4})
+	require.ErrorContains(t, err, "another leader has taken over")
+	_, err = west.Load(context.Background(), part.LoadOrder{Number: 1, Term: 4})
+	require.ErrorContains(t, err, "another leader has taken over")
+	_, err = west.End(context.Background(), part.EndOrder{Number: 1, Term: 4})
+	require.ErrorContains(t, err, "another leader has taken over")
+	_, err = west.Read(context.Background(), part.ReadRequest{Number: 2})
+	require.ErrorContains(t, err, "another incarnation")
+	_, err = west.Nodes(context.Background(), part.NodeRequest{Number: 1, NICs: []weft.NICID{99}})
+	require.ErrorContains(t, err, "not in this part")
+
+	last, err := west.End(context.Background(), part.EndOrder{Why: "enough"})
+	require.NoError(t, err)
+	require.NotNil(t, last.Standing)
+	require.NoError(t, west.part.Wait(context.Background()))
+}
+
+// A part dies without a word, and is hosted anew: the flows of its NICs begin anew, its links come up in new epochs, and what it held
+// is the only thing missing in what the others count.
+func TestAPartIsHostedAnew(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "kary-ntree:2,3", "deterministic-link", nil)
+	r.start("uniform:0.05")
+	r.delivered(100)
+	east := r.parts["east"]
+	require.NoError(t, east.part.Close())
+	_, err := east.Sum(context.Background(), part.SumRequest{})
+	require.ErrorIs(t, err, bus.ErrNoProcess)
+	west, err := r.parts["west"].Sum(context.Background(), part.SumRequest{})
+	require.NoError(t, err)
+	delete(r.parts, "east")
+
+	c := east.charter
+	c.Number, c.Again, c.Epoch, c.Now, c.Era = 7, 1, 1<<20, west.Now, 4
+	east = r.host(c)
+	east.order(part.Order{Light: true})
+	r.up(0)
+	before := r.sumWith(part.SumRequest{Eras: true})
+	require.Equal(t, before.NICs.Injected, before.Eras[0].Injected, "none of the new ones yet")
+	r.traffic("uniform:0.05")
+	r.delivered(100)
+	r.traffic("none")
+	var s sums
+	require.Eventually(t, func() bool { s = r.sum(); return s.Held+s.Queued+s.wires == 0 }, patience, 10*time.Millisecond)
+	require.Zero(t, s.NICs.Reordered+s.NICs.Duplicated)
+	one, err := east.Sum(context.Background(), part.SumRequest{Eras: true})
+	require.NoError(t, err)
+	require.LessOrEqual(t, one.NICs.Missing, s.lost+s.Switches.LostQueue, "what flows on their way had sent before it came is not missing")
+	require.Equal(t, one.NICs.Injected, one.Eras[4-one.FirstEra].Injected)
+	seq := east.order(part.Order{Send: []part.SendOrder{{Src: east.charter.Place.NICIDs()[0], Dst: 0, Bytes: 1, Traced: true}}}).Sent[0].Seq
+	require.Equal(t, uint64(1), seq>>40)
+	require.Eventually(t, func() bool {
+		for _, o := range r.observations() {
+			if len(o.Arrived) == 1 && o.Arrived[0].Seq == seq {
+				return o.NIC && o.Node == 0
+			}
+		}
+		return false
+	}, patience, time.Millisecond, "what arrives in one part was sent in the other, and is told")
+}
+
+func (r *rig) observations() []part.Observation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.seen
+}
+
+// What is asked about single nodes agrees with the sums, and large answers and requests come in pieces.
+func TestReadingsAgreeWithSums(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "kary-ntree:3,3", "adaptive-link", nil)
+	r.start("uniform:0.05")
+	r.delivered(100)
+	s := r.quiet()
+	var read part.Sum
+	for _, l := range r.parts {
+		all, err := l.Read(context.Background(), part.ReadRequest{Number: l.charter.Number})
+		require.NoError(t, err)
+		for _, sw := range all.Switches {
+			read.Switches = part.AddSwitch(read.Switches, sw.Reading.Stats)
+		}
+		for _, n := range all.NICs {
+			read.NICs = part.AddNIC(read.NICs, n.Reading.Stats)
+		}
+		// Asked for ten times over it is more than one message takes.
+		var ids []weft.SwitchID
+		for range 60 {
+			ids = append(ids, l.charter.Place.SwitchIDs()...)
+		}
+		nodes, err := l.Nodes(context.Background(), part.NodeRequest{Number: l.charter.Number, Switches: ids, NICs: l.charter.Place.NICIDs()})
+		require.NoError(t, err)
+		require.Len(t, nodes.Switches, len(ids))
+		require.Len(t, nodes.Drivers, len(ids)+len(nodes.NICs))
+		for i, id := range ids {
+			require.Equal(t, id, nodes.Switches[i].Switch)
+			require.Equal(t, nodes.Switches[i].Ports[0].Counters.Sent, nodes.Flows[i][0].Sent)
+		}
+	}
+	require.Equal(t, s.Switches, read.Switches)
+	require.Equal(t, s.NICs, read.NICs)
+	h, err := part.DecodeLatency(r.latency())
+	require.NoError(t, err)
+	require.Positive(t, h.TotalCount())
+}
+
+func (r *rig) latency() []byte {
+	s, err := r.parts["west"].Sum(context.Background(), part.SumRequest{Latency: true})
+	require.NoError(r.t, err)
+	return s.Latency
+}

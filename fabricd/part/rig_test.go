@@ -1,0 +1,256 @@
+package part_test
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/linkmon/liveness"
+	"github.com/weft-fabric/weft/switch/credit"
+)
+
+const patience = 20 * time.Second
+
+// rig is a fabric of two parts on a broker of the test, led by the test.
+type rig struct {
+	t      testing.TB
+	broker *bus.Broker
+	peers  *bus.Peers
+	graph  *topology.Graph
+	parts  map[string]*led
+
+	mu   sync.Mutex
+	seen []part.Observation // guarded by mu
+}
+
+// led is a part as the test leads it.
+type led struct {
+	*part.Client
+	rig     *rig
+	charter part.Charter
+	part    *part.Part
+}
+
+// newRig hosts a topology in parts: the switches at even places of the list are west, the others east, and NICs with their leaves.
+func newRig(t testing.TB, spec, firmware string, change func(c *part.Charter)) *rig {
+	t.Helper()
+	g, err := topology.Generate(spec)
+	require.NoError(t, err)
+	r := &rig{t: t, graph: g, parts: map[string]*led{}}
+	r.broker, err = bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
+	require.NoError(t, err)
+	t.Cleanup(r.broker.Shutdown)
+	r.peers, err = bus.NewPeers(bus.PeersConfig{Fabric: "lab", Broker: r.broker})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = r.peers.Close() })
+	require.NoError(t, r.peers.Hear(r.hear))
+
+	var text bytes.Buffer
+	require.NoError(t, g.WriteYAML(&text))
+	packed, err := part.Compress(text.Bytes())
+	require.NoError(t, err)
+	places := r.places()
+	for i, p := range places {
+		c := part.Charter{
+			Fabric: "lab", Part: p.Part, Number: uint64(i + 1), Topology: packed, Firmware: firmware, Place: p, Layout: places,
+			Switch: part.SwitchOptions{VCs: 2, InputBuffer: 2, OutputBuffer: 2},
+			NIC:    part.NICOptions{PacketBytes: 256},
+			Link:   part.LinkOptions{Rate: 256_000, Liveness: liveness.Config{Interval: 50 * weft.Millisecond, Multiplier: 3}, Inbox: 64},
+			Seed:   7,
+		}
+		if change != nil {
+			change(&c)
+		}
+		r.host(c)
+	}
+	return r
+}
+
+// places divides the switches evenly and puts NICs with their leaves.
+func (r *rig) places() []part.Place {
+	var switches [2][]weft.SwitchID
+	var nics [2][]weft.NICID
+	for _, s := range r.graph.Switches {
+		switches[s.ID%2] = append(switches[s.ID%2], s.ID)
+	}
+	for _, n := range r.graph.NICs {
+		leaf, _ := part.Leaf(r.graph, n.ID)
+		nics[leaf.Switch%2] = append(nics[leaf.Switch%2], n.ID)
+	}
+	list := make([]part.Place, 2)
+	for i, name := range []string{"west", "east"} {
+		list[i] = part.Place{Part: name, Switches: part.Spans(switches[i]), NICs: part.Spans(nics[i]), Shard: 10 * i, Shards: 1 + i}
+	}
+	return list
+}
+
+// host opens a part with credentials of its own.
+func (r *rig) host(c part.Charter) *led {
+	r.t.Helper()
+	var err error
+	c.Credentials, err = r.broker.AdmitPart(bus.PartAccess{Part: c.Part, First: c.Place.Shard, N: c.Place.Shards})
+	require.NoError(r.t, err)
+	p, err := part.Open(part.Config{Charter: c, URL: r.broker.ClientURL()})
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { require.NoError(r.t, p.Close()) })
+	l := &led{Client: part.NewClient(r.peers, c.Part), rig: r, charter: c, part: p}
+	r.parts[c.Part] = l
+	return l
+}
+
+func (r *rig) hear(node, kind string, data []byte) {
+	seen, err := part.DecodeSeen(data)
+	if err != nil || kind != part.TellSeen {
+		r.t.Errorf("%s tells %s: %v", node, kind, err)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, seen.Events...)
+}
+
+// order has a part do something.
+func (l *led) order(o part.Order) part.OrderAnswer {
+	l.rig.t.Helper()
+	o.Number = l.charter.Number
+	a, err := l.Order(context.Background(), o)
+	require.NoError(l.rig.t, err)
+	return a
+}
+
+// all has every part do something.
+func (r *rig) all(o part.Order) {
+	r.t.Helper()
+	for _, l := range r.parts {
+		l.order(o)
+	}
+}
+
+func (r *rig) traffic(spec string) {
+	r.t.Helper()
+	draws, err := rand.NewPCG(7, 1<<32).MarshalBinary()
+	require.NoError(r.t, err)
+	r.all(part.Order{Traffic: &part.TrafficOrder{Spec: spec, Draws: draws}})
+}
+
+// sums are what all parts have added up together, with what is on crossing links and lost there.
+type sums struct {
+	part.Sum
+	flows       map[weft.End]credit.Flow
+	wires, lost uint64
+	up, ends    int
+}
+
+func (r *rig) sum() (s sums) { return r.sumWith(part.SumRequest{}) }
+
+func (r *rig) sumWith(ask part.SumRequest) (s sums) {
+	r.t.Helper()
+	s.flows = map[weft.End]credit.Flow{}
+	for _, l := range r.parts {
+		one, err := l.Sum(context.Background(), part.SumRequest{Number: l.charter.Number, Ends: true, Eras: ask.Eras})
+		require.NoError(r.t, err)
+		s.Add(&one)
+		for i := range l.charter.Place.Ends(r.graph) {
+			if s.ends++; part.Bit(one.Up, i) {
+				s.up++
+			}
+		}
+		for _, e := range one.Ends {
+			s.flows[e.End] = e.Flow
+		}
+	}
+	s.wires = s.Wires
+	for _, l := range s.Lost {
+		s.lost += l.Wire[0] + l.Wire[1]
+	}
+	for e, flow := range s.flows {
+		peer, _, ok := r.graph.Peer(e)
+		require.True(r.t, ok)
+		if to, ok := s.flows[peer]; ok {
+			wire, lost := credit.OnWire(flow, to)
+			s.wires, s.lost = s.wires+wire, s.lost+lost
+		}
+	}
+	return s
+}
+
+// balance is what is injected less all accounts.
+func (s *sums) balance() int64 {
+	n, sw := &s.NICs, &s.Switches
+	return int64(n.Injected) - int64(n.Delivered+n.Wrong+s.lost+sw.LostQueue+sw.LostCrash+sw.Discarded+s.wires+s.Held+s.Queued)
+}
+
+// up waits until all links of the fabric are up but so many ends.
+func (r *rig) up(but int) {
+	r.t.Helper()
+	linked := 2 * len(r.graph.Links)
+	require.Eventually(r.t, func() bool { return r.sum().up == linked-but }, patience, 25*time.Millisecond)
+}
+
+// quiet stops the traffic and waits until all packets have ended.
+func (r *rig) quiet() sums {
+	r.t.Helper()
+	r.traffic("none")
+	var s sums
+	ok := func() bool {
+		s = r.sum()
+		return s.Held+s.Queued+s.wires == 0 && s.balance() == 0
+	}
+	if !ok() {
+		require.Eventually(r.t, ok, patience, 20*time.Millisecond, "the ledger does not balance: %d missing, %+v", s.balance(), s.Sum)
+	}
+	return s
+}
+
+// delivered waits until so many more packets have been.
+func (r *rig) delivered(more uint64) {
+	r.t.Helper()
+	from := r.sum().NICs.Delivered
+	require.Eventually(r.t, func() bool { return r.sum().NICs.Delivered >= from+more }, patience, 25*time.Millisecond)
+}
+
+// connected checks that every NIC reaches every other.
+func (r *rig) connected() {
+	r.t.Helper()
+	before := r.sum().NICs.Delivered
+	n := len(r.graph.NICs)
+	for _, l := range r.parts {
+		var o part.Order
+		for _, src := range l.charter.Place.NICIDs() {
+			for dst := range weft.NICID(n) {
+				if dst != src {
+					o.Send = append(o.Send, part.SendOrder{Src: src, Dst: dst, Bytes: 64})
+				}
+			}
+		}
+		for _, a := range l.order(o).Sent {
+			require.Empty(r.t, a.Err)
+		}
+	}
+	require.Equal(r.t, before+uint64(n*(n-1)), r.quiet().NICs.Delivered)
+}
+
+// crossing is how many ends lead from one part to the other.
+func (r *rig) crossing() (n int) {
+	of := map[weft.Node]string{}
+	for name, l := range r.parts {
+		for _, e := range l.charter.Place.Ends(r.graph) {
+			of[e.Node] = name
+		}
+	}
+	for _, l := range r.graph.Links {
+		if of[l.A.Node] != of[l.B.Node] {
+			n += 2
+		}
+	}
+	return n
+}

@@ -1,0 +1,195 @@
+package part
+
+import (
+	"cmp"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/switchd"
+)
+
+// adder adds up what a part has counted.
+type adder struct {
+	noticesLost atomic.Uint64
+
+	mu      sync.Mutex        // serialises readings; the rest is guarded by it
+	reading switching.Reading // storage
+	flows   []credit.Flow     // per end, as it was read last
+}
+
+// Sum adds up what the part has counted.
+func (p *Part) Sum(r SumRequest) (Sum, error) {
+	p.adder.mu.Lock()
+	defer p.adder.mu.Unlock()
+	s := Sum{Part: p.charter.Part, Number: p.charter.Number, At: p.clock.Now(), Notices: p.adder.noticesLost.Load(), Up: make([]byte, (len(p.nodes.ends)+7)/8)}
+	s.Observed, s.Untold = p.teller.counts() // before anything is read: what has changed by then shows
+	p.adder.flows = append(p.adder.flows[:0], make([]credit.Flow, len(p.nodes.ends))...)
+	for _, n := range p.nodes.switches {
+		p.addSwitch(&s, n)
+	}
+	for _, h := range p.nodes.nics {
+		p.addNIC(&s, h, r.Eras)
+	}
+	p.addLinks(&s, r.Ends)
+	s.Links = p.links.Stats()
+	if r.Latency {
+		all := nic.NewLatency()
+		for _, h := range p.nodes.nics {
+			h.MergeLatency(all)
+		}
+		data, err := encodeLatency(all)
+		if err != nil {
+			return s, err
+		}
+		s.Latency = data
+	}
+	s.Now = p.clock.Now()
+	return s, nil
+}
+
+// addSwitch adds a switch. The caller holds the adder's lock.
+func (p *Part) addSwitch(s *Sum, n *node) {
+	r := &p.adder.reading
+	n.Do(func(weft.Time, *weft.Actions) {
+		n.core.Read(r)
+		if r.Stats.Discarded > 0 {
+			n.core.Discards(func(rule string, packets uint64) { s.discard(rule, packets) })
+		}
+		s.Timers = max(s.Timers, n.core.Timer())
+	})
+	s.Drivers = s.Drivers.Add(n.Stats())
+	s.Switches = AddSwitch(s.Switches, r.Stats)
+	s.Held += uint64(r.Held)
+	s.Blocked += uint64(r.Blocked)
+	if r.Stats.LostCrash > 0 {
+		s.Crashed = append(s.Crashed, NodeLost{n.id, r.Stats.LostCrash})
+	}
+	for i := range r.Ports {
+		port := &r.Ports[i]
+		e := n.first + i
+		p.adder.flows[e] = port.Flow
+		if port.Lost > 0 {
+			s.LostOut = append(s.LostOut, EndLost{EndOf(p.nodes.ends[e].End), port.Lost})
+		}
+		s.addState(p, e, port.Suppressed)
+	}
+}
+
+func (s *Sum) discard(rule string, packets uint64) {
+	if s.Discards == nil {
+		s.Discards = map[string]uint64{}
+	}
+	s.Discards[rule] += packets
+}
+
+// addState adds what an end makes of its link.
+func (s *Sum) addState(p *Part, e int, suppressed bool) {
+	if p.adder.flows[e].State == credit.Up {
+		s.Up[e>>3] |= 1 << (e & 7)
+	}
+	if suppressed {
+		s.HeldDown = append(s.HeldDown, EndOf(p.nodes.ends[e].End))
+	}
+}
+
+// addNIC adds a NIC. The caller holds the adder's lock.
+func (p *Part) addNIC(s *Sum, h *host, eras bool) {
+	r := h.Read()
+	s.Drivers = s.Drivers.Add(h.Driver.Stats())
+	s.NICs = AddNIC(s.NICs, r.Stats)
+	s.Queued += uint64(r.Queued)
+	if r.Stats.Wrong > 0 {
+		if s.Wrong == nil {
+			s.Wrong = map[string]uint64{}
+		}
+		s.Wrong[p.graph.NICs[h.id].Name] = r.Stats.Wrong
+	}
+	p.adder.flows[h.end] = r.Flow
+	s.addState(p, h.end, r.Suppressed)
+	if eras {
+		sn := h.Snapshot()
+		var now, all nic.EraStats
+		for _, e := range sn.Eras {
+			now = addEra(now, e)
+		}
+		all = nic.EraStats{Injected: sn.Stats.Injected, Delivered: sn.Stats.Delivered, Rerouted: sn.Stats.Rerouted}
+		s.OlderEra = addEra(s.OlderEra, nic.EraStats{Injected: all.Injected - now.Injected, Delivered: all.Delivered - now.Delivered, Rerouted: all.Rerouted - now.Rerouted})
+		s.FirstEra, s.Eras = addEras(s.FirstEra, s.Eras, sn.FirstEra, sn.Eras)
+	}
+}
+
+// addLinks adds what the links inside the part have on their wires, and the ends of the others. The caller holds the adder's lock.
+func (p *Part) addLinks(s *Sum, ends bool) {
+	flows := p.adder.flows
+	for _, l := range p.nodes.inside {
+		a, b := flows[l.a], flows[l.b]
+		wireAB, lostAB := credit.OnWire(a, b)
+		wireBA, lostBA := credit.OnWire(b, a)
+		s.Wires += wireAB + wireBA
+		if lostAB+lostBA > 0 {
+			s.Lost = append(s.Lost, LinkLost{l.id, [2]uint64{lostAB, lostBA}})
+		}
+	}
+	if ends {
+		s.Ends = make(EndFlows, len(p.nodes.crossing))
+		for i, e := range p.nodes.crossing {
+			s.Ends[i] = EndFlow{p.nodes.ends[e].End, flows[e]}
+		}
+	}
+}
+
+// readings reads all nodes.
+func (p *Part) readings() Readings {
+	r := Readings{Number: p.charter.Number, At: p.clock.Now(), Switches: make(SwitchReads, len(p.nodes.switches)), NICs: make(NICReads, len(p.nodes.nics))}
+	for i, n := range p.nodes.switches {
+		r.Switches[i].Switch = n.id
+		n.Do(func(weft.Time, *weft.Actions) { n.core.Read(&r.Switches[i].Reading) })
+	}
+	for i, h := range p.nodes.nics {
+		r.NICs[i] = NICRead{h.id, h.Read()}
+	}
+	return r
+}
+
+// all is all about some nodes. The error names one that is not in the part.
+func (p *Part) all(r NodeRequest) (a Nodes, err error) {
+	a.Number, a.At = p.charter.Number, p.clock.Now()
+	var drivers []switchd.Stats
+	for _, id := range r.Switches {
+		n := p.nodes.bySwitch[id]
+		if n == nil {
+			return a, notHere(id.Node())
+		}
+		flows := make([]credit.Flow, n.core.Ports())
+		n.Do(func(weft.Time, *weft.Actions) {
+			a.Switches = append(a.Switches, n.core.Snapshot())
+			for i := range flows {
+				flows[i] = n.core.Flow(weft.PortID(i))
+			}
+		})
+		a.Flows, drivers = append(a.Flows, flows), append(drivers, n.Stats())
+	}
+	for _, id := range r.NICs {
+		h := p.nodes.byNIC[id]
+		if h == nil {
+			return a, notHere(id.Node())
+		}
+		a.NICs, drivers = append(a.NICs, h.Snapshot()), append(drivers, h.Driver.Stats())
+	}
+	a.Drivers = drivers
+	return a, nil
+}
+
+func (w Way) compare(o Way) int {
+	if w.Link == o.Link && w.Back != o.Back {
+		if o.Back {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(w.Link, o.Link)
+}
