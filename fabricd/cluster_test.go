@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -47,12 +48,15 @@ func (s *site) run() {
 	for _, h := range s.hosts {
 		s.startServer(h)
 	}
+	require.Eventually(t, func() bool { // the servers have found each other and chosen who of them keeps what
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: "lab", URL: s.hosts[2].url(), Existing: true})
+		return errors.Is(err, bus.ErrNoKey)
+	}, patience, 50*time.Millisecond)
 	for _, h := range s.hosts {
-		require.Eventually(t, func() bool { // the servers choose who of them keeps what
-			s.startAgent(h)
-			h.agent.says(" room for ")
-			return true
-		}, patience, time.Millisecond)
+		s.startAgent(h)
+		h.agent.says(" room for ")
 	}
 	g, err := topology.Parse(clusterTree)
 	require.NoError(t, err)
@@ -80,17 +84,17 @@ func (s *site) run() {
 	s.hosts[1].agent.signal(syscall.SIGCONT)
 	r.sound("an agent frozen and resumed")
 
-	// Host 3's server is lost: who used it moves to another.
-	s.hosts[2].server.kill()
-	r.sound("a server lost")
-	s.startServer(s.hosts[2])
-
 	// The cluster is cut in two: links across go down, both halves go on.
 	s.cut(2)
 	r.untilLinks("links across the cut are down", anyDown)
 	r.goesOn()
 	s.heal(2)
 	r.sound("a cluster cut in two and healed")
+
+	// Host 3's server is lost: who used it moves to another.
+	s.hosts[2].server.kill()
+	r.sound("a server lost")
+	s.startServer(s.hosts[2])
 
 	// The leader is killed: the one that stands by takes over and knows what was done.
 	cut := r.graph.Links[len(r.graph.Links)-1].Name
