@@ -77,11 +77,11 @@ func (f *Fabric) LossesExplained() error {
 			return fmt.Errorf("%s %s lost %d packets, its wires and queues hold %d", r.Kind, r.Target, r.Lost(), most)
 		}
 	}
-	var missing, allowed uint64
+	var missing, allowed int64 // signed: of packets of a part that died, more may have been delivered than it had told of
 	for i := len(eras) - 1; i >= 0; i-- {
 		era := first + i
-		missing += eras[i].Injected - eras[i].Delivered
-		allowed += byEra[era]
+		missing += int64(eras[i].Injected - eras[i].Delivered)
+		allowed += int64(byEra[era])
 		if missing > allowed {
 			return fmt.Errorf("of the packets generated after both ends had seen fault or repair number %d, %d are missing, and later faults account for %d of them", era, missing, allowed)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -240,12 +241,13 @@ func (f *Fabric) Start(ctx context.Context) error {
 			}
 		}
 	})
+	wanted := slices.DeleteFunc(slices.Clone(f.links), func(l *link) bool { return !f.usable(l) })
 	f.mu.Unlock()
 	for _, p := range f.parts {
 		f.running.Go(func() { f.attendPart(f.ctx, p) })
 		f.running.Go(func() { f.watchPart(f.ctx, p) })
 	}
-	if err := f.waitLinks(ctx, f.links); err != nil {
+	if err := f.waitLinks(ctx, wanted); err != nil {
 		f.Stop()
 		return fmt.Errorf("fabric: links do not come up: %w", err)
 	}
@@ -339,7 +341,7 @@ func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) 
 func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
 	for _, l := range links {
 		done := func() bool {
-			return l.up[0].Load() && l.up[1].Load() || f.held(l) || f.absent(l) ||
+			return l.up[0].Load() && l.up[1].Load() || f.held(l) || f.absent(l) || f.dead(l) ||
 				l.suffers[0].Loss == 100 || l.suffers[1].Loss == 100
 		}
 		for !done() {

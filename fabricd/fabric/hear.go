@@ -134,7 +134,7 @@ func (f *Fabric) orderCuts(cut, restored []channelOf) {
 	wg.Wait()
 }
 
-// absent reports whether an end of l is a process that does not answer, so that nobody waits for it.
+// absent reports whether an end of l is a process, or in a part, that does not answer, so that nobody waits for it.
 func (f *Fabric) absent(l *link) bool {
 	for _, e := range l.ends() {
 		if e.Node.IsSwitch() {
@@ -142,7 +142,7 @@ func (f *Fabric) absent(l *link) bool {
 				return true
 			}
 		}
-		if p := f.outpostOf(e.Node); p != nil && p.quiet.Load() {
+		if p := f.outpostOf(e.Node); p != nil && p.quiet.Load() && !p.lost.Load() {
 			return true
 		}
 	}

@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
-	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // Chosen by us: how long a part may take from its charter to its first answer, which for thousands of nodes on a loaded machine is
@@ -154,73 +152,6 @@ func (p *outpost) briefLink(o *part.Order, l *link, cut map[part.Way]bool, impai
 			o.Signals = append(o.Signals, part.SignalOrder{End: part.EndOf(e)})
 		}
 	}
-}
-
-// reload gives a part the tables in force, where it has others.
-func (p *outpost) reload(versions []uint64) error {
-	f := p.fabric
-	first := firmware.VersionOf(f.opts.Firmware)
-	var list []*firmware.Patch
-	for i, id := range p.place.SwitchIDs() {
-		has := first
-		if i < len(versions) {
-			has = versions[i]
-		}
-		s := f.switches[id]
-		now := s.now.Load()
-		if now.version == has || now.version == 0 {
-			continue
-		}
-		if fw, ok := now.fw.(firmware.Programmed); ok {
-			list = append(list, firmware.Diff(id, firmware.Program{}, fw.Program(), 0, now.version))
-		}
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	return p.loadAll(list)
-}
-
-// loadAll has switches of a part forward by patches.
-func (p *outpost) loadAll(list []*firmware.Patch) error {
-	p.mu.Lock()
-	alive, o := p.alive, part.LoadOrder{Number: p.number, Term: p.fabric.opts.Term, Patches: list}
-	p.mu.Unlock()
-	if p.quiet.Load() {
-		p.stale.Store(true)
-		return errQuiet
-	}
-	ctx, cancel := context.WithTimeout(alive, orderTime)
-	defer cancel()
-	a, err := p.client.Load(ctx, o)
-	if err != nil {
-		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrNoProcess) {
-			p.hush()
-		}
-		p.stale.Store(true)
-		return err
-	}
-	var errs []error
-	for _, v := range a.Versions {
-		if v.Err != "" {
-			errs = append(errs, fmt.Errorf("switch %s: %s", p.fabric.switches[v.Switch].name, v.Err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// load has a switch of the part forward by tables, of which patch is what has changed.
-func (p *outpost) load(next *loaded, patch *firmware.Patch) error {
-	err := p.loadAll([]*firmware.Patch{patch})
-	if err == nil || errors.Is(err, errQuiet) {
-		return err
-	}
-	fw, ok := next.fw.(firmware.Programmed)
-	if !ok {
-		return err
-	}
-	// It may have another version, as one that was made anew has.
-	return p.loadAll([]*firmware.Patch{firmware.Diff(patch.Switch, firmware.Program{}, fw.Program(), 0, next.version)})
 }
 
 // trafficOrder is the traffic of now. The caller holds mu.

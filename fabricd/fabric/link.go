@@ -77,11 +77,14 @@ func (f *Fabric) alive(l *link) bool {
 		if e.Node.IsSwitch() && f.switches[e.Node.Index].crash != nil {
 			return false
 		}
-		if p := f.outpostOf(e.Node); p != nil && p.lost.Load() {
-			return false
-		}
 	}
-	return len(l.dark) == 0
+	return len(l.dark) == 0 && !f.dead(l)
+}
+
+// dead reports whether an end of l is in a part that is lost.
+func (f *Fabric) dead(l *link) bool {
+	a, b := f.outpostOf(l.A.Node), f.outpostOf(l.B.Node)
+	return a != nil && a.lost.Load() || b != nil && b.lost.Load()
 }
 
 // usable reports whether l should carry packets. The caller holds mu.

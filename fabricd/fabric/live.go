@@ -35,7 +35,7 @@ func newLive(t bus.Transport) *live { return &live{transport: t, start: time.Now
 // Build implements World.
 func (w *live) Build(b Blueprint) (switches, nics []Driver, err error) {
 	w.graph = b.Graph
-	if every := b.Interval / 4; every > 0 && w.transport.Enforcement() != bus.EnforcedInProcess {
+	if every := b.Interval / 4; every > 0 && b.some() && w.transport.Enforcement() != bus.EnforcedInProcess {
 		if w.beat, err = bus.NewBeat(w.transport, every.Duration()); err != nil {
 			return nil, nil, fmt.Errorf("fabric: %w", err)
 		}

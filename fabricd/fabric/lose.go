@@ -203,7 +203,9 @@ func (f *Fabric) buryPart(p *outpost) {
 // perished is died, for nodes that inject packets too: how many packets have died with them, or how many more than is known they
 // have injected. One of the two is 0.
 func perished(through []passage, injected, ended uint64) (dead, more uint64) {
-	dead = died(append([]passage{{received: injected}}, through...), ended)
+	all := append([]passage{{received: injected}}, through...)
+	dead = died(all, ended)
+	copy(through, all[1:]) // of doubtful packets some had come
 	in, out := injected, ended
 	for _, t := range through {
 		in, out = in+t.received, out+t.sent

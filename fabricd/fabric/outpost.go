@@ -26,6 +26,7 @@ type outpost struct {
 	inside []*link    // both ends are its own
 	border []*link    // one is
 	client *part.Client
+	loads  loads
 
 	quiet    atomic.Bool // it does not answer: nobody waits for it
 	lost     atomic.Bool // nobody answers for it: its nodes count as crashed. Then it is quiet too

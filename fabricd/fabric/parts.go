@@ -69,7 +69,7 @@ func Places(g *topology.Graph, parts []PartOptions, shards int) ([]part.Place, e
 		list = append(list, own)
 	}
 	for _, p := range parts {
-		at := 0
+		at := shards // those of the leader, also when it has no nodes
 		if n := len(list); n > 0 {
 			at = list[n-1].Shard + list[n-1].Shards
 		}
@@ -229,4 +229,39 @@ func each(ctx context.Context, parts []*outpost, do func(ctx context.Context, p 
 		all = append(all, <-errs)
 	}
 	return errors.Join(all...)
+}
+
+// PartState is a part as it is now.
+type PartState struct {
+	Part     string `json:"part"`
+	State    string `json:"state"` // SwitchUp, SwitchDown or SwitchQuiet, as that of its switches
+	Number   uint64 `json:"number"`
+	Again    int    `json:"again"` // how often it was made anew
+	Switches int    `json:"switches"`
+	NICs     int    `json:"nics"`
+	Links    int    `json:"links"`    // that have both ends in it
+	Crossing int    `json:"crossing"` // that have one
+}
+
+// Parts are the parts of the fabric, in the order of the options.
+func (f *Fabric) Parts() []PartState {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := []PartState{}
+	for _, p := range f.parts {
+		p.mu.Lock()
+		s := PartState{
+			Part: p.name, State: SwitchUp, Number: p.number, Again: int(p.again), Links: len(p.inside), Crossing: len(p.border),
+			Switches: len(p.place.SwitchIDs()), NICs: len(p.place.NICIDs()),
+		}
+		p.mu.Unlock()
+		switch {
+		case p.lost.Load():
+			s.State = SwitchDown
+		case p.quiet.Load():
+			s.State = SwitchQuiet
+		}
+		list = append(list, s)
+	}
+	return list
 }

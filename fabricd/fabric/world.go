@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -61,6 +62,12 @@ type Blueprint struct {
 	Inbox          int       // most frames on their way to one port
 	Seed           uint64    // of what impairments draw
 	Interval       weft.Time // between hellos; 0: there are none
+}
+
+// some reports whether there is a node at all.
+func (b *Blueprint) some() bool {
+	is := func(c weft.Core) bool { return c != nil }
+	return slices.ContainsFunc(b.Switches, is) || slices.ContainsFunc(b.NICs, is)
 }
 
 // Hashed is a World that can tell whether two runs were the same.

@@ -87,7 +87,6 @@ type plan struct {
 	impair        []int // per entry, the end
 	signals       []int // likewise
 	sources       []nic.Source
-	sends         bool
 }
 
 // end is the index of an end of the part.

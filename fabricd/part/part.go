@@ -24,7 +24,7 @@ type Config struct {
 	URL         string          // of the broker
 	Credentials bus.Credentials // for when the charter has none
 	Log         *slog.Logger    // nil: discarded
-	Serving     func()          // called once when the part answers; nil: nobody
+	Ready       func()          // called once when the part answers; nil: nobody
 }
 
 // Run is a part of a running fabric until it is told to end, which is no error, or ctx ends, whose error is returned. Other
@@ -34,8 +34,8 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	if cfg.Serving != nil {
-		cfg.Serving()
+	if cfg.Ready != nil {
+		cfg.Ready()
 	}
 	err = p.Wait(ctx)
 	return errors.Join(err, p.Close())

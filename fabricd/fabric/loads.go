@@ -1,0 +1,135 @@
+package fabric
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// loads are new tables for switches of a part. Those that come while others are on their way go together, in one request.
+type loads struct {
+	mu      sync.Mutex
+	sending bool        // guarded by mu: somebody does
+	waiting []*loadTask // guarded by mu; bound: one for each switch, since those of one come one at a time
+}
+
+type loadTask struct {
+	next  *loaded
+	patch *firmware.Patch
+	done  chan error // capacity 1
+}
+
+// load has a switch of the part forward by tables, of which patch is what has changed, and returns when they are in force.
+func (p *outpost) load(next *loaded, patch *firmware.Patch) error {
+	t := &loadTask{next, patch, make(chan error, 1)}
+	p.loads.mu.Lock()
+	p.loads.waiting = append(p.loads.waiting, t)
+	send := !p.loads.sending
+	p.loads.sending = true
+	p.loads.mu.Unlock()
+	for send {
+		p.loads.mu.Lock()
+		list := p.loads.waiting
+		p.loads.waiting = nil
+		if len(list) == 0 {
+			p.loads.sending, send = false, false
+		}
+		p.loads.mu.Unlock()
+		p.loadTasks(list)
+	}
+	return <-t.done
+}
+
+// loadTasks does them all, and says what came of each.
+func (p *outpost) loadTasks(list []*loadTask) {
+	patches := make([]*firmware.Patch, len(list))
+	for i, t := range list {
+		patches[i] = t.patch
+	}
+	errs, err := p.loadAll(patches)
+	var again []*loadTask
+	patches = patches[:0]
+	for _, t := range list {
+		bad := errs[t.patch.Switch]
+		fw, ok := t.next.fw.(firmware.Programmed)
+		switch {
+		case err != nil || bad == nil || !ok || t.patch.From == 0:
+			t.done <- errors.Join(err, bad)
+		default: // it may have another version, as one that was made anew has: then it gets the whole program
+			again, patches = append(again, t), append(patches, firmware.Diff(t.patch.Switch, firmware.Program{}, fw.Program(), 0, t.next.version))
+		}
+	}
+	if len(again) == 0 {
+		return
+	}
+	errs, err = p.loadAll(patches)
+	for _, t := range again {
+		t.done <- errors.Join(err, errs[t.patch.Switch])
+	}
+}
+
+// loadAll has switches of the part forward by patches. What went wrong with one of them is by switch.
+func (p *outpost) loadAll(list []*firmware.Patch) (errs map[weft.SwitchID]error, err error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	if p.quiet.Load() {
+		p.stale.Store(true)
+		return nil, errQuiet
+	}
+	p.mu.Lock()
+	alive, o := p.alive, part.LoadOrder{Number: p.number, Term: p.fabric.opts.Term, Patches: list}
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(alive, orderTime)
+	defer cancel()
+	a, err := p.client.Load(ctx, o)
+	if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrNoProcess) {
+			p.hush()
+		}
+		p.stale.Store(true)
+		return nil, err
+	}
+	errs = map[weft.SwitchID]error{}
+	for _, v := range a.Versions {
+		if v.Err != "" {
+			errs[v.Switch] = errors.New(v.Err)
+		}
+	}
+	return errs, nil
+}
+
+// reload gives a part the tables in force, where it has others.
+func (p *outpost) reload(versions []uint64) error {
+	f := p.fabric
+	first := firmware.VersionOf(f.opts.Firmware)
+	var list []*firmware.Patch
+	for i, id := range p.place.SwitchIDs() {
+		has := first
+		if i < len(versions) {
+			has = versions[i]
+		}
+		s := f.switches[id]
+		now := s.now.Load()
+		if now.version == has || now.version == 0 {
+			continue
+		}
+		if fw, ok := now.fw.(firmware.Programmed); ok {
+			list = append(list, firmware.Diff(id, firmware.Program{}, fw.Program(), 0, now.version))
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	errs, err := p.loadAll(list)
+	for id, bad := range errs {
+		err = errors.Join(err, fmt.Errorf("tables of switch %s: %w", f.switches[id].name, bad))
+	}
+	return err
+}

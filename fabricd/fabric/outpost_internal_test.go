@@ -1,0 +1,107 @@
+package fabric
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+// Whatever a part had told and its neighbours say, what is made up of its end balances: what came in or was injected has left, has
+// ended or has died.
+func TestPerishedBalances(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 10_000 {
+		through := make([]passage, r.IntN(6))
+		for i := range through {
+			through[i] = passage{received: r.Uint64N(1000), sent: r.Uint64N(1000), doubtful: r.Uint64N(1000)}
+		}
+		injected, ended := r.Uint64N(1000), r.Uint64N(1000)
+		dead, more := perished(through, injected, ended)
+		in, out := injected+more, ended+dead
+		for _, p := range through {
+			in, out = in+p.received, out+p.sent
+		}
+		require.Equal(t, in, out)
+		require.True(t, dead == 0 || more == 0)
+	}
+}
+
+// The clock of a part is taken for what the fastest answer says, until that is old.
+func TestSkew(t *testing.T) {
+	t.Parallel()
+	var s skew
+	s.measure(100, 200, 90) // it was at 90 when ours was at 150, give or take 50
+	assert.EqualValues(t, 60, s.behind)
+	s.measure(1000, 1010, 940)
+	assert.EqualValues(t, 65, s.behind)
+	s.measure(2000, 2900, 2000) // a slow answer says less
+	assert.EqualValues(t, 65, s.behind)
+	later := 2*skewLasts + 2000
+	s.measure(later, later+900, later)
+	assert.EqualValues(t, 450, s.behind)
+	assert.EqualValues(t, 1450, s.here(1000, 5000))
+	assert.EqualValues(t, 1200, s.here(1000, 1200), "nothing is later than now")
+}
+
+// A flap that another leader began goes on where it is now.
+func TestFlapGoesOnUnderAnotherLeader(t *testing.T) {
+	t.Parallel()
+	flap := fault.Flap{Period: fault.Duration(10 * time.Millisecond)}
+	f := &Fabric{world: &stoppedClock{now: weft.FromDuration(1037 * time.Millisecond)}}
+	a := &active{rec: &record{began: weft.Second}}
+	next := f.after(a, flap.Changes(func() uint64 { return 0 }))
+	e, ok := next()
+	require.True(t, ok)
+	assert.Equal(t, fault.Edge{At: 35 * time.Millisecond}, e, "it is up since then")
+	e, _ = next()
+	assert.Equal(t, fault.Edge{At: 40 * time.Millisecond, Down: true}, e)
+	e, _ = next()
+	assert.Equal(t, fault.Edge{At: 45 * time.Millisecond}, e)
+}
+
+// stoppedClock is a World that only has a time.
+type stoppedClock struct {
+	World
+	now weft.Time
+}
+
+func (c *stoppedClock) Now() weft.Time { return c.now }
+
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	g, err := topology.Parse("kary-ntree:2,2") // 4 switches, 4 NICs
+	require.NoError(t, err)
+	list, err := Places(g, []PartOptions{{Name: "a", Switches: []weft.SwitchID{2, 0}}, {Name: "b", NICs: []weft.NICID{3}}}, 1)
+	require.NoError(t, err)
+	require.Len(t, list, 3)
+	assert.Equal(t, []weft.SwitchID{1, 3}, list[0].SwitchIDs(), "what is in no part the leader runs")
+	assert.Equal(t, []weft.NICID{0, 1, 2}, list[0].NICIDs())
+	assert.Equal(t, []weft.SwitchID{0, 2}, list[1].SwitchIDs())
+	assert.Equal(t, 1, list[1].Shard)
+	assert.Equal(t, 1+ShardsOfPart, list[2].Shard)
+	list, err = Places(g, []PartOptions{{Name: "a", Switches: []weft.SwitchID{0, 1, 2, 3}, NICs: []weft.NICID{0, 1, 2, 3}}}, 2)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	assert.Equal(t, 2, list[0].Shard, "the leader's connections hear nothing of parts")
+
+	for want, parts := range map[string][]PartOptions{
+		"in part a and in part b":        {{Name: "a", Switches: []weft.SwitchID{1}}, {Name: "b", Switches: []weft.SwitchID{1}}},
+		"two parts are called a":         {{Name: "a", Switches: []weft.SwitchID{1}}, {Name: "a", Switches: []weft.SwitchID{2}}},
+		"like a node of the topology":    {{Name: "s0.0", Switches: []weft.SwitchID{1}}},
+		"needs a name":                   {{Switches: []weft.SwitchID{1}}},
+		"neither a switch nor a NIC":     {{Name: "a"}},
+		"switch 4: no such object":       {{Name: "a", Switches: []weft.SwitchID{4}}},
+		"nic 9: no such object in this ": {{Name: "a", NICs: []weft.NICID{9}}},
+	} {
+		_, err := Places(g, parts, 1)
+		assert.ErrorContains(t, err, want)
+	}
+}
