@@ -12,13 +12,16 @@ MINUTES   ?= 10
 SHORT     ?=
 LIMIT     ?= 0
 
-# Tests run under the race detector, but for packages that start no goroutine and hold no lock (tidy_test.go sees to that) and would take minutes
-# under it. The detector needs a C compiler; where Go finds none, tests run without it, and say so.
-PURE := /(switch/firmware|fabricd/subnet|subnet/(cdg|direct|dqr|layered|manage|reroute|survey|tolerate)|topology(/[a-z]+)?|harness/(measure|virtual))$$
+# Tests run under the race detector, but for packages that start no goroutine and hold no lock (tidy_test.go sees to that): it would find nothing
+# in them, and would take minutes. The detector needs a C compiler; where Go finds none, tests run without it, and say so.
+PURE := /(weft|switch|switch/(credit|deadlock|firmware|linkend|pace)|nic|nic/trace|linkmon/(fault|liveness|screen/mirror)|fabricd/(cli|document|document/nearest|subnet|web)|subnet/(cdg|direct|dqr|layered|manage|opensm|reroute|survey|tolerate)|topology(/[a-z]+)?|harness/(chart|measure|virtual)|papers/(cost|layered/cost|[a-z]+/(compare|opensm|speed)))$$
+# Those whose tests take or wait longest come first, so that none of them is alone in the end.
+LONG := /(fabricd/(fabric|member|web)|harness/(sweep|verify)|fabricd|subnet/dqr)$$
 # Tests of others do a part under it (race_test.go), and the whole in make whole, which cuts one in PAIRS of the 8128 pairs of links.
 PARTLY := /(fabricd/(api|fabric|manager|scenario)|harness/(sweep|verify))$$
 PAIRS  ?= 10
-CUTS   := EveryPair|EveryKind|EveryFirmware|EveryEngine|AThousandTimes|EachOfThe128|RandomSets|FullLoad|ReRouteVector|Soak
+CUTS   := EveryPair|EveryKind|EveryFirmware|EveryEngine|OverNATS|AThousandTimes|EachOfThe128|RandomSets|FullLoad|UpDownWith|KeepsTheOrder|SmallMessages|ReRouteVector|Soak
+MODULE := github.com/weft-fabric/weft
 CGO  := $(shell go env CGO_ENABLED)
 RACE ?= $(if $(filter 1,$(CGO)),-race)
 
@@ -43,16 +46,25 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(if $(shell git s
 PGO ?= off
 
 .DEFAULT_GOAL := help
-.PHONY: help test whole check bench fuzz build web browser watching profile scenarios experiments soak calm proofs schema clean
+.PHONY: help test raced pure whole check bench fuzz build web browser watching profile scenarios experiments soak calm proofs schema clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 test: check ## check, then run all tests (PKG, TESTFLAGS)
+	@$(MAKE) --no-print-directory -j2 raced pure
+
+# Beside each other, for tests wait much of the time, and one package at a time of those that mostly compute.
+raced:
 	$(if $(RACE),,@echo "no C compiler: testing without the race detector")
-	@go list $(PKG) >/dev/null
-	go list $(PKG) | grep -Ev '$(PURE)' | xargs -r go test -vet=off $(RACE) $(TESTFLAGS)
-	go list $(PKG) | grep -E '$(PURE)' | xargs -r go test -vet=off $(TESTFLAGS)
+	@$(call ordered,grep -Ev) | xargs -r go test -vet=off $(RACE) $(TESTFLAGS)
+
+pure:
+	@$(call ordered,grep -E) | xargs -r go test -vet=off -p 1 $(TESTFLAGS)
+
+# The packages that a grep for PURE gives, the longest first.
+ordered = set -e; all=$$(go list $(PKG)); list=$$(echo "$$all" | $(1) '$(PURE)' || true); \
+	{ echo "$$list" | grep -E '$(LONG)'; echo "$$list" | grep -Ev '$(LONG)'; }
 
 whole: ## run the packages whose tests do only a part under the race detector without it (PAIRS)
 	@go test -vet=off ./fabricd/fabric -run '$(CUTS)' -weft.pairs-every $(PAIRS) & fabric=$$!; \
@@ -69,13 +81,19 @@ check: ## vet, lint and formatting only
 bench: ## run the benchmarks (PKG, BENCH, COUNT)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG)
 
+# The tests of a package are linked once for all its targets, and of what is compiled only our own packages are instrumented: go test -fuzz
+# would compile all others and Go's library once more, to be led by branches in them too.
 fuzz: ## run each fuzz target in turn (PKG, FUZZTIME; FUZZCACHE, a folder for what is found instead of Go's own)
-	@list=$$(go list -f '{{.ImportPath}} {{.Dir}}' $(PKG)) || exit 1; \
-	for target in $$(echo "$$list" | while read -r pkg dir; do sed -n "s|^func \(Fuzz[A-Za-z0-9_]*\)(.*|$$pkg:\1|p" "$$dir"/*_test.go 2>/dev/null; done); do \
-		echo "$${target##*:} ($${target%:*})"; \
-		run="go test -vet=off -run ^$$ -fuzz ^$${target##*:}$$ -fuzztime $(FUZZTIME) $${target%:*} $(if $(FUZZCACHE),-args -test.fuzzcachedir=$(FUZZCACHE))"; \
-		$$run || { echo "once more: what fails is kept and fails again, a deadline that a worker missed does not"; $$run; } || exit 1; \
-	done
+	@bin=$$(mktemp -d) && trap 'rm -rf "$$bin"' EXIT; cache="$(FUZZCACHE)"; cache="$${cache:-$$(go env GOCACHE)/fuzz}"; \
+	go list -f '{{.ImportPath}} {{.Dir}}' $(PKG) >"$$bin/packages" || exit 1; \
+	while read -r pkg dir; do sed -n "s|^func \(Fuzz[A-Za-z0-9_]*\)(.*|$$pkg \1 $$dir|p" "$$dir"/*_test.go 2>/dev/null; done <"$$bin/packages" >"$$bin/targets"; \
+	[ -s "$$bin/targets" ] || { echo "no fuzz targets in $(PKG)"; exit 0; }; \
+	cut -d' ' -f1 "$$bin/targets" | uniq | xargs go test -c -vet=off -ldflags='-s -w' -gcflags='$(MODULE)/...=-d=libfuzzer' -o "$$bin/" || exit 1; \
+	while read -r pkg target dir; do \
+		echo "$$target ($$pkg)"; mkdir -p "$$cache/$$pkg" && cd "$$dir" || exit 1; \
+		set -- "$$bin/$${pkg##*/}.test" -test.run '^$$' -test.fuzz "^$$target$$" -test.fuzztime $(FUZZTIME) -test.fuzzcachedir "$$cache/$$pkg"; \
+		"$$@" || { echo "once more: what fails is kept and fails again, a deadline that a worker missed does not"; "$$@"; } || exit 1; \
+	done <"$$bin/targets"
 
 build: ## build bin/fabricd and bin/linkmon (PGO)
 	go build -pgo=$(PGO) $(if $(REVISION),-ldflags '-X main.revision=$(REVISION)') -o bin/ ./fabricd ./linkmon

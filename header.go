@@ -1,5 +1,10 @@
 package weft
 
+import (
+	"strconv"
+	"strings"
+)
+
 // Header is a packet. Weft emulates the fabric, not the payload: Size says how long the packet is on the wire.
 type Header struct {
 	Fields   // first, where a copy of them takes what the copy of the header has just written: a processor is slow otherwise
@@ -33,6 +38,34 @@ type Fields struct {
 	Route SourceRoute
 	// Sub are the sub-headers of what is left of its way in a torus or a mesh.
 	Sub SubHeaders
+}
+
+// Text prints the fields that are not as a packet enters the fabric with them, with the names of switches: "port field p3, misroute 0b101". None is "".
+func (f *Fields) Text(name func(SwitchID) string) string {
+	var list []string
+	switch f.PortField {
+	case PortFieldNone:
+	case PortFieldDown:
+		list = append(list, "port field down")
+	default:
+		list = append(list, "port field "+PortID(f.PortField).String())
+	}
+	if f.Path != 0 {
+		list = append(list, "path "+strconv.Itoa(int(f.Path)))
+	}
+	if f.Layers != 0 {
+		list = append(list, "layers 0b"+strconv.FormatUint(uint64(f.Layers), 2))
+	}
+	if f.Misroute != 0 {
+		list = append(list, "misroute 0b"+strconv.FormatUint(f.Misroute, 2))
+	}
+	if f.Route.Len() > 0 {
+		list = append(list, "route "+f.Route.String())
+	}
+	if f.Sub.Len() > 0 {
+		list = append(list, "sub-headers "+f.Sub.Text(name))
+	}
+	return strings.Join(list, ", ")
 }
 
 // Values of the port field that are not ports.

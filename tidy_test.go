@@ -38,7 +38,7 @@ func TestPackagesThatAreNotTestedForRacesHaveNoGoroutines(t *testing.T) {
 	var bad []string
 	found := map[string]bool{}
 	for _, f := range sourceTree(t) {
-		if f.isTest() || !in.MatchString("/"+f.dir) {
+		if f.isTest() || !in.MatchString(path.Join(module, f.dir)) {
 			continue
 		}
 		found[f.dir] = true
@@ -69,7 +69,7 @@ func TestPackagesThatAreTestedForRacesInPartAreTestedAsAWhole(t *testing.T) {
 	for _, f := range sourceTree(t) {
 		switch {
 		case !f.isTest() || !bytes.HasPrefix(f.text, []byte("//go:build !race\n")):
-		case in.MatchString("/" + f.dir):
+		case in.MatchString(path.Join(module, f.dir)):
 			found++
 		default:
 			bad = append(bad, fmt.Sprintf("%s: put its package into PARTLY in the Makefile", f.path))

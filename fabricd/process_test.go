@@ -34,7 +34,7 @@ func TestTheCommandsAsProcesses(t *testing.T) {
 		t.Skip("builds and runs both commands")
 	}
 	bin := t.TempDir()
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", bin+string(filepath.Separator), ".", "../linkmon")
+	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", bin+string(filepath.Separator), ".", "../linkmon")
 	said, err := build.CombinedOutput()
 	require.NoError(t, err, string(said))
 	ownRegistry(t)

@@ -30,10 +30,10 @@ type tolerateCell struct {
 	Disconnected uint64  `json:"disconnecting_sets"`            // sets that leave pairs that no live links join; these are excused
 
 	// Of the tolerated sets.
-	Pairs         int                `json:"pairs"`          // of each set
-	PairsAffected int                `json:"pairs_affected"` // of all sets together
-	MeanAffected  float64            `json:"mean_pairs_affected"`
-	AffectedShare float64            `json:"affected_share"` // of the pairs of different switches
+	Pairs         int                `json:"pairs"`               // of each set
+	PairsAffected int                `json:"pairs_affected"`      // of all sets together
+	MeanAffected  float64            `json:"mean_pairs_affected"` // 0 when there are none
+	AffectedShare float64            `json:"affected_share"`      // of the pairs of different switches
 	OfAll         float64            `json:"affected_share_of_all"`
 	ByMechanism   map[string]int     `json:"by_mechanism"`
 	ByShare       map[string]float64 `json:"by_mechanism_share"`
@@ -166,6 +166,7 @@ func (t *tolerateTable) print(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	t.excused(w)
 	if err := t.pairs(w); err != nil {
 		return err
 	}
@@ -182,6 +183,22 @@ func (t *tolerateTable) print(w io.Writer) error {
 		fmt.Fprintf(w, "%s, %s: %v\n", c.Mechanisms, counted(c.Faults, "fault"), c.Example)
 	}
 	return nil
+}
+
+// excused tells of sets that leave pairs which nothing could lead anywhere: they are judged by the other pairs. It is the same for all mechanisms.
+func (t *tolerateTable) excused(w io.Writer) {
+	told := map[int]bool{}
+	for _, c := range t.cells {
+		if c.Disconnected == 0 || told[c.Faults] {
+			continue
+		}
+		if len(told) == 0 {
+			fmt.Fprintln(w)
+		}
+		told[c.Faults] = true
+		fmt.Fprintf(w, "%s: %s (%s) with pairs that no live links join; these are excused\n",
+			counted(c.Faults, "fault"), counted(int(c.Disconnected), "set"), share(c.Disconnected, c.FaultSets))
+	}
 }
 
 func (c *tolerateCell) text() string {
@@ -211,6 +228,10 @@ func (t *tolerateTable) pairs(w io.Writer) error {
 			var by []string
 			for _, u := range c.uses {
 				by = append(by, u.use+" "+share(uint64(u.pairs), uint64(c.PairsAffected)))
+			}
+			if c.FaultSets > 0 && c.NotTolerated == c.FaultSets {
+				tab(c.Mechanisms, c.Faults, "-", "", "no set is tolerated")
+				continue
 			}
 			tab(c.Mechanisms, c.Faults, fmt.Sprintf("%.1f", c.MeanAffected), fmt.Sprintf("%.2f%%", 100*c.AffectedShare), strings.Join(by, ", "))
 		}

@@ -64,6 +64,19 @@ faults   sets   I             I+D
 	assert.Contains(t, out, "I, 2 faults: s0.0-s1.0 s1.0-s2.0: no way from s0.0 to s1.0, and 3 pairs more\n")
 }
 
+// What was excused is told, and that there is no mean where no set is tolerated.
+func TestTolerateTellsWhatItsTablesLeaveOut(t *testing.T) {
+	t.Parallel()
+	out, errs, code := fabricd(t, "tolerate", "-t", "mesh:2x3", "-m", "D,I+D", "--faults", "1-2")
+	require.Equal(t, 1, code, errs)
+	assert.Contains(t, out, "\n\n2 faults: 6 sets (28.57%) with pairs that no live links join; these are excused\n\nPairs", "four corners, and two pairs of neighbours")
+	assert.NotContains(t, out, "1 fault: 0 sets")
+	assert.Regexp(t, `\nD +1 +- +no set is tolerated\n`, out)
+	assert.Regexp(t, `\nI\+D +1 +\d+\.\d +\d+\.\d\d% +I`, out)
+	out, _, _ = fabricd(t, "tolerate", "-t", "torus:3x3", "-m", "I,I+D", "--faults", "18")
+	assert.Equal(t, 1, strings.Count(out, "18 faults: 1 set (100%) with pairs"), "once for all mechanisms")
+}
+
 // Symmetries, and how many goroutines there are, change nothing.
 func TestTolerateCountsTheSameWithoutSymmetry(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/capture"
 )
 
@@ -85,9 +86,9 @@ func (m *monitor) record(ctx context.Context, cmd *cobra.Command, c *api.Client,
 		}
 	}
 	var opened *os.File
-	o.Open = func(info api.CaptureInfo, wires []capture.Interface) (capture.Sink, error) {
+	o.Open = func(info api.CaptureInfo, g *topology.Graph, wires []capture.Interface) (capture.Sink, error) {
 		if file == "" {
-			return capture.NewText(out, m.json, wires), nil
+			return capture.NewText(out, m.json, g, wires), nil
 		}
 		to := out
 		if file != "-" {

@@ -222,7 +222,7 @@ func (s series) manager(f *fabric.Fabric) {
 	for _, outcome := range fabric.Outcomes {
 		s.counter(reconfigurations, counts.Outcomes[outcome], outcome)
 	}
-	for _, phase := range []string{fabric.PhaseDetect, fabric.PhaseCompute, fabric.PhaseDistribute, fabric.PhaseSettle} {
+	for _, phase := range []string{fabric.PhaseDetect, fabric.PhaseCompute, fabric.PhaseDrain, fabric.PhaseDistribute, fabric.PhaseSettle} {
 		n, within := counts.Phases[phase], map[float64]uint64{}
 		for i, bound := range fabric.PhaseBounds {
 			within[bound] = 0

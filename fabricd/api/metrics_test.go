@@ -62,7 +62,7 @@ func TestMetricsTellOfTheSubnetManager(t *testing.T) {
 	f.HoldNICs()
 	r := fabric.Round{Began: weft.Second, Computed: weft.Second + 3*weft.Millisecond, InForce: weft.Second + 10*weft.Millisecond}
 	f.Reconfigured(r)
-	r.Static = true
+	r.Static, r.Drain = true, 5*weft.Millisecond
 	f.Reconfigured(r)
 	r.Error = "a switch does not answer"
 	f.Reconfigured(r)
@@ -77,7 +77,9 @@ func TestMetricsTellOfTheSubnetManager(t *testing.T) {
 		`weft_reconfiguration_phase_seconds_bucket{phase="compute",le="0.002"} 0`,
 		`weft_reconfiguration_phase_seconds_bucket{phase="compute",le="0.005"} 4`,
 		`weft_reconfiguration_phase_seconds_count{phase="distribute"} 3`,
-		`weft_reconfiguration_phase_seconds_sum{phase="distribute"} 0.021`,
+		`weft_reconfiguration_phase_seconds_sum{phase="distribute"} 0.011`,
+		`weft_reconfiguration_phase_seconds_count{phase="drain"} 2`,
+		`weft_reconfiguration_phase_seconds_sum{phase="drain"} 0.01`,
 		`weft_reconfiguration_phase_seconds_count{phase="detect"} 0`,
 		`weft_switch_table_version{switch="s0.0"} `,
 		`weft_nics_held 1`,

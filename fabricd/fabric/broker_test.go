@@ -92,7 +92,7 @@ func TestABrokerThatTakesOnlySmallMessagesGetsSmallFrames(t *testing.T) {
 		o.Switch.InputBuffer, o.Switch.OutputBuffer = 32, 32
 		o.Link.Rate = 20_000_000
 	})
-	l.flows(5000)
+	l.flows(uint64(part(t, 5000, 500)))
 	led := l.sound()
 	require.Zero(t, led.Lost)
 	require.Empty(t, told(l, fabric.EventTooLarge))

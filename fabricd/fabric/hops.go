@@ -157,11 +157,11 @@ func (f *Fabric) viewDecision(v *HopView, e *telling, faults func(*link) string)
 	if e.hop.Turned || e.hop.Out == weft.NoPort {
 		v.Dead = f.deadPorts(e.node, faults)
 	}
-	v.Before = f.viewFields(e.hop.Before)
+	v.Before = e.hop.Before.Text(f.switchName)
 	if e.hop.Out == weft.NoPort {
 		v.End = EndDiscarded
 	} else {
-		v.After = f.viewFields(e.hop.After)
+		v.After = e.hop.After.Text(f.switchName)
 	}
 }
 
@@ -210,33 +210,8 @@ func (f *Fabric) faultOn(l *link) string {
 	return strings.Join(list, "; ")
 }
 
-// viewFields prints the fields that are not as a packet enters the fabric with them.
-func (f *Fabric) viewFields(x weft.Fields) string {
-	var list []string
-	switch x.PortField {
-	case weft.PortFieldNone:
-	case weft.PortFieldDown:
-		list = append(list, "port field down")
-	default:
-		list = append(list, "port field "+weft.PortID(x.PortField).String())
-	}
-	if x.Path != 0 {
-		list = append(list, fmt.Sprintf("path %d", x.Path))
-	}
-	if x.Layers != 0 {
-		list = append(list, fmt.Sprintf("layers %#b", x.Layers))
-	}
-	if x.Misroute != 0 {
-		list = append(list, fmt.Sprintf("misroute %#b", x.Misroute))
-	}
-	if route := x.Route.String(); route != "" {
-		list = append(list, "route "+route)
-	}
-	if x.Sub.Len() > 0 {
-		list = append(list, "sub-headers "+x.Sub.Text(func(s weft.SwitchID) string { return f.graph.Name(s.Node()) }))
-	}
-	return strings.Join(list, ", ")
-}
+// switchName is the name of a switch of the fabric.
+func (f *Fabric) switchName(s weft.SwitchID) string { return f.graph.Name(s.Node()) }
 
 // InMemory reports whether the links are within this process, where nobody else can hear them.
 func (f *Fabric) InMemory() bool {

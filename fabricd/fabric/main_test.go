@@ -21,6 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	tree      = "kary-ntree:4,3" // 48 switches, 64 NICs, 128 links between switches
+	three     = "kary-ntree:3,3" // 27 switches, 27 NICs, 54 links between switches
 	smallTree = "kary-ntree:2,3" // 12 switches, 8 NICs, 16 links between switches
 )
 
@@ -29,6 +30,23 @@ const (
 var linkFirmware = map[string]switching.Firmware{
 	"adaptive-link":      firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond},
 	"deterministic-link": firmware.DeterministicLink{},
+}
+
+// loadedTree is what tests of many cuts load: the tree, or with the race detector, to which every packet costs some ten times as much, one of
+// half its links and NICs, with the same kinds of switches. In make whole it is the tree.
+func loadedTree() (spec string, nics int) {
+	if raceEnabled || testing.Short() {
+		return three, 27
+	}
+	return tree, 64
+}
+
+// unraced skips a test that shows nothing to the race detector that others do not, and takes long under it.
+func unraced(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("takes long under the race detector, which has nothing to find in it: make whole does it without")
+	}
 }
 
 // part is how many of all a test does with the race detector, or -short: some. Races are in the code that each of them runs; what only
@@ -59,12 +77,15 @@ func saturating(nics int) harness.Option {
 // end short.
 func loaded() harness.Option {
 	if raceEnabled {
-		return harness.Options(harness.Traffic("uniform:0.1"), shortQueues)
+		return harness.Options(harness.Traffic("uniform:0.1"), roomForAll)
 	}
-	return harness.Options(harness.Traffic("uniform:0.3"), shortQueues)
+	return harness.Options(harness.Traffic("uniform:0.3"), roomForAll)
 }
 
-var shortQueues = harness.NICs(fabric.NICOptions{QueueBytes: 16 << 10})
+var (
+	shortQueues = harness.NICs(fabric.NICOptions{QueueBytes: shortQueue})
+	roomForAll  = harness.NICs(fabric.NICOptions{QueueBytes: 16 << 10}) // for a packet to each of 64 NICs
+)
 
 // saturated waits until a packet has been refused for want of room in a send queue.
 func saturated(h *harness.Harness) {

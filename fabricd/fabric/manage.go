@@ -50,6 +50,7 @@ type Round struct {
 	Died                  []weft.LinkID `json:"died"`     // links that were alive when the tables before were computed
 	Began                 weft.Time     `json:"began"`    // computing
 	Computed              weft.Time     `json:"computed"` // and was done
+	Drain                 weft.Time     `json:"drain"`    // of the time after that, so long was waited for the fabric to be empty
 	InForce               weft.Time     `json:"in_force"` // the last switch had acknowledged; 0: it came to nothing
 }
 
@@ -83,10 +84,13 @@ func (r Round) since(at weft.Time) fault.Reconfiguration {
 	c := r.Reconfiguration
 	c.DetectMS, c.ComputeMS = ms(max(0, r.Began-at)), ms(r.Computed-r.Began)
 	if r.InForce > 0 {
-		c.DistributeMS, c.InForceMS = ms(r.InForce-r.Computed), ms(r.InForce-at)
+		c.DrainMS, c.DistributeMS, c.InForceMS = ms(r.Drain), ms(r.distribute()), ms(r.InForce-at)
 	}
 	return c
 }
+
+// distribute is how long uploading took, and writing down what is uploaded.
+func (r Round) distribute() weft.Time { return max(0, r.InForce-r.Computed-r.Drain) }
 
 // caused reports whether the fault is one that the manager acted on.
 func (r *record) caused(round Round) bool {

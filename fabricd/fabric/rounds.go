@@ -22,6 +22,7 @@ var Outcomes = []string{OutcomeRunning, OutcomeStatic, OutcomeIncomplete, Outcom
 const (
 	PhaseDetect     = "detect" // of rounds that a fault began
 	PhaseCompute    = "compute"
+	PhaseDrain      = "drain" // of rounds for which the fabric was emptied
 	PhaseDistribute = "distribute"
 	PhaseSettle     = "settle" // from new tables in force until the packets of older ones were gone, of such rounds
 )
@@ -78,7 +79,10 @@ func (c *RoundCounts) count(r Round, from weft.Time) {
 	}
 	c.took(PhaseCompute, r.Computed-r.Began)
 	if r.InForce > 0 {
-		c.took(PhaseDistribute, r.InForce-r.Computed)
+		if r.Static {
+			c.took(PhaseDrain, r.Drain)
+		}
+		c.took(PhaseDistribute, r.distribute())
 	}
 }
 

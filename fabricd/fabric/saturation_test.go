@@ -15,13 +15,14 @@ import (
 
 func TestASaturatedFabricIsNeverWedgedByALinkCutAThousandTimes(t *testing.T) {
 	times := part(t, 1000, 10)
+	spec, nics := loadedTree()
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {
-			h := harness.New(t, tree, saturating(64), harness.Firmware(f))
+			h := harness.New(t, spec, saturating(nics), harness.Firmware(f))
 			links := betweenSwitches(h.Topology())
 			saturated(h)
 			for i := range times {
-				l := links[[]int{0, 70}[i%2]] // one of each tier
+				l := links[[]int{0, len(links)/2 + 6}[i%2]] // one of each tier
 				h.Cut(ends(h, l))
 				more(h, 20)
 				restore(h, l)
@@ -53,9 +54,10 @@ var irregular = map[string]func(sw switching.View, pkt *weft.Header) int{
 
 func TestUpDownWithAnIrregularChoiceOfUpPortsDoesNotDeadlockAtSaturation(t *testing.T) {
 	cuts := part(t, 10, 2)
+	spec, nics := loadedTree()
 	for name, up := range irregular {
 		t.Run(name, func(t *testing.T) {
-			h := harness.New(t, tree, saturating(64), harness.Firmware(firmware.UpDown{Up: up}), harness.Buffers(1, 1))
+			h := harness.New(t, spec, saturating(nics), harness.Firmware(firmware.UpDown{Up: up}), harness.Buffers(1, 1))
 			links := betweenSwitches(h.Topology())
 			saturated(h)
 			for i := range cuts {

@@ -167,6 +167,7 @@ func (v *virtual) drain(plan *manage.Plan, r fabric.Round, until weft.Time) {
 	default:
 		r.Error = "packets that stand still are on their way"
 	}
+	r.Drain = v.f.Now() - r.Computed
 	v.after(v.delays.Distribute, func() {
 		v.done(plan, r)
 		v.f.ResumeNICs()

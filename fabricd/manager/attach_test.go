@@ -40,6 +40,28 @@ func TestInVirtualTimeARoundTakesItsDelaysExactlyAndIsTheSameAgain(t *testing.T)
 	assert.Equal(t, hash, same)
 }
 
+// Emptying the fabric takes as long as its packets need, and is told apart from telling the NICs what to write.
+func TestInVirtualTimeDrainingIsAPhaseOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for method, static := range map[string]bool{"direct": true, "direct:mode=dynamic": false} {
+		h := harness.New(t, "torus:4x4", harness.Virtual(), harness.FirmwareByName("duato:mechanisms=I+D"), harness.Seed(7), harness.Traffic("uniform:0.3"),
+			harness.Links(fabric.LinkOptions{Delay: 2 * time.Millisecond}),
+			harness.Managed(method, manager.Delays{Detect: time.Millisecond, Compute: time.Millisecond, Distribute: 3 * time.Millisecond}))
+		h.Cut("s0.0", "s0.1")
+		h.Pause(100 * time.Millisecond)
+		r := h.Fabric().Faults()[0].Reconfiguration
+		require.NotNil(t, r)
+		assert.Equal(t, []float64{1, 3}, []float64{r.ComputeMS, r.DistributeMS}, method)
+		assert.InDelta(t, r.InForceMS, r.DetectMS+r.ComputeMS+r.DrainMS+r.DistributeMS, 1e-6, method)
+		if static {
+			assert.Greater(t, r.DrainMS, 1.0, "packets cross several links of 2 ms, and the NICs have been held for one")
+		} else {
+			assert.Zero(t, r.DrainMS)
+		}
+		h.RequireLedger()
+	}
+}
+
 // Packets carry their routes: new ones are generated with them, and old ones whose link has died are discarded on the way.
 func TestInVirtualTimeSourceRoutesAreReplacedToo(t *testing.T) {
 	t.Parallel()

@@ -54,7 +54,7 @@ func TestACutIsRepairedByNewTablesAndReported(t *testing.T) {
 			assert.Positive(t, c.DetectMS)
 			assert.Positive(t, c.ComputeMS)
 			assert.Positive(t, c.DistributeMS)
-			assert.InDelta(t, c.InForceMS, c.DetectMS+c.ComputeMS+c.DistributeMS, 0.01)
+			assert.InDelta(t, c.InForceMS, c.DetectMS+c.ComputeMS+c.DrainMS+c.DistributeMS, 0.01)
 			assert.NotEqual(t, c.Acyclic, c.Static)
 			l.Settle()
 			l.allPairs()

@@ -121,9 +121,11 @@ func (m *Manager) carryOut(ctx context.Context, j job, plan *manage.Plan, r fabr
 		}
 		if j.Static && !held {
 			held = true
+			waits := clockAt(0)
 			if err := m.emptied(ctx); err != nil {
 				problems = append(problems, "packets that stand still are on their way: "+err.Error())
 			}
+			r.Drain = waits()
 			if ctx.Err() != nil { // nothing has changed yet
 				return errors.Join(ctx.Err(), m.resume(ctx))
 			}

@@ -13,7 +13,8 @@ import (
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
-// Every kind of fault on links of which one end, or both, are processes.
+// Every kind of fault on links of which one end, or both, are processes: each kind of fault and each link over both brokers, and each
+// pair of the two over one of them.
 func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, embedded bool) {
@@ -23,6 +24,10 @@ func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 		l.be("s0.00")
 		l.allUp()
 		l.load()
+		pair := 0
+		if embedded {
+			pair = 1
+		}
 		for _, ends := range [][2]string{{"s1.00", "s2.00"}, {"s0.00", "s1.00"}, {"s1.00", "s2.10"}, {"s0.01", "s1.00"}, {"n000", "s2.00"}} {
 			if _, err := l.Fabric.Topology().LinkBetween(ends[0], ends[1]); err != nil {
 				continue
@@ -36,6 +41,9 @@ func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 				{Do: fault.VerbCut, Direction: fault.From, Silent: true},
 				{Do: fault.VerbImpair, Impair: &fault.Impair{Loss: new(fault.Percent(20))}},
 			} {
+				if pair++; pair%2 == 0 {
+					continue
+				}
 				s.A, s.B = ends[0], ends[1]
 				out := l.Do(s)
 				require.NotNil(t, out[0].Fault, s)

@@ -30,7 +30,7 @@ func TestInTheBrowser(t *testing.T) {
 	}
 	node := browserNeeds(t)
 	bin := t.TempDir()
-	said, err := bounded(t, setupTime, ".", "go", "build", "-buildvcs=false", "-o", bin+string(filepath.Separator), "../../fabricd", "../../linkmon").CombinedOutput()
+	said, err := bounded(t, setupTime, ".", "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", bin+string(filepath.Separator), "../../fabricd", "../../linkmon").CombinedOutput()
 	require.NoError(t, err, string(said))
 
 	results := filepath.Join(t.TempDir(), "results.json")

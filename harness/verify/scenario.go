@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -85,6 +86,7 @@ func (s *script) deadlock() {
 		s.say("Live, a packet that waits chooses anew whenever it can go on, so that these channels are set free again.")
 	}
 	s.dead(s.faults)
+	s.manage()
 	s.file.Traffic = "none"
 	s.file.Link = &scenario.Link{Rate: 256_000, Paced: true}
 	if s.file.Switch == nil {
@@ -117,6 +119,7 @@ func (s *script) packet() {
 		faults = m.first // and none comes or goes on this path
 	}
 	s.dead(faults)
+	s.manage()
 	s.file.Timeline = append(s.file.Timeline, send)
 	s.file.Duration = (2 * sendTime).String()
 	s.file.Expect.DeliveredAtLeast = 1
@@ -150,6 +153,13 @@ func (s *script) dead(faults []Element) {
 	}
 	if len(switches) > 0 {
 		s.file.Timeline = append(s.file.Timeline, scenario.Step{At: "0s", Crash: switches})
+	}
+}
+
+// manage has a subnet manager compute for the faults what the firmware forwards by, where that is what was explored: before the packets are sent.
+func (s *script) manage() {
+	if s.cfg.Around != nil && s.cfg.When == Before && len(s.faults) > 0 {
+		s.file.Manager = &scenario.Manager{Method: manage.Auto}
 	}
 }
 

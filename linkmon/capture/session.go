@@ -37,7 +37,7 @@ type Options struct {
 	// Buffer bounds the frames that may wait to be written; further ones are missed, and counted. 0 is DefaultBuffer.
 	Buffer int
 	// Open makes where it is written, once the names are known to be right. Its sink is closed by Run.
-	Open func(info api.CaptureInfo, interfaces []Interface) (Sink, error)
+	Open func(info api.CaptureInfo, g *topology.Graph, interfaces []Interface) (Sink, error)
 }
 
 // Summary is what was captured.
@@ -158,7 +158,7 @@ func (s *session) open(ctx context.Context, info api.CaptureInfo) error {
 	}
 	s.tap = listens
 	if err = s.refresh(ctx); err == nil {
-		s.sink, err = s.o.Open(info, Interfaces(s.graph, "fabric "+info.Fabric+", "+info.Topology, wires))
+		s.sink, err = s.o.Open(info, s.graph, Interfaces(s.graph, "fabric "+info.Fabric+", "+info.Topology, wires))
 	}
 	if err != nil {
 		return errors.Join(err, s.tap.Close())

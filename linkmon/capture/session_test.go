@@ -136,7 +136,7 @@ func (s sink) Write(i int, at time.Time, r *capture.Record, comments ...string) 
 func (l *lab) record(o capture.Options) *recording {
 	l.Helper()
 	r := &recording{lab: l, began: make(chan struct{}), done: make(chan struct{}), news: make(chan struct{}, 1)}
-	o.Open = func(info api.CaptureInfo, wires []capture.Interface) (capture.Sink, error) {
+	o.Open = func(info api.CaptureInfo, _ *topology.Graph, wires []capture.Interface) (capture.Sink, error) {
 		defer close(r.began)
 		w, err := capture.NewWriter(&r.file, "test", info.Topology, wires)
 		return sink{w, r}, err
@@ -331,7 +331,7 @@ func TestACaptureThatIsTooSlowMissesFramesAndSaysSo(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		var err error
-		sum, err = capture.Run(ctx, l.viewer, capture.Options{Buffer: 10, Open: func(_ api.CaptureInfo, wires []capture.Interface) (capture.Sink, error) {
+		sum, err = capture.Run(ctx, l.viewer, capture.Options{Buffer: 10, Open: func(_ api.CaptureInfo, _ *topology.Graph, wires []capture.Interface) (capture.Sink, error) {
 			defer close(began)
 			w, err := capture.NewWriter(&file, "test", "", wires)
 			return slow{w, open}, err
@@ -360,14 +360,14 @@ func TestACaptureThatIsTooSlowMissesFramesAndSaysSo(t *testing.T) {
 func TestWhatCannotBeCapturedIsRefused(t *testing.T) {
 	t.Parallel()
 	l := start(t, "none", false)
-	never := func(api.CaptureInfo, []capture.Interface) (capture.Sink, error) {
+	never := func(api.CaptureInfo, *topology.Graph, []capture.Interface) (capture.Sink, error) {
 		t.Error("nothing should be written")
 		return nil, io.ErrClosedPipe
 	}
 	_, err := capture.Run(t.Context(), l.viewer, capture.Options{Names: []string{"s0.0-s1.5", "s3.0"}, Open: never})
 	require.ErrorContains(t, err, `unknown link "s0.0-s1.5": did you mean "s0.0-s1.0"`)
 	require.ErrorContains(t, err, `unknown link or node "s3.0": did you mean`)
-	_, err = capture.Run(t.Context(), l.viewer, capture.Options{Open: func(api.CaptureInfo, []capture.Interface) (capture.Sink, error) {
+	_, err = capture.Run(t.Context(), l.viewer, capture.Options{Open: func(api.CaptureInfo, *topology.Graph, []capture.Interface) (capture.Sink, error) {
 		return nil, io.ErrClosedPipe
 	}})
 	require.ErrorIs(t, err, io.ErrClosedPipe)

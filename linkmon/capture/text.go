@@ -5,20 +5,25 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
 // Text is a sink that prints a line for each packet and mark.
 type Text struct {
 	out   *bufio.Writer
+	graph *topology.Graph
 	wires []Interface
 	json  bool
 }
 
-// NewText prints to w, as JSON lines or for a human.
-func NewText(w io.Writer, asJSON bool, interfaces []Interface) *Text {
-	return &Text{out: bufio.NewWriter(w), wires: interfaces, json: asJSON}
+// NewText prints to w, as JSON lines or for a human, what is captured on the interfaces, links of g.
+func NewText(w io.Writer, asJSON bool, g *topology.Graph, interfaces []Interface) *Text {
+	return &Text{out: bufio.NewWriter(w), graph: g, wires: interfaces, json: asJSON}
 }
 
 // Line is a record as JSON.
@@ -35,6 +40,28 @@ type Line struct {
 	Hops     uint16    `json:"hops,omitempty"`
 	Reroutes uint16    `json:"reroutes,omitempty"`
 	Traced   bool      `json:"traced,omitempty"`
+
+	// Routing fields that are not as a packet enters the fabric with them, in the words of fabricd explain.
+	PortField *int16 `json:"port_field,omitempty"`
+	Misroute  string `json:"misroute,omitempty"` // bits
+	Path      uint16 `json:"path,omitempty"`
+	Layers    string `json:"layers,omitempty"` // bits
+	Route     string `json:"route,omitempty"`
+	Sub       string `json:"sub,omitempty"`
+}
+
+// fields takes the routing fields of a packet.
+func (l *Line) fields(f *weft.Fields) {
+	if f.PortField != weft.PortFieldNone {
+		l.PortField = new(f.PortField)
+	}
+	l.Path, l.Route, l.Sub = f.Path, f.Route.String(), f.Sub.String()
+	if f.Misroute != 0 {
+		l.Misroute = strconv.FormatUint(f.Misroute, 2)
+	}
+	if f.Layers != 0 {
+		l.Layers = strconv.FormatUint(uint64(f.Layers), 2)
+	}
 }
 
 // Write implements Sink.
@@ -45,6 +72,7 @@ func (t *Text) Write(i int, at time.Time, r *Record, _ ...string) error {
 		if r.Kind == KindPacket {
 			l.VC, l.Src, l.Dst, l.Seq, l.Size = new(int(h.VC)), r.SrcName, r.DstName, new(h.Seq), h.Size
 			l.Hops, l.Reroutes, l.Traced = h.Hops, h.Reroutes, h.Traced
+			l.fields(&h.Fields)
 		}
 		e := json.NewEncoder(t.out)
 		e.SetEscapeHTML(false)
@@ -59,6 +87,9 @@ func (t *Text) Write(i int, at time.Time, r *Record, _ ...string) error {
 	if h.Reroutes > 0 {
 		fmt.Fprintf(t.out, ", %d rerouted", h.Reroutes)
 	}
+	if fields := h.Text(t.name); fields != "" {
+		fmt.Fprint(t.out, ", ", fields)
+	}
 	if h.Traced {
 		fmt.Fprint(t.out, ", traced")
 	}
@@ -68,6 +99,8 @@ func (t *Text) Write(i int, at time.Time, r *Record, _ ...string) error {
 	_, err := fmt.Fprintln(t.out)
 	return err
 }
+
+func (t *Text) name(s weft.SwitchID) string { return t.graph.Name(s.Node()) }
 
 // Missed implements Sink.
 func (t *Text) Missed(int, uint64) {}

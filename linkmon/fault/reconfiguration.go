@@ -6,14 +6,15 @@ import (
 )
 
 // Reconfiguration is how the subnet manager repaired the routes after a fault. Times in ms follow each other: detecting ends where
-// computing begins, and computing where distributing does. InForce and Settled are milliseconds after the fault.
+// computing begins, and so on; those until they are in force add up to InForce. InForce and Settled are milliseconds after the fault.
 type Reconfiguration struct {
 	Version uint64 `json:"version"` // of the tables
 	Method  string `json:"method"`
 
 	DetectMS     float64 `json:"detect_ms"`     // from the fault until nothing more was heard of it and computing began
 	ComputeMS    float64 `json:"compute_ms"`    // until the new tables were known
-	DistributeMS float64 `json:"distribute_ms"` // from the first upload to the last acknowledgement
+	DrainMS      float64 `json:"drain_ms"`      // from then on until the fabric was empty; 0 where it need not be
+	DistributeMS float64 `json:"distribute_ms"` // the tables were written down and uploaded, until the last acknowledgement
 	InForceMS    float64 `json:"in_force_ms"`   // the last of the switches forwards by them
 	SettledMS    float64 `json:"settled_ms"`    // the packets that travelled by older tables are gone; 0: not yet
 
@@ -36,12 +37,9 @@ type Reconfiguration struct {
 // String tells it in one line: "new tables in force after 12.3 ms (detect 3.0, compute 2.1, distribute 7.2)".
 func (c Reconfiguration) String() string {
 	var b strings.Builder
-	switch {
-	case c.InForceMS > 0 && c.DetectMS == 0: // not for a fault: links came back
-		fmt.Fprintf(&b, "new tables in force after %.1f ms (compute %.1f, distribute %.1f)", c.InForceMS, c.ComputeMS, c.DistributeMS)
-	case c.InForceMS > 0:
-		fmt.Fprintf(&b, "new tables in force after %.1f ms (detect %.1f, compute %.1f, distribute %.1f)", c.InForceMS, c.DetectMS, c.ComputeMS, c.DistributeMS)
-	default:
+	if c.InForceMS > 0 {
+		fmt.Fprintf(&b, "new tables in force after %.1f ms (%s)", c.InForceMS, c.phases())
+	} else {
 		b.WriteString("no new tables")
 	}
 	if c.Static {
@@ -62,6 +60,20 @@ func (c Reconfiguration) String() string {
 	if c.Error != "" {
 		b.WriteString(": " + c.Error)
 	}
+	return b.String()
+}
+
+// phases are the times that make up InForceMS, but for those that there was nothing to wait for.
+func (c Reconfiguration) phases() string {
+	var b strings.Builder
+	if c.DetectMS > 0 { // 0: not for a fault, links came back
+		fmt.Fprintf(&b, "detect %.1f, ", c.DetectMS)
+	}
+	fmt.Fprintf(&b, "compute %.1f, ", c.ComputeMS)
+	if c.DrainMS > 0 {
+		fmt.Fprintf(&b, "drain %.1f, ", c.DrainMS)
+	}
+	fmt.Fprintf(&b, "distribute %.1f", c.DistributeMS)
 	return b.String()
 }
 

@@ -51,7 +51,7 @@ func TestReportAsJSONIsStable(t *testing.T) {
 		"throughput": {"found": true, "baseline": 8000, "lowest": 6000, "depth": 25, "lowest_after_ms": 20, "made_good_after_ms": 180},
 		"last_effect_ms": 9800, "shared_with": [2, 4], "shared": ["rerouted", "throughput"], "open": true, "era": 4,
 		"reconfiguration": {
-			"version": 6, "method": "ddrc", "detect_ms": 152.5, "compute_ms": 1.25, "distribute_ms": 3, "in_force_ms": 156.75, "settled_ms": 190,
+			"version": 6, "method": "ddrc", "detect_ms": 152.5, "compute_ms": 1.25, "drain_ms": 0, "distribute_ms": 3, "in_force_ms": 156.75, "settled_ms": 190,
 			"switches": 4, "entries": 24, "flows_total": 56, "flows_rerouted": 8, "unroutable_pairs": 2, "isolated_pairs": 0, "unroutable": ["s0.0 to s1.1"], "cdg_acyclic": true, "static": false,
 			"error": "s1.1 does not answer"
 		}
@@ -239,4 +239,6 @@ func TestAReconfigurationInOneLine(t *testing.T) {
 	c.DetectMS, c.InForceMS, c.Isolated, c.Static = 0, 5, 4, true
 	assert.Equal(t, "new tables in force after 5.0 ms (compute 2.0, distribute 3.0), the fabric emptied meanwhile, 7 of 56 pairs without a path, of which no live links join 4",
 		c.String(), "nothing is detected when links come back")
+	c = Reconfiguration{DetectMS: 1, ComputeMS: 2, DrainMS: 40, DistributeMS: 3, InForceMS: 46, Static: true}
+	assert.Equal(t, "new tables in force after 46.0 ms (detect 1.0, compute 2.0, drain 40.0, distribute 3.0), the fabric emptied meanwhile", c.String())
 }

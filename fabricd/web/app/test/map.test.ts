@@ -51,6 +51,7 @@ it('bends a link to the side that fabricd says', () => {
   expect(along(g.nodes.get('a')!, g.nodes.get('b')!, g.bends[0]!, 0.5)).toEqual({ x: 2, y: 0.5 })
   expect(along(g.nodes.get('a')!, g.nodes.get('b')!, g.bends[0]!, 1)).toEqual({ x: 4, y: 0 })
   expect(along({ x: 0, y: 0 }, { x: 0, y: 4 }, 1 / 8, 0.5)).toEqual({ x: -0.5, y: 2 })
+  expect(g.box.y[1], 'what is seen at first has all of the curve').toBe(0.5)
 })
 
 it('goes to the switch that lies in the direction of the key', () => {

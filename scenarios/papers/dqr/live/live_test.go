@@ -31,7 +31,7 @@ func TestACutIsRepairedByTheManagerOverTheBrokerAndTheLedgerBalances(t *testing.
 			require.NoError(t, err)
 			c := r.Reconfiguration
 			require.Positive(t, c.InForceMS)
-			require.InDelta(t, c.InForceMS, c.DetectMS+c.ComputeMS+c.DistributeMS, 1e-3, "phases follow each other")
+			require.InDelta(t, c.InForceMS, c.DetectMS+c.ComputeMS+c.DrainMS+c.DistributeMS, 1e-3, "phases follow each other")
 			require.Positive(t, c.Switches)
 			require.Zero(t, c.Unroutable)
 			was := f.Ledger().Discarded

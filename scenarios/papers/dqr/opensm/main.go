@@ -250,7 +250,7 @@ func (o own) measure(ctx context.Context, g *topology.Graph, links []weft.LinkID
 			return nil, err
 		}
 		c := r.Reconfiguration
-		list = append(list, [4]float64{c.InForceMS, c.DetectMS, c.ComputeMS, c.DistributeMS})
+		list = append(list, [4]float64{c.InForceMS, c.DetectMS, c.ComputeMS, c.DrainMS + c.DistributeMS})
 		if err := f.RestoreManaged(ctx, id); err != nil {
 			return nil, err
 		}

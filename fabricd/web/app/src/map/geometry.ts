@@ -34,7 +34,7 @@ export function place(t: Topology, width: number, height: number): Geometry {
   const all = boxOf([...flat.nodes.values()])
   const nics = t.nics.length > 0 && roomForNics(flat, width / Math.max(1e-9, all.x[1] - all.x[0]))
   const ids = (nics ? [...t.switches, ...t.nics] : t.switches).map((n) => n.id)
-  const box = boxOf(ids.map((id) => flat.nodes.get(id)!))
+  const box = boxOf([...ids.map((id) => flat.nodes.get(id)!), ...crests(t, flat)])
   const stretch = stretchOf(t, box, width / height)
   if (stretch === 1) return { ...flat, box }
   const nodes = spread(t, stretch)
@@ -84,6 +84,15 @@ function stretchOf(t: Topology, box: Geometry['box'], aspect: number): number {
   const width = box.x[1] - box.x[0]
   const height = box.y[1] - box.y[0]
   return t.layout?.kind === 'tree' && width > 0 && height > 0 ? Math.min(60, Math.max(0.2, width / height / aspect)) : 1
+}
+
+// crests are the middles of the links that are bent, which may lie outside all nodes: around a torus.
+function crests(t: Topology, g: Geometry): Point[] {
+  return t.links.flatMap((l, i) => {
+    const a = g.nodes.get(l.a)
+    const b = g.nodes.get(l.b)
+    return a && b && g.bends[i] ? [along(a, b, g.bends[i], 0.5)] : []
+  })
 }
 
 function boxOf(points: Point[]): Geometry['box'] {

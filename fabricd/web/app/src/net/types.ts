@@ -179,6 +179,7 @@ export interface Reconfiguration {
   method: string
   detect_ms: number
   compute_ms: number
+  drain_ms: number
   distribute_ms: number
   in_force_ms: number
   settled_ms: number
@@ -187,6 +188,8 @@ export interface Reconfiguration {
   flows_total: number
   flows_rerouted: number
   unroutable_pairs: number
+  isolated_pairs: number
+  unroutable?: string[]
   static: boolean
   error?: string
 }

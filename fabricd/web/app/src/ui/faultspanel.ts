@@ -92,7 +92,7 @@ function report(x: Context, r: FaultReport): TemplateResult {
 // manager tells how the subnet manager repaired the routes.
 function manager(c: Reconfiguration): TemplateResult {
   const force = c.in_force_ms > 0
-    ? `${c.method}: new tables in force after ${milli(c.in_force_ms)} (detect ${milli(c.detect_ms)}, compute ${milli(c.compute_ms)}, distribute ${milli(c.distribute_ms)})`
+    ? `${c.method}: new tables in force after ${milli(c.in_force_ms)} (${phases(c)})`
     : `${c.method}: no new tables`
   const more = [
     `version ${c.version}`,
@@ -101,12 +101,27 @@ function manager(c: Reconfiguration): TemplateResult {
     ...(c.static ? ['the fabric emptied meanwhile'] : []),
     ...(c.settled_ms > 0 ? [`settled after ${milli(c.settled_ms)}`] : []),
   ]
-  return html`${force} <span class="dim">${more.join(', ')}</span>
-    ${c.unroutable_pairs ? html`<b class="warn">${count(c.unroutable_pairs)} pairs without a path</b>` : nothing}
-    ${c.error ? html`<b class="warn">${c.error}</b>` : nothing}`
+  return html`${force}<div class="dim">${more.join(', ')}</div>
+    ${c.unroutable_pairs ? html`<div><b class="warn">${withoutPath(c)}</b></div>` : nothing}
+    ${c.error ? html`<div><b class="warn">${c.error}</b></div>` : nothing}`
+}
+
+// phases are the times that make up the one until new tables are in force, but for those that there was nothing to wait for.
+function phases(c: Reconfiguration): string {
+  const list: [string, number][] = [['detect', c.detect_ms], ['compute', c.compute_ms], ['drain', c.drain_ms], ['distribute', c.distribute_ms]]
+  return list.filter(([, ms]) => ms > 0).map(([name, ms]) => `${name} ${milli(ms)}`).join(', ')
+}
+
+// withoutPath tells how many pairs have none, why, and the first of them.
+function withoutPath(c: Reconfiguration): string {
+  const why = c.isolated_pairs === c.unroutable_pairs
+    ? ', joined by no live links'
+    : c.isolated_pairs > 0 ? `, of which no live links join ${count(c.isolated_pairs)}` : ''
+  const named = c.unroutable?.length ? `, as ${c.unroutable[0]}` : ''
+  return `${count(c.unroutable_pairs)} of ${count(c.flows_total)} pairs without a path${why}${named}`
 }
 
 function rules(r: FaultReport): string {
   const list = Object.entries(r.discarded_by ?? {})
-  return list.length === 0 ? '' : `: ${list.map(([rule, n]) => `${n} by ${rule}`).join(', ')}`
+  return list.length === 0 ? '' : `: ${list.map(([rule, n]) => `${count(n)} by “${rule}”`).join(', ')}`
 }
