@@ -95,7 +95,7 @@ func (a agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return cluster.RunAgent(ctx, cluster.AgentConfig{
 		Name: a.name, URL: at.URL, Credentials: at.Credentials, Version: thisVersion(), Room: room, Log: log,
 		Run: func(ctx context.Context, c part.Charter, ready func()) error {
-			return part.Run(ctx, part.Config{Charter: c, URL: at.URL, Credentials: at.Credentials, Log: log, Serving: ready})
+			return part.Run(ctx, part.Config{Charter: c, URL: at.URL, Credentials: at.Credentials, Log: log, Ready: ready})
 		},
 		Note: func(s string) {
 			mu.Lock()

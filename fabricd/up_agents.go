@@ -264,10 +264,10 @@ func (c *onAgents) leadParts(ctx context.Context, o fabric.Options, where *place
 	}.run(ctx, o)
 }
 
-// leaderLayout has the leader hear no link of a part: its own shard is one that no part has.
+// leaderLayout has the leader hear no link of a part: its own shard is the first, those of parts follow.
 func leaderLayout(o fabric.Options) (*bus.Layout, error) {
 	g := o.Topology
-	places, err := fabric.Places(g, o.Parts, 0)
+	places, err := fabric.Places(g, o.Parts, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +282,7 @@ func leaderLayout(o fabric.Options) (*bus.Layout, error) {
 		}
 		parts = append(parts, s)
 	}
-	return bus.NewLayout(bus.PartShards{First: bus.MaxShards - 1, N: 1}, parts...)
+	return bus.NewLayout(bus.PartShards{First: 0, N: 1}, parts...)
 }
 
 // settle finds the fabric that is written down, or places a new one and writes it down. No placement and no error: it was ended meanwhile.

@@ -182,9 +182,6 @@ func (t *NATS) link(d Direction) (*natsLink, error) {
 		return nil, err
 	}
 	l := &natsLink{t: t, d: d, subject: t.cfg.Layout.subject(t.cfg.Fabric, d).String(), out: t.shard(d.From), in: t.shard(d.To)}
-	if l.out == nil && l.in == nil {
-		return nil, fmt.Errorf("bus: direction %v: both ends: %w", d, ErrElsewhere)
-	}
 	t.links[d.from()] = l
 	t.cuts.known[t.cuts.bundle(d)]++
 	return l, nil
