@@ -39,6 +39,12 @@ func newProgress(w io.Writer, live bool, what string, every time.Duration) *prog
 	return &progress{w: w, live: live, what: what, every: every, began: now, spoke: now}
 }
 
+// begin is for other work that follows, in pieces of its own.
+func (p *progress) begin(what string) {
+	p.end()
+	p.what, p.began, p.heard, p.bar = what, time.Now(), false, nil
+}
+
 // told is told by one goroutine at a time.
 func (p *progress) told(done, total uint64) {
 	p.total = total

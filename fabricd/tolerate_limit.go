@@ -86,6 +86,7 @@ func (u *tolerateFlags) limitOf(ctx context.Context, a tolerating, m direct.Mech
 		open[i] = i
 	}
 	for k := least; len(open) > 0 && ctx.Err() == nil; k++ {
+		p.begin(fmt.Sprintf("pairs searched for sets of %d that %v does not tolerate", k, m))
 		dead, left := searchAll(ctx, l, open, k, a.workers, func(done int) { p.told(uint64(done), uint64(len(open))) })
 		if open = left; dead != nil {
 			r.Tolerates = k - 1

@@ -132,6 +132,10 @@ func TestProgressIsALineNowAndThenWithoutATerminal(t *testing.T) {
 	p.spoke = p.spoke.Add(-time.Hour)
 	p.told(1000, 1000)
 	assert.Equal(t, 2, strings.Count(out.String(), "\n"), "neither before its time nor at the end")
+	p.begin("pairs")
+	p.spoke = p.spoke.Add(-time.Hour)
+	p.told(1, 50)
+	assert.Equal(t, "1 of 50 pairs, 2.00%", strings.Split(out.String(), "\n")[2], "what follows has pieces and a rate of its own")
 	p.end()
 }
 
@@ -146,6 +150,11 @@ func TestProgressIsABarOnATerminal(t *testing.T) {
 	p.told(64, 100)
 	assert.Regexp(t, `fault sets, about 1\.\ds left  64% \|`, out.String())
 	assert.Contains(t, out.String(), "(64/100)")
+	p.begin("pairs")
+	p.began = p.began.Add(-time.Second)
+	p.told(8, 10)
+	assert.Regexp(t, `pairs  80% \|`, out.String())
+	assert.Contains(t, out.String(), "(8/10)")
 	p.end()
 	assert.True(t, strings.HasSuffix(out.String(), "\r"), "the line is empty again")
 }

@@ -367,9 +367,9 @@ func TestSubHeadersAreAskedWithWrittenByTheNICAndAnswered(t *testing.T) {
 		require.Contains(t, d.String(), "vc 0, sub "+c.sub+"\n")
 	}
 	for want, line := range map[string]string{
-		"header.sub: switch 4: expected 0 to 3":                         `{"header": {"sub": "3;4;end"}}`,
-		"header.sub: sub-headers are at most 4 of SWITCH or end":        `{"header": {"sub": "3"}}`,
-		"header.sub: found 3, expected a text: sub-headers are at most": `{"header": {"sub": 3}}`,
+		"header.sub: switch 4: expected 0 to 3":                             `{"header": {"sub": "3;4;end"}}`,
+		"header.sub: sub-headers are at most 4 of a switch's number or end": `{"header": {"sub": "3"}}`,
+		"header.sub: found 3, expected a text: sub-headers are at most":     `{"header": {"sub": 3}}`,
 	} {
 		_, err := ask(line)
 		require.ErrorContains(t, err, want)

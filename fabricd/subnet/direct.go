@@ -129,7 +129,8 @@ func (e *Entry) options(fw firmware.Direct, o directOptions) error {
 	return nil
 }
 
-// waysAround are the ways around what is dead, and around links that a topology lacks.
+// waysAround are the ways around what is dead, and around links that a topology lacks. They are computed in turn: who asks for them, verify or a sweep, has
+// many sets of dead links, and computes for several of these at once. A subnet manager has one, and computes that in parallel (manage.Planner).
 func waysAround(g *topology.Graph, m direct.Mechanisms, dead *Dead) (*firmware.Ways, error) {
 	net, err := direct.New(g)
 	if err != nil {
