@@ -4,14 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // keepingServer is a NATS server with JetStream as others run it.
@@ -112,4 +116,53 @@ func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 	_, errs, code := fabricd(t, "down", "--name", "lab", "--server", plain)
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, "start nats-server with -js")
+}
+
+// A fabric is left running, led on by another that knows only its name, left again, and ended by nobody who leads it.
+func TestAFabricOnAgentsIsLeftLedOnAndEnded(t *testing.T) {
+	ownRegistry(t)
+	url := keepingServer(t)
+	for _, name := range []string{"h1", "h2"} {
+		startAgent(t, url, name, "--memory", "128MiB", "--cores", "1")
+	}
+	at := []string{"--name", "lab", "--server", url}
+	up := func(args ...string) (*buffer, func()) {
+		t.Helper()
+		out, stop := background(t, append(append([]string{"up", "--listen", "off", "--leave"}, at...), args...)...)
+		require.Eventually(t, func() bool { return strings.Contains(out.String(), "Ctrl-C drains") }, patience, time.Millisecond)
+		return out, stop
+	}
+	out, stop := up("--agents", "all", "--topology", "kary-ntree:2,2", "--traffic", "uniform:0.1")
+	require.Contains(t, out.String(), "\non 2 agents: 2 of 4 links between switches cross hosts (50%), and 50% of the hops of uniform traffic, 0.67 a packet\n"+
+		"  h1               2 switches      2 NICs       8 ports\n")
+	_, errs, code := fabricd(t, append([]string{"down"}, at...)...)
+	require.Equal(t, 2, code)
+	require.Regexp(t, `process \d+ on host .* leads fabric lab: end it there with Ctrl-C`, errs)
+	e, err := registry.Find("lab")
+	require.NoError(t, err)
+	c, err := api.Dial(e, "test", true)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, c.Close()) }()
+	_, err = c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
+	require.NoError(t, err)
+	carries(t, c)
+	stop()
+	require.Contains(t, out.String(), "fabric lab goes on: lead it again with fabricd up --name lab, end it with fabricd down --name lab\n")
+
+	refused(t, "fabric lab runs on agents already, and is kary-ntree:2,2: leave --topology away to lead it",
+		append([]string{"up", "--topology", "kary-ntree:4,3"}, at...)...)
+	_, stop = up()
+	st, err := c.Status(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"s0.0-s1.0"}, st.LinksCut)
+	require.Greater(t, st.Totals.Delivered, uint64(20), "what was counted before counts")
+	carries(t, c)
+	stop()
+
+	said, _, code := fabricd(t, append([]string{"down"}, at...)...)
+	require.Zero(t, code)
+	require.Equal(t, "fabric lab is ended: kary-ntree:2,2, which ran on h1, h2\n", said)
+	refused(t, "no fabric lab is written down at this server", append([]string{"down"}, at...)...)
+	list, _, _ := fabricd(t, "agents", "--server", url)
+	require.Equal(t, 2, strings.Count(list, "; runs nothing\n"), list)
 }

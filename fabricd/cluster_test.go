@@ -22,7 +22,7 @@ import (
 
 const (
 	clusterTree = "mport-tree:8,3"
-	clusterLoad = "uniform:0.05"
+	clusterLoad = "uniform:0.02"
 )
 
 func TestAFabricOverThreeHostsOutlivesTheirFailures(t *testing.T) {
