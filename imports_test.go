@@ -212,6 +212,7 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 		{"fabricd/fabric/a_test.go", `import "github.com/nats-io/nats-server/v2/server"`, "only fabricd/bus"},
 		{"fabricd/bus/a.go", `import "github.com/nats-io/nats.go"`, ""},
 		{"fabricd/a.go", `import "github.com/nats-io/jsm.go/natscontext"`, "only fabricd/bus"},
+		{"fabricd/auth/a.go", `import "github.com/nats-io/jwt/v2"`, "only fabricd/bus"},
 		{"fabricd/fabric/a.go", `import "` + module + `/harness"`, "only tests, scenarios and the commands"},
 		{"fabricd/api/a.go", `import "` + module + `/harness/verify"`, "only tests, scenarios and the commands"},
 		{"fabricd/fabric/a_test.go", `import "` + module + `/harness"`, ""},
@@ -281,7 +282,7 @@ func natsViolations(files []source) (bad []string) {
 	for _, f := range files {
 		for _, imp := range f.imports() {
 			nats := within(imp, "github.com/nats-io/nats.go") || within(imp, "github.com/nats-io/nats-server") ||
-				within(imp, "github.com/nats-io/jsm.go")
+				within(imp, "github.com/nats-io/jsm.go") || within(imp, "github.com/nats-io/jwt") || within(imp, "github.com/nats-io/nkeys")
 			if nats && f.dir != "fabricd/bus" {
 				bad = append(bad, fmt.Sprintf("%s imports %q: only fabricd/bus may, so that the transport stays one interface",
 					f.path, imp))

@@ -164,8 +164,8 @@ func (p *siteProcess) says(text string) {
 	}
 }
 
-// loopback is three hosts on three addresses of the loopback interface. Servers reach each other through relays that can be cut.
-func loopback(t *testing.T) *site {
+// loopbackSite is three hosts on three addresses of the loopback interface. Servers reach each other through relays that can be cut.
+func loopbackSite(t *testing.T) *site {
 	t.Helper()
 	s := newSite(t)
 	for i := range 3 {

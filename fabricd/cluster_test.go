@@ -29,7 +29,7 @@ func TestAFabricOverThreeHostsOutlivesTheirFailures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and runs both commands")
 	}
-	s := loopback(t)
+	s := loopbackSite(t)
 	s.run()
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
 )
 
@@ -14,8 +15,10 @@ import (
 type links struct {
 	broker    *bus.Broker  // nil: it is not ours
 	server    bus.Resolved // where it is then
-	transport *bus.NATS    // nil: all links are those of other processes
+	transport *bus.NATS
 	peers     *bus.Peers   // switches that are processes of their own
+	folder    *auth.Folder // that of --auth, nil: there is none
+	renewal   *bus.Renewal // of the credentials in it
 }
 
 // broking says which broker a fabric is to run on: the server named, or an embedded one that listens there, nowhere when
@@ -54,7 +57,19 @@ func (b broking) open(stderr io.Writer) (l *links, err error) {
 		return nil, errors.Join(err, l.close())
 	}
 	l.peers = p
+	if err := l.keepRenewed(b.name, b.log); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
 	return l, nil
+}
+
+// keepRenewed lets fabricd auth rotate renew the credentials, if they are those of a folder that it has made.
+func (l *links) keepRenewed(fabric string, log *slog.Logger) (err error) {
+	if l.folder, err = auth.Use(l.server, fabric); err != nil || l.folder == nil {
+		return err
+	}
+	l.renewal, err = l.folder.KeepRenewed(fabric, nil, func(err error) { log.Warn("credentials", "err", err) })
+	return err
 }
 
 // url is where others reach the broker.
@@ -82,6 +97,9 @@ func (l *links) control(name string, log *slog.Logger) (*bus.Control, error) {
 }
 
 func (l *links) close() (err error) {
+	if l.renewal != nil {
+		l.renewal.Close()
+	}
 	if l.peers != nil {
 		err = l.peers.Close()
 	}

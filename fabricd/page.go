@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,10 @@ import (
 	"net"
 	"syscall"
 
+	"github.com/spf13/pflag"
+
 	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/web"
 )
@@ -19,15 +23,46 @@ const (
 	listenOff     = "off"
 )
 
+// webFlags say who may use the page and the HTTP API, and what encrypts them.
+type webFlags struct{ tokens, certFile, keyFile string }
+
+func (w *webFlags) flags(f *pflag.FlagSet) {
+	f.StringVar(&w.tokens, "tokens", "", "`file` of tokens that may look or operate, as fabricd auth token makes it; that of --auth unless given")
+	f.StringVar(&w.certFile, "page-cert", "", "certificate `file` for HTTPS; that of --auth unless given, where others than this machine can reach the page")
+	f.StringVar(&w.keyFile, "page-key", "", "private key `file` of that certificate")
+}
+
+// config completes c; what is not given is that of a folder that fabricd auth has made, which may be nil. A page that only this machine can
+// reach is not encrypted unless that is asked for.
+func (w webFlags) config(c api.WebConfig, from *auth.Folder, address string, log *slog.Logger) (_ api.WebConfig, err error) {
+	if c.CertFile, c.KeyFile = w.certFile, w.keyFile; c.CertFile == "" && c.KeyFile == "" && !loopback(address) {
+		c.CertFile, c.KeyFile = from.CertFile(), from.KeyFile()
+	}
+	if file := cmp.Or(w.tokens, from.Tokens()); file != "" {
+		c.Tokens, err = auth.OpenTokens(file, func(err error) { log.Warn("tokens", "err", err) })
+	}
+	return c, err
+}
+
+// loopback reports whether an address is one that only this machine can reach.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+}
+
 // page is the HTTP side of fabricd up, or none.
 type page struct{ web *api.Web }
 
 // page listens where the flags say. The default address may be taken by another fabric; then any free port does.
-func (u upFlags) page(s *api.Server, log *slog.Logger) (page, error) {
+func (u upFlags) page(s *api.Server, from *auth.Folder, log *slog.Logger) (page, error) {
 	if u.listen == listenOff {
 		return page{}, nil
 	}
-	c := api.WebConfig{Server: s, Page: web.Handler(), List: registry.List, Log: log}
+	c, err := u.web.config(api.WebConfig{Server: s, Page: web.Handler(), List: registry.List, Log: log}, from, u.listen, log)
+	if err != nil {
+		return page{}, err
+	}
 	w, err := api.NewWeb(u.listen, c)
 	if errors.Is(err, syscall.EADDRINUSE) && !u.listenGiven {
 		host, _, _ := net.SplitHostPort(defaultListen) // a constant of ours
@@ -47,10 +82,14 @@ func (p page) address() (url, token string) {
 	return p.web.URL(), p.web.Token()
 }
 
-// warn says so when others than this machine can look.
+// warn says so when others than this machine can reach it.
 func (p page) warn(stderr io.Writer) {
-	if p.web != nil && !p.web.Loopback() {
-		fmt.Fprintln(stderr, "fabricd: the page can be reached from other machines: all who can may look, and what they send, the token too, is not encrypted")
+	switch {
+	case p.web == nil || p.web.Loopback():
+	case p.web.Encrypted():
+		fmt.Fprintln(stderr, "fabricd: the page can be reached from other machines: to look, too, needs a token")
+	default:
+		fmt.Fprintln(stderr, "fabricd: the page can be reached from other machines: to look, too, needs a token, but what is sent, the token too, is not encrypted: give --page-cert and --page-key")
 	}
 }
 

@@ -31,6 +31,7 @@ type upFlags struct {
 	topologyGiven bool // else what runs on agents is led on
 	leave         bool // when interrupted
 
+	web         webFlags
 	listen      string
 	listenGiven bool // else a free port does, too
 
@@ -77,6 +78,7 @@ func upCommand() *cobra.Command {
 	f.StringVar(&u.agents, "agents", "", "run on the `agents` of other hosts, all or some by name as h1,h2, instead of in this process; see fabricd agent")
 	f.BoolVar(&u.leave, "leave", false, "with --agents: when interrupted, leave the fabric to the next fabricd up of its --name; fabricd down ends it")
 	f.StringVar(&u.listen, "listen", defaultListen, "address of the page, the HTTP API and the metrics; a free port when it is taken and was not given; off for none")
+	u.web.flags(f)
 	f.StringVar(&u.broker, "broker-listen", "127.0.0.1:0", "address of the embedded NATS server; port 0 is a free one")
 	f.IntVar(&u.vcs, "vcs", 0, "virtual channels per link direction, 1 to 16; 0 is what the firmware needs")
 	f.IntVar(&u.input, "input-buffer", 0, "packets per input VC queue; 0 is 2")

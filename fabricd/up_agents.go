@@ -249,6 +249,9 @@ func (c *onAgents) leadParts(ctx context.Context, o fabric.Options, where *place
 	}
 	defer func() { _ = link.close() }()
 	o.Transport = link.transport
+	if issuer := link.folder.Issuer(); issuer != nil {
+		o.Admitter = issuer
+	}
 	claim, err := registry.Take(c.name)
 	switch {
 	case errors.Is(err, registry.ErrRunning):

@@ -65,7 +65,7 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 	if err := manager.Serve(control, here); err != nil {
 		return err
 	}
-	page, err := r.page(server, r.log)
+	page, err := r.page(server, r.link.folder, r.log)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/net/netutil"
 
+	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
 )
@@ -45,16 +46,23 @@ type WebConfig struct {
 	Page   http.Handler                     // serves / and what the page loads; nil: nothing
 	List   func() ([]registry.Entry, error) // the fabrics of this machine; nil: none
 	Log    *slog.Logger                     // nil: discarded
+	// Tokens may look or act, as the token of this run may; nil: that alone.
+	Tokens *auth.Tokens
+	// CertFile and KeyFile are a certificate and its key in PEM, given together, for HTTPS; empty is HTTP.
+	CertFile, KeyFile string
 }
 
-// Web is the HTTP side of a fabric: requests, the state stream, metrics, the page. Whoever reaches it may look. Orders need the
-// token of this run.
+// Web is the HTTP side of a fabric: requests, the state stream, metrics, the page. Whoever reaches it from this machine may look; where others
+// can reach it, looking needs a token. Orders always do. The page itself, which shows nothing by itself, is everybody's.
 type Web struct {
 	WebConfig
 	token   string
 	listen  net.Listener
 	host    string // as given to listen on
 	handler http.Handler
+
+	certificate *certificate // nil: it is not encrypted
+	sessions    sessions
 
 	listing func() ([]byte, error) // the topology, as it is answered
 
@@ -71,6 +79,10 @@ func NewWeb(address string, c WebConfig) (*Web, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %q: expected host:port, as 127.0.0.1:8420: %w", address, err)
 	}
+	cert, err := openCertificate(c.CertFile, c.KeyFile)
+	if err != nil {
+		return nil, err
+	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for browsers and scripts: %w", err)
@@ -79,7 +91,7 @@ func NewWeb(address string, c WebConfig) (*Web, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &Web{
-		WebConfig: c, token: rand.Text(), listen: l, host: host,
+		WebConfig: c, token: rand.Text(), listen: l, host: host, certificate: cert,
 		busy: make(chan struct{}, maxBusy), orders: make(chan struct{}, maxOrders), queued: make(chan struct{}, maxBusy+maxOrders+maxQueued), streams: make(chan struct{}, maxStreams),
 	}
 	w.listing = c.Server.listing
@@ -109,8 +121,18 @@ func (w *Web) URL() string {
 	if addr.Addr().IsUnspecified() { // a name or address that leads here from this machine, at least
 		addr = netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), addr.Port())
 	}
-	return "http://" + addr.String() + "/"
+	return w.scheme() + "://" + addr.String() + "/"
 }
+
+func (w *Web) scheme() string {
+	if w.certificate != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// Encrypted reports whether what is sent is.
+func (w *Web) Encrypted() bool { return w.certificate != nil }
 
 // Loopback reports whether only this machine can reach it.
 func (w *Web) Loopback() bool {
@@ -127,8 +149,12 @@ func (w *Web) Run(ctx context.Context) error {
 		BaseContext: func(net.Listener) context.Context { return live },
 		ErrorLog:    slog.NewLogLogger(w.Log.Handler(), slog.LevelDebug),
 	}
+	listen := netutil.LimitListener(w.listen, maxConns)
+	if w.certificate != nil { // over HTTP/1.1: with HTTP/2 the bound of connections would not bound requests
+		listen = tls.NewListener(listen, &tls.Config{GetCertificate: w.certificate.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
+	}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(netutil.LimitListener(w.listen, maxConns)) }()
+	go func() { failed <- srv.Serve(listen) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve browsers and scripts: %w", err)
@@ -151,11 +177,11 @@ func (w *Web) guard(next http.Handler) http.Handler {
 		h := out.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
-		if !w.ours(r.Host) {
+		if w.Loopback() && !w.ours(r.Host) { // elsewhere a name that somebody else has lead here gets nothing without a token
 			refuse(out, http.StatusForbidden, fmt.Errorf("host %q is not that of this server: use %s, or the address it listens on", clip(r.Host), w.URL()))
 			return
 		}
-		if origin := r.Header.Get("Origin"); origin != "" && !sameOrigin(origin, r.Host) && !w.known(r) {
+		if origin := r.Header.Get("Origin"); origin != "" && !w.sameOrigin(origin, r.Host) && !w.known(r) {
 			refuse(out, http.StatusForbidden, fmt.Errorf("a page of %s may not use this fabric without its token: take the address that fabricd up has printed", clip(origin)))
 			return
 		}
@@ -192,15 +218,15 @@ func (w *Web) ours(host string) bool {
 	return err == nil && own.IsUnspecified() && strings.EqualFold(name, machine)
 }
 
-func sameOrigin(origin, host string) bool {
+func (w *Web) sameOrigin(origin, host string) bool {
 	u, err := url.Parse(origin)
-	return err == nil && u.Scheme == "http" && strings.EqualFold(u.Host, host)
+	return err == nil && u.Scheme == w.scheme() && strings.EqualFold(u.Host, host)
 }
 
-// known reports whether a request comes with the token.
+// known reports whether a request comes with a token.
 func (w *Web) known(r *http.Request) bool {
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return ok && subtle.ConstantTimeCompare([]byte(token), []byte(w.token)) == 1
+	a, _ := w.bearer(r)
+	return a != 0
 }
 
 // clip shortens what somebody else has written for an error.

@@ -42,7 +42,7 @@ func describe(routes []route, strict bool) object {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Weft", "version": "1", "license": object{"name": "see LICENSE"},
-			"description": "Look at a running fabric and act on it. Looking needs nothing; orders need the token of the run, which follows #token= in the address that fabricd up prints.",
+			"description": "Look at a running fabric and act on it. On the loopback looking needs nothing, elsewhere a token; orders need one that may operate: that of the run, which follows #token= in the address that fabricd up prints, or one made with fabricd auth token.",
 		},
 		"jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
 		"paths":             paths,
@@ -99,9 +99,12 @@ func (d *description) operation(r route) object {
 	if strings.Contains(r.path, "{id}") || r.path == "/trace" {
 		codes = append(codes, http.StatusNotFound)
 	}
-	if r.method != http.MethodGet {
+	codes = append(codes, http.StatusUnauthorized)
+	if r.method == http.MethodGet {
+		op["security"] = []object{{}, {"token": []string{}}}
+	} else {
 		op["security"] = []object{{"token": []string{}}}
-		codes = append(codes, http.StatusUnauthorized, http.StatusRequestEntityTooLarge)
+		codes = append(codes, http.StatusRequestEntityTooLarge)
 	}
 	for _, c := range codes {
 		responses[strconv.Itoa(c)] = object{"description": http.StatusText(c), "content": jsonOf(object{"$ref": "#/components/schemas/Problem"})}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/linkmon/fault"
@@ -19,7 +20,7 @@ import (
 // root is where the API is.
 const root = "/api/v1"
 
-// route is one method of one path below root. Those that are not GET are orders, which need the token.
+// route is one method of one path below root. Those that are not GET are orders, which need a token that may operate.
 type route struct {
 	method, path string
 	does         string // in one line, for the description
@@ -29,6 +30,7 @@ type route struct {
 	handle       func(r *http.Request) (any, error)
 	raw          http.HandlerFunc // instead of handle
 	unbounded    bool             // it has a bound of its own
+	anyToken     bool             // it is no order, though not GET: any token will do, and it is asked for
 }
 
 // parameter is one of a query.
@@ -55,6 +57,7 @@ func (w *Web) routes() []route {
 		{method: "GET", path: "/stream", does: "The state stream as server-sent events named frame, each a Frame. Last-Event-ID resumes.", raw: w.stream, unbounded: true},
 		{method: "GET", path: "/openapi.json", does: "This description.", raw: w.openAPI},
 
+		{method: "POST", path: "/session", does: "What a token lets its bearer do; a browser gets a cookie, with which it may look.", out: Session{}, raw: w.session, anyToken: true},
 		{method: "POST", path: "/links/{id}/cut", does: "Cut a link: nothing comes through.", in: CutOrder{}, out: fabric.Outcome{}, handle: order(w, CutOrder.spec)},
 		{method: "POST", path: "/links/{id}/flap", does: "Cut a link and restore it, again and again.", in: FlapOrder{}, out: fabric.Outcome{}, handle: order(w, FlapOrder.spec)},
 		{method: "POST", path: "/links/{id}/impair", does: "Have a link lose, delay or slow what it carries.", in: ImpairOrder{}, out: fabric.Outcome{}, handle: order(w, ImpairOrder.spec)},
@@ -83,10 +86,13 @@ func (w *Web) mux() http.Handler {
 		}
 		switch {
 		case r.unbounded:
-		case r.method == http.MethodGet:
+			h = w.only(auth.View, h)
+		case r.anyToken:
 			h = w.bounded(w.busy, h)
+		case r.method == http.MethodGet:
+			h = w.only(auth.View, w.bounded(w.busy, h))
 		default:
-			h = w.withToken(w.bounded(w.orders, h))
+			h = w.only(auth.Operate, w.bounded(w.orders, h))
 		}
 		mux.HandleFunc(r.method+" "+root+r.path, h)
 		if methods[r.path] == nil {
@@ -94,7 +100,7 @@ func (w *Web) mux() http.Handler {
 		}
 		methods[r.path] = append(methods[r.path], r.method)
 	}
-	mux.Handle("GET /metrics", w.bounded(w.busy, w.metrics().ServeHTTP))
+	mux.Handle("GET /metrics", w.only(auth.View, w.bounded(w.busy, w.metrics().ServeHTTP)))
 	methods["/metrics"] = []string{http.MethodGet}
 	for path, allowed := range methods {
 		at := root + path
@@ -115,18 +121,6 @@ func (w *Web) mux() http.Handler {
 		mux.Handle("/", w.Page)
 	}
 	return mux
-}
-
-// withToken lets only those act who have the token.
-func (w *Web) withToken(next http.HandlerFunc) http.HandlerFunc {
-	return func(out http.ResponseWriter, r *http.Request) {
-		if !w.known(r) {
-			out.Header().Set("WWW-Authenticate", "Bearer")
-			refuse(out, http.StatusUnauthorized, errors.New("an order needs the token of this run: send Authorization: Bearer TOKEN, with what follows #token= in the address that fabricd up has printed"))
-			return
-		}
-		next(out, r)
-	}
 }
 
 func (w *Web) get(h func(context.Context, []byte) (any, error)) func(*http.Request) (any, error) {

@@ -32,12 +32,15 @@ func serveWeb(t testing.TB, options ...harness.Option) *webbed {
 	return serve(t, options...).serveWeb()
 }
 
-func (s *served) serveWeb() *webbed {
+func (s *served) serveWeb() *webbed { return s.serveWebAt("127.0.0.1:0", WebConfig{}) }
+
+// serveWebAt serves at an address, with the tokens and the certificate of a configuration.
+func (s *served) serveWebAt(address string, c WebConfig) *webbed {
 	t := s.t
 	t.Helper()
-	w, err := NewWeb("127.0.0.1:0", WebConfig{
-		Server: s.server,
-		Page:   http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(out, "the page") }),
+	w, err := NewWeb(address, WebConfig{
+		Server: s.server, Tokens: c.Tokens, CertFile: c.CertFile, KeyFile: c.KeyFile,
+		Page: http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(out, "the page") }),
 		List: func() ([]registry.Entry, error) {
 			return []registry.Entry{{Name: "lab", Page: "http://127.0.0.1:1/", Token: "secret"}, {Name: "other", Token: "secret"}}, nil
 		},

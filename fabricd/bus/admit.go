@@ -52,7 +52,7 @@ func (a NodeAccess) validate() error {
 
 // permissions lists subjects one by one. Leave to answer is not the server's (allow_responses): whoever sends a process
 // anything, a neighbour a frame, say, could with its reply subject lend it leave to speak there.
-func (a NodeAccess) permissions(fabric string, c Credentials) *server.Permissions {
+func (a NodeAccess) grant(fabric string) grant {
 	publish := []string{tellingsOf(fabric, a.Node), allAnswersOf(inboxOf(RoleFabric.String()), a.Node)}
 	for _, d := range a.Sends {
 		publish = append(publish, a.Layout.subject(fabric, d).String())
@@ -61,7 +61,7 @@ func (a NodeAccess) permissions(fabric string, c Credentials) *server.Permission
 	for _, d := range a.Hears {
 		subscribe = append(subscribe, a.Layout.subject(fabric, d).String())
 	}
-	return allow(c, publish, subscribe)
+	return grant{publish, subscribe}
 }
 
 // Admit makes credentials with which a process can be one switch of the fabric and nothing else: send on its own links,
@@ -76,8 +76,8 @@ func (b *Broker) Admit(a NodeAccess) (Credentials, error) {
 	if err := a.validate(); err != nil {
 		return Credentials{}, fmt.Errorf("bus: admit %q to fabric %q: %w", a.Node, b.fabric, err)
 	}
-	c := newCredentials("switch-" + nodeToken(a.Node) + "-" + rand.Text()[:10])
-	b.users.add(c, b.acc, a.permissions(b.fabric, c), true)
+	c := newCredentials(a.user())
+	b.users.add(c, b.acc, a.grant(b.fabric).withInbox(c.InboxPrefix).onServer(), true)
 	return c, nil
 }
 
@@ -183,17 +183,20 @@ func (a PartAccess) validate() error {
 	return PartShards{First: a.First, N: a.N}.validate()
 }
 
-// subjects are what a part may publish and subscribe: to send from its own shards and to hear what is sent to them, to be asked and
-// to tell. Their number does not depend on how many nodes the part has. inbox is where those who ask it wait for answers.
-func (a PartAccess) subjects(fabric, inbox string) (publish, subscribe []string) {
-	publish = []string{tellingsOf(fabric, a.Part), allAnswersOf(inbox, a.Part)}
-	subscribe = []string{asksOf(fabric, a.Part)}
+// grant is to send from its own shards and to hear what is sent to them, to be asked and to tell. It does not grow with the nodes of the part.
+func (a PartAccess) grant(fabric string) grant {
+	publish := []string{tellingsOf(fabric, a.Part), allAnswersOf(inboxOf(RoleFabric.String()), a.Part)}
+	subscribe := []string{asksOf(fabric, a.Part)}
 	for i := range a.N {
 		publish = append(publish, allFromShard(fabric, a.First+i))
 		subscribe = append(subscribe, allToShard(fabric, a.First+i))
 	}
-	return publish, subscribe
+	return grant{publish, subscribe}
 }
+
+// user is a name that no other has.
+func (a PartAccess) user() string { return "part-" + nodeToken(a.Part) + "-" + rand.Text()[:10] }
+func (a NodeAccess) user() string { return "switch-" + nodeToken(a.Node) + "-" + rand.Text()[:10] }
 
 // AdmitPart makes credentials with which a process can be one part of the fabric and nothing else. They are in force when it
 // returns and until Revoke. On a broker that is not ours, that is when b is nil: ErrOutsideBroker.
@@ -204,8 +207,7 @@ func (b *Broker) AdmitPart(a PartAccess) (Credentials, error) {
 	if err := a.validate(); err != nil {
 		return Credentials{}, fmt.Errorf("bus: admit part %q to fabric %q: %w", a.Part, b.fabric, err)
 	}
-	c := newCredentials("part-" + nodeToken(a.Part) + "-" + rand.Text()[:10])
-	publish, subscribe := a.subjects(b.fabric, inboxOf(RoleFabric.String()))
-	b.users.add(c, b.acc, allow(c, publish, subscribe), true)
+	c := newCredentials(a.user())
+	b.users.add(c, b.acc, a.grant(b.fabric).withInbox(c.InboxPrefix).onServer(), true)
 	return c, nil
 }

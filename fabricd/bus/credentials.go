@@ -2,42 +2,18 @@ package bus
 
 import (
 	"crypto/rand"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 )
-
-// Role is what a connection may do on a broker of ours.
-type Role uint8
-
-// The roles. The zero value may do nothing.
-const (
-	RoleFabric   Role = iota + 1 // everything on the subjects of this fabric: the fabric itself
-	RoleOperator                 // any request, events, hears frames and sends none: a human or script that cuts and restores
-	RoleViewer                   // read requests (verbs get.*), events, hears frames; cannot change anything
-	RoleManager                  // uploads tables, keeps the manager's state, read requests, events; cannot cut
-)
-
-// String prints the role, which is also its user name.
-func (r Role) String() string {
-	switch r {
-	case RoleFabric:
-		return "fabric"
-	case RoleOperator:
-		return "operator"
-	case RoleViewer:
-		return "viewer"
-	case RoleManager:
-		return "manager"
-	}
-	return "nobody"
-}
 
 const (
 	inboxes        = "_INBOX."
@@ -53,6 +29,10 @@ type Credentials struct {
 	CredsFile string `json:"creds,omitempty"` // path of a NATS .creds file
 	NKeyFile  string `json:"nkey,omitempty"`  // path of an nkey seed file
 	Token     string `json:"token,omitempty"`
+	// JWT and Seed are what a NATS .creds file holds, given together: the token of a user and its secret key. They are for credentials that
+	// travel to another process, as those of a part.
+	JWT  string `json:"jwt,omitempty"`
+	Seed string `json:"seed,omitempty"`
 	// TLSCert and TLSKey are paths of our certificate and its key in PEM, given together; TLSCA is that of who signed the
 	// broker's, that of the system when empty.
 	TLSCert  string `json:"tlscert,omitempty"`
@@ -63,6 +43,8 @@ type Credentials struct {
 	// the nats command give it as --inbox-prefix. Empty is nats.go's default.
 	InboxPrefix string        `json:"inbox_prefix,omitempty"`
 	Timeout     time.Duration `json:"timeout,omitempty"` // to connect, in nanoseconds; 0 is 5 s
+
+	identity *Identity // whose JWT and Seed they are, which change while connections last; nil: they do not
 }
 
 // LogValue keeps what is secret out of logs.
@@ -73,6 +55,10 @@ func (c Credentials) String() string {
 	switch {
 	case c.User != "":
 		return "user " + c.User
+	case c.identity != nil:
+		return "user " + c.identity.User()
+	case c.JWT != "":
+		return "user " + nameInToken(c.JWT)
 	case c.CredsFile != "":
 		return "the user of " + c.CredsFile
 	case c.NKeyFile != "":
@@ -85,11 +71,23 @@ func (c Credentials) String() string {
 
 func (c Credentials) options() ([]nats.Option, error) {
 	var opts []nats.Option
+	if err := c.checkPrivate(); err != nil {
+		return nil, err
+	}
 	if c.User != "" {
 		opts = append(opts, nats.UserInfo(c.User, c.Password))
 	}
-	if c.CredsFile != "" {
-		opts = append(opts, nats.UserCredentials(c.CredsFile))
+	switch {
+	case c.identity != nil:
+		opts = append(opts, nats.UserJWT(c.identity.token, c.identity.sign))
+	case c.JWT != "":
+		opts = append(opts, nats.UserJWTAndSeed(c.JWT, c.Seed))
+	case c.CredsFile != "":
+		opts = append(opts, nats.UserCredentials(c.CredsFile)) // it is read at each connect
+	}
+	if c.ours() {
+		// A server that was away may not know the newest credentials yet, which is no reason to give up.
+		opts = append(opts, nats.IgnoreAuthErrorAbort(), nats.ReconnectWait(reconnectWait))
 	}
 	if c.NKeyFile != "" {
 		opt, err := nats.NkeyOptionFromSeed(c.NKeyFile)
@@ -113,11 +111,59 @@ func (c Credentials) options() ([]nats.Option, error) {
 	if c.Timeout != 0 {
 		opts = append(opts, nats.Timeout(c.Timeout))
 	}
-	if c.InboxPrefix != "" {
-		opts = append(opts, nats.CustomInboxPrefix(c.InboxPrefix))
+	if p := c.inbox(); p != "" {
+		opts = append(opts, nats.CustomInboxPrefix(p))
 	}
 	return opts, nil
 }
+
+// inbox is where replies go: as given, else as the token of the user allows. "" is nats.go's default.
+func (c Credentials) inbox() string {
+	switch {
+	case c.InboxPrefix != "":
+		return c.InboxPrefix
+	case c.identity != nil:
+		return inboxInToken(c.identity.current().token)
+	case c.JWT != "":
+		return inboxInToken(c.JWT)
+	case c.CredsFile != "":
+		if token, err := readToken(c.CredsFile); err == nil { // else to connect fails, and says why
+			return inboxInToken(token)
+		}
+	}
+	return ""
+}
+
+// ours reports whether they are a token that fabricd auth has made, or who leads: one that can be renewed.
+func (c Credentials) ours() bool {
+	return c.InboxPrefix == "" && c.inbox() != "" || c.JWT != "" || c.identity != nil
+}
+
+// checkPrivate refuses files with secrets in them that every user of the machine can read.
+func (c Credentials) checkPrivate() error {
+	for _, path := range []string{c.CredsFile, c.NKeyFile, c.TLSKey} {
+		if err := CheckPrivate(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckPrivate refuses a file that others than its user and group can read; ErrNotPrivate. There is nothing wrong with one that is not
+// there: to open it says so.
+func CheckPrivate(path string) error {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o007 != 0 {
+		return fmt.Errorf("%s: %w (%v): whoever has read it may have the key; run chmod o= %s, and rotate the key if others use this machine",
+			path, ErrNotPrivate, info.Mode().Perm(), path)
+	}
+	return nil
+}
+
+// ErrNotPrivate means that a file with a secret in it can be read by everybody.
+var ErrNotPrivate = errors.New("a secret that all users of this machine can read")
 
 // newCredentials makes credentials with a password of 128 random bits. The user's name must do as a token of a subject.
 func newCredentials(user string) Credentials {
@@ -126,26 +172,9 @@ func newCredentials(user string) Credentials {
 
 func inboxOf(user string) string { return inboxes + root + "-" + user }
 
-// allow is what the server lets a user do. What is not allowed is denied. Everybody hears the own inbox.
-func allow(c Credentials, publish, subscribe []string) *server.Permissions {
-	return &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: publish},
-		Subscribe: &server.SubjectPermission{Allow: append(subscribe, c.InboxPrefix+".>")},
-	}
-}
-
 // permissions is what the server lets a role do.
 func permissions(r Role, fabric string, c Credentials) *server.Permissions {
-	switch r {
-	case RoleFabric:
-		return allow(c, append(storeSubjects(fabric), allOf(fabric), inboxes+">"), []string{allOf(fabric)})
-	case RoleOperator:
-		return allow(c, []string{allControl(fabric)}, []string{allEvents(fabric), allLinks(fabric)})
-	case RoleManager:
-		return allow(c, append(storeSubjects(fabric), allManage(fabric), allReads(fabric)), []string{allEvents(fabric)})
-	default:
-		return allow(c, []string{allReads(fabric)}, []string{allEvents(fabric), allLinks(fabric)})
-	}
+	return grantOf(r, fabric, "").withInbox(c.InboxPrefix).onServer()
 }
 
 // connect opens a connection to the broker, through a pipe, or to url when broker is nil. Errors say what to do.
@@ -168,10 +197,10 @@ func connect(broker *Broker, url string, creds Credentials, opts []nats.Option) 
 		return conn, nil
 	case broker != nil:
 		return nil, fmt.Errorf("connect to the embedded broker: %w", err)
-	case errors.Is(err, nats.ErrAuthorization), strings.Contains(strings.ToLower(err.Error()), "authorization"):
+	case unauthorized(err):
 		return nil, fmt.Errorf("the broker at %s refuses %v: %s: %w", redact(url), creds, creds.right(), err)
 	case aboutTLS(err):
-		return nil, fmt.Errorf("the broker at %s and we do not agree on TLS: check the certificates of both and who signed them: %w", redact(url), err)
+		return nil, fmt.Errorf("the broker at %s and we do not agree on TLS: %s: %w", redact(url), tlsAdvice(err), err)
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.As(err, &netErr):
 		return nil, fmt.Errorf("no broker answers at %s: does it run, and is this its address? %w", redact(url), err)
 	}
@@ -183,7 +212,26 @@ func (c Credentials) right() string {
 	if c == (Credentials{Timeout: c.Timeout}) {
 		return "it wants to know who we are: give --user and --password, --creds or another way to say so"
 	}
+	if c.identity != nil || c.JWT != "" || c.CredsFile != "" {
+		return "it does not know who signed them, or they are revoked or expired: take the newest that fabricd auth has made"
+	}
 	return "give credentials that it knows"
+}
+
+// tlsAdvice says what to do when a handshake has failed.
+func tlsAdvice(err error) string {
+	var bad x509.CertificateInvalidError
+	var signer x509.UnknownAuthorityError
+	var host x509.HostnameError
+	switch {
+	case errors.As(err, &bad) && bad.Reason == x509.Expired:
+		return "its certificate has expired, or the clock of one of us is wrong: fabricd auth rotate makes new ones"
+	case errors.As(err, &signer):
+		return "we do not know who signed its certificate: give the certificate of that authority with --tlsca"
+	case errors.As(err, &host):
+		return "its certificate is for other names: use one of those, or make one for this name with fabricd auth init --hosts"
+	}
+	return "check the certificates of both and who signed them"
 }
 
 // redact takes passwords out of a NATS URL.

@@ -80,8 +80,8 @@ func NewPeers(cfg PeersConfig) (*Peers, error) {
 	switch {
 	case cfg.Broker != nil:
 		p.inbox = cfg.Broker.Credentials(RoleFabric).InboxPrefix
-	case cfg.Credentials.InboxPrefix != "":
-		p.inbox = cfg.Credentials.InboxPrefix
+	case cfg.Credentials.inbox() != "":
+		p.inbox = cfg.Credentials.inbox()
 	}
 	conn, err := connect(cfg.Broker, cfg.URL, cfg.Credentials, []nats.Option{
 		nats.Name(root + "-fabric-" + cfg.Fabric + "-peers"),

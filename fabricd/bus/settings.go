@@ -3,6 +3,7 @@ package bus
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/nats-io/jsm.go/natscontext"
@@ -15,6 +16,7 @@ import (
 // Resolve.
 type Settings struct {
 	Server          string // one URL or several, separated by commas
+	Auth            string // a folder that fabricd auth has made
 	Creds, NKey     string // paths
 	User, Password  string
 	Token           string
@@ -37,6 +39,7 @@ const ServerFlag = "weft_server"
 func (s *Settings) Flags(fs *pflag.FlagSet) {
 	fs.StringVarP(&s.Server, "server", "s", s.Server, "`URL` of a NATS server that runs already, instead of Weft's own (NATS_URL)")
 	fs.StringVar(&s.Context, "context", s.Context, "`name` of a context of the nats command to take what is not given from (NATS_CONTEXT)")
+	fs.StringVar(&s.Auth, "auth", s.Auth, "`folder` with credentials and the authority of the server, one of those that fabricd auth init has made")
 	fs.StringVar(&s.Creds, "creds", s.Creds, "credentials `file` of the user (NATS_CREDS)")
 	fs.StringVar(&s.NKey, "nkey", s.NKey, "`file` with the nkey seed of the user (NATS_NKEY)")
 	fs.StringVar(&s.User, "user", s.User, "user `name`; without a password, a token (NATS_USER)")
@@ -50,7 +53,7 @@ func (s *Settings) Flags(fs *pflag.FlagSet) {
 	fs.DurationVar(&s.Timeout, "timeout", s.Timeout, "`time` to connect, 5s if not given (NATS_TIMEOUT)")
 	s.timeoutFlag = fs.Lookup("timeout")
 	for _, name := range []string{
-		"server", "context", "creds", "nkey", "user", "password", "token", "tlscert", "tlskey", "tlsca", "tlsfirst", "inbox-prefix", "timeout",
+		"server", "context", "auth", "creds", "nkey", "user", "password", "token", "tlscert", "tlskey", "tlsca", "tlsfirst", "inbox-prefix", "timeout",
 	} {
 		_ = fs.SetAnnotation(name, ServerFlag, nil) // there is such a flag
 	}
@@ -59,6 +62,7 @@ func (s *Settings) Flags(fs *pflag.FlagSet) {
 // Resolved is where to connect to, and how.
 type Resolved struct {
 	URL         string // of the server; "" is none: run the embedded broker
+	Folder      string // that of --auth, in which there may be more than credentials; "" is none
 	Credentials Credentials
 	Notes       []string // what the user should know, a sentence each: what overrides what, and what is not used
 }
@@ -68,6 +72,10 @@ type Resolved struct {
 // Weft runs its own broker, and what another tool talks to must not change that. env is os.Getenv; the contexts are read
 // from where the nats command keeps them. Errors name the option, the file and what to do.
 func (s Settings) Resolve(env func(string) string) (Resolved, error) {
+	s, err := s.open()
+	if err != nil {
+		return Resolved{}, err
+	}
 	o := options{
 		server: option{flag: "server", env: "NATS_URL", context: "url", value: s.Server},
 		creds:  option{flag: "creds", env: "NATS_CREDS", context: "creds", value: s.Creds},
@@ -97,7 +105,7 @@ func (s Settings) Resolve(env func(string) string) (Resolved, error) {
 		return Resolved{}, err
 	}
 	return Resolved{
-		URL: o.server.value, Notes: o.notes,
+		URL: o.server.value, Folder: s.Auth, Notes: o.notes,
 		Credentials: Credentials{
 			User: o.user.value, Password: o.password.value, Token: o.token.value,
 			CredsFile: o.creds.value, NKeyFile: o.nkey.value,
@@ -106,6 +114,25 @@ func (s Settings) Resolve(env func(string) string) (Resolved, error) {
 			InboxPrefix: o.inbox.value, Timeout: timeout,
 		},
 	}, nil
+}
+
+// open takes from the folder of --auth what is in it: the credentials of one user, and the authority of the server unless that is given.
+func (s Settings) open() (Settings, error) {
+	if s.Auth == "" {
+		return s, nil
+	}
+	if s.Creds+s.NKey+s.User+s.Token != "" {
+		return s, errors.New("bus: --auth says who we are: leave --creds, --nkey, --user and --token out")
+	}
+	creds, err := filepath.Glob(filepath.Join(s.Auth, "*.creds"))
+	if err != nil || len(creds) != 1 {
+		return s, fmt.Errorf("bus: --auth %s: it has %d files of credentials, want one: give a folder below that which fabricd auth init has made, as leader, hosts/HOST or users/viewer", s.Auth, len(creds))
+	}
+	s.Creds = creds[0]
+	if ca := filepath.Join(s.Auth, "ca.pem"); s.TLSCA == "" && readable(ca) == nil {
+		s.TLSCA = ca
+	}
+	return s, nil
 }
 
 // context reads the context that is named, nil when none is.

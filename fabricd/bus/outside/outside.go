@@ -45,6 +45,9 @@ type Server struct {
 	t       testing.TB
 	program string
 	port    int
+	host    string // where it answers
+	dir     string // it runs in; empty: ours
+	args    []string
 	config  string // path
 	output  *output
 	cmd     *exec.Cmd     // nil while it does not run
@@ -64,11 +67,12 @@ func Start(t testing.TB, release Release, config ...string) *Server {
 		}
 		t.Skipf("the test against the %s nats-server is skipped: %v", release, err)
 	}
-	s := &Server{t: t, program: program, config: filepath.Join(t.TempDir(), "nats.conf"), output: new(output)}
+	s := &Server{t: t, program: program, host: "127.0.0.1", config: filepath.Join(t.TempDir(), "nats.conf"), output: new(output)}
 	s.write(config)
 	t.Cleanup(s.Kill)
 	for range startTries {
-		s.port = freePort(t)
+		s.port = FreePort(t)
+		s.args = []string{"-a", s.host, "-p", fmt.Sprint(s.port), "-c", s.config}
 		if err = s.start(); err == nil {
 			s.URL = fmt.Sprintf("nats://127.0.0.1:%d", s.port)
 			return s
@@ -77,6 +81,30 @@ func Start(t testing.TB, release Release, config ...string) *Server {
 	t.Fatalf("outside: %v", err)
 	return nil
 }
+
+// StartIn starts a server in a folder, with the configuration file nats.conf there, which says that it listens at address and port.
+func StartIn(t testing.TB, release Release, dir, address string, port int) *Server {
+	t.Helper()
+	program, err := program(release)
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("outside: no %s nats-server: %v", release, err)
+		}
+		t.Skipf("the test against the %s nats-server is skipped: %v", release, err)
+	}
+	s := &Server{
+		t: t, program: program, host: address, port: port, dir: dir, args: []string{"-c", "nats.conf"},
+		URL: "nats://" + net.JoinHostPort(address, fmt.Sprint(port)), config: filepath.Join(dir, "nats.conf"), output: new(output),
+	}
+	t.Cleanup(s.Kill)
+	if err := s.start(); err != nil {
+		t.Fatalf("outside: %v", err)
+	}
+	return s
+}
+
+// Output is what the server has printed.
+func (s *Server) Output() string { return s.output.String() }
 
 // Start starts the server again, on the same port, after Kill or Stop. Lines of config replace those given before.
 func (s *Server) Start(config ...string) {
@@ -188,7 +216,8 @@ func (s *Server) await() {
 
 // start runs the process and waits until it answers.
 func (s *Server) start() error {
-	cmd := exec.Command(s.program, "-a", "127.0.0.1", "-p", fmt.Sprint(s.port), "-c", s.config)
+	cmd := exec.Command(s.program, s.args...)
+	cmd.Dir = s.dir
 	cmd.Stdout, cmd.Stderr = s.output, s.output
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", s.program, err)
@@ -200,7 +229,7 @@ func (s *Server) start() error {
 		close(ended)
 	}()
 	deadline := time.After(startTimeout)
-	for !answers(s.port) {
+	for !answers(s.host, s.port) {
 		select {
 		case <-ended:
 			s.cmd = nil
@@ -221,8 +250,8 @@ func (s *Server) start() error {
 }
 
 // answers reports whether a NATS server greets at port.
-func answers(port int) bool {
-	conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
+func answers(host string, port int) bool {
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort(host, fmt.Sprint(port)), time.Second)
 	if err != nil {
 		return false
 	}
@@ -233,7 +262,8 @@ func answers(port int) bool {
 	return err == nil && string(greeting) == "INFO "
 }
 
-func freePort(t testing.TB) int {
+// FreePort is a port of the loopback interface that nobody listens on now.
+func FreePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -27,6 +27,7 @@ let stream: Stream
 let size = 3
 let topologies = 0
 const runs: string[] = []
+let opening: Promise<void> | null = null
 
 beforeEach(async () => {
   vi.useFakeTimers()
@@ -34,6 +35,7 @@ beforeEach(async () => {
   vi.stubGlobal('window', globalThis)
   Source.all = []
   runs.length = 0
+  opening = null
   size = 3
   topologies = 0
   store = new Store()
@@ -43,6 +45,8 @@ beforeEach(async () => {
       return Promise.resolve(ring(size))
     },
     setRun: (r: string) => runs.push(r),
+    open: () => opening,
+    forget: () => { opening = null },
   }
   stream = new Stream(store, client as unknown as Client, () => {})
   stream.start()
@@ -64,7 +68,7 @@ it('is live with the first snapshot, and knows the run', () => {
 it('keeps frames that come before the topology', async () => {
   Source.all = []
   const early = new Store()
-  const s = new Stream(early, { topology: () => Promise.resolve(ring(5)), setRun: () => {} } as unknown as Client, () => {})
+  const s = new Stream(early, { topology: () => Promise.resolve(ring(5)), setRun: () => {}, open: () => null } as unknown as Client, () => {})
   s.start()
   Source.last.send({ kind: 'snapshot', seq: 4 })
   Source.last.send({ seq: 5 })
@@ -129,4 +133,17 @@ it('gives its connection back while nobody sees the page', async () => {
   expect(Source.all.length).toBe(before + 1)
   Source.last.send({ kind: 'snapshot', seq: 9 })
   expect(store.seq).toBe(9)
+})
+
+it('takes a cookie for its token before it asks for the stream', async () => {
+  stream.show(false)
+  Source.all = []
+  let taken = () => {}
+  opening = new Promise((done) => { taken = done })
+  stream.show(true)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(Source.all).toHaveLength(0)
+  taken()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(Source.all).toHaveLength(1)
 })

@@ -1,5 +1,5 @@
-// Requests to fabricd. Looking needs nothing; acting needs the token of this run, which the URL that `fabricd up` prints
-// carries behind the #, where no server sees it.
+// Requests to fabricd. Acting needs a token, which the URL that `fabricd up` prints carries behind the #, where no server sees it. Looking
+// needs one, too, where others than this machine can reach fabricd: then a cookie is taken for it, since the stream carries no header.
 
 import type { SwitchDetail } from './switch'
 import type { FabricEntry, Status, Topology } from './types'
@@ -12,11 +12,13 @@ export class ApiError extends Error {
 }
 
 const tokenKey = (run: string) => `weft.token.${run}`
+const latestKey = 'weft.token' // for when the run is not known yet
 
 export class Client {
   private offered = '' // from the URL, of a run not known yet
   private run = ''
   private refused = false
+  private opened = '' // the token there is a cookie for
 
   // takeToken reads the token behind the # and removes it from what is shown and bookmarked.
   takeToken(): boolean {
@@ -29,11 +31,29 @@ export class Client {
     return true
   }
 
+  // open takes a cookie to look with for the token; null when there is none, or one was taken. Where looking needs none it does no harm.
+  open(): Promise<void> | null {
+    const token = this.offered || sessionStorage.getItem(latestKey)
+    if (!token || token === this.opened) return null
+    return this.request<{ role: string }>('session', { method: 'POST', headers: { Authorization: `Bearer ${token}` } }).then(
+      (got) => {
+        this.opened = token
+        if (got.role !== 'operate') this.refused = true
+      },
+      () => {}, // the stream says whether one may look
+    )
+  }
+
+  // forget has open take a cookie again: fabricd may be another by now.
+  forget(): void {
+    this.opened = ''
+  }
+
   // setRun says which run the tokens are of from now on.
   setRun(run: string): void {
     if (run === this.run) return
+    if (this.run) this.refused = false
     this.run = run
-    this.refused = false
     this.keep()
   }
 
@@ -56,7 +76,7 @@ export class Client {
         body: JSON.stringify(body),
       })
     } catch (e) {
-      if (e instanceof ApiError && e.status === 401) this.refused = true
+      if (e instanceof ApiError && (e.status === 401 || e.status === 403)) this.refused = true
       throw e
     }
   }
@@ -82,6 +102,7 @@ export class Client {
   private keep(): void {
     if (this.offered && this.run) {
       sessionStorage.setItem(tokenKey(this.run), this.offered)
+      sessionStorage.setItem(latestKey, this.offered)
       this.offered = ''
     }
   }

@@ -24,6 +24,7 @@ export class Stream {
   private watchdog = 0
   private known = '' // the run that the topology is of
   private hidden = false
+  private turn = 0 // of connecting: the latest counts
 
   constructor(
     private readonly store: Store,
@@ -49,6 +50,12 @@ export class Stream {
   private async connect(): Promise<void> {
     this.close()
     if (this.hidden) return
+    const turn = ++this.turn
+    const opening = this.client.open()
+    if (opening) {
+      await opening
+      if (turn !== this.turn || this.hidden) return
+    }
     const source = new EventSource('/api/v1/stream')
     const early: Frame[] = []
     this.source = source
@@ -95,6 +102,7 @@ export class Stream {
 
   private again(): void {
     this.close()
+    this.client.forget()
     this.set('away')
     this.reconnects++
     setTimeout(() => void this.connect(), this.retry)

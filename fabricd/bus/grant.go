@@ -1,0 +1,118 @@
+package bus
+
+import (
+	"slices"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// Role is what a connection may do on a broker.
+type Role uint8
+
+// The roles. The zero value may do nothing.
+const (
+	RoleFabric   Role = iota + 1 // everything on the subjects of this fabric: the fabric itself, that is who leads it
+	RoleOperator                 // any request, events, hears frames and sends none: a human or script that cuts and restores
+	RoleViewer                   // read requests (verbs get.*), events, hears frames; cannot change anything
+	RoleManager                  // uploads tables, keeps the manager's state, read requests, events; cannot cut
+	RoleAgent                    // is found and asked as the agent of one host; nothing else, its parts have credentials of their own
+	RoleRenewer                  // gives processes that run new credentials, nothing else
+)
+
+// String prints the role, which is also the name of its user; that of an agent has the name of its host after it.
+func (r Role) String() string {
+	switch r {
+	case RoleFabric:
+		return "fabric"
+	case RoleOperator:
+		return "operator"
+	case RoleViewer:
+		return "viewer"
+	case RoleManager:
+		return "manager"
+	case RoleAgent:
+		return "agent"
+	case RoleRenewer:
+		return "renewer"
+	}
+	return "nobody"
+}
+
+// User is the name of a role's user; name is that of the host of an agent and otherwise not used.
+func (r Role) User(name string) string {
+	if r == RoleAgent {
+		return r.String() + "-" + nodeToken(name)
+	}
+	return r.String()
+}
+
+// grant is what a user may do: the subjects that it may publish on and hear. What is not in it is denied, on a broker of ours and on one
+// that trusts our tokens alike.
+type grant struct{ publish, subscribe []string }
+
+// grantOf says what a role may do; name is that of the host of an agent. Whoever runs for long hears offers of new credentials for itself.
+// Leave to answer is given by inbox and never by allow_responses: whoever sends a process anything could with its reply subject lend it
+// leave to speak there.
+func grantOf(r Role, fabric, name string) grant {
+	own := renewalsOf(fabric, r.User(name))
+	switch r {
+	case RoleFabric:
+		return grant{
+			slices.Concat(storeSubjects(fabric), []string{allOf(fabric), allAgents(), inboxes + ">"}, services(AgentService)),
+			[]string{allOf(fabric)},
+		}
+	case RoleOperator:
+		return grant{[]string{allControl(fabric)}, []string{allEvents(fabric), allLinks(fabric)}}
+	case RoleViewer:
+		return grant{[]string{allReads(fabric)}, []string{allEvents(fabric), allLinks(fabric)}}
+	case RoleManager:
+		return grant{
+			append(storeSubjects(fabric), allManage(fabric), allReads(fabric), inboxOf(RoleRenewer.String())+".>"),
+			[]string{allEvents(fabric), own},
+		}
+	case RoleAgent:
+		return grant{
+			append(services(AgentService), agentSubjects(name), // whether there is another of its name
+				inboxOf(RoleFabric.String())+".>", inboxOf(RoleRenewer.String())+".>", agentInboxes()),
+			append(append(services(""), services(AgentService)...), agentSubjects(name), own),
+		}
+	case RoleRenewer:
+		return grant{[]string{allRenewals(fabric)}, nil}
+	}
+	return grant{}
+}
+
+// withInbox is g with leave to hear the own inbox.
+func (g grant) withInbox(prefix string) grant {
+	return grant{g.publish, append(slices.Clone(g.subscribe), prefix+".>")}
+}
+
+// onServer is g for a server in this process.
+func (g grant) onServer() *server.Permissions {
+	return &server.Permissions{Publish: &server.SubjectPermission{Allow: g.publish}, Subscribe: &server.SubjectPermission{Allow: g.subscribe}}
+}
+
+// inToken is g for a token that a server reads.
+func (g grant) inToken() (p jwt.Permissions) {
+	p.Pub.Allow.Add(g.publish...)
+	p.Sub.Allow.Add(g.subscribe...)
+	return p
+}
+
+// Subjects of agents and of how they are found: nats.go's services answer on $SRV.<verb>, also with a name and with a number after it.
+func services(service string) (subjects []string) {
+	for _, verb := range []string{"PING", "INFO", "STATS"} {
+		s := "$SRV." + verb
+		if service != "" {
+			s += "." + service
+			subjects = append(subjects, s+".*")
+		}
+		subjects = append(subjects, s)
+	}
+	return subjects
+}
+
+func allAgents() string                { return root + "." + agents + ".>" }
+func agentSubjects(name string) string { return agentPrefix(name) + ".>" }
+func agentInboxes() string             { return inboxOf(RoleAgent.String()) + ".>" }

@@ -1,0 +1,257 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/nats-io/jwt/v2"
+)
+
+// Identity is who a process is, by a token and its secret key, both of which can be replaced while connections last: each uses the newest
+// when it is opened, and when it is opened again. The secret never leaves the process: it offers the public half of a new key, and takes a
+// token for that. Methods may be called concurrently.
+//
+// One that is kept in a .creds file writes new ones there, where the connections of all who use the file find them. One that came from
+// elsewhere, as that of a part, is for connections with its own [Identity.Credentials].
+type Identity struct {
+	path string // of the .creds file; empty: it is kept in none
+
+	mu   sync.Mutex
+	now  held // guarded by mu
+	next Key  // guarded by mu: offered and not yet taken
+}
+
+type held struct {
+	token, user string
+	key         Key
+}
+
+// OpenIdentity reads a .creds file, to which new credentials are written, too. It refuses one that everybody can read.
+func OpenIdentity(path string) (*Identity, error) {
+	if err := CheckPrivate(path); err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("credentials: %w", err)
+	}
+	token, err := jwt.ParseDecoratedJWT(text)
+	if err != nil {
+		return nil, fmt.Errorf("credentials %s: %w: it is no .creds file", path, ErrToken)
+	}
+	pair, err := jwt.ParseDecoratedUserNKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("credentials %s: %w: there is no key of a user in it", path, ErrToken)
+	}
+	key, err := keyOf(pair)
+	if err != nil {
+		return nil, err
+	}
+	i := &Identity{path: path}
+	if err := i.hold(token, key); err != nil {
+		return nil, fmt.Errorf("credentials %s: %w", path, err)
+	}
+	return i, nil
+}
+
+// reread takes what is in the file now: somebody may have copied newer ones there.
+func (i *Identity) reread() error {
+	if i.path == "" {
+		return nil
+	}
+	now, err := OpenIdentity(i.path)
+	if err != nil {
+		return err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.now = now.now
+	return nil
+}
+
+// PartCredentials are those of the process of a part: who it is, says who leads, and how to connect, says its host. Without the former, as on
+// servers whose owner says who may do what, they are those of the host. The identity, nil where there is none, is to be served.
+func PartCredentials(part, host Credentials) (Credentials, *Identity, error) {
+	switch {
+	case part == (Credentials{}):
+		return host, nil, nil
+	case part.JWT == "": // a password of a broker of ours
+		return part, nil, nil
+	}
+	i := &Identity{}
+	if err := i.hold(part.JWT, Key{Seed: []byte(part.Seed)}); err != nil {
+		return part, nil, fmt.Errorf("bus: credentials of %v: %w", part, err)
+	}
+	c := i.Credentials(host)
+	c.InboxPrefix = ""
+	return c, i, nil
+}
+
+// hold makes a token and the key it is for those in use. The caller holds mu, or nobody else has i.
+func (i *Identity) hold(token string, key Key) error {
+	claims, err := jwt.DecodeUserClaims(token)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrToken, err)
+	}
+	pair, err := key.pair()
+	if err != nil {
+		return err
+	}
+	if key, err = keyOf(pair); err != nil {
+		return err
+	}
+	if claims.Subject != key.Public {
+		return fmt.Errorf("%w: the token of %s is for the key %s and not for %s", ErrToken, claims.Name, claims.Subject, key.Public)
+	}
+	i.now = held{token, claims.Name, key}
+	return nil
+}
+
+func (i *Identity) current() held {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.now
+}
+
+// User is its name.
+func (i *Identity) User() string { return i.current().user }
+
+// Credentials are c, with who connects replaced by i.
+func (i *Identity) Credentials(c Credentials) Credentials {
+	c.User, c.Password, c.NKeyFile, c.Token, c.JWT, c.Seed = "", "", "", "", "", ""
+	if c.CredsFile = i.path; i.path == "" {
+		c.identity = i
+	}
+	return c
+}
+
+// token and sign are what nats.go asks for at each connect.
+func (i *Identity) token() (string, error) { return i.current().token, nil }
+
+func (i *Identity) sign(nonce []byte) ([]byte, error) {
+	pair, err := i.current().key.pair()
+	if err != nil {
+		return nil, err
+	}
+	defer pair.Wipe()
+	return pair.Sign(nonce)
+}
+
+// Offer is what a process shows of itself to get new credentials. There is no secret in it.
+type Offer struct {
+	Token  string `json:"token"`            // that it has
+	Public string `json:"public"`           // the key that it wants one for
+	Signer string `json:"signer,omitempty"` // and a key that it would sign others' with, of who may
+	ID     string `json:"id,omitempty"`     // of the process, where several have the same user
+}
+
+// Offer draws a new key. An offer made before is void.
+func (i *Identity) Offer() (Offer, error) {
+	key, err := NewKey(UserKey)
+	if err == nil {
+		err = i.reread()
+	}
+	if err != nil {
+		return Offer{}, err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.next = key
+	return Offer{Token: i.now.token, Public: key.Public}, nil
+}
+
+// Taken is what came of new credentials.
+type Taken struct {
+	// Parts are as many as have got new credentials in turn, and Missed those that have not, each with why.
+	Parts  int      `json:"parts,omitempty"`
+	Missed []string `json:"missed,omitempty"`
+}
+
+// Take makes the token for the key of the latest offer the one to connect with. When it cannot be written to the file nothing changes.
+func (i *Identity) Take(token string) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.next.Public == "" {
+		return fmt.Errorf("%w: no new key was offered", ErrToken)
+	}
+	was := i.now
+	if err := i.hold(token, i.next); err != nil {
+		return err
+	}
+	if err := i.keep(was); err != nil {
+		i.now = was
+		return err
+	}
+	i.next = Key{}
+	return nil
+}
+
+// keep writes what is held to the file, if it is that of the same user. The caller holds mu.
+func (i *Identity) keep(was held) error {
+	if i.now.user != was.user {
+		return fmt.Errorf("%w: the token is that of %s and not of %s", ErrToken, i.now.user, was.user)
+	}
+	if i.path == "" {
+		return nil
+	}
+	text, err := CredsFile(i.now.token, i.now.key)
+	if err != nil {
+		return err
+	}
+	return WritePrivate(i.path, text)
+}
+
+// WritePrivate writes a file that its user alone can read, whole or not at all.
+func WritePrivate(path string, text []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer os.Remove(tmp.Name()) // unless it has been renamed
+	_, err = tmp.Write(text)
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if closeErr := tmp.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// The verbs by which who leads renews the credentials of a part.
+const (
+	verbOffer = "auth.offer"
+	verbTake  = "auth.take"
+)
+
+// take is how a token travels.
+type take struct {
+	Token string `json:"token"`
+}
+
+// Serve lets who leads the fabric renew the credentials of a part, of which c is the side that is asked. It does nothing when i is nil.
+func (i *Identity) Serve(c *Control) error {
+	if i == nil {
+		return nil
+	}
+	if err := c.Serve(verbOffer, func(context.Context, []byte) (any, error) { return i.Offer() }); err != nil {
+		return err
+	}
+	return c.Serve(verbTake, func(_ context.Context, req []byte) (any, error) {
+		var t take
+		if err := json.Unmarshal(req, &t); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrToken, err)
+		}
+		return nil, i.Take(t.Token)
+	})
+}

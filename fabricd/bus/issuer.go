@@ -1,0 +1,134 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/nats-io/jwt/v2"
+)
+
+// Issuer makes credentials for the parts of a fabric on servers that trust its account: it signs tokens with a key of the account. It is for
+// who leads. Methods may be called concurrently.
+//
+// What it has issued holds until the key it was signed with is taken out of the account, as fabricd auth rotate does, or the user is revoked
+// by name of its key. It does not expire by itself: a fabric goes on while nobody leads it, for however long.
+type Issuer struct {
+	fabric, account string
+
+	mu     sync.Mutex
+	signer Key      // guarded by mu
+	next   Key      // guarded by mu: offered and not yet in force
+	before []string // guarded by mu: public keys that were the signer in this run
+}
+
+// NewIssuer signs for the account of who leads, with a key of that account.
+func NewIssuer(fabric string, leader *Identity, signer Key) (*Issuer, error) {
+	if err := ValidateFabric(fabric); err != nil {
+		return nil, err
+	}
+	claims, err := jwt.DecodeUserClaims(leader.current().token)
+	if err != nil {
+		return nil, fmt.Errorf("bus: issuer of fabric %q: %w: %w", fabric, ErrToken, err)
+	}
+	if _, err := signer.pair(); err != nil {
+		return nil, fmt.Errorf("bus: issuer of fabric %q: %w", fabric, err)
+	}
+	return &Issuer{fabric: fabric, account: claims.IssuerAccount, signer: signer}, nil
+}
+
+// Admit makes credentials with which a process can be one switch of the fabric, as [Broker.Admit] does.
+func (i *Issuer) Admit(a NodeAccess) (Credentials, error) {
+	if err := a.validate(); err != nil {
+		return Credentials{}, fmt.Errorf("bus: admit %q to fabric %q: %w", a.Node, i.fabric, err)
+	}
+	return i.issue(a.user(), a.grant(i.fabric))
+}
+
+// AdmitPart makes credentials with which a process can be one part of the fabric, as [Broker.AdmitPart] does.
+func (i *Issuer) AdmitPart(a PartAccess) (Credentials, error) {
+	if err := a.validate(); err != nil {
+		return Credentials{}, fmt.Errorf("bus: admit part %q to fabric %q: %w", a.Part, i.fabric, err)
+	}
+	return i.issue(a.user(), a.grant(i.fabric))
+}
+
+func (i *Issuer) issue(name string, g grant) (Credentials, error) {
+	user, err := NewKey(UserKey)
+	if err != nil {
+		return Credentials{}, err
+	}
+	i.mu.Lock()
+	signer := i.signer
+	i.mu.Unlock()
+	c := Credentials{InboxPrefix: inboxOf(name), Seed: string(user.Seed)}
+	if c.JWT, err = userToken(signer, i.account, user.Public, name, g.withInbox(c.InboxPrefix)); err != nil {
+		return Credentials{}, err
+	}
+	return c, nil
+}
+
+// Revoke keeps nobody out by itself: servers ask the operator's key for that, which who leads does not have. The user is let in until the
+// next rotation, or until fabricd auth revoke; what it may do is no more than the part that it was could.
+func (i *Issuer) Revoke(string) {}
+
+// Offer draws the next key to sign with.
+func (i *Issuer) Offer() (public string, err error) {
+	key, err := NewKey(AccountKey)
+	if err != nil {
+		return "", err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.next = key
+	return key.Public, nil
+}
+
+// Take signs with the key of the latest offer from now on, and writes it to a file unless path is empty. When that fails nothing changes.
+func (i *Issuer) Take(path string) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.next.Public == "" {
+		return nil
+	}
+	if path != "" {
+		if err := WritePrivate(path, append(slices.Clone(i.next.Seed), '\n')); err != nil {
+			return err
+		}
+	}
+	i.before = append(i.before, i.signer.Public)
+	i.signer, i.next = i.next, Key{}
+	return nil
+}
+
+// Renew is a token for a new key, of who has a token that this issuer has signed in this run, with the same rights.
+func (i *Issuer) Renew(o Offer) (string, error) {
+	was, err := jwt.DecodeUserClaims(o.Token) // which checks the signature
+	if err != nil {
+		return "", fmt.Errorf("bus: renew: %w: %w", ErrToken, err)
+	}
+	i.mu.Lock()
+	signer := i.signer
+	ours := was.Issuer == signer.Public || slices.Contains(i.before, was.Issuer)
+	i.mu.Unlock()
+	if !ours || was.IssuerAccount != i.account {
+		return "", fmt.Errorf("bus: renew %s: %w: its token was signed by %s, which is no key of this fabric's leader", was.Name, ErrToken, was.Issuer)
+	}
+	claims := jwt.NewUserClaims(o.Public)
+	claims.Name, claims.IssuerAccount, claims.Permissions = was.Name, was.IssuerAccount, was.Permissions
+	return encode(claims, signer)
+}
+
+// Renew gives the process of a node or part new credentials, made by i.
+func (p *Peers) Renew(ctx context.Context, node string, i *Issuer) error {
+	var o Offer
+	if err := p.Ask(ctx, node, verbOffer, nil, &o); err != nil {
+		return err
+	}
+	token, err := i.Renew(o)
+	if err != nil {
+		return err
+	}
+	return p.Ask(ctx, node, verbTake, take{token}, nil)
+}

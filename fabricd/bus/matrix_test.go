@@ -1,0 +1,169 @@
+package bus_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/auth"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/outside"
+)
+
+// The matrix of permissions: who may publish on a subject and who may hear it, by kind of credentials. Everybody else is refused.
+//
+//	fabric operator viewer manager renewer   the users of these names; fabric is who leads
+//	agent                                    of host a
+//	part                                     west, with shards 4 and 5
+//	switch                                   s1 of the line s0-s1-s2, as a process of its own, in a fabric of two shards
+//	system                                   who tells servers of accounts
+var matrix = []struct{ subject, publish, hear string }{
+	{"weft.lab.l.4.0.s0_1.2", "fabric part", "fabric operator viewer"}, // a part's own link
+	{"weft.lab.l.5.4.s0_1.2", "fabric part", "fabric operator viewer part"},
+	{"weft.lab.l.0.4.s0_1.2", "fabric", "fabric operator viewer part"}, // towards it
+	{"weft.lab.l.*.4.>", "", "fabric operator viewer part"},
+	{"weft.lab.l.*.6.>", "", "fabric operator viewer"},
+	{"weft.lab.l.6.7.s9.0", "fabric", "fabric operator viewer"},             // of others
+	{subjectOf(hop(1), 2), "fabric switch", "fabric operator viewer"},       // a switch's own
+	{subjectOf(hop(0), 2), "fabric", "fabric operator viewer switch"},       // towards it
+	{subjectOf(hop(2), 2), "fabric", "fabric operator viewer"},              // of another
+	{"weft.lab.l.>", "", "fabric operator viewer"},                          // all
+	{"weft.lab.ctl.cut", "fabric operator", "fabric"},                       // orders
+	{"weft.lab.ctl.apply", "fabric operator", "fabric"},                     //
+	{"weft.lab.ctl.get.status", "fabric operator viewer manager", "fabric"}, // questions
+	{"weft.lab.ctl.get", "fabric operator", "fabric"},                       // is none
+	{"weft.lab.mgr.load", "fabric manager", "fabric"},                       // tables
+	{"weft.lab.ev.link", "fabric", "fabric operator viewer manager"},        // events
+	{"weft.lab.sw.west.do.sum", "fabric", "fabric part"},                    // a part is asked
+	{"weft.lab.sw.west.tell.seen", "fabric part", "fabric"},                 // and tells
+	{"weft.lab.sw.s1.do.sum", "fabric", "fabric switch"},                    //
+	{"weft.lab.sw.s1.tell.seen", "fabric switch", "fabric"},                 //
+	{"weft.lab.sw.s9.do.sum", "fabric", "fabric"},                           // others
+	{"weft.lab.sw.s9.tell.seen", "fabric", "fabric"},                        //
+	{"weft.lab.sw.*.do.>", "", "fabric"},                                    //
+	{"weft.lab.auth.agent-a.offer", "fabric renewer", "fabric agent"},       // new credentials
+	{"weft.lab.auth.agent-a.take.x", "fabric renewer", "fabric agent"},      //
+	{"weft.lab.auth.agent-b.take.x", "fabric renewer", "fabric"},            //
+	{"weft.lab.auth.manager.offer", "fabric renewer", "fabric manager"},     //
+	{"weft.lab.auth.fabric.offer", "fabric renewer", "fabric"},              //
+	{"weft.lab.auth.>", "", "fabric"},                                       //
+	{"weft.agent.a.host", "fabric agent", "agent"},                          // agents
+	{"weft.agent.b.host", "fabric", ""},                                     //
+	{"weft.agent.b.parts", "fabric", ""},                                    //
+	{"$SRV.PING", "", "agent"},                                              // and how they are found
+	{"$SRV.INFO.weft-agent", "fabric agent", "agent"},                       //
+	{"$SRV.STATS.weft-agent.x1", "fabric agent", "agent"},                   //
+	{"$SRV.INFO.other", "", ""},                                             //
+	{"$SRV.>", "", ""},                                                      //
+	{"$KV.weft-lab.leader", "fabric manager", ""},                           // what is kept
+	{"$KV.weft-other.leader", "", ""},                                       //
+	{"$KV.>", "", ""},                                                       //
+	{"$JS.API.INFO", "fabric manager", ""},                                  //
+	{"$JS.API.STREAM.INFO.KV_weft-lab", "fabric manager", ""},               //
+	{"$JS.API.STREAM.DELETE.KV_weft-lab", "", ""},                           //
+	{"$JS.API.STREAM.INFO.KV_weft-other", "", ""},                           //
+	{"$JS.API.STREAM.CREATE.mine", "", ""},                                  //
+	{"$JS.API.CONSUMER.CREATE.KV_weft-lab", "", ""},                         //
+	{"$JS.API.>", "", ""},                                                   //
+	{"_INBOX.weft-fabric.k.west.7", "fabric agent part", "fabric"},          // answers
+	{"_INBOX.weft-fabric.k.s1.7", "fabric agent switch", "fabric"},          //
+	{"_INBOX.weft-fabric.k.s9.7", "fabric agent", "fabric"},                 //
+	{"_INBOX.weft-operator.x", "fabric", "operator"},                        //
+	{"_INBOX.weft-viewer.x", "fabric", "viewer"},                            //
+	{"_INBOX.weft-manager.x", "fabric", "manager"},                          //
+	{"_INBOX.weft-renewer.x", "fabric agent manager", "renewer"},            //
+	{"_INBOX.weft-agent.a.x", "fabric agent", "agent"},                      //
+	{"_INBOX.weft-agent.b.x", "fabric agent", ""},                           //
+	{"_INBOX.weft-system.x", "fabric", "system"},                            // in another account
+	{"_INBOX.weft-part-east-X.x", "fabric", ""},                             //
+	{"_INBOX.x", "fabric", ""},                                              //
+	{"_INBOX.>", "", ""},                                                    //
+	{"$SYS.REQ.CLAIMS.UPDATE", "system", ""},                                // servers
+	{"$SYS.REQ.SERVER.PING", "system", ""},                                  //
+	{"$SYS.REQ.CLAIMS.DELETE", "", ""},                                      //
+	{"$SYS.REQ.SERVER.PING.CONNZ", "", ""},                                  //
+	{"$SYS.REQ.ACCOUNT.PING.CONNZ", "", ""},                                 //
+	{"$SYS.>", "", ""},                                                      //
+	{"weft.other.ctl.cut", "", ""},                                          // another fabric
+	{"weft.other.l.4.0.s0.1", "", ""},                                       //
+	{"weft.>", "", ""},                                                      //
+	{"something.else", "", ""},                                              //
+	{">", "", ""},                                                           //
+}
+
+// tryMatrix tries every row with a connection.
+func tryMatrix(t *testing.T, who string, conn *nats.Conn) {
+	t.Helper()
+	publish, hear := map[string]bool{}, map[string]bool{}
+	for _, row := range matrix {
+		if !strings.ContainsAny(row.subject, "*>") { // nobody can publish on a wildcard
+			publish[row.subject] = slices.Contains(strings.Fields(row.publish), who)
+		}
+		hear[row.subject] = slices.Contains(strings.Fields(row.hear), who)
+	}
+	probe(t, conn, who, publish, hear)
+}
+
+func TestPermissionsOnOurBroker(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, bus.BrokerConfig{StoreDir: t.TempDir()})
+	for _, r := range []bus.Role{bus.RoleFabric, bus.RoleOperator, bus.RoleViewer, bus.RoleManager} {
+		tryMatrix(t, r.String(), login(t, b, b.Credentials(r), nats.ErrorHandler(quiet)))
+	}
+	part, err := b.AdmitPart(bus.PartAccess{Part: "west", First: 4, N: 2})
+	require.NoError(t, err)
+	tryMatrix(t, "part", login(t, b, part, nats.ErrorHandler(quiet)))
+	tryMatrix(t, "switch", login(t, b, admit(t, b, access()), nats.ErrorHandler(quiet)))
+}
+
+func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
+	t.Parallel()
+	for _, release := range outside.Releases {
+		t.Run(string(release), func(t *testing.T) {
+			t.Parallel()
+			dir, port := filepath.Join(t.TempDir(), "keys"), outside.FreePort(t)
+			file := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+			d, _, err := auth.Init(auth.Options{Fabric: "lab", Dir: dir, Hosts: []auth.Host{{Name: "a", Address: "127.0.0.1"}}, ClientPort: port})
+			require.NoError(t, err)
+			require.NoError(t, d.Close())
+			server := outside.StartIn(t, release, file("hosts/a"), "127.0.0.1", port)
+			connect := func(inbox string, how nats.Option) *nats.Conn {
+				conn, err := nats.Connect(server.URL, how, nats.RootCAs(file("ca.pem")), nats.CustomInboxPrefix(inbox), nats.ErrorHandler(quiet))
+				require.NoError(t, err)
+				t.Cleanup(conn.Close)
+				return conn
+			}
+			for who, creds := range map[string]string{
+				"fabric": "leader/leader.creds", "operator": "users/operator/operator.creds", "viewer": "users/viewer/viewer.creds",
+				"manager": "users/manager/manager.creds", "agent": "hosts/a/agent.creds", "renewer": "keys/renewer.creds", "system": "keys/system.creds",
+			} {
+				inbox := "_INBOX.weft-" + who
+				if who == "agent" {
+					inbox += ".a"
+				}
+				tryMatrix(t, who, connect(inbox, nats.UserCredentials(file(creds))))
+			}
+			leader, err := bus.OpenIdentity(file("leader/leader.creds"))
+			require.NoError(t, err)
+			key, err := bus.ReadKey(file("leader/signing.nk"))
+			require.NoError(t, err)
+			issuer, err := bus.NewIssuer("lab", leader, key)
+			require.NoError(t, err)
+			part, err := issuer.AdmitPart(bus.PartAccess{Part: "west", First: 4, N: 2})
+			require.NoError(t, err)
+			tryMatrix(t, "part", connect(part.InboxPrefix, nats.UserJWTAndSeed(part.JWT, part.Seed)))
+			one, err := issuer.Admit(access())
+			require.NoError(t, err)
+			tryMatrix(t, "switch", connect(one.InboxPrefix, nats.UserJWTAndSeed(one.JWT, one.Seed)))
+
+			_, err = nats.Connect(server.URL, nats.RootCAs(file("ca.pem")))
+			require.ErrorIs(t, err, nats.ErrAuthorization, "without credentials nobody is let in")
+			_, err = nats.Connect(server.URL, nats.RootCAs(file("ca.pem")), nats.UserInfo("fabric", "x"))
+			require.ErrorIs(t, err, nats.ErrAuthorization)
+		})
+	}
+}

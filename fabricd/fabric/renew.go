@@ -1,0 +1,37 @@
+package fabric
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+)
+
+// RenewParts gives all parts that run new credentials, made by i, and returns how many have them now and which have not, each with why, in
+// the order of their names. One that is lost gets others when it is hosted again.
+func (f *Fabric) RenewParts(ctx context.Context, i *bus.Issuer) (renewed int, missed []string) {
+	var mu sync.Mutex // of what is counted
+	_ = each(ctx, f.parts, func(ctx context.Context, p *outpost) error {
+		if p.lost.Load() {
+			return nil
+		}
+		err := f.opts.Processes.Peers.Renew(ctx, p.name, i)
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			missed = append(missed, fmt.Sprintf("%s: %v", p.name, err))
+		} else {
+			renewed++
+		}
+		return nil
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.parts {
+		p.next = nil // made before, and not used yet
+	}
+	slices.Sort(missed)
+	return renewed, missed
+}
