@@ -4,6 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -165,4 +170,37 @@ func TestAFabricOnAgentsIsLeftLedOnAndEnded(t *testing.T) {
 	refused(t, "no fabric lab is written down at this server", append([]string{"down"}, at...)...)
 	list, _, _ := fabricd(t, "agents", "--server", url)
 	require.Equal(t, 2, strings.Count(list, "; runs nothing\n"), list)
+}
+
+// With the keys that fabricd auth init makes: TLS, an agent that may be asked and no more, parts with credentials that the leader issues.
+func TestAFabricOnAgentsWithKeys(t *testing.T) {
+	ownRegistry(t)
+	dir := filepath.Join(t.TempDir(), "keys")
+	port, route := freePort(t, "127.0.0.1"), freePort(t, "127.0.0.1")
+	_, errs, code := fabricd(t, "auth", "init", "--fabric", "lab", "--dir", dir, "--hosts", "h1=127.0.0.1", "--port", strconv.Itoa(port), "--cluster-port", strconv.Itoa(route))
+	require.Zero(t, code, errs)
+	program, err := outside.Program(outside.Newest)
+	require.NoError(t, err)
+	host := filepath.Join(dir, "hosts", "h1")
+	server := exec.Command(program, "-c", "nats.conf")
+	server.Dir = host
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait() // killed
+	})
+	url := fmt.Sprintf("tls://127.0.0.1:%d", port)
+	require.Eventually(t, func() bool {
+		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	}, patience, 5*time.Millisecond)
+	startAgent(t, url, "h1", "--auth", host, "--memory", "128MiB")
+	out, stop := background(t, "up", "--name", "lab", "--agents", "all", "--auth", filepath.Join(dir, "leader"), "--server", url,
+		"--topology", "kary-ntree:2,2", "--traffic", "uniform:0.1", "--listen", "off")
+	require.Eventually(t, func() bool { return regexp.MustCompile(`delivered [1-9]`).MatchString(out.String()) }, patience, 5*time.Millisecond, "%s", out)
+	stop()
+	require.Regexp(t, `ledger: [1-9]\d* injected = \d+ delivered \+ 0 lost \+ 0 discarded \+ 0 in flight: balanced`, out.String())
 }
