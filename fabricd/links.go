@@ -25,6 +25,7 @@ type broking struct {
 	name, listen string
 	keeps        string // folder in which an embedded broker keeps what a manager writes down; empty: none
 	server       bus.Settings
+	layout       *bus.Layout // of a fabric in parts; nil: all of it is in this process
 	log          *slog.Logger
 }
 
@@ -42,11 +43,10 @@ func (b broking) open(stderr io.Writer) (l *links, err error) {
 			return nil, err
 		}
 	}
-	t, err := bus.NewNATS(bus.NATSConfig{Fabric: b.name, Broker: l.broker, URL: l.server.URL, Credentials: l.server.Credentials})
+	l.transport, err = bus.NewNATS(bus.NATSConfig{Fabric: b.name, Broker: l.broker, URL: l.server.URL, Credentials: l.server.Credentials, Layout: b.layout})
 	if err != nil {
 		return nil, errors.Join(err, l.close())
 	}
-	l.transport = t
 	p, err := bus.NewPeers(bus.PeersConfig{
 		Fabric: b.name, Broker: l.broker, URL: l.server.URL, Credentials: l.server.Credentials,
 		OnError: func(err error) { b.log.Warn("switch processes", "err", err) },

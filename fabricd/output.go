@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
@@ -28,12 +29,19 @@ type upOutput struct {
 
 // jsonLine is one line of fabricd up --json; one of its fields is set.
 type jsonLine struct {
-	Up     *upLine        `json:"up,omitempty"`
-	Event  *fabric.Event  `json:"event,omitempty"`
-	Sample *api.Sample    `json:"sample,omitempty"`
-	Report *fault.Report  `json:"report,omitempty"` // of each fault, before the ledger
-	Ledger *fabric.Ledger `json:"ledger,omitempty"`
-	Left   string         `json:"left,omitempty"` // beside the ledger: why packets are left in flight
+	Standby *standbyLine   `json:"standby,omitempty"` // another process leads
+	Up      *upLine        `json:"up,omitempty"`
+	Event   *fabric.Event  `json:"event,omitempty"`
+	Sample  *api.Sample    `json:"sample,omitempty"`
+	Report  *fault.Report  `json:"report,omitempty"` // of each fault, before the ledger
+	Ledger  *fabric.Ledger `json:"ledger,omitempty"`
+	Left    string         `json:"left,omitempty"` // beside the ledger: why packets are left in flight
+}
+
+// standbyLine says who leads a fabric on agents for which this process stands by.
+type standbyLine struct {
+	Fabric string         `json:"fabric"`
+	Leader cluster.Leader `json:"leader"`
 }
 
 // upLine says where the fabric listens.
@@ -46,18 +54,48 @@ type upLine struct {
 	NICs     int     `json:"nics"`
 	Links    int     `json:"links"`
 	Seconds  float64 `json:"start_seconds"`
+
+	Placed *placedLine `json:"placed,omitempty"` // on agents
 }
 
-func (o *upOutput) banner(u upFlags, f *fabric.Fabric, l *links, page string, took time.Duration) {
+// placedLine says where a fabric is on agents.
+type placedLine struct {
+	Agents   []placedAgent `json:"agents"`
+	Links    int           `json:"switch_links"`
+	Crossing int           `json:"crossing_links"`
+	Traffic  float64       `json:"crossing_traffic"` // share of the hops between switches, of uniform traffic
+	PerPath  float64       `json:"crossings_per_packet"`
+}
+
+type placedAgent struct {
+	Name     string `json:"name"`
+	Switches int    `json:"switches"`
+	NICs     int    `json:"nics"`
+	Ports    int    `json:"ports"`
+}
+
+// write prints it for people.
+func (p *placedLine) write(w io.Writer) {
+	fmt.Fprintf(w, "on %d agents: %d of %d links between switches cross hosts (%.0f%%), and %.0f%% of the hops of uniform traffic, %.2f a packet\n",
+		len(p.Agents), p.Crossing, p.Links, 100*float64(p.Crossing)/float64(max(p.Links, 1)), 100*p.Traffic, p.PerPath)
+	for _, a := range p.Agents {
+		fmt.Fprintf(w, "  %-12s %5d switches %6d NICs %7d ports\n", a.Name, a.Switches, a.NICs, a.Ports)
+	}
+}
+
+func (o *upOutput) banner(u upFlags, f *fabric.Fabric, l *links, placed *placedLine, page string, took time.Duration) {
 	g := f.Topology()
 	if o.json {
 		o.print(jsonLine{Up: &upLine{
-			Name: u.name, URL: l.url(), Page: page, Topology: g.Spec, Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links), Seconds: took.Seconds(),
+			Name: u.name, URL: l.url(), Page: page, Topology: g.Spec, Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links), Seconds: took.Seconds(), Placed: placed,
 		}})
 		return
 	}
 	fmt.Fprintf(o.stdout, "fabric %s: %s, %d switches, %d NICs, %d links, %s, up in %v\n",
 		u.name, g.Spec, len(g.Switches), len(g.NICs), len(g.Links), u.routing, took.Round(time.Millisecond))
+	if placed != nil {
+		placed.write(o.stdout)
+	}
 	whose := "credentials of this run; it enforces cuts"
 	if l.broker == nil {
 		whose = "not ours: its owner says who may do what, and the ends of a link enforce cuts"

@@ -3,22 +3,16 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
@@ -32,6 +26,10 @@ import (
 // upFlags are the flags of fabricd up.
 type upFlags struct {
 	name, topology, routing, traffic, broker, manager string
+
+	agents        string
+	topologyGiven bool // else what runs on agents is led on
+	leave         bool // when interrupted
 
 	web         webFlags
 	listen      string
@@ -66,6 +64,7 @@ func upCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			u.helloGiven, u.listenGiven = cmd.Flags().Changed("hello-interval"), cmd.Flags().Changed("listen")
+			u.topologyGiven = cmd.Flags().Changed("topology")
 			return u.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -76,6 +75,8 @@ func upCommand() *cobra.Command {
 	f.StringVar(&u.manager, "manager", manage.Auto, "subnet manager, which replaces tables after faults: "+manage.Syntax()+"; auto: ddrc in fat trees, dqr for other deterministic tables, direct in meshes and tori with mechanisms, engine for adaptive ones, none for rules")
 	f.StringVar(&u.traffic, "traffic", "uniform:0.2", "what every NIC injects: PATTERN:LOAD[,OPTION=...], load a share of the link rate; see above")
 	u.server.Flags(f)
+	f.StringVar(&u.agents, "agents", "", "run on the `agents` of other hosts, all or some by name as h1,h2, instead of in this process; see fabricd agent")
+	f.BoolVar(&u.leave, "leave", false, "with --agents: when interrupted, leave the fabric to the next fabricd up of its --name; fabricd down ends it")
 	f.StringVar(&u.listen, "listen", defaultListen, "address of the page, the HTTP API and the metrics; a free port when it is taken and was not given; off for none")
 	u.web.flags(f)
 	f.StringVar(&u.broker, "broker-listen", "127.0.0.1:0", "address of the embedded NATS server; port 0 is a free one")
@@ -110,11 +111,17 @@ func complete(cmd *cobra.Command, flag string, words func() []string) {
 
 // options turns the flags into those of a fabric, all but the transport, and chooses a routing if none is given.
 func (u *upFlags) options() (fabric.Options, error) {
-	var o fabric.Options
-	var err error
-	if o.Topology, err = topology.Parse(u.topology); err != nil {
-		return o, err
+	g, err := topology.Parse(u.topology)
+	if err != nil {
+		return fabric.Options{}, err
 	}
+	return u.optionsOn(g)
+}
+
+// optionsOn is options on a topology that is there already.
+func (u *upFlags) optionsOn(g *topology.Graph) (fabric.Options, error) {
+	o := fabric.Options{Topology: g}
+	var err error
 	if o.Traffic, err = trace.Traffic(u.traffic); err != nil {
 		return o, err
 	}
@@ -169,16 +176,24 @@ func (u upFlags) liveness(o *fabric.LinkOptions) error {
 }
 
 func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
-	o, err := u.options()
-	if err != nil {
-		return err
-	}
 	if err := bus.ValidateFabric(u.name); err != nil {
 		return err
 	}
 	log := slog.New(slog.DiscardHandler)
 	if u.verbose {
 		log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	on, err := u.cluster(ctx, log, stdout, stderr)
+	if err != nil {
+		return err
+	}
+	if on != nil {
+		defer on.close()
+		return on.run(ctx)
+	}
+	o, err := u.options()
+	if err != nil {
+		return err
 	}
 	claim, err := registry.Take(u.name)
 	if err != nil {
@@ -197,85 +212,6 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 		return err
 	}
 	defer func() { _ = link.close() }() // it all goes with the process
-	began := time.Now()
-	o.Transport, o.Log = link.transport, log
-	o.Processes = &fabric.ProcessOptions{Fabric: u.name, Firmware: u.routing, Peers: link.peers, Broker: link.broker}
-	o.Admitter = link.admitter()
-	f, err := fabric.New(o)
-	if err != nil {
-		return err
-	}
-	link.leads(f)
-	control, err := link.control(u.name, log)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = control.Close() }()
-	started := time.Now()
-	server, err := api.NewServer(f, control, api.Info{Name: u.name, Firmware: u.routing, Started: started})
-	if err != nil {
-		return err
-	}
-	here := manager.Local{Fabric: f, Instance: started.Format(time.RFC3339Nano), Routing: u.routing, VCs: o.Switch.VCs}
-	if err := manager.Serve(control, here); err != nil {
-		return err
-	}
-	page, err := u.page(server, link.folder, log)
-	if err != nil {
-		return err
-	}
-	defer page.close()
-	if err := f.Start(ctx); err != nil {
-		return err
-	}
-	defer f.Stop()
-	entry := registry.Entry{
-		Name: u.name, PID: os.Getpid(), Started: started, URL: link.url(), Topology: u.topology, Firmware: u.routing,
-		Operator: link.credentials(bus.RoleOperator), Viewer: link.credentials(bus.RoleViewer),
-		Manager: link.credentials(bus.RoleManager),
-	}
-	entry.Page, entry.Token = page.address()
-	if err := claim.Publish(entry); err != nil {
-		return err
-	}
-
-	out := upOutput{json: u.asJSON, stdout: stdout, line: cli.NewLine(stdout), deadlock: f.Deadlock}
-	out.banner(u, f, link, entry.PageWithToken(), time.Since(began))
-	page.warn(stderr)
-	serve, stopServing := context.WithCancel(context.Background())
-	var serving sync.WaitGroup
-	serving.Go(func() { server.Run(serve, out.sample) })
-	serving.Go(func() { page.run(ctx, log) }) // who watches sees no more than the beginning of the end
-	serving.Go(func() { out.follow(serve, f) })
-	if u.manager != manage.None {
-		to := bus.ClientConfig{Fabric: u.name, URL: link.url(), Credentials: link.credentials(bus.RoleManager), Program: "manager"}
-		serving.Go(func() {
-			if err := managed(ctx, to, u.manager, log, stderr, func(manager.Note) {}); err != nil {
-				fmt.Fprintln(stderr, "fabricd: subnet manager: "+err.Error())
-			}
-		})
-	}
-	<-ctx.Done()
-	out.draining()
-	ledger, drained := drain(f)
-	f.CloseReports() // nothing moves any more that they could count
-	stopServing()
-	serving.Wait()
-	out.end(ledger, drained, f.Totals(), f.Faults())
-	if !ledger.Balanced && !errors.Is(drained, context.DeadlineExceeded) {
-		return cli.ErrFailed // a bug of ours; the ledger printed shows it. While packets still move it is not exact
-	}
-	return nil
-}
-
-// drainTime bounds how long up waits for the packets in flight after Ctrl-C.
-const drainTime = 10 * time.Second
-
-func drain(f *fabric.Fabric) (fabric.Ledger, error) {
-	if err := f.StopTraffic(); err != nil {
-		return f.Ledger(), err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
-	defer cancel()
-	return f.Quiesce(ctx)
+	o.Transport = link.transport
+	return led{upFlags: u, link: link, claim: claim, log: log, stdout: stdout, stderr: stderr}.run(ctx, o)
 }

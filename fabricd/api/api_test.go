@@ -81,6 +81,7 @@ func TestAViewerLooksAndChangesNothing(t *testing.T) {
 		_, err := c.Apply(ctx, spec)
 		require.ErrorIs(t, err, bus.ErrDenied, spec)
 	}
+	require.ErrorIs(t, c.SetTraffic(ctx, "uniform:0.1"), bus.ErrDenied)
 	require.Empty(t, s.Fabric().LinksDown())
 	require.Empty(t, s.Fabric().Faults())
 
@@ -98,8 +99,8 @@ func TestAViewerLooksAndChangesNothing(t *testing.T) {
 	require.Equal(t, "s0.0", sw.ID)
 	require.Equal(t, "s1.0", sw.Ports[0].Peer)
 	require.Equal(t, "up", sw.Ports[0].State)
-	var ledger fabric.Ledger
-	require.NoError(t, c.bus.Request(ctx, VerbLedger, nil, &ledger))
+	ledger, err := c.Ledger(ctx)
+	require.NoError(t, err)
 	require.True(t, ledger.Balanced)
 }
 

@@ -113,6 +113,16 @@ func (c *Client) Apply(ctx context.Context, specs ...fault.Spec) (out []fabric.O
 	return out, c.bus.Request(ctx, VerbApply, ApplyRequest{Specs: specs}, &out)
 }
 
+// SetTraffic replaces what all NICs inject, by words as those of fabricd up --traffic; "none" stops them.
+func (c *Client) SetTraffic(ctx context.Context, traffic string) error {
+	return c.bus.Request(ctx, VerbTraffic, TrafficRequest{Traffic: traffic}, nil)
+}
+
+// Ledger asks where every packet is, which is exact once nothing moves.
+func (c *Client) Ledger(ctx context.Context) (l fabric.Ledger, err error) {
+	return l, c.bus.Request(ctx, VerbLedger, nil, &l)
+}
+
 // followBuffer bounds the events that wait for a follower; one that is slower hears how many it missed.
 const followBuffer = 1024
 

@@ -54,6 +54,7 @@ func NewServer(f *fabric.Fabric, control *bus.Control, info Info) (*Server, erro
 		VerbWatch:    func(context.Context, []byte) (any, error) { return s.stream.lease(), nil },
 		VerbSnapshot: s.snapshotPage,
 		VerbApply:    s.apply,
+		VerbTraffic:  s.traffic,
 	} {
 		if err := control.Serve(verb, h); err != nil {
 			return nil, err

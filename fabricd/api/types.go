@@ -23,6 +23,7 @@ const (
 	VerbLedger   = "get.ledger"
 	VerbEvents   = "get.events"
 	VerbApply    = "apply"
+	VerbTraffic  = "traffic" // a TrafficRequest
 )
 
 // Kinds of what is published as it happens.

@@ -188,7 +188,8 @@ func connect(broker *Broker, url string, creds Credentials, opts []nats.Option) 
 	if err != nil {
 		return nil, err
 	}
-	opts = append(append(opts, nats.Timeout(connectTimeout)), more...)
+	// Of several servers the first that answers: one's own host is named first.
+	opts = append(append(opts, nats.Timeout(connectTimeout), nats.DontRandomize()), more...)
 	conn, err := nats.Connect(url, opts...)
 	var netErr *net.OpError
 	switch {

@@ -50,6 +50,7 @@ type StoreConfig struct {
 	Broker      *Broker // ours, in this process; or nil and
 	URL         string  // the address of another,
 	Credentials Credentials
+	Existing    bool // do not make a bucket where there is none: the error wraps ErrNoKey
 }
 
 // Store is a bucket of keys and values on the broker, one for each fabric, in which its subnet manager keeps what the next one must know:
@@ -79,7 +80,7 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 		return nil, fmt.Errorf("bus: store of fabric %q: %w", cfg.Fabric, err)
 	}
 	if s.js, err = jetstream.New(s.conn); err == nil {
-		err = s.open(ctx, cfg.Fabric)
+		err = s.open(ctx, cfg)
 	}
 	switch {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
@@ -95,9 +96,13 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 }
 
 // open finds the bucket or makes it.
-func (s *Store) open(ctx context.Context, fabric string) (err error) {
-	if s.kv, err = s.js.KeyValue(ctx, bucketOf(fabric)); errors.Is(err, jetstream.ErrBucketNotFound) {
-		s.kv, err = s.make(ctx, fabric)
+func (s *Store) open(ctx context.Context, cfg StoreConfig) (err error) {
+	s.kv, err = s.js.KeyValue(ctx, bucketOf(cfg.Fabric))
+	switch {
+	case errors.Is(err, jetstream.ErrBucketNotFound) && cfg.Existing:
+		return ErrNoKey
+	case errors.Is(err, jetstream.ErrBucketNotFound):
+		s.kv, err = s.make(ctx, cfg.Fabric)
 	}
 	if err != nil {
 		return err

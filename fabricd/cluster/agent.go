@@ -285,7 +285,7 @@ func (a *agent) leave(h *hosted, err error) {
 	switch {
 	case why != nil && !errors.Is(why, context.Canceled):
 		a.cfg.Note(fmt.Sprintf("part %d of fabric %s has ended: %v", h.Number, h.Fabric, why))
-	case err != nil:
+	case err != nil && !errors.Is(err, context.Canceled):
 		a.cfg.Note(fmt.Sprintf("part %d of fabric %s has ended: %v", h.Number, h.Fabric, err))
 	default:
 		a.cfg.Note(fmt.Sprintf("part %d of fabric %s has ended", h.Number, h.Fabric))

@@ -102,7 +102,7 @@ func (h *Hub) After(ctx context.Context, seq uint64) (Event, error) {
 	for {
 		news := h.news.wait()
 		h.mu.Lock()
-		if h.last > seq {
+		if h.last > seq && len(h.ring) > 0 { // numbers that go on have events that nobody here keeps
 			next := seq + 1
 			oldest := h.last - uint64(len(h.ring)) + 1
 			var missed uint64

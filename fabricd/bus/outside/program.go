@@ -14,6 +14,9 @@ import (
 // module is the nats-server that go.mod names. It is built, not imported: what is under test is another process.
 const module = "github.com/nats-io/nats-server/v2"
 
+// Program is the path of the executable of a release, for tests that start it in their own way.
+func Program(release Release) (string, error) { return program(release) }
+
 // program is the path of the executable of a release.
 func program(release Release) (string, error) {
 	switch release {

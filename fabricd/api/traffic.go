@@ -1,0 +1,25 @@
+package api
+
+import (
+	"context"
+
+	"github.com/weft-fabric/weft/nic/trace"
+)
+
+// TrafficRequest replaces what all NICs inject.
+type TrafficRequest struct {
+	Traffic string `json:"traffic"` // as fabricd up --traffic has it; none stops them
+}
+
+// traffic serves VerbTraffic.
+func (s *Server) traffic(_ context.Context, req []byte) (any, error) {
+	var r TrafficRequest
+	if err := decode(req, &r); err != nil {
+		return nil, err
+	}
+	t, err := trace.Traffic(r.Traffic)
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.fabric.SetTraffic(t)
+}

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+const (
+	clusterTree = "mport-tree:8,3"
+	clusterLoad = "uniform:0.02"
+)
+
+func TestAFabricOverThreeHostsOutlivesTheirFailures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and runs both commands")
+	}
+	s := loopbackSite(t)
+	s.run()
+}
+
+// clusterRun is a fabric on the hosts of a site.
+type clusterRun struct {
+	*site
+	graph   *topology.Graph
+	client  *api.Client
+	lead    *siteProcess
+	standby *siteProcess
+}
+
+// run starts a fabric over the three hosts under load, has everything happen to it that the hosts of a cluster can suffer, and ends it.
+func (s *site) run() {
+	t := s.t
+	for _, h := range s.hosts {
+		s.startServer(h)
+	}
+	require.Eventually(t, func() bool { // the servers have found each other and chosen who of them keeps what
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: "lab", URL: s.hosts[2].url(), Existing: true})
+		return errors.Is(err, bus.ErrNoKey)
+	}, patience, 50*time.Millisecond)
+	for _, h := range s.hosts {
+		s.startAgent(h)
+		h.agent.says(" room for ")
+	}
+	g, err := topology.Parse(clusterTree)
+	require.NoError(t, err)
+	r := &clusterRun{site: s, graph: g}
+	r.lead = s.startLeader(s.hosts[0], "--agents", "all", "--topology", clusterTree, "--traffic", clusterLoad)
+	r.lead.says(`{"up":`)
+	r.standby = s.startLeader(s.hosts[1])
+	r.standby.says(`{"standby":`)
+	r.client, err = api.Dial(registry.Entry{Name: "lab", URL: s.servers(s.hosts[1])}, "test", true)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, r.client.Close()) }()
+	r.sound("start")
+
+	// Host 3's agent is killed: its switches are dead, the others go on. Started again it gets its part back.
+	s.hosts[2].agent.kill()
+	r.until("switches are dead", func(st api.Status) bool { return len(st.SwitchesDown) > 0 })
+	r.goesOn()
+	s.startAgent(s.hosts[2])
+	r.sound("an agent killed and started again")
+
+	// Host 2's agent is frozen for longer than its neighbours wait, and goes on.
+	s.hosts[1].agent.signal(syscall.SIGSTOP)
+	r.untilLinks("links to a frozen agent are down", anyDown)
+	r.goesOn()
+	s.hosts[1].agent.signal(syscall.SIGCONT)
+	r.sound("an agent frozen and resumed")
+
+	// The cluster is cut in two: links across go down, both halves go on.
+	s.cut(2)
+	r.untilLinks("links across the cut are down", anyDown)
+	r.goesOn()
+	s.heal(2)
+	r.sound("a cluster cut in two and healed")
+
+	// Host 3's server is lost: who used it moves to another.
+	s.hosts[2].server.kill()
+	r.sound("a server lost")
+	s.startServer(s.hosts[2])
+
+	// The leader is killed: the one that stands by takes over and knows what was done.
+	cut := r.graph.Links[len(r.graph.Links)-1].Name
+	for _, l := range r.graph.Links {
+		if l.BetweenSwitches() {
+			cut = l.Name
+		}
+	}
+	_, err = r.client.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: cut})
+	require.NoError(t, err)
+	r.lead.kill()
+	r.standby.says(`{"up":`)
+	r.lead, r.standby = r.standby, s.startLeader(s.hosts[2], "--topology", clusterTree)
+	r.until("the new leader knows the cut link", func(st api.Status) bool { return len(st.LinksCut) == 1 && st.LinksCut[0] == cut })
+	r.standby.says(`{"standby":`)
+	_, err = r.client.Apply(t.Context(), fault.Spec{Do: fault.VerbHeal})
+	require.NoError(t, err)
+	r.sound("the leader killed and another in its place")
+
+	r.end()
+}
+
+// end interrupts the leader, which ends the fabric.
+func (r *clusterRun) end() {
+	r.lead.signal(syscall.SIGINT)
+	r.lead.wait()
+	require.Contains(r.t, r.lead.out.String(), `"balanced":true`)
+	require.Zero(r.t, r.lead.cmd.ProcessState.ExitCode(), tail(r.lead.errs.String()))
+	r.standby.wait()
+	require.Contains(r.t, r.standby.errs.String(), "fabric lab was ended")
+	for _, h := range r.hosts {
+		h.agent.says(" has ended")
+	}
+}
+
+func anyDown(l fabric.LinkState) bool { return !l.AUp || !l.BUp }
+
+// until waits for a status.
+func (r *clusterRun) until(what string, is func(api.Status) bool) {
+	r.t.Helper()
+	var last api.Status
+	var err error
+	require.Eventually(r.t, func() bool {
+		last, err = r.client.Status(r.t.Context())
+		return err == nil && is(last)
+	}, 3*patience, 20*time.Millisecond, "%s: %v", what, &err)
+}
+
+// untilLinks waits until one of the links is as that.
+func (r *clusterRun) untilLinks(what string, is func(fabric.LinkState) bool) {
+	r.t.Helper()
+	require.Eventually(r.t, func() bool {
+		links, err := r.client.Links(r.t.Context())
+		if err != nil {
+			return false
+		}
+		for _, l := range links {
+			if is(l) {
+				return true
+			}
+		}
+		return false
+	}, patience, 20*time.Millisecond, what)
+}
+
+// goesOn waits until more packets have arrived.
+func (r *clusterRun) goesOn() {
+	r.t.Helper()
+	var first uint64
+	r.until("packets arrive", func(st api.Status) bool {
+		if first == 0 {
+			first = st.Totals.Delivered
+		}
+		return st.Totals.Delivered > first+1000
+	})
+}
+
+// sound checks that all links and switches are there, that every packet is accounted for once nothing moves, and that packets arrive from each leaf
+// switch at each other.
+func (r *clusterRun) sound(after string) {
+	t := r.t
+	t.Helper()
+	began := time.Now()
+	require.Eventually(t, func() bool {
+		st, err := r.client.Status(t.Context())
+		if err != nil || len(st.SwitchesDown)+len(st.LinksCut) > 0 {
+			return false
+		}
+		links, err := r.client.Links(t.Context())
+		for _, l := range links {
+			if anyDown(l) {
+				return false
+			}
+		}
+		return err == nil && len(links) == len(r.graph.Links)
+	}, 3*patience, 20*time.Millisecond, "after %s: all links are up", after)
+	up := time.Since(began)
+	r.goesOn()
+	require.NoError(t, r.client.SetTraffic(t.Context(), "none"))
+	var l fabric.Ledger
+	require.Eventually(t, func() bool {
+		var err error
+		l, err = r.client.Ledger(t.Context())
+		return err == nil && l.InFlight == 0 && l.Balanced
+	}, patience, 50*time.Millisecond, "after %s: %+v", after, &l)
+	pairs := r.connected()
+	require.NoError(t, r.client.SetTraffic(t.Context(), clusterLoad))
+	t.Logf("after %s: all up in %v, %d injected = %d delivered + %d lost + %d discarded, %d pairs connected", after, up.Round(time.Millisecond),
+		l.Injected, l.Delivered, l.Lost, l.Discarded, pairs)
+}
+
+// connected sends a packet from a NIC of each leaf switch to one of each other and waits for all of them.
+func (r *clusterRun) connected() int {
+	t := r.t
+	t.Helper()
+	var nics []string
+	seen := map[weft.SwitchID]bool{}
+	for i, n := range r.graph.NICs {
+		if s, _ := r.graph.SwitchOf(weft.NICID(i)); !seen[s] {
+			seen[s] = true
+			nics = append(nics, n.Name)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	before, err := r.client.Trace(ctx, api.TraceRequest{Src: nics[0], Dst: nics[1]})
+	require.NoError(t, err)
+	missing := map[string]bool{}
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	for i := range 8 {
+		asking.Go(func() {
+			for a := i; a < len(nics); a += 8 {
+				for b := range nics {
+					if a == b {
+						continue
+					}
+					mu.Lock()
+					missing[nics[a]+">"+nics[b]] = true
+					mu.Unlock()
+					if _, err := r.client.Trace(ctx, api.TraceRequest{Src: nics[a], Dst: nics[b]}); err != nil {
+						t.Errorf("%s to %s: %v", nics[a], nics[b], err)
+						return
+					}
+				}
+			}
+		})
+	}
+	all := len(nics) * (len(nics) - 1)
+	arrived := 0
+	done := errors.New("all arrived")
+	err = r.client.Hops(ctx, before.After, func(v fabric.HopView) error {
+		if v.End != fabric.EndDelivered {
+			return nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if pair := v.Src + ">" + v.Dst; missing[pair] {
+			delete(missing, pair)
+			arrived++
+		}
+		if arrived == all {
+			return done
+		}
+		return nil
+	})
+	asking.Wait()
+	if !errors.Is(err, done) {
+		var list []string
+		for pair := range missing {
+			list = append(list, pair)
+		}
+		t.Fatalf("%d of %d pairs are not connected: %v: %.300s", all-arrived, all, err, strings.Join(list, " "))
+	}
+	return all
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cluster"
+)
+
+// downFlags are the flags of fabricd down.
+type downFlags struct {
+	name   string
+	force  bool
+	server bus.Settings
+}
+
+func downCommand() *cobra.Command {
+	var d downFlags
+	cmd := &cobra.Command{
+		Use:   "down --name FABRIC --server URL",
+		Short: "End a fabric on agents that nobody leads any more",
+		Long: `Ends the parts of a fabric on all its agents and forgets it. A fabric that a fabricd up leads is ended there, with Ctrl-C.
+
+Exit codes: 0 it is ended; 1 an agent does not answer and may run its part still; 2 there is no such fabric, or somebody leads it.`,
+		Example: "  fabricd down --name lab --server nats://h1:4222",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return d.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&d.name, "name", "weft", "name of the fabric")
+	f.BoolVar(&d.force, "force", false, "forget the fabric even though an agent does not answer")
+	d.server.Flags(f)
+	return cmd
+}
+
+func (d downFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if err := bus.ValidateFabric(d.name); err != nil {
+		return err
+	}
+	at, err := resolve(d.server, stderr)
+	if err != nil {
+		return err
+	}
+	book, err := openBook(ctx, d.name, at, true)
+	if errors.Is(err, bus.ErrNoKey) {
+		return d.none(at)
+	}
+	if err != nil {
+		return err
+	}
+	defer book.Store.Close()
+	want, there, err := book.Desired(ctx)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return d.none(at)
+	}
+	g, err := want.Graph()
+	if err != nil {
+		return err
+	}
+	lead, stop, err := d.lead(ctx, book)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	where, err := book.Placement(ctx, g)
+	if err != nil {
+		return err
+	}
+	agents, err := bus.DialAgents(bus.AgentsConfig{URL: at.URL, Credentials: at.Credentials, Program: "down"})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = agents.Close() }() // it goes with the process
+	var names []string
+	for _, p := range where.Parts {
+		names = append(names, p.Agent)
+	}
+	hosts := cluster.Hosts{Agents: agents, Version: thisVersion(), Fabric: d.name, Term: lead.Term}
+	dropped, err := hosts.Drop(ctx, names, "fabricd down has ended the fabric")
+	if err != nil {
+		fmt.Fprintln(stderr, "fabricd: "+err.Error())
+		if !d.force {
+			fmt.Fprintln(stderr, "fabricd: it stays written down; try again when the agent answers or has ended, or forget it with --force")
+			return cli.ErrFailed
+		}
+	}
+	if err := book.End(ctx); err != nil {
+		return err
+	}
+	on := "which ran nowhere any more"
+	if len(dropped) > 0 {
+		on = "which ran on " + strings.Join(dropped, ", ")
+	}
+	fmt.Fprintf(stdout, "fabric %s is ended: %s, %s\n", d.name, want.Spec, on)
+	return nil
+}
+
+func (d downFlags) none(at bus.Resolved) error {
+	return fmt.Errorf("no fabric %s is written down at this server: fabrics on agents only are; others end with their fabricd up", d.name)
+}
+
+// lead takes the lead, so that nobody begins to while the fabric is ended; stop gives it back.
+func (d downFlags) lead(ctx context.Context, book cluster.Book) (l *cluster.Lead, stop func(), err error) {
+	me, err := thisLeader()
+	if err != nil {
+		return nil, nil, err
+	}
+	if who, there, err := cluster.Leading(ctx, book.Store); err != nil {
+		return nil, nil, err
+	} else if there {
+		return nil, nil, fmt.Errorf("%v leads fabric %s: end it there with Ctrl-C; if it was killed, wait %v", who, d.name, cluster.LeaseTime)
+	}
+	try, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if l, err = cluster.Campaign(try, cluster.CampaignConfig{Store: book.Store, Me: me}); err != nil {
+		return nil, nil, fmt.Errorf("take the lead of fabric %s to end it: %w", d.name, err)
+	}
+	run, end := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = l.Run(run) // should it be lost within the second that this takes, the agents go by the term
+	}()
+	return l, func() {
+		end()
+		<-ended
+	}, nil
+}

@@ -1,0 +1,416 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/cluster"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/placement"
+	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// upSettings is what of the flags is written down, so that another process can lead the fabric.
+type upSettings struct {
+	Routing     string        `json:"routing"`
+	Manager     string        `json:"manager"`
+	Traffic     string        `json:"traffic"`
+	VCs         int           `json:"vcs"`
+	Input       int           `json:"input_buffer"`
+	Output      int           `json:"output_buffer"`
+	Rate        float64       `json:"link_rate"`
+	Delay       time.Duration `json:"link_delay"`
+	Unpaced     bool          `json:"unpaced"`
+	Requeue     bool          `json:"requeue"`
+	Hello       time.Duration `json:"hello_interval"`
+	HelloGiven  bool          `json:"hello_given"`
+	Multiplier  int           `json:"hello_multiplier"`
+	DampingHalf time.Duration `json:"damping"`
+	Notices     time.Duration `json:"notices"`
+	TraceEvery  int           `json:"trace_every"`
+	Seed        uint64        `json:"sim_seed"`
+}
+
+func (u upFlags) settings() upSettings {
+	return upSettings{
+		u.routing, u.manager, u.traffic, u.vcs, u.input, u.output, u.rate, u.delay, u.unpaced, u.requeue, u.hello, u.helloGiven, u.multiplier,
+		u.dampingHalf, u.notices, u.traceEvery, u.seed,
+	}
+}
+
+func (u *upFlags) set(s upSettings) {
+	u.routing, u.manager, u.traffic, u.vcs, u.input, u.output, u.rate, u.delay, u.unpaced = s.Routing, s.Manager, s.Traffic, s.VCs, s.Input, s.Output, s.Rate, s.Delay, s.Unpaced
+	u.requeue, u.hello, u.helloGiven, u.multiplier, u.dampingHalf, u.notices, u.traceEvery, u.seed = s.Requeue, s.Hello, s.HelloGiven, s.Multiplier, s.DampingHalf, s.Notices, s.TraceEvery, s.Seed
+}
+
+// openBook opens what is written down of a fabric. Existing: do not begin to.
+func openBook(ctx context.Context, name string, at bus.Resolved, existing bool) (cluster.Book, error) {
+	s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: name, URL: at.URL, Credentials: at.Credentials, Existing: existing})
+	if errors.Is(err, bus.ErrNoStore) {
+		err = fmt.Errorf("%w: a fabric on agents is written down there: %s", err, bus.NoStoreHelp)
+	}
+	return cluster.Book{Store: s}, err
+}
+
+// thisLeader is this process as a leader.
+func thisLeader() (l cluster.Leader, err error) {
+	l = cluster.Leader{ID: rand.Text(), PID: os.Getpid(), Since: time.Now().UTC()}
+	if l.Host, err = os.Hostname(); err != nil {
+		err = fmt.Errorf("name of this host: %w", err)
+	}
+	return l, err
+}
+
+// onAgents is a fabric on agents for which this process leads or stands by.
+type onAgents struct {
+	upFlags
+	at             bus.Resolved
+	book           cluster.Book
+	hosts          *bus.Agents
+	me             cluster.Leader
+	log            *slog.Logger
+	stdout, stderr io.Writer
+	stoodBy        bool      // for another leader
+	created        time.Time // the fabric
+}
+
+// cluster says whether the fabric is to run on agents, or does already: nil if not. The caller closes it.
+func (u upFlags) cluster(ctx context.Context, log *slog.Logger, stdout, stderr io.Writer) (*onAgents, error) {
+	at, err := u.server.Resolve(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	if at.URL == "" {
+		if u.agents != "" {
+			return nil, errNoServer
+		}
+		return nil, nil
+	}
+	if there, err := writtenDown(ctx, u.name, at); err != nil || !there && u.agents == "" {
+		return nil, err
+	}
+	c := &onAgents{upFlags: u, at: at, log: log, stdout: stdout, stderr: stderr}
+	if c.me, err = thisLeader(); err != nil {
+		return nil, err
+	}
+	if c.book, err = openBook(ctx, u.name, at, false); err != nil {
+		return nil, err
+	}
+	if c.hosts, err = bus.DialAgents(bus.AgentsConfig{URL: at.URL, Credentials: at.Credentials, Program: "up"}); err != nil {
+		c.book.Store.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// lookTime bounds how long up looks whether a fabric is written down at a server that may keep nothing, or nothing for us.
+const lookTime = time.Second
+
+func writtenDown(ctx context.Context, name string, at bus.Resolved) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	book, err := openBook(ctx, name, at, true)
+	if errors.Is(err, bus.ErrNoStore) || errors.Is(err, bus.ErrNoKey) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer book.Store.Close()
+	_, there, err := book.Desired(ctx)
+	return there, err
+}
+
+func (c *onAgents) close() {
+	_ = c.hosts.Close() // it all goes with the process
+	c.book.Store.Close()
+}
+
+// run leads whenever nobody else does, until ctx ends.
+func (c *onAgents) run(ctx context.Context) error {
+	for {
+		lead, err := cluster.Campaign(ctx, cluster.CampaignConfig{Store: c.book.Store, Me: c.me, Standby: c.standby})
+		if ctx.Err() != nil {
+			return nil // it only stood by
+		}
+		if err != nil {
+			return err
+		}
+		err = c.lead(ctx, lead)
+		if errors.Is(err, errLeft) {
+			fmt.Fprintf(c.stdout, "fabric %s goes on: lead it again with fabricd up --name %s, end it with fabricd down --name %s\n", c.name, c.name, c.name)
+			return nil
+		}
+		if !errors.Is(err, errLed) && !errors.Is(err, cluster.ErrLost) {
+			return err
+		}
+		c.stoodBy = true
+		fmt.Fprintf(c.stderr, "fabricd: %v: the fabric goes on, and this process stands by\n", err)
+	}
+}
+
+func (c *onAgents) standby(l cluster.Leader) {
+	c.stoodBy = true
+	if c.asJSON {
+		_ = cli.JSON(c.stdout, jsonLine{Standby: &standbyLine{c.name, l}}) // a closed pipe ends the process by signal
+		return
+	}
+	fmt.Fprintf(c.stdout, "standing by: %v leads fabric %s; this one takes over when that ends\n", l, c.name)
+}
+
+// lead leads until ctx ends, and ends the fabric then; or until another leads.
+func (c *onAgents) lead(ctx context.Context, lead *cluster.Lead) (err error) {
+	lost := make(chan struct{})
+	lose := sync.OnceFunc(func() { close(lost) })
+	background, end := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	defer func() {
+		end() // gives the lead back
+		running.Wait()
+	}()
+	running.Go(func() {
+		if err := lead.Run(background); err != nil {
+			c.log.Warn("lead", "err", err)
+			lose()
+		}
+	})
+	o, where, fresh, err := c.settle(ctx, lead.Term)
+	if err != nil || where == nil {
+		return err
+	}
+	var state fabric.State
+	keeper, kept, err := c.book.TakeOver(ctx, lead.Term, &state, func(err error) { fmt.Fprintln(c.stderr, "fabricd: "+err.Error()) })
+	if err != nil {
+		return err
+	}
+	keeping, stopKeeping := context.WithCancel(background)
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		if err := keeper.Run(keeping); err != nil {
+			c.log.Warn("state", "err", err)
+			lose()
+		}
+	})
+	defer func() {
+		stopKeeping()
+		writing.Wait()
+	}()
+	if kept {
+		o.Adopt = &state
+	}
+	hosts := c.partsOn(where, lead.Term)
+	bar := newProgress(c.stderr, cli.Terminal(c.stderr), "parts", tellEvery)
+	o.Term, o.Keep, o.Host = lead.Term, func(s fabric.State) { keeper.Keep(s) }, counting(hosts.Host, bar, len(where.Parts))
+	var names []string
+	for _, p := range where.Parts {
+		names = append(names, p.Agent)
+		o.Parts = append(o.Parts, fabric.PartOptions{Name: p.Agent, Switches: p.Switches, NICs: p.NICs})
+	}
+	err = c.leadParts(ctx, o, where, lost)
+	bar.end()
+	switch {
+	case errors.Is(err, errLed), errors.Is(err, errLeft):
+		return err
+	case err != nil && !errors.Is(err, cli.ErrFailed) && !fresh:
+		return err // the fabric was here before us, and stays
+	}
+	stopKeeping()
+	writing.Wait()
+	over := context.WithoutCancel(ctx)
+	_, dropped := hosts.Drop(over, names, "the fabric is over")
+	if dropped != nil {
+		fmt.Fprintln(c.stderr, "fabricd: "+dropped.Error())
+	}
+	return errors.Join(err, c.book.End(over))
+}
+
+// leadParts opens what a leader needs, and leads.
+func (c *onAgents) leadParts(ctx context.Context, o fabric.Options, where *placement.Placement, lost <-chan struct{}) error {
+	layout, err := leaderLayout(o)
+	if err != nil {
+		return err
+	}
+	link, err := broking{name: c.name, server: c.server, log: c.log, layout: layout}.open(c.stderr)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = link.close() }()
+	o.Transport = link.transport
+	claim, err := registry.Take(c.name)
+	switch {
+	case errors.Is(err, registry.ErrRunning):
+		fmt.Fprintf(c.stderr, "fabricd: %v: linkmon finds this one with --server\n", err)
+		claim = nil
+	case err != nil:
+		return err
+	default:
+		defer func() { _ = claim.Release() }()
+	}
+	return led{
+		upFlags: c.upFlags, link: link, claim: claim, log: c.log, stdout: c.stdout, stderr: c.stderr, placed: linesOf(where), lost: lost, began: c.created,
+	}.run(ctx, o)
+}
+
+// leaderLayout has the leader hear no link of a part: its own shard is the first, those of parts follow.
+func leaderLayout(o fabric.Options) (*bus.Layout, error) {
+	g := o.Topology
+	places, err := fabric.Places(g, o.Parts, 1)
+	if err != nil {
+		return nil, err
+	}
+	var parts []bus.PartShards
+	for _, p := range places {
+		s := bus.PartShards{First: p.Shard, N: p.Shards}
+		for _, id := range p.SwitchIDs() {
+			s.Nodes = append(s.Nodes, g.Switches[id].Name)
+		}
+		for _, id := range p.NICIDs() {
+			s.Nodes = append(s.Nodes, g.NICs[id].Name)
+		}
+		parts = append(parts, s)
+	}
+	return bus.NewLayout(bus.PartShards{First: 0, N: 1}, parts...)
+}
+
+// settle finds the fabric that is written down, or places a new one and writes it down. No placement and no error: it was ended meanwhile.
+func (c *onAgents) settle(ctx context.Context, term uint64) (o fabric.Options, where *placement.Placement, fresh bool, err error) {
+	want, there, err := c.book.Desired(ctx)
+	switch {
+	case err != nil:
+		return o, nil, false, err
+	case !there && c.stoodBy:
+		fmt.Fprintf(c.stderr, "fabricd: fabric %s was ended\n", c.name)
+		return o, nil, false, nil
+	case there:
+		o, where, err = c.found(ctx, want)
+		return o, where, false, err
+	}
+	if o, err = c.options(); err != nil {
+		return o, nil, true, err
+	}
+	where, err = c.place(ctx, o.Topology, term)
+	return o, where, true, err
+}
+
+// found is the fabric as it was written down.
+func (c *onAgents) found(ctx context.Context, want cluster.Desired) (o fabric.Options, where *placement.Placement, err error) {
+	if err := thisVersion().Fits("fabric "+c.name, want.Version); err != nil {
+		return o, nil, err
+	}
+	if c.topologyGiven && c.topology != want.Spec {
+		return o, nil, fmt.Errorf("fabric %s runs on agents already, and is %s: leave --topology away to lead it, end it with fabricd down, or choose another --name",
+			c.name, want.Spec)
+	}
+	var s upSettings
+	if err := json.Unmarshal(want.Settings, &s); err != nil {
+		return o, nil, fmt.Errorf("settings of fabric %s as they were written down: %w: was that another version of fabricd?", c.name, err)
+	}
+	c.set(s)
+	c.topology, c.created = want.Spec, want.Created
+	g, err := want.Graph()
+	if err != nil {
+		return o, nil, err
+	}
+	if o, err = c.optionsOn(g); err != nil {
+		return o, nil, err
+	}
+	where, err = c.book.Placement(ctx, g)
+	return o, where, err
+}
+
+// place finds agents, places a new fabric on them and writes it down.
+func (c *onAgents) place(ctx context.Context, g *topology.Graph, term uint64) (*placement.Placement, error) {
+	var names []string
+	if c.agents != "all" {
+		names = strings.Split(c.agents, ",")
+	}
+	found, err := cluster.Find(ctx, c.hosts, thisVersion(), names)
+	if err != nil {
+		return nil, err
+	}
+	old := cluster.Hosts{Agents: c.hosts, Fabric: c.name, Term: term}
+	if stale := old.Stale(found); len(stale) > 0 { // of a fabric of this name that nobody knows of any more
+		if _, err := old.Drop(ctx, stale, "a new fabric of this name begins"); err != nil {
+			return nil, err
+		}
+		if found, err = cluster.Find(ctx, c.hosts, thisVersion(), names); err != nil {
+			return nil, err
+		}
+	}
+	var offers []placement.Agent
+	for _, s := range found {
+		r := s.Room.Minus(s.Used)
+		offers = append(offers, placement.Agent{Name: s.Name, Ports: r.Ports, Switches: r.Switches, Cores: r.Cores})
+	}
+	where, err := placement.Place(g, offers)
+	if err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	if err := g.WriteYAML(&text); err != nil {
+		return nil, err
+	}
+	packed, err := part.Compress([]byte(text.String()))
+	if err != nil {
+		return nil, err
+	}
+	settings, err := json.Marshal(c.settings())
+	if err != nil {
+		return nil, err
+	}
+	want := cluster.Desired{Version: thisVersion(), Created: time.Now().UTC(), Topology: packed, Spec: g.Spec, Settings: settings}
+	c.created = want.Created
+	if err := c.book.Begin(ctx, want, where); err != nil {
+		return nil, err
+	}
+	if n := c.book.Store.Copies(); n == 1 && len(where.Parts) > 1 {
+		fmt.Fprintln(c.stderr, "fabricd: one server alone keeps the state of this fabric: it goes on without that server, but nobody can lead it anew; a cluster of three keeps it on three")
+	}
+	return where, nil
+}
+
+// partsOn is how parts come onto agents and from them.
+func (c *onAgents) partsOn(where *placement.Placement, term uint64) cluster.Hosts {
+	h := cluster.Hosts{Agents: c.hosts, Version: thisVersion(), Fabric: c.name, Term: term, Needs: map[string]cluster.Room{}}
+	for _, p := range where.Parts {
+		h.Needs[p.Agent] = cluster.Room{Ports: p.Ports, Switches: len(p.Switches)}
+	}
+	return h
+}
+
+// counting tells a bar of each part that is hosted for the first time.
+func counting(host func(context.Context, string, part.Charter) error, bar *progress, total int) func(context.Context, string, part.Charter) error {
+	var mu sync.Mutex
+	done := map[string]bool{}
+	return func(ctx context.Context, name string, c part.Charter) error {
+		err := host(ctx, name, c)
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil && !done[name] {
+			done[name] = true
+			bar.told(uint64(len(done)), uint64(total))
+		}
+		return err
+	}
+}
+
+func linesOf(p *placement.Placement) *placedLine {
+	l := &placedLine{Links: p.Cost.Links, Crossing: p.Cost.Crossing, Traffic: p.Cost.Traffic, PerPath: p.Cost.PerPath}
+	for _, q := range p.Parts {
+		l.Agents = append(l.Agents, placedAgent{q.Agent, len(q.Switches), len(q.NICs), q.Ports})
+	}
+	return l
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/fabricd/subnet/manage"
+)
+
+// led is a fabric that this process leads: it runs it, or leads its parts on agents.
+type led struct {
+	upFlags
+	link           *links
+	claim          *registry.Claim // nil: another process here has the name, and linkmon finds the fabric at the server only
+	log            *slog.Logger
+	stdout, stderr io.Writer
+	placed         *placedLine     // nil: all of it runs here
+	lost           <-chan struct{} // closed when another process leads; nil: none can
+	began          time.Time       // the fabric, not this leader; zero: now
+}
+
+// Why a leader leaves a fabric as it is. Its parts go on.
+var (
+	errLed  = errors.New("another process leads the fabric")
+	errLeft = errors.New("the fabric is left to the next that leads it")
+)
+
+// run leads until ctx ends, and then ends the fabric; or until it is lost, and then leaves it as it is.
+func (r led) run(ctx context.Context, o fabric.Options) (err error) {
+	began := time.Now()
+	o.Log = r.log
+	o.Processes = &fabric.ProcessOptions{Fabric: r.name, Firmware: r.routing, Peers: r.link.peers, Broker: r.link.broker}
+	o.Admitter = r.link.admitter()
+	f, err := fabric.New(o)
+	if err != nil {
+		return err
+	}
+	r.link.leads(f)
+	control, err := r.link.control(r.name, r.log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = control.Close() }()
+	started := time.Now()
+	server, err := api.NewServer(f, control, api.Info{Name: r.name, Firmware: r.routing, Started: started})
+	if err != nil {
+		return err
+	}
+	// What a subnet manager has written down holds for one fabric, whoever leads it.
+	instance := started
+	if !r.began.IsZero() {
+		instance = r.began
+	}
+	here := manager.Local{Fabric: f, Instance: instance.Format(time.RFC3339Nano), Routing: r.routing, VCs: o.Switch.VCs}
+	if err := manager.Serve(control, here); err != nil {
+		return err
+	}
+	page, err := r.page(server, r.link.folder, r.log)
+	if err != nil {
+		return err
+	}
+	defer page.close()
+	if err := f.Start(ctx); err != nil {
+		return err
+	}
+	left := false
+	defer func() {
+		if !left {
+			f.Stop()
+		}
+	}()
+	entry := registry.Entry{
+		Name: r.name, PID: os.Getpid(), Started: started, URL: r.link.url(), Topology: r.topology, Firmware: r.routing,
+		Operator: r.link.credentials(bus.RoleOperator), Viewer: r.link.credentials(bus.RoleViewer),
+		Manager: r.link.credentials(bus.RoleManager),
+	}
+	entry.Page, entry.Token = page.address()
+	if r.claim != nil {
+		if err := r.claim.Publish(entry); err != nil {
+			return err
+		}
+	}
+
+	out := upOutput{json: r.asJSON, stdout: r.stdout, line: cli.NewLine(r.stdout), deadlock: f.Deadlock}
+	out.banner(r.upFlags, f, r.link, r.placed, entry.PageWithToken(), time.Since(began))
+	page.warn(r.stderr)
+	serve, stopServing := context.WithCancel(context.Background())
+	over, end := context.WithCancel(ctx) // the end of leading
+	defer end()
+	var serving sync.WaitGroup
+	serving.Go(func() { server.Run(serve, out.sample) })
+	serving.Go(func() { page.run(over, r.log) }) // who watches sees no more than the beginning of the end
+	serving.Go(func() { out.follow(serve, f) })
+	if r.manager != manage.None {
+		to := bus.ClientConfig{Fabric: r.name, URL: r.link.url(), Credentials: r.link.credentials(bus.RoleManager), Program: "manager"}
+		serving.Go(func() {
+			if err := managed(over, to, r.manager, r.log, r.stderr, func(manager.Note) {}); err != nil {
+				fmt.Fprintln(r.stderr, "fabricd: subnet manager: "+err.Error())
+			}
+		})
+	}
+	why := error(nil)
+	select {
+	case <-ctx.Done():
+		if r.placed != nil && r.leave {
+			why = errLeft
+		}
+	case <-r.lost:
+		why = errLed
+	}
+	if why != nil {
+		end()
+		left = true
+		f.Detach()
+		stopServing()
+		serving.Wait()
+		return why
+	}
+	out.draining()
+	ledger, drained := drain(f)
+	f.CloseReports() // nothing moves any more that they could count
+	stopServing()
+	serving.Wait()
+	out.end(ledger, drained, f.Totals(), f.Faults())
+	if !ledger.Balanced && !errors.Is(drained, context.DeadlineExceeded) {
+		return cli.ErrFailed // a bug of ours; the ledger printed shows it. While packets still move it is not exact
+	}
+	return nil
+}
+
+// drainTime bounds how long up waits for the packets in flight after Ctrl-C.
+const drainTime = 10 * time.Second
+
+func drain(f *fabric.Fabric) (fabric.Ledger, error) {
+	if err := f.StopTraffic(); err != nil {
+		return f.Ledger(), err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	return f.Quiesce(ctx)
+}
