@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-fabric/weft"
@@ -16,6 +17,7 @@ import (
 type live struct {
 	transport bus.Transport
 	start     time.Time
+	ahead     atomic.Int64 // of the time since start, where a leader goes on by the clock of another
 	graph     *topology.Graph
 
 	links          [][2]bus.Direction // per link, A to B and B to A
@@ -95,7 +97,7 @@ func (w *live) Start(ctx context.Context) error {
 // forward puts the clock to a time, unless it is that late already. Only before Start.
 func (w *live) forward(to weft.Time) {
 	if now := w.Now(); to > now {
-		w.start = w.start.Add(-(to - now).Duration())
+		w.ahead.Add(int64(to - now))
 	}
 }
 
@@ -108,7 +110,9 @@ func (w *live) Stop() {
 }
 
 // Now implements World.
-func (w *live) Now() weft.Time { return weft.FromDuration(time.Since(w.start)) }
+func (w *live) Now() weft.Time {
+	return weft.FromDuration(time.Since(w.start)) + weft.Time(w.ahead.Load())
+}
 
 // Cut implements World.
 func (w *live) Cut(from []weft.End) error { return w.transport.Cut(w.directions(from)...) }

@@ -228,7 +228,9 @@ func (f *Fabric) partSpeaks(ctx context.Context, p *outpost, s part.Sum) {
 	if f.stopped {
 		return
 	}
+	how := "it answers again"
 	if p.lost.Load() {
+		how = "it was out of reach, and has gone on meanwhile"
 		p.mu.Lock()
 		p.lost.Store(false)
 		if p.gone != nil { // it has not died after all: what was made up is not so
@@ -241,7 +243,7 @@ func (f *Fabric) partSpeaks(ctx context.Context, p *outpost, s part.Sum) {
 		}
 		f.unbook(p)
 	}
-	f.partIsBack(ctx, p, s.Standing, "it was out of reach, and has gone on meanwhile")
+	f.partIsBack(ctx, p, s.Standing, how)
 }
 
 // unbook counts anew what links at the edge of p have lost, of which some was made up. The caller holds mu.

@@ -1,6 +1,7 @@
 package fabric_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -11,13 +12,17 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// No goroutine outlives Stop.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// No goroutine outlives Stop. The test binary is also a process that runs a part.
+func TestMain(m *testing.M) {
+	rig.Be(func(ctx context.Context, p partProcess) error { return p.be(ctx) })
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	tree      = "kary-ntree:4,3" // 48 switches, 64 NICs, 128 links between switches

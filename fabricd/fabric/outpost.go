@@ -140,7 +140,7 @@ func (p *outpost) account(at weft.Time, s part.Sum, past tenure) *account {
 // Chosen by us. A part adds up many nodes and may run beside others on a loaded machine; one that carries out an order of thousands
 // of signals is given as long as its leader waits for a repair.
 const (
-	partTime  = time.Second
+	partTime  = 2 * time.Second
 	orderTime = 10 * time.Second
 )
 
