@@ -17,12 +17,13 @@ type keys struct {
 	fabric  atomic.Pointer[fabric.Fabric] // whose parts get new credentials in turn; nil: none
 }
 
-// open lets fabricd auth rotate renew the credentials, if they are those of a folder that it has made.
+// open lets fabricd auth rotate renew the credentials, if they are those of a folder that it has made. Without a name the fabric is that which
+// they are of.
 func (k *keys) open(server bus.Resolved, name string, log *slog.Logger) (err error) {
 	if k.folder, err = auth.Use(server, name); err != nil || k.folder == nil {
 		return err
 	}
-	k.renewal, err = k.folder.KeepRenewed(name, k.took, func(err error) { log.Warn("credentials", "err", err) })
+	k.renewal, err = k.folder.KeepRenewed(k.took, func(err error) { log.Warn("credentials", "err", err) })
 	return err
 }
 

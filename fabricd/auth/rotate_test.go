@@ -269,3 +269,19 @@ func TestRotationRenewsParts(t *testing.T) {
 	require.ErrorContains(t, err, "no new credentials for part west: it does not answer: the old ones hold for everybody")
 	require.True(t, carries())
 }
+
+func TestAnAgentsFolderSaysWhichFabric(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, outside.Newest)
+	at, err := bus.Settings{Server: l.url, Auth: l.file("hosts/a")}.Resolve(func(string) string { return "" })
+	require.NoError(t, err)
+	folder, err := auth.Use(at, "")
+	require.NoError(t, err)
+	require.Nil(t, folder.Issuer())
+	renewal, err := folder.KeepRenewed(nil, nil)
+	require.NoError(t, err)
+	defer renewal.Close()
+	out, err := l.dir.Rotate(t.Context(), auth.RotateOptions{URL: l.url, Wait: time.Second, Force: true})
+	require.NoError(t, err)
+	require.Equal(t, []auth.Renewed{{User: "agent-a"}}, out.Renewed)
+}

@@ -13,11 +13,13 @@ import (
 type Folder struct {
 	path     string
 	resolved bus.Resolved
+	fabric   string
 	identity *bus.Identity
 	issuer   *bus.Issuer
 }
 
-// Use opens the folder that --auth names, for a process that runs for long; nil when it names none.
+// Use opens the folder that --auth names, for a process that runs for long; nil when it names none. The fabric is that which the credentials
+// are of when it is not named, as for an agent.
 func Use(r bus.Resolved, fabric string) (*Folder, error) {
 	if r.Folder == "" {
 		return nil, nil
@@ -27,6 +29,9 @@ func Use(r bus.Resolved, fabric string) (*Folder, error) {
 	if f.identity, err = bus.OpenIdentity(r.Credentials.CredsFile); err != nil {
 		return nil, err
 	}
+	if f.fabric = fabric; fabric == "" {
+		f.fabric = f.identity.Fabric()
+	}
 	if f.Signer() == "" {
 		return f, nil
 	}
@@ -34,7 +39,7 @@ func Use(r bus.Resolved, fabric string) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("folder of who leads: %w", err)
 	}
-	f.issuer, err = bus.NewIssuer(fabric, f.identity, signer)
+	f.issuer, err = bus.NewIssuer(f.fabric, f.identity, signer)
 	return f, err
 }
 
@@ -72,9 +77,9 @@ func (f *Folder) Issuer() *bus.Issuer {
 
 // KeepRenewed lets fabricd auth rotate renew the credentials while the process runs, until the renewal is closed. Took is called when new ones
 // are in force, before the old ones are revoked; it may be nil. Errors of the connection are told to onError, which may be nil.
-func (f *Folder) KeepRenewed(fabric string, took func(context.Context, *bus.Taken), onError func(error)) (*bus.Renewal, error) {
+func (f *Folder) KeepRenewed(took func(context.Context, *bus.Taken), onError func(error)) (*bus.Renewal, error) {
 	return bus.KeepRenewed(bus.RenewalConfig{
-		Fabric: fabric, URL: f.resolved.URL, Credentials: f.resolved.Credentials, Identity: f.identity,
+		Fabric: f.fabric, URL: f.resolved.URL, Credentials: f.resolved.Credentials, Identity: f.identity,
 		Issuer: f.issuer, SignerFile: f.Signer(), Took: took, OnError: onError,
 	})
 }

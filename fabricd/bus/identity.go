@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/nats-io/jwt/v2"
@@ -119,6 +120,20 @@ func (i *Identity) current() held {
 
 // User is its name.
 func (i *Identity) User() string { return i.current().user }
+
+// Fabric is that in which it may be renewed, "" where it may not.
+func (i *Identity) Fabric() string {
+	claims, err := jwt.DecodeUserClaims(i.current().token)
+	if err != nil {
+		return ""
+	}
+	for _, subject := range claims.Sub.Allow {
+		if fabric, _, ok := strings.Cut(strings.TrimPrefix(subject, root+"."), ".auth."); ok {
+			return fabric
+		}
+	}
+	return ""
+}
 
 // Credentials are c, with who connects replaced by i.
 func (i *Identity) Credentials(c Credentials) Credentials {

@@ -39,7 +39,7 @@ func TestKeysAreRotatedUnderLoad(t *testing.T) {
 			o.Parts, o.Host, o.Admitter = inParts(o.Topology, 2), h.host, folder.Issuer()
 		}},
 	})
-	renewal, err := folder.KeepRenewed(rig.Name, func(ctx context.Context, taken *bus.Taken) {
+	renewal, err := folder.KeepRenewed(func(ctx context.Context, taken *bus.Taken) {
 		taken.Parts, taken.Missed = l.Fabric.RenewParts(ctx, folder.Issuer())
 	}, nil)
 	require.NoError(t, err)
