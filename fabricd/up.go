@@ -198,6 +198,9 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	began := time.Now()
 	o.Transport, o.Log = link.transport, log
 	o.Processes = &fabric.ProcessOptions{Fabric: u.name, Firmware: u.routing, Peers: link.peers, Broker: link.broker}
+	coming := comingUp(stderr)
+	defer coming.end()
+	o.Progress = coming.told
 	f, err := fabric.New(o)
 	if err != nil {
 		return err
@@ -225,6 +228,7 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 		return err
 	}
 	defer f.Stop()
+	coming.end()
 	entry := registry.Entry{
 		Name: u.name, PID: os.Getpid(), Started: started, URL: link.url(), Topology: u.topology, Firmware: u.routing,
 		Operator: link.credentials(bus.RoleOperator), Viewer: link.credentials(bus.RoleViewer),

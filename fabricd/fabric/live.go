@@ -43,6 +43,9 @@ func (w *live) Build(b Blueprint) (switches, nics []Driver, err error) {
 	w.wires = newWiring(b.Graph)
 	w.links = make([][2]bus.Direction, len(b.Graph.Links))
 	for i, l := range b.Graph.Links {
+		if b.Progress != nil {
+			b.Progress(i, len(b.Graph.Links))
+		}
 		w.links[i] = directionsOf(b.Graph, l)
 		if err := w.wire(l, b); err != nil {
 			return nil, nil, fmt.Errorf("fabric: link %s: %w", l.Name, err)

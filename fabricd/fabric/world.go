@@ -57,11 +57,12 @@ type Blueprint struct {
 	Switches, NICs []weft.Core // by number; nil: it runs elsewhere
 	Elsewhere      func(n weft.Node) bool
 	Watch          func(n weft.Node) switchd.Observer
-	Pace           pace.Pace // of every link
-	Batch          int       // most packets in a frame
-	Inbox          int       // most frames on their way to one port
-	Seed           uint64    // of what impairments draw
-	Interval       weft.Time // between hellos; 0: there are none
+	Pace           pace.Pace             // of every link
+	Batch          int                   // most packets in a frame
+	Inbox          int                   // most frames on their way to one port
+	Seed           uint64                // of what impairments draw
+	Interval       weft.Time             // between hellos; 0: there are none
+	Progress       func(done, total int) // hears how many links are open; nil: nobody does
 }
 
 // some reports whether there is a node at all.
