@@ -2,28 +2,33 @@ package nic
 
 import "github.com/weft-fabric/weft"
 
-const pageBits = 8
+// pageBits is of the entries of a page, chosen by us: in the largest fabrics a NIC's first packets each go to a page of their own, and
+// pages of 32 keep a NIC that has sent and received fifty small, while the pointers to them take no more than half a kilobyte for 2,000 NICs.
+const pageBits = 5
+
+// page is a part of a table.
+type page[T any] [1 << pageBits]T
 
 // table is an array indexed by NICID whose pages are made when first written, so that a NIC that talks to few others stays
 // small in a large fabric.
-type table[T any] struct{ pages [][]T }
+type table[T any] struct{ pages []*page[T] }
 
 func newTable[T any](nics int) table[T] {
-	return table[T]{pages: make([][]T, (nics+1<<pageBits-1)>>pageBits)}
+	return table[T]{pages: make([]*page[T], (nics+1<<pageBits-1)>>pageBits)}
 }
 
 func (t *table[T]) at(id weft.NICID) *T {
-	page := &t.pages[id>>pageBits]
-	if *page == nil {
-		*page = make([]T, 1<<pageBits)
+	p := &t.pages[id>>pageBits]
+	if *p == nil {
+		*p = new(page[T])
 	}
-	return &(*page)[id&(1<<pageBits-1)]
+	return &(*p)[id&(1<<pageBits-1)]
 }
 
 // get is the entry of id, zero if it was never written.
 func (t *table[T]) get(id weft.NICID) (v T) {
-	if page := t.pages[id>>pageBits]; page != nil {
-		v = page[id&(1<<pageBits-1)]
+	if p := t.pages[id>>pageBits]; p != nil {
+		v = p[id&(1<<pageBits-1)]
 	}
 	return v
 }

@@ -81,3 +81,27 @@ func TestATableKeepsEachEntryApart(t *testing.T) {
 	tab.at(999)
 	require.Nil(t, tab.pages[0], "pages that nobody uses are not made")
 }
+
+func TestATableIsAsLargeAsWhatIsWrittenToIt(t *testing.T) {
+	const nics = 11_664
+	made := func(t table[uint64]) (pages int) {
+		for _, p := range t.pages {
+			if p != nil {
+				pages++
+			}
+		}
+		return pages
+	}
+	tab := newTable[uint64](nics)
+	require.Zero(t, tab.get(nics-1))
+	require.Zero(t, made(tab), "to read makes nothing")
+	for i := range 50 {
+		*tab.at(weft.NICID(i * 233)) = uint64(i + 1)
+	}
+	*tab.at(nics - 1) = 99
+	require.LessOrEqual(t, made(tab)*len(page[uint64]{}), 51*32, "the first packets to fifty others do not make room for all")
+	for i := range 50 {
+		require.Equal(t, uint64(i+1), tab.get(weft.NICID(i*233)))
+	}
+	require.Equal(t, uint64(99), tab.get(nics-1))
+}

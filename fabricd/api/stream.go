@@ -16,8 +16,11 @@ import (
 
 // Chosen by us: what a person sees as at once, at a cost that is small beside that of the fabric.
 const (
-	frameEvery = 250 * time.Millisecond
-	eventGap   = 40 * time.Millisecond // between frames that come early because of an event
+	frameEvery = 250 * time.Millisecond // at least
+	// framePerLink is what a frame with all links in it may take of a thirtieth to a tenth of a processor: they are read, compared and
+	// encoded in 1 to 3 us each.
+	framePerLink = 30 * time.Microsecond
+	eventGap     = 40 * time.Millisecond // between frames that come early because of an event
 )
 
 // What is kept for viewers that come back, or are slow: so many frames, some 15 s, and no more than so many bytes.
@@ -29,9 +32,10 @@ const (
 // Stream is the state stream of one fabric: a snapshot and then deltas, for any number of viewers. Each has a place in the frames
 // that are kept, and no queue: one that falls behind them is given a new snapshot. While nobody watches nothing is read.
 type Stream struct {
-	f    *fabric.Fabric
-	run  string
-	page int // bytes of a page over the broker
+	f     *fabric.Fabric
+	run   string
+	page  int           // bytes of a page over the broker
+	every time.Duration // between frames with counters
 
 	wake    chan struct{} // cap 1: somebody watches
 	leasing chan struct{} // cap 1: over the broker
@@ -56,10 +60,13 @@ type encoded struct {
 // NewStream returns the stream of f, which Run fills.
 func NewStream(f *fabric.Fabric) *Stream {
 	return &Stream{
-		f: f, run: strings.ToLower(rand.Text()[:12]), page: pageBytes,
+		f: f, run: strings.ToLower(rand.Text()[:12]), page: pageBytes, every: framesEvery(len(f.Topology().Links)),
 		wake: make(chan struct{}, 1), leasing: make(chan struct{}, 1), news: make(chan struct{}),
 	}
 }
+
+// framesEvery is the time between frames with counters, in a fabric of so many links.
+func framesEvery(links int) time.Duration { return max(frameEvery, time.Duration(links)*framePerLink) }
 
 // RunID names this run.
 func (s *Stream) RunID() string { return s.run }
@@ -67,7 +74,7 @@ func (s *Stream) RunID() string { return s.run }
 // Run makes frames while anybody watches, until ctx ends. It is called once.
 func (s *Stream) Run(ctx context.Context) {
 	var smp *sampling
-	tick := time.NewTicker(frameEvery)
+	tick := time.NewTicker(s.every)
 	defer tick.Stop()
 	gap := time.NewTimer(0)
 	defer gap.Stop()
@@ -82,7 +89,7 @@ func (s *Stream) Run(ctx context.Context) {
 				smp = newSampling(s.f)
 			}
 			smp.resume()
-			tick.Reset(frameEvery)
+			tick.Reset(s.every)
 			s.add(smp.frame(true))
 			continue
 		}
@@ -124,7 +131,7 @@ func (s *Stream) soon(ctx context.Context, smp *sampling, gap *time.Timer) {
 		case <-ctx.Done():
 			return
 		}
-		if !d.late || time.Since(s.readAt()) > frameEvery-eventGap {
+		if !d.late || time.Since(s.readAt()) > s.every-eventGap {
 			return
 		}
 	}
@@ -248,7 +255,7 @@ func (s *Stream) after(seq uint64, came time.Time) (e encoded, news <-chan struc
 	defer s.mu.Unlock()
 	last := s.state.Seq
 	switch oldest := last - uint64(len(s.kept)) + 1; {
-	case seq == last && seq != 0, seq == 0 && came.Sub(s.read) > frameEvery:
+	case seq == last && seq != 0, seq == 0 && came.Sub(s.read) > s.every:
 		return e, s.news
 	case seq != 0 && seq < last && seq+1 >= oldest:
 		return s.kept[seq+1-oldest], nil

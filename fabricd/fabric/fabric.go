@@ -133,7 +133,8 @@ func (f *Fabric) build() error {
 	o := f.opts
 	b := Blueprint{
 		Graph: f.graph, Pace: o.Link.pace(), Batch: o.Switch.Batch, Inbox: f.inboxSize(), Seed: o.Seed, Interval: o.Link.Liveness.Interval,
-		Watch: func(n weft.Node) switchd.Observer { return &watcher{fabric: f, node: n, name: f.graph.Name(n)} },
+		Progress: func(done, total int) { f.came(StageOpen, done, total) },
+		Watch:    func(n weft.Node) switchd.Observer { return &watcher{fabric: f, node: n, name: f.graph.Name(n)} },
 	}
 	for _, l := range f.graph.Links {
 		f.links = append(f.links, newLink(f.graph, l))
@@ -148,7 +149,9 @@ func (f *Fabric) build() error {
 		Graph: f.graph, Firmware: o.Firmware, Switch: o.Switch.forParts(), NIC: o.NIC.forParts(), Link: f.linkOptions(), Seed: o.Seed,
 		Program: func(id weft.SwitchID) *part.Program { return f.switches[id].Program }, Latency: f.latency,
 	}
-	for _, s := range f.graph.Switches {
+	nodes := len(f.graph.Switches) + len(f.graph.NICs)
+	for i, s := range f.graph.Switches {
+		f.came(StageNodes, i, nodes)
 		sw := &liveSwitch{id: s.ID, name: s.Name, part: f.outpostOf(s.ID.Node()), Program: part.NewProgram(o.Firmware)}
 		f.switches = append(f.switches, sw)
 		if sw.part != nil {
@@ -163,6 +166,7 @@ func (f *Fabric) build() error {
 	}
 	cores := make([]*nic.NIC, len(f.graph.NICs))
 	for i, n := range f.graph.NICs {
+		f.came(StageNodes, len(f.graph.Switches)+i, nodes)
 		if f.outpostOf(n.ID.Node()) != nil {
 			b.NICs = append(b.NICs, nil)
 			continue
@@ -328,7 +332,8 @@ func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) 
 // waitLinks waits until both ends of all links see them up. It does not wait for what damping holds down, nor for links
 // that lose every frame.
 func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
-	for _, l := range links {
+	for i, l := range links {
+		f.came(StageUp, i, len(links))
 		done := func() bool {
 			return l.up[0].Load() && l.up[1].Load() || f.held(l) || f.absent(l) || f.dead(l) ||
 				l.suffers[0].Loss == 100 || l.suffers[1].Loss == 100
@@ -343,5 +348,6 @@ func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
 			}
 		}
 	}
+	f.came(StageUp, len(links), len(links))
 	return nil
 }

@@ -36,7 +36,7 @@ func (w *live) Build(b Blueprint) (switches, nics []Driver, err error) {
 	w.graph = b.Graph
 	m := part.MachineConfig{
 		Graph: b.Graph, Transport: w.transport, Clock: w.Now, Pace: b.Pace, Batch: b.Batch, Inbox: b.Inbox, Seed: b.Seed, Interval: b.Interval,
-		Watch: b.Watch,
+		Watch: b.Watch, Progress: b.Progress,
 	}
 	drive := func(n weft.Node, core weft.Core) {
 		if core != nil {

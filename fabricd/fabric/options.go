@@ -44,6 +44,9 @@ type Options struct {
 	Adopt *State
 	Term  uint64 // of this leader, above those of all before it; 0: there is never another
 
+	// Progress hears how far New and Start have come, from whoever calls them; nil: nobody does.
+	Progress func(stage Stage, done, total int)
+
 	Record Recorder     // hears of single packets; nil: nobody
 	Log    *slog.Logger // nil: discarded
 	// Trouble hears of what should not happen to the links, beside the event stream; nil: nobody.

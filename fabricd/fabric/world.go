@@ -55,11 +55,12 @@ type Blueprint struct {
 	Graph          *topology.Graph
 	Switches, NICs []weft.Core // by number; nil: it runs elsewhere
 	Watch          func(n weft.Node) switchd.Observer
-	Pace           pace.Pace // of every link
-	Batch          int       // most packets in a frame
-	Inbox          int       // most frames on their way to one port
-	Seed           uint64    // of what impairments draw
-	Interval       weft.Time // between hellos; 0: there are none
+	Pace           pace.Pace             // of every link
+	Batch          int                   // most packets in a frame
+	Inbox          int                   // most frames on their way to one port
+	Seed           uint64                // of what impairments draw
+	Interval       weft.Time             // between hellos; 0: there are none
+	Progress       func(done, total int) // hears of how many nodes the links are open; nil: nobody does
 }
 
 // Hashed is a World that can tell whether two runs were the same.

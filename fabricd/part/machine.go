@@ -13,7 +13,7 @@ import (
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
-// MachineConfig says what a Machine drives. All but Watch are required.
+// MachineConfig says what a Machine drives. All but Watch and Progress are required.
 type MachineConfig struct {
 	Graph     *topology.Graph
 	Transport bus.Transport
@@ -26,6 +26,7 @@ type MachineConfig struct {
 	Seed      uint64      // of what impairments draw
 	Interval  weft.Time   // between hellos; 0: there are none
 	Watch     func(n weft.Node) switchd.Observer
+	Progress  func(done, total int) // hears of how many nodes the links are open; nil: nobody does
 }
 
 // Machine drives nodes live over a transport: it opens the links of each and steps its core.
@@ -49,6 +50,9 @@ func NewMachine(cfg MachineConfig) (*Machine, error) {
 	}
 	excusers := make([]*excuser, len(cfg.Nodes))
 	for i, n := range cfg.Nodes {
+		if cfg.Progress != nil {
+			cfg.Progress(i, len(cfg.Nodes))
+		}
 		excusers[i] = &excuser{interval: cfg.Interval.Duration(), ports: make([]heldFor, cfg.Cores[i].Ports())}
 		wires, err := m.wire(n, cfg.Cores[i].Ports())
 		if err != nil {

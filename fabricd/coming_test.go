@@ -1,0 +1,40 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+)
+
+func TestALargeFabricShowsHowFarItHasComeUp(t *testing.T) {
+	t.Parallel()
+	var out buffer
+	c := &coming{bar: newProgress(&out, true, "", time.Hour)}
+	c.told(fabric.StageNodes, 0, 100)
+	c.bar.began = c.bar.began.Add(-time.Second)
+	c.told(fabric.StageNodes, 64, 100)
+	assert.Contains(t, out.String(), string(fabric.StageNodes))
+	assert.Contains(t, out.String(), "(64/100)")
+	c.told(fabric.StageUp, 0, 10)
+	c.bar.began = c.bar.began.Add(-time.Second)
+	c.told(fabric.StageUp, 8, 10)
+	assert.Contains(t, out.String(), string(fabric.StageUp))
+	assert.Contains(t, out.String(), "(8/10)", "each stage has pieces of its own")
+	c.end()
+	c.end()
+	shown := out.String()
+	c.told(fabric.StageUp, 9, 10)
+	assert.Equal(t, shown, out.String(), "nothing is shown once it is up")
+}
+
+func TestNothingIsShownWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	var out buffer
+	c := comingUp(&out)
+	c.told(fabric.StageNodes, 1, 100)
+	c.end()
+	assert.Empty(t, out.String())
+}

@@ -1,0 +1,18 @@
+package fabric
+
+// Stage is a part of bringing a fabric up, and names the pieces that it is counted in.
+type Stage string
+
+// The stages, in the order in which they come.
+const (
+	StageNodes Stage = "switches and NICs made"
+	StageOpen  Stage = "switches and NICs wired"
+	StageUp    Stage = "links up"
+)
+
+// came tells whoever wants to know how far a stage has come.
+func (f *Fabric) came(s Stage, done, total int) {
+	if f.opts.Progress != nil {
+		f.opts.Progress(s, done, total)
+	}
+}

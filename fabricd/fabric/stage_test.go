@@ -1,0 +1,47 @@
+package fabric_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// Whoever brings a fabric up hears of every stage, in order, and of each from its first piece on.
+func TestHowFarAFabricHasComeUpIsTold(t *testing.T) {
+	t.Parallel()
+	g, err := topology.Parse(smallTree)
+	require.NoError(t, err)
+	tr := bus.NewMemory()
+	t.Cleanup(func() { require.NoError(t, tr.Close()) })
+	type told struct{ done, total int }
+	var stages []fabric.Stage
+	heard := map[fabric.Stage][]told{}
+	f, err := fabric.New(fabric.Options{
+		Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: tr, Seed: 1,
+		Progress: func(s fabric.Stage, done, total int) {
+			if heard[s] == nil {
+				stages = append(stages, s)
+			}
+			heard[s] = append(heard[s], told{done, total})
+		},
+	})
+	require.NoError(t, err)
+	require.NoError(t, f.Start(context.Background()))
+	t.Cleanup(f.Stop)
+	require.Equal(t, []fabric.Stage{fabric.StageNodes, fabric.StageOpen, fabric.StageUp}, stages)
+	links := len(g.Links)
+	for s, total := range map[fabric.Stage]int{
+		fabric.StageNodes: len(g.Switches) + len(g.NICs), fabric.StageOpen: len(g.Switches) + len(g.NICs), fabric.StageUp: links,
+	} {
+		for i, h := range heard[s] {
+			require.Equal(t, told{i, total}, h, s)
+		}
+	}
+	require.Len(t, heard[fabric.StageUp], links+1, "the last is told too")
+}
