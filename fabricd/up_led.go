@@ -43,9 +43,12 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 	o.Log = r.log
 	o.Processes = &fabric.ProcessOptions{Fabric: r.name, Firmware: r.routing, Peers: r.link.peers, Broker: r.link.broker}
 	o.Admitter = r.link.admitter()
-	coming := comingUp(r.stderr)
-	defer coming.end()
-	o.Progress = coming.told
+	up := &coming{} // on agents, parts are counted instead
+	if r.placed == nil {
+		up = comingUp(r.stderr)
+	}
+	defer up.end()
+	o.Progress = up.told
 	f, err := fabric.New(o)
 	if err != nil {
 		return err
@@ -78,7 +81,7 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 	if err := f.Start(ctx); err != nil {
 		return err
 	}
-	coming.end()
+	up.end()
 	left := false
 	defer func() {
 		if !left {
