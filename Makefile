@@ -46,21 +46,22 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(if $(shell git s
 PGO ?= off
 
 .DEFAULT_GOAL := help
-.PHONY: help test raced pure whole check bench fuzz build web browser watching profile scenarios experiments soak calm proofs schema clean
+.PHONY: help test raced pure whole hosts check bench fuzz build web browser watching profile scenarios experiments soak calm proofs schema clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 test: check ## check, then run all tests (PKG, TESTFLAGS)
-	@$(MAKE) --no-print-directory -j2 raced pure
+	@$(MAKE) --no-print-directory raced
+	@$(MAKE) --no-print-directory pure
 
-# Beside each other, for tests wait much of the time, and one package at a time of those that mostly compute.
+# In turn: tests of live fabrics fail on a machine with more to do than it can.
 raced:
 	$(if $(RACE),,@echo "no C compiler: testing without the race detector")
 	@$(call ordered,grep -Ev) | xargs -r go test -vet=off $(RACE) $(TESTFLAGS)
 
 pure:
-	@$(call ordered,grep -E) | xargs -r go test -vet=off -p 1 $(TESTFLAGS)
+	@$(call ordered,grep -E) | xargs -r go test -vet=off $(TESTFLAGS)
 
 # The packages that a grep for PURE gives, the longest first.
 ordered = set -e; all=$$(go list $(PKG)); list=$$(echo "$$all" | $(1) '$(PURE)' || true); \
@@ -70,6 +71,9 @@ whole: ## run the packages whose tests do only a part under the race detector wi
 	@go test -vet=off ./fabricd/fabric -run '$(CUTS)' -weft.pairs-every $(PAIRS) & fabric=$$!; \
 	go list ./... | grep -E '$(PARTLY)' | grep -v '/fabricd/fabric$$' | xargs go test -vet=off; others=$$?; \
 	wait $$fabric && [ $$others = 0 ] # beside each other, for much of it waits
+
+hosts: ## run a fabric over three hosts on loopback, and as root in network namespaces, through every failure of theirs, by itself
+	go test -vet=off ./fabricd -run 'OverThree' -count 1 -weft.hosts
 
 check: ## vet, lint and formatting only
 	go vet ./...

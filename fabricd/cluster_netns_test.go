@@ -16,9 +16,7 @@ const insideNamespace = "WEFT_TEST_NAMESPACES"
 // The same as on loopback, with hosts that share nothing but a bridge: network namespaces. Their addresses exist inside them only, so the test runs
 // itself once more inside the first.
 func TestAFabricOverThreeNetworkNamespacesOutlivesTheirFailures(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and runs both commands")
-	}
+	overHosts(t)
 	if prefix := os.Getenv(insideNamespace); prefix != "" {
 		namespaces(t, prefix).run()
 		return
@@ -50,7 +48,7 @@ func TestAFabricOverThreeNetworkNamespacesOutlivesTheirFailures(t *testing.T) {
 		ip(t, "-n", host, "link", "set", "eth0", "up")
 		ip(t, "-n", host, "link", "set", "lo", "up")
 	}
-	cmd := exec.Command("ip", "netns", "exec", prefix+"1", os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd := exec.Command("ip", "netns", "exec", prefix+"1", os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-weft.hosts")
 	cmd.Env = append(os.Environ(), insideNamespace+"="+prefix)
 	said, err := cmd.CombinedOutput()
 	for line := range strings.Lines(string(said)) {

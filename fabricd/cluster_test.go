@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,10 +26,18 @@ const (
 	clusterLoad = "uniform:0.02"
 )
 
-func TestAFabricOverThreeHostsOutlivesTheirFailures(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and runs both commands")
+// hosts has the tests over several hosts run. They take all of a machine for a minute each, so make hosts runs them by themselves.
+var hosts = flag.Bool("weft.hosts", false, "run a fabric over three hosts, and have everything happen to them")
+
+func overHosts(t *testing.T) {
+	t.Helper()
+	if !*hosts {
+		t.Skip("make hosts runs this, with nothing beside it")
 	}
+}
+
+func TestAFabricOverThreeHostsOutlivesTheirFailures(t *testing.T) {
+	overHosts(t)
 	s := loopbackSite(t)
 	s.run()
 }
