@@ -250,8 +250,12 @@ func TestAPairWithoutAWayIsReplayedWithAManager(t *testing.T) {
 		assert.False(t, res.Pass)
 		require.NotEmpty(t, res.Faults)
 		assert.Equal(t, map[string]uint64{counter.Path[0].Rule: 1}, res.Ledger.DiscardedBy)
-		require.NotNil(t, res.Faults[0].Reconfiguration)
-		assert.Contains(t, res.Faults[0].Reconfiguration.Without, "s1.0 to s0.0")
+		var without []string // a manager that hears of one of the links first does so in a round of the other's
+		for _, fault := range res.Faults {
+			require.NotNil(t, fault.Reconfiguration)
+			without = append(without, fault.Reconfiguration.Without...)
+		}
+		assert.Contains(t, without, "s1.0 to s0.0")
 	}
 	f.Firmware = "duato:mechanisms=I+D"
 	for _, res := range bothWays(t, f) {
