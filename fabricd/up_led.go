@@ -54,6 +54,7 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 		return err
 	}
 	r.link.leads(f)
+	defer r.link.leads(nil)
 	control, err := r.link.control(r.name, r.log)
 	if err != nil {
 		return err

@@ -29,6 +29,8 @@ type Renewed struct {
 	User   string   `json:"user"`
 	Parts  int      `json:"parts,omitempty"`  // of a leader: as many parts have got theirs from it
 	Missed []string `json:"missed,omitempty"` // those that have not, each with why
+	// StandsBy says that it could lead the fabric and does not.
+	StandsBy bool `json:"stands_by,omitempty"`
 }
 
 // Rotated is what came of a rotation.
@@ -172,8 +174,10 @@ func (r *rotation) renewAll(ctx context.Context) error {
 		}
 	}
 	var bad []string
+	leads := false
 	for _, a := range all {
 		done, err := r.give(ctx, renewer, a)
+		leads = leads || err == nil && a.role == bus.RoleFabric && !done.StandsBy
 		if err != nil {
 			bad = append(bad, fmt.Sprintf("%s: %v", a.user, err))
 			continue
@@ -184,6 +188,9 @@ func (r *rotation) renewAll(ctx context.Context) error {
 		}
 		r.o.Tell(told(done))
 	}
+	if !leads && !r.o.Force && len(bad) == 0 {
+		return fmt.Errorf("%w: those that are there stand by: the old credentials hold, too; wait until one leads, and try again", ErrNoLeader)
+	}
 	if len(bad) > 0 && !r.o.Force {
 		return fmt.Errorf("no new credentials for %s: the old ones hold for everybody, try again, or give --force to let those lose their connections", strings.Join(bad, ", "))
 	}
@@ -192,6 +199,9 @@ func (r *rotation) renewAll(ctx context.Context) error {
 
 func told(d Renewed) string {
 	s := d.User + " has new credentials"
+	if d.StandsBy {
+		s = d.User + ", which stands by, has new credentials"
+	}
 	if d.Parts > 0 {
 		s += fmt.Sprintf(", and so have %d parts", d.Parts)
 	}
@@ -268,7 +278,7 @@ func (r *rotation) give(ctx context.Context, renewer *bus.Renewer, a asked) (Ren
 	}
 	r.users[a.user] = append(r.users[a.user], a.offer.Public)
 	r.note(a.user, a.offer.Public)
-	done.Parts, done.Missed = t.Parts, t.Missed
+	done.Parts, done.Missed, done.StandsBy = t.Parts, t.Missed, t.StandsBy
 	return done, nil
 }
 

@@ -223,8 +223,8 @@ func TestRotationRenewsParts(t *testing.T) {
 	require.NoError(t, err)
 	defer peers.Close()
 	leader.took = func(ctx context.Context, taken *bus.Taken) {
-		for _, name := range []string{"west", "east"} {
-			if err := peers.Renew(ctx, name, leader.issuer); err != nil {
+		for i, name := range []string{"west", "east"} {
+			if err := peers.RenewPart(ctx, bus.PartAccess{Part: name, First: i, N: 1}, leader.issuer); err != nil {
 				taken.Missed = append(taken.Missed, name+": "+err.Error())
 			} else {
 				taken.Parts++
