@@ -228,7 +228,7 @@ func (c *onAgents) lead(ctx context.Context, lead *cluster.Lead) (err error) {
 	err = c.leadParts(ctx, o, where, lost)
 	bar.end()
 	switch {
-	case errors.Is(err, errLed), errors.Is(err, errLeft):
+	case errors.Is(err, errLed), errors.Is(err, errLeft), errors.Is(err, bus.ErrNoAccess):
 		return err
 	case err != nil && !errors.Is(err, cli.ErrFailed) && !fresh:
 		return err // the fabric was here before us, and stays

@@ -198,7 +198,9 @@ func (a PartAccess) grant(fabric string) grant {
 // user is a name that no other has.
 func (a PartAccess) user() string   { return a.prefix() + rand.Text()[:nonceLen] }
 func (a PartAccess) prefix() string { return "part-" + nodeToken(a.Part) + "-" }
-func (a NodeAccess) user() string   { return "switch-" + nodeToken(a.Node) + "-" + rand.Text()[:nonceLen] }
+func (a NodeAccess) user() string {
+	return "switch-" + nodeToken(a.Node) + "-" + rand.Text()[:nonceLen]
+}
 
 // nonceLen is how many letters and digits tell users of one node apart.
 const nonceLen = 10
