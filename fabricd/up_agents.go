@@ -80,6 +80,7 @@ type onAgents struct {
 	at             bus.Resolved
 	book           cluster.Book
 	hosts          *bus.Agents
+	keys           keys // renewed while it stands by, too
 	me             cluster.Leader
 	log            *slog.Logger
 	stdout, stderr io.Writer
@@ -113,6 +114,10 @@ func (u upFlags) cluster(ctx context.Context, log *slog.Logger, stdout, stderr i
 		c.book.Store.Close()
 		return nil, err
 	}
+	if err := c.keys.open(at, u.name, log); err != nil {
+		c.close()
+		return nil, err
+	}
 	return c, nil
 }
 
@@ -135,6 +140,7 @@ func writtenDown(ctx context.Context, name string, at bus.Resolved) (bool, error
 }
 
 func (c *onAgents) close() {
+	c.keys.close()
 	_ = c.hosts.Close() // it all goes with the process
 	c.book.Store.Close()
 }
@@ -222,7 +228,7 @@ func (c *onAgents) lead(ctx context.Context, lead *cluster.Lead) (err error) {
 	err = c.leadParts(ctx, o, where, lost)
 	bar.end()
 	switch {
-	case errors.Is(err, errLed), errors.Is(err, errLeft):
+	case errors.Is(err, errLed), errors.Is(err, errLeft), errors.Is(err, bus.ErrNoAccess):
 		return err
 	case err != nil && !errors.Is(err, cli.ErrFailed) && !fresh:
 		return err // the fabric was here before us, and stays
@@ -243,7 +249,7 @@ func (c *onAgents) leadParts(ctx context.Context, o fabric.Options, where *place
 	if err != nil {
 		return err
 	}
-	link, err := broking{name: c.name, server: c.server, log: c.log, layout: layout}.open(c.stderr)
+	link, err := broking{name: c.name, server: c.server, log: c.log, layout: layout, keys: &c.keys}.open(c.stderr)
 	if err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func PushAccount(ctx context.Context, cfg PushConfig, token string) (took []stri
 }
 
 // gather asks and collects answers, as many as wanted or until there is none for so long.
-func gather[T any](ctx context.Context, conn *nats.Conn, subject string, data []byte, want int, wait time.Duration) (all []T, err error) {
+func gather[T any](ctx context.Context, conn *conn, subject string, data []byte, want int, wait time.Duration) (all []T, err error) {
 	inbox := conn.NewRespInbox()
 	sub, err := conn.SubscribeSync(inbox)
 	if err == nil {
@@ -167,7 +167,7 @@ func gather[T any](ctx context.Context, conn *nats.Conn, subject string, data []
 		err = conn.PublishRequest(subject, inbox, data)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("bus: ask %s: %w", subject, closedErr(err))
+		return nil, fmt.Errorf("bus: ask %s: %w", subject, conn.closedErr(err))
 	}
 	for want == 0 || len(all) < want {
 		bounded, cancel := context.WithTimeout(ctx, wait)
@@ -177,7 +177,7 @@ func gather[T any](ctx context.Context, conn *nats.Conn, subject string, data []
 		case err == nil && nobody(msg), errors.Is(err, nats.ErrNoResponders), err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
 			return all, nil
 		case err != nil:
-			return all, fmt.Errorf("bus: ask %s: %w", subject, closedErr(err))
+			return all, fmt.Errorf("bus: ask %s: %w", subject, conn.closedErr(err))
 		}
 		var one T
 		if json.Unmarshal(msg.Data, &one) == nil {

@@ -31,6 +31,9 @@ type AgentConfig struct {
 	Note        func(string) // hears, a sentence each, what becomes of its parts; must not block
 }
 
+// errNoAccess is for brokers that are not ours and say no more.
+var errNoAccess = fmt.Errorf("%w: give it other credentials and start it again", bus.ErrNoAccess)
+
 // ErrTaken means that another agent has the name.
 var ErrTaken = errors.New("another agent has this name")
 
@@ -93,7 +96,7 @@ func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
 	case <-ctx.Done():
 		return nil
 	case <-s.Done():
-		return errors.New("cluster: the broker takes this agent's credentials no more: give it others and start it again")
+		return fmt.Errorf("cluster: agent %s ends, and its parts with it: %w", cfg.Name, cmp.Or(s.Err(), errNoAccess))
 	}
 }
 

@@ -75,7 +75,7 @@ func Campaign(ctx context.Context, cfg CampaignConfig) (*Lead, error) {
 		switch {
 		case err == nil:
 			return &Lead{Term: rev, store: cfg.Store, me: cfg.Me, lease: cfg.Lease, rev: rev, since: began}, nil
-		case errors.Is(err, bus.ErrNoTTL), ctx.Err() != nil:
+		case errors.Is(err, bus.ErrNoTTL), errors.Is(err, bus.ErrNoAccess), ctx.Err() != nil:
 			return nil, err
 		case errors.Is(err, bus.ErrConflict):
 			if l, there, err := Leading(ctx, cfg.Store); err == nil && there && l.ID != told && cfg.Standby != nil {
