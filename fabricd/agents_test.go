@@ -203,7 +203,7 @@ func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 	defer store.Close()
 	_, err = cluster.Campaign(t.Context(), cluster.CampaignConfig{Store: store, Me: cluster.Leader{ID: "x", Host: "gone", PID: 1}, Lease: time.Second})
 	require.NoError(t, err)
-	out, errs, stop := background(t, args...)
+	out, _, stop := background(t, args...)
 	require.Eventually(t, func() bool {
 		return strings.Contains(out.String(), "standing by: process 1 on host gone leads fabric lab")
 	}, patience, time.Millisecond)
