@@ -234,9 +234,12 @@ func told(d Renewed) string {
 	return s
 }
 
-// ask finds who runs: agents and managers first, since leaders have others to tell. All are asked at once.
+// ask finds who runs: leaders last, since they have others to tell. All are asked at once.
 func (r *rotation) ask(ctx context.Context, renewer *bus.Renewer) (all []asked, err error) {
-	who := []asked{{user: bus.RoleManager.User(""), role: bus.RoleManager}}
+	var who []asked
+	for _, role := range []bus.Role{bus.RoleViewer, bus.RoleOperator, bus.RoleManager} {
+		who = append(who, asked{user: role.User(""), role: role})
+	}
 	for _, h := range r.Hosts {
 		who = append(who, asked{user: bus.RoleAgent.User(h.Name), role: bus.RoleAgent, host: h.Name})
 	}

@@ -53,8 +53,11 @@ func (a Account) Token(operator Key) (string, error) {
 // SystemUser is the token of the user who tells servers of accounts, and may do nothing else.
 func SystemUser(signer Key, system, user string) (string, error) {
 	inbox := inboxOf("system")
-	return userToken(signer, system, user, "system", grant{[]string{claimsUpdate, serverPing}, nil}.withInbox(inbox))
+	return userToken(signer, system, user, "system", systemGrant().withInbox(inbox))
 }
+
+// systemGrant is to tell servers of accounts, and to ask which are there.
+func systemGrant() grant { return grant{publish: []string{claimsUpdate, serverPing}} }
 
 // UserToken is what an account says of a user in a role; name is that of the host of an agent.
 func UserToken(signer Key, account, fabric, user string, r Role, name string) (string, error) {

@@ -100,7 +100,13 @@ const (
 type keeper struct {
 	keep   func(State) // nil: nobody does
 	poke   poker
-	tables atomic.Pointer[[]byte] // State.Tables; nil: they have changed
+	tables atomic.Pointer[keptTables] // nil: they have changed
+}
+
+// keptTables is State.Tables.
+type keptTables struct {
+	data []byte // nil while they are being packed, and when there are none
+	done bool   // else they are being packed
 }
 
 // keepSoon has the state kept soon after a change.
@@ -254,9 +260,11 @@ func (f *Fabric) keptReport(r *record) KeptReport {
 
 // tablesNow are the programs of switches that have others than at the start.
 func (f *Fabric) tablesNow() []byte {
-	if t := f.keeper.tables.Load(); t != nil {
-		return *t
+	if t := f.keeper.tables.Load(); t != nil && t.done {
+		return t.data
 	}
+	packing := new(keptTables) // what is loaded from here on takes it away again
+	f.keeper.tables.Store(packing)
 	first := firmware.VersionOf(f.opts.Firmware)
 	var list []*firmware.Patch
 	for _, s := range f.switches {
@@ -275,7 +283,7 @@ func (f *Fabric) tablesNow() []byte {
 			f.opts.Log.Error("tables for who leads next", "err", err)
 		}
 	}
-	f.keeper.tables.Store(&data)
+	f.keeper.tables.CompareAndSwap(packing, &keptTables{data, true})
 	return data
 }
 
