@@ -30,6 +30,10 @@ var header = strings.Split("topology,switches,nics,ports,seconds_up,cpu_seconds_
 // one measures a topology and writes its row.
 func (s settings) one(ctx context.Context, spec string, out io.Writer) (err error) {
 	bare := resident()
+	stopProfile, err := s.startProfile(spec, "up")
+	if err != nil {
+		return err
+	}
 	began, cpu := time.Now(), cpuSeconds()
 	g, err := topology.Parse(spec)
 	if err != nil {
@@ -54,6 +58,9 @@ func (s settings) one(ctx context.Context, spec string, out io.Writer) (err erro
 	}
 	defer f.Stop()
 	up, upCPU := time.Since(began), cpuSeconds()-cpu
+	if err := stopProfile(); err != nil {
+		return err
+	}
 
 	ctx, stop := context.WithCancel(ctx)
 	stream := api.NewStream(f)
@@ -77,8 +84,7 @@ func (s settings) one(ctx context.Context, spec string, out io.Writer) (err erro
 	if err := sleep(ctx, s.span/4); err != nil { // until the flow is steady
 		return err
 	}
-	stopProfile, err := s.startProfile(spec)
-	if err != nil {
+	if stopProfile, err = s.startProfile(spec, "traffic"); err != nil {
 		return err
 	}
 	flow, err := s.spend(ctx, f)
@@ -113,12 +119,12 @@ func (s settings) spend(ctx context.Context, f *fabric.Fabric) (d spent, err err
 	return d, err
 }
 
-// startProfile begins a CPU profile, when there is to be one.
-func (s settings) startProfile(spec string) (stop func() error, err error) {
+// startProfile begins a CPU profile of what is called so, when there is to be one.
+func (s settings) startProfile(spec, of string) (stop func() error, err error) {
 	if s.profile == "" {
 		return func() error { return nil }, nil
 	}
-	file, err := os.Create(filepath.Join(s.profile, strings.NewReplacer(":", "-", ",", "-").Replace(spec)+".cpu"))
+	file, err := os.Create(filepath.Join(s.profile, strings.NewReplacer(":", "-", ",", "-").Replace(spec)+"-"+of+".cpu"))
 	if err != nil {
 		return nil, err
 	}
