@@ -187,7 +187,9 @@ func TestAPodThatThereIsNotIsRefused(t *testing.T) {
 
 	stream, frame := podded(x.served)
 	frame()
-	ask := func(query string) (*Viewer, error) { return stream.watch(httptest.NewRequest(http.MethodGet, "/stream"+query, nil)) }
+	ask := func(query string) (*Viewer, error) {
+		return stream.watch(httptest.NewRequest(http.MethodGet, "/stream"+query, nil))
+	}
 	_, err = ask("?open=nowhere")
 	require.ErrorContains(t, err, "nowhere")
 	for query, links := range map[string]int{"": len(x.Topology().Links), "?open=": 0, "?open=top0": 4} {

@@ -44,9 +44,9 @@ type Stream struct {
 
 	mu       sync.Mutex
 	state    State         // as of the latest frame
-	kept     []*common       // the latest frames; bounds: keptFrames, keptBytes
+	kept     []*common     // the latest frames; bounds: keptFrames, keptBytes
 	bytes    int           // of kept
-	snapshot *common         // of the state, if its number is that of the latest frame
+	snapshot *common       // of the state, if its number is that of the latest frame
 	news     chan struct{} // closed by the next frame
 	read     time.Time     // when counters were read last
 	viewers  int
