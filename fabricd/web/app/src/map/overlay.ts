@@ -19,6 +19,7 @@ export class Overlay extends Layer2d {
     if (!t || !this.map.ready) return
     const on = this.map.ui.kept.layers
     if (on.names) this.names()
+    this.pods()
     // Small where switches are close: badges are not to hide what they are about.
     const r = Math.min(7.5, Math.max(3, this.map.scale() * this.map.geometry.spacing * 0.24))
     if (on.states) this.map.store.links.forEach((l, i) => this.badge(l, i, r))
@@ -205,6 +206,25 @@ export class Overlay extends Layer2d {
     }
     write(map.store.topology!.switches, 11, Infinity)
     if (map.showsNics) write(map.store.topology!.nics, 9.5, map.geometry.nicReach)
+  }
+
+  // pods writes under each pod how it is.
+  private pods(): void {
+    const { map, ctx: c } = this
+    if (!map.store.full?.pods) return
+    c.textAlign = 'center'
+    c.textBaseline = 'top'
+    c.font = `500 9.5px ${font}`
+    for (const { id, pod } of map.store.topology!.switches) {
+      if (!pod) continue
+      const p = map.nodeOnScreen(id)!
+      const v = map.store.pods[pod.index]
+      if (!v || !this.seen(p.x, p.y) || (map.geometry.nearest.get(id) ?? 0) * map.scale() < 26) continue
+      const down = pod.links - (v.links_up ?? 0)
+      const text = down > 0 ? `${down} down` : v.faults ? `${v.faults} not well` : `${((v.load ?? 0) * 100).toFixed(0)}%`
+      c.fillStyle = v.faults ? css(map.theme.cut) : map.theme.text
+      c.fillText(text, p.x, p.y + map.radius(id) + (map.ui.kept.layers.names ? 15 : 3))
+    }
   }
 
   private selection(): void {
