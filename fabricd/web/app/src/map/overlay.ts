@@ -193,15 +193,18 @@ export class Overlay extends Layer2d {
       c.font = `500 ${size}px ${font}`
       for (const { id } of ids) {
         const room = Math.min(map.geometry.nearest.get(id) ?? 0, most) * px
-        if (room < id.length * size * 0.56 + 6) continue
+        const fits = (text: string) => room >= text.length * size * 0.56 + 6
+        // Of a pod its number says enough.
+        const text = fits(id) || !map.store.pod(id) ? id : id.replace(/^\D+/, '')
+        if (!fits(text)) continue
         const p = map.nodeOnScreen(id)!
         if (!this.seen(p.x, p.y)) continue
         const y = p.y + map.radius(id) + 3
         c.lineWidth = 3.5
         c.strokeStyle = map.theme.background
-        c.strokeText(id, p.x, y)
+        c.strokeText(text, p.x, y)
         c.fillStyle = map.theme.text
-        c.fillText(id, p.x, y)
+        c.fillText(text, p.x, y)
       }
     }
     write(map.store.topology!.switches, 11, Infinity)

@@ -116,10 +116,11 @@ function shiftOf(t: Topology, open: ReadonlySet<string>, of: Map<string, string>
       at += s.width
     }
   }
+  const flat = t.layout.width > 0 ? widest / t.layout.width : 1 // tiers are as far apart as suits the width of all
   return (id, p) => {
     const s = spans.get(of.get(id)!)!
     const share = s.high > s.low ? ((p.x ?? 0) - s.low) / (s.high - s.low) : 0.5
-    return { x: s.at + s.width * (0.1 + 0.8 * share), y: p.y ?? 0 }
+    return { x: s.at + s.width * (0.1 + 0.8 * share), y: (p.y ?? 0) * flat }
   }
 }
 
