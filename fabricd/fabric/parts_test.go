@@ -35,6 +35,9 @@ func TestFabricOfParts(t *testing.T) {
 	l.more(200)
 	s := l.Fabric.NewSampler()
 	l.until("single nodes are read", func() bool { s.Read(); return s.NIC(0).Stats.Delivered > 0 && s.Stats(0).Forwarded > 0 })
+	for id, vcs := range s.VCs() {
+		require.Len(t, vcs, len(l.Fabric.Switch(weft.SwitchID(id)).Ports[0].VCs), "of every switch, wherever it runs")
+	}
 	assert.NotZero(t, l.Fabric.NIC(0).Stats.Delivered)
 	assert.NotZero(t, l.Fabric.Latencies().TotalCount())
 	l.sound()
