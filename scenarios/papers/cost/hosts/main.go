@@ -100,7 +100,9 @@ func command(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Println(got.told(nil))
+		for i, x := range got.row(nil) {
+			fmt.Println(header[i], x)
+		}
 		return write(filepath.Join(folder, "hosts-large.csv"), [][]string{header, got.row(nil)})
 	}
 	var calibration []result
@@ -132,9 +134,8 @@ func command(ctx context.Context, args []string) error {
 	rows := [][]string{header}
 	for _, r := range results {
 		rows = append(rows, r.row(model))
-		fmt.Println(r.told(model))
 	}
-	fmt.Print(model)
+	fmt.Printf("%s\n%s", table(results, model), model)
 	return errors.Join(write(filepath.Join(folder, "hosts.csv"), rows), write(filepath.Join(folder, "hosts-model.csv"), model.rows()))
 }
 

@@ -111,12 +111,16 @@ func (r result) row(m *model) []string {
 	}
 }
 
-// told is a row for people.
-func (r result) told(m *model) string {
+// table is the runs as docs/performance.md has them.
+func table(results []result, m *model) string {
 	var b strings.Builder
-	for i, x := range r.row(m) {
-		if x != "" {
-			fmt.Fprintf(&b, "%s=%s ", header[i], x)
+	line := func(cells ...string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
+	line("hosts", "topology", "links a packet", "of them across", "delivered a second", "predicted", "of that", "us a packet", "predicted")
+	line(slices.Repeat([]string{"---"}, 9)...)
+	for _, r := range results {
+		if r.traffic == saturated {
+			x := r.row(m)
+			line(r.name, "`"+r.topology+"`", x[5], x[6], x[15], x[16], x[17], x[18], x[19])
 		}
 	}
 	return b.String()
@@ -127,7 +131,7 @@ func (m *model) rows() [][]string {
 	us := func(x float64) string { return strconv.FormatFloat(1e6*x, 'f', 2, 64) }
 	const a, s = "us of processor time a packet", "us of processor time a second"
 	rows := [][]string{
-		{"constant", "hosts_per_core", "value", "unit"},
+		{"what", "hosts a core", "cost", "unit"},
 		{"link within a host, its agent", "", us(m.within.agent), a},
 		{"link within a host, its server", "", us(m.within.server), a},
 	}
@@ -145,11 +149,13 @@ func (m *model) rows() [][]string {
 		[]string{"end of a link, memory", "", strconv.FormatFloat(1e3*m.memory, 'f', 1, 64), "KB of an agent"})
 }
 
-// String is for people.
+// String is the constants as docs/performance.md has them.
 func (m *model) String() string {
 	var b strings.Builder
-	for _, r := range m.rows()[1:] {
-		fmt.Fprintf(&b, "%-44s %4s %10s %s\n", r[0], r[1], r[2], r[3])
+	rows := m.rows()
+	rows = slices.Insert(rows, 1, slices.Repeat([]string{"---"}, len(rows[0])))
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(r, " | "))
 	}
 	return b.String()
 }
