@@ -163,3 +163,21 @@ func TestVersions(t *testing.T) {
 		require.Equal(t, c.fits, c.a.Fits("x", c.b) == nil, c)
 	}
 }
+
+// An agent can be found before it hosts anything: it looks first whether it is the only one of its name.
+func TestAnAgentThatHasJustBegunHostsAllTheSame(t *testing.T) {
+	url := startServer(t, false)
+	s, err := bus.NewService(bus.ServiceConfig{Name: "h1", URL: url, Version: v1.String()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	asked := 0
+	require.NoError(t, s.Serve("parts", func(context.Context, []byte) (any, error) {
+		if asked++; asked == 2 {
+			require.NoError(t, s.Serve("host", func(context.Context, []byte) (any, error) { return struct{}{}, nil }))
+		}
+		return cluster.Status{Name: "h1"}, nil
+	}))
+	hosts := cluster.Hosts{Agents: dial(t, url), Version: v1, Fabric: "lab"}
+	require.NoError(t, hosts.Host(t.Context(), "h1", part.Charter{Fabric: "lab", Part: "h1"}))
+	require.ErrorIs(t, hosts.Host(t.Context(), "h2", part.Charter{Fabric: "lab", Part: "h2"}), bus.ErrNoProcess)
+}
