@@ -219,7 +219,7 @@ func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 
 	// Killed when the parts were there, and nothing was known of them yet.
 	require.NoError(t, store.Delete(t.Context(), "state"))
-	out, errs, stop = background(t, args...)
+	out, errs, stop := background(t, args...)
 	isUp(out)
 	require.Contains(t, errs.String(), "fabricd: who began fabric lab was ended before it was up: made anew on h1\n")
 	require.Contains(t, agent.String(), "part 1 of fabric lab has ended: it was made for a leader that has ended since\n")
