@@ -149,7 +149,6 @@ func TestPartRefuses(t *testing.T) {
 		"link 999: there are":        {Number: 1, Cut: []part.Way{{Link: 999}}},
 		"switch 1: not in this part": {Number: 1, Crash: []weft.SwitchID{1}},
 		"nic 99: not in":             {Number: 1, Send: []part.SendOrder{{Src: 99}}, Notices: []weft.Notice{{Src: 99}}},
-		"the clock does not go back": {Number: 1, Clock: -1},
 		"unknown NIC":                {Number: 1, Traffic: &part.TrafficOrder{Spec: "incast:0.5,to=nobody"}},
 		"pattern":                    {Number: 1, Traffic: &part.TrafficOrder{Spec: "unifrom:0.5"}},
 		"draws":                      {Number: 1, Traffic: &part.TrafficOrder{Spec: "pairwise:0.5", Draws: []byte("x")}},
