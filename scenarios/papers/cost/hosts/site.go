@@ -51,6 +51,7 @@ type line struct {
 	} `json:"up"`
 	Ledger *struct {
 		Balanced bool `json:"balanced"`
+		InFlight int  `json:"in_flight"`
 	} `json:"ledger"`
 }
 
