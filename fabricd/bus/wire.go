@@ -32,7 +32,7 @@ const (
 // for ever on some answers of a server, such as that to a message too large, and lets frames out before the subscriptions
 // are known to be in force. The shard makes a new wire instead.
 type wire struct {
-	conn    *nats.Conn
+	conn    *conn
 	closed  chan struct{} // closed by nats.go when it has told all it had to tell
 	ctx     context.Context
 	timeout time.Duration            // to connect
@@ -146,7 +146,7 @@ func (s *shard) lost(w *wire) (large bool) {
 	return large
 }
 
-// reconnect tries until there is a connection with all subscriptions in force, or the shard is closed, which gives nil.
+// reconnect tries until there is a connection with all subscriptions in force, or the shard is closed or let in no more, which gives nil.
 func (s *shard) reconnect(old *wire) *wire {
 	urls := s.cfg.URL
 	if more := old.conn.DiscoveredServers(); len(more) > 0 && s.cfg.Broker == nil {
@@ -165,6 +165,9 @@ func (s *shard) reconnect(old *wire) *wire {
 			return nil
 		case err == nil:
 			return w
+		case s.ctx.Err() == nil && s.refused.heard(err, time.Now()):
+			s.tell(Event{Kind: EventUnauthorized, Shard: s.index, Count: s.unauthorized.Add(1), Err: s.refused.gone()})
+			return nil
 		case s.ctx.Err() == nil:
 			s.tellRefused(err)
 		}
@@ -182,6 +185,7 @@ func (s *shard) open(urls string) (*wire, error) {
 		w.close()
 		return nil, err
 	}
+	s.refused.taken()
 	s.limit.Store(w.conn.MaxPayload())
 	s.wire.Store(w)
 	return w, nil
@@ -222,6 +226,7 @@ func (s *shard) asyncError(w *wire, sub *nats.Subscription, err error) {
 		w.giveUp(err) // nats.go has thrown away what it could not write, and would go on after the gap
 		return
 	}
+	s.refused.heard(err, time.Now())
 	e := Event{Kind: EventConnError, Shard: s.index, Err: err}
 	if sub != nil {
 		e.Subject = sub.Subject

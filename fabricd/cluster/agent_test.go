@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -100,6 +101,21 @@ func TestASecondAgentOfANameIsRefused(t *testing.T) {
 	cancel()
 	require.NoError(t, <-errs)
 	require.Empty(t, began)
+}
+
+// One that began later, by the clock of its host, but looked before this one could be seen, does not go.
+func TestAnAgentThatWasSlowToBeSeenGivesWay(t *testing.T) {
+	t.Parallel()
+	url := startServer(t, false)
+	s, err := bus.NewService(bus.ServiceConfig{Name: "h1", URL: url, Version: "1.0.0", Metadata: map[string]string{
+		"name": "h1", "host": "far", "pid": "7", "started": time.Now().Add(time.Hour).Format(time.RFC3339Nano), "protocol": "1",
+		"ports": "1", "switches": "0", "cores": "1", "memory": "1",
+	}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	err = cluster.RunAgent(t.Context(), cluster.AgentConfig{Name: "h1", URL: url, Version: v1, Room: room(1), Run: (&parts{}).run})
+	require.ErrorIs(t, err, cluster.ErrTaken)
+	require.ErrorContains(t, err, "process 7 on host far")
 }
 
 func TestAgentsAreFoundByNameAndVersion(t *testing.T) {

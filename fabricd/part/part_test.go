@@ -248,6 +248,10 @@ func TestReadingsAgreeWithSums(t *testing.T) {
 		for _, sw := range all.Switches {
 			read.Switches = part.AddSwitch(read.Switches, sw.Reading.Stats)
 		}
+		vcs, err := l.Read(context.Background(), part.ReadRequest{Number: l.charter.Number, VCs: true})
+		require.NoError(t, err)
+		require.Empty(t, vcs.Switches)
+		require.Empty(t, vcs.NICs)
 		for _, n := range all.NICs {
 			read.NICs = part.AddNIC(read.NICs, n.Reading.Stats)
 		}
@@ -259,6 +263,11 @@ func TestReadingsAgreeWithSums(t *testing.T) {
 		nodes, err := l.Nodes(context.Background(), part.NodeRequest{Number: l.charter.Number, Switches: ids, NICs: l.charter.Place.NICIDs()})
 		require.NoError(t, err)
 		require.Len(t, nodes.Switches, len(ids))
+		for i, v := range vcs.VCs {
+			require.Equal(t, nodes.Switches[i].Switch, v.Switch)
+			require.Equal(t, nodes.Switches[i].SumVCs(), v.VCs)
+		}
+		require.Len(t, vcs.VCs, len(ids)/60)
 		require.Len(t, nodes.Drivers, len(ids)+len(nodes.NICs))
 		for i, id := range ids {
 			require.Equal(t, id, nodes.Switches[i].Switch)
