@@ -142,6 +142,7 @@ func (p *outpost) account(at weft.Time, s part.Sum, past tenure) *account {
 const (
 	partTime  = 2 * time.Second
 	orderTime = 10 * time.Second
+	lightTime = time.Millisecond // for each end
 )
 
 // errNumber means that another incarnation of a part answers than the one that was hosted.
@@ -233,6 +234,15 @@ func (p *outpost) noteLost(a *account) {
 	}
 }
 
+// orderTime is how long the part may take to carry out an order. To give thousands of ends signal is the longest there is: each wakes
+// goroutines that have hellos to send at once.
+func (p *outpost) orderTime(o *part.Order) time.Duration {
+	if o.Light {
+		return orderTime + time.Duration(len(p.ends))*lightTime
+	}
+	return orderTime
+}
+
 // order has the part do something. When it returns, the fabric knows what came of it. A part that does not answer is not asked: it
 // is told what it has missed when it does.
 func (p *outpost) order(o part.Order) (part.OrderAnswer, error) {
@@ -243,7 +253,7 @@ func (p *outpost) order(o part.Order) (part.OrderAnswer, error) {
 	p.mu.Lock()
 	alive, number := p.alive, p.number
 	p.mu.Unlock()
-	ctx, cancel := context.WithTimeout(alive, orderTime)
+	ctx, cancel := context.WithTimeout(alive, p.orderTime(&o))
 	defer cancel()
 	o.Number, o.Term, o.Sum = number, p.fabric.opts.Term, &part.SumRequest{Number: number, Ends: true}
 	a, err := p.client.Order(ctx, o)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
@@ -124,4 +125,10 @@ func TestPlaces(t *testing.T) {
 		_, err := Places(g, parts, 1)
 		assert.ErrorContains(t, err, want)
 	}
+}
+
+func TestALargePartMayTakeLongerToComeUp(t *testing.T) {
+	p := &outpost{ends: make([]weft.End, 25_000)}
+	require.Equal(t, 35*time.Second, p.orderTime(&part.Order{Light: true}))
+	require.Equal(t, orderTime, p.orderTime(&part.Order{}))
 }

@@ -62,6 +62,8 @@ type Part struct {
 	ended   chan string // capacity 1: it was told to end, and why
 	running sync.WaitGroup
 	stop    context.CancelFunc
+	halt    func()        // ends the machine, and returns when it has; its nodes can be read all the same
+	halted  chan struct{} // closed when the machine has ended
 	once    sync.Once
 	failed  error // of Close
 
@@ -116,7 +118,7 @@ type inside struct {
 func Open(cfg Config) (*Part, error) {
 	c := cfg.Charter
 	p := &Part{
-		charter: c, log: cfg.Log, clock: newClock(c.Now, cfg.Elapsed), ended: make(chan string, 1), notices: make(chan weft.Notice, maxNotices),
+		charter: c, log: cfg.Log, clock: newClock(c.Now, cfg.Elapsed), ended: make(chan string, 1), halted: make(chan struct{}), notices: make(chan weft.Notice, maxNotices),
 	}
 	p.orders.troubles.more = make(chan struct{}, 1)
 	if p.log == nil {
@@ -164,7 +166,9 @@ func (p *Part) open(cfg Config) (err error) {
 	}
 	work, stop := context.WithCancel(context.Background())
 	p.stop = stop
-	p.running.Go(func() { p.machine.Run(work) })
+	driving, halt := context.WithCancel(work)
+	p.halt = func() { halt(); <-p.halted }
+	p.running.Go(func() { defer close(p.halted); p.machine.Run(driving) })
 	p.running.Go(func() { p.teller.run(work) })
 	p.running.Go(func() { p.carryNotices(work) })
 	p.running.Go(func() { p.carryTroubles(work) })

@@ -345,3 +345,17 @@ func (l *led) epochs() (n uint64) {
 	}
 	return n
 }
+
+// Parts end one after the other, with packets on their way everywhere.
+func TestPartsThatEndUnderLoadAgree(t *testing.T) {
+	r := newRig(t, "kary-ntree:4,2", "adaptive-link", nil)
+	r.all(part.Order{Light: true})
+	r.up(0)
+	r.traffic("uniform:1")
+	r.delivered(1000)
+	s := r.add(func(l *led) (part.Sum, error) {
+		return l.End(context.Background(), part.EndOrder{Number: l.charter.Number, Why: "the test"})
+	})
+	require.Positive(t, s.Held+s.Queued+s.wires, "the fabric is empty")
+	require.Zero(t, s.balance(), "%+v", s.Sum)
+}

@@ -217,9 +217,17 @@ func (r *rig) sum() (s sums) { return r.sumWith(part.SumRequest{}) }
 
 func (r *rig) sumWith(ask part.SumRequest) (s sums) {
 	r.t.Helper()
+	return r.add(func(l *led) (part.Sum, error) {
+		return l.Sum(context.Background(), part.SumRequest{Number: l.charter.Number, Ends: true, Eras: ask.Eras})
+	})
+}
+
+// add adds up what every part says.
+func (r *rig) add(says func(l *led) (part.Sum, error)) (s sums) {
+	r.t.Helper()
 	s.flows = map[weft.End]credit.Flow{}
 	for _, l := range r.parts {
-		one, err := l.Sum(context.Background(), part.SumRequest{Number: l.charter.Number, Ends: true, Eras: ask.Eras})
+		one, err := says(l)
 		require.NoError(r.t, err)
 		s.Add(&one)
 		for i := range l.charter.Place.Ends(r.graph) {

@@ -226,6 +226,8 @@ func (p *Part) onEnd(o EndOrder) (Sum, error) {
 	if err != nil {
 		return Sum{}, err
 	}
+	// Its nodes stand still from now on: what it says then agrees with what other parts say, though packets are on their way.
+	p.halt()
 	s, err := p.onSum(SumRequest{Ends: true, Eras: true, Latency: true, Standing: true})
 	select {
 	case p.ended <- o.Why:

@@ -33,9 +33,16 @@ func made(r run, links, crossings float64, within, across hop) result {
 	return got
 }
 
+func on(t *testing.T, layout run, spec string) run {
+	t.Helper()
+	r, err := layout.on(spec)
+	require.NoError(t, err)
+	return r
+}
+
 func TestAModelPredictsWhatItWasMadeOf(t *testing.T) {
 	within, alone, crowded := hop{3e-6, 1e-6}, hop{8e-6, 4e-6}, hop{16e-6, 9e-6}
-	one, apart, together := layouts[0].on(small), layouts[1].on(small), layouts[3].on(small)
+	one, apart, together := on(t, layouts[0], small), on(t, layouts[1], small), on(t, layouts[3], small)
 	oneWay := made(way, 3, 1, within, crowded)
 	oneWay.busy.agents, oneWay.busy.servers = []float64{0.2, 0.3}, []float64{0.1, 0.1}
 	m, err := fit(made(one, 5, 0, within, hop{}), []result{made(apart, 5, 0.8, within, alone), made(together, 5, 0.8, within, crowded)}, oneWay)
@@ -67,9 +74,9 @@ func TestAModelPredictsWhatItWasMadeOf(t *testing.T) {
 }
 
 func TestNoModelIsMadeOfRunsThatSayNothing(t *testing.T) {
-	good := made(layouts[0].on(small), 5, 0, hop{1e-6, 1e-6}, hop{})
-	two := made(layouts[1].on(small), 5, 1, hop{1e-6, 1e-6}, hop{1e-6, 1e-6})
-	for _, bad := range []result{{run: layouts[1]}, made(layouts[1].on(small), 5, 0, hop{1e-6, 1e-6}, hop{})} {
+	good := made(on(t, layouts[0], small), 5, 0, hop{1e-6, 1e-6}, hop{})
+	two := made(on(t, layouts[1], small), 5, 1, hop{1e-6, 1e-6}, hop{1e-6, 1e-6})
+	for _, bad := range []result{{run: layouts[1]}, made(on(t, layouts[1], small), 5, 0, hop{1e-6, 1e-6}, hop{})} {
 		_, err := fit(good, []result{bad}, two)
 		require.ErrorContains(t, err, "2 hosts, a core each")
 	}
@@ -104,7 +111,7 @@ func TestASiteThatCannotStartIsNamedAndLeavesNothing(t *testing.T) {
 	m := measurer{bin: filepath.Join(t.TempDir(), "nothing")}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := m.measure(ctx, layouts[0].on("mesh:2"))
+	_, err := m.measure(ctx, on(t, layouts[0], "mesh:2"))
 	require.ErrorContains(t, err, "mesh:2, 1 host, 1 core: server h1")
 	require.ErrorContains(t, command(ctx, nil), "usage")
 	require.Error(t, command(ctx, []string{"-what"}))

@@ -123,7 +123,7 @@ func (m measurer) ledger(ctx context.Context, s *site, client *api.Client, got *
 			return err
 		}
 		if l.Ledger != nil {
-			got.balanced = l.Ledger.Balanced
+			got.balanced = l.Ledger.Balanced && l.Ledger.InFlight == 0
 			return nil
 		}
 	}

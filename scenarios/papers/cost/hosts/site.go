@@ -51,6 +51,7 @@ type line struct {
 	} `json:"up"`
 	Ledger *struct {
 		Balanced bool `json:"balanced"`
+		InFlight int  `json:"in_flight"`
 	} `json:"ledger"`
 }
 
@@ -195,10 +196,10 @@ func (s *site) next(ctx context.Context, within time.Duration) (l line, err erro
 	}
 }
 
-// said is what all processes have printed last.
+// said is what leader and agents have printed last.
 func (s *site) said() string {
 	var b strings.Builder
-	for _, list := range [][]*process{{s.leader}, s.agents, s.servers} {
+	for _, list := range [][]*process{{s.leader}, s.agents} {
 		for _, p := range list {
 			fmt.Fprintf(&b, "\n%s: %s", p.name, p.log)
 		}
