@@ -49,7 +49,7 @@ func (f *Fabric) attendPart(ctx context.Context, p *outpost) {
 				f.partSpeaks(ctx, p, s)
 			}
 		case errors.Is(err, bus.ErrNoProcess) || errors.Is(err, errNumber) || errors.Is(err, bus.ErrSwitchRefused):
-			if time.Since(troubled) < afterBroker {
+			if time.Since(troubled) < afterBroker || f.renewing() {
 				p.hush()
 				continue
 			}
