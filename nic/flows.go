@@ -2,37 +2,6 @@ package nic
 
 import "github.com/weft-fabric/weft"
 
-// pageBits is of the entries of a page, chosen by us: in the largest fabrics a NIC's first packets each go to a page of their own, and
-// pages of 32 keep a NIC that has sent and received fifty small, while the pointers to them take no more than half a kilobyte for 2,000 NICs.
-const pageBits = 5
-
-// page is a part of a table.
-type page[T any] [1 << pageBits]T
-
-// table is an array indexed by NICID whose pages are made when first written, so that a NIC that talks to few others stays
-// small in a large fabric.
-type table[T any] struct{ pages []*page[T] }
-
-func newTable[T any](nics int) table[T] {
-	return table[T]{pages: make([]*page[T], (nics+1<<pageBits-1)>>pageBits)}
-}
-
-func (t *table[T]) at(id weft.NICID) *T {
-	p := &t.pages[id>>pageBits]
-	if *p == nil {
-		*p = new(page[T])
-	}
-	return &(*p)[id&(1<<pageBits-1)]
-}
-
-// get is the entry of id, zero if it was never written.
-func (t *table[T]) get(id weft.NICID) (v T) {
-	if p := t.pages[id>>pageBits]; p != nil {
-		v = p[id&(1<<pageBits-1)]
-	}
-	return v
-}
-
 // arrivals is what a NIC remembers of one flow it receives: the next number it has not seen, and which of the 64 numbers
 // before that it has.
 type arrivals struct {
@@ -65,4 +34,102 @@ func (a *arrivals) take(seq uint64) order {
 	}
 	a.window |= 1 << age
 	return late
+}
+
+// flows is what a NIC remembers of the flows that it receives, per source. Most flows of a large fabric have few packets, and all of
+// them have arrived: then how many there are says it all, in a byte. Flows that lack some of their last 64 are kept whole beside the
+// page, and a page of which one flow is long, or many lack some, has all of its flows whole.
+type flows struct {
+	pages []flowsPage
+	whole map[weft.NICID]arrivals // of sources whose byte is elsewhere; at most maxElsewhere a page
+}
+
+type flowsPage struct {
+	short *[tallyEntries]uint8 // packets that have arrived, numbers 0 to that without a gap; or elsewhere
+	long  *[tallyEntries]arrivals
+}
+
+const (
+	// elsewhere is the byte of a flow that lacks packets.
+	elsewhere = 0xff
+	// maxElsewhere is how many flows of a page may lack packets: in a map they take more than twice the room. Chosen by us.
+	maxElsewhere = tallyEntries / 4
+)
+
+func newFlows(nics int) flows {
+	return flows{pages: make([]flowsPage, (nics+tallyEntries-1)/tallyEntries)}
+}
+
+// get is what is remembered of the flow of src, the zero value if nothing has come.
+func (f *flows) get(src weft.NICID) arrivals {
+	p := &f.pages[src/tallyEntries]
+	switch {
+	case p.long != nil:
+		return p.long[src%tallyEntries]
+	case p.short == nil:
+		return arrivals{}
+	}
+	n := p.short[src%tallyEntries]
+	if n == elsewhere {
+		return f.whole[src]
+	}
+	return arrivals{next: uint64(n), window: without(uint64(n))}
+}
+
+// without is the window of a flow of n packets without a gap.
+func without(n uint64) uint64 { return 1<<n - 1 } // shifting by 64 or more gives 0, less one is all
+
+func (f *flows) set(src weft.NICID, a arrivals) {
+	p := &f.pages[src/tallyEntries]
+	if p.long != nil {
+		p.long[src%tallyEntries] = a
+		return
+	}
+	if p.short == nil {
+		p.short = new([tallyEntries]uint8)
+	}
+	n := &p.short[src%tallyEntries]
+	switch {
+	case a.next >= elsewhere:
+		f.lengthen(src)
+		p.long[src%tallyEntries] = a
+	case a.window == without(a.next):
+		if *n == elsewhere {
+			delete(f.whole, src)
+		}
+		*n = uint8(a.next)
+	case *n == elsewhere:
+		f.whole[src] = a
+	case p.elsewhere() == maxElsewhere:
+		f.lengthen(src)
+		p.long[src%tallyEntries] = a
+	default:
+		if f.whole == nil {
+			f.whole = map[weft.NICID]arrivals{}
+		}
+		*n, f.whole[src] = elsewhere, a
+	}
+}
+
+// elsewhere is how many of the flows of a short page lack packets.
+func (p *flowsPage) elsewhere() (n int) {
+	for _, v := range p.short {
+		if v == elsewhere {
+			n++
+		}
+	}
+	return n
+}
+
+// lengthen keeps the flows of the page of src whole from now on.
+func (f *flows) lengthen(src weft.NICID) {
+	p, first := &f.pages[src/tallyEntries], src/tallyEntries*tallyEntries
+	long := new([tallyEntries]arrivals)
+	for i, n := range p.short {
+		id := first + weft.NICID(i)
+		if long[i] = f.get(id); n == elsewhere {
+			delete(f.whole, id)
+		}
+	}
+	p.short, p.long = nil, long
 }

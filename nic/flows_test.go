@@ -67,41 +67,75 @@ func TestArrivalsAgreeWithASet(t *testing.T) {
 	}
 }
 
-func TestATableKeepsEachEntryApart(t *testing.T) {
-	for _, nics := range []int{1, 256, 257, 1000} {
-		tab := newTable[int](nics)
-		for i := range nics {
-			*tab.at(weft.NICID(i)) = i
+// What is kept of flows in short is what was kept of them whole.
+func TestFlowsAgreeWithArrivals(t *testing.T) {
+	const sources = 3 * tallyEntries
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		f, want, sent := newFlows(sources), make([]arrivals, sources), make([]uint64, sources)
+		few := 1 + r.IntN(sources) // sources that send: flows of 6 packets, or of 1000
+		for step := range 6 * sources * (1 + int(seed%3)) {
+			src := weft.NICID(r.IntN(few))
+			if seed%2 == 0 && r.IntN(300) == 0 { // made anew
+				sent[src] = (sent[src]>>numberBits + 1) << numberBits
+				want[src] = arrivals{next: sent[src]}
+				f.set(src, want[src])
+			}
+			seq := sent[src]
+			switch r.IntN(12) {
+			case 0: // lost
+				sent[src] += 2
+				seq++
+			case 1: // late, or again
+				seq -= min(seq&(1<<numberBits-1), uint64(r.IntN(80)))
+			default:
+				sent[src]++
+			}
+			a := f.get(src)
+			require.Equal(t, want[src], a, "seed %d, step %d", seed, step)
+			require.Equal(t, want[src].take(seq), a.take(seq))
+			f.set(src, a)
+			require.Equal(t, want[src], f.get(src), "seed %d, step %d", seed, step)
 		}
-		for i := range nics {
-			require.Equal(t, i, *tab.at(weft.NICID(i)))
+		for i, a := range want {
+			require.Equal(t, a, f.get(weft.NICID(i)), "seed %d, flow %d", seed, i)
 		}
 	}
-	tab := newTable[int](1000)
-	tab.at(999)
-	require.Nil(t, tab.pages[0], "pages that nobody uses are not made")
 }
 
-func TestATableIsAsLargeAsWhatIsWrittenToIt(t *testing.T) {
-	const nics = 11_664
-	made := func(t table[uint64]) (pages int) {
-		for _, p := range t.pages {
-			if p != nil {
-				pages++
+// In a fabric where all speak with all, and nothing is lost, a flow takes a byte at either end; where packets are lost no more than an
+// array of all would.
+func TestFlowsAreSmall(t *testing.T) {
+	const nics = 182 * tallyEntries // as many as mport-tree:36,3 has, less 16
+	f := newFlows(nics)
+	longs := func() (n int) {
+		for _, p := range f.pages {
+			if p.long != nil {
+				n++
 			}
 		}
-		return pages
+		return n
 	}
-	tab := newTable[uint64](nics)
-	require.Zero(t, tab.get(nics-1))
-	require.Zero(t, made(tab), "to read makes nothing")
-	for i := range 50 {
-		*tab.at(weft.NICID(i * 233)) = uint64(i + 1)
+	take := func(src weft.NICID, seqs ...uint64) {
+		for _, s := range seqs {
+			a := f.get(src)
+			a.take(s)
+			f.set(src, a)
+		}
 	}
-	*tab.at(nics - 1) = 99
-	require.LessOrEqual(t, made(tab)*len(page[uint64]{}), 51*32, "the first packets to fifty others do not make room for all")
-	for i := range 50 {
-		require.Equal(t, uint64(i+1), tab.get(weft.NICID(i*233)))
+	for src := range weft.NICID(nics) {
+		take(src, 1, 0, 3, 2) // overtaken twice, and made up for
 	}
-	require.Equal(t, uint64(99), tab.get(nics-1))
+	require.Zero(t, longs())
+	require.Empty(t, f.whole)
+	for src := weft.NICID(0); src < nics; src += 4 * tallyEntries {
+		take(src, 5)
+	}
+	require.Zero(t, longs())
+	require.Len(t, f.whole, (len(f.pages)+3)/4, "a lost packet costs one entry")
+	for src := range weft.NICID(nics) {
+		take(src, 6)
+	}
+	require.Equal(t, len(f.pages), longs())
+	require.Empty(t, f.whole, "of those that lost packets nothing is kept twice")
 }

@@ -52,16 +52,23 @@ func (s *Source) check(nics int) error {
 	return s.Sizes.check()
 }
 
-// numbers is where the next number for dst stands.
-func (n *NIC) numbers(dst weft.NICID) *uint64 {
+// nextNumber is that of the next packet for dst.
+func (n *NIC) nextNumber(dst weft.NICID) uint64 {
 	if n.cfg.Unordered {
-		return &n.number
+		return n.number
 	}
-	next := n.sequence.at(dst)
-	if *next == 0 {
-		*next = n.number // the first of this incarnation
+	return n.number + n.sequence.get(dst)
+}
+
+// takeNumber gives the next packet for dst its number.
+func (n *NIC) takeNumber(dst weft.NICID) (seq uint64) {
+	if n.cfg.Unordered {
+		n.number++
+		return n.number - 1
 	}
-	return next
+	sent := n.sequence.get(dst)
+	n.sequence.set(dst, sent+1)
+	return n.number + sent
 }
 
 // generate queues one packet, or refuses it because the queue is full.
@@ -70,16 +77,14 @@ func (n *NIC) generate(now weft.Time, dst weft.NICID, size uint32, traced bool) 
 		n.stats.Refused++
 		return false
 	}
-	next := n.numbers(dst)
 	var a weft.Address
 	if n.cfg.Addresses != nil {
 		a = n.address(dst)
 	}
 	n.queue.fifos[a.VC].PushBack(packet{
-		seq: *next, injected: now, dst: dst, size: size, era: n.era, path: a.Path, layers: a.Layers, traced: traced,
+		seq: n.takeNumber(dst), injected: now, dst: dst, size: size, era: n.era, path: a.Path, layers: a.Layers, traced: traced,
 	})
 	n.queue.pushed(a.VC, size)
-	*next++
 	n.stats.Injected++
 	n.eras.at(n.era, n.era).Injected++
 	return true

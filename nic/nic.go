@@ -83,16 +83,16 @@ type NIC struct {
 	nextAt   weft.Time // when the source generates its next packet
 	era      uint16
 	queue    sendQueue
-	sequence table[uint64]      // per destination, the next number; not when Unordered
+	sequence tally              // per destination, how many packets there were; not when Unordered
 	number   uint64             // the next number of all, when Unordered; else the first of a flow
 	marks    map[weft.NICID]int // per destination, how many of the next packets are traced; nil: none
 	withheld table[weft.Time]   // per destination, until when nothing is generated for it; not unless notices are honoured
-	flows    table[arrivals]    // per source; not when Unordered
+	flows    flows              // per source; not when Unordered
 	bases    table[uint64]      // per source, the first number heard of a flow that was on its way before; only with an Incarnation
 
 	stats   Stats
 	eras    eras
-	latency *hdrhistogram.Histogram // made at the first delivery
+	latency *hdrhistogram.PackedHistogram // made at the first delivery, unless it is shared
 }
 
 // Source is what a NIC generates by itself. Traffic.Sources makes those of all NICs of a fabric.
@@ -140,8 +140,7 @@ func New(cfg Config) (*NIC, error) {
 		cfg: cfg,
 		end: linkend.New(
 			credit.Config{VCs: cfg.VCs, Buffer: cfg.Buffer, Eager: cfg.EagerCredits, First: cfg.Epoch}, cfg.Liveness),
-		nextAt:  weft.Never,
-		latency: cfg.Latency,
+		nextAt: weft.Never,
 	}
 	fifos := 1
 	if cfg.Addresses != nil {
@@ -150,7 +149,7 @@ func New(cfg Config) (*NIC, error) {
 	n.queue.fifos = make([]deque.Deque[packet], fifos)
 	n.number = firstNumber(cfg.Incarnation)
 	if !cfg.Unordered {
-		n.sequence, n.flows = newTable[uint64](cfg.NICs), newTable[arrivals](cfg.NICs)
+		n.sequence, n.flows = newTally(cfg.NICs), newFlows(cfg.NICs)
 		if cfg.Incarnation > 0 {
 			n.bases = newTable[uint64](cfg.NICs)
 		}
@@ -193,7 +192,7 @@ func (n *NIC) Send(now weft.Time, dst weft.NICID, size int, traced bool, out *we
 	}
 	n.markSendable(out)
 	n.wake(out)
-	return *n.numbers(dst) - 1, nil
+	return n.nextNumber(dst) - 1, nil
 }
 
 // Tick implements [weft.Core]: it generates what the source owes up to now, and says hello or gives up on a silent neighbour.

@@ -18,7 +18,7 @@ func (d *inTurn) Next(Rand) (weft.NICID, bool) {
 
 // generated is how many packets for a and b have been put into the send queue.
 func generated(r *rig, a, b weft.NICID) [2]uint64 {
-	return [2]uint64{*r.sequence.at(a), *r.sequence.at(b)}
+	return [2]uint64{r.sequence.get(a), r.sequence.get(b)}
 }
 
 func TestAfterANoticeNothingIsGeneratedForThatDestinationForATime(t *testing.T) {

@@ -25,6 +25,47 @@ type PortReading struct {
 	Suppressed bool   // damping keeps the link down
 }
 
+// VCSum is what a virtual channel comes to over all ports of a switch.
+type VCSum struct {
+	Input, Output int            // packets in its queues
+	Credits       int            // packets that neighbours can take
+	Stalls        [stalls]uint64 // by Stall
+}
+
+// SumVCs adds up each virtual channel over all ports.
+func (s *Switch) SumVCs() []VCSum {
+	sums := make([]VCSum, s.cfg.VCs)
+	for i := range s.ports {
+		for vc := range weft.VC(s.cfg.VCs) {
+			c, sum := s.channel(weft.PortID(i), vc), &sums[vc]
+			sum.Input, sum.Output = sum.Input+int(s.in[c].n), sum.Output+int(s.out[c].n)
+			sum.Credits += s.ports[i].end.Credits(vc)
+			for why, n := range s.in[c].stalls {
+				sum.Stalls[why] += n
+			}
+			sum.Stalls[StallNoCredit] += s.out[c].stalls
+		}
+	}
+	return sums
+}
+
+// SumVCs is [Switch.SumVCs] of a switch that there is a snapshot of.
+func (s *Snapshot) SumVCs() (sums []VCSum) {
+	for _, p := range s.Ports {
+		for vc, c := range p.VCs {
+			if vc == len(sums) {
+				sums = append(sums, VCSum{})
+			}
+			sum := &sums[vc]
+			sum.Input, sum.Output, sum.Credits = sum.Input+c.Input, sum.Output+c.Output, sum.Credits+c.Credits
+			for why, n := range c.Stalls {
+				sum.Stalls[why] += n
+			}
+		}
+	}
+	return sums
+}
+
 // Read fills r. It allocates nothing but the lists of r, the first time.
 func (s *Switch) Read(r *Reading) {
 	r.Stats, r.Held, r.Blocked = s.stats, s.Held(), s.wait.blockedSlots()

@@ -16,6 +16,8 @@ type Topology struct {
 	Switches []TopologySwitch `json:"switches"`
 	NICs     []TopologyNIC    `json:"nics"`
 	Links    []TopologyLink   `json:"links"`
+	Pods     []TopologyPod    `json:"pods,omitempty" jsonschema_description:"Of a large fabric: its switches in groups that are looked at as one, see the stream."`
+	Bundles  []TopologyBundle `json:"bundles,omitempty" jsonschema_description:"All links between two pods, for every two that have any."`
 }
 
 // TopologyLayout is how it is drawn.
@@ -55,8 +57,10 @@ type TopologyLink struct {
 	Bend  float64 `json:"bend,omitempty" jsonschema_description:"Drawn as a quadratic curve from a to b whose control point is so far from the middle, to the left of the way from a to b."`
 }
 
-func listing(g *topology.Graph) ([]byte, error) {
+func listing(g *topology.Graph, pods *grouping) ([]byte, error) {
 	var b bytes.Buffer
-	err := layout.WriteJSON(&b, g)
-	return b.Bytes(), err
+	if err := layout.WriteJSON(&b, g); err != nil {
+		return nil, err
+	}
+	return withPods(b.Bytes(), pods)
 }

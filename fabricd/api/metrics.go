@@ -128,7 +128,7 @@ func (s series) links(f *fabric.Fabric, r *fabric.Reading) {
 
 func (s series) switches(f *fabric.Fabric, r *fabric.Reading, sampler *fabric.Sampler) {
 	states := map[string]int{fabric.SwitchUp: 0, fabric.SwitchDown: 0, fabric.SwitchQuiet: 0}
-	snaps := sampler.Snapshots()
+	vcs := sampler.VCs()
 	for i, sw := range f.Topology().Switches {
 		k, st := &r.Switches[i], sampler.Stats(i)
 		states[k.State]++
@@ -140,28 +140,15 @@ func (s series) switches(f *fabric.Fabric, r *fabric.Reading, sampler *fabric.Sa
 		s.counter(switchDiscarded, st.Discarded, sw.Name)
 		s.counter(switchLost, st.LostQueue, sw.Name, "queue")
 		s.counter(switchLost, st.LostCrash, sw.Name, "crash")
-		s.channels(sw.Name, snaps[sw.ID])
+		s.channels(sw.Name, vcs[i])
 	}
 	for state, n := range states {
 		s.gauge(switches, float64(n), state)
 	}
 }
 
-// channels adds up the virtual channels of all ports: each port apart would be a hundred thousand series in a large fabric.
-func (s series) channels(name string, sn switching.Snapshot) {
-	var sums []switching.VCSnapshot
-	for _, p := range sn.Ports {
-		for vc, c := range p.VCs {
-			if vc == len(sums) {
-				sums = append(sums, switching.VCSnapshot{})
-			}
-			sum := &sums[vc]
-			sum.Input, sum.Output, sum.Credits = sum.Input+c.Input, sum.Output+c.Output, sum.Credits+c.Credits
-			for i, n := range c.Stalls {
-				sum.Stalls[i] += n
-			}
-		}
-	}
+// channels tells of virtual channels over all ports: each port apart would be a hundred thousand series in a large fabric.
+func (s series) channels(name string, sums []switching.VCSum) {
 	for i, c := range sums {
 		vc := strconv.Itoa(i)
 		s.gauge(vcQueued, float64(c.Input), name, vc, "input")

@@ -96,7 +96,7 @@ func (d *description) operation(r route) object {
 	}
 	responses := object{"200": ok}
 	codes := []int{http.StatusBadRequest, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable}
-	if strings.Contains(r.path, "{id}") || r.path == "/trace" {
+	if strings.Contains(r.path, "{id}") || r.path == "/trace" || r.path == "/stream" {
 		codes = append(codes, http.StatusNotFound)
 	}
 	codes = append(codes, http.StatusUnauthorized)

@@ -11,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 )
@@ -123,7 +124,7 @@ func TestTheListingOfEveryKindOfTopologyIsAsDescribed(t *testing.T) {
 	for _, spec := range []string{"kary-ntree:2,3", "mport-tree:4,2", "mesh:3x3", "torus:4x4x2", "ring:5", "irregular:8,12,1"} {
 		g, err := topology.Parse(spec)
 		require.NoError(t, err)
-		data, err := listing(g)
+		data, err := listing(g, newGrouping(g, placement.Pods(g)))
 		require.NoError(t, err)
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 		require.NoError(t, err)
@@ -135,7 +136,7 @@ func TestTheListingOfEveryKindOfTopologyIsAsDescribed(t *testing.T) {
 func TestNamesOfMembersStay(t *testing.T) {
 	t.Parallel()
 	for want, v := range map[string]any{
-		"seq kind run at page pages links switches events faults hops sample ledger totals deadlock traffic": Frame{},
+		"seq kind run at page pages links switches events faults hops pods bundles sample ledger totals deadlock traffic": Frame{},
 		"i state cut_ab cut_ba flapping suffers_ab suffers_ba a_up b_up held_a held_b " +
 			"rate_ab rate_ba load_ab load_ba queued_ab queued_ba lost": LinkView{},
 		"i state held blocked rerouted uturns vector": SwitchView{},

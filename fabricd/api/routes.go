@@ -43,6 +43,7 @@ type parameter struct {
 func (w *Web) routes() []route {
 	after := []parameter{{"after", "Only what has a higher number.", object{"type": "integer", "minimum": 0}}}
 	table := []parameter{{"forwarding", "false leaves the forwarding table out, which may be long.", object{"type": "boolean"}}}
+	open := []parameter{{"open", "In a fabric with pods, tell of pods and bundles in sum, and of links and switches only in these pods: names, separated by commas, may be none.", object{"type": "string"}}}
 	list := []route{
 		{method: "GET", path: "/status", does: "The fabric at a glance.", out: Status{}, handle: w.get(w.Server.status)},
 		{method: "GET", path: "/topology", does: "Switches, NICs and links, with the places where they are drawn.", out: Topology{}, raw: w.topology},
@@ -54,7 +55,7 @@ func (w *Web) routes() []route {
 		{method: "GET", path: "/ledger", does: "Where every packet is.", out: fabric.Ledger{}, handle: func(*http.Request) (any, error) { return w.Server.fabric.Ledger(), nil }},
 		{method: "GET", path: "/events", does: "Events that are kept, the oldest first: at most 512, the next when asked again.", query: after, out: []fabric.Event{}, handle: w.events},
 		{method: "GET", path: "/fabrics", does: "The fabrics that run on this machine, with the addresses of their pages.", out: []Listed{}, handle: w.fabrics},
-		{method: "GET", path: "/stream", does: "The state stream as server-sent events named frame, each a Frame. Last-Event-ID resumes.", raw: w.stream, unbounded: true},
+		{method: "GET", path: "/stream", does: "The state stream as server-sent events named frame, each a Frame. Last-Event-ID resumes.", query: open, raw: w.stream, unbounded: true},
 		{method: "GET", path: "/openapi.json", does: "This description.", raw: w.openAPI},
 
 		{method: "POST", path: "/session", does: "What a token lets its bearer do; a browser gets a cookie, with which it may look.", out: Session{}, raw: w.session, anyToken: true},

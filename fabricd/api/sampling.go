@@ -38,6 +38,7 @@ type sampling struct {
 	faultsAt         weft.Time            // when reports were asked for
 	links            []LinkView           // as viewers have them
 	views            []SwitchView         // likewise
+	sums             *podSums             // nil: there are no pods
 	faults           map[int]fault.Report // as viewers have them; those of old numbers are forgotten
 	changed          map[int]bool         // numbers of reports for the next frame
 	openFrom, lastID int                  // number of the first report that is open, of the last there is
@@ -92,6 +93,7 @@ func (s *sampling) frame(counters bool) step {
 			d.Switches = append(d.Switches, v)
 		}
 	}
+	s.sums.add(&d, s.links, s.views, func(i int) uint64 { st := s.sampler.Stats(i); return st.Discarded + st.LostCrash })
 	if counters {
 		for i := range r.Switches {
 			s.switches[i] = [2]uint64{r.Switches[i].Rerouted, r.Switches[i].UTurns}

@@ -42,7 +42,7 @@ type Server struct {
 // NewServer serves f over control, which the caller closes after Run has returned.
 func NewServer(f *fabric.Fabric, control *bus.Control, info Info) (*Server, error) {
 	s := &Server{info: info, fabric: f, control: control, stream: NewStream(f), first: f.Events().Last()}
-	s.listing = sync.OnceValues(func() ([]byte, error) { return listing(f.Topology()) })
+	s.listing = sync.OnceValues(func() ([]byte, error) { return listing(f.Topology(), s.stream.pods) })
 	for verb, h := range map[string]bus.Handler{
 		VerbStatus:   s.status,
 		VerbTopology: s.topology,

@@ -18,7 +18,11 @@ func (w *Web) stream(out http.ResponseWriter, r *http.Request) {
 	}
 	rc := http.NewResponseController(out)
 	_ = rc.SetReadDeadline(time.Time{}) // for as long as it lasts; both are there on every server of ours
-	v := w.Server.stream.Watch(r.Header.Get("Last-Event-ID"))
+	v, err := w.Server.stream.watch(r)
+	if err != nil {
+		refuse(out, http.StatusNotFound, err)
+		return
+	}
 	defer v.Close()
 	h := out.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -40,4 +44,13 @@ func (w *Web) stream(out http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// watch begins watching as a request asks for.
+func (s *Stream) watch(r *http.Request) (*Viewer, error) {
+	after, q := r.Header.Get("Last-Event-ID"), r.URL.Query()
+	if !q.Has("open") {
+		return s.Watch(after), nil
+	}
+	return s.WatchPods(after, q.Get("open"))
 }

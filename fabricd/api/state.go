@@ -32,6 +32,10 @@ type Frame struct {
 	Faults   []fault.Report `json:"faults,omitempty" jsonschema_description:"Reports that are new or have changed; in a snapshot the newest 100."`
 	Hops     []HopView      `json:"hops,omitempty" jsonschema_description:"New hops of traced packets."`
 
+	// For those who look at a large fabric by pods; links and switches are then those of the pods that they have opened.
+	Pods    []PodView    `json:"pods,omitempty"`
+	Bundles []BundleView `json:"bundles,omitempty"`
+
 	Sample   Sample        `json:"sample"`
 	Ledger   fabric.Ledger `json:"ledger" jsonschema_description:"Without lost_on: what a link has lost its view says."`
 	Totals   fabric.Totals `json:"totals" jsonschema_description:"The latency is that of all packets, and up to a second old."`
@@ -90,7 +94,7 @@ const (
 	snapshotFaults = 100
 )
 
-// State is what frames make of a fabric. The zero value waits for a snapshot.
+// State is what frames make of a fabric, those of a viewer who is told of everything. The zero value waits for a snapshot.
 type State struct {
 	Frame // a snapshot of all, but for hops, which are those of the latest frame
 }
@@ -101,6 +105,7 @@ func (s *State) Apply(f Frame) error {
 		s.Frame = f
 		s.Links, s.Switches = slices.Clone(f.Links), slices.Clone(f.Switches)
 		s.Events, s.Faults = slices.Clone(f.Events), slices.Clone(f.Faults)
+		s.Pods, s.Bundles = slices.Clone(f.Pods), slices.Clone(f.Bundles)
 		return nil
 	}
 	if f.Run != s.Run || f.Seq != s.Seq+1 {
@@ -116,6 +121,16 @@ func (s *State) Apply(f Frame) error {
 			return fmt.Errorf("frame %d has switch %d: there are %d", f.Seq, w.I, len(s.Switches))
 		}
 	}
+	for _, p := range f.Pods {
+		if p.I < 0 || p.I >= len(s.Pods) {
+			return fmt.Errorf("frame %d has pod %d: there are %d", f.Seq, p.I, len(s.Pods))
+		}
+	}
+	for _, b := range f.Bundles {
+		if b.I < 0 || b.I >= len(s.Bundles) {
+			return fmt.Errorf("frame %d has bundle %d: there are %d", f.Seq, b.I, len(s.Bundles))
+		}
+	}
 	next := f
 	next.Kind, next.Links, next.Switches = KindSnapshot, s.Links, s.Switches
 	for _, l := range f.Links {
@@ -123,6 +138,13 @@ func (s *State) Apply(f Frame) error {
 	}
 	for _, w := range f.Switches {
 		next.Switches[w.I] = w
+	}
+	next.Pods, next.Bundles = s.Pods, s.Bundles
+	for _, p := range f.Pods {
+		next.Pods[p.I] = p
+	}
+	for _, b := range f.Bundles {
+		next.Bundles[b.I] = b
 	}
 	next.Events = newest(append(s.Events, f.Events...), snapshotEvents)
 	next.Faults = s.Faults

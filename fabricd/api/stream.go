@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 )
@@ -36,31 +37,47 @@ type Stream struct {
 	run   string
 	page  int           // bytes of a page over the broker
 	every time.Duration // between frames with counters
+	pods  *grouping     // nil: none
 
 	wake    chan struct{} // cap 1: somebody watches
 	leasing chan struct{} // cap 1: over the broker
 
 	mu       sync.Mutex
 	state    State         // as of the latest frame
-	kept     []encoded     // the latest frames; bounds: keptFrames, keptBytes
+	kept     []*common     // the latest frames; bounds: keptFrames, keptBytes
 	bytes    int           // of kept
-	snapshot encoded       // of the state, if its number is that of the latest frame
+	snapshot *common       // of the state, if its number is that of the latest frame
 	news     chan struct{} // closed by the next frame
 	read     time.Time     // when counters were read last
 	viewers  int
 	leased   time.Time // somebody watches over the broker until then
 }
 
-// encoded is a frame as it travels.
-type encoded struct {
-	seq  uint64
-	data []byte
+// common is a frame for any number of viewers.
+type common struct {
+	Frame
+	once sync.Once
+	data []byte // of all but what is in sum, once somebody wants it
+}
+
+// whole is the frame as it travels to those who are told of everything.
+func (t *common) whole() []byte {
+	t.once.Do(func() { t.data = encodeFrame(scope(nil).of(t.Frame, nil)) })
+	return t.data
+}
+
+// size is about how many bytes the frame takes.
+func (t *common) size() int {
+	return len(t.Links)*int(unsafe.Sizeof(LinkView{})) + len(t.Switches)*int(unsafe.Sizeof(SwitchView{})) +
+		len(t.Events)*int(unsafe.Sizeof(fabric.Event{})) + len(t.Hops)*int(unsafe.Sizeof(HopView{}))
 }
 
 // NewStream returns the stream of f, which Run fills.
-func NewStream(f *fabric.Fabric) *Stream {
+func NewStream(f *fabric.Fabric) *Stream { return newStream(f, group(f.Topology())) }
+
+func newStream(f *fabric.Fabric, pods *grouping) *Stream {
 	return &Stream{
-		f: f, run: strings.ToLower(rand.Text()[:12]), page: pageBytes, every: framesEvery(len(f.Topology().Links)),
+		f: f, pods: pods, run: strings.ToLower(rand.Text()[:12]), page: pageBytes, every: framesEvery(len(f.Topology().Links)),
 		wake: make(chan struct{}, 1), leasing: make(chan struct{}, 1), news: make(chan struct{}),
 	}
 }
@@ -87,6 +104,7 @@ func (s *Stream) Run(ctx context.Context) {
 			}
 			if smp == nil {
 				smp = newSampling(s.f)
+				smp.sums = newPodSums(s.pods)
 			}
 			smp.resume()
 			tick.Reset(s.every)
@@ -166,10 +184,10 @@ func (s *Stream) add(st step) {
 	if err := s.state.Apply(d); err != nil {
 		panic("api: BUG: " + err.Error())
 	}
-	data := encodeFrame(d)
-	s.kept, s.bytes = append(s.kept, encoded{d.Seq, data}), s.bytes+len(data)
+	k := &common{Frame: d}
+	s.kept, s.bytes = append(s.kept, k), s.bytes+k.size()
 	for len(s.kept) > keptFrames || s.bytes > keptBytes && len(s.kept) > 1 {
-		s.bytes -= len(s.kept[0].data)
+		s.bytes -= s.kept[0].size()
 		s.kept = slices.Delete(s.kept, 0, 1)
 	}
 	if st.counters {
@@ -192,6 +210,19 @@ type Viewer struct {
 	s    *Stream
 	seq  uint64 // of the last frame it was given; 0: none, it begins with a snapshot
 	came time.Time
+	open scope
+}
+
+// WatchPods is Watch for one who is told of pods in sum, and of single links and switches only in those with the names in open, separated by
+// commas. In a fabric without pods he is told of everything. The error names a pod that there is not.
+func (s *Stream) WatchPods(after, open string) (*Viewer, error) {
+	in, err := s.pods.scope(open)
+	if err != nil {
+		return nil, err
+	}
+	v := s.Watch(after)
+	v.open = in
+	return v, nil
 }
 
 // Watch begins watching, after the frame with that id, as Next returns it; unless that is kept, or the id is empty or of another
@@ -236,9 +267,12 @@ func (v *Viewer) Close() {
 func (v *Viewer) Next(ctx context.Context) (id string, frame []byte, err error) {
 	for {
 		e, news := v.s.after(v.seq, v.came)
-		if e.seq != 0 {
-			v.seq = e.seq
-			return v.s.id(e.seq), e.data, nil
+		if e != nil {
+			v.seq = e.Seq
+			if v.open == nil {
+				return v.s.id(e.Seq), e.whole(), nil
+			}
+			return v.s.id(e.Seq), encodeFrame(v.open.of(e.Frame, v.s.pods)), nil
 		}
 		select {
 		case <-news:
@@ -250,27 +284,30 @@ func (v *Viewer) Next(ctx context.Context) (id string, frame []byte, err error) 
 
 // after is the frame after number seq, or a snapshot when that is not kept: none that is older than a viewer who came then. When
 // there is none yet, news tells of the next.
-func (s *Stream) after(seq uint64, came time.Time) (e encoded, news <-chan struct{}) {
+func (s *Stream) after(seq uint64, came time.Time) (e *common, news <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last := s.state.Seq
 	switch oldest := last - uint64(len(s.kept)) + 1; {
 	case seq == last && seq != 0, seq == 0 && came.Sub(s.read) > s.every:
-		return e, s.news
+		return nil, s.news
 	case seq != 0 && seq < last && seq+1 >= oldest:
 		return s.kept[seq+1-oldest], nil
 	case last == 0:
-		return e, s.news
+		return nil, s.news
 	}
 	return s.snap(), nil
 }
 
 // snap is a snapshot of the latest state. The caller holds mu.
-func (s *Stream) snap() encoded {
-	if s.snapshot.seq != s.state.Seq {
+func (s *Stream) snap() *common {
+	if s.snapshot == nil || s.snapshot.Seq != s.state.Seq {
 		f := s.state.Frame
 		f.Hops = nil // of the past
-		s.snapshot = encoded{f.Seq, encodeFrame(f)}
+		// The state goes on in the same storage.
+		f.Links, f.Switches, f.Pods, f.Bundles = slices.Clone(f.Links), slices.Clone(f.Switches), slices.Clone(f.Pods), slices.Clone(f.Bundles)
+		f.Events, f.Faults = slices.Clone(f.Events), slices.Clone(f.Faults)
+		s.snapshot = &common{Frame: f}
 	}
 	return s.snapshot
 }

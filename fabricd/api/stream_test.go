@@ -171,12 +171,13 @@ func TestFramesBeyondTheBytesThatAreKeptAreForgotten(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	stream := filled(s, 1)
-	large := step{Frame: Frame{Kind: KindDelta, Traffic: string(make([]byte, keptBytes/6/3))}, counters: true} // 6 bytes each in JSON
+	one := common{Frame: Frame{Links: make([]LinkView, 1)}}
+	large := step{Frame: Frame{Kind: KindDelta, Links: make([]LinkView, keptBytes/one.size()/3)}, counters: true}
 	for range 10 {
 		stream.add(large)
 		require.LessOrEqual(t, stream.bytes, keptBytes)
 	}
-	require.Len(t, stream.kept, 2)
+	require.Len(t, stream.kept, 3)
 }
 
 func TestNothingIsReadWhileNobodyWatches(t *testing.T) {

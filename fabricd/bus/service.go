@@ -77,6 +77,12 @@ func NewService(cfg ServiceConfig) (*Service, error) {
 // ID tells this agent from any other, though it have the same name.
 func (s *Service) ID() string { return s.micro.Info().ID }
 
+// Keeps reports whether the server that it is connected to runs JetStream. Another of its cluster may.
+func (s *Service) Keeps() bool {
+	on, _ := s.conn.ConnectedServerJetStream()
+	return on
+}
+
 // Done is closed when the connection has ended for good: after Close, or when the broker lets us in no more.
 func (s *Service) Done() <-chan struct{} { return s.closedc }
 

@@ -51,7 +51,8 @@ func (s *shard) dial(urls string) (*wire, error) {
 		nats.ClosedHandler(func(*nats.Conn) { close(w.closed) }),
 	}
 	if s.cfg.Broker == nil {
-		opts = append(opts, nats.SetCustomDialer(w), nats.FlusherTimeout(writeTimeout),
+		opts = append(opts, nats.SetCustomDialer(w), nats.FlusherTimeout(0), // see batcher
+
 			nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsLost))
 	}
 	conn, err := connect(s.cfg.Broker, urls, s.cfg.Credentials, opts)
@@ -72,7 +73,7 @@ func (w *wire) Dial(network, address string) (net.Conn, error) {
 	}
 	w.sock.Store(&c)
 	context.AfterFunc(w.ctx, func() { _ = c.Close() })
-	return c, nil
+	return newBatcher(c, writeTimeout), nil
 }
 
 // giveUp ends a connection that hangs. nats.go holds its lock while it writes, so it cannot be asked to.

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/placement"
@@ -25,7 +27,7 @@ func campaign(t *testing.T, url, id string) (<-chan *cluster.Lead, <-chan cluste
 	go func() {
 		defer close(ended)
 		l, err := cluster.Campaign(ctx, cluster.CampaignConfig{
-			Store: s, Me: cluster.Leader{ID: id, Host: "host-" + id, PID: 7}, Lease: time.Second, Standby: func(l cluster.Leader) { standby <- l },
+			Store: s, Me: cluster.Leader{ID: id, Host: "host-" + id, PID: 7}, Lease: time.Second, Standby: func(l cluster.Leader, _ uint64) { standby <- l },
 		})
 		if err == nil {
 			won <- l
@@ -68,6 +70,58 @@ func TestExactlyOneLeadsAndAnotherTakesOver(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, there)
 	require.Equal(t, "c", l.ID)
+}
+
+// A process that gave up because it could not renew is the first to lead again when it can: nobody else could meanwhile.
+func TestAProcessThatGaveUpLeadsAgainAtOnce(t *testing.T) {
+	t.Parallel()
+	url := startServer(t, true)
+	won, _ := campaign(t, url, "a")
+	a := <-won
+	s := openStore(t, url)
+	again, err := cluster.Campaign(t.Context(), cluster.CampaignConfig{Store: s, Me: cluster.Leader{ID: "a"}, Lease: 30 * time.Second})
+	require.NoError(t, err)
+	require.Greater(t, again.Term, a.Term)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, again.Run(ctx))
+	_, there, err := cluster.Leading(t.Context(), s)
+	require.NoError(t, err)
+	require.False(t, there)
+}
+
+// A broker that does not answer for a while, and then to all at once, costs nobody the lead.
+func TestRenewalsWhoseAnswersAreLateCount(t *testing.T) {
+	t.Parallel()
+	server := outside.Start(t, outside.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir()))
+	s := openStore(t, server.URL)
+	l, err := cluster.Campaign(t.Context(), cluster.CampaignConfig{Store: s, Me: cluster.Leader{ID: "a"}, Lease: 6 * time.Second})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.Run(ctx) }()
+	renewed := func(times int) {
+		t.Helper()
+		_, last, err := s.Get(t.Context(), "leader")
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			_, rev, err := s.Get(t.Context(), "leader")
+			if err == nil && rev > last {
+				last, times = rev, times-1
+			}
+			return times <= 0
+		}, patience, 10*time.Millisecond)
+	}
+	renewed(1)
+	server.Pause()
+	on := time.AfterFunc(2500*time.Millisecond, server.Resume) // two renewals are given up meanwhile
+	defer on.Stop()
+	renewed(2)
+	stop()
+	require.NoError(t, <-ended)
+	_, there, err := cluster.Leading(t.Context(), s)
+	require.NoError(t, err)
+	require.False(t, there, "it was given back")
 }
 
 func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
@@ -154,4 +208,44 @@ func TestWithoutJetStreamThereIsNoCluster(t *testing.T) {
 	t.Parallel()
 	_, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: startServer(t, false)})
 	require.True(t, errors.Is(err, bus.ErrNoStore))
+}
+
+// The end of a fabric that was broken off leaves its state behind, which is not that of the next of its name; and that it was ended is known to who
+// has waited meanwhile.
+func TestAFabricBeginsWithNothingOfTheOneBefore(t *testing.T) {
+	t.Parallel()
+	url := startServer(t, true)
+	book := cluster.Book{Store: openStore(t, url)}
+	g, err := topology.Parse("kary-ntree:2,2")
+	require.NoError(t, err)
+	p, err := placement.Place(g, []placement.Agent{{Name: "h1", Ports: 100}})
+	require.NoError(t, err)
+	d := cluster.Desired{Version: v1, Spec: g.Spec}
+	require.NoError(t, book.Begin(t.Context(), d, p))
+	_, since, err := book.Store.Get(t.Context(), "fabric")
+	require.NoError(t, err)
+	k, _, err := book.TakeOver(t.Context(), 1, new(int), func(err error) { t.Error(err) })
+	require.NoError(t, err)
+	k.Keep(7)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, k.Run(ctx))
+	ended, err := book.EndedSince(t.Context(), since)
+	require.NoError(t, err)
+	require.False(t, ended)
+
+	require.NoError(t, book.Store.Delete(t.Context(), "fabric"))
+	require.NoError(t, book.Begin(t.Context(), d, p))
+	_, there, err := book.TakeOver(t.Context(), 2, new(int), nil)
+	require.NoError(t, err)
+	require.False(t, there)
+	require.NoError(t, book.End(t.Context()))
+	ended, err = book.EndedSince(t.Context(), since)
+	require.NoError(t, err)
+	require.True(t, ended)
+	_, now, err := book.Store.Get(t.Context(), "ended")
+	require.NoError(t, err)
+	ended, err = book.EndedSince(t.Context(), now)
+	require.NoError(t, err)
+	require.False(t, ended)
 }

@@ -96,6 +96,10 @@ func (p *outpost) take(s part.Sum) {
 func (f *Fabric) recall(s *State) error {
 	f.era, f.incarnations, f.reports, f.forgotten, f.past, f.rounds = s.Era, s.Incarnations, s.Begun, s.Forgotten, s.Past, s.Rounds
 	f.events.resume(s.Events)
+	f.holding.until.Store(int64(s.HeldUntil))
+	for _, n := range f.here.nics {
+		n.Hold(f.Held())
+	}
 	if len(s.Chance) > 0 {
 		if err := f.chance.UnmarshalBinary(s.Chance); err != nil {
 			return err

@@ -23,6 +23,8 @@ type State struct {
 	Chance       []byte            `json:"chance"` // the state of the PCG that traffic patterns draw from
 	Parts        []KeptPart        `json:"parts"`
 
+	HeldUntil weft.Time `json:"held_until,omitempty"` // NICs inject nothing until then; weft.Never: until somebody says so; 0: they do
+
 	Faults    []KeptFault           `json:"faults,omitempty"`  // in force
 	Reports   []KeptReport          `json:"reports,omitempty"` // those that are open, and the latest others
 	Begun     int                   `json:"begun"`             // how many were begun
@@ -131,6 +133,7 @@ func (f *Fabric) stateNow() State {
 	s := State{
 		Now: f.Now(), Era: f.era, Incarnations: f.incarnations, Events: f.events.Last(), Begun: f.reports, Forgotten: f.forgotten,
 		Past: maps.Clone(f.past), Rounds: f.rounds, Traffic: *f.trafficOrder(), Tables: f.tablesNow(),
+		HeldUntil: weft.Time(f.holding.until.Load()),
 	}
 	s.Chance, _ = f.chance.MarshalBinary() // of a PCG it never fails
 	for _, p := range f.parts {

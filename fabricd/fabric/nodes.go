@@ -160,6 +160,43 @@ func (p *outpost) readNodes() {
 	p.readings.Store(r)
 }
 
+// sumVCs adds up the virtual channels of each switch.
+func (f *Fabric) sumVCs() [][]switching.VCSum {
+	all := make([][]switching.VCSum, len(f.switches))
+	for _, s := range f.here.switches {
+		if s.who.Load() != nil {
+			sn := s.snapshot()
+			all[s.id] = sn.SumVCs()
+			continue
+		}
+		s.Do(func(weft.Time, *weft.Actions) { all[s.id] = s.core.SumVCs() })
+	}
+	_ = each(context.Background(), f.answering(), func(_ context.Context, p *outpost) error {
+		p.mu.Lock()
+		alive, number := p.alive, p.number
+		p.mu.Unlock()
+		ctx, cancel := context.WithTimeout(alive, nodeTime)
+		defer cancel()
+		a, err := p.client.Read(ctx, part.ReadRequest{Number: number, VCs: true})
+		if err != nil {
+			f.opts.Log.Warn("virtual channels of a part", "part", p.name, "err", err)
+			return nil
+		}
+		for _, r := range a.VCs { // each part has its own
+			if int(r.Switch) < len(all) && f.switches[r.Switch].part == p {
+				all[r.Switch] = r.VCs
+			}
+		}
+		return nil
+	})
+	return all
+}
+
+// answering are the parts that answer.
+func (f *Fabric) answering() []*outpost {
+	return slices.DeleteFunc(slices.Clone(f.parts), func(p *outpost) bool { return p.quiet.Load() })
+}
+
 // readSwitch is the latest reading of a switch of the part.
 func (p *outpost) readSwitch(id weft.SwitchID) switching.Reading {
 	if r := p.readings.Load(); r != nil && r.switches[id] != nil {
@@ -178,9 +215,8 @@ func (p *outpost) readNIC(id weft.NICID) nic.Reading {
 
 // readAll reads all parts now, for who needs more of them than what they add up.
 func (f *Fabric) readAll() {
-	_ = each(context.Background(), slices.DeleteFunc(slices.Clone(f.parts), func(p *outpost) bool { return p.quiet.Load() }),
-		func(_ context.Context, p *outpost) error {
-			p.readNodes()
-			return nil
-		})
+	_ = each(context.Background(), f.answering(), func(_ context.Context, p *outpost) error {
+		p.readNodes()
+		return nil
+	})
 }

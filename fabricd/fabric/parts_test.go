@@ -3,7 +3,10 @@ package fabric_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"math"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -34,6 +37,9 @@ func TestFabricOfParts(t *testing.T) {
 	l.more(200)
 	s := l.Fabric.NewSampler()
 	l.until("single nodes are read", func() bool { s.Read(); return s.NIC(0).Stats.Delivered > 0 && s.Stats(0).Forwarded > 0 })
+	for id, vcs := range s.VCs() {
+		require.Len(t, vcs, len(l.Fabric.Switch(weft.SwitchID(id)).Ports[0].VCs), "of every switch, wherever it runs")
+	}
 	assert.NotZero(t, l.Fabric.NIC(0).Stats.Delivered)
 	assert.NotZero(t, l.Fabric.Latencies().TotalCount())
 	l.sound()
@@ -175,6 +181,48 @@ func TestPartOutOfReach(t *testing.T) {
 	l.sound()
 }
 
+// Hosts were started hours apart, and their clocks go 2% too fast and too slow, a hundred times worse than bad ones; one jumps by half a second. Times
+// of packets, faults and reports are by one clock all the same, and nothing is lost.
+func TestPartsWithClocksThatDiffer(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	var jumped atomic.Int64
+	l := startPartsOn(t, 3, func(h *hosts) {
+		h.clocks = map[string]func() time.Duration{
+			"host1": func() time.Duration { return time.Hour + time.Since(start)*102/100 + time.Duration(jumped.Load()) },
+			"host2": func() time.Duration { return 9*time.Hour + time.Since(start)*98/100 },
+		}
+	}, nil)
+	right := func() bool {
+		for _, p := range l.Fabric.Parts() {
+			if math.Abs(p.BehindMS) > 100 {
+				return false
+			}
+		}
+		return true
+	}
+	l.load("uniform:0.1")
+	l.more(1000)
+	cut := l.Fabric.Now()
+	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00", Silent: true}) // host0 and host1
+	l.until("both ends have found out", func() bool { return len(l.Fabric.Faults()[0].Detected) == 2 })
+	for _, d := range l.Fabric.Faults()[0].Detected {
+		assert.Positive(t, d.AfterMS)
+		assert.Less(t, d.AfterMS, ms(l.Fabric.Now()-cut))
+	}
+	l.Do(fault.Spec{Do: fault.VerbHeal})
+	l.until("clocks are right", right)
+	assert.Less(t, time.Duration(l.Fabric.Latencies().Max()), time.Since(start), "no packet is as old as the hosts are apart")
+
+	jumped.Store(int64(500 * time.Millisecond))
+	l.until("that is seen", func() bool { return !right() })
+	l.until("and put right", right)
+	l.more(100)
+	l.sound()
+}
+
+func ms(t weft.Time) float64 { return float64(t) / float64(weft.Millisecond) }
+
 // A leader that is gone leaves the parts as they are; the next one knows what the first knew, and goes on.
 func TestAnotherLeader(t *testing.T) {
 	t.Parallel()
@@ -205,6 +253,42 @@ func TestAnotherLeader(t *testing.T) {
 	l.sound()
 	cut := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"})
 	assert.Greater(t, cut[0].Fault.ID, len(before), "it has a number of its own")
+}
+
+// NICs that are held while tables are replaced stay held under the next leader, as long as they would have been: what the tables of
+// before and those of now could do together must not happen because a leader died.
+func TestNICsStayHeldUnderAnotherLeader(t *testing.T) {
+	t.Parallel()
+	l := startParts(t, 2)
+	l.load("uniform:0.3")
+	l.more(100)
+	l.Fabric.HoldNICsFor(rig.Patience)
+	_, err := l.Fabric.Drained(t.Context())
+	require.NoError(t, err)
+	l.Fabric.Detach()
+	l.succeed()
+	require.True(t, l.Fabric.Held())
+	_, err = l.Fabric.Drained(t.Context())
+	require.NoError(t, err, "nothing was injected")
+	l.Fabric.HoldLonger(time.Millisecond)
+	l.until("whoever held them has gone", func() bool { return !l.Fabric.Held() })
+	l.more(100)
+
+	// Nobody led when their time was over.
+	l.Fabric.HoldNICs()
+	l.Fabric.Detach()
+	var s fabric.State
+	l.mu.Lock()
+	require.NoError(t, json.Unmarshal(l.kept, &s))
+	require.Equal(t, weft.Never, s.HeldUntil)
+	s.HeldUntil = 1
+	l.kept, err = json.Marshal(s)
+	l.mu.Unlock()
+	require.NoError(t, err)
+	l.succeed()
+	l.until("they inject again", func() bool { return !l.Fabric.Held() })
+	l.more(100)
+	l.sound()
 }
 
 // A leader finds a part dead that was so before, and one that has died while nobody led.

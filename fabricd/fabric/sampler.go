@@ -135,8 +135,9 @@ func (s *Sampler) Stats(i int) switching.Stats { return s.nodes[i].Stats }
 // NIC is NIC i as it was read last.
 func (s *Sampler) NIC(i int) nic.Reading { return s.nics[i] }
 
-// Snapshots copies the state of all switches; of a process, that which it last said. Parts are asked, each for all of its own.
-func (s *Sampler) Snapshots() map[weft.SwitchID]switching.Snapshot { return s.f.snapshots(nil) }
+// VCs are what the virtual channels of each switch come to now, by number; of a process as it last said. Parts are asked, each for all of its
+// own; there is nothing of one that does not answer.
+func (s *Sampler) VCs() [][]switching.VCSum { return s.f.sumVCs() }
 
 // suffering puts an impairment into words, once.
 func (s *Sampler) suffering(i fault.Impairment) string {

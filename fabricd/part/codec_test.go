@@ -34,6 +34,7 @@ func TestListsTravel(t *testing.T) {
 	travels(t, EndFlows{}, new(EndFlows))
 	travels(t, switches, new(SwitchReads))
 	travels(t, nics, new(NICReads))
+	travels(t, VCReads{{Switch: 7, VCs: []switching.VCSum{{Input: 1, Output: 2, Credits: 3, Stalls: [4]uint64{4, 5, 6, 1 << 60}}, {}}}, {VCs: []switching.VCSum{}}}, new(VCReads))
 }
 
 func travels[T any](t *testing.T, v T, got *T) {
@@ -50,7 +51,7 @@ func travels[T any](t *testing.T, v T, got *T) {
 }
 
 func FuzzLists(f *testing.F) {
-	for _, l := range []any{EndFlows{{Flow: flow}}, SwitchReads{{}}, NICReads{{}}} {
+	for _, l := range []any{EndFlows{{Flow: flow}}, SwitchReads{{}}, NICReads{{}}, VCReads{{VCs: make([]switching.VCSum, 2)}}} {
 		data, err := json.Marshal(l)
 		require.NoError(f, err)
 		f.Add(data)
@@ -59,7 +60,8 @@ func FuzzLists(f *testing.F) {
 		var e EndFlows
 		var s SwitchReads
 		var n NICReads
-		for _, into := range []json.Unmarshaler{&e, &s, &n} {
+		var v VCReads
+		for _, into := range []json.Unmarshaler{&e, &s, &n, &v} {
 			if into.UnmarshalJSON(data) != nil {
 				continue
 			}

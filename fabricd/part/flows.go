@@ -34,6 +34,15 @@ type SwitchRead struct {
 // SwitchReads is a list that travels well.
 type SwitchReads []SwitchRead
 
+// VCRead is what the virtual channels of one switch come to.
+type VCRead struct {
+	Switch weft.SwitchID
+	VCs    []switching.VCSum
+}
+
+// VCReads is a list that travels well.
+type VCReads []VCRead
+
 // NICRead is a reading of one NIC.
 type NICRead struct {
 	NIC     weft.NICID
@@ -116,6 +125,41 @@ func (l *SwitchReads) UnmarshalJSON(data []byte) error {
 		to.Registers = make([]uint64, r.count(1))
 		for j := range to.Registers {
 			to.Registers[j] = r.number()
+		}
+	}
+	return r.end()
+}
+
+// MarshalJSON implements json.Marshaler.
+func (l VCReads) MarshalJSON() ([]byte, error) {
+	b := binary.AppendUvarint(nil, uint64(len(l)))
+	for i := range l {
+		b = appendNumbers(b, uint64(l[i].Switch), uint64(len(l[i].VCs)))
+		for _, c := range l[i].VCs {
+			b = appendNumbers(b, uint64(c.Input), uint64(c.Output), uint64(max(0, c.Credits)))
+			b = appendNumbers(b, c.Stalls[:]...)
+		}
+	}
+	return wrap(b), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *VCReads) UnmarshalJSON(data []byte) error {
+	r, n, err := unwrap(data, 2)
+	if err != nil {
+		return err
+	}
+	*l = make(VCReads, n)
+	for i := range *l {
+		to := &(*l)[i]
+		to.Switch = weft.SwitchID(r.number())
+		to.VCs = make([]switching.VCSum, r.count(3+len(switching.VCSum{}.Stalls)))
+		for j := range to.VCs {
+			c := &to.VCs[j]
+			c.Input, c.Output, c.Credits = int(r.number()), int(r.number()), int(r.number())
+			for why := range c.Stalls {
+				c.Stalls[why] = r.number()
+			}
 		}
 	}
 	return r.end()

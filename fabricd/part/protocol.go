@@ -120,6 +120,7 @@ type Standing struct {
 // ReadRequest asks for readings of all nodes of the part.
 type ReadRequest struct {
 	Number uint64 `json:"number"`
+	VCs    bool   `json:"vcs,omitempty"` // of virtual channels, and nothing else
 }
 
 // Readings are what is read of all nodes again and again while somebody watches.
@@ -128,6 +129,7 @@ type Readings struct {
 	At       weft.Time   `json:"at"`
 	Switches SwitchReads `json:"switches"` // in the order of the part's [Place]
 	NICs     NICReads    `json:"nics"`     // likewise
+	VCs      VCReads     `json:"vcs,omitempty"`
 }
 
 // NodeRequest asks for all about some nodes.

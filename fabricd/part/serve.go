@@ -152,6 +152,9 @@ func (p *Part) onRead(r ReadRequest) (Readings, error) {
 	if r.Number != p.charter.Number {
 		return Readings{}, fmt.Errorf("number %d, not %d: %w", p.charter.Number, r.Number, errNumber)
 	}
+	if r.VCs {
+		return p.readVCs(), nil
+	}
 	return p.readings(), nil
 }
 

@@ -155,6 +155,16 @@ func (p *Part) readings() Readings {
 	return r
 }
 
+// readVCs reads the virtual channels of all switches.
+func (p *Part) readVCs() Readings {
+	r := Readings{Number: p.charter.Number, At: p.clock.Now(), VCs: make(VCReads, len(p.nodes.switches))}
+	for i, n := range p.nodes.switches {
+		r.VCs[i].Switch = n.id
+		n.Do(func(weft.Time, *weft.Actions) { r.VCs[i].VCs = n.core.SumVCs() })
+	}
+	return r
+}
+
 // all is all about some nodes. The error names one that is not in the part.
 func (p *Part) all(r NodeRequest) (a Nodes, err error) {
 	a.Number, a.At = p.charter.Number, p.clock.Now()

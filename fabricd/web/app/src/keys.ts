@@ -103,7 +103,8 @@ function act(x: Context, e: KeyboardEvent): boolean {
     }
     case 'Enter':
       if (!onMap || !ui.selected) return false
-      map.show(ui.selected)
+      if (x.store.pod(ui.selected.id) && !x.store.open.has(ui.selected.id)) x.openPods([ui.selected.id])
+      else map.show(ui.selected)
       return true
   }
   return onSelected(x, e.key)

@@ -6,7 +6,7 @@
 //   tab-fabric, tab-selected, tab-flow, tab-faults; fabric-panel with switch-count, link-count, all-well, troubles, ledger,
 //   ledger-balanced, deadlock, layer-<name>; link-panel with link-state (data-state as in the API, data-story up|cut|silent|
 //   noticed|flapping|impaired|coming|down|held), cut, cut-silently, restore, direction, for, flap, impair, loss, delay, rate;
-//   switch-panel with switch-state (data-state), crash, restart, vector; nic-panel; faults-panel with fault (data-fault),
+//   pods (data-pod), pod-panel with pod-open, pod-close, bundle-panel; switch-panel with switch-state (data-state), crash, restart, vector; nic-panel; faults-panel with fault (data-fault),
 //   fault-report (data-fault), events; flow-panel with flow-src, flow-dst, flow-toggle, journey;
 //   map, legend, toast, timeline, timeline-fault (data-fault), chart-delivered, chart-p99, chart-discarded, chart-rerouted,
 //   chart-inFlight.
@@ -34,6 +34,7 @@ import { header } from './ui/header'
 import { hoverLine, legend } from './ui/legend'
 import { linkPanel } from './ui/linkpanel'
 import { nicPanel, switchPanel } from './ui/switchpanel'
+import { bundlePanel, closedPanel, podPanel } from './ui/podpanel'
 import { timeline } from './ui/timeline'
 import { expose } from './window'
 
@@ -60,7 +61,10 @@ const stream = new Stream(store, client, () => {
 })
 const actions = new Actions(client, store, ui)
 const map = new FabricMap(at('#map'), store, ui, {
-  select: (s) => ui.select(s),
+  select: (s) => {
+    ui.select(s)
+    if (s?.kind === 'switch' && store.pod(s.id) && !store.open.has(s.id)) x.openPods([s.id])
+  },
   act: (s) => {
     ui.select(s)
     void actions.toggle(s)
@@ -73,7 +77,15 @@ const map = new FabricMap(at('#map'), store, ui, {
     ui.changed()
   },
 })
+function setOpen(pods: Iterable<string>): void {
+  store.setOpen(pods)
+  stream.anew()
+  ui.changed()
+}
 const x: Context = {
+  openPods: (pods) => setOpen([...store.open, ...pods]),
+  closePod: (pod) => setOpen([...store.open].filter((p) => p !== pod)),
+  closeAll: () => setOpen([]),
   store, ui, client, stream, actions, map, flow: new Flow(client, ui), watch: new SwitchWatch(client, ui), status: null, fabrics: [],
 }
 const charts = new Charts(at('#charts'), store, map.theme)
@@ -111,7 +123,9 @@ function panel() {
   }
   const s = ui.selected
   if (!s) return html`<p class="hint">Select a switch, a link or a NIC on the map, or search with <kbd>/</kbd>.</p>`
-  if (s.kind === 'link') return linkPanel(x, s.id)
+  if (x.store.pod(s.id)) return podPanel(x, s.id)
+  if (x.store.podsOf(s.id).length > 0 && x.store.link(s.id) === undefined) return closedPanel(x, s)
+  if (s.kind === 'link') return x.store.standsForMany(s.id) ? bundlePanel(x, s.id) : linkPanel(x, s.id)
   return s.kind === 'switch' ? switchPanel(x, s.id) : nicPanel(x, s.id)
 }
 
@@ -147,7 +161,7 @@ ui.subscribe(() => {
   if (selected !== ui.selected) {
     map.repaint([selected, ui.selected])
     selected = ui.selected
-    x.watch.follow(selected?.kind === 'switch' ? selected.id : '')
+    x.watch.follow(selected?.kind === 'switch' && !store.pod(selected.id) ? selected.id : '')
   }
   const now = ui.dark ? 'dark' : 'light'
   if (theme !== now) {
@@ -171,10 +185,10 @@ ui.subscribe(() => {
 })
 store.subscribe(soon)
 // Another fabric: nothing that was chosen in the one before means anything.
-let shape = store.topology
+let shape = store.full
 store.subscribe(() => {
-  if (shape === store.topology) return
-  shape = store.topology
+  if (shape === store.full) return
+  shape = store.full
   x.flow.stop()
   x.flow.set('', '')
   map.motion.flow = null

@@ -4,7 +4,7 @@
 //
 // It writes live.csv into the folder. Each topology is run in a process of its own, so that its memory can be told. There it comes
 // up, idles, and then carries uniform traffic, of 10,000 packets a second in all unless -rate says otherwise. A state stream is
-// made and read all the while, as for fabricd up and one page. With -profile FOLDER every process leaves a CPU profile of its traffic there.
+// made and read all the while, as for fabricd up and one page, which looks at large fabrics by pods. With -profile FOLDER every process leaves CPU profiles of coming up and of its traffic there.
 package main
 
 import (
@@ -31,6 +31,7 @@ type settings struct {
 	rate    float64       // packets a second that are asked for, of all NICs together
 	span    time.Duration // that the traffic is measured for, and idling
 	profile string        // folder of CPU profiles; empty: none
+	whole   bool          // the viewer is told of every link, also of a large fabric
 }
 
 func main() {
@@ -43,6 +44,7 @@ func main() {
 	flag.Float64Var(&s.rate, "rate", 10_000, "packets a second of all NICs together; no NIC sends more than its link carries")
 	flag.DurationVar(&s.span, "span", 20*time.Second, "how long the fabric idles, and how long it carries traffic")
 	flag.StringVar(&s.profile, "profile", "", "folder for CPU profiles of the traffic")
+	flag.BoolVar(&s.whole, "whole", false, "have the viewer be told of every switch and link, also where there are pods")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	var err error
@@ -72,7 +74,7 @@ func (s settings) all(ctx context.Context, folder string, specs []string) error 
 	}
 	table := bytes.NewBufferString(strings.Join(header, ",") + "\n")
 	for _, spec := range specs {
-		cmd := exec.CommandContext(ctx, self, "-child", "-rate", fmt.Sprint(s.rate), "-span", s.span.String(), "-profile", s.profile, spec)
+		cmd := exec.CommandContext(ctx, self, "-child", "-rate", fmt.Sprint(s.rate), "-span", s.span.String(), "-profile", s.profile, fmt.Sprintf("-whole=%t", s.whole), spec)
 		cmd.Stderr = os.Stderr
 		said, err := cmd.Output()
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,11 +26,15 @@ import (
 // header names the columns of a row. Seconds up are of the wall, the others of processor time; megabytes are resident, ports those of
 // switches and NICs that a link is at.
 var header = strings.Split("topology,switches,nics,ports,seconds_up,cpu_seconds_up,megabytes_idle,kb_per_port,cpu_idle,asked_per_second,"+
-	"delivered_per_second,in_flight,cpu_traffic,delivered_per_cpu_second,hops_per_cpu_second,megabytes_most", ",")
+	"delivered_per_second,in_flight,cpu_traffic,delivered_per_cpu_second,hops_per_cpu_second,megabytes_most,viewer_kb_per_second", ",")
 
 // one measures a topology and writes its row.
 func (s settings) one(ctx context.Context, spec string, out io.Writer) (err error) {
 	bare := resident()
+	stopProfile, err := s.startProfile(spec, "up")
+	if err != nil {
+		return err
+	}
 	began, cpu := time.Now(), cpuSeconds()
 	g, err := topology.Parse(spec)
 	if err != nil {
@@ -54,12 +59,16 @@ func (s settings) one(ctx context.Context, spec string, out io.Writer) (err erro
 	}
 	defer f.Stop()
 	up, upCPU := time.Since(began), cpuSeconds()-cpu
+	if err := stopProfile(); err != nil {
+		return err
+	}
 
 	ctx, stop := context.WithCancel(ctx)
 	stream := api.NewStream(f)
+	var viewer viewer
 	streamed, viewed := make(chan struct{}), make(chan struct{})
 	go func() { defer close(streamed); stream.Run(ctx) }()
-	go func() { defer close(viewed); view(ctx, stream) }()
+	go func() { defer close(viewed); viewer.view(ctx, stream, s.whole) }()
 	defer func() { stop(); <-streamed; <-viewed }()
 
 	if err := sleep(ctx, s.span/4); err != nil { // what coming up has left behind
@@ -77,11 +86,12 @@ func (s settings) one(ctx context.Context, spec string, out io.Writer) (err erro
 	if err := sleep(ctx, s.span/4); err != nil { // until the flow is steady
 		return err
 	}
-	stopProfile, err := s.startProfile(spec)
-	if err != nil {
+	if stopProfile, err = s.startProfile(spec, "traffic"); err != nil {
 		return err
 	}
+	seen := viewer.bytes.Load()
 	flow, err := s.spend(ctx, f)
+	seen = viewer.bytes.Load() - seen
 	if err = errors.Join(err, stopProfile()); err != nil {
 		return err
 	}
@@ -91,6 +101,7 @@ func (s settings) one(ctx context.Context, spec string, out io.Writer) (err erro
 		spec, strconv.Itoa(len(g.Switches)), strconv.Itoa(len(g.NICs)), strconv.Itoa(ports), n(up.Seconds(), 3), n(upCPU, 3),
 		n(idleMB, 0), n(idleMB*1e3/float64(ports), 1), n(idle.cpu/idle.wall, 3), n(asked*float64(len(g.NICs)), 0), n(flow.delivered/flow.wall, 0),
 		n(flow.inFlight, 0), n(flow.cpu/flow.wall, 2), n(flow.delivered/flow.cpu, 0), n(flow.hops/flow.cpu, 0), n(most(), 0),
+		n(float64(seen)/1e3/flow.wall, 1),
 	})
 	w.Flush()
 	return w.Error()
@@ -113,12 +124,12 @@ func (s settings) spend(ctx context.Context, f *fabric.Fabric) (d spent, err err
 	return d, err
 }
 
-// startProfile begins a CPU profile, when there is to be one.
-func (s settings) startProfile(spec string) (stop func() error, err error) {
+// startProfile begins a CPU profile of what is called so, when there is to be one.
+func (s settings) startProfile(spec, of string) (stop func() error, err error) {
 	if s.profile == "" {
 		return func() error { return nil }, nil
 	}
-	file, err := os.Create(filepath.Join(s.profile, strings.NewReplacer(":", "-", ",", "-").Replace(spec)+".cpu"))
+	file, err := os.Create(filepath.Join(s.profile, strings.NewReplacer(":", "-", ",", "-").Replace(spec)+"-"+of+".cpu"))
 	if err != nil {
 		return nil, err
 	}
@@ -128,14 +139,26 @@ func (s settings) startProfile(spec string) (stop func() error, err error) {
 	return func() error { pprof.StopCPUProfile(); return file.Close() }, nil
 }
 
-// view reads the state stream until ctx ends.
-func view(ctx context.Context, s *api.Stream) {
-	v := s.Watch("")
-	defer v.Close()
+// viewer counts what it is told.
+type viewer struct{ bytes atomic.Int64 }
+
+// view reads the state stream until ctx ends: of a large fabric by pods, none of which is open, unless it wants the whole.
+func (v *viewer) view(ctx context.Context, s *api.Stream, whole bool) {
+	w := s.Watch("")
+	if !whole {
+		w.Close()
+		var err error
+		if w, err = s.WatchPods("", ""); err != nil {
+			panic("BUG: no pod is named, and one is unknown: " + err.Error())
+		}
+	}
+	defer w.Close()
 	for {
-		if _, _, err := v.Next(ctx); err != nil {
+		_, frame, err := w.Next(ctx)
+		if err != nil {
 			return
 		}
+		v.bytes.Add(int64(len(frame)))
 	}
 }
 

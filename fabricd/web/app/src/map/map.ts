@@ -193,7 +193,10 @@ export class FabricMap {
     data.fill = view?.state === 'down' ? t.idle : t.switchFill
     data.border = this.chosen('switch', id) ? t.select : view?.state === 'down' ? t.down : t.switchBorder
     const held = view?.held ?? 0
-    data.level = this.ui.kept.layers.queues ? clamp(held / fullAt, 0, 1) : 0
+    const pod = this.store.topology!.switches[this.store.switchOf(id) ?? -1]?.pod
+    if (pod) data.size = clamp(px * this.geometry.spacing * 0.3, 6, 18)
+    if (pod && this.store.pods[pod.index]?.faults && !this.chosen('switch', id)) data.border = t.down
+    data.level = this.ui.kept.layers.queues ? clamp(held / (fullAt * (pod?.switches ?? 1)), 0, 1) : 0
     // Above half of them waiting it is the blocked ones that are worth a look.
     data.inside = (view?.blocked ?? 0) * 2 > held ? t.blocked : t.switchLevel
     return data

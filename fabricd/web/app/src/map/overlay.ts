@@ -19,6 +19,7 @@ export class Overlay extends Layer2d {
     if (!t || !this.map.ready) return
     const on = this.map.ui.kept.layers
     if (on.names) this.names()
+    this.pods()
     // Small where switches are close: badges are not to hide what they are about.
     const r = Math.min(7.5, Math.max(3, this.map.scale() * this.map.geometry.spacing * 0.24))
     if (on.states) this.map.store.links.forEach((l, i) => this.badge(l, i, r))
@@ -192,19 +193,41 @@ export class Overlay extends Layer2d {
       c.font = `500 ${size}px ${font}`
       for (const { id } of ids) {
         const room = Math.min(map.geometry.nearest.get(id) ?? 0, most) * px
-        if (room < id.length * size * 0.56 + 6) continue
+        const fits = (text: string) => room >= text.length * size * 0.56 + 6
+        // Of a pod its number says enough.
+        const text = fits(id) || !map.store.pod(id) ? id : id.replace(/^\D+/, '')
+        if (!fits(text)) continue
         const p = map.nodeOnScreen(id)!
         if (!this.seen(p.x, p.y)) continue
         const y = p.y + map.radius(id) + 3
         c.lineWidth = 3.5
         c.strokeStyle = map.theme.background
-        c.strokeText(id, p.x, y)
+        c.strokeText(text, p.x, y)
         c.fillStyle = map.theme.text
-        c.fillText(id, p.x, y)
+        c.fillText(text, p.x, y)
       }
     }
     write(map.store.topology!.switches, 11, Infinity)
     if (map.showsNics) write(map.store.topology!.nics, 9.5, map.geometry.nicReach)
+  }
+
+  // pods writes under each pod how it is.
+  private pods(): void {
+    const { map, ctx: c } = this
+    if (!map.store.full?.pods) return
+    c.textAlign = 'center'
+    c.textBaseline = 'top'
+    c.font = `500 9.5px ${font}`
+    for (const { id, pod } of map.store.topology!.switches) {
+      if (!pod) continue
+      const p = map.nodeOnScreen(id)!
+      const v = map.store.pods[pod.index]
+      if (!v || !this.seen(p.x, p.y) || (map.geometry.nearest.get(id) ?? 0) * map.scale() < 26) continue
+      const down = pod.links - (v.links_up ?? 0)
+      const text = down > 0 ? `${down} down` : v.faults ? `${v.faults} not well` : `${((v.load ?? 0) * 100).toFixed(0)}%`
+      c.fillStyle = v.faults ? css(map.theme.cut) : map.theme.text
+      c.fillText(text, p.x, p.y + map.radius(id) + (map.ui.kept.layers.names ? 15 : 3))
+    }
   }
 
   private selection(): void {

@@ -25,6 +25,7 @@ export class Stream {
   private known = '' // the run that the topology is of
   private hidden = false
   private turn = 0 // of connecting: the latest counts
+  private told = false // something has come since it connected
 
   constructor(
     private readonly store: Store,
@@ -56,7 +57,9 @@ export class Stream {
       await opening
       if (turn !== this.turn || this.hidden) return
     }
-    const source = new EventSource('/api/v1/stream')
+    this.told = false
+    // Of a large fabric only pods are told of, and what is in those that are open.
+    const source = new EventSource(`/api/v1/stream?open=${[...this.store.open].map(encodeURIComponent).join(',')}`)
     const early: Frame[] = []
     this.source = source
     source.addEventListener('frame', (e) => {
@@ -80,11 +83,18 @@ export class Stream {
     }
   }
 
+  // anew is told when other pods are open.
+  anew(): void {
+    void this.connect()
+  }
+
   private frame(f: Frame): void {
+    this.told = true
     if (f.kind === 'snapshot' && this.known && f.run !== this.known) {
       // Another run may have another shape: everything anew.
       this.known = ''
       this.store.topology = null
+      this.store.open = new Set()
       void this.connect()
       return
     }
@@ -101,6 +111,8 @@ export class Stream {
   }
 
   private again(): void {
+    // Perhaps a pod that is open here is none of another run.
+    if (!this.told && this.store.open.size > 0) this.store.setOpen([])
     this.close()
     this.client.forget()
     if (this.connection !== 'locked') this.set('away')

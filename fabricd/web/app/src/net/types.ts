@@ -8,6 +8,51 @@ export interface Topology {
   nics: NicNode[]
   links: LinkEnds[]
   layout?: Layout
+  pods?: Pod[] // of a large fabric
+  bundles?: Bundle[]
+}
+
+// Pod is switches that are looked at as one, with their NICs and the links between them.
+export interface Pod {
+  id: string
+  switches: string[]
+  nics: number
+  links: number
+}
+
+// Bundle is all links between two pods.
+export interface Bundle {
+  id: string
+  a: string
+  b: string
+  links: number
+}
+
+// PodView is a pod at one moment, in sum.
+export interface PodView {
+  i: number
+  down?: number // switches
+  links_up?: number
+  faults?: number // links that are not simply up, and switches that are down
+  load?: number // mean share of the links' capacity
+  most?: number // of the busiest
+  held?: number
+  blocked?: number
+  rerouted?: number // per second
+  uturns?: number // per second
+  lost?: number
+  discarded?: number
+}
+
+export interface BundleView {
+  i: number
+  links_up?: number
+  faults?: number
+  rate_ab?: number
+  rate_ba?: number
+  load_ab?: number
+  load_ba?: number
+  lost?: number
 }
 
 export interface Layout {
@@ -27,6 +72,7 @@ export interface SwitchNode extends Placed {
   tier?: number // 0 is the top of a tree
   digits?: number[]
   coord?: number[]
+  pod?: { switches: number; nics: number; links: number; index: number } // it stands for a pod that is closed
 }
 
 export interface NicNode extends Placed {
@@ -41,6 +87,7 @@ export interface LinkEnds {
   b: string
   b_port: number
   bend?: number // layout units: how far the control point of its curve is aside of the middle
+  links?: number // it stands for so many
 }
 
 export type LinkStateName = 'up' | 'cut' | 'down' | 'init'
@@ -66,6 +113,10 @@ export interface LinkView {
   queued_ab?: number // packets
   queued_ba?: number
   lost?: number
+  // Of one that stands for many.
+  total?: number
+  up?: number
+  faults?: number
 }
 
 export interface SwitchView {
@@ -249,6 +300,8 @@ export interface Frame {
   at: number // seconds since the fabric started
   links?: LinkView[]
   switches?: SwitchView[]
+  pods?: PodView[]
+  bundles?: BundleView[]
   sample?: Sample
   ledger?: Ledger
   totals?: Totals

@@ -55,7 +55,7 @@ export class Actions {
 
   // toggle cuts a link that is well, and restores one that is not, as it is when its turn has come.
   toggle(s: Selection): Promise<boolean> {
-    if (s.kind !== 'link') return Promise.resolve(false)
+    if (s.kind !== 'link' || this.many(s.id)) return Promise.resolve(false)
     return this.next(s.id, () => {
       const i = this.store.link(s.id)
       const verb = i !== undefined && troubled(this.store.links[i]!) ? 'restore' : 'cut'
@@ -76,9 +76,9 @@ export class Actions {
       // What is wrong now, as far as the stream has told.
       const { topology: t, links, switches } = this.store
       if (!t) return []
-      const back = links.flatMap((l, i) => (troubled(l) ? this.before(t.links[i]!.id).slice(1) : []))
+      const back = links.flatMap((l, i) => (troubled(l) && l.total === undefined ? this.before(t.links[i]!.id).slice(1) : []))
       switches.forEach((s, i) => {
-        if (s.state === 'down') back.push({ do: 'crash', a: t.switches[i]!.id })
+        if (s.state === 'down' && !t.switches[i]!.pod) back.push({ do: 'crash', a: t.switches[i]!.id })
       })
       return back
     })
@@ -117,6 +117,7 @@ export class Actions {
   }
 
   private do(of: string, path: string, body: object, text: string, takesBack: () => Spec[]): Promise<boolean> {
+    if (this.many(of)) return Promise.resolve(false)
     return this.next(of, () => this.carryOut(path, body, text, takesBack))
   }
 
@@ -127,6 +128,13 @@ export class Actions {
     if (!(await this.request(path, body, text))) return false
     this.deeds = [...this.deeds, { text, run, back }].slice(-keptDeeds)
     this.ui.changed()
+    return true
+  }
+
+  // many says whether what an order is of is drawn for many, and then also says so to the user.
+  private many(of: string): boolean {
+    if (of === all || !this.store.standsForMany(of)) return false
+    this.ui.say(`${of} stands for many: open it, and choose one`, true)
     return true
   }
 

@@ -11,6 +11,10 @@ import type { Ui } from '../state/ui'
 import type { SwitchWatch } from '../state/switchwatch'
 
 export interface Context {
+  // openPods draws these pods switch by switch beside those that are open already, closePod one as one again.
+  openPods(pods: string[]): void
+  closePod(pod: string): void
+  closeAll(): void
   store: Store
   ui: Ui
   client: Client

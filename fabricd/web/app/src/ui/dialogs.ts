@@ -3,12 +3,13 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { Selection } from '../state/ui'
 import type { Context } from './context'
+import { reveal } from './podpanel'
 
 export const keys: [string, string][] = [
   ['/', 'search a switch, NIC or link'],
   ['arrows', 'go to the next switch that way; without a selection: move the map'],
   ['[ ]', 'the links of the selected switch, one by one'],
-  ['Enter', 'bring the selection into view'],
+  ['Enter', 'bring the selection into view; open a pod'],
   ['+ − 0', 'zoom in, out, all of it'],
   ['Esc', 'close, or select nothing'],
   ['x', 'link: cut'],
@@ -60,10 +61,11 @@ let at = 0
 
 // find ranks names: those that are the query, begin with it, contain it.
 export function find(x: Context, text: string): Selection[] {
-  const t = x.store.topology
+  const t = x.store.full
   const q = text.trim().toLowerCase()
   if (!t || !q) return []
   const all: Selection[] = [
+    ...(t.pods ?? []).map((p) => ({ kind: 'switch' as const, id: p.id })),
     ...t.switches.map((s) => ({ kind: 'switch' as const, id: s.id })),
     ...t.links.map((l) => ({ kind: 'link' as const, id: l.id })),
     ...t.nics.map((n) => ({ kind: 'nic' as const, id: n.id })),
@@ -81,8 +83,7 @@ function search(x: Context): TemplateResult {
   const go = (s: Selection | undefined) => {
     if (!s) return
     x.ui.dialog = ''
-    x.ui.select(s)
-    x.map.show(s)
+    reveal(x, s)
   }
   return html`
     <input type="search" autocomplete="off" placeholder="s0.00, n012, s0.00-s1.10" aria-label="name" data-testid="search"
@@ -103,7 +104,7 @@ function search(x: Context): TemplateResult {
         }
       }} />
     <ul class="found" role="listbox">
-      ${found.map((s, i) => html`<li role="option" aria-selected=${i === at}><button class="text" @click=${() => go(s)}><span class="kind">${s.kind}</span> ${s.id}</button></li>`)}
+      ${found.map((s, i) => html`<li role="option" aria-selected=${i === at}><button class="text" @click=${() => go(s)}><span class="kind">${x.store.pod(s.id) ? 'pod' : s.kind}</span> ${s.id}</button></li>`)}
     </ul>
     ${query && found.length === 0 ? html`<p class="hint">nothing by that name</p>` : nothing}
   `

@@ -5,9 +5,10 @@ import { story, storyText, type LinkStory } from '../map/look'
 import { layers, layerText } from '../state/ui'
 import type { Context } from './context'
 import { count, micro, rate, short } from './format'
+import { podList } from './podpanel'
 
 export function fabricPanel(x: Context): TemplateResult {
-  const t = x.store.topology
+  const t = x.store.full
   if (!t) return html`<p class="hint">waiting for fabricd…</p>`
   return html`
     <section data-testid="fabric-panel">
@@ -19,7 +20,7 @@ export function fabricPanel(x: Context): TemplateResult {
       </p>
       <p class="facts">${x.status?.firmware ? html`routing <b>${x.status.firmware}</b>` : nothing}
         ${x.store.traffic ? html` · traffic <b>${x.store.traffic}</b>` : html` · no traffic`}</p>
-      ${troubles(x)} ${ledger(x)} ${totals(x)}
+      ${troubles(x)} ${podList(x)} ${ledger(x)} ${totals(x)}
       <h3>On the map</h3>
       <div class="layers">
         ${layers.map((l) => html`

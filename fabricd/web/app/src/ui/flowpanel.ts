@@ -7,7 +7,7 @@ import type { Context } from './context'
 import { micro } from './format'
 
 export function flowPanel(x: Context): TemplateResult {
-  const t = x.store.topology
+  const t = x.store.full
   const f = x.flow
   const change = (e: Event) => {
     const form = (e.currentTarget as HTMLElement).closest('form')!

@@ -10,7 +10,7 @@ export function header(x: Context): TemplateResult {
   return html`
     <a class="logo" href="./" aria-label="Weft"><img src="./weft.svg" alt="" width="24" height="24" /> Weft</a>
     <button class="picker" aria-haspopup="dialog" data-testid="fabric-picker" @click=${() => ui.open('fabrics')}>
-      <b>${x.status?.name ?? '…'}</b> <span class="dim">${store.topology?.spec ?? ''}</span> ▾
+      <b>${x.status?.name ?? '…'}</b> <span class="dim">${store.full?.spec ?? ''}</span> ▾
     </button>
     <span class="pill ${c === 'locked' ? 'away' : c}" role="status" data-testid="connection" data-state=${c}>
       ${c === 'live' ? html`<i></i>live <time>${clock(store.at)}</time>` : c === 'connecting' ? 'connecting…' : c === 'locked' ? 'to look needs a token: add #token=… to the address' : 'fabricd is away, trying again…'}

@@ -6,6 +6,7 @@ import { badges, look, story, storyText, type LinkStory } from '../map/look'
 import type { LinkView } from '../net/types'
 import type { Context } from './context'
 import { percent, rate } from './format'
+import { hoverMany } from './podpanel'
 
 const samples: [LinkStory, Partial<LinkView>][] = [
   ['cut', { state: 'cut', cut_ab: 'signalled', cut_ba: 'signalled' }],
@@ -57,6 +58,7 @@ export function hoverLine(x: Context): TemplateResult | typeof nothing {
   const h = x.ui.hovered
   if (!h) return nothing
   const s = x.store
+  if (s.standsForMany(h.id)) return hoverMany(x, h.id)
   if (h.kind === 'link') {
     const i = s.link(h.id)
     if (i === undefined) return nothing

@@ -62,7 +62,7 @@ function port(x: Context, id: string, p: PortDetail): TemplateResult[] {
       <tr class=${k === 0 ? 'first' : ''}>
         ${k === 0
           ? html`<th scope="rowgroup" rowspan=${p.vcs.length}>
-              ${p.port} ${link ? html`<button class="text" @click=${() => x.ui.select({ kind: 'link', id: link.id })}>${p.peer}</button>` : 'leads nowhere'}
+              ${p.port} ${link ? html`<button class="text" @click=${() => x.ui.select({ kind: 'link', id: link.id })}>${p.peer}</button>` : (p.peer ?? 'leads nowhere')}
               ${link ? html`<br /><i class="mark ${s}"></i><span class="dim">${p.state}${p.held ? ', held' : ''}</span>` : nothing}
             </th>`
           : nothing}
