@@ -30,6 +30,7 @@ type Fabric struct {
 	nics     []*liveNIC
 	here     here // of these, those that this process runs
 	parts    []*outpost
+	renewed  atomic.Int64           // when parts have got new credentials, in ns since 1970; 0: never
 	places   []part.Place           // where all nodes are, when there are parts
 	runs     map[weft.Node]*outpost // which part runs a node; those of this process are not in it
 	links    []*link

@@ -50,7 +50,7 @@ func (f *Fabric) attendPart(ctx context.Context, p *outpost) {
 			}
 			p.putRight()
 		case errors.Is(err, bus.ErrNoProcess) || errors.Is(err, errNumber) || errors.Is(err, bus.ErrSwitchRefused):
-			if time.Since(troubled) < afterBroker {
+			if time.Since(troubled) < afterBroker || f.renewing() {
 				p.hush()
 				continue
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 )
@@ -27,6 +28,7 @@ func (f *Fabric) RenewParts(ctx context.Context, i *bus.Issuer) (renewed int, mi
 		}
 		return nil
 	})
+	f.renewed.Store(time.Now().UnixNano())
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, p := range f.parts {
@@ -35,3 +37,7 @@ func (f *Fabric) RenewParts(ctx context.Context, i *bus.Issuer) (renewed int, mi
 	slices.Sort(missed)
 	return renewed, missed
 }
+
+// renewing reports whether parts have got new credentials just now: then the old ones are revoked and all connections are opened again, ours
+// perhaps before theirs, and nobody is taken for lost.
+func (f *Fabric) renewing() bool { return time.Since(time.Unix(0, f.renewed.Load())) < afterBroker }
