@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/part"
 )
@@ -137,5 +138,5 @@ func resolve(server bus.Settings, stderr io.Writer) (bus.Resolved, error) {
 
 // thisVersion is what this program is to others of a cluster.
 func thisVersion() cluster.Version {
-	return cluster.Version{Protocol: cluster.Protocol, Revision: version()}
+	return cluster.Version{Protocol: cluster.Protocol, Revision: cli.Version()}
 }

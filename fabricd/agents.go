@@ -68,8 +68,12 @@ func (a agentsFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 			runs = strings.Join(list, ", ")
 		}
 		left := s.Room.Minus(s.Used)
-		fmt.Fprintf(stdout, "%-16s %s, process %d: %d cores, %s, room for %d of %d ports; runs %s\n",
-			s.Name, s.Host, s.PID, s.Room.Cores, cluster.Bytes(s.Room.Memory), left.Ports, s.Room.Ports, runs)
+		switches := ""
+		if s.Room.Switches > 0 {
+			switches = fmt.Sprintf(" and %d of %d switches", left.Switches, s.Room.Switches)
+		}
+		fmt.Fprintf(stdout, "%-16s %s, process %d: %d cores, %s, room for %d of %d ports%s; runs %s\n",
+			s.Name, s.Host, s.PID, s.Room.Cores, cluster.Bytes(s.Room.Memory), left.Ports, s.Room.Ports, switches, runs)
 	}
 	return nil
 }

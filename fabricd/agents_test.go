@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/part"
@@ -30,10 +31,11 @@ func keepingServer(t *testing.T) string {
 }
 
 // background runs a command until the test or stop ends it, with 0.
-func background(t *testing.T, args ...string) (out *buffer, stop func()) {
+func background(t *testing.T, args ...string) (out, errs *buffer, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	out, errs, code := &buffer{}, &buffer{}, make(chan int, 1)
+	out, errs = &buffer{}, &buffer{}
+	code := make(chan int, 1)
 	go func() { code <- run(ctx, out, errs, args...) }()
 	done := false
 	stop = func() {
@@ -50,13 +52,13 @@ func background(t *testing.T, args ...string) (out *buffer, stop func()) {
 		}
 	}
 	t.Cleanup(stop)
-	return out, stop
+	return out, errs, stop
 }
 
 // startAgent is fabricd agent in this process, once it offers room.
 func startAgent(t *testing.T, url, name string, args ...string) (out *buffer, stop func()) {
 	t.Helper()
-	out, stop = background(t, append([]string{"agent", "--server", url, "--name", name}, args...)...)
+	out, _, stop = background(t, append([]string{"agent", "--server", url, "--name", name}, args...)...)
 	require.Eventually(t, func() bool { return out.String() != "" }, patience, time.Millisecond)
 	return out, stop
 }
@@ -70,6 +72,7 @@ func TestAgentsOfferRoomAndAreListed(t *testing.T) {
 	list, _, code := fabricd(t, "agents", "--server", url)
 	require.Zero(t, code)
 	require.Regexp(t, `(?m)^h1 .*process \d+: 3 cores, 1 GiB, room for 30720 of 30720 ports; runs nothing$`, list)
+	require.Regexp(t, `(?m)^h2 .* room for 2048 of 2048 ports and 4 of 4 switches; runs nothing$`, list)
 	list, _, code = fabricd(t, "agents", "--server", url, "--names", "h2", "--json")
 	require.Zero(t, code)
 	var found []cluster.Status
@@ -94,6 +97,15 @@ func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 	refused(t, "--memory: \"4 apples\" is no amount of memory", "agent", "--server", url, "--memory", "4 apples")
 	refused(t, "--name: bus: agent name \"a b\"", "agent", "--server", url, "--name", "a b")
 	refused(t, "the broker keeps nothing: it runs without JetStream: a fabric on agents is written down there: start nats-server with -js", up(plain, "all")...)
+	old := outside.Start(t, outside.Debian, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
+	refused(t, "the broker cannot let a key run out: that takes nats-server 2.11 or newer, and this is 2.", up(old, "all")...)
+	out, stop := startAgent(t, plain, "h1")
+	require.Eventually(t, func() bool {
+		return strings.Contains(out.String(), "; its server runs without JetStream, which keeps what is known of a fabric on agents: unless another of its cluster has it, start nats-server with -js")
+	}, patience, time.Millisecond)
+	stop()
+	refused(t, `--agents "": expected all, or names as h1,h2`, up(url, "")...)
+	refused(t, `--agents "h1,,h2": expected all, or names as h1,h2`, up(url, "h1,,h2")...)
 	refused(t, "no agent answers at "+url+": start one on each host, as: fabricd agent --server "+url, up(url, "all")...)
 	startAgent(t, url, "h1", "--memory", "70MiB") // 192 ports
 	refused(t, "too little room on the agents: room for 192 ports of 384 is missing: add agents, or offer more on them\n  h1: room for 192 ports, 192 ports less than its share",
@@ -133,7 +145,7 @@ func TestAFabricOnAgentsIsLeftLedOnAndEnded(t *testing.T) {
 	at := []string{"--name", "lab", "--server", url}
 	up := func(args ...string) (*buffer, func()) {
 		t.Helper()
-		out, stop := background(t, append(append([]string{"up", "--listen", "off", "--leave"}, at...), args...)...)
+		out, _, stop := background(t, append(append([]string{"up", "--listen", "off", "--leave"}, at...), args...)...)
 		require.Eventually(t, func() bool { return strings.Contains(out.String(), "Ctrl-C drains") }, patience, time.Millisecond)
 		return out, stop
 	}
@@ -172,6 +184,69 @@ func TestAFabricOnAgentsIsLeftLedOnAndEnded(t *testing.T) {
 	require.Equal(t, 2, strings.Count(list, "; runs nothing\n"), list)
 }
 
+// A leader that is killed in the middle of beginning, or of ending, leaves nothing behind that the next one stumbles over.
+func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
+	ownRegistry(t)
+	url := keepingServer(t)
+	agent, _ := startAgent(t, url, "h1", "--memory", "128MiB")
+	args := []string{
+		"up", "--listen", "off", "--leave", "--name", "lab", "--server", url, "--agents", "h1", "--topology", "kary-ntree:2,2", "--traffic", "uniform:0.1",
+	}
+	isUp := func(out *buffer) {
+		t.Helper()
+		require.Eventually(t, func() bool { return strings.Contains(out.String(), "Ctrl-C drains") }, patience, time.Millisecond)
+	}
+
+	// Killed before anything was written down: who has stood by begins.
+	store, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: url})
+	require.NoError(t, err)
+	defer store.Close()
+	_, err = cluster.Campaign(t.Context(), cluster.CampaignConfig{Store: store, Me: cluster.Leader{ID: "x", Host: "gone", PID: 1}, Lease: time.Second})
+	require.NoError(t, err)
+	out, _, stop := background(t, args...)
+	require.Eventually(t, func() bool {
+		return strings.Contains(out.String(), "standing by: process 1 on host gone leads fabric lab")
+	}, patience, time.Millisecond)
+	isUp(out)
+
+	// Another topology is refused at once, not when it is its turn; of other flags it is said that they change nothing.
+	refused(t, "fabric lab runs on agents already, and is kary-ntree:2,2", "up", "--name", "lab", "--server", url, "--topology", "kary-ntree:4,3")
+	other, said, leave := background(t, "up", "--name", "lab", "--server", url, "--traffic", "uniform:0.7", "--manager", "auto", "--listen", "off")
+	require.Eventually(t, func() bool { return strings.Contains(other.String(), "standing by") }, patience, time.Millisecond)
+	require.Equal(t, "fabricd: fabric lab is there already, with --traffic uniform:0.1: these flags do not change it; end it with fabricd down to begin it anew\n", said.String())
+	leave()
+	stop()
+
+	// Killed when the parts were there, and nothing was known of them yet.
+	require.NoError(t, store.Delete(t.Context(), "state"))
+	out, errs, stop := background(t, args...)
+	isUp(out)
+	require.Contains(t, errs.String(), "fabricd: who began fabric lab was ended before it was up: made anew on h1\n")
+	require.Contains(t, agent.String(), "part 1 of fabric lab has ended: it was made for a leader that has ended since\n")
+	stop()
+
+	// Killed in the middle of ending it.
+	require.NoError(t, store.Delete(t.Context(), "fabric"))
+	out, errs, stop = background(t, args...)
+	isUp(out)
+	require.Contains(t, agent.String(), "has ended: a new fabric of this name begins\n")
+	require.NotContains(t, errs.String(), "made anew")
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), " traffic uniform:0.1\n") }, patience, time.Millisecond, "it began, and did not go on")
+	stop()
+	_, _, code := fabricd(t, "down", "--name", "lab", "--server", url)
+	require.Zero(t, code)
+
+	// Interrupted while it begins.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var quiet, why buffer
+	require.Zero(t, run(ctx, &quiet, &why, args...))
+	require.Equal(t, "fabricd: interrupted before fabric lab was up: nothing of it is left\n", why.String())
+	_, there, err := cluster.Book{Store: store}.Desired(t.Context())
+	require.NoError(t, err)
+	require.False(t, there)
+}
+
 // With the keys that fabricd auth init makes: TLS, an agent that may be asked and no more, parts with credentials that the leader issues.
 func TestAFabricOnAgentsWithKeys(t *testing.T) {
 	ownRegistry(t)
@@ -198,7 +273,7 @@ func TestAFabricOnAgentsWithKeys(t *testing.T) {
 		return err == nil
 	}, patience, 5*time.Millisecond)
 	startAgent(t, url, "h1", "--auth", host, "--memory", "128MiB")
-	out, stop := background(t, "up", "--name", "lab", "--agents", "all", "--auth", filepath.Join(dir, "leader"), "--server", url,
+	out, _, stop := background(t, "up", "--name", "lab", "--agents", "all", "--auth", filepath.Join(dir, "leader"), "--server", url,
 		"--topology", "kary-ntree:2,2", "--traffic", "uniform:0.1", "--listen", "off")
 	require.Eventually(t, func() bool { return regexp.MustCompile(`delivered [1-9]`).MatchString(out.String()) }, patience, 5*time.Millisecond, "%s", out)
 	stop()

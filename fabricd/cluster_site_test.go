@@ -34,6 +34,7 @@ type siteHost struct {
 	prefix         []string // of a command that is to run there
 	routes         []string // to other servers
 	advertise, dir string
+	cwd            string // of what runs there; empty: ours
 	server, agent  *siteProcess
 }
 
@@ -63,6 +64,7 @@ func (s *site) start(h *siteHost, program string, args ...string) *siteProcess {
 	argv := append(append(append([]string{}, h.prefix...), program), args...)
 	p := &siteProcess{t: s.t, cmd: exec.Command(argv[0], argv[1:]...), ended: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), "WEFT_RUN_DIR="+filepath.Join(h.dir, "run"), "GOMAXPROCS=2")
+	p.cmd.Dir = h.cwd
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.errs
 	require.NoError(s.t, p.cmd.Start())
 	go func() {

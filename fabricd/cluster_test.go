@@ -46,6 +46,7 @@ func TestAFabricOverThreeHostsOutlivesTheirFailures(t *testing.T) {
 type clusterRun struct {
 	*site
 	graph   *topology.Graph
+	load    string
 	client  *api.Client
 	lead    *siteProcess
 	standby *siteProcess
@@ -57,19 +58,14 @@ func (s *site) run() {
 	for _, h := range s.hosts {
 		s.startServer(h)
 	}
-	require.Eventually(t, func() bool { // the servers have found each other and chosen who of them keeps what
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: "lab", URL: s.hosts[2].url(), Existing: true})
-		return errors.Is(err, bus.ErrNoKey)
-	}, patience, 50*time.Millisecond)
+	s.keepsThings(bus.StoreConfig{Fabric: "lab", URL: s.hosts[2].url(), Existing: true})
 	for _, h := range s.hosts {
 		s.startAgent(h)
 		h.agent.says(" room for ")
 	}
 	g, err := topology.Parse(clusterTree)
 	require.NoError(t, err)
-	r := &clusterRun{site: s, graph: g}
+	r := &clusterRun{site: s, graph: g, load: clusterLoad}
 	r.lead = s.startLeader(s.hosts[0], "--agents", "all", "--topology", clusterTree, "--traffic", clusterLoad)
 	r.lead.says(`{"up":`)
 	r.standby = s.startLeader(s.hosts[1])
@@ -124,6 +120,17 @@ func (s *site) run() {
 	r.sound("the leader killed and another in its place")
 
 	r.end()
+}
+
+// keepsThings waits until the servers have found each other and chosen who of them keeps what.
+func (s *site) keepsThings(of bus.StoreConfig) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool {
+		ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
+		defer cancel()
+		_, err := bus.OpenStore(ctx, of)
+		return errors.Is(err, bus.ErrNoKey)
+	}, patience, 50*time.Millisecond)
 }
 
 // end interrupts the leader, which ends the fabric.
@@ -210,7 +217,7 @@ func (r *clusterRun) sound(after string) {
 		return err == nil && l.InFlight == 0 && l.Balanced
 	}, patience, 50*time.Millisecond, "after %s: %+v", after, &l)
 	pairs := r.connected()
-	require.NoError(t, r.client.SetTraffic(t.Context(), clusterLoad))
+	require.NoError(t, r.client.SetTraffic(t.Context(), r.load))
 	t.Logf("after %s: all up in %v, %d injected = %d delivered + %d lost + %d discarded, %d pairs connected", after, up.Round(time.Millisecond),
 		l.Injected, l.Delivered, l.Lost, l.Discarded, pairs)
 }

@@ -27,12 +27,18 @@ func (k *keys) open(server bus.Resolved, name string, log *slog.Logger) (err err
 	return err
 }
 
-// leads says of which fabric the parts are to get new credentials with the leader.
+// leads says of which fabric the parts are to get new credentials with the leader; nil: this process leads none any more.
 func (k *keys) leads(f *fabric.Fabric) { k.fabric.Store(f) }
 
 func (k *keys) took(ctx context.Context, t *bus.Taken) {
-	if f, i := k.fabric.Load(), k.folder.Issuer(); f != nil && i != nil {
+	i := k.folder.Issuer()
+	if i == nil {
+		return
+	}
+	if f := k.fabric.Load(); f != nil {
 		t.Parts, t.Missed = f.RenewParts(ctx, i)
+	} else {
+		t.StandsBy = true
 	}
 }
 

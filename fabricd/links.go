@@ -16,7 +16,8 @@ type links struct {
 	server    bus.Resolved // where it is then
 	transport *bus.NATS
 	peers     *bus.Peers // switches that are processes of their own
-	keys
+	*keys
+	ownKeys bool // they end with this
 }
 
 // broking says which broker a fabric is to run on: the server named, or an embedded one that listens there, nowhere when
@@ -26,12 +27,13 @@ type broking struct {
 	keeps        string // folder in which an embedded broker keeps what a manager writes down; empty: none
 	server       bus.Settings
 	layout       *bus.Layout // of a fabric in parts; nil: all of it is in this process
+	keys         *keys       // of this process; nil: opened with the links, and closed
 	log          *slog.Logger
 }
 
 // open starts or finds the broker and connects to it. What the user should know is printed to stderr.
 func (b broking) open(stderr io.Writer) (l *links, err error) {
-	l = &links{}
+	l = &links{keys: b.keys}
 	if l.server, err = b.server.Resolve(os.Getenv); err != nil {
 		return nil, err
 	}
@@ -55,6 +57,10 @@ func (b broking) open(stderr io.Writer) (l *links, err error) {
 		return nil, errors.Join(err, l.close())
 	}
 	l.peers = p
+	if l.keys != nil {
+		return l, nil
+	}
+	l.keys, l.ownKeys = &keys{}, true
 	if err := l.keys.open(l.server, b.name, b.log); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
@@ -86,7 +92,9 @@ func (l *links) control(name string, log *slog.Logger) (*bus.Control, error) {
 }
 
 func (l *links) close() (err error) {
-	l.keys.close()
+	if l.ownKeys {
+		l.keys.close()
+	}
 	if l.peers != nil {
 		err = l.peers.Close()
 	}

@@ -86,6 +86,11 @@ func (m manageFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if m.verbose {
 		log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
+	var k keys
+	if err := k.open(at.server, at.fabric, log); err != nil {
+		return err
+	}
+	defer k.close()
 	err = managed(ctx, c, m.method, log, stderr, func(n manager.Note) {
 		switch {
 		case n.Kind == manager.NotePlanned:

@@ -14,6 +14,7 @@ import (
 type where struct {
 	fabric, url string
 	credentials bus.Credentials
+	server      bus.Resolved // as it was named; none: it is as the registry says
 }
 
 // reach finds a fabric at the server that is named, else as the registry says, which has credentials for each role.
@@ -29,11 +30,11 @@ func reach(fabric string, server bus.Settings, role func(registry.Entry) bus.Cre
 		if fabric == "" {
 			return at, errors.New("which fabric of the server? name it with --fabric")
 		}
-		return where{fabric, r.URL, r.Credentials}, bus.ValidateFabric(fabric)
+		return where{fabric, r.URL, r.Credentials, r}, bus.ValidateFabric(fabric)
 	}
 	e, err := registry.Find(fabric)
 	if err != nil {
 		return at, err
 	}
-	return where{e.Name, e.URL, role(e)}, nil
+	return where{fabric: e.Name, url: e.URL, credentials: role(e)}, nil
 }

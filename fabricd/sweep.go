@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -97,7 +96,7 @@ func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 	if err != nil {
 		return fmt.Errorf("--where: %w", err)
 	}
-	o := sweep.Options{Dir: s.dir(e), Samples: s.samples, Quick: s.quick, Where: where, Jobs: s.jobs, Runner: s.runner, Version: version(), Command: s.command(path)}
+	o := sweep.Options{Dir: s.dir(e), Samples: s.samples, Quick: s.quick, Where: where, Jobs: s.jobs, Runner: s.runner, Version: cli.Version(), Command: s.command(path)}
 	if s.dryRun {
 		return s.tell(ctx, stdout, e, o)
 	}
@@ -175,33 +174,6 @@ func (s *sweepFlags) command(path string) string {
 		text += " --where " + shellWord(w)
 	}
 	return text
-}
-
-// revision is set by make build.
-var revision string
-
-// version is that of this program: of a release, by make, or as Go noted it; empty if that is not known.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || revision != "" {
-		return revision
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	found, dirty := "", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			found = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = "+dirty"
-		}
-	}
-	if found == "" {
-		return ""
-	}
-	return found + dirty
 }
 
 func seconds(s float64) time.Duration { return roundly(time.Duration(s * float64(time.Second))) }

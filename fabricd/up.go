@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,8 +29,9 @@ type upFlags struct {
 	name, topology, routing, traffic, broker, manager string
 
 	agents        string
-	topologyGiven bool // else what runs on agents is led on
-	leave         bool // when interrupted
+	topologyGiven bool     // else what runs on agents is led on
+	given         []string // names of flags
+	leave         bool     // when interrupted
 
 	web         webFlags
 	listen      string
@@ -64,8 +66,18 @@ func upCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			u.helloGiven, u.listenGiven = cmd.Flags().Changed("hello-interval"), cmd.Flags().Changed("listen")
-			u.topologyGiven = cmd.Flags().Changed("topology")
-			return u.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			u.topologyGiven, u.given = cmd.Flags().Changed("topology"), changed(cmd.Flags())
+			if cmd.Flags().Changed("agents") {
+				if _, err := agentNames(u.agents); err != nil {
+					return err
+				}
+			}
+			err := u.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "fabricd: interrupted before fabric %s was up: nothing of it is left\n", u.name)
+				return nil
+			}
+			return err
 		},
 	}
 	f := cmd.Flags()

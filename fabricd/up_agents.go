@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -80,10 +81,11 @@ type onAgents struct {
 	at             bus.Resolved
 	book           cluster.Book
 	hosts          *bus.Agents
+	keys           keys // renewed while it stands by, too
 	me             cluster.Leader
 	log            *slog.Logger
 	stdout, stderr io.Writer
-	stoodBy        bool      // for another leader
+	since          uint64    // revision of the store at which another leader was seen first, or this one led; 0: it never was
 	created        time.Time // the fabric
 }
 
@@ -113,6 +115,10 @@ func (u upFlags) cluster(ctx context.Context, log *slog.Logger, stdout, stderr i
 		c.book.Store.Close()
 		return nil, err
 	}
+	if err := c.keys.open(at, u.name, log); err != nil {
+		c.close()
+		return nil, err
+	}
 	return c, nil
 }
 
@@ -135,12 +141,16 @@ func writtenDown(ctx context.Context, name string, at bus.Resolved) (bool, error
 }
 
 func (c *onAgents) close() {
+	c.keys.close()
 	_ = c.hosts.Close() // it all goes with the process
 	c.book.Store.Close()
 }
 
 // run leads whenever nobody else does, until ctx ends.
 func (c *onAgents) run(ctx context.Context) error {
+	if err := c.agrees(ctx); err != nil {
+		return err
+	}
 	for {
 		lead, err := cluster.Campaign(ctx, cluster.CampaignConfig{Store: c.book.Store, Me: c.me, Standby: c.standby})
 		if ctx.Err() != nil {
@@ -157,13 +167,13 @@ func (c *onAgents) run(ctx context.Context) error {
 		if !errors.Is(err, errLed) && !errors.Is(err, cluster.ErrLost) {
 			return err
 		}
-		c.stoodBy = true
+		c.since = cmp.Or(c.since, lead.Term)
 		fmt.Fprintf(c.stderr, "fabricd: %v: the fabric goes on, and this process stands by\n", err)
 	}
 }
 
-func (c *onAgents) standby(l cluster.Leader) {
-	c.stoodBy = true
+func (c *onAgents) standby(l cluster.Leader, at uint64) {
+	c.since = cmp.Or(c.since, at)
 	if c.asJSON {
 		_ = cli.JSON(c.stdout, jsonLine{Standby: &standbyLine{c.name, l}}) // a closed pipe ends the process by signal
 		return
@@ -212,6 +222,13 @@ func (c *onAgents) lead(ctx context.Context, lead *cluster.Lead) (err error) {
 		o.Adopt = &state
 	}
 	hosts := c.partsOn(where, lead.Term)
+	if !kept && !fresh {
+		// Who wrote it down was killed before it was up: of the parts that were made by then nobody knows enough to lead them.
+		if err := c.clear(ctx, hosts, where); err != nil {
+			return err
+		}
+		fresh = true
+	}
 	up := comingOnAgents(c.stderr)
 	o.Term, o.Keep, o.Host = lead.Term, func(s fabric.State) { keeper.Keep(s) }, counting(hosts.Host, up.bar, len(where.Parts))
 	var names []string
@@ -222,8 +239,10 @@ func (c *onAgents) lead(ctx context.Context, lead *cluster.Lead) (err error) {
 	err = c.leadParts(ctx, o, where, lost, up)
 	up.end()
 	switch {
-	case errors.Is(err, errLed), errors.Is(err, errLeft):
+	case errors.Is(err, errLed), errors.Is(err, errLeft), errors.Is(err, bus.ErrNoAccess):
 		return err
+	case err != nil && !fresh && ctx.Err() != nil:
+		return errLeft // interrupted before it led
 	case err != nil && !errors.Is(err, cli.ErrFailed) && !fresh:
 		return err // the fabric was here before us, and stays
 	}
@@ -243,7 +262,7 @@ func (c *onAgents) leadParts(ctx context.Context, o fabric.Options, where *place
 	if err != nil {
 		return err
 	}
-	link, err := broking{name: c.name, server: c.server, log: c.log, layout: layout}.open(c.stderr)
+	link, err := broking{name: c.name, server: c.server, log: c.log, layout: layout, keys: &c.keys}.open(c.stderr)
 	if err != nil {
 		return err
 	}
@@ -291,12 +310,12 @@ func (c *onAgents) settle(ctx context.Context, term uint64) (o fabric.Options, w
 	switch {
 	case err != nil:
 		return o, nil, false, err
-	case !there && c.stoodBy:
-		fmt.Fprintf(c.stderr, "fabricd: fabric %s was ended\n", c.name)
-		return o, nil, false, nil
 	case there:
 		o, where, err = c.found(ctx, want)
 		return o, where, false, err
+	}
+	if ended, err := c.ended(ctx); ended || err != nil {
+		return o, nil, false, err
 	}
 	if o, err = c.options(); err != nil {
 		return o, nil, true, err
@@ -307,16 +326,9 @@ func (c *onAgents) settle(ctx context.Context, term uint64) (o fabric.Options, w
 
 // found is the fabric as it was written down.
 func (c *onAgents) found(ctx context.Context, want cluster.Desired) (o fabric.Options, where *placement.Placement, err error) {
-	if err := thisVersion().Fits("fabric "+c.name, want.Version); err != nil {
+	s, err := c.fits(want)
+	if err != nil {
 		return o, nil, err
-	}
-	if c.topologyGiven && c.topology != want.Spec {
-		return o, nil, fmt.Errorf("fabric %s runs on agents already, and is %s: leave --topology away to lead it, end it with fabricd down, or choose another --name",
-			c.name, want.Spec)
-	}
-	var s upSettings
-	if err := json.Unmarshal(want.Settings, &s); err != nil {
-		return o, nil, fmt.Errorf("settings of fabric %s as they were written down: %w: was that another version of fabricd?", c.name, err)
 	}
 	c.set(s)
 	c.topology, c.created = want.Spec, want.Created
@@ -333,9 +345,9 @@ func (c *onAgents) found(ctx context.Context, want cluster.Desired) (o fabric.Op
 
 // place finds agents, places a new fabric on them and writes it down.
 func (c *onAgents) place(ctx context.Context, g *topology.Graph, term uint64) (*placement.Placement, error) {
-	var names []string
-	if c.agents != "all" {
-		names = strings.Split(c.agents, ",")
+	names, err := agentNames(c.agents)
+	if err != nil {
+		return nil, err
 	}
 	found, err := cluster.Find(ctx, c.hosts, thisVersion(), names)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,8 @@ type led struct {
 var (
 	errLed  = errors.New("another process leads the fabric")
 	errLeft = errors.New("the fabric is left to the next that leads it")
+	// errNoBroker is for brokers that are not ours and say no more.
+	errNoBroker = fmt.Errorf("%w: start again with other credentials", bus.ErrNoAccess)
 )
 
 // run leads until ctx ends, and then ends the fabric; or until it is lost, and then leaves it as it is.
@@ -51,6 +54,7 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 		return err
 	}
 	r.link.leads(f)
+	defer r.link.leads(nil)
 	control, err := r.link.control(r.name, r.log)
 	if err != nil {
 		return err
@@ -123,11 +127,14 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 		}
 	case <-r.lost:
 		why = errLed
+	case <-control.Done():
+		why = cmp.Or(control.Err(), errNoBroker)
 	}
 	if why != nil {
 		end()
-		left = true
-		f.Detach()
+		if left = r.placed != nil; left { // else the fabric ends with us
+			f.Detach()
+		}
 		stopServing()
 		serving.Wait()
 		return why

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/document"
@@ -91,13 +92,49 @@ func (m *monitor) commands() []*cobra.Command {
 // errReadOnly refuses what would change the fabric.
 var errReadOnly = errors.New("nothing may be changed: linkmon was started with --readonly")
 
-// dial connects to the fabric meant: as its operator when it is to act.
-func (m *monitor) dial(act bool) (*api.Client, error) {
+// dial connects to the fabric meant: as its operator when it is to act. Credentials of a folder that fabricd auth has made are renewed when they
+// are rotated, as long as the client lasts.
+func (m *monitor) dial(act bool) (*client, error) {
 	e, err := m.find()
 	if err != nil {
 		return nil, err
 	}
-	return api.Dial(e, "linkmon", act)
+	c, err := api.Dial(e, "linkmon", act)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := m.keepRenewed(e.Name)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return &client{c, kept}, nil
+}
+
+// client is a fabric as linkmon reaches it.
+type client struct {
+	*api.Client
+	renewal *bus.Renewal // nil: nobody renews the credentials
+}
+
+// Close ends both.
+func (c *client) Close() error {
+	if c.renewal != nil {
+		c.renewal.Close()
+	}
+	return c.Client.Close()
+}
+
+// keepRenewed is nil where credentials are not of such a folder.
+func (m *monitor) keepRenewed(fabric string) (*bus.Renewal, error) {
+	at, err := m.server.Resolve(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := auth.Use(at, fabric)
+	if err != nil || folder == nil {
+		return nil, err
+	}
+	return folder.KeepRenewed(nil, nil)
 }
 
 func (m *monitor) find() (registry.Entry, error) {
@@ -136,5 +173,5 @@ func (m *monitor) with(cmd *cobra.Command, act bool, f func(ctx context.Context,
 		return err
 	}
 	defer func() { _ = c.Close() }()
-	return f(cmd.Context(), c)
+	return f(cmd.Context(), c.Client)
 }

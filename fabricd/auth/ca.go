@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -58,19 +57,13 @@ func readAuthority(certPath, keyPath string, now time.Time) (a authority, err er
 	if err := bus.CheckPrivate(keyPath); err != nil {
 		return a, err
 	}
-	if a.pem, err = os.ReadFile(certPath); err != nil {
-		return a, fmt.Errorf("certificate of the authority: %w", err)
+	if a.cert, err = bus.ReadCertificate(certPath); err != nil {
+		return a, err
 	}
+	a.pem = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 	keyText, err := os.ReadFile(keyPath)
 	if err != nil {
 		return a, fmt.Errorf("key of the authority: %w", err)
-	}
-	block, _ := pem.Decode(a.pem)
-	if block == nil || block.Type != "CERTIFICATE" {
-		return a, fmt.Errorf("%s: no certificate in PEM", certPath)
-	}
-	if a.cert, err = x509.ParseCertificate(block.Bytes); err != nil {
-		return a, fmt.Errorf("%s: %w", certPath, err)
 	}
 	if a.key, err = parseKey(keyText); err != nil {
 		return a, fmt.Errorf("%s: %w", keyPath, err)
@@ -81,10 +74,12 @@ func readAuthority(certPath, keyPath string, now time.Time) (a authority, err er
 	case !ok || !public.Equal(a.cert.PublicKey):
 		return a, fmt.Errorf("%s is not the key of the certificate %s", keyPath, certPath)
 	case now.After(a.cert.NotAfter):
-		return a, fmt.Errorf("%s has expired on %s: give a valid authority", certPath, a.cert.NotAfter.Format(time.DateOnly))
+		return a, fmt.Errorf("%s: %w at %s: give a valid authority", certPath, errExpired, a.cert.NotAfter.UTC().Format("2006-01-02 15:04 UTC"))
 	}
 	return a, nil
 }
+
+var errExpired = errors.New("the certificate has expired")
 
 func parseKey(text []byte) (crypto.Signer, error) {
 	block, _ := pem.Decode(text)
@@ -159,16 +154,8 @@ func keyPEM(key crypto.PrivateKey) ([]byte, error) {
 
 // aged reports whether less than a third of a certificate's time is left, or it was signed by another authority, or it is not there.
 func (a authority) aged(path string, now time.Time) bool {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return true
-	}
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return true
-	}
-	cert, err := x509.ParseCertificate(block.Bytes)
-	if err != nil || !bytes.Equal(cert.RawIssuer, a.cert.RawSubject) {
+	cert, err := bus.ReadCertificate(path)
+	if err != nil || cert.CheckSignatureFrom(a.cert) != nil {
 		return true
 	}
 	return cert.NotAfter.Sub(now) < cert.NotAfter.Sub(cert.NotBefore)/3

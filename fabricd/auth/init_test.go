@@ -69,7 +69,7 @@ func TestInitRefuses(t *testing.T) {
 		"no such file":                       {Fabric: "lab", Dir: t.TempDir(), CACert: "nowhere.pem", CAKey: "nowhere.pem"},
 		"is not the key of the certificate":  {Fabric: "lab", Dir: t.TempDir(), CACert: filepath.Join(dir, "ca.pem"), CAKey: filepath.Join(dir, "leader", "key.pem")},
 		"no certificate of an authority":     {Fabric: "lab", Dir: t.TempDir(), CACert: filepath.Join(dir, "leader", "cert.pem"), CAKey: filepath.Join(dir, "leader", "key.pem")},
-		"has expired on": {
+		"has expired at": {
 			Fabric: "lab", Dir: t.TempDir(), CACert: filepath.Join(dir, "ca.pem"), CAKey: filepath.Join(dir, "keys", "ca.key.pem"), Now: time.Now().AddDate(11, 0, 0),
 		},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +30,8 @@ type Renewed struct {
 	User   string   `json:"user"`
 	Parts  int      `json:"parts,omitempty"`  // of a leader: as many parts have got theirs from it
 	Missed []string `json:"missed,omitempty"` // those that have not, each with why
+	// StandsBy says that it could lead the fabric and does not.
+	StandsBy bool `json:"stands_by,omitempty"`
 }
 
 // Rotated is what came of a rotation.
@@ -46,7 +49,7 @@ type Rotated struct {
 func (d *Dir) Rotate(ctx context.Context, o RotateOptions) (out Rotated, err error) {
 	o.complete(d)
 	r := rotation{Dir: d, o: o, out: Rotated{Servers: []string{}, Away: []string{}, Renewed: []Renewed{}, Copy: []string{}, Certificates: []string{}}}
-	if err := r.draw(); err != nil {
+	if err := errors.Join(r.renewCertificates(), r.draw()); err != nil {
 		return r.out, err
 	}
 	if err := r.allowBoth(ctx); err != nil {
@@ -98,6 +101,27 @@ func (r *rotation) draw() (err error) {
 	return nil
 }
 
+// renewCertificates makes those anew that are aged, before a server is asked: it may be for one that has expired that none can be reached. Those
+// of an authority of one's own are its owner's to renew. Our own authority is replaced once it has expired, when nothing trusts it any more.
+func (r *rotation) renewCertificates() error {
+	if _, err := os.Stat(r.file(authorityKey)); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	a, err := readAuthority(r.file(caFile), r.file(authorityKey), r.o.Now)
+	if errors.Is(err, errExpired) {
+		var key []byte
+		if a, key, err = newAuthority(r.Fabric, r.o.Now); err == nil {
+			err = r.write(authorityKey, key)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	made, err := r.certificates(a, r.o.Now)
+	r.out.Certificates = append(r.out.Certificates, made...)
+	return err
+}
+
 // allowBoth has servers let in users that the new keys have signed, too.
 func (r *rotation) allowBoth(ctx context.Context) error {
 	r.Signers = append(r.Signers, r.signer.Public, r.leader.Public)
@@ -106,6 +130,10 @@ func (r *rotation) allowBoth(ctx context.Context) error {
 		return err
 	}
 	took, err := r.push(ctx)
+	if err != nil && len(r.out.Certificates) > 0 { // it may be for the old ones that no server can be reached
+		return fmt.Errorf("%w; there are new certificates now in %s: copy them, have the servers reload (nats-server --signal reload), and rotate again",
+			err, strings.Join(r.out.Certificates, ", "))
+	}
 	if err != nil {
 		return err
 	}
@@ -172,8 +200,10 @@ func (r *rotation) renewAll(ctx context.Context) error {
 		}
 	}
 	var bad []string
+	leads := false
 	for _, a := range all {
 		done, err := r.give(ctx, renewer, a)
+		leads = leads || err == nil && a.role == bus.RoleFabric && !done.StandsBy
 		if err != nil {
 			bad = append(bad, fmt.Sprintf("%s: %v", a.user, err))
 			continue
@@ -184,6 +214,9 @@ func (r *rotation) renewAll(ctx context.Context) error {
 		}
 		r.o.Tell(told(done))
 	}
+	if !leads && !r.o.Force && len(bad) == 0 {
+		return fmt.Errorf("%w: those that are there stand by: the old credentials hold, too; wait until one leads, and try again", ErrNoLeader)
+	}
 	if len(bad) > 0 && !r.o.Force {
 		return fmt.Errorf("no new credentials for %s: the old ones hold for everybody, try again, or give --force to let those lose their connections", strings.Join(bad, ", "))
 	}
@@ -192,15 +225,21 @@ func (r *rotation) renewAll(ctx context.Context) error {
 
 func told(d Renewed) string {
 	s := d.User + " has new credentials"
+	if d.StandsBy {
+		s = d.User + ", which stands by, has new credentials"
+	}
 	if d.Parts > 0 {
 		s += fmt.Sprintf(", and so have %d parts", d.Parts)
 	}
 	return s
 }
 
-// ask finds who runs: agents and managers first, since leaders have others to tell. All are asked at once.
+// ask finds who runs: leaders last, since they have others to tell. All are asked at once.
 func (r *rotation) ask(ctx context.Context, renewer *bus.Renewer) (all []asked, err error) {
-	who := []asked{{user: bus.RoleManager.User(""), role: bus.RoleManager}}
+	var who []asked
+	for _, role := range []bus.Role{bus.RoleViewer, bus.RoleOperator, bus.RoleManager} {
+		who = append(who, asked{user: role.User(""), role: role})
+	}
 	for _, h := range r.Hosts {
 		who = append(who, asked{user: bus.RoleAgent.User(h.Name), role: bus.RoleAgent, host: h.Name})
 	}
@@ -268,7 +307,7 @@ func (r *rotation) give(ctx context.Context, renewer *bus.Renewer, a asked) (Ren
 	}
 	r.users[a.user] = append(r.users[a.user], a.offer.Public)
 	r.note(a.user, a.offer.Public)
-	done.Parts, done.Missed = t.Parts, t.Missed
+	done.Parts, done.Missed, done.StandsBy = t.Parts, t.Missed, t.StandsBy
 	return done, nil
 }
 
@@ -294,11 +333,6 @@ func (r *rotation) revokeOld(ctx context.Context) error {
 	r.SystemSigners = []string{r.system.Public}
 	clear(r.Revoked) // they were signed by keys that hold no more
 	r.Rotated = r.o.Now.UTC().Truncate(time.Second)
-	if a, err := readAuthority(r.file(caFile), r.file(authorityKey), r.o.Now); err == nil { // else it is somebody else's to renew certificates
-		if r.out.Certificates, err = r.certificates(a, r.o.Now); err != nil {
-			return err
-		}
-	}
 	if err := errors.Join(r.configure(), r.save()); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strings"
 	"sync"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -195,8 +196,18 @@ func (a PartAccess) grant(fabric string) grant {
 }
 
 // user is a name that no other has.
-func (a PartAccess) user() string { return "part-" + nodeToken(a.Part) + "-" + rand.Text()[:10] }
-func (a NodeAccess) user() string { return "switch-" + nodeToken(a.Node) + "-" + rand.Text()[:10] }
+func (a PartAccess) user() string   { return a.prefix() + rand.Text()[:nonceLen] }
+func (a PartAccess) prefix() string { return "part-" + nodeToken(a.Part) + "-" }
+func (a NodeAccess) user() string {
+	return "switch-" + nodeToken(a.Node) + "-" + rand.Text()[:nonceLen]
+}
+
+// nonceLen is how many letters and digits tell users of one node apart.
+const nonceLen = 10
+
+func alphanumeric(s string) bool {
+	return strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
+}
 
 // AdmitPart makes credentials with which a process can be one part of the fabric and nothing else. They are in force when it
 // returns and until Revoke. On a broker that is not ours, that is when b is nil: ErrOutsideBroker.

@@ -167,7 +167,7 @@ func (p *Peers) send(subject Subject, req []byte) (*ask, error) {
 	case errors.Is(err, nats.ErrReconnectBufExceeded):
 		err = fmt.Errorf("there is no connection to the broker now: %w", err)
 	default:
-		err = closedErr(err)
+		err = p.conn.closedErr(err)
 	}
 	p.forget(a)
 	return &ask{}, err

@@ -36,7 +36,7 @@ type ClientConfig struct {
 // Client is a tool's side of the control plane. Its methods may be called concurrently.
 type Client struct {
 	cfg     ClientConfig
-	conn    *nats.Conn
+	conn    *conn
 	closedc chan struct{} // closed by nats.go after its last callback
 	once    sync.Once
 
@@ -171,7 +171,7 @@ func (c *Client) roundTrip(ctx context.Context, subject string, req []byte) ([]b
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf("%w in time: %w", ErrNoFabric, err)
 	}
-	return nil, closedErr(err)
+	return nil, c.conn.closedErr(err)
 }
 
 // Notice is one event of the fabric.
@@ -204,12 +204,13 @@ func (c *Client) Subscribe(kind string, buffer int) (*Events, error) {
 		err = c.conn.FlushTimeout(connectTimeout)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("bus: subscribe to events %s: %w", subject, closedErr(err))
+		return nil, fmt.Errorf("bus: subscribe to events %s: %w", subject, c.conn.closedErr(err))
 	}
 	return e, nil
 }
 
-// Next waits for the next event. The error wraps ErrClosed after Close of the client, and is that of ctx otherwise.
+// Next waits for the next event. The error wraps ErrClosed after Close of the client, ErrNoAccess when the broker lets
+// us in no more, and is that of ctx otherwise.
 func (e *Events) Next(ctx context.Context) (Notice, error) {
 	for {
 		select {
@@ -220,7 +221,7 @@ func (e *Events) Next(ctx context.Context) (Notice, error) {
 			}
 			return Notice{s.Verb, msg.Data}, nil
 		case <-e.client.closedc:
-			return Notice{}, fmt.Errorf("bus: events of fabric %q: %w", e.client.cfg.Fabric, ErrClosed)
+			return Notice{}, fmt.Errorf("bus: events of fabric %q: %w", e.client.cfg.Fabric, e.client.conn.closedErr(nats.ErrConnectionClosed))
 		case <-ctx.Done():
 			return Notice{}, ctx.Err()
 		}
@@ -234,7 +235,7 @@ func (e *Events) Lost() (uint64, error) {
 }
 
 // Close ends the stream.
-func (e *Events) Close() error { return closedErr(e.sub.Unsubscribe()) }
+func (e *Events) Close() error { return e.client.conn.closedErr(e.sub.Unsubscribe()) }
 
 // Close ends the client, its requests and streams, and waits for its goroutines.
 func (c *Client) Close() error {

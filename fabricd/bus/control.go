@@ -44,7 +44,7 @@ type ControlConfig struct {
 // publishes events. It has a connection of its own, so that a slow viewer never holds up a link.
 type Control struct {
 	cfg     ControlConfig
-	conn    *nats.Conn
+	conn    *conn
 	closedc chan struct{} // closed by nats.go after its last callback
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -97,9 +97,12 @@ func NewControl(cfg ControlConfig) (*Control, error) {
 	return c, nil
 }
 
-// Done is closed when the connection has ended for good: after Close, or when the broker has refused the credentials
-// twice, as it does when they are revoked. OnError hears the refusals. A broker that is gone is tried again for ever.
+// Done is closed when the connection has ended for good: after Close, or when the broker lets us in no more, as it does when the credentials
+// are revoked. OnError hears the refusals. A broker that is gone is tried again for ever.
 func (c *Control) Done() <-chan struct{} { return c.closedc }
+
+// Err says, once Done is closed, why the broker lets us in no more; it wraps [ErrNoAccess]. nil: after Close.
+func (c *Control) Err() error { return c.conn.gone() }
 
 // Serve answers the requests of a verb, one at a time, until Close. Read verbs, which viewers may use, begin with "get.".
 // It returns when the broker knows of it. Requests of one verb are answered in order, those of several at once.
@@ -201,7 +204,7 @@ func (c *Control) Publish(kind string, v any) error {
 		return fmt.Errorf("bus: event %s: %w", kind, err)
 	}
 	if err := c.conn.Publish(subject.String(), data); err != nil {
-		return fmt.Errorf("bus: event %s: %w", kind, closedErr(err))
+		return fmt.Errorf("bus: event %s: %w", kind, c.conn.closedErr(err))
 	}
 	return nil
 }
@@ -217,12 +220,4 @@ func (c *Control) Close() error {
 		<-c.closedc
 	})
 	return nil
-}
-
-// closedErr translates the client library's word for a closed connection into ours.
-func closedErr(err error) error {
-	if errors.Is(err, nats.ErrConnectionClosed) {
-		return ErrClosed
-	}
-	return err
 }

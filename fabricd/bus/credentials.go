@@ -2,7 +2,6 @@ package bus
 
 import (
 	"crypto/rand"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -134,6 +133,29 @@ func (c Credentials) inbox() string {
 	return ""
 }
 
+// key is the public key that they prove to have, "" where they have none or it cannot be read.
+func (c Credentials) key() string {
+	switch {
+	case c.identity != nil:
+		return c.identity.current().key.Public
+	case c.JWT != "":
+		return keyInToken(c.JWT)
+	case c.CredsFile != "":
+		if token, err := readToken(c.CredsFile); err == nil {
+			return keyInToken(token)
+		}
+	}
+	return ""
+}
+
+// withKey names the user and its key.
+func (c Credentials) withKey() string {
+	if key := c.key(); key != "" {
+		return c.String() + " with the key " + key
+	}
+	return c.String()
+}
+
 // ours reports whether they are a token that fabricd auth has made, or who leads: one that can be renewed.
 func (c Credentials) ours() bool {
 	return c.InboxPrefix == "" && c.inbox() != "" || c.JWT != "" || c.identity != nil
@@ -177,12 +199,19 @@ func permissions(r Role, fabric string, c Credentials) *server.Permissions {
 	return grantOf(r, fabric, "").withInbox(c.InboxPrefix).onServer()
 }
 
+// conn is a connection to a broker, and what that has said against it.
+type conn struct {
+	*nats.Conn
+	*refusals
+}
+
 // connect opens a connection to the broker, through a pipe, or to url when broker is nil. Errors say what to do.
-func connect(broker *Broker, url string, creds Credentials, opts []nats.Option) (*nats.Conn, error) {
+func connect(broker *Broker, url string, creds Credentials, opts []nats.Option) (*conn, error) {
+	r := &refusals{creds: creds, where: "the broker at " + redact(url)}
 	if broker != nil {
 		creds = broker.Credentials(RoleFabric)
 		// A pipe to our own server does not hang, and a deadline for every write costs as much as the write.
-		opts = append(opts, nats.InProcessServer(broker.srv), nats.FlusherTimeout(0))
+		opts = append(opts, nats.InProcessServer(inProcess{broker}), nats.FlusherTimeout(0))
 	}
 	more, err := creds.options()
 	if err != nil {
@@ -190,21 +219,28 @@ func connect(broker *Broker, url string, creds Credentials, opts []nats.Option) 
 	}
 	// Of several servers the first that answers: one's own host is named first.
 	opts = append(append(opts, nats.Timeout(connectTimeout), nats.DontRandomize()), more...)
-	conn, err := nats.Connect(url, opts...)
+	c, err := nats.Connect(url, append(opts, r.watch)...)
+	if err == nil {
+		return &conn{c, r}, nil
+	}
+	if broker != nil {
+		return nil, fmt.Errorf("connect to the embedded broker: %w", err)
+	}
+	return nil, cannotConnect(url, creds, err)
+}
+
+// cannotConnect says why, and what to do.
+func cannotConnect(url string, creds Credentials, err error) error {
 	var netErr *net.OpError
 	switch {
-	case err == nil:
-		return conn, nil
-	case broker != nil:
-		return nil, fmt.Errorf("connect to the embedded broker: %w", err)
 	case unauthorized(err):
-		return nil, fmt.Errorf("the broker at %s refuses %v: %s: %w", redact(url), creds, creds.right(), err)
+		return fmt.Errorf("the broker at %s refuses %s: %s: %w", redact(url), creds.withKey(), creds.right(), err)
 	case aboutTLS(err):
-		return nil, fmt.Errorf("the broker at %s and we do not agree on TLS: %s: %w", redact(url), tlsAdvice(err), err)
+		return fmt.Errorf("the broker at %s and we do not agree on TLS: %s: %w", redact(url), creds.tlsAdvice(err), err)
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.As(err, &netErr):
-		return nil, fmt.Errorf("no broker answers at %s: does it run, and is this its address? %w", redact(url), err)
+		return fmt.Errorf("no broker answers at %s: does it run, and is this its address? %w", redact(url), err)
 	}
-	return nil, fmt.Errorf("connect to the broker at %s: %w", redact(url), err)
+	return fmt.Errorf("connect to the broker at %s: %w", redact(url), err)
 }
 
 // right says what to do when they are refused.
@@ -216,22 +252,6 @@ func (c Credentials) right() string {
 		return "it does not know who signed them, or they are revoked or expired: take the newest that fabricd auth has made"
 	}
 	return "give credentials that it knows"
-}
-
-// tlsAdvice says what to do when a handshake has failed.
-func tlsAdvice(err error) string {
-	var bad x509.CertificateInvalidError
-	var signer x509.UnknownAuthorityError
-	var host x509.HostnameError
-	switch {
-	case errors.As(err, &bad) && bad.Reason == x509.Expired:
-		return "its certificate has expired, or the clock of one of us is wrong: fabricd auth rotate makes new ones"
-	case errors.As(err, &signer):
-		return "we do not know who signed its certificate: give the certificate of that authority with --tlsca"
-	case errors.As(err, &host):
-		return "its certificate is for other names: use one of those, or make one for this name with fabricd auth init --hosts"
-	}
-	return "check the certificates of both and who signed them"
 }
 
 // redact takes passwords out of a NATS URL.

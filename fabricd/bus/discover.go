@@ -31,7 +31,7 @@ type AgentsConfig struct {
 // Agents asks the agents of hosts. It has a connection of its own. Methods may be called concurrently.
 type Agents struct {
 	cfg     AgentsConfig
-	conn    *nats.Conn
+	conn    *conn
 	closedc chan struct{} // closed by nats.go after its last callback
 	once    sync.Once
 	denied  chan struct{} // cap 1: the broker has denied something
@@ -91,11 +91,11 @@ func (a *Agents) Discover(ctx context.Context, enough func([]AgentFound) bool) (
 	inbox := a.conn.NewRespInbox()
 	sub, err := a.conn.ChanSubscribe(inbox, answers)
 	if err != nil {
-		return fail(closedErr(err))
+		return fail(a.conn.closedErr(err))
 	}
 	defer func() { _ = sub.Unsubscribe() }() // it goes with the connection
 	if err := a.conn.PublishRequest(subject, inbox, nil); err != nil {
-		return fail(closedErr(err))
+		return fail(a.conn.closedErr(err))
 	}
 	var out []AgentFound
 	last, wait := time.NewTimer(discover), time.NewTimer(quiet)
@@ -121,7 +121,7 @@ func (a *Agents) Discover(ctx context.Context, enough func([]AgentFound) bool) (
 		case <-last.C:
 			return out, nil
 		case <-a.closedc:
-			return fail(ErrClosed)
+			return fail(a.conn.closedErr(nats.ErrConnectionClosed))
 		case <-ctx.Done():
 			return fail(ctx.Err())
 		}
@@ -172,5 +172,5 @@ func (a *Agents) roundTrip(ctx context.Context, subject string, req []byte) ([]b
 		}
 		return nil, fmt.Errorf("%w: %w", ErrSilent, err)
 	}
-	return nil, closedErr(err)
+	return nil, a.conn.closedErr(err)
 }

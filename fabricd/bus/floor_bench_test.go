@@ -118,14 +118,14 @@ func measureLine(b *testing.B, f *fabric.Fabric, hops int) load {
 	}
 }
 
-// bareChain is a chain of bare NATS subscriptions over one in-process connection.
+// bareChain is a chain of bare NATS subscriptions.
 type bareChain struct {
-	conn  *nats.Conn
 	links int
+	from  [2]*nats.Conn    // that begins it, per direction
 	out   [2]chan struct{} // per direction
 }
 
-// newBareChain subscribes to links subjects in each direction.
+// newBareChain subscribes to links subjects in each direction, over one in-process connection.
 func newBareChain(tb testing.TB, links int) *bareChain {
 	tb.Helper()
 	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, NoSublistCache: true, NoSystemAccount: true})
@@ -135,7 +135,7 @@ func newBareChain(tb testing.TB, links int) *bareChain {
 	nc, err := nats.Connect("", nats.InProcessServer(s), nats.SkipSubjectValidation())
 	require.NoError(tb, err)
 	tb.Cleanup(nc.Close)
-	c := &bareChain{conn: nc, links: links}
+	c := &bareChain{from: [2]*nats.Conn{nc, nc}, links: links}
 	for d := range c.out {
 		c.out[d] = make(chan struct{}, links)
 		for i := range links {
@@ -156,17 +156,17 @@ func newBareChain(tb testing.TB, links int) *bareChain {
 
 func chainSubject(direction, link int) string { return fmt.Sprintf("chain.%d.%d", direction, link) }
 
-// hopsPerCPU sends frames both ways, each standing for batch packets, with one frame per link under way: what the credits
-// of the line allow, whose buffers hold one batch.
-func (c *bareChain) hopsPerCPU(b *testing.B, frameBytes int, batch float64, hops int) float64 {
+// hopsPerCPU sends frames both ways, each standing for batch packets, with so many frames per link under way: what the credits
+// of the line allow, whose buffers hold one batch, is one.
+func (c *bareChain) hopsPerCPU(b *testing.B, frameBytes int, batch float64, perLink, hops int) float64 {
 	b.Helper()
 	frame := make([]byte, frameBytes)
 	frames := max(2*c.links, int(float64(hops)/batch/float64(2*c.links)))
 	cpu := cpuTime(b)
 	for sent, got := 0, 0; got < frames; got++ {
-		for ; sent < frames && sent-got < c.links; sent++ {
+		for ; sent < frames && sent-got < perLink*c.links; sent++ {
 			for d := range c.out {
-				require.NoError(b, c.conn.Publish(chainSubject(d, 0), frame))
+				require.NoError(b, c.from[d].Publish(chainSubject(d, 0), frame))
 			}
 		}
 		for d := range c.out {
@@ -196,7 +196,7 @@ func BenchmarkLine(b *testing.B) {
 			f := startLine(b, t, buffer, 1, nil)
 			l := measureLine(b, f, b.N)
 			f.Stop()
-			floor := newBareChain(b, lineSwitches+1).hopsPerCPU(b, l.frameBytes, l.batch, b.N)
+			floor := newBareChain(b, lineSwitches+1).hopsPerCPU(b, l.frameBytes, l.batch, 1, b.N)
 			b.ReportMetric(l.hopsPerCPU, "hops/cpu-s")
 			b.ReportMetric(floor, "floor-hops/cpu-s")
 			b.ReportMetric(l.hopsPerCPU/floor, "of-floor")
@@ -232,7 +232,7 @@ func BenchmarkIdleLatency(b *testing.B) {
 		<-arrived
 		fabricTime += time.Since(start)
 		start = time.Now()
-		require.NoError(b, chain.conn.Publish(chainSubject(0, 0), frame))
+		require.NoError(b, chain.from[0].Publish(chainSubject(0, 0), frame))
 		<-chain.out[0]
 		chainTime += time.Since(start)
 	}

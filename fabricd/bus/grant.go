@@ -55,7 +55,7 @@ type grant struct{ publish, subscribe []string }
 // Leave to answer is given by inbox and never by allow_responses: whoever sends a process anything could with its reply subject lend it
 // leave to speak there.
 func grantOf(r Role, fabric, name string) grant {
-	own := renewalsOf(fabric, r.User(name))
+	own, toRenewer := renewalsOf(fabric, r.User(name)), inboxOf(RoleRenewer.String())+".>"
 	switch r {
 	case RoleFabric:
 		return grant{
@@ -63,18 +63,18 @@ func grantOf(r Role, fabric, name string) grant {
 			[]string{allOf(fabric)},
 		}
 	case RoleOperator:
-		return grant{[]string{allControl(fabric)}, []string{allEvents(fabric), allLinks(fabric)}}
+		return grant{[]string{allControl(fabric), toRenewer}, []string{allEvents(fabric), allLinks(fabric), own}}
 	case RoleViewer:
-		return grant{[]string{allReads(fabric)}, []string{allEvents(fabric), allLinks(fabric)}}
+		return grant{[]string{allReads(fabric), toRenewer}, []string{allEvents(fabric), allLinks(fabric), own}}
 	case RoleManager:
 		return grant{
-			append(storeSubjects(fabric), allManage(fabric), allReads(fabric), inboxOf(RoleRenewer.String())+".>"),
+			append(storeSubjects(fabric), allManage(fabric), allReads(fabric), toRenewer),
 			[]string{allEvents(fabric), own},
 		}
 	case RoleAgent:
 		return grant{
 			append(services(AgentService), agentSubjects(name), // whether there is another of its name
-				inboxOf(RoleFabric.String())+".>", inboxOf(RoleRenewer.String())+".>", agentInboxes()),
+				inboxOf(RoleFabric.String())+".>", toRenewer, agentInboxes()),
 			append(append(services(""), services(AgentService)...), agentSubjects(name), own),
 		}
 	case RoleRenewer:

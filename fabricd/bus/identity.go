@@ -181,6 +181,8 @@ func (i *Identity) Offer() (Offer, error) {
 
 // Taken is what came of new credentials.
 type Taken struct {
+	// StandsBy says that it leads no fabric, though it might.
+	StandsBy bool `json:"stands_by,omitempty"`
 	// Parts are as many as have got new credentials in turn, and Missed those that have not, each with why.
 	Parts  int      `json:"parts,omitempty"`
 	Missed []string `json:"missed,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/nats-io/jwt/v2"
@@ -18,9 +19,8 @@ type Issuer struct {
 	fabric, account string
 
 	mu     sync.Mutex
-	signer Key      // guarded by mu
-	next   Key      // guarded by mu: offered and not yet in force
-	before []string // guarded by mu: public keys that were the signer in this run
+	signer Key // guarded by mu
+	next   Key // guarded by mu: offered and not yet in force
 }
 
 // NewIssuer signs for the account of who leads, with a key of that account.
@@ -97,38 +97,38 @@ func (i *Issuer) Take(path string) error {
 			return err
 		}
 	}
-	i.before = append(i.before, i.signer.Public)
 	i.signer, i.next = i.next, Key{}
 	return nil
 }
 
-// Renew is a token for a new key, of who has a token that this issuer has signed in this run, with the same rights.
-func (i *Issuer) Renew(o Offer) (string, error) {
-	was, err := jwt.DecodeUserClaims(o.Token) // which checks the signature
+// RenewPart is a token for the key that a part offers, with the rights that a has. Who has led before may have signed the token it shows, whose
+// name alone is taken over, since the part hears answers there.
+func (i *Issuer) RenewPart(a PartAccess, o Offer) (string, error) {
+	if err := a.validate(); err != nil {
+		return "", fmt.Errorf("bus: renew part %q of fabric %q: %w", a.Part, i.fabric, err)
+	}
+	was, err := jwt.DecodeUserClaims(o.Token)
 	if err != nil {
-		return "", fmt.Errorf("bus: renew: %w: %w", ErrToken, err)
+		return "", fmt.Errorf("bus: renew part %s: %w: %w", a.Part, ErrToken, err)
+	}
+	if random, ok := strings.CutPrefix(was.Name, a.prefix()); !ok || len(random) != nonceLen || !alphanumeric(random) {
+		return "", fmt.Errorf("bus: renew part %s: %w: it says that it is %.80q", a.Part, ErrToken, was.Name)
 	}
 	i.mu.Lock()
 	signer := i.signer
-	ours := was.Issuer == signer.Public || slices.Contains(i.before, was.Issuer)
 	i.mu.Unlock()
-	if !ours || was.IssuerAccount != i.account {
-		return "", fmt.Errorf("bus: renew %s: %w: its token was signed by %s, which is no key of this fabric's leader", was.Name, ErrToken, was.Issuer)
-	}
-	claims := jwt.NewUserClaims(o.Public)
-	claims.Name, claims.IssuerAccount, claims.Permissions = was.Name, was.IssuerAccount, was.Permissions
-	return encode(claims, signer)
+	return userToken(signer, i.account, o.Public, was.Name, a.grant(i.fabric).withInbox(inboxOf(was.Name)))
 }
 
-// Renew gives the process of a node or part new credentials, made by i.
-func (p *Peers) Renew(ctx context.Context, node string, i *Issuer) error {
+// RenewPart gives the process of a part new credentials, made by i.
+func (p *Peers) RenewPart(ctx context.Context, a PartAccess, i *Issuer) error {
 	var o Offer
-	if err := p.Ask(ctx, node, verbOffer, nil, &o); err != nil {
+	if err := p.Ask(ctx, a.Part, verbOffer, nil, &o); err != nil {
 		return err
 	}
-	token, err := i.Renew(o)
+	token, err := i.RenewPart(a, o)
 	if err != nil {
 		return err
 	}
-	return p.Ask(ctx, node, verbTake, take{token}, nil)
+	return p.Ask(ctx, a.Part, verbTake, take{token}, nil)
 }

@@ -110,6 +110,14 @@ func nameInToken(token string) string {
 	return "of a token that cannot be read"
 }
 
+// keyInToken is the key of the user, "" if it cannot be read.
+func keyInToken(token string) string {
+	if claims, err := jwt.DecodeUserClaims(token); err == nil {
+		return claims.Subject
+	}
+	return ""
+}
+
 // inboxInToken is the inbox that a token of ours allows; "" if it is not one of ours.
 func inboxInToken(token string) string {
 	claims, err := jwt.DecodeUserClaims(token)

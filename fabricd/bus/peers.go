@@ -47,7 +47,7 @@ func (c PeersConfig) validate() error {
 // Methods may be called concurrently.
 type Peers struct {
 	cfg     PeersConfig
-	conn    *nats.Conn
+	conn    *conn
 	inbox   string        // prefix of answers
 	asker   string        // and the token after it, which nobody guesses
 	closedc chan struct{} // closed by nats.go after its last callback

@@ -44,7 +44,7 @@ type RenewalConfig struct {
 type Renewal struct {
 	cfg     RenewalConfig
 	id      string
-	conn    *nats.Conn
+	conn    *conn
 	closedc chan struct{} // closed by nats.go after its last callback
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -120,7 +120,7 @@ func (r *Renewal) answer(asks <-chan *nats.Msg) {
 				reply = encodeReply(r.take(msg.Data))
 			}
 			if err := msg.Respond(reply); err != nil {
-				r.cfg.OnError(fmt.Errorf("bus: renewal: answer: %w", closedErr(err)))
+				r.cfg.OnError(fmt.Errorf("bus: renewal: answer: %w", r.conn.closedErr(err)))
 			}
 		}
 	}
@@ -159,7 +159,7 @@ func (r *Renewal) take(req []byte) (any, error) {
 // Renewer gives processes that run new credentials. It is for the command that rotates them.
 type Renewer struct {
 	fabric string
-	conn   *nats.Conn
+	conn   *conn
 }
 
 // offerTime is how long the next of several processes of a user may take to answer.

@@ -30,7 +30,7 @@ type ServiceConfig struct {
 // Service is the agent of a host as others find and ask it: a NATS micro service with one endpoint for each verb. It has a connection of its own.
 type Service struct {
 	cfg     ServiceConfig
-	conn    *nats.Conn
+	conn    *conn
 	micro   micro.Service
 	closedc chan struct{} // closed by nats.go after its last callback
 	ctx     context.Context
@@ -62,7 +62,7 @@ func NewService(cfg ServiceConfig) (*Service, error) {
 	}
 	s.conn = conn
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.micro, err = micro.AddService(conn, micro.Config{
+	s.micro, err = micro.AddService(conn.Conn, micro.Config{
 		Name: AgentService, Version: cfg.Version, Description: "runs switches and NICs of Weft fabrics on its host", Metadata: cfg.Metadata,
 	})
 	if err == nil {
@@ -77,8 +77,17 @@ func NewService(cfg ServiceConfig) (*Service, error) {
 // ID tells this agent from any other, though it have the same name.
 func (s *Service) ID() string { return s.micro.Info().ID }
 
-// Done is closed when the connection has ended for good: after Close, or when the broker has refused the credentials.
+// Keeps reports whether the server that it is connected to runs JetStream. Another of its cluster may.
+func (s *Service) Keeps() bool {
+	on, _ := s.conn.ConnectedServerJetStream()
+	return on
+}
+
+// Done is closed when the connection has ended for good: after Close, or when the broker lets us in no more.
 func (s *Service) Done() <-chan struct{} { return s.closedc }
+
+// Err says, once Done is closed, why the broker lets us in no more; it wraps [ErrNoAccess]. nil: after Close.
+func (s *Service) Err() error { return s.conn.gone() }
 
 // Serve answers the requests of a verb, one at a time, until Close. It returns when the broker knows of it.
 func (s *Service) Serve(verb string, h Handler) error {

@@ -24,6 +24,7 @@ type shard struct {
 	ctx        context.Context
 	cancel     context.CancelFunc // ends connections and tries to connect, without grace
 	leaving    atomic.Bool        // close has begun
+	refused    *refusals          // by the broker, whatever the connection
 
 	wire  atomic.Pointer[wire] // nil while disconnected
 	limit atomic.Int64         // bytes of a message, says the broker
@@ -51,6 +52,7 @@ func openShard(cfg NATSConfig, index int, tell func(Event)) (*shard, error) {
 		arrivals: make(chan *nats.Msg, cfg.Pending), done: make(chan struct{}), supervised: make(chan struct{}),
 		subs: make(map[*natsLink]*nats.Subscription), links: make(map[string]*natsLink),
 	}
+	s.refused = &refusals{creds: cfg.Credentials, where: s.where()}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	w, err := s.open(cfg.URL)
 	if err == nil && Batch(s.maxFrame(), maxVCs) < 1 {
@@ -144,7 +146,7 @@ func (s *shard) subscribe(l *natsLink) error {
 // subscribeAll asks for all that is listened to, and returns when the broker has confirmed it.
 func (s *shard) subscribeAll(w *wire) error {
 	s.subMu.Lock()
-	s.on = w.conn
+	s.on = w.conn.Conn
 	var err error
 	if !s.exact() {
 		_, err = w.conn.ChanSubscribe(allToShard(s.cfg.Fabric, s.number), s.arrivals)

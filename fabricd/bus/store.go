@@ -56,7 +56,7 @@ type StoreConfig struct {
 // Store is a bucket of keys and values on the broker, one for each fabric, in which its subnet manager keeps what the next one must know:
 // a JetStream key-value bucket. A write that has returned survives whoever made it. Methods may be called concurrently.
 type Store struct {
-	conn   *nats.Conn
+	conn   *conn
 	js     jetstream.JetStream
 	kv     jetstream.KeyValue
 	ttl    bool          // keys can run out
@@ -79,7 +79,7 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bus: store of fabric %q: %w", cfg.Fabric, err)
 	}
-	if s.js, err = jetstream.New(s.conn); err == nil {
+	if s.js, err = jetstream.New(s.conn.Conn); err == nil {
 		err = s.open(ctx, cfg)
 	}
 	switch {
@@ -165,7 +165,7 @@ func (s *Store) Close() {
 func (s *Store) Get(ctx context.Context, key string) (value []byte, revision uint64, err error) {
 	e, err := s.kv.Get(ctx, key)
 	if err != nil {
-		return nil, 0, storeError("read", key, err)
+		return nil, 0, s.error("read", key, err)
 	}
 	return e.Value(), e.Revision(), nil
 }
@@ -173,28 +173,28 @@ func (s *Store) Get(ctx context.Context, key string) (value []byte, revision uin
 // Put writes a key, whatever it holds.
 func (s *Store) Put(ctx context.Context, key string, value []byte) error {
 	_, err := s.kv.Put(ctx, key, value)
-	return storeError("write", key, err)
+	return s.error("write", key, err)
 }
 
 // Create writes a key that is not there. The error wraps ErrConflict when it is.
 func (s *Store) Create(ctx context.Context, key string, value []byte) (revision uint64, err error) {
 	revision, err = s.kv.Create(ctx, key, value)
-	return revision, storeError("create", key, err)
+	return revision, s.error("create", key, err)
 }
 
 // Update writes a key that still has that revision. The error wraps ErrConflict when it has another.
 func (s *Store) Update(ctx context.Context, key string, value []byte, last uint64) (revision uint64, err error) {
 	revision, err = s.kv.Update(ctx, key, value, last)
-	return revision, storeError("update", key, err)
+	return revision, s.error("update", key, err)
 }
 
 // CreateFor is Create of a key that runs out after so long, in whole seconds. The error wraps ErrNoTTL where none can.
 func (s *Store) CreateFor(ctx context.Context, key string, value []byte, ttl time.Duration) (revision uint64, err error) {
 	if err := s.canRunOut(ctx); err != nil {
-		return 0, storeError("create", key, err)
+		return 0, s.error("create", key, err)
 	}
 	revision, err = s.kv.Create(ctx, key, value, jetstream.KeyTTL(ttl))
-	return revision, storeError("create", key, err)
+	return revision, s.error("create", key, err)
 }
 
 // UpdateFor is Update of a key that from then on runs out after so long.
@@ -202,7 +202,7 @@ func (s *Store) UpdateFor(ctx context.Context, key string, value []byte, last ui
 	// The key-value interface has no update with a time: one without would make the key stay.
 	ack, err := s.js.Publish(ctx, "$KV."+s.kv.Bucket()+"."+key, value, jetstream.WithExpectLastSequencePerSubject(last), jetstream.WithMsgTTL(ttl))
 	if err != nil {
-		return 0, storeError("update", key, err)
+		return 0, s.error("update", key, err)
 	}
 	return ack.Sequence, nil
 }
@@ -231,15 +231,15 @@ func (s *Store) Copies() int { return s.copies }
 
 // Delete takes a key away.
 func (s *Store) Delete(ctx context.Context, key string) error {
-	return storeError("delete", key, s.kv.Purge(ctx, key))
+	return s.error("delete", key, s.kv.Purge(ctx, key))
 }
 
 // DeleteAt takes a key away that still has that revision. The error wraps ErrConflict when it has another.
 func (s *Store) DeleteAt(ctx context.Context, key string, last uint64) error {
-	return storeError("delete", key, s.kv.Purge(ctx, key, jetstream.LastRevision(last)))
+	return s.error("delete", key, s.kv.Purge(ctx, key, jetstream.LastRevision(last)))
 }
 
-func storeError(do, key string, err error) error {
+func (s *Store) error(do, key string, err error) error {
 	var api *jetstream.APIError
 	switch {
 	case err == nil:
@@ -250,5 +250,6 @@ func storeError(do, key string, err error) error {
 		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant):
 		err = ErrConflict
 	}
+	err = s.conn.closedErr(err)
 	return fmt.Errorf("bus: %s %s in the store: %w", do, key, err)
 }

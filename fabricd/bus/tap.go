@@ -49,12 +49,12 @@ func (c *Client) Tap(ends []TapEnd, buffer int) (*Tap, error) {
 	for _, subject := range subjects {
 		sub, err := c.conn.ChanSubscribe(subject, t.queue)
 		if err != nil {
-			return nil, fmt.Errorf("bus: tap %s: %w", subject, errors.Join(closedErr(err), t.Close()))
+			return nil, fmt.Errorf("bus: tap %s: %w", subject, errors.Join(c.conn.closedErr(err), t.Close()))
 		}
 		t.subs = append(t.subs, sub)
 	}
 	if err := c.conn.FlushTimeout(connectTimeout); err != nil { // a denial comes before its answer
-		return nil, fmt.Errorf("bus: tap: the broker does not confirm it: %w", errors.Join(closedErr(err), t.Close()))
+		return nil, fmt.Errorf("bus: tap: the broker does not confirm it: %w", errors.Join(c.conn.closedErr(err), t.Close()))
 	}
 	// The library tells of a denial by a callback only, too late for who waits here.
 	if err := c.conn.LastError(); err != before && err != nil && deniedSubscription(err) {
@@ -75,7 +75,7 @@ func (t *Tap) Next(ctx context.Context) (Tapped, error) {
 			}
 			return Tapped{TapEnd{s.Node, s.Port}, msg.Data}, nil
 		case <-t.client.closedc:
-			return Tapped{}, fmt.Errorf("bus: tap of fabric %q: %w", t.client.cfg.Fabric, ErrClosed)
+			return Tapped{}, fmt.Errorf("bus: tap of fabric %q: %w", t.client.cfg.Fabric, t.client.conn.closedErr(nats.ErrConnectionClosed))
 		case <-ctx.Done():
 			return Tapped{}, ctx.Err()
 		}
@@ -101,7 +101,7 @@ func (t *Tap) Breaks() uint64 { return t.client.conn.Stats().Reconnects }
 // Close ends the tap.
 func (t *Tap) Close() (err error) {
 	for _, sub := range t.subs {
-		err = errors.Join(err, closedErr(sub.Unsubscribe()))
+		err = errors.Join(err, t.client.conn.closedErr(sub.Unsubscribe()))
 	}
 	return err
 }

@@ -50,7 +50,7 @@ func newTellings() tellings {
 func (p *Peers) Hear(h func(node, kind string, data []byte)) error {
 	arrivals := make(chan *nats.Msg, 1<<14)
 	if err := p.hear(arrivals, h); err != nil {
-		return fmt.Errorf("bus: hear the switch processes of fabric %q: %w", p.cfg.Fabric, closedErr(err))
+		return fmt.Errorf("bus: hear the switch processes of fabric %q: %w", p.cfg.Fabric, p.conn.closedErr(err))
 	}
 	return nil
 }

@@ -53,8 +53,11 @@ func (a Account) Token(operator Key) (string, error) {
 // SystemUser is the token of the user who tells servers of accounts, and may do nothing else.
 func SystemUser(signer Key, system, user string) (string, error) {
 	inbox := inboxOf("system")
-	return userToken(signer, system, user, "system", grant{[]string{claimsUpdate, serverPing}, nil}.withInbox(inbox))
+	return userToken(signer, system, user, "system", systemGrant().withInbox(inbox))
 }
+
+// systemGrant is to tell servers of accounts, and to ask which are there.
+func systemGrant() grant { return grant{publish: []string{claimsUpdate, serverPing}} }
 
 // UserToken is what an account says of a user in a role; name is that of the host of an agent.
 func UserToken(signer Key, account, fabric, user string, r Role, name string) (string, error) {
@@ -159,7 +162,7 @@ func PushAccount(ctx context.Context, cfg PushConfig, token string) (took []stri
 }
 
 // gather asks and collects answers, as many as wanted or until there is none for so long.
-func gather[T any](ctx context.Context, conn *nats.Conn, subject string, data []byte, want int, wait time.Duration) (all []T, err error) {
+func gather[T any](ctx context.Context, conn *conn, subject string, data []byte, want int, wait time.Duration) (all []T, err error) {
 	inbox := conn.NewRespInbox()
 	sub, err := conn.SubscribeSync(inbox)
 	if err == nil {
@@ -167,7 +170,7 @@ func gather[T any](ctx context.Context, conn *nats.Conn, subject string, data []
 		err = conn.PublishRequest(subject, inbox, data)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("bus: ask %s: %w", subject, closedErr(err))
+		return nil, fmt.Errorf("bus: ask %s: %w", subject, conn.closedErr(err))
 	}
 	for want == 0 || len(all) < want {
 		bounded, cancel := context.WithTimeout(ctx, wait)
@@ -177,7 +180,7 @@ func gather[T any](ctx context.Context, conn *nats.Conn, subject string, data []
 		case err == nil && nobody(msg), errors.Is(err, nats.ErrNoResponders), err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
 			return all, nil
 		case err != nil:
-			return all, fmt.Errorf("bus: ask %s: %w", subject, closedErr(err))
+			return all, fmt.Errorf("bus: ask %s: %w", subject, conn.closedErr(err))
 		}
 		var one T
 		if json.Unmarshal(msg.Data, &one) == nil {

@@ -32,7 +32,7 @@ const (
 // for ever on some answers of a server, such as that to a message too large, and lets frames out before the subscriptions
 // are known to be in force. The shard makes a new wire instead.
 type wire struct {
-	conn    *nats.Conn
+	conn    *conn
 	closed  chan struct{} // closed by nats.go when it has told all it had to tell
 	ctx     context.Context
 	timeout time.Duration            // to connect
@@ -51,7 +51,8 @@ func (s *shard) dial(urls string) (*wire, error) {
 		nats.ClosedHandler(func(*nats.Conn) { close(w.closed) }),
 	}
 	if s.cfg.Broker == nil {
-		opts = append(opts, nats.SetCustomDialer(w), nats.FlusherTimeout(writeTimeout),
+		opts = append(opts, nats.SetCustomDialer(w), nats.FlusherTimeout(0), // see batcher
+
 			nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsLost))
 	}
 	conn, err := connect(s.cfg.Broker, urls, s.cfg.Credentials, opts)
@@ -72,7 +73,7 @@ func (w *wire) Dial(network, address string) (net.Conn, error) {
 	}
 	w.sock.Store(&c)
 	context.AfterFunc(w.ctx, func() { _ = c.Close() })
-	return c, nil
+	return newBatcher(c, writeTimeout), nil
 }
 
 // giveUp ends a connection that hangs. nats.go holds its lock while it writes, so it cannot be asked to.
@@ -145,7 +146,7 @@ func (s *shard) lost(w *wire) (large bool) {
 	return large
 }
 
-// reconnect tries until there is a connection with all subscriptions in force, or the shard is closed, which gives nil.
+// reconnect tries until there is a connection with all subscriptions in force, or the shard is closed or let in no more, which gives nil.
 func (s *shard) reconnect(old *wire) *wire {
 	urls := s.cfg.URL
 	if more := old.conn.DiscoveredServers(); len(more) > 0 && s.cfg.Broker == nil {
@@ -164,6 +165,9 @@ func (s *shard) reconnect(old *wire) *wire {
 			return nil
 		case err == nil:
 			return w
+		case s.ctx.Err() == nil && s.refused.heard(err, time.Now()):
+			s.tell(Event{Kind: EventUnauthorized, Shard: s.index, Count: s.unauthorized.Add(1), Err: s.refused.gone()})
+			return nil
 		case s.ctx.Err() == nil:
 			s.tellRefused(err)
 		}
@@ -181,6 +185,7 @@ func (s *shard) open(urls string) (*wire, error) {
 		w.close()
 		return nil, err
 	}
+	s.refused.taken()
 	s.limit.Store(w.conn.MaxPayload())
 	s.wire.Store(w)
 	return w, nil
@@ -221,6 +226,7 @@ func (s *shard) asyncError(w *wire, sub *nats.Subscription, err error) {
 		w.giveUp(err) // nats.go has thrown away what it could not write, and would go on after the gap
 		return
 	}
+	s.refused.heard(err, time.Now())
 	e := Event{Kind: EventConnError, Shard: s.index, Err: err}
 	if sub != nil {
 		e.Subject = sub.Subject

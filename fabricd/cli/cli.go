@@ -45,6 +45,8 @@ func Execute(ctx context.Context, root *cobra.Command) error {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetUsageTemplate(usage)
 	root.SetFlagErrorFunc(wrongFlag) // of all its commands
+	root.Version = versionLine()
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	return root.ExecuteContext(ctx)
 }
 

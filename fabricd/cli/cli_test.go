@@ -157,3 +157,13 @@ func TestOnlyATerminalHasAWidth(t *testing.T) {
 	require.Zero(t, Width(f))
 	require.NoError(t, f.Close())
 }
+
+func TestAProgramTellsItsVersion(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	root := &cobra.Command{Use: "weft", RunE: func(*cobra.Command, []string) error { return errors.New("ran") }}
+	root.SetOut(&out)
+	root.SetArgs([]string{"--version"})
+	require.NoError(t, Execute(t.Context(), root))
+	require.Equal(t, "weft "+versionLine()+"\n", out.String())
+}

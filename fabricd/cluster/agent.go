@@ -31,6 +31,9 @@ type AgentConfig struct {
 	Note        func(string) // hears, a sentence each, what becomes of its parts; must not block
 }
 
+// errNoAccess is for brokers that are not ours and say no more.
+var errNoAccess = fmt.Errorf("%w: give it other credentials and start it again", bus.ErrNoAccess)
+
 // ErrTaken means that another agent has the name.
 var ErrTaken = errors.New("another agent has this name")
 
@@ -88,12 +91,16 @@ func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
 	if err := s.Serve(verbHost, a.host); err != nil {
 		return err
 	}
-	cfg.Note(fmt.Sprintf("offers room for %d ports of switches and NICs (%s, %d cores)", cfg.Room.Ports, Bytes(cfg.Room.Memory), cfg.Room.Cores))
+	but := ""
+	if !s.Keeps() {
+		but = "; its server runs without JetStream, which keeps what is known of a fabric on agents: unless another of its cluster has it, " + bus.NoStoreHelp
+	}
+	cfg.Note(fmt.Sprintf("offers room for %d ports of switches and NICs (%s, %d cores)%s", cfg.Room.Ports, Bytes(cfg.Room.Memory), cfg.Room.Cores, but))
 	select {
 	case <-ctx.Done():
 		return nil
 	case <-s.Done():
-		return errors.New("cluster: the broker takes this agent's credentials no more: give it others and start it again")
+		return fmt.Errorf("cluster: agent %s ends, and its parts with it: %w", cfg.Name, cmp.Or(s.Err(), errNoAccess))
 	}
 }
 
@@ -147,22 +154,32 @@ func (a *agent) taken(s Status) error {
 		a.cfg.Name, ErrTaken, s.PID, s.Host, s.Started.Format(time.RFC3339))
 }
 
-// alone looks whether another agent of the same name has come at the same moment; then the one that began first stays.
+// alone looks whether another agent of the same name has come at the same moment; then the one that began first stays. One that began later and does
+// not go has looked before this one could be seen, so it stays.
 func (a *agent) alone(ctx context.Context, others *bus.Agents) error {
-	found, err := others.Discover(ctx, func([]bus.AgentFound) bool { return false })
-	if err != nil {
-		return err
-	}
-	for _, f := range found {
-		s, err := statusOf(f)
-		if err != nil || s.Name != a.cfg.Name || s.ID == a.status.ID {
-			continue
+	for end := time.Now().Add(askTime); ; {
+		found, err := others.Discover(ctx, func([]bus.AgentFound) bool { return false })
+		if err != nil {
+			return err
 		}
-		if c := s.Started.Compare(a.status.Started); c < 0 || c == 0 && s.ID < a.status.ID {
-			return a.taken(s)
+		var later *Status
+		for _, f := range found {
+			s, err := statusOf(f)
+			if err != nil || s.Name != a.cfg.Name || s.ID == a.status.ID {
+				continue
+			}
+			if c := s.Started.Compare(a.status.Started); c < 0 || c == 0 && s.ID < a.status.ID {
+				return a.taken(s)
+			}
+			later = &s
+		}
+		switch {
+		case later == nil:
+			return nil
+		case time.Now().After(end):
+			return a.taken(*later)
 		}
 	}
-	return nil
 }
 
 // statusOf reads what an agent says of itself without being asked.

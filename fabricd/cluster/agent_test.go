@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -102,6 +103,21 @@ func TestASecondAgentOfANameIsRefused(t *testing.T) {
 	require.Empty(t, began)
 }
 
+// One that began later, by the clock of its host, but looked before this one could be seen, does not go.
+func TestAnAgentThatWasSlowToBeSeenGivesWay(t *testing.T) {
+	t.Parallel()
+	url := startServer(t, false)
+	s, err := bus.NewService(bus.ServiceConfig{Name: "h1", URL: url, Version: "1.0.0", Metadata: map[string]string{
+		"name": "h1", "host": "far", "pid": "7", "started": time.Now().Add(time.Hour).Format(time.RFC3339Nano), "protocol": "1",
+		"ports": "1", "switches": "0", "cores": "1", "memory": "1",
+	}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	err = cluster.RunAgent(t.Context(), cluster.AgentConfig{Name: "h1", URL: url, Version: v1, Room: room(1), Run: (&parts{}).run})
+	require.ErrorIs(t, err, cluster.ErrTaken)
+	require.ErrorContains(t, err, "process 7 on host far")
+}
+
 func TestAgentsAreFoundByNameAndVersion(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, false)
@@ -146,4 +162,22 @@ func TestVersions(t *testing.T) {
 	} {
 		require.Equal(t, c.fits, c.a.Fits("x", c.b) == nil, c)
 	}
+}
+
+// An agent can be found before it hosts anything: it looks first whether it is the only one of its name.
+func TestAnAgentThatHasJustBegunHostsAllTheSame(t *testing.T) {
+	url := startServer(t, false)
+	s, err := bus.NewService(bus.ServiceConfig{Name: "h1", URL: url, Version: v1.String()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	asked := 0
+	require.NoError(t, s.Serve("parts", func(context.Context, []byte) (any, error) {
+		if asked++; asked == 2 {
+			require.NoError(t, s.Serve("host", func(context.Context, []byte) (any, error) { return struct{}{}, nil }))
+		}
+		return cluster.Status{Name: "h1"}, nil
+	}))
+	hosts := cluster.Hosts{Agents: dial(t, url), Version: v1, Fabric: "lab"}
+	require.NoError(t, hosts.Host(t.Context(), "h1", part.Charter{Fabric: "lab", Part: "h1"}))
+	require.ErrorIs(t, hosts.Host(t.Context(), "h2", part.Charter{Fabric: "lab", Part: "h2"}), bus.ErrNoProcess)
 }

@@ -85,7 +85,10 @@ func (b Book) Begin(ctx context.Context, d Desired, p *placement.Placement) erro
 	for _, q := range p.Parts {
 		w.Parts = append(w.Parts, placedPart{Agent: q.Agent, Switches: part.Spans[weft.SwitchID](q.Switches)})
 	}
-	// The placement first: a fabric that is written down has one.
+	// A fabric that is written down has a placement, and no state of one before it, whose end may have been broken off.
+	if err := b.Store.Delete(ctx, keyState); err != nil {
+		return err
+	}
 	data, err := json.Marshal(w)
 	if err != nil {
 		return err
@@ -102,8 +105,19 @@ func (b Book) Begin(ctx context.Context, d Desired, p *placement.Placement) erro
 
 // End takes away what is written down of the fabric.
 func (b Book) End(ctx context.Context) error {
-	// The fabric first: without it the others mean nothing.
-	return errors.Join(b.Store.Delete(ctx, keyFabric), b.Store.Delete(ctx, keyState), b.Store.Delete(ctx, keyPlacement))
+	// That it was ended before that it is no more, and the fabric before the others, which mean nothing without it.
+	return errors.Join(b.Store.Put(ctx, keyEnded, []byte("true")),
+		b.Store.Delete(ctx, keyFabric), b.Store.Delete(ctx, keyState), b.Store.Delete(ctx, keyPlacement))
+}
+
+// EndedSince reports whether a fabric of the name was ended after a revision of the store. One that is not written down and was not ended has never
+// begun: who wanted it was killed before.
+func (b Book) EndedSince(ctx context.Context, rev uint64) (bool, error) {
+	_, at, err := b.Store.Get(ctx, keyEnded)
+	if errors.Is(err, bus.ErrNoKey) {
+		return false, nil
+	}
+	return at > rev, err
 }
 
 func (b Book) read(ctx context.Context, key string, out any) (there bool, err error) {

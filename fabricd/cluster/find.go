@@ -28,7 +28,7 @@ func Find(ctx context.Context, agents *bus.Agents, mine Version, names []string)
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("cluster: %w at %s: start one on each host, as: fabricd agent --server %s", ErrNoAgents, agents.URL(), agents.URL())
+		return nil, fmt.Errorf("cluster: %w at %s: start one on each host, as: fabricd agent --server %s, with credentials of the same account where the server has accounts", ErrNoAgents, agents.URL(), agents.URL())
 	}
 	var all []Status
 	var wrong []error

@@ -27,7 +27,11 @@ func (h Hosts) Host(ctx context.Context, name string, c part.Charter) error {
 	ctx, cancel := context.WithTimeout(ctx, makeTime)
 	defer cancel()
 	var a hostAnswer
-	err := h.Agents.Ask(ctx, name, verbHost, hostRequest{Version: h.Version, Needs: h.Needs[name], Charter: c}, &a)
+	request := hostRequest{Version: h.Version, Needs: h.Needs[name], Charter: c}
+	err := h.Agents.Ask(ctx, name, verbHost, request, &a)
+	for errors.Is(err, bus.ErrNoAgent) && h.begins(ctx, name) {
+		err = h.Agents.Ask(ctx, name, verbHost, request, &a)
+	}
 	switch {
 	case errors.Is(err, bus.ErrNoAgent):
 		return fmt.Errorf("cluster: agent %s: %w: %w", name, bus.ErrNoProcess, err)
@@ -37,6 +41,24 @@ func (h Hosts) Host(ctx context.Context, name string, c part.Charter) error {
 		return fmt.Errorf("cluster: agent %s: number %d: %w", name, a.Runs, part.ErrRuns)
 	}
 	return nil
+}
+
+// beginsEvery is how often an agent that begins is asked, chosen by us.
+const beginsEvery = 20 * time.Millisecond
+
+// begins waits a little when an agent is there and hosts nothing yet, for it looks first whether another has its name. It reports false
+// when there is no such agent.
+func (h Hosts) begins(ctx context.Context, name string) bool {
+	var s Status
+	if h.Agents.Ask(ctx, name, verbParts, nil, &s) != nil {
+		return false
+	}
+	select {
+	case <-time.After(beginsEvery):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // Drop has agents end their parts of the fabric, all at once. It says which of them had one, and what went wrong with others.

@@ -14,6 +14,7 @@ import (
 const (
 	keyLeader    = "leader"
 	keyFabric    = "fabric"
+	keyEnded     = "ended"
 	keyPlacement = "placement"
 	keyState     = "state"
 )
@@ -50,10 +51,11 @@ type Lead struct {
 
 // CampaignConfig says who wants to lead. Store and Me are required.
 type CampaignConfig struct {
-	Store   *bus.Store
-	Me      Leader
-	Lease   time.Duration // in whole seconds; 0 is LeaseTime
-	Standby func(Leader)  // hears who leads, when that changes
+	Store *bus.Store
+	Me    Leader
+	Lease time.Duration // in whole seconds; 0 is LeaseTime
+	// Standby hears who leads, when that changes, with the revision of the store at which that was so.
+	Standby func(Leader, uint64)
 }
 
 // Campaign waits until this process leads. That is by a key that only one can create and that runs out unless it is renewed, by the clock of the
@@ -75,12 +77,12 @@ func Campaign(ctx context.Context, cfg CampaignConfig) (*Lead, error) {
 		switch {
 		case err == nil:
 			return &Lead{Term: rev, store: cfg.Store, me: cfg.Me, lease: cfg.Lease, rev: rev, since: began}, nil
-		case errors.Is(err, bus.ErrNoTTL), ctx.Err() != nil:
+		case errors.Is(err, bus.ErrNoTTL), errors.Is(err, bus.ErrNoAccess), ctx.Err() != nil:
 			return nil, err
 		case errors.Is(err, bus.ErrConflict):
-			if l, there, err := Leading(ctx, cfg.Store); err == nil && there && l.ID != told && cfg.Standby != nil {
+			if l, rev, err := leading(ctx, cfg.Store); err == nil && rev > 0 && l.ID != told && cfg.Standby != nil {
 				told = l.ID
-				cfg.Standby(l)
+				cfg.Standby(l, rev)
 			}
 		} // or the broker does not answer just now
 		select {
@@ -93,14 +95,20 @@ func Campaign(ctx context.Context, cfg CampaignConfig) (*Lead, error) {
 
 // Leading is who leads, if somebody does.
 func Leading(ctx context.Context, s *bus.Store) (l Leader, there bool, err error) {
-	data, _, err := s.Get(ctx, keyLeader)
+	l, rev, err := leading(ctx, s)
+	return l, rev > 0, err
+}
+
+// leading is Leading with the revision of the key, 0 when nobody does.
+func leading(ctx context.Context, s *bus.Store) (l Leader, rev uint64, err error) {
+	data, rev, err := s.Get(ctx, keyLeader)
 	switch {
 	case errors.Is(err, bus.ErrNoKey):
-		return l, false, nil
+		return l, 0, nil
 	case err != nil:
-		return l, false, err
+		return l, 0, err
 	}
-	return l, true, json.Unmarshal(data, &l)
+	return l, rev, json.Unmarshal(data, &l)
 }
 
 // Run keeps the right to lead until ctx ends, and gives it back then. The error wraps ErrLost when another leads, and when this process cannot know

@@ -25,7 +25,7 @@ func campaign(t *testing.T, url, id string) (<-chan *cluster.Lead, <-chan cluste
 	go func() {
 		defer close(ended)
 		l, err := cluster.Campaign(ctx, cluster.CampaignConfig{
-			Store: s, Me: cluster.Leader{ID: id, Host: "host-" + id, PID: 7}, Lease: time.Second, Standby: func(l cluster.Leader) { standby <- l },
+			Store: s, Me: cluster.Leader{ID: id, Host: "host-" + id, PID: 7}, Lease: time.Second, Standby: func(l cluster.Leader, _ uint64) { standby <- l },
 		})
 		if err == nil {
 			won <- l
@@ -154,4 +154,44 @@ func TestWithoutJetStreamThereIsNoCluster(t *testing.T) {
 	t.Parallel()
 	_, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: startServer(t, false)})
 	require.True(t, errors.Is(err, bus.ErrNoStore))
+}
+
+// The end of a fabric that was broken off leaves its state behind, which is not that of the next of its name; and that it was ended is known to who
+// has waited meanwhile.
+func TestAFabricBeginsWithNothingOfTheOneBefore(t *testing.T) {
+	t.Parallel()
+	url := startServer(t, true)
+	book := cluster.Book{Store: openStore(t, url)}
+	g, err := topology.Parse("kary-ntree:2,2")
+	require.NoError(t, err)
+	p, err := placement.Place(g, []placement.Agent{{Name: "h1", Ports: 100}})
+	require.NoError(t, err)
+	d := cluster.Desired{Version: v1, Spec: g.Spec}
+	require.NoError(t, book.Begin(t.Context(), d, p))
+	_, since, err := book.Store.Get(t.Context(), "fabric")
+	require.NoError(t, err)
+	k, _, err := book.TakeOver(t.Context(), 1, new(int), func(err error) { t.Error(err) })
+	require.NoError(t, err)
+	k.Keep(7)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, k.Run(ctx))
+	ended, err := book.EndedSince(t.Context(), since)
+	require.NoError(t, err)
+	require.False(t, ended)
+
+	require.NoError(t, book.Store.Delete(t.Context(), "fabric"))
+	require.NoError(t, book.Begin(t.Context(), d, p))
+	_, there, err := book.TakeOver(t.Context(), 2, new(int), nil)
+	require.NoError(t, err)
+	require.False(t, there)
+	require.NoError(t, book.End(t.Context()))
+	ended, err = book.EndedSince(t.Context(), since)
+	require.NoError(t, err)
+	require.True(t, ended)
+	_, now, err := book.Store.Get(t.Context(), "ended")
+	require.NoError(t, err)
+	ended, err = book.EndedSince(t.Context(), now)
+	require.NoError(t, err)
+	require.False(t, ended)
 }

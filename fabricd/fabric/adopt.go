@@ -17,7 +17,7 @@ import (
 
 // A leader that takes the place of another finds parts that run. What they have counted, and what was done to them, they say
 // themselves; the faults in force, their reports and what was counted before are in the State that was kept. What is in force at
-// a part and not in the State was ordered in the last moment of the leader before, and is undone.
+// a part and not in the State was ordered in the last moment of the leader before, and is undone, but for newer tables.
 
 // adopt takes over the parts that run, and has those made anew that do not answer.
 func (f *Fabric) adopt(ctx context.Context, s *State) error {
@@ -96,6 +96,10 @@ func (p *outpost) take(s part.Sum) {
 func (f *Fabric) recall(s *State) error {
 	f.era, f.incarnations, f.reports, f.forgotten, f.past, f.rounds = s.Era, s.Incarnations, s.Begun, s.Forgotten, s.Past, s.Rounds
 	f.events.resume(s.Events)
+	f.holding.until.Store(int64(s.HeldUntil))
+	for _, n := range f.here.nics {
+		n.Hold(f.Held())
+	}
 	if len(s.Chance) > 0 {
 		if err := f.chance.UnmarshalBinary(s.Chance); err != nil {
 			return err
@@ -337,7 +341,7 @@ func (f *Fabric) recallTables(data []byte) error {
 		}
 		s.Set(&part.Loaded{Firmware: fw, Version: p.To})
 	}
-	f.keeper.tables.Store(&data)
+	f.keeper.tables.Store(&keptTables{data, true})
 	return nil
 }
 

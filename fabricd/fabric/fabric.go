@@ -252,6 +252,7 @@ func (f *Fabric) Start(ctx context.Context) error {
 		f.notices.poke.set(f.world.Agent(0, f.carryNotices))
 	}
 	if f.opts.Adopt != nil {
+		f.stillHeld()
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.recount()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-fabric/weft"
@@ -29,10 +30,11 @@ func (f *Fabric) HoldNICsFor(d time.Duration) { f.hold(true, d) }
 // ResumeNICs has all NICs inject again.
 func (f *Fabric) ResumeNICs() { f.hold(false, 0) }
 
-// heldNICs is whether NICs are held.
+// heldNICs is whether NICs are held. Whoever has its lock may take the turn of the fabric, and not the other way round.
 type heldNICs struct {
+	until atomic.Int64 // when they inject again by themselves, on the fabric's clock; weft.Never: they do not; 0: they are not held
+
 	mu   sync.Mutex
-	held bool   // guarded by mu
 	turn uint64 // guarded by mu: counts the changes
 	ends func() // guarded by mu: stops the clock of HoldNICsFor; nil: it does not run
 }
@@ -40,48 +42,69 @@ type heldNICs struct {
 func (f *Fabric) hold(held bool, most time.Duration) {
 	f.holding.mu.Lock()
 	defer f.holding.mu.Unlock()
-	f.limitHold(most) // 0 stops the clock
-	f.setHeld(held, "")
+	until := weft.Time(0)
+	if held {
+		until = f.limitHold(most)
+	} else {
+		f.limitHold(0)
+	}
+	f.setHeld(until, "")
 }
 
 // HoldLonger begins the time of HoldNICsFor anew, if NICs are held.
 func (f *Fabric) HoldLonger(d time.Duration) {
 	f.holding.mu.Lock()
 	defer f.holding.mu.Unlock()
-	if f.holding.held {
-		f.limitHold(d)
+	if f.Held() {
+		f.holding.until.Store(int64(f.limitHold(d)))
+		f.keepSoon()
 	}
 }
 
-// limitHold is called with the lock of holding.
-func (f *Fabric) limitHold(most time.Duration) {
+// limitHold has NICs inject again after so long, never for 0, and returns when that is. It is called with the lock of holding.
+func (f *Fabric) limitHold(most time.Duration) weft.Time {
+	if most == 0 {
+		f.endHold(weft.Never, "")
+		return weft.Never
+	}
+	until := f.Now() + weft.FromDuration(most)
+	f.endHold(until, "whoever held them has asked for nothing in "+most.String()+": tables are as they were left")
+	return until
+}
+
+// endHold has NICs inject again at a time that somebody has held and forgotten. It is called with the lock of holding.
+func (f *Fabric) endHold(at weft.Time, why string) {
 	h := &f.holding
 	if h.ends != nil {
 		h.ends()
 		h.ends = nil
 	}
 	h.turn++
-	if turn := h.turn; most > 0 {
-		h.ends = f.At(f.Now()+weft.FromDuration(most), func() { f.heldLongEnough(turn, most) })
+	turn := h.turn
+	if at == weft.Never {
+		return
 	}
-}
-
-// heldLongEnough has NICs inject again that somebody has held and forgotten.
-func (f *Fabric) heldLongEnough(turn uint64, most time.Duration) {
-	f.holding.mu.Lock()
-	defer f.holding.mu.Unlock()
-	if f.holding.turn == turn {
-		f.holding.ends = nil
-		f.setHeld(false, "whoever held them has asked for nothing in "+most.String()+": tables are as they were left")
-	}
+	h.ends = f.At(at, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.turn == turn {
+			h.ends = nil
+			f.setHeld(0, why)
+		}
+	})
 }
 
 // setHeld is called with the lock of holding.
-func (f *Fabric) setHeld(held bool, why string) {
-	if f.holding.held == held {
+func (f *Fabric) setHeld(until weft.Time, why string) {
+	was, held := f.Held(), until != 0
+	f.holding.until.Store(int64(until))
+	if held == was {
+		f.keepSoon()
 		return
 	}
-	f.holding.held = held
+	if f.keeper.keep != nil {
+		f.mu.do(f.keepNow)
+	}
 	for _, n := range f.here.nics {
 		n.Hold(held)
 	}
@@ -95,12 +118,19 @@ func (f *Fabric) setHeld(held bool, why string) {
 	f.events.Publish(f.Now(), Event{Kind: kind, Detail: why})
 }
 
-// Held reports whether NICs are held.
-func (f *Fabric) Held() bool {
+// stillHeld goes on with NICs that were held under the leader before: a subnet manager may be in the middle of new tables, with which those before
+// could deadlock. The next manager finishes that, or has the NICs inject again; should there be none, they do when they would have.
+func (f *Fabric) stillHeld() {
 	f.holding.mu.Lock()
 	defer f.holding.mu.Unlock()
-	return f.holding.held
+	if until := weft.Time(f.holding.until.Load()); until != 0 && f.holding.turn == 0 {
+		f.endHold(until, "whoever held them under the leader before has asked for nothing since: tables are as they were left")
+		f.events.Publish(f.Now(), Event{Kind: EventHeld, Detail: "as they were under the leader before"})
+	}
 }
+
+// Held reports whether NICs are held.
+func (f *Fabric) Held() bool { return f.holding.until.Load() != 0 }
 
 // Drained waits until no packet is in a switch or on a wire and returns the ledger. The caller has held the NICs: what they generate
 // meanwhile waits in their send queues. Packets that are left and do not move are reported as a *StuckError beside the ledger. It ends with

@@ -23,6 +23,8 @@ type State struct {
 	Chance       []byte            `json:"chance"` // the state of the PCG that traffic patterns draw from
 	Parts        []KeptPart        `json:"parts"`
 
+	HeldUntil weft.Time `json:"held_until,omitempty"` // NICs inject nothing until then; weft.Never: until somebody says so; 0: they do
+
 	Faults    []KeptFault           `json:"faults,omitempty"`  // in force
 	Reports   []KeptReport          `json:"reports,omitempty"` // those that are open, and the latest others
 	Begun     int                   `json:"begun"`             // how many were begun
@@ -98,7 +100,13 @@ const (
 type keeper struct {
 	keep   func(State) // nil: nobody does
 	poke   poker
-	tables atomic.Pointer[[]byte] // State.Tables; nil: they have changed
+	tables atomic.Pointer[keptTables] // nil: they have changed
+}
+
+// keptTables is State.Tables.
+type keptTables struct {
+	data []byte // nil while they are being packed, and when there are none
+	done bool   // else they are being packed
 }
 
 // keepSoon has the state kept soon after a change.
@@ -125,6 +133,7 @@ func (f *Fabric) stateNow() State {
 	s := State{
 		Now: f.Now(), Era: f.era, Incarnations: f.incarnations, Events: f.events.Last(), Begun: f.reports, Forgotten: f.forgotten,
 		Past: maps.Clone(f.past), Rounds: f.rounds, Traffic: *f.trafficOrder(), Tables: f.tablesNow(),
+		HeldUntil: weft.Time(f.holding.until.Load()),
 	}
 	s.Chance, _ = f.chance.MarshalBinary() // of a PCG it never fails
 	for _, p := range f.parts {
@@ -251,9 +260,11 @@ func (f *Fabric) keptReport(r *record) KeptReport {
 
 // tablesNow are the programs of switches that have others than at the start.
 func (f *Fabric) tablesNow() []byte {
-	if t := f.keeper.tables.Load(); t != nil {
-		return *t
+	if t := f.keeper.tables.Load(); t != nil && t.done {
+		return t.data
 	}
+	packing := new(keptTables) // what is loaded from here on takes it away again
+	f.keeper.tables.Store(packing)
 	first := firmware.VersionOf(f.opts.Firmware)
 	var list []*firmware.Patch
 	for _, s := range f.switches {
@@ -272,7 +283,7 @@ func (f *Fabric) tablesNow() []byte {
 			f.opts.Log.Error("tables for who leads next", "err", err)
 		}
 	}
-	f.keeper.tables.Store(&data)
+	f.keeper.tables.CompareAndSwap(packing, &keptTables{data, true})
 	return data
 }
 

@@ -105,7 +105,8 @@ func (p *outpost) loadAll(list []*firmware.Patch) (errs map[weft.SwitchID]error,
 	return errs, nil
 }
 
-// reload gives a part the tables in force, where it has others.
+// reload gives a part the tables in force, where it has older ones. Newer ones were loaded in the last moment of the leader before, or the answer
+// was lost; they stay, and the subnet manager, which knows of them, loads the rest.
 func (p *outpost) reload(versions []uint64) error {
 	f := p.fabric
 	first := firmware.VersionOf(f.opts.Firmware)
@@ -117,7 +118,7 @@ func (p *outpost) reload(versions []uint64) error {
 		}
 		s := f.switches[id]
 		now := s.Now()
-		if now.Version == has || now.Version == 0 {
+		if now.Version <= has {
 			continue
 		}
 		if fw, ok := now.Firmware.(firmware.Programmed); ok {

@@ -183,8 +183,7 @@ func (f *Fabric) charterOf(p *outpost) (c part.Charter, err error) {
 		return c, nil // the broker's owner says who may do what
 	}
 	if p.next == nil {
-		a := bus.PartAccess{Part: p.name, First: p.place.Shard, N: p.place.Shards}
-		creds, err := o.Admitter.AdmitPart(a)
+		creds, err := o.Admitter.AdmitPart(p.access())
 		if err != nil {
 			return c, err
 		}
@@ -192,6 +191,11 @@ func (f *Fabric) charterOf(p *outpost) (c part.Charter, err error) {
 	}
 	c.Credentials = *p.next
 	return c, nil
+}
+
+// access is what p may do on the broker.
+func (p *outpost) access() bus.PartAccess {
+	return bus.PartAccess{Part: p.name, First: p.place.Shard, N: p.place.Shards}
 }
 
 // admitted notes that p has the credentials of its charter, and takes back those of its last incarnation. The caller holds mu.

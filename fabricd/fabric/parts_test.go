@@ -3,6 +3,7 @@ package fabric_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"slices"
 	"syscall"
 	"testing"
@@ -208,6 +209,42 @@ func TestAnotherLeader(t *testing.T) {
 	l.sound()
 	cut := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"})
 	assert.Greater(t, cut[0].Fault.ID, len(before), "it has a number of its own")
+}
+
+// NICs that are held while tables are replaced stay held under the next leader, as long as they would have been: what the tables of
+// before and those of now could do together must not happen because a leader died.
+func TestNICsStayHeldUnderAnotherLeader(t *testing.T) {
+	t.Parallel()
+	l := startParts(t, 2)
+	l.load("uniform:0.3")
+	l.more(100)
+	l.Fabric.HoldNICsFor(rig.Patience)
+	_, err := l.Fabric.Drained(t.Context())
+	require.NoError(t, err)
+	l.Fabric.Detach()
+	l.succeed()
+	require.True(t, l.Fabric.Held())
+	_, err = l.Fabric.Drained(t.Context())
+	require.NoError(t, err, "nothing was injected")
+	l.Fabric.HoldLonger(time.Millisecond)
+	l.until("whoever held them has gone", func() bool { return !l.Fabric.Held() })
+	l.more(100)
+
+	// Nobody led when their time was over.
+	l.Fabric.HoldNICs()
+	l.Fabric.Detach()
+	var s fabric.State
+	l.mu.Lock()
+	require.NoError(t, json.Unmarshal(l.kept, &s))
+	require.Equal(t, weft.Never, s.HeldUntil)
+	s.HeldUntil = 1
+	l.kept, err = json.Marshal(s)
+	l.mu.Unlock()
+	require.NoError(t, err)
+	l.succeed()
+	l.until("they inject again", func() bool { return !l.Fabric.Held() })
+	l.more(100)
+	l.sound()
 }
 
 // A leader finds a part dead that was so before, and one that has died while nobody led.

@@ -17,7 +17,7 @@ func (f *Fabric) RenewParts(ctx context.Context, i *bus.Issuer) (renewed int, mi
 		if p.lost.Load() {
 			return nil
 		}
-		err := f.opts.Processes.Peers.Renew(ctx, p.name, i)
+		err := f.opts.Processes.Peers.RenewPart(ctx, p.access(), i)
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {

@@ -353,7 +353,11 @@ func (p *Part) Wait(ctx context.Context) error {
 		}
 		return nil
 	case <-p.control.Done():
-		return fmt.Errorf("part %s of fabric %s: its broker takes our credentials no more: another process may be this part now", p.charter.Part, p.charter.Fabric)
+		err := p.control.Err()
+		if err == nil { // a password of an embedded broker
+			err = errors.New("its broker takes our credentials no more")
+		}
+		return fmt.Errorf("part %s of fabric %s: %w; another process may be this part now", p.charter.Part, p.charter.Fabric, err)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -128,7 +128,7 @@ func (c Chart) newLegends() (list []*plot.Legend) {
 
 func (c Chart) plot() (*plot.Plot, []*plot.Legend, error) {
 	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.Title, c.X, c.Y
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.Title, c.X, c.yLabel()
 	p.Title.Padding = vg.Points(6)
 	p.Add(plotter.NewGrid())
 	legends := c.newLegends()
@@ -209,6 +209,14 @@ func (c Chart) axes(p *plot.Plot, least, most, x0, x1 float64, whole bool) {
 	if c.Percent && !c.LogY {
 		p.Y.Max = min(p.Y.Max, 103)
 	}
+}
+
+// yLabel is the label of the vertical axis, with its unit.
+func (c Chart) yLabel() string {
+	if c.Percent && !strings.Contains(c.Y, "%") {
+		return c.Y + " (%)"
+	}
+	return c.Y
 }
 
 // across is where a value is on the horizontal axis.

@@ -1,0 +1,31 @@
+package bus
+
+// Grant is what a user may do, by patterns of subjects.
+type Grant struct{ Publish, Subscribe []string }
+
+// AllGrants is what every kind of credentials may do, as the code has it, by the names of the matrix.
+func AllGrants(fabric, agent string, part PartAccess, node NodeAccess) map[string]Grant {
+	all := map[string]Grant{}
+	add := func(who string, g grant) { all[who] = Grant{g.publish, g.subscribe} }
+	for r := Role(1); r.String() != Role(0).String(); r++ {
+		g := grantOf(r, fabric, agent)
+		if len(g.publish)+len(g.subscribe) == 0 {
+			panic("role " + r.String() + " may do nothing")
+		}
+		add(r.String(), g.withInbox(r.inbox(agent)))
+	}
+	add("part", part.grant(fabric))
+	add("switch", node.grant(fabric))
+	add("system", systemGrant().withInbox(inboxOf("system")))
+	return all
+}
+
+// AllKinds are the kinds of subject.
+func AllKinds() (kinds []SubjectKind) {
+	for k := SubjectKind(1); ; k++ {
+		if (Subject{Kind: k, Fabric: "lab", Node: "s0", Verb: "verb"}).Validate() != nil {
+			return kinds
+		}
+		kinds = append(kinds, k)
+	}
+}
