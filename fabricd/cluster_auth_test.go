@@ -143,6 +143,7 @@ func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
 	manager := g.start(g.hosts[1], filepath.Join(g.bin, "fabricd"), "manage", "-v", "--json", "--fabric", "lab", "--auth", g.copy("users/manager"), "--server", g.server)
 	manager.says(`"kind":"manages"`)
 	viewer := g.start(g.hosts[2], filepath.Join(g.bin, "linkmon"), "events", "--follow", "--json", "--fabric", "lab", "--auth", g.copy("users/viewer"), "--server", g.server)
+	viewer.says(`"kind":`) // it is connected
 	g.client = g.operator()
 	everybody := []string{"agent-h1", "agent-h2", "agent-h3", "manager", "viewer", "fabric standing by", "fabric and 3 parts"}
 	g.rotate(everybody...)

@@ -110,9 +110,11 @@ func (s *site) run() {
 	}
 	_, err = r.client.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: cut})
 	require.NoError(t, err)
+	r.findLeader() // a cluster that has lost a server on a loaded machine may have changed it
 	r.lead.kill()
-	r.standby.says(`{"up":`)
-	r.lead, r.standby = r.standby, s.startLeader(s.hosts[2], "--topology", clusterTree)
+	r.lead = nil
+	r.findLeader()
+	r.standby = s.startLeader(s.hosts[2], "--topology", clusterTree)
 	r.until("the new leader knows the cut link", func(st api.Status) bool { return len(st.LinksCut) == 1 && st.LinksCut[0] == cut })
 	r.standby.says(`{"standby":`)
 	_, err = r.client.Apply(t.Context(), fault.Spec{Do: fault.VerbHeal})
@@ -133,8 +135,25 @@ func (s *site) keepsThings(of bus.StoreConfig) {
 	}, patience, 50*time.Millisecond)
 }
 
+// findLeader waits until one of the two leads, and calls it lead.
+func (r *clusterRun) findLeader() {
+	r.t.Helper()
+	require.Eventually(r.t, func() bool {
+		if r.standby.leads() {
+			r.lead, r.standby = r.standby, r.lead
+		}
+		return r.lead != nil && r.lead.leads()
+	}, 3*patience, 20*time.Millisecond, "one leads")
+}
+
+// leads reports whether a fabricd up leads, by what it has said.
+func (p *siteProcess) leads() bool {
+	return p != nil && strings.Count(p.out.String(), `{"up":`) > strings.Count(p.errs.String(), "and this process stands by")
+}
+
 // end interrupts the leader, which ends the fabric.
 func (r *clusterRun) end() {
+	r.findLeader()
 	r.lead.signal(syscall.SIGINT)
 	r.lead.wait()
 	require.Contains(r.t, r.lead.out.String(), `"balanced":true`)

@@ -82,6 +82,15 @@ func (p page) address() (url, token string) {
 	return p.web.URL(), p.web.Token()
 }
 
+// shown is the address that is printed, with the token of this run. Where others can reach the page and there are tokens for them it is without:
+// what is printed may be kept in a journal.
+func (p page) shown(e registry.Entry) string {
+	if p.web != nil && p.web.Tokens != nil && !p.web.Loopback() {
+		return e.Page
+	}
+	return e.PageWithToken()
+}
+
 // warn says so when others than this machine can reach it.
 func (p page) warn(stderr io.Writer) {
 	switch {

@@ -102,7 +102,7 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 	}
 
 	out := upOutput{json: r.asJSON, stdout: r.stdout, line: cli.NewLine(r.stdout), deadlock: f.Deadlock}
-	out.banner(r.upFlags, f, r.link, r.placed, entry.PageWithToken(), time.Since(began))
+	out.banner(r.upFlags, f, r.link, r.placed, page.shown(entry), time.Since(began))
 	page.warn(r.stderr)
 	serve, stopServing := context.WithCancel(context.Background())
 	over, end := context.WithCancel(ctx) // the end of leading

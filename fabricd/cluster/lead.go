@@ -22,9 +22,10 @@ const (
 // ErrLost means that this process leads no more.
 var ErrLost = errors.New("this process leads the fabric no more")
 
-// LeaseTime is how long a leader counts as one that does not say anything. Chosen by us: three times what a cluster of brokers takes to choose a new
-// leader of its own, during which nothing can be written.
-const LeaseTime = 9 * time.Second
+// LeaseTime is how long a leader counts as one that does not say anything. Chosen by us: the servers of a cluster that has lost one take 4 to 9 s to
+// choose who of them writes now (nats-server's election timeouts), during which nobody can renew. A leader outlives that: it renews every twelfth of
+// the lease, and gives a renewal that is not answered up after a sixth.
+const LeaseTime = 12 * time.Second
 
 // Leader is who leads a fabric, as others see it.
 type Leader struct {
@@ -46,7 +47,8 @@ type Lead struct {
 	me    Leader
 	lease time.Duration
 	rev   uint64
-	since time.Time // when it was last renewed
+	since time.Time // when it was last renewed, at the earliest
+	asked time.Time // when it was first asked for since, without an answer; zero: it was not
 }
 
 // CampaignConfig says who wants to lead. Store and Me are required.
@@ -80,7 +82,15 @@ func Campaign(ctx context.Context, cfg CampaignConfig) (*Lead, error) {
 		case errors.Is(err, bus.ErrNoTTL), errors.Is(err, bus.ErrNoAccess), ctx.Err() != nil:
 			return nil, err
 		case errors.Is(err, bus.ErrConflict):
-			if l, rev, err := leading(ctx, cfg.Store); err == nil && rev > 0 && l.ID != told && cfg.Standby != nil {
+			l, rev, err := leading(ctx, cfg.Store)
+			switch {
+			case err != nil || rev == 0:
+			case l.ID == cfg.Me.ID:
+				// It led, could not renew, and gave up; nobody else has led since. A new term all the same: who leads begins anew.
+				if rev, err := cfg.Store.UpdateFor(ctx, keyLeader, me, rev, cfg.Lease); err == nil {
+					return &Lead{Term: rev, store: cfg.Store, me: cfg.Me, lease: cfg.Lease, rev: rev, since: began}, nil
+				}
+			case l.ID != told && cfg.Standby != nil:
 				told = l.ID
 				cfg.Standby(l, rev)
 			}
@@ -118,50 +128,53 @@ func (l *Lead) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	tick := time.NewTicker(l.lease / 6)
+	tick := time.NewTicker(l.lease / 12)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-			defer cancel()
-			_ = l.store.DeleteAt(end, keyLeader, l.rev) // or it runs out
+			l.giveBack(context.WithoutCancel(ctx))
 			return nil
 		case <-tick.C:
 		}
 		began := time.Now()
-		if began.Sub(l.since) < l.lease/3 {
-			continue
+		if l.asked.IsZero() {
+			l.asked = began
 		}
-		try, cancel := context.WithTimeout(ctx, l.lease/3)
+		try, cancel := context.WithTimeout(ctx, l.lease/6)
 		rev, err := l.store.UpdateFor(try, keyLeader, me, l.rev, l.lease)
+		if errors.Is(err, bus.ErrConflict) {
+			rev, err = l.caughtUp(try)
+			began = l.asked // or later: one of those that were asked for since then has been written
+		}
 		cancel()
-		switch {
+		switch silent := time.Since(l.since); {
 		case err == nil:
-			l.rev, l.since = rev, began
-		case errors.Is(err, bus.ErrConflict):
-			if mine, err := l.caughtUp(ctx); mine || err != nil && ctx.Err() == nil && time.Since(l.since) < l.lease {
-				continue
-			}
-			return fmt.Errorf("cluster: %w: another has taken over, or the lease has run out", ErrLost)
-		case time.Since(l.since) > l.lease:
-			return fmt.Errorf("cluster: %w, perhaps: the lease could not be renewed for %v: %w", ErrLost, l.lease, err)
+			l.rev, l.since, l.asked = rev, began, time.Time{}
+		case errors.Is(err, ErrLost):
+			return err
+		case silent > l.lease:
+			return fmt.Errorf("cluster: %w, perhaps: the lease could not be renewed for %v: %w", ErrLost, silent.Round(time.Millisecond), err)
 		}
 	}
 }
 
-// caughtUp finds out whether it was this process that has changed the key: a renewal whose answer was lost.
-func (l *Lead) caughtUp(ctx context.Context) (bool, error) {
-	data, rev, err := l.store.Get(ctx, keyLeader)
-	var who Leader
-	switch {
-	case errors.Is(err, bus.ErrNoKey):
-		return false, nil
-	case err != nil:
-		return false, err
-	case json.Unmarshal(data, &who) != nil || who.ID != l.me.ID:
-		return false, nil
+// giveBack has the key go now, or it runs out.
+func (l *Lead) giveBack(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if err := l.store.DeleteAt(ctx, keyLeader, l.rev); errors.Is(err, bus.ErrConflict) {
+		if rev, err := l.caughtUp(ctx); err == nil {
+			_ = l.store.DeleteAt(ctx, keyLeader, rev)
+		}
 	}
-	l.rev = rev // and it is renewed with the next tick, for nobody knows when that was
-	return true, nil
+}
+
+// caughtUp is the revision of the key when it was this process that has changed it: by a renewal whose answer was lost. Else the error wraps ErrLost.
+func (l *Lead) caughtUp(ctx context.Context) (rev uint64, err error) {
+	who, rev, err := leading(ctx, l.store)
+	if err == nil && (rev == 0 || who.ID != l.me.ID) {
+		err = fmt.Errorf("cluster: %w: another has taken over, or the lease has run out", ErrLost)
+	}
+	return rev, err
 }

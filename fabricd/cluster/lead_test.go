@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/placement"
@@ -68,6 +70,58 @@ func TestExactlyOneLeadsAndAnotherTakesOver(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, there)
 	require.Equal(t, "c", l.ID)
+}
+
+// A process that gave up because it could not renew is the first to lead again when it can: nobody else could meanwhile.
+func TestAProcessThatGaveUpLeadsAgainAtOnce(t *testing.T) {
+	t.Parallel()
+	url := startServer(t, true)
+	won, _ := campaign(t, url, "a")
+	a := <-won
+	s := openStore(t, url)
+	again, err := cluster.Campaign(t.Context(), cluster.CampaignConfig{Store: s, Me: cluster.Leader{ID: "a"}, Lease: 30 * time.Second})
+	require.NoError(t, err)
+	require.Greater(t, again.Term, a.Term)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, again.Run(ctx))
+	_, there, err := cluster.Leading(t.Context(), s)
+	require.NoError(t, err)
+	require.False(t, there)
+}
+
+// A broker that does not answer for a while, and then to all at once, costs nobody the lead.
+func TestRenewalsWhoseAnswersAreLateCount(t *testing.T) {
+	t.Parallel()
+	server := outside.Start(t, outside.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir()))
+	s := openStore(t, server.URL)
+	l, err := cluster.Campaign(t.Context(), cluster.CampaignConfig{Store: s, Me: cluster.Leader{ID: "a"}, Lease: 6 * time.Second})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.Run(ctx) }()
+	renewed := func(times int) {
+		t.Helper()
+		_, last, err := s.Get(t.Context(), "leader")
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			_, rev, err := s.Get(t.Context(), "leader")
+			if err == nil && rev > last {
+				last, times = rev, times-1
+			}
+			return times <= 0
+		}, patience, 10*time.Millisecond)
+	}
+	renewed(1)
+	server.Pause()
+	on := time.AfterFunc(2500*time.Millisecond, server.Resume) // two renewals are given up meanwhile
+	defer on.Stop()
+	renewed(2)
+	stop()
+	require.NoError(t, <-ended)
+	_, there, err := cluster.Leading(t.Context(), s)
+	require.NoError(t, err)
+	require.False(t, there, "it was given back")
 }
 
 func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {

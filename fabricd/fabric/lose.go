@@ -48,6 +48,7 @@ func (f *Fabric) attendPart(ctx context.Context, p *outpost) {
 			if want.Standing {
 				f.partSpeaks(ctx, p, s)
 			}
+			p.putRight()
 		case errors.Is(err, bus.ErrNoProcess) || errors.Is(err, errNumber) || errors.Is(err, bus.ErrSwitchRefused):
 			if time.Since(troubled) < afterBroker {
 				p.hush()

@@ -317,7 +317,7 @@ func (f *Fabric) refreshParts(want part.SumRequest) {
 }
 
 // skew is how far the clock of a part is behind the fabric's. Of the questions that it was measured by, the one that was answered
-// fastest counts, for neither its way there nor that back can have taken longer.
+// fastest counts, for neither its way there nor that back can have taken longer; unless both cannot be true: then the clock has jumped.
 type skew struct {
 	behind weft.Time
 	trip   weft.Time // of that question
@@ -325,17 +325,49 @@ type skew struct {
 	known  bool
 }
 
-// skewLasts is how long a measurement counts before a slower one takes its place; clocks of hosts drift by some 10 us a second.
-const skewLasts = 30 * weft.Second
+// skewLasts is how long a measurement counts before a slower one takes its place; clocks of hosts drift by some 10 us a second, bad ones by 200.
+const skewLasts = 5 * weft.Second
 
 // measure takes the times when a question was asked and its answer had come, and that of the part's clock in between.
 func (s *skew) measure(asked, came, there weft.Time) {
 	trip := came - asked
-	if s.known && trip > s.trip && asked-s.asked < skewLasts {
+	behind := asked + trip/2 - there
+	jump := max(behind-s.behind, s.behind-behind) > (trip+s.trip)/2
+	if s.known && trip > s.trip && asked-s.asked < skewLasts && !jump {
 		return
 	}
-	*s = skew{behind: asked + trip/2 - there, trip: trip, asked: asked, known: true}
+	*s = skew{behind: behind, trip: trip, asked: asked, known: true}
 }
 
 // here is a time of the part's clock on the fabric's, which is not later than now.
 func (s *skew) here(there, now weft.Time) weft.Time { return max(0, min(there+s.behind, now)) }
+
+// steerFrom is how wrong a part's clock may be before it is put right; chosen by us: below what a packet takes across hosts.
+const steerFrom = weft.Millisecond
+
+// steer is by how much a clock is to be put right, and takes it to be; 0: it is right, as far as is known.
+func (s *skew) steer() (by weft.Time) {
+	if wrong := max(s.behind, -s.behind); !s.known || wrong < steerFrom || wrong < s.trip {
+		return 0
+	}
+	by = s.behind
+	if by > 0 {
+		s.behind = 0 // at once
+	} else {
+		s.trip = weft.Second // it takes its time, and every measurement knows better than this one
+	}
+	return by
+}
+
+// putRight has the part's clock go with the fabric's.
+func (p *outpost) putRight() {
+	p.mu.Lock()
+	by := weft.Time(0)
+	if !p.lost.Load() && !p.quiet.Load() {
+		by = p.clock.steer()
+	}
+	p.mu.Unlock()
+	if by != 0 {
+		_, _ = p.order(part.Order{Clock: by}) // or it is measured again
+	}
+}

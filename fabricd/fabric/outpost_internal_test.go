@@ -44,11 +44,31 @@ func TestSkew(t *testing.T) {
 	assert.EqualValues(t, 65, s.behind)
 	s.measure(2000, 2900, 2000) // a slow answer says less
 	assert.EqualValues(t, 65, s.behind)
+	s.measure(2100, 2900, 3000) // unless the clock has jumped
+	assert.EqualValues(t, -500, s.behind)
+	s.measure(3000, 3010, 2940)
 	later := 2*skewLasts + 2000
 	s.measure(later, later+900, later)
 	assert.EqualValues(t, 450, s.behind)
 	assert.EqualValues(t, 1450, s.here(1000, 5000))
 	assert.EqualValues(t, 1200, s.here(1000, 1200), "nothing is later than now")
+}
+
+// A clock is put right by as much as is known for certain.
+func TestSkewIsSteeredAgainst(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ behind, trip, by, left weft.Time }{
+		{behind: weft.Second, trip: weft.Millisecond, by: weft.Second},
+		{behind: -weft.Second, trip: weft.Millisecond, by: -weft.Second, left: -weft.Second},
+		{behind: steerFrom / 2, trip: 1, left: steerFrom / 2},
+		{behind: -20 * steerFrom, trip: 21 * steerFrom, left: -20 * steerFrom},
+	} {
+		s := skew{behind: c.behind, trip: c.trip, known: true}
+		assert.Equal(t, c.by, s.steer(), c)
+		assert.Equal(t, c.left, s.behind, c)
+	}
+	var unknown skew
+	assert.Zero(t, unknown.steer())
 }
 
 // A flap that another leader began goes on where it is now.

@@ -239,6 +239,8 @@ type PartState struct {
 	NICs     int    `json:"nics"`
 	Links    int    `json:"links"`    // that have both ends in it
 	Crossing int    `json:"crossing"` // that have one
+	// BehindMS is how far its clock is behind the fabric's, in milliseconds, as it was measured last; the leader puts it right.
+	BehindMS float64 `json:"behind_ms"`
 }
 
 // Parts are the parts of the fabric, in the order of the options.
@@ -250,7 +252,7 @@ func (f *Fabric) Parts() []PartState {
 		p.mu.Lock()
 		s := PartState{
 			Part: p.name, State: SwitchUp, Number: p.number, Again: int(p.again), Links: len(p.inside), Crossing: len(p.border),
-			Switches: len(p.place.SwitchIDs()), NICs: len(p.place.NICIDs()),
+			Switches: len(p.place.SwitchIDs()), NICs: len(p.place.NICIDs()), BehindMS: ms(p.clock.behind),
 		}
 		p.mu.Unlock()
 		switch {

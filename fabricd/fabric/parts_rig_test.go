@@ -32,7 +32,9 @@ type hosts struct {
 	way   string // to this address,
 	alone bool   // or is a process of its own:
 	proc  *rig.Process
-	base  bus.Credentials // how to connect, for those whose charter says only who
+	// clocks of hosts, by part; nil: that of the process
+	clocks map[string]func() time.Duration
+	base   bus.Credentials // how to connect, for those whose charter says only who
 
 	mu      sync.Mutex
 	running map[string]*hosted
@@ -81,7 +83,7 @@ func (h *hosts) host(_ context.Context, name string, c parts.Charter) error {
 	h.running[name] = r
 	go func() {
 		defer close(r.over)
-		if err := parts.Run(ctx, parts.Config{Charter: c, URL: url, Credentials: h.base}); err != nil && ctx.Err() == nil {
+		if err := parts.Run(ctx, parts.Config{Charter: c, URL: url, Credentials: h.base, Elapsed: h.clocks[name]}); err != nil && ctx.Err() == nil {
 			h.Errorf("part %s: %v", name, err)
 		}
 	}()

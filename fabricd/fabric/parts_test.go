@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -178,6 +180,48 @@ func TestPartOutOfReach(t *testing.T) {
 	l.more(300)
 	l.sound()
 }
+
+// Hosts were started hours apart, and their clocks go 2% too fast and too slow, a hundred times worse than bad ones; one jumps by half a second. Times
+// of packets, faults and reports are by one clock all the same, and nothing is lost.
+func TestPartsWithClocksThatDiffer(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	var jumped atomic.Int64
+	l := startPartsOn(t, 3, func(h *hosts) {
+		h.clocks = map[string]func() time.Duration{
+			"host1": func() time.Duration { return time.Hour + time.Since(start)*102/100 + time.Duration(jumped.Load()) },
+			"host2": func() time.Duration { return 9*time.Hour + time.Since(start)*98/100 },
+		}
+	}, nil)
+	right := func() bool {
+		for _, p := range l.Fabric.Parts() {
+			if math.Abs(p.BehindMS) > 100 {
+				return false
+			}
+		}
+		return true
+	}
+	l.load("uniform:0.1")
+	l.more(1000)
+	cut := l.Fabric.Now()
+	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00", Silent: true}) // host0 and host1
+	l.until("both ends have found out", func() bool { return len(l.Fabric.Faults()[0].Detected) == 2 })
+	for _, d := range l.Fabric.Faults()[0].Detected {
+		assert.Positive(t, d.AfterMS)
+		assert.Less(t, d.AfterMS, ms(l.Fabric.Now()-cut))
+	}
+	l.Do(fault.Spec{Do: fault.VerbHeal})
+	l.until("clocks are right", right)
+	assert.Less(t, time.Duration(l.Fabric.Latencies().Max()), time.Since(start), "no packet is as old as the hosts are apart")
+
+	jumped.Store(int64(500 * time.Millisecond))
+	l.until("that is seen", func() bool { return !right() })
+	l.until("and put right", right)
+	l.more(100)
+	l.sound()
+}
+
+func ms(t weft.Time) float64 { return float64(t) / float64(weft.Millisecond) }
 
 // A leader that is gone leaves the parts as they are; the next one knows what the first knew, and goes on.
 func TestAnotherLeader(t *testing.T) {

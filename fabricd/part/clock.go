@@ -8,22 +8,52 @@ import (
 )
 
 // clock is the time of a part: that of its charter, and what has passed since by the clock of this host alone, for hosts do not
-// agree on the time of day.
+// agree on the time of day. Clocks of hosts drift apart, so the leader puts it right from time to time. It never goes back.
 type clock struct {
-	start time.Time // constant
-	began atomic.Int64
+	elapsed func() time.Duration // by the clock of this host, since some moment
+	now     atomic.Pointer[course]
 }
 
-func newClock(began weft.Time) *clock {
-	c := &clock{start: time.Now()}
-	c.began.Store(int64(began))
+// course is how a clock goes on. Constant.
+type course struct {
+	at     time.Duration // of the host's clock
+	time   weft.Time     // what the clock shows then
+	owed   weft.Time     // by which it falls behind from then on, until it has
+	before *course       // until then; nil: it is over
+}
+
+// slower says by which share of the time that passes a clock falls behind that is ahead. Chosen by us: hellos that come later by it are not missed.
+const slower = 4
+
+// newClock is a clock that shows a time. Elapsed is what has passed by the clock of the host; nil: that of the process.
+func newClock(began weft.Time, elapsed func() time.Duration) *clock {
+	if elapsed == nil {
+		start := time.Now()
+		elapsed = func() time.Duration { return time.Since(start) }
+	}
+	c := &clock{elapsed: elapsed}
+	c.now.Store(&course{at: elapsed(), time: began})
 	return c
 }
 
 // Now is the time.
-func (c *clock) Now() weft.Time {
-	return weft.Time(c.began.Load()) + weft.FromDuration(time.Since(c.start))
+func (c *clock) Now() weft.Time { return c.now.Load().when(c.elapsed()) }
+
+func (s *course) when(elapsed time.Duration) weft.Time {
+	if elapsed < s.at && s.before != nil {
+		return s.before.when(elapsed)
+	}
+	since := weft.FromDuration(elapsed - s.at)
+	return s.time + since - min(s.owed, max(0, since/slower))
 }
 
-// forward puts it forward.
-func (c *clock) forward(by weft.Time) { c.began.Add(int64(by)) }
+// steer puts the clock forward at once, or has it go slower until it has fallen behind by as much, whatever it was to do before. Only one at a time
+// may call it.
+func (c *clock) steer(by weft.Time) {
+	now, was := c.elapsed(), *c.now.Load()
+	if now >= was.at {
+		was.before = nil
+	}
+	at := max(now, was.at) + time.Millisecond // who reads the clock meanwhile is not that far
+	c.now.Store(&course{at: at, time: was.when(at) + max(0, by), owed: max(0, -by), before: &was})
+}

@@ -12,8 +12,8 @@ type Order struct {
 	Number uint64 `json:"number"` // of the charter
 	Term   uint64 `json:"term,omitempty"`
 
-	// Clock puts the part's clock forward by so much, once the leader knows how far it is behind. Packets on their way look older by
-	// it, so it is for before the first signal.
+	// Clock puts the part's clock forward by so much, as the leader has found it to be behind; packets on their way look older by it. Of one
+	// that is ahead it is negative: the clock goes slower until it has fallen behind by so much.
 	Clock    weft.Time       `json:"clock,omitempty"`
 	Cut      []Way           `json:"cut,omitempty"`      // directions with an end in the part that are cut from now on
 	Restored []Way           `json:"restored,omitempty"` // and others that no longer are

@@ -25,6 +25,8 @@ type Config struct {
 	Credentials bus.Credentials // for when the charter has none
 	Log         *slog.Logger    // nil: discarded
 	Ready       func()          // called once when the part answers; nil: nobody
+	// Elapsed is what has passed since some moment by the clock of the host; nil: that of the process. Tests have clocks that drift.
+	Elapsed func() time.Duration
 }
 
 // Run is a part of a running fabric until it is told to end, which is no error, or ctx ends, whose error is returned. Other
@@ -114,7 +116,7 @@ type inside struct {
 func Open(cfg Config) (*Part, error) {
 	c := cfg.Charter
 	p := &Part{
-		charter: c, log: cfg.Log, clock: newClock(c.Now), ended: make(chan string, 1), notices: make(chan weft.Notice, maxNotices),
+		charter: c, log: cfg.Log, clock: newClock(c.Now, cfg.Elapsed), ended: make(chan string, 1), notices: make(chan weft.Notice, maxNotices),
 	}
 	p.orders.troubles.more = make(chan struct{}, 1)
 	if p.log == nil {

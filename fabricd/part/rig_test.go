@@ -274,6 +274,12 @@ func (r *rig) quiet() sums {
 	return s
 }
 
+// empty waits until no packet is in a switch or on a wire.
+func (r *rig) empty() {
+	r.t.Helper()
+	require.Eventually(r.t, func() bool { s := r.sum(); return s.Held+s.wires == 0 }, patience, 10*time.Millisecond)
+}
+
 // delivered waits until so many more packets have been.
 func (r *rig) delivered(more uint64) {
 	r.t.Helper()

@@ -1,7 +1,7 @@
 // The page: puts the parts together and draws them when something has changed.
 //
 // For tests in a browser. Elements carry data-testid:
-//   connection (data-state connecting|live|away), read-only, fabric-picker, search-button, scissors, undo, heal, theme,
+//   connection (data-state connecting|live|away|locked), read-only, fabric-picker, search-button, scissors, undo, heal, theme,
 //   help-button; help-dialog, search-dialog with search, fabrics-dialog;
 //   tab-fabric, tab-selected, tab-flow, tab-faults; fabric-panel with switch-count, link-count, all-well, troubles, ledger,
 //   ledger-balanced, deadlock, layer-<name>; link-panel with link-state (data-state as in the API, data-story up|cut|silent|

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 
 // Where fabricd and linkmon are: make build puts them there.
-const bin = resolve(process.env.WEFT_BIN ?? join(import.meta.dirname, '../../../../bin'))
+export const bin = resolve(process.env.WEFT_BIN ?? join(import.meta.dirname, '../../../../bin'))
 
 export interface LinkEnds {
   id: string

@@ -18,6 +18,7 @@ export class Client {
   private offered = '' // from the URL, of a run not known yet
   private run = ''
   private refused = false
+  viewOnly = false // the token there is a cookie for lets one look alone
   private opened = '' // the token there is a cookie for
 
   // takeToken reads the token behind the # and removes it from what is shown and bookmarked.
@@ -25,7 +26,7 @@ export class Client {
     const token = new URLSearchParams(location.hash.slice(1)).get('token')
     if (!token) return false
     this.offered = token
-    this.refused = false
+    this.refused = this.viewOnly = false
     window.history.replaceState(null, '', location.pathname + location.search)
     if (this.run) this.keep()
     return true
@@ -38,7 +39,7 @@ export class Client {
     return this.request<{ role: string }>('session', { method: 'POST', headers: { Authorization: `Bearer ${token}` } }).then(
       (got) => {
         this.opened = token
-        if (got.role !== 'operate') this.refused = true
+        this.viewOnly = got.role !== 'operate'
       },
       () => {}, // the stream says whether one may look
     )
@@ -59,7 +60,7 @@ export class Client {
 
   // mayAct says whether there is a token that has not been refused.
   get mayAct(): boolean {
-    return !this.refused && this.token() !== null
+    return !this.refused && !this.viewOnly && this.token() !== null
   }
 
   get<T>(path: string): Promise<T> {
@@ -69,6 +70,7 @@ export class Client {
   async post<T>(path: string, body: unknown): Promise<T> {
     const token = this.token()
     if (!token) throw new ApiError(401, 'this page may only look: open the URL that `fabricd up` printed for this run')
+    if (this.viewOnly) throw new ApiError(403, 'this token may look and not act: take one that may operate')
     try {
       return await this.request<T>(path, {
         method: 'POST',

@@ -2,11 +2,11 @@
 // when fabricd goes and comes back, when a frame is missing, and when another run answers.
 
 import type { Store } from '../state/store'
-import type { Client } from './client'
+import { ApiError, type Client } from './client'
 import type { Frame } from './types'
 
-// Connection is how the page stands to fabricd.
-export type Connection = 'connecting' | 'live' | 'away'
+// Connection is how the page stands to fabricd; locked: to look needs a token there, and the page has none that holds.
+export type Connection = 'connecting' | 'live' | 'away' | 'locked'
 
 // How long to wait before asking again, in ms. The browser's own retries stop at the first refusal, so they are ours.
 const firstRetry = 250
@@ -115,10 +115,21 @@ export class Stream {
     if (!this.told && this.store.open.size > 0) this.store.setOpen([])
     this.close()
     this.client.forget()
-    this.set('away')
+    if (this.connection !== 'locked') this.set('away')
+    void this.why()
     this.reconnects++
     setTimeout(() => void this.connect(), this.retry)
     this.retry = Math.min(lastRetry, this.retry * 1.6)
+  }
+
+  // why finds out whether it is a token that is missing: a stream that ends does not say.
+  private async why(): Promise<void> {
+    try {
+      await this.client.status()
+    } catch (e) {
+      const locked = e instanceof ApiError && e.status === 401
+      if (this.connection !== 'live' && this.connection !== 'connecting') this.set(locked ? 'locked' : 'away')
+    }
   }
 
   private guard(): void {

@@ -12,11 +12,12 @@ export function header(x: Context): TemplateResult {
     <button class="picker" aria-haspopup="dialog" data-testid="fabric-picker" @click=${() => ui.open('fabrics')}>
       <b>${x.status?.name ?? '…'}</b> <span class="dim">${store.full?.spec ?? ''}</span> ▾
     </button>
-    <span class="pill ${c}" role="status" data-testid="connection" data-state=${c}>
-      ${c === 'live' ? html`<i></i>live <time>${clock(store.at)}</time>` : c === 'connecting' ? 'connecting…' : 'fabricd is away, trying again…'}
+    <span class="pill ${c === 'locked' ? 'away' : c}" role="status" data-testid="connection" data-state=${c}>
+      ${c === 'live' ? html`<i></i>live <time>${clock(store.at)}</time>` : c === 'connecting' ? 'connecting…' : c === 'locked' ? 'to look needs a token: add #token=… to the address' : 'fabricd is away, trying again…'}
     </span>
     ${c === 'live' && !client.mayAct
-      ? html`<span class="pill look" data-testid="read-only" title="Open the URL that fabricd up printed for this run to act on it.">may only look: token of another run, or none</span>`
+      ? html`<span class="pill look" data-testid="read-only" title=${client.viewOnly ? 'To act takes a token that may operate: add #token=… to the address.' : 'Open the URL that fabricd up printed for this run to act on it.'}>${
+          client.viewOnly ? 'may only look: the token is one to view' : 'may only look: token of another run, or none'}</span>`
       : nothing}
     <span class="grow"></span>
     <button data-testid="search-button" @click=${() => ui.open('search')}>Search <kbd>/</kbd></button>

@@ -1,0 +1,102 @@
+// The page of a fabric that other machines can reach: HTTPS with a certificate of its own authority, and tokens to look and to operate.
+
+import { execFileSync } from 'node:child_process'
+import { createHash, X509Certificate } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { chromium as browsers, expect, test, type Page } from '@playwright/test'
+import { chromium } from '../lib/chromium'
+import { bin, Fabric } from '../lib/fabric'
+import { linkState, live } from '../lib/map'
+
+const link = 's0.0-s1.0'
+
+// seen are all addresses that a page asks for, and what else of its requests is told to whom it asks but for the token's own header.
+function seen(page: Page): string[] {
+  const all: string[] = []
+  page.on('request', (r) => {
+    const { authorization, ...headers } = r.headers()
+    all.push(r.url(), JSON.stringify(headers), r.postData() ?? '')
+  })
+  page.on('console', (m) => all.push(m.text()))
+  return all
+}
+
+test('tokens to look and to operate, over HTTPS', async ({}, info) => {
+  const dir = mkdtempSync(join(tmpdir(), 'weft-e2e-keys-'))
+  const keys = join(dir, 'keys')
+  const made = execFileSync(join(bin, 'fabricd'), ['auth', 'init', '--fabric', 'lab', '--dir', keys]).toString()
+  const [view, operate] = ['view', 'operate'].map((role) => new RegExp(`${role} +([A-Z2-7]{26})`).exec(made)![1]!) as [string, string]
+  const f = new Fabric([
+    '--topology', 'kary-ntree:2,2', '--traffic', 'uniform:0.05', '--listen', '0.0.0.0:0', '--tokens', join(keys, 'leader/tokens.json'),
+    '--page-cert', join(keys, 'leader/cert.pem'), '--page-key', join(keys, 'leader/key.pem'),
+  ])
+  await f.start()
+  expect(f.url).toMatch(/^https:/)
+  expect(f.page, 'what is printed may be kept: the token of the run is not in it').toBe(f.url)
+  // The browser takes the one certificate that our authority has signed, as one in which that authority was installed.
+  const spki = new X509Certificate(readFileSync(join(keys, 'leader/cert.pem'))).publicKey.export({ type: 'spki', format: 'der' })
+  const pin = createHash('sha256').update(spki).digest('base64')
+  const start = chromium()
+  const stranger = await browsers.launch(start)
+  const browser = await browsers.launch({ ...start, args: [...start.args, `--ignore-certificate-errors-spki-list=${pin}`] })
+  try {
+    await expect((await stranger.newPage()).goto(f.url)).rejects.toThrow('ERR_CERT_AUTHORITY_INVALID')
+
+    const open = async (token: string) => {
+      const page = await (await browser.newContext()).newPage()
+      const told = seen(page)
+      await page.goto(f.url + (token && `#token=${token}`))
+      return { page, told }
+    }
+    for (const token of ['', 'A'.repeat(26)]) {
+      const { page } = await open(token)
+      await expect(page.getByTestId('connection')).toHaveAttribute('data-state', 'locked')
+      await expect(page.getByTestId('connection')).toContainText('to look needs a token')
+      expect(await page.evaluate(() => window.weft.links)).toBe(0)
+      await page.context().close()
+    }
+
+    const looks = await open(view)
+    await live(looks.page)
+    await expect(looks.page.getByTestId('read-only')).toContainText('the token is one to view')
+    await expect(looks.page.getByTestId('heal')).toBeDisabled()
+    await looks.page.keyboard.press('h') // there is a key for it, too
+    await expect(looks.page.getByText('this token may look and not act')).toBeVisible()
+    await looks.page.screenshot({ path: info.outputPath('view.png') })
+
+    const acts = await open(operate)
+    await live(acts.page)
+    await expect(acts.page.getByTestId('read-only')).toBeHidden()
+    await acts.page.getByTestId('search-button').click()
+    await acts.page.keyboard.type(link)
+    await acts.page.keyboard.press('Enter')
+    await acts.page.getByTestId('cut').click()
+    await expect.poll(() => linkState(looks.page, link), 'who looks sees what is done').not.toBe('up')
+    await expect.poll(() => linkState(acts.page, link)).not.toBe('up')
+    await acts.page.getByTestId('heal').click()
+    await expect.poll(() => linkState(looks.page, link)).toBe('up')
+
+    // What was given behind the # is in no address, and nothing that the browser sends tells it, nor what it keeps for longer than the tab.
+    for (const { page, told } of [looks, acts]) {
+      expect(page.url()).toBe(f.url)
+      const kept = await page.evaluate(async () => ({
+        history: history.length, local: JSON.stringify(localStorage), cookie: document.cookie, html: document.documentElement.outerHTML,
+      }))
+      expect(kept.cookie, 'HttpOnly').toBe('')
+      for (const token of [view, operate]) {
+        for (const text of [...told, kept.local, kept.html]) expect(text).not.toContain(token)
+      }
+      expect(told.length).toBeGreaterThan(10)
+      await page.goto('about:blank')
+      await page.goBack()
+      expect(page.url()).toBe(f.url)
+      await live(page)
+    }
+  } finally {
+    await Promise.all([browser.close(), stranger.close()])
+    await f.stop()
+    rmSync(dir, { recursive: true, force: true })
+  }
+})
