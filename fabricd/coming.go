@@ -12,6 +12,7 @@ import (
 type coming struct {
 	bar   *progress // nil: it is not shown
 	stage fabric.Stage
+	parts bool // counted first, in place of what comes before links
 }
 
 func comingUp(stderr io.Writer) *coming {
@@ -21,9 +22,14 @@ func comingUp(stderr io.Writer) *coming {
 	return &coming{bar: newProgress(stderr, true, "", tellEvery)}
 }
 
+// comingOnAgents counts parts, which the bar is told of, and then links, here and there.
+func comingOnAgents(stderr io.Writer) *coming {
+	return &coming{bar: newProgress(stderr, cli.Terminal(stderr), "parts", tellEvery), parts: true}
+}
+
 // told is fabric.Options.Progress.
 func (c *coming) told(stage fabric.Stage, done, total int) {
-	if c.bar == nil {
+	if c.bar == nil || c.parts && stage != fabric.StageUp {
 		return
 	}
 	if stage != c.stage {

@@ -38,3 +38,22 @@ func TestNothingIsShownWithoutATerminal(t *testing.T) {
 	c.end()
 	assert.Empty(t, out.String())
 }
+
+func TestOnAgentsPartsAreCountedAndThenLinks(t *testing.T) {
+	t.Parallel()
+	var out buffer
+	c := comingOnAgents(&out)
+	c.bar.live = true
+	c.told(fabric.StageNodes, 1, 100) // of the leader, which has none of its own
+	assert.Empty(t, out.String())
+	c.bar.told(0, 3)
+	c.bar.began = c.bar.began.Add(-time.Second)
+	c.bar.told(1, 3)
+	assert.Contains(t, out.String(), "parts")
+	assert.Contains(t, out.String(), "(1/3)")
+	c.told(fabric.StageUp, 0, 10)
+	c.bar.began = c.bar.began.Add(-time.Second)
+	c.told(fabric.StageUp, 8, 10)
+	assert.Contains(t, out.String(), "(8/10)")
+	c.end()
+}

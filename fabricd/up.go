@@ -225,5 +225,5 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	}
 	defer func() { _ = link.close() }() // it all goes with the process
 	o.Transport = link.transport
-	return led{upFlags: u, link: link, claim: claim, log: log, stdout: stdout, stderr: stderr}.run(ctx, o)
+	return led{upFlags: u, link: link, claim: claim, log: log, stdout: stdout, stderr: stderr, up: comingUp(stderr)}.run(ctx, o)
 }

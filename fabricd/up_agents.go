@@ -229,15 +229,15 @@ func (c *onAgents) lead(ctx context.Context, lead *cluster.Lead) (err error) {
 		}
 		fresh = true
 	}
-	bar := newProgress(c.stderr, cli.Terminal(c.stderr), "parts", tellEvery)
-	o.Term, o.Keep, o.Host = lead.Term, func(s fabric.State) { keeper.Keep(s) }, counting(hosts.Host, bar, len(where.Parts))
+	up := comingOnAgents(c.stderr)
+	o.Term, o.Keep, o.Host = lead.Term, func(s fabric.State) { keeper.Keep(s) }, counting(hosts.Host, up.bar, len(where.Parts))
 	var names []string
 	for _, p := range where.Parts {
 		names = append(names, p.Agent)
 		o.Parts = append(o.Parts, fabric.PartOptions{Name: p.Agent, Switches: p.Switches, NICs: p.NICs})
 	}
-	err = c.leadParts(ctx, o, where, lost)
-	bar.end()
+	err = c.leadParts(ctx, o, where, lost, up)
+	up.end()
 	switch {
 	case errors.Is(err, errLed), errors.Is(err, errLeft), errors.Is(err, bus.ErrNoAccess):
 		return err
@@ -257,7 +257,7 @@ func (c *onAgents) lead(ctx context.Context, lead *cluster.Lead) (err error) {
 }
 
 // leadParts opens what a leader needs, and leads.
-func (c *onAgents) leadParts(ctx context.Context, o fabric.Options, where *placement.Placement, lost <-chan struct{}) error {
+func (c *onAgents) leadParts(ctx context.Context, o fabric.Options, where *placement.Placement, lost <-chan struct{}, up *coming) error {
 	layout, err := leaderLayout(o)
 	if err != nil {
 		return err
@@ -279,7 +279,7 @@ func (c *onAgents) leadParts(ctx context.Context, o fabric.Options, where *place
 		defer func() { _ = claim.Release() }()
 	}
 	return led{
-		upFlags: c.upFlags, link: link, claim: claim, log: c.log, stdout: c.stdout, stderr: c.stderr, placed: linesOf(where), lost: lost, began: c.created,
+		upFlags: c.upFlags, link: link, claim: claim, log: c.log, stdout: c.stdout, stderr: c.stderr, placed: linesOf(where), lost: lost, began: c.created, up: up,
 	}.run(ctx, o)
 }
 

@@ -30,6 +30,7 @@ type led struct {
 	placed         *placedLine     // nil: all of it runs here
 	lost           <-chan struct{} // closed when another process leads; nil: none can
 	began          time.Time       // the fabric, not this leader; zero: now
+	up             *coming         // shows how far the fabric has come up
 }
 
 // Why a leader leaves a fabric as it is. Its parts go on.
@@ -46,12 +47,8 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 	o.Log = r.log
 	o.Processes = &fabric.ProcessOptions{Fabric: r.name, Firmware: r.routing, Peers: r.link.peers, Broker: r.link.broker}
 	o.Admitter = r.link.admitter()
-	up := &coming{} // on agents, parts are counted instead
-	if r.placed == nil {
-		up = comingUp(r.stderr)
-	}
-	defer up.end()
-	o.Progress = up.told
+	defer r.up.end()
+	o.Progress = r.up.told
 	f, err := fabric.New(o)
 	if err != nil {
 		return err
@@ -85,7 +82,7 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 	if err := f.Start(ctx); err != nil {
 		return err
 	}
-	up.end()
+	r.up.end()
 	left := false
 	defer func() {
 		if !left {

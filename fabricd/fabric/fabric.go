@@ -150,33 +150,31 @@ func (f *Fabric) build() error {
 		Graph: f.graph, Firmware: o.Firmware, Switch: o.Switch.forParts(), NIC: o.NIC.forParts(), Link: f.linkOptions(), Seed: o.Seed,
 		Program: func(id weft.SwitchID) *part.Program { return f.switches[id].Program }, Latency: f.latency,
 	}
-	nodes := len(f.graph.Switches) + len(f.graph.NICs)
-	for i, s := range f.graph.Switches {
-		f.came(StageNodes, i, nodes)
+	var mySwitches []weft.SwitchID
+	var myNICs []weft.NICID
+	for _, s := range f.graph.Switches {
 		sw := &liveSwitch{id: s.ID, name: s.Name, part: f.outpostOf(s.ID.Node()), Program: part.NewProgram(o.Firmware)}
-		f.switches = append(f.switches, sw)
-		if sw.part != nil {
-			b.Switches = append(b.Switches, nil)
-			continue
+		if f.switches = append(f.switches, sw); sw.part == nil {
+			mySwitches = append(mySwitches, s.ID)
 		}
-		core, err := made.MakeSwitch(s.ID)
-		if err != nil {
-			return err
-		}
-		sw.core, b.Switches = core, append(b.Switches, core)
 	}
-	cores := make([]*nic.NIC, len(f.graph.NICs))
-	for i, n := range f.graph.NICs {
-		f.came(StageNodes, len(f.graph.Switches)+i, nodes)
-		if f.outpostOf(n.ID.Node()) != nil {
-			b.NICs = append(b.NICs, nil)
-			continue
+	for _, n := range f.graph.NICs {
+		if f.outpostOf(n.ID.Node()) == nil {
+			myNICs = append(myNICs, n.ID)
 		}
-		core, err := made.MakeNIC(n.ID)
-		if err != nil {
-			return err
-		}
-		cores[i], b.NICs = core, append(b.NICs, core)
+	}
+	nodes := len(mySwitches) + len(myNICs)
+	switchCores, nicCores, err := made.MakeAll(mySwitches, myNICs, func(done int) { f.came(StageNodes, done, nodes) })
+	if err != nil {
+		return err
+	}
+	b.Switches, b.NICs = make([]weft.Core, len(f.graph.Switches)), make([]weft.Core, len(f.graph.NICs))
+	for i, id := range mySwitches {
+		f.switches[id].core, b.Switches[id] = switchCores[i], switchCores[i]
+	}
+	coreOf := make([]*nic.NIC, len(f.graph.NICs))
+	for i, id := range myNICs {
+		coreOf[id], b.NICs[id] = nicCores[i], nicCores[i]
 	}
 	switches, nics, err := f.world.Build(b)
 	if err != nil {
@@ -191,7 +189,7 @@ func (f *Fabric) build() error {
 	for i, d := range nics {
 		n := &liveNIC{id: weft.NICID(i), part: f.outpostOf(weft.NICID(i).Node())}
 		if n.part == nil {
-			n.NIC = nicd.New(cores[i], d)
+			n.NIC = nicd.New(coreOf[i], d)
 			f.here.nics = append(f.here.nics, n)
 		}
 		f.nics = append(f.nics, n)

@@ -44,6 +44,8 @@ type traces struct {
 }
 
 // tell keeps what a tells of traced packets.
+//
+// Nearly always there is nothing to tell: then little is called, and goroutines of nodes keep their small stacks.
 func (t *traces) tell(now weft.Time, node weft.Node, a *weft.Actions) {
 	told := len(a.Hops) + len(a.Left) + len(a.Arrived)
 	for i := range a.Drops {
@@ -51,9 +53,13 @@ func (t *traces) tell(now weft.Time, node weft.Node, a *weft.Actions) {
 			told++
 		}
 	}
-	if told == 0 {
-		return
+	if told > 0 {
+		t.keep(now, node, a)
 	}
+}
+
+// keep keeps what tell was told.
+func (t *traces) keep(now weft.Time, node weft.Node, a *weft.Actions) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range a.Left { // it made room for what was then decided

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
-// MachineConfig says what a Machine drives. All but Watch and Progress are required.
+// MachineConfig says what a Machine drives. All but Watch and Progress are required. Watch is called by several goroutines.
 type MachineConfig struct {
 	Graph     *topology.Graph
 	Transport bus.Transport
@@ -26,7 +26,7 @@ type MachineConfig struct {
 	Seed      uint64      // of what impairments draw
 	Interval  weft.Time   // between hellos; 0: there are none
 	Watch     func(n weft.Node) switchd.Observer
-	Progress  func(done, total int) // hears of how many nodes the links are open; nil: nobody does
+	Progress  func(done, total int) // hears now and then of how many nodes the links are open; nil: nobody does
 }
 
 // Machine drives nodes live over a transport: it opens the links of each and steps its core.
@@ -48,28 +48,36 @@ func NewMachine(cfg MachineConfig) (*Machine, error) {
 			return nil, err
 		}
 	}
-	excusers := make([]*excuser, len(cfg.Nodes))
-	for i, n := range cfg.Nodes {
-		if cfg.Progress != nil {
-			cfg.Progress(i, len(cfg.Nodes))
-		}
+	excusers, drivers := make([]*excuser, len(cfg.Nodes)), make([]*switchd.Driver, len(cfg.Nodes))
+	all := make([][]switchd.Wire, len(cfg.Nodes))
+	var progress func(done int)
+	if cfg.Progress != nil {
+		progress = func(done int) { cfg.Progress(done, len(cfg.Nodes)) }
+	}
+	err := inParallel(len(cfg.Nodes), progress, func(i int) (err error) {
+		n := cfg.Nodes[i]
 		excusers[i] = &excuser{interval: cfg.Interval.Duration(), ports: make([]heldFor, cfg.Cores[i].Ports())}
-		wires, err := m.wire(n, cfg.Cores[i].Ports())
-		if err != nil {
-			return nil, err
+		if all[i], err = m.wire(n, cfg.Cores[i].Ports()); err != nil {
+			return err
 		}
-		m.wires[n] = wires
 		seed := cfg.Seed<<16 + 1<<39 + uint64(n.Index)
 		if !n.IsSwitch() {
 			seed += 1 << 39
 		}
 		c := switchd.Config{
-			Core: cfg.Cores[i], Wires: wires, Clock: cfg.Clock, Batch: cfg.Batch, Seed: seed, Excuse: excusers[i].excuse,
+			Core: cfg.Cores[i], Wires: all[i], Clock: cfg.Clock, Batch: cfg.Batch, Seed: seed, Excuse: excusers[i].excuse,
 		}
 		if cfg.Watch != nil {
 			c.Watch = cfg.Watch(n)
 		}
-		m.drivers[n] = switchd.New(c)
+		drivers[i] = switchd.New(c)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range cfg.Nodes {
+		m.wires[n], m.drivers[n] = all[i], drivers[i]
 	}
 	m.findPeers(excusers)
 	return m, nil

@@ -277,20 +277,16 @@ func (p *Part) build() error {
 	}
 	n := &p.nodes
 	n.bySwitch, n.byNIC, n.endOf = map[weft.SwitchID]*node{}, map[weft.NICID]*host{}, map[weft.End]int{}
-	for _, id := range switches {
-		core, err := cores.MakeSwitch(id)
-		if err != nil {
-			return err
-		}
-		s := &node{id: id, core: core, Program: p.programs[id]}
-		n.switches, n.bySwitch[id] = append(n.switches, s), s
-		m.Nodes, m.Cores = append(m.Nodes, id.Node()), append(m.Cores, core)
+	switchCores, nicCores, err := cores.MakeAll(switches, nics, nil)
+	if err != nil {
+		return err
 	}
-	nicCores := make([]*nic.NIC, len(nics))
+	for i, id := range switches {
+		s := &node{id: id, core: switchCores[i], Program: p.programs[id]}
+		n.switches, n.bySwitch[id] = append(n.switches, s), s
+		m.Nodes, m.Cores = append(m.Nodes, id.Node()), append(m.Cores, s.core)
+	}
 	for i, id := range nics {
-		if nicCores[i], err = cores.MakeNIC(id); err != nil {
-			return err
-		}
 		nicCores[i].SetEra(c.Era)
 		m.Nodes, m.Cores = append(m.Nodes, id.Node()), append(m.Cores, nicCores[i])
 	}
