@@ -82,7 +82,7 @@ type liveSwitch struct {
 	id   weft.SwitchID
 	name string
 	core *switching.Switch // stepped only by the driver
-	part *outpost          // that runs it; nil: this process does, and Driver and core are not nil
+	part *outpost          // of the options, that runs it; nil: Driver and core are not nil
 
 	role          // who else is this switch, see process.go
 	*part.Program // what it forwards by, see tables.go
@@ -152,7 +152,7 @@ func (f *Fabric) build() error {
 	nodes := len(f.graph.Switches) + len(f.graph.NICs)
 	for i, s := range f.graph.Switches {
 		f.came(StageNodes, i, nodes)
-		sw := &liveSwitch{id: s.ID, name: s.Name, part: f.outpostOf(s.ID.Node()), Program: part.NewProgram(o.Firmware)}
+		sw := &liveSwitch{id: s.ID, name: s.Name, part: f.runs[s.ID.Node()], Program: part.NewProgram(o.Firmware)}
 		f.switches = append(f.switches, sw)
 		if sw.part != nil {
 			b.Switches = append(b.Switches, nil)
@@ -167,7 +167,7 @@ func (f *Fabric) build() error {
 	cores := make([]*nic.NIC, len(f.graph.NICs))
 	for i, n := range f.graph.NICs {
 		f.came(StageNodes, len(f.graph.Switches)+i, nodes)
-		if f.outpostOf(n.ID.Node()) != nil {
+		if f.runs[n.ID.Node()] != nil {
 			b.NICs = append(b.NICs, nil)
 			continue
 		}
@@ -188,7 +188,7 @@ func (f *Fabric) build() error {
 		}
 	}
 	for i, d := range nics {
-		n := &liveNIC{id: weft.NICID(i), part: f.outpostOf(weft.NICID(i).Node())}
+		n := &liveNIC{id: weft.NICID(i), part: f.runs[weft.NICID(i).Node()]}
 		if n.part == nil {
 			n.NIC = nicd.New(cores[i], d)
 			f.here.nics = append(f.here.nics, n)
@@ -279,7 +279,6 @@ func (f *Fabric) Stop() {
 	}
 	f.world.Stop()
 	f.running.Wait()
-	f.endProcesses()
 	f.endParts()
 }
 
