@@ -97,6 +97,8 @@ func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 	refused(t, "--memory: \"4 apples\" is no amount of memory", "agent", "--server", url, "--memory", "4 apples")
 	refused(t, "--name: bus: agent name \"a b\"", "agent", "--server", url, "--name", "a b")
 	refused(t, "the broker keeps nothing: it runs without JetStream: a fabric on agents is written down there: start nats-server with -js", up(plain, "all")...)
+	small := outside.Start(t, outside.Newest, fmt.Sprintf("jetstream { store_dir: %q, max_file_store: 1MB }", t.TempDir())).URL
+	refused(t, "the broker has no room for the 128 MiB that it may take: make some where its store_dir is, or raise max_file_store", up(small, "all")...)
 	old := outside.Start(t, outside.Debian, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
 	refused(t, "the broker cannot let a key run out: that takes nats-server 2.11 or newer, and this is 2.", up(old, "all")...)
 	out, stop := startAgent(t, plain, "h1")

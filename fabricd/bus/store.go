@@ -85,6 +85,8 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 	switch {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
 		err = ErrNoStore
+	case hasCode(err, noRoom):
+		err = fmt.Errorf("the broker has no room for the %d MiB that it may take: make some where its store_dir is, or raise max_file_store: %w", maxStore>>21, err)
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("%w, or does not let us use it: %w", ErrNoStore, err)
 	}
@@ -145,11 +147,15 @@ func (s *Store) make(ctx context.Context, fabric string) (jetstream.KeyValue, er
 }
 
 // What the server says of a stream with more copies than it can keep: that it stands alone, that there are too few others, that all have no room.
-var fewer = []jetstream.ErrorCode{10074, 10005, 10047}
+var fewer = []jetstream.ErrorCode{10074, 10005, noRoom}
 
-func fewServers(err error) bool {
+const noRoom jetstream.ErrorCode = 10047
+
+func fewServers(err error) bool { return hasCode(err, fewer...) }
+
+func hasCode(err error, of ...jetstream.ErrorCode) bool {
 	var api *jetstream.APIError
-	return errors.As(err, &api) && slices.Contains(fewer, api.ErrorCode)
+	return errors.As(err, &api) && slices.Contains(of, api.ErrorCode)
 }
 
 // makeTime is far more than a broker takes to make a bucket.
