@@ -45,7 +45,7 @@ var (
 func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 	began := time.Now()
 	o.Log = r.log
-	o.Processes = &fabric.ProcessOptions{Fabric: r.name, Firmware: r.routing, Peers: r.link.peers, Broker: r.link.broker}
+	o.Processes = &fabric.ProcessOptions{Fabric: r.name, Firmware: r.routing, Peers: r.link.peers}
 	o.Admitter = r.link.admitter()
 	defer r.up.end()
 	o.Progress = r.up.told

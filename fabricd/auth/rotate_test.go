@@ -68,7 +68,7 @@ func (l *lab) part(leader *process, name string, shard int) *bus.NATS {
 	l.t.Helper()
 	layout, err := bus.NewLayout(bus.PartShards{First: shard, N: 1}, bus.PartShards{First: 1 - shard, N: 1, Nodes: []string{[]string{"s1", "s0"}[shard]}})
 	require.NoError(l.t, err)
-	issued, err := leader.issuer.AdmitPart(bus.PartAccess{Part: name, First: shard, N: 1})
+	issued, err := leader.issuer.Admit(bus.PartAccess{Part: name, First: shard, N: 1})
 	require.NoError(l.t, err)
 	creds, identity, err := bus.PartCredentials(issued, bus.Credentials{TLSCA: l.file("ca.pem")})
 	require.NoError(l.t, err)

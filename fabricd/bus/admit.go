@@ -65,19 +65,27 @@ func (a NodeAccess) grant(fabric string) grant {
 	return grant{publish, subscribe}
 }
 
-// Admit makes credentials with which a process can be one switch of the fabric and nothing else: send on its own links,
+// Access is what a process that is a part of the fabric needs of the broker: a [PartAccess], or a [NodeAccess] when it is one switch.
+type Access interface {
+	name() string   // of the part or node
+	prefix() string // of users
+	validate() error
+	grant(fabric string) grant
+}
+
+// Admit makes credentials with which a process can be one part of the fabric, or one switch, and nothing else: send on its own links,
 // hear those towards it, be asked and tell. They are in force when it returns and until Revoke. Admitting a node again
 // makes others; the old ones stay, so revoke them first when there may be one process only.
 //
 // There is nothing to admit to on a broker that is not ours, that is when b is nil: ErrOutsideBroker.
-func (b *Broker) Admit(a NodeAccess) (Credentials, error) {
+func (b *Broker) Admit(a Access) (Credentials, error) {
 	if b == nil {
-		return Credentials{}, fmt.Errorf("bus: admit %q: %w; give the process credentials that it made", a.Node, ErrOutsideBroker)
+		return Credentials{}, fmt.Errorf("bus: admit %q: %w; give the process credentials that it made", a.name(), ErrOutsideBroker)
 	}
 	if err := a.validate(); err != nil {
-		return Credentials{}, fmt.Errorf("bus: admit %q to fabric %q: %w", a.Node, b.fabric, err)
+		return Credentials{}, fmt.Errorf("bus: admit %q to fabric %q: %w", a.name(), b.fabric, err)
 	}
-	c := newCredentials(a.user())
+	c := newCredentials(userOf(a))
 	b.users.add(c, b.acc, a.grant(b.fabric).withInbox(c.InboxPrefix).onServer(), true)
 	return c, nil
 }
@@ -195,30 +203,17 @@ func (a PartAccess) grant(fabric string) grant {
 	return grant{publish, subscribe}
 }
 
-// user is a name that no other has.
-func (a PartAccess) user() string   { return a.prefix() + rand.Text()[:nonceLen] }
+func (a PartAccess) name() string   { return a.Part }
+func (a NodeAccess) name() string   { return a.Node }
 func (a PartAccess) prefix() string { return "part-" + nodeToken(a.Part) + "-" }
-func (a NodeAccess) user() string {
-	return "switch-" + nodeToken(a.Node) + "-" + rand.Text()[:nonceLen]
-}
+func (a NodeAccess) prefix() string { return "switch-" + nodeToken(a.Node) + "-" }
+
+// userOf is a name that no other user has.
+func userOf(a Access) string { return a.prefix() + rand.Text()[:nonceLen] }
 
 // nonceLen is how many letters and digits tell users of one node apart.
 const nonceLen = 10
 
 func alphanumeric(s string) bool {
 	return strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
-}
-
-// AdmitPart makes credentials with which a process can be one part of the fabric and nothing else. They are in force when it
-// returns and until Revoke. On a broker that is not ours, that is when b is nil: ErrOutsideBroker.
-func (b *Broker) AdmitPart(a PartAccess) (Credentials, error) {
-	if b == nil {
-		return Credentials{}, fmt.Errorf("bus: admit part %q: %w; give the process credentials that it made", a.Part, ErrOutsideBroker)
-	}
-	if err := a.validate(); err != nil {
-		return Credentials{}, fmt.Errorf("bus: admit part %q to fabric %q: %w", a.Part, b.fabric, err)
-	}
-	c := newCredentials(a.user())
-	b.users.add(c, b.acc, a.grant(b.fabric).withInbox(c.InboxPrefix).onServer(), true)
-	return c, nil
 }

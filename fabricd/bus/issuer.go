@@ -38,23 +38,12 @@ func NewIssuer(fabric string, leader *Identity, signer Key) (*Issuer, error) {
 	return &Issuer{fabric: fabric, account: claims.IssuerAccount, signer: signer}, nil
 }
 
-// Admit makes credentials with which a process can be one switch of the fabric, as [Broker.Admit] does.
-func (i *Issuer) Admit(a NodeAccess) (Credentials, error) {
+// Admit makes credentials with which a process can be one part of the fabric, or one switch, as [Broker.Admit] does.
+func (i *Issuer) Admit(a Access) (Credentials, error) {
 	if err := a.validate(); err != nil {
-		return Credentials{}, fmt.Errorf("bus: admit %q to fabric %q: %w", a.Node, i.fabric, err)
+		return Credentials{}, fmt.Errorf("bus: admit %q to fabric %q: %w", a.name(), i.fabric, err)
 	}
-	return i.issue(a.user(), a.grant(i.fabric))
-}
-
-// AdmitPart makes credentials with which a process can be one part of the fabric, as [Broker.AdmitPart] does.
-func (i *Issuer) AdmitPart(a PartAccess) (Credentials, error) {
-	if err := a.validate(); err != nil {
-		return Credentials{}, fmt.Errorf("bus: admit part %q to fabric %q: %w", a.Part, i.fabric, err)
-	}
-	return i.issue(a.user(), a.grant(i.fabric))
-}
-
-func (i *Issuer) issue(name string, g grant) (Credentials, error) {
+	name := userOf(a)
 	user, err := NewKey(UserKey)
 	if err != nil {
 		return Credentials{}, err
@@ -63,7 +52,7 @@ func (i *Issuer) issue(name string, g grant) (Credentials, error) {
 	signer := i.signer
 	i.mu.Unlock()
 	c := Credentials{InboxPrefix: inboxOf(name), Seed: string(user.Seed)}
-	if c.JWT, err = userToken(signer, i.account, user.Public, name, g.withInbox(c.InboxPrefix)); err != nil {
+	if c.JWT, err = userToken(signer, i.account, user.Public, name, a.grant(i.fabric).withInbox(c.InboxPrefix)); err != nil {
 		return Credentials{}, err
 	}
 	return c, nil
@@ -103,16 +92,16 @@ func (i *Issuer) Take(path string) error {
 
 // RenewPart is a token for the key that a part offers, with the rights that a has. Who has led before may have signed the token it shows, whose
 // name alone is taken over, since the part hears answers there.
-func (i *Issuer) RenewPart(a PartAccess, o Offer) (string, error) {
+func (i *Issuer) RenewPart(a Access, o Offer) (string, error) {
 	if err := a.validate(); err != nil {
-		return "", fmt.Errorf("bus: renew part %q of fabric %q: %w", a.Part, i.fabric, err)
+		return "", fmt.Errorf("bus: renew part %q of fabric %q: %w", a.name(), i.fabric, err)
 	}
 	was, err := jwt.DecodeUserClaims(o.Token)
 	if err != nil {
-		return "", fmt.Errorf("bus: renew part %s: %w: %w", a.Part, ErrToken, err)
+		return "", fmt.Errorf("bus: renew part %s: %w: %w", a.name(), ErrToken, err)
 	}
 	if random, ok := strings.CutPrefix(was.Name, a.prefix()); !ok || len(random) != nonceLen || !alphanumeric(random) {
-		return "", fmt.Errorf("bus: renew part %s: %w: it says that it is %.80q", a.Part, ErrToken, was.Name)
+		return "", fmt.Errorf("bus: renew part %s: %w: it says that it is %.80q", a.name(), ErrToken, was.Name)
 	}
 	i.mu.Lock()
 	signer := i.signer
@@ -121,14 +110,14 @@ func (i *Issuer) RenewPart(a PartAccess, o Offer) (string, error) {
 }
 
 // RenewPart gives the process of a part new credentials, made by i.
-func (p *Peers) RenewPart(ctx context.Context, a PartAccess, i *Issuer) error {
+func (p *Peers) RenewPart(ctx context.Context, a Access, i *Issuer) error {
 	var o Offer
-	if err := p.Ask(ctx, a.Part, verbOffer, nil, &o); err != nil {
+	if err := p.Ask(ctx, a.name(), verbOffer, nil, &o); err != nil {
 		return err
 	}
 	token, err := i.RenewPart(a, o)
 	if err != nil {
 		return err
 	}
-	return p.Ask(ctx, a.Part, verbTake, take{token}, nil)
+	return p.Ask(ctx, a.name(), verbTake, take{token}, nil)
 }

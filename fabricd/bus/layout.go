@@ -11,13 +11,14 @@ var ErrElsewhere = errors.New("the node is in a shard of another process")
 // Layout says in which shard every node of a fabric is. What a node sends travels on a subject with its own shard and that of
 // the node it sends to, so all processes of a fabric must agree. Constant.
 type Layout struct {
-	first, n int            // the shards of this process, and of all nodes that are in no part
+	first, n int            // the shards of all nodes that are in no part
+	own      [2]int         // of them those of this process: the first, and how many
 	parts    [][2]int       // per part of the others, its shards likewise
 	part     map[string]int // by node
 }
 
 // Hashed is the layout of a fabric that has n shards, 1 to MaxConnections, and spreads its nodes over all of them by their names.
-func Hashed(n int) *Layout { return &Layout{n: n} }
+func Hashed(n int) *Layout { return &Layout{n: n, own: [2]int{0, n}} }
 
 // PartShards are the shards of one part of a fabric and the nodes in it, which are spread over them by their names.
 type PartShards struct {
@@ -28,7 +29,7 @@ type PartShards struct {
 // NewLayout is the layout of a fabric in parts, for the process that has the shards of own; its own nodes need no mention. The
 // error says which part has shards that cannot be.
 func NewLayout(own PartShards, others ...PartShards) (*Layout, error) {
-	l := &Layout{first: own.First, n: own.N, part: make(map[string]int)}
+	l := &Layout{first: own.First, n: own.N, own: [2]int{own.First, own.N}, part: make(map[string]int)}
 	if err := own.validate(); err != nil {
 		return nil, err
 	}
@@ -54,8 +55,16 @@ func (p PartShards) validate() error {
 	return nil
 }
 
+// Only is l for a process that runs one node and nothing else. It shares the shard of the node with who has l, so no subject changes when
+// it takes the node over.
+func (l *Layout) Only(node string) *Layout {
+	one := *l
+	one.own = [2]int{l.Shard(node), 1}
+	return &one
+}
+
 // Own is the first of the shards of this process, and how many it has.
-func (l *Layout) Own() (first, n int) { return l.first, l.n }
+func (l *Layout) Own() (first, n int) { return l.own[0], l.own[1] }
 
 // Shard is the shard of a node.
 func (l *Layout) Shard(node string) int {
@@ -68,7 +77,7 @@ func (l *Layout) Shard(node string) int {
 // owns reports whether a node is in a shard of this process.
 func (l *Layout) owns(node string) bool {
 	s := l.Shard(node)
-	return s >= l.first && s < l.first+l.n
+	return s >= l.own[0] && s < l.own[0]+l.own[1]
 }
 
 // subject is what a direction travels on.

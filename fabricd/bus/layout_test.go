@@ -29,6 +29,12 @@ func TestLayoutIsTheSameForAllParts(t *testing.T) {
 	}
 	require.Contains(t, []int{4, 5}, west.Shard("beat-0"), "what is in no part is ours")
 	require.Equal(t, 255, east.Shard("beat-0"))
+	only := west.Only("s1")
+	first, n := only.Own()
+	require.Equal(t, [2]int{west.Shard("s1"), 1}, [2]int{first, n}, "who runs one node shares its shard, and no other")
+	for _, node := range []string{"s0", "s1", "s2", "s3", "beat-0"} {
+		require.Equal(t, west.Shard(node), only.Shard(node), node)
+	}
 	for _, p := range []bus.PartShards{{First: -1, N: 1}, {First: 0, N: 0}, {First: 0, N: 5}, {First: 254, N: 3}} {
 		_, err := bus.NewLayout(bus.PartShards{N: 1}, p)
 		require.ErrorContains(t, err, "a part with shards")
@@ -44,7 +50,7 @@ func TestPartsCarryFrames(t *testing.T) {
 	wl, el := halves(t)
 	open := func(name string, l *bus.Layout) *bus.NATS {
 		first, n := l.Own()
-		c, err := b.AdmitPart(bus.PartAccess{Part: name, First: first, N: n})
+		c, err := b.Admit(bus.PartAccess{Part: name, First: first, N: n})
 		require.NoError(t, err)
 		return openNATS(t, bus.NATSConfig{URL: b.ClientURL(), Credentials: c, Layout: l})
 	}
@@ -95,7 +101,7 @@ func TestPartsCarryFrames(t *testing.T) {
 func TestPartMayDoWhatItsPlaceNeeds(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
-	c, err := b.AdmitPart(bus.PartAccess{Part: "west", First: 4, N: 2})
+	c, err := b.Admit(bus.PartAccess{Part: "west", First: 4, N: 2})
 	require.NoError(t, err)
 	probe(t, login(t, b, c, nats.ErrorHandler(quiet)), c.User, map[string]bool{
 		"weft.lab.l.4.255.s1.1":       true,
@@ -125,10 +131,10 @@ func TestPartMayDoWhatItsPlaceNeeds(t *testing.T) {
 		"_INBOX.>":              false,
 	})
 	for want, a := range map[string]bus.PartAccess{`node name ">"`: {Part: ">", N: 1}, "want 1 to 4 of them": {Part: "a", N: 5}} {
-		_, err := b.AdmitPart(a)
+		_, err := b.Admit(a)
 		require.ErrorContains(t, err, want)
 	}
-	_, err = (*bus.Broker)(nil).AdmitPart(bus.PartAccess{Part: "west", N: 1})
+	_, err = (*bus.Broker)(nil).Admit(bus.PartAccess{Part: "west", N: 1})
 	require.ErrorIs(t, err, bus.ErrOutsideBroker)
 }
 
@@ -142,7 +148,7 @@ func TestCutBetweenOthersAtOurBroker(t *testing.T) {
 	lead := openNATS(t, bus.NATSConfig{Broker: b, Layout: own})
 	west, err := bus.NewLayout(w, e)
 	require.NoError(t, err)
-	c, err := b.AdmitPart(bus.PartAccess{Part: "west", First: 1, N: 1})
+	c, err := b.Admit(bus.PartAccess{Part: "west", First: 1, N: 1})
 	require.NoError(t, err)
 	part := openNATS(t, bus.NATSConfig{URL: b.ClientURL(), Credentials: c, Layout: west})
 	there, other := hop(0), bus.Direction{From: "s0", To: "s2", FromPort: 2}

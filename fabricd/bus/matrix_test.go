@@ -198,7 +198,7 @@ func TestPermissionsOnOurBroker(t *testing.T) {
 	for _, r := range []bus.Role{bus.RoleFabric, bus.RoleOperator, bus.RoleViewer, bus.RoleManager} {
 		tryMatrix(t, r.String(), login(t, b, b.Credentials(r), nats.ErrorHandler(quiet)))
 	}
-	part, err := b.AdmitPart(bus.PartAccess{Part: "west", First: 4, N: 2})
+	part, err := b.Admit(bus.PartAccess{Part: "west", First: 4, N: 2})
 	require.NoError(t, err)
 	tryMatrix(t, "part", login(t, b, part, nats.ErrorHandler(quiet)))
 	tryMatrix(t, "switch", login(t, b, admit(t, b, access()), nats.ErrorHandler(quiet)))
@@ -237,7 +237,7 @@ func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 			require.NoError(t, err)
 			issuer, err := bus.NewIssuer("lab", leader, key)
 			require.NoError(t, err)
-			part, err := issuer.AdmitPart(bus.PartAccess{Part: "west", First: 4, N: 2})
+			part, err := issuer.Admit(bus.PartAccess{Part: "west", First: 4, N: 2})
 			require.NoError(t, err)
 			tryMatrix(t, "part", connect(part.InboxPrefix, nats.UserJWTAndSeed(part.JWT, part.Seed)))
 			one, err := issuer.Admit(access())

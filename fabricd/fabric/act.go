@@ -25,7 +25,6 @@ func (b *batch) act() error {
 	if e := f.world.Restore(from(mended)); e != nil && err == nil {
 		err = fmt.Errorf("restore: %w", e)
 	}
-	f.orderCuts(cut, mended)
 	f.give(func(o *orders) {
 		o.cut(cut, mended)
 		for _, c := range b.impair {

@@ -48,7 +48,7 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 	for i, p := range f.parts {
 		switch err := errs[i]; {
 		case err == nil:
-			p.take(sums[i])
+			p.inherit(sums[i])
 			standing[p] = sums[i].Standing
 			f.era = max(f.era, sums[i].Standing.Era)
 		case errors.Is(err, bus.ErrNoProcess) || errors.Is(err, bus.ErrSwitchRefused) || errors.Is(err, context.DeadlineExceeded):
@@ -84,8 +84,8 @@ func (p *outpost) found(ctx context.Context) (part.Sum, error) {
 	return s, err
 }
 
-// take makes s the first that is known of p.
-func (p *outpost) take(s part.Sum) {
+// inherit makes s the first that is known of p.
+func (p *outpost) inherit(s part.Sum) {
 	p.mu.Lock()
 	p.clock = skew{behind: p.fabric.Now() - s.Now, trip: weft.Second, known: true} // for a moment; it is measured with every look
 	p.mu.Unlock()

@@ -95,7 +95,7 @@ func detailOf(e bus.Event) string {
 // carried are the links of which a direction is carried by that connection. The caller holds mu.
 func (f *Fabric) carried(shard int) (links []*link) {
 	t := f.opts.Transport
-	ours := func(n weft.Node, name string) bool { return f.outpostOf(n) == nil && t.Shard(name) == shard } // parts have connections of their own
+	ours := func(n weft.Node, name string) bool { return f.runs[n] == nil && t.Shard(name) == shard } // parts have connections of their own
 	for _, l := range f.links {
 		if ours(l.A.Node, l.dirs[0].From) || ours(l.B.Node, l.dirs[0].To) {
 			links = append(links, l)

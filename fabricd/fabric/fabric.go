@@ -83,7 +83,7 @@ type liveSwitch struct {
 	id   weft.SwitchID
 	name string
 	core *switching.Switch // stepped only by the driver
-	part *outpost          // that runs it; nil: this process does, and Driver and core are not nil
+	part *outpost          // of the options, that runs it; nil: Driver and core are not nil
 
 	role          // who else is this switch, see process.go
 	*part.Program // what it forwards by, see tables.go
@@ -153,13 +153,13 @@ func (f *Fabric) build() error {
 	var mySwitches []weft.SwitchID
 	var myNICs []weft.NICID
 	for _, s := range f.graph.Switches {
-		sw := &liveSwitch{id: s.ID, name: s.Name, part: f.outpostOf(s.ID.Node()), Program: part.NewProgram(o.Firmware)}
+		sw := &liveSwitch{id: s.ID, name: s.Name, part: f.runs[s.ID.Node()], Program: part.NewProgram(o.Firmware)}
 		if f.switches = append(f.switches, sw); sw.part == nil {
 			mySwitches = append(mySwitches, s.ID)
 		}
 	}
 	for _, n := range f.graph.NICs {
-		if f.outpostOf(n.ID.Node()) == nil {
+		if f.runs[n.ID.Node()] == nil {
 			myNICs = append(myNICs, n.ID)
 		}
 	}
@@ -187,7 +187,7 @@ func (f *Fabric) build() error {
 		}
 	}
 	for i, d := range nics {
-		n := &liveNIC{id: weft.NICID(i), part: f.outpostOf(weft.NICID(i).Node())}
+		n := &liveNIC{id: weft.NICID(i), part: f.runs[weft.NICID(i).Node()]}
 		if n.part == nil {
 			n.NIC = nicd.New(coreOf[i], d)
 			f.here.nics = append(f.here.nics, n)
@@ -278,7 +278,6 @@ func (f *Fabric) Stop() {
 	}
 	f.world.Stop()
 	f.running.Wait()
-	f.endProcesses()
 	f.endParts()
 }
 

@@ -115,8 +115,12 @@ func (p *outpost) brief(standing *part.Standing) error {
 			o.Crash = append(o.Crash, id)
 		}
 	}
-	if t := f.trafficOrder(); t.Spec != standing.Traffic.Spec || string(t.Draws) != string(standing.Traffic.Draws) {
+	if t := f.trafficOrder(); p.sw == nil && (t.Spec != standing.Traffic.Spec || string(t.Draws) != string(standing.Traffic.Draws)) {
 		o.Traffic = t
+	}
+	if p.sw != nil { // it joins while the fabric runs, and so may new tables come
+		p.sw.Loading.Lock()
+		defer p.sw.Loading.Unlock()
 	}
 	if err := p.reload(standing.Versions); err != nil { // before its links carry anything
 		return err
@@ -141,7 +145,7 @@ func (p *outpost) briefLink(o *part.Order, l *link, cut map[part.Way]bool, impai
 	}
 	want := f.signals(l)
 	for i, e := range l.ends() {
-		if f.outpostOf(e.Node) != p {
+		if !p.runs(e.Node) {
 			continue
 		}
 		if s := l.suffers[i]; !s.IsZero() {
@@ -194,19 +198,21 @@ func (p *outpost) send(s part.SendOrder) (seq uint64, err error) {
 	return a.Sent[0].Seq, nil
 }
 
-// endParts tells all parts that the fabric has ended, and keeps their last sums.
+// endParts tells all parts that the fabric has ended, and keeps their last sums. Switches that are processes go with this process, also
+// when the parts do not.
 func (f *Fabric) endParts() {
-	if f.detached {
-		return
+	list := f.processes()
+	if !f.detached {
+		list = append(list, f.parts...)
 	}
-	_ = each(context.Background(), f.parts, func(ctx context.Context, p *outpost) error {
+	_ = each(context.Background(), list, func(ctx context.Context, p *outpost) error {
 		p.mu.Lock()
 		number := p.number
 		p.mu.Unlock()
-		if number == 0 {
+		if number == 0 || p.sw != nil && p.quiet.Load() {
 			return nil
 		}
-		ctx, cancel := context.WithTimeout(ctx, partTime)
+		ctx, cancel := context.WithTimeout(ctx, p.patience())
 		defer cancel()
 		s, err := p.client.End(ctx, part.EndOrder{Number: number, Term: f.opts.Term, Why: "fabric " + f.opts.Processes.Fabric + " has been stopped"})
 		if err == nil {
@@ -237,7 +243,7 @@ func (p *outpost) hear(kind string, data []byte) {
 	for i := range seen.Events {
 		o := &seen.Events[i]
 		n := o.Of()
-		if f.outpostOf(n) != p {
+		if !p.runs(n) {
 			continue // it speaks for no other
 		}
 		for i := range o.Hops {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/member"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
@@ -19,30 +19,28 @@ func (f *Fabric) Leave(ctx context.Context, req member.AttachRequest) error {
 	if err != nil {
 		return err
 	}
-	p := s.process()
-	if j := s.joining; j != nil && j.number == req.Number {
-		f.release(j)
+	if h := s.joining; h != nil && h.number == req.Number {
+		f.release(h)
 		s.joining = nil
-		if p == nil {
-			return f.revive(ctx, s)
-		}
-		return nil
+		return f.revive(ctx, s)
 	}
-	if p == nil || p.number != req.Number {
+	p := s.process()
+	if p == nil || p.holder.Load().number != req.Number {
 		return nil // it is that switch no more
 	}
-	wasDown := s.crash != nil
-	if err := f.handOver(s, fmt.Sprintf("%s is handed back by %v", s.name, p)); err != nil {
+	wasDown, who := s.crash != nil, p.String()
+	if err := f.handOver(s, fmt.Sprintf("%s is handed back by %s", s.name, who)); err != nil {
 		return err
 	}
-	if _, err := p.request(member.AskState, nil); err != nil {
-		f.bury(p)
-	} else {
-		h := s.who.Load()
-		s.who.Store(&holding{past: h.past.plus(p.last.Load())})
+	if err := p.read(part.SumRequest{}); err != nil {
+		p.lost.Store(true)
+		f.buryPart(p)
 	}
-	f.release(p)
-	f.events.Publish(f.Now(), Event{Kind: EventProcessLeft, Switch: s.name, Detail: p.String()})
+	if rec := p.gone; rec != nil {
+		f.repaired(rec, f.Now())
+	}
+	p.vacate()
+	f.events.Publish(f.Now(), Event{Kind: EventProcessLeft, Switch: s.name, Detail: who})
 	if wasDown {
 		return nil
 	}
@@ -54,63 +52,34 @@ func (f *Fabric) handOver(s *liveSwitch, what string) error {
 	if s.crash != nil {
 		return nil
 	}
-	rec := f.takeDown(s, 0, fault.Report{Kind: KindHandover, Target: s.name, What: what})
-	links := f.linksOf(s.id)
-	b := batch{f: f, crash: []*liveSwitch{s}, touched: links}
+	g := f.guestOf(s)
+	rec := f.begin(fault.Report{Kind: KindHandover, Target: s.name, What: what}, g.border, s, g.neighbours(0))
+	s.crash = &active{spec: fault.Spec{Do: fault.VerbCrash, A: s.name}, rec: rec, sw: s}
+	b := batch{f: f, crash: []*liveSwitch{s}, touched: g.border}
 	err := b.act()
 	f.refresh(rec)
 	f.events.Publish(f.Now(), Event{Kind: KindHandover, Switch: s.name, Fault: new(rec.report.Clone())})
 	return err
 }
 
-// takeDown makes s count as crashed from now on. The caller holds mu, and acts on it.
-func (f *Fabric) takeDown(s *liveSwitch, at weft.Time, r fault.Report) *record {
-	rec := f.beginAt(at, r, f.linksOf(s.id), s, f.neighbours(s, at))
-	s.crash = &active{spec: fault.Spec{Do: fault.VerbCrash, A: s.name}, rec: rec, sw: s}
-	return rec
-}
-
-// lostSince reports whether an end has lost its link at or after at, unless at is 0.
-func (m *monitor) lostSince(e weft.End, at weft.Time) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	d, ok := m.last[e]
-	return ok && at > 0 && d.at >= at
-}
-
 // awaitAttach takes a switch back whose process does not attach in time.
-func (f *Fabric) awaitAttach(p *process) {
+func (f *Fabric) awaitAttach(s *liveSwitch, h *holder) {
 	timer := time.NewTimer(joinTime)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-p.over:
+	case <-h.attached:
 		return
-	case <-p.attached:
-		return
-	case <-f.ctx.Done():
+	case <-h.over.Done():
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := p.sw; s.joining == p && !f.stopped {
-		f.opts.Log.Warn("switch process does not attach", "switch", s.name, "process", p.String())
+	if s.joining == h && !f.stopped {
+		f.opts.Log.Warn("switch process does not attach", "switch", s.name, "process", h.String())
 		if err := f.revive(f.ctx, s); err != nil {
 			f.opts.Log.Error("take a switch back", "switch", s.name, "err", err)
 		}
-	}
-}
-
-// release ends what p may do on the broker.
-func (f *Fabric) release(p *process) {
-	p.mu.Lock()
-	if !p.ended() {
-		close(p.over)
-	}
-	p.mu.Unlock()
-	p.hush()
-	if p.user != "" {
-		f.opts.Processes.Broker.Revoke(p.user)
 	}
 }
 
@@ -119,9 +88,9 @@ func (f *Fabric) takeBack(s *liveSwitch) {
 	if s.process() != nil || !s.away {
 		return
 	}
-	if p := s.joining; p != nil {
+	if h := s.joining; h != nil {
 		s.joining = nil
-		f.release(p)
+		f.release(h)
 	}
 	s.away = false
 	for _, l := range f.linksOf(s.id) {

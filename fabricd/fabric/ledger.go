@@ -46,14 +46,14 @@ func (f *Fabric) Ledger() Ledger {
 		}
 	}
 	for _, s := range f.here.switches {
-		sn := s.snapshot()
-		l.LostQueued += sn.Stats.LostQueue
-		l.LostCrash += sn.Stats.LostCrash
-		l.Waiting.Switches += uint64(sn.Held)
-		for rule, n := range sn.Discards {
+		st := s.stats()
+		l.LostQueued += st.LostQueue
+		l.LostCrash += st.LostCrash
+		l.Waiting.Switches += uint64(s.held())
+		s.discards(func(rule string, n uint64) {
 			l.DiscardedBy[rule] += n
 			l.Discarded += n
-		}
+		})
 	}
 	for _, n := range f.here.nics {
 		sn := n.Snapshot()

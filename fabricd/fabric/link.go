@@ -146,12 +146,12 @@ type endState struct {
 	sent   uint64
 	queued uint64 // packets lost in its output queue
 	held   bool   // damping keeps it down
-	remote bool   // as a process told it, some moments ago
+	remote bool   // as a part told it, some moments ago
 }
 
 // endState is that of an end here, or of a crossing link; of an end of a link inside a part it has only whether damping holds it.
 func (f *Fabric) endState(e weft.End) (s endState) {
-	if p := f.outpostOf(e.Node); p != nil {
+	if p := f.runs[e.Node]; p != nil {
 		a := p.known.Load()
 		s, ok := a.ends[e]
 		if !ok {

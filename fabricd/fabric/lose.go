@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -12,11 +11,14 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/linkmon/fault"
-	"github.com/weft-fabric/weft/nic"
 )
 
-// KindPart is the kind of report of a part that ended, or did not answer.
-const KindPart = fault.KindPart
+// Kinds of report, and event, beside the faults by their verbs.
+const (
+	KindHandover = fault.KindHandover
+	KindPart     = fault.KindPart    // a part ended, or did not answer
+	KindProcess  = fault.KindProcess // a process that was a switch did
+)
 
 // Kinds of event about parts.
 const (
@@ -24,6 +26,31 @@ const (
 	EventPartSilent = "part_silent" // it is there, but does not answer
 	EventPartBack   = "part_back"   // it answers again, or was made anew
 )
+
+// Kinds of event about switch processes.
+const (
+	EventProcessJoined = "process_joined"
+	EventProcessLeft   = "process_left"
+	EventProcessLost   = "process_lost"   // it has ended without a word
+	EventProcessSilent = "process_silent" // it is there, but does not answer
+	EventProcessBack   = "process_back"   // it answers again
+)
+
+// eventsOf are those kinds for a switch process, by that for a part.
+var eventsOf = map[string]string{EventPartLost: EventProcessLost, EventPartSilent: EventProcessSilent, EventPartBack: EventProcessBack}
+
+// tellPart publishes an event about p.
+func (f *Fabric) tellPart(p *outpost, kind, detail string, rec *record) {
+	e := Event{Kind: kind, Node: p.name, Detail: detail, Fault: new(rec.report.Clone())}
+	if p.sw != nil {
+		e.Kind, e.Node, e.Switch, e.Detail = eventsOf[kind], "", p.name, p.String()
+	}
+	f.events.Publish(f.Now(), e)
+}
+
+// afterBroker is how long a part may take to come back after the broker was gone, before nobody answering for it means
+// that it has ended. The client library tries every 2 s.
+const afterBroker = 5 * time.Second
 
 // hostEvery is how often somebody is asked to make a lost part anew. Chosen by us.
 const hostEvery = 500 * time.Millisecond
@@ -54,7 +81,10 @@ func (f *Fabric) attendPart(ctx context.Context, p *outpost) {
 				p.hush()
 				continue
 			}
-			f.losePart(p)
+			f.losePart(ctx, p)
+			if p.sw != nil {
+				return // who starts it again joins
+			}
 			if n := p.other(ctx); n > 0 {
 				f.takeAnew(ctx, p, n)
 				continue
@@ -64,7 +94,7 @@ func (f *Fabric) attendPart(ctx context.Context, p *outpost) {
 				f.hostAnew(ctx, p)
 			}
 		case errors.Is(err, context.DeadlineExceeded):
-			f.partSilent(p)
+			f.partSilent(ctx, p)
 		default:
 			troubled = time.Now()
 			p.hush()
@@ -74,7 +104,7 @@ func (f *Fabric) attendPart(ctx context.Context, p *outpost) {
 
 // look is read by whoever attends to the part, who needs the sum as it came.
 func (p *outpost) look(ctx context.Context, want part.SumRequest) (part.Sum, error) {
-	ctx, cancel := context.WithTimeout(ctx, partTime)
+	ctx, cancel := context.WithTimeout(ctx, p.patience())
 	defer cancel()
 	p.mu.Lock()
 	want.Number, want.Ends = p.number, true
@@ -91,51 +121,90 @@ func (p *outpost) look(ctx context.Context, want part.SumRequest) (part.Sum, err
 }
 
 // partSilent notes that p does not answer. Its neighbours find out by themselves.
-func (f *Fabric) partSilent(p *outpost) {
+func (f *Fabric) partSilent(ctx context.Context, p *outpost) {
 	p.hush()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if p.gone != nil || f.stopped {
+	if p.gone != nil || f.stopped || ctx.Err() != nil || p.sw != nil && p.sw.crash != nil {
 		return
 	}
-	p.gone = f.beginPart(p, p.name+" does not answer", "")
-	f.events.Publish(f.Now(), Event{Kind: EventPartSilent, Node: p.name, Fault: new(p.gone.report.Clone())})
+	what := p.name + " does not answer"
+	if p.sw != nil {
+		what = fmt.Sprintf("process of %s does not answer (%v)", p.name, p)
+	}
+	p.gone = f.beginPart(p, what, "")
+	f.tellPart(p, EventPartSilent, "", p.gone)
 }
 
 // beginPart opens the report about a part, from when it was last heard. The caller holds mu.
 func (f *Fabric) beginPart(p *outpost, what, note string) *record {
 	at := p.known.Load().at
-	var expect []weft.End
-	for _, l := range p.border {
-		for i, e := range l.ends() {
-			if f.outpostOf(e.Node) != p && (l.up[i].Load() || f.monitor.lostSince(e, at)) {
-				expect = append(expect, e)
-			}
-		}
+	r := fault.Report{Kind: KindPart, Target: p.name, What: what, Note: note}
+	if p.sw != nil {
+		r.Kind = KindProcess
 	}
-	rec := f.beginAt(at, fault.Report{Kind: KindPart, Target: p.name, What: what, Note: note}, slices.Concat(p.border, p.inside), nil, expect)
+	rec := f.beginAt(at, r, slices.Concat(p.border, p.inside), p.sw, p.neighbours(at))
 	f.refresh(rec)
 	return rec
 }
 
+// neighbours are the ends beside p that are up, or were at some time after at.
+func (p *outpost) neighbours(at weft.Time) (ends []weft.End) {
+	for _, l := range p.border {
+		for i, e := range l.ends() {
+			if !p.runs(e.Node) && (l.up[i].Load() || p.fabric.monitor.lostSince(e, at)) {
+				ends = append(ends, e)
+			}
+		}
+	}
+	return ends
+}
+
+// lostSince reports whether an end has lost its link at or after at, unless at is 0.
+func (m *monitor) lostSince(e weft.End, at weft.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d, ok := m.last[e]
+	return ok && at > 0 && d.at >= at
+}
+
 // losePart notes that nobody answers for p: its neighbours lose signal, and its switches and NICs count as crashed until it
-// answers again or is made anew.
-func (f *Fabric) losePart(p *outpost) {
+// answers again or is made anew; a switch that was a process, until another joins or it is restarted.
+func (f *Fabric) losePart(ctx context.Context, p *outpost) {
 	if p.lost.Load() {
 		return
 	}
 	p.hush()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.stopped {
-		return
+	if !f.stopped && ctx.Err() == nil {
+		f.partLost(p)
 	}
-	const note = "what it received, injected or discarded after it was last heard is made up from what its neighbours have sent and received"
+}
+
+// partLost is losePart for who holds mu.
+func (f *Fabric) partLost(p *outpost) {
+	note := "what it received, injected or discarded after it was last heard is made up from what its neighbours have sent and received"
 	what := fmt.Sprintf("%s is gone: nobody answers for it", p.name)
-	if p.gone == nil {
-		p.gone = f.beginPart(p, what, note)
-	} else {
-		p.gone.report.What, p.gone.report.Note = what, note
+	if p.sw != nil {
+		f.release(p.holder.Load()) // what it may have sent has come
+		what = fmt.Sprintf("process of %s is gone (%v)", p.name, p)
+		note = "what it lost or discarded after it was last heard counts as lost inside"
+	}
+	rec := p.gone
+	switch {
+	case p.sw != nil && p.sw.crash != nil:
+		if rec != nil {
+			f.repaired(rec, f.Now())
+		}
+		rec = p.sw.crash.rec
+	case rec == nil:
+		rec = f.beginPart(p, what, note)
+	default:
+		rec.report.What, rec.report.Note = what, note
+	}
+	if p.gone = rec; p.sw != nil && p.sw.crash == nil {
+		p.sw.crash = &active{spec: fault.Spec{Do: fault.VerbCrash, A: p.name}, rec: rec, sw: p.sw}
 	}
 	p.mu.Lock()
 	p.lost.Store(true) // keep keeps nothing from here on
@@ -147,86 +216,34 @@ func (f *Fabric) losePart(p *outpost) {
 	})
 	for _, l := range slices.Concat(p.border, p.inside) {
 		for i, e := range l.ends() {
-			if f.outpostOf(e.Node) == p {
+			if p.runs(e.Node) {
 				l.up[i].Store(false)
 				l.lit[i] = false
 			}
 		}
 	}
 	f.refreshParts(part.SumRequest{}) // neighbours have no signal from it, so their counters stand
-	f.buryPart(p)
+	dead := f.buryPart(p)
+	if p.sw == nil {
+		rec.report.LostCrash += dead // of a switch, as of any that crashes
+	}
 	f.noteSeen()
-	f.refresh(p.gone)
+	f.refresh(rec)
 	f.noteStanding()
 	f.keepSoon()
-	f.events.Publish(f.Now(), Event{Kind: EventPartLost, Node: p.name, Fault: new(p.gone.report.Clone())})
+	f.tellPart(p, EventPartLost, "", rec)
+	if p.sw != nil {
+		p.vacate()
+	}
 	f.changed.notify()
 	f.ports.poke()
-}
-
-// buryPart makes up what p has counted since it was last heard, when it cannot be asked any more. What it has received is what its
-// neighbours have sent but for what is known to have been lost on the way, and what it has sent is what they have received. What
-// came in or was injected, and neither left it nor is known to have ended, has died with it; if more has left than that, it was
-// injected since. The caller holds mu.
-func (f *Fabric) buryPart(p *outpost) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	a := p.account(0, p.known.Load().own, tenure{})
-	s := a.own
-	through, flows := make([]passage, len(p.cross)), make(map[weft.End]passed, len(p.cross))
-	for i, e := range p.cross {
-		peer, _, _ := f.graph.Peer(e)
-		before, t := p.past.flows[e], &through[i]
-		mine, theirs := p.known.Load().ends[e], f.endState(peer)
-		_, t.doubtful = onWire(theirs, mine)
-		t.received = mine.flow.Received + theirs.flow.Sent - min(theirs.flow.Sent, t.doubtful+mine.flow.Received)
-		t.sent = max(theirs.flow.Received+p.lostOut[e], mine.flow.Sent)
-		t.received, t.sent = t.received-before.received, t.sent-before.sent
-	}
-	ended := s.NICs.Delivered + s.NICs.Wrong + s.Switches.Discarded + s.Switches.LostQueue + s.Switches.LostCrash
-	for _, l := range s.Lost {
-		ended += l.Wire[0] + l.Wire[1]
-	}
-	dead, more := perished(through, s.NICs.Injected, ended)
-	s.NICs.Injected += more
-	s.Switches.LostCrash += dead
-	p.gone.report.LostCrash += dead
-	p.buried = dead
-	for i, e := range p.cross {
-		flows[e] = passed{through[i].sent, through[i].received}
-	}
-	s.Held, s.Queued, s.Wires, s.Blocked, s.Timers = 0, 0, 0, 0, 0
-	s.HeldDown, s.Up, s.Ends = nil, nil, nil
-	was := p.past
-	p.known.Store(p.account(p.known.Load().at, s, tenure{sum: was.sum, flows: addPassed(was.flows, flows)}))
-}
-
-// perished is died, for nodes that inject packets too: how many packets have died with them, or how many more than is known they
-// have injected. One of the two is 0.
-func perished(through []passage, injected, ended uint64) (dead, more uint64) {
-	all := append([]passage{{received: injected}}, through...)
-	dead = died(all, ended)
-	copy(through, all[1:]) // of doubtful packets some had come
-	in, out := injected, ended
-	for _, t := range through {
-		in, out = in+t.received, out+t.sent
-	}
-	return dead, out - min(out, in)
-}
-
-func addPassed(a, b map[weft.End]passed) map[weft.End]passed {
-	sum := maps.Clone(b)
-	for e, n := range a {
-		sum[e] = passed{sum[e].sent + n.sent, sum[e].received + n.received}
-	}
-	return sum
 }
 
 // partSpeaks notes that p answers again and is who it was, and tells it what it has missed.
 func (f *Fabric) partSpeaks(ctx context.Context, p *outpost, s part.Sum) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.stopped {
+	if f.stopped || ctx.Err() != nil {
 		return
 	}
 	how := "it answers again"
@@ -297,29 +314,6 @@ func (f *Fabric) takeAnew(ctx context.Context, p *outpost, number uint64) {
 	}
 }
 
-// close makes what p has counted final.
-func (p *outpost) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	a := p.known.Load()
-	flows := make(map[weft.End]passed, len(a.ends))
-	for e, s := range a.ends {
-		flows[e] = passed{s.flow.Sent, s.flow.Received}
-	}
-	sum := a.all
-	sum.Number, sum.Latency = 0, nil
-	if a.own.Latency != nil {
-		if l, err := part.DecodeLatency(a.own.Latency); err == nil {
-			if p.pastLatency == nil {
-				p.pastLatency = nic.NewLatency()
-			}
-			p.pastLatency.Merge(l)
-		}
-	}
-	p.past = tenure{sum: sum, flows: flows}
-	p.lost.Store(false)
-}
-
 // partIsBack tells p what it should know, brings its links up again, and closes the report of its absence. The caller holds mu.
 func (f *Fabric) partIsBack(ctx context.Context, p *outpost, standing *part.Standing, how string) {
 	p.speak()
@@ -342,7 +336,7 @@ func (f *Fabric) partIsBack(ctx context.Context, p *outpost, standing *part.Stan
 		how += ": " + err.Error()
 	}
 	f.refresh(rec)
-	f.events.Publish(f.Now(), Event{Kind: EventPartBack, Node: p.name, Detail: how, Fault: new(rec.report.Clone())})
+	f.tellPart(p, EventPartBack, how, rec)
 }
 
 // other is the number of a later incarnation of p that answers, 0 when there is none: its agent has made one, and that was not heard.

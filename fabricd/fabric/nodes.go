@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -48,10 +47,12 @@ func (f *Fabric) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snap
 	asked := map[*outpost][]weft.SwitchID{}
 	add := func(id weft.SwitchID) {
 		if s := f.switches[id]; s.part == nil {
-			all[id] = s.snapshot()
+			all[id] = s.snapshot(nil)
 		} else {
 			all[id] = f.silentSwitch(id)
-			asked[s.part] = append(asked[s.part], id)
+		}
+		if p := f.outpostOf(id.Node()); p != nil {
+			asked[p] = append(asked[p], id)
 		}
 	}
 	if ids == nil {
@@ -64,24 +65,21 @@ func (f *Fabric) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snap
 	}
 	for p, ids := range asked {
 		for _, sn := range p.nodes(ids, nil).Switches {
-			if _, ok := all[sn.Switch]; ok {
+			switch _, ok := all[sn.Switch]; {
+			case ok && p.sw == nil:
 				all[sn.Switch] = sn
+			case ok:
+				all[sn.Switch] = p.sw.snapshot(&sn)
 			}
 		}
 	}
 	return all
 }
 
-// Switch copies the state of one switch. That of a part is as it says now, since it was last made.
+// Switch copies the state of one switch. That of a part is as it says now, since it was last made; one that is a process, or was, has
+// counted since the fabric was made.
 func (f *Fabric) Switch(id weft.SwitchID) switching.Snapshot {
-	s := f.switches[id]
-	if s.part != nil {
-		return f.snapshots([]weft.SwitchID{id})[id]
-	}
-	if p := s.process(); p != nil {
-		_ = p.ask(member.AskState, nil)
-	}
-	return s.snapshot()
+	return f.snapshots([]weft.SwitchID{id})[id]
 }
 
 // NIC copies the state of one NIC, likewise.
@@ -164,9 +162,7 @@ func (p *outpost) readNodes() {
 func (f *Fabric) sumVCs() [][]switching.VCSum {
 	all := make([][]switching.VCSum, len(f.switches))
 	for _, s := range f.here.switches {
-		if s.who.Load() != nil {
-			sn := s.snapshot()
-			all[s.id] = sn.SumVCs()
+		if s.process() != nil {
 			continue
 		}
 		s.Do(func(weft.Time, *weft.Actions) { all[s.id] = s.core.SumVCs() })
@@ -183,7 +179,7 @@ func (f *Fabric) sumVCs() [][]switching.VCSum {
 			return nil
 		}
 		for _, r := range a.VCs { // each part has its own
-			if int(r.Switch) < len(all) && f.switches[r.Switch].part == p {
+			if int(r.Switch) < len(all) && p.runs(r.Switch.Node()) {
 				all[r.Switch] = r.VCs
 			}
 		}
@@ -194,7 +190,7 @@ func (f *Fabric) sumVCs() [][]switching.VCSum {
 
 // answering are the parts that answer.
 func (f *Fabric) answering() []*outpost {
-	return slices.DeleteFunc(slices.Clone(f.parts), func(p *outpost) bool { return p.quiet.Load() })
+	return slices.DeleteFunc(f.elsewhere(), func(p *outpost) bool { return p.quiet.Load() })
 }
 
 // readSwitch is the latest reading of a switch of the part.

@@ -36,7 +36,7 @@ type Options struct {
 	Parts []PartOptions
 	// Host has the agent of that name make a part, and returns when it is about to answer. It is asked again for one that is lost.
 	Host func(ctx context.Context, name string, c part.Charter) error
-	// Admitter makes credentials for parts; nil: they have those of their hosts.
+	// Admitter makes credentials for parts and switch processes; nil: they have those of their hosts and users.
 	Admitter Admitter
 	// Keep is told what another leader would have to know, whenever that has changed; nil: nobody is. It must not call the fabric.
 	Keep func(State)

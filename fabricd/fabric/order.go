@@ -30,7 +30,7 @@ type orders struct {
 	parts map[*outpost]*part.Order
 }
 
-// give gives orders. When it returns they have been carried out, but by parts and processes that do not answer: these are told
+// give gives orders. When it returns they have been carried out, but by parts that do not answer: these are told
 // again when they do. The caller holds mu.
 func (f *Fabric) give(say func(o *orders)) {
 	o := &orders{f: f}
@@ -53,7 +53,7 @@ func (o *orders) to(p *outpost) *part.Order {
 	return o.parts[p]
 }
 
-// all calls do with the order of each part.
+// all calls do with the order of each part that has NICs, or may have.
 func (o *orders) all(do func(order *part.Order)) {
 	for _, p := range o.f.parts {
 		do(o.to(p))
@@ -121,7 +121,9 @@ func (o *orders) impair(l *link, d int) {
 	if p := o.f.outpostOf(e.Node); p != nil {
 		order := o.to(p)
 		order.Impair = append(order.Impair, part.ImpairOrder{End: part.EndOf(e), Impair: i})
-		return
+		if p.sw == nil {
+			return
+		} // else also for when it is ours again
 	}
 	if e.Node.IsSwitch() {
 		o.f.switches[e.Node.Index].Impair(e.Port, i)
@@ -136,8 +138,8 @@ func impairment(s fault.Impairment) pace.Impairment {
 
 // crash loses all that s holds.
 func (o *orders) crash(s *liveSwitch) {
-	if s.part != nil {
-		order := o.to(s.part)
+	if p := o.f.outpostOf(s.id.Node()); p != nil {
+		order := o.to(p)
 		order.Crash = append(order.Crash, s.id)
 		return
 	}

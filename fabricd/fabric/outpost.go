@@ -16,10 +16,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/part"
 )
 
-// outpost is a part as its leader knows it.
+// outpost is a part as its leader knows it: one of the options, or the processes that are a switch, one after another.
 type outpost struct {
 	fabric *Fabric
 	name   string
+	sw     *liveSwitch            // that processes are; nil: it is a part of the options
+	holder atomic.Pointer[holder] // which process is the switch now; nil: the fabric itself is
 	place  part.Place
 	ends   []weft.End // in the order of part.Sum.Up
 	cross  []weft.End // of these, those of links to nodes elsewhere
@@ -46,6 +48,7 @@ type outpost struct {
 	told    broadcast
 
 	past        tenure                  // guarded by mu: what it counted in incarnations before
+	owed        uint64                  // guarded by mu: packets that these have passed on, and nobody is known to have sent to them
 	pastLatency *hdrhistogram.Histogram // guarded by mu: likewise; nil: there were none
 
 	// Guarded by Fabric.mu.
@@ -55,15 +58,6 @@ type outpost struct {
 	gone   *record          // of its loss, or of its not answering; nil: it is well
 	buried uint64           // packets that count as lost with this incarnation
 }
-
-// tenure is what incarnations of a part have counted that are over. Constant but for its zero value.
-type tenure struct {
-	sum   part.Sum
-	flows map[weft.End]passed // per crossing end
-}
-
-// passed is how many packets went through an end.
-type passed struct{ sent, received uint64 }
 
 // account is what is known of a part. Constant.
 type account struct {
@@ -76,16 +70,37 @@ type account struct {
 	crash map[weft.SwitchID]uint64 // packets lost in crashes
 }
 
-func newOutpost(f *Fabric, o PartOptions, place part.Place) *outpost {
-	p := &outpost{fabric: f, name: o.Name, place: place, ends: place.Ends(f.graph), client: part.NewClient(f.opts.Processes.Peers, o.Name), lostOut: map[weft.End]uint64{}}
+func newOutpost(f *Fabric, name string, place part.Place) *outpost {
+	p := &outpost{fabric: f, name: name, place: place, ends: place.Ends(f.graph), client: part.NewClient(f.opts.Processes.Peers, name), lostOut: map[weft.End]uint64{}}
 	p.told.init()
 	p.alive, p.hushed = context.WithCancel(context.Background())
 	p.known.Store(p.account(0, part.Sum{}, tenure{}))
 	return p
 }
 
-// String names the part for those who look for it.
-func (p *outpost) String() string { return "part " + p.name }
+// String names the part, or the process, for those who look for it.
+func (p *outpost) String() string {
+	if h := p.holder.Load(); h != nil {
+		return h.String()
+	}
+	return "part " + p.name
+}
+
+// runs reports whether a node is the part's, while that is hosted.
+func (p *outpost) runs(n weft.Node) bool {
+	if p.sw != nil {
+		return n == p.sw.id.Node()
+	}
+	return p.fabric.runs[n] == p
+}
+
+// patience is how long the part may take to answer.
+func (p *outpost) patience() time.Duration {
+	if p.sw != nil {
+		return askTime
+	}
+	return partTime
+}
 
 // account is what s says, with what was before.
 func (p *outpost) account(at weft.Time, s part.Sum, past tenure) *account {
@@ -150,33 +165,31 @@ var errNumber = errors.New("another incarnation of this part answers")
 
 // read asks the part what it has added up. Within the call no other read ends that began before it.
 func (p *outpost) read(want part.SumRequest) error {
-	ctx, cancel := context.WithTimeout(context.Background(), partTime)
-	defer cancel()
-	p.mu.Lock()
-	want.Number, want.Ends = p.number, true
-	p.mu.Unlock()
-	asked := p.fabric.Now()
-	s, err := p.client.Sum(ctx, want)
-	if err != nil {
-		return err
-	}
-	p.mu.Lock()
-	p.clock.measure(asked, p.fabric.Now(), s.Now)
-	p.mu.Unlock()
-	return p.keep(s)
+	_, err := p.look(context.Background(), want)
+	return err
 }
 
 // keep makes s the latest that is known, unless a later one is.
 func (p *outpost) keep(s part.Sum) error {
+	lost, err := p.take(s)
+	if err != nil {
+		return err
+	}
+	p.fabric.revise(p, lost)
+	return nil
+}
+
+// take is keep, and returns what is newly known to be lost on the way from each crossing end.
+func (p *outpost) take(s part.Sum) (lost map[weft.End]uint64, err error) {
 	f := p.fabric
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.Number != p.number {
-		return fmt.Errorf("%v: %w: %d, not %d", p, errNumber, s.Number, p.number)
+		return nil, fmt.Errorf("%v: %w: %d, not %d", p, errNumber, s.Number, p.number)
 	}
 	old := p.known.Load()
 	if old.own.Number == s.Number && old.own.At > s.At || p.lost.Load() {
-		return nil // what it says now is weighed when it is taken back
+		return nil, nil // what it says now is weighed when it is taken back
 	}
 	s = kept(s, &old.own)
 	a := p.account(p.clock.here(s.At, f.Now()), s, p.past)
@@ -187,8 +200,7 @@ func (p *outpost) keep(s part.Sum) error {
 	if p.heard == s.Observed {
 		p.mend(s.Up)
 	}
-	p.noteLost(a)
-	return nil
+	return p.noteLost(), nil
 }
 
 // kept is s with what it does not have, and an older one of the incarnation has.
@@ -224,14 +236,18 @@ func (p *outpost) mend(up []byte) {
 }
 
 // noteLost keeps what is known to be lost on the way from each crossing end, for the time when the part cannot be asked any more.
-// The caller holds mu.
-func (p *outpost) noteLost(a *account) {
+// What is new of it is returned. The caller holds mu.
+func (p *outpost) noteLost() (fresh map[weft.End]uint64) {
 	for _, e := range p.cross {
 		peer, _, _ := p.fabric.graph.Peer(e)
-		if _, lost := onWire(a.ends[e], p.fabric.endState(peer)); lost > p.lostOut[e] {
-			p.lostOut[e] = lost
+		if _, lost := onWire(p.fabric.endState(e), p.fabric.endState(peer)); lost > p.lostOut[e] {
+			if fresh == nil {
+				fresh = map[weft.End]uint64{}
+			}
+			fresh[e], p.lostOut[e] = lost-p.lostOut[e], lost
 		}
 	}
+	return fresh
 }
 
 // orderTime is how long the part may take to carry out an order. To give thousands of ends signal is the longest there is: each wakes
@@ -310,10 +326,13 @@ func (p *outpost) await(observed uint64) {
 	}
 }
 
+// refreshSums has all parts tell what they have counted, for what is about to be added up.
+func (f *Fabric) refreshSums() { f.refreshParts(part.SumRequest{}) }
+
 // refreshParts has all parts tell what they have added up, at once. It waits for none that does not answer.
 func (f *Fabric) refreshParts(want part.SumRequest) {
 	var wg sync.WaitGroup
-	for _, p := range f.parts {
+	for _, p := range f.elsewhere() {
 		if p.quiet.Load() {
 			continue
 		}

@@ -108,7 +108,7 @@ func (f *Fabric) divide() error {
 	places = places[len(places)-len(f.opts.Parts):]
 	f.runs = map[weft.Node]*outpost{}
 	for i, o := range f.opts.Parts {
-		p := newOutpost(f, o, places[i])
+		p := newOutpost(f, o.Name, places[i])
 		f.parts = append(f.parts, p)
 		for _, id := range o.Switches {
 			f.runs[id.Node()] = p
@@ -138,8 +138,13 @@ func (f *Fabric) divide() error {
 	return nil
 }
 
-// outpostOf is the part that runs a node, nil when this process does.
-func (f *Fabric) outpostOf(n weft.Node) *outpost { return f.runs[n] }
+// outpostOf is the part, or the switch that is a process, that runs a node now; nil when this process does.
+func (f *Fabric) outpostOf(n weft.Node) *outpost {
+	if p := f.runs[n]; p != nil || !n.IsSwitch() {
+		return p
+	}
+	return f.switches[n.Index].process()
+}
 
 // validateParts refuses parts that cannot be.
 func (o Options) validateParts() error {
@@ -183,7 +188,11 @@ func (f *Fabric) charterOf(p *outpost) (c part.Charter, err error) {
 		return c, nil // the broker's owner says who may do what
 	}
 	if p.next == nil {
-		creds, err := o.Admitter.AdmitPart(p.access())
+		a, err := p.access()
+		if err != nil {
+			return c, err
+		}
+		creds, err := o.Admitter.Admit(a)
 		if err != nil {
 			return c, err
 		}
@@ -194,8 +203,25 @@ func (f *Fabric) charterOf(p *outpost) (c part.Charter, err error) {
 }
 
 // access is what p may do on the broker.
-func (p *outpost) access() bus.PartAccess {
-	return bus.PartAccess{Part: p.name, First: p.place.Shard, N: p.place.Shards}
+func (p *outpost) access() (bus.Access, error) {
+	if p.sw == nil {
+		return bus.PartAccess{Part: p.name, First: p.place.Shard, N: p.place.Shards}, nil
+	}
+	g := p.fabric.graph
+	var others []bus.PartShards
+	for _, o := range p.fabric.places {
+		others = append(others, o.PartShards(g))
+	}
+	layout, err := bus.NewLayout(p.place.PartShards(g), others...)
+	if err != nil {
+		return nil, err
+	}
+	a := bus.NodeAccess{Node: p.name, Layout: layout}
+	for _, e := range p.cross {
+		d, _ := part.Direction(g, e)
+		a.Sends, a.Hears = append(a.Sends, d), append(a.Hears, d.Reverse())
+	}
+	return a, nil
 }
 
 // admitted notes that p has the credentials of its charter, and takes back those of its last incarnation. The caller holds mu.
@@ -209,10 +235,10 @@ func (f *Fabric) admitted(p *outpost) {
 	p.user, p.next = p.next.User, nil
 }
 
-// Admitter says what a part may do on the broker. *bus.Broker is one.
+// Admitter says what a part, or a process that is one switch, may do on the broker. *bus.Broker is one.
 type Admitter interface {
-	// AdmitPart makes credentials for a part, which are in force when it returns and until Revoke.
-	AdmitPart(a bus.PartAccess) (bus.Credentials, error)
+	// Admit makes credentials, which are in force when it returns and until Revoke.
+	Admit(a bus.Access) (bus.Credentials, error)
 	Revoke(user string)
 }
 

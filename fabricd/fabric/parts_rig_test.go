@@ -199,8 +199,8 @@ func startPartsOn(t *testing.T, n int, be func(h *hosts), to func(url string), o
 	l := &partLab{hosts: h}
 	l.Lab = rig.Start(t, rig.Config{Topology: smallTree, Routing: "adaptive-link", Options: append([]func(*fabric.Options){func(o *fabric.Options) {
 		o.Keep = l.keep
-		o.Parts, o.Host, o.Admitter = inParts(o.Topology, n), h.host, o.Processes.Broker
-		h.url = o.Processes.Broker.ClientURL()
+		o.Parts, o.Host = inParts(o.Topology, n), h.host
+		h.url = o.Admitter.(*bus.Broker).ClientURL()
 		if to != nil {
 			to(h.url)
 		}

@@ -7,38 +7,142 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/member"
+	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/credit"
-	"github.com/weft-fabric/weft/switch/firmware"
 )
+
+// joined makes processes, of which nothing runs but what tests say of them, the first switches of a fabric.
+func joined(t *testing.T, n int) (f *Fabric, list []*outpost) {
+	t.Helper()
+	g, err := topology.Parse("ring:4")
+	require.NoError(t, err)
+	fw, _, err := subnet.Firmware("updn", g)
+	require.NoError(t, err)
+	f, err = New(Options{Topology: g, Firmware: fw, Transport: bus.NewMemory(), Processes: &ProcessOptions{}})
+	require.NoError(t, err)
+	for _, s := range f.switches[:n] {
+		p := f.guestOf(s)
+		h := &holder{number: uint64(s.id) + 1, end: func() {}}
+		p.begin(h.number)
+		p.holder.Store(h)
+		list = append(list, p)
+	}
+	return f, list
+}
+
+// says has p tell what has gone through its ends, in the order of p.cross.
+func (p *outpost) says(t *testing.T, at weft.Time, state credit.State, through ...passed) {
+	t.Helper()
+	s := part.Sum{Number: p.number, At: at, Up: []byte{0}}
+	for i, e := range p.cross {
+		end := part.EndFlow{End: e}
+		if end.Flow.State = state; state == credit.Up {
+			s.Up[0] |= 1 << e.Port
+		}
+		if i < len(through) {
+			end.Flow.Sent, end.Flow.Received = through[i].sent, through[i].received
+			s.Switches.Received += through[i].received
+			s.Switches.Forwarded += through[i].sent
+		}
+		s.Ends = append(s.Ends, end)
+	}
+	require.NoError(t, p.keep(s))
+}
 
 // A process that leaves may have been asked just before, and its answer be taken up when its links are another's already.
 func TestALateAnswerOfAProcessThatHasLeftTakesNoLinkDown(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("kary-ntree:2,2")
-	require.NoError(t, err)
-	f, err := New(Options{Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: bus.NewMemory()})
-	require.NoError(t, err)
-	s := f.switches[0]
-	p := &process{fabric: f, sw: s, attached: make(chan struct{}), over: make(chan struct{}), lostOut: make([]uint64, s.core.Ports())}
-	p.told.init()
-	answer := func(state credit.State) (a member.Answer) {
-		a.Snapshot = s.core.Snapshot()
-		for i := range a.Snapshot.Ports {
-			a.Snapshot.Ports[i].State = state
-		}
-		return a
-	}
-	l, side, ok := f.linkAt(weft.End{Node: s.id.Node()})
+	f, list := joined(t, 1)
+	p := list[0]
+	l, side, ok := f.linkAt(p.cross[0])
 	require.True(t, ok)
-	p.keep(answer(credit.Up))
+	p.says(t, 1, credit.Up)
 	require.True(t, l.up[side].Load())
-	p.keep(answer(credit.Down))
+	p.says(t, 2, credit.Down)
 	require.False(t, l.up[side].Load())
-	p.keep(answer(credit.Up))
+	p.says(t, 3, credit.Up)
 
-	f.release(p)
-	p.keep(answer(credit.Down))
+	p.vacate()
+	require.ErrorIs(t, p.keep(part.Sum{Number: 1, At: 4, Up: []byte{0}}), errNumber)
 	require.True(t, l.up[side].Load())
+}
+
+// What a switch has counted stays when a process hands it back, and when another joins.
+func TestCountsOfProcessesAddUp(t *testing.T) {
+	t.Parallel()
+	f, list := joined(t, 1)
+	p := list[0]
+	s, e := p.sw, p.cross[0]
+	p.says(t, 1, credit.Up, passed{sent: 5, received: 3})
+	for n := range uint64(3) {
+		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, passedAt(f.endState(e)))
+		require.Equal(t, 3*(n+1), s.stats().Received)
+		h := p.holder.Load()
+		p.vacate()
+		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, passedAt(f.endState(e)))
+		require.Equal(t, 5*(n+1), s.snapshot(nil).Ports[e.Port].Counters.Sent)
+		p.begin(n + 2)
+		p.holder.Store(h)
+		p.says(t, 1, credit.Up, passed{sent: 5, received: 3})
+	}
+	now := switching.Snapshot{Ports: make([]switching.PortSnapshot, len(s.snapshot(nil).Ports)), Discards: map[string]uint64{"x": 1}}
+	now.Stats.Received = 4
+	require.EqualValues(t, 13, s.snapshot(&now).Stats.Received, "that of now, for what it has told last")
+}
+
+func passedAt(s endState) passed { return passed{s.flow.Sent, s.flow.Received} }
+
+// Two neighbours that die with packets between them that neither has told of leave nothing over, in either order: what one has passed on
+// the other had sent, and not lost.
+func TestPacketsBetweenTwoProcessesThatDie(t *testing.T) {
+	t.Parallel()
+	for _, first := range []int{0, 1} {
+		f, list := joined(t, 2)
+		a, b := list[0], list[1]
+		between := func(p, q *outpost) int { // the index of the end of p towards q
+			for i, e := range p.cross {
+				if peer, _, _ := f.graph.Peer(e); peer.Node == q.sw.id.Node() {
+					return i
+				}
+			}
+			t.Fatal("no link")
+			return 0
+		}
+		// 10 packets came to a from outside, and 10 have left b; of how they came from one to the other neither has told.
+		in, out := 1-between(a, b), 1-between(b, a)
+		f.neighbour(a.cross[in], passed{sent: 10})
+		f.neighbour(b.cross[out], passed{received: 10})
+		told := make([]passed, 2)
+		told[in] = passed{received: 10}
+		a.says(t, 1, credit.Down, told...)
+		told = make([]passed, 2)
+		told[out] = passed{sent: 10}
+		b.says(t, 1, credit.Down, told...)
+		for _, p := range []*outpost{list[first], list[1-first]} {
+			p.lost.Store(true)
+			f.buryPart(p)
+			p.vacate()
+		}
+		var dead uint64
+		for _, p := range list {
+			dead += p.sw.lostCrash()
+		}
+		require.Zero(t, dead, "all ten have come through")
+		require.Zero(t, a.owed+b.owed)
+		l, _, _ := f.linkAt(a.cross[between(a, b)])
+		lost, wires := f.linkLoss(l)
+		require.Zero(t, lost.Wire+wires)
+	}
+}
+
+// neighbour has processes that were the peer of an end have sent or received packets there.
+func (f *Fabric) neighbour(e weft.End, n passed) {
+	peer, _, _ := f.graph.Peer(e)
+	g := f.guestOf(f.switches[peer.Node.Index])
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.amend(peer, n)
 }

@@ -99,11 +99,7 @@ const partGlance = 10 * time.Millisecond
 // that is blocked for good may write its register anew whenever it is routed, so they get two rounds and no more.
 func (f *Fabric) timers() (most time.Duration) {
 	for _, s := range f.here.switches {
-		for _, r := range s.snapshot().Registers {
-			if r.Expires != weft.Never {
-				most = max(most, 2*r.Expire.Duration())
-			}
-		}
+		most = max(most, 2*s.timers().Duration())
 	}
 	for _, p := range f.parts {
 		most = max(most, 2*p.known.Load().all.Timers.Duration())

@@ -2,125 +2,86 @@ package fabric
 
 import (
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/member"
+	"github.com/weft-fabric/weft/fabricd/part"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/credit"
-	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
-// What the fabric does with a switch, whoever is it: what the fabric's own emulation has counted, and the processes that
-// were the switch, is added to what the process says that is it now.
+// What a switch that no part of the options runs has counted, whoever is it: what the fabric's own emulation has, and the processes that
+// are the switch, or were.
 
-// Signal gives port p signal or takes it. It returns when the switch has acted on it, unless it is a process that does not
-// answer.
-func (s *liveSwitch) Signal(p weft.PortID, up bool) {
-	if r := s.process(); r != nil {
-		_ = r.ask(member.AskPort, member.PortOrder{Port: p, Signal: &up}) // it is told again when it answers
-		return
+// counted is what processes have counted as the switch; nil: none was.
+func (s *liveSwitch) counted() *account {
+	if g := s.guest.Load(); g != nil {
+		return g.known.Load()
 	}
-	s.Driver.Signal(p, up)
+	return nil
 }
 
-// Impair makes what port p sends suffer.
-func (s *liveSwitch) Impair(p weft.PortID, i pace.Impairment) {
-	if r := s.process(); r != nil {
-		_ = r.ask(member.AskPort, member.PortOrder{Port: p, Impair: &i})
-	}
-	s.Driver.Impair(p, i) // also for when it is ours again
-}
-
-// crashNow loses all that the switch holds.
+// crashNow loses all that the fabric's own emulation holds.
 func (s *liveSwitch) crashNow() {
-	if r := s.process(); r != nil {
-		_ = r.ask(member.AskCrash, nil)
-	}
 	s.Do(func(now weft.Time, out *weft.Actions) { s.core.Crash(now, out) })
 }
 
 // Stats counts what the drivers of the switch have done.
 func (s *liveSwitch) Stats() switchd.Stats {
 	st := s.Driver.Stats()
-	h := s.who.Load()
-	if h == nil {
-		return st
-	}
-	if h.past != nil {
-		st = st.Add(h.past.driver)
-	}
-	if h.process != nil {
-		st = st.Add(h.process.last.Load().Driver)
+	if a := s.counted(); a != nil {
+		st = st.Add(a.all.Drivers)
 	}
 	return st
 }
 
-func (s *liveSwitch) snapshot() (sn switching.Snapshot) {
+// snapshot is the state of the switch. That of the process which is it now, when it has been asked, is now; nil: it was not, or does not
+// answer, or there is none, and of what it has told last there is the counters.
+func (s *liveSwitch) snapshot(now *switching.Snapshot) (sn switching.Snapshot) {
 	s.Do(func(weft.Time, *weft.Actions) { sn = s.core.Snapshot() })
-	h := s.who.Load()
-	if h == nil {
+	g := s.guest.Load()
+	if g == nil {
 		return sn
 	}
-	if h.process != nil {
-		now := h.process.last.Load().Snapshot
-		now.Ports = append([]switching.PortSnapshot(nil), now.Ports...)
-		discards := map[string]uint64{}
+	a := g.known.Load()
+	if own := sn; now != nil && len(now.Ports) == len(own.Ports) {
+		g.mu.Lock()
+		a = g.account(0, part.Sum{}, g.past) // but for what now says itself
+		g.mu.Unlock()
+		sn = *now
+		sn.Switch, sn.Stats, sn.Discards = own.Switch, part.AddSwitch(now.Stats, own.Stats), own.Discards
 		for rule, n := range now.Discards {
-			discards[rule] = n
+			sn.Discards[rule] += n
 		}
-		now.Switch, now.Discards = sn.Switch, discards
-		addSnapshot(&now, sn.Stats, sn.Discards)
-		for i := range sn.Ports {
-			addPort(&now.Ports[i], sn.Ports[i].Counters, sn.Ports[i].Lost)
+		for i, p := range own.Ports {
+			addPort(&sn.Ports[i], p.Counters, p.Lost)
 		}
-		sn = now
 	}
-	if h.past != nil {
-		addSnapshot(&sn, h.past.stats, h.past.discards)
-		for i, p := range h.past.ports {
-			addPort(&sn.Ports[i], p.counters, p.queued)
+	if now == nil && s.process() != nil {
+		for i := range sn.Ports {
+			sn.Ports[i].VCs = nil // what is in it nobody knows
 		}
+	}
+	sn.Held += int(a.all.Held)
+	sn.Stats = part.AddSwitch(sn.Stats, a.all.Switches)
+	for rule, n := range a.all.Discards {
+		sn.Discards[rule] += n
+	}
+	for e, end := range a.ends {
+		addPort(&sn.Ports[e.Port], credit.Counters{Sent: end.flow.Sent, Received: end.flow.Received}, end.queued)
 	}
 	return sn
 }
 
-func addSnapshot(to *switching.Snapshot, st switching.Stats, discards map[string]uint64) {
-	to.Stats = addStats(to.Stats, st)
-	for rule, n := range discards {
-		to.Discards[rule] += n
-	}
-}
-
 func addPort(to *switching.PortSnapshot, c credit.Counters, lost uint64) {
-	to.Counters = addCounters(to.Counters, c)
+	n := &to.Counters
+	n.Sent, n.Received, n.Gaps = n.Sent+c.Sent, n.Received+c.Received, n.Gaps+c.Gaps
+	n.Duplicates, n.Stale, n.Violations = n.Duplicates+c.Duplicates, n.Stale+c.Stale, n.Violations+c.Violations
 	to.Lost += lost
-}
-
-func addStats(a, b switching.Stats) switching.Stats {
-	return switching.Stats{
-		Received: a.Received + b.Received, Forwarded: a.Forwarded + b.Forwarded, Decisions: a.Decisions + b.Decisions,
-		Rerouted: a.Rerouted + b.Rerouted, UTurns: a.UTurns + b.UTurns, Discarded: a.Discarded + b.Discarded,
-		LostQueue: a.LostQueue + b.LostQueue, Requeued: a.Requeued + b.Requeued, LostCrash: a.LostCrash + b.LostCrash,
-	}
-}
-
-func addCounters(a, b credit.Counters) credit.Counters {
-	return credit.Counters{
-		Sent: a.Sent + b.Sent, Received: a.Received + b.Received, Gaps: a.Gaps + b.Gaps,
-		Duplicates: a.Duplicates + b.Duplicates, Stale: a.Stale + b.Stale, Violations: a.Violations + b.Violations,
-	}
 }
 
 func (s *liveSwitch) stats() (st switching.Stats) {
 	s.Do(func(weft.Time, *weft.Actions) { st = s.core.Stats() })
-	h := s.who.Load()
-	if h == nil {
-		return st
-	}
-	if h.past != nil {
-		st = addStats(st, h.past.stats)
-	}
-	if h.process != nil {
-		st = addStats(st, h.process.last.Load().Snapshot.Stats)
+	if a := s.counted(); a != nil {
+		st = part.AddSwitch(st, a.all.Switches)
 	}
 	return st
 }
@@ -128,17 +89,8 @@ func (s *liveSwitch) stats() (st switching.Stats) {
 // discards calls f with each rule that has discarded packets, and how many; a rule may come several times.
 func (s *liveSwitch) discards(f func(rule string, packets uint64)) {
 	s.Do(func(weft.Time, *weft.Actions) { s.core.Discards(f) })
-	h := s.who.Load()
-	if h == nil {
-		return
-	}
-	if h.past != nil {
-		for rule, n := range h.past.discards {
-			f(rule, n)
-		}
-	}
-	if h.process != nil {
-		for rule, n := range h.process.last.Load().Snapshot.Discards {
+	if a := s.counted(); a != nil {
+		for rule, n := range a.all.Discards {
 			f(rule, n)
 		}
 	}
@@ -155,35 +107,69 @@ func (s *liveSwitch) lostCrash() uint64 {
 // held is how many packets are inside.
 func (s *liveSwitch) held() (n int) {
 	s.Do(func(weft.Time, *weft.Actions) { n = s.core.Held() })
-	if p := s.process(); p != nil {
-		n += p.last.Load().Snapshot.Held
+	if a := s.counted(); a != nil {
+		n += int(a.all.Held)
 	}
 	return n
 }
 
-// end is what the ledger needs of one port.
-func (s *liveSwitch) end(p weft.PortID) (e endState) {
+// timers is how long a register of it is kept that has a timer running; 0: none has.
+func (s *liveSwitch) timers() (t weft.Time) {
+	s.Do(func(weft.Time, *weft.Actions) { t = s.core.Timer() })
+	if a := s.counted(); a != nil {
+		t = max(t, a.all.Timers)
+	}
+	return t
+}
+
+// own is what the fabric's own emulation says of one port.
+func (s *liveSwitch) own(p weft.PortID) (e endState) {
 	s.Do(func(weft.Time, *weft.Actions) {
 		c, queued := s.core.PortCounters(p)
 		e = endState{flow: s.core.Flow(p), sent: c.Sent, queued: queued, held: s.core.Suppressed(p)}
 	})
-	h := s.who.Load()
-	if h == nil {
+	return e
+}
+
+// end is what the ledger needs of one port.
+func (s *liveSwitch) end(p weft.PortID) endState {
+	e, a := s.own(p), s.counted()
+	if a == nil {
 		return e
 	}
-	if h.process != nil {
-		a := h.process.last.Load()
-		flow := a.Flows[p]
-		flow.Sent, flow.Received = flow.Sent+e.flow.Sent, flow.Received+e.flow.Received
-		e = endState{flow: flow, queued: e.queued + a.Snapshot.Ports[p].Lost, held: a.Snapshot.Ports[p].Suppressed, remote: true}
+	there, own := a.ends[weft.End{Node: s.id.Node(), Port: p}], e
+	if s.process() != nil {
+		e = there // its state is that of the link, and the counts are those of both
 	}
-	if h.past != nil {
-		e.flow.Sent += h.past.ports[p].counters.Sent
-		e.flow.Received += h.past.ports[p].counters.Received
-		e.queued += h.past.ports[p].queued
-	}
-	e.sent = e.flow.Sent
+	e.flow.Sent, e.flow.Received = own.flow.Sent+there.flow.Sent, own.flow.Received+there.flow.Received
+	e.sent, e.queued = e.flow.Sent, own.queued+there.queued
 	return e
+}
+
+// read reads the switch for those who watch. Of a process it is what that last said.
+func (s *liveSwitch) read(r *switching.Reading) {
+	if s.part != nil {
+		*r = s.part.readSwitch(s.id)
+		return
+	}
+	s.Do(func(weft.Time, *weft.Actions) { s.core.Read(r) })
+	a := s.counted()
+	if a == nil {
+		return
+	}
+	r.Stats = part.AddSwitch(r.Stats, a.all.Switches)
+	r.Held, r.Blocked = r.Held+int(a.all.Held), r.Blocked+int(a.all.Blocked)
+	for i := range r.Ports {
+		e := s.end(weft.PortID(i))
+		r.Ports[i].Flow, r.Ports[i].Lost, r.Ports[i].Suppressed = e.flow, e.queued, e.held
+	}
+	if p := s.process(); p != nil {
+		now := p.readSwitch(s.id)
+		r.Registers = append(r.Registers[:0], now.Registers...)
+		for i := range now.Ports {
+			r.Ports[i].Queued += now.Ports[i].Queued
+		}
+	}
 }
 
 // onWire is credit.OnWire for ends of which one may be known by what a process said some moments ago.
@@ -193,5 +179,3 @@ func onWire(from, to endState) (wire, lost uint64) {
 	}
 	return credit.OnWire(from.flow, to.flow)
 }
-
-func isUp(s credit.State) bool { return s == credit.Up }

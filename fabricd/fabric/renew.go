@@ -10,15 +10,18 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 )
 
-// RenewParts gives all parts that run new credentials, made by i, and returns how many have them now and which have not, each with why, in
-// the order of their names. One that is lost gets others when it is hosted again.
+// RenewParts gives all parts that run, switches that are processes among them, new credentials, made by i, and returns how many have them now
+// and which have not, each with why, in the order of their names. One that is lost gets others when it is hosted again.
 func (f *Fabric) RenewParts(ctx context.Context, i *bus.Issuer) (renewed int, missed []string) {
 	var mu sync.Mutex // of what is counted
-	_ = each(ctx, f.parts, func(ctx context.Context, p *outpost) error {
+	_ = each(ctx, f.elsewhere(), func(ctx context.Context, p *outpost) error {
 		if p.lost.Load() {
 			return nil
 		}
-		err := f.opts.Processes.Peers.RenewPart(ctx, p.access(), i)
+		a, err := p.access()
+		if err == nil {
+			err = f.opts.Processes.Peers.RenewPart(ctx, a, i)
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {

@@ -13,30 +13,34 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/member"
+	parts "github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// The keys of a fabric in parts are rotated under load, on a server that trusts them alone: each part comes back with credentials of its own,
-// its links with it, and every packet is accounted for.
-func TestKeysAreRotatedUnderLoad(t *testing.T) {
-	t.Parallel()
+// trusted starts a fabric of so many parts, or 0 in this process, on a server that trusts keys of its own alone, which are in dir.
+func trusted(t *testing.T, n int) (l *partLab, keys *auth.Dir, dir string, server bus.Settings) {
+	t.Helper()
 	dir, port := filepath.Join(t.TempDir(), "keys"), outside.FreePort(t)
 	keys, _, err := auth.Init(auth.Options{Fabric: rig.Name, Dir: dir, Hosts: []auth.Host{{Name: "a", Address: "127.0.0.1"}}, ClientPort: port})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, keys.Close()) })
 	outside.StartIn(t, outside.Newest, filepath.Join(dir, "hosts", "a"), "127.0.0.1", port)
-	server := bus.Settings{Server: fmt.Sprintf("tls://127.0.0.1:%d", port), Auth: filepath.Join(dir, "leader")}
+	server = bus.Settings{Server: fmt.Sprintf("tls://127.0.0.1:%d", port), Auth: filepath.Join(dir, "leader")}
 	at, err := server.Resolve(func(string) string { return "" })
 	require.NoError(t, err)
 	folder, err := auth.Use(at, rig.Name)
 	require.NoError(t, err)
 	h := newHosts(t)
 	h.url, h.base = at.URL, bus.Credentials{TLSCA: at.Credentials.TLSCA}
-	l := &partLab{hosts: h}
+	l = &partLab{hosts: h}
 	l.Lab = rig.Start(t, rig.Config{
 		Topology: smallTree, Routing: "adaptive-link", URL: at.URL, Credentials: at.Credentials,
 		Options: []func(*fabric.Options){func(o *fabric.Options) {
-			o.Parts, o.Host, o.Admitter = inParts(o.Topology, 2), h.host, folder.Issuer()
+			o.Admitter = folder.Issuer()
+			if n > 0 {
+				o.Parts, o.Host = inParts(o.Topology, n), h.host
+			}
 		}},
 	})
 	renewal, err := folder.KeepRenewed(func(ctx context.Context, taken *bus.Taken) {
@@ -44,14 +48,62 @@ func TestKeysAreRotatedUnderLoad(t *testing.T) {
 	}, nil)
 	require.NoError(t, err)
 	t.Cleanup(renewal.Close)
+	return l, keys, dir, server
+}
 
+// rotate has the keys rotated under load, and requires that so many parts have new ones and carry packets on.
+func (l *partLab) rotate(keys *auth.Dir, parts int) {
+	l.Helper()
 	l.load("uniform:0.1")
 	l.more(1000)
-	out, err := keys.Rotate(t.Context(), auth.RotateOptions{Wait: time.Second})
-	require.NoError(t, err)
-	require.Equal(t, 2, out.Renewed[0].Parts)
+	out, err := keys.Rotate(l.Context(), auth.RotateOptions{Wait: time.Second})
+	require.NoError(l, err)
+	require.Equal(l, parts, out.Renewed[0].Parts)
 	l.more(2000)
-	require.Eventually(t, func() bool { return len(l.Fabric.LinksDown()) == 0 }, rig.Patience, 10*time.Millisecond)
+	l.until("all links are up", func() bool { return len(l.Fabric.LinksDown()) == 0 })
 	l.Settle()
 	l.AllPairs(l.Settle)
+}
+
+// The keys of a fabric in parts are rotated under load, on a server that trusts them alone: each part comes back with credentials of its own,
+// its links with it, and every packet is accounted for.
+func TestKeysAreRotatedUnderLoad(t *testing.T) {
+	t.Parallel()
+	l, keys, _, _ := trusted(t, 2)
+	l.rotate(keys, 2)
+}
+
+// A switch that is a process gets new ones too, and hands the switch back with those that its operator has by then.
+func TestKeysOfASwitchProcessAreRotatedUnderLoad(t *testing.T) {
+	t.Parallel()
+	l, keys, dir, server := trusted(t, 0)
+	server.Auth = filepath.Join(dir, "users", "operator")
+	at, err := server.Resolve(func(string) string { return "" })
+	require.NoError(t, err)
+	id, err := l.Fabric.Topology().SwitchByName("s1.00")
+	require.NoError(t, err)
+	ctx, leave := context.WithCancel(t.Context())
+	attached, left := make(chan struct{}), make(chan error, 1)
+	go func() {
+		left <- member.Run(ctx, member.Config{
+			Fabric: rig.Name, URL: at.URL, Credentials: at.Credentials, Switch: "s1.00", Attached: func(parts.Charter) { close(attached) },
+		})
+	}()
+	defer func() {
+		leave()
+		require.NoError(t, <-left)
+		require.Empty(t, l.Fabric.SwitchProcesses())
+		l.AllPairs(l.Settle)
+	}()
+	select {
+	case <-attached:
+	case err := <-left:
+		left <- nil
+		t.Fatal(err)
+	}
+	was := l.Fabric.Switch(id).Stats.Forwarded
+	l.rotate(keys, 1)
+	require.Greater(t, l.Fabric.Switch(id).Stats.Forwarded, was)
+	require.Len(t, l.Fabric.SwitchProcesses(), 1)
+	require.True(t, l.Fabric.SwitchProcesses()[0].Answers)
 }

@@ -135,7 +135,7 @@ func (s *Sampler) Stats(i int) switching.Stats { return s.nodes[i].Stats }
 // NIC is NIC i as it was read last.
 func (s *Sampler) NIC(i int) nic.Reading { return s.nics[i] }
 
-// VCs are what the virtual channels of each switch come to now, by number; of a process as it last said. Parts are asked, each for all of its
+// VCs are what the virtual channels of each switch come to now, by number. Parts are asked, each for all of its
 // own; there is nothing of one that does not answer.
 func (s *Sampler) VCs() [][]switching.VCSum { return s.f.sumVCs() }
 
@@ -269,31 +269,6 @@ func (s *Sampler) sum() {
 	s.now.Totals = t
 	l.Injected, l.Delivered = t.Injected, t.Delivered
 	l.balance()
-}
-
-// read reads the switch, whoever is it: a process by what it last said.
-func (s *liveSwitch) read(r *switching.Reading) {
-	if s.part != nil {
-		*r = s.part.readSwitch(s.id)
-		return
-	}
-	if s.who.Load() == nil {
-		s.Do(func(weft.Time, *weft.Actions) { s.core.Read(r) })
-		return
-	}
-	sn := s.snapshot()
-	*r = switching.Reading{Stats: sn.Stats, Held: sn.Held, Blocked: len(sn.Blocked)}
-	for i, p := range sn.Ports {
-		e := s.end(weft.PortID(i))
-		pr := switching.PortReading{Flow: e.flow, Lost: e.queued, Suppressed: e.held}
-		for _, v := range p.VCs {
-			pr.Queued += v.Output
-		}
-		r.Ports = append(r.Ports, pr)
-	}
-	for _, g := range sn.Registers {
-		r.Registers = append(r.Registers, g.Value)
-	}
 }
 
 // Faults returns the reports of faults with higher numbers, as [Fabric.Faults] does, but for what processes may have counted in

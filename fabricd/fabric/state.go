@@ -82,7 +82,7 @@ func (f *Fabric) LinkStates() []LinkState {
 // endSeen is endState with what was sent, of links inside parts too, where that was read last.
 func (f *Fabric) endSeen(e weft.End) endState {
 	s := f.endState(e)
-	p := f.outpostOf(e.Node)
+	p := f.runs[e.Node]
 	switch {
 	case p == nil || s.sent > 0:
 	case e.Node.IsSwitch():
@@ -96,23 +96,11 @@ func (f *Fabric) endSeen(e weft.End) endState {
 // troubled names the switches at the ends of l that are down, and those that do not answer. The caller holds mu.
 func (f *Fabric) troubled(l *link) (dead, quiet []string) {
 	for _, e := range l.ends() {
-		if p := f.outpostOf(e.Node); p != nil && (p.lost.Load() || p.quiet.Load()) {
-			if name := f.graph.Name(e.Node); p.lost.Load() {
-				dead = append(dead, name)
-			} else {
-				quiet = append(quiet, name)
-			}
-			continue
-		}
-		if !e.Node.IsSwitch() {
-			continue
-		}
-		s := f.switches[e.Node.Index]
-		switch p := s.process(); {
-		case s.crash != nil:
-			dead = append(dead, s.name)
+		switch p := f.outpostOf(e.Node); {
+		case p != nil && p.lost.Load(), e.Node.IsSwitch() && f.switches[e.Node.Index].crash != nil:
+			dead = append(dead, f.graph.Name(e.Node))
 		case p != nil && p.quiet.Load():
-			quiet = append(quiet, s.name)
+			quiet = append(quiet, f.graph.Name(e.Node))
 		}
 	}
 	return dead, quiet
@@ -133,7 +121,8 @@ func (f *Fabric) SwitchProcesses() []SwitchProcess {
 	list := []SwitchProcess{}
 	for _, s := range f.switches {
 		if p := s.process(); p != nil {
-			list = append(list, SwitchProcess{s.name, p.pid, p.host, !p.quiet.Load()})
+			h := p.holder.Load()
+			list = append(list, SwitchProcess{s.name, h.pid, h.host, !p.quiet.Load()})
 		}
 	}
 	return list
@@ -255,10 +244,7 @@ func (f *Fabric) SwitchState(id weft.SwitchID) string {
 
 // ProcessOf names the process or the part that a switch is run by, "" for a switch of the fabric's own.
 func (f *Fabric) ProcessOf(id weft.SwitchID) string {
-	if p := f.switches[id].part; p != nil {
-		return p.String()
-	}
-	if p := f.switches[id].process(); p != nil {
+	if p := f.outpostOf(id.Node()); p != nil {
 		return p.String()
 	}
 	return ""

@@ -2,11 +2,9 @@ package fabric
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -17,7 +15,7 @@ const EventTables = "tables"
 // Load has a switch forward by other tables, and its NICs send as these have it, and returns when that is in force there. To load the
 // version that it has is no error, and changes nothing. Errors are an unknown switch, a firmware without tables (wraps
 // [firmware.ErrNotProgrammed]), a patch of another version (wraps [firmware.ErrVersion]: a *[firmware.VersionError] says which it has),
-// one that is not in order (wraps [firmware.ErrPatch]), and a process that does not answer; then the version before counts as in force.
+// one that is not in order (wraps [firmware.ErrPatch]), and a part that does not answer; then the version before counts as in force.
 func (f *Fabric) Load(ctx context.Context, p *firmware.Patch) error {
 	if int(p.Switch) >= len(f.switches) {
 		return fmt.Errorf("new tables for switch %d: %w: there are %d", p.Switch, ErrUnknown, len(f.switches))
@@ -32,12 +30,12 @@ func (f *Fabric) Load(ctx context.Context, p *firmware.Patch) error {
 	if err != nil || next == s.Now() {
 		return err
 	}
-	if r := s.process(); r != nil {
+	if r := f.outpostOf(s.id.Node()); r != nil {
 		if err := r.load(next, p); err != nil {
 			return fmt.Errorf("new tables for switch %s: %w", s.name, err)
 		}
 	}
-	if err := s.loadNow(next, p); err != nil {
+	if err := s.loadNow(next); err != nil {
 		return fmt.Errorf("new tables for switch %s: %w", s.name, err)
 	}
 	f.keeper.tables.Store(nil)
@@ -49,18 +47,14 @@ func (f *Fabric) Load(ctx context.Context, p *firmware.Patch) error {
 	return nil
 }
 
-// loadNow has whoever runs the switch forward by next, of which p is what has changed.
-func (s *liveSwitch) loadNow(next *part.Loaded, p *firmware.Patch) (err error) {
+// loadNow has next count as what the switch forwards by. The fabric's own emulation does, also for when it is the switch again.
+func (s *liveSwitch) loadNow(next *part.Loaded) (err error) {
 	if s.part != nil {
-		if err := s.part.load(next, p); err != nil {
-			return err
-		}
 		s.Set(next)
 		return nil
 	}
 	s.Do(func(now weft.Time, out *weft.Actions) {
-		// Also for when it is ours again.
-		if err = s.core.Load(now, next.Firmware, p.To, out); err == nil {
+		if err = s.core.Load(now, next.Firmware, next.Version, out); err == nil {
 			s.Set(next)
 		}
 	})
@@ -114,59 +108,4 @@ func (f *Fabric) Program(id weft.SwitchID) (p firmware.Program, version uint64, 
 		p = fw.Program()
 	}
 	return p, now.Version, ok
-}
-
-// load has a process forward by tables, of which p is what has changed.
-func (r *process) load(next *part.Loaded, p *firmware.Patch) error {
-	last := r.last.Load()
-	if last == nil || p.From != 0 && last.Snapshot.Version != p.From {
-		return r.loadWhole(next)
-	}
-	err := r.order(p)
-	if errors.Is(err, errQuiet) || err == nil {
-		return err
-	}
-	if now := r.last.Load(); now.Snapshot.Version != p.From { // it has been another one meanwhile
-		return r.loadWhole(next)
-	}
-	return err
-}
-
-// loadWhole has a process forward by tables whatever it has.
-func (r *process) loadWhole(next *part.Loaded) error {
-	fw, ok := next.Firmware.(firmware.Programmed)
-	if !ok {
-		return nil
-	}
-	return r.order(firmware.Diff(r.sw.id, firmware.Program{}, fw.Program(), 0, next.Version))
-}
-
-// order sends a patch, in as many parts as messages have room for. The last is answered when it is in force.
-func (r *process) order(p *firmware.Patch) error {
-	parts, err := member.LoadOrders(p)
-	if err != nil {
-		return err
-	}
-	for _, o := range parts {
-		if err := r.ask(member.AskLoad, o); err != nil {
-			return err
-		}
-	}
-	if v := r.last.Load().Snapshot.Version; v != p.To {
-		return fmt.Errorf("%v has tables of version %d, not %d", r, v, p.To)
-	}
-	return nil
-}
-
-// reload gives a process the tables in force, unless it has them.
-func (r *process) reload() {
-	r.sw.Loading.Lock()
-	defer r.sw.Loading.Unlock()
-	now := r.sw.Now()
-	if last := r.last.Load(); now.Version == 0 || last != nil && last.Snapshot.Version == now.Version {
-		return
-	}
-	if err := r.loadWhole(now); err != nil {
-		r.fabric.opts.Log.Warn("tables of a switch process", "switch", r.sw.name, "err", err)
-	}
 }

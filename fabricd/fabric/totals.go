@@ -50,7 +50,6 @@ func (l Latency) String() string {
 
 // Totals adds up the counters of all nodes.
 func (f *Fabric) Totals() Totals {
-	f.readProcesses()
 	f.refreshParts(part.SumRequest{Latency: true})
 	t := Totals{NoticesLost: f.notices.lost.Load()}
 	var w ways

@@ -238,15 +238,15 @@ func (f *Fabric) wellNow(l *link) bool {
 	return f.usable(l) && l.up[0].Load() && l.up[1].Load() && l.suffers[0].IsZero() && l.suffers[1].IsZero()
 }
 
-// mayHold reports whether a packet may be inside a node: of a process nobody can tell.
+// mayHold reports whether a packet may be inside a node: of a part nobody can tell.
 func (f *Fabric) mayHold(n weft.Node, h *weft.Header) (holds bool) {
 	if !n.IsSwitch() {
 		return false // a NIC tells when it sends a packet, and when it has it
 	}
-	s := f.switches[n.Index]
-	if s.process() != nil || s.part != nil {
+	if f.outpostOf(n) != nil {
 		return true
 	}
+	s := f.switches[n.Index]
 	s.Do(func(weft.Time, *weft.Actions) { holds = s.core.Holds(h.Src, h.Dst, h.Seq) })
 	return holds
 }

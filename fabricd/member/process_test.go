@@ -21,56 +21,37 @@ import (
 
 func isSet(r switching.RegisterSnapshot) bool { return r.Value != 0 }
 
+// A process makes its firmware, with tables, by the name of the routing: it is that of the rest of the fabric.
 func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, embedded bool) {
-		for i, fw := range []string{"adaptive-link", "deterministic-link", "updown", "deterministic-table", "mroots:layers=3"} {
-			tier := i % 3
-			t.Run(fmt.Sprint(fw, " tier ", tier), func(t *testing.T) {
-				t.Parallel()
-				l := start(t, embedded, with(fw))
-				name := fmt.Sprintf("s%d.10", tier)
-				p := l.be(name)
-				l.fresh()
-				before := l.Fabric.PacketHops()
-				l.allPairs()
-				assert.Greater(t, l.Fabric.PacketHops(), before)
-				id := must(l.Fabric.Topology().SwitchByName(name))
-				through := l.Fabric.Switch(id).Stats.Forwarded
-				assert.NotZero(t, through, "some went through the process")
-
-				after := l.last()
-				p.Signal(syscall.SIGTERM)
-				code, said := p.Ends()
-				assert.Zero(t, code, said)
-				assert.Contains(t, said, "left")
-				l.event(after, fabric.EventProcessLeft)
-				assert.Equal(t, through, l.Fabric.Switch(id).Stats.Forwarded, "what it has counted stays")
-				l.allUp()
-				l.fresh()
-				l.allPairs()
-				assert.Greater(t, l.Fabric.Switch(id).Stats.Forwarded, through)
-				for _, r := range l.Fabric.Faults() {
-					assert.Equal(t, fabric.KindHandover, r.Kind)
-				}
-			})
-		}
-	})
-}
-
-// A process computes the tables of its switch itself, by the name of the routing: they are those that the rest of the fabric has.
-func TestAProcessForwardsByTheRoutingOfItsFabric(t *testing.T) {
-	t.Parallel()
-	for _, routing := range []string{"mroots:layers=2,seed=3", "escape"} {
-		t.Run(routing, func(t *testing.T) {
+	for i, fw := range []string{"adaptive-link", "deterministic-link", "updown", "escape", "mroots:layers=2,seed=3"} {
+		tier := i % 3
+		t.Run(fmt.Sprint(fw, " tier ", tier), func(t *testing.T) {
 			t.Parallel()
-			l := start(t, true, with(routing))
-			l.be("s1.00")
-			l.be("s2.01")
+			l := start(t, i%2 == 0, with(fw))
+			name := fmt.Sprintf("s%d.10", tier)
+			p := l.be(name)
+			l.fresh()
+			before := l.Fabric.PacketHops()
+			l.allPairs()
+			assert.Greater(t, l.Fabric.PacketHops(), before)
+			id := must(l.Fabric.Topology().SwitchByName(name))
+			through := l.Fabric.Switch(id).Stats.Forwarded
+			assert.NotZero(t, through, "some went through the process")
+
+			after := l.last()
+			p.Signal(syscall.SIGTERM)
+			code, said := p.Ends()
+			assert.Zero(t, code, said)
+			assert.Contains(t, said, "left")
+			l.event(after, fabric.EventProcessLeft)
+			assert.Equal(t, through, l.Fabric.Switch(id).Stats.Forwarded, "what it has counted stays")
+			l.allUp()
 			l.fresh()
 			l.allPairs()
-			for _, name := range []string{"s1.00", "s2.01"} {
-				assert.NotZero(t, l.Fabric.Switch(must(l.Fabric.Topology().SwitchByName(name))).Stats.Forwarded)
+			assert.Greater(t, l.Fabric.Switch(id).Stats.Forwarded, through)
+			for _, r := range l.Fabric.Faults() {
+				assert.Equal(t, fabric.KindHandover, r.Kind)
 			}
 		})
 	}
@@ -83,7 +64,7 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 		const name = "s1.00"
 		p := l.be(name)
 		l.load()
-		for range 4 {
+		for range 2 {
 			l.crosses(name, 200)
 			after := l.last()
 			p.Kill()
@@ -137,80 +118,78 @@ func troubled(f *fabric.Fabric, name string) [][]string {
 
 func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, embedded bool) {
-		l := start(t, embedded)
-		const name = "s0.00"
-		p := l.be(name)
-		l.load()
-		for range 2 {
-			l.crosses(name, 100)
-			after := l.last()
-			p.Signal(syscall.SIGSTOP)
-			e := l.event(after, fabric.EventProcessSilent)
-			assert.Equal(t, "process", e.Fault.Kind)
-			assert.Contains(t, e.Fault.What, "does not answer")
-			began := time.Now()
-			assert.False(t, l.Fabric.Ledger().Injected == 0)
-			assert.Less(t, time.Since(began), 200*time.Millisecond, "nobody waits for it")
-			require.Eventually(t, func() bool { return len(l.Fabric.Faults()[e.Fault.ID-1].Detected) == 2 }, rig.Patience, 5*time.Millisecond)
-			l.more(200)
-			assert.False(t, l.Fabric.SwitchProcesses()[0].Answers)
-			assert.Equal(t, [][]string{nil, {name}}, troubled(l.Fabric, name))
-			p.Signal(syscall.SIGCONT)
-			l.event(after, fabric.EventProcessBack)
-			l.allUp()
-			assert.True(t, l.Fabric.SwitchProcesses()[0].Answers)
-			assert.Equal(t, [][]string{nil, nil}, troubled(l.Fabric, name))
-			report := l.Fabric.Faults()[e.Fault.ID-1]
-			assert.NotZero(t, report.RestoredAt)
-			assert.Len(t, report.Detected, 2)
-			for _, d := range report.Detected {
-				assert.Contains(t, []string{fault.BySilence, fault.ByNeighbour}, d.How)
-			}
-		}
-		assert.False(t, p.Ended())
+	l := start(t, false)
+	const name = "s0.00"
+	p := l.be(name)
+	l.load()
+	for range 2 {
 		l.crosses(name, 100)
-		l.settle()
-		l.fresh()
-		l.allPairs()
-
-		// Killed while it is stopped, it is one fault, not two.
 		after := l.last()
 		p.Signal(syscall.SIGSTOP)
-		silent := l.event(after, fabric.EventProcessSilent)
-		p.Kill()
-		lost := l.event(after, fabric.EventProcessLost)
-		assert.Equal(t, silent.Fault.ID, lost.Fault.ID)
-	})
+		e := l.event(after, fabric.EventProcessSilent)
+		assert.Equal(t, "process", e.Fault.Kind)
+		assert.Contains(t, e.Fault.What, "does not answer")
+		began := time.Now()
+		assert.False(t, l.Fabric.Ledger().Injected == 0)
+		assert.Less(t, time.Since(began), 200*time.Millisecond, "nobody waits for it")
+		require.Eventually(t, func() bool { return len(l.Fabric.Faults()[e.Fault.ID-1].Detected) == 2 }, rig.Patience, 5*time.Millisecond)
+		l.more(200)
+		assert.False(t, l.Fabric.SwitchProcesses()[0].Answers)
+		assert.Equal(t, [][]string{nil, {name}}, troubled(l.Fabric, name))
+		p.Signal(syscall.SIGCONT)
+		l.event(after, fabric.EventProcessBack)
+		l.allUp()
+		assert.True(t, l.Fabric.SwitchProcesses()[0].Answers)
+		assert.Equal(t, [][]string{nil, nil}, troubled(l.Fabric, name))
+		report := l.Fabric.Faults()[e.Fault.ID-1]
+		assert.NotZero(t, report.RestoredAt)
+		assert.Len(t, report.Detected, 2)
+		for _, d := range report.Detected {
+			assert.Contains(t, []string{fault.BySilence, fault.ByNeighbour}, d.How)
+		}
+	}
+	assert.False(t, p.Ended())
+	l.crosses(name, 100)
+	l.settle()
+	l.fresh()
+	l.allPairs()
+
+	// Killed while it is stopped, it is one fault, not two.
+	after := l.last()
+	p.Signal(syscall.SIGSTOP)
+	silent := l.event(after, fabric.EventProcessSilent)
+	p.Kill()
+	lost := l.event(after, fabric.EventProcessLost)
+	assert.Equal(t, silent.Fault.ID, lost.Fault.ID)
 }
 
 func TestASecondProcessForASwitchIsRefusedAndTheFirstUnharmed(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, embedded bool) {
-		l := start(t, embedded)
-		const name = "s2.01"
-		p := l.be(name)
-		refused := func(hint string) {
-			c := l.operator
-			c.Switch = name
-			code, said := rig.Launch(t, c).Ends()
-			assert.Equal(t, 1, code)
-			assert.Contains(t, said, "another process is this switch: process "+fmt.Sprint(p.PID)+" on ")
-			assert.Contains(t, said, hint)
-		}
-		before := l.last()
-		refused("end that first")
-		l.allUp()
-		l.allPairs()
-		for _, e := range l.Fabric.Events().Kept(before) {
-			assert.NotContains(t, []string{fabric.KindHandover, fabric.EventLinkDown, fabric.EventProcessLost}, e.Kind)
-		}
-		p.Signal(syscall.SIGSTOP)
-		refused("does not answer just now")
-		p.Signal(syscall.SIGCONT)
-		l.allUp()
-		l.allPairs()
-	})
+	l := start(t, true)
+	const name = "s2.01"
+	p := l.be(name)
+	refused := func(hint string) {
+		c := l.operator
+		c.Switch = name
+		code, said := rig.Launch(t, c).Ends()
+		assert.Equal(t, 1, code)
+		assert.Contains(t, said, "another process is this switch: process "+fmt.Sprint(p.PID)+" on ")
+		assert.Contains(t, said, hint)
+	}
+	before := l.last()
+	refused("end that first")
+	l.allUp()
+	l.allPairs()
+	for _, e := range l.Fabric.Events().Kept(before) {
+		assert.NotContains(t, []string{fabric.KindHandover, fabric.EventLinkDown, fabric.EventProcessLost}, e.Kind)
+	}
+	p.Signal(syscall.SIGSTOP)
+	refused("does not answer just now")
+	after := l.event(before, fabric.EventProcessSilent).Seq
+	p.Signal(syscall.SIGCONT)
+	l.event(after, fabric.EventProcessBack)
+	l.allUp()
+	l.allPairs()
 }
 
 func TestWhatIsNoSwitchAndWhoMayNotJoinIsToldSo(t *testing.T) {

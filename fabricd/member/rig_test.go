@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/member"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	rig.Be(func(ctx context.Context, as identity) error {
 		err := member.Run(ctx, member.Config{
 			Fabric: as.Fabric, URL: as.URL, Switch: as.Switch, Credentials: as.Credentials,
-			Attached: func(member.Charter) { fmt.Println("attached") },
+			Attached: func(part.Charter) { fmt.Println("attached") },
 		})
 		if err == nil {
 			fmt.Println("left")

@@ -2,5 +2,13 @@ package part
 
 import "errors"
 
+// What ends a part that was not told to end.
+var (
+	// ErrAlone means that nobody has asked it anything for as long as [Config].Alone.
+	ErrAlone = errors.New("nobody asks it anything any more")
+	// ErrRefused means that the broker takes its credentials no more.
+	ErrRefused = errors.New("its broker takes our credentials no more")
+)
+
 // ErrRuns means that an agent is asked to host a part of a fabric of which it runs one already.
 var ErrRuns = errors.New("a part of this fabric runs here already")

@@ -25,6 +25,7 @@ type MachineConfig struct {
 	Inbox     int         // most frames on their way to one port
 	Seed      uint64      // of what impairments draw
 	Interval  weft.Time   // between hellos; 0: there are none
+	Still     bool        // it may send nothing on its shards but what is for its links, so it cannot measure what holds frames up
 	Watch     func(n weft.Node) switchd.Observer
 	Progress  func(done, total int) // hears now and then of how many nodes the links are open; nil: nobody does
 }
@@ -42,7 +43,7 @@ func NewMachine(cfg MachineConfig) (*Machine, error) {
 	m := &Machine{
 		cfg: cfg, drivers: make(map[weft.Node]*switchd.Driver, len(cfg.Nodes)), wires: make(map[weft.Node][]switchd.Wire, len(cfg.Nodes)),
 	}
-	if every := cfg.Interval / 4; every > 0 && len(cfg.Nodes) > 0 && cfg.Transport.Enforcement() != bus.EnforcedInProcess {
+	if every := cfg.Interval / 4; every > 0 && !cfg.Still && len(cfg.Nodes) > 0 && cfg.Transport.Enforcement() != bus.EnforcedInProcess {
 		var err error
 		if m.beat, err = bus.NewBeat(cfg.Transport, every.Duration()); err != nil {
 			return nil, err

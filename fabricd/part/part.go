@@ -25,6 +25,7 @@ type Config struct {
 	Credentials bus.Credentials // for when the charter has none
 	Log         *slog.Logger    // nil: discarded
 	Ready       func()          // called once when the part answers; nil: nobody
+	Alone       int             // seconds in which nobody asks after which it ends; 0: it goes on, for another leader
 	// Elapsed is what has passed since some moment by the clock of the host; nil: that of the process. Tests have clocks that drift.
 	Elapsed func() time.Duration
 }
@@ -39,7 +40,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Ready != nil {
 		cfg.Ready()
 	}
-	err = p.Wait(ctx)
+	_, err = p.Wait(ctx)
 	return errors.Join(err, p.Close())
 }
 
@@ -59,7 +60,9 @@ type Part struct {
 	server   *server
 	adder    adder
 
-	ended   chan string // capacity 1: it was told to end, and why
+	ended   chan string   // capacity 1: it was told to end, and why
+	asked   chan struct{} // capacity 1: somebody asks
+	alone   int           // see Config
 	running sync.WaitGroup
 	stop    context.CancelFunc
 	halt    func()        // ends the machine, and returns when it has; its nodes can be read all the same
@@ -119,6 +122,7 @@ func Open(cfg Config) (*Part, error) {
 	c := cfg.Charter
 	p := &Part{
 		charter: c, log: cfg.Log, clock: newClock(c.Now, cfg.Elapsed), ended: make(chan string, 1), halted: make(chan struct{}), notices: make(chan weft.Notice, maxNotices),
+		asked: make(chan struct{}, 1), alone: cfg.Alone,
 	}
 	p.orders.troubles.more = make(chan struct{}, 1)
 	if p.log == nil {
@@ -146,7 +150,11 @@ func (p *Part) open(cfg Config) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.links, err = bus.NewNATS(bus.NATSConfig{Fabric: c.Fabric, URL: cfg.URL, Credentials: creds, Layout: layout}); err != nil {
+	links := bus.NATSConfig{Fabric: c.Fabric, URL: cfg.URL, Credentials: creds, Layout: layout}
+	if c.Place.Shared {
+		links.Layout, links.Subscription = layout.Only(p.graph.Switches[c.Place.Switches[0].First].Name), bus.PerDirection
+	}
+	if p.links, err = bus.NewNATS(links); err != nil {
 		return err
 	}
 	p.links.Watch(p.trouble)
@@ -207,7 +215,9 @@ func (c *Charter) check(g *topology.Graph) error {
 			}
 		}
 	}
-	switch {
+	switch p := c.Place; {
+	case p.Shared && (len(p.NICs) > 0 || len(p.Switches) != 1 || p.Switches[0].N != 1):
+		return fmt.Errorf("part %s shares shards and is not one switch: %w", p.Part, errPlace)
 	case c.Link.Inbox < 1:
 		return fmt.Errorf("inboxes of %d frames: %w", c.Link.Inbox, errPlace)
 	case c.Again > nic.MaxIncarnation:
@@ -257,6 +267,9 @@ func (p *Part) build() error {
 		Graph: g, Firmware: fw, Switch: c.Switch, NIC: c.NIC, Link: c.Link, Seed: c.Seed, Epoch: c.Epoch, Again: c.Again,
 		Number: uint64(c.Again), Program: func(id weft.SwitchID) *Program { return p.programs[id] },
 	}
+	if c.Place.Shared {
+		cores.Number = c.Number
+	}
 	switches, nics := c.Place.SwitchIDs(), c.Place.NICIDs()
 	p.programs = map[weft.SwitchID]*Program{}
 	for _, id := range switches {
@@ -273,7 +286,7 @@ func (p *Part) build() error {
 	}
 	m := MachineConfig{
 		Graph: g, Transport: p.links, Clock: p.clock.Now, Pace: c.Link.Pace, Batch: batch, Inbox: c.Link.Inbox, Seed: c.Seed,
-		Interval: c.Link.Liveness.Interval, Watch: func(n weft.Node) switchd.Observer { return &watch{p.teller, n} },
+		Interval: c.Link.Liveness.Interval, Still: c.Place.Shared, Watch: func(n weft.Node) switchd.Observer { return &watch{p.teller, n} },
 	}
 	n := &p.nodes
 	n.bySwitch, n.byNIC, n.endOf = map[weft.SwitchID]*node{}, map[weft.NICID]*host{}, map[weft.End]int{}
@@ -345,28 +358,47 @@ func (p *Part) findEnds() {
 // lastWords is how long a part that was told to end waits until its last sum was asked for to its end; chosen by us.
 const lastWords = 2 * time.Second
 
-// Wait returns nil when the part was told to end, and the error of ctx when that ends first.
-func (p *Part) Wait(ctx context.Context) error {
-	select {
-	case why := <-p.ended:
-		p.log.Info("part ends", "part", p.charter.Part, "why", why)
-		timer := time.NewTimer(lastWords)
-		defer timer.Stop()
-		select {
-		case <-p.server.last:
-		case <-timer.C: // whoever asked has gone
-		case <-ctx.Done():
-		}
-		return nil
-	case <-p.control.Done():
-		err := p.control.Err()
-		if err == nil { // a password of an embedded broker
-			err = errors.New("its broker takes our credentials no more")
-		}
-		return fmt.Errorf("part %s of fabric %s: %w; another process may be this part now", p.charter.Part, p.charter.Fabric, err)
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// Wait returns why when the part was told to end. The error is that of ctx when that ends first, or wraps [ErrAlone] or [ErrRefused].
+func (p *Part) Wait(ctx context.Context) (why string, err error) {
+	var tick <-chan time.Time
+	if p.alone > 0 {
+		t := time.NewTicker(time.Second)
+		defer t.Stop()
+		tick = t.C
 	}
+	// Ticks are counted, not time: a process that was stopped has missed them, and that says nothing about who leads.
+	for silent := 0; ; {
+		select {
+		case why := <-p.ended:
+			p.log.Info("part ends", "part", p.charter.Part, "why", why)
+			timer := time.NewTimer(lastWords)
+			defer timer.Stop()
+			select {
+			case <-p.server.last:
+			case <-timer.C: // whoever asked has gone
+			case <-ctx.Done():
+			}
+			return why, nil
+		case <-p.control.Done():
+			return "", fmt.Errorf("part %s of fabric %s: %w; another process may be this part now", p.charter.Part, p.charter.Fabric, p.refused())
+		case <-p.asked:
+			silent = 0
+		case <-tick:
+			if silent++; silent > p.alone {
+				return "", fmt.Errorf("part %s of fabric %s: %w: %d s have passed", p.charter.Part, p.charter.Fabric, ErrAlone, p.alone)
+			}
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	}
+}
+
+// refused is why the broker lets the part in no more.
+func (p *Part) refused() error {
+	if err := p.control.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return ErrRefused // a password of an embedded broker
 }
 
 // Close ends the part without a word to anybody, and returns when nothing of it is left. Closing twice is closing once.

@@ -179,7 +179,9 @@ func TestPartRefuses(t *testing.T) {
 	last, err := west.End(context.Background(), part.EndOrder{Why: "enough"})
 	require.NoError(t, err)
 	require.NotNil(t, last.Standing)
-	require.NoError(t, west.part.Wait(context.Background()))
+	why, err := west.part.Wait(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, "enough", why)
 }
 
 // A part dies without a word, and is hosted anew: the flows of its NICs begin anew, those that others have to them go on, and its links come up in

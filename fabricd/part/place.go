@@ -12,6 +12,9 @@ type Place struct {
 	NICs     []Span `json:"nics,omitempty"`     // by NICID, ascending
 	Shard    int    `json:"shard"`              // the first of its own
 	Shards   int    `json:"shards"`             // how many it has
+	// Shared says that the part is one switch, and its shards are those of the leader, which other nodes are in too: its subjects stay what
+	// they are when it joins a fabric that runs. It hears its own links and nothing else.
+	Shared bool `json:"shared,omitempty"`
 }
 
 // Span is so many numbers in a row.

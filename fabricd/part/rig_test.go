@@ -101,7 +101,7 @@ func (r *rig) places() []part.Place {
 func (r *rig) host(c part.Charter) *led {
 	r.t.Helper()
 	var err error
-	c.Credentials, err = r.broker.AdmitPart(bus.PartAccess{Part: c.Part, First: c.Place.Shard, N: c.Place.Shards})
+	c.Credentials, err = r.broker.Admit(bus.PartAccess{Part: c.Part, First: c.Place.Shard, N: c.Place.Shards})
 	require.NoError(r.t, err)
 	p, err := part.Open(part.Config{Charter: c, URL: r.through(c.Part)})
 	require.NoError(r.t, err)

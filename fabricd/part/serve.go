@@ -35,6 +35,10 @@ func (p *Part) serve() error {
 	} {
 		var u unpacker // of one goroutine: requests of a verb come one at a time
 		err = errors.Join(err, p.control.Serve(verb, func(_ context.Context, req []byte) (any, error) {
+			select {
+			case p.asked <- struct{}{}:
+			default:
+			}
 			var in parcel
 			if err := json.Unmarshal(req, &in); err != nil {
 				return nil, err

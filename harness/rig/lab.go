@@ -75,7 +75,10 @@ func Start(t *testing.T, c Config) *Lab {
 	o := fabric.Options{
 		Topology: g, Transport: transport, Seed: 1, Link: fabric.LinkOptions{Rate: 1_000_000, Liveness: patient},
 		NIC:       fabric.NICOptions{QueueBytes: 16 << 10},
-		Processes: &fabric.ProcessOptions{Fabric: Name, Peers: peers, Broker: l.Broker, Firmware: c.Routing},
+		Processes: &fabric.ProcessOptions{Fabric: Name, Peers: peers, Firmware: c.Routing},
+	}
+	if l.Broker != nil {
+		o.Admitter = l.Broker
 	}
 	o.Firmware, o.Switch.VCs, err = subnet.Firmware(c.Routing, g)
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-package member
+package part
 
 import (
 	"testing"
@@ -10,44 +10,41 @@ import (
 
 // A flood of discards is told as one notice a flow until that has gone, and never holds more than its bound.
 func TestANoticeThatWaitsIsNotToldAgain(t *testing.T) {
-	tell := newTeller(Charter{}, nil)
-	flood := func() {
+	t.Parallel()
+	tell := newTeller(&Charter{}, func(weft.Notice) bool { return false }, nil)
+	w := watch{tell, weft.SwitchID(1).Node()}
+	for range 2 {
 		for i := range weft.Time(1000) {
-			tell.Observe(i, &weft.Actions{Notices: []weft.Notice{{Src: 1, Dst: 2}, {Src: 1, Dst: weft.NICID(3 + i%2)}}})
+			w.Observe(i, &weft.Actions{Notices: []weft.Notice{{Src: 1, Dst: 2}, {Src: 1, Dst: weft.NICID(3 + i%2)}}})
 		}
-	}
-	count := func() (n int) {
+		require.LessOrEqual(t, len(tell.waiting), 5)
+		n := 0
 		for s, ok := tell.take(); ok; s, ok = tell.take() {
 			for _, o := range s.Events {
 				n += len(o.Notices)
 				require.Equal(t, o.Notices, o.Actions().Notices)
 			}
 		}
-		return n
-	}
-	for range 2 {
-		flood()
-		require.LessOrEqual(t, len(tell.waiting), 5)
-		require.Equal(t, 3, count())
+		require.Equal(t, 3, n)
 	}
 	require.Empty(t, tell.notices)
 
 	for i := range weft.NICID(2 * maxWaiting) {
-		tell.Observe(0, &weft.Actions{Notices: []weft.Notice{{Src: 1, Dst: i}}})
+		w.Observe(0, &weft.Actions{Notices: []weft.Notice{{Src: 1, Dst: i}}})
 	}
-	require.LessOrEqual(t, len(tell.waiting), maxWaiting)
-	require.LessOrEqual(t, len(tell.notices), maxWaiting)
-	require.Equal(t, maxWaiting, count())
-	require.Empty(t, tell.notices)
+	require.Len(t, tell.waiting, maxWaiting)
+	require.Len(t, tell.notices, maxWaiting)
 }
 
 func TestOnlyDropsOfTracedPacketsAreToldUnlessSomebodyWantsAll(t *testing.T) {
+	t.Parallel()
 	drops := []weft.Drop{{Rule: "a"}, {Rule: "b", Header: weft.Header{Traced: true}}}
 	ways := []weft.Way{{Port: 1}}
 	a := &weft.Actions{Drops: drops, Hops: []weft.Hop{{Rule: "c", Candidates: ways}}, Left: []weft.Departure{{Port: 2}}}
-	for want, c := range map[int]Charter{1: {}, 2: {Packets: true}} {
-		tell := newTeller(c, nil)
-		tell.Observe(0, a)
+	for want, c := range map[int]*Charter{1: {}, 2: {Packets: true}} {
+		tell := newTeller(c, nil, nil)
+		w := watch{tell, weft.SwitchID(1).Node()}
+		w.Observe(0, a)
 		s, ok := tell.take()
 		require.True(t, ok)
 		told := s.Events[0].Actions()
