@@ -202,7 +202,7 @@ func (c *onAgents) lead(ctx context.Context, lead *cluster.Lead) (err error) {
 		return err
 	}
 	var state fabric.State
-	keeper, kept, err := c.book.TakeOver(ctx, lead.Term, &state, func(err error) { fmt.Fprintln(c.stderr, "fabricd: "+err.Error()) })
+	keeper, kept, err := c.book.TakeOver(ctx, lead.Term, &state, &state.Tables, func(err error) { fmt.Fprintln(c.stderr, "fabricd: "+err.Error()) })
 	if err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (c *onAgents) lead(ctx context.Context, lead *cluster.Lead) (err error) {
 		fresh = true
 	}
 	up := comingOnAgents(c.stderr)
-	o.Term, o.Keep, o.Host = lead.Term, func(s fabric.State) { keeper.Keep(s) }, counting(hosts.Host, up.bar, len(where.Parts))
+	o.Term, o.Keep, o.Host = lead.Term, func(s fabric.State) { keeper.Keep(s, s.Tables) }, counting(hosts.Host, up.bar, len(where.Parts))
 	var names []string
 	for _, p := range where.Parts {
 		names = append(names, p.Agent)

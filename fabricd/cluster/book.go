@@ -86,7 +86,7 @@ func (b Book) Begin(ctx context.Context, d Desired, p *placement.Placement) erro
 		w.Parts = append(w.Parts, placedPart{Agent: q.Agent, Switches: part.Spans[weft.SwitchID](q.Switches)})
 	}
 	// A fabric that is written down has a placement, and no state of one before it, whose end may have been broken off.
-	if err := b.Store.Delete(ctx, keyState); err != nil {
+	if err := b.dropState(ctx); err != nil {
 		return err
 	}
 	data, err := json.Marshal(w)
@@ -107,7 +107,13 @@ func (b Book) Begin(ctx context.Context, d Desired, p *placement.Placement) erro
 func (b Book) End(ctx context.Context) error {
 	// That it was ended before that it is no more, and the fabric before the others, which mean nothing without it.
 	return errors.Join(b.Store.Put(ctx, keyEnded, []byte("true")),
-		b.Store.Delete(ctx, keyFabric), b.Store.Delete(ctx, keyState), b.Store.Delete(ctx, keyPlacement))
+		b.Store.Delete(ctx, keyFabric), b.dropState(ctx), b.Store.Delete(ctx, keyPlacement))
+}
+
+// dropState takes the state away, and the tables it names.
+func (b Book) dropState(ctx context.Context) error {
+	k, _, err := b.readState(ctx)
+	return errors.Join(b.Store.Delete(ctx, keyState), b.dropPiecesOf(ctx, k), err)
 }
 
 // EndedSince reports whether a fabric of the name was ended after a revision of the store. One that is not written down and was not ended has never

@@ -14,8 +14,9 @@ import (
 
 // kept is the state of a fabric as it is written down, compressed as [part.Compress] does.
 type kept struct {
-	Term  uint64          `json:"term"` // of who wrote it
-	State json.RawMessage `json:"state,omitempty"`
+	Term   uint64          `json:"term"` // of who wrote it
+	State  json.RawMessage `json:"state,omitempty"`
+	Tables pieces          `json:"tables,omitzero"`
 }
 
 // readState is what the last leader kept, with its revision, 0 when there is nothing.
@@ -44,14 +45,26 @@ type Keeper struct {
 	rev  uint64
 	warn func(error)
 
+	// Of Run.
+	tables  pieces   // that the state names
+	written []byte   // what they hold
+	number  int      // of the pieces that were begun last
+	over    []pieces // that no state names, or none will: to be taken away
+
 	mu     sync.Mutex
-	latest any           // to be written; nil: nothing
+	latest *latest       // to be written; nil: nothing
 	poke   chan struct{} // cap 1: there is something
 }
 
-// TakeOver reads the state that the last leader kept into out, and makes it this leader's, so that none before can write it any more; there is false
-// when nothing was kept. Run of the keeper writes what is kept from then on. Warn hears when it cannot, and must not block.
-func (b Book) TakeOver(ctx context.Context, term uint64, out any, warn func(error)) (keeper *Keeper, there bool, err error) {
+// latest is what a Keeper is given.
+type latest struct {
+	state  any
+	tables []byte
+}
+
+// TakeOver reads the state that the last leader kept into out, and its tables, and makes it this leader's, so that none before can write it any more;
+// there is false when nothing was kept. Run of the keeper writes what is kept from then on. Warn hears when it cannot, and must not block.
+func (b Book) TakeOver(ctx context.Context, term uint64, out any, tables *[]byte, warn func(error)) (keeper *Keeper, there bool, err error) {
 	k, rev, err := b.readState(ctx)
 	if err != nil {
 		return nil, false, err
@@ -64,6 +77,7 @@ func (b Book) TakeOver(ctx context.Context, term uint64, out any, warn func(erro
 			return nil, false, fmt.Errorf("cluster: state as it was written down: %w: was that another version of fabricd?", err)
 		}
 	}
+	before := k
 	k.Term = term
 	data, err := k.encode()
 	if err != nil {
@@ -77,7 +91,16 @@ func (b Book) TakeOver(ctx context.Context, term uint64, out any, warn func(erro
 	if err != nil {
 		return nil, false, err
 	}
-	return &Keeper{book: b, term: term, rev: rev, warn: warn, poke: make(chan struct{}, 1)}, len(k.State) > 0, nil
+	// From here on nobody else changes what the state names.
+	held, err := b.readPieces(ctx, k.Tables)
+	if err == nil {
+		err = b.dropUnnamed(ctx, before)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	*tables = held
+	return &Keeper{book: b, term: term, rev: rev, warn: warn, tables: k.Tables, written: held, poke: make(chan struct{}, 1)}, len(k.State) > 0, nil
 }
 
 func (k kept) encode() ([]byte, error) {
@@ -88,10 +111,10 @@ func (k kept) encode() ([]byte, error) {
 	return part.Compress(text)
 }
 
-// Keep has a state written, which must not change any more. It does not wait.
-func (k *Keeper) Keep(state any) {
+// Keep has a state written, and tables, when they are not the slice that they were. Neither must change any more. It does not wait.
+func (k *Keeper) Keep(state any, tables []byte) {
 	k.mu.Lock()
-	k.latest = state
+	k.latest = &latest{state, tables}
 	k.mu.Unlock()
 	select {
 	case k.poke <- struct{}{}:
@@ -127,15 +150,13 @@ func (k *Keeper) Run(ctx context.Context) error {
 // flush writes what is to be written, and tries again later if it cannot.
 func (k *Keeper) flush(ctx context.Context) error {
 	k.mu.Lock()
-	state := k.latest
+	now := k.latest
 	k.latest = nil
 	k.mu.Unlock()
-	if state == nil {
+	if now == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
-	defer cancel()
-	err := k.write(ctx, state)
+	err := k.write(ctx, now)
 	if err == nil || errors.Is(err, ErrLost) {
 		return err
 	}
@@ -143,17 +164,59 @@ func (k *Keeper) flush(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.latest == nil {
-		k.latest = state
+		k.latest = now
 	}
 	return nil
 }
 
-func (k *Keeper) write(ctx context.Context, state any) error {
-	text, err := json.Marshal(state)
+// write writes the tables, where they are others, then the state that names them, and takes away those that none names any more.
+func (k *Keeper) write(ctx context.Context, now *latest) error {
+	text, err := json.Marshal(now.state)
 	if err != nil {
 		return err
 	}
-	data, err := kept{k.term, text}.encode()
+	tables := k.tables
+	if !same(now.tables, k.written) {
+		tables = pieces{}
+		if len(now.tables) > 0 {
+			k.number++
+			tables, err = k.book.writePieces(ctx, pieces{Term: k.term, Number: k.number}, now.tables)
+		}
+		if err != nil {
+			k.over = append(k.over, tables)
+			return err
+		}
+	}
+	if err := within(ctx, func(ctx context.Context) error { return k.writeState(ctx, kept{k.term, text, tables}) }); err != nil {
+		switch {
+		case tables == k.tables:
+		case errors.Is(err, ErrLost): // nobody will
+			_, dropped := k.book.dropPieces(ctx, tables)
+			err = errors.Join(err, dropped)
+		default: // the state may have been written, and only the answer lost
+			k.over = append(k.over, tables)
+		}
+		return err
+	}
+	if tables != k.tables {
+		k.over = append(k.over, k.tables)
+	}
+	k.tables, k.written = tables, now.tables
+	for len(k.over) > 0 {
+		if _, err := k.book.dropPieces(ctx, k.over[0]); err != nil {
+			k.warn(fmt.Errorf("cluster: tables that are over are still kept, it is tried again: %w", err))
+			return nil
+		}
+		k.over = k.over[1:]
+	}
+	return nil
+}
+
+// same reports whether a and b are one slice.
+func same(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+
+func (k *Keeper) writeState(ctx context.Context, state kept) error {
+	data, err := state.encode()
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,11 @@
 package cluster_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,26 +129,27 @@ func TestRenewalsWhoseAnswersAreLateCount(t *testing.T) {
 func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
 	t.Parallel()
 	type state struct{ Cut []string }
+	var tables []byte
 	url := startServer(t, true)
 	book := cluster.Book{Store: openStore(t, url)}
 	warn := func(err error) { t.Error(err) }
 	var s state
-	one, there, err := book.TakeOver(t.Context(), 1, &s, warn)
+	one, there, err := book.TakeOver(t.Context(), 1, &s, &tables, warn)
 	require.NoError(t, err)
 	require.False(t, there)
 	ctx, cancel := context.WithCancel(t.Context())
-	one.Keep(state{[]string{"a"}})
-	one.Keep(state{[]string{"a", "b"}})
+	one.Keep(state{[]string{"a"}}, nil)
+	one.Keep(state{[]string{"a", "b"}}, nil)
 	cancel()
 	require.NoError(t, one.Run(ctx), "it writes what is left")
 
-	two, there, err := book.TakeOver(t.Context(), 2, &s, warn)
+	two, there, err := book.TakeOver(t.Context(), 2, &s, &tables, warn)
 	require.NoError(t, err)
 	require.True(t, there)
 	require.Equal(t, []string{"a", "b"}, s.Cut)
-	one.Keep(state{})
+	one.Keep(state{}, nil)
 	require.ErrorIs(t, one.Run(t.Context()), cluster.ErrLost)
-	_, _, err = book.TakeOver(t.Context(), 1, &s, warn)
+	_, _, err = book.TakeOver(t.Context(), 1, &s, &tables, warn)
 	require.ErrorIs(t, err, cluster.ErrLost)
 
 	run, stop := context.WithCancel(t.Context())
@@ -154,16 +157,80 @@ func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
 	go func() { ended <- two.Run(run) }()
 	_, before, err := book.Store.Get(t.Context(), "state")
 	require.NoError(t, err)
-	two.Keep(state{[]string{"c"}})
+	two.Keep(state{[]string{"c"}}, nil)
 	require.Eventually(t, func() bool {
 		_, now, err := book.Store.Get(t.Context(), "state")
 		return err == nil && now > before
 	}, patience, time.Millisecond)
 	stop()
 	require.NoError(t, <-ended)
-	_, _, err = book.TakeOver(t.Context(), 3, &s, warn)
+	_, _, err = book.TakeOver(t.Context(), 3, &s, &tables, warn)
 	require.NoError(t, err)
 	require.Equal(t, []string{"c"}, s.Cut)
+}
+
+// Tables are more than a broker takes as a message; they are written when they change, and none stay that no state names.
+func TestTablesAreKeptInPieces(t *testing.T) {
+	t.Parallel()
+	url := startServer(t, true)
+	book := cluster.Book{Store: openStore(t, url)}
+	warn := func(err error) { t.Error(err) }
+	var s int
+	var tables []byte
+	k, _, err := book.TakeOver(t.Context(), 1, &s, &tables, warn)
+	require.NoError(t, err)
+	require.Empty(t, tables)
+	write := func(state int, tables []byte) error {
+		k.Keep(state, tables)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		return k.Run(ctx)
+	}
+	revision := func(key string) uint64 {
+		_, rev, err := book.Store.Get(t.Context(), key)
+		if errors.Is(err, bus.ErrNoKey) {
+			return 0
+		}
+		require.NoError(t, err)
+		return rev
+	}
+	large := bytes.Repeat([]byte("0123456789abcdef"), 80_000) // 1.28 MB
+	require.NoError(t, write(1, large))
+	first := revision("tables.1.1.2")
+	require.NotZero(t, first)
+	require.Zero(t, revision("tables.1.1.3"))
+	require.NoError(t, write(2, large))
+	require.Equal(t, first, revision("tables.1.1.2"), "they have not changed")
+	other := slices.Concat(large[:600_000], []byte("end"))
+	require.NoError(t, write(3, other))
+	require.Zero(t, revision("tables.1.1.0"))
+	require.NotZero(t, revision("tables.1.2.1"))
+
+	// It dies when it has written some of the next.
+	require.NoError(t, book.Store.Put(t.Context(), "tables.1.3.0", large[:9]))
+	two, there, err := book.TakeOver(t.Context(), 2, &s, &tables, warn)
+	require.NoError(t, err)
+	require.True(t, there)
+	require.Equal(t, 3, s)
+	require.Equal(t, other, tables)
+	require.Zero(t, revision("tables.1.3.0"))
+	// Or has not died: it wakes up, and leaves nothing either.
+	require.ErrorIs(t, write(4, large), cluster.ErrLost)
+	require.Zero(t, revision("tables.1.3.0"))
+
+	k = two
+	require.NoError(t, write(5, tables))
+	require.NotZero(t, revision("tables.1.2.0"), "still those that the first has written")
+	require.NoError(t, write(6, nil))
+	require.Zero(t, revision("tables.1.2.0"))
+	require.NoError(t, write(7, large))
+	require.NoError(t, book.End(t.Context()))
+	require.Zero(t, revision("tables.2.1.0"))
+	k, there, err = book.TakeOver(t.Context(), 3, &s, &tables, warn)
+	require.NoError(t, err)
+	require.False(t, there)
+	require.Empty(t, tables)
+	require.NoError(t, write(8, large[:5]))
 }
 
 func TestWhatIsWrittenDownIsReadAgain(t *testing.T) {
@@ -224,9 +291,9 @@ func TestAFabricBeginsWithNothingOfTheOneBefore(t *testing.T) {
 	require.NoError(t, book.Begin(t.Context(), d, p))
 	_, since, err := book.Store.Get(t.Context(), "fabric")
 	require.NoError(t, err)
-	k, _, err := book.TakeOver(t.Context(), 1, new(int), func(err error) { t.Error(err) })
+	k, _, err := book.TakeOver(t.Context(), 1, new(int), new([]byte), func(err error) { t.Error(err) })
 	require.NoError(t, err)
-	k.Keep(7)
+	k.Keep(7, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, k.Run(ctx))
@@ -236,7 +303,7 @@ func TestAFabricBeginsWithNothingOfTheOneBefore(t *testing.T) {
 
 	require.NoError(t, book.Store.Delete(t.Context(), "fabric"))
 	require.NoError(t, book.Begin(t.Context(), d, p))
-	_, there, err := book.TakeOver(t.Context(), 2, new(int), nil)
+	_, there, err := book.TakeOver(t.Context(), 2, new(int), new([]byte), nil)
 	require.NoError(t, err)
 	require.False(t, there)
 	require.NoError(t, book.End(t.Context()))

@@ -32,9 +32,9 @@ type State struct {
 	Past      map[string]FaultCount `json:"past,omitempty"`    // those faults, by kind
 	Rounds    RoundCounts           `json:"rounds"`
 
-	// Tables are the programs of switches that have others than at the start: a list of patches as JSON, compressed. The same slice as in
-	// the State before until they change, for they may be large.
-	Tables []byte `json:"tables,omitempty"`
+	// Tables are the programs of switches that have others than at the start: a list of patches as JSON, compressed. They may be large, so they are the
+	// same slice as in the State before until they change, and whoever keeps it keeps them apart.
+	Tables []byte `json:"-"`
 }
 
 // KeptPart is what is known of a part and it does not say itself.

@@ -135,10 +135,11 @@ func (p *outpost) account(at weft.Time, s part.Sum, past tenure) *account {
 		k.Queued += l.Queued
 		a.lost[id] = k
 	}
+	dead := p.lost.Load() // then all that is known of its ends is final
 	put := func(e weft.End, s endState) {
 		before := past.flows[e]
 		s.flow.Sent, s.flow.Received = s.flow.Sent+before.sent, s.flow.Received+before.received
-		s.sent, s.queued, s.held, s.remote = s.flow.Sent, queued[e], a.held[e], true
+		s.sent, s.queued, s.held, s.remote = s.flow.Sent, queued[e], a.held[e], !dead
 		a.ends[e] = s
 	}
 	for _, e := range s.Ends {

@@ -126,8 +126,9 @@ type partLab struct {
 	hosts   *hosts
 	options fabric.Options
 
-	mu   sync.Mutex
-	kept []byte // the latest fabric.State
+	mu     sync.Mutex
+	kept   []byte // the latest fabric.State
+	tables []byte // and its tables
 }
 
 // keep is what fabric.Options.Keep wants.
@@ -136,7 +137,7 @@ func (l *partLab) keep(s fabric.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	assert.NoError(l.hosts, err)
-	l.kept = data
+	l.kept, l.tables = data, s.Tables
 }
 
 // succeed has another leader take the place of the one that was.
@@ -145,6 +146,7 @@ func (l *partLab) succeed() {
 	var state fabric.State
 	l.mu.Lock()
 	require.NoError(l, json.Unmarshal(l.kept, &state))
+	state.Tables = l.tables
 	l.mu.Unlock()
 	peers, err := bus.NewPeers(bus.PeersConfig{Fabric: rig.Name, Broker: l.Broker})
 	require.NoError(l, err)

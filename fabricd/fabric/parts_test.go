@@ -71,6 +71,14 @@ func TestPartThatDies(t *testing.T) {
 	l := startParts(t, 3)
 	l.load("uniform:0.3")
 	l.more(500)
+	var cuts []fault.Spec
+	for _, k := range betweenSwitches(l.Fabric.Topology()) {
+		cuts = append(cuts, fault.Spec{Do: fault.VerbCut, A: k.Name, Silent: true})
+	}
+	l.Do(cuts...) // they lose what is on them, of which the dead cannot be asked any more
+	l.until("packets are lost", func() bool { return l.Fabric.Ledger().LostWire > 0 })
+	l.Do(fault.Spec{Do: fault.VerbHeal})
+	l.more(500)
 	l.hosts.kill("host1")
 	l.until("it is missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 4 })
 	l.more(300) // the others go on
@@ -82,7 +90,7 @@ func TestPartThatDies(t *testing.T) {
 	l.until("it is back", func() bool { return len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 0 })
 	l.more(500)
 	l.sound()
-	r := l.Fabric.Faults()[0]
+	r := l.Fabric.Faults()[len(cuts)]
 	assert.Equal(t, fabric.KindPart, r.Kind)
 	assert.Equal(t, "host1", r.Target)
 	assert.NotZero(t, r.RestoredAt)

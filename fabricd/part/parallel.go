@@ -10,13 +10,16 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// inParallel calls do for 0 to n-1 on all processors, in any order, and returns when all calls have. Progress, unless nil, hears now and
-// then how many those are. After an error what has not begun is left; the error is that of the lowest number that failed.
+// inParallel calls do for 0 to n-1 on all processors, in any order, and returns when all calls have. Progress, unless nil, hears how many
+// those are: 0 at first, and more now and then. After an error what has not begun is left; the error is that of the lowest number that failed.
 func inParallel(n int, progress func(done int), do func(i int) error) error {
 	var next, done atomic.Int64
 	var mu sync.Mutex // guards what follows, and calls of progress
 	failed, told := n, 0
 	var first error
+	if progress != nil {
+		progress(0)
+	}
 	one := func(i int) {
 		err := do(i)
 		finished := int(done.Add(1))

@@ -13,7 +13,7 @@ func TestInParallelDoesEachOnce(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 7, 1000} {
 		calls := make([]atomic.Int32, n)
-		last := 0
+		last := -1
 		require.NoError(t, inParallel(n, func(done int) {
 			require.Greater(t, done, last)
 			last = done

@@ -1,0 +1,105 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+)
+
+// maxPiece is what one key holds of tables, in bytes; chosen by us below what brokers take as a message by default, which is 1 MB.
+const maxPiece = 512 << 10
+
+// pieces are tables as they are written down: in keys of their own, which are written when the tables change and not with every state. Zero: there are
+// none. A leader numbers those that it writes from 1 on, and the state that names them is written after them, so that pieces which no state names are
+// those of a leader that was broken off: the next numbers of its term.
+type pieces struct {
+	Term   uint64 `json:"term"`
+	Number int    `json:"number"`
+	Count  int    `json:"count"`
+	Size   int    `json:"size"` // bytes in all
+}
+
+func (p pieces) key(i int) string { return fmt.Sprintf("tables.%d.%d.%d", p.Term, p.Number, i) }
+
+// writePieces writes data as p, of which it fills in how much there is.
+func (b Book) writePieces(ctx context.Context, p pieces, data []byte) (pieces, error) {
+	p.Size = len(data)
+	for ; len(data) > 0; p.Count++ {
+		n := min(len(data), maxPiece)
+		if err := within(ctx, func(ctx context.Context) error { return b.Store.Put(ctx, p.key(p.Count), data[:n]) }); err != nil {
+			return p, err
+		}
+		data = data[n:]
+	}
+	return p, nil
+}
+
+// readPieces reads what was written. The error wraps bus.ErrNoKey when other pieces have taken the place of these.
+func (b Book) readPieces(ctx context.Context, p pieces) ([]byte, error) {
+	var data []byte
+	for i := range p.Count {
+		err := within(ctx, func(ctx context.Context) error {
+			piece, _, err := b.Store.Get(ctx, p.key(i))
+			data = append(data, piece...)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(data) != p.Size {
+		return nil, fmt.Errorf("cluster: tables as they were written down: %d bytes instead of %d", len(data), p.Size)
+	}
+	return data, nil
+}
+
+// dropPieces takes pieces away, also such as were written in part.
+func (b Book) dropPieces(ctx context.Context, p pieces) (there bool, err error) {
+	for i := 0; ; i++ {
+		err := within(ctx, func(ctx context.Context) error {
+			if i >= p.Count {
+				if _, _, err := b.Store.Get(ctx, p.key(i)); err != nil {
+					return err
+				}
+			}
+			return b.Store.Delete(ctx, p.key(i))
+		})
+		switch {
+		case errors.Is(err, bus.ErrNoKey):
+			return i > 0, nil
+		case err != nil:
+			return i > 0, err
+		}
+	}
+}
+
+// dropPiecesOf takes away the pieces of a state that is no longer there, and those that its leader was writing when it was broken off.
+func (b Book) dropPiecesOf(ctx context.Context, k kept) error {
+	if _, err := b.dropPieces(ctx, k.Tables); err != nil {
+		return err
+	}
+	return b.dropUnnamed(ctx, k)
+}
+
+// dropUnnamed takes away the pieces that the leader which wrote k was writing when it was broken off.
+func (b Book) dropUnnamed(ctx context.Context, k kept) error {
+	next := pieces{Term: k.Term}
+	if k.Tables.Term == k.Term {
+		next.Number = k.Tables.Number
+	}
+	for {
+		next.Number++
+		if there, err := b.dropPieces(ctx, next); err != nil || !there {
+			return err
+		}
+	}
+}
+
+// within gives one request to the store its time.
+func within(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	return f(ctx)
+}
