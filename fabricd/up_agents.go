@@ -230,7 +230,7 @@ func (c *onAgents) lead(ctx context.Context, lead *cluster.Lead) (err error) {
 		fresh = true
 	}
 	up := comingOnAgents(c.stderr)
-	o.Term, o.Keep, o.Host = lead.Term, func(s fabric.State) { keeper.Keep(s, s.Tables) }, counting(hosts.Host, up.bar, len(where.Parts))
+	o.Term, o.Keep, o.Host = lead.Term, func(s fabric.State) <-chan struct{} { return keeper.Keep(s, s.Tables) }, counting(hosts.Host, up.bar, len(where.Parts))
 	var names []string
 	for _, p := range where.Parts {
 		names = append(names, p.Agent)

@@ -60,6 +60,7 @@ type Keeper struct {
 type latest struct {
 	state  any
 	tables []byte
+	done   []chan struct{} // to be closed when it is written
 }
 
 // TakeOver reads the state that the last leader kept into out, and its tables, and makes it this leader's, so that none before can write it any more;
@@ -111,15 +112,22 @@ func (k kept) encode() ([]byte, error) {
 	return part.Compress(text)
 }
 
-// Keep has a state written, and tables, when they are not the slice that they were. Neither must change any more. It does not wait.
-func (k *Keeper) Keep(state any, tables []byte) {
+// Keep has a state written, and tables, when they are not the slice that they were. Neither must change any more. It does not wait:
+// what it returns is closed when it, or what was given later, has been written.
+func (k *Keeper) Keep(state any, tables []byte) <-chan struct{} {
+	done := make(chan struct{})
 	k.mu.Lock()
-	k.latest = &latest{state, tables}
+	next := &latest{state, tables, []chan struct{}{done}}
+	if k.latest != nil {
+		next.done = append(next.done, k.latest.done...)
+	}
+	k.latest = next
 	k.mu.Unlock()
 	select {
 	case k.poke <- struct{}{}:
 	default:
 	}
+	return done
 }
 
 // Times of a Keeper, chosen by us.
@@ -157,7 +165,13 @@ func (k *Keeper) flush(ctx context.Context) error {
 		return nil
 	}
 	err := k.write(ctx, now)
-	if err == nil || errors.Is(err, ErrLost) {
+	switch {
+	case err == nil:
+		for _, done := range now.done {
+			close(done)
+		}
+		return nil
+	case errors.Is(err, ErrLost):
 		return err
 	}
 	k.warn(fmt.Errorf("cluster: what a next leader must know could not be written down, it is tried again: %w", err))
@@ -165,6 +179,8 @@ func (k *Keeper) flush(ctx context.Context) error {
 	defer k.mu.Unlock()
 	if k.latest == nil {
 		k.latest = now
+	} else {
+		k.latest.done = append(k.latest.done, now.done...)
 	}
 	return nil
 }

@@ -157,11 +157,10 @@ func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
 	go func() { ended <- two.Run(run) }()
 	_, before, err := book.Store.Get(t.Context(), "state")
 	require.NoError(t, err)
-	two.Keep(state{[]string{"c"}}, nil)
-	require.Eventually(t, func() bool {
-		_, now, err := book.Store.Get(t.Context(), "state")
-		return err == nil && now > before
-	}, patience, time.Millisecond)
+	<-two.Keep(state{[]string{"c"}}, nil)
+	_, now, err := book.Store.Get(t.Context(), "state")
+	require.NoError(t, err)
+	require.Greater(t, now, before)
 	stop()
 	require.NoError(t, <-ended)
 	_, _, err = book.TakeOver(t.Context(), 3, &s, &tables, warn)

@@ -15,7 +15,7 @@ import (
 // holds mu.
 func (b *batch) act() error {
 	f := b.f
-	f.keepNow()
+	b.kept = f.keepNow()
 	cut := slices.DeleteFunc(b.cut, func(c channelOf) bool { return slices.Contains(b.mended, c) && !c.l.isCut(c.d) })
 	err := f.world.Cut(from(cut))
 	if err != nil {

@@ -48,13 +48,26 @@ var errStopped = errors.New("the fabric has been stopped")
 const seeTimeout = 10 * time.Second
 
 // Apply does several things at one instant, all of them or, when one cannot be done, none: cuts act on all links before any
-// end is told. It returns when the ends have acted on what they are told, and when what was repaired is back. Repairs of what
-// is sound, and faults that are in force already, do nothing.
+// end is told. It returns when the ends have acted on what they are told, when what was repaired is back, and when another leader
+// would know of it all; where that takes too long, the outcomes say so. Repairs of what is sound, and faults that are in force
+// already, do nothing.
 func (f *Fabric) Apply(ctx context.Context, specs ...fault.Spec) ([]Outcome, error) {
+	out, kept, err := f.apply(ctx, specs)
+	if err == nil && !awaitKept(ctx, kept) {
+		for i := range out {
+			out[i].Note = strings.TrimPrefix(out[i].Note+"; "+notKept, "; ")
+		}
+	}
+	return out, err
+}
+
+const notKept = "the store does not answer: who led the fabric from now on would not know of it"
+
+func (f *Fabric) apply(ctx context.Context, specs []fault.Spec) (_ []Outcome, kept <-chan struct{}, _ error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.stopped {
-		return nil, errStopped
+		return nil, nil, errStopped
 	}
 	b := batch{f: f}
 	var errs []error
@@ -67,7 +80,7 @@ func (f *Fabric) Apply(ctx context.Context, specs ...fault.Spec) ([]Outcome, err
 		b.steps = append(b.steps, st)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i := range b.steps {
 		b.plan(&b.steps[i])
@@ -76,7 +89,7 @@ func (f *Fabric) Apply(ctx context.Context, specs ...fault.Spec) ([]Outcome, err
 	if err == nil {
 		err = b.wait(ctx)
 	}
-	return b.outcomes(), err
+	return b.outcomes(), b.kept, err
 }
 
 // step is an order with its names resolved.
@@ -170,6 +183,7 @@ type batch struct {
 	impair  []channelOf // suffer something else now
 	crash   []*liveSwitch
 	back    []*link // carry packets again
+	kept    <-chan struct{}
 }
 
 type channelOf struct {

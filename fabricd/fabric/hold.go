@@ -103,7 +103,7 @@ func (f *Fabric) setHeld(until weft.Time, why string) {
 		return
 	}
 	if f.keeper.keep != nil {
-		f.mu.do(f.keepNow)
+		f.mu.do(func() { f.keepNow() })
 	}
 	for _, n := range f.here.nics {
 		n.Hold(held)

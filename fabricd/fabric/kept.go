@@ -1,11 +1,13 @@
 package fabric
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/part"
@@ -98,7 +100,7 @@ const (
 
 // keeper keeps the state of the fabric where a later leader finds it.
 type keeper struct {
-	keep   func(State) // nil: nobody does
+	keep   func(State) <-chan struct{} // nil: nobody does
 	poke   poker
 	tables atomic.Pointer[keptTables] // nil: they have changed
 }
@@ -117,15 +119,37 @@ func (f *Fabric) attendState() {
 	if f.keeper.keep == nil {
 		return
 	}
-	f.keeper.poke.set(f.world.Agent(0, func() { f.mu.do(func() { f.keeper.keep(f.stateNow()) }) }))
+	f.keeper.poke.set(f.world.Agent(0, func() { f.mu.do(func() { f.keepNow() }) }))
 	f.keepSoon()
 }
 
-// keepNow keeps the state before what has been planned is done, so that who leads next knows of it. The caller holds mu.
-func (f *Fabric) keepNow() {
+// keepNow keeps the state before what has been planned is done, so that who leads next knows of it, from when what it returns is closed; nil: at once. The
+// caller holds mu.
+func (f *Fabric) keepNow() <-chan struct{} {
 	if f.keeper.keep != nil && f.started.Load() {
-		f.keeper.keep(f.stateNow())
+		return f.keeper.keep(f.stateNow())
 	}
+	return nil
+}
+
+// keptTime is how long whoever orders something waits until a later leader would know of it; longer than servers take to choose anew which of
+// them keeps the state.
+const keptTime = 10 * time.Second
+
+// awaitKept waits until kept is closed, and reports whether it is.
+func awaitKept(ctx context.Context, kept <-chan struct{}) bool {
+	if kept == nil {
+		return true
+	}
+	timer := time.NewTimer(keptTime)
+	defer timer.Stop()
+	select {
+	case <-kept:
+		return true
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	return false
 }
 
 // stateNow is the state. The caller holds mu.

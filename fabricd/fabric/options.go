@@ -38,8 +38,9 @@ type Options struct {
 	Host func(ctx context.Context, name string, c part.Charter) error
 	// Admitter makes credentials for parts and switch processes; nil: they have those of their hosts and users.
 	Admitter Admitter
-	// Keep is told what another leader would have to know, whenever that has changed; nil: nobody is. It must not call the fabric.
-	Keep func(State)
+	// Keep is told what another leader would have to know, whenever that has changed; nil: nobody is. It must not call the fabric, and does not wait: what it
+	// returns is closed when another leader would find this State, or a later one; nil: at once.
+	Keep func(State) <-chan struct{}
 	// Adopt is what was kept under another leader, whose parts run: Start takes them over. Traffic is then theirs.
 	Adopt *State
 	Term  uint64 // of this leader, above those of all before it; 0: there is never another

@@ -132,12 +132,13 @@ type partLab struct {
 }
 
 // keep is what fabric.Options.Keep wants.
-func (l *partLab) keep(s fabric.State) {
+func (l *partLab) keep(s fabric.State) <-chan struct{} {
 	data, err := json.Marshal(s)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	assert.NoError(l.hosts, err)
 	l.kept, l.tables = data, s.Tables
+	return nil
 }
 
 // succeed has another leader take the place of the one that was.

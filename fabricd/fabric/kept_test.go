@@ -1,0 +1,47 @@
+package fabric_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/linkmon/fault"
+)
+
+// A cut acts at once, and is answered when a later leader would know of it, or with a word that none would.
+func TestAnOrderIsAnsweredWhenItIsKept(t *testing.T) {
+	t.Parallel()
+	var written atomic.Pointer[chan struct{}]
+	written.Store(new(make(chan struct{})))
+	l := rig.Start(t, rig.Config{Topology: smallTree, Routing: "adaptive-link", Options: []func(*fabric.Options){func(o *fabric.Options) {
+		o.Keep = func(fabric.State) <-chan struct{} { return *written.Load() }
+	}}})
+	until := func(down int) {
+		require.Eventually(t, func() bool { return len(l.Fabric.LinksDown()) == down }, rig.Patience, time.Millisecond)
+	}
+	answered := make(chan []fabric.Outcome, 1)
+	go func() {
+		out, _ := l.Fabric.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"})
+		answered <- out
+	}()
+	until(1)
+	require.Empty(t, answered)
+	close(*written.Load())
+	out := <-answered
+	require.Empty(t, out[0].Note)
+
+	written.Store(new(make(chan struct{})))
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		out, _ := l.Fabric.Apply(ctx, fault.Spec{Do: fault.VerbCut, A: "s0.01-s1.01"})
+		answered <- out
+	}()
+	until(2)
+	cancel()
+	require.Contains(t, (<-answered)[0].Note, "would not know")
+}
