@@ -13,7 +13,7 @@ import { Overlay } from './overlay'
 import { BentLink, FabricNode, StraightLink, type LinkData, type NodeData } from './programs'
 
 // Kept free around the map, in pixels, for names and badges.
-const padding = 40
+const padding = 64 // leaves room for the legend below the labels of what is lowest
 // A switch is drawn full with so many packets inside. Chosen by us: 8 ports of default buffers are far from it in peace.
 const fullAt = 40
 
