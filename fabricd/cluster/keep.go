@@ -60,8 +60,12 @@ type Keeper struct {
 type latest struct {
 	state  any
 	tables []byte
-	done   []chan struct{} // to be closed when it is written
+	done   []chan struct{} // to be closed when it is written, the newest last: one for this, and one for each write that failed. Bound: maxWaiting
 }
+
+// maxWaiting is of how many writes that failed it is still told when a later one has not. They are a second apart at least: who waited for those before
+// has given up.
+const maxWaiting = 64
 
 // TakeOver reads the state that the last leader kept into out, and its tables, and makes it this leader's, so that none before can write it any more;
 // there is false when nothing was kept. Run of the keeper writes what is kept from then on. Warn hears when it cannot, and must not block.
@@ -115,12 +119,14 @@ func (k kept) encode() ([]byte, error) {
 // Keep has a state written, and tables, when they are not the slice that they were. Neither must change any more. It does not wait:
 // what it returns is closed when it, or what was given later, has been written.
 func (k *Keeper) Keep(state any, tables []byte) <-chan struct{} {
-	done := make(chan struct{})
 	k.mu.Lock()
-	next := &latest{state, tables, []chan struct{}{done}}
+	next := &latest{state: state, tables: tables}
 	if k.latest != nil {
-		next.done = append(next.done, k.latest.done...)
+		next.done = k.latest.done
+	} else {
+		next.done = []chan struct{}{make(chan struct{})}
 	}
+	done := next.done[len(next.done)-1]
 	k.latest = next
 	k.mu.Unlock()
 	select {
@@ -180,7 +186,8 @@ func (k *Keeper) flush(ctx context.Context) error {
 	if k.latest == nil {
 		k.latest = now
 	} else {
-		k.latest.done = append(k.latest.done, now.done...)
+		all := append(now.done, k.latest.done...)
+		k.latest.done = all[max(0, len(all)-maxWaiting):]
 	}
 	return nil
 }

@@ -168,6 +168,36 @@ func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
 	require.Equal(t, []string{"c"}, s.Cut)
 }
 
+// Who waits for a state is told when that, or a later one, is written, though the store did not take the first.
+func TestWhoWaitsForAStateIsToldOfALaterOne(t *testing.T) {
+	t.Parallel()
+	url := startServer(t, true)
+	store := openStore(t, url)
+	var s int
+	failed := make(chan error, 8)
+	k, _, err := cluster.Book{Store: store}.TakeOver(t.Context(), 1, &s, new([]byte), func(err error) { failed <- err })
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	var unwritable []int // no compression makes a message of this
+	for i := range 1 << 20 {
+		unwritable = append(unwritable, i*i*i^i<<7)
+	}
+	first := k.Keep(unwritable, nil)
+	go func() { ended <- k.Run(ctx) }()
+	require.Error(t, <-failed)
+	second, third := k.Keep(1, nil), k.Keep(2, nil)
+	for _, kept := range []<-chan struct{}{first, second, third} {
+		select {
+		case <-kept:
+		case <-time.After(patience):
+			t.Fatal("nobody was told")
+		}
+	}
+	stop()
+	require.NoError(t, <-ended)
+}
+
 // Tables are more than a broker takes as a message; they are written when they change, and none stay that no state names.
 func TestTablesAreKeptInPieces(t *testing.T) {
 	t.Parallel()
