@@ -51,7 +51,7 @@ func (a NodeAccess) validate() error {
 	return nil
 }
 
-// permissions lists subjects one by one. Leave to answer is not the server's (allow_responses): whoever sends a process
+// grant lists subjects one by one. Leave to answer is not the server's (allow_responses): whoever sends a process
 // anything, a neighbour a frame, say, could with its reply subject lend it leave to speak there.
 func (a NodeAccess) grant(fabric string) grant {
 	publish := []string{tellingsOf(fabric, a.Node), allAnswersOf(inboxOf(RoleFabric.String()), a.Node)}

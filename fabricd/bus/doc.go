@@ -16,11 +16,12 @@
 // A cut acts on the subject. The broker enforces it for every publisher when it is ours; the ends of the link enforce it
 // too, and alone when the broker is somebody else's. [Transport.Enforcement] says which is in force.
 //
-// # Switches that are processes of their own
+// # Processes that are parts of a fabric
 //
-// Such a switch gets credentials from [Broker.Admit] that reach as far as its links. It opens a [NATS] transport that listens
-// per direction, and a [Control] with Node set, which answers the fabric's [Peers] and tells them things. On a broker that is
-// not ours there is no admission: who may publish and hear what there is the business of its owner.
+// Such a process gets credentials from [Broker.Admit], or from an [Issuer], that reach as far as its links. It opens a [NATS] transport and
+// a [Control] with Node set, which answers the fabric's [Peers] and tells them things. A [Layout] says which shards it has: a part of its own
+// ones, each heard by one wildcard; a switch that joins while the fabric runs that of its node ([Layout.Only]), and listens per direction. On a
+// broker that is not ours, and does not trust our keys, there is no admission: who may publish and hear what there is the business of its owner.
 //
 // # Brokers that are not ours, and brokers that fail
 //
