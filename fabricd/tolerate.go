@@ -46,7 +46,7 @@ All sets of --faults links are taken, unless --samples draws some. Sets that sym
 the ways of each pair, also where there are too many sets to count. --fail judges one set of links or switches; --ways lists the ways of
 the pairs it affects, SRC DST that of one pair.
 
-Exit codes: 0 all sets are tolerated, 1 some are not (with --limit: some set is not), 2 wrong input, or interrupted.`,
+Exit codes: 0 all sets are tolerated (with --limit: the limits are found), 1 some are not, 2 wrong input, or interrupted.`,
 		Example: "  fabricd tolerate --topology torus:3x3x3 --mechanisms I+D --faults 3\n" +
 			"  fabricd tolerate --mechanisms I,D,M,I+D,I+M,Ix2 --faults 1-5 --json\n" +
 			"  fabricd tolerate --mechanisms I+D,I+M --faults 6-14 --samples 200000\n" +

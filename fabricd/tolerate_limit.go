@@ -36,7 +36,6 @@ func (u *tolerateFlags) limits(ctx context.Context, a tolerating, stdout, stderr
 	p := newProgress(stderr, cli.Terminal(stderr), "pairs searched", u.tellEvery)
 	defer p.end()
 	var list []tolerateLimit
-	ok := true
 	for _, m := range a.mechanisms {
 		l, err := u.limitOf(ctx, a, m, list, p)
 		if err != nil {
@@ -46,7 +45,6 @@ func (u *tolerateFlags) limits(ctx context.Context, a tolerating, stdout, stderr
 		if err := u.line(stdout, l); err != nil {
 			return err
 		}
-		ok = ok && l.Example == nil
 		if ctx.Err() != nil {
 			break
 		}
@@ -56,7 +54,7 @@ func (u *tolerateFlags) limits(ctx context.Context, a tolerating, stdout, stderr
 	if ctx.Err() != nil {
 		ended = fmt.Errorf("interrupted: %s may tolerate more than is said above", list[len(list)-1].Mechanisms)
 	}
-	return u.ended(stdout, func(w io.Writer) error { return printLimits(w, a, list) }, ended, ok)
+	return u.ended(stdout, func(w io.Writer) error { return printLimits(w, a, list) }, ended, true)
 }
 
 // limitOf finds that of some mechanisms. What is known of others saves work: these tolerate whatever any tolerate whose ways they include.
