@@ -28,6 +28,7 @@ func downCommand() *cobra.Command {
 		Use:   "down --name FABRIC --server URL",
 		Short: "End a fabric on agents that nobody leads any more",
 		Long: `Ends the parts of a fabric on all its agents and forgets it. A fabric that a fabricd up leads is ended there, with Ctrl-C.
+It does not drain the fabric, so its ledger is not checked.
 
 Exit codes: 0 it is ended; 1 an agent does not answer and may run its part still; 2 there is no such fabric, or somebody leads it.`,
 		Example: "  fabricd down --name lab --server nats://h1:4222",
@@ -105,6 +106,7 @@ func (d downFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		on = "which ran on " + strings.Join(dropped, ", ")
 	}
 	fmt.Fprintf(stdout, "fabric %s is ended: %s, %s\n", d.name, want.Spec, on)
+	fmt.Fprintln(stdout, "its ledger was not checked: nobody led it; to check a ledger, lead the fabric with fabricd up and end it with Ctrl-C")
 	return nil
 }
 

@@ -238,22 +238,32 @@ func (c *onAgents) lead(ctx context.Context, lead *cluster.Lead) (err error) {
 	}
 	err = c.leadParts(ctx, o, where, lost, up)
 	up.end()
-	switch {
-	case errors.Is(err, errLed), errors.Is(err, errLeft), errors.Is(err, bus.ErrNoAccess):
+	over, err := outcome(err, fresh, ctx.Err() != nil)
+	if !over {
 		return err
-	case err != nil && !fresh && ctx.Err() != nil:
-		return errLeft // interrupted before it led
-	case err != nil && !errors.Is(err, cli.ErrFailed) && !fresh:
-		return err // the fabric was here before us, and stays
 	}
 	stopKeeping()
 	writing.Wait()
-	over := context.WithoutCancel(ctx)
-	_, dropped := hosts.Drop(over, names, "the fabric is over")
+	after := context.WithoutCancel(ctx)
+	_, dropped := hosts.Drop(after, names, "the fabric is over")
 	if dropped != nil {
 		fmt.Fprintln(c.stderr, "fabricd: "+dropped.Error())
 	}
-	return errors.Join(err, c.book.End(over))
+	return errors.Join(err, c.book.End(after))
+}
+
+// outcome reports whether the fabric is over when its leader has ended with err, and the error that says how it ended. One that was there
+// before this leader goes on, unless this leader has drained it: with a ledger that does not balance that is over, and failed.
+func outcome(err error, fresh, interrupted bool) (over bool, _ error) {
+	switch {
+	case errors.Is(err, errLed), errors.Is(err, errLeft), errors.Is(err, bus.ErrNoAccess):
+		return false, err
+	case err == nil, errors.Is(err, cli.ErrFailed), fresh:
+		return true, err
+	case interrupted:
+		return false, errLeft // before it led
+	}
+	return false, err
 }
 
 // leadParts opens what a leader needs, and leads.
