@@ -248,7 +248,10 @@ func TestRoutesDumpsWhatOpenSMReads(t *testing.T) {
 	require.NoError(t, err)
 	want, err := io.ReadAll(unpacked)
 	require.NoError(t, err)
-	assert.Equal(t, string(want), routes(t, "dump", "-t", torus5+".net", "--routing", "tables:"+torus5+"-lfts.dump.gz", "--format", "lft"))
+	got, errs, code := fabricd(t, "routes", "dump", "-t", torus5+".net", "--routing", "tables:"+torus5+"-lfts.dump.gz", "--format", "lft")
+	assert.Zero(t, code)
+	assert.Equal(t, string(want), got)
+	assert.Contains(t, errs, "warning: with these tables and one virtual lane", "a torus, all in one lane")
 
 	lids := filepath.Join(t.TempDir(), "guid2lid")
 	lash := []string{"dump", "-t", "irregular:8,12,1", "--routing", "lash"}
@@ -261,6 +264,33 @@ func TestRoutesDumpsWhatOpenSMReads(t *testing.T) {
 	assert.Contains(t, sls, "\n1 ")
 	refused(t, `--sm: unknown NIC "n8"`, "routes", "dump", "-t", "irregular:8,12,1", "--routing", "lash", "--format", "lft", "--sm", "n8")
 	refused(t, "its switches choose among ports", "routes", "dump", "-t", "irregular:8,12,1", "--routing", "escape", "--format", "lft")
+}
+
+// Forwarding tables do not hold layers: those of a routing that needs them come with files that do, and with a warning.
+func TestForwardingTablesComeWithTheLayersThatTheyDoNotHold(t *testing.T) {
+	t.Parallel()
+	const topology = "irregular:16,32,1"
+	dump := func(routing string, args ...string) (errs string) {
+		_, errs, code := fabricd(t, append([]string{"routes", "dump", "-t", topology, "--format", "lft", "--routing", routing}, args...)...)
+		require.Zero(t, code, errs)
+		return errs
+	}
+	lft := filepath.Join(t.TempDir(), "weft.lfts")
+	errs := dump("lash", "-o", lft)
+	assert.Regexp(t, `^warning: with these tables and one virtual lane packets can wait for one another for ever, around s0->s11 vc0, .*\. `+
+		`lash keeps packets apart in 2 layers, which are not in the tables: \S+\.path-sl has .*, and \S+\.sl2vl maps .*, as updn:in-port=false\n$`, errs)
+	alone := "tables:" + lft
+	_, errs, code := fabricd(t, "routes", "check", "-t", topology, "--routing", alone)
+	assert.Equal(t, cli.ExitFailed, code, "the warning is true: %s", errs)
+	assert.Contains(t, routes(t, "check", "-t", topology, "--routing", alone+",path-sl="+lft+".path-sl,sl2vl="+lft+".sl2vl"), "free from deadlock")
+
+	assert.Contains(t, dump("lash"), "2 layers, which are not in the tables: --output FILE writes them beside the tables.")
+	errs = dump("minimal-hop")
+	assert.Contains(t, errs, "can wait for one another for ever")
+	assert.NotContains(t, errs, "layers")
+	lft = filepath.Join(t.TempDir(), "updn.lfts")
+	assert.Empty(t, dump("updn:in-port=false", "-o", lft))
+	assert.NoFileExists(t, lft+".path-sl", "it has one layer")
 }
 
 func TestRoutesListsWhatHasTables(t *testing.T) {

@@ -36,6 +36,16 @@ type entry struct {
 	vc uint8
 }
 
+// newBuilder makes a builder of forwarding tables; file is what errors call them.
+func newBuilder(f *forwarding, file string) *builder {
+	b := &builder{forwarding: f, file: file, sources: make([][]weft.NICID, len(f.graph.Switches))}
+	for _, n := range f.graph.NICs {
+		s, _ := f.graph.SwitchOf(n.ID)
+		b.sources[s] = append(b.sources[s], n.ID)
+	}
+	return b
+}
+
 func (b *builder) routing() (*layered.Routing, error) {
 	g := b.graph
 	b.paths, b.layers = b.lids.paths(), 1

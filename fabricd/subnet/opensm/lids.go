@@ -68,22 +68,11 @@ func AssignLIDs(g *topology.Graph, sm weft.NICID, lmc int) (*LIDs, error) {
 	if lmc < 0 || lmc > ibnet.MaxLMC {
 		return nil, fmt.Errorf("LMC %d, expected 0 to %d", lmc, ibnet.MaxLMC)
 	}
-	order := make([]weft.Node, 0, len(g.Switches)+len(g.NICs))
-	for _, s := range g.Switches {
-		order = append(order, s.ID.Node())
+	order := byPortGUID(g)
+	if i := slices.Index(order, sm.Node()); i > 0 {
+		copy(order[1:], order[:i])
+		order[0] = sm.Node()
 	}
-	for _, n := range g.NICs {
-		order = append(order, n.ID.Node())
-	}
-	slices.SortFunc(order, func(a, b weft.Node) int {
-		switch sm.Node() {
-		case a:
-			return -1
-		case b:
-			return 1
-		}
-		return compareGUID(g.Identity(a).PortGUID, g.Identity(b).PortGUID)
-	})
 	l := newLIDs(g)
 	next := 1
 	for _, n := range order {
@@ -98,6 +87,19 @@ func AssignLIDs(g *topology.Graph, sm weft.NICID, lmc int) (*LIDs, error) {
 		}
 	}
 	return l, nil
+}
+
+// byPortGUID are the switches and NICs of a graph in the order of OpenSM, see compareGUID.
+func byPortGUID(g *topology.Graph) []weft.Node {
+	order := make([]weft.Node, 0, len(g.Switches)+len(g.NICs))
+	for _, s := range g.Switches {
+		order = append(order, s.ID.Node())
+	}
+	for _, n := range g.NICs {
+		order = append(order, n.ID.Node())
+	}
+	slices.SortFunc(order, func(a, b weft.Node) int { return compareGUID(g.Identity(a).PortGUID, g.Identity(b).PortGUID) })
+	return order
 }
 
 // compareGUID orders GUIDs as OpenSM does on the machines that it runs on: by their bytes, the last one first.

@@ -1,7 +1,6 @@
 package opensm
 
 import (
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -30,11 +29,7 @@ func Load(g *topology.Graph, files Files) (*layered.Routing, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{forwarding: f, file: files.LFT.Name, sources: make([][]weft.NICID, len(g.Switches))}
-	for _, n := range g.NICs {
-		s, _ := g.SwitchOf(n.ID)
-		b.sources[s] = append(b.sources[s], n.ID)
-	}
+	b := newBuilder(f, files.LFT.Name)
 	if b.lids, err = f.addresses(files.LFT.Name); err != nil {
 		return nil, err
 	}

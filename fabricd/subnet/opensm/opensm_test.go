@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -33,6 +34,14 @@ func open(t testing.TB, g *topology.Graph, spec string) *layered.Routing {
 	r, err := Open(g, spec)
 	require.NoError(t, err)
 	return r
+}
+
+func writeLFT(w io.Writer, r *layered.Routing, lids *LIDs) error {
+	t, err := NewLFT(r, lids)
+	if err != nil {
+		return err
+	}
+	return t.Write(w)
 }
 
 func file(name, text string) File { return File{name, strings.NewReader(text)} }
@@ -105,7 +114,7 @@ func TestWhatIsWrittenIsWhatWasRead(t *testing.T) {
 	lids, err := AssignLIDs(g, 0, 0)
 	require.NoError(t, err)
 	var b bytes.Buffer
-	require.NoError(t, WriteLFT(&b, r, lids))
+	require.NoError(t, writeLFT(&b, r, lids))
 	assert.Equal(t, read(t, "opensm-lfts.dump"), b.String())
 	b.Reset()
 	require.NoError(t, WritePathSL(&b, r, lids))

@@ -76,6 +76,9 @@ func readPathSL(n nodes, lids *LIDs, f File) (*pathSL, error) {
 
 // WritePathSL writes what option path-sl reads: per pair of NICs and address the layer that packets travel in, as service level.
 func WritePathSL(w io.Writer, r *layered.Routing, lids *LIDs) error {
+	if err := checkLanes(r); err != nil {
+		return err
+	}
 	g := r.Graph
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, "# slid dlid sl")

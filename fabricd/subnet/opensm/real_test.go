@@ -76,7 +76,7 @@ func TestTablesOfTheRealOpenSMAreReadAndWritten(t *testing.T) {
 			want, err := os.ReadFile(result.File("opensm-lfts.dump"))
 			require.NoError(t, err)
 			var got bytes.Buffer
-			require.NoError(t, WriteLFT(&got, r, lids))
+			require.NoError(t, writeLFT(&got, r, lids))
 			assert.Equal(t, toNICs(string(want)), toNICs(got.String()), "%s %s", spec, engine)
 			// And what we write is what it loads and dumps again.
 			lft := filepath.Join(t.TempDir(), "weft.lfts")
@@ -105,7 +105,7 @@ func TestTheRealOpenSMTakesTablesOfOurs(t *testing.T) {
 				r, err := engine(g, layered.Options{})
 				require.NoError(t, err)
 				var want bytes.Buffer
-				require.NoError(t, WriteLFT(&want, r, lids))
+				require.NoError(t, writeLFT(&want, r, lids))
 				lft := filepath.Join(t.TempDir(), "weft.lfts")
 				require.NoError(t, os.WriteFile(lft, want.Bytes(), 0o600))
 				result, err := sim.Route(ctx, "file", "-U", lft, "-l", option)
@@ -151,6 +151,27 @@ func TestLayersOfTheRealLASHAreRead(t *testing.T) {
 	var again bytes.Buffer
 	require.NoError(t, WritePathSL(&again, r, lids))
 	assert.Equal(t, levels, again.String())
+}
+
+// What we write of service levels is what OpenSM dumps where it is told to map them so.
+func TestServiceLevelsAreMappedAsOpenSMDumpsThem(t *testing.T) {
+	t.Parallel()
+	g := graph(t, "irregular:10,16,2,nics=2")
+	r, err := layered.LASH(g, layered.Options{})
+	require.NoError(t, err)
+	require.Equal(t, 2, r.Layers)
+	sim, ctx := simulate(t, g)
+	options := filepath.Join(t.TempDir(), "opensm.conf")
+	require.NoError(t, os.WriteFile(options, []byte("qos_sl2vl 0,1,0,1,0,1,0,1,0,1,0,1,0,1,0,1\n"), 0o600))
+	result, err := sim.Route(ctx, "minhop", "-F", options)
+	require.NoError(t, err)
+	want, err := os.ReadFile(result.File("opensm-sl2vl.dump"))
+	require.NoError(t, err)
+	lids, err := AssignLIDs(g, 0, 0)
+	require.NoError(t, err)
+	var got bytes.Buffer
+	require.NoError(t, WriteSL2VL(&got, r, lids))
+	assert.Equal(t, string(want), got.String())
 }
 
 func TestAnEngineThatRefusesIsNotWaitedFor(t *testing.T) {

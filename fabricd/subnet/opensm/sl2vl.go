@@ -1,15 +1,64 @@
 package opensm
 
 import (
+	"bufio"
+	"fmt"
+	"io"
 	"strings"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 )
 
 const (
 	serviceLevels = 16
 	managementVL  = 15 // carries no data: packets that are mapped to it are dropped
 )
+
+// checkLanes refuses a routing of more layers than InfiniBand has virtual lanes for data.
+func checkLanes(r *layered.Routing) error {
+	if r.Layers > managementVL {
+		return fmt.Errorf("%s has %d layers, and InfiniBand has %d virtual lanes for data: take a routing of fewer layers", r.Engine, r.Layers, managementVL)
+	}
+	return nil
+}
+
+const (
+	sl2vlHead = "#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15\n" + sl2vlEnd
+	sl2vlEnd  = "#--------------------------------------------------------\n"
+)
+
+// WriteSL2VL writes what option sl2vl reads, as OpenSM dumps it: at every switch and NIC, service level i is virtual lane i. Levels that
+// no path has share the lanes that are used.
+func WriteSL2VL(w io.Writer, r *layered.Routing, lids *LIDs) error {
+	if err := checkLanes(r); err != nil {
+		return err
+	}
+	var row []byte
+	for sl := range serviceLevels {
+		row = fmt.Appendf(row, " %-2d", sl%r.Layers)
+	}
+	out := bufio.NewWriter(w)
+	for _, n := range byPortGUID(r.Graph) {
+		id := r.Graph.Identity(n)
+		kind, ports := "Channel Adapter", 0
+		if n.IsSwitch() {
+			kind, ports = "Switch", r.Graph.Switches[n.Index].Ports
+		}
+		lid, _ := lids.Of(n)
+		fmt.Fprintf(out, "%s %v, base LID %d, \"%s\"\n%s", kind, id.PortGUID, lid, id.Description, sl2vlHead)
+		for to := min(1, ports); to <= ports; to++ {
+			for from := range ports + 1 {
+				fmt.Fprintf(out, "%-3d %-3d :%s\n", from, to, row)
+			}
+		}
+		fmt.Fprint(out, sl2vlEnd, "\n")
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write service levels to virtual lanes: %w", err)
+	}
+	return nil
+}
 
 // sl2vl maps service levels to virtual lanes, per node by in and out port. A nil one maps each level to the lane of its number.
 type sl2vl struct {

@@ -11,26 +11,10 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// WriteLFT writes the forwarding tables of a routing as OpenSM dumps them; opensm -R file -U takes them. There is one out port per
-// switch and LID, so that routings whose switches look at in port or layer, choose, or change layers are refused. Layers are not in
-// it, see [WritePathSL]. The LIDs of a switch lead to where those of its first NIC do, or the shortest way if it has none.
-func WriteLFT(w io.Writer, r *layered.Routing, lids *LIDs) error {
-	p, err := newPrinter(r, lids)
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriter(w)
-	for _, s := range p.switches() {
-		p.table(out, s)
-	}
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("write forwarding tables: %w", err)
-	}
-	return nil
-}
-
-// printer has the out port of each switch for each LID.
-type printer struct {
+// LFT are the forwarding tables of a routing in InfiniBand: one out port per switch and LID. Layers are not in them, see
+// [WritePathSL] and [WriteSL2VL]. The LIDs of a switch lead to where those of its first NIC do, or the
+// shortest way if it has none.
+type LFT struct {
 	routing *layered.Routing
 	lids    *LIDs
 	last    int
@@ -41,12 +25,14 @@ type printer struct {
 	nearest []uint8
 }
 
-func newPrinter(r *layered.Routing, lids *LIDs) (*printer, error) {
+// NewLFT makes the tables of a routing. It refuses routings whose switches look at in port or layer,
+// choose among ports, or change layers.
+func NewLFT(r *layered.Routing, lids *LIDs) (*LFT, error) {
 	g := r.Graph
 	if r.Kind != layered.Deterministic {
 		return nil, fmt.Errorf("%s: its switches choose among ports, and a table of InfiniBand has one for each LID: take a deterministic routing, as lash", r.Engine)
 	}
-	p := &printer{routing: r, lids: lids, last: lids.last(), ports: make([][]uint8, len(g.Switches))}
+	p := &LFT{routing: r, lids: lids, last: lids.last(), ports: make([][]uint8, len(g.Switches))}
 	p.sends = make([]bool, len(g.Switches))
 	for _, n := range g.NICs {
 		s, _ := g.SwitchOf(n.ID)
@@ -69,6 +55,26 @@ func newPrinter(r *layered.Routing, lids *LIDs) (*printer, error) {
 	return p, nil
 }
 
+// Write writes the tables as OpenSM dumps them; opensm -R file -U takes them.
+func (p *LFT) Write(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	for _, s := range p.switches() {
+		p.table(out, s)
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write forwarding tables: %w", err)
+	}
+	return nil
+}
+
+// Alone is the routing of switches that have these tables and nothing else: all packets travel in layer 0.
+func (p *LFT) Alone() (*layered.Routing, error) {
+	known := nodesOf(p.routing.Graph)
+	b := newBuilder(&forwarding{nodes: known, lids: p.lids, port: p.ports}, p.routing.Engine)
+	b.lids = p.lids
+	return b.routing()
+}
+
 // visit is a packet at a switch.
 type visit struct {
 	at weft.SwitchID
@@ -77,7 +83,7 @@ type visit struct {
 }
 
 // destination follows all ways to a NIC.
-func (p *printer) destination(d weft.NICID) error {
+func (p *LFT) destination(d weft.NICID) error {
 	g := p.routing.Graph
 	first, count := p.lids.Of(d.Node())
 	if paths := p.routing.Tables.Paths(); paths > count {
@@ -115,7 +121,7 @@ func (p *printer) destination(d weft.NICID) error {
 }
 
 // way follows one packet until somebody has been there.
-func (p *printer) way(v visit, d weft.NICID, path, lid int, seen map[visit]bool) error {
+func (p *LFT) way(v visit, d weft.NICID, path, lid int, seen map[visit]bool) error {
 	g := p.routing.Graph
 	for !seen[v] {
 		seen[v] = true
@@ -148,7 +154,7 @@ func (p *printer) way(v visit, d weft.NICID, path, lid int, seen map[visit]bool)
 }
 
 // towards are, per switch, the lowest port that begins a shortest way to home, as numbered in InfiniBand; noPath at home.
-func (p *printer) towards(home weft.SwitchID) []uint8 {
+func (p *LFT) towards(home weft.SwitchID) []uint8 {
 	if p.nearest != nil && p.home == home {
 		return p.nearest
 	}
@@ -177,7 +183,7 @@ func (p *printer) towards(home weft.SwitchID) []uint8 {
 }
 
 // toSwitch fills in the LIDs of a switch.
-func (p *printer) toSwitch(s weft.SwitchID) {
+func (p *LFT) toSwitch(s weft.SwitchID) {
 	g := p.routing.Graph
 	first, count := p.lids.Of(s.Node())
 	nic := slices.IndexFunc(g.NICs, func(n topology.NIC) bool { at, _ := g.SwitchOf(n.ID); return at == s })
@@ -197,7 +203,7 @@ func (p *printer) toSwitch(s weft.SwitchID) {
 }
 
 // switches are in the order of OpenSM: by the bytes of their GUIDs, the last byte first.
-func (p *printer) switches() []weft.SwitchID {
+func (p *LFT) switches() []weft.SwitchID {
 	g := p.routing.Graph
 	order := make([]weft.SwitchID, len(g.Switches))
 	for i := range order {
@@ -207,7 +213,7 @@ func (p *printer) switches() []weft.SwitchID {
 	return order
 }
 
-func (p *printer) table(out *bufio.Writer, s weft.SwitchID) {
+func (p *LFT) table(out *bufio.Writer, s weft.SwitchID) {
 	g := p.routing.Graph
 	id := g.Identity(s.Node())
 	lid, _ := p.lids.Of(s.Node())

@@ -32,7 +32,7 @@ func TestRoutingsOfOursComeBack(t *testing.T) {
 		lids, err := AssignLIDs(r.Graph, 0, 0)
 		require.NoError(t, err)
 		var lft, sl bytes.Buffer
-		require.NoError(t, WriteLFT(&lft, r, lids), spec)
+		require.NoError(t, writeLFT(&lft, r, lids), spec)
 		require.NoError(t, WritePathSL(&sl, r, lids))
 		levels := file("sl", sl.String())
 		again, err := Load(r.Graph, Files{LFT: file("lft", lft.String()), PathSL: &levels})
@@ -53,28 +53,33 @@ func TestRoutingsThatTablesOfInfiniBandCannotSayAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	r, err := layered.UpDownAdaptive(g, layered.Options{})
 	require.NoError(t, err)
-	assert.ErrorContains(t, WriteLFT(io.Discard, r, lids), "updn-adaptive: its switches choose among ports")
+	assert.ErrorContains(t, writeLFT(io.Discard, r, lids), "updn-adaptive: its switches choose among ports")
 	r.Kind = layered.Deterministic
-	assert.ErrorContains(t, WriteLFT(io.Discard, r, lids), "ports for packets to n")
+	assert.ErrorContains(t, writeLFT(io.Discard, r, lids), "ports for packets to n")
 
 	wide := graph(t, "irregular:64,128,3")
 	r, err = layered.UpDown(wide, layered.Options{})
 	require.NoError(t, err)
 	theirs, err := AssignLIDs(wide, 0, 0)
 	require.NoError(t, err)
-	assert.ErrorContains(t, WriteLFT(io.Discard, r, theirs),
+	assert.ErrorContains(t, writeLFT(io.Discard, r, theirs),
 		"by where they come from, and a table of InfiniBand has one for each LID: take a routing by destination alone, as updn:in-port=false")
 
 	r, err = layered.LASH(g, layered.Options{})
 	require.NoError(t, err)
-	assert.ErrorContains(t, WriteLFT(io.Discard, r, newLIDs(g)), "NIC n0 has no LID: give those of this fabric")
-	assert.ErrorIs(t, WriteLFT(broken{}, r, lids), errBroken)
+	assert.ErrorContains(t, writeLFT(io.Discard, r, newLIDs(g)), "NIC n0 has no LID: give those of this fabric")
+	assert.ErrorIs(t, writeLFT(broken{}, r, lids), errBroken)
+	assert.ErrorIs(t, WriteSL2VL(broken{}, r, lids), errBroken)
+	r.Layers = 16
+	for _, write := range []func(io.Writer, *layered.Routing, *LIDs) error{WritePathSL, WriteSL2VL} {
+		assert.ErrorContains(t, write(io.Discard, r, lids), "lash has 16 layers, and InfiniBand has 15 virtual lanes for data: take a routing of fewer layers")
+	}
 
 	torus := graph(t, "testdata/torus5.net")
 	r = open(t, torus, "testdata/torus5-lfts.dump.gz,sl2vl=testdata/torus5-sl2vl.dump.gz,path-sl=testdata/torus5-path-sl.txt")
 	lids, err = AssignLIDs(torus, 0, 0)
 	require.NoError(t, err)
-	assert.ErrorContains(t, WriteLFT(io.Discard, r, lids), "from layer 0 to 1, which a table of InfiniBand cannot say")
+	assert.ErrorContains(t, writeLFT(io.Discard, r, lids), "from layer 0 to 1, which a table of InfiniBand cannot say")
 
 	tiny := graph(t, "testdata/tiny.net")
 	text := strings.ReplaceAll(read(t, "opensm-lfts.dump"), "0x0008", "0x0009")
@@ -84,10 +89,10 @@ func TestRoutingsThatTablesOfInfiniBandCannotSayAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	lids, err = AssignLIDs(tiny, 0, 0)
 	require.NoError(t, err)
-	assert.ErrorContains(t, WriteLFT(io.Discard, r, lids), "gives NIC host0 2 addresses, and it has 1 LIDs: raise the LMC")
+	assert.ErrorContains(t, writeLFT(io.Discard, r, lids), "gives NIC host0 2 addresses, and it has 1 LIDs: raise the LMC")
 	lids, err = AssignLIDs(tiny, 0, 1)
 	require.NoError(t, err)
-	assert.NoError(t, WriteLFT(io.Discard, r, lids))
+	assert.NoError(t, writeLFT(io.Discard, r, lids))
 }
 
 type broken struct{}
@@ -115,7 +120,7 @@ func TestLanesThatDependOnTheLevelAreRefused(t *testing.T) {
 	lids, err := AssignLIDs(g, 0, 0)
 	require.NoError(t, err)
 	var lft, tables bytes.Buffer
-	require.NoError(t, WriteLFT(&lft, r, lids))
+	require.NoError(t, writeLFT(&lft, r, lids))
 	lanes := func(in, out int, ofLevel8 int) {
 		fmt.Fprintf(&tables, "%d %d : 0 1 2 3 4 5 6 7 %d 1 2 3 4 5 6 7\n", in, out, ofLevel8)
 	}
