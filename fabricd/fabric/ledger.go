@@ -68,6 +68,7 @@ func (f *Fabric) Ledger() Ledger {
 	for _, p := range f.parts {
 		l.addPart(f, p)
 	}
+	l.correct(f)
 	l.balance()
 	return l
 }

@@ -1,0 +1,32 @@
+package fabric_test
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+)
+
+// A part adds up many nodes while packets move between them, and passes packets on after its last word; it injects some, too.
+func TestTheLedgerBalancesWhileAPartIsFrozen(t *testing.T) {
+	t.Parallel()
+	l := startPartsOn(t, 3, func(h *hosts) { h.apart, h.alone = "host1", true }, nil)
+	for range 3 {
+		l.load("uniform:0.3")
+		l.more(300)
+		l.hosts.proc.Signal(syscall.SIGSTOP)
+		l.until("it is missed", func() bool { return l.Fabric.Parts()[1].State == fabric.SwitchQuiet })
+		l.more(100)
+		require.NoError(t, l.Fabric.StopTraffic())
+		ledger, err := l.Fabric.Quiesce(t.Context())
+		if err != nil {
+			require.ErrorAs(t, err, new(*fabric.StuckError))
+		}
+		require.True(t, ledger.Balanced, "%+v", ledger)
+		l.hosts.proc.Signal(syscall.SIGCONT)
+		l.until("it is back", func() bool { return l.Fabric.Parts()[1].State == fabric.SwitchUp })
+		l.sound()
+	}
+}

@@ -1,0 +1,81 @@
+package member_test
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/fabric"
+)
+
+// balances drains a fabric in which processes are frozen, as Ctrl-C does. Packets may be left, and each is in one account.
+func (l *lab) balances() fabric.Ledger {
+	l.Helper()
+	require.NoError(l, l.Fabric.StopTraffic())
+	ledger, err := l.Fabric.Quiesce(l.Context())
+	if err != nil {
+		require.ErrorAs(l, err, new(*fabric.StuckError))
+	}
+	require.True(l, ledger.Balanced, "%+v", ledger)
+	return ledger
+}
+
+// What a process has passed on between its last word and its freeze is delivered elsewhere, and is not under way to it any more.
+func TestTheLedgerBalancesWhileAProcessIsFrozen(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"s0.00", "s1.01", "s2.10"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := start(t, true)
+			p := l.be(name)
+			for range 4 {
+				l.load()
+				l.crosses(name, 100)
+				after := l.last()
+				p.Signal(syscall.SIGSTOP)
+				l.event(after, fabric.EventProcessSilent)
+				l.more(200)
+				l.balances()
+				p.Signal(syscall.SIGCONT)
+				l.event(after, fabric.EventProcessBack)
+				l.allUp()
+				l.settle()
+			}
+		})
+	}
+}
+
+// Of two stopped neighbours that answer one after the other, what the first has received of the second is more than that is known to
+// have sent.
+func TestTheLedgerBalancesWhileTwoNeighboursAreFrozenAndAnswerOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	l := start(t, true)
+	a, b := l.be("s0.00"), l.be("s1.00")
+	for i := range 6 {
+		first, second := a, b
+		if i%2 == 1 {
+			first, second = b, a
+		}
+		l.load()
+		l.crosses("s0.00", 100)
+		l.crosses("s1.00", 100)
+		after := l.last()
+		a.Signal(syscall.SIGSTOP)
+		b.Signal(syscall.SIGSTOP)
+		silent := l.event(after, fabric.EventProcessSilent)
+		l.event(silent.Seq, fabric.EventProcessSilent)
+		l.more(100)
+		l.balances()
+		first.Signal(syscall.SIGCONT)
+		l.event(after, fabric.EventProcessBack)
+		ledger := l.balances()
+		assert.False(t, ledger.Injected == 0)
+		back := l.last()
+		second.Signal(syscall.SIGCONT)
+		l.event(back, fabric.EventProcessBack)
+		l.allUp()
+		l.settle()
+	}
+}
