@@ -40,6 +40,20 @@ func TestVerifyTableHasWhatItWasComparedWith(t *testing.T) {
 	assert.Regexp(t, `\n +2 +6 +2 +33\.33% +0 +0 +0% +6 +100%\n`, out.String())
 }
 
+func TestVerifySaysWhichClaimsOfAFirmwareAreNotBelieved(t *testing.T) {
+	t.Parallel()
+	c, r := compared(t, "kary-ntree:2,2")
+	var out strings.Builder
+	require.NoError(t, printVerified(&out, c, r))
+	assert.NotContains(t, out.String(), "not believed")
+	r.Asymmetry, r.SourceBased = "mine says that it is symmetric", "mine says that only the destination matters"
+	require.NoError(t, printVerified(&out, c, r))
+	assert.Contains(t, out.String(), "\nnot believed: mine says that it is symmetric\nnot believed: mine says that only the destination matters\n")
+	data, err := json.Marshal(r)
+	require.NoError(t, err)
+	assert.Contains(t, string(data), `"asymmetry":"mine says that it is symmetric","source_based":"mine says`)
+}
+
 func TestVerifyListsTheMostFrequentRulesOnly(t *testing.T) {
 	t.Parallel()
 	c, r := compared(t, "kary-ntree:2,2")

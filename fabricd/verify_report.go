@@ -52,6 +52,11 @@ func printVerified(w io.Writer, c verify.Config, r *verify.Result) error {
 	if r.Symmetry != "" {
 		fmt.Fprintf(&b, "symmetry: %s: %s of %s\n", r.Symmetry, grouped(r.Explored), grouped(r.FaultSets))
 	}
+	for _, why := range []string{r.Asymmetry, r.SourceBased} {
+		if why != "" {
+			fmt.Fprintf(&b, "not believed: %s\n", why)
+		}
+	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)
 	}

@@ -41,6 +41,7 @@ type DestinationBased interface{ DestinationBased() }
 
 // Symmetric is a firmware for trees to which the ports of one direction are all alike: with up ports and down ports renumbered, it
 // gives the same candidates, renumbered. Fault sets that differ by the digits' values only are then the same to it.
+// The package harness/verify checks the claim.
 type Symmetric interface{ Symmetric() }
 
 // Numbered is a firmware whose channels can be numbered so that each hop of a packet is in a channel of a higher number than the

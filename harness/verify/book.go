@@ -73,6 +73,11 @@ func openBook(r *run) (_ *book, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: checkpoint %s is not one of ours: name another file, or remove it: %w", ErrConfig, b.path, err)
 	}
+	if found := (doubts{p.Result.Asymmetry, p.Result.SourceBased}); found != (doubts{}) {
+		r.doubts = found
+		r.believe()
+		r.result = r.empty()
+	}
 	like := r.empty()
 	if p.Of != b.page.Of || len(p.Done) != len(b.page.Done) ||
 		(p.Result.Numbering == nil) != (like.Numbering == nil) || (p.Result.Duato == nil) != (like.Duato == nil) {

@@ -58,7 +58,9 @@ type Config struct {
 	FixedChoice bool
 	// Subfunction, if given, is checked by Duato's condition; see [Subfunction].
 	Subfunction Subfunction
-	// NoSymmetry explores every set even when the firmware says it is the same to it as one that was explored.
+	// NoSymmetry explores every set even when the firmware says it is the same to it as one that
+	// was explored. The claim is checked at every decision; where it is wrong, every set is
+	// explored too, and [Result].Asymmetry says why.
 	NoSymmetry bool
 	Workers    int // goroutines; 0 is one per core
 	// Progress, if given, is told how many of the sets are done. It is called from one goroutine at a time.
@@ -71,6 +73,8 @@ type Config struct {
 	// Compare also asks of every set whether all pairs are connected by up/down tables made anew and physically. Several goroutines call
 	// it at once.
 	Compare func(set []Element) (updown, physical bool)
+
+	questions int // most that a check of symmetry may take; 0: maxQuestions
 }
 
 func (c *Config) check() error {

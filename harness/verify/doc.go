@@ -65,9 +65,13 @@
 // in the set are not judged, neither before it dies nor after it is back; what their packets write and wait for is explored. A packet
 // that waits for dead ports alone makes its pair unconnected, and is not one that others are taken to wait for.
 //
-// Of the firmware: the same question has the same answer. One that is [switching.DestinationBased] or [switching.Symmetric] is taken
-// at its word. Of draws, queues, time, and a packet's size, age and hops only some values are tried; the result's notes say when
-// that matters.
+// Of the firmware: the same question has the same answer. One that says it is [switching.Symmetric]
+// is held to it: for every decision that is explored and for all its images, the answers to the
+// images by the generators of the group are compared, fields and registers by what answers make of
+// them. One that says it is [switching.DestinationBased] is asked again at every decision, with
+// another source and packet each time; not with all of them. What is found wrong is not believed,
+// and the result says so ([Result].Asymmetry, [Result].SourceBased). Of draws, queues, time, and a
+// packet's size, age and hops only some values are tried; the result's notes say when that matters.
 //
 // Within all this, more is found than can happen where a cycle of channels needs packets of different moments, and where a livelock needs
 // others to write to registers in step with it; less never is.

@@ -30,6 +30,7 @@ type model struct {
 	source   switching.Sourcer  // nil: packets start with the fields of every new packet
 	assigner switching.Assigner // nil: packets go to address 0 in VC 0
 
+	apart  bool // the packets of each source are a flow, whatever the firmware says
 	merged bool // the firmware is destination-based: the packets of all sources of a destination are one flow
 	flows  []flow
 }
@@ -111,6 +112,7 @@ const maxPairs = 1 << 27
 // index makes the flows: one per destination if the firmware looks at nothing else, otherwise one per pair.
 func (m *model) index(fw switching.Firmware) {
 	_, merged := fw.(switching.DestinationBased)
+	merged = merged && !m.apart
 	if m.flows != nil && merged == m.merged {
 		return
 	}

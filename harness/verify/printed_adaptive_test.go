@@ -33,7 +33,7 @@ func TestMisrouteVectorPrintedOrBrokenIsCaught(t *testing.T) {
 			what: verify.Livelock, at: 1, ends: "comes back to where it was: livelock", length: 3,
 		},
 		{
-			name: "sets the bit of the next port", rule: vectorOffByOne, lopsided: true,
+			name: "sets the bit of the next port", rule: vectorOffByOne,
 			on: "kary-ntree:2,2", faults: 1,
 			what: verify.Livelock, at: 1, ends: "comes back to where it was: livelock", length: 5, deadlocks: 1,
 		},
@@ -100,7 +100,7 @@ func TestAdaptiveSwitchPrintedOrBrokenIsCaught(t *testing.T) {
 			what: verify.Unconnected, at: 2, ends: "unreachable: no rule for such an arrival, layer and header", length: 9,
 		},
 		{
-			name: "port field off by one", rule: portFieldOffByOne, lopsided: true,
+			name: "port field off by one", rule: portFieldOffByOne,
 			on: "kary-ntree:3,3", dead: "s0.00-s1.00 s0.01-s1.01",
 			what: verify.Unconnected, at: 2, ends: "unreachable: no rule for such an arrival, layer and header", length: 8,
 		},
@@ -115,7 +115,7 @@ func TestAdaptiveSwitchPrintedOrBrokenIsCaught(t *testing.T) {
 			what: verify.Unconnected, at: 2, ends: "4d: back to the U-turn switch: names a port or VC that is not there", length: 8,
 		},
 		{
-			name: "sets the bit of the next port", rule: vectorWrittenOffByOne, lopsided: true,
+			name: "sets the bit of the next port", rule: vectorWrittenOffByOne,
 			on: "kary-ntree:2,2", kind: verify.Any, faults: 1,
 			what: verify.Livelock, at: 1, ends: "comes back to where it was: livelock", length: 5, deadlocks: 1,
 		},

@@ -40,7 +40,6 @@ func TestChangesThatDoNoHarmWithinKMinus1Pass(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			config := verify.Config{Graph: graph(t, c.on), Firmware: with(c.real, c.rule), Sets: verify.Sets{Kind: c.kind, Max: c.faults}}
-			_, config.NoSymmetry = c.real.(switching.Numbered)
 			r := run(t, config)
 			assert.True(t, r.Pass, "%s\n%v", r, r.Counter)
 			assert.Equal(t, c.hops, r.MaxHops)

@@ -19,6 +19,8 @@ type Result struct {
 	AtOnce       int               `json:"at_once,omitempty"`   // most faults of a set dead at one moment, of those that also go
 	Registers    string            `json:"registers,omitempty"` // of firmwares that have some
 	Symmetry     string            `json:"symmetry,omitempty"`
+	Asymmetry    string            `json:"asymmetry,omitempty"`    // why a firmware that says it is symmetric was explored as if it did not
+	SourceBased  string            `json:"source_based,omitempty"` // why one that says it is destination-based was
 	FaultSets    uint64            `json:"fault_sets"`
 	Explored     uint64            `json:"explored_sets"` // the others are the same by symmetry
 	Pairs        int               `json:"pairs"`         // ordered pairs of NICs of the topology

@@ -52,6 +52,7 @@ func TestRoutingsOfIrregularTopologiesConnectEveryPairWithoutDeadlock(t *testing
 				require.NoError(t, err)
 				assert.Zero(t, r.Deadlocks, spec)
 				assert.Zero(t, r.Livelocks, spec)
+				assert.Empty(t, r.SourceBased, spec)
 			}
 		})
 	}

@@ -9,8 +9,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-
-	switching "github.com/weft-fabric/weft/switch"
 )
 
 // chunk is how many sets a worker takes at a time: enough that handing them out costs nothing, few enough that a checkpoint loses little.
@@ -29,9 +27,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		return nil, err
 	}
 	r := &run{Config: c, model: m, total: c.Sets.total()}
-	if _, ok := c.Firmware.(switching.Symmetric); ok && !c.NoSymmetry && c.Around == nil {
-		r.symmetry = newSymmetry(c.Graph, &r.Sets)
-	}
+	r.believe()
 	r.result = r.empty()
 	if r.book, err = openBook(r); err != nil {
 		return nil, err
@@ -39,6 +35,12 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	// An earlier run that was told to stop at the first may have stopped there.
 	r.stop.Store(r.StopAtFirst && len(r.result.firsts) > 0)
 	err = r.work(ctx)
+	var claim *falseClaim
+	for errors.As(err, &claim) { // what has been counted stands for nothing but itself
+		r.doubt(claim)
+		r.restart()
+		err = r.work(ctx)
+	}
 	if saved := r.book.close(r.result); err == nil {
 		err = saved
 	}
@@ -63,6 +65,8 @@ type run struct {
 	model    *model
 	total    uint64
 	symmetry *symmetry
+	check    *symmetryCheck // of symmetry
+	doubts   doubts
 	book     *book
 
 	mu     sync.Mutex
@@ -85,6 +89,7 @@ func (r *run) empty() *Result {
 	if r.symmetry != nil {
 		res.Symmetry = r.symmetry.about
 	}
+	res.Asymmetry, res.SourceBased = r.doubts.symmetric, r.doubts.destinationBased
 	if r.model.number != nil {
 		rises := true
 		res.Numbering = &rises
@@ -103,6 +108,7 @@ func (r *run) work(ctx context.Context) error {
 	for w := range r.Workers {
 		workers.Go(func() {
 			x := newExplorer(r.model, r.Subfunction)
+			x.record = r.symmetry != nil
 			for !r.stop.Load() && ctx.Err() == nil {
 				n := r.next.Add(1) - 1
 				if n >= chunks {
@@ -154,6 +160,17 @@ func (r *run) explore(ctx context.Context, x *explorer, n uint64, part *Result) 
 		t, err := x.run(set)
 		if err != nil {
 			return false, err
+		}
+		if x.wrong != nil {
+			return false, &falseClaim{of: destinationBased, err: x.wrong}
+		}
+		if r.symmetry != nil {
+			if err := r.check.check(x.space, func() bool { return ctx.Err() != nil }); err != nil {
+				return false, &falseClaim{of: symmetric, err: err}
+			}
+			if ctx.Err() != nil {
+				return true, nil
+			}
 		}
 		part.count(i, set, t, uint64(weight), r.FixedChoice)
 		if r.Compare != nil {
@@ -217,7 +234,7 @@ func (r *run) fingerprint() string {
 	if r.Sets.List != nil {
 		list = fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, r.Sets.List)))
 	}
-	return fmt.Sprintf("%s %x %s vcs=%d %s %d-%d samples=%d seed=%d group=%t list=%s when=%d most=%d regs=%d fixed=%t around=%t sub=%s nosym=%t compare=%t total=%d",
+	return fmt.Sprintf("%s %x %s vcs=%d %s %d-%d samples=%d seed=%d group=%t list=%s when=%d most=%d regs=%d fixed=%t around=%t sub=%s nosym=%t checked=true compare=%t total=%d",
 		r.Graph.Spec, graph.Sum(nil), fw, r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, r.Sets.PerGroup,
 		list, r.When, r.AtOnce, r.Regs, r.FixedChoice, r.Around != nil, sub, r.NoSymmetry, r.Compare != nil, r.total)
 }

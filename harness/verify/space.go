@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -24,10 +25,22 @@ type space struct {
 	limit   int // maxKept, but for tests
 
 	still   []switching.Still // per switch
-	queues  []map[switching.Output]int
-	sent    int  // which of packets is asked with
-	classes bool // an answer has had candidates of several classes
+	sent    int               // which of packets is asked with
+	src     int               // which of a flow's sources it is of
+	turn    int               // counts what was asked with others of both
+	wrong   error             // the firmware looks at one of them, which it says it does not
+	classes bool              // an answer has had candidates of several classes
+	record  bool              // keep what is asked, for a check of symmetry
+	asked   []asking
 	inexact
+}
+
+// asking is what the firmware was asked: the state of a packet of a flow, and of the switch that it is at.
+type asking struct {
+	flow, sw            int32
+	in                  weft.PortID
+	vc                  weft.VC
+	fields, dead, value int32
 }
 
 // maxRegisters bounds what one switch may declare: one vector per value of a digit is 64 at most.
@@ -208,6 +221,9 @@ func (e *expansion) size() int {
 // ask asks the firmware, again with other draws and queues when it looks at them.
 func (s *space) ask(f int, fs *flowSpace, id, dead, value int32) (e expansion) {
 	st := fs.states[id]
+	if s.record {
+		s.asked = append(s.asked, asking{int32(f), st.sw, st.in, st.vc, st.fields, dead, value})
+	}
 	sw := &s.still[st.sw]
 	sw.Dead = s.deads.of(dead)
 	regs := s.values.of(value)
@@ -215,7 +231,9 @@ func (s *space) ask(f int, fs *flowSpace, id, dead, value int32) (e expansion) {
 	sw.Asked, sw.Random, sw.Queued = switching.Asked{}, 0, nil
 	e.alts = append(e.alts, s.once(f, fs, id, value))
 	asked := sw.Asked
-	if !s.m.merged {
+	if s.m.merged {
+		s.otherwise(f, fs, id, value, &e.alts[0])
+	} else {
 		for s.sent = range packets {
 			s.packet = e.add(s.once(f, fs, id, value)) || s.packet
 		}
@@ -231,7 +249,7 @@ func (s *space) ask(f int, fs *flowSpace, id, dead, value int32) (e expansion) {
 	}
 	if asked.Queues {
 		s.inexact.queues = true
-		for _, q := range s.loads(sw.At.Ports()) {
+		for _, q := range loads(sw.At.Ports(), s.m.vcs) {
 			sw.Queued = q
 			e.add(s.once(f, fs, id, value))
 		}
@@ -242,20 +260,39 @@ func (s *space) ask(f int, fs *flowSpace, id, dead, value int32) (e expansion) {
 	return e
 }
 
+// otherwise asks a firmware that is [switching.DestinationBased] what it was asked before, each time
+// with another of the flow's sources and of packets. first is the answer that it gave.
+func (s *space) otherwise(f int, fs *flowSpace, id, value int32, first *alternative) {
+	srcs := s.m.flows[f].srcs
+	s.turn++
+	s.src, s.sent = s.turn%len(srcs), s.turn%len(packets)
+	a := s.once(f, fs, id, value)
+	if s.wrong == nil && !a.same(first) {
+		st := &fs.states[id]
+		s.wrong = fmt.Errorf("at %s, for a packet to %s that comes in by %v %v, it decides "+
+			"by rule %q if it is from %s (%d bytes, %d hops), by rule %q if it is from %s (%d bytes, %d hops)",
+			s.m.g.Switches[st.sw].Name, s.m.g.NICs[s.m.flows[f].dst].Name, st.in, st.vc,
+			s.rules.of(first.rule), s.m.g.NICs[srcs[0]].Name, packets[0].Size, packets[0].Hops,
+			s.rules.of(a.rule), s.m.g.NICs[srcs[s.src]].Name, packets[s.sent].Size, packets[s.sent].Hops)
+	}
+	s.src, s.sent = 0, 0
+}
+
 // packets are those that a firmware is asked with which does not say that it looks at none of this: as all that is explored, small,
 // old, far in its flow, and from afar.
 var packets = [...]weft.Header{{Size: 256}, {Size: 1}, {Size: 256, Injected: 1 << 40, Era: 1}, {Size: 256, Seq: 1001}, {Size: 256, Hops: 5, Reroutes: 3}}
 
 // add adds an alternative, and reports that there was none like it.
 func (e *expansion) add(a alternative) bool {
-	same := func(b alternative) bool {
-		return a.rule == b.rule && a.bad == b.bad && a.write == b.write && slices.Equal(a.edges, b.edges)
-	}
-	if slices.ContainsFunc(e.alts, same) {
+	if slices.ContainsFunc(e.alts, func(b alternative) bool { return a.same(&b) }) {
 		return false
 	}
 	e.alts = append(e.alts, a)
 	return true
+}
+
+func (a *alternative) same(b *alternative) bool {
+	return a.rule == b.rule && a.bad == b.bad && a.write == b.write && slices.Equal(a.edges, b.edges)
 }
 
 // draws are the random values a firmware is asked with: every residue and every leading part that a choice among so many can
@@ -268,14 +305,11 @@ func draws(n int) (d []uint64) {
 }
 
 // loads are the queues a firmware is asked with: all full, and each port's full or empty alone.
-func (s *space) loads(ports int) (l []map[switching.Output]int) {
-	if s.queues == nil {
-		s.queues = []map[switching.Output]int{}
-	}
+func loads(ports, vcs int) (l []map[switching.Output]int) {
 	fill := func(keep func(p int) bool) {
 		q := map[switching.Output]int{}
 		for p := range ports {
-			for vc := range s.m.vcs {
+			for vc := range vcs {
 				if keep(p) {
 					q[switching.Output{Port: weft.PortID(p), VC: weft.VC(vc)}] = 2
 				}
@@ -295,9 +329,7 @@ func (s *space) loads(ports int) (l []map[switching.Output]int) {
 func (s *space) once(f int, fs *flowSpace, id, value int32) alternative {
 	st, fl := fs.states[id], &s.m.flows[f]
 	sw := &s.still[st.sw]
-	pkt := packets[s.sent]
-	pkt.Src, pkt.Dst, pkt.VC, pkt.Fields = fl.srcs[0], fl.dst, st.vc, s.fields.of(st.fields)
-	d := s.m.fw.Route(&pkt, switching.Arrival{Port: st.in, VC: st.vc, From: sw.At.Roles[st.in]}, sw)
+	d := s.m.route(sw, f, s.src, st.in, st.vc, s.fields.of(st.fields), s.sent)
 	a := alternative{rule: s.rules.id(d.Rule), turn: d.Turn, write: -1, wait: -1}
 	if d.Write.Do && (d.Write.Index < 0 || d.Write.Index >= s.m.declared[st.sw]) {
 		a.bad = undeclared
@@ -361,6 +393,13 @@ func (s *space) once(f int, fs *flowSpace, id, value int32) alternative {
 		a.wait = s.wait(in, outs, one)
 	}
 	return a
+}
+
+// route asks the firmware about one of packets, of a source of a flow.
+func (m *model) route(sw *switching.Still, f, src int, in weft.PortID, vc weft.VC, fields weft.Fields, sent int) switching.Decision {
+	pkt := packets[sent]
+	pkt.Src, pkt.Dst, pkt.VC, pkt.Fields = m.flows[f].srcs[src], m.flows[f].dst, vc, fields
+	return m.fw.Route(&pkt, switching.Arrival{Port: in, VC: vc, From: sw.At.Roles[in]}, sw)
 }
 
 // handed is in which VC and with which fields a packet goes to its NIC by an edge that delivers it.
