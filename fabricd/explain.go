@@ -137,6 +137,8 @@ func (u explainFlags) run(cmd *cobra.Command, files []string) error {
 		return err
 	}
 	e := explain.New(subnet.Firmware)
+	stderr := cmd.ErrOrStderr()
+	e.Loaded = func(g *topology.Graph) { warnLeftOut(stderr, g) }
 	if u.single {
 		d, err := e.Explain(q)
 		if err != nil {

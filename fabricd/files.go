@@ -17,6 +17,22 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology/draw"
 )
 
+// loadTopology makes the graph of a spec or a file, and prints what of the file is left out.
+func loadTopology(stderr io.Writer, spec string) (*topology.Graph, error) {
+	g, err := topology.Parse(spec)
+	if err == nil {
+		warnLeftOut(stderr, g)
+	}
+	return g, err
+}
+
+// warnLeftOut prints what of a topology file is left out.
+func warnLeftOut(stderr io.Writer, g *topology.Graph) {
+	for _, text := range g.Warnings {
+		fmt.Fprintf(stderr, "warning: %s\n", text)
+	}
+}
+
 func topologyCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "topology", Aliases: []string{"topo"}, Short: "Make and check topologies"}
 	cmd.AddCommand(topologyGenerate(), topologyGraph(), topologyValidate())
@@ -35,7 +51,7 @@ func topologyGenerate() *cobra.Command {
 		Example: "  fabricd topology generate kary-ntree:4,3 --json\n  fabricd topology generate torus:4x4 --format dot | dot -Tsvg > torus.svg\n  fabricd topology convert irregular:64,128,7 --format ibnet -o fabric.net\n  fabricd topology convert fabric.net -o fabric.yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			g, err := topology.Parse(args[0])
+			g, err := loadTopology(cmd.ErrOrStderr(), args[0])
 			if err != nil {
 				return err
 			}
@@ -99,7 +115,7 @@ func topologyGraph() *cobra.Command {
 			if !ok {
 				return document.Unknown("format", format, formats)
 			}
-			g, err := topology.Parse(args[0])
+			g, err := loadTopology(cmd.ErrOrStderr(), args[0])
 			if err != nil {
 				return err
 			}
@@ -127,8 +143,8 @@ type checked struct {
 }
 
 func topologyValidate() *cobra.Command {
-	return validateCommand("validate TOPOLOGY", "Check a topology file or specification", func(name string) (checked, error) {
-		g, err := topology.Parse(name)
+	return validateCommand("validate TOPOLOGY", "Check a topology file or specification", func(stderr io.Writer, name string) (checked, error) {
+		g, err := loadTopology(stderr, name)
 		if err == nil {
 			err = g.Validate()
 		}
@@ -141,24 +157,25 @@ func topologyValidate() *cobra.Command {
 
 func scenarioCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "scenario", Short: "Check scenario files"}
-	cmd.AddCommand(validateCommand("validate SCENARIO.yaml", "Check a scenario file without running it", func(name string) (checked, error) {
+	cmd.AddCommand(validateCommand("validate SCENARIO.yaml", "Check a scenario file without running it", func(stderr io.Writer, name string) (checked, error) {
 		s, err := scenario.Read(name)
 		if err != nil {
 			return checked{}, anExperiment.unless(name, err)
 		}
 		g := s.Options.Topology
+		warnLeftOut(stderr, g)
 		return checked{Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links)}, nil
 	}))
 	return cli.Group(cmd)
 }
 
 // validateCommand checks one file and says what it holds; one that does not pass is an error, exit code 2.
-func validateCommand(use, short string, check func(name string) (checked, error)) *cobra.Command {
+func validateCommand(use, short string, check func(stderr io.Writer, name string) (checked, error)) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: yamlFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := check(args[0])
+			c, err := check(cmd.ErrOrStderr(), args[0])
 			c.File, c.Valid = args[0], err == nil
 			if asJSON {
 				if err != nil {

@@ -4,9 +4,13 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/cli"
 )
 
 func write(t *testing.T, text string) string {
@@ -154,4 +158,29 @@ func TestAMalformedScenarioIsRefusedWithFileAndLine(t *testing.T) {
 	out, _, code := fabricd(t, "scenario", "validate", write(t, failing))
 	require.Zero(t, code)
 	require.Contains(t, out, "is valid: 4 switches, 4 NICs, 8 links")
+}
+
+// Every command that takes a topology says what of its file is left out.
+func TestCommandsSayWhatOfATopologyFileIsLeftOut(t *testing.T) {
+	t.Parallel()
+	const file = "topology/testdata/forms/diagnostics.net"
+	path := write(t, "topology: "+file+"\nname: quiet\nduration: 1ms\ntraffic: none\nfirmware: lash\nexpect: {lost: 0}\n")
+	for _, args := range [][]string{
+		{"topology", "validate", file},
+		{"topology", "convert", file, "--json"},
+		{"topology", "graph", file},
+		{"routes", "-t", file},
+		{"routes", "check", "-t", file},
+		{"routes", "dump", "-t", file},
+		{"verify", "-t", file, "--faults", "0"},
+		{"reroute", "-t", file, "--all"},
+		{"explain", "-t", file, "--switch", "sw1", "--in-port", "h1", "--dst", "h3"},
+		{"scenario", "validate", path},
+		{"run", "--virtual", path},
+	} {
+		_, errs, code := fabricd(t, args...)
+		assert.NotEqual(t, cli.ExitUnusable, code, "%s: %s", args, errs)
+		assert.Equal(t, 6, strings.Count(errs, "warning: "+file+":"), "%s: %s", args, errs)
+		assert.Contains(t, errs, file+":11: left out the cable from port 3 to port 4 of", "%s", args)
+	}
 }

@@ -156,11 +156,11 @@ type asked struct {
 	prepare time.Duration           // that the method took before the first fault
 }
 
-func (u *rerouteFlags) ask(pair []string) (a asked, err error) {
+func (u *rerouteFlags) ask(stderr io.Writer, pair []string) (a asked, err error) {
 	if a.method, err = u.parsed(); err != nil {
 		return a, err
 	}
-	if a.g, err = topology.Parse(u.topology); err != nil {
+	if a.g, err = loadTopology(stderr, u.topology); err != nil {
 		return a, err
 	}
 	if a.wanted, err = u.wanted(a.g, pair); err != nil {
@@ -205,7 +205,7 @@ func (u *rerouteFlags) run(ctx context.Context, pair []string, stdout, stderr io
 	}
 	var r rerouteResult
 	_, err := unlessInterrupted(ctx, "nothing is told", func() (none struct{}, err error) {
-		a, err := u.ask(pair)
+		a, err := u.ask(stderr, pair)
 		switch {
 		case err != nil:
 		case len(u.fail) > 0:

@@ -89,9 +89,9 @@ type computed struct {
 }
 
 // compute computes the routing of that name in the topology of the flags.
-func (u *routesFlags) compute(ctx context.Context, routings ...string) ([]computed, error) {
-	return unlessInterrupted(ctx, "no routes are computed", func() (list []computed, err error) {
-		g, err := topology.Parse(u.topology)
+func (u *routesFlags) compute(cmd *cobra.Command, routings ...string) ([]computed, error) {
+	return unlessInterrupted(cmd.Context(), "no routes are computed", func() (list []computed, err error) {
+		g, err := loadTopology(cmd.ErrOrStderr(), u.topology)
 		if err != nil {
 			return nil, err
 		}
@@ -107,9 +107,9 @@ func (u *routesFlags) compute(ctx context.Context, routings ...string) ([]comput
 }
 
 // only computes the one routing of the flags, and does not survey it.
-func (u *routesFlags) only(ctx context.Context) (*layered.Routing, error) {
-	return unlessInterrupted(ctx, "no routes are computed", func() (*layered.Routing, error) {
-		g, err := topology.Parse(u.topology)
+func (u *routesFlags) only(cmd *cobra.Command) (*layered.Routing, error) {
+	return unlessInterrupted(cmd.Context(), "no routes are computed", func() (*layered.Routing, error) {
+		g, err := loadTopology(cmd.ErrOrStderr(), u.topology)
 		if err != nil {
 			return nil, err
 		}

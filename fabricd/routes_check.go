@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -51,7 +50,7 @@ Exit codes: 0 no cycle and all pairs routed, 1 a cycle or pairs without a route,
 			if err := canWrite("--scenario", file); err != nil {
 				return err
 			}
-			v, made, err := u.check(cmd.Context())
+			v, made, err := u.check(cmd)
 			if err != nil {
 				return err
 			}
@@ -83,8 +82,8 @@ type checkedRoutes struct {
 	users [][]survey.User
 }
 
-func (u *routesFlags) check(ctx context.Context) (v routesVerdict, made checkedRoutes, err error) {
-	list, err := u.compute(ctx, u.routing)
+func (u *routesFlags) check(cmd *cobra.Command) (v routesVerdict, made checkedRoutes, err error) {
+	list, err := u.compute(cmd, u.routing)
 	if err != nil {
 		return v, made, err
 	}

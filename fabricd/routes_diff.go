@@ -37,7 +37,7 @@ Pairs are source switches and NICs of others: they differ when other links are u
 		Example: "  fabricd routes diff --topology irregular:64,128,1 --routing updn --with lash",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list, err := u.compute(cmd.Context(), u.routing, with)
+			list, err := u.compute(cmd, u.routing, with)
 			if err != nil {
 				return err
 			}

@@ -156,7 +156,7 @@ warning says when the tables can deadlock without them.`,
 			if err != nil {
 				return err
 			}
-			r, err := u.only(cmd.Context())
+			r, err := u.only(cmd)
 			if err != nil {
 				return err
 			}

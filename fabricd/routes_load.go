@@ -59,7 +59,7 @@ channels carry more than so much; --with adds the curves of other routings.`,
 			if err := canWrite("--plot", file); err != nil {
 				return err
 			}
-			list, err := u.compute(cmd.Context(), append([]string{u.routing}, with...)...)
+			list, err := u.compute(cmd, append([]string{u.routing}, with...)...)
 			if err != nil {
 				return err
 			}

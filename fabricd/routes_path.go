@@ -61,7 +61,7 @@ from and where they may go. A switch stands for its first NIC. Adaptive routings
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := u.only(cmd.Context())
+			r, err := u.only(cmd)
 			if err != nil {
 				return err
 			}

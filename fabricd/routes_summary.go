@@ -66,7 +66,7 @@ func summaryOf(c computed) routesSummary {
 }
 
 func (u *routesFlags) summary(cmd *cobra.Command) error {
-	list, err := u.compute(cmd.Context(), u.routing)
+	list, err := u.compute(cmd, u.routing)
 	if err != nil {
 		return err
 	}

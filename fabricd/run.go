@@ -67,7 +67,7 @@ func runCommand() *cobra.Command {
 			if err := u.small.unused(cmd); err != nil {
 				return err
 			}
-			list, err := u.read(args)
+			list, err := u.read(cmd.ErrOrStderr(), args)
 			if err == nil {
 				err = u.placeReports(list)
 			}
@@ -118,7 +118,7 @@ type task struct {
 }
 
 // read reads all scenarios that args name. The error holds the mistakes of all of them.
-func (u runFlags) read(args []string) ([]*task, error) {
+func (u runFlags) read(stderr io.Writer, args []string) ([]*task, error) {
 	var list []*task
 	var errs []error
 	for _, arg := range args {
@@ -132,6 +132,9 @@ func (u runFlags) read(args []string) ([]*task, error) {
 			err = anExperiment.unless(path, err)
 			if err == nil && u.seed != 0 {
 				s.Options.Seed = u.seed
+			}
+			if err == nil {
+				warnLeftOut(stderr, s.Options.Topology)
 			}
 			errs = append(errs, err)
 			list = append(list, &task{path: path, scenario: s})

@@ -100,8 +100,8 @@ type tolerating struct {
 	workers    int
 }
 
-func (u *tolerateFlags) ask() (a tolerating, err error) {
-	if a.g, err = topology.Parse(u.topology); err != nil {
+func (u *tolerateFlags) ask(stderr io.Writer) (a tolerating, err error) {
+	if a.g, err = loadTopology(stderr, u.topology); err != nil {
 		return a, err
 	}
 	if a.net, err = direct.New(a.g); err != nil {
@@ -179,7 +179,7 @@ func (u *tolerateFlags) run(ctx context.Context, pair []string, stdout, stderr i
 	if err := u.check(pair); err != nil {
 		return err
 	}
-	a, err := u.ask()
+	a, err := u.ask(stderr)
 	if err != nil {
 		return err
 	}

@@ -122,8 +122,8 @@ func complete(cmd *cobra.Command, flag string, words func() []string) {
 }
 
 // options turns the flags into those of a fabric, all but the transport, and chooses a routing if none is given.
-func (u *upFlags) options() (fabric.Options, error) {
-	g, err := topology.Parse(u.topology)
+func (u *upFlags) options(stderr io.Writer) (fabric.Options, error) {
+	g, err := loadTopology(stderr, u.topology)
 	if err != nil {
 		return fabric.Options{}, err
 	}
@@ -203,7 +203,7 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 		defer on.close()
 		return on.run(ctx)
 	}
-	o, err := u.options()
+	o, err := u.options(stderr)
 	if err != nil {
 		return err
 	}

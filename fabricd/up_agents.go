@@ -327,7 +327,7 @@ func (c *onAgents) settle(ctx context.Context, term uint64) (o fabric.Options, w
 	if ended, err := c.ended(ctx); ended || err != nil {
 		return o, nil, false, err
 	}
-	if o, err = c.options(); err != nil {
+	if o, err = c.options(c.stderr); err != nil {
 		return o, nil, true, err
 	}
 	where, err = c.place(ctx, o.Topology, term)

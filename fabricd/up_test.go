@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -172,13 +173,13 @@ func TestHellosDampingAndRequeueAreThoseOfTheFlags(t *testing.T) {
 	flags := upFlags{
 		topology: "kary-ntree:2,2", routing: "updown", traffic: "none", rate: 1, hello: fabric.DefaultInterval.Duration(), multiplier: 3,
 	}
-	o, err := flags.options()
+	o, err := flags.options(io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, liveness.Config{Multiplier: 3}, o.Link.Liveness, "the fabric chooses by its size")
 	require.False(t, o.Link.NoLiveness || o.Switch.Requeue)
 
 	flags.hello, flags.helloGiven, flags.multiplier, flags.dampingHalf, flags.requeue = 7*time.Millisecond, true, 5, time.Second, true
-	o, err = flags.options()
+	o, err = flags.options(io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, liveness.Config{Interval: 7 * weft.Millisecond, Multiplier: 5, Damping: liveness.Damping{
 		HalfLife: weft.Second, Suppress: 3, Reuse: 1, Max: 4 * weft.Second,
@@ -186,7 +187,7 @@ func TestHellosDampingAndRequeueAreThoseOfTheFlags(t *testing.T) {
 	require.True(t, o.Switch.Requeue)
 
 	flags.hello = 0
-	o, err = flags.options()
+	o, err = flags.options(io.Discard)
 	require.NoError(t, err)
 	require.True(t, o.Link.NoLiveness)
 	require.Positive(t, o.Link.Liveness.Damping.HalfLife, "a signalled cut is a loss, too")

@@ -122,8 +122,8 @@ var subfunctionWords = []string{"subtrees", "groups"}
 const maxWorkers = 256
 
 // config turns the flags into what to verify.
-func (v *verifyFlags) config(stdin io.Reader) (c verify.Config, err error) {
-	if c.Graph, err = topology.Parse(v.topology); err != nil {
+func (v *verifyFlags) config(stdin io.Reader, stderr io.Writer) (c verify.Config, err error) {
+	if c.Graph, err = loadTopology(stderr, v.topology); err != nil {
 		return c, err
 	}
 	v.routing = cmp.Or(v.routing, subnet.Default(c.Graph))
@@ -187,7 +187,7 @@ func (v *verifyFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 	if err != nil {
 		return err
 	}
-	c, err := v.config(stdin)
+	c, err := v.config(stdin, stderr)
 	if err != nil {
 		return err
 	}

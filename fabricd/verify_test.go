@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -210,7 +211,7 @@ func TestVerifyRefusesWhatItCannotUse(t *testing.T) {
 func TestVerifySubfunctionNeedsATree(t *testing.T) {
 	t.Parallel()
 	v := verifyFlags{topology: "ring:4", routing: "", faults: "0", when: "before", registers: "shared", subfunction: "groups"}
-	_, err := v.config(strings.NewReader(""))
+	_, err := v.config(strings.NewReader(""), io.Discard)
 	require.ErrorContains(t, err, "--subfunction knows k-ary n-trees and m-port n-trees only, and ring:4 is none")
 }
 

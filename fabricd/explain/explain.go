@@ -17,6 +17,9 @@ type Make func(name string, g *topology.Graph) (fw switching.Firmware, vcs int, 
 // Explainer answers questions. It keeps the topologies it has read, so that many questions about one cost little. For one
 // goroutine at a time.
 type Explainer struct {
+	// Loaded, if not nil, is called with each topology that a question names for the first time.
+	Loaded func(*topology.Graph)
+
 	make    Make
 	fabrics map[[2]string]*fabric // by topology and firmware
 }
@@ -57,6 +60,9 @@ func (e *Explainer) fabric(spec, routing string) (*fabric, error) {
 		var err error
 		if g, err = topology.Parse(spec); err != nil {
 			return nil, within("topology", err)
+		}
+		if e.Loaded != nil {
+			e.Loaded(g)
 		}
 	}
 	name := cmp.Or(routing, subnet.Default(g))

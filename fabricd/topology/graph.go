@@ -59,6 +59,7 @@ type Graph struct {
 	Switches []Switch
 	NICs     []NIC
 	Links    []Link
+	Warnings []string // what of a file was left out, each with its line
 
 	generated  string                 // the spec of the generator that made it; empty for a listed graph
 	removed    []string               // the links that a file took away from what was generated

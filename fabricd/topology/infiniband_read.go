@@ -1,7 +1,9 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
@@ -14,12 +16,53 @@ func loadIBNet(name string, data []byte) (*Graph, error) {
 	if err != nil {
 		return nil, err
 	}
+	warnings, err := leaveOut(name, f)
+	if err != nil {
+		return nil, err
+	}
 	r := ibReader{name: name, fabric: f, names: ibNames(f), at: make([]weft.Node, len(f.Nodes)), nics: map[ibEnd]weft.Node{}}
 	g, err := r.graph()
-	if err != nil || f.Spec == "" {
-		return g, err
+	if err == nil && f.Spec != "" {
+		g, err = r.placed(g)
 	}
-	return r.placed(g)
+	if err != nil {
+		return nil, err
+	}
+	g.Warnings = append(f.Warnings, warnings...)
+	return g, nil
+}
+
+// leaveOut takes the links away that a graph does not have: those from a node to itself, which are loopback cables, and those between
+// two adapters. It says which.
+func leaveOut(name string, f *ibnet.Fabric) (warnings []string, err error) {
+	hasSwitch := slices.ContainsFunc(f.Nodes, func(n ibnet.Node) bool { return n.Kind == ibnet.Switch })
+	for i := range f.Nodes {
+		b := &f.Nodes[i]
+		kept := b.Connected[:0:0]
+		for _, p := range b.Connected {
+			peer := &f.Nodes[p.Peer]
+			line := cmp.Or(p.Line, peer.Line)
+			switch {
+			case p.Peer == i:
+				if p.Number <= p.PeerPort {
+					warnings = append(warnings, fmt.Sprintf("%s:%d: left out the cable from port %d to port %d of %q: both of its ends are there",
+						name, line, p.Number, p.PeerPort, clip(b.Name)))
+				}
+			case b.Kind == ibnet.CA && peer.Kind == ibnet.CA && !hasSwitch:
+				return nil, document.LineError(name, line, "", fmt.Errorf("adapter %q is linked to adapter %q, and there is no switch: expected a fabric with one",
+					clip(b.Name), clip(peer.Name)))
+			case b.Kind == ibnet.CA && peer.Kind == ibnet.CA:
+				if i < p.Peer {
+					warnings = append(warnings, fmt.Sprintf("%s:%d: left out the link from adapter %q to adapter %q: no switch is between them",
+						name, line, clip(b.Name), clip(peer.Name)))
+				}
+			default:
+				kept = append(kept, p)
+			}
+		}
+		b.Connected = kept
+	}
+	return warnings, nil
 }
 
 // ibReader turns the blocks of a file into the parts of a graph.
@@ -77,10 +120,6 @@ func (r *ibReader) graph() (*Graph, error) {
 		for _, p := range b.Connected {
 			peer := r.fabric.Nodes[p.Peer]
 			switch {
-			case b.Kind == ibnet.CA && peer.Kind == ibnet.CA:
-				if i < p.Peer {
-					r.fail(p.Line, "adapter %q is linked to adapter %q, expected a switch at one end", clip(b.Name), clip(peer.Name))
-				}
 			case b.Kind == ibnet.CA:
 				ofNICs = append(ofNICs, Link{A: r.end(p.Peer, p.PeerPort), B: r.end(i, p.Number)})
 			case peer.Kind == ibnet.Switch && i < p.Peer:

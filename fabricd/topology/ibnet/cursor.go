@@ -84,6 +84,17 @@ func (c *cursor) external() {
 	}
 }
 
+// options skips what ibsim takes after a link: w=4 s=2, its width and speed.
+func (c *cursor) options() {
+	for {
+		first, rest := cutSpace(c.rest)
+		if key, value, ok := strings.Cut(first, "="); !ok || len(key) != 1 || value == "" {
+			return
+		}
+		c.rest = rest
+	}
+}
+
 // guidOf is the GUID in a name as S-0000000000200000, 0 when there is none.
 func guidOf(name string) GUID {
 	if len(name) != 18 || name[1] != '-' {

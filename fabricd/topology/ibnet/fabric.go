@@ -63,6 +63,8 @@ type Fabric struct {
 	// Spec is what a file of ours says that it was made from, as kary-ntree:4,3; empty otherwise. It stands in a comment.
 	Spec  string
 	Nodes []Node
+	// Warnings say what of the file was skipped, each with its line.
+	Warnings []string
 }
 
 // port finds a connected port of a node, nil when it has none of that number.

@@ -3,6 +3,7 @@ package ibnet
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -131,10 +132,17 @@ func TestBadFilesAreRefusedAtTheirLine(t *testing.T) {
 		{"Switch 255 \"a\"\n", "f:1: 255 ports, expected 1 to 254"},
 		{"Switch 0 \"a\"\n", "f:1: 0 ports, expected 1 to 254"},
 		{"switchguid=zero\n", `f:1: found "switchguid=zero", expected a hexadecimal number after "switchguid=", as 0x2c9`},
-		{"\x1b[2J=zz\n", `f:1: found "\x1b[2J=zz", expected a hexadecimal number after "\x1b[2J=", as 0x2c9`},
+		{"Switch 1 \"a\"\n\x1b[2J=zz\n", `f:2: found "\x1b[2J=zz", expected a hexadecimal number after "\x1b[2J=", as 0x2c9`},
+		{"hello\n\x1b[2J=zz\n", `f:1: found "hello", expected Switch, Ca, a port as [1], a GUID or a comment`},
+		{"Switch 1 \"a\"\nhello\n", `f:2: found "hello", expected Switch, Ca, a port as [1], a GUID or a comment`},
+		{"$ ibnetdiscover\n[1] \"a\"[1]\n", "f:2: a port before the first Switch or Ca, expected its block"},
 		{"Switch 1 \"a\"\n\nRt 2 \"R-1\"\n[1] \"a\"[1]\n", `f:3: router 2 "R-1": Weft has no routers: take its block away, and the lines that lead to it`},
 		{"Switch 1 \"a\"\n\nSwitch 2 \"a\"\n", `f:3: "a" has a block at line 1 already`},
-		{"Switch 2 \"a\"\n[1] \"a\"[2]\n[2] \"a\"[1]\n", "f:2: port 1 of \"a\" leads to the same node, expected another\nf:3: port 2 of \"a\" leads to the same node, expected another"},
+		{"Switch 3 \"a\"\n[1] \"a\"[2]\n[2] \"a\"[3]\n[3] \"a\"[2]\n", `f:2: port 1 of "a" leads to port 2 of "a", which by line 3 leads to port 3 of "a"`},
+		{"Ca 1 \"a\"\n[1] \"b\"[1]\nCa 1 \"b\"\n[1] \"a\"[1]\nCa 1 \"b\"\n[1] \"a\"[2]\n", `f:6: port 1 of "b" is at line 4 already`},
+		{"Switch 1 \"a\"\nSwitch 1 \"a\"\n", `f:2: "a" has a block at line 1 already`},
+		{"Ca 1 \"a\"\nCa 2 \"a\"\n", `f:2: "a" has a block at line 1 already`},
+		{"Switch 1 \"a\"\n[1] \"b\" 2\n", `f:2: expected a port and where it leads, as [3] "S-0000000000200002"[1]`},
 		{"Switch 2 \"a\"\n[1] \"b\"[1]\n[2] \"b\"[1]\n\nSwitch 2 \"b\"\n", `f:3: port 1 of "b" is taken by line 2 already`},
 		{change("switchguid=0x200001(", "switchguid=0x200000("), `f:19: GUID 0x0000000000200000 is that of "S-0000000000200000" at line 9 too, expected one of its own`},
 		{change("\n[1](100005)", "\n[1](100001)"), `f:53: GUID 0x0000000000100001 is that of "H-0000000000100000" at line 46 too, expected one of its own`},
@@ -161,8 +169,10 @@ func TestBadFilesAreRefusedAtTheirLine(t *testing.T) {
 
 // Any bytes give a fabric whose links agree, or an error.
 func FuzzParse(f *testing.F) {
-	for _, name := range []string{"tiny.net", "tiny.ibnetdiscover"} {
-		data, err := os.ReadFile("testdata/" + name)
+	names, err := filepath.Glob("../testdata/forms/*.net")
+	require.NoError(f, err)
+	for _, name := range append(names, "testdata/tiny.net", "testdata/tiny.ibnetdiscover") {
+		data, err := os.ReadFile(name)
 		require.NoError(f, err)
 		f.Add(data)
 	}

@@ -11,6 +11,10 @@ func (p *parser) finish() {
 		return // links would only repeat it
 	}
 	if len(p.fabric.Nodes) == 0 {
+		if p.skipped.line > 0 {
+			p.fail(p.skipped.line, "%w", unknownLine(p.skipped.text))
+			return
+		}
 		p.fail(1, "%w", errors.New("no Switch and no Ca, expected a topology as ibnetdiscover prints it"))
 		return
 	}
@@ -34,8 +38,6 @@ func (p *parser) resolve() {
 					port.Number, clip(nodes[i].Name), clip(name))
 			case port.PeerPort > nodes[peer].Ports:
 				p.fail(port.Line, "leads to port %d of %q, which has %d", port.PeerPort, clip(name), nodes[peer].Ports)
-			case peer == i:
-				p.fail(port.Line, "port %d of %q leads to the same node, expected another", port.Number, clip(name))
 			}
 			port.Peer = peer
 		}

@@ -3,6 +3,9 @@ package ibnet
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/weft-fabric/weft"
@@ -11,7 +14,8 @@ import (
 
 // Parse reads the file with that name and content. Errors have the line and are collected: lines that are not of the format, a
 // name, GUID or port that is there twice, a port that the node does not have, a link that leads to no block, that the two ends do
-// not agree about, or that only one of them lists where others are listed by both. Routers are refused.
+// not agree about, or that only one of them lists where others are listed by both. Routers are refused. Lines before the first
+// block that are not of the format, and diagnostics of the tools anywhere, are skipped and named in Fabric.Warnings.
 func Parse(name string, data []byte) (*Fabric, error) {
 	if len(data) > document.MaxSize {
 		return nil, fmt.Errorf("%s: %d bytes, expected at most %d: %w", name, len(data), document.MaxSize, document.ErrTooLarge)
@@ -33,35 +37,70 @@ func Parse(name string, data []byte) (*Fabric, error) {
 	return p.fabric, nil
 }
 
-// Looks says whether the content of a file looks like the format: its first line that is neither empty nor a comment begins a block.
+// lookLines is how many lines Looks looks at; chosen by us. Prompts and diagnostics before the first block are few.
+const lookLines = 100
+
+// Looks says whether the content of a file looks like the format: one of its first lines begins a block.
 func Looks(data []byte) bool {
+	lines := 0
 	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
+		if lines++; lines > lookLines {
+			return false
 		}
-		for _, begin := range []string{"vendid=", "devid=", "sysimgguid=", "switchguid=", "caguid=", "Switch\t", "Switch ", "Ca\t", "Ca ", "Hca\t", "Chassis "} {
-			if strings.HasPrefix(line, begin) {
+		first, rest := cutSpace(strings.TrimSpace(line))
+		key, value, _ := strings.Cut(first, "=")
+		digits, name := cutSpace(rest)
+		_, noNumber := strconv.Atoi(digits)
+		switch key {
+		case "vendid", "devid", "sysimgguid", "switchguid", "caguid":
+			if strings.HasPrefix(value, "0x") {
+				return true
+			}
+		case "Switch", "Ca", "Hca":
+			if noNumber == nil && strings.HasPrefix(name, `"`) {
+				return true
+			}
+		case "Chassis":
+			if noNumber == nil {
 				return true
 			}
 		}
-		return false
 	}
 	return false
 }
 
+// cutSpace cuts a text at its first white space.
+func cutSpace(text string) (first, rest string) {
+	i := strings.IndexAny(text, " \t")
+	if i < 0 {
+		return text, ""
+	}
+	return text[:i], strings.TrimLeft(text[i:], " \t")
+}
+
 type parser struct {
-	name   string
-	fabric *Fabric
-	errs   document.Errors
-	line   int
-	text   string
+	name    string
+	fabric  *Fabric
+	errs    document.Errors
+	line    int
+	text    string
+	skipped skipped // the first line that was
+
+	begun  bool // a block has begun: what stands before is not of the file
 	broken bool // the block that is open has no node: its port lines are not looked at
+	again  bool // the block that is open is there a second time
+	at     int  // the node of the block that is open
 
 	head   head
 	byName map[string]int
 	names  map[[2]int]far // per node and port: where it leads, until all blocks are known
 	guids  map[GUID]owner
+}
+
+// skipped is a line that is not of the format.
+type skipped struct {
+	line int
+	text string
 }
 
 // head are the lines of a block before its node.
@@ -94,10 +133,7 @@ func (p *parser) fail(line int, format string, args ...any) {
 // read takes one line.
 func (p *parser) read() error {
 	text := strings.TrimSpace(p.text)
-	first, rest, _ := strings.Cut(text, " ")
-	if tab, after, ok := strings.Cut(first, "\t"); ok {
-		first, rest = tab, strings.TrimSpace(after+" "+rest)
-	}
+	first, rest := cutSpace(text)
 	switch {
 	case text == "":
 		p.broken = false
@@ -107,6 +143,12 @@ func (p *parser) read() error {
 			p.fabric.Spec = strings.TrimSpace(spec)
 		}
 		return nil
+	case diagnostic.MatchString(text), !p.begun && !begins(text):
+		p.skip(text)
+		return nil
+	}
+	p.begun = true
+	switch {
 	case strings.HasPrefix(text, "["):
 		if p.broken {
 			return nil
@@ -128,7 +170,40 @@ func (p *parser) read() error {
 		return p.key(first)
 	}
 	p.broken = true
+	return unknownLine(text)
+}
+
+func unknownLine(text string) error {
 	return fmt.Errorf("found %q, expected Switch, Ca, a port as [1], a GUID or a comment", clip(text))
+}
+
+// diagnostic is what libibumad, libibmad and the tools print when standard error is in the file too.
+var diagnostic = regexp.MustCompile(`^(ib(warn|panic|debug|error): \[|\S+\.c:\d+; )`)
+
+// opening is how lines of the format begin.
+var opening = regexp.MustCompile(`^(\[\d+\]|(Switch|Ca|Hca|Rt)\s|Chassis \d|Non-Chassis Nodes|(vendid|devid|sysimgguid|switchguids?|h?caguids?|rtguid|width|speed|extspeed)=)`)
+
+// begins reports whether a line can be the first of a file, comments aside.
+func begins(text string) bool { return opening.MatchString(text) }
+
+// skip leaves a line out, with a warning.
+func (p *parser) skip(text string) {
+	if p.skipped.line == 0 {
+		p.skipped = skipped{p.line, text}
+	}
+	p.warn(p.line, "skipped %q, which is not of the topology", clip(text))
+}
+
+// maxWarnings bounds what is told of a file; chosen by us.
+const maxWarnings = 20
+
+func (p *parser) warn(line int, format string, args ...any) {
+	switch n := len(p.fabric.Warnings); {
+	case n < maxWarnings:
+		p.fabric.Warnings = append(p.fabric.Warnings, fmt.Sprintf("%s:%d: %s", p.name, line, fmt.Sprintf(format, args...)))
+	case n == maxWarnings:
+		p.fabric.Warnings = append(p.fabric.Warnings, fmt.Sprintf("%s: more such lines follow", p.name))
+	}
 }
 
 // key reads one of vendid, devid, sysimgguid, switchguid and caguid, of which only the last two matter here.
@@ -160,7 +235,7 @@ func (p *parser) key(text string) error {
 func (p *parser) node(kind Kind, rest string) error {
 	head := p.head
 	p.head = head0
-	p.broken = true
+	p.broken, p.again = true, false
 	c := cursor{rest: rest}
 	ports, okPorts := c.number()
 	c.space()
@@ -175,9 +250,6 @@ func (p *parser) node(kind Kind, rest string) error {
 	if len(p.fabric.Nodes) >= weft.MaxSwitch+weft.MaxNIC {
 		return fmt.Errorf("more than %d switches and adapters", weft.MaxSwitch+weft.MaxNIC)
 	}
-	if first, ok := p.byName[name]; ok {
-		return fmt.Errorf("%q has a block at line %d already", clip(name), p.fabric.Nodes[first].Line)
-	}
 	n := Node{Kind: kind, Name: name, GUID: head.guid, PortGUID: head.port, Ports: ports, Line: p.line}
 	if n.GUID == 0 {
 		n.GUID = guidOf(name)
@@ -186,7 +258,11 @@ func (p *parser) node(kind Kind, rest string) error {
 		n.PortGUID = n.GUID
 	}
 	n.comment(c.rest)
+	if first, ok := p.byName[name]; ok {
+		return p.repeat(first, n)
+	}
 	number := len(p.fabric.Nodes)
+	p.at = number
 	p.byName[name] = number
 	p.fabric.Nodes = append(p.fabric.Nodes, n)
 	p.broken = false
@@ -200,6 +276,19 @@ func (p *parser) node(kind Kind, rest string) error {
 }
 
 var head0 head
+
+// repeat begins the block of a node that has one already. ibnetdiscover -g prints adapters twice that are in a chassis: such a
+// block says the same again.
+func (p *parser) repeat(first int, n Node) error {
+	was := p.fabric.Nodes[first]
+	line := was.Line
+	was.Line, was.Connected = n.Line, nil
+	if n.Kind != CA || !reflect.DeepEqual(was, n) {
+		return fmt.Errorf("%q has a block at line %d already", clip(n.Name), line)
+	}
+	p.at, p.broken, p.again = first, false, true
+	return nil
+}
 
 // claim notes whose a GUID is. The GUID of a node and of one of its ports may be the same.
 func (p *parser) claim(what string, g GUID, node int) error {
@@ -229,7 +318,7 @@ func (p *parser) port(text string) error {
 	if len(p.fabric.Nodes) == 0 {
 		return errors.New("a port before the first Switch or Ca, expected its block")
 	}
-	number := len(p.fabric.Nodes) - 1
+	number := p.at
 	n := &p.fabric.Nodes[number]
 	c := cursor{rest: text}
 	port := Port{Line: p.line}
@@ -241,11 +330,16 @@ func (p *parser) port(text string) error {
 	}
 	c.space()
 	name, okName := c.quoted()
-	port.PeerPort, okPeer = c.bracketed()
+	c.space()
+	port.PeerPort, okPeer = 1, true // as ibsim has it when the file names no port
+	if strings.HasPrefix(c.rest, "[") {
+		port.PeerPort, okPeer = c.bracketed()
+	}
 	c.external()
 	peerGUID, _ := c.parenthesised()
 	c.external()
 	c.space()
+	c.options()
 	switch {
 	case !ok || !okName || !okPeer || c.rest != "" && !c.take("#"):
 		return errors.New(`expected a port and where it leads, as [3] "S-0000000000200002"[1]`)
@@ -255,6 +349,10 @@ func (p *parser) port(text string) error {
 		return fmt.Errorf("leads to port %d of %q, expected 1 to %d", port.PeerPort, clip(name), MaxPorts)
 	}
 	if other := n.port(port.Number); other != nil {
+		was := p.names[[2]int{number, port.Number}]
+		if p.again && was.name == name && other.PeerPort == port.PeerPort && (port.GUID == 0 || port.GUID == other.GUID) {
+			return nil
+		}
 		return fmt.Errorf("port %d of %q is at line %d already", port.Number, clip(n.Name), other.Line)
 	}
 	if n.Kind == CA {
