@@ -3,9 +3,6 @@ package ibnet
 import (
 	"errors"
 	"fmt"
-	"reflect"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/weft-fabric/weft"
@@ -35,47 +32,6 @@ func Parse(name string, data []byte) (*Fabric, error) {
 		return nil, err
 	}
 	return p.fabric, nil
-}
-
-// lookLines is how many lines Looks looks at; chosen by us. Prompts and diagnostics before the first block are few.
-const lookLines = 100
-
-// Looks says whether the content of a file looks like the format: one of its first lines begins a block.
-func Looks(data []byte) bool {
-	lines := 0
-	for line := range strings.Lines(string(data)) {
-		if lines++; lines > lookLines {
-			return false
-		}
-		first, rest := cutSpace(strings.TrimSpace(line))
-		key, value, _ := strings.Cut(first, "=")
-		digits, name := cutSpace(rest)
-		_, noNumber := strconv.Atoi(digits)
-		switch key {
-		case "vendid", "devid", "sysimgguid", "switchguid", "caguid":
-			if strings.HasPrefix(value, "0x") {
-				return true
-			}
-		case "Switch", "Ca", "Hca":
-			if noNumber == nil && strings.HasPrefix(name, `"`) {
-				return true
-			}
-		case "Chassis":
-			if noNumber == nil {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// cutSpace cuts a text at its first white space.
-func cutSpace(text string) (first, rest string) {
-	i := strings.IndexAny(text, " \t")
-	if i < 0 {
-		return text, ""
-	}
-	return text[:i], strings.TrimLeft(text[i:], " \t")
 }
 
 type parser struct {
@@ -143,7 +99,7 @@ func (p *parser) read() error {
 			p.fabric.Spec = strings.TrimSpace(spec)
 		}
 		return nil
-	case diagnostic.MatchString(text), !p.begun && !begins(text):
+	case isDiagnostic(text), !p.begun && !begins(text):
 		p.skip(text)
 		return nil
 	}
@@ -175,35 +131,6 @@ func (p *parser) read() error {
 
 func unknownLine(text string) error {
 	return fmt.Errorf("found %q, expected Switch, Ca, a port as [1], a GUID or a comment", clip(text))
-}
-
-// diagnostic is what libibumad, libibmad and the tools print when standard error is in the file too.
-var diagnostic = regexp.MustCompile(`^(ib(warn|panic|debug|error): \[|\S+\.c:\d+; )`)
-
-// opening is how lines of the format begin.
-var opening = regexp.MustCompile(`^(\[\d+\]|(Switch|Ca|Hca|Rt)\s|Chassis \d|Non-Chassis Nodes|(vendid|devid|sysimgguid|switchguids?|h?caguids?|rtguid|width|speed|extspeed)=)`)
-
-// begins reports whether a line can be the first of a file, comments aside.
-func begins(text string) bool { return opening.MatchString(text) }
-
-// skip leaves a line out, with a warning.
-func (p *parser) skip(text string) {
-	if p.skipped.line == 0 {
-		p.skipped = skipped{p.line, text}
-	}
-	p.warn(p.line, "skipped %q, which is not of the topology", clip(text))
-}
-
-// maxWarnings bounds what is told of a file; chosen by us.
-const maxWarnings = 20
-
-func (p *parser) warn(line int, format string, args ...any) {
-	switch n := len(p.fabric.Warnings); {
-	case n < maxWarnings:
-		p.fabric.Warnings = append(p.fabric.Warnings, fmt.Sprintf("%s:%d: %s", p.name, line, fmt.Sprintf(format, args...)))
-	case n == maxWarnings:
-		p.fabric.Warnings = append(p.fabric.Warnings, fmt.Sprintf("%s: more such lines follow", p.name))
-	}
 }
 
 // key reads one of vendid, devid, sysimgguid, switchguid and caguid, of which only the last two matter here.
@@ -282,8 +209,7 @@ var head0 head
 func (p *parser) repeat(first int, n Node) error {
 	was := p.fabric.Nodes[first]
 	line := was.Line
-	was.Line, was.Connected = n.Line, nil
-	if n.Kind != CA || !reflect.DeepEqual(was, n) {
+	if n.Kind != CA || was.Kind != CA || was.GUID != n.GUID || was.Ports != n.Ports || was.Description != n.Description {
 		return fmt.Errorf("%q has a block at line %d already", clip(n.Name), line)
 	}
 	p.at, p.broken, p.again = first, false, true
