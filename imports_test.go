@@ -111,7 +111,7 @@ var cores = map[string]core{
 
 // drivers says which folders of this module those just above the cores may import: nothing that stands on top of them.
 var drivers = map[string][]string{
-	"fabricd/bus":    {".", "fabricd/document"},
+	"fabricd/bus":    {".", "fabricd/document", "fabricd/safefile"},
 	"switch/switchd": {".", "switch", "switch/credit", "switch/pace", "fabricd/bus"},
 	"nic/nicd":       {".", "nic", "switch/pace", "switch/switchd", "fabricd/bus"},
 	"linkmon/fault":  {".", "fabricd/document"}, // the words for faults: those who apply them import it
@@ -292,10 +292,11 @@ func natsViolations(files []source) (bad []string) {
 	return bad
 }
 
-// outside and rig are for tests only: they start processes, and build them. So does peer, which an experiment needs too.
+// outside, rig and attack are for tests only: they start processes, and build them. So does peer, which an experiment needs too.
 const (
 	outside = "fabricd/bus/outside"
 	rig     = "harness/rig"
+	attack  = "harness/attack"
 	peer    = "fabricd/subnet/opensm/peer"
 )
 
@@ -304,7 +305,7 @@ func outsideViolations(files []source) (bad []string) {
 		if f.isTest() {
 			continue
 		}
-		for _, dir := range []string{outside, rig} {
+		for _, dir := range []string{outside, rig, attack} {
 			if f.dir != dir && slices.Contains(f.imports(), module+"/"+dir) {
 				bad = append(bad, fmt.Sprintf("%s imports %q: only tests may", f.path, dir))
 			}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/draw"
@@ -77,23 +77,12 @@ func topologyGenerate() *cobra.Command {
 	return cmd
 }
 
-// output has a file written, or standard output if it has no name. What cannot be written whole is not left behind.
+// output has a file written, or standard output if it has no name. It appears whole or not at all.
 func output(cmd *cobra.Command, name string, write func(io.Writer) error) error {
 	if name == "" {
 		return write(cmd.OutOrStdout())
 	}
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	err = write(f)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		_ = os.Remove(name)
-	}
-	return err
+	return safefile.WriteTo(name, write)
 }
 
 // drawings are the formats of topology graph.

@@ -34,12 +34,12 @@ func (w *webFlags) flags(f *pflag.FlagSet) {
 
 // config completes c; what is not given is that of a folder that fabricd auth has made, which may be nil. A page that only this machine can
 // reach is not encrypted unless that is asked for.
-func (w webFlags) config(c api.WebConfig, from *auth.Folder, address string, log *slog.Logger) (_ api.WebConfig, err error) {
+func (w webFlags) config(c api.WebConfig, from *auth.Folder, address string) (_ api.WebConfig, err error) {
 	if c.CertFile, c.KeyFile = w.certFile, w.keyFile; c.CertFile == "" && c.KeyFile == "" && !loopback(address) {
 		c.CertFile, c.KeyFile = from.CertFile(), from.KeyFile()
 	}
 	if file := cmp.Or(w.tokens, from.Tokens()); file != "" {
-		c.Tokens, err = auth.OpenTokens(file, func(err error) { log.Warn("tokens", "err", err) })
+		c.Tokens, err = auth.OpenTokens(file, c.Log)
 	}
 	return c, err
 }
@@ -55,11 +55,11 @@ func loopback(address string) bool {
 type page struct{ web *api.Web }
 
 // page listens where the flags say. The default address may be taken by another fabric; then any free port does.
-func (u upFlags) page(s *api.Server, from *auth.Folder, log *slog.Logger) (page, error) {
+func (u upFlags) page(s *api.Server, from *auth.Folder, stderr io.Writer) (page, error) {
 	if u.listen == listenOff {
 		return page{}, nil
 	}
-	c, err := u.web.config(api.WebConfig{Server: s, Page: web.Handler(), List: registry.List, Log: log}, from, u.listen, log)
+	c, err := u.web.config(api.WebConfig{Server: s, Page: web.Handler(), List: registry.List, Log: u.accessLog(stderr)}, from, u.listen)
 	if err != nil {
 		return page{}, err
 	}
@@ -72,6 +72,15 @@ func (u upFlags) page(s *api.Server, from *auth.Folder, log *slog.Logger) (page,
 		err = fmt.Errorf("%w: give another with --listen, as 127.0.0.1:0 for a free port, or off", err)
 	}
 	return page{w}, err
+}
+
+// accessLog says who is let in no more, also when little else is to be said.
+func (u upFlags) accessLog(stderr io.Writer) *slog.Logger {
+	level := slog.LevelWarn
+	if u.verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
 }
 
 // address is where the page is, and the token it takes to act there.

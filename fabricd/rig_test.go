@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -119,7 +120,7 @@ func (u *up) operator(t *testing.T) *api.Client {
 }
 
 func ownRegistry(t *testing.T) string {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "run") // for its user alone, as it is made
 	t.Setenv("WEFT_RUN_DIR", dir)
 	return dir
 }

@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -174,7 +174,7 @@ func writeDeadlock(file string, v routesVerdict, made checkedRoutes) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, data, 0o644)
+	return safefile.Write(file, data)
 }
 
 func firstNIC(g *topology.Graph, s weft.SwitchID) (string, bool) {

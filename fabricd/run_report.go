@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -12,6 +11,7 @@ import (
 	"github.com/jstemmer/go-junit-report/v2/junit"
 	"github.com/spf13/cobra"
 
+	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 )
 
@@ -106,13 +106,5 @@ func writeJUnit(path string, list []*task, began time.Time) error {
 	}
 	all := junit.Testsuites{Time: suite.Time}
 	all.AddSuite(suite)
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if err := all.WriteXML(f); err != nil {
-		_ = f.Close()
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return f.Close()
+	return safefile.WriteTo(path, all.WriteXML)
 }

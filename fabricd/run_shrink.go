@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/scenario/shrink"
 )
@@ -150,7 +151,7 @@ func writeShrunk(path, from string, o shrink.Outcome) error {
 	}
 	var all bytes.Buffer
 	fmt.Fprintf(&all, "# Reduced by fabricd run --shrink.\n%s", text)
-	return os.WriteFile(path, all.Bytes(), 0o644)
+	return safefile.Write(path, all.Bytes())
 }
 
 func printShrunk(cmd *cobra.Command, path string, o shrink.Outcome) {

@@ -74,7 +74,7 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 	if err := manager.Serve(control, here); err != nil {
 		return err
 	}
-	page, err := r.page(server, r.link.folder, r.log)
+	page, err := r.page(server, r.link.folder, r.stderr)
 	if err != nil {
 		return err
 	}

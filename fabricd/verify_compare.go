@@ -2,9 +2,9 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -50,7 +50,7 @@ func writeCounterexample(path string, c verify.Config, found *verify.Counterexam
 	}
 	text, err := scenario.Write(f)
 	if err == nil {
-		err = os.WriteFile(path, text, 0o644)
+		err = safefile.Write(path, text)
 	}
 	if err != nil {
 		return fmt.Errorf("--scenario: %w", err)

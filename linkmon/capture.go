@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/capture"
 )
@@ -93,7 +94,7 @@ func (m *monitor) record(ctx context.Context, cmd *cobra.Command, c *api.Client,
 		to := out
 		if file != "-" {
 			var err error
-			if opened, err = os.Create(file); err != nil {
+			if opened, err = safefile.Create(file); err != nil {
 				return nil, err
 			}
 			to = opened

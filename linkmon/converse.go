@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/peterh/liner"
+
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 // converse reads lines from a terminal, with editing, completion and a history, until exit or Ctrl-D.
@@ -74,13 +77,8 @@ func saveHistory(line *liner.State, file string) {
 	if file == "" || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
 		return
 	}
-	tmp := file + ".new"
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return
-	}
-	_, err = line.WriteHistory(f)
-	if errors.Join(err, f.Close()) == nil {
-		_ = os.Rename(tmp, file)
+	var text bytes.Buffer
+	if _, err := line.WriteHistory(&text); err == nil {
+		_ = safefile.WriteSecret(file, text.Bytes())
 	}
 }

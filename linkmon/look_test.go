@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/harness"
 )
 
@@ -170,13 +171,18 @@ func TestWatchShowsASampleEverySecondUntilInterrupted(t *testing.T) {
 func TestAFabricThatWasKilledIsNotRunning(t *testing.T) {
 	dir := ownRegistry(t)
 	stale := filepath.Join(dir, "lab.json")
-	data, err := json.Marshal(registry.Entry{Name: "lab", PID: 7, URL: "nats://127.0.0.1:1"})
+	claim, err := registry.Take("lab")
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(stale, data, 0o600))
+	require.NoError(t, claim.Publish(registry.Entry{PID: 7, URL: "nats://127.0.0.1:1"}))
+	data, err := os.ReadFile(stale)
+	require.NoError(t, err)
+	require.NoError(t, claim.Release())
+	require.NoFileExists(t, stale)
+	require.NoError(t, safefile.WriteSecret(stale, data)) // as a killed one leaves it
 	for _, args := range [][]string{{"status"}, {"cut", "s0.0", "s1.0"}, {"--fabric", "lab", "status"}} {
 		_, errs, code := linkmon(t, args...)
 		require.Equal(t, 2, code)
 		require.Equal(t, "linkmon: no fabric is running: start one with: fabricd up\n", errs)
 	}
-	require.NoFileExists(t, stale)
+	require.FileExists(t, stale, "who only looks removes nothing")
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -66,7 +67,7 @@ func start(t *testing.T, name string, options ...harness.Option) *harness.Harnes
 
 // ownRegistry gives the test a registry of its own.
 func ownRegistry(t *testing.T) string {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "run") // for its user alone, as it is made
 	t.Setenv("WEFT_RUN_DIR", dir)
 	return dir
 }

@@ -27,7 +27,7 @@ type Session struct {
 
 // session is a browser that has shown a token.
 type session struct {
-	token string // its name; "" is that of this run
+	by    bearer
 	until time.Time
 }
 
@@ -37,7 +37,7 @@ type sessions struct {
 	list map[string]session
 }
 
-func (s *sessions) open(token string) (cookie string) {
+func (s *sessions) open(by bearer) (cookie string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, oldest := time.Now(), ""
@@ -55,7 +55,7 @@ func (s *sessions) open(token string) (cookie string) {
 		s.list = map[string]session{}
 	}
 	cookie = rand.Text()
-	s.list[cookie] = session{token, now.Add(sessionTime)}
+	s.list[cookie] = session{by, now.Add(sessionTime)}
 	return cookie
 }
 
@@ -66,23 +66,51 @@ func (s *sessions) find(cookie string) (session, bool) {
 	return one, ok && time.Now().Before(one.until)
 }
 
+// drop ends the sessions of which holds is false, or whose time is over, and returns how many the former are.
+func (s *sessions) drop(holds func(session) bool) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c, one := range s.list {
+		if lasts := time.Now().Before(one.until); !lasts || !holds(one) {
+			delete(s.list, c)
+			if lasts {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // cookie is the name of ours: browsers do not tell the ports of a host apart.
 func (w *Web) cookie() string {
 	return fmt.Sprintf("weft-%d", w.listen.Addr().(*net.TCPAddr).Port)
 }
 
-// bearer is what the token of a request lets its bearer do, and the token's name.
-func (w *Web) bearer(r *http.Request) (auth.Access, string) {
+// bearer is somebody who has shown a token. The zero value has not.
+type bearer struct {
+	role  auth.Access
+	token auth.Token // the zero value is that of this run
+}
+
+// bearer is who a request comes from, by its token.
+func (w *Web) bearer(r *http.Request) bearer {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	switch {
 	case !ok || len(token) > maxToken:
-		return 0, ""
+		return bearer{}
 	case subtle.ConstantTimeCompare([]byte(token), []byte(w.token)) == 1:
-		return auth.Operate, ""
+		return bearer{role: auth.Operate}
 	case w.Tokens != nil:
-		return w.Tokens.Access(token)
+		if t, ok := w.Tokens.Find(token); ok {
+			return bearer{t.Role, t}
+		}
 	}
-	return 0, ""
+	return bearer{}
+}
+
+// holds reports whether the token that somebody has shown has not been taken back.
+func (w *Web) holds(b bearer) bool {
+	return b.token == auth.Token{} || w.Tokens != nil && w.Tokens.Holds(b.token)
 }
 
 const maxToken = 1024 // bytes; ours have 26
@@ -90,8 +118,8 @@ const maxToken = 1024 // bytes; ours have 26
 // access is what a request may. Who reaches a server that only this machine can reach may look. A cookie lets nobody act: a page of
 // somebody else can make a browser send it.
 func (w *Web) access(r *http.Request) auth.Access {
-	if a, _ := w.bearer(r); a != 0 {
-		return a
+	if b := w.bearer(r); b.role != 0 {
+		return b.role
 	}
 	if w.Loopback() {
 		return auth.View
@@ -100,8 +128,7 @@ func (w *Web) access(r *http.Request) auth.Access {
 	if err != nil {
 		return 0
 	}
-	s, ok := w.sessions.find(c.Value)
-	if ok && (s.token == "" || w.Tokens != nil && w.Tokens.Named(s.token) != 0) { // its token may have been taken back
+	if s, ok := w.sessions.find(c.Value); ok && w.holds(s.by) {
 		return auth.View
 	}
 	return 0
@@ -129,20 +156,19 @@ func (w *Web) tokenMissing(out http.ResponseWriter, what string) {
 }
 
 func (w *Web) mayLook(r *http.Request) bool {
-	a, _ := w.bearer(r)
-	return a == auth.View
+	return w.bearer(r).role == auth.View
 }
 
 // session answers with what a token may, and gives a browser a cookie for it.
 func (w *Web) session(out http.ResponseWriter, r *http.Request) {
-	a, name := w.bearer(r)
-	if a == 0 {
+	by := w.bearer(r)
+	if by.role == 0 {
 		w.tokenMissing(out, "a session needs the token of this run")
 		return
 	}
 	http.SetCookie(out, &http.Cookie{
-		Name: w.cookie(), Value: w.sessions.open(name), Path: root + "/", MaxAge: int(sessionTime / time.Second),
+		Name: w.cookie(), Value: w.sessions.open(by), Path: root + "/", MaxAge: int(sessionTime / time.Second),
 		HttpOnly: true, Secure: w.certificate != nil, SameSite: http.SameSiteStrictMode,
 	})
-	send(out, http.StatusOK, Session{a})
+	send(out, http.StatusOK, Session{by.role})
 }

@@ -5,43 +5,61 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"time"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 )
 
-// bounded makes as many answers at a time as there are places; some more requests wait a moment, and the rest is refused at once. Who
-// reads slowly keeps a place among those that wait, and not one of the few.
-func (w *Web) bounded(places chan struct{}, next http.HandlerFunc) http.HandlerFunc {
+// bounded makes as many answers at a time as there are places; some more requests wait a moment, and the rest is refused at once: of each
+// client so many, whatever others do. Who sends or reads slowly keeps one of the requests of its own, and no place.
+func (w *Web) bounded(places *places, next http.HandlerFunc) http.HandlerFunc {
 	return func(out http.ResponseWriter, r *http.Request) {
-		select {
-		case w.queued <- struct{}{}:
-			defer func() { <-w.queued }()
-		default:
-			busy(out, http.StatusTooManyRequests, "requests")
+		client := w.client(r)
+		if !w.held.take(client) {
+			busy(out, http.StatusTooManyRequests, "requests of this client")
 			return
 		}
-		patience := time.NewTimer(queueTime)
-		defer patience.Stop()
-		select {
-		case places <- struct{}{}:
-		case <-patience.C:
+		defer w.held.give(client)
+		r.Body = http.MaxBytesReader(out, r.Body, maxBody)
+		if places == w.orders { // only orders say something in their body
+			r.Body = received(r.Body)
+		}
+		switch err := places.take(r.Context(), client, queueTime); {
+		case errors.Is(err, errNoPlace):
 			busy(out, http.StatusServiceUnavailable, "requests")
 			return
-		case <-r.Context().Done():
-			return
+		case err != nil:
+			return // who asked is gone
 		}
-		r.Body = http.MaxBytesReader(out, r.Body, maxBody)
 		made := made{ResponseWriter: out, code: http.StatusOK}
 		func() {
-			defer func() { <-places }() // also when it panics
+			defer places.leave(client) // also when it panics
 			next(&made, r)
 		}()
 		out.WriteHeader(made.code)
 		_, _ = out.Write(made.body.Bytes()) // who asked may be gone
 	}
 }
+
+// received is a body once all of it is here, or as much as came before an error, which follows it.
+func received(body io.ReadCloser) io.ReadCloser {
+	data, err := io.ReadAll(body)
+	rest := io.Reader(bytes.NewReader(data))
+	if err != nil {
+		rest = io.MultiReader(rest, broken{err})
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{rest, body}
+}
+
+// broken is a reader that fails.
+type broken struct{ err error }
+
+// Read implements [io.Reader].
+func (i broken) Read([]byte) (int, error) { return 0, i.err }
 
 // made is an answer that is not sent yet.
 type made struct {
@@ -58,6 +76,7 @@ func (m *made) Write(data []byte) (int, error) { return m.body.Write(data) }
 
 func busy(out http.ResponseWriter, code int, what string) {
 	out.Header().Set("Retry-After", "1")
+	out.Header().Set("Connection", "close") // what is left of a body is not waited for
 	refuse(out, code, fmt.Errorf("too many %s at once: try again in a second", what))
 }
 

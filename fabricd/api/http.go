@@ -16,8 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
@@ -25,12 +23,14 @@ import (
 
 // Bounds of the HTTP side, chosen by us. Beyond them requests are refused, or wait in the kernel, and the fabric goes on.
 const (
-	maxConns    = 256              // connections that are held
+	maxConns    = 512              // connections that are held; see conns
 	maxBusy     = 4                // requests that are answered at a time, streams apart: answers are made by few cores
 	maxOrders   = 4                // and orders: one that waits for a repair keeps nobody from looking
-	maxQueued   = 60               // requests that wait for that
-	queueTime   = 2 * time.Second  // and for how long
-	maxStreams  = 32               // viewers
+	maxHeld     = 32               // requests of one client that are received, answered, sent, or wait to be answered
+	queueTime   = 2 * time.Second  // and for how long they wait
+	maxStreams  = 64               // viewers
+	maxWatching = 16               // and those of one client
+	lookTime    = time.Second / 4  // between looks whether tokens of streams and sessions still hold
 	maxBody     = 1 << 20          // bytes of a request
 	maxHeader   = 16 << 10         // bytes
 	headerTime  = 5 * time.Second  // to send a header
@@ -58,6 +58,7 @@ type Web struct {
 	WebConfig
 	token   string
 	listen  net.Listener
+	conns   *conns // those that it has accepted
 	host    string // as given to listen on
 	handler http.Handler
 
@@ -69,8 +70,9 @@ type Web struct {
 	sampling sync.Mutex
 	sampler  *fabric.Sampler // guarded by sampling: of what is asked for now and then; nil: nothing has been
 
-	// A place each; bounds: maxBusy, maxOrders, all of these and maxQueued, maxStreams.
-	busy, orders, queued, streams chan struct{}
+	busy, orders   *places
+	held, watching shares
+	streams        streams
 }
 
 // NewWeb listens on an address, as 127.0.0.1:8420. Run serves; the listener is closed with it, or by Close.
@@ -91,11 +93,11 @@ func NewWeb(address string, c WebConfig) (*Web, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &Web{
-		WebConfig: c, token: rand.Text(), listen: l, host: host, certificate: cert,
-		busy: make(chan struct{}, maxBusy), orders: make(chan struct{}, maxOrders), queued: make(chan struct{}, maxBusy+maxOrders+maxQueued), streams: make(chan struct{}, maxStreams),
+		WebConfig: c, token: rand.Text(), listen: l, conns: &conns{Listener: l}, host: host, certificate: cert,
+		busy: newPlaces(maxBusy), orders: newPlaces(maxOrders), held: shares{limit: maxHeld}, watching: shares{limit: maxWatching},
 	}
 	w.listing = c.Server.listing
-	w.handler = w.guard(w.mux())
+	w.handler = keeping(w.guard(w.mux()))
 	return w, nil
 }
 
@@ -146,13 +148,16 @@ func (w *Web) Run(ctx context.Context) error {
 	srv := &http.Server{
 		Handler: w.handler, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: requestTime,
 		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		BaseContext: func(net.Listener) context.Context { return live },
-		ErrorLog:    slog.NewLogLogger(w.Log.Handler(), slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context { return live }, ConnContext: withConn,
+		ErrorLog: slog.NewLogLogger(w.Log.Handler(), slog.LevelDebug),
 	}
-	listen := netutil.LimitListener(w.listen, maxConns)
+	listen := net.Listener(w.conns)
 	if w.certificate != nil { // over HTTP/1.1: with HTTP/2 the bound of connections would not bound requests
 		listen = tls.NewListener(listen, &tls.Config{GetCertificate: w.certificate.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
 	}
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	looking.Go(func() { w.expel(live) })
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(listen) }()
 	select {
@@ -225,8 +230,7 @@ func (w *Web) sameOrigin(origin, host string) bool {
 
 // known reports whether a request comes with a token.
 func (w *Web) known(r *http.Request) bool {
-	a, _ := w.bearer(r)
-	return a != 0
+	return w.bearer(r).role != 0
 }
 
 // clip shortens what somebody else has written for an error.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 // certificate is that of the HTTP side, read again when its file has changed.
@@ -38,7 +38,7 @@ func openCertificate(certFile, keyFile string) (*certificate, error) {
 
 // read reads the files. The caller holds mu, or nobody else has c.
 func (c *certificate) read(now time.Time) error {
-	if err := bus.CheckPrivate(c.keyFile); err != nil {
+	if err := safefile.CheckSecret(c.keyFile); err != nil {
 		return err
 	}
 	info, err := os.Stat(c.certFile)

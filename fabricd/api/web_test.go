@@ -39,7 +39,7 @@ func (s *served) serveWebAt(address string, c WebConfig) *webbed {
 	t := s.t
 	t.Helper()
 	w, err := NewWeb(address, WebConfig{
-		Server: s.server, Tokens: c.Tokens, CertFile: c.CertFile, KeyFile: c.KeyFile,
+		Server: s.server, Tokens: c.Tokens, CertFile: c.CertFile, KeyFile: c.KeyFile, Log: c.Log,
 		Page: http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(out, "the page") }),
 		List: func() ([]registry.Entry, error) {
 			return []registry.Entry{{Name: "lab", Page: "http://127.0.0.1:1/", Token: "secret"}, {Name: "other", Token: "secret"}}, nil
@@ -111,11 +111,19 @@ type sse struct {
 
 func (x *webbed) stream(last string) *sse {
 	x.t.Helper()
+	return x.streamAs(func(r *http.Request) {
+		if last != "" {
+			r.Header.Set("Last-Event-ID", last)
+		}
+	})
+}
+
+// streamAs opens a stream by a request as edit leaves it.
+func (x *webbed) streamAs(edit func(*http.Request)) *sse {
+	x.t.Helper()
 	r, err := http.NewRequestWithContext(x.t.Context(), "GET", x.web.URL()+"api/v1/stream", nil)
 	require.NoError(x.t, err)
-	if last != "" {
-		r.Header.Set("Last-Event-ID", last)
-	}
+	edit(r)
 	answer, err := x.client.Do(r)
 	require.NoError(x.t, err)
 	require.Equal(x.t, http.StatusOK, answer.StatusCode)

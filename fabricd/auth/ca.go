@@ -12,11 +12,11 @@ import (
 	"fmt"
 	"math/big"
 	"net"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 // How long certificates are valid. Chosen by us: that of a host for as long as public authorities allow, its authority for longer than the
@@ -54,14 +54,11 @@ func newAuthority(fabric string, now time.Time) (a authority, key []byte, err er
 
 // readAuthority reads one from two files in PEM. The key may be in any of the usual encodings.
 func readAuthority(certPath, keyPath string, now time.Time) (a authority, err error) {
-	if err := bus.CheckPrivate(keyPath); err != nil {
-		return a, err
-	}
 	if a.cert, err = bus.ReadCertificate(certPath); err != nil {
 		return a, err
 	}
 	a.pem = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
-	keyText, err := os.ReadFile(keyPath)
+	keyText, err := safefile.ReadSecret(keyPath)
 	if err != nil {
 		return a, fmt.Errorf("key of the authority: %w", err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 // Names of files. Those of a folder that is copied to where it is used are constant.
@@ -101,6 +102,12 @@ type Dir struct {
 
 // Open opens a folder that Init has made, for this process alone until Close.
 func Open(path string) (*Dir, error) {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not there: make it with fabricd auth init --dir %s", path, path)
+	}
+	if _, err := os.Lstat(filepath.Join(path, stateFile)); errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s holds no keys of a fabric: make them with fabricd auth init --dir %s", path, path)
+	}
 	d, err := hold(path)
 	if err != nil {
 		return nil, err
@@ -112,11 +119,12 @@ func Open(path string) (*Dir, error) {
 }
 
 func hold(path string) (*Dir, error) {
-	d := &Dir{path: path, lock: flock.New(filepath.Join(path, ".lock"), flock.SetPermissions(0o600))}
+	if _, err := safefile.Folder(path); err != nil {
+		return nil, fmt.Errorf("folder of keys: %w", err)
+	}
+	d := &Dir{path: path, lock: safefile.NewLock(filepath.Join(path, ".lock"), 0o600)}
 	ok, err := d.lock.TryLock()
 	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("%s is not there: make it with fabricd auth init --dir %s", path, path)
 	case err != nil:
 		return nil, fmt.Errorf("folder of keys %s: %w", path, err)
 	case !ok:
@@ -129,10 +137,7 @@ func hold(path string) (*Dir, error) {
 func (d *Dir) Close() error { return d.lock.Unlock() }
 
 func (d *Dir) load() error {
-	text, err := os.ReadFile(d.file(stateFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s holds no keys of a fabric: make them with fabricd auth init --dir %s", d.path, d.path)
-	}
+	text, err := safefile.ReadSecret(d.file(stateFile))
 	if err != nil {
 		return fmt.Errorf("folder of keys: %w", err)
 	}
@@ -150,7 +155,7 @@ func (d *Dir) save() error {
 	if err != nil {
 		return err
 	}
-	return bus.WritePrivate(d.file(stateFile), append(text, '\n'))
+	return safefile.WriteSecret(d.file(stateFile), append(text, '\n'))
 }
 
 func (d *Dir) file(name string) string { return filepath.Join(d.path, filepath.FromSlash(name)) }
@@ -158,10 +163,10 @@ func (d *Dir) file(name string) string { return filepath.Join(d.path, filepath.F
 // write writes one file of the folder, readable by its user only.
 func (d *Dir) write(name string, text []byte) error {
 	path := d.file(name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if _, err := safefile.Folder(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("folder of keys: %w", err)
 	}
-	return bus.WritePrivate(path, text)
+	return safefile.WriteSecret(path, text)
 }
 
 func (d *Dir) writeKey(name string, k bus.Key) error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 // Options say what Init makes. Fabric and Dir are required.
@@ -27,7 +28,7 @@ func Init(o Options) (d *Dir, tokens []NewToken, err error) {
 	if err := o.complete(); err != nil {
 		return nil, nil, err
 	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+	if _, err := safefile.Folder(o.Dir); err != nil {
 		return nil, nil, fmt.Errorf("folder of keys: %w", err)
 	}
 	if d, err = hold(o.Dir); err != nil {

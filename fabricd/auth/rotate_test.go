@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 // process is one that runs with credentials of a folder of its own, as on a host.
@@ -34,7 +35,7 @@ func (l *lab) run(creds, signer string) *process {
 	p := &process{file: l.file("copy-" + l.t.Name()[:3] + "-" + time.Now().Format("150405.000000") + ".creds")}
 	text, err := os.ReadFile(l.file(creds))
 	require.NoError(l.t, err)
-	require.NoError(l.t, bus.WritePrivate(p.file, text))
+	require.NoError(l.t, safefile.WriteSecret(p.file, text))
 	p.Identity, err = bus.OpenIdentity(p.file)
 	require.NoError(l.t, err)
 	signerFile := ""
@@ -120,7 +121,7 @@ func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 				require.Eventually(t, func() bool { return l.ask(l.credentials("users/viewer/viewer.creds")) == nil }, patience, 20*time.Millisecond)
 			}
 			for name, text := range old {
-				require.NoError(t, bus.WritePrivate(l.file("old.creds"), text))
+				require.NoError(t, safefile.WriteSecret(l.file("old.creds"), text))
 				err := l.ask(l.credentials("old.creds"))
 				require.ErrorContains(t, err, "refuses the user of", name)
 				require.ErrorContains(t, err, "revoked or expired", name)
@@ -134,7 +135,7 @@ func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 			// A server that was away knows it from what the others, or its own disk, have kept.
 			l.servers[0].Kill()
 			l.servers[0].Start()
-			require.NoError(t, bus.WritePrivate(l.file("old.creds"), old["users/viewer/viewer.creds"]))
+			require.NoError(t, safefile.WriteSecret(l.file("old.creds"), old["users/viewer/viewer.creds"]))
 			require.ErrorContains(t, l.ask(l.credentials("old.creds")), "refuses")
 			require.Eventually(t, func() bool { return l.ask(l.credentials("users/viewer/viewer.creds")) == nil }, patience, 20*time.Millisecond)
 		})
@@ -208,8 +209,8 @@ func TestTLSThatFailsSaysWhy(t *testing.T) {
 	require.ErrorContains(t, l.ask(wrong), "we do not know who signed its certificate: give the certificate of that authority with --tlsca")
 	require.NoError(t, os.Chmod(l.file("users/viewer/viewer.creds"), 0o644))
 	err = l.ask(l.credentials("users/viewer/viewer.creds"))
-	require.ErrorIs(t, err, bus.ErrNotPrivate)
-	require.ErrorContains(t, err, "run chmod o= ")
+	require.ErrorIs(t, err, safefile.ErrUnsafe)
+	require.ErrorContains(t, err, "run chmod go= ")
 }
 
 // Whoever meets a certificate that has expired says whose it is, since when, and which file it is if that is here. To rotate mends it, though no

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -8,16 +9,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
-
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 // Access is what a token of the HTTP API lets its bearer do.
@@ -60,9 +60,8 @@ func (a *Access) UnmarshalText(text []byte) (err error) {
 }
 
 const (
-	maxTokens    = 1000            // of one file; chosen by us
-	maxTokenFile = 1 << 20         // bytes
-	lookEvery    = time.Second / 2 // for changes of the file
+	maxTokens = 1000            // of one file; chosen by us
+	lookEvery = time.Second / 4 // for changes of the file
 )
 
 // entry is a token in the file: what it is is not in there.
@@ -113,7 +112,7 @@ func RemoveToken(path, name string) error {
 }
 
 func changeTokens(path string, change func([]entry) ([]entry, error)) error {
-	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	lock := safefile.NewLock(path+".lock", 0o600)
 	if err := lock.Lock(); err != nil {
 		return fmt.Errorf("tokens: %w", err)
 	}
@@ -129,24 +128,18 @@ func changeTokens(path string, change func([]entry) ([]entry, error)) error {
 	if err != nil {
 		return err
 	}
-	return bus.WritePrivate(path, append(text, '\n'))
+	return safefile.WriteSecret(path, append(text, '\n'))
 }
 
 func readTokens(path string) ([]entry, error) {
-	if err := bus.CheckPrivate(path); err != nil {
-		return nil, err
-	}
-	info, err := os.Stat(path)
-	if err == nil && info.Size() > maxTokenFile {
-		err = fmt.Errorf("it has %d bytes, more than %d", info.Size(), maxTokenFile)
-	}
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(path)
-	}
+	text, err := safefile.ReadSecret(path)
 	if err != nil {
 		return nil, fmt.Errorf("tokens: %w", err)
 	}
+	return parseTokens(path, text)
+}
+
+func parseTokens(path string, text []byte) ([]entry, error) {
 	var list []entry
 	if err := json.Unmarshal(text, &list); err != nil {
 		return nil, fmt.Errorf("tokens: %s: %w: make it with fabricd auth token", path, err)
@@ -167,75 +160,80 @@ func hash(token string) string {
 // Tokens are those of a file, as it is now. Methods may be called concurrently.
 type Tokens struct {
 	path string
-	log  func(error)
+	log  *slog.Logger
 
 	mu     sync.Mutex
+	text   []byte    // guarded by mu: of the file that list is from
 	list   []entry   // guarded by mu
+	failed string    // guarded by mu: why no token holds; empty: they hold
 	looked time.Time // guarded by mu
-	as     os.FileInfo
 }
 
-// OpenTokens reads a file of tokens. It is read again when it has changed; onError, which may be nil, is told when that fails: what held
-// before holds then.
-func OpenTokens(path string, onError func(error)) (*Tokens, error) {
-	if onError == nil {
-		onError = func(error) {}
-	}
-	t := &Tokens{path: path, log: onError, looked: time.Now()}
-	var err error
-	if t.as, err = os.Stat(path); err != nil {
-		return nil, fmt.Errorf("tokens: %w", err)
-	}
-	if t.list, err = readTokens(path); err != nil {
+// Token is one of a file, as it was when its bearer showed it.
+type Token struct {
+	Name string
+	Role Access
+	sum  string // another token of the same name is not this one
+}
+
+// OpenTokens reads a file of tokens. It is read again and again: a token that is gone from it holds no more, and none does
+// while the file is gone, or is not safe from others. Both are logged.
+func OpenTokens(path string, log *slog.Logger) (*Tokens, error) {
+	list, err := readTokens(path)
+	if err != nil {
 		return nil, err
 	}
-	return t, nil
+	return &Tokens{path: path, log: log, list: list, looked: time.Now()}, nil
 }
 
-// Access is what a token lets its bearer do, and its name: nothing if there is no such token.
-func (t *Tokens) Access(token string) (Access, string) {
-	sum := []byte(hash(token))
+// Find is the token with that secret, if it is in the file.
+func (t *Tokens) Find(secret string) (Token, bool) {
+	sum := []byte(hash(secret))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.refresh()
 	for _, e := range t.list {
 		if subtle.ConstantTimeCompare(sum, []byte(e.SHA256)) == 1 {
-			return e.Role, e.Name
+			return Token{e.Name, e.Role, e.SHA256}, true
 		}
 	}
-	return 0, ""
+	return Token{}, false
 }
 
-// Named is what the token of a name lets its bearer do now.
-func (t *Tokens) Named(name string) Access {
+// Holds reports whether a token is still in the file.
+func (t *Tokens) Holds(token Token) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.refresh()
-	for _, e := range t.list {
-		if e.Name == name {
-			return e.Role
-		}
-	}
-	return 0
+	return slices.ContainsFunc(t.list, func(e entry) bool { return e.SHA256 == token.sum })
 }
 
-// refresh reads the file again when it has changed. The caller holds mu.
+// refresh reads the file again, unless it has just been read. The caller holds mu.
 func (t *Tokens) refresh() {
 	if time.Since(t.looked) < lookEvery {
 		return
 	}
 	t.looked = time.Now()
-	as, err := os.Stat(t.path)
-	if err == nil && os.SameFile(as, t.as) && as.ModTime().Equal(t.as.ModTime()) && as.Size() == t.as.Size() {
+	text, err := safefile.ReadSecret(t.path)
+	if err == nil && t.failed == "" && bytes.Equal(text, t.text) {
 		return
 	}
 	var list []entry
 	if err == nil {
-		list, err = readTokens(t.path)
+		list, err = parseTokens(t.path, text)
 	}
-	if err != nil {
-		t.log(err)
-		return
+	for _, was := range t.list {
+		if err == nil && !slices.ContainsFunc(list, func(e entry) bool { return e.SHA256 == was.SHA256 }) {
+			t.log.Warn("a token was removed: it holds no more", "token", was.Name, "file", t.path)
+		}
 	}
-	t.list, t.as = list, as
+	switch {
+	case err != nil && err.Error() != t.failed:
+		t.failed = err.Error()
+		t.log.Warn("no token of the file holds until this is mended", "file", t.path, "err", err)
+	case err == nil && t.failed != "":
+		t.failed = ""
+		t.log.Warn("the tokens of the file hold again", "file", t.path, "tokens", len(list))
+	}
+	t.list, t.text = list, text
 }

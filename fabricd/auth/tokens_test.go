@@ -1,17 +1,23 @@
 package auth_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/auth"
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/safefile"
+	"github.com/weft-fabric/weft/harness/attack"
 )
 
 func TestTokensOfAFile(t *testing.T) {
@@ -26,14 +32,17 @@ func TestTokensOfAFile(t *testing.T) {
 	for _, secret := range []string{look.Secret, act.Secret} {
 		require.NotContains(t, string(text), secret, "what it is is not in the file")
 	}
-	var told []error
-	tokens, err := auth.OpenTokens(file, func(err error) { told = append(told, err) })
+	log := &output{}
+	tokens, err := auth.OpenTokens(file, slog.New(slog.NewTextHandler(log, nil)))
 	require.NoError(t, err)
 	for secret, want := range map[string]auth.Access{look.Secret: auth.View, act.Secret: auth.Operate, "": 0, look.Secret + "x": 0, strings.ToLower(act.Secret): 0} {
-		got, _ := tokens.Access(secret)
-		require.Equal(t, want, got)
+		got, ok := tokens.Find(secret)
+		require.Equal(t, want, got.Role)
+		require.Equal(t, want != 0, ok)
 	}
-	require.Equal(t, auth.Operate, tokens.Named("ann"))
+	ann, _ := tokens.Find(act.Secret)
+	require.Equal(t, "ann", ann.Name)
+	require.True(t, tokens.Holds(ann))
 
 	require.ErrorContains(t, auth.RemoveToken(file, "an"), `did you mean "ann"?`)
 	_, err = auth.AddToken(file, "ann", auth.View)
@@ -45,11 +54,78 @@ func TestTokensOfAFile(t *testing.T) {
 	_, err = auth.ParseAccess("opperate")
 	require.ErrorContains(t, err, `did you mean "operate"?`)
 
-	// What cannot be read any more leaves what held before, and is told.
-	require.NoError(t, bus.WritePrivate(file, []byte("nonsense")))
-	require.Eventually(t, func() bool { tokens.Named("ann"); return len(told) > 0 }, patience, 10*time.Millisecond)
-	require.ErrorContains(t, told[0], file)
-	require.Equal(t, auth.Operate, tokens.Named("ann"))
+	// Another of the same name is not the one that was shown.
+	require.NoError(t, auth.RemoveToken(file, "ann"))
+	_, err = auth.AddToken(file, "ann", auth.Operate)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return !tokens.Holds(ann) }, patience, 10*time.Millisecond)
+	require.Contains(t, log.String(), `a token was removed: it holds no more" token=ann`)
+}
+
+// A file that is gone, not safe or no file of tokens lets nobody in, and that is told once. When it is mended its tokens hold.
+func TestAFileOfTokensThatIsNotAsItShouldBe(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "leader")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	file := filepath.Join(dir, "tokens.json")
+	made, err := auth.AddToken(file, "ann", auth.Operate)
+	require.NoError(t, err)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	log := &output{}
+	tokens, err := auth.OpenTokens(file, slog.New(slog.NewTextHandler(log, nil)))
+	require.NoError(t, err)
+	ways := map[string]func() error{
+		"no such file":      func() error { return os.Remove(file) },
+		"make it with":      func() error { return safefile.WriteSecret(file, []byte("nonsense")) },
+		"lets others have":  func() error { return os.Chmod(file, 0o604) },
+		"-rw-r-----":        func() error { return os.Chmod(file, 0o640) },
+		"-rw--w----":        func() error { return os.Chmod(file, 0o620) },
+		"mode of folder":    func() error { return os.Chmod(dir, 0o770) },
+		"-rwx----w-":        func() error { return os.Chmod(dir, 0o702) },
+		"no tokens.json":    func() error { return os.Rename(dir, dir+"2") },
+		"a folder":          func() error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o700)) },
+		"a pipe":            func() error { return errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)) },
+		"unexpected end":    func() error { return os.Truncate(file, int64(len(text)/2)) },
+		"so it is no file":  func() error { return os.Truncate(file, 1<<21) },
+		"is not complete":   func() error { return safefile.WriteSecret(file, []byte(`[{"name":"ann","role":"operate"}]`)) },
+		"unknown role of a": func() error { return safefile.WriteSecret(file, []byte(`[{"name":"ann","role":"root"}]`)) },
+	}
+	for want, spoil := range ways {
+		require.Eventually(t, func() bool { _, ok := tokens.Find(made.Secret); return ok }, patience, 10*time.Millisecond, want)
+		before := len(log.String())
+		require.NoError(t, spoil())
+		require.Eventually(t, func() bool { _, ok := tokens.Find(made.Secret); return !ok }, patience, 10*time.Millisecond, want)
+		if want != "no tokens.json" {
+			require.Contains(t, log.String()[before:], want)
+		}
+		require.Equal(t, 1, strings.Count(log.String()[before:], "no token of the file holds until this is mended"))
+		_ = os.Rename(dir+"2", dir)
+		require.NoError(t, os.Chmod(dir, 0o700))
+		require.NoError(t, os.RemoveAll(file))
+		require.NoError(t, safefile.WriteSecret(file, text))
+	}
+	require.Eventually(t, func() bool { _, ok := tokens.Find(made.Secret); return ok }, patience, 10*time.Millisecond)
+	require.Contains(t, log.String(), "the tokens of the file hold again")
+	attack.Count(t, "a file of tokens that is gone, unsafe or damaged", len(ways))
+}
+
+// output is a buffer that may be written and read at once.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
 }
 
 func TestFilesThatAreNoTokens(t *testing.T) {
@@ -61,14 +137,14 @@ func TestFilesThatAreNoTokens(t *testing.T) {
 		"nonsense":                             "make it with fabricd auth token",
 		`[{"name":"a","role":"all"}]`:          `unknown role of a token "all"`,
 		`[{"name":"a","role":"view"}]`:         `token "a" is not complete`,
-		strings.Repeat(" ", 1<<20) + "[     ]": "bytes, more than",
+		strings.Repeat(" ", 1<<20) + "[     ]": "more than 1048576 bytes",
 	} {
-		require.NoError(t, bus.WritePrivate(file, []byte(text)))
+		require.NoError(t, safefile.WriteSecret(file, []byte(text)))
 		_, err := auth.OpenTokens(file, nil)
 		require.ErrorContains(t, err, want)
 	}
-	require.NoError(t, bus.WritePrivate(file, fmt.Appendf(nil, "[%s]", strings.Repeat(`{"name":"a","role":"view"},`, 999)+`{"name":"b","role":"view"}`)))
+	require.NoError(t, safefile.WriteSecret(file, fmt.Appendf(nil, "[%s]", strings.Repeat(`{"name":"a","role":"view"},`, 999)+`{"name":"b","role":"view"}`)))
 	require.NoError(t, os.Chmod(file, 0o604))
 	_, err = auth.OpenTokens(file, nil)
-	require.ErrorIs(t, err, bus.ErrNotPrivate)
+	require.ErrorIs(t, err, safefile.ErrUnsafe)
 }

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 const (
@@ -161,31 +162,18 @@ func (c Credentials) ours() bool {
 	return c.InboxPrefix == "" && c.inbox() != "" || c.JWT != "" || c.identity != nil
 }
 
-// checkPrivate refuses files with secrets in them that every user of the machine can read.
+// checkPrivate refuses files with secrets in them that others on the machine can read or replace.
 func (c Credentials) checkPrivate() error {
 	for _, path := range []string{c.CredsFile, c.NKeyFile, c.TLSKey} {
-		if err := CheckPrivate(path); err != nil {
+		if path == "" {
+			continue
+		}
+		if err := safefile.CheckSecret(path); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// CheckPrivate refuses a file that others than its user and group can read; ErrNotPrivate. There is nothing wrong with one that is not
-// there: to open it says so.
-func CheckPrivate(path string) error {
-	if path == "" {
-		return nil
-	}
-	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o007 != 0 {
-		return fmt.Errorf("%s: %w (%v): whoever has read it may have the key; run chmod o= %s, and rotate the key if others use this machine",
-			path, ErrNotPrivate, info.Mode().Perm(), path)
-	}
-	return nil
-}
-
-// ErrNotPrivate means that a file with a secret in it can be read by everybody.
-var ErrNotPrivate = errors.New("a secret that all users of this machine can read")
 
 // newCredentials makes credentials with a password of 128 random bits. The user's name must do as a token of a subject.
 func newCredentials(user string) Credentials {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 
 	"github.com/nats-io/jwt/v2"
+
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 // Identity is who a process is, by a token and its secret key, both of which can be replaced while connections last: each uses the newest
@@ -31,12 +31,9 @@ type held struct {
 	key         Key
 }
 
-// OpenIdentity reads a .creds file, to which new credentials are written, too. It refuses one that everybody can read.
+// OpenIdentity reads a .creds file, to which new credentials are written, too. It refuses one that others can read or replace.
 func OpenIdentity(path string) (*Identity, error) {
-	if err := CheckPrivate(path); err != nil {
-		return nil, err
-	}
-	text, err := os.ReadFile(path)
+	text, err := safefile.ReadSecret(path)
 	if err != nil {
 		return nil, fmt.Errorf("credentials: %w", err)
 	}
@@ -219,30 +216,7 @@ func (i *Identity) keep(was held) error {
 	if err != nil {
 		return err
 	}
-	return WritePrivate(i.path, text)
-}
-
-// WritePrivate writes a file that its user alone can read, whole or not at all.
-func WritePrivate(path string, text []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // 0600
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer os.Remove(tmp.Name()) // unless it has been renamed
-	_, err = tmp.Write(text)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if closeErr := tmp.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
+	return safefile.WriteSecret(i.path, text)
 }
 
 // The verbs by which who leads renews the credentials of a part.

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/nats-io/jwt/v2"
+
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 // Issuer makes credentials for the parts of a fabric on servers that trust its account: it signs tokens with a key of the account. It is for
@@ -82,7 +84,7 @@ func (i *Issuer) Take(path string) error {
 		return nil
 	}
 	if path != "" {
-		if err := WritePrivate(path, append(slices.Clone(i.next.Seed), '\n')); err != nil {
+		if err := safefile.WriteSecret(path, append(slices.Clone(i.next.Seed), '\n')); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
+
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 // ErrToken means that a token or key is not what it should be.
@@ -49,12 +51,9 @@ func NewKey(kind KeyKind) (Key, error) {
 	return keyOf(pair)
 }
 
-// ReadKey reads a key from a file of a seed, as nk and nsc write it. It refuses one that everybody can read.
+// ReadKey reads a key from a file of a seed, as nk and nsc write it. It refuses one that others can read or replace.
 func ReadKey(path string) (Key, error) {
-	if err := CheckPrivate(path); err != nil {
-		return Key{}, err
-	}
-	text, err := os.ReadFile(path)
+	text, err := safefile.ReadSecret(path)
 	if err != nil {
 		return Key{}, fmt.Errorf("read a key: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/harness/attack"
 )
 
 type row struct{ subject, publish, hear string }
@@ -179,8 +180,8 @@ func TestTheMatrixHasARowForEveryGrant(t *testing.T) {
 	}
 }
 
-// tryMatrix tries every row with a connection.
-func tryMatrix(t *testing.T, who string, conn *nats.Conn) {
+// tryMatrix tries every row with a connection, and returns how much that were.
+func tryMatrix(t *testing.T, who string, conn *nats.Conn) int {
 	t.Helper()
 	publish, hear := map[string]bool{}, map[string]bool{}
 	for _, row := range matrix {
@@ -190,18 +191,21 @@ func tryMatrix(t *testing.T, who string, conn *nats.Conn) {
 		hear[row.subject] = slices.Contains(strings.Fields(row.hear), who)
 	}
 	probe(t, conn, who, publish, hear)
+	return len(publish) + len(hear)
 }
 
 func TestPermissionsOnOurBroker(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{StoreDir: t.TempDir()})
+	attempts := 0
 	for _, r := range []bus.Role{bus.RoleFabric, bus.RoleOperator, bus.RoleViewer, bus.RoleManager} {
-		tryMatrix(t, r.String(), login(t, b, b.Credentials(r), nats.ErrorHandler(quiet)))
+		attempts += tryMatrix(t, r.String(), login(t, b, b.Credentials(r), nats.ErrorHandler(quiet)))
 	}
 	part, err := b.Admit(bus.PartAccess{Part: "west", First: 4, N: 2})
 	require.NoError(t, err)
-	tryMatrix(t, "part", login(t, b, part, nats.ErrorHandler(quiet)))
-	tryMatrix(t, "switch", login(t, b, admit(t, b, access()), nats.ErrorHandler(quiet)))
+	attempts += tryMatrix(t, "part", login(t, b, part, nats.ErrorHandler(quiet)))
+	attempts += tryMatrix(t, "switch", login(t, b, admit(t, b, access()), nats.ErrorHandler(quiet)))
+	attack.Count(t, "every kind of credentials at every subject, our broker", attempts)
 }
 
 func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
@@ -221,6 +225,7 @@ func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 				t.Cleanup(conn.Close)
 				return conn
 			}
+			attempts := 2 // without credentials, below
 			for who, creds := range map[string]string{
 				"fabric": "leader/leader.creds", "operator": "users/operator/operator.creds", "viewer": "users/viewer/viewer.creds",
 				"manager": "users/manager/manager.creds", "agent": "hosts/a/agent.creds", "renewer": "keys/renewer.creds", "system": "keys/system.creds",
@@ -229,7 +234,7 @@ func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 				if who == "agent" {
 					inbox += ".a"
 				}
-				tryMatrix(t, who, connect(inbox, nats.UserCredentials(file(creds))))
+				attempts += tryMatrix(t, who, connect(inbox, nats.UserCredentials(file(creds))))
 			}
 			leader, err := bus.OpenIdentity(file("leader/leader.creds"))
 			require.NoError(t, err)
@@ -239,15 +244,16 @@ func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 			require.NoError(t, err)
 			part, err := issuer.Admit(bus.PartAccess{Part: "west", First: 4, N: 2})
 			require.NoError(t, err)
-			tryMatrix(t, "part", connect(part.InboxPrefix, nats.UserJWTAndSeed(part.JWT, part.Seed)))
+			attempts += tryMatrix(t, "part", connect(part.InboxPrefix, nats.UserJWTAndSeed(part.JWT, part.Seed)))
 			one, err := issuer.Admit(access())
 			require.NoError(t, err)
-			tryMatrix(t, "switch", connect(one.InboxPrefix, nats.UserJWTAndSeed(one.JWT, one.Seed)))
+			attempts += tryMatrix(t, "switch", connect(one.InboxPrefix, nats.UserJWTAndSeed(one.JWT, one.Seed)))
 
 			_, err = nats.Connect(server.URL, nats.RootCAs(file("ca.pem")))
 			require.ErrorIs(t, err, nats.ErrAuthorization, "without credentials nobody is let in")
 			_, err = nats.Connect(server.URL, nats.RootCAs(file("ca.pem")), nats.UserInfo("fabric", "x"))
 			require.ErrorIs(t, err, nats.ErrAuthorization)
+			attack.Count(t, "every kind of credentials at every subject, other servers, each release", attempts)
 		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 func TestRefusalsEndAConnection(t *testing.T) {
@@ -22,7 +24,7 @@ func TestRefusalsEndAConnection(t *testing.T) {
 		require.NoError(t, err)
 		text, err := CredsFile(token, user)
 		require.NoError(t, err)
-		require.NoError(t, WritePrivate(file, text))
+		require.NoError(t, safefile.WriteSecret(file, text))
 		return user.Public
 	}
 	first := write()

@@ -11,8 +11,7 @@ import (
 
 // Those who only look hold a lock for a moment; a fabric that starts meanwhile is not refused for that.
 func TestLookingNeverRefusesAClaim(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("WEFT_RUN_DIR", dir)
+	dir := ownDir(t)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for range 2 {
@@ -28,7 +27,7 @@ func TestLookingNeverRefusesAClaim(t *testing.T) {
 		})
 	}
 	for range 20 {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "a.json"), []byte(`{"name":"a"}`), 0o600)) // as a killed one leaves
+		left(t, dir, "a")
 		c, err := Take("a")
 		require.NoError(t, err)
 		require.NoError(t, c.Release())
@@ -40,9 +39,9 @@ func TestLookingNeverRefusesAClaim(t *testing.T) {
 func TestTheRegistryIsTheUsersOwn(t *testing.T) {
 	t.Setenv("WEFT_RUN_DIR", "")
 	t.Setenv("XDG_RUNTIME_DIR", "run")
-	require.Equal(t, filepath.Join("run", "weft"), Dir())
+	require.Equal(t, Folder{filepath.Join("run", "weft"), "XDG_RUNTIME_DIR"}, Dir())
 	t.Setenv("XDG_RUNTIME_DIR", "")
-	require.Contains(t, Dir(), "weft-")
+	require.Contains(t, Dir().Path, "weft-")
 }
 
 func TestAFolderThatCannotBeMadeIsNamed(t *testing.T) {
@@ -50,13 +49,13 @@ func TestAFolderThatCannotBeMadeIsNamed(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	t.Setenv("WEFT_RUN_DIR", filepath.Join(file, "run"))
 	_, err := Take("a")
-	require.ErrorContains(t, err, "registry of running fabrics: mkdir "+file)
+	require.ErrorContains(t, err, "registry of running fabrics: "+file+"/run: "+file+" is a file and no folder")
+	require.ErrorContains(t, err, "(the folder comes from WEFT_RUN_DIR: set WEFT_RUN_DIR to have another)")
 }
 
 // What is no entry is passed over: the others are still found.
 func TestAFileThatIsNoEntryIsPassedOver(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("WEFT_RUN_DIR", dir)
+	dir := ownDir(t)
 	a, err := Take("a")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.json"), []byte("{"), 0o600))

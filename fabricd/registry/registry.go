@@ -1,6 +1,7 @@
 // Package registry is how the commands find the fabrics that run on this machine: one small file for each in a folder of
 // the user's own, held under a lock by the process that runs the fabric. The lock goes with the process, however it ends,
-// so a file without one is what a killed fabric left behind, and is cleared away.
+// so a file without one is what a killed fabric left behind. Nothing is removed but the
+// file of a fabric by the process that has written it, and only if it still is one.
 package registry
 
 import (
@@ -8,15 +9,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 // Errors of this package, wrapped with the name concerned.
@@ -27,6 +30,7 @@ var (
 
 // Entry says how to reach a running fabric. The file that holds it is readable by its user only.
 type Entry struct {
+	Format   string    `json:"format"` // "weft fabric 1": by it Weft knows its own files
 	Name     string    `json:"name"`
 	PID      int       `json:"pid"`
 	Started  time.Time `json:"started"`
@@ -50,116 +54,135 @@ func (e Entry) PageWithToken() string {
 	return e.Page + "#token=" + e.Token
 }
 
-// Dir is the folder of the registry: $WEFT_RUN_DIR, else weft in the user's runtime folder, else in the folder for
-// temporary files under the user's number.
-func Dir() string {
+// Folder is where the registry is, and by which variable: $WEFT_RUN_DIR, else weft in $XDG_RUNTIME_DIR, else in the folder
+// for temporary files under the user's number.
+type Folder struct{ Path, Variable string }
+
+// Dir is the folder of this user.
+func Dir() Folder {
 	if d := os.Getenv("WEFT_RUN_DIR"); d != "" {
-		return d
+		return Folder{d, "WEFT_RUN_DIR"}
 	}
 	if d := os.Getenv("XDG_RUNTIME_DIR"); d != "" {
-		return filepath.Join(d, "weft")
+		return Folder{filepath.Join(d, "weft"), "XDG_RUNTIME_DIR"}
 	}
-	return filepath.Join(os.TempDir(), fmt.Sprintf("weft-%d", os.Getuid()))
+	return Folder{filepath.Join(os.TempDir(), fmt.Sprintf("weft-%d", os.Getuid())), "TMPDIR"}
+}
+
+// failed says of what folder an error is, and how to have another. It is never left out: the path may be one that nobody
+// has typed.
+func (f Folder) failed(err error) error {
+	return fmt.Errorf("registry of running fabrics: %w (the folder comes from %s: set WEFT_RUN_DIR to have another)", err, f.Variable)
 }
 
 // Claim is a name held by this process.
 type Claim struct {
-	path string
+	dir  Folder
+	path string // without links
+	name string
 	lock *flock.Flock
 }
 
 // lookTime is far more than List holds a lock for: a claim waits so long before it takes the holder for a fabric.
 const lookTime = 100 * time.Millisecond
 
-// Take claims a name for this process until Release. ErrRunning: another process holds it.
+// Take claims a name for this process until Release. ErrRunning: another process holds it. A file that is no entry of a
+// fabric of that name is refused, and never replaced.
 func Take(name string) (*Claim, error) {
 	dir := Dir()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("registry of running fabrics: %w", err)
+	path, err := safefile.Folder(dir.Path)
+	if err != nil {
+		return nil, dir.failed(err)
 	}
-	if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o002 != 0 {
-		return nil, fmt.Errorf("registry of running fabrics: %s can be written by others: chmod 700 it, or name another in WEFT_RUN_DIR (%w)", dir, errors.Join(err, os.ErrPermission))
-	}
-	c := &Claim{path: filepath.Join(dir, name+".json"), lock: flock.New(filepath.Join(dir, name+".lock"))}
+	c := &Claim{dir: dir, path: filepath.Join(path, name+entryEnd), name: name, lock: safefile.NewLock(filepath.Join(path, name+lockEnd), 0o600)}
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()
 	got, err := c.lock.TryLockContext(ctx, lookTime/20)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = nil
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, dir.failed(fmt.Errorf("lock %s: %w", name, err))
 	}
-	if err != nil {
-		return nil, fmt.Errorf("registry of running fabrics: lock %s: %w", name, err)
-	}
+	e, there := read(c.path, name)
 	if !got {
-		if e, err := read(c.path); err == nil {
+		if there == nil {
 			return nil, fmt.Errorf("%w: %s, process %d: choose another with --name", ErrRunning, name, e.PID)
 		}
 		return nil, fmt.Errorf("%w: %s: choose another with --name", ErrRunning, name)
+	}
+	if there != nil && !errors.Is(there, fs.ErrNotExist) {
+		return nil, errors.Join(dir.failed(fmt.Errorf("%w: move it, or choose another name with --name", there)), c.lock.Unlock())
 	}
 	return c, nil
 }
 
 // Store is a folder of the fabric's own, for its user alone, which stays when the fabric ends: a fabric of the same name goes on where it was.
 func (c *Claim) Store() (string, error) {
-	dir := strings.TrimSuffix(c.path, ".json") + ".store"
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("registry of running fabrics: %w", err)
+	path, err := safefile.Folder(strings.TrimSuffix(c.path, entryEnd) + ".store")
+	if err != nil {
+		return "", c.dir.failed(err)
 	}
-	if err := os.Chmod(dir, 0o700); err != nil { // it may have been there
-		return "", fmt.Errorf("registry of running fabrics: %w", err)
-	}
-	return dir, nil
+	return path, nil
 }
 
-// Publish writes how to reach the fabric. Readers see the old file or the new one, never a part.
+// Publish writes how to reach the fabric, which has the name of the claim. Readers see the old file or the new one, never a
+// part.
 func (c *Claim) Publish(e Entry) error {
+	e.Format, e.Name = entryFormat, c.name
 	data, err := json.MarshalIndent(e, "", "  ")
+	if err == nil {
+		err = safefile.WriteSecret(c.path, append(data, '\n'))
+	}
 	if err != nil {
-		return err
-	}
-	tmp := c.path + ".new"
-	if err := os.WriteFile(tmp, append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("registry of running fabrics: %w", err)
-	}
-	if err := os.Rename(tmp, c.path); err != nil {
-		return fmt.Errorf("registry of running fabrics: %w", err)
+		return c.dir.failed(err)
 	}
 	return nil
 }
 
 // Release gives the name back.
 func (c *Claim) Release() error {
-	err := os.Remove(c.path)
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil
+	var err error
+	if _, there := read(c.path, c.name); there == nil {
+		err = os.Remove(c.path)
 	}
 	return errors.Join(err, c.lock.Unlock())
 }
 
-// List returns the running fabrics by name, and clears away what killed ones left behind.
+// List returns the running fabrics by name. It changes nothing: what killed ones left behind is passed over, and replaced by
+// the next fabric of that name.
 func List() ([]Entry, error) {
-	files, err := filepath.Glob(filepath.Join(Dir(), "*.json"))
-	if err != nil {
-		return nil, err
+	dir := Dir()
+	if _, err := os.Lstat(dir.Path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	slices.Sort(files)
+	path, err := safefile.Folder(dir.Path)
+	if err != nil {
+		return nil, dir.failed(err)
+	}
+	files, err := os.ReadDir(path) // by name
+	if err != nil {
+		return nil, dir.failed(err)
+	}
 	var out []Entry
-	for _, path := range files {
-		lock := flock.New(strings.TrimSuffix(path, ".json") + ".lock")
-		free, err := lock.TryRLock() // shared, so that several may look at once
-		if err != nil {
-			return nil, fmt.Errorf("registry of running fabrics: %w", err)
-		}
-		if free {
-			_ = os.Remove(path) // held by nobody: its fabric was killed
-			_ = lock.Unlock()
+	for _, f := range files {
+		name, ok := strings.CutSuffix(f.Name(), entryEnd)
+		if !ok {
 			continue
 		}
-		if e, err := read(path); err == nil {
+		e, err := read(filepath.Join(path, f.Name()), name)
+		if err == nil && held(filepath.Join(path, name+lockEnd)) {
 			out = append(out, e)
 		}
 	}
 	return out, nil
+}
+
+// held reports whether a process holds a lock. One that is not there is not made.
+func held(path string) bool {
+	lock := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NOFOLLOW))
+	free, err := lock.TryRLock() // shared, so that several may look at once
+	if free {
+		_ = lock.Unlock()
+	}
+	return !free && err == nil
 }
 
 // Names lists the names of the running fabrics.
@@ -205,14 +228,20 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("no fabric %q is running; there are: %s", e.Name, strings.Join(e.Running, ", "))
 }
 
-func read(path string) (Entry, error) {
-	data, err := os.ReadFile(path)
+const (
+	entryFormat       = "weft fabric 1"
+	entryEnd, lockEnd = ".json", ".lock"
+)
+
+// read reads the entry of a fabric. Anything else under that name is an error.
+func read(path, name string) (Entry, error) {
+	data, err := safefile.ReadSecret(path)
 	if err != nil {
 		return Entry{}, err
 	}
 	var e Entry
-	if err := json.Unmarshal(data, &e); err != nil {
-		return Entry{}, fmt.Errorf("registry of running fabrics: %s: %w", path, err)
+	if err := json.Unmarshal(data, &e); err != nil || e.Format != entryFormat || e.Name != name {
+		return Entry{}, fmt.Errorf("%s is no entry of a fabric %s", path, name)
 	}
 	return e, nil
 }

@@ -9,7 +9,6 @@ import (
 	"image/color"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -18,6 +17,8 @@ import (
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 // Palette is the colours of curves, those of Okabe and Ito, which the colour-blind can tell apart.
@@ -78,7 +79,7 @@ func (c Chart) Save(path string) error {
 	if err := c.Write(&data, strings.TrimPrefix(filepath.Ext(path), ".")); err != nil {
 		return fmt.Errorf("plot %s: %w", path, err)
 	}
-	return os.WriteFile(path, data.Bytes(), 0o644)
+	return safefile.Write(path, data.Bytes())
 }
 
 // Write draws c in a format, svg or png. The error wraps [ErrEmpty] when there is nothing to draw; another is of an unknown format, or w's.

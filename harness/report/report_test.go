@@ -370,7 +370,7 @@ func TestAReportThatCannotBeWrittenLeavesNothingBehind(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, report.JSONName), []byte(`{"scenario":"one"}`), 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, report.PageName), 0o700))
 	_, err = rec.Write(dir, report.About{Scenario: s})
-	require.ErrorContains(t, err, report.PageName+" cannot be written: ")
+	require.ErrorContains(t, err, report.PageName+": it is a folder: make room or mend that, and run again")
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Len(t, entries, 2, "a file that is not whole is left")

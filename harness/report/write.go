@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 )
 
@@ -84,25 +85,10 @@ func (r *Recorder) Write(dir string, about About) (path string, err error) {
 	return filepath.Join(dir, PageName), replace(dir, PageName, html.Bytes())
 }
 
-// replace makes a file by a new one beside it, so that what stands there is always whole.
+// replace writes one file whole.
 func replace(dir, name string, data []byte) error {
-	f, err := os.CreateTemp(dir, ".new-*-"+name)
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, name))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return fmt.Errorf("report: %s cannot be written: %w: make room or mend that, and run again", filepath.Join(dir, name), err)
+	if err := safefile.Write(filepath.Join(dir, name), data); err != nil {
+		return fmt.Errorf("report: %w: make room or mend that, and run again", err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -191,7 +192,7 @@ func (t *table) cumulative(points []int, column int) []chart.Point {
 func (p picture) save(dir string) (files []string, err error) {
 	for _, end := range []string{".svg", ".png"} {
 		name := p.name + end
-		err = errors.Join(err, replace(dir, name, func(path string) error { return p.Save(path) }))
+		err = errors.Join(err, repeatable(p.Save(filepath.Join(dir, name))))
 		files = append(files, name)
 	}
 	return files, err

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 const (
 	recordName = "report.json"
 	readmeName = "README.md"
+
+	comparisonName, runsName, summaryName = "comparison.md", "runs.csv", "summary.csv"
 )
 
 // record is what report.json keeps of an experiment: what an index tells of it. It has nothing of the start that wrote it, so that equal
@@ -67,7 +70,11 @@ func Index(dir string) (int, error) {
 	}
 	slices.SortFunc(list, func(a, b record) int { return strings.Compare(natural(a.folder), natural(b.folder)) })
 	text := indexText(list, pages)
-	return len(list), replace(dir, readmeName, func(path string) error { return os.WriteFile(path, []byte(text), 0o644) })
+	page := filepath.Join(dir, readmeName)
+	if was, err := os.ReadFile(page); err == nil && !bytes.HasPrefix(was, []byte(indexHead)) {
+		return 0, fmt.Errorf("%s is no index that fabricd sweep --report has written: move it, or name another folder", page)
+	}
+	return len(list), replace(page, []byte(text))
 }
 
 func readRecord(dir string) (r record, err error) {
@@ -109,9 +116,12 @@ func pageLink(dir, name string) (string, error) {
 	return fmt.Sprintf("[%s](%s)", title, name), nil
 }
 
+// indexHead is how an index begins: by it we know that we may replace one.
+const indexHead = "# Results\n\nWritten by `fabricd sweep --report`, not by hand."
+
 func indexText(list []record, pages []string) string {
 	var b strings.Builder
-	b.WriteString("# Results\n\nWritten by `fabricd sweep --report`, not by hand. Each folder has the results of one experiment (docs/sweep.md says how); " +
+	b.WriteString(indexHead + " Each folder has the results of one experiment (docs/sweep.md says how); " +
 		"the command makes them again.\n\n" +
 		"| experiment | what it measures | command | version | points | samples | runs | left out of means | statements |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range list {

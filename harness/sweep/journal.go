@@ -11,8 +11,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/gofrs/flock"
+
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 // journalName is the file in which runs are noted that have ended. Each line is a checksum (CRC-32, IEEE, of what follows it), a space, and
@@ -55,7 +58,7 @@ type journal struct {
 // openJournal takes the folder for this run alone, and reads what earlier runs have done.
 func openJournal(dir string, h header) (_ *journal, err error) {
 	j := &journal{path: filepath.Join(dir, journalName), done: map[string]row{}}
-	j.lock = flock.New(j.path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
+	j.lock = safefile.NewLock(j.path, 0o644)
 	got, err := j.lock.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", j.path, err)
@@ -75,12 +78,17 @@ func openJournal(dir string, h header) (_ *journal, err error) {
 	if err := j.read(data, h); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(j.path, os.O_WRONLY|os.O_APPEND, 0o644)
+	f, err := os.OpenFile(j.path, os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	j.file = f
-	err = f.Truncate(j.good) // a torn line goes
+	if j.good == 0 {
+		err = foreign(dir, h.Experiment)
+	}
+	if err == nil {
+		err = f.Truncate(j.good) // a torn line goes
+	}
 	if err == nil && j.good == 0 {
 		err = j.write(h)
 	}
@@ -108,7 +116,7 @@ func (j *journal) read(data []byte, ours header) error {
 		line, rest, whole := bytes.Cut(data, []byte("\n"))
 		body, err := unseal(line)
 		if err != nil || !whole {
-			if len(rest) == 0 {
+			if len(rest) == 0 && (number > 0 || tornHeader(line)) {
 				return nil // torn: the process or the machine ended while it was written
 			}
 			return fmt.Errorf("%s:%d: %w: the file is damaged: remove it and all runs start anew, or cut it off before this line", j.path, number+1, err)
@@ -131,6 +139,31 @@ func (j *journal) read(data []byte, ours header) error {
 		}
 		j.good += int64(len(line)) + 1
 		data = rest
+	}
+	return nil
+}
+
+// tornHeader reports whether the only line of a file can be what was written of a header, so that nothing of somebody else's is
+// taken away with it.
+func tornHeader(line []byte) bool {
+	sum := line[:min(len(line), sumDigits)]
+	if strings.Trim(string(sum), "0123456789abcdef") != "" {
+		return false
+	}
+	const begins = ` {"experiment":`
+	rest := string(line[len(sum):])
+	return strings.HasPrefix(rest, begins) || strings.HasPrefix(begins, rest)
+}
+
+// foreign reports a file that stands where results are to go and is of no sweep of that experiment.
+func foreign(dir, experiment string) error {
+	if r, err := readRecord(dir); err == nil && r.Experiment == experiment {
+		return nil
+	}
+	for _, name := range []string{recordName, readmeName, comparisonName, runsName, summaryName} {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+			return fmt.Errorf("%s holds a %s, and no %s of a run that has written it: name another folder with --out, or move that file", dir, name, journalName)
+		}
 	}
 	return nil
 }

@@ -5,13 +5,14 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
-// write writes all files of a folder. Each is written beside its place first, so that what stands there is always whole.
+// write writes all files of a folder. Each appears whole or not at all.
 func (w *work) write() (*Report, error) {
 	t := w.table()
 	r := &Report{
@@ -33,12 +34,12 @@ func (w *work) write() (*Report, error) {
 	}
 	put := func(name string, data []byte) error {
 		r.Files = append(r.Files, name)
-		return replace(w.Dir, name, func(path string) error { return os.WriteFile(path, data, 0o644) })
+		return replace(filepath.Join(w.Dir, name), data)
 	}
 	for _, f := range []struct {
 		name string
 		rows [][]string
-	}{{"runs.csv", t.runsCSV()}, {"summary.csv", t.summaryCSV()}} {
+	}{{runsName, t.runsCSV()}, {summaryName, t.summaryCSV()}} {
 		data, err := encodeCSV(f.rows)
 		if err == nil {
 			err = put(f.name, data)
@@ -54,7 +55,7 @@ func (w *work) write() (*Report, error) {
 		}
 		r.Files = append(r.Files, files...)
 	}
-	if err := put("comparison.md", []byte(comparison(r.Findings))); err != nil {
+	if err := put(comparisonName, []byte(comparison(r.Findings))); err != nil {
 		return nil, err
 	}
 	if err := put(readmeName, []byte(w.readme(t, r, pictures))); err != nil {
@@ -75,19 +76,15 @@ func (w *work) record(t *table, r *Report) record {
 	}
 }
 
-// replace makes a file by a new one that write makes. The error names it and says what to do.
-func replace(dir, name string, write func(path string) error) error {
-	path := filepath.Join(dir, name)
-	beside := filepath.Join(dir, ".new-"+name) // its end says how plots are drawn
-	err := write(beside)
+// replace writes one file whole. The error names it and says what to do.
+func replace(path string, data []byte) error { return repeatable(safefile.Write(path, data)) }
+
+// repeatable says what to do when a file could not be written.
+func repeatable(err error) error {
 	if err == nil {
-		err = os.Rename(beside, path)
+		return nil
 	}
-	if err != nil {
-		_ = os.Remove(beside)
-		return fmt.Errorf("%s cannot be written: %w: make room or mend that; the same command writes it, and repeats no run", path, err)
-	}
-	return nil
+	return fmt.Errorf("%w: make room or mend that; the same command writes it, and repeats no run", err)
 }
 
 func encodeCSV(rows [][]string) ([]byte, error) {

@@ -260,13 +260,13 @@ func TestAFileThatCannotBeWrittenIsNamed(t *testing.T) {
 	o.Quick = true
 	require.NoError(t, os.MkdirAll(filepath.Join(o.Dir, "summary.csv", "x"), 0o755)) // stands where a file should go
 	_, err := e.Run(t.Context(), o)
-	require.ErrorContains(t, err, filepath.Join(o.Dir, "summary.csv")+" cannot be written")
+	require.ErrorContains(t, err, "write "+filepath.Join(o.Dir, "summary.csv")+": it is a folder: make room or mend that")
 	require.NoError(t, os.RemoveAll(filepath.Join(o.Dir, "summary.csv")))
 	_, err = e.Run(t.Context(), o)
 	require.NoError(t, err)
 	assert.Equal(t, 8, f.all, "no run was repeated")
 	for name := range contents(t, o.Dir) {
-		assert.False(t, strings.HasPrefix(name, ".new-"), name)
+		assert.False(t, strings.HasPrefix(name, "."), name)
 	}
 }
 

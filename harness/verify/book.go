@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 // book is the file from which an interrupted run goes on: which chunks are done, and what they add up to.
@@ -115,7 +117,7 @@ func (b *book) close(r *Result) error {
 	return errors.Join(b.save(r), b.leave())
 }
 
-// save writes the file anew beside the old one and puts it in its place, so that a kill leaves one of the two.
+// save writes the file anew: a kill leaves the old one or the new one.
 func (b *book) save(r *Result) error {
 	b.saved = time.Now()
 	r.Seconds = b.seconds()
@@ -123,10 +125,7 @@ func (b *book) save(r *Result) error {
 	b.page.Draws, b.page.Queues, b.page.Now, b.page.Packet = r.inexactSoFar.draws, r.inexactSoFar.queues, r.inexactSoFar.now, r.inexactSoFar.packet
 	data, err := json.Marshal(&b.page)
 	if err == nil {
-		err = os.WriteFile(b.path+".new", data, 0o644)
-	}
-	if err == nil {
-		err = os.Rename(b.path+".new", b.path)
+		err = safefile.Write(b.path, data)
 	}
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
@@ -162,7 +161,7 @@ func readBook(path string) ([]byte, error) {
 // a file beside it, because the checkpoint itself is replaced by every save; it ends with the process, however that ends.
 func (b *book) take() error {
 	for {
-		lock := flock.New(b.path + ".lock")
+		lock := safefile.NewLock(b.path+".lock", 0o600)
 		got, err := lock.TryLock()
 		if err != nil {
 			return fmt.Errorf("checkpoint: lock %s: %w", lock.Path(), err)
@@ -171,6 +170,9 @@ func (b *book) take() error {
 			return fmt.Errorf("%w: checkpoint %s is in use by another run: wait for its end, or name another file", ErrConfig, b.path)
 		}
 		held, err := lock.Stat()
+		if err == nil && held.Size() > 0 { // it is removed at the end
+			return errors.Join(fmt.Errorf("%w: checkpoint %s: %s stands where its lock is to be, and holds something: name another file", ErrConfig, b.path, lock.Path()), lock.Unlock())
+		}
 		if err == nil {
 			var there fs.FileInfo
 			if there, err = os.Stat(lock.Path()); err == nil && os.SameFile(held, there) {

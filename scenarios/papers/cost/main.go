@@ -17,6 +17,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 // sizes are the topologies that are measured unless others are named.
@@ -76,7 +78,7 @@ func all(ctx context.Context, folder string, specs []string) error {
 		fmt.Fprintln(os.Stderr, r.columns())
 	}
 	out.Flush()
-	if err := os.WriteFile(filepath.Join(folder, "cost.csv"), table.Bytes(), 0o644); err != nil {
+	if err := safefile.Write(filepath.Join(folder, "cost.csv"), table.Bytes()); err != nil {
 		return err
 	}
 	for _, end := range []string{".svg", ".png"} {

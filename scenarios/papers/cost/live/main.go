@@ -21,6 +21,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 // sizes are the topologies that are measured unless others are named.
@@ -87,5 +89,5 @@ func (s settings) all(ctx context.Context, folder string, specs []string) error 
 		table.Write(said)
 		fmt.Fprintln(os.Stderr, strings.Join(row, " "))
 	}
-	return os.WriteFile(filepath.Join(folder, "live.csv"), table.Bytes(), 0o644)
+	return safefile.Write(filepath.Join(folder, "live.csv"), table.Bytes())
 }

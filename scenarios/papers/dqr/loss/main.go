@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -82,5 +83,5 @@ func run(ctx context.Context, args []string) error {
 			fmt.Fprintf(os.Stderr, "%d of %d\n", k+1, len(links))
 		}
 	}
-	return os.WriteFile(filepath.Join(args[0], "reconfigure-loss.md"), []byte(report(load, results[0], results[1])), 0o644)
+	return safefile.Write(filepath.Join(args[0], "reconfigure-loss.md"), []byte(report(load, results[0], results[1])))
 }

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm/peer"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/scenarios/papers/dqr/live"
@@ -88,7 +89,7 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	b.WriteString(outro)
-	return os.WriteFile(filepath.Join(args[0], "reconfigure-opensm.md"), []byte(b.String()), 0o644)
+	return safefile.Write(filepath.Join(args[0], "reconfigure-opensm.md"), []byte(b.String()))
 }
 
 const intro = `# From a cut to new tables, beside OpenSM

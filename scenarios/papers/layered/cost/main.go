@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+
+	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
 // sizes are the numbers of switches that are measured unless others are named.
@@ -84,7 +86,7 @@ func all(ctx context.Context, folder string, list []int) error {
 		}
 	}
 	out.Flush()
-	if err := os.WriteFile(filepath.Join(folder, "routes-cost.csv"), table.Bytes(), 0o644); err != nil {
+	if err := safefile.Write(filepath.Join(folder, "routes-cost.csv"), table.Bytes()); err != nil {
 		return err
 	}
 	opensm, err := theirs(folder)
