@@ -21,6 +21,7 @@ func (r *Reconfiguration) finish(res *Result, restore bool) {
 		}
 	}
 	if restore {
+		r.undo()
 		r.tidy()
 	}
 	r.noteSenders()

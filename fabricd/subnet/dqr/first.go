@@ -2,17 +2,18 @@ package dqr
 
 import "github.com/weft-fabric/weft/fabricd/subnet/layered"
 
-// First are the tables before the last change with those of its entries that no packet asks yet, for channels by which none came for their
-// destination since the last Settle. Where they are in force in every switch before any of [Reconfiguration.Routing] is, packets take no turns but those
-// of old and new paths, whatever the order in which switches get either. Without it a packet on a new path may come to a switch whose old entry for it is
-// one that nobody had asked and no list knows: it may send it back. With entries by destination there are no such entries, and First changes
-// nothing.
+// First are the tables before the last change with those of its entries that no packet asks yet:
+// for channels by which none came for their destination since the last Settle, and for the NICs of a
+// switch in layers in which they did not send there. Where they are in force in every switch before
+// any of [Reconfiguration.Routing] is, packets take no turns but those of old and new paths, whatever
+// the order in which switches get either. Without it a packet on a new path may come to an old entry
+// that nobody had asked and no list knows: it may send it back.
 func (r *Reconfiguration) First() (*layered.Routing, error) {
 	x := &r.scratch
 	var now []entry
 	for i := len(x.journal) - 1; i >= 0; i-- { // the first that was overwritten comes last
 		e := x.journal[i]
-		if !e.first && !r.layers[e.layer].asked[e.at] {
+		if !r.wasAsked(e) {
 			continue
 		}
 		at := &r.layers[e.layer].next
@@ -39,6 +40,16 @@ func (r *Reconfiguration) First() (*layered.Routing, error) {
 		}
 	}
 	return routing, err
+}
+
+// wasAsked reports whether packets asked an entry since the last Settle, but for the last change.
+func (r *Reconfiguration) wasAsked(e entry) bool {
+	y, n := r.layers[e.layer], r.w.n
+	if !e.first {
+		return y.asked[e.at]
+	}
+	k, s := int(e.at)/n, e.at%int32(n)
+	return r.sent[e.at]>>e.layer&1 == 1 || r.passed(row(y.asked, k, len(r.w.to)), nil, s)
 }
 
 // noteAsked takes note of the entries that packets ask since the last change, before another begins.

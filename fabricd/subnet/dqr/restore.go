@@ -33,6 +33,22 @@ func (r *Reconfiguration) returnHome() {
 	}
 }
 
+// undo gives back what they were to the entries that this change has written and that no path uses
+// in the end, because the flow returned home after it: packets that ask them still go as before.
+// Others would go along the rest of a way that was given up, by entries that nobody has looked at.
+func (r *Reconfiguration) undo() {
+	for i := len(r.scratch.journal) - 1; i >= 0; i-- { // what was overwritten first comes last
+		e := r.scratch.journal[i]
+		y, n, channels := r.layers[e.layer], r.w.n, len(r.w.to)
+		switch {
+		case !e.first && !y.live[e.at]:
+			r.setNext(y, int(e.layer), int(e.at)/channels, e.at%int32(channels), e.was)
+		case e.first && r.mask[e.at]>>e.layer&1 == 0 && !r.passed(row(y.live, int(e.at)/n, channels), nil, e.at%int32(n)):
+			r.setFirst(y, int(e.layer), int(e.at)/n, e.at%int32(n), e.was)
+		}
+	}
+}
+
 // tidy gives entries that no packet has asked since the last Settle what the engine had.
 func (r *Reconfiguration) tidy() {
 	w := r.w
@@ -61,7 +77,7 @@ func (r *Reconfiguration) passed(live, asked []bool, s int32) bool {
 		return false // they asked other entries than those of packets that begin there
 	}
 	for _, c := range r.w.leading(s) {
-		if live[c] || asked[c] {
+		if live[c] || asked != nil && asked[c] {
 			return true
 		}
 	}
