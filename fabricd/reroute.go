@@ -84,6 +84,7 @@ func (u *rerouteFlags) flags(cmd *cobra.Command) {
 		{"layers", "in which layers paths are searched", dqr.LayersNames},
 		{"entries", "on what table entries depend", dqr.EntriesNames},
 		{"cost", "what counts first in a path", dqr.CostNames},
+		{"revisit", "whether a path may pass a switch twice", dqr.RevisitNames},
 	} {
 		u.options[o.flag] = f.String(o.flag, "", "with --method dqr: "+o.about+": "+strings.Join(o.words, ", "))
 		complete(cmd, o.flag, func() []string { return o.words })
@@ -104,7 +105,7 @@ func (u *rerouteFlags) flags(cmd *cobra.Command) {
 // parsed is the method with the options that have flags of their own.
 func (u *rerouteFlags) parsed() (manage.Method, error) {
 	text := u.method
-	for _, flag := range []string{"plugin", "path", "turns", "layers", "entries", "cost"} {
+	for _, flag := range []string{"plugin", "path", "turns", "layers", "entries", "cost", "revisit"} {
 		value := *u.options[flag]
 		if value == "" {
 			continue

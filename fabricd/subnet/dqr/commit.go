@@ -7,6 +7,7 @@ func (r *Reconfiguration) search(res *Result, l, k int, limit int32, sources []i
 	q := query{
 		list: y.list, home: t.home, next: row(y.next, k, len(w.to)), first: row(y.first, k, w.n), live: row(y.live, k, len(w.to)), dead: r.dead,
 		limit: limit, all: r.o.Turns == AllTurns, byHops: r.o.Cost == HopsFirst, switches: r.o.Entries == ByDestination,
+		revisit: r.o.Revisit == AllowTwice,
 	}
 	q.old = q.next
 	if q.switches {

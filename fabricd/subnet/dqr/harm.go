@@ -8,6 +8,7 @@ func (r *Reconfiguration) localWays(res *Result, l int, c int32) (ways [][]int32
 	f.byChannel(&query{
 		list: r.layers[l].list, home: w.to[c], dead: r.dead, limit: mostCost, sources: []int32{w.from[c]},
 		all: r.o.Turns != SingleTurn, byHops: r.o.Cost == HopsFirst, each: true,
+		revisit: r.o.Revisit == AllowTwice,
 	})
 	for o := w.first[w.from[c]]; o < w.first[w.from[c]+1] && len(ways) < mostWays; o++ {
 		if f.done[o] != f.era {

@@ -8,6 +8,7 @@ type Options struct {
 	Layers  LayerSearch
 	Entries Entries
 	Cost    Cost
+	Revisit Revisit
 	// Plugin enables turns around a dead link before paths are searched; nil for none.
 	Plugin Plugin
 	// SwitchFlows: switches are destinations and sources too, of flows that no engine routes. New connects them. They are not in the
@@ -77,13 +78,26 @@ const (
 	HopsFirst              // hops, then what turns cost
 )
 
-// The names of the choices, in the order of their values: path=, turns=, layers=, entries= and cost= of the method dqr.
+// Revisit is whether a path may pass a switch twice.
+type Revisit uint8
+
+// The answers.
+const (
+	// NeverTwice: a path that passes a switch twice is not taken, also where that is the only one that the turns allow. With entries by
+	// channel a switch forwards packets by where they come from, so a path that joins another one may meet it again.
+	NeverTwice Revisit = iota
+	// AllowTwice: what a path costs alone counts, as in the paper. Compulsory local paths are always so.
+	AllowTwice
+)
+
+// The names of the choices, in the order of their values: path=, turns=, layers=, entries=, cost= and revisit= of the method dqr.
 var (
 	PathNames    = []string{"local", "compulsory", "end-to-end"}
 	TurnsNames   = []string{"single", "all", "local"}
 	LayersNames  = []string{"all", "same"}
 	EntriesNames = []string{"channel", "destination"}
 	CostNames    = []string{"turns", "hops"}
+	RevisitNames = []string{"never", "allow"}
 )
 
 func (p Path) String() string        { return nameOf(PathNames, int(p)) }
@@ -91,6 +105,7 @@ func (t Turns) String() string       { return nameOf(TurnsNames, int(t)) }
 func (l LayerSearch) String() string { return nameOf(LayersNames, int(l)) }
 func (e Entries) String() string     { return nameOf(EntriesNames, int(e)) }
 func (c Cost) String() string        { return nameOf(CostNames, int(c)) }
+func (r Revisit) String() string     { return nameOf(RevisitNames, int(r)) }
 
 func nameOf(names []string, i int) string {
 	if i < len(names) {

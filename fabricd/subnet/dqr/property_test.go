@@ -87,7 +87,12 @@ func (w *watch) add(k key) {
 		return
 	}
 	w.paths[k] = path
+	passed := map[weft.Node]bool{k.from.Node(): true}
 	for i := range path {
+		peer, _, _ := w.g.Peer(path[i].From)
+		require.True(w.t, !passed[peer.Node] || w.o.Revisit == dqr.AllowTwice || w.o.Path == dqr.LocalCompulsory,
+			"%v passes switch %s twice: %s", k, w.g.Name(peer.Node), names(w.g, k.from, path))
+		passed[peer.Node] = true
 		require.False(w.t, w.gone(path[i]), "%v goes over a dead link", k)
 		if i > 0 {
 			w.old[turn{path[i-1], path[i]}] = true

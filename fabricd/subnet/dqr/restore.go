@@ -105,7 +105,7 @@ func (r *Reconfiguration) bringBack(l, k int, s int32) bool {
 		c = on
 	}
 	x.path = path
-	if is {
+	if is || r.o.Revisit == NeverTwice && r.o.Entries == ByChannel && r.meets(y, k, path, next) {
 		return false
 	}
 	x.turns, x.rest = x.turns[:0], x.rest[:0]
@@ -140,6 +140,41 @@ func (r *Reconfiguration) bringBack(l, k int, s int32) bool {
 	r.setFirst(y, l, k, s, path[0])
 	r.mask[k*w.n+int(s)] |= 1 << l
 	return true
+}
+
+// meets reports whether other flows to target k, which come to the path of the engine where it is to be in force again, would pass
+// one of the switches after that which they have passed before. They come home themselves some time, and then it can be.
+func (r *Reconfiguration) meets(y *layer, k int, path []int32, next []int32) bool {
+	x, w := &r.scratch, r.w
+	live := row(y.live, k, len(w.to))
+	for i, c := range path[:len(path)-1] {
+		if !live[c] || r.step(y, k, c) == next[c] {
+			continue
+		}
+		if x.walk++; x.walk == 0 {
+			clear(x.stamp)
+			clear(x.leads)
+			x.walk = 1
+		}
+		for _, after := range path[i:] {
+			x.leads[w.to[after]] = x.walk
+		}
+		queue := append(x.rest[:0], c)
+		for at := 0; at < len(queue); at++ {
+			for _, p := range w.leading(w.from[queue[at]]) {
+				if !live[p] || r.step(y, k, p) != queue[at] {
+					continue
+				}
+				if x.leads[w.from[p]] == x.walk {
+					x.rest = queue
+					return true
+				}
+				queue = append(queue, p)
+			}
+		}
+		x.rest = queue
+	}
+	return false
 }
 
 // exchange lists the turns that come and go when packets for target k that come by channel c go on by next; in scratch.turns and scratch.rest.

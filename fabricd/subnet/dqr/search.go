@@ -21,6 +21,8 @@ type finder struct {
 	hops  int32 // more than a path has
 
 	era    uint32
+	passes []uint32 // per switch: the last step of a search whose way on passes it
+	step   uint32
 	seen   []uint32 // per channel, or per switch where entries are by destination: the search that has come to it
 	done   []uint32 // and that has its cheapest path
 	key    []int32
@@ -46,7 +48,7 @@ func newFinder(w *wires) *finder {
 	hops := int32(n + 2)
 	return &finder{
 		w: w, hops: hops, queue: newQueue(int(hops) * (mostCost + 1)), seen: make([]uint32, n), done: make([]uint32, n),
-		key: make([]int32, n), choice: make([]int32, n), want: make([]uint32, w.n), source: make([]int32, w.n),
+		key: make([]int32, n), choice: make([]int32, n), want: make([]uint32, w.n), passes: make([]uint32, w.n), source: make([]int32, w.n),
 		version: 1, allowed: make([]uint32, turns), banned: make([]uint32, turns), request: 1,
 	}
 }
@@ -66,6 +68,7 @@ type query struct {
 	switches bool  // ByDestination
 	sources  []int32
 	each     bool
+	revisit  bool // a way may pass a switch twice
 }
 
 // onward is the channel that follows one on the way that was found, none at its end.
@@ -139,9 +142,12 @@ func (f *finder) byChannel(q *query) {
 		if s == q.home || q.each && s == q.sources[0] {
 			continue // nothing goes through the ends
 		}
+		if !q.revisit {
+			f.pass(c)
+		}
 		for _, p := range w.leading(s) {
 			switch {
-			case q.dead[p] || f.done[p] == era:
+			case q.dead[p] || f.done[p] == era || !q.revisit && f.passes[w.from[p]] == f.step:
 			case q.live != nil && q.live[p]:
 				if q.next[p] == c {
 					f.reach(q, p, c, turns, hops+1)
@@ -153,6 +159,17 @@ func (f *finder) byChannel(q *query) {
 				}
 			}
 		}
+	}
+}
+
+// pass marks the switches on the way from a channel to the destination.
+func (f *finder) pass(c int32) {
+	if f.step++; f.step == 0 {
+		clear(f.passes)
+		f.step = 1
+	}
+	for ; c >= 0; c = f.choice[c] {
+		f.passes[f.w.from[c]] = f.step
 	}
 }
 

@@ -53,6 +53,7 @@ func (m Method) DQR() (o dqr.Options) {
 	o.Layers = dqr.LayerSearch(index(dqr.LayersNames, "layers"))
 	o.Entries = dqr.Entries(index(dqr.EntriesNames, "entries"))
 	o.Cost = dqr.Cost(index(dqr.CostNames, "cost"))
+	o.Revisit = dqr.Revisit(index(dqr.RevisitNames, "revisit"))
 	if m.Options["plugin"] == "mesh" {
 		o.Plugin = dqr.Mesh{}
 	}

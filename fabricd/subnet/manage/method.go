@@ -64,6 +64,7 @@ var optionsOf = map[string][]option{
 		{"plugin", []string{None, "mesh"}},
 		{"entries", dqr.EntriesNames},
 		{"cost", dqr.CostNames},
+		{"revisit", dqr.RevisitNames},
 	},
 	Direct: {{"mode", []string{Static, Dynamic}}},
 }
