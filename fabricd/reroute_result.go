@@ -63,6 +63,10 @@ type rerouteStep struct {
 	NewTurns      int     `json:"new_turns"`
 	PluginTurns   int     `json:"plugin_turns"`
 	LocalTurns    int     `json:"local_turns"`
+	MeanStretch   float64 `json:"mean_stretch"`  // links of the new path by those of the old one, over the flows that have both; 0: none has
+	MaxStretch    float64 `json:"max_stretch"`   //
+	Rounds        int     `json:"upload_rounds"` // in which the tables may be uploaded, each in any order; 0: nothing changes
+	Static        bool    `json:"static"`        // the fabric is emptied for that
 	Seconds       float64 `json:"compute_seconds"`
 }
 
@@ -78,11 +82,15 @@ type reroutePath struct {
 	New      []string `json:"new"` // empty: there is none
 }
 
-func stepOf(fault string, links int, s *reroute.Step, seconds float64) rerouteStep {
+// stepOf tells what came of a fault, and how a manager would bring it into force.
+func stepOf(fault string, links int, s *reroute.Step, seconds float64) (rerouteStep, error) {
+	rounds, static, err := s.Upload()
+	stretch := s.Stretch()
 	return rerouteStep{
-		Fault: fault, Links: links, FlowsRerouted: s.FlowsRerouted, Share: s.Share(), Acyclic: s.Acyclic, Unroutable: s.Unroutable, Isolated: s.Isolated,
-		Tolerated: s.Tolerated(), NewTurns: s.NewTurns, PluginTurns: s.PluginTurns, LocalTurns: s.LocalTurns, Seconds: seconds,
-	}
+		Fault: fault, Links: links, FlowsRerouted: s.FlowsRerouted, Share: s.Share(), Acyclic: s.Acyclic && !static, Unroutable: s.Unroutable,
+		Isolated: s.Isolated, Tolerated: s.Tolerated() && !static, NewTurns: s.NewTurns, PluginTurns: s.PluginTurns, LocalTurns: s.LocalTurns,
+		MeanStretch: stretch.Mean, MaxStretch: stretch.Max, Rounds: rounds, Static: static, Seconds: seconds,
+	}, err
 }
 
 func pathOf(g *topology.Graph, fault string, p dqr.Rerouted) reroutePath {
@@ -117,10 +125,10 @@ func (h *rerouteHead) line() string {
 func (r *rerouteGiven) print(w io.Writer) error {
 	fmt.Fprintf(w, "%s: %s\n\n", r.line(), counted(r.FlowsTotal, "flow"))
 	err := tabbed(w, func(tab func(...any)) {
-		tab("fault", "flows rerouted", "without a path", "turns enabled", "free from deadlock", "computed in")
+		tab("fault", "flows rerouted", "stretch", "without a path", "turns enabled", "free from deadlock", "computed in")
 		for _, s := range r.Faults {
-			tab(s.Fault, fmt.Sprintf("%s (%.2f%%)", grouped(uint64(s.FlowsRerouted)), 100*s.Share), without(s.Unroutable, s.Isolated),
-				turnsText(s), yesOrNo(s.Acyclic), fmt.Sprintf("%.4f s", s.Seconds))
+			tab(s.Fault, fmt.Sprintf("%s (%.2f%%)", grouped(uint64(s.FlowsRerouted)), 100*s.Share), stretchText(s.MeanStretch, s.MaxStretch),
+				without(s.Unroutable, s.Isolated), turnsText(s), uploadText(s), fmt.Sprintf("%.4f s", s.Seconds))
 		}
 	})
 	if err != nil || r.Paths == nil {
@@ -160,6 +168,24 @@ func turnsText(s rerouteStep) string {
 		text += fmt.Sprintf(", for local paths %d", s.LocalTurns)
 	}
 	return text
+}
+
+// uploadText says whether packets may travel while the tables are uploaded.
+func uploadText(s rerouteStep) string {
+	switch {
+	case s.Static:
+		return "no, the fabric is emptied"
+	case s.Acyclic && s.Rounds > 1:
+		return fmt.Sprintf("yes, in %d rounds", s.Rounds)
+	}
+	return yesOrNo(s.Acyclic)
+}
+
+func stretchText(mean, most float64) string {
+	if most == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f, at most %.2f", mean, most)
 }
 
 func yesOrNo(b bool) string {

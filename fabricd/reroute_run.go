@@ -27,12 +27,16 @@ func (u *rerouteFlags) given(a asked) (rerouteResult, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", u.fail[i], err)
 		}
-		r.Faults = append(r.Faults, stepOf(u.fail[i], len(links), s, took))
+		step, err := stepOf(u.fail[i], len(links), s, took)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", u.fail[i], err)
+		}
+		r.Faults = append(r.Faults, step)
 		r.FlowsTotal, r.Unroutable, r.Isolated = s.FlowsTotal, s.Unroutable, s.Isolated
 		r.FlowsRerouted += s.FlowsRerouted
 		r.Share += s.Share()
 		r.Seconds += took
-		r.Acyclic, r.Tolerated = r.Acyclic && s.Acyclic, r.Tolerated && s.Tolerated()
+		r.Acyclic, r.Tolerated = r.Acyclic && step.Acyclic, r.Tolerated && step.Tolerated
 		if a.wanted == nil {
 			continue
 		}
@@ -101,6 +105,11 @@ type rerouteAlive struct {
 	Rerouted  float64 `json:"mean_flows_rerouted"` // by the last fault, of the tolerated
 	Moved     float64 `json:"share"`               // the same as a share of all flows
 	NewTurns  float64 `json:"mean_new_turns"`
+	Stretch   float64 `json:"mean_stretch"` // of the flows that the last fault moved, in the mean of the runs in which it moved any
+	Most      float64 `json:"max_stretch"`
+	Twice     int     `json:"two_rounds"` // of the tolerated: the tables go out in two rounds
+
+	moved int // runs in which flows moved
 }
 
 // maxFailed bounds the faults that are listed as not tolerated, chosen by us.
@@ -149,7 +158,11 @@ func (u *rerouteFlags) many(ctx context.Context, a asked, p *progress) (rerouteR
 			took := time.Since(start)
 			spent, steps = spent+took, steps+1
 			r.MaxSeconds = max(r.MaxSeconds, took.Seconds())
-			if !r.add(k, stepOf(a.g.Links[l].Name, 1, s, took.Seconds()), s) {
+			step, err := stepOf(a.g.Links[l].Name, 1, s, took.Seconds())
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", a.g.Links[l].Name, err)
+			}
+			if !r.add(k, step, s) {
 				break
 			}
 		}
@@ -159,7 +172,7 @@ func (u *rerouteFlags) many(ctx context.Context, a asked, p *progress) (rerouteR
 		b := &r.ByFaults[k]
 		b.Faults, b.Share = k+1, float64(b.Tolerated)/float64(max(1, runs))
 		if n := float64(b.Tolerated); n > 0 {
-			b.Rerouted, b.Moved, b.NewTurns = b.Rerouted/n, b.Moved/n, b.NewTurns/n
+			b.Rerouted, b.Moved, b.NewTurns, b.Stretch = b.Rerouted/n, b.Moved/n, b.NewTurns/n, b.Stretch/float64(max(1, b.moved))
 		}
 	}
 	r.Seconds = spent.Seconds() / float64(max(1, steps))
@@ -176,9 +189,9 @@ func one(r *reroute.Reroute, l weft.LinkID, alone bool) (*reroute.Step, error) {
 // add counts a step, fault k of its run, and reports whether it was tolerated.
 func (r *rerouteMany) add(k int, step rerouteStep, s *reroute.Step) bool {
 	r.FlowsTotal = s.FlowsTotal
-	r.Acyclic = r.Acyclic && s.Acyclic
+	r.Acyclic = r.Acyclic && step.Acyclic
 	r.Unroutable = max(r.Unroutable, s.Unroutable)
-	if !s.Tolerated() {
+	if !step.Tolerated {
 		if len(r.Failed) < maxFailed {
 			r.Failed = append(r.Failed, step)
 		}
@@ -192,6 +205,14 @@ func (r *rerouteMany) add(k int, step rerouteStep, s *reroute.Step) bool {
 	b.Rerouted += float64(s.FlowsRerouted)
 	b.Moved += s.Share()
 	b.NewTurns += float64(s.NewTurns)
+	if step.MaxStretch > 0 {
+		b.moved++
+	}
+	b.Stretch += step.MeanStretch
+	b.Most = max(b.Most, step.MaxStretch)
+	if step.Rounds > 1 {
+		b.Twice++
+	}
 	if r.Worst.Fault == "" || step.FlowsRerouted > r.Worst.FlowsRerouted {
 		r.Worst = step
 	}
@@ -203,9 +224,10 @@ func (r *rerouteMany) tolerated() bool { return r.ByFaults[len(r.ByFaults)-1].To
 func (r *rerouteMany) print(w io.Writer) error {
 	fmt.Fprintf(w, "%s: %s, %s\n\n", r.line(), counted(r.FlowsTotal, "flow"), counted(r.Runs, "run"))
 	err := tabbed(w, func(tab func(...any)) {
-		tab("faults", "tolerated", "", "flows rerouted by the last, mean", "turns enabled, mean")
+		tab("faults", "tolerated", "", "in two rounds", "flows rerouted by the last, mean", "stretch", "turns enabled, mean")
 		for _, b := range r.ByFaults {
-			tab(b.Faults, grouped(uint64(b.Tolerated)), share(uint64(b.Tolerated), uint64(r.Runs)), fmt.Sprintf("%.1f (%.3f%%)", b.Rerouted, 100*b.Moved), fmt.Sprintf("%.1f", b.NewTurns))
+			tab(b.Faults, grouped(uint64(b.Tolerated)), share(uint64(b.Tolerated), uint64(r.Runs)), grouped(uint64(b.Twice)),
+				fmt.Sprintf("%.1f (%.3f%%)", b.Rerouted, 100*b.Moved), stretchText(b.Stretch, b.Most), fmt.Sprintf("%.1f", b.NewTurns))
 		}
 	})
 	if err != nil {

@@ -32,8 +32,8 @@ func TestRerouteTellsWhatAFaultMoves(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, `mesh:4x4 by xy in 1 layer, repaired by dqr:plugin=mesh (prepared in . s): 240 flows
 
-fault       flows rerouted   without a path   turns enabled         free from deadlock   computed in
-s1.1-s2.1   32 (13.33%)      0                0, by the plug-in 4   yes                  . s
+fault       flows rerouted   stretch              without a path   turns enabled         free from deadlock   computed in
+s1.1-s2.1   32 (13.33%)      1.47, at most 3.00   0                0, by the plug-in 4   yes                  . s
 
 flow           old path         new path
 s1.1 to n3.1   s1.1 s2.1 s3.1   s1.1 s1.2 s2.2 s3.2 s3.1

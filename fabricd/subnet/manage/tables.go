@@ -142,6 +142,19 @@ func (p *tables) plan(now *Plan, dead *subnet.Dead, _ func(int, func(int))) (*Pl
 	if err != nil {
 		return nil, err
 	}
+	return p.upload(now, dead, r)
+}
+
+// Upload is the plan by which tables that dqr has found may replace those in force, of which all packets are: with first, which makes the
+// tables of a round before them. settled is the transition of the tables in force.
+func Upload(settled *layered.Transition, old, next *layered.Routing, dead *subnet.Dead, first func() (*layered.Routing, error)) (*Plan, error) {
+	p := &tables{g: old.Graph, inForce: []*layered.Routing{old}, transition: settled, gone: true}
+	before := result{routing: old}
+	return p.upload(&Plan{Routing: old, Program: before.forwards()}, dead, &result{routing: next, first: first})
+}
+
+// upload makes a plan of what a method has computed: in which rounds it replaces what is in force now.
+func (p *tables) upload(now *Plan, dead *subnet.Dead, r *result) (*Plan, error) {
 	n := len(p.g.NICs)
 	plan := &Plan{
 		Dead: dead.Clone(), Graph: p.g, Routing: r.routing, Program: r.forwards(), FlowsTotal: n * (n - 1), FlowsRerouted: r.rerouted,

@@ -64,7 +64,8 @@ func (p *planned) plan(dead *subnet.Dead) (*Step, *manage.Plan, error) {
 	}
 	return &Step{
 		FlowsTotal: plan.FlowsTotal, FlowsRerouted: plan.FlowsRerouted, Unroutable: plan.Unroutable, Isolated: plan.Unconnected, Acyclic: plan.Acyclic,
-		paths: func(yield func(dqr.Rerouted) bool) { differing(old, plan.Routing, yield) },
+		upload: func() (*manage.Plan, error) { return plan, nil },
+		paths:  func(yield func(dqr.Rerouted) bool) { differing(old, plan.Routing, yield) },
 	}, plan, nil
 }
 

@@ -33,37 +33,63 @@ func newWay(g *topology.Graph, engine string, m manage.Method, switchFlows bool)
 	if err != nil {
 		return nil, err
 	}
-	return &quick{now, r}, nil
+	return &quick{now: now, before: r}, nil
 }
 
 // quick is method dqr.
 type quick struct {
-	now    *dqr.Reconfiguration
-	before *layered.Routing
+	now     *dqr.Reconfiguration
+	before  *layered.Routing
+	settled *layered.Transition // of the tables in force; nil until somebody asks how others would replace them
 }
 
 func (q *quick) routing() *layered.Routing { return q.before }
 
-func (q *quick) clone(*subnet.Dead) (way, error) { return &quick{q.now.Clone(), q.before}, nil }
+func (q *quick) clone(*subnet.Dead) (way, error) {
+	return &quick{now: q.now.Clone(), before: q.before}, nil
+}
 
 func (q *quick) try(dead *subnet.Dead) (*Step, error) {
-	c := q.now.Clone()
-	c.Settle()
-	return failed(c, dead)
+	s, _, err := q.step(dead)
+	return s, err
 }
 
 func (q *quick) fail(dead *subnet.Dead) (*Step, error) {
-	q.now.Settle()
-	return failed(q.now, dead)
+	s, next, err := q.step(dead)
+	if err == nil {
+		q.now, q.settled = next, nil
+	}
+	return s, err
 }
 
-func failed(q *dqr.Reconfiguration, dead *subnet.Dead) (*Step, error) {
-	r, err := q.Fail(func(l *topology.Link) bool { return dead.Cuts(l) })
+// step is what is next. What is in force stays as it is.
+func (q *quick) step(dead *subnet.Dead) (*Step, *dqr.Reconfiguration, error) {
+	next := q.now.Clone()
+	next.Settle()
+	r, err := next.Fail(func(l *topology.Link) bool { return dead.Cuts(l) })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	before, gone := *q, dead.Clone()
 	return &Step{
 		FlowsTotal: r.FlowsTotal, FlowsRerouted: r.FlowsRerouted, Unroutable: r.Unroutable, Isolated: r.Isolated, Acyclic: r.Acyclic,
 		NewTurns: r.NewTurns, PluginTurns: r.PluginTurns, LocalTurns: r.LocalTurns, Searches: r.Searches, paths: r.Paths(),
-	}, nil
+		upload: func() (*manage.Plan, error) {
+			old, err := before.now.Routing()
+			if err != nil {
+				return nil, err
+			}
+			if before.settled == nil {
+				before.settled = layered.NewTransition(old)
+				if q.now == before.now {
+					q.settled = before.settled
+				}
+			}
+			routing, err := next.Routing()
+			if err != nil {
+				return nil, err
+			}
+			return manage.Upload(before.settled, old, routing, &gone, next.First)
+		},
+	}, next, nil
 }

@@ -23,7 +23,8 @@ type Step struct {
 	NewTurns, PluginTurns, LocalTurns int // with dqr: turns enabled, see [dqr.Result]
 	Searches                          int
 
-	paths iter.Seq[dqr.Rerouted]
+	paths  iter.Seq[dqr.Rerouted]
+	upload func() (*manage.Plan, error)
 }
 
 // Connected reports whether every flow has a path, and no deadlock can be.
@@ -38,6 +39,40 @@ func (s *Step) Share() float64 {
 		return 0
 	}
 	return float64(s.FlowsRerouted) / float64(s.FlowsTotal)
+}
+
+// Upload is how a manager brings the tables of the step into force: in how many rounds, or in an empty fabric. It may be called until the
+// next fault.
+func (s *Step) Upload() (rounds int, static bool, err error) {
+	plan, err := s.upload()
+	if err != nil {
+		return 0, false, err
+	}
+	if len(plan.Patches()) == 0 {
+		return 0, false, nil
+	}
+	return len(plan.Rounds), plan.Static, nil
+}
+
+// Stretch is how much longer the paths of flows have become: the links of the new path by those of the old one.
+type Stretch struct {
+	Flows     int // that had a path and have another one
+	Mean, Max float64
+}
+
+// Stretch is that of the flows that the step has moved, of all of them together. It may be called until the next fault.
+func (s *Step) Stretch() (x Stretch) {
+	for p := range s.Paths() {
+		if len(p.Old) == 0 || len(p.New) == 0 {
+			continue
+		}
+		by := float64(len(p.New)) / float64(len(p.Old))
+		x.Flows += p.Flows
+		x.Mean += by * float64(p.Flows)
+		x.Max = max(x.Max, by)
+	}
+	x.Mean /= float64(max(1, x.Flows))
+	return x
 }
 
 // Paths are the flows that got another path, or lost theirs. It may be called until the next fault.

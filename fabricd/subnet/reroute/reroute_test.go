@@ -221,6 +221,60 @@ func TestAStepSaysWhatIsConnectedAndWhatIsTolerated(t *testing.T) {
 	}
 }
 
+// What a step says of the upload is what a manager does with the same fault.
+func TestAStepSaysHowTheManagerBringsItIntoForce(t *testing.T) {
+	t.Parallel()
+	rounds, emptied := map[int]int{}, 0
+	for _, method := range []string{"dqr", "dqr:entries=destination", "engine"} {
+		r, g := rerouted(t, "irregular:24,48,3", "lash", method, false)
+		m, err := manage.Parse(method)
+		require.NoError(t, err)
+		p, err := manage.New(g, "lash", m, weft.MaxVCs)
+		require.NoError(t, err)
+		p.Settled()
+		for _, l := range inside(g) {
+			s, err := r.Try(l)
+			require.NoError(t, err)
+			n, static, err := s.Upload()
+			require.NoError(t, err)
+			var dead subnet.Dead
+			dead.AddLink(l)
+			plan, err := p.Plan(&dead)
+			require.NoError(t, err)
+			require.Equal(t, plan.Static, static, "%s: %s", method, g.Links[l].Name)
+			if len(plan.Patches()) > 0 {
+				require.Equal(t, len(plan.Rounds), n, "%s: %s", method, g.Links[l].Name)
+			}
+			if rounds[n]++; static {
+				require.NotEqual(t, "dqr", method)
+				emptied++
+			}
+		}
+	}
+	assert.Positive(t, rounds[2])
+	assert.Positive(t, emptied)
+}
+
+func TestStretchIsThatOfTheFlowsThatMoved(t *testing.T) {
+	t.Parallel()
+	r, g := rerouted(t, "ring:4", "updn:root=s0", "dqr", false)
+	l, err := g.LinkByName("s0-s1")
+	require.NoError(t, err)
+	s, err := r.Fail(l.ID)
+	require.NoError(t, err)
+	flows, sum, most := 0, 0.0, 0.0
+	for p := range s.Paths() {
+		by := float64(len(p.New)) / float64(len(p.Old))
+		flows, sum, most = flows+p.Flows, sum+by*float64(p.Flows), max(most, by)
+	}
+	x := s.Stretch()
+	assert.Equal(t, flows, x.Flows)
+	assert.InDelta(t, sum/float64(flows), x.Mean, 1e-12)
+	assert.InDelta(t, 3, x.Max, 0, "one link became three")
+	assert.InDelta(t, most, x.Max, 0)
+	assert.Zero(t, (&reroute.Step{}).Stretch())
+}
+
 func TestFlowsBetweenSwitchesAreCounted(t *testing.T) {
 	t.Parallel()
 	r, g := rerouted(t, "kary-ntree:2,2", "ftree", "dqr:path=end-to-end", true)
