@@ -99,13 +99,22 @@ func JSON(w io.Writer, v any) error {
 
 // Terminal reports whether w is a terminal, so that a line may be refreshed in place.
 func Terminal(w any) bool {
-	f, ok := w.(*os.File)
+	f, ok := file(w)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// file is the file that w writes to, if it does.
+func file(w any) (*os.File, bool) {
+	if o, ok := w.(*Output); ok {
+		w = o.Unwrap()
+	}
+	f, ok := w.(*os.File)
+	return f, ok
 }
 
 // Width is how many characters fit into a line of w, 0 when it is no terminal: then what reads it can take long lines.
 func Width(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
+	if f, ok := file(w); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return width
 		}

@@ -3,8 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,11 +24,16 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		return err
 	}
 	want := expected(bad.GetFlag().Value.Type())
+	within, bounded := bad.GetFlag().Value.(Bounded)
 	switch {
 	case want == "":
 		return err // the flags of ours explain themselves
-	case errors.Is(err, strconv.ErrRange):
-		want += ", of fewer digits"
+	case bounded && (errors.Is(err, errBounds) || errors.Is(err, strconv.ErrRange)):
+		want = within.Bounds()
+	case bounded:
+		want += ", from " + within.Bounds()
+	case errors.Is(err, strconv.ErrRange) && bad.GetFlag().Value.Type() == "uint64":
+		want += fmt.Sprintf(" to %d", uint64(math.MaxUint64))
 	}
 	return fmt.Errorf("--%s %s: expected %s", bad.GetFlag().Name, nearest.Clip(bad.GetValue()), want)
 }
@@ -54,12 +59,16 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 
 // expected says what a value of a type of package pflag is; "" of other types.
 func expected(kind string) string {
-	switch strings.TrimRight(kind, "0123456789") { // uint64 is a uint
-	case "uint":
+	switch kind {
+	case "uint16":
+		return fmt.Sprintf("a whole number from 0 to %d", math.MaxUint16)
+	case "int16":
+		return fmt.Sprintf("a whole number from %d to %d", math.MinInt16, math.MaxInt16)
+	case "uint64":
 		return "a whole number from 0"
 	case "int":
 		return "a whole number"
-	case "float":
+	case "float64":
 		return "a number"
 	case "bool":
 		return "true or false"

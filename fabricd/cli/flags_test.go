@@ -23,11 +23,20 @@ func TestAWrongFlagIsExplained(t *testing.T) {
 		{"--virtual", "unknown flag --virtual: see weft --help"},
 		{"run --seed x", "--seed x: expected a whole number from 0"},
 		{"run --seed -1", "--seed -1: expected a whole number from 0"},
-		{"run -n 99999999999999999999", "--seed 99999999999999999999: expected a whole number from 0, of fewer digits"},
-		{"run --jobs 1.5", "--jobs 1.5: expected a whole number"},
-		{"run --load half", "--load half: expected a number"},
+		{"run -n 99999999999999999999", "--seed 99999999999999999999: expected a whole number from 0 to 18446744073709551615"},
+		{"run --path 70000", "--path 70000: expected a whole number from 0 to 65535"},
+		{"run --field -99999", "--field -99999: expected a whole number from -32768 to 32767"},
+		{"run --jobs -1", "--jobs -1: expected 0 to 256"},
+		{"run --jobs 99999999999999999999", "--jobs 99999999999999999999: expected 0 to 256"},
+		{"run --load 2", "--load 2: expected 0 to 1"},
+		{"run --load NaN", "--load NaN: expected 0 to 1"},
+		{"run --budget 99999h", "--budget 99999h: expected 1ms to 24h0m0s"},
+		{"run --budget 9999999999h", "--budget 9999999999h: expected a time with its unit, as 50ms or 10s, from 1ms to 24h0m0s"},
+		{"run --lots 11", "--lots 11: expected 1 to 10"},
+		{"run --jobs 1.5", "--jobs 1.5: expected a whole number, from 0 to 256"},
+		{"run --load half", "--load half: expected a number, from 0 to 1"},
 		{"run --virtual=maybe", "--virtual maybe: expected true or false"},
-		{"run --budget 5", "--budget 5: expected a time with its unit, as 50ms or 10s"},
+		{"run --budget 5", "--budget 5: expected a time with its unit, as 50ms or 10s, from 1ms to 24h0m0s"},
 		{"run --size 3,x", `invalid argument "3,x" for "--size" flag: strconv.Atoi: parsing "x": invalid syntax`},
 		{"run --seed", "flag needs an argument: --seed"},
 		{"run --" + strings.Repeat("q", 1000), "unknown flag --" + strings.Repeat("q", 80) + "...: see weft run --help"},
@@ -41,6 +50,13 @@ func TestAWrongFlagIsExplained(t *testing.T) {
 		f.Int("jobs", 0, "")
 		f.Float64("load", 0, "")
 		f.Duration("budget", time.Second, "")
+		f.Uint16("path", 0, "")
+		f.Int16("field", 0, "")
+		f.Uint64("lots", 5, "")
+		Bound(f, "jobs", 0, 256)
+		Bound(f, "load", 0., 1)
+		Bound(f, "budget", time.Millisecond, 24*time.Hour)
+		Bound[uint64](f, "lots", 1, 10)
 		f.IntSlice("size", nil, "")
 		f.Bool("secret", false, "")
 		require.NoError(t, f.MarkHidden("secret"))
