@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -20,7 +19,7 @@ import (
 func TestAFabricEndsWellOnlyWithALedgerThatIsExactAndBalances(t *testing.T) {
 	t.Parallel()
 	balanced, unbalanced := fabric.Ledger{Balanced: true}, fabric.Ledger{}
-	late := fmt.Errorf("fabric is not quiet: %w", context.DeadlineExceeded)
+	late := &fabric.NotDrainedError{Ledger: balanced, Err: context.DeadlineExceeded}
 	for _, c := range []struct {
 		what    string
 		ledger  fabric.Ledger

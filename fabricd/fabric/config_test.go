@@ -2,6 +2,7 @@ package fabric_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -148,15 +149,21 @@ func TestOptionsThatNoFabricCanHaveAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	ok := fabric.Options{Topology: g, Firmware: firmware.UpDown{}}
 	for want, change := range map[string]func(o *fabric.Options){
-		"topology, firmware and transport are required": func(o *fabric.Options) { o.Firmware = nil },
-		"the link rate must be above 0":                 func(o *fabric.Options) { o.Link.Rate = -1 },
-		"the link delay must not be negative":           func(o *fabric.Options) { o.Link.Delay = -1 },
-		"packets must be 1 to 1048576 bytes":            func(o *fabric.Options) { o.NIC.PacketBytes = 1<<20 + 1 },
-		"virtual channels must be 1 to 16, not 17":      func(o *fabric.Options) { o.Switch.VCs = 17 },
-		"input buffer (packets) must be 1 to 4096":      func(o *fabric.Options) { o.Switch.InputBuffer = 5000 },
-		"output buffer (packets) must be 1 to 4096":     func(o *fabric.Options) { o.Switch.OutputBuffer = -1 },
-		"the send queue must hold at least one byte":    func(o *fabric.Options) { o.NIC.QueueBytes = -1 },
-		"the load is the share of the link capacity":    func(o *fabric.Options) { o.Traffic = nic.Traffic{Pattern: "uniform", Load: 2} },
+		"topology, firmware and transport are required":           func(o *fabric.Options) { o.Firmware = nil },
+		"the link rate must be 1 B/s to 1000000 GB/s, not -1 ":    func(o *fabric.Options) { o.Link.Rate = -1 },
+		"GB/s, not 1e+16 bytes per second":                        func(o *fabric.Options) { o.Link.Rate = 1e16 },
+		"GB/s, not NaN bytes per second":                          func(o *fabric.Options) { o.Link.Rate = math.NaN() },
+		"the link delay must be 0s to 24h0m0s, not -1ns":          func(o *fabric.Options) { o.Link.Delay = -1 },
+		"the link delay must be 0s to 24h0m0s, not 99999h0m0s":    func(o *fabric.Options) { o.Link.Delay = 99999 * time.Hour },
+		"notices must be honoured for 0s to 24h0m0s, not 25h0m0s": func(o *fabric.Options) { o.NIC.Notices = 25 * time.Hour },
+		"send queues must have 1 to 1073741824 bytes":             func(o *fabric.Options) { o.NIC.QueueBytes = 1<<30 + 1 },
+		"one packet in so many is traced":                         func(o *fabric.Options) { o.NIC.TraceEvery = -1 },
+		"packets must be 1 to 1048576 bytes":                      func(o *fabric.Options) { o.NIC.PacketBytes = 1<<20 + 1 },
+		"virtual channels must be 1 to 16, not 17":                func(o *fabric.Options) { o.Switch.VCs = 17 },
+		"input buffer (packets) must be 1 to 4096":                func(o *fabric.Options) { o.Switch.InputBuffer = 5000 },
+		"output buffer (packets) must be 1 to 4096":               func(o *fabric.Options) { o.Switch.OutputBuffer = -1 },
+		"or 0 for the default, not -1":                            func(o *fabric.Options) { o.NIC.QueueBytes = -1 },
+		"the load is the share of the link capacity":              func(o *fabric.Options) { o.Traffic = nic.Traffic{Pattern: "uniform", Load: 2} },
 	} {
 		m := bus.NewMemory()
 		o := ok

@@ -119,7 +119,8 @@ func TestANICWhoseLinkIsCutGetsNothingAndSendsWhenItIsBack(t *testing.T) {
 			assert.Equal(t, fabric.InFlight{Queues: 3}, stuck.Ledger.Waiting)
 			assert.True(t, stuck.Ledger.Balanced)
 			assert.Empty(t, stuck.Cycle)
-			assert.ErrorContains(t, stuck, "3 packets are left: 3 in send queues (is a NIC's link down?)")
+			assert.ErrorContains(t, stuck, "nothing moves but 3 packets are left: 3 in send queues, 0 in switches, 0 on wires: "+
+				"3 in the send queue of n000, which wait for the link to s2.00, which is down")
 
 			h.Restore("n000", "s2.00")
 			for _, p := range own {

@@ -133,12 +133,12 @@ func (f *Fabric) stillHeld() {
 func (f *Fabric) Held() bool { return f.holding.until.Load() != 0 }
 
 // Drained waits until no packet is in a switch or on a wire and returns the ledger. The caller has held the NICs: what they generate
-// meanwhile waits in their send queues. Packets that are left and do not move are reported as a *StuckError beside the ledger. It ends with
+// meanwhile waits in their send queues. Packets that are left are reported as by [Fabric.Quiesce]. It ends with
 // [ErrResumed] when the NICs inject again: whoever held them may have thought better of it, or died, and a fabric under load is never empty.
 func (f *Fabric) Drained(ctx context.Context) (Ledger, error) {
 	wait, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	l, err := f.settle(wait, func() bool {
+	return f.settle(wait, func() bool {
 		empty := f.drained()
 		if !empty && !f.Held() {
 			end(ErrResumed)
@@ -149,10 +149,6 @@ func (f *Fabric) Drained(ctx context.Context) (Ledger, error) {
 		p.injected = 0 // into the send queues
 		return p
 	}, empty)
-	if err != nil && errors.Is(context.Cause(wait), ErrResumed) {
-		err = ErrResumed
-	}
-	return l, err
 }
 
 // drained reports whether every packet that has left its NIC has ended.

@@ -13,6 +13,8 @@ type Ledger struct {
 	Discarded uint64 `json:"discarded"`
 	InFlight  uint64 `json:"in_flight"`
 	Balanced  bool   `json:"balanced"`
+	// NotChecked says why Balanced is false though nobody knows whether the accounts add up; empty: they were checked.
+	NotChecked string `json:"not_checked,omitempty" jsonschema_description:"Why balanced is false though the accounts were not checked."`
 
 	LostWire   uint64 `json:"lost_wire"`   // sent on a link that died, or dropped by it
 	LostQueued uint64 `json:"lost_queued"` // in the output queue of a link that died

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -77,6 +78,13 @@ type NICOptions struct {
 	// so long; 0: no. The firmware must be a [switching.Notifier].
 	Notices time.Duration
 }
+
+// Bounds on options, chosen by us; rates have those of [fault.Rate].
+const (
+	MaxDelay      = 24 * time.Hour // of a link
+	MaxNotices    = 24 * time.Hour
+	MaxQueueBytes = 1 << 30
+)
 
 // LinkOptions are those of every link.
 type LinkOptions struct {
@@ -151,14 +159,18 @@ func (o Options) validate() error {
 		return fmt.Errorf("fabric: links over a transport are live ones, in virtual time there is none: leave it out")
 	case o.World != nil && o.Processes != nil:
 		return fmt.Errorf("fabric: a switch that is a process of its own lives by the clock on the wall: run it live")
-	case !(o.Link.Rate > 0):
-		return fmt.Errorf("fabric: the link rate must be above 0 bytes per second, not %v", o.Link.Rate)
-	case o.Link.Delay < 0:
-		return fmt.Errorf("fabric: the link delay must not be negative, it is %v", o.Link.Delay)
+	case !(o.Link.Rate >= fault.MinRate && o.Link.Rate <= fault.MaxRate):
+		return fmt.Errorf("fabric: the link rate must be %v to %v, not %v bytes per second", fault.Rate(fault.MinRate), fault.Rate(fault.MaxRate), o.Link.Rate)
+	case o.Link.Delay < 0 || o.Link.Delay > MaxDelay:
+		return fmt.Errorf("fabric: the link delay must be 0s to %v, not %v", MaxDelay, o.Link.Delay)
 	case o.NIC.PacketBytes < 1 || o.NIC.PacketBytes > weft.MaxPacket:
 		return fmt.Errorf("fabric: packets must be 1 to %d bytes, not %d", weft.MaxPacket, o.NIC.PacketBytes)
-	case o.NIC.Notices < 0:
-		return fmt.Errorf("fabric: notices must be honoured for 0 or longer, not %v", o.NIC.Notices)
+	case o.NIC.QueueBytes < 0 || o.NIC.QueueBytes > MaxQueueBytes:
+		return fmt.Errorf("fabric: send queues must have 1 to %d bytes, or 0 for the default, not %d", MaxQueueBytes, o.NIC.QueueBytes)
+	case o.NIC.Notices < 0 || o.NIC.Notices > MaxNotices:
+		return fmt.Errorf("fabric: notices must be honoured for 0s to %v, not %v", MaxNotices, o.NIC.Notices)
+	case o.NIC.TraceEvery < 0:
+		return fmt.Errorf("fabric: one packet in so many is traced, or 0 for none, not %d", o.NIC.TraceEvery)
 	}
 	if err := o.validateParts(); err != nil {
 		return err

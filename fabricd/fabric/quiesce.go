@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,16 +35,15 @@ func (f *Fabric) progress() (p progress) {
 type StuckError struct {
 	Ledger Ledger
 	Cycle  []Channel // the channels that wait for each other, if they do: a deadlock
+	Left   Left
 }
 
 // Error implements error.
 func (e *StuckError) Error() string {
-	w := e.Ledger.Waiting
 	if len(e.Cycle) > 0 {
-		return fmt.Sprintf("deadlock: %d packets in switches wait for each other: %v", w.Switches, Cycle(e.Cycle))
+		return fmt.Sprintf("deadlock: %d packets in switches wait for each other: %v", e.Ledger.Waiting.Switches, Cycle(e.Cycle))
 	}
-	return fmt.Sprintf("nothing moves but %d packets are left: %d in send queues (is a NIC's link down?), %d in switches, %d on wires",
-		e.Ledger.InFlight, w.Queues, w.Switches, w.Wires)
+	return "nothing moves but " + e.Left.tell(e.Ledger)
 }
 
 // stuckLooks is how often nothing must have moved, a tick apart, before the fabric counts as stuck: on a machine that did not
@@ -51,12 +51,17 @@ func (e *StuckError) Error() string {
 const stuckLooks = 50
 
 // Quiesce waits until nothing moves any more and returns the ledger. The caller has stopped the traffic. Packets that are
-// left then are reported as a *StuckError beside the ledger.
+// left then are reported as a *StuckError beside the ledger; when ctx ends before, as a *NotDrainedError.
 func (f *Fabric) Quiesce(ctx context.Context) (Ledger, error) {
-	return f.settle(ctx, f.idle, f.progress, func(l Ledger) bool { return l.InFlight == 0 })
+	l, err := f.settle(ctx, f.idle, f.progress, func(l Ledger) bool { return l.InFlight == 0 })
+	if e, ok := errors.AsType[*NotDrainedError](err); ok {
+		l.Balanced, l.NotChecked = false, e.after()+", so the ledger was not checked"
+		e.Ledger = l
+	}
+	return l, err
 }
 
-// settle waits until all is done, or nothing moves any more and it is not over.
+// settle waits until all is done, or nothing moves any more and it is not over, or ctx ends.
 func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() progress, over func(Ledger) bool) (Ledger, error) {
 	patience := f.patience()
 	began := f.Now()
@@ -66,7 +71,11 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 			return f.Ledger(), nil
 		}
 		if err := f.Pause(ctx, f.glance(f.Now()-began), nil); err != nil {
-			return f.Ledger(), fmt.Errorf("fabric is not quiet: %w", err)
+			l := f.Ledger()
+			if errors.Is(err, ErrResumed) {
+				return l, ErrResumed
+			}
+			return l, &NotDrainedError{Ledger: l, After: (f.Now() - began).Duration(), Left: f.left(), Err: err}
 		}
 		if p := moves(); p != last {
 			last, since, looks = p, f.Now(), 0
@@ -75,7 +84,7 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 			if over(l) {
 				return l, nil
 			}
-			return l, &StuckError{Ledger: l, Cycle: f.Deadlock()}
+			return l, &StuckError{Ledger: l, Cycle: f.Deadlock(), Left: f.left()}
 		}
 	}
 }

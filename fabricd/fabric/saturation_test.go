@@ -1,13 +1,16 @@
 package fabric_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -143,6 +146,20 @@ func TestPacketsThatWaitForADeadLinkAreStuckAndNotDeadlocked(t *testing.T) {
 	assert.Empty(t, stuck.Cycle)
 	assert.EqualValues(t, 20, stuck.Ledger.InFlight)
 	assert.ErrorContains(t, stuck, "nothing moves but 20 packets are left")
+
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // far below what it takes to be stuck
+	defer cancel()
+	l, err := h.Fabric().Quiesce(ctx)
+	var late *fabric.NotDrainedError
+	require.ErrorAs(t, err, &late)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.Equal(t, l, late.Ledger)
+	assert.False(t, l.Balanced)
+	assert.Regexp(t, `^not drained in \d+ms, so the ledger was not checked$`, l.NotChecked)
+	assert.Regexp(t, `^not drained in \d+ms, so the ledger was not checked: 20 packets are left: \d+ in send queues, \d+ in switches, 0 on wires: \d+ in `, err.Error())
+	assert.Contains(t, err.Error(), " in switch s2, which wait for the link to s3, which is down")
+	assert.Contains(t, err.Error(), " in switch s1, which wait for room at s2")
+	assert.Contains(t, err.Error(), " in the send queue of n0, which wait for room at s0")
 	h.Restore("s2", "s3")
 	for _, p := range sent {
 		h.RequireDelivered(p)

@@ -165,7 +165,7 @@ func (v *virtual) drain(plan *manage.Plan, r fabric.Round, until weft.Time) {
 		v.after(drainEvery, func() { v.drain(plan, r, until) })
 		return
 	default:
-		r.Error = "packets that stand still are on their way"
+		r.Error = "tables are replaced though packets are on their way"
 	}
 	r.Drain = v.f.Now() - r.Computed
 	v.after(v.delays.Distribute, func() {

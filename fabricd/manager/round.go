@@ -123,7 +123,7 @@ func (m *Manager) carryOut(ctx context.Context, j job, plan *manage.Plan, r fabr
 			held = true
 			waits := clockAt(0)
 			if err := m.emptied(ctx); err != nil {
-				problems = append(problems, "packets that stand still are on their way: "+err.Error())
+				problems = append(problems, "tables are replaced though packets are on their way: "+err.Error())
 			}
 			r.Drain = waits()
 			if ctx.Err() != nil { // nothing has changed yet

@@ -49,14 +49,14 @@ type Switch struct {
 
 // NIC configures every NIC of a scenario.
 type NIC struct {
-	QueueBytes  int      `yaml:"queue_bytes,omitempty" json:"queue_bytes,omitempty" jsonschema:"minimum=1" jsonschema_description:"Bound of the send queue in bytes; 1300000 unless given."`
+	QueueBytes  int      `yaml:"queue_bytes,omitempty" json:"queue_bytes,omitempty" jsonschema:"minimum=1,maximum=1073741824" jsonschema_description:"Bound of the send queue in bytes; 1300000 unless given."`
 	PacketBytes int      `yaml:"packet_bytes,omitempty" json:"packet_bytes,omitempty" jsonschema:"minimum=1,maximum=1048576" jsonschema_description:"Bytes per packet; 256 unless given."`
 	Notices     Duration `yaml:"notices,omitempty" json:"notices,omitempty" jsonschema_description:"Switches tell the source of a packet that they discard for want of a way, and it generates nothing for that destination for so long, as 2s; unless given they do not."`
 }
 
 // Link configures every link of a scenario.
 type Link struct {
-	Rate  int    `yaml:"rate,omitempty" json:"rate,omitempty" jsonschema:"minimum=1" jsonschema_description:"Bytes per second that a load of 1 stands for; 256000 unless given."`
+	Rate  int    `yaml:"rate,omitempty" json:"rate,omitempty" jsonschema:"minimum=1,maximum=1000000000000000" jsonschema_description:"Bytes per second that a load of 1 stands for; 256000 unless given."`
 	Paced bool   `yaml:"paced,omitempty" json:"paced,omitempty" jsonschema_description:"Links send no faster than their rate."`
 	Delay string `yaml:"delay,omitempty" json:"delay,omitempty" jsonschema_description:"Propagation delay, as 1ms."`
 }

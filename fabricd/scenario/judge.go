@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,11 +39,11 @@ func (r *run) judge(ctx context.Context, res *Result) {
 	res.Ledger, res.Faults = ledger, f.Faults()
 	res.Reordered, res.Rerouted = res.Totals.Reordered, res.Totals.Rerouted
 
-	if !ledger.Balanced {
+	if !ledger.Balanced && ledger.NotChecked == "" {
 		fail("ledger", "the ledger does not balance: %d injected, %d delivered + %d lost + %d discarded + %d in flight",
 			ledger.Injected, ledger.Delivered, ledger.Lost, ledger.Discarded, ledger.InFlight)
 	}
-	if !deadlocked(err) { // packets that wait for each other hold credits, and none are missing
+	if !deadlocked(err) && ledger.NotChecked == "" { // packets that wait for each other hold credits, and none are missing
 		if err := f.CreditsHome(); err != nil {
 			fail("credits", "%v", err)
 		}
@@ -120,15 +121,15 @@ func (s *Scenario) judgeCounts(res *Result, fail func(name, format string, args 
 	}
 }
 
-// drainTime bounds how long a fabric may take to drain after the traffic has stopped. One that is stuck is told from one that
-// is slow, so this is only for packets that go round for ever.
-const drainTime = 10 * time.Minute
+// DrainTime is how long a fabric may take to drain after the traffic has stopped, unless a [Runner] says otherwise. One that is stuck
+// is told from one that is slow, so this is only for packets that go round for ever.
+const DrainTime = 10 * time.Minute
 
 func (r *run) drain(ctx context.Context) (fabric.Ledger, error) {
 	if err := r.fabric.StopTraffic(); err != nil {
 		return r.fabric.Ledger(), err
 	}
-	ctx, cancel := r.fabric.WithTimeout(ctx, drainTime)
+	ctx, cancel := r.fabric.WithTimeout(ctx, cmp.Or(r.Drain, DrainTime))
 	defer cancel()
 	return r.fabric.Quiesce(ctx)
 }

@@ -56,8 +56,8 @@ type Packets struct {
 	Count    int
 }
 
-// maxDuration bounds a scenario; longer ones are soaks, which have their own command.
-const maxDuration = 24 * time.Hour
+// MaxDuration bounds a scenario; longer ones are soaks, which have their own command.
+const MaxDuration = fabric.MaxDelay
 
 // Read reads and checks a scenario file. Errors name file, line and what was expected, all of them at once.
 func Read(path string) (*Scenario, error) {
@@ -137,8 +137,8 @@ func (p *parser) traffic(path, text string) nic.Traffic {
 
 func (p *parser) duration(path, text string) time.Duration {
 	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 || d > maxDuration {
-		p.fail(path, fmt.Errorf("expected a duration such as 2s or 500ms, at most %v, found %q", maxDuration, text))
+	if err != nil || d < 0 || d > MaxDuration {
+		p.fail(path, fmt.Errorf("expected a duration such as 2s or 500ms, at most %v, found %q", MaxDuration, text))
 		return 0
 	}
 	return d
@@ -220,9 +220,7 @@ func (p *parser) nics(f *NIC, all *fabric.Options) {
 		return
 	}
 	o := &all.NIC
-	if f.QueueBytes < 0 {
-		p.fail("$.nic.queue_bytes", fmt.Errorf("expected at least 1 byte, found %d", f.QueueBytes))
-	}
+	p.within("$.nic.queue_bytes", f.QueueBytes, fabric.MaxQueueBytes)
 	p.within("$.nic.packet_bytes", f.PacketBytes, weft.MaxPacket)
 	o.QueueBytes, o.PacketBytes = f.QueueBytes, f.PacketBytes
 	if f.Notices != "" {
@@ -233,8 +231,8 @@ func (p *parser) nics(f *NIC, all *fabric.Options) {
 func (p *parser) notices(text string, o *fabric.Options) {
 	const path = "$.nic.notices"
 	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 || d > maxDuration {
-		p.fail(path, fmt.Errorf("expected how long sources honour a notice, as 2s, above 0 and at most %v, found %q; leave it out to have none", maxDuration, text))
+	if err != nil || d <= 0 || d > fabric.MaxNotices {
+		p.fail(path, fmt.Errorf("expected how long sources honour a notice, as 2s, above 0 and at most %v, found %q; leave it out to have none", fabric.MaxNotices, text))
 	}
 	if _, ok := o.Firmware.(switching.Notifier); !ok && o.Firmware != nil {
 		p.fail(path, fmt.Errorf("this firmware tells no sources of discards; these do: %s", strings.Join(firmware.Notifiers(), ", ")))
@@ -246,11 +244,9 @@ func (p *parser) links(f *Link, o *fabric.LinkOptions) {
 	if f == nil {
 		return
 	}
-	if f.Rate < 0 {
-		p.fail("$.link.rate", fmt.Errorf("expected bytes per second above 0, found %d", f.Rate))
-	}
+	p.within("$.link.rate", f.Rate, fault.MaxRate)
 	o.Rate, o.Paced = float64(f.Rate), f.Paced
 	if f.Delay != "" {
-		o.Delay = p.duration("$.link.delay", f.Delay)
+		o.Delay = p.duration("$.link.delay", f.Delay) // MaxDuration is fabric.MaxDelay
 	}
 }

@@ -37,6 +37,7 @@ type Runner struct {
 	// Progress hears what happens: about ten times a second, by the clock of the fabric, with an empty step, and at every step. nil: nobody. It is
 	// called from Run's goroutine.
 	Progress func(f *fabric.Fabric, at time.Duration, step string)
+	Drain    time.Duration // how long the fabric may take to drain, by its clock; 0: DrainTime
 	// Watch looks at the run besides; nil: nobody does.
 	Watch Watcher
 }

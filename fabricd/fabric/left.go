@@ -1,0 +1,209 @@
+package fabric
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/credit"
+)
+
+// NotDrainedError tells that packets were still in the fabric when the time to wait for them was over. The ledger was read while
+// packets moved.
+type NotDrainedError struct {
+	Ledger Ledger
+	After  time.Duration // that was waited
+	Left   Left
+	Err    error // that ended the wait: of the context, unless something else did
+}
+
+// Error implements error.
+func (e *NotDrainedError) Error() string {
+	text := cmp.Or(e.Ledger.NotChecked, e.after()) + ": " + e.Left.tell(e.Ledger)
+	if errors.Is(e.Err, context.DeadlineExceeded) || errors.Is(e.Err, context.Canceled) {
+		return text
+	}
+	return fmt.Sprintf("%s: %v", text, e.Err)
+}
+
+// after says how long was waited.
+func (e *NotDrainedError) after() string {
+	unit := time.Millisecond
+	if e.After >= time.Second {
+		unit = 100 * time.Millisecond
+	}
+	return fmt.Sprintf("not drained in %v", e.After.Round(unit))
+}
+
+// Unwrap is what ended the wait.
+func (e *NotDrainedError) Unwrap() error { return e.Err }
+
+// Left is where packets are that a fabric still holds.
+type Left struct {
+	Most   []LeftAt // the places that hold most, the fullest first; at most maxLeftAt
+	Places int      // that hold packets
+}
+
+// LeftAt is one place that holds packets, and what they wait for.
+type LeftAt struct {
+	Where   string // as "the send queue of n00", "switch s0.00" or "the wire from s0.00 to s1.20"
+	Packets uint64
+	For     string // as "room at s1.20"; empty: that is not known
+
+	node weft.Node // of a queue or switch
+	wire bool
+}
+
+// maxLeftAt is how many places are named. Chosen by us: what one can read in a message.
+const maxLeftAt = 5
+
+// tell says how many packets of l are left, where, and what most of them wait for.
+func (l Left) tell(ledger Ledger) string {
+	w := ledger.Waiting
+	if ledger.InFlight == 0 {
+		return "no packet is left, but the accounts do not add up yet"
+	}
+	text := fmt.Sprintf("%d packets are left: %d in send queues, %d in switches, %d on wires", ledger.InFlight, w.Queues, w.Switches, w.Wires)
+	if len(l.Most) == 0 {
+		return text
+	}
+	places := make([]string, len(l.Most))
+	for i, at := range l.Most {
+		if places[i] = fmt.Sprintf("%d in %s", at.Packets, at.Where); at.wire {
+			places[i] = fmt.Sprintf("%d on %s", at.Packets, at.Where)
+		}
+		if at.For != "" {
+			places[i] += ", which wait for " + at.For
+		}
+	}
+	if more := l.Places - len(l.Most); more > 0 {
+		places = append(places, fmt.Sprintf("the others in %d more places", more))
+	}
+	return text + ": " + strings.Join(places, "; ")
+}
+
+// left looks for the packets that the fabric holds. Packets may move while it looks.
+func (f *Fabric) left() (l Left) {
+	f.readAll()
+	var all []LeftAt
+	add := func(at LeftAt) {
+		if at.Packets > 0 {
+			all = append(all, at)
+		}
+	}
+	for i, n := range f.nics {
+		var r nic.Reading
+		if n.part != nil {
+			r = n.part.readNIC(n.id)
+		} else {
+			r = n.Read()
+		}
+		add(LeftAt{Where: "the send queue of " + f.graph.NICs[i].Name, Packets: uint64(r.Queued), node: n.id.Node()})
+	}
+	for _, s := range f.switches {
+		held := 0
+		if s.part != nil {
+			held = s.part.readSwitch(s.id).Held
+		} else {
+			held = s.held()
+		}
+		add(LeftAt{Where: "switch " + s.name, Packets: uint64(held), node: s.id.Node()})
+	}
+	for _, k := range f.links {
+		if k.runsIn != nil {
+			continue // its part has only added up what is on its wires
+		}
+		a, b := f.endState(k.A), f.endState(k.B)
+		for _, way := range []struct {
+			from, to endState
+			ends     [2]weft.Node
+		}{{a, b, [2]weft.Node{k.A.Node, k.B.Node}}, {b, a, [2]weft.Node{k.B.Node, k.A.Node}}} {
+			packets, _ := onWire(way.from, way.to)
+			to := f.graph.Name(way.ends[1])
+			add(LeftAt{Where: "the wire from " + f.graph.Name(way.ends[0]) + " to " + to, Packets: packets, For: to + " to receive them", wire: true})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b LeftAt) int { return cmp.Compare(b.Packets, a.Packets) })
+	l.Places, l.Most = len(all), all[:min(len(all), maxLeftAt)]
+	for i := range l.Most {
+		if at := &l.Most[i]; at.For == "" {
+			at.For = f.waitsFor(at.node)
+		}
+	}
+	return l
+}
+
+// waitsFor is what the packets in a NIC's send queue or in a switch wait for.
+func (f *Fabric) waitsFor(n weft.Node) string {
+	neighbour := func(p weft.PortID) string {
+		peer, _, ok := f.graph.Peer(weft.End{Node: n, Port: p})
+		if !ok {
+			return "nobody"
+		}
+		return f.graph.Name(peer.Node)
+	}
+	if n.IsSwitch() {
+		return switchWaits(f.Switch(weft.SwitchID(n.Index)), neighbour)
+	}
+	return nicWaits(f.NIC(weft.NICID(n.Index)), f.Held(), neighbour(0))
+}
+
+// nicWaits is what the packets in a send queue wait for.
+func nicWaits(sn nic.Snapshot, held bool, neighbour string) string {
+	full := len(sn.VCs) > 0
+	for _, vc := range sn.VCs {
+		full = full && vc.Sent >= vc.Limit
+	}
+	switch {
+	case sn.State != credit.Up:
+		return "the link to " + neighbour + ", which is down"
+	case held:
+		return "the subnet manager, which holds all NICs"
+	case full:
+		return "room at " + neighbour
+	}
+	return "their turn on the link to " + neighbour
+}
+
+// switchWaits is what the packets in a switch wait for: of its outputs the one that most wait for.
+func switchWaits(sn switching.Snapshot, neighbour func(weft.PortID) string) string {
+	most, packets := "", 0
+	note := func(n int, what string) {
+		if n > packets {
+			most, packets = what, n
+		}
+	}
+	wanted := make([]int, len(sn.Ports)) // packets at inputs that may go by this port
+	for _, b := range sn.Blocked {
+		for i, o := range b.For {
+			if int(o.Port) < len(wanted) && !slices.ContainsFunc(b.For[:i], func(p switching.Output) bool { return p.Port == o.Port }) {
+				wanted[o.Port]++
+			}
+		}
+	}
+	for i, p := range sn.Ports {
+		to := neighbour(weft.PortID(i))
+		queued, stopped := 0, 0 // stopped: without a credit
+		for _, vc := range p.VCs {
+			if queued += vc.Output; vc.Credits == 0 {
+				stopped += vc.Output
+			}
+		}
+		switch {
+		case p.State != credit.Up:
+			note(queued+wanted[i], "the link to "+to+", which is down")
+		case stopped > 0:
+			note(queued+wanted[i], "room at "+to)
+		default:
+			note(queued+wanted[i], "their turn on the link to "+to)
+		}
+	}
+	return most
+}
