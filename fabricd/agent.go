@@ -40,7 +40,9 @@ Exit codes: 0 interrupted; 2 it cannot be an agent: another has its name, no bro
 		Example: "  fabricd agent --server nats://h1:4222,nats://h2:4222\n  fabricd agent --server nats://h1:4222 --creds agent-h2.creds --memory 4GiB --cores 8",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return cli.Unhurried(cmd.OutOrStdout(), cmd.ErrOrStderr(), false, func(stdout, stderr io.Writer) error {
+				return a.run(cmd.Context(), stdout, stderr)
+			})
 		},
 	}
 	f := cmd.Flags()
@@ -48,6 +50,8 @@ Exit codes: 0 interrupted; 2 it cannot be an agent: another has its name, no bro
 	f.IntVar(&a.switches, "switches", 0, "most switches to run; 0 is as many as fit the memory")
 	f.StringVar(&a.memory, "memory", "", "memory to offer, as 4GiB; three quarters of what the host has left unless given")
 	f.IntVar(&a.cores, "cores", 0, "cores to offer: fabrics share their load by them; 0 is all")
+	cli.Bound(f, "switches", 0, maxCount)
+	cli.Bound(f, "cores", 0, 65536)
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log what happens to stderr")
 	a.server.Flags(f)
 	return cmd
@@ -66,9 +70,6 @@ func (a *agentFlags) room() (r cluster.Room, err error) {
 	}
 	if err := bus.ValidateAgent(a.name); err != nil {
 		return r, fmt.Errorf("--name: %w", err)
-	}
-	if a.switches < 0 || a.cores < 0 {
-		return r, errors.New("--switches and --cores must not be negative")
 	}
 	memory := int64(0)
 	if a.memory != "" {

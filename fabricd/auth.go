@@ -65,6 +65,8 @@ func authInitCommand() *cobra.Command {
 	f.StringVar(&authority, "ca", "", "`cert,key` of an authority of your own that signs the certificates, two files in PEM; without, one is made")
 	f.IntVar(&o.ClientPort, "port", 4222, "port on which the servers take clients")
 	f.IntVar(&o.ClusterPort, "cluster-port", 6222, "port on which the servers take each other")
+	cli.Bound(f, "port", 1, 65535)
+	cli.Bound(f, "cluster-port", 1, 65535)
 	_ = cmd.MarkFlagRequired("fabric") // there are such flags
 	_ = cmd.MarkFlagRequired("dir")
 	return cmd
@@ -129,6 +131,7 @@ func rotateFlags(cmd *cobra.Command, dir *string, o *auth.RotateOptions) {
 	f.StringVar(dir, "dir", "", "`folder` that fabricd auth init has made")
 	f.StringVarP(&o.URL, "server", "s", "", "`URL` of a server; without, those of the hosts")
 	f.DurationVar(&o.Wait, "wait", 2*time.Second, "`time` in which a server or process that is there answers")
+	cli.Bound(f, "wait", 100*time.Millisecond, time.Hour)
 	_ = cmd.MarkFlagRequired("dir") // there is such a flag
 }
 

@@ -48,7 +48,9 @@ Exit codes: 0 interrupted; 1 the fabric is gone; 2 there is nothing that it coul
 		Example: "  fabricd up --topology kary-ntree:4,3 --routing ftree\n  fabricd manage\n  fabricd manage --fabric lab --manager engine:updn\n  fabricd manage --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return m.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return cli.Unhurried(cmd.OutOrStdout(), cmd.ErrOrStderr(), m.json, func(stdout, stderr io.Writer) error {
+				return m.run(cmd.Context(), stdout, stderr)
+			})
 		},
 	}
 	f := cmd.Flags()

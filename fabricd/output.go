@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -218,6 +219,9 @@ func (o *upOutput) end(l fabric.Ledger, drained error, t fabric.Totals, faults [
 	if drained != nil {
 		fmt.Fprintln(o.stdout, drained)
 	}
+	if _, ok := errors.AsType[*fabric.NotDrainedError](drained); ok {
+		fmt.Fprintln(o.stdout, "to wait longer, give --drain-timeout; to have less to wait for, less traffic, as --traffic uniform:0.02")
+	}
 	if more := len(faults) - maxReports; more > 0 {
 		fmt.Fprintf(o.stdout, "the latest %d of %d faults:\n", maxReports, len(faults))
 		faults = faults[more:]
@@ -233,7 +237,10 @@ func (o *upOutput) end(l fabric.Ledger, drained error, t fabric.Totals, faults [
 // printLedger prints where every packet is.
 func printLedger(w io.Writer, l fabric.Ledger) {
 	verdict := "balanced"
-	if !l.Balanced {
+	switch {
+	case l.NotChecked != "":
+		verdict = "not checked"
+	case !l.Balanced:
 		verdict = "DOES NOT BALANCE"
 	}
 	fmt.Fprintf(w, "ledger: %d injected = %d delivered + %d lost + %d discarded + %d in flight: %s\n",

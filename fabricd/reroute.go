@@ -93,6 +93,8 @@ func (u *rerouteFlags) flags(cmd *cobra.Command) {
 	f.BoolVar(&u.all, "all", false, "every link between switches, each alone")
 	f.IntVar(&u.random, "random", 0, "so many times links are drawn that die one after another")
 	f.IntVar(&u.faults, "faults", 1, "with --random: so many links each time")
+	cli.Bound(f, "random", 1, maxCount)
+	cli.Bound(f, "faults", 1, maxCount)
 	f.Uint64Var(&u.seed, "seed", 1, "seed of --random")
 	f.BoolVar(&u.switchFlows, "switch-flows", false, "with --method dqr: switches send to switches too, as managers of InfiniBand have it")
 	f.BoolVar(&u.paths, "paths", false, "list the flows that got another path, with both")
@@ -201,8 +203,6 @@ func (u *rerouteFlags) run(ctx context.Context, pair []string, stdout, stderr io
 		return errors.New("paths are listed of given faults: give --fail LINK")
 	case u.random == 0 && (u.faults != 1 || u.seed != 1):
 		return errors.New("--faults and --seed are for --random N: give that, or leave them out")
-	case u.random < 0 || u.faults < 1:
-		return fmt.Errorf("--random %d --faults %d: expected at least 1 of each", u.random, u.faults)
 	}
 	var r rerouteResult
 	_, err := unlessInterrupted(ctx, "nothing is told", func() (none struct{}, err error) {

@@ -101,10 +101,16 @@ func launch(t *testing.T, args ...string) *up {
 // end interrupts the fabric, as Ctrl-C does, and returns all it has printed.
 func (u *up) end(t *testing.T) string {
 	t.Helper()
+	return u.endsWith(t, cli.ExitOK)
+}
+
+// endsWith is end for a fabric that ends with that code.
+func (u *up) endsWith(t *testing.T, want int) string {
+	t.Helper()
 	u.interrupt()
 	select {
 	case code := <-u.code:
-		require.Zero(t, code, u.errs.String())
+		require.Equal(t, want, code, u.errs.String())
 	case <-time.After(patience):
 		t.Fatal("it does not end")
 	}

@@ -92,6 +92,7 @@ channels carry more than so much; --with adds the curves of other routings.`,
 	f.StringVar(&file, "plot", "", "draw the loads to this file, .svg or .png")
 	f.StringArrayVar(&with, "with", nil, "another routing to show too; may be repeated")
 	f.IntVar(&busiest, "busiest", busiest, "list so many of the channels with the greatest load")
+	cli.Bound(f, "busiest", 0, maxCount)
 	_ = cmd.MarkFlagFilename("plot", plotFormats...) // there is such a flag
 	complete(cmd, "with", routesNames)
 	return cmd

@@ -28,6 +28,8 @@ type shrinkFlags struct {
 func (s *shrinkFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&s.tries, "tries", shrink.DefaultTries, "with --shrink: a candidate passes when it does so this often; 1 unless given with --virtual")
 	cmd.Flags().DurationVar(&s.budget, "budget", shrink.DefaultBudget, "with --shrink: stop after this long, with the smallest found")
+	cli.Bound(cmd.Flags(), "tries", 1, 1000)
+	cli.Bound(cmd.Flags(), "budget", time.Second, scenario.MaxDuration)
 	cmd.Flags().StringVar(&s.out, "out", "", "with --shrink: file to write (default NAME-shrunk.yaml in the current folder)")
 }
 
@@ -59,8 +61,6 @@ func (s *shrinkFlags) run(cmd *cobra.Command, args []string, u runFlags) error {
 		return errors.New("--shrink with --junit: run the scenario without --shrink for that")
 	case u.report != "":
 		return errors.New("--shrink with --report: run what it writes without --shrink for that")
-	case s.tries < 1 || s.budget <= 0:
-		return fmt.Errorf("--shrink with %d tries and a budget of %v: expected both above 0", s.tries, s.budget)
 	}
 	if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a folder: --shrink reduces one scenario, name the one that fails", args[0])

@@ -144,7 +144,7 @@ func TestRunRefusesWhatIsNoScenarioBeforeItRunsAny(t *testing.T) {
 	a := filepath.Join(dir, "a.yaml")
 	refused(t, "--tries without --shrink", "run", a, "--tries", "2")
 	refused(t, "--shrink reduces one scenario, found 2", "run", a, a, "--shrink")
-	refused(t, "--shrink with 0 tries", "run", a, "--shrink", "--tries", "0")
+	refused(t, "--tries 0: expected 1 to 1000", "run", a, "--shrink", "--tries", "0")
 	refused(t, "--shrink with --junit", "run", a, "--shrink", "--junit", "x.xml")
 }
 

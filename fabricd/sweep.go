@@ -75,16 +75,12 @@ func (s *sweepFlags) flags(cmd *cobra.Command) {
 	f.IntVar(&s.jobs, "jobs", 0, "runs at once; 0 is one per core")
 	f.BoolVar(&s.dryRun, "dry-run", false, "check the experiment, and tell how many runs it has and about how long they take: it tries a few, and writes nothing")
 	f.BoolVarP(&s.json, "json", "j", false, "print what came of it as one JSON object")
+	cli.Bound(f, "samples", 0, maxCount)
+	cli.Bound(f, "jobs", 0, maxWorkers)
 	_, _ = cmd.MarkFlagDirname("out"), cmd.MarkFlagDirname("report") // there are such flags
 }
 
 func (s *sweepFlags) run(ctx context.Context, path string, stdout, stderr io.Writer) error {
-	switch {
-	case s.samples < 0:
-		return fmt.Errorf("--samples %d: expected at least 1, or 0 for what the experiment says", s.samples)
-	case s.jobs < 0 || s.jobs > maxWorkers:
-		return fmt.Errorf("--jobs %d: expected 1 to %d, or 0 for one per core", s.jobs, maxWorkers)
-	}
 	if err := noFolder(path); err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func TestSweepRefusesWhatItCannotRun(t *testing.T) {
 	refused(t, heal+" is a scenario, for it has expect: use fabricd run "+heal, "sweep", heal)
 	refused(t, path+" is an experiment, for it has axes: use fabricd sweep "+path, "run", path)
 	refused(t, "--samples -1", "sweep", path, "--samples", "-1")
-	refused(t, "--jobs 1000: expected 1 to 256", "sweep", path, "--jobs", "1000")
+	refused(t, "--jobs 1000: expected 0 to 256", "sweep", path, "--jobs", "1000")
 	refused(t, "not a directory", "sweep", path, "--out", filepath.Join(path, "x"))
 }
 

@@ -37,7 +37,9 @@ Exit codes: 0 handed back, or the fabric was stopped; 1 the fabric is gone; 2 th
 		Example: "  fabricd switch --id s1.03\n  fabricd switch --fabric lab --id s0.00 --server nats://lab.example.net:4222 --creds lab.creds",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return cli.Unhurried(cmd.OutOrStdout(), cmd.ErrOrStderr(), false, func(stdout, stderr io.Writer) error {
+				return s.run(cmd.Context(), stdout, stderr)
+			})
 		},
 	}
 	f := cmd.Flags()

@@ -81,6 +81,8 @@ Exit codes: 0 all sets are tolerated (with --limit: the limits are found), 1 som
 	f.BoolVar(&u.ways, "ways", false, "with --fail: list the ways of all pairs that it affects")
 	f.BoolVar(&u.noSymmetry, "no-symmetry", false, "judge sets too that are the same as others but for where they are")
 	f.IntVar(&u.workers, "workers", 0, "goroutines; 0 is one per core")
+	cli.Bound[uint64](f, "samples", 0, maxSamples)
+	cli.Bound(f, "workers", 0, maxWorkers)
 	f.BoolVarP(&u.json, "json", "j", false, "print one JSON object a line: for each of the mechanisms and each number of faults")
 	complete(cmd, "topology", topology.Kinds)
 	complete(cmd, "region", func() []string { return tolerate.RegionNames })
@@ -169,8 +171,6 @@ func (u *tolerateFlags) check(pair []string) error {
 		return errors.New("ways are listed of a given set: give --fail LINK")
 	case len(u.fail) > 0 && (u.region != tolerate.Whole || u.center != ""):
 		return errors.New("--region and --center choose links that may die, and --fail names them: leave them out")
-	case u.workers < 0 || u.workers > maxWorkers:
-		return fmt.Errorf("%d workers: expected 1 to %d, or 0 for one per core", u.workers, maxWorkers)
 	}
 	return nil
 }

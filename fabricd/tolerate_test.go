@@ -172,7 +172,7 @@ func TestTolerateRefusesWhatItCannotAnswer(t *testing.T) {
 		{"s0.0.0-s0.0.3", []string{"--fail", "s0.0.0-s0.0.3"}},
 		{"links of NICs", []string{"--fail", "s0.0.0-n0.0.0"}},
 		{"--region and --center", []string{"--fail", "s0.0.0-s0.0.1", "--region", "distance-1"}},
-		{"-1 workers", []string{"--workers", "-1"}},
+		{"--workers -1: expected 0 to 256", []string{"--workers", "-1"}},
 	} {
 		refused(t, c.want, append([]string{"tolerate"}, c.args...)...)
 	}

@@ -13,11 +13,14 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/nic/trace"
@@ -41,6 +44,7 @@ type upFlags struct {
 	rate               float64
 	delay              time.Duration
 	unpaced, asJSON    bool
+	drain              time.Duration
 	seed               uint64
 	verbose            bool
 
@@ -72,7 +76,9 @@ func upCommand() *cobra.Command {
 					return err
 				}
 			}
-			err := u.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			err := cli.Unhurried(cmd.OutOrStdout(), cmd.ErrOrStderr(), u.asJSON, func(stdout, stderr io.Writer) error {
+				return u.run(cmd.Context(), stdout, stderr)
+			})
 			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "fabricd: interrupted before fabric %s was up: nothing of it is left\n", u.name)
 				return nil
@@ -97,6 +103,7 @@ func upCommand() *cobra.Command {
 	f.IntVar(&u.output, "output-buffer", 0, "packets per output VC queue; 0 is 2")
 	f.Float64Var(&u.rate, "link-rate", fabric.DefaultRate, "bytes per second of a link; a packet has 256")
 	f.DurationVar(&u.delay, "link-delay", 0, "propagation delay of a link, as 1ms")
+	f.DurationVar(&u.drain, "drain-timeout", drainTime, "how long Ctrl-C waits for the packets in flight; when some are left the ledger is not checked, and the exit code is 1")
 	f.BoolVar(&u.unpaced, "unpaced", false, "let links go as fast as the machine; --link-rate then only scales the traffic")
 	f.BoolVar(&u.requeue, "requeue", false, "route packets again that are queued for a dead link, instead of losing them")
 	f.DurationVar(&u.notices, "notices", 0, "have switches tell the source of a packet that they discard, which then sends nothing there for so long, as 2s; 0 is off")
@@ -105,6 +112,17 @@ func upCommand() *cobra.Command {
 	f.IntVar(&u.multiplier, "hello-multiplier", fabric.DefaultMultiplier, "so many hellos must be missing before a neighbour counts as dead, 1 to 255")
 	f.DurationVar(&u.dampingHalf, "damping", 0, "keep links down that flap: each loss counts 1, halved every so often, as 5s; above 3 a link is held down until 1, at most four times as long; 0 is off")
 	f.Uint64Var(&u.seed, "sim-seed", 1, "seed of every random draw")
+	cli.Bound(f, "vcs", 0, weft.MaxVCs)
+	cli.Bound(f, "input-buffer", 0, weft.MaxBuffer)
+	cli.Bound(f, "output-buffer", 0, weft.MaxBuffer)
+	cli.Bound[float64](f, "link-rate", fault.MinRate, fault.MaxRate)
+	cli.Bound(f, "link-delay", 0, fabric.MaxDelay)
+	cli.Bound(f, "drain-timeout", time.Millisecond, scenario.MaxDuration)
+	cli.Bound(f, "notices", 0, fabric.MaxNotices)
+	cli.Bound(f, "trace-every", 0, maxCount)
+	cli.Bound(f, "hello-interval", 0, liveness.MaxInterval.Duration())
+	cli.Bound(f, "hello-multiplier", 1, liveness.MaxMultiplier)
+	cli.Bound(f, "damping", 0, liveness.MaxHalfLife.Duration())
 	f.BoolVarP(&u.asJSON, "json", "j", false, "print events and samples as JSON lines, and the ledger at the end")
 	f.BoolVarP(&u.verbose, "verbose", "v", false, "log what happens to stderr")
 	complete(cmd, "topology", topology.Kinds)
@@ -143,9 +161,6 @@ func (u *upFlags) optionsOn(g *topology.Graph) (fabric.Options, error) {
 		return o, err
 	}
 	o.Seed, o.NIC.Notices = u.seed, u.notices
-	if u.traceEvery < 0 {
-		return o, fmt.Errorf("--trace-every %d: expected one packet in so many, or 0 for none", u.traceEvery)
-	}
 	o.NIC.TraceEvery = u.traceEvery
 	u.routing = cmp.Or(u.routing, subnet.Default(o.Topology))
 	method, err := u.chooseManager(o.Topology)

@@ -140,7 +140,7 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 		return why
 	}
 	out.draining()
-	ledger, drained := drain(f)
+	ledger, drained := drain(f, r.drain)
 	f.CloseReports() // nothing moves any more that they could count
 	stopServing()
 	serving.Wait()
@@ -148,14 +148,16 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 	return judged(ledger, drained)
 }
 
-// drainTime bounds how long up waits for the packets in flight after Ctrl-C.
+// drainTime is how long up waits for the packets in flight after Ctrl-C, unless told otherwise.
 const drainTime = 10 * time.Second
 
-func drain(f *fabric.Fabric) (fabric.Ledger, error) {
+func drain(f *fabric.Fabric, most time.Duration) (fabric.Ledger, error) {
 	if err := f.StopTraffic(); err != nil {
-		return f.Ledger(), err
+		l := f.Ledger()
+		l.Balanced, l.NotChecked = false, "the traffic goes on, so the ledger was not checked"
+		return l, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
 	return f.Quiesce(ctx)
 }

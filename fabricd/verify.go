@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -96,6 +97,10 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f.BoolVar(&v.noSymmetry, "no-symmetry", false, "explore sets too that are the same as others but for the numbers of ports")
 	f.IntVar(&v.vcs, "vcs", 0, "virtual channels per link direction, 1 to 16; 0 is what the firmware needs")
 	f.IntVar(&v.workers, "workers", 0, "goroutines; 0 is one per core")
+	cli.Bound(f, "samples", 0, maxCount)
+	cli.Bound(f, "at-once", 0, maxCount)
+	cli.Bound(f, "vcs", 0, weft.MaxVCs)
+	cli.Bound(f, "workers", 0, maxWorkers)
 	f.BoolVar(&v.first, "first", false, "stop at the first set in which something is wrong")
 	f.StringVar(&v.checkpoint, "checkpoint", "", "keep what is done in this file, and go on from it")
 	f.StringVar(&v.subfunction, "subfunction", "", "check Duato's condition too, for adaptive firmwares in fat trees: subtrees is the paper's routing subfunction, groups one for re-routing by two tiers")
@@ -118,8 +123,12 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 
 var subfunctionWords = []string{"subtrees", "groups"}
 
-// maxWorkers bounds --workers: each keeps answers of its own.
-const maxWorkers = 256
+// Bounds on flags, chosen by us.
+const (
+	maxWorkers = 256           // each keeps answers of its own
+	maxCount   = 1_000_000_000 // of whatever is counted
+	maxSamples = 1_000_000_000_000
+)
 
 // config turns the flags into what to verify.
 func (v *verifyFlags) config(stdin io.Reader, stderr io.Writer) (c verify.Config, err error) {
@@ -148,12 +157,7 @@ func (v *verifyFlags) config(stdin io.Reader, stderr io.Writer) (c verify.Config
 	if err != nil {
 		return c, err
 	}
-	switch {
-	case v.vcs < 0:
-		return c, fmt.Errorf("%d virtual channels: expected 1 to 16, or 0 for what the firmware needs", v.vcs)
-	case v.workers < 0 || v.workers > maxWorkers:
-		return c, fmt.Errorf("%d workers: expected 1 to %d, or 0 for one per core", v.workers, maxWorkers)
-	case v.subfunction != "" && (len(c.Graph.Switches) == 0 || c.Graph.Place(0).Tree == nil):
+	if v.subfunction != "" && (len(c.Graph.Switches) == 0 || c.Graph.Place(0).Tree == nil) {
 		return c, fmt.Errorf("--subfunction knows k-ary n-trees and m-port n-trees only, and %s is none", c.Graph.Spec)
 	}
 	c.When, c.AtOnce, c.Regs = verify.When(when), v.atOnce, verify.Registers(regs)

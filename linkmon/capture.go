@@ -14,10 +14,12 @@ import (
 	"golang.org/x/term"
 
 	"github.com/weft-fabric/weft/fabricd/api"
+	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/capture"
+	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 func (m *monitor) captureCommand() *cobra.Command {
@@ -48,8 +50,6 @@ Exit codes: 0 done, also when the reader of a pipe has gone, 2 wrong input or no
 				return errors.New("--all captures every link: name none, or leave it out")
 			case !all && len(args) == 0:
 				return fmt.Errorf("capture what? name %s, or %s, or say --all", aLink, aSwitch)
-			case o.For < 0:
-				return fmt.Errorf("--for %v: expected a time above 0", o.For)
 			}
 			o.Names = args
 			return m.with(cmd, false, func(ctx context.Context, c *api.Client) error { return m.record(ctx, cmd, c, o, file) })
@@ -59,6 +59,7 @@ Exit codes: 0 done, also when the reader of a pipe has gone, 2 wrong input or no
 	f.StringVarP(&file, "write", "w", "", "`file` to write as pcapng, - for stdout")
 	f.Uint64Var(&o.Count, "count", 0, "end after so many packets; 0 is not")
 	f.DurationVar(&o.For, "for", 0, "end after so long, as 10s; 0 is not")
+	cli.Bound(f, "for", 0, fault.MaxDuration)
 	f.BoolVar(&all, "all", false, "every link")
 	f.BoolVar(&dissector, "dissector", false, "print the Wireshark dissector and end")
 	for _, name := range []string{"count", "for"} {

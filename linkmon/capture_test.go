@@ -157,7 +157,7 @@ func TestCaptureRefusesWhatCannotBe(t *testing.T) {
 		"--all captures every link: name none":     "--all s1.0",
 		`unknown link or node "s9": known: s0.0, `: "s9",
 		"no such file or directory":                "--all -w /no/such/folder/x",
-		"--for -1s: expected a time above 0":       "--all --for -1s",
+		"--for -1s: expected 0s to 720h0m0s":       "--all --for -1s",
 	} {
 		_, errs, code := linkmon(t, append([]string{"capture"}, strings.Fields(args)...)...)
 		require.Equal(t, 2, code, args)

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 func (m *monitor) traceCommand() *cobra.Command {
@@ -43,8 +44,6 @@ Exit codes: 0 all packets were followed to their ends, 1 of some nothing more wa
 				return errors.New("--all follows what is traced anyway: leave out --src and --dst, or --all")
 			case !t.all && (t.src == "" || t.dst == ""):
 				return errors.New("trace what? name two NICs with --src and --dst, or --all")
-			case t.count < 1:
-				return fmt.Errorf("--count %d: expected at least 1", t.count)
 			}
 			return m.with(cmd, !t.all, t.run)
 		},
@@ -54,6 +53,8 @@ Exit codes: 0 all packets were followed to their ends, 1 of some nothing more wa
 	f.StringVar(&t.dst, "dst", "", "`NIC` that they are for")
 	f.IntVar(&t.count, "count", 1, fmt.Sprintf("so many packets, at most %d", fabric.MaxTraced))
 	f.DurationVar(&t.wait, "wait", 5*time.Second, "give up when nothing was heard for so long, as 10s")
+	cli.Bound(f, "count", 1, fabric.MaxTraced)
+	cli.Bound(f, "wait", time.Millisecond, fault.MaxDuration)
 	f.BoolVar(&t.all, "all", false, "whatever is traced, until Ctrl-C")
 	for _, name := range []string{"src", "dst"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, m.completeNICs)

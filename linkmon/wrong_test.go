@@ -38,7 +38,7 @@ func TestWrongInputNamesWhatIsNearestAndDoesNothing(t *testing.T) {
 		{"flap s0.0 s1.0 --period 1s --duty 0.3", `0.3 is not a percentage: write 30%`},
 		{"flap s0.0 s1.0 --period 1s --duty 100%", `duty 100%: the link would never change`},
 		{"flap s0.0 s1.0 --period 1s --jitter 500ms", `flap with jitter 500ms: the link is down for 500ms and up for 500ms`},
-		{"flap s0.0 s1.0 --period 1s --count -1", `flap with count -1: expected a number of periods`},
+		{"flap s0.0 s1.0 --period 1s --count -1", `--count -1: expected 0 to 1000000000`},
 		{"flap s0.0 s1.0 --period 1s --count 3 --for 10s", `flap with both count and for: either ends it, give one`},
 		{"impair s0.0 s1.0", `impair without a figure: say what is to suffer, such as loss 10% or delay 5ms`},
 		{"impair s0.0 s1.0 --loss 0.1", `0.1 is not a percentage: write 10%`},

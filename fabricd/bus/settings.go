@@ -162,6 +162,9 @@ func (s Settings) context(env func(string) string) (*natscontext.Context, error)
 	return ctx, nil
 }
 
+// MaxTimeout is the longest time to connect. Chosen by us.
+const MaxTimeout = time.Hour
+
 // timeout is the time to connect, 0 if nobody says.
 func (s Settings) timeout(env func(string) string) (time.Duration, error) {
 	name, d := "--timeout", s.Timeout
@@ -173,8 +176,8 @@ func (s Settings) timeout(env func(string) string) (time.Duration, error) {
 		}
 		name, given = "NATS_TIMEOUT", true
 	}
-	if given && d <= 0 {
-		return 0, fmt.Errorf("bus: %s: %v, want more than 0s, such as 5s", name, d)
+	if given && (d <= 0 || d > MaxTimeout) {
+		return 0, fmt.Errorf("bus: %s: %v, want more than 0s and at most %v, such as 5s", name, d, MaxTimeout)
 	}
 	return d, nil
 }

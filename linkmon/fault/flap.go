@@ -15,6 +15,9 @@ import (
 // microseconds.
 const MinPeriod = time.Millisecond
 
+// MaxCount is the most periods of a flap. Chosen by us.
+const MaxCount = 1_000_000_000
+
 // DefaultDuty is the share of a period that a flapping link is down, unless given.
 const DefaultDuty Percent = 50
 
@@ -58,8 +61,8 @@ func (f Flap) Validate() error {
 		}
 	}
 	errs.Add(f.Jitter.check("flap with jitter"))
-	if f.Count < 0 {
-		errs.Add(fmt.Errorf("flap with count %d: expected a number of periods, or 0 for until repaired", f.Count))
+	if f.Count < 0 || f.Count > MaxCount {
+		errs.Add(fmt.Errorf("flap with count %d: expected a number of periods, at most %d, or 0 for until repaired", f.Count, MaxCount))
 	}
 	if errs.Len() > 0 {
 		return errs.Err()

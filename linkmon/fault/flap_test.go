@@ -103,7 +103,7 @@ func TestFlapsThatMakeNoSenseAreRefused(t *testing.T) {
 		{Flap{Period: sec, Duty: new(Percent(-1))}, "duty -1%: expected 0% to 100%"},
 		{Flap{Period: sec, Duty: new(Percent(math.NaN()))}, "duty NaN%: expected 0% to 100%"},
 		{Flap{Period: sec, Jitter: -1}, "flap with jitter -1ns: expected 0s to 720h0m0s"},
-		{Flap{Period: sec, Count: -1}, "flap with count -1: expected a number of periods, or 0 for until repaired"},
+		{Flap{Period: sec, Count: -1}, "flap with count -1: expected a number of periods, at most 1000000000, or 0 for until repaired"},
 		{
 			Flap{Period: sec, Jitter: sec / 2},
 			"flap with jitter 500ms: the link is down for 500ms and up for 500ms of a period, expected less than the shorter",
