@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -291,6 +293,32 @@ func TestForwardingTablesComeWithTheLayersThatTheyDoNotHold(t *testing.T) {
 	lft = filepath.Join(t.TempDir(), "updn.lfts")
 	assert.Empty(t, dump("updn:in-port=false", "-o", lft))
 	assert.NoFileExists(t, lft+".path-sl", "it has one layer")
+}
+
+// NICs of one switch may send to a NIC in different layers: the path of each is its own.
+func TestRoutesShowsTheLayersOfEachNIC(t *testing.T) {
+	t.Parallel()
+	const at = "subnet/opensm/testdata/dfsssp8"
+	args := []string{"-t", at + ".net", "--routing", "tables:" + at + "-lfts.dump.gz,sl2vl=" + at + "-sl2vl.dump.gz,path-sl=" + at + "-path-sl.txt"}
+	layers := map[string]string{}
+	for _, nic := range []string{"n0", "n1"} {
+		out := routes(t, append([]string{"path", nic, "n2"}, args...)...)
+		layers[nic] = regexp.MustCompile(`vc\d`).FindString(out)
+		assert.NotContains(t, out, "address 1")
+	}
+	assert.Len(t, layers["n0"], 3)
+	assert.NotEqual(t, layers["n0"], layers["n1"])
+	var l survey.Listing
+	require.NoError(t, json.Unmarshal([]byte(routes(t, append([]string{"dump", "--json"}, args...)...)), &l))
+	froms := map[string]bool{}
+	for _, table := range l.Sources {
+		for _, s := range table.Sends {
+			if slices.Contains(s.To, "n2") && len(s.From) > 0 {
+				froms[s.From[0]] = true
+			}
+		}
+	}
+	assert.True(t, froms["n0"] && froms["n1"], "%v", froms)
 }
 
 func TestRoutesListsWhatHasTables(t *testing.T) {

@@ -1,6 +1,7 @@
 package firmware
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -21,6 +22,13 @@ type Assignment struct {
 type sending struct {
 	first []uint32 // per destination NIC, and after the last: where its addresses begin in list
 	list  []weft.Address
+	own   map[weft.NICID][]ownAddresses // per destination, by port: of NICs that send otherwise than others of the switch
+}
+
+// ownAddresses are those by which the NIC at a port sends.
+type ownAddresses struct {
+	port weft.PortID
+	list []weft.Address
 }
 
 // NewAssignment asks for the addresses of each destination at each source switch, in the order of their numbers, and copies them.
@@ -40,6 +48,7 @@ func NewAssignment(switches, nics, vcs, paths int, of func(weft.SwitchID, weft.N
 func (a *Assignment) Edited(switches []weft.SwitchID, vcs, paths int, of func(weft.SwitchID, weft.NICID) []weft.Address) (*Assignment, error) {
 	b := *a
 	b.at = slices.Clone(a.at)
+	before := a.at
 	for _, s := range switches {
 		if s < b.base || int(s-b.base) >= len(b.at) {
 			return nil, fmt.Errorf("a traffic assignment of %d switches has none at switch %d: ask for another", len(b.at), s)
@@ -47,9 +56,68 @@ func (a *Assignment) Edited(switches []weft.SwitchID, vcs, paths int, of func(we
 		if err := b.ask(s, vcs, paths, of); err != nil {
 			return nil, err
 		}
+		was, is := &before[s-b.base], &b.at[s-b.base]
+		for d, own := range was.own {
+			if slices.Equal(was.to(d), is.to(d)) {
+				is.setOwn(d, own)
+			}
+		}
 	}
 	return &b, nil
 }
+
+// NICAddresses are the addresses by which the NIC at a port of a switch sends to another NIC.
+type NICAddresses struct {
+	Switch weft.SwitchID
+	Port   weft.PortID
+	Dst    weft.NICID
+	List   []weft.Address
+}
+
+// WithOwn is the assignment with addresses for single NICs. They must be among those by which the NICs of the switch send to that
+// destination. The lists are kept.
+func (a *Assignment) WithOwn(own []NICAddresses) (*Assignment, error) {
+	b := *a
+	b.at = slices.Clone(a.at)
+	copied := make(map[weft.SwitchID]bool)
+	for _, x := range own {
+		all := a.Addresses(x.Switch, x.Dst)
+		for _, to := range x.List {
+			if !slices.Contains(all, to) {
+				return nil, fmt.Errorf("port %d of switch %d sends to NIC %d by path %d in %v, by which the switch does not send", x.Port, x.Switch, x.Dst, to.Path, to.VC)
+			}
+		}
+		i := uint(x.Switch - a.base)
+		if i >= uint(len(a.at)) {
+			return nil, fmt.Errorf("a traffic assignment of %d switches has none at switch %d: ask for another", len(a.at), x.Switch)
+		}
+		if !copied[x.Switch] {
+			copied[x.Switch] = true
+			was := b.at[i].own
+			b.at[i].own = nil
+			for d, list := range was {
+				b.at[i].setOwn(d, list)
+			}
+		}
+		list := slices.Clone(b.at[i].own[x.Dst])
+		at, found := slices.BinarySearchFunc(list, x.Port, func(o ownAddresses, p weft.PortID) int { return cmp.Compare(o.port, p) })
+		if found {
+			return nil, fmt.Errorf("port %d of switch %d has addresses of its own for NIC %d twice", x.Port, x.Switch, x.Dst)
+		}
+		b.at[i].setOwn(x.Dst, slices.Insert(list, at, ownAddresses{x.Port, x.List}))
+	}
+	return &b, nil
+}
+
+func (x *sending) setOwn(d weft.NICID, own []ownAddresses) {
+	if x.own == nil {
+		x.own = make(map[weft.NICID][]ownAddresses)
+	}
+	x.own[d] = own
+}
+
+// to are the addresses by which the NICs of the switch send to d, those of all its NICs together.
+func (x *sending) to(d weft.NICID) []weft.Address { return x.list[x.first[d]:x.first[d+1]] }
 
 func (a *Assignment) ask(s weft.SwitchID, vcs, paths int, of func(weft.SwitchID, weft.NICID) []weft.Address) error {
 	x := sending{first: make([]uint32, 1, a.nics+1), list: make([]weft.Address, 0, a.nics)}
@@ -78,14 +146,32 @@ func checkAddress(s weft.SwitchID, d weft.NICID, x weft.Address, vcs, paths int)
 	return nil
 }
 
-// Addresses are those by which the NICs of switch s send to d, not to be written to; none when there is no such switch or NIC.
+// Addresses are those by which the NICs of switch s send to d, those of all its NICs together, not to be written to; none when there is no
+// such switch or NIC.
 func (a *Assignment) Addresses(s weft.SwitchID, d weft.NICID) []weft.Address {
 	i := uint(s - a.base)
 	if int(d) >= a.nics || i >= uint(len(a.at)) {
 		return nil
 	}
-	x := &a.at[i]
-	return x.list[x.first[d]:x.first[d+1]]
+	return a.at[i].to(d)
+}
+
+// From are the addresses by which the NIC at a port of switch s sends to d, not to be written to.
+func (a *Assignment) From(s weft.SwitchID, p weft.PortID, d weft.NICID) []weft.Address {
+	for _, own := range a.own(s, d) {
+		if own.port == p {
+			return own.list
+		}
+	}
+	return a.Addresses(s, d)
+}
+
+// own are the addresses of single NICs of switch s for d.
+func (a *Assignment) own(s weft.SwitchID, d weft.NICID) []ownAddresses {
+	if i := uint(s - a.base); i < uint(len(a.at)) {
+		return a.at[i].own[d]
+	}
+	return nil
 }
 
 // Of is the assignment at switch s alone, which shares what it holds; an empty one if there is no such switch.
@@ -100,5 +186,6 @@ func (a *Assignment) Of(s weft.SwitchID) *Assignment {
 // shares reports whether two assignments hold the same storage at switch s, and so send alike.
 func (a *Assignment) shares(b *Assignment, s weft.SwitchID) bool {
 	i, j := uint(s-a.base), uint(s-b.base)
-	return a.nics == b.nics && i < uint(len(a.at)) && j < uint(len(b.at)) && &a.at[i].first[0] == &b.at[j].first[0]
+	return a.nics == b.nics && i < uint(len(a.at)) && j < uint(len(b.at)) && &a.at[i].first[0] == &b.at[j].first[0] &&
+		len(a.at[i].own) == 0 && len(b.at[j].own) == 0
 }

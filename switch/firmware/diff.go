@@ -166,6 +166,10 @@ func (r *row) alike() bool {
 	return true
 }
 
+func (o ownAddresses) equal(x ownAddresses) bool {
+	return o.port == x.port && slices.Equal(o.list, x.list)
+}
+
 // diffAddresses adds the destinations of which the addresses differ.
 func (p *Patch) diffAddresses(a, b *Assignment) {
 	if a != nil && a.shares(b, p.Switch) {
@@ -173,17 +177,22 @@ func (p *Patch) diffAddresses(a, b *Assignment) {
 	}
 	for d := range weft.NICID(b.nics) {
 		list := b.Addresses(p.Switch, d)
+		own := b.own(p.Switch, d)
 		var was []weft.Address
+		var wasOwn []ownAddresses
 		if a != nil {
-			was = a.Addresses(p.Switch, d)
+			was, wasOwn = a.Addresses(p.Switch, d), a.own(p.Switch, d)
 		}
-		if slices.Equal(list, was) {
+		if slices.Equal(list, was) && slices.EqualFunc(own, wasOwn, ownAddresses.equal) {
 			continue
 		}
-		if last := len(p.Addresses) - 1; last >= 0 && int(p.Addresses[last].Dst)+p.Addresses[last].N == int(d) && slices.Equal(p.Addresses[last].List, list) {
+		if last := len(p.Addresses) - 1; last >= 0 && len(own) == 0 && p.Addresses[last].Port == nil && int(p.Addresses[last].Dst)+p.Addresses[last].N == int(d) && slices.Equal(p.Addresses[last].List, list) {
 			p.Addresses[last].N++
 			continue
 		}
 		p.Addresses = append(p.Addresses, PatchAddresses{Dst: d, N: 1, List: slices.Clone(list)})
+		for _, o := range own {
+			p.Addresses = append(p.Addresses, PatchAddresses{Dst: d, N: 1, Port: &o.port, List: slices.Clone(o.list)})
+		}
 	}
 }

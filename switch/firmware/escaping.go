@@ -46,8 +46,8 @@ func (Escaping) CheckRequeue(*weft.Place) error { return nil }
 func (Escaping) DestinationBased() {}
 
 // Addresses implements [Assigner].
-func (f Escaping) Addresses(leaf *weft.Place, _ weft.PortID, dst weft.NICID) []weft.Address {
-	return f.Assignment.Addresses(leaf.Switch, dst)
+func (f Escaping) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address {
+	return f.Assignment.From(leaf.Switch, at, dst)
 }
 
 // MostHops implements [Bounded]: three times the number of switches, the adaptive ways and then those of the escape layer, see [Layered].
@@ -73,7 +73,7 @@ func (f Escaping) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 		return switching.Discard(ruleNoEntry)
 	case len(list) == 0:
 		return switching.Discard(ruleEscapeDead)
-	case at.From == weft.RoleNIC && f.Assignment.leaves(sw.Place(), pkt.Dst, list[0].Port):
+	case at.From == weft.RoleNIC && f.Assignment.leaves(sw.Place(), at.Port, pkt.Dst, list[0].Port):
 		return switching.Discard(ruleUnassigned)
 	}
 	for w := adaptive; w != 0; w &= w - 1 {

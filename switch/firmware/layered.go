@@ -42,8 +42,8 @@ func (Layered) CheckRequeue(*weft.Place) error { return nil }
 func (Layered) DestinationBased() {}
 
 // Addresses implements [Assigner].
-func (f Layered) Addresses(leaf *weft.Place, _ weft.PortID, dst weft.NICID) []weft.Address {
-	return f.Assignment.Addresses(leaf.Switch, dst)
+func (f Layered) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address {
+	return f.Assignment.From(leaf.Switch, at, dst)
 }
 
 // MostHops implements [Bounded]: twice the number of switches. A way that goes up and then down, each along an order of the switches,
@@ -61,17 +61,17 @@ func (f Layered) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 	switch {
 	case !sw.PortUp(hop.Port):
 		return switching.Discard(ruleTableDead)
-	case at.From == weft.RoleNIC && f.Assignment.leaves(place, pkt.Dst, hop.Port):
+	case at.From == weft.RoleNIC && f.Assignment.leaves(place, at.Port, pkt.Dst, hop.Port):
 		return switching.Discard(ruleUnassigned)
 	}
 	d.Candidates, d.Rule = only(sw, hop.Port, hop.In(at.VC), &pkt.Fields), ruleTable
 	return d
 }
 
-// leaves reports whether a packet from a NIC of the switch is to go to another switch by port p though no layer is assigned to it: T is
+// leaves reports whether a packet from the NIC at port in is to go to another switch by port p though no layer is assigned to it: T is
 // undefined for it, and the dependencies that it would add have not been looked at.
-func (a *Assignment) leaves(place *weft.Place, d weft.NICID, p weft.PortID) bool {
-	return len(a.Addresses(place.Switch, d)) == 0 && place.Roles[p] != weft.RoleNIC
+func (a *Assignment) leaves(place *weft.Place, in weft.PortID, d weft.NICID, p weft.PortID) bool {
+	return len(a.From(place.Switch, in, d)) == 0 && place.Roles[p] != weft.RoleNIC
 }
 
 func (t *Tables) mostHops() int {

@@ -38,8 +38,8 @@ func (LayeredAdaptive) CheckRequeue(*weft.Place) error { return nil }
 func (LayeredAdaptive) DestinationBased() {}
 
 // Addresses implements [Assigner].
-func (f LayeredAdaptive) Addresses(leaf *weft.Place, _ weft.PortID, dst weft.NICID) []weft.Address {
-	return f.Assignment.Addresses(leaf.Switch, dst)
+func (f LayeredAdaptive) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []weft.Address {
+	return f.Assignment.From(leaf.Switch, at, dst)
 }
 
 // MostHops implements [Bounded], as for [Layered].
@@ -62,7 +62,7 @@ func (f LayeredAdaptive) Route(pkt *weft.Header, at Arrival, sw View) (d Decisio
 		return switching.Discard(ruleNoEntry)
 	case len(list) == 0:
 		return switching.Discard(ruleTablesDead)
-	case at.From == weft.RoleNIC && f.Assignment.leaves(sw.Place(), pkt.Dst, list[0].Port):
+	case at.From == weft.RoleNIC && f.Assignment.leaves(sw.Place(), at.Port, pkt.Dst, list[0].Port):
 		return switching.Discard(ruleUnassigned)
 	}
 	d.Candidates, d.Rule = list, ruleTableAny

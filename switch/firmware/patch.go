@@ -58,7 +58,7 @@ type Patch struct {
 	Shape     *PatchShape      `json:"shape,omitempty"`     // of the tables; in a whole program only
 	Rows      []PatchRow       `json:"rows,omitempty"`      // those that Set names
 	Set       []PatchSet       `json:"set,omitempty"`       // ascending, none twice
-	Addresses []PatchAddresses `json:"addresses,omitempty"` // ascending, none twice
+	Addresses []PatchAddresses `json:"addresses,omitempty"` // ascending, none twice; those with a port by port
 	Routes    []PatchRoute     `json:"routes,omitempty"`    // ascending, none twice
 	Ways      []PatchWay       `json:"ways,omitempty"`      // ascending, none twice
 }
@@ -82,10 +82,12 @@ type PatchSet struct {
 	Row int `json:"row"`
 }
 
-// PatchAddresses says by which addresses the NICs of the switch send to N destinations, the first of them Dst.
+// PatchAddresses says by which addresses the NICs of the switch send to N destinations, the first of them Dst. With a Port it says it of
+// the NIC at that port alone and one destination, after an entry for all of them, which has these addresses too.
 type PatchAddresses struct {
 	Dst  weft.NICID     `json:"dst"`
 	N    int            `json:"n"`
+	Port *weft.PortID   `json:"port,omitempty"`
 	List []weft.Address `json:"list,omitempty"`
 }
 

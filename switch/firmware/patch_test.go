@@ -327,3 +327,74 @@ func FuzzPatched(f *testing.F) {
 		require.True(t, Diff(0, now, now, 1, 2).Empty())
 	})
 }
+
+// NICs of a switch that send otherwise than the others keep that through patches, and lose it where their switch sends otherwise.
+func TestAddressesOfSingleNICsArePatched(t *testing.T) {
+	both := []weft.Address{{VC: 0}, {VC: 1}}
+	make2 := func(at2 []weft.Address) *Assignment {
+		a, err := NewAssignment(2, 4, 2, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address {
+			if d == 2 {
+				return at2
+			}
+			return both
+		})
+		require.NoError(t, err)
+		return a
+	}
+	plain := make2(both)
+	own, err := plain.WithOwn([]NICAddresses{{0, 5, 1, both[:1]}, {0, 4, 1, both[1:]}, {0, 5, 3, both[:1]}, {1, 4, 1, nil}})
+	require.NoError(t, err)
+	check := func(a *Assignment, s weft.SwitchID, p weft.PortID, d weft.NICID, want []weft.Address) {
+		t.Helper()
+		require.Equal(t, want, slices.Clone(a.From(s, p, d)))
+	}
+	check(own, 0, 5, 1, both[:1])
+	check(own, 0, 4, 1, both[1:])
+	check(own, 0, 3, 1, both)
+	check(own, 1, 4, 1, nil)
+	check(plain, 0, 5, 1, both)
+	require.Equal(t, both, own.Addresses(0, 1), "of all of its NICs together")
+	place := &weft.Place{Switch: 0, Name: "s", Roles: make([]weft.Role, 6)}
+
+	for _, c := range []struct {
+		old  *Assignment
+		from uint64
+	}{{plain, 1}, {make2(both[:1]), 1}, {own, 0}} {
+		p := Diff(0, Program{Assignment: c.old}, Program{Assignment: own}, c.from, 2)
+		data, err := json.Marshal(p)
+		require.NoError(t, err)
+		var sent Patch
+		require.NoError(t, json.Unmarshal(data, &sent))
+		got, err := Program{Assignment: c.old.Of(0)}.Patched(place, &sent)
+		require.NoError(t, err)
+		for port := range weft.PortID(6) {
+			for d := range weft.NICID(4) {
+				check(got.Assignment, 0, port, d, slices.Clone(own.From(0, port, d)))
+			}
+		}
+		require.True(t, Diff(0, got, Program{Assignment: own}, 2, 3).Empty(), "nothing is left to change")
+	}
+	back, err := Program{Assignment: own.Of(0)}.Patched(place, Diff(0, Program{Assignment: own}, Program{Assignment: plain}, 1, 2))
+	require.NoError(t, err)
+	check(back.Assignment, 0, 5, 1, both)
+
+	edited, err := own.Edited([]weft.SwitchID{0}, 2, 1, func(_ weft.SwitchID, d weft.NICID) []weft.Address {
+		if d == 3 {
+			return both[1:]
+		}
+		return both
+	})
+	require.NoError(t, err)
+	check(edited, 0, 5, 1, both[:1])
+	check(edited, 0, 5, 3, both[1:])
+
+	port := weft.PortID(5)
+	for want, p := range map[string]Patch{
+		"after those of that NIC":            {From: 1, To: 2, Addresses: []PatchAddresses{{Dst: 1, N: 1, Port: &port}}},
+		"by which the switch does not send":  {From: 1, To: 2, Addresses: []PatchAddresses{{Dst: 1, N: 1, List: both[:1]}, {Dst: 1, N: 1, Port: &port, List: both}}},
+		"has addresses of its own for NIC 1": {From: 1, To: 2, Addresses: []PatchAddresses{{Dst: 1, N: 1, List: both}, {Dst: 1, N: 1, Port: &port}, {Dst: 1, N: 1, Port: &port}}},
+	} {
+		_, err := Program{Assignment: plain.Of(0)}.Patched(place, &p)
+		require.ErrorContains(t, err, want)
+	}
+}

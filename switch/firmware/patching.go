@@ -213,9 +213,20 @@ func (a *Assignment) patched(s weft.SwitchID, shape TablesShape, p *Patch) (*Ass
 		for d := len(one.first) - 1; d < until; d++ {
 			one.list = append(one.list, old.Addresses(s, weft.NICID(d))...)
 			one.first = append(one.first, uint32(len(one.list)))
+			if own := old.own(s, weft.NICID(d)); own != nil {
+				one.setOwn(weft.NICID(d), own)
+			}
 		}
 	}
+	var own []NICAddresses
 	for _, x := range p.Addresses {
+		if x.Port != nil {
+			if int(x.Dst) != len(one.first)-2 || x.N != 1 {
+				return nil, p.wrong("addresses of %d NICs from number %d for port %d alone: expected them after those of that NIC for all ports", x.N, x.Dst, *x.Port)
+			}
+			own = append(own, NICAddresses{s, *x.Port, x.Dst, slices.Clone(x.List)})
+			continue
+		}
 		if int(x.Dst) < len(one.first)-1 || x.N < 1 || int(x.Dst) > a.nics-x.N {
 			return nil, p.wrong("addresses of %d NICs from number %d: there are %d, to be named once and in their order", x.N, x.Dst, a.nics)
 		}
@@ -234,5 +245,9 @@ func (a *Assignment) patched(s weft.SwitchID, shape TablesShape, p *Patch) (*Ass
 		}
 	}
 	keep(a.nics)
-	return &Assignment{nics: a.nics, base: s, at: []sending{one}}, nil
+	patched, err := (&Assignment{nics: a.nics, base: s, at: []sending{one}}).WithOwn(own)
+	if err != nil {
+		return nil, p.wrong("%v", err)
+	}
+	return patched, nil
 }

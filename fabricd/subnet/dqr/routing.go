@@ -142,7 +142,11 @@ func (r *Reconfiguration) whole() (*layered.Routing, error) {
 			}
 		}
 	}
-	assignment, err := firmware.NewAssignment(w.n, len(w.g.NICs), len(r.layers), paths, r.sendingBy())
+	all := make([]weft.SwitchID, w.n)
+	for s := range all {
+		all[s] = weft.SwitchID(s)
+	}
+	assignment, err := r.engine.Assignment.Edited(all, len(r.layers), paths, r.sendingBy())
 	if err != nil {
 		return nil, fmt.Errorf("reconfiguration of %s: %w", r.engine.Engine, err)
 	}

@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
@@ -20,14 +21,13 @@ type builder struct {
 	paths      int // addresses of a NIC
 	layers     int
 	unroutable int
-	enter      []uint8 // T, per switch, NIC and path: the layer that packets enter, noLayer for none
+	enter      []uint16          // T, per switch, NIC and path: the layers that packets of its NICs enter, as bits
+	own        map[nicPair]uint8 // of NICs of switches whose NICs do not send alike: the layer that theirs enter
 	// hops are the layers that packets leave in, per entry of a table; nil when all of them stay in the layer they come in.
 	hops map[entry]uint8
 	// changing are the addresses at each switch some of whose packets change layers.
 	changing map[pair]bool
 }
-
-const noLayer = 0xFF
 
 // entry is one of a table: an address at a switch, and the port and layer by which packets come.
 type entry struct {
@@ -49,10 +49,7 @@ func newBuilder(f *forwarding, file string) *builder {
 func (b *builder) routing() (*layered.Routing, error) {
 	g := b.graph
 	b.paths, b.layers = b.lids.paths(), 1
-	b.enter = make([]uint8, len(g.Switches)*len(g.NICs)*b.paths)
-	for i := range b.enter {
-		b.enter[i] = noLayer
-	}
+	b.enter, b.own = make([]uint16, len(g.Switches)*len(g.NICs)*b.paths), map[nicPair]uint8{}
 	if b.vl != nil {
 		b.hops, b.changing = map[entry]uint8{}, map[pair]bool{}
 	}
@@ -68,12 +65,15 @@ func (b *builder) routing() (*layered.Routing, error) {
 	assignment, err := firmware.NewAssignment(len(g.Switches), len(g.NICs), b.layers, b.paths, func(s weft.SwitchID, d weft.NICID) []weft.Address {
 		var list []weft.Address
 		for path := range b.paths {
-			if layer := b.enter[b.index(pair{s, d, path})]; layer != noLayer {
-				list = append(list, weft.Address{Path: uint16(path), VC: weft.VC(layer)})
+			for layers := b.enter[b.index(pair{s, d, path})]; layers != 0; layers &= layers - 1 {
+				list = append(list, weft.Address{Path: uint16(path), VC: weft.VC(bits.TrailingZeros16(layers))})
 			}
 		}
 		return list
 	})
+	if err == nil {
+		assignment, err = assignment.WithOwn(b.ownAddresses())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.file, err)
 	}
@@ -170,43 +170,69 @@ func (b *builder) arrives(d weft.NICID, path int) []bool {
 	return ok
 }
 
-// assign finds the layer in which the NICs of a switch send to an address; false when no path record lets them.
+// ownAddresses are those by which single NICs send, of switches whose NICs do not send alike.
+func (b *builder) ownAddresses() (list []firmware.NICAddresses) {
+	for s, nics := range b.sources {
+		for d := range weft.NICID(len(b.graph.NICs)) {
+			for _, src := range nics {
+				x := firmware.NICAddresses{Switch: weft.SwitchID(s), Dst: d}
+				own := false
+				for path := range b.paths {
+					layers := b.enter[b.index(pair{x.Switch, d, path})]
+					if layers == 0 {
+						continue
+					}
+					layer := uint8(bits.TrailingZeros16(layers))
+					if at, ok := b.own[nicPair{src, d, path}]; ok {
+						layer, own = at, true
+					}
+					x.List = append(x.List, weft.Address{Path: uint16(path), VC: weft.VC(layer)})
+				}
+				if own {
+					_, x.Port = b.graph.SwitchOf(src)
+					list = append(list, x)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// assign finds the layers in which the NICs of a switch send to an address; false when no path record lets them.
 func (b *builder) assign(x pair, arrives bool) (bool, error) {
-	if len(b.sources[x.from]) == 0 {
-		return false, nil
-	}
-	sl, ok := b.sl.of(x)
-	if !ok {
-		return false, nil
-	}
-	layer := uint8(noLayer)
-	for _, src := range b.sources[x.from] {
-		if src == x.to && len(b.sources[x.from]) > 1 {
+	all := b.sources[x.from]
+	var layers uint16
+	for _, src := range all {
+		if src == x.to && len(all) > 1 {
 			continue
 		}
+		sl, ok := b.sl.from(src, x)
+		if !ok {
+			return false, nil
+		}
 		vl, ok := b.vl.lane(src.Node(), 0, 0, sl)
-		switch {
-		case !ok:
+		if !ok {
 			return false, fmt.Errorf("%s: NIC %s has no virtual lane for service level %d, in which it sends to %s: give the tables of this fabric",
 				b.levels(), b.graph.Name(src.Node()), sl, b.graph.Name(x.to.Node()))
-		case layer != noLayer && vl != layer:
-			return false, fmt.Errorf("%s: the NICs of switch %s send to %s in virtual lanes %d and %d: in Weft they send alike",
-				b.levels(), b.graph.Switches[x.from].Name, b.graph.Name(x.to.Node()), layer, vl)
 		}
-		layer = vl
-	}
-	b.enter[b.index(x)] = layer
-	b.layers = max(b.layers, int(layer)+1)
-	if b.vl == nil || !arrives {
-		return true, nil
-	}
-	for _, src := range b.sources[x.from] {
+		layers |= 1 << vl
+		b.own[nicPair{src, x.to, x.path}] = vl
+		b.layers = max(b.layers, int(vl)+1)
+		if b.vl == nil || !arrives {
+			continue
+		}
 		_, port := b.graph.SwitchOf(src)
-		if err := b.follow(x, port, layer, sl); err != nil {
+		if err := b.follow(x, port, vl, sl); err != nil {
 			return false, err
 		}
 	}
-	return true, nil
+	if layers&(layers-1) == 0 { // they send alike
+		for _, src := range all {
+			delete(b.own, nicPair{src, x.to, x.path})
+		}
+	}
+	b.enter[b.index(x)] = layers
+	return layers != 0, nil
 }
 
 // levels is the file that service levels are mapped by.
@@ -284,13 +310,29 @@ func (b *builder) tables() (*firmware.Tables, error) {
 	return t, nil
 }
 
+// injected is the layer in which packets of some NIC of the switch go on that enter in layer vc; false when none enters in it.
+func (b *builder) injected(x pair, vc uint8) (uint8, bool) {
+	for _, src := range b.sources[x.from] {
+		_, in := b.graph.SwitchOf(src)
+		if vl, ok := b.hops[entry{x, in, vc}]; ok {
+			return vl, true
+		}
+	}
+	return 0, false
+}
+
 // row is one by in port and layer.
 func (b *builder) row(x pair, ports int, port weft.PortID) []firmware.Hop {
+	roles := b.graph.Place(x.from).Roles
 	var hops []firmware.Hop
 	for in := range ports {
 		for vc := range b.layers {
 			h := firmware.Hop{Port: port, VC: firmware.SameVC}
-			if vl, ok := b.hops[entry{x, weft.PortID(in), uint8(vc)}]; ok {
+			vl, ok := b.hops[entry{x, weft.PortID(in), uint8(vc)}]
+			if !ok && roles[in] == weft.RoleNIC { // whoever follows packets takes any of the NICs of a switch for all of them
+				vl, ok = b.injected(x, uint8(vc))
+			}
+			if ok {
 				h.VC = weft.VC(vl)
 			}
 			hops = append(hops, h)

@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 func graph(t testing.TB, spec string) *topology.Graph {
@@ -106,6 +108,57 @@ func TestTablesThatChangeLanesOnTheWayAreRead(t *testing.T) {
 	one := open(t, g, "testdata/torus5-lfts.dump.gz")
 	assert.Zero(t, one.Unroutable)
 	assert.NotNil(t, one.Dependencies().Cycle(), "all of it in one lane")
+}
+
+// DFSSSP gives each pair of NICs a service level of its own, so the NICs of a switch send to a NIC in different layers.
+func TestServiceLevelsOfEachPairOfNICsAreRead(t *testing.T) {
+	g := graph(t, "testdata/dfsssp8.net")
+	r := open(t, g, "testdata/dfsssp8-lfts.dump.gz,sl2vl=testdata/dfsssp8-sl2vl.dump.gz,path-sl=testdata/dfsssp8-path-sl.txt")
+	assert.Zero(t, r.Unroutable)
+	assert.Equal(t, 8, r.Layers)
+	assert.Nil(t, r.Dependencies().Cycle())
+	lids, err := AssignLIDs(g, 0, 0)
+	require.NoError(t, err)
+	fw := firmware.Layered{Tables: r.Tables, Assignment: r.Assignment}
+	differ, pairs := 0, 0
+	for _, line := range lines0(read(t, "dfsssp8-path-sl.txt"))[1:] {
+		var from, to, sl int
+		_, err := fmt.Sscan(line, &from, &to, &sl)
+		require.NoError(t, err)
+		src, dst := lids.node[from], lids.node[to]
+		s, port := g.SwitchOf(weft.NICID(src.Index))
+		d := weft.NICID(dst.Index)
+		require.Equal(t, []weft.Address{{VC: weft.VC(sl)}}, fw.Addresses(g.Place(s), port, d), line)
+		pairs++
+		if len(r.Assignment.Addresses(s, d)) > 1 {
+			differ++
+		}
+	}
+	assert.Equal(t, 240, pairs)
+	assert.Greater(t, differ, 100)
+	var again bytes.Buffer
+	require.NoError(t, WritePathSL(&again, r, lids))
+	assert.Equal(t, read(t, "dfsssp8-path-sl.txt"), again.String())
+}
+
+// A NIC of which the file says nothing sends as the others of its switch do.
+func TestServiceLevelsOfSomeNICsStandForTheOthers(t *testing.T) {
+	g := graph(t, "testdata/tiny.net")
+	sl := file("sl", "1 7 2\n1 8 3\n6 8 1\n1 6 0\n6 1 0\n7 1 0\n7 6 0\n7 8 0\n8 7 0\n")
+	r, err := Load(g, Files{LFT: file("f", read(t, "opensm-lfts.dump")), PathSL: &sl})
+	require.NoError(t, err)
+	from := func(nic, to string) []weft.Address {
+		n, err := g.NICByName(nic)
+		require.NoError(t, err)
+		d, err := g.NICByName(to)
+		require.NoError(t, err)
+		s, port := g.SwitchOf(n)
+		return r.Assignment.From(s, port, d)
+	}
+	assert.Equal(t, []weft.Address{{VC: 2}}, from("host1", "host2"), "as host0")
+	assert.Equal(t, []weft.Address{{VC: 3}}, from("host0", "host3"))
+	assert.Equal(t, []weft.Address{{VC: 1}}, from("host1", "host3"))
+	assert.Zero(t, r.Unroutable)
 }
 
 func TestWhatIsWrittenIsWhatWasRead(t *testing.T) {
@@ -224,7 +277,7 @@ func TestBadFilesBesideTheTablesAreRefusedAtTheirLine(t *testing.T) {
 		{Files{PathSL: change("path-sl.txt", "1 6 0", "1 6 16")}, "f:2: found \"1 6 16\", expected a source LID"},
 		{Files{PathSL: change("path-sl.txt", "1 6 0", "1 6")}, "f:2: found \"1 6\", expected a source LID"},
 		{Files{PathSL: change("path-sl.txt", "1 6 0", "1 9 0")}, "f:2: LID 9 is unknown"},
-		{Files{PathSL: change("path-sl.txt", "6 7 0", "6 7 2")}, "f:6: service level 2 from switch L0-0 to host2, and 0 by line 3: the NICs of a switch send alike"},
+		{Files{PathSL: change("path-sl.txt", "6 7 0", "6 7 0\n6 7 2")}, "f:7: service level 2 from host1 to LID 7 of host2, and 0 by a line before: expected one"},
 		{Files{SL2VL: change("opensm-sl2vl.dump", "0   1   : 0  1  2  3  4  5", "0   1   : 0  1  2  3  4")}, "f:4: found"},
 		{Files{SL2VL: change("opensm-sl2vl.dump", "0   4   :", "0   5   :")}, "f:19: port 5, expected 0 to 4"},
 		{Files{SL2VL: change("opensm-sl2vl.dump", "0x0000000000200001, base", "0x0000000000200000, base")}, "f:32: a second table of L0-0"},

@@ -132,25 +132,44 @@ func toNICs(dump string) string {
 // The layers of its lash are free of cycles only together with the service levels.
 func TestLayersOfTheRealLASHAreRead(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "irregular:10,16,2")
+	result, r := routed(t, graph(t, "irregular:10,16,2"), "lash")
+	assert.Equal(t, result.Lanes, r.Layers)
+	assert.Greater(t, r.Layers, 1)
+}
+
+// Those of its DFSSSP differ among the NICs of a switch.
+func TestLayersOfTheRealDFSSSPAreRead(t *testing.T) {
+	t.Parallel()
+	_, r := routed(t, graph(t, "ring:5,nics=2"), "dfsssp")
+	alike := true
+	for s := range r.Graph.Switches {
+		for _, d := range r.Graph.NICs {
+			alike = alike && len(r.Assignment.Addresses(weft.SwitchID(s), d.ID)) <= 1
+		}
+	}
+	assert.False(t, alike)
+}
+
+// routed has the real OpenSM route a graph, and reads its tables with the service level of each path, which are free of cycles and
+// are written again as they were.
+func routed(t *testing.T, g *topology.Graph, engine string) (*peer.Result, *layered.Routing) {
 	sim, ctx := simulate(t, g)
-	result, err := sim.Route(ctx, "lash")
+	result, err := sim.Route(ctx, engine)
 	require.NoError(t, err)
 	lids, err := AssignLIDs(g, 0, 0)
 	require.NoError(t, err)
-	levels, err := sim.PathSLs(ctx, "lash", func(n weft.NICID) int { first, _ := lids.Of(n.Node()); return first })
+	levels, err := sim.PathSLs(ctx, engine, func(n weft.NICID) int { first, _ := lids.Of(n.Node()); return first })
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "path-sl")
 	require.NoError(t, os.WriteFile(file, []byte(levels), 0o600))
 
 	r := open(t, g, result.File("opensm-lfts.dump")+",sl2vl="+result.File("opensm-sl2vl.dump")+",path-sl="+file)
-	assert.Equal(t, result.Lanes, r.Layers)
-	assert.Greater(t, r.Layers, 1)
 	assert.Zero(t, r.Unroutable)
 	assert.Nil(t, r.Dependencies().Cycle())
 	var again bytes.Buffer
 	require.NoError(t, WritePathSL(&again, r, lids))
 	assert.Equal(t, levels, again.String())
+	return result, r
 }
 
 // What we write of service levels is what OpenSM dumps where it is told to map them so.

@@ -101,15 +101,19 @@ var errBroken = errors.New("broken")
 
 func (broken) Write([]byte) (int, error) { return 0, errBroken }
 
-// The NICs of a switch may have lanes of their own for a level; Weft has one layer for what they send.
-func TestNICsOfASwitchThatSendInDifferentLanesAreRefused(t *testing.T) {
+// The NICs of a switch may have lanes of their own for a level.
+func TestNICsOfASwitchMaySendInDifferentLanes(t *testing.T) {
 	g := graph(t, "testdata/tiny.net")
 	text := read(t, "opensm-sl2vl.dump")
 	at := strings.Index(text, "Channel Adapter 0x0000000000100005")
 	text = text[:at] + strings.Replace(text[at:], "0   0   : 0", "0   0   : 1", 1)
 	levels := file("sl2vl", text)
-	_, err := Load(g, Files{LFT: file("f", read(t, "opensm-lfts.dump")), SL2VL: &levels})
-	assert.ErrorContains(t, err, "sl2vl: the NICs of switch L0-0 send to host2 in virtual lanes 0 and 1: in Weft they send alike")
+	r, err := Load(g, Files{LFT: file("f", read(t, "opensm-lfts.dump")), SL2VL: &levels})
+	require.NoError(t, err)
+	for nic, vc := range map[weft.NICID]weft.VC{0: 0, 1: 1} {
+		s, port := g.SwitchOf(nic)
+		assert.Equal(t, []weft.Address{{VC: vc}}, r.Assignment.From(s, port, 2))
+	}
 }
 
 // What a switch does with a packet may not depend on its service level where lane and port are the same.

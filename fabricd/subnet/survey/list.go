@@ -43,6 +43,7 @@ type Sources struct {
 
 // Sender is by which addresses it is sent to some NICs; one is taken for each packet.
 type Sender struct {
+	From      []string `json:"from,omitempty" yaml:"from,flow,omitempty"` // the NICs of the switch that send so; none: all of them
 	To        []string `json:"to" yaml:"to,flow"`
 	Addresses []By     `json:"addresses" yaml:"addresses"`
 }
@@ -154,24 +155,40 @@ func outs(r *layered.Routing, s weft.SwitchID, hops []firmware.Hop, layer weft.V
 	return list
 }
 
+// sendersOf lists how the NICs of a switch send: all of them alike, or each by itself where one sends otherwise.
 func sendersOf(r *layered.Routing, s weft.SwitchID) (list []Sender) {
 	at := map[string]int{}
-	for _, nic := range r.Graph.NICs {
-		addresses := r.Assignment.Addresses(s, nic.ID)
+	add := func(to string, from []string, addresses []weft.Address) {
 		if len(addresses) == 0 {
-			continue
+			return
 		}
-		key := fmt.Sprint(addresses)
+		key := fmt.Sprint(from, addresses)
 		if i, ok := at[key]; ok {
-			list[i].To = append(list[i].To, nic.Name)
-			continue
+			list[i].To = append(list[i].To, to)
+			return
 		}
 		at[key] = len(list)
-		x := Sender{To: []string{nic.Name}}
+		x := Sender{From: from, To: []string{to}}
 		for _, a := range addresses {
 			x.Addresses = append(x.Addresses, By{Path: a.Path, Layers: layersOf(a.Layers | 1<<a.VC), Enters: a.VC})
 		}
 		list = append(list, x)
+	}
+	for _, nic := range r.Graph.NICs {
+		all := r.Assignment.Addresses(s, nic.ID)
+		alike := true
+		for p, role := range r.Graph.Place(s).Roles {
+			alike = alike && (role != weft.RoleNIC || slices.Equal(all, r.Assignment.From(s, weft.PortID(p), nic.ID)))
+		}
+		if alike {
+			add(nic.Name, nil, all)
+			continue
+		}
+		for p, role := range r.Graph.Place(s).Roles {
+			if src, _, ok := r.Graph.Peer(weft.End{Node: s.Node(), Port: weft.PortID(p)}); ok && role == weft.RoleNIC && src.Node != nic.ID.Node() {
+				add(nic.Name, []string{r.Graph.Name(src.Node)}, r.Assignment.From(s, weft.PortID(p), nic.ID))
+			}
+		}
 	}
 	return list
 }

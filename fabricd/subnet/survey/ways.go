@@ -34,7 +34,8 @@ type Stop struct {
 func Ways(r *layered.Routing, src, dst weft.NICID) (ways []Way) {
 	from, port := r.Graph.SwitchOf(src)
 	w := newWalker(r)
-	each, all := w.sent(from, dst)
+	all := r.Assignment.From(from, port, dst)
+	each := layered.TrafficTo(nil, all)
 	for _, t := range each {
 		w.follow(from, dst, t, all)
 		way := Way{Path: t.Path, Layers: layersOf(t.Layers), Sure: w.sure(), Circles: len(w.order) < len(w.nodes)}
