@@ -168,8 +168,11 @@ type Notice struct {
 	Rule     string // that discarded it
 }
 
-// Fault names a violation of the link protocol by the neighbour: a named, counted error, never a panic.
+// Fault names a violation of the link protocol by the neighbour, or a frame that was damaged on its way from it: a named, counted
+// error, never a panic.
 type Fault struct {
-	Port PortID
-	Err  error
+	Port    PortID
+	Err     error
+	Count   uint64 // how many there were of this kind since the last that was told, with this one; 0 is 1
+	Damaged bool   // a frame whose checksum does not match; its packets count as lost on the wire
 }

@@ -86,7 +86,7 @@ func TestUpDoesNotExitWithZeroWhenTheLedgerDoesNotBalance(t *testing.T) {
 	heard, err := tap.Next(t.Context()) // a hello
 	require.NoError(t, err)
 	var f weft.Frame
-	require.NoError(t, bus.DecodeFrame(&f, heard.Data))
+	require.NoError(t, bus.DecodeFrame(&f, d.Sum(), heard.Data))
 	f.Packets = []weft.Header{{Dst: weft.NICID(to.Node.Index), Size: 256, Fields: weft.NewFields()}}
 
 	forger, err := bus.NewNATS(bus.NATSConfig{Fabric: "weft", URL: url, Subscription: bus.PerDirection})
@@ -94,7 +94,7 @@ func TestUpDoesNotExitWithZeroWhenTheLedgerDoesNotBalance(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, forger.Close()) })
 	s, err := forger.Sender(d)
 	require.NoError(t, err)
-	require.NoError(t, s.Send(bus.AppendFrame(nil, &f)))
+	require.NoError(t, s.Send(bus.AppendFrame(nil, d.Sum(), &f)))
 	c := u.operator(t)
 	require.Eventually(t, func() bool {
 		s, err := c.Status(t.Context())

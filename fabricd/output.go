@@ -230,6 +230,9 @@ func (o *upOutput) end(l fabric.Ledger, drained error, t fabric.Totals, faults [
 		_ = fault.WriteTable(o.stdout, cli.Width(o.stdout), faults) // a closed pipe ends the process by signal
 	}
 	printLedger(o.stdout, l)
+	if t.DamagedFrames > 0 {
+		fmt.Fprintf(o.stdout, "damaged: %d frames did not arrive on their link as they were sent; their packets are lost on wires\n", t.DamagedFrames)
+	}
 	fmt.Fprintf(o.stdout, "latency %v; %d rerouted, %d U-turns, mean stretch %.4f\n",
 		t.Latency, t.Rerouted, t.UTurns, t.Stretch)
 }

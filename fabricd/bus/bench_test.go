@@ -111,7 +111,7 @@ func BenchmarkChain(b *testing.B) {
 
 func frameOf(packets int) []byte {
 	f := benchFrame(packets)
-	return bus.AppendFrame(nil, &f)
+	return bus.AppendFrame(nil, 0, &f)
 }
 
 // The chain of the benchmarks loses nothing.

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -12,14 +13,14 @@ import (
 )
 
 // Version is the version of the frame format this program speaks. It grows with every change that an older program would
-// misread.
-const Version = 1
+// misread. The sum has its place and form in every version from 2 on.
+const Version = 2
 
 // MaxFrame is the most bytes of one frame.
 const MaxFrame = emptyFrame + 2*9*weft.MaxVCs + MaxHeader*weft.MaxBatch
 
-// emptyFrame is the most bytes of a frame without counters and packets: arrays of 1 and thrice 3, numbers of 5.
-const emptyFrame = 1 + 3*5 + 3*3
+// emptyFrame is the most bytes of a frame without counters and packets: arrays of 1 and thrice 3, numbers of 5, and the sum.
+const emptyFrame = 1 + 3*5 + 3*3 + sumBytes
 
 // Batch is how many packets surely fit into a frame of maxFrame bytes between ports of vcs virtual channels, 0 to
 // weft.MaxBatch. See Transport.MaxFrame.
@@ -33,18 +34,23 @@ var (
 	ErrFrame = errors.New("not a valid frame")
 	// ErrHeader means that the bytes are no packet header within the hard bounds.
 	ErrHeader = errors.New("not a valid header")
+	// ErrDamaged means that the checksum is not that of the bytes and of the link: the frame was damaged on its way, cut short or
+	// forged, or it is for another link.
+	ErrDamaged = errors.New("checksum does not match: damaged on the way, or for another link")
 	// ErrVersion means that the frame is of a version this program does not speak.
 	ErrVersion = errors.New("unknown frame version")
 )
 
-const frameFields = 6 // elements of a frame's array
+const frameFields = 7 // elements of a frame's array
 
-// AppendFrame appends f to dst as the msgpack array [Version, From, To, [sent per VC], [limit per VC], [packets...]]. It
-// allocates only to grow dst. f.VCs above weft.MaxVCs or more packets than weft.MaxBatch are our own bug, and panic.
-func AppendFrame(dst []byte, f *weft.Frame) []byte {
+// AppendFrame appends f to dst, to be sent on a link, as the msgpack array [Version, From, To, [sent per VC], [limit per VC],
+// [packets...], sum]; for the sum see LinkSum. It allocates only to grow dst. f.VCs above weft.MaxVCs or more packets than
+// weft.MaxBatch are our own bug, and panic.
+func AppendFrame(dst []byte, link LinkSum, f *weft.Frame) []byte {
 	if f.VCs < 0 || f.VCs > weft.MaxVCs || len(f.Packets) > weft.MaxBatch {
 		panic(fmt.Sprintf("bus: BUG: frame of %d VCs and %d packets, at most %d and %d", f.VCs, len(f.Packets), weft.MaxVCs, weft.MaxBatch))
 	}
+	start := len(dst)
 	dst = msgp.AppendArrayHeader(dst, frameFields)
 	dst = msgp.AppendUint64(dst, Version)
 	dst = msgp.AppendUint64(dst, uint64(f.From))
@@ -55,7 +61,7 @@ func AppendFrame(dst []byte, f *weft.Frame) []byte {
 	for i := range f.Packets {
 		dst = AppendHeader(dst, &f.Packets[i])
 	}
-	return dst
+	return link.appendTo(dst, start)
 }
 
 func appendCounters(dst []byte, counters []uint64) []byte {
@@ -66,12 +72,20 @@ func appendCounters(dst []byte, counters []uint64) []byte {
 	return dst
 }
 
-// DecodeFrame decodes data, which must be one frame and nothing more, into f and reuses the storage of f.Packets. It
+// DecodeFrame decodes data, which must be one frame of a link and nothing more, into f and reuses the storage of f.Packets. It
 // keeps no reference to data, allocates only to grow f.Packets (to at most weft.MaxBatch, and never beyond what data can
 // hold) and for errors. Anything else than a frame within the hard bounds gives an error that wraps ErrFrame, and
-// ErrVersion too when it is of another version; f is reset then.
-func DecodeFrame(f *weft.Frame, data []byte) error {
-	r := newReader(data)
+// ErrDamaged or ErrVersion too when it is that; f is reset then.
+func DecodeFrame(f *weft.Frame, link LinkSum, data []byte) error {
+	if !link.matches(data) {
+		f.Reset()
+		if bytes.HasPrefix(data, unsummed) {
+			return fmt.Errorf("bus: decode frame: %w: it is of version 1, this program speaks version %d; run the same release everywhere: %w",
+				ErrVersion, Version, ErrFrame)
+		}
+		return fmt.Errorf("bus: decode frame: %d bytes: %w: %w", len(data), ErrDamaged, ErrFrame)
+	}
+	r := newReader(data[:len(data)-sumBytes])
 	at := r.frame(f)
 	if !r.bad && len(r.rest) == 0 {
 		return nil

@@ -78,14 +78,14 @@ func BenchmarkHeader(b *testing.B) {
 // BenchmarkFrame encodes and decodes a whole frame of two VCs.
 func BenchmarkFrame(b *testing.B) {
 	for _, packets := range []int{1, 4, 16, 64} {
-		b.Run(fmt.Sprintf("packets=%d", packets), func(b *testing.B) {
+		b.Run(frameName(packets), func(b *testing.B) {
 			b.ReportAllocs()
 			f := benchFrame(packets)
 			var got weft.Frame
 			var buf []byte
 			for b.Loop() {
-				buf = bus.AppendFrame(buf[:0], &f)
-				if err := bus.DecodeFrame(&got, buf); err != nil {
+				buf = bus.AppendFrame(buf[:0], 0, &f)
+				if err := bus.DecodeFrame(&got, 0, buf); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -104,3 +104,5 @@ func benchFrame(packets int) weft.Frame {
 	}
 	return f
 }
+
+func frameName(packets int) string { return fmt.Sprintf("packets=%d", packets) }

@@ -2,6 +2,7 @@ package bus_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"math"
 	"math/rand/v2"
@@ -76,8 +77,8 @@ func TestFrameRoundTrip(t *testing.T) {
 	var got weft.Frame // reused: what is left of one frame must not show in the next
 	for range 5000 {
 		want := randomFrame(rnd)
-		data := bus.AppendFrame([]byte("before"), &want)
-		require.NoError(t, bus.DecodeFrame(&got, data[len("before"):]))
+		data := bus.AppendFrame([]byte("before"), 0, &want)
+		require.NoError(t, bus.DecodeFrame(&got, 0, data[len("before"):]))
 		if len(got.Packets) == 0 {
 			got.Packets = want.Packets // nil and empty are the same frame
 		}
@@ -121,9 +122,9 @@ func TestBatchFitsIntoTheFrame(t *testing.T) {
 				continue
 			}
 			f := largestFrame(vcs, n)
-			require.LessOrEqual(t, len(bus.AppendFrame(nil, &f)), size, "%d packets, %d VCs", n, vcs)
+			require.LessOrEqual(t, len(bus.AppendFrame(nil, 0, &f)), size, "%d packets, %d VCs", n, vcs)
 			f = largestFrame(vcs, n+2)
-			require.Greater(t, len(bus.AppendFrame(nil, &f)), size, "hardly fewer than fit")
+			require.Greater(t, len(bus.AppendFrame(nil, 0, &f)), size, "hardly fewer than fit")
 		}
 	}
 }
@@ -132,10 +133,10 @@ func TestFrameWithinBounds(t *testing.T) {
 	t.Parallel()
 	f := largestFrame(weft.MaxVCs, weft.MaxBatch)
 	require.LessOrEqual(t, len(bus.AppendHeader(nil, &f.Packets[0])), bus.MaxHeader)
-	data := bus.AppendFrame(nil, &f)
+	data := bus.AppendFrame(nil, 0, &f)
 	require.LessOrEqual(t, len(data), bus.MaxFrame)
 	var got weft.Frame
-	require.NoError(t, bus.DecodeFrame(&got, data))
+	require.NoError(t, bus.DecodeFrame(&got, 0, data))
 	require.Equal(t, f, got)
 }
 
@@ -143,15 +144,15 @@ func TestFrameWithinBounds(t *testing.T) {
 func TestDecodeFrameNamesTheFault(t *testing.T) {
 	t.Parallel()
 	f := weft.Frame{VCs: 2, Packets: []weft.Header{benchHeader(), benchHeader()}}
-	good := bus.AppendFrame(nil, &f)
+	good := body(&f)
 	changed := func(change func(f *weft.Frame)) []byte {
 		f := weft.Frame{VCs: 2, Packets: []weft.Header{benchHeader(), benchHeader()}}
 		change(&f)
-		return bus.AppendFrame(nil, &f)
+		return body(&f)
 	}
-	routed := bus.AppendFrame(nil, &weft.Frame{VCs: 1, Packets: []weft.Header{{Fields: weft.Fields{Route: route("p1,p2")}}}})
-	subbed := bus.AppendFrame(nil, &weft.Frame{VCs: 1, Packets: []weft.Header{{Fields: weft.Fields{Sub: weft.SubHeaders{weft.Nowhere}}}}})
-	addressed := bus.AppendFrame(nil, &weft.Frame{VCs: 1, Packets: []weft.Header{{Fields: weft.Fields{Path: 1, Layers: 3}}}})
+	routed := body(&weft.Frame{VCs: 1, Packets: []weft.Header{{Fields: weft.Fields{Route: route("p1,p2")}}}})
+	subbed := body(&weft.Frame{VCs: 1, Packets: []weft.Header{{Fields: weft.Fields{Sub: weft.SubHeaders{weft.Nowhere}}}}})
+	addressed := body(&weft.Frame{VCs: 1, Packets: []weft.Header{{Fields: weft.Fields{Path: 1, Layers: 3}}}})
 	cases := []struct {
 		name string
 		data []byte
@@ -165,8 +166,8 @@ func TestDecodeFrameNamesTheFault(t *testing.T) {
 		{"a sub-header after nowhere", append(subbed[:35:35], subbed[24:33]...), "packet 0: sub-headers at byte 24: no sub-headers: "},
 		{"empty", nil, "frame at byte 0: msgp: too few bytes"},
 		{"not an array", []byte{0xc0}, `frame at byte 0: msgp: attempted to decode type "nil"`},
-		{"too few elements", []byte{0x91, bus.Version}, ": 1 is out of range, the bound is 6"},
-		{"too many elements", []byte{0x97, bus.Version}, ": 7 is out of range, the bound is 6"},
+		{"too few elements", []byte{0x91, bus.Version}, ": 1 is out of range, the bound is 7"},
+		{"too many elements", []byte{0x98, bus.Version}, ": 8 is out of range, the bound is 7"},
 		{"truncated route", routed[:len(routed)-1], "packet 0: route at byte 22: msgp: too few bytes"},
 		{"empty route", append(routed[:22:22], 0xc4, 0), "packet 0: route at byte 22: 0 is out of range, the bound is 15"},
 		{"route too long", append(append(routed[:22:22], 0xc4, 16), make([]byte, 16)...), "packet 0: route at byte 22: 16 is out of range, the bound is 15"},
@@ -177,17 +178,17 @@ func TestDecodeFrameNamesTheFault(t *testing.T) {
 		{"packets but no vc", changed(func(f *weft.Frame) { f.VCs = 0 }), "packets at byte 7: 2 is out of range, the bound is 0"},
 		{"packet too long", changed(func(f *weft.Frame) { f.Packets[0].Size = weft.MaxPacket + 1 }), "packet 0: size at byte 30: 1048577 is out of range"},
 		{"unknown nic", changed(func(f *weft.Frame) { f.Packets[0].Dst = weft.MaxNIC }), "packet 0: dst at byte 13: 262144 is out of range"},
-		{"too many vcs", []byte{0x96, bus.Version, 1, 1, 0xdc, 0, 17}, "sent at byte 4: 17 is out of range, the bound is 16"},
-		{"unlike vcs", []byte{0x96, bus.Version, 1, 1, 0x92, 1, 1, 0x91, 1, 0x90}, "limit at byte 7: 1 is out of range"},
-		{"too many packets", []byte{0x96, bus.Version, 1, 1, 0x91, 1, 0x91, 1, 0xdd, 0xff, 0xff, 0xff, 0xff}, "packets at byte 8: 4294967295 is out of range"},
-		{"packets that are not there", []byte{0x96, bus.Version, 1, 1, 0x91, 1, 0x91, 1, 0xdc, 4, 0}, "packets at byte 11: msgp: too few bytes"},
-		{"negative epoch", []byte{0x96, bus.Version, 0xff}, "from at byte 2: msgp: attempted to cast int -1 to unsigned"},
+		{"too many vcs", []byte{0x97, bus.Version, 1, 1, 0xdc, 0, 17}, "sent at byte 4: 17 is out of range, the bound is 16"},
+		{"unlike vcs", []byte{0x97, bus.Version, 1, 1, 0x92, 1, 1, 0x91, 1, 0x90}, "limit at byte 7: 1 is out of range"},
+		{"too many packets", []byte{0x97, bus.Version, 1, 1, 0x91, 1, 0x91, 1, 0xdd, 0xff, 0xff, 0xff, 0xff}, "packets at byte 8: 4294967295 is out of range"},
+		{"packets that are not there", []byte{0x97, bus.Version, 1, 1, 0x91, 1, 0x91, 1, 0xdc, 4, 0}, "packets at byte 11: msgp: too few bytes"},
+		{"negative epoch", []byte{0x97, bus.Version, 0xff}, "from at byte 2: msgp: attempted to cast int -1 to unsigned"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			got := weft.Frame{From: 9, VCs: 3}
-			err := bus.DecodeFrame(&got, c.data)
+			err := bus.DecodeFrame(&got, 0, summed(0, c.data))
 			require.ErrorIs(t, err, bus.ErrFrame)
 			require.ErrorContains(t, err, c.want)
 			got.Packets = nil
@@ -198,26 +199,35 @@ func TestDecodeFrameNamesTheFault(t *testing.T) {
 
 func TestDecodeFrameOfAnotherVersion(t *testing.T) {
 	t.Parallel()
-	err := bus.DecodeFrame(&weft.Frame{}, []byte{0x98, 0xcd, 0x01, 0x02, 0xc0})
-	require.ErrorIs(t, err, bus.ErrVersion)
-	require.ErrorIs(t, err, bus.ErrFrame)
-	require.ErrorContains(t, err, "version 258")
-	require.ErrorContains(t, err, "version 1;")
+	for _, c := range []struct {
+		data []byte
+		want string
+	}{
+		{summed(0, []byte{0x98, 0xcd, 0x01, 0x02, 0xc0}), "version 258"},
+		{[]byte{0x96, 1, 1, 1, 0x91, 1, 0x91, 1, 0x90}, "version 1"}, // which had no sum
+	} {
+		err := bus.DecodeFrame(&weft.Frame{}, 0, c.data)
+		require.ErrorIs(t, err, bus.ErrVersion)
+		require.ErrorIs(t, err, bus.ErrFrame)
+		require.NotErrorIs(t, err, bus.ErrDamaged)
+		require.ErrorContains(t, err, c.want)
+		require.ErrorContains(t, err, "speaks version 2;")
+	}
 }
 
 func TestAppendFrameRefusesOurOwnBugs(t *testing.T) {
 	t.Parallel()
-	require.Panics(t, func() { bus.AppendFrame(nil, &weft.Frame{VCs: weft.MaxVCs + 1}) })
-	require.Panics(t, func() { bus.AppendFrame(nil, &weft.Frame{VCs: 1, Packets: make([]weft.Header, weft.MaxBatch+1)}) })
+	require.Panics(t, func() { bus.AppendFrame(nil, 0, &weft.Frame{VCs: weft.MaxVCs + 1}) })
+	require.Panics(t, func() { bus.AppendFrame(nil, 0, &weft.Frame{VCs: 1, Packets: make([]weft.Header, weft.MaxBatch+1)}) })
 }
 
 func TestCodecDoesNotAllocate(t *testing.T) {
 	f := benchFrame(64)
 	var got weft.Frame
 	buf := make([]byte, 0, bus.MaxFrame)
-	require.NoError(t, bus.DecodeFrame(&got, bus.AppendFrame(buf, &f)))
+	require.NoError(t, bus.DecodeFrame(&got, 0, bus.AppendFrame(buf, 0, &f)))
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		if err := bus.DecodeFrame(&got, bus.AppendFrame(buf, &f)); err != nil {
+		if err := bus.DecodeFrame(&got, 0, bus.AppendFrame(buf, 0, &f)); err != nil {
 			t.Error(err)
 		}
 	}))
@@ -331,6 +341,7 @@ type wireFrame struct {
 	From, To    weft.Epoch
 	Sent, Limit []uint64
 	Packets     []*wireHeader
+	Sum         uint32
 }
 
 // The wire is plain msgpack: msgpack/v5 reads what we write, and we read what it writes, in shortest forms or full ones.
@@ -339,11 +350,11 @@ func TestWireIsMsgpack(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for i := range 2000 {
 		f := randomFrame(rnd)
-		ours := bus.AppendFrame(nil, &f)
+		ours := bus.AppendFrame(nil, 0, &f)
 
 		var w wireFrame
 		require.NoError(t, msgpack.Unmarshal(ours, &w))
-		want := wireFrame{bus.Version, f.From, f.To, f.Sent[:f.VCs], f.Limit[:f.VCs], nil}
+		want := wireFrame{bus.Version, f.From, f.To, f.Sent[:f.VCs], f.Limit[:f.VCs], nil, binary.BigEndian.Uint32(ours[len(ours)-4:])}
 		for _, h := range f.Packets {
 			want.Packets = append(want.Packets, &wireHeader{h})
 		}
@@ -364,7 +375,7 @@ func TestWireIsMsgpack(t *testing.T) {
 			require.Equal(t, ours, buf.Bytes())
 		}
 		var got weft.Frame
-		require.NoError(t, bus.DecodeFrame(&got, buf.Bytes()))
+		require.NoError(t, bus.DecodeFrame(&got, 0, summed(0, buf.Bytes()[:buf.Len()-5])))
 		if len(got.Packets) == 0 {
 			got.Packets = f.Packets
 		}
@@ -376,20 +387,26 @@ func FuzzDecodeFrame(f *testing.F) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for range 16 {
 		frame := randomFrame(rnd)
-		f.Add(bus.AppendFrame(nil, &frame))
+		f.Add(bus.AppendFrame(nil, 0, &frame))
 	}
-	f.Add([]byte{0x96, bus.Version, 1, 1, 0x91, 1, 0x91, 1, 0xdd, 0xff, 0xff, 0xff, 0xff})
+	f.Add(summed(0, []byte{0x97, bus.Version, 1, 1, 0x91, 1, 0x91, 1, 0xdd, 0xff, 0xff, 0xff, 0xff}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var got weft.Frame
-		if err := bus.DecodeFrame(&got, data); err != nil {
-			require.ErrorIs(t, err, bus.ErrFrame)
-			require.LessOrEqual(t, cap(got.Packets), len(data), "storage beyond what the data can hold")
-			return
-		}
-		var again weft.Frame
-		require.NoError(t, bus.DecodeFrame(&again, bus.AppendFrame(nil, &got)))
-		require.Equal(t, got, again)
+		fuzzFrame(t, data)
+		fuzzFrame(t, summed(0, data)) // what somebody sends who knows how sums are made
 	})
+}
+
+func fuzzFrame(t *testing.T, data []byte) {
+	t.Helper()
+	var got weft.Frame
+	if err := bus.DecodeFrame(&got, 0, data); err != nil {
+		require.ErrorIs(t, err, bus.ErrFrame)
+		require.LessOrEqual(t, cap(got.Packets), len(data), "storage beyond what the data can hold")
+		return
+	}
+	var again weft.Frame
+	require.NoError(t, bus.DecodeFrame(&again, 0, bus.AppendFrame(nil, 0, &got)))
+	require.Equal(t, got, again)
 }
 
 func FuzzDecodeHeader(f *testing.F) {

@@ -33,7 +33,8 @@ var _ Transport = (*Memory)(nil)
 
 // memLink is one direction, and its Sender.
 type memLink struct {
-	d Direction // constant
+	d   Direction // constant
+	sum LinkSum   // of d
 
 	mu     sync.Mutex // the rest; held over the put into inbox, which never blocks, so that Cut and Close are exact
 	inbox  chan<- Message
@@ -55,7 +56,7 @@ func (m *Memory) link(d Direction) (*memLink, error) {
 	}
 	l := m.links[d.from()]
 	if l == nil {
-		l = &memLink{d: d}
+		l = &memLink{d: d, sum: d.Sum()}
 		m.links[d.from()] = l
 	}
 	if l.d != d {
@@ -137,7 +138,7 @@ func (l *memLink) Send(frame []byte) error {
 	case l.inbox == nil:
 		l.stats.Unknown++
 		msg.Release()
-	case len(l.inbox) >= max(1, cap(l.inbox)/2) && empty(frame):
+	case len(l.inbox) >= max(1, cap(l.inbox)/2) && !l.carries(frame):
 		l.stats.Full++
 		msg.Release()
 	default:
@@ -152,11 +153,11 @@ func (l *memLink) Send(frame []byte) error {
 	return nil
 }
 
-// empty reports whether a frame has no packets.
-func empty(frame []byte) bool {
+// carries reports whether a frame has packets that the receiver will take.
+func (l *memLink) carries(frame []byte) bool {
 	f := frames.Get().(*weft.Frame)
 	defer frames.Put(f)
-	return DecodeFrame(f, frame) == nil && len(f.Packets) == 0
+	return DecodeFrame(f, l.sum, frame) == nil && len(f.Packets) > 0
 }
 
 // frames are for looking into frames, which happens rarely.

@@ -103,7 +103,7 @@ func TestOutsideMaxPayload(t *testing.T) {
 		broker := outside.Start(t, release, "max_payload: 300")
 		_, err := bus.NewNATS(bus.NATSConfig{Fabric: "lab", URL: broker.URL})
 		require.ErrorIs(t, err, bus.ErrTooLarge)
-		require.ErrorContains(t, err, "takes messages of 300 bytes, a frame needs 432: raise its max_payload")
+		require.ErrorContains(t, err, "takes messages of 300 bytes, a frame needs 437: raise its max_payload")
 
 		broker.Reload("max_payload: 2000")
 		n, events := watch(t, bus.NATSConfig{URL: broker.URL, Shards: 1})

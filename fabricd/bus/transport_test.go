@@ -278,12 +278,12 @@ func TestMemoryHellosLeaveRoomForPackets(t *testing.T) {
 	require.NoError(t, m.Listen(d, inbox))
 	s, err := m.Sender(d)
 	require.NoError(t, err)
-	hello := bus.AppendFrame(nil, &weft.Frame{From: 1, VCs: 1})
+	hello := bus.AppendFrame(nil, d.Sum(), &weft.Frame{From: 1, VCs: 1})
 	for range 20 {
 		require.NoError(t, s.Send(hello))
 	}
 	require.Len(t, inbox, 4)
-	packets := bus.AppendFrame(nil, &weft.Frame{From: 1, VCs: 1, Packets: make([]weft.Header, 1)})
+	packets := bus.AppendFrame(nil, d.Sum(), &weft.Frame{From: 1, VCs: 1, Packets: make([]weft.Header, 1)})
 	for range 4 {
 		require.NoError(t, s.Send(packets))
 	}
@@ -298,10 +298,13 @@ func TestMemoryFullInboxIsABug(t *testing.T) {
 	m := bus.NewMemory()
 	listen(t, m, hop(0), 1)
 	s := sender(t, m, hop(0))
-	require.NoError(t, s.Send([]byte("x")))
+	frame := bus.AppendFrame(nil, hop(0).Sum(), &weft.Frame{From: 1, VCs: 1, Packets: make([]weft.Header, 1)})
+	require.NoError(t, s.Send(frame))
 	require.PanicsWithValue(t, "bus: BUG: s0:p1>s1:p0: inbox of 1 frames is full; its capacity must cover the credits of the link",
-		func() { _ = s.Send([]byte("x")) })
+		func() { _ = s.Send(frame) })
+	require.NoError(t, s.Send([]byte("garbage")), "leaves room for packets")
 	require.NoError(t, m.Ready(context.Background()))
 	require.NoError(t, sender(t, m, hop(1)).Send([]byte("x")))
-	require.Equal(t, bus.Stats{Sent: 3, SentBytes: 3, Delivered: 1, Full: 1, Unknown: 1}, m.Stats())
+	bytes := uint64(2*len(frame) + len("garbage") + 1)
+	require.Equal(t, bus.Stats{Sent: 4, SentBytes: bytes, Delivered: 1, Full: 2, Unknown: 1}, m.Stats())
 }

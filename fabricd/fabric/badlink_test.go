@@ -28,7 +28,7 @@ func (b *badLinks) Sender(d bus.Direction) (bus.Sender, error) {
 	if err != nil || d.From != b.from || d.To != b.to {
 		return s, err
 	}
-	return badSender{b, s}, nil
+	return badSender{b, s, d.Sum()}, nil
 }
 
 func (b *badLinks) next(mischief func(send func([]byte) error, frame []byte) error) {
@@ -38,11 +38,12 @@ func (b *badLinks) next(mischief func(send func([]byte) error, frame []byte) err
 type badSender struct {
 	links *badLinks
 	bus.Sender
+	sum bus.LinkSum
 }
 
 func (s badSender) Send(frame []byte) error {
 	var f weft.Frame
-	if err := bus.DecodeFrame(&f, frame); err == nil && len(f.Packets) > 0 {
+	if err := bus.DecodeFrame(&f, s.sum, frame); err == nil && len(f.Packets) > 0 {
 		if m := s.links.mischief.Swap(nil); m != nil {
 			return (*m)(s.Sender.Send, frame)
 		}
@@ -116,7 +117,7 @@ func TestAFrameThatComesTwiceCountsOnce(t *testing.T) {
 	require.NoError(t, f.CreditsHome())
 }
 
-func TestAGarbledFrameIsANamedFaultAndNothingElseIsLost(t *testing.T) {
+func TestAGarbledFrameIsNamedAndNothingElseIsLost(t *testing.T) {
 	t.Parallel()
 	f, links := badRing(t)
 	seq := f.Events().Last()
@@ -133,8 +134,9 @@ func TestAGarbledFrameIsANamedFaultAndNothingElseIsLost(t *testing.T) {
 	for {
 		e, err := f.Events().After(t.Context(), seq)
 		require.NoError(t, err)
-		if seq = e.Seq; e.Kind == fabric.EventProtocolFault {
+		if seq = e.Seq; e.Kind == fabric.EventDamaged {
 			assert.Equal(t, "s1", e.Node)
+			assert.Equal(t, "s0-s1", e.Link)
 			assert.NotEmpty(t, e.Detail)
 			return
 		}

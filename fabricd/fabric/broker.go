@@ -89,6 +89,9 @@ func detailOf(e bus.Event) string {
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}
+	if e.Count > 1 {
+		s += fmt.Sprintf(" (%d so far)", e.Count)
+	}
 	return s
 }
 

@@ -16,6 +16,7 @@ const (
 	EventRestart       = "restart"        // a switch was started again
 	EventReport        = "report"         // the report of a fault is complete
 	EventProtocolFault = "protocol_fault" // a frame broke the link protocol and was refused
+	EventDamaged       = "frame_damaged"  // a frame did not arrive as it was sent, or was for another link: its packets are lost on the wire
 	EventTraffic       = "traffic"        // what is injected has changed
 
 	EventBrokerLost   = "broker_lost"        // a connection to the broker is gone, and its links with it
@@ -42,6 +43,7 @@ type Event struct {
 	Port   *int          `json:"port,omitempty"`
 	Detail string        `json:"detail,omitempty"`
 	Fault  *fault.Report `json:"fault,omitempty"`
+	Count  uint64        `json:"count,omitempty"`  // it stands for so many of its source, itself and those held back before it; 0: for itself
 	Missed uint64        `json:"missed,omitempty"` // events before this one that the follower was too slow for
 }
 

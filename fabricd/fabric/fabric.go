@@ -49,6 +49,7 @@ type Fabric struct {
 
 	traces   traces
 	notices  notices
+	limits   limits // of events that peers cause
 	troubles *troubles
 	standing standing
 

@@ -102,6 +102,7 @@ func (f *Fabric) attendFaults() {
 		f.eachNIC(func(s *nic.Stats) { delivered += s.Delivered })
 		now := f.Now()
 		f.samples.add(now, delivered)
+		f.publishDue(now)
 		f.mu.do(func() {
 			f.reportSilences(now - explains)
 			f.endSilences(now)

@@ -30,7 +30,9 @@ func (e Event) Story() string {
 	case EventRestart:
 		return "restarted " + e.Switch
 	case EventProtocolFault:
-		return fmt.Sprintf("protocol fault at %s: %s", e.Node, e.Detail)
+		return fmt.Sprintf("protocol fault at %s, link %s: %s%s", e.Node, e.Link, e.Detail, e.times())
+	case EventDamaged:
+		return fmt.Sprintf("damaged frame at %s, link %s: its packets are lost on the wire%s", e.Node, e.Link, e.times())
 	case EventProcessJoined:
 		return fmt.Sprintf("switch %s is %s now", e.Switch, e.Detail)
 	case EventProcessLeft:
@@ -51,4 +53,12 @@ func (e Event) Story() string {
 		return "traffic " + e.Detail
 	}
 	return ""
+}
+
+// times says how many events e stands for.
+func (e Event) times() string {
+	if e.Count < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d of them, here or elsewhere, since the last that was told)", e.Count)
 }

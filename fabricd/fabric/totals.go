@@ -18,20 +18,22 @@ type Totals struct {
 	Withheld uint64 `json:"withheld"` // not generated, for a notice said that the destination cannot be reached
 	Notices  uint64 `json:"notices"`  // notices that NICs have received
 	// NoticesLost are those beyond what can be on its way.
-	NoticesLost uint64  `json:"notices_lost"`
-	Delivered   uint64  `json:"delivered"`
-	Missing     uint64  `json:"missing"` // skipped in their flows and not received since: lost or discarded, or late
-	Duplicated  uint64  `json:"duplicated"`
-	Reordered   uint64  `json:"reordered"`
-	Rerouted    uint64  `json:"rerouted"` // decisions to go another way because of a fault, U-turns included
-	Requeued    uint64  `json:"requeued"` // packets taken back from the output queues of dead links
-	UTurns      uint64  `json:"u_turns"`
-	PacketHops  uint64  `json:"packet_hops"`  // packets forwarded by switches
-	MeanHops    float64 `json:"mean_hops"`    // switches crossed by a delivered packet
-	Stretch     float64 `json:"mean_stretch"` // MeanHops over that of shortest paths; 1 is best
-	MostHops    int     `json:"most_hops"`    // switches crossed by a delivered packet
-	MostExtra   int     `json:"most_extra_hops"`
-	Latency     Latency `json:"latency"`
+	NoticesLost uint64 `json:"notices_lost"`
+	Delivered   uint64 `json:"delivered"`
+	Missing     uint64 `json:"missing"` // skipped in their flows and not received since: lost or discarded, or late
+	Duplicated  uint64 `json:"duplicated"`
+	// DamagedFrames arrived otherwise than they were sent, or were for another link. Their packets are in Ledger.LostWire.
+	DamagedFrames uint64  `json:"damaged_frames"`
+	Reordered     uint64  `json:"reordered"`
+	Rerouted      uint64  `json:"rerouted"` // decisions to go another way because of a fault, U-turns included
+	Requeued      uint64  `json:"requeued"` // packets taken back from the output queues of dead links
+	UTurns        uint64  `json:"u_turns"`
+	PacketHops    uint64  `json:"packet_hops"`  // packets forwarded by switches
+	MeanHops      float64 `json:"mean_hops"`    // switches crossed by a delivered packet
+	Stretch       float64 `json:"mean_stretch"` // MeanHops over that of shortest paths; 1 is best
+	MostHops      int     `json:"most_hops"`    // switches crossed by a delivered packet
+	MostExtra     int     `json:"most_extra_hops"`
+	Latency       Latency `json:"latency"`
 }
 
 // Latency of delivered packets from generation to delivery, in microseconds.
@@ -51,7 +53,7 @@ func (l Latency) String() string {
 // Totals adds up the counters of all nodes.
 func (f *Fabric) Totals() Totals {
 	f.refreshParts(part.SumRequest{Latency: true})
-	t := Totals{NoticesLost: f.notices.lost.Load()}
+	t := Totals{NoticesLost: f.notices.lost.Load(), DamagedFrames: f.drivers().Damaged}
 	var w ways
 	latency := f.sharedLatency()
 	f.eachNIC(func(s *nic.Stats) { t.addNIC(s, &w) })
@@ -152,6 +154,11 @@ func (f *Fabric) PacketHops() (n uint64) {
 // Drivers adds up what the drivers of all nodes have done.
 func (f *Fabric) Drivers() (sum switchd.Stats) {
 	f.refreshSums()
+	return f.drivers()
+}
+
+// drivers is Drivers, of parts as they told it last.
+func (f *Fabric) drivers() (sum switchd.Stats) {
 	for _, s := range f.here.switches {
 		sum = sum.Add(s.Stats())
 	}

@@ -41,7 +41,7 @@ func (w *watcher) Observe(now weft.Time, a *weft.Actions) {
 			w.fabric.monitor.down(now, end, w.name, c.Why)
 		}
 		w.fabric.monitor.touch(now)
-		w.fabric.events.Publish(now, e)
+		w.change(now, end, c, e)
 	}
 	w.fabric.notify(a.Notices)
 	if a.Turned > 0 {
@@ -56,10 +56,31 @@ func (w *watcher) Observe(now weft.Time, a *weft.Actions) {
 		w.fabric.ports.poke()
 	}
 	for _, e := range a.Faults {
-		w.fabric.events.Publish(now, Event{Kind: EventProtocolFault, Node: w.name, Port: new(int(e.Port)), Detail: e.Err.Error()})
+		w.fault(now, e)
 	}
 	w.fabric.traces.tell(now, w.node, a)
 	if r := w.fabric.opts.Record; r != nil && len(a.Drops)+len(a.Hops)+len(a.Arrived) > 0 {
 		r.Record(now, w.node, a)
 	}
+}
+
+// change publishes that an end has its link or has lost it. A neighbour that starts anew can cause any number of these.
+func (w *watcher) change(now weft.Time, end weft.End, c weft.PortChange, e Event) {
+	if c.Up || c.Why == weft.ByNeighbour {
+		w.fabric.publishLimited(now, eventSource{end: end}, changeLimit, e)
+		return
+	}
+	w.fabric.events.Publish(now, e)
+}
+
+// fault publishes that a neighbour has broken the protocol, or that frames were damaged on their way from it.
+func (w *watcher) fault(now weft.Time, f weft.Fault) {
+	e := Event{Kind: EventProtocolFault, Node: w.name, Port: new(int(f.Port)), Detail: f.Err.Error(), Count: f.Count}
+	if f.Damaged {
+		e.Kind = EventDamaged
+	}
+	if l, _, ok := w.fabric.linkAt(weft.End{Node: w.node, Port: f.Port}); ok {
+		e.Link = l.Name
+	}
+	w.fabric.publishLimited(now, eventSource{kind: e.Kind}, faultLimit, e)
 }

@@ -109,7 +109,7 @@ func (m *Machine) wire(n weft.Node, ports int) ([]switchd.Wire, error) {
 		if err != nil {
 			return nil, fmt.Errorf("link %v: %w", d, err)
 		}
-		wires[p] = switchd.Wire{Out: out, Inbox: inbox, Pace: m.cfg.Pace}
+		wires[p] = switchd.Wire{Out: out, Inbox: inbox, Pace: m.cfg.Pace, OutSum: d.Sum(), InSum: d.Reverse().Sum()}
 	}
 	return wires, nil
 }

@@ -34,8 +34,10 @@ type Observation struct {
 
 // Fault is a [weft.Fault] that travels.
 type Fault struct {
-	Port weft.PortID `json:"port"`
-	Text string      `json:"text"`
+	Port    weft.PortID `json:"port"`
+	Text    string      `json:"text"`
+	Count   uint64      `json:"count,omitempty"`
+	Damaged bool        `json:"damaged,omitempty"`
 }
 
 // Of is the node that o is of.
@@ -53,7 +55,7 @@ func (o *Observation) Actions() *weft.Actions {
 		WakeAt: weft.Never,
 	}
 	for _, f := range o.Faults {
-		a.Faults = append(a.Faults, weft.Fault{Port: f.Port, Err: errors.New(f.Text)})
+		a.Faults = append(a.Faults, weft.Fault{Port: f.Port, Err: errors.New(f.Text), Count: f.Count, Damaged: f.Damaged})
 	}
 	return a
 }

@@ -54,7 +54,7 @@ func (w *watch) Observe(now weft.Time, a *weft.Actions) {
 		Drops: t.drops(a.Drops), Hops: hops(a.Hops), Left: slices.Clone(a.Left), Arrived: slices.Clone(a.Arrived),
 	}
 	for _, f := range a.Faults {
-		o.Faults = append(o.Faults, Fault{Port: f.Port, Text: f.Err.Error()})
+		o.Faults = append(o.Faults, Fault{Port: f.Port, Text: f.Err.Error(), Count: f.Count, Damaged: f.Damaged})
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -51,7 +51,7 @@ func TestWhatDoesNotComeByShowsInTheCountersOfFrames(t *testing.T) {
 			f.Packets = append(f.Packets, weft.Header{VC: weft.VC(i % 2), Fields: weft.NewFields()})
 		}
 		sink.records = nil
-		require.NoError(t, s.take(bus.Tapped{From: end, Data: bus.AppendFrame(nil, &f)}))
+		require.NoError(t, s.take(bus.Tapped{From: end, Data: bus.AppendFrame(nil, 0, &f)}))
 		for _, r := range sink.records {
 			if r.Kind == KindMark {
 				marks = append(marks, r.Text)

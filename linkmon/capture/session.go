@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -88,6 +89,7 @@ type tap interface {
 // wire is what is known of a direction.
 type wire struct {
 	Wire
+	sum   bus.LinkSum
 	state LinkState
 	fault string // in force; empty: none
 	id    int    // of its report; 0: not known
@@ -138,7 +140,8 @@ func (s *session) open(ctx context.Context, info api.CaptureInfo) error {
 	s.byEnd, s.first, s.byID = map[bus.TapEnd]int{}, map[weft.Node]int{}, map[weft.LinkID]int{}
 	for i, end := range ends(s.graph, wires) {
 		w := wires[i]
-		s.wires = append(s.wires, wire{Wire: w})
+		d, _ := part.Direction(s.graph, w.From)
+		s.wires = append(s.wires, wire{Wire: w, sum: d.Sum()})
 		s.byEnd[end] = i
 		if _, ok := s.first[w.From.Node]; !ok {
 			s.first[w.From.Node] = i
@@ -218,7 +221,7 @@ func (s *session) take(f bus.Tapped) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := time.Now() // with the lock, as marks: records are in the order of their times
-	if err := bus.DecodeFrame(&s.frame, f.Data); err != nil {
+	if err := bus.DecodeFrame(&s.frame, s.wires[i].sum, f.Data); err != nil {
 		s.sum.Bad++
 		return s.mark(i, at, fmt.Sprintf("%d bytes that are no frame: %v", len(f.Data), err))
 	}

@@ -21,6 +21,7 @@ package switchd
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -39,6 +40,8 @@ type Wire struct {
 	Out   bus.Sender
 	Inbox chan bus.Message // filled by the transport; the driver adds one empty message to end its receiver
 	Pace  pace.Pace
+
+	OutSum, InSum bus.LinkSum // of the two directions
 }
 
 // Observer hears what a core reports. It is called under the core's lock, in order: it must return at once and must not
@@ -79,11 +82,14 @@ type Driver struct {
 	wakeAt    weft.Time // guarded by mu: when core.Tick is due
 	lockWait  weft.Time // guarded by mu
 	contended uint64    // guarded by mu
+	tellAt    weft.Time // guarded by mu: when tellFaults is due
+
+	untold map[faultSource]*untold // guarded by mu; nil: there has been no fault
 
 	// On the clock of Config: when the clock goroutine should look next, and when something here was last found to be late.
 	due, late atomic.Int64
 
-	framesIn, framesOut, framesLost, creditFrames, bytesOut, badFrames, sendErrors atomic.Uint64
+	framesIn, framesOut, framesLost, creditFrames, bytesOut, badFrames, damaged, sendErrors atomic.Uint64
 }
 
 // New returns a driver that Run starts.
@@ -92,7 +98,7 @@ func New(cfg Config) *Driver {
 		cfg.Batch = DefaultBatch
 	}
 	cfg.Batch = min(cfg.Batch, weft.MaxBatch)
-	d := &Driver{cfg: cfg, core: cfg.Core, wakeAt: weft.Never, poke: make(chan struct{}, 1)}
+	d := &Driver{cfg: cfg, core: cfg.Core, wakeAt: weft.Never, tellAt: weft.Never, poke: make(chan struct{}, 1)}
 	d.wakes = make([]chan struct{}, cfg.Core.Ports())
 	d.senders, d.inHand = make([]sender, len(d.wakes)), make([]atomic.Bool, len(d.wakes))
 	for p := range d.wakes {
@@ -161,13 +167,17 @@ func (d *Driver) receive(p weft.PortID, w Wire) {
 			return
 		}
 		d.inHand[p].Store(true)
-		err := bus.DecodeFrame(&frame, m.Data)
+		err := bus.DecodeFrame(&frame, w.InSum, m.Data)
 		m.Release()
 		d.framesIn.Add(1)
 		out.Reset()
 		if err != nil {
 			d.badFrames.Add(1)
-			out.Faults = append(out.Faults, weft.Fault{Port: p, Err: err})
+			f := weft.Fault{Port: p, Err: err, Count: 1, Damaged: errors.Is(err, bus.ErrDamaged)}
+			if f.Damaged {
+				d.damaged.Add(1)
+			}
+			out.Faults = append(out.Faults, f)
 		}
 		d.lock()
 		now := d.cfg.Clock()
@@ -215,7 +225,10 @@ func (d *Driver) watchClock() {
 			default:
 			}
 		}
-		next := max(d.wakeAt, soonest)
+		if d.tellAt <= now {
+			d.tellFaults(now)
+		}
+		next := min(max(d.wakeAt, soonest), d.tellAt)
 		d.mu.Unlock()
 		for _, p := range ready {
 			d.hello(p)
@@ -268,6 +281,9 @@ func (d *Driver) act(now weft.Time, out *weft.Actions) {
 		d.wakeAt = out.WakeAt
 		notify(d.poke)
 	}
+	if len(out.Faults) > 0 {
+		d.limitFaults(now, out)
+	}
 	if d.cfg.Watch != nil && out.Told() {
 		d.cfg.Watch.Observe(now, out)
 	}
@@ -286,13 +302,15 @@ func (d *Driver) lock() {
 
 // Stats counts what a driver has done.
 type Stats struct {
-	FramesIn, FramesOut   uint64
-	FramesLost            uint64 // by a pace.Impairment; not in FramesOut
-	CreditFrames          uint64 // of FramesOut, those without packets
-	BytesOut              uint64
-	BadFrames, SendErrors uint64
-	Contended             uint64    // times a goroutine found the core busy
-	LockWait              weft.Time // waited for the core by all goroutines together
+	FramesIn, FramesOut uint64
+	FramesLost          uint64 // by a pace.Impairment; not in FramesOut
+	CreditFrames        uint64 // of FramesOut, those without packets
+	BytesOut            uint64
+	BadFrames           uint64 // that do not decode
+	Damaged             uint64 // of these, whose checksum does not match
+	SendErrors          uint64
+	Contended           uint64    // times a goroutine found the core busy
+	LockWait            weft.Time // waited for the core by all goroutines together
 }
 
 // Add returns the sums of s and o.
@@ -300,7 +318,7 @@ func (s Stats) Add(o Stats) Stats {
 	return Stats{
 		FramesIn: s.FramesIn + o.FramesIn, FramesOut: s.FramesOut + o.FramesOut, FramesLost: s.FramesLost + o.FramesLost,
 		CreditFrames: s.CreditFrames + o.CreditFrames, BytesOut: s.BytesOut + o.BytesOut,
-		BadFrames: s.BadFrames + o.BadFrames, SendErrors: s.SendErrors + o.SendErrors,
+		BadFrames: s.BadFrames + o.BadFrames, Damaged: s.Damaged + o.Damaged, SendErrors: s.SendErrors + o.SendErrors,
 		Contended: s.Contended + o.Contended, LockWait: s.LockWait + o.LockWait,
 	}
 }
@@ -312,7 +330,7 @@ func (d *Driver) Stats() Stats {
 	return Stats{
 		FramesIn: d.framesIn.Load(), FramesOut: d.framesOut.Load(), FramesLost: d.framesLost.Load(),
 		CreditFrames: d.creditFrames.Load(), BytesOut: d.bytesOut.Load(),
-		BadFrames: d.badFrames.Load(), SendErrors: d.sendErrors.Load(),
+		BadFrames: d.badFrames.Load(), Damaged: d.damaged.Load(), SendErrors: d.sendErrors.Load(),
 		Contended: d.contended, LockWait: d.lockWait,
 	}
 }

@@ -58,17 +58,25 @@ func (o *observer) Observe(now weft.Time, a *weft.Actions) {
 	o.changes += len(a.Changes)
 }
 
+// count is how many faults it has heard of.
+func (o *observer) count() (n uint64) {
+	for _, f := range o.faults {
+		n += f.Count
+	}
+	return n
+}
+
 func TestBadFramesAreFaultsAndNothingElseIsLost(t *testing.T) {
 	t.Parallel()
 	var o observer // guarded by the driver's lock
 	r := newRig(t, pace.Pace{}, Config{Watch: &o})
 	for seq := range 50 {
 		good := weft.Frame{VCs: 1, Packets: []weft.Header{{Seq: uint64(seq), Size: 1, Fields: weft.NewFields()}}}
-		require.NoError(t, r.back.Send(bus.AppendFrame(nil, &good)))
+		require.NoError(t, r.back.Send(bus.AppendFrame(nil, rigged.Reverse().Sum(), &good)))
 		require.NoError(t, r.back.Send([]byte{0xc1, byte(seq)}))
 		require.NoError(t, r.back.Send(nil))
 	}
-	r.eventually(func(c *fake) bool { return len(c.received) == 50 && len(o.faults) == 100 })
+	r.eventually(func(c *fake) bool { return len(c.received) == 50 && o.count() == 100 })
 	r.look(func(*fake) {
 		for i, seq := range o.arrived {
 			require.EqualValues(t, i, seq, "in order")
@@ -81,6 +89,7 @@ func TestBadFramesAreFaultsAndNothingElseIsLost(t *testing.T) {
 	s := r.d.Stats()
 	require.EqualValues(t, 150, s.FramesIn)
 	require.EqualValues(t, 100, s.BadFrames)
+	require.EqualValues(t, 100, s.Damaged)
 }
 
 func TestDoAndSignalFromManyGoroutines(t *testing.T) {

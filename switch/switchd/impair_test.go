@@ -19,7 +19,7 @@ func (r *rig) frame() (f weft.Frame) {
 	r.t.Helper()
 	select {
 	case m := <-r.far:
-		require.NoError(r.t, bus.DecodeFrame(&f, m.Data))
+		require.NoError(r.t, bus.DecodeFrame(&f, rigged.Sum(), m.Data))
 		m.Release()
 	case <-time.After(patience):
 		r.t.Fatal("no frame arrives")

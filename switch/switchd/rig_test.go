@@ -86,19 +86,21 @@ type rig struct {
 	stop  func()
 }
 
+// rigged is the direction that the driver sends on.
+var rigged = bus.Direction{From: "s0", To: "s1"}
+
 func newRig(t *testing.T, of pace.Pace, cfg Config) *rig {
 	t.Helper()
 	r := &rig{t: t, core: &fake{}, inbox: make(chan bus.Message, 4096), far: make(chan bus.Message, 4096), start: time.Now()}
 	m := bus.NewMemory()
-	out := bus.Direction{From: "s0", To: "s1"}
-	require.NoError(t, m.Listen(out, r.far))
-	require.NoError(t, m.Listen(out.Reverse(), r.inbox))
-	send, err := m.Sender(out)
+	require.NoError(t, m.Listen(rigged, r.far))
+	require.NoError(t, m.Listen(rigged.Reverse(), r.inbox))
+	send, err := m.Sender(rigged)
 	require.NoError(t, err)
-	r.back, err = m.Sender(out.Reverse())
+	r.back, err = m.Sender(rigged.Reverse())
 	require.NoError(t, err)
 	cfg.Core, cfg.Clock = r.core, r.now
-	cfg.Wires = []Wire{{Out: send, Inbox: r.inbox, Pace: of}}
+	cfg.Wires = []Wire{{Out: send, Inbox: r.inbox, Pace: of, OutSum: rigged.Sum(), InSum: rigged.Reverse().Sum()}}
 	r.d = New(cfg)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -129,7 +131,7 @@ func (r *rig) take(n int, f func(i int, at weft.Time, h weft.Header)) {
 		case m := <-r.far:
 			at := r.now()
 			var fr weft.Frame
-			require.NoError(r.t, bus.DecodeFrame(&fr, m.Data))
+			require.NoError(r.t, bus.DecodeFrame(&fr, rigged.Sum(), m.Data))
 			m.Release()
 			for _, h := range fr.Packets {
 				if f != nil {

@@ -54,7 +54,7 @@ func (d *Driver) step(p weft.PortID, hello bool) (did, more bool, next weft.Time
 	d.act(now, &s.out)
 	d.mu.Unlock()
 	if any {
-		d.dispatch(w.Out, s, now)
+		d.dispatch(p, now)
 	}
 	next = weft.Never
 	if s.out.More {
@@ -112,14 +112,15 @@ func (d *Driver) hello(p weft.PortID) {
 	}
 }
 
-// dispatch sends the sender's frame, now or when it is due, unless the link loses it.
-func (d *Driver) dispatch(to bus.Sender, s *sender, now weft.Time) {
+// dispatch sends the frame of the sender of port p, now or when it is due, unless the link loses it.
+func (d *Driver) dispatch(p weft.PortID, now weft.Time) {
+	s, to := &d.senders[p], d.cfg.Wires[p].Out
 	due := s.pace.Sent(now, &s.frame, s.pace.Jitter(s.draws))
 	if s.pace.Loses(s.draws) {
 		d.framesLost.Add(1)
 		return
 	}
-	s.buf = bus.AppendFrame(s.buf[:0], &s.frame)
+	s.buf = bus.AppendFrame(s.buf[:0], d.cfg.Wires[p].OutSum, &s.frame)
 	if len(s.frame.Packets) == 0 {
 		d.creditFrames.Add(1)
 	}

@@ -1,0 +1,149 @@
+package fabric_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/firmware"
+)
+
+// flipping is a transport that flips a bit in some frames.
+type flipping struct {
+	bus.Transport
+	share atomic.Int64 // of a thousand frames
+	flips atomic.Uint64
+}
+
+func (f *flipping) Sender(d bus.Direction) (bus.Sender, error) {
+	s, err := f.Transport.Sender(d)
+	return &flippingSender{links: f, Sender: s, sum: d.Sum(), draws: rand.New(rand.NewPCG(1, uint64(d.Sum())))}, err
+}
+
+type flippingSender struct {
+	links *flipping
+	bus.Sender
+	sum   bus.LinkSum
+	mu    sync.Mutex
+	plain weft.Frame
+	draws *rand.Rand
+	frame []byte
+}
+
+func (s *flippingSender) Send(frame []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draws.Int64N(1000) >= s.links.share.Load() || bus.DecodeFrame(&s.plain, s.sum, frame) != nil { // a transport's own probe is none
+		return s.Sender.Send(frame)
+	}
+	s.frame = append(s.frame[:0], frame...)
+	bit := s.draws.IntN(8 * len(frame))
+	s.frame[bit/8] ^= 1 << (bit % 8)
+	s.links.flips.Add(1)
+	return s.Sender.Send(s.frame)
+}
+
+// One flipped bit in 5% of the frames of all links: each is known, its packets are lost on the wire, and nothing is lost without a name.
+func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
+	t.Parallel()
+	for _, over := range []string{"memory", "nats"} {
+		t.Run(over, func(t *testing.T) {
+			t.Parallel()
+			links := &flipping{Transport: bus.NewMemory()}
+			if over == "nats" {
+				b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab", NoListen: true})
+				require.NoError(t, err)
+				t.Cleanup(b.Shutdown)
+				links.Transport, err = bus.NewNATS(bus.NATSConfig{Fabric: "lab", Broker: b})
+				require.NoError(t, err)
+			}
+			t.Cleanup(func() { require.NoError(t, links.Close()) })
+			g, err := topology.Parse("kary-ntree:2,3")
+			require.NoError(t, err)
+			f, err := fabric.New(fabric.Options{
+				Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: links, Seed: 1, NIC: fabric.NICOptions{QueueBytes: 16 << 10},
+				Link: fabric.LinkOptions{Rate: 1_000_000, Paced: true},
+			})
+			require.NoError(t, err)
+			require.NoError(t, f.Start(t.Context()))
+			t.Cleanup(f.Stop)
+			links.share.Store(50)
+			traffic, err := nic.ParseTraffic("uniform:0.5")
+			require.NoError(t, err)
+			require.NoError(t, f.SetTraffic(traffic))
+			require.Eventually(t, func() bool { return f.Totals().Delivered > 5000 }, rig.Patience, time.Millisecond)
+			links.share.Store(0)
+			require.NoError(t, f.StopTraffic())
+			l, err := f.Quiesce(t.Context())
+			require.NoError(t, err, "%+v", l)
+			require.True(t, l.Balanced, "%+v", l)
+			require.Zero(t, l.InFlight)
+			assert.NotZero(t, l.LostWire)
+			require.NoError(t, f.CreditsHome())
+			flips := links.flips.Load()
+			require.Eventually(t, func() bool { return f.Totals().DamagedFrames == flips }, rig.Patience, time.Millisecond,
+				"%d frames were damaged, %d are known", flips, f.Totals().DamagedFrames)
+			assert.Equal(t, flips, f.Drivers().BadFrames)
+			assert.Zero(t, f.Totals().Duplicated)
+
+			events := slices.DeleteFunc(f.Events().Kept(0), func(e fabric.Event) bool { return e.Kind != fabric.EventDamaged })
+			require.NotEmpty(t, events)
+			assert.Less(t, len(events), int(flips), "and are not told one by one")
+			for _, e := range events {
+				assert.NotEmpty(t, e.Link)
+				assert.NotEmpty(t, e.Node)
+				assert.NotNil(t, e.Port)
+			}
+			assert.Empty(t, ofKind(f, fabric.EventProtocolFault))
+		})
+	}
+}
+
+func ofKind(f *fabric.Fabric, kind string) []fabric.Event {
+	return slices.DeleteFunc(f.Events().Kept(0), func(e fabric.Event) bool { return e.Kind != kind })
+}
+
+// Whoever may speak on links can send any number of frames that break their protocol; the ring of events keeps what matters all the same.
+func TestAFloodOfBadFramesDoesNotPushOtherEventsOut(t *testing.T) {
+	t.Parallel()
+	f, links := badRing(t)
+	const garbage = 20_000
+	first := f.Events().Last()
+	s, err := links.Transport.Sender(bus.Direction{From: "s0", To: "s1", FromPort: port(t, f, "s0", "s1"), ToPort: port(t, f, "s1", "s0")})
+	require.NoError(t, err)
+	for range garbage {
+		require.NoError(t, s.Send([]byte("no frame")))
+	}
+	require.Eventually(t, func() bool {
+		var n uint64
+		for _, e := range ofKind(f, fabric.EventDamaged) {
+			n += max(1, e.Count)
+		}
+		return n+links.Stats().Full == garbage
+	}, rig.Patience, time.Millisecond)
+	assert.EqualValues(t, garbage, f.Totals().DamagedFrames+links.Stats().Full)
+	assert.Less(t, f.Events().Last()-first, uint64(32))
+}
+
+// port is the port of a switch that leads to another.
+func port(t *testing.T, f *fabric.Fabric, from, to string) weft.PortID {
+	t.Helper()
+	l, err := f.Topology().LinkBetween(from, to)
+	require.NoError(t, err)
+	if f.Topology().Name(l.A.Node) == from {
+		return l.A.Port
+	}
+	return l.B.Port
+}

@@ -1,0 +1,113 @@
+package fabric
+
+import (
+	"sync"
+
+	"github.com/weft-fabric/weft"
+)
+
+// Events that a peer can cause, a neighbour at a link or whoever else may send on it, are limited, so that the ring keeps what matters
+// and what is printed stays readable. None is left out of the count: what is held back is in the Count of the next that is published,
+// which comes when its time has, whether there is more to tell or not. It is the latest, so a link is left as it is.
+
+// limit says how many events of one source are published at once, and how often one when these are used up. Chosen by us.
+type limit struct {
+	burst int
+	every weft.Time
+}
+
+var (
+	faultLimit  = limit{16, weft.Second} // of a kind, all ports together; drivers limit those of one port
+	changeLimit = limit{32, weft.Second} // of one end whose neighbour starts anew and anew
+)
+
+// limits hold back events.
+type limits struct {
+	mu      sync.Mutex
+	sources map[eventSource]*limited // guarded by mu; bound: the link ends of the fabric and a few kinds
+}
+
+// eventSource is what events are limited by.
+type eventSource struct {
+	kind string
+	end  weft.End
+}
+
+// limited is what one source has used.
+type limited struct {
+	limit
+	used    int       // of the burst
+	since   weft.Time // when the last of it was given back
+	waiting Event     // the latest that is held back
+	count   uint64    // those held back
+}
+
+// admit returns e as it is to be published now, or reports that it is held back.
+func (l *limits) admit(now weft.Time, from eventSource, most limit, e Event) (Event, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.sources[from]
+	if s == nil {
+		if l.sources == nil {
+			l.sources = map[eventSource]*limited{}
+		}
+		s = &limited{limit: most, since: now}
+		l.sources[from] = s
+	}
+	s.refill(now)
+	s.count += max(1, e.Count)
+	if s.used == s.burst {
+		s.waiting = e
+		return e, false
+	}
+	return s.take(e), true
+}
+
+func (s *limited) refill(now weft.Time) {
+	back := min((now-s.since)/s.every, weft.Time(s.used))
+	s.used -= int(back)
+	s.since += back * s.every
+	if s.used == 0 {
+		s.since = now
+	}
+}
+
+// take is e for itself and for those that were held back.
+func (s *limited) take(e Event) Event {
+	if e.Count = s.count; e.Count == 1 {
+		e.Count = 0
+	}
+	s.count, s.waiting = 0, Event{}
+	s.used++
+	return e
+}
+
+// due returns the events whose time has come, and forgets sources that are quiet.
+func (l *limits) due(now weft.Time) (events []Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for from, s := range l.sources {
+		s.refill(now)
+		switch {
+		case s.count > 0 && s.used < s.burst:
+			events = append(events, s.take(s.waiting))
+		case s.used == 0:
+			delete(l.sources, from)
+		}
+	}
+	return events
+}
+
+// publishLimited publishes e now or, if its source has had its share, later.
+func (f *Fabric) publishLimited(now weft.Time, from eventSource, most limit, e Event) {
+	if e, ok := f.limits.admit(now, from, most, e); ok {
+		f.events.Publish(now, e)
+	}
+}
+
+// publishDue publishes what was held back and has waited for long enough.
+func (f *Fabric) publishDue(now weft.Time) {
+	for _, e := range f.limits.due(now) {
+		f.events.Publish(now, e)
+	}
+}
