@@ -97,7 +97,8 @@ type Frame struct {
 	VCs  int   // how many entries of Sent and Limit are in use; the others are zero
 
 	Packets []Header
-	// Sent is per VC how many packets the sender had sent in this epoch before this frame (FCTBS).
+	// Sent is per VC how many packets the sender had sent in this epoch before this frame (FCTBS). Of an end that holds back, which
+	// names no epoch of the receiver, the first is the epoch that it has heard instead.
 	Sent [MaxVCs]uint64
 	// Limit is per VC how many packets the receiver of this frame may have sent in all in this epoch (FCCL).
 	Limit [MaxVCs]uint64

@@ -28,6 +28,7 @@ type Switch struct {
 	queuedAt  []queuing // per slot, of traced packets; nil before the first
 	other     []mark    // per slot, what the header was on arrival; while it is stranded, what it was to leave with. Only for Config.Requeue
 	wait      waiters
+	returning returning
 
 	cfg      Config
 	stats    Stats
@@ -114,6 +115,10 @@ func New(cfg Config) (*Switch, error) {
 		s.in[c].queue = queue{head: noSlot, tail: noSlot}
 		s.out[c].queue = queue{head: noSlot, tail: noSlot}
 	}
+	s.returning.until = weft.Never
+	if cfg.Epoch > 0 {
+		s.holdPorts()
+	}
 	var err error
 	s.registers, err = declared(cfg.Firmware, cfg.Place)
 	return s, err
@@ -140,6 +145,9 @@ func (s *Switch) Signal(now weft.Time, p weft.PortID, up bool, out *weft.Actions
 	if port.end.Signal(now, up) {
 		s.linkLost(p, weft.BySignal, out)
 	}
+	if up {
+		s.signalled()
+	}
 	s.look = min(s.look, port.end.Due())
 	if port.end.Owes() {
 		s.markReady(p, out)
@@ -159,9 +167,10 @@ func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.
 		s.linkLost(p, weft.ByNeighbour, out)
 	}
 	if v.CameUp {
-		out.Changes = append(out.Changes, weft.PortChange{Port: p, Up: true})
-		s.unstrand(p)
+		s.cameUp(p, out)
 		s.rerouteBlocked(out)
+	} else if s.returning.on {
+		s.openPorts(out)
 	}
 	if v.Accept && len(f.Packets) > 0 {
 		var before [weft.MaxVCs]uint16 // packets of this frame, per VC; at most weft.MaxBatch
@@ -227,6 +236,9 @@ func (s *Switch) Tick(now weft.Time, out *weft.Actions) {
 			s.look = min(s.look, end.Due())
 		}
 	}
+	if s.returning.on {
+		s.openPorts(out)
+	}
 	expired := false
 	for i := range s.registers {
 		r := &s.registers[i]
@@ -242,13 +254,13 @@ func (s *Switch) Tick(now weft.Time, out *weft.Actions) {
 
 // wake sets when Tick is due.
 func (s *Switch) wake(out *weft.Actions) {
-	out.WakeAt = min(out.WakeAt, s.look)
+	out.WakeAt = min(out.WakeAt, s.look, s.returning.until)
 	for i := range s.registers {
 		out.WakeAt = min(out.WakeAt, s.registers[i].expires)
 	}
 }
 
-// Crash loses all the switch holds and takes signal from all its ports. Signal brings them back.
+// Crash loses all the switch holds and takes signal from all its ports. Signal brings them back, all together: see returning.go.
 func (s *Switch) Crash(now weft.Time, out *weft.Actions) {
 	s.now = now
 	for id := s.wait.blockedAfter(0); id != noSlot; id = s.wait.blockedAfter(id + 1) {
@@ -281,6 +293,7 @@ func (s *Switch) Crash(now weft.Time, out *weft.Actions) {
 			out.Changes = append(out.Changes, weft.PortChange{Port: weft.PortID(p), Why: weft.ByCrash})
 		}
 	}
+	s.holdPorts()
 	s.look = weft.Never
 	for p := range s.ports {
 		s.look = min(s.look, s.ports[p].end.Due())
@@ -292,6 +305,12 @@ func (s *Switch) loseCrash(id slotID, p weft.PortID, out *weft.Actions) {
 	s.stats.LostCrash++
 	out.Drops = append(out.Drops, weft.Drop{Account: weft.LostCrash, Port: p, Header: s.slots.slot[id].hdr})
 	s.slots.give(id)
+}
+
+// cameUp notes that the link at p is up.
+func (s *Switch) cameUp(p weft.PortID, out *weft.Actions) {
+	out.Changes = append(out.Changes, weft.PortChange{Port: p, Up: true})
+	s.unstrand(p)
 }
 
 // linkLost drops what was queued for a link that is no longer up, or routes it anew, and routes anew what waited for it.

@@ -33,6 +33,9 @@ func (b *batch) act() error {
 		for _, s := range b.crash {
 			o.crash(s)
 		}
+		for _, s := range b.restart {
+			o.restart(s)
+		}
 		for _, l := range b.touched {
 			o.align(l)
 		}

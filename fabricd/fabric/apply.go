@@ -182,6 +182,7 @@ type batch struct {
 	bounced []weft.End  // told that nothing comes to them, while they may still speak
 	impair  []channelOf // suffer something else now
 	crash   []*liveSwitch
+	restart []*liveSwitch
 	back    []*link // carry packets again
 	kept    <-chan struct{}
 }
@@ -366,7 +367,7 @@ func (b *batch) mendCrash(st *step) {
 	s.crash = nil
 	b.f.takeBack(s)
 	links := b.f.linksOf(s.id)
-	b.touched, b.back = append(b.touched, links...), append(b.back, links...)
+	b.touched, b.back, b.restart = append(b.touched, links...), append(b.back, links...), append(b.restart, s)
 }
 
 // endCut ends what a does to direction d, and a with its last direction.

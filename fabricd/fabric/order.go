@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/weft-fabric/weft"
@@ -28,6 +29,13 @@ type liveNIC struct {
 type orders struct {
 	f     *Fabric
 	parts map[*outpost]*part.Order
+	whole []*returning // switches of this process that get the signal of all their ports in one step, when all has been said
+}
+
+// returning is a switch that returns and what its ports are told: in one step, see [switching.ReturnWait].
+type returning struct {
+	*liveSwitch
+	signals []part.SignalOrder
 }
 
 // give gives orders. When it returns they have been carried out, but by parts that do not answer: these are told
@@ -35,6 +43,13 @@ type orders struct {
 func (f *Fabric) give(say func(o *orders)) {
 	o := &orders{f: f}
 	say(o)
+	for _, s := range o.whole {
+		s.Do(func(now weft.Time, out *weft.Actions) {
+			for _, to := range s.signals {
+				s.core.Signal(now, to.End.Port, to.Up, out)
+			}
+		})
+	}
 	var wg sync.WaitGroup
 	for p, order := range o.parts {
 		wg.Go(func() { _, _ = p.order(*order) })
@@ -87,11 +102,24 @@ func (o *orders) signal(e weft.End, up bool) {
 		order.Signals = append(order.Signals, part.SignalOrder{End: part.EndOf(e), Up: up})
 		return
 	}
-	if e.Node.IsSwitch() {
-		o.f.switches[e.Node.Index].Signal(e.Port, up)
+	if !e.Node.IsSwitch() {
+		o.f.nics[e.Node.Index].Signal(e.Port, up)
 		return
 	}
-	o.f.nics[e.Node.Index].Signal(e.Port, up)
+	s := o.f.switches[e.Node.Index]
+	if i := slices.IndexFunc(o.whole, func(r *returning) bool { return r.liveSwitch == s }); i >= 0 {
+		r := o.whole[i]
+		r.signals = append(r.signals, part.SignalOrder{End: part.EndOf(e), Up: up})
+		return
+	}
+	s.Signal(e.Port, up)
+}
+
+// restart has s, which was crashed, get its signal back in one step. A part does so by itself.
+func (o *orders) restart(s *liveSwitch) {
+	if o.f.outpostOf(s.id.Node()) == nil {
+		o.whole = append(o.whole, &returning{liveSwitch: s})
+	}
 }
 
 // align gives the ends of l the signal they should have; those that have it already say hello at once, since something has
@@ -99,11 +127,35 @@ func (o *orders) signal(e weft.End, up bool) {
 func (o *orders) align(l *link) {
 	want := o.f.signals(l)
 	for i, e := range l.ends() {
-		if want[i] || l.lit[i] {
+		switch {
+		case want[i] && !l.lit[i] && o.scatter(l, i):
+			continue
+		case want[i] || l.lit[i]:
 			o.signal(e, want[i])
 		}
 		l.lit[i] = want[i]
 	}
+}
+
+// scatter has end i of l get its signal later, if its neighbour is a switch that returns and the world is [Scattered].
+func (o *orders) scatter(l *link, i int) bool {
+	f, ends := o.f, l.ends()
+	w, ok := f.world.(Scattered)
+	if !ok || !o.restarts(ends[1-i].Node) || o.restarts(ends[i].Node) {
+		return false
+	}
+	f.world.At(f.Now()+w.Scatter(), func() { // on the one goroutine that there is, perhaps while who restores waits for the link
+		if !f.stopped && !l.lit[i] && f.signals(l)[i] {
+			l.lit[i] = true
+			f.give(func(o *orders) { o.signal(ends[i], true) })
+		}
+	})
+	return true
+}
+
+// restarts reports whether a node is a switch that restart was called with.
+func (o *orders) restarts(n weft.Node) bool {
+	return slices.ContainsFunc(o.whole, func(r *returning) bool { return r.id.Node() == n })
 }
 
 // bounce tells an end that nothing comes to it any more. It starts anew, and its hello tells its neighbour.

@@ -69,6 +69,13 @@ type Hashed interface {
 	Hash() uint64
 }
 
+// Scattered is a World in which the links of a switch that returns do not come up by chance one after the other, as they do live,
+// but as it says.
+type Scattered interface {
+	// Scatter draws how long it is until the next neighbour of a switch that returns has signal.
+	Scatter() weft.Time
+}
+
 // Hash is a fingerprint of all events so far; ok only in virtual time.
 func (f *Fabric) Hash() (hash uint64, ok bool) {
 	h, ok := f.world.(Hashed)

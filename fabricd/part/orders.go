@@ -237,8 +237,15 @@ func (p *Part) do(pl *plan, a *OrderAnswer) (err error) {
 	return err
 }
 
+// change is signal that an end gets or loses.
+type change struct {
+	end int
+	up  bool
+}
+
 // signal gives and takes signal. The caller holds mu.
 func (p *Part) signal(o *Order, signals []int) {
+	var list []change
 	if o.Light {
 		unlit := map[int]bool{}
 		for i, s := range o.Signals {
@@ -246,23 +253,44 @@ func (p *Part) signal(o *Order, signals []int) {
 		}
 		for i := range p.nodes.ends {
 			if !p.lit[i] && !unlit[i] {
-				p.light(i, true)
+				list = append(list, change{i, true})
 			}
 		}
 	}
 	for i, s := range o.Signals {
 		if e := signals[i]; !o.Light || p.lit[e] || s.Up { // those that Light left out have none
-			p.light(e, s.Up)
+			list = append(list, change{e, s.Up})
 		}
 	}
+	for _, c := range list {
+		p.lit[c.end] = c.up
+	}
+	p.light(slices.DeleteFunc(list, func(c change) bool { return p.isDark(&p.nodes.ends[c.end]) }))
 }
 
-// light gives end i signal or takes it, as far as its link is carried now. The caller holds mu.
-func (p *Part) light(i int, up bool) {
-	e := &p.nodes.ends[i]
-	p.lit[i] = up
-	if e.linked && !p.isDark(e) {
-		e.driver.Signal(e.Port, up)
+// light gives ends signal or takes it, those of a node in one step: see [switching.ReturnWait]. The caller holds mu.
+func (p *Part) light(list []change) {
+	n := &p.nodes
+	slices.SortStableFunc(list, func(a, b change) int { return a.end - b.end }) // the ends of a node are beside each other
+	for len(list) > 0 {
+		node, of := n.ends[list[0].end].Node, 1
+		for of < len(list) && n.ends[list[of].end].Node == node {
+			of++
+		}
+		now := slices.DeleteFunc(slices.Clone(list[:of]), func(c change) bool { return !n.ends[c.end].linked })
+		list = list[of:]
+		if !node.IsSwitch() {
+			for _, c := range now {
+				n.ends[c.end].driver.Signal(n.ends[c.end].Port, c.up)
+			}
+			continue
+		}
+		s := n.bySwitch[weft.SwitchID(node.Index)]
+		s.Do(func(t weft.Time, out *weft.Actions) {
+			for _, c := range now {
+				s.core.Signal(t, n.ends[c.end].Port, c.up, out)
+			}
+		})
 	}
 }
 
@@ -275,17 +303,19 @@ func (p *Part) isDark(e *end) bool {
 func (p *Part) darken(shard int, dark bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	var list []change
 	for i := range p.nodes.ends {
 		e := &p.nodes.ends[i]
 		was := p.isDark(e)
 		p.dark[shard] = dark
 		now := p.isDark(e)
 		p.dark[shard] = !dark
-		if e.linked && p.lit[i] && was != now {
-			e.driver.Signal(e.Port, !now)
+		if p.lit[i] && was != now {
+			list = append(list, change{i, !now})
 		}
 	}
 	p.dark[shard] = dark
+	p.light(list)
 }
 
 // toNICs does what is for single NICs.

@@ -80,7 +80,8 @@ type Counters struct {
 type End struct {
 	state      State
 	hello      bool // a frame is owed for the handshake, or because it is time
-	held       bool // see Hold
+	held       Hold // for which reasons it does not come up
+	answer     answer
 	buffer     uint32
 	mine, peer weft.Epoch
 	lowWater   uint64 // see Config.Eager
@@ -127,7 +128,7 @@ func (e *End) Epochs() (mine, peer weft.Epoch) { return e.mine, e.peer }
 func (e *End) Signal(up bool) (lost bool) {
 	lost = e.state == Up
 	if !up {
-		e.state, e.peer, e.hello = Down, 0, false
+		e.state, e.peer, e.hello, e.answer = Down, 0, false, silent
 		return lost
 	}
 	if e.state != Down {
@@ -150,19 +151,10 @@ func (e *End) Expire() (lost bool) {
 // Hello makes a frame owed, unless there is no signal.
 func (e *End) Hello() { e.hello = e.state != Down }
 
-// Hold keeps the link from coming up, or lets it again. The end goes on saying hello, but names no epoch of the neighbour, so
-// that the neighbour does not come up either. A link that is up stays so.
-func (e *End) Hold(held bool) {
-	if e.held && !held {
-		e.Hello()
-	}
-	e.held = held
-}
-
 // restart begins a new epoch.
 func (e *End) restart(peer weft.Epoch) {
 	e.mine++
-	e.state, e.peer, e.hello = Init, peer, true
+	e.state, e.peer, e.hello, e.answer = Init, peer, true, silent
 	for i := range e.ch {
 		c := &e.ch[i]
 		c.sent, c.limit, c.received, c.granted = 0, 0, 0, 0
@@ -187,8 +179,8 @@ func (e *End) Receive(f *weft.Frame) (Verdict, error) {
 	case e.state == Down, f.From == 0:
 		e.counters.Stale++
 		return v, nil
-	case e.state == Init && e.held:
-		e.peer = max(e.peer, f.From)
+	case e.state == Init && e.held != 0:
+		e.hear(f)
 		return v, nil
 	case f.To == e.mine && (e.state == Init || f.From == e.peer):
 		if e.state == Init {
@@ -308,14 +300,14 @@ func (e *End) Spend(vc weft.VC) {
 // Stamp fills the epochs and counters of a frame that this end is about to send. Call it before Spend for the frame's packets.
 func (e *End) Stamp(f *weft.Frame) {
 	f.From, f.To, f.VCs = e.mine, e.peer, len(e.ch)
-	if e.held && e.state != Up {
-		f.To = 0
-	}
 	for i := range e.ch {
 		c := &e.ch[i]
 		f.Sent[i] = c.sent
 		c.granted = c.received + uint64(e.buffer-c.held)
 		f.Limit[i] = c.granted
+	}
+	if e.held != 0 && e.state != Up {
+		f.To, f.Sent[0] = 0, uint64(e.peer)
 	}
 	e.hello = false
 }

@@ -90,7 +90,14 @@ func (m *model) step(step byte) {
 		}
 		s.Signal(false)
 	case 6:
-		s.Signal(true)
+		switch step >> 6 {
+		case 2:
+			s.Hold(HoldReturning, true)
+		case 3:
+			s.Open()
+		default:
+			s.Signal(true)
+		}
 	default:
 		switch step >> 6 {
 		case 0:
@@ -98,7 +105,7 @@ func (m *model) step(step byte) {
 		case 1:
 			s.Hello()
 		default:
-			s.Hold(step>>6 == 2)
+			s.Hold(HoldDamped, step>>6 == 2)
 		}
 	}
 }
@@ -225,7 +232,7 @@ func (m *model) mayCome(r *side, from, to weft.Epoch) bool {
 // wouldTake is how many of f's packets a copy of r, not held, takes.
 func (m *model) wouldTake(r *side, f frame) (n uint64) {
 	e := r.End
-	e.ch, e.held = append([]channel(nil), r.ch...), false
+	e.ch, e.held = append([]channel(nil), r.ch...), 0
 	if v, err := e.Receive(&f.Frame); err != nil || !v.Accept {
 		return 0
 	}
@@ -246,7 +253,8 @@ func (m *model) finish() {
 	m.b.Signal(true)
 	for range 3 {
 		for _, s := range []*side{&m.a, &m.b} {
-			s.Hold(false)
+			s.Hold(HoldDamped, false)
+			s.Open()
 			s.Hello()
 		}
 		m.settle()

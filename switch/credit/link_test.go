@@ -125,7 +125,7 @@ func (l *link) run(script string) {
 		case strings.HasSuffix(step, "?"):
 			s.Hello()
 		case strings.HasSuffix(step, "h"), strings.HasSuffix(step, "g"):
-			s.Hold(step[1] == 'h')
+			s.Hold(HoldDamped, step[1] == 'h')
 		case len(step) == 2 && step[1] == '>':
 			if !s.Owes() {
 				l.t.Fatalf("step %s: nothing is owed", step)

@@ -50,6 +50,14 @@ func (e *End) Receive(now weft.Time, f *weft.Frame) (credit.Verdict, error) {
 	return v, err
 }
 
+// Open lets the end come up that has waited for the others of its node, see [credit.End.Open]. It reports whether it is up now.
+func (e *End) Open(now weft.Time) (cameUp bool) {
+	if cameUp = e.End.Open(); cameUp {
+		e.live.Up(now)
+	}
+	return cameUp
+}
+
 // Excuse tells that the neighbour is not heard because something of ours holds it up, see [liveness.Session.Excuse].
 func (e *End) Excuse(now weft.Time) { e.live.Excuse(now) }
 
@@ -68,7 +76,7 @@ func (e *End) Due() weft.Time { return e.live.Due() }
 func (e *End) Tick(now weft.Time) (lost bool) {
 	d := e.live.Tick(now)
 	if d.Released {
-		e.Hold(false)
+		e.Hold(credit.HoldDamped, false)
 	}
 	if d.Silent {
 		if lost = e.Expire(); lost {
@@ -86,5 +94,5 @@ func (e *End) Suppressed() bool { return e.live.Suppressed() }
 
 func (e *End) lost(now weft.Time) {
 	e.live.Lost(now)
-	e.Hold(e.live.Suppressed())
+	e.Hold(credit.HoldDamped, e.live.Suppressed())
 }

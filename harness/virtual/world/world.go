@@ -11,13 +11,15 @@
 //
 // Switches and NICs take no time to think: a packet is received when its last byte has arrived, and may be sent on at once. A
 // link that is not paced is not infinitely fast: it is paced at [UnpacedRate] and delays by [UnpacedDelay]. Nobody is late, so
-// nothing is excused: a silence is one. Switches that are processes, brokers and their failures do not exist.
+// nothing is excused: a silence is one. The neighbours of a switch that returns see it one after the other, in an order that is drawn
+// anew each time: live, chance has a say in it. Switches that are processes, brokers and their failures do not exist.
 package world
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/weft-fabric/weft"
@@ -48,11 +50,13 @@ type World struct {
 	soon       []*agent // that have been poked
 	expired    uint     // how many timeouts have
 	mostAtOnce int      // events that may happen at one time
+	scatter    *rand.PCG
 }
 
 var (
-	_ fabric.World  = (*World)(nil)
-	_ fabric.Hashed = (*World)(nil)
+	_ fabric.World     = (*World)(nil)
+	_ fabric.Hashed    = (*World)(nil)
+	_ fabric.Scattered = (*World)(nil)
 )
 
 // New returns a world at time 0, for one fabric.
@@ -62,6 +66,7 @@ func New() *World { return &World{mostAtOnce: mostAtOnce} }
 func (w *World) Build(b fabric.Blueprint) (switches, nics []fabric.Driver, err error) {
 	// The engine numbers its streams from 0 on, and so does the fabric those of its switches.
 	w.engine = virtual.New(virtual.Config{Seed: ^b.Seed, Batch: b.Batch})
+	w.scatter = rand.NewPCG(^b.Seed, 1<<63) // above all streams of the engine
 	drive := func(core weft.Core, n weft.Node) (*virtual.Node, fabric.Driver) {
 		node := w.engine.Add(core, virtual.NodeConfig{Watch: b.Watch(n)})
 		return node, driver{node}
@@ -126,6 +131,13 @@ func (w *World) Restore(from []weft.End) error {
 	}
 	return nil
 }
+
+// MostScatter is within which time the neighbours of a switch that returns have signal, each at a moment of its own. Chosen by us:
+// packets cross several switches meanwhile; live it is less, unless the machine is busy.
+const MostScatter = 10 * weft.Millisecond
+
+// Scatter implements [fabric.Scattered].
+func (w *World) Scatter() weft.Time { return weft.Time(w.scatter.Uint64() % uint64(MostScatter)) }
 
 // Hash is a fingerprint of all events so far, and of all calls that have been made by time. It is the same on every machine.
 func (w *World) Hash() uint64 { return w.engine.Hash() }

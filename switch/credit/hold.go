@@ -1,0 +1,68 @@
+package credit
+
+import "github.com/weft-fabric/weft"
+
+// Hold is why an end does not come up, or several reasons. An end that holds back goes on saying hello, but does not name the
+// neighbour's epoch, so that the neighbour does not come up either. It tells it all the same that it was heard: in a frame to epoch
+// 0 the first counter of Sent, which has no other meaning there, is the epoch that the sender has heard.
+type Hold uint8
+
+// The reasons to hold back.
+const (
+	HoldDamped    Hold = 1 << iota // the link has flapped
+	HoldReturning                  // the node waits for its other links; see [End.Open]
+)
+
+// answer is what an end that holds back has last heard of whether its neighbour knows it.
+type answer uint8
+
+const (
+	silent answer = iota // nothing
+	ready                // it knows this epoch, and would come up
+	holds                // it knows this epoch, and holds back as well
+)
+
+// Hold keeps the link from coming up for a reason, or lets it again. A link that is up stays so.
+func (e *End) Hold(why Hold, held bool) {
+	was := e.held
+	if held {
+		e.held |= why
+	} else {
+		e.held &^= why
+	}
+	if was != 0 && e.held == 0 {
+		e.Hello()
+	}
+}
+
+// hear takes the epochs of a frame while the end holds back.
+func (e *End) hear(f *weft.Frame) {
+	if f.From < e.peer {
+		e.counters.Stale++
+		return
+	}
+	if f.From > e.peer {
+		e.peer, e.answer = f.From, silent
+		e.hello = e.hello || e.held&HoldReturning != 0 // it may have missed that of before
+	}
+	switch {
+	case f.To == e.mine:
+		e.answer = ready
+	case f.To == 0 && f.Sent[0] == uint64(e.mine):
+		e.answer = holds
+	}
+}
+
+// Answered reports whether an end that holds back need not wait to hear more of its neighbour: that one has heard it.
+func (e *End) Answered() bool { return e.answer != silent }
+
+// Open ends [HoldReturning]. Where the neighbour is ready the link is up at once, and the next frame tells it so; Open reports that.
+// A node that opens all its ends in one step can thus pass packets on by each of them before any neighbour sends one.
+func (e *End) Open() (cameUp bool) {
+	e.Hold(HoldReturning, false)
+	if e.state != Init || e.held != 0 || e.answer != ready {
+		return false
+	}
+	e.state, e.hello = Up, true
+	return true
+}
