@@ -30,6 +30,7 @@ type verifyFlags struct {
 	ranged                   []string // flags given that choose sets otherwise
 	when, registers          string
 	vcs, workers, atOnce     int
+	oneByOne                 bool
 	fixed, noSymmetry, first bool
 	subfunction              string
 	compare, perGroup        bool
@@ -92,6 +93,7 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f.StringVar(&v.setsFile, "sets", "", "verify the sets in this file, one a line, # begins a comment; - is standard input")
 	f.StringVar(&v.when, "when", whenWords[verify.Before], "faults come before the first packet, one by one between any two hops (arriving), come and go (flapping), or some came and were repaired before (repaired)")
 	f.IntVar(&v.atOnce, "at-once", 0, "with --when flapping or repaired: at most so many faults of a set are dead at one moment; 0 is all of them")
+	f.BoolVar(&v.oneByOne, "one-by-one", false, "with --when flapping: a switch that is back has its ports up one by one, in any order; Weft's are up together")
 	f.StringVar(&v.registers, "registers", registerWords[verify.Shared], "what a packet finds in the switches' registers: what all flows can have written (shared), or its own (alone)")
 	f.BoolVar(&v.fixed, "fixed-choice", false, "a packet keeps to the output it chose first while it waits; Weft's pipeline chooses anew")
 	f.BoolVar(&v.noSymmetry, "no-symmetry", false, "explore sets too that are the same as others but for the numbers of ports")
@@ -160,7 +162,7 @@ func (v *verifyFlags) config(stdin io.Reader, stderr io.Writer) (c verify.Config
 	if v.subfunction != "" && (len(c.Graph.Switches) == 0 || c.Graph.Place(0).Tree == nil) {
 		return c, fmt.Errorf("--subfunction knows k-ary n-trees and m-port n-trees only, and %s is none", c.Graph.Spec)
 	}
-	c.When, c.AtOnce, c.Regs = verify.When(when), v.atOnce, verify.Registers(regs)
+	c.When, c.AtOnce, c.OneByOne, c.Regs = verify.When(when), v.atOnce, v.oneByOne, verify.Registers(regs)
 	c.Name, c.VCs, c.Workers = v.routing, v.vcs, v.workers
 	c.FixedChoice, c.NoSymmetry, c.StopAtFirst, c.Checkpoint = v.fixed, v.noSymmetry, v.first, v.checkpoint
 	if v.subfunction != "" {

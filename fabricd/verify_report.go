@@ -29,6 +29,9 @@ func printVerified(w io.Writer, c verify.Config, r *verify.Result) error {
 	if r.AtOnce > 0 {
 		fmt.Fprintf(&b, ", at most %d at once", r.AtOnce)
 	}
+	if r.OneByOne {
+		b.WriteString(", and switches with their ports one by one")
+	}
 	if r.Registers != "" {
 		fmt.Fprintf(&b, ", registers %s", r.Registers)
 	}

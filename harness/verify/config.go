@@ -52,7 +52,10 @@ type Config struct {
 	When When
 	// AtOnce is how many faults of a set can be dead at one moment, when faults also go (Flapping, Repaired). 0 is all of them.
 	AtOnce int
-	Regs   Registers
+	// OneByOne has a switch of a set that is back (Flapping) with its ports up one by one, in any order. Weft's switches return whole
+	// ([switching.ReturnWait]), and their neighbours see them in any order: that is what Flapping has without OneByOne.
+	OneByOne bool
+	Regs     Registers
 	// FixedChoice makes a packet keep to the output it chose first while it waits. Weft's pipeline chooses anew; with a fixed
 	// choice adaptive functions have deadlocks that they do not have otherwise.
 	FixedChoice bool
@@ -102,6 +105,12 @@ func (c *Config) check() error {
 	if most := c.Sets.largest(); c.When != Before && most > maxMoving {
 		return fmt.Errorf("%w: faults that come while packets travel, at most %d at a time, not %d", ErrConfig, maxMoving, most)
 	}
+	if most := tooMany(c); c.OneByOne && most > 0 {
+		return fmt.Errorf("%w: ports that come up one by one: at most %d a switch, not %d", ErrConfig, mostOneByOne, most)
+	}
+	if c.OneByOne && c.When != Flapping {
+		return fmt.Errorf("%w: switches whose ports come up one by one are switches that come back: ask for flapping faults", ErrConfig)
+	}
 	if c.AtOnce < 0 || c.AtOnce > 0 && c.When != Flapping && c.When != Repaired {
 		return fmt.Errorf("%w: at most %d faults at once: that is for faults that also go, flapping or repaired", ErrConfig, c.AtOnce)
 	}
@@ -124,3 +133,16 @@ func (c *Config) fits(fw switching.Firmware) error {
 
 // maxMoving bounds the faults of a set that move: every subset of them is a moment of its own.
 const maxMoving = 6
+
+// mostOneByOne bounds the ports of a switch whose ports come up one by one: every subset of them is asked for.
+const mostOneByOne = 16
+
+// tooMany is the most ports of a switch, if they are too many for that.
+func tooMany(c *Config) (most int) {
+	for s := range c.Graph.Switches {
+		if n := c.Graph.Place(weft.SwitchID(s)).Ports(); n > mostOneByOne {
+			most = max(most, n)
+		}
+	}
+	return most
+}

@@ -281,6 +281,7 @@ func TestACheckpointOfAnotherRunOrADamagedOneIsRefused(t *testing.T) {
 		"another list":        func(c *Config) { c.Sets = Sets{List: [][]Element{{}}} },
 		"other moments":       func(c *Config) { c.When = Arriving },
 		"faults that flap":    func(c *Config) { c.When, c.AtOnce = Flapping, 1 },
+		"ports one by one":    func(c *Config) { c.When, c.OneByOne = Flapping, true },
 		"fixed outputs":       func(c *Config) { c.FixedChoice = true },
 		"other registers":     func(c *Config) { c.Regs = Alone },
 		"more channels":       func(c *Config) { c.VCs = 3 },

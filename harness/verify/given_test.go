@@ -103,3 +103,19 @@ func TestCheckpointIsKnownByTheNameOfTheFirmware(t *testing.T) {
 	assert.EqualValues(t, 1+4+6, r.FaultSets)
 	assert.Equal(t, "mine", r.Routing)
 }
+
+func TestPortsThatComeUpOneByOneAreThoseOfSwitchesThatComeBack(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		tree string
+		when verify.When
+		want string
+	}{
+		{"kary-ntree:2,2", verify.Arriving, "ask for flapping faults"},
+		{"kary-ntree:9,2", verify.Flapping, "at most 16 a switch, not 18"},
+	} {
+		_, err := verify.Run(t.Context(), verify.Config{Graph: parsed(t, c.tree), Firmware: firmware.UpDown{}, When: c.when, OneByOne: true})
+		require.ErrorIs(t, err, verify.ErrConfig)
+		require.ErrorContains(t, err, c.want)
+	}
+}

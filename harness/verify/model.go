@@ -11,13 +11,14 @@ import (
 
 // model is what all workers share and nobody changes: the topology as arrays, and who sends to whom.
 type model struct {
-	g      *topology.Graph
-	fw     switching.Firmware                                  // for the set that is explored, where it is made for each
-	around func(dead *subnet.Dead) (switching.Firmware, error) // makes it; nil: it is the same for all
-	vcs    int
-	when   When
-	most   int // faults dead at one moment
-	regs   Registers
+	g        *topology.Graph
+	fw       switching.Firmware                                  // for the set that is explored, where it is made for each
+	around   func(dead *subnet.Dead) (switching.Firmware, error) // makes it; nil: it is the same for all
+	vcs      int
+	when     When
+	most     int  // faults dead at one moment
+	oneByOne bool // see Config
+	regs     Registers
 
 	first    []int32 // per switch: where its ports begin in peers
 	peers    []peer
@@ -51,7 +52,7 @@ type flow struct {
 
 func newModel(c *Config) (*model, error) {
 	g := c.Graph
-	m := &model{g: g, vcs: c.VCs, when: c.When, most: c.AtOnce, regs: c.Regs, around: c.around()}
+	m := &model{g: g, vcs: c.VCs, when: c.When, most: c.AtOnce, oneByOne: c.OneByOne, regs: c.Regs, around: c.around()}
 	for s := range g.Switches {
 		m.first = append(m.first, int32(len(m.peers)))
 		m.turns = append(m.turns, m.pairs)

@@ -32,6 +32,7 @@ type claim struct {
 	samples  int
 	perGroup bool
 	when     verify.When
+	oneByOne bool // see verify.Config
 	long     bool // only with -weft.proofs
 	fails    bool // it must not hold
 	connects bool // only that all pairs are connected, without livelock: beyond k-1 faults adaptive functions can deadlock
@@ -107,6 +108,8 @@ func claims() (c []claim) {
 		claim{about: "one fault: one header bit", routing: oneFaultSwitch, topology: "kary-ntree:2,4", kind: verify.Any, most: 1},
 		claim{about: "one fault: one header bit", routing: oneFaultSwitch, topology: "kary-ntree:4,3", kind: verify.Any, most: 1},
 		claim{about: "a dead switch in tiers 1..n-2 is too much for the link functions", routing: linkFunctions, topology: "kary-ntree:3,3", kind: verify.Switches, most: 1, fails: true},
+		claim{about: "a switch whose ports come up one by one is too much for the switch functions", routing: switchFunctions, topology: "kary-ntree:2,3", kind: verify.Switches, most: 1, when: verify.Flapping, oneByOne: true, fails: true},
+		claim{about: "a switch whose ports come up one by one is too much for the switch functions", routing: switchFunctions, topology: "kary-ntree:3,3", kind: verify.Switches, most: 1, when: verify.Flapping, oneByOne: true, fails: true},
 		claim{about: "k dead links are too many", routing: allFunctions, topology: "kary-ntree:2,3", kind: verify.Links, most: 2, fails: true},
 		claim{about: "two faults are too many for the one-fault variants", routing: append(append([]string(nil), oneFaultLink...), oneFaultSwitch...), topology: "kary-ntree:3,3", kind: verify.Links, most: 2, fails: true},
 		claim{about: "without re-routing one dead link is too much", routing: []string{"updown"}, topology: "kary-ntree:2,3", kind: verify.Links, most: 1, fails: true},
@@ -147,7 +150,11 @@ func (c claim) command(routing string) string {
 	if c.perGroup {
 		cmd += " --per-group"
 	}
-	return cmd + [...]string{"", " --when arriving", " --when flapping"}[c.when]
+	cmd += [...]string{"", " --when arriving", " --when flapping"}[c.when]
+	if c.oneByOne {
+		cmd += " --one-by-one"
+	}
+	return cmd
 }
 
 // What the papers claim, and PAPERS lists, set by set. docs/results/proofs.md is the table this makes.
@@ -201,7 +208,7 @@ func (c claim) run(t *testing.T, g *topology.Graph, name string) *verify.Result 
 		ctx, cancel = context.WithTimeout(ctx, *proofsLimit)
 		defer cancel()
 	}
-	r, err := verify.Run(ctx, verify.Config{Graph: g, Firmware: fw, Around: around, Name: name, Sets: sets, When: c.when})
+	r, err := verify.Run(ctx, verify.Config{Graph: g, Firmware: fw, Around: around, Name: name, Sets: sets, When: c.when, OneByOne: c.oneByOne})
 	require.NoError(t, err)
 	switch {
 	case r.Interrupted && !c.fails:

@@ -16,8 +16,9 @@ type Result struct {
 	VCs          int               `json:"vcs"`
 	Kind         Kind              `json:"kind,omitempty"`
 	When         string            `json:"when"`
-	AtOnce       int               `json:"at_once,omitempty"`   // most faults of a set dead at one moment, of those that also go
-	Registers    string            `json:"registers,omitempty"` // of firmwares that have some
+	AtOnce       int               `json:"at_once,omitempty"`    // most faults of a set dead at one moment, of those that also go
+	OneByOne     bool              `json:"one_by_one,omitempty"` // a switch that is back has its ports up one by one
+	Registers    string            `json:"registers,omitempty"`  // of firmwares that have some
 	Symmetry     string            `json:"symmetry,omitempty"`
 	Asymmetry    string            `json:"asymmetry,omitempty"`    // why a firmware that says it is symmetric was explored as if it did not
 	SourceBased  string            `json:"source_based,omitempty"` // why one that says it is destination-based was

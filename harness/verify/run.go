@@ -80,7 +80,7 @@ type run struct {
 func (r *run) empty() *Result {
 	res := &Result{
 		Topology: r.Graph.Spec, Routing: r.Name, VCs: r.VCs, Kind: r.Sets.Kind, When: [...]string{"before", "arriving", "flapping", "repaired"}[r.When],
-		AtOnce: r.AtOnce, Pairs: len(r.Graph.NICs) * (len(r.Graph.NICs) - 1), Discards: map[string]uint64{},
+		AtOnce: r.AtOnce, OneByOne: r.OneByOne, Pairs: len(r.Graph.NICs) * (len(r.Graph.NICs) - 1), Discards: map[string]uint64{},
 	}
 	res.fixed = r.FixedChoice
 	if r.model.stateful {
@@ -234,7 +234,7 @@ func (r *run) fingerprint() string {
 	if r.Sets.List != nil {
 		list = fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, r.Sets.List)))
 	}
-	return fmt.Sprintf("%s %x %s vcs=%d %s %d-%d samples=%d seed=%d group=%t list=%s when=%d most=%d regs=%d fixed=%t around=%t sub=%s nosym=%t checked=true compare=%t total=%d",
+	return fmt.Sprintf("%s %x %s vcs=%d %s %d-%d samples=%d seed=%d group=%t list=%s when=%d most=%d onebyone=%t regs=%d fixed=%t around=%t sub=%s nosym=%t checked=true compare=%t total=%d",
 		r.Graph.Spec, graph.Sum(nil), fw, r.VCs, r.Sets.Kind, r.Sets.Min, r.Sets.Max, r.Sets.Samples, r.Sets.Seed, r.Sets.PerGroup,
-		list, r.When, r.AtOnce, r.Regs, r.FixedChoice, r.Around != nil, sub, r.NoSymmetry, r.Compare != nil, r.total)
+		list, r.When, r.AtOnce, r.OneByOne, r.Regs, r.FixedChoice, r.Around != nil, sub, r.NoSymmetry, r.Compare != nil, r.total)
 }

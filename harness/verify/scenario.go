@@ -45,6 +45,8 @@ func (c *Counterexample) Scenario(cfg Config, firmware string) (scenario.File, e
 		s.faults = append(s.faults, e)
 	}
 	switch {
+	case cfg.OneByOne:
+		return scenario.File{}, fmt.Errorf("%w: the switches of a fabric return with all their ports", ErrNoReplay)
 	case c.What == Deadlock:
 		s.deadlock()
 	case len(c.Path) == 0:

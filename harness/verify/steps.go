@@ -3,6 +3,9 @@ package verify
 import (
 	"fmt"
 	"slices"
+
+	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
 )
 
 // waitAt notes a wait at a moment, or at all that there can be.
@@ -34,8 +37,25 @@ func (x *explorer) steps(f int, fs *flowSpace, k nodeKey, do func(a *alternative
 	}
 	for moment := range x.scene.moments {
 		if dead, down := x.scene.dead(sw, moment); !down && !x.scene.moments[moment].never {
-			x.stepsWith(f, fs, k, sw, dead, moment, do)
+			x.views(sw, dead, fs.states[k.state].in, func(dead int32) { x.stepsWith(f, fs, k, sw, dead, moment, do) })
 		}
+	}
+}
+
+// views calls f with the ports that may be dead at a switch for a packet that came in by one of them: with OneByOne, at a switch that comes
+// and goes, these and any others.
+func (x *explorer) views(sw, dead int32, in weft.PortID, f func(dead int32)) {
+	if !x.m.oneByOne || !x.scene.gone[sw] {
+		f(dead)
+		return
+	}
+	for mask := range uint64(1) << x.m.ports(int(sw)) {
+		set, more := x.deads.of(dead), switching.PortSet{mask}
+		if more.Has(in) {
+			continue
+		}
+		set[0] |= mask
+		f(x.deads.id(set))
 	}
 }
 
@@ -127,29 +147,35 @@ func (x *explorer) reachable(f int, fs *flowSpace, edges bool) {
 			if down || x.scene.moments[moment].never || moment > 0 && x.scene.near[sw] == 0 {
 				continue
 			}
-			for v := 0; v < len(x.traffic.values[sw]); v++ {
-				value := x.traffic.values[sw][v]
-				e := x.expand(f, fs, k.state, dead, value)
-				for _, a := range e.alts {
-					if a.write >= 0 {
-						x.traffic.step(sw, value, a.write)
-					}
-					for _, next := range a.edges {
-						if next.to < 0 {
-							continue
-						}
-						n := x.nodes.id(nodeKey{state: next.to})
-						if edges {
-							x.nodes.succ = append(x.nodes.succ, successor{node: n})
-						}
-					}
+			x.views(sw, dead, fs.states[k.state].in, func(dead int32) { x.reach(f, fs, k.state, dead, edges) })
+		}
+		x.nodes.all[i].to = int32(len(x.nodes.succ))
+	}
+}
+
+// reach lists the states that a packet in one can come to with these dead ports.
+func (x *explorer) reach(f int, fs *flowSpace, state, dead int32, edges bool) {
+	sw := fs.states[state].sw
+	for v := 0; v < len(x.traffic.values[sw]); v++ {
+		value := x.traffic.values[sw][v]
+		e := x.expand(f, fs, state, dead, value)
+		for _, a := range e.alts {
+			if a.write >= 0 {
+				x.traffic.step(sw, value, a.write)
+			}
+			for _, next := range a.edges {
+				if next.to < 0 {
+					continue
 				}
-				if !e.regs {
-					break
+				n := x.nodes.id(nodeKey{state: next.to})
+				if edges {
+					x.nodes.succ = append(x.nodes.succ, successor{node: n})
 				}
 			}
 		}
-		x.nodes.all[i].to = int32(len(x.nodes.succ))
+		if !e.regs {
+			break
+		}
 	}
 }
 
