@@ -114,6 +114,7 @@ func (c *comeback) check() {
 	for p := range c.neighbour {
 		if seen && at(c.around[p]) == speaks {
 			require.True(c.t, c.portUp(weft.PortID(p)), "%s: a neighbour sees the switch, which has no way by port %d, after %v", c.around, p, c.log)
+			require.Positive(c.t, c.ports[p].end.Credits(0), "%s: port %d is up, and nothing may be sent by it, after %v", c.around, p, c.log)
 		}
 	}
 }

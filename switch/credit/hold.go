@@ -30,8 +30,21 @@ func (e *End) Hold(why Hold, held bool) {
 	} else {
 		e.held &^= why
 	}
-	if was != 0 && e.held == 0 {
-		e.Hello()
+	if was == 0 || e.held != 0 {
+		return
+	}
+	e.Hello()
+	if e.state == Init {
+		e.grant(nil)
+	}
+}
+
+// grant notes what the neighbour lets us send in an epoch that has not begun; nil: nothing.
+func (e *End) grant(f *weft.Frame) {
+	for i := range e.ch {
+		if e.ch[i].limit = 0; f != nil {
+			e.ch[i].limit = min(f.Limit[i], weft.MaxBuffer)
+		}
 	}
 }
 
@@ -43,11 +56,13 @@ func (e *End) hear(f *weft.Frame) {
 	}
 	if f.From > e.peer {
 		e.peer, e.answer = f.From, silent
+		e.grant(nil)
 		e.hello = e.hello || e.held&HoldReturning != 0 // it may have missed that of before
 	}
 	switch {
 	case f.To == e.mine:
 		e.answer = ready
+		e.grant(f)
 	case f.To == 0 && f.Sent[0] == uint64(e.mine):
 		e.answer = holds
 	}
@@ -59,10 +74,10 @@ func (e *End) Answered() bool { return e.answer != silent }
 // Open ends [HoldReturning]. Where the neighbour is ready the link is up at once, and the next frame tells it so; Open reports that.
 // A node that opens all its ends in one step can thus pass packets on by each of them before any neighbour sends one.
 func (e *End) Open() (cameUp bool) {
-	e.Hold(HoldReturning, false)
-	if e.state != Init || e.held != 0 || e.answer != ready {
+	if e.state != Init || e.held != HoldReturning || e.answer != ready {
+		e.Hold(HoldReturning, false)
 		return false
 	}
-	e.state, e.hello = Up, true
+	e.held, e.state, e.hello = 0, Up, true
 	return true
 }
