@@ -111,7 +111,7 @@ var cores = map[string]core{
 
 // drivers says which folders of this module those just above the cores may import: nothing that stands on top of them.
 var drivers = map[string][]string{
-	"fabricd/bus":    {".", "fabricd/document", "fabricd/safefile"},
+	"fabricd/bus":    {".", "fabricd/document", "fabricd/document/plain", "fabricd/safefile"},
 	"switch/switchd": {".", "switch", "switch/credit", "switch/pace", "fabricd/bus"},
 	"nic/nicd":       {".", "nic", "switch/pace", "switch/switchd", "fabricd/bus"},
 	"linkmon/fault":  {".", "fabricd/document"}, // the words for faults: those who apply them import it

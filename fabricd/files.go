@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/document/plain"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -168,7 +169,7 @@ func validateCommand(use, short string, check func(stderr io.Writer, name string
 			c.File, c.Valid = args[0], err == nil
 			if asJSON {
 				if err != nil {
-					c.Error = err.Error()
+					c.Error = plain.Error(err.Error())
 				}
 				if jsonErr := cli.JSON(cmd.OutOrStdout(), c); jsonErr != nil {
 					return jsonErr

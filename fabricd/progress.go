@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/weft-fabric/weft/fabricd/cli"
 )
 
 // progress shows how far work in countable pieces has come: as a bar on a terminal, elsewhere as a line now and then. What takes less than a
@@ -54,7 +56,7 @@ func (p *progress) told(done, total uint64) {
 	now := time.Now()
 	if p.live {
 		if p.bar == nil && now.Sub(p.began) > moment && done < total {
-			p.bar = progressbar.NewOptions64(int64(total), progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(p.what),
+			p.bar = progressbar.NewOptions64(int64(total), progressbar.OptionSetWriter(cli.Raw(p.w)), progressbar.OptionSetDescription(p.what),
 				progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false), progressbar.OptionSetWidth(30),
 				progressbar.OptionClearOnFinish())
 			p.spoke = time.Time{}

@@ -80,6 +80,7 @@ func (m *monitor) completeCaptured(cmd *cobra.Command, args []string, word strin
 func (m *monitor) record(ctx context.Context, cmd *cobra.Command, c *api.Client, o capture.Options, file string) error {
 	out := cmd.OutOrStdout()
 	if file == "-" {
+		out = cli.Raw(out)
 		if f, ok := out.(*os.File); ok {
 			if term.IsTerminal(int(f.Fd())) {
 				return errors.New("pcapng is not for a terminal: write a file with -w FILE, or a pipe: linkmon capture ... -w - | wireshark -k -i -")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/peterh/liner"
 
+	"github.com/weft-fabric/weft/fabricd/document/plain"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
@@ -18,7 +19,7 @@ import (
 func (s *shell) converse(ctx context.Context) error {
 	prompt := "linkmon> "
 	if e, err := s.of.find(); err != nil {
-		fmt.Fprintf(s.errs, "linkmon: %v\n", err) // there may be one later
+		fmt.Fprintf(s.errs, "linkmon: %s\n", plain.Error(err.Error())) // there may be one later
 	} else {
 		fmt.Fprintf(s.out, "fabric %s: %s, %s; help lists the commands, tab completes, exit or Ctrl-D ends\n", e.Name, e.Topology, e.Firmware)
 		prompt = e.Name + "> "
@@ -54,7 +55,7 @@ func (s *shell) converse(ctx context.Context) error {
 		case errors.Is(err, errExit):
 			return nil
 		case err != nil && !errors.Is(err, context.Canceled):
-			fmt.Fprintf(s.errs, "linkmon: %v\n", err)
+			fmt.Fprintf(s.errs, "linkmon: %s\n", plain.Error(err.Error()))
 		}
 	}
 }

@@ -143,7 +143,7 @@ func (m *monitor) find() (registry.Entry, error) {
 		return registry.Entry{}, err
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintln(os.Stderr, "linkmon: "+note)
+		fmt.Fprintln(cli.Printable(os.Stderr), "linkmon: "+note)
 	}
 	if r.URL != "" {
 		if m.fabric == "" {

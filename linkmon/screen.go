@@ -31,7 +31,7 @@ linkmon without a command is the same.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg := m.screenConfig(ascii)
 			if once {
-				return screen.Once(cmd.Context(), cfg, page, cmd.OutOrStdout())
+				return screen.Once(cmd.Context(), cfg, page, cli.Raw(cmd.OutOrStdout()))
 			}
 			if !cli.Terminal(cmd.InOrStdin()) || !cli.Terminal(cmd.OutOrStdout()) {
 				return errors.New("the full screen needs a terminal: see linkmon status, or linkmon screen --once")

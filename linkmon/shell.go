@@ -17,6 +17,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/document/plain"
 )
 
 // errExit ends a shell.
@@ -69,7 +70,7 @@ func (s *shell) script(ctx context.Context, in io.Reader, keepGoing bool) error 
 			return fmt.Errorf("line %d: %s: %w", n, strings.TrimSpace(lines.Text()), err)
 		default:
 			failed++
-			fmt.Fprintf(s.errs, "line %d: %s: %v\n", n, strings.TrimSpace(lines.Text()), err)
+			fmt.Fprintf(s.errs, "line %d: %s\n", n, plain.Error(fmt.Sprintf("%s: %v", strings.TrimSpace(lines.Text()), err), lines.Text()))
 		}
 	}
 	if err := lines.Err(); err != nil {

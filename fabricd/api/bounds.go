@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/document/plain"
 )
 
 // bounded makes as many answers at a time as there are places; some more requests wait a moment, and the rest is refused at once: of each
@@ -86,7 +87,9 @@ type failed struct {
 }
 
 // refuse answers with an error.
-func refuse(out http.ResponseWriter, code int, err error) { send(out, code, failed{err.Error()}) }
+func refuse(out http.ResponseWriter, code int, err error) {
+	send(out, code, failed{plain.Error(err.Error())})
+}
 
 // send answers in JSON.
 func send(out http.ResponseWriter, code int, v any) {

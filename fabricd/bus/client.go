@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/weft-fabric/weft/fabricd/document/plain"
 )
 
 // What a request comes back with.
@@ -112,7 +114,7 @@ func (c *Client) request(ctx context.Context, subject Subject, in, out any) erro
 	if err != nil {
 		return fmt.Errorf("bus: request %s to fabric %q: %w", verb, c.cfg.Fabric, err)
 	}
-	err = decodeReply(reply, out, ErrRefused)
+	err = decodeReply(plain.JSON(reply), out, ErrRefused)
 	switch {
 	case errors.Is(err, ErrRefused):
 		return err // the text of the fabric says what was asked
@@ -219,7 +221,7 @@ func (e *Events) Next(ctx context.Context) (Notice, error) {
 			if err != nil {
 				continue // somebody with full rights publishes nonsense; it is no event
 			}
-			return Notice{s.Verb, msg.Data}, nil
+			return Notice{s.Verb, plain.JSON(msg.Data)}, nil
 		case <-e.client.closedc:
 			return Notice{}, fmt.Errorf("bus: events of fabric %q: %w", e.client.cfg.Fabric, e.client.conn.closedErr(nats.ErrConnectionClosed))
 		case <-ctx.Done():

@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
+
+	"github.com/weft-fabric/weft/fabricd/document/plain"
 )
 
 // AgentService is the name of the service that the agents of all hosts are, as "nats micro ls" lists it.
@@ -175,7 +177,7 @@ type AgentFound struct {
 
 func decodeInfo(data []byte) (AgentFound, error) {
 	var i micro.Info
-	if err := json.Unmarshal(data, &i); err != nil {
+	if err := json.Unmarshal(plain.JSON(data), &i); err != nil {
 		return AgentFound{}, fmt.Errorf("bus: answer of an agent: %w", err)
 	}
 	return AgentFound{ID: i.ID, Version: i.Version, Metadata: i.Metadata}, nil

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/document/plain"
 )
 
 // Exit codes.
@@ -43,6 +44,8 @@ func Run(ctx context.Context, root *cobra.Command) int {
 // Execute runs a command to its end. What went wrong is returned and not printed.
 func Execute(ctx context.Context, root *cobra.Command) error {
 	root.SilenceUsage, root.SilenceErrors = true, true
+	root.SetOut(Printable(root.OutOrStdout()))
+	root.SetErr(Printable(root.ErrOrStderr()))
 	root.SetUsageTemplate(usage)
 	root.SetFlagErrorFunc(wrongFlag) // of all its commands
 	root.Version = versionLine()
@@ -65,7 +68,7 @@ func report(w io.Writer, name string, err error) int {
 	case errors.Is(err, ErrFailed):
 		return ExitFailed
 	}
-	fmt.Fprintf(w, "%s: %v\n", name, err)
+	fmt.Fprintf(Printable(w), "%s: %s\n", name, plain.Error(err.Error(), os.Args...))
 	var at *document.Error
 	if errors.As(err, &at) && at.Source() != "" {
 		fmt.Fprintln(w, at.Source())
@@ -97,6 +100,22 @@ func JSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
+// Printable is w for text that may be from outside: what a terminal would obey is escaped. All that a command prints goes through one.
+func Printable(w io.Writer) io.Writer {
+	if _, ok := w.(*plain.Writer); ok {
+		return w
+	}
+	return plain.NewWriter(w)
+}
+
+// Raw is what a Printable prints to, for what is not text or has escapes of our own.
+func Raw(w io.Writer) io.Writer {
+	if p, ok := w.(*plain.Writer); ok {
+		return p.Unwrap()
+	}
+	return w
+}
+
 // Terminal reports whether w is a terminal, so that a line may be refreshed in place.
 func Terminal(w any) bool {
 	f, ok := file(w)
@@ -105,11 +124,14 @@ func Terminal(w any) bool {
 
 // file is the file that w writes to, if it does.
 func file(w any) (*os.File, bool) {
-	if o, ok := w.(*Output); ok {
-		w = o.Unwrap()
+	for {
+		over, ok := w.(interface{ Unwrap() io.Writer })
+		if !ok {
+			f, ok := w.(*os.File)
+			return f, ok
+		}
+		w = over.Unwrap()
 	}
-	f, ok := w.(*os.File)
-	return f, ok
 }
 
 // Width is how many characters fit into a line of w, 0 when it is no terminal: then what reads it can take long lines.
@@ -130,7 +152,7 @@ type Line struct {
 }
 
 // NewLine returns a line on w.
-func NewLine(w io.Writer) *Line { return &Line{w: w, live: Terminal(w)} }
+func NewLine(w io.Writer) *Line { return &Line{w: Printable(w), live: Terminal(w)} }
 
 // Show replaces the line by text.
 func (l *Line) Show(text string) {
@@ -141,7 +163,7 @@ func (l *Line) Show(text string) {
 	if width := Width(l.w); width > 1 && len(text) >= width {
 		text = text[:width-1]
 	}
-	fmt.Fprint(l.w, "\r\x1b[K"+text)
+	fmt.Fprint(Raw(l.w), "\r\x1b[K"+plain.Text(text))
 	l.shown = true
 }
 
@@ -154,7 +176,7 @@ func (l *Line) Print(text string) {
 // Done ends the line, so that what follows starts on one of its own.
 func (l *Line) Done() {
 	if l.shown {
-		fmt.Fprint(l.w, "\r\x1b[K")
+		fmt.Fprint(Raw(l.w), "\r\x1b[K")
 		l.shown = false
 	}
 }

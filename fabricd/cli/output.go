@@ -20,8 +20,8 @@ func Unhurried(stdout, stderr io.Writer, json bool, run func(stdout, stderr io.W
 	if json {
 		note = func(left int) string { return fmt.Sprintf("{\"left_out\":%d}\n", left) }
 	}
-	out, errs := NewOutput(stdout, note), NewOutput(stderr, text)
-	err := run(out, errs)
+	out, errs := NewOutput(Raw(stdout), note), NewOutput(Raw(stderr), text) // what is kept has been made Printable
+	err := run(Printable(out), Printable(errs))
 	if unread := out.Close(readPatience); len(unread) > 0 {
 		fmt.Fprintf(errs, "%d messages on standard output were not read; the last of them:\n", len(unread))
 		for _, p := range unread[max(0, len(unread)-lastUnread):] {

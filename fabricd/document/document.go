@@ -152,5 +152,5 @@ func (d *Doc) translate(err error) error {
 	if errors.As(err, &typ) {
 		return d.errorAt(pos, fmt.Errorf("found %s, expected %s", nearest.Clip(tk.Value), describe(typ.DstType)))
 	}
-	return d.errorAt(pos, errors.New(ye.GetMessage()))
+	return d.errorAt(pos, errors.New(explain(ye.GetMessage())))
 }

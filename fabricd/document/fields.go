@@ -8,6 +8,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -241,7 +242,31 @@ func (d *Doc) mismatch(node ast.Node, t reflect.Type, errs *Errors) {
 	if t.Kind() == reflect.String && isNumberOrBool(node) {
 		hint = "; put it in quotes"
 	}
+	if s, ok := node.(*ast.StringNode); ok && reflect.Int <= t.Kind() && t.Kind() <= reflect.Float64 {
+		v, err := strconv.ParseFloat(s.Value, 64)
+		switch whole := t.Kind() < reflect.Float32; {
+		case err != nil || math.IsNaN(v) || math.IsInf(v, 0) || whole && v != math.Trunc(v):
+		case whole && math.Abs(v) >= 1<<63:
+			errs.Add(d.errorAt(place(node), fmt.Errorf("%s is out of range, expected %s", nearest.Clip(s.Value), describe(t))))
+			return
+		default:
+			hint = asNumber(v)
+		}
+	}
 	errs.Add(d.errorAt(place(node), errors.New("found "+found(node)+", expected "+describe(t)+hint)))
+}
+
+// asNumber says how to write a number that YAML takes for a text: quotes make it one, and so does an exponent without a decimal
+// point, by the rules of YAML 1.1.
+func asNumber(v float64) string {
+	digits := strconv.FormatFloat(v, 'f', -1, 64)
+	if len(digits) > 25 { // who wants to count them
+		digits = strconv.FormatFloat(v, 'e', -1, 64)
+		if !strings.Contains(digits, ".") {
+			digits = strings.Replace(digits, "e", ".0e", 1)
+		}
+	}
+	return "; write " + digits
 }
 
 func isNull(node ast.Node) bool {

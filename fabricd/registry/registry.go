@@ -19,6 +19,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/document/plain"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
@@ -240,7 +241,7 @@ func read(path, name string) (Entry, error) {
 		return Entry{}, err
 	}
 	var e Entry
-	if err := json.Unmarshal(data, &e); err != nil || e.Format != entryFormat || e.Name != name {
+	if err := json.Unmarshal(plain.JSON(data), &e); err != nil || e.Format != entryFormat || e.Name != name {
 		return Entry{}, fmt.Errorf("%s is no entry of a fabric %s", path, name)
 	}
 	return e, nil

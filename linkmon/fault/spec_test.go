@@ -88,7 +88,7 @@ func TestMistakesInYAMLHaveAPlaceAndTheRightWay(t *testing.T) {
 		"a: x":                                          `f:1:1: missing field "do"`,
 		"do: cut\na: x\nsilent: yes please":             `f:3:9: found the text "yes please", expected true or false`,
 		"do: cut\na: 1.10":                              "f:2:4: found 1.10, expected a text; put it in quotes",
-		"do: flap\na: x\nflap: {period: 1s, count: 1000000000000000000000}": `f:3:27: found the text "1000000000000000000000", expected an integer`,
+		"do: flap\na: x\nflap: {period: 1s, count: 1000000000000000000000}": `f:3:27: 1000000000000000000000 is out of range, expected an integer`,
 	} {
 		_, _, err := document.Load[Spec]("f", []byte(in))
 		assert.EqualError(t, err, want, in)

@@ -114,7 +114,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	if v, bare := bareNumber(s); bare && v >= 0 {
 		return fmt.Errorf("%s is not a duration, its unit is missing: write %ss or %sms", shown(s), s, s)
 	}
-	if strings.HasPrefix(s, "-") {
+	without, minus := strings.CutPrefix(s, "-")
+	if _, bare := bareNumber(without); minus && len(s) <= maxText && (bare || durationRE.MatchString(without)) {
 		return fmt.Errorf("%s is negative: expected a duration from 0s", shown(s))
 	}
 	return fmt.Errorf("%s is not a duration: write a number and its unit, such as 10s or 500ms", shown(s))
