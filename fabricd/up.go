@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -234,11 +235,24 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 			return err
 		}
 	}
+	at, err := u.server.Resolve(os.Getenv)
+	if err != nil {
+		return err
+	}
+	var lost <-chan struct{}
+	if at.URL != "" {
+		name, err := takeName(ctx, u.name, at, false, log, stderr)
+		if err != nil {
+			return err
+		}
+		defer name.close()
+		lost = name.lost
+	}
 	link, err := broking{name: u.name, listen: u.broker, keeps: keeps, server: u.server, log: log}.open(stderr)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = link.close() }() // it all goes with the process
 	o.Transport = link.transport
-	return led{upFlags: u, link: link, claim: claim, log: log, stdout: stdout, stderr: stderr, up: comingUp(stderr)}.run(ctx, o)
+	return led{upFlags: u, link: link, claim: claim, log: log, stdout: stdout, stderr: stderr, lost: lost, up: comingUp(stderr)}.run(ctx, o)
 }

@@ -60,7 +60,10 @@ func (u *upFlags) set(s upSettings) {
 // openBook opens what is written down of a fabric. Existing: do not begin to.
 func openBook(ctx context.Context, name string, at bus.Resolved, existing bool) (cluster.Book, error) {
 	s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: name, URL: at.URL, Credentials: at.Credentials, Existing: existing})
-	if errors.Is(err, bus.ErrNoStore) {
+	switch {
+	case errors.Is(err, bus.ErrDenied):
+		err = fmt.Errorf("a fabric on agents is written down at the broker: %w", err)
+	case errors.Is(err, bus.ErrNoStore):
 		err = fmt.Errorf("%w: a fabric on agents is written down there: %s", err, bus.NoStoreHelp)
 	}
 	return cluster.Book{Store: s}, err
@@ -123,7 +126,7 @@ func (u upFlags) cluster(ctx context.Context, log *slog.Logger, stdout, stderr i
 }
 
 // lookTime bounds how long up looks whether a fabric is written down at a server that may keep nothing, or nothing for us.
-const lookTime = time.Second
+const lookTime = 5 * time.Second
 
 func writtenDown(ctx context.Context, name string, at bus.Resolved) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
@@ -272,6 +275,11 @@ func (c *onAgents) leadParts(ctx context.Context, o fabric.Options, where *place
 	if err != nil {
 		return err
 	}
+	name, err := takeName(ctx, c.name, c.at, true, c.log, c.stderr)
+	if err != nil {
+		return err
+	}
+	defer name.close()
 	link, err := broking{name: c.name, server: c.server, log: c.log, layout: layout, keys: &c.keys}.open(c.stderr)
 	if err != nil {
 		return err

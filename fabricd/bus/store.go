@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -14,7 +15,9 @@ import (
 
 // Errors of a [Store].
 var (
-	ErrNoStore  = errors.New("the broker keeps nothing: it runs without JetStream")
+	// ErrNoStore means that the broker keeps nothing for us: it runs without JetStream, or, when the error wraps ErrDenied too, it does
+	// not let us use it.
+	ErrNoStore  = errors.New("the broker keeps nothing")
 	ErrNoKey    = errors.New("no such key")
 	ErrConflict = errors.New("somebody else has written it meanwhile")
 	// ErrNoTTL means that the broker cannot let single keys run out, as nats-server does from 2.11 on.
@@ -71,10 +74,16 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{done: make(chan struct{})}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var err error
 	s.conn, err = connect(cfg.Broker, cfg.URL, cfg.Credentials, []nats.Option{
 		nats.Name(root + "-fabric-" + cfg.Fabric + "-store"), nats.MaxReconnects(-1), nats.ClosedHandler(func(*nats.Conn) { close(s.done) }),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // a write that is denied gets no answer, and says so itself
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { // what is denied gets no answer
+			if errors.Is(err, nats.ErrPermissionViolation) {
+				cancel(cfg.denied(err))
+			}
+		}),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("bus: store of fabric %q: %w", cfg.Fabric, err)
@@ -84,17 +93,29 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 	}
 	switch {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
-		err = ErrNoStore
+		err = fmt.Errorf("%w: it runs without JetStream", ErrNoStore)
 	case hasCode(err, noRoom):
 		err = fmt.Errorf("the broker has no room for the %d MiB that it may take: make some where its store_dir is, or raise max_file_store: %w", maxStore>>21, err)
+	case err != nil && errors.Is(context.Cause(ctx), ErrDenied):
+		err = context.Cause(ctx)
 	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("%w, or does not let us use it: %w", ErrNoStore, err)
+		err = fmt.Errorf("the broker's JetStream does not answer: see that its servers run, and of a cluster more than half: %w", err)
 	}
 	if err != nil {
 		s.Close()
 		return nil, fmt.Errorf("bus: store of fabric %q: %w", cfg.Fabric, err)
 	}
 	return s, nil
+}
+
+// denied says what the broker does not let us do.
+func (c StoreConfig) denied(violation error) error {
+	what := "subscribe to the answers to its requests, below " + c.Credentials.inbox()
+	if !deniedSubscription(violation) {
+		what = fmt.Sprintf("publish on %q", deniedSubject(violation))
+	}
+	return fmt.Errorf("%w for %v: %w to %s: let them publish on %s, or connect with other credentials",
+		ErrNoStore, c.Credentials, ErrDenied, what, strings.Join(storeSubjects(c.Fabric), ", "))
 }
 
 // open finds the bucket or makes it.
@@ -255,6 +276,8 @@ func (s *Store) error(do, key string, err error) error {
 	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch), errors.As(err, &api) &&
 		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant):
 		err = ErrConflict
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("the broker's JetStream does not answer, or does not let us: %w", err)
 	}
 	err = s.conn.closedErr(err)
 	return fmt.Errorf("bus: %s %s in the store: %w", do, key, err)

@@ -76,6 +76,23 @@ func TestABrokerWithoutJetStreamSaysSo(t *testing.T) {
 	t.Cleanup(b.Shutdown)
 	_, err = bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleManager)})
 	require.ErrorIs(t, err, bus.ErrNoStore)
+	require.ErrorContains(t, err, "the broker keeps nothing: it runs without JetStream")
+}
+
+// A broker that keeps something, and not for us, is told from one that keeps nothing; at once, for it gives no answer.
+func TestABrokerThatDoesNotLetUsKeepAnythingSaysSo(t *testing.T) {
+	t.Parallel()
+	s := outside.Start(t, outside.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir()),
+		`authorization { users: [`,
+		`{ user: noone, password: pw, permissions: { publish: { deny: "$JS.>" } } },`,
+		`{ user: reader, password: pw, permissions: { publish: { deny: "$JS.API.STREAM.CREATE.>" } } } ] }`)
+	for user, on := range map[string]string{"noone": "$JS.API.STREAM.INFO.KV_weft-lab", "reader": "$JS.API.STREAM.CREATE.KV_weft-lab"} {
+		_, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: s.URL, Credentials: bus.Credentials{User: user, Password: "pw"}})
+		require.ErrorIs(t, err, bus.ErrNoStore)
+		require.ErrorIs(t, err, bus.ErrDenied)
+		require.ErrorContains(t, err, fmt.Sprintf("the broker keeps nothing for user %s: not permitted to publish on %q: let them publish on $KV.weft-lab.>, ", user, on))
+		require.NotContains(t, err.Error(), "without JetStream")
+	}
 }
 
 func TestAKeyThatIsNotRenewedRunsOut(t *testing.T) {

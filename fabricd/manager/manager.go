@@ -59,7 +59,8 @@ func (m *Manager) Run(ctx context.Context) error {
 	for {
 		revision, err := m.acquire(ctx)
 		if err != nil {
-			return ended(ctx, fmt.Errorf("%w: its state cannot be read or written: %w", ErrGone, err))
+			return ended(ctx, fmt.Errorf("%w: who manages it is written down at the broker, and cannot be read or written: %w: "+
+				"if the fabric runs still, see that the broker's JetStream answers, and start the manager again", ErrGone, err))
 		}
 		err = m.manage(ctx, revision)
 		if _, alone := m.cfg.State.(*Memory); alone && errors.Is(err, ErrSuperseded) { // there is no lease to stand by for
