@@ -9,6 +9,7 @@ FUZZTIME  ?= 10s
 FUZZCACHE ?=
 HOURS     ?= 1
 MINUTES   ?= 10
+ROUNDS    ?= 300
 SHORT     ?=
 LIMIT     ?= 0
 
@@ -46,7 +47,7 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(if $(shell git s
 PGO ?= off
 
 .DEFAULT_GOAL := help
-.PHONY: help test raced pure whole hosts check bench fuzz build web browser watching profile scenarios experiments soak calm proofs schema clean
+.PHONY: help test raced pure whole hosts check bench fuzz build web browser watching profile scenarios experiments soak crashes calm proofs schema clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -130,6 +131,9 @@ experiments: build ## repeat the papers' experiments, overnight; QUICK=1 takes m
 
 soak: ## random faults of every kind for hours, every packet accounted for (HOURS)
 	go test ./fabricd/fabric -run Soak -v -count 1 -timeout 0 -weft.soak $(HOURS)h
+
+crashes: ## three switches crash under load beside busy loops, hundreds of times (ROUNDS): every fabric drains
+	go test ./fabricd/fabric -run ThreeCrashes -v -count 1 -timeout 0 -weft.crash-rounds $(ROUNDS)
 
 calm: ## minutes at saturation on a busy machine: nobody is taken for dead (MINUTES)
 	go test ./fabricd/fabric -run TakesNobodyForDead -v -count 1 -timeout 0 -weft.calm $(MINUTES)m

@@ -33,11 +33,13 @@ func (h *Harness) Send(src, dst string) Packet {
 // Path is the path of a traced packet so far.
 func (h *Harness) Path(p Packet) Path { return h.record.path(p) }
 
-// Paths are the paths of traced packets so far, the latest 16,384 of them, in the order in which they were first heard of.
+// Paths are the paths of traced packets so far, the latest 16,384 of them, in the order in which
+// they were first heard of.
 func (h *Harness) Paths() []Path { return h.record.all() }
 
-// Eventually waits until f returns nil, asking again and again, and fails the test with its last error when its patience
-// ends. It asks every millisecond, and of what takes long at every hundredth of that.
+// Eventually waits until f returns nil, asking again and again, and fails the test with its last
+// error when its patience ends. It asks every millisecond, and of what takes long at every
+// hundredth of that.
 func (h *Harness) Eventually(f func() error) {
 	h.t.Helper()
 	w := h.wait(time.Millisecond)
@@ -68,8 +70,8 @@ func (h *Harness) wait(least time.Duration) wait {
 	return wait{h.fabric, ctx, cancel, h.fabric.Now(), least}
 }
 
-// pause waits until it is worth while to look again, or for news: a hundredth of the wait so far, for in virtual time an hour is
-// soon over, and would be spent on looking.
+// pause waits until it is worth while to look again, or for news: a hundredth of the wait so far,
+// for in virtual time an hour is soon over, and would be spent on looking.
 func (w wait) pause(news <-chan struct{}) error {
 	waited := (w.fabric.Now() - w.began).Duration()
 	return w.fabric.Pause(w.ctx, max(w.least, waited/100), news)
@@ -83,8 +85,8 @@ func (h *Harness) gaveUp(err error) string {
 	return err.Error()
 }
 
-// RequireDelivered waits until the packet arrives and returns its path. It fails as soon as the packet is known to be lost
-// or discarded.
+// RequireDelivered waits until the packet arrives and returns its path. It fails as soon as the
+// packet is known to be lost or discarded.
 func (h *Harness) RequireDelivered(p Packet) Path {
 	h.t.Helper()
 	path := h.ended(p)
@@ -94,7 +96,8 @@ func (h *Harness) RequireDelivered(p Packet) Path {
 	return path
 }
 
-// RequireDiscarded waits until the packet is discarded, by the named rule unless it is empty, and returns its path.
+// RequireDiscarded waits until the packet is discarded, by the named rule unless it is empty, and
+// returns its path.
 func (h *Harness) RequireDiscarded(p Packet, rule string) Path {
 	h.t.Helper()
 	path := h.ended(p)
@@ -108,8 +111,8 @@ func (h *Harness) RequireDiscarded(p Packet, rule string) Path {
 	return path
 }
 
-// ended waits until the packet is in one of the accounts. Nobody sees a packet being lost on a wire: it is known once
-// nothing is in flight any more.
+// ended waits until the packet is in one of the accounts. Nobody sees a packet being lost on a
+// wire: it is known once nothing is in flight any more.
 func (h *Harness) ended(p Packet) Path {
 	h.t.Helper()
 	w := h.wait(20 * time.Millisecond)
@@ -134,8 +137,9 @@ func (h *Harness) ended(p Packet) Path {
 	}
 }
 
-// Quiesce stops the traffic, waits until nothing moves any more and returns the ledger. Packets that are left fail the
-// test; a deadlock is named by its cycle.
+// Quiesce stops the traffic, waits until nothing moves any more and returns the ledger. It loses
+// its patience when packets do not become fewer, however long all of them take. Packets that are
+// left fail the test; a deadlock is named by its cycle.
 func (h *Harness) Quiesce() fabric.Ledger {
 	h.t.Helper()
 	l, err := h.quiesce()
@@ -159,7 +163,17 @@ func (h *Harness) QuiesceStuck() *fabric.StuckError {
 func (h *Harness) quiesce() (fabric.Ledger, error) {
 	h.t.Helper()
 	h.SetTraffic("none")
-	ctx, cancel := h.fabric.WithTimeout(context.Background(), h.cfg.patience)
+	for left := h.fabric.Ledger().InFlight; ; {
+		l, err := h.quiesceFor(h.cfg.patience)
+		if err == nil || !errors.Is(err, context.DeadlineExceeded) || l.InFlight >= left {
+			return l, err
+		}
+		left = l.InFlight // a machine with much else to do takes its time to carry what has gathered
+	}
+}
+
+func (h *Harness) quiesceFor(d time.Duration) (fabric.Ledger, error) {
+	ctx, cancel := h.fabric.WithTimeout(context.Background(), d)
 	defer cancel()
 	return h.fabric.Quiesce(ctx)
 }
@@ -167,8 +181,8 @@ func (h *Harness) quiesce() (fabric.Ledger, error) {
 // Check is a condition on the ledger.
 type Check func(fabric.Ledger) error
 
-// RequireLedger quiesces the fabric and requires that the ledger balances, that nothing is left in flight, that all credits
-// are home and that all checks hold.
+// RequireLedger quiesces the fabric and requires that the ledger balances, that nothing is left in
+// flight, that all credits are home and that all checks hold.
 func (h *Harness) RequireLedger(checks ...Check) fabric.Ledger {
 	h.t.Helper()
 	l := h.Quiesce()
@@ -220,8 +234,8 @@ func (h *Harness) replay() string {
 	return fmt.Sprintf("run it again: go test -run '%s' -count=1 -weft.seed=%d", strings.Join(parts, "/"), h.cfg.opts.Seed)
 }
 
-// Pause lets so much time pass on the fabric's clock. Use it in virtual time, where nothing else passes any; live, wait for what
-// is to happen with Eventually.
+// Pause lets so much time pass on the fabric's clock. Use it in virtual time, where nothing else
+// passes any; live, wait for what is to happen with Eventually.
 func (h *Harness) Pause(d time.Duration) {
 	h.t.Helper()
 	if err := h.fabric.Pause(context.Background(), d, nil); err != nil {

@@ -127,6 +127,18 @@ func TestPatienceInVirtualTimeIsVirtual(t *testing.T) {
 }
 
 // A harness that waits for what cannot come says so when its patience ends, however long that is.
+// A machine that carries little takes longer than anybody's patience to carry what has gathered; what becomes less is not stuck.
+func TestAFabricThatTakesItsTimeIsDrained(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, tree, harness.Virtual(), harness.Patience(50*time.Millisecond), harness.Links(fabric.LinkOptions{Rate: 256_000, Paced: true}))
+	for range 400 { // a thousand go over a link in a second
+		h.Send("n000", "n111")
+	}
+	began := h.Fabric().Now()
+	require.EqualValues(t, 400, h.RequireLedger().Delivered)
+	require.Greater(t, h.Fabric().Now()-began, 300*weft.Millisecond)
+}
+
 func TestWaitingInVirtualTimeEndsWithWhatItWaitedFor(t *testing.T) {
 	t.Parallel()
 	text, failed := failing(t, "TestMine", func(t testing.TB) {

@@ -10,8 +10,7 @@ import (
 
 // Memory is the transport within one process, without a broker: Send puts a copy of the frame into the inbox. It has no
 // goroutines. Frames with packets find room, for each has a credit: an inbox full of them is our own bug, since nobody else can send, and
-// panics. Those without packets, of which a receiver that gets no processor for long may owe any number, leave half of it to them: what is
-// beyond is lost, as [Stats].Full counts, which the next hello makes up for.
+// panics. Those without packets leave room to them, see crowded.
 type Memory struct {
 	mu     sync.RWMutex // links, closed; the order is mu before memLink.mu
 	links  map[end]*memLink
@@ -138,7 +137,7 @@ func (l *memLink) Send(frame []byte) error {
 	case l.inbox == nil:
 		l.stats.Unknown++
 		msg.Release()
-	case len(l.inbox) >= max(1, cap(l.inbox)/2) && !l.carries(frame):
+	case l.crowded(frame):
 		l.stats.Full++
 		msg.Release()
 	default:
@@ -153,15 +152,15 @@ func (l *memLink) Send(frame []byte) error {
 	return nil
 }
 
-// carries reports whether a frame has packets that the receiver will take.
-func (l *memLink) carries(frame []byte) bool {
-	f := frames.Get().(*weft.Frame)
-	defer frames.Put(f)
-	return DecodeFrame(f, l.sum, frame) == nil && len(f.Packets) > 0
+// crowded reports whether a frame is to be dropped so that the inbox keeps room for others: it has no
+// packets that the receiver will take. The caller holds mu.
+func (l *memLink) crowded(frame []byte) bool {
+	if !crowded(l.inbox) {
+		return false
+	}
+	packets, err := packetsIn(l.sum, frame)
+	return err != nil || packets == 0
 }
-
-// frames are for looking into frames, which happens rarely.
-var frames = sync.Pool{New: func() any { return new(weft.Frame) }}
 
 // Ready implements Transport; listening takes effect at once.
 func (m *Memory) Ready(context.Context) error { return nil }

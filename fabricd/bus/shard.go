@@ -259,6 +259,12 @@ func (s *shard) deliverOnDemux(msg *nats.Msg) Event {
 		l.recvCut.Add(1)
 		return Event{}
 	}
+	if crowded(l.inbox) {
+		if packets, err := packetsIn(l.d.Sum(), msg.Data); err == nil && packets == 0 {
+			l.full.Add(1)
+			return Event{}
+		}
+	}
 	select {
 	case l.inbox <- Message{Data: msg.Data}: // nats.go made a copy for us, so there is nothing to release
 		l.delivered.Add(1)

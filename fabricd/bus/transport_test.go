@@ -271,25 +271,38 @@ func TestMemoryDoesNotAllocate(t *testing.T) {
 }
 
 // A receiver that gets no processor is owed hellos without end; packets find room beside them.
-func TestMemoryHellosLeaveRoomForPackets(t *testing.T) {
-	m := bus.NewMemory()
-	d := bus.Direction{From: "s0", FromPort: 1, To: "s1", ToPort: 0}
-	inbox := make(chan bus.Message, 8)
-	require.NoError(t, m.Listen(d, inbox))
-	s, err := m.Sender(d)
-	require.NoError(t, err)
-	hello := bus.AppendFrame(nil, d.Sum(), &weft.Frame{From: 1, VCs: 1})
-	for range 20 {
-		require.NoError(t, s.Send(hello))
+func TestHellosLeaveRoomForPackets(t *testing.T) {
+	t.Parallel()
+	memory := bus.NewMemory()
+	events := newRecorder()
+	nats := openNATS(t, bus.NATSConfig{Broker: startBroker(t, bus.BrokerConfig{NoListen: true}), Shards: 1})
+	nats.Watch(events.record)
+	for name, tr := range map[string]bus.Transport{"memory": memory, "nats": nats} {
+		t.Run(name, func(t *testing.T) {
+			inbox, after := listen(t, tr, hop(0), 8), listen(t, tr, hop(1), 8)
+			s := sender(t, tr, hop(0))
+			ready(t, tr)
+			arrived := func() { // what was sent before: links of a shard share its connection
+				t.Helper()
+				require.NoError(t, sender(t, tr, hop(1)).Send([]byte("fence")))
+				require.Equal(t, "fence", next(t, after))
+			}
+			hello := bus.AppendFrame(nil, hop(0).Sum(), &weft.Frame{From: 1, VCs: 1})
+			for range 20 {
+				require.NoError(t, s.Send(hello))
+			}
+			arrived()
+			require.Len(t, inbox, 4)
+			packets := bus.AppendFrame(nil, hop(0).Sum(), &weft.Frame{From: 1, VCs: 1, Packets: make([]weft.Header, 1)})
+			for range 4 {
+				require.NoError(t, s.Send(packets))
+			}
+			arrived()
+			require.Len(t, inbox, 8)
+			require.EqualValues(t, 16, tr.Stats().Full)
+			require.Empty(t, events.kinds(0), "nothing is lost that a hello does not make up for")
+		})
 	}
-	require.Len(t, inbox, 4)
-	packets := bus.AppendFrame(nil, d.Sum(), &weft.Frame{From: 1, VCs: 1, Packets: make([]weft.Header, 1)})
-	for range 4 {
-		require.NoError(t, s.Send(packets))
-	}
-	require.Len(t, inbox, 8)
-	require.Panics(t, func() { _ = s.Send(packets) })
-	require.EqualValues(t, 17, m.Stats().Full)
 }
 
 // Only our own code can fill an inbox in memory.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/switchd"
 )
 
 // progress is a fingerprint of everything that moves: while packets travel, it changes.
@@ -46,8 +48,9 @@ func (e *StuckError) Error() string {
 	return "nothing moves but " + e.Left.tell(e.Ledger)
 }
 
-// stuckLooks is how often nothing must have moved, a tick apart, before the fabric counts as stuck: on a machine that did not
-// run us for a while, time alone says nothing.
+// stuckLooks is how often nothing must have moved, a tick apart and with nothing on its way, before
+// the fabric counts as stuck: on a machine that did not run us for a while, time alone says
+// nothing.
 const stuckLooks = 50
 
 // Quiesce waits until nothing moves any more and returns the ledger. The caller has stopped the traffic. Packets that are
@@ -66,6 +69,7 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 	patience := f.patience()
 	began := f.Now()
 	last, since, looks := moves(), began, 0
+	way := onItsWay{live: f.live}
 	for {
 		if done() {
 			return f.Ledger(), nil
@@ -78,7 +82,9 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 			return l, &NotDrainedError{Ledger: l, After: (f.Now() - began).Duration(), Left: f.left(), Err: err}
 		}
 		if p := moves(); p != last {
-			last, since, looks = p, f.Now(), 0
+			last, since, looks, way = p, f.Now(), 0, onItsWay{live: f.live}
+		} else if way.held(ctx) {
+			since, looks = f.Now(), 0
 		} else if looks++; looks > stuckLooks && (f.Now()-since).Duration() > patience+f.timers() {
 			l := f.Ledger()
 			if over(l) {
@@ -89,8 +95,34 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 	}
 }
 
-// glance is how long after one look at the fabric the next is worth while, of somebody who has waited so long. In virtual time
-// hours pass while a look is taken, so looks come at every hundredth of what was waited.
+// onItsWay tells whether what does not move in a live fabric may move yet: because goroutines here
+// that have something to do have not run, or because the transport holds frames up. A broker in a
+// process of its own, on a machine that has other things to do, may do so for seconds.
+type onItsWay struct {
+	live   *live             // nil: time is virtual, and nothing runs beside whoever looks
+	asked  bool              // since something has moved
+	behind []*switchd.Driver // those that have not been seen with nothing to do since
+}
+
+// held reports whether that may be so. Otherwise, what was sent when it was called has come
+// through.
+func (w *onItsWay) held(ctx context.Context) bool {
+	if w.live == nil {
+		return false
+	}
+	if !w.asked {
+		w.asked, w.behind = true, w.live.machine.Drivers()
+	}
+	w.behind = slices.DeleteFunc(w.behind, func(d *switchd.Driver) bool { return !d.Behind() })
+	if len(w.behind) > 0 {
+		return true
+	}
+	return errors.Is(w.live.transport.Ready(ctx), context.DeadlineExceeded) // what a lost connection held is lost
+}
+
+// glance is how long after one look at the fabric the next is worth while, of somebody who has
+// waited so long. In virtual time hours pass while a look is taken, so looks come at every
+// hundredth of what was waited.
 func (f *Fabric) glance(waited weft.Time) time.Duration {
 	switch {
 	case len(f.parts) > 0:
@@ -104,8 +136,9 @@ func (f *Fabric) glance(waited weft.Time) time.Duration {
 // partGlance is how long that is where a look has parts add up thousands of nodes. Chosen by us.
 const partGlance = 10 * time.Millisecond
 
-// timers is how long registers may still keep packets blocked that their expiry sets free: nothing when none runs. A packet
-// that is blocked for good may write its register anew whenever it is routed, so they get two rounds and no more.
+// timers is how long registers may still keep packets blocked that their expiry sets free: nothing
+// when none runs. A packet that is blocked for good may write its register anew whenever it is
+// routed, so they get two rounds and no more.
 func (f *Fabric) timers() (most time.Duration) {
 	for _, s := range f.here.switches {
 		most = max(most, 2*s.timers().Duration())
@@ -121,13 +154,15 @@ func (f *Fabric) idle() bool {
 	if f.holdsPackets() {
 		return false
 	}
-	// A balanced ledger with nothing in flight is not fooled by packets that moved while it was read: they would be missing.
+	// A balanced ledger with nothing in flight is not fooled by packets that moved while it was
+	// read: they would be missing.
 	l := f.Ledger()
 	return l.InFlight == 0 && l.Balanced
 }
 
-// patience is how long nothing must move before the fabric counts as stuck: far longer than a packet takes over a link, and
-// than a machine with more to do than it can was seen to let the frames of a broker wait (0.4 s).
+// patience is how long nothing must move before the fabric counts as stuck: far longer than a
+// packet takes over a link. That this machine or the broker is slow is another matter, see
+// onItsWay.
 func (f *Fabric) patience() time.Duration {
 	d := time.Second
 	if f.opts.Link.Paced {

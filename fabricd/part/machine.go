@@ -117,6 +117,15 @@ func (m *Machine) wire(n weft.Node, ports int) ([]switchd.Wire, error) {
 // Driver is the driver of a node, nil of one that is not among those of the machine.
 func (m *Machine) Driver(n weft.Node) *switchd.Driver { return m.drivers[n] }
 
+// Drivers are those of all nodes.
+func (m *Machine) Drivers() []*switchd.Driver {
+	list := make([]*switchd.Driver, len(m.cfg.Nodes))
+	for i, n := range m.cfg.Nodes {
+		list[i] = m.drivers[n]
+	}
+	return list
+}
+
 // Inbox is where frames for an end arrive. The machine goes on listening there.
 func (m *Machine) Inbox(e weft.End) chan bus.Message { return m.wires[e.Node][e.Port].Inbox }
 

@@ -252,6 +252,17 @@ func (d *Driver) Late(p weft.PortID, slack, within time.Duration) bool {
 	return due != 0 && now-due > by || busy != 0 && now-busy > by || late != 0 && now-late < weft.FromDuration(within)
 }
 
+// Behind reports whether something waits for a goroutine of the driver to run: a frame for a receiver, or
+// for a transmitter that it has been woken. A core of which nothing moves may then move yet.
+func (d *Driver) Behind() bool {
+	for p := range d.wakes {
+		if len(d.cfg.Wires[p].Inbox) > 0 || d.inHand[p].Load() || d.cfg.Wires[p].Out != nil && len(d.wakes[p]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // lateBy is what counts as late when Late is asked about what has been.
 const lateBy = 10 * weft.Millisecond
 

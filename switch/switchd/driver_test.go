@@ -1,6 +1,7 @@
 package switchd
 
 import (
+	"context"
 	"runtime"
 	"sync"
 	"testing"
@@ -39,6 +40,32 @@ func TestNoFrameExceedsTheBatch(t *testing.T) {
 		})
 		r.stop()
 	}
+}
+
+// A driver whose goroutines do not run is behind with what has arrived.
+func TestADriverIsBehindUntilItsReceiverHasRun(t *testing.T) {
+	t.Parallel()
+	m := bus.NewMemory()
+	d := bus.Direction{From: "s0", To: "s1"}
+	out, err := m.Sender(d)
+	require.NoError(t, err)
+	back, err := m.Sender(d.Reverse())
+	require.NoError(t, err)
+	inbox := make(chan bus.Message, 4)
+	require.NoError(t, m.Listen(d.Reverse(), inbox))
+	driver := New(Config{Core: &fake{}, Wires: []Wire{{Out: out, Inbox: inbox}}, Clock: func() weft.Time { return 0 }})
+	require.False(t, driver.Behind())
+	require.NoError(t, back.Send(bus.AppendFrame(nil, d.Reverse().Sum(), &weft.Frame{VCs: 1, Packets: make([]weft.Header, 1)})))
+	require.True(t, driver.Behind())
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		driver.Run(ctx)
+	}()
+	require.Eventually(t, func() bool { return !driver.Behind() }, patience, time.Millisecond)
+	stop()
+	<-ended
 }
 
 // observer keeps what it hears.
