@@ -139,7 +139,9 @@ func managed(ctx context.Context, c bus.ClientConfig, method string, log *slog.L
 // chooseManager settles how a fabric is managed, and whether its routing is run as tables for that.
 func (u *upFlags) chooseManager(g *topology.Graph) (manage.Method, error) {
 	if u.manager == manage.Auto || u.manager == "" {
-		return manage.For(u.routing, g), nil
+		m, why := manage.For(u.routing, g)
+		u.unmanaged = why
+		return m, nil
 	}
 	m, err := manage.Parse(u.manager)
 	if err != nil {

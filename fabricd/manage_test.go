@@ -115,3 +115,41 @@ func TestAnOperatorUploadsNothing(t *testing.T) {
 	}
 	u.end(t)
 }
+
+// Tables of OpenSM's torus-2QoS move packets between layers. Nothing is loaded on a fabric in which nothing is dead, and dqr, which would lose these packets,
+// says so before anything runs.
+func TestTablesThatMovePacketsBetweenLayersAreLeftAlone(t *testing.T) {
+	ownRegistry(t)
+	at, err := filepath.Abs("subnet/opensm/testdata/torus5")
+	require.NoError(t, err)
+	tables := "tables:" + at + "-lfts.dump.gz,sl2vl=" + at + "-sl2vl.dump.gz,path-sl=" + at + "-path-sl.txt"
+	const because = "moves packets for host0 from layer 0 to layer 1"
+	for _, x := range []struct {
+		method, refused string
+	}{{"auto", ""}, {"engine:lash", ""}, {"none", ""}, {"dqr", because}} {
+		file := filepath.Join(folder(t, map[string]string{"x.yaml": "name: x\ntopology: " + at + ".net\nfirmware: " + tables + `
+link: {rate: 1000000}
+liveness: {interval: off}
+manager: {method: ` + x.method + `}
+traffic: uniform:0.3
+duration: 100ms
+expect: {discarded: 0, lost_at_most: 0}
+`}), "x.yaml")
+		for _, how := range []string{"--virtual", "--live"} {
+			out, errs, code := fabricd(t, "run", how, file)
+			if x.refused == "" {
+				require.Zero(t, code, "%s %s: %s %s", x.method, how, out, errs)
+				continue
+			}
+			require.NotZero(t, code, "%s %s: %s", x.method, how, out)
+			require.Contains(t, errs, "method dqr: reconfiguration of "+tables)
+			require.Contains(t, errs, x.refused)
+		}
+	}
+	u := launch(t, "--topology", at+".net", "--routing", tables, "--traffic", "uniform:0.1")
+	says(t, &u.errs, "no subnet manager, the tables stay as they are: method dqr: ")
+	says(t, &u.errs, because)
+	u.end(t)
+	refused(t, because, "up", "--topology", at+".net", "--routing", tables, "--manager", "dqr")
+	refused(t, because, "reroute", "--topology", at+".net", "--engine", tables, "--all")
+}

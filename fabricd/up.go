@@ -32,6 +32,8 @@ import (
 type upFlags struct {
 	name, topology, routing, traffic, broker, manager string
 
+	unmanaged error // why there is no manager though one was to be chosen; nil: there is, or needs none
+
 	agents        string
 	topologyGiven bool     // else what runs on agents is led on
 	given         []string // names of flags
@@ -91,7 +93,7 @@ func upCommand() *cobra.Command {
 	f.StringVar(&u.name, "name", "weft", "name of the fabric, as linkmon finds it")
 	f.StringVarP(&u.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
 	routingFlag(f, &u.routing, ", none to forward nothing")
-	f.StringVar(&u.manager, "manager", manage.Auto, "subnet manager, which replaces tables after faults: "+manage.Syntax()+"; auto: ddrc in fat trees, dqr for other deterministic tables, direct in meshes and tori with mechanisms, engine for adaptive ones, none for rules")
+	f.StringVar(&u.manager, "manager", manage.Auto, "subnet manager, which replaces tables after faults: "+manage.Syntax()+"; auto: ddrc in fat trees, dqr for other deterministic tables that it can keep, direct in meshes and tori with mechanisms, engine for adaptive ones, none for rules")
 	f.StringVar(&u.traffic, "traffic", "uniform:0.2", "what every NIC injects: PATTERN:LOAD[,OPTION=...], load a share of the link rate; see above")
 	u.server.Flags(f)
 	f.StringVar(&u.agents, "agents", "", "run on the `agents` of other hosts, all or some by name as h1,h2, instead of in this process; see fabricd agent")

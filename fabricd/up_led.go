@@ -118,6 +118,8 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 				fmt.Fprintln(r.stderr, "fabricd: subnet manager: "+err.Error())
 			}
 		})
+	} else if r.unmanaged != nil {
+		fmt.Fprintf(r.stderr, "fabricd: no subnet manager, the tables stay as they are: %v\n", r.unmanaged)
 	}
 	why := error(nil)
 	select {

@@ -67,9 +67,6 @@ func Attach(f *fabric.Fabric, routing string, m manage.Method, vcs int, d Delays
 	for s := range v.has {
 		v.has[s] = firmware.FirstVersion
 	}
-	if len(p.Now().Patches()) > 0 { // the method begins with other tables than the routing; nothing has been sent yet
-		v.tell(p.Now())
-	}
 	p.Settled()
 	f.OnPorts(v.heard)
 	return func() { v.over = true }, nil

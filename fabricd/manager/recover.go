@@ -46,7 +46,10 @@ func (m *Manager) recover(ctx context.Context) error {
 		return err
 	}
 	if method == nil {
-		chosen := manage.For(m.charter.Routing, g)
+		chosen, why := manage.For(m.charter.Routing, g)
+		if why != nil {
+			return why
+		}
 		if method = &chosen; !chosen.On() {
 			return fmt.Errorf("%s: nothing to manage: it has no tables, or goes round what is dead by itself: name a method, as %s", m.charter.Routing, manage.Syntax())
 		}
@@ -127,27 +130,21 @@ func (m *Manager) begin(ctx context.Context, h head, found bool) error {
 	return m.first(ctx)
 }
 
-// first does what there is to do before anything is dead: the job of the first version, if there is one.
+// first does what there is to do before anything is dead: nothing, where the switches have what the routing begins with.
 func (m *Manager) first(ctx context.Context) error {
 	m.told, m.settled = true, true
-	foreign := slices.ContainsFunc(m.has, func(v uint64) bool { return v != firmware.FirstVersion })
-	if len(m.planner.Now().Patches()) == 0 && !foreign {
+	if !slices.ContainsFunc(m.has, func(v uint64) bool { return v != firmware.FirstVersion }) {
 		return m.cfg.Fabric.Resume(ctx) // the one before may have gone before it told any switch, and its state with it
 	}
-	// The method begins with other tables than the routing, or the switches have tables of a manager whose state is lost: that is a job of its own,
-	// for which nothing is dead.
+	// The switches have tables of a manager whose state is lost: to give them those of the routing again is a job of its own.
 	ports, err := m.cfg.Fabric.Ports(ctx)
 	if err != nil {
 		return err
 	}
 	plan := m.planner.Now()
-	j := job{Version: m.version + 1, Static: plan.Static || foreign, Began: ports.At, Planned: ports.At, Told: true, Settled: true}
-	j.tell(&plan.Rounds[0])
-	if foreign {
-		j.Tells = nil
-		for s := range m.want {
-			j.Tells, m.want[s], m.known[s] = append(j.Tells, weft.SwitchID(s)), j.Version, false
-		}
+	j := job{Version: m.version + 1, Static: true, Began: ports.At, Planned: ports.At, Told: true, Settled: true}
+	for s := range m.want {
+		j.Tells, m.want[s], m.known[s] = append(j.Tells, weft.SwitchID(s)), j.Version, false
 	}
 	if _, err := m.cfg.State.Create(ctx, keyOf(j.Version), encode(j)); err != nil {
 		return fmt.Errorf("version %d cannot be written down: %w", j.Version, err)

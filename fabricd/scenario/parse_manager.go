@@ -29,7 +29,7 @@ func (p *parser) manager(m *Manager, s *Scenario) {
 		return
 	}
 	if m.Method == manage.Auto {
-		s.Manager = manage.For(s.Firmware, g)
+		s.Manager, _ = manage.For(s.Firmware, g)
 		return
 	}
 	method, err := manage.Parse(m.Method)

@@ -15,8 +15,8 @@ const maxEntries = 1 << 28
 const broken int32 = -2
 
 // New prepares: it finds the dependencies in force and makes a channel list of each layer (section III). With SwitchFlows it connects the switches
-// too. The routing must be deterministic, keep each packet in its layer and be free from cycles of dependencies; an error says which of
-// these is not so, or that there is too much of it. It is not changed, and must not be while the reconfiguration is used.
+// too. The routing must be deterministic, keep each packet in its layer, forward packets of all NICs of a switch alike and be free from cycles of
+// dependencies; an error says which of these is not so, or that there is too much of it. It is not changed, and must not be while the reconfiguration is used.
 func New(routing *layered.Routing, o Options) (*Reconfiguration, error) {
 	if routing.Kind != layered.Deterministic {
 		return nil, fmt.Errorf("reconfiguration of %s: packets choose among several ways, and channel lists are made of one way each: take a deterministic routing, as updn or lash",
@@ -32,7 +32,7 @@ func New(routing *layered.Routing, o Options) (*Reconfiguration, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reconfiguration{o: o, w: w, engine: routing, dead: make([]bool, len(w.to)), fresh: make([]bool, len(w.to)), gone: make([]bool, len(g.NICs)), part: make([]int32, w.n), find: newFinder(w)}
+	r := &Reconfiguration{o: o, w: w, engine: routing, built: routing, dead: make([]bool, len(w.to)), fresh: make([]bool, len(w.to)), gone: make([]bool, len(g.NICs)), part: make([]int32, w.n), find: newFinder(w)}
 	for d := range weft.NICID(len(g.NICs)) {
 		s, p := g.SwitchOf(d)
 		for path := range routing.Tables.Paths() {
@@ -144,6 +144,9 @@ func (r *Reconfiguration) readPaths(y *layer, k int, l weft.VC) error {
 			path = append(path, c)
 			c = next[c]
 		}
+		if err := r.keepsTo(t, s, path, l); err != nil {
+			return err
+		}
 		if c == broken || len(path) > len(w.to) || first[s] == none {
 			r.mask[k*w.n+int(s)] &^= 1 << l
 			continue
@@ -164,6 +167,46 @@ func (r *Reconfiguration) readPaths(y *layer, k int, l weft.VC) error {
 		}
 	}
 	r.scratch.path = path
+	return nil
+}
+
+// keepsTo says what a channel list cannot have of a path that begins at switch s: it leaves its layer, or has several ways, or another one by another port of the NICs.
+func (r *Reconfiguration) keepsTo(t *target, s int32, path []int32, l weft.VC) error {
+	w, nic := r.w, weft.NICID(t.node.Index)
+	if t.node.IsSwitch() {
+		return nil
+	}
+	refuse := func(at int32, what string) error {
+		return fmt.Errorf("reconfiguration of %s: switch %s %s: a channel list is of packets that stay in one layer and have one way, and their paths would be lost: leave the tables as they are, or take a routing that keeps to layers, as lash or updn",
+			r.engine.Engine, w.g.Switches[at].Name, what)
+	}
+	check := func(at int32, in weft.PortID) error {
+		switch hops := r.engine.Tables.Choices(weft.SwitchID(at), nic, t.path, in, l); {
+		case at == t.home:
+		case len(hops) > 1:
+			return refuse(at, fmt.Sprintf("forwards packets for %s by any of %d ways", w.g.NICs[nic].Name, len(hops)))
+		case len(hops) == 1 && hops[0].Port != weft.NoPort && hops[0].In(l) != l:
+			return refuse(at, fmt.Sprintf("moves packets for %s from layer %d to layer %d", w.g.NICs[nic].Name, l, hops[0].In(l)))
+		}
+		return nil
+	}
+	first := r.entry(t, s, r.engine.Injected(weft.SwitchID(s)), l)
+	for port, role := range w.g.Place(weft.SwitchID(s)).Roles {
+		if role != weft.RoleNIC {
+			continue
+		}
+		if err := check(s, weft.PortID(port)); err != nil {
+			return err
+		}
+		if r.entry(t, s, weft.PortID(port), l) != first {
+			return refuse(s, fmt.Sprintf("forwards packets for %s by which of its NICs they come from", w.g.NICs[nic].Name))
+		}
+	}
+	for _, c := range path {
+		if err := check(w.to[c], w.port[w.back[c]]); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -29,7 +29,7 @@ type Reconfiguration struct {
 	pending    []drop // uses of turns that last until Settle
 	find       *finder
 
-	built  *layered.Routing // made last; its tables and assignment are not of now in
+	built  *layered.Routing // made last, at first the engine's; its tables and assignment are not of now in
 	stale  []entry          // where entries have changed since, but for the last change
 	resent []weft.SwitchID  // and what switches send by
 

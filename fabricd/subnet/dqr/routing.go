@@ -10,8 +10,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// Routing are the tables and the assignment in force. Entries that no packet asks are what they were before, or what the engine had. Flows between
-// switches are not in them. Of switches at which nothing has changed they share storage with those that Routing returned before.
+// Routing are the tables and the assignment in force: those of the engine with what has changed since. Flows between switches are not in
+// them. Of switches at which nothing has changed they share storage with those that Routing returned before.
 func (r *Reconfiguration) Routing() (*layered.Routing, error) {
 	routing, err := r.tables()
 	if err == nil {
@@ -20,11 +20,8 @@ func (r *Reconfiguration) Routing() (*layered.Routing, error) {
 	return routing, err
 }
 
-// tables makes those in force of the last that were built, and all if there are none.
+// tables makes those in force of the last that were built.
 func (r *Reconfiguration) tables() (*layered.Routing, error) {
-	if r.built == nil {
-		return r.whole()
-	}
 	paths, list := r.engine.Tables.Paths(), r.spots()
 	out := *r.built
 	out.Unroutable = r.unroutable
@@ -38,7 +35,7 @@ func (r *Reconfiguration) tables() (*layered.Routing, error) {
 	var hops []firmware.Hop
 	for _, x := range list {
 		t := &r.targets[x.target]
-		_, hops = r.row(nil, hops[:0], int(x.layer), int(x.target), x.at)
+		hops = r.row(hops[:0], int(x.layer), int(x.target), x.at)
 		n, err := out.Tables.Row(weft.SwitchID(x.at), hops)
 		if err == nil {
 			err = out.Tables.SetAddress(weft.SwitchID(x.at), weft.VC(x.layer), weft.NICID(t.node.Index), int(t.path), n)
@@ -61,7 +58,8 @@ type spot struct {
 	at, layer, target int32
 }
 
-// spots are those that may have changed since tables were built last, by the last change or before.
+// spots are those that may have changed since tables were built last, by the last change or before. Where the tables have one row for all layers,
+// so do spots. At its own switch a target is not forwarded otherwise than the engine has it.
 func (r *Reconfiguration) spots() []spot {
 	w, nics := r.w, len(r.w.g.NICs)*r.engine.Tables.Paths()
 	var list []spot
@@ -73,7 +71,10 @@ func (r *Reconfiguration) spots() []spot {
 			} else {
 				x.target, x.at = e.at/int32(len(w.to)), w.to[e.at%int32(len(w.to))]
 			}
-			if int(x.target) < nics {
+			if !r.engine.Tables.PerLayer() {
+				x.layer = 0
+			}
+			if int(x.target) < nics && x.at != r.targets[x.target].home {
 				list = append(list, x)
 			}
 		}
@@ -100,95 +101,50 @@ func (r *Reconfiguration) noteSenders() {
 
 // keepStale remembers what the last change has changed, before another begins.
 func (r *Reconfiguration) keepStale() {
-	if r.built != nil {
-		r.stale, r.resent = append(r.stale, r.scratch.journal...), append(r.resent, r.scratch.senders...)
-	}
+	r.stale, r.resent = append(r.stale, r.scratch.journal...), append(r.resent, r.scratch.senders...)
 }
 
-// whole makes all tables.
-func (r *Reconfiguration) whole() (*layered.Routing, error) {
-	w, paths, old := r.w, r.engine.Tables.Paths(), r.engine.Tables
-	ports := make([]int, w.n)
-	for i, s := range w.g.Switches {
-		ports[i] = s.Ports
+// row is how switch s, not its home, forwards packets for target k: a hop per port that they come in by, and one for packets that enter the layer here; or
+// per port and layer, in tables with one row for all layers; one hop alone if all are alike.
+func (r *Reconfiguration) row(hops []firmware.Hop, l, k int, s int32) []firmware.Hop {
+	w, tables, end := r.w, r.engine.Tables, l+1
+	if !tables.PerLayer() {
+		end = tables.VCs()
 	}
-	tables, err := firmware.NewTablesOf(firmware.TablesShape{VCs: len(r.layers), NICs: len(w.g.NICs), Paths: paths, PerLayer: true, Ports: ports})
-	if err != nil {
-		return nil, err
-	}
-	var key []byte
-	var hops []firmware.Hop
-	for s := range int32(w.n) {
-		rows := make(map[string]int)
-		for l := range r.layers {
-			for k := range len(w.g.NICs) * paths {
-				t := &r.targets[k]
-				key, hops = r.row(key[:0], hops[:0], l, k, s)
-				n, ok := rows[string(key)]
-				if !ok {
-					if n, err = tables.AddRow(weft.SwitchID(s), hops); err != nil {
-						return nil, err
-					}
-					rows[string(key)] = n
-				}
-				if err := tables.SetAddress(weft.SwitchID(s), weft.VC(l), weft.NICID(t.node.Index), int(t.path), n); err != nil {
-					return nil, err
-				}
-			}
-		}
-		if d := old.Sequence(weft.SwitchID(s)); d != nil {
-			if err := tables.SetSequence(weft.SwitchID(s), d); err != nil {
-				return nil, err
-			}
-		}
-	}
-	all := make([]weft.SwitchID, w.n)
-	for s := range all {
-		all[s] = weft.SwitchID(s)
-	}
-	assignment, err := r.engine.Assignment.Edited(all, len(r.layers), paths, r.sendingBy())
-	if err != nil {
-		return nil, fmt.Errorf("reconfiguration of %s: %w", r.engine.Engine, err)
-	}
-	out := *r.engine
-	out.Tables, out.Assignment = tables, assignment
-	out.Unroutable = r.unroutable
-	return &out, nil
-}
-
-// row is how switch s forwards packets for target k: a hop per port that they come in by, and one for packets that enter the layer here; one hop alone
-// if all are alike. The key is what tells it from others.
-func (r *Reconfiguration) row(key []byte, hops []firmware.Hop, l, k int, s int32) ([]byte, []firmware.Hop) {
-	w, y, t := r.w, r.layers[l], &r.targets[k]
-	first := r.hop(y.first[k*w.n+int(s)])
-	if s == t.home {
-		first = firmware.Hop{Port: t.port, VC: firmware.SameVC}
-	}
-	alike := true
 	for i := w.ports[s]; i < w.ports[s+1]; i++ {
-		h := first
-		if c := w.out[i]; c != none && s != t.home {
-			h = r.hop(r.step(y, k, w.back[c]))
+		for at := l; at < end; at++ {
+			next := none
+			switch c := w.out[i]; {
+			case at >= len(r.layers): // the tables have more than the engine uses
+			case c != none:
+				next = r.step(r.layers[at], k, w.back[c])
+			default:
+				next = r.layers[at].first[k*w.n+int(s)]
+			}
+			hops = append(hops, r.hop(next, k, s, weft.PortID(i-w.ports[s]), weft.VC(at)))
 		}
-		alike = alike && h == first
-		hops = append(hops, h)
 	}
-	hops = append(hops, first)
-	if alike {
-		hops = hops[:1]
+	if tables.PerLayer() {
+		hops = append(hops, r.hop(r.layers[l].first[k*w.n+int(s)], k, s, weft.NoPort, weft.VC(l)))
 	}
-	for _, h := range hops {
-		key = append(key, byte(h.Port), byte(h.Port>>8))
+	for _, h := range hops[1:] {
+		if h != hops[0] {
+			return hops
+		}
 	}
-	return key, hops
+	return hops[:1]
 }
 
-// hop is the one onto a channel; there is none for what is less.
-func (r *Reconfiguration) hop(c int32) firmware.Hop {
-	if c < 0 {
-		return firmware.Hop{Port: weft.NoPort}
+// hop is the one onto a channel; where there is none, what the engine has for packets that come in by a port of the switch.
+func (r *Reconfiguration) hop(c int32, k int, s int32, in weft.PortID, l weft.VC) firmware.Hop {
+	if c >= 0 {
+		return firmware.Hop{Port: r.w.port[c], VC: firmware.SameVC}
 	}
-	return firmware.Hop{Port: r.w.port[c], VC: firmware.SameVC}
+	t := &r.targets[k]
+	if hops := r.engine.Tables.Choices(weft.SwitchID(s), weft.NICID(t.node.Index), t.path, in, l); len(hops) > 0 {
+		return hops[0]
+	}
+	return firmware.Hop{Port: weft.NoPort}
 }
 
 // sendingBy tells what sources send by: as the engine has it where nothing has changed.

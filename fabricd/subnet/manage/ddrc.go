@@ -1,8 +1,11 @@
 package manage
 
 import (
+	"fmt"
+
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
+	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -67,38 +70,41 @@ func (m Method) Routing(name string) (routing string, other bool) {
 
 // For is the method by which a routing is managed unless one is named: none where it has no tables, or its rules go round what is dead
 // themselves; ddrc in fat trees; dqr for deterministic tables; direct where NICs write the way, static as its paper has it; and otherwise the
-// engine again.
-func For(routing string, g *topology.Graph) Method {
+// engine again. Where dqr cannot keep what the tables do it is none, and why says so.
+func For(routing string, g *topology.Graph) (m Method, why error) {
 	e, err := subnet.ByName(routing)
 	switch {
 	case err != nil:
-		return Method{Kind: None}
+		return Method{Kind: None}, nil
 	case e.Mechanisms != nil && *e.Mechanisms != direct.Mechanisms{}:
-		return Method{Kind: Direct}
+		return Method{Kind: Direct}, nil
 	case e.Routes == nil:
-		return Method{Kind: None}
+		return Method{Kind: None}, nil
 	}
 	fw, _, err := e.New(g)
 	if err != nil {
-		return Method{Kind: None}
+		return Method{Kind: None}, nil
 	}
 	if _, ok := fw.(firmware.Programmed); !ok {
-		return Method{Kind: None}
+		return Method{Kind: None}, nil
 	}
 	switch fw.(type) {
 	case firmware.Layered, firmware.LayeredAdaptive, firmware.Escaping:
 		if e.Name == "ftree" {
-			return Method{Kind: DDRC}
+			return Method{Kind: DDRC}, nil
 		}
 	default: // local re-routing beneath up/down tables
-		return Method{Kind: DDRC}
+		return Method{Kind: DDRC}, nil
 	}
 	r, err := e.Routes(g)
 	switch {
 	case err != nil:
-		return Method{Kind: None}
+		return Method{Kind: None}, nil
 	case r.Kind == layered.Deterministic:
-		return Method{Kind: DQR}
+		if _, err := dqr.New(r, dqr.Options{}); err != nil {
+			return Method{Kind: None}, fmt.Errorf("method %s: %w", DQR, err)
+		}
+		return Method{Kind: DQR}, nil
 	}
-	return Method{Kind: Engine}
+	return Method{Kind: Engine}, nil
 }

@@ -200,7 +200,9 @@ func TestDirectIsForRoutingsWithMechanismsAndTheyForIt(t *testing.T) {
 		{"duato:mechanisms=I,adaptive=false", "direct"},
 		{"dimension-order:ring=bubble", "none"},
 	} {
-		require.Equal(t, x[1], manage.For(x[0], torus).String(), x)
+		m, why := manage.For(x[0], torus)
+		require.NoError(t, why)
+		require.Equal(t, x[1], m.String(), x)
 	}
 	for _, x := range [][4]string{
 		{"torus:3x3", "duato", "direct", "knows no way around what is dead: choose one with mechanisms"},

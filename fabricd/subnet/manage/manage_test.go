@@ -291,7 +291,9 @@ func TestTheMethodOfARoutingUnlessOneIsNamed(t *testing.T) {
 		{"kary-ntree:2,3", "hybrid-adaptive", "ddrc"},
 		{"kary-ntree:2,3", "ddrc-source", "ddrc"},
 	} {
-		require.Equal(t, x[2], manage.For(x[1], graph(t, x[0])).String(), x)
+		m, why := manage.For(x[1], graph(t, x[0]))
+		require.NoError(t, why)
+		require.Equal(t, x[2], m.String(), x)
 	}
 }
 
@@ -308,6 +310,75 @@ func TestTreesBeginWithTheTablesThatDDRCPlansFrom(t *testing.T) {
 			require.True(t, firmware.Diff(s.ID, fw.(firmware.Programmed).Program(), p.Now().Program, 1, 2).Empty(), "%s: %s", routing, s.Name)
 		}
 	}
+}
+
+// Whatever the method would compute: there is nothing to tell the switches before something is dead, and when nothing is any more they have again what they
+// began with.
+func TestNoTableIsLoadedWhileNothingIsDead(t *testing.T) {
+	t.Parallel()
+	for _, x := range [][3]string{
+		{"irregular:16,32,3", "lash", "dqr"},
+		{"irregular:16,32,3", "lash", "dqr:entries=destination"},
+		{"irregular:16,32,3", "lash", "engine"},
+		{"irregular:16,32,3", "lash", "engine:updn"},
+		{"irregular:16,32,3", "updn", "dqr"},
+		{"mesh:4x4", "xy", "dqr"},
+		{"mesh:4x4", "xy", "engine:lash"},
+		{"torus:4x4", "e-cube", "dqr"},
+		{"kary-ntree:2,3", "ftree", "ddrc"},
+		{"kary-ntree:2,3", "ftree", "dqr"},
+		{"kary-ntree:2,3", "lash", "ddrc"},
+		{"kary-ntree:2,3", "hybrid", "ddrc"},
+	} {
+		g := graph(t, x[0])
+		p := planner(t, g, x[1], x[2], weft.MaxVCs)
+		fw, _, err := subnet.Firmware(x[1], g)
+		require.NoError(t, err)
+		began := fw.(firmware.Programmed).Program()
+		same := func() {
+			now := p.Now().Program
+			for _, s := range g.Switches {
+				for d := range weft.NICID(len(g.NICs)) {
+					for layer := range weft.VC(began.Tables.VCs()) {
+						for port := range weft.PortID(s.Ports) {
+							require.Equal(t, way(began, s.ID, d, port, layer), way(now, s.ID, d, port, layer), "%v: %s", x, s.Name)
+						}
+					}
+					if began.Assignment != nil {
+						require.Equal(t, began.Assignment.Addresses(s.ID, d), now.Assignment.Addresses(s.ID, d), "%v: %s", x, s.Name)
+					}
+				}
+			}
+		}
+		require.Empty(t, p.Now().Patches(), x)
+		same()
+		p.Settled()
+		var dead subnet.Dead
+		require.Empty(t, plan(t, p, &dead).Patches(), x)
+		dead.AddLink(between(g)[1])
+		cut := plan(t, p, &dead)
+		require.NotEmpty(t, cut.Patches(), x)
+		p.Adopt(cut)
+		p.Settled()
+		dead.Reset()
+		for {
+			back := plan(t, p, &dead)
+			p.Adopt(back)
+			p.Settled()
+			if len(back.Patches()) == 0 || !p.More() {
+				break
+			}
+		}
+		same()
+	}
+}
+
+// way is how a switch forwards packets; one that does not has no entry, or one that leads to no port.
+func way(p firmware.Program, s weft.SwitchID, d weft.NICID, in weft.PortID, layer weft.VC) firmware.Hop {
+	if hop, ok := p.Tables.Lookup(s, d, in, layer); ok && hop.Port != weft.NoPort {
+		return firmware.Hop{Port: hop.Port, VC: hop.In(layer)}
+	}
+	return firmware.Hop{Port: weft.NoPort}
 }
 
 // After each fault, and with several links dead, flows leave the paths of the engine; when all links are back, all return, if not all at once.

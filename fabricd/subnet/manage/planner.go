@@ -53,8 +53,7 @@ func New(g *topology.Graph, routing string, m Method, vcs int) (*Planner, error)
 // Graph is the topology.
 func (p *Planner) Graph() *topology.Graph { return p.g }
 
-// Now is the plan in force: at first what the switches are to begin with. Its patches are what a switch has to be told that has what the
-// routing itself begins with.
+// Now is the plan in force: at first what the switches have, the tables of the routing itself, so that there is nothing to tell them.
 func (p *Planner) Now() *Plan { return p.now }
 
 // Method is how it plans.

@@ -15,6 +15,7 @@ import (
 type tables struct {
 	g       *topology.Graph
 	compute computer
+	home    *result // what the switches begin with, and have again when nothing is dead
 
 	inForce    []*layered.Routing  // what some switch may still forward by; the newest last
 	transition *layered.Transition // where packets are that have not settled, and what they wait for
@@ -40,9 +41,10 @@ type result struct {
 	first func() (*layered.Routing, error)
 }
 
-// newTables begins with what the method computes when nothing is dead.
+// newTables begins with what the switches have, the tables of the routing: nothing is told to them while nothing is dead. A method that cannot keep them
+// is refused.
 func newTables(g *topology.Graph, e subnet.Entry, m Method, vcs int) (*tables, *Plan, error) {
-	p := &tables{g: g, nics: nicsOf(g, func(weft.NICID, weft.LinkID) bool { return true })}
+	p := newPlans(g)
 	var err error
 	switch m.Kind {
 	case DDRC:
@@ -65,26 +67,21 @@ func newTables(g *topology.Graph, e subnet.Entry, m Method, vcs int) (*tables, *
 		return nil, nil, fmt.Errorf("its tables need %d virtual channels, there are %d: raise the number", r.routing.Layers, vcs)
 	}
 	p.compute.adopt(r)
-	began, err := p.began(e, r)
-	if err != nil {
+	if p.home, err = p.began(e, r); err != nil {
 		return nil, nil, err
 	}
 	n := len(g.NICs)
-	now := &Plan{Graph: g, Routing: r.routing, Program: r.forwards(), FlowsTotal: n * (n - 1), Unroutable: r.unroutable}
-	now.patches = differences(g, began.forwards(), now.Program)
-	now.Rounds = []Round{{now.Routing, now.Program, now.patches}}
-	p.inForce, p.transition = []*layered.Routing{r.routing}, layered.NewTransition(began.routing)
-	if len(now.patches) > 0 {
-		p.inForce = append([]*layered.Routing{began.routing}, p.inForce...)
-		p.transition = p.transition.With(p.places(now.patches, began.routing, r), p.inForce...)
-	}
+	now := &Plan{Graph: g, Routing: p.home.routing, Program: p.home.forwards(), FlowsTotal: n * (n - 1), Unroutable: p.home.unroutable}
+	now.Rounds = []Round{{now.Routing, now.Program, nil}}
+	p.inForce, p.transition = []*layered.Routing{now.Routing}, layered.NewTransition(now.Routing)
 	now.transition = p.transition
 	now.judge(p.transition.Without(now.dies))
 	return p, now, nil
 }
 
-// places are those that patches change, by which a result differs from an older routing.
-func (p *tables) places(patches []*firmware.Patch, old *layered.Routing, r *result) (list []layered.Place) {
+// places are those that patches change, by which a result differs from an older routing; and the destinations for which it does.
+func (p *tables) places(patches []*firmware.Patch, old *layered.Routing, r *result) (list []layered.Place, changed []bool) {
+	changed = make([]bool, len(p.g.NICs))
 	if r.program != nil { // packets are followed by the routing, and the patches are those of something else
 		patches = differences(p.g, firmware.Program{Tables: old.Tables, Assignment: old.Assignment}, firmware.Program{Tables: r.routing.Tables, Assignment: r.routing.Assignment})
 	}
@@ -94,7 +91,7 @@ func (p *tables) places(patches []*firmware.Patch, old *layered.Routing, r *resu
 		for _, set := range d.Set {
 			for i := set.At; i < set.At+set.N; i++ {
 				x := layered.Place{At: d.Switch, Layer: weft.VC(i / (nics * paths)), Path: uint16(i % paths), Dst: weft.NICID(i / paths % nics)}
-				list = append(list, x)
+				list, changed[x.Dst] = append(list, x), true
 				for x.Layer++; !tables.PerLayer() && int(x.Layer) < tables.VCs(); x.Layer++ {
 					list = append(list, x)
 				}
@@ -102,13 +99,14 @@ func (p *tables) places(patches []*firmware.Patch, old *layered.Routing, r *resu
 		}
 		for _, a := range d.Addresses {
 			for dst := a.Dst; dst < a.Dst+weft.NICID(a.N); dst++ {
+				changed[dst] = true
 				for _, to := range a.List {
 					list = append(list, layered.Place{At: d.Switch, Layer: to.VC, Path: to.Path, Dst: dst})
 				}
 			}
 		}
 	}
-	return list
+	return list, changed
 }
 
 // forwards is the result as the firmware takes it.
@@ -119,7 +117,7 @@ func (r *result) forwards() firmware.Program {
 	return firmware.Program{Tables: r.routing.Tables, Assignment: r.routing.Assignment}
 }
 
-// began is what the switches have before they are told anything.
+// began is what the switches have before they are told anything. r is what the method computes when nothing is dead.
 func (p *tables) began(e subnet.Entry, r *result) (*result, error) {
 	if c, ok := p.compute.(*engine); ok && c.name == e.Name || e.Routes == nil {
 		return r, nil
@@ -130,10 +128,13 @@ func (p *tables) began(e subnet.Entry, r *result) (*result, error) {
 			return nil, err
 		}
 		program := fw.(firmware.Programmed).Program() // programmed has looked
-		return &result{routing: r.routing, program: &program}, nil
+		return &result{routing: r.routing, program: &program, unroutable: r.unroutable, rerouted: -1}, nil
 	}
 	routing, err := e.Routes(p.g)
-	return &result{routing: routing}, err
+	if err != nil {
+		return nil, err
+	}
+	return &result{routing: routing, unroutable: routing.Unroutable, rerouted: -1}, nil
 }
 
 // plan implements [planning].
@@ -142,15 +143,23 @@ func (p *tables) plan(now *Plan, dead *subnet.Dead, _ func(int, func(int))) (*Pl
 	if err != nil {
 		return nil, err
 	}
+	if _, steps := p.compute.(*quick); !steps && dead.Len() == 0 {
+		r = p.home // dqr brings flows home step by step
+	}
 	return p.upload(now, dead, r)
 }
 
 // Upload is the plan by which tables that dqr has found may replace those in force, of which all packets are: with first, which makes the
 // tables of a round before them. settled is the transition of the tables in force.
 func Upload(settled *layered.Transition, old, next *layered.Routing, dead *subnet.Dead, first func() (*layered.Routing, error)) (*Plan, error) {
-	p := &tables{g: old.Graph, inForce: []*layered.Routing{old}, transition: settled, gone: true}
+	p := newPlans(old.Graph)
+	p.inForce, p.transition, p.gone = []*layered.Routing{old}, settled, true
 	before := result{routing: old}
 	return p.upload(&Plan{Routing: old, Program: before.forwards()}, dead, &result{routing: next, first: first})
+}
+
+func newPlans(g *topology.Graph) *tables {
+	return &tables{g: g, nics: nicsOf(g, func(weft.NICID, weft.LinkID) bool { return true })}
 }
 
 // upload makes a plan of what a method has computed: in which rounds it replaces what is in force now.
@@ -162,7 +171,10 @@ func (p *tables) upload(now *Plan, dead *subnet.Dead, r *result) (*Plan, error) 
 	}
 	plan.patches = differences(p.g, now.Program, plan.Program)
 	plan.Rounds = []Round{{plan.Routing, plan.Program, plan.patches}}
-	places := p.places(plan.patches, now.Routing, r)
+	places, changed := p.places(plan.patches, now.Routing, r)
+	if err := p.keeps(now, plan, changed); err != nil {
+		return nil, err
+	}
 	plan.transition = p.transition
 	if len(plan.patches) > 0 || !p.gone {
 		plan.transition = p.transition.With(places, p.with(r.routing)...)
@@ -173,10 +185,6 @@ func (p *tables) upload(now *Plan, dead *subnet.Dead, r *result) (*Plan, error) 
 		}
 	}
 	if r.rerouted < 0 {
-		changed := make([]bool, n)
-		for _, x := range places {
-			changed[x.Dst] = true
-		}
 		plan.FlowsRerouted = p.rerouted(now.Routing, r.routing, func(d weft.NICID) bool { return changed[d] })
 	}
 	return plan, nil
@@ -199,11 +207,13 @@ func (p *tables) twice(now, plan *Plan) error {
 		return nil
 	}
 	b := Round{plan.Routing, plan.Program, differences(p.g, a.Program, plan.Program)}
-	t := p.transition.With(p.places(a.Patches, now.Routing, &before), p.with(first)...)
+	places, _ := p.places(a.Patches, now.Routing, &before)
+	t := p.transition.With(places, p.with(first)...)
 	if !t.Without(plan.dies).Acyclic() {
 		return nil
 	}
-	t = t.With(p.places(b.Patches, first, plan.result), first, plan.Routing)
+	places, _ = p.places(b.Patches, first, plan.result)
+	t = t.With(places, first, plan.Routing)
 	if deps := t.Without(plan.dies); deps.Acyclic() {
 		plan.Rounds, plan.transition, plan.deps = []Round{a, b}, t, deps
 		plan.Acyclic, plan.Static = true, false

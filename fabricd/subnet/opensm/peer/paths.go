@@ -10,13 +10,13 @@ import (
 )
 
 // PathSLs asks a running OpenSM for the service level of the path of each pair of NICs, one by one: answers of several packets do not
-// come through the simulator. lid says the LID of a NIC. What it returns is read by opensm.Files.PathSL.
-func (s *Sim) PathSLs(ctx context.Context, engine string, lid func(weft.NICID) int) (string, error) {
+// come through the simulator. lid says the LID of a NIC; options are those that OpenSM was given for its tables. What it returns is read by opensm.Files.PathSL.
+func (s *Sim) PathSLs(ctx context.Context, engine string, lid func(weft.NICID) int, options ...string) (string, error) {
 	program, err := find("saquery")
 	if err != nil {
 		return "", err
 	}
-	m, err := s.manage(ctx, engine, "-d", "2") // a log that is written at once
+	m, err := s.manage(ctx, engine, append([]string{"-d", "2"}, options...)...) // a log that is written at once
 	if err != nil {
 		return "", err
 	}
