@@ -85,9 +85,12 @@ func TestACrashedSwitchCostsItsNICsOnly(t *testing.T) {
 // Some tables cannot be mixed with those before: then no packet is on its way while they are replaced, and none is lost by it.
 func TestTablesThatCannotBeMixedAreReplacedInAnEmptyFabric(t *testing.T) {
 	t.Parallel()
-	l := start(t, "ring:6", "updn:root=s0")
+	l := start(t, "mesh:3x3", "updn:root=s0.0")
+	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
+	notes, _ := l.manage("engine:updn:root=s2.2")
+	require.True(t, l.await(notes, manager.NoteRound).Round.Static)
 	l.load()
-	notes, _ := l.manage("engine:updn:root=s3")
+	l.Do(fault.Spec{Do: fault.VerbHeal})
 	r := l.await(notes, manager.NoteRound).Round
 	assert.True(t, r.Static)
 	assert.False(t, r.Acyclic)

@@ -73,20 +73,21 @@ func TestNICsThatADeadManagerHeldAreResumedByTheNext(t *testing.T) {
 	for _, verb := range []string{"load", "resume"} {
 		t.Run("before "+verb, func(t *testing.T) {
 			t.Parallel()
-			l := start(t, "ring:6", "updn:root=s0")
+			l := start(t, "mesh:3x3", "updn:root=s0.0")
 			l.load()
+			l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 			reached, dead := make(chan struct{}, 1000), make(chan struct{})
 			bury := sync.OnceFunc(func() { close(dead) })
 			t.Cleanup(bury)
 			l.gate.set(func(v string) error {
-				if v != verb {
+				if v != verb || !l.Fabric.Held() { // who begins has NICs inject, too
 					return nil
 				}
 				reached <- struct{}{}
 				<-dead
 				return errForgotten
 			})
-			first := rig.Launch(t, l.identity("engine:updn:root=s3")) // its tables cannot be mixed with those that there are
+			first := rig.Launch(t, l.identity("engine:updn:root=s2.2")) // its tables cannot be mixed with those that there are
 			<-reached
 			require.True(t, l.Fabric.Held())
 			first.Kill()
@@ -106,7 +107,8 @@ func TestNICsThatADeadManagerHeldAreResumedByTheNext(t *testing.T) {
 
 func TestNICsThatADeadManagerHeldInjectAgainWhenNoOtherComes(t *testing.T) {
 	t.Parallel()
-	l := start(t, "ring:6", "updn:root=s0", func(f *manager.Local) { f.MostHeld = 300 * time.Millisecond })
+	l := start(t, "mesh:3x3", "updn:root=s0.0", func(f *manager.Local) { f.MostHeld = 300 * time.Millisecond })
+	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 	reached, dead := make(chan struct{}, 1000), make(chan struct{})
 	bury := sync.OnceFunc(func() { close(dead) })
 	t.Cleanup(bury)
@@ -118,7 +120,7 @@ func TestNICsThatADeadManagerHeldInjectAgainWhenNoOtherComes(t *testing.T) {
 		}
 		return nil
 	})
-	first := rig.Launch(t, l.identity("engine:updn:root=s3"))
+	first := rig.Launch(t, l.identity("engine:updn:root=s2.2"))
 	<-reached
 	first.Kill()
 	require.Eventually(t, func() bool { return !l.Fabric.Held() }, rig.Patience, time.Millisecond)
@@ -131,6 +133,7 @@ func TestNICsThatADeadManagerHeldInjectAgainWhenNoOtherComes(t *testing.T) {
 	assert.Contains(t, why, "has asked for nothing in 300ms")
 	bury()
 	l.gate.set(through)
+	l.Do(fault.Spec{Do: fault.VerbHeal})
 	l.allPairs()
 }
 
