@@ -76,13 +76,16 @@ func TestManageStandsByAndTakesOver(t *testing.T) {
 
 func TestAFabricThatIsStartedAgainGoesOnCountingVersions(t *testing.T) {
 	ownRegistry(t)
-	for _, version := range []string{"tables of version 2", "tables of version 3"} {
+	for _, version := range []string{"tables of version 1", "tables of version 2", "tables of version 3"} {
 		u := launch(t, "--routing", "ftree", "--manager", "none")
 		ctx, cancel := context.WithCancel(t.Context())
 		var out, errs buffer
 		code := make(chan int, 1)
 		go func() { code <- run(ctx, &out, &errs, "manage", "--manager", "engine:updn") }()
 		says(t, &out, version)
+		_, err := u.operator(t).Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
+		require.NoError(t, err)
+		says(t, &out, "new tables in force")
 		u.end(t)
 		require.Equal(t, cli.ExitFailed, <-code)
 		require.Contains(t, errs.String(), "the fabric tells nothing any more")
