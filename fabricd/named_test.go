@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
@@ -29,6 +30,7 @@ func plainServer(t *testing.T) string {
 // Whoever starts a second fabric of a name is refused, also where no registry of this host tells of the first: another user has another
 // registry, and another host, too.
 func TestASecondFabricOfOneNameAtOneServerIsRefused(t *testing.T) {
+	attempts := 0
 	for kind, server := range map[string]func(*testing.T) string{"presence": plainServer, "jetstream": keepingServer} {
 		t.Run(kind, func(t *testing.T) {
 			ownRegistry(t)
@@ -37,6 +39,7 @@ func TestASecondFabricOfOneNameAtOneServerIsRefused(t *testing.T) {
 			carries(t, u.operator(t))
 			ownRegistry(t) // that of another
 			for range 2 {
+				attempts++
 				refused(t, "a fabric of this name runs at this server already, process ", "up", "--topology", "kary-ntree:2,2", "--server", url, "--name", "lab")
 			}
 			carries(t, u.operator(t))
@@ -49,14 +52,15 @@ func TestASecondFabricOfOneNameAtOneServerIsRefused(t *testing.T) {
 			again.end(t)
 		})
 	}
+	attack.Count(t, "a second fabric of a name at one server", attempts)
 }
 
 // Of several that start at once one has the name.
 func TestOfFabricsOfOneNameThatStartAtOnceOneRuns(t *testing.T) {
 	t.Parallel()
 	url := plainServer(t)
-	for range 5 {
-		const n = 6
+	const rounds, n = 5, 6
+	for range rounds {
 		names, errs := make(chan *bus.Name, n), make(chan error, n)
 		for i := range n {
 			go func() {
@@ -78,6 +82,7 @@ func TestOfFabricsOfOneNameThatStartAtOnceOneRuns(t *testing.T) {
 		require.Equal(t, 1, taken)
 		url = plainServer(t)
 	}
+	attack.Count(t, "fabrics of one name that start at once", rounds*n)
 }
 
 // A claim ends with its owner, however that ends: at once at a server that keeps nothing, else when its lease has run out.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/harness/attack"
 )
 
 // body is a frame but for its sum.
@@ -44,8 +45,10 @@ func TestADamagedFrameIsKnown(t *testing.T) {
 	good := bus.AppendFrame(nil, link, &f)
 	var got weft.Frame
 	require.NoError(t, bus.DecodeFrame(&got, link, good))
+	attempts := 0
 	damaged := func(data []byte) {
 		t.Helper()
+		attempts++
 		err := bus.DecodeFrame(&got, link, data)
 		require.ErrorIs(t, err, bus.ErrDamaged)
 		require.ErrorIs(t, err, bus.ErrFrame)
@@ -77,6 +80,7 @@ func TestADamagedFrameIsKnown(t *testing.T) {
 		damaged(good[:n])
 	}
 	damaged(append(slices.Clone(good), 0))
+	attack.Count(t, "damaged frames", attempts)
 }
 
 func TestAFrameForAnotherLinkIsKnown(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -135,6 +136,7 @@ func TestAFloodOfBadFramesDoesNotPushOtherEventsOut(t *testing.T) {
 	}, rig.Patience, time.Millisecond)
 	assert.EqualValues(t, garbage, f.Totals().DamagedFrames+links.Stats().Full)
 	assert.Less(t, f.Events().Last()-first, uint64(32))
+	attack.Count(t, "bad frames on one link, as fast as they go", garbage)
 }
 
 // port is the port of a switch that leads to another.
