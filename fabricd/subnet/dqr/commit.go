@@ -1,6 +1,8 @@
 package dqr
 
-// search finds paths to target k in layer l that enable no more turns than limit, puts them in force, and returns the sources that have none.
+// search finds paths to target k in layer l that enable no more turns than limit, puts them in force, and returns the sources that have none. A path
+// that enables turns is followed by a new search for the sources that are left: to them these turns are there (section IV.B, step 3: flow by
+// flow, preferring turns "that have already been enabled by other paths").
 func (r *Reconfiguration) search(res *Result, l, k int, limit int32, sources []int32) []int32 {
 	w, y, f, t := r.w, r.layers[l], r.find, &r.targets[k]
 	f.request++
@@ -13,7 +15,7 @@ func (r *Reconfiguration) search(res *Result, l, k int, limit int32, sources []i
 	if q.switches {
 		q.old = q.first
 	}
-	for round := 0; round < mostRounds && len(sources) > 0; round++ {
+	for round := 0; round < mostRounds && len(sources) > 0; {
 		q.sources = sources
 		res.Searches++
 		if q.switches {
@@ -21,9 +23,14 @@ func (r *Reconfiguration) search(res *Result, l, k int, limit int32, sources []i
 		} else {
 			f.byChannel(&q)
 		}
-		again := false
-		for _, s := range f.found {
-			again = !r.commit(res, l, k, &q, s) || again
+		refused, enabled := false, false
+		for i, s := range f.found {
+			before := res.NewTurns
+			if !r.commit(res, l, k, &q, s) {
+				refused = true
+			} else if enabled = res.NewTurns > before && i+1 < len(f.found); enabled {
+				break
+			}
 		}
 		left := sources[:0]
 		for _, s := range sources {
@@ -31,8 +38,12 @@ func (r *Reconfiguration) search(res *Result, l, k int, limit int32, sources []i
 				left = append(left, s)
 			}
 		}
-		if sources = left; !again {
-			break
+		switch sources = left; {
+		case enabled:
+		case refused:
+			round++
+		default:
+			return sources
 		}
 	}
 	return sources
