@@ -83,7 +83,7 @@ func (m manageFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c := bus.ClientConfig{Fabric: at.fabric, URL: at.url, Credentials: at.credentials, Program: "manage"}
+	c := bus.ClientConfig{Fabric: at.fabric, URL: at.url, Credentials: at.credentials, Program: "manage", Gone: at.gone}
 	log := slog.New(slog.DiscardHandler)
 	if m.verbose {
 		log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -106,7 +106,11 @@ func (m manageFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 			fmt.Fprintf(stdout, "fabric %s: %s\n", c.Fabric, n.Text)
 		}
 	})
-	if errors.Is(err, manager.ErrGone) {
+	switch {
+	case errors.Is(err, bus.ErrEnded):
+		fmt.Fprintf(stderr, "fabricd: fabric %s has ended\n", c.Fabric)
+		return cli.ErrFailed
+	case errors.Is(err, manager.ErrGone):
 		fmt.Fprintln(stderr, "fabricd: "+err.Error())
 		return cli.ErrFailed
 	}
@@ -133,7 +137,10 @@ func managed(ctx context.Context, c bus.ClientConfig, method string, log *slog.L
 		defer s.Close()
 		cfg.State = s
 	}
-	return manager.New(cfg).Run(ctx)
+	if err := manager.New(cfg).Run(ctx); err == nil || !f.Ended() {
+		return err
+	}
+	return bus.ErrEnded // whatever of it was noticed first
 }
 
 // chooseManager settles how a fabric is managed, and whether its routing is run as tables for that.

@@ -11,8 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/linkmon/fault"
 )
@@ -88,7 +90,7 @@ func TestAFabricThatIsStartedAgainGoesOnCountingVersions(t *testing.T) {
 		says(t, &out, "new tables in force")
 		u.end(t)
 		require.Equal(t, cli.ExitFailed, <-code)
-		require.Contains(t, errs.String(), "the fabric tells nothing any more")
+		require.Contains(t, errs.String(), "fabricd: fabric weft has ended\n")
 		cancel()
 	}
 }
@@ -155,4 +157,34 @@ expect: {discarded: 0, lost_at_most: 0}
 	u.end(t)
 	refused(t, because, "up", "--topology", at+".net", "--routing", tables, "--manager", "dqr")
 	refused(t, because, "reroute", "--topology", at+".net", "--engine", tables, "--all")
+}
+
+// A request that nobody answers is given up after ten seconds, and a fabric that says nothing is asked after two.
+func TestWhoFollowsAFabricHearsAtOnceThatItEnds(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--routing", "ftree", "--manager", "none")
+	c := u.operator(t)
+	var out, errs buffer
+	code := make(chan int, 1)
+	go func() { code <- run(t.Context(), &out, &errs, "manage", "--manager", "ddrc") }()
+	says(t, &out, "managing by ddrc")
+	followed := make(chan error, 2)
+	go func() { followed <- c.Follow(t.Context(), 0, func(fabric.Event) error { return nil }) }()
+	sampled := make(chan struct{}, 1)
+	go func() {
+		followed <- c.Watch(t.Context(), func(api.Sample) error {
+			select {
+			case sampled <- struct{}{}:
+			default:
+			}
+			return nil
+		})
+	}()
+	<-sampled
+	u.end(t)
+	for range 2 {
+		require.Equal(t, bus.ErrEnded, <-followed)
+	}
+	require.Equal(t, cli.ExitFailed, <-code)
+	require.Equal(t, "fabricd: fabric weft has ended\n", errs.String())
 }

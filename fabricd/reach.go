@@ -14,6 +14,7 @@ import (
 type where struct {
 	fabric, url string
 	credentials bus.Credentials
+	gone        func() bool  // whether the process of the fabric is; nil: nobody knows
 	server      bus.Resolved // as it was named; none: it is as the registry says
 }
 
@@ -30,11 +31,11 @@ func reach(fabric string, server bus.Settings, role func(registry.Entry) bus.Cre
 		if fabric == "" {
 			return at, errors.New("which fabric of the server? name it with --fabric")
 		}
-		return where{fabric, r.URL, r.Credentials, r}, bus.ValidateFabric(fabric)
+		return where{fabric: fabric, url: r.URL, credentials: r.Credentials, server: r}, bus.ValidateFabric(fabric)
 	}
 	e, err := registry.Find(fabric)
 	if err != nil {
 		return at, err
 	}
-	return where{fabric: e.Name, url: e.URL, credentials: role(e)}, nil
+	return where{fabric: e.Name, url: e.URL, credentials: role(e), gone: e.Gone}, nil
 }

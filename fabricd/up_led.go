@@ -146,6 +146,9 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 	f.CloseReports() // nothing moves any more that they could count
 	stopServing()
 	serving.Wait()
+	if err := control.End(); err != nil {
+		r.log.Warn("clients hear by themselves that the fabric has ended", "err", err)
+	}
 	out.end(ledger, drained, f.Totals(), f.Faults())
 	return judged(ledger, drained)
 }

@@ -23,7 +23,7 @@ func Dial(e registry.Entry, program string, act bool) (*Client, error) {
 	if act {
 		login = e.Operator
 	}
-	c, err := bus.Dial(bus.ClientConfig{Fabric: e.Name, URL: e.URL, Program: program, Credentials: login})
+	c, err := bus.Dial(bus.ClientConfig{Fabric: e.Name, URL: e.URL, Program: program, Credentials: login, Gone: e.Gone})
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +139,15 @@ func (c *Client) next(ctx context.Context, live *bus.Events) (bus.Notice, error)
 		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 			return n, err
 		}
-		if _, err := c.Status(ctx); err != nil {
-			if ctx.Err() != nil {
-				return n, ctx.Err()
-			}
-			return n, fmt.Errorf("the fabric has ended, or does not answer: %w", err)
+		_, err = c.Status(ctx)
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return n, ctx.Err()
+		case errors.Is(err, bus.ErrEnded):
+			return n, bus.ErrEnded
+		default:
+			return n, fmt.Errorf("the fabric has ended, or cannot be reached: %w", err)
 		}
 	}
 }

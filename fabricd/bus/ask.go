@@ -146,7 +146,7 @@ func (p *Peers) roundTrip(ctx context.Context, subject Subject, req []byte) ([]b
 		case <-p.closedc:
 			return nil, ErrClosed
 		case <-ctx.Done():
-			return nil, fmt.Errorf("its process does not answer: %w", ctx.Err())
+			return nil, lateError{errors.New("its process does not answer"), ctx.Err()}
 		}
 	}
 }

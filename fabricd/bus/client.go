@@ -20,9 +20,14 @@ var (
 	ErrNoFabric = errors.New("the fabric does not answer")
 	// ErrDenied means that the role of the client may not do this.
 	ErrDenied = errors.New("not permitted")
+	// ErrEnded means that the fabric has said that it ends, or that its process is gone.
+	ErrEnded = errors.New("the fabric has ended")
 	// ErrRefused means that the fabric answered with an error, whose text follows.
 	ErrRefused = errors.New("the fabric refuses")
 )
+
+// streamEnd is the kind of the event that is the last of a fabric.
+const streamEnd = "end"
 
 // requestTimeout bounds requests whose context has no deadline.
 const requestTimeout = 10 * time.Second
@@ -33,6 +38,8 @@ type ClientConfig struct {
 	URL         string // of the broker
 	Credentials Credentials
 	Program     string // names the connection, weft-<program>; "client" when empty
+	// Gone reports whether the process of the fabric is gone; it is asked whenever the connection is lost, or cannot be had back. nil: nobody knows.
+	Gone func() bool
 }
 
 // Client is a tool's side of the control plane. Its methods may be called concurrently.
@@ -41,6 +48,8 @@ type Client struct {
 	conn    *conn
 	closedc chan struct{} // closed by nats.go after its last callback
 	once    sync.Once
+	ended   chan struct{} // closed when the fabric has ended
+	ending  sync.Once
 
 	mu      sync.Mutex
 	waiting map[*waiter]struct{} // requests under way
@@ -62,18 +71,51 @@ func Dial(cfg ClientConfig) (*Client, error) {
 	if cfg.Program == "" {
 		cfg.Program = "client"
 	}
-	c := &Client{cfg: cfg, closedc: make(chan struct{}), waiting: make(map[*waiter]struct{})}
+	c := &Client{cfg: cfg, closedc: make(chan struct{}), ended: make(chan struct{}), waiting: make(map[*waiter]struct{})}
 	conn, err := connect(nil, cfg.URL, cfg.Credentials, []nats.Option{
 		nats.Name(root + "-" + cfg.Program),
 		nats.MaxReconnects(-1),
 		nats.ErrorHandler(c.asyncError),
+		nats.DisconnectErrHandler(func(*nats.Conn, error) { c.lost() }),
+		nats.ReconnectErrHandler(func(*nats.Conn, error) { c.lost() }),
 		nats.ClosedHandler(func(*nats.Conn) { close(c.closedc) }),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("bus: dial fabric %q: %w", cfg.Fabric, err)
 	}
 	c.conn = conn
+	// Who may hear no events is denied this, and told nothing.
+	if _, err := conn.Subscribe(Subject{Kind: SubjectEvent, Fabric: cfg.Fabric, Verb: streamEnd}.String(), func(*nats.Msg) { c.end() }); err != nil {
+		return nil, errors.Join(fmt.Errorf("bus: dial fabric %q: %w", cfg.Fabric, conn.closedErr(err)), c.Close())
+	}
 	return c, nil
+}
+
+// lost is called by nats.go when there is no connection.
+func (c *Client) lost() {
+	if c.cfg.Gone != nil && c.cfg.Gone() {
+		c.end()
+	}
+}
+
+// end tells all who wait that the fabric has ended.
+func (c *Client) end() {
+	c.ending.Do(func() { close(c.ended) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for w := range c.waiting {
+		w.fail(ErrEnded)
+	}
+}
+
+// Ended reports whether the fabric has ended.
+func (c *Client) Ended() bool {
+	select {
+	case <-c.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // asyncError is called by nats.go. The broker denies a request without answering it, so the one who waits is told here.
@@ -162,16 +204,22 @@ func (c *Client) roundTrip(ctx context.Context, subject string, req []byte) ([]b
 		delete(c.waiting, w)
 	}()
 
+	if c.Ended() {
+		return nil, ErrEnded
+	}
+	began := time.Now()
 	msg, err := c.conn.RequestWithContext(ctx, subject, req)
 	switch {
 	case err == nil:
 		return msg.Data, nil
+	case errors.Is(context.Cause(ctx), ErrEnded):
+		return nil, ErrEnded
 	case errors.Is(context.Cause(ctx), ErrDenied):
 		return nil, fmt.Errorf("%v: %w", c.cfg.Credentials, ErrDenied)
 	case errors.Is(err, nats.ErrNoResponders):
 		return nil, fmt.Errorf("%w: the broker at %s is up, but no fabric of this name serves this request there", ErrNoFabric, redact(c.cfg.URL))
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, fmt.Errorf("%w in time: %w", ErrNoFabric, err)
+		return nil, lateError{fmt.Errorf("%w in %v", ErrNoFabric, time.Since(began).Round(time.Millisecond)), err}
 	}
 	return nil, c.conn.closedErr(err)
 }
@@ -211,10 +259,14 @@ func (c *Client) Subscribe(kind string, buffer int) (*Events, error) {
 	return e, nil
 }
 
-// Next waits for the next event. The error wraps ErrClosed after Close of the client, ErrNoAccess when the broker lets
-// us in no more, and is that of ctx otherwise.
+// Next waits for the next event. The error wraps ErrEnded once the fabric has ended and no event is left, ErrClosed after Close of
+// the client, ErrNoAccess when the broker lets us in no more, and is that of ctx otherwise.
 func (e *Events) Next(ctx context.Context) (Notice, error) {
+	ended := e.client.ended
 	for {
+		if e.client.Ended() && len(e.queue) == 0 {
+			return Notice{}, ErrEnded
+		}
 		select {
 		case msg := <-e.queue:
 			s, err := ParseSubject(msg.Subject)
@@ -222,6 +274,8 @@ func (e *Events) Next(ctx context.Context) (Notice, error) {
 				continue // somebody with full rights publishes nonsense; it is no event
 			}
 			return Notice{s.Verb, plain.JSON(msg.Data)}, nil
+		case <-ended:
+			ended = nil // what is left comes first
 		case <-e.client.closedc:
 			return Notice{}, fmt.Errorf("bus: events of fabric %q: %w", e.client.cfg.Fabric, e.client.conn.closedErr(nats.ErrConnectionClosed))
 		case <-ctx.Done():

@@ -209,6 +209,14 @@ func (c *Control) Publish(kind string, v any) error {
 	return nil
 }
 
+// End tells all clients of the fabric that it has ended.
+func (c *Control) End() error {
+	if err := c.Publish(streamEnd, struct{}{}); err != nil {
+		return err
+	}
+	return c.conn.closedErr(c.conn.FlushTimeout(connectTimeout))
+}
+
 // Close ends all answering, and waits for the handlers that are running, whose ctx it cancels.
 func (c *Control) Close() error {
 	c.once.Do(func() {

@@ -170,7 +170,7 @@ func (a *Agents) roundTrip(ctx context.Context, subject string, req []byte) ([]b
 			return nil, fmt.Errorf("%v: %w", a.cfg.Credentials, ErrDenied)
 		default:
 		}
-		return nil, fmt.Errorf("%w: %w", ErrSilent, err)
+		return nil, lateError{ErrSilent, err}
 	}
 	return nil, a.conn.closedErr(err)
 }

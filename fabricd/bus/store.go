@@ -99,7 +99,7 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 	case err != nil && errors.Is(context.Cause(ctx), ErrDenied):
 		err = context.Cause(ctx)
 	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("the broker's JetStream does not answer: see that its servers run, and of a cluster more than half: %w", err)
+		err = lateError{errors.New("the broker's JetStream does not answer: see that its servers run, and of a cluster more than half"), err}
 	}
 	if err != nil {
 		s.Close()

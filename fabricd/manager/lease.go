@@ -67,7 +67,7 @@ func (m *Manager) keep(ctx context.Context, revision uint64, lost context.Cancel
 	for {
 		select {
 		case <-ctx.Done():
-			if !errors.Is(context.Cause(ctx), errLost) {
+			if why := context.Cause(ctx); !errors.Is(why, errLost) && !errors.Is(why, bus.ErrEnded) {
 				end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 				defer cancel()
 				_, _ = m.cfg.State.Update(end, keyLease, encode(lease{Holder: m.cfg.Holder, Over: true}), revision) // or it runs out

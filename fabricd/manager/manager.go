@@ -80,7 +80,7 @@ func (m *Manager) Run(ctx context.Context) error {
 }
 
 // ErrGone says that the fabric has ended, or cannot be heard any more.
-var ErrGone = errors.New("the fabric tells nothing any more")
+var ErrGone = errors.New("the fabric cannot be reached any more")
 
 // final is an error that trying again does not mend.
 type final struct{ error }

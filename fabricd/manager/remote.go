@@ -141,6 +141,9 @@ func Dial(cfg bus.ClientConfig) (*Remote, error) {
 // Close ends the connection.
 func (r *Remote) Close() error { return r.client.Close() }
 
+// Ended reports whether the fabric has ended.
+func (r *Remote) Ended() bool { return r.client.Ended() }
+
 // Charter implements [Fabric].
 func (r *Remote) Charter(ctx context.Context) (c Charter, err error) {
 	return c, r.client.Manage(ctx, verbCharter, nil, &c)
@@ -236,7 +239,7 @@ func (r *Remote) Watch(ctx context.Context, heard func()) error {
 			return ctx.Err()
 		case errors.Is(err, context.DeadlineExceeded):
 			if _, err := r.Ports(ctx); err != nil && ctx.Err() == nil {
-				if silent++; silent > 2 || errors.Is(err, ErrSuperseded) {
+				if silent++; silent > 2 || errors.Is(err, ErrSuperseded) || errors.Is(err, bus.ErrEnded) {
 					return err
 				}
 				continue

@@ -186,6 +186,16 @@ func held(path string) bool {
 	return !free && err == nil
 }
 
+// Gone reports whether the process of a fabric of the registry is gone. Of one that is not from the registry nobody knows.
+func (e Entry) Gone() bool {
+	if e.PID == 0 {
+		return false
+	}
+	now, err := Find(e.Name)
+	var unknown *UnknownError
+	return errors.Is(err, ErrNone) || errors.As(err, &unknown) || err == nil && now.PID != e.PID
+}
+
 // Names lists the names of the running fabrics.
 func Names() []string {
 	entries, _ := List()
