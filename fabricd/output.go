@@ -22,10 +22,11 @@ type upOutput struct {
 	stdout   io.Writer
 	deadlock func() []fabric.Channel // looks for one; called when nothing moves
 
-	mu     sync.Mutex
-	line   *cli.Line // guarded by mu
-	behind int       // guarded by mu: samples in a row with a backlog
-	still  int       // guarded by mu: samples in a row in which nothing arrived though packets are under way
+	mu    sync.Mutex
+	line  *cli.Line // guarded by mu
+	dead  bool      // guarded by mu: a deadlock was told
+	over  bool      // guarded by mu: more is offered than carried, as was told
+	still int       // guarded by mu: samples in a row in which nothing arrived though packets are under way
 }
 
 // jsonLine is one line of fabricd up --json; one of its fields is set.
@@ -133,31 +134,26 @@ func (o *upOutput) sample(s api.Sample) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if s.DeliveredRate > 0 || s.InFlight == 0 {
-		o.still = 0
+		o.still, o.dead = 0, false
 	} else if o.still++; o.still == stillFor {
 		if c := o.deadlock(); len(c) > 0 {
+			o.dead = true
 			o.line.Print(fmt.Sprintf("         deadlock: nothing moves any more, for packets wait for each other: %v;\n"+
 				"         take a routing that cannot, as --routing lash: fabricd routes check tells which", fabric.Cycle(c)))
-			o.behind = behindFor // and no traffic were few enough
 		}
 	}
-	if !backlog(s) {
-		o.behind = 0
-	} else if o.behind++; o.behind == behindFor {
-		o.line.Print("         packets pile up: more is generated than arrives, for the fabric is saturated or this machine too slow for it;\n" +
-			"         less would be --traffic uniform:0.02")
+	if undecided := o.still > 0 && o.still < stillFor; (s.Overload != "") != o.over && !o.dead && !undecided { // less traffic does not end a deadlock
+		if o.over = !o.over; o.over {
+			o.line.Print("         " + s.Overload + ":\n         the fabric is saturated, or this machine too slow for it; give less, as --traffic uniform:0.02")
+		} else {
+			o.line.Print("         all that is offered is carried again")
+		}
 	}
 	o.line.Show(s.String())
 }
 
 // stillFor is for how many samples nothing must arrive before a deadlock is looked for. Chosen by us.
 const stillFor = 2
-
-// behindFor is for how many samples, a second each, packets must pile up before the user is told. Chosen by us.
-const behindFor = 5
-
-// backlog reports whether more packets are in the fabric and in send queues than arrive in two seconds.
-func backlog(s api.Sample) bool { return s.InFlight > 1000 && float64(s.InFlight) > 2*s.DeliveredRate }
 
 // follow prints the events of the fabric until ctx ends and none is left: all of them as JSON, otherwise those a
 // person did and the reports of faults.

@@ -13,29 +13,36 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 )
 
-func TestThatPacketsPileUpIsToldOnceUntilTheyDoNot(t *testing.T) {
+func TestOverloadIsToldOnceUntilItIsOver(t *testing.T) {
 	var out bytes.Buffer
 	o := upOutput{stdout: &out, line: cli.NewLine(&out)}
 	o.deadlock = func() []fabric.Channel { return nil }
-	backlog, well, few := api.Sample{InFlight: 5000, DeliveredRate: 1000}, api.Sample{InFlight: 1500, DeliveredRate: 1000}, api.Sample{InFlight: 900}
-	told := func(samples ...api.Sample) int {
+	over := fabric.Overload{Offered: 130_000, Carried: 48_000}.String()
+	much, well := api.Sample{InFlight: 5000, DeliveredRate: 1000, Overload: over}, api.Sample{InFlight: 1500, DeliveredRate: 1000}
+	told := func(samples ...api.Sample) (text string, advice int) {
 		out.Reset()
 		for _, s := range samples {
 			o.sample(s)
 		}
-		return strings.Count(out.String(), "pile up")
+		return out.String(), strings.Count(out.String(), "give less, as --traffic")
 	}
-	require.Zero(t, told(slices.Repeat([]api.Sample{few}, 10)...))
-	require.Zero(t, told(backlog, backlog, backlog, backlog, well), "too short")
-	require.Equal(t, 1, told(slices.Repeat([]api.Sample{backlog}, 20)...))
-	require.Equal(t, 1, told(append([]api.Sample{well}, slices.Repeat([]api.Sample{backlog}, 5)...)...), "again")
+	_, n := told(well, well)
+	require.Zero(t, n)
+	text, n := told(slices.Repeat([]api.Sample{much}, 20)...)
+	require.Equal(t, 1, n)
+	require.Equal(t, 21, strings.Count(text, over), "each line says so")
+	text, n = told(well, well)
+	require.Zero(t, n)
+	require.Equal(t, 1, strings.Count(text, "all that is offered is carried again"))
+	_, n = told(much)
+	require.Equal(t, 1, n, "again")
 }
 
 func TestADeadlockIsToldWhenNothingMovesAndNotTakenForTooMuchTraffic(t *testing.T) {
 	var out bytes.Buffer
 	cycle := []fabric.Channel{{Switch: "s0", To: "s1"}, {Switch: "s1", To: "s0"}}
 	o := upOutput{stdout: &out, line: cli.NewLine(&out), deadlock: func() []fabric.Channel { return cycle }}
-	still, moves, empty := api.Sample{InFlight: 5000}, api.Sample{InFlight: 500, DeliveredRate: 1000}, api.Sample{}
+	still, moves, empty := api.Sample{InFlight: 5000, Overload: "more is offered than carried"}, api.Sample{InFlight: 500, DeliveredRate: 1000}, api.Sample{}
 	told := func(samples ...api.Sample) int {
 		out.Reset()
 		for _, s := range samples {
@@ -45,9 +52,9 @@ func TestADeadlockIsToldWhenNothingMovesAndNotTakenForTooMuchTraffic(t *testing.
 	}
 	require.Zero(t, told(still, moves, still, empty, empty, moves), "too short")
 	require.Equal(t, 1, told(slices.Repeat([]api.Sample{still}, 20)...))
-	require.NotContains(t, out.String(), "pile up")
+	require.NotContains(t, out.String(), "give less")
 	require.Equal(t, 1, told(moves, still, still), "again")
 	cycle = nil
 	require.Zero(t, told(append([]api.Sample{moves}, slices.Repeat([]api.Sample{still}, 20)...)...))
-	require.Contains(t, out.String(), "pile up")
+	require.Contains(t, out.String(), "give less")
 }

@@ -94,7 +94,7 @@ func upCommand() *cobra.Command {
 	f.StringVarP(&u.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
 	routingFlag(f, &u.routing, ", none to forward nothing")
 	f.StringVar(&u.manager, "manager", manage.Auto, "subnet manager, which replaces tables after faults: "+manage.Syntax()+"; auto: ddrc in fat trees, dqr for other deterministic tables that it can keep, direct in meshes and tori with mechanisms, engine for adaptive ones, none for rules")
-	f.StringVar(&u.traffic, "traffic", "uniform:0.2", "what every NIC injects: PATTERN:LOAD[,OPTION=...], load a share of the link rate; see above")
+	f.StringVar(&u.traffic, "traffic", "", "what every NIC injects: PATTERN:LOAD[,OPTION=...], load a share of the link rate; see above; unless given uniform, at most 0.2, and less in a fabric so large that the cores of this machine would not carry that with a third to spare")
 	u.server.Flags(f)
 	f.StringVar(&u.agents, "agents", "", "run on the `agents` of other hosts, all or some by name as h1,h2, instead of in this process; see fabricd agent")
 	f.BoolVar(&u.leave, "leave", false, "with --agents: when interrupted, leave the fabric to the next fabricd up of its --name; fabricd down ends it")
@@ -155,6 +155,7 @@ func (u *upFlags) options(stderr io.Writer) (fabric.Options, error) {
 func (u *upFlags) optionsOn(g *topology.Graph) (fabric.Options, error) {
 	o := fabric.Options{Topology: g}
 	var err error
+	u.traffic = cmp.Or(u.traffic, defaultTraffic(g, cmp.Or(u.rate, fabric.DefaultRate), theseCores()))
 	if o.Traffic, err = trace.Traffic(u.traffic); err != nil {
 		return o, err
 	}

@@ -76,6 +76,9 @@ func (m *monitor) statusCommand() *cobra.Command {
 				row("firmware", "%s", s.Firmware)
 				row("traffic", "%s", s.Traffic)
 				row("rate", "%.0f delivered/s, %.0f injected/s", s.Sample.DeliveredRate, s.Sample.InjectedRate)
+				if s.Sample.Overload != "" {
+					row("overload", "%s", s.Sample.Overload)
+				}
 				row("packets", "%d injected, %d delivered, %d lost, %d discarded, %d in flight",
 					s.Ledger.Injected, s.Ledger.Delivered, s.Ledger.Lost, s.Ledger.Discarded, s.Ledger.InFlight)
 				row("latency", "%v", s.Totals.Latency)

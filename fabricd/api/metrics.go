@@ -39,6 +39,8 @@ var (
 	linkQueued = metric("link_queued_packets", "Packets in the output queues of the end that sends in this direction.", "link", "direction")
 	linkLost   = metric("link_lost_packets_total", "Packets lost on the link or queued for it when it died.", "link")
 	links      = metric("links", "Links by state.", "state")
+	offered    = metric("offered_packets_per_second", "Packets generated in the last second, those that found a send queue full included.")
+	overloaded = metric("overloaded", "1 while more is offered than carried.")
 	switches   = metric("switches", "Switches by state.", "state")
 
 	switchHeld      = metric("switch_held_packets", "Packets inside.", "switch")
@@ -101,8 +103,18 @@ func (m metrics) Collect(out chan<- prometheus.Metric) {
 		s.nics(f, sampler)
 		s.ledger(r)
 	})
+	s.load(m.w.Server.latest())
 	s.faults(f)
 	s.manager(f)
+}
+
+func (s series) load(now Sample) {
+	over := 0.0
+	if now.Overload != "" {
+		over = 1
+	}
+	s.gauge(overloaded, over)
+	s.gauge(offered, now.OfferedRate)
 }
 
 func (s series) links(f *fabric.Fabric, r *fabric.Reading) {

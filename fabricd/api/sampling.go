@@ -30,8 +30,9 @@ type sampling struct {
 	f       *fabric.Fabric
 	sampler *fabric.Sampler
 
-	past             []counted   // the latest readings, oldest first; bound: what rateTime holds
-	switches         [][2]uint64 // per switch: rerouted, U-turns at the reading before
+	latest           func() Sample // of the server, which watches all the time; nil: there is none
+	past             []counted     // the latest readings, oldest first; bound: what rateTime holds
+	switches         [][2]uint64   // per switch: rerouted, U-turns at the reading before
 	switchesAt       weft.Time
 	lastEvent        uint64
 	lastHop          uint64
@@ -142,6 +143,10 @@ func (s *sampling) count(r *fabric.Reading) {
 	old := &s.past[0]
 	t := (c.at - old.at).Duration().Seconds()
 	s.sample.InjectedRate, s.sample.DeliveredRate = rate(c.injected, old.injected, t), rate(c.delivered, old.delivered, t)
+	if s.latest != nil {
+		now := s.latest()
+		s.sample.OfferedRate, s.sample.Overload = now.OfferedRate, now.Overload
+	}
 	s.sample.InFlight, s.sample.Lost, s.sample.Discarded = r.Ledger.InFlight, r.Ledger.Lost, r.Ledger.Discarded
 	s.sample.Rerouted, s.sample.Latency = r.Totals.Rerouted, r.Latency
 }

@@ -42,6 +42,7 @@ type Server struct {
 // NewServer serves f over control, which the caller closes after Run has returned.
 func NewServer(f *fabric.Fabric, control *bus.Control, info Info) (*Server, error) {
 	s := &Server{info: info, fabric: f, control: control, stream: NewStream(f), first: f.Events().Last()}
+	s.stream.latest = s.latest
 	s.listing = sync.OnceValues(func() ([]byte, error) { return listing(f.Topology(), s.stream.pods) })
 	for verb, h := range map[string]bus.Handler{
 		VerbStatus:   s.status,
@@ -92,6 +93,7 @@ func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	last, lastTotals := s.fabric.Now(), s.fabric.Totals()
+	var overload fabric.OverloadWatch
 	for {
 		select {
 		case <-tick.C:
@@ -103,6 +105,8 @@ func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 		sample := Sample{
 			At:            now.Duration().Seconds(),
 			InjectedRate:  float64(totals.Injected-lastTotals.Injected) / seconds,
+			OfferedRate:   float64(totals.Injected+totals.Refused-lastTotals.Injected-lastTotals.Refused) / seconds,
+			Overload:      overload.Next(fabric.CountedIn(now, totals, ledger)).String(),
 			DeliveredRate: float64(totals.Delivered-lastTotals.Delivered) / seconds,
 			InFlight:      ledger.InFlight, Lost: ledger.Lost, Discarded: ledger.Discarded,
 			Rerouted: totals.Rerouted, LinksDown: len(s.fabric.LinksDown()),
@@ -118,16 +122,20 @@ func (s *Server) Run(ctx context.Context, onSample func(Sample)) {
 	}
 }
 
+// latest is the sample of the last second.
+func (s *Server) latest() Sample {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sample
+}
+
 func (s *Server) status(context.Context, []byte) (any, error) {
 	g := s.fabric.Topology()
-	s.mu.Lock()
-	sample := s.sample
-	s.mu.Unlock()
 	return Status{
 		Name: s.info.Name, Topology: g.Spec, Firmware: s.info.Firmware, Traffic: s.fabric.Traffic().String(), Started: s.info.Started,
 		Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links),
 		LinksCut: s.fabric.CutLinks(), LinksImpaired: s.fabric.ImpairedLinks(), Processes: s.fabric.SwitchProcesses(), Parts: s.fabric.Parts(), SwitchesDown: s.fabric.CrashedSwitches(),
-		Sample: sample, Totals: s.fabric.Totals(), Ledger: s.fabric.Ledger(),
+		Sample: s.latest(), Totals: s.fabric.Totals(), Ledger: s.fabric.Ledger(),
 	}, nil
 }
 

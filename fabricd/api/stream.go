@@ -39,6 +39,8 @@ type Stream struct {
 	every time.Duration // between frames with counters
 	pods  *grouping     // nil: none
 
+	latest func() Sample // as of sampling
+
 	wake    chan struct{} // cap 1: somebody watches
 	leasing chan struct{} // cap 1: over the broker
 
@@ -104,6 +106,7 @@ func (s *Stream) Run(ctx context.Context) {
 			}
 			if smp == nil {
 				smp = newSampling(s.f)
+				smp.latest = s.latest
 				smp.sums = newPodSums(s.pods)
 			}
 			smp.resume()

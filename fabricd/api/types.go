@@ -57,6 +57,7 @@ type Status struct {
 type Sample struct {
 	At            float64 `json:"at"` // seconds since the fabric started
 	InjectedRate  float64 `json:"injected_per_s"`
+	OfferedRate   float64 `json:"offered_per_s"` // injected, and generated while a send queue was full
 	DeliveredRate float64 `json:"delivered_per_s"`
 	InFlight      uint64  `json:"in_flight"`
 	Lost          uint64  `json:"lost"`
@@ -64,13 +65,20 @@ type Sample struct {
 	Rerouted      uint64  `json:"rerouted"`
 	LinksDown     int     `json:"links_down"` // links without signal, cut or at a crashed switch
 
+	// Overload is a sentence while more is offered than carried.
+	Overload string `json:"overload,omitempty" jsonschema_description:"A sentence, while more is offered than carried."`
+
 	Latency fabric.Latency `json:"latency,omitzero"` // of the packets delivered in about the last second; only in the state stream
 }
 
 // String prints s on one line.
 func (s Sample) String() string {
-	return fmt.Sprintf("%6.0fs  delivered %.0f/s  in flight %d  lost %d  discarded %d  rerouted %d  links down %d",
-		s.At, s.DeliveredRate, s.InFlight, s.Lost, s.Discarded, s.Rerouted, s.LinksDown)
+	over := ""
+	if s.Overload != "" {
+		over = s.Overload + ";  "
+	}
+	return fmt.Sprintf("%6.0fs  %sdelivered %.0f/s  in flight %d  lost %d  discarded %d  rerouted %d  links down %d",
+		s.At, over, s.DeliveredRate, s.InFlight, s.Lost, s.Discarded, s.Rerouted, s.LinksDown)
 }
 
 // SwitchRequest asks for a [SwitchDetail].

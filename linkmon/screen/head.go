@@ -66,7 +66,11 @@ func (a *app) stateLine() string {
 		delivered = append(delivered, q.Delivered)
 		p = q
 	}
-	left := a.say(info, a.th.spark(delivered, 8)) + " " + a.say(strong, rate(p.Delivered))
+	lively, left := info, ""
+	if m.Sample.Overload != "" {
+		lively, left = warn, a.say(warn, m.Sample.Overload)+"  "
+	}
+	left += a.say(lively, a.th.spark(delivered, 8)) + " " + a.say(strong, rate(p.Delivered))
 	figure := func(name string, n float64, text string, alarm tone) {
 		t := dim
 		if n > 0 {
@@ -99,6 +103,9 @@ func (a *app) health() string {
 	add(by[mirror.Impaired]+by[mirror.Flapping]+by[mirror.Coming], mirror.Impaired, "ill")
 	add(len(m.Switches)-m.SwitchesUp(), mirror.Down, "crashed")
 	if len(list) == 0 {
+		if m.Sample.Overload != "" {
+			return a.say(warn, "overloaded")
+		}
 		return a.say(dim, "all up")
 	}
 	return strings.Join(list, " ")

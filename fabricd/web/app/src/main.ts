@@ -2,7 +2,7 @@
 //
 // For tests in a browser. Elements carry data-testid:
 //   connection (data-state connecting|live|away|locked), read-only, fabric-picker, search-button, scissors, undo, heal, theme,
-//   help-button; help-dialog, search-dialog with search, fabrics-dialog;
+//   help-button; overload; help-dialog, search-dialog with search, fabrics-dialog;
 //   tab-fabric, tab-selected, tab-flow, tab-faults; fabric-panel with switch-count, link-count, all-well, troubles, ledger,
 //   ledger-balanced, deadlock, layer-<name>; link-panel with link-state (data-state as in the API, data-story up|cut|silent|
 //   noticed|flapping|impaired|coming|down|held), cut, cut-silently, restore, direction, for, flap, impair, loss, delay, rate;
@@ -31,6 +31,7 @@ import { fabricPanel } from './ui/fabricpanel'
 import { faultsPanel } from './ui/faultspanel'
 import { flowPanel } from './ui/flowpanel'
 import { header } from './ui/header'
+import { overloaded } from './ui/overload'
 import { hoverLine, legend } from './ui/legend'
 import { linkPanel } from './ui/linkpanel'
 import { nicPanel, switchPanel } from './ui/switchpanel'
@@ -131,7 +132,9 @@ function panel() {
 
 function draw(): void {
   render(header(x), at('header'))
+  app.classList.toggle('overloaded', overloaded(store) !== '')
   render(html`${legend(x)} ${hoverLine(x)}
+    ${overloaded(store) ? html`<div class="banner away" role="alert" data-testid="overload">${overloaded(store)}</div>` : nothing}
     ${store.deadlock.length ? html`<div class="banner" role="alert">Deadlock: ${store.deadlock.length} channels wait for one another</div>` : nothing}
     ${stream.connection === 'away' && store.run ? html`<div class="banner away">fabricd is away. What you see is what it last said.</div>` : nothing}`, at('#over'))
   render(tabs(), at('nav'))

@@ -132,6 +132,8 @@ export interface SwitchView {
 export interface Sample {
   at: number // seconds since the fabric started
   injected_per_s: number
+  offered_per_s?: number // injected, and generated while a send queue was full
+  overload?: string // a sentence, while more is offered than carried
   delivered_per_s: number
   in_flight: number
   lost: number

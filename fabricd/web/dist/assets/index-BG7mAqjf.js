@@ -699,7 +699,7 @@ void main() {
     <button class="good" data-testid="heal" ?disabled=${!r.mayAct} @click=${()=>void i.heal()}>Heal all <kbd>h</kbd></button>
     <button class="icon" data-testid="theme" aria-label="dark or light" title="dark or light (d)" @click=${()=>e.ui.keep({theme:t.dark?`light`:`dark`})}>${t.dark?`☀`:`☾`}</button>
     <button class="icon" data-testid="help-button" aria-label="keys" title="keys (?)" @click=${()=>t.open(`help`)}>?</button>
-  `}var kf=[[`cut`,{state:`cut`,cut_ab:`signalled`,cut_ba:`signalled`}],[`silent`,{state:`cut`,cut_ab:`silent`,cut_ba:`silent`,a_up:!0,b_up:!0}],[`noticed`,{state:`cut`,cut_ab:`silent`,cut_ba:`silent`}],[`flapping`,{flapping:!0}],[`impaired`,{suffers_ab:`loss`,suffers_ba:`loss`}],[`coming`,{state:`init`}],[`down`,{state:`down`}]];function Af(e){let t=e.map.theme;return k`
+  `}function kf(e){return e.sample?.overload??``}var Af=[[`cut`,{state:`cut`,cut_ab:`signalled`,cut_ba:`signalled`}],[`silent`,{state:`cut`,cut_ab:`silent`,cut_ba:`silent`,a_up:!0,b_up:!0}],[`noticed`,{state:`cut`,cut_ab:`silent`,cut_ba:`silent`}],[`flapping`,{flapping:!0}],[`impaired`,{suffers_ab:`loss`,suffers_ba:`loss`}],[`coming`,{state:`init`}],[`down`,{state:`down`}]];function jf(e){let t=e.map.theme;return k`
     <details class="legend" data-testid="legend" ?open=${e.ui.kept.legend}
       @toggle=${t=>{let{open:n}=t.target;n!==e.ui.kept.legend&&e.ui.keep({legend:n})}}>
       <summary>
@@ -707,13 +707,13 @@ void main() {
         <svg width="92" height="8" aria-label="from idle to full">${Array.from({length:23},(e,n)=>A`<rect x=${n*4} width="4" height="8" fill=${I(be(t,n/22))} />`)}</svg>
         <span>legend <kbd>l</kbd></span>
       </summary>
-      ${kf.map(([e,n])=>jf(e,n,t))}
+      ${Af.map(([e,n])=>Mf(e,n,t))}
       <div><svg width="34" height="14" aria-hidden="true"><circle cx="17" cy="7" r="5" fill="none" stroke=${I(t.reroute)} stroke-width="2.5" /></svg>reroutes packets</div>
       <div><svg width="34" height="14" aria-hidden="true"><path d="M13 11V6a4 4 0 0 1 8 0v4" fill="none" stroke=${I(t.uturn)} stroke-width="2" /><path d="M18 9h6l-3 4z" fill=${I(t.uturn)} /></svg>U-turns</div>
       <div><svg width="34" height="14" aria-hidden="true"><rect x="13" y="3" width="8" height="8" fill=${I(t.vector)} transform="rotate(45 17 7)" /></svg>re-route vector set</div>
       <div><svg width="34" height="14" aria-hidden="true"><rect x="11" y="1" width="12" height="12" rx="3" fill=${I(t.switchFill)} stroke=${I(t.switchBorder)} /><rect x="12" y="7" width="10" height="5" fill=${I(t.blocked)} /></svg>packets held, most blocked</div>
     </details>
-  `}function jf(e,t,n){let r=Ce({i:0,state:`up`,...t},n,!0),i=I(r.ab.color);return k`
+  `}function Mf(e,t,n){let r=Ce({i:0,state:`up`,...t},n,!0),i=I(r.ab.color);return k`
     <div>
       <svg width="34" height="14" aria-hidden="true">
         <line x1="1" x2="33" y1="7" y2="7" stroke=${i} stroke-width="3" stroke-dasharray=${r.ab.dash.join(` `)} />
@@ -721,19 +721,19 @@ void main() {
         <text x="17" y="10.4" text-anchor="middle" font-size="9.5" font-weight="700" fill=${i}>${Se[e]}</text>
       </svg>${xe[e]}
     </div>
-  `}function Mf(e){let t=e.ui.hovered;if(!t)return j;let n=e.store;if(n.standsForMany(t.id))return Re(e,t.id);if(t.kind===`link`){let e=n.link(t.id);if(e===void 0)return j;let r=n.links[e];return k`<div class="hoverline"><b>${t.id}</b> ${xe[R(r)]}
+  `}function Nf(e){let t=e.ui.hovered;if(!t)return j;let n=e.store;if(n.standsForMany(t.id))return Re(e,t.id);if(t.kind===`link`){let e=n.link(t.id);if(e===void 0)return j;let r=n.links[e];return k`<div class="hoverline"><b>${t.id}</b> ${xe[R(r)]}
       · → ${Oe(r.rate_ab)} ${ke(r.load_ab)} · ← ${Oe(r.rate_ba)} ${ke(r.load_ba)}
       ${r.queued_ab||r.queued_ba?`· queued ${(r.queued_ab??0)+(r.queued_ba??0)}`:``} ${r.lost?`· lost ${r.lost}`:``}</div>`}let r=t.kind===`switch`?n.switchOf(t.id):void 0,i=r===void 0?void 0:n.switches[r];return k`<div class="hoverline"><b>${t.id}</b>
-    ${i?k`${i.state} · held ${i.held??0}${i.blocked?`, ${i.blocked} blocked`:``}${i.rerouted?` · rerouted ${Oe(i.rerouted)}`:``}${i.vector?` · ${i.vector}`:``}`:t.kind}</div>`}var Nf=e=>(...t)=>({_$litDirective$:e,values:t}),Pf=class{constructor(e){}get _$AU(){return this._$AM._$AU}_$AT(e,t,n){this._$Ct=e,this._$AM=t,this._$Ci=n}_$AS(e,t){return this.update(e,t)}update(e,t){return this.render(...t)}},{I:Ff}=pe,If={},Lf=(e,t=If)=>e._$AH=t,Rf=Nf(class extends Pf{constructor(){super(...arguments),this.key=j}render(e,t){return this.key=e,t}update(e,[t,n]){return t!==this.key&&(Lf(e),this.key=t),n}});function zf(e,t){let n=e.store.link(t);if(n===void 0)return k`<p class="hint">There is no link ${t} in this fabric.</p>`;let r=e.store.topology.links[n],i=e.store.links[n],a=R(i);return k`
+    ${i?k`${i.state} · held ${i.held??0}${i.blocked?`, ${i.blocked} blocked`:``}${i.rerouted?` · rerouted ${Oe(i.rerouted)}`:``}${i.vector?` · ${i.vector}`:``}`:t.kind}</div>`}var Pf=e=>(...t)=>({_$litDirective$:e,values:t}),Ff=class{constructor(e){}get _$AU(){return this._$AM._$AU}_$AT(e,t,n){this._$Ct=e,this._$AM=t,this._$Ci=n}_$AS(e,t){return this.update(e,t)}update(e,t){return this.render(...t)}},{I:If}=pe,Lf={},Rf=(e,t=Lf)=>e._$AH=t,zf=Pf(class extends Ff{constructor(){super(...arguments),this.key=j}render(e,t){return this.key=e,t}update(e,[t,n]){return t!==this.key&&(Rf(e),this.key=t),n}});function Bf(e,t){let n=e.store.link(t);if(n===void 0)return k`<p class="hint">There is no link ${t} in this fabric.</p>`;let r=e.store.topology.links[n],i=e.store.links[n],a=R(i);return k`
     <section data-testid="link-panel">
       <h2><span class="kind">link</span> ${t}</h2>
       <p class="state ${a}" data-testid="link-state" data-state=${i.state} data-story=${a}><i class="mark ${a}"></i>${xe[a]}</p>
-      ${Bf(e,r,i)} ${Rf(t,Hf(e,t,r,i))} ${Kf(e,t)}
+      ${Vf(e,r,i)} ${zf(t,Uf(e,t,r,i))} ${qf(e,t)}
     </section>
-  `}function Bf(e,t,n){let r=(t,n,r,i=0,a=0,o=0,s=!1,c=``,l=``,u=!1)=>k`
+  `}function Vf(e,t,n){let r=(t,n,r,i=0,a=0,o=0,s=!1,c=``,l=``,u=!1)=>k`
     <tr>
       <th scope="row">
-        <button class="text" @click=${()=>e.ui.select(Vf(e,t))}>${t}</button><span class="dim">:${r} →</span> ${n}
+        <button class="text" @click=${()=>e.ui.select(Hf(e,t))}>${t}</button><span class="dim">:${r} →</span> ${n}
       </th>
       <td>${Oe(a)}</td>
       <td><meter min="0" max="1" value=${Math.min(1,i)} title="load ${ke(i)}"></meter> ${ke(i)}</td>
@@ -755,13 +755,13 @@ void main() {
       </tbody>
     </table>
     <p class="facts">lost on it <b>${z(n.lost)}</b></p>
-  `}function Vf(e,t){return{kind:e.store.nic(t)===void 0?`switch`:`nic`,id:t}}function Hf(e,t,n,r){let i=e.client.mayAct,a=n=>r=>{let i=Wf(r);e.actions.cut(t,{...i,silent:n})};return k`
+  `}function Hf(e,t){return{kind:e.store.nic(t)===void 0?`switch`:`nic`,id:t}}function Uf(e,t,n,r){let i=e.client.mayAct,a=n=>r=>{let i=Gf(r);e.actions.cut(t,{...i,silent:n})};return k`
     <form class="doing" @submit=${e=>e.preventDefault()}>
       <div class="row">
         <button type="button" class="bad" data-testid="cut" ?disabled=${!i} @click=${a(!1)}>✂ Cut <kbd>x</kbd></button>
         <button type="button" class="bad" data-testid="cut-silently" ?disabled=${!i} @click=${a(!0)}>Cut silently <kbd>s</kbd></button>
         <button type="button" class="good" data-testid="restore" ?disabled=${!i||!No(r)}
-          @click=${n=>void e.actions.restore(t,Wf(n).direction)}>Restore <kbd>r</kbd></button>
+          @click=${n=>void e.actions.restore(t,Gf(n).direction)}>Restore <kbd>r</kbd></button>
       </div>
       <div class="row fields">
         <label>direction
@@ -779,7 +779,7 @@ void main() {
           <label>period <input name="period" value="1s" size="4" /></label>
           <label>down <input name="duty" value="50%" size="4" /></label>
           <label>jitter <input name="flapjitter" placeholder="0ms" size="4" /></label>
-          <button type="button" data-testid="flap" ?disabled=${!i} @click=${n=>{let r=Uf(n);e.actions.flap(t,{period:r.period??``,duty:r.duty??``,jitter:r.flapjitter??``},Wf(n))}}>Flap <kbd>f</kbd></button>
+          <button type="button" data-testid="flap" ?disabled=${!i} @click=${n=>{let r=Wf(n);e.actions.flap(t,{period:r.period??``,duty:r.duty??``,jitter:r.flapjitter??``},Gf(n))}}>Flap <kbd>f</kbd></button>
         </div>
       </fieldset>
       <fieldset>
@@ -791,13 +791,13 @@ void main() {
           <label>rate <input name="rate" placeholder="1MB/s" size="6" data-testid="rate" /></label>
         </div>
         <div class="row">
-          <button type="button" data-testid="impair" ?disabled=${!i} @click=${n=>{let r=Uf(n);e.actions.impair(t,Gf(r,[`loss`,`delay`,`jitter`,`rate`]),Wf(n))}}>Impair <kbd>i</kbd></button>
+          <button type="button" data-testid="impair" ?disabled=${!i} @click=${n=>{let r=Wf(n);e.actions.impair(t,Kf(r,[`loss`,`delay`,`jitter`,`rate`]),Gf(n))}}>Impair <kbd>i</kbd></button>
           <button type="button" ?disabled=${!i||!(r.suffers_ab||r.suffers_ba)}
             @click=${()=>void e.actions.impair(t,{},{clear:!0})}>Clear</button>
         </div>
       </fieldset>
     </form>
-  `}function Uf(e){let t=e.currentTarget.closest(`form`);return Object.fromEntries([...new FormData(t)].map(([e,t])=>[e,String(t).trim()]))}function Wf(e){let t=Uf(e);return{direction:t.direction??``,for:t.for??``}}function Gf(e,t){return Object.fromEntries(t.filter(t=>e[t]).map(t=>[t,e[t]]))}function Kf(e,t){let n=[...e.store.faults.values()].filter(e=>e.target===t).reverse().slice(0,8);return n.length===0?j:k`<h3>Its faults</h3><ul class="faults">${n.map(t=>vf(e,t))}</ul>`}function qf(e,t){let n=e.store.switchOf(t);if(n===void 0)return k`<p class="hint">There is no switch ${t} in this fabric.</p>`;let r=e.store.topology.switches[n],i=e.store.switches[n],a=r.tier===void 0?r.coord?`at (${r.coord.join(`, `)})`:``:`tier ${r.tier}`,o=e.client.mayAct,s=e.watch.id===t?e.watch.detail:null;return k`
+  `}function Wf(e){let t=e.currentTarget.closest(`form`);return Object.fromEntries([...new FormData(t)].map(([e,t])=>[e,String(t).trim()]))}function Gf(e){let t=Wf(e);return{direction:t.direction??``,for:t.for??``}}function Kf(e,t){return Object.fromEntries(t.filter(t=>e[t]).map(t=>[t,e[t]]))}function qf(e,t){let n=[...e.store.faults.values()].filter(e=>e.target===t).reverse().slice(0,8);return n.length===0?j:k`<h3>Its faults</h3><ul class="faults">${n.map(t=>vf(e,t))}</ul>`}function Jf(e,t){let n=e.store.switchOf(t);if(n===void 0)return k`<p class="hint">There is no switch ${t} in this fabric.</p>`;let r=e.store.topology.switches[n],i=e.store.switches[n],a=r.tier===void 0?r.coord?`at (${r.coord.join(`, `)})`:``:`tier ${r.tier}`,o=e.client.mayAct,s=e.watch.id===t?e.watch.detail:null;return k`
     <section data-testid="switch-panel">
       <h2><span class="kind">switch</span> ${t} <span class="dim">${a}</span></h2>
       <p class="state" data-testid="switch-state" data-state=${i.state}>
@@ -815,19 +815,19 @@ void main() {
       </dl>
       ${i.vector?k`<p data-testid="vector"><span class="dim">re-route vector</span> <code class="warn">${i.vector}</code></p>`:j}
       ${e.watch.error?k`<p class="bad">${e.watch.error}</p>`:j}
-      ${s?Jf(e,t,s):k`<p class="hint">asking the switch…</p>`} ${Kf(e,t)}
+      ${s?Yf(e,t,s):k`<p class="hint">asking the switch…</p>`} ${qf(e,t)}
     </section>
-  `}function Jf(e,t,n){return k`
+  `}function Yf(e,t,n){return k`
     ${n.process?k`<p class="facts">a process of its own: <code>${n.process}</code></p>`:j}
     <h3>Ports and channels</h3>
     <table class="figures ports">
       <thead>
         <tr><th scope="col">port</th><th scope="col">vc</th><th scope="col">in</th><th scope="col">out</th><th scope="col" title="packets that the neighbour can take">credits</th><th scope="col">began to wait</th></tr>
       </thead>
-      <tbody>${n.ports.map(n=>Yf(e,t,n))}</tbody>
+      <tbody>${n.ports.map(n=>Xf(e,t,n))}</tbody>
     </table>
-    ${Xf(n)} ${Zf(n)} ${Qf(n)} ${$f(n.forwarding)}
-  `}function Yf(e,t,n){let r=e.store.linkAt(t,n.port),i=r===void 0?null:e.store.topology.links[r],a=r===void 0?`up`:R(e.store.links[r]);return n.vcs.map((t,r)=>{let o=Object.entries(t.stalls);return k`
+    ${Zf(n)} ${Qf(n)} ${$f(n)} ${ep(n.forwarding)}
+  `}function Xf(e,t,n){let r=e.store.linkAt(t,n.port),i=r===void 0?null:e.store.topology.links[r],a=r===void 0?`up`:R(e.store.links[r]);return n.vcs.map((t,r)=>{let o=Object.entries(t.stalls);return k`
       <tr class=${r===0?`first`:``}>
         ${r===0?k`<th scope="rowgroup" rowspan=${n.vcs.length}>
               ${n.port} ${i?k`<button class="text" @click=${()=>e.ui.select({kind:`link`,id:i.id})}>${n.peer}</button>`:n.peer??`leads nowhere`}
@@ -836,22 +836,22 @@ void main() {
         <td>${t.vc}</td><td>${t.input}</td><td>${t.output}</td><td>${t.credits}</td>
         <td class="stalls">${o.map(([e,t])=>k`<span>${e.replaceAll(`_`,` `)} ${Ee(t)}</span> `)}</td>
       </tr>
-    `})}function Xf(e){return e.waiting.length===0?j:k`
+    `})}function Zf(e){return e.waiting.length===0?j:k`
     <h3>Waiting for room <span class="dim">${e.waiting.length}</span></h3>
     <ul class="plain">
       ${e.waiting.slice(0,12).map(e=>k`<li>${e.src} → ${e.dst} <span class="dim">#${e.seq} in ${e.in}.${e.in_vc}, for ${e.for.map(e=>`${e.port}.${e.vc}`).join(` or `)}</span></li>`)}
     </ul>
-  `}function Zf(e){if(e.registers.length===0)return j;let t=e.registers.filter(e=>/1/.test(e.value.slice(2))),n=e=>k`<code class=${t.includes(e)?`set`:``}>${e.name} ${e.value.slice(2)}${e.expires_in_s?k` <span class="dim">${e.expires_in_s.toFixed(0)} s</span>`:j}</code> `;return k`
+  `}function Qf(e){if(e.registers.length===0)return j;let t=e.registers.filter(e=>/1/.test(e.value.slice(2))),n=e=>k`<code class=${t.includes(e)?`set`:``}>${e.name} ${e.value.slice(2)}${e.expires_in_s?k` <span class="dim">${e.expires_in_s.toFixed(0)} s</span>`:j}</code> `;return k`
     <h3>Re-route vector and other registers</h3>
     <p class="registers">${t.length>0?t.map(n):k`<span class="dim">all zero</span>`}</p>
     <details><summary>all ${e.registers.length}</summary><p class="registers">${e.registers.map(n)}</p></details>
-  `}function Qf(e){let t=Object.entries(e.discards??{});return t.length===0?j:k`<h3>Discards</h3><ul class="plain">${t.map(([e,t])=>k`<li><b>${z(t)}</b> ${e}</li>`)}</ul>`}function $f(e){if(!e||e.length===0)return j;let t=e.slice(0,2e3);return k`
+  `}function $f(e){let t=Object.entries(e.discards??{});return t.length===0?j:k`<h3>Discards</h3><ul class="plain">${t.map(([e,t])=>k`<li><b>${z(t)}</b> ${e}</li>`)}</ul>`}function ep(e){if(!e||e.length===0)return j;let t=e.slice(0,2e3);return k`
     <details>
       <summary>Forwarding table, ${z(e.length)} entries</summary>
       <div class="lft">${t.map(e=>k`<span title=${e.in===void 0?`wherever it comes in`:`coming in by ${e.in}.${e.in_vc??0}`}>${e.dst} <b>${e.port<0?`–`:`${e.port}.${e.vc}`}</b></span>`)}</div>
       ${e.length>t.length?k`<p class="dim">and ${z(e.length-t.length)} more: GET /api/v1/switches/…</p>`:j}
     </details>
-  `}function ep(e,t){let n=e.store.nic(t);if(n===void 0)return k`<p class="hint">There is no NIC ${t} in this fabric.</p>`;let r=e.store.topology.nics[n],i=e.store.linksAt(t)[0],a=(t,n)=>{e.flow.set(t,n),e.ui.show(`flow`)};return k`
+  `}function tp(e,t){let n=e.store.nic(t);if(n===void 0)return k`<p class="hint">There is no NIC ${t} in this fabric.</p>`;let r=e.store.topology.nics[n],i=e.store.linksAt(t)[0],a=(t,n)=>{e.flow.set(t,n),e.ui.show(`flow`)};return k`
     <section data-testid="nic-panel">
       <h2><span class="kind">NIC</span> ${t}</h2>
       <p class="facts">at <button class="text" @click=${()=>e.ui.select({kind:`switch`,id:r.switch})}>${r.switch}</button> port ${r.switch_port}
@@ -861,17 +861,17 @@ void main() {
         <button @click=${()=>a(e.flow.src,t)}>Trace to here</button>
       </div>
     </section>
-  `}var tp=3;function np(e,t){let[n,r]=t.range(),i=[...e.store.faults.values()].filter(e=>(e.restored_at??1/0)>=n&&e.at<=r),a=Array(tp).fill(-1/0),o=e=>(Math.min(Math.max(e,n),r)-n)/(r-n)*100;return k`
+  `}var np=3;function rp(e,t){let[n,r]=t.range(),i=[...e.store.faults.values()].filter(e=>(e.restored_at??1/0)>=n&&e.at<=r),a=Array(np).fill(-1/0),o=e=>(Math.min(Math.max(e,n),r)-n)/(r-n)*100;return k`
     <div class="timeline" data-testid="timeline">
       <svg role="list" aria-label="faults over time">
-        ${i.map(t=>{let i=(r-n)*.012,s=Math.max(t.restored_at??e.store.at,t.at+i),c=a.findIndex(e=>e<=t.at);return c<0&&(c=t.id%tp),a[c]=s,rp(e,t,o(t.at),o(s),c)})}
+        ${i.map(t=>{let i=(r-n)*.012,s=Math.max(t.restored_at??e.store.at,t.at+i),c=a.findIndex(e=>e<=t.at);return c<0&&(c=t.id%np),a[c]=s,ip(e,t,o(t.at),o(s),c)})}
       </svg>
       <div class="spans" role="group" aria-label="time shown">
         ${cf.map(n=>k`
           <button class="text" aria-pressed=${t.span===n} @click=${()=>{t.span=n,e.ui.changed()}}>${n/60}m</button>`)}
       </div>
     </div>
-  `}function rp(e,t,n,r,i){let a=()=>{e.ui.fault=t.id,e.ui.show(`faults`)};return A`
+  `}function ip(e,t,n,r,i){let a=()=>{e.ui.fault=t.id,e.ui.show(`faults`)};return A`
     <g role="listitem">
       <rect class="bar ${t.kind} ${t.silent?`silent`:``} ${t.restored_at?``:`lasting`} ${e.ui.fault===t.id?`open`:``}"
         x="${n}%" width="${Math.max(.4,r-n)}%" y=${2+i*8} height="6" rx="2"
@@ -879,7 +879,7 @@ void main() {
         @click=${a} @keydown=${e=>(e.key===`Enter`||e.key===` `)&&a()}>
         <title>${t.id}: ${t.what}, ${Ae(t.at)}${t.restored_at?` to ${Ae(t.restored_at)}`:`, lasts`}</title>
       </rect>
-    </g>`}function ip(e,t,n){let r=e.store.link(t),i=r===void 0?e.map.nodeOnScreen(t):e.map.screen(r,n(r));if(!i)return null;let a=e.map.container.getBoundingClientRect();return{x:a.left+i.x,y:a.top+i.y}}function ap(e,t){let n=Array.from({length:17},(e,t)=>.1+t*.05),r=n.map(n=>e.map.point(t,n)),i=r.map(()=>1/0);return e.store.topology.links.forEach((n,a)=>{if(a!==t)for(let t=0;t<=40;t++){let n=e.map.point(a,t/40);r.forEach((e,t)=>{i[t]=Math.min(i[t],(e.x-n.x)**2+(e.y-n.y)**2)})}}),n[i.indexOf(Math.max(...i))]}function op(e){let t=0,n=0,r=0,i=0,a=0,o=performance.now(),s=o,c=e=>{i++,a=Math.max(a,e-s),s=e,e-o>=1e3&&(t=i*1e3/(e-o),n=a,i=0,a=0,o=e),requestAnimationFrame(c)};requestAnimationFrame(c),e.store.subscribe(()=>{r===0&&e.store.frames>0&&(r=performance.now())}),Object.defineProperty(window,"weft",{value:{get switches(){return e.store.topology?.switches.length??0},get links(){return e.store.topology?.links.length??0},get nics(){return e.store.topology?.nics.length??0},get frames(){return e.store.frames},get lastSeq(){return e.store.seq},get run(){return e.store.run},get connection(){return e.stream.connection},get fps(){return t},get worstFrameMs(){return n},get liveAfterMs(){return r},get selected(){return e.ui.selected},get moving(){return e.map.motion.active},link:t=>e.store.links[e.store.link(t)??-1]??null,switch:t=>e.store.switches[e.store.switchOf(t)??-1]??null,place:t=>ip(e,t,()=>.5),clear:t=>ip(e,t,t=>ap(e,t))}})}var sp=document.getElementById(`app`);sp.innerHTML=`
+    </g>`}function ap(e,t,n){let r=e.store.link(t),i=r===void 0?e.map.nodeOnScreen(t):e.map.screen(r,n(r));if(!i)return null;let a=e.map.container.getBoundingClientRect();return{x:a.left+i.x,y:a.top+i.y}}function op(e,t){let n=Array.from({length:17},(e,t)=>.1+t*.05),r=n.map(n=>e.map.point(t,n)),i=r.map(()=>1/0);return e.store.topology.links.forEach((n,a)=>{if(a!==t)for(let t=0;t<=40;t++){let n=e.map.point(a,t/40);r.forEach((e,t)=>{i[t]=Math.min(i[t],(e.x-n.x)**2+(e.y-n.y)**2)})}}),n[i.indexOf(Math.max(...i))]}function sp(e){let t=0,n=0,r=0,i=0,a=0,o=performance.now(),s=o,c=e=>{i++,a=Math.max(a,e-s),s=e,e-o>=1e3&&(t=i*1e3/(e-o),n=a,i=0,a=0,o=e),requestAnimationFrame(c)};requestAnimationFrame(c),e.store.subscribe(()=>{r===0&&e.store.frames>0&&(r=performance.now())}),Object.defineProperty(window,"weft",{value:{get switches(){return e.store.topology?.switches.length??0},get links(){return e.store.topology?.links.length??0},get nics(){return e.store.topology?.nics.length??0},get frames(){return e.store.frames},get lastSeq(){return e.store.seq},get run(){return e.store.run},get connection(){return e.stream.connection},get fps(){return t},get worstFrameMs(){return n},get liveAfterMs(){return r},get selected(){return e.ui.selected},get moving(){return e.map.motion.active},link:t=>e.store.links[e.store.link(t)??-1]??null,switch:t=>e.store.switches[e.store.switchOf(t)??-1]??null,place:t=>ap(e,t,()=>.5),clear:t=>ap(e,t,t=>op(e,t))}})}var cp=document.getElementById(`app`);cp.innerHTML=`
   <header></header>
   <main aria-label="map of the fabric">
     <div id="map" data-testid="map" tabindex="0" role="application" aria-label="map: arrows go from switch to switch, / searches, ? lists the keys"></div>
@@ -888,7 +888,8 @@ void main() {
   <aside><nav role="tablist"></nav><div id="panel" role="tabpanel"></div></aside>
   <footer><div id="timeline"></div><div id="charts"></div></footer>
   <div id="toasts" role="status" aria-live="polite"></div>
-  <div id="dialogs"></div>`;var cp=e=>sp.querySelector(e),lp=new Qo,Q=new is,up=new Co;up.takeToken();var dp=new Do(lp,up,()=>{dp.connection===`live`&&gp(),Q.changed()}),fp=new Mo(up,lp,Q),pp=new vo(cp(`#map`),lp,Q,{select:e=>{Q.select(e),e?.kind===`switch`&&lp.pod(e.id)&&!lp.open.has(e.id)&&$.openPods([e.id])},act:e=>{Q.select(e),fp.toggle(e)},hover:e=>{let t=Q.hovered;Q.hovered=e,pp.repaint([t,e]),pp.container.classList.toggle(`pointing`,e!==null),Q.changed()}});function mp(e){lp.setOpen(e),dp.anew(),Q.changed()}var $={openPods:e=>mp([...lp.open,...e]),closePod:e=>mp([...lp.open].filter(t=>t!==e)),closeAll:()=>mp([]),store:lp,ui:Q,client:up,stream:dp,actions:fp,map:pp,flow:new Lo(up,Q),watch:new es(up,Q),status:null,fabrics:[]},hp=new uf(cp(`#charts`),lp,pp.theme);async function gp(){$.status=await up.status().catch(()=>$.status),$.fabrics=await up.fabrics().catch(()=>$.fabrics),document.title=$.status?`${$.status.name} · Weft`:`Weft`,Q.changed()}var _p={fabric:()=>`Fabric`,selected:()=>Q.selected?Q.selected.kind[0].toUpperCase()+Q.selected.kind.slice(1):`Selection`,flow:()=>`Flow`,faults:()=>lp.faults.size>0?`Faults ${lp.faults.size}`:`Faults`};function vp(){return Object.keys(_p).map(e=>k`
-    <button role="tab" aria-selected=${Q.tab===e} data-testid="tab-${e}" @click=${()=>Q.show(e)}>${_p[e]()}</button>`)}function yp(){switch(Q.tab){case`fabric`:return ff($);case`flow`:return wf($);case`faults`:return _f($)}let e=Q.selected;return e?$.store.pod(e.id)?Ne($,e.id):$.store.podsOf(e.id).length>0&&$.store.link(e.id)===void 0?Ie($,e):e.kind===`link`?$.store.standsForMany(e.id)?Fe($,e.id):zf($,e.id):e.kind===`switch`?qf($,e.id):ep($,e.id):k`<p class="hint">Select a switch, a link or a NIC on the map, or search with <kbd>/</kbd>.</p>`}function bp(){he(Of($),cp(`header`)),he(k`${Af($)} ${Mf($)}
-    ${lp.deadlock.length?k`<div class="banner" role="alert">Deadlock: ${lp.deadlock.length} channels wait for one another</div>`:j}
-    ${dp.connection===`away`&&lp.run?k`<div class="banner away">fabricd is away. What you see is what it last said.</div>`:j}`,cp(`#over`)),he(vp(),cp(`nav`)),he(yp(),cp(`#panel`)),Q.kept.dock&&(he(np($,hp),cp(`#timeline`)),hp.draw()),he(Q.toasts.map(e=>k`<button class="toast ${e.bad?`bad`:``}" data-testid="toast" @click=${()=>Q.unsay(e.id)}>${e.text}</button>`),cp(`#toasts`)),he(Be($),cp(`#dialogs`))}var xp=0;function Sp(){xp===0&&(xp=requestAnimationFrame(()=>{xp=0,bp()}))}var Cp=null,wp=``,Tp=``;Q.subscribe(()=>{Cp!==Q.selected&&(pp.repaint([Cp,Q.selected]),Cp=Q.selected,$.watch.follow(Cp?.kind===`switch`&&!lp.pod(Cp.id)?Cp.id:``));let e=Q.dark?`dark`:`light`;if(Tp!==e&&(Tp=e,document.documentElement.dataset.theme=e,pp.setTheme(Q.dark),hp.setTheme(pp.theme)),sp.classList.toggle(`nodock`,!Q.kept.dock),Sp(),wp!==Q.dialog){wp=Q.dialog;for(let e of[`header`,`main`,`aside`,`footer`])cp(e).inert=wp!==``;wp===`fabrics`&&gp(),bp();let e=e=>document.querySelector(e);wp?(e(`.dialog input`)??e(`.dialog button`))?.focus():pp.container.focus({preventScroll:!0})}}),lp.subscribe(Sp);var Ep=lp.full;lp.subscribe(()=>{Ep!==lp.full&&(Ep=lp.full,$.flow.stop(),$.flow.set(``,``),pp.motion.flow=null,Q.fault=null,Q.hovered=null,Q.select(null))}),matchMedia(`(prefers-color-scheme: light)`).addEventListener(`change`,()=>Q.changed()),addEventListener(`hashchange`,()=>{up.takeToken()&&(Q.say(`token taken from the address`),gp())}),document.addEventListener(`visibilitychange`,()=>dp.show(!document.hidden)),dp.show(!document.hidden),Qe($),op($),Q.changed(),dp.start();
+  <div id="dialogs"></div>`;var lp=e=>cp.querySelector(e),up=new Qo,Q=new is,dp=new Co;dp.takeToken();var fp=new Do(up,dp,()=>{fp.connection===`live`&&_p(),Q.changed()}),pp=new Mo(dp,up,Q),mp=new vo(lp(`#map`),up,Q,{select:e=>{Q.select(e),e?.kind===`switch`&&up.pod(e.id)&&!up.open.has(e.id)&&$.openPods([e.id])},act:e=>{Q.select(e),pp.toggle(e)},hover:e=>{let t=Q.hovered;Q.hovered=e,mp.repaint([t,e]),mp.container.classList.toggle(`pointing`,e!==null),Q.changed()}});function hp(e){up.setOpen(e),fp.anew(),Q.changed()}var $={openPods:e=>hp([...up.open,...e]),closePod:e=>hp([...up.open].filter(t=>t!==e)),closeAll:()=>hp([]),store:up,ui:Q,client:dp,stream:fp,actions:pp,map:mp,flow:new Lo(dp,Q),watch:new es(dp,Q),status:null,fabrics:[]},gp=new uf(lp(`#charts`),up,mp.theme);async function _p(){$.status=await dp.status().catch(()=>$.status),$.fabrics=await dp.fabrics().catch(()=>$.fabrics),document.title=$.status?`${$.status.name} · Weft`:`Weft`,Q.changed()}var vp={fabric:()=>`Fabric`,selected:()=>Q.selected?Q.selected.kind[0].toUpperCase()+Q.selected.kind.slice(1):`Selection`,flow:()=>`Flow`,faults:()=>up.faults.size>0?`Faults ${up.faults.size}`:`Faults`};function yp(){return Object.keys(vp).map(e=>k`
+    <button role="tab" aria-selected=${Q.tab===e} data-testid="tab-${e}" @click=${()=>Q.show(e)}>${vp[e]()}</button>`)}function bp(){switch(Q.tab){case`fabric`:return ff($);case`flow`:return wf($);case`faults`:return _f($)}let e=Q.selected;return e?$.store.pod(e.id)?Ne($,e.id):$.store.podsOf(e.id).length>0&&$.store.link(e.id)===void 0?Ie($,e):e.kind===`link`?$.store.standsForMany(e.id)?Fe($,e.id):Bf($,e.id):e.kind===`switch`?Jf($,e.id):tp($,e.id):k`<p class="hint">Select a switch, a link or a NIC on the map, or search with <kbd>/</kbd>.</p>`}function xp(){he(Of($),lp(`header`)),cp.classList.toggle(`overloaded`,kf(up)!==``),he(k`${jf($)} ${Nf($)}
+    ${kf(up)?k`<div class="banner away" role="alert" data-testid="overload">${kf(up)}</div>`:j}
+    ${up.deadlock.length?k`<div class="banner" role="alert">Deadlock: ${up.deadlock.length} channels wait for one another</div>`:j}
+    ${fp.connection===`away`&&up.run?k`<div class="banner away">fabricd is away. What you see is what it last said.</div>`:j}`,lp(`#over`)),he(yp(),lp(`nav`)),he(bp(),lp(`#panel`)),Q.kept.dock&&(he(rp($,gp),lp(`#timeline`)),gp.draw()),he(Q.toasts.map(e=>k`<button class="toast ${e.bad?`bad`:``}" data-testid="toast" @click=${()=>Q.unsay(e.id)}>${e.text}</button>`),lp(`#toasts`)),he(Be($),lp(`#dialogs`))}var Sp=0;function Cp(){Sp===0&&(Sp=requestAnimationFrame(()=>{Sp=0,xp()}))}var wp=null,Tp=``,Ep=``;Q.subscribe(()=>{wp!==Q.selected&&(mp.repaint([wp,Q.selected]),wp=Q.selected,$.watch.follow(wp?.kind===`switch`&&!up.pod(wp.id)?wp.id:``));let e=Q.dark?`dark`:`light`;if(Ep!==e&&(Ep=e,document.documentElement.dataset.theme=e,mp.setTheme(Q.dark),gp.setTheme(mp.theme)),cp.classList.toggle(`nodock`,!Q.kept.dock),Cp(),Tp!==Q.dialog){Tp=Q.dialog;for(let e of[`header`,`main`,`aside`,`footer`])lp(e).inert=Tp!==``;Tp===`fabrics`&&_p(),xp();let e=e=>document.querySelector(e);Tp?(e(`.dialog input`)??e(`.dialog button`))?.focus():mp.container.focus({preventScroll:!0})}}),up.subscribe(Cp);var Dp=up.full;up.subscribe(()=>{Dp!==up.full&&(Dp=up.full,$.flow.stop(),$.flow.set(``,``),mp.motion.flow=null,Q.fault=null,Q.hovered=null,Q.select(null))}),matchMedia(`(prefers-color-scheme: light)`).addEventListener(`change`,()=>Q.changed()),addEventListener(`hashchange`,()=>{dp.takeToken()&&(Q.say(`token taken from the address`),_p())}),document.addEventListener(`visibilitychange`,()=>fp.show(!document.hidden)),fp.show(!document.hidden),Qe($),sp($),Q.changed(),fp.start();

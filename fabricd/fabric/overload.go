@@ -1,0 +1,85 @@
+package fabric
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/weft-fabric/weft"
+)
+
+// Counted is what tells whether a fabric carries what it is offered, at one moment.
+type Counted struct {
+	At      weft.Time
+	Offered uint64 // packets generated, those that found a send queue full included
+	Carried uint64 // packets that have left the fabric: delivered, lost or discarded
+}
+
+// CountedIn is what a fabric's accounts say at one moment.
+func CountedIn(at weft.Time, t Totals, l Ledger) Counted {
+	return Counted{At: at, Offered: t.Injected + t.Refused, Carried: l.Delivered + l.Lost + l.Discarded}
+}
+
+// OverloadHalf is half of the time for which more must be offered than carried before the fabric counts as overloaded. Chosen by
+// us: queues that fill at the start, or at a fault, do not take so long.
+const OverloadHalf = 3 * weft.Second
+
+// Overload is by how much more is offered than carried, in packets a second. The zero value is none.
+type Overload struct{ Offered, Carried float64 }
+
+// String says so in a sentence; it is empty for none.
+func (o Overload) String() string {
+	if o == (Overload{}) {
+		return ""
+	}
+	return fmt.Sprintf("more is offered than carried: of %.0f packets a second, %.0f leave the fabric", o.Offered, o.Carried)
+}
+
+// Overloaded compares counts at three moments, OverloadHalf or more apart. A fabric is overloaded when in both spans a twentieth of what was
+// offered stayed in it, and more than chance explains.
+func Overloaded(began, middle, now Counted) Overload {
+	if !short(began, middle) || !short(middle, now) {
+		return Overload{}
+	}
+	seconds := (now.At - began.At).Duration().Seconds()
+	return Overload{float64(now.Offered-began.Offered) / seconds, float64(now.Carried-began.Carried) / seconds}
+}
+
+// short reports whether much of what was offered between two moments was not carried.
+func short(from, to Counted) bool {
+	if to.At-from.At < OverloadHalf || to.Offered < from.Offered || to.Carried < from.Carried {
+		return false
+	}
+	offered, carried := float64(to.Offered-from.Offered), float64(to.Carried-from.Carried)
+	return offered-carried > max(offered/20, 5*math.Sqrt(offered))
+}
+
+// OverloadWatch looks for overload in counts that come one after another. The zero value is ready; it is for one goroutine.
+type OverloadWatch struct {
+	past []Counted // oldest first; bound: what comes in twice OverloadHalf, and two more
+}
+
+// Next takes the counts of now.
+func (w *OverloadWatch) Next(now Counted) Overload {
+	w.past = append(w.past, now)
+	middle := w.before(now.At)
+	if middle < 0 {
+		return Overload{}
+	}
+	began := w.before(w.past[middle].At)
+	if began < 0 {
+		return Overload{}
+	}
+	over := Overloaded(w.past[began], w.past[middle], now)
+	w.past = w.past[began:]
+	return over
+}
+
+// before is the latest that is OverloadHalf or more before at, -1 if there is none.
+func (w *OverloadWatch) before(at weft.Time) int {
+	for i := len(w.past) - 1; i >= 0; i-- {
+		if at-w.past[i].At >= OverloadHalf {
+			return i
+		}
+	}
+	return -1
+}
