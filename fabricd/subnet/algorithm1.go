@@ -2,6 +2,7 @@ package subnet
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -31,8 +32,12 @@ const (
 func Algorithm1(g *topology.Graph, d Sequence) (*firmware.Tables, error) {
 	ports := make([]int, len(g.Switches))
 	for i, s := range g.Switches {
-		if g.Place(s.ID).Tree == nil {
+		t := g.Place(s.ID).Tree
+		if t == nil {
 			return nil, notATree("Algorithm 1 fills tables", g)
+		}
+		if err := wholeTree(g, s, t); err != nil {
+			return nil, err
 		}
 		ports[i] = s.Ports
 	}
@@ -63,8 +68,27 @@ func rank(tables *firmware.Tables, g *topology.Graph, s weft.SwitchID) error {
 	return nil
 }
 
+// wholeTree refuses a tree without one k, and one that was found in a file with links missing: the tables need a port for each.
+func wholeTree(g *topology.Graph, s topology.Switch, t *weft.Tree) error {
+	if t.K == 0 {
+		return fmt.Errorf("Algorithm 1 fills tables of trees with as many up ports at each tier as down ports, and %s is none: take ftree", g.Spec)
+	}
+	missing := slices.Index(t.Ports, weft.NoPort)
+	if missing < 0 || t.Leaf() && missing < t.Down && !slices.Contains(t.Ports[t.Down:], weft.NoPort) {
+		return nil
+	}
+	what := "up"
+	if missing < t.Down && !t.Leaf() {
+		what = "down"
+	}
+	return fmt.Errorf("Algorithm 1 fills tables of whole trees, and switch %s of %s lacks %s links: take ftree", s.Name, g.Spec, what)
+}
+
 // notATree is the error of what needs a tree.
 func notATree(what string, g *topology.Graph) error {
+	if err := g.NoTree(); err != nil {
+		return fmt.Errorf("%s for trees only, and %s is none: %w", what, g.Spec, err)
+	}
 	return fmt.Errorf("%s for k-ary n-trees and m-port n-trees only, and %s is none: choose such a topology, as kary-ntree:4,3", what, g.Spec)
 }
 

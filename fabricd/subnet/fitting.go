@@ -9,17 +9,35 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// Default is the routing for those who name none: adaptive-link in fat trees, dimension-order in meshes, tori and rings, lash
-// elsewhere. A graph without switches has none.
+// Default is the routing for those who name none: adaptive-link in fat trees, ftree in trees that lack switches or links or have tiers of
+// different radix, dimension-order in meshes, tori and rings, lash elsewhere. A graph without switches has none.
 func Default(g *topology.Graph) string {
 	switch shapeOf(g) {
 	case firmware.Trees:
-		return "adaptive-link"
+		return defaultOfTree(g)
 	case firmware.Grids:
 		return "dimension-order"
 	default:
 		return "lash"
 	}
+}
+
+// defaultOfTree is adaptive-link in whole trees with one k, which bears faults at once. In others ftree has fewer paths to lose, as long as
+// it has one for every pair.
+func defaultOfTree(g *topology.Graph) string {
+	whole := true
+	for _, s := range g.Switches {
+		t := g.Place(s.ID).Tree
+		whole = whole && (t.Ports == nil || wholeTree(g, s, t) == nil)
+	}
+	if whole {
+		return "adaptive-link"
+	}
+	u, err := NewUpDownRoutes(g)
+	if err != nil || u.Compute(nil) > 0 {
+		return "lash"
+	}
+	return "ftree"
 }
 
 // Fits reports whether the routing is for topologies of that shape.
@@ -58,6 +76,9 @@ func misfit(f firmware.Firmware, on firmware.Shape, g *topology.Graph) error {
 
 // instead adds to an error about the shape of a topology what routes it.
 func instead(err error, g *topology.Graph) error {
+	if why := g.NoTree(); why != nil {
+		err = fmt.Errorf("%w (%s is no tree: %w)", err, g.Spec, why)
+	}
 	fit := []string{Default(g), "updn"}
 	return fmt.Errorf("%w; or a firmware that routes %s, as %s", err, g.Spec, strings.Join(fit, " or "))
 }

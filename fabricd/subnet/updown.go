@@ -1,6 +1,9 @@
 package subnet
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -16,6 +19,8 @@ type UpDownRoutes struct {
 	ports []port
 	words int
 
+	byTier []weft.SwitchID // the switches from the top
+
 	reach []uint64 // per switch: the NICs that it reaches
 	dead  []bool   // per port
 }
@@ -30,6 +35,10 @@ type port struct {
 // NewUpDownRoutes is for one tree, of which a file may have taken links; Compute comes next. Other topologies are refused.
 func NewUpDownRoutes(g *topology.Graph) (*UpDownRoutes, error) {
 	u := &UpDownRoutes{g: g, words: (len(g.NICs) + 63) / 64, first: make([]int, len(g.Switches)+1)}
+	for i := range g.Switches {
+		u.byTier = append(u.byTier, weft.SwitchID(i))
+	}
+	slices.SortStableFunc(u.byTier, func(a, b weft.SwitchID) int { return cmp.Compare(g.Switches[a].Tier, g.Switches[b].Tier) })
 	for i, s := range g.Switches {
 		place := g.Place(s.ID)
 		if place.Tree == nil {
@@ -67,9 +76,8 @@ func (u *UpDownRoutes) Compute(dead *Dead) (unroutable int) {
 		u.dead[i] = u.ports[i].link == nil || dead.Cuts(u.ports[i].link)
 	}
 	clear(u.reach)
-	// Switches of trees are numbered tier by tier from the top.
-	for s := len(u.first) - 2; s >= 0; s-- { // what is below by live links
-		mine := u.of(weft.SwitchID(s))
+	for _, s := range slices.Backward(u.byTier) { // what is below by live links
+		mine := u.of(s)
 		for i := u.first[s]; i < u.first[s+1]; i++ {
 			switch at := u.ports[i]; {
 			case u.dead[i]:
@@ -81,8 +89,8 @@ func (u *UpDownRoutes) Compute(dead *Dead) (unroutable int) {
 		}
 	}
 	routable := 0
-	for s := range len(u.first) - 1 { // and what the switches above reach
-		mine := u.of(weft.SwitchID(s))
+	for _, s := range u.byTier { // and what the switches above reach
+		mine := u.of(s)
 		sources := 0
 		for i := u.first[s]; i < u.first[s+1]; i++ {
 			switch at := u.ports[i]; {
@@ -134,7 +142,7 @@ func (u *UpDownRoutes) Port(s weft.SwitchID, d weft.NICID) weft.PortID {
 			lead++
 		}
 	}
-	spread := int(uint32(d)/t.Below) / t.K
+	spread := int(t.Number(d)/t.Below) / t.Ups()
 	for _, w := range t.W {
 		spread += w
 	}
@@ -153,7 +161,7 @@ func (u *UpDownRoutes) Port(s weft.SwitchID, d weft.NICID) weft.PortID {
 // leads reports whether an up port is live and leads to a switch that reaches d.
 func (u *UpDownRoutes) leads(s weft.SwitchID, p weft.PortID, d weft.NICID) bool {
 	i := u.first[s] + int(p)
-	return !u.dead[i] && u.of(weft.SwitchID(u.ports[i].peer)).has(uint32(d))
+	return p != weft.NoPort && !u.dead[i] && u.of(weft.SwitchID(u.ports[i].peer)).has(uint32(d))
 }
 
 // Tables are the routes of the last Compute as tables, which later ones do not change. They look at the destination alone. In a mixture with

@@ -233,6 +233,9 @@ func listed(doc *document.Doc, f file) (*Graph, error) {
 	if r.errs.Len() == 0 {
 		g.checkConnected(func(p problem) { r.errs.Add(doc.Errorf(f.path(g, p), "%w", p.err)) })
 	}
+	if f.Spec == "" && r.errs.Len() == 0 {
+		r.checkTiers(g)
+	}
 	if err := r.errs.Err(); err != nil {
 		return nil, err
 	}
@@ -259,4 +262,4 @@ func (f file) path(g *Graph, p problem) string {
 	return path
 }
 
-var errOnlyWithSpec = errors.New("only a listing with spec has tier, digits and coord")
+var errOnlyWithSpec = errors.New("only a listing with spec has coord, and only that of a tree has tier and digits")

@@ -65,6 +65,8 @@ type Graph struct {
 	removed    []string               // the links that a file took away from what was generated
 	identities map[weft.Node]Identity // what InfiniBand calls the nodes, as far as a file says so; see Identity
 	tree       *tree                  // the arithmetic of a tree, nil for other kinds
+	found      []weft.Tree            // per switch its place in the tree that was found in a file; nil: it is none
+	noTree     error                  // why none was found
 	grid       *grid                  // the arithmetic of a mesh, torus or ring, nil for other kinds
 
 	first    []uint32 // first[s] is where the ports of switch s begin in peers
@@ -132,6 +134,9 @@ func (g *Graph) finish() {
 			continue
 		}
 		*a, *b = peer{l.B, l.ID}, peer{l.A, l.ID}
+	}
+	if g.Kind == File {
+		g.noTree = g.findTree()
 	}
 	g.indexNames()
 	g.indexPlaces()

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
@@ -50,7 +51,7 @@ func (r *resolver) nodes() {
 				sw.Ports = 0
 			}
 		}
-		if r.file.Spec == "" && (s.Tier != nil || s.Digits != nil || s.Coord != nil) {
+		if r.file.Spec == "" && s.Coord != nil {
 			r.fail(path, "switch %s: %w", clip(s.ID), errOnlyWithSpec)
 		}
 		r.switches = append(r.switches, sw)
@@ -192,6 +193,21 @@ func (r *resolver) checkIDs(g *Graph) {
 		reverse := g.linkName(at.B, at.A, at.Name != g.linkName(at.A, at.B, false))
 		if l.ID != "" && l.ID != at.Name && l.ID != reverse {
 			r.fail(fmt.Sprintf("$.links[%d].id", i), "link id %s, expected %s, or no id", clip(l.ID), at.Name)
+		}
+	}
+}
+
+// checkTiers holds tiers and digits of switches against those that follow from the links.
+func (r *resolver) checkTiers(g *Graph) {
+	for i, s := range r.file.Switches {
+		path, is := fmt.Sprintf("$.switches[%d]", i), g.Switches[i]
+		switch {
+		case s.Tier == nil && s.Digits == nil:
+		case g.noTree != nil:
+			r.fail(path, "switch %s: %w: %w", clip(s.ID), errOnlyWithSpec, g.noTree)
+			return
+		case s.Tier != nil && *s.Tier != int(is.Tier), s.Digits != nil && !slices.Equal(s.Digits, is.Digits):
+			r.fail(path, "switch %s: by the links it is in tier %d and has the digits %v: correct tier and digits, or leave them out", clip(s.ID), is.Tier, is.Digits)
 		}
 	}
 }

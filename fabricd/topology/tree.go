@@ -17,6 +17,8 @@ type tree struct {
 	k, n int
 	top  int   // down ports of a top switch, the count of digit 0 below the top: k, or 2k in an m-port tree
 	pow  []int // pow[i] is k to the i, 0 <= i <= n
+
+	radix []int // down ports of a switch of each tier
 }
 
 // newKaryNTree makes n*k^(n-1) switches and k^n NICs.
@@ -56,6 +58,7 @@ func newTree(kind Kind, k, n, top int) (*Graph, error) {
 	t.pow[0] = 1
 	for i := range n {
 		t.pow[i+1] = t.pow[i] * k
+		t.radix = append(t.radix, t.down(i))
 	}
 	g := &Graph{
 		Kind: kind, Tiers: n, tree: t,
@@ -184,7 +187,7 @@ func (t *tree) place(s Switch) *weft.Tree {
 		above = t.pow[t.n-1] * t.top // all NICs: digit 0 may go to 2k
 	}
 	return &weft.Tree{
-		K: t.k, N: t.n, Tier: s.Tier, Down: t.down(l), W: s.Digits,
+		Radix: t.radix, K: t.k, N: t.n, Tier: s.Tier, Down: t.down(l), W: s.Digits,
 		Above: uint32(above), Below: uint32(t.pow[t.n-1-l]), Prefix: uint32(t.number(s.Digits) / t.pow[t.n-1-l]),
 	}
 }

@@ -36,7 +36,7 @@ const maxRenumberings = 5000
 
 // newSymmetry finds the group of g, or nil when there is none worth having.
 func newSymmetry(g *topology.Graph, s *Sets) *symmetry {
-	if len(g.Switches) == 0 || g.Place(0).Tree == nil || s.List != nil || s.Samples > 0 {
+	if len(g.Switches) == 0 || g.Place(0).Tree == nil || g.Place(0).Tree.Ports != nil || s.List != nil || s.Samples > 0 {
 		return nil
 	}
 	places := len(g.Switches[0].Digits)

@@ -73,7 +73,7 @@ func (a AdaptiveSwitch) slot(t *weft.Tree, d weft.NICID) int {
 	}
 	digits, n := mends(t)
 	k := uint32(t.K)
-	if t.Leaf() && n == 2 && uint32(d)/t.Above/k != t.Prefix/k {
+	if t.Leaf() && n == 2 && t.Number(d)/t.Above/k != t.Prefix/k {
 		return digits[0].values + digits[1].value(t, d)
 	}
 	return digits[0].value(t, d)

@@ -8,6 +8,8 @@ package firmware
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
@@ -203,8 +205,27 @@ func ByName(name string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// checkTree is the Check of firmwares for k-ary n-trees and m-port n-trees.
+// checkTree is the Check of firmwares for k-ary n-trees and m-port n-trees, those with one k.
 func checkTree(name string, place *weft.Place, vcs, need int) error {
+	if t := place.Tree; t != nil && t.K == 0 {
+		return fmt.Errorf("firmware %s routes trees with as many up ports at each tier as down ports, and the switches of this one have %s: "+
+			"take updown or ftree, which route every tree", name, radices(place))
+	}
+	return checkAnyTree(name, place, vcs, need)
+}
+
+// radices says how many ports switches at each tier have, as far as a place knows it.
+func radices(place *weft.Place) string {
+	t := place.Tree
+	down := make([]string, t.N)
+	for i, r := range t.Radix {
+		down[i] = strconv.Itoa(r)
+	}
+	return fmt.Sprintf("%s down ports from the top tier on, and %s has %d up ports", strings.Join(down, ", "), place.Name, t.Ups())
+}
+
+// checkAnyTree is the Check of firmwares for all trees.
+func checkAnyTree(name string, place *weft.Place, vcs, need int) error {
 	if place.Tree == nil {
 		return fmt.Errorf("firmware %s routes k-ary n-trees and m-port n-trees only: choose such a topology, as kary-ntree:4,3", name)
 	}

@@ -1,6 +1,7 @@
 package firmware
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -43,6 +44,9 @@ func (SourceRouted) Check(place *weft.Place, vcs int) error {
 		return err
 	}
 	t := place.Tree
+	if t.Ports != nil {
+		return errors.New("firmware source-routed computes the ports of other switches, which it knows of generated trees alone: take deterministic-link or adaptive-link")
+	}
 	if ports := routeLen(t); ports > weft.MaxRoute {
 		return fmt.Errorf("firmware source-routed writes %d ports into a packet of a tree of %d tiers, and %d fit: choose a tree of at most %d tiers",
 			ports, t.N, weft.MaxRoute, (weft.MaxRoute+1)/2)

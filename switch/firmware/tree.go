@@ -53,8 +53,8 @@ func goUp(sw View, t *weft.Tree, d weft.NICID, vc weft.VC, f weft.Fields) Decisi
 
 // otherDown is the first live down port after dp in cyclic order (anyDown!=dp), or NoPort.
 func otherDown(sw View, t *weft.Tree, dp weft.PortID) weft.PortID {
-	for i := 1; i < t.Down; i++ {
-		if p := weft.PortID((int(dp) + i) % t.Down); sw.PortUp(p) {
+	for i := 1; i <= t.Down; i++ {
+		if p := t.DownAt((t.DownIndex(dp) + i) % t.Down); p != dp && sw.PortUp(p) {
 			return p
 		}
 	}
@@ -74,7 +74,7 @@ func anyDown(sw View, t *weft.Tree, d weft.NICID) weft.PortID {
 func downs(sw View, t *weft.Tree, except weft.PortID, vc weft.VC, f weft.Fields) []Candidate {
 	c := sw.Scratch()
 	for i := range t.Down {
-		if p := weft.PortID(i); p != except && sw.PortUp(p) {
+		if p := t.DownAt(i); p != except && sw.PortUp(p) {
 			c = append(c, Candidate{Port: p, VC: vc, Fields: f})
 		}
 	}
@@ -97,7 +97,7 @@ func bit(t *weft.Tree, p weft.PortID) uint64 { return 1 << uint(t.UpIndex(p)) }
 
 // aimed reports whether the port field names a down port that leads to a switch.
 func aimed(t *weft.Tree, f weft.Fields) bool {
-	return f.PortField >= 0 && int(f.PortField) < t.Down && !t.Leaf()
+	return f.PortField >= 0 && t.DownIndex(weft.PortID(f.PortField)) >= 0 && !t.Leaf()
 }
 
 // withPort returns f with the port field set.

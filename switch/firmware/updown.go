@@ -21,7 +21,7 @@ const (
 )
 
 // Check implements [Checker].
-func (UpDown) Check(place *weft.Place, vcs int) error { return checkTree("updown", place, vcs, 1) }
+func (UpDown) Check(place *weft.Place, vcs int) error { return checkAnyTree("updown", place, vcs, 1) }
 
 // CheckRequeue implements [Requeuer]: packets may be routed a second time. One that came from above is sent down and one that
 // came from below up or down, however often it is asked and whatever links are dead, so still no channel that leads down is

@@ -61,7 +61,7 @@ func digitAbove(t *weft.Tree, tiers int) digit {
 
 // value is the digit of d. It is asked only at a switch so many tiers below the one whose down port it chooses.
 func (g digit) value(t *weft.Tree, d weft.NICID) int {
-	v := int(uint32(d) / t.Above)
+	v := int(t.Number(d) / t.Above)
 	for range int(t.Tier) - 1 - g.index {
 		v /= t.K
 	}
