@@ -1,6 +1,7 @@
 package subnet
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -76,7 +77,7 @@ func misfit(f firmware.Firmware, on firmware.Shape, g *topology.Graph) error {
 
 // instead adds to an error about the shape of a topology what routes it.
 func instead(err error, g *topology.Graph) error {
-	if why := g.NoTree(); why != nil {
+	if why := g.NoTree(); why != nil && !errors.Is(err, why) {
 		err = fmt.Errorf("%w (%s is no tree: %w)", err, g.Spec, why)
 	}
 	fit := []string{Default(g), "updn"}

@@ -80,7 +80,7 @@ func (f *treeFinder) tiers() error {
 		case a == b && a == 0:
 			return fmt.Errorf("link %s joins two switches that NICs hang on", l.Name)
 		case a == b:
-			return fmt.Errorf("link %s joins two switches that are both %d links away from the nearest NIC", l.Name, a)
+			return fmt.Errorf("link %s joins two switches of one tier: the way from both to the nearest NIC has %s between switches", l.Name, linkCount(a))
 		case twice:
 			return fmt.Errorf("links %s and %s join the same switches", first, l.Name)
 		}
@@ -95,6 +95,14 @@ func (f *treeFinder) tiers() error {
 		f.tier[s] = f.n - 1 - a
 	}
 	return nil
+}
+
+// linkCount is a number of links in words.
+func linkCount(links int) string {
+	if links == 1 {
+		return "1 link"
+	}
+	return fmt.Sprintf("%d links", links)
 }
 
 // digits numbers the parts of the graph: those at and below each tier, which are digits of the switches under it, and those at and
