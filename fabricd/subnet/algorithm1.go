@@ -71,7 +71,7 @@ func rank(tables *firmware.Tables, g *topology.Graph, s weft.SwitchID) error {
 // wholeTree refuses a tree without one k, and one that was found in a file with links missing: the tables need a port for each.
 func wholeTree(g *topology.Graph, s topology.Switch, t *weft.Tree) error {
 	if t.K == 0 {
-		return fmt.Errorf("Algorithm 1 fills tables of trees with as many up ports at each tier as down ports, and %s is none: take ftree", g.Spec)
+		return fmt.Errorf("the tables of Algorithm 1 are for trees with as many up ports at each tier as down ports, and %s is none: take ftree", g.Spec)
 	}
 	missing := slices.Index(t.Ports, weft.NoPort)
 	if missing < 0 || t.Leaf() && missing < t.Down && !slices.Contains(t.Ports[t.Down:], weft.NoPort) {
@@ -81,7 +81,7 @@ func wholeTree(g *topology.Graph, s topology.Switch, t *weft.Tree) error {
 	if missing < t.Down && !t.Leaf() {
 		what = "down"
 	}
-	return fmt.Errorf("Algorithm 1 fills tables of whole trees, and switch %s of %s lacks %s links: take ftree", s.Name, g.Spec, what)
+	return fmt.Errorf("the tables of Algorithm 1 are for whole trees, and switch %s of %s lacks %s links: take ftree", s.Name, g.Spec, what)
 }
 
 // notATree is the error of what needs a tree.
