@@ -315,7 +315,7 @@ func TestMemoryFullInboxIsABug(t *testing.T) {
 	require.NoError(t, s.Send(frame))
 	require.PanicsWithValue(t, "bus: BUG: s0:p1>s1:p0: inbox of 1 frames is full; its capacity must cover the credits of the link",
 		func() { _ = s.Send(frame) })
-	require.NoError(t, s.Send([]byte("garbage")), "leaves room for packets")
+	require.NoError(t, s.Send([]byte("garbage")), "of which nobody said that there is room for it")
 	require.NoError(t, m.Ready(context.Background()))
 	require.NoError(t, sender(t, m, hop(1)).Send([]byte("x")))
 	bytes := uint64(2*len(frame) + len("garbage") + 1)
