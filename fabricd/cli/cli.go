@@ -44,8 +44,8 @@ func Run(ctx context.Context, root *cobra.Command) int {
 // Execute runs a command to its end. What went wrong is returned and not printed.
 func Execute(ctx context.Context, root *cobra.Command) error {
 	root.SilenceUsage, root.SilenceErrors = true, true
-	root.SetOut(Printable(root.OutOrStdout()))
-	root.SetErr(Printable(root.ErrOrStderr()))
+	root.SetOut(Printable(newLeavable(ctx, root.OutOrStdout())))
+	root.SetErr(Printable(newLeavable(ctx, root.ErrOrStderr())))
 	root.SetUsageTemplate(usage)
 	root.SetFlagErrorFunc(wrongFlag) // of all its commands
 	root.Version = versionLine()
