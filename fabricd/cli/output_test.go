@@ -53,11 +53,14 @@ func TestNobodyWaitsForAReader(t *testing.T) {
 	require.Empty(t, o.Close(time.Minute), "who reads after all reads what is kept")
 	require.NoError(t, w.Close())
 	text := <-read
-	out := 0
-	i := strings.Index(text, " left out\n")
-	require.Positive(t, i, "a note says that something was left out")
-	_, err := fmt.Sscan(text[strings.LastIndex(text[:i], "\n")+1:i], &out)
-	require.NoError(t, err)
+	out, notes := 0, 0
+	for l := range strings.Lines(text) {
+		n := 0
+		if _, err := fmt.Sscanf(l, "%d left out\n", &n); err == nil {
+			out, notes = out+n, notes+1
+		}
+	}
+	require.Positive(t, notes, "a note says that something was left out")
 	require.Equal(t, lines, out+strings.Count(text, line), "and how much")
 	require.True(t, strings.HasSuffix(text, "the end\n<nil>"))
 }

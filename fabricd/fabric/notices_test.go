@@ -148,7 +148,7 @@ func TestNoticesNeedAFirmwareThatSendsThem(t *testing.T) {
 	require.ErrorContains(t, err, "notices: this firmware (firmware.UpDown) tells no sources of discards: leave notices off, or choose one that does: adaptive-link, ")
 	o.NIC.Notices = -1
 	_, err = fabric.New(o)
-	require.ErrorContains(t, err, "honoured for 0 or longer")
+	require.ErrorContains(t, err, "honoured for 0s to 24h0m0s, not -1ns")
 }
 
 // Source routing, live: every pair with k-1 dead links of each kind, under load; and where the top has twice the down ports.
