@@ -26,8 +26,11 @@ type core struct {
 
 var cores = map[string]core{
 	".": {
-		std:    []string{"cmp", "errors", "fmt", "math", "math/bits", "slices", "strconv", "strings"},
-		inFile: map[string][]string{"time.go": {"time"}}, // to convert time.Duration, no more
+		std: []string{"cmp", "errors", "fmt", "math", "math/bits", "slices", "strconv", "strings"},
+		inFile: map[string][]string{
+			"time.go":   {"time"},         // to convert time.Duration, no more
+			"random.go": {"math/rand/v2"}, // to derive the streams that drivers hand to cores
+		},
 	},
 	"switch/credit": {std: plain, ours: []string{"."}},
 	"switch":        {std: plain, ours: []string{".", "linkmon/liveness", "switch/credit", "switch/linkend"}},

@@ -131,7 +131,7 @@ func (u *rerouteFlags) many(ctx context.Context, a asked, p *progress) (rerouteR
 		return nil, fmt.Errorf("--faults %d: %s has %s between switches", deep, a.g.Spec, counted(len(links), "link"))
 	}
 	r := &rerouteMany{rerouteHead: u.head(a), Runs: runs, Acyclic: true, ByFaults: make([]rerouteAlive, deep)}
-	draw := rand.New(rand.NewPCG(u.seed, 1))
+	draw := rand.New(weft.Stream(u.seed, weft.StreamReroutes, 0, 0))
 	spent, steps := time.Duration(0), 0
 	for i := range runs {
 		if err := ctx.Err(); err != nil {

@@ -116,7 +116,7 @@ func (c *counter) sample(ctx context.Context, k int, judges []tolerate.Judge, su
 		source := rand.New(pcg).IntN
 		from := uint64(block) * sampleBlock
 		_, err := tolerate.Sample(c.a.region, k, from, min(from+sampleBlock, c.u.samples), func(i uint64) func(int) int {
-			pcg.Seed(c.u.seed, i)
+			*pcg = *weft.Stream(c.u.seed, weft.StreamRegionSets, i, 0)
 			return source
 		}, j, n, c.told(ctx))
 		if err != nil {

@@ -3,7 +3,6 @@ package fabric
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -134,7 +133,7 @@ func (f *Fabric) publishRepair(now weft.Time, name string) {
 func (f *Fabric) timeout(a *active) {
 	switch {
 	case a.spec.Do == fault.VerbFlap:
-		draws := rand.NewPCG(f.opts.Seed, 1<<34+uint64(a.rec.report.ID))
+		draws := weft.Stream(f.opts.Seed, weft.StreamFlap, uint64(a.rec.report.ID), 0)
 		f.flap(a, f.Now(), a.spec.Flap.Changes(draws.Uint64))
 	case a.spec.For > 0:
 		f.when(a, f.Now()+weft.FromDuration(time.Duration(a.spec.For)), func() { f.end(a) })

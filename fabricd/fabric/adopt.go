@@ -287,7 +287,7 @@ func (f *Fabric) goOn() {
 	for _, a := range f.recalled {
 		switch {
 		case a.spec.Do == fault.VerbFlap:
-			draws := rand.NewPCG(f.opts.Seed, 1<<34+uint64(a.rec.report.ID))
+			draws := weft.Stream(f.opts.Seed, weft.StreamFlap, uint64(a.rec.report.ID), 0)
 			f.flap(a, a.rec.began, f.after(a, a.spec.Flap.Changes(draws.Uint64)))
 		case a.spec.For > 0:
 			f.when(a, max(f.Now(), a.rec.began+weft.FromDuration(time.Duration(a.spec.For))), func() { f.end(a) })

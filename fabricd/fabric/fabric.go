@@ -107,7 +107,7 @@ func New(o Options) (*Fabric, error) {
 	}
 	f := &Fabric{
 		opts: o, graph: o.Topology, events: NewHub(), world: o.World,
-		chance: rand.NewPCG(o.Seed, 1<<32), monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs), len(o.Parts) > 0), troubles: newTroubles(),
+		chance: weft.Stream(o.Seed, weft.StreamTraffic, 0, 0), monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs), len(o.Parts) > 0), troubles: newTroubles(),
 		notices: newNotices(o.NIC.Notices > 0), keeper: keeper{keep: o.Keep},
 	}
 	f.pattern = rand.New(f.chance)

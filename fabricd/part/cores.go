@@ -1,8 +1,6 @@
 package part
 
 import (
-	"math/rand/v2"
-
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft"
@@ -35,7 +33,7 @@ type Cores struct {
 // MakeSwitch makes the core of a switch. The error is that of [switching.New].
 func (c *Cores) MakeSwitch(id weft.SwitchID) (*switching.Switch, error) {
 	return switching.New(switching.Config{
-		Place: c.Graph.Place(id), Firmware: c.Firmware, Version: firmware.VersionOf(c.Firmware), Rand: rand.NewPCG(c.Seed, uint64(id)|c.Number<<32),
+		Place: c.Graph.Place(id), Firmware: c.Firmware, Version: firmware.VersionOf(c.Firmware), Rand: weft.Stream(c.Seed, weft.StreamSwitch, uint64(id), c.Number),
 		VCs: c.Switch.VCs, InputBuffer: c.Switch.InputBuffer, OutputBuffer: c.Switch.OutputBuffer,
 		Queueing: c.Switch.Queueing, Selection: c.Switch.Selection, Waiting: c.Switch.Waiting, EagerCredits: c.Switch.EagerCredits,
 		Requeue: c.Switch.Requeue, Liveness: c.Link.Liveness, Epoch: c.Epoch,
@@ -45,7 +43,7 @@ func (c *Cores) MakeSwitch(id weft.SwitchID) (*switching.Switch, error) {
 // MakeNIC makes the core of a NIC. The error is that of [nic.New].
 func (c *Cores) MakeNIC(id weft.NICID) (*nic.NIC, error) {
 	return nic.New(nic.Config{
-		ID: id, NICs: len(c.Graph.NICs), Rand: rand.NewPCG(c.Seed, 1<<33+uint64(id)|uint64(c.Again)<<34),
+		ID: id, NICs: len(c.Graph.NICs), Rand: weft.Stream(c.Seed, weft.StreamNIC, uint64(id), uint64(c.Again)),
 		VCs: c.Switch.VCs, Buffer: c.Switch.InputBuffer, QueueBytes: c.NIC.QueueBytes, EagerCredits: c.Switch.EagerCredits,
 		Liveness: c.Link.Liveness, Epoch: c.Epoch, Incarnation: c.Again,
 		Source: c.source(id), Addresses: c.addresses(id), HonourNotices: weft.FromDuration(c.NIC.Notices),

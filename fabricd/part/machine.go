@@ -3,6 +3,7 @@ package part
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -15,19 +16,20 @@ import (
 
 // MachineConfig says what a Machine drives. All but Watch and Progress are required. Watch is called by several goroutines.
 type MachineConfig struct {
-	Graph     *topology.Graph
-	Transport bus.Transport
-	Clock     func() weft.Time
-	Nodes     []weft.Node // each once
-	Cores     []weft.Core // of Nodes
-	Pace      pace.Pace   // of every link
-	Batch     int         // most packets in a frame
-	Inbox     int         // most frames on their way to one port
-	Seed      uint64      // of what impairments draw
-	Interval  weft.Time   // between hellos; 0: there are none
-	Still     bool        // it may send nothing on its shards but what is for its links, so it cannot measure what holds frames up
-	Watch     func(n weft.Node) switchd.Observer
-	Progress  func(done, total int) // hears now and then of how many nodes the links are open; nil: nobody does
+	Graph       *topology.Graph
+	Transport   bus.Transport
+	Clock       func() weft.Time
+	Nodes       []weft.Node // each once
+	Cores       []weft.Core // of Nodes
+	Pace        pace.Pace   // of every link
+	Batch       int         // most packets in a frame
+	Inbox       int         // most frames on their way to one port
+	Seed        uint64      // of what impairments draw
+	Incarnation uint64      // of this part, which draws anew; 0 the first time
+	Interval    weft.Time   // between hellos; 0: there are none
+	Still       bool        // it may send nothing on its shards but what is for its links, so it cannot measure what holds frames up
+	Watch       func(n weft.Node) switchd.Observer
+	Progress    func(done, total int) // hears now and then of how many nodes the links are open; nil: nobody does
 }
 
 // Machine drives nodes live over a transport: it opens the links of each and steps its core.
@@ -61,12 +63,11 @@ func NewMachine(cfg MachineConfig) (*Machine, error) {
 		if all[i], err = m.wire(n, cfg.Cores[i].Ports()); err != nil {
 			return err
 		}
-		seed := cfg.Seed<<16 + 1<<39 + uint64(n.Index)
-		if !n.IsSwitch() {
-			seed += 1 << 39
-		}
 		c := switchd.Config{
-			Core: cfg.Cores[i], Wires: all[i], Clock: cfg.Clock, Batch: cfg.Batch, Seed: seed, Excuse: excusers[i].excuse,
+			Core: cfg.Cores[i], Wires: all[i], Clock: cfg.Clock, Batch: cfg.Batch, Excuse: excusers[i].excuse,
+			Draws: func(p weft.PortID) *rand.PCG {
+				return weft.Stream(cfg.Seed, weft.StreamLink, weft.End{Node: n, Port: p}.StreamNumber(), cfg.Incarnation)
+			},
 		}
 		if cfg.Watch != nil {
 			c.Watch = cfg.Watch(n)

@@ -285,7 +285,7 @@ func (p *Part) build() error {
 		batch = min(fits, switchd.DefaultBatch)
 	}
 	m := MachineConfig{
-		Graph: g, Transport: p.links, Clock: p.clock.Now, Pace: c.Link.Pace, Batch: batch, Inbox: c.Link.Inbox, Seed: c.Seed,
+		Graph: g, Transport: p.links, Clock: p.clock.Now, Pace: c.Link.Pace, Batch: batch, Inbox: c.Link.Inbox, Seed: c.Seed, Incarnation: c.Number,
 		Interval: c.Link.Liveness.Interval, Still: c.Place.Shared, Watch: func(n weft.Node) switchd.Observer { return &watch{p.teller, n} },
 	}
 	n := &p.nodes

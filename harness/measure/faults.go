@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/verify"
 )
@@ -27,7 +28,7 @@ func drawFaults(c *Config) ([]death, error) {
 	if err != nil {
 		return nil, err
 	}
-	rnd := rand.New(rand.NewPCG(c.Seed, streamFaults))
+	rnd := rand.New(weft.Stream(c.Seed, weft.StreamFaults, 0, 0))
 	rnd.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })
 	drawn = slices.DeleteFunc(drawn, func(e verify.Element) bool { return slices.ContainsFunc(all, death{Element: e}.same) }) // it dies once
 	if c.FaultCount > len(drawn) {

@@ -3,7 +3,6 @@ package measure
 import (
 	"cmp"
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -12,14 +11,6 @@ import (
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/pace"
-)
-
-// The streams of random draws of one run, all from its seed and independent of each other: 0 and up for the switches, and
-// these, the first of them with the NIC's number added.
-const (
-	streamNICs    = uint64(1) << 32
-	streamPattern = uint64(2) << 32
-	streamFaults  = uint64(3) << 32
 )
 
 // unorderedFrom is how many NICs there must be for them to keep no table of their flows, whose memory grows with the square.
@@ -57,7 +48,7 @@ func build(c Config) (*network, error) {
 	}
 	for _, m := range n.graph.NICs {
 		core, err := nic.New(nic.Config{
-			ID: m.ID, NICs: len(n.graph.NICs), Rand: rand.NewPCG(c.Seed, streamNICs+uint64(m.ID)), VCs: n.vcs,
+			ID: m.ID, NICs: len(n.graph.NICs), Rand: weft.Stream(c.Seed, weft.StreamNIC, uint64(m.ID), 0), VCs: n.vcs,
 			Buffer: c.InputBuffer, QueueBytes: c.QueueBytes, EagerCredits: c.EagerCredits, Source: n.source(m.ID),
 			Addresses: n.addresses(m.ID),
 			NoLatency: true, Unordered: len(n.graph.NICs) >= unorderedFrom,
@@ -80,7 +71,7 @@ func (n *network) addSwitches() error {
 	c := &n.cfg
 	for _, s := range n.graph.Switches {
 		core, err := switching.New(switching.Config{
-			Place: n.graph.Place(s.ID), Firmware: n.firmware, Rand: rand.NewPCG(c.Seed, uint64(s.ID)), VCs: n.vcs,
+			Place: n.graph.Place(s.ID), Firmware: n.firmware, Rand: weft.Stream(c.Seed, weft.StreamSwitch, uint64(s.ID), 0), VCs: n.vcs,
 			InputBuffer: c.InputBuffer, OutputBuffer: c.OutputBuffer, Queueing: c.Queueing, Selection: c.Selection, Waiting: c.Waiting, EagerCredits: c.EagerCredits,
 		})
 		if err != nil {
@@ -210,7 +201,7 @@ func (n *network) start() error {
 		}
 	}
 	n.reload()
-	sources, err := n.cfg.Traffic.Sources(n.cfg.over(rand.NewPCG(n.cfg.Seed, streamPattern)))
+	sources, err := n.cfg.Traffic.Sources(n.cfg.over(weft.Stream(n.cfg.Seed, weft.StreamTraffic, 0, 0)))
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}

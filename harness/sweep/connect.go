@@ -61,7 +61,7 @@ func drawFaults(c measure.Config) ([]verify.Element, error) {
 	if err != nil {
 		return nil, err
 	}
-	draw := rand.New(rand.NewPCG(c.Seed, 1))
+	draw := rand.New(weft.Stream(c.Seed, weft.StreamFaults, 0, 0))
 	draw.Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
 	return list[:c.FaultCount], nil
 }

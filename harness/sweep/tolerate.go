@@ -30,7 +30,7 @@ func Tolerate(ctx context.Context, c measure.Config) (measure.Result, error) {
 		pcg := rand.NewPCG(0, 0)
 		source := rand.New(pcg).IntN
 		_, err = tolerate.Sample(region, c.FaultCount, 0, uint64(c.FaultSets), func(i uint64) func(int) int {
-			pcg.Seed(c.Seed, i)
+			*pcg = *weft.Stream(c.Seed, weft.StreamRegionSets, i, 0)
 			return source
 		}, judge, &sum, more)
 	} else {

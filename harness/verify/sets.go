@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -214,7 +215,7 @@ func (s *Sets) at(i uint64) []Element {
 	}
 	set := make([]Element, 0, size)
 	if s.Samples > 0 {
-		rng := rand.New(rand.NewPCG(s.Seed, uint64(size)<<32|i))
+		rng := rand.New(weft.Stream(s.Seed, weft.StreamFaultSets, uint64(size)<<48|i, 0))
 		if s.PerGroup {
 			for _, group := range s.groups {
 				for _, e := range rng.Perm(len(group))[:size] {

@@ -180,5 +180,5 @@ func (e *Engine) Flying(from Port, f func(*weft.Frame)) {
 }
 
 func (e *Engine) draws(node, port int) *rand.PCG {
-	return rand.NewPCG(e.cfg.Seed, uint64(node)<<16|uint64(port))
+	return weft.Stream(e.cfg.Seed, weft.StreamLink, uint64(node)<<16|uint64(port), 0)
 }

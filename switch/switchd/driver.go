@@ -55,9 +55,9 @@ type Config struct {
 	Core  weft.Core
 	Wires []Wire // one per port of the core
 	Clock func() weft.Time
-	Batch int      // most packets in a frame, 1 to weft.MaxBatch; 0 means DefaultBatch
-	Seed  uint64   // of what a pace.Impairment draws
-	Watch Observer // nil: nobody
+	Batch int                           // most packets in a frame, 1 to weft.MaxBatch; 0 means DefaultBatch
+	Draws func(p weft.PortID) *rand.PCG // the stream of what a pace.Impairment draws at a port; nil: nothing is impaired
+	Watch Observer                      // nil: nobody
 
 	// Excuse tells whether what comes to a port is held up on its way by this process, so that nothing is heard although the
 	// neighbour may have spoken. Called under the core's lock; nil: never.
@@ -103,7 +103,9 @@ func New(cfg Config) *Driver {
 	d.senders, d.inHand = make([]sender, len(d.wakes)), make([]atomic.Bool, len(d.wakes))
 	for p := range d.wakes {
 		d.wakes[p] = make(chan struct{}, 1)
-		d.senders[p].draws = rand.NewPCG(cfg.Seed, uint64(p))
+		if cfg.Draws != nil {
+			d.senders[p].draws = cfg.Draws(weft.PortID(p))
+		}
 		d.senders[p].impairment.Store(&pace.Impairment{})
 		d.senders[p].pace.CatchUp = catchUp
 	}

@@ -31,7 +31,7 @@ func TestALossyLinkLosesFramesAndNamesThem(t *testing.T) {
 	t.Parallel()
 	const packets, loss = 4000, 0.1
 	arrive := func(seed uint64) (seqs []uint64) {
-		r := newRig(t, pace.Pace{}, Config{Batch: 1, Seed: seed})
+		r := newRig(t, pace.Pace{}, Config{Batch: 1, Draws: drawing(seed)})
 		r.d.Impair(0, pace.Impairment{Loss: loss})
 		r.give(packets)
 		r.eventually(func(c *fake) bool { return len(c.queue) == 0 && r.d.framesOut.Load()+r.d.framesLost.Load() == packets })

@@ -2,6 +2,7 @@ package switchd
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -89,6 +90,11 @@ type rig struct {
 // rigged is the direction that the driver sends on.
 var rigged = bus.Direction{From: "s0", To: "s1"}
 
+// drawing gives each port a stream of its own.
+func drawing(seed uint64) func(p weft.PortID) *rand.PCG {
+	return func(p weft.PortID) *rand.PCG { return weft.Stream(seed, weft.StreamLink, uint64(p), 0) }
+}
+
 func newRig(t *testing.T, of pace.Pace, cfg Config) *rig {
 	t.Helper()
 	r := &rig{t: t, core: &fake{}, inbox: make(chan bus.Message, 4096), far: make(chan bus.Message, 4096), start: time.Now()}
@@ -100,6 +106,9 @@ func newRig(t *testing.T, of pace.Pace, cfg Config) *rig {
 	r.back, err = m.Sender(rigged.Reverse())
 	require.NoError(t, err)
 	cfg.Core, cfg.Clock = r.core, r.now
+	if cfg.Draws == nil {
+		cfg.Draws = drawing(0)
+	}
 	cfg.Wires = []Wire{{Out: send, Inbox: r.inbox, Pace: of, OutSum: rigged.Sum(), InSum: rigged.Reverse().Sum()}}
 	r.d = New(cfg)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/cdg"
 )
 
@@ -19,7 +20,7 @@ func bothWays(w *wires, turns *cdg.Turns, o Options, has []int32) *trees {
 		t := newTrees(w, turns, has)
 		t.both = true
 		t.layering.path = t.bothPaths
-		t.short(back, mix(o.Seed)+uint64(i))
+		t.short(back, weft.Scatter(o.Seed)+uint64(i))
 		t.fill(dist)
 		if best == nil || t.fewer(&best.layering) {
 			best = t
@@ -36,7 +37,7 @@ func (t *trees) short(back []int32, draw uint64) {
 	w := t.w
 	length := make([]int64, len(w.to))
 	for c, b := range back {
-		length[c] = int64(mix(draw^uint64(min(int32(c), b))<<20) >> 24) // 40 bits: a path has no more than 2^16 links
+		length[c] = int64(weft.Scatter(draw^uint64(min(int32(c), b))<<20) >> 24) // 40 bits: a path has no more than 2^16 links
 	}
 	dist, far := make([]int32, w.n), make([]int64, w.n)
 	var queue []int32
@@ -92,12 +93,4 @@ func (t *trees) fill(dist []uint16) {
 func (t *trees) bothPaths(i int, turns []int32) []int32 {
 	turns = t.path(i, turns)
 	return t.path(i%t.w.n*t.w.n+i/t.w.n, turns)
-}
-
-// mix scatters numbers (the last step of SplitMix64; Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators).
-func mix(z uint64) uint64 {
-	z += 0x9E3779B97F4A7C15
-	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
-	z = (z ^ z>>27) * 0x94D049BB133111EB
-	return z ^ z>>31
 }

@@ -82,7 +82,7 @@ func (w *wires) assignAll(layers int, in span, free bool) (*firmware.Assignment,
 // shuffle puts the list into an order that depends on the seed (Fisher, Yates).
 func shuffle[T any](list []T, seed uint64) {
 	for i := len(list) - 1; i > 0; i-- {
-		seed = mix(seed)
+		seed = weft.Scatter(seed)
 		j, _ := bits.Mul64(seed, uint64(i+1))
 		list[i], list[j] = list[j], list[i]
 	}

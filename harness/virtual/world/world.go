@@ -64,9 +64,8 @@ func New() *World { return &World{mostAtOnce: mostAtOnce} }
 
 // Build implements [fabric.World].
 func (w *World) Build(b fabric.Blueprint) (switches, nics []fabric.Driver, err error) {
-	// The engine numbers its streams from 0 on, and so does the fabric those of its switches.
-	w.engine = virtual.New(virtual.Config{Seed: ^b.Seed, Batch: b.Batch})
-	w.scatter = rand.NewPCG(^b.Seed, 1<<63) // above all streams of the engine
+	w.engine = virtual.New(virtual.Config{Seed: b.Seed, Batch: b.Batch})
+	w.scatter = weft.Stream(b.Seed, weft.StreamReturn, 0, 0)
 	drive := func(core weft.Core, n weft.Node) (*virtual.Node, fabric.Driver) {
 		node := w.engine.Add(core, virtual.NodeConfig{Watch: b.Watch(n)})
 		return node, driver{node}
