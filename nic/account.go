@@ -31,8 +31,8 @@ type Stats struct {
 	Wrong      uint64 // packets for another NIC, discarded
 	Hops       uint64 // switches crossed by those delivered
 	Shortest   uint64 // switches on shortest paths of those delivered; Hops / Shortest is the mean stretch
-	MostHops   int    // most switches crossed by one delivered
-	MostExtra  int    // most switches beyond the shortest path
+	MostHops   int    `count:"max"` // most switches crossed by one delivered
+	MostExtra  int    `count:"max"` // most switches beyond the shortest path
 	Detour     uint64 // switches beyond the shortest path, of those re-routed
 }
 

@@ -1,0 +1,127 @@
+package ledger
+
+import (
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/credit"
+)
+
+// answer takes what a host says. What is newly known to be lost goes to incidents.
+func (l *Ledger) answer(a *Answer) {
+	if slices.Contains(l.state.Folded, a.Incarnation) {
+		return // all is known of it
+	}
+	if a.Host == 0 || a.Incarnation == 0 {
+		l.refuse(a, "hosts and incarnations are numbered from 1")
+		return
+	}
+	l.started(HostStarted{Host: a.Host, Incarnation: a.Incarnation}) // unless that is known
+	h := l.incarnation(a.Incarnation)
+	if h.ID != a.Host {
+		l.refuse(a, "the incarnation is host %d", h.ID)
+		return
+	}
+	if a.Seq <= h.Seq {
+		return // a later one has come
+	}
+	if !l.sorted(&a.Counted) {
+		l.refuse(a, "its losses are not in order, or of what is not there")
+		return
+	}
+	l.bookCounted(&h.Counted, &a.Counted)
+	h.Seq, h.Asked, h.Heard = a.Seq, max(a.Asked, h.Asked), h.Heard || !h.Gone
+	h.Held, h.Queued, h.Wires, h.Counted = a.Held, a.Queued, a.Wires, a.Counted
+	h.Inside = inside(a)
+	switch {
+	case a.Final && h.Status != Ended:
+		if h.uncertain() {
+			l.repaired(h.Incident)
+		}
+		h.Status, h.Since, h.Gone = Ended, l.state.Now, true
+	case h.uncertain() && !h.Gone && a.Asked >= h.Since:
+		l.back(h)
+	}
+	for i := range a.Flows {
+		l.flow(a, &a.Flows[i])
+	}
+	l.over(a)
+	l.claim()
+}
+
+// inside is how many packets the host holds by what it has counted: what came in less what went out.
+func inside(a *Answer) int64 {
+	in, out := a.Counters.NICs.Injected+a.Received, a.Counters.ended()+a.Sent
+	for _, k := range a.Wire {
+		out += k.Wire[0] + k.Wire[1]
+	}
+	return int64(in - out)
+}
+
+// flow takes one session as a host tells of it.
+func (l *Ledger) flow(a *Answer, f *Flow) {
+	s := Session{Sides: [2]Side{{Incarnation: a.Incarnation}, {Incarnation: f.Peer}}}
+	side := 0
+	if id, ok := l.ends[f.End]; ok {
+		s.Channel.Link = id
+		if l.links[id].B == f.End {
+			side = 1
+		}
+	} else if f.End.Port == weft.NoPort && l.knows(f.End.Node) {
+		s.Channel.Node = f.End.Node
+		if a.Incarnation > f.Peer {
+			side = 1
+		}
+	} else {
+		l.refuse(a, "the fabric has no link at %v %v", f.End.Node, f.End.Port)
+		return
+	}
+	if side == 1 {
+		s.Sides[0], s.Sides[1] = s.Sides[1], s.Sides[0]
+	}
+	if f.Peer == 0 || f.Peer == a.Incarnation {
+		l.refuse(a, "its session at %v %v is with incarnation %d", f.End.Node, f.End.Port, f.Peer)
+		return
+	}
+	if slices.Contains(l.state.Folded, f.Peer) {
+		l.order(Order{Kind: Forget, Host: a.Host, Peer: f.Peer})
+		return
+	}
+	l.add(f.Peer)
+	to := l.session(s)
+	mine, given := &to.Sides[side], to.Sides[side].Flow.LastTo
+	mine.Flow = f.Flow
+	if s.Channel.Node.Kind != 0 {
+		mine.Flow.LastTo = max(f.Flow.LastTo, given) // the leader may know of one that the host did not when it was asked
+	}
+	l.bookSession(to)
+}
+
+// over notes in which sessions of a host, as it has answered, nothing more happens: the other side has failed, and this end
+// has been down since, or was never up.
+func (l *Ledger) over(a *Answer) {
+	l.eachSession(a.Incarnation, func(s *Session, side int) {
+		mine, theirs := &s.Sides[side], &s.Sides[1-side]
+		p := l.incarnation(theirs.Incarnation)
+		failed := p != nil && (p.Status == Failed || p.Status == Ended) && a.Asked >= p.Since
+		if failed && mine.Flow.State == credit.Down && theirs.Flow.LastTo <= mine.Flow.Mine {
+			mine.Over = true
+		}
+	})
+}
+
+// onWire tells, of the packets that one side has sent and the other has not received, how many may still come and how many
+// are known to be lost: credit.OnWire, for sides that were heard at different times.
+func onWire(from, to *credit.Flow) (wire, lost uint64) {
+	if from.LastTo > to.Mine {
+		return from.Sent - min(from.Sent, to.Received), 0 // the link has come up anew since: nobody can tell yet
+	}
+	return credit.OnWire(*from, *to)
+}
+
+// missing is how many packets side d has sent that are neither received nor known to be lost, and how many more than it has
+// told of it must have sent. One of the two is 0.
+func (s *Session) missing(d int) (missing, unheard uint64) {
+	sent, come := s.Sides[d].Flow.Sent, s.Sides[1-d].Flow.Received+s.Lost[d]
+	return sent - min(sent, come), come - min(sent, come)
+}

@@ -1,0 +1,131 @@
+package ledger
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/credit"
+)
+
+// version is that of checkpoints: raise it when [State] changes in a way that older readers, or older checkpoints, would be
+// read wrongly. A counter more needs no new version: in older checkpoints it is 0.
+const version = 1
+
+// ErrVersion means that a checkpoint is of a version that this ledger does not read.
+var ErrVersion = errors.New("checkpoint of another version")
+
+// Checkpoint writes the state as msgpack. The same state is the same bytes.
+func (l *Ledger) Checkpoint() ([]byte, error) {
+	var b bytes.Buffer
+	enc := msgpack.NewEncoder(&b)
+	enc.UseCompactInts(true)
+	if err := errors.Join(enc.EncodeUint(version), enc.Encode(&l.state)); err != nil {
+		return nil, fmt.Errorf("ledger: write the checkpoint: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// Restore returns the ledger of a checkpoint, for a fabric with these links. The next event is [LeaderChanged], unless the
+// same leader goes on. The error wraps [ErrVersion] for another version, and else says what is wrong with the data.
+func Restore(data []byte, links []Link) (*Ledger, error) {
+	dec := msgpack.NewDecoder(bytes.NewReader(data))
+	v, err := dec.DecodeUint64()
+	if err != nil {
+		return nil, fmt.Errorf("ledger: read the checkpoint: %w", err)
+	}
+	if v != version {
+		return nil, fmt.Errorf("ledger: %w: it is version %d, and this fabricd reads version %d: run the fabricd that wrote it", ErrVersion, v, version)
+	}
+	l := New(links)
+	if err := dec.Decode(&l.state); err != nil {
+		return nil, fmt.Errorf("ledger: read the checkpoint: %w", err)
+	}
+	if err := l.valid(); err != nil {
+		return nil, fmt.Errorf("ledger: the checkpoint does not fit the fabric: %w", err)
+	}
+	return l, nil
+}
+
+// valid checks what the ledger relies on: lists are in order, and name what there is.
+func (l *Ledger) valid() error {
+	s := &l.state
+	fits := New(l.links)
+	switch {
+	case len(s.Switches) != len(fits.state.Switches) || len(s.NICs) != len(fits.state.NICs):
+		return errors.New("it has other nodes")
+	case !ascending(s.Hosts, func(a, b Host) int { return cmp.Compare(a.Incarnation, b.Incarnation) }):
+		return errors.New("incarnations are not in order")
+	case !ascending(s.Sessions, func(a, b Session) int { return a.compare(&b) }):
+		return errors.New("sessions are not in order")
+	case !ascending(s.Incidents, func(a, b Incident) int { return cmp.Compare(a.ID, b.ID) }) || len(s.Incidents) > maxIncidents:
+		return errors.New("incidents are not in order, or too many")
+	case !l.sorted(&s.Past.Counted):
+		return errors.New("losses of the past are not in order, or of what is not there")
+	}
+	for i := range s.Hosts {
+		if !l.sorted(&s.Hosts[i].Counted) {
+			return fmt.Errorf("losses of incarnation %d are not in order, or of what is not there", s.Hosts[i].Incarnation)
+		}
+	}
+	for i := range s.Sessions {
+		k := &s.Sessions[i]
+		if k.Channel.Node.Kind == 0 && int(k.Channel.Link) >= len(l.links) || k.Channel.Node.Kind != 0 && !l.knows(k.Channel.Node) {
+			return fmt.Errorf("a session is on %v, link %d, which is not there", k.Channel.Node, k.Channel.Link)
+		}
+	}
+	return nil
+}
+
+// A fabric has thousands of sessions: each travels as numbers alone.
+const (
+	numbersOfSide    = 11
+	numbersOfSession = 5 + 2*numbersOfSide
+)
+
+// EncodeMsgpack implements msgpack.CustomEncoder.
+func (s *Session) EncodeMsgpack(enc *msgpack.Encoder) error {
+	list := append(make([]uint64, 0, numbersOfSession),
+		uint64(s.Channel.Node.Kind), uint64(s.Channel.Node.Index), uint64(s.Channel.Link), s.Lost[0], s.Lost[1])
+	for i := range s.Sides {
+		f, over := &s.Sides[i].Flow, uint64(0)
+		if s.Sides[i].Over {
+			over = 1
+		}
+		list = append(list, uint64(s.Sides[i].Incarnation), over, uint64(f.State), uint64(f.Mine), uint64(f.Peer), f.Sent, f.Received,
+			f.Taken, uint64(f.LastFrom), uint64(f.LastTo), f.LastSent)
+	}
+	err := enc.EncodeArrayLen(len(list))
+	for _, n := range list {
+		err = errors.Join(err, enc.EncodeUint(n))
+	}
+	return err
+}
+
+// DecodeMsgpack implements msgpack.CustomDecoder.
+func (s *Session) DecodeMsgpack(dec *msgpack.Decoder) error {
+	n, err := dec.DecodeArrayLen()
+	if err != nil || n != numbersOfSession {
+		return errors.Join(err, fmt.Errorf("a session has %d numbers, expected %d", n, numbersOfSession))
+	}
+	var list [numbersOfSession]uint64
+	for i := range list {
+		if list[i], err = dec.DecodeUint64(); err != nil {
+			return err
+		}
+	}
+	s.Channel = Channel{Node: weft.Node{Kind: weft.NodeKind(list[0]), Index: uint32(list[1])}, Link: weft.LinkID(list[2])}
+	s.Lost = [2]uint64{list[3], list[4]}
+	for i := range s.Sides {
+		f := list[5+i*numbersOfSide:]
+		s.Sides[i] = Side{Incarnation: Incarnation(f[0]), Over: f[1] == 1, Flow: credit.Flow{
+			State: credit.State(f[2]), Mine: weft.Epoch(f[3]), Peer: weft.Epoch(f[4]), Sent: f[5], Received: f[6], Taken: f[7],
+			LastFrom: weft.Epoch(f[8]), LastTo: weft.Epoch(f[9]), LastSent: f[10],
+		}}
+	}
+	return nil
+}

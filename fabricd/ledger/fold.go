@@ -1,0 +1,92 @@
+package ledger
+
+import "slices"
+
+// fold puts away the incarnations of which nothing can become more certain: they are gone for good, and every neighbour has
+// told all that passed between them. What they come to stays.
+func (l *Ledger) fold() {
+	old := func(h *Host) bool { return h.Gone && h.Since <= l.state.Now-foldAfter }
+	if !slices.ContainsFunc(l.state.Hosts, func(h Host) bool { return old(&h) }) {
+		return
+	}
+	list := l.makeUp()
+	keep := make([]bool, len(list)) // by group
+	for i, m := range list {
+		keep[m.group] = keep[m.group] || m.doubt || !old(&l.state.Hosts[i])
+	}
+	for i := range l.state.Sessions {
+		s := &l.state.Sessions[i]
+		at, ok := l.positions(s)
+		for d := range s.Sides {
+			if g := list[at[d]].group; ok && g != list[at[1-d]].group {
+				missing, _ := s.missing(d)
+				keep[g] = keep[g] || missing > 0 || !s.Sides[1-d].Over
+			}
+		}
+	}
+	l.foldSessions(func(n Incarnation) bool {
+		i, ok := l.find(n)
+		return ok && !keep[list[i].group]
+	})
+	left := l.state.Hosts[:0]
+	for i, h := range l.state.Hosts {
+		if keep[list[i].group] {
+			left = append(left, h)
+			continue
+		}
+		l.foldHost(&h, list[i].held)
+	}
+	clear(l.state.Hosts[len(left):])
+	l.state.Hosts = left
+	if more := len(l.state.Folded) - maxFolded; more > 0 {
+		l.state.Folded = slices.Delete(l.state.Folded, 0, more)
+	}
+}
+
+// foldHost adds up what an incarnation comes to.
+func (l *Ledger) foldHost(h *Host, held int64) {
+	past := &l.state.Past
+	past.add(&h.Counted)
+	l.state.Folded = append(l.state.Folded, h.Incarnation)
+	if h.Status != Failed {
+		return
+	}
+	dead := uint64(max(0, held))
+	past.WrittenOff, past.Unheard = past.WrittenOff+dead, past.Unheard+uint64(max(0, -held))
+	if in := l.incident(h.Incident); in != nil {
+		in.Lost.Crash += dead
+	} else {
+		l.state.Unattributed.Crash += dead
+	}
+}
+
+// foldSessions adds up what the sessions of incarnations have lost that go, and has their neighbours forget them.
+func (l *Ledger) foldSessions(goes func(n Incarnation) bool) {
+	var lost Counted
+	l.state.Sessions = slices.DeleteFunc(l.state.Sessions, func(s Session) bool {
+		away := [2]bool{goes(s.Sides[0].Incarnation), goes(s.Sides[1].Incarnation)}
+		if !away[0] && !away[1] {
+			return false
+		}
+		for d := range away {
+			if h := l.incarnation(s.Sides[d].Incarnation); !away[d] && h != nil && !h.Gone {
+				o := Order{Kind: Forget, Host: h.ID, Peer: s.Sides[1-d].Incarnation}
+				if !slices.Contains(l.orders, o) {
+					l.order(o)
+				}
+			}
+		}
+		switch k := len(lost.Wire); {
+		case s.Channel.Node.Kind != 0:
+			l.state.Past.HandedOver += s.Lost[0] + s.Lost[1]
+		case s.Lost == [2]uint64{}:
+		case k > 0 && lost.Wire[k-1].Link == s.Channel.Link:
+			lost.Wire[k-1].Wire[0] += s.Lost[0]
+			lost.Wire[k-1].Wire[1] += s.Lost[1]
+		default:
+			lost.Wire = append(lost.Wire, LinkLost{s.Channel.Link, s.Lost})
+		}
+		return true
+	})
+	l.state.Past.add(&lost)
+}

@@ -1,0 +1,100 @@
+package ledger
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+var (
+	histories = flag.Int("weft.histories", 10_000, "how many random histories the ledger is held against")
+	fromSeed  = flag.Uint64("weft.ledger-seed", 0, "the seed of the first")
+)
+
+const stepsOfHistory = 250
+
+// Random histories of hosts and links against a model that knows everything. See history for what happens, and never and
+// equal for what holds.
+func TestTheLedgerKnowsWhatCanBeKnown(t *testing.T) {
+	t.Parallel()
+	var counts [counted]uint64
+	for i := range *histories {
+		seed := *fromSeed + uint64(i)
+		list := script(seed, stepsOfHistory)
+		if err := newHistory(seed, &counts).play(list); err != nil {
+			short := shrink(seed, list)
+			t.Fatalf("seed %d: %v\n%d steps are enough: %v\n%s\nrun it again: go test ./fabricd/ledger -run Knows -weft.ledger-seed %d -weft.histories 1",
+				seed, err, len(short), newHistory(seed, &counts).play(short), told(short), seed)
+		}
+	}
+	for i, n := range counts {
+		name := names[min(i, kinds-1)]
+		if i >= kinds {
+			name = others[i-kinds]
+		}
+		t.Logf("%9d %s", n, name)
+		if floor := uint64(*histories / 10); n < floor {
+			t.Errorf("%s happened %d times in %d histories, expected %d", name, n, *histories, floor)
+		}
+	}
+}
+
+// fails reports whether a history goes wrong.
+func fails(seed uint64, list []step) (failed bool) {
+	defer func() { failed = failed || recover() != nil }()
+	var counts [counted]uint64
+	return newHistory(seed, &counts).play(list) != nil
+}
+
+// shrink leaves out steps that a failure does not need: many at once, then fewer.
+func shrink(seed uint64, list []step) []step {
+	for n := len(list) / 2; n > 0; {
+		dropped := false
+		for at := 0; at+n <= len(list); {
+			less := append(append([]step(nil), list[:at]...), list[at+n:]...)
+			if fails(seed, less) {
+				list, dropped = less, true
+				continue
+			}
+			at += n
+		}
+		if !dropped || n > len(list) {
+			n /= 2
+		}
+	}
+	return list
+}
+
+// told puts steps into words.
+func told(list []step) string {
+	var b strings.Builder
+	for _, s := range list {
+		fmt.Fprintf(&b, "  %s %d %d\n", names[int(s[0])%kinds], s[1], s[2])
+	}
+	return b.String()
+}
+
+// FuzzHistory runs histories that nobody has drawn. The first byte draws the fabric.
+func FuzzHistory(f *testing.F) {
+	for seed := range uint64(4) {
+		data := []byte{byte(seed)}
+		for _, s := range script(seed, 60) {
+			data = append(data, s[:]...)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) == 0 || len(data) > 3*1000 {
+			return
+		}
+		var list []step
+		for b := data[1:]; len(b) >= 3; b = b[3:] {
+			list = append(list, step(b[:3]))
+		}
+		var counts [counted]uint64
+		if err := newHistory(uint64(data[0]), &counts).play(list); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,66 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// planted are faults in the ledger, each of which the histories must find: a piece of its source and what is there instead.
+var planted = []struct{ what, file, old, new string }{
+	{"an end that was heard long ago counts as one of now", "answer.go", "if from.LastTo > to.Mine {", "if false {"},
+	{"an answer that was overtaken counts", "answer.go", "if a.Seq <= h.Seq {", "if false {"},
+	{"an answer from before the failure brings a host back", "answer.go", "!h.Gone && a.Asked >= h.Since:", "!h.Gone:"},
+	{"a neighbour's word from before the failure is enough", "answer.go", "&& a.Asked >= p.Since\n", "\n"},
+	{"packets are written off at once", "unheard.go", "list[at[0]].doubt = true", ""},
+	{"neighbours that are both unheard are not added up", "unheard.go", "join(list, at[0], at[1])", ""},
+	{"what was sent to a host that failed is forgotten", "unheard.go", "list[to].held += int64(missing)", "_ = to"},
+	{"what a host that failed had sent is forgotten", "unheard.go", "list[from].held -= int64(unheard)", "_ = from"},
+	{"a loss is booked twice", "book.go", "Wire += lost - s.Lost[d]", "Wire += lost"},
+	{"the oldest incident is to blame", "incident.go",
+		"for i := len(l.state.Incidents) - 1; i >= 0; i-- {\n\t\tif in := &l.state.Incidents[i]; in.Open",
+		"for i := range l.state.Incidents {\n\t\tif in := &l.state.Incidents[i]; in.Open"},
+	{"an incarnation is folded before its neighbours have told", "fold.go", "|| !s.Sides[1-d].Over", ""},
+	{"what folded incarnations injected is forgotten", "fold.go", "past.Unheard+uint64(max(0, -held))", "past.Unheard"},
+	{"a checkpoint lacks what is known to be lost", "checkpoint.go", "s.Lost = [2]uint64{list[3], list[4]}", ""},
+	{"a node on its way is nowhere", "step.go", "given.LastTo = max(given.LastTo, e.HandOver)", "_ = given"},
+	{"a host that comes back is still over for its neighbours", "step.go",
+		"l.eachSession(h.Incarnation, func(s *Session, side int) { s.Sides[1-side].Over = false })\n}\n\n// claim", "}\n\n// claim"},
+	{"the incarnation before goes on", "step.go", "case !h.Gone:\n\t\t\tl.fail(h, true)\n\t\t\tl.repaired(h.Incident)", "case !h.Gone:"},
+}
+
+func TestPlantedFaultsAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the package once for each fault")
+	}
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	for i, p := range planted {
+		t.Run(p.what, func(t *testing.T) {
+			source, err := os.ReadFile(p.file)
+			require.NoError(t, err)
+			require.Equal(t, 1, strings.Count(string(source), p.old), "%s has changed: plant the fault anew", p.file)
+			tmp := t.TempDir()
+			mutant := filepath.Join(tmp, p.file)
+			require.NoError(t, os.WriteFile(mutant, []byte(strings.Replace(string(source), p.old, p.new, 1)), 0o600))
+			overlay, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(dir, p.file): mutant}})
+			require.NoError(t, err)
+			list := filepath.Join(tmp, "overlay.json")
+			require.NoError(t, os.WriteFile(list, overlay, 0o600))
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-overlay", list, "-run", "Knows", "-count=1", ".",
+				"-weft.histories", "20000", "-weft.ledger-seed", fmt.Sprint(1000*i))
+			var out bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &out
+			require.Error(t, cmd.Run(), "not found")
+			require.Contains(t, out.String(), "steps are enough", "%s", &out)
+			t.Log(strings.SplitN(out.String(), "run it again", 2)[0])
+		})
+	}
+}

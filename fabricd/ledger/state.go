@@ -1,0 +1,192 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/credit"
+)
+
+// State is all that a ledger knows, and its checkpoint. Lists are in the order of their first fields.
+type State struct {
+	Now   weft.Time // of the latest event
+	Hosts []Host    // incarnations, but for those that are folded
+
+	// The placement, by number of switch and of NIC.
+	Switches []HostID
+	NICs     []HostID
+
+	Sessions []Session
+	Folded   []Incarnation // the latest that were, in the order in which they were
+	Past     Past          // what these come to
+
+	Incidents    []Incident // the latest
+	Last         int        // the number of the latest incident
+	Forgotten    []Forgotten
+	Unattributed Losses // that no incident acted on
+}
+
+// Status of an incarnation of a host.
+type Status uint8
+
+// The statuses.
+const (
+	Alive   Status = iota + 1
+	Suspect        // it does not answer, or nobody has heard it but its neighbours
+	Failed         // nobody answers for it
+	Ended          // it has said all there is to say
+)
+
+// String prints s in one word.
+func (s Status) String() string {
+	return [...]string{"unknown", "alive", "suspect", "failed", "ended"}[min(int(s), 4)]
+}
+
+// Host is one incarnation of a host.
+type Host struct {
+	Incarnation Incarnation
+	ID          HostID // 0: a neighbour names the incarnation, and no host has claimed it
+	Status      Status
+	Since       weft.Time // when the status began
+	Gone        bool      // for good
+	Heard       bool      // by this leader
+	Incident    int       // of not answering, or of its failure; 0: there was none
+
+	// Of the latest answer; see [Answer].
+	Seq                 uint64
+	Asked               weft.Time
+	Inside              int64 // packets that came in less those that went out
+	Held, Queued, Wires uint64
+	Counted
+}
+
+// uncertain reports whether h may have done more than it has told.
+func (h *Host) uncertain() bool { return h.Status == Suspect || h.Status == Failed }
+
+// Session is what passed between one incarnation at each side of a channel.
+type Session struct {
+	Channel Channel
+	Sides   [2]Side   // of a link A and B; of a hand-over the lower incarnation first
+	Lost    [2]uint64 // packets from side 0, from side 1, that are known to be lost on the way
+}
+
+// Side is a session as one of its sides has told of it.
+type Side struct {
+	Incarnation Incarnation
+	Flow        credit.Flow // zero: it has not told yet
+	// Over says that nothing more is sent or received here: the side has told that the end is down since the other
+	// incarnation failed.
+	Over bool
+}
+
+// Channel is what a session is on: a link, or the hand-over of a node.
+type Channel struct {
+	Node weft.Node // zero: it is the link
+	Link weft.LinkID
+}
+
+func (c Channel) compare(o Channel) int {
+	return cmp.Or(cmp.Compare(c.Node.Kind, o.Node.Kind), cmp.Compare(c.Node.Index, o.Node.Index), cmp.Compare(c.Link, o.Link))
+}
+
+func (s *Session) compare(o *Session) int {
+	return cmp.Or(s.Channel.compare(o.Channel), cmp.Compare(s.Sides[0].Incarnation, o.Sides[0].Incarnation),
+		cmp.Compare(s.Sides[1].Incarnation, o.Sides[1].Incarnation))
+}
+
+// closed reports whether all that passed is certain, although a side may be uncertain.
+func (s *Session) closed() bool { return s.Sides[0].Over || s.Sides[1].Over }
+
+// Past is what folded incarnations come to.
+type Past struct {
+	Counted
+	WrittenOff uint64 // packets, not in Counted
+	Unheard    uint64 // packets that they have injected without telling
+	HandedOver uint64 // packets lost on the way from host to host
+}
+
+// Link is a link of the fabric. Its number is its position in a list.
+type Link struct{ A, B weft.End }
+
+// Ledger is the ledger of one fabric. It has one owner at a time, who serialises the calls.
+type Ledger struct {
+	state  State
+	links  []Link
+	ends   map[weft.End]weft.LinkID // looked up, never walked
+	orders []Order
+}
+
+// New returns the ledger of a fabric with these links, of which no host runs yet. It keeps the list.
+func New(links []Link) *Ledger {
+	l := &Ledger{links: links, ends: make(map[weft.End]weft.LinkID, 2*len(links))}
+	for i, k := range links {
+		l.ends[k.A], l.ends[k.B] = weft.LinkID(i), weft.LinkID(i)
+		l.place(k.A.Node, 0)
+		l.place(k.B.Node, 0)
+	}
+	return l
+}
+
+// State is what the ledger knows, for whoever prints it. It is the ledger's own and changes with the next Step.
+func (l *Ledger) State() *State { return &l.state }
+
+// Last is the number of the latest incident; 0: there was none.
+func (l *Ledger) Last() int { return l.state.Last }
+
+// place notes that a node runs on a host.
+func (l *Ledger) place(n weft.Node, h HostID) {
+	list := &l.state.NICs
+	if n.IsSwitch() {
+		list = &l.state.Switches
+	}
+	if more := int(n.Index) + 1 - len(*list); more > 0 {
+		*list = append(*list, make([]HostID, more)...)
+	}
+	(*list)[n.Index] = h
+}
+
+// placed is the host that runs a node; 0: none is known.
+func (l *Ledger) placed(n weft.Node) HostID {
+	list := l.state.NICs
+	if n.IsSwitch() {
+		list = l.state.Switches
+	}
+	if int(n.Index) >= len(list) {
+		return 0
+	}
+	return list[n.Index]
+}
+
+// knows reports whether n is a node of the fabric: only those that have links are placed.
+func (l *Ledger) knows(n weft.Node) bool {
+	if n.IsSwitch() {
+		return int(n.Index) < len(l.state.Switches)
+	}
+	return n.Kind == weft.KindNIC && int(n.Index) < len(l.state.NICs)
+}
+
+// find is where the incarnation is, or would be, in Hosts.
+func (l *Ledger) find(n Incarnation) (int, bool) {
+	return slices.BinarySearchFunc(l.state.Hosts, n, func(h Host, n Incarnation) int { return cmp.Compare(h.Incarnation, n) })
+}
+
+// incarnation is the record of an incarnation, valid until another is added or folded; nil: it is not known.
+func (l *Ledger) incarnation(n Incarnation) *Host {
+	if i, ok := l.find(n); ok {
+		return &l.state.Hosts[i]
+	}
+	return nil
+}
+
+// current is the latest incarnation of a host; nil: there is none.
+func (l *Ledger) current(id HostID) *Host {
+	for i := len(l.state.Hosts) - 1; i >= 0; i-- {
+		if h := &l.state.Hosts[i]; h.ID == id && id != 0 {
+			return h
+		}
+	}
+	return nil
+}
+
+func (l *Ledger) order(o Order) { l.orders = append(l.orders, o) }

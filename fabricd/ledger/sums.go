@@ -1,0 +1,214 @@
+package ledger
+
+import (
+	"slices"
+
+	"github.com/weft-fabric/weft"
+)
+
+// Sums say where every packet is. Each account is counted where packets end or wait, so that
+//
+//	injected = delivered + lost + discarded + in flight
+//
+// is a check and not a definition. It holds when nothing moves and every host has been heard since, or is made up. In
+// between, Injected, Delivered, Discarded and Lost never say more than is true. All numbers are packets.
+type Sums struct {
+	Injected  uint64 `json:"injected"`
+	Delivered uint64 `json:"delivered"`
+	Lost      uint64 `json:"lost"`
+	Discarded uint64 `json:"discarded"`
+	InFlight  uint64 `json:"in_flight"`
+	Balanced  bool   `json:"balanced"`
+
+	LostWire   uint64 `json:"lost_wire"`
+	LostQueued uint64 `json:"lost_queued"`
+	LostCrash  uint64 `json:"lost_crash"`
+	WrittenOff uint64 `json:"written_off"` // of LostCrash, inside hosts that have failed
+	Unheard    uint64 `json:"unheard"`     // of Injected, by hosts that failed before they told
+
+	DiscardedBy []Rule   `json:"discarded_by"`
+	Waiting     InFlight `json:"waiting"`
+	Uncertain   []HostID `json:"uncertain"` // hosts that have not been heard; 0: one that only its neighbours have named
+}
+
+// InFlight says where the packets in flight are.
+type InFlight struct {
+	Queues   uint64 `json:"queues"`   // in the send queues of NICs
+	Switches uint64 `json:"switches"` // inside switches
+	Wires    uint64 `json:"wires"`    // sent and not yet received, or on their way with a node that moves
+	Suspect  uint64 `json:"suspect"`  // inside hosts that do not answer, and on the wires to them
+	Doubt    uint64 `json:"doubt"`    // in hosts that have failed, as long as a neighbour may have received them
+}
+
+// Sums adds up the accounts.
+func (l *Ledger) Sums() Sums {
+	past := &l.state.Past
+	all := Counted{}
+	all.add(&past.Counted)
+	n := Sums{WrittenOff: past.WrittenOff, Unheard: past.Unheard, LostCrash: past.HandedOver, Uncertain: []HostID{}}
+	list := l.makeUp()
+	for i := range l.state.Hosts {
+		h := &l.state.Hosts[i]
+		all.add(&h.Counted)
+		n.host(h, &list[i])
+	}
+	for i := range l.state.Sessions {
+		s := &l.state.Sessions[i]
+		if s.Channel.Node.Kind != 0 {
+			n.LostCrash += s.Lost[0] + s.Lost[1]
+		} else {
+			n.LostWire += s.Lost[0] + s.Lost[1]
+		}
+		at, ok := l.positions(s)
+		for d := range s.Sides {
+			if ok && !l.state.Hosts[at[1-d]].uncertain() {
+				wire, _ := onWire(&s.Sides[d].Flow, &s.Sides[1-d].Flow)
+				missing, _ := s.missing(d)
+				n.Waiting.Wires += min(wire, missing)
+			}
+		}
+	}
+	for _, k := range all.Wire {
+		n.LostWire += k.Wire[0] + k.Wire[1]
+	}
+	c := &all.Counters
+	n.Injected += c.NICs.Injected + n.Unheard
+	n.Delivered, n.Discarded, n.DiscardedBy = c.NICs.Delivered, c.Switches.Discarded+c.NICs.Wrong, all.Discards
+	n.LostQueued = c.Switches.LostQueue
+	n.LostCrash += c.Switches.LostCrash + n.WrittenOff
+	n.Lost = n.LostWire + n.LostQueued + n.LostCrash
+	w := n.Waiting
+	n.InFlight = w.Queues + w.Switches + w.Wires + w.Suspect + w.Doubt
+	n.Balanced = n.Injected == n.Delivered+n.Lost+n.Discarded+n.InFlight
+	return n
+}
+
+// host adds what one incarnation holds.
+func (n *Sums) host(h *Host, m *made) {
+	waits := !h.Gone && !h.Heard || m.doubt
+	if waits && !slices.Contains(n.Uncertain, h.ID) {
+		n.Uncertain = append(n.Uncertain, h.ID)
+	}
+	held := uint64(max(0, m.held))
+	switch {
+	case h.Status == Ended: // it holds nothing
+	case !h.uncertain():
+		n.Waiting.Switches, n.Waiting.Queues = n.Waiting.Switches+h.Held, n.Waiting.Queues+h.Queued
+		n.Waiting.Wires += h.Wires
+	case h.Status == Suspect:
+		n.Waiting.Suspect += held
+	case m.doubt:
+		n.Waiting.Doubt += held
+	default:
+		n.WrittenOff += held
+		n.Unheard += uint64(max(0, -m.held))
+	}
+}
+
+// Total is what all hosts have counted, as far as they have told.
+func (l *Ledger) Total() Counters {
+	c := l.state.Past.Counters
+	for i := range l.state.Hosts {
+		c.Add(&l.state.Hosts[i].Counters)
+	}
+	return c
+}
+
+// LinkLoss is what one link has lost, in packets.
+type LinkLoss struct {
+	Link   weft.LinkID
+	Wire   [2]uint64 // from A to B, from B to A
+	Queued uint64
+}
+
+// LostOn are the links that have lost packets, by number. What was on its way to a host that failed is in what is written
+// off with the host, unless it is known to have been lost before.
+func (l *Ledger) LostOn() []LinkLoss {
+	all := make([]LinkLoss, len(l.links))
+	add := func(c *Counted) {
+		for _, k := range c.Wire {
+			all[k.Link].Wire[0] += k.Wire[0]
+			all[k.Link].Wire[1] += k.Wire[1]
+		}
+		for _, e := range c.Queue {
+			all[l.ends[e.End]].Queued += e.Packets
+		}
+	}
+	add(&l.state.Past.Counted)
+	for i := range l.state.Hosts {
+		add(&l.state.Hosts[i].Counted)
+	}
+	for i := range l.state.Sessions {
+		if s := &l.state.Sessions[i]; s.Channel.Node.Kind == 0 {
+			k := &all[s.Channel.Link]
+			k.Wire[0], k.Wire[1] = k.Wire[0]+s.Lost[0], k.Wire[1]+s.Lost[1]
+		}
+	}
+	for i := range all {
+		all[i].Link = weft.LinkID(i)
+	}
+	return slices.DeleteFunc(all, func(k LinkLoss) bool { return k.Wire[0]+k.Wire[1]+k.Queued == 0 })
+}
+
+// Incidents are copies of the incidents with higher numbers than after, at most 4096, with all that they have cost: those
+// of hosts that have failed with what is written off.
+func (l *Ledger) Incidents(after int) []Incident {
+	var out []Incident
+	var total *Counters
+	for _, in := range l.state.Incidents {
+		if in.ID <= after {
+			continue
+		}
+		if in.Open {
+			if total == nil {
+				total = new(l.Total())
+			}
+			since := *total
+			since.Sub(&in.Counted)
+			in.Counted = since
+		}
+		in.Links, in.Switches, in.Spec = slices.Clone(in.Links), slices.Clone(in.Switches), slices.Clone(in.Spec)
+		out = append(out, in)
+	}
+	for _, h := range l.Hosts() {
+		for i := range out {
+			if out[i].ID == h.Incident {
+				out[i].Lost.Crash += h.WrittenOff
+			}
+		}
+	}
+	return out
+}
+
+// HostSum is what the ledger makes of one incarnation of a host.
+type HostSum struct {
+	Host        HostID
+	Incarnation Incarnation
+	Status      Status
+	Since       weft.Time
+	Incident    int    // of not answering, or of its failure; 0: none
+	Doubt       bool   // of one that is uncertain: a neighbour is still to be heard
+	Held        uint64 // packets it holds as far as is known
+	WrittenOff  uint64 // packets lost with it
+	Unheard     uint64 // packets that it must have injected without telling
+}
+
+// Hosts are all incarnations that are kept, by number.
+func (l *Ledger) Hosts() []HostSum {
+	list := make([]HostSum, len(l.state.Hosts))
+	for i, m := range l.makeUp() {
+		h := &l.state.Hosts[i]
+		s := HostSum{Host: h.ID, Incarnation: h.Incarnation, Status: h.Status, Since: h.Since, Incident: h.Incident, Doubt: m.doubt}
+		held := uint64(max(0, m.held))
+		switch {
+		case h.Status == Alive:
+			s.Held = h.Held + h.Queued + h.Wires
+		case h.Status == Suspect || m.doubt:
+			s.Held = held
+		case h.Status == Failed:
+			s.WrittenOff, s.Unheard = held, uint64(max(0, -m.held))
+		}
+		list[i] = s
+	}
+	return list
+}

@@ -1,0 +1,488 @@
+package ledger
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/credit"
+)
+
+// world is a fabric that knows everything: every packet is in one place, and what becomes of it is counted where it
+// happens. Its link ends are real (switch/credit); all else is as simple as can be.
+type world struct {
+	links    []Link
+	nodes    []weft.Node
+	at       map[weft.Node]*proc // who runs a node now; nil: nobody
+	wires    []wire              // per link and direction
+	owners   []Incarnation       // of epochs, by thousands
+	last     Incarnation
+	handed   uint32 // hand-overs
+	parcels  []parcel
+	dead     []*proc // that are gone
+	procs    []*proc // by host, the latest
+	requeue  bool
+	injected uint64
+
+	lost map[sessionOf]uint64 // packets lost on the way, by whom they were between
+}
+
+// sessionOf names a session in one direction.
+type sessionOf struct {
+	end      weft.End // that sent; of a hand-over its node, with NoPort
+	from, to Incarnation
+}
+
+// wire is one direction of a link.
+type wire struct {
+	frames []frame
+	cut    bool
+}
+
+type frame struct {
+	weft.Frame
+	n        int // packets
+	from, to Incarnation
+}
+
+// parcel is what a node held that is on its way to another host.
+type parcel struct {
+	node     weft.Node
+	n        int
+	number   uint32
+	from, to Incarnation
+}
+
+// proc is one incarnation of a host.
+type proc struct {
+	host      HostID
+	inc       Incarnation
+	frozen    bool // nothing moves in it
+	cutOff    bool // the leader does not reach it
+	over      bool // it is gone
+	nodes     map[weft.Node]*node
+	ends      map[weft.End]*end
+	flows     map[sessionKey]*credit.Flow
+	forgotten map[Incarnation]bool
+
+	seq            uint64
+	c              Counters
+	sent, received uint64
+	rules          uint64
+	queue          map[weft.End]uint64
+	crash          map[weft.SwitchID]uint64
+	inside         map[weft.LinkID]*[2]uint64 // the most that was seen lost on links inside
+}
+
+type sessionKey struct {
+	end  weft.End
+	peer Incarnation
+}
+
+// node holds packets: in its inputs or its send queue, and in the output queues of its ends.
+type node struct {
+	held int
+	down bool // it has crashed
+}
+
+type end struct {
+	credit.End
+	carrier bool
+	peer    Incarnation // of the session that is on
+	out     int         // packets in its output queue
+}
+
+func newWorld(links []Link, hosts int) *world {
+	w := &world{links: links, at: map[weft.Node]*proc{}, wires: make([]wire, 2*len(links)), lost: map[sessionOf]uint64{}, procs: make([]*proc, hosts)}
+	seen := map[weft.Node]bool{}
+	for _, k := range links {
+		for _, e := range []weft.End{k.A, k.B} {
+			if !seen[e.Node] {
+				seen[e.Node] = true
+				w.nodes = append(w.nodes, e.Node)
+			}
+		}
+	}
+	return w
+}
+
+// start begins an incarnation of a host.
+func (w *world) start(host HostID, nodes []weft.Node) *proc {
+	w.last++
+	p := &proc{
+		host: host, inc: w.last, nodes: map[weft.Node]*node{}, ends: map[weft.End]*end{}, flows: map[sessionKey]*credit.Flow{},
+		forgotten: map[Incarnation]bool{}, queue: map[weft.End]uint64{}, crash: map[weft.SwitchID]uint64{}, inside: map[weft.LinkID]*[2]uint64{},
+	}
+	if old := w.procs[host-1]; old != nil {
+		w.kill(old)
+	}
+	w.procs[host-1] = p
+	for _, n := range nodes {
+		w.run(p, n)
+	}
+	return p
+}
+
+// run has p run a node, which begins empty.
+func (w *world) run(p *proc, n weft.Node) {
+	p.nodes[n] = new(node)
+	w.at[n] = p
+	for _, k := range w.links {
+		for _, e := range []weft.End{k.A, k.B} {
+			if e.Node == n {
+				w.endPeer(p, e)
+				first := weft.Epoch(len(w.owners) * 1000)
+				w.owners = append(w.owners, p.inc)
+				p.ends[e] = &end{End: credit.New(credit.Config{VCs: 1, Buffer: 6, First: first})}
+			}
+		}
+	}
+}
+
+// owner is the incarnation that an epoch is of.
+func (w *world) owner(e weft.Epoch) Incarnation {
+	if e == 0 {
+		return 0
+	}
+	return w.owners[int(e-1)/1000]
+}
+
+// endPeer keeps what is known of the session that an end was in, which is over.
+func (w *world) endPeer(p *proc, e weft.End) {
+	if old := p.ends[e]; old != nil && old.peer != 0 {
+		f := w.flow(p, sessionKey{e, old.peer})
+		f.State = credit.Down
+		p.flows[sessionKey{e, old.peer}] = &f
+		old.peer = 0
+	}
+}
+
+// flow is a session as p tells of it now.
+func (w *world) flow(p *proc, k sessionKey) credit.Flow {
+	f := p.flows[k]
+	if f == nil {
+		return credit.Flow{}
+	}
+	at := p.ends[k.end]
+	if at == nil || at.peer != k.peer {
+		return *f
+	}
+	now := at.Flow()
+	now.Sent, now.Received = f.Sent, f.Received
+	if w.owner(now.LastTo) != k.peer {
+		now.LastFrom, now.LastTo, now.LastSent = 0, 0, 0
+	}
+	return now
+}
+
+func (p *proc) session(k sessionKey) *credit.Flow {
+	if p.flows[k] == nil {
+		p.flows[k] = new(credit.Flow)
+	}
+	return p.flows[k]
+}
+
+// kill ends a process with all that it holds.
+func (w *world) kill(p *proc) {
+	if p.over {
+		return
+	}
+	p.over = true
+	w.dead = append(w.dead, p)
+	for n := range p.nodes {
+		if w.at[n] == p {
+			w.at[n] = nil
+		}
+	}
+}
+
+// linkOf is the link at an end, and the direction out of it.
+func (w *world) linkOf(e weft.End) (link, dir int) {
+	for i, k := range w.links {
+		if k.A == e {
+			return i, 0
+		}
+		if k.B == e {
+			return i, 1
+		}
+	}
+	panic("no link at this end")
+}
+
+func (w *world) out(e weft.End) *wire { l, d := w.linkOf(e); return &w.wires[2*l+d] }
+
+// signal gives an end signal, or takes it.
+func (w *world) signal(p *proc, e weft.End, up bool) {
+	x := p.ends[e]
+	if x.carrier = up; x.Signal(up) {
+		w.loseQueue(p, e)
+	}
+}
+
+// loseQueue loses what an end has queued, or takes it back.
+func (w *world) loseQueue(p *proc, e weft.End) {
+	x := p.ends[e]
+	if w.requeue || !e.Node.IsSwitch() {
+		p.nodes[e.Node].held += x.out
+	} else if x.out > 0 {
+		p.queue[e] += uint64(x.out)
+		p.c.Switches.LostQueue += uint64(x.out)
+	}
+	x.out = 0
+}
+
+// transmit sends a frame with at most so many packets of the queue of an end.
+func (w *world) transmit(p *proc, e weft.End, most int) {
+	x := p.ends[e]
+	n := min(most, x.out, x.Credits(0))
+	if n == 0 && !x.Owes() {
+		return
+	}
+	f := frame{n: n, from: p.inc}
+	x.Stamp(&f.Frame)
+	f.to = w.owner(f.To)
+	for range n {
+		x.Spend(0)
+	}
+	x.out -= n
+	if n > 0 {
+		p.session(sessionKey{e, x.peer}).Sent += uint64(n)
+		if x.peer != p.inc {
+			p.sent += uint64(n)
+		}
+	}
+	if wr := w.out(e); !wr.cut {
+		wr.frames = append(wr.frames, f)
+	} else {
+		w.drop(e, &f, n)
+	}
+}
+
+// drop loses packets of a frame that an end has sent.
+func (w *world) drop(from weft.End, f *frame, n int) {
+	if n > 0 {
+		w.lost[sessionOf{from, f.from, f.to}] += uint64(n)
+	}
+}
+
+// receiver is who takes the next frame on a wire; nil: nobody does.
+func (w *world) receiver(f *frame, e weft.End) *proc {
+	for _, p := range w.procs {
+		if p != nil && !p.over && p.inc == f.to && p.nodes[e.Node] != nil {
+			return p
+		}
+	}
+	return w.at[e.Node]
+}
+
+// sender and receiver ends of a direction.
+func (w *world) endsOf(i int) (from, to weft.End) {
+	k := w.links[i/2]
+	if i%2 == 0 {
+		return k.A, k.B
+	}
+	return k.B, k.A
+}
+
+// deliver takes the next frame off a wire. It reports whether there was one that could be taken.
+func (w *world) deliver(i int) bool {
+	wr := &w.wires[i]
+	if len(wr.frames) == 0 {
+		return false
+	}
+	f := wr.frames[0]
+	from, e := w.endsOf(i)
+	p := w.receiver(&f, e)
+	if p != nil && p.frozen {
+		return false
+	}
+	wr.frames = wr.frames[1:]
+	if p == nil || p.nodes[e.Node].down {
+		w.drop(from, &f, f.n)
+		return true
+	}
+	x := p.ends[e]
+	v, err := x.Receive(&f.Frame)
+	if err != nil {
+		panic(err)
+	}
+	if v.Lost {
+		w.loseQueue(p, e)
+	}
+	if _, epoch := x.Epochs(); epoch != 0 && w.owner(epoch) != x.peer { // it has heard of another incarnation
+		w.endPeer(p, e)
+		x.peer = w.owner(epoch)
+		p.session(sessionKey{e, x.peer})
+	}
+	if !v.Accept {
+		w.drop(from, &f, f.n)
+		return true
+	}
+	for j := range f.n {
+		if fresh, err := x.Take(0, f.Sent[0]+uint64(j)); err != nil || !fresh {
+			panic("a packet came twice, or without room")
+		}
+		x.Free(0)
+		p.session(sessionKey{e, x.peer}).Received++
+		if x.peer != p.inc {
+			p.received++
+		}
+	}
+	p.nodes[e.Node].held += f.n
+	return true
+}
+
+// doomed is how many packets on wires cannot be accepted any more, whatever happens: they are lost already.
+func (w *world) doomed(i int) map[sessionOf]uint64 {
+	lost := map[sessionOf]uint64{}
+	from, e := w.endsOf(i)
+	for _, f := range w.wires[i].frames {
+		if f.n == 0 {
+			continue
+		}
+		p := w.receiver(&f, e)
+		if p != nil {
+			x := p.ends[e]
+			mine, peer := x.Epochs()
+			if mine == f.To && (x.State() == credit.Init || x.State() == credit.Up && peer == f.From) {
+				continue
+			}
+		}
+		lost[sessionOf{from, f.from, f.to}] += uint64(f.n)
+	}
+	return lost
+}
+
+// crashNode loses all that a switch holds.
+func (w *world) crashNode(p *proc, n weft.Node, down bool) {
+	x := p.nodes[n]
+	all := x.held
+	for e, at := range p.ends {
+		if e.Node == n {
+			all, at.out = all+at.out, 0
+			w.signal(p, e, false)
+		}
+	}
+	x.held, x.down = 0, down
+	if all > 0 {
+		p.crash[weft.SwitchID(n.Index)] += uint64(all)
+		p.c.Switches.LostCrash += uint64(all)
+	}
+}
+
+// give has p hand over a node to another process; parcels with what it held are on their way.
+func (w *world) give(p, to *proc, n weft.Node) {
+	all := w.leave(p, n)
+	w.handed++
+	k := sessionKey{weft.End{Node: n, Port: weft.NoPort}, to.inc}
+	f := p.session(k)
+	f.Sent += uint64(all)
+	f.LastFrom, f.LastTo, f.LastSent = weft.Epoch(w.handed), weft.Epoch(w.handed), uint64(all)
+	p.sent += uint64(all)
+	w.parcels = append(w.parcels, parcel{n, all, w.handed, p.inc, to.inc})
+	w.at[n] = nil
+}
+
+// leave ends a node at p, and returns how many packets it held.
+func (w *world) leave(p *proc, n weft.Node) int {
+	all := p.nodes[n].held
+	for e, at := range p.ends {
+		if e.Node == n {
+			all, at.out = all+at.out, 0
+			w.signal(p, e, false)
+			w.endPeer(p, e)
+			delete(p.ends, e)
+		}
+	}
+	delete(p.nodes, n)
+	return all
+}
+
+// take has a process take a parcel, or the node without what it held.
+func (w *world) take(p *proc, i int, whole bool) {
+	x := w.parcels[i]
+	w.parcels = slices.Delete(w.parcels, i, i+1)
+	w.run(p, x.node)
+	k := sessionKey{weft.End{Node: x.node, Port: weft.NoPort}, x.from}
+	f := p.session(k)
+	f.Mine, f.Peer, f.Taken = weft.Epoch(x.number), weft.Epoch(x.number), uint64(x.n)
+	if !whole {
+		w.lost[sessionOf{k.end, x.from, x.to}] += uint64(x.n)
+		return
+	}
+	f.Received += uint64(x.n)
+	p.received += uint64(x.n)
+	p.nodes[x.node].held = x.n
+}
+
+// answer is what p says when it is asked.
+func (w *world) answer(p *proc, asked weft.Time) *Answer {
+	p.seq++
+	a := &Answer{
+		Host: p.host, Incarnation: p.inc, Seq: p.seq, Asked: asked, Sent: p.sent, Received: p.received,
+		Counted: Counted{Counters: p.c},
+	}
+	if p.rules > 0 {
+		a.Discards = []Rule{{"no port", p.rules}}
+	}
+	for n, x := range p.nodes {
+		if n.IsSwitch() {
+			a.Held += uint64(x.held)
+		} else {
+			a.Queued += uint64(x.held)
+		}
+	}
+	for e, x := range p.ends {
+		if e.Node.IsSwitch() {
+			a.Held += uint64(x.out)
+		} else {
+			a.Queued += uint64(x.out)
+		}
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(p.flows), func(a, b sessionKey) int {
+		return cmp.Or(EndLost{End: a.end}.compare(EndLost{End: b.end}), cmp.Compare(a.peer, b.peer))
+	}) {
+		if k.peer != p.inc && !p.forgotten[k.peer] {
+			a.Flows = append(a.Flows, Flow{k.end, k.peer, w.flow(p, k)})
+		}
+	}
+	for i, k := range w.links {
+		ends := [2]weft.End{k.A, k.B}
+		for d := range ends {
+			from, to := w.flow(p, sessionKey{ends[d], p.inc}), w.flow(p, sessionKey{ends[1-d], p.inc})
+			wires, lost := onWire(&from, &to) // an end may not have come up yet
+			a.Wires += wires
+			if lost > 0 {
+				id := weft.LinkID(i)
+				if p.inside[id] == nil {
+					p.inside[id] = new([2]uint64)
+				}
+				p.inside[id][d] = max(p.inside[id][d], lost)
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.inside)) {
+		a.Wire = append(a.Wire, LinkLost{id, *p.inside[id]})
+	}
+	for e, n := range p.queue {
+		a.Queue = append(a.Queue, EndLost{e, n})
+	}
+	slices.SortFunc(a.Queue, EndLost.compare)
+	for id, n := range p.crash {
+		a.Crash = append(a.Crash, NodeLost{id, n})
+	}
+	slices.SortFunc(a.Crash, NodeLost.compare)
+	return a
+}
+
+// holds is how many packets are inside p.
+func (p *proc) holds() (n int) {
+	for _, x := range p.nodes {
+		n += x.held
+	}
+	for _, x := range p.ends {
+		n += x.out
+	}
+	return n
+}
