@@ -23,56 +23,57 @@ func (c *Counters) ended() uint64 {
 
 // Add adds o to c.
 func (c *Counters) Add(o *Counters) {
-	to, from := reflect.ValueOf(c).Elem(), reflect.ValueOf(o).Elem()
-	for _, n := range numbers {
-		a, b := to.FieldByIndex(n.index), from.FieldByIndex(n.index)
-		switch {
-		case n.max && a.CanInt():
-			a.SetInt(max(a.Int(), b.Int()))
-		case n.max:
-			a.SetUint(max(a.Uint(), b.Uint()))
-		case a.CanInt():
-			a.SetInt(a.Int() + b.Int())
-		default:
-			a.SetUint(a.Uint() + b.Uint())
+	combine(reflect.ValueOf(c).Elem(), reflect.ValueOf(o).Elem(), fields, func(a, b uint64, most bool) uint64 {
+		if most {
+			return max(a, b)
 		}
-	}
+		return a + b
+	})
 }
 
 // Sub takes o, an earlier reading, from c. Of what counts as the greatest c stays; nothing gets below 0.
 func (c *Counters) Sub(o *Counters) {
-	to, from := reflect.ValueOf(c).Elem(), reflect.ValueOf(o).Elem()
-	for _, n := range numbers {
-		a, b := to.FieldByIndex(n.index), from.FieldByIndex(n.index)
-		switch {
-		case n.max:
-		case a.CanInt():
-			a.SetInt(a.Int() - min(a.Int(), b.Int()))
-		default:
-			a.SetUint(a.Uint() - min(a.Uint(), b.Uint()))
+	combine(reflect.ValueOf(c).Elem(), reflect.ValueOf(o).Elem(), fields, func(a, b uint64, most bool) uint64 {
+		if most {
+			return a
 		}
-	}
+		return a - min(a, b)
+	})
 }
 
-// number is one number in Counters.
-type number struct {
-	index []int
-	max   bool
+// field is a number in Counters, or a struct of them.
+type field struct {
+	most   bool // the greatest counts
+	signed bool
+	parts  []field
 }
 
-// numbers are all numbers in Counters, constant.
-var numbers = numbersOf(reflect.TypeFor[Counters]())
+// fields are those of Counters, constant.
+var fields = fieldsOf(reflect.TypeFor[Counters]())
 
-func numbersOf(t reflect.Type) (list []number) {
+func fieldsOf(t reflect.Type) (list []field) {
 	for i := range t.NumField() {
-		f := t.Field(i)
-		if f.Type.Kind() != reflect.Struct {
-			list = append(list, number{f.Index, f.Tag.Get("count") == "max"})
-			continue
+		at := t.Field(i)
+		f := field{most: at.Tag.Get("count") == "max", signed: at.Type.Kind() == reflect.Int}
+		if at.Type.Kind() == reflect.Struct {
+			f.parts = fieldsOf(at.Type)
 		}
-		for _, n := range numbersOf(f.Type) {
-			list = append(list, number{append([]int{i}, n.index...), n.max})
-		}
+		list = append(list, f)
 	}
 	return list
+}
+
+// combine makes every number of to what both makes of it and that of from.
+func combine(to, from reflect.Value, list []field, both func(a, b uint64, most bool) uint64) {
+	for i := range list {
+		f, a, b := &list[i], to.Field(i), from.Field(i)
+		switch {
+		case f.parts != nil:
+			combine(a, b, f.parts, both)
+		case f.signed:
+			a.SetInt(int64(both(uint64(a.Int()), uint64(b.Int()), f.most)))
+		default:
+			a.SetUint(both(a.Uint(), b.Uint(), f.most))
+		}
+	}
 }

@@ -3,7 +3,9 @@ package ledger
 import (
 	"flag"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -18,14 +20,20 @@ const stepsOfHistory = 250
 // equal for what holds.
 func TestTheLedgerKnowsWhatCanBeKnown(t *testing.T) {
 	t.Parallel()
+	each := make([][counted]uint64, runtime.GOMAXPROCS(0))
+	var running sync.WaitGroup
+	for k := range each {
+		running.Go(func() {
+			for i := k; i < *histories && !t.Failed(); i += len(each) {
+				runHistory(t, *fromSeed+uint64(i), &each[k])
+			}
+		})
+	}
+	running.Wait()
 	var counts [counted]uint64
-	for i := range *histories {
-		seed := *fromSeed + uint64(i)
-		list := script(seed, stepsOfHistory)
-		if err := newHistory(seed, &counts).play(list); err != nil {
-			short := shrink(seed, list)
-			t.Fatalf("seed %d: %v\n%d steps are enough: %v\n%s\nrun it again: go test ./fabricd/ledger -run Knows -weft.ledger-seed %d -weft.histories 1",
-				seed, err, len(short), newHistory(seed, &counts).play(short), told(short), seed)
+	for _, c := range each {
+		for i, n := range c {
+			counts[i] += n
 		}
 	}
 	for i, n := range counts {
@@ -34,10 +42,22 @@ func TestTheLedgerKnowsWhatCanBeKnown(t *testing.T) {
 			name = others[i-kinds]
 		}
 		t.Logf("%9d %s", n, name)
-		if floor := uint64(*histories / 10); n < floor {
+		if floor := uint64(*histories / 10); n < floor && !t.Failed() {
 			t.Errorf("%s happened %d times in %d histories, expected %d", name, n, *histories, floor)
 		}
 	}
+}
+
+// runHistory runs one history, and says what is needed for it to go wrong.
+func runHistory(t *testing.T, seed uint64, counts *[counted]uint64) {
+	list := script(seed, stepsOfHistory)
+	err := newHistory(seed, counts).play(list)
+	if err == nil {
+		return
+	}
+	short := shrink(seed, list)
+	t.Errorf("seed %d: %v\n%d steps are enough: %v\n%s\nrun it again: go test ./fabricd/ledger -run Knows -weft.ledger-seed %d -weft.histories 1",
+		seed, err, len(short), newHistory(seed, new([counted]uint64)).play(short), told(short), seed)
 }
 
 // fails reports whether a history goes wrong.

@@ -21,6 +21,7 @@ const (
 	doDeliver
 	doLose
 	doDiscard
+	doRush // packets move here and there
 	doTime // hellos, silence
 	doCut
 	doRepair
@@ -47,13 +48,13 @@ const (
 
 // weights are how often each kind is drawn, of their sum; names are what the count of each is called.
 var weights = [kinds]int{
-	doInject: 25, doForward: 70, doSend: 70, doDeliver: 90, doLose: 4, doDiscard: 4, doTime: 6, doCut: 3, doRepair: 6,
-	doCrash: 2, doAsk: 20, doHear: 25, doLoseAnswer: 2, doFreeze: 2, doCutOff: 2, doThaw: 8, doKill: 2, doSuspect: 3, doFail: 3,
-	doAnew: 8, doMove: 4, doTake: 8, doEndHost: 1, doSave: 2, doNewLeader: 1, doOldLeader: 1, doQuiet: 3,
+	doInject: 12, doForward: 20, doSend: 20, doDeliver: 25, doLose: 5, doDiscard: 4, doRush: 60, doTime: 6, doCut: 3, doRepair: 8,
+	doCrash: 2, doAsk: 25, doHear: 25, doLoseAnswer: 3, doFreeze: 3, doCutOff: 3, doThaw: 12, doKill: 3, doSuspect: 5, doFail: 6,
+	doAnew: 10, doMove: 5, doTake: 10, doEndHost: 1, doSave: 2, doNewLeader: 1, doOldLeader: 1, doQuiet: 2,
 }
 
 var names = [kinds]string{
-	"inject", "forward", "send", "deliver", "lose a frame", "discard", "time passes", "cut", "repair", "crash a switch", "ask", "answer comes",
+	"inject", "forward", "send", "deliver", "lose a frame", "discard", "packets rush", "time passes", "cut", "repair", "crash a switch", "ask", "answer comes",
 	"answer is lost", "freeze a host", "cut a host off", "host goes on", "kill a host", "host is suspect", "host fails", "host comes back anew",
 	"move a node", "node is taken", "host ends in order", "keep a checkpoint", "another leader", "another leader, older checkpoint", "quiet point",
 }
@@ -127,7 +128,7 @@ type activeFault struct {
 // newHistory makes a fabric of 2 to 8 hosts, which seed draws.
 func newHistory(seed uint64, counts *[counted]uint64) *history {
 	r := rand.New(rand.NewPCG(seed, 2))
-	hosts, switches, nics := 2+r.IntN(7), 2+r.IntN(6), 1+r.IntN(5)
+	hosts, switches, nics := 2+min(r.IntN(7), r.IntN(7)), 2+r.IntN(5), 1+r.IntN(4)
 	var links []Link
 	ports := map[weft.Node]weft.PortID{}
 	port := func(n weft.Node) weft.End { ports[n]++; return weft.End{Node: n, Port: ports[n] - 1} }

@@ -80,8 +80,8 @@ func (l *Ledger) beginHost(h *Host) {
 
 // incident is one that is kept; nil: there is none of this number.
 func (l *Ledger) incident(id int) *Incident {
-	i, ok := slices.BinarySearchFunc(l.state.Incidents, id, func(in Incident, id int) int { return cmp.Compare(in.ID, id) })
-	if !ok {
+	i := search(len(l.state.Incidents), func(i int) bool { return l.state.Incidents[i].ID >= id })
+	if i == len(l.state.Incidents) || l.state.Incidents[i].ID != id {
 		return nil
 	}
 	return &l.state.Incidents[i]

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/switch/credit"
@@ -168,7 +167,21 @@ func (l *Ledger) knows(n weft.Node) bool {
 
 // find is where the incarnation is, or would be, in Hosts.
 func (l *Ledger) find(n Incarnation) (int, bool) {
-	return slices.BinarySearchFunc(l.state.Hosts, n, func(h Host, n Incarnation) int { return cmp.Compare(h.Incarnation, n) })
+	i := search(len(l.state.Hosts), func(i int) bool { return l.state.Hosts[i].Incarnation >= n })
+	return i, i < len(l.state.Hosts) && l.state.Hosts[i].Incarnation == n
+}
+
+// search is the first of n numbers from which on reached is true; n: there is none. Records are large: they are not copied.
+func search(n int, reached func(i int) bool) int {
+	low := 0
+	for low < n {
+		if mid := (low + n) / 2; reached(mid) {
+			n = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	return low
 }
 
 // incarnation is the record of an incarnation, valid until another is added or folded; nil: it is not known.

@@ -207,8 +207,8 @@ func (l *Ledger) meet(moved func(n weft.Node) bool) {
 
 // session is the session like s, which begins now unless there is one.
 func (l *Ledger) session(s Session) *Session {
-	i, ok := slices.BinarySearchFunc(l.state.Sessions, &s, func(a Session, b *Session) int { return a.compare(b) })
-	if !ok {
+	i := search(len(l.state.Sessions), func(i int) bool { return l.state.Sessions[i].compare(&s) >= 0 })
+	if i == len(l.state.Sessions) || l.state.Sessions[i].compare(&s) != 0 {
 		l.state.Sessions = slices.Insert(l.state.Sessions, i, s)
 	}
 	return &l.state.Sessions[i]

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -40,6 +41,12 @@ func (h *history) packets(kind, a, b int) bool {
 		from, _ := h.endsOf(i)
 		h.drop(from, &w.frames[0], w.frames[0].n)
 		w.frames = w.frames[1:]
+		return true
+	case doRush:
+		r := rand.New(rand.NewPCG(uint64(a), uint64(b)))
+		for range 12 {
+			h.packets([]int{doInject, doForward, doForward, doSend, doSend, doDeliver, doDeliver, doDeliver}[r.IntN(8)], r.IntN(256), r.IntN(256))
+		}
 		return true
 	case doTime:
 		h.now += weft.Time(b) * weft.Second / 16
