@@ -45,7 +45,6 @@ func (l *Ledger) answer(a *Answer) {
 	for i := range a.Flows {
 		l.flow(a, &a.Flows[i])
 	}
-	l.over(a)
 	l.claim()
 }
 
@@ -95,19 +94,6 @@ func (l *Ledger) flow(a *Answer, f *Flow) {
 		mine.Flow.LastTo = max(f.Flow.LastTo, given) // the leader may know of one that the host did not when it was asked
 	}
 	l.bookSession(to)
-}
-
-// over notes in which sessions of a host, as it has answered, nothing more happens: the other side has failed, and this end
-// has been down since, or was never up.
-func (l *Ledger) over(a *Answer) {
-	l.eachSession(a.Incarnation, func(s *Session, side int) {
-		mine, theirs := &s.Sides[side], &s.Sides[1-side]
-		p := l.incarnation(theirs.Incarnation)
-		failed := p != nil && (p.Status == Failed || p.Status == Ended) && a.Asked >= p.Since
-		if failed && mine.Flow.State == credit.Down && theirs.Flow.LastTo <= mine.Flow.Mine {
-			mine.Over = true
-		}
-	})
 }
 
 // onWire tells, of the packets that one side has sent and the other has not received, how many may still come and how many

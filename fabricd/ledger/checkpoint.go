@@ -77,13 +77,16 @@ func (l *Ledger) valid() error {
 		if k.Channel.Node.Kind == 0 && int(k.Channel.Link) >= len(l.links) || k.Channel.Node.Kind != 0 && !l.knows(k.Channel.Node) {
 			return fmt.Errorf("a session is on %v, link %d, which is not there", k.Channel.Node, k.Channel.Link)
 		}
+		if _, ok := l.positions(k); !ok {
+			return fmt.Errorf("a session is between incarnations %d and %d, of which one is not there", k.Sides[0].Incarnation, k.Sides[1].Incarnation)
+		}
 	}
 	return nil
 }
 
 // A fabric has thousands of sessions: each travels as numbers alone.
 const (
-	numbersOfSide    = 11
+	numbersOfSide    = 10
 	numbersOfSession = 5 + 2*numbersOfSide
 )
 
@@ -92,11 +95,8 @@ func (s *Session) EncodeMsgpack(enc *msgpack.Encoder) error {
 	list := append(make([]uint64, 0, numbersOfSession),
 		uint64(s.Channel.Node.Kind), uint64(s.Channel.Node.Index), uint64(s.Channel.Link), s.Lost[0], s.Lost[1])
 	for i := range s.Sides {
-		f, over := &s.Sides[i].Flow, uint64(0)
-		if s.Sides[i].Over {
-			over = 1
-		}
-		list = append(list, uint64(s.Sides[i].Incarnation), over, uint64(f.State), uint64(f.Mine), uint64(f.Peer), f.Sent, f.Received,
+		f := &s.Sides[i].Flow
+		list = append(list, uint64(s.Sides[i].Incarnation), uint64(f.State), uint64(f.Mine), uint64(f.Peer), f.Sent, f.Received,
 			f.Taken, uint64(f.LastFrom), uint64(f.LastTo), f.LastSent)
 	}
 	err := enc.EncodeArrayLen(len(list))
@@ -122,9 +122,9 @@ func (s *Session) DecodeMsgpack(dec *msgpack.Decoder) error {
 	s.Lost = [2]uint64{list[3], list[4]}
 	for i := range s.Sides {
 		f := list[5+i*numbersOfSide:]
-		s.Sides[i] = Side{Incarnation: Incarnation(f[0]), Over: f[1] == 1, Flow: credit.Flow{
-			State: credit.State(f[2]), Mine: weft.Epoch(f[3]), Peer: weft.Epoch(f[4]), Sent: f[5], Received: f[6], Taken: f[7],
-			LastFrom: weft.Epoch(f[8]), LastTo: weft.Epoch(f[9]), LastSent: f[10],
+		s.Sides[i] = Side{Incarnation: Incarnation(f[0]), Flow: credit.Flow{
+			State: credit.State(f[1]), Mine: weft.Epoch(f[2]), Peer: weft.Epoch(f[3]), Sent: f[4], Received: f[5], Taken: f[6],
+			LastFrom: weft.Epoch(f[7]), LastTo: weft.Epoch(f[8]), LastSent: f[9],
 		}}
 	}
 	return nil

@@ -101,7 +101,8 @@ type Flow struct {
 	// packets, come or not. State is credit.Down.
 	End  weft.End
 	Peer Incarnation // on the other side
-	// Flow counts the packets of this session alone. Its State is credit.Down once the end has no signal or has met another
+	// Flow counts the packets of this session alone, also of when the two met before, and has the epochs in which it last
+	// sent. Its State is credit.Down once the end has no signal or has met another
 	// incarnation since: then nothing more is sent or received in this session.
 	Flow credit.Flow
 }

@@ -16,11 +16,11 @@ func (l *Ledger) fold() {
 	}
 	for i := range l.state.Sessions {
 		s := &l.state.Sessions[i]
-		at, ok := l.positions(s)
+		at, _ := l.positions(s)
 		for d := range s.Sides {
-			if g := list[at[d]].group; ok && g != list[at[1-d]].group {
+			if g := list[at[d]].group; g != list[at[1-d]].group {
 				missing, _ := s.missing(d)
-				keep[g] = keep[g] || missing > 0 || !s.Sides[1-d].Over
+				keep[g] = keep[g] || missing > 0 || !s.over(1-d, &l.state.Hosts[at[1-d]], &l.state.Hosts[at[d]])
 			}
 		}
 	}

@@ -73,10 +73,7 @@ type Session struct {
 // Side is a session as one of its sides has told of it.
 type Side struct {
 	Incarnation Incarnation
-	Flow        credit.Flow // zero: it has not told yet
-	// Over says that nothing more is sent or received here: the side has told that the end is down since the other
-	// incarnation failed.
-	Over bool
+	Flow        credit.Flow // zero: it has not told of it
 }
 
 // Channel is what a session is on: a link, or the hand-over of a node.
@@ -94,8 +91,13 @@ func (s *Session) compare(o *Session) int {
 		cmp.Compare(s.Sides[1].Incarnation, o.Sides[1].Incarnation))
 }
 
-// closed reports whether all that passed is certain, although a side may be uncertain.
-func (s *Session) closed() bool { return s.Sides[0].Over || s.Sides[1].Over }
+// over reports whether side d is done with the session: me, which it is, has said since the other failed that the end is
+// down, so that nothing more is sent or received.
+func (s *Session) over(d int, me, other *Host) bool {
+	f := &s.Sides[d].Flow
+	return (other.Status == Failed || other.Status == Ended) && me.Asked >= other.Since && f.State == credit.Down &&
+		s.Sides[1-d].Flow.LastTo <= f.Mine // of hand-overs, the latest has been taken
+}
 
 // Past is what folded incarnations come to.
 type Past struct {

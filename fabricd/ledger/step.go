@@ -134,7 +134,6 @@ func (l *Ledger) fail(h *Host, gone bool) {
 	h.Status, h.Since = Failed, l.state.Now
 	l.beginHost(h)
 	l.eachSession(h.Incarnation, func(s *Session, side int) {
-		s.Sides[1-side].Over = false // it has to be said anew
 		if p := l.incarnation(s.Sides[1-side].Incarnation); p != nil && p.Status == Alive {
 			l.ask(p.ID)
 		}
@@ -152,7 +151,6 @@ func (l *Ledger) ask(id HostID) {
 func (l *Ledger) back(h *Host) {
 	l.repaired(h.Incident)
 	h.Status, h.Since, h.Incident = Alive, l.state.Now, 0
-	l.eachSession(h.Incarnation, func(s *Session, side int) { s.Sides[1-side].Over = false })
 }
 
 // claim finds the incarnations that neighbours have named and no host is, once every host is known to be another or to have

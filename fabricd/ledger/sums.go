@@ -59,9 +59,9 @@ func (l *Ledger) Sums() Sums {
 		} else {
 			n.LostWire += s.Lost[0] + s.Lost[1]
 		}
-		at, ok := l.positions(s)
+		at, _ := l.positions(s)
 		for d := range s.Sides {
-			if ok && !l.state.Hosts[at[1-d]].uncertain() {
+			if !l.state.Hosts[at[1-d]].uncertain() {
 				wire, _ := onWire(&s.Sides[d].Flow, &s.Sides[1-d].Flow)
 				missing, _ := s.missing(d)
 				n.Waiting.Wires += min(wire, missing)

@@ -30,10 +30,7 @@ func (l *Ledger) makeUp() []made {
 	}
 	for i := range l.state.Sessions {
 		s := &l.state.Sessions[i]
-		at, ok := l.positions(s)
-		if !ok {
-			continue
-		}
+		at, _ := l.positions(s)
 		sure := [2]bool{!hosts[at[0]].uncertain(), !hosts[at[1]].uncertain()}
 		for d := range s.Sides { // packets from side d
 			missing, unheard := s.missing(d)
@@ -45,7 +42,7 @@ func (l *Ledger) makeUp() []made {
 			}
 		}
 		switch {
-		case s.closed() || sure[0] && sure[1]:
+		case sure[0] && sure[1], s.over(0, &hosts[at[0]], &hosts[at[1]]), s.over(1, &hosts[at[1]], &hosts[at[0]]):
 		case !sure[0] && !sure[1]:
 			join(list, at[0], at[1])
 		case !sure[0]:
@@ -58,7 +55,7 @@ func (l *Ledger) makeUp() []made {
 	return list
 }
 
-// positions are those of a session's incarnations in State.Hosts.
+// positions are those of a session's incarnations in State.Hosts, where both are: a session is put away with either.
 func (l *Ledger) positions(s *Session) (at [2]int, ok bool) {
 	a, okA := l.find(s.Sides[0].Incarnation)
 	b, okB := l.find(s.Sides[1].Incarnation)

@@ -171,7 +171,7 @@ func (w *world) flow(p *proc, k sessionKey) credit.Flow {
 	now := at.Flow()
 	now.Sent, now.Received = f.Sent, f.Received
 	if w.owner(now.LastTo) != k.peer {
-		now.LastFrom, now.LastTo, now.LastSent = 0, 0, 0
+		now.LastFrom, now.LastTo, now.LastSent = f.LastFrom, f.LastTo, f.LastSent // of when it was here before
 	}
 	return now
 }

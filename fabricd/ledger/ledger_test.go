@@ -1,0 +1,349 @@
+package ledger
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/credit"
+)
+
+// line is nic 0 - switch 0 - switch 1 - nic 1. Each node is on a host of its own: 1, 2, 3 and 4.
+func line() *desk {
+	s0, s1, n0, n1 := weft.SwitchID(0).Node(), weft.SwitchID(1).Node(), weft.NICID(0).Node(), weft.NICID(1).Node()
+	links := []Link{{weft.End{Node: s0}, weft.End{Node: n0}}, {weft.End{Node: s0, Port: 1}, weft.End{Node: s1}}, {weft.End{Node: s1, Port: 1}, weft.End{Node: n1}}}
+	d := &desk{Ledger: New(links), links: links, told: map[HostID]*Answer{}}
+	for i, n := range []weft.Node{n0, s0, s1, n1} {
+		d.Step(d.now, HostStarted{HostID(i + 1), Incarnation(i + 1), []weft.Node{n}})
+		d.told[HostID(i+1)] = &Answer{Host: HostID(i + 1), Incarnation: Incarnation(i + 1)}
+	}
+	return d
+}
+
+// desk is a ledger with what hosts have told it.
+type desk struct {
+	*Ledger
+	now   weft.Time
+	links []Link
+	told  map[HostID]*Answer
+}
+
+// says has a host answer. through are what its ends have sent and received, in the order of links.
+func (d *desk) says(h HostID, state credit.State, injected, delivered uint64, through ...[2]uint64) []Order {
+	d.now++
+	a := *d.told[h]
+	a.Seq, a.Asked, a.Flows, a.Sent, a.Received = a.Seq+1, d.now, nil, 0, 0
+	a.Counters.NICs.Injected, a.Counters.NICs.Delivered = injected, delivered
+	a.Held = injected - delivered
+	for _, k := range d.links {
+		for side, e := range []weft.End{k.A, k.B} {
+			if d.placed(e.Node) != h || len(through) == 0 {
+				continue
+			}
+			f := Flow{End: e, Peer: Incarnation(d.placed([]weft.End{k.B, k.A}[side].Node)), Flow: credit.Flow{
+				State: state, Mine: 1, Peer: 1, Sent: through[0][0], Received: through[0][1], Taken: through[0][1],
+				LastFrom: 1, LastTo: 1, LastSent: through[0][0],
+			}}
+			if state == credit.Down {
+				f.Flow.Mine = 2
+			}
+			a.Flows, a.Sent, a.Received, through = append(a.Flows, f), a.Sent+f.Flow.Sent, a.Received+f.Flow.Received, through[1:]
+		}
+	}
+	a.Held += a.Received - a.Sent
+	if h == 1 || h == 4 {
+		a.Held, a.Queued = 0, a.Held
+	}
+	d.told[h] = &a
+	return d.Step(d.now, &a)
+}
+
+func (d *desk) does(ev Event) []Order { d.now++; return d.Step(d.now, ev) }
+
+// Ten packets went from one end to the other, over two switches that both fail with what they have passed on untold: all ten
+// have come through, in whichever order the two fail.
+func TestPacketsBetweenTwoHostsThatFailWereNotLost(t *testing.T) {
+	t.Parallel()
+	for _, order := range [][]HostID{{2, 3}, {3, 2}} {
+		d := line()
+		d.says(2, credit.Up, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
+		d.says(3, credit.Up, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
+		for _, h := range order {
+			d.does(HostFailed{h})
+		}
+		d.says(1, credit.Down, 10, 0, [2]uint64{10, 0})
+		s := d.Sums()
+		require.Equal(t, InFlight{Doubt: 10}, s.Waiting, "the other end has not been asked")
+		require.True(t, s.Balanced)
+		require.Equal(t, []HostID{2, 3, 4}, s.Uncertain)
+		d.says(4, credit.Down, 0, 10, [2]uint64{0, 10})
+		s = d.Sums()
+		require.True(t, s.Balanced)
+		require.Zero(t, s.Lost+s.InFlight)
+		require.Empty(t, s.Uncertain)
+	}
+}
+
+// Two neighbours stand still with packets between them, fail, and answer one after the other: what was written off is put
+// right at each answer, in either order.
+func TestTwoStoppedNeighboursThatAnswerOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	for _, order := range [][]HostID{{2, 3}, {3, 2}} {
+		d := line()
+		for _, h := range []HostID{2, 3} {
+			d.does(HostSuspect{h})
+			d.does(HostFailed{h})
+		}
+		d.says(1, credit.Down, 10, 0, [2]uint64{10, 0})
+		d.says(4, credit.Down, 0, 3, [2]uint64{0, 3})
+		s := d.Sums()
+		require.Equal(t, []uint64{7, 7, 7}, []uint64{s.Lost, s.LostCrash, s.WrittenOff}, "seven of ten are with them")
+		costs := uint64(0)
+		for _, in := range d.Incidents(0) {
+			costs += in.Lost.Crash
+		}
+		require.EqualValues(t, 7, costs)
+
+		// Switch 0 holds two and has sent eight; switch 1 has received six of them, holds three and has sent three.
+		answers := map[HostID]func(){
+			2: func() { d.says(2, credit.Down, 0, 0, [2]uint64{0, 10}, [2]uint64{8, 0}) },
+			3: func() { d.says(3, credit.Down, 0, 0, [2]uint64{0, 6}, [2]uint64{3, 0}) },
+		}
+		for _, h := range order {
+			answers[h]()
+			s = d.Sums()
+			require.True(t, s.Balanced, "%+v", s)
+		}
+		require.Equal(t, []uint64{2, 0, 5}, []uint64{s.LostWire, s.LostCrash, s.Waiting.Switches})
+		require.Empty(t, s.Uncertain)
+		for _, in := range d.Incidents(0) {
+			require.Zero(t, in.Lost.Crash)
+			require.NotEqual(t, weft.Never, in.Repaired)
+		}
+	}
+}
+
+// A switch process is stopped while packets go through it, and the fabric ends: what went through before it was stopped, and
+// after it was last asked, is not counted twice.
+func TestAFrozenSwitchProcessIsStoppedWhileTheFabricEnds(t *testing.T) {
+	t.Parallel()
+	d := line()
+	d.says(2, credit.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0}) // it holds two
+	d.does(HostSuspect{2})
+	d.says(1, credit.Init, 20, 0, [2]uint64{20, 0})
+	d.says(3, credit.Init, 0, 0, [2]uint64{0, 17}, [2]uint64{17, 0})
+	d.says(4, credit.Up, 0, 17, [2]uint64{0, 17})
+	s := d.Sums()
+	require.True(t, s.Balanced, "%+v", s)
+	require.Equal(t, InFlight{Suspect: 3}, s.Waiting)
+	orders := d.does(HostEnded{2})
+	require.Equal(t, []Order{{Kind: Ask, Host: 1}, {Kind: Ask, Host: 3}}, orders)
+	require.Equal(t, InFlight{Doubt: 3}, d.Sums().Waiting)
+	d.says(1, credit.Down, 20, 0, [2]uint64{20, 0})
+	d.says(3, credit.Down, 0, 0, [2]uint64{0, 18}, [2]uint64{18, 0})
+	d.says(4, credit.Up, 0, 18, [2]uint64{0, 18})
+	s = d.Sums()
+	require.True(t, s.Balanced, "%+v", s)
+	require.Equal(t, []uint64{2, 2, 0}, []uint64{s.Lost, s.WrittenOff, s.InFlight})
+	require.Empty(t, s.Uncertain)
+}
+
+// A host that injected packets and failed before it told has injected them all the same.
+func TestAHostThatFailsHasInjectedWhatLeftIt(t *testing.T) {
+	t.Parallel()
+	d := line()
+	d.does(HostFailed{1})
+	d.says(2, credit.Down, 0, 0, [2]uint64{0, 4}, [2]uint64{4, 0})
+	d.says(3, credit.Up, 0, 0, [2]uint64{0, 4}, [2]uint64{4, 0})
+	d.says(4, credit.Up, 0, 4, [2]uint64{0, 4})
+	s := d.Sums()
+	require.True(t, s.Balanced)
+	require.Equal(t, []uint64{4, 4, 0}, []uint64{s.Injected, s.Unheard, s.Lost})
+}
+
+// What a link loses is on the latest incident there, and what was lost before on the one before.
+func TestALossIsOnTheLatestIncidentOfItsLink(t *testing.T) {
+	t.Parallel()
+	d := line()
+	lose := func(n uint64) {
+		a := *d.told[2]
+		a.Seq, a.Queue = a.Seq+1, []EndLost{{weft.End{Port: 1, Node: weft.SwitchID(0).Node()}, n}}
+		d.told[2] = &a
+		d.does(&a)
+	}
+	lose(1)
+	cut := func() int { d.does(FaultBegan{Kind: "cut", Links: []weft.LinkID{1}}); return d.Last() }
+	first := cut()
+	lose(3)
+	second := cut()
+	lose(7)
+	d.does(FaultEnded{second})
+	lose(8)
+	d.now += Settle
+	lose(16) // the second is closed
+	costs := d.Incidents(0)
+	require.Equal(t, []int{first, second}, []int{costs[0].ID, costs[1].ID})
+	require.Equal(t, Losses{Queued: 2 + 8}, costs[0].Lost)
+	require.Equal(t, Losses{Queued: 4 + 1}, costs[1].Lost)
+	require.Equal(t, Losses{Queued: 1}, d.State().Unattributed)
+	require.True(t, costs[0].Active() && !costs[1].Active() && costs[0].Open && !costs[1].Open)
+	require.Len(t, d.Incidents(first), 1)
+}
+
+// However often hosts come back anew and faults come and go, the state does not grow.
+func TestTheStateDoesNotGrow(t *testing.T) {
+	t.Parallel()
+	d := line()
+	most := 0
+	for i := range 2 * maxIncidents {
+		d.does(HostFailed{2})
+		d.says(1, credit.Down, 0, 0, [2]uint64{0, 0})
+		d.says(3, credit.Down, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
+		n := Incarnation(10 + i)
+		d.does(HostStarted{Host: 2, Incarnation: n})
+		d.told[2].Incarnation, d.told[2].Seq = n, 0
+		d.now += 2 * weft.Second
+		d.does(Tick{})
+		most = max(most, len(d.State().Hosts)+len(d.State().Sessions))
+	}
+	require.Less(t, most, 200)
+	require.Len(t, d.State().Incidents, maxIncidents)
+	require.Len(t, d.State().Folded, maxFolded)
+	require.EqualValues(t, maxIncidents, d.State().Forgotten[0].Begun)
+}
+
+// Every counter that there is is added up, or is the greatest, and taken away again.
+func TestEveryCounterIsAddedUp(t *testing.T) {
+	t.Parallel()
+	var a, b Counters
+	next := uint64(0)
+	var each func(t reflect.StructTag, x, y, z reflect.Value, do func(most bool, x, y, z reflect.Value))
+	each = func(tag reflect.StructTag, x, y, z reflect.Value, do func(most bool, x, y, z reflect.Value)) {
+		if x.Kind() != reflect.Struct {
+			do(tag.Get("count") == "max", x, y, z)
+			return
+		}
+		for i := range x.NumField() {
+			each(x.Type().Field(i).Tag, x.Field(i), y.Field(i), z.Field(i), do)
+		}
+	}
+	number := func(v reflect.Value) uint64 {
+		if v.CanInt() {
+			return uint64(v.Int())
+		}
+		return v.Uint()
+	}
+	va, vb := reflect.ValueOf(&a).Elem(), reflect.ValueOf(&b).Elem()
+	each("", va, vb, va, func(_ bool, x, y, _ reflect.Value) {
+		for _, v := range []reflect.Value{x, y} {
+			if next += 3; v.CanInt() {
+				v.SetInt(int64(next))
+			} else {
+				v.SetUint(next)
+			}
+		}
+	})
+	total := a
+	total.Add(&b)
+	count := 0
+	each("", va, vb, reflect.ValueOf(&total).Elem(), func(most bool, x, y, z reflect.Value) {
+		count++
+		want := number(x) + number(y)
+		if most {
+			want = max(number(x), number(y))
+		}
+		assert.Equal(t, want, number(z))
+	})
+	require.Greater(t, count, 20)
+	greatest := [2]int{total.NICs.MostHops, total.NICs.MostExtra}
+	total.Sub(&b)
+	require.Equal(t, greatest, [2]int{total.NICs.MostHops, total.NICs.MostExtra})
+	total.NICs.MostHops, total.NICs.MostExtra = a.NICs.MostHops, a.NICs.MostExtra
+	require.Equal(t, a, total)
+	a.Sub(&total)
+	a.Sub(&total)
+	a.NICs.MostHops, a.NICs.MostExtra = 0, 0
+	require.Zero(t, a, "nothing gets below 0")
+}
+
+// What cannot be is refused by name, and changes nothing.
+func TestWhatCannotBeIsRefused(t *testing.T) {
+	t.Parallel()
+	end := weft.End{Node: weft.SwitchID(0).Node()}
+	for want, a := range map[string]Answer{
+		"numbered from 1":                   {Host: 0, Incarnation: 7},
+		"the incarnation is host 2":         {Host: 3, Incarnation: 2, Seq: 1},
+		"not in order, or of what":          {Host: 2, Incarnation: 2, Seq: 1, Counted: Counted{Wire: []LinkLost{{Link: 3}}}},
+		"losses are not in order":           {Host: 2, Incarnation: 2, Seq: 1, Counted: Counted{Queue: []EndLost{{end, 1}, {end, 2}}}},
+		"no link at switch 0 p9":            {Host: 2, Incarnation: 2, Seq: 1, Flows: []Flow{{End: weft.End{Node: end.Node, Port: 9}, Peer: 3}}},
+		"no link at switch 9 p-":            {Host: 2, Incarnation: 2, Seq: 1, Flows: []Flow{{End: weft.End{Node: weft.SwitchID(9).Node(), Port: weft.NoPort}, Peer: 3}}},
+		"switch 0 p0 is with incarnation 2": {Host: 2, Incarnation: 2, Seq: 1, Flows: []Flow{{End: end, Peer: 2}}},
+	} {
+		d := line()
+		orders := d.does(&a)
+		require.Len(t, orders, 1, want)
+		assert.Equal(t, Refuse, orders[0].Kind)
+		assert.Contains(t, orders[0].Why, want)
+		assert.True(t, d.Sums().Balanced)
+	}
+	d := line()
+	for _, ev := range []Event{HostSuspect{9}, HostFailed{9}, HostEnded{0}, NodeMoved{Node: weft.SwitchID(77).Node(), To: 1}, FaultEnded{5}, FaultChanged{Incident: 5}, HostStarted{}} {
+		assert.Empty(t, d.does(ev))
+	}
+	assert.Len(t, d.State().Hosts, 4)
+}
+
+// A checkpoint is all there is, and says which version it is of.
+func TestACheckpointIsTheState(t *testing.T) {
+	t.Parallel()
+	d := line()
+	d.says(2, credit.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0})
+	d.does(FaultBegan{Kind: "cut", Target: "s0-s1", Links: []weft.LinkID{1}, Spec: []byte("{}")})
+	d.does(FaultChanged{Incident: 1, Spec: []byte(`{"do":"cut"}`)})
+	d.does(HostFailed{3})
+	data, err := d.Checkpoint()
+	require.NoError(t, err)
+	l, err := Restore(data, d.links)
+	require.NoError(t, err)
+	require.Equal(t, d.State(), l.State())
+	again, err := l.Checkpoint()
+	require.NoError(t, err)
+	require.Equal(t, data, again)
+	_, err = json.Marshal(l.State())
+	require.NoError(t, err)
+
+	_, err = Restore(append([]byte{99}, data[1:]...), d.links)
+	require.ErrorIs(t, err, ErrVersion)
+	require.ErrorContains(t, err, "it is version 99, and this fabricd reads version 1")
+	_, err = Restore(data[:len(data)/2], d.links)
+	require.ErrorContains(t, err, "read the checkpoint")
+	_, err = Restore(data, d.links[:1])
+	require.ErrorContains(t, err, "does not fit the fabric")
+}
+
+// Whatever a checkpoint holds, it is refused or can be gone on with.
+func FuzzRestore(f *testing.F) {
+	d := line()
+	d.says(2, credit.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0})
+	d.does(FaultBegan{Kind: "cut", Links: []weft.LinkID{1}})
+	d.does(HostFailed{3})
+	data, err := d.Checkpoint()
+	require.NoError(f, err)
+	f.Add(data)
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		l, err := Restore(data, d.links)
+		if err != nil {
+			return
+		}
+		l.Step(weft.Second, LeaderChanged{})
+		l.Step(100*weft.Second, d.told[2])
+		l.Step(200*weft.Second, Tick{})
+		l.Sums()
+		l.LostOn()
+		l.Incidents(0)
+	})
+}
