@@ -33,7 +33,7 @@ type HostFailed struct{ Host HostID }
 // HostEnded says that a host is gone for good, and nobody takes its place.
 type HostEnded struct{ Host HostID }
 
-// NodeMoved says that a node runs on another host from now on. What it held moves along as a hand-over, see [Flow].
+// NodeMoved says that a node runs on another host from now on, which is alive. What it held moves along as a hand-over, see [Flow].
 type NodeMoved struct {
 	Node     weft.Node
 	To       HostID

@@ -247,7 +247,7 @@ func (h *history) hosts(kind, a, b int) bool {
 		h.anew(id)
 	case doMove:
 		n, to := h.nodes[a%len(h.nodes)], h.procs[b%len(h.procs)]
-		if from := h.at[n]; from != nil && from != to && h.reach(from.host) != nil && h.reach(to.host) != nil && n.IsSwitch() {
+		if from := h.at[n]; from != nil && from != to && h.alive(from) && h.alive(to) && n.IsSwitch() {
 			h.move(n, from, to)
 			return true
 		}
@@ -269,6 +269,12 @@ func (h *history) hosts(kind, a, b int) bool {
 		h.endHost(p)
 	}
 	return true
+}
+
+// alive reports whether the leader reaches a process, and takes it for alive.
+func (h *history) alive(p *proc) bool {
+	c := h.l.current(p.host)
+	return h.reach(p.host) == p && c != nil && c.Incarnation == p.inc && c.Status == Alive
 }
 
 func (h *history) byIncarnation(n Incarnation) *proc {
