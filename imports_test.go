@@ -105,6 +105,11 @@ var cores = map[string]core{
 		},
 	},
 	"fabricd/subnet/tolerate": {std: plain, ours: []string{".", "fabricd/document", "fabricd/subnet/direct", "fabricd/topology"}},
+	// The accounts of a fabric. Counters are added up by reflection, and the state is written as msgpack.
+	"fabricd/ledger": {
+		std:  append([]string{"bytes", "reflect", "github.com/vmihailenco/msgpack/v5"}, plain...),
+		ours: []string{".", "nic", "switch", "switch/credit"},
+	},
 	// Who runs what, of a graph and what hosts offer.
 	"fabricd/placement": {std: plain, ours: []string{".", "fabricd/topology"}},
 	"fabricd/subnet/survey": {

@@ -48,7 +48,8 @@ func (l *Ledger) answer(a *Answer) {
 	l.claim()
 }
 
-// inside is how many packets the host holds by what it has counted: what came in less what went out.
+// inside is how many packets the host holds by what it has counted: what came in less what went
+// out.
 func inside(a *Answer) int64 {
 	in, out := a.Counters.NICs.Injected+a.Received, a.Counters.ended()+a.Sent
 	for _, k := range a.Wire {
@@ -96,8 +97,9 @@ func (l *Ledger) flow(a *Answer, f *Flow) {
 	l.bookSession(to)
 }
 
-// onWire tells, of the packets that one side has sent and the other has not received, how many may still come and how many
-// are known to be lost: credit.OnWire, for sides that were heard at different times.
+// onWire tells, of the packets that one side has sent and the other has not received, how many may
+// still come and how many are known to be lost: credit.OnWire, for sides that were heard at
+// different times.
 func onWire(from, to *credit.Flow) (wire, lost uint64) {
 	if from.LastTo > to.Mine {
 		return from.Sent - min(from.Sent, to.Received), 0 // the link has come up anew since: nobody can tell yet
@@ -105,8 +107,8 @@ func onWire(from, to *credit.Flow) (wire, lost uint64) {
 	return credit.OnWire(*from, *to)
 }
 
-// missing is how many packets side d has sent that are neither received nor known to be lost, and how many more than it has
-// told of it must have sent. One of the two is 0.
+// missing is how many packets side d has sent that are neither received nor known to be lost, and
+// how many more than it has told of it must have sent. One of the two is 0.
 func (s *Session) missing(d int) (missing, unheard uint64) {
 	sent, come := s.Sides[d].Flow.Sent, s.Sides[1-d].Flow.Received+s.Lost[d]
 	return sent - min(sent, come), come - min(sent, come)

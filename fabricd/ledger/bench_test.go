@@ -8,7 +8,8 @@ import (
 	"github.com/weft-fabric/weft/switch/credit"
 )
 
-// busy is a ring of 1,000 switches with 18 links from each to the next, on so many hosts that are all heard.
+// busy is a ring of 1,000 switches with 18 links from each to the next, on so many hosts that are
+// all heard.
 func busy(b *testing.B, hosts int) (*Ledger, []*Answer) {
 	b.Helper()
 	const switches, wide = 1000, 18

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// bookSession attributes what is newly known to be lost in a session. What is lost never comes back.
+// bookSession attributes what is newly known to be lost in a session. What is lost never comes
+// back.
 func (l *Ledger) bookSession(s *Session) {
 	for d := range s.Lost {
 		_, lost := onWire(&s.Sides[d].Flow, &s.Sides[1-d].Flow)
@@ -21,8 +22,8 @@ func (l *Ledger) bookSession(s *Session) {
 	}
 }
 
-// bookCounted attributes what a host has newly counted as lost. What is in lists never gets less: a number in now that is
-// below that in was is raised to it.
+// bookCounted attributes what a host has newly counted as lost. What is in lists never gets less: a
+// number in now that is below that in was is raised to it.
 func (l *Ledger) bookCounted(was, now *Counted) {
 	now.Wire = merge(was.Wire, now.Wire, LinkLost.compare, func(a, b *LinkLost) {
 		for d := range b.Wire {
@@ -57,8 +58,9 @@ func (c *Counted) add(o *Counted) {
 	c.Crash = merge(c.Crash, o.Crash, NodeLost.compare, func(a, b *NodeLost) { b.Packets += a.Packets })
 }
 
-// merge is both lists in order, without changing either. both turns b, an entry of the second list, into that of the
-// result; a is the same object's in the first list, or has numbers of 0. What only the first has stays.
+// merge is both lists in order, without changing either. both turns b, an entry of the second list,
+// into that of the result; a is the same object's in the first list, or has numbers of 0. What only
+// the first has stays.
 func merge[T any](first, second []T, order func(a, b T) int, both func(a, b *T)) []T {
 	if len(first)+len(second) == 0 {
 		return nil
@@ -86,7 +88,8 @@ func (n EndLost) compare(o EndLost) int {
 		cmp.Compare(n.End.Port, o.End.Port))
 }
 
-// sorted reports whether the lists of c are in order, each object once, and name what the fabric has.
+// sorted reports whether the lists of c are in order, each object once, and name what the fabric
+// has.
 func (l *Ledger) sorted(c *Counted) bool {
 	return ascending(c.Discards, Rule.compare) && ascending(c.Wire, LinkLost.compare) && ascending(c.Queue, EndLost.compare) &&
 		ascending(c.Crash, NodeLost.compare) &&

@@ -12,8 +12,9 @@ import (
 	"github.com/weft-fabric/weft/switch/credit"
 )
 
-// version is that of checkpoints: raise it when [State] changes in a way that older readers, or older checkpoints, would be
-// read wrongly. A counter more needs no new version: in older checkpoints it is 0.
+// version is that of checkpoints: raise it when [State] changes in a way that older readers, or
+// older checkpoints, would be read wrongly. A counter more needs no new version: in older
+// checkpoints it is 0.
 const version = 1
 
 // ErrVersion means that a checkpoint is of a version that this ledger does not read.
@@ -30,8 +31,9 @@ func (l *Ledger) Checkpoint() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Restore returns the ledger of a checkpoint, for a fabric with these links. The next event is [LeaderChanged], unless the
-// same leader goes on. The error wraps [ErrVersion] for another version, and else says what is wrong with the data.
+// Restore returns the ledger of a checkpoint, for a fabric with these links. The next event is
+// [LeaderChanged], unless the same leader goes on. The error wraps [ErrVersion] for another
+// version, and else says what is wrong with the data.
 func Restore(data []byte, links []Link) (*Ledger, error) {
 	dec := msgpack.NewDecoder(bytes.NewReader(data))
 	v, err := dec.DecodeUint64()

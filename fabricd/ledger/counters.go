@@ -7,8 +7,9 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// Counters are what the nodes of a host have counted together. Every number in it is added up, but for those tagged
-// `count:"max"`, of which the greatest counts. To add a counter, add a field, here or in a struct that is part of it.
+// Counters are what the nodes of a host have counted together. Every number in it is added up, but
+// for those tagged `count:"max"`, of which the greatest counts. To add a counter, add a field, here
+// or in a struct that is part of it.
 type Counters struct {
 	Switches switching.Stats
 	NICs     nic.Stats
@@ -31,7 +32,8 @@ func (c *Counters) Add(o *Counters) {
 	})
 }
 
-// Sub takes o, an earlier reading, from c. Of what counts as the greatest c stays; nothing gets below 0.
+// Sub takes o, an earlier reading, from c. Of what counts as the greatest c stays; nothing gets
+// below 0.
 func (c *Counters) Sub(o *Counters) {
 	combine(reflect.ValueOf(c).Elem(), reflect.ValueOf(o).Elem(), fields, func(a, b uint64, most bool) uint64 {
 		if most {

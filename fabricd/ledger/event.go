@@ -8,15 +8,15 @@ import (
 // HostID numbers the hosts of one fabric. The leader gives the numbers, from 1; 0 is no host.
 type HostID uint32
 
-// Incarnation numbers what hosts were started as, all over the fabric: no two have the same number, under whichever leader,
-// and one that is started later has a higher one. 0 is none.
+// Incarnation numbers what hosts were started as, all over the fabric: no two have the same number,
+// under whichever leader, and one that is started later has a higher one. 0 is none.
 type Incarnation uint64
 
 // Event is what [Ledger.Step] takes: one of the types below.
 type Event interface{ event() }
 
-// HostStarted says that a new incarnation of a host runs, and which nodes it begins with. Earlier incarnations of the host
-// are gone for good. No nodes means the nodes that the host had.
+// HostStarted says that a new incarnation of a host runs, and which nodes it begins with. Earlier
+// incarnations of the host are gone for good. No nodes means the nodes that the host had.
 type HostStarted struct {
 	Host        HostID
 	Incarnation Incarnation
@@ -26,21 +26,23 @@ type HostStarted struct {
 // HostSuspect says that a host does not answer.
 type HostSuspect struct{ Host HostID }
 
-// HostFailed says that nobody answers for a host. Its neighbours have been told that their links to it are down. It may
-// come back as it was.
+// HostFailed says that nobody answers for a host. Its neighbours have been told that their links to
+// it are down. It may come back as it was.
 type HostFailed struct{ Host HostID }
 
 // HostEnded says that a host is gone for good, and nobody takes its place.
 type HostEnded struct{ Host HostID }
 
-// NodeMoved says that a node runs on another host from now on, which is alive. What it held moves along as a hand-over, see [Flow].
+// NodeMoved says that a node runs on another host from now on, which is alive. What it held moves
+// along as a hand-over, see [Flow].
 type NodeMoved struct {
 	Node     weft.Node
 	To       HostID
 	HandOver weft.Epoch // its number; 0: there is none, the node begins empty
 }
 
-// FaultBegan says that the leader has ordered a fault, which [Ledger.Last] is the number of once it was stepped.
+// FaultBegan says that the leader has ordered a fault, which [Ledger.Last] is the number of once it
+// was stepped.
 type FaultBegan struct {
 	Kind     string // the verb, as "cut", or what else was done, as "handover"
 	Target   string // what people call the link or switch
@@ -49,23 +51,27 @@ type FaultBegan struct {
 	Spec     []byte // the order as the next leader needs it; the ledger does not read it
 }
 
-// FaultChanged replaces what the next leader is told of an active fault, as when one of two directions is restored.
+// FaultChanged replaces what the next leader is told of an active fault, as when one of two
+// directions is restored.
 type FaultChanged struct {
 	Incident int
 	Spec     []byte
 }
 
-// FaultEnded says that an active fault has been repaired. Its effects are counted for [Settle] longer.
+// FaultEnded says that an active fault has been repaired. Its effects are counted for [Settle]
+// longer.
 type FaultEnded struct{ Incident int }
 
-// LeaderChanged says that another leader goes on from this state, so that no host has been heard yet.
+// LeaderChanged says that another leader goes on from this state, so that no host has been heard
+// yet.
 type LeaderChanged struct{}
 
 // Tick says that time has passed.
 type Tick struct{}
 
-// Answer is what a host says when it is asked: all it has counted since its incarnation began, read at one moment. Lists
-// are sparse: what is not in them is zero. The ledger keeps the lists; the caller does not change them any more.
+// Answer is what a host says when it is asked: all it has counted since its incarnation began, read
+// at one moment. Lists are sparse: what is not in them is zero. The ledger keeps the lists; the
+// caller does not change them any more.
 type Answer struct {
 	Host        HostID
 	Incarnation Incarnation
@@ -78,8 +84,8 @@ type Answer struct {
 	Queued uint64 // packets in the send queues of NICs
 	Wires  uint64 // packets on links of which both ends are on this host
 
-	// Sent and Received count the packets of all sessions with other incarnations, of those that the ledger had the host
-	// forget too. Flows are these sessions one by one.
+	// Sent and Received count the packets of all sessions with other incarnations, of those that
+	// the ledger had the host forget too. Flows are these sessions one by one.
 	Sent, Received uint64
 	Flows          []Flow
 }
@@ -95,15 +101,16 @@ type Counted struct {
 
 // Flow is one session as one of its sides counts it.
 type Flow struct {
-	// End is the side's end of the link. Of hand-overs of a node to and from another host it is the node, with weft.NoPort.
-	// Epochs are then the numbers of hand-overs, which the leader gives and which rise all over the fabric: LastFrom and
-	// LastTo of the latest that was given, of LastSent packets, and Mine and Peer of the latest that was taken, with Taken
-	// packets, come or not. State is credit.Down.
+	// End is the side's end of the link. Of hand-overs of a node to and from another host it is the
+	// node, with weft.NoPort. Epochs are then the numbers of hand-overs, which the leader gives and
+	// which rise all over the fabric: LastFrom and LastTo of the latest that was given, of LastSent
+	// packets, and Mine and Peer of the latest that was taken, with Taken packets, come or not.
+	// State is credit.Down.
 	End  weft.End
 	Peer Incarnation // on the other side
-	// Flow counts the packets of this session alone, also of when the two met before, and has the epochs in which it last
-	// sent. Its State is credit.Down once the end has no signal or has met another
-	// incarnation since: then nothing more is sent or received in this session.
+	// Flow counts the packets of this session alone, also of when the two met before, and has the
+	// epochs in which it last sent. Its State is credit.Down once the end has no signal or has met
+	// another incarnation since: then nothing more is sent or received in this session.
 	Flow credit.Flow
 }
 

@@ -2,8 +2,8 @@ package ledger
 
 import "slices"
 
-// fold puts away the incarnations of which nothing can become more certain: they are gone for good, and every neighbour has
-// told all that passed between them. What they come to stays.
+// fold puts away the incarnations of which nothing can become more certain: they are gone for good,
+// and every neighbour has told all that passed between them. What they come to stays.
 func (l *Ledger) fold() {
 	old := func(h *Host) bool { return h.Gone && h.Since <= l.state.Now-foldAfter }
 	if !slices.ContainsFunc(l.state.Hosts, func(h Host) bool { return old(&h) }) {
@@ -60,7 +60,8 @@ func (l *Ledger) foldHost(h *Host, held int64) {
 	}
 }
 
-// foldSessions adds up what the sessions of incarnations have lost that go, and has their neighbours forget them.
+// foldSessions adds up what the sessions of incarnations have lost that go, and has their
+// neighbours forget them.
 func (l *Ledger) foldSessions(goes func(n Incarnation) bool) {
 	var lost Counted
 	l.state.Sessions = slices.DeleteFunc(l.state.Sessions, func(s Session) bool {

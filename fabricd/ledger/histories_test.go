@@ -16,8 +16,8 @@ var (
 
 const stepsOfHistory = 250
 
-// Random histories of hosts and links against a model that knows everything. See history for what happens, and never and
-// equal for what holds.
+// Random histories of hosts and links against a model that knows everything. See history for what
+// happens, and never and equal for what holds.
 func TestTheLedgerKnowsWhatCanBeKnown(t *testing.T) {
 	t.Parallel()
 	each := make([][counted]uint64, runtime.GOMAXPROCS(0))

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// A history is a script of steps, three bytes each: what happens, and to whom. Whatever a script says can be done, so that
-// one with steps left out is a history too.
+// A history is a script of steps, three bytes each: what happens, and to whom. Whatever a script
+// says can be done, so that one with steps left out is a history too.
 type step [3]byte
 
 // The kinds of step.
@@ -46,7 +46,8 @@ const (
 	kinds
 )
 
-// weights are how often each kind is drawn, of their sum; names are what the count of each is called.
+// weights are how often each kind is drawn, of their sum; names are what the count of each is
+// called.
 var weights = [kinds]int{
 	doInject: 12, doForward: 20, doSend: 20, doDeliver: 25, doLose: 5, doDiscard: 4, doRush: 60, doTime: 6, doCut: 3, doRepair: 8,
 	doCrash: 2, doAsk: 25, doHear: 25, doLoseAnswer: 3, doFreeze: 3, doCutOff: 3, doThaw: 12, doKill: 3, doSuspect: 5, doFail: 6,
@@ -266,7 +267,8 @@ func (h *history) carrier(e weft.End) bool {
 	return true
 }
 
-// attribute notes on which incident losses of links became known, by its own rule: the latest open one that acts there.
+// attribute notes on which incident losses of links became known, by its own rule: the latest open
+// one that acts there.
 func (h *history) attribute(before []LinkLoss) {
 	was := map[weft.LinkID]uint64{}
 	for _, k := range before {

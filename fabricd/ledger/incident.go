@@ -11,10 +11,12 @@ import (
 // KindHost is the kind of the incident of a host that does not answer, or has failed.
 const KindHost = "host"
 
-// maxIncidents bounds the incidents that are kept. Of older ones only the sum of their losses is. Chosen by us.
+// maxIncidents bounds the incidents that are kept. Of older ones only the sum of their losses is.
+// Chosen by us.
 const maxIncidents = 4096
 
-// Incident is a fault and what it has cost. While it is not repaired it is an active fault, unless it is of a host.
+// Incident is a fault and what it has cost. While it is not repaired it is an active fault, unless
+// it is of a host.
 type Incident struct {
 	ID       int // from 1, in order
 	Kind     string
@@ -28,10 +30,11 @@ type Incident struct {
 	Repaired weft.Time // weft.Never: it lasts
 	Open     bool      // it lasts, or its effects are still counted
 
-	// Lost are the packets that it has cost. As State has them, those written off are not among them.
+	// Lost are the packets that it has cost. As State has them, those written off are not among
+	// them.
 	Lost Losses
-	// Counted is what has been counted all over the fabric since it began, until it was closed. As State has an incident
-	// that is open, it is what had been counted when it began.
+	// Counted is what has been counted all over the fabric since it began, until it was closed. As
+	// State has an incident that is open, it is what had been counted when it began.
 	Counted Counters
 }
 
@@ -87,7 +90,8 @@ func (l *Ledger) incident(id int) *Incident {
 	return &l.state.Incidents[i]
 }
 
-// repaired notes that what an incident is of has been repaired. Its effects are counted a little longer.
+// repaired notes that what an incident is of has been repaired. Its effects are counted a little
+// longer.
 func (l *Ledger) repaired(id int) {
 	if in := l.incident(id); in != nil && in.Repaired == weft.Never {
 		in.Repaired = l.state.Now
@@ -141,7 +145,8 @@ func (l *Ledger) ofNode(n weft.Node) *Losses {
 	return l.latest(func(in *Incident) bool { return l.acts(in, n) })
 }
 
-// latest are the losses of the latest open incident that acts says acts; of none, those that are unattributed.
+// latest are the losses of the latest open incident that acts says acts; of none, those that are
+// unattributed.
 func (l *Ledger) latest(acts func(in *Incident) bool) *Losses {
 	for i := len(l.state.Incidents) - 1; i >= 0; i-- {
 		if in := &l.state.Incidents[i]; in.Open && acts(in) {

@@ -64,8 +64,8 @@ func (d *desk) says(h HostID, state credit.State, injected, delivered uint64, th
 
 func (d *desk) does(ev Event) []Order { d.now++; return d.Step(d.now, ev) }
 
-// Ten packets went from one end to the other, over two switches that both fail with what they have passed on untold: all ten
-// have come through, in whichever order the two fail.
+// Ten packets went from one end to the other, over two switches that both fail with what they have
+// passed on untold: all ten have come through, in whichever order the two fail.
 func TestPacketsBetweenTwoHostsThatFailWereNotLost(t *testing.T) {
 	t.Parallel()
 	for _, order := range [][]HostID{{2, 3}, {3, 2}} {
@@ -88,8 +88,8 @@ func TestPacketsBetweenTwoHostsThatFailWereNotLost(t *testing.T) {
 	}
 }
 
-// Two neighbours stand still with packets between them, fail, and answer one after the other: what was written off is put
-// right at each answer, in either order.
+// Two neighbours stand still with packets between them, fail, and answer one after the other: what
+// was written off is put right at each answer, in either order.
 func TestTwoStoppedNeighboursThatAnswerOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	for _, order := range [][]HostID{{2, 3}, {3, 2}} {
@@ -108,7 +108,8 @@ func TestTwoStoppedNeighboursThatAnswerOneAfterTheOther(t *testing.T) {
 		}
 		require.EqualValues(t, 7, costs)
 
-		// Switch 0 holds two and has sent eight; switch 1 has received six of them, holds three and has sent three.
+		// Switch 0 holds two and has sent eight; switch 1 has received six of them, holds three and
+		// has sent three.
 		answers := map[HostID]func(){
 			2: func() { d.says(2, credit.Down, 0, 0, [2]uint64{0, 10}, [2]uint64{8, 0}) },
 			3: func() { d.says(3, credit.Down, 0, 0, [2]uint64{0, 6}, [2]uint64{3, 0}) },
@@ -127,8 +128,8 @@ func TestTwoStoppedNeighboursThatAnswerOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// A switch process is stopped while packets go through it, and the fabric ends: what went through before it was stopped, and
-// after it was last asked, is not counted twice.
+// A switch process is stopped while packets go through it, and the fabric ends: what went through
+// before it was stopped, and after it was last asked, is not counted twice.
 func TestAFrozenSwitchProcessIsStoppedWhileTheFabricEnds(t *testing.T) {
 	t.Parallel()
 	d := line()

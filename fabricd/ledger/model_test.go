@@ -72,13 +72,15 @@ func (h *history) all() []*proc {
 	return list
 }
 
-// zone is what is true of incarnations that may have done more than they have told, the wires at their ends included.
+// zone is what is true of incarnations that may have done more than they have told, the wires at
+// their ends included.
 type zone struct {
 	ended    uint64 // packets that ended, or are, there, and no answer has told so
 	injected uint64 // packets injected there that no answer has told of
 }
 
-// zoneOf is that of the incarnations that in says are in it. What was heard is by the answers that the ledger has taken.
+// zoneOf is that of the incarnations that in says are in it. What was heard is by the answers that
+// the ledger has taken.
 func (h *history) zoneOf(t *truth, in func(Incarnation) bool) (z zone) {
 	for _, p := range h.all() {
 		if !in(p.inc) {
@@ -104,9 +106,10 @@ func (h *history) zoneOf(t *truth, in func(Incarnation) bool) (z zone) {
 	return z
 }
 
-// never checks what the ledger says while packets move: it never says more than is true. Injected, delivered, discarded and
-// lost are at most what they are; of a link, direction by direction. What is written off is at most what has ended, or is,
-// in and around hosts that count as failed without having told. Every loss is on one incident or unattributed.
+// never checks what the ledger says while packets move: it never says more than is true. Injected,
+// delivered, discarded and lost are at most what they are; of a link, direction by direction. What
+// is written off is at most what has ended, or is, in and around hosts that count as failed without
+// having told. Every loss is on one incident or unattributed.
 func (h *history) never() error {
 	s, t := h.l.Sums(), h.truth()
 	atMost := func(what string, said, is uint64) {
@@ -150,7 +153,8 @@ func (h *history) failed() func(n Incarnation) bool {
 	}
 }
 
-// attributed checks that no loss is on no incident, or on two, and that those of links are on the latest that acts there.
+// attributed checks that no loss is on no incident, or on two, and that those of links are on the
+// latest that acts there.
 func (h *history) attributed(s *Sums) {
 	state := h.l.State()
 	all := state.Unattributed.Sum()
@@ -193,8 +197,8 @@ func (h *history) watch(s *Sums) {
 	}
 }
 
-// quiet lets everything come to rest and compares the ledger with the truth. With all, the leader asks every host that it
-// reaches; else only those that it takes for alive.
+// quiet lets everything come to rest and compares the ledger with the truth. With all, the leader
+// asks every host that it reaches; else only those that it takes for alive.
 func (h *history) quiet(all bool) {
 	if h.flush(); all {
 		for _, p := range h.procs {
@@ -239,9 +243,10 @@ func (h *history) hearAll() {
 	}
 }
 
-// equal compares the ledger with the truth at a quiet point. Whatever hosts that are heard have counted is exact, and so is
-// what passed between them. Of the others what is made up is exact in all: packets that ended there without being told, less
-// those injected there without being told. If every host is heard and none ever failed, everything is equal.
+// equal compares the ledger with the truth at a quiet point. Whatever hosts that are heard have
+// counted is exact, and so is what passed between them. Of the others what is made up is exact in
+// all: packets that ended there without being told, less those injected there without being told.
+// If every host is heard and none ever failed, everything is equal.
 func (h *history) equal() {
 	s, t, l := h.l.Sums(), h.truth(), h.l
 	same := func(what string, said, is int64) {
@@ -298,8 +303,8 @@ func mapValues(m map[Incarnation]bool) (list []bool) {
 	return list
 }
 
-// lostAround is what the ledger says is lost, or on the wires, of the packets between hosts that are not heard and others;
-// of sessions that are put away too.
+// lostAround is what the ledger says is lost, or on the wires, of the packets between hosts that
+// are not heard and others; of sessions that are put away too.
 func (h *history) lostAround(in func(Incarnation) bool) (n int64) {
 	l := h.l
 	for i := range l.state.Sessions {
@@ -331,8 +336,8 @@ func (h *history) lostAround(in func(Incarnation) bool) (n int64) {
 	return n
 }
 
-// between checks the sessions of which both sides are heard: what is lost or on the wires is so. On a link that is up both
-// ways nothing is left that might still come.
+// between checks the sessions of which both sides are heard: what is lost or on the wires is so. On
+// a link that is up both ways nothing is left that might still come.
 func (h *history) between(t *truth, in func(Incarnation) bool) {
 	l := h.l
 	for i := range l.state.Sessions {

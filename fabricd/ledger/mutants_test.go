@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// planted are faults in the ledger, each of which the histories must find: a piece of its source and what is there instead.
+// planted are faults in the ledger, each of which the histories must find: a piece of its source
+// and what is there instead.
 var planted = []struct{ what, file, old, new string }{
 	{"an end that was heard long ago counts as one of now", "answer.go", "if from.LastTo > to.Mine {", "if false {"},
 	{"an answer that was overtaken counts", "answer.go", "if a.Seq <= h.Seq {", "if false {"},

@@ -7,7 +7,8 @@ import (
 	"github.com/weft-fabric/weft/switch/credit"
 )
 
-// State is all that a ledger knows, and its checkpoint. Lists are in the order of their first fields.
+// State is all that a ledger knows, and its checkpoint. Lists are in the order of their first
+// fields.
 type State struct {
 	Now   weft.Time // of the latest event
 	Hosts []Host    // incarnations, but for those that are folded
@@ -91,8 +92,8 @@ func (s *Session) compare(o *Session) int {
 		cmp.Compare(s.Sides[1].Incarnation, o.Sides[1].Incarnation))
 }
 
-// over reports whether side d is done with the session: me, which it is, has said since the other failed that the end is
-// down, so that nothing more is sent or received.
+// over reports whether side d is done with the session: me, which it is, has said since the other
+// failed that the end is down, so that nothing more is sent or received.
 func (s *Session) over(d int, me, other *Host) bool {
 	f := &s.Sides[d].Flow
 	return (other.Status == Failed || other.Status == Ended) && me.Asked >= other.Since && f.State == credit.Down &&
@@ -118,7 +119,8 @@ type Ledger struct {
 	orders []Order
 }
 
-// New returns the ledger of a fabric with these links, of which no host runs yet. It keeps the list.
+// New returns the ledger of a fabric with these links, of which no host runs yet. It keeps the
+// list.
 func New(links []Link) *Ledger {
 	l := &Ledger{links: links, ends: make(map[weft.End]weft.LinkID, 2*len(links))}
 	for i, k := range links {
@@ -129,7 +131,8 @@ func New(links []Link) *Ledger {
 	return l
 }
 
-// State is what the ledger knows, for whoever prints it. It is the ledger's own and changes with the next Step.
+// State is what the ledger knows, for whoever prints it. It is the ledger's own and changes with
+// the next Step.
 func (l *Ledger) State() *State { return &l.state }
 
 // Last is the number of the latest incident; 0: there was none.
@@ -173,7 +176,8 @@ func (l *Ledger) find(n Incarnation) (int, bool) {
 	return i, i < len(l.state.Hosts) && l.state.Hosts[i].Incarnation == n
 }
 
-// search is the first of n numbers from which on reached is true; n: there is none. Records are large: they are not copied.
+// search is the first of n numbers from which on reached is true; n: there is none. Records are
+// large: they are not copied.
 func search(n int, reached func(i int) bool) int {
 	low := 0
 	for low < n {
@@ -186,7 +190,8 @@ func search(n int, reached func(i int) bool) int {
 	return low
 }
 
-// incarnation is the record of an incarnation, valid until another is added or folded; nil: it is not known.
+// incarnation is the record of an incarnation, valid until another is added or folded; nil: it is
+// not known.
 func (l *Ledger) incarnation(n Incarnation) *Host {
 	if i, ok := l.find(n); ok {
 		return &l.state.Hosts[i]

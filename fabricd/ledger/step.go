@@ -9,19 +9,21 @@ import (
 
 // Chosen by us.
 const (
-	// Settle is how long after a repair the effects of a fault are counted: longer than re-route vectors last (500 ms) and
-	// than packets that went another way are under way.
+	// Settle is how long after a repair the effects of a fault are counted: longer than re-route
+	// vectors last (500 ms) and than packets that went another way are under way.
 	Settle = weft.Second
-	// foldAfter is how long an incarnation is kept that is gone for good: far longer than an answer can be late.
+	// foldAfter is how long an incarnation is kept that is gone for good: far longer than an answer
+	// can be late.
 	foldAfter = 30 * weft.Second
-	// maxFolded bounds the folded incarnations that are remembered, so that what a neighbour still says of them is known to
-	// be old. Each mention has the neighbour told to forget them.
+	// maxFolded bounds the folded incarnations that are remembered, so that what a neighbour still
+	// says of them is known to be old. Each mention has the neighbour told to forget them.
 	maxFolded = 4096
 )
 
-// Step takes an event at a time and returns what the leader is to do, in order. The slice is the ledger's and lasts until
-// the next Step. Times do not go backwards; one that does counts as the time before. An event that cannot be changes
-// nothing and is answered by an order of kind [Refuse].
+// Step takes an event at a time and returns what the leader is to do, in order. The slice is the
+// ledger's and lasts until the next Step. Times do not go backwards; one that does counts as the
+// time before. An event that cannot be changes nothing and is answered by an order of kind
+// [Refuse].
 func (l *Ledger) Step(now weft.Time, ev Event) []Order {
 	l.orders = l.orders[:0]
 	l.state.Now = max(now, l.state.Now)
@@ -65,8 +67,9 @@ func (l *Ledger) refuse(a *Answer, format string, args ...any) {
 	l.order(Order{Kind: Refuse, Host: a.Host, Why: fmt.Sprintf("host %d, incarnation %d: ", a.Host, a.Incarnation) + fmt.Sprintf(format, args...)})
 }
 
-// started begins a new incarnation of a host. The one before it, if it has not ended in order, has failed. One that a later
-// incarnation has taken the place of, which another leader knew of, is gone already.
+// started begins a new incarnation of a host. The one before it, if it has not ended in order, has
+// failed. One that a later incarnation has taken the place of, which another leader knew of, is
+// gone already.
 func (l *Ledger) started(e HostStarted) {
 	if h := l.incarnation(e.Incarnation); h != nil && h.ID != 0 || e.Host == 0 || e.Incarnation == 0 {
 		return // it has answered before the leader said so
@@ -153,8 +156,8 @@ func (l *Ledger) back(h *Host) {
 	h.Status, h.Since, h.Incident = Alive, l.state.Now, 0
 }
 
-// claim finds the incarnations that neighbours have named and no host is, once every host is known to be another or to have
-// failed: they are gone.
+// claim finds the incarnations that neighbours have named and no host is, once every host is known
+// to be another or to have failed: they are gone.
 func (l *Ledger) claim() {
 	for i := range l.state.Hosts {
 		if h := &l.state.Hosts[i]; h.ID != 0 && !h.Gone && h.Status != Failed && !h.Heard {
@@ -189,8 +192,8 @@ func (l *Ledger) moved(e NodeMoved) {
 	given.LastTo = max(given.LastTo, e.HandOver)
 }
 
-// meet begins the sessions on the links of nodes, which their hosts may have from now on: what a host has not told of, it may
-// have done all the same.
+// meet begins the sessions on the links of nodes, which their hosts may have from now on: what a
+// host has not told of, it may have done all the same.
 func (l *Ledger) meet(moved func(n weft.Node) bool) {
 	for i, k := range l.links {
 		if !moved(k.A.Node) && !moved(k.B.Node) {

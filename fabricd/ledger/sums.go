@@ -10,8 +10,9 @@ import (
 //
 //	injected = delivered + lost + discarded + in flight
 //
-// is a check and not a definition. It holds when nothing moves and every host has been heard since, or is made up. In
-// between, Injected, Delivered, Discarded and Lost never say more than is true. All numbers are packets.
+// is a check and not a definition. It holds when nothing moves and every host has been heard since,
+// or is made up. In between, Injected, Delivered, Discarded and Lost never say more than is true.
+// All numbers are packets.
 type Sums struct {
 	Injected  uint64 `json:"injected"`
 	Delivered uint64 `json:"delivered"`
@@ -121,8 +122,8 @@ type LinkLoss struct {
 	Queued uint64
 }
 
-// LostOn are the links that have lost packets, by number. What was on its way to a host that failed is in what is written
-// off with the host, unless it is known to have been lost before.
+// LostOn are the links that have lost packets, by number. What was on its way to a host that failed
+// is in what is written off with the host, unless it is known to have been lost before.
 func (l *Ledger) LostOn() []LinkLoss {
 	all := make([]LinkLoss, len(l.links))
 	add := func(c *Counted) {
@@ -150,8 +151,8 @@ func (l *Ledger) LostOn() []LinkLoss {
 	return slices.DeleteFunc(all, func(k LinkLoss) bool { return k.Wire[0]+k.Wire[1]+k.Queued == 0 })
 }
 
-// Incidents are copies of the incidents with higher numbers than after, at most 4096, with all that they have cost: those
-// of hosts that have failed with what is written off.
+// Incidents are copies of the incidents with higher numbers than after, at most 4096, with all that
+// they have cost: those of hosts that have failed with what is written off.
 func (l *Ledger) Incidents(after int) []Incident {
 	var out []Incident
 	var total *Counters

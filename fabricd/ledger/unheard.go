@@ -2,11 +2,12 @@ package ledger
 
 // made is what is made up of one incarnation that may have done more than it has told.
 type made struct {
-	// group is the position of the lowest of the incarnations that can only be added up: between two of them something may
-	// have passed that neither has told. One that is certain, or has no such neighbour, is a group of its own.
+	// group is the position of the lowest of the incarnations that can only be added up: between
+	// two of them something may have passed that neither has told. One that is certain, or has no
+	// such neighbour, is a group of its own.
 	group int
-	// held is how many packets it holds, or held when it failed. Below 0: so many more have left it, or its group, than are
-	// known to have come in.
+	// held is how many packets it holds, or held when it failed. Below 0: so many more have left
+	// it, or its group, than are known to have come in.
 	held int64
 	// doubt says that packets of the group may have gone on to a host that can still be heard.
 	doubt bool
@@ -55,7 +56,8 @@ func (l *Ledger) makeUp() []made {
 	return list
 }
 
-// positions are those of a session's incarnations in State.Hosts, where both are: a session is put away with either.
+// positions are those of a session's incarnations in State.Hosts, where both are: a session is put
+// away with either.
 func (l *Ledger) positions(s *Session) (at [2]int, ok bool) {
 	a, okA := l.find(s.Sides[0].Incarnation)
 	b, okB := l.find(s.Sides[1].Incarnation)
@@ -77,8 +79,8 @@ func join(list []made, a, b int) {
 	list[max(a, b)].group = min(a, b)
 }
 
-// balance covers what some of a group are short of by what others of it hold, lower incarnations first, and has the whole
-// group in doubt with any of it.
+// balance covers what some of a group are short of by what others of it hold, lower incarnations
+// first, and has the whole group in doubt with any of it.
 func balance(list []made) {
 	for i := range list {
 		list[i].group = top(list, i)

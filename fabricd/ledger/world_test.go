@@ -9,8 +9,9 @@ import (
 	"github.com/weft-fabric/weft/switch/credit"
 )
 
-// world is a fabric that knows everything: every packet is in one place, and what becomes of it is counted where it
-// happens. Its link ends are real (switch/credit); all else is as simple as can be.
+// world is a fabric that knows everything: every packet is in one place, and what becomes of it is
+// counted where it happens. Its link ends are real (switch/credit); all else is as simple as can
+// be.
 type world struct {
 	links    []Link
 	nodes    []weft.Node
@@ -333,7 +334,8 @@ func (w *world) deliver(i int) bool {
 	return true
 }
 
-// doomed is how many packets on wires cannot be accepted any more, whatever happens: they are lost already.
+// doomed is how many packets on wires cannot be accepted any more, whatever happens: they are lost
+// already.
 func (w *world) doomed(i int) map[sessionOf]uint64 {
 	lost := map[sessionOf]uint64{}
 	from, e := w.endsOf(i)
