@@ -34,6 +34,7 @@ type soak struct {
 	*fabric.Fabric
 	rand  *rand.Rand
 	force []fault.Spec // orders in force
+	*shadow
 }
 
 const (
@@ -117,7 +118,8 @@ func TestSoakAccountsForEveryPacketAndDoesNotGrow(t *testing.T) {
 	require.NoError(t, f.Start(t.Context()))
 	defer f.Stop()
 
-	s := &soak{Fabric: f, rand: rand.New(rand.NewPCG(seed, 1))}
+	s := &soak{Fabric: f, rand: rand.New(rand.NewPCG(seed, 1)), shadow: newShadow(t, f)}
+	defer s.close()
 	end := time.Now().Add(*soakTime)
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -125,7 +127,9 @@ func TestSoakAccountsForEveryPacketAndDoesNotGrow(t *testing.T) {
 	for round, faults := 1, 0; time.Now().Before(end); round++ {
 		require.NoError(t, f.SetTraffic(load))
 		for until := time.Now().Add(min(soakDrain, *soakTime/3)); time.Now().Before(until); faults++ {
+			s.look(false)
 			require.NoError(t, s.step(t.Context()))
+			s.look(false)
 			pause.Reset(time.Duration(s.rand.Int64N(int64(200 * time.Millisecond))))
 			<-pause.C
 		}
@@ -140,6 +144,7 @@ func TestSoakAccountsForEveryPacketAndDoesNotGrow(t *testing.T) {
 		require.Empty(t, f.LinksDown())
 		f.CloseReports()
 		require.NoError(t, f.LossesReported(), "the reports account for every loss")
+		s.look(true)
 		now := measure()
 		t.Logf("round %d: %d orders, %v, injected %d, lost %d, discarded %d", round, faults, now, l.Injected, l.Lost, l.Discarded)
 		if base.goroutines == 0 {
