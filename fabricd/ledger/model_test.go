@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/credit"
 )
 
 // truth is where all packets are.
@@ -358,7 +359,8 @@ func (h *history) between(t *truth, in func(Incarnation) bool) {
 			if s.Lost[d]+wire != t.lost[k]+t.wires[k] {
 				h.fail("between incarnations %d and %d, end %v: %d lost and %d on the wire, expected %d and %d", k.from, k.to, end, s.Lost[d], wire, t.lost[k], t.wires[k])
 			}
-			if c := s.Channel; c.Node.Kind == 0 && !h.wires[2*int(c.Link)].cut && !h.wires[2*int(c.Link)+1].cut && s.Lost[d] != t.lost[k] {
+			x, y := &s.Sides[0].Flow, &s.Sides[1].Flow
+			if up := x.State == credit.Up && y.State == credit.Up && x.Peer == y.Mine && y.Peer == x.Mine; up && s.Lost[d] != t.lost[k] {
 				h.fail("between incarnations %d and %d, end %v: %d lost, expected %d", k.from, k.to, end, s.Lost[d], t.lost[k])
 			}
 		}
