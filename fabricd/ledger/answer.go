@@ -60,7 +60,7 @@ func inside(a *Answer) int64 {
 
 // flow takes one session as a host tells of it.
 func (l *Ledger) flow(a *Answer, f *Flow) {
-	s := Session{Sides: [2]Side{{Incarnation: a.Incarnation}, {Incarnation: f.Peer}}}
+	s := between(Channel{}, a.Incarnation, f.Peer)
 	side := 0
 	if id, ok := l.ends[f.End]; ok {
 		s.Channel.Link = id

@@ -91,8 +91,8 @@ func (n EndLost) compare(o EndLost) int {
 // sorted reports whether the lists of c are in order, each object once, and name what the fabric
 // has.
 func (l *Ledger) sorted(c *Counted) bool {
-	return ascending(c.Discards, Rule.compare) && ascending(c.Wire, LinkLost.compare) && ascending(c.Queue, EndLost.compare) &&
-		ascending(c.Crash, NodeLost.compare) &&
+	return ascending(c.Discards, Rule.compare) && ascending(c.Wire, LinkLost.compare) &&
+		ascending(c.Queue, EndLost.compare) && ascending(c.Crash, NodeLost.compare) &&
 		!slices.ContainsFunc(c.Wire, func(n LinkLost) bool { return int(n.Link) >= len(l.links) }) &&
 		!slices.ContainsFunc(c.Queue, func(n EndLost) bool { _, ok := l.ends[n.End]; return !ok }) &&
 		!slices.ContainsFunc(c.Crash, func(n NodeLost) bool { return !l.knows(n.Switch.Node()) })

@@ -41,7 +41,8 @@ func Restore(data []byte, links []Link) (*Ledger, error) {
 		return nil, fmt.Errorf("ledger: read the checkpoint: %w", err)
 	}
 	if v != version {
-		return nil, fmt.Errorf("ledger: %w: it is version %d, and this fabricd reads version %d: run the fabricd that wrote it", ErrVersion, v, version)
+		return nil, fmt.Errorf("ledger: %w: it is version %d, and this fabricd reads version %d: run the fabricd that wrote it",
+			ErrVersion, v, version)
 	}
 	l := New(links)
 	if err := dec.Decode(&l.state); err != nil {
@@ -64,7 +65,8 @@ func (l *Ledger) valid() error {
 		return errors.New("incarnations are not in order")
 	case !ascending(s.Sessions, func(a, b Session) int { return a.compare(&b) }):
 		return errors.New("sessions are not in order")
-	case !ascending(s.Incidents, func(a, b Incident) int { return cmp.Compare(a.ID, b.ID) }) || len(s.Incidents) > maxIncidents:
+	case len(s.Incidents) > maxIncidents,
+		!ascending(s.Incidents, func(a, b Incident) int { return cmp.Compare(a.ID, b.ID) }):
 		return errors.New("incidents are not in order, or too many")
 	case !l.sorted(&s.Past.Counted):
 		return errors.New("losses of the past are not in order, or of what is not there")
@@ -76,11 +78,12 @@ func (l *Ledger) valid() error {
 	}
 	for i := range s.Sessions {
 		k := &s.Sessions[i]
-		if k.Channel.Node.Kind == 0 && int(k.Channel.Link) >= len(l.links) || k.Channel.Node.Kind != 0 && !l.knows(k.Channel.Node) {
-			return fmt.Errorf("a session is on %v, link %d, which is not there", k.Channel.Node, k.Channel.Link)
+		if n := k.Channel.Node; n.Kind == 0 && int(k.Channel.Link) >= len(l.links) || n.Kind != 0 && !l.knows(n) {
+			return fmt.Errorf("a session is on %v, link %d, which is not there", n, k.Channel.Link)
 		}
 		if _, ok := l.positions(k); !ok {
-			return fmt.Errorf("a session is between incarnations %d and %d, of which one is not there", k.Sides[0].Incarnation, k.Sides[1].Incarnation)
+			return fmt.Errorf("a session is between incarnations %d and %d, of which one is not there",
+				k.Sides[0].Incarnation, k.Sides[1].Incarnation)
 		}
 	}
 	return nil
@@ -98,8 +101,8 @@ func (s *Session) EncodeMsgpack(enc *msgpack.Encoder) error {
 		uint64(s.Channel.Node.Kind), uint64(s.Channel.Node.Index), uint64(s.Channel.Link), s.Lost[0], s.Lost[1])
 	for i := range s.Sides {
 		f := &s.Sides[i].Flow
-		list = append(list, uint64(s.Sides[i].Incarnation), uint64(f.State), uint64(f.Mine), uint64(f.Peer), f.Sent, f.Received,
-			f.Taken, uint64(f.LastFrom), uint64(f.LastTo), f.LastSent)
+		list = append(list, uint64(s.Sides[i].Incarnation), uint64(f.State), uint64(f.Mine), uint64(f.Peer),
+			f.Sent, f.Received, f.Taken, uint64(f.LastFrom), uint64(f.LastTo), f.LastSent)
 	}
 	err := enc.EncodeArrayLen(len(list))
 	for _, n := range list {

@@ -155,9 +155,13 @@ type OrderKind uint8
 
 // The kinds of order.
 const (
-	Ask    OrderKind = iota + 1 // ask the host for an [Answer]: something in doubt depends on it
-	Forget                      // have the host leave out its sessions with Peer, once a checkpoint is kept: all is known of them
-	Refuse                      // tell that the host said something that cannot be: Why
+	// Ask asks the host for an [Answer]: something in doubt depends on it.
+	Ask OrderKind = iota + 1
+	// Forget has the host leave out its sessions with Peer, of which all is known. The leader sends it once a checkpoint
+	// made since is kept: an older one needs them.
+	Forget
+	// Refuse tells that the host said something that cannot be, and Why.
+	Refuse
 )
 
 // Order is what the leader is to do.

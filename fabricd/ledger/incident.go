@@ -116,7 +116,8 @@ func (l *Ledger) forget() {
 		if in.Open || slices.ContainsFunc(l.state.Hosts, func(h Host) bool { return h.Incident == in.ID }) {
 			continue
 		}
-		at, ok := slices.BinarySearchFunc(l.state.Forgotten, in.Kind, func(f Forgotten, kind string) int { return cmp.Compare(f.Kind, kind) })
+		at, ok := slices.BinarySearchFunc(l.state.Forgotten, in.Kind,
+			func(f Forgotten, kind string) int { return cmp.Compare(f.Kind, kind) })
 		if !ok {
 			l.state.Forgotten = slices.Insert(l.state.Forgotten, at, Forgotten{Kind: in.Kind})
 		}

@@ -50,7 +50,7 @@ type Host struct {
 	Status      Status
 	Since       weft.Time // when the status began
 	Gone        bool      // for good
-	Heard       bool      // by this leader
+	Heard       bool      // by this leader, or started: the leader before may not have written down all it did
 	Incident    int       // of not answering, or of its failure; 0: there was none
 
 	// Of the latest answer; see [Answer].
@@ -84,7 +84,8 @@ type Channel struct {
 }
 
 func (c Channel) compare(o Channel) int {
-	return cmp.Or(cmp.Compare(c.Node.Kind, o.Node.Kind), cmp.Compare(c.Node.Index, o.Node.Index), cmp.Compare(c.Link, o.Link))
+	return cmp.Or(cmp.Compare(c.Node.Kind, o.Node.Kind), cmp.Compare(c.Node.Index, o.Node.Index),
+		cmp.Compare(c.Link, o.Link))
 }
 
 func (s *Session) compare(o *Session) int {

@@ -64,7 +64,8 @@ func (l *Ledger) Step(now weft.Time, ev Event) []Order {
 
 // refuse tells that a host said what cannot be.
 func (l *Ledger) refuse(a *Answer, format string, args ...any) {
-	l.order(Order{Kind: Refuse, Host: a.Host, Why: fmt.Sprintf("host %d, incarnation %d: ", a.Host, a.Incarnation) + fmt.Sprintf(format, args...)})
+	who := fmt.Sprintf("host %d, incarnation %d: ", a.Host, a.Incarnation)
+	l.order(Order{Kind: Refuse, Host: a.Host, Why: who + fmt.Sprintf(format, args...)})
 }
 
 // started begins a new incarnation of a host. The one before it, if it has not ended in order, has
@@ -87,7 +88,7 @@ func (l *Ledger) started(e HostStarted) {
 		}
 	}
 	h := l.add(e.Incarnation)
-	h.ID, h.Gone = e.Host, false
+	h.ID, h.Gone, h.Heard = e.Host, false, true
 	if l.back(h); late {
 		l.fail(h, true)
 		l.repaired(h.Incident)
@@ -183,7 +184,7 @@ func (l *Ledger) moved(e NodeMoved) {
 	if e.HandOver == 0 || from == nil || to == nil || from == to {
 		return
 	}
-	s := Session{Channel: Channel{Node: e.Node}, Sides: [2]Side{{Incarnation: from.Incarnation}, {Incarnation: to.Incarnation}}}
+	s := between(Channel{Node: e.Node}, from.Incarnation, to.Incarnation)
 	side := 0
 	if from.Incarnation > to.Incarnation {
 		side, s.Sides[0], s.Sides[1] = 1, s.Sides[1], s.Sides[0]
@@ -201,9 +202,14 @@ func (l *Ledger) meet(moved func(n weft.Node) bool) {
 		}
 		a, b := l.current(l.placed(k.A.Node)), l.current(l.placed(k.B.Node))
 		if a != nil && b != nil && a != b && !a.Gone && !b.Gone {
-			l.session(Session{Channel: Channel{Link: weft.LinkID(i)}, Sides: [2]Side{{Incarnation: a.Incarnation}, {Incarnation: b.Incarnation}}})
+			l.session(between(Channel{Link: weft.LinkID(i)}, a.Incarnation, b.Incarnation))
 		}
 	}
+}
+
+// between is a session that nobody has told of.
+func between(c Channel, a, b Incarnation) Session {
+	return Session{Channel: c, Sides: [2]Side{{Incarnation: a}, {Incarnation: b}}}
 }
 
 // session is the session like s, which begins now unless there is one.

@@ -199,7 +199,9 @@ func (l *Ledger) Hosts() []HostSum {
 	list := make([]HostSum, len(l.state.Hosts))
 	for i, m := range l.makeUp() {
 		h := &l.state.Hosts[i]
-		s := HostSum{Host: h.ID, Incarnation: h.Incarnation, Status: h.Status, Since: h.Since, Incident: h.Incident, Doubt: m.doubt}
+		s := HostSum{
+			Host: h.ID, Incarnation: h.Incarnation, Status: h.Status, Since: h.Since, Incident: h.Incident, Doubt: m.doubt,
+		}
 		held := uint64(max(0, m.held))
 		switch {
 		case h.Status == Alive:

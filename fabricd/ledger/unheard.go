@@ -17,17 +17,27 @@ type made struct {
 func (l *Ledger) makeUp() []made {
 	hosts := l.state.Hosts
 	list := make([]made, len(hosts))
-	any := false
+	first, unheard, any := -1, false, false
 	for i := range hosts {
+		h := &hosts[i]
 		list[i] = made{group: i}
-		if hosts[i].uncertain() {
-			list[i].held = hosts[i].Inside
-			list[i].doubt = hosts[i].Status == Suspect
-			any = true
+		unheard = unheard || h.Status == Alive && !h.Heard
+		if !h.uncertain() {
+			continue
+		}
+		list[i].held, list[i].doubt, any = h.Inside, h.Status == Suspect, true
+		if !h.Heard { // what it met under another leader only the others can tell
+			if first < 0 {
+				first = i
+			}
+			join(list, first, i)
 		}
 	}
 	if !any {
 		return list
+	}
+	if first >= 0 && unheard {
+		list[first].doubt = true
 	}
 	for i := range l.state.Sessions {
 		s := &l.state.Sessions[i]
