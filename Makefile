@@ -10,6 +10,7 @@ FUZZCACHE ?=
 HOURS     ?= 1
 MINUTES   ?= 10
 ROUNDS    ?= 300
+HISTORIES ?= 1000000
 SHORT     ?=
 LIMIT     ?= 0
 
@@ -47,7 +48,7 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(if $(shell git s
 PGO ?= off
 
 .DEFAULT_GOAL := help
-.PHONY: help test raced pure whole hosts check bench fuzz build web browser watching profile scenarios experiments soak crashes calm proofs schema clean
+.PHONY: help test raced pure whole hosts check bench fuzz build web browser watching profile scenarios experiments soak histories crashes calm proofs schema clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -134,6 +135,9 @@ soak: ## random faults of every kind for hours, every packet accounted for (HOUR
 
 crashes: ## three switches crash under load beside busy loops, hundreds of times (ROUNDS): every fabric drains
 	go test ./fabricd/fabric -run ThreeCrashes -v -count 1 -timeout 0 -weft.crash-rounds $(ROUNDS)
+
+histories: ## hold the ledger against HISTORIES random histories of hosts that fail and come back
+	go test ./fabricd/ledger -run Knows -v -count 1 -timeout 0 -weft.histories $(HISTORIES)
 
 calm: ## minutes at saturation on a busy machine: nobody is taken for dead (MINUTES)
 	go test ./fabricd/fabric -run TakesNobodyForDead -v -count 1 -timeout 0 -weft.calm $(MINUTES)m

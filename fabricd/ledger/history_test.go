@@ -269,7 +269,7 @@ func (h *history) carrier(e weft.End) bool {
 
 // attribute notes on which incident losses of links became known, by its own rule: the latest open
 // one that acts there.
-func (h *history) attribute(before []LinkLoss) {
+func (h *history) attribute(before []LinkSum) {
 	was := map[weft.LinkID]uint64{}
 	for _, k := range before {
 		was[k.Link] = k.Wire[0] + k.Wire[1] + k.Queued

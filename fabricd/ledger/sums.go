@@ -115,8 +115,8 @@ func (l *Ledger) Total() Counters {
 	return c
 }
 
-// LinkLoss is what one link has lost, in packets.
-type LinkLoss struct {
+// LinkSum is what one link has lost, in packets, all hosts together.
+type LinkSum struct {
 	Link   weft.LinkID
 	Wire   [2]uint64 // from A to B, from B to A
 	Queued uint64
@@ -124,8 +124,8 @@ type LinkLoss struct {
 
 // LostOn are the links that have lost packets, by number. What was on its way to a host that failed
 // is in what is written off with the host, unless it is known to have been lost before.
-func (l *Ledger) LostOn() []LinkLoss {
-	all := make([]LinkLoss, len(l.links))
+func (l *Ledger) LostOn() []LinkSum {
+	all := make([]LinkSum, len(l.links))
 	add := func(c *Counted) {
 		for _, k := range c.Wire {
 			all[k.Link].Wire[0] += k.Wire[0]
@@ -148,7 +148,7 @@ func (l *Ledger) LostOn() []LinkLoss {
 	for i := range all {
 		all[i].Link = weft.LinkID(i)
 	}
-	return slices.DeleteFunc(all, func(k LinkLoss) bool { return k.Wire[0]+k.Wire[1]+k.Queued == 0 })
+	return slices.DeleteFunc(all, func(k LinkSum) bool { return k.Wire[0]+k.Wire[1]+k.Queued == 0 })
 }
 
 // Incidents are copies of the incidents with higher numbers than after, at most 4096, with all that
