@@ -81,8 +81,9 @@ type history struct {
 	now     weft.Time
 	answers []*Answer // on their way
 	faults  []activeFault
-	heard   map[Incarnation]*Answer // the latest that this ledger has taken
-	costs   map[int]uint64          // per incident, packets lost on links while it was the latest there
+	heard   map[Incarnation]*Answer   // the latest that this ledger has taken
+	silent  map[Incarnation]weft.Time // since when it is said not to answer
+	costs   map[int]uint64            // per incident, packets lost on links while it was the latest there
 	save    *saved
 	forget  []Order // to be done once a checkpoint is kept
 	counts  *[counted]uint64
@@ -114,6 +115,7 @@ var others = [...]string{
 type saved struct {
 	data   []byte
 	heard  map[Incarnation]*Answer
+	silent map[Incarnation]weft.Time
 	costs  map[int]uint64
 	faults []activeFault
 }
@@ -144,7 +146,7 @@ func newHistory(seed uint64, counts *[counted]uint64) *history {
 	for i := range nics {
 		links = append(links, Link{port(weft.SwitchID(r.IntN(switches)).Node()), port(weft.NICID(i).Node())})
 	}
-	h := &history{world: newWorld(links, hosts), l: New(links), now: 1, heard: map[Incarnation]*Answer{}, costs: map[int]uint64{}, counts: counts}
+	h := &history{world: newWorld(links, hosts), l: New(links), now: 1, heard: map[Incarnation]*Answer{}, silent: map[Incarnation]weft.Time{}, costs: map[int]uint64{}, counts: counts}
 	h.requeue = r.IntN(2) == 0
 	runs := make([][]weft.Node, hosts)
 	for _, n := range h.nodes {
@@ -180,6 +182,12 @@ func (h *history) play(list []step) error {
 // step has the ledger take an event, and does what it orders.
 func (h *history) step(ev Event) {
 	before := h.l.LostOn()
+	switch e := ev.(type) {
+	case HostSuspect:
+		h.silence(e.Host)
+	case HostFailed:
+		h.silence(e.Host)
+	}
 	orders := slices.Clone(h.l.Step(h.now, ev))
 	h.attribute(before)
 	h.stepped = true
@@ -192,6 +200,13 @@ func (h *history) step(ev Event) {
 		default:
 			h.fail("the ledger refuses: %s", o.Why)
 		}
+	}
+}
+
+// silence notes that a host is said not to answer.
+func (h *history) silence(id HostID) {
+	if c := h.l.current(id); c != nil && (c.Status == Alive || c.Status == Suspect) {
+		h.silent[c.Incarnation] = h.now
 	}
 }
 

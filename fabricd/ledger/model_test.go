@@ -110,7 +110,8 @@ func (h *history) zoneOf(t *truth, in func(Incarnation) bool) (z zone) {
 // never checks what the ledger says while packets move: it never says more than is true. Injected,
 // delivered, discarded and lost are at most what they are; of a link, direction by direction. What
 // is written off is at most what has ended, or is, in and around hosts that count as failed without
-// having told. Every loss is on one incident or unattributed.
+// having told. A host is alive again only when it was heard since. Every loss is on one incident or
+// unattributed.
 func (h *history) never() error {
 	s, t := h.l.Sums(), h.truth()
 	atMost := func(what string, said, is uint64) {
@@ -141,6 +142,11 @@ func (h *history) never() error {
 	z := h.zoneOf(&t, h.failed())
 	atMost("written off", s.WrittenOff, z.ended)
 	atMost("injected without telling", s.Unheard, z.injected)
+	for _, x := range h.l.Hosts() {
+		if a, said := h.heard[x.Incarnation], h.silent[x.Incarnation]; x.Status == Alive && said > 0 && (a == nil || a.Asked < said) {
+			h.fail("host %d counts as alive, and was not heard since it was said not to answer", x.Host)
+		}
+	}
 	h.attributed(&s)
 	h.watch(&s)
 	return h.err

@@ -111,9 +111,11 @@ func (l *Ledger) add(n Incarnation) *Host {
 	return &l.state.Hosts[i]
 }
 
+// suspect notes that a host does not answer. Said once more, it counts from then: an answer to a
+// question from before says nothing about it.
 func (l *Ledger) suspect(id HostID) {
 	h := l.current(id)
-	if h == nil || h.Status != Alive {
+	if h == nil || h.Status != Alive && h.Status != Suspect {
 		return
 	}
 	h.Status, h.Since = Suspect, l.state.Now

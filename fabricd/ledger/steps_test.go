@@ -418,7 +418,7 @@ func (h *history) checkpoint() *saved {
 	if err != nil {
 		h.fail("%w", err)
 	}
-	return &saved{data, maps.Clone(h.heard), maps.Clone(h.costs), slices.Clone(h.faults)}
+	return &saved{data, maps.Clone(h.heard), maps.Clone(h.silent), maps.Clone(h.costs), slices.Clone(h.faults)}
 }
 
 // restore has another leader go on from a checkpoint.
@@ -429,7 +429,7 @@ func (h *history) restore(s *saved) {
 		return
 	}
 	h.was, h.forget = Sums{}, nil
-	h.l, h.heard, h.costs = l, maps.Clone(s.heard), maps.Clone(s.costs)
+	h.l, h.heard, h.silent, h.costs = l, maps.Clone(s.heard), maps.Clone(s.silent), maps.Clone(s.costs)
 	// What the leader before had ordered since then is undone; what it had repaired is so.
 	var left []activeFault
 	for i := range h.faults {
