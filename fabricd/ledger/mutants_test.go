@@ -25,9 +25,11 @@ var planted = []struct{ what, file, old, new string }{
 	{"what was sent to a host that failed is forgotten", "unheard.go", "list[to].held += int64(missing)", "_, _ = to, missing"},
 	{"what a host that failed had sent is forgotten", "unheard.go", "list[from].held -= int64(unheard)", "_, _ = from, unheard"},
 	{"a loss is booked twice", "book.go", "Wire += lost - s.Lost[d]", "Wire += lost"},
-	{"the oldest incident is to blame", "incident.go",
+	{
+		"the oldest incident is to blame", "incident.go",
 		"for i := len(l.state.Incidents) - 1; i >= 0; i-- {\n\t\tif in := &l.state.Incidents[i]; in.Open",
-		"for i := range l.state.Incidents {\n\t\tif in := &l.state.Incidents[i]; in.Open"},
+		"for i := range l.state.Incidents {\n\t\tif in := &l.state.Incidents[i]; in.Open",
+	},
 	{"an incarnation is folded before its neighbours have told", "fold.go", "|| !s.over(1-d, &l.state.Hosts[at[1-d]], &l.state.Hosts[at[d]])", ""},
 	{"what folded incarnations injected is forgotten", "fold.go", "past.Unheard+uint64(max(0, -held))", "past.Unheard"},
 	{"a checkpoint lacks what is known to be lost", "checkpoint.go", "s.Lost = [2]uint64{list[3], list[4]}", ""},

@@ -13,18 +13,17 @@ import (
 // counted where it happens. Its link ends are real (switch/credit); all else is as simple as can
 // be.
 type world struct {
-	links    []Link
-	nodes    []weft.Node
-	at       map[weft.Node]*proc // who runs a node now; nil: nobody
-	wires    []wire              // per link and direction
-	owners   []Incarnation       // of epochs, by thousands
-	last     Incarnation
-	handed   uint32 // hand-overs
-	parcels  []parcel
-	dead     []*proc // that are gone
-	procs    []*proc // by host, the latest
-	requeue  bool
-	injected uint64
+	links   []Link
+	nodes   []weft.Node
+	at      map[weft.Node]*proc // who runs a node now; nil: nobody
+	wires   []wire              // per link and direction
+	owners  []Incarnation       // of epochs, by thousands
+	last    Incarnation
+	handed  uint32 // hand-overs
+	parcels []parcel
+	dead    []*proc // that are gone
+	procs   []*proc // by host, the latest
+	requeue bool
 
 	lost map[sessionOf]uint64 // packets lost on the way, by whom they were between
 }
