@@ -20,7 +20,7 @@ func Unhurried(stdout, stderr io.Writer, json bool, run func(stdout, stderr io.W
 	if json {
 		note = func(left int) string { return fmt.Sprintf("{\"left_out\":%d}\n", left) }
 	}
-	out, errs := NewOutput(Raw(stdout), note), NewOutput(Raw(stderr), text) // what is kept has been made Printable
+	out, errs := NewOutput(readers(stdout), note), NewOutput(readers(stderr), text) // what is kept has been made Printable
 	err := run(Printable(out), Printable(errs))
 	if unread := out.Close(readPatience); len(unread) > 0 {
 		fmt.Fprintf(errs, "%d messages on standard output were not read; the last of them:\n", len(unread))

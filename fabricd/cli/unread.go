@@ -29,6 +29,15 @@ func newLeavable(ctx context.Context, w io.Writer) io.Writer {
 	return &leavable{ctx: ctx, w: w}
 }
 
+// readers is what a command prints to, without what [Execute] has put before it: an [Output] does its own waiting.
+func readers(w io.Writer) io.Writer {
+	w = Raw(w)
+	if l, ok := w.(*leavable); ok {
+		return l.w
+	}
+	return w
+}
+
 // Unwrap is the writer underneath.
 func (l *leavable) Unwrap() io.Writer { return l.w }
 
