@@ -91,8 +91,8 @@ func TestOldPathsAreGoneBeforeTheNextFault(t *testing.T) {
 	t.Parallel()
 	differ := 0
 	for seed := range 40 {
-		r, g := rerouted(t, "mesh:5x5", "xy", "dqr:path=end-to-end", false)
-		routing, err := subnet.Routes("xy", g)
+		r, g := rerouted(t, "torus:4x4", "lash", "dqr:path=end-to-end", false)
+		routing, err := subnet.Routes("lash", g)
 		require.NoError(t, err)
 		settled, err := dqr.New(routing, dqr.Options{Path: dqr.EndToEnd})
 		require.NoError(t, err)
