@@ -46,7 +46,7 @@ func (h *history) truth() (t truth) {
 			t.wires[k] -= n
 		}
 	}
-	for _, x := range h.parcels {
+	for _, x := range h.transits {
 		t.wires[sessionOf{weft.End{Node: x.node, Port: weft.NoPort}, x.from, x.to}] += uint64(x.n)
 	}
 	if all := t.delivered + t.discarded + t.queued + t.crashed + t.held + t.dead + sum(t.wires) + sum(t.lost); all != t.injected {

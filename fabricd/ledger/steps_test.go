@@ -253,11 +253,11 @@ func (h *history) hosts(kind, a, b int) bool {
 		}
 		return false
 	case doTake:
-		if len(h.parcels) == 0 {
+		if len(h.transits) == 0 {
 			return false
 		}
-		i := a % len(h.parcels)
-		if to := h.byIncarnation(h.parcels[i].to); to != nil && h.reach(to.host) == to {
+		i := a % len(h.transits)
+		if to := h.byIncarnation(h.transits[i].to); to != nil && h.reach(to.host) == to {
 			h.arrive(to, i, b%4 > 0)
 			return true
 		}
@@ -309,7 +309,7 @@ func (h *history) anew(id HostID) {
 		h.syncAll()
 	}
 	h.kill(old)
-	h.parcels = slices.DeleteFunc(h.parcels, func(x parcel) bool {
+	h.transits = slices.DeleteFunc(h.transits, func(x transit) bool {
 		if x.to == old.inc {
 			h.lost[sessionOf{weft.End{Node: x.node, Port: weft.NoPort}, x.from, x.to}] += uint64(x.n)
 		}
@@ -321,7 +321,7 @@ func (h *history) anew(id HostID) {
 		}
 	}
 	nodes = slices.DeleteFunc(nodes, func(n weft.Node) bool {
-		return slices.ContainsFunc(h.parcels, func(x parcel) bool { return x.node == n })
+		return slices.ContainsFunc(h.transits, func(x transit) bool { return x.node == n })
 	})
 	p := h.start(id, nodes)
 	h.step(HostStarted{id, p.inc, nodes})
@@ -344,7 +344,7 @@ func (h *history) move(n weft.Node, from, to *proc) {
 
 // arrive has a node taken by its next host.
 func (h *history) arrive(to *proc, i int, whole bool) {
-	n := h.parcels[i].node
+	n := h.transits[i].node
 	h.take(to, i, whole)
 	for j := range h.faults {
 		if slices.Contains(h.faults[j].nodes, n) {
@@ -363,7 +363,7 @@ func (h *history) endHost(p *proc) {
 			next = o
 		}
 	}
-	if next == nil || slices.ContainsFunc(h.parcels, func(x parcel) bool { return x.to == p.inc }) {
+	if next == nil || slices.ContainsFunc(h.transits, func(x transit) bool { return x.to == p.inc }) {
 		return
 	}
 	for _, n := range h.nodes {
@@ -400,8 +400,8 @@ func (h *history) leaders(kind, a, _ int) bool {
 		if h.save == nil {
 			return false
 		}
-		for i := len(h.parcels) - 1; i >= 0; i-- { // what went through the hands of the leader before is gone
-			if to := h.byIncarnation(h.parcels[i].to); to != nil {
+		for i := len(h.transits) - 1; i >= 0; i-- { // what went through the hands of the leader before is gone
+			if to := h.byIncarnation(h.transits[i].to); to != nil {
 				h.take(to, i, false)
 			}
 		}

@@ -13,17 +13,17 @@ import (
 // counted where it happens. Its link ends are real (switch/credit); all else is as simple as can
 // be.
 type world struct {
-	links   []Link
-	nodes   []weft.Node
-	at      map[weft.Node]*proc // who runs a node now; nil: nobody
-	wires   []wire              // per link and direction
-	owners  []Incarnation       // of epochs, by thousands
-	last    Incarnation
-	handed  uint32 // hand-overs
-	parcels []parcel
-	dead    []*proc // that are gone
-	procs   []*proc // by host, the latest
-	requeue bool
+	links    []Link
+	nodes    []weft.Node
+	at       map[weft.Node]*proc // who runs a node now; nil: nobody
+	wires    []wire              // per link and direction
+	owners   []Incarnation       // of epochs, by thousands
+	last     Incarnation
+	handed   uint32 // hand-overs
+	transits []transit
+	dead     []*proc // that are gone
+	procs    []*proc // by host, the latest
+	requeue  bool
 
 	lost map[sessionOf]uint64 // packets lost on the way, by whom they were between
 }
@@ -46,8 +46,8 @@ type frame struct {
 	from, to Incarnation
 }
 
-// parcel is what a node held that is on its way to another host.
-type parcel struct {
+// transit is what a node held that is on its way to another host.
+type transit struct {
 	node     weft.Node
 	n        int
 	number   uint32
@@ -372,7 +372,7 @@ func (w *world) crashNode(p *proc, n weft.Node, down bool) {
 	}
 }
 
-// give has p hand over a node to another process; parcels with what it held are on their way.
+// give has p hand over a node to another process; transits with what it held are on their way.
 func (w *world) give(p, to *proc, n weft.Node) {
 	all := w.leave(p, n)
 	w.handed++
@@ -381,7 +381,7 @@ func (w *world) give(p, to *proc, n weft.Node) {
 	f.Sent += uint64(all)
 	f.LastFrom, f.LastTo, f.LastSent = weft.Epoch(w.handed), weft.Epoch(w.handed), uint64(all)
 	p.sent += uint64(all)
-	w.parcels = append(w.parcels, parcel{n, all, w.handed, p.inc, to.inc})
+	w.transits = append(w.transits, transit{n, all, w.handed, p.inc, to.inc})
 	w.at[n] = nil
 }
 
@@ -400,10 +400,10 @@ func (w *world) leave(p *proc, n weft.Node) int {
 	return all
 }
 
-// take has a process take a parcel, or the node without what it held.
+// take has a process take a transit, or the node without what it held.
 func (w *world) take(p *proc, i int, whole bool) {
-	x := w.parcels[i]
-	w.parcels = slices.Delete(w.parcels, i, i+1)
+	x := w.transits[i]
+	w.transits = slices.Delete(w.transits, i, i+1)
 	w.run(p, x.node)
 	k := sessionKey{weft.End{Node: x.node, Port: weft.NoPort}, x.from}
 	f := p.session(k)
