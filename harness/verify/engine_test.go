@@ -360,6 +360,12 @@ func TestTwoRunsCannotHaveOneCheckpointAtATime(t *testing.T) {
 	ran(t, second)
 	require.NoError(t, os.WriteFile(file+".lock", nil, 0o600)) // as a killed run leaves it: held by nobody
 	ran(t, second)
+	require.NoError(t, os.WriteFile(file+".lock", []byte("somebody's notes"), 0o600))
+	_, err := Run(t.Context(), second)
+	require.ErrorContains(t, err, file+".lock stands where its lock is to be, and holds something: name another file")
+	text, err := os.ReadFile(file + ".lock")
+	require.NoError(t, err)
+	require.Equal(t, "somebody's notes", string(text))
 }
 
 func TestACheckpointWithoutAnEndIsNotRead(t *testing.T) {
