@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// ErrUnread means that a command was interrupted while nobody read what it prints.
-var ErrUnread = errors.New("nobody reads what is printed")
+// errUnread means that a command was interrupted while nobody read what it prints.
+var errUnread = errors.New("nobody reads what is printed")
 
 // leavable is a writer that an interrupt frees: once ctx has ended, a Write waits [readPatience] for
 // its reader and no longer. The goroutine that still waits is then left behind, for the process is
@@ -41,10 +41,10 @@ func readers(w io.Writer) io.Writer {
 // Unwrap is the writer underneath.
 func (l *leavable) Unwrap() io.Writer { return l.w }
 
-// Write returns what the writer underneath does, or [ErrUnread].
+// Write returns what the writer underneath does, or errUnread.
 func (l *leavable) Write(p []byte) (int, error) {
 	if l.left.Load() {
-		return 0, ErrUnread
+		return 0, errUnread
 	}
 	type result struct {
 		n   int
@@ -68,6 +68,6 @@ func (l *leavable) Write(p []byte) (int, error) {
 		return r.n, r.err
 	case <-late.C:
 		l.left.Store(true)
-		return 0, ErrUnread
+		return 0, errUnread
 	}
 }

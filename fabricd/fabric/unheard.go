@@ -7,22 +7,24 @@ import (
 	"github.com/weft-fabric/weft/fabricd/part"
 )
 
-// A part that does not answer, as a process that is stopped, is counted by what it said last, and its neighbours by what they say now.
-// What it has done between its last word and its stop they tell:
+// A part that does not answer, such as a stopped process, is counted by its last answer. Its neighbours
+// are counted by their latest. The ledger corrects two differences between the two:
 //
-//   - A neighbour has received more from it than it is known to have sent. These packets it has passed on, or injected: they are where
-//     the neighbours' counters say, and not on their way to it or inside it, as its own counters say.
-//   - It counts nodes one after the other while packets move from one to the next, so that its own account may be off by some.
+//   - A neighbour has received more packets from the part than the part had reported as sent. The part
+//     has forwarded or injected these packets. They are where the neighbours count them, and no longer
+//     on the way to the part or inside it.
+//   - The part counts its nodes one after the other while packets move between them, so its own
+//     counters may disagree by some packets.
 //
-// Both are put right on what is in flight around such parts and inside them. All else it may have done, as discard a packet, shows
-// when it answers; until then such a packet is in flight.
+// The correction changes what is in flight around such parts and inside them, and nothing else. A packet
+// that the part has discarded since counts as in flight until the part answers.
 
 // unheard are the parts that are there and do not answer.
 func (f *Fabric) unheard() []*outpost {
 	return slices.DeleteFunc(f.elsewhere(), func(p *outpost) bool { return !p.quiet.Load() || p.lost.Load() })
 }
 
-// correct puts right what parts that do not answer make inexact.
+// correct applies these corrections for all parts that do not answer.
 func (l *Ledger) correct(f *Fabric) {
 	silent := f.unheard()
 	if len(silent) == 0 {
