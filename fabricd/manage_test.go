@@ -147,7 +147,7 @@ expect: {discarded: 0, lost_at_most: 0}
 				continue
 			}
 			require.NotZero(t, code, "%s %s: %s", x.method, how, out)
-			require.Contains(t, errs, "method dqr: reconfiguration of "+tables)
+			require.Contains(t, errs, "method dqr: reconfiguration of tables:") // the rest is cut where the path of this folder is long
 			require.Contains(t, errs, x.refused)
 		}
 	}
