@@ -122,7 +122,7 @@ var drivers = map[string][]string{
 	"fabricd/bus":    {".", "fabricd/document", "fabricd/document/plain", "fabricd/safefile"},
 	"switch/switchd": {".", "switch", "switch/credit", "switch/pace", "fabricd/bus"},
 	"nic/nicd":       {".", "nic", "switch/pace", "switch/switchd", "fabricd/bus"},
-	"linkmon/fault":  {".", "fabricd/document"}, // the words for faults: those who apply them import it
+	"fabricd/fault":  {".", "fabricd/document"}, // the words for faults: those who apply them import it
 }
 
 // banned names what no core may import, and why. The files of a topology are the only exception, see cores.

@@ -19,9 +19,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/cluster"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/registry"
-	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // keepingServer is a NATS server with JetStream as others run it.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
-	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
 // secret is what nobody but its user may see: seeds of nkeys, tokens of NATS with their signature, private keys.

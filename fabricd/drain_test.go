@@ -12,8 +12,8 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/registry"
-	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // slow has links that carry a packet in 400 ms, and less time to drain.

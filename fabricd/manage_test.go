@@ -15,8 +15,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
-	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 func says(t *testing.T, out *buffer, what string) {

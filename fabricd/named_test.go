@@ -16,9 +16,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/harness/attack"
-	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // plainServer is a NATS server without JetStream.

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness"
-	"github.com/weft-fabric/weft/linkmon/fault"
 	switching "github.com/weft-fabric/weft/switch"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
 // order is what one command line orders: the same for each of the links or switches named.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/registry"
-	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // Client is a tool's view of a running fabric. Its methods may be called concurrently.

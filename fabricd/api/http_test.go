@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness"
-	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // refusal is the text of an answer that must be an error.

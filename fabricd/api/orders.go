@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
 // The bodies of orders. The zero value of each is what an empty body means.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
 // Kinds of frame.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
 // act does what has been planned. Frames stop before any end is told; ends are told before any repair is awaited. The caller

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
 // Kinds of event. Besides these there are the faults by their verbs: cut, flap, impair, crash.

@@ -3,7 +3,7 @@ package fabric
 import (
 	"fmt"
 
-	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/nic"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // Cut cuts a link, signalled: both ends lose signal at once. It returns when both have acted on it. Cutting a link that is

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // Leave takes a switch back from its process, which has been told to end. What the process held is lost, in a report of

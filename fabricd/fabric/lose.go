@@ -9,8 +9,8 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // Kinds of report, and event, beside the faults by their verbs.

@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/linkmon/fault"
 	"github.com/weft-fabric/weft/nic/nicd"
 	"github.com/weft-fabric/weft/switch/pace"
 )

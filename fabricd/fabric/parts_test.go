@@ -16,9 +16,9 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/rig"
-	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // A fabric in parts does what one in a single process does: it carries traffic, reroutes at a cut, and its ledger is balanced.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
 // A silence is a neighbour that was not heard although no fault here explains it: a switch process or a broker that was held

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
 // keptHops is how many tellings of traced packets are kept, some 400 bytes each; the oldest are forgotten, and counted as

@@ -9,9 +9,9 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
-	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // coalesce waits until nothing more is heard.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/harness/rig"
-	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // A process that manages is stopped while it uploads, and goes on after another has taken over.

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness/rig"
-	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // Every kind of fault on links of which one end, or both, are processes: each kind of fault and each link over both brokers, and each

@@ -13,9 +13,9 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/harness/rig"
-	"github.com/weft-fabric/weft/linkmon/fault"
 	switching "github.com/weft-fabric/weft/switch"
 )
 

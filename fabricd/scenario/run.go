@@ -7,8 +7,8 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
-	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // Result is how a run ended. Its JSON is stable (DESIGN section 5).

@@ -12,7 +12,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
 // These are kept as they are written, so that Parse can say of each what is wrong with it, and where, all at once; and so

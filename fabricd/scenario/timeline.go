@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // verbs are what a step can do besides traffic, in the order of the file format, and the parameters each takes.

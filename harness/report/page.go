@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/topology/layout"
-	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 // About is what a report says of how the run came about.

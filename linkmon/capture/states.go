@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
 // refreshEvery bounds how often the states of the links are asked for: an answer lists all of them. Chosen by us.

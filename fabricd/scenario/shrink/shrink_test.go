@@ -14,9 +14,9 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/scenario/shrink"
-	"github.com/weft-fabric/weft/linkmon/fault"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

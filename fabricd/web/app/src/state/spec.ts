@@ -1,4 +1,4 @@
-// Orders as linkmon/fault.Spec has them, and how to take one back. Pure.
+// Orders as fabricd/fault.Spec has them, and how to take one back. Pure.
 
 import type { LinkEnds, LinkView } from '../net/types'
 

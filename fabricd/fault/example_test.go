@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/document"
-	"github.com/weft-fabric/weft/linkmon/fault"
+	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
 func ExampleSpec() {
