@@ -109,8 +109,10 @@ type Flow struct {
 	End  weft.End
 	Peer Incarnation // on the other side
 	// Flow counts the packets of this session alone, also of when the two met before, and has the
-	// epochs in which it last sent. Its State is credit.Down once the end has no signal or has met
-	// another incarnation since: then nothing more is sent or received in this session.
+	// epochs in which it last sent. Mine is that of the end now. State is credit.Down if the end has
+	// no signal, is not there any more, or is up with another incarnation: then nothing that was sent
+	// to epochs up to Mine is received any more. An end in credit.Init comes up with whoever names
+	// its epoch: all its sessions are in credit.Init then.
 	Flow credit.Flow
 }
 

@@ -146,14 +146,24 @@ func newHistory(seed uint64, counts *[counted]uint64) *history {
 	for i := range nics {
 		links = append(links, Link{port(weft.SwitchID(r.IntN(switches)).Node()), port(weft.NICID(i).Node())})
 	}
-	h := &history{world: newWorld(links, hosts), l: New(links), now: 1, heard: map[Incarnation]*Answer{}, silent: map[Incarnation]weft.Time{}, costs: map[int]uint64{}, counts: counts}
-	h.requeue = r.IntN(2) == 0
+	requeue := r.IntN(2) == 0
+	w := newWorld(links, hosts)
 	runs := make([][]weft.Node, hosts)
-	for _, n := range h.nodes {
+	for _, n := range w.nodes {
 		i := r.IntN(hosts)
 		runs[i] = append(runs[i], n)
 	}
-	for i := range hosts {
+	return begin(w, runs, requeue, counts)
+}
+
+// begin has hosts run these nodes, and the links come up.
+func begin(w *world, runs [][]weft.Node, requeue bool, counts *[counted]uint64) *history {
+	h := &history{
+		world: w, l: New(w.links), now: 1, heard: map[Incarnation]*Answer{}, silent: map[Incarnation]weft.Time{},
+		costs: map[int]uint64{}, counts: counts,
+	}
+	h.requeue = requeue
+	for i := range runs {
 		p := h.start(HostID(i+1), runs[i])
 		h.step(HostStarted{p.host, p.inc, runs[i]})
 	}

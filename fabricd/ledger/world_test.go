@@ -165,10 +165,17 @@ func (w *world) flow(p *proc, k sessionKey) credit.Flow {
 		return credit.Flow{}
 	}
 	at := p.ends[k.end]
-	if at == nil || at.peer != k.peer {
+	if at == nil {
 		return *f
 	}
 	now := at.Flow()
+	if at.peer != k.peer { // it is over, unless the end waits for whoever names its epoch
+		over := *f
+		if over.Mine = now.Mine; now.State == credit.Init {
+			over.State = credit.Init
+		}
+		return over
+	}
 	now.Sent, now.Received = f.Sent, f.Received
 	if w.owner(now.LastTo) != k.peer {
 		now.LastFrom, now.LastTo, now.LastSent = f.LastFrom, f.LastTo, f.LastSent // of when it was here before
