@@ -18,6 +18,7 @@ type world struct {
 	at       map[weft.Node]*proc // who runs a node now; nil: nobody
 	wires    []wire              // per link and direction
 	owners   []Incarnation       // of epochs, by thousands
+	ran      map[weft.End][]credit.Incarnation
 	last     Incarnation
 	handed   uint32 // hand-overs
 	transits []transit
@@ -63,7 +64,7 @@ type proc struct {
 	over      bool // it is gone
 	nodes     map[weft.Node]*node
 	ends      map[weft.End]*end
-	flows     map[sessionKey]*credit.Flow
+	flows     map[sessionKey]credit.Flow // of ends that it has no more, and hand-overs
 	forgotten map[Incarnation]bool
 
 	seq            uint64
@@ -89,12 +90,11 @@ type node struct {
 type end struct {
 	credit.End
 	carrier bool
-	peer    Incarnation // of the session that is on
-	out     int         // packets in its output queue
+	out     int // packets in its output queue
 }
 
 func newWorld(links []Link, hosts int) *world {
-	w := &world{links: links, at: map[weft.Node]*proc{}, wires: make([]wire, 2*len(links)), lost: map[sessionOf]uint64{}, procs: make([]*proc, hosts)}
+	w := &world{links: links, at: map[weft.Node]*proc{}, ran: map[weft.End][]credit.Incarnation{}, wires: make([]wire, 2*len(links)), lost: map[sessionOf]uint64{}, procs: make([]*proc, hosts)}
 	seen := map[weft.Node]bool{}
 	for _, k := range links {
 		for _, e := range []weft.End{k.A, k.B} {
@@ -111,7 +111,7 @@ func newWorld(links []Link, hosts int) *world {
 func (w *world) start(host HostID, nodes []weft.Node) *proc {
 	w.last++
 	p := &proc{
-		host: host, inc: w.last, nodes: map[weft.Node]*node{}, ends: map[weft.End]*end{}, flows: map[sessionKey]*credit.Flow{},
+		host: host, inc: w.last, nodes: map[weft.Node]*node{}, ends: map[weft.End]*end{}, flows: map[sessionKey]credit.Flow{},
 		forgotten: map[Incarnation]bool{}, queue: map[weft.End]uint64{}, crash: map[weft.SwitchID]uint64{}, inside: map[weft.LinkID]*[2]uint64{},
 	}
 	if old := w.procs[host-1]; old != nil {
@@ -131,9 +131,12 @@ func (w *world) run(p *proc, n weft.Node) {
 	for _, k := range w.links {
 		for _, e := range []weft.End{k.A, k.B} {
 			if e.Node == n {
-				w.endPeer(p, e)
+				if p.ends[e] != nil {
+					w.sessions(p, e, p.flows)
+				}
 				first := weft.Epoch(len(w.owners) * 1000)
 				w.owners = append(w.owners, p.inc)
+				w.ran[e] = append(w.ran[e], credit.Incarnation{Number: uint64(p.inc), First: first})
 				p.ends[e] = &end{End: credit.New(credit.Config{VCs: 1, Buffer: 6, First: first})}
 			}
 		}
@@ -148,46 +151,33 @@ func (w *world) owner(e weft.Epoch) Incarnation {
 	return w.owners[int(e-1)/1000]
 }
 
-// endPeer keeps what is known of the session that an end was in, which is over.
-func (w *world) endPeer(p *proc, e weft.End) {
-	if old := p.ends[e]; old != nil && old.peer != 0 {
-		f := w.flow(p, sessionKey{e, old.peer})
-		f.State = credit.Down
-		p.flows[sessionKey{e, old.peer}] = &f
-		old.peer = 0
-	}
+// incarnations are those that have run the neighbour of an end, by their epochs.
+func (w *world) incarnations(e weft.End) []credit.Incarnation {
+	l, d := w.linkOf(e)
+	return w.ran[[2]weft.End{w.links[l].B, w.links[l].A}[d]]
 }
 
-// flow is a session as p tells of it now.
-func (w *world) flow(p *proc, k sessionKey) credit.Flow {
-	f := p.flows[k]
-	if f == nil {
-		return credit.Flow{}
-	}
-	at := p.ends[k.end]
-	if at == nil {
-		return *f
-	}
-	now := at.Flow()
-	if at.peer != k.peer { // it is over, unless the end waits for whoever names its epoch
-		over := *f
-		if over.Mine = now.Mine; now.State == credit.Init {
-			over.State = credit.Init
+// sessions adds the sessions of an end to what p has told of them before, when it had the node
+// already.
+func (w *world) sessions(p *proc, e weft.End, flows map[sessionKey]credit.Flow) {
+	p.ends[e].Sessions(w.incarnations(e), func(s credit.Session) {
+		k := sessionKey{e, Incarnation(s.Peer)}
+		f, old := s.Flow, flows[k]
+		if f.LastSent == 0 {
+			f.LastFrom, f.LastTo, f.LastSent = old.LastFrom, old.LastTo, old.LastSent
 		}
-		return over
-	}
-	now.Sent, now.Received = f.Sent, f.Received
-	if w.owner(now.LastTo) != k.peer {
-		now.LastFrom, now.LastTo, now.LastSent = f.LastFrom, f.LastTo, f.LastSent // of when it was here before
-	}
-	return now
+		f.Sent, f.Received = f.Sent+old.Sent, f.Received+old.Received
+		flows[k] = f
+	})
 }
 
-func (p *proc) session(k sessionKey) *credit.Flow {
-	if p.flows[k] == nil {
-		p.flows[k] = new(credit.Flow)
+// allSessions are those of p.
+func (w *world) allSessions(p *proc) map[sessionKey]credit.Flow {
+	flows := maps.Clone(p.flows)
+	for e := range p.ends {
+		w.sessions(p, e, flows)
 	}
-	return p.flows[k]
+	return flows
 }
 
 // kill ends a process with all that it holds.
@@ -253,11 +243,8 @@ func (w *world) transmit(p *proc, e weft.End, most int) {
 		x.Spend(0)
 	}
 	x.out -= n
-	if n > 0 {
-		p.session(sessionKey{e, x.peer}).Sent += uint64(n)
-		if x.peer != p.inc {
-			p.sent += uint64(n)
-		}
+	if f.to != p.inc {
+		p.sent += uint64(n)
 	}
 	if wr := w.out(e); !wr.cut {
 		wr.frames = append(wr.frames, f)
@@ -317,11 +304,6 @@ func (w *world) deliver(i int) bool {
 	if v.Lost {
 		w.loseQueue(p, e)
 	}
-	if _, epoch := x.Epochs(); epoch != 0 && w.owner(epoch) != x.peer { // it has heard of another incarnation
-		w.endPeer(p, e)
-		x.peer = w.owner(epoch)
-		p.session(sessionKey{e, x.peer})
-	}
 	if !v.Accept {
 		w.drop(from, &f, f.n)
 		return true
@@ -331,8 +313,7 @@ func (w *world) deliver(i int) bool {
 			panic("a packet came twice, or without room")
 		}
 		x.Free(0)
-		p.session(sessionKey{e, x.peer}).Received++
-		if x.peer != p.inc {
+		if _, peer := x.Epochs(); w.owner(peer) != p.inc {
 			p.received++
 		}
 	}
@@ -384,9 +365,10 @@ func (w *world) give(p, to *proc, n weft.Node) {
 	all := w.leave(p, n)
 	w.handed++
 	k := sessionKey{weft.End{Node: n, Port: weft.NoPort}, to.inc}
-	f := p.session(k)
+	f := p.flows[k]
 	f.Sent += uint64(all)
 	f.LastFrom, f.LastTo, f.LastSent = weft.Epoch(w.handed), weft.Epoch(w.handed), uint64(all)
+	p.flows[k] = f
 	p.sent += uint64(all)
 	w.transits = append(w.transits, transit{n, all, w.handed, p.inc, to.inc})
 	w.at[n] = nil
@@ -399,7 +381,7 @@ func (w *world) leave(p *proc, n weft.Node) int {
 		if e.Node == n {
 			all, at.out = all+at.out, 0
 			w.signal(p, e, false)
-			w.endPeer(p, e)
+			w.sessions(p, e, p.flows)
 			delete(p.ends, e)
 		}
 	}
@@ -413,13 +395,16 @@ func (w *world) take(p *proc, i int, whole bool) {
 	w.transits = slices.Delete(w.transits, i, i+1)
 	w.run(p, x.node)
 	k := sessionKey{weft.End{Node: x.node, Port: weft.NoPort}, x.from}
-	f := p.session(k)
+	f := p.flows[k]
 	f.Mine, f.Peer, f.Taken = weft.Epoch(x.number), weft.Epoch(x.number), uint64(x.n)
+	if whole {
+		f.Received += uint64(x.n)
+	}
+	p.flows[k] = f
 	if !whole {
 		w.lost[sessionOf{k.end, x.from, x.to}] += uint64(x.n)
 		return
 	}
-	f.Received += uint64(x.n)
 	p.received += uint64(x.n)
 	p.nodes[x.node].held = x.n
 }
@@ -448,17 +433,18 @@ func (w *world) answer(p *proc, asked weft.Time) *Answer {
 			a.Queued += uint64(x.out)
 		}
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(p.flows), func(a, b sessionKey) int {
+	flows := w.allSessions(p)
+	for _, k := range slices.SortedFunc(maps.Keys(flows), func(a, b sessionKey) int {
 		return cmp.Or(EndLost{End: a.end}.compare(EndLost{End: b.end}), cmp.Compare(a.peer, b.peer))
 	}) {
 		if k.peer != p.inc && !p.forgotten[k.peer] {
-			a.Flows = append(a.Flows, Flow{k.end, k.peer, w.flow(p, k)})
+			a.Flows = append(a.Flows, Flow{k.end, k.peer, flows[k]})
 		}
 	}
 	for i, k := range w.links {
 		ends := [2]weft.End{k.A, k.B}
 		for d := range ends {
-			from, to := w.flow(p, sessionKey{ends[d], p.inc}), w.flow(p, sessionKey{ends[1-d], p.inc})
+			from, to := flows[sessionKey{ends[d], p.inc}], flows[sessionKey{ends[1-d], p.inc}]
 			wires, lost := onWire(&from, &to) // an end may not have come up yet
 			a.Wires += wires
 			if lost > 0 {

@@ -88,6 +88,8 @@ type End struct {
 	ch         []channel
 	last       sending
 	counters   Counters
+	upWith     weft.Epoch // the neighbour's, when the end came up last; 0: never
+	before     *periods   // nil: it has come up once at most
 }
 
 // Config of a link end.
@@ -186,6 +188,7 @@ func (e *End) Receive(f *weft.Frame) (Verdict, error) {
 		if e.state == Init {
 			// The neighbour knows our epoch; our first frame to its epoch tells it that we know.
 			e.state, e.peer, e.hello, v.CameUp = Up, f.From, true, true
+			e.begin()
 		}
 	case f.To == 0, f.From > e.peer:
 		// A hello, or a neighbour that has started anew and names an epoch of ours that it heard of by an old frame.

@@ -79,5 +79,6 @@ func (e *End) Open() (cameUp bool) {
 		return false
 	}
 	e.held, e.state, e.hello = 0, Up, true
+	e.begin()
 	return true
 }
