@@ -48,7 +48,7 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(if $(shell git s
 PGO ?= off
 
 .DEFAULT_GOAL := help
-.PHONY: help test raced pure whole hosts check bench fuzz build web browser watching profile scenarios experiments soak histories crashes calm proofs schema clean
+.PHONY: help test raced pure whole hosts check bench fuzz build web browser watching profile scenarios experiments soak histories crashes calm attacks proofs schema clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -141,6 +141,9 @@ histories: ## hold the ledger against HISTORIES random histories of hosts that f
 
 calm: ## minutes at saturation on a busy machine: nobody is taken for dead (MINUTES)
 	go test ./fabricd/fabric -run TakesNobodyForDead -v -count 1 -timeout 0 -weft.calm $(MINUTES)m
+
+attacks: ## run every attack of the table in docs/security.md, as root for those of another user, and write its numbers anew; ten minutes
+	go test ./harness/attack -run TheTable -v -count 1 -timeout 0 -weft.attacks
 
 proofs: ## every claim of docs/proofs.md into docs/results/proofs.md; SHORT=1 those that take seconds, LIMIT=1m no longer than that each
 	go test ./harness/verify -run Claims -v -count 1 -timeout 0 $(if $(SHORT),,-weft.proofs) -weft.proofs.limit $(LIMIT) \

@@ -22,6 +22,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/harness/attack"
 )
 
 // keepingServer is a NATS server with JetStream as others run it.
@@ -237,6 +238,8 @@ func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 	stop()
 	_, _, code := fabricd(t, "down", "--name", "lab", "--server", url)
 	require.Zero(t, code)
+
+	attack.Count(t, "a leader on agents killed in the middle of beginning and ending", 3)
 
 	// Interrupted while it begins.
 	ctx, cancel := context.WithCancel(t.Context())

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/attack"
 )
 
 const (
@@ -120,6 +121,7 @@ func (s *site) run() {
 	_, err = r.client.Apply(t.Context(), fault.Spec{Do: fault.VerbHeal})
 	require.NoError(t, err)
 	r.sound("the leader killed and another in its place")
+	attack.Count(t, "agents, servers and a leader of three hosts killed, frozen and cut off, on each kind of hosts", 5)
 
 	r.end()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/nic/trace"
 )
@@ -77,4 +78,5 @@ func TestEveryViewSaysThatMoreIsOfferedThanCarried(t *testing.T) {
 	text := u.endsWith(t, cli.ExitFailed)
 	require.Regexp(t, `(?m)^ +\d+s  `+says+`\d+ packets a second, \d+ leave the fabric;  delivered `, text)
 	require.Contains(t, text, "give less, as --traffic uniform:0.02")
+	attack.Count(t, "a fabric that is offered more than it carries", 1)
 }

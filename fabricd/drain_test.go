@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/harness/attack"
 )
 
 // slow has links that carry a packet in 400 ms, and less time to drain.
@@ -83,6 +84,7 @@ func TestDrainingAndTheLedgerDoNotWaitForAReader(t *testing.T) {
 	}
 	require.Regexp(t, `\d+ messages on standard output were not read; the last of them:\n(?s:.*)ledger: .* 0 in flight: balanced\nlatency `, errs.String())
 	require.NoError(t, unread.Close()) // and the goroutine that writes ends
+	attack.Count(t, "a fabric drained while nobody reads its standard output", 1)
 }
 
 func TestAScenarioThatDoesNotDrainSaysTheSame(t *testing.T) {

@@ -93,6 +93,7 @@ func TestTheNameOfAFabricThatWasKilledCanBeTaken(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "fabricd")
 	said, err := exec.Command("go", "build", "-buildvcs=false", "-o", bin, ".").CombinedOutput()
 	require.NoError(t, err, string(said))
+	tried := attack.Tally(t, "the process of a fabric killed, and its name taken again")
 	for kind, server := range map[string]func(*testing.T) string{"presence": plainServer, "jetstream": keepingServer} {
 		t.Run(kind, func(t *testing.T) {
 			ownRegistry(t)
@@ -106,6 +107,7 @@ func TestTheNameOfAFabricThatWasKilledCanBeTaken(t *testing.T) {
 			ownRegistry(t)
 			refused(t, fmt.Sprintf("process %d on host ", p.cmd.Process.Pid), "up", "--topology", "kary-ntree:2,2", "--server", url, "--name", "lab")
 			require.NoError(t, p.cmd.Process.Kill())
+			tried.Add(1)
 			require.Error(t, p.wait(t))
 			u := launch(t, "--server", url, "--name", "lab")
 			carries(t, u.operator(t))

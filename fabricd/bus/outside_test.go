@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/harness/attack"
 )
 
 // onEachOutside runs a test against each broker that is not ours.
@@ -34,6 +35,7 @@ func watch(t *testing.T, cfg bus.NATSConfig) (*bus.NATS, *recorder) {
 func TestOutsideBrokerKilledAndBack(t *testing.T) {
 	t.Parallel()
 	onEachOutside(t, func(t *testing.T, release outside.Release) {
+		tried := attack.Tally(t, "a NATS server killed and started again, each release")
 		for name, kind := range map[string]bus.Subscription{"per-shard": bus.PerShard, "per-direction": bus.PerDirection} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -47,6 +49,7 @@ func TestOutsideBrokerKilledAndBack(t *testing.T) {
 				ready(t, n)
 				for round := 1; round <= 3; round++ {
 					broker.Kill()
+					tried.Add(1)
 					events.awaitEach(t, shards, bus.EventDisconnected, round)
 					require.Equal(t, bus.EnforcedAtEnds, n.Enforcement())
 					begin := time.Now()
@@ -154,6 +157,7 @@ func TestOutsideBrokerKilledUnderLoad(t *testing.T) {
 		sent := <-ended
 		require.Equal(t, sent, n.Stats().Sent)
 		require.Less(t, got, sent+1)
+		attack.Count(t, "a NATS server killed while a link is full, each release", 1)
 	})
 }
 
@@ -182,6 +186,7 @@ func TestOutsideBrokerPaused(t *testing.T) {
 		for next(t, inbox) != "and on" { // what the broker had in its buffers may come first, or not
 		}
 		ready(t, idle)
+		attack.Count(t, "a NATS server frozen while a link is full, each release", 1)
 	})
 }
 
@@ -231,7 +236,8 @@ func TestOutsideBrokerPausedShortly(t *testing.T) {
 		n := openNATS(t, bus.NATSConfig{URL: broker.URL, Shards: 1}) // events fail the test
 		inbox := listen(t, n, hop(0), 1000)
 		ready(t, n)
-		for round := range 5 {
+		const rounds = 5
+		for round := range rounds {
 			broker.Pause()
 			for i := range 100 {
 				require.NoError(t, sender(t, n, hop(0)).Send(fmt.Append(nil, round, i)))
@@ -241,5 +247,6 @@ func TestOutsideBrokerPausedShortly(t *testing.T) {
 				require.Equal(t, fmt.Sprint(round, i), next(t, inbox))
 			}
 		}
+		attack.Count(t, "a NATS server frozen for a moment, each release", rounds)
 	})
 }

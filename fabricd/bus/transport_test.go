@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/harness/attack"
 )
 
 // Every transport keeps the contract of bus.Transport.
@@ -277,6 +278,7 @@ func TestHellosLeaveRoomForPackets(t *testing.T) {
 	events := newRecorder()
 	nats := openNATS(t, bus.NATSConfig{Broker: startBroker(t, bus.BrokerConfig{NoListen: true}), Shards: 1})
 	nats.Watch(events.record)
+	tried := attack.Tally(t, "hellos to a receiver that reads nothing")
 	for name, tr := range map[string]bus.Transport{"memory": memory, "nats": nats} {
 		t.Run(name, func(t *testing.T) {
 			inbox, after := listen(t, tr, hop(0), 8), listen(t, tr, hop(1), 8)
@@ -290,6 +292,7 @@ func TestHellosLeaveRoomForPackets(t *testing.T) {
 			hello := bus.AppendFrame(nil, hop(0).Sum(), &weft.Frame{From: 1, VCs: 1})
 			for range 20 {
 				require.NoError(t, s.Send(hello))
+				tried.Add(1)
 			}
 			arrived()
 			require.Len(t, inbox, 4)

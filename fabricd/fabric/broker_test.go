@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -63,6 +64,7 @@ func TestABrokerThatDiesTakesAllLinksDownAndGivesThemBack(t *testing.T) {
 				}
 			}
 			assert.NotEmpty(t, broker)
+			attack.Count(t, "the NATS server of a fabric killed under load, each release", 1)
 		})
 	}
 }
@@ -83,6 +85,7 @@ func TestABrokerThatIsPausedIsFoundOutBySilence(t *testing.T) {
 	for _, e := range told(l, fabric.EventLinkDown) {
 		assert.Contains(t, []string{fault.BySilence, fault.ByNeighbour}, e.Detail)
 	}
+	attack.Count(t, "the NATS server of a fabric frozen under load", 1)
 }
 
 func TestABrokerThatTakesOnlySmallMessagesGetsSmallFrames(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -35,6 +36,7 @@ func TestThreeCrashesUnderLoadOnABusyMachineDrain(t *testing.T) {
 	for round := range *crashRounds {
 		t.Run(fmt.Sprint("round ", round), func(t *testing.T) { threeCrashes(t, g, uint64(round)) })
 	}
+	attack.Seen(t, "switches crashed at nine tenths of the load beside busy loops", 3**crashRounds)
 }
 
 func threeCrashes(t *testing.T, g *topology.Graph, round uint64) {

@@ -108,6 +108,7 @@ func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
 				assert.NotNil(t, e.Port)
 			}
 			assert.Empty(t, ofKind(f, fabric.EventProtocolFault))
+			attack.Seen(t, "frames of a loaded fabric with one bit flipped, over memory and over NATS", int(flips))
 		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
@@ -164,6 +165,7 @@ func TestPartThatFreezes(t *testing.T) {
 	l.load("uniform:0.3")
 	l.more(300)
 	l.sound()
+	attack.Count(t, "a process of several switches frozen under load, and killed", 2)
 }
 
 // A part that is out of reach counts as lost, goes on by itself, and is taken back as it is.

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/attack"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -43,6 +44,7 @@ func TestASaturatedFabricIsNeverWedgedByALinkCutAThousandTimes(t *testing.T) {
 			t.Logf("%d delivered, %d lost, %d discarded, %d refused", l.Delivered, l.Lost, l.Discarded, totals.Refused)
 		})
 	}
+	attack.Seen(t, "a link of a saturated fabric cut", times*len(linkFirmware))
 }
 
 // irregular are ways to choose the up port that no table would: up/down is free of deadlock whatever the choice.

@@ -18,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -124,7 +125,8 @@ func TestSoakAccountsForEveryPacketAndDoesNotGrow(t *testing.T) {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	var base growth
-	for round, faults := 1, 0; time.Now().Before(end); round++ {
+	faults := 0
+	for round := 1; time.Now().Before(end); round++ {
 		require.NoError(t, f.SetTraffic(load))
 		for until := time.Now().Add(min(soakDrain, *soakTime/3)); time.Now().Before(until); faults++ {
 			s.look(false)
@@ -154,6 +156,7 @@ func TestSoakAccountsForEveryPacketAndDoesNotGrow(t *testing.T) {
 		// Histograms, flow tables and 4096 reports fill up in the first minutes.
 		require.Less(t, now.heap, base.heap+64<<20, "heap")
 	}
+	attack.Seen(t, "random faults of every kind under load", faults)
 }
 
 // growth is what must not grow.
@@ -206,4 +209,5 @@ func TestASaturatedFabricOnABusyMachineTakesNobodyForDead(t *testing.T) {
 		require.NotEqual(t, fabric.EventLinkDown, e.Kind, "%+v", e)
 	}
 	t.Logf("%v, %d packet-hops", *calmTime, f.PacketHops())
+	attack.Count(t, "a saturated fabric beside busy loops", 1)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -69,4 +70,5 @@ func TestFramesOfAStrangerWithFullRightsAreCountedAndDropped(t *testing.T) {
 	led := l.sound()
 	assert.Zero(t, led.Discarded)
 	require.Empty(t, l.account[weft.Discarded])
+	attack.Count(t, "frames of a stranger with all rights", 6)
 }

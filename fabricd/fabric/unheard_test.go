@@ -7,13 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness/attack"
 )
 
 // A part adds up many nodes while packets move between them, and passes packets on after its last word; it injects some, too.
 func TestTheLedgerBalancesWhileAPartIsFrozen(t *testing.T) {
 	t.Parallel()
 	l := startPartsOn(t, 3, func(h *hosts) { h.apart, h.alone = "host1", true }, nil)
-	for range 3 {
+	const rounds = 3
+	for range rounds {
 		l.load("uniform:0.3")
 		l.more(300)
 		l.hosts.proc.Signal(syscall.SIGSTOP)
@@ -29,4 +31,5 @@ func TestTheLedgerBalancesWhileAPartIsFrozen(t *testing.T) {
 		l.until("it is back", func() bool { return l.Fabric.Parts()[1].State == fabric.SwitchUp })
 		l.sound()
 	}
+	attack.Count(t, "a process of several switches frozen while the fabric is drained", rounds)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
@@ -65,11 +66,13 @@ func TestAManagerThatWakesAfterAnotherTookOverUploadsNothing(t *testing.T) {
 	assert.Zero(t, loads.Load())
 	assert.Equal(t, versions, l.Fabric.TableVersions())
 	l.allPairs()
+	attack.Count(t, "a manager frozen while it uploads, until another has taken over", 1)
 }
 
 // A manager dies while NICs are held: the next one empties the fabric again, finishes the upload and has them inject.
 func TestNICsThatADeadManagerHeldAreResumedByTheNext(t *testing.T) {
 	t.Parallel()
+	tried := attack.Tally(t, "a manager killed while it holds the NICs")
 	for _, verb := range []string{"load", "resume"} {
 		t.Run("before "+verb, func(t *testing.T) {
 			t.Parallel()
@@ -91,6 +94,7 @@ func TestNICsThatADeadManagerHeldAreResumedByTheNext(t *testing.T) {
 			<-reached
 			require.True(t, l.Fabric.Held())
 			first.Kill()
+			tried.Add(1)
 			l.gate.set(through)
 			bury()
 			notes, _ := l.manage("")
@@ -161,4 +165,5 @@ func TestAStoppedSwitchProcessGetsItsTablesWhenItGoesOn(t *testing.T) {
 	require.Eventually(t, func() bool { return l.Fabric.TableVersion(id) >= r.Version }, rig.Patience, time.Millisecond, "it has its tables")
 	l.Settle()
 	l.allPairs()
+	attack.Count(t, "a switch process frozen while a manager uploads", 1)
 }

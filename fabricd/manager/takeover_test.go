@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -22,6 +23,7 @@ import (
 // A process that manages is killed at each point of a round, while packets travel; another one, which has stood by, finishes the job.
 func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
 	t.Parallel()
+	tried := attack.Tally(t, "a manager killed at each point of its work")
 	for _, x := range []struct {
 		name, verb string
 		after      int // so many of that verb
@@ -64,6 +66,7 @@ func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
 				l.Do(fault.Spec{Do: fault.VerbCut, A: as.link})
 				<-reached
 				first.Kill()
+				tried.Add(1)
 				l.gate.set(through)
 				bury()
 
@@ -160,6 +163,7 @@ func cutOfTwoRounds(t *testing.T, g *topology.Graph, vcs int) (link string, plan
 // A job is a round: who takes over between two rounds, or within either, finishes that and goes on with the next.
 func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 	t.Parallel()
+	tried := attack.Tally(t, "a manager killed in and between two rounds of tables")
 	for _, during := range []int{0, 1, 2} { // the first upload of the first round, of the second, and the report after both
 		t.Run([]string{"in the first", "between", "after both"}[during], func(t *testing.T) {
 			t.Parallel()
@@ -190,6 +194,7 @@ func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 			l.Do(fault.Spec{Do: fault.VerbCut, A: link})
 			<-reached
 			first.Kill()
+			tried.Add(1)
 			l.gate.set(through)
 			bury()
 
@@ -236,4 +241,5 @@ func TestAManagerThatIsStoppedAndWakesHoldsNobody(t *testing.T) {
 	l.Settle()
 	require.False(t, l.Fabric.Held())
 	l.allPairs()
+	attack.Count(t, "a manager frozen before it empties the fabric", 1)
 }

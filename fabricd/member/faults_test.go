@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
@@ -76,7 +77,8 @@ func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 func TestTwoNeighboursKilledTogether(t *testing.T) {
 	t.Parallel()
 	l := start(t, true)
-	for range 3 {
+	const pairs = 3
+	for range pairs {
 		a, b := l.be("s0.00"), l.be("s1.00")
 		l.load()
 		l.crosses("s0.00", 100)
@@ -93,6 +95,7 @@ func TestTwoNeighboursKilledTogether(t *testing.T) {
 	}
 	l.fresh()
 	l.allPairs()
+	attack.Count(t, "neighbouring switch processes killed together", 2*pairs)
 }
 
 // What a neighbour still receives from a process that has died, the fabric hears of late.
@@ -100,7 +103,8 @@ func TestANeighbourOfAKilledProcessThatIsStoppedMeanwhile(t *testing.T) {
 	t.Parallel()
 	l := start(t, true)
 	a := l.be("s2.00")
-	for range 3 {
+	const rounds = 3
+	for range rounds {
 		b := l.be("s1.00")
 		l.load()
 		l.crosses("s1.00", 100)
@@ -116,4 +120,5 @@ func TestANeighbourOfAKilledProcessThatIsStoppedMeanwhile(t *testing.T) {
 		l.allUp()
 		l.settle()
 	}
+	attack.Count(t, "a switch process killed while its neighbour is frozen", 2*rounds)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness/attack"
 )
 
 // balances drains a fabric in which processes are frozen, as Ctrl-C does. Packets may be left, and each is in one account.
@@ -25,6 +26,7 @@ func (l *lab) balances() fabric.Ledger {
 // What a process has passed on between its last word and its freeze is delivered elsewhere, and is not under way to it any more.
 func TestTheLedgerBalancesWhileAProcessIsFrozen(t *testing.T) {
 	t.Parallel()
+	tried := attack.Tally(t, "a switch process frozen while the fabric is drained")
 	for _, name := range []string{"s0.00", "s1.01", "s2.10"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -35,6 +37,7 @@ func TestTheLedgerBalancesWhileAProcessIsFrozen(t *testing.T) {
 				l.crosses(name, 100)
 				after := l.last()
 				p.Signal(syscall.SIGSTOP)
+				tried.Add(1)
 				l.event(after, fabric.EventProcessSilent)
 				l.more(200)
 				l.balances()
@@ -53,7 +56,8 @@ func TestTheLedgerBalancesWhileTwoNeighboursAreFrozenAndAnswerOneAfterTheOther(t
 	t.Parallel()
 	l := start(t, true)
 	a, b := l.be("s0.00"), l.be("s1.00")
-	for i := range 6 {
+	const rounds = 6
+	for i := range rounds {
 		first, second := a, b
 		if i%2 == 1 {
 			first, second = b, a
@@ -78,4 +82,5 @@ func TestTheLedgerBalancesWhileTwoNeighboursAreFrozenAndAnswerOneAfterTheOther(t
 		l.allUp()
 		l.settle()
 	}
+	attack.Count(t, "neighbouring switch processes frozen while the fabric is drained", 2*rounds)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -141,4 +142,5 @@ func TestAProcessThatIsKilledOrStoppedGetsTheTablesInForceWhenItIsBack(t *testin
 	l.allUpBut("s0.00-s1.00")
 	l.settle()
 	l.allPairs()
+	attack.Count(t, "a switch process frozen or killed while tables are loaded", 2)
 }

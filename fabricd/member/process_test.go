@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/member"
+	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -59,6 +60,7 @@ func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T)
 
 func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 	t.Parallel()
+	tried := attack.Tally(t, "switch processes killed under load")
 	onBoth(t, func(t *testing.T, embedded bool) {
 		l := start(t, embedded)
 		const name = "s1.00"
@@ -68,6 +70,7 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 			l.crosses(name, 200)
 			after := l.last()
 			p.Kill()
+			tried.Add(1)
 			e := l.event(after, fabric.EventProcessLost)
 			require.NotNil(t, e.Fault)
 			assert.Equal(t, "process", e.Fault.Kind)
@@ -96,6 +99,7 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 		l.crosses(name, 100)
 		after := l.last()
 		p.Kill()
+		tried.Add(1)
 		l.event(after, fabric.EventProcessLost)
 		l.Do(fault.Spec{Do: fault.VerbRestart, A: name})
 		l.allUp()
@@ -122,7 +126,8 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 	const name = "s0.00"
 	p := l.be(name)
 	l.load()
-	for range 2 {
+	const frozen = 3
+	for range frozen - 1 {
 		l.crosses(name, 100)
 		after := l.last()
 		p.Signal(syscall.SIGSTOP)
@@ -161,6 +166,7 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 	p.Kill()
 	lost := l.event(after, fabric.EventProcessLost)
 	assert.Equal(t, silent.Fault.ID, lost.Fault.ID)
+	attack.Count(t, "a switch process frozen under load, and killed while it is frozen", frozen+1)
 }
 
 func TestASecondProcessForASwitchIsRefusedAndTheFirstUnharmed(t *testing.T) {
@@ -301,7 +307,8 @@ func TestAProcessOutlivesItsBrokerAndEndsWhenThatStaysAway(t *testing.T) {
 	const name = "s1.00"
 	p := l.be(name)
 	l.load()
-	for range 2 {
+	const returns = 2
+	for range returns {
 		l.crosses(name, 50)
 		l.server.Kill()
 		require.Eventually(t, func() bool { return len(l.Fabric.LinksDown()) > 12 }, rig.Patience, 5*time.Millisecond)
@@ -319,6 +326,7 @@ func TestAProcessOutlivesItsBrokerAndEndsWhenThatStaysAway(t *testing.T) {
 	code, said := p.Ends()
 	assert.Equal(t, 1, code)
 	assert.Contains(t, said, "the fabric is gone: it has asked nothing for 10 s")
+	attack.Count(t, "the NATS server of a switch process killed under load", returns+1)
 }
 
 func TestAProcessThatDoesNotAttachCanBeReplacedByTheFabric(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/measure"
 )
 
@@ -90,6 +91,7 @@ func TestAProcessThatWasKilledGoesOn(t *testing.T) {
 	_, err := measured(t).Run(t.Context(), Options{Dir: whole})
 	require.NoError(t, err)
 	dir := t.TempDir()
+	tried := attack.Tally(t, "an experiment killed while it runs")
 	for done := 0; done < 21; done += 7 {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestToBeKilled$")
 		cmd.Env = append(os.Environ(), killedDir+"="+dir, killedRuns+"=7")
@@ -99,6 +101,7 @@ func TestAProcessThatWasKilledGoesOn(t *testing.T) {
 			return bytes.Count(data, []byte("\n")) == 1+done+7
 		}, time.Minute, time.Millisecond)
 		require.NoError(t, cmd.Process.Kill())
+		tried.Add(1)
 		require.Error(t, cmd.Wait())
 	}
 	r, err := measured(t).Run(t.Context(), Options{Dir: dir})
