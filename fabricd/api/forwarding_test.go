@@ -11,12 +11,12 @@ import (
 
 func TestATableIsShownInAsFewLinesAsSayIt(t *testing.T) {
 	t.Parallel()
-	tables, err := firmware.NewTablesOf(firmware.TablesShape{VCs: 2, NICs: 3, Paths: 2, PerLayer: true, Ports: []int{2}})
+	lft, err := firmware.NewTablesOf(firmware.TablesShape{VCs: 2, NICs: 3, Paths: 2, PerLayer: true, Ports: []int{2}})
 	require.NoError(t, err)
 	set := func(layer weft.VC, d weft.NICID, path int, entries ...[]firmware.Hop) {
-		row, err := tables.AddChoices(0, entries)
+		row, err := lft.AddChoices(0, entries)
 		require.NoError(t, err)
-		require.NoError(t, tables.SetAddress(0, layer, d, path, row))
+		require.NoError(t, lft.SetAddress(0, layer, d, path, row))
 	}
 	stay := firmware.SameVC
 	set(0, 0, 0, []firmware.Hop{{Port: 1, VC: stay}, {Port: 0, VC: stay}})
@@ -24,7 +24,7 @@ func TestATableIsShownInAsFewLinesAsSayIt(t *testing.T) {
 	set(0, 1, 1, []firmware.Hop{{Port: 1, VC: 0}})
 	set(1, 1, 1, []firmware.Hop{{Port: 0, VC: 1}})
 	set(1, 2, 0, []firmware.Hop{{Port: 1, VC: stay}}, nil, []firmware.Hop{{Port: weft.NoPort}})
-	lines := func(d weft.NICID, path uint16) []ForwardingView { return linesFor(tables, 0, d, path, 2, "n") }
+	lines := func(d weft.NICID, path uint16) []ForwardingView { return linesFor(lft, 0, d, path, 2, "n") }
 	require.Equal(t, []ForwardingView{{Dst: "n", Port: 1, VC: -1, Or: []OutputView{{0, -1}}}}, lines(0, 0), "alike everywhere")
 	require.Equal(t, []ForwardingView{
 		{Dst: "n", Path: 1, InVC: new(0), Port: 1, VC: 0}, {Dst: "n", Path: 1, InVC: new(1), Port: 0, VC: 1},

@@ -43,7 +43,7 @@ func ringTables(t *testing.T, vcs int, ways ...func(vc weft.VC, s, d int) weft.P
 	for i := range ports {
 		ports[i] = g.Switches[i].Ports
 	}
-	tables, err := firmware.NewTablesOf(firmware.TablesShape{VCs: vcs, NICs: 6, Paths: len(ways), PerLayer: true, Ports: ports})
+	lft, err := firmware.NewTablesOf(firmware.TablesShape{VCs: vcs, NICs: 6, Paths: len(ways), PerLayer: true, Ports: ports})
 	require.NoError(t, err)
 	for i := range 6 * 6 * vcs * len(ways) {
 		s, d, vc, path := i%6, i/6%6, weft.VC(i/36%vcs), i/36/vcs
@@ -51,11 +51,11 @@ func ringTables(t *testing.T, vcs int, ways ...func(vc weft.VC, s, d int) weft.P
 		if s != d {
 			p = ways[path](vc, s, d)
 		}
-		row, err := tables.AddRow(weft.SwitchID(s), []firmware.Hop{{Port: p, VC: firmware.SameVC}})
+		row, err := lft.AddRow(weft.SwitchID(s), []firmware.Hop{{Port: p, VC: firmware.SameVC}})
 		require.NoError(t, err)
-		require.NoError(t, tables.SetAddress(weft.SwitchID(s), vc, weft.NICID(d), path, row))
+		require.NoError(t, lft.SetAddress(weft.SwitchID(s), vc, weft.NICID(d), path, row))
 	}
-	return tables
+	return lft
 }
 
 func assigned(t *testing.T, vcs, paths int, of func(s, d int) []weft.Address) *firmware.Assignment {

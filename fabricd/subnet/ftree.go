@@ -19,7 +19,7 @@ func upDownTables(g *topology.Graph, _ layered.Options) (*layered.Routing, error
 // Routing is the routes of the last Compute as a routing by that name, with what that call returned. Its tables are per layer, of one
 // layer, and look at the destination alone. A pair that is unroutable has no address.
 func (u *UpDownRoutes) Routing(name string, unroutable int) (*layered.Routing, error) {
-	tables, err := u.tables(true, u.port)
+	lft, err := u.tables(true, u.port)
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +38,6 @@ func (u *UpDownRoutes) Routing(name string, unroutable int) (*layered.Routing, e
 		return nil, err
 	}
 	return &layered.Routing{
-		Engine: name, Graph: u.g, Kind: layered.Deterministic, Layers: 1, Tables: tables, Assignment: assignment, Unroutable: unroutable,
+		Engine: name, Graph: u.g, Kind: layered.Deterministic, Layers: 1, Tables: lft, Assignment: assignment, Unroutable: unroutable,
 	}, nil
 }

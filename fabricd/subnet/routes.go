@@ -28,7 +28,7 @@ func Routes(name string, g *topology.Graph) (*layered.Routing, error) {
 
 // tableRoutes are the tables of Algorithm 1 as long as nothing is dead: then packets stay in the layer that they enter in.
 func tableRoutes(g *topology.Graph) (*layered.Routing, error) {
-	tables, err := Algorithm1(g, nil)
+	lft, err := Algorithm1(g, nil)
 	if err != nil {
 		return nil, instead(named("deterministic-table", err), g)
 	}
@@ -43,6 +43,6 @@ func tableRoutes(g *topology.Graph) (*layered.Routing, error) {
 		return nil, err
 	}
 	return &layered.Routing{
-		Engine: "deterministic-table", Graph: g, Kind: layered.Deterministic, Layers: layers, Tables: tables, Assignment: assignment,
+		Engine: "deterministic-table", Graph: g, Kind: layered.Deterministic, Layers: layers, Tables: lft, Assignment: assignment,
 	}, nil
 }

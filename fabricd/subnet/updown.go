@@ -201,7 +201,7 @@ func (u *UpDownRoutes) tables(perLayer bool, by func(weft.SwitchID, weft.NICID, 
 	for i, s := range u.g.Switches {
 		ports[i] = s.Ports
 	}
-	tables, err := firmware.NewTablesOf(firmware.TablesShape{VCs: 1, NICs: len(u.g.NICs), PerLayer: perLayer, Ports: ports})
+	lft, err := firmware.NewTablesOf(firmware.TablesShape{VCs: 1, NICs: len(u.g.NICs), PerLayer: perLayer, Ports: ports})
 	if err != nil {
 		return nil, err
 	}
@@ -221,19 +221,19 @@ func (u *UpDownRoutes) tables(perLayer bool, by func(weft.SwitchID, weft.NICID, 
 			row, ok := rows[string(key)]
 			if !ok {
 				if len(hops) == 1 {
-					row, err = tables.AddRow(s, hops)
+					row, err = lft.AddRow(s, hops)
 				} else {
-					row, err = tables.AddChoices(s, [][]firmware.Hop{hops})
+					row, err = lft.AddChoices(s, [][]firmware.Hop{hops})
 				}
 				if err != nil {
 					return nil, err
 				}
 				rows[string(key)] = row
 			}
-			if err := tables.Set(s, d, row); err != nil {
+			if err := lft.Set(s, d, row); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return tables, nil
+	return lft, nil
 }

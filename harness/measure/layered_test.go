@@ -18,7 +18,7 @@ func layeredRing(t testing.TB, vcs int, of func(s, d int) []weft.Address) Config
 	for i := range ports {
 		ports[i] = c.Topology.Switches[i].Ports
 	}
-	tables, err := firmware.NewTables(vcs, n, ports)
+	lft, err := firmware.NewTables(vcs, n, ports)
 	require.NoError(t, err)
 	for s := range n {
 		for d := range n {
@@ -29,14 +29,14 @@ func layeredRing(t testing.TB, vcs int, of func(s, d int) []weft.Address) Config
 					p = 1
 				}
 			}
-			row, err := tables.AddRow(weft.SwitchID(s), []firmware.Hop{{Port: p, VC: firmware.SameVC}})
+			row, err := lft.AddRow(weft.SwitchID(s), []firmware.Hop{{Port: p, VC: firmware.SameVC}})
 			require.NoError(t, err)
-			require.NoError(t, tables.Set(weft.SwitchID(s), weft.NICID(d), row))
+			require.NoError(t, lft.Set(weft.SwitchID(s), weft.NICID(d), row))
 		}
 	}
 	a, err := firmware.NewAssignment(n, n, vcs, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address { return of(int(s), int(d)) })
 	require.NoError(t, err)
-	c.Firmware, c.VCs = firmware.Layered{Tables: tables, Assignment: a}, vcs
+	c.Firmware, c.VCs = firmware.Layered{Tables: lft, Assignment: a}, vcs
 	return c
 }
 

@@ -79,14 +79,14 @@ func TestHybridHasNoDeadlockWhileTablesAreReplaced(t *testing.T) {
 			}
 		}
 		u.Compute(&dead)
-		tables, err := u.Tables()
+		lft, err := u.Tables()
 		require.NoError(t, err)
 		var mixed each
 		for s := range g.Switches {
 			id := weft.SwitchID(s)
 			fw := switching.Firmware(firmware.Hybrid{Tables: first})
 			if (uint32(s)+seed*7)%3 > 0 {
-				fw, err = firmware.Apply(fw, 1, g.Place(id), 2, firmware.Diff(id, firmware.Program{Tables: first}, firmware.Program{Tables: tables}, 1, 2))
+				fw, err = firmware.Apply(fw, 1, g.Place(id), 2, firmware.Diff(id, firmware.Program{Tables: first}, firmware.Program{Tables: lft}, 1, 2))
 				require.NoError(t, err)
 			}
 			mixed = append(mixed, fw.(firmware.Hybrid))

@@ -33,7 +33,7 @@ func (f Escaping) Check(place *weft.Place, vcs int) error {
 	if err := checkLayered("escaping", f.Tables, f.Assignment, place, vcs); err != nil {
 		return err
 	}
-	if !f.Tables.perLayer || int(f.Escape) >= f.Tables.vcs {
+	if !f.Tables.PerLayer() || int(f.Escape) >= f.Tables.VCs() {
 		return fmt.Errorf("firmware escaping has tables without an escape layer %d: make them per layer, for more virtual channels than %d", f.Escape, f.Escape)
 	}
 	return nil
@@ -51,7 +51,7 @@ func (f Escaping) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []
 }
 
 // MostHops implements [Bounded]: three times the number of switches, the adaptive ways and then those of the escape layer, see [Layered].
-func (f Escaping) MostHops() int { return f.Tables.mostHops() * 3 / 2 }
+func (f Escaping) MostHops() int { return f.Tables.MostHops() * 3 / 2 }
 
 // Route implements [Firmware].
 func (f Escaping) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
@@ -67,18 +67,18 @@ func (f Escaping) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 	if at.VC != f.Escape {
 		in = weft.NoPort
 	}
-	list, entry := f.Tables.ways(sw.Scratch(), pkt, sw, in, f.Escape, class)
+	list, entry := waysBy(f.Tables, sw.Scratch(), pkt, sw, in, f.Escape, class)
 	switch {
 	case !entry:
 		return switching.Discard(ruleNoEntry)
 	case len(list) == 0:
 		return switching.Discard(ruleEscapeDead)
-	case at.From == weft.RoleNIC && f.Assignment.leaves(sw.Place(), at.Port, pkt.Dst, list[0].Port):
+	case at.From == weft.RoleNIC && leavesBy(f.Assignment, sw.Place(), at.Port, pkt.Dst, list[0].Port):
 		return switching.Discard(ruleUnassigned)
 	}
 	for w := adaptive; w != 0; w &= w - 1 {
 		layer := weft.VC(bits.TrailingZeros16(w))
-		list, _ = f.Tables.ways(list, pkt, sw, f.Tables.enters(at, layer), layer, 0)
+		list, _ = waysBy(f.Tables, list, pkt, sw, enteringBy(f.Tables, at, layer), layer, 0)
 	}
 	d.Candidates = list
 	return d

@@ -27,7 +27,7 @@ func (f Hybrid) Check(place *weft.Place, vcs int) error {
 	if err := checkTree("hybrid", place, vcs, 2); err != nil {
 		return err
 	}
-	return f.Tables.check("hybrid", place, vcs)
+	return f.Tables.Check("hybrid", place, vcs)
 }
 
 // CheckRequeue implements [Requeuer], for the reasons of [DeterministicLink].

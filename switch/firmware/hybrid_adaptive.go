@@ -24,7 +24,7 @@ func (f HybridAdaptive) Check(place *weft.Place, vcs int) error {
 	if err := f.Local.Check(place, vcs); err != nil {
 		return err
 	}
-	return f.Tables.check("hybrid-adaptive", place, vcs)
+	return f.Tables.Check("hybrid-adaptive", place, vcs)
 }
 
 // CheckRequeue implements [Requeuer], as for [AdaptiveLink].

@@ -16,7 +16,7 @@ func treeTables(t testing.TB, net *tree, ways func(s weft.SwitchID, d weft.NICID
 	for _, v := range net.views {
 		ports = append(ports, v.At.Ports())
 	}
-	tables, err := NewTables(1, net.nics(), ports)
+	lft, err := NewTables(1, net.nics(), ports)
 	require.NoError(t, err)
 	for s := range weft.SwitchID(len(ports)) {
 		for d := range weft.NICID(net.nics()) {
@@ -27,12 +27,12 @@ func treeTables(t testing.TB, net *tree, ways func(s weft.SwitchID, d weft.NICID
 			if hops == nil {
 				continue
 			}
-			row, err := tables.AddChoices(s, [][]Hop{hops})
+			row, err := lft.AddChoices(s, [][]Hop{hops})
 			require.NoError(t, err)
-			require.NoError(t, tables.Set(s, d, row))
+			require.NoError(t, lft.Set(s, d, row))
 		}
 	}
-	return tables
+	return lft
 }
 
 // Every arrival at every switch, with up to two dead ports: hybrid decides as its local firmware, but for where packets go up first.
@@ -138,9 +138,9 @@ func portsOf(d Decision, class uint8) (list []weft.PortID) {
 
 func TestHybridsNeedTreesAndTheirTables(t *testing.T) {
 	net := newTree("kary-ntree:2,3")
-	tables := treeTables(t, net, func(weft.SwitchID, weft.NICID) []weft.PortID { return nil })
+	lft := treeTables(t, net, func(weft.SwitchID, weft.NICID) []weft.PortID { return nil })
 	at := net.views[0].At
-	for _, fw := range []Programmed{Hybrid{Tables: tables}, HybridAdaptive{Tables: tables}} {
+	for _, fw := range []Programmed{Hybrid{Tables: lft}, HybridAdaptive{Tables: lft}} {
 		check := fw.(Checker).Check
 		require.NoError(t, check(at, 2))
 		require.ErrorContains(t, check(middle().At, 2), "routes k-ary n-trees")
@@ -156,8 +156,8 @@ func TestHybridsNeedTreesAndTheirTables(t *testing.T) {
 		_, ok = fw.Program().Tables.Lookup(0, 3, 0, 0)
 		require.False(t, ok, "the one before is as it was")
 	}
-	require.ErrorContains(t, Hybrid{Tables: tables}.Check(at, 1), "needs 2 virtual channels")
-	require.NoError(t, HybridAdaptive{Tables: tables}.Check(at, 1))
+	require.ErrorContains(t, Hybrid{Tables: lft}.Check(at, 1), "needs 2 virtual channels")
+	require.NoError(t, HybridAdaptive{Tables: lft}.Check(at, 1))
 	require.ErrorContains(t, Hybrid{}.Check(at, 2), "has no forwarding tables")
 	require.ErrorContains(t, HybridAdaptive{}.Check(at, 2), "has no forwarding tables")
 	require.Equal(t, Hybrid{Notify: true}, Hybrid{}.Notifying())

@@ -26,7 +26,7 @@ func (f Layered) Check(place *weft.Place, vcs int) error {
 }
 
 func checkLayered(name string, t *Tables, a *Assignment, place *weft.Place, vcs int) error {
-	if err := t.check(name, place, vcs); err != nil {
+	if err := t.Check(name, place, vcs); err != nil {
 		return err
 	}
 	if a == nil {
@@ -48,7 +48,7 @@ func (f Layered) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NICID) []w
 
 // MostHops implements [Bounded]: twice the number of switches. A way that goes up and then down, each along an order of the switches,
 // crosses fewer, and so does one that comes to no switch twice.
-func (f Layered) MostHops() int { return f.Tables.mostHops() }
+func (f Layered) MostHops() int { return f.Tables.MostHops() }
 
 // Route implements [Firmware].
 func (f Layered) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
@@ -61,29 +61,22 @@ func (f Layered) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 	switch {
 	case !sw.PortUp(hop.Port):
 		return switching.Discard(ruleTableDead)
-	case at.From == weft.RoleNIC && f.Assignment.leaves(place, at.Port, pkt.Dst, hop.Port):
+	case at.From == weft.RoleNIC && leavesBy(f.Assignment, place, at.Port, pkt.Dst, hop.Port):
 		return switching.Discard(ruleUnassigned)
 	}
 	d.Candidates, d.Rule = only(sw, hop.Port, hop.In(at.VC), &pkt.Fields), ruleTable
 	return d
 }
 
-// leaves reports whether a packet from the NIC at port in is to go to another switch by port p though no layer is assigned to it: T is
+// leavesBy reports whether a packet from the NIC at port in is to go to another switch by port p though no layer is assigned to it: T is
 // undefined for it, and the dependencies that it would add have not been looked at.
-func (a *Assignment) leaves(place *weft.Place, in weft.PortID, d weft.NICID, p weft.PortID) bool {
+func leavesBy(a *Assignment, place *weft.Place, in weft.PortID, d weft.NICID, p weft.PortID) bool {
 	return len(a.From(place.Switch, in, d)) == 0 && place.Roles[p] != weft.RoleNIC
 }
 
-func (t *Tables) mostHops() int {
-	if t == nil {
-		return weft.MaxHops
-	}
-	return 2 * t.count
-}
-
-// ways appends to list the hops for a packet that came in by a port in a layer, those of live links only, as candidates of a class. It
+// waysBy appends to list the hops of tables t for a packet that came in by a port in a layer, those of live links only, as candidates of a class. It
 // reports false when there is no hop at all, dead or alive.
-func (t *Tables) ways(list []Candidate, pkt *weft.Header, sw View, in weft.PortID, layer weft.VC, class uint8) (_ []Candidate, entry bool) {
+func waysBy(t *Tables, list []Candidate, pkt *weft.Header, sw View, in weft.PortID, layer weft.VC, class uint8) (_ []Candidate, entry bool) {
 	for _, h := range t.Choices(sw.Place().Switch, pkt.Dst, pkt.Path, in, layer) {
 		if h.Port == weft.NoPort {
 			continue
@@ -96,10 +89,10 @@ func (t *Tables) ways(list []Candidate, pkt *weft.Header, sw View, in weft.PortI
 	return list, entry
 }
 
-// enters is the in port by which tables are asked for a packet that goes on in a layer: its own, unless it comes there from another
+// enteringBy is the in port by which tables t are asked for a packet that goes on in a layer: its own, unless it comes there from another
 // layer and the tables tell layers apart.
-func (t *Tables) enters(at Arrival, layer weft.VC) weft.PortID {
-	if t.perLayer && layer != at.VC && at.From != weft.RoleNIC {
+func enteringBy(t *Tables, at Arrival, layer weft.VC) weft.PortID {
+	if t.PerLayer() && layer != at.VC && at.From != weft.RoleNIC {
 		return weft.NoPort
 	}
 	return at.Port

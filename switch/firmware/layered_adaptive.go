@@ -43,17 +43,17 @@ func (f LayeredAdaptive) Addresses(leaf *weft.Place, at weft.PortID, dst weft.NI
 }
 
 // MostHops implements [Bounded], as for [Layered].
-func (f LayeredAdaptive) MostHops() int { return f.Tables.mostHops() }
+func (f LayeredAdaptive) MostHops() int { return f.Tables.MostHops() }
 
 // Route implements [Firmware].
 func (f LayeredAdaptive) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
-	list, entry := f.Tables.ways(sw.Scratch(), pkt, sw, at.Port, at.VC, 0)
+	list, entry := waysBy(f.Tables, sw.Scratch(), pkt, sw, at.Port, at.VC, 0)
 	others := pkt.Layers &^ (1 << at.VC)
 	if len(list) > 0 || at.From == weft.RoleNIC { // nobody waits for a packet that comes from its NIC, so any layer will do
 		for w := others; w != 0; w &= w - 1 {
 			layer := weft.VC(bits.TrailingZeros16(w))
 			var more bool
-			list, more = f.Tables.ways(list, pkt, sw, f.Tables.enters(at, layer), layer, 0)
+			list, more = waysBy(f.Tables, list, pkt, sw, enteringBy(f.Tables, at, layer), layer, 0)
 			entry = entry || more
 		}
 	}
@@ -62,7 +62,7 @@ func (f LayeredAdaptive) Route(pkt *weft.Header, at Arrival, sw View) (d Decisio
 		return switching.Discard(ruleNoEntry)
 	case len(list) == 0:
 		return switching.Discard(ruleTablesDead)
-	case at.From == weft.RoleNIC && f.Assignment.leaves(sw.Place(), at.Port, pkt.Dst, list[0].Port):
+	case at.From == weft.RoleNIC && leavesBy(f.Assignment, sw.Place(), at.Port, pkt.Dst, list[0].Port):
 		return switching.Discard(ruleUnassigned)
 	}
 	d.Candidates, d.Rule = list, ruleTableAny

@@ -22,7 +22,7 @@ func layeredTables(t testing.TB, perLayer bool, vcs int) *Tables {
 }
 
 // set fills the entries for an address in a layer, all alike or one per in port and a last one for packets that enter the layer.
-func (t *Tables) fill(tb testing.TB, layer weft.VC, d weft.NICID, path int, entries ...[]Hop) {
+func fill(tb testing.TB, t *Tables, layer weft.VC, d weft.NICID, path int, entries ...[]Hop) {
 	row, err := t.AddChoices(0, entries)
 	require.NoError(tb, err)
 	require.NoError(tb, t.SetAddress(0, layer, d, path, row))
@@ -82,13 +82,13 @@ func packetFor(d weft.NICID, path, layers uint16) weft.Header {
 }
 
 func TestLayeredForwardsByInPortLayerAndAddress(t *testing.T) {
-	tables := layeredTables(t, true, 2)
-	tables.fill(t, 0, 1, 0, stay(1), stay(2), nil, stay(0), stay(0))
-	tables.fill(t, 1, 1, 0, stay(2))
-	tables.fill(t, 0, 1, 1, []Hop{{0, 1}})
-	tables.fill(t, 0, 2, 0, []Hop{{weft.NoPort, 0}})
-	tables.fill(t, 1, 0, 0, stay(3))
-	fw := Layered{Tables: tables, Assignment: assigned(t, 2, weft.Address{Path: 1}, weft.Address{VC: 1})}
+	lft := layeredTables(t, true, 2)
+	fill(t, lft, 0, 1, 0, stay(1), stay(2), nil, stay(0), stay(0))
+	fill(t, lft, 1, 1, 0, stay(2))
+	fill(t, lft, 0, 1, 1, []Hop{{0, 1}})
+	fill(t, lft, 0, 2, 0, []Hop{{weft.NoPort, 0}})
+	fill(t, lft, 1, 0, 0, stay(3))
+	fw := Layered{Tables: lft, Assignment: assigned(t, 2, weft.Address{Path: 1}, weft.Address{VC: 1})}
 	require.NoError(t, fw.Check(middle().At, 2))
 	for _, c := range []decided{
 		{"in port", packetFor(1, 0, 0), Arrival{Port: 0}, nil, "table", [][3]int{{1, 0, 0}}},
@@ -121,10 +121,10 @@ func TestLayeredForwardsByInPortLayerAndAddress(t *testing.T) {
 
 func TestLayeredAdaptiveOffersAllLiveWaysInTheLayersOfThePacket(t *testing.T) {
 	tables := layeredTables(t, true, 3)
-	tables.fill(t, 0, 1, 0, stay(0, 1))
-	tables.fill(t, 1, 1, 0, stay(0), stay(0), stay(0), stay(2, 0), stay(2, weft.NoPort))
-	tables.fill(t, 2, 1, 0, stay(1))
-	tables.fill(t, 0, 0, 0, stay(3))
+	fill(t, tables, 0, 1, 0, stay(0, 1))
+	fill(t, tables, 1, 1, 0, stay(0), stay(0), stay(0), stay(2, 0), stay(2, weft.NoPort))
+	fill(t, tables, 2, 1, 0, stay(1))
+	fill(t, tables, 0, 0, 0, stay(3))
 	fw := LayeredAdaptive{Tables: tables, Assignment: assigned(t, 3, weft.Address{Layers: 3})}
 	require.NoError(t, fw.Check(middle().At, 3))
 	const all, one = "table: any way in its layers", "table: any way in its layer"
@@ -150,7 +150,7 @@ func TestLayeredAdaptiveOffersAllLiveWaysInTheLayersOfThePacket(t *testing.T) {
 
 	// Tables that do not tell layers apart are asked with the in port in every layer.
 	alike := layeredTables(t, false, 2)
-	alike.fill(t, 0, 1, 0, stay(0), stay(0), stay(1), stay(1), stay(2), stay(2), nil, nil)
+	fill(t, alike, 0, 1, 0, stay(0), stay(0), stay(1), stay(1), stay(2), stay(2), nil, nil)
 	decided{
 		"layers alike", packetFor(1, 0, 3), Arrival{Port: 1, VC: 1}, nil, all, [][3]int{{1, 1, 0}, {1, 0, 0}},
 	}.check(t, LayeredAdaptive{Tables: alike, Assignment: fw.Assignment})
@@ -158,11 +158,11 @@ func TestLayeredAdaptiveOffersAllLiveWaysInTheLayersOfThePacket(t *testing.T) {
 
 func TestEscapingNeverLeavesTheEscapeLayer(t *testing.T) {
 	tables := layeredTables(t, true, 3)
-	tables.fill(t, 0, 1, 0, stay(0), stay(0), nil, stay(1), stay(2)) // up/down: one that came by p2 has no way
-	tables.fill(t, 1, 1, 0, stay(0, 1))
-	tables.fill(t, 2, 1, 0, stay(0, 1))
-	tables.fill(t, 0, 0, 0, stay(3))
-	tables.fill(t, 1, 0, 0, stay(3))
+	fill(t, tables, 0, 1, 0, stay(0), stay(0), nil, stay(1), stay(2)) // up/down: one that came by p2 has no way
+	fill(t, tables, 1, 1, 0, stay(0, 1))
+	fill(t, tables, 2, 1, 0, stay(0, 1))
+	fill(t, tables, 0, 0, 0, stay(3))
+	fill(t, tables, 1, 0, 0, stay(3))
 	fw := Escaping{Tables: tables, Assignment: assigned(t, 3, weft.Address{Layers: 6, VC: 1})}
 	require.NoError(t, fw.Check(middle().At, 3))
 	const adaptive, escaped = "escape: any way in the adaptive layers, or the escape layer", "escape: in the escape layer"
@@ -192,19 +192,19 @@ func TestEscapingNeverLeavesTheEscapeLayer(t *testing.T) {
 }
 
 func TestLayeredFirmwaresNeedTheirTablesAndTheAssignment(t *testing.T) {
-	tables, a := layeredTables(t, true, 2), assigned(t, 2, weft.Address{Path: 1, VC: 1})
+	lft, a := layeredTables(t, true, 2), assigned(t, 2, weft.Address{Path: 1, VC: 1})
 	for _, with := range []func(*Tables, *Assignment) Firmware{
 		func(t *Tables, a *Assignment) Firmware { return Layered{t, a} },
 		func(t *Tables, a *Assignment) Firmware { return LayeredAdaptive{t, a} },
 		func(t *Tables, a *Assignment) Firmware { return Escaping{t, a, 0} },
 	} {
 		check := func(t *Tables, a *Assignment, vcs int) error { return with(t, a).(Checker).Check(middle().At, vcs) }
-		require.NoError(t, check(tables, a, 2))
+		require.NoError(t, check(lft, a, 2))
 		require.ErrorContains(t, check(nil, a, 2), "has no forwarding tables")
-		require.ErrorContains(t, check(tables, nil, 2), "has no traffic assignment")
-		require.ErrorContains(t, check(tables, a, 1), "needs 2 virtual channels")
+		require.ErrorContains(t, check(lft, nil, 2), "has no traffic assignment")
+		require.ErrorContains(t, check(lft, a, 1), "needs 2 virtual channels")
 
-		fw := with(tables, a)
+		fw := with(lft, a)
 		require.Implements(t, (*DestinationBased)(nil), fw)
 		require.NoError(t, fw.(Requeuer).CheckRequeue(middle().At))
 		require.Equal(t, []weft.Address{{Path: 1, VC: 1}}, fw.(Assigner).Addresses(middle().At, 3, 2))
@@ -239,7 +239,7 @@ func BenchmarkLayeredRoute(b *testing.B) {
 func layeredBench(t testing.TB) (*switching.Still, map[string]Firmware) {
 	tables, a := layeredTables(t, true, 3), assigned(t, 3, weft.Address{Layers: 6, VC: 1})
 	for vc := range weft.VC(3) {
-		tables.fill(t, vc, 1, 0, stay(0, 1))
+		fill(t, tables, vc, 1, 0, stay(0, 1))
 	}
 	return middle(), map[string]Firmware{
 		"layered": Layered{tables, a}, "layered-adaptive": LayeredAdaptive{tables, a}, "escaping": Escaping{tables, a, 0}, "static": Static{tables},

@@ -94,8 +94,8 @@ func alike(t require.TestingT, s weft.SwitchID, ports int, a, b Program) {
 		require.Equal(t, a.Routes.Route(s, d), b.Routes.Route(s, d))
 	}
 	require.Equal(t, a.Tables.Sequence(s), b.Tables.Sequence(s))
-	require.Equal(t, a.Tables.rank(s), b.Tables.rank(s))
-	require.Equal(t, a.Tables.mostHops(), b.Tables.mostHops())
+	require.Equal(t, a.Tables.Rank(s), b.Tables.Rank(s))
+	require.Equal(t, a.Tables.MostHops(), b.Tables.MostHops())
 }
 
 func shapeFrom(r *rand.Rand) TablesShape {
@@ -204,8 +204,10 @@ func TestRowsThatNobodyUsesGoAndEqualOnesAreShared(t *testing.T) {
 }
 
 func TestPatchesOutOfOrderAreRefused(t *testing.T) {
-	tables := layeredTables(t, true, 2) // 4 ports, 3 NICs of 2 paths: 12 entries
-	a := assigned(t, 2, weft.Address{Path: 1, VC: 1})
+	tables, err := NewTablesOf(TablesShape{VCs: 2, NICs: 3, Paths: 2, PerLayer: true, Ports: []int{4, 1, 1}}) // 12 entries of switch 0
+	require.NoError(t, err)
+	a, err := NewAssignment(3, 3, 2, 2, func(weft.SwitchID, weft.NICID) []weft.Address { return []weft.Address{{Path: 1, VC: 1}} })
+	require.NoError(t, err)
 	routes, err := NewSourceRoutes(3, 3, func(weft.SwitchID, weft.NICID) weft.SourceRoute { return weft.SourceRoute{} })
 	require.NoError(t, err)
 	all := Program{Tables: tables, Assignment: a, Routes: routes}
@@ -246,46 +248,14 @@ func TestPatchesOutOfOrderAreRefused(t *testing.T) {
 		{Patch{From: 1, To: 2, Routes: []PatchRoute{{Dst: 3}}}, "there are 3"},
 		{Patch{From: 1, To: 2, Routes: []PatchRoute{{Dst: 1}, {Dst: 1}}}, "once and in their order"},
 	} {
-		_, err := all.Patched(middle().At, &c.p)
+		_, err := all.Patched(placeAt(0, 4), &c.p)
 		require.ErrorIs(t, err, ErrPatch)
 		require.ErrorContains(t, err, c.want)
 	}
 	for _, p := range []Patch{{From: 1, To: 2, Set: []PatchSet{{N: 1, Row: -1}}}, {From: 1, To: 2, Addresses: []PatchAddresses{{N: 1}}}, {From: 1, To: 2, Routes: []PatchRoute{{}}}} {
-		_, err := Program{}.Patched(middle().At, &p)
+		_, err := Program{}.Patched(placeAt(0, 4), &p)
 		require.ErrorContains(t, err, "the firmware")
 	}
-}
-
-func TestApplyLooksAtVersionsFirst(t *testing.T) {
-	tables, a := layeredTables(t, true, 2), assigned(t, 2, weft.Address{})
-	fw := Layered{Tables: tables, Assignment: a}
-	require.EqualValues(t, FirstVersion, VersionOf(fw))
-	require.Zero(t, VersionOf(None{}))
-	place := middle().At
-
-	next, err := Apply(fw, 4, place, 2, &Patch{From: 4, To: 7})
-	require.NoError(t, err)
-	require.IsType(t, fw, next)
-
-	same, err := Apply(fw, 7, place, 2, &Patch{From: 4, To: 7, Set: []PatchSet{{At: 99}}})
-	require.NoError(t, err, "it has that version already")
-	require.Equal(t, fw, same)
-
-	_, err = Apply(fw, 5, place, 2, &Patch{From: 4, To: 7})
-	var wrong *VersionError
-	require.ErrorAs(t, err, &wrong)
-	require.ErrorIs(t, err, ErrVersion)
-	require.EqualValues(t, 5, wrong.Has)
-
-	_, err = Apply(fw, 5, place, 2, &Patch{To: 7, Shape: &PatchShape{VCs: 3, Paths: 1, PerLayer: true}})
-	require.ErrorIs(t, err, ErrPatch)
-	require.ErrorContains(t, err, "needs 3 virtual channels")
-
-	_, err = Apply(fw, 5, place, 2, &Patch{Switch: 1, To: 5})
-	require.ErrorContains(t, err, "another switch")
-
-	_, err = Apply(None{}, 0, place, 2, &Patch{To: 7})
-	require.ErrorIs(t, err, ErrNotProgrammed)
 }
 
 // Whatever comes from outside, what is made of it can be looked up everywhere.

@@ -16,7 +16,7 @@ const (
 )
 
 // Check implements [Checker].
-func (f Static) Check(place *weft.Place, vcs int) error { return f.Tables.check("static", place, vcs) }
+func (f Static) Check(place *weft.Place, vcs int) error { return f.Tables.Check("static", place, vcs) }
 
 // DestinationBased implements [switching.DestinationBased].
 func (Static) DestinationBased() {}

@@ -27,7 +27,7 @@ func (f DeterministicTable) Check(place *weft.Place, vcs int) error {
 	if err := checkTree("deterministic-table", place, vcs, 2); err != nil {
 		return err
 	}
-	return f.Tables.check("deterministic-table", place, vcs)
+	return f.Tables.Check("deterministic-table", place, vcs)
 }
 
 // CheckRequeue implements [Requeuer]: packets may be routed a second time, for the reasons of [DeterministicLink].
@@ -39,7 +39,7 @@ func (DeterministicTable) DestinationBased() {}
 // ChannelNumber implements [Numbered]: the numbering of Theorem 1 of the paper, as for [DeterministicLink], with the testing sequences
 // of the tables for D.
 func (f DeterministicTable) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
-	i := f.Tables.rank(place.Switch)
+	i := f.Tables.Rank(place.Switch)
 	if place.Tree.UpIndex(p) >= 0 {
 		i = slices.Index(f.Tables.Sequence(place.Switch), p)
 	}

@@ -232,7 +232,8 @@ func (t *Tables) SetRank(s weft.SwitchID, i int) error {
 	return err
 }
 
-func (t *Tables) rank(s weft.SwitchID) int {
+// Rank is what SetRank said of switch s, 0 if it did not.
+func (t *Tables) Rank(s weft.SwitchID) int {
 	if sw := t.of(s); sw != nil {
 		return sw.rank
 	}
@@ -318,8 +319,16 @@ func (t *Tables) Sequence(s weft.SwitchID) []weft.PortID {
 	return nil
 }
 
-// check says whether the tables are those of a switch at this place.
-func (t *Tables) check(name string, place *weft.Place, vcs int) error {
+// MostHops is twice the number of switches that the tables are for. Tables that are nil bound nothing.
+func (t *Tables) MostHops() int {
+	if t == nil {
+		return weft.MaxHops
+	}
+	return 2 * t.count
+}
+
+// Check reports why the switch at a place cannot forward by the tables; name is that of the firmware that is to.
+func (t *Tables) Check(name string, place *weft.Place, vcs int) error {
 	switch {
 	case t == nil:
 		return fmt.Errorf("firmware %s has no forwarding tables: give it those of this topology, as fabricd/subnet makes them", name)

@@ -63,7 +63,7 @@ func (w Way) Check() error {
 	for _, h := range w.Sub[:w.Sub.Len()] {
 		for i := 1; i < weft.MaxMisroutes; i++ {
 			before, _ := h.Misroute(i - 1)
-			if d, hops := h.Misroute(i); hops > 0 && !directionBefore(before, d) {
+			if d, hops := h.Misroute(i); hops > 0 && !DirectionBefore(before, d) {
 				return fmt.Errorf("sub-headers %q: misroute by each direction once, all ups before all downs, and x before y before z", w.Sub)
 			}
 		}
@@ -71,8 +71,8 @@ func (w Way) Check() error {
 	return nil
 }
 
-// directionBefore reports whether direction a comes before direction b in direction order. Both are ports of a [weft.Grid].
-func directionBefore(a, b weft.PortID) bool {
+// DirectionBefore reports whether direction a comes before direction b in direction order. Both are ports of a [weft.Grid].
+func DirectionBefore(a, b weft.PortID) bool {
 	if up, other := a%2, b%2; up != other {
 		return up == 1
 	}

@@ -66,7 +66,7 @@ func hop(t testing.TB, g *topology.Graph, from, to string) layered.Channel {
 // number, so that no turns are taken at switches 2 and 3 but from one neighbour of 2 to the other.
 func ringOf4(t testing.TB) *layered.Routing {
 	g := parse(t, "ring:4")
-	return tables(t, g, 1, func(s weft.SwitchID, d weft.NICID, _ weft.VC) weft.PortID {
+	return routed(t, g, 1, func(s weft.SwitchID, d weft.NICID, _ weft.VC) weft.PortID {
 		home, _ := g.SwitchOf(d)
 		switch (home + 4 - s) % 4 {
 		case 1:
@@ -245,7 +245,7 @@ func TestWhatHasNoChannelListIsRefused(t *testing.T) {
 	_, err = dqr.New(adaptive, dqr.Options{})
 	require.ErrorContains(t, err, "take a deterministic routing")
 
-	round := tables(t, g, 1, func(s weft.SwitchID, _ weft.NICID, _ weft.VC) weft.PortID { return g.Place(s).Grid.Up(0) }, layer0)
+	round := routed(t, g, 1, func(s weft.SwitchID, _ weft.NICID, _ weft.VC) weft.PortID { return g.Place(s).Grid.Up(0) }, layer0)
 	_, err = dqr.New(round, dqr.Options{})
 	require.ErrorContains(t, err, "a cycle in layer 0")
 

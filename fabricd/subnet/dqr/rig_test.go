@@ -20,8 +20,8 @@ func parse(t testing.TB, spec string) *topology.Graph {
 	return g
 }
 
-// tables makes a routing of one way per switch, destination and layer; a NIC is sent to in the layer that of says.
-func tables(t testing.TB, g *topology.Graph, layers int, port func(s weft.SwitchID, d weft.NICID, layer weft.VC) weft.PortID,
+// routed makes a routing of one way per switch, destination and layer; a NIC is sent to in the layer that of says.
+func routed(t testing.TB, g *topology.Graph, layers int, port func(s weft.SwitchID, d weft.NICID, layer weft.VC) weft.PortID,
 	of func(s weft.SwitchID, d weft.NICID) weft.VC,
 ) *layered.Routing {
 	t.Helper()
@@ -29,11 +29,11 @@ func tables(t testing.TB, g *topology.Graph, layers int, port func(s weft.Switch
 	for i, s := range g.Switches {
 		ports[i] = s.Ports
 	}
-	tables, err := firmware.NewTablesOf(firmware.TablesShape{VCs: layers, NICs: len(g.NICs), PerLayer: true, Ports: ports})
+	lft, err := firmware.NewTablesOf(firmware.TablesShape{VCs: layers, NICs: len(g.NICs), PerLayer: true, Ports: ports})
 	require.NoError(t, err)
 	for s := range weft.SwitchID(len(g.Switches)) {
 		for p := range weft.PortID(ports[s]) {
-			_, err := tables.AddRow(s, []firmware.Hop{{Port: p, VC: firmware.SameVC}})
+			_, err := lft.AddRow(s, []firmware.Hop{{Port: p, VC: firmware.SameVC}})
 			require.NoError(t, err)
 		}
 		for d := range weft.NICID(len(g.NICs)) {
@@ -43,7 +43,7 @@ func tables(t testing.TB, g *topology.Graph, layers int, port func(s weft.Switch
 					p = own
 				}
 				if p != weft.NoPort {
-					require.NoError(t, tables.SetAddress(s, layer, d, 0, int(p)))
+					require.NoError(t, lft.SetAddress(s, layer, d, 0, int(p)))
 				}
 			}
 		}
@@ -55,7 +55,7 @@ func tables(t testing.TB, g *topology.Graph, layers int, port func(s weft.Switch
 		return []weft.Address{{VC: of(s, d)}}
 	})
 	require.NoError(t, err)
-	return &layered.Routing{Engine: "by hand", Graph: g, Kind: layered.Deterministic, Layers: layers, Tables: tables, Assignment: assignment}
+	return &layered.Routing{Engine: "by hand", Graph: g, Kind: layered.Deterministic, Layers: layers, Tables: lft, Assignment: assignment}
 }
 
 func layer0(weft.SwitchID, weft.NICID) weft.VC { return 0 }
@@ -63,7 +63,7 @@ func layer0(weft.SwitchID, weft.NICID) weft.VC { return 0 }
 // xy is dimension-order routing in a mesh: X, then Y, then Z.
 func xy(t testing.TB, g *topology.Graph) *layered.Routing {
 	t.Helper()
-	return tables(t, g, 1, func(s weft.SwitchID, d weft.NICID, _ weft.VC) weft.PortID {
+	return routed(t, g, 1, func(s weft.SwitchID, d weft.NICID, _ weft.VC) weft.PortID {
 		home, _ := g.SwitchOf(d)
 		here, there := g.Place(s).Grid, g.Place(home).Grid
 		for i := range here.Dims {
@@ -92,7 +92,7 @@ func eCube(t testing.TB, g *topology.Graph) *layered.Routing {
 		return true, links
 	}
 	dims := len(g.Place(0).Grid.Dims)
-	return tables(t, g, 1<<dims, func(s weft.SwitchID, d weft.NICID, layer weft.VC) weft.PortID {
+	return routed(t, g, 1<<dims, func(s weft.SwitchID, d weft.NICID, layer weft.VC) weft.PortID {
 		home, _ := g.SwitchOf(d)
 		for i := range dims {
 			dim, to := g.Place(s).Grid.Dims[i], g.Place(home).Grid.Dims[i].At
@@ -157,7 +157,7 @@ func fail(t testing.TB, r *dqr.Reconfiguration, dead ...weft.LinkID) *dqr.Result
 // tree is up/down routing in a tree by the destination's digits.
 func tree(t testing.TB, g *topology.Graph) *layered.Routing {
 	t.Helper()
-	return tables(t, g, 1, func(s weft.SwitchID, d weft.NICID, _ weft.VC) weft.PortID {
+	return routed(t, g, 1, func(s weft.SwitchID, d weft.NICID, _ weft.VC) weft.PortID {
 		place := g.Place(s).Tree
 		if place.HasDown(d) {
 			return place.DownPort(d)

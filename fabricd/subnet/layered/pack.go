@@ -157,18 +157,18 @@ func portTables(g *topology.Graph, layers, paths int) (*firmware.Tables, error) 
 	for s := range ports {
 		ports[s] = g.Switches[s].Ports
 	}
-	tables, err := firmware.NewTablesOf(firmware.TablesShape{VCs: layers, NICs: len(g.NICs), Paths: paths, Ports: ports})
+	lft, err := firmware.NewTablesOf(firmware.TablesShape{VCs: layers, NICs: len(g.NICs), Paths: paths, Ports: ports})
 	if err != nil {
 		return nil, err
 	}
 	for s, n := range ports {
 		for p := range n {
-			if _, err := tables.AddRow(weft.SwitchID(s), []firmware.Hop{{Port: weft.PortID(p), VC: firmware.SameVC}}); err != nil {
+			if _, err := lft.AddRow(weft.SwitchID(s), []firmware.Hop{{Port: weft.PortID(p), VC: firmware.SameVC}}); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return tables, nil
+	return lft, nil
 }
 
 // assignPaths makes T: the addresses of of for each pair of different switches with NICs. NICs of one switch reach each other by address 0 in

@@ -35,14 +35,14 @@ func (h byHand) make(t testing.TB) *layered.Routing {
 	for i, s := range g.Switches {
 		ports[i] = s.Ports
 	}
-	tables, err := firmware.NewTablesOf(firmware.TablesShape{VCs: h.layers, NICs: len(g.NICs), PerLayer: true, Ports: ports})
+	lft, err := firmware.NewTablesOf(firmware.TablesShape{VCs: h.layers, NICs: len(g.NICs), PerLayer: true, Ports: ports})
 	require.NoError(t, err)
 	for at := range g.Switches {
 		for dst := range g.NICs {
 			for layer := range weft.VC(h.layers) {
-				row, err := tables.AddChoices(weft.SwitchID(at), [][]firmware.Hop{h.hops(g, at, dst, layer)})
+				row, err := lft.AddChoices(weft.SwitchID(at), [][]firmware.Hop{h.hops(g, at, dst, layer)})
 				require.NoError(t, err)
-				require.NoError(t, tables.SetAddress(weft.SwitchID(at), layer, weft.NICID(dst), 0, row))
+				require.NoError(t, lft.SetAddress(weft.SwitchID(at), layer, weft.NICID(dst), 0, row))
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func (h byHand) make(t testing.TB) *layered.Routing {
 		return h.addresses(int(s), int(d))
 	})
 	require.NoError(t, err)
-	return &layered.Routing{Engine: "by hand", Graph: g, Kind: h.kind, Layers: h.layers, Tables: tables, Assignment: assignment}
+	return &layered.Routing{Engine: "by hand", Graph: g, Kind: h.kind, Layers: h.layers, Tables: lft, Assignment: assignment}
 }
 
 func (h byHand) hops(g *topology.Graph, at, dst int, layer weft.VC) (hops []firmware.Hop) {

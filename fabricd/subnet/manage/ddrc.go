@@ -48,11 +48,11 @@ func (c *ddrc) compute(dead *subnet.Dead) (*result, error) {
 		}
 		out.program = &p
 	case firmware.HybridAdaptive:
-		tables, err := c.routes.AdaptiveTables()
+		lft, err := c.routes.AdaptiveTables()
 		if err != nil {
 			return nil, err
 		}
-		out.program = &firmware.Program{Tables: tables}
+		out.program = &firmware.Program{Tables: lft}
 	}
 	return out, nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // rerouted counts the ordered pairs of different NICs whose path differs, to destinations of which something has changed.
-func (p *tables) rerouted(old, new *layered.Routing, changed func(weft.NICID) bool) (flows int) {
+func (p *planner) rerouted(old, new *layered.Routing, changed func(weft.NICID) bool) (flows int) {
 	if old.Kind != layered.Deterministic {
 		return 0 // a pair has many paths there
 	}
@@ -26,7 +26,7 @@ func (p *tables) rerouted(old, new *layered.Routing, changed func(weft.NICID) bo
 }
 
 // differ reports whether the paths of two routings from a switch to a NIC are different, of the first address that each has.
-func (p *tables) differ(a, b *layered.Routing, s weft.SwitchID, d weft.NICID) bool {
+func (p *planner) differ(a, b *layered.Routing, s weft.SwitchID, d weft.NICID) bool {
 	wa, oka := begin(a, s, d)
 	wb, okb := begin(b, s, d)
 	for range 2 * len(p.g.Switches) {

@@ -11,7 +11,7 @@ import (
 
 // keeps refuses a plan by whose tables some pair has no path that the tables in force carry without what is dead. Destinations for which
 // nothing has changed are not looked at.
-func (p *tables) keeps(now, plan *Plan, changed []bool) error {
+func (p *planner) keeps(now, plan *Plan, changed []bool) error {
 	old, next := newCarrier(now.Routing, &plan.Dead), newCarrier(plan.Routing, &plan.Dead)
 	lost, names := 0, []string(nil)
 	for d := range weft.NICID(len(p.g.NICs)) {

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// tables plans the tables of switches: those that a method computes, as long as no mixture of them with the tables before can deadlock.
-type tables struct {
+// planner plans the tables of switches: those that a method computes, as long as no mixture of them with the tables before can deadlock.
+type planner struct {
 	g       *topology.Graph
 	compute computer
 	home    *result // what the switches begin with, and have again when nothing is dead
@@ -43,7 +43,7 @@ type result struct {
 
 // newTables begins with what the switches have, the tables of the routing: nothing is told to them while nothing is dead. A method that cannot keep them
 // is refused.
-func newTables(g *topology.Graph, e subnet.Entry, m Method, vcs int) (*tables, *Plan, error) {
+func newTables(g *topology.Graph, e subnet.Entry, m Method, vcs int) (*planner, *Plan, error) {
 	p := newPlans(g)
 	var err error
 	switch m.Kind {
@@ -80,7 +80,7 @@ func newTables(g *topology.Graph, e subnet.Entry, m Method, vcs int) (*tables, *
 }
 
 // places are those that patches change, by which a result differs from an older routing; and the destinations for which it does.
-func (p *tables) places(patches []*firmware.Patch, old *layered.Routing, r *result) (list []layered.Place, changed []bool) {
+func (p *planner) places(patches []*firmware.Patch, old *layered.Routing, r *result) (list []layered.Place, changed []bool) {
 	changed = make([]bool, len(p.g.NICs))
 	if r.program != nil { // packets are followed by the routing, and the patches are those of something else
 		patches = differences(p.g, firmware.Program{Tables: old.Tables, Assignment: old.Assignment}, firmware.Program{Tables: r.routing.Tables, Assignment: r.routing.Assignment})
@@ -118,7 +118,7 @@ func (r *result) forwards() firmware.Program {
 }
 
 // began is what the switches have before they are told anything. r is what the method computes when nothing is dead.
-func (p *tables) began(e subnet.Entry, r *result) (*result, error) {
+func (p *planner) began(e subnet.Entry, r *result) (*result, error) {
 	if c, ok := p.compute.(*engine); ok && c.name == e.Name || e.Routes == nil {
 		return r, nil
 	}
@@ -138,7 +138,7 @@ func (p *tables) began(e subnet.Entry, r *result) (*result, error) {
 }
 
 // plan implements [planning].
-func (p *tables) plan(now *Plan, dead *subnet.Dead, _ func(int, func(int))) (*Plan, error) {
+func (p *planner) plan(now *Plan, dead *subnet.Dead, _ func(int, func(int))) (*Plan, error) {
 	r, err := p.compute.compute(dead)
 	if err != nil {
 		return nil, err
@@ -158,12 +158,12 @@ func Upload(settled *layered.Transition, old, next *layered.Routing, dead *subne
 	return p.upload(&Plan{Routing: old, Program: before.forwards()}, dead, &result{routing: next, first: first})
 }
 
-func newPlans(g *topology.Graph) *tables {
-	return &tables{g: g, nics: nicsOf(g, func(weft.NICID, weft.LinkID) bool { return true })}
+func newPlans(g *topology.Graph) *planner {
+	return &planner{g: g, nics: nicsOf(g, func(weft.NICID, weft.LinkID) bool { return true })}
 }
 
 // upload makes a plan of what a method has computed: in which rounds it replaces what is in force now.
-func (p *tables) upload(now *Plan, dead *subnet.Dead, r *result) (*Plan, error) {
+func (p *planner) upload(now *Plan, dead *subnet.Dead, r *result) (*Plan, error) {
 	n := len(p.g.NICs)
 	plan := &Plan{
 		Dead: dead.Clone(), Graph: p.g, Routing: r.routing, Program: r.forwards(), FlowsTotal: n * (n - 1), FlowsRerouted: r.rerouted,
@@ -191,12 +191,12 @@ func (p *tables) upload(now *Plan, dead *subnet.Dead, r *result) (*Plan, error) 
 }
 
 // with are the routings in force and another one.
-func (p *tables) with(r *layered.Routing) []*layered.Routing {
+func (p *planner) with(r *layered.Routing) []*layered.Routing {
 	return append(p.inForce[:len(p.inForce):len(p.inForce)], r)
 }
 
 // twice makes two rounds of the one of a plan, if they have no cycle.
-func (p *tables) twice(now, plan *Plan) error {
+func (p *planner) twice(now, plan *Plan) error {
 	first, err := plan.result.first()
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ func (p *tables) twice(now, plan *Plan) error {
 }
 
 // adopt implements [planning].
-func (p *tables) adopt(plan *Plan) {
+func (p *planner) adopt(plan *Plan) {
 	p.compute.adopt(plan.result)
 	p.transition, p.gone = plan.transition, false
 	for _, r := range plan.Rounds {
@@ -231,10 +231,10 @@ func (p *tables) adopt(plan *Plan) {
 }
 
 // told implements [planning].
-func (p *tables) told(now *Plan) { p.inForce = []*layered.Routing{now.Routing} }
+func (p *planner) told(now *Plan) { p.inForce = []*layered.Routing{now.Routing} }
 
 // settled implements [planning].
-func (p *tables) settled(now *Plan) {
+func (p *planner) settled(now *Plan) {
 	if p.gone {
 		return
 	}
@@ -244,10 +244,10 @@ func (p *tables) settled(now *Plan) {
 }
 
 // more implements [planning].
-func (p *tables) more() bool {
+func (p *planner) more() bool {
 	more, ok := p.compute.(interface{ more() bool })
 	return ok && p.gone && more.more()
 }
 
 // empties implements [planning]: whether packets may travel, the plan says.
-func (*tables) empties(*Plan, *subnet.Dead) bool { return false }
+func (*planner) empties(*Plan, *subnet.Dead) bool { return false }

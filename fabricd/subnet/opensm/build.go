@@ -58,7 +58,7 @@ func (b *builder) routing() (*layered.Routing, error) {
 			return nil, err
 		}
 	}
-	tables, err := b.tables()
+	lft, err := b.tables()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.file, err)
 	}
@@ -79,7 +79,7 @@ func (b *builder) routing() (*layered.Routing, error) {
 	}
 	return &layered.Routing{
 		Engine: "tables:" + b.file, Graph: g, Kind: layered.Deterministic, Layers: b.layers,
-		Tables: tables, Assignment: assignment, Unroutable: b.unroutable,
+		Tables: lft, Assignment: assignment, Unroutable: b.unroutable,
 	}, nil
 }
 

@@ -35,15 +35,15 @@ func (h byHand) make(t testing.TB, g *topology.Graph) *layered.Routing {
 		ports[i] = s.Ports
 	}
 	const paths = 2
-	tables, err := firmware.NewTablesOf(firmware.TablesShape{VCs: h.layers, NICs: len(g.NICs), Paths: paths, PerLayer: true, Ports: ports})
+	lft, err := firmware.NewTablesOf(firmware.TablesShape{VCs: h.layers, NICs: len(g.NICs), Paths: paths, PerLayer: true, Ports: ports})
 	require.NoError(t, err)
 	for at := range g.Switches {
 		for dst := range g.NICs {
 			for layer := range weft.VC(h.layers) {
-				row, err := tables.AddChoices(weft.SwitchID(at), [][]firmware.Hop{h.hops(g, at, weft.NICID(dst), layer)})
+				row, err := lft.AddChoices(weft.SwitchID(at), [][]firmware.Hop{h.hops(g, at, weft.NICID(dst), layer)})
 				require.NoError(t, err)
 				for path := range paths {
-					require.NoError(t, tables.SetAddress(weft.SwitchID(at), layer, weft.NICID(dst), path, row))
+					require.NoError(t, lft.SetAddress(weft.SwitchID(at), layer, weft.NICID(dst), path, row))
 				}
 			}
 		}
@@ -56,7 +56,7 @@ func (h byHand) make(t testing.TB, g *topology.Graph) *layered.Routing {
 		return h.addresses(int(s), int(home))
 	})
 	require.NoError(t, err)
-	return &layered.Routing{Engine: "by hand", Graph: g, Kind: h.kind, Layers: h.layers, Tables: tables, Assignment: assignment}
+	return &layered.Routing{Engine: "by hand", Graph: g, Kind: h.kind, Layers: h.layers, Tables: lft, Assignment: assignment}
 }
 
 func (h byHand) hops(g *topology.Graph, at int, dst weft.NICID, layer weft.VC) (hops []firmware.Hop) {
