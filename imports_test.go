@@ -41,7 +41,8 @@ var cores = map[string]core{
 	},
 	"switch/linkend":  {std: plain, ours: []string{".", "linkmon/liveness", "switch/credit"}},
 	"switch/deadlock": {std: plain, ours: []string{".", "switch", "switch/credit"}},
-	"switch/firmware": {std: plain, ours: []string{".", "switch"}},
+	"switch/firmware": {std: plain, ours: []string{".", "switch", "switch/tables"}},
+	"switch/tables":   {std: plain, ours: []string{".", "switch"}},
 	"nic": {
 		std: append([]string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/gammazero/deque"}, plain...),
 		ours: []string{
@@ -70,33 +71,37 @@ var cores = map[string]core{
 		std: append([]string{"bufio", "bytes", "container/heap", "encoding/json", "io", "maps"}, plain...),
 		ours: []string{
 			".", "fabricd/document", "fabricd/subnet/direct", "fabricd/subnet/layered", "fabricd/subnet/opensm", "fabricd/topology", "switch/firmware",
+			"switch/tables",
 		},
 	},
 	// The tables of another subnet manager, from readers; open.go opens them, where a routing is named by its files.
 	"fabricd/subnet/opensm": {
 		std: append([]string{"bufio", "io"}, plain...),
 		ours: []string{
-			".", "fabricd/document", "fabricd/subnet/layered", "fabricd/topology", "fabricd/topology/ibnet", "switch/firmware",
+			".", "fabricd/document", "fabricd/subnet/layered", "fabricd/topology", "fabricd/topology/ibnet", "switch/tables",
 		},
 		inFile: map[string][]string{"open.go": {"compress/gzip", "os"}},
 	},
 	"fabricd/subnet/cdg": {std: plain},
 	// Ways around faults in tori and meshes.
-	"fabricd/subnet/direct": {std: plain, ours: []string{".", "fabricd/document", "fabricd/topology", "switch/firmware"}},
+	"fabricd/subnet/direct": {
+		std: plain, ours: []string{".", "fabricd/document", "fabricd/topology", "switch/firmware", "switch/tables"},
+	},
 	// Reconfiguration: like the engines it is given a routing and makes another.
 	"fabricd/subnet/dqr": {
 		std:  plain,
-		ours: []string{".", "fabricd/subnet/cdg", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware"},
+		ours: []string{".", "fabricd/subnet/cdg", "fabricd/subnet/layered", "fabricd/topology", "switch/tables"},
 	},
 	"fabricd/subnet/manage": {
 		std: plain,
 		ours: []string{
 			".", "fabricd/document", "fabricd/subnet", "fabricd/subnet/direct", "fabricd/subnet/dqr", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware",
+			"switch/tables",
 		},
 	},
 	"fabricd/subnet/layered": {
 		std:  append([]string{"container/heap"}, plain...),
-		ours: []string{".", "fabricd/subnet/cdg", "fabricd/topology", "switch/firmware"},
+		ours: []string{".", "fabricd/subnet/cdg", "fabricd/topology", "switch/firmware", "switch/tables"},
 	},
 	"fabricd/subnet/reroute": {
 		std: plain,
@@ -113,7 +118,7 @@ var cores = map[string]core{
 	// Who runs what, of a graph and what hosts offer.
 	"fabricd/placement": {std: plain, ours: []string{".", "fabricd/topology"}},
 	"fabricd/subnet/survey": {
-		std: plain, ours: []string{".", "fabricd/subnet/layered", "fabricd/topology", "switch/firmware"},
+		std: plain, ours: []string{".", "fabricd/subnet/layered", "fabricd/topology", "switch/tables"},
 	},
 }
 

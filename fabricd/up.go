@@ -25,7 +25,7 @@ import (
 	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/nic/trace"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // upFlags are the flags of fabricd up.
@@ -233,7 +233,7 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	defer func() { _ = claim.Release() }() // the lock goes with the process in any case
 
 	keeps := ""
-	if _, programmed := o.Firmware.(firmware.Programmed); programmed {
+	if _, programmed := o.Firmware.(tables.Programmed); programmed {
 		if keeps, err = claim.Store(); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // packetTime is how long a link of the fabrics below takes for a packet.
@@ -26,7 +26,7 @@ const packetTime = time.Second * 256 / fabric.DefaultRate
 // order is one in which the switches get their new tables, and how long passes between two of them.
 type order struct {
 	name  string
-	sort  func(g *topology.Graph, cut *topology.Link, patches []*firmware.Patch)
+	sort  func(g *topology.Graph, cut *topology.Link, patches []*tables.Patch)
 	pause func(r *rand.Rand) time.Duration
 }
 
@@ -34,20 +34,20 @@ func orders(seed uint64) (list []order) {
 	at := func(d time.Duration) func(*rand.Rand) time.Duration {
 		return func(*rand.Rand) time.Duration { return d }
 	}
-	away := func(g *topology.Graph, cut *topology.Link, p *firmware.Patch) int {
+	away := func(g *topology.Graph, cut *topology.Link, p *tables.Patch) int {
 		return min(g.SwitchDistance(weft.SwitchID(cut.A.Node.Index), p.Switch), g.SwitchDistance(weft.SwitchID(cut.B.Node.Index), p.Switch))
 	}
-	number := func(_ *topology.Graph, _ *topology.Link, patches []*firmware.Patch) {
-		slices.SortFunc(patches, func(a, b *firmware.Patch) int { return int(a.Switch) - int(b.Switch) })
+	number := func(_ *topology.Graph, _ *topology.Link, patches []*tables.Patch) {
+		slices.SortFunc(patches, func(a, b *tables.Patch) int { return int(a.Switch) - int(b.Switch) })
 	}
-	backwards := func(g *topology.Graph, cut *topology.Link, patches []*firmware.Patch) {
+	backwards := func(g *topology.Graph, cut *topology.Link, patches []*tables.Patch) {
 		number(g, cut, patches)
 		slices.Reverse(patches)
 	}
-	outwards := func(g *topology.Graph, cut *topology.Link, patches []*firmware.Patch) {
-		slices.SortStableFunc(patches, func(a, b *firmware.Patch) int { return away(g, cut, a) - away(g, cut, b) })
+	outwards := func(g *topology.Graph, cut *topology.Link, patches []*tables.Patch) {
+		slices.SortStableFunc(patches, func(a, b *tables.Patch) int { return away(g, cut, a) - away(g, cut, b) })
 	}
-	inwards := func(g *topology.Graph, cut *topology.Link, patches []*firmware.Patch) {
+	inwards := func(g *topology.Graph, cut *topology.Link, patches []*tables.Patch) {
 		outwards(g, cut, patches)
 		slices.Reverse(patches)
 	}
@@ -62,7 +62,7 @@ func orders(seed uint64) (list []order) {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		list = append(list, order{
 			fmt.Sprintf("shuffled %d", i),
-			func(_ *topology.Graph, _ *topology.Link, patches []*firmware.Patch) {
+			func(_ *topology.Graph, _ *topology.Link, patches []*tables.Patch) {
 				r.Shuffle(len(patches), func(i, j int) { patches[i], patches[j] = patches[j], patches[i] })
 			},
 			func(r *rand.Rand) time.Duration { return time.Duration(r.Int64N(int64(20 * packetTime))) },
@@ -135,7 +135,7 @@ func upload(t *testing.T, spec, routing string, m manage.Method, vcs int, o orde
 	r := rand.New(rand.NewPCG(seed, 1))
 	between := slices.DeleteFunc(slices.Clone(g.Links), func(l topology.Link) bool { return !l.BetweenSwitches() })
 	var dead subnet.Dead
-	version := uint64(firmware.FirstVersion)
+	version := uint64(tables.FirstVersion)
 	has := map[weft.SwitchID]uint64{}
 	reconfigure := func(l *topology.Link) {
 		plan, err := p.Plan(&dead)
@@ -148,7 +148,7 @@ func upload(t *testing.T, spec, routing string, m manage.Method, vcs int, o orde
 			patches := slices.Clone(round.Patches)
 			o.sort(g, l, patches)
 			for _, patch := range patches {
-				patch.From, patch.To = max(has[patch.Switch], firmware.FirstVersion), version
+				patch.From, patch.To = max(has[patch.Switch], tables.FirstVersion), version
 				require.NoError(t, h.Fabric().Load(t.Context(), patch))
 				has[patch.Switch] = version
 				if d := o.pause(r); d > 0 {
@@ -192,7 +192,7 @@ func TestTablesWhoseMixtureHasACycleDeadlockWhenTheyAreUploadedAllTheSame(t *tes
 		h := harness.New(t, spec, harness.FirmwareByName(old), harness.Virtual(), harness.Seed(1), harness.Buffers(1, 1),
 			harness.Links(fabric.LinkOptions{Paced: true, NoLiveness: true}))
 		for _, s := range x.uploaded {
-			require.NoError(t, h.Fabric().Load(t.Context(), firmware.Diff(s, from, to, firmware.FirstVersion, 2)))
+			require.NoError(t, h.Fabric().Load(t.Context(), tables.Diff(s, from, to, tables.FirstVersion, 2)))
 		}
 		for range 20 {
 			for i := range g.NICs {
@@ -205,10 +205,10 @@ func TestTablesWhoseMixtureHasACycleDeadlockWhenTheyAreUploadedAllTheSame(t *tes
 }
 
 // entry is what a routing has the switches begin with.
-func entry(t testing.TB, g *topology.Graph, name string) firmware.Program {
+func entry(t testing.TB, g *topology.Graph, name string) tables.Program {
 	r, err := subnet.Routes(name, g)
 	require.NoError(t, err)
-	return firmware.Program{Tables: r.Tables, Assignment: r.Assignment}
+	return tables.Program{Tables: r.Tables, Assignment: r.Assignment}
 }
 
 func cutOf(l *topology.Link) fault.Spec { return fault.Spec{Do: fault.VerbCut, A: l.Name} }

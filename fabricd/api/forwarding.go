@@ -6,6 +6,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // ForwardingView is how packets for one address of a destination leave.
@@ -45,7 +46,7 @@ func forwarding(f *fabric.Fabric, id weft.SwitchID) (list []ForwardingView) {
 
 // linesFor are the lines of one address: one if all packets for it are forwarded alike; else one per layer, if it does not matter by
 // which port they come in there.
-func linesFor(t *firmware.Tables, id weft.SwitchID, d weft.NICID, path uint16, ports int, name string) (lines []ForwardingView) {
+func linesFor(t *tables.Tables, id weft.SwitchID, d weft.NICID, path uint16, ports int, name string) (lines []ForwardingView) {
 	ins := make([]weft.PortID, ports, ports+1)
 	for i := range ins {
 		ins[i] = weft.PortID(i)
@@ -88,10 +89,10 @@ func linesFor(t *firmware.Tables, id weft.SwitchID, d weft.NICID, path uint16, p
 	return lines
 }
 
-func lineOf(hops []firmware.Hop) (v ForwardingView) {
+func lineOf(hops []tables.Hop) (v ForwardingView) {
 	for i, h := range hops {
 		o := OutputView{portNumber(h.Port), int(h.VC)}
-		if h.VC == firmware.SameVC {
+		if h.VC == tables.SameVC {
 			o.VC = -1
 		}
 		if i == 0 {

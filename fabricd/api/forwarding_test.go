@@ -6,24 +6,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 func TestATableIsShownInAsFewLinesAsSayIt(t *testing.T) {
 	t.Parallel()
-	lft, err := firmware.NewTablesOf(firmware.TablesShape{VCs: 2, NICs: 3, Paths: 2, PerLayer: true, Ports: []int{2}})
+	lft, err := tables.NewTablesOf(tables.TablesShape{VCs: 2, NICs: 3, Paths: 2, PerLayer: true, Ports: []int{2}})
 	require.NoError(t, err)
-	set := func(layer weft.VC, d weft.NICID, path int, entries ...[]firmware.Hop) {
+	set := func(layer weft.VC, d weft.NICID, path int, entries ...[]tables.Hop) {
 		row, err := lft.AddChoices(0, entries)
 		require.NoError(t, err)
 		require.NoError(t, lft.SetAddress(0, layer, d, path, row))
 	}
-	stay := firmware.SameVC
-	set(0, 0, 0, []firmware.Hop{{Port: 1, VC: stay}, {Port: 0, VC: stay}})
-	set(1, 0, 0, []firmware.Hop{{Port: 1, VC: stay}, {Port: 0, VC: stay}})
-	set(0, 1, 1, []firmware.Hop{{Port: 1, VC: 0}})
-	set(1, 1, 1, []firmware.Hop{{Port: 0, VC: 1}})
-	set(1, 2, 0, []firmware.Hop{{Port: 1, VC: stay}}, nil, []firmware.Hop{{Port: weft.NoPort}})
+	stay := tables.SameVC
+	set(0, 0, 0, []tables.Hop{{Port: 1, VC: stay}, {Port: 0, VC: stay}})
+	set(1, 0, 0, []tables.Hop{{Port: 1, VC: stay}, {Port: 0, VC: stay}})
+	set(0, 1, 1, []tables.Hop{{Port: 1, VC: 0}})
+	set(1, 1, 1, []tables.Hop{{Port: 0, VC: 1}})
+	set(1, 2, 0, []tables.Hop{{Port: 1, VC: stay}}, nil, []tables.Hop{{Port: weft.NoPort}})
 	lines := func(d weft.NICID, path uint16) []ForwardingView { return linesFor(lft, 0, d, path, 2, "n") }
 	require.Equal(t, []ForwardingView{{Dst: "n", Port: 1, VC: -1, Or: []OutputView{{0, -1}}}}, lines(0, 0), "alike everywhere")
 	require.Equal(t, []ForwardingView{

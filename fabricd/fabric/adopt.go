@@ -12,7 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // A leader that takes the place of another finds parts that run. What they have counted, and what was done to them, they say
@@ -325,7 +325,7 @@ func (f *Fabric) recallTables(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("tables: %w", err)
 	}
-	var list []*firmware.Patch
+	var list []*tables.Patch
 	if err := json.Unmarshal(text, &list); err != nil {
 		return fmt.Errorf("tables: %w", err)
 	}
@@ -335,7 +335,7 @@ func (f *Fabric) recallTables(data []byte) error {
 		}
 		s := f.switches[p.Switch]
 		was := s.Now()
-		fw, err := firmware.Apply(was.Firmware, was.Version, f.graph.Place(s.id), f.opts.Switch.VCs, p)
+		fw, err := tables.Apply(was.Firmware, was.Version, f.graph.Place(s.id), f.opts.Switch.VCs, p)
 		if err != nil {
 			return fmt.Errorf("tables of switch %s: %w", s.name, err)
 		}

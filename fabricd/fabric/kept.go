@@ -12,7 +12,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // State is what a leader must know to take the place of another, beside what parts say of themselves. It travels as JSON.
@@ -289,12 +289,12 @@ func (f *Fabric) tablesNow() []byte {
 	}
 	packing := new(keptTables) // what is loaded from here on takes it away again
 	f.keeper.tables.Store(packing)
-	first := firmware.VersionOf(f.opts.Firmware)
-	var list []*firmware.Patch
+	first := tables.VersionOf(f.opts.Firmware)
+	var list []*tables.Patch
 	for _, s := range f.switches {
 		now := s.Now()
-		if fw, ok := now.Firmware.(firmware.Programmed); ok && now.Version != first {
-			list = append(list, firmware.Diff(s.id, firmware.Program{}, fw.Program(), 0, now.Version))
+		if fw, ok := now.Firmware.(tables.Programmed); ok && now.Version != first {
+			list = append(list, tables.Diff(s.id, tables.Program{}, fw.Program(), 0, now.Version))
 		}
 	}
 	var data []byte

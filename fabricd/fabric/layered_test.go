@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/harness"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 const ring6 = "ring:6"
@@ -36,14 +37,14 @@ func along(s, d int) weft.PortID {
 func aroundTheEnd(s, d int) bool { return shorter(s, d) != along(s, d) }
 
 // ringTables are tables of a ring of six: per address a way, in every layer.
-func ringTables(t *testing.T, vcs int, ways ...func(vc weft.VC, s, d int) weft.PortID) *firmware.Tables {
+func ringTables(t *testing.T, vcs int, ways ...func(vc weft.VC, s, d int) weft.PortID) *tables.Tables {
 	g, err := topology.Parse(ring6)
 	require.NoError(t, err)
 	ports := make([]int, 6)
 	for i := range ports {
 		ports[i] = g.Switches[i].Ports
 	}
-	lft, err := firmware.NewTablesOf(firmware.TablesShape{VCs: vcs, NICs: 6, Paths: len(ways), PerLayer: true, Ports: ports})
+	lft, err := tables.NewTablesOf(tables.TablesShape{VCs: vcs, NICs: 6, Paths: len(ways), PerLayer: true, Ports: ports})
 	require.NoError(t, err)
 	for i := range 6 * 6 * vcs * len(ways) {
 		s, d, vc, path := i%6, i/6%6, weft.VC(i/36%vcs), i/36/vcs
@@ -51,15 +52,15 @@ func ringTables(t *testing.T, vcs int, ways ...func(vc weft.VC, s, d int) weft.P
 		if s != d {
 			p = ways[path](vc, s, d)
 		}
-		row, err := lft.AddRow(weft.SwitchID(s), []firmware.Hop{{Port: p, VC: firmware.SameVC}})
+		row, err := lft.AddRow(weft.SwitchID(s), []tables.Hop{{Port: p, VC: tables.SameVC}})
 		require.NoError(t, err)
 		require.NoError(t, lft.SetAddress(weft.SwitchID(s), vc, weft.NICID(d), path, row))
 	}
 	return lft
 }
 
-func assigned(t *testing.T, vcs, paths int, of func(s, d int) []weft.Address) *firmware.Assignment {
-	a, err := firmware.NewAssignment(6, 6, vcs, paths, func(s weft.SwitchID, d weft.NICID) []weft.Address { return of(int(s), int(d)) })
+func assigned(t *testing.T, vcs, paths int, of func(s, d int) []weft.Address) *tables.Assignment {
+	a, err := tables.NewAssignment(6, 6, vcs, paths, func(s weft.SwitchID, d weft.NICID) []weft.Address { return of(int(s), int(d)) })
 	require.NoError(t, err)
 	return a
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // loads are new tables for switches of a part. Those that come while others are on their way go together, in one request.
@@ -21,12 +21,12 @@ type loads struct {
 
 type loadTask struct {
 	next  *part.Loaded
-	patch *firmware.Patch
+	patch *tables.Patch
 	done  chan error // capacity 1
 }
 
 // load has a switch of the part forward by tables, of which patch is what has changed, and returns when they are in force.
-func (p *outpost) load(next *part.Loaded, patch *firmware.Patch) error {
+func (p *outpost) load(next *part.Loaded, patch *tables.Patch) error {
 	t := &loadTask{next, patch, make(chan error, 1)}
 	p.loads.mu.Lock()
 	p.loads.waiting = append(p.loads.waiting, t)
@@ -48,7 +48,7 @@ func (p *outpost) load(next *part.Loaded, patch *firmware.Patch) error {
 
 // loadTasks does them all, and says what came of each.
 func (p *outpost) loadTasks(list []*loadTask) {
-	patches := make([]*firmware.Patch, len(list))
+	patches := make([]*tables.Patch, len(list))
 	for i, t := range list {
 		patches[i] = t.patch
 	}
@@ -57,12 +57,12 @@ func (p *outpost) loadTasks(list []*loadTask) {
 	patches = patches[:0]
 	for _, t := range list {
 		bad := errs[t.patch.Switch]
-		fw, ok := t.next.Firmware.(firmware.Programmed)
+		fw, ok := t.next.Firmware.(tables.Programmed)
 		switch {
 		case err != nil || bad == nil || !ok || t.patch.From == 0:
 			t.done <- errors.Join(err, bad)
 		default: // it may have another version, as one that was made anew has: then it gets the whole program
-			again, patches = append(again, t), append(patches, firmware.Diff(t.patch.Switch, firmware.Program{}, fw.Program(), 0, t.next.Version))
+			again, patches = append(again, t), append(patches, tables.Diff(t.patch.Switch, tables.Program{}, fw.Program(), 0, t.next.Version))
 		}
 	}
 	if len(again) == 0 {
@@ -75,7 +75,7 @@ func (p *outpost) loadTasks(list []*loadTask) {
 }
 
 // loadAll has switches of the part forward by patches. What went wrong with one of them is by switch.
-func (p *outpost) loadAll(list []*firmware.Patch) (errs map[weft.SwitchID]error, err error) {
+func (p *outpost) loadAll(list []*tables.Patch) (errs map[weft.SwitchID]error, err error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -109,8 +109,8 @@ func (p *outpost) loadAll(list []*firmware.Patch) (errs map[weft.SwitchID]error,
 // was lost; they stay, and the subnet manager, which knows of them, loads the rest.
 func (p *outpost) reload(versions []uint64) error {
 	f := p.fabric
-	first := firmware.VersionOf(f.opts.Firmware)
-	var list []*firmware.Patch
+	first := tables.VersionOf(f.opts.Firmware)
+	var list []*tables.Patch
 	for i, id := range p.place.SwitchIDs() {
 		has := first
 		if i < len(versions) {
@@ -121,8 +121,8 @@ func (p *outpost) reload(versions []uint64) error {
 		if now.Version <= has {
 			continue
 		}
-		if fw, ok := now.Firmware.(firmware.Programmed); ok {
-			list = append(list, firmware.Diff(id, firmware.Program{}, fw.Program(), 0, now.Version))
+		if fw, ok := now.Firmware.(tables.Programmed); ok {
+			list = append(list, tables.Diff(id, tables.Program{}, fw.Program(), 0, now.Version))
 		}
 	}
 	if len(list) == 0 {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // EventTables is the kind of event of a switch that forwards by new tables.
@@ -16,7 +16,7 @@ const EventTables = "tables"
 // version that it has is no error, and changes nothing. Errors are an unknown switch, a firmware without tables (wraps
 // [firmware.ErrNotProgrammed]), a patch of another version (wraps [firmware.ErrVersion]: a *[firmware.VersionError] says which it has),
 // one that is not in order (wraps [firmware.ErrPatch]), and a part that does not answer; then the version before counts as in force.
-func (f *Fabric) Load(ctx context.Context, p *firmware.Patch) error {
+func (f *Fabric) Load(ctx context.Context, p *tables.Patch) error {
 	if int(p.Switch) >= len(f.switches) {
 		return fmt.Errorf("new tables for switch %d: %w: there are %d", p.Switch, ErrUnknown, len(f.switches))
 	}
@@ -62,7 +62,7 @@ func (s *liveSwitch) loadNow(next *part.Loaded) (err error) {
 }
 
 // describe puts a patch into words.
-func describe(p *firmware.Patch) string {
+func describe(p *tables.Patch) string {
 	entries := len(p.Routes) + len(p.Ways)
 	for _, set := range p.Set {
 		entries += set.N
@@ -88,7 +88,7 @@ func (f *Fabric) readdress(s weft.SwitchID) {
 	}
 }
 
-// TableVersion is the version of the tables by which a switch forwards: [firmware.FirstVersion] from the start, 0 if there is no such
+// TableVersion is the version of the tables by which a switch forwards: [tables.FirstVersion] from the start, 0 if there is no such
 // switch or its firmware has no tables.
 func (f *Fabric) TableVersion(id weft.SwitchID) uint64 {
 	if int(id) >= len(f.switches) {
@@ -98,12 +98,12 @@ func (f *Fabric) TableVersion(id weft.SwitchID) uint64 {
 }
 
 // Program is what a switch forwards by now, and its version; ok is false for a firmware without tables.
-func (f *Fabric) Program(id weft.SwitchID) (p firmware.Program, version uint64, ok bool) {
+func (f *Fabric) Program(id weft.SwitchID) (p tables.Program, version uint64, ok bool) {
 	if int(id) >= len(f.switches) {
 		return p, 0, false
 	}
 	now := f.switches[id].Now()
-	fw, ok := now.Firmware.(firmware.Programmed)
+	fw, ok := now.Firmware.(tables.Programmed)
 	if ok {
 		p = fw.Program()
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // What tables take on their way to parts, and in the store: as JSON, and compressed, as they travel. The tables are all of a fabric.
@@ -31,10 +31,10 @@ func sizesOfTables(t testing.TB, spec string) (text, sent int) {
 	require.NoError(t, err)
 	fw, _, err := subnet.Firmware("ftree", g)
 	require.NoError(t, err)
-	program := fw.(firmware.Programmed).Program()
-	var list []*firmware.Patch
+	program := fw.(tables.Programmed).Program()
+	var list []*tables.Patch
 	for _, s := range g.Switches {
-		list = append(list, firmware.Diff(s.ID, firmware.Program{}, program, 0, 2))
+		list = append(list, tables.Diff(s.ID, tables.Program{}, program, 0, 2))
 	}
 	body, err := json.Marshal(list)
 	require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // worlds are those in which tables are replaced.
@@ -32,20 +33,20 @@ func upload(t *testing.T, f *fabric.Fabric, order int, dead ...topology.Link) (c
 	require.Zero(t, u.Compute(&set))
 	r, err := u.Routing("ddrc", 0)
 	require.NoError(t, err)
-	program, err := subnet.ProgramOf(f.Firmware().(firmware.Programmed), r)
+	program, err := subnet.ProgramOf(f.Firmware().(tables.Programmed), r)
 	require.NoError(t, err)
 	return load(t, f, order, program)
 }
 
 // load gives every switch what a program changes there, those first that the order says, and returns how many have changed.
-func load(t *testing.T, f *fabric.Fabric, order int, program firmware.Program) (changed int) {
+func load(t *testing.T, f *fabric.Fabric, order int, program tables.Program) (changed int) {
 	t.Helper()
 	n := len(f.Topology().Switches)
 	for i := range n {
 		s := weft.SwitchID((i*order + order) % n)
 		now, version, ok := f.Program(s)
 		require.True(t, ok)
-		p := firmware.Diff(s, now, program, version, version+1)
+		p := tables.Diff(s, now, program, version, version+1)
 		if p.Empty() {
 			continue
 		}
@@ -159,21 +160,21 @@ func TestALoadIsDoneOnceAndOnlyOnWhatItWasMadeFor(t *testing.T) {
 	f := h.Fabric()
 	now, version, ok := f.Program(3)
 	require.True(t, ok)
-	require.EqualValues(t, firmware.FirstVersion, version)
-	p := firmware.Diff(3, now, now, version, 5)
+	require.EqualValues(t, tables.FirstVersion, version)
+	p := tables.Diff(3, now, now, version, 5)
 	require.NoError(t, f.Load(t.Context(), p))
 	require.NoError(t, f.Load(t.Context(), p), "it has it")
 	require.EqualValues(t, 5, f.TableVersion(3))
-	require.EqualValues(t, firmware.FirstVersion, f.TableVersion(4))
+	require.EqualValues(t, tables.FirstVersion, f.TableVersion(4))
 
 	p.To = 6
-	var wrong *firmware.VersionError
+	var wrong *tables.VersionError
 	require.ErrorAs(t, f.Load(t.Context(), p), &wrong)
 	require.EqualValues(t, 5, wrong.Has)
 	p.From = 5
-	p.Set = []firmware.PatchSet{{At: 1000, N: 1, Row: -1}}
-	require.ErrorIs(t, f.Load(t.Context(), p), firmware.ErrPatch)
-	require.ErrorIs(t, f.Load(t.Context(), &firmware.Patch{Switch: 12}), fabric.ErrUnknown)
+	p.Set = []tables.PatchSet{{At: 1000, N: 1, Row: -1}}
+	require.ErrorIs(t, f.Load(t.Context(), p), tables.ErrPatch)
+	require.ErrorIs(t, f.Load(t.Context(), &tables.Patch{Switch: 12}), fabric.ErrUnknown)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, f.Load(ctx, p), context.Canceled)
@@ -183,7 +184,7 @@ func TestALoadIsDoneOnceAndOnlyOnWhatItWasMadeFor(t *testing.T) {
 	require.False(t, ok)
 
 	rules := harness.New(t, smallTree).Fabric()
-	require.ErrorIs(t, rules.Load(t.Context(), p), firmware.ErrNotProgrammed)
+	require.ErrorIs(t, rules.Load(t.Context(), p), tables.ErrNotProgrammed)
 	require.Zero(t, rules.TableVersion(3))
 	_, _, ok = rules.Program(3)
 	require.False(t, ok)
@@ -229,10 +230,10 @@ func TestPacketsInSendQueuesGoByTheLayersOfNewTables(t *testing.T) {
 				}
 				return shorter(s, d)
 			})
-			next := firmware.Program{Tables: only, Assignment: assigned(t, 2, 1, swapped)}
+			next := tables.Program{Tables: only, Assignment: assigned(t, 2, 1, swapped)}
 			for s := range weft.SwitchID(6) {
 				now, version, _ := f.Program(s)
-				require.NoError(t, f.Load(t.Context(), firmware.Diff(s, now, next, version, version+1)))
+				require.NoError(t, f.Load(t.Context(), tables.Diff(s, now, next, version, version+1)))
 			}
 			before := delivered(h)
 			f.ResumeNICs()

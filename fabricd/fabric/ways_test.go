@@ -8,11 +8,11 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // waysWithout are the ways of a routing with these links dead.
-func waysWithout(t *testing.T, g *topology.Graph, routing string, links ...topology.Link) firmware.Program {
+func waysWithout(t *testing.T, g *topology.Graph, routing string, links ...topology.Link) tables.Program {
 	t.Helper()
 	e, err := subnet.ByName(routing)
 	require.NoError(t, err)
@@ -22,7 +22,7 @@ func waysWithout(t *testing.T, g *topology.Graph, routing string, links ...topol
 	}
 	fw, _, err := e.Around(g, &dead)
 	require.NoError(t, err)
-	return fw.(firmware.Programmed).Program()
+	return fw.(tables.Programmed).Program()
 }
 
 // Packets meet a dead link until the NICs write other ways, switch by switch, while others travel; then none does any more.

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Delays are how long a manager takes in virtual time, where computing takes none.
@@ -63,9 +63,9 @@ func Attach(f *fabric.Fabric, routing string, m manage.Method, vcs int, d Delays
 			*x = defaultDelay
 		}
 	}
-	v := &virtual{f: f, planner: p, delays: d, version: firmware.FirstVersion, has: make([]uint64, len(f.Topology().Switches))}
+	v := &virtual{f: f, planner: p, delays: d, version: tables.FirstVersion, has: make([]uint64, len(f.Topology().Switches))}
 	for s := range v.has {
-		v.has[s] = firmware.FirstVersion
+		v.has[s] = tables.FirstVersion
 	}
 	p.Settled()
 	f.OnPorts(v.heard)

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Fabric is the fabric as its manager sees it: [Remote] over the broker, or [Local] in the same process. Methods may be called concurrently.
@@ -23,7 +23,7 @@ type Fabric interface {
 	Versions(ctx context.Context) ([]uint64, error)
 	// Load has a switch forward by a patch and returns when that is in force there, with the time it was there. It is in force too when the
 	// switch had that version.
-	Load(ctx context.Context, p *firmware.Patch) (weft.Time, error)
+	Load(ctx context.Context, p *tables.Patch) (weft.Time, error)
 	// Hold has all NICs inject nothing and returns when no packet is on its way; Resume has them inject again.
 	Hold(ctx context.Context) error
 	Resume(ctx context.Context) error

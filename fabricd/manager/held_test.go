@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/harness/rig"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 func TestAManagerThatIsInterruptedWhileItHoldsNICsLetsThemGoOn(t *testing.T) {
@@ -35,7 +35,7 @@ func TestAManagerThatIsInterruptedWhileItHoldsNICsLetsThemGoOn(t *testing.T) {
 	require.False(t, l.Fabric.Held())
 	release()
 	l.gate.set(through)
-	require.Equal(t, len(l.Fabric.TableVersions()), count(l.Fabric.TableVersions(), firmware.FirstVersion), "nothing was told")
+	require.Equal(t, len(l.Fabric.TableVersions()), count(l.Fabric.TableVersions(), tables.FirstVersion), "nothing was told")
 
 	notes, _ := l.manage("") // and the next one finishes the job
 	require.True(t, l.await(notes, manager.NoteRound).Round.Static)

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Local is a fabric of this process, without a broker between. It is live.
@@ -56,7 +56,7 @@ func (l Local) Ports(context.Context) (fabric.Ports, error) { return l.Fabric.Po
 func (l Local) Versions(context.Context) ([]uint64, error) { return l.Fabric.TableVersions(), nil }
 
 // Load implements [Fabric].
-func (l Local) Load(ctx context.Context, p *firmware.Patch) (weft.Time, error) {
+func (l Local) Load(ctx context.Context, p *tables.Patch) (weft.Time, error) {
 	l.Fabric.HoldLonger(l.mostHeld()) // who holds them is alive
 	err := l.Fabric.Load(ctx, p)
 	return l.Fabric.Now(), err

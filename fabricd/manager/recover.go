@@ -8,7 +8,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // check says whether the method given is the one by which the fabric is managed already, if it is.
@@ -66,7 +66,7 @@ func (m *Manager) recover(ctx context.Context) error {
 	}
 	m.want, m.known, m.before = make([]uint64, len(m.has)), make([]bool, len(m.has)), make([]uint64, len(m.has))
 	for s := range m.want {
-		m.want[s], m.before[s], m.known[s] = firmware.FirstVersion, firmware.FirstVersion, true
+		m.want[s], m.before[s], m.known[s] = tables.FirstVersion, tables.FirstVersion, true
 	}
 	clear(m.late)
 	if !same {
@@ -100,7 +100,7 @@ func (m *Manager) method(h head, same bool) (*manage.Method, error) {
 // begin takes a fabric that nobody has managed since it was started: its switches have what its routing begins with. Versions go on from
 // those of the fabric before it that had its name.
 func (m *Manager) begin(ctx context.Context, h head, found bool) error {
-	last := max(firmware.FirstVersion, slices.Max(m.has))
+	last := max(tables.FirstVersion, slices.Max(m.has))
 	if found {
 		last = max(last, h.Last)
 		for { // jobs that were written down and not done
@@ -133,7 +133,7 @@ func (m *Manager) begin(ctx context.Context, h head, found bool) error {
 // first does what there is to do before anything is dead: nothing, where the switches have what the routing begins with.
 func (m *Manager) first(ctx context.Context) error {
 	m.told, m.settled = true, true
-	if !slices.ContainsFunc(m.has, func(v uint64) bool { return v != firmware.FirstVersion }) {
+	if !slices.ContainsFunc(m.has, func(v uint64) bool { return v != tables.FirstVersion }) {
 		return m.cfg.Fabric.Resume(ctx) // the one before may have gone before it told any switch, and its state with it
 	}
 	// The switches have tables of a manager whose state is lost: to give them those of the routing again is a job of its own.

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Verbs that a fabric serves for its manager alone.
@@ -93,7 +93,7 @@ func Serve(control *bus.Control, f Fabric) error {
 			return reported{told}, err
 		}),
 		verbSettle: handler(func(ctx context.Context, r settleRequest) (any, error) { return nil, f.Settle(ctx, r.Version) }),
-		verbLoad: handler(func(ctx context.Context, p firmware.Patch) (any, error) {
+		verbLoad: handler(func(ctx context.Context, p tables.Patch) (any, error) {
 			at, err := f.Load(ctx, &p)
 			return acknowledged{at}, err
 		}),
@@ -189,7 +189,7 @@ func (r *Remote) Versions(ctx context.Context) (v []uint64, err error) {
 }
 
 // Load implements [Fabric].
-func (r *Remote) Load(ctx context.Context, p *firmware.Patch) (weft.Time, error) {
+func (r *Remote) Load(ctx context.Context, p *tables.Patch) (weft.Time, error) {
 	var a acknowledged
 	err := r.ask(ctx, verbLoad, p, &a)
 	return a.At, err

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // The test binary is also a process that manages, or is a switch.
@@ -125,7 +125,7 @@ func (g *gate) Versions(ctx context.Context) ([]uint64, error) {
 	return g.Fabric.Versions(ctx)
 }
 
-func (g *gate) Load(ctx context.Context, p *firmware.Patch) (weft.Time, error) {
+func (g *gate) Load(ctx context.Context, p *tables.Patch) (weft.Time, error) {
 	if err := g.pass("load"); err != nil {
 		return 0, err
 	}

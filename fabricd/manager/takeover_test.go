@@ -17,7 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // A process that manages is killed at each point of a round, while packets travel; another one, which has stood by, finishes the job.
@@ -93,11 +93,11 @@ func TestAManagerThatWasStoppedDoesNotUndoWhatTheNextOneDid(t *testing.T) {
 	l.await(notes, manager.NoteManages)
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
 	first := l.await(notes, manager.NoteRound).Round
-	var told firmware.Patch
+	var told tables.Patch
 	for _, s := range l.Fabric.Topology().Switches {
 		if l.Fabric.TableVersion(s.ID) == first.Version {
 			p, _, _ := l.Fabric.Program(s.ID)
-			told = *firmware.Diff(s.ID, firmware.Program{}, p, 0, first.Version)
+			told = *tables.Diff(s.ID, tables.Program{}, p, 0, first.Version)
 		}
 	}
 	stop()
@@ -206,7 +206,7 @@ func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 			l.allPairs()
 			for _, s := range plan.Rounds[1].Patches {
 				got, _, _ := l.Fabric.Program(s.Switch)
-				require.True(t, firmware.Diff(s.Switch, got, plan.Program, 1, 2).Empty(), "switch %d", s.Switch)
+				require.True(t, tables.Diff(s.Switch, got, plan.Program, 1, 2).Empty(), "switch %d", s.Switch)
 			}
 		})
 	}

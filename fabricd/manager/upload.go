@@ -6,7 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // atOnce bounds the uploads under way: the broker's side answers as many at once. Chosen by us.
@@ -58,7 +58,7 @@ func (m *Manager) upload(ctx context.Context) (last weft.Time) {
 }
 
 // patch is what a switch lacks: what the last job changes there when it has all before, and otherwise everything. Called by several at once, which read only.
-func (m *Manager) patch(s weft.SwitchID) *firmware.Patch {
+func (m *Manager) patch(s weft.SwitchID) *tables.Patch {
 	if m.known[s] && m.has[s] == m.before[s] {
 		for _, p := range m.now.Patches {
 			if p.Switch == s {

@@ -13,11 +13,11 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // patches are what gives all switches up/down tables without some links.
-func (l *lab) patches(dead ...string) (list []*firmware.Patch) {
+func (l *lab) patches(dead ...string) (list []*tables.Patch) {
 	l.Helper()
 	g := l.Fabric.Topology()
 	u := must(subnet.NewUpDownRoutes(g))
@@ -26,11 +26,11 @@ func (l *lab) patches(dead ...string) (list []*firmware.Patch) {
 		set.AddLink(must(g.LinkByName(name)).ID)
 	}
 	r := must(u.Routing("ddrc", u.Compute(&set)))
-	program := must(subnet.ProgramOf(l.Fabric.Firmware().(firmware.Programmed), r))
+	program := must(subnet.ProgramOf(l.Fabric.Firmware().(tables.Programmed), r))
 	for s := range weft.SwitchID(len(g.Switches)) {
 		now, version, ok := l.Fabric.Program(s)
 		require.True(l, ok)
-		p := firmware.Diff(s, now, program, version, version+1)
+		p := tables.Diff(s, now, program, version, version+1)
 		if !p.Empty() {
 			list = append(list, p)
 		}
@@ -114,7 +114,7 @@ func TestAProcessThatIsKilledOrStoppedGetsTheTablesInForceWhenItIsBack(t *testin
 	after := l.last()
 	p.Signal(syscall.SIGSTOP)
 	l.event(after, fabric.EventProcessSilent)
-	var left []*firmware.Patch
+	var left []*tables.Patch
 	for _, patch := range l.patches("s0.00-s1.00") {
 		err := l.Fabric.Load(t.Context(), patch)
 		if l.Fabric.Topology().Switches[patch.Switch].Name == "s1.00" {

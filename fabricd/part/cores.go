@@ -7,7 +7,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Cores makes the cores of nodes: live and in virtual time, for a whole fabric, a part or one switch. Constant once the first is
@@ -33,7 +33,7 @@ type Cores struct {
 // MakeSwitch makes the core of a switch. The error is that of [switching.New].
 func (c *Cores) MakeSwitch(id weft.SwitchID) (*switching.Switch, error) {
 	return switching.New(switching.Config{
-		Place: c.Graph.Place(id), Firmware: c.Firmware, Version: firmware.VersionOf(c.Firmware), Rand: weft.Stream(c.Seed, weft.StreamSwitch, uint64(id), c.Number),
+		Place: c.Graph.Place(id), Firmware: c.Firmware, Version: tables.VersionOf(c.Firmware), Rand: weft.Stream(c.Seed, weft.StreamSwitch, uint64(id), c.Number),
 		VCs: c.Switch.VCs, InputBuffer: c.Switch.InputBuffer, OutputBuffer: c.Switch.OutputBuffer,
 		Queueing: c.Switch.Queueing, Selection: c.Switch.Selection, Waiting: c.Switch.Waiting, EagerCredits: c.Switch.EagerCredits,
 		Requeue: c.Switch.Requeue, Liveness: c.Link.Liveness, Epoch: c.Epoch,

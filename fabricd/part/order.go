@@ -2,8 +2,8 @@ package part
 
 import (
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Order is what a part is to do. It does so in the order of these fields, each list from its beginning, and answers when all is
@@ -92,9 +92,9 @@ type SendReply struct {
 // LoadOrder has switches forward by other tables, and their NICs send by them. One that cannot be followed leaves the others
 // alone.
 type LoadOrder struct {
-	Number  uint64            `json:"number"` // of the charter
-	Term    uint64            `json:"term,omitempty"`
-	Patches []*firmware.Patch `json:"patches"`
+	Number  uint64          `json:"number"` // of the charter
+	Term    uint64          `json:"term,omitempty"`
+	Patches []*tables.Patch `json:"patches"`
 }
 
 // LoadAnswer is what came of it: per patch, when all that can be are in force.

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // start brings all links up and starts traffic.
@@ -302,23 +302,23 @@ func TestPartsForwardByNewTables(t *testing.T) {
 	ids := west.charter.Place.SwitchIDs()
 	fw, _, err := subnet.Firmware("ftree", r.graph)
 	require.NoError(t, err)
-	program := fw.(firmware.Programmed).Program()
-	whole := func(id weft.SwitchID, from, to uint64) *firmware.Patch {
-		p := firmware.Diff(id, firmware.Program{}, program, 0, to)
+	program := fw.(tables.Programmed).Program()
+	whole := func(id weft.SwitchID, from, to uint64) *tables.Patch {
+		p := tables.Diff(id, tables.Program{}, program, 0, to)
 		p.From = from
 		return p
 	}
-	a, err := west.Load(context.Background(), part.LoadOrder{Number: 1, Patches: []*firmware.Patch{
+	a, err := west.Load(context.Background(), part.LoadOrder{Number: 1, Patches: []*tables.Patch{
 		whole(ids[0], 0, 7), whole(ids[1], 99, 100), whole(1, 0, 7),
 	}})
 	require.NoError(t, err)
 	require.Equal(t, part.LoadedVersion{Switch: ids[0], Version: 7}, a.Versions[0])
-	require.Equal(t, uint64(firmware.FirstVersion), a.Versions[1].Version)
+	require.Equal(t, uint64(tables.FirstVersion), a.Versions[1].Version)
 	require.Contains(t, a.Versions[1].Err, "has tables of version 1")
 	require.Contains(t, a.Versions[2].Err, "not in this part")
 	s, err := west.Sum(context.Background(), part.SumRequest{Standing: true})
 	require.NoError(t, err)
-	require.Equal(t, []uint64{7, firmware.FirstVersion}, s.Standing.Versions[:2])
+	require.Equal(t, []uint64{7, tables.FirstVersion}, s.Standing.Versions[:2])
 	r.connected()
 }
 

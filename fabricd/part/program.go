@@ -6,7 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Program is what a switch forwards by. Its NICs ask it how to send, wherever they are.
@@ -24,7 +24,7 @@ type Loaded struct {
 // NewProgram returns one that forwards by fw as it is made.
 func NewProgram(fw switching.Firmware) *Program {
 	p := &Program{}
-	p.Set(&Loaded{fw, firmware.VersionOf(fw)})
+	p.Set(&Loaded{fw, tables.VersionOf(fw)})
 	return p
 }
 
@@ -38,10 +38,10 @@ func (p *Program) Now() *Loaded { return p.now.Load() }
 func (p *Program) Firmware() switching.Firmware { return p.Now().Firmware }
 
 // Patched is what the switch forwards by once a patch is applied; Now itself when it has that version already. Errors are those of
-// [firmware.Apply]. The caller holds Loading.
-func (p *Program) Patched(place *weft.Place, vcs int, patch *firmware.Patch) (*Loaded, error) {
+// [tables.Apply]. The caller holds Loading.
+func (p *Program) Patched(place *weft.Place, vcs int, patch *tables.Patch) (*Loaded, error) {
 	was := p.Now()
-	fw, err := firmware.Apply(was.Firmware, was.Version, place, vcs, patch)
+	fw, err := tables.Apply(was.Firmware, was.Version, place, vcs, patch)
 	if err != nil || was.Version == patch.To {
 		return was, err
 	}

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 func notHere(n weft.Node) error { return fmt.Errorf("%v: %w", n, errNot) }
@@ -177,7 +177,7 @@ func (p *Part) onLoad(o LoadOrder) (a LoadAnswer, err error) {
 	}
 	for _, patch := range o.Patches {
 		if patch == nil {
-			return a, fmt.Errorf("an empty patch: %w", firmware.ErrPatch)
+			return a, fmt.Errorf("an empty patch: %w", tables.ErrPatch)
 		}
 		v, err := p.load(patch)
 		a.Versions = append(a.Versions, LoadedVersion{Switch: patch.Switch, Version: v, Err: text(err)})
@@ -186,7 +186,7 @@ func (p *Part) onLoad(o LoadOrder) (a LoadAnswer, err error) {
 }
 
 // load makes a switch forward, and the NICs at it send, by a patch. It returns the version in force. The caller holds mu.
-func (p *Part) load(patch *firmware.Patch) (version uint64, err error) {
+func (p *Part) load(patch *tables.Patch) (version uint64, err error) {
 	prog := p.programs[patch.Switch]
 	if prog == nil {
 		return 0, notHere(patch.Switch.Node())

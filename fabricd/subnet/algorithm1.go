@@ -6,7 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Sequence is the testing sequence D of a switch: the indices of its up ports in the order in which a U-turn tries them. It
@@ -29,7 +29,7 @@ const (
 // Where the printed algorithm is silent or wrong we differ from it (docs/routing.md): sequence[0], the first port of D, is not
 // the port numbered 0; the first U-turn does not go back by the port of arrival when that is first in D; and the entries
 // of arrivals that cannot happen are filled in, so that a packet from anywhere finds one.
-func Algorithm1(g *topology.Graph, d Sequence) (*firmware.Tables, error) {
+func Algorithm1(g *topology.Graph, d Sequence) (*tables.Tables, error) {
 	ports := make([]int, len(g.Switches))
 	for i, s := range g.Switches {
 		t := g.Place(s.ID).Tree
@@ -41,7 +41,7 @@ func Algorithm1(g *topology.Graph, d Sequence) (*firmware.Tables, error) {
 		}
 		ports[i] = s.Ports
 	}
-	tables, err := firmware.NewTables(layers, len(g.NICs), ports)
+	tables, err := tables.NewTables(layers, len(g.NICs), ports)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func Algorithm1(g *topology.Graph, d Sequence) (*firmware.Tables, error) {
 }
 
 // rank tells the switches above s their places in its testing sequence.
-func rank(tables *firmware.Tables, g *topology.Graph, s weft.SwitchID) error {
+func rank(tables *tables.Tables, g *topology.Graph, s weft.SwitchID) error {
 	for i, p := range tables.Sequence(s) {
 		if up, _, ok := g.Peer(weft.End{Node: s.Node(), Port: p}); ok {
 			if err := tables.SetRank(weft.SwitchID(up.Node.Index), i); err != nil {
@@ -93,7 +93,7 @@ func notATree(what string, g *topology.Graph) error {
 }
 
 // fill is RouteDestination of Algorithm 1 for all destinations of one switch.
-func fill(tables *firmware.Tables, place *weft.Place, nics int, d Sequence) error {
+func fill(tables *tables.Tables, place *weft.Place, nics int, d Sequence) error {
 	sequence, err := testingSequence(place, d)
 	if err != nil {
 		return err
@@ -148,14 +148,14 @@ func testingSequence(place *weft.Place, d Sequence) ([]weft.PortID, error) {
 }
 
 // upRow is the row of destinations that are not below: up by dp, and U-turns for what came down.
-func upRow(place *weft.Place, dp weft.PortID, sequence []weft.PortID) []firmware.Hop {
-	row := make([]firmware.Hop, 0, place.Ports()*layers)
+func upRow(place *weft.Place, dp weft.PortID, sequence []weft.PortID) []tables.Hop {
+	row := make([]tables.Hop, 0, place.Ports()*layers)
 	for p := range weft.PortID(place.Ports()) {
-		up := firmware.Hop{Port: dp, VC: normalLayer}
+		up := tables.Hop{Port: dp, VC: normalLayer}
 		first, next := up, up
 		if place.Tree.UpIndex(p) >= 0 {
-			first = firmware.Hop{Port: after(sequence, weft.NoPort, p), VC: rerouteLayer}
-			next = firmware.Hop{Port: after(sequence, p, p), VC: rerouteLayer}
+			first = tables.Hop{Port: after(sequence, weft.NoPort, p), VC: rerouteLayer}
+			next = tables.Hop{Port: after(sequence, p, p), VC: rerouteLayer}
 		}
 		row = append(row, first, next)
 	}
@@ -175,14 +175,14 @@ func after(sequence []weft.PortID, p, skip weft.PortID) weft.PortID {
 }
 
 // downRow is the row of destinations below by dp.
-func downRow(place *weft.Place, dp weft.PortID) []firmware.Hop {
-	row := make([]firmware.Hop, 0, place.Ports()*layers)
+func downRow(place *weft.Place, dp weft.PortID) []tables.Hop {
+	row := make([]tables.Hop, 0, place.Ports()*layers)
 	for p := range weft.PortID(place.Ports()) {
-		ml := firmware.Hop{Port: dp, VC: rerouteLayer} // after the U-turn, in the same switch group
+		ml := tables.Hop{Port: dp, VC: rerouteLayer} // after the U-turn, in the same switch group
 		if place.Tree.UpIndex(p) >= 0 {
 			ml.VC = normalLayer // below the tier of the fault: re-routing is finished
 		}
-		row = append(row, firmware.Hop{Port: dp, VC: normalLayer}, ml)
+		row = append(row, tables.Hop{Port: dp, VC: normalLayer}, ml)
 	}
 	return row
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // directOptions are those of the routings of meshes and tori by rules.
@@ -131,7 +132,7 @@ func (e *Entry) options(fw firmware.Direct, o directOptions) error {
 
 // waysAround are the ways around what is dead, and around links that a topology lacks. They are computed in turn: who asks for them, verify or a sweep, has
 // many sets of dead links, and computes for several of these at once. A subnet manager has one, and computes that in parallel (manage.Planner).
-func waysAround(g *topology.Graph, m direct.Mechanisms, dead *Dead) (*firmware.Ways, error) {
+func waysAround(g *topology.Graph, m direct.Mechanisms, dead *Dead) (*tables.Ways, error) {
 	net, err := direct.New(g)
 	if err != nil {
 		return nil, err

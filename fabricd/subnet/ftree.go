@@ -4,7 +4,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // upDownTables are the routes of firmware updown without faults, by tables.
@@ -28,7 +28,7 @@ func (u *UpDownRoutes) Routing(name string, unroutable int) (*layered.Routing, e
 		s, _ := u.g.SwitchOf(d)
 		sends[s] = true
 	}
-	assignment, err := firmware.NewAssignment(len(u.g.Switches), len(u.g.NICs), 1, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address {
+	assignment, err := tables.NewAssignment(len(u.g.Switches), len(u.g.NICs), 1, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address {
 		if !sends[s] || !u.of(s).has(uint32(d)) {
 			return nil
 		}

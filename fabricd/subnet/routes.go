@@ -7,7 +7,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // ErrNoTables is wrapped by the error for a firmware that decides by rules alone, so that there is nothing to compute for it.
@@ -33,7 +33,7 @@ func tableRoutes(g *topology.Graph) (*layered.Routing, error) {
 		return nil, instead(named("deterministic-table", err), g)
 	}
 	enter := []weft.Address{{VC: normalLayer}}
-	assignment, err := firmware.NewAssignment(len(g.Switches), len(g.NICs), layers, 1, func(s weft.SwitchID, _ weft.NICID) []weft.Address {
+	assignment, err := tables.NewAssignment(len(g.Switches), len(g.NICs), layers, 1, func(s weft.SwitchID, _ weft.NICID) []weft.Address {
 		if t := g.Place(s).Tree; int(t.Tier) < t.N-1 {
 			return nil // no NICs
 		}

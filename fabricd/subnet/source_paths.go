@@ -7,6 +7,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // ddrcSource is the name of up/down routing with the way in the packet.
@@ -40,12 +41,12 @@ func sourcePaths() Entry {
 
 // SourceRoutesOf are the ways of a routing as NICs write them into packets: from each switch by the first of the addresses that it sends to a
 // destination by, and the first of the ways there. A routing of several layers is refused, and so are ways that a packet has no room for.
-func SourceRoutesOf(r *layered.Routing) (*firmware.SourceRoutes, error) {
+func SourceRoutesOf(r *layered.Routing) (*tables.SourceRoutes, error) {
 	if r.Layers > 1 {
 		return nil, fmt.Errorf("source routes of %d layers: a packet stays in the first, choose a routing of one layer", r.Layers)
 	}
 	w := walker{r: r}
-	routes, err := firmware.NewSourceRoutes(len(r.Graph.Switches), len(r.Graph.NICs), w.route)
+	routes, err := tables.NewSourceRoutes(len(r.Graph.Switches), len(r.Graph.NICs), w.route)
 	if err == nil {
 		err = w.err
 	}
@@ -95,7 +96,7 @@ func (w *walker) route(s weft.SwitchID, d weft.NICID) (route weft.SourceRoute) {
 
 // ProgramOf is what a firmware forwards by that goes by a routing: no more of it than it uses, and source routes made of the routing's tables for
 // one whose packets carry them.
-func ProgramOf(fw firmware.Programmed, r *layered.Routing) (p firmware.Program, err error) {
+func ProgramOf(fw tables.Programmed, r *layered.Routing) (p tables.Program, err error) {
 	like := fw.Program()
 	if like.Routes != nil {
 		if p.Routes, err = SourceRoutesOf(r); err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Every route leads from every switch with NICs to its destination, by live links only, first up and then down.
@@ -71,14 +71,14 @@ func TestAProgramHoldsWhatItsFirmwareUses(t *testing.T) {
 		require.NoError(t, err)
 		r, err := subnet.Routes(name, g)
 		require.NoError(t, err)
-		p, err := subnet.ProgramOf(fw.(firmware.Programmed), r)
+		p, err := subnet.ProgramOf(fw.(tables.Programmed), r)
 		require.NoError(t, err)
 		require.Equal(t, has, [3]bool{p.Tables != nil, p.Assignment != nil, p.Routes != nil}, name)
 		for s := range g.Switches {
 			if name == "hybrid-adaptive" {
 				break // it begins with all ways up, and a routing has one
 			}
-			require.True(t, firmware.Diff(weft.SwitchID(s), fw.(firmware.Programmed).Program(), p, 1, 2).Empty(), "%s: it has that", name)
+			require.True(t, tables.Diff(weft.SwitchID(s), fw.(tables.Programmed).Program(), p, 1, 2).Empty(), "%s: it has that", name)
 		}
 		_, _, err = subnet.Firmware(name, parse(t, "mesh:3x3"))
 		require.ErrorContains(t, err, "mesh:3x3", name)

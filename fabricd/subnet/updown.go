@@ -6,7 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // UpDownRoutes are the routes of up/down routing in a k-ary n-tree or an m-port tree, computed without what is dead: DDRC, the
@@ -59,7 +59,7 @@ func NewUpDownRoutes(g *topology.Graph) (*UpDownRoutes, error) {
 }
 
 // UpDown is [UpDownRoutes.Compute] for one set of faults, with the tables. They are for [firmware.Static].
-func UpDown(g *topology.Graph, dead *Dead) (tables *firmware.Tables, unroutable int, err error) {
+func UpDown(g *topology.Graph, dead *Dead) (tables *tables.Tables, unroutable int, err error) {
 	u, err := NewUpDownRoutes(g)
 	if err != nil {
 		return nil, 0, err
@@ -167,45 +167,45 @@ func (u *UpDownRoutes) leads(s weft.SwitchID, p weft.PortID, d weft.NICID) bool 
 // Tables are the routes of the last Compute as tables, which later ones do not change. They look at the destination alone. In a mixture with
 // those of other faults no packet goes up that has come down: what comes down does so towards its destination, so that this is below, and
 // there no tables lead up. So no mixture can deadlock.
-func (u *UpDownRoutes) Tables() (*firmware.Tables, error) { return u.tables(false, u.port) }
+func (u *UpDownRoutes) Tables() (*tables.Tables, error) { return u.tables(false, u.port) }
 
 // AdaptiveTables are the same with every up port that leads on to the destination, the one of Port among them. They are per layer, of one
 // layer.
-func (u *UpDownRoutes) AdaptiveTables() (*firmware.Tables, error) { return u.tables(true, u.ways) }
+func (u *UpDownRoutes) AdaptiveTables() (*tables.Tables, error) { return u.tables(true, u.ways) }
 
 // port appends Port, if there is one.
-func (u *UpDownRoutes) port(s weft.SwitchID, d weft.NICID, hops []firmware.Hop) []firmware.Hop {
+func (u *UpDownRoutes) port(s weft.SwitchID, d weft.NICID, hops []tables.Hop) []tables.Hop {
 	if p := u.Port(s, d); p != weft.NoPort {
-		hops = append(hops, firmware.Hop{Port: p})
+		hops = append(hops, tables.Hop{Port: p})
 	}
 	return hops
 }
 
 // ways appends all ports by which switch s may forward packets for d up and then down.
-func (u *UpDownRoutes) ways(s weft.SwitchID, d weft.NICID, hops []firmware.Hop) []firmware.Hop {
+func (u *UpDownRoutes) ways(s weft.SwitchID, d weft.NICID, hops []tables.Hop) []tables.Hop {
 	t := u.g.Place(s).Tree
 	if !u.of(s).has(uint32(d)) || t.HasDown(d) {
 		return u.port(s, d, hops)
 	}
 	for j := range t.Ups() {
 		if p := t.Up(j); u.leads(s, p, d) {
-			hops = append(hops, firmware.Hop{Port: p})
+			hops = append(hops, tables.Hop{Port: p})
 		}
 	}
 	return hops
 }
 
 // tables makes tables of the hops by which each switch forwards for each destination.
-func (u *UpDownRoutes) tables(perLayer bool, by func(weft.SwitchID, weft.NICID, []firmware.Hop) []firmware.Hop) (*firmware.Tables, error) {
+func (u *UpDownRoutes) tables(perLayer bool, by func(weft.SwitchID, weft.NICID, []tables.Hop) []tables.Hop) (*tables.Tables, error) {
 	ports := make([]int, len(u.g.Switches))
 	for i, s := range u.g.Switches {
 		ports[i] = s.Ports
 	}
-	lft, err := firmware.NewTablesOf(firmware.TablesShape{VCs: 1, NICs: len(u.g.NICs), PerLayer: perLayer, Ports: ports})
+	lft, err := tables.NewTablesOf(tables.TablesShape{VCs: 1, NICs: len(u.g.NICs), PerLayer: perLayer, Ports: ports})
 	if err != nil {
 		return nil, err
 	}
-	var hops []firmware.Hop
+	var hops []tables.Hop
 	var key []byte
 	for i := range u.g.Switches {
 		s := weft.SwitchID(i)
@@ -223,7 +223,7 @@ func (u *UpDownRoutes) tables(perLayer bool, by func(weft.SwitchID, weft.NICID, 
 				if len(hops) == 1 {
 					row, err = lft.AddRow(s, hops)
 				} else {
-					row, err = lft.AddChoices(s, [][]firmware.Hop{hops})
+					row, err = lft.AddChoices(s, [][]tables.Hop{hops})
 				}
 				if err != nil {
 					return nil, err

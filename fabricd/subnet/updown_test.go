@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 func upDown(t testing.TB, g *topology.Graph) *subnet.UpDownRoutes {
@@ -185,7 +186,7 @@ func TestUpDownTablesDeliverEveryRoutablePairWithoutUTurn(t *testing.T) {
 }
 
 // checkPairs takes one from the counts for every pair that it finds unroutable or unconnected.
-func checkPairs(t *testing.T, f *fabric, u *subnet.UpDownRoutes, cut *subnet.Components, tables *firmware.Tables, unroutable, unconnected *int) {
+func checkPairs(t *testing.T, f *fabric, u *subnet.UpDownRoutes, cut *subnet.Components, tables *tables.Tables, unroutable, unconnected *int) {
 	fw := firmware.Static{Tables: tables}
 	var reached map[weft.NICID]bool
 	from := weft.NICID(len(f.g.NICs))

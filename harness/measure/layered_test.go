@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // layeredRing is a ring under full load, by the shorter way, whose packets enter in the layer that of says.
@@ -18,7 +19,7 @@ func layeredRing(t testing.TB, vcs int, of func(s, d int) []weft.Address) Config
 	for i := range ports {
 		ports[i] = c.Topology.Switches[i].Ports
 	}
-	lft, err := firmware.NewTables(vcs, n, ports)
+	lft, err := tables.NewTables(vcs, n, ports)
 	require.NoError(t, err)
 	for s := range n {
 		for d := range n {
@@ -29,12 +30,12 @@ func layeredRing(t testing.TB, vcs int, of func(s, d int) []weft.Address) Config
 					p = 1
 				}
 			}
-			row, err := lft.AddRow(weft.SwitchID(s), []firmware.Hop{{Port: p, VC: firmware.SameVC}})
+			row, err := lft.AddRow(weft.SwitchID(s), []tables.Hop{{Port: p, VC: tables.SameVC}})
 			require.NoError(t, err)
 			require.NoError(t, lft.Set(weft.SwitchID(s), weft.NICID(d), row))
 		}
 	}
-	a, err := firmware.NewAssignment(n, n, vcs, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address { return of(int(s), int(d)) })
+	a, err := tables.NewAssignment(n, n, vcs, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address { return of(int(s), int(d)) })
 	require.NoError(t, err)
 	c.Firmware, c.VCs = firmware.Layered{Tables: lft, Assignment: a}, vcs
 	return c

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // reconfigured makes what the switches and NICs of a run forward by, computed anew: the up/down tables of DDRC, or a routing that is
@@ -53,7 +54,7 @@ func newAround(e subnet.Entry, g *topology.Graph) *reconfigured {
 		if err != nil {
 			return false, err
 		}
-		p, ok := fw.(firmware.Programmed)
+		p, ok := fw.(tables.Programmed)
 		if !ok || p.Program().Ways == nil {
 			return false, fmt.Errorf("measure: BUG: %s does not say for which pairs it knows no way", e.Name)
 		}
@@ -62,7 +63,7 @@ func newAround(e subnet.Entry, g *topology.Graph) *reconfigured {
 }
 
 // joins reports whether every two NICs on live switches have live links and a way to each other.
-func joins(g *topology.Graph, ways *firmware.Ways, dead *subnet.Dead) bool {
+func joins(g *topology.Graph, ways *tables.Ways, dead *subnet.Dead) bool {
 	for i := range g.Links {
 		if l := &g.Links[i]; !l.BetweenSwitches() && dead.HasLink(l.ID) {
 			return false

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // ring is a ring with a NIC at each switch, and tables made by hand.
@@ -16,7 +17,7 @@ type ring struct {
 	t      *testing.T
 	g      *topology.Graph
 	n      int
-	tables *firmware.Tables
+	tables *tables.Tables
 	paths  int
 }
 
@@ -26,7 +27,7 @@ func newRing(t *testing.T, spec string, vcs, paths int) *ring {
 	for i, s := range g.Switches {
 		ports[i] = s.Ports
 	}
-	tables, err := firmware.NewTablesOf(firmware.TablesShape{VCs: vcs, NICs: len(g.NICs), Paths: paths, PerLayer: true, Ports: ports})
+	tables, err := tables.NewTablesOf(tables.TablesShape{VCs: vcs, NICs: len(g.NICs), Paths: paths, PerLayer: true, Ports: ports})
 	require.NoError(t, err)
 	return &ring{t, g, len(ports), tables, paths}
 }
@@ -42,7 +43,7 @@ func (r *ring) fill(layer weft.VC, path int, by way) {
 			if s != d {
 				p = by(s, d)
 			}
-			row, err := r.tables.AddRow(weft.SwitchID(s), []firmware.Hop{{Port: p, VC: firmware.SameVC}})
+			row, err := r.tables.AddRow(weft.SwitchID(s), []tables.Hop{{Port: p, VC: tables.SameVC}})
 			require.NoError(r.t, err)
 			require.NoError(r.t, r.tables.SetAddress(weft.SwitchID(s), layer, weft.NICID(d), path, row))
 		}
@@ -68,8 +69,8 @@ func (r *ring) along(s, d int) weft.PortID {
 // around reports whether the shorter way does.
 func (r *ring) around(s, d int) bool { return (r.minimal(s, d) == 1) != (s < d) }
 
-func (r *ring) assign(of func(s, d int) []weft.Address) *firmware.Assignment {
-	a, err := firmware.NewAssignment(r.n, r.n, r.tables.VCs(), r.paths, func(s weft.SwitchID, d weft.NICID) []weft.Address { return of(int(s), int(d)) })
+func (r *ring) assign(of func(s, d int) []weft.Address) *tables.Assignment {
+	a, err := tables.NewAssignment(r.n, r.n, r.tables.VCs(), r.paths, func(s weft.SwitchID, d weft.NICID) []weft.Address { return of(int(s), int(d)) })
 	require.NoError(r.t, err)
 	return a
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // What Hybrid may do with any tables, wherever and whenever they are replaced, is part of what it may do when every up port is in the
@@ -37,7 +38,7 @@ func TestHybridBearsAsMuchAsItsLocalRoutingWithAnyMixtureOfTables(t *testing.T) 
 	}
 }
 
-func adaptiveTables(t *testing.T, g *topology.Graph, dead *subnet.Dead) *firmware.Tables {
+func adaptiveTables(t *testing.T, g *topology.Graph, dead *subnet.Dead) *tables.Tables {
 	u, err := subnet.NewUpDownRoutes(g)
 	require.NoError(t, err)
 	u.Compute(dead)
@@ -86,7 +87,7 @@ func TestHybridHasNoDeadlockWhileTablesAreReplaced(t *testing.T) {
 			id := weft.SwitchID(s)
 			fw := switching.Firmware(firmware.Hybrid{Tables: first})
 			if (uint32(s)+seed*7)%3 > 0 {
-				fw, err = firmware.Apply(fw, 1, g.Place(id), 2, firmware.Diff(id, firmware.Program{Tables: first}, firmware.Program{Tables: lft}, 1, 2))
+				fw, err = tables.Apply(fw, 1, g.Place(id), 2, tables.Diff(id, tables.Program{Tables: first}, tables.Program{Tables: lft}, 1, 2))
 				require.NoError(t, err)
 			}
 			mixed = append(mixed, fw.(firmware.Hybrid))

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/linkmon/screen/mirror"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // switchPage is one switch: its ports with their virtual channels, registers and discards. What frames do not tell is asked
@@ -208,7 +208,7 @@ func (p *switchPage) below(a *app, w int) (out []string) {
 	add := func(name, text string, t tone) {
 		out = append(out, a.say(dim, fit("  "+name, 13))+a.say(t, clip(text, w-13, a.th.signs.ellipsis)))
 	}
-	if v := p.detail.Tables; v > firmware.FirstVersion {
+	if v := p.detail.Tables; v > tables.FirstVersion {
 		add("tables", fmt.Sprintf("version %d", v), plain)
 	}
 	if len(list) > 0 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Direct routes meshes, tori and rings as Gomez, Flich, Lopez, Robles, Duato: A Routing Methodology for Achieving Fault Tolerance in Direct
@@ -23,8 +24,8 @@ type Direct struct {
 	Order    Order
 	Ring     Ring
 	Adaptive bool
-	SubPaths int   // the most intermediate nodes of a packet, and one; 0 is 1
-	Ways     *Ways // what NICs write; nil: nothing
+	SubPaths int          // the most intermediate nodes of a packet, and one; 0 is 1
+	Ways     *tables.Ways // what NICs write; nil: nothing
 	// Deterministic and Misroutes say for which mechanisms beside intermediate nodes packets have room in their headers.
 	Deterministic, Misroutes bool
 	Diameter                 int // the most hops of a shortest way between two switches, which bounds those of a packet; 0: unknown
@@ -69,7 +70,7 @@ const (
 // String is its name in options.
 func (r Ring) String() string { return [...]string{"bubble", "dateline", "free"}[r%3] }
 
-var _ Programmed = Direct{}
+var _ tables.Programmed = Direct{}
 
 // subPaths is how many sub-paths a packet has at most.
 func (f *Direct) subPaths() int { return max(1, f.SubPaths) }
@@ -130,7 +131,7 @@ func (f Direct) Check(place *weft.Place, vcs int) error {
 }
 
 // carries says what a way asks for that is not in use.
-func (f *Direct) carries(w Way) error {
+func (f *Direct) carries(w tables.Way) error {
 	if n := w.Sub.Len(); n > f.subPaths() {
 		return fmt.Errorf("%d sub-paths, and there are escape channels for %d: use more virtual channels or fewer intermediate nodes", n, f.subPaths())
 	}
@@ -183,16 +184,16 @@ func (f Direct) Source(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
 	h.Sub, _ = f.Ways.To(leaf.Switch, weft.SwitchID(uint32(h.Dst)/leaf.Grid.NICs))
 }
 
-// Program implements [Programmed].
-func (f Direct) Program() Program {
+// Program implements [tables.Programmed].
+func (f Direct) Program() tables.Program {
 	if f.Ways == nil {
-		f.Ways = &Ways{}
+		f.Ways = &tables.Ways{}
 	}
-	return Program{Ways: f.Ways}
+	return tables.Program{Ways: f.Ways}
 }
 
-// Patched implements [Programmed].
-func (f Direct) Patched(place *weft.Place, p *Patch) (switching.Firmware, error) {
+// Patched implements [tables.Programmed].
+func (f Direct) Patched(place *weft.Place, p *tables.Patch) (switching.Firmware, error) {
 	r, err := f.Program().Patched(place, p)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package firmware
 import (
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 const (
@@ -215,7 +216,7 @@ func (s *directStep) misroute(sw View, h weft.SubHeader) Decision {
 		return switching.Discard(ruleRound)
 	case !s.g.Around(i) && (out%2 == 1) != (to > d.At), !sw.PortUp(out):
 		return switching.Discard(rules.misrouteDead)
-	case others > 0 && !DirectionBefore(out, then), others == 0 && hops == 1 && s.goesBefore(out):
+	case others > 0 && !tables.DirectionBefore(out, then), others == 0 && hops == 1 && s.goesBefore(out):
 		return switching.Discard(ruleOrder)
 	}
 	s.fields.Sub[0] = h.Misrouted()
@@ -238,7 +239,7 @@ func (s *directStep) goesBefore(out weft.PortID) bool {
 			continue
 		}
 		up, half := s.way(i, from)
-		if (up || half && free) && DirectionBefore(s.g.Up(i), out) || (!up || half && free) && DirectionBefore(s.g.Down(i), out) {
+		if (up || half && free) && tables.DirectionBefore(s.g.Up(i), out) || (!up || half && free) && tables.DirectionBefore(s.g.Down(i), out) {
 			return true
 		}
 	}

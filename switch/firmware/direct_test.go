@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // directs are the forms of Direct, with the VCs that they run with.
@@ -403,7 +404,7 @@ func TestDirectSaysWhatItNeeds(t *testing.T) {
 
 func TestNICsWriteTheWaysOfTheirSwitch(t *testing.T) {
 	n := newNet("ring:4,nics=2")
-	fw := Direct{Adaptive: true, SubPaths: 2, Ways: waysOf(t, Way{3, subOf(t, "2;end")})}
+	fw := Direct{Adaptive: true, SubPaths: 2, Ways: waysOf(t, tables.Way{Dst: 3, Sub: subOf(t, "2;end")})}
 	for d, want := range map[weft.NICID]string{0: "", 5: "", 6: "2;end", 7: "2;end"} {
 		h := weft.Header{Dst: d, Fields: weft.NewFields()}
 		fw.Source(n.sw[1].At, 0, &h)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Escaping forwards by tables with one escape layer: a packet takes any way in its adaptive layers, moving freely between them, and
@@ -17,8 +18,8 @@ import (
 // them may always escape (Duato). So one that cannot, because the links of its escape are dead, is discarded; and a packet must not wait
 // for one of its ways only (switching.WaitForOne).
 type Escaping struct {
-	Tables     *Tables
-	Assignment *Assignment
+	Tables     *tables.Tables
+	Assignment *tables.Assignment
 	Escape     weft.VC // the escape layer
 }
 

@@ -3,6 +3,7 @@ package firmware
 import (
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Hybrid is up/down routing by tables with local re-routing beneath it: Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat
@@ -15,7 +16,7 @@ import (
 // only. So there is no deadlock in any mixture of old tables, new ones and packets being re-routed, whatever is dead. A packet that came
 // down by old tables is never sent up by new ones: its U-turn is in the other layer, and by the rules.
 type Hybrid struct {
-	Tables *Tables // up ports; other entries, and VCs, do not count
+	Tables *tables.Tables // up ports; other entries, and VCs, do not count
 	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's source.
 	Notify bool
 }
@@ -41,11 +42,11 @@ func (Hybrid) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
 	return DeterministicLink{}.ChannelNumber(place, p, vc)
 }
 
-// Program implements [Programmed].
-func (f Hybrid) Program() Program { return Program{Tables: f.Tables} }
+// Program implements [tables.Programmed].
+func (f Hybrid) Program() tables.Program { return tables.Program{Tables: f.Tables} }
 
-// Patched implements [Programmed].
-func (f Hybrid) Patched(place *weft.Place, p *Patch) (switching.Firmware, error) {
+// Patched implements [tables.Programmed].
+func (f Hybrid) Patched(place *weft.Place, p *tables.Patch) (switching.Firmware, error) {
 	r, err := f.Program().Patched(place, p)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // HybridAdaptive is [Hybrid] with [AdaptiveLink] beneath it: one virtual channel, and a re-route vector in the switch. A packet going up may
@@ -13,7 +14,7 @@ import (
 // A packet may go, and waits, where it may go and waits in AdaptiveLink, whatever the tables are, so what is known of that holds: it connects
 // as many, and cannot deadlock with up to k-1 faults. Tables that left candidates out would need a proof of their own.
 type HybridAdaptive struct {
-	Tables *Tables // up ports; other entries, and VCs, do not count
+	Tables *tables.Tables // up ports; other entries, and VCs, do not count
 	Local  AdaptiveLink
 }
 
@@ -36,11 +37,11 @@ func (HybridAdaptive) DestinationBased() {}
 // Registers implements [Stateful].
 func (f HybridAdaptive) Registers(place *weft.Place) []Register { return f.Local.Registers(place) }
 
-// Program implements [Programmed].
-func (f HybridAdaptive) Program() Program { return Program{Tables: f.Tables} }
+// Program implements [tables.Programmed].
+func (f HybridAdaptive) Program() tables.Program { return tables.Program{Tables: f.Tables} }
 
-// Patched implements [Programmed].
-func (f HybridAdaptive) Patched(place *weft.Place, p *Patch) (switching.Firmware, error) {
+// Patched implements [tables.Programmed].
+func (f HybridAdaptive) Patched(place *weft.Place, p *tables.Patch) (switching.Firmware, error) {
 	r, err := f.Program().Patched(place, p)
 	if err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func (f HybridAdaptive) Route(pkt *weft.Header, at Arrival, sw View) Decision {
 	}
 	hops := f.Tables.Choices(place.Switch, pkt.Dst, 0, at.Port, normalLayer)
 	preferred := func(k Candidate) bool {
-		return slices.ContainsFunc(hops, func(h Hop) bool { return h.Port == k.Port })
+		return slices.ContainsFunc(hops, func(h tables.Hop) bool { return h.Port == k.Port })
 	}
 	if slices.ContainsFunc(d.Candidates, preferred) {
 		d.Rule = ruleTableUps

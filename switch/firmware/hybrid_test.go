@@ -8,26 +8,27 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // treeTables are tables for a tree in which every switch sends packets for d up by ways(d), or has no entry for it.
-func treeTables(t testing.TB, net *tree, ways func(s weft.SwitchID, d weft.NICID) []weft.PortID) *Tables {
+func treeTables(t testing.TB, net *tree, ways func(s weft.SwitchID, d weft.NICID) []weft.PortID) *tables.Tables {
 	var ports []int
 	for _, v := range net.views {
 		ports = append(ports, v.At.Ports())
 	}
-	lft, err := NewTables(1, net.nics(), ports)
+	lft, err := tables.NewTables(1, net.nics(), ports)
 	require.NoError(t, err)
 	for s := range weft.SwitchID(len(ports)) {
 		for d := range weft.NICID(net.nics()) {
-			var hops []Hop
+			var hops []tables.Hop
 			for _, p := range ways(s, d) {
-				hops = append(hops, Hop{Port: p})
+				hops = append(hops, tables.Hop{Port: p})
 			}
 			if hops == nil {
 				continue
 			}
-			row, err := lft.AddChoices(s, [][]Hop{hops})
+			row, err := lft.AddChoices(s, [][]tables.Hop{hops})
 			require.NoError(t, err)
 			require.NoError(t, lft.Set(s, d, row))
 		}
@@ -74,7 +75,7 @@ func TestHybridsDecideAsTheirLocalFirmwareButOnTheWayUp(t *testing.T) {
 	}
 }
 
-func hybridsAt(t *testing.T, net *tree, v *switching.Still, id weft.SwitchID, tables *Tables, by func(weft.SwitchID, weft.NICID) []weft.PortID) (tabled int) {
+func hybridsAt(t *testing.T, net *tree, v *switching.Still, id weft.SwitchID, tables *tables.Tables, by func(weft.SwitchID, weft.NICID) []weft.PortID) (tabled int) {
 	tr := v.At.Tree
 	for p, role := range v.At.Roles {
 		for d := weft.NICID(0); int(d) < net.nics(); d += weft.NICID(1 + net.nics()/12) {
@@ -140,17 +141,17 @@ func TestHybridsNeedTreesAndTheirTables(t *testing.T) {
 	net := newTree("kary-ntree:2,3")
 	lft := treeTables(t, net, func(weft.SwitchID, weft.NICID) []weft.PortID { return nil })
 	at := net.views[0].At
-	for _, fw := range []Programmed{Hybrid{Tables: lft}, HybridAdaptive{Tables: lft}} {
+	for _, fw := range []tables.Programmed{Hybrid{Tables: lft}, HybridAdaptive{Tables: lft}} {
 		check := fw.(Checker).Check
 		require.NoError(t, check(at, 2))
 		require.ErrorContains(t, check(middle().At, 2), "routes k-ary n-trees")
 		require.NoError(t, fw.(Requeuer).CheckRequeue(at))
 		require.Implements(t, (*DestinationBased)(nil), fw)
 
-		next, err := Apply(fw, 1, at, 2, &Patch{From: 1, To: 2, Rows: []PatchRow{{{1, 0}}}, Set: []PatchSet{{At: 3, N: 1}}})
+		next, err := tables.Apply(fw, 1, at, 2, &tables.Patch{From: 1, To: 2, Rows: []tables.PatchRow{{{1, 0}}}, Set: []tables.PatchSet{{At: 3, N: 1}}})
 		require.NoError(t, err)
 		require.IsType(t, fw, next)
-		hop, ok := next.(Programmed).Program().Tables.Lookup(0, 3, 0, 0)
+		hop, ok := next.(tables.Programmed).Program().Tables.Lookup(0, 3, 0, 0)
 		require.True(t, ok)
 		require.EqualValues(t, 1, hop.Port)
 		_, ok = fw.Program().Tables.Lookup(0, 3, 0, 0)

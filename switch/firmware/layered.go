@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Layered forwards by tables over (in port, virtual layer, address): a deterministic, layered routing function R of Lysne, Skeie, Reinemo,
@@ -14,8 +15,8 @@ import (
 // It is as free of deadlock as its tables are (theorem 2 of the paper), whatever is dead: a packet that is discarded waits for nobody.
 // Tables that loop do not keep a packet for ever, see MostHops.
 type Layered struct {
-	Tables     *Tables
-	Assignment *Assignment
+	Tables     *tables.Tables
+	Assignment *tables.Assignment
 }
 
 const ruleUnassigned = "table: no layer is assigned to this pair"
@@ -25,7 +26,7 @@ func (f Layered) Check(place *weft.Place, vcs int) error {
 	return checkLayered("layered", f.Tables, f.Assignment, place, vcs)
 }
 
-func checkLayered(name string, t *Tables, a *Assignment, place *weft.Place, vcs int) error {
+func checkLayered(name string, t *tables.Tables, a *tables.Assignment, place *weft.Place, vcs int) error {
 	if err := t.Check(name, place, vcs); err != nil {
 		return err
 	}
@@ -70,13 +71,13 @@ func (f Layered) Route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 
 // leavesBy reports whether a packet from the NIC at port in is to go to another switch by port p though no layer is assigned to it: T is
 // undefined for it, and the dependencies that it would add have not been looked at.
-func leavesBy(a *Assignment, place *weft.Place, in weft.PortID, d weft.NICID, p weft.PortID) bool {
+func leavesBy(a *tables.Assignment, place *weft.Place, in weft.PortID, d weft.NICID, p weft.PortID) bool {
 	return len(a.From(place.Switch, in, d)) == 0 && place.Roles[p] != weft.RoleNIC
 }
 
 // waysBy appends to list the hops of tables t for a packet that came in by a port in a layer, those of live links only, as candidates of a class. It
 // reports false when there is no hop at all, dead or alive.
-func waysBy(t *Tables, list []Candidate, pkt *weft.Header, sw View, in weft.PortID, layer weft.VC, class uint8) (_ []Candidate, entry bool) {
+func waysBy(t *tables.Tables, list []Candidate, pkt *weft.Header, sw View, in weft.PortID, layer weft.VC, class uint8) (_ []Candidate, entry bool) {
 	for _, h := range t.Choices(sw.Place().Switch, pkt.Dst, pkt.Path, in, layer) {
 		if h.Port == weft.NoPort {
 			continue
@@ -91,7 +92,7 @@ func waysBy(t *Tables, list []Candidate, pkt *weft.Header, sw View, in weft.Port
 
 // enteringBy is the in port by which tables t are asked for a packet that goes on in a layer: its own, unless it comes there from another
 // layer and the tables tell layers apart.
-func enteringBy(t *Tables, at Arrival, layer weft.VC) weft.PortID {
+func enteringBy(t *tables.Tables, at Arrival, layer weft.VC) weft.PortID {
 	if t.PerLayer() && layer != at.VC && at.From != weft.RoleNIC {
 		return weft.NoPort
 	}

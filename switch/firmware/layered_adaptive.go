@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // LayeredAdaptive forwards by tables with several ways for (in port, virtual layer, address): a packet takes any that is live and has
@@ -15,8 +16,8 @@ import (
 // in its own layer are all dead is discarded, though others may be live: with those alone it would wait in one layer for another, which
 // no table has been checked for. For the same reason a packet must not wait for one of its ways only (switching.WaitForOne).
 type LayeredAdaptive struct {
-	Tables     *Tables
-	Assignment *Assignment
+	Tables     *tables.Tables
+	Assignment *tables.Assignment
 }
 
 const (

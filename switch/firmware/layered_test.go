@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // middle is switch 0 of three, with NIC 0 at port 3 and other switches at ports 0 to 2; NICs 1 and 2 are elsewhere.
@@ -15,29 +16,29 @@ func middle() *switching.Still {
 }
 
 // layeredTables are tables of so many layers for middle, with two addresses a NIC.
-func layeredTables(t testing.TB, perLayer bool, vcs int) *Tables {
-	tables, err := NewTablesOf(TablesShape{VCs: vcs, NICs: 3, Paths: 2, PerLayer: perLayer, Ports: []int{4, 1, 1}})
+func layeredTables(t testing.TB, perLayer bool, vcs int) *tables.Tables {
+	tables, err := tables.NewTablesOf(tables.TablesShape{VCs: vcs, NICs: 3, Paths: 2, PerLayer: perLayer, Ports: []int{4, 1, 1}})
 	require.NoError(t, err)
 	return tables
 }
 
 // set fills the entries for an address in a layer, all alike or one per in port and a last one for packets that enter the layer.
-func fill(tb testing.TB, t *Tables, layer weft.VC, d weft.NICID, path int, entries ...[]Hop) {
+func fill(tb testing.TB, t *tables.Tables, layer weft.VC, d weft.NICID, path int, entries ...[]tables.Hop) {
 	row, err := t.AddChoices(0, entries)
 	require.NoError(tb, err)
 	require.NoError(tb, t.SetAddress(0, layer, d, path, row))
 }
 
-func stay(ports ...weft.PortID) (hops []Hop) {
+func stay(ports ...weft.PortID) (hops []tables.Hop) {
 	for _, p := range ports {
-		hops = append(hops, Hop{p, SameVC})
+		hops = append(hops, tables.Hop{Port: p, VC: tables.SameVC})
 	}
 	return hops
 }
 
 // assigned says that switch 0 sends to NICs 1 and 2 by some addresses, and to nobody else.
-func assigned(t testing.TB, vcs int, list ...weft.Address) *Assignment {
-	a, err := NewAssignment(3, 3, vcs, 2, func(s weft.SwitchID, d weft.NICID) []weft.Address {
+func assigned(t testing.TB, vcs int, list ...weft.Address) *tables.Assignment {
+	a, err := tables.NewAssignment(3, 3, vcs, 2, func(s weft.SwitchID, d weft.NICID) []weft.Address {
 		if s == 0 && d > 0 {
 			return list
 		}
@@ -85,8 +86,8 @@ func TestLayeredForwardsByInPortLayerAndAddress(t *testing.T) {
 	lft := layeredTables(t, true, 2)
 	fill(t, lft, 0, 1, 0, stay(1), stay(2), nil, stay(0), stay(0))
 	fill(t, lft, 1, 1, 0, stay(2))
-	fill(t, lft, 0, 1, 1, []Hop{{0, 1}})
-	fill(t, lft, 0, 2, 0, []Hop{{weft.NoPort, 0}})
+	fill(t, lft, 0, 1, 1, []tables.Hop{{Port: 0, VC: 1}})
+	fill(t, lft, 0, 2, 0, []tables.Hop{{Port: weft.NoPort, VC: 0}})
 	fill(t, lft, 1, 0, 0, stay(3))
 	fw := Layered{Tables: lft, Assignment: assigned(t, 2, weft.Address{Path: 1}, weft.Address{VC: 1})}
 	require.NoError(t, fw.Check(middle().At, 2))
@@ -193,12 +194,14 @@ func TestEscapingNeverLeavesTheEscapeLayer(t *testing.T) {
 
 func TestLayeredFirmwaresNeedTheirTablesAndTheAssignment(t *testing.T) {
 	lft, a := layeredTables(t, true, 2), assigned(t, 2, weft.Address{Path: 1, VC: 1})
-	for _, with := range []func(*Tables, *Assignment) Firmware{
-		func(t *Tables, a *Assignment) Firmware { return Layered{t, a} },
-		func(t *Tables, a *Assignment) Firmware { return LayeredAdaptive{t, a} },
-		func(t *Tables, a *Assignment) Firmware { return Escaping{t, a, 0} },
+	for _, with := range []func(*tables.Tables, *tables.Assignment) Firmware{
+		func(t *tables.Tables, a *tables.Assignment) Firmware { return Layered{t, a} },
+		func(t *tables.Tables, a *tables.Assignment) Firmware { return LayeredAdaptive{t, a} },
+		func(t *tables.Tables, a *tables.Assignment) Firmware { return Escaping{t, a, 0} },
 	} {
-		check := func(t *Tables, a *Assignment, vcs int) error { return with(t, a).(Checker).Check(middle().At, vcs) }
+		check := func(t *tables.Tables, a *tables.Assignment, vcs int) error {
+			return with(t, a).(Checker).Check(middle().At, vcs)
+		}
 		require.NoError(t, check(lft, a, 2))
 		require.ErrorContains(t, check(nil, a, 2), "has no forwarding tables")
 		require.ErrorContains(t, check(lft, nil, 2), "has no traffic assignment")

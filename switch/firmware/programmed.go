@@ -3,21 +3,24 @@ package firmware
 import (
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // The firmwares whose program can be replaced.
 var (
-	_ Programmed = Layered{}
-	_ Programmed = LayeredAdaptive{}
-	_ Programmed = Escaping{}
-	_ Programmed = Static{}
+	_ tables.Programmed = Layered{}
+	_ tables.Programmed = LayeredAdaptive{}
+	_ tables.Programmed = Escaping{}
+	_ tables.Programmed = Static{}
 )
 
-// Program implements [Programmed].
-func (f Layered) Program() Program { return Program{Tables: f.Tables, Assignment: f.Assignment} }
+// Program implements [tables.Programmed].
+func (f Layered) Program() tables.Program {
+	return tables.Program{Tables: f.Tables, Assignment: f.Assignment}
+}
 
-// Patched implements [Programmed].
-func (f Layered) Patched(place *weft.Place, p *Patch) (switching.Firmware, error) {
+// Patched implements [tables.Programmed].
+func (f Layered) Patched(place *weft.Place, p *tables.Patch) (switching.Firmware, error) {
 	r, err := f.Program().Patched(place, p)
 	if err != nil {
 		return nil, err
@@ -25,13 +28,13 @@ func (f Layered) Patched(place *weft.Place, p *Patch) (switching.Firmware, error
 	return Layered{Tables: r.Tables, Assignment: r.Assignment}, nil
 }
 
-// Program implements [Programmed].
-func (f LayeredAdaptive) Program() Program {
-	return Program{Tables: f.Tables, Assignment: f.Assignment}
+// Program implements [tables.Programmed].
+func (f LayeredAdaptive) Program() tables.Program {
+	return tables.Program{Tables: f.Tables, Assignment: f.Assignment}
 }
 
-// Patched implements [Programmed].
-func (f LayeredAdaptive) Patched(place *weft.Place, p *Patch) (switching.Firmware, error) {
+// Patched implements [tables.Programmed].
+func (f LayeredAdaptive) Patched(place *weft.Place, p *tables.Patch) (switching.Firmware, error) {
 	r, err := f.Program().Patched(place, p)
 	if err != nil {
 		return nil, err
@@ -39,11 +42,13 @@ func (f LayeredAdaptive) Patched(place *weft.Place, p *Patch) (switching.Firmwar
 	return LayeredAdaptive{Tables: r.Tables, Assignment: r.Assignment}, nil
 }
 
-// Program implements [Programmed].
-func (f Escaping) Program() Program { return Program{Tables: f.Tables, Assignment: f.Assignment} }
+// Program implements [tables.Programmed].
+func (f Escaping) Program() tables.Program {
+	return tables.Program{Tables: f.Tables, Assignment: f.Assignment}
+}
 
-// Patched implements [Programmed].
-func (f Escaping) Patched(place *weft.Place, p *Patch) (switching.Firmware, error) {
+// Patched implements [tables.Programmed].
+func (f Escaping) Patched(place *weft.Place, p *tables.Patch) (switching.Firmware, error) {
 	r, err := f.Program().Patched(place, p)
 	if err != nil {
 		return nil, err
@@ -51,11 +56,11 @@ func (f Escaping) Patched(place *weft.Place, p *Patch) (switching.Firmware, erro
 	return Escaping{Tables: r.Tables, Assignment: r.Assignment, Escape: f.Escape}, nil
 }
 
-// Program implements [Programmed].
-func (f Static) Program() Program { return Program{Tables: f.Tables} }
+// Program implements [tables.Programmed].
+func (f Static) Program() tables.Program { return tables.Program{Tables: f.Tables} }
 
-// Patched implements [Programmed].
-func (f Static) Patched(place *weft.Place, p *Patch) (switching.Firmware, error) {
+// Patched implements [tables.Programmed].
+func (f Static) Patched(place *weft.Place, p *tables.Patch) (switching.Firmware, error) {
 	r, err := f.Program().Patched(place, p)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // SourcePaths is plain source routing: the NIC writes the whole way into the packet, from routes that are computed elsewhere and may be
@@ -13,9 +14,9 @@ import (
 //
 // Packets stay in the virtual channel that they are in. Whether they can deadlock is up to the routes; in trees one that has come down goes
 // up no more, whatever its route says, so there they cannot, in no mixture of old routes and new ones.
-type SourcePaths struct{ Routes *SourceRoutes }
+type SourcePaths struct{ Routes *tables.SourceRoutes }
 
-var _ Programmed = SourcePaths{}
+var _ tables.Programmed = SourcePaths{}
 
 const (
 	ruleRoute     = "source route"
@@ -47,11 +48,11 @@ func (f SourcePaths) Source(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
 	h.Route = f.Routes.Route(leaf.Switch, h.Dst)
 }
 
-// Program implements [Programmed].
-func (f SourcePaths) Program() Program { return Program{Routes: f.Routes} }
+// Program implements [tables.Programmed].
+func (f SourcePaths) Program() tables.Program { return tables.Program{Routes: f.Routes} }
 
-// Patched implements [Programmed].
-func (f SourcePaths) Patched(place *weft.Place, p *Patch) (switching.Firmware, error) {
+// Patched implements [tables.Programmed].
+func (f SourcePaths) Patched(place *weft.Place, p *tables.Patch) (switching.Firmware, error) {
 	r, err := f.Program().Patched(place, p)
 	if err != nil {
 		return nil, err

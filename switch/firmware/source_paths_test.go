@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 func routeOf(t testing.TB, text string) weft.SourceRoute {
@@ -58,7 +59,7 @@ func TestSourcePathsFollowTheRouteInThePacketAndNothingElse(t *testing.T) {
 }
 
 func TestSourcePathsAreThoseOfTheSwitchOfTheNIC(t *testing.T) {
-	routes, err := NewSourceRoutes(3, 2, func(s weft.SwitchID, d weft.NICID) weft.SourceRoute {
+	routes, err := tables.NewSourceRoutes(3, 2, func(s weft.SwitchID, d weft.NICID) weft.SourceRoute {
 		r, _ := weft.SourceRoute{}.Push(weft.PortID(int(s)*2 + int(d)))
 		return r
 	})
@@ -75,17 +76,17 @@ func TestSourcePathsAreThoseOfTheSwitchOfTheNIC(t *testing.T) {
 	require.Equal(t, "p3", sent(fw, 1))
 	require.Empty(t, sent(fw, 2), "nobody")
 
-	next, err := Apply(fw, FirstVersion, at, 1, &Patch{Switch: 1, From: FirstVersion, To: 2, Routes: []PatchRoute{{Dst: 1, Route: routeOf(t, "p7")}}})
+	next, err := tables.Apply(fw, tables.FirstVersion, at, 1, &tables.Patch{Switch: 1, From: tables.FirstVersion, To: 2, Routes: []tables.PatchRoute{{Dst: 1, Route: routeOf(t, "p7")}}})
 	require.NoError(t, err)
 	require.Equal(t, "p7", sent(next, 1))
 	require.Equal(t, "p2", sent(next, 0))
 	require.Equal(t, "p3", sent(fw, 1), "the one before is as it was")
 
-	whole, err := Apply(next, 2, at, 1, &Patch{Switch: 1, To: 3, Routes: []PatchRoute{{Dst: 0, Route: routeOf(t, "p5")}}})
+	whole, err := tables.Apply(next, 2, at, 1, &tables.Patch{Switch: 1, To: 3, Routes: []tables.PatchRoute{{Dst: 0, Route: routeOf(t, "p5")}}})
 	require.NoError(t, err)
 	require.Equal(t, "p5", sent(whole, 0))
 	require.Empty(t, sent(whole, 1), "a whole program names all")
 
-	_, err = NewSourceRoutes(1<<16, 1<<18, nil)
+	_, err = tables.NewSourceRoutes(1<<16, 1<<18, nil)
 	require.ErrorContains(t, err, "at most")
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // DeterministicTable is R^link_deterministic by forwarding tables, as Algorithm 1 fills them (Sem-Jacobsen, Skeie, Lysne, Duato:
@@ -15,7 +16,7 @@ import (
 //   - it sends a packet that came from below back by its port of arrival: in ML, and in NL as the choice among the ports above;
 //   - at a U-turn it goes on along the testing sequence to the next live port.
 type DeterministicTable struct {
-	Tables *Tables
+	Tables *tables.Tables
 	// Notify makes the discard of a packet that no up port leads on (rule 4) inform the packet's source.
 	Notify bool
 }
@@ -79,7 +80,7 @@ func (f DeterministicTable) Route(pkt *weft.Header, at Arrival, sw View) Decisio
 }
 
 // detour is the port that a packet takes instead of the dead one of its entry, and the rule; with NoPort the rule that discards it.
-func (DeterministicTable) detour(at Arrival, sw View, hop Hop, up bool) (p weft.PortID, rule, none string) {
+func (DeterministicTable) detour(at Arrival, sw View, hop tables.Hop, up bool) (p weft.PortID, rule, none string) {
 	t := sw.Place().Tree
 	if up {
 		p = firstLiveUp(sw, t, t.UpIndex(hop.Port)+1, hop.Port)
@@ -104,7 +105,7 @@ func (DeterministicTable) detour(at Arrival, sw View, hop Hop, up bool) (p weft.
 
 // uTurn follows the testing sequence from the port of the table to the first that is live and not the port of arrival, where it
 // would meet the dead link again.
-func (f DeterministicTable) uTurn(pkt *weft.Header, at Arrival, sw View, hop Hop) Decision {
+func (f DeterministicTable) uTurn(pkt *weft.Header, at Arrival, sw View, hop tables.Hop) Decision {
 	rule := rule3a
 	if at.VC != normalLayer {
 		rule = rule3b

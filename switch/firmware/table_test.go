@@ -7,15 +7,16 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // leafOf22 is leaf <0,1> of the 2-ary 2-tree, switch 2, with tables that send packets for NIC 2 out as given, from every arrival.
-func leafOf22(t *testing.T, out Hop, sequence []weft.PortID) (*switching.Still, *Tables) {
+func leafOf22(t *testing.T, out tables.Hop, sequence []weft.PortID) (*switching.Still, *tables.Tables) {
 	place := placeOf(2, 2, 1, 0)
 	place.Switch = 2
-	lft, err := NewTables(2, 4, []int{2, 2, 4, 4})
+	lft, err := tables.NewTables(2, 4, []int{2, 2, 4, 4})
 	require.NoError(t, err)
-	row, err := lft.AddRow(2, []Hop{out})
+	row, err := lft.AddRow(2, []tables.Hop{out})
 	require.NoError(t, err)
 	require.NoError(t, lft.Set(2, 2, row))
 	require.NoError(t, lft.SetSequence(2, sequence))
@@ -23,7 +24,7 @@ func leafOf22(t *testing.T, out Hop, sequence []weft.PortID) (*switching.Still, 
 }
 
 func TestUTurnByTableSkipsDeadPortsAlongTheSequence(t *testing.T) {
-	sw, tables := leafOf22(t, Hop{3, rerouteLayer}, []weft.PortID{3, 2}) // D begins with p3
+	sw, tables := leafOf22(t, tables.Hop{Port: 3, VC: rerouteLayer}, []weft.PortID{3, 2}) // D begins with p3
 	fw := DeterministicTable{Tables: tables}
 	pkt := weft.Header{Dst: 2, Fields: weft.NewFields()}
 	at := Arrival{Port: 2, VC: normalLayer, From: weft.RoleUp}
@@ -37,7 +38,7 @@ func TestUTurnByTableSkipsDeadPortsAlongTheSequence(t *testing.T) {
 }
 
 func TestATableWithoutAnEntryDiscards(t *testing.T) {
-	sw, tables := leafOf22(t, Hop{Port: weft.NoPort}, nil)
+	sw, tables := leafOf22(t, tables.Hop{Port: weft.NoPort}, nil)
 	for dst, rule := range map[weft.NICID]string{2: ruleNoEntry, 3: ruleNoEntry, 1000: ruleNoEntry} {
 		for _, fw := range []Firmware{DeterministicTable{Tables: tables}, Static{Tables: tables}} {
 			d := fw.Route(&weft.Header{Dst: dst}, Arrival{Port: 0, From: weft.RoleNIC}, sw)
@@ -47,7 +48,7 @@ func TestATableWithoutAnEntryDiscards(t *testing.T) {
 }
 
 func TestStaticForwardsByItsTableOnly(t *testing.T) {
-	sw, tables := leafOf22(t, Hop{2, 1}, nil)
+	sw, tables := leafOf22(t, tables.Hop{Port: 2, VC: 1}, nil)
 	fw := Static{Tables: tables}
 	pkt := weft.Header{Dst: 2, Fields: weft.NewFields()}
 	at := Arrival{Port: 0, From: weft.RoleNIC}
@@ -59,7 +60,7 @@ func TestStaticForwardsByItsTableOnly(t *testing.T) {
 }
 
 func TestTheTableDrivenSwitchRoutesWithoutAllocating(t *testing.T) {
-	sw, tables := leafOf22(t, Hop{3, rerouteLayer}, []weft.PortID{2, 3})
+	sw, tables := leafOf22(t, tables.Hop{Port: 3, VC: rerouteLayer}, []weft.PortID{2, 3})
 	var fw Firmware = DeterministicTable{Tables: tables}
 	pkt := weft.Header{Dst: 2}
 	require.Zero(t, testing.AllocsPerRun(100, func() {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Solution is how packets go around one set of faults. It is read-only.
@@ -171,8 +171,8 @@ func (w Way) Headers() (h weft.SubHeaders, err error) {
 
 // Ways are what the NICs of every switch write into their packets. Packets of pairs without a way lead nowhere: the first switch discards them. The
 // error is that of [Way.Headers], of the first such way.
-func (s *Solution) Ways() (*firmware.Ways, error) {
-	from := make([][]firmware.Way, len(s.component))
+func (s *Solution) Ways() (*tables.Ways, error) {
+	from := make([][]tables.Way, len(s.component))
 	for p := range s.Isolated() {
 		from[p.Src] = append(from[p.Src], nowhere(p.Dst))
 	}
@@ -184,11 +184,11 @@ func (s *Solution) Ways() (*firmware.Ways, error) {
 		if err != nil {
 			return nil, err
 		}
-		from[w.Src] = append(from[w.Src], firmware.Way{Dst: w.Dst, Sub: h})
+		from[w.Src] = append(from[w.Src], tables.Way{Dst: w.Dst, Sub: h})
 	}
-	return firmware.NewWays(len(from), func(src weft.SwitchID) []firmware.Way { return from[src] })
+	return tables.NewWays(len(from), func(src weft.SwitchID) []tables.Way { return from[src] })
 }
 
-func nowhere(dst weft.SwitchID) firmware.Way {
-	return firmware.Way{Dst: dst, Sub: weft.SubHeaders{weft.Nowhere}}
+func nowhere(dst weft.SwitchID) tables.Way {
+	return tables.Way{Dst: dst, Sub: weft.SubHeaders{weft.Nowhere}}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // One builds its tables after each change, of the last ones; the other for the first time at the end. What packets may do while they are uploaded is
@@ -46,7 +46,7 @@ func TestTablesMadeOfTheLastOnesAreThoseThatAreMadeAnew(t *testing.T) {
 
 			var places []layered.Place
 			for s := range routing.Graph.Switches {
-				d := firmware.Diff(routing.Graph.Switches[s].ID, programOf(last), programOf(now), 1, 2)
+				d := tables.Diff(routing.Graph.Switches[s].ID, programOf(last), programOf(now), 1, 2)
 				nics := len(routing.Graph.NICs)
 				for _, set := range d.Set {
 					for at := set.At; at < set.At+set.N; at++ {
@@ -79,13 +79,13 @@ func TestTablesMadeOfTheLastOnesAreThoseThatAreMadeAnew(t *testing.T) {
 	}
 }
 
-func programOf(r *layered.Routing) firmware.Program {
-	return firmware.Program{Tables: r.Tables, Assignment: r.Assignment}
+func programOf(r *layered.Routing) tables.Program {
+	return tables.Program{Tables: r.Tables, Assignment: r.Assignment}
 }
 
 func requireAlike(t *testing.T, want, got *layered.Routing) {
 	t.Helper()
 	for _, s := range want.Graph.Switches {
-		require.True(t, firmware.Diff(s.ID, programOf(want), programOf(got), 1, 2).Empty(), s.Name)
+		require.True(t, tables.Diff(s.ID, programOf(want), programOf(got), 1, 2).Empty(), s.Name)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 func parse(t testing.TB, spec string) *topology.Graph {
@@ -29,11 +29,11 @@ func routed(t testing.TB, g *topology.Graph, layers int, port func(s weft.Switch
 	for i, s := range g.Switches {
 		ports[i] = s.Ports
 	}
-	lft, err := firmware.NewTablesOf(firmware.TablesShape{VCs: layers, NICs: len(g.NICs), PerLayer: true, Ports: ports})
+	lft, err := tables.NewTablesOf(tables.TablesShape{VCs: layers, NICs: len(g.NICs), PerLayer: true, Ports: ports})
 	require.NoError(t, err)
 	for s := range weft.SwitchID(len(g.Switches)) {
 		for p := range weft.PortID(ports[s]) {
-			_, err := lft.AddRow(s, []firmware.Hop{{Port: p, VC: firmware.SameVC}})
+			_, err := lft.AddRow(s, []tables.Hop{{Port: p, VC: tables.SameVC}})
 			require.NoError(t, err)
 		}
 		for d := range weft.NICID(len(g.NICs)) {
@@ -48,7 +48,7 @@ func routed(t testing.TB, g *topology.Graph, layers int, port func(s weft.Switch
 			}
 		}
 	}
-	assignment, err := firmware.NewAssignment(len(g.Switches), len(g.NICs), layers, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address {
+	assignment, err := tables.NewAssignment(len(g.Switches), len(g.NICs), layers, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address {
 		if !slices.Contains(g.Place(s).Roles, weft.RoleNIC) {
 			return nil
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Routing are the tables and the assignment in force: those of the engine with what has changed since. Flows between switches are not in
@@ -32,7 +32,7 @@ func (r *Reconfiguration) tables() (*layered.Routing, error) {
 		}
 	}
 	out.Tables = r.built.Tables.Edited(at)
-	var hops []firmware.Hop
+	var hops []tables.Hop
 	for _, x := range list {
 		t := &r.targets[x.target]
 		hops = r.row(hops[:0], int(x.layer), int(x.target), x.at)
@@ -106,7 +106,7 @@ func (r *Reconfiguration) keepStale() {
 
 // row is how switch s, not its home, forwards packets for target k: a hop per port that they come in by, and one for packets that enter the layer here; or
 // per port and layer, in tables with one row for all layers; one hop alone if all are alike.
-func (r *Reconfiguration) row(hops []firmware.Hop, l, k int, s int32) []firmware.Hop {
+func (r *Reconfiguration) row(hops []tables.Hop, l, k int, s int32) []tables.Hop {
 	w, tables, end := r.w, r.engine.Tables, l+1
 	if !tables.PerLayer() {
 		end = tables.VCs()
@@ -136,15 +136,15 @@ func (r *Reconfiguration) row(hops []firmware.Hop, l, k int, s int32) []firmware
 }
 
 // hop is the one onto a channel; where there is none, what the engine has for packets that come in by a port of the switch.
-func (r *Reconfiguration) hop(c int32, k int, s int32, in weft.PortID, l weft.VC) firmware.Hop {
+func (r *Reconfiguration) hop(c int32, k int, s int32, in weft.PortID, l weft.VC) tables.Hop {
 	if c >= 0 {
-		return firmware.Hop{Port: r.w.port[c], VC: firmware.SameVC}
+		return tables.Hop{Port: r.w.port[c], VC: tables.SameVC}
 	}
 	t := &r.targets[k]
 	if hops := r.engine.Tables.Choices(weft.SwitchID(s), weft.NICID(t.node.Index), t.path, in, l); len(hops) > 0 {
 		return hops[0]
 	}
-	return firmware.Hop{Port: weft.NoPort}
+	return tables.Hop{Port: weft.NoPort}
 }
 
 // sendingBy tells what sources send by: as the engine has it where nothing has changed.

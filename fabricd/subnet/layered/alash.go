@@ -5,7 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // ALASH is LASH with adaptive switches (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, section 7): all shortest
@@ -117,11 +117,11 @@ func (v *everyWay) routing(engine string, o Options, f *fallback) (*Routing, err
 }
 
 // tables are R. Of so many paths those from ports on are the detours in more.
-func (v *everyWay) tables(layers, ports, paths int, more *packed, f *fallback) (*firmware.Tables, error) {
+func (v *everyWay) tables(layers, ports, paths int, more *packed, f *fallback) (*tables.Tables, error) {
 	w := v.w
 	byLayer, shortest := 1, layers // how many layers have rows of their own, and how many of them take shortest paths
 	var of *rows
-	var tables *firmware.Tables
+	var tables *tables.Tables
 	var err error
 	if f != nil && f.upDown != nil {
 		byLayer, shortest = layers, layers-1
@@ -171,7 +171,7 @@ func (v *everyWay) tables(layers, ports, paths int, more *packed, f *fallback) (
 // wayRows adds the rows of adaptive tables, those that are alike once.
 type wayRows struct {
 	w      *wires
-	tables *firmware.Tables
+	tables *tables.Tables
 	layers int
 	// perLayer: the tables have a row for each layer
 	perLayer bool
@@ -185,7 +185,7 @@ func (r *wayRows) home(nic weft.NICID, paths int) error {
 	if !r.perLayer {
 		return home(r.tables, r.w.g, nic, paths)
 	}
-	row, err := r.tables.AddRow(s, []firmware.Hop{{Port: port, VC: firmware.SameVC}})
+	row, err := r.tables.AddRow(s, []tables.Hop{{Port: port, VC: tables.SameVC}})
 	for a := range paths {
 		for k := range weft.VC(r.layers) {
 			if err == nil {
@@ -205,11 +205,11 @@ func (r *wayRows) row(s int32, channels []int32, k int) (int, error) {
 	if row, ok := r.known[s][string(r.key)]; ok {
 		return row, nil
 	}
-	all := make([]firmware.Hop, len(channels))
+	all := make([]tables.Hop, len(channels))
 	for i, c := range channels {
-		all[i] = firmware.Hop{Port: r.w.port[c], VC: firmware.SameVC}
+		all[i] = tables.Hop{Port: r.w.port[c], VC: tables.SameVC}
 	}
-	entries := make([][]firmware.Hop, 0, r.w.g.Switches[s].Ports*r.layers)
+	entries := make([][]tables.Hop, 0, r.w.g.Switches[s].Ports*r.layers)
 	for p := range weft.PortID(r.w.g.Switches[s].Ports) {
 		hops := all[k : k+1]
 		if peer, _, ok := r.w.g.Peer(weft.End{Node: weft.SwitchID(s).Node(), Port: p}); ok && peer.Node.IsSwitch() {

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // eachPath walks the path of every pair of NICs and tells of the switches on it.
@@ -89,7 +89,7 @@ func TestEveryLayerOfECubeLeadsEverywhere(t *testing.T) {
 	require.NoError(t, err)
 	for layer := range weft.VC(r.Layers) {
 		turned := *r
-		turned.Assignment, err = firmware.NewAssignment(len(g.Switches), len(g.NICs), r.Layers, 1, func(weft.SwitchID, weft.NICID) []weft.Address {
+		turned.Assignment, err = tables.NewAssignment(len(g.Switches), len(g.NICs), r.Layers, 1, func(weft.SwitchID, weft.NICID) []weft.Address {
 			return []weft.Address{{VC: layer}}
 		})
 		require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // packed are paths as tables have them: for each destination switch a few addresses, and for each of these the channel that each switch
@@ -72,7 +72,7 @@ func (p *packed) routing(engine string, layers int, f *fallback, of func(s, d in
 }
 
 // tables are R: the same in all layers, or with Up*/Down* in the last one.
-func (p *packed) tables(layers int, f *fallback) (*firmware.Tables, error) {
+func (p *packed) tables(layers int, f *fallback) (*tables.Tables, error) {
 	if f != nil && f.upDown != nil {
 		return p.tablesPerLayer(f)
 	}
@@ -95,7 +95,7 @@ func (p *packed) tables(layers int, f *fallback) (*firmware.Tables, error) {
 }
 
 // set fills the addresses of a NIC on switch d, from a number on.
-func (p *packed) set(tables *firmware.Tables, d int, nic weft.NICID, from int) error {
+func (p *packed) set(tables *tables.Tables, d int, nic weft.NICID, from int) error {
 	for a, next := range p.next[d] {
 		for s, c := range next {
 			if c < 0 {
@@ -109,7 +109,7 @@ func (p *packed) set(tables *firmware.Tables, d int, nic weft.NICID, from int) e
 	return nil
 }
 
-func (p *packed) tablesPerLayer(f *fallback) (*firmware.Tables, error) {
+func (p *packed) tablesPerLayer(f *fallback) (*tables.Tables, error) {
 	r, err := newRows(p.w, f.layers, p.most)
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (p *packed) tablesPerLayer(f *fallback) (*firmware.Tables, error) {
 }
 
 // home makes the switch of a NIC deliver packets for any of its addresses.
-func home(tables *firmware.Tables, g *topology.Graph, nic weft.NICID, paths int) error {
+func home(tables *tables.Tables, g *topology.Graph, nic weft.NICID, paths int) error {
 	s, port := g.SwitchOf(nic)
 	for a := range paths {
 		if err := tables.SetAddress(s, 0, nic, a, int(port)); err != nil {
@@ -152,18 +152,18 @@ func home(tables *firmware.Tables, g *topology.Graph, nic weft.NICID, paths int)
 }
 
 // portTables are empty tables in which row p of a switch is its port p, in the same layer.
-func portTables(g *topology.Graph, layers, paths int) (*firmware.Tables, error) {
+func portTables(g *topology.Graph, layers, paths int) (*tables.Tables, error) {
 	ports := make([]int, len(g.Switches))
 	for s := range ports {
 		ports[s] = g.Switches[s].Ports
 	}
-	lft, err := firmware.NewTablesOf(firmware.TablesShape{VCs: layers, NICs: len(g.NICs), Paths: paths, Ports: ports})
+	lft, err := tables.NewTablesOf(tables.TablesShape{VCs: layers, NICs: len(g.NICs), Paths: paths, Ports: ports})
 	if err != nil {
 		return nil, err
 	}
 	for s, n := range ports {
 		for p := range n {
-			if _, err := lft.AddRow(weft.SwitchID(s), []firmware.Hop{{Port: weft.PortID(p), VC: firmware.SameVC}}); err != nil {
+			if _, err := lft.AddRow(weft.SwitchID(s), []tables.Hop{{Port: weft.PortID(p), VC: tables.SameVC}}); err != nil {
 				return nil, err
 			}
 		}
@@ -173,9 +173,9 @@ func portTables(g *topology.Graph, layers, paths int) (*firmware.Tables, error) 
 
 // assignPaths makes T: the addresses of of for each pair of different switches with NICs. NICs of one switch reach each other by address 0 in
 // layer 0.
-func (w *wires) assignPaths(layers, paths int, of func(s, d int32) []weft.Address) (*firmware.Assignment, error) {
+func (w *wires) assignPaths(layers, paths int, of func(s, d int32) []weft.Address) (*tables.Assignment, error) {
 	near := []weft.Address{{}}
-	return firmware.NewAssignment(w.n, len(w.g.NICs), layers, paths, func(s weft.SwitchID, nic weft.NICID) []weft.Address {
+	return tables.NewAssignment(w.n, len(w.g.NICs), layers, paths, func(s weft.SwitchID, nic weft.NICID) []weft.Address {
 		d, _ := w.g.SwitchOf(nic)
 		switch {
 		case !w.ends[s]:

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // byHand describes a routing: at a switch that packets for dst come to in a layer, where they go. Switches are by number.
@@ -35,18 +35,18 @@ func (h byHand) make(t testing.TB) *layered.Routing {
 	for i, s := range g.Switches {
 		ports[i] = s.Ports
 	}
-	lft, err := firmware.NewTablesOf(firmware.TablesShape{VCs: h.layers, NICs: len(g.NICs), PerLayer: true, Ports: ports})
+	lft, err := tables.NewTablesOf(tables.TablesShape{VCs: h.layers, NICs: len(g.NICs), PerLayer: true, Ports: ports})
 	require.NoError(t, err)
 	for at := range g.Switches {
 		for dst := range g.NICs {
 			for layer := range weft.VC(h.layers) {
-				row, err := lft.AddChoices(weft.SwitchID(at), [][]firmware.Hop{h.hops(g, at, dst, layer)})
+				row, err := lft.AddChoices(weft.SwitchID(at), [][]tables.Hop{h.hops(g, at, dst, layer)})
 				require.NoError(t, err)
 				require.NoError(t, lft.SetAddress(weft.SwitchID(at), layer, weft.NICID(dst), 0, row))
 			}
 		}
 	}
-	assignment, err := firmware.NewAssignment(len(g.Switches), len(g.NICs), h.layers, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address {
+	assignment, err := tables.NewAssignment(len(g.Switches), len(g.NICs), h.layers, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address {
 		if h.addresses == nil {
 			return []weft.Address{{}}
 		}
@@ -56,12 +56,12 @@ func (h byHand) make(t testing.TB) *layered.Routing {
 	return &layered.Routing{Engine: "by hand", Graph: g, Kind: h.kind, Layers: h.layers, Tables: lft, Assignment: assignment}
 }
 
-func (h byHand) hops(g *topology.Graph, at, dst int, layer weft.VC) (hops []firmware.Hop) {
+func (h byHand) hops(g *topology.Graph, at, dst int, layer weft.VC) (hops []tables.Hop) {
 	if home, port := g.SwitchOf(weft.NICID(dst)); int(home) == at {
-		return []firmware.Hop{{Port: port, VC: layer}}
+		return []tables.Hop{{Port: port, VC: layer}}
 	}
 	for _, s := range h.next(at, dst, layer) {
-		hops = append(hops, firmware.Hop{Port: portTo(g, at, s.to), VC: s.vc})
+		hops = append(hops, tables.Hop{Port: portTo(g, at, s.to), VC: s.vc})
 	}
 	return hops
 }

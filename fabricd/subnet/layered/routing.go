@@ -3,7 +3,7 @@ package layered
 import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Kind says how switches use a [Routing].
@@ -26,9 +26,9 @@ type Routing struct {
 	Escape weft.VC
 
 	// Tables are R: per switch, in port, layer and address the ports to choose among. All of them stay in the layer.
-	Tables *firmware.Tables
+	Tables *tables.Tables
 	// Assignment is A and T: what the NICs of each switch send by.
-	Assignment *firmware.Assignment
+	Assignment *tables.Assignment
 	// Unroutable is how many ordered pairs of different NICs have no way.
 	Unroutable int
 }

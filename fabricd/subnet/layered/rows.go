@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // rows fills forwarding tables. The rows of a switch that are alike are added once.
 type rows struct {
 	w      *wires
-	tables *firmware.Tables
+	tables *tables.Tables
 	path   int              // the address of each NIC that is filled
 	known  []map[string]int // per switch: the numbers of its rows
 	key    []byte
@@ -22,7 +22,7 @@ func newRows(w *wires, layers, paths int) (*rows, error) {
 	for i, s := range w.g.Switches {
 		ports[i] = s.Ports
 	}
-	tables, err := firmware.NewTablesOf(firmware.TablesShape{VCs: layers, NICs: len(w.g.NICs), Paths: paths, PerLayer: true, Ports: ports})
+	tables, err := tables.NewTablesOf(tables.TablesShape{VCs: layers, NICs: len(w.g.NICs), Paths: paths, PerLayer: true, Ports: ports})
 	if err != nil {
 		return nil, err
 	}
@@ -74,20 +74,20 @@ func (r *rows) set(s int32, d weft.NICID, in span, ports, falls []weft.PortID, l
 	return nil
 }
 
-func hops(ports []weft.PortID) []firmware.Hop {
-	list := make([]firmware.Hop, len(ports))
+func hops(ports []weft.PortID) []tables.Hop {
+	list := make([]tables.Hop, len(ports))
 	for i, p := range ports {
-		list[i] = firmware.Hop{Port: p, VC: firmware.SameVC}
+		list[i] = tables.Hop{Port: p, VC: tables.SameVC}
 	}
 	return list
 }
 
 // add adds the row: an entry per port, and one for packets that enter the layer here, which can go up.
-func (r *rows) add(s int32, climb, fall []firmware.Hop, l *legal) (int, error) {
+func (r *rows) add(s int32, climb, fall []tables.Hop, l *legal) (int, error) {
 	if l == nil {
-		return r.tables.AddChoices(weft.SwitchID(s), [][]firmware.Hop{climb})
+		return r.tables.AddChoices(weft.SwitchID(s), [][]tables.Hop{climb})
 	}
-	entries := make([][]firmware.Hop, r.w.g.Switches[s].Ports+1)
+	entries := make([][]tables.Hop, r.w.g.Switches[s].Ports+1)
 	for i := range entries {
 		entries[i] = climb
 	}

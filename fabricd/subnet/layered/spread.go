@@ -4,7 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // dealt is a layer for each ordered pair of switches with NICs: as many pairs in each layer, but for one.
@@ -47,8 +47,8 @@ func (t *dealt) of(s, d int32) weft.VC {
 }
 
 // assign makes T: the addresses of of, for each pair of switches with NICs.
-func (w *wires) assign(layers int, of func(s, d int32) []weft.Address) (*firmware.Assignment, error) {
-	return firmware.NewAssignment(w.n, len(w.g.NICs), layers, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address {
+func (w *wires) assign(layers int, of func(s, d int32) []weft.Address) (*tables.Assignment, error) {
+	return tables.NewAssignment(w.n, len(w.g.NICs), layers, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address {
 		if !w.ends[s] {
 			return nil
 		}
@@ -58,7 +58,7 @@ func (w *wires) assign(layers int, of func(s, d int32) []weft.Address) (*firmwar
 }
 
 // assignOne is the T that gives each pair the layer that it was dealt.
-func (w *wires) assignOne(layers int, t *dealt) (*firmware.Assignment, error) {
+func (w *wires) assignOne(layers int, t *dealt) (*tables.Assignment, error) {
 	one := make([]weft.Address, 1)
 	return w.assign(layers, func(s, d int32) []weft.Address {
 		one[0] = weft.Address{VC: t.of(s, d)}
@@ -67,7 +67,7 @@ func (w *wires) assignOne(layers int, t *dealt) (*firmware.Assignment, error) {
 }
 
 // assignAll is the T that gives each pair some layers: a packet enters in any of them, and may move between them if free.
-func (w *wires) assignAll(layers int, in span, free bool) (*firmware.Assignment, error) {
+func (w *wires) assignAll(layers int, in span, free bool) (*tables.Assignment, error) {
 	var all []weft.Address
 	for vc := in.first; vc < in.end; vc++ {
 		a := weft.Address{VC: vc}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // UpDown is deterministic Up*/Down* routing (Lysne, Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, section 4.1): a
@@ -199,7 +199,7 @@ func (e *engine) dealt(kind Kind) (*Routing, error) {
 }
 
 // routing is the result.
-func (e *engine) routing(kind Kind, t *firmware.Assignment, err error) (*Routing, error) {
+func (e *engine) routing(kind Kind, t *tables.Assignment, err error) (*Routing, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 type engine = func(*topology.Graph, layered.Options) (*layered.Routing, error)
@@ -96,7 +96,7 @@ func TestDepthFirstOrderGoesOnWhereMostLinksLeadBack(t *testing.T) {
 
 	// From 3 to 2 two ways are legal: up to 0 and down, and up to 4, which was entered before 3, and up again.
 	free := sound(t, layered.UpDownAdaptive, small(t), layered.Options{Tree: layered.DepthFirst})
-	require.Equal(t, []firmware.Hop{{Port: 0, VC: firmware.SameVC}, {Port: 1, VC: firmware.SameVC}}, free.Tables.Choices(3, 2, 0, 3, 0))
+	require.Equal(t, []tables.Hop{{Port: 0, VC: tables.SameVC}, {Port: 1, VC: tables.SameVC}}, free.Tables.Choices(3, 2, 0, 3, 0))
 	free = sound(t, layered.UpDownAdaptive, small(t), layered.Options{})
 	require.Len(t, free.Tables.Choices(3, 2, 0, 3, 0), 1, "breadth-first 4 is below both")
 }

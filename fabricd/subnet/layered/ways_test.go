@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 func parse(t testing.TB, spec string) *topology.Graph {
@@ -94,7 +94,7 @@ func (w *way) follow(s weft.SwitchID, in weft.PortID, layer weft.VC, hops int) {
 	for _, h := range list {
 		peer, _, ok := w.r.Graph.Peer(weft.End{Node: s.Node(), Port: h.Port})
 		switch {
-		case !ok || h.VC != firmware.SameVC:
+		case !ok || h.VC != tables.SameVC:
 			w.wrong = fmt.Sprintf("it leaves switch %d by %v in %v", s, h.Port, h.VC)
 		case peer.Node.IsSwitch():
 			if w.each != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // ddrc computes up/down routes of a tree without what is dead (Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, section
@@ -42,7 +43,7 @@ func (c *ddrc) compute(dead *subnet.Dead) (*result, error) {
 	out := &result{routing: r, unroutable: unroutable, rerouted: -1}
 	switch fw := c.fw.(type) { // those that use other than the tables and addresses of a routing
 	case firmware.Hybrid, firmware.SourcePaths:
-		p, err := subnet.ProgramOf(fw.(firmware.Programmed), r)
+		p, err := subnet.ProgramOf(fw.(tables.Programmed), r)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +53,7 @@ func (c *ddrc) compute(dead *subnet.Dead) (*result, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.program = &firmware.Program{Tables: lft}
+		out.program = &tables.Program{Tables: lft}
 	}
 	return out, nil
 }
@@ -85,7 +86,7 @@ func For(routing string, g *topology.Graph) (m Method, why error) {
 	if err != nil {
 		return Method{Kind: None}, nil
 	}
-	if _, ok := fw.(firmware.Programmed); !ok {
+	if _, ok := fw.(tables.Programmed); !ok {
 		return Method{Kind: None}, nil
 	}
 	switch fw.(type) {

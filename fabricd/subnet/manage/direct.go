@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // ways plans what NICs write into packets (Gomez, Flich, Lopez, Robles, Duato: A Routing Methodology for Achieving Fault Tolerance in Direct
@@ -75,7 +76,7 @@ func (w *ways) plan(now *Plan, dead *subnet.Dead, each func(n int, run func(i in
 	if err != nil {
 		return nil, err
 	}
-	p.Program = firmware.Program{Ways: ways}
+	p.Program = tables.Program{Ways: ways}
 	p.patches = differences(w.g, now.Program, p.Program)
 	p.Rounds = []Round{{Program: p.Program, Patches: p.patches}}
 	p.Static = !w.dynamic && len(p.patches) > 0

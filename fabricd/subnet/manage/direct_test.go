@@ -12,7 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // links are dead, by name.
@@ -83,10 +83,10 @@ func requireWays(t testing.TB, plan *manage.Plan, fw switching.Firmware, s weft.
 			continue
 		}
 		q := *patch
-		q.From, q.To = firmware.FirstVersion, firmware.FirstVersion+1
-		next, err := firmware.Apply(fw, firmware.FirstVersion, plan.Graph.Place(s), vcs, &q)
+		q.From, q.To = tables.FirstVersion, tables.FirstVersion+1
+		next, err := tables.Apply(fw, tables.FirstVersion, plan.Graph.Place(s), vcs, &q)
 		require.NoError(t, err)
-		require.Equal(t, plan.Program.Ways.From(s), next.(firmware.Programmed).Program().Ways.From(s))
+		require.Equal(t, plan.Program.Ways.From(s), next.(tables.Programmed).Program().Ways.From(s))
 		return
 	}
 	require.Empty(t, plan.Program.Ways.From(s))

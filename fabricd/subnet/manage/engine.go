@@ -8,7 +8,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // engine computes what an engine does on what is left. Parts that no links join are routed each by itself.
@@ -133,7 +133,7 @@ func (c *engine) apart(parts [][]weft.SwitchID, cut func(*topology.Link) bool) (
 		ports[i] = s.Ports
 	}
 	var err error
-	whole.Tables, err = firmware.NewTablesOf(firmware.TablesShape{VCs: whole.Layers, NICs: len(c.g.NICs), Paths: paths, PerLayer: true, Ports: ports})
+	whole.Tables, err = tables.NewTablesOf(tables.TablesShape{VCs: whole.Layers, NICs: len(c.g.NICs), Paths: paths, PerLayer: true, Ports: ports})
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (c *engine) apart(parts [][]weft.SwitchID, cut func(*topology.Link) bool) (
 			at[s] = &all[i]
 		}
 	}
-	whole.Assignment, err = firmware.NewAssignment(len(c.g.Switches), len(c.g.NICs), whole.Layers, paths, func(s weft.SwitchID, d weft.NICID) []weft.Address {
+	whole.Assignment, err = tables.NewAssignment(len(c.g.Switches), len(c.g.NICs), whole.Layers, paths, func(s weft.SwitchID, d weft.NICID) []weft.Address {
 		if at[s] == nil || at[s].nic[d] < 0 {
 			return nil
 		}
@@ -203,7 +203,7 @@ func newIsland(g *topology.Graph, part []weft.SwitchID, cut func(*topology.Link)
 }
 
 // fill copies the tables into those of the whole.
-func (p *island) fill(whole *firmware.Tables) error {
+func (p *island) fill(whole *tables.Tables) error {
 	from := p.routing.Tables
 	for local, s := range p.switches {
 		rows := map[string]int{}
@@ -213,7 +213,7 @@ func (p *island) fill(whole *firmware.Tables) error {
 			}
 			for path := range from.Paths() {
 				for layer := range weft.VC(from.VCs()) {
-					entries := make([][]firmware.Hop, p.graph.Switches[local].Ports+1)
+					entries := make([][]tables.Hop, p.graph.Switches[local].Ports+1)
 					for in := range entries {
 						port := weft.PortID(in)
 						if in == len(entries)-1 {

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // worse is a method whose tables have no layer for the packets from a switch to a NIC, or no entry at a switch on their way.
@@ -28,7 +28,7 @@ func (c worse) compute(dead *subnet.Dead) (*result, error) {
 		return &result{routing: &out, rerouted: -1}, nil
 	}
 	out.Tables = out.Tables.Edited([]weft.SwitchID{c.s})
-	n, err := out.Tables.Row(c.s, []firmware.Hop{{Port: weft.NoPort}})
+	n, err := out.Tables.Row(c.s, []tables.Hop{{Port: weft.NoPort}})
 	if err == nil && c.s != c.from {
 		err = out.Tables.SetAddress(c.s, 0, c.dst, 0, n)
 	}

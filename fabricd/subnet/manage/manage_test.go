@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 func graph(t testing.TB, spec string) *topology.Graph {
@@ -110,11 +110,11 @@ func requirePatches(t testing.TB, before, plan *manage.Plan) {
 		}
 		got, err := before.Program.Patched(g.Place(p.Switch), &q)
 		require.NoError(t, err)
-		require.True(t, firmware.Diff(p.Switch, got, plan.Program, 1, 2).Empty())
+		require.True(t, tables.Diff(p.Switch, got, plan.Program, 1, 2).Empty())
 	}
 	for _, s := range g.Switches {
 		if !changed[s.ID] {
-			require.True(t, firmware.Diff(s.ID, before.Program, plan.Program, 1, 2).Empty())
+			require.True(t, tables.Diff(s.ID, before.Program, plan.Program, 1, 2).Empty())
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestEveryMethodRoutesRoundEachSingleFaultAndComesBack(t *testing.T) {
 					if x.method == "dqr" {
 						break // it goes back as far as the lists allow
 					}
-					assert.True(t, firmware.Diff(s.ID, first.Program, back.Program, 1, 2).Empty(), "after the repair it is as it was")
+					assert.True(t, tables.Diff(s.ID, first.Program, back.Program, 1, 2).Empty(), "after the repair it is as it was")
 				}
 			}
 		})
@@ -307,7 +307,7 @@ func TestTreesBeginWithTheTablesThatDDRCPlansFrom(t *testing.T) {
 		p := planner(t, g, routing, "ddrc", max(vcs, 1))
 		require.Empty(t, p.Now().Patches(), routing)
 		for _, s := range g.Switches {
-			require.True(t, firmware.Diff(s.ID, fw.(firmware.Programmed).Program(), p.Now().Program, 1, 2).Empty(), "%s: %s", routing, s.Name)
+			require.True(t, tables.Diff(s.ID, fw.(tables.Programmed).Program(), p.Now().Program, 1, 2).Empty(), "%s: %s", routing, s.Name)
 		}
 	}
 }
@@ -334,7 +334,7 @@ func TestNoTableIsLoadedWhileNothingIsDead(t *testing.T) {
 		p := planner(t, g, x[1], x[2], weft.MaxVCs)
 		fw, _, err := subnet.Firmware(x[1], g)
 		require.NoError(t, err)
-		began := fw.(firmware.Programmed).Program()
+		began := fw.(tables.Programmed).Program()
 		same := func() {
 			now := p.Now().Program
 			for _, s := range g.Switches {
@@ -374,11 +374,11 @@ func TestNoTableIsLoadedWhileNothingIsDead(t *testing.T) {
 }
 
 // way is how a switch forwards packets; one that does not has no entry, or one that leads to no port.
-func way(p firmware.Program, s weft.SwitchID, d weft.NICID, in weft.PortID, layer weft.VC) firmware.Hop {
+func way(p tables.Program, s weft.SwitchID, d weft.NICID, in weft.PortID, layer weft.VC) tables.Hop {
 	if hop, ok := p.Tables.Lookup(s, d, in, layer); ok && hop.Port != weft.NoPort {
-		return firmware.Hop{Port: hop.Port, VC: hop.In(layer)}
+		return tables.Hop{Port: hop.Port, VC: hop.In(layer)}
 	}
-	return firmware.Hop{Port: weft.NoPort}
+	return tables.Hop{Port: weft.NoPort}
 }
 
 // After each fault, and with several links dead, flows leave the paths of the engine; when all links are back, all return, if not all at once.
@@ -433,7 +433,7 @@ func TestWhenAllLinksAreBackTablesAreThoseOfTheEngineAgain(t *testing.T) {
 				p.Settled()
 			}
 			for _, s := range g.Switches {
-				require.True(t, firmware.Diff(s.ID, began.Program, p.Now().Program, 1, 2).Empty(), "%v: %s", x, s.Name)
+				require.True(t, tables.Diff(s.ID, began.Program, p.Now().Program, 1, 2).Empty(), "%v: %s", x, s.Name)
 			}
 		}
 		t.Logf("%v: %d further rounds", x, further)

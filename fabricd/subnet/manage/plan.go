@@ -5,7 +5,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Plan is what the switches are to forward by, from some fault or repair on.
@@ -13,7 +13,7 @@ type Plan struct {
 	Dead    subnet.Dead // what it is without
 	Graph   *topology.Graph
 	Routing *layered.Routing // tables and assignment of all switches; nil with method direct, which has none
-	Program firmware.Program // the same as the firmware takes it, or what NICs write into packets
+	Program tables.Program   // the same as the firmware takes it, or what NICs write into packets
 
 	// Acyclic: no mixture of tables that there is while the rounds are uploaded one after the other has a cycle of dependencies. Channels of links that are dead now do not count, for no packet gets onto
 	// them; a link that has come back counts with all that may be in force still.
@@ -31,7 +31,7 @@ type Plan struct {
 	// Without names those without a path as the switches from and to which it would be, at most so many as are worth reading; with method direct.
 	Without []string
 
-	patches    []*firmware.Patch // of the switches at which something changes, by all rounds together
+	patches    []*tables.Patch // of the switches at which something changes, by all rounds together
 	deps       *layered.Dependencies
 	transition *layered.Transition // when all rounds are uploaded
 	result     *result
@@ -49,14 +49,14 @@ func (p *Plan) dies(id weft.LinkID) bool { return p.Dead.Cuts(&p.Graph.Links[id]
 
 // Round is a part of an upload.
 type Round struct {
-	Routing *layered.Routing  // nil with method direct
-	Program firmware.Program  // what all switches forward by after it
-	Patches []*firmware.Patch // from the round before, or the plan before
+	Routing *layered.Routing // nil with method direct
+	Program tables.Program   // what all switches forward by after it
+	Patches []*tables.Patch  // from the round before, or the plan before
 }
 
 // Whole is all that a switch forwards by after the round.
-func (r *Round) Whole(s weft.SwitchID, version uint64) *firmware.Patch {
-	return firmware.Diff(s, firmware.Program{}, r.Program, 0, version)
+func (r *Round) Whole(s weft.SwitchID, version uint64) *tables.Patch {
+	return tables.Diff(s, tables.Program{}, r.Program, 0, version)
 }
 
 // Cycle is a shortest cycle of dependencies, each of its channels followed by the next and the last by the first; nil when the plan is acyclic.
@@ -69,15 +69,15 @@ func (p *Plan) Cycle() []layered.Channel {
 
 // Patches are what changes by all rounds together, from the plan before, a patch for each switch at which something does: for an empty fabric, or
 // switches that take them all at once. Versions of patches are for who uploads them to set.
-func (p *Plan) Patches() []*firmware.Patch { return p.patches }
+func (p *Plan) Patches() []*tables.Patch { return p.patches }
 
 // Whole is all that a switch forwards by, for one of which it is not known what it has.
-func (p *Plan) Whole(s weft.SwitchID, version uint64) *firmware.Patch {
-	return firmware.Diff(s, firmware.Program{}, p.Program, 0, version)
+func (p *Plan) Whole(s weft.SwitchID, version uint64) *tables.Patch {
+	return tables.Diff(s, tables.Program{}, p.Program, 0, version)
 }
 
 // Changes is how many entries of tables, addresses of destinations and ways a patch changes.
-func Changes(p *firmware.Patch) (n int) {
+func Changes(p *tables.Patch) (n int) {
 	for _, set := range p.Set {
 		n += set.N
 	}

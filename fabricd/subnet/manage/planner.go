@@ -7,6 +7,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Planner knows what is in force and plans what follows. It belongs to one goroutine.
@@ -96,12 +97,12 @@ func (p *Planner) Settled() { p.planning.settled(p.now) }
 func (p *Planner) More() bool { return p.planning.more() }
 
 // base is a version to make differences from; who uploads gives them their own.
-const base = firmware.FirstVersion
+const base = tables.FirstVersion
 
 // differences are the patches from one program to another.
-func differences(g *topology.Graph, old, new firmware.Program) (list []*firmware.Patch) {
+func differences(g *topology.Graph, old, new tables.Program) (list []*tables.Patch) {
 	for _, s := range g.Switches {
-		if d := firmware.Diff(s.ID, old, new, base, base+1); !d.Empty() {
+		if d := tables.Diff(s.ID, old, new, base, base+1); !d.Empty() {
 			list = append(list, d)
 		}
 	}
@@ -132,7 +133,7 @@ func programmed(e subnet.Entry, g *topology.Graph) error {
 	if _, ok := fw.(firmware.Direct); ok {
 		return fmt.Errorf("%s has no tables, only what NICs write into packets: choose method %s", e.Name, Direct)
 	}
-	if _, ok := fw.(firmware.Programmed); !ok {
+	if _, ok := fw.(tables.Programmed); !ok {
 		return fmt.Errorf("%s decides by rules and has no tables that could be replaced: choose a routing with tables, as ftree, hybrid, lash or xy", e.Name)
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // planner plans the tables of switches: those that a method computes, as long as no mixture of them with the tables before can deadlock.
@@ -34,9 +34,9 @@ type computer interface {
 type result struct {
 	routing    *layered.Routing
 	unroutable int
-	rerouted   int               // -1: to be counted
-	program    *firmware.Program // what the firmware forwards by; nil: tables and assignment of routing
-	hidden     any               // the method's own
+	rerouted   int             // -1: to be counted
+	program    *tables.Program // what the firmware forwards by; nil: tables and assignment of routing
+	hidden     any             // the method's own
 	// first makes tables that can be uploaded before, so that fewer mixtures have a cycle; nil: there are none
 	first func() (*layered.Routing, error)
 }
@@ -80,10 +80,10 @@ func newTables(g *topology.Graph, e subnet.Entry, m Method, vcs int) (*planner, 
 }
 
 // places are those that patches change, by which a result differs from an older routing; and the destinations for which it does.
-func (p *planner) places(patches []*firmware.Patch, old *layered.Routing, r *result) (list []layered.Place, changed []bool) {
+func (p *planner) places(patches []*tables.Patch, old *layered.Routing, r *result) (list []layered.Place, changed []bool) {
 	changed = make([]bool, len(p.g.NICs))
 	if r.program != nil { // packets are followed by the routing, and the patches are those of something else
-		patches = differences(p.g, firmware.Program{Tables: old.Tables, Assignment: old.Assignment}, firmware.Program{Tables: r.routing.Tables, Assignment: r.routing.Assignment})
+		patches = differences(p.g, tables.Program{Tables: old.Tables, Assignment: old.Assignment}, tables.Program{Tables: r.routing.Tables, Assignment: r.routing.Assignment})
 	}
 	tables, nics := r.routing.Tables, len(p.g.NICs)
 	paths := tables.Paths()
@@ -110,11 +110,11 @@ func (p *planner) places(patches []*firmware.Patch, old *layered.Routing, r *res
 }
 
 // forwards is the result as the firmware takes it.
-func (r *result) forwards() firmware.Program {
+func (r *result) forwards() tables.Program {
 	if r.program != nil {
 		return *r.program
 	}
-	return firmware.Program{Tables: r.routing.Tables, Assignment: r.routing.Assignment}
+	return tables.Program{Tables: r.routing.Tables, Assignment: r.routing.Assignment}
 }
 
 // began is what the switches have before they are told anything. r is what the method computes when nothing is dead.
@@ -127,7 +127,7 @@ func (p *planner) began(e subnet.Entry, r *result) (*result, error) {
 		if err != nil {
 			return nil, err
 		}
-		program := fw.(firmware.Programmed).Program() // programmed has looked
+		program := fw.(tables.Programmed).Program() // programmed has looked
 		return &result{routing: r.routing, program: &program, unroutable: r.unroutable, rerouted: -1}, nil
 	}
 	routing, err := e.Routes(p.g)

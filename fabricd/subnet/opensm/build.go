@@ -6,7 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // builder makes tables and assignment of what was read.
@@ -62,7 +62,7 @@ func (b *builder) routing() (*layered.Routing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.file, err)
 	}
-	assignment, err := firmware.NewAssignment(len(g.Switches), len(g.NICs), b.layers, b.paths, func(s weft.SwitchID, d weft.NICID) []weft.Address {
+	assignment, err := tables.NewAssignment(len(g.Switches), len(g.NICs), b.layers, b.paths, func(s weft.SwitchID, d weft.NICID) []weft.Address {
 		var list []weft.Address
 		for path := range b.paths {
 			for layers := b.enter[b.index(pair{s, d, path})]; layers != 0; layers &= layers - 1 {
@@ -171,11 +171,11 @@ func (b *builder) arrives(d weft.NICID, path int) []bool {
 }
 
 // ownAddresses are those by which single NICs send, of switches whose NICs do not send alike.
-func (b *builder) ownAddresses() (list []firmware.NICAddresses) {
+func (b *builder) ownAddresses() (list []tables.NICAddresses) {
 	for s, nics := range b.sources {
 		for d := range weft.NICID(len(b.graph.NICs)) {
 			for _, src := range nics {
-				x := firmware.NICAddresses{Switch: weft.SwitchID(s), Dst: d}
+				x := tables.NICAddresses{Switch: weft.SwitchID(s), Dst: d}
 				own := false
 				for path := range b.paths {
 					layers := b.enter[b.index(pair{x.Switch, d, path})]
@@ -272,13 +272,13 @@ func (b *builder) follow(x pair, in weft.PortID, layer, sl uint8) error {
 }
 
 // tables makes R. Most addresses are forwarded by a row of one hop, shared by all that leave by its port.
-func (b *builder) tables() (*firmware.Tables, error) {
+func (b *builder) tables() (*tables.Tables, error) {
 	g := b.graph
-	shape := firmware.TablesShape{VCs: b.layers, NICs: len(g.NICs), Paths: b.paths}
+	shape := tables.TablesShape{VCs: b.layers, NICs: len(g.NICs), Paths: b.paths}
 	for _, s := range g.Switches {
 		shape.Ports = append(shape.Ports, s.Ports)
 	}
-	t, err := firmware.NewTablesOf(shape)
+	t, err := tables.NewTablesOf(shape)
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +295,7 @@ func (b *builder) tables() (*firmware.Tables, error) {
 				if b.changing[x] {
 					row, err = t.AddRow(s.ID, b.row(x, s.Ports, port))
 				} else if !ok {
-					row, err = t.AddRow(s.ID, []firmware.Hop{{Port: port, VC: firmware.SameVC}})
+					row, err = t.AddRow(s.ID, []tables.Hop{{Port: port, VC: tables.SameVC}})
 					rows[port] = row
 				}
 				if err == nil {
@@ -322,12 +322,12 @@ func (b *builder) injected(x pair, vc uint8) (uint8, bool) {
 }
 
 // row is one by in port and layer.
-func (b *builder) row(x pair, ports int, port weft.PortID) []firmware.Hop {
+func (b *builder) row(x pair, ports int, port weft.PortID) []tables.Hop {
 	roles := b.graph.Place(x.from).Roles
-	var hops []firmware.Hop
+	var hops []tables.Hop
 	for in := range ports {
 		for vc := range b.layers {
-			h := firmware.Hop{Port: port, VC: firmware.SameVC}
+			h := tables.Hop{Port: port, VC: tables.SameVC}
 			vl, ok := b.hops[entry{x, weft.PortID(in), uint8(vc)}]
 			if !ok && roles[in] == weft.RoleNIC { // whoever follows packets takes any of the NICs of a switch for all of them
 				vl, ok = b.injected(x, uint8(vc))

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Tables that OpenSM made: lash with its layers, and torus-2QoS, whose packets change lanes on the way.
@@ -74,7 +74,7 @@ func expected(t *testing.T, r *layered.Routing, src, dst weft.NICID) (way []step
 	for vc := a[0].VC; len(way) <= len(r.Graph.Switches); {
 		hop := r.Tables.Choices(at, dst, a[0].Path, in, vc)[0]
 		out := hop.VC
-		if out == firmware.SameVC {
+		if out == tables.SameVC {
 			out = vc
 		}
 		way = append(way, step{at, hop.Port, vc, out})

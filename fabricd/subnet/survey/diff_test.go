@@ -11,7 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 func TestEqualRoutingsDoNotDiffer(t *testing.T) {
@@ -95,8 +95,8 @@ func TestAListingPutsEqualEntriesTogether(t *testing.T) {
 	assert.Contains(t, leaf.Entries, survey.Entry{To: []string{"n10", "n11"}, Layers: []int{1}, In: []string{"p2"}, Out: []string{"p3 s0.1"}})
 
 	r := byHand{next: clockwise(4)}.make(t, g)
-	entries := make([][]firmware.Hop, g.Switches[0].Ports+1)
-	entries[at] = []firmware.Hop{{Port: at, VC: firmware.SameVC}}
+	entries := make([][]tables.Hop, g.Switches[0].Ports+1)
+	entries[at] = []tables.Hop{{Port: at, VC: tables.SameVC}}
 	row, err := r.Tables.AddChoices(0, entries)
 	require.NoError(t, err)
 	require.NoError(t, r.Tables.SetAddress(0, 0, 3, 0, row))

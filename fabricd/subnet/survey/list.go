@@ -6,7 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // Listing is a routing for people and scripts: all tables and assignments, by names.
@@ -137,7 +137,7 @@ func ofLayer(r *layered.Routing, s weft.SwitchID, dst weft.NICID, path uint16, l
 	return list
 }
 
-func outs(r *layered.Routing, s weft.SwitchID, hops []firmware.Hop, layer weft.VC) (list []string) {
+func outs(r *layered.Routing, s weft.SwitchID, hops []tables.Hop, layer weft.VC) (list []string) {
 	for _, h := range hops {
 		if h.Port == weft.NoPort {
 			continue

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // byHand is a routing made by hand: next says to which neighbours of switch at packets for the NICs of switch dst go in a layer, by their
@@ -35,12 +35,12 @@ func (h byHand) make(t testing.TB, g *topology.Graph) *layered.Routing {
 		ports[i] = s.Ports
 	}
 	const paths = 2
-	lft, err := firmware.NewTablesOf(firmware.TablesShape{VCs: h.layers, NICs: len(g.NICs), Paths: paths, PerLayer: true, Ports: ports})
+	lft, err := tables.NewTablesOf(tables.TablesShape{VCs: h.layers, NICs: len(g.NICs), Paths: paths, PerLayer: true, Ports: ports})
 	require.NoError(t, err)
 	for at := range g.Switches {
 		for dst := range g.NICs {
 			for layer := range weft.VC(h.layers) {
-				row, err := lft.AddChoices(weft.SwitchID(at), [][]firmware.Hop{h.hops(g, at, weft.NICID(dst), layer)})
+				row, err := lft.AddChoices(weft.SwitchID(at), [][]tables.Hop{h.hops(g, at, weft.NICID(dst), layer)})
 				require.NoError(t, err)
 				for path := range paths {
 					require.NoError(t, lft.SetAddress(weft.SwitchID(at), layer, weft.NICID(dst), path, row))
@@ -48,7 +48,7 @@ func (h byHand) make(t testing.TB, g *topology.Graph) *layered.Routing {
 			}
 		}
 	}
-	assignment, err := firmware.NewAssignment(len(g.Switches), len(g.NICs), h.layers, paths, func(s weft.SwitchID, d weft.NICID) []weft.Address {
+	assignment, err := tables.NewAssignment(len(g.Switches), len(g.NICs), h.layers, paths, func(s weft.SwitchID, d weft.NICID) []weft.Address {
 		if h.addresses == nil {
 			return []weft.Address{{}}
 		}
@@ -59,13 +59,13 @@ func (h byHand) make(t testing.TB, g *topology.Graph) *layered.Routing {
 	return &layered.Routing{Engine: "by hand", Graph: g, Kind: h.kind, Layers: h.layers, Tables: lft, Assignment: assignment}
 }
 
-func (h byHand) hops(g *topology.Graph, at int, dst weft.NICID, layer weft.VC) (hops []firmware.Hop) {
+func (h byHand) hops(g *topology.Graph, at int, dst weft.NICID, layer weft.VC) (hops []tables.Hop) {
 	home, port := g.SwitchOf(dst)
 	if int(home) == at {
-		return []firmware.Hop{{Port: port, VC: firmware.SameVC}}
+		return []tables.Hop{{Port: port, VC: tables.SameVC}}
 	}
 	for _, to := range h.next(at, int(home), layer) {
-		hops = append(hops, firmware.Hop{Port: portTo(g, at, weft.SwitchID(to).Node()), VC: firmware.SameVC})
+		hops = append(hops, tables.Hop{Port: portTo(g, at, weft.SwitchID(to).Node()), VC: tables.SameVC})
 	}
 	return hops
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
-	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // walker follows the ways of one source switch and address at a time.
@@ -31,7 +31,7 @@ type node struct {
 	in      weft.PortID
 	layer   weft.VC
 	by      int // the channel by which it came, -1: it entered the layer here
-	hops    []firmware.Hop
+	hops    []tables.Hop
 	first   int32 // of its edges
 	forward int32 // how many of them are hops; one more may enter the escape layer
 	last    int32
