@@ -3,41 +3,11 @@ package fabric
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
-
-// troubles are events of the transport that wait for the fabric. The transport must not be held up, and each of its events
-// is rare or comes in pairs, so the list has no bound of its own.
-type troubles struct {
-	mu   sync.Mutex
-	list []bus.Event
-	news chan struct{} // capacity 1
-}
-
-func newTroubles() *troubles { return &troubles{news: make(chan struct{}, 1)} }
-
-// add implements what bus.Transport.Watch wants.
-func (t *troubles) add(e bus.Event) {
-	t.mu.Lock()
-	t.list = append(t.list, e)
-	t.mu.Unlock()
-	select {
-	case t.news <- struct{}{}:
-	default:
-	}
-}
-
-func (t *troubles) take() []bus.Event {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	list := t.list
-	t.list = nil
-	return list
-}
 
 // carry acts on what the transport tells until ctx ends.
 func (f *Fabric) carry(ctx context.Context) {
@@ -45,9 +15,9 @@ func (f *Fabric) carry(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-f.troubles.news:
+		case <-f.troubles.News:
 		}
-		for _, e := range f.troubles.take() {
+		for _, e := range f.troubles.Take() {
 			f.trouble(ctx, e)
 		}
 	}

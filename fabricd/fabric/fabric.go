@@ -50,7 +50,7 @@ type Fabric struct {
 	traces   traces
 	notices  notices
 	limits   limits // of events that peers cause
-	troubles *troubles
+	troubles *part.Troubles
 	standing standing
 
 	started atomic.Bool
@@ -107,7 +107,7 @@ func New(o Options) (*Fabric, error) {
 	}
 	f := &Fabric{
 		opts: o, graph: o.Topology, events: NewHub(), world: o.World,
-		chance: weft.Stream(o.Seed, weft.StreamTraffic, 0, 0), monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs), len(o.Parts) > 0), troubles: newTroubles(),
+		chance: weft.Stream(o.Seed, weft.StreamTraffic, 0, 0), monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs), len(o.Parts) > 0), troubles: part.NewTroubles(),
 		notices: newNotices(o.NIC.Notices > 0), keeper: keeper{keep: o.Keep},
 	}
 	f.pattern = rand.New(f.chance)
@@ -118,7 +118,7 @@ func New(o Options) (*Fabric, error) {
 			f.live.forward(o.Adopt.Now)
 		}
 		f.world = f.live
-		o.Transport.Watch(f.troubles.add)
+		o.Transport.Watch(f.troubles.Add)
 		if fits := bus.Batch(o.Transport.MaxFrame(), o.Switch.VCs); o.Switch.Batch == 0 || fits < o.Switch.Batch {
 			f.opts.Switch.Batch = min(fits, switchd.DefaultBatch)
 		}

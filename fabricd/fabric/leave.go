@@ -98,7 +98,7 @@ func (f *Fabric) takeBack(s *liveSwitch) {
 			if e.Node != s.id.Node() {
 				continue
 			}
-			if err := f.opts.Transport.Listen(l.dirs[1-i], f.live.machine.Inbox(e)); err != nil {
+			if err := f.opts.Transport.Listen(l.dirs[1-i], f.live.Machine.Inbox(e)); err != nil {
 				f.opts.Log.Error("take a switch back", "switch", s.name, "err", err)
 			}
 		}

@@ -10,17 +10,13 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
 // live is the World of goroutines. Its timers and agents are goroutines too.
 type live struct {
-	transport bus.Transport
-	start     time.Time
-	ahead     atomic.Int64 // of the time since start, where a leader goes on by the clock of another
-	graph     *topology.Graph
-
-	machine *part.Machine
+	part.Live
+	start time.Time
+	ahead atomic.Int64 // of the time since start, where a leader goes on by the clock of another
 
 	ctx     context.Context // of all that runs
 	stop    context.CancelFunc
@@ -29,51 +25,19 @@ type live struct {
 
 var _ World = (*live)(nil)
 
-func newLive(t bus.Transport) *live { return &live{transport: t, start: time.Now()} }
-
-// Build implements World.
-func (w *live) Build(b Blueprint) (switches, nics []Driver, err error) {
-	w.graph = b.Graph
-	m := part.MachineConfig{
-		Graph: b.Graph, Transport: w.transport, Clock: w.Now, Pace: b.Pace, Batch: b.Batch, Inbox: b.Inbox, Seed: b.Seed, Interval: b.Interval,
-		Watch: b.Watch, Progress: b.Progress,
-	}
-	drive := func(n weft.Node, core weft.Core) {
-		if core != nil {
-			m.Nodes, m.Cores = append(m.Nodes, n), append(m.Cores, core)
-		}
-	}
-	for i, core := range b.Switches {
-		drive(weft.SwitchID(i).Node(), core)
-	}
-	for i, core := range b.NICs {
-		drive(weft.NICID(i).Node(), core)
-	}
-	if w.machine, err = part.NewMachine(m); err != nil {
-		return nil, nil, fmt.Errorf("fabric: %w", err)
-	}
-	driver := func(n weft.Node) Driver {
-		if d := w.machine.Driver(n); d != nil {
-			return d
-		}
-		return nil
-	}
-	for i := range b.Switches {
-		switches = append(switches, driver(weft.SwitchID(i).Node()))
-	}
-	for i := range b.NICs {
-		nics = append(nics, driver(weft.NICID(i).Node()))
-	}
-	return switches, nics, nil
+func newLive(t bus.Transport) *live {
+	w := &live{start: time.Now()}
+	w.Live = part.Live{Transport: t, Clock: w.Now}
+	return w
 }
 
 // Start implements World.
 func (w *live) Start(ctx context.Context) error {
-	if err := w.transport.Ready(ctx); err != nil {
+	if err := w.Transport.Ready(ctx); err != nil {
 		return fmt.Errorf("fabric: links are not ready: %w", err)
 	}
 	w.ctx, w.stop = context.WithCancel(context.Background())
-	w.running.Go(func() { w.machine.Run(w.ctx) })
+	w.running.Go(func() { w.Machine.Run(w.ctx) })
 	return nil
 }
 
@@ -95,20 +59,6 @@ func (w *live) Stop() {
 // Now implements World.
 func (w *live) Now() weft.Time {
 	return weft.FromDuration(time.Since(w.start)) + weft.Time(w.ahead.Load())
-}
-
-// Cut implements World.
-func (w *live) Cut(from []weft.End) error { return w.transport.Cut(w.directions(from)...) }
-
-// Restore implements World.
-func (w *live) Restore(from []weft.End) error { return w.transport.Restore(w.directions(from)...) }
-
-func (w *live) directions(from []weft.End) []bus.Direction {
-	out := make([]bus.Direction, len(from))
-	for i, e := range from {
-		out[i], _ = part.Direction(w.graph, e)
-	}
-	return out
 }
 
 // At implements World.

@@ -111,13 +111,13 @@ func (w *onItsWay) held(ctx context.Context) bool {
 		return false
 	}
 	if !w.asked {
-		w.asked, w.behind = true, w.live.machine.Drivers()
+		w.asked, w.behind = true, w.live.Machine.Drivers()
 	}
 	w.behind = slices.DeleteFunc(w.behind, func(d *switchd.Driver) bool { return !d.Behind() })
 	if len(w.behind) > 0 {
 		return true
 	}
-	return errors.Is(w.live.transport.Ready(ctx), context.DeadlineExceeded) // what a lost connection held is lost
+	return errors.Is(w.live.Transport.Ready(ctx), context.DeadlineExceeded) // what a lost connection held is lost
 }
 
 // glance is how long after one look at the fabric the next is worth while, of somebody who has

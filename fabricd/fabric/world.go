@@ -7,10 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/nic/nicd"
-	"github.com/weft-fabric/weft/switch/pace"
-	"github.com/weft-fabric/weft/switch/switchd"
+	"github.com/weft-fabric/weft/fabricd/part"
 )
 
 // World is what a fabric runs in: it drives the nodes, carries what they send, and has the clock. Live it is goroutines, a
@@ -19,16 +16,11 @@ import (
 // In virtual time everything happens on one goroutine, the one that calls the fabric: time goes on only while it waits.
 type World interface {
 	Clock
-	// Build makes the drivers of all nodes and joins them. Called once, before all but Now.
-	Build(b Blueprint) (switches, nics []Driver, err error)
+	part.Runtime
 	// Start has the drivers run. If that fails nothing is left running.
 	Start(ctx context.Context) error
 	// Stop returns when no driver, timer or agent runs any more, and none will.
 	Stop()
-
-	// Cut makes frames sent from these ends go nowhere, beginning with those on the way; Restore undoes that.
-	Cut(from []weft.End) error
-	Restore(from []weft.End) error
 }
 
 // Clock is the time of a world, and how to wait for it.
@@ -47,21 +39,11 @@ type Clock interface {
 	WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 }
 
-// Driver drives one node. *switchd.Driver is one.
-type Driver = nicd.Driver
-
-// Blueprint is what a World builds.
-type Blueprint struct {
-	Graph          *topology.Graph
-	Switches, NICs []weft.Core // by number; nil: it runs elsewhere
-	Watch          func(n weft.Node) switchd.Observer
-	Pace           pace.Pace             // of every link
-	Batch          int                   // most packets in a frame
-	Inbox          int                   // most frames on their way to one port
-	Seed           uint64                // of what impairments draw
-	Interval       weft.Time             // between hellos; 0: there are none
-	Progress       func(done, total int) // hears of how many nodes the links are open; nil: nobody does
-}
+// What a World builds, and of which drivers.
+type (
+	Driver    = part.Driver
+	Blueprint = part.Blueprint
+)
 
 // Hashed is a World that can tell whether two runs were the same.
 type Hashed interface {

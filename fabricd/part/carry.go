@@ -13,13 +13,13 @@ const maxNotices = 4096
 
 // carry sends a notice on its way if its source is a NIC of the part, and never waits.
 func (p *Part) carry(n weft.Notice) bool {
-	if p.nodes.byNIC[n.Src] == nil {
+	if !p.host.HasNIC(n.Src) {
 		return false
 	}
 	select {
 	case p.notices <- n:
 	default:
-		p.adder.noticesLost.Add(1)
+		p.host.adder.noticesLost.Add(1)
 	}
 	return true
 }
@@ -32,15 +32,10 @@ func (p *Part) carryNotices(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case n := <-p.notices:
-			if int(n.Dst) < len(p.graph.NICs) {
-				_ = p.nodes.byNIC[n.Src].Notice(n.Dst) // there is such a NIC
-			}
+			p.host.Notice(n)
 		}
 	}
 }
-
-// trouble is called by the transport, and must neither block nor call it.
-func (p *Part) trouble(e bus.Event) { p.orders.troubles.add(e) }
 
 // carryTroubles acts on what the transport tells.
 func (p *Part) carryTroubles(ctx context.Context) {
@@ -48,15 +43,15 @@ func (p *Part) carryTroubles(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-p.orders.troubles.more:
+		case <-p.troubles.News:
 		}
-		for _, e := range p.orders.troubles.take() {
+		for _, e := range p.troubles.Take() {
 			p.log.Warn("links", "part", p.charter.Part, "event", e.String())
 			switch e.Kind {
 			case bus.EventDisconnected:
-				p.darken(e.Shard, true)
+				p.host.Darken(e.Shard, true)
 			case bus.EventReconnected:
-				p.darken(e.Shard, false)
+				p.host.Darken(e.Shard, false)
 			default:
 			}
 		}

@@ -1,6 +1,7 @@
 package part
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -8,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/pace"
 )
@@ -23,8 +23,7 @@ var (
 // orders is what was done to a part and lasts.
 type orders struct {
 	mu       sync.Mutex // serialises orders; the rest is guarded by it
-	term     uint64
-	lit      []bool // per end
+	lit      []bool     // per end
 	cut      map[Way]bool
 	impaired map[int]pace.Impairment // by end; what is zero is not in it
 	traffic  TrafficOrder
@@ -32,65 +31,26 @@ type orders struct {
 	hold     bool
 	carried  uint64
 	dark     []bool // per connection: it is lost
-
-	troubles troubles // has a lock of its own
 }
 
 func (o *orders) init(ends, connections int, c *Charter) {
 	o.lit, o.dark = make([]bool, ends), make([]bool, connections)
 	o.cut, o.impaired = map[Way]bool{}, map[int]pace.Impairment{}
-	o.term, o.era, o.hold = c.Term, c.Era, c.Hold
+	o.era, o.hold = c.Era, c.Hold
 	o.traffic = TrafficOrder{Spec: nic.Traffic{}.String()}
-}
-
-// troubles are what the transport has told.
-type troubles struct {
-	more chan struct{} // capacity 1
-	mu   sync.Mutex
-	list []bus.Event // the transport tells what may come often when its count is a power of two
-}
-
-func (t *troubles) add(e bus.Event) {
-	t.mu.Lock()
-	t.list = append(t.list, e)
-	t.mu.Unlock()
-	select {
-	case t.more <- struct{}{}:
-	default:
-	}
-}
-
-func (t *troubles) take() []bus.Event {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	list := t.list
-	t.list = nil
-	return list
-}
-
-// admit refuses what was meant for another incarnation, or comes from a leader that was replaced. The caller holds mu.
-func (p *Part) admit(number, term uint64) error {
-	switch {
-	case number != p.charter.Number:
-		return fmt.Errorf("number %d, not %d: %w", p.charter.Number, number, errNumber)
-	case term < p.term:
-		return fmt.Errorf("term %d, not %d: %w", p.term, term, errTerm)
-	}
-	p.term = term
-	return nil
 }
 
 // plan is an order that can be carried out.
 type plan struct {
 	order         *Order
-	cut, restored []bus.Direction
-	impair        []int // per entry, the end
-	signals       []int // likewise
+	cut, restored []weft.End // that send there
+	impair        []int      // per entry, the end
+	signals       []int      // likewise
 	sources       []nic.Source
 }
 
 // end is the index of an end of the part.
-func (p *Part) end(e End) (int, error) {
+func (p *Local) end(e End) (int, error) {
 	i, ok := p.nodes.endOf[e.End()]
 	if !ok {
 		return 0, fmt.Errorf("port %d of %v: %w", e.Port, e.End().Node, errNot)
@@ -98,10 +58,10 @@ func (p *Part) end(e End) (int, error) {
 	return i, nil
 }
 
-// direction is a way as the transport has it.
-func (p *Part) direction(w Way) (d bus.Direction, err error) {
+// sender is the end that sends on a way.
+func (p *Local) sender(w Way) (from weft.End, err error) {
 	if int(w.Link) >= len(p.graph.Links) {
-		return d, fmt.Errorf("link %d: there are %d", w.Link, len(p.graph.Links))
+		return from, fmt.Errorf("link %d: there are %d", w.Link, len(p.graph.Links))
 	}
 	l := p.graph.Links[w.Link]
 	from, to := l.A, l.B
@@ -111,22 +71,21 @@ func (p *Part) direction(w Way) (d bus.Direction, err error) {
 	_, a := p.nodes.endOf[from]
 	_, b := p.nodes.endOf[to]
 	if !a && !b {
-		return d, fmt.Errorf("link %s: %w", l.Name, errNot)
+		return from, fmt.Errorf("link %s: %w", l.Name, errNot)
 	}
-	d, _ = Direction(p.graph, from)
-	return d, nil
+	return from, nil
 }
 
 // plan checks an order.
-func (p *Part) plan(o *Order) (*plan, error) {
+func (p *Local) plan(o *Order) (*plan, error) {
 	pl := &plan{order: o}
 	var errs []error
-	ways := func(list []Way) (ds []bus.Direction) {
+	ways := func(list []Way) (ends []weft.End) {
 		for _, w := range list {
-			d, err := p.direction(w)
-			ds, errs = append(ds, d), append(errs, err)
+			e, err := p.sender(w)
+			ends, errs = append(ends, e), append(errs, err)
 		}
-		return ds
+		return ends
 	}
 	ends := func(n int, of func(i int) End) (list []int) {
 		for i := range n {
@@ -168,7 +127,7 @@ func (p *Part) plan(o *Order) (*plan, error) {
 }
 
 // sources is what the NICs of the whole fabric generate.
-func (p *Part) sources(o *TrafficOrder) ([]nic.Source, error) {
+func (p *Local) sources(o *TrafficOrder) ([]nic.Source, error) {
 	t, err := o.Traffic()
 	if err != nil {
 		return nil, err
@@ -179,20 +138,34 @@ func (p *Part) sources(o *TrafficOrder) ([]nic.Source, error) {
 			return nil, fmt.Errorf("draws of traffic %s: %w", o.Spec, err)
 		}
 	}
-	c := &p.charter
+	c := &p.spec
 	return t.Sources(nic.Over{
 		NICs: len(p.graph.NICs), Rate: c.Link.Rate, PacketBytes: c.NIC.PacketBytes, TraceEvery: c.NIC.TraceEvery, Rand: rand.New(draws),
 		Find: p.graph.NICByName,
 	})
 }
 
-// do carries out what plan has checked. The caller holds mu. An error is of the transport, or of NICs that refuse a source.
-func (p *Part) do(pl *plan, a *OrderAnswer) (err error) {
-	o := pl.order
-	if o.Clock != 0 {
-		p.clock.steer(o.Clock)
+// Order implements Host. The answer has a sum only if that was asked for.
+func (p *Local) Order(ctx context.Context, o Order) (a OrderAnswer, err error) {
+	p.mu.Lock()
+	pl, err := p.plan(&o)
+	if err == nil {
+		err = p.do(pl, &a)
 	}
-	err = errors.Join(p.links.Cut(pl.cut...), p.links.Restore(pl.restored...))
+	p.mu.Unlock()
+	if err == nil && o.Sum != nil {
+		a.Sum, err = p.Sum(ctx, *o.Sum)
+	}
+	return a, err
+}
+
+// do carries out what plan has checked. The caller holds mu. An error is of the transport, or of NICs that refuse a source.
+func (p *Local) do(pl *plan, a *OrderAnswer) (err error) {
+	o := pl.order
+	if o.Clock != 0 && p.steer != nil {
+		p.steer(o.Clock)
+	}
+	err = errors.Join(p.runtime.Cut(pl.cut), p.runtime.Restore(pl.restored))
 	for _, w := range o.Cut {
 		p.cut[w] = true
 	}
@@ -244,7 +217,7 @@ type change struct {
 }
 
 // signal gives and takes signal. The caller holds mu.
-func (p *Part) signal(o *Order, signals []int) {
+func (p *Local) signal(o *Order, signals []int) {
 	var list []change
 	if o.Light {
 		unlit := map[int]bool{}
@@ -269,7 +242,7 @@ func (p *Part) signal(o *Order, signals []int) {
 }
 
 // light gives ends signal or takes it, those of a node in one step: see [switching.ReturnWait]. The caller holds mu.
-func (p *Part) light(list []change) {
+func (p *Local) light(list []change) {
 	n := &p.nodes
 	slices.SortStableFunc(list, func(a, b change) int { return a.end - b.end }) // the ends of a node are beside each other
 	for len(list) > 0 {
@@ -295,12 +268,12 @@ func (p *Part) light(list []change) {
 }
 
 // isDark reports whether a connection that carries the link of an end is lost.
-func (p *Part) isDark(e *end) bool {
+func (p *Local) isDark(e *end) bool {
 	return slices.ContainsFunc(e.shards[:], func(s int) bool { return s >= 0 && p.dark[s] })
 }
 
-// darken notes that a connection was lost, or is back: its loss is as good as loss of signal at all links that it carries.
-func (p *Part) darken(shard int, dark bool) {
+// Darken notes that a connection was lost, or is back: its loss is as good as loss of signal at all links that it carries.
+func (p *Local) Darken(shard int, dark bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var list []change
@@ -319,7 +292,7 @@ func (p *Part) darken(shard int, dark bool) {
 }
 
 // toNICs does what is for single NICs.
-func (p *Part) toNICs(o *Order, a *OrderAnswer) {
+func (p *Local) toNICs(o *Order, a *OrderAnswer) {
 	n := &p.nodes
 	for _, x := range o.Notices {
 		_ = n.byNIC[x.Src].Notice(x.Dst) // about a NIC that there is not: it changes nothing
@@ -344,15 +317,25 @@ func text(err error) string {
 	return err.Error()
 }
 
+// HasNIC reports whether a NIC is in the host.
+func (p *Local) HasNIC(id weft.NICID) bool { return p.nodes.byNIC[id] != nil }
+
+// Notice hands a notice to a NIC of the host; one about a NIC that there is not changes nothing.
+func (p *Local) Notice(n weft.Notice) {
+	if h := p.nodes.byNIC[n.Src]; h != nil && int(n.Dst) < len(p.graph.NICs) {
+		_ = h.Notice(n.Dst)
+	}
+}
+
 // readdress has the NICs at a switch send by the addresses of now.
-func (p *Part) readdress(id weft.SwitchID) {
+func (p *Local) readdress(id weft.SwitchID) {
 	for _, h := range p.nodes.atPrograms[id] {
 		h.Readdress()
 	}
 }
 
 // standing is what was done to the part. The caller holds mu.
-func (p *Part) standing() *Standing {
+func (p *Local) standing() *Standing {
 	s := &Standing{Traffic: p.traffic, Era: p.era, Hold: p.hold, Orders: p.carried, Lit: make([]byte, (len(p.lit)+7)/8)}
 	for i, lit := range p.lit {
 		if lit {

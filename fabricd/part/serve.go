@@ -1,6 +1,7 @@
 package part
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/tables"
 )
 
 func notHere(n weft.Node) error { return fmt.Errorf("%v: %w", n, errNot) }
@@ -117,56 +117,43 @@ func (s *server) given() {
 }
 
 func (p *Part) onSum(r SumRequest) (Sum, error) {
-	if r.Number != 0 && r.Number != p.charter.Number {
-		return Sum{}, fmt.Errorf("number %d, not %d: %w", p.charter.Number, r.Number, errNumber)
+	if err := p.is(r.Number); r.Number != 0 && err != nil {
+		return Sum{}, err
 	}
-	s, err := p.Sum(r)
-	if err == nil && r.Standing {
-		p.mu.Lock()
-		s.Standing = p.standing()
-		p.mu.Unlock()
-	}
+	s, err := p.host.Sum(context.Background(), r)
+	s.Links = p.links.Stats()
 	return s, err
 }
 
 func (p *Part) onOrder(o Order) (a OrderAnswer, err error) {
 	p.mu.Lock()
-	err = p.admit(o.Number, o.Term)
-	var pl *plan
-	if err == nil {
-		pl, err = p.plan(&o)
-	}
-	if err == nil {
-		err = p.do(pl, &a)
+	if err = p.admit(o.Number, o.Term); err == nil {
+		want := cmp.Or(o.Sum, new(SumRequest))
+		o.Sum = nil
+		if a, err = p.host.Order(context.Background(), o); err == nil {
+			want.Number = 0
+			o.Sum = want
+		}
 	}
 	p.mu.Unlock()
-	if err != nil {
-		return a, err
+	if err == nil {
+		a.Sum, err = p.onSum(*o.Sum)
 	}
-	r := SumRequest{}
-	if o.Sum != nil {
-		r = *o.Sum
-	}
-	r.Number = 0
-	a.Sum, err = p.onSum(r)
 	return a, err
 }
 
-func (p *Part) onRead(r ReadRequest) (Readings, error) {
-	if r.Number != p.charter.Number {
-		return Readings{}, fmt.Errorf("number %d, not %d: %w", p.charter.Number, r.Number, errNumber)
+func (p *Part) onRead(r ReadRequest) (a Readings, err error) {
+	if err := p.is(r.Number); err != nil {
+		return a, err
 	}
-	if r.VCs {
-		return p.readVCs(), nil
-	}
-	return p.readings(), nil
+	return p.host.Read(context.Background(), r)
 }
 
-func (p *Part) onNode(r NodeRequest) (Nodes, error) {
-	if r.Number != p.charter.Number {
-		return Nodes{}, fmt.Errorf("number %d, not %d: %w", p.charter.Number, r.Number, errNumber)
+func (p *Part) onNode(r NodeRequest) (a Nodes, err error) {
+	if err := p.is(r.Number); err != nil {
+		return a, err
 	}
-	return p.all(r)
+	return p.host.Nodes(context.Background(), r)
 }
 
 func (p *Part) onLoad(o LoadOrder) (a LoadAnswer, err error) {
@@ -175,45 +162,27 @@ func (p *Part) onLoad(o LoadOrder) (a LoadAnswer, err error) {
 	if err := p.admit(o.Number, o.Term); err != nil {
 		return a, err
 	}
-	for _, patch := range o.Patches {
-		if patch == nil {
-			return a, fmt.Errorf("an empty patch: %w", tables.ErrPatch)
-		}
-		v, err := p.load(patch)
-		a.Versions = append(a.Versions, LoadedVersion{Switch: patch.Switch, Version: v, Err: text(err)})
-	}
-	return a, nil
+	return p.host.Load(context.Background(), o)
 }
 
-// load makes a switch forward, and the NICs at it send, by a patch. It returns the version in force. The caller holds mu.
-func (p *Part) load(patch *tables.Patch) (version uint64, err error) {
-	prog := p.programs[patch.Switch]
-	if prog == nil {
-		return 0, notHere(patch.Switch.Node())
+// is refuses what was meant for another incarnation.
+func (p *Part) is(number uint64) error {
+	if number != p.charter.Number {
+		return fmt.Errorf("number %d, not %d: %w", p.charter.Number, number, errNumber)
 	}
-	prog.Loading.Lock()
-	defer prog.Loading.Unlock()
-	was := prog.Now()
-	next, err := prog.Patched(p.graph.Place(patch.Switch), p.charter.Switch.VCs, patch)
-	if err != nil || next == was {
-		return was.Version, err
+	return nil
+}
+
+// admit refuses what was meant for another incarnation, or comes from a leader that was replaced. The caller holds mu.
+func (p *Part) admit(number, term uint64) error {
+	if err := p.is(number); err != nil {
+		return err
 	}
-	if n := p.nodes.bySwitch[patch.Switch]; n != nil {
-		n.Do(func(now weft.Time, out *weft.Actions) {
-			if err = n.core.Load(now, next.Firmware, next.Version, out); err == nil {
-				prog.Set(next) // at one moment with its packets
-			}
-		})
-	} else {
-		prog.Set(next)
+	if term < p.term {
+		return fmt.Errorf("term %d, not %d: %w", p.term, term, errTerm)
 	}
-	if err != nil {
-		return was.Version, err
-	}
-	if len(patch.Addresses) > 0 || patch.From == 0 {
-		p.readdress(patch.Switch)
-	}
-	return next.Version, nil
+	p.term = term
+	return nil
 }
 
 func (p *Part) onEnd(o EndOrder) (Sum, error) {
@@ -230,9 +199,8 @@ func (p *Part) onEnd(o EndOrder) (Sum, error) {
 	if err != nil {
 		return Sum{}, err
 	}
-	// Its nodes stand still from now on: what it says then agrees with what other parts say, though packets are on their way.
-	p.halt()
-	s, err := p.onSum(SumRequest{Ends: true, Eras: true, Latency: true, Standing: true})
+	s, err := p.host.End(context.Background(), o)
+	s.Links = p.links.Stats()
 	select {
 	case p.ended <- o.Why:
 	default:

@@ -2,6 +2,7 @@ package part
 
 import (
 	"cmp"
+	"context"
 	"sync"
 	"sync/atomic"
 
@@ -21,12 +22,32 @@ type adder struct {
 	flows   []credit.Flow     // per end, as it was read last
 }
 
-// Sum adds up what the part has counted.
-func (p *Part) Sum(r SumRequest) (Sum, error) {
+// Sum implements Host.
+func (p *Local) Sum(_ context.Context, r SumRequest) (Sum, error) {
+	s, err := p.sum(r)
+	if err == nil && r.Standing {
+		p.mu.Lock()
+		s.Standing = p.standing()
+		p.mu.Unlock()
+	}
+	return s, err
+}
+
+// End implements Host. Its nodes stand still from now on: what it says then agrees with what other hosts say, though packets are on
+// their way.
+func (p *Local) End(ctx context.Context, _ EndOrder) (Sum, error) {
+	if p.halt != nil {
+		p.halt()
+	}
+	return p.Sum(ctx, SumRequest{Ends: true, Eras: true, Latency: true, Standing: true})
+}
+
+// sum adds up what the host has counted.
+func (p *Local) sum(r SumRequest) (Sum, error) {
 	p.adder.mu.Lock()
 	defer p.adder.mu.Unlock()
-	s := Sum{Part: p.charter.Part, Number: p.charter.Number, At: p.clock.Now(), Notices: p.adder.noticesLost.Load(), Up: make([]byte, (len(p.nodes.ends)+7)/8)}
-	s.Observed, s.Untold = p.teller.counts() // before anything is read: what has changed by then shows
+	s := Sum{Part: p.spec.Part, Number: p.spec.Number, At: p.runtime.Now(), Notices: p.adder.noticesLost.Load(), Up: make([]byte, (len(p.nodes.ends)+7)/8)}
+	s.Observed, s.Untold = p.observed() // before anything is read: what has changed by then shows
 	p.adder.flows = append(p.adder.flows[:0], make([]credit.Flow, len(p.nodes.ends))...)
 	for _, n := range p.nodes.switches {
 		p.addSwitch(&s, n)
@@ -35,7 +56,6 @@ func (p *Part) Sum(r SumRequest) (Sum, error) {
 		p.addNIC(&s, h, r.Eras)
 	}
 	p.addLinks(&s, r.Ends)
-	s.Links = p.links.Stats()
 	if r.Latency {
 		all := nic.NewLatency()
 		for _, h := range p.nodes.nics {
@@ -47,12 +67,12 @@ func (p *Part) Sum(r SumRequest) (Sum, error) {
 		}
 		s.Latency = data
 	}
-	s.Now = p.clock.Now()
+	s.Now = p.runtime.Now()
 	return s, nil
 }
 
 // addSwitch adds a switch. The caller holds the adder's lock.
-func (p *Part) addSwitch(s *Sum, n *node) {
+func (p *Local) addSwitch(s *Sum, n *node) {
 	r := &p.adder.reading
 	n.Do(func(weft.Time, *weft.Actions) {
 		n.core.Read(r)
@@ -87,7 +107,7 @@ func (s *Sum) discard(rule string, packets uint64) {
 }
 
 // addState adds what an end makes of its link.
-func (s *Sum) addState(p *Part, e int, suppressed bool) {
+func (s *Sum) addState(p *Local, e int, suppressed bool) {
 	if p.adder.flows[e].State == credit.Up {
 		s.Up[e>>3] |= 1 << (e & 7)
 	}
@@ -97,7 +117,7 @@ func (s *Sum) addState(p *Part, e int, suppressed bool) {
 }
 
 // addNIC adds a NIC. The caller holds the adder's lock.
-func (p *Part) addNIC(s *Sum, h *host, eras bool) {
+func (p *Local) addNIC(s *Sum, h *host, eras bool) {
 	r := h.Read()
 	s.Drivers = s.Drivers.Add(h.Driver.Stats())
 	s.NICs = AddNIC(s.NICs, r.Stats)
@@ -123,7 +143,7 @@ func (p *Part) addNIC(s *Sum, h *host, eras bool) {
 }
 
 // addLinks adds what the links inside the part have on their wires, and the ends of the others. The caller holds the adder's lock.
-func (p *Part) addLinks(s *Sum, ends bool) {
+func (p *Local) addLinks(s *Sum, ends bool) {
 	flows := p.adder.flows
 	for _, l := range p.nodes.inside {
 		a, b := flows[l.a], flows[l.b]
@@ -142,9 +162,12 @@ func (p *Part) addLinks(s *Sum, ends bool) {
 	}
 }
 
-// readings reads all nodes.
-func (p *Part) readings() Readings {
-	r := Readings{Number: p.charter.Number, At: p.clock.Now(), Switches: make(SwitchReads, len(p.nodes.switches)), NICs: make(NICReads, len(p.nodes.nics))}
+// Read implements Host.
+func (p *Local) Read(_ context.Context, what ReadRequest) (Readings, error) {
+	if what.VCs {
+		return p.readVCs(), nil
+	}
+	r := Readings{Number: p.spec.Number, At: p.runtime.Now(), Switches: make(SwitchReads, len(p.nodes.switches)), NICs: make(NICReads, len(p.nodes.nics))}
 	for i, n := range p.nodes.switches {
 		r.Switches[i].Switch = n.id
 		n.Do(func(weft.Time, *weft.Actions) { n.core.Read(&r.Switches[i].Reading) })
@@ -152,12 +175,12 @@ func (p *Part) readings() Readings {
 	for i, h := range p.nodes.nics {
 		r.NICs[i] = NICRead{h.id, h.Read()}
 	}
-	return r
+	return r, nil
 }
 
 // readVCs reads the virtual channels of all switches.
-func (p *Part) readVCs() Readings {
-	r := Readings{Number: p.charter.Number, At: p.clock.Now(), VCs: make(VCReads, len(p.nodes.switches))}
+func (p *Local) readVCs() Readings {
+	r := Readings{Number: p.spec.Number, At: p.runtime.Now(), VCs: make(VCReads, len(p.nodes.switches))}
 	for i, n := range p.nodes.switches {
 		r.VCs[i].Switch = n.id
 		n.Do(func(weft.Time, *weft.Actions) { r.VCs[i].VCs = n.core.SumVCs() })
@@ -165,9 +188,9 @@ func (p *Part) readVCs() Readings {
 	return r
 }
 
-// all is all about some nodes. The error names one that is not in the part.
-func (p *Part) all(r NodeRequest) (a Nodes, err error) {
-	a.Number, a.At = p.charter.Number, p.clock.Now()
+// Nodes implements Host. The error names a node that is not in the host.
+func (p *Local) Nodes(_ context.Context, r NodeRequest) (a Nodes, err error) {
+	a.Number, a.At = p.spec.Number, p.runtime.Now()
 	var drivers []switchd.Stats
 	for _, id := range r.Switches {
 		n := p.nodes.bySwitch[id]
