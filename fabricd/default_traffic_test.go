@@ -14,9 +14,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/trace"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/nic"
-	"github.com/weft-fabric/weft/nic/trace"
 )
 
 // What two cores were measured to carry before packets pile up; docs/performance.md. Of the largest fabric it is what they carried in nine tenths of one.

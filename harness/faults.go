@@ -8,7 +8,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/nic/trace"
+	"github.com/weft-fabric/weft/fabricd/trace"
 )
 
 // How changes what a fault does, beside what its call says.

@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 
-	"github.com/weft-fabric/weft/nic/trace"
+	"github.com/weft-fabric/weft/fabricd/trace"
 )
 
 // TrafficRequest replaces what all NICs inject.

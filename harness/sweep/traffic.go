@@ -11,9 +11,9 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/trace"
 	"github.com/weft-fabric/weft/harness/measure"
 	"github.com/weft-fabric/weft/nic"
-	"github.com/weft-fabric/weft/nic/trace"
 )
 
 // traced is traffic from a file.

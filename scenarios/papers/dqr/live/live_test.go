@@ -9,7 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/nic/trace"
+	"github.com/weft-fabric/weft/fabricd/trace"
 	"github.com/weft-fabric/weft/scenarios/papers/dqr/live"
 )
 

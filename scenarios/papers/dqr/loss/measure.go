@@ -15,8 +15,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/trace"
 	"github.com/weft-fabric/weft/harness/virtual/world"
-	"github.com/weft-fabric/weft/nic/trace"
 	"github.com/weft-fabric/weft/scenarios/papers/dqr/live"
 )
 
