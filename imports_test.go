@@ -44,10 +44,8 @@ var cores = map[string]core{
 	"switch/firmware": {std: plain, ours: []string{".", "switch", "switch/tables"}},
 	"switch/tables":   {std: plain, ours: []string{".", "switch"}},
 	"nic": {
-		std: append([]string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/gammazero/deque"}, plain...),
-		ours: []string{
-			".", "fabricd/document/nearest", "linkmon/liveness", "switch/credit", "switch/linkend",
-		},
+		std:    append([]string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/gammazero/deque"}, plain...),
+		ours:   []string{".", "linkmon/liveness", "switch/credit", "switch/linkend"},
 		inFile: map[string][]string{"trace.go": {"bufio", "io"}, "sources.go": {"io"}}, // of files that their caller opens
 	},
 	"fabricd/document/nearest": {std: append([]string{"github.com/agnivade/levenshtein"}, plain...)},

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/document/nearest"
 )
 
 // The processes by which packets are generated. All have the mean that the load asks for.
@@ -70,7 +69,7 @@ func (a Arrivals) check() error {
 	switch a.Process {
 	case Poisson, Normal, Bursts, Periodic:
 	default:
-		return nearest.Unknown("arrival process", a.Process, first(Processes()))
+		return &UnknownError{Kind: "arrival process", Word: a.Process, Known: first(Processes())}
 	}
 	switch {
 	case a.Process != Normal && a.Per != 0:

@@ -134,7 +134,7 @@ func TestARareProcessDoesNotOverflowTheClock(t *testing.T) {
 
 func TestArrivalsThatCannotBeAreRefused(t *testing.T) {
 	for want, a := range map[string]Arrivals{
-		`did you mean "bursts"`:           {Process: "burst"},
+		`known: poisson, normal, bursts`:  {Process: "burst"},
 		"take no per":                     {Process: Bursts, Per: 3},
 		"poisson arrivals take no burst":  {Burst: 3},
 		"periodic arrivals take no burst": {Process: Periodic, Duty: 0.5},

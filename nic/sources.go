@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/document/nearest"
 )
 
 // Over is the network that traffic runs over.
@@ -38,7 +37,7 @@ func (o *Over) find(name string) (weft.NICID, error) {
 	case unknown != nil && err != nil:
 		return 0, unknown
 	}
-	return 0, fmt.Errorf("NIC %s: %w: expected a number from 0 to %d", nearest.Clip(name), ErrNoSuchNIC, o.NICs-1)
+	return 0, fmt.Errorf("NIC %.80s: %w: expected a number from 0 to %d", name, ErrNoSuchNIC, o.NICs-1)
 }
 
 // Sources is what each NIC generates. Traffic that injects nothing, and NICs that have nobody to send to, have idle sources. A
@@ -54,7 +53,7 @@ func (t Traffic) Sources(o Over) ([]Source, error) {
 	}
 	out, err := t.sources(o)
 	if err != nil {
-		return nil, fmt.Errorf("%w %q: %w", ErrTraffic, nearest.Clip(t.String()), err)
+		return nil, fmt.Errorf("%w %.80q: %w", ErrTraffic, t.String(), err)
 	}
 	return out, nil
 }
@@ -128,7 +127,7 @@ func (t Traffic) Open(open func(file string) (io.ReadCloser, error)) (Traffic, e
 	}
 	f, err := open(t.File)
 	if err != nil {
-		return t, fmt.Errorf("%w %q: %w", ErrTraffic, nearest.Clip(t.String()), err)
+		return t, fmt.Errorf("%w %.80q: %w", ErrTraffic, t.String(), err)
 	}
 	trace, err := ReadTrace(f)
 	_ = f.Close() // it was only read

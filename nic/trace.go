@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/document/nearest"
 )
 
 // Bounds of a trace.
@@ -118,7 +117,7 @@ func traceUnit(line string) (weft.Time, error) {
 	if unit := units[time]; ok && unit != 0 {
 		return unit, nil
 	}
-	return 0, fmt.Errorf("expected time_us,src,dst,bytes, or time_ns, time_ms or time_s, found %q", nearest.Clip(line))
+	return 0, fmt.Errorf("expected time_us,src,dst,bytes, or time_ns, time_ms or time_s, found %.80q", line)
 }
 
 // add reads the line of a packet.
@@ -128,7 +127,7 @@ func (t *Trace) add(line string, number int, unit weft.Time, index map[string]ui
 	}
 	fields := strings.Split(line, ",")
 	if len(fields) != 4 {
-		return fmt.Errorf("expected time,src,dst,bytes, found %q", nearest.Clip(line))
+		return fmt.Errorf("expected time,src,dst,bytes, found %.80q", line)
 	}
 	at, err := traceTime(fields[0], unit)
 	switch {
@@ -147,7 +146,7 @@ func (t *Trace) add(line string, number int, unit weft.Time, index map[string]ui
 	for i, at := range []*uint32{&p.src, &p.dst} {
 		name := fields[1+i]
 		if name == "" {
-			return fmt.Errorf("expected the name or the number of a NIC, found nothing in %q", nearest.Clip(line))
+			return fmt.Errorf("expected the name or the number of a NIC, found nothing in %.80q", line)
 		}
 		id, ok := index[name]
 		if !ok {
@@ -173,13 +172,13 @@ func traceTime(text string, unit weft.Time) (weft.Time, error) {
 	whole, rest, _ := strings.Cut(text, ".")
 	units, err := strconv.ParseUint(whole, 10, 64)
 	if err != nil || units > uint64(MaxTraceTime/unit)+1 {
-		return 0, fmt.Errorf("expected a time, as 12 or 0.25, of at most %v, found %q", MaxTraceTime, nearest.Clip(text))
+		return 0, fmt.Errorf("expected a time, as 12 or 0.25, of at most %v, found %.80q", MaxTraceTime, text)
 	}
 	t := weft.Time(units) * unit
 	for _, d := range rest {
 		unit /= 10
 		if d < '0' || d > '9' || unit == 0 && d != '0' {
-			return 0, fmt.Errorf("expected a time in whole picoseconds, as 0.25, found %q", nearest.Clip(text))
+			return 0, fmt.Errorf("expected a time in whole picoseconds, as 0.25, found %.80q", text)
 		}
 		t += weft.Time(d-'0') * unit
 	}

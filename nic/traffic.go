@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/weft-fabric/weft/fabricd/document/nearest"
 )
 
 // ErrTraffic is wrapped by every error about a traffic specification.
@@ -117,7 +115,7 @@ var errZero = errors.New("must be above 0")
 func wholeNumber(text string, v *int) error {
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return fmt.Errorf("expected a whole number, found %q", nearest.Clip(text))
+		return fmt.Errorf("expected a whole number, found %.80q", text)
 	}
 	if *v = n; n == 0 {
 		return errZero
@@ -128,7 +126,7 @@ func wholeNumber(text string, v *int) error {
 func decimal(text string, v *float64) error {
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return fmt.Errorf("expected a number, as 0.5, found %q", nearest.Clip(text))
+		return fmt.Errorf("expected a number, as 0.5, found %.80q", text)
 	}
 	if *v = x; x == 0 {
 		return errZero
@@ -159,7 +157,7 @@ func ParseTraffic(s string) (Traffic, error) {
 		err = t.check()
 	}
 	if err != nil {
-		return t, fmt.Errorf("%w %q: %w", ErrTraffic, nearest.Clip(s), err)
+		return t, fmt.Errorf("%w %.80q: %w", ErrTraffic, s, err)
 	}
 	return t, nil
 }
@@ -167,7 +165,7 @@ func ParseTraffic(s string) (Traffic, error) {
 func parseTraffic(s string) (t Traffic, err error) {
 	head, rest, loaded := strings.Cut(s, ":")
 	if name, _, cut := strings.Cut(head, ","); cut { // the colon is of some option
-		return t, fmt.Errorf("expected a load after the pattern, as %s:0.2", nearest.Clip(name))
+		return t, fmt.Errorf("expected a load after the pattern, as %.80s:0.2", name)
 	}
 	t.Pattern = head
 	if head == "" {
@@ -195,7 +193,7 @@ func parseTraffic(s string) (t Traffic, err error) {
 		part, rest, more = strings.Cut(rest, ",")
 		key, value, ok := strings.Cut(part, "=")
 		if !ok || value == "" {
-			return t, fmt.Errorf("expected an option as hot=4 or arrivals=bursts, found %q", nearest.Clip(part))
+			return t, fmt.Errorf("expected an option as hot=4 or arrivals=bursts, found %.80q", part)
 		}
 		if given[key] {
 			return t, fmt.Errorf("%s is given twice", key)
@@ -220,7 +218,7 @@ func (t *Traffic) readOption(key, value string) error {
 		}
 		return nil
 	}
-	return nearest.Unknown("option", key, keys)
+	return &UnknownError{Kind: "option", Word: key, Known: keys}
 }
 
 // String prints t as ParseTraffic reads it.

@@ -8,13 +8,12 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/document/nearest"
 )
 
 // Validate checks all that can be checked without knowing the fabric; Traffic.Sources checks the rest. Errors wrap ErrTraffic.
 func (t Traffic) Validate() error {
 	if err := t.check(); err != nil {
-		return fmt.Errorf("%w %q: %w", ErrTraffic, nearest.Clip(t.String()), err)
+		return fmt.Errorf("%w %.80q: %w", ErrTraffic, t.String(), err)
 	}
 	return nil
 }
@@ -50,7 +49,7 @@ func (t *Traffic) check() error {
 	case t.From < 0 || t.From >= weft.MaxNIC:
 		return fmt.Errorf("from is how many NICs send, 1 to %d, not %d", weft.MaxNIC-1, t.From)
 	case strings.ContainsAny(t.To, ",/"):
-		return fmt.Errorf("to is the name of one NIC, not %q", nearest.Clip(t.To))
+		return fmt.Errorf("to is the name of one NIC, not %.80q", t.To)
 	}
 	if err := t.checkHot(); err != nil {
 		return err
@@ -69,7 +68,7 @@ func (t *Traffic) checkPattern() error {
 	if slices.Contains(known, t.Pattern) {
 		return nil
 	}
-	return nearest.Unknown("pattern", t.Pattern, known)
+	return &UnknownError{Kind: "pattern", Word: t.Pattern, Known: known}
 }
 
 func (t *Traffic) checkHot() error {
@@ -82,7 +81,7 @@ func (t *Traffic) checkHot() error {
 	names := strings.Split(t.Hot, "/")
 	for i, name := range names {
 		if name == "" || strings.Contains(name, ",") {
-			return fmt.Errorf("hot is how many NICs are hot, as 4, or their names, as n000/n012, not %q", nearest.Clip(t.Hot))
+			return fmt.Errorf("hot is how many NICs are hot, as 4, or their names, as n000/n012, not %.80q", t.Hot)
 		}
 		for _, other := range names[:i] {
 			if name == other {

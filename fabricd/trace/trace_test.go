@@ -40,6 +40,16 @@ func TestOtherTrafficNeedsNoFile(t *testing.T) {
 	traffic, err := Traffic("uniform:0.2")
 	require.NoError(t, err)
 	require.Equal(t, nic.Traffic{Pattern: "uniform", Load: 0.2}, traffic)
-	_, err = Traffic("unifrom:0.2")
-	require.ErrorContains(t, err, `did you mean "uniform"?`)
+}
+
+func TestTheErrorOfAnUnknownWordNamesTheNearest(t *testing.T) {
+	for text, want := range map[string]string{
+		"unifrom:0.2":                 `unusable traffic "unifrom:0.2": unknown pattern "unifrom": did you mean "uniform"? known: uniform, hotspot`,
+		"hotspot:0.2,hto=3":           `unknown option "hto": did you mean "hot"? known: `,
+		"uniform:0.2,arrivals=poison": `unknown arrival process "poison": did you mean "poisson"? known: `,
+	} {
+		_, err := Traffic(text)
+		require.ErrorIs(t, err, nic.ErrTraffic)
+		require.ErrorContains(t, err, want)
+	}
 }
