@@ -26,6 +26,7 @@ type upOutput struct {
 	line  *cli.Line // guarded by mu
 	dead  bool      // guarded by mu: a deadlock was told
 	over  bool      // guarded by mu: more is offered than carried, as was told
+	calm  int       // guarded by mu: samples in a row without that, since it was told
 	still int       // guarded by mu: samples in a row in which nothing arrived though packets are under way
 }
 
@@ -93,19 +94,20 @@ func (o *upOutput) banner(u upFlags, f *fabric.Fabric, l *links, placed *placedL
 		}})
 		return
 	}
-	fmt.Fprintf(o.stdout, "fabric %s: %s, %d switches, %d NICs, %d links, %s, up in %v\n",
+	w := cli.Folded(o.stdout)
+	fmt.Fprintf(w, "fabric %s: %s, %d switches, %d NICs, %d links, %s, up in %v\n",
 		u.name, g.Spec, len(g.Switches), len(g.NICs), len(g.Links), u.routing, took.Round(time.Millisecond))
 	if placed != nil {
-		placed.write(o.stdout)
+		placed.write(w)
 	}
 	whose := "credentials of this run; it enforces cuts"
 	if l.broker == nil {
 		whose = "not ours: its owner says who may do what, and the ends of a link enforce cuts"
 	}
 	if page != "" {
-		fmt.Fprintf(o.stdout, "watch it and cut it:                %s\n", page)
+		fmt.Fprintf(w, "watch it and cut it:                %s\n", page)
 	}
-	fmt.Fprintf(o.stdout, "links are NATS subjects at %s (%s)\n", l.url(), whose)
+	fmt.Fprintf(w, "links are NATS subjects at %s (%s)\n", l.url(), whose)
 	flag := ""
 	if u.name != "weft" {
 		flag = " --fabric " + u.name
@@ -113,11 +115,11 @@ func (o *upOutput) banner(u upFlags, f *fabric.Fabric, l *links, placed *placedL
 	for _, l := range g.Links {
 		if l.BetweenSwitches() {
 			a, z := g.Name(l.A.Node), g.Name(l.B.Node)
-			fmt.Fprintf(o.stdout, "cut a link from another terminal:   linkmon%s cut %s %s\nbring it back:                      linkmon%s heal --all\nsee what happens:                   linkmon%s events --follow\n", flag, a, z, flag, flag)
+			fmt.Fprintf(w, "cut a link from another terminal:   linkmon%s cut %s %s\nbring it back:                      linkmon%s heal --all\nsee what happens:                   linkmon%s events --follow\n", flag, a, z, flag, flag)
 			break
 		}
 	}
-	fmt.Fprintln(o.stdout, "Ctrl-C drains the fabric and prints the ledger")
+	fmt.Fprintln(w, "Ctrl-C drains the fabric and prints the ledger")
 }
 
 func (o *upOutput) print(l jsonLine) {
@@ -142,15 +144,25 @@ func (o *upOutput) sample(s api.Sample) {
 				"         take a routing that cannot, as --routing lash: fabricd routes check tells which", fabric.Cycle(c)))
 		}
 	}
-	if undecided := o.still > 0 && o.still < stillFor; (s.Overload != "") != o.over && !o.dead && !undecided { // less traffic does not end a deadlock
-		if o.over = !o.over; o.over {
-			o.line.Print("         " + s.Overload + ":\n         the fabric is saturated, or this machine too slow for it; give less, as --traffic uniform:0.02")
-		} else {
-			o.line.Print("         all that is offered is carried again")
-		}
+	if o.calm++; s.Overload != "" {
+		o.calm = 0
+	}
+	undecided := o.still > 0 && o.still < stillFor
+	switch {
+	case o.dead || undecided: // less traffic does not end a deadlock
+	case !o.over && s.Overload != "":
+		o.over = true
+		o.line.Print("         " + s.Overload + ":\n         the fabric is saturated, or this machine too slow for it; give less, as --traffic uniform:0.02")
+	case o.over && o.calm == calmFor:
+		o.over = false
+		o.line.Print("         all that is offered is carried again")
 	}
 	o.line.Show(s.String())
 }
+
+// calmFor is for how many samples all must be carried before that is told: near saturation one second differs from the next. Chosen
+// by us.
+const calmFor = 10
 
 // stillFor is for how many samples nothing must arrive before a deadlock is looked for. Chosen by us.
 const stillFor = 2
@@ -212,24 +224,25 @@ func (o *upOutput) end(l fabric.Ledger, drained error, t fabric.Totals, faults [
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.line.Done()
+	w := cli.Folded(o.stdout)
 	if drained != nil {
-		fmt.Fprintln(o.stdout, drained)
+		fmt.Fprintln(w, drained)
 	}
 	if _, ok := errors.AsType[*fabric.NotDrainedError](drained); ok {
-		fmt.Fprintln(o.stdout, "to wait longer, give --drain-timeout; to have less to wait for, less traffic, as --traffic uniform:0.02")
+		fmt.Fprintln(w, "to wait longer, give --drain-timeout; to have less to wait for, less traffic, as --traffic uniform:0.02")
 	}
 	if more := len(faults) - maxReports; more > 0 {
-		fmt.Fprintf(o.stdout, "the latest %d of %d faults:\n", maxReports, len(faults))
+		fmt.Fprintf(w, "the latest %d of %d faults:\n", maxReports, len(faults))
 		faults = faults[more:]
 	}
 	if len(faults) > 0 {
 		_ = fault.WriteTable(o.stdout, cli.Width(o.stdout), faults) // a closed pipe ends the process by signal
 	}
-	printLedger(o.stdout, l)
+	printLedger(w, l)
 	if t.DamagedFrames > 0 {
-		fmt.Fprintf(o.stdout, "damaged: %d frames did not arrive on their link as they were sent; their packets are lost on wires\n", t.DamagedFrames)
+		fmt.Fprintf(w, "damaged: %d frames did not arrive on their link as they were sent; their packets are lost on wires\n", t.DamagedFrames)
 	}
-	fmt.Fprintf(o.stdout, "latency %v; %d rerouted, %d U-turns, mean stretch %.4f\n",
+	fmt.Fprintf(w, "latency %v; %d rerouted, %d U-turns, mean stretch %.4f\n",
 		t.Latency, t.Rerouted, t.UTurns, t.Stretch)
 }
 

@@ -221,7 +221,7 @@ func TestRoutesDiffSetsTwoRoutingsSideBySide(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(routes(t, "diff", "-t", "ring:5", "--routing", "updn", "--with", "updn", "--json")), &d))
 	assert.Zero(t, d.DifferEntries+d.DifferPairs+d.DifferLayers)
 	assert.Equal(t, 20, d.Pairs)
-	refused(t, `required flag(s) "with" not set`, "routes", "diff", "-t", "ring:5")
+	refused(t, `fabricd routes diff needs --with: see fabricd routes diff --help`, "routes", "diff", "-t", "ring:5")
 }
 
 func TestRoutesDumpListsTablesAndAssignments(t *testing.T) {

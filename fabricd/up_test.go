@@ -168,7 +168,7 @@ func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
 		{"--input-buffer -1", `--input-buffer -1: expected 0 to 4096`},
 		{"--name ../x", `fabric name "../x": want 1 to 32 of a-z, 0-9 and '-'`},
 		{"--broker-listen nowhere", `want host:port`},
-		{"extra", `unknown command "extra"`},
+		{"extra", `fabricd up takes no argument, and "extra" is one: see fabricd up --help`},
 	} {
 		refused(t, c.want, append([]string{"up", "-t", "kary-ntree:2,2"}, strings.Fields(c.args)...)...)
 	}

@@ -123,7 +123,7 @@ func areEnds(links []fabric.LinkState, a, b string) bool {
 // already says why nothing was done.
 var already = map[fault.Verb]string{
 	fault.VerbCut:     "is cut already",
-	fault.VerbFlap:    "is cut or flaps already",
+	fault.VerbFlap:    "is cut or flaps already: restore it first",
 	fault.VerbImpair:  "is not impaired",
 	fault.VerbCrash:   "has crashed already",
 	fault.VerbRestore: "has no fault of its own",

@@ -69,14 +69,14 @@ func TestTraceRefusesWhatCannotBe(t *testing.T) {
 	ownRegistry(t)
 	start(t, "lab")
 	for want, args := range map[string]string{
-		`unknown NIC "n99": known: n00, n01`:      "--src n00 --dst n99",
-		"name two NICs with --src and --dst":      "--src n00",
-		"--all follows what is traced anyway":     "--all --src n00",
-		"--count 0: expected 1 to 256":            "--src n00 --dst n10 --count 0",
-		"--count 1000: expected 1 to 256":         "--src n00 --dst n10 --count 1000",
-		"from n00 to itself: name two NICs":       "--src n00 --dst n00",
-		"--wait soon: expected a time with its":   "--src n00 --dst n10 --wait soon",
-		`unknown command "s0.0" for "linkmon tra`: "s0.0",
+		`unknown NIC "n99": known: n00, n01`:    "--src n00 --dst n99",
+		"name two NICs with --src and --dst":    "--src n00",
+		"--all follows what is traced anyway":   "--all --src n00",
+		"--count 0: expected 1 to 256":          "--src n00 --dst n10 --count 0",
+		"--count 1000: expected 1 to 256":       "--src n00 --dst n10 --count 1000",
+		"from n00 to itself: name two NICs":     "--src n00 --dst n00",
+		"--wait soon: expected a time with its": "--src n00 --dst n10 --wait soon",
+		"linkmon trace takes no argument, and":  "s0.0",
 	} {
 		_, errs, code := linkmon(t, append([]string{"trace"}, strings.Fields(args)...)...)
 		require.Equal(t, 2, code, args)

@@ -29,7 +29,7 @@ func TestWrongInputNamesWhatIsNearestAndDoesNothing(t *testing.T) {
 		{"cut", `cut what? name a link, as s0.00-s1.00, or its two ends`},
 		{"crash", `crash what? name a switch, as s1.03`},
 		{"cut s0.0 s1.0 --direction form", `unknown direction "form": did you mean "from"?`},
-		{"cut s0.0 s1.0 --for -10s", `-10s" for "--for" flag: "-10s" is negative`},
+		{"cut s0.0 s1.0 --for -10s", `--for: "-10s" is negative`},
 		{"cut s0.0 s1.0 --for 10", `10 is not a duration, its unit is missing: write 10s or 10ms`},
 		{"cut s0.0 s1.0 --for 9999h", `too long a time: expected at most 720h0m0s`},
 		{"cut s0.0 s1.0 --loss 10%", `unknown flag --loss: see linkmon cut --help`},
@@ -69,7 +69,7 @@ func TestWrongInputNamesWhatIsNearestAndDoesNothing(t *testing.T) {
 		{"faults 7", `no fault 7: there was none yet`},
 		{"apply nosuch.yaml", `nosuch.yaml: no such file`},
 		{"--fabric lbb status", `unknown fabric "lbb": did you mean "lab"? known: lab`},
-		{"stats", `unknown command "stats" for "linkmon"`},
+		{"stats", `unknown command "stats": did you mean "status"?`},
 		{"status --jsno", `unknown flag --jsno: did you mean --json? see linkmon status --help`},
 		{"events --after -1", `--after -1: expected a whole number from 0`},
 	} {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/auth"
@@ -75,11 +76,44 @@ type Web struct {
 	streams        streams
 }
 
+// listenError says why nobody can listen on an address, and what to do. Who has it in use is not said, nor which flag it came by.
+func listenError(address string, err error) error {
+	host, port, _ := net.SplitHostPort(address) // the caller has
+	why := err
+	var lookup *net.DNSError
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		why = worded{"another process has this port", err}
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		why = worded{fmt.Sprintf("this machine has no address %s: give one of its own, or 0.0.0.0 for all that it has", host), err}
+	case errors.Is(err, syscall.EACCES):
+		why = worded{"this user may not listen on port " + port + ": give one from 1024", err}
+	case errors.As(err, &lookup):
+		why = worded{fmt.Sprintf("host %s is not known: give an address of this machine", host), err}
+	}
+	return fmt.Errorf("listen on %q for browsers and scripts: %w", address, why)
+}
+
+// worded is an error with a better text.
+type worded struct {
+	text string
+	err  error
+}
+
+// Error implements error.
+func (w worded) Error() string { return w.text }
+
+// Unwrap is the error.
+func (w worded) Unwrap() error { return w.err }
+
 // NewWeb listens on an address, as 127.0.0.1:8420. Run serves; the listener is closed with it, or by Close.
 func NewWeb(address string, c WebConfig) (*Web, error) {
-	host, _, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %q: expected host:port, as 127.0.0.1:8420: %w", address, err)
+		return nil, fmt.Errorf("listen on %q: expected host:port, as 127.0.0.1:8420", address)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return nil, fmt.Errorf("listen on %q: port %s: expected a number from 0 to 65535, 0 for a free one", address, port)
 	}
 	cert, err := openCertificate(c.CertFile, c.KeyFile)
 	if err != nil {
@@ -87,7 +121,7 @@ func NewWeb(address string, c WebConfig) (*Web, error) {
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen for browsers and scripts: %w", err)
+		return nil, listenError(address, err)
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -50,7 +50,8 @@ func Execute(ctx context.Context, root *cobra.Command) error {
 	root.SetFlagErrorFunc(wrongFlag) // of all its commands
 	root.Version = versionLine()
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
-	return root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	return inWords(cmd, err)
 }
 
 // interruptible returns a context that ends at the first Ctrl-C or SIGTERM; at the second the process ends at once.
@@ -82,13 +83,7 @@ func Group(cmd *cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		var names []string
-		for _, c := range cmd.Commands() {
-			if c.IsAvailableCommand() {
-				names = append(names, c.Name())
-			}
-		}
-		return document.Unknown("command", args[0], names)
+		return document.Unknown("command", args[0], commandNames(cmd))
 	}
 	return cmd
 }
@@ -160,8 +155,8 @@ func (l *Line) Show(text string) {
 		fmt.Fprintln(l.w, text)
 		return
 	}
-	if width := Width(l.w); width > 1 && len(text) >= width {
-		text = text[:width-1]
+	if width := Width(l.w); width > 1 {
+		text = whole(text, width-1)
 	}
 	fmt.Fprint(Raw(l.w), "\r\x1b[K"+plain.Text(text))
 	l.shown = true
@@ -170,7 +165,7 @@ func (l *Line) Show(text string) {
 // Print writes a line of its own above the state.
 func (l *Line) Print(text string) {
 	l.Done()
-	fmt.Fprintln(l.w, text)
+	fmt.Fprintln(Folded(l.w), text)
 }
 
 // Done ends the line, so that what follows starts on one of its own.

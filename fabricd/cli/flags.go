@@ -26,8 +26,8 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	want := expected(bad.GetFlag().Value.Type())
 	within, bounded := bad.GetFlag().Value.(Bounded)
 	switch {
-	case want == "":
-		return err // the flags of ours explain themselves
+	case want == "": // the flags of ours explain themselves
+		return fmt.Errorf("--%s: %w", bad.GetFlag().Name, bad.Unwrap())
 	case bounded && (errors.Is(err, errBounds) || errors.Is(err, strconv.ErrRange)):
 		want = within.Bounds()
 	case bounded:

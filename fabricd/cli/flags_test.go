@@ -37,8 +37,8 @@ func TestAWrongFlagIsExplained(t *testing.T) {
 		{"run --load half", "--load half: expected a number, from 0 to 1"},
 		{"run --virtual=maybe", "--virtual maybe: expected true or false"},
 		{"run --budget 5", "--budget 5: expected a time with its unit, as 50ms or 10s, from 1ms to 24h0m0s"},
-		{"run --size 3,x", `invalid argument "3,x" for "--size" flag: strconv.Atoi: parsing "x": invalid syntax`},
-		{"run --seed", "flag needs an argument: --seed"},
+		{"run --size 3,x", `--size: strconv.Atoi: parsing "x": invalid syntax`},
+		{"run --seed", "--seed needs a value: see weft run --help"},
 		{"run --" + strings.Repeat("q", 1000), "unknown flag --" + strings.Repeat("q", 80) + "...: see weft run --help"},
 	} {
 		root := &cobra.Command{Use: "weft", Run: func(*cobra.Command, []string) {}}

@@ -125,6 +125,9 @@ func failed(path string, err error) error {
 	case errors.As(err, &renamed):
 		err = renamed.Err
 	}
+	if dir := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("write %s: folder %s: %w: make it first", path, dir, err)
+	}
 	return fmt.Errorf("write %s: %w", path, err)
 }
 

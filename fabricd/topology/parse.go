@@ -97,7 +97,11 @@ func Generate(spec string) (*Graph, error) {
 		for i, g := range all {
 			names[i] = string(g.kind)
 		}
-		return nil, document.Unknown("topology", spec, names)
+		err := document.Unknown("topology", spec, names)
+		if _, no := os.Stat(spec); no == nil {
+			err = fmt.Errorf("%w; %s is there, and a topology file ends in .yaml, .json or .net: rename it, or write ./%s", err, clip(spec), clip(spec))
+		}
+		return nil, err
 	}
 	args, err := parseArguments(rest)
 	if err == nil {
