@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os/exec"
 	"path/filepath"
@@ -83,6 +84,30 @@ func TestAgentsOfferRoomAndAreListed(t *testing.T) {
 	refused(t, "agent h1: another agent has this name: process ", "agent", "--server", url, "--name", "h1")
 	stop()
 	refused(t, `unknown agent "h1": did you mean "h2"?`, "agents", "--server", url, "--names", "h1")
+}
+
+func TestAnAgentDoesNotWaitForAReader(t *testing.T) {
+	url := keepingServer(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	unread, stdout := io.Pipe()
+	var errs buffer
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, stdout, &errs, "agent", "--server", url, "--name", "h1", "--memory", "128MiB")
+	}()
+	require.Eventually(t, func() bool {
+		var out, why buffer
+		return run(t.Context(), &out, &why, "agents", "--server", url) == 0 && strings.Contains(out.String(), "runs nothing")
+	}, patience, 10*time.Millisecond)
+	ownRegistry(t)
+	out, _, stop := background(t, "up", "--listen", "off", "--name", "lab", "--server", url, "--agents", "h1", "--topology", "kary-ntree:2,2", "--traffic", "uniform:0.1")
+	require.Eventually(t, func() bool { return regexp.MustCompile(`delivered [1-9]`).MatchString(out.String()) }, patience, 5*time.Millisecond, "%s", out)
+	stop()
+	interrupt()
+	require.Zero(t, <-code, errs.String())
+	require.Regexp(t, `\d messages on standard output were not read; the last of them:\n`, errs.String())
+	require.NoError(t, unread.Close())
 }
 
 // What stands in the way of a fabric on agents is said before anything has begun.

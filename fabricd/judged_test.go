@@ -38,6 +38,24 @@ func TestAFabricEndsWellOnlyWithALedgerThatIsExactAndBalances(t *testing.T) {
 	}
 }
 
+// goesOn is a fabric whose traffic cannot be stopped.
+type goesOn struct{ *fabric.Fabric }
+
+var errGoesOn = errors.New("a part does not answer")
+
+func (goesOn) StopTraffic() error { return errGoesOn }
+
+func (goesOn) Ledger() fabric.Ledger { return fabric.Ledger{Balanced: true} }
+
+func TestALedgerIsNotCheckedWhileTheTrafficGoesOn(t *testing.T) {
+	t.Parallel()
+	l, err := drain(goesOn{}, time.Second)
+	require.ErrorIs(t, err, errGoesOn)
+	require.False(t, l.Balanced)
+	require.Equal(t, "the traffic goes on, so the ledger was not checked", l.NotChecked)
+	require.ErrorIs(t, judged(l, err), cli.ErrFailed)
+}
+
 func TestALeaderOnAgentsThatFindsAnUnbalancedLedgerSaysSoHoweverItWasEnded(t *testing.T) {
 	t.Parallel()
 	other := errors.New("links do not come up")

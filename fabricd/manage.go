@@ -137,10 +137,16 @@ func managed(ctx context.Context, c bus.ClientConfig, method string, log *slog.L
 		defer s.Close()
 		cfg.State = s
 	}
-	if err := manager.New(cfg).Run(ctx); err == nil || !f.Ended() {
+	return noticed(manager.New(cfg).Run(ctx), f.Ended())
+}
+
+// noticed is how managing has ended with err. Of a fabric that has ended, the end may be noticed by its store or by an answer that
+// does not come.
+func noticed(err error, ended bool) error {
+	if err == nil || !ended {
 		return err
 	}
-	return bus.ErrEnded // whatever of it was noticed first
+	return bus.ErrEnded
 }
 
 // chooseManager settles how a fabric is managed, and whether its routing is run as tables for that.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -160,9 +161,20 @@ expect: {discarded: 0, lost_at_most: 0}
 }
 
 // A request that nobody answers is given up after ten seconds, and a fabric that says nothing is asked after two.
+// With a broker of its own, clients also lose their connection; one that is not ours stays.
 func TestWhoFollowsAFabricHearsAtOnceThatItEnds(t *testing.T) {
+	for name, server := range map[string]func(*testing.T) []string{
+		"its own broker":     func(*testing.T) []string { return nil },
+		"a server":           func(t *testing.T) []string { return []string{"--server", plainServer(t)} },
+		"a JetStream server": func(t *testing.T) []string { return []string{"--server", keepingServer(t)} },
+	} {
+		t.Run(name, func(t *testing.T) { followedToItsEnd(t, server(t)) })
+	}
+}
+
+func followedToItsEnd(t *testing.T, server []string) {
 	ownRegistry(t)
-	u := launch(t, "--routing", "ftree", "--manager", "none")
+	u := launch(t, append([]string{"--routing", "ftree", "--manager", "none"}, server...)...)
 	c := u.operator(t)
 	var out, errs buffer
 	code := make(chan int, 1)
@@ -186,5 +198,13 @@ func TestWhoFollowsAFabricHearsAtOnceThatItEnds(t *testing.T) {
 		require.Equal(t, bus.ErrEnded, <-followed)
 	}
 	require.Equal(t, cli.ExitFailed, <-code)
-	require.Equal(t, "fabricd: fabric weft has ended\n", errs.String())
+	require.Regexp(t, `(^|\n)fabricd: fabric weft has ended\n$`, errs.String())
+}
+
+func TestWhateverIsNoticedFirstOfAFabricThatHasEndedItHasEnded(t *testing.T) {
+	t.Parallel()
+	other := errors.New("the store is gone")
+	require.Equal(t, bus.ErrEnded, noticed(other, true))
+	require.Equal(t, other, noticed(other, false))
+	require.NoError(t, noticed(nil, true), "it was interrupted, and the fabric has ended since")
 }

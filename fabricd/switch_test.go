@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -53,6 +54,29 @@ func TestSwitchIsOneSwitchOfARunningFabricUntilInterrupted(t *testing.T) {
 	require.Regexp(t, `ledger: .* 0 in flight: balanced`, text)
 	require.Zero(t, <-code)
 	require.Contains(t, errs.String(), "switch s0.0: told to end: fabric weft has been stopped")
+}
+
+// Links of a switch, and its end, must not wait for whoever reads what its process prints.
+func TestASwitchDoesNotWaitForAReader(t *testing.T) {
+	ownRegistry(t)
+	u := launch(t, "--traffic", "uniform:0.3")
+	c := u.operator(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	unread, stdout := io.Pipe()
+	var errs buffer
+	code := make(chan int, 1)
+	go func() { code <- run(ctx, stdout, &errs, "switch", "--id", "s1.0") }()
+	require.Eventually(t, func() bool {
+		s, err := c.Status(t.Context())
+		return err == nil && len(s.Processes) == 1
+	}, patience, time.Millisecond)
+	carries(t, c)
+	interrupt()
+	require.Zero(t, <-code, errs.String())
+	require.Regexp(t, `\d messages on standard output were not read; the last of them:\n(?s:.*)switch s1.0 is the fabric's own again\n$`, errs.String())
+	require.NoError(t, unread.Close())
+	u.end(t)
 }
 
 func TestSwitchRefusesWrongInput(t *testing.T) {

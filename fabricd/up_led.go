@@ -156,7 +156,14 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 // drainTime is how long up waits for the packets in flight after Ctrl-C, unless told otherwise.
 const drainTime = 10 * time.Second
 
-func drain(f *fabric.Fabric, most time.Duration) (fabric.Ledger, error) {
+// drained is what drain needs of a fabric.
+type drained interface {
+	StopTraffic() error
+	Ledger() fabric.Ledger
+	Quiesce(ctx context.Context) (fabric.Ledger, error)
+}
+
+func drain(f drained, most time.Duration) (fabric.Ledger, error) {
 	if err := f.StopTraffic(); err != nil {
 		l := f.Ledger()
 		l.Balanced, l.NotChecked = false, "the traffic goes on, so the ledger was not checked"

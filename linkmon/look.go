@@ -70,34 +70,39 @@ func (m *monitor) statusCommand() *cobra.Command {
 				if m.json {
 					return cli.JSON(cmd.OutOrStdout(), s)
 				}
-				w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
-				row := func(name, format string, args ...any) { fmt.Fprintf(w, name+"\t"+format+"\n", args...) }
-				row("fabric", "%s, %s, %d switches, %d NICs, %d links", s.Name, s.Topology, s.Switches, s.NICs, s.Links)
-				row("firmware", "%s", s.Firmware)
-				row("traffic", "%s", s.Traffic)
-				row("rate", "%.0f delivered/s, %.0f injected/s", s.Sample.DeliveredRate, s.Sample.InjectedRate)
-				if s.Sample.Overload != "" {
-					row("overload", "%s", s.Sample.Overload)
-				}
-				row("packets", "%d injected, %d delivered, %d lost, %d discarded, %d in flight",
-					s.Ledger.Injected, s.Ledger.Delivered, s.Ledger.Lost, s.Ledger.Discarded, s.Ledger.InFlight)
-				row("latency", "%v", s.Totals.Latency)
-				row("paths", "%.3f switches on average, stretch %.4f, %d rerouted, %d U-turns, %d out of order",
-					s.Totals.MeanHops, s.Totals.Stretch, s.Totals.Rerouted, s.Totals.UTurns, s.Totals.Reordered)
-				row("refused", "%d packets at full send queues", s.Totals.Refused)
-				if s.Totals.Notices > 0 {
-					row("withheld", "%d packets for destinations that %d notices said cannot be reached", s.Totals.Withheld, s.Totals.Notices)
-				}
-				row("cut", "%s", orNone(s.LinksCut))
-				row("impaired", "%s", orNone(s.LinksImpaired))
-				row("crashed", "%s", orNone(s.SwitchesDown))
-				if len(s.Processes) > 0 {
-					row("processes", "%s", strings.Join(processes(s.Processes), ", "))
-				}
-				return w.Flush()
+				return writeStatus(cmd.OutOrStdout(), s)
 			})
 		},
 	}
+}
+
+// writeStatus prints a status for people.
+func writeStatus(out io.Writer, s api.Status) error {
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	row := func(name, format string, args ...any) { fmt.Fprintf(w, name+"\t"+format+"\n", args...) }
+	row("fabric", "%s, %s, %d switches, %d NICs, %d links", s.Name, s.Topology, s.Switches, s.NICs, s.Links)
+	row("firmware", "%s", s.Firmware)
+	row("traffic", "%s", s.Traffic)
+	row("rate", "%.0f delivered/s, %.0f injected/s", s.Sample.DeliveredRate, s.Sample.InjectedRate)
+	if s.Sample.Overload != "" {
+		row("overload", "%s", s.Sample.Overload)
+	}
+	row("packets", "%d injected, %d delivered, %d lost, %d discarded, %d in flight",
+		s.Ledger.Injected, s.Ledger.Delivered, s.Ledger.Lost, s.Ledger.Discarded, s.Ledger.InFlight)
+	row("latency", "%v", s.Totals.Latency)
+	row("paths", "%.3f switches on average, stretch %.4f, %d rerouted, %d U-turns, %d out of order",
+		s.Totals.MeanHops, s.Totals.Stretch, s.Totals.Rerouted, s.Totals.UTurns, s.Totals.Reordered)
+	row("refused", "%d packets at full send queues", s.Totals.Refused)
+	if s.Totals.Notices > 0 {
+		row("withheld", "%d packets for destinations that %d notices said cannot be reached", s.Totals.Withheld, s.Totals.Notices)
+	}
+	row("cut", "%s", orNone(s.LinksCut))
+	row("impaired", "%s", orNone(s.LinksImpaired))
+	row("crashed", "%s", orNone(s.SwitchesDown))
+	if len(s.Processes) > 0 {
+		row("processes", "%s", strings.Join(processes(s.Processes), ", "))
+	}
+	return w.Flush()
 }
 
 // processes tells of each switch that is a process which it is.

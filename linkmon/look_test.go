@@ -82,6 +82,17 @@ func TestStatusShowsTheFabricAtAGlance(t *testing.T) {
 	}
 }
 
+func TestStatusSaysThatMoreIsOfferedThanCarried(t *testing.T) {
+	t.Parallel()
+	const over = "more is offered than carried: of 130000 packets a second, 48000 leave the fabric"
+	var out strings.Builder
+	require.NoError(t, writeStatus(&out, api.Status{Sample: api.Sample{Overload: over}}))
+	require.Regexp(t, `(?m)^overload +`+over+`$`, out.String())
+	out.Reset()
+	require.NoError(t, writeStatus(&out, api.Status{}))
+	require.NotContains(t, out.String(), "overload")
+}
+
 func TestLinksShowsThoseThatAreDownWhenAsked(t *testing.T) {
 	ownRegistry(t)
 	start(t, "lab")

@@ -170,6 +170,7 @@ func TestAskOfAStoppedProcessEndsWithItsContext(t *testing.T) {
 	err := peers.Ask(ctx, "s1", "slow", nil, nil)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorContains(t, err, `ask slow of switch "s1" of fabric "lab": its process does not answer`)
+	require.NotContains(t, err.Error(), "context deadline exceeded")
 	<-asked
 	require.ErrorIs(t, peers.Ask(ctx, "s1", "slow", nil, nil), context.DeadlineExceeded, "it is over before it begins")
 

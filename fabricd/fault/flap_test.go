@@ -103,6 +103,7 @@ func TestFlapsThatMakeNoSenseAreRefused(t *testing.T) {
 		{Flap{Period: sec, Duty: new(Percent(-1))}, "duty -1%: expected 0% to 100%"},
 		{Flap{Period: sec, Duty: new(Percent(math.NaN()))}, "duty NaN%: expected 0% to 100%"},
 		{Flap{Period: sec, Jitter: -1}, "flap with jitter -1ns: expected 0s to 720h0m0s"},
+		{Flap{Period: sec, Count: MaxCount + 1}, "flap with count 1000000001: expected a number of periods, at most 1000000000, or 0 for until repaired"},
 		{Flap{Period: sec, Count: -1}, "flap with count -1: expected a number of periods, at most 1000000000, or 0 for until repaired"},
 		{
 			Flap{Period: sec, Jitter: sec / 2},

@@ -107,6 +107,19 @@ func TestSecretsAreForTheirUserAlone(t *testing.T) {
 		_, err = safefile.Folder(dir)
 		require.ErrorIs(t, err, safefile.ErrUnsafe, "%o", bits)
 		require.NoError(t, os.Chmod(dir, 0o700))
+		// Further up others may look, but not put something in its place, unless the folder is like /tmp.
+		above := filepath.Dir(dir)
+		for _, sticky := range []fs.FileMode{0, fs.ModeSticky} {
+			require.NoError(t, os.Chmod(above, 0o700|bits|sticky))
+			_, err = safefile.ReadSecret(path)
+			if bits&0o022 != 0 && sticky == 0 {
+				require.ErrorIs(t, err, safefile.ErrUnsafe, "%o", bits)
+				require.ErrorContains(t, err, "run chmod go-w "+above)
+			} else {
+				require.NoError(t, err, "%o", bits)
+			}
+		}
+		require.NoError(t, os.Chmod(above, 0o700))
 	}
 	require.NoError(t, os.Truncate(path, 1<<20+1))
 	_, err = safefile.ReadSecret(path)

@@ -335,3 +335,18 @@ func TestTheHelpFitsIntoEightyColumns(t *testing.T) {
 		}
 	}
 }
+
+func TestTheHeadSaysThatMoreIsOfferedThanCarried(t *testing.T) {
+	r := newRig(t, "kary-ntree:4,3")
+	r.size(160, 40)
+	r.traffic(3)
+	require.Contains(t, r.screen(), "all up")
+	const over = "more is offered than carried: of 130000 packets a second, 48000 leave the fabric"
+	r.step(func(f *api.Frame) { f.Sample.Overload = over })
+	require.Contains(t, r.screen(), over)
+	require.Contains(t, r.screen(), "overloaded")
+	require.NotContains(t, r.screen(), "all up")
+	r.step(func(f *api.Frame) { f.Sample.Overload = "" })
+	require.NotContains(t, r.screen(), "more is offered")
+	require.Contains(t, r.screen(), "all up")
+}

@@ -1,0 +1,62 @@
+package manager_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/harness/rig"
+)
+
+// returns notes leases that are given back.
+type returns struct {
+	manager.State
+	given atomic.Int32
+}
+
+func (r *returns) Update(ctx context.Context, key string, value []byte, last uint64) (uint64, error) {
+	if strings.Contains(string(value), `"over":true`) {
+		r.given.Add(1)
+	}
+	return r.State.Update(ctx, key, value, last)
+}
+
+// What a fabric that has ended kept goes with its broker, and nobody waits for that to answer.
+func TestALeaseIsNotGivenBackToAFabricThatHasEnded(t *testing.T) {
+	t.Parallel()
+	for _, ends := range []bool{true, false} {
+		l := start(t, "kary-ntree:2,3", "ftree")
+		as := l.identity("ddrc")
+		r, err := manager.Dial(bus.ClientConfig{Fabric: rig.Name, URL: as.URL, Credentials: as.Credentials, Program: "manage"})
+		require.NoError(t, err)
+		store, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: rig.Name, URL: as.URL, Credentials: as.Credentials})
+		require.NoError(t, err)
+		state := &returns{State: store}
+		notes, over := make(chan manager.Note, 100), make(chan error, 1)
+		ctx, interrupt := context.WithCancel(t.Context())
+		go func() {
+			over <- manager.New(manager.Config{Fabric: r, State: state, Method: "ddrc", Holder: as.Holder, Tell: func(n manager.Note) { notes <- n }}).Run(ctx)
+		}()
+		l.await(notes, manager.NoteManages)
+		if ends {
+			fabric, err := bus.NewControl(bus.ControlConfig{Fabric: rig.Name, URL: as.URL, Credentials: l.Broker.Credentials(bus.RoleFabric)})
+			require.NoError(t, err)
+			require.NoError(t, fabric.End())
+			require.NoError(t, fabric.Close())
+			require.ErrorIs(t, <-over, bus.ErrEnded)
+			require.Zero(t, state.given.Load())
+		} else {
+			interrupt()
+			require.NoError(t, <-over)
+			require.EqualValues(t, 1, state.given.Load(), "so that another one can manage at once")
+		}
+		interrupt()
+		store.Close()
+		require.NoError(t, r.Close())
+	}
+}
