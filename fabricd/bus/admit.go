@@ -26,14 +26,14 @@ type NodeAccess struct {
 }
 
 func (a NodeAccess) validate() error {
-	if err := validateNode(a.Node); err != nil {
+	if err := ValidateNode(a.Node); err != nil {
 		return err
 	}
 	if a.Layout == nil {
 		return errors.New("bus: no layout")
 	}
 	for _, d := range a.Sends {
-		if err := d.validate(); err != nil {
+		if err := d.Validate(); err != nil {
 			return err
 		}
 		if d.From != a.Node || d.To == a.Node {
@@ -41,7 +41,7 @@ func (a NodeAccess) validate() error {
 		}
 	}
 	for _, d := range a.Hears {
-		if err := d.validate(); err != nil {
+		if err := d.Validate(); err != nil {
 			return err
 		}
 		if d.To != a.Node || d.From == a.Node {
@@ -186,7 +186,7 @@ type PartAccess struct {
 }
 
 func (a PartAccess) validate() error {
-	if err := validateNode(a.Part); err != nil {
+	if err := ValidateNode(a.Part); err != nil {
 		return err
 	}
 	return PartShards{First: a.First, N: a.N}.validate()

@@ -19,6 +19,9 @@ const Version = 2
 // MaxFrame is the most bytes of one frame.
 const MaxFrame = emptyFrame + 2*9*weft.MaxVCs + MaxHeader*weft.MaxBatch
 
+// SmallestFrame is the most bytes of a frame of one packet: what a transport must take at least.
+const SmallestFrame = emptyFrame + 2*9*weft.MaxVCs + MaxHeader
+
 // emptyFrame is the most bytes of a frame without counters and packets: arrays of 1 and thrice 3, numbers of 5, and the sum.
 const emptyFrame = 1 + 3*5 + 3*3 + sumBytes
 

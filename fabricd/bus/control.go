@@ -65,7 +65,7 @@ func NewControl(cfg ControlConfig) (*Control, error) {
 	name := "control of fabric " + strconv.Quote(cfg.Fabric)
 	conName := root + "-fabric-" + cfg.Fabric + "-control"
 	if cfg.Node != "" {
-		if err := validateNode(cfg.Node); err != nil {
+		if err := ValidateNode(cfg.Node); err != nil {
 			return nil, err
 		}
 		name = fmt.Sprintf("control of switch %q of fabric %q", cfg.Node, cfg.Fabric)

@@ -4,29 +4,19 @@ import (
 	"context"
 	"fmt"
 	"sync"
-
-	"github.com/weft-fabric/weft"
 )
 
 // Memory is the transport within one process, without a broker: Send puts a copy of the frame into the inbox. It has no
 // goroutines. Frames with packets find room, for each has a credit: an inbox full of them is our own bug, since nobody else can send, and
-// panics. Those without packets leave room to them, see crowded.
+// panics. Those without packets leave room to them, see [Crowded].
 type Memory struct {
-	mu     sync.RWMutex // links, closed; the order is mu before memLink.mu
-	links  map[end]*memLink
+	mu     sync.RWMutex           // links, closed; the order is mu before memLink.mu
+	links  map[Direction]*memLink // by Direction.Source
 	closed bool
 }
 
-// end is a sending port, which identifies a direction.
-type end struct {
-	node string
-	port weft.PortID
-}
-
-func (d Direction) from() end { return end{d.From, d.FromPort} }
-
 // NewMemory returns an empty transport.
-func NewMemory() *Memory { return &Memory{links: make(map[end]*memLink)} }
+func NewMemory() *Memory { return &Memory{links: make(map[Direction]*memLink)} }
 
 var _ Transport = (*Memory)(nil)
 
@@ -45,7 +35,7 @@ type memLink struct {
 
 // link returns the direction d, which it makes when it is new.
 func (m *Memory) link(d Direction) (*memLink, error) {
-	if err := d.validate(); err != nil {
+	if err := d.Validate(); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
@@ -53,10 +43,10 @@ func (m *Memory) link(d Direction) (*memLink, error) {
 	if m.closed {
 		return nil, fmt.Errorf("bus: memory transport: direction %v: %w", d, ErrClosed)
 	}
-	l := m.links[d.from()]
+	l := m.links[d.Source()]
 	if l == nil {
 		l = &memLink{d: d, sum: d.Sum()}
-		m.links[d.from()] = l
+		m.links[d.Source()] = l
 	}
 	if l.d != d {
 		return nil, fmt.Errorf("bus: direction %v: it is %v: %w", d, l.d, ErrDirection)
@@ -137,7 +127,7 @@ func (l *memLink) Send(frame []byte) error {
 	case l.inbox == nil:
 		l.stats.Unknown++
 		msg.Release()
-	case l.crowded(frame):
+	case Crowded(l.inbox, l.sum, frame):
 		l.stats.Full++
 		msg.Release()
 	default:
@@ -154,16 +144,6 @@ func (l *memLink) Send(frame []byte) error {
 		}
 	}
 	return nil
-}
-
-// crowded reports whether a frame is to be dropped so that the inbox keeps room for others: it has no
-// packets. The caller holds mu.
-func (l *memLink) crowded(frame []byte) bool {
-	if !crowded(l.inbox) {
-		return false
-	}
-	packets, err := packetsIn(l.sum, frame)
-	return err == nil && packets == 0
 }
 
 // Ready implements Transport; listening takes effect at once.
@@ -202,7 +182,7 @@ func (m *Memory) Stats() Stats {
 	var s Stats
 	for _, l := range m.links {
 		l.mu.Lock()
-		s.add(l.stats)
+		s.Add(l.stats)
 		l.mu.Unlock()
 	}
 	return s

@@ -83,8 +83,8 @@ type NATS struct {
 	closed atomic.Bool
 	once   sync.Once
 
-	mu    sync.Mutex // links, and the order of cuts; before shard.mu
-	links map[end]*natsLink
+	mu    sync.Mutex              // links, and the order of cuts; before shard.mu
+	links map[Direction]*natsLink // by Direction.Source
 	cuts  cutState
 }
 
@@ -94,6 +94,7 @@ var _ Transport = (*NATS)(nil)
 type natsLink struct {
 	t       *NATS
 	d       Direction
+	sum     LinkSum // of d
 	subject string
 	out, in *shard         // of the sender, of the receiver; nil: that is in a shard of another process
 	cut     atomic.Bool    // for Send; the demultiplexer reads it under in.mu
@@ -110,7 +111,7 @@ func NewNATS(cfg NATSConfig) (*NATS, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	t := &NATS{cfg: cfg, links: make(map[end]*natsLink), cuts: newCutState(cfg)}
+	t := &NATS{cfg: cfg, links: make(map[Direction]*natsLink), cuts: newCutState(cfg)}
 	for i := range cfg.Shards {
 		s, err := openShard(cfg, i, t.tell)
 		if err != nil {
@@ -173,16 +174,16 @@ func (t *NATS) link(d Direction) (*natsLink, error) {
 	if t.closed.Load() {
 		return nil, fmt.Errorf("bus: direction %v: %w", d, ErrClosed)
 	}
-	if l := t.links[d.from()]; l != nil && l.d == d {
+	if l := t.links[d.Source()]; l != nil && l.d == d {
 		return l, nil
 	} else if l != nil {
 		return nil, fmt.Errorf("bus: direction %v: it is %v: %w", d, l.d, ErrDirection)
 	}
-	if err := d.validate(); err != nil {
+	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	l := &natsLink{t: t, d: d, subject: t.cfg.Layout.subject(t.cfg.Fabric, d).String(), out: t.shard(d.From), in: t.shard(d.To)}
-	t.links[d.from()] = l
+	l := &natsLink{t: t, d: d, sum: d.Sum(), subject: t.cfg.Layout.subject(t.cfg.Fabric, d).String(), out: t.shard(d.From), in: t.shard(d.To)}
+	t.links[d.Source()] = l
 	t.cuts.known[t.cuts.bundle(d)]++
 	return l, nil
 }
@@ -272,7 +273,7 @@ func (t *NATS) Stats() Stats {
 	defer t.mu.Unlock()
 	s := t.cuts.stats()
 	for _, l := range t.links {
-		s.add(Stats{
+		s.Add(Stats{
 			Sent: l.sent.Load(), SentBytes: l.sentBytes.Load(), Errors: l.errors.Load(), Delivered: l.delivered.Load(),
 			Cut: l.sendCut.Load() + l.recvCut.Load(), Full: l.full.Load(), Elsewhere: l.elsewhere.Load(),
 		})

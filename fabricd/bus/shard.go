@@ -26,8 +26,8 @@ type shard struct {
 	leaving    atomic.Bool        // close has begun
 	refused    *refusals          // by the broker, whatever the connection
 
-	wire  atomic.Pointer[wire] // nil while disconnected
-	limit atomic.Int64         // bytes of a message, says the broker
+	current atomic.Pointer[connection] // nil while disconnected
+	limit   atomic.Int64               // bytes of a message, says the broker
 
 	subMu sync.Mutex // what the broker knows of us; before mu
 	on    *nats.Conn // to subscribe on; nil while disconnected
@@ -55,10 +55,10 @@ func openShard(cfg NATSConfig, index int, tell func(Event)) (*shard, error) {
 	s.refused = &refusals{creds: cfg.Credentials, where: s.where()}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	w, err := s.open(cfg.URL)
-	if err == nil && Batch(s.maxFrame(), maxVCs) < 1 {
+	if err == nil && Batch(s.maxFrame(), weft.MaxVCs) < 1 {
 		w.close()
 		err = fmt.Errorf("bus: %s takes messages of %d bytes, a frame needs %d: raise its max_payload, best to %d: %w",
-			s.where(), s.limit.Load(), smallestFrame, MaxFrame, ErrTooLarge)
+			s.where(), s.limit.Load(), SmallestFrame, MaxFrame, ErrTooLarge)
 	}
 	if err != nil {
 		s.cancel()
@@ -68,11 +68,6 @@ func openShard(cfg NATSConfig, index int, tell func(Event)) (*shard, error) {
 	go s.supervise(w) // and for this
 	return s, nil
 }
-
-const (
-	maxVCs        = weft.MaxVCs
-	smallestFrame = emptyFrame + 2*9*maxVCs + MaxHeader // of one packet
-)
 
 // maxFrame is how many bytes a frame may have on this shard.
 func (s *shard) maxFrame() int { return int(min(s.limit.Load(), MaxFrame)) }
@@ -144,7 +139,7 @@ func (s *shard) subscribe(l *natsLink) error {
 }
 
 // subscribeAll asks for all that is listened to, and returns when the broker has confirmed it.
-func (s *shard) subscribeAll(w *wire) error {
+func (s *shard) subscribeAll(w *connection) error {
 	s.subMu.Lock()
 	s.on = w.conn.Conn
 	var err error
@@ -188,7 +183,7 @@ func (s *shard) unsubscribed() {
 
 // flush returns when the broker has seen all that was subscribed.
 func (s *shard) flush(ctx context.Context) error {
-	w := s.wire.Load()
+	w := s.current.Load()
 	if w == nil {
 		return ErrDisconnected
 	}
@@ -207,7 +202,7 @@ func (s *shard) flush(ctx context.Context) error {
 
 // publish sends one frame of l.
 func (s *shard) publish(l *natsLink, frame []byte) error {
-	w := s.wire.Load()
+	w := s.current.Load()
 	if w == nil {
 		return ErrDisconnected
 	}
@@ -259,11 +254,9 @@ func (s *shard) deliverOnDemux(msg *nats.Msg) Event {
 		l.recvCut.Add(1)
 		return Event{}
 	}
-	if crowded(l.inbox) {
-		if packets, err := packetsIn(l.d.Sum(), msg.Data); err == nil && packets == 0 {
-			l.full.Add(1)
-			return Event{}
-		}
+	if Crowded(l.inbox, l.sum, msg.Data) {
+		l.full.Add(1)
+		return Event{}
 	}
 	select {
 	case l.inbox <- Message{Data: msg.Data}: // nats.go made a copy for us, so there is nothing to release
@@ -278,7 +271,7 @@ func (s *shard) deliverOnDemux(msg *nats.Msg) Event {
 // close ends the connection and waits for the last event and for demux. What is still in arrivals is lost.
 func (s *shard) close() {
 	s.leaving.Store(true)
-	if w := s.wire.Load(); w != nil {
+	if w := s.current.Load(); w != nil {
 		w.close()
 	}
 	s.cancel()

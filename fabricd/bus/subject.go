@@ -9,9 +9,6 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// ErrName means that a name cannot stand in a subject.
-var ErrName = errors.New("not a valid name")
-
 // MaxShards bounds the shards of one fabric, those of all its parts together.
 const MaxShards = 256
 
@@ -21,7 +18,7 @@ const MaxConnections = 4
 const (
 	root    = "weft"
 	agents  = "agent" // stands where the name of a fabric does, so that no fabric is called so
-	maxName = 64      // bytes of a node name or of a verb
+	maxVerb = 64      // bytes
 )
 
 // SubjectKind says what a subject carries.
@@ -76,11 +73,11 @@ func (s Subject) Validate() error {
 		if s.Port >= weft.MaxPorts {
 			return fmt.Errorf("bus: port %d of node %q, want 0 to %d: %w", s.Port, s.Node, weft.MaxPorts-1, ErrName)
 		}
-		return validateNode(s.Node)
+		return ValidateNode(s.Node)
 	case SubjectControl, SubjectEvent, SubjectManage:
 		return validateVerb(s.Verb)
 	case SubjectSwitch:
-		if err := validateNode(s.Node); err != nil {
+		if err := ValidateNode(s.Node); err != nil {
 			return err
 		}
 		return validateVerb(s.Verb)
@@ -246,26 +243,14 @@ func ValidateFabric(name string) error {
 
 // ValidateAgent checks the name of a host's agent, which is that of a node. Errors wrap ErrName.
 func ValidateAgent(name string) error {
-	if err := validateNode(name); err != nil {
-		return fmt.Errorf("bus: agent name %.80q: want 1 to %d of A-Z, a-z, 0-9, '.' and '-': %w", name, maxName, ErrName)
-	}
-	return nil
-}
-
-func validateNode(name string) error {
-	ok := len(name) >= 1 && len(name) <= maxName
-	for i := 0; ok && i < len(name); i++ {
-		c := name[i]
-		ok = lower(c) || c >= 'A' && c <= 'Z' || digit(c) || c == '-' || c == '.'
-	}
-	if !ok {
-		return fmt.Errorf("bus: node name %.80q: want 1 to %d of A-Z, a-z, 0-9, '.' and '-': %w", name, maxName, ErrName)
+	if err := ValidateNode(name); err != nil {
+		return fmt.Errorf("bus: agent name %.80q: want 1 to %d of A-Z, a-z, 0-9, '.' and '-': %w", name, MaxName, ErrName)
 	}
 	return nil
 }
 
 func validateVerb(verb string) error {
-	ok := len(verb) >= 1 && len(verb) <= maxName
+	ok := len(verb) >= 1 && len(verb) <= maxVerb
 	for token := range strings.SplitSeq(verb, ".") {
 		ok = ok && token != "" && lower(token[0])
 		for i := 0; ok && i < len(token); i++ {
@@ -273,7 +258,7 @@ func validateVerb(verb string) error {
 		}
 	}
 	if !ok {
-		return fmt.Errorf("bus: verb %.80q: want at most %d bytes of words like get.status: %w", verb, maxName, ErrName)
+		return fmt.Errorf("bus: verb %.80q: want at most %d bytes of words like get.status: %w", verb, maxVerb, ErrName)
 	}
 	return nil
 }

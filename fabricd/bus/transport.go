@@ -34,17 +34,21 @@ func (d Direction) Reverse() Direction {
 	return Direction{From: d.To, To: d.From, FromPort: d.ToPort, ToPort: d.FromPort}
 }
 
+// Source returns d without its receiving end. A sending port has one link, so that Source identifies the direction.
+func (d Direction) Source() Direction { return Direction{From: d.From, FromPort: d.FromPort} }
+
 // String prints d as "s0.00:p1>s1.10:p3".
 func (d Direction) String() string {
 	return d.From + ":" + d.FromPort.String() + ">" + d.To + ":" + d.ToPort.String()
 }
 
-func (d Direction) validate() error {
+// Validate gives an error that wraps ErrName when an end of d cannot be.
+func (d Direction) Validate() error {
 	for _, end := range []struct {
 		node string
 		port weft.PortID
 	}{{d.From, d.FromPort}, {d.To, d.ToPort}} {
-		if err := validateNode(end.node); err != nil {
+		if err := ValidateNode(end.node); err != nil {
 			return fmt.Errorf("direction %v: %w", d, err)
 		}
 		if end.port >= weft.MaxPorts {
@@ -160,8 +164,8 @@ type Stats struct {
 	CutsAtEnds   int // directions cut which only the ends enforce, although there is a broker of ours: too many cuts
 }
 
-// add sums the frame counters of one link.
-func (s *Stats) add(o Stats) {
+// Add adds the frame counters of one link.
+func (s *Stats) Add(o Stats) {
 	s.Sent += o.Sent
 	s.SentBytes += o.SentBytes
 	s.Delivered += o.Delivered

@@ -81,7 +81,7 @@ func (r Role) inbox(name string) string {
 
 func validateAgent(r Role, name string) error {
 	if r == RoleAgent {
-		return validateNode(name)
+		return ValidateNode(name)
 	}
 	return nil
 }

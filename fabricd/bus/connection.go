@@ -28,10 +28,10 @@ const (
 	reconnectJitter = 20 * time.Millisecond  // at most, on top, so that shards do not try in step
 )
 
-// wire is one connection of a shard, from connect to loss. It does not reconnect: the client library's own way gives up
+// connection is one connection of a shard, from connect to loss. It does not reconnect: the client library's own way gives up
 // for ever on some answers of a server, such as that to a message too large, and lets frames out before the subscriptions
-// are known to be in force. The shard makes a new wire instead.
-type wire struct {
+// are known to be in force. The shard makes a new one instead.
+type connection struct {
 	conn    *conn
 	closed  chan struct{} // closed by nats.go when it has told all it had to tell
 	ctx     context.Context
@@ -41,8 +41,8 @@ type wire struct {
 }
 
 // dial opens a connection to the broker.
-func (s *shard) dial(urls string) (*wire, error) {
-	w := &wire{closed: make(chan struct{}), ctx: s.ctx, timeout: cmp.Or(s.cfg.Credentials.Timeout, connectTimeout)}
+func (s *shard) dial(urls string) (*connection, error) {
+	w := &connection{closed: make(chan struct{}), ctx: s.ctx, timeout: cmp.Or(s.cfg.Credentials.Timeout, connectTimeout)}
 	opts := []nats.Option{
 		nats.Name(fmt.Sprintf("%s-fabric-%s-%d", root, s.cfg.Fabric, s.number)),
 		nats.SkipSubjectValidation(), // subjects are built by this package
@@ -65,7 +65,7 @@ func (s *shard) dial(urls string) (*wire, error) {
 
 // Dial is called by nats.go. Connections end with the shard whatever they wait for, so that Close is quick while a broker
 // hangs.
-func (w *wire) Dial(network, address string) (net.Conn, error) {
+func (w *connection) Dial(network, address string) (net.Conn, error) {
 	d := net.Dialer{Timeout: w.timeout}
 	c, err := d.DialContext(w.ctx, network, address)
 	if err != nil {
@@ -77,7 +77,7 @@ func (w *wire) Dial(network, address string) (net.Conn, error) {
 }
 
 // giveUp ends a connection that hangs. nats.go holds its lock while it writes, so it cannot be asked to.
-func (w *wire) giveUp(why error) {
+func (w *connection) giveUp(why error) {
 	w.why.CompareAndSwap(nil, &why)
 	if c := w.sock.Load(); c != nil {
 		_ = (*c).Close()
@@ -85,7 +85,7 @@ func (w *wire) giveUp(why error) {
 }
 
 // close ends the connection and waits for its last callback. What is buffered gets a moment to leave.
-func (w *wire) close() {
+func (w *connection) close() {
 	hangs := time.AfterFunc(closeTimeout, func() { w.giveUp(ErrClosed) })
 	defer hangs.Stop()
 	w.conn.Close()
@@ -93,7 +93,7 @@ func (w *wire) close() {
 }
 
 // cause is why the connection is gone.
-func (w *wire) cause() error {
+func (w *connection) cause() error {
 	if why := w.why.Load(); why != nil {
 		return *why
 	}
@@ -104,11 +104,11 @@ func (w *wire) cause() error {
 }
 
 // supervise replaces connections that are lost, until close.
-func (s *shard) supervise(w *wire) {
+func (s *shard) supervise(w *connection) {
 	defer close(s.supervised)
 	for {
 		<-w.closed
-		s.wire.Store(nil)
+		s.current.Store(nil)
 		s.unsubscribed()
 		if s.closing() {
 			return
@@ -129,7 +129,7 @@ func (s *shard) supervise(w *wire) {
 }
 
 // lost tells that and why w is gone, and reports whether that is over the size of a frame.
-func (s *shard) lost(w *wire) (large bool) {
+func (s *shard) lost(w *connection) (large bool) {
 	err := w.cause()
 	large = tooLarge(err)
 	if large {
@@ -147,7 +147,7 @@ func (s *shard) lost(w *wire) (large bool) {
 }
 
 // reconnect tries until there is a connection with all subscriptions in force, or the shard is closed or let in no more, which gives nil.
-func (s *shard) reconnect(old *wire) *wire {
+func (s *shard) reconnect(old *connection) *connection {
 	urls := s.cfg.URL
 	if more := old.conn.DiscoveredServers(); len(more) > 0 && s.cfg.Broker == nil {
 		urls += "," + strings.Join(more, ",")
@@ -175,7 +175,7 @@ func (s *shard) reconnect(old *wire) *wire {
 }
 
 // open dials and subscribes, and makes the connection that of the shard when the broker has confirmed it.
-func (s *shard) open(urls string) (*wire, error) {
+func (s *shard) open(urls string) (*connection, error) {
 	w, err := s.dial(urls)
 	if err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func (s *shard) open(urls string) (*wire, error) {
 	}
 	s.refused.taken()
 	s.limit.Store(w.conn.MaxPayload())
-	s.wire.Store(w)
+	s.current.Store(w)
 	return w, nil
 }
 
@@ -218,7 +218,7 @@ func (s *shard) tellTooLarge(subject string, size int) {
 }
 
 // asyncError is called by nats.go.
-func (s *shard) asyncError(w *wire, sub *nats.Subscription, err error) {
+func (s *shard) asyncError(w *connection, sub *nats.Subscription, err error) {
 	if errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), `to ""`) {
 		return // a frame that met a cut at the broker, which maps it to no subject
 	}

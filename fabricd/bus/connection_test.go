@@ -19,7 +19,7 @@ func TestAWriteThatFailsEndsTheConnection(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
 	require.NoError(t, theirs.SetReadDeadline(time.Now().Add(connectTimeout)))
-	w := new(wire)
+	w := new(connection)
 	w.sock.Store(&ours)
 	s := &shard{tell: func(e Event) { t.Errorf("event: %v", e) }}
 	err := &net.OpError{Op: "write", Err: os.ErrDeadlineExceeded}
