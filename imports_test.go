@@ -122,9 +122,10 @@ var cores = map[string]core{
 
 // drivers says which folders of this module those just above the cores may import: nothing that stands on top of them.
 var drivers = map[string][]string{
-	"fabricd/bus":    {".", "fabricd/document", "fabricd/document/plain", "fabricd/safefile"},
-	"switch/switchd": {".", "switch", "switch/credit", "switch/pace", "fabricd/bus"},
-	"nic/nicd":       {".", "nic", "switch/pace", "switch/switchd", "fabricd/bus"},
+	"switch/wire":    {"."},
+	"fabricd/bus":    {".", "fabricd/document", "fabricd/document/plain", "fabricd/safefile", "switch/wire"},
+	"switch/switchd": {".", "switch", "switch/credit", "switch/pace", "switch/wire"},
+	"nic/nicd":       {".", "nic", "switch/pace", "switch/switchd"},
 	"fabricd/fault":  {".", "fabricd/document"}, // the words for faults: those who apply them import it
 }
 
@@ -175,6 +176,33 @@ func TestOnlyBusImportsNATS(t *testing.T) {
 	report(t, natsViolations(sourceTree(t)))
 }
 
+// withoutBroker are the folders, with those below them, that compile without NATS: whoever tests a firmware builds no broker.
+var withoutBroker = []string{"switch", "nic"}
+
+func TestPackagesForAuthorsOfFirmwareDoNotDependOnNATS(t *testing.T) {
+	t.Parallel()
+	report(t, brokerViolations(sourceTree(t)))
+}
+
+func TestADependencyOnNATSIsFoundWithItsImports(t *testing.T) {
+	t.Parallel()
+	var files []source
+	for name, imp := range map[string]string{
+		"switch/switchd/a.go": module + "/fabricd/b", "switch/switchd/a_test.go": "github.com/nats-io/nats.go", "switch/a.go": module + "/nic",
+		"fabricd/b/a.go": module + "/fabricd/bus", "fabricd/bus/a.go": "github.com/nats-io/nkeys", "nic/a.go": "fmt",
+	} {
+		f, err := parseSource(name, []byte("package p\nimport \""+imp+"\"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	want := "switch/switchd depends on NATS: switch/switchd imports fabricd/b imports fabricd/bus imports github.com/nats-io/nkeys"
+	if got := brokerViolations(files); len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestOnlyTestsScenariosAndCommandsImportHarness(t *testing.T) {
 	t.Parallel()
 	report(t, harnessViolations(sourceTree(t)))
@@ -195,7 +223,7 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 	t.Parallel()
 	all := func(f source) []string {
 		files := []source{f}
-		return slices.Concat(coreViolations(files), driverViolations(files), natsViolations(files),
+		return slices.Concat(coreViolations(files), driverViolations(files), natsViolations(files), brokerViolations(files),
 			harnessViolations(files), outsideViolations(files), globalRandViolations(files))
 	}
 	for _, c := range []struct {
@@ -218,7 +246,9 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 		{"linkmon/liveness/a.go", `import "context"`, "a core never blocks"},
 		{"fabricd/subnet/a.go", `import "os"`, "a core does no I/O"},
 		{"switch/switchd/a.go", `import "` + module + `/fabricd/fabric"`, "stands on top of switch/switchd"},
-		{"nic/nicd/a.go", `import "` + module + `/fabricd/bus"`, ""},
+		{"switch/wire/a.go", `import "` + module + `/switch"`, "stands on top of switch/wire"},
+		{"switch/switchd/a.go", `import "` + module + `/fabricd/bus"`, "stands on top of switch/switchd"},
+		{"nic/nicd/a.go", `import "` + module + `/switch/switchd"`, ""},
 		{"fabricd/fabric/a.go", `import "github.com/nats-io/nats.go/jetstream"`, "only fabricd/bus"},
 		{"fabricd/fabric/a_test.go", `import "github.com/nats-io/nats-server/v2/server"`, "only fabricd/bus"},
 		{"fabricd/bus/a.go", `import "github.com/nats-io/nats.go"`, ""},
@@ -230,6 +260,7 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 		{"fabricd/fabric/a.go", `import "` + module + `/fabricd/bus/outside"`, "only tests may"},
 		{"fabricd/fabric/a_test.go", `import "` + module + `/fabricd/bus/outside"`, ""},
 		{"fabricd/a.go", `import "` + module + `/harness/rig"`, "only tests may"},
+		{"fabricd/fabric/a.go", `import "` + module + `/switch/wire/wiretest"`, "only tests may"},
 		{"fabricd/a.go", `import "` + module + `/fabricd/subnet/opensm/peer"`, "only tests and scenarios may"},
 		{"scenarios/a.go", `import "` + module + `/fabricd/subnet/opensm/peer"`, ""},
 		{"fabricd/main.go", `import "` + module + `/harness/verify"`, ""},
@@ -292,9 +323,7 @@ func driverViolations(files []source) (bad []string) {
 func natsViolations(files []source) (bad []string) {
 	for _, f := range files {
 		for _, imp := range f.imports() {
-			nats := within(imp, "github.com/nats-io/nats.go") || within(imp, "github.com/nats-io/nats-server") ||
-				within(imp, "github.com/nats-io/jsm.go") || within(imp, "github.com/nats-io/jwt") || within(imp, "github.com/nats-io/nkeys")
-			if nats && f.dir != "fabricd/bus" {
+			if isNATS(imp) && f.dir != "fabricd/bus" {
 				bad = append(bad, fmt.Sprintf("%s imports %q: only fabricd/bus may, so that the transport stays one interface",
 					f.path, imp))
 			}
@@ -303,12 +332,52 @@ func natsViolations(files []source) (bad []string) {
 	return bad
 }
 
-// outside, rig and attack are for tests only: they start processes, and build them. So does peer, which an experiment needs too.
+// isNATS reports whether imp is of the client, the server or what they share.
+func isNATS(imp string) bool { return within(imp, "github.com/nats-io") }
+
+// brokerViolations says for each folder of withoutBroker by which imports it depends on NATS.
+func brokerViolations(files []source) (bad []string) {
+	imports := map[string][]string{} // by folder, tests aside
+	for _, f := range files {
+		if !f.isTest() {
+			imports[f.dir] = append(imports[f.dir], f.imports()...)
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(imports)) {
+		if !slices.ContainsFunc(withoutBroker, func(top string) bool { return within(dir, top) }) {
+			continue
+		}
+		if chain := chainToNATS(imports, dir, map[string]bool{}); chain != nil {
+			bad = append(bad, fmt.Sprintf("%s depends on NATS: %s", dir, strings.Join(chain, " imports ")))
+		}
+	}
+	return bad
+}
+
+// chainToNATS is a chain of imports from a folder to NATS, nil if there is none.
+func chainToNATS(imports map[string][]string, dir string, seen map[string]bool) []string {
+	seen[dir] = true
+	for _, imp := range imports[dir] {
+		if isNATS(imp) {
+			return []string{dir, imp}
+		}
+		if to, ours := ourDir(imp); ours && !seen[to] {
+			if chain := chainToNATS(imports, to, seen); chain != nil {
+				return append([]string{dir}, chain...)
+			}
+		}
+	}
+	return nil
+}
+
+// outside, rig, attack and wiretest are for tests only: they start processes, and build them, or fail tests. So does peer,
+// which an experiment needs too.
 const (
-	outside = "fabricd/bus/outside"
-	rig     = "harness/rig"
-	attack  = "harness/attack"
-	peer    = "fabricd/subnet/opensm/peer"
+	wiretest = "switch/wire/wiretest"
+	outside  = "fabricd/bus/outside"
+	rig      = "harness/rig"
+	attack   = "harness/attack"
+	peer     = "fabricd/subnet/opensm/peer"
 )
 
 func outsideViolations(files []source) (bad []string) {
@@ -316,7 +385,7 @@ func outsideViolations(files []source) (bad []string) {
 		if f.isTest() {
 			continue
 		}
-		for _, dir := range []string{outside, rig, attack} {
+		for _, dir := range []string{outside, rig, attack, wiretest} {
 			if f.dir != dir && slices.Contains(f.imports(), module+"/"+dir) {
 				bad = append(bad, fmt.Sprintf("%s imports %q: only tests may", f.path, dir))
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestAFabricEndsWellOnlyWithALedgerThatIsExactAndBalances(t *testing.T) {
@@ -94,7 +95,7 @@ func TestUpDoesNotExitWithZeroWhenTheLedgerDoesNotBalance(t *testing.T) {
 	l, err := g.LinkByName("s1.0-n00")
 	require.NoError(t, err)
 	from, to := l.A, l.B
-	d := bus.Direction{From: g.Name(from.Node), FromPort: from.Port, To: g.Name(to.Node), ToPort: to.Port}
+	d := wire.Direction{From: g.Name(from.Node), FromPort: from.Port, To: g.Name(to.Node), ToPort: to.Port}
 
 	ear, err := bus.Dial(bus.ClientConfig{Fabric: "weft", URL: url})
 	require.NoError(t, err)
@@ -104,7 +105,7 @@ func TestUpDoesNotExitWithZeroWhenTheLedgerDoesNotBalance(t *testing.T) {
 	heard, err := tap.Next(t.Context()) // a hello
 	require.NoError(t, err)
 	var f weft.Frame
-	require.NoError(t, bus.DecodeFrame(&f, d.Sum(), heard.Data))
+	require.NoError(t, wire.DecodeFrame(&f, d.Sum(), heard.Data))
 	f.Packets = []weft.Header{{Dst: weft.NICID(to.Node.Index), Size: 256, Fields: weft.NewFields()}}
 
 	forger, err := bus.NewNATS(bus.NATSConfig{Fabric: "weft", URL: url, Subscription: bus.PerDirection})
@@ -112,7 +113,7 @@ func TestUpDoesNotExitWithZeroWhenTheLedgerDoesNotBalance(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, forger.Close()) })
 	s, err := forger.Sender(d)
 	require.NoError(t, err)
-	require.NoError(t, s.Send(bus.AppendFrame(nil, d.Sum(), &f)))
+	require.NoError(t, s.Send(wire.AppendFrame(nil, d.Sum(), &f)))
 	c := u.operator(t)
 	require.Eventually(t, func() bool {
 		s, err := c.Status(t.Context())

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/virtual/world"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 var seedFlag = flag.Uint64("weft.seed", 0, "seed of the random draws of harness fabrics; 0 draws one")
@@ -86,8 +87,8 @@ func (p plan) start(t testing.TB, c config) *Harness {
 	}
 	h := &Harness{t: t, name: t.Name(), record: newRecorder(p.graph)}
 	c.opts.Topology, c.opts.Record = p.graph, h.record
-	c.opts.Trouble = func(e bus.Event) {
-		if e.Kind != bus.EventConnError && e.Kind != bus.EventUnauthorized { // a frame that the broker refuses, as at a cut: it is lost like the others there
+	c.opts.Trouble = func(e wire.Event) {
+		if e.Kind != wire.EventConnError && e.Kind != wire.EventUnauthorized { // a frame that the broker refuses, as at a cut: it is lost like the others there
 			h.record.trouble(e.String())
 		}
 	}
@@ -118,10 +119,10 @@ func (p plan) start(t testing.TB, c config) *Harness {
 }
 
 // transport opens what carries the links and closes it when the test ends.
-func (h *Harness) transport(nats bool) bus.Transport {
+func (h *Harness) transport(nats bool) wire.Transport {
 	h.t.Helper()
 	if !nats {
-		m := bus.NewMemory()
+		m := wire.NewMemory()
 		h.t.Cleanup(func() { _ = m.Close() }) // cannot fail
 		return m
 	}

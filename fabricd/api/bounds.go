@@ -8,8 +8,8 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/document/plain"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // bounded makes as many answers at a time as there are places; some more requests wait a moment, and the rest is refused at once: of each
@@ -131,7 +131,7 @@ func code(err error) int {
 		return c.code
 	case errors.As(err, &large):
 		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, bus.ErrClosed):
+	case errors.Is(err, wire.ErrClosed):
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusBadRequest

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // VerbCapture asks for what a capture needs to know of the fabric, a CaptureInfo.
@@ -22,7 +23,7 @@ type CaptureInfo struct {
 
 func (s *Server) capture(context.Context, []byte) (any, error) {
 	return CaptureInfo{
-		Fabric: s.info.Name, Topology: s.fabric.Topology().Spec, Firmware: s.info.Firmware, Version: bus.Version,
+		Fabric: s.info.Name, Topology: s.fabric.Topology().Spec, Firmware: s.info.Firmware, Version: wire.Version,
 		InMemory: s.fabric.InMemory(), Event: s.fabric.Events().Last(), Hop: s.fabric.LastHop(),
 	}, nil
 }

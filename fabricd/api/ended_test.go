@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestStreamsEndWhenTheFabricIsGone(t *testing.T) {
@@ -43,6 +43,6 @@ func TestAStreamThatSaysNothingGoesOnWhileTheFabricIsThere(t *testing.T) {
 	defer cancel()
 	_, err = c.next(ctx, live)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.NotErrorIs(t, err, bus.ErrClosed)
+	require.NotErrorIs(t, err, wire.ErrClosed)
 	require.Equal(t, context.DeadlineExceeded, err, "it was ctx that ended, not the fabric")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/safefile"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // process is one that runs with credentials of a folder of its own, as on a host.
@@ -268,8 +269,8 @@ func TestRotationRenewsParts(t *testing.T) {
 	}
 	west := l.part(leader, "west", 0)
 	east := l.part(leader, "east", 1)
-	d := bus.Direction{From: "s0", FromPort: 1, To: "s1"}
-	inbox := make(chan bus.Message, 1000)
+	d := wire.Direction{From: "s0", FromPort: 1, To: "s1"}
+	inbox := make(chan wire.Message, 1000)
 	require.NoError(t, east.Listen(d, inbox))
 	require.NoError(t, east.Ready(t.Context()))
 	sender, err := west.Sender(d)
@@ -286,8 +287,8 @@ func TestRotationRenewsParts(t *testing.T) {
 	require.Eventually(t, carries, patience, time.Millisecond)
 	for range 2 {
 		lost := make(chan struct{}, 100)
-		west.Watch(func(e bus.Event) {
-			if e.Kind == bus.EventDisconnected {
+		west.Watch(func(e wire.Event) {
+			if e.Kind == wire.EventDisconnected {
 				lost <- struct{}{}
 			}
 		})

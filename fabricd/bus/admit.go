@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // ErrOutsideBroker means that the broker is not ours, so that its owner says who may do what there.
@@ -20,13 +21,13 @@ var ErrOutsideBroker = errors.New("the broker is not one of ours: its permission
 // NodeAccess is what a switch that is a process of its own needs of the broker.
 type NodeAccess struct {
 	Node   string
-	Sends  []Direction // from it
-	Hears  []Direction // towards it
-	Layout *Layout     // of the fabric: its shards are in the subjects
+	Sends  []wire.Direction // from it
+	Hears  []wire.Direction // towards it
+	Layout *Layout          // of the fabric: its shards are in the subjects
 }
 
 func (a NodeAccess) validate() error {
-	if err := ValidateNode(a.Node); err != nil {
+	if err := wire.ValidateNode(a.Node); err != nil {
 		return err
 	}
 	if a.Layout == nil {
@@ -186,7 +187,7 @@ type PartAccess struct {
 }
 
 func (a PartAccess) validate() error {
-	if err := ValidateNode(a.Part); err != nil {
+	if err := wire.ValidateNode(a.Part); err != nil {
 		return err
 	}
 	return PartShards{First: a.First, N: a.N}.validate()

@@ -14,12 +14,13 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // access is what s1 in the middle of the line s0-s1-s2 needs, of a fabric with two shards.
 func access() bus.NodeAccess {
 	return bus.NodeAccess{
-		Node: "s1", Sends: []bus.Direction{hop(0).Reverse(), hop(1)}, Hears: []bus.Direction{hop(0), hop(1).Reverse()}, Layout: bus.Hashed(2),
+		Node: "s1", Sends: []wire.Direction{hop(0).Reverse(), hop(1)}, Hears: []wire.Direction{hop(0), hop(1).Reverse()}, Layout: bus.Hashed(2),
 	}
 }
 
@@ -92,7 +93,7 @@ func TestStrangersCannotSpeakOnALink(t *testing.T) {
 	fabric := openNATS(t, bus.NATSConfig{Broker: b, Shards: 2})
 	inbox := listen(t, fabric, hop(1), 8)
 	ready(t, fabric)
-	neighbour := admit(t, b, bus.NodeAccess{Node: "s2", Sends: []bus.Direction{hop(1).Reverse(), hop(2)}, Hears: []bus.Direction{hop(1)}, Layout: bus.Hashed(2)})
+	neighbour := admit(t, b, bus.NodeAccess{Node: "s2", Sends: []wire.Direction{hop(1).Reverse(), hop(2)}, Hears: []wire.Direction{hop(1)}, Layout: bus.Hashed(2)})
 	for who, c := range map[string]bus.Credentials{
 		"a viewer": b.Credentials(bus.RoleViewer), "an operator": b.Credentials(bus.RoleOperator), "the neighbour": neighbour,
 	} {
@@ -268,6 +269,6 @@ func TestControlEndsWhenRevoked(t *testing.T) {
 	b.Revoke(c.User)
 	<-control.Done()
 	require.True(t, errors.Is(<-refused, nats.ErrAuthorization))
-	require.ErrorIs(t, control.Publish("x", 1), bus.ErrClosed)
+	require.ErrorIs(t, control.Publish("x", 1), wire.ErrClosed)
 	require.NoError(t, control.Close())
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // What asking a switch process comes back with, besides the errors of the context.
@@ -144,7 +145,7 @@ func (p *Peers) roundTrip(ctx context.Context, subject Subject, req []byte) ([]b
 				return nil, fmt.Errorf("%w any more", ErrNoProcess)
 			}
 		case <-p.closedc:
-			return nil, ErrClosed
+			return nil, wire.ErrClosed
 		case <-ctx.Done():
 			return nil, lateError{errors.New("its process does not answer"), ctx.Err()}
 		}

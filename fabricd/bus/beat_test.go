@@ -9,11 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestABeatIsLateWhileTheTransportHoldsItUpAndRecovers(t *testing.T) {
 	t.Parallel()
-	m := bus.NewMemory()
+	m := wire.NewMemory()
 	defer m.Close()
 	b, err := bus.NewBeat(m, 5*time.Millisecond)
 	require.NoError(t, err)
@@ -26,7 +27,7 @@ func TestABeatIsLateWhileTheTransportHoldsItUpAndRecovers(t *testing.T) {
 	late := func() bool { return b.Late(0, slack, within) }
 	const patience = 20 * time.Second
 	require.Eventually(t, func() bool { return !late() }, patience, time.Millisecond)
-	beat := bus.Direction{From: "beat-0", To: "beat-0", ToPort: 1}
+	beat := wire.Direction{From: "beat-0", To: "beat-0", ToPort: 1}
 	require.NoError(t, m.Cut(beat))
 	require.Eventually(t, late, patience, time.Millisecond)
 	require.NoError(t, m.Restore(beat))

@@ -8,21 +8,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/wire"
+	"github.com/weft-fabric/weft/switch/wire/wiretest"
 )
 
 // chain is a line of bare relays: each sends the frames it receives on, undecoded. It is what the links alone cost, the
 // yardstick for a fabric on the same transport.
 type chain struct {
-	first bus.Sender
-	last  chan bus.Message
+	first wire.Sender
+	last  chan wire.Message
 	stop  func() // returns when the relays have
 }
 
 // newChain makes a chain of links directions in which at most window frames are in flight.
-func newChain(tb testing.TB, t bus.Transport, links, window int) *chain {
+func newChain(tb testing.TB, t wire.Transport, links, window int) *chain {
 	tb.Helper()
-	inboxes := make([]chan bus.Message, links)
-	senders := make([]bus.Sender, links)
+	inboxes := make([]chan wire.Message, links)
+	senders := make([]wire.Sender, links)
 	for i := range links {
 		inboxes[i], senders[i] = listen(tb, t, hop(i), window), sender(tb, t, hop(i))
 	}
@@ -48,12 +50,12 @@ func newChain(tb testing.TB, t bus.Transport, links, window int) *chain {
 	return &chain{senders[0], inboxes[links-1], func() { close(stopc); wg.Wait() }}
 }
 
-func benchTransports(b *testing.B, run func(b *testing.B, open func() bus.Transport)) {
+func benchTransports(b *testing.B, run func(b *testing.B, open func() wire.Transport)) {
 	b.Run("transport=memory", func(b *testing.B) {
-		run(b, func() bus.Transport { return bus.NewMemory() })
+		run(b, func() wire.Transport { return wire.NewMemory() })
 	})
 	b.Run("transport=nats", func(b *testing.B) {
-		run(b, func() bus.Transport {
+		run(b, func() wire.Transport {
 			return openNATS(b, bus.NATSConfig{Broker: startBroker(b, bus.BrokerConfig{NoListen: true})})
 		})
 	})
@@ -61,7 +63,7 @@ func benchTransports(b *testing.B, run func(b *testing.B, open func() bus.Transp
 
 // BenchmarkHop is the idle latency of a link: one frame at a time goes through a chain.
 func BenchmarkHop(b *testing.B) {
-	benchTransports(b, func(b *testing.B, open func() bus.Transport) {
+	benchTransports(b, func(b *testing.B, open func() wire.Transport) {
 		for _, links := range []int{1, 8} {
 			b.Run(fmt.Sprintf("links=%d", links), func(b *testing.B) {
 				c := newChain(b, open(), links, 1)
@@ -83,7 +85,7 @@ func BenchmarkHop(b *testing.B) {
 // BenchmarkChain is the throughput of a chain of 4 links with 1,000 frames in flight.
 func BenchmarkChain(b *testing.B) {
 	const links, window = 4, 1000
-	benchTransports(b, func(b *testing.B, open func() bus.Transport) {
+	benchTransports(b, func(b *testing.B, open func() wire.Transport) {
 		for _, packets := range []int{1, 4, 16, 64} {
 			b.Run(fmt.Sprintf("packets=%d", packets), func(b *testing.B) {
 				c := newChain(b, open(), links, window)
@@ -110,8 +112,8 @@ func BenchmarkChain(b *testing.B) {
 }
 
 func frameOf(packets int) []byte {
-	f := benchFrame(packets)
-	return bus.AppendFrame(nil, 0, &f)
+	f := wiretest.Frame(packets)
+	return wire.AppendFrame(nil, 0, &f)
 }
 
 // The chain of the benchmarks loses nothing.

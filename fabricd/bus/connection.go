@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // How a connection to a broker in another process is watched. Chosen by us: a broker that a loaded machine starves for a
@@ -86,7 +87,7 @@ func (w *connection) giveUp(why error) {
 
 // close ends the connection and waits for its last callback. What is buffered gets a moment to leave.
 func (w *connection) close() {
-	hangs := time.AfterFunc(closeTimeout, func() { w.giveUp(ErrClosed) })
+	hangs := time.AfterFunc(closeTimeout, func() { w.giveUp(wire.ErrClosed) })
 	defer hangs.Stop()
 	w.conn.Close()
 	<-w.closed
@@ -118,13 +119,13 @@ func (s *shard) supervise(w *connection) {
 			return
 		}
 		if now := s.maxFrame(); now < before && !told { // what the broker said at the end may have been lost with the rest
-			s.tell(Event{
-				Kind: EventTooLarge, Shard: s.index, Count: s.oversized.Add(1),
+			s.tell(wire.Event{
+				Kind: wire.EventTooLarge, Shard: s.index, Count: s.oversized.Add(1),
 				Err: fmt.Errorf("%s takes frames of %d bytes now, and took %d: larger ones are lost; send smaller batches, or raise its max_payload to %d",
-					s.where(), now, before, MaxFrame),
+					s.where(), now, before, wire.MaxFrame),
 			})
 		}
-		s.tell(Event{Kind: EventReconnected, Shard: s.index})
+		s.tell(wire.Event{Kind: wire.EventReconnected, Shard: s.index})
 	}
 }
 
@@ -133,13 +134,13 @@ func (s *shard) lost(w *connection) (large bool) {
 	err := w.cause()
 	large = tooLarge(err)
 	if large {
-		s.tell(Event{
-			Kind: EventTooLarge, Shard: s.index, Count: s.oversized.Add(1),
-			Err: fmt.Errorf("the broker closed the connection over the size of a frame: its max_payload has been lowered; raise it to %d bytes: %w", MaxFrame, err),
+		s.tell(wire.Event{
+			Kind: wire.EventTooLarge, Shard: s.index, Count: s.oversized.Add(1),
+			Err: fmt.Errorf("the broker closed the connection over the size of a frame: its max_payload has been lowered; raise it to %d bytes: %w", wire.MaxFrame, err),
 		})
 	}
-	s.tell(Event{
-		Kind: EventDisconnected, Shard: s.index, Count: s.losses.Add(1),
+	s.tell(wire.Event{
+		Kind: wire.EventDisconnected, Shard: s.index, Count: s.losses.Add(1),
 		Err: fmt.Errorf("%s: %w: frames are lost until it is back; it is tried every %v; see that the broker runs",
 			s.where(), err, reconnectWait),
 	})
@@ -166,7 +167,7 @@ func (s *shard) reconnect(old *connection) *connection {
 		case err == nil:
 			return w
 		case s.ctx.Err() == nil && s.refused.heard(err, time.Now()):
-			s.tell(Event{Kind: EventUnauthorized, Shard: s.index, Count: s.unauthorized.Add(1), Err: s.refused.gone()})
+			s.tell(wire.Event{Kind: wire.EventUnauthorized, Shard: s.index, Count: s.unauthorized.Add(1), Err: s.refused.gone()})
 			return nil
 		case s.ctx.Err() == nil:
 			s.tellRefused(err)
@@ -196,24 +197,24 @@ func (s *shard) tellRefused(err error) {
 	var netErr net.Error
 	switch {
 	case unauthorized(err):
-		s.tell(rare(Event{
-			Kind: EventUnauthorized, Shard: s.index, Count: s.unauthorized.Add(1),
+		s.tell(rare(wire.Event{
+			Kind: wire.EventUnauthorized, Shard: s.index, Count: s.unauthorized.Add(1),
 			Err: fmt.Errorf("%w: it is tried again every %v, give the broker back the user or start with other credentials", err, reconnectWait),
 		}))
 	case aboutTLS(err):
-		s.tell(rare(Event{Kind: EventConnError, Shard: s.index, Count: s.connErrors.Add(1), Err: err}))
+		s.tell(rare(wire.Event{Kind: wire.EventConnError, Shard: s.index, Count: s.connErrors.Add(1), Err: err}))
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr):
 	default:
-		s.tell(rare(Event{Kind: EventConnError, Shard: s.index, Count: s.connErrors.Add(1), Err: err}))
+		s.tell(rare(wire.Event{Kind: wire.EventConnError, Shard: s.index, Count: s.connErrors.Add(1), Err: err}))
 	}
 }
 
 // tellTooLarge tells that a frame of size bytes is more than the broker takes.
 func (s *shard) tellTooLarge(subject string, size int) {
-	s.tell(rare(Event{
-		Kind: EventTooLarge, Shard: s.index, Subject: subject, Count: s.oversized.Add(1),
+	s.tell(rare(wire.Event{
+		Kind: wire.EventTooLarge, Shard: s.index, Subject: subject, Count: s.oversized.Add(1),
 		Err: fmt.Errorf("a frame has %d bytes, %s takes %d: it is lost; send smaller batches, or raise the broker's max_payload to %d",
-			size, s.where(), s.limit.Load(), MaxFrame),
+			size, s.where(), s.limit.Load(), wire.MaxFrame),
 	}))
 }
 
@@ -227,17 +228,17 @@ func (s *shard) asyncError(w *connection, sub *nats.Subscription, err error) {
 		return
 	}
 	s.refused.heard(err, time.Now())
-	e := Event{Kind: EventConnError, Shard: s.index, Err: err}
+	e := wire.Event{Kind: wire.EventConnError, Shard: s.index, Err: err}
 	if sub != nil {
 		e.Subject = sub.Subject
 	}
 	switch {
 	case errors.Is(err, nats.ErrSlowConsumer):
-		e.Kind, e.Count = EventSlowConsumer, s.dropped.Add(1)
+		e.Kind, e.Count = wire.EventSlowConsumer, s.dropped.Add(1)
 		s.tell(e)
 		return
 	case unauthorized(err):
-		e.Kind, e.Count = EventUnauthorized, s.unauthorized.Add(1)
+		e.Kind, e.Count = wire.EventUnauthorized, s.unauthorized.Add(1)
 		if e.Subject = deniedSubject(err); e.Subject == "" {
 			e.Err = fmt.Errorf("%s withdraws %v: it is tried again, give it back or start with other credentials: %w", s.where(), s.cfg.Credentials, err)
 		} else if deniedSubscription(err) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // The client library throws away what it could not write and goes on after the gap; we do not.
@@ -21,7 +22,7 @@ func TestAWriteThatFailsEndsTheConnection(t *testing.T) {
 	require.NoError(t, theirs.SetReadDeadline(time.Now().Add(connectTimeout)))
 	w := new(connection)
 	w.sock.Store(&ours)
-	s := &shard{tell: func(e Event) { t.Errorf("event: %v", e) }}
+	s := &shard{tell: func(e wire.Event) { t.Errorf("event: %v", e) }}
 	err := &net.OpError{Op: "write", Err: os.ErrDeadlineExceeded}
 	s.asyncError(w, nil, err)
 	_, readErr := theirs.Read(make([]byte, 1))

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/nats-io/nats.go"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Control payloads are JSON, where frames are msgpack: they are rare, and so `nats req weft.lab.ctl.get.status` and
@@ -65,7 +66,7 @@ func NewControl(cfg ControlConfig) (*Control, error) {
 	name := "control of fabric " + strconv.Quote(cfg.Fabric)
 	conName := root + "-fabric-" + cfg.Fabric + "-control"
 	if cfg.Node != "" {
-		if err := ValidateNode(cfg.Node); err != nil {
+		if err := wire.ValidateNode(cfg.Node); err != nil {
 			return nil, err
 		}
 		name = fmt.Sprintf("control of switch %q of fabric %q", cfg.Node, cfg.Fabric)
@@ -127,7 +128,7 @@ func (c *Control) serveOn(subject Subject, atOnce int, h Handler) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx.Err() != nil {
-		return fmt.Errorf("bus: serve %s: %w", verb, ErrClosed)
+		return fmt.Errorf("bus: serve %s: %w", verb, wire.ErrClosed)
 	}
 	if _, ok := c.verbs[subject.String()]; ok {
 		return fmt.Errorf("bus: serve %s: it is served already", verb)
@@ -155,7 +156,7 @@ func (c *Control) serve(verb string, h Handler, requests <-chan *nats.Msg) {
 			// We may publish anywhere, the requester may not: answering on a subject of its choice would lend it our
 			// rights, to speak on a link, say.
 			if !strings.HasPrefix(msg.Reply, inboxes) {
-				c.cfg.OnError(fmt.Errorf("bus: request %s: the reply subject %.128q is no inbox: %w", verb, msg.Reply, ErrName))
+				c.cfg.OnError(fmt.Errorf("bus: request %s: the reply subject %.128q is no inbox: %w", verb, msg.Reply, wire.ErrName))
 				continue
 			}
 			answer := encodeReply(h(c.ctx, msg.Data))

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func openControl(t *testing.T, b *bus.Broker) *bus.Control {
@@ -54,7 +55,7 @@ func TestControlRequests(t *testing.T) {
 	}))
 	require.NoError(t, c.Serve("get.broken", func(context.Context, []byte) (any, error) { return func() {}, nil }))
 	require.ErrorContains(t, c.Serve("cut", nil), "served already")
-	require.ErrorIs(t, c.Serve("Cut", nil), bus.ErrName)
+	require.ErrorIs(t, c.Serve("Cut", nil), wire.ErrName)
 
 	ctx := context.Background()
 	operator, viewer := dial(t, b, bus.RoleOperator), dial(t, b, bus.RoleViewer)
@@ -78,7 +79,7 @@ func TestControlRequests(t *testing.T) {
 	require.ErrorIs(t, err, bus.ErrDenied)
 	require.ErrorContains(t, err, "user viewer")
 	require.ErrorIs(t, operator.Request(ctx, "get.nothing", nil, nil), bus.ErrNoFabric)
-	require.ErrorIs(t, operator.Request(ctx, "x y", nil, nil), bus.ErrName)
+	require.ErrorIs(t, operator.Request(ctx, "x y", nil, nil), wire.ErrName)
 }
 
 func TestControlCloseWaitsForHandlers(t *testing.T) {
@@ -99,8 +100,8 @@ func TestControlCloseWaitsForHandlers(t *testing.T) {
 	require.NoError(t, c.Close())
 	require.True(t, ended)
 	require.ErrorContains(t, <-answer, "going down")
-	require.ErrorIs(t, c.Serve("get.more", nil), bus.ErrClosed)
-	require.ErrorIs(t, c.Publish("more", 1), bus.ErrClosed)
+	require.ErrorIs(t, c.Serve("get.more", nil), wire.ErrClosed)
+	require.ErrorIs(t, c.Publish("more", 1), wire.ErrClosed)
 	require.ErrorIs(t, client.Request(context.Background(), "get.slow", nil, nil), bus.ErrNoFabric)
 }
 
@@ -117,7 +118,7 @@ func TestEvents(t *testing.T) {
 		require.NoError(t, c.Publish("link.cut", link{A: fmt.Sprint(i)}))
 	}
 	require.NoError(t, c.Publish("status", "fine"))
-	require.ErrorIs(t, c.Publish("*", "fine"), bus.ErrName)
+	require.ErrorIs(t, c.Publish("*", "fine"), wire.ErrName)
 	require.ErrorContains(t, c.Publish("status", func() {}), "event status")
 
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -143,10 +144,10 @@ func TestEvents(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, viewer.Close())
 	_, err = all.Next(ctx)
-	require.ErrorIs(t, err, bus.ErrClosed)
+	require.ErrorIs(t, err, wire.ErrClosed)
 	_, err = viewer.Subscribe("", 1)
-	require.ErrorIs(t, err, bus.ErrClosed)
-	require.ErrorIs(t, viewer.Request(ctx, "get.x", nil, nil), bus.ErrClosed)
+	require.ErrorIs(t, err, wire.ErrClosed)
+	require.ErrorIs(t, viewer.Request(ctx, "get.x", nil, nil), wire.ErrClosed)
 }
 
 func TestDialErrors(t *testing.T) {
@@ -156,7 +157,7 @@ func TestDialErrors(t *testing.T) {
 	_, err = bus.Dial(bus.ClientConfig{Fabric: "lab"})
 	require.ErrorContains(t, err, "no address")
 	_, err = bus.Dial(bus.ClientConfig{Fabric: "-", URL: "x"})
-	require.ErrorIs(t, err, bus.ErrName)
+	require.ErrorIs(t, err, wire.ErrName)
 
 	// A broker without its fabric: the request says so.
 	b := startBroker(t, bus.BrokerConfig{})

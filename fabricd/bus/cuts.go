@@ -4,6 +4,8 @@ import (
 	"errors"
 	"maps"
 	"slices"
+
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Cuts of a NATS transport act in three places. The sender stops, so that no frame sent while the link was cut can arrive
@@ -30,7 +32,7 @@ type bundle struct {
 	to   int
 }
 
-func (c *cutState) bundle(d Direction) bundle { return bundle{d.From, c.layout.Shard(d.To)} }
+func (c *cutState) bundle(d wire.Direction) bundle { return bundle{d.From, c.layout.Shard(d.To)} }
 
 func newCutState(cfg NATSConfig) cutState {
 	return cutState{
@@ -40,7 +42,7 @@ func newCutState(cfg NATSConfig) cutState {
 }
 
 // Cut implements Transport. An error of the broker leaves the cut in force at the ends.
-func (t *NATS) Cut(ds ...Direction) error {
+func (t *NATS) Cut(ds ...wire.Direction) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	links, err := t.resolve(ds)
@@ -67,7 +69,7 @@ func (t *NATS) Cut(ds ...Direction) error {
 }
 
 // Restore implements Transport.
-func (t *NATS) Restore(ds ...Direction) error {
+func (t *NATS) Restore(ds ...wire.Direction) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	links, err := t.resolve(ds)
@@ -89,7 +91,7 @@ func (t *NATS) Restore(ds ...Direction) error {
 }
 
 // resolve finds all links before anything is done to one.
-func (t *NATS) resolve(ds []Direction) ([]*natsLink, error) {
+func (t *NATS) resolve(ds []wire.Direction) ([]*natsLink, error) {
 	links := make([]*natsLink, len(ds))
 	for i, d := range ds {
 		l, err := t.link(d)
@@ -102,11 +104,11 @@ func (t *NATS) resolve(ds []Direction) ([]*natsLink, error) {
 }
 
 // Enforcement implements Transport.
-func (t *NATS) Enforcement() Enforcement {
+func (t *NATS) Enforcement() wire.Enforcement {
 	if t.cfg.Broker == nil {
-		return EnforcedAtEnds
+		return wire.EnforcedAtEnds
 	}
-	return EnforcedByBroker
+	return wire.EnforcedByBroker
 }
 
 // fence returns when no delivery that began before it is still going on.
@@ -171,7 +173,9 @@ func (c *cutState) apply() error {
 	return errors.Join(errs...)
 }
 
-func (c *cutState) stats() Stats { return Stats{CutsAtBroker: len(c.applied), CutsAtEnds: c.atEnds} }
+func (c *cutState) stats() wire.Stats {
+	return wire.Stats{CutsAtBroker: len(c.applied), CutsAtEnds: c.atEnds}
+}
 
 func (c *cutState) clear() error {
 	clear(c.cut)

@@ -1,20 +1,20 @@
-// Package bus carries the links of a live fabric: the frame codec, the subject grammar, the transport of frames in memory
-// or over NATS, the embedded broker and the control plane. It is the only importer of nats.go in the project.
+// Package bus connects a live fabric with NATS: the subject grammar, the [wire.Transport] over NATS, the embedded broker,
+// credentials and the control plane. It is the only importer of nats.go in the project.
 //
 // # The story of one frame
 //
-//	AppendFrame -> Sender.Send -> connection of the shard -> broker (cuts, permissions) -> demultiplexer of the shard
-//	    -> inbox of the port -> DecodeFrame -> Message.Release
+//	wire.AppendFrame -> Sender.Send -> connection of the shard -> broker (cuts, permissions) -> demultiplexer of the shard
+//	    -> inbox of the port -> wire.DecodeFrame -> Message.Release
 //
 // A directed link is one subject, and always publishes from one connection: order holds per publishing connection. A
 // process has few connections, its shards; each has one demultiplexing goroutine that hands frames to the inboxes of the
-// ports and never blocks. Nothing is dropped behind our back: whatever does not reach an inbox is counted in [Stats] and
-// named in an [Event].
+// ports and never blocks. Nothing is dropped behind our back: whatever does not reach an inbox is counted in [wire.Stats] and
+// named in a [wire.Event].
 //
 // # Cuts
 //
 // A cut acts on the subject. The broker enforces it for every publisher when it is ours; the ends of the link enforce it
-// too, and alone when the broker is somebody else's. [Transport.Enforcement] says which is in force.
+// too, and alone when the broker is somebody else's. [wire.Transport.Enforcement] says which is in force.
 //
 // # Processes that are parts of a fabric
 //
@@ -26,11 +26,11 @@
 // # Brokers that are not ours, and brokers that fail
 //
 // [Settings] name a server that exists already. A connection that is lost, for whatever reason, is replaced for ever: what
-// is sent meanwhile is lost and an error; [EventDisconnected] and [EventReconnected] tell the shard, and so the links, that
-// it is about. The broker may take smaller frames than ours: [Transport.MaxFrame] and [Batch] say how much fits. A
-// direction whose receiver is in another process is handed over by [Transport.Unlisten].
+// is sent meanwhile is lost and an error; [wire.EventDisconnected] and [wire.EventReconnected] tell the shard, and so the
+// links, that it is about. The broker may take smaller frames than ours: [wire.Transport.MaxFrame] and [wire.Batch] say how
+// much fits. A direction whose receiver is in another process is handed over by [wire.Transport.Unlisten].
 //
 // # Limits
 //
-// Frames are bounded by [MaxFrame]. A transport joins at most [MaxShards] connections. One broker serves one fabric.
+// Frames are bounded by [wire.MaxFrame]. A transport joins at most [MaxShards] connections. One broker serves one fabric.
 package bus

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 var (
@@ -14,11 +15,11 @@ var (
 )
 
 // rare returns e when its count is a power of two, and nothing otherwise.
-func rare(e Event) Event {
+func rare(e wire.Event) wire.Event {
 	if bits.OnesCount64(e.Count) == 1 {
 		return e
 	}
-	return Event{}
+	return wire.Event{}
 }
 
 // unauthorized reports whether the broker said err because of the credentials.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Cut does not return while a delivery that began before it is under way: it would enter the inbox afterwards.
@@ -20,7 +21,7 @@ func TestCutWaitsForTheDeliveryUnderWay(t *testing.T) {
 	mu := &n.shards[0].mu
 	mu.RLock() // as the demultiplexer does
 	done := make(chan error, 1)
-	go func() { done <- n.Cut(Direction{From: "s0", To: "s1"}) }()
+	go func() { done <- n.Cut(wire.Direction{From: "s0", To: "s1"}) }()
 	for waiting := false; !waiting; runtime.Gosched() {
 		if waiting = !mu.TryRLock(); !waiting { // fails once a writer waits
 			mu.RUnlock()

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // The benchmarks of this file measure a whole fabric, a line of switches with a NIC at each end, and in the same run its
@@ -59,7 +60,7 @@ func line(tb testing.TB) *topology.Graph {
 }
 
 // startLine starts the line over t; the NICs inject by load of a link rate that no machine reaches.
-func startLine(tb testing.TB, t bus.Transport, buffer int, load float64, r fabric.Recorder) *fabric.Fabric {
+func startLine(tb testing.TB, t wire.Transport, buffer int, load float64, r fabric.Recorder) *fabric.Fabric {
 	tb.Helper()
 	o := fabric.Options{
 		Topology: line(tb), Firmware: eastWest{}, Transport: t, Seed: 1, Record: r,
@@ -111,7 +112,7 @@ func measureLine(b *testing.B, f *fabric.Fabric, hops int) load {
 	d := f.Drivers()
 	frames, credits := float64(d.FramesOut-drivers.FramesOut), float64(d.CreditFrames-drivers.CreditFrames)
 	batch := float64(done) * (lineSwitches + 1) / lineSwitches / (frames - credits) // the NICs' links carry packets too
-	header := len(bus.AppendHeader(nil, &weft.Header{Seq: 1 << 20, Injected: weft.Second, Size: 256, Hops: 4, Fields: weft.NewFields()}))
+	header := len(wire.AppendHeader(nil, &weft.Header{Seq: 1 << 20, Injected: weft.Second, Size: 256, Hops: 4, Fields: weft.NewFields()}))
 	return load{
 		hopsPerCPU: float64(done) / used.Seconds(), batch: batch,
 		frameBytes: int(batch*float64(header)) + 16, creditFrames: credits / (frames - credits),
@@ -181,7 +182,7 @@ func (c *bareChain) hopsPerCPU(b *testing.B, frameBytes int, batch float64, perL
 func BenchmarkLine(b *testing.B) {
 	for _, buffer := range []int{2, 16, 64, 256} {
 		b.Run(fmt.Sprintf("links=memory/buffer=%d", buffer), func(b *testing.B) {
-			m := bus.NewMemory()
+			m := wire.NewMemory()
 			defer m.Close()
 			f := startLine(b, m, buffer, 1, nil)
 			defer f.Stop()

@@ -3,6 +3,8 @@ package bus
 import (
 	"errors"
 	"fmt"
+
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // ErrElsewhere means that a node is in a shard of another process.
@@ -81,6 +83,6 @@ func (l *Layout) owns(node string) bool {
 }
 
 // subject is what a direction travels on.
-func (l *Layout) subject(fabric string, d Direction) Subject {
+func (l *Layout) subject(fabric string, d wire.Direction) Subject {
 	return Subject{Kind: SubjectLink, Fabric: fabric, Shard: l.Shard(d.From), To: l.Shard(d.To), Node: d.From, Port: d.FromPort}
 }

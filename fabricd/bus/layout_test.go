@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // halves are the layouts of a line s0-s1-s2-s3 in two parts, west with s0 and s1, as each part and whoever leads sees it.
@@ -64,14 +65,14 @@ func TestPartsCarryFrames(t *testing.T) {
 	ready(t, east)
 	ready(t, west)
 	for _, c := range []struct {
-		from  bus.Transport
-		d     bus.Direction
-		inbox chan bus.Message
+		from  wire.Transport
+		d     wire.Direction
+		inbox chan wire.Message
 	}{{west, there, inEast}, {east, back, inWest}, {west, local, inside}} {
 		out := sender(t, c.from, c.d)
 		require.NoError(t, out.Send([]byte("one")))
 		require.Equal(t, "one", next(t, c.inbox))
-		for _, by := range []bus.Transport{west, east} {
+		for _, by := range []wire.Transport{west, east} {
 			if by == east && c.d == local {
 				continue
 			}
@@ -91,10 +92,10 @@ func TestPartsCarryFrames(t *testing.T) {
 	require.NoError(t, east.Cut(local), "which is nothing, without a broker of ours")
 	require.NoError(t, sender(t, west, local).Send([]byte("through")))
 	require.Equal(t, "through", next(t, inside))
-	require.ErrorIs(t, west.Listen(hop(2), make(chan bus.Message, 1)), bus.ErrElsewhere)
+	require.ErrorIs(t, west.Listen(hop(2), make(chan wire.Message, 1)), bus.ErrElsewhere)
 	_, err := west.Sender(back)
 	require.ErrorIs(t, err, bus.ErrElsewhere)
-	require.ErrorIs(t, west.Listen(there, make(chan bus.Message, 1)), bus.ErrElsewhere)
+	require.ErrorIs(t, west.Listen(there, make(chan wire.Message, 1)), bus.ErrElsewhere)
 	require.NoError(t, west.Unlisten(there), "somebody else listens, as ever")
 }
 
@@ -151,10 +152,10 @@ func TestCutBetweenOthersAtOurBroker(t *testing.T) {
 	c, err := b.Admit(bus.PartAccess{Part: "west", First: 1, N: 1})
 	require.NoError(t, err)
 	part := openNATS(t, bus.NATSConfig{URL: b.ClientURL(), Credentials: c, Layout: west})
-	there, other := hop(0), bus.Direction{From: "s0", To: "s2", FromPort: 2}
+	there, other := hop(0), wire.Direction{From: "s0", To: "s2", FromPort: 2}
 	cut, through := listen(t, part, there, 8), listen(t, part, other, 8)
 	ready(t, part)
-	third := bus.Direction{From: "s0", To: "s2", FromPort: 3}
+	third := wire.Direction{From: "s0", To: "s2", FromPort: 3}
 	require.NoError(t, lead.Cut(there, third))
 	require.Equal(t, 2, lead.Stats().CutsAtBroker)
 	require.NoError(t, sender(t, part, there).Send([]byte("cut")))

@@ -1,8 +1,6 @@
 package bus_test
 
 import (
-	"context"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +10,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/wire"
+	"github.com/weft-fabric/weft/switch/wire/wiretest"
 )
 
 // No goroutine outlives the Close and Shutdown that tests end with.
@@ -38,7 +38,7 @@ func openNATS(tb testing.TB, cfg bus.NATSConfig) *bus.NATS {
 	}
 	n, err := bus.NewNATS(cfg)
 	require.NoError(tb, err)
-	n.Watch(func(e bus.Event) { tb.Errorf("event: %v", e) })
+	n.Watch(func(e wire.Event) { tb.Errorf("event: %v", e) })
 	tb.Cleanup(func() { require.NoError(tb, n.Close()) })
 	return n
 }
@@ -58,59 +58,31 @@ func login(tb testing.TB, b *bus.Broker, c bus.Credentials, opts ...nats.Option)
 	return conn
 }
 
-// hop is the i-th direction of a line of switches.
-func hop(i int) bus.Direction {
-	return bus.Direction{From: fmt.Sprintf("s%d", i), To: fmt.Sprintf("s%d", i+1), FromPort: 1, ToPort: 0}
-}
+// What tests of every transport use.
+var (
+	hop    = wiretest.Hop
+	listen = wiretest.Listen
+	sender = wiretest.Sender
+	ready  = wiretest.Ready
+	next   = wiretest.Next
+)
 
-func subjectOf(d bus.Direction, shards int) string {
+func subjectOf(d wire.Direction, shards int) string {
 	return bus.Subject{
 		Kind: bus.SubjectLink, Fabric: "lab", Shard: bus.ShardOf(d.From, shards), To: bus.ShardOf(d.To, shards), Node: d.From, Port: d.FromPort,
 	}.String()
 }
 
-func listen(tb testing.TB, t bus.Transport, d bus.Direction, capacity int) chan bus.Message {
-	tb.Helper()
-	inbox := make(chan bus.Message, capacity)
-	require.NoError(tb, t.Listen(d, inbox))
-	return inbox
-}
-
-func sender(tb testing.TB, t bus.Transport, d bus.Direction) bus.Sender {
-	tb.Helper()
-	s, err := t.Sender(d)
-	require.NoError(tb, err)
-	return s
-}
-
-func ready(tb testing.TB, t bus.Transport) {
-	tb.Helper()
-	require.NoError(tb, t.Ready(context.Background()))
-}
-
-// next returns the next frame of an inbox as text.
-func next(tb testing.TB, inbox <-chan bus.Message) string {
-	tb.Helper()
-	select {
-	case m := <-inbox:
-		defer m.Release()
-		return string(m.Data)
-	case <-time.After(patience):
-		tb.Fatal("no frame arrives")
-		return ""
-	}
-}
-
 // recorder keeps the events of a transport.
 type recorder struct {
 	mu     sync.Mutex
-	events []bus.Event
+	events []wire.Event
 	more   chan struct{} // cap 1: there is something new
 }
 
 func newRecorder() *recorder { return &recorder{more: make(chan struct{}, 1)} }
 
-func (r *recorder) record(e bus.Event) {
+func (r *recorder) record(e wire.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = append(r.events, e)
@@ -121,7 +93,7 @@ func (r *recorder) record(e bus.Event) {
 }
 
 // await returns the first event of a kind, waiting for it.
-func (r *recorder) await(tb testing.TB, kind bus.EventKind) bus.Event {
+func (r *recorder) await(tb testing.TB, kind wire.EventKind) wire.Event {
 	tb.Helper()
 	deadline := time.After(patience)
 	for {
@@ -142,10 +114,10 @@ func (r *recorder) await(tb testing.TB, kind bus.EventKind) bus.Event {
 }
 
 // kinds is what happened to one shard, in order.
-func (r *recorder) kinds(shard int) []bus.EventKind {
+func (r *recorder) kinds(shard int) []wire.EventKind {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var kinds []bus.EventKind
+	var kinds []wire.EventKind
 	for _, e := range r.events {
 		if e.Shard == shard {
 			kinds = append(kinds, e.Kind)
@@ -155,7 +127,7 @@ func (r *recorder) kinds(shard int) []bus.EventKind {
 }
 
 // awaitEach waits until each shard has told an event of a kind at least n times.
-func (r *recorder) awaitEach(tb testing.TB, shards int, kind bus.EventKind, n int) {
+func (r *recorder) awaitEach(tb testing.TB, shards int, kind wire.EventKind, n int) {
 	tb.Helper()
 	deadline := time.After(patience)
 	for shard := range shards {
@@ -169,7 +141,7 @@ func (r *recorder) awaitEach(tb testing.TB, shards int, kind bus.EventKind, n in
 	}
 }
 
-func count(kinds []bus.EventKind, kind bus.EventKind) (n int) {
+func count(kinds []wire.EventKind, kind wire.EventKind) (n int) {
 	for _, k := range kinds {
 		if k == kind {
 			n++

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Subscription says how a NATS transport hears the directions it listens to.
@@ -79,26 +81,26 @@ func (c NATSConfig) validate() error {
 type NATS struct {
 	cfg    NATSConfig // constant
 	shards []*shard   // constant
-	watch  atomic.Pointer[func(Event)]
+	watch  atomic.Pointer[func(wire.Event)]
 	closed atomic.Bool
 	once   sync.Once
 
-	mu    sync.Mutex              // links, and the order of cuts; before shard.mu
-	links map[Direction]*natsLink // by Direction.Source
+	mu    sync.Mutex                   // links, and the order of cuts; before shard.mu
+	links map[wire.Direction]*natsLink // by Direction.Source
 	cuts  cutState
 }
 
-var _ Transport = (*NATS)(nil)
+var _ wire.Transport = (*NATS)(nil)
 
 // natsLink is one direction, and its Sender.
 type natsLink struct {
 	t       *NATS
-	d       Direction
-	sum     LinkSum // of d
+	d       wire.Direction
+	sum     wire.LinkSum // of d
 	subject string
-	out, in *shard         // of the sender, of the receiver; nil: that is in a shard of another process
-	cut     atomic.Bool    // for Send; the demultiplexer reads it under in.mu
-	inbox   chan<- Message // guarded by in.mu; nil while nobody listens here
+	out, in *shard              // of the sender, of the receiver; nil: that is in a shard of another process
+	cut     atomic.Bool         // for Send; the demultiplexer reads it under in.mu
+	inbox   chan<- wire.Message // guarded by in.mu; nil while nobody listens here
 
 	sent, sentBytes, sendCut, errors atomic.Uint64 // by senders
 	delivered, recvCut, full         atomic.Uint64 // by the demultiplexer
@@ -111,7 +113,7 @@ func NewNATS(cfg NATSConfig) (*NATS, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	t := &NATS{cfg: cfg, links: make(map[Direction]*natsLink), cuts: newCutState(cfg)}
+	t := &NATS{cfg: cfg, links: make(map[wire.Direction]*natsLink), cuts: newCutState(cfg)}
 	for i := range cfg.Shards {
 		s, err := openShard(cfg, i, t.tell)
 		if err != nil {
@@ -126,7 +128,7 @@ func NewNATS(cfg NATSConfig) (*NATS, error) {
 }
 
 // Watch implements Transport.
-func (t *NATS) Watch(f func(Event)) {
+func (t *NATS) Watch(f func(wire.Event)) {
 	if f == nil {
 		t.watch.Store(nil)
 		return
@@ -134,7 +136,7 @@ func (t *NATS) Watch(f func(Event)) {
 	t.watch.Store(&f)
 }
 
-func (t *NATS) tell(e Event) {
+func (t *NATS) tell(e wire.Event) {
 	if f := t.watch.Load(); f != nil {
 		(*f)(e)
 	}
@@ -162,7 +164,7 @@ func (t *NATS) shard(node string) *shard {
 
 // MaxFrame implements Transport.
 func (t *NATS) MaxFrame() int {
-	least := MaxFrame
+	least := wire.MaxFrame
 	for _, s := range t.shards {
 		least = min(least, s.maxFrame())
 	}
@@ -170,14 +172,14 @@ func (t *NATS) MaxFrame() int {
 }
 
 // link returns the direction d, which it makes when it is new. t.mu must be held.
-func (t *NATS) link(d Direction) (*natsLink, error) {
+func (t *NATS) link(d wire.Direction) (*natsLink, error) {
 	if t.closed.Load() {
-		return nil, fmt.Errorf("bus: direction %v: %w", d, ErrClosed)
+		return nil, fmt.Errorf("bus: direction %v: %w", d, wire.ErrClosed)
 	}
 	if l := t.links[d.Source()]; l != nil && l.d == d {
 		return l, nil
 	} else if l != nil {
-		return nil, fmt.Errorf("bus: direction %v: it is %v: %w", d, l.d, ErrDirection)
+		return nil, fmt.Errorf("bus: direction %v: it is %v: %w", d, l.d, wire.ErrDirection)
 	}
 	if err := d.Validate(); err != nil {
 		return nil, err
@@ -189,7 +191,7 @@ func (t *NATS) link(d Direction) (*natsLink, error) {
 }
 
 // Listen implements Transport. A full inbox loses the frame, counted and reported as EventFull.
-func (t *NATS) Listen(d Direction, inbox chan<- Message) error {
+func (t *NATS) Listen(d wire.Direction, inbox chan<- wire.Message) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l, err := t.link(d)
@@ -203,7 +205,7 @@ func (t *NATS) Listen(d Direction, inbox chan<- Message) error {
 }
 
 // Unlisten implements Transport.
-func (t *NATS) Unlisten(d Direction) error {
+func (t *NATS) Unlisten(d wire.Direction) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l, err := t.link(d)
@@ -217,7 +219,7 @@ func (t *NATS) Unlisten(d Direction) error {
 }
 
 // Sender implements Transport.
-func (t *NATS) Sender(d Direction) (Sender, error) {
+func (t *NATS) Sender(d wire.Direction) (wire.Sender, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l, err := t.link(d)
@@ -243,7 +245,7 @@ func (l *natsLink) Send(frame []byte) error {
 	if err := l.out.publish(l, frame); err != nil {
 		l.errors.Add(1)
 		if l.t.closed.Load() {
-			err = ErrClosed
+			err = wire.ErrClosed
 		}
 		return fmt.Errorf("bus: send %d bytes on %v: %w", len(frame), l.d, err)
 	}
@@ -259,7 +261,7 @@ func (t *NATS) Ready(ctx context.Context) error {
 	for _, s := range t.shards {
 		if err := s.flush(ctx); err != nil {
 			if t.closed.Load() {
-				err = ErrClosed
+				err = wire.ErrClosed
 			}
 			return fmt.Errorf("bus: shard %d: the broker does not confirm the subscriptions: %w", s.index, err)
 		}
@@ -268,12 +270,12 @@ func (t *NATS) Ready(ctx context.Context) error {
 }
 
 // Stats implements Transport.
-func (t *NATS) Stats() Stats {
+func (t *NATS) Stats() wire.Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.cuts.stats()
 	for _, l := range t.links {
-		s.Add(Stats{
+		s.Add(wire.Stats{
 			Sent: l.sent.Load(), SentBytes: l.sentBytes.Load(), Errors: l.errors.Load(), Delivered: l.delivered.Load(),
 			Cut: l.sendCut.Load() + l.recvCut.Load(), Full: l.full.Load(), Elsewhere: l.elsewhere.Load(),
 		})

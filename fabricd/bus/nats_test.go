@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Whatever a stranger sends, it is counted and named, and nothing else is lost.
@@ -32,10 +33,10 @@ func TestNATSStrangerOnTheLinks(t *testing.T) {
 	require.NoError(t, conn.Publish(unknown, []byte("to nobody")))
 	require.NoError(t, conn.Flush())
 
-	e := events.await(t, bus.EventFull)
+	e := events.await(t, wire.EventFull)
 	require.Equal(t, subjectOf(hop(0), 2), e.Subject)
 	require.Contains(t, e.String(), "inbox full weft.lab.l.")
-	e = events.await(t, bus.EventUnknown)
+	e = events.await(t, wire.EventUnknown)
 	require.Equal(t, unknown, e.Subject)
 	require.NoError(t, sender(t, n, hop(1)).Send([]byte("fine")))
 	require.Equal(t, "fine", next(t, fine))
@@ -53,8 +54,8 @@ func TestNATSSlowConsumerIsReported(t *testing.T) {
 	n := openNATS(t, bus.NATSConfig{
 		Broker: startBroker(t, bus.BrokerConfig{NoListen: true}), Shards: 1, Pending: 1,
 	})
-	n.Watch(func(e bus.Event) {
-		if e.Kind == bus.EventUnknown {
+	n.Watch(func(e wire.Event) {
+		if e.Kind == wire.EventUnknown {
 			<-blocked // holds up the demultiplexer, which nobody may do
 		}
 		events.record(e)
@@ -64,7 +65,7 @@ func TestNATSSlowConsumerIsReported(t *testing.T) {
 	for range 10 {
 		require.NoError(t, s.Send([]byte("x")))
 	}
-	require.Equal(t, uint64(1), events.await(t, bus.EventSlowConsumer).Count)
+	require.Equal(t, uint64(1), events.await(t, wire.EventSlowConsumer).Count)
 	require.NotZero(t, n.Stats().Dropped)
 }
 
@@ -74,16 +75,16 @@ func TestNATSWatchReplaces(t *testing.T) {
 	n := openNATS(t, bus.NATSConfig{Broker: startBroker(t, bus.BrokerConfig{NoListen: true}), Shards: 1})
 	s := sender(t, n, hop(0)) // nobody listens: each frame counts as unknown, the 1st, 2nd and 4th are told
 	first, second := newRecorder(), newRecorder()
-	for i, f := range []func(bus.Event){first.record, nil, nil, second.record} {
+	for i, f := range []func(wire.Event){first.record, nil, nil, second.record} {
 		n.Watch(f)
 		require.NoError(t, s.Send([]byte("x")))
 		want := uint64(i + 1)
 		require.Eventually(t, func() bool { return n.Stats().Unknown == want }, patience, time.Millisecond)
 		if i == 0 {
-			first.await(t, bus.EventUnknown)
+			first.await(t, wire.EventUnknown)
 		}
 	}
-	require.Equal(t, uint64(4), second.await(t, bus.EventUnknown).Count)
+	require.Equal(t, uint64(4), second.await(t, wire.EventUnknown).Count)
 	require.Len(t, first.kinds(0), 1)
 }
 
@@ -96,11 +97,11 @@ func TestNATSReportsALostBroker(t *testing.T) {
 	n.Watch(events.record)
 	s := sender(t, n, hop(0))
 	b.Shutdown()
-	events.await(t, bus.EventDisconnected)
+	events.await(t, wire.EventDisconnected)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
 	require.Error(t, n.Ready(ctx))
-	require.Equal(t, bus.EnforcedAtEnds, n.Enforcement())
+	require.Equal(t, wire.EnforcedAtEnds, n.Enforcement())
 	_ = s.Send([]byte("x")) // may or may not be told; it must not hang
 }
 
@@ -151,7 +152,7 @@ func TestBrokerCutHoldsForEveryPublisher(t *testing.T) {
 	const frames = 20_000
 	cutIn, otherIn := listen(t, n, hop(0), 1000), listen(t, n, hop(9), frames)
 	ready(t, n)
-	require.Equal(t, bus.EnforcedByBroker, n.Enforcement())
+	require.Equal(t, wire.EnforcedByBroker, n.Enforcement())
 	foreign, watcher := stranger(t, b, bus.RoleFabric), stranger(t, b, bus.RoleFabric)
 	heard := make(chan *nats.Msg, 1000)
 	_, err := watcher.ChanSubscribe(subjectOf(hop(0), 1), heard)
@@ -190,15 +191,15 @@ func TestBrokerCutsFewMappings(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{MaxCuts: 3})
 	n := openNATS(t, bus.NATSConfig{Broker: b, Shards: 1})
-	port := func(node string, p int) bus.Direction {
-		return bus.Direction{From: node, To: "x", FromPort: weft.PortID(p), ToPort: 0}
+	port := func(node string, p int) wire.Direction {
+		return wire.Direction{From: node, To: "x", FromPort: weft.PortID(p), ToPort: 0}
 	}
-	var node, singles []bus.Direction
+	var node, singles []wire.Direction
 	for p := range 4 {
 		node = append(node, port("s1.00", p))
 		listen(t, n, node[p], 10)
 	}
-	inboxes := make([]chan bus.Message, 4)
+	inboxes := make([]chan wire.Message, 4)
 	for i := range 4 {
 		singles = append(singles, port(fmt.Sprint("s2.0", i), 0))
 		inboxes[i] = listen(t, n, singles[i], 10)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // users is a configuration with one user.
@@ -55,18 +56,18 @@ func TestOutsideAuthorizationLost(t *testing.T) {
 		})
 		inbox := listen(t, n, hop(0), 10)
 		broker.Reload(users("bob", "right", ""))
-		events.awaitEach(t, 1, bus.EventUnauthorized, 4) // the fourth is of the eighth try: it does not give up
-		e := events.await(t, bus.EventUnauthorized)
+		events.awaitEach(t, 1, wire.EventUnauthorized, 4) // the fourth is of the eighth try: it does not give up
+		e := events.await(t, wire.EventUnauthorized)
 		require.ErrorContains(t, e.Err, "user ann")
 		require.NotContains(t, e.String(), "right")
-		require.ErrorIs(t, sender(t, n, hop(0)).Send([]byte("x")), bus.ErrDisconnected)
+		require.ErrorIs(t, sender(t, n, hop(0)).Send([]byte("x")), wire.ErrDisconnected)
 		broker.Reload(users("ann", "right", ""))
-		events.await(t, bus.EventReconnected)
+		events.await(t, wire.EventReconnected)
 		require.NoError(t, sender(t, n, hop(0)).Send([]byte("x")))
 		require.Equal(t, "x", next(t, inbox))
 		kinds := events.kinds(0)
-		require.Equal(t, 1, count(kinds, bus.EventDisconnected))
-		require.Equal(t, bus.EventReconnected, kinds[len(kinds)-1])
+		require.Equal(t, 1, count(kinds, wire.EventDisconnected))
+		require.Equal(t, wire.EventReconnected, kinds[len(kinds)-1])
 	})
 }
 
@@ -89,10 +90,10 @@ func TestOutsidePermissionsDenied(t *testing.T) {
 		require.NoError(t, sender(t, n, allowed).Send([]byte("fine")))
 		require.Equal(t, "fine", next(t, inAllowed))
 		require.Empty(t, inDenied)
-		e := events.await(t, bus.EventUnauthorized)
+		e := events.await(t, wire.EventUnauthorized)
 		require.Equal(t, subjectOf(denied, 1), e.Subject)
 		require.ErrorContains(t, e.Err, "lets user ann not send here")
-		events.awaitEach(t, 1, bus.EventUnauthorized, 4)
+		events.awaitEach(t, 1, wire.EventUnauthorized, 4)
 		require.Len(t, events.kinds(0), 4, "at 1, 2, 4 and 8 of 10")
 	})
 }
@@ -102,7 +103,7 @@ func TestOutsideMaxPayload(t *testing.T) {
 	onEachOutside(t, func(t *testing.T, release outside.Release) {
 		broker := outside.Start(t, release, "max_payload: 300")
 		_, err := bus.NewNATS(bus.NATSConfig{Fabric: "lab", URL: broker.URL})
-		require.ErrorIs(t, err, bus.ErrTooLarge)
+		require.ErrorIs(t, err, wire.ErrTooLarge)
 		require.ErrorContains(t, err, "takes messages of 300 bytes, a frame needs 437: raise its max_payload")
 
 		broker.Reload("max_payload: 2000")
@@ -112,8 +113,8 @@ func TestOutsideMaxPayload(t *testing.T) {
 		s := sender(t, n, hop(0))
 		require.NoError(t, s.Send(make([]byte, 2000)))
 		require.Len(t, next(t, inbox), 2000)
-		require.ErrorIs(t, s.Send(make([]byte, 2001)), bus.ErrTooLarge)
-		e := events.await(t, bus.EventTooLarge)
+		require.ErrorIs(t, s.Send(make([]byte, 2001)), wire.ErrTooLarge)
+		e := events.await(t, wire.EventTooLarge)
 		require.Equal(t, subjectOf(hop(0), 1), e.Subject)
 		require.ErrorContains(t, e.Err, "a frame has 2001 bytes, the broker at "+broker.URL+" takes 2000")
 		require.Equal(t, uint64(1), n.Stats().Errors)
@@ -126,26 +127,26 @@ func TestOutsideMaxPayload(t *testing.T) {
 		for n.MaxFrame() != 1000 {
 			_ = s.Send(make([]byte, 1500))
 		}
-		events.awaitEach(t, 1, bus.EventTooLarge, 2)
-		if count(events.kinds(0), bus.EventDisconnected) > 0 {
-			events.await(t, bus.EventReconnected)
+		events.awaitEach(t, 1, wire.EventTooLarge, 2)
+		if count(events.kinds(0), wire.EventDisconnected) > 0 {
+			events.await(t, wire.EventReconnected)
 		}
 		require.NoError(t, s.Send(make([]byte, 1000)))
 		for len(next(t, inbox)) != 1000 {
 		}
 
 		// Another limit after the return of the broker is known, and told when it is lower, before anything is sent.
-		for i, limit := range []int{900, bus.MaxFrame + 1, 800} {
-			back := count(events.kinds(0), bus.EventReconnected)
-			large := count(events.kinds(0), bus.EventTooLarge)
+		for i, limit := range []int{900, wire.MaxFrame + 1, 800} {
+			back := count(events.kinds(0), wire.EventReconnected)
+			large := count(events.kinds(0), wire.EventTooLarge)
 			broker.Kill()
 			broker.Start(fmt.Sprint("max_payload: ", limit))
-			events.awaitEach(t, 1, bus.EventReconnected, back+1)
-			require.Equal(t, min(limit, bus.MaxFrame), n.MaxFrame())
+			events.awaitEach(t, 1, wire.EventReconnected, back+1)
+			require.Equal(t, min(limit, wire.MaxFrame), n.MaxFrame())
 			if i != 1 {
 				large++
 			}
-			require.Equal(t, large, count(events.kinds(0), bus.EventTooLarge))
+			require.Equal(t, large, count(events.kinds(0), wire.EventTooLarge))
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // onEachOutside runs a test against each broker that is not ours.
@@ -42,7 +43,7 @@ func TestOutsideBrokerKilledAndBack(t *testing.T) {
 				broker := outside.Start(t, release)
 				const shards, links = 2, 8
 				n, events := watch(t, bus.NATSConfig{URL: broker.URL, Shards: shards, Subscription: kind})
-				inboxes := make([]chan bus.Message, links)
+				inboxes := make([]chan wire.Message, links)
 				for i := range links - 1 {
 					inboxes[i] = listen(t, n, hop(i), 1000)
 				}
@@ -50,11 +51,11 @@ func TestOutsideBrokerKilledAndBack(t *testing.T) {
 				for round := 1; round <= 3; round++ {
 					broker.Kill()
 					tried.Add(1)
-					events.awaitEach(t, shards, bus.EventDisconnected, round)
-					require.Equal(t, bus.EnforcedAtEnds, n.Enforcement())
+					events.awaitEach(t, shards, wire.EventDisconnected, round)
+					require.Equal(t, wire.EnforcedAtEnds, n.Enforcement())
 					begin := time.Now()
-					require.ErrorIs(t, sender(t, n, hop(0)).Send([]byte("lost")), bus.ErrDisconnected)
-					require.ErrorIs(t, n.Ready(t.Context()), bus.ErrDisconnected)
+					require.ErrorIs(t, sender(t, n, hop(0)).Send([]byte("lost")), wire.ErrDisconnected)
+					require.ErrorIs(t, n.Ready(t.Context()), wire.ErrDisconnected)
 					require.Less(t, time.Since(begin), time.Second, "neither waits for the broker")
 					if inboxes[links-1] == nil {
 						inboxes[links-1] = listen(t, n, hop(links-1), 1000) // holds from the next connection on
@@ -63,7 +64,7 @@ func TestOutsideBrokerKilledAndBack(t *testing.T) {
 						require.NoError(t, n.Listen(hop(links-1), inboxes[links-1]))
 					}
 					broker.Start()
-					events.awaitEach(t, shards, bus.EventReconnected, round)
+					events.awaitEach(t, shards, wire.EventReconnected, round)
 					for i := range links {
 						require.NoError(t, sender(t, n, hop(i)).Send(fmt.Append(nil, "back ", round)))
 					}
@@ -72,14 +73,14 @@ func TestOutsideBrokerKilledAndBack(t *testing.T) {
 					}
 				}
 				for shard := range shards {
-					var want []bus.EventKind
+					var want []wire.EventKind
 					for range 3 {
-						want = append(want, bus.EventDisconnected, bus.EventReconnected)
+						want = append(want, wire.EventDisconnected, wire.EventReconnected)
 					}
 					require.Equal(t, want, events.kinds(shard))
 				}
 				require.Equal(t, uint64(3), n.Stats().Errors)
-				e := events.await(t, bus.EventDisconnected)
+				e := events.await(t, wire.EventDisconnected)
 				require.ErrorContains(t, e.Err, broker.URL)
 				require.ErrorContains(t, e.Err, "frames are lost until it is back")
 			})
@@ -119,7 +120,7 @@ func TestOutsideBrokerKilledUnderLoad(t *testing.T) {
 			}
 		}()
 		last, got := int64(-1), uint64(0)
-		take := func(m bus.Message) {
+		take := func(m wire.Message) {
 			defer m.Release()
 			require.Len(t, m.Data, 2000)
 			number := int64(binary.BigEndian.Uint64(m.Data))
@@ -134,7 +135,7 @@ func TestOutsideBrokerKilledUnderLoad(t *testing.T) {
 			take(<-inbox)
 		}
 		broker.Kill()
-		events.await(t, bus.EventDisconnected)
+		events.await(t, wire.EventDisconnected)
 		late := time.After(patience)
 		for n.Stats().Errors == 0 { // sent in vain while it is gone; nobody gives back the credits of what is lost
 			select {
@@ -146,7 +147,7 @@ func TestOutsideBrokerKilledUnderLoad(t *testing.T) {
 			}
 		}
 		broker.Start()
-		events.await(t, bus.EventReconnected)
+		events.await(t, wire.EventReconnected)
 		for len(credits) > 0 {
 			<-credits
 		}
@@ -175,13 +176,13 @@ func TestOutsideBrokerPaused(t *testing.T) {
 		longest, err := fill(s)
 		require.Error(t, err)
 		require.Less(t, longest, 10*time.Second)
-		events.await(t, bus.EventDisconnected)
-		require.ErrorIs(t, s.Send([]byte("x")), bus.ErrDisconnected)
-		idleEvents.await(t, bus.EventDisconnected)
+		events.await(t, wire.EventDisconnected)
+		require.ErrorIs(t, s.Send([]byte("x")), wire.ErrDisconnected)
+		idleEvents.await(t, wire.EventDisconnected)
 
 		broker.Resume()
-		events.await(t, bus.EventReconnected)
-		idleEvents.await(t, bus.EventReconnected)
+		events.await(t, wire.EventReconnected)
+		idleEvents.await(t, wire.EventReconnected)
 		require.NoError(t, s.Send([]byte("and on")))
 		for next(t, inbox) != "and on" { // what the broker had in its buffers may come first, or not
 		}
@@ -191,7 +192,7 @@ func TestOutsideBrokerPaused(t *testing.T) {
 }
 
 // fill sends until that fails, and returns how long the longest Send took.
-func fill(s bus.Sender) (longest time.Duration, err error) {
+func fill(s wire.Sender) (longest time.Duration, err error) {
 	frame := make([]byte, 50_000)
 	for err == nil {
 		begin := time.Now()
@@ -224,7 +225,7 @@ func TestOutsideCloseWhilePaused(t *testing.T) {
 		begin := time.Now()
 		require.NoError(t, n.Close())
 		require.Less(t, time.Since(begin), 2*time.Second)
-		require.ErrorIs(t, <-failed, bus.ErrClosed)
+		require.ErrorIs(t, <-failed, wire.ErrClosed)
 	})
 }
 

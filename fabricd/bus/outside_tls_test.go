@@ -19,6 +19,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // selfSigned makes a certificate for 127.0.0.1, its own authority, and returns the paths of it and of its key.
@@ -62,9 +63,9 @@ func TestOutsideOverTLS(t *testing.T) {
 		require.NoError(t, sender(t, n, hop(0)).Send([]byte("x")))
 		require.Equal(t, "x", next(t, inbox))
 		broker.Kill()
-		events.await(t, bus.EventDisconnected)
+		events.await(t, wire.EventDisconnected)
 		broker.Start()
-		events.await(t, bus.EventReconnected)
+		events.await(t, wire.EventReconnected)
 		require.NoError(t, sender(t, n, hop(0)).Send([]byte("y")))
 		require.Equal(t, "y", next(t, inbox))
 

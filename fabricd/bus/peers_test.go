@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func openPeers(tb testing.TB, cfg bus.PeersConfig) *bus.Peers {
@@ -131,8 +132,8 @@ func talk(t *testing.T, peers *bus.Peers, process *bus.Control) {
 	require.ErrorContains(t, err, `ask port of switch "s1.03": the switch process refuses: no such port {"a":"","b":""}`)
 	require.ErrorContains(t, peers.Ask(ctx, "s1.03", "get.state", nil, &got), "answer to get.state")
 	require.ErrorContains(t, peers.Ask(ctx, "s1.03", "port", func() {}, nil), "ask port")
-	require.ErrorIs(t, peers.Ask(ctx, "s_1", "port", nil, nil), bus.ErrName)
-	require.ErrorIs(t, peers.Ask(ctx, "s1.03", "Port", nil, nil), bus.ErrName)
+	require.ErrorIs(t, peers.Ask(ctx, "s_1", "port", nil, nil), wire.ErrName)
+	require.ErrorIs(t, peers.Ask(ctx, "s1.03", "Port", nil, nil), wire.ErrName)
 
 	all := hearAll(t, peers)
 	for i := range 100 {
@@ -183,9 +184,9 @@ func TestAskOfAStoppedProcessEndsWithItsContext(t *testing.T) {
 	go func() { answer <- peers.Ask(context.Background(), "s1", "slower", nil, nil) }()
 	<-asked
 	require.NoError(t, peers.Close())
-	require.ErrorIs(t, <-answer, bus.ErrClosed)
-	require.ErrorIs(t, peers.Ask(context.Background(), "s1", "slow", nil, nil), bus.ErrClosed)
-	require.ErrorIs(t, peers.Hear(func(string, string, []byte) {}), bus.ErrClosed)
+	require.ErrorIs(t, <-answer, wire.ErrClosed)
+	require.ErrorIs(t, peers.Ask(context.Background(), "s1", "slow", nil, nil), wire.ErrClosed)
+	require.ErrorIs(t, peers.Hear(func(string, string, []byte) {}), wire.ErrClosed)
 }
 
 // A process that babbles while nobody listens loses its own tellings, and no other's.
@@ -238,7 +239,7 @@ func TestHearTellsOfNonsense(t *testing.T) {
 	}
 	require.NoError(t, conn.Publish("weft.lab.sw.s1.tell.port", []byte("not JSON")))
 	require.Equal(t, told{"s1", "port", "not JSON"}, nextTold(t, all), "data are the hearer's business")
-	require.ErrorIs(t, <-errs, bus.ErrName)
+	require.ErrorIs(t, <-errs, wire.ErrName)
 	require.ErrorContains(t, <-errs, "2 tellings of no kind")
 	require.Empty(t, errs)
 }
@@ -306,5 +307,5 @@ func TestPeersConfigErrors(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	_, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", Broker: b, Node: "s*"})
-	require.ErrorIs(t, err, bus.ErrName)
+	require.ErrorIs(t, err, wire.ErrName)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // ErrNoAccess means that the broker lets us in no more: it has revoked our key, or has refused it for so long that it will not take it again.
@@ -75,7 +76,7 @@ func (r *refusals) closedErr(err error) error {
 		if why := r.gone(); why != nil {
 			return why
 		}
-		return ErrClosed
+		return wire.ErrClosed
 	}
 	return err
 }

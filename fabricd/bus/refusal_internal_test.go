@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/safefile"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestRefusalsEndAConnection(t *testing.T) {
@@ -35,7 +36,7 @@ func TestRefusalsEndAConnection(t *testing.T) {
 	require.False(t, r.heard(errors.New("connection reset by peer"), now))
 	require.False(t, r.heard(nats.ErrPermissionViolation, now), "it was about one subject")
 	require.NoError(t, r.gone())
-	require.ErrorIs(t, r.closedErr(nats.ErrConnectionClosed), ErrClosed)
+	require.ErrorIs(t, r.closedErr(nats.ErrConnectionClosed), wire.ErrClosed)
 	require.True(t, r.heard(nats.ErrAuthRevoked, now), "at once")
 	require.ErrorIs(t, r.gone(), ErrNoAccess)
 	require.ErrorContains(t, r.gone(), "the broker at x has revoked the key "+first+" of the user of "+file+": ")

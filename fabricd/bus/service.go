@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 
 	"github.com/weft-fabric/weft/fabricd/document/plain"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // AgentService is the name of the service that the agents of all hosts are, as "nats micro ls" lists it.
@@ -101,7 +102,7 @@ func (s *Service) Serve(verb string, h Handler) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx.Err() != nil {
-		return fmt.Errorf("bus: agent %q: serve %s: %w", s.cfg.Name, verb, ErrClosed)
+		return fmt.Errorf("bus: agent %q: serve %s: %w", s.cfg.Name, verb, wire.ErrClosed)
 	}
 	if s.seen[verb] {
 		return fmt.Errorf("bus: agent %q: serve %s: it is served already", s.cfg.Name, verb)
@@ -138,7 +139,7 @@ func (s *Service) Serve(verb string, h Handler) error {
 func (s *Service) answer(verb string, r micro.Request, answer []byte) {
 	// We may publish where the requester may not, on a link, say: see Control.
 	if !strings.HasPrefix(r.Reply(), inboxes) {
-		s.cfg.OnError(fmt.Errorf("bus: agent %q: request %s: the reply subject %.128q is no inbox: %w", s.cfg.Name, verb, r.Reply(), ErrName))
+		s.cfg.OnError(fmt.Errorf("bus: agent %q: request %s: the reply subject %.128q is no inbox: %w", s.cfg.Name, verb, r.Reply(), wire.ErrName))
 		return
 	}
 	if limit := s.conn.MaxPayload(); int64(len(answer)) > limit {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // plainServer is a NATS server as others run it, in this process.
@@ -80,7 +81,7 @@ func TestAgentsAreFoundAndAsked(t *testing.T) {
 	require.ErrorIs(t, a.Ask(t.Context(), "h2", "parts", nil, nil), bus.ErrNoAgent, "it serves nothing")
 	require.NoError(t, one.Close())
 	require.ErrorIs(t, a.Ask(t.Context(), "h1.example.net", "parts", nil, nil), bus.ErrNoAgent)
-	require.ErrorIs(t, one.Serve("drop", nil), bus.ErrClosed)
+	require.ErrorIs(t, one.Serve("drop", nil), wire.ErrClosed)
 }
 
 func TestAnAgentThatIsStuckIsToldFromOneThatIsGone(t *testing.T) {
@@ -105,7 +106,7 @@ func TestAnAgentThatIsStuckIsToldFromOneThatIsGone(t *testing.T) {
 func TestNamesThatAreNotThoseOfAgentsAreRefused(t *testing.T) {
 	t.Parallel()
 	_, err := bus.NewService(bus.ServiceConfig{Name: "a b", URL: "nats://127.0.0.1:1"})
-	require.ErrorIs(t, err, bus.ErrName)
+	require.ErrorIs(t, err, wire.ErrName)
 	require.ErrorContains(t, err, `agent name "a b"`)
 	require.ErrorContains(t, bus.ValidateFabric("agent"), "choose another")
 	_, err = bus.DialAgents(bus.AgentsConfig{URL: "nats://127.0.0.1:1", Program: "test"})

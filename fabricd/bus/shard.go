@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // shard is what carries a part of the links: one connection at a time, and the goroutine that hands out what arrives.
@@ -17,7 +18,7 @@ type shard struct {
 	index      int        // of the connections of the transport; constant
 	number     int        // of the shards of the fabric; constant
 	cfg        NATSConfig // constant
-	tell       func(Event)
+	tell       func(wire.Event)
 	arrivals   chan *nats.Msg // filled by nats.go, which drops when it is full; cap = NATSConfig.Pending
 	done       chan struct{}  // closed by demux when it ends
 	supervised chan struct{}  // closed by supervise when it ends
@@ -41,10 +42,10 @@ type shard struct {
 }
 
 // openShard connects. The caller closes the shard.
-func openShard(cfg NATSConfig, index int, tell func(Event)) (*shard, error) {
+func openShard(cfg NATSConfig, index int, tell func(wire.Event)) (*shard, error) {
 	first, _ := cfg.Layout.Own()
 	s := &shard{
-		index: index, number: first + index, cfg: cfg, tell: func(e Event) {
+		index: index, number: first + index, cfg: cfg, tell: func(e wire.Event) {
 			if e.Kind != 0 {
 				tell(e)
 			}
@@ -55,10 +56,10 @@ func openShard(cfg NATSConfig, index int, tell func(Event)) (*shard, error) {
 	s.refused = &refusals{creds: cfg.Credentials, where: s.where()}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	w, err := s.open(cfg.URL)
-	if err == nil && Batch(s.maxFrame(), weft.MaxVCs) < 1 {
+	if err == nil && wire.Batch(s.maxFrame(), weft.MaxVCs) < 1 {
 		w.close()
 		err = fmt.Errorf("bus: %s takes messages of %d bytes, a frame needs %d: raise its max_payload, best to %d: %w",
-			s.where(), s.limit.Load(), SmallestFrame, MaxFrame, ErrTooLarge)
+			s.where(), s.limit.Load(), wire.SmallestFrame, wire.MaxFrame, wire.ErrTooLarge)
 	}
 	if err != nil {
 		s.cancel()
@@ -70,7 +71,7 @@ func openShard(cfg NATSConfig, index int, tell func(Event)) (*shard, error) {
 }
 
 // maxFrame is how many bytes a frame may have on this shard.
-func (s *shard) maxFrame() int { return int(min(s.limit.Load(), MaxFrame)) }
+func (s *shard) maxFrame() int { return int(min(s.limit.Load(), wire.MaxFrame)) }
 
 func (s *shard) closing() bool { return s.leaving.Load() }
 
@@ -78,11 +79,11 @@ func (s *shard) closing() bool { return s.leaving.Load() }
 func (s *shard) exact() bool { return s.cfg.Subscription == PerDirection }
 
 // listen gives l an inbox. While disconnected, the subscription comes with the next connection.
-func (s *shard) listen(l *natsLink, inbox chan<- Message) error {
+func (s *shard) listen(l *natsLink, inbox chan<- wire.Message) error {
 	s.subMu.Lock()
 	defer s.subMu.Unlock()
 	if !s.setInbox(l, inbox) {
-		return fmt.Errorf("bus: listen to %v: %w", l.d, ErrListening)
+		return fmt.Errorf("bus: listen to %v: %w", l.d, wire.ErrListening)
 	}
 	if !s.exact() || s.on == nil {
 		return nil
@@ -98,7 +99,7 @@ func (s *shard) listen(l *natsLink, inbox chan<- Message) error {
 }
 
 // setInbox reports whether l had none.
-func (s *shard) setInbox(l *natsLink, inbox chan<- Message) bool {
+func (s *shard) setInbox(l *natsLink, inbox chan<- wire.Message) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l.inbox != nil {
@@ -185,11 +186,11 @@ func (s *shard) unsubscribed() {
 func (s *shard) flush(ctx context.Context) error {
 	w := s.current.Load()
 	if w == nil {
-		return ErrDisconnected
+		return wire.ErrDisconnected
 	}
 	if err := w.conn.FlushWithContext(ctx); err != nil {
 		if errors.Is(err, nats.ErrConnectionClosed) {
-			err = ErrDisconnected
+			err = wire.ErrDisconnected
 		}
 		return err
 	}
@@ -204,18 +205,18 @@ func (s *shard) flush(ctx context.Context) error {
 func (s *shard) publish(l *natsLink, frame []byte) error {
 	w := s.current.Load()
 	if w == nil {
-		return ErrDisconnected
+		return wire.ErrDisconnected
 	}
 	err := w.conn.Publish(l.subject, frame)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, nats.ErrConnectionClosed):
-		return ErrDisconnected
+		return wire.ErrDisconnected
 	case errors.Is(err, nats.ErrMaxPayload):
 		s.limit.Store(w.conn.MaxPayload())
 		s.tellTooLarge(l.subject, len(frame))
-		return fmt.Errorf("%w: %d bytes at most", ErrTooLarge, s.limit.Load())
+		return fmt.Errorf("%w: %d bytes at most", wire.ErrTooLarge, s.limit.Load())
 	case brokenPipe(err):
 		w.giveUp(err)
 	}
@@ -235,36 +236,36 @@ func (s *shard) demux() {
 }
 
 // deliverOnDemux returns what went wrong, and nothing if that need not be told.
-func (s *shard) deliverOnDemux(msg *nats.Msg) Event {
+func (s *shard) deliverOnDemux(msg *nats.Msg) wire.Event {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.ended {
-		return Event{}
+		return wire.Event{}
 	}
 	l := s.links[msg.Subject]
 	if l == nil {
 		n := s.unknown.Add(1)
-		return rare(Event{Kind: EventUnknown, Shard: s.index, Subject: msg.Subject, Count: n, Err: errUnknown})
+		return rare(wire.Event{Kind: wire.EventUnknown, Shard: s.index, Subject: msg.Subject, Count: n, Err: errUnknown})
 	}
 	if l.inbox == nil {
 		l.elsewhere.Add(1)
-		return Event{}
+		return wire.Event{}
 	}
 	if l.cut.Load() {
 		l.recvCut.Add(1)
-		return Event{}
+		return wire.Event{}
 	}
-	if Crowded(l.inbox, l.sum, msg.Data) {
+	if wire.Crowded(l.inbox, l.sum, msg.Data) {
 		l.full.Add(1)
-		return Event{}
+		return wire.Event{}
 	}
 	select {
-	case l.inbox <- Message{Data: msg.Data}: // nats.go made a copy for us, so there is nothing to release
+	case l.inbox <- wire.Message{Data: msg.Data}: // nats.go made a copy for us, so there is nothing to release
 		l.delivered.Add(1)
-		return Event{}
+		return wire.Event{}
 	default:
 		n := l.full.Add(1)
-		return rare(Event{Kind: EventFull, Shard: s.index, Subject: msg.Subject, Count: n, Err: errFull})
+		return rare(wire.Event{Kind: wire.EventFull, Shard: s.index, Subject: msg.Subject, Count: n, Err: errFull})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // MaxShards bounds the shards of one fabric, those of all its parts together.
@@ -68,21 +69,21 @@ func (s Subject) Validate() error {
 	switch s.Kind {
 	case SubjectLink:
 		if s.Shard < 0 || s.Shard >= MaxShards || s.To < 0 || s.To >= MaxShards {
-			return fmt.Errorf("bus: shards %d and %d, want 0 to %d: %w", s.Shard, s.To, MaxShards-1, ErrName)
+			return fmt.Errorf("bus: shards %d and %d, want 0 to %d: %w", s.Shard, s.To, MaxShards-1, wire.ErrName)
 		}
 		if s.Port >= weft.MaxPorts {
-			return fmt.Errorf("bus: port %d of node %q, want 0 to %d: %w", s.Port, s.Node, weft.MaxPorts-1, ErrName)
+			return fmt.Errorf("bus: port %d of node %q, want 0 to %d: %w", s.Port, s.Node, weft.MaxPorts-1, wire.ErrName)
 		}
-		return ValidateNode(s.Node)
+		return wire.ValidateNode(s.Node)
 	case SubjectControl, SubjectEvent, SubjectManage:
 		return validateVerb(s.Verb)
 	case SubjectSwitch:
-		if err := ValidateNode(s.Node); err != nil {
+		if err := wire.ValidateNode(s.Node); err != nil {
 			return err
 		}
 		return validateVerb(s.Verb)
 	}
-	return fmt.Errorf("bus: subject of no kind: %w", ErrName)
+	return fmt.Errorf("bus: subject of no kind: %w", wire.ErrName)
 }
 
 // String builds the subject. s must be valid.
@@ -111,7 +112,7 @@ func (s Subject) String() string {
 func ParseSubject(subject string) (Subject, error) {
 	var s Subject
 	bad := func(why string) (Subject, error) {
-		return Subject{}, fmt.Errorf("bus: subject %.128q: %s: %w", subject, why, ErrName)
+		return Subject{}, fmt.Errorf("bus: subject %.128q: %s: %w", subject, why, wire.ErrName)
 	}
 	tokens := strings.SplitN(subject, ".", 4)
 	if len(tokens) < 4 || tokens[0] != root {
@@ -233,18 +234,18 @@ func ValidateFabric(name string) error {
 		ok = lower(name[i]) || digit(name[i]) || name[i] == '-'
 	}
 	if !ok {
-		return fmt.Errorf("bus: fabric name %.64q: want 1 to 32 of a-z, 0-9 and '-', not beginning with '-': %w", name, ErrName)
+		return fmt.Errorf("bus: fabric name %.64q: want 1 to 32 of a-z, 0-9 and '-', not beginning with '-': %w", name, wire.ErrName)
 	}
 	if name == agents {
-		return fmt.Errorf("bus: fabric name %q: subjects of the agents of hosts begin so, choose another: %w", name, ErrName)
+		return fmt.Errorf("bus: fabric name %q: subjects of the agents of hosts begin so, choose another: %w", name, wire.ErrName)
 	}
 	return nil
 }
 
 // ValidateAgent checks the name of a host's agent, which is that of a node. Errors wrap ErrName.
 func ValidateAgent(name string) error {
-	if err := ValidateNode(name); err != nil {
-		return fmt.Errorf("bus: agent name %.80q: want 1 to %d of A-Z, a-z, 0-9, '.' and '-': %w", name, MaxName, ErrName)
+	if err := wire.ValidateNode(name); err != nil {
+		return fmt.Errorf("bus: agent name %.80q: want 1 to %d of A-Z, a-z, 0-9, '.' and '-': %w", name, wire.MaxName, wire.ErrName)
 	}
 	return nil
 }
@@ -258,7 +259,7 @@ func validateVerb(verb string) error {
 		}
 	}
 	if !ok {
-		return fmt.Errorf("bus: verb %.80q: want at most %d bytes of words like get.status: %w", verb, maxVerb, ErrName)
+		return fmt.Errorf("bus: verb %.80q: want at most %d bytes of words like get.status: %w", verb, maxVerb, wire.ErrName)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestSubjects(t *testing.T) {
@@ -40,9 +41,9 @@ func TestParseSubjectRefuses(t *testing.T) {
 		"weft." + strings.Repeat("a", 33) + ".ctl.cut", "weft.lab.ctl." + strings.Repeat("a", 65),
 	} {
 		_, err := bus.ParseSubject(s)
-		require.ErrorIs(t, err, bus.ErrName, "%q", s)
+		require.ErrorIs(t, err, wire.ErrName, "%q", s)
 	}
-	require.ErrorIs(t, bus.Subject{Kind: bus.SubjectLink, Fabric: "lab", Node: "s_1"}.Validate(), bus.ErrName,
+	require.ErrorIs(t, bus.Subject{Kind: bus.SubjectLink, Fabric: "lab", Node: "s_1"}.Validate(), wire.ErrName,
 		"'_' would come back as '.'")
 }
 

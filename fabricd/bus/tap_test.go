@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func heard(t *testing.T, tap *bus.Tap) (from bus.TapEnd, frame string) {
@@ -28,7 +29,7 @@ func TestATapHearsWhatItsEndsSendAndTakesNothingAway(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
 	fabric := openNATS(t, bus.NATSConfig{Broker: b, Shards: 2})
-	inboxes := []chan bus.Message{listen(t, fabric, hop(0), 64), listen(t, fabric, hop(1), 64)}
+	inboxes := []chan wire.Message{listen(t, fabric, hop(0), 64), listen(t, fabric, hop(1), 64)}
 	viewer := dial(t, b, bus.RoleViewer)
 	one, err := viewer.Tap([]bus.TapEnd{{Node: "s1", Port: 1}}, 64)
 	require.NoError(t, err)
@@ -67,7 +68,7 @@ func TestATapHearsWhatItsEndsSendAndTakesNothingAway(t *testing.T) {
 	for err == nil { // it may have heard more
 		_, err = all.Next(t.Context())
 	}
-	require.ErrorIs(t, err, bus.ErrClosed)
+	require.ErrorIs(t, err, wire.ErrClosed)
 }
 
 func TestATapThatIsNotReadLosesFramesAndCountsThem(t *testing.T) {
@@ -100,9 +101,9 @@ func TestATapThatIsDeniedSaysSo(t *testing.T) {
 		require.ErrorContains(t, err, "not listen to weft.lab.l.>: allow it to subscribe")
 	}
 	_, err = c.Tap([]bus.TapEnd{{Node: "no_node", Port: 1}}, 1)
-	require.ErrorIs(t, err, bus.ErrName)
+	require.ErrorIs(t, err, wire.ErrName)
 	_, err = c.Tap([]bus.TapEnd{{Node: "s0", Port: weft.MaxPorts}}, 1)
-	require.ErrorIs(t, err, bus.ErrName)
+	require.ErrorIs(t, err, wire.ErrName)
 }
 
 // A viewer that listens to the links and never reads holds up nobody and is thrown out.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/nats-io/nats.go"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // maxTellingBytes bounds what waits of one process, in bytes.
@@ -60,7 +61,7 @@ func (p *Peers) hear(arrivals chan *nats.Msg, h func(node, kind string, data []b
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p.ctx.Err() != nil {
-		return ErrClosed
+		return wire.ErrClosed
 	}
 	if t.sub != nil {
 		return errors.New("they are heard already")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // OperatorToken is what servers trust: whatever account this operator has signed. system is the public key of the account in which servers
@@ -81,7 +82,7 @@ func (r Role) inbox(name string) string {
 
 func validateAgent(r Role, name string) error {
 	if r == RoleAgent {
-		return ValidateNode(name)
+		return wire.ValidateNode(name)
 	}
 	return nil
 }

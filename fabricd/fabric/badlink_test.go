@@ -10,20 +10,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // badLinks is a transport that does to the next frame with packets on one direction what mischief says.
 type badLinks struct {
-	bus.Transport
+	wire.Transport
 	from     string // the direction: from this node to that
 	to       string
 	mischief atomic.Pointer[func(send func([]byte) error, frame []byte) error]
 }
 
-func (b *badLinks) Sender(d bus.Direction) (bus.Sender, error) {
+func (b *badLinks) Sender(d wire.Direction) (wire.Sender, error) {
 	s, err := b.Transport.Sender(d)
 	if err != nil || d.From != b.from || d.To != b.to {
 		return s, err
@@ -37,13 +37,13 @@ func (b *badLinks) next(mischief func(send func([]byte) error, frame []byte) err
 
 type badSender struct {
 	links *badLinks
-	bus.Sender
-	sum bus.LinkSum
+	wire.Sender
+	sum wire.LinkSum
 }
 
 func (s badSender) Send(frame []byte) error {
 	var f weft.Frame
-	if err := bus.DecodeFrame(&f, s.sum, frame); err == nil && len(f.Packets) > 0 {
+	if err := wire.DecodeFrame(&f, s.sum, frame); err == nil && len(f.Packets) > 0 {
 		if m := s.links.mischief.Swap(nil); m != nil {
 			return (*m)(s.Sender.Send, frame)
 		}
@@ -56,7 +56,7 @@ func badRing(t *testing.T) (*fabric.Fabric, *badLinks) {
 	t.Helper()
 	g, err := topology.Parse("ring:3")
 	require.NoError(t, err)
-	m := bus.NewMemory()
+	m := wire.NewMemory()
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	links := &badLinks{Transport: m, from: "s0", to: "s1"}
 	f, err := fabric.New(fabric.Options{Topology: g, Firmware: clockwise{}, Transport: links, Link: fabric.LinkOptions{NoLiveness: true}})
@@ -147,7 +147,7 @@ func TestAFabricThatDoesNotComeUpSaysWhichLinkAndLeavesNothingRunning(t *testing
 	t.Parallel()
 	g, err := topology.Parse("ring:3")
 	require.NoError(t, err)
-	m := bus.NewMemory()
+	m := wire.NewMemory()
 	defer m.Close()
 	f, err := fabric.New(fabric.Options{Topology: g, Firmware: clockwise{}, Transport: dead{m}})
 	require.NoError(t, err)
@@ -159,7 +159,7 @@ func TestAFabricThatDoesNotComeUpSaysWhichLinkAndLeavesNothingRunning(t *testing
 }
 
 // dead is a transport that carries nothing.
-type dead struct{ bus.Transport }
+type dead struct{ wire.Transport }
 
-func (dead) Sender(bus.Direction) (bus.Sender, error) { return dead{}, nil }
-func (dead) Send([]byte) error                        { return nil }
+func (dead) Sender(wire.Direction) (wire.Sender, error) { return dead{}, nil }
+func (dead) Send([]byte) error                          { return nil }

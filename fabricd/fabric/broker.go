@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // carry acts on what the transport tells until ctx ends.
@@ -24,25 +24,25 @@ func (f *Fabric) carry(ctx context.Context) {
 }
 
 // brokerKinds names the events of the transport as the event stream does.
-var brokerKinds = map[bus.EventKind]string{
-	bus.EventSlowConsumer: EventSlowConsumer,
-	bus.EventDisconnected: EventBrokerLost,
-	bus.EventReconnected:  EventBrokerBack,
-	bus.EventConnError:    EventBrokerError,
-	bus.EventUnknown:      EventStranger,
-	bus.EventFull:         EventInboxFull,
-	bus.EventTooLarge:     EventTooLarge,
-	bus.EventUnauthorized: EventUnauthorized,
+var brokerKinds = map[wire.EventKind]string{
+	wire.EventSlowConsumer: EventSlowConsumer,
+	wire.EventDisconnected: EventBrokerLost,
+	wire.EventReconnected:  EventBrokerBack,
+	wire.EventConnError:    EventBrokerError,
+	wire.EventUnknown:      EventStranger,
+	wire.EventFull:         EventInboxFull,
+	wire.EventTooLarge:     EventTooLarge,
+	wire.EventUnauthorized: EventUnauthorized,
 }
 
-func (f *Fabric) trouble(ctx context.Context, e bus.Event) {
+func (f *Fabric) trouble(ctx context.Context, e wire.Event) {
 	if f.opts.Trouble != nil {
 		f.opts.Trouble(e)
 	}
 	switch e.Kind {
-	case bus.EventDisconnected:
+	case wire.EventDisconnected:
 		f.brokerLost(e)
-	case bus.EventReconnected:
+	case wire.EventReconnected:
 		f.brokerBack(ctx, e.Shard)
 	default:
 		f.opts.Log.Warn("links", "event", e.String())
@@ -51,7 +51,7 @@ func (f *Fabric) trouble(ctx context.Context, e bus.Event) {
 }
 
 // detailOf is what there is to say of e beside its kind.
-func detailOf(e bus.Event) string {
+func detailOf(e wire.Event) string {
 	s := fmt.Sprintf("connection %d", e.Shard)
 	if e.Subject != "" {
 		s += ", " + e.Subject
@@ -78,7 +78,7 @@ func (f *Fabric) carried(shard int) (links []*link) {
 }
 
 // brokerLost takes the links of a connection down: its loss is as good as loss of signal at all of them.
-func (f *Fabric) brokerLost(e bus.Event) {
+func (f *Fabric) brokerLost(e wire.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	links := f.carried(e.Shard)

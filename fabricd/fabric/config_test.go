@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // spread is updown with every flow in a virtual channel of its own choice, so that all are used.
@@ -165,7 +165,7 @@ func TestOptionsThatNoFabricCanHaveAreRefused(t *testing.T) {
 		"or 0 for the default, not -1":                            func(o *fabric.Options) { o.NIC.QueueBytes = -1 },
 		"the load is the share of the link capacity":              func(o *fabric.Options) { o.Traffic = nic.Traffic{Pattern: "uniform", Load: 2} },
 	} {
-		m := bus.NewMemory()
+		m := wire.NewMemory()
 		o := ok
 		o.Transport = m
 		change(&o)

@@ -22,6 +22,7 @@ import (
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Set for long runs.
@@ -82,7 +83,7 @@ func threeCrashes(t *testing.T, g *topology.Graph, round uint64) {
 // slowBroker is a transport that holds frames up when it is told to: nothing is lost, and nothing
 // arrives.
 type slowBroker struct {
-	bus.Transport
+	wire.Transport
 	asked chan struct{} // closed when somebody has asked it whether all is through while it was not
 
 	mu   sync.Mutex
@@ -91,7 +92,7 @@ type slowBroker struct {
 	once sync.Once
 }
 
-func newSlowBroker(t bus.Transport) *slowBroker {
+func newSlowBroker(t wire.Transport) *slowBroker {
 	s := &slowBroker{Transport: t, asked: make(chan struct{}), free: make(chan struct{})}
 	close(s.free)
 	return s
@@ -137,13 +138,13 @@ func (s *slowBroker) Ready(ctx context.Context) error {
 	}
 }
 
-func (s *slowBroker) Sender(d bus.Direction) (bus.Sender, error) {
+func (s *slowBroker) Sender(d wire.Direction) (wire.Sender, error) {
 	out, err := s.Transport.Sender(d)
 	return slowSender{out, s}, err
 }
 
 type slowSender struct {
-	bus.Sender
+	wire.Sender
 	broker *slowBroker
 }
 
@@ -166,7 +167,7 @@ func TestAFabricWhoseBrokerIsSlowIsNotStuck(t *testing.T) {
 	t.Parallel()
 	g, err := topology.Parse(three)
 	require.NoError(t, err)
-	m := bus.NewMemory()
+	m := wire.NewMemory()
 	defer m.Close()
 	broker := newSlowBroker(m)
 	f, err := fabric.New(fabric.Options{

@@ -19,24 +19,25 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // flipping is a transport that flips a bit in some frames.
 type flipping struct {
-	bus.Transport
+	wire.Transport
 	share atomic.Int64 // of a thousand frames
 	flips atomic.Uint64
 }
 
-func (f *flipping) Sender(d bus.Direction) (bus.Sender, error) {
+func (f *flipping) Sender(d wire.Direction) (wire.Sender, error) {
 	s, err := f.Transport.Sender(d)
 	return &flippingSender{links: f, Sender: s, sum: d.Sum(), draws: rand.New(rand.NewPCG(1, uint64(d.Sum())))}, err
 }
 
 type flippingSender struct {
 	links *flipping
-	bus.Sender
-	sum   bus.LinkSum
+	wire.Sender
+	sum   wire.LinkSum
 	mu    sync.Mutex
 	plain weft.Frame
 	draws *rand.Rand
@@ -46,7 +47,7 @@ type flippingSender struct {
 func (s *flippingSender) Send(frame []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.draws.Int64N(1000) >= s.links.share.Load() || bus.DecodeFrame(&s.plain, s.sum, frame) != nil { // a transport's own probe is none
+	if s.draws.Int64N(1000) >= s.links.share.Load() || wire.DecodeFrame(&s.plain, s.sum, frame) != nil { // a transport's own probe is none
 		return s.Sender.Send(frame)
 	}
 	s.frame = append(s.frame[:0], frame...)
@@ -62,7 +63,7 @@ func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
 	for _, over := range []string{"memory", "nats"} {
 		t.Run(over, func(t *testing.T) {
 			t.Parallel()
-			links := &flipping{Transport: bus.NewMemory()}
+			links := &flipping{Transport: wire.NewMemory()}
 			if over == "nats" {
 				b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab", NoListen: true})
 				require.NoError(t, err)
@@ -123,7 +124,7 @@ func TestAFloodOfBadFramesDoesNotPushOtherEventsOut(t *testing.T) {
 	f, links := badRing(t)
 	const garbage = 20_000
 	first := f.Events().Last()
-	s, err := links.Transport.Sender(bus.Direction{From: "s0", To: "s1", FromPort: port(t, f, "s0", "s1"), ToPort: port(t, f, "s1", "s0")})
+	s, err := links.Transport.Sender(wire.Direction{From: "s0", To: "s1", FromPort: port(t, f, "s0", "s1"), ToPort: port(t, f, "s1", "s0")})
 	require.NoError(t, err)
 	for range garbage {
 		require.NoError(t, s.Send([]byte("no frame")))

@@ -12,13 +12,13 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/nic/nicd"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/switchd"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Fabric is a fabric that runs. Live, its methods are safe for any goroutine unless they say otherwise; in virtual time they are
@@ -119,7 +119,7 @@ func New(o Options) (*Fabric, error) {
 		}
 		f.world = f.live
 		o.Transport.Watch(f.troubles.Add)
-		if fits := bus.Batch(o.Transport.MaxFrame(), o.Switch.VCs); o.Switch.Batch == 0 || fits < o.Switch.Batch {
+		if fits := wire.Batch(o.Transport.MaxFrame(), o.Switch.VCs); o.Switch.Batch == 0 || fits < o.Switch.Batch {
 			f.opts.Switch.Batch = min(fits, switchd.DefaultBatch)
 		}
 	}

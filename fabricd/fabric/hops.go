@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // HopView is one thing that was told of a traced packet: a decision of a switch, that it left a NIC or left a switch late,
@@ -215,7 +215,7 @@ func (f *Fabric) switchName(s weft.SwitchID) string { return f.graph.Name(s.Node
 
 // InMemory reports whether the links are within this process, where nobody else can hear them.
 func (f *Fabric) InMemory() bool {
-	return f.live == nil || f.opts.Transport.Enforcement() == bus.EnforcedInProcess
+	return f.live == nil || f.opts.Transport.Enforcement() == wire.EnforcedInProcess
 }
 
 // us is t in microseconds.

@@ -20,6 +20,7 @@ import (
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // tape is the packets' own record: every one of them is traced, and what became of it is written down where it happened.
@@ -77,7 +78,7 @@ type live struct {
 	t *testing.T
 }
 
-func startTaped(t *testing.T, tr bus.Transport, fw switching.Firmware, change func(*fabric.Options)) *live {
+func startTaped(t *testing.T, tr wire.Transport, fw switching.Firmware, change func(*fabric.Options)) *live {
 	t.Helper()
 	g, err := topology.Parse(smallTree)
 	require.NoError(t, err)
@@ -246,15 +247,15 @@ func kinds(link string) map[string]fault.Spec {
 }
 
 // transports are those every kind of fault is shown over.
-func transports(t *testing.T) map[string]func(t *testing.T) bus.Transport {
+func transports(t *testing.T) map[string]func(t *testing.T) wire.Transport {
 	t.Helper()
-	return map[string]func(t *testing.T) bus.Transport{
-		"memory": func(t *testing.T) bus.Transport {
-			m := bus.NewMemory()
+	return map[string]func(t *testing.T) wire.Transport{
+		"memory": func(t *testing.T) wire.Transport {
+			m := wire.NewMemory()
 			t.Cleanup(func() { _ = m.Close() })
 			return m
 		},
-		"embedded broker": func(t *testing.T) bus.Transport {
+		"embedded broker": func(t *testing.T) wire.Transport {
 			b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "kinds", NoListen: true})
 			require.NoError(t, err)
 			t.Cleanup(b.Shutdown)
@@ -263,17 +264,17 @@ func transports(t *testing.T) map[string]func(t *testing.T) bus.Transport {
 			t.Cleanup(func() { require.NoError(t, tr.Close()) })
 			return tr
 		},
-		"outside broker": func(t *testing.T) bus.Transport { return connect(t, outside.Start(t, outside.Newest)) },
+		"outside broker": func(t *testing.T) wire.Transport { return connect(t, outside.Start(t, outside.Newest)) },
 	}
 }
 
 // connect opens the links of a fabric at a server that is not ours.
-func connect(t *testing.T, s *outside.Server) bus.Transport {
+func connect(t *testing.T, s *outside.Server) wire.Transport {
 	t.Helper()
 	tr, err := bus.NewNATS(bus.NATSConfig{Fabric: "kinds", URL: s.URL})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, tr.Close()) })
-	require.Equal(t, bus.EnforcedAtEnds, tr.Enforcement())
+	require.Equal(t, wire.EnforcedAtEnds, tr.Enforcement())
 	return tr
 }
 

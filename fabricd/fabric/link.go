@@ -5,17 +5,17 @@ import (
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // link is what the fabric knows of one link. Its directions are 0, A to B, and 1, B to A.
 type link struct {
 	topology.Link
-	dirs   [2]bus.Direction
+	dirs   [2]wire.Direction
 	runsIn *outpost       // the part that both its ends are in, nil: there is none
 	up     [2]atomic.Bool // as the node at A, at B sees it; set by Observe
 
@@ -167,7 +167,7 @@ func (f *Fabric) endState(e weft.End) (s endState) {
 }
 
 // directionsOf are the directions of a link, A to B and B to A, as a transport has them.
-func directionsOf(g *topology.Graph, l topology.Link) [2]bus.Direction {
+func directionsOf(g *topology.Graph, l topology.Link) [2]wire.Direction {
 	there, _ := part.Direction(g, l.A)
-	return [2]bus.Direction{there, there.Reverse()}
+	return [2]wire.Direction{there, there.Reverse()}
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // live is the World of goroutines. Its timers and agents are goroutines too.
@@ -25,7 +25,7 @@ type live struct {
 
 var _ World = (*live)(nil)
 
-func newLive(t bus.Transport) *live {
+func newLive(t wire.Transport) *live {
 	w := &live{start: time.Now()}
 	w.Live = part.Live{Transport: t, Clock: w.Now}
 	return w

@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // notifying are the firmwares that can tell the source of a discard. Those for one fault do not discard where there are two: their
@@ -141,7 +141,7 @@ func TestNoticesNeedAFirmwareThatSendsThem(t *testing.T) {
 	t.Parallel()
 	g, err := topology.Parse(smallTree)
 	require.NoError(t, err)
-	m := bus.NewMemory()
+	m := wire.NewMemory()
 	defer func() { require.NoError(t, m.Close()) }()
 	o := fabric.Options{Topology: g, Firmware: firmware.UpDown{}, Transport: m, NIC: fabric.NICOptions{Notices: time.Second}}
 	_, err = fabric.New(o)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -15,14 +14,15 @@ import (
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Options of a fabric.
 type Options struct {
 	Topology  *topology.Graph
 	Firmware  switching.Firmware
-	Transport bus.Transport // of a live fabric; closed by its owner, after Stop
-	World     World         // nil: it is live. Built by this fabric, and of no use to another
+	Transport wire.Transport // of a live fabric; closed by its owner, after Stop
+	World     World          // nil: it is live. Built by this fabric, and of no use to another
 
 	Switch  SwitchOptions
 	NIC     NICOptions
@@ -52,7 +52,7 @@ type Options struct {
 	Record Recorder     // hears of single packets; nil: nobody
 	Log    *slog.Logger // nil: discarded
 	// Trouble hears of what should not happen to the links, beside the event stream; nil: nobody.
-	Trouble func(bus.Event)
+	Trouble func(wire.Event)
 }
 
 // SwitchOptions are those of every switch; zero values are the defaults of [switching.Config].

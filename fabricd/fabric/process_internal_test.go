@@ -6,12 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // joined makes processes, of which nothing runs but what tests say of them, the first switches of a fabric.
@@ -21,7 +21,7 @@ func joined(t *testing.T, n int) (f *Fabric, list []*outpost) {
 	require.NoError(t, err)
 	fw, _, err := subnet.Firmware("updn", g)
 	require.NoError(t, err)
-	f, err = New(Options{Topology: g, Firmware: fw, Transport: bus.NewMemory(), Processes: &ProcessOptions{}})
+	f, err = New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory(), Processes: &ProcessOptions{}})
 	require.NoError(t, err)
 	for _, s := range f.switches[:n] {
 		p := f.guestOf(s)

@@ -8,16 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // A link that goes silent without an order of ours, as when what carries it is held up, is reported as a fault of its own.
 func TestASilenceThatNoFaultExplainsIsReportedWithWhatItCost(t *testing.T) {
 	t.Parallel()
-	m := bus.NewMemory()
+	m := wire.NewMemory()
 	defer m.Close()
 	l := startTaped(t, m, firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
 	l.flows(300)
@@ -28,7 +28,7 @@ func TestASilenceThatNoFaultExplainsIsReportedWithWhatItCost(t *testing.T) {
 			silent = s
 		}
 	}
-	d := bus.Direction{From: silent.A, FromPort: weft.PortID(silent.APort), To: silent.B, ToPort: weft.PortID(silent.BPort)}
+	d := wire.Direction{From: silent.A, FromPort: weft.PortID(silent.APort), To: silent.B, ToPort: weft.PortID(silent.BPort)}
 	require.NoError(t, m.Cut(d, d.Reverse())) // behind the fabric's back
 	l.until("both ends find out", func() bool { return len(l.LinksDown()) == 1 })
 	l.flows(300)
@@ -48,7 +48,7 @@ func TestASilenceThatNoFaultExplainsIsReportedWithWhatItCost(t *testing.T) {
 
 func TestASilenceThatAFaultExplainsIsNoFaultOfItsOwn(t *testing.T) {
 	t.Parallel()
-	m := bus.NewMemory()
+	m := wire.NewMemory()
 	defer m.Close()
 	l := startTaped(t, m, firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
 	l.apply(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00", Silent: true})
@@ -62,7 +62,7 @@ func TestASilenceThatAFaultExplainsIsNoFaultOfItsOwn(t *testing.T) {
 // Whoever takes signal away, it is not the impairment that acts on the same link.
 func TestAnImpairmentIsNotWhatTookSignalAway(t *testing.T) {
 	t.Parallel()
-	m := bus.NewMemory()
+	m := wire.NewMemory()
 	defer m.Close()
 	l := startTaped(t, m, firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
 	out := l.apply(

@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Whoever brings a fabric up hears of every stage, in order, and of each from its first piece on.
@@ -17,7 +17,7 @@ func TestHowFarAFabricHasComeUpIsTold(t *testing.T) {
 	t.Parallel()
 	g, err := topology.Parse(smallTree)
 	require.NoError(t, err)
-	tr := bus.NewMemory()
+	tr := wire.NewMemory()
 	t.Cleanup(func() { require.NoError(t, tr.Close()) })
 	type told struct{ done, total int }
 	var stages []fabric.Stage

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // The broker refuses whoever has no business on a link (bus tests show it). One who has the rights of the fabric itself can
@@ -32,17 +33,17 @@ func TestFramesOfAStrangerWithFullRightsAreCountedAndDropped(t *testing.T) {
 
 	link, err := l.Topology().LinkByName("s0.00-s1.00")
 	require.NoError(t, err)
-	speak := func(d bus.Direction, frames ...[]byte) {
+	speak := func(d wire.Direction, frames ...[]byte) {
 		s, err := stranger.Sender(d)
 		require.NoError(t, err)
 		for _, f := range frames {
 			require.NoError(t, s.Send(f))
 		}
 	}
-	d := bus.Direction{From: "s0.00", FromPort: link.A.Port, To: "s1.00", ToPort: link.B.Port}
+	d := wire.Direction{From: "s0.00", FromPort: link.A.Port, To: "s1.00", ToPort: link.B.Port}
 	packets := []weft.Header{{Dst: 5, Size: 256, Fields: weft.NewFields()}}
-	old := bus.AppendFrame(nil, d.Sum(), &weft.Frame{From: 1 << 30, To: 1 << 30, VCs: 1, Packets: packets})
-	lanes := bus.AppendFrame(nil, d.Sum(), &weft.Frame{From: 1, To: 1, VCs: 3})
+	old := wire.AppendFrame(nil, d.Sum(), &weft.Frame{From: 1 << 30, To: 1 << 30, VCs: 1, Packets: packets})
+	lanes := wire.AppendFrame(nil, d.Sum(), &weft.Frame{From: 1, To: 1, VCs: 3})
 	nowhere := d
 	nowhere.FromPort = 77
 	l.flows(100)

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Packet-hops per CPU-second of a saturated 4-ary 3-tree, NICs included, and how long goroutines waited for the lock of a
@@ -22,7 +23,7 @@ func BenchmarkTree(b *testing.B) {
 	for _, links := range []string{"memory", "nats"} {
 		for _, buffer := range []int{2, 16} {
 			b.Run(fmt.Sprintf("links=%s/buffer=%d", links, buffer), func(b *testing.B) {
-				var tr bus.Transport = bus.NewMemory()
+				var tr wire.Transport = wire.NewMemory()
 				if links == "nats" {
 					broker, err := bus.StartBroker(bus.BrokerConfig{Fabric: "tree", NoListen: true})
 					require.NoError(b, err)

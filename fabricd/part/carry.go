@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // maxNotices bounds the notices on their way within the part, chosen by us. More are lost, which costs the discards that bring
@@ -48,9 +48,9 @@ func (p *Part) carryTroubles(ctx context.Context) {
 		for _, e := range p.troubles.Take() {
 			p.log.Warn("links", "part", p.charter.Part, "event", e.String())
 			switch e.Kind {
-			case bus.EventDisconnected:
+			case wire.EventDisconnected:
 				p.host.Darken(e.Shard, true)
-			case bus.EventReconnected:
+			case wire.EventReconnected:
 				p.host.Darken(e.Shard, false)
 			default:
 			}

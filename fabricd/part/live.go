@@ -4,13 +4,13 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Live is the [Runtime] of goroutines: a [Machine] on a transport.
 type Live struct {
-	Transport   bus.Transport
+	Transport   wire.Transport
 	Clock       func() weft.Time
 	Incarnation uint64 // see [MachineConfig]
 	Still       bool   // likewise
@@ -66,8 +66,8 @@ func (l *Live) Cut(from []weft.End) error { return l.Transport.Cut(l.directions(
 // Restore implements Runtime.
 func (l *Live) Restore(from []weft.End) error { return l.Transport.Restore(l.directions(from)...) }
 
-func (l *Live) directions(from []weft.End) []bus.Direction {
-	out := make([]bus.Direction, len(from))
+func (l *Live) directions(from []weft.End) []wire.Direction {
+	out := make([]wire.Direction, len(from))
 	for i, e := range from {
 		out[i], _ = Direction(l.graph, e)
 	}

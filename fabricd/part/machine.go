@@ -12,12 +12,13 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/switchd"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // MachineConfig says what a Machine drives. All but Watch and Progress are required. Watch is called by several goroutines.
 type MachineConfig struct {
 	Graph       *topology.Graph
-	Transport   bus.Transport
+	Transport   wire.Transport
 	Clock       func() weft.Time
 	Nodes       []weft.Node // each once
 	Cores       []weft.Core // of Nodes
@@ -45,7 +46,7 @@ func NewMachine(cfg MachineConfig) (*Machine, error) {
 	m := &Machine{
 		cfg: cfg, drivers: make(map[weft.Node]*switchd.Driver, len(cfg.Nodes)), wires: make(map[weft.Node][]switchd.Wire, len(cfg.Nodes)),
 	}
-	if every := cfg.Interval / 4; every > 0 && !cfg.Still && len(cfg.Nodes) > 0 && cfg.Transport.Enforcement() != bus.EnforcedInProcess {
+	if every := cfg.Interval / 4; every > 0 && !cfg.Still && len(cfg.Nodes) > 0 && cfg.Transport.Enforcement() != wire.EnforcedInProcess {
 		var err error
 		if m.beat, err = bus.NewBeat(cfg.Transport, every.Duration()); err != nil {
 			return nil, err
@@ -86,12 +87,12 @@ func NewMachine(cfg MachineConfig) (*Machine, error) {
 }
 
 // Direction is the direction of a link that an end sends on, as a transport has it; ok is false when no link is there.
-func Direction(g *topology.Graph, from weft.End) (d bus.Direction, ok bool) {
+func Direction(g *topology.Graph, from weft.End) (d wire.Direction, ok bool) {
 	to, _, ok := g.Peer(from)
 	if !ok {
 		return d, false
 	}
-	return bus.Direction{From: g.Name(from.Node), FromPort: from.Port, To: g.Name(to.Node), ToPort: to.Port}, true
+	return wire.Direction{From: g.Name(from.Node), FromPort: from.Port, To: g.Name(to.Node), ToPort: to.Port}, true
 }
 
 // wire opens the links of a node.
@@ -102,7 +103,7 @@ func (m *Machine) wire(n weft.Node, ports int) ([]switchd.Wire, error) {
 		if !ok {
 			continue
 		}
-		inbox := make(chan bus.Message, m.cfg.Inbox)
+		inbox := make(chan wire.Message, m.cfg.Inbox)
 		if err := m.cfg.Transport.Listen(d.Reverse(), inbox); err != nil {
 			return nil, fmt.Errorf("link %v: %w", d, err)
 		}
@@ -128,7 +129,7 @@ func (m *Machine) Drivers() []*switchd.Driver {
 }
 
 // Inbox is where frames for an end arrive. The machine goes on listening there.
-func (m *Machine) Inbox(e weft.End) chan bus.Message { return m.wires[e.Node][e.Port].Inbox }
+func (m *Machine) Inbox(e weft.End) chan wire.Message { return m.wires[e.Node][e.Port].Inbox }
 
 // Run drives all nodes until ctx ends, and returns when no goroutine is left. Call it once.
 func (m *Machine) Run(ctx context.Context) {

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/switch/switchd"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Config of a part. Charter and URL are required.
@@ -114,7 +115,7 @@ func (p *Part) open(cfg Config) error {
 	clock := newClock(c.Now, cfg.Elapsed)
 	p.runtime = &Live{Transport: p.links, Clock: clock.Now, Incarnation: c.Number, Still: c.Place.Shared}
 	spec := *c
-	if fits := bus.Batch(p.links.MaxFrame(), c.Switch.VCs); c.Switch.Batch == 0 || fits < c.Switch.Batch {
+	if fits := wire.Batch(p.links.MaxFrame(), c.Switch.VCs); c.Switch.Batch == 0 || fits < c.Switch.Batch {
 		spec.Switch.Batch = min(fits, switchd.DefaultBatch)
 	}
 	p.host, err = NewLocal(LocalConfig{

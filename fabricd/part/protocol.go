@@ -2,11 +2,11 @@ package part
 
 import (
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/credit"
 	"github.com/weft-fabric/weft/switch/switchd"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Verbs that the leader asks of a part, of which the part's name is the node; a [Client] does. Requests and answers are JSON, in
@@ -55,7 +55,7 @@ type Sum struct {
 	Notices  uint64            `json:"notices"`         // notices beyond what can be on its way between nodes of the part
 	Wires    uint64            `json:"wires"`           // packets on links inside the part, sent and not received yet
 	Drivers  switchd.Stats     `json:"drivers"`
-	Links    bus.Stats         `json:"links"`  // of this part; Add leaves it
+	Links    wire.Stats        `json:"links"`  // of this part; Add leaves it
 	Timers   weft.Time         `json:"timers"` // the longest that a register which has a timer running is kept; 0: none has
 
 	// Up has a bit for each end that the part has, in the order of [Place.Ends], that is set when the end takes its link for up.

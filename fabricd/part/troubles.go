@@ -3,7 +3,7 @@ package part
 import (
 	"sync"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Troubles are events of a transport that wait for whoever acts on them. The transport must not be held up, and each of its
@@ -12,14 +12,14 @@ type Troubles struct {
 	News chan struct{} // capacity 1: there are some
 
 	mu   sync.Mutex
-	list []bus.Event // guarded by mu
+	list []wire.Event // guarded by mu
 }
 
 // NewTroubles returns an empty list.
 func NewTroubles() *Troubles { return &Troubles{News: make(chan struct{}, 1)} }
 
-// Add implements what bus.Transport.Watch wants.
-func (t *Troubles) Add(e bus.Event) {
+// Add implements what wire.Transport.Watch wants.
+func (t *Troubles) Add(e wire.Event) {
 	t.mu.Lock()
 	t.list = append(t.list, e)
 	t.mu.Unlock()
@@ -30,7 +30,7 @@ func (t *Troubles) Add(e bus.Event) {
 }
 
 // Take empties the list.
-func (t *Troubles) Take() []bus.Event {
+func (t *Troubles) Take() []wire.Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	list := t.list

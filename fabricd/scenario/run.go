@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Result is how a run ended. Its JSON is stable (DESIGN section 5).
@@ -32,7 +32,7 @@ type Result struct {
 
 // Runner runs scenarios.
 type Runner struct {
-	Transport bus.Transport       // of the links of a live run; closed by its owner
+	Transport wire.Transport      // of the links of a live run; closed by its owner
 	World     func() fabric.World // makes that of a run in virtual time; nil: it is live
 	// Progress hears what happens: about ten times a second, by the clock of the fabric, with an empty step, and at every step. nil: nobody. It is
 	// called from Run's goroutine.

@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 var update = flag.Bool("update", false, "write the schema and the golden files anew")
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // run runs a scenario over links in memory.
 func run(t *testing.T, ctx context.Context, s *scenario.Scenario, progress func(f *fabric.Fabric, at time.Duration, step string)) (scenario.Result, error) {
 	t.Helper()
-	m := bus.NewMemory()
+	m := wire.NewMemory()
 	defer m.Close()
 	return scenario.Runner{Transport: m, Progress: progress}.Run(ctx, s)
 }

@@ -17,11 +17,11 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/net/html"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/harness/report"
 	"github.com/weft-fabric/weft/harness/virtual/world"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -57,7 +57,7 @@ func virtual(ctx context.Context, s *scenario.Scenario, w scenario.Watcher) (sce
 }
 
 func live(ctx context.Context, s *scenario.Scenario, w scenario.Watcher) (scenario.Result, error) {
-	m := bus.NewMemory()
+	m := wire.NewMemory()
 	defer m.Close()
 	return scenario.Runner{Transport: m, Watch: w}.Run(ctx, s)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -16,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/harness/virtual/world"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // around is what to verify of a routing of the static fault model.
@@ -201,7 +201,7 @@ func bothWays(t *testing.T, f scenario.File, more ...firmware.Entry) (results []
 	t.Helper()
 	text, err := scenario.Write(f)
 	require.NoError(t, err)
-	m := bus.NewMemory()
+	m := wire.NewMemory()
 	defer m.Close()
 	for _, r := range []scenario.Runner{{Transport: m}, {World: func() fabric.World { return world.New() }}} {
 		s, err := scenario.Load("deadlock.yaml", text, more...)

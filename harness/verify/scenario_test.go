@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -19,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/harness/virtual/world"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // changing is misroute-vector, but for a mistake in what it does with a packet that has come back to a switch which has now more, or
@@ -89,7 +89,7 @@ func (r *trace) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
 // live writes a scenario, reads it again and runs it over links in memory.
 func live(t *testing.T, f scenario.File, more ...firmware.Entry) (scenario.Result, []weft.Hop) {
 	t.Helper()
-	m := bus.NewMemory()
+	m := wire.NewMemory()
 	defer m.Close()
 	return replay(t, scenario.Runner{Transport: m}, f, more...)
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // lossy is a tap that says what it has lost.
 type lossy struct{ lost, breaks uint64 }
 
-func (l *lossy) Next(context.Context) (bus.Tapped, error) { return bus.Tapped{}, bus.ErrClosed }
+func (l *lossy) Next(context.Context) (bus.Tapped, error) { return bus.Tapped{}, wire.ErrClosed }
 func (l *lossy) Waiting() int                             { return 0 }
 func (l *lossy) Lost() uint64                             { return l.lost }
 func (l *lossy) Breaks() uint64                           { return l.breaks }
@@ -41,7 +42,7 @@ func TestWhatDoesNotComeByShowsInTheCountersOfFrames(t *testing.T) {
 	require.NoError(t, err)
 	end := bus.TapEnd{Node: "s0.0", Port: 1}
 	listens, sink := &lossy{}, &kept{}
-	s := &session{graph: g, tap: listens, sink: sink, wires: make([]wire, 1), byEnd: map[bus.TapEnd]int{end: 0}}
+	s := &session{graph: g, tap: listens, sink: sink, wires: make([]direction, 1), byEnd: map[bus.TapEnd]int{end: 0}}
 	// frame is one of an epoch with so many packets, before which so many were sent, in each of two channels.
 	frame := func(epoch weft.Epoch, packets int, sent ...uint64) (marks []string) {
 		t.Helper()
@@ -51,7 +52,7 @@ func TestWhatDoesNotComeByShowsInTheCountersOfFrames(t *testing.T) {
 			f.Packets = append(f.Packets, weft.Header{VC: weft.VC(i % 2), Fields: weft.NewFields()})
 		}
 		sink.records = nil
-		require.NoError(t, s.take(bus.Tapped{From: end, Data: bus.AppendFrame(nil, 0, &f)}))
+		require.NoError(t, s.take(bus.Tapped{From: end, Data: wire.AppendFrame(nil, 0, &f)}))
 		for _, r := range sink.records {
 			if r.Kind == KindMark {
 				marks = append(marks, r.Text)

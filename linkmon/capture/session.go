@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // ErrInMemory means that nothing can be heard of a fabric from outside.
@@ -70,7 +71,7 @@ type session struct {
 
 	mu    sync.Mutex // all of the rest
 	sink  Sink
-	wires []wire
+	wires []direction
 	frame weft.Frame
 	rec   Record
 	sum   Summary
@@ -86,10 +87,10 @@ type tap interface {
 	Close() error
 }
 
-// wire is what is known of a direction.
-type wire struct {
+// direction is what is known of a captured direction.
+type direction struct {
 	Wire
-	sum   bus.LinkSum
+	sum   wire.LinkSum
 	state LinkState
 	fault string // in force; empty: none
 	id    int    // of its report; 0: not known
@@ -110,8 +111,8 @@ func Run(ctx context.Context, c *api.Client, o Options) (sum Summary, err error)
 		return sum, err
 	case info.InMemory:
 		return sum, fmt.Errorf("capture of fabric %q: %w, where nobody else can hear them: run it with fabricd up, whose links are NATS subjects", info.Fabric, ErrInMemory)
-	case info.Version != bus.Version:
-		return sum, fmt.Errorf("capture of fabric %q: its frames are of version %d, this program knows version %d: use the same release", info.Fabric, info.Version, bus.Version)
+	case info.Version != wire.Version:
+		return sum, fmt.Errorf("capture of fabric %q: its frames are of version %d, this program knows version %d: use the same release", info.Fabric, info.Version, wire.Version)
 	}
 	raw, err := c.Topology(ctx)
 	if err != nil {
@@ -141,7 +142,7 @@ func (s *session) open(ctx context.Context, info api.CaptureInfo) error {
 	for i, end := range ends(s.graph, wires) {
 		w := wires[i]
 		d, _ := part.Direction(s.graph, w.From)
-		s.wires = append(s.wires, wire{Wire: w, sum: d.Sum()})
+		s.wires = append(s.wires, direction{Wire: w, sum: d.Sum()})
 		s.byEnd[end] = i
 		if _, ok := s.first[w.From.Node]; !ok {
 			s.first[w.From.Node] = i
@@ -221,7 +222,7 @@ func (s *session) take(f bus.Tapped) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := time.Now() // with the lock, as marks: records are in the order of their times
-	if err := bus.DecodeFrame(&s.frame, s.wires[i].sum, f.Data); err != nil {
+	if err := wire.DecodeFrame(&s.frame, s.wires[i].sum, f.Data); err != nil {
 		s.sum.Bad++
 		return s.mark(i, at, fmt.Sprintf("%d bytes that are no frame: %v", len(f.Data), err))
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -43,7 +44,7 @@ func start(t *testing.T, traffic string, inMemory bool) *lab {
 	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
 	require.NoError(t, err)
 	t.Cleanup(b.Shutdown)
-	var links bus.Transport = bus.NewMemory()
+	var links wire.Transport = wire.NewMemory()
 	if !inMemory {
 		links, err = bus.NewNATS(bus.NATSConfig{Fabric: "lab", Broker: b, Shards: 2})
 		require.NoError(t, err)

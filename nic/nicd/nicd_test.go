@@ -11,11 +11,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/credit"
 	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/switchd"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,17 +25,17 @@ const patience = 20 * time.Second // only a failing test waits so long
 // pair is two NICs linked to each other.
 func pair(t *testing.T, p pace.Pace) (a, b *NIC) {
 	t.Helper()
-	m := bus.NewMemory()
+	m := wire.NewMemory()
 	start := time.Now()
-	d := bus.Direction{From: "n0", To: "n1"}
+	d := wire.Direction{From: "n0", To: "n1"}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	t.Cleanup(func() { cancel(); running.Wait() })
 	both := make([]*NIC, 2)
-	for i, out := range []bus.Direction{d, d.Reverse()} {
+	for i, out := range []wire.Direction{d, d.Reverse()} {
 		core, err := nic.New(nic.Config{ID: weft.NICID(i), NICs: 2, Rand: rand.NewPCG(1, uint64(i)), Buffer: 4})
 		require.NoError(t, err)
-		inbox := make(chan bus.Message, 1024)
+		inbox := make(chan wire.Message, 1024)
 		require.NoError(t, m.Listen(out.Reverse(), inbox))
 		send, err := m.Sender(out)
 		require.NoError(t, err)

@@ -28,8 +28,8 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // DefaultBatch is the most packets of one frame unless configured.
@@ -37,11 +37,11 @@ const DefaultBatch = 64
 
 // Wire connects one port to the outside. A zero Wire is a port that leads nowhere.
 type Wire struct {
-	Out   bus.Sender
-	Inbox chan bus.Message // filled by the transport; the driver adds one empty message to end its receiver
+	Out   wire.Sender
+	Inbox chan wire.Message // filled by the transport; the driver adds one empty message to end its receiver
 	Pace  pace.Pace
 
-	OutSum, InSum bus.LinkSum // of the two directions
+	OutSum, InSum wire.LinkSum // of the two directions
 }
 
 // Observer hears what a core reports. It is called under the core's lock, in order: it must return at once and must not
@@ -129,7 +129,7 @@ func (d *Driver) Run(ctx context.Context) {
 	for p, w := range d.cfg.Wires {
 		notify(d.wakes[p])
 		select {
-		case w.Inbox <- bus.Message{}:
+		case w.Inbox <- wire.Message{}:
 		default: // it is full or there is none: nobody sleeps on it
 		}
 	}
@@ -169,13 +169,13 @@ func (d *Driver) receive(p weft.PortID, w Wire) {
 			return
 		}
 		d.inHand[p].Store(true)
-		err := bus.DecodeFrame(&frame, w.InSum, m.Data)
+		err := wire.DecodeFrame(&frame, w.InSum, m.Data)
 		m.Release()
 		d.framesIn.Add(1)
 		out.Reset()
 		if err != nil {
 			d.badFrames.Add(1)
-			f := weft.Fault{Port: p, Err: err, Count: 1, Damaged: errors.Is(err, bus.ErrDamaged)}
+			f := weft.Fault{Port: p, Err: err, Count: 1, Damaged: errors.Is(err, wire.ErrDamaged)}
 			if f.Damaged {
 				d.damaged.Add(1)
 			}

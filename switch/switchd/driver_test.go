@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestFramesBatchWhatHasGathered(t *testing.T) {
@@ -45,17 +45,17 @@ func TestNoFrameExceedsTheBatch(t *testing.T) {
 // A driver whose goroutines do not run is behind with what has arrived.
 func TestADriverIsBehindUntilItsReceiverHasRun(t *testing.T) {
 	t.Parallel()
-	m := bus.NewMemory()
-	d := bus.Direction{From: "s0", To: "s1"}
+	m := wire.NewMemory()
+	d := wire.Direction{From: "s0", To: "s1"}
 	out, err := m.Sender(d)
 	require.NoError(t, err)
 	back, err := m.Sender(d.Reverse())
 	require.NoError(t, err)
-	inbox := make(chan bus.Message, 4)
+	inbox := make(chan wire.Message, 4)
 	require.NoError(t, m.Listen(d.Reverse(), inbox))
 	driver := New(Config{Core: &fake{}, Wires: []Wire{{Out: out, Inbox: inbox}}, Clock: func() weft.Time { return 0 }})
 	require.False(t, driver.Behind())
-	require.NoError(t, back.Send(bus.AppendFrame(nil, d.Reverse().Sum(), &weft.Frame{VCs: 1, Packets: make([]weft.Header, 1)})))
+	require.NoError(t, back.Send(wire.AppendFrame(nil, d.Reverse().Sum(), &weft.Frame{VCs: 1, Packets: make([]weft.Header, 1)})))
 	require.True(t, driver.Behind())
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -99,7 +99,7 @@ func TestBadFramesAreFaultsAndNothingElseIsLost(t *testing.T) {
 	r := newRig(t, pace.Pace{}, Config{Watch: &o})
 	for seq := range 50 {
 		good := weft.Frame{VCs: 1, Packets: []weft.Header{{Seq: uint64(seq), Size: 1, Fields: weft.NewFields()}}}
-		require.NoError(t, r.back.Send(bus.AppendFrame(nil, rigged.Reverse().Sum(), &good)))
+		require.NoError(t, r.back.Send(wire.AppendFrame(nil, rigged.Reverse().Sum(), &good)))
 		require.NoError(t, r.back.Send([]byte{0xc1, byte(seq)}))
 		require.NoError(t, r.back.Send(nil))
 	}
@@ -109,7 +109,7 @@ func TestBadFramesAreFaultsAndNothingElseIsLost(t *testing.T) {
 			require.EqualValues(t, i, seq, "in order")
 		}
 		for i, f := range o.faults {
-			require.ErrorIs(t, f.Err, bus.ErrFrame, i)
+			require.ErrorIs(t, f.Err, wire.ErrFrame, i)
 		}
 		require.IsNonDecreasing(t, o.at)
 	})
@@ -200,7 +200,7 @@ func TestNothingIsLeftAfterStopHoweverFullEverythingIs(t *testing.T) {
 	<-inside
 	for range cap(r.inbox) - len(r.inbox) {
 		select {
-		case r.inbox <- bus.Message{Data: []byte{1}}:
+		case r.inbox <- wire.Message{Data: []byte{1}}:
 		default: // full
 		}
 	}
@@ -218,4 +218,4 @@ func TestErrorsOfTheTransportAreCounted(t *testing.T) {
 
 type refuses struct{}
 
-func (refuses) Send([]byte) error { return bus.ErrClosed }
+func (refuses) Send([]byte) error { return wire.ErrClosed }

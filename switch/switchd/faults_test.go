@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // What a neighbour does thousands of times a second is told at once, and then ever more rarely; nothing of it is left out of the count.
@@ -24,7 +24,7 @@ func TestFaultsAreLimitedPerSourceAndCounted(t *testing.T) {
 		for range n {
 			f := weft.Fault{Port: p, Err: violation, Damaged: damaged}
 			if damaged {
-				f.Err = bus.ErrDamaged
+				f.Err = wire.ErrDamaged
 			}
 			out.Faults = append(out.Faults, f)
 		}

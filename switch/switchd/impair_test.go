@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // frame receives the next frame.
@@ -19,7 +19,7 @@ func (r *rig) frame() (f weft.Frame) {
 	r.t.Helper()
 	select {
 	case m := <-r.far:
-		require.NoError(r.t, bus.DecodeFrame(&f, rigged.Sum(), m.Data))
+		require.NoError(r.t, wire.DecodeFrame(&f, rigged.Sum(), m.Data))
 		m.Release()
 	case <-time.After(patience):
 		r.t.Fatal("no frame arrives")

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -80,15 +80,15 @@ type rig struct {
 	t     *testing.T
 	core  *fake
 	d     *Driver
-	inbox chan bus.Message // of the driver
-	far   chan bus.Message // what it sends
+	inbox chan wire.Message // of the driver
+	far   chan wire.Message // what it sends
 	start time.Time
-	back  bus.Sender // to the driver
+	back  wire.Sender // to the driver
 	stop  func()
 }
 
 // rigged is the direction that the driver sends on.
-var rigged = bus.Direction{From: "s0", To: "s1"}
+var rigged = wire.Direction{From: "s0", To: "s1"}
 
 // drawing gives each port a stream of its own.
 func drawing(seed uint64) func(p weft.PortID) *rand.PCG {
@@ -97,8 +97,8 @@ func drawing(seed uint64) func(p weft.PortID) *rand.PCG {
 
 func newRig(t *testing.T, of pace.Pace, cfg Config) *rig {
 	t.Helper()
-	r := &rig{t: t, core: &fake{}, inbox: make(chan bus.Message, 4096), far: make(chan bus.Message, 4096), start: time.Now()}
-	m := bus.NewMemory()
+	r := &rig{t: t, core: &fake{}, inbox: make(chan wire.Message, 4096), far: make(chan wire.Message, 4096), start: time.Now()}
+	m := wire.NewMemory()
 	require.NoError(t, m.Listen(rigged, r.far))
 	require.NoError(t, m.Listen(rigged.Reverse(), r.inbox))
 	send, err := m.Sender(rigged)
@@ -140,7 +140,7 @@ func (r *rig) take(n int, f func(i int, at weft.Time, h weft.Header)) {
 		case m := <-r.far:
 			at := r.now()
 			var fr weft.Frame
-			require.NoError(r.t, bus.DecodeFrame(&fr, rigged.Sum(), m.Data))
+			require.NoError(r.t, wire.DecodeFrame(&fr, rigged.Sum(), m.Data))
 			m.Release()
 			for _, h := range fr.Packets {
 				if f != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // catchUp is how far a paced link may catch up when the machine woke it late.
@@ -120,7 +120,7 @@ func (d *Driver) dispatch(p weft.PortID, now weft.Time) {
 		d.framesLost.Add(1)
 		return
 	}
-	s.buf = bus.AppendFrame(s.buf[:0], d.cfg.Wires[p].OutSum, &s.frame)
+	s.buf = wire.AppendFrame(s.buf[:0], d.cfg.Wires[p].OutSum, &s.frame)
 	if len(s.frame.Packets) == 0 {
 		d.creditFrames.Add(1)
 	}
@@ -131,7 +131,7 @@ func (d *Driver) dispatch(p weft.PortID, now weft.Time) {
 	}
 }
 
-func (d *Driver) send(to bus.Sender, data []byte) {
+func (d *Driver) send(to wire.Sender, data []byte) {
 	d.framesOut.Add(1)
 	d.bytesOut.Add(uint64(len(data)))
 	if err := to.Send(data); err != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/scenario/shrink"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -54,7 +54,7 @@ func parse(t *testing.T, text string) scenario.File {
 }
 
 func live(ctx context.Context, s *scenario.Scenario) (scenario.Result, error) {
-	m := bus.NewMemory()
+	m := wire.NewMemory()
 	defer m.Close()
 	return scenario.Runner{Transport: m}.Run(ctx, s)
 }

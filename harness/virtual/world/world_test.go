@@ -10,12 +10,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/virtual/world"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) } // virtual time has no goroutines
@@ -220,7 +220,7 @@ func TestVirtualTimeRefusesWhatBelongsToTheClockOnTheWall(t *testing.T) {
 	t.Parallel()
 	g, err := topology.Parse("kary-ntree:2,3")
 	require.NoError(t, err)
-	o := fabric.Options{Topology: g, Firmware: firmware.AdaptiveLink{}, World: world.New(), Transport: bus.NewMemory()}
+	o := fabric.Options{Topology: g, Firmware: firmware.AdaptiveLink{}, World: world.New(), Transport: wire.NewMemory()}
 	_, err = fabric.New(o)
 	require.ErrorContains(t, err, "in virtual time there is none: leave it out")
 	o.Transport, o.Processes = nil, &fabric.ProcessOptions{}

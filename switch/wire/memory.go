@@ -1,4 +1,4 @@
-package bus
+package wire
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func (m *Memory) link(d Direction) (*memLink, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return nil, fmt.Errorf("bus: memory transport: direction %v: %w", d, ErrClosed)
+		return nil, fmt.Errorf("wire: memory transport: direction %v: %w", d, ErrClosed)
 	}
 	l := m.links[d.Source()]
 	if l == nil {
@@ -49,7 +49,7 @@ func (m *Memory) link(d Direction) (*memLink, error) {
 		m.links[d.Source()] = l
 	}
 	if l.d != d {
-		return nil, fmt.Errorf("bus: direction %v: it is %v: %w", d, l.d, ErrDirection)
+		return nil, fmt.Errorf("wire: direction %v: it is %v: %w", d, l.d, ErrDirection)
 	}
 	return l, nil
 }
@@ -63,7 +63,7 @@ func (m *Memory) Listen(d Direction, inbox chan<- Message) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.inbox != nil {
-		return fmt.Errorf("bus: listen to %v: %w", d, ErrListening)
+		return fmt.Errorf("wire: listen to %v: %w", d, ErrListening)
 	}
 	l.inbox, l.away = inbox, false
 	return nil
@@ -113,7 +113,7 @@ func (l *memLink) Send(frame []byte) error {
 	if l.closed {
 		msg.Release()
 		l.stats.Errors++
-		return fmt.Errorf("bus: send on %v: %w", l.d, ErrClosed)
+		return fmt.Errorf("wire: send on %v: %w", l.d, ErrClosed)
 	}
 	l.stats.Sent++
 	l.stats.SentBytes += uint64(len(frame))
@@ -140,7 +140,7 @@ func (l *memLink) Send(frame []byte) error {
 				msg.Release()
 				return nil
 			}
-			panic(fmt.Sprintf("bus: BUG: %v: inbox of %d frames is full; its capacity must cover the credits of the link", l.d, cap(l.inbox)))
+			panic(fmt.Sprintf("wire: BUG: %v: inbox of %d frames is full; its capacity must cover the credits of the link", l.d, cap(l.inbox)))
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package bus_test
+package wire_test
 
 import (
 	"encoding/binary"
@@ -10,18 +10,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/switch/wire"
+	"github.com/weft-fabric/weft/switch/wire/wiretest"
 )
 
 // body is a frame but for its sum.
 func body(f *weft.Frame) []byte {
-	data := bus.AppendFrame(nil, 0, f)
+	data := wire.AppendFrame(nil, 0, f)
 	return slices.Clone(data[:len(data)-5])
 }
 
 // summed appends the sum to a body as the documentation says, and not as the codec does.
-func summed(link bus.LinkSum, body []byte) []byte {
+func summed(link wire.LinkSum, body []byte) []byte {
 	data := append(slices.Clone(body), 0xce)
 	sum := crc32.Update(uint32(link), crc32.MakeTable(crc32.Castagnoli), data)
 	return binary.BigEndian.AppendUint32(data, sum)
@@ -29,9 +30,9 @@ func summed(link bus.LinkSum, body []byte) []byte {
 
 func TestTheSumIsThatOfTheNameOfTheLinkAndOfTheFrame(t *testing.T) {
 	t.Parallel()
-	d := bus.Direction{From: "s0.00", FromPort: 1, To: "s1.10", ToPort: 3}
-	f := benchFrame(3)
-	data := bus.AppendFrame(nil, d.Sum(), &f)
+	d := wire.Direction{From: "s0.00", FromPort: 1, To: "s1.10", ToPort: 3}
+	f := wiretest.Frame(3)
+	data := wire.AppendFrame(nil, d.Sum(), &f)
 	require.Equal(t, summed(d.Sum(), body(&f)), data)
 	text := "s0.00:p1>s1.10:p3" + string(data[:len(data)-4])
 	require.Equal(t, crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli)), binary.BigEndian.Uint32(data[len(data)-4:]))
@@ -40,18 +41,18 @@ func TestTheSumIsThatOfTheNameOfTheLinkAndOfTheFrame(t *testing.T) {
 // A frame that was damaged is known by its sum, whichever bits it was: one or two anywhere, or a run of up to 32.
 func TestADamagedFrameIsKnown(t *testing.T) {
 	t.Parallel()
-	link := hop(0).Sum()
-	f := benchFrame(2)
-	good := bus.AppendFrame(nil, link, &f)
+	link := wiretest.Hop(0).Sum()
+	f := wiretest.Frame(2)
+	good := wire.AppendFrame(nil, link, &f)
 	var got weft.Frame
-	require.NoError(t, bus.DecodeFrame(&got, link, good))
+	require.NoError(t, wire.DecodeFrame(&got, link, good))
 	attempts := 0
 	damaged := func(data []byte) {
 		t.Helper()
 		attempts++
-		err := bus.DecodeFrame(&got, link, data)
-		require.ErrorIs(t, err, bus.ErrDamaged)
-		require.ErrorIs(t, err, bus.ErrFrame)
+		err := wire.DecodeFrame(&got, link, data)
+		require.ErrorIs(t, err, wire.ErrDamaged)
+		require.ErrorIs(t, err, wire.ErrFrame)
 		require.Empty(t, got.Packets)
 	}
 	flip := func(data []byte, bit int) { data[bit/8] ^= 1 << (bit % 8) }
@@ -85,10 +86,10 @@ func TestADamagedFrameIsKnown(t *testing.T) {
 
 func TestAFrameForAnotherLinkIsKnown(t *testing.T) {
 	t.Parallel()
-	f := benchFrame(1)
-	data := bus.AppendFrame(nil, hop(0).Sum(), &f)
-	for _, d := range []bus.Direction{hop(0).Reverse(), hop(1), {From: "s0", FromPort: 1, To: "s1", ToPort: 1}, {From: "s0", FromPort: 2, To: "s1"}} {
-		require.ErrorIs(t, bus.DecodeFrame(&weft.Frame{}, d.Sum(), data), bus.ErrDamaged, d)
+	f := wiretest.Frame(1)
+	data := wire.AppendFrame(nil, wiretest.Hop(0).Sum(), &f)
+	for _, d := range []wire.Direction{wiretest.Hop(0).Reverse(), wiretest.Hop(1), {From: "s0", FromPort: 1, To: "s1", ToPort: 1}, {From: "s0", FromPort: 2, To: "s1"}} {
+		require.ErrorIs(t, wire.DecodeFrame(&weft.Frame{}, d.Sum(), data), wire.ErrDamaged, d)
 	}
 }
 
@@ -96,7 +97,7 @@ func TestAFrameForAnotherLinkIsKnown(t *testing.T) {
 func BenchmarkSum(b *testing.B) {
 	for _, packets := range []int{0, 1, 2, 16, 64} {
 		b.Run(frameName(packets), func(b *testing.B) {
-			f := benchFrame(packets)
+			f := wiretest.Frame(packets)
 			data := body(&f)
 			table := crc32.MakeTable(crc32.Castagnoli)
 			var sum uint32

@@ -1,4 +1,4 @@
-package bus
+package wire
 
 import (
 	"fmt"
@@ -129,7 +129,7 @@ func DecodeHeader(h *weft.Header, data []byte) (rest []byte, err error) {
 	r.header(h, weft.MaxVCs)
 	if r.bad {
 		*h = weft.Header{}
-		return nil, fmt.Errorf("bus: decode header: %s: %w", r.why(), ErrHeader)
+		return nil, fmt.Errorf("wire: decode header: %s: %w", r.why(), ErrHeader)
 	}
 	return r.rest, nil
 }

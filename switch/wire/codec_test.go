@@ -1,4 +1,4 @@
-package bus_test
+package wire_test
 
 import (
 	"bytes"
@@ -13,7 +13,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/wire"
+	"github.com/weft-fabric/weft/switch/wire/wiretest"
 )
 
 // wide draws a number whose length in bits is uniform, so that every msgpack form comes up.
@@ -77,8 +78,8 @@ func TestFrameRoundTrip(t *testing.T) {
 	var got weft.Frame // reused: what is left of one frame must not show in the next
 	for range 5000 {
 		want := randomFrame(rnd)
-		data := bus.AppendFrame([]byte("before"), 0, &want)
-		require.NoError(t, bus.DecodeFrame(&got, 0, data[len("before"):]))
+		data := wire.AppendFrame([]byte("before"), 0, &want)
+		require.NoError(t, wire.DecodeFrame(&got, 0, data[len("before"):]))
 		if len(got.Packets) == 0 {
 			got.Packets = want.Packets // nil and empty are the same frame
 		}
@@ -111,20 +112,20 @@ func largestFrame(vcs, packets int) weft.Frame {
 
 func TestBatchFitsIntoTheFrame(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, weft.MaxBatch, bus.Batch(bus.MaxFrame, weft.MaxVCs))
-	require.Equal(t, weft.MaxBatch, bus.Batch(bus.MaxFrame+1000, 1))
-	require.Less(t, bus.Batch(bus.MaxFrame-1, weft.MaxVCs), weft.MaxBatch)
-	require.Zero(t, bus.Batch(0, weft.MaxVCs))
+	require.Equal(t, weft.MaxBatch, wire.Batch(wire.MaxFrame, weft.MaxVCs))
+	require.Equal(t, weft.MaxBatch, wire.Batch(wire.MaxFrame+1000, 1))
+	require.Less(t, wire.Batch(wire.MaxFrame-1, weft.MaxVCs), weft.MaxBatch)
+	require.Zero(t, wire.Batch(0, weft.MaxVCs))
 	for vcs := 1; vcs <= weft.MaxVCs; vcs++ {
 		for size := range 2000 {
-			n := bus.Batch(size, vcs)
+			n := wire.Batch(size, vcs)
 			if n == 0 {
 				continue
 			}
 			f := largestFrame(vcs, n)
-			require.LessOrEqual(t, len(bus.AppendFrame(nil, 0, &f)), size, "%d packets, %d VCs", n, vcs)
+			require.LessOrEqual(t, len(wire.AppendFrame(nil, 0, &f)), size, "%d packets, %d VCs", n, vcs)
 			f = largestFrame(vcs, n+2)
-			require.Greater(t, len(bus.AppendFrame(nil, 0, &f)), size, "hardly fewer than fit")
+			require.Greater(t, len(wire.AppendFrame(nil, 0, &f)), size, "hardly fewer than fit")
 		}
 	}
 }
@@ -132,21 +133,21 @@ func TestBatchFitsIntoTheFrame(t *testing.T) {
 func TestFrameWithinBounds(t *testing.T) {
 	t.Parallel()
 	f := largestFrame(weft.MaxVCs, weft.MaxBatch)
-	require.LessOrEqual(t, len(bus.AppendHeader(nil, &f.Packets[0])), bus.MaxHeader)
-	data := bus.AppendFrame(nil, 0, &f)
-	require.LessOrEqual(t, len(data), bus.MaxFrame)
+	require.LessOrEqual(t, len(wire.AppendHeader(nil, &f.Packets[0])), wire.MaxHeader)
+	data := wire.AppendFrame(nil, 0, &f)
+	require.LessOrEqual(t, len(data), wire.MaxFrame)
 	var got weft.Frame
-	require.NoError(t, bus.DecodeFrame(&got, 0, data))
+	require.NoError(t, wire.DecodeFrame(&got, 0, data))
 	require.Equal(t, f, got)
 }
 
 // A bad frame is named: what is wrong, where, and in which packet.
 func TestDecodeFrameNamesTheFault(t *testing.T) {
 	t.Parallel()
-	f := weft.Frame{VCs: 2, Packets: []weft.Header{benchHeader(), benchHeader()}}
+	f := weft.Frame{VCs: 2, Packets: []weft.Header{wiretest.Header(), wiretest.Header()}}
 	good := body(&f)
 	changed := func(change func(f *weft.Frame)) []byte {
-		f := weft.Frame{VCs: 2, Packets: []weft.Header{benchHeader(), benchHeader()}}
+		f := weft.Frame{VCs: 2, Packets: []weft.Header{wiretest.Header(), wiretest.Header()}}
 		change(&f)
 		return body(&f)
 	}
@@ -166,8 +167,8 @@ func TestDecodeFrameNamesTheFault(t *testing.T) {
 		{"a sub-header after nowhere", append(subbed[:35:35], subbed[24:33]...), "packet 0: sub-headers at byte 24: no sub-headers: "},
 		{"empty", nil, "frame at byte 0: msgp: too few bytes"},
 		{"not an array", []byte{0xc0}, `frame at byte 0: msgp: attempted to decode type "nil"`},
-		{"too few elements", []byte{0x91, bus.Version}, ": 1 is out of range, the bound is 7"},
-		{"too many elements", []byte{0x98, bus.Version}, ": 8 is out of range, the bound is 7"},
+		{"too few elements", []byte{0x91, wire.Version}, ": 1 is out of range, the bound is 7"},
+		{"too many elements", []byte{0x98, wire.Version}, ": 8 is out of range, the bound is 7"},
 		{"truncated route", routed[:len(routed)-1], "packet 0: route at byte 22: msgp: too few bytes"},
 		{"empty route", append(routed[:22:22], 0xc4, 0), "packet 0: route at byte 22: 0 is out of range, the bound is 15"},
 		{"route too long", append(append(routed[:22:22], 0xc4, 16), make([]byte, 16)...), "packet 0: route at byte 22: 16 is out of range, the bound is 15"},
@@ -178,18 +179,18 @@ func TestDecodeFrameNamesTheFault(t *testing.T) {
 		{"packets but no vc", changed(func(f *weft.Frame) { f.VCs = 0 }), "packets at byte 7: 2 is out of range, the bound is 0"},
 		{"packet too long", changed(func(f *weft.Frame) { f.Packets[0].Size = weft.MaxPacket + 1 }), "packet 0: size at byte 30: 1048577 is out of range"},
 		{"unknown nic", changed(func(f *weft.Frame) { f.Packets[0].Dst = weft.MaxNIC }), "packet 0: dst at byte 13: 262144 is out of range"},
-		{"too many vcs", []byte{0x97, bus.Version, 1, 1, 0xdc, 0, 17}, "sent at byte 4: 17 is out of range, the bound is 16"},
-		{"unlike vcs", []byte{0x97, bus.Version, 1, 1, 0x92, 1, 1, 0x91, 1, 0x90}, "limit at byte 7: 1 is out of range"},
-		{"too many packets", []byte{0x97, bus.Version, 1, 1, 0x91, 1, 0x91, 1, 0xdd, 0xff, 0xff, 0xff, 0xff}, "packets at byte 8: 4294967295 is out of range"},
-		{"packets that are not there", []byte{0x97, bus.Version, 1, 1, 0x91, 1, 0x91, 1, 0xdc, 4, 0}, "packets at byte 11: msgp: too few bytes"},
-		{"negative epoch", []byte{0x97, bus.Version, 0xff}, "from at byte 2: msgp: attempted to cast int -1 to unsigned"},
+		{"too many vcs", []byte{0x97, wire.Version, 1, 1, 0xdc, 0, 17}, "sent at byte 4: 17 is out of range, the bound is 16"},
+		{"unlike vcs", []byte{0x97, wire.Version, 1, 1, 0x92, 1, 1, 0x91, 1, 0x90}, "limit at byte 7: 1 is out of range"},
+		{"too many packets", []byte{0x97, wire.Version, 1, 1, 0x91, 1, 0x91, 1, 0xdd, 0xff, 0xff, 0xff, 0xff}, "packets at byte 8: 4294967295 is out of range"},
+		{"packets that are not there", []byte{0x97, wire.Version, 1, 1, 0x91, 1, 0x91, 1, 0xdc, 4, 0}, "packets at byte 11: msgp: too few bytes"},
+		{"negative epoch", []byte{0x97, wire.Version, 0xff}, "from at byte 2: msgp: attempted to cast int -1 to unsigned"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			got := weft.Frame{From: 9, VCs: 3}
-			err := bus.DecodeFrame(&got, 0, summed(0, c.data))
-			require.ErrorIs(t, err, bus.ErrFrame)
+			err := wire.DecodeFrame(&got, 0, summed(0, c.data))
+			require.ErrorIs(t, err, wire.ErrFrame)
 			require.ErrorContains(t, err, c.want)
 			got.Packets = nil
 			require.Equal(t, weft.Frame{}, got, "a bad frame leaves nothing behind")
@@ -206,10 +207,10 @@ func TestDecodeFrameOfAnotherVersion(t *testing.T) {
 		{summed(0, []byte{0x98, 0xcd, 0x01, 0x02, 0xc0}), "version 258"},
 		{[]byte{0x96, 1, 1, 1, 0x91, 1, 0x91, 1, 0x90}, "version 1"}, // which had no sum
 	} {
-		err := bus.DecodeFrame(&weft.Frame{}, 0, c.data)
-		require.ErrorIs(t, err, bus.ErrVersion)
-		require.ErrorIs(t, err, bus.ErrFrame)
-		require.NotErrorIs(t, err, bus.ErrDamaged)
+		err := wire.DecodeFrame(&weft.Frame{}, 0, c.data)
+		require.ErrorIs(t, err, wire.ErrVersion)
+		require.ErrorIs(t, err, wire.ErrFrame)
+		require.NotErrorIs(t, err, wire.ErrDamaged)
 		require.ErrorContains(t, err, c.want)
 		require.ErrorContains(t, err, "speaks version 2;")
 	}
@@ -217,17 +218,17 @@ func TestDecodeFrameOfAnotherVersion(t *testing.T) {
 
 func TestAppendFrameRefusesOurOwnBugs(t *testing.T) {
 	t.Parallel()
-	require.Panics(t, func() { bus.AppendFrame(nil, 0, &weft.Frame{VCs: weft.MaxVCs + 1}) })
-	require.Panics(t, func() { bus.AppendFrame(nil, 0, &weft.Frame{VCs: 1, Packets: make([]weft.Header, weft.MaxBatch+1)}) })
+	require.Panics(t, func() { wire.AppendFrame(nil, 0, &weft.Frame{VCs: weft.MaxVCs + 1}) })
+	require.Panics(t, func() { wire.AppendFrame(nil, 0, &weft.Frame{VCs: 1, Packets: make([]weft.Header, weft.MaxBatch+1)}) })
 }
 
 func TestCodecDoesNotAllocate(t *testing.T) {
-	f := benchFrame(64)
+	f := wiretest.Frame(64)
 	var got weft.Frame
-	buf := make([]byte, 0, bus.MaxFrame)
-	require.NoError(t, bus.DecodeFrame(&got, 0, bus.AppendFrame(buf, 0, &f)))
+	buf := make([]byte, 0, wire.MaxFrame)
+	require.NoError(t, wire.DecodeFrame(&got, 0, wire.AppendFrame(buf, 0, &f)))
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		if err := bus.DecodeFrame(&got, 0, bus.AppendFrame(buf, 0, &f)); err != nil {
+		if err := wire.DecodeFrame(&got, 0, wire.AppendFrame(buf, 0, &f)); err != nil {
 			t.Error(err)
 		}
 	}))
@@ -244,40 +245,40 @@ func route(s string) weft.SourceRoute {
 // The bytes of a header without a route, and with one.
 func TestOnlyAHeaderWithARouteCarriesOne(t *testing.T) {
 	t.Parallel()
-	h := benchHeader()
-	plain := bus.AppendHeader(nil, &h)
+	h := wiretest.Header()
+	plain := wire.AppendHeader(nil, &h)
 	require.Equal(t, "9c28cd0265ce00011170cf00000ae9f7bcc000cd0100010203"+"00c2ff00", hex.EncodeToString(plain))
 	h.Route = route("p4,p1,p255")
-	require.Equal(t, "9d"+hex.EncodeToString(plain[1:])+"c4030401ff", hex.EncodeToString(bus.AppendHeader(nil, &h)))
+	require.Equal(t, "9d"+hex.EncodeToString(plain[1:])+"c4030401ff", hex.EncodeToString(wire.AppendHeader(nil, &h)))
 }
 
 // Path and layers are two elements more, together or not at all.
 func TestOnlyAHeaderWithAnAddressCarriesOne(t *testing.T) {
 	t.Parallel()
-	h := benchHeader()
-	plain := hex.EncodeToString(bus.AppendHeader(nil, &h)[1:])
+	h := wiretest.Header()
+	plain := hex.EncodeToString(wire.AppendHeader(nil, &h)[1:])
 	h.Path = 2
-	require.Equal(t, "9e"+plain+"0200", hex.EncodeToString(bus.AppendHeader(nil, &h)))
+	require.Equal(t, "9e"+plain+"0200", hex.EncodeToString(wire.AppendHeader(nil, &h)))
 	h.Path, h.Layers = 0, 0x8001
-	require.Equal(t, "9e"+plain+"00cd8001", hex.EncodeToString(bus.AppendHeader(nil, &h)))
+	require.Equal(t, "9e"+plain+"00cd8001", hex.EncodeToString(wire.AppendHeader(nil, &h)))
 	h.Route = route("p4")
-	require.Equal(t, "9f"+plain+"00cd8001c40104", hex.EncodeToString(bus.AppendHeader(nil, &h)))
+	require.Equal(t, "9f"+plain+"00cd8001c40104", hex.EncodeToString(wire.AppendHeader(nil, &h)))
 }
 
 // The sub-headers are four elements more, after a route. An array of more than fifteen has a longer head.
 func TestOnlyAHeaderWithSubHeadersCarriesThem(t *testing.T) {
 	t.Parallel()
-	h := benchHeader()
-	plain := hex.EncodeToString(bus.AppendHeader(nil, &h)[1:])
+	h := wiretest.Header()
+	plain := hex.EncodeToString(wire.AppendHeader(nil, &h)[1:])
 	h.Sub = weft.SubHeaders{weft.NewSubHeader(12).WithDeterministic(), weft.NewSubHeader(0).WithMisroute(0, 1, 2)}
 	subs := "cf800000000001000c" + "cf8000000002400000" + "0000"
-	require.Equal(t, "dc0010"+plain+subs, hex.EncodeToString(bus.AppendHeader(nil, &h)))
+	require.Equal(t, "dc0010"+plain+subs, hex.EncodeToString(wire.AppendHeader(nil, &h)))
 	h.Route = route("p4")
-	require.Equal(t, "dc0011"+plain+"c40104"+subs, hex.EncodeToString(bus.AppendHeader(nil, &h)))
+	require.Equal(t, "dc0011"+plain+"c40104"+subs, hex.EncodeToString(wire.AppendHeader(nil, &h)))
 	h.Path, h.Route = 2, weft.SourceRoute{}
-	require.Equal(t, "dc0012"+plain+"0200"+subs, hex.EncodeToString(bus.AppendHeader(nil, &h)))
+	require.Equal(t, "dc0012"+plain+"0200"+subs, hex.EncodeToString(wire.AppendHeader(nil, &h)))
 	h.Route = route("p4")
-	require.Equal(t, "dc0013"+plain+"0200c40104"+subs, hex.EncodeToString(bus.AppendHeader(nil, &h)))
+	require.Equal(t, "dc0013"+plain+"0200c40104"+subs, hex.EncodeToString(wire.AppendHeader(nil, &h)))
 }
 
 // wireHeader is a header as msgpack/v5 sees it: a struct as array, with an address two elements more, with a route one and with sub-headers four.
@@ -350,11 +351,11 @@ func TestWireIsMsgpack(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for i := range 2000 {
 		f := randomFrame(rnd)
-		ours := bus.AppendFrame(nil, 0, &f)
+		ours := wire.AppendFrame(nil, 0, &f)
 
 		var w wireFrame
 		require.NoError(t, msgpack.Unmarshal(ours, &w))
-		want := wireFrame{bus.Version, f.From, f.To, f.Sent[:f.VCs], f.Limit[:f.VCs], nil, binary.BigEndian.Uint32(ours[len(ours)-4:])}
+		want := wireFrame{wire.Version, f.From, f.To, f.Sent[:f.VCs], f.Limit[:f.VCs], nil, binary.BigEndian.Uint32(ours[len(ours)-4:])}
 		for _, h := range f.Packets {
 			want.Packets = append(want.Packets, &wireHeader{h})
 		}
@@ -375,7 +376,7 @@ func TestWireIsMsgpack(t *testing.T) {
 			require.Equal(t, ours, buf.Bytes())
 		}
 		var got weft.Frame
-		require.NoError(t, bus.DecodeFrame(&got, 0, summed(0, buf.Bytes()[:buf.Len()-5])))
+		require.NoError(t, wire.DecodeFrame(&got, 0, summed(0, buf.Bytes()[:buf.Len()-5])))
 		if len(got.Packets) == 0 {
 			got.Packets = f.Packets
 		}
@@ -387,9 +388,9 @@ func FuzzDecodeFrame(f *testing.F) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for range 16 {
 		frame := randomFrame(rnd)
-		f.Add(bus.AppendFrame(nil, 0, &frame))
+		f.Add(wire.AppendFrame(nil, 0, &frame))
 	}
-	f.Add(summed(0, []byte{0x97, bus.Version, 1, 1, 0x91, 1, 0x91, 1, 0xdd, 0xff, 0xff, 0xff, 0xff}))
+	f.Add(summed(0, []byte{0x97, wire.Version, 1, 1, 0x91, 1, 0x91, 1, 0xdd, 0xff, 0xff, 0xff, 0xff}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		fuzzFrame(t, data)
 		fuzzFrame(t, summed(0, data)) // what somebody sends who knows how sums are made
@@ -399,13 +400,13 @@ func FuzzDecodeFrame(f *testing.F) {
 func fuzzFrame(t *testing.T, data []byte) {
 	t.Helper()
 	var got weft.Frame
-	if err := bus.DecodeFrame(&got, 0, data); err != nil {
-		require.ErrorIs(t, err, bus.ErrFrame)
+	if err := wire.DecodeFrame(&got, 0, data); err != nil {
+		require.ErrorIs(t, err, wire.ErrFrame)
 		require.LessOrEqual(t, cap(got.Packets), len(data), "storage beyond what the data can hold")
 		return
 	}
 	var again weft.Frame
-	require.NoError(t, bus.DecodeFrame(&again, 0, bus.AppendFrame(nil, 0, &got)))
+	require.NoError(t, wire.DecodeFrame(&again, 0, wire.AppendFrame(nil, 0, &got)))
 	require.Equal(t, got, again)
 }
 
@@ -413,18 +414,18 @@ func FuzzDecodeHeader(f *testing.F) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	for range 16 {
 		h := randomHeader(rnd, weft.MaxVCs)
-		f.Add(append(bus.AppendHeader(nil, &h), "rest"...))
+		f.Add(append(wire.AppendHeader(nil, &h), "rest"...))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var got, again weft.Header
-		rest, err := bus.DecodeHeader(&got, data)
+		rest, err := wire.DecodeHeader(&got, data)
 		if err != nil {
-			require.ErrorIs(t, err, bus.ErrHeader)
+			require.ErrorIs(t, err, wire.ErrHeader)
 			require.Zero(t, got)
 			return
 		}
 		require.True(t, bytes.HasSuffix(data, rest))
-		tail, err := bus.DecodeHeader(&again, bus.AppendHeader(nil, &got))
+		tail, err := wire.DecodeHeader(&again, wire.AppendHeader(nil, &got))
 		require.NoError(t, err)
 		require.Empty(t, tail)
 		require.Equal(t, got, again)

@@ -1,4 +1,4 @@
-package bus
+package wire
 
 import (
 	"context"
@@ -52,7 +52,7 @@ func (d Direction) Validate() error {
 			return fmt.Errorf("direction %v: %w", d, err)
 		}
 		if end.port >= weft.MaxPorts {
-			return fmt.Errorf("bus: direction %v: port %d of %q, want 0 to %d: %w", d, end.port, end.node, weft.MaxPorts-1, ErrName)
+			return fmt.Errorf("wire: direction %v: port %d of %q, want 0 to %d: %w", d, end.port, end.node, weft.MaxPorts-1, ErrName)
 		}
 	}
 	return nil

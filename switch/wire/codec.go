@@ -1,4 +1,4 @@
-package bus
+package wire
 
 import (
 	"bytes"
@@ -51,7 +51,7 @@ const frameFields = 7 // elements of a frame's array
 // weft.MaxBatch are our own bug, and panic.
 func AppendFrame(dst []byte, link LinkSum, f *weft.Frame) []byte {
 	if f.VCs < 0 || f.VCs > weft.MaxVCs || len(f.Packets) > weft.MaxBatch {
-		panic(fmt.Sprintf("bus: BUG: frame of %d VCs and %d packets, at most %d and %d", f.VCs, len(f.Packets), weft.MaxVCs, weft.MaxBatch))
+		panic(fmt.Sprintf("wire: BUG: frame of %d VCs and %d packets, at most %d and %d", f.VCs, len(f.Packets), weft.MaxVCs, weft.MaxBatch))
 	}
 	start := len(dst)
 	dst = msgp.AppendArrayHeader(dst, frameFields)
@@ -83,10 +83,10 @@ func DecodeFrame(f *weft.Frame, link LinkSum, data []byte) error {
 	if !link.matches(data) {
 		f.Reset()
 		if bytes.HasPrefix(data, unsummed) {
-			return fmt.Errorf("bus: decode frame: %w: it is of version 1, this program speaks version %d; run the same release everywhere: %w",
+			return fmt.Errorf("wire: decode frame: %w: it is of version 1, this program speaks version %d; run the same release everywhere: %w",
 				ErrVersion, Version, ErrFrame)
 		}
-		return fmt.Errorf("bus: decode frame: %d bytes: %w: %w", len(data), ErrDamaged, ErrFrame)
+		return fmt.Errorf("wire: decode frame: %d bytes: %w: %w", len(data), ErrDamaged, ErrFrame)
 	}
 	r := newReader(data[:len(data)-sumBytes])
 	at := r.frame(f)
@@ -96,14 +96,14 @@ func DecodeFrame(f *weft.Frame, link LinkSum, data []byte) error {
 	f.Reset()
 	switch {
 	case !r.bad:
-		return fmt.Errorf("bus: decode frame: %d bytes follow its end at byte %d: %w", len(r.rest), r.at(), ErrFrame)
+		return fmt.Errorf("wire: decode frame: %d bytes follow its end at byte %d: %w", len(r.rest), r.at(), ErrFrame)
 	case r.item == fieldVersion && r.err == nil:
-		return fmt.Errorf("bus: decode frame: %w: it is of version %d, this program speaks version %d; run the same release everywhere: %w",
+		return fmt.Errorf("wire: decode frame: %w: it is of version %d, this program speaks version %d; run the same release everywhere: %w",
 			ErrVersion, r.got, Version, ErrFrame)
 	case at >= 0:
-		return fmt.Errorf("bus: decode frame: packet %d: %s: %w", at, r.why(), ErrFrame)
+		return fmt.Errorf("wire: decode frame: packet %d: %s: %w", at, r.why(), ErrFrame)
 	}
-	return fmt.Errorf("bus: decode frame: %s: %w", r.why(), ErrFrame)
+	return fmt.Errorf("wire: decode frame: %s: %w", r.why(), ErrFrame)
 }
 
 // frame reads a frame and returns the index of the packet it read last, -1 when it came to none.

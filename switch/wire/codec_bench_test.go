@@ -1,4 +1,4 @@
-package bus_test
+package wire_test
 
 import (
 	"bytes"
@@ -9,16 +9,9 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/switch/wire"
+	"github.com/weft-fabric/weft/switch/wire/wiretest"
 )
-
-// benchHeader is a packet in the middle of a run: small ids, a long clock.
-func benchHeader() weft.Header {
-	return weft.Header{
-		Src: 40, Dst: 613, Seq: 70_000, Injected: 12 * weft.Second, Size: 256, VC: 1, Era: 2, Hops: 3,
-		Fields: weft.NewFields(),
-	}
-}
 
 // plainHeader is the header without a route as a struct, for msgpack/v5, which cannot leave the last element out.
 type plainHeader struct {
@@ -35,14 +28,14 @@ type plainHeader struct {
 
 // BenchmarkHeader compares the codec with msgpack/v5 (struct as array) in one run; one operation encodes and decodes.
 func BenchmarkHeader(b *testing.B) {
-	h := benchHeader()
+	h := wiretest.Header()
 	b.Run("codec=weft", func(b *testing.B) {
 		b.ReportAllocs()
 		var got weft.Header
-		buf := make([]byte, 0, bus.MaxHeader)
+		buf := make([]byte, 0, wire.MaxHeader)
 		for b.Loop() {
-			buf = bus.AppendHeader(buf[:0], &h)
-			if _, err := bus.DecodeHeader(&got, buf); err != nil {
+			buf = wire.AppendHeader(buf[:0], &h)
+			if _, err := wire.DecodeHeader(&got, buf); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -80,12 +73,12 @@ func BenchmarkFrame(b *testing.B) {
 	for _, packets := range []int{1, 4, 16, 64} {
 		b.Run(frameName(packets), func(b *testing.B) {
 			b.ReportAllocs()
-			f := benchFrame(packets)
+			f := wiretest.Frame(packets)
 			var got weft.Frame
 			var buf []byte
 			for b.Loop() {
-				buf = bus.AppendFrame(buf[:0], 0, &f)
-				if err := bus.DecodeFrame(&got, 0, buf); err != nil {
+				buf = wire.AppendFrame(buf[:0], 0, &f)
+				if err := wire.DecodeFrame(&got, 0, buf); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -94,15 +87,6 @@ func BenchmarkFrame(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(packets), "ns/packet")
 		})
 	}
-}
-
-func benchFrame(packets int) weft.Frame {
-	f := weft.Frame{From: 3, To: 2, VCs: 2}
-	f.Sent[0], f.Sent[1], f.Limit[0], f.Limit[1] = 70_000, 120, 80_000, 65
-	for range packets {
-		f.Packets = append(f.Packets, benchHeader())
-	}
-	return f
 }
 
 func frameName(packets int) string { return fmt.Sprintf("packets=%d", packets) }
