@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -133,4 +134,33 @@ func TestAccessControlLists(t *testing.T) {
 		attempts += 4
 	}
 	attack.Count(t, "access control lists that let others in", attempts)
+}
+
+// What another user may not write says what to do.
+func TestWhoMayNotWriteIsToldSo(t *testing.T) {
+	shared := attack.Shared(t)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	program := filepath.Join(shared, "program") // where the other user can run it
+	data, err := os.ReadFile(self)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(program, data, 0o755))
+	for _, mode := range []os.FileMode{0o700, 0o755} { // it cannot look in, or looks and cannot write
+		path := filepath.Join(shared, fmt.Sprint("ours", uint32(mode)), "a")
+		require.NoError(t, os.Mkdir(filepath.Dir(path), mode))
+		said, err := attack.AsNobody("WEFT_TEST_WRITE=" + path + " " + program + " -test.run '^TestAnotherUserWrites$'")
+		require.NoError(t, err, said)
+		says := "write " + path + ": permission denied: this user may not write to it or make files in its folder: name another place\n"
+		require.Equal(t, 2, strings.Count(said, says), said)
+	}
+}
+
+// TestAnotherUserWrites is the process of the test before.
+func TestAnotherUserWrites(t *testing.T) {
+	path := os.Getenv("WEFT_TEST_WRITE")
+	if path == "" {
+		t.Skip("run by TestWhoMayNotWriteIsToldSo")
+	}
+	_, err := safefile.Create(path)
+	fmt.Printf("%v\n%v\n", safefile.Write(path, nil), err)
 }

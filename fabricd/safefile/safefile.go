@@ -45,7 +45,7 @@ func WriteTo(path string, write func(io.Writer) error) error {
 	if info != nil && !info.Mode().IsRegular() {
 		f, err := os.OpenFile(to, os.O_WRONLY, 0)
 		if err != nil {
-			return err
+			return failed(path, err)
 		}
 		return errors.Join(write(f), f.Close())
 	}
@@ -58,10 +58,15 @@ func Create(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	how := os.O_WRONLY | os.O_CREATE | os.O_TRUNC | syscall.O_NOFOLLOW
 	if info != nil && !info.Mode().IsRegular() {
-		return os.OpenFile(to, os.O_WRONLY, 0)
+		how = os.O_WRONLY
 	}
-	return os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o644)
+	f, err := os.OpenFile(to, how, 0o644)
+	if err != nil {
+		return nil, failed(path, err)
+	}
+	return f, nil
 }
 
 // target follows the links of a name, and tells what is there: nil if nothing is.
@@ -72,7 +77,7 @@ func target(path string) (string, fs.FileInfo, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			return path, nil, nil
 		case err != nil:
-			return "", nil, err
+			return "", nil, failed(path, err)
 		case info.IsDir():
 			return "", nil, fmt.Errorf("write %s: it is a folder", path)
 		case info.Mode()&fs.ModeSymlink == 0:
@@ -125,8 +130,11 @@ func failed(path string, err error) error {
 	case errors.As(err, &renamed):
 		err = renamed.Err
 	}
-	if dir := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) {
+	switch dir := filepath.Dir(path); {
+	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("write %s: folder %s: %w: make it first", path, dir, err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("write %s: %w: this user may not write to it or make files in its folder: name another place", path, err)
 	}
 	return fmt.Errorf("write %s: %w", path, err)
 }
