@@ -270,6 +270,7 @@ func (n *NIC) Excuse(now weft.Time, _ weft.PortID) { n.end.Excuse(now) }
 // Transmit implements [weft.Core]. Packets enter the fabric in the virtual channel of their address.
 func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, out *weft.Actions) bool {
 	n.wake(out)
+	n.end.Resume(now)
 	sendable := n.sendable()
 	batch := min(limit, sendable)
 	if batch == 0 && !n.end.Owes() {
@@ -278,7 +279,9 @@ func (n *NIC) Transmit(now weft.Time, _ weft.PortID, limit int, f *weft.Frame, o
 		return false
 	}
 	f.Reset()
-	n.end.Stamp(now, f)
+	if !n.end.Stamp(now, f) {
+		batch = 0
+	}
 	for range batch {
 		vc := weft.VC(0)
 		if len(n.queue.fifos) > 1 {

@@ -210,7 +210,7 @@ func (o *oracle) check() {
 			held += v.Input + v.Output
 		}
 		port := &o.ports[i]
-		if int(port.queued) != queued || queued > 0 && p.State != credit.Up && !o.cfg.Requeue {
+		if int(port.queued) != queued || queued > 0 && !port.end.Usable() && !o.cfg.Requeue {
 			o.t.Fatalf("p%d %v: %d counted, %d queued", i, p.State, port.queued, queued)
 		}
 		if o.look > port.end.Due() {

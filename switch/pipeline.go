@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
 )
 
 // RuleLooping is the rule by which a switch discards a packet that has crossed more switches than it can need; see [Bounded].
@@ -374,4 +373,4 @@ func (s *Switch) stallCredit(c channel) {
 	}
 }
 
-func (s *Switch) portUp(p weft.PortID) bool { return s.ports[p].end.State() == credit.Up }
+func (s *Switch) portUp(p weft.PortID) bool { return s.ports[p].end.Usable() }

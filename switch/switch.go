@@ -201,14 +201,15 @@ func (s *Switch) Excuse(now weft.Time, p weft.PortID) { s.ports[p].end.Excuse(no
 func (s *Switch) Transmit(now weft.Time, p weft.PortID, limit int, f *weft.Frame, out *weft.Actions) bool {
 	s.now = now
 	port := &s.ports[p]
+	port.end.Resume(now)
 	c, ok := s.schedule(p)
 	if (!ok || limit == 0) && !port.end.Owes() {
 		port.ready, out.More = ok, ok
 		return false
 	}
 	f.Reset()
-	port.end.Stamp(now, f)
-	for ok && len(f.Packets) < limit {
+	packets := port.end.Stamp(now, f)
+	for packets && ok && len(f.Packets) < limit {
 		s.transmit(p, c, f, out)
 		c, ok = s.schedule(p)
 	}

@@ -3,12 +3,14 @@ package member_test
 import (
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // balances drains a fabric in which processes are frozen, as Ctrl-C does. Packets may be left, and each is in one account.
@@ -83,4 +85,31 @@ func TestTheLedgerBalancesWhileTwoNeighboursAreFrozenAndAnswerOneAfterTheOther(t
 		l.settle()
 	}
 	attack.Count(t, "neighbouring switch processes frozen while the fabric is drained", 2*rounds)
+}
+
+// A process that was stopped until its neighbours gave it up, and goes on, is one fault while it is stopped and none afterwards: the
+// firmware bears it. Nothing is discarded, and what it held is delivered: no packet was queued for a link that it took for dead.
+func TestAProcessThatWasStoppedDiscardsNothing(t *testing.T) {
+	t.Parallel()
+	for _, fw := range []string{"adaptive-switch", "deterministic-switch"} {
+		t.Run(fw, func(t *testing.T) {
+			t.Parallel()
+			l := start(t, true, with(fw))
+			p := l.be("s1.00")
+			id := must(l.Fabric.Topology().SwitchByName("s1.00"))
+			l.load()
+			for range 5 {
+				l.crosses("s1.00", 100)
+				p.Signal(syscall.SIGSTOP)
+				require.Eventually(t, func() bool { return len(l.Fabric.LinksDown()) == 4 }, rig.Patience, time.Millisecond)
+				l.more(100)
+				p.Signal(syscall.SIGCONT)
+				l.allUp()
+			}
+			l.crosses("s1.00", 100)
+			ledger := l.settle()
+			assert.Zero(t, ledger.Discarded)
+			assert.Zero(t, l.Fabric.Switch(id).Stats.LostQueue)
+		})
+	}
 }

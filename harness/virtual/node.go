@@ -29,6 +29,7 @@ type Node struct {
 	tickAt weft.Time // when the core is to look at the time; Never: need not
 	cfg    NodeConfig
 	stats  Stats
+	halted bool // see Halt
 }
 
 // port is the sending side of one port.
@@ -39,6 +40,7 @@ type port struct {
 	to    Port
 	line  line      // on the wire
 	last  weft.Time // when the last of them arrives
+	owed  bool      // the node was halted when it could send
 	draws *rand.PCG // of its impairment; nil before the first
 	cut   bool
 	pacer pace.Pacer
@@ -145,6 +147,10 @@ func (n *Node) transmit(p weft.PortID) {
 	k := &n.ports[p]
 	e := n.engine
 	k.sendsAt = weft.Never
+	if n.halted {
+		k.owed = true
+		return
+	}
 	f, out := e.take(), n.begin()
 	any := n.core.Transmit(e.now, p, k.pacer.Limit(e.cfg.Batch), &f.frame, out)
 	more := out.More
@@ -201,6 +207,9 @@ func (n *Node) arrive(p weft.PortID) {
 	k := &n.ports[p]
 	e, to := n.engine, k.to.Node
 	k.arrivesAt = weft.Never
+	if to.halted {
+		return
+	}
 	for k.line.first != nil && k.line.first.due <= e.now {
 		f := k.line.pop()
 		to.stats.FramesIn++
@@ -231,6 +240,9 @@ func (n *Node) await(p weft.PortID, l lane) {
 // tick has the core do what is due.
 func (n *Node) tick() {
 	n.tickAt = weft.Never
+	if n.halted {
+		return
+	}
 	out := n.begin()
 	n.core.Tick(n.engine.now, out)
 	n.act(out)

@@ -13,6 +13,7 @@ type Session struct {
 	deadline weft.Time // the neighbour must be heard before it; Never unless up
 	release  weft.Time // suppression ends; Never unless suppressed
 	heard    weft.Time // the neighbour, last, while up; or the link came up
+	said     weft.Time // the last frame; or the session was started
 	excused  bool      // the neighbour was given an interval after an absence, in this silence
 
 	penalty   float64   // at penaltyAt
@@ -42,7 +43,7 @@ func New(c Config) Session {
 // Start tells that the end has signal: hellos go out from now on, the first at once. A started session stays as it is.
 func (s *Session) Start(now weft.Time) {
 	if s.period > 0 && s.hello == weft.Never {
-		s.hello = now
+		s.hello, s.said = now, now
 	}
 }
 
@@ -87,7 +88,17 @@ func (s *Session) Sent(now weft.Time) {
 	if now-s.hello > s.cfg.Interval/2 {
 		s.excuse(now) // before the mark of our absence is gone
 	}
-	s.hello = now + s.period
+	s.hello, s.said = now+s.period, now
+}
+
+// Detection is the silence after which the neighbour is gone, see [Config.Detection].
+func (s *Session) Detection() weft.Time { return s.detection }
+
+// Mute reports whether this end has said nothing for so long that a neighbour with the same configuration may take it for gone, or
+// will before it hears what is said now: half an interval less than the detection time, or half of what that has beyond a hello.
+func (s *Session) Mute(now weft.Time) bool {
+	slack := min(s.cfg.Interval, s.detection-s.period) / 2
+	return s.detection > 0 && s.hello != weft.Never && now-s.said >= s.detection-slack
 }
 
 // Tick says what is due at now. Hello repeats every interval while the session is started, counted from the last Hello or

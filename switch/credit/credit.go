@@ -82,6 +82,8 @@ type End struct {
 	hello      bool // a frame is owed for the handshake, or because it is time
 	held       Hold // for which reasons it does not come up
 	answer     answer
+	asking     bool // it sends no packets until the neighbour has answered, see Ask
+	asked      bool // an answer is owed
 	buffer     uint32
 	mine, peer weft.Epoch
 	lowWater   uint64 // see Config.Eager
@@ -130,7 +132,7 @@ func (e *End) Epochs() (mine, peer weft.Epoch) { return e.mine, e.peer }
 func (e *End) Signal(up bool) (lost bool) {
 	lost = e.state == Up
 	if !up {
-		e.state, e.peer, e.hello, e.answer = Down, 0, false, silent
+		e.state, e.peer, e.hello, e.answer, e.asking, e.asked = Down, 0, false, silent, false, false
 		return lost
 	}
 	if e.state != Down {
@@ -156,7 +158,7 @@ func (e *End) Hello() { e.hello = e.state != Down }
 // restart begins a new epoch.
 func (e *End) restart(peer weft.Epoch) {
 	e.mine++
-	e.state, e.peer, e.hello, e.answer = Init, peer, true, silent
+	e.state, e.peer, e.hello, e.answer, e.asking, e.asked = Init, peer, true, silent, false, false
 	for i := range e.ch {
 		c := &e.ch[i]
 		c.sent, c.limit, c.received, c.granted = 0, 0, 0, 0
@@ -166,6 +168,7 @@ func (e *End) restart(peer weft.Epoch) {
 // Verdict says what a received frame did to the link.
 type Verdict struct {
 	Accept bool // its packets belong to this epoch: pass each to Take
+	Heard  bool // it has no packets to take, and comes from the neighbour as it is now; see Ask
 	CameUp bool // the link is up now and was not before
 	Lost   bool // the neighbour started anew: what this end had sent is lost, the link is no longer up
 }
@@ -184,6 +187,8 @@ func (e *End) Receive(f *weft.Frame) (Verdict, error) {
 	case e.state == Init && e.held != 0:
 		e.hear(f)
 		return v, nil
+	case e.isQuestion(f):
+		return e.takeQuestion(f), nil
 	case f.To == e.mine && (e.state == Init || f.From == e.peer):
 		if e.state == Init {
 			// The neighbour knows our epoch; our first frame to its epoch tells it that we know.
@@ -266,8 +271,11 @@ func (e *End) owesCredit(c *channel) bool {
 
 // Owes reports whether a frame is owed even if there are no packets to send: for the handshake, or for credits.
 func (e *End) Owes() bool {
-	if e.hello {
+	if e.hello || e.asked {
 		return true
+	}
+	if e.asking {
+		return false
 	}
 	for i := range e.ch {
 		if e.owesCredit(&e.ch[i]) {
@@ -279,7 +287,7 @@ func (e *End) Owes() bool {
 
 // Credits is how many packets may be sent in vc now.
 func (e *End) Credits(vc weft.VC) int {
-	if e.state != Up {
+	if e.state != Up || e.asking {
 		return 0
 	}
 	c := &e.ch[vc]
@@ -300,8 +308,13 @@ func (e *End) Spend(vc weft.VC) {
 	e.last.packets++
 }
 
-// Stamp fills the epochs and counters of a frame that this end is about to send. Call it before Spend for the frame's packets.
-func (e *End) Stamp(f *weft.Frame) {
+// Stamp fills the epochs and counters of a frame that this end is about to send. Call it before Spend for the frame's packets; it
+// reports whether the frame may have any.
+func (e *End) Stamp(f *weft.Frame) (packets bool) {
+	if e.asking || e.asked {
+		e.stampQuestion(f)
+		return false
+	}
 	f.From, f.To, f.VCs = e.mine, e.peer, len(e.ch)
 	for i := range e.ch {
 		c := &e.ch[i]
@@ -310,9 +323,10 @@ func (e *End) Stamp(f *weft.Frame) {
 		f.Limit[i] = c.granted
 	}
 	if e.held != 0 && e.state != Up {
-		f.To, f.Sent[0] = 0, uint64(e.peer)
+		f.To, f.Sent[0], f.Limit[0] = 0, uint64(e.peer), 0
 	}
 	e.hello = false
+	return true
 }
 
 // Held is how many packets the buffer of vc holds.

@@ -95,6 +95,8 @@ func (m *model) step(step byte) {
 			s.Hold(HoldReturning, true)
 		case 3:
 			s.Open()
+		case 1:
+			s.Ask()
 		default:
 			s.Signal(true)
 		}
@@ -186,7 +188,7 @@ func (m *model) check() {
 			if notGranted < 0 {
 				m.t.Fatalf("%v: %d places granted that there are not", vc, -notGranted)
 			}
-			if sum := s.Credits(vc) + wire + rx.Held + notGranted; sum != m.buffer {
+			if sum := int(tx.Limit-tx.Sent) + wire + rx.Held + notGranted; sum != m.buffer {
 				m.t.Fatalf("%v: credits %d + wire %d + held %d + not granted %d = %d, not %d",
 					vc, s.Credits(vc), wire, rx.Held, notGranted, sum, m.buffer)
 			}

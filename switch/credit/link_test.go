@@ -51,12 +51,18 @@ func (l *link) other(s *side) *side {
 // send puts a frame with a packet per entry of vcs on the wire.
 func (l *link) send(s *side, vcs ...weft.VC) {
 	var f frame
-	s.Stamp(&f.Frame)
+	to := l.other(s)
+	if !s.Stamp(&f.Frame) {
+		if to.in = append(to.in, f); len(vcs) == 0 {
+			return
+		}
+		f = frame{}
+		s.Stamp(&f.Frame)
+	}
 	for _, vc := range vcs {
 		s.Spend(vc)
 		f.Packets = append(f.Packets, weft.Header{VC: vc})
 	}
-	to := l.other(s)
 	to.in = append(to.in, f)
 }
 
@@ -106,7 +112,7 @@ func (l *link) settle() {
 
 // run does the steps of a script: "A+" signal, "A-" no signal, "A>" A sends what it owes, ">A" the next frame reaches A,
 // "=A" it does and comes again, "xA" it is lost, "A2>" A sends two packets, "Af" A frees one place, "A!" A gives up on B,
-// "A?" it is time for a hello of A, "Ah" A is held and "Ag" let go, ".." settle.
+// "A?" it is time for a hello of A, "Aa" A asks, "Ah" A is held and "Ag" let go, ".." settle.
 func (l *link) run(script string) {
 	l.t.Helper()
 	ends := map[byte]*side{'A': &l.a, 'B': &l.b}
@@ -124,6 +130,8 @@ func (l *link) run(script string) {
 			s.Expire()
 		case strings.HasSuffix(step, "?"):
 			s.Hello()
+		case strings.HasSuffix(step, "a"):
+			s.Ask()
 		case strings.HasSuffix(step, "h"), strings.HasSuffix(step, "g"):
 			s.Hold(HoldDamped, step[1] == 'h')
 		case len(step) == 2 && step[1] == '>':
@@ -146,7 +154,13 @@ func (l *link) run(script string) {
 // want compares both ends' states and epochs, as "A up 1/2" for end A, up, its epoch 1, its neighbour's 2.
 func (l *link) want(want string) {
 	l.t.Helper()
-	print := func(s *side) string { return fmt.Sprintf("%v %d/%d", s.State(), s.mine, s.peer) }
+	print := func(s *side) string {
+		asks := ""
+		if s.asking {
+			asks = " asks"
+		}
+		return fmt.Sprintf("%v %d/%d%s", s.State(), s.mine, s.peer, asks)
+	}
 	if got := "A " + print(&l.a) + ", B " + print(&l.b); got != want {
 		l.t.Fatalf("the ends are %s; want %s", got, want)
 	}
