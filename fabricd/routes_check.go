@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/safefile"
-	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -146,13 +146,13 @@ func writeDeadlock(file string, v routesVerdict, made checkedRoutes) error {
 	for _, d := range v.Cycle {
 		names = append(names, d.Name)
 	}
-	f := scenario.File{
+	f := format.File{
 		Name: strings.NewReplacer(":", "-", ",", "-", "=", "-", "/", "-", ".", "-").Replace(made.name) + "-deadlock",
 		About: fmt.Sprintf("The channel dependencies of %s have a cycle: %s.\nFor each of them pairs send whose packets hold one channel and wait for the next, all at once. When the cycle is full they wait for ever, and not all arrive.\n",
 			v.Engine, strings.Join(names, ", ")),
 		Topology: g.Spec, Firmware: made.name, Traffic: "none", Duration: "5s",
-		Liveness: &scenario.Liveness{Interval: "off"}, // a busy machine takes no neighbour for dead
-		Link:     &scenario.Link{Rate: 2_560_000, Paced: true},
+		Liveness: &format.Liveness{Interval: "off"}, // a busy machine takes no neighbour for dead
+		Link:     &format.Link{Rate: 2_560_000, Paced: true},
 	}
 	sent := map[[2]string]bool{}
 	expected := 0
@@ -166,11 +166,11 @@ func writeDeadlock(file string, v routesVerdict, made checkedRoutes) error {
 			sent[pair] = true
 			left--
 			expected += deadlockPackets
-			f.Timeline = append(f.Timeline, scenario.Step{At: "100ms", Send: &scenario.Send{From: pair[0], To: pair[1], Count: deadlockPackets}})
+			f.Timeline = append(f.Timeline, format.Step{At: "100ms", Send: &format.Send{From: pair[0], To: pair[1], Count: deadlockPackets}})
 		}
 	}
 	f.Expect.DeliveredAtLeast = uint64(expected)
-	data, err := scenario.Write(f)
+	data, err := format.Write(f)
 	if err != nil {
 		return err
 	}

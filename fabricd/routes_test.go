@@ -18,6 +18,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
 )
 
@@ -174,7 +175,7 @@ func TestWhatDeadlocksOpenSMsTablesOursCarry(t *testing.T) {
 		require.NoError(t, err)
 		for _, routing := range []string{"updn", "updn:in-port=false", "lash", "escape"} {
 			f.Firmware = routing
-			data, err := scenario.Write(f)
+			data, err := format.Write(f)
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(path, data, 0o600))
 			out, errs, code := fabricd(t, "run", "--virtual", path)

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/scenario/shrink"
 )
 
@@ -142,7 +143,7 @@ func writeShrunk(path, from string, o shrink.Outcome) error {
 	if o.Stopped != "" {
 		f.About += "It may not be the smallest: " + o.Stopped + ".\n"
 	}
-	text, err := scenario.Write(f)
+	text, err := format.Write(f)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/safefile"
-	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/verify"
@@ -48,7 +48,7 @@ func writeCounterexample(path string, c verify.Config, found *verify.Counterexam
 	if err != nil {
 		return fmt.Errorf("--scenario: %w", err)
 	}
-	text, err := scenario.Write(f)
+	text, err := format.Write(f)
 	if err == nil {
 		err = safefile.Write(path, text)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -33,7 +34,7 @@ type Scenario struct {
 	Manager  manage.Method
 	Delays   manager.Delays // of the manager, in virtual time
 	Timeline []Action       // by time
-	Expect   Expect
+	Expect   format.Expect
 
 	detectedWithin, madeGoodWithin time.Duration // of Expect; 0: not judged
 }
@@ -61,7 +62,7 @@ const MaxDuration = fabric.MaxDelay
 
 // Read reads and checks a scenario file. Errors name file, line and what was expected, all of them at once.
 func Read(path string) (*Scenario, error) {
-	doc, f, err := document.Read[File](path)
+	doc, f, err := document.Read[format.File](path)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func Read(path string) (*Scenario, error) {
 
 // Load is Read from memory; path is used in errors. The scenario may name firmwares of own beside those that come with Weft.
 func Load(path string, data []byte, own ...firmware.Entry) (*Scenario, error) {
-	doc, f, err := document.Load[File](path, data)
+	doc, f, err := document.Load[format.File](path, data)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (p *parser) fail(path string, err error) {
 	}
 }
 
-func parse(doc *document.Doc, f File, own ...firmware.Entry) (*Scenario, error) {
+func parse(doc *document.Doc, f format.File, own ...firmware.Entry) (*Scenario, error) {
 	s := &Scenario{Name: f.Name, About: strings.TrimSpace(f.About), Firmware: f.Firmware, Path: doc.File(), Source: doc.Text(), Expect: f.Expect}
 	p := &parser{doc: doc, own: own, options: &s.Options}
 	if f.Name == "" {
@@ -169,7 +170,7 @@ func (p *parser) firmware(name string, o *fabric.Options) {
 	}
 }
 
-func (p *parser) switches(f *Switch, o *fabric.SwitchOptions) {
+func (p *parser) switches(f *format.Switch, o *fabric.SwitchOptions) {
 	if f == nil {
 		return
 	}
@@ -215,7 +216,7 @@ func pick[T any](p *parser, path, kind, word string, known map[string]T) T {
 	return v
 }
 
-func (p *parser) nics(f *NIC, all *fabric.Options) {
+func (p *parser) nics(f *format.NIC, all *fabric.Options) {
 	if f == nil {
 		return
 	}
@@ -240,7 +241,7 @@ func (p *parser) notices(text string, o *fabric.Options) {
 	o.NIC.Notices = d
 }
 
-func (p *parser) links(f *Link, o *fabric.LinkOptions) {
+func (p *parser) links(f *format.Link, o *fabric.LinkOptions) {
 	if f == nil {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/linkmon/liveness"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -30,7 +31,7 @@ func (p *parser) requeue(o *fabric.Options) {
 	}
 }
 
-func (p *parser) liveness(f *Liveness, o *fabric.LinkOptions) {
+func (p *parser) liveness(f *format.Liveness, o *fabric.LinkOptions) {
 	if f == nil {
 		return
 	}
@@ -65,7 +66,7 @@ func (p *parser) liveness(f *Liveness, o *fabric.LinkOptions) {
 	}
 }
 
-func (p *parser) damping(f Damping) (d liveness.Damping) {
+func (p *parser) damping(f format.Damping) (d liveness.Damping) {
 	d.Suppress, d.Reuse = f.Suppress, f.Reuse
 	if v := read[fault.Duration](p, "$.liveness.damping.half_life", string(f.HalfLife)); v != nil {
 		d.HalfLife = weft.FromDuration(time.Duration(*v))
@@ -79,10 +80,10 @@ func (p *parser) damping(f Damping) (d liveness.Damping) {
 	return d
 }
 
-func (p *parser) expect(e Expect, s *Scenario) {
+func (p *parser) expect(e format.Expect, s *Scenario) {
 	for _, x := range []struct {
 		field string
-		text  Duration
+		text  format.Duration
 		to    *time.Duration
 	}{
 		{"detected_within", e.DetectedWithin, &s.detectedWithin},

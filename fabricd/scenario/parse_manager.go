@@ -3,17 +3,18 @@ package scenario
 import (
 	"time"
 
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 )
 
 // manager reads how the fabric is managed. A routing that is rules is run as the tables that decide alike, where there are such.
-func (p *parser) manager(m *Manager, s *Scenario) {
+func (p *parser) manager(m *format.Manager, s *Scenario) {
 	if m == nil {
 		return
 	}
 	for _, d := range []struct {
 		path string
-		text Duration
+		text format.Duration
 		to   *time.Duration
 	}{
 		{"$.manager.detect", m.Detect, &s.Delays.Detect},

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -16,7 +17,7 @@ import (
 // maxSend bounds the packets of one step, chosen by us: as many as a send queue takes at once, nearly.
 const maxSend = 4096
 
-func (p *parser) send(path string, s Send, g *topology.Graph) (a Action) {
+func (p *parser) send(path string, s format.Send, g *topology.Graph) (a Action) {
 	from, err := g.NICByName(s.From)
 	p.fail(path+".from", err)
 	to, err2 := g.NICByName(s.To)
@@ -35,7 +36,7 @@ func (p *parser) send(path string, s Send, g *topology.Graph) (a Action) {
 }
 
 // choices settles what the firmware leaves open.
-func (p *parser) choices(list []Choice, o *fabric.Options) {
+func (p *parser) choices(list []format.Choice, o *fabric.Options) {
 	if len(list) == 0 || o.Topology == nil || o.Firmware == nil {
 		return
 	}
@@ -68,7 +69,7 @@ func (p *parser) choices(list []Choice, o *fabric.Options) {
 }
 
 // ports are those of sw that name says: all that lead to the neighbour of that name, or the one of that number.
-func ports(g *topology.Graph, sw weft.SwitchID, name Port) (list []weft.PortID, err error) {
+func ports(g *topology.Graph, sw weft.SwitchID, name format.Port) (list []weft.PortID, err error) {
 	var names []string
 	for i := range g.Place(sw).Ports() {
 		peer, _, ok := g.Peer(weft.End{Node: sw.Node(), Port: weft.PortID(i)})

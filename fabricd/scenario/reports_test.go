@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -66,7 +67,7 @@ func TestDetectionIsJudgedForEachSilentCutThatLastsAndIsAloneOnItsLink(t *testin
 
 func TestASilenceWithoutAFaultIsAFalseDetection(t *testing.T) {
 	t.Parallel()
-	s := Scenario{Expect: Expect{NoFalseDetection: true}}
+	s := Scenario{Expect: format.Expect{NoFalseDetection: true}}
 	heard := func(at float64) silences {
 		return silences{list: []fabric.Event{{At: at, Link: "s0.00-s1.00", Node: "s0.00"}}}
 	}

@@ -1,3 +1,4 @@
+// Package scenario reads scenario files, runs them on a live fabric and judges what they expect.
 package scenario
 
 import (

@@ -12,14 +12,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 )
 
 const schemaFile = "../../docs/schema/scenario.schema.json"
 
 func TestThePublishedSchemaIsTheOneOfTheCode(t *testing.T) {
 	t.Parallel()
-	want, err := scenario.Schema()
+	want, err := format.Schema()
 	require.NoError(t, err)
 	if *update {
 		require.NoError(t, os.MkdirAll(filepath.Dir(schemaFile), 0o755))
@@ -32,7 +32,7 @@ func TestThePublishedSchemaIsTheOneOfTheCode(t *testing.T) {
 
 func schema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	data, err := scenario.Schema()
+	data, err := format.Schema()
 	require.NoError(t, err)
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	require.NoError(t, err)

@@ -7,31 +7,32 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
 // verbs are what a step can do besides traffic, in the order of the file format, and the parameters each takes.
 var verbs = []struct {
 	verb   fault.Verb
-	names  func(*Step) Names
+	names  func(*format.Step) format.Names
 	params []string
 }{
-	{fault.VerbCut, func(s *Step) Names { return s.Cut }, []string{"direction", "silent", "for"}},
-	{fault.VerbFlap, func(s *Step) Names { return s.Flap }, []string{"direction", "silent", "for", "period", "duty", "count", "jitter"}},
-	{fault.VerbImpair, func(s *Step) Names { return s.Impair }, []string{"direction", "for", "jitter", "loss", "delay", "rate", "clear"}},
-	{fault.VerbCrash, func(s *Step) Names { return s.Crash }, []string{"for"}},
-	{fault.VerbRestore, func(s *Step) Names { return s.Restore }, []string{"direction"}},
-	{fault.VerbRestart, func(s *Step) Names { return s.Restart }, nil},
-	{fault.VerbHeal, func(s *Step) Names {
+	{fault.VerbCut, func(s *format.Step) format.Names { return s.Cut }, []string{"direction", "silent", "for"}},
+	{fault.VerbFlap, func(s *format.Step) format.Names { return s.Flap }, []string{"direction", "silent", "for", "period", "duty", "count", "jitter"}},
+	{fault.VerbImpair, func(s *format.Step) format.Names { return s.Impair }, []string{"direction", "for", "jitter", "loss", "delay", "rate", "clear"}},
+	{fault.VerbCrash, func(s *format.Step) format.Names { return s.Crash }, []string{"for"}},
+	{fault.VerbRestore, func(s *format.Step) format.Names { return s.Restore }, []string{"direction"}},
+	{fault.VerbRestart, func(s *format.Step) format.Names { return s.Restart }, nil},
+	{fault.VerbHeal, func(s *format.Step) format.Names {
 		if s.Heal {
-			return Names{""}
+			return format.Names{""}
 		}
 		return nil
 	}, nil},
 }
 
 // params are the parameters of s that are given, by their names in the file.
-func (s *Step) params() (given []string) {
+func params(s *format.Step) (given []string) {
 	for _, p := range []struct {
 		name  string
 		given bool
@@ -55,7 +56,7 @@ func (s *Step) params() (given []string) {
 	return given
 }
 
-func (p *parser) timeline(steps []Step, g *topology.Graph, s *Scenario) {
+func (p *parser) timeline(steps []format.Step, g *topology.Graph, s *Scenario) {
 	for i := range steps {
 		path := fmt.Sprintf("$.timeline[%d]", i)
 		at := p.duration(path+".at", steps[i].At)
@@ -71,11 +72,11 @@ func (p *parser) timeline(steps []Step, g *topology.Graph, s *Scenario) {
 	}
 }
 
-func (p *parser) step(path string, st *Step, g *topology.Graph) (a Action) {
+func (p *parser) step(path string, st *format.Step, g *topology.Graph) (a Action) {
 	found := 0
 	var takes []string
 	var verb fault.Verb
-	var names Names
+	var names format.Names
 	for _, v := range verbs {
 		if n := v.names(st); len(n) > 0 {
 			found++
@@ -95,7 +96,7 @@ func (p *parser) step(path string, st *Step, g *topology.Graph) (a Action) {
 		return a
 	}
 	before := p.errs.Len()
-	for _, name := range st.params() {
+	for _, name := range params(st) {
 		if !slices.Contains(takes, name) {
 			p.fail(path+"."+name, fmt.Errorf("%s takes no %s: %s", cmp.Or(string(verb), other), name, takers(name)))
 		}
@@ -159,9 +160,9 @@ func takers(param string) string {
 }
 
 // spec is what st orders, but for the name.
-func (p *parser) spec(path string, verb fault.Verb, st *Step) fault.Spec {
+func (p *parser) spec(path string, verb fault.Verb, st *format.Step) fault.Spec {
 	s := fault.Spec{Do: verb, Silent: st.Silent}
-	duration := func(field string, text Duration) *fault.Duration {
+	duration := func(field string, text format.Duration) *fault.Duration {
 		return read[fault.Duration](p, path+"."+field, string(text))
 	}
 	if d := read[fault.Direction](p, path+".direction", st.Direction); d != nil {

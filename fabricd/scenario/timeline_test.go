@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 )
 
 // head is a scenario up to its timeline.
@@ -149,7 +150,7 @@ func TestAScenarioIsWrittenAsItIsRead(t *testing.T) {
 	for _, path := range append(shipped(t), files(t, "testdata/*.yaml")...) {
 		f, err := scenario.ReadFile(path)
 		require.NoError(t, err)
-		text, err := scenario.Write(f)
+		text, err := format.Write(f)
 		require.NoError(t, err)
 		again := filepath.Join(t.TempDir(), "again.yaml")
 		require.NoError(t, os.WriteFile(again, text, 0o600))

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/verify"
 	"github.com/weft-fabric/weft/harness/virtual/world"
@@ -197,9 +198,9 @@ func TestSubPathsNeedEscapeChannelsOfTheirOwn(t *testing.T) {
 }
 
 // bothWays runs a scenario live, over links in memory, and in virtual time.
-func bothWays(t *testing.T, f scenario.File, more ...firmware.Entry) (results []scenario.Result) {
+func bothWays(t *testing.T, f format.File, more ...firmware.Entry) (results []scenario.Result) {
 	t.Helper()
-	text, err := scenario.Write(f)
+	text, err := format.Write(f)
 	require.NoError(t, err)
 	m := wire.NewMemory()
 	defer m.Close()

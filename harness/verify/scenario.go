@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -25,32 +25,32 @@ var ErrNoReplay = errors.New("no scenario replays this")
 // A packet is sent alone into a fabric with the faults, and choices settle what the firmware left open on the path. Faults that come
 // while it travels are timed by links that hold the packet long; what that cannot show exactly the scenario's text says. For a deadlock
 // there are packets of the pairs that can hold its channels, sent all at once, which may or may not run into it.
-func (c *Counterexample) Scenario(cfg Config, firmware string) (scenario.File, error) {
+func (c *Counterexample) Scenario(cfg Config, firmware string) (format.File, error) {
 	if cfg.Graph == nil {
-		return scenario.File{}, fmt.Errorf("%w: a topology is required", ErrConfig)
+		return format.File{}, fmt.Errorf("%w: a topology is required", ErrConfig)
 	}
 	s := script{Counterexample: c, cfg: cfg}
-	s.file = scenario.File{
+	s.file = format.File{
 		Name: firmware + "-" + c.What, Topology: cfg.Graph.Spec, Firmware: firmware,
-		Liveness: &scenario.Liveness{Interval: "off"}, // a busy machine takes no neighbour for dead
+		Liveness: &format.Liveness{Interval: "off"}, // a busy machine takes no neighbour for dead
 	}
 	if cfg.VCs > subnet.LeastVCs(cfg.Firmware, cfg.Graph) {
-		s.file.Switch = &scenario.Switch{VCs: cfg.VCs}
+		s.file.Switch = &format.Switch{VCs: cfg.VCs}
 	}
 	for _, name := range c.Faults {
 		e, err := ElementByName(cfg.Graph, name)
 		if err != nil {
-			return scenario.File{}, fmt.Errorf("counterexample: %w", err)
+			return format.File{}, fmt.Errorf("counterexample: %w", err)
 		}
 		s.faults = append(s.faults, e)
 	}
 	switch {
 	case cfg.OneByOne:
-		return scenario.File{}, fmt.Errorf("%w: the switches of a fabric return with all their ports", ErrNoReplay)
+		return format.File{}, fmt.Errorf("%w: the switches of a fabric return with all their ports", ErrNoReplay)
 	case c.What == Deadlock:
 		s.deadlock()
 	case len(c.Path) == 0:
-		return scenario.File{}, fmt.Errorf("%w: %s is found by looking at the channels, and no packet of a run shows it", ErrNoReplay, c.What)
+		return format.File{}, fmt.Errorf("%w: %s is found by looking at the channels, and no packet of a run shows it", ErrNoReplay, c.What)
 	default:
 		s.packet()
 	}
@@ -63,7 +63,7 @@ type script struct {
 	*Counterexample
 	cfg    Config
 	faults []Element // as Faults
-	file   scenario.File
+	file   format.File
 	about  []string
 }
 
@@ -90,13 +90,13 @@ func (s *script) deadlock() {
 	s.dead(s.faults)
 	s.manage()
 	s.file.Traffic = "none"
-	s.file.Link = &scenario.Link{Rate: 256_000, Paced: true}
+	s.file.Link = &format.Link{Rate: 256_000, Paced: true}
 	if s.file.Switch == nil {
-		s.file.Switch = &scenario.Switch{}
+		s.file.Switch = &format.Switch{}
 	}
 	s.file.Switch.InputBuffer = 1 // the less there is room for, the sooner it is full
 	for _, p := range s.Pairs {
-		s.file.Timeline = append(s.file.Timeline, scenario.Step{At: sendTime.String(), Send: &scenario.Send{From: p.Src, To: p.Dst, Count: burst}})
+		s.file.Timeline = append(s.file.Timeline, format.Step{At: sendTime.String(), Send: &format.Send{From: p.Src, To: p.Dst, Count: burst}})
 	}
 	s.file.Duration = deadlockTime.String()
 }
@@ -110,7 +110,7 @@ func (s *script) packet() {
 	s.addresses()
 	s.choices()
 	s.file.Expect.Discarded = new(uint64(0))
-	send := scenario.Step{At: sendTime.String(), Send: &scenario.Send{From: s.Src, To: s.Dst}}
+	send := format.Step{At: sendTime.String(), Send: &format.Send{From: s.Src, To: s.Dst}}
 	faults := s.faults
 	if s.cfg.When != Before {
 		m := newMover(s)
@@ -142,7 +142,7 @@ func (s *script) addresses() {
 
 // dead makes faults that are there from the start.
 func (s *script) dead(faults []Element) {
-	var links, switches scenario.Names
+	var links, switches format.Names
 	for _, e := range faults {
 		if e.Switch {
 			switches = append(switches, e.Name(s.cfg.Graph))
@@ -151,17 +151,17 @@ func (s *script) dead(faults []Element) {
 		}
 	}
 	if len(links) > 0 {
-		s.file.Timeline = append(s.file.Timeline, scenario.Step{At: "0s", Cut: links})
+		s.file.Timeline = append(s.file.Timeline, format.Step{At: "0s", Cut: links})
 	}
 	if len(switches) > 0 {
-		s.file.Timeline = append(s.file.Timeline, scenario.Step{At: "0s", Crash: switches})
+		s.file.Timeline = append(s.file.Timeline, format.Step{At: "0s", Crash: switches})
 	}
 }
 
 // manage has a subnet manager compute for the faults what the firmware forwards by, where that is what was explored: before the packets are sent.
 func (s *script) manage() {
 	if s.cfg.Around != nil && s.cfg.When == Before && len(s.faults) > 0 {
-		s.file.Manager = &scenario.Manager{Method: manage.Auto}
+		s.file.Manager = &format.Manager{Method: manage.Auto}
 	}
 }
 
@@ -197,7 +197,7 @@ func (s *script) choices() {
 		if !open(st) || told[k] {
 			continue
 		}
-		c := scenario.Choice{Switch: st.Switch, In: port(s.cfg.Graph, st.ID, st.InPort), To: port(s.cfg.Graph, st.ID, st.Port)}
+		c := format.Choice{Switch: st.Switch, In: port(s.cfg.Graph, st.ID, st.InPort), To: port(s.cfg.Graph, st.ID, st.Port)}
 		if vcs > 1 {
 			c.VC = new(int(st.OutVC))
 		}
@@ -212,12 +212,12 @@ func (s *script) choices() {
 }
 
 // port names a port by the neighbour, or by its number when others lead there too.
-func port(g *topology.Graph, sw weft.SwitchID, p weft.PortID) scenario.Port {
+func port(g *topology.Graph, sw weft.SwitchID, p weft.PortID) format.Port {
 	peer, _, _ := g.Peer(weft.End{Node: sw.Node(), Port: p})
 	for i := range g.Place(sw).Ports() {
 		if to, _, ok := g.Peer(weft.End{Node: sw.Node(), Port: weft.PortID(i)}); ok && to.Node == peer.Node && weft.PortID(i) != p {
-			return scenario.Port(strconv.Itoa(int(p)))
+			return format.Port(strconv.Itoa(int(p)))
 		}
 	}
-	return scenario.Port(g.Name(peer.Node))
+	return format.Port(g.Name(peer.Node))
 }

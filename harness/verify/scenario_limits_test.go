@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
@@ -66,7 +66,7 @@ func TestWhatNoOrderFromOutsideCanTimeIsTheLastChoiceAndTheScenarioSaysSo(t *tes
 	f, err := c.Scenario(cfg, "hasty")
 	require.NoError(t, err)
 	assert.Contains(t, f.About, "is to die between the arrival of the packet by it and its routing, step 2; no order from outside comes between")
-	_, err = scenario.Write(f)
+	_, err = format.Write(f)
 	require.NoError(t, err)
 
 	cfg.Firmware = hasty{any: true}
@@ -173,7 +173,7 @@ func TestAPathThatComesTheSameWayTwiceHasItsChoicesByHop(t *testing.T) {
 	f, err := c.Scenario(cfg, "deterministic-link")
 	require.NoError(t, err)
 	vc := new(1)
-	assert.Equal(t, []scenario.Choice{
+	assert.Equal(t, []format.Choice{
 		{Switch: "s2.00", In: "n000", To: "s1.00", VC: vc},
 		{Switch: "s1.00", In: "s2.00", To: "s0.00", VC: vc, Hop: 2},
 		{Switch: "s1.00", In: "s0.00", To: "s2.00", VC: vc},
@@ -193,7 +193,7 @@ func TestOneOfSeveralPortsToANeighbourIsNamedByItsNumber(t *testing.T) {
 	c := &verify.Counterexample{What: verify.Unconnected, Src: "x", Dst: "y", Again: -1, Path: []verify.Step{{Switch: "a", InPort: 2, Port: 1, Ways: 2}}}
 	f, err := c.Scenario(verify.Config{Graph: g, Firmware: circle{g}}, "circle")
 	require.NoError(t, err)
-	assert.Equal(t, []scenario.Choice{{Switch: "a", In: "x", To: "1"}}, f.Choices)
+	assert.Equal(t, []format.Choice{{Switch: "a", In: "x", To: "1"}}, f.Choices)
 }
 
 func end(n weft.Node, p weft.PortID) weft.End { return weft.End{Node: n, Port: p} }

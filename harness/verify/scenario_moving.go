@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
@@ -47,7 +47,7 @@ type mover struct {
 	hop   time.Duration   // on a slow link
 	base  time.Duration   // on any other
 	at    []time.Duration // when each step is decided
-	slow  scenario.Names  // links that hold packets longer than the others
+	slow  format.Names    // links that hold packets longer than the others
 	first []Element       // dead from the start
 	back  []bool          // per fault: it is repaired meanwhile
 	seen  [][]int         // per fault: the steps that can see it
@@ -57,10 +57,10 @@ type mover struct {
 
 type timed struct {
 	at   time.Duration
-	step scenario.Step
+	step format.Step
 }
 
-func (m *mover) add(at time.Duration, st scenario.Step) { m.orders = append(m.orders, timed{at, st}) }
+func (m *mover) add(at time.Duration, st format.Step) { m.orders = append(m.orders, timed{at, st}) }
 
 func newMover(s *script) *mover {
 	steps := slices.Clone(s.Path)
@@ -83,19 +83,19 @@ func (m *mover) plan() {
 }
 
 // write sends the packet over slow links and orders the faults.
-func (m *mover) write(send scenario.Step) {
+func (m *mover) write(send format.Step) {
 	end := m.at[len(m.at)-1] + m.hop/2
 	if m.Again >= 0 {
 		m.say("The packet goes round %d times, then everything is repaired; it could go on for ever.", rounds)
-		m.add(end, scenario.Step{Heal: true})
+		m.add(end, format.Step{Heal: true})
 		m.file.Expect.HopsAtMost = len(m.Path)
 	}
 	slices.SortStableFunc(m.orders, func(a, b timed) int { return cmp.Compare(a.at, b.at) })
 	m.dead(m.first)
 	if len(m.slow) > 0 {
-		m.file.Timeline = append(m.file.Timeline, scenario.Step{At: "0s", Impair: m.slow, Delay: scenario.Duration((m.hop - m.base).String())})
+		m.file.Timeline = append(m.file.Timeline, format.Step{At: "0s", Impair: m.slow, Delay: format.Duration((m.hop - m.base).String())})
 	}
-	m.file.Link = &scenario.Link{Delay: m.base.String()}
+	m.file.Link = &format.Link{Delay: m.base.String()}
 	m.file.Timeline = append(m.file.Timeline, send)
 	for _, o := range m.orders {
 		o.step.At = o.at.String()
@@ -173,10 +173,10 @@ func joins(a, b weft.Node, e Element) bool {
 
 // order has fault f come and go as the steps that see it say.
 func (m *mover) order(f int, e Element) {
-	name := scenario.Names{m.Faults[f]}
-	down, up := scenario.Step{Cut: name}, scenario.Step{Restore: name}
+	name := format.Names{m.Faults[f]}
+	down, up := format.Step{Cut: name}, format.Step{Restore: name}
 	if e.Switch {
-		down = scenario.Step{Crash: name}
+		down = format.Step{Crash: name}
 	}
 	for n, i := range m.seen[f] {
 		dead := m.dies(f, i)

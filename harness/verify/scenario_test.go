@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/verify"
 	"github.com/weft-fabric/weft/harness/virtual/world"
@@ -87,7 +88,7 @@ func (r *trace) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
 }
 
 // live writes a scenario, reads it again and runs it over links in memory.
-func live(t *testing.T, f scenario.File, more ...firmware.Entry) (scenario.Result, []weft.Hop) {
+func live(t *testing.T, f format.File, more ...firmware.Entry) (scenario.Result, []weft.Hop) {
 	t.Helper()
 	m := wire.NewMemory()
 	defer m.Close()
@@ -96,14 +97,14 @@ func live(t *testing.T, f scenario.File, more ...firmware.Entry) (scenario.Resul
 
 // virtually is live in virtual time: faults that move come between the very decisions that they are
 // meant for, however busy the machine is.
-func virtually(t *testing.T, f scenario.File) (scenario.Result, []weft.Hop) {
+func virtually(t *testing.T, f format.File) (scenario.Result, []weft.Hop) {
 	t.Helper()
 	return replay(t, scenario.Runner{World: func() fabric.World { return world.New() }}, f)
 }
 
-func replay(t *testing.T, run scenario.Runner, f scenario.File, more ...firmware.Entry) (scenario.Result, []weft.Hop) {
+func replay(t *testing.T, run scenario.Runner, f format.File, more ...firmware.Entry) (scenario.Result, []weft.Hop) {
 	t.Helper()
-	text, err := scenario.Write(f)
+	text, err := format.Write(f)
 	require.NoError(t, err)
 	s, err := scenario.Load("counterexample.yaml", text, append(more, own...)...)
 	require.NoError(t, err, string(text))
@@ -198,7 +199,7 @@ func TestACounterexampleIsAScenarioThatFailsTheSameWay(t *testing.T) {
 
 			run := virtually
 			if c.when == verify.Before { // no fault moves: the machine may take its time
-				run = func(t *testing.T, f scenario.File) (scenario.Result, []weft.Hop) { return live(t, f) }
+				run = func(t *testing.T, f format.File) (scenario.Result, []weft.Hop) { return live(t, f) }
 			}
 			res, hops := run(t, f)
 			assert.False(t, res.Pass, "%v", f.About)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/nic"
 )
 
@@ -35,7 +35,7 @@ func (s *search) reduce() {
 }
 
 // change tries s.best with one change.
-func (s *search) change(trial string, change func(f *scenario.File)) bool {
+func (s *search) change(trial string, change func(f *format.File)) bool {
 	f := s.best
 	f.Timeline = slices.Clone(f.Timeline)
 	change(&f)
@@ -44,7 +44,7 @@ func (s *search) change(trial string, change func(f *scenario.File)) bool {
 
 // expectations drops those that held, which cost time to judge.
 func (s *search) expectations() {
-	s.change("only what failed", func(f *scenario.File) {
+	s.change("only what failed", func(f *format.File) {
 		v := reflect.ValueOf(&f.Expect).Elem()
 		for i := range v.NumField() {
 			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
@@ -58,26 +58,26 @@ func (s *search) expectations() {
 // steps finds the steps that matter, a step being what happens to one link or switch.
 func (s *search) steps() {
 	all := single(s.best.Timeline)
-	Minimise(all, func(part []scenario.Step) bool {
-		return s.change(fmt.Sprintf("%d of %d steps", len(part), len(all)), func(f *scenario.File) { f.Timeline = part })
+	Minimise(all, func(part []format.Step) bool {
+		return s.change(fmt.Sprintf("%d of %d steps", len(part), len(all)), func(f *format.File) { f.Timeline = part })
 	}, s.stop)
 }
 
 // single splits steps that name several links or switches: at one instant they are one step all the same.
-func single(steps []scenario.Step) (list []scenario.Step) {
+func single(steps []format.Step) (list []format.Step) {
 	for _, st := range steps {
 		parts := 0
-		for _, field := range []func(*scenario.Step) *scenario.Names{
-			func(s *scenario.Step) *scenario.Names { return &s.Cut },
-			func(s *scenario.Step) *scenario.Names { return &s.Flap },
-			func(s *scenario.Step) *scenario.Names { return &s.Impair },
-			func(s *scenario.Step) *scenario.Names { return &s.Crash },
-			func(s *scenario.Step) *scenario.Names { return &s.Restore },
-			func(s *scenario.Step) *scenario.Names { return &s.Restart },
+		for _, field := range []func(*format.Step) *format.Names{
+			func(s *format.Step) *format.Names { return &s.Cut },
+			func(s *format.Step) *format.Names { return &s.Flap },
+			func(s *format.Step) *format.Names { return &s.Impair },
+			func(s *format.Step) *format.Names { return &s.Crash },
+			func(s *format.Step) *format.Names { return &s.Restore },
+			func(s *format.Step) *format.Names { return &s.Restart },
 		} {
 			for _, name := range *field(&st) {
 				one := st
-				*field(&one) = scenario.Names{name}
+				*field(&one) = format.Names{name}
 				list = append(list, one)
 				parts++
 			}
@@ -94,23 +94,23 @@ func (s *search) parameters() {
 	for i := range s.best.Timeline {
 		for _, p := range []struct {
 			name string
-			drop func(*scenario.Step)
+			drop func(*format.Step)
 		}{
-			{"jitter", func(st *scenario.Step) { st.Jitter = "" }},
-			{"count", func(st *scenario.Step) { st.Count = 0 }},
-			{"duty", func(st *scenario.Step) { st.Duty = "" }},
-			{"for", func(st *scenario.Step) { st.For = "" }},
-			{"direction", func(st *scenario.Step) { st.Direction = "" }},
-			{"silent", func(st *scenario.Step) { st.Silent = false }},
-			{"clear", func(st *scenario.Step) { st.Clear = false }},
-			{"loss", func(st *scenario.Step) { st.Loss = "" }},
-			{"delay", func(st *scenario.Step) { st.Delay = "" }},
-			{"rate", func(st *scenario.Step) { st.Rate = "" }},
+			{"jitter", func(st *format.Step) { st.Jitter = "" }},
+			{"count", func(st *format.Step) { st.Count = 0 }},
+			{"duty", func(st *format.Step) { st.Duty = "" }},
+			{"for", func(st *format.Step) { st.For = "" }},
+			{"direction", func(st *format.Step) { st.Direction = "" }},
+			{"silent", func(st *format.Step) { st.Silent = false }},
+			{"clear", func(st *format.Step) { st.Clear = false }},
+			{"loss", func(st *format.Step) { st.Loss = "" }},
+			{"delay", func(st *format.Step) { st.Delay = "" }},
+			{"rate", func(st *format.Step) { st.Rate = "" }},
 		} {
 			was := s.best.Timeline[i]
 			now := was
 			if p.drop(&now); !reflect.DeepEqual(was, now) {
-				s.change(fmt.Sprintf("step %d without %s", i+1, p.name), func(f *scenario.File) { f.Timeline[i] = now })
+				s.change(fmt.Sprintf("step %d without %s", i+1, p.name), func(f *format.File) { f.Timeline[i] = now })
 			}
 		}
 	}
@@ -119,11 +119,11 @@ func (s *search) parameters() {
 // traffic tries none from the start, then ever lower loads.
 func (s *search) traffic() {
 	if s.best.Traffic != "" {
-		s.change("no traffic from the start", func(f *scenario.File) { f.Traffic = "" })
+		s.change("no traffic from the start", func(f *format.File) { f.Traffic = "" })
 	}
 	for {
 		changed := false
-		ok := s.change("less traffic", func(f *scenario.File) {
+		ok := s.change("less traffic", func(f *format.File) {
 			halve := func(text *string) {
 				t, err := nic.ParseTraffic(*text)
 				if err == nil && !t.Idle() && t.Load > leastLoad {
@@ -143,7 +143,7 @@ func (s *search) traffic() {
 }
 
 // last is when the last step is due, and how long f runs.
-func last(f scenario.File) (at, duration time.Duration) {
+func last(f format.File) (at, duration time.Duration) {
 	duration, _ = time.ParseDuration(f.Duration) // f is valid
 	if n := len(f.Timeline); n > 0 {
 		at, _ = time.ParseDuration(f.Timeline[n-1].At)
@@ -163,7 +163,7 @@ func (s *search) tail() {
 		if first {
 			end = at + leastTail
 		}
-		ok := s.change("shorter", func(f *scenario.File) { f.Duration = end.String() })
+		ok := s.change("shorter", func(f *format.File) { f.Duration = end.String() })
 		if !ok && !first || ok && first {
 			return
 		}
@@ -176,7 +176,7 @@ func (s *search) earlier() {
 		if at, _ := last(s.best); at <= leastTail {
 			return
 		}
-		ok := s.change("all of it faster", func(f *scenario.File) {
+		ok := s.change("all of it faster", func(f *format.File) {
 			half := func(text *string) {
 				d, _ := time.ParseDuration(*text)
 				*text = (d / 2).Round(time.Millisecond).String()
@@ -197,12 +197,12 @@ func (s *search) options() {
 	for _, o := range []struct {
 		name  string
 		given bool
-		drop  func(f *scenario.File)
+		drop  func(f *format.File)
 	}{
-		{"switch", s.best.Switch != nil, func(f *scenario.File) { f.Switch = nil }},
-		{"choices", s.best.Choices != nil, func(f *scenario.File) { f.Choices = nil }},
-		{"nic", s.best.NIC != nil, func(f *scenario.File) { f.NIC = nil }},
-		{"liveness", s.best.Liveness != nil, func(f *scenario.File) { f.Liveness = nil }},
+		{"switch", s.best.Switch != nil, func(f *format.File) { f.Switch = nil }},
+		{"choices", s.best.Choices != nil, func(f *format.File) { f.Choices = nil }},
+		{"nic", s.best.NIC != nil, func(f *format.File) { f.NIC = nil }},
+		{"liveness", s.best.Liveness != nil, func(f *format.File) { f.Liveness = nil }},
 	} {
 		if o.given {
 			s.change("default "+o.name, o.drop)

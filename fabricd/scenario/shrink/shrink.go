@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 )
 
 // Bounds unless given. Chosen by us.
@@ -36,12 +37,12 @@ type Progress struct {
 	Runs  int // so far, of all candidates
 	Trial string
 	Fails bool
-	Best  scenario.File // the smallest that fails so far
+	Best  format.File // the smallest that fails so far
 }
 
 // Outcome is a smallest scenario that fails.
 type Outcome struct {
-	File    scenario.File
+	File    format.File
 	Result  scenario.Result // of a run of it that failed
 	Runs    int
 	Stopped string // why it may not be the smallest; "" when it is
@@ -52,7 +53,7 @@ var ErrPasses = errors.New("the scenario passes")
 
 // Shrink reduces f. Errors: f is no valid scenario, it cannot be run, it passes ([ErrPasses]), or it fails for want of
 // something, so that any smaller one fails too. An end of ctx is no error once it has failed: the outcome is the best so far.
-func (c Config) Shrink(ctx context.Context, f scenario.File) (Outcome, error) {
+func (c Config) Shrink(ctx context.Context, f format.File) (Outcome, error) {
 	if c.Tries <= 0 {
 		c.Tries = DefaultTries
 	}
@@ -78,15 +79,15 @@ type search struct {
 	Config
 	user, ctx context.Context // the caller's, and the same with the budget
 	want      []string        // expectations, one of which must break
-	best      scenario.File   // fails
+	best      format.File     // fails
 	result    scenario.Result // of best
 	runs      int
 	tried     map[string]bool // by text: candidates that do not fail
 }
 
 // original finds out how f fails.
-func (s *search) original(f scenario.File) error {
-	text, err := scenario.Write(f)
+func (s *search) original(f format.File) error {
+	text, err := format.Write(f)
 	if err != nil {
 		return err
 	}
@@ -150,8 +151,8 @@ func (s *search) why() string {
 
 // fails runs f and reports whether it fails as the original does; then it is the best so far. One that is no valid scenario,
 // or cannot be run, does not.
-func (s *search) fails(trial string, f scenario.File) bool {
-	text, err := scenario.Write(f)
+func (s *search) fails(trial string, f format.File) bool {
+	text, err := format.Write(f)
 	if err != nil || s.tried[string(text)] {
 		return false
 	}

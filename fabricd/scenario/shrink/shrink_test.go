@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/scenario/shrink"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -46,9 +47,9 @@ expect:
   delivered_at_least: 10
 `
 
-func parse(t *testing.T, text string) scenario.File {
+func parse(t *testing.T, text string) format.File {
 	t.Helper()
-	_, f, err := document.Load[scenario.File]("test.yaml", []byte(text))
+	_, f, err := document.Load[format.File]("test.yaml", []byte(text))
 	require.NoError(t, err)
 	return f
 }
@@ -68,15 +69,15 @@ func TestOfTenFaultsTheOneThatMattersIsLeft(t *testing.T) {
 	require.Len(t, o.File.Timeline, 1)
 	step := o.File.Timeline[0]
 	step.At = ""
-	assert.Equal(t, scenario.Step{Cut: scenario.Names{"s0.10-s1.10"}}, step, "and without its parameters")
-	assert.Equal(t, scenario.Expect{Discarded: new(uint64(0))}, o.File.Expect)
+	assert.Equal(t, format.Step{Cut: format.Names{"s0.10-s1.10"}}, step, "and without its parameters")
+	assert.Equal(t, format.Expect{Discarded: new(uint64(0))}, o.File.Expect)
 	assert.Contains(t, o.Result.Failed[0], "discarded 0: ")
 	assert.Nil(t, o.File.Switch)
 	assert.Nil(t, o.File.Liveness)
 	assert.NotEqual(t, "uniform:0.3", o.File.Traffic)
 	assert.NotEmpty(t, o.File.Traffic)
 
-	text, err := scenario.Write(o.File)
+	text, err := format.Write(o.File)
 	require.NoError(t, err)
 	_, err = scenario.Load("again.yaml", text)
 	require.NoError(t, err, "it is a scenario")
@@ -244,5 +245,5 @@ func TestTooFewDeliveredKeepsTrafficAndTime(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "8s", o.File.Duration)
 	assert.Equal(t, "uniform:0.64", o.File.Traffic)
-	assert.Equal(t, []scenario.Step{{At: "4s", Crash: scenario.Names{"s0.00"}}}, o.File.Timeline)
+	assert.Equal(t, []format.Step{{At: "4s", Crash: format.Names{"s0.00"}}}, o.File.Timeline)
 }

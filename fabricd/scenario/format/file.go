@@ -1,5 +1,6 @@
-// Package scenario reads scenario files, runs them on a live fabric and judges what they expect.
-package scenario
+// Package format is what a scenario file holds, as it is written: its types, their text, its JSON Schema, and [Write].
+// Package scenario reads, checks and runs files.
+package format
 
 import (
 	_ "embed"
@@ -7,7 +8,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document"
 )
 
-// File is a scenario as it is written. Parse turns it into a [Scenario].
+// File is a scenario as it is written. Package scenario turns it into what it runs.
 type File struct {
 	Name     string    `yaml:"name" json:"name" jsonschema_description:"Name of the scenario, shown in reports."`
 	About    string    `yaml:"about,omitempty" json:"about,omitempty" jsonschema_description:"What the scenario claims, and how it shows it."`

@@ -1,10 +1,8 @@
-package scenario
+package format
 
 import (
-	"encoding"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/goccy/go-yaml"
@@ -139,39 +137,4 @@ func wrong(node ast.Node, what string) error {
 		return errors.New(what)
 	}
 	return &yaml.SyntaxError{Message: what, Token: node.GetToken()}
-}
-
-// read reads the text of a parameter; "" is none, nil.
-func read[T any, P interface {
-	*T
-	encoding.TextUnmarshaler
-}](p *parser, path, text string) *T {
-	if text == "" {
-		return nil
-	}
-	v := P(new(T))
-	if err := v.UnmarshalText([]byte(text)); err != nil {
-		p.fail(path, err)
-		return nil
-	}
-	return v
-}
-
-// each collects the mistakes that err joins, each for itself.
-func (p *parser) each(path string, err error) {
-	if list, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only what was joined just now
-		for _, e := range list.Unwrap() {
-			p.each(path, e)
-		}
-		return
-	}
-	p.fail(path, err)
-}
-
-// above is the error for a time that must not be 0.
-func above(d *fault.Duration, what string) error {
-	if d != nil && *d == 0 {
-		return fmt.Errorf("%s of 0s: expected a time above that", what)
-	}
-	return nil
 }
