@@ -101,8 +101,10 @@ func TestAnAgentDoesNotWaitForAReader(t *testing.T) {
 		return run(t.Context(), &out, &why, "agents", "--server", url) == 0 && strings.Contains(out.String(), "runs nothing")
 	}, patience, 10*time.Millisecond)
 	ownRegistry(t)
-	out, _, stop := background(t, "up", "--listen", "off", "--name", "lab", "--server", url, "--agents", "h1", "--topology", "kary-ntree:2,2", "--traffic", "uniform:0.1")
-	require.Eventually(t, func() bool { return regexp.MustCompile(`delivered [1-9]`).MatchString(out.String()) }, patience, 5*time.Millisecond, "%s", out)
+	out, _, stop := background(t, "up", "--listen", "off", "--name", "lab", "--server", url, "--agents", "h1",
+		"--topology", "kary-ntree:2,2", "--traffic", "uniform:0.1")
+	require.Eventually(t, func() bool { return regexp.MustCompile(`delivered [1-9]`).MatchString(out.String()) },
+		patience, 5*time.Millisecond, "%s", out)
 	stop()
 	interrupt()
 	require.Zero(t, <-code, errs.String())
@@ -206,7 +208,8 @@ func TestAFabricOnAgentsIsLeftLedOnAndEnded(t *testing.T) {
 
 	said, _, code := fabricd(t, append([]string{"down"}, at...)...)
 	require.Zero(t, code)
-	require.Contains(t, said, "fabric lab is ended: kary-ntree:2,2, which ran on h1, h2\nits ledger was not checked: nobody led it")
+	require.Contains(t, said,
+		"fabric lab is ended: kary-ntree:2,2, which ran on h1, h2\nits ledger was not checked: nobody led it")
 	refused(t, "no fabric lab is written down at this server", append([]string{"down"}, at...)...)
 	list, _, _ := fabricd(t, "agents", "--server", url)
 	require.Equal(t, 2, strings.Count(list, "; runs nothing\n"), list)

@@ -10,8 +10,9 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// What forwarding costs on one core while links are lightly loaded, so that a frame has one packet: docs/performance.md, Large fabrics
-// live, the time of the idle fabric taken off. Both grow with the ports, for less of them is in the caches.
+// What forwarding costs on one core while links are lightly loaded, so that a frame has one packet:
+// docs/performance.md, Large fabrics live, the time of the idle fabric taken off. Both grow with
+// the ports, for less of them is in the caches.
 const (
 	hopSeconds  = 20e-6 // of a core, for a packet that a switch forwards, in fabrics of up to hopPorts
 	hopPorts    = 768
@@ -24,7 +25,8 @@ const (
 	hopSources  = 16     // switches that paths are measured from
 )
 
-// defaultTraffic is what NICs inject unless given: uniform, at a load that so many cores carry with a third of them to spare.
+// defaultTraffic is what NICs inject unless given: uniform, at a load that so many cores carry with
+// a third of them to spare.
 func defaultTraffic(g *topology.Graph, rate float64, cores int) string {
 	return fmt.Sprintf("uniform:%v", defaultLoad(g, rate, cores))
 }
@@ -61,7 +63,8 @@ func meanHops(g *topology.Graph) float64 {
 		a, b := l.A.Node, l.B.Node
 		switch {
 		case a.IsSwitch() && b.IsSwitch():
-			next[a.Index], next[b.Index] = append(next[a.Index], weft.SwitchID(b.Index)), append(next[b.Index], weft.SwitchID(a.Index))
+			next[a.Index], next[b.Index] = append(next[a.Index], weft.SwitchID(b.Index)), append(next[b.Index],
+				weft.SwitchID(a.Index))
 		case a.IsSwitch():
 			nics[a.Index]++
 		case b.IsSwitch():

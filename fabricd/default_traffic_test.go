@@ -19,7 +19,8 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// What two cores were measured to carry before packets pile up; docs/performance.md. Of the largest fabric it is what they carried in nine tenths of one.
+// What two cores were measured to carry before packets pile up; docs/performance.md. Of the largest
+// fabric it is what they carried in nine tenths of one.
 func TestTheDefaultTrafficIsOneThatTwoCoresCarryWithAThirdToSpare(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -47,7 +48,8 @@ func TestTheDefaultTrafficIsOneThatTwoCoresCarryWithAThirdToSpare(t *testing.T) 
 			assert.Less(t, offered, c.most*2/3, c.spec)
 		}
 		assert.LessOrEqual(t, defaultLoad(g, fabric.DefaultRate, 1), defaultLoad(g, fabric.DefaultRate, 2), c.spec)
-		fast := defaultLoad(g, 1000*fabric.DefaultRate, 2) * float64(len(g.NICs)) * 1000 * fabric.DefaultRate / nic.DefaultPacketBytes
+		fast := defaultLoad(g, 1000*fabric.DefaultRate,
+			2) * float64(len(g.NICs)) * 1000 * fabric.DefaultRate / nic.DefaultPacketBytes
 		assert.LessOrEqual(t, fast, carried(g, 2)*1.001, "no more packets over faster links: %s", c.spec)
 	}
 }

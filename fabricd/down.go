@@ -106,7 +106,8 @@ func (d downFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		on = "which ran on " + strings.Join(dropped, ", ")
 	}
 	fmt.Fprintf(stdout, "fabric %s is ended: %s, %s\n", d.name, want.Spec, on)
-	fmt.Fprintln(stdout, "its ledger was not checked: nobody led it; to check a ledger, lead the fabric with fabricd up and end it with Ctrl-C")
+	fmt.Fprintln(stdout, "its ledger was not checked: nobody led it; to check a ledger, lead the fabric with fabricd "+
+		"up and end it with Ctrl-C")
 	return nil
 }
 

@@ -133,29 +133,31 @@ type checked struct {
 }
 
 func topologyValidate() *cobra.Command {
-	return validateCommand("validate TOPOLOGY", "Check a topology file or specification", func(stderr io.Writer, name string) (checked, error) {
-		g, err := loadTopology(stderr, name)
-		if err == nil {
-			err = g.Validate()
-		}
-		if err != nil {
-			return checked{}, err
-		}
-		return checked{Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links)}, nil
-	})
+	return validateCommand("validate TOPOLOGY", "Check a topology file or specification",
+		func(stderr io.Writer, name string) (checked, error) {
+			g, err := loadTopology(stderr, name)
+			if err == nil {
+				err = g.Validate()
+			}
+			if err != nil {
+				return checked{}, err
+			}
+			return checked{Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links)}, nil
+		})
 }
 
 func scenarioCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "scenario", Short: "Check scenario files"}
-	cmd.AddCommand(validateCommand("validate SCENARIO.yaml", "Check a scenario file without running it", func(stderr io.Writer, name string) (checked, error) {
-		s, err := scenario.Read(name)
-		if err != nil {
-			return checked{}, anExperiment.unless(name, err)
-		}
-		g := s.Options.Topology
-		warnLeftOut(stderr, g)
-		return checked{Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links)}, nil
-	}))
+	cmd.AddCommand(validateCommand("validate SCENARIO.yaml", "Check a scenario file without running it",
+		func(stderr io.Writer, name string) (checked, error) {
+			s, err := scenario.Read(name)
+			if err != nil {
+				return checked{}, anExperiment.unless(name, err)
+			}
+			g := s.Options.Topology
+			warnLeftOut(stderr, g)
+			return checked{Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links)}, nil
+		}))
 	return cli.Group(cmd)
 }
 

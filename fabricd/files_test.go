@@ -164,7 +164,8 @@ func TestAMalformedScenarioIsRefusedWithFileAndLine(t *testing.T) {
 func TestCommandsSayWhatOfATopologyFileIsLeftOut(t *testing.T) {
 	t.Parallel()
 	const file = "topology/testdata/forms/diagnostics.net"
-	path := write(t, "topology: "+file+"\nname: quiet\nduration: 1ms\ntraffic: none\nfirmware: lash\nexpect: {discarded: 0}\n")
+	path := write(t, "topology: "+file+"\nname: quiet\nduration: 1ms\ntraffic: none\nfirmware: lash\nexpect: "+
+		"{discarded: 0}\n")
 	for _, args := range [][]string{
 		{"topology", "validate", file},
 		{"topology", "convert", file, "--json"},

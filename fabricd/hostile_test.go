@@ -11,7 +11,8 @@ import (
 	"github.com/weft-fabric/weft/harness/attack"
 )
 
-// What arguments, names of files and what is in them have of characters that a terminal obeys is shown, and long ones are clipped.
+// What arguments, names of files and what is in them have of characters that a terminal obeys is
+// shown, and long ones are clipped.
 func TestInputIsShownAndNotObeyed(t *testing.T) {
 	t.Parallel()
 	const poison = "\x1b]0;owned\a\x1b[2J\u009b2J\x7f\r\u202e"
@@ -25,7 +26,8 @@ func TestInputIsShownAndNotObeyed(t *testing.T) {
 	words := strings.Repeat("a "+poison, 4<<10)
 	quoted := `"a\e]0;owned\a\e[2J\x9b2J"`
 	scenario := "name: NAME\nabout: NAME\ntopology: ring:3\nfirmware: none\nduration: 1ms\nexpect: {}\n"
-	graph := file("graph\x1b[2J.yaml", "switches: [{id: a}, {id: b}]\nnics: []\nlinks: [{a: a, a_port: 0, b: b, b_port: 0}]\n")
+	graph := file("graph\x1b[2J.yaml",
+		"switches: [{id: a}, {id: b}]\nnics: []\nlinks: [{a: a, a_port: 0, b: b, b_port: 0}]\n")
 	commands := [][]string{
 		{"topology", "validate", graph},
 		{"topology", "validate", "--json", graph},
@@ -36,7 +38,10 @@ func TestInputIsShownAndNotObeyed(t *testing.T) {
 		{"run", "--virtual", "--json", filepath.Join(dir, "ok.yaml")},
 		{"run", long},
 		{"run", words},
-		{"scenario", "validate", file("bad.yaml", strings.ReplaceAll(scenario, "ring:3", `"`+strings.Repeat(`\e[2J`, 1000)+`"`))},
+		{
+			"scenario", "validate",
+			file("bad.yaml", strings.ReplaceAll(scenario, "ring:3", `"`+strings.Repeat(`\e[2J`, 1000)+`"`)),
+		},
 		{"scenario", "validate", file("raw.yaml", "name: a\x1b[2J\nx\x1b]0;owned\a: 1\n")},
 		{"scenario", "validate", "--json", filepath.Join(dir, "raw.yaml")},
 		{"topology", "generate", file("named.yaml", "switches: [{id: "+quoted+"}]\nnics: []\nlinks: []\n")},

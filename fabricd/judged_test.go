@@ -84,8 +84,8 @@ func TestALeaderOnAgentsThatFindsAnUnbalancedLedgerSaysSoHoweverItWasEnded(t *te
 	}
 }
 
-// A packet that nobody has injected is delivered once more than the ledger can explain. Whoever has full rights at a broker that is
-// not ours can forge one.
+// A packet that nobody has injected is delivered once more than the ledger can explain. Whoever has
+// full rights at a broker that is not ours can forge one.
 func TestUpDoesNotExitWithZeroWhenTheLedgerDoesNotBalance(t *testing.T) {
 	ownRegistry(t)
 	url := outside.Start(t, outside.Newest).URL
@@ -122,5 +122,6 @@ func TestUpDoesNotExitWithZeroWhenTheLedgerDoesNotBalance(t *testing.T) {
 
 	u.interrupt()
 	require.Equal(t, cli.ExitFailed, <-u.code, u.errs.String())
-	require.Contains(t, u.out.String(), "ledger: 0 injected = 1 delivered + 0 lost + 0 discarded + 0 in flight: DOES NOT BALANCE\n")
+	require.Contains(t, u.out.String(),
+		"ledger: 0 injected = 1 delivered + 0 lost + 0 discarded + 0 in flight: DOES NOT BALANCE\n")
 }

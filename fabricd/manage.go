@@ -140,8 +140,8 @@ func managed(ctx context.Context, c bus.ClientConfig, method string, log *slog.L
 	return noticed(manager.New(cfg).Run(ctx), f.Ended())
 }
 
-// noticed is how managing has ended with err. Of a fabric that has ended, the end may be noticed by its store or by an answer that
-// does not come.
+// noticed is how managing has ended with err. Of a fabric that has ended, the end may be noticed by
+// its store or by an answer that does not come.
 func noticed(err error, ended bool) error {
 	if err == nil || !ended {
 		return err

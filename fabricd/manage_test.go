@@ -122,8 +122,8 @@ func TestAnOperatorUploadsNothing(t *testing.T) {
 	u.end(t)
 }
 
-// Tables of OpenSM's torus-2QoS move packets between layers. Nothing is loaded on a fabric in which nothing is dead, and dqr, which would lose these packets,
-// says so before anything runs.
+// Tables of OpenSM's torus-2QoS move packets between layers. Nothing is loaded on a fabric in which
+// nothing is dead, and dqr, which would lose these packets, says so before anything runs.
 func TestTablesThatMovePacketsBetweenLayersAreLeftAlone(t *testing.T) {
 	ownRegistry(t)
 	at, err := filepath.Abs("subnet/opensm/testdata/torus5")
@@ -148,7 +148,8 @@ expect: {discarded: 0, lost_at_most: 0}
 				continue
 			}
 			require.NotZero(t, code, "%s %s: %s", x.method, how, out)
-			require.Contains(t, errs, "method dqr: reconfiguration of tables:") // the rest is cut where the path of this folder is long
+			// the rest is cut where the path of this folder is long
+			require.Contains(t, errs, "method dqr: reconfiguration of tables:")
 			require.Contains(t, errs, x.refused)
 		}
 	}

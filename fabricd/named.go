@@ -12,9 +12,10 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cluster"
 )
 
-// named is the claim of a fabric to its name at a server that is not ours. A presence answers whoever asks, and ends with this process;
-// where the server keeps something for us there is the lease of a leader besides, so that of two that ask at once, at servers that do not
-// hear each other, one has it.
+// named is the claim of a fabric to its name at a server that is not ours. A presence answers
+// whoever asks, and ends with this process; where the server keeps something for us there is the
+// lease of a leader besides, so that of two that ask at once, at servers that do not hear each
+// other, one has it.
 type named struct {
 	presence *bus.Name
 	lost     chan struct{} // closed when another has the lease; nil: there is none
@@ -28,7 +29,9 @@ type named struct {
 const nameTime = cluster.LeaseTime + 3*time.Second
 
 // takeName claims a name. Leads says that this process leads a fabric on agents, and so has the lease.
-func takeName(ctx context.Context, name string, at bus.Resolved, leads bool, log *slog.Logger, stderr io.Writer) (n *named, err error) {
+func takeName(ctx context.Context, name string, at bus.Resolved, leads bool, log *slog.Logger,
+	stderr io.Writer,
+) (n *named, err error) {
 	me, err := thisLeader()
 	if err != nil {
 		return nil, err
@@ -51,7 +54,9 @@ func takeName(ctx context.Context, name string, at bus.Resolved, leads bool, log
 }
 
 // lease takes the lease of a leader, if the server keeps something for us.
-func (n *named) lease(ctx context.Context, name string, at bus.Resolved, me cluster.Leader, log *slog.Logger, stderr io.Writer) error {
+func (n *named) lease(ctx context.Context, name string, at bus.Resolved, me cluster.Leader, log *slog.Logger,
+	stderr io.Writer,
+) error {
 	try, cancel := context.WithTimeout(ctx, nameTime)
 	defer cancel()
 	book, err := openBook(try, name, at, false)
@@ -61,16 +66,19 @@ func (n *named) lease(ctx context.Context, name string, at bus.Resolved, me clus
 	}
 	n.store = book.Store
 	var who cluster.Leader
-	lead, err := cluster.Campaign(try, cluster.CampaignConfig{Store: n.store, Me: me, Standby: func(l cluster.Leader, _ uint64) {
-		who = l
-		fmt.Fprintf(stderr, "fabricd: %v had the name %s and does not answer: its claim runs out within %v\n", l, name, cluster.LeaseTime)
-	}})
+	lead, err := cluster.Campaign(try,
+		cluster.CampaignConfig{Store: n.store, Me: me, Standby: func(l cluster.Leader, _ uint64) {
+			who = l
+			fmt.Fprintf(stderr, "fabricd: %v had the name %s and does not answer: its claim runs out within %v\n", l, name,
+				cluster.LeaseTime)
+		}})
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case who.ID != "":
-		return fmt.Errorf("%w: %v renews its claim and does not answer: end it there, or choose another name", bus.ErrNameTaken, who)
+		return fmt.Errorf("%w: %v renews its claim and does not answer: end it there, or choose another name",
+			bus.ErrNameTaken, who)
 	default:
 		log.Info("the name of the fabric is claimed by a presence alone", "fabric", name, "why", err)
 		return nil
@@ -82,18 +90,19 @@ func (n *named) lease(ctx context.Context, name string, at bus.Resolved, me clus
 	return nil
 }
 
-// keep renews the lease until ctx ends. A server that was away for longer than the lease is no reason to end the fabric; another that has
-// taken the name meanwhile is.
+// keep renews the lease until ctx ends. A server that was away for longer than the lease is no
+// reason to end the fabric; another that has taken the name meanwhile is.
 func (n *named) keep(ctx context.Context, lead *cluster.Lead, me cluster.Leader) {
 	try, stop := context.WithCancel(ctx)
 	defer stop()
 	for {
 		_ = lead.Run(ctx) // it was lost, or is over
 		var err error
-		lead, err = cluster.Campaign(try, cluster.CampaignConfig{Store: n.store, Me: me, Standby: func(cluster.Leader, uint64) {
-			close(n.lost)
-			stop()
-		}})
+		lead, err = cluster.Campaign(try,
+			cluster.CampaignConfig{Store: n.store, Me: me, Standby: func(cluster.Leader, uint64) {
+				close(n.lost)
+				stop()
+			}})
 		if err != nil {
 			return
 		}

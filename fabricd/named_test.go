@@ -27,8 +27,8 @@ func plainServer(t *testing.T) string {
 	return outside.Start(t, outside.Newest).URL
 }
 
-// Whoever starts a second fabric of a name is refused, also where no registry of this host tells of the first: another user has another
-// registry, and another host, too.
+// Whoever starts a second fabric of a name is refused, also where no registry of this host tells of
+// the first: another user has another registry, and another host, too.
 func TestASecondFabricOfOneNameAtOneServerIsRefused(t *testing.T) {
 	attempts := 0
 	for kind, server := range map[string]func(*testing.T) string{"presence": plainServer, "jetstream": keepingServer} {
@@ -40,7 +40,8 @@ func TestASecondFabricOfOneNameAtOneServerIsRefused(t *testing.T) {
 			ownRegistry(t) // that of another
 			for range 2 {
 				attempts++
-				refused(t, "a fabric of this name runs at this server already, process ", "up", "--topology", "kary-ntree:2,2", "--server", url, "--name", "lab")
+				refused(t, "a fabric of this name runs at this server already, process ", "up", "--topology", "kary-ntree:2,2",
+					"--server", url, "--name", "lab")
 			}
 			carries(t, u.operator(t))
 			text := u.end(t)
@@ -85,7 +86,8 @@ func TestOfFabricsOfOneNameThatStartAtOnceOneRuns(t *testing.T) {
 	attack.Count(t, "fabrics of one name that start at once", rounds*n)
 }
 
-// A claim ends with its owner, however that ends: at once at a server that keeps nothing, else when its lease has run out.
+// A claim ends with its owner, however that ends: at once at a server that keeps nothing, else when
+// its lease has run out.
 func TestTheNameOfAFabricThatWasKilledCanBeTaken(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and runs fabricd")
@@ -98,14 +100,17 @@ func TestTheNameOfAFabricThatWasKilledCanBeTaken(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			ownRegistry(t)
 			url := server(t)
-			p := &process{cmd: exec.Command(bin, "up", "-t", "kary-ntree:2,2", "--server", url, "--name", "lab", "--listen", "off"), done: make(chan error, 1)}
+			p := &process{cmd: exec.Command(bin, "up", "-t", "kary-ntree:2,2", "--server", url, "--name", "lab", "--listen",
+				"off"), done: make(chan error, 1)}
 			p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
 			require.NoError(t, p.cmd.Start())
 			go func() { p.done <- p.cmd.Wait() }()
 			t.Cleanup(func() { _ = p.cmd.Process.Kill() })
-			require.Eventually(t, func() bool { return strings.Contains(p.out.String(), "fabric lab: ") }, patience, time.Millisecond)
+			require.Eventually(t, func() bool { return strings.Contains(p.out.String(), "fabric lab: ") }, patience,
+				time.Millisecond)
 			ownRegistry(t)
-			refused(t, fmt.Sprintf("process %d on host ", p.cmd.Process.Pid), "up", "--topology", "kary-ntree:2,2", "--server", url, "--name", "lab")
+			refused(t, fmt.Sprintf("process %d on host ", p.cmd.Process.Pid), "up", "--topology", "kary-ntree:2,2", "--server",
+				url, "--name", "lab")
 			require.NoError(t, p.cmd.Process.Kill())
 			tried.Add(1)
 			require.Error(t, p.wait(t))
@@ -124,7 +129,8 @@ func TestFabricsOfDifferentNamesDoNotHearEachOther(t *testing.T) {
 	clients, taps := map[string]*api.Client{}, map[string]*bus.Tap{}
 	var ends []func()
 	for _, name := range names {
-		_, _, end := background(t, "up", "--topology", "kary-ntree:2,2", "--server", url, "--name", name, "--listen", "off", "--traffic", "uniform:0.05")
+		_, _, end := background(t, "up", "--topology", "kary-ntree:2,2", "--server", url, "--name", name, "--listen", "off",
+			"--traffic", "uniform:0.05")
 		ends = append(ends, end)
 		var e registry.Entry
 		require.Eventually(t, func() (found bool) {
@@ -165,7 +171,8 @@ func TestFabricsOfDifferentNamesDoNotHearEachOther(t *testing.T) {
 		events, err := c.Events(t.Context(), 0)
 		require.NoError(t, err)
 		for _, e := range events {
-			require.NotContains(t, []string{fabric.EventStranger, fabric.EventProtocolFault, fabric.EventDamaged, fabric.EventInboxFull}, e.Kind, name)
+			require.NotContains(t,
+				[]string{fabric.EventStranger, fabric.EventProtocolFault, fabric.EventDamaged, fabric.EventInboxFull}, e.Kind, name)
 			require.True(t, name == "a" || e.Kind != string(fault.VerbCut), name)
 		}
 	}

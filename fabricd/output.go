@@ -115,7 +115,8 @@ func (o *upOutput) banner(u upFlags, f *fabric.Fabric, l *links, placed *placedL
 	for _, l := range g.Links {
 		if l.BetweenSwitches() {
 			a, z := g.Name(l.A.Node), g.Name(l.B.Node)
-			fmt.Fprintf(w, "cut a link from another terminal:   linkmon%s cut %s %s\nbring it back:                      linkmon%s heal --all\nsee what happens:                   linkmon%s events --follow\n", flag, a, z, flag, flag)
+			fmt.Fprintf(w, "cut a link from another terminal:   linkmon%s cut %s %s\nbring it back:                      "+
+				"linkmon%s heal --all\nsee what happens:                   linkmon%s events --follow\n", flag, a, z, flag, flag)
 			break
 		}
 	}
@@ -152,7 +153,8 @@ func (o *upOutput) sample(s api.Sample) {
 	case o.dead || undecided: // less traffic does not end a deadlock
 	case !o.over && s.Overload != "":
 		o.over = true
-		o.line.Print("         " + s.Overload + ":\n         the fabric is saturated, or this machine too slow for it; give less, as --traffic uniform:0.02")
+		o.line.Print("         " + s.Overload +
+			":\n         the fabric is saturated, or this machine too slow for it; give less, as --traffic uniform:0.02")
 	case o.over && o.calm == calmFor:
 		o.over = false
 		o.line.Print("         all that is offered is carried again")
@@ -160,8 +162,8 @@ func (o *upOutput) sample(s api.Sample) {
 	o.line.Show(s.String())
 }
 
-// calmFor is for how many samples all must be carried before that is told: near saturation one second differs from the next. Chosen
-// by us.
+// calmFor is for how many samples all must be carried before that is told: near saturation one
+// second differs from the next. Chosen by us.
 const calmFor = 10
 
 // stillFor is for how many samples nothing must arrive before a deadlock is looked for. Chosen by us.
@@ -229,7 +231,8 @@ func (o *upOutput) end(l fabric.Ledger, drained error, t fabric.Totals, faults [
 		fmt.Fprintln(w, drained)
 	}
 	if _, ok := errors.AsType[*fabric.NotDrainedError](drained); ok {
-		fmt.Fprintln(w, "to wait longer, give --drain-timeout; to have less to wait for, less traffic, as --traffic uniform:0.02")
+		fmt.Fprintln(w, "to wait longer, give --drain-timeout; to have less to wait for, less traffic, as --traffic "+
+			"uniform:0.02")
 	}
 	if more := len(faults) - maxReports; more > 0 {
 		fmt.Fprintf(w, "the latest %d of %d faults:\n", maxReports, len(faults))

@@ -18,7 +18,10 @@ func TestOverloadIsToldOnceUntilItIsOver(t *testing.T) {
 	o := upOutput{stdout: &out, line: cli.NewLine(&out)}
 	o.deadlock = func() []fabric.Channel { return nil }
 	over := fabric.Overload{Offered: 130_000, Carried: 48_000}.String()
-	much, well := api.Sample{InFlight: 5000, DeliveredRate: 1000, Overload: over}, api.Sample{InFlight: 1500, DeliveredRate: 1000}
+	much, well := api.Sample{InFlight: 5000, DeliveredRate: 1000, Overload: over}, api.Sample{
+		InFlight:      1500,
+		DeliveredRate: 1000,
+	}
 	told := func(samples ...api.Sample) (text string, advice int) {
 		out.Reset()
 		for _, s := range samples {
@@ -45,7 +48,10 @@ func TestADeadlockIsToldWhenNothingMovesAndNotTakenForTooMuchTraffic(t *testing.
 	var out bytes.Buffer
 	cycle := []fabric.Channel{{Switch: "s0", To: "s1"}, {Switch: "s1", To: "s0"}}
 	o := upOutput{stdout: &out, line: cli.NewLine(&out), deadlock: func() []fabric.Channel { return cycle }}
-	still, moves, empty := api.Sample{InFlight: 5000, Overload: "more is offered than carried"}, api.Sample{InFlight: 500, DeliveredRate: 1000}, api.Sample{}
+	still, moves, empty := api.Sample{InFlight: 5000, Overload: "more is offered than carried"}, api.Sample{
+		InFlight:      500,
+		DeliveredRate: 1000,
+	}, api.Sample{}
 	told := func(samples ...api.Sample) int {
 		out.Reset()
 		for _, s := range samples {

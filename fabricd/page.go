@@ -59,7 +59,8 @@ func (u upFlags) page(s *api.Server, from *auth.Folder, stderr io.Writer) (page,
 	if u.listen == listenOff {
 		return page{}, nil
 	}
-	c, err := u.web.config(api.WebConfig{Server: s, Page: web.Handler(), List: registry.List, Log: u.accessLog(stderr)}, from, u.listen)
+	c, err := u.web.config(api.WebConfig{Server: s, Page: web.Handler(), List: registry.List, Log: u.accessLog(stderr)},
+		from, u.listen)
 	if err != nil {
 		return page{}, err
 	}

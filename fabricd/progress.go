@@ -56,7 +56,8 @@ func (p *progress) told(done, total uint64) {
 	now := time.Now()
 	if p.live {
 		if p.bar == nil && now.Sub(p.began) > moment && done < total {
-			p.bar = progressbar.NewOptions64(int64(total), progressbar.OptionSetWriter(cli.Raw(p.w)), progressbar.OptionSetDescription(p.what),
+			p.bar = progressbar.NewOptions64(int64(total), progressbar.OptionSetWriter(cli.Raw(p.w)),
+				progressbar.OptionSetDescription(p.what),
 				progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false), progressbar.OptionSetWidth(30),
 				progressbar.OptionClearOnFinish())
 			p.spoke = time.Time{}

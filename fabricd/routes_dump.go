@@ -58,14 +58,15 @@ func withLIDs(dump func(*cobra.Command, dumpFlags, *layered.Routing, *opensm.LID
 }
 
 // dumpWith dumps by a function that writes one file.
-func dumpWith(write func(io.Writer, *layered.Routing, *opensm.LIDs) error) func(*cobra.Command, dumpFlags, *layered.Routing, *opensm.LIDs) error {
+func dumpWith(write func(io.Writer, *layered.Routing, *opensm.LIDs) error) func(*cobra.Command, dumpFlags,
+	*layered.Routing, *opensm.LIDs) error {
 	return func(cmd *cobra.Command, d dumpFlags, r *layered.Routing, lids *opensm.LIDs) error {
 		return output(cmd, d.out, func(w io.Writer) error { return write(w, r, lids) })
 	}
 }
 
-// dumpLFT writes the forwarding tables. It writes the layers of the routing, which are not in the tables, beside them, and warns when
-// packets can wait for one another for ever without the layers.
+// dumpLFT writes the forwarding tables. It writes the layers of the routing, which are not in the
+// tables, beside them, and warns when packets can wait for one another for ever without the layers.
 func dumpLFT(cmd *cobra.Command, d dumpFlags, r *layered.Routing, lids *opensm.LIDs) error {
 	lft, err := opensm.NewLFT(r, lids)
 	if err != nil {
@@ -99,11 +100,13 @@ func dumpLFT(cmd *cobra.Command, d dumpFlags, r *layered.Routing, lids *opensm.L
 	}
 	layers := ""
 	if r.Layers > 1 {
-		layers = fmt.Sprintf(" %s keeps packets apart in %d layers, which are not in the tables: %s. OpenSM's file routing does not read them.",
+		layers = fmt.Sprintf(" %s keeps packets apart in %d layers, which are not in the tables: %s. OpenSM's file "+
+			"routing does not read them.",
 			r.Engine, r.Layers, beside)
 	}
-	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "warning: with these tables and one virtual lane packets can wait for one another for ever, around %s.%s "+
-		"For one lane take a routing without such a cycle, as updn:in-port=false\n", strings.Join(names, ", "), layers)
+	_, err = fmt.Fprintf(cmd.ErrOrStderr(),
+		"warning: with these tables and one virtual lane packets can wait for one another for ever, around %s.%s "+
+			"For one lane take a routing without such a cycle, as updn:in-port=false\n", strings.Join(names, ", "), layers)
 	return err
 }
 

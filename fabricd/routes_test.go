@@ -251,7 +251,8 @@ func TestRoutesDumpsWhatOpenSMReads(t *testing.T) {
 	require.NoError(t, err)
 	want, err := io.ReadAll(unpacked)
 	require.NoError(t, err)
-	got, errs, code := fabricd(t, "routes", "dump", "-t", torus5+".net", "--routing", "tables:"+torus5+"-lfts.dump.gz", "--format", "lft")
+	got, errs, code := fabricd(t, "routes", "dump", "-t", torus5+".net", "--routing", "tables:"+torus5+"-lfts.dump.gz",
+		"--format", "lft")
 	assert.Zero(t, code)
 	assert.Equal(t, string(want), got)
 	assert.Contains(t, errs, "warning: with these tables and one virtual lane", "a torus, all in one lane")
@@ -274,7 +275,8 @@ func TestForwardingTablesComeWithTheLayersThatTheyDoNotHold(t *testing.T) {
 	t.Parallel()
 	const topology = "irregular:16,32,1"
 	dump := func(routing string, args ...string) (errs string) {
-		_, errs, code := fabricd(t, append([]string{"routes", "dump", "-t", topology, "--format", "lft", "--routing", routing}, args...)...)
+		_, errs, code := fabricd(t,
+			append([]string{"routes", "dump", "-t", topology, "--format", "lft", "--routing", routing}, args...)...)
 		require.Zero(t, code, errs)
 		return errs
 	}
@@ -285,7 +287,8 @@ func TestForwardingTablesComeWithTheLayersThatTheyDoNotHold(t *testing.T) {
 	alone := "tables:" + lft
 	_, errs, code := fabricd(t, "routes", "check", "-t", topology, "--routing", alone)
 	assert.Equal(t, cli.ExitFailed, code, "the warning is true: %s", errs)
-	assert.Contains(t, routes(t, "check", "-t", topology, "--routing", alone+",path-sl="+lft+".path-sl,sl2vl="+lft+".sl2vl"), "free from deadlock")
+	assert.Contains(t, routes(t, "check", "-t", topology, "--routing",
+		alone+",path-sl="+lft+".path-sl,sl2vl="+lft+".sl2vl"), "free from deadlock")
 
 	assert.Contains(t, dump("lash"), "2 layers, which are not in the tables: --output FILE writes them beside the tables.")
 	errs = dump("minimal-hop")
@@ -300,7 +303,8 @@ func TestForwardingTablesComeWithTheLayersThatTheyDoNotHold(t *testing.T) {
 func TestRoutesShowsTheLayersOfEachNIC(t *testing.T) {
 	t.Parallel()
 	const at = "subnet/opensm/testdata/dfsssp8"
-	args := []string{"-t", at + ".net", "--routing", "tables:" + at + "-lfts.dump.gz,sl2vl=" + at + "-sl2vl.dump.gz,path-sl=" + at + "-path-sl.txt"}
+	args := []string{"-t", at + ".net", "--routing", "tables:" + at + "-lfts.dump.gz,sl2vl=" + at +
+		"-sl2vl.dump.gz,path-sl=" + at + "-path-sl.txt"}
 	layers := map[string]string{}
 	for _, nic := range []string{"n0", "n1"} {
 		out := routes(t, append([]string{"path", nic, "n2"}, args...)...)

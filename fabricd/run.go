@@ -86,7 +86,8 @@ func runCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&u.virtual, "virtual", false, "run in virtual time instead of live")
 	cmd.Flags().BoolVar(&u.live, "live", false, "run live, which is the default")
 	cmd.Flags().BoolVar(&u.shrink, "shrink", false, "reduce a failing scenario to a smallest one that still fails")
-	cmd.Flags().DurationVar(&u.drain, "drain-timeout", scenario.DrainTime, "how long the fabric may take to drain when the traffic has stopped, by its clock; when packets are left the ledger is not checked, and the scenario fails")
+	cmd.Flags().DurationVar(&u.drain, "drain-timeout", scenario.DrainTime, "how long the fabric may take to drain "+
+		"when the traffic has stopped, by its clock; when packets are left the ledger is not checked, and the scenario fails")
 	cli.Bound(cmd.Flags(), "drain-timeout", time.Millisecond, scenario.MaxDuration)
 	u.small.flags(cmd)
 	u.server.Flags(cmd.Flags())
@@ -259,7 +260,10 @@ func (u runFlags) one(ctx context.Context, s *scenario.Scenario, line *scenarioL
 	defer line.Done()
 	if u.virtual {
 		line.virtual = true
-		return scenario.Runner{World: func() fabric.World { return world.New() }, Progress: line.progress, Watch: watch, Drain: u.drain}.Run(ctx, s)
+		return scenario.Runner{
+			World: func() fabric.World { return world.New() }, Progress: line.progress, Watch: watch,
+			Drain: u.drain,
+		}.Run(ctx, s)
 	}
 	name := fmt.Sprintf("run-%d", os.Getpid()) // others may run scenarios on that server
 	link, err := broking{name: name, server: u.server, log: slog.New(slog.DiscardHandler)}.open(stderr)

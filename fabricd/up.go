@@ -93,8 +93,13 @@ func upCommand() *cobra.Command {
 	f.StringVar(&u.name, "name", "weft", "name of the fabric, as linkmon finds it")
 	f.StringVarP(&u.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
 	routingFlag(f, &u.routing, ", none to forward nothing")
-	f.StringVar(&u.manager, "manager", manage.Auto, "subnet manager, which replaces tables after faults: "+manage.Syntax()+"; auto: ddrc in fat trees, dqr for other deterministic tables that it can keep, direct in meshes and tori with mechanisms, engine for adaptive ones, none for rules")
-	f.StringVar(&u.traffic, "traffic", "", "what every NIC injects: PATTERN:LOAD[,OPTION=...], load a share of the link rate; see above; unless given uniform, at most 0.2, and less in a fabric so large that the cores of this machine would not carry that with a third to spare")
+	f.StringVar(&u.manager, "manager", manage.Auto,
+		"subnet manager, which replaces tables after faults: "+manage.Syntax()+"; auto: ddrc in fat trees, dqr for other "+
+			"deterministic tables that it can keep, direct in meshes and tori with mechanisms, engine for adaptive ones, "+
+			"none for rules")
+	f.StringVar(&u.traffic, "traffic", "", "what every NIC injects: PATTERN:LOAD[,OPTION=...], load a share of the "+
+		"link rate; see above; unless given uniform, at most 0.2, and less in a fabric so large that the cores of this "+
+		"machine would not carry that with a third to spare")
 	u.server.Flags(f)
 	f.StringVar(&u.agents, "agents", "", "run on the `agents` of other hosts, all or some by name as h1,h2, instead of in this process; see fabricd agent")
 	f.BoolVar(&u.leave, "leave", false, "with --agents: when interrupted, leave the fabric to the next fabricd up of its --name; fabricd down ends it")
@@ -106,7 +111,8 @@ func upCommand() *cobra.Command {
 	f.IntVar(&u.output, "output-buffer", 0, "packets per output VC queue; 0 is 2")
 	f.Float64Var(&u.rate, "link-rate", fabric.DefaultRate, "bytes per second of a link; a packet has 256")
 	f.DurationVar(&u.delay, "link-delay", 0, "propagation delay of a link, as 1ms")
-	f.DurationVar(&u.drain, "drain-timeout", drainTime, "how long Ctrl-C waits for the packets in flight; when some are left the ledger is not checked, and the exit code is 1")
+	f.DurationVar(&u.drain, "drain-timeout", drainTime, "how long Ctrl-C waits for the packets in flight; when some "+
+		"are left the ledger is not checked, and the exit code is 1")
 	f.BoolVar(&u.unpaced, "unpaced", false, "let links go as fast as the machine; --link-rate then only scales the traffic")
 	f.BoolVar(&u.requeue, "requeue", false, "route packets again that are queued for a dead link, instead of losing them")
 	f.DurationVar(&u.notices, "notices", 0, "have switches tell the source of a packet that they discard, which then sends nothing there for so long, as 2s; 0 is off")
@@ -257,5 +263,8 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 	}
 	defer func() { _ = link.close() }() // it all goes with the process
 	o.Transport = link.transport
-	return led{upFlags: u, link: link, claim: claim, log: log, stdout: stdout, stderr: stderr, lost: lost, up: comingUp(stderr)}.run(ctx, o)
+	return led{
+		upFlags: u, link: link, claim: claim, log: log, stdout: stdout, stderr: stderr, lost: lost,
+		up: comingUp(stderr),
+	}.run(ctx, o)
 }

@@ -255,8 +255,9 @@ func (c *onAgents) lead(ctx context.Context, lead *cluster.Lead) (err error) {
 	return errors.Join(err, c.book.End(after))
 }
 
-// outcome reports whether the fabric is over when its leader has ended with err, and the error that says how it ended. One that was there
-// before this leader goes on, unless this leader has drained it: with a ledger that does not balance that is over, and failed.
+// outcome reports whether the fabric is over when its leader has ended with err, and the error that
+// says how it ended. One that was there before this leader goes on, unless this leader has drained
+// it: with a ledger that does not balance that is over, and failed.
 func outcome(err error, fresh, interrupted bool) (over bool, _ error) {
 	switch {
 	case errors.Is(err, errLed), errors.Is(err, errLeft), errors.Is(err, bus.ErrNoAccess):

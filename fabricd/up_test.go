@@ -152,7 +152,10 @@ func TestUpRefusesWrongInputAndSaysWhatIsNearest(t *testing.T) {
 		{"--link-rate 1e16", `--link-rate 1e16: expected 1 to 1e+15`},
 		{"--link-delay -1s", `--link-delay -1s: expected 0s to 24h0m0s`},
 		{"--link-delay 99999h", `--link-delay 99999h: expected 0s to 24h0m0s`},
-		{"--link-delay 99999999999h", `--link-delay 99999999999h: expected a time with its unit, as 50ms or 10s, from 0s to 24h0m0s`},
+		{
+			"--link-delay 99999999999h",
+			`--link-delay 99999999999h: expected a time with its unit, as 50ms or 10s, from 0s to 24h0m0s`,
+		},
 		{"--drain-timeout 99h", `--drain-timeout 99h: expected 1ms to 24h0m0s`},
 		{"--requeue --routing none", `requeue`},
 		{"--notices 1s --routing updown", `notices: this firmware (firmware.UpDown) tells no sources of discards`},

@@ -93,7 +93,8 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f.StringVar(&v.setsFile, "sets", "", "verify the sets in this file, one a line, # begins a comment; - is standard input")
 	f.StringVar(&v.when, "when", whenWords[verify.Before], "faults come before the first packet, one by one between any two hops (arriving), come and go (flapping), or some came and were repaired before (repaired)")
 	f.IntVar(&v.atOnce, "at-once", 0, "with --when flapping or repaired: at most so many faults of a set are dead at one moment; 0 is all of them")
-	f.BoolVar(&v.oneByOne, "one-by-one", false, "with --when flapping: a switch that is back has its ports up one by one, in any order; Weft's are up together")
+	f.BoolVar(&v.oneByOne, "one-by-one", false,
+		"with --when flapping: a switch that is back has its ports up one by one, in any order; Weft's are up together")
 	f.StringVar(&v.registers, "registers", registerWords[verify.Shared], "what a packet finds in the switches' registers: what all flows can have written (shared), or its own (alone)")
 	f.BoolVar(&v.fixed, "fixed-choice", false, "a packet keeps to the output it chose first while it waits; Weft's pipeline chooses anew")
 	f.BoolVar(&v.noSymmetry, "no-symmetry", false, "explore sets too that are the same as others but for the numbers of ports")

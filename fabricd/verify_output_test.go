@@ -48,7 +48,8 @@ func TestVerifySaysWhichClaimsOfAFirmwareAreNotBelieved(t *testing.T) {
 	assert.NotContains(t, out.String(), "not believed")
 	r.Asymmetry, r.SourceBased = "mine says that it is symmetric", "mine says that only the destination matters"
 	require.NoError(t, printVerified(&out, c, r))
-	assert.Contains(t, out.String(), "\nnot believed: mine says that it is symmetric\nnot believed: mine says that only the destination matters\n")
+	assert.Contains(t, out.String(),
+		"\nnot believed: mine says that it is symmetric\nnot believed: mine says that only the destination matters\n")
 	data, err := json.Marshal(r)
 	require.NoError(t, err)
 	assert.Contains(t, string(data), `"asymmetry":"mine says that it is symmetric","source_based":"mine says`)

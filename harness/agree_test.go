@@ -90,8 +90,9 @@ type outcome struct {
 // noSender is a NIC whose link is cut: what it sent would wait for that.
 const noSender = "n010"
 
-// creditsKnown reports whether every port of a switch that is up knows that its neighbour has all its room: selection looks at
-// credits, and live they may still be on their way when a packet has arrived. They have all come only if they are eager.
+// creditsKnown reports whether every port of a switch that is up knows that its neighbour has all
+// its room: selection looks at credits, and live they may still be on their way when a packet has
+// arrived. They have all come only if they are eager.
 func creditsKnown(h *harness.Harness) error {
 	for _, s := range h.Topology().Switches {
 		for p, port := range h.Fabric().Switch(s.ID).Ports {

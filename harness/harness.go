@@ -88,7 +88,8 @@ func (p plan) start(t testing.TB, c config) *Harness {
 	h := &Harness{t: t, name: t.Name(), record: newRecorder(p.graph)}
 	c.opts.Topology, c.opts.Record = p.graph, h.record
 	c.opts.Trouble = func(e wire.Event) {
-		if e.Kind != wire.EventConnError && e.Kind != wire.EventUnauthorized { // a frame that the broker refuses, as at a cut: it is lost like the others there
+		// a frame that the broker refuses, as at a cut: it is lost like the others there
+		if e.Kind != wire.EventConnError && e.Kind != wire.EventUnauthorized {
 			h.record.trouble(e.String())
 		}
 	}

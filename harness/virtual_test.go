@@ -127,10 +127,12 @@ func TestPatienceInVirtualTimeIsVirtual(t *testing.T) {
 }
 
 // A harness that waits for what cannot come says so when its patience ends, however long that is.
-// A machine that carries little takes longer than anybody's patience to carry what has gathered; what becomes less is not stuck.
+// A machine that carries little takes longer than anybody's patience to carry what has gathered;
+// what becomes less is not stuck.
 func TestAFabricThatTakesItsTimeIsDrained(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, tree, harness.Virtual(), harness.Patience(50*time.Millisecond), harness.Links(fabric.LinkOptions{Rate: 256_000, Paced: true}))
+	h := harness.New(t, tree, harness.Virtual(), harness.Patience(50*time.Millisecond),
+		harness.Links(fabric.LinkOptions{Rate: 256_000, Paced: true}))
 	for range 400 { // a thousand go over a link in a second
 		h.Send("n000", "n111")
 	}

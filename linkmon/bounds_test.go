@@ -20,10 +20,12 @@ func TestEveryNumberAndTimeOfAFlagHasBounds(t *testing.T) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			switch kind := f.Value.Type(); {
 			case !slices.Contains([]string{"int", "int64", "uint64", "uint32", "float64", "duration"}, kind):
-			case kind == "uint64" && slices.Contains(any64, f.Name) || f.Name == "timeout": // which bus.Settings checks, with NATS_TIMEOUT
+			// which bus.Settings checks, with NATS_TIMEOUT
+			case kind == "uint64" && slices.Contains(any64, f.Name) || f.Name == "timeout":
 			default:
 				seen++
-				require.Implements(t, (*cli.Bounded)(nil), f.Value, "--%s of %s: give it bounds with cli.Bound", f.Name, cmd.CommandPath())
+				require.Implements(t, (*cli.Bounded)(nil), f.Value, "--%s of %s: give it bounds with cli.Bound", f.Name,
+					cmd.CommandPath())
 			}
 		})
 		for _, c := range cmd.Commands() {

@@ -18,8 +18,8 @@ import (
 	"github.com/weft-fabric/weft/linkmon/screen"
 )
 
-// poison is what a terminal would obey: a title, colours, a cleared screen in one and in two bytes, a line that goes back, and one that
-// turns round.
+// poison is what a terminal would obey: a title, colours, a cleared screen in one and in two bytes,
+// a line that goes back, and one that turns round.
 const poison = "\x1b]0;owned\a\x1b[31m\x1b[2J\u009b2J\r\x7f\u202e"
 
 // poisoned appends it to every text in v, and counts them.
@@ -100,8 +100,10 @@ func TestNothingThatAFabricSaysOfItselfIsObeyed(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, claim.Release()) })
 	require.NoError(t, claim.Publish(registry.Entry{
-		PID: 7, Started: time.Now(), URL: b.ClientURL(), Topology: "kary-ntree:2,2" + poison, Firmware: "adaptive-link" + poison,
-		Operator: b.Credentials(bus.RoleOperator), Viewer: b.Credentials(bus.RoleViewer), Page: "http://127.0.0.1:1/" + poison, Token: "secret" + poison,
+		PID: 7, Started: time.Now(), URL: b.ClientURL(), Topology: "kary-ntree:2,2" + poison, Firmware: "adaptive-link" +
+			poison,
+		Operator: b.Credentials(bus.RoleOperator), Viewer: b.Credentials(bus.RoleViewer), Page: "http://127.0.0.1:1/" +
+			poison, Token: "secret" + poison,
 	}))
 
 	commands := [][]string{

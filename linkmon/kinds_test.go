@@ -95,7 +95,8 @@ func TestAFlapShowsAndACutTakesItsPlace(t *testing.T) {
 		}
 		return nil
 	})
-	require.Equal(t, "s0.0-s1.0 is cut or flaps already: restore it first\n", ok(t, "flap", "s0.0", "s1.0", "--period", "20ms"))
+	require.Equal(t, "s0.0-s1.0 is cut or flaps already: restore it first\n",
+		ok(t, "flap", "s0.0", "s1.0", "--period", "20ms"))
 	ok(t, "cut", "s0.0", "s1.0")
 	require.False(t, state(t).Flapping)
 	ok(t, "restore", "s0.0", "s1.0")

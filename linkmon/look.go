@@ -94,7 +94,8 @@ func writeStatus(out io.Writer, s api.Status) error {
 		s.Totals.MeanHops, s.Totals.Stretch, s.Totals.Rerouted, s.Totals.UTurns, s.Totals.Reordered)
 	row("refused", "%d packets at full send queues", s.Totals.Refused)
 	if s.Totals.Notices > 0 {
-		row("withheld", "%d packets for destinations that %d notices said cannot be reached", s.Totals.Withheld, s.Totals.Notices)
+		row("withheld", "%d packets for destinations that %d notices said cannot be reached", s.Totals.Withheld,
+			s.Totals.Notices)
 	}
 	row("cut", "%s", orNone(s.LinksCut))
 	row("impaired", "%s", orNone(s.LinksImpaired))

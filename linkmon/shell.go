@@ -70,7 +70,8 @@ func (s *shell) script(ctx context.Context, in io.Reader, keepGoing bool) error 
 			return fmt.Errorf("line %d: %s: %w", n, strings.TrimSpace(lines.Text()), err)
 		default:
 			failed++
-			fmt.Fprintf(s.errs, "line %d: %s\n", n, plain.Error(fmt.Sprintf("%s: %v", strings.TrimSpace(lines.Text()), err), lines.Text()))
+			fmt.Fprintf(s.errs, "line %d: %s\n", n,
+				plain.Error(fmt.Sprintf("%s: %v", strings.TrimSpace(lines.Text()), err), lines.Text()))
 		}
 	}
 	if err := lines.Err(); err != nil {

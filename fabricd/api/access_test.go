@@ -166,8 +166,11 @@ func TestThePageOverTLS(t *testing.T) {
 	old, _ := keys(t, time.Now().AddDate(-2, 0, 0))
 	require.NoError(t, os.Chmod(file("key.pem"), 0o644))
 	for want, c := range map[string]WebConfig{
-		"it has expired on": {CertFile: filepath.Join(old, "leader", "cert.pem"), KeyFile: filepath.Join(old, "leader", "key.pem")},
-		"give both":         {CertFile: file("cert.pem")},
+		"it has expired on": {
+			CertFile: filepath.Join(old, "leader", "cert.pem"),
+			KeyFile:  filepath.Join(old, "leader", "key.pem"),
+		},
+		"give both": {CertFile: file("cert.pem")},
 		"not safe from other users of this machine": {CertFile: file("cert.pem"), KeyFile: file("key.pem")},
 		"no such file":               {CertFile: file("nowhere.pem"), KeyFile: filepath.Join(old, "leader", "key.pem")},
 		"private key does not match": {CertFile: file("cert.pem"), KeyFile: filepath.Join(old, "leader", "key.pem")},

@@ -12,8 +12,9 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// bounded makes as many answers at a time as there are places; some more requests wait a moment, and the rest is refused at once: of each
-// client so many, whatever others do. Who sends or reads slowly keeps one of the requests of its own, and no place.
+// bounded makes as many answers at a time as there are places; some more requests wait a moment,
+// and the rest is refused at once: of each client so many, whatever others do. Who sends or reads
+// slowly keeps one of the requests of its own, and no place.
 func (w *Web) bounded(places *places, next http.HandlerFunc) http.HandlerFunc {
 	return func(out http.ResponseWriter, r *http.Request) {
 		client := w.client(r)

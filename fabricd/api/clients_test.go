@@ -76,7 +76,8 @@ func TestHalfOpenConnectionsKeepNobodyWaiting(t *testing.T) {
 	const halfOpen = maxConns + 400
 	attempts := 0
 	for _, sends := range []string{"", "G", "GET / HTTP/1.1\r\nHost: x\r\n", "POST " + root + "/heal HTTP/1.1\r\nX-A: "} {
-		// On a machine that stands still for as long as a header may take they are all over before we are asked: then once more.
+		// On a machine that stands still for as long as a header may take they are all over before we are
+		// asked: then once more.
 		require.Eventually(t, func() bool {
 			attempts++
 			x.hang(halfOpen, sends)
@@ -104,7 +105,8 @@ func TestBoundsAreThoseOfEachClient(t *testing.T) {
 	require.NoError(t, err)
 	x := serve(t).serveWebAt("127.0.0.1:0", WebConfig{Tokens: tokens})
 	const slow = 80
-	x.hang(slow, fmt.Sprintf("POST %s/heal HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: 1000\r\n\r\n{", root, ann.Secret))
+	x.hang(slow, fmt.Sprintf("POST %s/heal HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: "+
+		"1000\r\n\r\n{", root, ann.Secret))
 	require.Eventually(t, func() bool {
 		return x.ask("POST", root+"/heal", "{}", bearing(ann.Secret)).code == http.StatusTooManyRequests
 	}, harness.DefaultPatience, time.Millisecond, "ann has all that one client may have")
@@ -145,7 +147,8 @@ func TestPlacesAreShared(t *testing.T) {
 			}
 			order <- client
 		})
-		require.Eventually(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.waiting) == waiting }, harness.DefaultPatience, time.Millisecond)
+		require.Eventually(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.waiting) == waiting },
+			harness.DefaultPatience, time.Millisecond)
 	}
 	waits("a", 1)
 	require.NoError(t, take("c"))
@@ -181,7 +184,10 @@ func TestStreamsAndSessionsEndWithTheirToken(t *testing.T) {
 			x := serve(t).serveWebAt(address, WebConfig{Tokens: tokens, Log: logger})
 			cookie := strings.SplitN(x.ask("POST", root+"/session", "", bearing(ann.Secret)).header.Get("Set-Cookie"), ";", 2)[0]
 			var open []*sse
-			for _, edit := range []func(*http.Request){bearing(ann.Secret), func(r *http.Request) { r.Header.Set("Cookie", cookie) }} {
+			for _, edit := range []func(*http.Request){
+				bearing(ann.Secret),
+				func(r *http.Request) { r.Header.Set("Cookie", cookie) },
+			} {
 				if x.web.Loopback() && len(open) == 1 {
 					continue // there a stream needs no session
 				}
@@ -205,7 +211,8 @@ func TestStreamsAndSessionsEndWithTheirToken(t *testing.T) {
 				return len(x.web.sessions.list) == 0
 			}, harness.DefaultPatience, time.Millisecond)
 			require.Contains(t, log.String(), "their tokens hold no more")
-			require.Contains(t, log.String(), map[bool]string{true: "a token was removed", false: "no token of the file holds"}[name == "removed"])
+			require.Contains(t, log.String(),
+				map[bool]string{true: "a token was removed", false: "no token of the file holds"}[name == "removed"])
 			attempts++
 		}
 	}

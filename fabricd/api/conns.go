@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// conns accepts connections and holds maxConns of them. When one more comes, a connection on which no request is answered makes
-// room: of those that never had a request the oldest, else the one that is idle for longest. So whoever opens connections and sends
-// nothing, or sends it slowly, loses those and keeps nobody out.
+// conns accepts connections and holds maxConns of them. When one more comes, a connection on which
+// no request is answered makes room: of those that never had a request the oldest, else the one
+// that is idle for longest. So whoever opens connections and sends nothing, or sends it slowly,
+// loses those and keeps nobody out.
 type conns struct {
 	net.Listener
 
@@ -28,8 +29,9 @@ type conn struct {
 	busy   bool      // and has one now
 }
 
-// makeRoomTime is how long a connection may have no request before it has to make room. Chosen by us: several times what a request
-// takes to come on a busy machine, and short for those who wait meanwhile.
+// makeRoomTime is how long a connection may have no request before it has to make room. Chosen by
+// us: several times what a request takes to come on a busy machine, and short for those who wait
+// meanwhile.
 const makeRoomTime = 100 * time.Millisecond
 
 // Accept implements [net.Listener].
@@ -51,7 +53,8 @@ func (c *conns) Accept() (net.Conn, error) {
 	}
 }
 
-// admit adds a connection, and returns the one that has to go for it, if any; else how long to wait before it is tried again.
+// admit adds a connection, and returns the one that has to go for it, if any; else how long to wait
+// before it is tried again.
 func (c *conns) admit(one *conn) (wait time.Duration, last *conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -46,7 +46,9 @@ func forwarding(f *fabric.Fabric, id weft.SwitchID) (list []ForwardingView) {
 
 // linesFor are the lines of one address: one if all packets for it are forwarded alike; else one per layer, if it does not matter by
 // which port they come in there.
-func linesFor(t *tables.Tables, id weft.SwitchID, d weft.NICID, path uint16, ports int, name string) (lines []ForwardingView) {
+func linesFor(t *tables.Tables, id weft.SwitchID, d weft.NICID, path uint16, ports int,
+	name string,
+) (lines []ForwardingView) {
 	ins := make([]weft.PortID, ports, ports+1)
 	for i := range ins {
 		ins[i] = weft.PortID(i)

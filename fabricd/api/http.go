@@ -76,7 +76,8 @@ type Web struct {
 	streams        streams
 }
 
-// listenError says why nobody can listen on an address, and what to do. Who has it in use is not said, nor which flag it came by.
+// listenError says why nobody can listen on an address, and what to do. Who has it in use is not
+// said, nor which flag it came by.
 func listenError(address string, err error) error {
 	host, port, _ := net.SplitHostPort(address) // the caller has
 	why := err
@@ -85,7 +86,8 @@ func listenError(address string, err error) error {
 	case errors.Is(err, syscall.EADDRINUSE):
 		why = worded{"another process has this port", err}
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		why = worded{fmt.Sprintf("this machine has no address %s: give one of its own, or 0.0.0.0 for all that it has", host), err}
+		why = worded{fmt.Sprintf("this machine has no address %s: give one of its own, or 0.0.0.0 for all that it has",
+			host), err}
 	case errors.Is(err, syscall.EACCES):
 		why = worded{"this user may not listen on port " + port + ": give one from 1024", err}
 	case errors.As(err, &lookup):

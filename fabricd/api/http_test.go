@@ -266,7 +266,8 @@ func TestViewersAreBounded(t *testing.T) {
 	require.Contains(t, refusal(t, a, http.StatusServiceUnavailable), "too many viewers")
 	require.Equal(t, "1", a.header.Get("Retry-After"))
 	all[0].close()
-	require.Eventually(t, func() bool { return x.web.streams.count() < maxStreams }, harness.DefaultPatience, time.Millisecond)
+	require.Eventually(t, func() bool { return x.web.streams.count() < maxStreams }, harness.DefaultPatience,
+		time.Millisecond)
 	_, err := x.stream("").next()
 	require.NoError(t, err)
 }

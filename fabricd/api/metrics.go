@@ -39,7 +39,8 @@ var (
 	linkQueued = metric("link_queued_packets", "Packets in the output queues of the end that sends in this direction.", "link", "direction")
 	linkLost   = metric("link_lost_packets_total", "Packets lost on the link or queued for it when it died.", "link")
 	links      = metric("links", "Links by state.", "state")
-	offered    = metric("offered_packets_per_second", "Packets generated in the last second, those that found a send queue full included.")
+	offered    = metric("offered_packets_per_second",
+		"Packets generated in the last second, those that found a send queue full included.")
 	overloaded = metric("overloaded", "1 while more is offered than carried.")
 	switches   = metric("switches", "Switches by state.", "state")
 

@@ -46,8 +46,9 @@ func (s *shares) give(client string) {
 	}
 }
 
-// places are the answers that are made at a time. One client has half of them at most, and a place that becomes free is for the client
-// that has the fewest; among equals, for who has waited longest.
+// places are the answers that are made at a time. One client has half of them at most, and a place
+// that becomes free is for the client that has the fewest; among equals, for who has waited
+// longest.
 type places struct {
 	mu      sync.Mutex
 	free    int            // guarded by mu

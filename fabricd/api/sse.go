@@ -66,8 +66,8 @@ type stream struct {
 	end context.CancelFunc
 }
 
-// enter opens the stream of a request, until leave; false: there are as many as there may be. The context ends with the request, or when it
-// may look no more.
+// enter opens the stream of a request, until leave; false: there are as many as there may be. The
+// context ends with the request, or when it may look no more.
 func (s *streams) enter(r *http.Request, by bearer) (ctx context.Context, leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

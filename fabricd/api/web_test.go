@@ -178,8 +178,9 @@ func TestAnAddressThatCannotBeListenedOnIsToldWithWhatToDo(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, taken.Close()) })
 	for address, want := range map[string]string{
-		"8080":                   `listen on "8080": expected host:port, as 127.0.0.1:8420`,
-		taken.Addr().String():    `listen on "` + taken.Addr().String() + `" for browsers and scripts: another process has this port`,
+		"8080": `listen on "8080": expected host:port, as 127.0.0.1:8420`,
+		taken.Addr().String(): `listen on "` + taken.Addr().String() +
+			`" for browsers and scripts: another process has this port`,
 		"192.0.2.1:8420":         `listen on "192.0.2.1:8420" for browsers and scripts: this machine has no address 192.0.2.1: give one of its own, or 0.0.0.0 for all that it has`,
 		"127.0.0.1:80x":          `listen on "127.0.0.1:80x": port 80x: expected a number from 0 to 65535, 0 for a free one`,
 		"127.0.0.1:99999":        `listen on "127.0.0.1:99999": port 99999: expected a number from 0 to 65535, 0 for a free one`,

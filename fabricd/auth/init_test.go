@@ -64,13 +64,26 @@ func TestInitRefuses(t *testing.T) {
 	for want, o := range map[string]auth.Options{
 		"holds the keys of a fabric already": {Fabric: "lab", Dir: dir},
 		`fabric name "L"`:                    {Fabric: "L", Dir: filepath.Join(t.TempDir(), "new")},
-		"host a is given twice":              {Fabric: "lab", Dir: filepath.Join(t.TempDir(), "new"), Hosts: []auth.Host{{Name: "a", Address: "a"}, {Name: "a", Address: "b"}}},
-		"give both":                          {Fabric: "lab", Dir: filepath.Join(t.TempDir(), "new"), CACert: "ca.pem"},
-		"no such file":                       {Fabric: "lab", Dir: filepath.Join(t.TempDir(), "new"), CACert: "nowhere.pem", CAKey: "nowhere.pem"},
-		"is not the key of the certificate":  {Fabric: "lab", Dir: filepath.Join(t.TempDir(), "new"), CACert: filepath.Join(dir, "ca.pem"), CAKey: filepath.Join(dir, "leader", "key.pem")},
-		"no certificate of an authority":     {Fabric: "lab", Dir: filepath.Join(t.TempDir(), "new"), CACert: filepath.Join(dir, "leader", "cert.pem"), CAKey: filepath.Join(dir, "leader", "key.pem")},
+		"host a is given twice": {
+			Fabric: "lab", Dir: filepath.Join(t.TempDir(), "new"),
+			Hosts: []auth.Host{{Name: "a", Address: "a"}, {Name: "a", Address: "b"}},
+		},
+		"give both": {Fabric: "lab", Dir: filepath.Join(t.TempDir(), "new"), CACert: "ca.pem"},
+		"no such file": {
+			Fabric: "lab", Dir: filepath.Join(t.TempDir(), "new"), CACert: "nowhere.pem",
+			CAKey: "nowhere.pem",
+		},
+		"is not the key of the certificate": {
+			Fabric: "lab", Dir: filepath.Join(t.TempDir(), "new"),
+			CACert: filepath.Join(dir, "ca.pem"), CAKey: filepath.Join(dir, "leader", "key.pem"),
+		},
+		"no certificate of an authority": {
+			Fabric: "lab", Dir: filepath.Join(t.TempDir(), "new"),
+			CACert: filepath.Join(dir, "leader", "cert.pem"), CAKey: filepath.Join(dir, "leader", "key.pem"),
+		},
 		"has expired at": {
-			Fabric: "lab", Dir: filepath.Join(t.TempDir(), "new"), CACert: filepath.Join(dir, "ca.pem"), CAKey: filepath.Join(dir, "keys", "ca.key.pem"), Now: time.Now().AddDate(11, 0, 0),
+			Fabric: "lab", Dir: filepath.Join(t.TempDir(), "new"), CACert: filepath.Join(dir,
+				"ca.pem"), CAKey: filepath.Join(dir, "keys", "ca.key.pem"), Now: time.Now().AddDate(11, 0, 0),
 		},
 	} {
 		_, _, err := auth.Init(o)

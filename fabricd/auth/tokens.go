@@ -176,8 +176,8 @@ type Token struct {
 	sum  string // another token of the same name is not this one
 }
 
-// OpenTokens reads a file of tokens. It is read again and again: a token that is gone from it holds no more, and none does
-// while the file is gone, or is not safe from others. Both are logged.
+// OpenTokens reads a file of tokens. It is read again and again: a token that is gone from it holds
+// no more, and none does while the file is gone, or is not safe from others. Both are logged.
 func OpenTokens(path string, log *slog.Logger) (*Tokens, error) {
 	list, err := readTokens(path)
 	if err != nil {

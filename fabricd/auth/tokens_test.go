@@ -62,7 +62,8 @@ func TestTokensOfAFile(t *testing.T) {
 	require.Contains(t, log.String(), `a token was removed: it holds no more" token=ann`)
 }
 
-// A file that is gone, not safe or no file of tokens lets nobody in, and that is told once. When it is mended its tokens hold.
+// A file that is gone, not safe or no file of tokens lets nobody in, and that is told once. When it
+// is mended its tokens hold.
 func TestAFileOfTokensThatIsNotAsItShouldBe(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "leader")
@@ -92,10 +93,12 @@ func TestAFileOfTokensThatIsNotAsItShouldBe(t *testing.T) {
 		"unknown role of a": func() error { return safefile.WriteSecret(file, []byte(`[{"name":"ann","role":"root"}]`)) },
 	}
 	for want, spoil := range ways {
-		require.Eventually(t, func() bool { _, ok := tokens.Find(made.Secret); return ok }, patience, 10*time.Millisecond, want)
+		require.Eventually(t, func() bool { _, ok := tokens.Find(made.Secret); return ok }, patience, 10*time.Millisecond,
+			want)
 		before := len(log.String())
 		require.NoError(t, spoil())
-		require.Eventually(t, func() bool { _, ok := tokens.Find(made.Secret); return !ok }, patience, 10*time.Millisecond, want)
+		require.Eventually(t, func() bool { _, ok := tokens.Find(made.Secret); return !ok }, patience, 10*time.Millisecond,
+			want)
 		if want != "no tokens.json" {
 			require.Contains(t, log.String()[before:], want)
 		}
@@ -143,7 +146,8 @@ func TestFilesThatAreNoTokens(t *testing.T) {
 		_, err := auth.OpenTokens(file, nil)
 		require.ErrorContains(t, err, want)
 	}
-	require.NoError(t, safefile.WriteSecret(file, fmt.Appendf(nil, "[%s]", strings.Repeat(`{"name":"a","role":"view"},`, 999)+`{"name":"b","role":"view"}`)))
+	require.NoError(t, safefile.WriteSecret(file,
+		fmt.Appendf(nil, "[%s]", strings.Repeat(`{"name":"a","role":"view"},`, 999)+`{"name":"b","role":"view"}`)))
 	require.NoError(t, os.Chmod(file, 0o604))
 	_, err = auth.OpenTokens(file, nil)
 	require.ErrorIs(t, err, safefile.ErrUnsafe)

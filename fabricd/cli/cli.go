@@ -95,7 +95,8 @@ func JSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// Printable is w for text that may be from outside: what a terminal would obey is escaped. All that a command prints goes through one.
+// Printable is w for text that may be from outside: what a terminal would obey is escaped. All that
+// a command prints goes through one.
 func Printable(w io.Writer) io.Writer {
 	if _, ok := w.(*plain.Writer); ok {
 		return w

@@ -23,7 +23,10 @@ func TestAWrongFlagIsExplained(t *testing.T) {
 		{"--virtual", "unknown flag --virtual: see weft --help"},
 		{"run --seed x", "--seed x: expected a whole number from 0"},
 		{"run --seed -1", "--seed -1: expected a whole number from 0"},
-		{"run -n 99999999999999999999", "--seed 99999999999999999999: expected a whole number from 0 to 18446744073709551615"},
+		{
+			"run -n 99999999999999999999",
+			"--seed 99999999999999999999: expected a whole number from 0 to 18446744073709551615",
+		},
 		{"run --path 70000", "--path 70000: expected a whole number from 0 to 65535"},
 		{"run --field -99999", "--field -99999: expected a whole number from -32768 to 32767"},
 		{"run --jobs -1", "--jobs -1: expected 0 to 256"},
@@ -31,7 +34,10 @@ func TestAWrongFlagIsExplained(t *testing.T) {
 		{"run --load 2", "--load 2: expected 0 to 1"},
 		{"run --load NaN", "--load NaN: expected 0 to 1"},
 		{"run --budget 99999h", "--budget 99999h: expected 1ms to 24h0m0s"},
-		{"run --budget 9999999999h", "--budget 9999999999h: expected a time with its unit, as 50ms or 10s, from 1ms to 24h0m0s"},
+		{
+			"run --budget 9999999999h",
+			"--budget 9999999999h: expected a time with its unit, as 50ms or 10s, from 1ms to 24h0m0s",
+		},
 		{"run --lots 11", "--lots 11: expected 1 to 10"},
 		{"run --jobs 1.5", "--jobs 1.5: expected a whole number, from 0 to 256"},
 		{"run --load half", "--load half: expected a number, from 0 to 1"},

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Folded is w for sentences: on a terminal, lines that are longer than it is wide go on in the next line, at a blank. Each Write is
-// whole lines.
+// Folded is w for sentences: on a terminal, lines that are longer than it is wide go on in the next
+// line, at a blank. Each Write is whole lines.
 func Folded(w io.Writer) io.Writer { return folded{w} }
 
 type folded struct{ w io.Writer }
@@ -23,8 +23,9 @@ func (f folded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// fold breaks the lines of text at blanks so that none has more than width characters, where its words allow that. What goes on in
-// a next line is indented as the line, and by two more. A width of 0 leaves the text as it is.
+// fold breaks the lines of text at blanks so that none has more than width characters, where its
+// words allow that. What goes on in a next line is indented as the line, and by two more. A width
+// of 0 leaves the text as it is.
 func fold(text string, width int) string {
 	if width <= 0 {
 		return text
@@ -52,8 +53,8 @@ func fold(text string, width int) string {
 	return out.String()
 }
 
-// breakAt is where a line is broken: at the last blank that leaves at most width characters, or else the first one there is. It is
-// -1 when the line need not or cannot be broken.
+// breakAt is where a line is broken: at the last blank that leaves at most width characters, or
+// else the first one there is. It is -1 when the line need not or cannot be broken.
 func breakAt(line string, width, indent int) int {
 	if utf8.RuneCountInString(strings.TrimRight(line, " ")) <= width {
 		return -1

@@ -10,8 +10,9 @@ import (
 // readPatience is how long a command that has ended waits for somebody to read what it printed. Chosen by us.
 const readPatience = time.Second
 
-// Unhurried calls run, a command that others depend on, with outputs whose readers hold nothing up. What nobody has read of stdout when
-// it ends is counted on stderr, with the last of it. Of JSON lines on stdout a line says how many were left out.
+// Unhurried calls run, a command that others depend on, with outputs whose readers hold nothing up.
+// What nobody has read of stdout when it ends is counted on stderr, with the last of it. Of JSON
+// lines on stdout a line says how many were left out.
 func Unhurried(stdout, stderr io.Writer, json bool, run func(stdout, stderr io.Writer) error) error {
 	text := func(left int) string {
 		return fmt.Sprintf("%d messages were left out here, for nobody read them\n", left)
@@ -35,8 +36,9 @@ func Unhurried(stdout, stderr io.Writer, json bool, run func(stdout, stderr io.W
 // lastUnread is how many messages are repeated that nobody has read: the ledger is in them. Chosen by us.
 const lastUnread = 4
 
-// Output is what a process that others depend on writes to. Write never waits for whoever reads: what was written is kept until it
-// is read, and of more than fits the oldest is left out, with a note in its place. For any goroutine.
+// Output is what a process that others depend on writes to. Write never waits for whoever reads:
+// what was written is kept until it is read, and of more than fits the oldest is left out, with a
+// note in its place. For any goroutine.
 type Output struct {
 	w       io.Writer
 	note    func(left int) string // a line, in place of what was left out
@@ -113,8 +115,9 @@ func (o *Output) run() {
 	}
 }
 
-// Close ends the output once all is written, or when nothing was read for so long. It returns what was not read; the goroutine that
-// still waits for the reader is then left behind, for the process is about to end.
+// Close ends the output once all is written, or when nothing was read for so long. It returns what
+// was not read; the goroutine that still waits for the reader is then left behind, for the process
+// is about to end.
 func (o *Output) Close(patience time.Duration) (unread [][]byte) {
 	o.mu.Lock()
 	o.closed = true

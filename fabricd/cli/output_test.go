@@ -78,7 +78,8 @@ func TestACommandThatNobodyReadsEndsAndRepeatsItsLastWords(t *testing.T) {
 		return failed
 	})
 	require.Equal(t, failed, err)
-	require.Equal(t, "a word\n10 messages on standard output were not read; the last of them:\nline 6\nline 7\nline 8\nline 9\n", errs.String())
+	require.Equal(t, "a word\n10 messages on standard output were not read; the last of them:\nline 6\nline 7\nline "+
+		"8\nline 9\n", errs.String())
 	require.NoError(t, r.Close())
 }
 

@@ -115,7 +115,8 @@ func wrongFile(at *fs.PathError) (text string, ok bool) {
 		}
 		return fmt.Sprintf("%s: no such file or directory%s: check the name", at.Path, where), true
 	case errors.Is(at.Err, fs.ErrPermission):
-		return fmt.Sprintf("%s: user %s may not read it: check its owner and mode, and those of its folder, with ls -l", at.Path, userName()), true
+		return fmt.Sprintf("%s: user %s may not read it: check its owner and mode, and those of its folder, with ls -l",
+			at.Path, userName()), true
 	case errors.Is(at.Err, syscall.EISDIR):
 		return at.Path + ": it is a folder, and a file is wanted: name a file", true
 	}

@@ -77,7 +77,8 @@ func TestWrongUseIsToldInOneSentenceThatSaysWhatToDo(t *testing.T) {
 func TestAFileThatMayNotBeReadIsToldWithItsUser(t *testing.T) {
 	denied := &fs.PathError{Op: "open", Path: "a.yaml", Err: fs.ErrPermission}
 	err := inWords(reader(), fmt.Errorf("scenario: %w", denied))
-	require.EqualError(t, err, "scenario: a.yaml: user "+userName()+" may not read it: check its owner and mode, and those of its folder, with ls -l")
+	require.EqualError(t, err, "scenario: a.yaml: user "+userName()+" may not read it: check its owner and mode, and "+
+		"those of its folder, with ls -l")
 	require.ErrorIs(t, err, fs.ErrPermission)
 
 	made := fmt.Errorf("weft: %w", &fs.PathError{Op: "mkdir", Path: "a", Err: fs.ErrPermission})

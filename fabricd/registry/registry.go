@@ -55,8 +55,8 @@ func (e Entry) PageWithToken() string {
 	return e.Page + "#token=" + e.Token
 }
 
-// Folder is where the registry is, and by which variable: $WEFT_RUN_DIR, else weft in $XDG_RUNTIME_DIR, else in the folder
-// for temporary files under the user's number.
+// Folder is where the registry is, and by which variable: $WEFT_RUN_DIR, else weft in
+// $XDG_RUNTIME_DIR, else in the folder for temporary files under the user's number.
 type Folder struct{ Path, Variable string }
 
 // Dir is the folder of this user.
@@ -70,10 +70,11 @@ func Dir() Folder {
 	return Folder{filepath.Join(os.TempDir(), fmt.Sprintf("weft-%d", os.Getuid())), "TMPDIR"}
 }
 
-// failed says of what folder an error is, and how to have another. It is never left out: the path may be one that nobody
-// has typed.
+// failed says of what folder an error is, and how to have another. It is never left out: the path
+// may be one that nobody has typed.
 func (f Folder) failed(err error) error {
-	return fmt.Errorf("registry of running fabrics: %w (the folder comes from %s: set WEFT_RUN_DIR to have another)", err, f.Variable)
+	return fmt.Errorf("registry of running fabrics: %w (the folder comes from %s: set WEFT_RUN_DIR to have another)", err,
+		f.Variable)
 }
 
 // Claim is a name held by this process.
@@ -95,7 +96,10 @@ func Take(name string) (*Claim, error) {
 	if err != nil {
 		return nil, dir.failed(err)
 	}
-	c := &Claim{dir: dir, path: filepath.Join(path, name+entryEnd), name: name, lock: safefile.NewLock(filepath.Join(path, name+lockEnd), 0o600)}
+	c := &Claim{
+		dir: dir, path: filepath.Join(path, name+entryEnd), name: name,
+		lock: safefile.NewLock(filepath.Join(path, name+lockEnd), 0o600),
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()
 	got, err := c.lock.TryLockContext(ctx, lookTime/20)
@@ -110,7 +114,8 @@ func Take(name string) (*Claim, error) {
 		return nil, fmt.Errorf("%w: %s: choose another with --name", ErrRunning, name)
 	}
 	if there != nil && !errors.Is(there, fs.ErrNotExist) {
-		return nil, errors.Join(dir.failed(fmt.Errorf("%w: move it, or choose another name with --name", there)), c.lock.Unlock())
+		return nil, errors.Join(dir.failed(fmt.Errorf("%w: move it, or choose another name with --name", there)),
+			c.lock.Unlock())
 	}
 	return c, nil
 }
@@ -124,8 +129,8 @@ func (c *Claim) Store() (string, error) {
 	return path, nil
 }
 
-// Publish writes how to reach the fabric, which has the name of the claim. Readers see the old file or the new one, never a
-// part.
+// Publish writes how to reach the fabric, which has the name of the claim. Readers see the old file
+// or the new one, never a part.
 func (c *Claim) Publish(e Entry) error {
 	e.Format, e.Name = entryFormat, c.name
 	data, err := json.MarshalIndent(e, "", "  ")
@@ -147,8 +152,8 @@ func (c *Claim) Release() error {
 	return errors.Join(err, c.lock.Unlock())
 }
 
-// List returns the running fabrics by name. It changes nothing: what killed ones left behind is passed over, and replaced by
-// the next fabric of that name.
+// List returns the running fabrics by name. It changes nothing: what killed ones left behind is
+// passed over, and replaced by the next fabric of that name.
 func List() ([]Entry, error) {
 	dir := Dir()
 	if _, err := os.Lstat(dir.Path); errors.Is(err, fs.ErrNotExist) {
@@ -186,7 +191,8 @@ func held(path string) bool {
 	return !free && err == nil
 }
 
-// Gone reports whether the process of a fabric of the registry is gone. Of one that is not from the registry nobody knows.
+// Gone reports whether the process of a fabric of the registry is gone. Of one that is not from the
+// registry nobody knows.
 func (e Entry) Gone() bool {
 	if e.PID == 0 {
 		return false

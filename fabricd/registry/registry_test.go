@@ -80,7 +80,8 @@ func TestWhatAKilledFabricLeftIsPassedOverAndReplaced(t *testing.T) {
 	require.NoFileExists(t, file)
 }
 
-// A folder may hold what is not ours, as when WEFT_RUN_DIR names one with tokens. It stays, whoever looks, starts and ends.
+// A folder may hold what is not ours, as when WEFT_RUN_DIR names one with tokens. It stays, whoever
+// looks, starts and ends.
 func TestFilesThatAreNotOursStay(t *testing.T) {
 	dir := ownDir(t)
 	entry, err := os.ReadFile(left(t, dir, "other"))
@@ -108,7 +109,8 @@ func TestFilesThatAreNotOursStay(t *testing.T) {
 			continue
 		}
 		_, err := Take(name)
-		require.ErrorContains(t, err, name+".json is no entry of a fabric "+name+": move it, or choose another name with --name")
+		require.ErrorContains(t, err,
+			name+".json is no entry of a fabric "+name+": move it, or choose another name with --name")
 		attempts++
 	}
 	c, err := Take("ours")

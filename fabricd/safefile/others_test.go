@@ -14,8 +14,8 @@ import (
 	"github.com/weft-fabric/weft/harness/attack"
 )
 
-// Whatever another user has put where a folder or file with secrets is to be, or on the way there, it is refused, and nothing of
-// theirs is written to or followed.
+// Whatever another user has put where a folder or file with secrets is to be, or on the way there,
+// it is refused, and nothing of theirs is written to or followed.
 func TestWhatOthersHavePutInTheWay(t *testing.T) {
 	t.Parallel()
 	shared := attack.Shared(t)
@@ -25,8 +25,10 @@ func TestWhatOthersHavePutInTheWay(t *testing.T) {
 	require.NoError(t, os.WriteFile(precious, []byte("precious"), 0o600))
 	attempts := 0
 	for _, planted := range []string{
-		"mkdir -m 777 %s", "mkdir -m 700 %s", "mkdir -m 1777 %s", "mkdir -m 777 %[1]s; echo x > %[1]s/secret; chmod 666 %[1]s/secret",
-		"mkdir -m 777 %[1]s; ln -s " + precious + " %[1]s/secret", "ln -s " + victim + " %s", "ln -s /nowhere %s", "ln -s / %s",
+		"mkdir -m 777 %s", "mkdir -m 700 %s", "mkdir -m 1777 %s", "mkdir -m 777 %[1]s; echo x > %[1]s/secret; chmod 666 " +
+			"%[1]s/secret",
+		"mkdir -m 777 %[1]s; ln -s " + precious + " %[1]s/secret", "ln -s " + victim +
+			" %s", "ln -s /nowhere %s", "ln -s / %s",
 		"touch %s", "mkfifo -m 666 %s",
 	} {
 		for _, below := range []string{"", "/run", "/a/b"} {
@@ -74,9 +76,12 @@ func TestWhatOthersTryOnAFolderOfOurs(t *testing.T) {
 	file := filepath.Join(dir, "secret")
 	require.NoError(t, safefile.WriteSecret(file, []byte("password")))
 	tried := []string{
-		"cat " + file, "ls " + dir, "cd " + dir, "echo x > " + file, "echo x > " + dir + "/other", "rm -f " + file, "rm -rf " + dir, "mv " + dir + " " + dir + "2",
-		"mv " + file + " " + shared + "/taken", "ln " + file + " " + shared + "/hard", "chmod 777 " + dir, "chmod 666 " + file, "chown nobody " + dir,
-		"rmdir " + dir, "mkfifo " + file + "2", "ln -sf /tmp " + dir + "/secret", "head -c 1 " + file, "touch " + file, "truncate -s 0 " + file,
+		"cat " + file, "ls " + dir, "cd " + dir, "echo x > " + file, "echo x > " + dir + "/other", "rm -f " +
+			file, "rm -rf " + dir, "mv " + dir + " " + dir + "2",
+		"mv " + file + " " + shared + "/taken", "ln " + file + " " + shared + "/hard", "chmod 777 " + dir, "chmod 666 " +
+			file, "chown nobody " + dir,
+		"rmdir " + dir, "mkfifo " + file + "2", "ln -sf /tmp " + dir + "/secret", "head -c 1 " + file, "touch " +
+			file, "truncate -s 0 " + file,
 		"test -r " + file, "test -w " + dir, "test -x " + dir,
 	}
 	for _, script := range tried {
@@ -100,7 +105,10 @@ func TestAccessControlLists(t *testing.T) {
 		t.Skip("setfacl is missing: access control lists are not tried; install the package acl")
 	}
 	attempts := 0
-	for _, list := range []string{"u:nobody:rwx", "u:nobody:r", "u:nobody:w", "g:nogroup:rwx", "u:nobody:x", "m::rwx,u:nobody:rw"} {
+	for _, list := range []string{
+		"u:nobody:rwx", "u:nobody:r", "u:nobody:w", "g:nogroup:rwx", "u:nobody:x",
+		"m::rwx,u:nobody:rw",
+	} {
 		dir, err := safefile.Folder(filepath.Join(t.TempDir(), "run"))
 		require.NoError(t, err)
 		file := filepath.Join(dir, "secret")
@@ -150,7 +158,8 @@ func TestWhoMayNotWriteIsToldSo(t *testing.T) {
 		require.NoError(t, os.Mkdir(filepath.Dir(path), mode))
 		said, err := attack.AsNobody("WEFT_TEST_WRITE=" + path + " " + program + " -test.run '^TestAnotherUserWrites$'")
 		require.NoError(t, err, said)
-		says := "write " + path + ": permission denied: this user may not write to it or make files in its folder: name another place\n"
+		says := "write " + path +
+			": permission denied: this user may not write to it or make files in its folder: name another place\n"
 		require.Equal(t, 2, strings.Count(said, says), said)
 	}
 }

@@ -1,11 +1,12 @@
 // Package safefile writes every file of Weft, and reads those that hold secrets.
 //
-// A file appears whole or not at all: it is written under a fresh name beside its place and renamed. A secret is a file of
-// mode 0600, and it is written and read only where no other user of the machine can put another file in its place: every
-// folder and link on the way belongs to the user of the process or to root, and nobody else can write to it.
+// A file appears whole or not at all: it is written under a fresh name beside its place and
+// renamed. A secret is a file of mode 0600, and it is written and read only where no other user of
+// the machine can put another file in its place: every folder and link on the way belongs to the
+// user of the process or to root, and nobody else can write to it.
 //
-// An access control list (POSIX, on Linux) needs no look of its own: its mask stands in the group's bits of the mode, which
-// bound whatever the list grants.
+// An access control list (POSIX, on Linux) needs no look of its own: its mask stands in the group's
+// bits of the mode, which bound whatever the list grants.
 package safefile
 
 import (
@@ -52,7 +53,8 @@ func WriteTo(path string, write func(io.Writer) error) error {
 	return replace(path, to, write, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
 }
 
-// Create opens a file to write to it bit by bit, for readers that follow it; what it held is gone. Names are as for Write.
+// Create opens a file to write to it bit by bit, for readers that follow it; what it held is gone.
+// Names are as for Write.
 func Create(path string) (*os.File, error) {
 	to, info, err := target(path)
 	if err != nil {
@@ -83,7 +85,8 @@ func target(path string) (string, fs.FileInfo, error) {
 		case info.Mode()&fs.ModeSymlink == 0:
 			return path, info, nil
 		case !trusted(info):
-			return "", nil, fmt.Errorf("write %s: it is a symbolic link that belongs to %s: %w: name another file, or remove the link", path, owner(info), ErrUnsafe)
+			return "", nil, fmt.Errorf("write %s: it is a symbolic link that belongs to %s: %w: name another file, or "+
+				"remove the link", path, owner(info), ErrUnsafe)
 		}
 		to, err := os.Readlink(path)
 		if err != nil {
@@ -100,7 +103,8 @@ func target(path string) (string, fs.FileInfo, error) {
 	return "", nil, fmt.Errorf("write %s: more than %d symbolic links", path, maxLinks)
 }
 
-// replace makes a file under a fresh name beside its place, which O_EXCL keeps anybody from having made, and renames it.
+// replace makes a file under a fresh name beside its place, which O_EXCL keeps anybody from having
+// made, and renames it.
 func replace(path, to string, write func(io.Writer) error, more ...renameio.Option) error {
 	f, err := renameio.NewPendingFile(to, append(more, renameio.WithTempDir(filepath.Dir(to)))...)
 	if err != nil {
@@ -134,13 +138,14 @@ func failed(path string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("write %s: folder %s: %w: make it first", path, dir, err)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("write %s: %w: this user may not write to it or make files in its folder: name another place", path, err)
+		return fmt.Errorf("write %s: %w: this user may not write to it or make files in its folder: name another place",
+			path, err)
 	}
 	return fmt.Errorf("write %s: %w", path, err)
 }
 
-// WriteSecret replaces a file that its user alone can read, or makes it. Its folder is there; ErrUnsafe when others could
-// change what stands in it.
+// WriteSecret replaces a file that its user alone can read, or makes it. Its folder is there;
+// ErrUnsafe when others could change what stands in it.
 func WriteSecret(path string, data []byte) error {
 	dir, err := walk(filepath.Dir(path))
 	if err != nil {
@@ -148,7 +153,8 @@ func WriteSecret(path string, data []byte) error {
 	}
 	to := filepath.Join(dir, filepath.Base(path))
 	if info, err := os.Lstat(to); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("write %s: %s, where a file with a secret is to be: remove it, or name another: %w", path, kind(info), ErrUnsafe)
+		return fmt.Errorf("write %s: %s, where a file with a secret is to be: remove it, or name another: %w", path,
+			kind(info), ErrUnsafe)
 	}
 	return replace(path, to, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -170,8 +176,8 @@ func ReadSecret(path string) ([]byte, error) {
 	return data, err
 }
 
-// CheckSecret refuses what ReadSecret refuses, for a file that a library reads. There is nothing wrong with one that is not
-// there: to open it says so.
+// CheckSecret refuses what ReadSecret refuses, for a file that a library reads. There is nothing
+// wrong with one that is not there: to open it says so.
 func CheckSecret(path string) error {
 	f, err := openSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -203,8 +209,8 @@ func openSecret(path string) (*os.File, error) {
 	return f, nil
 }
 
-// private reports what lets others than the user of the process have a secret. A file that root has put there may be given
-// to us by its group, as a cluster's manager does.
+// private reports what lets others than the user of the process have a secret. A file that root has
+// put there may be given to us by its group, as a cluster's manager does.
 func private(path string, info fs.FileInfo) error {
 	allowed := fs.FileMode(0o700)
 	if !mine(info) {
@@ -251,11 +257,13 @@ func Folder(path string) (string, error) {
 	}
 	switch {
 	case !info.IsDir():
-		return "", fmt.Errorf("%s: %s, where a folder was expected: %w: remove it, or name another", path, kind(info), ErrUnsafe)
+		return "", fmt.Errorf("%s: %s, where a folder was expected: %w: remove it, or name another", path, kind(info),
+			ErrUnsafe)
 	case !mine(info):
 		return "", fmt.Errorf("%s: the folder belongs to %s: %w: name another", path, owner(info), ErrUnsafe)
 	case info.Mode().Perm()&0o077 != 0:
-		return "", fmt.Errorf("%s: the folder's mode %v, or its access control list, lets others in: %w: look what they have put there, then run chmod 700 %s, or name another",
+		return "", fmt.Errorf("%s: the folder's mode %v, or its access control list, lets others in: %w: look what they "+
+			"have put there, then run chmod 700 %s, or name another",
 			path, info.Mode().Perm(), ErrUnsafe, path)
 	}
 	return at, nil
@@ -269,7 +277,8 @@ func cause(err error) error {
 	return err
 }
 
-// NewLock is a lock that ends with the process, on a file that holds nothing else and is made if need be, with that mode.
+// NewLock is a lock that ends with the process, on a file that holds nothing else and is made if
+// need be, with that mode.
 func NewLock(path string, mode fs.FileMode) *flock.Flock {
 	return flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(mode))
 }

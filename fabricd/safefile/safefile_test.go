@@ -49,7 +49,8 @@ func TestErrorsNameTheFileMeant(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "none", "a")
-	require.EqualError(t, safefile.Write(path, nil), "write "+path+": folder "+filepath.Dir(path)+": no such file or directory: make it first")
+	require.EqualError(t, safefile.Write(path, nil),
+		"write "+path+": folder "+filepath.Dir(path)+": no such file or directory: make it first")
 	require.EqualError(t, safefile.Write(dir, nil), "write "+dir+": it is a folder")
 }
 

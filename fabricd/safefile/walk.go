@@ -14,9 +14,9 @@ import (
 
 const maxLinks = 40 // followed on the way to a file, as Linux has it
 
-// walk goes to a file or folder from the root and refuses a way that another user could have led elsewhere, or could yet. It
-// returns the path without links, which is safe to use: nobody else can change it any more. What is not there is
-// [fs.ErrNotExist].
+// walk goes to a file or folder from the root and refuses a way that another user could have led
+// elsewhere, or could yet. It returns the path without links, which is safe to use: nobody else can
+// change it any more. What is not there is [fs.ErrNotExist].
 func walk(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -51,7 +51,8 @@ func walk(path string) (string, error) {
 				return "", fmt.Errorf("%s: more than %d symbolic links on the way: %w", path, maxLinks, ErrUnsafe)
 			}
 			if !trusted(info) {
-				return "", fmt.Errorf("%s: the symbolic link %s belongs to %s, who can lead it elsewhere: %w: name another, or remove the link", path, next, owner(info), ErrUnsafe)
+				return "", fmt.Errorf("%s: the symbolic link %s belongs to %s, who can lead it elsewhere: %w: name another, or "+
+					"remove the link", path, next, owner(info), ErrUnsafe)
 			}
 			to, err := os.Readlink(next)
 			if err != nil {
@@ -75,14 +76,16 @@ func walk(path string) (string, error) {
 	return at, nil
 }
 
-// safeFolder refuses a folder on the way in which another user can put something in the place of what is ours. In one with
-// the sticky bit, as /tmp, each can replace only what is their own.
+// safeFolder refuses a folder on the way in which another user can put something in the place of
+// what is ours. In one with the sticky bit, as /tmp, each can replace only what is their own.
 func safeFolder(path, at string, info fs.FileInfo) error {
 	switch {
 	case !trusted(info):
-		return fmt.Errorf("%s: the folder %s belongs to %s, who can change what is in it: %w: name a place of your own", path, at, owner(info), ErrUnsafe)
+		return fmt.Errorf("%s: the folder %s belongs to %s, who can change what is in it: %w: name a place of your own",
+			path, at, owner(info), ErrUnsafe)
 	case info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
-		return fmt.Errorf("%s: the mode of folder %s, %v, or its access control list, lets others change what is in it: %w: run chmod go-w %s, or name another place",
+		return fmt.Errorf("%s: the mode of folder %s, %v, or its access control list, lets others change what is in it: "+
+			"%w: run chmod go-w %s, or name another place",
 			path, at, info.Mode().Perm(), ErrUnsafe, at)
 	}
 	return nil

@@ -121,8 +121,9 @@ func (s *Scenario) judgeCounts(res *Result, fail func(name, format string, args 
 	}
 }
 
-// DrainTime is how long a fabric may take to drain after the traffic has stopped, unless a [Runner] says otherwise. One that is stuck
-// is told from one that is slow, so this is only for packets that go round for ever.
+// DrainTime is how long a fabric may take to drain after the traffic has stopped, unless a [Runner]
+// says otherwise. One that is stuck is told from one that is slow, so this is only for packets that
+// go round for ever.
 const DrainTime = 10 * time.Minute
 
 func (r *run) drain(ctx context.Context) (fabric.Ledger, error) {

@@ -233,7 +233,8 @@ func (p *parser) notices(text string, o *fabric.Options) {
 	const path = "$.nic.notices"
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 || d > fabric.MaxNotices {
-		p.fail(path, fmt.Errorf("expected how long sources honour a notice, as 2s, above 0 and at most %v, found %q; leave it out to have none", fabric.MaxNotices, text))
+		p.fail(path, fmt.Errorf("expected how long sources honour a notice, as 2s, above 0 and at most %v, found %q; "+
+			"leave it out to have none", fabric.MaxNotices, text))
 	}
 	if _, ok := o.Firmware.(switching.Notifier); !ok && o.Firmware != nil {
 		p.fail(path, fmt.Errorf("this firmware tells no sources of discards; these do: %s", strings.Join(firmware.Notifiers(), ", ")))

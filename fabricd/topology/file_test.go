@@ -162,7 +162,8 @@ func TestBadFiles(t *testing.T) {
 		{"switches: [{id: s0}, {id: s0}]", "f:1:27: switch s0: name s0 is taken by switch 0, expected one name per node"},
 		{"switches: [{id: s/0}]", `f:1:17: switch s/0: name "s/0", expected a letter or digit and then letters, digits, '.', '_' and '-'`},
 		{"switches: [{id: s0, ports: 300}]", "f:1:28: switch s0: 300 ports, expected 1 to 256"},
-		{"switches: [{id: s0, tier: 0}]", "f:1:12: switch s0: only a listing with spec has coord, and only that of a tree has tier and digits: no links lead from switch s0 to a NIC"},
+		{"switches: [{id: s0, tier: 0}]", "f:1:12: switch s0: only a listing with spec has coord, and only that of a " +
+			"tree has tier and digits: no links lead from switch s0 to a NIC"},
 		{"switches: [{id: s0}, {id: s1}]\nlinks:\n- {a: s0, b: s1}\n- {a: s0, a_port: 0, b: s1, b_port: 5}\n- {a: s0, a_port: 0, b: s1}", "f:5:7: link s0:0-s1:1: port 0 of s0 is used by link s0:0-s1:5 already"},
 		{"switches: [{id: s0, ports: 1}, {id: s1}]\nlinks:\n- {a: s0, b: s1}\n- {a: s0, b: s1}", "f:4:3: no free port on switch s0, which has 1"},
 		{"switches: [{id: s0, ports: 1}, {id: s1}]\nlinks:\n- {a: s0, a_port: 4, b: s1}", "f:3:3: link s0-s1: port 4 of s0, expected 0 to 0"},

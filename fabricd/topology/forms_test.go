@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What people have in files: as the tool prints it, copied from a terminal with the prompt and blanks for tabs, with what the tool
-// says of errors, grouped by chassis, and as one writes for ibsim. The files in testdata/forms are one fabric in these forms.
+// What people have in files: as the tool prints it, copied from a terminal with the prompt and
+// blanks for tabs, with what the tool says of errors, grouped by chassis, and as one writes for
+// ibsim. The files in testdata/forms are one fabric in these forms.
 func TestFilesOfAllFormsAreOneFabric(t *testing.T) {
 	warnings := map[string][]string{
 		"terminal.net": {`:1: skipped "[admin@mgmt /]# ibnetdiscover -f", which is not of the topology`},

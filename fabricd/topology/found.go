@@ -10,12 +10,14 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// findTree finds the tiers of a listed graph and the places of its switches from the links alone. It errs, and changes nothing, when
-// the graph is no tree. Switches and links of the tree may be missing, and tiers may differ in their radix.
+// findTree finds the tiers of a listed graph and the places of its switches from the links alone.
+// It errs, and changes nothing, when the graph is no tree. Switches and links of the tree may be
+// missing, and tiers may differ in their radix.
 //
-// A switch is as many tiers above the leaves as it is links away from the nearest NIC. Two switches of one tier have the same digits
-// 0 .. l-1 when links below and at tier l join them, and the same digits l .. n-2 when links above and at tier l do. So parts of the
-// graph that lie in each other, below each tier and above it, are the digits.
+// A switch is as many tiers above the leaves as it is links away from the nearest NIC. Two switches
+// of one tier have the same digits 0 .. l-1 when links below and at tier l join them, and the same
+// digits l .. n-2 when links above and at tier l do. So parts of the graph that lie in each other,
+// below each tier and above it, are the digits.
 func (g *Graph) findTree() error {
 	g.Tiers, g.found = 0, nil
 	f := treeFinder{g: g}
@@ -47,7 +49,8 @@ func (f *treeFinder) tiers() error {
 	away := make([]int, len(g.Switches)) // links to the nearest switch with a NIC
 	var queue []weft.SwitchID
 	for s := range g.Switches {
-		if away[s] = far; slices.ContainsFunc(g.ports(weft.SwitchID(s)), func(p peer) bool { return p.end.Node.Kind == weft.KindNIC }) {
+		if away[s] = far; slices.ContainsFunc(g.ports(weft.SwitchID(s)),
+			func(p peer) bool { return p.end.Node.Kind == weft.KindNIC }) {
 			away[s] = 0
 			queue = append(queue, weft.SwitchID(s))
 		}
@@ -105,8 +108,8 @@ func linkCount(links int) string {
 	return fmt.Sprintf("%d links", links)
 }
 
-// digits numbers the parts of the graph: those at and below each tier, which are digits of the switches under it, and those at and
-// above each tier.
+// digits numbers the parts of the graph: those at and below each tier, which are digits of the
+// switches under it, and those at and above each tier.
 func (f *treeFinder) digits() {
 	f.w = make([][]int, len(f.tier))
 	for s := range f.w {
@@ -190,7 +193,8 @@ func (f *treeFinder) unique() error {
 	slices.SortStableFunc(order, compare)
 	for i, s := range order[1:] {
 		if before := order[i]; compare(before, s) == 0 {
-			return fmt.Errorf("switches %s and %s of tier %d lead to the same switches above and below by different ways, where a tree has one switch",
+			return fmt.Errorf("switches %s and %s of tier %d lead to the same switches above and below by different ways, "+
+				"where a tree has one switch",
 				f.g.Switches[before].Name, f.g.Switches[s].Name, f.tier[s])
 		}
 	}
@@ -233,7 +237,8 @@ func (f *treeFinder) place() error {
 		*t = weft.Tree{
 			K: k, N: f.n, Tier: weft.Tier(l), Down: down[l], W: w, Radix: down,
 			Above: uint32(above[l]), Below: uint32(above[l+1]), Position: position,
-			Ports: slices.Repeat([]weft.PortID{weft.NoPort}, down[l]+up[l]), Numbers: slices.Repeat([]int{-1}, g.Switches[s].Ports),
+			Ports: slices.Repeat([]weft.PortID{weft.NoPort}, down[l]+up[l]), Numbers: slices.Repeat([]int{-1},
+				g.Switches[s].Ports),
 		}
 		for i := range l {
 			t.Prefix = t.Prefix*uint32(down[i]) + uint32(w[i])
@@ -263,8 +268,8 @@ func (f *treeFinder) place() error {
 	return nil
 }
 
-// oneK is the k of a tree that is a k-ary n-tree or an m-port n-tree, of which switches, NICs and links may be missing; 0 for another.
-// It makes the down ports those of the whole tree.
+// oneK is the k of a tree that is a k-ary n-tree or an m-port n-tree, of which switches, NICs and
+// links may be missing; 0 for another. It makes the down ports those of the whole tree.
 func oneK(down, up []int) int {
 	k, n := up[len(up)-1], len(down)
 	for l := 1; l < n; l++ {

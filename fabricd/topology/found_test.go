@@ -18,7 +18,10 @@ func TestWhatIsNoTreeSaysWhy(t *testing.T) {
 		{"[{a: a, b: c}, {a: b, b: c}, {a: a, b: d}, {a: b, b: d}]", ""},
 		{"[{a: a, b: c}, {a: b, b: c}, {a: a, b: d}]", ""},
 		{"[{a: a, b: c}, {a: b, b: c}, {a: a, b: d}, {a: a, b: b}]", "link a-b joins two switches that NICs hang on"},
-		{"[{a: a, b: c}, {a: b, b: c}, {a: a, b: d}, {a: c, b: d}]", "link c-d joins two switches of one tier: the way from both to the nearest NIC has 1 link between switches"},
+		{
+			"[{a: a, b: c}, {a: b, b: c}, {a: a, b: d}, {a: c, b: d}]",
+			"link c-d joins two switches of one tier: the way from both to the nearest NIC has 1 link between switches",
+		},
 		{"[{a: a, b: c}, {a: b, b: c}, {a: a, b: d}, {a: d, b: a}]", "links a:1-d:0 and a:2-d:1 join the same switches"},
 	} {
 		g, err := Load("f.yaml", []byte("switches: [{id: a}, {id: b}, {id: c}, {id: d}]\n"+nics+"links: "+c.links+"\n"))
@@ -31,12 +34,17 @@ func TestWhatIsNoTreeSaysWhy(t *testing.T) {
 		assert.Nil(t, g.Place(0).Tree)
 		assert.Equal(t, weft.RolePeer, g.Place(2).Roles[0])
 	}
-	// Tiers alone are no tree: here each of two switches in the middle leads to both leaves and to one top switch of the two.
+	// Tiers alone are no tree: here each of two switches in the middle leads to both leaves and to one
+	// top switch of the two.
 	g, err := Load("f.yaml", []byte("switches: [{id: a}, {id: b}, {id: c}, {id: d}, {id: e}]\n"+nics+
 		"links: [{a: a, b: c}, {a: b, b: c}, {a: a, b: d}, {a: b, b: d}, {a: c, b: e}, {a: d, b: e}]\n"))
 	require.NoError(t, err)
-	require.EqualError(t, g.NoTree(), "switches c and d of tier 1 lead to the same switches above and below by different ways, where a tree has one switch")
-	for spec, want := range map[string]string{"kary-ntree:4,1": "all NICs hang on one switch", "ring:40": "joins two switches that NICs hang on"} {
+	require.EqualError(t, g.NoTree(), "switches c and d of tier 1 lead to the same switches above and below by "+
+		"different ways, where a tree has one switch")
+	for spec, want := range map[string]string{
+		"kary-ntree:4,1": "all NICs hang on one switch",
+		"ring:40":        "joins two switches that NICs hang on",
+	} {
 		g := parse(t, spec)
 		h, err := New("listed", g.Switches, g.NICs, g.Links)
 		require.NoError(t, err)
@@ -58,7 +66,8 @@ func TestTiersOfAListedTreeAreThoseOfItsLinks(t *testing.T) {
 	assert.Equal(t, 2, again.Tiers)
 	require.Contains(t, text, `"tier":1`)
 	_, err = Load("f.json", []byte(strings.Replace(text, `"tier":1`, `"tier":0`, 1)))
-	require.ErrorContains(t, err, "by the links it is in tier 1 and has the digits [0]: correct tier and digits, or leave them out")
+	require.ErrorContains(t, err,
+		"by the links it is in tier 1 and has the digits [0]: correct tier and digits, or leave them out")
 }
 
 // A tree of 36-port switches with 648 NICs, as a file has it, is a tree.

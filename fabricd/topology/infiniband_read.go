@@ -32,8 +32,8 @@ func loadIBNet(name string, data []byte) (*Graph, error) {
 	return g, nil
 }
 
-// leaveOut takes the links away that a graph does not have: those from a node to itself, which are loopback cables, and those between
-// two adapters. It says which.
+// leaveOut takes the links away that a graph does not have: those from a node to itself, which are
+// loopback cables, and those between two adapters. It says which.
 func leaveOut(name string, f *ibnet.Fabric) (warnings []string, err error) {
 	hasSwitch := slices.ContainsFunc(f.Nodes, func(n ibnet.Node) bool { return n.Kind == ibnet.Switch })
 	for i := range f.Nodes {
@@ -45,16 +45,19 @@ func leaveOut(name string, f *ibnet.Fabric) (warnings []string, err error) {
 			switch {
 			case p.Peer == i:
 				if p.Number <= p.PeerPort {
-					warnings = append(warnings, fmt.Sprintf("%s:%d: left out the cable from port %d to port %d of %q: both of its ends are there",
-						name, line, p.Number, p.PeerPort, clip(b.Name)))
+					warnings = append(warnings,
+						fmt.Sprintf("%s:%d: left out the cable from port %d to port %d of %q: both of its ends are there",
+							name, line, p.Number, p.PeerPort, clip(b.Name)))
 				}
 			case b.Kind == ibnet.CA && peer.Kind == ibnet.CA && !hasSwitch:
-				return nil, document.LineError(name, line, "", fmt.Errorf("adapter %q is linked to adapter %q, and there is no switch: expected a fabric with one",
-					clip(b.Name), clip(peer.Name)))
+				return nil, document.LineError(name, line, "",
+					fmt.Errorf("adapter %q is linked to adapter %q, and there is no switch: expected a fabric with one",
+						clip(b.Name), clip(peer.Name)))
 			case b.Kind == ibnet.CA && peer.Kind == ibnet.CA:
 				if i < p.Peer {
-					warnings = append(warnings, fmt.Sprintf("%s:%d: left out the link from adapter %q to adapter %q: no switch is between them",
-						name, line, clip(b.Name), clip(peer.Name)))
+					warnings = append(warnings,
+						fmt.Sprintf("%s:%d: left out the link from adapter %q to adapter %q: no switch is between them",
+							name, line, clip(b.Name), clip(peer.Name)))
 				}
 			default:
 				kept = append(kept, p)

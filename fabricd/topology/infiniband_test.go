@@ -144,7 +144,10 @@ func TestBadIBNetFilesAreRefusedAtTheirLine(t *testing.T) {
 		"links: [{a: s0, b: s2}, {a: s0, b: s1}, {a: s1, b: s2}]\n"))
 	require.NoError(t, err)
 	for _, c := range []struct{ in, want string }{
-		{"Ca 1 \"a\"\n[1] \"b\"[1]\n\nCa 1 \"b\"\n[1] \"a\"[1]\n", `f.net:2: adapter "a" is linked to adapter "b", and there is no switch: expected a fabric with one`},
+		{
+			"Ca 1 \"a\"\n[1] \"b\"[1]\n\nCa 1 \"b\"\n[1] \"a\"[1]\n",
+			`f.net:2: adapter "a" is linked to adapter "b", and there is no switch: expected a fabric with one`,
+		},
 		{"Ca 1 \"a\"\n", "f.net:1: no switches, expected at least one"},
 		{"Switch 2 \"a\"\n[1] \"b\"[1]\n\nSwitch 2 \"b\"\n\nSwitch 2 \"c\"\n", "f.net:6: switch c: not connected: 1 of 3 switches cannot be reached from a: c"},
 		{"# weft: kary:2,2\nSwitch 2 \"a\"\n", `f.net: unknown topology "kary:2,2"`},

@@ -99,7 +99,8 @@ func Generate(spec string) (*Graph, error) {
 		}
 		err := document.Unknown("topology", spec, names)
 		if _, no := os.Stat(spec); no == nil {
-			err = fmt.Errorf("%w; %s is there, and a topology file ends in .yaml, .json or .net: rename it, or write ./%s", err, clip(spec), clip(spec))
+			err = fmt.Errorf("%w; %s is there, and a topology file ends in .yaml, .json or .net: rename it, or write ./%s", err,
+				clip(spec), clip(spec))
 		}
 		return nil, err
 	}

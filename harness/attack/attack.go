@@ -1,5 +1,5 @@
-// Package attack is for tests that attack Weft: it plays another user of the machine, and holds the table in docs/security.md to
-// what the tests try. Nothing but tests imports it.
+// Package attack is for tests that attack Weft: it plays another user of the machine, and holds the
+// table in docs/security.md to what the tests try. Nothing but tests imports it.
 package attack
 
 import (
@@ -92,8 +92,8 @@ func root(t testing.TB) string {
 // Nobody is the number of the other user, and of the group.
 const Nobody = 65534
 
-// Shared is a folder where every user may make files, as /tmp. It skips the test unless it runs as root, who alone can play
-// another user.
+// Shared is a folder where every user may make files, as /tmp. It skips the test unless it runs as
+// root, who alone can play another user.
 func Shared(t testing.TB) string {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -20,7 +20,8 @@ import (
 )
 
 // Set by make attacks.
-var all = flag.Bool("weft.attacks", false, "run the test of each row of docs/security.md and write its attempts into the table")
+var all = flag.Bool("weft.attacks", false,
+	"run the test of each row of docs/security.md and write its attempts into the table")
 
 const total = "Together: "
 
@@ -44,7 +45,8 @@ func together(list []row) string {
 	return fmt.Sprintf("%s%d classes, %d attempts.", total, len(list), sum)
 }
 
-// Each row has a test that counts it, in the package and by the pattern that its command names, and each such test has a row.
+// Each row has a test that counts it, in the package and by the pattern that its command names, and
+// each such test has a row.
 func TestEveryRowHasItsTest(t *testing.T) {
 	t.Parallel()
 	_, text := table(t)
@@ -122,7 +124,8 @@ func classes(file *ast.File) (list []string) {
 		}
 		of, _ := f.X.(*ast.Ident)
 		class, _ := call.Args[1].(*ast.BasicLit)
-		if of != nil && of.Name == "attack" && class != nil && slices.Contains([]string{"Count", "Seen", "Tally"}, f.Sel.Name) {
+		if of != nil && of.Name == "attack" && class != nil &&
+			slices.Contains([]string{"Count", "Seen", "Tally"}, f.Sel.Name) {
 			text, err := strconv.Unquote(class.Value)
 			if err == nil {
 				list = append(list, text)
@@ -152,7 +155,8 @@ func hasTest(t *testing.T, dir string, pattern *regexp.Regexp) bool {
 	return false
 }
 
-// split takes a command apart: the package, the pattern of its tests, and other flags. Without a pattern it is all tests.
+// split takes a command apart: the package, the pattern of its tests, and other flags. Without a
+// pattern it is all tests.
 func split(command string) (pkg, pattern string, flags []string) {
 	words := strings.Fields(command)[2:]
 	pkg, words = words[0], words[1:]
@@ -162,7 +166,8 @@ func split(command string) (pkg, pattern string, flags []string) {
 	return pkg, pattern, words
 }
 
-// Runs what the rows say, the tests of a package together, and writes the table anew. A row whose test fails, or counts nothing, stays as it is.
+// Runs what the rows say, the tests of a package together, and writes the table anew. A row whose
+// test fails, or counts nothing, stays as it is.
 func TestTheTable(t *testing.T) {
 	if !*all {
 		t.Skip("make attacks runs this, for minutes")
@@ -234,7 +239,8 @@ func write(t *testing.T, list []row, found map[string]counted) {
 		out.WriteString(line)
 	}
 	line := regexp.MustCompile(`(?m)^` + total + `.*$`)
-	if err := os.WriteFile(page, []byte(line.ReplaceAllString(out.String(), together(rows(t, out.String())))), 0o644); err != nil {
+	if err := os.WriteFile(page, []byte(line.ReplaceAllString(out.String(), together(rows(t, out.String())))),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -18,10 +18,22 @@ func TestTheEventsOfARunStayTheSame(t *testing.T) {
 		with                func(c *Config)
 	}{
 		{"kary-ntree:4,2", "updown", "7df156889c3f5213", 0.3, func(*Config) {}},
-		{"kary-ntree:4,2", "deterministic-link", "6aa6f72449b264d6", 1, func(c *Config) { c.EagerCredits, c.FaultCount = true, 2 }},
-		{"kary-ntree:2,4", "adaptive-link", "5856356a5e72856d", 0.8, func(c *Config) { c.FaultCount, c.Selection = 3, switching.Random }},
-		{"kary-ntree:2,3", "adaptive-switch", "4c993e5c90874961", 0.5, func(c *Config) { c.FaultCount, c.FaultKind = 1, SwitchFaults }},
-		{"mesh:3x3", "dimension-order", "fb5278ca742ef75d", 1, func(c *Config) { c.Queueing, c.InputBuffer, c.OutputBuffer = switching.FIFO, 3, 1 }},
+		{
+			"kary-ntree:4,2", "deterministic-link", "6aa6f72449b264d6", 1,
+			func(c *Config) { c.EagerCredits, c.FaultCount = true, 2 },
+		},
+		{
+			"kary-ntree:2,4", "adaptive-link", "5856356a5e72856d", 0.8,
+			func(c *Config) { c.FaultCount, c.Selection = 3, switching.Random },
+		},
+		{
+			"kary-ntree:2,3", "adaptive-switch", "4c993e5c90874961", 0.5,
+			func(c *Config) { c.FaultCount, c.FaultKind = 1, SwitchFaults },
+		},
+		{
+			"mesh:3x3", "dimension-order", "fb5278ca742ef75d", 1,
+			func(c *Config) { c.Queueing, c.InputBuffer, c.OutputBuffer = switching.FIFO, 3, 1 },
+		},
 		{"torus:4x4", "dimension-order", "5f62e7bbc03a5078", 0.6, func(c *Config) {
 			c.EagerCredits, c.WireDelay, c.RoutingDelay, c.CrossbarDelay = true, cycle, cycle, cycle
 		}},

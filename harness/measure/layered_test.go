@@ -35,7 +35,8 @@ func layeredRing(t testing.TB, vcs int, of func(s, d int) []weft.Address) Config
 			require.NoError(t, lft.Set(weft.SwitchID(s), weft.NICID(d), row))
 		}
 	}
-	a, err := tables.NewAssignment(n, n, vcs, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address { return of(int(s), int(d)) })
+	a, err := tables.NewAssignment(n, n, vcs, 1,
+		func(s weft.SwitchID, d weft.NICID) []weft.Address { return of(int(s), int(d)) })
 	require.NoError(t, err)
 	c.Firmware, c.VCs = firmware.Layered{Tables: lft, Assignment: a}, vcs
 	return c

@@ -71,7 +71,8 @@ func (n *network) addSwitches() error {
 	c := &n.cfg
 	for _, s := range n.graph.Switches {
 		core, err := switching.New(switching.Config{
-			Place: n.graph.Place(s.ID), Firmware: n.firmware, Rand: weft.Stream(c.Seed, weft.StreamSwitch, uint64(s.ID), 0), VCs: n.vcs,
+			Place: n.graph.Place(s.ID), Firmware: n.firmware, Rand: weft.Stream(c.Seed, weft.StreamSwitch, uint64(s.ID),
+				0), VCs: n.vcs,
 			InputBuffer: c.InputBuffer, OutputBuffer: c.OutputBuffer, Queueing: c.Queueing, Selection: c.Selection, Waiting: c.Waiting, EagerCredits: c.EagerCredits,
 		})
 		if err != nil {

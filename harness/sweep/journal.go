@@ -143,8 +143,8 @@ func (j *journal) read(data []byte, ours header) error {
 	return nil
 }
 
-// tornHeader reports whether the only line of a file can be what was written of a header, so that nothing of somebody else's is
-// taken away with it.
+// tornHeader reports whether the only line of a file can be what was written of a header, so that
+// nothing of somebody else's is taken away with it.
 func tornHeader(line []byte) bool {
 	sum := line[:min(len(line), sumDigits)]
 	if strings.Trim(string(sum), "0123456789abcdef") != "" {
@@ -162,7 +162,8 @@ func foreign(dir, experiment string) error {
 	}
 	for _, name := range []string{recordName, readmeName, comparisonName, runsName, summaryName} {
 		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
-			return fmt.Errorf("%s holds a %s, and no %s of a run that has written it: name another folder with --out, or move that file", dir, name, journalName)
+			return fmt.Errorf("%s holds a %s, and no %s of a run that has written it: name another folder with --out, or "+
+				"move that file", dir, name, journalName)
 		}
 	}
 	return nil

@@ -27,7 +27,10 @@ func newRing(t *testing.T, spec string, vcs, paths int) *ring {
 	for i, s := range g.Switches {
 		ports[i] = s.Ports
 	}
-	tables, err := tables.NewTablesOf(tables.TablesShape{VCs: vcs, NICs: len(g.NICs), Paths: paths, PerLayer: true, Ports: ports})
+	tables, err := tables.NewTablesOf(tables.TablesShape{
+		VCs: vcs, NICs: len(g.NICs), Paths: paths, PerLayer: true,
+		Ports: ports,
+	})
 	require.NoError(t, err)
 	return &ring{t, g, len(ports), tables, paths}
 }
@@ -70,7 +73,8 @@ func (r *ring) along(s, d int) weft.PortID {
 func (r *ring) around(s, d int) bool { return (r.minimal(s, d) == 1) != (s < d) }
 
 func (r *ring) assign(of func(s, d int) []weft.Address) *tables.Assignment {
-	a, err := tables.NewAssignment(r.n, r.n, r.tables.VCs(), r.paths, func(s weft.SwitchID, d weft.NICID) []weft.Address { return of(int(s), int(d)) })
+	a, err := tables.NewAssignment(r.n, r.n, r.tables.VCs(), r.paths,
+		func(s weft.SwitchID, d weft.NICID) []weft.Address { return of(int(s), int(d)) })
 	require.NoError(r.t, err)
 	return a
 }

@@ -171,7 +171,8 @@ func (b *book) take() error {
 		}
 		held, err := lock.Stat()
 		if err == nil && held.Size() > 0 { // it is removed at the end
-			return errors.Join(fmt.Errorf("%w: checkpoint %s: %s stands where its lock is to be, and holds something: name another file", ErrConfig, b.path, lock.Path()), lock.Unlock())
+			return errors.Join(fmt.Errorf("%w: checkpoint %s: %s stands where its lock is to be, and holds something: name "+
+				"another file", ErrConfig, b.path, lock.Path()), lock.Unlock())
 		}
 		if err == nil {
 			var there fs.FileInfo

@@ -51,12 +51,15 @@ func (r *run) doubt(c *falseClaim) {
 	name := cmp.Or(r.Name, fmt.Sprintf("%T", r.Firmware))
 	switch {
 	case c.of == destinationBased:
-		r.doubts.destinationBased = fmt.Sprintf("%s says that only the destination matters, which is not so, so every pair is explored by itself: %v", name, c.err)
+		r.doubts.destinationBased = fmt.Sprintf("%s says that only the destination matters, which is not so, so every "+
+			"pair is explored by itself: %v", name, c.err)
 	case errors.Is(c.err, errQuestions):
-		r.doubts.symmetric = fmt.Sprintf("%s says that it is symmetric; to check that takes more than %d decisions, so every set is explored",
+		r.doubts.symmetric = fmt.Sprintf("%s says that it is symmetric; to check that takes more than %d decisions, so "+
+			"every set is explored",
 			name, cmp.Or(r.questions, maxQuestions))
 	default:
-		r.doubts.symmetric = fmt.Sprintf("%s says that it is symmetric, and is not, so every set is explored: %v", name, c.err)
+		r.doubts.symmetric = fmt.Sprintf("%s says that it is symmetric, and is not, so every set is explored: %v", name,
+			c.err)
 	}
 	r.believe()
 }

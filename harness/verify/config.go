@@ -52,8 +52,9 @@ type Config struct {
 	When When
 	// AtOnce is how many faults of a set can be dead at one moment, when faults also go (Flapping, Repaired). 0 is all of them.
 	AtOnce int
-	// OneByOne has a switch of a set that is back (Flapping) with its ports up one by one, in any order. Weft's switches return whole
-	// ([switching.ReturnWait]), and their neighbours see them in any order: that is what Flapping has without OneByOne.
+	// OneByOne has a switch of a set that is back (Flapping) with its ports up one by one, in any
+	// order. Weft's switches return whole ([switching.ReturnWait]), and their neighbours see them in
+	// any order: that is what Flapping has without OneByOne.
 	OneByOne bool
 	Regs     Registers
 	// FixedChoice makes a packet keep to the output it chose first while it waits. Weft's pipeline chooses anew; with a fixed
@@ -109,7 +110,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("%w: ports that come up one by one: at most %d a switch, not %d", ErrConfig, mostOneByOne, most)
 	}
 	if c.OneByOne && c.When != Flapping {
-		return fmt.Errorf("%w: switches whose ports come up one by one are switches that come back: ask for flapping faults", ErrConfig)
+		return fmt.Errorf("%w: switches whose ports come up one by one are switches that come back: ask for flapping faults",
+			ErrConfig)
 	}
 	if c.AtOnce < 0 || c.AtOnce > 0 && c.When != Flapping && c.When != Repaired {
 		return fmt.Errorf("%w: at most %d faults at once: that is for faults that also go, flapping or repaired", ErrConfig, c.AtOnce)

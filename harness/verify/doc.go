@@ -49,9 +49,11 @@
 //
 // Of faults: both ends see a link die or come back at one moment, in both directions; a dead switch is seen as dead links. In a
 // fabric the ends may learn it one after the other, and of a silent cut late. [Flapping] has every order of what a packet sees, as
-// a link that comes and goes, and so every order in which the neighbours of a switch see that it is back. It is back whole, as switches
-// are ([switching.ReturnWait]), unless [Config.OneByOne] is set; [Arriving] has not: there what one switch has seen dead is dead for the next. A packet on or queued
-// for an element that dies is lost and no finding; one that is queued and routed anew is explored, as one that is routed later.
+// a link that comes and goes, and so every order in which the neighbours of a switch see that it is
+// back. It is back whole, as switches are ([switching.ReturnWait]), unless [Config.OneByOne] is
+// set; [Arriving] has not: there what one switch has seen dead is dead for the next. A packet on or
+// queued for an element that dies is lost and no finding; one that is queued and routed anew is
+// explored, as one that is routed later.
 //
 // Of switches: a blocked packet waits for all its candidates and is routed anew when a port changes state, unless
 // [Config.FixedChoice] is set. A queue that is not stuck drains at last, so that the buffers' sizes and the order in which VCs and inputs

@@ -16,8 +16,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// scrambled is a graph as a file has it that knows nothing of how it was made: switches, NICs and links are in another order and have
-// other names and ports, and what gone says is missing.
+// scrambled is a graph as a file has it that knows nothing of how it was made: switches, NICs and
+// links are in another order and have other names and ports, and what gone says is missing.
 func scrambled(t *testing.T, g *topology.Graph, r *rand.Rand, gone map[string]bool) (*topology.Graph, error) {
 	t.Helper()
 	var switches []topology.Switch
@@ -109,11 +109,14 @@ func connects(t *testing.T, what string, g *topology.Graph, faults bool) (took [
 	return took
 }
 
-// A tree in a file is found by its links alone, whatever its switches, NICs and ports are called, and every firmware for trees
-// routes it as it routes the generated one.
+// A tree in a file is found by its links alone, whatever its switches, NICs and ports are called,
+// and every firmware for trees routes it as it routes the generated one.
 func TestTreesInFilesAreFoundAndRouted(t *testing.T) {
 	t.Parallel()
-	for i, spec := range []string{"kary-ntree:2,2", "kary-ntree:3,2", "mport-tree:4,2", "kary-ntree:2,3", "mport-tree:4,3", "kary-ntree:2,4"} {
+	for i, spec := range []string{
+		"kary-ntree:2,2", "kary-ntree:3,2", "mport-tree:4,2", "kary-ntree:2,3",
+		"mport-tree:4,3", "kary-ntree:2,4",
+	} {
 		whole, err := topology.Generate(spec)
 		require.NoError(t, err)
 		g, err := scrambled(t, whole, rand.New(rand.NewPCG(uint64(i), 1)), nil)
@@ -134,7 +137,8 @@ func TestTreesInFilesAreFoundAndRouted(t *testing.T) {
 	}
 }
 
-// Trees that lack links, switches and NICs are trees: firmwares go around what is missing as they go around what is dead.
+// Trees that lack links, switches and NICs are trees: firmwares go around what is missing as they
+// go around what is dead.
 func TestTreesWithoutSomeSwitchesAndLinksAreFoundAndRouted(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
@@ -175,7 +179,8 @@ func TestTreesWithoutSomeSwitchesAndLinksAreFoundAndRouted(t *testing.T) {
 		g = throughFiles(t, g)
 		k := whole.Place(0).Tree.K
 		oneK := g.Place(0).Tree.K == k
-		require.True(t, oneK || kind == 2 && whole.Tiers == 2, "%s: only where no leaf has a link left to its place is a switch of the top unknown", what)
+		require.True(t, oneK || kind == 2 && whole.Tiers == 2,
+			"%s: only where no leaf has a link left to its place is a switch of the top unknown", what)
 		routed := 0
 		for _, e := range subnet.Entries() {
 			if e.On != firmware.Trees {
@@ -242,7 +247,11 @@ func radixTree(t *testing.T, down, up []int) *topology.Graph {
 			if l == n-1 {
 				for j := range down[l] {
 					nics = append(nics, topology.NIC{Name: fmt.Sprintf("y%d", len(nics))})
-					links = append(links, topology.Link{A: weft.End{Node: id.Node(), Port: weft.PortID(j)}, B: weft.End{Node: weft.NICID(len(nics) - 1).Node()}})
+					links = append(links,
+						topology.Link{
+							A: weft.End{Node: id.Node(), Port: weft.PortID(j)},
+							B: weft.End{Node: weft.NICID(len(nics) - 1).Node()},
+						})
 				}
 			}
 		})
@@ -274,6 +283,7 @@ func TestTreesOfDifferentRadixAreRoutedByWhatCan(t *testing.T) {
 		assert.Subset(t, took, []string{"updown", "ftree"})
 		assert.Len(t, took, 3, "and ddrc-source, whose ways are those of ftree: %v", took)
 		fw := firmware.AdaptiveLink{}
-		assert.ErrorContains(t, fw.Check(g.Place(0), 1), "firmware adaptive-link routes trees with as many up ports at each tier as down ports")
+		assert.ErrorContains(t, fw.Check(g.Place(0), 1),
+			"firmware adaptive-link routes trees with as many up ports at each tier as down ports")
 	}
 }

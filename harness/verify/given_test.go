@@ -114,7 +114,8 @@ func TestPortsThatComeUpOneByOneAreThoseOfSwitchesThatComeBack(t *testing.T) {
 		{"kary-ntree:2,2", verify.Arriving, "ask for flapping faults"},
 		{"kary-ntree:9,2", verify.Flapping, "at most 16 a switch, not 18"},
 	} {
-		_, err := verify.Run(t.Context(), verify.Config{Graph: parsed(t, c.tree), Firmware: firmware.UpDown{}, When: c.when, OneByOne: true})
+		_, err := verify.Run(t.Context(),
+			verify.Config{Graph: parsed(t, c.tree), Firmware: firmware.UpDown{}, When: c.when, OneByOne: true})
 		require.ErrorIs(t, err, verify.ErrConfig)
 		require.ErrorContains(t, err, c.want)
 	}

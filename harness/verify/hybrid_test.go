@@ -87,7 +87,8 @@ func TestHybridHasNoDeadlockWhileTablesAreReplaced(t *testing.T) {
 			id := weft.SwitchID(s)
 			fw := switching.Firmware(firmware.Hybrid{Tables: first})
 			if (uint32(s)+seed*7)%3 > 0 {
-				fw, err = tables.Apply(fw, 1, g.Place(id), 2, tables.Diff(id, tables.Program{Tables: first}, tables.Program{Tables: lft}, 1, 2))
+				fw, err = tables.Apply(fw, 1, g.Place(id), 2,
+					tables.Diff(id, tables.Program{Tables: first}, tables.Program{Tables: lft}, 1, 2))
 				require.NoError(t, err)
 			}
 			mixed = append(mixed, fw.(firmware.Hybrid))

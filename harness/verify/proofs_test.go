@@ -108,8 +108,14 @@ func claims() (c []claim) {
 		claim{about: "one fault: one header bit", routing: oneFaultSwitch, topology: "kary-ntree:2,4", kind: verify.Any, most: 1},
 		claim{about: "one fault: one header bit", routing: oneFaultSwitch, topology: "kary-ntree:4,3", kind: verify.Any, most: 1},
 		claim{about: "a dead switch in tiers 1..n-2 is too much for the link functions", routing: linkFunctions, topology: "kary-ntree:3,3", kind: verify.Switches, most: 1, fails: true},
-		claim{about: "a switch whose ports come up one by one is too much for the switch functions", routing: switchFunctions, topology: "kary-ntree:2,3", kind: verify.Switches, most: 1, when: verify.Flapping, oneByOne: true, fails: true},
-		claim{about: "a switch whose ports come up one by one is too much for the switch functions", routing: switchFunctions, topology: "kary-ntree:3,3", kind: verify.Switches, most: 1, when: verify.Flapping, oneByOne: true, fails: true},
+		claim{
+			about:   "a switch whose ports come up one by one is too much for the switch functions",
+			routing: switchFunctions, topology: "kary-ntree:2,3", kind: verify.Switches, most: 1, when: verify.Flapping, oneByOne: true, fails: true,
+		},
+		claim{
+			about:   "a switch whose ports come up one by one is too much for the switch functions",
+			routing: switchFunctions, topology: "kary-ntree:3,3", kind: verify.Switches, most: 1, when: verify.Flapping, oneByOne: true, fails: true,
+		},
 		claim{about: "k dead links are too many", routing: allFunctions, topology: "kary-ntree:2,3", kind: verify.Links, most: 2, fails: true},
 		claim{about: "two faults are too many for the one-fault variants", routing: append(append([]string(nil), oneFaultLink...), oneFaultSwitch...), topology: "kary-ntree:3,3", kind: verify.Links, most: 2, fails: true},
 		claim{about: "without re-routing one dead link is too much", routing: []string{"updown"}, topology: "kary-ntree:2,3", kind: verify.Links, most: 1, fails: true},
@@ -208,7 +214,8 @@ func (c claim) run(t *testing.T, g *topology.Graph, name string) *verify.Result 
 		ctx, cancel = context.WithTimeout(ctx, *proofsLimit)
 		defer cancel()
 	}
-	r, err := verify.Run(ctx, verify.Config{Graph: g, Firmware: fw, Around: around, Name: name, Sets: sets, When: c.when, OneByOne: c.oneByOne})
+	r, err := verify.Run(ctx,
+		verify.Config{Graph: g, Firmware: fw, Around: around, Name: name, Sets: sets, When: c.when, OneByOne: c.oneByOne})
 	require.NoError(t, err)
 	switch {
 	case r.Interrupted && !c.fails:

@@ -10,17 +10,19 @@ import (
 
 // Result is what was found. Counts are over all sets, those that symmetry spared included.
 type Result struct {
-	Pass         bool              `json:"pass"`
-	Topology     string            `json:"topology"`
-	Routing      string            `json:"routing,omitempty"`
-	VCs          int               `json:"vcs"`
-	Kind         Kind              `json:"kind,omitempty"`
-	When         string            `json:"when"`
-	AtOnce       int               `json:"at_once,omitempty"`    // most faults of a set dead at one moment, of those that also go
-	OneByOne     bool              `json:"one_by_one,omitempty"` // a switch that is back has its ports up one by one
-	Registers    string            `json:"registers,omitempty"`  // of firmwares that have some
-	Symmetry     string            `json:"symmetry,omitempty"`
-	Asymmetry    string            `json:"asymmetry,omitempty"`    // why a firmware that says it is symmetric was explored as if it did not
+	Pass     bool   `json:"pass"`
+	Topology string `json:"topology"`
+	Routing  string `json:"routing,omitempty"`
+	VCs      int    `json:"vcs"`
+	Kind     Kind   `json:"kind,omitempty"`
+	When     string `json:"when"`
+	// most faults of a set dead at one moment, of those that also go
+	AtOnce    int    `json:"at_once,omitempty"`
+	OneByOne  bool   `json:"one_by_one,omitempty"` // a switch that is back has its ports up one by one
+	Registers string `json:"registers,omitempty"`  // of firmwares that have some
+	Symmetry  string `json:"symmetry,omitempty"`
+	// why a firmware that says it is symmetric was explored as if it did not
+	Asymmetry    string            `json:"asymmetry,omitempty"`
 	SourceBased  string            `json:"source_based,omitempty"` // why one that says it is destination-based was
 	FaultSets    uint64            `json:"fault_sets"`
 	Explored     uint64            `json:"explored_sets"` // the others are the same by symmetry

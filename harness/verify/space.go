@@ -396,7 +396,9 @@ func (s *space) once(f int, fs *flowSpace, id, value int32) alternative {
 }
 
 // route asks the firmware about one of packets, of a source of a flow.
-func (m *model) route(sw *switching.Still, f, src int, in weft.PortID, vc weft.VC, fields weft.Fields, sent int) switching.Decision {
+func (m *model) route(sw *switching.Still, f, src int, in weft.PortID, vc weft.VC, fields weft.Fields,
+	sent int,
+) switching.Decision {
 	pkt := packets[sent]
 	pkt.Src, pkt.Dst, pkt.VC, pkt.Fields = m.flows[f].srcs[src], m.flows[f].dst, vc, fields
 	return m.fw.Route(&pkt, switching.Arrival{Port: in, VC: vc, From: sw.At.Roles[in]}, sw)

@@ -42,8 +42,8 @@ func (x *explorer) steps(f int, fs *flowSpace, k nodeKey, do func(a *alternative
 	}
 }
 
-// views calls f with the ports that may be dead at a switch for a packet that came in by one of them: with OneByOne, at a switch that comes
-// and goes, these and any others.
+// views calls f with the ports that may be dead at a switch for a packet that came in by one of
+// them: with OneByOne, at a switch that comes and goes, these and any others.
 func (x *explorer) views(sw, dead int32, in weft.PortID, f func(dead int32)) {
 	if !x.m.oneByOne || !x.scene.gone[sw] {
 		f(dead)

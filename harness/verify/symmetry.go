@@ -164,7 +164,10 @@ func generators(n int) (list [][]int) {
 // to links.
 func (n *numbering) renumber(perms [][]int) (r renumbering, ok bool) {
 	g := n.g
-	r = renumbering{switches: make([]int32, len(g.Switches)), ports: make([][]weft.PortID, len(g.Switches)), nics: make([]int32, len(g.NICs))}
+	r = renumbering{
+		switches: make([]int32, len(g.Switches)), ports: make([][]weft.PortID, len(g.Switches)),
+		nics: make([]int32, len(g.NICs)),
+	}
 	for id, sw := range g.Switches {
 		digits := slices.Clone(sw.Digits)
 		for i, d := range digits {
@@ -221,7 +224,10 @@ func (r *renumbering) elements(g *topology.Graph, s *Sets) []int32 {
 			to.ID = uint32(r.switches[e.ID])
 		} else {
 			a := g.Links[e.ID].A
-			_, id, _ := g.Peer(weft.End{Node: weft.SwitchID(r.switches[a.Node.Index]).Node(), Port: r.ports[a.Node.Index][a.Port]})
+			_, id, _ := g.Peer(weft.End{
+				Node: weft.SwitchID(r.switches[a.Node.Index]).Node(),
+				Port: r.ports[a.Node.Index][a.Port],
+			})
 			to.ID = uint32(id)
 		}
 		image[i] = int32(s.index(to))

@@ -65,7 +65,10 @@ const maxQuestions = 1 << 24
 var errQuestions = errors.New("it takes too many questions")
 
 func newSymmetryCheck(m *model, y *symmetry, most int) *symmetryCheck {
-	c := &symmetryCheck{m: m, gens: y.generators, ids: map[checkedState]int32{}, asked: map[question]struct{}{}, most: cmp.Or(most, maxQuestions)}
+	c := &symmetryCheck{
+		m: m, gens: y.generators, ids: map[checkedState]int32{}, asked: map[question]struct{}{},
+		most: cmp.Or(most, maxQuestions),
+	}
 	c.deads.id(switching.PortSet{})
 	c.values.id(registers{})
 	c.here = make([]switching.Still, len(m.g.Switches))
@@ -87,7 +90,8 @@ func (c *symmetryCheck) begin() error {
 		gen := &c.gens[g]
 		for sw, to := range gen.switches {
 			if c.m.declared[sw] != c.m.declared[to] {
-				return fmt.Errorf("%s has %d registers, %s has %d", c.m.g.Switches[sw].Name, c.m.declared[sw], c.m.g.Switches[to].Name, c.m.declared[to])
+				return fmt.Errorf("%s has %d registers, %s has %d", c.m.g.Switches[sw].Name, c.m.declared[sw],
+					c.m.g.Switches[to].Name, c.m.declared[to])
 			}
 		}
 		for f := range c.m.flows {
@@ -386,12 +390,14 @@ func (c *symmetryCheck) leads(g int, s, t checkedState, a, b *switching.Candidat
 	}
 	if m.number != nil {
 		if in, out := m.into(int(s.sw), s.in, s.vc), m.channel(int(s.sw), a.Port, a.VC); in >= 0 &&
-			(m.number[in] < m.number[out]) != (m.number[m.into(int(t.sw), t.in, t.vc)] < m.number[m.channel(int(t.sw), b.Port, b.VC)]) {
+			(m.number[in] < m.number[out]) != (m.number[m.into(int(t.sw), t.in, t.vc)] < m.number[m.channel(int(t.sw), b.Port,
+				b.VC)]) {
 			return false
 		}
 	}
 	next := c.state(checkedState{s.flow, int32(to.node), to.port, a.VC, c.fields.id(a.Fields)})
-	return c.become(g, next, c.state(checkedState{t.flow, int32(image.node), image.port, b.VC, c.fields.id(b.Fields)}), note)
+	return c.become(g, next, c.state(checkedState{t.flow, int32(image.node), image.port, b.VC, c.fields.id(b.Fields)}),
+		note)
 }
 
 // writes reports whether what is written to a register may become what is written to the image's.
@@ -438,7 +444,8 @@ func (c *symmetryCheck) answer(of []switching.Still, q question, sent int) strin
 			fmt.Fprintf(&b, " (%s)", text)
 		}
 	}
-	fmt.Fprintf(&b, "at %s, a packet for %s that comes in by %v %v", v.At.Name, g.NICs[c.m.flows[s.flow].dst].Name, s.in, s.vc)
+	fmt.Fprintf(&b, "at %s, a packet for %s that comes in by %v %v", v.At.Name, g.NICs[c.m.flows[s.flow].dst].Name, s.in,
+		s.vc)
 	with(c.fields.of(s.fields))
 	dead := ", dead:"
 	for p := range v.At.Ports() {

@@ -37,7 +37,10 @@ func (f portThreeIsZero) Route(pkt *weft.Header, at switching.Arrival, sw switch
 // The sets that the reduction explores have the firmware right.
 func TestAFirmwareThatSaysItIsSymmetricAndIsNotIsFoundOut(t *testing.T) {
 	t.Parallel()
-	c := Config{Graph: parsed(t, "kary-ntree:4,2"), Firmware: portThreeIsZero{}, Name: "port-three-is-zero", Sets: Sets{Max: 3}}
+	c := Config{
+		Graph: parsed(t, "kary-ntree:4,2"), Firmware: portThreeIsZero{}, Name: "port-three-is-zero",
+		Sets: Sets{Max: 3},
+	}
 	r := ran(t, c)
 	assert.False(t, r.Pass)
 	require.NotNil(t, r.Counter)
@@ -103,12 +106,15 @@ func TestSymmetryIsJudgedByAllThatAFirmwareLooksAt(t *testing.T) {
 			return max(int(sw.Draw()%uint64(len(live))), min(1, len(live)-1))
 		}},
 		{"the first", false, func([]weft.PortID, *weft.Header, switching.View) int { return 0 }},
-		{"drawn, for small packets the last, which may be drawn too", true, func(live []weft.PortID, pkt *weft.Header, sw switching.View) int {
-			if pkt.Size < 64 {
-				return len(live) - 1
-			}
-			return int(sw.Draw() % uint64(len(live)))
-		}},
+		{
+			"drawn, for small packets the last, which may be drawn too", true,
+			func(live []weft.PortID, pkt *weft.Header, sw switching.View) int {
+				if pkt.Size < 64 {
+					return len(live) - 1
+				}
+				return int(sw.Draw() % uint64(len(live)))
+			},
+		},
 		{"the last while its queue is empty", false, func(live []weft.PortID, _ *weft.Header, sw switching.View) int {
 			if sw.Occupancy(live[len(live)-1], 0) == 0 {
 				return len(live) - 1
@@ -132,7 +138,10 @@ func TestSymmetryIsJudgedByAllThatAFirmwareLooksAt(t *testing.T) {
 // Sources that write fields of their own are looked at too.
 func TestSymmetryIsJudgedByWhatSourcesWrite(t *testing.T) {
 	t.Parallel()
-	r := ran(t, Config{Graph: parsed(t, "kary-ntree:3,2"), Firmware: marked{firmware.AdaptiveLink{}}, Name: "marked", Sets: Sets{Max: 1}})
+	r := ran(t, Config{
+		Graph: parsed(t, "kary-ntree:3,2"), Firmware: marked{firmware.AdaptiveLink{}}, Name: "marked",
+		Sets: Sets{Max: 1},
+	})
 	assert.Contains(t, r.Asymmetry, "marked says that it is symmetric, and is not")
 	assert.Empty(t, r.Symmetry)
 }
@@ -149,11 +158,15 @@ func (marked) Source(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
 
 func TestAClaimThatTakesTooMuchToCheckIsNotBelieved(t *testing.T) {
 	t.Parallel()
-	c := Config{Graph: parsed(t, "kary-ntree:3,2"), Firmware: firmware.AdaptiveLink{}, Name: "adaptive-link", Sets: Sets{Max: 2}, questions: 100}
+	c := Config{
+		Graph: parsed(t, "kary-ntree:3,2"), Firmware: firmware.AdaptiveLink{}, Name: "adaptive-link",
+		Sets: Sets{Max: 2}, questions: 100,
+	}
 	r := ran(t, c)
 	assert.True(t, r.Pass)
 	assert.Empty(t, r.Symmetry)
-	assert.Equal(t, "adaptive-link says that it is symmetric; to check that takes more than 100 decisions, so every set is explored", r.Asymmetry)
+	assert.Equal(t, "adaptive-link says that it is symmetric; to check that takes more than 100 decisions, so every "+
+		"set is explored", r.Asymmetry)
 	assert.Equal(t, r.FaultSets, r.Explored)
 }
 
@@ -161,7 +174,10 @@ func TestAClaimThatTakesTooMuchToCheckIsNotBelieved(t *testing.T) {
 // an earlier one.
 func TestAnInterruptedRunThatFoundAClaimWrongGoesOnWithoutIt(t *testing.T) {
 	t.Parallel()
-	c := Config{Graph: parsed(t, "kary-ntree:4,2"), Firmware: portThreeIsZero{}, Name: "mutant", Sets: Sets{Max: 2}, Workers: 1}
+	c := Config{
+		Graph: parsed(t, "kary-ntree:4,2"), Firmware: portThreeIsZero{}, Name: "mutant", Sets: Sets{Max: 2},
+		Workers: 1,
+	}
 	whole := ran(t, c)
 	c.Checkpoint = filepath.Join(t.TempDir(), "run.json")
 	for _, stop := range []uint64{chunk, 3 * chunk} {
@@ -220,7 +236,10 @@ func TestAFirmwareThatSaysOnlyTheDestinationMattersAndIsNotSoIsFoundOut(t *testi
 
 func TestBuiltInFirmwaresKeepWhatTheyClaim(t *testing.T) {
 	t.Parallel()
-	for shape, specs := range map[firmware.Shape][]string{firmware.Trees: {"kary-ntree:3,3", "mport-tree:4,3"}, firmware.Grids: {"mesh:3x3", "torus:4x4"}} {
+	for shape, specs := range map[firmware.Shape][]string{
+		firmware.Trees: {"kary-ntree:3,3", "mport-tree:4,3"},
+		firmware.Grids: {"mesh:3x3", "torus:4x4"},
+	} {
 		for _, e := range firmware.For(shape) {
 			for _, spec := range specs {
 				t.Run(e.Name+" "+spec, func(t *testing.T) {

@@ -138,8 +138,14 @@ func TestBadFilesAreRefusedAtTheirLine(t *testing.T) {
 		{"$ ibnetdiscover\n[1] \"a\"[1]\n", "f:2: a port before the first Switch or Ca, expected its block"},
 		{"Switch 1 \"a\"\n\nRt 2 \"R-1\"\n[1] \"a\"[1]\n", `f:3: router 2 "R-1": Weft has no routers: take its block away, and the lines that lead to it`},
 		{"Switch 1 \"a\"\n\nSwitch 2 \"a\"\n", `f:3: "a" has a block at line 1 already`},
-		{"Switch 3 \"a\"\n[1] \"a\"[2]\n[2] \"a\"[3]\n[3] \"a\"[2]\n", `f:2: port 1 of "a" leads to port 2 of "a", which by line 3 leads to port 3 of "a"`},
-		{"Ca 1 \"a\"\n[1] \"b\"[1]\nCa 1 \"b\"\n[1] \"a\"[1]\nCa 1 \"b\"\n[1] \"a\"[2]\n", `f:6: port 1 of "b" is at line 4 already`},
+		{
+			"Switch 3 \"a\"\n[1] \"a\"[2]\n[2] \"a\"[3]\n[3] \"a\"[2]\n",
+			`f:2: port 1 of "a" leads to port 2 of "a", which by line 3 leads to port 3 of "a"`,
+		},
+		{
+			"Ca 1 \"a\"\n[1] \"b\"[1]\nCa 1 \"b\"\n[1] \"a\"[1]\nCa 1 \"b\"\n[1] \"a\"[2]\n",
+			`f:6: port 1 of "b" is at line 4 already`,
+		},
 		{"Switch 1 \"a\"\nSwitch 1 \"a\"\n", `f:2: "a" has a block at line 1 already`},
 		{"Ca 1 \"a\"\nCa 2 \"a\"\n", `f:2: "a" has a block at line 1 already`},
 		{"Switch 1 \"a\"\n[1] \"b\" 2\n", `f:2: expected a port and where it leads, as [3] "S-0000000000200002"[1]`},

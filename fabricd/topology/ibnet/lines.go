@@ -48,8 +48,8 @@ func cutSpace(text string) (first, rest string) {
 	return text[:i], strings.TrimLeft(text[i:], " \t")
 }
 
-// isDiagnostic reports whether a line is what libibumad, libibmad and the tools print when standard error is in the file too:
-// "ibwarn: [4711] ..." and "src/query_smp.c:195; ...".
+// isDiagnostic reports whether a line is what libibumad, libibmad and the tools print when standard
+// error is in the file too: "ibwarn: [4711] ..." and "src/query_smp.c:195; ...".
 func isDiagnostic(text string) bool {
 	before, after, ok := strings.Cut(text, ": [")
 	if ok && after != "" && slices.Contains([]string{"ibwarn", "ibpanic", "ibdebug", "iberror"}, before) {
@@ -57,7 +57,8 @@ func isDiagnostic(text string) bool {
 	}
 	place, _, ok := strings.Cut(text, "; ")
 	file, line, source := strings.Cut(place, ".c:")
-	return ok && source && file != "" && !strings.ContainsAny(file, " \t\"") && line != "" && strings.Trim(line, "0123456789") == ""
+	return ok && source && file != "" && !strings.ContainsAny(file, " \t\"") && line != "" &&
+		strings.Trim(line, "0123456789") == ""
 }
 
 // keys are those of blocks, and those that ibsim takes beside.

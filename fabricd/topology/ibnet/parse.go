@@ -11,8 +11,9 @@ import (
 
 // Parse reads the file with that name and content. Errors have the line and are collected: lines that are not of the format, a
 // name, GUID or port that is there twice, a port that the node does not have, a link that leads to no block, that the two ends do
-// not agree about, or that only one of them lists where others are listed by both. Routers are refused. Lines before the first
-// block that are not of the format, and diagnostics of the tools anywhere, are skipped and named in Fabric.Warnings.
+// not agree about, or that only one of them lists where others are listed by both. Routers are
+// refused. Lines before the first block that are not of the format, and diagnostics of the tools
+// anywhere, are skipped and named in Fabric.Warnings.
 func Parse(name string, data []byte) (*Fabric, error) {
 	if len(data) > document.MaxSize {
 		return nil, fmt.Errorf("%s: %d bytes, expected at most %d: %w", name, len(data), document.MaxSize, document.ErrTooLarge)
@@ -204,8 +205,8 @@ func (p *parser) node(kind Kind, rest string) error {
 
 var head0 head
 
-// repeat begins the block of a node that has one already. ibnetdiscover -g prints adapters twice that are in a chassis: such a
-// block says the same again.
+// repeat begins the block of a node that has one already. ibnetdiscover -g prints adapters twice
+// that are in a chassis: such a block says the same again.
 func (p *parser) repeat(first int, n Node) error {
 	was := p.fabric.Nodes[first]
 	line := was.Line

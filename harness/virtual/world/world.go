@@ -11,8 +11,9 @@
 //
 // Switches and NICs take no time to think: a packet is received when its last byte has arrived, and may be sent on at once. A
 // link that is not paced is not infinitely fast: it is paced at [UnpacedRate] and delays by [UnpacedDelay]. Nobody is late, so
-// nothing is excused: a silence is one. The neighbours of a switch that returns see it one after the other, in an order that is drawn
-// anew each time: live, chance has a say in it. Switches that are processes, brokers and their failures do not exist.
+// nothing is excused: a silence is one. The neighbours of a switch that returns see it one after
+// the other, in an order that is drawn anew each time: live, chance has a say in it. Switches that
+// are processes, brokers and their failures do not exist.
 package world
 
 import (
@@ -131,8 +132,9 @@ func (w *World) Restore(from []weft.End) error {
 	return nil
 }
 
-// MostScatter is within which time the neighbours of a switch that returns have signal, each at a moment of its own. Chosen by us:
-// packets cross several switches meanwhile; live it is less, unless the machine is busy.
+// MostScatter is within which time the neighbours of a switch that returns have signal, each at a
+// moment of its own. Chosen by us: packets cross several switches meanwhile; live it is less,
+// unless the machine is busy.
 const MostScatter = 10 * weft.Millisecond
 
 // Scatter implements [fabric.Scattered].
