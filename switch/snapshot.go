@@ -137,3 +137,8 @@ func (s *Switch) PortCounters(p weft.PortID) (c credit.Counters, lost uint64) {
 
 // Flow reads what tells packets on the wire of port p from lost ones.
 func (s *Switch) Flow(p weft.PortID) credit.Flow { return s.ports[p].end.Flow() }
+
+// Sessions tells Flow apart by incarnations of the neighbour, see [credit.End.Sessions].
+func (s *Switch) Sessions(p weft.PortID, peers []credit.Incarnation, do func(credit.Session)) {
+	s.ports[p].end.Sessions(peers, do)
+}

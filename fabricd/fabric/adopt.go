@@ -77,7 +77,7 @@ func (p *outpost) found(ctx context.Context) (part.Sum, error) {
 	p.mu.Lock()
 	number := p.number
 	p.mu.Unlock()
-	s, err := p.client.Sum(ctx, part.SumRequest{Number: number, Ends: true, Eras: true, Latency: true, Standing: true})
+	s, err := p.client.Sum(ctx, part.SumRequest{Number: number, Ends: true, Peers: p.peers(), Eras: true, Latency: true, Standing: true})
 	if err == nil && s.Standing == nil {
 		err = errors.New("it does not say what was done to it")
 	}
@@ -150,7 +150,8 @@ func (p *outpost) recall(k KeptPart, gone *record) {
 	p.mu.Lock()
 	p.past = tenure{sum: k.Past, flows: passedOf(k.Ends)}
 	p.mu.Unlock()
-	p.begin(k.Number)
+	p.lives.Store(&k.Lives)
+	p.begin(lifeIn(k.Lives, k.Number))
 	p.mu.Lock()
 	p.known.Store(p.account(0, k.Last, p.past))
 	p.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/credit"
 )
 
 // Chosen by us: how long a part may take from its charter to its first answer, which for thousands of nodes on a loaded machine is
@@ -49,7 +50,7 @@ func (f *Fabric) host(ctx context.Context, p *outpost, c part.Charter) error {
 	if err := f.opts.Host(ctx, p.name, c); err != nil {
 		return fmt.Errorf("%v is not hosted: %w", p, err)
 	}
-	p.begin(c.Number)
+	p.begin(lifeOf(&c))
 	return f.ready(ctx, p)
 }
 
@@ -74,9 +75,11 @@ func (f *Fabric) ready(ctx context.Context, p *outpost) error {
 }
 
 // begin makes p a new incarnation, of which nothing is known yet.
-func (p *outpost) begin(number uint64) {
+func (p *outpost) begin(life credit.Incarnation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.addLife(life)
+	number := life.Number
 	p.number, p.fresh, p.heard, p.mended, p.clock = number, true, 0, nil, skew{}
 	clear(p.lostOut)
 	p.known.Store(p.account(0, part.Sum{Number: number}, p.past))

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/switch/credit"
 )
 
 // ErrHeld means that another process is the switch.
@@ -39,7 +40,7 @@ func (f *Fabric) Join(req member.JoinRequest) (part.Charter, error) {
 		return c, err
 	}
 	g.next = nil // another process gets others
-	h := &holder{number: c.Number, pid: req.PID, host: req.Host, user: c.Credentials.User, attached: make(chan struct{})}
+	h := &holder{number: c.Number, first: c.Epoch, pid: req.PID, host: req.Host, user: c.Credentials.User, attached: make(chan struct{})}
 	h.over, h.end = context.WithCancel(f.ctx)
 	if err := f.handOver(s, fmt.Sprintf("%s is handed over to %v", s.name, h)); err != nil {
 		f.release(h)
@@ -107,10 +108,10 @@ func (f *Fabric) Attach(ctx context.Context, req member.AttachRequest) error {
 		return fmt.Errorf("switch %s was taken back or given to another process meanwhile: join again", s.name)
 	}
 	p := s.guest.Load()
-	p.begin(h.number)
+	p.begin(credit.Incarnation{Number: h.number, First: h.first})
 	for range clockLooks {
 		if err := p.read(part.SumRequest{}); err != nil {
-			p.begin(0)
+			p.begin(credit.Incarnation{})
 			return fmt.Errorf("the fabric cannot reach the process: %w", err)
 		}
 	}

@@ -1,5 +1,7 @@
 package fabric
 
+import "github.com/weft-fabric/weft/fabricd/part"
+
 // Ledger says where every packet is (DESIGN section 4). Each account is counted where packets end or wait, so that
 //
 //	injected = delivered + lost + discarded + in flight
@@ -63,7 +65,7 @@ func (f *Fabric) Ledger() Ledger {
 		l.Delivered += sn.Stats.Delivered
 		l.Waiting.Queues += uint64(sn.Queued)
 		if sn.Stats.Wrong > 0 {
-			l.DiscardedBy[f.wrongNIC(f.graph.NICs[n.id].Name)] += sn.Stats.Wrong
+			l.DiscardedBy[part.WrongNIC(f.graph.NICs[n.id].Name)] += sn.Stats.Wrong
 			l.Discarded += sn.Stats.Wrong
 		}
 	}
@@ -85,20 +87,17 @@ func (l *Ledger) addPart(f *Fabric, p *outpost) {
 			l.LostOn[f.links[id].Name] = lost
 		}
 	}
-	l.Injected += s.NICs.Injected
-	l.Delivered += s.NICs.Delivered
-	l.LostQueued += s.Switches.LostQueue
-	l.LostCrash += s.Switches.LostCrash
-	l.Discarded += s.Switches.Discarded
+	c := &s.Counters
+	l.Injected += c.NICs.Injected
+	l.Delivered += c.NICs.Delivered
+	l.LostQueued += c.Switches.LostQueue
+	l.LostCrash += c.Switches.LostCrash
+	l.Discarded += c.Switches.Discarded + c.NICs.Wrong
 	l.Waiting.Switches += s.Held
 	l.Waiting.Queues += s.Queued
 	l.Waiting.Wires += s.Wires
-	for rule, n := range s.Discards {
-		l.DiscardedBy[rule] += n
-	}
-	for name, n := range s.Wrong {
-		l.DiscardedBy[f.wrongNIC(name)] += n
-		l.Discarded += n
+	for _, r := range s.Discards {
+		l.DiscardedBy[r.Name] += r.Packets
 	}
 }
 
@@ -108,6 +107,3 @@ func (l *Ledger) balance() {
 	l.InFlight = l.Waiting.Queues + l.Waiting.Switches + l.Waiting.Wires
 	l.Balanced = l.Injected == l.Delivered+l.Lost+l.Discarded+l.InFlight
 }
-
-// wrongNIC is the rule by which a NIC discards.
-func (f *Fabric) wrongNIC(name string) string { return "nic " + name + ": packet for another NIC" }

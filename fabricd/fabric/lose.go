@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/switch/credit"
 )
 
 // Kinds of report, and event, beside the faults by their verbs.
@@ -85,8 +86,8 @@ func (f *Fabric) attendPart(ctx context.Context, p *outpost) {
 			if p.sw != nil {
 				return // who starts it again joins
 			}
-			if n := p.other(ctx); n > 0 {
-				f.takeAnew(ctx, p, n)
+			if life := p.other(ctx); life.Number > 0 {
+				f.takeAnew(ctx, p, life)
 				continue
 			}
 			if time.Since(hosted) > hostEvery {
@@ -109,6 +110,7 @@ func (p *outpost) look(ctx context.Context, want part.SumRequest) (part.Sum, err
 	p.mu.Lock()
 	want.Number, want.Ends = p.number, true
 	p.mu.Unlock()
+	want.Peers = p.peers()
 	asked := p.fabric.Now()
 	s, err := p.client.Sum(ctx, want)
 	if err != nil {
@@ -292,15 +294,15 @@ func (f *Fabric) hostAnew(ctx context.Context, p *outpost) {
 		f.opts.Log.Debug("a part is not hosted anew", "part", p.name, "err", err)
 		return
 	}
-	f.takeAnew(ctx, p, c.Number)
+	f.takeAnew(ctx, p, lifeOf(&c))
 }
 
 // takeAnew takes a new incarnation for p, which was lost.
-func (f *Fabric) takeAnew(ctx context.Context, p *outpost, number uint64) {
+func (f *Fabric) takeAnew(ctx context.Context, p *outpost, life credit.Incarnation) {
 	try, cancel := context.WithTimeout(ctx, hostTime)
 	defer cancel()
 	p.close()
-	p.begin(number)
+	p.begin(life)
 	if err := f.ready(try, p); err != nil {
 		f.opts.Log.Warn("a part was hosted anew", "part", p.name, "err", err)
 		return // it is lost again, as its next look tells
@@ -339,15 +341,15 @@ func (f *Fabric) partIsBack(ctx context.Context, p *outpost, standing *part.Stan
 	f.tellPart(p, EventPartBack, how, rec)
 }
 
-// other is the number of a later incarnation of p that answers, 0 when there is none: its agent has made one, and that was not heard.
-func (p *outpost) other(ctx context.Context) uint64 {
+// other is a later incarnation of p that answers, of number 0 when there is none: its agent has made one, and that was not heard.
+func (p *outpost) other(ctx context.Context) credit.Incarnation {
 	ctx, cancel := context.WithTimeout(ctx, partTime)
 	defer cancel()
 	s, err := p.client.Sum(ctx, part.SumRequest{})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil || s.Number <= p.number {
-		return 0
+		return credit.Incarnation{}
 	}
-	return s.Number
+	return credit.Incarnation{Number: s.Number, First: s.First}
 }

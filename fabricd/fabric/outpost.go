@@ -13,7 +13,9 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/switch/credit"
 )
 
 // outpost is a part as its leader knows it: one of the options, or the processes that are a switch, one after another.
@@ -29,12 +31,14 @@ type outpost struct {
 	border []*link    // one is
 	client *part.Client
 	loads  loads
+	beside beside
 
 	quiet    atomic.Bool // it does not answer: nobody waits for it
 	lost     atomic.Bool // nobody answers for it: its nodes count as crashed. Then it is quiet too
 	stale    atomic.Bool // it has missed an order
 	known    atomic.Pointer[account]
-	readings atomic.Pointer[readings] // nil: nobody has watched
+	readings atomic.Pointer[readings]             // nil: nobody has watched
+	lives    atomic.Pointer[[]credit.Incarnation] // its latest incarnations, see lives.go; nil: it was never hosted
 
 	mu      sync.Mutex
 	number  uint64              // guarded by mu: its incarnation; 0: it was never hosted
@@ -105,34 +109,34 @@ func (p *outpost) patience() time.Duration {
 // account is what s says, with what was before.
 func (p *outpost) account(at weft.Time, s part.Sum, past tenure) *account {
 	a := &account{
-		at: at, own: s, all: s, ends: make(map[weft.End]endState, len(s.Ends)), lost: map[weft.LinkID]LinkLoss{},
+		at: at, own: s, all: s, ends: make(map[weft.End]endState, len(s.Flows)), lost: map[weft.LinkID]LinkLoss{},
 		held: map[weft.End]bool{}, crash: map[weft.SwitchID]uint64{},
 	}
 	a.all.Add(&past.sum)
 	for _, e := range a.all.HeldDown {
 		a.held[e.End()] = true
 	}
-	for _, c := range a.all.Crashed {
-		a.crash[c.Switch] = c.Crash
+	for _, c := range a.all.Crash {
+		a.crash[c.Switch] = c.Packets
 	}
-	for _, l := range a.all.Lost {
+	for _, l := range a.all.Wire {
 		k := a.lost[l.Link]
 		k.Wire = l.Wire[0] + l.Wire[1]
 		a.lost[l.Link] = k
 	}
 	queued := map[weft.End]uint64{}
-	for _, l := range a.all.LostOut {
-		e := l.End.End()
+	for _, l := range a.all.Queue {
+		e := l.End
 		_, id, ok := p.fabric.graph.Peer(e)
 		if !ok {
 			continue
 		}
 		if p.fabric.links[id].runsIn != p {
-			queued[e] = l.Queued
+			queued[e] = l.Packets
 			continue
 		}
 		k := a.lost[id]
-		k.Queued += l.Queued
+		k.Queued += l.Packets
 		a.lost[id] = k
 	}
 	dead := p.lost.Load() // then all that is known of its ends is final
@@ -142,8 +146,8 @@ func (p *outpost) account(at weft.Time, s part.Sum, past tenure) *account {
 		s.sent, s.queued, s.held, s.remote = s.flow.Sent, queued[e], a.held[e], !dead
 		a.ends[e] = s
 	}
-	for _, e := range s.Ends {
-		put(e.End, endState{flow: e.Flow})
+	for e, flow := range endFlows(s.Flows) {
+		put(e, endState{flow: flow})
 	}
 	for e := range past.flows {
 		if _, ok := a.ends[e]; !ok {
@@ -151,6 +155,22 @@ func (p *outpost) account(at weft.Time, s part.Sum, past tenure) *account {
 		}
 	}
 	return a
+}
+
+// endFlows is what sessions come to, end by end.
+func endFlows(sessions []ledger.Flow) map[weft.End]credit.Flow {
+	ends := make(map[weft.End]credit.Flow, len(sessions))
+	for i := range sessions {
+		s := &sessions[i].Flow
+		f := ends[sessions[i].End]
+		if s.LastFrom > f.LastFrom {
+			f.LastFrom, f.LastTo, f.LastSent = s.LastFrom, s.LastTo, s.LastSent
+		}
+		f.State, f.Mine, f.Peer = max(s.State, f.State), s.Mine, max(s.Peer, f.Peer) // the others have no Peer
+		f.Sent, f.Received, f.Taken = f.Sent+s.Sent, f.Received+s.Received, f.Taken+s.Taken
+		ends[sessions[i].End] = f
+	}
+	return ends
 }
 
 // Chosen by us. A part adds up many nodes and may run beside others on a loaded machine; one that carries out an order of thousands
@@ -272,7 +292,8 @@ func (p *outpost) order(o part.Order) (part.OrderAnswer, error) {
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(alive, p.orderTime(&o))
 	defer cancel()
-	o.Number, o.Term, o.Sum = number, p.fabric.opts.Term, &part.SumRequest{Number: number, Ends: true}
+	o.Number, o.Term = number, p.fabric.opts.Term
+	o.Sum = &part.SumRequest{Number: number, Ends: true, Peers: p.peers()}
 	a, err := p.client.Order(ctx, o)
 	if err == nil {
 		err = p.keep(a.Sum)

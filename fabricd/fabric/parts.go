@@ -174,7 +174,7 @@ func (f *Fabric) charterOf(p *outpost) (c part.Charter, err error) {
 		}
 	}
 	o := f.opts
-	f.incarnations++
+	f.incarnations = max(f.incarnations, o.Term<<termShift, ownNumber) + 1
 	c = part.Charter{
 		Fabric: o.Processes.Fabric, Part: p.name, Number: f.incarnations, Term: o.Term, Again: p.again,
 		Topology: f.packed, Firmware: o.Processes.Firmware, Place: p.place, Layout: f.places,

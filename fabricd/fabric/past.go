@@ -43,7 +43,7 @@ func (p *outpost) close() {
 // ended is what s has counted, without what is only so while the part runs.
 func ended(s part.Sum) part.Sum {
 	s.Held, s.Queued, s.Wires, s.Blocked, s.Timers = 0, 0, 0, 0, 0
-	s.HeldDown, s.Up, s.Ends = nil, nil, nil
+	s.HeldDown, s.Up, s.Flows = nil, nil, nil
 	return s
 }
 
@@ -76,11 +76,11 @@ func (f *Fabric) buryPart(p *outpost) (dead uint64) {
 		t.sent = max(theirs.flow.Received+p.lostOut[e], mine.flow.Sent)
 		t.received, t.sent = t.received-before.received, t.sent-before.sent
 	}
-	known := s.NICs.Delivered + s.NICs.Wrong + s.Switches.Discarded + s.Switches.LostQueue + s.Switches.LostCrash
-	for _, l := range s.Lost {
+	known := s.Counters.Ended()
+	for _, l := range s.Wire {
 		known += l.Wire[0] + l.Wire[1]
 	}
-	dead, more := perished(through, s.NICs.Injected, known)
+	dead, more := perished(through, s.Counters.NICs.Injected, known)
 	for i, e := range p.cross { // where a neighbour has died too, packets between the two may have been taken for what they were not
 		peer, _, _ := f.graph.Peer(e)
 		g := f.guestAt(peer.Node)
@@ -95,11 +95,11 @@ func (f *Fabric) buryPart(p *outpost) (dead uint64) {
 		}
 	}
 	if p.sw == nil {
-		s.NICs.Injected += more
+		s.Counters.NICs.Injected += more
 	} else {
 		p.owed += more // a switch injects nothing: a neighbour has sent it that has not been heard since
 	}
-	s.Switches.LostCrash += dead
+	s.Counters.Switches.LostCrash += dead
 	p.buried = dead
 	for i, e := range p.cross {
 		flows[e] = passed{through[i].sent, through[i].received}
@@ -195,7 +195,7 @@ func (p *outpost) sentMore(e weft.End, packets uint64) {
 	if p.number != 0 {
 		return // what is told of one that runs is on its way
 	}
-	dead := &p.past.sum.Switches.LostCrash
+	dead := &p.past.sum.Counters.Switches.LostCrash
 	inside := min(*dead, packets)
 	*dead, p.owed = *dead-inside, p.owed+packets-inside
 	p.amend(e, passed{sent: packets})

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/switch/credit"
 )
 
 // ProcessOptions says how switches can be processes of their own, and parts are reached. All are required.
@@ -39,6 +40,7 @@ type role struct {
 // holder is a process that is a switch, or is about to be. Constant.
 type holder struct {
 	number   uint64 // of its charter
+	first    weft.Epoch
 	pid      int
 	host     string
 	user     string          // of the credentials made for it; empty: none were
@@ -110,7 +112,7 @@ func (p *outpost) vacate() {
 	p.fabric.release(h)
 	p.hush()
 	p.close()
-	p.begin(0) // whatever comes late is nobody's
+	p.begin(credit.Incarnation{}) // whatever comes late is nobody's
 	p.holder.Store(nil)
 	p.gone = nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -26,7 +27,7 @@ func joined(t *testing.T, n int) (f *Fabric, list []*outpost) {
 	for _, s := range f.switches[:n] {
 		p := f.guestOf(s)
 		h := &holder{number: uint64(s.id) + 1, end: func() {}}
-		p.begin(h.number)
+		p.begin(credit.Incarnation{Number: h.number, First: firstEpoch})
 		p.holder.Store(h)
 		list = append(list, p)
 	}
@@ -38,16 +39,16 @@ func (p *outpost) says(t *testing.T, at weft.Time, state credit.State, through .
 	t.Helper()
 	s := part.Sum{Number: p.number, At: at, Up: []byte{0}}
 	for i, e := range p.cross {
-		end := part.EndFlow{End: e}
+		end := ledger.Flow{End: e}
 		if end.Flow.State = state; state == credit.Up {
 			s.Up[0] |= 1 << e.Port
 		}
 		if i < len(through) {
 			end.Flow.Sent, end.Flow.Received = through[i].sent, through[i].received
-			s.Switches.Received += through[i].received
-			s.Switches.Forwarded += through[i].sent
+			s.Counters.Switches.Received += through[i].received
+			s.Counters.Switches.Forwarded += through[i].sent
 		}
-		s.Ends = append(s.Ends, end)
+		s.Flows = append(s.Flows, end)
 	}
 	require.NoError(t, p.keep(s))
 }
@@ -84,7 +85,7 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 		p.vacate()
 		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, passedAt(f.endState(e)))
 		require.Equal(t, 5*(n+1), s.snapshot(nil).Ports[e.Port].Counters.Sent)
-		p.begin(n + 2)
+		p.begin(credit.Incarnation{Number: n + 2, First: firstEpoch + weft.Epoch(n)})
 		p.holder.Store(h)
 		p.says(t, 1, credit.Up, passed{sent: 5, received: 3})
 	}

@@ -68,6 +68,7 @@ func (f *Fabric) tally() tally {
 		t.duplicated += s.Duplicated
 		t.detoured += s.Rerouted
 		t.hops += s.Detour
+		t.discarded += s.Wrong
 	})
 	return t
 }

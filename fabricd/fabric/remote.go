@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/credit"
@@ -47,7 +48,8 @@ func (s *liveSwitch) snapshot(now *switching.Snapshot) (sn switching.Snapshot) {
 		a = g.account(0, part.Sum{}, g.past) // but for what now says itself
 		g.mu.Unlock()
 		sn = *now
-		sn.Switch, sn.Stats, sn.Discards = own.Switch, part.AddSwitch(now.Stats, own.Stats), own.Discards
+		sn.Switch, sn.Stats, sn.Discards = own.Switch, now.Stats, own.Discards
+		ledger.Add(&sn.Stats, &own.Stats)
 		for rule, n := range now.Discards {
 			sn.Discards[rule] += n
 		}
@@ -61,9 +63,9 @@ func (s *liveSwitch) snapshot(now *switching.Snapshot) (sn switching.Snapshot) {
 		}
 	}
 	sn.Held += int(a.all.Held)
-	sn.Stats = part.AddSwitch(sn.Stats, a.all.Switches)
-	for rule, n := range a.all.Discards {
-		sn.Discards[rule] += n
+	ledger.Add(&sn.Stats, &a.all.Counters.Switches)
+	for _, r := range a.all.Discards {
+		sn.Discards[r.Name] += r.Packets
 	}
 	for e, end := range a.ends {
 		addPort(&sn.Ports[e.Port], credit.Counters{Sent: end.flow.Sent, Received: end.flow.Received}, end.queued)
@@ -81,7 +83,7 @@ func addPort(to *switching.PortSnapshot, c credit.Counters, lost uint64) {
 func (s *liveSwitch) stats() (st switching.Stats) {
 	s.Do(func(weft.Time, *weft.Actions) { st = s.core.Stats() })
 	if a := s.counted(); a != nil {
-		st = part.AddSwitch(st, a.all.Switches)
+		ledger.Add(&st, &a.all.Counters.Switches)
 	}
 	return st
 }
@@ -90,8 +92,8 @@ func (s *liveSwitch) stats() (st switching.Stats) {
 func (s *liveSwitch) discards(f func(rule string, packets uint64)) {
 	s.Do(func(weft.Time, *weft.Actions) { s.core.Discards(f) })
 	if a := s.counted(); a != nil {
-		for rule, n := range a.all.Discards {
-			f(rule, n)
+		for _, r := range a.all.Discards {
+			f(r.Name, r.Packets)
 		}
 	}
 }
@@ -157,7 +159,7 @@ func (s *liveSwitch) read(r *switching.Reading) {
 	if a == nil {
 		return
 	}
-	r.Stats = part.AddSwitch(r.Stats, a.all.Switches)
+	ledger.Add(&r.Stats, &a.all.Counters.Switches)
 	r.Held, r.Blocked = r.Held+int(a.all.Held), r.Blocked+int(a.all.Blocked)
 	for i := range r.Ports {
 		e := s.end(weft.PortID(i))

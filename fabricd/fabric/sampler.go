@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -253,14 +254,14 @@ func (s *Sampler) sum() {
 		t.addNIC(st, &ways)
 		l.Waiting.Queues += uint64(s.nics[i].Queued)
 		if st.Wrong > 0 {
-			l.DiscardedBy[s.f.wrongNIC(s.f.graph.NICs[i].Name)] += st.Wrong
+			l.DiscardedBy[part.WrongNIC(s.f.graph.NICs[i].Name)] += st.Wrong
 			l.Discarded += st.Wrong
 		}
 	}
 	for _, p := range s.f.parts {
 		a := p.known.Load()
-		t.addSwitch(&a.all.Switches)
-		t.addNIC(&a.all.NICs, &ways)
+		t.addSwitch(&a.all.Counters.Switches)
+		t.addNIC(&a.all.Counters.NICs, &ways)
 		l.addPart(s.f, p)
 	}
 	ways.into(&t)

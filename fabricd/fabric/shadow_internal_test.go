@@ -36,7 +36,7 @@ func (f *Fabric) Sample() Sample {
 	for _, sw := range f.here.switches {
 		var r switching.Reading
 		sw.read(&r)
-		a.Counters.Switches = part.AddSwitch(a.Counters.Switches, r.Stats)
+		ledger.Add(&a.Counters.Switches, &r.Stats)
 		a.Held += uint64(r.Held)
 		sw.discards(func(rule string, n uint64) { rules[rule] += n })
 		if r.Stats.LostCrash > 0 {
@@ -50,10 +50,10 @@ func (f *Fabric) Sample() Sample {
 	}
 	for _, h := range f.here.nics {
 		sn := h.Snapshot()
-		a.Counters.NICs = part.AddNIC(a.Counters.NICs, sn.Stats)
+		ledger.Add(&a.Counters.NICs, &sn.Stats)
 		a.Queued += uint64(sn.Queued)
 		if sn.Stats.Wrong > 0 {
-			rules[f.wrongNIC(f.graph.NICs[h.id].Name)] += sn.Stats.Wrong
+			rules[part.WrongNIC(f.graph.NICs[h.id].Name)] += sn.Stats.Wrong
 		}
 	}
 	for rule, n := range rules {

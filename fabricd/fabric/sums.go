@@ -20,7 +20,7 @@ func (f *Fabric) eachSwitch(do func(st *switching.Stats)) {
 		do(&st)
 	}
 	for _, p := range f.parts {
-		do(&p.known.Load().all.Switches)
+		do(&p.known.Load().all.Counters.Switches)
 	}
 }
 
@@ -31,18 +31,23 @@ func (f *Fabric) eachNIC(do func(st *nic.Stats)) {
 		do(&st)
 	}
 	for _, p := range f.parts {
-		do(&p.known.Load().all.NICs)
+		do(&p.known.Load().all.Counters.NICs)
 	}
 }
 
-// eachDiscard calls do with each rule by which switches have discarded packets, and how many; a rule may come several times.
+// eachDiscard calls do with each rule by which switches and NICs have discarded packets, and how many; a rule may come several times.
 func (f *Fabric) eachDiscard(do func(rule string, packets uint64)) {
 	for _, s := range f.here.switches {
 		s.discards(do)
 	}
+	for _, n := range f.here.nics {
+		if wrong := n.Stats().Wrong; wrong > 0 {
+			do(part.WrongNIC(f.graph.NICs[n.id].Name), wrong)
+		}
+	}
 	for _, p := range f.parts {
-		for rule, n := range p.known.Load().all.Discards {
-			do(rule, n)
+		for _, r := range p.known.Load().all.Discards {
+			do(r.Name, r.Packets)
 		}
 	}
 }
@@ -56,7 +61,7 @@ func (f *Fabric) eachEra(do func(st *nic.Stats, first int, eras []nic.EraStats))
 	f.refreshParts(part.SumRequest{Eras: true})
 	for _, p := range f.parts {
 		s := &p.known.Load().all
-		do(&s.NICs, s.FirstEra, s.Eras)
+		do(&s.Counters.NICs, s.FirstEra, s.Eras)
 	}
 }
 

@@ -41,7 +41,7 @@ func (l *Ledger) correct(f *Fabric) {
 		s := p.known.Load()
 		around.Held, around.Queued, around.Wires = around.Held+s.all.Held, around.Queued+s.all.Queued, around.Wires+s.all.Wires
 		nics = nics || p.sw == nil
-		in, out := s.all.NICs.Injected, s.all.Held+s.all.Queued+s.all.Wires+s.ended()
+		in, out := s.all.Counters.NICs.Injected, s.all.Held+s.all.Queued+s.all.Wires+s.ended()
 		for e, end := range s.ends {
 			in, out = in+end.flow.Received, out+end.flow.Sent
 			peer, id, _ := f.graph.Peer(e)
@@ -76,7 +76,7 @@ func (l *Ledger) correct(f *Fabric) {
 // ended is how many packets have ended in the part.
 func (a *account) ended() uint64 {
 	s := &a.all
-	n := s.NICs.Delivered + s.NICs.Wrong + s.Switches.Discarded + s.Switches.LostQueue + s.Switches.LostCrash
+	n := s.Counters.Ended()
 	for _, lost := range a.lost {
 		n += lost.Wire
 	}

@@ -51,7 +51,7 @@ func (l *Ledger) answer(a *Answer) {
 // inside is how many packets the host holds by what it has counted: what came in less what went
 // out.
 func inside(a *Answer) int64 {
-	in, out := a.Counters.NICs.Injected+a.Received, a.Counters.ended()+a.Sent
+	in, out := a.Counters.NICs.Injected+a.Received, a.Counters.Ended()+a.Sent
 	for _, k := range a.Wire {
 		out += k.Wire[0] + k.Wire[1]
 	}

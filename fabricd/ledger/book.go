@@ -25,7 +25,7 @@ func (l *Ledger) bookSession(s *Session) {
 // bookCounted attributes what a host has newly counted as lost. What is in lists never gets less: a
 // number in now that is below that in was is raised to it.
 func (l *Ledger) bookCounted(was, now *Counted) {
-	now.Wire = merge(was.Wire, now.Wire, LinkLost.compare, func(a, b *LinkLost) {
+	now.Wire = merge(was.Wire, now.Wire, LinkLost.Compare, func(a, b *LinkLost) {
 		for d := range b.Wire {
 			b.Wire[d] = max(a.Wire[d], b.Wire[d])
 			if more := b.Wire[d] - a.Wire[d]; more > 0 {
@@ -33,13 +33,13 @@ func (l *Ledger) bookCounted(was, now *Counted) {
 			}
 		}
 	})
-	now.Queue = merge(was.Queue, now.Queue, EndLost.compare, func(a, b *EndLost) {
+	now.Queue = merge(was.Queue, now.Queue, EndLost.Compare, func(a, b *EndLost) {
 		b.Packets = max(a.Packets, b.Packets)
 		if b.Packets > a.Packets {
 			l.ofLink(l.ends[b.End]).Queued += b.Packets - a.Packets
 		}
 	})
-	now.Crash = merge(was.Crash, now.Crash, NodeLost.compare, func(a, b *NodeLost) {
+	now.Crash = merge(was.Crash, now.Crash, NodeLost.Compare, func(a, b *NodeLost) {
 		b.Packets = max(a.Packets, b.Packets)
 		if b.Packets > a.Packets {
 			l.ofNode(b.Switch.Node()).Crash += b.Packets - a.Packets
@@ -47,15 +47,15 @@ func (l *Ledger) bookCounted(was, now *Counted) {
 	})
 }
 
-// add adds o to c.
-func (c *Counted) add(o *Counted) {
+// Add adds o to c.
+func (c *Counted) Add(o *Counted) {
 	c.Counters.Add(&o.Counters)
 	c.Discards = merge(c.Discards, o.Discards, Rule.compare, func(a, b *Rule) { b.Packets += a.Packets })
-	c.Wire = merge(c.Wire, o.Wire, LinkLost.compare, func(a, b *LinkLost) {
+	c.Wire = merge(c.Wire, o.Wire, LinkLost.Compare, func(a, b *LinkLost) {
 		b.Wire[0], b.Wire[1] = b.Wire[0]+a.Wire[0], b.Wire[1]+a.Wire[1]
 	})
-	c.Queue = merge(c.Queue, o.Queue, EndLost.compare, func(a, b *EndLost) { b.Packets += a.Packets })
-	c.Crash = merge(c.Crash, o.Crash, NodeLost.compare, func(a, b *NodeLost) { b.Packets += a.Packets })
+	c.Queue = merge(c.Queue, o.Queue, EndLost.Compare, func(a, b *EndLost) { b.Packets += a.Packets })
+	c.Crash = merge(c.Crash, o.Crash, NodeLost.Compare, func(a, b *NodeLost) { b.Packets += a.Packets })
 }
 
 // merge is both lists in order, without changing either. both turns b, an entry of the second list,
@@ -80,10 +80,16 @@ func merge[T any](first, second []T, order func(a, b T) int, both func(a, b *T))
 	return append(out, first...)
 }
 
-func (r Rule) compare(o Rule) int         { return cmp.Compare(r.Name, o.Name) }
-func (n LinkLost) compare(o LinkLost) int { return cmp.Compare(n.Link, o.Link) }
-func (n NodeLost) compare(o NodeLost) int { return cmp.Compare(n.Switch, o.Switch) }
-func (n EndLost) compare(o EndLost) int {
+func (r Rule) compare(o Rule) int { return cmp.Compare(r.Name, o.Name) }
+
+// Compare is the order of links.
+func (n LinkLost) Compare(o LinkLost) int { return cmp.Compare(n.Link, o.Link) }
+
+// Compare is the order of switches.
+func (n NodeLost) Compare(o NodeLost) int { return cmp.Compare(n.Switch, o.Switch) }
+
+// Compare is the order of ends: kind and number of the node, port.
+func (n EndLost) Compare(o EndLost) int {
 	return cmp.Or(cmp.Compare(n.End.Node.Kind, o.End.Node.Kind), cmp.Compare(n.End.Node.Index, o.End.Node.Index),
 		cmp.Compare(n.End.Port, o.End.Port))
 }
@@ -91,8 +97,8 @@ func (n EndLost) compare(o EndLost) int {
 // sorted reports whether the lists of c are in order, each object once, and name what the fabric
 // has.
 func (l *Ledger) sorted(c *Counted) bool {
-	return ascending(c.Discards, Rule.compare) && ascending(c.Wire, LinkLost.compare) &&
-		ascending(c.Queue, EndLost.compare) && ascending(c.Crash, NodeLost.compare) &&
+	return ascending(c.Discards, Rule.compare) && ascending(c.Wire, LinkLost.Compare) &&
+		ascending(c.Queue, EndLost.Compare) && ascending(c.Crash, NodeLost.Compare) &&
 		!slices.ContainsFunc(c.Wire, func(n LinkLost) bool { return int(n.Link) >= len(l.links) }) &&
 		!slices.ContainsFunc(c.Queue, func(n EndLost) bool { _, ok := l.ends[n.End]; return !ok }) &&
 		!slices.ContainsFunc(c.Crash, func(n NodeLost) bool { return !l.knows(n.Switch.Node()) })

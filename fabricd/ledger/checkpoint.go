@@ -7,9 +7,6 @@ import (
 	"fmt"
 
 	"github.com/vmihailenco/msgpack/v5"
-
-	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
 )
 
 // version is that of checkpoints: raise it when [State] changes in a way that older readers, or
@@ -85,52 +82,6 @@ func (l *Ledger) valid() error {
 			return fmt.Errorf("a session is between incarnations %d and %d, of which one is not there",
 				k.Sides[0].Incarnation, k.Sides[1].Incarnation)
 		}
-	}
-	return nil
-}
-
-// A fabric has thousands of sessions: each travels as numbers alone.
-const (
-	numbersOfSide    = 10
-	numbersOfSession = 5 + 2*numbersOfSide
-)
-
-// EncodeMsgpack implements msgpack.CustomEncoder.
-func (s *Session) EncodeMsgpack(enc *msgpack.Encoder) error {
-	list := append(make([]uint64, 0, numbersOfSession),
-		uint64(s.Channel.Node.Kind), uint64(s.Channel.Node.Index), uint64(s.Channel.Link), s.Lost[0], s.Lost[1])
-	for i := range s.Sides {
-		f := &s.Sides[i].Flow
-		list = append(list, uint64(s.Sides[i].Incarnation), uint64(f.State), uint64(f.Mine), uint64(f.Peer),
-			f.Sent, f.Received, f.Taken, uint64(f.LastFrom), uint64(f.LastTo), f.LastSent)
-	}
-	err := enc.EncodeArrayLen(len(list))
-	for _, n := range list {
-		err = errors.Join(err, enc.EncodeUint(n))
-	}
-	return err
-}
-
-// DecodeMsgpack implements msgpack.CustomDecoder.
-func (s *Session) DecodeMsgpack(dec *msgpack.Decoder) error {
-	n, err := dec.DecodeArrayLen()
-	if err != nil || n != numbersOfSession {
-		return errors.Join(err, fmt.Errorf("a session has %d numbers, expected %d", n, numbersOfSession))
-	}
-	var list [numbersOfSession]uint64
-	for i := range list {
-		if list[i], err = dec.DecodeUint64(); err != nil {
-			return err
-		}
-	}
-	s.Channel = Channel{Node: weft.Node{Kind: weft.NodeKind(list[0]), Index: uint32(list[1])}, Link: weft.LinkID(list[2])}
-	s.Lost = [2]uint64{list[3], list[4]}
-	for i := range s.Sides {
-		f := list[5+i*numbersOfSide:]
-		s.Sides[i] = Side{Incarnation: Incarnation(f[0]), Flow: credit.Flow{
-			State: credit.State(f[1]), Mine: weft.Epoch(f[2]), Peer: weft.Epoch(f[3]), Sent: f[4], Received: f[5], Taken: f[6],
-			LastFrom: weft.Epoch(f[7]), LastTo: weft.Epoch(f[8]), LastSent: f[9],
-		}}
 	}
 	return nil
 }

@@ -17,14 +17,21 @@ type Counters struct {
 	Untold   uint64 // observations of packets that were too many to tell
 }
 
-// ended is how many packets have ended at nodes.
-func (c *Counters) ended() uint64 {
+// Ended is how many packets have ended at nodes.
+func (c *Counters) Ended() uint64 {
 	return c.NICs.Delivered + c.NICs.Wrong + c.Switches.Discarded + c.Switches.LostQueue + c.Switches.LostCrash
 }
 
 // Add adds o to c.
-func (c *Counters) Add(o *Counters) {
-	combine(reflect.ValueOf(c).Elem(), reflect.ValueOf(o).Elem(), fields, func(a, b uint64, most bool) uint64 {
+func (c *Counters) Add(o *Counters) { Add(c, o) }
+
+// Add adds from to to, counter by counter.
+func Add[T Counters | switching.Stats | nic.Stats](to, from *T) {
+	add(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem())
+}
+
+func add(to, from reflect.Value) {
+	combine(to, from, fieldsFor(to.Type()), func(a, b uint64, most bool) uint64 {
 		if most {
 			return max(a, b)
 		}
@@ -35,7 +42,7 @@ func (c *Counters) Add(o *Counters) {
 // Sub takes o, an earlier reading, from c. Of what counts as the greatest c stays; nothing gets
 // below 0.
 func (c *Counters) Sub(o *Counters) {
-	combine(reflect.ValueOf(c).Elem(), reflect.ValueOf(o).Elem(), fields, func(a, b uint64, most bool) uint64 {
+	combine(reflect.ValueOf(c).Elem(), reflect.ValueOf(o).Elem(), fields[reflect.TypeFor[Counters]()], func(a, b uint64, most bool) uint64 {
 		if most {
 			return a
 		}
@@ -50,8 +57,20 @@ type field struct {
 	parts  []field
 }
 
-// fields are those of Counters, constant.
-var fields = fieldsOf(reflect.TypeFor[Counters]())
+// fieldsFor are the fields of a type of counters.
+func fieldsFor(t reflect.Type) []field {
+	if known, ok := fields[t]; ok {
+		return known
+	}
+	return fieldsOf(t)
+}
+
+// fields are those of the types that are added up often, constant.
+var fields = map[reflect.Type][]field{
+	reflect.TypeFor[Counters]():        fieldsOf(reflect.TypeFor[Counters]()),
+	reflect.TypeFor[switching.Stats](): fieldsOf(reflect.TypeFor[switching.Stats]()),
+	reflect.TypeFor[nic.Stats]():       fieldsOf(reflect.TypeFor[nic.Stats]()),
+}
 
 func fieldsOf(t reflect.Type) (list []field) {
 	for i := range t.NumField() {

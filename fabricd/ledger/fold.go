@@ -46,7 +46,7 @@ func (l *Ledger) fold() {
 // foldHost adds up what an incarnation comes to.
 func (l *Ledger) foldHost(h *Host, held int64) {
 	past := &l.state.Past
-	past.add(&h.Counted)
+	past.Add(&h.Counted)
 	l.state.Folded = append(l.state.Folded, h.Incarnation)
 	if h.Status != Failed {
 		return
@@ -89,5 +89,5 @@ func (l *Ledger) foldSessions(goes func(n Incarnation) bool) {
 		}
 		return true
 	})
-	l.state.Past.add(&lost)
+	l.state.Past.Add(&lost)
 }

@@ -257,7 +257,7 @@ func (h *history) sync(p *proc) {
 			x.down = false
 		}
 	}
-	for _, e := range slices.SortedFunc(maps.Keys(p.ends), func(a, b weft.End) int { return EndLost{End: a}.compare(EndLost{End: b}) }) {
+	for _, e := range slices.SortedFunc(maps.Keys(p.ends), func(a, b weft.End) int { return EndLost{End: a}.Compare(EndLost{End: b}) }) {
 		if want := h.carrier(e); want != p.ends[e].carrier || want {
 			h.signal(p, e, want)
 		}

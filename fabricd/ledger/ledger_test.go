@@ -7,8 +7,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/credit"
 )
 
@@ -272,6 +274,30 @@ func TestEveryCounterIsAddedUp(t *testing.T) {
 }
 
 // What cannot be is refused by name, and changes nothing.
+// A counter more is a field more: it is added up, and sent.
+func TestACounterMore(t *testing.T) {
+	t.Parallel()
+	stats := reflect.TypeFor[nic.Stats]()
+	var fields []reflect.StructField
+	for i := range stats.NumField() {
+		fields = append(fields, stats.Field(i))
+	}
+	more := reflect.StructOf(append(fields, reflect.StructField{Name: "More", Type: reflect.TypeFor[uint64]()},
+		reflect.StructField{Name: "MostMore", Type: reflect.TypeFor[int](), Tag: `count:"max"`}))
+	a, b := reflect.New(more), reflect.New(more)
+	a.Elem().FieldByName("More").SetUint(3)
+	a.Elem().FieldByName("MostMore").SetInt(7)
+	b.Elem().FieldByName("More").SetUint(4)
+	b.Elem().FieldByName("MostMore").SetInt(5)
+	add(a.Elem(), b.Elem())
+	data, err := msgpack.Marshal(a.Interface())
+	require.NoError(t, err)
+	got := reflect.New(more)
+	require.NoError(t, msgpack.Unmarshal(data, got.Interface()))
+	require.EqualValues(t, 7, got.Elem().FieldByName("More").Uint())
+	require.EqualValues(t, 7, got.Elem().FieldByName("MostMore").Int())
+}
+
 func TestWhatCannotBeIsRefused(t *testing.T) {
 	t.Parallel()
 	end := weft.End{Node: weft.SwitchID(0).Node()}

@@ -91,7 +91,7 @@ func (h *history) zoneOf(t *truth, in func(Incarnation) bool) (z zone) {
 		if a := h.heard[p.inc]; a != nil {
 			told = *a
 		}
-		z.ended += p.c.ended() - told.Counters.ended() + uint64(p.holds())
+		z.ended += p.c.Ended() - told.Counters.Ended() + uint64(p.holds())
 		z.injected += p.c.NICs.Injected - told.Counters.NICs.Injected
 		for _, k := range told.Wire {
 			z.ended -= k.Wire[0] + k.Wire[1]

@@ -45,12 +45,12 @@ type InFlight struct {
 func (l *Ledger) Sums() Sums {
 	past := &l.state.Past
 	all := Counted{}
-	all.add(&past.Counted)
+	all.Add(&past.Counted)
 	n := Sums{WrittenOff: past.WrittenOff, Unheard: past.Unheard, LostCrash: past.HandedOver, Uncertain: []HostID{}}
 	list := l.makeUp()
 	for i := range l.state.Hosts {
 		h := &l.state.Hosts[i]
-		all.add(&h.Counted)
+		all.Add(&h.Counted)
 		n.host(h, &list[i])
 	}
 	for i := range l.state.Sessions {

@@ -435,7 +435,7 @@ func (w *world) answer(p *proc, asked weft.Time) *Answer {
 	}
 	flows := w.allSessions(p)
 	for _, k := range slices.SortedFunc(maps.Keys(flows), func(a, b sessionKey) int {
-		return cmp.Or(EndLost{End: a.end}.compare(EndLost{End: b.end}), cmp.Compare(a.peer, b.peer))
+		return cmp.Or(EndLost{End: a.end}.Compare(EndLost{End: b.end}), cmp.Compare(a.peer, b.peer))
 	}) {
 		if k.peer != p.inc && !p.forgotten[k.peer] {
 			a.Flows = append(a.Flows, Flow{k.end, k.peer, flows[k]})
@@ -462,11 +462,11 @@ func (w *world) answer(p *proc, asked weft.Time) *Answer {
 	for e, n := range p.queue {
 		a.Queue = append(a.Queue, EndLost{e, n})
 	}
-	slices.SortFunc(a.Queue, EndLost.compare)
+	slices.SortFunc(a.Queue, EndLost.Compare)
 	for id, n := range p.crash {
 		a.Crash = append(a.Crash, NodeLost{id, n})
 	}
-	slices.SortFunc(a.Crash, NodeLost.compare)
+	slices.SortFunc(a.Crash, NodeLost.Compare)
 	return a
 }
 

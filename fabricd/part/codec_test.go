@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/credit"
@@ -18,7 +20,6 @@ var flow = credit.Flow{State: credit.Up, Mine: 1, Peer: 2, Sent: 1 << 60, Receiv
 
 func TestListsTravel(t *testing.T) {
 	t.Parallel()
-	ends := EndFlows{{End: weft.End{Node: weft.SwitchID(3).Node(), Port: 255}, Flow: flow}, {End: weft.End{Node: weft.NICID(1 << 17).Node()}}}
 	switches := SwitchReads{{Switch: 9, Reading: switching.Reading{
 		Stats: switching.Stats{Received: 1, Forwarded: 2, Decisions: 3, Rerouted: 4, UTurns: 5, Discarded: 6, LostQueue: 7, Requeued: 8, LostCrash: 9},
 		Held:  10, Blocked: 11, Ports: []switching.PortReading{{Flow: flow, Lost: 1, Queued: 2, Suppressed: true}}, Registers: []uint64{1 << 63, 0},
@@ -30,8 +31,6 @@ func TestListsTravel(t *testing.T) {
 		},
 		Queued: 16, Flow: flow, Suppressed: true,
 	}}, {}}
-	travels(t, ends, new(EndFlows))
-	travels(t, EndFlows{}, new(EndFlows))
 	travels(t, switches, new(SwitchReads))
 	travels(t, nics, new(NICReads))
 	travels(t, VCReads{{Switch: 7, VCs: []switching.VCSum{{Input: 1, Output: 2, Credits: 3, Stalls: [4]uint64{4, 5, 6, 1 << 60}}, {}}}, {VCs: []switching.VCSum{}}}, new(VCReads))
@@ -51,17 +50,16 @@ func travels[T any](t *testing.T, v T, got *T) {
 }
 
 func FuzzLists(f *testing.F) {
-	for _, l := range []any{EndFlows{{Flow: flow}}, SwitchReads{{}}, NICReads{{}}, VCReads{{VCs: make([]switching.VCSum, 2)}}} {
+	for _, l := range []any{SwitchReads{{}}, NICReads{{}}, VCReads{{VCs: make([]switching.VCSum, 2)}}} {
 		data, err := json.Marshal(l)
 		require.NoError(f, err)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var e EndFlows
 		var s SwitchReads
 		var n NICReads
 		var v VCReads
-		for _, into := range []json.Unmarshaler{&e, &s, &n, &v} {
+		for _, into := range []json.Unmarshaler{&s, &n, &v} {
 			if into.UnmarshalJSON(data) != nil {
 				continue
 			}
@@ -131,24 +129,70 @@ func TestDecompressHasABound(t *testing.T) {
 	require.Len(t, got, 1<<20)
 }
 
+// Whatever a part counts, the leader hears.
+func TestEveryCounterIsSent(t *testing.T) {
+	t.Parallel()
+	var s Sum
+	n := 0
+	var fill func(v reflect.Value)
+	fill = func(v reflect.Value) {
+		for i := range v.NumField() {
+			switch f := v.Field(i); f.Kind() {
+			case reflect.Struct:
+				fill(f)
+			case reflect.Int:
+				n++
+				f.SetInt(int64(n))
+			default:
+				n++
+				f.SetUint(uint64(n) << 40)
+			}
+		}
+	}
+	fill(reflect.ValueOf(&s.Counters).Elem())
+	s.Flows = []ledger.Flow{{End: weft.End{Node: weft.NICID(1 << 17).Node(), Port: 255}, Peer: 7, Flow: flow}}
+	s.Discards, s.At, s.Up = []ledger.Rule{{Name: "x", Packets: 1}}, 7, []byte{3}
+	data, err := json.Marshal(OrderAnswer{Sum: s})
+	require.NoError(t, err)
+	var got OrderAnswer
+	require.NoError(t, json.Unmarshal(data, &got))
+	require.Equal(t, s, got.Sum)
+	require.Greater(t, n, 25)
+	for _, bad := range []string{`{"sum":7}`, `{"sum":""}`, `{"sum":"AQ=="}`} {
+		require.Error(t, json.Unmarshal([]byte(bad), new(OrderAnswer)), bad)
+	}
+}
+
 func TestSumsAddUp(t *testing.T) {
 	t.Parallel()
-	e := func(n uint32) End { return End{Node: n} }
-	a := Sum{
-		Held: 1, Discards: map[string]uint64{"x": 1}, Crashed: []NodeLost{{1, 5}}, LostOut: []EndLost{{e(1), 2}, {e(3), 1}},
-		Lost: []LinkLost{{4, [2]uint64{1, 2}}}, FirstEra: 2, Eras: []nic.EraStats{{Injected: 1}, {Injected: 2, MostExtra: 3}}, At: 7,
+	e := func(n uint32, packets uint64) ledger.EndLost {
+		return ledger.EndLost{End: weft.End{Node: weft.SwitchID(n).Node()}, Packets: packets}
 	}
-	b := Sum{
-		Held: 2, Discards: map[string]uint64{"x": 2, "y": 1}, Crashed: []NodeLost{{0, 1}, {1, 1}}, LostOut: []EndLost{{e(2), 2}},
-		Lost: []LinkLost{{3, [2]uint64{0, 1}}, {4, [2]uint64{1, 0}}}, FirstEra: 3, Eras: []nic.EraStats{{Injected: 10, MostExtra: 1}, {Injected: 20}}, At: 9,
-		NICs: nic.Stats{Injected: 5, MostHops: 3},
-	}
+	a := Sum{FirstEra: 2, Eras: []nic.EraStats{{Injected: 1}, {Injected: 2, MostExtra: 3}}, At: 7, Answer: ledger.Answer{
+		Held: 1, Counted: ledger.Counted{
+			Discards: []ledger.Rule{{Name: "x", Packets: 1}}, Crash: []ledger.NodeLost{{Switch: 1, Packets: 5}},
+			Queue: []ledger.EndLost{e(1, 2), e(3, 1)}, Wire: []ledger.LinkLost{{Link: 4, Wire: [2]uint64{1, 2}}},
+		},
+	}}
+	b := Sum{FirstEra: 3, Eras: []nic.EraStats{{Injected: 10, MostExtra: 1}, {Injected: 20}}, At: 9, Answer: ledger.Answer{
+		Held: 2, Counted: ledger.Counted{
+			Discards: []ledger.Rule{{Name: "x", Packets: 2}, {Name: "y", Packets: 1}},
+			Crash:    []ledger.NodeLost{{Switch: 0, Packets: 1}, {Switch: 1, Packets: 1}}, Queue: []ledger.EndLost{e(2, 2)},
+			Wire:     []ledger.LinkLost{{Link: 3, Wire: [2]uint64{0, 1}}, {Link: 4, Wire: [2]uint64{1, 0}}},
+			Counters: ledger.Counters{NICs: nic.Stats{Injected: 5, MostHops: 3}},
+		},
+	}}
 	kept, _ := json.Marshal(b)
 	a.Add(&b)
 	want := Sum{
-		Held: 3, Discards: map[string]uint64{"x": 3, "y": 1}, Crashed: []NodeLost{{0, 1}, {1, 6}}, LostOut: []EndLost{{e(1), 2}, {e(2), 2}, {e(3), 1}},
-		Lost: []LinkLost{{3, [2]uint64{0, 1}}, {4, [2]uint64{2, 2}}}, FirstEra: 2,
-		Eras: []nic.EraStats{{Injected: 1}, {Injected: 12, MostExtra: 3}, {Injected: 20}}, At: 7, NICs: nic.Stats{Injected: 5, MostHops: 3},
+		FirstEra: 2, Eras: []nic.EraStats{{Injected: 1}, {Injected: 12, MostExtra: 3}, {Injected: 20}}, At: 7,
+		Answer: ledger.Answer{Held: 3, Counted: ledger.Counted{
+			Discards: []ledger.Rule{{Name: "x", Packets: 3}, {Name: "y", Packets: 1}},
+			Crash:    []ledger.NodeLost{{Switch: 0, Packets: 1}, {Switch: 1, Packets: 6}},
+			Queue:    []ledger.EndLost{e(1, 2), e(2, 2), e(3, 1)},
+			Wire:     []ledger.LinkLost{{Link: 3, Wire: [2]uint64{0, 1}}, {Link: 4, Wire: [2]uint64{2, 2}}},
+			Counters: ledger.Counters{NICs: nic.Stats{Injected: 5, MostHops: 3}},
+		}},
 	}
 	require.Equal(t, want, a)
 	var zero Sum

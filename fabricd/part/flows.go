@@ -16,15 +16,6 @@ import (
 // Long lists travel as base64 of unsigned varints, as of encoding/binary, in JSON: a third of the size of JSON and a tenth of
 // the time.
 
-// EndFlow is what whoever compares the ends of a crossing link needs of one of them; see [credit.OnWire].
-type EndFlow struct {
-	End  weft.End
-	Flow credit.Flow
-}
-
-// EndFlows is a list that travels well.
-type EndFlows []EndFlow
-
 // SwitchRead is a reading of one switch.
 type SwitchRead struct {
 	Switch  weft.SwitchID
@@ -51,36 +42,6 @@ type NICRead struct {
 
 // NICReads is a list that travels well.
 type NICReads []NICRead
-
-// MarshalJSON implements json.Marshaler.
-func (l EndFlows) MarshalJSON() ([]byte, error) {
-	b := binary.AppendUvarint(nil, uint64(len(l)))
-	for i := range l {
-		e := &l[i]
-		b = appendNumbers(b, bit(!e.End.Node.IsSwitch()), uint64(e.End.Node.Index), uint64(e.End.Port))
-		b = appendFlow(b, &e.Flow)
-	}
-	return wrap(b), nil
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (l *EndFlows) UnmarshalJSON(data []byte) error {
-	r, n, err := unwrap(data, 12)
-	if err != nil {
-		return err
-	}
-	*l = make(EndFlows, n)
-	for i := range *l {
-		e := &(*l)[i]
-		e.End.Node.Kind = weft.KindSwitch
-		if r.bit() {
-			e.End.Node.Kind = weft.KindNIC
-		}
-		e.End.Node.Index, e.End.Port = uint32(r.number()), weft.PortID(r.number())
-		e.Flow = r.flow()
-	}
-	return r.end()
-}
 
 // MarshalJSON implements json.Marshaler.
 func (l SwitchReads) MarshalJSON() ([]byte, error) {

@@ -79,7 +79,6 @@ type nodes struct {
 	ends       []end                     // in the order of Place.Ends
 	endOf      map[weft.End]int          // index in ends
 	inside     []inside                  // links with both ends here
-	crossing   []int                     // indices of ends of links that lead elsewhere
 	atPrograms map[weft.SwitchID][]*host // NICs by the switch that they are at
 }
 
@@ -104,6 +103,7 @@ type end struct {
 	weft.End
 	driver Driver
 	linked bool   // else the port leads nowhere
+	peer   string // who has the other end, see [Peer]; empty: this host, or nobody
 	shards [2]int // the connections of the link's ends; -1: another process has it
 }
 
@@ -193,6 +193,7 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 // findEnds lists the ends and links of the part.
 func (p *Local) findEnds(drivers map[weft.Node]Driver) {
 	n, g := &p.nodes, p.graph
+	placed := p.spec.placed()
 	for i, e := range p.spec.Place.Ends(g) {
 		_, _, linked := g.Peer(e)
 		n.endOf[e] = i
@@ -217,7 +218,9 @@ func (p *Local) findEnds(drivers map[weft.Node]Driver) {
 		other, here := n.endOf[peer]
 		switch {
 		case !here:
-			n.crossing = append(n.crossing, i)
+			if e.peer = placed[peer.Node]; e.peer == "" {
+				e.peer = g.Name(peer.Node)
+			}
 		case g.Links[id].A == e.End:
 			n.inside = append(n.inside, inside{id, i, other})
 		}

@@ -9,8 +9,10 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/switch/credit"
 	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -30,12 +32,12 @@ func TestTwoPartsAreOneFabric(t *testing.T) {
 	r.start("uniform:0.05")
 	r.delivered(100)
 	s := r.quiet()
-	require.Zero(t, s.lost+s.NICs.Missing+s.NICs.Reordered+s.NICs.Duplicated)
-	require.Greater(t, s.Switches.Forwarded, s.NICs.Delivered)
+	require.Zero(t, s.lost+s.Counters.NICs.Missing+s.Counters.NICs.Reordered+s.Counters.NICs.Duplicated)
+	require.Greater(t, s.Counters.Switches.Forwarded, s.Counters.NICs.Delivered)
 	require.Len(t, s.flows, r.crossing())
 	s = r.sumWith(part.SumRequest{Eras: true})
-	require.Equal(t, s.NICs.Injected, s.Eras[0].Injected)
-	require.Equal(t, s.NICs.Delivered, s.Eras[0].Delivered)
+	require.Equal(t, s.Counters.NICs.Injected, s.Eras[0].Injected)
+	require.Equal(t, s.Counters.NICs.Delivered, s.Eras[0].Delivered)
 	r.connected()
 }
 
@@ -71,7 +73,7 @@ func TestOrdersOfAPart(t *testing.T) {
 	got := b.order(part.Order{Cut: ways, Signals: dark(l.B), Era: new(uint16(3)), Sum: &part.SumRequest{Standing: true, Ends: true}})
 	require.ElementsMatch(t, ways, got.Sum.Standing.Cut)
 	require.Equal(t, uint16(3), got.Sum.Standing.Era)
-	require.Len(t, got.Sum.Ends, r.crossing()/2)
+	require.Len(t, got.Sum.Flows, r.crossing()/2)
 	r.up(2)
 	light := func(e weft.End) []part.SignalOrder { return []part.SignalOrder{{End: part.EndOf(e), Up: true}} }
 	a.order(part.Order{Restored: ways, Signals: light(l.A)})
@@ -197,6 +199,22 @@ func TestAPartIsHostedAnew(t *testing.T) {
 	// Nothing is on its way: packets before links that go down are rerouted, and those behind them may overtake them when the links are back.
 	r.all(part.Order{Hold: new(true)})
 	r.empty()
+	// What west says has passed with each incarnation of east.
+	through := func() map[ledger.Incarnation][2]uint64 {
+		s, err := r.parts["west"].Sum(context.Background(), part.SumRequest{Ends: true, Peers: []part.Peer{
+			{Part: "east", Incarnation: credit.Incarnation{Number: 2}}, {Part: "east", Incarnation: credit.Incarnation{Number: 7, First: 1 << 20}},
+		}})
+		require.NoError(t, err)
+		all := map[ledger.Incarnation][2]uint64{}
+		for _, f := range s.Flows {
+			n := all[f.Peer]
+			all[f.Peer] = [2]uint64{n[0] + f.Flow.Sent, n[1] + f.Flow.Received}
+		}
+		return all
+	}
+	first := through()
+	require.Positive(t, first[2][0])
+	require.Zero(t, first[7])
 	require.NoError(t, east.part.Close())
 	_, err := east.Sum(context.Background(), part.SumRequest{})
 	require.ErrorIs(t, err, bus.ErrNoProcess)
@@ -210,7 +228,7 @@ func TestAPartIsHostedAnew(t *testing.T) {
 	east.order(part.Order{Light: true})
 	r.up(0)
 	before := r.sumWith(part.SumRequest{Eras: true})
-	require.Equal(t, before.NICs.Injected, before.Eras[0].Injected, "none of the new ones yet")
+	require.Equal(t, before.Counters.NICs.Injected, before.Eras[0].Injected, "none of the new ones yet")
 	r.traffic("uniform:0.02")
 	r.all(part.Order{Hold: new(false)})
 	r.delivered(100)
@@ -218,9 +236,13 @@ func TestAPartIsHostedAnew(t *testing.T) {
 	require.Eventually(t, func() bool { s := r.sum(); return s.Held+s.Queued+s.wires == 0 }, patience, 10*time.Millisecond)
 	one, err := east.Sum(context.Background(), part.SumRequest{Eras: true})
 	require.NoError(t, err)
-	require.Positive(t, one.NICs.Delivered)
-	require.Zero(t, one.NICs.Missing+one.NICs.Reordered+one.NICs.Duplicated, "of flows that had begun when it came, too")
-	require.Equal(t, one.NICs.Injected, one.Eras[4-one.FirstEra].Injected)
+	require.Positive(t, one.Counters.NICs.Delivered)
+	now := through()
+	require.Equal(t, first[2], now[2], "that of before")
+	require.Positive(t, now[7][0])
+	require.Positive(t, now[7][1])
+	require.Zero(t, one.Counters.NICs.Missing+one.Counters.NICs.Reordered+one.Counters.NICs.Duplicated, "of flows that had begun when it came, too")
+	require.Equal(t, one.Counters.NICs.Injected, one.Eras[4-one.FirstEra].Injected)
 	seq := east.order(part.Order{Send: []part.SendOrder{{Src: east.charter.Place.NICIDs()[0], Dst: 0, Bytes: 1, Traced: true}}}).Sent[0].Seq
 	require.Equal(t, uint64(1), seq>>40)
 	require.Eventually(t, func() bool {
@@ -251,14 +273,14 @@ func TestReadingsAgreeWithSums(t *testing.T) {
 		all, err := l.Read(context.Background(), part.ReadRequest{Number: l.charter.Number})
 		require.NoError(t, err)
 		for _, sw := range all.Switches {
-			read.Switches = part.AddSwitch(read.Switches, sw.Reading.Stats)
+			ledger.Add(&read.Counters.Switches, &sw.Reading.Stats)
 		}
 		vcs, err := l.Read(context.Background(), part.ReadRequest{Number: l.charter.Number, VCs: true})
 		require.NoError(t, err)
 		require.Empty(t, vcs.Switches)
 		require.Empty(t, vcs.NICs)
 		for _, n := range all.NICs {
-			read.NICs = part.AddNIC(read.NICs, n.Reading.Stats)
+			ledger.Add(&read.Counters.NICs, &n.Reading.Stats)
 		}
 		// Asked for ten times over it is more than one message takes.
 		var ids []weft.SwitchID
@@ -279,8 +301,8 @@ func TestReadingsAgreeWithSums(t *testing.T) {
 			require.Equal(t, nodes.Switches[i].Ports[0].Counters.Sent, nodes.Flows[i][0].Sent)
 		}
 	}
-	require.Equal(t, s.Switches, read.Switches)
-	require.Equal(t, s.NICs, read.NICs)
+	require.Equal(t, s.Counters.Switches, read.Counters.Switches)
+	require.Equal(t, s.Counters.NICs, read.Counters.NICs)
 	h, err := part.DecodeLatency(r.latency())
 	require.NoError(t, err)
 	require.Positive(t, h.TotalCount())
@@ -344,7 +366,7 @@ func (l *led) epochs() (n uint64) {
 	if err != nil {
 		return 0 // its connection for control is lost too
 	}
-	for _, e := range s.Ends {
+	for _, e := range s.Flows {
 		n += uint64(e.Flow.Mine)
 	}
 	return n

@@ -2,6 +2,7 @@ package part
 
 import (
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/credit"
@@ -29,44 +30,45 @@ const TellSeen = "seen"
 type SumRequest struct {
 	Number uint64 `json:"number"` // of the charter; 0: of whichever there is, as a new leader asks
 
-	Ends     bool `json:"ends,omitempty"`     // Sum.Ends
+	Ends bool `json:"ends,omitempty"` // Sum.Flows
+	// Peers are the incarnations of the neighbours of the part. Sum.Flows tells them apart by these, and leaves out
+	// what passed with those before the first. nil: those of the request before.
+	Peers []Peer `json:"peers,omitempty"`
+
 	Eras     bool `json:"eras,omitempty"`     // Sum.Eras
 	Latency  bool `json:"latency,omitempty"`  // Sum.Latency
 	Standing bool `json:"standing,omitempty"` // Sum.Standing
 }
 
+// Peer is an incarnation of a neighbour of a part: of another part by its name, of a node that is in none by that of the
+// node. Those of one neighbour are in the order of their epochs.
+type Peer struct {
+	Part string `json:"part"`
+	credit.Incarnation
+}
+
 // Sum is what a part has added up since it was made. While packets move, its nodes are read at slightly different moments; at a
 // quiescent point it is exact.
 type Sum struct {
-	Part     string    `json:"part"`
-	Number   uint64    `json:"number"`   // of the charter
-	At       weft.Time `json:"at"`       // when the first node was read, on the part's own clock
-	Now      weft.Time `json:"now"`      // when it was answered, likewise
-	Observed uint64    `json:"observed"` // how much the part had observed by At, see [Seen.Upto]
-	Untold   uint64    `json:"untold"`   // observations of packets that were too many to tell
+	// What the ledger takes. Host and Asked are the leader's to fill in.
+	ledger.Answer
 
-	Switches switching.Stats   `json:"switches"` // of all switches together
-	NICs     nic.Stats         `json:"nics"`     // of all NICs together; MostHops and MostExtra are the greatest
-	Held     uint64            `json:"held"`     // packets inside switches
-	Blocked  uint64            `json:"blocked"`  // of these, those that wait for room in an output queue
-	Queued   uint64            `json:"queued"`   // packets in the send queues of NICs
-	Discards map[string]uint64 `json:"discards,omitempty"`
-	Wrong    map[string]uint64 `json:"wrong,omitempty"` // packets that NICs, by name, found to be for another
-	Notices  uint64            `json:"notices"`         // notices beyond what can be on its way between nodes of the part
-	Wires    uint64            `json:"wires"`           // packets on links inside the part, sent and not received yet
-	Drivers  switchd.Stats     `json:"drivers"`
-	Links    wire.Stats        `json:"links"`  // of this part; Add leaves it
-	Timers   weft.Time         `json:"timers"` // the longest that a register which has a timer running is kept; 0: none has
+	Part     string     `json:"part"`
+	Number   uint64     `json:"number"`   // of the charter
+	At       weft.Time  `json:"at"`       // when the first node was read, on the part's own clock
+	Now      weft.Time  `json:"now"`      // when it was answered, likewise
+	First    weft.Epoch `json:"first"`    // of the charter: below all epochs of its links
+	Observed uint64     `json:"observed"` // how much the part had observed by At, see [Seen.Upto]
+
+	Blocked uint64        `json:"blocked"` // packets inside switches that wait for room in an output queue
+	Drivers switchd.Stats `json:"drivers"`
+	Links   wire.Stats    `json:"links"`  // of this part; Add leaves it
+	Timers  weft.Time     `json:"timers"` // the longest that a register which has a timer running is kept; 0: none has
 
 	// Up has a bit for each end that the part has, in the order of [Place.Ends], that is set when the end takes its link for up.
-	Up []byte `json:"up,omitempty"`
-	// Sparse lists: what is not in them is zero.
-	HeldDown []End      `json:"held_down,omitempty"` // ends that damping keeps down
-	Lost     []LinkLost `json:"lost,omitempty"`      // on the wires of links inside the part, by direction
-	LostOut  []EndLost  `json:"lost_out,omitempty"`  // in output queues of links that died
-	Crashed  []NodeLost `json:"crashed,omitempty"`   // in switches that crashed
+	Up       []byte `json:"up,omitempty"`
+	HeldDown []End  `json:"held_down,omitempty"` // ends that damping keeps down
 
-	Ends     EndFlows       `json:"ends,omitempty"`      // of crossing links, all of them or none
 	FirstEra int            `json:"first_era,omitempty"` // of Eras
 	Eras     []nic.EraStats `json:"eras,omitempty"`      // of all NICs together; of each NIC at most nic.MaxEras
 	OlderEra nic.EraStats   `json:"older_eras,omitzero"` // all before
@@ -85,24 +87,6 @@ type End struct {
 type Way struct {
 	Link weft.LinkID `json:"link"`
 	Back bool        `json:"back,omitempty"` // from B to A
-}
-
-// LinkLost is how many packets a link has lost on its wires: sent by one end, and never received by the other.
-type LinkLost struct {
-	Link weft.LinkID `json:"link"`
-	Wire [2]uint64   `json:"wire"` // A to B, B to A
-}
-
-// EndLost is how many packets were lost in the output queues of an end.
-type EndLost struct {
-	End    End    `json:"end"`
-	Queued uint64 `json:"queued"`
-}
-
-// NodeLost is how many packets were lost inside a switch that crashed.
-type NodeLost struct {
-	Switch weft.SwitchID `json:"switch"`
-	Crash  uint64        `json:"crash"`
 }
 
 // Standing is what was done to a part and lasts, for a leader that has not done it.

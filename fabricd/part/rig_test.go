@@ -235,12 +235,12 @@ func (r *rig) add(says func(l *led) (part.Sum, error)) (s sums) {
 				s.up++
 			}
 		}
-		for _, e := range one.Ends {
+		for _, e := range one.Flows {
 			s.flows[e.End] = e.Flow
 		}
 	}
 	s.wires = s.Wires
-	for _, l := range s.Lost {
+	for _, l := range s.Wire {
 		s.lost += l.Wire[0] + l.Wire[1]
 	}
 	for e, flow := range s.flows {
@@ -256,7 +256,7 @@ func (r *rig) add(says func(l *led) (part.Sum, error)) (s sums) {
 
 // balance is what is injected less all accounts.
 func (s *sums) balance() int64 {
-	n, sw := &s.NICs, &s.Switches
+	n, sw := &s.Counters.NICs, &s.Counters.Switches
 	return int64(n.Injected) - int64(n.Delivered+n.Wrong+s.lost+sw.LostQueue+sw.LostCrash+sw.Discarded+s.wires+s.Held+s.Queued)
 }
 
@@ -291,14 +291,14 @@ func (r *rig) empty() {
 // delivered waits until so many more packets have been.
 func (r *rig) delivered(more uint64) {
 	r.t.Helper()
-	from := r.sum().NICs.Delivered
-	require.Eventually(r.t, func() bool { return r.sum().NICs.Delivered >= from+more }, patience, 25*time.Millisecond)
+	from := r.sum().Counters.NICs.Delivered
+	require.Eventually(r.t, func() bool { return r.sum().Counters.NICs.Delivered >= from+more }, patience, 25*time.Millisecond)
 }
 
 // connected checks that every NIC reaches every other.
 func (r *rig) connected() {
 	r.t.Helper()
-	before := r.sum().NICs.Delivered
+	before := r.sum().Counters.NICs.Delivered
 	n := len(r.graph.NICs)
 	for _, l := range r.parts {
 		var o part.Order
@@ -313,7 +313,7 @@ func (r *rig) connected() {
 			require.Empty(r.t, a.Err)
 		}
 	}
-	require.Equal(r.t, before+uint64(n*(n-1)), r.quiet().NICs.Delivered)
+	require.Equal(r.t, before+uint64(n*(n-1)), r.quiet().Counters.NICs.Delivered)
 }
 
 // crossing is how many ends lead from one part to the other.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -63,6 +64,20 @@ func (c *Charter) layout(g *topology.Graph) (*bus.Layout, error) {
 		}
 	}
 	return bus.NewLayout(c.Place.PartShards(g), others...)
+}
+
+// placed are the names of the parts by their nodes.
+func (c *Charter) placed() map[weft.Node]string {
+	all := map[weft.Node]string{}
+	for _, p := range c.Layout {
+		for _, id := range p.SwitchIDs() {
+			all[id.Node()] = p.Part
+		}
+		for _, id := range p.NICIDs() {
+			all[id.Node()] = p.Part
+		}
+	}
+	return all
 }
 
 // PartShards is the place as a [bus.Layout] has it.

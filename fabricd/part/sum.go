@@ -3,10 +3,13 @@ package part
 import (
 	"cmp"
 	"context"
+	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/credit"
@@ -20,6 +23,8 @@ type adder struct {
 	mu      sync.Mutex        // serialises readings; the rest is guarded by it
 	reading switching.Reading // storage
 	flows   []credit.Flow     // per end, as it was read last
+	peers   map[string][]credit.Incarnation
+	seq     uint64
 }
 
 // Sum implements Host.
@@ -46,16 +51,20 @@ func (p *Local) End(ctx context.Context, _ EndOrder) (Sum, error) {
 func (p *Local) sum(r SumRequest) (Sum, error) {
 	p.adder.mu.Lock()
 	defer p.adder.mu.Unlock()
-	s := Sum{Part: p.spec.Part, Number: p.spec.Number, At: p.runtime.Now(), Notices: p.adder.noticesLost.Load(), Up: make([]byte, (len(p.nodes.ends)+7)/8)}
-	s.Observed, s.Untold = p.observed() // before anything is read: what has changed by then shows
+	s := Sum{Part: p.spec.Part, Number: p.spec.Number, First: p.spec.Epoch, At: p.runtime.Now(), Up: make([]byte, (len(p.nodes.ends)+7)/8)}
+	p.adder.seq++
+	s.Incarnation, s.Seq, s.Counters.Notices = ledger.Incarnation(p.spec.Number), p.adder.seq, p.adder.noticesLost.Load()
+	s.Observed, s.Counters.Untold = p.observed() // before anything is read: what has changed by then shows
+	p.meet(r.Peers)
 	p.adder.flows = append(p.adder.flows[:0], make([]credit.Flow, len(p.nodes.ends))...)
 	for _, n := range p.nodes.switches {
-		p.addSwitch(&s, n)
+		p.addSwitch(&s, n, r.Ends)
 	}
 	for _, h := range p.nodes.nics {
 		p.addNIC(&s, h, r.Eras)
 	}
-	p.addLinks(&s, r.Ends)
+	p.addLinks(&s)
+	s.sort()
 	if r.Latency {
 		all := nic.NewLatency()
 		for _, h := range p.nodes.nics {
@@ -72,7 +81,7 @@ func (p *Local) sum(r SumRequest) (Sum, error) {
 }
 
 // addSwitch adds a switch. The caller holds the adder's lock.
-func (p *Local) addSwitch(s *Sum, n *node) {
+func (p *Local) addSwitch(s *Sum, n *node, ends bool) {
 	r := &p.adder.reading
 	n.Do(func(weft.Time, *weft.Actions) {
 		n.core.Read(r)
@@ -80,30 +89,73 @@ func (p *Local) addSwitch(s *Sum, n *node) {
 			n.core.Discards(func(rule string, packets uint64) { s.discard(rule, packets) })
 		}
 		s.Timers = max(s.Timers, n.core.Timer())
+		for i := range r.Ports {
+			if e := &p.nodes.ends[n.first+i]; ends && e.peer != "" {
+				n.core.Sessions(weft.PortID(i), p.peersOf(e), func(k credit.Session) { s.flow(e.End, k) })
+			}
+		}
 	})
 	s.Drivers = s.Drivers.Add(n.Stats())
-	s.Switches = AddSwitch(s.Switches, r.Stats)
+	ledger.Add(&s.Counters.Switches, &r.Stats)
 	s.Held += uint64(r.Held)
 	s.Blocked += uint64(r.Blocked)
 	if r.Stats.LostCrash > 0 {
-		s.Crashed = append(s.Crashed, NodeLost{n.id, r.Stats.LostCrash})
+		s.Crash = append(s.Crash, ledger.NodeLost{Switch: n.id, Packets: r.Stats.LostCrash})
 	}
 	for i := range r.Ports {
 		port := &r.Ports[i]
 		e := n.first + i
 		p.adder.flows[e] = port.Flow
 		if port.Lost > 0 {
-			s.LostOut = append(s.LostOut, EndLost{EndOf(p.nodes.ends[e].End), port.Lost})
+			s.Queue = append(s.Queue, ledger.EndLost{End: p.nodes.ends[e].End, Packets: port.Lost})
 		}
 		s.addState(p, e, port.Suppressed)
 	}
 }
 
 func (s *Sum) discard(rule string, packets uint64) {
-	if s.Discards == nil {
-		s.Discards = map[string]uint64{}
+	i, ok := slices.BinarySearchFunc(s.Discards, rule, func(r ledger.Rule, rule string) int { return cmp.Compare(r.Name, rule) })
+	if !ok {
+		s.Discards = slices.Insert(s.Discards, i, ledger.Rule{Name: rule})
 	}
-	s.Discards[rule] += packets
+	s.Discards[i].Packets += packets
+}
+
+// WrongNIC is the rule by which a NIC of that name discards packets that are for another.
+func WrongNIC(name string) string { return "nic " + name + ": packet for another NIC" }
+
+// flow adds a session of a crossing end.
+func (s *Sum) flow(e weft.End, k credit.Session) {
+	s.Flows = append(s.Flows, ledger.Flow{End: e, Peer: ledger.Incarnation(k.Peer), Flow: k.Flow})
+	s.Sent, s.Received = s.Sent+k.Flow.Sent, s.Received+k.Flow.Received
+}
+
+// sort puts lists into the order that the ledger wants.
+func (s *Sum) sort() {
+	slices.SortFunc(s.Queue, ledger.EndLost.Compare)
+	slices.SortFunc(s.Wire, ledger.LinkLost.Compare)
+}
+
+// peersOf are the incarnations of the neighbour at a crossing end. The caller holds the adder's lock.
+func (p *Local) peersOf(e *end) []credit.Incarnation {
+	if list := p.adder.peers[e.peer]; list != nil {
+		return list
+	}
+	return nobodySaid
+}
+
+// nobodySaid is for neighbours that the leader has said nothing of yet: whatever passed with them is of one.
+var nobodySaid = []credit.Incarnation{{Number: math.MaxUint64}}
+
+// meet notes which incarnations the neighbours have. The caller holds the adder's lock.
+func (p *Local) meet(peers []Peer) {
+	if peers == nil {
+		return
+	}
+	p.adder.peers = map[string][]credit.Incarnation{}
+	for _, k := range peers {
+		p.adder.peers[k.Part] = append(p.adder.peers[k.Part], k.Incarnation)
+	}
 }
 
 // addState adds what an end makes of its link.
@@ -120,13 +172,10 @@ func (s *Sum) addState(p *Local, e int, suppressed bool) {
 func (p *Local) addNIC(s *Sum, h *host, eras bool) {
 	r := h.Read()
 	s.Drivers = s.Drivers.Add(h.Driver.Stats())
-	s.NICs = AddNIC(s.NICs, r.Stats)
+	ledger.Add(&s.Counters.NICs, &r.Stats)
 	s.Queued += uint64(r.Queued)
 	if r.Stats.Wrong > 0 {
-		if s.Wrong == nil {
-			s.Wrong = map[string]uint64{}
-		}
-		s.Wrong[p.graph.NICs[h.id].Name] = r.Stats.Wrong
+		s.discard(WrongNIC(p.graph.NICs[h.id].Name), r.Stats.Wrong)
 	}
 	p.adder.flows[h.end] = r.Flow
 	s.addState(p, h.end, r.Suppressed)
@@ -142,8 +191,8 @@ func (p *Local) addNIC(s *Sum, h *host, eras bool) {
 	}
 }
 
-// addLinks adds what the links inside the part have on their wires, and the ends of the others. The caller holds the adder's lock.
-func (p *Local) addLinks(s *Sum, ends bool) {
+// addLinks adds what the links inside the part have on their wires. The caller holds the adder's lock.
+func (p *Local) addLinks(s *Sum) {
 	flows := p.adder.flows
 	for _, l := range p.nodes.inside {
 		a, b := flows[l.a], flows[l.b]
@@ -151,13 +200,7 @@ func (p *Local) addLinks(s *Sum, ends bool) {
 		wireBA, lostBA := credit.OnWire(b, a)
 		s.Wires += wireAB + wireBA
 		if lostAB+lostBA > 0 {
-			s.Lost = append(s.Lost, LinkLost{l.id, [2]uint64{lostAB, lostBA}})
-		}
-	}
-	if ends {
-		s.Ends = make(EndFlows, len(p.nodes.crossing))
-		for i, e := range p.nodes.crossing {
-			s.Ends[i] = EndFlow{p.nodes.ends[e].End, flows[e]}
+			s.Wire = append(s.Wire, ledger.LinkLost{Link: l.id, Wire: [2]uint64{lostAB, lostBA}})
 		}
 	}
 }

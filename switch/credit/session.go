@@ -14,7 +14,8 @@ type Session struct {
 	// Flow counts the packets of this session alone, and has the epochs in which the end last sent.
 	// Mine is the epoch of the end now. State is Down if the end has no signal or is up with another
 	// incarnation: then nothing that was sent to epochs up to Mine is received any more. An end in Init
-	// comes up with whoever names its epoch: all its sessions are in Init then.
+	// comes up with whoever names its epoch: all its sessions are in Init then. Peer is 0 unless the
+	// end has heard this incarnation last, and Taken unless it is up with it.
 	Flow Flow
 }
 
@@ -155,7 +156,7 @@ next:
 // sessionFlow is what the end tells of a session. heard: the neighbour's epoch is of it.
 func (e *End) sessionFlow(p *period, heard bool) Flow {
 	f := Flow{
-		Mine: e.mine, Peer: p.peer, Sent: p.sent, Received: p.received,
+		Mine: e.mine, Sent: p.sent, Received: p.received,
 		LastFrom: p.last.from, LastTo: p.last.to, LastSent: p.last.packets,
 	}
 	if heard {
