@@ -50,7 +50,9 @@ func (l *Ledger) Step(now weft.Time, ev Event) []Order {
 	case LeaderChanged:
 		for i := range l.state.Hosts {
 			if h := &l.state.Hosts[i]; !h.Gone {
-				h.Heard = false
+				if h.Heard = false; h.uncertain() { // the leader before may have had it back meanwhile
+					h.Since = l.state.Now
+				}
 				l.order(Order{Kind: Ask, Host: h.ID})
 			}
 		}

@@ -1,0 +1,38 @@
+package ledger
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/switch/credit"
+)
+
+// A leader goes on from a checkpoint in which host 2 has failed. The leader before may have had it back
+// since: what its neighbours said to that one, that their ends are down, settles nothing.
+func TestWhatWasSaidToAnotherLeaderSettlesNothing(t *testing.T) {
+	t.Parallel()
+	d := line()
+	d.says(1, credit.Up, 4, 0, [2]uint64{4, 0})
+	d.says(2, credit.Up, 0, 0, [2]uint64{0, 4}, [2]uint64{0, 0}) // it holds four
+	d.does(HostFailed{2})
+	data, err := d.Checkpoint()
+	require.NoError(t, err)
+	say := func() {
+		d.says(1, credit.Down, 4, 0, [2]uint64{4, 0})
+		d.says(3, credit.Down, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
+		d.says(4, credit.Up, 0, 0, [2]uint64{0, 0})
+	}
+	say()
+	require.EqualValues(t, 4, d.Sums().WrittenOff)
+
+	d.Ledger, err = Restore(data, d.links)
+	require.NoError(t, err)
+	d.does(LeaderChanged{})
+	for _, h := range []HostID{1, 3, 4} { // what they said before arrives once more
+		d.does(d.told[h])
+	}
+	require.Equal(t, InFlight{Doubt: 4}, d.Sums().Waiting)
+	say()
+	require.EqualValues(t, 4, d.Sums().WrittenOff)
+}
