@@ -11,7 +11,8 @@ var ErrName = errors.New("not a valid name")
 // MaxName is the most bytes of a node's name.
 const MaxName = 64
 
-// ValidateNode checks the name of a node, as it stands in subjects and on the wire. Errors wrap ErrName.
+// ValidateNode checks the name of a node, as it stands in subjects and on the wire. Errors wrap
+// ErrName.
 func ValidateNode(name string) error {
 	ok := len(name) >= 1 && len(name) <= MaxName
 	for i := 0; ok && i < len(name); i++ {

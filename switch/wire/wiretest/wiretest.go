@@ -1,5 +1,5 @@
-// Package wiretest checks transports: the contract that every [wire.Transport] keeps, and the few lines that tests of links
-// share. Only tests import it.
+// Package wiretest checks transports: the contract that every [wire.Transport] keeps, and the few
+// lines that tests of links share. Only tests import it.
 package wiretest
 
 import (
