@@ -32,7 +32,7 @@ var planted = []struct{ what, file, old, new string }{
 	},
 	{"an incarnation is folded before its neighbours have told", "fold.go", "|| !s.over(1-d, &l.state.Hosts[at[1-d]], &l.state.Hosts[at[d]])", ""},
 	{"what folded incarnations injected is forgotten", "fold.go", "past.Unheard+uint64(max(0, -held))", "past.Unheard"},
-	{"a checkpoint lacks what is known to be lost", "checkpoint.go", "s.Lost = [2]uint64{list[3], list[4]}", ""},
+	{"a checkpoint lacks what is known to be lost", "travel.go", "s.Lost = [2]uint64{list[3], list[4]}", ""},
 	{"a node on its way is nowhere", "step.go", "given.LastTo = max(given.LastTo, e.HandOver)", "_ = given"},
 	{"the incarnation before goes on", "step.go", "case !h.Gone:\n\t\t\tl.fail(h, true)\n\t\t\tl.repaired(h.Incident)", "case !h.Gone:"},
 }
