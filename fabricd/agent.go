@@ -138,6 +138,6 @@ func resolve(server bus.Settings, stderr io.Writer) (bus.Resolved, error) {
 }
 
 // thisVersion is what this program is to others of a cluster.
-func thisVersion() cluster.Version {
-	return cluster.Version{Protocol: cluster.Protocol, Revision: cli.Version()}
+func thisVersion() bus.Build {
+	return bus.Build{Protocol: bus.Protocol, Revision: cli.Version()}
 }

@@ -46,7 +46,7 @@ func (a agentsFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	agents, err := bus.DialAgents(bus.AgentsConfig{URL: at.URL, Credentials: at.Credentials, Program: "agents"})
+	agents, err := bus.Dial(bus.ClientConfig{Leads: true, URL: at.URL, Credentials: at.Credentials, Program: "agents", Build: thisVersion()})
 	if err != nil {
 		return err
 	}

@@ -148,13 +148,13 @@ func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 	ended, began := make(chan error, 1), make(chan string, 1)
 	go func() {
 		ended <- cluster.RunAgent(ctx, cluster.AgentConfig{
-			Name: "other", URL: url, Version: cluster.Version{Protocol: 99}, Room: cluster.Room{Ports: 1000, Cores: 1},
+			Name: "other", URL: url, Version: bus.Build{Protocol: 99}, Room: cluster.Room{Ports: 1000, Cores: 1},
 			Run:  func(context.Context, part.Charter, func()) error { return nil },
 			Note: func(s string) { began <- s },
 		})
 	}()
 	<-began
-	refused(t, "is of version 99.0.0, and this fabricd of 1.0.0", up(url, "all")...)
+	refused(t, "is of version 99.0.0, and this fabricd of 2.0.0", up(url, "all")...)
 	cancel()
 	require.NoError(t, <-ended)
 

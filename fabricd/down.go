@@ -80,7 +80,7 @@ func (d downFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	agents, err := bus.DialAgents(bus.AgentsConfig{URL: at.URL, Credentials: at.Credentials, Program: "down"})
+	agents, err := bus.Dial(bus.ClientConfig{Leads: true, URL: at.URL, Credentials: at.Credentials, Program: "down", Build: thisVersion()})
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (d downFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	for _, p := range where.Parts {
 		names = append(names, p.Agent)
 	}
-	hosts := cluster.Hosts{Agents: agents, Version: thisVersion(), Fabric: d.name, Term: lead.Term}
+	hosts := cluster.Hosts{Agents: agents, Fabric: d.name, Term: lead.Term}
 	dropped, err := hosts.Drop(ctx, names, "fabricd down has ended the fabric")
 	if err != nil {
 		fmt.Fprintln(stderr, "fabricd: "+err.Error())

@@ -13,7 +13,7 @@ import (
 // keys are those of the folder of --auth, which are renewed while the process runs. The zero value has none.
 type keys struct {
 	folder  *auth.Folder // nil: there is none
-	renewal *bus.Renewal
+	renewal *bus.Server
 	fabric  atomic.Pointer[fabric.Fabric] // whose parts get new credentials in turn; nil: none
 }
 
@@ -44,7 +44,7 @@ func (k *keys) took(ctx context.Context, t *bus.Taken) {
 
 func (k *keys) close() {
 	if k.renewal != nil {
-		k.renewal.Close()
+		_ = k.renewal.Close() // it says nothing
 	}
 }
 

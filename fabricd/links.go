@@ -15,7 +15,7 @@ type links struct {
 	broker    *bus.Broker  // nil: it is not ours
 	server    bus.Resolved // where it is then
 	transport *bus.NATS
-	peers     *bus.Peers // switches that are processes of their own
+	peers     *bus.Client // switches that are processes of their own
 	*keys
 	ownKeys bool // they end with this
 }
@@ -49,7 +49,8 @@ func (b broking) open(stderr io.Writer) (l *links, err error) {
 	if err != nil {
 		return nil, errors.Join(err, l.close())
 	}
-	p, err := bus.NewPeers(bus.PeersConfig{
+	p, err := bus.Dial(bus.ClientConfig{
+		Program: "fabric-" + b.name, Leads: true,
 		Fabric: b.name, Broker: l.broker, URL: l.server.URL, Credentials: l.server.Credentials,
 		OnError: func(err error) { b.log.Warn("switch processes", "err", err) },
 	})
@@ -84,10 +85,10 @@ func (l *links) credentials(r bus.Role) bus.Credentials {
 }
 
 // control answers requests about the fabric.
-func (l *links) control(name string, log *slog.Logger) (*bus.Control, error) {
-	return bus.NewControl(bus.ControlConfig{
+func (l *links) control(name string, log *slog.Logger) (*bus.Server, error) {
+	return bus.NewServer(bus.ServerConfig{
 		Fabric: name, Broker: l.broker, URL: l.server.URL, Credentials: l.server.Credentials,
-		OnError: func(err error) { log.Warn("control", "err", err) },
+		OnError: func(err error) { log.Warn("control", "err", err) }, Log: log,
 	})
 }
 

@@ -83,7 +83,7 @@ type onAgents struct {
 	upFlags
 	at             bus.Resolved
 	book           cluster.Book
-	hosts          *bus.Agents
+	hosts          *bus.Client
 	keys           keys // renewed while it stands by, too
 	me             cluster.Leader
 	log            *slog.Logger
@@ -114,7 +114,7 @@ func (u upFlags) cluster(ctx context.Context, log *slog.Logger, stdout, stderr i
 	if c.book, err = openBook(ctx, u.name, at, false); err != nil {
 		return nil, err
 	}
-	if c.hosts, err = bus.DialAgents(bus.AgentsConfig{URL: at.URL, Credentials: at.Credentials, Program: "up"}); err != nil {
+	if c.hosts, err = bus.Dial(bus.ClientConfig{Leads: true, URL: at.URL, Credentials: at.Credentials, Program: "up", Build: thisVersion()}); err != nil {
 		c.book.Store.Close()
 		return nil, err
 	}
@@ -394,7 +394,7 @@ func (c *onAgents) place(ctx context.Context, g *topology.Graph, term uint64) (*
 	if err := g.WriteYAML(&text); err != nil {
 		return nil, err
 	}
-	packed, err := part.Compress([]byte(text.String()))
+	packed, err := bus.Compress([]byte(text.String()))
 	if err != nil {
 		return nil, err
 	}
@@ -415,7 +415,7 @@ func (c *onAgents) place(ctx context.Context, g *topology.Graph, term uint64) (*
 
 // partsOn is how parts come onto agents and from them.
 func (c *onAgents) partsOn(where *placement.Placement, term uint64) cluster.Hosts {
-	h := cluster.Hosts{Agents: c.hosts, Version: thisVersion(), Fabric: c.name, Term: term, Needs: map[string]cluster.Room{}}
+	h := cluster.Hosts{Agents: c.hosts, Fabric: c.name, Term: term, Needs: map[string]cluster.Room{}}
 	for _, p := range where.Parts {
 		h.Needs[p.Agent] = cluster.Room{Ports: p.Ports, Switches: len(p.Switches)}
 	}

@@ -116,7 +116,7 @@ func (c *onAgents) clear(ctx context.Context, hosts cluster.Hosts, where *placem
 		names = append(names, p.Agent)
 	}
 	dropped, err := hosts.Drop(ctx, names, "it was made for a leader that has ended since")
-	if errors.Is(err, bus.ErrNoAgent) {
+	if errors.Is(err, bus.ErrNobody) {
 		err = nil // that there is an agent less is found out when parts are made
 	}
 	if err != nil {

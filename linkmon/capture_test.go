@@ -43,7 +43,7 @@ func onBroker(t *testing.T) *fabric.Fabric {
 		Traffic: nic.Traffic{Pattern: "uniform", Load: 0.3}, Link: fabric.LinkOptions{NoLiveness: true},
 	})
 	require.NoError(t, err)
-	control, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", Broker: b})
+	control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Broker: b})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, control.Close()) })
 	s, err := api.NewServer(f, control, api.Info{Name: "lab", Firmware: "adaptive-link"})

@@ -55,7 +55,7 @@ func TestNothingThatAFabricSaysOfItselfIsObeyed(t *testing.T) {
 	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "hostile"})
 	require.NoError(t, err)
 	t.Cleanup(b.Shutdown)
-	control, err := bus.NewControl(bus.ControlConfig{Fabric: "hostile", Broker: b})
+	control, err := bus.NewServer(bus.ServerConfig{Fabric: "hostile", Broker: b})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, control.Close()) })
 	texts := 0
@@ -63,13 +63,13 @@ func TestNothingThatAFabricSaysOfItselfIsObeyed(t *testing.T) {
 	for _, verb := range []string{
 		api.VerbStatus, api.VerbTopology, api.VerbLinks, api.VerbSwitch, api.VerbFaults, api.VerbLedger, api.VerbEvents, api.VerbWatch, api.VerbSnapshot, api.VerbApply,
 	} {
-		require.NoError(t, control.Serve(verb, func(ctx context.Context, req []byte) (any, error) {
+		require.NoError(t, bus.Handle(control, bus.Subject{Kind: bus.SubjectControl, Verb: verb}, func(ctx context.Context, req json.RawMessage) (any, error) {
 			var in any
 			if len(req) > 0 {
 				in = json.RawMessage(strings.ReplaceAll(string(req), strings.Trim(string(must(json.Marshal(poison))), `"`), ""))
 			}
-			var answer any
-			if err := from.Request(ctx, verb, in, &answer); err != nil {
+			answer, err := bus.Call[any](ctx, from, bus.Subject{Kind: bus.SubjectControl, Verb: verb}, in)
+			if err != nil {
 				return nil, &spiteful{err}
 			}
 			n := 0

@@ -113,19 +113,19 @@ func (m *monitor) dial(act bool) (*client, error) {
 // client is a fabric as linkmon reaches it.
 type client struct {
 	*api.Client
-	renewal *bus.Renewal // nil: nobody renews the credentials
+	renewal *bus.Server // nil: nobody renews the credentials
 }
 
 // Close ends both.
 func (c *client) Close() error {
 	if c.renewal != nil {
-		c.renewal.Close()
+		return errors.Join(c.renewal.Close(), c.Client.Close())
 	}
 	return c.Client.Close()
 }
 
 // keepRenewed is nil where credentials are not of such a folder.
-func (m *monitor) keepRenewed(fabric string) (*bus.Renewal, error) {
+func (m *monitor) keepRenewed(fabric string) (*bus.Server, error) {
 	at, err := m.server.Resolve(os.Getenv)
 	if err != nil {
 		return nil, err

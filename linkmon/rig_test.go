@@ -44,7 +44,7 @@ func start(t *testing.T, name string, options ...harness.Option) *harness.Harnes
 	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: name})
 	require.NoError(t, err)
 	t.Cleanup(b.Shutdown)
-	control, err := bus.NewControl(bus.ControlConfig{Fabric: name, Broker: b})
+	control, err := bus.NewServer(bus.ServerConfig{Fabric: name, Broker: b})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, control.Close()) })
 	s, err := api.NewServer(h.Fabric(), control, api.Info{Name: name, Firmware: "adaptive-link", Started: time.Now()})

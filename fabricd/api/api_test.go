@@ -22,6 +22,12 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // served is a small fabric with its server.
+// tell asks, and drops the answer.
+func tell(ctx context.Context, c *Client, verb string, in any) error {
+	_, err := ask[none](ctx, c, verb, in)
+	return err
+}
+
 type served struct {
 	*harness.Harness
 	t      testing.TB
@@ -41,7 +47,7 @@ func serveTopology(t testing.TB, topology string, options ...harness.Option) *se
 	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
 	require.NoError(t, err)
 	t.Cleanup(b.Shutdown)
-	control, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", Broker: b})
+	control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Broker: b})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, control.Close()) })
 	s, err := NewServer(h.Fabric(), control, Info{Name: "lab", Firmware: "adaptive-link", Started: time.Now()})
@@ -225,11 +231,11 @@ func TestOrdersThatCannotBeAreRefusedAndNothingIsDone(t *testing.T) {
 		{`{"do":"restore","a":"s0.0-s1.0","for":"10s"}`, "only a fault ends by itself, a repair does not"},
 		{`{"do":"heal","a":"s0.0-s1.0"}`, "heal repairs everything"},
 	} {
-		err := c.bus.Request(t.Context(), VerbApply, json.RawMessage(`{"specs":[{"do":"cut","a":"s0.1-s1.1"},`+x.spec+`]}`), nil)
+		err := tell(t.Context(), c, VerbApply, json.RawMessage(`{"specs":[{"do":"cut","a":"s0.1-s1.1"},`+x.spec+`]}`))
 		require.ErrorIs(t, err, bus.ErrRefused, x.spec)
 		require.ErrorContains(t, err, x.want, x.spec)
 	}
-	require.ErrorContains(t, c.bus.Request(t.Context(), VerbApply, json.RawMessage(`{"specs":[]}`), nil), "nothing is ordered")
+	require.ErrorContains(t, tell(t.Context(), c, VerbApply, json.RawMessage(`{"specs":[]}`)), "nothing is ordered")
 	_, err := c.Apply(t.Context(), slices.Repeat(everyVerb[:1], MaxSpecs+1)...)
 	require.ErrorContains(t, err, "1025 faults and repairs at once: expected at most 1024")
 	require.Empty(t, s.Fabric().Faults())
@@ -253,8 +259,8 @@ func TestTheReportsOfMoreFaultsThanAnAnswerHoldsArriveOnceEach(t *testing.T) {
 	for i, r := range all {
 		require.Equal(t, i+1, r.ID)
 	}
-	var raw []fault.Report // as nats req sends it
-	require.NoError(t, s.dial(false).bus.Request(t.Context(), VerbFaults, nil, &raw))
+	raw, err := ask[[]fault.Report](t.Context(), s.dial(false), VerbFaults, nil) // as nats req sends it
+	require.NoError(t, err)
 	require.Equal(t, 1, raw[0].ID)
 	require.Len(t, raw, faultsPage)
 }
@@ -349,15 +355,15 @@ func TestMalformedRequestsAreAnsweredAndBreakNothing(t *testing.T) {
 	c, ctx := s.dial(true), t.Context()
 	for _, verb := range []string{VerbSwitch, VerbEvents, VerbApply} {
 		for _, in := range []any{nil, json.RawMessage(`[1]`), json.RawMessage(`"x"`), json.RawMessage(`{"specs":{},"switch":2,"after":-1}`)} {
-			err := c.bus.Request(ctx, verb, in, nil)
+			err := tell(ctx, c, verb, in)
 			require.ErrorIs(t, err, bus.ErrRefused)
 			require.ErrorContains(t, err, "malformed request")
 		}
 	}
-	require.ErrorContains(t, c.bus.Request(ctx, VerbSwitch, json.RawMessage(`{}`), nil), "unknown")
-	_, err := (&Server{fabric: s.Fabric()}).apply(ctx, []byte(`{"specs":[{"do":"heal"}]} x`)) // which no client of ours can send
-	require.ErrorContains(t, err, "malformed request")
-	require.ErrorContains(t, c.bus.Request(ctx, VerbFaults, json.RawMessage(`[1]`), nil), "malformed request")
+	require.ErrorContains(t, tell(ctx, c, VerbSwitch, json.RawMessage(`{}`)), "unknown")
+	require.Error(t, json.Unmarshal([]byte(`{"specs":[{"do":"heal"}]} x`), new(ApplyRequest)), "which no client of ours can send")
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"specs":[{"do":"heal","forr":"1s"}]}`), new(ApplyRequest)), "unknown field")
+	require.ErrorContains(t, tell(ctx, c, VerbFaults, json.RawMessage(`[1]`)), "malformed request")
 	out, err := c.Apply(ctx, everyVerb[0])
 	require.NoError(t, err)
 	require.True(t, out[0].Fresh)

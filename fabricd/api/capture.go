@@ -21,7 +21,7 @@ type CaptureInfo struct {
 	Hop      uint64 `json:"hop"`       // number of what was told latest of traced packets
 }
 
-func (s *Server) capture(context.Context, []byte) (any, error) {
+func (s *Server) capture(context.Context, none) (CaptureInfo, error) {
 	return CaptureInfo{
 		Fabric: s.info.Name, Topology: s.fabric.Topology().Spec, Firmware: s.info.Firmware, Version: wire.Version,
 		InMemory: s.fabric.InMemory(), Event: s.fabric.Events().Last(), Hop: s.fabric.LastHop(),
@@ -29,8 +29,8 @@ func (s *Server) capture(context.Context, []byte) (any, error) {
 }
 
 // CaptureInfo asks for what a capture needs to know.
-func (c *Client) CaptureInfo(ctx context.Context) (i CaptureInfo, err error) {
-	return i, c.bus.Request(ctx, VerbCapture, nil, &i)
+func (c *Client) CaptureInfo(ctx context.Context) (CaptureInfo, error) {
+	return ask[CaptureInfo](ctx, c, VerbCapture, nil)
 }
 
 // Tap hears the frames of links, see [bus.Client.Tap].

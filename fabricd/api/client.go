@@ -33,24 +33,27 @@ func Dial(e registry.Entry, program string, act bool) (*Client, error) {
 // Close ends the client.
 func (c *Client) Close() error { return c.bus.Close() }
 
+func ask[Resp any](ctx context.Context, c *Client, verb string, req any) (Resp, error) {
+	return bus.Call[Resp](ctx, c.bus, ctl(verb), req)
+}
+
 // Status asks for the fabric at a glance.
-func (c *Client) Status(ctx context.Context) (s Status, err error) {
-	return s, c.bus.Request(ctx, VerbStatus, nil, &s)
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	return ask[Status](ctx, c, VerbStatus, nil)
 }
 
 // Topology asks for the graph, as JSON.
-func (c *Client) Topology(ctx context.Context) (raw json.RawMessage, err error) {
-	return raw, c.bus.Request(ctx, VerbTopology, nil, &raw)
+func (c *Client) Topology(ctx context.Context) (json.RawMessage, error) {
+	return ask[json.RawMessage](ctx, c, VerbTopology, nil)
 }
 
 // Switches asks for the names of all switches.
 func (c *Client) Switches(ctx context.Context) (names []string, err error) {
-	var graph struct {
+	graph, err := ask[struct {
 		Switches []struct {
 			ID string `json:"id"`
 		} `json:"switches"`
-	}
-	err = c.bus.Request(ctx, VerbTopology, nil, &graph)
+	}](ctx, c, VerbTopology, nil)
 	for _, s := range graph.Switches {
 		names = append(names, s.ID)
 	}
@@ -58,21 +61,21 @@ func (c *Client) Switches(ctx context.Context) (names []string, err error) {
 }
 
 // Switch asks for all about one switch; its forwarding table only when that is wanted.
-func (c *Client) Switch(ctx context.Context, name string, forwarding bool) (d SwitchDetail, err error) {
-	return d, c.bus.Request(ctx, VerbSwitch, SwitchRequest{Switch: name, Forwarding: forwarding}, &d)
+func (c *Client) Switch(ctx context.Context, name string, forwarding bool) (SwitchDetail, error) {
+	return ask[SwitchDetail](ctx, c, VerbSwitch, SwitchRequest{Switch: name, Forwarding: forwarding})
 }
 
 // Links asks for the state of all links.
-func (c *Client) Links(ctx context.Context) (l []fabric.LinkState, err error) {
-	return l, c.bus.Request(ctx, VerbLinks, nil, &l)
+func (c *Client) Links(ctx context.Context) ([]fabric.LinkState, error) {
+	return ask[[]fabric.LinkState](ctx, c, VerbLinks, nil)
 }
 
 // Faults asks for the reports of all faults.
 func (c *Client) Faults(ctx context.Context) (all []fault.Report, err error) {
 	all = []fault.Report{}
 	for after := 0; ; {
-		var page []fault.Report
-		if err := c.bus.Request(ctx, VerbFaults, FaultsRequest{After: after}, &page); err != nil {
+		page, err := ask[[]fault.Report](ctx, c, VerbFaults, FaultsRequest{After: after})
+		if err != nil {
 			return nil, err
 		}
 		all = append(all, page...)
@@ -87,8 +90,8 @@ func (c *Client) Faults(ctx context.Context) (all []fault.Report, err error) {
 func (c *Client) Events(ctx context.Context, after uint64) (e []fabric.Event, err error) {
 	e = []fabric.Event{}
 	for {
-		var page []fabric.Event
-		if err := c.bus.Request(ctx, VerbEvents, EventsRequest{After: after}, &page); err != nil {
+		page, err := ask[[]fabric.Event](ctx, c, VerbEvents, EventsRequest{After: after})
+		if err != nil {
 			return nil, err
 		}
 		e = append(e, page...)
@@ -104,23 +107,24 @@ const applyTimeout = 20 * time.Second
 
 // Apply orders faults and repairs, all at one instant; when one cannot be done none is. It returns what came of each, in
 // order, once the ends have acted on what they are told and what was repaired is back.
-func (c *Client) Apply(ctx context.Context, specs ...fault.Spec) (out []fabric.Outcome, err error) {
+func (c *Client) Apply(ctx context.Context, specs ...fault.Spec) ([]fabric.Outcome, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, applyTimeout)
 		defer cancel()
 	}
-	return out, c.bus.Request(ctx, VerbApply, ApplyRequest{Specs: specs}, &out)
+	return ask[[]fabric.Outcome](ctx, c, VerbApply, ApplyRequest{Specs: specs})
 }
 
 // SetTraffic replaces what all NICs inject, by words as those of fabricd up --traffic; "none" stops them.
 func (c *Client) SetTraffic(ctx context.Context, traffic string) error {
-	return c.bus.Request(ctx, VerbTraffic, TrafficRequest{Traffic: traffic}, nil)
+	_, err := ask[none](ctx, c, VerbTraffic, TrafficRequest{Traffic: traffic})
+	return err
 }
 
 // Ledger asks where every packet is, which is exact once nothing moves.
-func (c *Client) Ledger(ctx context.Context) (l fabric.Ledger, err error) {
-	return l, c.bus.Request(ctx, VerbLedger, nil, &l)
+func (c *Client) Ledger(ctx context.Context) (fabric.Ledger, error) {
+	return ask[fabric.Ledger](ctx, c, VerbLedger, nil)
 }
 
 // followBuffer bounds the events that wait for a follower; one that is slower hears how many it missed.

@@ -95,12 +95,9 @@ func (s *Stream) paged(data []byte) [][]byte {
 }
 
 // snapshotPage answers a SnapshotRequest.
-func (s *Server) snapshotPage(ctx context.Context, req []byte) (any, error) {
-	var r SnapshotRequest
-	if len(req) > 0 {
-		if err := decode(req, &r); err != nil {
-			return nil, err
-		}
+func (s *Server) snapshotPage(ctx context.Context, r *SnapshotRequest) (json.RawMessage, error) {
+	if r == nil {
+		r = &SnapshotRequest{}
 	}
 	if r.Seq == 0 {
 		v := s.stream.Watch("")
@@ -138,7 +135,8 @@ func (c *Client) Frames(ctx context.Context, f func(Frame) error) error {
 	renew := func() error {
 		bounded, cancel := context.WithTimeout(ctx, renewTime)
 		defer cancel()
-		return c.bus.Request(bounded, VerbWatch, nil, nil)
+		_, err := ask[none](bounded, c, VerbWatch, nil)
+		return err
 	}
 	if err := renew(); err != nil {
 		return err
@@ -216,8 +214,8 @@ func (c *Client) Snapshot(ctx context.Context) (Frame, error) {
 	var j join
 	var r SnapshotRequest
 	for {
-		var p Frame
-		if err := c.bus.Request(ctx, VerbSnapshot, r, &p); err != nil {
+		p, err := ask[Frame](ctx, c, VerbSnapshot, r)
+		if err != nil {
 			return Frame{}, err
 		}
 		f, whole, err := j.add(p)

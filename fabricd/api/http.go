@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -66,7 +67,7 @@ type Web struct {
 	certificate *certificate // nil: it is not encrypted
 	sessions    sessions
 
-	listing func() ([]byte, error) // the topology, as it is answered
+	listing func() (json.RawMessage, error) // the topology, as it is answered
 
 	sampling sync.Mutex
 	sampler  *fabric.Sampler // guarded by sampling: of what is asked for now and then; nil: nothing has been

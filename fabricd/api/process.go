@@ -5,31 +5,23 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/member"
+	"github.com/weft-fabric/weft/fabricd/part"
 )
 
-// processVerbs are what processes request that are to be, or are, switches of the fabric; see fabricd/member.
-func (s *Server) processVerbs() map[string]bus.Handler {
-	return map[string]bus.Handler{
-		member.VerbJoin: func(_ context.Context, req []byte) (any, error) {
-			var r member.JoinRequest
-			if err := decode(req, &r); err != nil {
-				return nil, err
-			}
-			return s.fabric.Join(r)
-		},
-		member.VerbAttach: func(ctx context.Context, req []byte) (any, error) {
-			var r member.AttachRequest
-			if err := decode(req, &r); err != nil {
-				return nil, err
-			}
-			return nil, s.fabric.Attach(ctx, r)
-		},
-		member.VerbLeave: func(ctx context.Context, req []byte) (any, error) {
-			var r member.AttachRequest
-			if err := decode(req, &r); err != nil {
-				return nil, err
-			}
-			return nil, s.fabric.Leave(ctx, r)
-		},
+// What processes request that are to be, or are, switches of the fabric; see fabricd/member.
+
+func (s *Server) join(ctx context.Context, r member.JoinRequest) (part.Charter, error) {
+	mine := bus.Build{Protocol: bus.Protocol}
+	if err := mine.Fits("the process that is to be switch "+r.Switch, bus.AskerOf(ctx).Build); err != nil {
+		return part.Charter{}, err
 	}
+	return s.fabric.Join(r)
+}
+
+func (s *Server) attach(ctx context.Context, r member.AttachRequest) (any, error) {
+	return nil, s.fabric.Attach(ctx, r)
+}
+
+func (s *Server) leave(ctx context.Context, r member.AttachRequest) (any, error) {
+	return nil, s.fabric.Leave(ctx, r)
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft/fabricd/auth"
+	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
@@ -45,9 +46,9 @@ func (w *Web) routes() []route {
 	table := []parameter{{"forwarding", "false leaves the forwarding table out, which may be long.", object{"type": "boolean"}}}
 	open := []parameter{{"open", "In a fabric with pods, tell of pods and bundles in sum, and of links and switches only in these pods: names, separated by commas, may be none.", object{"type": "string"}}}
 	list := []route{
-		{method: "GET", path: "/status", does: "The fabric at a glance.", out: Status{}, handle: w.get(w.Server.status)},
+		{method: "GET", path: "/status", does: "The fabric at a glance.", out: Status{}, handle: reads(w.Server.status)},
 		{method: "GET", path: "/topology", does: "Switches, NICs and links, with the places where they are drawn.", out: Topology{}, raw: w.topology},
-		{method: "GET", path: "/links", does: "The state of all links, in the order of the topology.", out: []fabric.LinkState{}, handle: w.get(w.Server.links)},
+		{method: "GET", path: "/links", does: "The state of all links, in the order of the topology.", out: []fabric.LinkState{}, handle: reads(w.Server.links)},
 		{method: "GET", path: "/links/{id}", does: "The state of one link.", out: fabric.LinkState{}, handle: w.link},
 		{method: "GET", path: "/switches", does: "All switches, in the order of the topology.", out: []SwitchState{}, handle: w.switches},
 		{method: "GET", path: "/switches/{id}", does: "One switch: ports, virtual channels, registers, what it discards and why.", query: table, out: SwitchDetail{}, handle: w.switchDetail},
@@ -124,8 +125,8 @@ func (w *Web) mux() http.Handler {
 	return mux
 }
 
-func (w *Web) get(h func(context.Context, []byte) (any, error)) func(*http.Request) (any, error) {
-	return func(r *http.Request) (any, error) { return h(r.Context(), nil) }
+func reads[T any](h func(context.Context, none) (T, error)) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) { return h(r.Context(), none{}) }
 }
 
 // number reads a number from the query; 0 when it is not there.
@@ -209,11 +210,15 @@ func (w *Web) fabrics(*http.Request) (any, error) {
 
 // apply does several orders at one instant.
 func (w *Web) apply(r *http.Request) (any, error) {
-	body, err := io.ReadAll(r.Body)
+	data, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
-	return w.Server.apply(r.Context(), body)
+	var a ApplyRequest
+	if err := json.Unmarshal(data, &a); err != nil {
+		return nil, bus.Malformed(err)
+	}
+	return w.Server.apply(r.Context(), a)
 }
 
 func (w *Web) trace(r *http.Request) (any, error) {
@@ -226,7 +231,7 @@ func (w *Web) trace(r *http.Request) (any, error) {
 			return nil, notFound(err)
 		}
 	}
-	return w.Server.trace(t)
+	return w.Server.trace(r.Context(), t)
 }
 
 // body decodes the body of a request strictly; none is the zero value.
@@ -238,10 +243,10 @@ func body[T any](r *http.Request) (v T, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&v); err != nil {
-		return v, malformed(err)
+		return v, bus.Malformed(err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return v, malformed(errors.New("more follows the object"))
+		return v, bus.Malformed(errors.New("more follows the object"))
 	}
 	return v, nil
 }

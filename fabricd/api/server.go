@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/member"
 )
 
 // Info is what a server tells about its fabric besides what the fabric knows itself.
@@ -27,48 +27,41 @@ type Info struct {
 type Server struct {
 	info    Info
 	fabric  *fabric.Fabric
-	control *bus.Control
+	control *bus.Server
 	stream  *Stream
 	first   uint64 // number of the last event before the first that Run publishes
 
 	snapshots []paged // the latest that were asked for; by snapshotPage, one at a time
 
-	listing func() ([]byte, error) // the topology with its places, which take long to find: made once
+	listing func() (json.RawMessage, error) // the topology with its places, which take long to find: made once
 
 	mu     sync.Mutex
 	sample Sample // guarded by mu: the latest
 }
 
 // NewServer serves f over control, which the caller closes after Run has returned.
-func NewServer(f *fabric.Fabric, control *bus.Control, info Info) (*Server, error) {
+func NewServer(f *fabric.Fabric, control *bus.Server, info Info) (*Server, error) {
 	s := &Server{info: info, fabric: f, control: control, stream: NewStream(f), first: f.Events().Last()}
 	s.stream.latest = s.latest
-	s.listing = sync.OnceValues(func() ([]byte, error) { return listing(f.Topology(), s.stream.pods) })
-	for verb, h := range map[string]bus.Handler{
-		VerbStatus:   s.status,
-		VerbTopology: s.topology,
-		VerbLinks:    s.links,
-		VerbSwitch:   s.switchState,
-		VerbFaults:   s.faults,
-		VerbLedger:   func(context.Context, []byte) (any, error) { return f.Ledger(), nil },
-		VerbEvents:   s.events,
-		VerbWatch:    func(context.Context, []byte) (any, error) { return s.stream.lease(), nil },
-		VerbSnapshot: s.snapshotPage,
-		VerbApply:    s.apply,
-		VerbTraffic:  s.traffic,
-	} {
-		if err := control.Serve(verb, h); err != nil {
-			return nil, err
-		}
-	}
-	for _, more := range []map[string]bus.Handler{s.processVerbs(), s.traceVerbs()} {
-		for verb, h := range more {
-			if err := control.Serve(verb, h); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return s, nil
+	s.listing = sync.OnceValues(func() (json.RawMessage, error) { return listing(f.Topology(), s.stream.pods) })
+	return s, errors.Join(
+		onBus(control, VerbStatus, s.status), onBus(control, VerbTopology, s.topology), onBus(control, VerbLinks, s.links),
+		onBus(control, VerbSwitch, s.switchState), onBus(control, VerbFaults, s.faults), onBus(control, VerbEvents, s.events),
+		onBus(control, VerbLedger, func(context.Context, none) (fabric.Ledger, error) { return f.Ledger(), nil }),
+		onBus(control, VerbWatch, func(context.Context, none) (Watching, error) { return s.stream.lease(), nil }),
+		onBus(control, VerbSnapshot, s.snapshotPage), onBus(control, VerbApply, s.apply), onBus(control, VerbTraffic, s.traffic),
+		onBus(control, VerbCapture, s.capture), onBus(control, VerbTrace, s.trace), onBus(control, VerbHops, s.hops),
+		onBus(control, member.VerbJoin, s.join), onBus(control, member.VerbAttach, s.attach), onBus(control, member.VerbLeave, s.leave),
+	)
+}
+
+// none is a request that says no more than what it is.
+type none = struct{}
+
+func ctl(verb string) bus.Subject { return bus.Subject{Kind: bus.SubjectControl, Verb: verb} }
+
+func onBus[Req, Resp any](control *bus.Server, verb string, h func(ctx context.Context, r Req) (Resp, error)) error {
+	return bus.Handle(control, ctl(verb), h)
 }
 
 // Stream is the state stream, which Run fills.
@@ -129,7 +122,7 @@ func (s *Server) latest() Sample {
 	return s.sample
 }
 
-func (s *Server) status(context.Context, []byte) (any, error) {
+func (s *Server) status(context.Context, none) (Status, error) {
 	g := s.fabric.Topology()
 	return Status{
 		Name: s.info.Name, Topology: g.Spec, Firmware: s.info.Firmware, Traffic: s.fabric.Traffic().String(), Started: s.info.Started,
@@ -139,18 +132,13 @@ func (s *Server) status(context.Context, []byte) (any, error) {
 	}, nil
 }
 
-func (s *Server) topology(context.Context, []byte) (any, error) {
-	raw, err := s.listing()
-	return json.RawMessage(raw), err
+func (s *Server) topology(context.Context, none) (json.RawMessage, error) { return s.listing() }
+
+func (s *Server) links(context.Context, none) ([]fabric.LinkState, error) {
+	return s.fabric.LinkStates(), nil
 }
 
-func (s *Server) links(context.Context, []byte) (any, error) { return s.fabric.LinkStates(), nil }
-
-func (s *Server) switchState(_ context.Context, req []byte) (any, error) {
-	var r SwitchRequest
-	if err := decode(req, &r); err != nil {
-		return nil, err
-	}
+func (s *Server) switchState(_ context.Context, r SwitchRequest) (SwitchDetail, error) {
 	return detail(s.fabric, r.Switch, r.Forwarding)
 }
 
@@ -158,11 +146,7 @@ func (s *Server) switchState(_ context.Context, req []byte) (any, error) {
 const eventsPage = 512
 
 // events answers with the first events that are kept after a number.
-func (s *Server) events(_ context.Context, req []byte) (any, error) {
-	var r EventsRequest
-	if err := decode(req, &r); err != nil {
-		return nil, err
-	}
+func (s *Server) events(_ context.Context, r EventsRequest) ([]fabric.Event, error) {
 	return s.eventsAfter(r.After), nil
 }
 
@@ -170,12 +154,9 @@ func (s *Server) events(_ context.Context, req []byte) (any, error) {
 const faultsPage = 512
 
 // faults answers with the reports after a number.
-func (s *Server) faults(_ context.Context, req []byte) (any, error) {
-	var r FaultsRequest
-	if len(req) > 0 {
-		if err := decode(req, &r); err != nil {
-			return nil, err
-		}
+func (s *Server) faults(_ context.Context, r *FaultsRequest) ([]fault.Report, error) {
+	if r == nil {
+		r = &FaultsRequest{}
 	}
 	return s.faultsAfter(r.After), nil
 }
@@ -192,17 +173,16 @@ func (s *Server) faultsAfter(id int) []fault.Report {
 	return all[:min(len(all), faultsPage)]
 }
 
-// apply does what it is ordered to, strictly: a misspelt field of an order must not make it another one.
-func (s *Server) apply(ctx context.Context, req []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(req))
+// UnmarshalJSON is strict: a misspelt field of an order must not make it another one.
+func (r *ApplyRequest) UnmarshalJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	var r ApplyRequest
-	if err := d.Decode(&r); err != nil {
-		return nil, malformed(err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, malformed(errors.New("more follows the object"))
-	}
+	type plain ApplyRequest
+	return d.Decode((*plain)(r))
+}
+
+// apply does what it is ordered to.
+func (s *Server) apply(ctx context.Context, r ApplyRequest) ([]fabric.Outcome, error) {
 	switch n := len(r.Specs); {
 	case n == 0:
 		return nil, errors.New("nothing is ordered: expected specs, a list of faults and repairs")
@@ -214,25 +194,4 @@ func (s *Server) apply(ctx context.Context, req []byte) (any, error) {
 		return nil, fmt.Errorf("it was done, but did not come off: %w", err)
 	}
 	return out, err
-}
-
-func decode(req []byte, v any) error {
-	if err := json.Unmarshal(req, v); err != nil {
-		return malformed(err)
-	}
-	return nil
-}
-
-// malformed says what is wrong with the JSON of a request, in words of JSON and not of Go.
-func malformed(err error) error {
-	var other *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &other) && other.Field == "":
-		err = fmt.Errorf("a JSON %s instead of an object", other.Value)
-	case errors.As(err, &other):
-		err = fmt.Errorf("%s cannot be a JSON %s", other.Field, other.Value)
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		err = errors.New("the JSON ends too early")
-	}
-	return fmt.Errorf("malformed request: %w", err)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 )
 
@@ -37,28 +36,7 @@ type HopsAnswer struct {
 // hopsPage bounds the views of one answer: one of a switch of 256 ports has some 10 KB, a NATS message 1 MB.
 const hopsPage = 64
 
-// traceVerbs are those about single packets and what is on the links.
-func (s *Server) traceVerbs() map[string]bus.Handler {
-	return map[string]bus.Handler{
-		VerbCapture: s.capture,
-		VerbTrace: func(_ context.Context, req []byte) (any, error) {
-			var r TraceRequest
-			if err := decode(req, &r); err != nil {
-				return nil, err
-			}
-			return s.trace(r)
-		},
-		VerbHops: func(_ context.Context, req []byte) (any, error) {
-			var r HopsRequest
-			if err := decode(req, &r); err != nil {
-				return nil, err
-			}
-			return s.hops(r), nil
-		},
-	}
-}
-
-func (s *Server) trace(r TraceRequest) (fabric.Tracing, error) {
+func (s *Server) trace(_ context.Context, r TraceRequest) (fabric.Tracing, error) {
 	g := s.fabric.Topology()
 	src, err := g.NICByName(r.Src)
 	if err != nil {
@@ -74,7 +52,7 @@ func (s *Server) trace(r TraceRequest) (fabric.Tracing, error) {
 	return s.fabric.Trace(src, dst, r.Count)
 }
 
-func (s *Server) hops(r HopsRequest) HopsAnswer {
+func (s *Server) hops(_ context.Context, r HopsRequest) (HopsAnswer, error) {
 	views, last, missed := s.fabric.Hops(r.After)
 	if len(views) > hopsPage {
 		views = views[:hopsPage]
@@ -83,12 +61,12 @@ func (s *Server) hops(r HopsRequest) HopsAnswer {
 	if views == nil {
 		views = []fabric.HopView{}
 	}
-	return HopsAnswer{Hops: views, Last: last, Missed: missed}
+	return HopsAnswer{Hops: views, Last: last, Missed: missed}, nil
 }
 
 // Trace orders that the next packets of a flow be traced, see [fabric.Fabric.Trace].
-func (c *Client) Trace(ctx context.Context, r TraceRequest) (t fabric.Tracing, err error) {
-	return t, c.bus.Request(ctx, VerbTrace, r, &t)
+func (c *Client) Trace(ctx context.Context, r TraceRequest) (fabric.Tracing, error) {
+	return ask[fabric.Tracing](ctx, c, VerbTrace, r)
 }
 
 // hopsEvery is how often Hops asks when there was nothing new. Chosen by us: soon enough for a human.
@@ -100,8 +78,8 @@ func (c *Client) Hops(ctx context.Context, after uint64, f func(fabric.HopView) 
 	tick := time.NewTicker(hopsEvery)
 	defer tick.Stop()
 	for {
-		var a HopsAnswer
-		if err := c.bus.Request(ctx, VerbHops, HopsRequest{After: after}, &a); err != nil {
+		a, err := ask[HopsAnswer](ctx, c, VerbHops, HopsRequest{After: after})
+		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}

@@ -75,10 +75,10 @@ func TestOrdersToTraceThatCannotBeAreRefused(t *testing.T) {
 		`{"src":1}`:                             "malformed request",
 		`[]`:                                    "malformed request",
 	} {
-		err := c.bus.Request(t.Context(), VerbTrace, json.RawMessage(req), nil)
+		err := tell(t.Context(), c, VerbTrace, json.RawMessage(req))
 		require.ErrorIs(t, err, bus.ErrRefused, req)
 		require.ErrorContains(t, err, want, req)
 	}
-	require.ErrorContains(t, c.bus.Request(t.Context(), VerbHops, json.RawMessage(`{"after":-1}`), nil), "malformed request")
+	require.ErrorContains(t, tell(t.Context(), c, VerbHops, json.RawMessage(`{"after":-1}`)), "malformed request")
 	require.Zero(t, s.Fabric().LastHop())
 }

@@ -12,11 +12,7 @@ type TrafficRequest struct {
 }
 
 // traffic serves VerbTraffic.
-func (s *Server) traffic(_ context.Context, req []byte) (any, error) {
-	var r TrafficRequest
-	if err := decode(req, &r); err != nil {
-		return nil, err
-	}
+func (s *Server) traffic(_ context.Context, r TrafficRequest) (any, error) {
 	t, err := trace.Traffic(r.Traffic)
 	if err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ func (x *webbed) watch(ctx context.Context) {
 		return
 	}
 	for {
-		if err := c.bus.Request(ctx, VerbWatch, nil, nil); err != nil {
+		if err := tell(ctx, c, VerbWatch, nil); err != nil {
 			return
 		}
 		if _, err := live.Next(ctx); err != nil {

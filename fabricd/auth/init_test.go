@@ -19,7 +19,7 @@ func TestServersTrustWhatInitMakes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, outside.Newest,
 		auth.Host{Name: "a", Address: "127.0.0.1"}, auth.Host{Name: "b", Address: "127.0.0.2"}, auth.Host{Name: "c", Address: "127.0.0.3"})
-	control, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", URL: l.url, Credentials: l.credentials("leader/leader.creds")})
+	control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", URL: l.url, Credentials: l.credentials("leader/leader.creds")})
 	require.NoError(t, err)
 	defer control.Close()
 	var store *bus.Store

@@ -178,11 +178,13 @@ type asked struct {
 
 // renewAll gives new credentials to all processes that run.
 func (r *rotation) renewAll(ctx context.Context) error {
-	renewer, err := bus.DialRenewer(r.Fabric, r.o.URL, bus.Credentials{CredsFile: r.file(renewerCreds), TLSCA: r.file(caFile)})
+	renewer, err := bus.Dial(bus.ClientConfig{
+		Leads: true, Fabric: r.Fabric, URL: r.o.URL, Credentials: bus.Credentials{CredsFile: r.file(renewerCreds), TLSCA: r.file(caFile)}, Program: "renewer",
+	})
 	if err != nil {
 		return err
 	}
-	defer renewer.Close()
+	defer func() { _ = renewer.Close() }()
 	all, err := r.ask(ctx, renewer)
 	if err != nil {
 		return err
@@ -235,7 +237,7 @@ func told(d Renewed) string {
 }
 
 // ask finds who runs: leaders last, since they have others to tell. All are asked at once.
-func (r *rotation) ask(ctx context.Context, renewer *bus.Renewer) (all []asked, err error) {
+func (r *rotation) ask(ctx context.Context, renewer *bus.Client) (all []asked, err error) {
 	var who []asked
 	for _, role := range []bus.Role{bus.RoleViewer, bus.RoleOperator, bus.RoleManager} {
 		who = append(who, asked{user: role.User(""), role: role})
@@ -295,7 +297,7 @@ func (r *rotation) notRunning(a asked) {
 	}
 }
 
-func (r *rotation) give(ctx context.Context, renewer *bus.Renewer, a asked) (Renewed, error) {
+func (r *rotation) give(ctx context.Context, renewer *bus.Client, a asked) (Renewed, error) {
 	done := Renewed{User: a.user}
 	token, err := bus.UserToken(r.signer, r.Account, r.Fabric, a.offer.Public, a.role, a.host)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 type process struct {
 	*bus.Identity
 	file    string
-	control *bus.Control
+	control *bus.Server
 	issuer  *bus.Issuer
 	taken   atomic.Int32
 	took    func(context.Context, *bus.Taken) // nil: there is nobody to renew
@@ -46,10 +46,10 @@ func (l *lab) run(creds, signer string) *process {
 		p.issuer, err = bus.NewIssuer("lab", p.Identity, key)
 		require.NoError(l.t, err)
 		signerFile = p.file + ".nk"
-		p.control, err = bus.NewControl(bus.ControlConfig{Fabric: "lab", URL: l.url, Credentials: bus.Credentials{CredsFile: p.file, TLSCA: l.file("ca.pem")}})
+		p.control, err = bus.NewServer(bus.ServerConfig{Fabric: "lab", URL: l.url, Credentials: bus.Credentials{CredsFile: p.file, TLSCA: l.file("ca.pem")}})
 		require.NoError(l.t, err)
 		l.t.Cleanup(func() { require.NoError(l.t, p.control.Close()) })
-		require.NoError(l.t, p.control.Serve("get.status", func(context.Context, []byte) (any, error) { return "fine", nil }))
+		require.NoError(l.t, bus.Handle(p.control, bus.Subject{Kind: bus.SubjectControl, Verb: "get.status"}, func(context.Context, struct{}) (string, error) { return "fine", nil }))
 	}
 	r, err := bus.KeepRenewed(bus.RenewalConfig{
 		Fabric: "lab", URL: l.url, Credentials: base, Identity: p.Identity, Issuer: p.issuer, SignerFile: signerFile,
@@ -61,7 +61,7 @@ func (l *lab) run(creds, signer string) *process {
 		},
 	})
 	require.NoError(l.t, err)
-	l.t.Cleanup(r.Close)
+	l.t.Cleanup(func() { require.NoError(l.t, r.Close()) })
 	return p
 }
 
@@ -74,7 +74,7 @@ func (l *lab) part(leader *process, name string, shard int) *bus.NATS {
 	require.NoError(l.t, err)
 	creds, identity, err := bus.PartCredentials(issued, bus.Credentials{TLSCA: l.file("ca.pem")})
 	require.NoError(l.t, err)
-	control, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", Node: name, URL: l.url, Credentials: creds})
+	control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Node: name, URL: l.url, Credentials: creds})
 	require.NoError(l.t, err)
 	l.t.Cleanup(func() { require.NoError(l.t, control.Close()) })
 	require.NoError(l.t, identity.Serve(control))
@@ -92,7 +92,8 @@ func (l *lab) ask(c bus.Credentials) error {
 		return err
 	}
 	defer client.Close()
-	return client.Request(l.t.Context(), "get.status", nil, nil)
+	_, err = bus.Call[struct{}](l.t.Context(), client, bus.Subject{Kind: bus.SubjectControl, Verb: "get.status"}, nil)
+	return err
 }
 
 func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
@@ -129,7 +130,7 @@ func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 			}
 			// What the processes have written down is what they may be started with.
 			for _, p := range []*process{leader, agent} {
-				r, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", URL: l.url, Credentials: bus.Credentials{CredsFile: p.file, TLSCA: l.file("ca.pem")}})
+				r, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", URL: l.url, Credentials: bus.Credentials{CredsFile: p.file, TLSCA: l.file("ca.pem")}})
 				require.NoError(t, err)
 				require.NoError(t, r.Close())
 			}
@@ -185,9 +186,13 @@ func TestRevokedUserIsLetInNoMore(t *testing.T) {
 	require.ErrorContains(t, err, "take the newest that fabricd auth has made")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	require.Eventually(t, func() bool { return errors.Is(client.Request(ctx, "get.status", nil, nil), bus.ErrNoAccess) }, patience, time.Millisecond,
+	status := func() error {
+		_, err := bus.Call[struct{}](ctx, client, bus.Subject{Kind: bus.SubjectControl, Verb: "get.status"}, nil)
+		return err
+	}
+	require.Eventually(t, func() bool { return errors.Is(status(), bus.ErrNoAccess) }, patience, time.Millisecond,
 		"one that is connected loses its connection, and tries no more")
-	require.ErrorContains(t, client.Request(ctx, "get.status", nil, nil), "has revoked the key "+keys[0]+" of the user of ")
+	require.ErrorContains(t, status(), "has revoked the key "+keys[0]+" of the user of ")
 	require.NoError(t, l.ask(l.credentials("users/viewer/viewer.creds")), "others do not")
 	_, _, err = l.dir.Revoke(t.Context(), "operatr", auth.RotateOptions{URL: l.url})
 	require.ErrorContains(t, err, `"operator"`)
@@ -245,7 +250,7 @@ func TestCertificatesThatHaveExpired(t *testing.T) {
 			out, err := l.dir.Rotate(t.Context(), auth.RotateOptions{URL: l.url, Force: true, Wait: 100 * time.Millisecond})
 			require.NoError(t, err)
 			require.Empty(t, out.Certificates, "they are new")
-			require.ErrorIs(t, l.ask(l.credentials("users/viewer/viewer.creds")), bus.ErrNoFabric)
+			require.ErrorIs(t, l.ask(l.credentials("users/viewer/viewer.creds")), bus.ErrNobody)
 		})
 	}
 }
@@ -255,7 +260,7 @@ func TestRotationRenewsParts(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, outside.Newest)
 	leader := l.run("leader/leader.creds", "leader/signing.nk")
-	peers, err := bus.NewPeers(bus.PeersConfig{Fabric: "lab", URL: l.url, Credentials: bus.Credentials{CredsFile: leader.file, TLSCA: l.file("ca.pem")}})
+	peers, err := bus.Dial(bus.ClientConfig{Leads: true, Fabric: "lab", URL: l.url, Credentials: bus.Credentials{CredsFile: leader.file, TLSCA: l.file("ca.pem")}})
 	require.NoError(t, err)
 	defer peers.Close()
 	leader.took = func(ctx context.Context, taken *bus.Taken) {

@@ -77,7 +77,7 @@ func (f *Folder) Issuer() *bus.Issuer {
 
 // KeepRenewed lets fabricd auth rotate renew the credentials while the process runs, until the renewal is closed. Took is called when new ones
 // are in force, before the old ones are revoked; it may be nil. Errors of the connection are told to onError, which may be nil.
-func (f *Folder) KeepRenewed(took func(context.Context, *bus.Taken), onError func(error)) (*bus.Renewal, error) {
+func (f *Folder) KeepRenewed(took func(context.Context, *bus.Taken), onError func(error)) (*bus.Server, error) {
 	return bus.KeepRenewed(bus.RenewalConfig{
 		Fabric: f.fabric, URL: f.resolved.URL, Credentials: f.resolved.Credentials, Identity: f.identity,
 		Issuer: f.issuer, SignerFile: f.Signer(), Took: took, OnError: onError,

@@ -59,7 +59,7 @@ func (a NodeAccess) grant(fabric string) grant {
 	for _, d := range a.Sends {
 		publish = append(publish, a.Layout.subject(fabric, d).String())
 	}
-	subscribe := []string{asksOf(fabric, a.Node)}
+	subscribe := append(announced(HostService), asksOf(fabric, a.Node))
 	for _, d := range a.Hears {
 		subscribe = append(subscribe, a.Layout.subject(fabric, d).String())
 	}
@@ -196,7 +196,7 @@ func (a PartAccess) validate() error {
 // grant is to send from its own shards and to hear what is sent to them, to be asked and to tell. It does not grow with the nodes of the part.
 func (a PartAccess) grant(fabric string) grant {
 	publish := []string{tellingsOf(fabric, a.Part), allAnswersOf(inboxOf(RoleFabric.String()), a.Part)}
-	subscribe := []string{asksOf(fabric, a.Part)}
+	subscribe := append(announced(HostService), asksOf(fabric, a.Part))
 	for i := range a.N {
 		publish = append(publish, allFromShard(fabric, a.First+i))
 		subscribe = append(subscribe, allToShard(fabric, a.First+i))

@@ -261,7 +261,7 @@ func TestControlEndsWhenRevoked(t *testing.T) {
 	b := startBroker(t, bus.BrokerConfig{})
 	c := admit(t, b, access())
 	refused := make(chan error, 8)
-	control, err := bus.NewControl(bus.ControlConfig{
+	control, err := bus.NewServer(bus.ServerConfig{
 		Fabric: "lab", Node: "s1", URL: b.ClientURL(), Credentials: c, OnError: func(err error) { refused <- err },
 	})
 	require.NoError(t, err)

@@ -4,42 +4,124 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/weft-fabric/weft/fabricd/document/plain"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// What asking a switch process comes back with, besides the errors of the context.
-var (
-	// ErrNoProcess means that no process answers for the switch: none has joined, or it has ended.
-	ErrNoProcess = errors.New("no process answers for this switch")
-	// ErrSwitchRefused means that the process answered with an error, whose text follows.
-	ErrSwitchRefused = errors.New("the switch process refuses")
-)
+// requestTimeout bounds requests whose context has no deadline.
+const requestTimeout = 10 * time.Second
 
 // firstLook is how long an ask waits for its answer before it looks whether the process is still there; then it looks
 // ever less often.
 const firstLook = 50 * time.Millisecond
 
+// Call asks the fabric, a host of it or an agent, and returns the answer; the answer to Call[struct{}] is not looked at. The
+// Fabric of to is that of the client. It ends with ctx, or after 10 s when ctx has no deadline: a process that is stopped
+// answers late or never.
+//
+// Errors wrap [ErrNobody], [ErrSilent], [ErrRefused], [ErrDenied], [ErrEnded], [wire.ErrClosed] or that of ctx; one that wraps
+// nothing of these says that the broker is gone. A host or agent that ends before it answers is noticed within a second;
+// what it has done by then nobody knows. One that cannot be asked now is not asked later; for a fabric the connection is
+// waited for.
+func Call[Resp any](ctx context.Context, c *Client, to Subject, req any) (resp Resp, err error) {
+	return resp, c.call(ctx, to, req, &resp)
+}
+
+func (c *Client) call(ctx context.Context, to Subject, req, resp any) error {
+	if to.Kind != SubjectAgent {
+		to.Fabric = c.cfg.Fabric
+	}
+	if err := to.Validate(); err != nil {
+		return err
+	}
+	fail := func(err error) error { return fmt.Errorf("bus: ask %s of %s: %w", to.Verb, to.who(), err) }
+	var body []byte
+	var err error
+	if req != nil {
+		if body, err = to.Kind.encode(req); err != nil {
+			return fail(err)
+		}
+	}
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+	}
+	data, err := c.exchange(ctx, to, body)
+	switch {
+	case errors.Is(err, ErrRefused) && (to.Kind == SubjectControl || to.Kind == SubjectManage):
+		return err // the text of the fabric says what was asked
+	case err != nil:
+		return fail(err)
+	}
+	if to.Kind.text() {
+		data = plain.JSON(data)
+	}
+	if err := to.Kind.decode(data, resp); err != nil {
+		return fail(fmt.Errorf("the answer: %w", err))
+	}
+	return nil
+}
+
+// exchange sends a body and returns that of the answer, in chunks where they are larger than a message.
+func (c *Client) exchange(ctx context.Context, to Subject, body []byte) ([]byte, error) {
+	var answer *nats.Msg
+	var err error
+	if limit := room(c.conn); int64(len(body)) <= limit {
+		answer, err = c.roundTrip(ctx, to, nil, body)
+	} else {
+		var list [][]byte
+		var id string
+		id, list, err = pack(body, limit)
+		for i := 0; i < len(list) && err == nil; i++ {
+			answer, err = c.roundTrip(ctx, to, nats.Header{headerChunk: {chunk{id, i, len(list)}.String()}}, list[i])
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if answer.Header.Get(headerChunk) == "" {
+		return answer.Data, nil
+	}
+	at, err := parseChunk(answer.Header.Get(headerChunk))
+	packed := answer.Data
+	for at.number++; err == nil && at.number < at.of; at.number++ {
+		if answer, err = c.roundTrip(ctx, to, nats.Header{headerNext: {at.String()}}, nil); err == nil {
+			packed = append(packed, answer.Data...)
+		}
+		if err == nil && (answer.Header.Get(headerChunk) != at.String() || len(packed) > maxPacked) {
+			err = errChunks
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Decompress(packed)
+}
+
 type ask struct {
 	subject string
 	reply   string         // subject of the answer
-	answer  chan *nats.Msg // cap 1: the first counts
+	answer  chan *nats.Msg // what finds it full is dropped: of one answer the first counts
 	denied  chan struct{}  // closed when the broker says so
 }
 
 // match hands answers to those who wait, and never blocks.
-func (p *Peers) match(answers <-chan *nats.Msg) {
+func (c *Client) match(answers <-chan *nats.Msg) {
 	for {
 		select {
-		case <-p.ctx.Done():
+		case <-c.ctx.Done():
 			return
 		case msg := <-answers:
-			p.mu.Lock()
-			a := p.asks[msg.Subject]
-			p.mu.Unlock()
+			c.mu.Lock()
+			a := c.asks[msg.Subject]
+			c.mu.Unlock()
 			if a == nil {
 				continue // too late
 			}
@@ -52,84 +134,60 @@ func (p *Peers) match(answers <-chan *nats.Msg) {
 }
 
 // asyncError is called by nats.go. The broker denies a request without answering it, so the one who waits is told here.
-func (p *Peers) asyncError(_ *nats.Conn, _ *nats.Subscription, err error) {
-	if !errors.Is(err, nats.ErrPermissionViolation) || !p.deny(err.Error()) {
-		p.cfg.OnError(fmt.Errorf("bus: switch processes of fabric %q: %w", p.cfg.Fabric, err))
+func (c *Client) asyncError(_ *nats.Conn, _ *nats.Subscription, err error) {
+	if !errors.Is(err, nats.ErrPermissionViolation) || !c.deny(err.Error()) {
+		c.cfg.OnError(fmt.Errorf("bus: %s of fabric %q: %w", c.cfg.Program, c.cfg.Fabric, err))
 	}
 }
 
 // deny fails the asks whose subject a violation names, and says whether there was one.
-func (p *Peers) deny(violation string) (found bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for reply, a := range p.asks {
+func (c *Client) deny(violation string) (found bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for reply, a := range c.asks {
 		if strings.Contains(violation, `"`+a.subject+`"`) {
 			close(a.denied)
-			delete(p.asks, reply)
+			delete(c.asks, reply)
 			found = true
 		}
 	}
 	return found
 }
 
-// Ask asks the process of one switch: in travels as JSON (nothing when nil), the answer is decoded into out (dropped when
-// nil). It ends with ctx, or after 10 s when ctx has no deadline: a process that is stopped answers late or never. It fails
-// with ErrNoProcess at once when there is no process, or none that serves the verb, and within a second when the process
-// ends before it answers; what it has done by then nobody knows. Other errors wrap ErrSwitchRefused, ErrDenied, ErrClosed
-// or that of ctx. One that wraps nothing of these says that the broker is gone.
-func (p *Peers) Ask(ctx context.Context, node, verb string, in, out any) error {
-	subject := Subject{Kind: SubjectSwitch, Fabric: p.cfg.Fabric, Node: node, Verb: verb}
-	if err := subject.Validate(); err != nil {
-		return err
-	}
-	req, err := encodeRequest(in)
-	if err != nil {
-		return fmt.Errorf("bus: ask %s of switch %q: %w", verb, node, err)
-	}
-	reply, err := p.roundTrip(ctx, subject, req)
-	if err != nil {
-		return fmt.Errorf("bus: ask %s of switch %q of fabric %q: %w", verb, node, p.cfg.Fabric, err)
-	}
-	err = decodeReply(reply, out, ErrSwitchRefused)
-	switch {
-	case errors.Is(err, ErrSwitchRefused):
-		return fmt.Errorf("bus: ask %s of switch %q: %w", verb, node, err)
-	case err != nil:
-		return fmt.Errorf("bus: answer to %s of switch %q: %w", verb, node, err)
-	}
-	return nil
+func (c *Client) deniedErr() error {
+	creds := c.cfg.Credentials
+	return fmt.Errorf("%v: %w", creds, ErrDenied)
 }
 
-func (p *Peers) roundTrip(ctx context.Context, subject Subject, req []byte) ([]byte, error) {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, requestTimeout)
-		defer cancel()
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	a, err := p.send(subject, req)
+// roundTrip sends one message and returns the answer, unless that is an error.
+func (c *Client) roundTrip(ctx context.Context, to Subject, h nats.Header, body []byte) (*nats.Msg, error) {
+	a, err := c.sendWhenThere(ctx, to, h, body)
 	if err != nil {
 		return nil, err
 	}
 	// A request that is on its way when its process ends is lost without a word, hence the looking.
-	interval, look := firstLook, &ask{}
+	began, interval, look := time.Now(), firstLook, &ask{}
 	defer func() {
-		p.forget(a)
-		p.forget(look)
+		c.forget(a)
+		c.forget(look)
 	}()
+	var looks <-chan time.Time
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
+	if to.Kind == SubjectSwitch || to.Kind == SubjectAgent {
+		looks = timer.C
+	}
 	for {
 		select {
 		case msg := <-a.answer:
-			return answered(msg)
+			return c.answered(to, msg)
 		case <-a.denied:
-			return nil, fmt.Errorf("%v: %w", p.cfg.Credentials, ErrDenied)
-		case <-timer.C:
-			p.forget(look)
-			if look, err = p.send(Subject{Kind: SubjectSwitch, Fabric: p.cfg.Fabric, Node: subject.Node, Verb: presence}, nil); err != nil {
+			return nil, c.deniedErr()
+		case <-looks:
+			c.forget(look)
+			there := to
+			there.Verb = presence
+			if look, err = c.send(there.String(), nil, nil, 1); err != nil {
 				return nil, err
 			}
 			interval = min(2*interval, time.Second)
@@ -140,52 +198,104 @@ func (p *Peers) roundTrip(ctx context.Context, subject Subject, req []byte) ([]b
 			}
 			select {
 			case msg := <-a.answer: // its last
-				return answered(msg)
+				return c.answered(to, msg)
 			default:
-				return nil, fmt.Errorf("%w any more", ErrNoProcess)
+				return nil, wordedf([]error{ErrNobody}, "%v any more", c.nobodyThere(to))
 			}
-		case <-p.closedc:
+		case <-c.ended:
+			return nil, ErrEnded
+		case <-c.ctx.Done():
 			return nil, wire.ErrClosed
+		case <-c.closedc:
+			return nil, c.conn.closedErr(nats.ErrConnectionClosed)
 		case <-ctx.Done():
-			return nil, lateError{errors.New("its process does not answer"), ctx.Err()}
+			return nil, wordedf([]error{ErrSilent, ctx.Err()}, "the %s does not answer in %v", to.Kind.role(), time.Since(began).Round(time.Millisecond))
 		}
 	}
 }
 
-// send publishes a request. forget must be called when its answer is wanted no more.
-func (p *Peers) send(subject Subject, req []byte) (*ask, error) {
-	a := &ask{
-		subject: subject.String(), reply: answerTo(p.inbox, p.asker, subject.Node, p.number.Add(1)),
-		answer: make(chan *nats.Msg, 1), denied: make(chan struct{}),
+// answered is msg unless it is an error.
+func (c *Client) answered(to Subject, msg *nats.Msg) (*nats.Msg, error) {
+	if nobody(msg) {
+		return nil, c.nobodyThere(to)
 	}
-	p.mu.Lock()
-	p.asks[a.reply] = a
-	p.mu.Unlock()
-	err := p.conn.PublishRequest(a.subject, a.reply, req)
+	if !to.Kind.text() {
+		if b := askerIn(msg.Header).Build; b.Protocol != c.cfg.Build.Protocol {
+			return nil, worded{c.cfg.Build.Fits(to.who(), b).Error(), []error{ErrRefused}}
+		}
+	}
+	return msg, to.refusal(msg)
+}
+
+// nobodyThere is the error when nobody has heard what was asked.
+func (c *Client) nobodyThere(to Subject) error {
+	text := "no agent of this name is there"
+	switch to.Kind {
+	case SubjectSwitch:
+		text = "no process answers for this switch"
+	case SubjectControl, SubjectManage:
+		text = fmt.Sprintf("the fabric does not answer: the broker at %s is up, but no fabric of this name serves this request there", redact(c.cfg.URL))
+	}
+	return worded{text, []error{ErrNobody}}
+}
+
+// sendWhenThere is send. The connection to a fabric is waited for; what cannot be asked of others now has failed.
+func (c *Client) sendWhenThere(ctx context.Context, to Subject, h nats.Header, body []byte) (*ask, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if c.Ended() {
+			return nil, ErrEnded
+		}
+		a, err := c.send(to.String(), h, body, 1)
+		if !errors.Is(err, nats.ErrReconnectBufExceeded) || c.cfg.Leads {
+			return a, err
+		}
+		select {
+		case <-time.After(reconnectWait):
+		case <-c.ended:
+		case <-c.ctx.Done():
+			return nil, wire.ErrClosed
+		case <-c.closedc:
+			return nil, c.conn.closedErr(nats.ErrConnectionClosed)
+		case <-ctx.Done():
+			return nil, wordedf([]error{ErrSilent, ctx.Err()}, "%v", err)
+		}
+	}
+}
+
+// send publishes a request of which so many answers count. forget must be called when they are wanted no more.
+func (c *Client) send(subject string, h nats.Header, body []byte, answers int) (*ask, error) {
+	a := &ask{subject: subject, answer: make(chan *nats.Msg, answers), denied: make(chan struct{})}
+	node := noNode
+	if s, err := ParseSubject(subject); err == nil && s.Kind == SubjectSwitch {
+		node = s.Node
+	}
+	a.reply = answerTo(c.inbox, c.asker, node, c.number.Add(1))
+	header := maps.Clone(c.from)
+	maps.Copy(header, h)
+	c.mu.Lock()
+	c.asks[a.reply] = a
+	c.mu.Unlock()
+	err := c.conn.PublishMsg(&nats.Msg{Subject: subject, Reply: a.reply, Header: header, Data: body})
 	switch {
 	case err == nil:
 		return a, nil
 	case errors.Is(err, nats.ErrReconnectBufExceeded):
 		err = fmt.Errorf("there is no connection to the broker now: %w", err)
 	default:
-		err = p.conn.closedErr(err)
+		err = c.conn.closedErr(err)
 	}
-	p.forget(a)
+	c.forget(a)
 	return &ask{}, err
 }
 
-func (p *Peers) forget(a *ask) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.asks, a.reply)
+func (c *Client) forget(a *ask) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.asks, a.reply)
 }
 
 // nobody says whether msg is the broker's word that nobody heard a request.
 func nobody(msg *nats.Msg) bool { return len(msg.Data) == 0 && msg.Header.Get("Status") == "503" }
-
-func answered(msg *nats.Msg) ([]byte, error) {
-	if nobody(msg) {
-		return nil, ErrNoProcess
-	}
-	return msg.Data, nil
-}

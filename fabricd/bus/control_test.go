@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -14,9 +15,9 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-func openControl(t *testing.T, b *bus.Broker) *bus.Control {
+func openControl(t *testing.T, b *bus.Broker) *bus.Server {
 	t.Helper()
-	c, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", Broker: b, OnError: func(err error) { t.Error(err) }})
+	c, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Broker: b, OnError: func(err error) { t.Error(err) }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c
@@ -30,6 +31,26 @@ func dial(t *testing.T, b *bus.Broker, role bus.Role) *bus.Client {
 	return c
 }
 
+func ctl(verb string) bus.Subject { return bus.Subject{Kind: bus.SubjectControl, Verb: verb} }
+
+func do(node, verb string) bus.Subject {
+	return bus.Subject{Kind: bus.SubjectSwitch, Node: node, Verb: verb}
+}
+
+func toAgent(name, verb string) bus.Subject {
+	return bus.Subject{Kind: bus.SubjectAgent, Node: name, Verb: verb}
+}
+
+// request asks, and drops the answer.
+func request(ctx context.Context, c *bus.Client, verb string, in any) error {
+	return call(ctx, c, ctl(verb), in)
+}
+
+func call(ctx context.Context, c *bus.Client, to bus.Subject, in any) error {
+	_, err := bus.Call[struct{}](ctx, c, to, in)
+	return err
+}
+
 type link struct {
 	A string `json:"a"`
 	B string `json:"b"`
@@ -39,47 +60,46 @@ func TestControlRequests(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
 	c := openControl(t, b)
-	require.NoError(t, c.Serve("cut", func(_ context.Context, req []byte) (any, error) {
-		var l link
-		if err := json.Unmarshal(req, &l); err != nil {
-			return nil, fmt.Errorf("cut: %w", err)
-		}
+	require.NoError(t, bus.Handle(c, ctl("cut"), func(ctx context.Context, l link) (link, error) {
 		if l.B == "" {
-			return nil, errors.New("no such link s0-; did you mean s0-s1?")
+			return link{}, errors.New("no such link s0-; did you mean s0-s1?")
 		}
+		require.Contains(t, bus.AskerOf(ctx).Name, fmt.Sprintf("test, process %d on host ", os.Getpid()))
 		return link{l.B, l.A}, nil
 	}))
-	require.NoError(t, c.Serve("get.names", func(_ context.Context, req []byte) (any, error) {
+	require.NoError(t, bus.Handle(c, ctl("get.names"), func(_ context.Context, req json.RawMessage) ([]string, error) {
 		require.Empty(t, req)
 		return []string{"s0", "s1"}, nil
 	}))
-	require.NoError(t, c.Serve("get.broken", func(context.Context, []byte) (any, error) { return func() {}, nil }))
-	require.ErrorContains(t, c.Serve("cut", nil), "served already")
-	require.ErrorIs(t, c.Serve("Cut", nil), wire.ErrName)
+	require.NoError(t, bus.Handle(c, ctl("get.broken"), func(context.Context, struct{}) (any, error) { return func() {}, nil }))
+	require.ErrorContains(t, bus.Handle[any, any](c, ctl("cut"), nil), "served already")
+	require.ErrorIs(t, bus.Handle[any, any](c, ctl("Cut"), nil), wire.ErrName)
 
 	ctx := context.Background()
 	operator, viewer := dial(t, b, bus.RoleOperator), dial(t, b, bus.RoleViewer)
-	var got link
-	require.NoError(t, operator.Request(ctx, "cut", link{"s0", "s1"}, &got))
+	got, err := bus.Call[link](ctx, operator, ctl("cut"), link{"s0", "s1"})
+	require.NoError(t, err)
 	require.Equal(t, link{"s1", "s0"}, got)
-	require.NoError(t, operator.Request(ctx, "cut", link{"s0", "s1"}, nil))
+	require.NoError(t, request(ctx, operator, "cut", link{"s0", "s1"}))
 
-	err := operator.Request(ctx, "cut", link{A: "s0"}, &got)
+	err = request(ctx, operator, "cut", link{A: "s0"})
 	require.ErrorIs(t, err, bus.ErrRefused)
 	require.ErrorContains(t, err, "did you mean s0-s1?")
-	require.ErrorIs(t, operator.Request(ctx, "get.broken", nil, nil), bus.ErrRefused)
+	require.ErrorIs(t, request(ctx, operator, "get.broken", nil), bus.ErrRefused)
+	require.ErrorContains(t, request(ctx, operator, "cut", []int{1}), "malformed request: a JSON array instead of an object")
 
-	var names []string
-	require.NoError(t, viewer.Request(ctx, "get.names", nil, &names))
+	names, err := bus.Call[[]string](ctx, viewer, ctl("get.names"), nil)
+	require.NoError(t, err)
 	require.Equal(t, []string{"s0", "s1"}, names)
-	require.ErrorContains(t, viewer.Request(ctx, "get.names", nil, &got), "answer to get.names")
+	_, err = bus.Call[link](ctx, viewer, ctl("get.names"), nil)
+	require.ErrorContains(t, err, "ask get.names of fabric \"lab\": the answer: ")
 
 	// A viewer that tries to cut is told at once, not after a timeout.
-	err = viewer.Request(ctx, "cut", link{"s0", "s1"}, nil)
+	err = request(ctx, viewer, "cut", link{"s0", "s1"})
 	require.ErrorIs(t, err, bus.ErrDenied)
 	require.ErrorContains(t, err, "user viewer")
-	require.ErrorIs(t, operator.Request(ctx, "get.nothing", nil, nil), bus.ErrNoFabric)
-	require.ErrorIs(t, operator.Request(ctx, "x y", nil, nil), wire.ErrName)
+	require.ErrorIs(t, request(ctx, operator, "get.nothing", nil), bus.ErrNobody)
+	require.ErrorIs(t, request(ctx, operator, "x y", nil), wire.ErrName)
 }
 
 func TestControlCloseWaitsForHandlers(t *testing.T) {
@@ -87,7 +107,7 @@ func TestControlCloseWaitsForHandlers(t *testing.T) {
 	b := startBroker(t, bus.BrokerConfig{})
 	c := openControl(t, b)
 	begun, ended := make(chan struct{}), false
-	require.NoError(t, c.Serve("get.slow", func(ctx context.Context, _ []byte) (any, error) {
+	require.NoError(t, bus.Handle(c, ctl("get.slow"), func(ctx context.Context, _ struct{}) (any, error) {
 		close(begun)
 		<-ctx.Done()
 		ended = true
@@ -95,14 +115,14 @@ func TestControlCloseWaitsForHandlers(t *testing.T) {
 	}))
 	client := dial(t, b, bus.RoleViewer)
 	answer := make(chan error, 1)
-	go func() { answer <- client.Request(context.Background(), "get.slow", nil, nil) }()
+	go func() { answer <- request(context.Background(), client, "get.slow", nil) }()
 	<-begun
 	require.NoError(t, c.Close())
 	require.True(t, ended)
 	require.ErrorContains(t, <-answer, "going down")
-	require.ErrorIs(t, c.Serve("get.more", nil), wire.ErrClosed)
+	require.ErrorIs(t, bus.Handle[any, any](c, ctl("get.more"), nil), wire.ErrClosed)
 	require.ErrorIs(t, c.Publish("more", 1), wire.ErrClosed)
-	require.ErrorIs(t, client.Request(context.Background(), "get.slow", nil, nil), bus.ErrNoFabric)
+	require.ErrorIs(t, request(context.Background(), client, "get.slow", nil), bus.ErrNobody)
 }
 
 func TestEvents(t *testing.T) {
@@ -147,7 +167,7 @@ func TestEvents(t *testing.T) {
 	require.ErrorIs(t, err, wire.ErrClosed)
 	_, err = viewer.Subscribe("", 1)
 	require.ErrorIs(t, err, wire.ErrClosed)
-	require.ErrorIs(t, viewer.Request(ctx, "get.x", nil, nil), wire.ErrClosed)
+	require.ErrorIs(t, request(ctx, viewer, "get.x", nil), wire.ErrClosed)
 }
 
 func TestDialErrors(t *testing.T) {
@@ -163,7 +183,7 @@ func TestDialErrors(t *testing.T) {
 	b := startBroker(t, bus.BrokerConfig{})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	err = dial(t, b, bus.RoleViewer).Request(ctx, "get.status", nil, nil)
-	require.ErrorIs(t, err, bus.ErrNoFabric)
+	err = request(ctx, dial(t, b, bus.RoleViewer), "get.status", nil)
+	require.ErrorIs(t, err, bus.ErrNobody)
 	require.ErrorContains(t, err, "is up, but no fabric")
 }

@@ -19,7 +19,7 @@
 // # Processes that are parts of a fabric
 //
 // Such a process gets credentials from [Broker.Admit], or from an [Issuer], that reach as far as its links. It opens a [NATS] transport and
-// a [Control] with Node set, which answers the fabric's [Peers] and tells them things. A [Layout] says which shards it has: a part of its own
+// a [Server] with Node set, which answers what the fabric asks by [Call] and tells it things. A [Layout] says which shards it has: a part of its own
 // ones, each heard by one wildcard; a switch that joins while the fabric runs that of its node ([Layout.Only]), and listens per direction. On a
 // broker that is not ours, and does not trust our keys, there is no admission: who may publish and hear what there is the business of its owner.
 //

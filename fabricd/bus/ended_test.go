@@ -12,10 +12,10 @@ import (
 )
 
 // unanswered serves a request that is never answered, and says when it has come.
-func unanswered(t *testing.T, c *bus.Control) (asked chan struct{}) {
+func unanswered(t *testing.T, c *bus.Server) (asked chan struct{}) {
 	t.Helper()
 	asked = make(chan struct{}, 4)
-	require.NoError(t, c.Serve("get.never", func(ctx context.Context, _ []byte) (any, error) {
+	require.NoError(t, bus.Handle(c, ctl("get.never"), func(ctx context.Context, _ struct{}) (any, error) {
 		asked <- struct{}{}
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -43,7 +43,7 @@ func TestClientsHearAtOnceThatTheFabricEnds(t *testing.T) {
 		heard <- err
 	}()
 	answer := make(chan error, 1)
-	go func() { answer <- client.Request(t.Context(), "get.never", nil, nil) }()
+	go func() { answer <- request(t.Context(), client, "get.never", nil) }()
 	<-asked
 	require.False(t, client.Ended())
 
@@ -51,7 +51,7 @@ func TestClientsHearAtOnceThatTheFabricEnds(t *testing.T) {
 	require.ErrorIs(t, <-answer, bus.ErrEnded, "who waits for an answer")
 	require.ErrorIs(t, <-heard, bus.ErrEnded, "who waits for an event")
 	require.True(t, client.Ended())
-	require.ErrorIs(t, client.Request(t.Context(), "get.never", nil, nil), bus.ErrEnded, "who asks later")
+	require.ErrorIs(t, request(t.Context(), client, "get.never", nil), bus.ErrEnded, "who asks later")
 	require.Empty(t, asked, "which is not asked")
 }
 
@@ -62,7 +62,7 @@ func TestClientsOfAProcessThatIsGoneHearSoWhenTheirConnectionIsLost(t *testing.T
 		b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
 		require.NoError(t, err)
 		defer b.Shutdown()
-		control, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", Broker: b})
+		control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Broker: b})
 		require.NoError(t, err)
 		defer control.Close()
 		asked := unanswered(t, control)
@@ -75,7 +75,7 @@ func TestClientsOfAProcessThatIsGoneHearSoWhenTheirConnectionIsLost(t *testing.T
 		defer client.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		answer := make(chan error, 1)
-		go func() { answer <- client.Request(ctx, "get.never", nil, nil) }()
+		go func() { answer <- request(ctx, client, "get.never", nil) }()
 		<-asked
 		b.Shutdown()
 		require.Eventually(t, func() bool { return looks.Load() > 0 }, patience, time.Millisecond)
@@ -97,8 +97,8 @@ func TestAnAnswerThatDoesNotComeIsToldInOurWords(t *testing.T) {
 	unanswered(t, openControl(t, b))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	err := dial(t, b, bus.RoleViewer).Request(ctx, "get.never", nil, nil)
-	require.ErrorIs(t, err, bus.ErrNoFabric)
+	err := request(ctx, dial(t, b, bus.RoleViewer), "get.never", nil)
+	require.ErrorIs(t, err, bus.ErrSilent)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NotContains(t, err.Error(), "context deadline exceeded")
 }

@@ -29,3 +29,15 @@ func AllKinds() (kinds []SubjectKind) {
 		kinds = append(kinds, k)
 	}
 }
+
+// Travel is what arrives of v on a subject of a kind.
+func Travel[T any](k SubjectKind, v T) (got T, err error) {
+	data, err := k.encode(v)
+	if err != nil {
+		return got, err
+	}
+	return got, k.decode(data, &got)
+}
+
+// Read reads what somebody sends as msgpack.
+func Read(data []byte, v any) error { return SubjectSwitch.decode(data, v) }

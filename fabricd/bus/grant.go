@@ -60,7 +60,7 @@ func grantOf(r Role, fabric, name string) grant {
 	case RoleFabric:
 		return grant{
 			slices.Concat(storeSubjects(fabric), []string{allOf(fabric), allAgents(), inboxes + ">"}, services(AgentService)),
-			[]string{allOf(fabric)},
+			append(announced(FabricService), allOf(fabric)),
 		}
 	case RoleOperator:
 		return grant{[]string{allControl(fabric), toRenewer}, []string{allEvents(fabric), allLinks(fabric), own}}
@@ -75,7 +75,7 @@ func grantOf(r Role, fabric, name string) grant {
 		return grant{
 			append(services(AgentService), agentSubjects(name), // whether there is another of its name
 				inboxOf(RoleFabric.String())+".>", toRenewer, agentInboxes()),
-			append(append(services(""), services(AgentService)...), agentSubjects(name), own),
+			append(announced(AgentService), agentSubjects(name), own),
 		}
 	case RoleRenewer:
 		return grant{[]string{allRenewals(fabric)}, nil}
@@ -112,6 +112,9 @@ func services(service string) (subjects []string) {
 	}
 	return subjects
 }
+
+// announced are the subjects on which a service is found.
+func announced(service string) []string { return append(services(""), services(service)...) }
 
 func allAgents() string                { return root + "." + agents + ".>" }
 func agentSubjects(name string) string { return agentPrefix(name) + ".>" }

@@ -2,7 +2,6 @@ package bus
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -230,19 +229,14 @@ type take struct {
 	Token string `json:"token"`
 }
 
-// Serve lets who leads the fabric renew the credentials of a part, of which c is the side that is asked. It does nothing when i is nil.
-func (i *Identity) Serve(c *Control) error {
+// Serve lets who leads the fabric renew the credentials of a host, of which s is the side that is asked. It does nothing
+// when i is nil.
+func (i *Identity) Serve(s *Server) error {
 	if i == nil {
 		return nil
 	}
-	if err := c.Serve(verbOffer, func(context.Context, []byte) (any, error) { return i.Offer() }); err != nil {
+	if err := Handle(s, Subject{Kind: SubjectSwitch, Verb: verbOffer}, func(context.Context, struct{}) (Offer, error) { return i.Offer() }); err != nil {
 		return err
 	}
-	return c.Serve(verbTake, func(_ context.Context, req []byte) (any, error) {
-		var t take
-		if err := json.Unmarshal(req, &t); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrToken, err)
-		}
-		return nil, i.Take(t.Token)
-	})
+	return Handle(s, Subject{Kind: SubjectSwitch, Verb: verbTake}, func(_ context.Context, t take) (any, error) { return nil, i.Take(t.Token) })
 }

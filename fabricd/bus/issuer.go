@@ -112,14 +112,15 @@ func (i *Issuer) RenewPart(a Access, o Offer) (string, error) {
 }
 
 // RenewPart gives the process of a part new credentials, made by i.
-func (p *Peers) RenewPart(ctx context.Context, a Access, i *Issuer) error {
-	var o Offer
-	if err := p.Ask(ctx, a.name(), verbOffer, nil, &o); err != nil {
+func (c *Client) RenewPart(ctx context.Context, a Access, i *Issuer) error {
+	o, err := Call[Offer](ctx, c, Subject{Kind: SubjectSwitch, Node: a.name(), Verb: verbOffer}, nil)
+	if err != nil {
 		return err
 	}
 	token, err := i.RenewPart(a, o)
 	if err != nil {
 		return err
 	}
-	return p.Ask(ctx, a.name(), verbTake, take{token}, nil)
+	_, err = Call[struct{}](ctx, c, Subject{Kind: SubjectSwitch, Node: a.name(), Verb: verbTake}, take{token})
+	return err
 }

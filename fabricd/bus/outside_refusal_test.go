@@ -2,11 +2,15 @@ package bus_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
@@ -171,19 +175,40 @@ func TestOutsideWithSettings(t *testing.T) {
 	})
 }
 
-func TestAnAnswerThatTheBrokerDoesNotTakeIsSaidToBeTooLarge(t *testing.T) {
+// What the broker does not take as one message travels in chunks, there and back; who asks with the nats command, which puts
+// none together, is told.
+func TestWhatIsLargerThanAMessageTravels(t *testing.T) {
 	t.Parallel()
 	onEachOutside(t, func(t *testing.T, release outside.Release) {
-		broker := outside.Start(t, release, "max_payload: 700")
-		control, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", URL: broker.URL})
+		broker := outside.Start(t, release, "max_payload: 900")
+		control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", URL: broker.URL})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, control.Close()) })
-		require.NoError(t, control.Serve("get.status", func(context.Context, []byte) (any, error) { return strings.Repeat("x", 800), nil }))
+		require.NoError(t, bus.Handle(control, ctl("get.echo"), func(_ context.Context, text string) (string, error) { return text + "!", nil }))
+		require.NoError(t, bus.Handle(control, ctl("get.text"), func(context.Context, struct{}) (string, error) { return strings.Repeat("x", 1000), nil }))
 		client, err := bus.Dial(bus.ClientConfig{Fabric: "lab", URL: broker.URL})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, client.Close()) })
-		err = client.Request(t.Context(), "get.status", nil, nil)
-		require.ErrorIs(t, err, bus.ErrRefused)
-		require.ErrorContains(t, err, "the answer has 802 bytes, the broker takes 700: raise its max_payload")
+		long := strings.Builder{}
+		for range 500 {
+			long.WriteString(rand.Text())
+		}
+		var asking sync.WaitGroup
+		for i := range 4 { // at once: they are told apart
+			asking.Go(func() {
+				text := fmt.Sprint(i, long.String())
+				got, err := bus.Call[string](t.Context(), client, ctl("get.echo"), text)
+				assert.NoError(t, err)
+				assert.Equal(t, text+"!", got)
+			})
+		}
+		asking.Wait()
+
+		plain, err := nats.Connect(broker.URL)
+		require.NoError(t, err)
+		t.Cleanup(plain.Close)
+		msg, err := plain.Request("weft.lab.ctl.get.text", nil, patience)
+		require.NoError(t, err)
+		require.JSONEq(t, `{"error":"the answer has 1002 bytes, the broker takes 900: raise its max_payload"}`, string(msg.Data))
 	})
 }

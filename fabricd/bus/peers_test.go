@@ -9,28 +9,29 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-func openPeers(tb testing.TB, cfg bus.PeersConfig) *bus.Peers {
+func openPeers(tb testing.TB, cfg bus.ClientConfig) *bus.Client {
 	tb.Helper()
-	cfg.Fabric = "lab"
+	cfg.Fabric, cfg.Leads = "lab", true
 	if cfg.OnError == nil {
 		cfg.OnError = func(err error) { tb.Error(err) }
 	}
-	p, err := bus.NewPeers(cfg)
+	p, err := bus.Dial(cfg)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, p.Close()) })
 	return p
 }
 
 // openProcess is the control of a switch that is a process of its own.
-func openProcess(tb testing.TB, url string, c bus.Credentials, node string) *bus.Control {
+func openProcess(tb testing.TB, url string, c bus.Credentials, node string) *bus.Server {
 	tb.Helper()
-	p, err := bus.NewControl(bus.ControlConfig{
+	p, err := bus.NewServer(bus.ServerConfig{
 		Fabric: "lab", Node: node, URL: url, Credentials: c, OnError: func(err error) { tb.Error(err) },
 	})
 	require.NoError(tb, err)
@@ -38,7 +39,7 @@ func openProcess(tb testing.TB, url string, c bus.Credentials, node string) *bus
 	return p
 }
 
-func admitted(tb testing.TB, b *bus.Broker, node string) *bus.Control {
+func admitted(tb testing.TB, b *bus.Broker, node string) *bus.Server {
 	tb.Helper()
 	return openProcess(tb, b.ClientURL(), admit(tb, b, bus.NodeAccess{Node: node, Layout: bus.Hashed(1)}), node)
 }
@@ -56,13 +57,13 @@ func outsideBroker(tb testing.TB) string {
 	return s.ClientURL()
 }
 
-type told struct{ node, kind, data string }
+type told struct{ node, data string }
 
 // hearAll returns what the processes tell.
-func hearAll(tb testing.TB, p *bus.Peers) <-chan told {
+func hearAll(tb testing.TB, p *bus.Client) <-chan told {
 	tb.Helper()
 	all := make(chan told, 4096)
-	require.NoError(tb, p.Hear(func(node, kind string, data []byte) { all <- told{node, kind, string(data)} }))
+	require.NoError(tb, bus.Hear(p, "port.down", func(node string, n int) { all <- told{node, fmt.Sprint(n)} }))
 	return all
 }
 
@@ -85,18 +86,18 @@ func TestFabricAndProcessTalk(t *testing.T) {
 	boxed.InboxPrefix = "_INBOX.mine"
 	outside := outsideBroker(t)
 	for name, c := range map[string]struct {
-		peers   bus.PeersConfig
+		peers   bus.ClientConfig
 		url     string
 		process bus.Credentials
 	}{
-		"a broker in this process": {bus.PeersConfig{Broker: b}, b.ClientURL(), admit(t, b, bus.NodeAccess{Node: "s1.03", Layout: bus.Hashed(1)})},
+		"a broker in this process": {bus.ClientConfig{Broker: b}, b.ClientURL(), admit(t, b, bus.NodeAccess{Node: "s1.03", Layout: bus.Hashed(1)})},
 		"a broker of ours by URL": {
-			bus.PeersConfig{URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric)},
+			bus.ClientConfig{URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric)},
 			b.ClientURL(),
 			admit(t, b, bus.NodeAccess{Node: "s1.03", Layout: bus.Hashed(1)}),
 		},
-		"an outside broker":                {bus.PeersConfig{URL: outside, Credentials: owner}, outside, owner},
-		"an outside broker, with an inbox": {bus.PeersConfig{URL: outside, Credentials: boxed}, outside, owner},
+		"an outside broker":                {bus.ClientConfig{URL: outside, Credentials: owner}, outside, owner},
+		"an outside broker, with an inbox": {bus.ClientConfig{URL: outside, Credentials: boxed}, outside, owner},
 	} {
 		t.Run(name, func(t *testing.T) { // one after the other: they share the names of the nodes
 			talk(t, openPeers(t, c.peers), openProcess(t, c.url, c.process, "s1.03"))
@@ -104,53 +105,53 @@ func TestFabricAndProcessTalk(t *testing.T) {
 	}
 }
 
-func talk(t *testing.T, peers *bus.Peers, process *bus.Control) {
+func talk(t *testing.T, peers *bus.Client, process *bus.Server) {
 	t.Helper()
-	require.NoError(t, process.Serve("port", func(_ context.Context, req []byte) (any, error) {
-		var l link
-		if err := json.Unmarshal(req, &l); err != nil || l.A == "" {
-			return nil, fmt.Errorf("no such port %s", req)
+	require.NoError(t, bus.Handle(process, do("", "port"), func(_ context.Context, l link) (link, error) {
+		if l.A == "" {
+			return l, fmt.Errorf("no such port %q", l.A)
 		}
 		return link{l.B, l.A}, nil
 	}))
-	require.NoError(t, process.Serve("get.state", func(_ context.Context, req []byte) (any, error) {
+	require.NoError(t, bus.Handle(process, do("", "get.state"), func(_ context.Context, req json.RawMessage) ([]int, error) {
 		require.Empty(t, req)
 		return []int{1, 2}, nil
 	}))
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	var got link
-	require.NoError(t, peers.Ask(ctx, "s1.03", "port", link{"a", "b"}, &got))
+	got, err := bus.Call[link](ctx, peers, do("s1.03", "port"), link{"a", "b"})
+	require.NoError(t, err)
 	require.Equal(t, link{"b", "a"}, got)
-	var state []int
-	require.NoError(t, peers.Ask(context.Background(), "s1.03", "get.state", nil, &state))
+	state, err := bus.Call[[]int](context.Background(), peers, do("s1.03", "get.state"), nil)
+	require.NoError(t, err)
 	require.Equal(t, []int{1, 2}, state)
-	require.NoError(t, peers.Ask(ctx, "s1.03", "get.state", nil, nil))
+	require.NoError(t, call(ctx, peers, do("s1.03", "get.state"), nil))
 
-	err := peers.Ask(ctx, "s1.03", "port", link{}, nil)
-	require.ErrorIs(t, err, bus.ErrSwitchRefused)
-	require.ErrorContains(t, err, `ask port of switch "s1.03": the switch process refuses: no such port {"a":"","b":""}`)
-	require.ErrorContains(t, peers.Ask(ctx, "s1.03", "get.state", nil, &got), "answer to get.state")
-	require.ErrorContains(t, peers.Ask(ctx, "s1.03", "port", func() {}, nil), "ask port")
-	require.ErrorIs(t, peers.Ask(ctx, "s_1", "port", nil, nil), wire.ErrName)
-	require.ErrorIs(t, peers.Ask(ctx, "s1.03", "Port", nil, nil), wire.ErrName)
+	err = call(ctx, peers, do("s1.03", "port"), link{})
+	require.ErrorIs(t, err, bus.ErrRefused)
+	require.ErrorContains(t, err, `ask port of switch "s1.03" of fabric "lab": the switch process refuses: no such port ""`)
+	_, err = bus.Call[link](ctx, peers, do("s1.03", "get.state"), nil)
+	require.ErrorContains(t, err, "ask get.state of switch \"s1.03\" of fabric \"lab\": the answer: ")
+	require.ErrorContains(t, call(ctx, peers, do("s1.03", "port"), func() {}), "ask port")
+	require.ErrorIs(t, call(ctx, peers, do("s_1", "port"), nil), wire.ErrName)
+	require.ErrorIs(t, call(ctx, peers, do("s1.03", "Port"), nil), wire.ErrName)
 
 	all := hearAll(t, peers)
 	for i := range 100 {
 		require.NoError(t, process.Publish("port.down", i))
 	}
 	for i := range 100 {
-		require.Equal(t, told{"s1.03", "port.down", fmt.Sprint(i)}, nextTold(t, all))
+		require.Equal(t, told{"s1.03", fmt.Sprint(i)}, nextTold(t, all))
 	}
-	require.ErrorContains(t, peers.Hear(nil), "heard already")
+	require.ErrorContains(t, bus.Hear[int](peers, "port.down", nil), "heard already")
 	require.Zero(t, peers.Lost())
 
 	// At once: none of these waits for ctx.
-	require.ErrorIs(t, peers.Ask(ctx, "s1.03", "nothing", nil, nil), bus.ErrNoProcess)
-	require.ErrorIs(t, peers.Ask(ctx, "s9", "port", nil, nil), bus.ErrNoProcess)
+	require.ErrorIs(t, call(ctx, peers, do("s1.03", "nothing"), nil), bus.ErrNobody)
+	require.ErrorIs(t, call(ctx, peers, do("s9", "port"), nil), bus.ErrNobody)
 	require.NoError(t, process.Close())
 	// The broker may learn only now that it has ended, when the request has been sent down its connection.
-	require.ErrorIs(t, peers.Ask(ctx, "s1.03", "port", nil, nil), bus.ErrNoProcess)
+	require.ErrorIs(t, call(ctx, peers, do("s1.03", "port"), nil), bus.ErrNobody)
 	require.NoError(t, ctx.Err())
 }
 
@@ -158,35 +159,34 @@ func talk(t *testing.T, peers *bus.Peers, process *bus.Control) {
 func TestAskOfAStoppedProcessEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
-	peers := openPeers(t, bus.PeersConfig{Broker: b})
+	peers := openPeers(t, bus.ClientConfig{Broker: b})
 	process := admitted(t, b, "s1")
 	asked := make(chan struct{}, 4)
-	require.NoError(t, process.Serve("slow", func(ctx context.Context, _ []byte) (any, error) {
+	require.NoError(t, bus.Handle(process, do("", "slow"), func(ctx context.Context, _ struct{}) (any, error) {
 		asked <- struct{}{}
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}))
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	err := peers.Ask(ctx, "s1", "slow", nil, nil)
+	err := call(ctx, peers, do("s1", "slow"), nil)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.ErrorContains(t, err, `ask slow of switch "s1" of fabric "lab": its process does not answer`)
-	require.NotContains(t, err.Error(), "context deadline exceeded")
+	require.ErrorContains(t, err, `ask slow of switch "s1" of fabric "lab": the switch process does not answer in `)
 	<-asked
-	require.ErrorIs(t, peers.Ask(ctx, "s1", "slow", nil, nil), context.DeadlineExceeded, "it is over before it begins")
+	require.ErrorIs(t, call(ctx, peers, do("s1", "slow"), nil), context.DeadlineExceeded, "it is over before it begins")
 
-	require.NoError(t, process.Serve("slower", func(ctx context.Context, _ []byte) (any, error) {
+	require.NoError(t, bus.Handle(process, do("", "slower"), func(ctx context.Context, _ struct{}) (any, error) {
 		asked <- struct{}{}
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}))
 	answer := make(chan error, 1)
-	go func() { answer <- peers.Ask(context.Background(), "s1", "slower", nil, nil) }()
+	go func() { answer <- call(context.Background(), peers, do("s1", "slower"), nil) }()
 	<-asked
 	require.NoError(t, peers.Close())
 	require.ErrorIs(t, <-answer, wire.ErrClosed)
-	require.ErrorIs(t, peers.Ask(context.Background(), "s1", "slow", nil, nil), wire.ErrClosed)
-	require.ErrorIs(t, peers.Hear(func(string, string, []byte) {}), wire.ErrClosed)
+	require.ErrorIs(t, call(context.Background(), peers, do("s1", "slow"), nil), wire.ErrClosed)
+	require.ErrorIs(t, bus.Hear(peers, "x", func(string, int) {}), wire.ErrClosed)
 }
 
 // A process that babbles while nobody listens loses its own tellings, and no other's.
@@ -194,12 +194,12 @@ func TestHearKeepsProcessesApart(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
 	errs := make(chan error, 64)
-	peers := openPeers(t, bus.PeersConfig{Broker: b, Waiting: 3, OnError: func(err error) { errs <- err }})
+	peers := openPeers(t, bus.ClientConfig{Broker: b, Waiting: 3, OnError: func(err error) { errs <- err }})
 	begun, goOn, all := make(chan struct{}, 64), make(chan struct{}), make(chan told, 64)
-	require.NoError(t, peers.Hear(func(node, kind string, data []byte) {
+	require.NoError(t, bus.Hear(peers, "x", func(node string, n int) {
 		begun <- struct{}{}
 		<-goOn
-		all <- told{node, kind, string(data)}
+		all <- told{node, fmt.Sprint(n)}
 	}))
 	babbler, quiet := admitted(t, b, "s1"), admitted(t, b, "s2")
 	require.NoError(t, babbler.Publish("x", 0))
@@ -208,9 +208,9 @@ func TestHearKeepsProcessesApart(t *testing.T) {
 		require.NoError(t, babbler.Publish("x", i))
 	}
 	require.Eventually(t, func() bool { return peers.Lost() == 5 }, patience, time.Millisecond)
-	require.NoError(t, quiet.Publish("y", 0))
-	require.NoError(t, babbler.Serve("up", func(context.Context, []byte) (any, error) { return 1, nil }))
-	require.NoError(t, peers.Ask(context.Background(), "s1", "up", nil, nil), "a slow hearer does not hold up asking")
+	require.NoError(t, quiet.Publish("x", 0))
+	require.NoError(t, bus.Handle(babbler, do("", "up"), func(context.Context, struct{}) (int, error) { return 1, nil }))
+	require.NoError(t, call(context.Background(), peers, do("s1", "up"), nil), "a slow hearer does not hold up asking")
 	for _, want := range []string{"1 so far", "2 so far", "4 so far"} {
 		err := <-errs
 		require.ErrorIs(t, err, bus.ErrLost)
@@ -231,16 +231,22 @@ func TestHearTellsOfNonsense(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
 	errs := make(chan error, 8)
-	peers := openPeers(t, bus.PeersConfig{Broker: b, OnError: func(err error) { errs <- err }})
+	peers := openPeers(t, bus.ClientConfig{Broker: b, OnError: func(err error) { errs <- err }})
 	all := hearAll(t, peers)
 	conn := login(t, b, admit(t, b, bus.NodeAccess{Node: "s1", Layout: bus.Hashed(1)}))
 	for range 3 {
 		require.NoError(t, conn.Publish("weft.lab.sw.s1.tell.NO", nil))
 	}
-	require.NoError(t, conn.Publish("weft.lab.sw.s1.tell.port", []byte("not JSON")))
-	require.Equal(t, told{"s1", "port", "not JSON"}, nextTold(t, all), "data are the hearer's business")
 	require.ErrorIs(t, <-errs, wire.ErrName)
-	require.ErrorContains(t, <-errs, "2 tellings of no kind")
+	require.ErrorContains(t, <-errs, "2 tellings that are not understood")
+	require.NoError(t, conn.Publish("weft.lab.sw.s1.tell.port.down", []byte{7}))
+	require.ErrorContains(t, <-errs, `4 tellings that are not understood, the last: switch "s1" of fabric "lab" is of an older version`)
+	now := nats.Header{"Weft-Build": {bus.Build{Protocol: bus.Protocol}.String()}}
+	for _, data := range [][]byte{[]byte("no number"), {}, {0xdd, 0xff, 0xff, 0xff, 0xff}, {7, 7}, {7}} {
+		require.NoError(t, conn.PublishMsg(&nats.Msg{Subject: "weft.lab.sw.s1.tell.port.down", Header: now, Data: data}))
+	}
+	require.Equal(t, told{"s1", "7"}, nextTold(t, all))
+	require.ErrorContains(t, <-errs, "8 tellings that are not understood")
 	require.Empty(t, errs)
 }
 
@@ -248,12 +254,12 @@ func TestHearTellsOfNonsense(t *testing.T) {
 func TestAskSeesTheProcessEnd(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
-	peers := openPeers(t, bus.PeersConfig{Broker: b})
+	peers := openPeers(t, bus.ClientConfig{Broker: b})
 	c := admit(t, b, bus.NodeAccess{Node: "s1", Layout: bus.Hashed(1)})
 	asked := make(chan struct{})
-	process, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", Node: "s1", URL: b.ClientURL(), Credentials: c})
+	process, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Node: "s1", URL: b.ClientURL(), Credentials: c})
 	require.NoError(t, err)
-	require.NoError(t, process.Serve("slow", func(ctx context.Context, _ []byte) (any, error) {
+	require.NoError(t, bus.Handle(process, do("", "slow"), func(ctx context.Context, _ struct{}) (any, error) {
 		close(asked)
 		<-ctx.Done()
 		return 1, nil
@@ -261,10 +267,10 @@ func TestAskSeesTheProcessEnd(t *testing.T) {
 	answer := make(chan error, 1)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	go func() { answer <- peers.Ask(ctx, "s1", "slow", nil, nil) }()
+	go func() { answer <- call(ctx, peers, do("s1", "slow"), nil) }()
 	<-asked
 	b.Revoke(c.User)
-	require.ErrorIs(t, <-answer, bus.ErrNoProcess)
+	require.ErrorIs(t, <-answer, bus.ErrNobody)
 	require.NoError(t, ctx.Err())
 	require.NoError(t, process.Close())
 }
@@ -272,8 +278,8 @@ func TestAskSeesTheProcessEnd(t *testing.T) {
 func TestAskWithoutRights(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
-	peers := openPeers(t, bus.PeersConfig{URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleOperator)})
-	err := peers.Ask(context.Background(), "s1", "port", nil, nil)
+	peers := openPeers(t, bus.ClientConfig{URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleOperator)})
+	err := call(context.Background(), peers, do("s1", "port"), nil)
 	require.ErrorIs(t, err, bus.ErrDenied)
 	require.ErrorContains(t, err, "user operator")
 }
@@ -281,31 +287,31 @@ func TestAskWithoutRights(t *testing.T) {
 func TestAskWithoutBroker(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
-	peers := openPeers(t, bus.PeersConfig{URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric), OnError: func(error) {}})
+	peers := openPeers(t, bus.ClientConfig{URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric), OnError: func(error) {}})
 	b.Shutdown()
 	require.Eventually(t, func() bool { // until the connection has noticed, asks wait for their context
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		defer cancel()
-		err := peers.Ask(ctx, "s1", "port", nil, nil)
+		err := call(ctx, peers, do("s1", "port"), nil)
 		return !errors.Is(err, context.DeadlineExceeded) && err != nil
 	}, patience, time.Millisecond)
-	require.ErrorContains(t, peers.Ask(context.Background(), "s1", "port", nil, nil), "no connection to the broker now")
+	require.ErrorContains(t, call(context.Background(), peers, do("s1", "port"), nil), "no connection to the broker now")
 }
 
 func TestPeersConfigErrors(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{NoListen: true})
-	for want, cfg := range map[string]bus.PeersConfig{
+	for want, cfg := range map[string]bus.ClientConfig{
 		"fabric name":              {Broker: b},
-		"neither a broker":         {Fabric: "lab"},
+		"no address":               {Fabric: "lab"},
 		`serves fabric "lab", not`: {Fabric: "other", Broker: b},
 		"may wait":                 {Fabric: "lab", Broker: b, Waiting: -1},
 		"below _INBOX.":            {Fabric: "lab", URL: "nats://127.0.0.1:1", Credentials: bus.Credentials{InboxPrefix: "mine"}},
 		"no broker answers":        {Fabric: "lab", URL: "nats://127.0.0.1:1"},
 	} {
-		_, err := bus.NewPeers(cfg)
+		_, err := bus.Dial(cfg)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", Broker: b, Node: "s*"})
+	_, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Broker: b, Node: "s*"})
 	require.ErrorIs(t, err, wire.ErrName)
 }

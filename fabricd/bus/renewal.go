@@ -7,23 +7,22 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 )
 
-// Subjects of renewals: a process that runs for long is asked for the public half of a new key, and given a token for it.
+// A process that runs for long is asked for the public half of a new key, and given a token for it.
 //
 //	weft.<fabric>.auth.<user>.offer       all processes of a user answer with an Offer
 //	weft.<fabric>.auth.<user>.take.<id>   the one with that number takes a token
+const (
+	renewOffer = "offer"
+	renewTake  = "take."
+)
+
 func renewalsOf(fabric, user string) string { return root + "." + fabric + ".auth." + user + ".>" }
 func allRenewals(fabric string) string      { return root + "." + fabric + ".auth.>" }
-func offerOf(fabric, user string) string    { return root + "." + fabric + ".auth." + user + ".offer" }
-
-func takeOf(fabric, user, id string) string {
-	return root + "." + fabric + ".auth." + user + ".take." + id
-}
 
 // RenewalConfig says whose credentials can be renewed. Fabric, URL and Identity are required.
 type RenewalConfig struct {
@@ -40,162 +39,72 @@ type RenewalConfig struct {
 	OnError func(error)
 }
 
-// Renewal is a process's readiness to get new credentials while it runs.
-type Renewal struct {
-	cfg     RenewalConfig
-	id      string
-	conn    *conn
-	closedc chan struct{} // closed by nats.go after its last callback
-	ctx     context.Context
-	cancel  context.CancelFunc
-	wg      sync.WaitGroup
-	once    sync.Once
-}
-
-// KeepRenewed listens for offers of new credentials. The caller closes it.
-func KeepRenewed(cfg RenewalConfig) (*Renewal, error) {
-	if err := ValidateFabric(cfg.Fabric); err != nil {
-		return nil, err
-	}
-	if cfg.Took == nil {
-		cfg.Took = func(context.Context, *Taken) {}
-	}
-	if cfg.OnError == nil {
-		cfg.OnError = func(error) {}
-	}
-	user := cfg.Identity.User()
-	r := &Renewal{cfg: cfg, id: strings.ToLower(rand.Text()[:10]), closedc: make(chan struct{})}
-	conn, err := connect(nil, cfg.URL, cfg.Identity.Credentials(cfg.Credentials), []nats.Option{
-		nats.Name(root + "-" + user + "-renewal"), nats.MaxReconnects(-1),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			cfg.OnError(fmt.Errorf("bus: renewals of %s: %w", user, err))
-		}),
-		nats.ClosedHandler(func(*nats.Conn) { close(r.closedc) }),
+// KeepRenewed serves offers of new credentials. The caller closes it.
+func KeepRenewed(cfg RenewalConfig) (*Server, error) {
+	s, err := NewServer(ServerConfig{
+		Fabric: cfg.Fabric, User: cfg.Identity.User(), URL: cfg.URL, Credentials: cfg.Identity.Credentials(cfg.Credentials), OnError: cfg.OnError,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("bus: renewals of %s: %w", user, err)
+		return nil, err
 	}
-	r.conn = conn
-	r.ctx, r.cancel = context.WithCancel(context.Background())
-	asks := make(chan *nats.Msg, 16) // by nats.go, which drops when it is full: one renewer asks twice
-	for _, subject := range []string{offerOf(cfg.Fabric, user), takeOf(cfg.Fabric, user, r.id)} {
-		if _, err = conn.ChanSubscribe(subject, asks); err != nil {
-			break
+	id := "i" + strings.ToLower(rand.Text()[:10])
+	err = Handle(s, Subject{Kind: SubjectRenewal, Verb: renewTake + id}, func(ctx context.Context, in take) (t Taken, err error) {
+		if cfg.Issuer != nil {
+			if err := cfg.Issuer.Take(cfg.SignerFile); err != nil {
+				return t, err
+			}
 		}
-	}
+		if err := cfg.Identity.Take(in.Token); err != nil {
+			return t, err
+		}
+		if cfg.Took != nil {
+			cfg.Took(ctx, &t)
+		}
+		return t, nil
+	})
 	if err == nil {
-		err = conn.FlushTimeout(connectTimeout)
-	}
-	r.wg.Go(func() { r.answer(asks) })
-	if err != nil {
-		r.Close()
-		return nil, fmt.Errorf("bus: renewals of %s: subscribe: %w", user, err)
-	}
-	return r, nil
-}
-
-// Close ends it and waits for what it is about.
-func (r *Renewal) Close() {
-	r.once.Do(func() {
-		r.cancel()
-		r.wg.Wait()
-		r.conn.Close()
-		<-r.closedc
-	})
-}
-
-func (r *Renewal) answer(asks <-chan *nats.Msg) {
-	for {
-		select {
-		case <-r.ctx.Done():
-			return
-		case msg := <-asks:
-			if !strings.HasPrefix(msg.Reply, inboxes) { // answering elsewhere would lend our rights
-				continue
+		err = Handle(s, Subject{Kind: SubjectRenewal, Verb: renewOffer}, func(context.Context, struct{}) (o Offer, err error) {
+			if o, err = cfg.Identity.Offer(); err == nil && cfg.Issuer != nil {
+				o.Signer, err = cfg.Issuer.Offer()
 			}
-			var reply []byte
-			if strings.HasSuffix(msg.Subject, ".offer") {
-				reply = encodeReply(r.offer())
-			} else {
-				reply = encodeReply(r.take(msg.Data))
-			}
-			if err := msg.Respond(reply); err != nil {
-				r.cfg.OnError(fmt.Errorf("bus: renewal: answer: %w", r.conn.closedErr(err)))
-			}
-		}
+			o.ID = id
+			return o, err
+		})
 	}
-}
-
-func (r *Renewal) offer() (any, error) {
-	o, err := r.cfg.Identity.Offer()
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.Close())
 	}
-	o.ID = r.id
-	if r.cfg.Issuer != nil {
-		o.Signer, err = r.cfg.Issuer.Offer()
-	}
-	return o, err
+	return s, nil
 }
 
-func (r *Renewal) take(req []byte) (any, error) {
-	var in take
-	if err := json.Unmarshal(req, &in); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrToken, err)
-	}
-	if r.cfg.Issuer != nil {
-		if err := r.cfg.Issuer.Take(r.cfg.SignerFile); err != nil {
-			return nil, err
-		}
-	}
-	if err := r.cfg.Identity.Take(in.Token); err != nil {
-		return nil, err
-	}
-	var t Taken
-	r.cfg.Took(r.ctx, &t)
-	return t, nil
-}
+// Times of renewals: how long the next of several processes of a user may take to answer, and what one process may take, with
+// all its parts in turn.
+const (
+	offerTime = time.Second
+	takeTime  = 30 * time.Second
+)
 
-// Renewer gives processes that run new credentials. It is for the command that rotates them.
-type Renewer struct {
-	fabric string
-	conn   *conn
-}
-
-// offerTime is how long the next of several processes of a user may take to answer.
-const offerTime = time.Second
-
-// takeTime is what one process may take, and all its parts in turn.
-const takeTime = 30 * time.Second
-
-// DialRenewer connects. The caller closes it.
-func DialRenewer(fabric, url string, c Credentials) (*Renewer, error) {
-	conn, err := connect(nil, url, c, []nats.Option{nats.Name(root + "-renewer"), nats.NoReconnect()})
-	if err != nil {
-		return nil, fmt.Errorf("bus: renew credentials of fabric %q: %w", fabric, err)
-	}
-	return &Renewer{fabric, conn}, nil
-}
-
-// Close ends the connection.
-func (r *Renewer) Close() { r.conn.Close() }
-
-// Offers asks all processes of a user for what they offer. Where none answers it asks again for so long: one may be about to connect.
-func (r *Renewer) Offers(ctx context.Context, user string, wait time.Duration) (offers []Offer, err error) {
+// Offers asks all processes of a user for what they offer. Where none answers it asks again for so long: one may be about to
+// connect. The client is for the command that rotates credentials.
+func (c *Client) Offers(ctx context.Context, user string, wait time.Duration) (offers []Offer, err error) {
+	to := Subject{Kind: SubjectRenewal, Fabric: c.cfg.Fabric, Node: nodeOf(user), Verb: renewOffer}
 	until := time.NewTimer(wait)
 	defer until.Stop()
 	for {
-		all, err := gather[struct {
-			Offer
-			failure
-		}](ctx, r.conn, offerOf(r.fabric, user), nil, 0, min(wait, offerTime))
-		for _, a := range all {
-			if a.Error != "" {
-				err = errors.Join(err, fmt.Errorf("bus: %s offers no new key: %s", user, a.Error))
+		var wrong error
+		err := c.collect(ctx, to.String(), min(wait, offerTime), func(msg *nats.Msg) (enough bool) {
+			var o Offer
+			err := to.refusal(msg)
+			if err == nil {
+				err = json.Unmarshal(msg.Data, &o)
 			}
-			offers = append(offers, a.Offer)
-		}
-		if err != nil || len(offers) > 0 {
+			if err != nil {
+				wrong = errors.Join(wrong, fmt.Errorf("bus: %s offers no new key: %w", user, err))
+			}
+			offers = append(offers, o)
+			return false
+		})
+		if err = errors.Join(err, wrong); err != nil || len(offers) > 0 {
 			return offers, err
 		}
 		select {
@@ -209,20 +118,14 @@ func (r *Renewer) Offers(ctx context.Context, user string, wait time.Duration) (
 }
 
 // Give gives the process that made an offer a token for it.
-func (r *Renewer) Give(ctx context.Context, user string, o Offer, token string) (t Taken, err error) {
+func (c *Client) Give(ctx context.Context, user string, o Offer, token string) (Taken, error) {
+	to := Subject{Kind: SubjectRenewal, Node: nodeOf(user), Verb: renewTake + o.ID}
 	if o.ID == "" || strings.Trim(o.ID, "abcdefghijklmnopqrstuvwxyz234567") != "" { // it becomes a token of a subject
-		return t, fmt.Errorf("bus: %s says that it is %.20q: %w", user, o.ID, ErrToken)
+		return Taken{}, fmt.Errorf("bus: %s says that it is %.20q: %w", user, o.ID, ErrToken)
 	}
 	ctx, cancel := context.WithTimeout(ctx, takeTime)
 	defer cancel()
-	data, err := json.Marshal(take{token})
-	if err != nil {
-		return t, err
-	}
-	msg, err := r.conn.RequestWithContext(ctx, takeOf(r.fabric, user, o.ID), data)
-	if err == nil {
-		err = decodeReply(msg.Data, &t, ErrRefused)
-	}
+	t, err := Call[Taken](ctx, c, to, take{token})
 	if err != nil {
 		return t, fmt.Errorf("bus: new credentials for %s: %w", user, err)
 	}

@@ -3,6 +3,7 @@ package bus_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"sync/atomic"
 	"testing"
@@ -29,17 +30,17 @@ func plainServer(t *testing.T) string {
 	return s.ClientURL()
 }
 
-func service(t *testing.T, url, name string) *bus.Service {
+func service(t *testing.T, url, name string) *bus.Server {
 	t.Helper()
-	s, err := bus.NewService(bus.ServiceConfig{Name: name, URL: url, Version: "1.0.0+x", Metadata: map[string]string{"name": name}})
+	s, err := bus.NewServer(bus.ServerConfig{Agent: name, URL: url, Build: bus.Build{Protocol: bus.Protocol, Revision: "x"}, Metadata: map[string]string{"name": name}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }
 
-func dialAgents(t *testing.T, url string) *bus.Agents {
+func dialAgents(t *testing.T, url string) *bus.Client {
 	t.Helper()
-	a, err := bus.DialAgents(bus.AgentsConfig{URL: url, Program: "test"})
+	a, err := bus.Dial(bus.ClientConfig{Leads: true, URL: url, Program: "test"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close()) })
 	return a
@@ -49,39 +50,39 @@ func TestAgentsAreFoundAndAsked(t *testing.T) {
 	t.Parallel()
 	url := plainServer(t)
 	a := dialAgents(t, url)
-	all := func([]bus.AgentFound) bool { return false }
-	found, err := a.Discover(t.Context(), all)
+	all := func([]bus.Found) bool { return false }
+	found, err := a.Discover(t.Context(), bus.AgentService, all)
 	require.NoError(t, err)
 	require.Empty(t, found)
-	require.ErrorIs(t, a.Ask(t.Context(), "h1", "parts", nil, nil), bus.ErrNoAgent)
+	require.ErrorIs(t, call(t.Context(), a, toAgent("h1", "parts"), nil), bus.ErrNobody)
 
 	one := service(t, url, "h1.example.net")
-	require.NoError(t, one.Serve("parts", func(_ context.Context, req []byte) (any, error) { return "heard " + string(req), nil }))
-	require.ErrorContains(t, one.Serve("parts", nil), "served already")
-	require.NoError(t, one.Serve("host", func(context.Context, []byte) (any, error) { return nil, errors.New("no room") }))
+	require.NoError(t, bus.Handle(one, toAgent("", "parts"), func(_ context.Context, n int) (string, error) { return fmt.Sprint("heard ", n), nil }))
+	require.ErrorContains(t, bus.Handle[any, any](one, toAgent("", "parts"), nil), "served already")
+	require.NoError(t, bus.Handle(one, toAgent("", "host"), func(context.Context, struct{}) (any, error) { return nil, errors.New("no room") }))
 	service(t, url, "h2")
-	found, err = a.Discover(t.Context(), all)
+	found, err = a.Discover(t.Context(), bus.AgentService, all)
 	require.NoError(t, err)
 	names := map[string]string{}
 	for _, f := range found {
 		names[f.Metadata["name"]] = f.Version
 	}
-	require.Equal(t, map[string]string{"h1.example.net": "1.0.0+x", "h2": "1.0.0+x"}, maps.Clone(names))
+	require.Equal(t, map[string]string{"h1.example.net": "2.0.0+x", "h2": "2.0.0+x"}, maps.Clone(names))
 	began := time.Now()
-	_, err = a.Discover(t.Context(), func(f []bus.AgentFound) bool { return len(f) == 2 })
+	_, err = a.Discover(t.Context(), bus.AgentService, func(f []bus.Found) bool { return len(f) == 2 })
 	require.NoError(t, err)
 	require.Less(t, time.Since(began), 250*time.Millisecond, "it waits for no others")
 
-	var answer string
-	require.NoError(t, a.Ask(t.Context(), "h1.example.net", "parts", 7, &answer))
+	answer, err := bus.Call[string](t.Context(), a, toAgent("h1.example.net", "parts"), 7)
+	require.NoError(t, err)
 	require.Equal(t, "heard 7", answer)
-	err = a.Ask(t.Context(), "h1.example.net", "host", nil, nil)
-	require.ErrorIs(t, err, bus.ErrAgentRefused)
-	require.ErrorContains(t, err, "agent h1.example.net: host: the agent refuses: no room")
-	require.ErrorIs(t, a.Ask(t.Context(), "h2", "parts", nil, nil), bus.ErrNoAgent, "it serves nothing")
+	err = call(t.Context(), a, toAgent("h1.example.net", "host"), nil)
+	require.ErrorIs(t, err, bus.ErrRefused)
+	require.ErrorContains(t, err, "ask host of agent h1.example.net: the agent refuses: no room")
+	require.ErrorIs(t, call(t.Context(), a, toAgent("h2", "parts"), nil), bus.ErrNobody, "it serves nothing")
 	require.NoError(t, one.Close())
-	require.ErrorIs(t, a.Ask(t.Context(), "h1.example.net", "parts", nil, nil), bus.ErrNoAgent)
-	require.ErrorIs(t, one.Serve("drop", nil), wire.ErrClosed)
+	require.ErrorIs(t, call(t.Context(), a, toAgent("h1.example.net", "parts"), nil), bus.ErrNobody)
+	require.ErrorIs(t, bus.Handle[any, any](one, toAgent("", "drop"), nil), wire.ErrClosed)
 }
 
 func TestAnAgentThatIsStuckIsToldFromOneThatIsGone(t *testing.T) {
@@ -89,27 +90,25 @@ func TestAnAgentThatIsStuckIsToldFromOneThatIsGone(t *testing.T) {
 	url := plainServer(t)
 	s := service(t, url, "h1")
 	var ended atomic.Bool
-	require.NoError(t, s.Serve("parts", func(ctx context.Context, _ []byte) (any, error) {
+	require.NoError(t, bus.Handle(s, toAgent("", "parts"), func(ctx context.Context, _ struct{}) (any, error) {
 		<-ctx.Done()
 		ended.Store(true)
 		return nil, ctx.Err()
 	}))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	err := dialAgents(t, url).Ask(ctx, "h1", "parts", nil, nil)
-	require.ErrorIs(t, err, bus.ErrSilent)
-	require.NotContains(t, err.Error(), "context deadline exceeded")
+	require.ErrorIs(t, call(ctx, dialAgents(t, url), toAgent("h1", "parts"), nil), bus.ErrSilent)
 	require.NoError(t, s.Close())
 	require.True(t, ended.Load(), "Close waits for the handler")
 }
 
 func TestNamesThatAreNotThoseOfAgentsAreRefused(t *testing.T) {
 	t.Parallel()
-	_, err := bus.NewService(bus.ServiceConfig{Name: "a b", URL: "nats://127.0.0.1:1"})
+	_, err := bus.NewServer(bus.ServerConfig{Agent: "a b", URL: "nats://127.0.0.1:1"})
 	require.ErrorIs(t, err, wire.ErrName)
 	require.ErrorContains(t, err, `agent name "a b"`)
 	require.ErrorContains(t, bus.ValidateFabric("agent"), "choose another")
-	_, err = bus.DialAgents(bus.AgentsConfig{URL: "nats://127.0.0.1:1", Program: "test"})
+	_, err = bus.Dial(bus.ClientConfig{Leads: true, URL: "nats://127.0.0.1:1", Program: "test"})
 	require.ErrorContains(t, err, "no broker answers at nats://127.0.0.1:1")
 	s, err := bus.ParseSubject("weft.agent.h1_net.host")
 	require.NoError(t, err)

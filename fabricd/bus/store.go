@@ -99,7 +99,7 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 	case err != nil && errors.Is(context.Cause(ctx), ErrDenied):
 		err = context.Cause(ctx)
 	case errors.Is(err, context.DeadlineExceeded):
-		err = lateError{errors.New("the broker's JetStream does not answer: see that its servers run, and of a cluster more than half"), err}
+		err = worded{"the broker's JetStream does not answer: see that its servers run, and of a cluster more than half", []error{err}}
 	}
 	if err != nil {
 		s.Close()

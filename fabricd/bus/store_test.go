@@ -134,16 +134,17 @@ func TestABrokerThatLetsNoKeyRunOutSaysSo(t *testing.T) {
 func TestOnlyTheManagerAndTheFabricMayManage(t *testing.T) {
 	t.Parallel()
 	b := keeping(t, t.TempDir())
-	control, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", Broker: b})
+	control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Broker: b})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, control.Close()) })
-	answer := func(ctx context.Context, _ []byte) (any, error) { return "done", nil }
-	require.NoError(t, control.ServeManager("load", 2, answer))
-	require.NoError(t, control.Serve("load", answer), "the operators' verb of that name is another")
-	require.NoError(t, control.Serve("get.ports", answer))
+	answer := func(context.Context, struct{}) (string, error) { return "done", nil }
+	load := bus.Subject{Kind: bus.SubjectManage, Verb: "load"}
+	require.NoError(t, bus.HandleMany(control, load, 2, answer))
+	require.NoError(t, bus.Handle(control, ctl("load"), answer), "the operators' verb of that name is another")
+	require.NoError(t, bus.Handle(control, ctl("get.ports"), answer))
 	for role, may := range map[bus.Role]bool{bus.RoleManager: true, bus.RoleFabric: true, bus.RoleOperator: false, bus.RoleViewer: false} {
 		c := dial(t, b, role)
-		err := c.Manage(t.Context(), "load", nil, nil)
+		err := call(t.Context(), c, load, nil)
 		if may {
 			require.NoError(t, err, role)
 		} else {
@@ -158,7 +159,7 @@ func TestOnlyTheManagerAndTheFabricMayManage(t *testing.T) {
 			require.ErrorIs(t, err, bus.ErrNoStore, role)
 		}
 		cancel()
-		require.NoError(t, c.Request(t.Context(), "get.ports", nil, nil), role)
+		require.NoError(t, request(t.Context(), c, "get.ports", nil), role)
 	}
-	require.ErrorIs(t, dial(t, b, bus.RoleManager).Request(t.Context(), "load", nil, nil), bus.ErrDenied)
+	require.ErrorIs(t, request(t.Context(), dial(t, b, bus.RoleManager), "load", nil), bus.ErrDenied)
 }

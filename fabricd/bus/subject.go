@@ -33,6 +33,7 @@ const (
 	SubjectSwitch                         // between the fabric and a switch that is a process of its own
 	SubjectManage                         // what the subnet manager asks of the fabric
 	SubjectAgent                          // requests to the agent of a host, whatever the fabric
+	SubjectRenewal                        // new credentials for a user who runs
 )
 
 // Subject is a parsed NATS subject. Subjects are built and parsed in this file only:
@@ -44,6 +45,7 @@ const (
 //	weft.<fabric>.sw.<node>.do.<verb>           SubjectSwitch, the fabric asks the process; the node as in links, the verb as in control
 //	weft.<fabric>.sw.<node>.tell.<kind>         SubjectSwitch with Tell, the process tells the fabric
 //	weft.agent.<node>.<verb>                    SubjectAgent; the agent's name as a node in links, the verb as in control
+//	weft.<fabric>.auth.<node>.<verb>            SubjectRenewal; the user's name as a node in links, the verb as in control
 //
 // The two shards let a part of a fabric, which has shards of its own, hear all that is sent to it with one wildcard each, and
 // keep it to them, however many links it has.
@@ -52,7 +54,7 @@ type Subject struct {
 	Fabric string      // empty for SubjectAgent
 	Shard  int         // SubjectLink: that of the sender, 0 to MaxShards-1
 	To     int         // SubjectLink: that of the receiver, likewise
-	Node   string      // SubjectLink: the sender; SubjectSwitch: the process; SubjectAgent: the agent
+	Node   string      // SubjectLink: the sender; SubjectSwitch: the process; SubjectAgent: the agent; SubjectRenewal: the user
 	Port   weft.PortID // SubjectLink: the sender's port, below weft.MaxPorts
 	Verb   string      // SubjectControl and SubjectSwitch: the verb; SubjectEvent and Tell: the kind
 	Tell   bool        // SubjectSwitch: the process tells, else it is asked
@@ -77,11 +79,8 @@ func (s Subject) Validate() error {
 		return wire.ValidateNode(s.Node)
 	case SubjectControl, SubjectEvent, SubjectManage:
 		return validateVerb(s.Verb)
-	case SubjectSwitch:
-		if err := wire.ValidateNode(s.Node); err != nil {
-			return err
-		}
-		return validateVerb(s.Verb)
+	case SubjectSwitch, SubjectRenewal:
+		return errors.Join(wire.ValidateNode(s.Node), validateVerb(s.Verb))
 	}
 	return fmt.Errorf("bus: subject of no kind: %w", wire.ErrName)
 }
@@ -104,6 +103,8 @@ func (s Subject) String() string {
 		return switchPrefix(s.Fabric, s.Node) + does + s.Verb
 	case SubjectAgent:
 		return agentPrefix(s.Node) + "." + s.Verb
+	case SubjectRenewal:
+		return root + "." + s.Fabric + ".auth." + nodeToken(s.Node) + "." + s.Verb
 	}
 	return ""
 }
@@ -116,7 +117,7 @@ func ParseSubject(subject string) (Subject, error) {
 	}
 	tokens := strings.SplitN(subject, ".", 4)
 	if len(tokens) < 4 || tokens[0] != root {
-		return bad("want weft.<fabric>.<l|ctl|mgr|ev|sw>.<...>")
+		return bad("want weft.<fabric>.<l|ctl|mgr|ev|sw|auth>.<...>")
 	}
 	s.Fabric = tokens[1]
 	switch rest := tokens[3]; {
@@ -148,8 +149,11 @@ func ParseSubject(subject string) (Subject, error) {
 			return bad("want <node>.do.<verb> or <node>.tell.<kind> after sw")
 		}
 		s.Kind, s.Node, s.Tell, s.Verb = SubjectSwitch, nodeOf(side[0]), side[1] == "tell", side[2]
+	case tokens[2] == "auth":
+		user, verb, _ := strings.Cut(rest, ".")
+		s.Kind, s.Node, s.Verb = SubjectRenewal, nodeOf(user), verb
 	default:
-		return bad("want l, ctl, mgr, ev or sw as the third token")
+		return bad("want l, ctl, mgr, ev, sw or auth as the third token")
 	}
 	if err := s.Validate(); err != nil {
 		return bad(err.Error())
@@ -216,8 +220,11 @@ func allFrom(fabric string, from, to int, node string) string {
 	return root + "." + fabric + ".l." + strconv.Itoa(from) + "." + strconv.Itoa(to) + "." + nodeToken(node) + ".>"
 }
 
-// Answers of switch processes arrive below the asker's inbox at <inbox>.<asker>.<node>.<number>: the node is in there so
-// that a process can be kept to answering for itself.
+// noNode stands where the node does in the subjects of answers of those that are none. No node is called so.
+const noNode = "~"
+
+// Answers arrive below the asker's inbox at <inbox>.<asker>.<node>.<number>: the node is in there so that a host can be
+// kept to answering for itself.
 func answerTo(inbox, asker, node string, number uint64) string {
 	return inbox + "." + asker + "." + nodeToken(node) + "." + strconv.FormatUint(number, 10)
 }

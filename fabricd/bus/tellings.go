@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/nats-io/nats.go"
+
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -17,7 +18,7 @@ const maxTellingBytes = 16 << 20
 // ErrLost means that a process told more than was heard in time.
 var ErrLost = errors.New("tellings lost: the process tells faster than the fabric hears")
 
-// tellings is the hearing half of Peers. Each process has a queue of its own, so that one which babbles loses its own
+// tellings is the hearing half of a Client. Each process has a queue of its own, so that one which babbles loses its own
 // tellings and nobody else's; the queues are heard in turn.
 type tellings struct {
 	more        chan struct{} // cap 1: something waits
@@ -36,49 +37,63 @@ type tellQueue struct {
 }
 
 type telling struct {
-	node, kind string
-	data       []byte
+	node string
+	data []byte
 }
 
 func newTellings() tellings {
 	return tellings{more: make(chan struct{}, 1), queues: make(map[string]*tellQueue)}
 }
 
-// Hear calls h with what the processes tell, from one goroutine until Close: in order for each node, whatever data they
-// send. h owns data. A slow h holds up nobody but itself; what finds the queue of its node full, by number or beyond 16 MB,
-// is lost, counted by Lost and told to OnError as ErrLost. There is one h, and it may not close the Peers. Hear returns
-// when the broker knows of it.
-func (p *Peers) Hear(h func(node, kind string, data []byte)) error {
+// Hear calls h with what hosts tell of one kind, from one goroutine until Close: in order for each node. What tells in
+// another [Protocol], or makes no sense, is dropped and told to OnError. A slow h holds up nobody but itself; what finds the
+// queue of its node full, by number or beyond 16 MB, is lost, counted by [Client.Lost] and told to OnError as ErrLost. There
+// is one h, and it may not close the Client. Hear returns when the broker knows of it.
+func Hear[T any](c *Client, kind string, h func(node string, told T)) error {
 	arrivals := make(chan *nats.Msg, 1<<14)
-	if err := p.hear(arrivals, h); err != nil {
-		return fmt.Errorf("bus: hear the switch processes of fabric %q: %w", p.cfg.Fabric, p.conn.closedErr(err))
+	if err := c.hear(kind, arrivals, func(x telling) {
+		var told T
+		if err := SubjectSwitch.decode(x.data, &told); err != nil {
+			c.nonsense(fmt.Errorf("%s of switch %q: %w", kind, x.node, err))
+			return
+		}
+		h(x.node, told)
+	}); err != nil {
+		return fmt.Errorf("bus: hear the hosts of fabric %q: %w", c.cfg.Fabric, c.conn.closedErr(err))
 	}
 	return nil
 }
 
-func (p *Peers) hear(arrivals chan *nats.Msg, h func(node, kind string, data []byte)) error {
-	t := &p.tellings
+func (c *Client) hear(kind string, arrivals chan *nats.Msg, h func(telling)) error {
+	t := &c.tellings
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if p.ctx.Err() != nil {
+	if c.ctx.Err() != nil {
 		return wire.ErrClosed
 	}
 	if t.sub != nil {
 		return errors.New("they are heard already")
 	}
-	sub, err := p.conn.ChanSubscribe(allTellings(p.cfg.Fabric), arrivals)
+	sub, err := c.conn.ChanSubscribe(allTellings(c.cfg.Fabric), arrivals)
 	if err != nil {
 		return err
 	}
 	t.sub = sub
-	p.wg.Go(func() { p.sort(arrivals) })
-	p.wg.Go(func() { p.tell(h) })
-	return p.conn.FlushTimeout(connectTimeout)
+	c.wg.Go(func() { c.sort(kind, arrivals) })
+	c.wg.Go(func() { c.tell(h) })
+	return c.conn.FlushTimeout(connectTimeout)
+}
+
+// nonsense counts tellings that are none, and tells of some.
+func (c *Client) nonsense(why error) {
+	if n := c.bogus.Add(1); bits.OnesCount64(n) == 1 {
+		c.cfg.OnError(fmt.Errorf("bus: %d tellings that are not understood, the last: %w", n, why))
+	}
 }
 
 // Lost is how many tellings were lost here.
-func (p *Peers) Lost() uint64 {
-	t := &p.tellings
+func (c *Client) Lost() uint64 {
+	t := &c.tellings
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := t.lost.Load()
@@ -91,21 +106,25 @@ func (p *Peers) Lost() uint64 {
 }
 
 // sort puts arrivals into the queues of their nodes, and never blocks.
-func (p *Peers) sort(arrivals <-chan *nats.Msg) {
+func (c *Client) sort(kind string, arrivals <-chan *nats.Msg) {
 	for {
 		select {
-		case <-p.ctx.Done():
+		case <-c.ctx.Done():
 			return
 		case msg := <-arrivals:
 			s, err := ParseSubject(msg.Subject)
-			if err != nil { // a process may tell kinds that are no words
-				if n := p.bogus.Add(1); bits.OnesCount64(n) == 1 {
-					p.cfg.OnError(fmt.Errorf("bus: %d tellings of no kind, the last: %w", n, err))
-				}
+			if err == nil && s.Verb != kind { // a process may tell kinds that are no words
+				err = fmt.Errorf("%s of %s: %w", s.Verb, s.who(), wire.ErrName)
+			}
+			if b := askerIn(msg.Header).Build; err == nil && b.Protocol != c.cfg.Build.Protocol {
+				err = c.cfg.Build.Fits(s.who(), b)
+			}
+			if err != nil {
+				c.nonsense(err)
 				continue
 			}
-			if n := p.enqueue(telling{s.Node, s.Verb, msg.Data}, p.cfg.Waiting); n > 0 && bits.OnesCount64(n) == 1 {
-				p.cfg.OnError(fmt.Errorf("bus: switch %q of fabric %q: %d so far, %s now: %w", s.Node, p.cfg.Fabric, n, s.Verb, ErrLost))
+			if n := c.enqueue(telling{s.Node, msg.Data}, c.cfg.Waiting); n > 0 && bits.OnesCount64(n) == 1 {
+				c.cfg.OnError(fmt.Errorf("bus: switch %q of fabric %q: %d so far: %w", s.Node, c.cfg.Fabric, n, ErrLost))
 			}
 		}
 	}
@@ -156,15 +175,15 @@ func (t *tellings) dequeue() (telling, bool) {
 }
 
 // tell calls h with what waits.
-func (p *Peers) tell(h func(node, kind string, data []byte)) {
-	for p.ctx.Err() == nil {
-		if x, ok := p.dequeue(); ok {
-			h(x.node, x.kind, x.data)
+func (c *Client) tell(h func(telling)) {
+	for c.ctx.Err() == nil {
+		if x, ok := c.dequeue(); ok {
+			h(x)
 			continue
 		}
 		select {
-		case <-p.ctx.Done():
-		case <-p.more:
+		case <-c.ctx.Done():
+		case <-c.more:
 		}
 	}
 }

@@ -3,7 +3,6 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,7 +23,7 @@ type AgentConfig struct {
 	Name        string // of the host
 	URL         string // of the broker
 	Credentials bus.Credentials
-	Version     Version
+	Version     bus.Build
 	Room        Room
 	Run         Runner
 	Log         *slog.Logger
@@ -59,7 +58,7 @@ func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
 	a.status = Status{
 		Name: cfg.Name, Host: host, PID: os.Getpid(), Started: time.Now().UTC(), Version: cfg.Version, Room: cfg.Room,
 	}
-	others, err := bus.DialAgents(bus.AgentsConfig{URL: cfg.URL, Credentials: cfg.Credentials, Program: "agent-" + cfg.Name + "-look"})
+	others, err := bus.Dial(bus.ClientConfig{Leads: true, URL: cfg.URL, Credentials: cfg.Credentials, Program: "agent-" + cfg.Name + "-look", Build: cfg.Version})
 	if err != nil {
 		return err
 	}
@@ -67,9 +66,9 @@ func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
 	if err := a.free(ctx, others); err != nil {
 		return err
 	}
-	s, err := bus.NewService(bus.ServiceConfig{
-		Name: cfg.Name, URL: cfg.URL, Credentials: cfg.Credentials, Version: cfg.Version.String(), Metadata: a.status.metadata(),
-		OnError: func(err error) { cfg.Log.Warn("agent", "err", err) },
+	s, err := bus.NewServer(bus.ServerConfig{
+		Agent: cfg.Name, URL: cfg.URL, Credentials: cfg.Credentials, Build: cfg.Version, Metadata: a.status.metadata(),
+		OnError: func(err error) { cfg.Log.Warn("agent", "err", err) }, Log: cfg.Log,
 	})
 	if err != nil {
 		return err
@@ -82,13 +81,13 @@ func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
 		cancel()
 		a.running.Wait()
 	}()
-	if err := errors.Join(s.Serve(verbParts, a.tell), s.Serve(verbDrop, a.drop)); err != nil {
+	if err := errors.Join(answer(s, verbParts, a.tell), answer(s, verbDrop, a.drop)); err != nil {
 		return err
 	}
 	if err := a.alone(ctx, others); err != nil {
 		return err
 	}
-	if err := s.Serve(verbHost, a.host); err != nil {
+	if err := answer(s, verbHost, a.host); err != nil {
 		return err
 	}
 	but := ""
@@ -133,20 +132,20 @@ func (s Status) metadata() map[string]string {
 }
 
 // free looks whether the name is free.
-func (a *agent) free(ctx context.Context, others *bus.Agents) error {
+func (a *agent) free(ctx context.Context, others *bus.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	var s Status
-	switch err := others.Ask(ctx, a.cfg.Name, verbParts, nil, &s); {
-	case errors.Is(err, bus.ErrNoAgent):
+	switch s, err := ask[Status](ctx, others, a.cfg.Name, verbParts, nil); {
+	case errors.Is(err, bus.ErrNobody):
 		return nil
 	case errors.Is(err, bus.ErrSilent):
 		return fmt.Errorf("cluster: agent %s: %w: it does not answer, so it is stopped, or its host is gone and the broker has not noticed yet: end it, wait, or choose another name with --name: %w",
 			a.cfg.Name, ErrTaken, err)
 	case err != nil:
 		return err
+	default:
+		return a.taken(s)
 	}
-	return a.taken(s)
 }
 
 func (a *agent) taken(s Status) error {
@@ -156,9 +155,9 @@ func (a *agent) taken(s Status) error {
 
 // alone looks whether another agent of the same name has come at the same moment; then the one that began first stays. One that began later and does
 // not go has looked before this one could be seen, so it stays.
-func (a *agent) alone(ctx context.Context, others *bus.Agents) error {
+func (a *agent) alone(ctx context.Context, others *bus.Client) error {
 	for end := time.Now().Add(askTime); ; {
-		found, err := others.Discover(ctx, func([]bus.AgentFound) bool { return false })
+		found, err := others.Discover(ctx, bus.AgentService, func([]bus.Found) bool { return false })
 		if err != nil {
 			return err
 		}
@@ -183,8 +182,8 @@ func (a *agent) alone(ctx context.Context, others *bus.Agents) error {
 }
 
 // statusOf reads what an agent says of itself without being asked.
-func statusOf(f bus.AgentFound) (s Status, err error) {
-	s = Status{Name: f.Metadata["name"], ID: f.ID, Host: f.Metadata["host"], Version: Version{Revision: f.Metadata["revision"]}}
+func statusOf(f bus.Found) (s Status, err error) {
+	s = Status{Name: f.Metadata["name"], ID: f.ID, Host: f.Metadata["host"], Version: bus.Build{Revision: f.Metadata["revision"]}}
 	number := func(key string) int64 {
 		n, e := strconv.ParseInt(f.Metadata[key], 10, 64)
 		err = cmp.Or(err, e)
@@ -203,7 +202,7 @@ func statusOf(f bus.AgentFound) (s Status, err error) {
 }
 
 // tell serves verbParts.
-func (a *agent) tell(context.Context, []byte) (any, error) {
+func (a *agent) tell(context.Context, struct{}) (Status, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.status
@@ -224,14 +223,10 @@ func (a *agent) used() (r Room) {
 }
 
 // host serves verbHost.
-func (a *agent) host(ctx context.Context, data []byte) (any, error) {
-	var r hostRequest
-	if err := json.Unmarshal(data, &r); err != nil {
-		return nil, fmt.Errorf("charter: %w", err)
-	}
+func (a *agent) host(ctx context.Context, r hostRequest) (answer hostAnswer, err error) {
 	c := r.Charter
-	if err := r.Version.Fits("agent "+a.cfg.Name, a.cfg.Version); err != nil {
-		return nil, err
+	if err := bus.AskerOf(ctx).Build.Fits("agent "+a.cfg.Name, a.cfg.Version); err != nil {
+		return answer, err
 	}
 	h, runs, err := a.enter(r)
 	if err != nil || runs != 0 {
@@ -248,14 +243,14 @@ func (a *agent) host(ctx context.Context, data []byte) (any, error) {
 	select {
 	case <-ready:
 		a.cfg.Note(fmt.Sprintf("runs part %d of fabric %s: %d switches, %d ports", c.Number, c.Fabric, h.Needs.Switches, h.Needs.Ports))
-		return hostAnswer{}, nil
+		return answer, nil
 	case err := <-ended:
-		return nil, fmt.Errorf("the part cannot be made: %w", cmp.Or(err, errors.New("it has ended at once")))
+		return answer, fmt.Errorf("the part cannot be made: %w", cmp.Or(err, errors.New("it has ended at once")))
 	case <-timer.C:
 		h.cancel(errors.New("it took too long to be made"))
-		return nil, fmt.Errorf("the part is not ready after %v", makeTime)
+		return answer, fmt.Errorf("the part is not ready after %v", makeTime)
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return answer, ctx.Err()
 	}
 }
 
@@ -310,11 +305,7 @@ func (a *agent) leave(h *hosted, err error) {
 }
 
 // drop serves verbDrop, and answers when the part has ended.
-func (a *agent) drop(ctx context.Context, data []byte) (any, error) {
-	var r dropRequest
-	if err := json.Unmarshal(data, &r); err != nil {
-		return nil, fmt.Errorf("drop: %w", err)
-	}
+func (a *agent) drop(ctx context.Context, r dropRequest) (dropAnswer, error) {
 	a.mu.Lock()
 	err := a.heed(r.Fabric, r.Term)
 	h := a.parts[r.Fabric]
@@ -327,6 +318,6 @@ func (a *agent) drop(ctx context.Context, data []byte) (any, error) {
 	case <-h.ended:
 		return dropAnswer{Dropped: true}, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return dropAnswer{}, ctx.Err()
 	}
 }

@@ -16,7 +16,7 @@ func room(ports int) cluster.Room { return cluster.Room{Ports: ports, Cores: 2, 
 
 func hosts(t *testing.T, url string, term uint64, needs map[string]cluster.Room) cluster.Hosts {
 	t.Helper()
-	return cluster.Hosts{Agents: dial(t, url), Version: v1, Fabric: "lab", Term: term, Needs: needs}
+	return cluster.Hosts{Agents: dial(t, url), Fabric: "lab", Term: term, Needs: needs}
 }
 
 func TestAnAgentRunsOnePartOfAFabricUntilItIsDropped(t *testing.T) {
@@ -33,7 +33,7 @@ func TestAnAgentRunsOnePartOfAFabricUntilItIsDropped(t *testing.T) {
 	require.ErrorIs(t, h.Host(t.Context(), "h1", c), part.ErrRuns)
 	other := part.Charter{Fabric: "other", Part: "h1", Number: 1}
 	err := h.Host(t.Context(), "h1", other)
-	require.ErrorIs(t, err, bus.ErrAgentRefused)
+	require.ErrorIs(t, err, bus.ErrRefused)
 	require.ErrorContains(t, err, "room for 20 ports is missing on agent h1")
 	require.Equal(t, 1, a.count())
 
@@ -61,7 +61,7 @@ func TestAnAgentRunsOnePartOfAFabricUntilItIsDropped(t *testing.T) {
 	require.Contains(t, a.notes(), "part 1 of fabric lab has ended: the fabric is over")
 	a.kill()
 	err = h.Host(t.Context(), "h1", c)
-	require.ErrorIs(t, err, bus.ErrNoProcess)
+	require.ErrorIs(t, err, bus.ErrNobody)
 }
 
 func TestAPartThatCannotBeMadeIsToldAndTakesNoRoom(t *testing.T) {
@@ -107,8 +107,8 @@ func TestASecondAgentOfANameIsRefused(t *testing.T) {
 func TestAnAgentThatWasSlowToBeSeenGivesWay(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, false)
-	s, err := bus.NewService(bus.ServiceConfig{Name: "h1", URL: url, Version: "1.0.0", Metadata: map[string]string{
-		"name": "h1", "host": "far", "pid": "7", "started": time.Now().Add(time.Hour).Format(time.RFC3339Nano), "protocol": "1",
+	s, err := bus.NewServer(bus.ServerConfig{Agent: "h1", URL: url, Metadata: map[string]string{
+		"name": "h1", "host": "far", "pid": "7", "started": time.Now().Add(time.Hour).Format(time.RFC3339Nano), "protocol": "2",
 		"ports": "1", "switches": "0", "cores": "1", "memory": "1",
 	}})
 	require.NoError(t, err)
@@ -139,26 +139,26 @@ func TestAgentsAreFoundByNameAndVersion(t *testing.T) {
 	_, err = cluster.Find(t.Context(), agents, v1, []string{"h1", "h1"})
 	require.ErrorContains(t, err, "agent h1 is named twice")
 
-	startAgent(t, url, "old", room(100), cluster.Version{Protocol: 1, Revision: "def+dirty"})
+	startAgent(t, url, "old", room(100), bus.Build{Protocol: bus.Protocol, Revision: "def+dirty"})
 	_, err = cluster.Find(t.Context(), agents, v1, nil)
 	require.ErrorContains(t, err, "agent old on host ")
-	require.ErrorContains(t, err, "is of version 1.0.0+def-dirty, and this fabricd of 1.0.0+abc: run the same version on all hosts")
+	require.ErrorContains(t, err, "is of version 2.0.0+def-dirty, and this fabricd of 2.0.0+abc: run the same version on all hosts")
 	_, err = cluster.Find(t.Context(), agents, v1, []string{"h1", "h2"})
 	require.NoError(t, err, "it is not asked")
 	h := hosts(t, url, 0, nil)
-	require.ErrorContains(t, h.Host(t.Context(), "old", part.Charter{Fabric: "lab"}), "is of version 1.0.0+def-dirty, and this fabricd of 1.0.0+abc")
+	require.ErrorContains(t, h.Host(t.Context(), "old", part.Charter{Fabric: "lab"}), "is of version 2.0.0+def-dirty, and this fabricd of 2.0.0+abc")
 }
 
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		a, b cluster.Version
+		a, b bus.Build
 		fits bool
 	}{
 		{v1, v1, true},
-		{v1, cluster.Version{Protocol: 1}, true},
-		{v1, cluster.Version{Protocol: 2, Revision: "abc"}, false},
-		{v1, cluster.Version{Protocol: 1, Revision: "abd"}, false},
+		{v1, bus.Build{Protocol: bus.Protocol}, true},
+		{v1, bus.Build{Protocol: bus.Protocol + 1, Revision: "abc"}, false},
+		{v1, bus.Build{Protocol: bus.Protocol, Revision: "abd"}, false},
 	} {
 		require.Equal(t, c.fits, c.a.Fits("x", c.b) == nil, c)
 	}
@@ -167,17 +167,17 @@ func TestVersions(t *testing.T) {
 // An agent can be found before it hosts anything: it looks first whether it is the only one of its name.
 func TestAnAgentThatHasJustBegunHostsAllTheSame(t *testing.T) {
 	url := startServer(t, false)
-	s, err := bus.NewService(bus.ServiceConfig{Name: "h1", URL: url, Version: v1.String()})
+	s, err := bus.NewServer(bus.ServerConfig{Agent: "h1", URL: url, Build: v1})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	asked := 0
-	require.NoError(t, s.Serve("parts", func(context.Context, []byte) (any, error) {
+	require.NoError(t, bus.Handle(s, bus.Subject{Kind: bus.SubjectAgent, Verb: "parts"}, func(context.Context, struct{}) (cluster.Status, error) {
 		if asked++; asked == 2 {
-			require.NoError(t, s.Serve("host", func(context.Context, []byte) (any, error) { return struct{}{}, nil }))
+			require.NoError(t, bus.Handle(s, bus.Subject{Kind: bus.SubjectAgent, Verb: "host"}, func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }))
 		}
 		return cluster.Status{Name: "h1"}, nil
 	}))
-	hosts := cluster.Hosts{Agents: dial(t, url), Version: v1, Fabric: "lab"}
+	hosts := cluster.Hosts{Agents: dial(t, url), Fabric: "lab"}
 	require.NoError(t, hosts.Host(t.Context(), "h1", part.Charter{Fabric: "lab", Part: "h1"}))
-	require.ErrorIs(t, hosts.Host(t.Context(), "h2", part.Charter{Fabric: "lab", Part: "h2"}), bus.ErrNoProcess)
+	require.ErrorIs(t, hosts.Host(t.Context(), "h2", part.Charter{Fabric: "lab", Part: "h2"}), bus.ErrNobody)
 }

@@ -16,16 +16,16 @@ import (
 
 // Desired is the fabric that somebody has asked for: what it takes to lead it, and nothing that changes while it runs.
 type Desired struct {
-	Version  Version         `json:"version"`
+	Version  bus.Build       `json:"version"`
 	Created  time.Time       `json:"created"`  // by the clock of who asked; it tells a fabric from one of the same name before
-	Topology []byte          `json:"topology"` // a topology file, compressed as [part.Compress] does
+	Topology []byte          `json:"topology"` // a topology file, compressed as [bus.Compress] does
 	Spec     string          `json:"spec"`     // what it is called
 	Settings json.RawMessage `json:"settings"` // of fabricd up
 }
 
 // Graph is the topology.
 func (d Desired) Graph() (*topology.Graph, error) {
-	text, err := part.Decompress(d.Topology)
+	text, err := bus.Decompress(d.Topology)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: topology of the fabric as it was written down: %w", err)
 	}

@@ -18,10 +18,10 @@ var ErrNoAgents = errors.New("no agent answers")
 
 // Find asks which agents are there: those of these names, all when there are none, in the order of their names, with what they run. It is an error
 // when one that is named is missing, when two have the same name, and when one is of another version.
-func Find(ctx context.Context, agents *bus.Agents, mine Version, names []string) ([]Status, error) {
-	found, err := agents.Discover(ctx, func(f []bus.AgentFound) bool {
+func Find(ctx context.Context, agents *bus.Client, mine bus.Build, names []string) ([]Status, error) {
+	found, err := agents.Discover(ctx, bus.AgentService, func(f []bus.Found) bool {
 		return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool {
-			return !slices.ContainsFunc(f, func(f bus.AgentFound) bool { return f.Metadata["name"] == name })
+			return !slices.ContainsFunc(f, func(f bus.Found) bool { return f.Metadata["name"] == name })
 		})
 	})
 	if err != nil {
@@ -88,13 +88,19 @@ func choose(all []Status, names []string) ([]Status, error) {
 }
 
 // look asks agents what they run, all at once.
-func look(ctx context.Context, agents *bus.Agents, of []Status) error {
+func look(ctx context.Context, agents *bus.Client, of []Status) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	errs := make([]error, len(of))
 	var wg sync.WaitGroup
 	for i := range of {
-		wg.Go(func() { errs[i] = agents.Ask(ctx, of[i].Name, verbParts, nil, &of[i]) })
+		wg.Go(func() {
+			if s, err := ask[Status](ctx, agents, of[i].Name, verbParts, nil); err != nil {
+				errs[i] = err
+			} else {
+				of[i] = s
+			}
+		})
 	}
 	wg.Wait()
 	return errors.Join(errs...)

@@ -14,29 +14,25 @@ import (
 
 // Hosts is the leader's side of the agents that a fabric is placed on.
 type Hosts struct {
-	Agents  *bus.Agents
-	Version Version
-	Fabric  string
-	Term    uint64
-	Needs   map[string]Room // per agent
+	Agents *bus.Client
+	Fabric string
+	Term   uint64
+	Needs  map[string]Room // per agent
 }
 
 // Host has an agent run a part, of which it is the name, and returns when that answers. The error wraps [part.ErrRuns] when the agent runs one of this
-// fabric already, [bus.ErrNoProcess] when it is not there.
+// fabric already, [bus.ErrNobody] when it is not there.
 func (h Hosts) Host(ctx context.Context, name string, c part.Charter) error {
 	ctx, cancel := context.WithTimeout(ctx, makeTime)
 	defer cancel()
-	var a hostAnswer
-	request := hostRequest{Version: h.Version, Needs: h.Needs[name], Charter: c}
-	err := h.Agents.Ask(ctx, name, verbHost, request, &a)
-	for errors.Is(err, bus.ErrNoAgent) && h.begins(ctx, name) {
-		err = h.Agents.Ask(ctx, name, verbHost, request, &a)
+	request := hostRequest{Needs: h.Needs[name], Charter: c}
+	a, err := ask[hostAnswer](ctx, h.Agents, name, verbHost, request)
+	for errors.Is(err, bus.ErrNobody) && h.begins(ctx, name) {
+		a, err = ask[hostAnswer](ctx, h.Agents, name, verbHost, request)
 	}
 	switch {
-	case errors.Is(err, bus.ErrNoAgent):
-		return fmt.Errorf("cluster: agent %s: %w: %w", name, bus.ErrNoProcess, err)
 	case err != nil:
-		return err
+		return fmt.Errorf("cluster: %w", err)
 	case a.Runs != 0:
 		return fmt.Errorf("cluster: agent %s: number %d: %w", name, a.Runs, part.ErrRuns)
 	}
@@ -49,8 +45,7 @@ const beginsEvery = 20 * time.Millisecond
 // begins waits a little when an agent is there and hosts nothing yet, for it looks first whether another has its name. It reports false
 // when there is no such agent.
 func (h Hosts) begins(ctx context.Context, name string) bool {
-	var s Status
-	if h.Agents.Ask(ctx, name, verbParts, nil, &s) != nil {
+	if _, err := ask[Status](ctx, h.Agents, name, verbParts, nil); err != nil {
 		return false
 	}
 	select {
@@ -70,7 +65,7 @@ func (h Hosts) Drop(ctx context.Context, names []string, why string) (dropped []
 	var wg sync.WaitGroup
 	for i, name := range names {
 		wg.Go(func() {
-			errs[i] = h.Agents.Ask(ctx, name, verbDrop, dropRequest{Fabric: h.Fabric, Term: h.Term, Why: why}, &had[i])
+			had[i], errs[i] = ask[dropAnswer](ctx, h.Agents, name, verbDrop, dropRequest{Fabric: h.Fabric, Term: h.Term, Why: why})
 		})
 	}
 	wg.Wait()

@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/part"
 )
 
-// kept is the state of a fabric as it is written down, compressed as [part.Compress] does.
+// kept is the state of a fabric as it is written down, compressed as [bus.Compress] does.
 type kept struct {
 	Term   uint64          `json:"term"` // of who wrote it
 	State  json.RawMessage `json:"state,omitempty"`
@@ -28,7 +27,7 @@ func (b Book) readState(ctx context.Context) (k kept, rev uint64, err error) {
 	if err != nil {
 		return k, 0, err
 	}
-	text, err := part.Decompress(data)
+	text, err := bus.Decompress(data)
 	if err == nil {
 		err = json.Unmarshal(text, &k)
 	}
@@ -113,7 +112,7 @@ func (k kept) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return part.Compress(text)
+	return bus.Compress(text)
 }
 
 // Keep has a state written, and tables, when they are not the slice that they were. Neither must change any more. It does not wait:

@@ -15,7 +15,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/cluster"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -277,7 +276,7 @@ func TestWhatIsWrittenDownIsReadAgain(t *testing.T) {
 	require.NoError(t, err)
 	var text strings.Builder
 	require.NoError(t, g.WriteYAML(&text))
-	packed, err := part.Compress([]byte(text.String()))
+	packed, err := bus.Compress([]byte(text.String()))
 	require.NoError(t, err)
 	d := cluster.Desired{Version: v1, Created: time.Now().UTC(), Topology: packed, Spec: g.Spec, Settings: []byte(`{"seed":7}`)}
 	require.NoError(t, book.Begin(t.Context(), d, p))

@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"context"
 	"time"
 
+	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
 )
 
@@ -15,7 +17,6 @@ const (
 
 // hostRequest asks an agent to run a part.
 type hostRequest struct {
-	Version Version      `json:"version"` // of who asks
 	Needs   Room         `json:"needs"`
 	Charter part.Charter `json:"charter"`
 }
@@ -36,6 +37,16 @@ type dropAnswer struct {
 	Dropped bool `json:"dropped"` // there was one
 }
 
+// ask asks an agent.
+func ask[Resp any](ctx context.Context, c *bus.Client, agent, verb string, req any) (Resp, error) {
+	return bus.Call[Resp](ctx, c, bus.Subject{Kind: bus.SubjectAgent, Node: agent, Verb: verb}, req)
+}
+
+// answer has an agent answer.
+func answer[Req, Resp any](s *bus.Server, verb string, h func(ctx context.Context, req Req) (Resp, error)) error {
+	return bus.Handle(s, bus.Subject{Kind: bus.SubjectAgent, Verb: verb}, h)
+}
+
 // Status is what an agent tells of itself.
 type Status struct {
 	Name    string       `json:"name"`
@@ -43,7 +54,7 @@ type Status struct {
 	Host    string       `json:"host"`
 	PID     int          `json:"pid"`
 	Started time.Time    `json:"started"` // by the clock of its host
-	Version Version      `json:"version"`
+	Version bus.Build    `json:"version"`
 	Room    Room         `json:"room"` // what it offers in all
 	Used    Room         `json:"used"`
 	Parts   []PartStatus `json:"parts,omitempty"`

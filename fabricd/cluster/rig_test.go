@@ -77,9 +77,9 @@ func (a *agent) notes() []string {
 	return append([]string(nil), a.said...)
 }
 
-var v1 = cluster.Version{Protocol: 1, Revision: "abc"}
+var v1 = bus.Build{Protocol: bus.Protocol, Revision: "abc"}
 
-func startAgent(t *testing.T, url, name string, room cluster.Room, v cluster.Version) *agent {
+func startAgent(t *testing.T, url, name string, room cluster.Room, v bus.Build) *agent {
 	t.Helper()
 	a := &agent{}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -104,9 +104,9 @@ func startAgent(t *testing.T, url, name string, room cluster.Room, v cluster.Ver
 	return a
 }
 
-func dial(t *testing.T, url string) *bus.Agents {
+func dial(t *testing.T, url string) *bus.Client {
 	t.Helper()
-	a, err := bus.DialAgents(bus.AgentsConfig{URL: url, Program: "test"})
+	a, err := bus.Dial(bus.ClientConfig{Leads: true, URL: url, Program: "test", Build: v1})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close()) })
 	return a

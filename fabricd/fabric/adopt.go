@@ -51,7 +51,7 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 			p.inherit(sums[i])
 			standing[p] = sums[i].Standing
 			f.era = max(f.era, sums[i].Standing.Era)
-		case errors.Is(err, bus.ErrNoProcess) || errors.Is(err, bus.ErrSwitchRefused) || errors.Is(err, context.DeadlineExceeded):
+		case errors.Is(err, bus.ErrNobody) || errors.Is(err, bus.ErrRefused) || errors.Is(err, context.DeadlineExceeded):
 			p.hush() // its attendant finds out what has become of it
 		default:
 			return fmt.Errorf("fabric: %v: %w", p, err)
@@ -322,7 +322,7 @@ func (f *Fabric) recallTables(data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
-	text, err := part.Decompress(data)
+	text, err := bus.Decompress(data)
 	if err != nil {
 		return fmt.Errorf("tables: %w", err)
 	}

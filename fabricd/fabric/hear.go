@@ -1,24 +1,28 @@
 package fabric
 
-import "github.com/weft-fabric/weft"
+import (
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
+)
 
 // hearProcesses listens to what processes tell.
 func (f *Fabric) hearProcesses() error {
 	if f.opts.Processes == nil {
 		return nil
 	}
-	return f.opts.Processes.Peers.Hear(f.hear)
+	return bus.Hear(f.opts.Processes.Peers, part.TellSeen, f.hear)
 }
 
 // hear takes what a part, or the process of a switch, tells.
-func (f *Fabric) hear(node, kind string, data []byte) {
+func (f *Fabric) hear(node string, seen part.Seen) {
 	if p := f.outpostNamed(node); p != nil {
-		p.hear(kind, data)
+		p.hear(seen)
 		return
 	}
 	if id, err := f.graph.SwitchByName(node); err == nil {
 		if p := f.switches[id].process(); p != nil {
-			p.hear(kind, data)
+			p.hear(seen)
 		}
 	}
 }

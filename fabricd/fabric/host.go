@@ -3,12 +3,12 @@ package fabric
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/credit"
@@ -167,7 +167,7 @@ func (f *Fabric) trafficOrder() *part.TrafficOrder {
 	if f.traffic.Trace != nil {
 		var b bytes.Buffer
 		if err := f.traffic.Trace.Write(&b); err == nil {
-			o.Trace, _ = part.Compress(b.Bytes())
+			o.Trace, _ = bus.Compress(b.Bytes())
 		}
 	}
 	return o
@@ -179,7 +179,7 @@ func trafficOf(o part.TrafficOrder) (nic.Traffic, error) {
 	if err != nil || o.Trace == nil {
 		return t, err
 	}
-	data, err := part.Decompress(o.Trace)
+	data, err := bus.Decompress(o.Trace)
 	if err != nil {
 		return t, err
 	}
@@ -227,16 +227,8 @@ func (f *Fabric) endParts() {
 }
 
 // hear takes what the part tells.
-func (p *outpost) hear(kind string, data []byte) {
+func (p *outpost) hear(seen part.Seen) {
 	f := p.fabric
-	if kind != part.TellSeen {
-		return
-	}
-	var seen part.Seen
-	if err := json.Unmarshal(data, &seen); err != nil {
-		f.opts.Log.Warn("part", "part", p.name, "err", err)
-		return
-	}
 	p.mu.Lock()
 	if seen.Number != p.number || p.lost.Load() {
 		p.mu.Unlock()

@@ -83,7 +83,7 @@ func (f *Fabric) canJoin(req member.JoinRequest) (*liveSwitch, error) {
 		return nil, fmt.Errorf("switch %s: %w: %v is about to join", s.name, ErrHeld, h)
 	}
 	if p := s.process(); p != nil {
-		if err := p.read(part.SumRequest{}); !errors.Is(err, bus.ErrNoProcess) {
+		if err := p.read(part.SumRequest{}); !errors.Is(err, bus.ErrNobody) {
 			how := ""
 			if err != nil {
 				how = ", which does not answer just now"

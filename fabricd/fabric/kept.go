@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/switch/credit"
@@ -303,7 +304,7 @@ func (f *Fabric) tablesNow() []byte {
 	if len(list) > 0 {
 		text, err := json.Marshal(list)
 		if err == nil {
-			data, err = part.Compress(text)
+			data, err = bus.Compress(text)
 		}
 		if err != nil {
 			f.opts.Log.Error("tables for who leads next", "err", err)

@@ -90,7 +90,7 @@ func (p *outpost) loadAll(list []*tables.Patch) (errs map[weft.SwitchID]error, e
 	defer cancel()
 	a, err := p.client.Load(ctx, o)
 	if err != nil {
-		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrNoProcess) {
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrNobody) {
 			p.hush()
 		}
 		p.stale.Store(true)

@@ -77,7 +77,7 @@ func (f *Fabric) attendPart(ctx context.Context, p *outpost) {
 				f.partSpeaks(ctx, p, s)
 			}
 			p.putRight()
-		case errors.Is(err, bus.ErrNoProcess) || errors.Is(err, errNumber) || errors.Is(err, bus.ErrSwitchRefused):
+		case errors.Is(err, bus.ErrNobody) || errors.Is(err, errNumber) || errors.Is(err, bus.ErrRefused):
 			if time.Since(troubled) < afterBroker || f.renewing() {
 				p.hush()
 				continue

@@ -300,7 +300,7 @@ func (p *outpost) order(o part.Order) (part.OrderAnswer, error) {
 	}
 	if err != nil {
 		p.stale.Store(true)
-		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrNoProcess) {
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrNobody) {
 			p.hush()
 		}
 		p.fabric.opts.Log.Warn("order to a part", "part", p.name, "err", err)
@@ -359,7 +359,7 @@ func (f *Fabric) refreshParts(want part.SumRequest) {
 			continue
 		}
 		wg.Go(func() {
-			if err := p.read(want); errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrNoProcess) {
+			if err := p.read(want); errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrNobody) {
 				p.hush()
 			}
 		})

@@ -169,7 +169,7 @@ func (f *Fabric) charterOf(p *outpost) (c part.Charter, err error) {
 		if err := f.graph.WriteYAML(&topology); err != nil {
 			return c, err
 		}
-		if f.packed, err = part.Compress(topology.Bytes()); err != nil {
+		if f.packed, err = bus.Compress(topology.Bytes()); err != nil {
 			return c, err
 		}
 	}

@@ -61,7 +61,7 @@ func (h *hosts) host(_ context.Context, name string, c parts.Charter) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.down[name] {
-		return bus.ErrNoProcess
+		return bus.ErrNobody
 	}
 	if r := h.running[name]; r != nil {
 		select {
@@ -149,7 +149,7 @@ func (l *partLab) succeed() {
 	require.NoError(l, json.Unmarshal(l.kept, &state))
 	state.Tables = l.tables
 	l.mu.Unlock()
-	peers, err := bus.NewPeers(bus.PeersConfig{Fabric: rig.Name, Broker: l.Broker})
+	peers, err := bus.Dial(bus.ClientConfig{Leads: true, Fabric: rig.Name, Broker: l.Broker})
 	require.NoError(l, err)
 	l.Cleanup(func() { require.NoError(l, peers.Close()) })
 	transport, err := bus.NewNATS(bus.NATSConfig{Fabric: rig.Name, Broker: l.Broker})

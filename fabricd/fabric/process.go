@@ -18,7 +18,7 @@ import (
 type ProcessOptions struct {
 	Fabric   string // its name on the bus
 	Firmware string // its name: a process makes its own
-	Peers    *bus.Peers
+	Peers    *bus.Client
 }
 
 // Chosen by us. A part is asked often enough that the report of its end is exact to a tenth of a second, and one that is a single switch

@@ -47,7 +47,7 @@ func trusted(t *testing.T, n int) (l *partLab, keys *auth.Dir, dir string, serve
 		taken.Parts, taken.Missed = l.Fabric.RenewParts(ctx, folder.Issuer())
 	}, nil)
 	require.NoError(t, err)
-	t.Cleanup(renewal.Close)
+	t.Cleanup(func() { require.NoError(t, renewal.Close()) })
 	return l, keys, dir, server
 }
 

@@ -44,7 +44,7 @@ func TestALeaseIsNotGivenBackToAFabricThatHasEnded(t *testing.T) {
 		}()
 		l.await(notes, manager.NoteManages)
 		if ends {
-			fabric, err := bus.NewControl(bus.ControlConfig{Fabric: rig.Name, URL: as.URL, Credentials: l.Broker.Credentials(bus.RoleFabric)})
+			fabric, err := bus.NewServer(bus.ServerConfig{Fabric: rig.Name, URL: as.URL, Credentials: l.Broker.Credentials(bus.RoleFabric)})
 			require.NoError(t, err)
 			require.NoError(t, fabric.End())
 			require.NoError(t, fabric.Close())

@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -33,94 +31,55 @@ const (
 // streamEvent is the kind under which a fabric publishes its events.
 const streamEvent = "event"
 
-// acknowledged is the answer to an upload.
-type acknowledged struct {
-	At weft.Time `json:"at"`
-}
-
-// reported is the answer to a report.
-type reported struct {
-	Told fault.Reconfiguration `json:"told"`
-}
-
-type settleRequest struct {
-	Version uint64 `json:"version"`
-}
+type settleRequest struct{ Version uint64 }
 
 // asked is what a manager asks in its term, which the fabric has given to it.
-type asked struct {
-	Term string          `json:"term"`
-	What json.RawMessage `json:"what,omitempty"`
-}
-
-// begun is the answer to who begins.
-type begun struct {
-	Term string `json:"term"`
+type asked[T any] struct {
+	Term string
+	What T
 }
 
 // ErrSuperseded means that another manager has begun since, or the fabric was started again.
-var ErrSuperseded = errors.New("the term of this manager is over: another has begun, or the fabric was started again")
+var ErrSuperseded = bus.Code{Name: "superseded", Text: "the term of this manager is over: another has begun, or the fabric was started again"}
 
 // terms knows who manages. A manager that was stopped for a while and goes on would hold NICs for ever.
 type terms struct{ now atomic.Pointer[string] }
 
-func (t *terms) begin(context.Context, []byte) (any, error) {
+func (t *terms) begin(context.Context, struct{}) (string, error) {
 	term := rand.Text()
 	t.now.Store(&term)
-	return begun{term}, nil
+	return term, nil
 }
 
-// only lets those through that are asked in the term of now.
-func (t *terms) only(h bus.Handler) bus.Handler {
-	return handler(func(ctx context.Context, a asked) (any, error) {
+// serve answers what is asked in the term of now, so many requests at once.
+func serve[Req, Resp any](s *bus.Server, t *terms, verb string, atOnce int, do func(ctx context.Context, in Req) (Resp, error)) error {
+	return bus.HandleMany(s, to(verb), atOnce, func(ctx context.Context, a asked[Req]) (resp Resp, err error) {
 		if now := t.now.Load(); now == nil || a.Term != *now {
-			return nil, ErrSuperseded
+			return resp, ErrSuperseded
 		}
-		return h(ctx, a.What)
+		return do(ctx, a.What)
 	})
 }
 
-// Serve answers what managers ask of f over control, until that is closed.
-func Serve(control *bus.Control, f Fabric) error {
-	var t terms
-	for verb, h := range map[string]bus.Handler{
-		verbPorts:    func(ctx context.Context, _ []byte) (any, error) { return f.Ports(ctx) },
-		verbVersions: func(ctx context.Context, _ []byte) (any, error) { return f.Versions(ctx) },
-		verbHold:     func(ctx context.Context, _ []byte) (any, error) { return nil, f.Hold(ctx) },
-		verbResume:   func(ctx context.Context, _ []byte) (any, error) { return nil, f.Resume(ctx) },
-		verbReport: handler(func(ctx context.Context, r fabric.Round) (any, error) {
-			told, err := f.Report(ctx, r)
-			return reported{told}, err
-		}),
-		verbSettle: handler(func(ctx context.Context, r settleRequest) (any, error) { return nil, f.Settle(ctx, r.Version) }),
-		verbLoad: handler(func(ctx context.Context, p tables.Patch) (any, error) {
-			at, err := f.Load(ctx, &p)
-			return acknowledged{at}, err
-		}),
-	} {
-		at := 1
-		if verb == verbLoad || verb == verbSettle {
-			at = atOnce
-		}
-		if err := control.ServeManager(verb, at, t.only(h)); err != nil {
-			return err
-		}
-	}
-	if err := control.ServeManager(verbBegin, 1, t.begin); err != nil {
-		return err
-	}
-	return control.ServeManager(verbCharter, 1, func(ctx context.Context, _ []byte) (any, error) { return f.Charter(ctx) })
-}
+func to(verb string) bus.Subject { return bus.Subject{Kind: bus.SubjectManage, Verb: verb} }
 
-// handler decodes what is asked.
-func handler[T any](do func(ctx context.Context, in T) (any, error)) bus.Handler {
-	return func(ctx context.Context, req []byte) (any, error) {
-		var in T
-		if err := json.Unmarshal(req, &in); err != nil {
-			return nil, fmt.Errorf("malformed request: %w", err)
-		}
-		return do(ctx, in)
-	}
+// none is for questions that say no more than what they are.
+type none = struct{}
+
+// Serve answers what managers ask of f over control, until that is closed.
+func Serve(control *bus.Server, f Fabric) error {
+	var t terms
+	return errors.Join(
+		serve(control, &t, verbPorts, 1, func(ctx context.Context, _ none) (fabric.Ports, error) { return f.Ports(ctx) }),
+		serve(control, &t, verbVersions, 1, func(ctx context.Context, _ none) ([]uint64, error) { return f.Versions(ctx) }),
+		serve(control, &t, verbHold, 1, func(ctx context.Context, _ none) (none, error) { return none{}, f.Hold(ctx) }),
+		serve(control, &t, verbResume, 1, func(ctx context.Context, _ none) (none, error) { return none{}, f.Resume(ctx) }),
+		serve(control, &t, verbReport, 1, f.Report),
+		serve(control, &t, verbSettle, atOnce, func(ctx context.Context, r settleRequest) (none, error) { return none{}, f.Settle(ctx, r.Version) }),
+		serve(control, &t, verbLoad, atOnce, func(ctx context.Context, p tables.Patch) (weft.Time, error) { return f.Load(ctx, &p) }),
+		bus.Handle(control, to(verbBegin), t.begin),
+		bus.Handle(control, to(verbCharter), func(ctx context.Context, _ none) (Charter, error) { return f.Charter(ctx) }),
+	)
 }
 
 // Remote is a fabric reached over its broker, as its manager.
@@ -145,72 +104,62 @@ func (r *Remote) Close() error { return r.client.Close() }
 func (r *Remote) Ended() bool { return r.client.Ended() }
 
 // Charter implements [Fabric].
-func (r *Remote) Charter(ctx context.Context) (c Charter, err error) {
-	return c, r.client.Manage(ctx, verbCharter, nil, &c)
+func (r *Remote) Charter(ctx context.Context) (Charter, error) {
+	return bus.Call[Charter](ctx, r.client, to(verbCharter), nil)
 }
 
 // Begin implements [Fabric].
 func (r *Remote) Begin(ctx context.Context) error {
-	var b begun
-	err := r.client.Manage(ctx, verbBegin, nil, &b)
+	term, err := bus.Call[string](ctx, r.client, to(verbBegin), nil)
 	if err == nil {
-		r.term.Store(&b.Term)
+		r.term.Store(&term)
 	}
 	return err
 }
 
 // ask is for all that needs a term.
-func (r *Remote) ask(ctx context.Context, verb string, in, out any) error {
-	var a asked
+func ask[Resp, Req any](ctx context.Context, r *Remote, verb string, in Req) (Resp, error) {
+	a := asked[Req]{What: in}
 	if term := r.term.Load(); term != nil {
 		a.Term = *term
 	}
-	if in != nil {
-		var err error
-		if a.What, err = json.Marshal(in); err != nil {
-			return fmt.Errorf("%s: %w", verb, err)
-		}
-	}
-	err := r.client.Manage(ctx, verb, a, out)
-	if errors.Is(err, bus.ErrRefused) && strings.HasSuffix(err.Error(), ErrSuperseded.Error()) {
-		return fmt.Errorf("%s: %w", verb, ErrSuperseded)
-	}
-	return err
+	return bus.Call[Resp](ctx, r.client, to(verb), a)
 }
 
 // Ports implements [Fabric].
-func (r *Remote) Ports(ctx context.Context) (p fabric.Ports, err error) {
-	return p, r.ask(ctx, verbPorts, nil, &p)
+func (r *Remote) Ports(ctx context.Context) (fabric.Ports, error) {
+	return ask[fabric.Ports](ctx, r, verbPorts, none{})
 }
 
 // Versions implements [Fabric].
-func (r *Remote) Versions(ctx context.Context) (v []uint64, err error) {
-	return v, r.ask(ctx, verbVersions, nil, &v)
+func (r *Remote) Versions(ctx context.Context) ([]uint64, error) {
+	return ask[[]uint64](ctx, r, verbVersions, none{})
 }
 
 // Load implements [Fabric].
 func (r *Remote) Load(ctx context.Context, p *tables.Patch) (weft.Time, error) {
-	var a acknowledged
-	err := r.ask(ctx, verbLoad, p, &a)
-	return a.At, err
+	return ask[weft.Time](ctx, r, verbLoad, p)
 }
 
 // Hold implements [Fabric].
-func (r *Remote) Hold(ctx context.Context) error { return r.ask(ctx, verbHold, nil, nil) }
+func (r *Remote) Hold(ctx context.Context) error { return r.order(ctx, verbHold, none{}) }
 
 // Resume implements [Fabric].
-func (r *Remote) Resume(ctx context.Context) error { return r.ask(ctx, verbResume, nil, nil) }
+func (r *Remote) Resume(ctx context.Context) error { return r.order(ctx, verbResume, none{}) }
 
 // Report implements [Fabric].
-func (r *Remote) Report(ctx context.Context, round fabric.Round) (told fault.Reconfiguration, err error) {
-	var answer reported
-	err = r.ask(ctx, verbReport, round, &answer)
-	return answer.Told, err
+func (r *Remote) Report(ctx context.Context, round fabric.Round) (fault.Reconfiguration, error) {
+	return ask[fault.Reconfiguration](ctx, r, verbReport, round)
 }
 
 // Settle implements [Fabric].
 func (r *Remote) Settle(ctx context.Context, version uint64) error {
-	return r.ask(ctx, verbSettle, settleRequest{version}, nil)
+	return r.order(ctx, verbSettle, settleRequest{version})
+}
+
+func (r *Remote) order(ctx context.Context, verb string, in any) error {
+	_, err := ask[none](ctx, r, verb, in)
+	return err
 }
 
 const (

@@ -69,7 +69,7 @@ type lab struct {
 func start(t *testing.T, spec, routing string, options ...func(*manager.Local)) *lab {
 	t.Helper()
 	l := &lab{}
-	l.Lab = rig.Start(t, rig.Config{Topology: spec, Routing: routing, Store: true, Serve: func(f *fabric.Fabric, control *bus.Control) {
+	l.Lab = rig.Start(t, rig.Config{Topology: spec, Routing: routing, Store: true, Serve: func(f *fabric.Fabric, control *bus.Server) {
 		_, vcs, err := subnet.Firmware(routing, f.Topology())
 		require.NoError(t, err)
 		local := manager.Local{Fabric: f, Instance: "first", Routing: routing, VCs: vcs}

@@ -45,8 +45,8 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("switch %s: name of this host: %w", cfg.Switch, err)
 	}
-	var c part.Charter
-	if err := cfg.request(ctx, joinTime, VerbJoin, JoinRequest{Switch: cfg.Switch, PID: os.Getpid(), Host: host}, &c); err != nil {
+	c, err := request[part.Charter](ctx, cfg, joinTime, VerbJoin, JoinRequest{Switch: cfg.Switch, PID: os.Getpid(), Host: host})
+	if err != nil {
 		return fmt.Errorf("switch %s joins fabric %s: %w", cfg.Switch, cfg.Fabric, err)
 	}
 	p, err := part.Open(part.Config{Charter: c, URL: cfg.URL, Credentials: cfg.Credentials, Log: cfg.Log, Alone: goneAfter})
@@ -58,20 +58,20 @@ func Run(ctx context.Context, cfg Config) error {
 }
 
 // request has a connection of its own: hours may pass between two, in which the credentials that it was opened with are replaced.
-func (cfg Config) request(ctx context.Context, d time.Duration, verb string, in, out any) error {
+func request[Resp any](ctx context.Context, cfg Config, d time.Duration, verb string, in any) (resp Resp, err error) {
 	client, err := bus.Dial(bus.ClientConfig{Fabric: cfg.Fabric, URL: cfg.URL, Credentials: cfg.Credentials, Program: "switch-" + cfg.Fabric})
 	if err != nil {
-		return err
+		return resp, err
 	}
 	defer func() { _ = client.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	return client.Request(ctx, verb, in, out)
+	return bus.Call[Resp](ctx, client, bus.Subject{Kind: bus.SubjectControl, Verb: verb}, in)
 }
 
 // be attaches the switch and lets it work until it is to end.
 func (cfg Config) be(ctx context.Context, p *part.Part, c part.Charter) error {
-	if err := cfg.request(ctx, attachTime, VerbAttach, AttachRequest{cfg.Switch, c.Number}, nil); err != nil {
+	if _, err := request[struct{}](ctx, cfg, attachTime, VerbAttach, AttachRequest{cfg.Switch, c.Number}); err != nil {
 		if ctx.Err() != nil {
 			return cfg.leave(c)
 		}
@@ -93,7 +93,7 @@ func (cfg Config) be(ctx context.Context, p *part.Part, c part.Charter) error {
 
 // leave hands the switch back.
 func (cfg Config) leave(c part.Charter) error {
-	err := cfg.request(context.Background(), leaveTime, VerbLeave, AttachRequest{cfg.Switch, c.Number}, nil)
+	_, err := request[struct{}](context.Background(), cfg, leaveTime, VerbLeave, AttachRequest{cfg.Switch, c.Number})
 	if err != nil {
 		return fmt.Errorf("switch %s leaves fabric %s: %w", cfg.Switch, cfg.Fabric, err)
 	}

@@ -20,7 +20,7 @@ type Charter struct {
 	// their packets anew so that nobody takes what is missing of the time before for lost now. At most nic.MaxIncarnation.
 	Again uint32 `json:"again,omitempty"`
 
-	Topology []byte `json:"topology"` // of the whole fabric: a YAML topology file, compressed as [Compress] does
+	Topology []byte `json:"topology"` // of the whole fabric: a YAML topology file, compressed as [bus.Compress] does
 	Firmware string `json:"firmware"` // by name
 	Place    Place  `json:"place"`    // what this part is
 	// Layout says in which part every node is, and so in which shard.

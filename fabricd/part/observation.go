@@ -1,9 +1,7 @@
 package part
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/weft-fabric/weft"
 )
@@ -58,12 +56,4 @@ func (o *Observation) Actions() *weft.Actions {
 		a.Faults = append(a.Faults, weft.Fault{Port: f.Port, Err: errors.New(f.Text), Count: f.Count, Damaged: f.Damaged})
 	}
 	return a
-}
-
-// DecodeSeen reads what a part tells.
-func DecodeSeen(data []byte) (s Seen, err error) {
-	if err := json.Unmarshal(data, &s); err != nil {
-		return s, fmt.Errorf("what a part tells: %w", err)
-	}
-	return s, nil
 }

@@ -59,7 +59,7 @@ type ImpairOrder struct {
 type TrafficOrder struct {
 	Spec  string `json:"spec"`            // as nic.ParseTraffic reads it; "none" stops it
 	Draws []byte `json:"draws,omitempty"` // the state of the PCG that draws what the pattern leaves to chance, before it draws
-	Trace []byte `json:"trace,omitempty"` // of a trace its file, compressed as [Compress] does
+	Trace []byte `json:"trace,omitempty"` // of a trace its file, compressed as [bus.Compress] does
 }
 
 // MarkOrder has the next packets of a flow traced, or takes that back; see [nic.NIC.Mark].

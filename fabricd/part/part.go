@@ -49,8 +49,7 @@ type Part struct {
 	links    *bus.NATS
 	teller   *teller
 	notices  chan weft.Notice // bound: maxNotices; for NICs of the part
-	control  *bus.Control
-	server   *server
+	control  *bus.Server
 	troubles *Troubles
 
 	mu      sync.Mutex    // serialises orders
@@ -128,9 +127,9 @@ func (p *Part) open(cfg Config) error {
 	if err := p.links.Ready(context.Background()); err != nil {
 		return err
 	}
-	p.control, err = bus.NewControl(bus.ControlConfig{
+	p.control, err = bus.NewServer(bus.ServerConfig{
 		Fabric: c.Fabric, Node: c.Part, URL: cfg.URL, Credentials: creds,
-		OnError: func(err error) { p.log.Warn("control", "part", c.Part, "err", err) },
+		OnError: func(err error) { p.log.Warn("control", "part", c.Part, "err", err) }, Log: p.log,
 	})
 	if err != nil {
 		return err
@@ -146,9 +145,6 @@ func (p *Part) open(cfg Config) error {
 	return errors.Join(p.serve(), identity.Serve(p.control))
 }
 
-// lastWords is how long a part that was told to end waits until its last sum was asked for to its end; chosen by us.
-const lastWords = 2 * time.Second
-
 // Wait returns why when the part was told to end. The error is that of ctx when that ends first, or wraps [ErrAlone] or [ErrRefused].
 func (p *Part) Wait(ctx context.Context) (why string, err error) {
 	var tick <-chan time.Time
@@ -162,13 +158,6 @@ func (p *Part) Wait(ctx context.Context) (why string, err error) {
 		select {
 		case why := <-p.ended:
 			p.log.Info("part ends", "part", p.charter.Part, "why", why)
-			timer := time.NewTimer(lastWords)
-			defer timer.Stop()
-			select {
-			case <-p.server.last:
-			case <-timer.C: // whoever asked has gone
-			case <-ctx.Done():
-			}
 			return why, nil
 		case <-p.control.Done():
 			return "", fmt.Errorf("part %s of fabric %s: %w; another process may be this part now", p.charter.Part, p.charter.Fabric, p.refused())

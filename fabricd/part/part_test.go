@@ -156,7 +156,7 @@ func TestPartRefuses(t *testing.T) {
 		"draws":                      {Number: 1, Traffic: &part.TrafficOrder{Spec: "pairwise:0.5", Draws: []byte("x")}},
 	} {
 		_, err := west.Order(context.Background(), o)
-		require.ErrorIs(t, err, bus.ErrSwitchRefused, want)
+		require.ErrorIs(t, err, bus.ErrRefused, want)
 		require.ErrorContains(t, err, want)
 	}
 	s, err := west.Sum(context.Background(), part.SumRequest{Standing: true})
@@ -217,7 +217,7 @@ func TestAPartIsHostedAnew(t *testing.T) {
 	require.Zero(t, first[7])
 	require.NoError(t, east.part.Close())
 	_, err := east.Sum(context.Background(), part.SumRequest{})
-	require.ErrorIs(t, err, bus.ErrNoProcess)
+	require.ErrorIs(t, err, bus.ErrNobody)
 	west, err := r.parts["west"].Sum(context.Background(), part.SumRequest{})
 	require.NoError(t, err)
 	delete(r.parts, "east")

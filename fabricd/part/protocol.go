@@ -10,8 +10,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Verbs that the leader asks of a part, of which the part's name is the node; a [Client] does. Requests and answers are JSON, in
-// a [parcel]. A request that names another incarnation than the part's is refused, and nothing of it is done; so is an order of a
+// Verbs that the leader asks of a part, of which the part's name is the node; a [Client] does. Requests and answers are
+// msgpack, see [bus.Handle]. A request that names another incarnation than the part's is refused, and nothing of it is done; so is an order of a
 // leader whose term is lower than one that the part has heard of, for that has been replaced. Where nobody is ever replaced terms
 // are 0.
 const (
@@ -109,11 +109,11 @@ type ReadRequest struct {
 
 // Readings are what is read of all nodes again and again while somebody watches.
 type Readings struct {
-	Number   uint64      `json:"number"`
-	At       weft.Time   `json:"at"`
-	Switches SwitchReads `json:"switches"` // in the order of the part's [Place]
-	NICs     NICReads    `json:"nics"`     // likewise
-	VCs      VCReads     `json:"vcs,omitempty"`
+	Number   uint64       `json:"number"`
+	At       weft.Time    `json:"at"`
+	Switches []SwitchRead `json:"switches"` // in the order of the part's [Place]
+	NICs     []NICRead    `json:"nics"`     // likewise
+	VCs      []VCRead     `json:"vcs,omitempty"`
 }
 
 // NodeRequest asks for all about some nodes.

@@ -27,7 +27,7 @@ const patience = 20 * time.Second
 type rig struct {
 	t      testing.TB
 	broker *bus.Broker
-	peers  *bus.Peers
+	peers  *bus.Client
 	graph  *topology.Graph
 	parts  map[string]*led
 	wires  map[string]*proxy // by part, what its connections go through
@@ -53,14 +53,14 @@ func newRig(t testing.TB, spec, firmware string, change func(c *part.Charter)) *
 	r.broker, err = bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
 	require.NoError(t, err)
 	t.Cleanup(r.broker.Shutdown)
-	r.peers, err = bus.NewPeers(bus.PeersConfig{Fabric: "lab", Broker: r.broker})
+	r.peers, err = bus.Dial(bus.ClientConfig{Leads: true, Fabric: "lab", Broker: r.broker})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = r.peers.Close() })
-	require.NoError(t, r.peers.Hear(r.hear))
+	require.NoError(t, bus.Hear(r.peers, part.TellSeen, r.hear))
 
 	var text bytes.Buffer
 	require.NoError(t, g.WriteYAML(&text))
-	packed, err := part.Compress(text.Bytes())
+	packed, err := bus.Compress(text.Bytes())
 	require.NoError(t, err)
 	places := r.places()
 	for i, p := range places {
@@ -170,12 +170,7 @@ func (p *proxy) cut() {
 	p.conns = nil
 }
 
-func (r *rig) hear(node, kind string, data []byte) {
-	seen, err := part.DecodeSeen(data)
-	if err != nil || kind != part.TellSeen {
-		r.t.Errorf("%s tells %s: %v", node, kind, err)
-		return
-	}
+func (r *rig) hear(_ string, seen part.Seen) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seen = append(r.seen, seen.Events...)

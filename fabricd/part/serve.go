@@ -3,117 +3,32 @@ package part
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"sync"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
 )
 
 func notHere(n weft.Node) error { return fmt.Errorf("%v: %w", n, errNot) }
 
-// server answers requests, of each verb one at a time, and keeps what of an answer is still to be asked for.
-type server struct {
-	mu   sync.Mutex
-	rest map[string][]parcel // per verb, the pieces of the last answer that had several
-	last chan struct{}       // closed when all of the answer to AskEnd was given
-}
-
 // serve has the part answer.
 func (p *Part) serve() error {
-	p.server = &server{rest: map[string][]parcel{}, last: make(chan struct{})}
-	var err error
-	for verb, h := range map[string]func(body []byte) (any, error){
-		AskSum:   answer(p.onSum),
-		AskOrder: answer(p.onOrder),
-		AskRead:  answer(p.onRead),
-		AskNode:  answer(p.onNode),
-		AskLoad:  answer(p.onLoad),
-		AskEnd:   answer(p.onEnd),
-	} {
-		var u unpacker // of one goroutine: requests of a verb come one at a time
-		err = errors.Join(err, p.control.Serve(verb, func(_ context.Context, req []byte) (any, error) {
-			select {
-			case p.asked <- struct{}{}:
-			default:
-			}
-			var in parcel
-			if err := json.Unmarshal(req, &in); err != nil {
-				return nil, err
-			}
-			body, err := u.add(&in)
-			if err != nil || body == nil {
-				return parcel{}, err
-			}
-			a, err := h(body)
-			if err != nil {
-				return nil, err
-			}
-			return p.server.first(verb, a)
-		}))
-	}
-	return errors.Join(err, p.control.Serve(askMore, p.server.more))
+	return errors.Join(
+		handle(p, AskSum, p.onSum), handle(p, AskOrder, p.onOrder), handle(p, AskRead, p.onRead),
+		handle(p, AskNode, p.onNode), handle(p, AskLoad, p.onLoad), handle(p, AskEnd, p.onEnd),
+	)
 }
 
-// answer makes a handler of bodies of one of requests.
-func answer[Req, Answer any](h func(r Req) (Answer, error)) func(body []byte) (any, error) {
-	return func(body []byte) (any, error) {
-		var r Req
-		if err := json.Unmarshal(body, &r); err != nil {
-			return nil, err
+// handle answers the requests of a verb, and notes that somebody asks.
+func handle[Req, Resp any](p *Part, verb string, h func(r Req) (Resp, error)) error {
+	return bus.Handle(p.control, bus.Subject{Kind: bus.SubjectSwitch, Verb: verb}, func(_ context.Context, r Req) (Resp, error) {
+		select {
+		case p.asked <- struct{}{}:
+		default:
 		}
 		return h(r)
-	}
-}
-
-// first is the first piece of an answer.
-func (s *server) first(verb string, a any) (parcel, error) {
-	list, err := pack(a, rand.Uint64()|1)
-	if err != nil {
-		return parcel{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.rest, verb)
-	switch {
-	case len(list) > 1:
-		s.rest[verb] = list
-	case verb == AskEnd:
-		s.given()
-	}
-	return list[0], nil
-}
-
-// more is a further piece. The last is not kept once it was given.
-func (s *server) more(_ context.Context, req []byte) (any, error) {
-	var r moreRequest
-	if err := json.Unmarshal(req, &r); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := s.rest[r.Verb]
-	if r.Piece < 1 || r.Piece >= len(list) || list[r.Piece].Serial != r.Serial {
-		return nil, errPieces
-	}
-	if r.Piece == len(list)-1 {
-		delete(s.rest, r.Verb)
-		if r.Verb == AskEnd {
-			s.given()
-		}
-	}
-	return list[r.Piece], nil
-}
-
-// given notes that the last answer is out. The caller holds mu.
-func (s *server) given() {
-	select {
-	case <-s.last:
-	default:
-		close(s.last)
-	}
+	})
 }
 
 func (p *Part) onSum(r SumRequest) (Sum, error) {

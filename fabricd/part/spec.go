@@ -14,7 +14,7 @@ import (
 
 // graph is the topology of the fabric.
 func (c *Charter) graph() (*topology.Graph, error) {
-	text, err := Decompress(c.Topology)
+	text, err := bus.Decompress(c.Topology)
 	if err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
 	}

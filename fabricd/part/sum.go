@@ -210,7 +210,7 @@ func (p *Local) Read(_ context.Context, what ReadRequest) (Readings, error) {
 	if what.VCs {
 		return p.readVCs(), nil
 	}
-	r := Readings{Number: p.spec.Number, At: p.runtime.Now(), Switches: make(SwitchReads, len(p.nodes.switches)), NICs: make(NICReads, len(p.nodes.nics))}
+	r := Readings{Number: p.spec.Number, At: p.runtime.Now(), Switches: make([]SwitchRead, len(p.nodes.switches)), NICs: make([]NICRead, len(p.nodes.nics))}
 	for i, n := range p.nodes.switches {
 		r.Switches[i].Switch = n.id
 		n.Do(func(weft.Time, *weft.Actions) { n.core.Read(&r.Switches[i].Reading) })
@@ -223,7 +223,7 @@ func (p *Local) Read(_ context.Context, what ReadRequest) (Readings, error) {
 
 // readVCs reads the virtual channels of all switches.
 func (p *Local) readVCs() Readings {
-	r := Readings{Number: p.spec.Number, At: p.runtime.Now(), VCs: make(VCReads, len(p.nodes.switches))}
+	r := Readings{Number: p.spec.Number, At: p.runtime.Now(), VCs: make([]VCRead, len(p.nodes.switches))}
 	for i, n := range p.nodes.switches {
 		r.VCs[i].Switch = n.id
 		n.Do(func(weft.Time, *weft.Actions) { r.VCs[i].VCs = n.core.SumVCs() })

@@ -36,7 +36,7 @@ type Config struct {
 	Credentials       bus.Credentials // for URL
 	Store             bool            // that one keeps what managers write down
 	Options           []func(*fabric.Options)
-	Serve             func(*fabric.Fabric, *bus.Control) // before the fabric starts
+	Serve             func(*fabric.Fabric, *bus.Server) // before the fabric starts
 }
 
 // Lab is a running fabric that others can join. Its methods fail the test when they cannot do what they say.
@@ -64,10 +64,10 @@ func Start(t *testing.T, c Config) *Lab {
 	transport, err := bus.NewNATS(bus.NATSConfig{Fabric: Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, transport.Close()) })
-	peers, err := bus.NewPeers(bus.PeersConfig{Fabric: Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
+	peers, err := bus.Dial(bus.ClientConfig{Leads: true, Fabric: Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, peers.Close()) })
-	control, err := bus.NewControl(bus.ControlConfig{Fabric: Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
+	control, err := bus.NewServer(bus.ServerConfig{Fabric: Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, control.Close()) })
 	g, err := topology.Parse(c.Topology)

@@ -59,7 +59,7 @@ func start(t *testing.T, traffic string, inMemory bool) *lab {
 		Link: fabric.LinkOptions{Liveness: liveness.Config{Interval: 50 * weft.Millisecond, Multiplier: 200}}, // nobody is taken for dead
 	})
 	require.NoError(t, err)
-	control, err := bus.NewControl(bus.ControlConfig{Fabric: "lab", Broker: b})
+	control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Broker: b})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, control.Close()) })
 	server, err := api.NewServer(f, control, api.Info{Name: "lab", Firmware: "adaptive-link"})

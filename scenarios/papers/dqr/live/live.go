@@ -95,7 +95,7 @@ func Start(ctx context.Context, c Config) (f *Fabric, err error) {
 // manage puts a subnet manager beside the fabric, or who listens in its stead.
 func (f *Fabric) manage(ctx context.Context, broker *bus.Broker, c Config, vcs int) error {
 	name := broker.Fabric()
-	control, err := bus.NewControl(bus.ControlConfig{Fabric: name, Broker: broker})
+	control, err := bus.NewServer(bus.ServerConfig{Fabric: name, Broker: broker})
 	if err != nil {
 		return err
 	}
