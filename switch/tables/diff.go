@@ -7,19 +7,24 @@ import (
 )
 
 // Diff is what changes at switch s from one program to another, from version From to version To, as small as it can be. Without an old
-// program, or where its tables are of another shape, it is the whole new one, and From is 0. Both programs are those of one firmware.
+// program, or where its tables are of another shape, it is the whole new one, and From is 0; tables with more virtual channels are told as a
+// difference from the old ones [Tables.Widened]. Both programs are those of one firmware.
 func Diff(s weft.SwitchID, old, new Program, from, to uint64) *Patch {
 	p := &Patch{Switch: s, From: from, To: to}
-	whole := from == 0
+	whole, grows := from == 0, false
 	if a, b := old.Tables, new.Tables; b != nil {
-		whole = whole || a == nil || a.of(s) == nil || a.vcs != b.vcs || a.nics != b.nics || a.paths != b.paths || a.perLayer != b.perLayer
+		grows = a != nil && a.grows(b)
+		whole = whole || a == nil || a.of(s) == nil || !grows && (a.vcs != b.vcs || a.nics != b.nics || a.paths != b.paths || a.perLayer != b.perLayer)
 	}
 	if whole {
 		p.From, old = 0, Program{}
 	}
 	if new.Tables != nil {
-		if whole {
+		if whole || grows {
 			p.Shape = &PatchShape{VCs: new.Tables.vcs, Paths: new.Tables.paths, PerLayer: new.Tables.perLayer}
+		}
+		if grows && !whole {
+			old.Tables = old.Tables.Of(s).Widened(new.Tables.vcs)
 		}
 		p.diffTables(old.Tables, new.Tables)
 	}

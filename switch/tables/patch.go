@@ -55,7 +55,7 @@ type Patch struct {
 	From   uint64        `json:"from"` // the version that it changes; 0: any, it is a whole program
 	To     uint64        `json:"to"`   // the version that it makes
 
-	Shape     *PatchShape      `json:"shape,omitempty"`     // of the tables; in a whole program only
+	Shape     *PatchShape      `json:"shape,omitempty"`     // of the tables; in a whole program, and where there are more virtual channels than before
 	Rows      []PatchRow       `json:"rows,omitempty"`      // those that Set names
 	Set       []PatchSet       `json:"set,omitempty"`       // ascending, none twice
 	Addresses []PatchAddresses `json:"addresses,omitempty"` // ascending, none twice; those with a port by port

@@ -127,9 +127,12 @@ func TestAPatchedProgramForwardsAsTheOneThatItWasMadeOf(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		shape := shapeFrom(r)
 		other := shape
-		if r.IntN(4) == 0 {
+		switch r.IntN(4) {
+		case 0:
 			other = shapeFrom(r)
 			other.NICs, other.Ports = shape.NICs, shape.Ports
+		case 1: // more virtual channels
+			other.VCs += 1 + r.IntN(2)
 		}
 		programs := []Program{drawn(t, r, shape), drawn(t, r, other), drawn(t, r, other)}
 		for s := range weft.SwitchID(len(shape.Ports)) {
@@ -139,7 +142,9 @@ func TestAPatchedProgramForwardsAsTheOneThatItWasMadeOf(t *testing.T) {
 			version := uint64(FirstVersion)
 			for _, next := range programs[1:] {
 				p := Diff(s, now, next, version, version+1)
-				require.Equal(t, !like(now, next), p.From == 0)
+				grows := now.Tables.grows(next.Tables)
+				require.Equal(t, !like(now, next) && !grows, p.From == 0)
+				require.Equal(t, !like(now, next), p.Shape != nil)
 				version++
 				was := now
 				var err error
@@ -156,6 +161,32 @@ func TestAPatchedProgramForwardsAsTheOneThatItWasMadeOf(t *testing.T) {
 				whole, err := programs[0].Patched(place, over(t, Diff(s, Program{}, next, 0, version)))
 				require.NoError(t, err)
 				alike(t, s, ports, next, whole)
+			}
+		}
+	}
+}
+
+// Tables that get more virtual channels are told as what is new, and packets in the channels that were there go on as before.
+func TestTablesWithMoreVirtualChannelsForwardAsBefore(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		shape := shapeFrom(r)
+		was := drawn(t, r, shape)
+		wide := was
+		wide.Tables = was.Tables.Widened(shape.VCs + 2)
+		for s := range weft.SwitchID(len(shape.Ports)) {
+			p := Diff(s, was, wide, 1, 2)
+			require.Empty(t, p.Set)
+			now, err := was.Patched(placeAt(s, shape.Ports[s]), over(t, p))
+			require.NoError(t, err)
+			alike(t, s, shape.Ports[s], wide, now)
+			for i := range shape.VCs * shape.NICs * shape.Paths * (shape.Ports[s] + 1) {
+				d, path := weft.NICID(i%shape.NICs), uint16(i/shape.NICs%shape.Paths)
+				vc, in := weft.VC(i/shape.NICs/shape.Paths%shape.VCs), weft.PortID(i/shape.NICs/shape.Paths/shape.VCs)
+				if int(in) == shape.Ports[s] {
+					in = weft.NoPort
+				}
+				require.True(t, slices.Equal(was.Tables.Choices(s, d, path, in, vc), now.Tables.Choices(s, d, path, in, vc)))
 			}
 		}
 	}
@@ -219,7 +250,9 @@ func TestPatchesOutOfOrderAreRefused(t *testing.T) {
 		{Patch{Switch: 1}, "another switch"},
 		{Patch{From: 2, To: 2}, "number versions upwards"},
 		{Patch{From: 0, To: 2}, "has the shape of its tables"},
-		{Patch{From: 1, To: 2, Shape: &PatchShape{VCs: 1, Paths: 1}}, "no other patch has"},
+		{Patch{From: 1, To: 2, Shape: &PatchShape{VCs: 1, Paths: 2, PerLayer: true}}, "may add some"},
+		{Patch{From: 1, To: 2, Shape: &PatchShape{VCs: 3, Paths: 1, PerLayer: true}}, "may add some"},
+		{Patch{From: 1, To: 2, Shape: &PatchShape{VCs: 3, Paths: 2}}, "may add some"},
 		{Patch{To: 2, Shape: &PatchShape{VCs: 0, Paths: 1}}, "0 virtual channels"},
 		{Patch{To: 2, Shape: &PatchShape{VCs: 17, Paths: 1}}, "17 virtual channels"},
 		{Patch{To: 2, Shape: &PatchShape{VCs: 1}}, "0 addresses"},
@@ -269,6 +302,10 @@ func FuzzPatched(f *testing.F) {
 		f.Add(text)
 	}
 	text, err := json.Marshal(Diff(0, Program{}, first, 0, 2))
+	require.NoError(f, err)
+	f.Add(text)
+	shape.VCs = 4
+	text, err = json.Marshal(Diff(0, first, drawn(f, r, shape), 1, 2))
 	require.NoError(f, err)
 	f.Add(text)
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -19,8 +19,8 @@ func (r Program) Patched(place *weft.Place, p *Patch) (Program, error) {
 		return r, p.wrong("it is for another switch than %s, which is number %d", place.Name, s)
 	case p.To <= p.From:
 		return r, p.wrong("it makes an older version of version %d: number versions upwards", p.From)
-	case (p.From == 0) != (p.Shape != nil) && r.Tables != nil:
-		return r, p.wrong("a whole program, from version 0, has the shape of its tables, and no other patch has")
+	case p.From == 0 && p.Shape == nil && r.Tables != nil:
+		return r, p.wrong("a whole program, from version 0, has the shape of its tables")
 	case r.Tables == nil && (p.Shape != nil || len(p.Rows)+len(p.Set) > 0):
 		return r, p.wrong("it changes tables, and the firmware has none")
 	case r.Assignment == nil && len(p.Addresses) > 0:
@@ -71,10 +71,20 @@ func (t *Tables) patched(place *weft.Place, p *Patch) (*Tables, error) {
 		case shape.Paths < 1 || shape.Paths > math.MaxUint16 || t.nics*shape.Paths*shape.VCs > maxAddresses:
 			return nil, p.wrong("tables for %d addresses of each of %d NICs: at most %d entries are possible", shape.Paths, t.nics, maxAddresses)
 		}
-		one.vcs, one.paths, one.perLayer = shape.VCs, shape.Paths, shape.PerLayer
-		sw.rows, sw.row = nil, make([]uint16, one.entries())
-		for i := range sw.row {
-			sw.row[i] = noRow
+		if p.From != 0 {
+			if t.vcs >= shape.VCs || t.paths != shape.Paths || t.perLayer != shape.PerLayer {
+				return nil, p.wrong("tables for %d virtual channels become those for %d: a patch that is no whole program may add some, and change nothing else of their shape",
+					t.vcs, shape.VCs)
+			}
+			one = one.Widened(shape.VCs)
+			sw = one.switches[0]
+			sw.row = slices.Clone(sw.row)
+		} else {
+			one.vcs, one.paths, one.perLayer = shape.VCs, shape.Paths, shape.PerLayer
+			sw.rows, sw.row = nil, make([]uint16, one.entries())
+			for i := range sw.row {
+				sw.row[i] = noRow
+			}
 		}
 	} else {
 		sw.row = slices.Clone(sw.row)
