@@ -25,7 +25,7 @@ type rerouteFlags struct {
 	options                  map[string]*string // of method dqr, by flag
 	fail                     []string
 	all                      bool
-	random, faults           int
+	random, faults, vcs      int
 	seed                     uint64
 	switchFlows, paths, json bool
 
@@ -49,7 +49,8 @@ after the old packets of the one before are gone. --all tries every link between
 that die one after another. --paths lists the new paths, of all flows or of those from SRC to DST, which are NICs, or switches for those of
 their NICs.
 
-Exit codes: 0 every flow that live links join has a path, and nothing can deadlock; 1 not so; 2 wrong input, or interrupted.`,
+Exit codes: 0 every flow that live links join has a path, and the new tables come into force while packets travel; 1 not so; 2 wrong input, or
+interrupted.`,
 		Example: "  fabricd reroute --topology mesh:20x20 --engine xy --fail s9.9-s10.9 --method dqr --plugin mesh\n" +
 			"  fabricd reroute --topology mesh:10x10 --fail s4.4-s5.4 --fail s4.5-s5.5 --paths n0.4 n9.4\n" +
 			"  fabricd reroute --topology mesh:20x20 --method dqr --plugin mesh --all --json\n" +
@@ -85,10 +86,13 @@ func (u *rerouteFlags) flags(cmd *cobra.Command) {
 		{"entries", "on what table entries depend", dqr.EntriesNames},
 		{"cost", "what counts first in a path", dqr.CostNames},
 		{"revisit", "whether a path may pass a switch twice", dqr.RevisitNames},
+		{"spare", "with --entries destination: whether flows may move to virtual channels that the tables do not use", manage.SpareNames},
 	} {
 		u.options[o.flag] = f.String(o.flag, "", "with --method dqr: "+o.about+": "+strings.Join(o.words, ", "))
 		complete(cmd, o.flag, func() []string { return o.words })
 	}
+	f.IntVar(&u.vcs, "vcs", weft.MaxVCs, "virtual channels that there are, per link direction")
+	cli.Bound(f, "vcs", 1, weft.MaxVCs)
 	f.StringArrayVar(&u.fail, "fail", nil, "links or switches that die, as s9.9-s10.9,s3.3; may be repeated, one fault after another")
 	f.BoolVar(&u.all, "all", false, "every link between switches, each alone")
 	f.IntVar(&u.random, "random", 0, "so many times links are drawn that die one after another")
@@ -107,7 +111,7 @@ func (u *rerouteFlags) flags(cmd *cobra.Command) {
 // parsed is the method with the options that have flags of their own.
 func (u *rerouteFlags) parsed() (manage.Method, error) {
 	text := u.method
-	for _, flag := range []string{"plugin", "path", "turns", "layers", "entries", "cost", "revisit"} {
+	for _, flag := range []string{"plugin", "path", "turns", "layers", "entries", "cost", "revisit", "spare"} {
 		value := *u.options[flag]
 		if value == "" {
 			continue
@@ -184,7 +188,7 @@ func (u *rerouteFlags) ask(stderr io.Writer, pair []string) (a asked, err error)
 		return a, err
 	}
 	start := time.Now()
-	a.routes, err = reroute.New(a.g, engine, a.method, u.switchFlows)
+	a.routes, err = reroute.New(a.g, engine, a.method, reroute.Options{SwitchFlows: u.switchFlows, VCs: u.vcs})
 	a.prepare = time.Since(start)
 	return a, err
 }

@@ -43,7 +43,9 @@ type rerouteGiven struct {
 	Acyclic       bool    `json:"cdg_acyclic"`    // after every fault
 	Unroutable    int     `json:"unroutable_pairs"`
 	Isolated      int     `json:"isolated_pairs"` // of these: no live links join them
-	Tolerated     bool    `json:"tolerated"`      // after every fault
+	Connected     bool    `json:"connected"`      // after every fault: all pairs that live links join have a path
+	Emptied       bool    `json:"emptied"`        // for some fault the fabric is emptied
+	Tolerated     bool    `json:"tolerated"`      // connected, and not emptied
 	Seconds       float64 `json:"compute_seconds"`
 
 	Faults []rerouteStep `json:"faults"`
@@ -59,14 +61,16 @@ type rerouteStep struct {
 	Acyclic       bool    `json:"cdg_acyclic"`
 	Unroutable    int     `json:"unroutable_pairs"`
 	Isolated      int     `json:"isolated_pairs"`
-	Tolerated     bool    `json:"tolerated"`
+	Connected     bool    `json:"connected"` // all pairs that live links join have a path
+	Tolerated     bool    `json:"tolerated"` // connected, and the fabric is not emptied
 	NewTurns      int     `json:"new_turns"`
 	PluginTurns   int     `json:"plugin_turns"`
 	LocalTurns    int     `json:"local_turns"`
-	MeanStretch   float64 `json:"mean_stretch"`  // links of the new path by those of the old one, over the flows that have both; 0: none has
-	MaxStretch    float64 `json:"max_stretch"`   //
-	Rounds        int     `json:"upload_rounds"` // in which the tables may be uploaded, each in any order; 0: nothing changes
-	Static        bool    `json:"static"`        // the fabric is emptied for that
+	MeanStretch   float64 `json:"mean_stretch"`       // links of the new path by those of the old one, over the flows that have both; 0: none has
+	MaxStretch    float64 `json:"max_stretch"`        //
+	Rounds        int     `json:"upload_rounds"`      // in which the tables may be uploaded, each in any order; 0: nothing changes
+	Static        bool    `json:"static"`             // the fabric is emptied for that
+	NoSpare       string  `json:"no_spare,omitempty"` // which virtual channels it would take to do without, or to connect more pairs
 	Seconds       float64 `json:"compute_seconds"`
 }
 
@@ -84,13 +88,21 @@ type reroutePath struct {
 
 // stepOf tells what came of a fault, and how a manager would bring it into force.
 func stepOf(fault string, links int, s *reroute.Step, seconds float64) (rerouteStep, error) {
-	rounds, static, err := s.Upload()
+	plan, err := s.Upload()
+	if err != nil {
+		return rerouteStep{}, err
+	}
+	rounds := len(plan.Rounds)
+	if len(plan.Patches()) == 0 {
+		rounds = 0
+	}
 	stretch := s.Stretch()
 	return rerouteStep{
-		Fault: fault, Links: links, FlowsRerouted: s.FlowsRerouted, Share: s.Share(), Acyclic: s.Acyclic && !static, Unroutable: s.Unroutable,
-		Isolated: s.Isolated, Tolerated: s.Tolerated() && !static, NewTurns: s.NewTurns, PluginTurns: s.PluginTurns, LocalTurns: s.LocalTurns,
-		MeanStretch: stretch.Mean, MaxStretch: stretch.Max, Rounds: rounds, Static: static, Seconds: seconds,
-	}, err
+		Fault: fault, Links: links, FlowsRerouted: s.FlowsRerouted, Share: s.Share(), Acyclic: s.Acyclic && !plan.Static, Unroutable: s.Unroutable,
+		Isolated: s.Isolated, Connected: s.Unroutable == s.Isolated, Tolerated: s.Tolerated() && !plan.Static,
+		NewTurns: s.NewTurns, PluginTurns: s.PluginTurns, LocalTurns: s.LocalTurns,
+		MeanStretch: stretch.Mean, MaxStretch: stretch.Max, Rounds: rounds, Static: plan.Static, NoSpare: plan.NoSpare, Seconds: seconds,
+	}, nil
 }
 
 func pathOf(g *topology.Graph, fault string, p dqr.Rerouted) reroutePath {
@@ -131,8 +143,16 @@ func (r *rerouteGiven) print(w io.Writer) error {
 				without(s.Unroutable, s.Isolated), turnsText(s), uploadText(s), fmt.Sprintf("%.4f s", s.Seconds))
 		}
 	})
-	if err != nil || r.Paths == nil {
+	if err != nil {
 		return err
+	}
+	for _, s := range r.Faults {
+		if s.NoSpare != "" {
+			fmt.Fprintf(w, "%s: %s\n", s.Fault, s.NoSpare)
+		}
+	}
+	if r.Paths == nil {
+		return nil
 	}
 	fmt.Fprintln(w)
 	if len(r.Paths) == 0 {

@@ -16,7 +16,7 @@ import (
 
 // given lets the faults of the flags come one after another.
 func (u *rerouteFlags) given(a asked) (rerouteResult, error) {
-	r := &rerouteGiven{rerouteHead: u.head(a), Acyclic: true, Tolerated: true}
+	r := &rerouteGiven{rerouteHead: u.head(a), Acyclic: true, Connected: true, Tolerated: true}
 	if a.wanted != nil {
 		r.Paths = []reroutePath{}
 	}
@@ -37,6 +37,7 @@ func (u *rerouteFlags) given(a asked) (rerouteResult, error) {
 		r.Share += s.Share()
 		r.Seconds += took
 		r.Acyclic, r.Tolerated = r.Acyclic && step.Acyclic, r.Tolerated && step.Tolerated
+		r.Connected, r.Emptied = r.Connected && step.Connected, r.Emptied || step.Static
 		if a.wanted == nil {
 			continue
 		}
@@ -92,22 +93,24 @@ type rerouteMany struct {
 	MaxSeconds float64 `json:"max_compute_seconds"` // of a fault
 
 	ByFaults []rerouteAlive `json:"by_faults"`
-	Worst    rerouteStep    `json:"worst"`                   // of the tolerated: the one that moved most
+	Worst    rerouteStep    `json:"worst"`                   // of the connected: the one that moved most
 	Failed   []rerouteStep  `json:"not_tolerated,omitempty"` // the first of them
 }
 
 // rerouteAlive is what came of so many faults, one after another.
 type rerouteAlive struct {
 	Faults    int     `json:"faults"`
-	Tolerated int     `json:"tolerated"` // runs that tolerated this fault and all before
-	Connected int     `json:"connected"` // of these, those in which live links still join all
+	Connected int     `json:"connected"` // runs in which all pairs that live links join have a path, after this fault and all before
+	Emptied   int     `json:"emptied"`   // of these, those in which the fabric is emptied for this fault or one before
+	Tolerated int     `json:"tolerated"` // of these, the others
+	Joined    int     `json:"joined"`    // of the connected, those in which live links still join all
 	Share     float64 `json:"tolerated_share"`
-	Rerouted  float64 `json:"mean_flows_rerouted"` // by the last fault, of the tolerated
+	Rerouted  float64 `json:"mean_flows_rerouted"` // by the last fault, of the connected
 	Moved     float64 `json:"share"`               // the same as a share of all flows
 	NewTurns  float64 `json:"mean_new_turns"`
 	Stretch   float64 `json:"mean_stretch"` // of the flows that the last fault moved, in the mean of the runs in which it moved any
 	Most      float64 `json:"max_stretch"`
-	Twice     int     `json:"two_rounds"` // of the tolerated: the tables go out in two rounds
+	Twice     int     `json:"two_rounds"` // of the connected: the tables go out in two rounds
 
 	moved int // runs in which flows moved
 }
@@ -149,6 +152,7 @@ func (u *rerouteFlags) many(ctx context.Context, a asked, p *progress) (rerouteR
 				return nil, err
 			}
 		}
+		emptied := false
 		for k, l := range chosen {
 			start := time.Now()
 			s, err := one(routes, l, u.all)
@@ -162,7 +166,8 @@ func (u *rerouteFlags) many(ctx context.Context, a asked, p *progress) (rerouteR
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", a.g.Links[l].Name, err)
 			}
-			if !r.add(k, step, s) {
+			emptied = emptied || step.Static
+			if !r.add(k, step, s, emptied) {
 				break
 			}
 		}
@@ -171,7 +176,7 @@ func (u *rerouteFlags) many(ctx context.Context, a asked, p *progress) (rerouteR
 	for k := range r.ByFaults {
 		b := &r.ByFaults[k]
 		b.Faults, b.Share = k+1, float64(b.Tolerated)/float64(max(1, runs))
-		if n := float64(b.Tolerated); n > 0 {
+		if n := float64(b.Connected); n > 0 {
 			b.Rerouted, b.Moved, b.NewTurns, b.Stretch = b.Rerouted/n, b.Moved/n, b.NewTurns/n, b.Stretch/float64(max(1, b.moved))
 		}
 	}
@@ -186,21 +191,26 @@ func one(r *reroute.Reroute, l weft.LinkID, alone bool) (*reroute.Step, error) {
 	return r.Fail(l)
 }
 
-// add counts a step, fault k of its run, and reports whether it was tolerated.
-func (r *rerouteMany) add(k int, step rerouteStep, s *reroute.Step) bool {
+// add counts a step, fault k of its run, and reports whether the run goes on: all pairs that live links join have a path. emptied: for this
+// fault or one before it the fabric is emptied.
+func (r *rerouteMany) add(k int, step rerouteStep, s *reroute.Step, emptied bool) bool {
 	r.FlowsTotal = s.FlowsTotal
 	r.Acyclic = r.Acyclic && step.Acyclic
 	r.Unroutable = max(r.Unroutable, s.Unroutable)
-	if !step.Tolerated {
-		if len(r.Failed) < maxFailed {
-			r.Failed = append(r.Failed, step)
-		}
+	if !step.Tolerated && len(r.Failed) < maxFailed {
+		r.Failed = append(r.Failed, step)
+	}
+	if !step.Connected {
 		return false
 	}
 	b := &r.ByFaults[k]
-	b.Tolerated++
-	if s.Connected() {
-		b.Connected++
+	if b.Connected++; emptied {
+		b.Emptied++
+	} else {
+		b.Tolerated++
+	}
+	if s.Unroutable == 0 {
+		b.Joined++
 	}
 	b.Rerouted += float64(s.FlowsRerouted)
 	b.Moved += s.Share()
@@ -224,9 +234,10 @@ func (r *rerouteMany) tolerated() bool { return r.ByFaults[len(r.ByFaults)-1].To
 func (r *rerouteMany) print(w io.Writer) error {
 	fmt.Fprintf(w, "%s: %s, %s\n\n", r.line(), counted(r.FlowsTotal, "flow"), counted(r.Runs, "run"))
 	err := tabbed(w, func(tab func(...any)) {
-		tab("faults", "tolerated", "", "in two rounds", "flows rerouted by the last, mean", "stretch", "turns enabled, mean")
+		tab("faults", "connected", "", "fabric emptied", "", "in two rounds", "flows rerouted by the last, mean", "stretch", "turns enabled, mean")
 		for _, b := range r.ByFaults {
-			tab(b.Faults, grouped(uint64(b.Tolerated)), share(uint64(b.Tolerated), uint64(r.Runs)), grouped(uint64(b.Twice)),
+			tab(b.Faults, grouped(uint64(b.Connected)), share(uint64(b.Connected), uint64(r.Runs)),
+				grouped(uint64(b.Emptied)), share(uint64(b.Emptied), uint64(r.Runs)), grouped(uint64(b.Twice)),
 				fmt.Sprintf("%.1f (%.3f%%)", b.Rerouted, 100*b.Moved), stretchText(b.Stretch, b.Most), fmt.Sprintf("%.1f", b.NewTurns))
 		}
 	})
@@ -244,6 +255,9 @@ func (r *rerouteMany) print(w io.Writer) error {
 		fmt.Fprintf(w, "  %s: without a path %s", s.Fault, without(s.Unroutable, s.Isolated))
 		if !s.Acyclic {
 			fmt.Fprint(w, "; old and new paths together can deadlock: a manager empties the fabric first")
+		}
+		if s.NoSpare != "" {
+			fmt.Fprintf(w, "; %s", s.NoSpare)
 		}
 		fmt.Fprintln(w)
 	}

@@ -80,6 +80,8 @@ func TestTheMeanShareOfFlowsMovedIsExact(t *testing.T) {
 		assert.Equal(t, 2*n*(n-1), by["tolerated"])
 		assert.Equal(t, 1.0, by["tolerated_share"])
 		assert.Equal(t, v["runs"], by["connected"])
+		assert.Equal(t, v["runs"], by["joined"])
+		assert.Zero(t, by["emptied"])
 	}
 }
 
@@ -137,6 +139,31 @@ func TestTheEngineFollowsTheShape(t *testing.T) {
 	}
 }
 
+// That all pairs have a path is one thing, and another is whether packets may travel while the tables are uploaded.
+func TestRerouteTellsConnectedFromEmptied(t *testing.T) {
+	t.Parallel()
+	args := []string{"-t", "mesh:4x4", "--entries", "destination", "--all"}
+	first := func(code int, more ...string) map[string]any {
+		return answered(t, code, append(args, more...)...)["by_faults"].([]any)[0].(map[string]any)
+	}
+	is := first(0)
+	assert.Equal(t, []any{24.0, 0.0, 24.0}, []any{is["connected"], is["emptied"], is["tolerated"]}, "a second virtual channel is free")
+	for _, more := range [][]string{{"--spare", "leave"}, {"--vcs", "1"}} {
+		is = first(cli.ExitFailed, more...)
+		assert.Equal(t, 24.0, is["connected"], more)
+		assert.Greater(t, is["emptied"], 0.0, more)
+		assert.Equal(t, 24.0, is["emptied"].(float64)+is["tolerated"].(float64), more)
+		out := rerouted(t, cli.ExitFailed, append(args, more...)...)
+		assert.Contains(t, out, "fabric emptied")
+		assert.Equal(t, more[0] == "--vcs", strings.Contains(out, "no virtual channel is free: xy uses 1 of 1,"))
+	}
+	v := answered(t, cli.ExitFailed, append(args, "--vcs", "1")...)
+	link := v["not_tolerated"].([]any)[0].(map[string]any)["fault"].(string)
+	v = answered(t, cli.ExitFailed, "-t", "mesh:4x4", "--entries", "destination", "--vcs", "1", "--fail", link)
+	assert.Equal(t, []any{true, true, false}, []any{v["connected"], v["emptied"], v["tolerated"]})
+	assert.Contains(t, v["faults"].([]any)[0].(map[string]any)["no_spare"], "no virtual channel is free")
+}
+
 func TestRerouteNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
@@ -162,6 +189,9 @@ func TestRerouteNamesWhatIsWrong(t *testing.T) {
 		`unknown switch or NIC "n99.9"`:                                                 {"--fail", "s0.0-s0.1", "n99.9", "n0.0"},
 		"--faults 99: ring:4 has 4 links between switches":                              {"-t", "ring:4", "--random", "1", "--faults", "99"},
 		"--faults 0: expected 1 to 1000000000":                                          {"--random", "1", "--faults", "0"},
+		"--vcs 17: expected 1 to 16":                                                    {"--all", "--vcs", "17"},
+		"lash needs 2 virtual channels, there are 1: raise the number":                  {"--all", "-t", "torus:4x4", "--engine", "lash", "--vcs", "1"},
+		`spare: unknown value "us": did you mean "use"?`:                                {"--all", "--spare", "us"},
 		"up/down routes are computed for k-ary n-trees and m-port n-trees only, and me": {"-t", "mesh:3x3", "--method", "ddrc", "--all"},
 	} {
 		refused(t, want, append([]string{"reroute"}, args...)...)

@@ -106,7 +106,7 @@ func upCommand() *cobra.Command {
 	f.StringVar(&u.listen, "listen", defaultListen, "address of the page, the HTTP API and the metrics; a free port when it is taken and was not given; off for none")
 	u.web.flags(f)
 	f.StringVar(&u.broker, "broker-listen", "127.0.0.1:0", "address of the embedded NATS server; port 0 is a free one")
-	f.IntVar(&u.vcs, "vcs", 0, "virtual channels per link direction, 1 to 16; 0 is what the firmware needs")
+	f.IntVar(&u.vcs, "vcs", 0, "virtual channels per link direction, 1 to 16; 0 is what the firmware needs, and the manager for spare layers")
 	f.IntVar(&u.input, "input-buffer", 0, "packets per input VC queue; 0 is 2")
 	f.IntVar(&u.output, "output-buffer", 0, "packets per output VC queue; 0 is 2")
 	f.Float64Var(&u.rate, "link-rate", fabric.DefaultRate, "bytes per second of a link; a packet has 256")
@@ -185,7 +185,7 @@ func (u *upFlags) optionsOn(g *topology.Graph) (fabric.Options, error) {
 	o.Firmware = fw
 	switch {
 	case u.vcs == 0:
-		o.Switch.VCs = vcs
+		o.Switch.VCs = method.VCs(vcs)
 	case u.vcs < vcs:
 		return o, fmt.Errorf("--vcs %d: %s needs %d on %s: give %d to %d, or leave it to fabricd", u.vcs, u.routing, vcs, o.Topology.Spec, vcs, weft.MaxVCs)
 	}

@@ -65,7 +65,7 @@ func newPlan(t testing.TB, spec string, options []Option) plan {
 		}
 	}
 	if c.opts.Switch.VCs == 0 {
-		c.opts.Switch.VCs = cmp.Or(subnet.LeastVCs(c.opts.Firmware, g), weft.MaxVCs) // with none the fabric says what else is lacking
+		c.opts.Switch.VCs = c.method.VCs(cmp.Or(subnet.LeastVCs(c.opts.Firmware, g), weft.MaxVCs)) // with none the fabric says what else is lacking
 	}
 	if l := &c.opts.Link.Liveness; l.Interval == 0 && l.Multiplier == 0 {
 		l.Interval, l.Multiplier = patientInterval, patientMultiplier

@@ -109,6 +109,8 @@ func TestNewTablesMayComeIntoForceInAnyOrderAtSaturation(t *testing.T) {
 		{"irregular:12,24,3", "lash", "dqr", 4},
 		{"irregular:16,32,3", "lash", "dqr", 6},
 		{"torus:4x4", "e-cube", "dqr", 4},
+		{"irregular:16,32,3", "lash", "dqr:entries=destination", 6},
+		{"mesh:4x4", "xy", "dqr:entries=destination", 3},
 		{"torus:4x4", "duato:mechanisms=I+D+M", "direct:mode=dynamic", 3},
 		{"torus:5x3", "duato:mechanisms=Ix2+D,ring=dateline", "direct:mode=dynamic", 7},
 	} {

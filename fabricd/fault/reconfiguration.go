@@ -31,6 +31,9 @@ type Reconfiguration struct {
 	Acyclic bool `json:"cdg_acyclic"` // the dependencies of old and new tables together have no cycle
 	Static  bool `json:"static"`      // so the fabric was emptied first, or it was, because they have
 
+	// NoSpare says which virtual channels it would have taken to leave the fabric running, or to connect more pairs.
+	NoSpare string `json:"no_spare,omitempty"`
+
 	Error string `json:"error,omitempty"` // what did not come off
 }
 
@@ -56,6 +59,9 @@ func (c Reconfiguration) String() string {
 		if len(c.Without) > 0 {
 			fmt.Fprintf(&b, ", as %s", c.Without[0])
 		}
+	}
+	if c.NoSpare != "" {
+		b.WriteString(" (" + c.NoSpare + ")")
 	}
 	if c.Error != "" {
 		b.WriteString(": " + c.Error)

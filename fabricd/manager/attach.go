@@ -193,7 +193,7 @@ func (v *virtual) done(plan *manage.Plan, r fabric.Round) {
 	entries, err := v.tell(plan)
 	r.Reconfiguration = fault.Reconfiguration{
 		Version: v.version, Method: r.Method, Switches: len(plan.Patches()), Entries: entries, Static: plan.Static, Acyclic: plan.Acyclic,
-		FlowsTotal: plan.FlowsTotal, FlowsRerouted: plan.FlowsRerouted, Unroutable: plan.Unroutable, Isolated: plan.Unconnected, Without: plan.Without, Error: r.Error,
+		FlowsTotal: plan.FlowsTotal, FlowsRerouted: plan.FlowsRerouted, Unroutable: plan.Unroutable, Isolated: plan.Unconnected, Without: plan.Without, NoSpare: plan.NoSpare, Error: r.Error,
 	}
 	if r.InForce = v.f.Now(); err != nil {
 		r.Error = err.Error()

@@ -107,7 +107,7 @@ func (m *Manager) carryOut(ctx context.Context, j job, plan *manage.Plan, r fabr
 	r.Reconfiguration = fault.Reconfiguration{
 		Method: m.planner.Method().String(), Switches: len(plan.Patches()), Acyclic: plan.Acyclic,
 		FlowsTotal: plan.FlowsTotal, FlowsRerouted: plan.FlowsRerouted, Unroutable: plan.Unroutable, Isolated: plan.Unconnected,
-		Without: plan.Without,
+		Without: plan.Without, NoSpare: plan.NoSpare,
 	}
 	var problems []string
 	busy := ctx

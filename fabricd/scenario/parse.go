@@ -108,6 +108,9 @@ func parse(doc *document.Doc, f format.File, own ...firmware.Entry) (*Scenario, 
 	p.firmware(f.Firmware, &s.Options)
 	p.manager(f.Manager, s)
 	p.switches(f.Switch, &s.Options.Switch)
+	if f.Switch == nil || f.Switch.VCs == 0 {
+		s.Options.Switch.VCs = s.Manager.VCs(s.Options.Switch.VCs)
+	}
 	p.choices(f.Choices, &s.Options)
 	p.requeue(&s.Options)
 	p.nics(f.NIC, &s.Options)

@@ -87,7 +87,7 @@ func (r *rerouting) begin(c measure.Config, same string, drawn []verify.Element)
 		if err != nil {
 			return nil, err
 		}
-		return reroute.New(c.Topology, c.Routing, m, c.SwitchFlows)
+		return reroute.New(c.Topology, c.Routing, m, reroute.Options{SwitchFlows: c.SwitchFlows})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s by %s: %w", c.Topology.Spec, c.Routing, err)

@@ -37,7 +37,7 @@ type Manager struct {
 
 // Switch configures every switch of a scenario.
 type Switch struct {
-	VCs          int    `yaml:"vcs,omitempty" json:"vcs,omitempty" jsonschema:"minimum=1,maximum=16" jsonschema_description:"Virtual channels per link direction; what the firmware needs unless given."`
+	VCs          int    `yaml:"vcs,omitempty" json:"vcs,omitempty" jsonschema:"minimum=1,maximum=16" jsonschema_description:"Virtual channels per link direction; what the firmware needs, and the method of the manager for spare layers, unless given."`
 	InputBuffer  int    `yaml:"input_buffer,omitempty" json:"input_buffer,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Packets per input VC queue; 2 unless given."`
 	OutputBuffer int    `yaml:"output_buffer,omitempty" json:"output_buffer,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Packets per output VC queue; 2 unless given."`
 	Queueing     string `yaml:"queueing,omitempty" json:"queueing,omitempty" jsonschema:"enum=virtual-output,enum=fifo" jsonschema_description:"Which packets of an input VC queue may go; virtual-output unless given."`

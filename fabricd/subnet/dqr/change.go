@@ -30,6 +30,7 @@ type scratch struct {
 	leads       []uint32 // per channel or switch, as stamp
 	lost        []uint32 // per turn: the trial in which it was lost
 	trial       uint32
+	careful     bool // flows return home only where no entry changes that packets ask
 }
 
 // task are sources whose paths to a target in a layer were cut.

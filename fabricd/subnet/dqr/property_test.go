@@ -33,6 +33,7 @@ type watch struct {
 	stays cuts // dead since the last Settle
 	paths map[key][]layered.Channel
 	old   map[turn]bool // dependencies since the last Settle
+	aside int           // changes are by MoveAside, with so many layers; 0: by Fail and Restore
 }
 
 func newWatch(t require.TestingT, routing *layered.Routing, o dqr.Options) *watch {
@@ -176,6 +177,13 @@ func (w *watch) change(cut, repair []weft.LinkID) *dqr.Result {
 	if repair != nil {
 		do = w.r.Restore
 	}
+	if w.aside > 0 {
+		do = func(dead func(*topology.Link) bool) (*dqr.Result, error) {
+			return w.r.MoveAside(dead, repair != nil, w.aside, func(dead func(*topology.Link) bool) (*layered.Routing, error) {
+				return layered.UpDownByDestination(w.g.Without(dead), layered.Options{})
+			})
+		}
+	}
 	res, err := do(asked.dead)
 	require.NoError(w.t, err)
 	listed := map[key]bool{}
@@ -193,7 +201,7 @@ func (w *watch) change(cut, repair []weft.LinkID) *dqr.Result {
 			cut = cut || w.gone(c)
 		}
 		now, ok := w.paths[k]
-		if repair == nil && !cut {
+		if repair == nil && !cut && (w.aside == 0 || len(path) > 0 && int(path[0].Layer) < w.aside-2) {
 			require.Equal(w.t, path, now, "%v was not affected", k)
 		}
 		if !ok || fmt.Sprint(path) != fmt.Sprint(now) {

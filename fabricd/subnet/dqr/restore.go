@@ -105,7 +105,7 @@ func (r *Reconfiguration) bringBack(l, k int, s int32) bool {
 		c = on
 	}
 	x.path = path
-	if is || r.o.Revisit == NeverTwice && r.o.Entries == ByChannel && r.meets(y, k, path, next) {
+	if is || r.o.Revisit == NeverTwice && r.o.Entries == ByChannel && r.meets(y, k, path, next) || x.careful && r.disturbs(l, k, path, first) {
 		return false
 	}
 	x.turns, x.rest = x.turns[:0], x.rest[:0]
@@ -140,6 +140,18 @@ func (r *Reconfiguration) bringBack(l, k int, s int32) bool {
 	r.setFirst(y, l, k, s, path[0])
 	r.mask[k*w.n+int(s)] |= 1 << l
 	return true
+}
+
+// disturbs reports whether entries that packets ask, in the switches that a path leaves, become others than they are.
+func (r *Reconfiguration) disturbs(l, k int, path, first []int32) bool {
+	n := r.w.n
+	for _, c := range path {
+		s := r.w.from[c]
+		if at := k*n + int(s); r.layers[l].first[at] != first[s] && r.wasAsked(entry{layer: int32(l), at: int32(at), first: true}) {
+			return true
+		}
+	}
+	return false
 }
 
 // meets reports whether other flows to target k, which come to the path of the engine where it is to be in force again, would pass

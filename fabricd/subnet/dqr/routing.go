@@ -31,7 +31,12 @@ func (r *Reconfiguration) tables() (*layered.Routing, error) {
 			at = append(at, weft.SwitchID(x.at))
 		}
 	}
-	out.Tables = r.built.Tables.Edited(at)
+	out.Layers = len(r.layers)
+	wide, err := r.widened()
+	if err != nil {
+		return nil, err
+	}
+	out.Tables = wide.Edited(at)
 	var hops []tables.Hop
 	for _, x := range list {
 		t := &r.targets[x.target]
@@ -46,11 +51,58 @@ func (r *Reconfiguration) tables() (*layered.Routing, error) {
 	}
 	sources := append(slices.Clone(r.resent), r.scratch.senders...)
 	slices.Sort(sources)
-	var err error
 	if out.Assignment, err = r.built.Assignment.Edited(slices.Compact(sources), len(r.layers), paths, r.sendingBy()); err != nil {
 		return nil, fmt.Errorf("reconfiguration of %s: %w", r.engine.Engine, err)
 	}
 	return &out, nil
+}
+
+// widened are the tables that were built last with all layers that there are now, in each of which switches deliver to their NICs.
+func (r *Reconfiguration) widened() (*tables.Tables, error) {
+	was := r.built.Tables
+	if was.VCs() >= len(r.layers) {
+		return was, nil
+	}
+	all := make([]weft.SwitchID, r.w.n)
+	for s := range all {
+		all[s] = weft.SwitchID(s)
+	}
+	wide := was.Widened(len(r.layers)).Edited(all)
+	for k := range len(r.w.g.NICs) * was.Paths() {
+		t := &r.targets[k]
+		s, d := weft.SwitchID(t.home), weft.NICID(t.node.Index)
+		deliver := tables.Hop{Port: t.port, VC: tables.SameVC}
+		hops := []tables.Hop{deliver}
+		if !was.PerLayer() {
+			hops = hops[:0]
+			for i := range int(r.w.ports[t.home+1]-r.w.ports[t.home]) * wide.VCs() {
+				h := deliver
+				if is := was.Choices(s, d, t.path, weft.PortID(i/wide.VCs()), weft.VC(i%wide.VCs())); len(is) > 0 {
+					h = is[0]
+				}
+				hops = append(hops, h)
+			}
+			hops = single(hops)
+		}
+		n, err := wide.Row(s, hops)
+		for l := was.VCs(); l < wide.VCs() && err == nil; l++ {
+			err = wide.SetAddress(s, weft.VC(l), d, int(t.path), n)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return wide, nil
+}
+
+// single is one hop for all where they are alike.
+func single(hops []tables.Hop) []tables.Hop {
+	for _, h := range hops[1:] {
+		if h != hops[0] {
+			return hops
+		}
+	}
+	return hops[:1]
 }
 
 // spot is an address at a switch in a layer.
@@ -109,7 +161,7 @@ func (r *Reconfiguration) keepStale() {
 func (r *Reconfiguration) row(hops []tables.Hop, l, k int, s int32) []tables.Hop {
 	w, tables, end := r.w, r.engine.Tables, l+1
 	if !tables.PerLayer() {
-		end = tables.VCs()
+		end = max(tables.VCs(), len(r.layers))
 	}
 	for i := w.ports[s]; i < w.ports[s+1]; i++ {
 		for at := l; at < end; at++ {
@@ -127,12 +179,7 @@ func (r *Reconfiguration) row(hops []tables.Hop, l, k int, s int32) []tables.Hop
 	if tables.PerLayer() {
 		hops = append(hops, r.hop(r.layers[l].first[k*w.n+int(s)], k, s, weft.NoPort, weft.VC(l)))
 	}
-	for _, h := range hops[1:] {
-		if h != hops[0] {
-			return hops
-		}
-	}
-	return hops[:1]
+	return single(hops)
 }
 
 // hop is the one onto a channel; where there is none, what the engine has for packets that come in by a port of the switch.

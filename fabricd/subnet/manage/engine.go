@@ -33,6 +33,24 @@ func newEngine(g *topology.Graph, e subnet.Entry, m Method, vcs int) (computer, 
 	return &engine{g: g, name: e.Name, run: e.Routes, vcs: vcs}, nil
 }
 
+// around routes what is left by Up*/Down* in one layer, by destination.
+func around(g *topology.Graph, dead func(*topology.Link) bool) (*layered.Routing, error) {
+	var all subnet.Dead
+	for i := range g.Links {
+		if dead(&g.Links[i]) {
+			all.AddLink(g.Links[i].ID)
+		}
+	}
+	c := engine{g: g, name: "updn", vcs: 1, run: func(g *topology.Graph) (*layered.Routing, error) {
+		return layered.UpDownByDestination(g, layered.Options{})
+	}}
+	r, err := c.compute(&all)
+	if err != nil {
+		return nil, err
+	}
+	return r.routing, nil
+}
+
 func (c *engine) adopt(*result) {}
 func (c *engine) settled()      {}
 

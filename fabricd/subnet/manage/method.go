@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
@@ -49,6 +50,24 @@ func Entries() []Entry {
 	}
 }
 
+// SpareNames are the values of option spare of dqr, with entries by destination: whether flows may move to virtual channels that nothing else uses
+// where the upload would else need an empty fabric, or a pair have no path. See [dqr.Reconfiguration.MoveAside].
+var SpareNames = []string{"use", "leave"}
+
+// mostSpare is how many virtual channels are enough for that.
+const mostSpare = 2
+
+// Spare is how many virtual channels beyond those of the routing the method makes use of.
+func (m Method) Spare() int {
+	if m.Kind != DQR || m.Options["entries"] != dqr.EntriesNames[dqr.ByDestination] || m.Options["spare"] == SpareNames[1] {
+		return 0
+	}
+	return mostSpare
+}
+
+// VCs is how many virtual channels a fabric has that is not told how many, and whose routing needs so many.
+func (m Method) VCs(need int) int { return min(need+m.Spare(), weft.MaxVCs) }
+
 // option is an option of a method with its values.
 type option struct {
 	key    string
@@ -65,6 +84,7 @@ var optionsOf = map[string][]option{
 		{"entries", dqr.EntriesNames},
 		{"cost", dqr.CostNames},
 		{"revisit", dqr.RevisitNames},
+		{"spare", SpareNames},
 	},
 	Direct: {{"mode", []string{Static, Dynamic}}},
 }

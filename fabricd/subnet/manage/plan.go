@@ -20,6 +20,8 @@ type Plan struct {
 	Acyclic bool
 	// Static: the fabric has to be empty while it is uploaded, because the dependencies have a cycle, or the method is to have it so.
 	Static bool
+	// NoSpare says which virtual channels it would take for a plan that is not static, or connects more; empty: none.
+	NoSpare string
 	// Rounds are what to upload: each of them to all its switches in any order, and the next when all have acknowledged the one before. There is one, or for
 	// some plans of dqr a first one with entries that no packet asks yet.
 	Rounds []Round

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/tables"
@@ -39,6 +40,9 @@ type result struct {
 	hidden     any             // the method's own
 	// first makes tables that can be uploaded before, so that fewer mixtures have a cycle; nil: there are none
 	first func() (*layered.Routing, error)
+	// aside computes what can be uploaded while packets travel with a virtual channel more, see [dqr.Reconfiguration.MoveAside]; nil: there is no such way
+	aside func() (*result, error)
+	moved bool // it is such: in two rounds, so that nobody sends in the spare layer before all switches have its entries
 }
 
 // newTables begins with what the switches have, the tables of the routing: nothing is told to them while nothing is dead. A method that cannot keep them
@@ -52,7 +56,7 @@ func newTables(g *topology.Graph, e subnet.Entry, m Method, vcs int) (*planner, 
 	case Engine:
 		p.compute, err = newEngine(g, e, m, vcs)
 	case DQR:
-		p.compute, err = newDQR(g, e, m)
+		p.compute, err = newDQR(g, e, m, vcs)
 	default:
 		err = errors.New("it plans nothing")
 	}
@@ -149,21 +153,37 @@ func (p *planner) plan(now *Plan, dead *subnet.Dead, _ func(int, func(int))) (*P
 	return p.upload(now, dead, r)
 }
 
-// Upload is the plan by which tables that dqr has found may replace those in force, of which all packets are: with first, which makes the
-// tables of a round before them. settled is the transition of the tables in force.
-func Upload(settled *layered.Transition, old, next *layered.Routing, dead *subnet.Dead, first func() (*layered.Routing, error)) (*Plan, error) {
-	p := newPlans(old.Graph)
-	p.inForce, p.transition, p.gone = []*layered.Routing{old}, settled, true
-	before := result{routing: old}
-	return p.upload(&Plan{Routing: old, Program: before.forwards()}, dead, &result{routing: next, first: first})
-}
-
 func newPlans(g *topology.Graph) *planner {
 	return &planner{g: g, nics: nicsOf(g, func(weft.NICID, weft.LinkID) bool { return true })}
 }
 
-// upload makes a plan of what a method has computed: in which rounds it replaces what is in force now.
+// upload makes a plan of what a method has computed: in which rounds it replaces what is in force now. Where that would need an empty fabric, or leave
+// a pair without a path that live links join, it is of what the method computes with a spare virtual channel, if that does not.
 func (p *planner) upload(now *Plan, dead *subnet.Dead, r *result) (*Plan, error) {
+	plan, err := p.rounds(now, dead, r)
+	if err != nil || r.aside == nil || plan.Acyclic && plan.Unroutable <= plan.Unconnected {
+		return plan, err
+	}
+	other, err := r.aside()
+	switch {
+	case errors.Is(err, dqr.ErrNoSpare):
+		plan.NoSpare = err.Error()
+		return plan, nil
+	case err != nil:
+		return nil, err
+	}
+	aside, err := p.rounds(now, dead, other)
+	switch {
+	case err != nil:
+		return nil, err
+	case aside.Static && !plan.Static:
+		return plan, nil
+	}
+	return aside, nil
+}
+
+// rounds makes a plan of tables.
+func (p *planner) rounds(now *Plan, dead *subnet.Dead, r *result) (*Plan, error) {
 	n := len(p.g.NICs)
 	plan := &Plan{
 		Dead: dead.Clone(), Graph: p.g, Routing: r.routing, Program: r.forwards(), FlowsTotal: n * (n - 1), FlowsRerouted: r.rerouted,
@@ -179,7 +199,7 @@ func (p *planner) upload(now *Plan, dead *subnet.Dead, r *result) (*Plan, error)
 	if len(plan.patches) > 0 || !p.gone {
 		plan.transition = p.transition.With(places, p.with(r.routing)...)
 	}
-	if plan.judge(plan.transition.Without(plan.dies)); !plan.Acyclic && r.first != nil {
+	if plan.judge(plan.transition.Without(plan.dies)); r.first != nil && (!plan.Acyclic || r.moved) {
 		if err := p.twice(now, plan); err != nil {
 			return nil, err
 		}
@@ -207,6 +227,9 @@ func (p *planner) twice(now, plan *Plan) error {
 		return nil
 	}
 	b := Round{plan.Routing, plan.Program, differences(p.g, a.Program, plan.Program)}
+	if len(b.Patches) == 0 {
+		return nil
+	}
 	places, _ := p.places(a.Patches, now.Routing, &before)
 	t := p.transition.With(places, p.with(first)...)
 	if !t.Without(plan.dies).Acyclic() {

@@ -1,6 +1,7 @@
 package reroute
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/weft-fabric/weft"
@@ -16,22 +17,23 @@ type planned struct {
 	g       *topology.Graph
 	engine  string
 	method  manage.Method
+	vcs     int
 	planner *manage.Planner
 	before  *layered.Routing
 }
 
-func newPlanned(g *topology.Graph, engine string, m manage.Method) (*planned, error) {
-	p, err := manage.New(g, engine, m, weft.MaxVCs)
+func newPlanned(g *topology.Graph, engine string, m manage.Method, vcs int) (*planned, error) {
+	p, err := manage.New(g, engine, m, cmp.Or(vcs, weft.MaxVCs))
 	if err != nil {
 		return nil, err
 	}
-	return &planned{g, engine, m, p, p.Now().Routing}, nil
+	return &planned{g, engine, m, vcs, p, p.Now().Routing}, nil
 }
 
 func (p *planned) routing() *layered.Routing { return p.before }
 
 func (p *planned) clone(dead *subnet.Dead) (way, error) {
-	c, err := newPlanned(p.g, p.engine, p.method)
+	c, err := newPlanned(p.g, p.engine, p.method, p.vcs)
 	if err == nil && dead.Len() > 0 {
 		_, err = c.fail(dead)
 	}

@@ -10,15 +10,15 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-func newWay(g *topology.Graph, engine string, m manage.Method, switchFlows bool) (way, error) {
+func newWay(g *topology.Graph, engine string, m manage.Method, o Options) (way, error) {
 	if m.Kind != manage.DQR {
 		if m.Kind == manage.Direct {
 			return nil, fmt.Errorf("method %s has no tables to repair: ask fabricd tolerate what it does around faults", m)
 		}
-		if switchFlows {
+		if o.SwitchFlows {
 			return nil, fmt.Errorf("method %s knows flows between NICs only: leave out those between switches, or take method %s", m, manage.DQR)
 		}
-		return newPlanned(g, engine, m)
+		return newPlanned(g, engine, m, o.VCs)
 	}
 	r, err := subnet.Routes(engine, g)
 	if err != nil {
@@ -27,26 +27,34 @@ func newWay(g *topology.Graph, engine string, m manage.Method, switchFlows bool)
 	if r.Kind != layered.Deterministic {
 		return nil, fmt.Errorf("method %s is for deterministic tables, and %s is adaptive: take method %s", m, engine, manage.Engine)
 	}
-	o := m.DQR()
-	o.SwitchFlows = switchFlows
-	now, err := dqr.New(r, o)
+	choices := m.DQR()
+	choices.SwitchFlows = o.SwitchFlows
+	now, err := dqr.New(r, choices)
 	if err != nil {
 		return nil, err
 	}
-	return &quick{now: now, before: r}, nil
+	q := &quick{now: now, before: r}
+	switch {
+	case o.VCs > 0 && r.Layers > o.VCs:
+		return nil, fmt.Errorf("%s needs %d virtual channels, there are %d: raise the number", r.Engine, r.Layers, o.VCs)
+	case m.Spare() > 0 && !o.SwitchFlows:
+		q.vcs = o.VCs
+	}
+	return q, nil
 }
 
 // quick is method dqr.
 type quick struct {
 	now     *dqr.Reconfiguration
 	before  *layered.Routing
+	vcs     int                 // for spare layers
 	settled *layered.Transition // of the tables in force; nil until somebody asks how others would replace them
 }
 
 func (q *quick) routing() *layered.Routing { return q.before }
 
 func (q *quick) clone(*subnet.Dead) (way, error) {
-	return &quick{now: q.now.Clone(), before: q.before}, nil
+	return &quick{now: q.now.Clone(), before: q.before, vcs: q.vcs}, nil
 }
 
 func (q *quick) try(dead *subnet.Dead) (*Step, error) {
@@ -70,26 +78,43 @@ func (q *quick) step(dead *subnet.Dead) (*Step, *dqr.Reconfiguration, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	before, gone := *q, dead.Clone()
+	was, gone := q.now, dead.Clone()
+	upload := func() (*manage.Plan, *dqr.Reconfiguration, *dqr.Result, error) {
+		settled, err := q.transition(was)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return manage.Quick(settled, was, next, r, &gone, q.vcs)
+	}
+	plan := func() (*manage.Plan, error) {
+		plan, _, _, err := upload()
+		return plan, err
+	}
+	if q.vcs > 0 { // what is in force depends on how it can be brought there
+		var now *manage.Plan
+		if now, next, r, err = upload(); err != nil {
+			return nil, nil, err
+		}
+		plan = func() (*manage.Plan, error) { return now, nil }
+	}
 	return &Step{
 		FlowsTotal: r.FlowsTotal, FlowsRerouted: r.FlowsRerouted, Unroutable: r.Unroutable, Isolated: r.Isolated, Acyclic: r.Acyclic,
-		NewTurns: r.NewTurns, PluginTurns: r.PluginTurns, LocalTurns: r.LocalTurns, Searches: r.Searches, paths: r.Paths(),
-		upload: func() (*manage.Plan, error) {
-			old, err := before.now.Routing()
-			if err != nil {
-				return nil, err
-			}
-			if before.settled == nil {
-				before.settled = layered.NewTransition(old)
-				if q.now == before.now {
-					q.settled = before.settled
-				}
-			}
-			routing, err := next.Routing()
-			if err != nil {
-				return nil, err
-			}
-			return manage.Upload(before.settled, old, routing, &gone, next.First)
-		},
+		NewTurns: r.NewTurns, PluginTurns: r.PluginTurns, LocalTurns: r.LocalTurns, Searches: r.Searches, paths: r.Paths(), upload: plan,
 	}, next, nil
+}
+
+// transition is that of the tables of a state, all packets being theirs; it is remembered for the state in force.
+func (q *quick) transition(of *dqr.Reconfiguration) (*layered.Transition, error) {
+	if of == q.now && q.settled != nil {
+		return q.settled, nil
+	}
+	r, err := of.Routing()
+	if err != nil {
+		return nil, err
+	}
+	t := layered.NewTransition(r)
+	if of == q.now {
+		q.settled = t
+	}
+	return t, nil
 }

@@ -41,18 +41,8 @@ func (s *Step) Share() float64 {
 	return float64(s.FlowsRerouted) / float64(s.FlowsTotal)
 }
 
-// Upload is how a manager brings the tables of the step into force: in how many rounds, or in an empty fabric. It may be called until the
-// next fault.
-func (s *Step) Upload() (rounds int, static bool, err error) {
-	plan, err := s.upload()
-	if err != nil {
-		return 0, false, err
-	}
-	if len(plan.Patches()) == 0 {
-		return 0, false, nil
-	}
-	return len(plan.Rounds), plan.Static, nil
-}
+// Upload is the plan by which a manager brings the tables of the step into force. It may be asked for until the next fault.
+func (s *Step) Upload() (*manage.Plan, error) { return s.upload() }
 
 // Stretch is how much longer the paths of flows have become: the links of the new path by those of the old one.
 type Stretch struct {
@@ -98,10 +88,17 @@ type Reroute struct {
 	dead subnet.Dead
 }
 
-// New is for the tables of an engine, by name, and a method that repairs them; errors are those of both. With switchFlows, which method dqr
-// alone can have, switches send to switches too, by paths that New finds.
-func New(g *topology.Graph, engine string, m manage.Method, switchFlows bool) (*Reroute, error) {
-	w, err := newWay(g, engine, m, switchFlows)
+// Options are what is asked beside the method.
+type Options struct {
+	// SwitchFlows: switches send to switches too, by paths that New finds. Method dqr alone can have that.
+	SwitchFlows bool
+	// VCs are the virtual channels that there are. 0: as many as a method that computes all tables anew needs, and none for spare layers of dqr.
+	VCs int
+}
+
+// New is for the tables of an engine, by name, and a method that repairs them; errors are those of both.
+func New(g *topology.Graph, engine string, m manage.Method, o Options) (*Reroute, error) {
+	w, err := newWay(g, engine, m, o)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func rerouted(t *testing.T, spec, engine, method string, switchFlows bool) (*rer
 	require.NoError(t, err)
 	m, err := manage.Parse(method)
 	require.NoError(t, err)
-	r, err := reroute.New(g, engine, m, switchFlows)
+	r, err := reroute.New(g, engine, m, reroute.Options{SwitchFlows: switchFlows, VCs: weft.MaxVCs})
 	require.NoError(t, err)
 	return r, g
 }
@@ -225,7 +225,7 @@ func TestAStepSaysWhatIsConnectedAndWhatIsTolerated(t *testing.T) {
 func TestAStepSaysHowTheManagerBringsItIntoForce(t *testing.T) {
 	t.Parallel()
 	rounds, emptied := map[int]int{}, 0
-	for _, method := range []string{"dqr", "dqr:entries=destination", "engine"} {
+	for _, method := range []string{"dqr", "dqr:entries=destination", "dqr:entries=destination,spare=leave", "engine"} {
 		r, g := rerouted(t, "irregular:24,48,3", "lash", method, false)
 		m, err := manage.Parse(method)
 		require.NoError(t, err)
@@ -235,18 +235,19 @@ func TestAStepSaysHowTheManagerBringsItIntoForce(t *testing.T) {
 		for _, l := range inside(g) {
 			s, err := r.Try(l)
 			require.NoError(t, err)
-			n, static, err := s.Upload()
+			got, err := s.Upload()
 			require.NoError(t, err)
 			var dead subnet.Dead
 			dead.AddLink(l)
 			plan, err := p.Plan(&dead)
 			require.NoError(t, err)
-			require.Equal(t, plan.Static, static, "%s: %s", method, g.Links[l].Name)
-			if len(plan.Patches()) > 0 {
-				require.Equal(t, len(plan.Rounds), n, "%s: %s", method, g.Links[l].Name)
-			}
-			if rounds[n]++; static {
-				require.NotEqual(t, "dqr", method)
+			require.Equal(t, plan.Static, got.Static, "%s: %s", method, g.Links[l].Name)
+			require.Len(t, got.Rounds, len(plan.Rounds), "%s: %s", method, g.Links[l].Name)
+			require.Equal(t, plan.Unroutable, s.Unroutable)
+			require.Equal(t, plan.FlowsRerouted, s.FlowsRerouted)
+			require.Len(t, got.Patches(), len(plan.Patches()))
+			if rounds[len(got.Rounds)]++; got.Static {
+				require.Contains(t, []string{"dqr:entries=destination,spare=leave", "engine"}, method)
 				emptied++
 			}
 		}
@@ -301,9 +302,9 @@ func TestWhatAMethodIsNotForIsSaid(t *testing.T) {
 	} {
 		m, err := manage.Parse(c.method)
 		require.NoError(t, err)
-		_, err = reroute.New(g, c.engine, m, c.switches)
+		_, err = reroute.New(g, c.engine, m, reroute.Options{SwitchFlows: c.switches})
 		require.ErrorContains(t, err, want)
 	}
-	_, err = reroute.New(g, "adaptive-link", manage.Method{Kind: manage.DQR}, false)
+	_, err = reroute.New(g, "adaptive-link", manage.Method{Kind: manage.DQR}, reroute.Options{})
 	require.ErrorIs(t, err, subnet.ErrNoTables)
 }
