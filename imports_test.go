@@ -32,24 +32,22 @@ var cores = map[string]core{
 			"random.go": {"math/rand/v2"}, // to derive the streams that drivers hand to cores
 		},
 	},
-	"switch/credit": {std: plain, ours: []string{"."}},
-	"switch":        {std: plain, ours: []string{".", "linkmon/liveness", "switch/credit", "switch/linkend"}},
+	"switch/link": {std: plain, ours: []string{"."}},
+	"switch":      {std: plain, ours: []string{".", "switch/link"}},
 	"switch/pace": {
 		std:    append([]string{"github.com/gammazero/deque"}, plain...),
 		ours:   []string{"."},
 		inFile: map[string][]string{"pace.go": {"time"}}, // for time.Duration, as configurations have it
 	},
-	"switch/linkend":  {std: plain, ours: []string{".", "linkmon/liveness", "switch/credit"}},
-	"switch/deadlock": {std: plain, ours: []string{".", "switch", "switch/credit"}},
+	"switch/deadlock": {std: plain, ours: []string{".", "switch", "switch/link"}},
 	"switch/firmware": {std: plain, ours: []string{".", "switch", "switch/tables"}},
 	"switch/tables":   {std: plain, ours: []string{".", "switch"}},
 	"nic": {
 		std:    append([]string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/gammazero/deque"}, plain...),
-		ours:   []string{".", "linkmon/liveness", "switch/credit", "switch/linkend"},
+		ours:   []string{".", "switch/link"},
 		inFile: map[string][]string{"trace.go": {"bufio", "io"}, "sources.go": {"io"}}, // of files that their caller opens
 	},
 	"fabricd/document/nearest": {std: append([]string{"github.com/agnivade/levenshtein"}, plain...)},
-	"linkmon/liveness":         {std: plain, ours: []string{"."}},
 	// A topology is read from and written to files, and an irregular one is drawn from a seed.
 	"fabricd/topology": {
 		std: append([]string{
@@ -111,7 +109,7 @@ var cores = map[string]core{
 	// The accounts of a fabric. Counters are added up by reflection, and the state is written as msgpack.
 	"fabricd/ledger": {
 		std:  append([]string{"bytes", "reflect", "github.com/vmihailenco/msgpack/v5"}, plain...),
-		ours: []string{".", "nic", "switch", "switch/credit"},
+		ours: []string{".", "nic", "switch", "switch/link"},
 	},
 	// Who runs what, of a graph and what hosts offer.
 	"fabricd/placement": {std: plain, ours: []string{".", "fabricd/topology"}},
@@ -124,7 +122,7 @@ var cores = map[string]core{
 var drivers = map[string][]string{
 	"switch/wire":    {"."},
 	"fabricd/bus":    {".", "fabricd/document", "fabricd/document/plain", "fabricd/safefile", "switch/wire"},
-	"switch/switchd": {".", "switch", "switch/credit", "switch/pace", "switch/wire"},
+	"switch/switchd": {".", "switch", "switch/link", "switch/pace", "switch/wire"},
 	"nic/nicd":       {".", "nic", "switch/pace", "switch/switchd"},
 	"fabricd/fault":  {".", "fabricd/document"}, // the words for faults: those who apply them import it
 }
@@ -236,7 +234,7 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 	}{
 		{"ids.go", `import "time"`, `ids.go imports "time": a core is told the time`},
 		{"time.go", `import "time"`, ""},
-		{"ids.go", `import "` + module + `/switch/credit"`, "not on the allow-list of ."},
+		{"ids.go", `import "` + module + `/switch/link"`, "not on the allow-list of ."},
 		{"switch/a.go", `import "sync"`, "a core has one owner"},
 		{"switch/a.go", `import "net/http"`, "not on the allow-list of switch"},
 		{"switch/a_test.go", `import "time"`, ""},
@@ -247,7 +245,7 @@ func TestImportRulesCatchEachKindOfViolation(t *testing.T) {
 		{"fabricd/topology/a.go", "import \"math/rand/v2\"\nvar _ = rand.New(rand.NewPCG(1, 2))", ""},
 		{"fabricd/topology/a.go", "import \"math/rand/v2\"\nvar _ = rand.IntN(2)", "a.go:3 uses rand.IntN"},
 		{"fabricd/topology/a.go", "import r \"math/rand/v2\"\nvar _ = r.Perm(2)", "a.go:3 uses r.Perm"},
-		{"linkmon/liveness/a.go", `import "context"`, "a core never blocks"},
+		{"switch/link/a.go", `import "context"`, "a core never blocks"},
 		{"fabricd/subnet/a.go", `import "os"`, "a core does no I/O"},
 		{"switch/switchd/a.go", `import "` + module + `/fabricd/fabric"`, "stands on top of switch/switchd"},
 		{"switch/wire/a.go", `import "` + module + `/switch"`, "stands on top of switch/wire"},

@@ -23,8 +23,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/trace"
-	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -129,9 +129,9 @@ func upCommand() *cobra.Command {
 	cli.Bound(f, "drain-timeout", time.Millisecond, scenario.MaxDuration)
 	cli.Bound(f, "notices", 0, fabric.MaxNotices)
 	cli.Bound(f, "trace-every", 0, maxCount)
-	cli.Bound(f, "hello-interval", 0, liveness.MaxInterval.Duration())
-	cli.Bound(f, "hello-multiplier", 1, liveness.MaxMultiplier)
-	cli.Bound(f, "damping", 0, liveness.MaxHalfLife.Duration())
+	cli.Bound(f, "hello-interval", 0, link.MaxInterval.Duration())
+	cli.Bound(f, "hello-multiplier", 1, link.MaxMultiplier)
+	cli.Bound(f, "damping", 0, link.MaxHalfLife.Duration())
 	f.BoolVarP(&u.asJSON, "json", "j", false, "print events and samples as JSON lines, and the ledger at the end")
 	f.BoolVarP(&u.verbose, "verbose", "v", false, "log what happens to stderr")
 	complete(cmd, "topology", topology.Kinds)
@@ -197,9 +197,9 @@ func (u *upFlags) optionsOn(g *topology.Graph) (fabric.Options, error) {
 
 // liveness sets how ends find out about silent neighbours and what becomes of links that flap.
 func (u upFlags) liveness(o *fabric.LinkOptions) error {
-	c := liveness.Config{Interval: weft.FromDuration(u.hello), Multiplier: u.multiplier}
+	c := link.Liveness{Interval: weft.FromDuration(u.hello), Multiplier: u.multiplier}
 	if half := weft.FromDuration(u.dampingHalf); half != 0 {
-		c.Damping = liveness.Damping{HalfLife: half, Suppress: 3, Reuse: 1, Max: 4 * half}
+		c.Damping = link.Damping{HalfLife: half, Suppress: 3, Reuse: 1, Max: 4 * half}
 	}
 	if err := c.Validate(); err != nil {
 		return err

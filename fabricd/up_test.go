@@ -17,7 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/registry"
-	"github.com/weft-fabric/weft/linkmon/liveness"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // carries waits until the fabric has delivered packets.
@@ -184,13 +184,13 @@ func TestHellosDampingAndRequeueAreThoseOfTheFlags(t *testing.T) {
 	}
 	o, err := flags.options(io.Discard)
 	require.NoError(t, err)
-	require.Equal(t, liveness.Config{Multiplier: 3}, o.Link.Liveness, "the fabric chooses by its size")
+	require.Equal(t, link.Liveness{Multiplier: 3}, o.Link.Liveness, "the fabric chooses by its size")
 	require.False(t, o.Link.NoLiveness || o.Switch.Requeue)
 
 	flags.hello, flags.helloGiven, flags.multiplier, flags.dampingHalf, flags.requeue = 7*time.Millisecond, true, 5, time.Second, true
 	o, err = flags.options(io.Discard)
 	require.NoError(t, err)
-	require.Equal(t, liveness.Config{Interval: 7 * weft.Millisecond, Multiplier: 5, Damping: liveness.Damping{
+	require.Equal(t, link.Liveness{Interval: 7 * weft.Millisecond, Multiplier: 5, Damping: link.Damping{
 		HalfLife: weft.Second, Suppress: 3, Reuse: 1, Max: 4 * weft.Second,
 	}}, o.Link.Liveness)
 	require.True(t, o.Switch.Requeue)

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // Live and virtual are the same pipeline. What follows must not depend on which of them it is, and is compared; what may is how
@@ -97,7 +97,7 @@ func creditsKnown(h *harness.Harness) error {
 	for _, s := range h.Topology().Switches {
 		for p, port := range h.Fabric().Switch(s.ID).Ports {
 			for _, v := range port.VCs {
-				if port.State == credit.Up && v.Credits < buffer {
+				if port.State == link.Up && v.Credits < buffer {
 					return fmt.Errorf("%s port %d: %d credits of %d", s.Name, p, v.Credits, buffer)
 				}
 			}

@@ -12,11 +12,11 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness"
-	"github.com/weft-fabric/weft/linkmon/liveness"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // link is the state of the link between s0.00 and s1.00.
-func link(t *testing.T, h *harness.Harness) fabric.LinkState {
+func linkState(t *testing.T, h *harness.Harness) fabric.LinkState {
 	t.Helper()
 	for _, l := range h.Fabric().LinkStates() {
 		if l.Link == "s0.00-s1.00" {
@@ -32,22 +32,22 @@ func TestEveryKindOfFaultIsSetAndHealed(t *testing.T) {
 	h := harness.New(t, tree, harness.Traffic("uniform:0.2"), harness.Liveness(50*time.Millisecond, 8))
 	h.Eventually(delivered(h, 50))
 	h.Cut("s0.00", "s1.00")
-	assert.Equal(t, fabric.CutSignalled, link(t, h).CutAB)
+	assert.Equal(t, fabric.CutSignalled, linkState(t, h).CutAB)
 	assert.Equal(t, []string{"s0.00-s1.00"}, h.Heal())
 
 	silent := h.AwaitSeen(h.CutSilently("s0.00", "s1.00"), 2)
 	assert.Equal(t, fault.BySilence, silent.Detected[0].How)
-	assert.Equal(t, fabric.CutSilent, link(t, h).CutBA)
+	assert.Equal(t, fabric.CutSilent, linkState(t, h).CutBA)
 	h.Restore("s0.00", "s1.00")
 
 	h.Flap("s0.00", "s1.00", fault.Flap{Period: fault.Duration(time.Hour)})
-	assert.True(t, link(t, h).Flapping)
+	assert.True(t, linkState(t, h).Flapping)
 	h.Restore("s0.00", "s1.00")
 
 	h.Impair("s0.00", "s1.00", fault.Impair{Loss: new(fault.Percent(30))})
 	h.Impair("s0.00", "s1.00", fault.Impair{Delay: new(fault.Duration(time.Millisecond))}, harness.OneWay)
-	assert.Equal(t, "loss 30%, delay 1ms", link(t, h).SuffersAB)
-	assert.Equal(t, "loss 30%", link(t, h).SuffersBA)
+	assert.Equal(t, "loss 30%, delay 1ms", linkState(t, h).SuffersAB)
+	assert.Equal(t, "loss 30%", linkState(t, h).SuffersBA)
 	h.Restore("s0.00", "s1.00")
 
 	h.Crash("s0.00", harness.For(time.Millisecond))
@@ -63,7 +63,7 @@ func TestEveryKindOfFaultIsSetAndHealed(t *testing.T) {
 	)
 	assert.Contains(t, out[1].Fault.SharedWith, out[0].Fault.ID)
 	h.Heal()
-	assert.True(t, link(t, h).Well())
+	assert.True(t, linkState(t, h).Well())
 	assert.Len(t, h.Faults(), 8)
 	h.RequireLedger()
 }
@@ -72,13 +72,13 @@ func TestOneWayIsFromTheEndNamedFirst(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, tree, harness.NoLiveness())
 	h.Cut("s0.00", "s1.00", harness.OneWay)
-	assert.Equal(t, []string{fabric.CutSignalled, ""}, []string{link(t, h).CutAB, link(t, h).CutBA})
+	assert.Equal(t, []string{fabric.CutSignalled, ""}, []string{linkState(t, h).CutAB, linkState(t, h).CutBA})
 	h.Cut("s1.00", "s0.00", harness.OneWay)
-	assert.Equal(t, fabric.CutSignalled, link(t, h).CutBA)
+	assert.Equal(t, fabric.CutSignalled, linkState(t, h).CutBA)
 	h.Restore("s1.00", "s0.00", harness.OneWay)
-	assert.Equal(t, []string{fabric.CutSignalled, ""}, []string{link(t, h).CutAB, link(t, h).CutBA})
+	assert.Equal(t, []string{fabric.CutSignalled, ""}, []string{linkState(t, h).CutAB, linkState(t, h).CutBA})
 	h.Flap("s1.00", "s0.00", fault.Flap{Period: fault.Duration(time.Hour)}, harness.OneWay, harness.Silently)
-	assert.Equal(t, fabric.CutSilent, link(t, h).CutBA)
+	assert.Equal(t, fabric.CutSilent, linkState(t, h).CutBA)
 }
 
 func TestWithoutLivenessASilentCutIsNeverNoticed(t *testing.T) {
@@ -94,12 +94,12 @@ func TestWithoutLivenessASilentCutIsNeverNoticed(t *testing.T) {
 
 func TestDampingHoldsAFlappingLinkDown(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, tree, harness.Damping(liveness.Damping{HalfLife: 60 * weft.Second, Suppress: 3, Reuse: 1, Max: 600 * weft.Second}))
+	h := harness.New(t, tree, harness.Damping(link.Damping{HalfLife: 60 * weft.Second, Suppress: 3, Reuse: 1, Max: 600 * weft.Second}))
 	for range 4 {
 		h.Cut("s0.00", "s1.00")
 		h.Restore("s0.00", "s1.00")
 	}
-	s := link(t, h)
+	s := linkState(t, h)
 	assert.True(t, s.HeldA && s.HeldB, "%+v", s)
 	assert.Equal(t, fabric.LinkComing, s.State)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/trace"
-	"github.com/weft-fabric/weft/linkmon/liveness"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // DefaultPatience bounds every wait of the harness unless [Patience] says otherwise. What it waits for takes
@@ -116,7 +116,7 @@ func Liveness(interval time.Duration, multiplier int) Option {
 func NoLiveness() Option { return func(c *config) { c.opts.Link.NoLiveness = true } }
 
 // Damping keeps links down that flap.
-func Damping(d liveness.Damping) Option {
+func Damping(d link.Damping) Option {
 	return func(c *config) { c.opts.Link.Liveness.Damping = d }
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness"
-	"github.com/weft-fabric/weft/linkmon/liveness"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // long is longer than any test here may take on the wall, and passes in some tens of milliseconds; with the race detector, on a
@@ -33,7 +33,7 @@ func TestEveryCallOfTheHarnessWorksInVirtualTime(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, tree, harness.Virtual(), harness.Seed(1), harness.Traffic("uniform:0.5"), harness.TraceEvery(1),
 		harness.Liveness(10*time.Millisecond, 3),
-		harness.Damping(liveness.Damping{HalfLife: 50 * weft.Millisecond, Suppress: 4, Reuse: 1, Max: 200 * weft.Millisecond}))
+		harness.Damping(link.Damping{HalfLife: 50 * weft.Millisecond, Suppress: 4, Reuse: 1, Max: 200 * weft.Millisecond}))
 	h.Pause(20 * time.Millisecond)
 
 	h.Cut("s0.00", "s1.00")

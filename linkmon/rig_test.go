@@ -21,7 +21,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/harness"
-	"github.com/weft-fabric/weft/linkmon/liveness"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 var patient = harness.Liveness(50*time.Millisecond, 8)
 
 // damping holds a link that flaps down until the test is over.
-var damping = liveness.Damping{HalfLife: 60 * weft.Second, Suppress: 3, Reuse: 1, Max: 600 * weft.Second}
+var damping = link.Damping{HalfLife: 60 * weft.Second, Suppress: 3, Reuse: 1, Max: 600 * weft.Second}
 
 // start runs a small fabric that linkmon finds by name in the registry of this test.
 func start(t *testing.T, name string, options ...harness.Option) *harness.Harness {

@@ -4,7 +4,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // RuleWrongNIC is the rule by which a NIC discards a packet that is not for it.
@@ -166,11 +166,11 @@ type Snapshot struct {
 	Eras        []EraStats // at most MaxEras
 	Queued      int        // packets in the send queue
 	QueuedBytes int
-	State       credit.State
-	Counters    credit.Counters
+	State       link.State
+	Counters    link.Counters
 	Suppressed  bool // damping keeps the link down
-	Flow        credit.Flow
-	VCs         []credit.Epoch
+	Flow        link.Flow
+	VCs         []link.Epoch
 }
 
 // Snapshot copies the state of the NIC.
@@ -206,7 +206,7 @@ func NewLatency() *hdrhistogram.Histogram {
 type Reading struct {
 	Stats      Stats
 	Queued     int // packets in the send queue
-	Flow       credit.Flow
+	Flow       link.Flow
 	Suppressed bool // damping keeps the link down
 }
 

@@ -7,13 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/linkmon/liveness"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 const interval = weft.Millisecond
 
-var listening = liveness.Config{Interval: interval, Multiplier: 3}
+var listening = link.Liveness{Interval: interval, Multiplier: 3}
 
 func (r *rig) tick(at weft.Time) {
 	r.now = at
@@ -80,20 +79,20 @@ func TestANICNoticesThatItsSwitchIsSilent(t *testing.T) {
 	require.Equal(t, heard+3*interval, r.now)
 	require.Equal(t, []weft.PortID{0}, r.out.Ready, "the hello of its new epoch")
 	s := r.Snapshot()
-	require.Equal(t, credit.Init, s.State)
+	require.Equal(t, link.Init, s.State)
 	require.Equal(t, 1, s.Queued, "the send queue waits")
-	wire, lost := credit.OnWire(s.Flow, r.neighbour.Flow())
+	wire, lost := link.OnWire(s.Flow, r.neighbour.Flow())
 	require.Zero(t, wire+lost, "what was sent has arrived")
 
 	r.take(0) // takes the neighbour along
-	require.Equal(t, credit.Init, r.neighbour.State())
+	require.Equal(t, link.Init, r.neighbour.State())
 	r.hand()
 	require.Equal(t, []weft.PortChange{{Up: true}}, r.out.Changes)
 	require.Len(t, r.take(9), 1)
 }
 
 func TestANICWhoseLinkFlapsIsHeldDownAndLetGo(t *testing.T) {
-	c := liveness.Config{Interval: interval, Multiplier: 3, Damping: liveness.Damping{
+	c := link.Liveness{Interval: interval, Multiplier: 3, Damping: link.Damping{
 		HalfLife: 10 * interval, Suppress: 0.5, Reuse: 0.25, Max: 100 * interval,
 	}}
 	r := newRig(t, Config{Liveness: c})
@@ -110,7 +109,7 @@ func TestANICWhoseLinkFlapsIsHeldDownAndLetGo(t *testing.T) {
 	for r.Snapshot().Suppressed {
 		require.Less(t, r.now, began+c.Damping.Max)
 		r.tick(r.end.Due())
-		require.False(t, r.neighbour.State() == credit.Up && r.Snapshot().Suppressed)
+		require.False(t, r.neighbour.State() == link.Up && r.Snapshot().Suppressed)
 		for r.end.Owes() || r.neighbour.Owes() {
 			if r.end.Owes() {
 				r.take(0)
@@ -120,7 +119,7 @@ func TestANICWhoseLinkFlapsIsHeldDownAndLetGo(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, credit.Up, r.Snapshot().State)
+	require.Equal(t, link.Up, r.Snapshot().State)
 	require.Equal(t, began+20*interval, r.now, "a penalty of 1 falls to a quarter in two half-lives")
 }
 
@@ -131,7 +130,7 @@ func TestANICThatTakesAnothersPlaceBeginsAboveItsEpochs(t *testing.T) {
 }
 
 func TestANICRefusesAConfigurationOfLivenessThatCannotWork(t *testing.T) {
-	_, err := New(Config{ID: 1, NICs: 2, Rand: rand.NewPCG(1, 1), Liveness: liveness.Config{Interval: -1, Multiplier: 3}})
+	_, err := New(Config{ID: 1, NICs: 2, Rand: rand.NewPCG(1, 1), Liveness: link.Liveness{Interval: -1, Multiplier: 3}})
 	require.ErrorContains(t, err, "nic 1: interval between hellos")
 }
 
@@ -150,5 +149,5 @@ func TestHellosOfANICAllocateNothing(t *testing.T) {
 	round()
 	require.Zero(t, testing.AllocsPerRun(100, round))
 	require.Equal(t, 102, hellos)
-	require.Equal(t, credit.Up, r.Snapshot().State)
+	require.Equal(t, link.Up, r.Snapshot().State)
 }

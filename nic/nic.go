@@ -8,9 +8,7 @@ import (
 	"github.com/gammazero/deque"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/linkmon/liveness"
-	"github.com/weft-fabric/weft/switch/credit"
-	"github.com/weft-fabric/weft/switch/linkend"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // Errors of Send.
@@ -35,10 +33,10 @@ type Config struct {
 	VCs          int  // virtual channels of its link, 1 to weft.MaxVCs; 0 means 1
 	Buffer       int  // packets per VC it can receive before they are taken, 1 to weft.MaxBuffer; 0 means 2
 	QueueBytes   int  // bound of the send queue in bytes; 0 means DefaultQueueBytes
-	EagerCredits bool // see credit.Config.Eager
+	EagerCredits bool // see link.Config.Eager
 
-	Liveness liveness.Config // of its link; the zero value notices no silence
-	Epoch    weft.Epoch      // of its link before the first; see credit.Config.First
+	Liveness link.Liveness // of its link; the zero value notices no silence
+	Epoch    weft.Epoch    // of its link before the first; see link.Config.First
 
 	// Incarnation is how often this NIC was made before in the running fabric, on another host say, at most MaxIncarnation. Its
 	// flows begin anew: it numbers its packets above those of all incarnations before, and takes what comes first for the beginning.
@@ -71,7 +69,7 @@ type Config struct {
 // NIC is one NIC; it implements [weft.Core] with a single port, 0.
 type NIC struct {
 	cfg   Config
-	end   linkend.End
+	end   link.End
 	ready bool // the driver knows that there may be something to transmit
 	held  bool // nothing leaves the send queue
 
@@ -138,8 +136,8 @@ func New(cfg Config) (*NIC, error) {
 	}
 	n := &NIC{
 		cfg: cfg,
-		end: linkend.New(
-			credit.Config{VCs: cfg.VCs, Buffer: cfg.Buffer, Eager: cfg.EagerCredits, First: cfg.Epoch}, cfg.Liveness),
+		end: link.New(
+			link.Config{VCs: cfg.VCs, Buffer: cfg.Buffer, Eager: cfg.EagerCredits, First: cfg.Epoch}, cfg.Liveness),
 		nextAt: weft.Never,
 	}
 	fifos := 1

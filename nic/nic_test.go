@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 func TestAPacketEntersTheFabricWithCleanFields(t *testing.T) {
@@ -80,7 +80,7 @@ func TestWhileTheLinkIsDownTheQueueFillsAndThenRefuses(t *testing.T) {
 	require.Equal(t, uint64(10), s.Stats.Injected)
 	require.Positive(t, s.Stats.Refused)
 	require.Empty(t, r.out.Ready, "nothing to transmit without a link")
-	require.Equal(t, credit.Down, s.State)
+	require.Equal(t, link.Down, s.State)
 	var f weft.Frame
 	require.False(t, r.Transmit(0, 0, 64, &f, &r.out))
 	require.NoError(t, r.SetSource(1000, Source{}, &r.out))
@@ -146,14 +146,14 @@ func TestBadFramesAreFaultsAndTheRestIsDelivered(t *testing.T) {
 	r.out.Reset()
 	r.Receive(0, 0, &f, &r.out)
 	require.Len(t, r.out.Faults, 2)
-	require.ErrorIs(t, r.out.Faults[1].Err, credit.ErrBadVC)
+	require.ErrorIs(t, r.out.Faults[1].Err, link.ErrBadVC)
 	require.Equal(t, uint64(1), r.Stats().Delivered)
 	require.Equal(t, uint64(2), r.Snapshot().Counters.Violations)
 
 	f.VCs = 2
 	r.out.Reset()
 	r.Receive(0, 0, &f, &r.out)
-	require.ErrorIs(t, r.out.Faults[0].Err, credit.ErrVCs)
+	require.ErrorIs(t, r.out.Faults[0].Err, link.ErrVCs)
 }
 
 func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"github.com/gammazero/deque"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/linkend"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // packet is one entry of the send queue.
@@ -48,7 +48,7 @@ func (q *sendQueue) popped(vc weft.VC, size uint32) {
 }
 
 // sendable is how many of the packets have a credit.
-func (q *sendQueue) sendable(end *linkend.End) (n int) {
+func (q *sendQueue) sendable(end *link.End) (n int) {
 	if len(q.fifos) == 1 {
 		return min(q.packets, end.Credits(0))
 	}
@@ -60,7 +60,7 @@ func (q *sendQueue) sendable(end *linkend.End) (n int) {
 }
 
 // turn is the VC that sends next: round robin over those with a packet and a credit, of which there is one.
-func (q *sendQueue) turn(end *linkend.End) weft.VC {
+func (q *sendQueue) turn(end *link.End) weft.VC {
 	w := uint32(q.waiting)
 	for w = w>>q.next<<q.next | w<<16; w != 0; w &= w - 1 { // those from next on, then the others
 		if vc := weft.VC(bits.TrailingZeros32(w) % weft.MaxVCs); end.Credits(vc) > 0 {

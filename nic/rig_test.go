@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // rig is a NIC whose neighbour, a switch, the test plays.
@@ -17,7 +17,7 @@ type rig struct {
 	*NIC
 	now       weft.Time
 	out       weft.Actions // of the last call
-	neighbour credit.End
+	neighbour link.CreditEnd
 }
 
 func newDarkRig(t testing.TB, c Config) *rig {
@@ -31,7 +31,7 @@ func newDarkRig(t testing.TB, c Config) *rig {
 	n, err := New(c)
 	require.NoError(t, err)
 	r := &rig{t: t, NIC: n}
-	r.neighbour = credit.New(credit.Config{VCs: n.cfg.VCs, Buffer: 2, Eager: true})
+	r.neighbour = link.NewCreditEnd(link.Config{VCs: n.cfg.VCs, Buffer: 2, Eager: true})
 	r.out.Reset()
 	return r
 }
@@ -57,8 +57,8 @@ func (r *rig) connect() {
 			r.take(0)
 		}
 	}
-	require.Equal(r.t, credit.Up, r.Snapshot().State)
-	require.Equal(r.t, credit.Up, r.neighbour.State())
+	require.Equal(r.t, link.Up, r.Snapshot().State)
+	require.Equal(r.t, link.Up, r.neighbour.State())
 }
 
 // hand lets the neighbour send a frame with the given packets.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/linkmon/liveness"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // ErrConfig is wrapped by every error about a configuration.
@@ -61,10 +61,10 @@ type Config struct {
 	Queueing     Queueing
 	Selection    Selection
 	Waiting      Waiting
-	EagerCredits bool // return each credit at once; see credit.Config.Eager
+	EagerCredits bool // return each credit at once; see link.Config.Eager
 
-	Liveness liveness.Config // of every link; the zero value notices no silence
-	Epoch    weft.Epoch      // of every link before its first; see credit.Config.First
+	Liveness link.Liveness // of every link; the zero value notices no silence
+	Epoch    weft.Epoch    // of every link before its first; see link.Config.First
 
 	// Requeue routes the packets in the output queue of a link that dies anew, instead of losing them as the papers do. The
 	// firmware must be a [Requeuer].

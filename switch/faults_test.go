@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 func TestWhatIsQueuedForALinkThatGoesDownIsLostAndNamed(t *testing.T) {
@@ -61,7 +61,7 @@ func TestSignalThatChangesNothingReportsNothing(t *testing.T) {
 	require.Equal(t, []weft.PortID{0}, r.out.Ready, "a hello is owed")
 	r.call(func() { r.Signal(r.now, 0, false, &r.out) })
 	require.Empty(t, r.out.Changes)
-	require.Equal(t, credit.Down, r.Snapshot().Ports[0].State)
+	require.Equal(t, link.Down, r.Snapshot().Ports[0].State)
 }
 
 func TestACrashEmptiesTheSwitchAndAccountsForAll(t *testing.T) {
@@ -93,7 +93,7 @@ func TestACrashEmptiesTheSwitchAndAccountsForAll(t *testing.T) {
 	require.Empty(t, sn.Blocked)
 	require.Equal(t, []RegisterSnapshot{{Name: "a", Width: 8, Expire: 100, Expires: weft.Never}}, sn.Registers)
 	for p, port := range sn.Ports {
-		require.Equal(t, credit.Down, port.State)
+		require.Equal(t, link.Down, port.State)
 		for vc, v := range port.VCs {
 			require.Zero(t, v.Input+v.Output+v.Credits+v.Epoch.Held, "p%d vc%d", p, vc)
 		}

@@ -5,8 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/linkmon/liveness"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 const fuzzPorts = 4
@@ -24,9 +23,9 @@ type flowOnVC struct {
 }
 
 // The neighbours of the fuzzed switch say nothing unless a step has them, so links die of silence too.
-var fuzzLiveness = liveness.Config{
+var fuzzLiveness = link.Liveness{
 	Interval: weft.Microsecond, Multiplier: 3,
-	Damping: liveness.Damping{HalfLife: 2 * weft.Microsecond, Suppress: 2.5, Reuse: 0.5, Max: 9 * weft.Microsecond},
+	Damping: link.Damping{HalfLife: 2 * weft.Microsecond, Suppress: 2.5, Reuse: 0.5, Max: 9 * weft.Microsecond},
 }
 
 // FuzzSwitch drives one switch by a script of bytes: the first two are the configuration, each other one a step.
@@ -89,11 +88,11 @@ func (o *oracle) step(op, arg byte) {
 		if (o.cfg.OutputBuffer == 1) && dst >= 8 {
 			dst -= 8 // a bubble of two never fits
 		}
-		if n.State() != credit.Up || n.Credits(vc) == 0 {
+		if n.State() != link.Up || n.Credits(vc) == 0 {
 			return
 		}
 		mine, _ := o.ports[p].end.Epochs()
-		if _, peer := n.Epochs(); peer != mine || o.ports[p].end.State() != credit.Up {
+		if _, peer := n.Epochs(); peer != mine || o.ports[p].end.State() != link.Up {
 			return
 		}
 		o.in++

@@ -6,13 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/linkmon/liveness"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 const interval = weft.Millisecond
 
-var listening = liveness.Config{Interval: interval, Multiplier: 3}
+var listening = link.Liveness{Interval: interval, Multiplier: 3}
 
 // tick moves on to at and lets the switch do what is due.
 func (r *rig) tick(at weft.Time) {
@@ -145,7 +144,7 @@ func TestASilentNeighbourIsNoticedAndNamed(t *testing.T) {
 		}
 		require.Equal(t, []weft.PortChange{{Port: 1, Why: weft.BySilence}}, r.out.Changes)
 		require.GreaterOrEqual(t, r.now, heard+3*interval)
-		require.Equal(t, credit.Init, r.Snapshot().Ports[1].State)
+		require.Equal(t, link.Init, r.Snapshot().Ports[1].State)
 		if requeue {
 			require.Empty(t, r.out.Drops)
 			require.Equal(t, []uint64{seq}, r.sent(2))
@@ -153,7 +152,7 @@ func TestASilentNeighbourIsNoticedAndNamed(t *testing.T) {
 			require.Len(t, r.out.Drops, 1)
 			require.Equal(t, weft.LostQueued, r.out.Drops[0].Account)
 		}
-		require.Equal(t, credit.Up, r.Snapshot().Ports[2].State, "its neighbour is there")
+		require.Equal(t, link.Up, r.Snapshot().Ports[2].State, "its neighbour is there")
 		r.tick(r.look)
 		require.Empty(t, r.out.Changes, "reported once")
 	}
@@ -162,9 +161,9 @@ func TestASilentNeighbourIsNoticedAndNamed(t *testing.T) {
 func TestDampingHoldsALinkDownAndReleasesIt(t *testing.T) {
 	for claim, every := range map[string]weft.Time{"with hellos": interval, "without": 0} {
 		t.Run(claim, func(t *testing.T) {
-			c := liveness.Config{
+			c := link.Liveness{
 				Interval: every, Multiplier: 3,
-				Damping: liveness.Damping{HalfLife: 10 * interval, Suppress: 1.5, Reuse: 0.5, Max: 100 * interval},
+				Damping: link.Damping{HalfLife: 10 * interval, Suppress: 1.5, Reuse: 0.5, Max: 100 * interval},
 			}
 			r := newRig(t, 2, Config{Liveness: c})
 			r.settleAll()
@@ -176,13 +175,13 @@ func TestDampingHoldsALinkDownAndReleasesIt(t *testing.T) {
 			restart()
 			require.False(t, r.Snapshot().Ports[1].Suppressed)
 			r.settle(1)
-			require.Equal(t, credit.Up, r.Snapshot().Ports[1].State)
+			require.Equal(t, link.Up, r.Snapshot().Ports[1].State)
 			restart()
 			require.True(t, r.Snapshot().Ports[1].Suppressed)
 			require.NotEqual(t, weft.Never, r.out.WakeAt, "it is to be released")
 			r.settle(1)
-			require.Equal(t, credit.Init, r.Snapshot().Ports[1].State)
-			require.Equal(t, credit.Init, r.neighbour[1].State(), "held down at both ends")
+			require.Equal(t, link.Init, r.Snapshot().Ports[1].State)
+			require.Equal(t, link.Init, r.neighbour[1].State(), "held down at both ends")
 			began := r.now
 			for r.Snapshot().Ports[1].Suppressed {
 				require.Less(t, r.now, began+c.Damping.Max)
@@ -191,15 +190,15 @@ func TestDampingHoldsALinkDownAndReleasesIt(t *testing.T) {
 				r.settle(1)
 			}
 			require.Greater(t, r.now, began+10*interval)
-			require.Equal(t, credit.Up, r.Snapshot().Ports[1].State, "and it comes up without anybody's help")
-			require.Equal(t, credit.Up, r.neighbour[1].State())
+			require.Equal(t, link.Up, r.Snapshot().Ports[1].State, "and it comes up without anybody's help")
+			require.Equal(t, link.Up, r.neighbour[1].State())
 		})
 	}
 }
 
 func TestACrashedSwitchSaysWhenItsDampingEnds(t *testing.T) {
-	r := newRig(t, 2, Config{Liveness: liveness.Config{
-		Damping: liveness.Damping{HalfLife: interval, Suppress: 0.5, Reuse: 0.25, Max: 10 * interval},
+	r := newRig(t, 2, Config{Liveness: link.Liveness{
+		Damping: link.Damping{HalfLife: interval, Suppress: 0.5, Reuse: 0.25, Max: 10 * interval},
 	}})
 	r.call(func() { r.Crash(r.now, &r.out) })
 	require.Equal(t, r.look, r.out.WakeAt)
@@ -254,5 +253,5 @@ func TestHellosAllocateNothing(t *testing.T) {
 	round()
 	require.Zero(t, testing.AllocsPerRun(100, round))
 	require.Equal(t, 102, hellos)
-	require.Equal(t, credit.Up, r.ports[1].end.State())
+	require.Equal(t, link.Up, r.ports[1].end.State())
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 func TestAPacketPassesTheStagesInOrder(t *testing.T) {
@@ -114,7 +114,7 @@ func TestARepeatedFrameIsTakenOnce(t *testing.T) {
 		r.call(func() { r.Receive(r.now, 0, &f, &r.out) })
 	}
 	require.Equal(t, []uint64{1, 2}, r.sent(1))
-	require.Equal(t, credit.Counters{Received: 2, Duplicates: 2}, r.Snapshot().Ports[0].Counters)
+	require.Equal(t, link.Counters{Received: 2, Duplicates: 2}, r.Snapshot().Ports[0].Counters)
 }
 
 func TestBadInputIsAFaultAndTheRestOfTheFrameIsTaken(t *testing.T) {
@@ -128,14 +128,14 @@ func TestBadInputIsAFaultAndTheRestOfTheFrameIsTaken(t *testing.T) {
 	receive(f)
 	require.Len(t, r.out.Faults, 2)
 	for _, fault := range r.out.Faults {
-		require.ErrorIs(t, fault.Err, credit.ErrBadVC)
+		require.ErrorIs(t, fault.Err, link.ErrBadVC)
 	}
 	require.Equal(t, 1, r.Held())
 	require.Equal(t, uint64(2), r.Snapshot().Ports[0].Counters.Violations)
 
 	f.VCs = 2
 	receive(f)
-	require.ErrorIs(t, r.out.Faults[0].Err, credit.ErrVCs)
+	require.ErrorIs(t, r.out.Faults[0].Err, link.ErrVCs)
 
 	r = newRig(t, 2, Config{InputBuffer: 1, OutputBuffer: 1})
 	r.fill(0, 1)
@@ -143,7 +143,7 @@ func TestBadInputIsAFaultAndTheRestOfTheFrameIsTaken(t *testing.T) {
 	r.neighbour[0].Stamp(&f)
 	f.Packets = []weft.Header{{Dst: 1}, {Dst: 1}}
 	receive(f)
-	require.ErrorIs(t, r.out.Faults[0].Err, credit.ErrOverflow, "the second, sent without a credit")
+	require.ErrorIs(t, r.out.Faults[0].Err, link.ErrOverflow, "the second, sent without a credit")
 	require.Equal(t, 2, r.Held())
 }
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // Reading is what is read of a switch again and again while somebody watches it: much less than a [Snapshot], into storage that
@@ -19,7 +19,7 @@ type Reading struct {
 
 // PortReading is what is read of one port.
 type PortReading struct {
-	Flow       credit.Flow
+	Flow       link.Flow
 	Lost       uint64 // packets queued here when the link died
 	Queued     int    // packets in its output queues
 	Suppressed bool   // damping keeps the link down

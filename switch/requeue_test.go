@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // CheckRequeue lets the scripted firmware run with requeue.
@@ -263,7 +263,7 @@ func TestRequeueAllocatesNothing(t *testing.T) {
 		r.Receive(r.now, 1, &f, &r.out)
 	}
 	round()
-	require.Equal(t, credit.Up, r.ports[1].end.State())
+	require.Equal(t, link.Up, r.ports[1].end.State())
 	decisions := r.Stats().Decisions
 	require.Zero(t, testing.AllocsPerRun(100, round))
 	require.Less(t, decisions+200, r.Stats().Decisions, "both are routed anew each time")

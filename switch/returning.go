@@ -2,7 +2,7 @@ package switching
 
 import (
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // A switch that returns, after a crash or in the place of another, comes up whole. Its links could come up one after the other, in
@@ -29,7 +29,7 @@ const ReturnWait = weft.Second
 func (s *Switch) holdPorts() {
 	s.returning = returning{on: true, until: weft.Never}
 	for p := range s.ports {
-		s.ports[p].end.Hold(credit.HoldReturning, true)
+		s.ports[p].end.Hold(link.HoldReturning, true)
 	}
 }
 
@@ -44,7 +44,7 @@ func (s *Switch) signalled() {
 func (s *Switch) openPorts(out *weft.Actions) {
 	lit, waits := false, false
 	for p := range s.ports {
-		if end := &s.ports[p].end; end.State() == credit.Init {
+		if end := &s.ports[p].end; end.State() == link.Init {
 			lit, waits = true, waits || !end.Answered() && !end.Suppressed()
 		}
 	}

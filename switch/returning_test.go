@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/linkmon/liveness"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // at is what is at the other end of a link of a switch that returns.
@@ -36,12 +35,12 @@ type comeback struct {
 }
 
 func newComeback(t *testing.T, around string) *comeback {
-	c := &comeback{rig: newRig(t, len(around), Config{VCs: 1, Liveness: liveness.Config{Interval: weft.Millisecond, Multiplier: 3}}), around: around}
+	c := &comeback{rig: newRig(t, len(around), Config{VCs: 1, Liveness: link.Liveness{Interval: weft.Millisecond, Multiplier: 3}}), around: around}
 	c.lit, c.in, c.to = make([]bool, len(around)), make([][]weft.Frame, len(around)), make([][]weft.Frame, len(around))
 	c.call(func() { c.Crash(c.now, &c.out) })
 	for p := range c.neighbour {
 		c.neighbour[p].Signal(false)
-		c.neighbour[p].Hold(credit.HoldReturning, at(around[p]) == returns)
+		c.neighbour[p].Hold(link.HoldReturning, at(around[p]) == returns)
 	}
 	c.call(func() {
 		for p := range c.neighbour {
@@ -110,7 +109,7 @@ func (c *comeback) do(event string) {
 // check says what must hold at every moment: a neighbour that can send finds the ways to all others that answer.
 func (c *comeback) check() {
 	c.t.Helper()
-	seen := slices.ContainsFunc(c.neighbour, func(n *credit.End) bool { return n.State() == credit.Up })
+	seen := slices.ContainsFunc(c.neighbour, func(n *link.CreditEnd) bool { return n.State() == link.Up })
 	for p := range c.neighbour {
 		if seen && at(c.around[p]) == speaks {
 			require.True(c.t, c.portUp(weft.PortID(p)), "%s: a neighbour sees the switch, which has no way by port %d, after %v", c.around, p, c.log)
@@ -123,7 +122,7 @@ func (c *comeback) check() {
 func (c *comeback) state() string {
 	var b strings.Builder
 	for p := range c.neighbour {
-		end, n := c.ports[p].end.End, *c.neighbour[p]
+		end, n := c.ports[p].end.CreditEnd, *c.neighbour[p]
 		fmt.Fprintf(&b, "%v %v %v %v|", end.Flow(), end.Answered(), n.Flow(), c.lit[p])
 		for _, f := range append(slices.Clone(c.in[p]), c.to[p]...) {
 			fmt.Fprintf(&b, "%v %v %v,", f.From, f.To, f.Sent[0])
@@ -190,7 +189,7 @@ func TestASwitchReturnsWholeInWhateverOrderItsNeighboursSeeIt(t *testing.T) {
 				for p := range c.neighbour {
 					up := at(around[p]) == speaks
 					require.Equal(t, up, c.portUp(weft.PortID(p)), "port %d after %v", p, c.log)
-					require.Equal(t, up, c.neighbour[p].State() == credit.Up, "the neighbour at port %d after %v", p, c.log)
+					require.Equal(t, up, c.neighbour[p].State() == link.Up, "the neighbour at port %d after %v", p, c.log)
 				}
 			})
 			assert.Greater(t, states, 1)
@@ -223,7 +222,7 @@ func TestTwoSwitchesThatReturnDoNotWaitForEachOther(t *testing.T) {
 		c.do(list[0])
 	}
 	assert.Equal(t, []int{0}, c.open())
-	assert.Equal(t, credit.Up, c.neighbour[0].State())
+	assert.Equal(t, link.Up, c.neighbour[0].State())
 }
 
 // A frame that was on its way when the switch crashed does not end its waiting.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // scripted is a firmware that does what the test says: per destination, or by a function of its own.
@@ -61,9 +61,9 @@ type rig struct {
 	*Switch
 	fw        *scripted
 	now       weft.Time
-	out       weft.Actions  // of the last call
-	neighbour []*credit.End // per port
-	seq       uint64        // of the next packet that arrives
+	out       weft.Actions      // of the last call
+	neighbour []*link.CreditEnd // per port
+	seq       uint64            // of the next packet that arrives
 }
 
 // newRig makes a switch of so many ports, all with signal and up.
@@ -99,7 +99,7 @@ func newDarkRig(t testing.TB, ports int, c Config) *rig {
 	require.NoError(t, err)
 	r := &rig{t: t, Switch: s, fw: fw}
 	for range ports {
-		end := credit.New(credit.Config{VCs: s.cfg.VCs, Buffer: s.cfg.InputBuffer, Eager: true})
+		end := link.NewCreditEnd(link.Config{VCs: s.cfg.VCs, Buffer: s.cfg.InputBuffer, Eager: true})
 		r.neighbour = append(r.neighbour, &end)
 	}
 	return r
@@ -118,7 +118,7 @@ func (r *rig) connect(p weft.PortID) {
 	r.neighbour[p].Signal(true)
 	r.call(func() { r.Signal(r.now, p, true, &r.out) })
 	r.settle(p)
-	require.Equal(r.t, credit.Up, r.ports[p].end.State(), "port %v", p)
+	require.Equal(r.t, link.Up, r.ports[p].end.State(), "port %v", p)
 }
 
 // settle exchanges frames without packets at port p as long as any is owed.

@@ -37,8 +37,8 @@ type mark struct {
 	vc             weft.VC
 }
 
-// link chains the slots of a queue. Apart from slot, so that walking a queue touches little memory.
-type link struct {
+// chained chains the slots of a queue. Apart from slot, so that walking a queue touches little memory.
+type chained struct {
 	flow       uint64
 	next, prev slotID
 }
@@ -52,12 +52,12 @@ type queue struct {
 // slots is the storage of all packets of a switch. Bound: the sum of all its buffers.
 type slots struct {
 	slot []slot
-	link []link
+	link []chained
 	free []slotID // stack
 }
 
 func newSlots(n int) slots {
-	s := slots{slot: make([]slot, n), link: make([]link, n), free: make([]slotID, n)}
+	s := slots{slot: make([]slot, n), link: make([]chained, n), free: make([]slotID, n)}
 	for i := range s.free {
 		s.free[i] = slotID(n - 1 - i)
 	}

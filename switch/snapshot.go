@@ -2,7 +2,7 @@ package switching
 
 import (
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // Snapshot is the state of a switch at one moment, apart from the packets themselves.
@@ -19,11 +19,11 @@ type Snapshot struct {
 
 // PortSnapshot is the state of one port.
 type PortSnapshot struct {
-	State      credit.State
+	State      link.State
 	Suppressed bool       // damping keeps the link down
 	Mine       weft.Epoch // 0: none yet
 	Peer       weft.Epoch
-	Counters   credit.Counters
+	Counters   link.Counters
 	Lost       uint64 // packets queued here when the link died
 	VCs        []VCSnapshot
 }
@@ -32,7 +32,7 @@ type PortSnapshot struct {
 type VCSnapshot struct {
 	Input, Output int // packets
 	Credits       int // packets the neighbour can take
-	Epoch         credit.Epoch
+	Epoch         link.Epoch
 	Stalls        [stalls]uint64 // by Stall
 }
 
@@ -131,14 +131,14 @@ func (s *Switch) Snapshot() Snapshot {
 }
 
 // PortCounters reads the link counters of port p and how many packets were lost in its output queues.
-func (s *Switch) PortCounters(p weft.PortID) (c credit.Counters, lost uint64) {
+func (s *Switch) PortCounters(p weft.PortID) (c link.Counters, lost uint64) {
 	return s.ports[p].end.Counters(), s.ports[p].lost
 }
 
 // Flow reads what tells packets on the wire of port p from lost ones.
-func (s *Switch) Flow(p weft.PortID) credit.Flow { return s.ports[p].end.Flow() }
+func (s *Switch) Flow(p weft.PortID) link.Flow { return s.ports[p].end.Flow() }
 
-// Sessions tells Flow apart by incarnations of the neighbour, see [credit.End.Sessions].
-func (s *Switch) Sessions(p weft.PortID, peers []credit.Incarnation, do func(credit.Session)) {
+// Sessions tells Flow apart by incarnations of the neighbour, see [link.CreditEnd.Sessions].
+func (s *Switch) Sessions(p weft.PortID, peers []link.Incarnation, do func(link.Session)) {
 	s.ports[p].end.Sessions(peers, do)
 }

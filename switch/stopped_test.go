@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/linkmon/liveness"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // What is at the other end of a link of a switch that was stopped and goes on.
@@ -49,7 +48,7 @@ func newStop(t *testing.T, around string) *stop {
 		return ways(weft.PortID(pkt.Dst))
 	}}
 	c.rig = newRig(t, n, Config{
-		VCs: 1, InputBuffer: 4, OutputBuffer: 1, Firmware: fw, Liveness: liveness.Config{Interval: weft.Millisecond, Multiplier: 3},
+		VCs: 1, InputBuffer: 4, OutputBuffer: 1, Firmware: fw, Liveness: link.Liveness{Interval: weft.Millisecond, Multiplier: 3},
 	})
 	for p := range around {
 		for i := 0; i < 2 && p < 2; i++ {
@@ -95,7 +94,7 @@ func (c *stop) can() (list []string) {
 		may(p, "w", c.ports[p].ready && c.fine())
 		may(p, "i", len(c.in[p]) > 0)
 		may(p, "o", len(c.to[p]) > 0 && !c.asleep[p] && alive)
-		may(p, "x", at(c.around[p]) == unsure && !c.heard[p] && n.State() == credit.Up)
+		may(p, "x", at(c.around[p]) == unsure && !c.heard[p] && n.State() == link.Up)
 		may(p, "t", c.asleep[p])
 		may(p, "s", c.more[p] && c.fine() && !c.asleep[p] && n.Credits(0) > 0 && !n.Owes())
 	}
@@ -165,7 +164,7 @@ func (c *stop) transmit(p weft.PortID) {
 }
 
 // hear lets a neighbour take a frame and its packets.
-func (c *stop) hear(n *credit.End, f *weft.Frame) {
+func (c *stop) hear(n *link.CreditEnd, f *weft.Frame) {
 	v, err := n.Receive(f)
 	require.NoError(c.t, err)
 	for i := range f.Packets {
@@ -205,8 +204,8 @@ func TestASwitchThatWasStoppedLosesNothing(t *testing.T) {
 				for p, n := range c.neighbour {
 					require.True(t, c.portUp(weft.PortID(p)))
 					if at(around[p]) != gone {
-						require.Equal(t, credit.Up, n.State())
-						require.Equal(t, credit.Up, c.ports[p].end.State())
+						require.Equal(t, link.Up, n.State())
+						require.Equal(t, link.Up, c.ports[p].end.State())
 					}
 				}
 			})

@@ -2,8 +2,7 @@ package switching
 
 import (
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
-	"github.com/weft-fabric/weft/switch/linkend"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // Switch is one switch: the state of its pipeline. See the package documentation; it implements [weft.Core].
@@ -40,7 +39,7 @@ type port struct {
 	ready  bool    // the driver knows that there may be something to transmit
 	nextVC weft.VC // round robin of schedule
 	queued int32   // packets in all output queues of the port
-	end    linkend.End
+	end    link.End
 	lost   uint64 // packets that were queued for this port when its link died
 }
 
@@ -108,8 +107,8 @@ func New(cfg Config) (*Switch, error) {
 		s.other = make([]mark, all)
 	}
 	for i := range s.ports {
-		s.ports[i].end = linkend.New(
-			credit.Config{VCs: cfg.VCs, Buffer: cfg.InputBuffer, Eager: cfg.EagerCredits, First: cfg.Epoch}, cfg.Liveness)
+		s.ports[i].end = link.New(
+			link.Config{VCs: cfg.VCs, Buffer: cfg.InputBuffer, Eager: cfg.EagerCredits, First: cfg.Epoch}, cfg.Liveness)
 	}
 	for c := range s.in {
 		s.in[c].queue = queue{head: noSlot, tail: noSlot}

@@ -51,7 +51,7 @@ func call(ctx context.Context, c *bus.Client, to bus.Subject, in any) error {
 	return err
 }
 
-type link struct {
+type cutRequest struct {
 	A string `json:"a"`
 	B string `json:"b"`
 }
@@ -60,12 +60,12 @@ func TestControlRequests(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
 	c := openControl(t, b)
-	require.NoError(t, bus.Handle(c, ctl("cut"), func(ctx context.Context, l link) (link, error) {
+	require.NoError(t, bus.Handle(c, ctl("cut"), func(ctx context.Context, l cutRequest) (cutRequest, error) {
 		if l.B == "" {
-			return link{}, errors.New("no such link s0-; did you mean s0-s1?")
+			return cutRequest{}, errors.New("no such link s0-; did you mean s0-s1?")
 		}
 		require.Contains(t, bus.AskerOf(ctx).Name, fmt.Sprintf("test, process %d on host ", os.Getpid()))
-		return link{l.B, l.A}, nil
+		return cutRequest{l.B, l.A}, nil
 	}))
 	require.NoError(t, bus.Handle(c, ctl("get.names"), func(_ context.Context, req json.RawMessage) ([]string, error) {
 		require.Empty(t, req)
@@ -77,12 +77,12 @@ func TestControlRequests(t *testing.T) {
 
 	ctx := context.Background()
 	operator, viewer := dial(t, b, bus.RoleOperator), dial(t, b, bus.RoleViewer)
-	got, err := bus.Call[link](ctx, operator, ctl("cut"), link{"s0", "s1"})
+	got, err := bus.Call[cutRequest](ctx, operator, ctl("cut"), cutRequest{"s0", "s1"})
 	require.NoError(t, err)
-	require.Equal(t, link{"s1", "s0"}, got)
-	require.NoError(t, request(ctx, operator, "cut", link{"s0", "s1"}))
+	require.Equal(t, cutRequest{"s1", "s0"}, got)
+	require.NoError(t, request(ctx, operator, "cut", cutRequest{"s0", "s1"}))
 
-	err = request(ctx, operator, "cut", link{A: "s0"})
+	err = request(ctx, operator, "cut", cutRequest{A: "s0"})
 	require.ErrorIs(t, err, bus.ErrRefused)
 	require.ErrorContains(t, err, "did you mean s0-s1?")
 	require.ErrorIs(t, request(ctx, operator, "get.broken", nil), bus.ErrRefused)
@@ -91,11 +91,11 @@ func TestControlRequests(t *testing.T) {
 	names, err := bus.Call[[]string](ctx, viewer, ctl("get.names"), nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"s0", "s1"}, names)
-	_, err = bus.Call[link](ctx, viewer, ctl("get.names"), nil)
+	_, err = bus.Call[cutRequest](ctx, viewer, ctl("get.names"), nil)
 	require.ErrorContains(t, err, "ask get.names of fabric \"lab\": the answer: ")
 
 	// A viewer that tries to cut is told at once, not after a timeout.
-	err = request(ctx, viewer, "cut", link{"s0", "s1"})
+	err = request(ctx, viewer, "cut", cutRequest{"s0", "s1"})
 	require.ErrorIs(t, err, bus.ErrDenied)
 	require.ErrorContains(t, err, "user viewer")
 	require.ErrorIs(t, request(ctx, operator, "get.nothing", nil), bus.ErrNobody)
@@ -135,7 +135,7 @@ func TestEvents(t *testing.T) {
 	few, err := viewer.Subscribe("link.cut", 2)
 	require.NoError(t, err)
 	for i := range 5 {
-		require.NoError(t, c.Publish("link.cut", link{A: fmt.Sprint(i)}))
+		require.NoError(t, c.Publish("link.cut", cutRequest{A: fmt.Sprint(i)}))
 	}
 	require.NoError(t, c.Publish("status", "fine"))
 	require.ErrorIs(t, c.Publish("*", "fine"), wire.ErrName)

@@ -14,10 +14,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/nic/nicd"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -84,7 +83,7 @@ func startPartLine(tb testing.TB, k linkKind, urls [2]string, buffer int) *partL
 // machine makes the nodes of one part and gives their ends signal.
 func (l *partLine) machine(tb testing.TB, g *topology.Graph, t *bus.NATS, nodes []weft.Node, buffer int, clock func() weft.Time) *part.Machine {
 	tb.Helper()
-	alive := liveness.Config{Interval: 200 * weft.Millisecond, Multiplier: 10}
+	alive := link.Liveness{Interval: 200 * weft.Millisecond, Multiplier: 10}
 	program := part.NewProgram(eastWest{})
 	made := part.Cores{
 		Graph: g, Firmware: eastWest{}, Seed: 1, Program: func(weft.SwitchID) *part.Program { return program },
@@ -100,7 +99,7 @@ func (l *partLine) machine(tb testing.TB, g *topology.Graph, t *bus.NATS, nodes 
 			return arrivedAt(l.arrived)
 		},
 	}
-	flows := make([]func(p weft.PortID) credit.Flow, len(nodes))
+	flows := make([]func(p weft.PortID) link.Flow, len(nodes))
 	nics := map[weft.Node]*nic.NIC{}
 	for i, n := range nodes {
 		if n.IsSwitch() {
@@ -112,7 +111,7 @@ func (l *partLine) machine(tb testing.TB, g *topology.Graph, t *bus.NATS, nodes 
 		c, err := made.MakeNIC(weft.NICID(n.Index))
 		require.NoError(tb, err)
 		nics[n] = c
-		cfg.Cores, flows[i] = append(cfg.Cores, c), func(weft.PortID) credit.Flow { return c.Read().Flow }
+		cfg.Cores, flows[i] = append(cfg.Cores, c), func(weft.PortID) link.Flow { return c.Read().Flow }
 	}
 	m, err := part.NewMachine(cfg)
 	require.NoError(tb, err)
@@ -129,7 +128,7 @@ func (l *partLine) machine(tb testing.TB, g *topology.Graph, t *bus.NATS, nodes 
 			}
 			d.Signal(p, true)
 			l.up = append(l.up, func() (up bool) {
-				d.Do(func(weft.Time, *weft.Actions) { up = flows[i](p).State == credit.Up })
+				d.Do(func(weft.Time, *weft.Actions) { up = flows[i](p).State == link.Up })
 				return up
 			})
 		}

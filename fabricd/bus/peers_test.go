@@ -107,11 +107,11 @@ func TestFabricAndProcessTalk(t *testing.T) {
 
 func talk(t *testing.T, peers *bus.Client, process *bus.Server) {
 	t.Helper()
-	require.NoError(t, bus.Handle(process, do("", "port"), func(_ context.Context, l link) (link, error) {
+	require.NoError(t, bus.Handle(process, do("", "port"), func(_ context.Context, l cutRequest) (cutRequest, error) {
 		if l.A == "" {
 			return l, fmt.Errorf("no such port %q", l.A)
 		}
-		return link{l.B, l.A}, nil
+		return cutRequest{l.B, l.A}, nil
 	}))
 	require.NoError(t, bus.Handle(process, do("", "get.state"), func(_ context.Context, req json.RawMessage) ([]int, error) {
 		require.Empty(t, req)
@@ -119,18 +119,18 @@ func talk(t *testing.T, peers *bus.Client, process *bus.Server) {
 	}))
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	got, err := bus.Call[link](ctx, peers, do("s1.03", "port"), link{"a", "b"})
+	got, err := bus.Call[cutRequest](ctx, peers, do("s1.03", "port"), cutRequest{"a", "b"})
 	require.NoError(t, err)
-	require.Equal(t, link{"b", "a"}, got)
+	require.Equal(t, cutRequest{"b", "a"}, got)
 	state, err := bus.Call[[]int](context.Background(), peers, do("s1.03", "get.state"), nil)
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 2}, state)
 	require.NoError(t, call(ctx, peers, do("s1.03", "get.state"), nil))
 
-	err = call(ctx, peers, do("s1.03", "port"), link{})
+	err = call(ctx, peers, do("s1.03", "port"), cutRequest{})
 	require.ErrorIs(t, err, bus.ErrRefused)
 	require.ErrorContains(t, err, `ask port of switch "s1.03" of fabric "lab": the switch process refuses: no such port ""`)
-	_, err = bus.Call[link](ctx, peers, do("s1.03", "get.state"), nil)
+	_, err = bus.Call[cutRequest](ctx, peers, do("s1.03", "get.state"), nil)
 	require.ErrorContains(t, err, "ask get.state of switch \"s1.03\" of fabric \"lab\": the answer: ")
 	require.ErrorContains(t, call(ctx, peers, do("s1.03", "port"), func() {}), "ask port")
 	require.ErrorIs(t, call(ctx, peers, do("s_1", "port"), nil), wire.ErrName)

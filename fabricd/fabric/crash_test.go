@@ -10,11 +10,11 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
-	"github.com/weft-fabric/weft/switch/credit"
+	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
 // neighbours requires that every other end of a switch's links is in the state given.
-func neighbours(t *testing.T, h *harness.Harness, name string, want credit.State) {
+func neighbours(t *testing.T, h *harness.Harness, name string, want linkend.State) {
 	t.Helper()
 	id, err := h.Topology().SwitchByName(name)
 	require.NoError(t, err)
@@ -23,7 +23,7 @@ func neighbours(t *testing.T, h *harness.Harness, name string, want credit.State
 		if !ok {
 			continue
 		}
-		var got credit.State
+		var got linkend.State
 		if end.Node.IsSwitch() {
 			got = h.Fabric().Switch(weft.SwitchID(end.Node.Index)).Ports[end.Port].State
 		} else {
@@ -46,14 +46,14 @@ func TestASwitchThatCrashesUnderLoadLosesWhatItHoldsAndComesBack(t *testing.T) {
 					more(h, 50)
 					fault := h.Crash(sw)
 					crashed, wire, queued = crashed+fault.LostCrash, wire+fault.LostWire, queued+fault.LostQueued
-					neighbours(t, h, sw, credit.Down)
+					neighbours(t, h, sw, linkend.Down)
 					assert.Equal(t, "crash", fault.Kind)
 					assert.Equal(t, sw, fault.Target)
 					if kind != "leaf" { // a leaf takes a quarter of the NICs along, and the others wait behind packets for them
 						more(h, 50)
 					}
 					h.Restart(sw)
-					neighbours(t, h, sw, credit.Up)
+					neighbours(t, h, sw, linkend.Up)
 				}
 				more(h, 50)
 				l := h.RequireLedger()

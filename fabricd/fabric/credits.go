@@ -5,7 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/nic"
-	"github.com/weft-fabric/weft/switch/credit"
+	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
 // CreditsHome checks, in a fabric that is quiet, that every link that is up has all its credits: what one end has sent the
@@ -13,7 +13,7 @@ import (
 func (f *Fabric) CreditsHome() error {
 	f.refreshSums()
 	snaps, nics := f.snapshots(nil), f.nicSnapshots()
-	state := func(e weft.End) (vcs []credit.Epoch) { // of one link end, per VC
+	state := func(e weft.End) (vcs []linkend.Epoch) { // of one link end, per VC
 		if !e.Node.IsSwitch() {
 			return nics[e.Node.Index].VCs
 		}
@@ -33,7 +33,7 @@ func (f *Fabric) CreditsHome() error {
 		for vc := range a {
 			for _, d := range []struct {
 				from, to string
-				out, in  credit.Epoch
+				out, in  linkend.Epoch
 			}{{l.dirs[0].From, l.dirs[0].To, a[vc], b[vc]}, {l.dirs[1].From, l.dirs[1].To, b[vc], a[vc]}} {
 				if d.out.Sent != d.in.Received || d.in.Held != 0 {
 					return fmt.Errorf("link %s, %s to %s, %v: credits are missing: %d packets sent, %d received, %d still held",

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness"
-	"github.com/weft-fabric/weft/switch/credit"
+	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
 func TestWhenCutReturnsBothEndsHaveActedOnItAndItsReportSaysHowLongThatTook(t *testing.T) {
@@ -29,8 +29,8 @@ func TestWhenCutReturnsBothEndsHaveActedOnItAndItsReportSaysHowLongThatTook(t *t
 				b = h.Fabric().Switch(s.ID)
 			}
 		}
-		assert.Equal(t, credit.Down, a.Ports[l.A.Port].State)
-		assert.Equal(t, credit.Down, b.Ports[l.B.Port].State)
+		assert.Equal(t, linkend.Down, a.Ports[l.A.Port].State)
+		assert.Equal(t, linkend.Down, b.Ports[l.B.Port].State)
 		assert.Positive(t, fault.SeenAfter)
 		assert.LessOrEqual(t, fault.SeenAfter, float64(took.Nanoseconds())/1e6)
 		assert.GreaterOrEqual(t, fault.At, before.Duration().Seconds())

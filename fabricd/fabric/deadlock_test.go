@@ -8,7 +8,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/credit"
+	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
 // A ring of four, port 1 of each leading to port 0 of the next. Each switch has a packet from the one before that waits for
@@ -21,7 +21,7 @@ func circle(t *testing.T) (*Fabric, []switching.Snapshot) {
 	for i := range snaps {
 		ports := make([]switching.PortSnapshot, g.Switches[i].Ports)
 		for p := range ports {
-			ports[p] = switching.PortSnapshot{State: credit.Up, VCs: []switching.VCSnapshot{{Credits: 1}}}
+			ports[p] = switching.PortSnapshot{State: linkend.Up, VCs: []switching.VCSnapshot{{Credits: 1}}}
 		}
 		ports[1].VCs[0] = switching.VCSnapshot{Output: 1}
 		snaps[i] = switching.Snapshot{Switch: weft.SwitchID(i), Ports: ports, Blocked: []switching.Blocked{{For: []switching.Output{{Port: 1}}}}}
@@ -31,7 +31,7 @@ func circle(t *testing.T) (*Fabric, []switching.Snapshot) {
 
 // strand cuts the link from s0 to s1 off and strands the packet queued for it. It waits for to.
 func strand(snaps []switching.Snapshot, to ...switching.Output) {
-	snaps[0].Ports[1].State, snaps[1].Ports[0].State = credit.Init, credit.Init
+	snaps[0].Ports[1].State, snaps[1].Ports[0].State = linkend.Init, linkend.Init
 	snaps[0].Blocked = append(snaps[0].Blocked, switching.Blocked{Stranded: true, In: 2, At: switching.Output{Port: 1}, For: to})
 }
 

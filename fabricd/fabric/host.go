@@ -11,7 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
-	"github.com/weft-fabric/weft/switch/credit"
+	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
 // Chosen by us: how long a part may take from its charter to its first answer, which for thousands of nodes on a loaded machine is
@@ -75,7 +75,7 @@ func (f *Fabric) ready(ctx context.Context, p *outpost) error {
 }
 
 // begin makes p a new incarnation, of which nothing is known yet.
-func (p *outpost) begin(life credit.Incarnation) {
+func (p *outpost) begin(life linkend.Incarnation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.addLife(life)

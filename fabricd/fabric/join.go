@@ -11,7 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/switch/credit"
+	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
 // ErrHeld means that another process is the switch.
@@ -108,10 +108,10 @@ func (f *Fabric) Attach(ctx context.Context, req member.AttachRequest) error {
 		return fmt.Errorf("switch %s was taken back or given to another process meanwhile: join again", s.name)
 	}
 	p := s.guest.Load()
-	p.begin(credit.Incarnation{Number: h.number, First: h.first})
+	p.begin(linkend.Incarnation{Number: h.number, First: h.first})
 	for range clockLooks {
 		if err := p.read(part.SumRequest{}); err != nil {
-			p.begin(credit.Incarnation{})
+			p.begin(linkend.Incarnation{})
 			return fmt.Errorf("the fabric cannot reach the process: %w", err)
 		}
 	}

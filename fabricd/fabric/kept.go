@@ -13,7 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/switch/credit"
+	linkend "github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -43,18 +43,18 @@ type State struct {
 
 // KeptPart is what is known of a part and it does not say itself.
 type KeptPart struct {
-	Name   string               `json:"name"`
-	Number uint64               `json:"number"`          // of its incarnation
-	Lives  []credit.Incarnation `json:"lives,omitempty"` // the latest incarnations
-	User   string               `json:"user,omitempty"`  // of its credentials
-	Again  uint32               `json:"again"`           // how many there were before
-	Past   part.Sum             `json:"past"`            // what these have counted
-	Ends   []KeptEnd            `json:"ends,omitempty"`
-	Last   part.Sum             `json:"last"`             // that is known, for when it dies before anybody asks again
-	Report int                  `json:"report,omitempty"` // of its absence; 0: it is there
-	Lost   bool                 `json:"lost,omitempty"`   // then Last is what it is taken to have counted
-	Dead   uint64               `json:"dead,omitempty"`   // packets that count as lost with it
-	Flows  []KeptEnd            `json:"flows,omitempty"`  // of one that is lost
+	Name   string                `json:"name"`
+	Number uint64                `json:"number"`          // of its incarnation
+	Lives  []linkend.Incarnation `json:"lives,omitempty"` // the latest incarnations
+	User   string                `json:"user,omitempty"`  // of its credentials
+	Again  uint32                `json:"again"`           // how many there were before
+	Past   part.Sum              `json:"past"`            // what these have counted
+	Ends   []KeptEnd             `json:"ends,omitempty"`
+	Last   part.Sum              `json:"last"`             // that is known, for when it dies before anybody asks again
+	Report int                   `json:"report,omitempty"` // of its absence; 0: it is there
+	Lost   bool                  `json:"lost,omitempty"`   // then Last is what it is taken to have counted
+	Dead   uint64                `json:"dead,omitempty"`   // packets that count as lost with it
+	Flows  []KeptEnd             `json:"flows,omitempty"`  // of one that is lost
 }
 
 // KeptEnd is how many packets went through an end.

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/credit"
+	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
 // NotDrainedError tells that packets were still in the fabric when the time to wait for them was over. The ledger was read while
@@ -162,7 +162,7 @@ func nicWaits(sn nic.Snapshot, held bool, neighbour string) string {
 		full = full && vc.Sent >= vc.Limit
 	}
 	switch {
-	case sn.State != credit.Up:
+	case sn.State != linkend.Up:
 		return "the link to " + neighbour + ", which is down"
 	case held:
 		return "the subnet manager, which holds all NICs"
@@ -197,7 +197,7 @@ func switchWaits(sn switching.Snapshot, neighbour func(weft.PortID) string) stri
 			}
 		}
 		switch {
-		case p.State != credit.Up:
+		case p.State != linkend.Up:
 			note(queued+wanted[i], "the link to "+to+", which is down")
 		case stopped > 0:
 			note(queued+wanted[i], "room at "+to)

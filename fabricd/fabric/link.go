@@ -8,7 +8,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/switch/credit"
+	linkend "github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -128,7 +128,7 @@ type LinkLoss struct {
 	Queued uint64 `json:"queued"`
 }
 
-// linkLoss is what a link has lost since the start and what is on its wires; see credit.OnWire for what it says while
+// linkLoss is what a link has lost since the start and what is on its wires; see linkend.OnWire for what it says while
 // packets flow.
 func (f *Fabric) linkLoss(l *link) (lost LinkLoss, wires uint64) {
 	if p := l.runsIn; p != nil {
@@ -142,7 +142,7 @@ func (f *Fabric) linkLoss(l *link) (lost LinkLoss, wires uint64) {
 
 // endState is what the ledger needs of one link end.
 type endState struct {
-	flow   credit.Flow
+	flow   linkend.Flow
 	sent   uint64
 	queued uint64 // packets lost in its output queue
 	held   bool   // damping keeps it down

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/switch/credit"
+	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
 // Ends of links count per incarnation of their neighbour. Only the leader, who gives the epochs with
@@ -23,22 +23,22 @@ const termShift = 32
 const maxLives = 16
 
 // lifeOf is the incarnation that a charter begins.
-func lifeOf(c *part.Charter) credit.Incarnation {
-	return credit.Incarnation{Number: c.Number, First: c.Epoch}
+func lifeOf(c *part.Charter) linkend.Incarnation {
+	return linkend.Incarnation{Number: c.Number, First: c.Epoch}
 }
 
 // lifeIn is the incarnation of that number in a list.
-func lifeIn(list []credit.Incarnation, number uint64) credit.Incarnation {
+func lifeIn(list []linkend.Incarnation, number uint64) linkend.Incarnation {
 	for _, k := range list {
 		if k.Number == number {
 			return k
 		}
 	}
-	return credit.Incarnation{Number: number}
+	return linkend.Incarnation{Number: number}
 }
 
 // allLives are the latest incarnations of p.
-func (p *outpost) allLives() []credit.Incarnation {
+func (p *outpost) allLives() []linkend.Incarnation {
 	if l := p.lives.Load(); l != nil {
 		return *l
 	}
@@ -46,13 +46,13 @@ func (p *outpost) allLives() []credit.Incarnation {
 }
 
 // addLife notes that an incarnation begins; number 0: none does. The caller holds mu.
-func (p *outpost) addLife(k credit.Incarnation) {
+func (p *outpost) addLife(k linkend.Incarnation) {
 	old := p.allLives()
 	if n := len(old); k.Number == 0 || n > 0 && old[n-1].Number >= k.Number {
 		return
 	}
 	old = old[max(0, len(old)-maxLives+1):]
-	list := append(append(make([]credit.Incarnation, 0, len(old)+1), old...), k)
+	list := append(append(make([]linkend.Incarnation, 0, len(old)+1), old...), k)
 	p.lives.Store(&list)
 }
 
@@ -70,10 +70,10 @@ func (p *outpost) peers() (list []part.Peer) {
 	b := &p.beside
 	b.once.Do(p.findBeside)
 	for _, name := range b.names {
-		var lives []credit.Incarnation
+		var lives []linkend.Incarnation
 		o := b.parts[name]
 		if o == nil {
-			lives = append(lives, credit.Incarnation{Number: ownNumber})
+			lives = append(lives, linkend.Incarnation{Number: ownNumber})
 			if s := b.switches[name]; s != nil {
 				o = s.guest.Load()
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/switch/credit"
+	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
 // Kinds of report, and event, beside the faults by their verbs.
@@ -298,7 +298,7 @@ func (f *Fabric) hostAnew(ctx context.Context, p *outpost) {
 }
 
 // takeAnew takes a new incarnation for p, which was lost.
-func (f *Fabric) takeAnew(ctx context.Context, p *outpost, life credit.Incarnation) {
+func (f *Fabric) takeAnew(ctx context.Context, p *outpost, life linkend.Incarnation) {
 	try, cancel := context.WithTimeout(ctx, hostTime)
 	defer cancel()
 	p.close()
@@ -342,14 +342,14 @@ func (f *Fabric) partIsBack(ctx context.Context, p *outpost, standing *part.Stan
 }
 
 // other is a later incarnation of p that answers, of number 0 when there is none: its agent has made one, and that was not heard.
-func (p *outpost) other(ctx context.Context) credit.Incarnation {
+func (p *outpost) other(ctx context.Context) linkend.Incarnation {
 	ctx, cancel := context.WithTimeout(ctx, partTime)
 	defer cancel()
 	s, err := p.client.Sum(ctx, part.SumRequest{})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil || s.Number <= p.number {
-		return credit.Incarnation{}
+		return linkend.Incarnation{}
 	}
-	return credit.Incarnation{Number: s.Number, First: s.First}
+	return linkend.Incarnation{Number: s.Number, First: s.First}
 }

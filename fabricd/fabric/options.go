@@ -10,9 +10,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
+	linkend "github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -94,7 +94,7 @@ type LinkOptions struct {
 
 	// Liveness is how ends find out that a neighbour is silent. The zero value is DefaultInterval, longer in large fabrics,
 	// times DefaultMultiplier, without damping.
-	Liveness liveness.Config
+	Liveness linkend.Liveness
 	// NoLiveness turns that off: a silent fault is then never noticed.
 	NoLiveness bool
 }
@@ -108,11 +108,11 @@ const (
 	maxHellos = 20_000
 )
 
-func (o LinkOptions) liveness(links int) liveness.Config {
+func (o LinkOptions) liveness(links int) linkend.Liveness {
 	c := o.Liveness
 	switch {
 	case o.NoLiveness:
-		return liveness.Config{Damping: c.Damping}
+		return linkend.Liveness{Damping: c.Damping}
 	case c.Interval == 0:
 		c.Interval = max(DefaultInterval, weft.Second*weft.Time(2*links)/maxHellos)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/switch/credit"
+	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
 // outpost is a part as its leader knows it: one of the options, or the processes that are a switch, one after another.
@@ -37,8 +37,8 @@ type outpost struct {
 	lost     atomic.Bool // nobody answers for it: its nodes count as crashed. Then it is quiet too
 	stale    atomic.Bool // it has missed an order
 	known    atomic.Pointer[account]
-	readings atomic.Pointer[readings]             // nil: nobody has watched
-	lives    atomic.Pointer[[]credit.Incarnation] // its latest incarnations, see lives.go; nil: it was never hosted
+	readings atomic.Pointer[readings]              // nil: nobody has watched
+	lives    atomic.Pointer[[]linkend.Incarnation] // its latest incarnations, see lives.go; nil: it was never hosted
 
 	mu      sync.Mutex
 	number  uint64              // guarded by mu: its incarnation; 0: it was never hosted
@@ -158,8 +158,8 @@ func (p *outpost) account(at weft.Time, s part.Sum, past tenure) *account {
 }
 
 // endFlows is what sessions come to, end by end.
-func endFlows(sessions []ledger.Flow) map[weft.End]credit.Flow {
-	ends := make(map[weft.End]credit.Flow, len(sessions))
+func endFlows(sessions []ledger.Flow) map[weft.End]linkend.Flow {
+	ends := make(map[weft.End]linkend.Flow, len(sessions))
 	for i := range sessions {
 		s := &sessions[i].Flow
 		f := ends[sessions[i].End]

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/switch/credit"
+	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
 // ProcessOptions says how switches can be processes of their own, and parts are reached. All are required.
@@ -112,7 +112,7 @@ func (p *outpost) vacate() {
 	p.fabric.release(h)
 	p.hush()
 	p.close()
-	p.begin(credit.Incarnation{}) // whatever comes late is nobody's
+	p.begin(linkend.Incarnation{}) // whatever comes late is nobody's
 	p.holder.Store(nil)
 	p.gone = nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/credit"
+	linkend "github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -27,7 +27,7 @@ func joined(t *testing.T, n int) (f *Fabric, list []*outpost) {
 	for _, s := range f.switches[:n] {
 		p := f.guestOf(s)
 		h := &holder{number: uint64(s.id) + 1, end: func() {}}
-		p.begin(credit.Incarnation{Number: h.number, First: firstEpoch})
+		p.begin(linkend.Incarnation{Number: h.number, First: firstEpoch})
 		p.holder.Store(h)
 		list = append(list, p)
 	}
@@ -35,12 +35,12 @@ func joined(t *testing.T, n int) (f *Fabric, list []*outpost) {
 }
 
 // says has p tell what has gone through its ends, in the order of p.cross.
-func (p *outpost) says(t *testing.T, at weft.Time, state credit.State, through ...passed) {
+func (p *outpost) says(t *testing.T, at weft.Time, state linkend.State, through ...passed) {
 	t.Helper()
 	s := part.Sum{Number: p.number, At: at, Up: []byte{0}}
 	for i, e := range p.cross {
 		end := ledger.Flow{End: e}
-		if end.Flow.State = state; state == credit.Up {
+		if end.Flow.State = state; state == linkend.Up {
 			s.Up[0] |= 1 << e.Port
 		}
 		if i < len(through) {
@@ -60,11 +60,11 @@ func TestALateAnswerOfAProcessThatHasLeftTakesNoLinkDown(t *testing.T) {
 	p := list[0]
 	l, side, ok := f.linkAt(p.cross[0])
 	require.True(t, ok)
-	p.says(t, 1, credit.Up)
+	p.says(t, 1, linkend.Up)
 	require.True(t, l.up[side].Load())
-	p.says(t, 2, credit.Down)
+	p.says(t, 2, linkend.Down)
 	require.False(t, l.up[side].Load())
-	p.says(t, 3, credit.Up)
+	p.says(t, 3, linkend.Up)
 
 	p.vacate()
 	require.ErrorIs(t, p.keep(part.Sum{Number: 1, At: 4, Up: []byte{0}}), errNumber)
@@ -77,7 +77,7 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 	f, list := joined(t, 1)
 	p := list[0]
 	s, e := p.sw, p.cross[0]
-	p.says(t, 1, credit.Up, passed{sent: 5, received: 3})
+	p.says(t, 1, linkend.Up, passed{sent: 5, received: 3})
 	for n := range uint64(3) {
 		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, passedAt(f.endState(e)))
 		require.Equal(t, 3*(n+1), s.stats().Received)
@@ -85,9 +85,9 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 		p.vacate()
 		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, passedAt(f.endState(e)))
 		require.Equal(t, 5*(n+1), s.snapshot(nil).Ports[e.Port].Counters.Sent)
-		p.begin(credit.Incarnation{Number: n + 2, First: firstEpoch + weft.Epoch(n)})
+		p.begin(linkend.Incarnation{Number: n + 2, First: firstEpoch + weft.Epoch(n)})
 		p.holder.Store(h)
-		p.says(t, 1, credit.Up, passed{sent: 5, received: 3})
+		p.says(t, 1, linkend.Up, passed{sent: 5, received: 3})
 	}
 	now := switching.Snapshot{Ports: make([]switching.PortSnapshot, len(s.snapshot(nil).Ports)), Discards: map[string]uint64{"x": 1}}
 	now.Stats.Received = 4
@@ -118,10 +118,10 @@ func TestPacketsBetweenTwoProcessesThatDie(t *testing.T) {
 		f.neighbour(b.cross[out], passed{received: 10})
 		told := make([]passed, 2)
 		told[in] = passed{received: 10}
-		a.says(t, 1, credit.Down, told...)
+		a.says(t, 1, linkend.Down, told...)
 		told = make([]passed, 2)
 		told[out] = passed{sent: 10}
-		b.says(t, 1, credit.Down, told...)
+		b.says(t, 1, linkend.Down, told...)
 		for _, p := range []*outpost{list[first], list[1-first]} {
 			p.lost.Store(true)
 			f.buryPart(p)

@@ -5,7 +5,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/credit"
+	linkend "github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -68,12 +68,12 @@ func (s *liveSwitch) snapshot(now *switching.Snapshot) (sn switching.Snapshot) {
 		sn.Discards[r.Name] += r.Packets
 	}
 	for e, end := range a.ends {
-		addPort(&sn.Ports[e.Port], credit.Counters{Sent: end.flow.Sent, Received: end.flow.Received}, end.queued)
+		addPort(&sn.Ports[e.Port], linkend.Counters{Sent: end.flow.Sent, Received: end.flow.Received}, end.queued)
 	}
 	return sn
 }
 
-func addPort(to *switching.PortSnapshot, c credit.Counters, lost uint64) {
+func addPort(to *switching.PortSnapshot, c linkend.Counters, lost uint64) {
 	n := &to.Counters
 	n.Sent, n.Received, n.Gaps = n.Sent+c.Sent, n.Received+c.Received, n.Gaps+c.Gaps
 	n.Duplicates, n.Stale, n.Violations = n.Duplicates+c.Duplicates, n.Stale+c.Stale, n.Violations+c.Violations
@@ -174,10 +174,10 @@ func (s *liveSwitch) read(r *switching.Reading) {
 	}
 }
 
-// onWire is credit.OnWire for ends of which one may be known by what a process said some moments ago.
+// onWire is linkend.OnWire for ends of which one may be known by what a process said some moments ago.
 func onWire(from, to endState) (wire, lost uint64) {
 	if to.remote && from.flow.LastTo > to.flow.Mine {
 		return 0, 0 // its link has come up anew since then: nobody can tell yet
 	}
-	return credit.OnWire(from.flow, to.flow)
+	return linkend.OnWire(from.flow, to.flow)
 }

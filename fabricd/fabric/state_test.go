@@ -13,7 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness"
-	"github.com/weft-fabric/weft/linkmon/liveness"
+	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
 // patient ends do not take a neighbour for dead because the machine is busy.
@@ -111,7 +111,7 @@ func TestAFlappingLinkSaysSoWhetherItIsDownOrUp(t *testing.T) {
 
 func TestARepairDoesNotWaitForALinkThatDampingHoldsDownAndSaysSo(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, smallTree, patient, harness.Damping(liveness.Damping{HalfLife: 60 * weft.Second, Suppress: 1.5, Reuse: 1, Max: 600 * weft.Second}))
+	h := harness.New(t, smallTree, patient, harness.Damping(linkend.Damping{HalfLife: 60 * weft.Second, Suppress: 1.5, Reuse: 1, Max: 600 * weft.Second}))
 	cut := fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"}
 	restore := fault.Spec{Do: fault.VerbRestore, A: "s0.00-s1.00"}
 	h.Apply(cut)
@@ -131,7 +131,7 @@ func TestARepairDoesNotWaitForALinkThatDampingHoldsDownAndSaysSo(t *testing.T) {
 func TestDampingWorksWithoutHellosToo(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, smallTree, harness.NoLiveness(),
-		harness.Damping(liveness.Damping{HalfLife: 60 * weft.Second, Suppress: 0.5, Reuse: 0.25, Max: 600 * weft.Second}))
+		harness.Damping(linkend.Damping{HalfLife: 60 * weft.Second, Suppress: 0.5, Reuse: 0.25, Max: 600 * weft.Second}))
 	h.Cut("s0.00", "s1.00")
 	h.Restore("s0.00", "s1.00")
 	assert.True(t, stateOf(h).HeldA)

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // answer takes what a host says. What is newly known to be lost goes to incidents.
@@ -98,13 +98,13 @@ func (l *Ledger) flow(a *Answer, f *Flow) {
 }
 
 // onWire tells, of the packets that one side has sent and the other has not received, how many may
-// still come and how many are known to be lost: credit.OnWire, for sides that were heard at
+// still come and how many are known to be lost: link.OnWire, for sides that were heard at
 // different times.
-func onWire(from, to *credit.Flow) (wire, lost uint64) {
+func onWire(from, to *link.Flow) (wire, lost uint64) {
 	if from.LastTo > to.Mine {
 		return from.Sent - min(from.Sent, to.Received), 0 // the link has come up anew since: nobody can tell yet
 	}
-	return credit.OnWire(*from, *to)
+	return link.OnWire(*from, *to)
 }
 
 // missing is how many packets side d has sent that are neither received nor known to be lost, and

@@ -9,7 +9,7 @@
 // leader asks, it answers with all of that ([Answer]). Counters are absolute, so an answer that is
 // lost costs nothing, and one that is late or overtaken changes nothing. The packets of a link are
 // counted per session: one incarnation at each end. What one side has sent and the other has not
-// received is on the wire or lost; the epochs of the two ends tell which (credit.OnWire). A node
+// received is on the wire or lost; the epochs of the two ends tell which (link.OnWire). A node
 // that moves to another host takes its packets along, and that hand-over is a session too.
 //
 // # What is made up

@@ -2,7 +2,7 @@ package ledger
 
 import (
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // HostID numbers the hosts of one fabric. The leader gives the numbers, from 1; 0 is no host.
@@ -105,15 +105,15 @@ type Flow struct {
 	// node, with weft.NoPort. Epochs are then the numbers of hand-overs, which the leader gives and
 	// which rise all over the fabric: LastFrom and LastTo of the latest that was given, of LastSent
 	// packets, and Mine and Peer of the latest that was taken, with Taken packets, come or not.
-	// State is credit.Down.
+	// State is link.Down.
 	End  weft.End
 	Peer Incarnation // on the other side
 	// Flow counts the packets of this session alone, also of when the two met before, and has the
-	// epochs in which it last sent. Mine is that of the end now. State is credit.Down if the end has
+	// epochs in which it last sent. Mine is that of the end now. State is link.Down if the end has
 	// no signal, is not there any more, or is up with another incarnation: then nothing that was sent
-	// to epochs up to Mine is received any more. An end in credit.Init comes up with whoever names
-	// its epoch: all its sessions are in credit.Init then.
-	Flow credit.Flow
+	// to epochs up to Mine is received any more. An end in link.Init comes up with whoever names
+	// its epoch: all its sessions are in link.Init then.
+	Flow link.Flow
 }
 
 // Rule is how many packets one rule has discarded.

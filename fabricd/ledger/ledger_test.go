@@ -11,7 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/nic"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // line is nic 0 - switch 0 - switch 1 - nic 1. Each node is on a host of its own: 1, 2, 3 and 4.
@@ -35,7 +35,7 @@ type desk struct {
 }
 
 // says has a host answer. through are what its ends have sent and received, in the order of links.
-func (d *desk) says(h HostID, state credit.State, injected, delivered uint64, through ...[2]uint64) []Order {
+func (d *desk) says(h HostID, state link.State, injected, delivered uint64, through ...[2]uint64) []Order {
 	d.now++
 	a := *d.told[h]
 	a.Seq, a.Asked, a.Flows, a.Sent, a.Received = a.Seq+1, d.now, nil, 0, 0
@@ -46,11 +46,11 @@ func (d *desk) says(h HostID, state credit.State, injected, delivered uint64, th
 			if d.placed(e.Node) != h || len(through) == 0 {
 				continue
 			}
-			f := Flow{End: e, Peer: d.told[d.placed([]weft.End{k.B, k.A}[side].Node)].Incarnation, Flow: credit.Flow{
+			f := Flow{End: e, Peer: d.told[d.placed([]weft.End{k.B, k.A}[side].Node)].Incarnation, Flow: link.Flow{
 				State: state, Mine: 1, Peer: 1, Sent: through[0][0], Received: through[0][1], Taken: through[0][1],
 				LastFrom: 1, LastTo: 1, LastSent: through[0][0],
 			}}
-			if state == credit.Down {
+			if state == link.Down {
 				f.Flow.Mine = 2
 			}
 			a.Flows, a.Sent, a.Received, through = append(a.Flows, f), a.Sent+f.Flow.Sent, a.Received+f.Flow.Received, through[1:]
@@ -72,17 +72,17 @@ func TestPacketsBetweenTwoHostsThatFailWereNotLost(t *testing.T) {
 	t.Parallel()
 	for _, order := range [][]HostID{{2, 3}, {3, 2}} {
 		d := line()
-		d.says(2, credit.Up, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
-		d.says(3, credit.Up, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
+		d.says(2, link.Up, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
+		d.says(3, link.Up, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
 		for _, h := range order {
 			d.does(HostFailed{h})
 		}
-		d.says(1, credit.Down, 10, 0, [2]uint64{10, 0})
+		d.says(1, link.Down, 10, 0, [2]uint64{10, 0})
 		s := d.Sums()
 		require.Equal(t, InFlight{Doubt: 10}, s.Waiting, "the other end has not been asked")
 		require.True(t, s.Balanced)
 		require.Equal(t, []HostID{2, 3}, s.Uncertain)
-		d.says(4, credit.Down, 0, 10, [2]uint64{0, 10})
+		d.says(4, link.Down, 0, 10, [2]uint64{0, 10})
 		s = d.Sums()
 		require.True(t, s.Balanced)
 		require.Zero(t, s.Lost+s.InFlight)
@@ -100,8 +100,8 @@ func TestTwoStoppedNeighboursThatAnswerOneAfterTheOther(t *testing.T) {
 			d.does(HostSuspect{h})
 			d.does(HostFailed{h})
 		}
-		d.says(1, credit.Down, 10, 0, [2]uint64{10, 0})
-		d.says(4, credit.Down, 0, 3, [2]uint64{0, 3})
+		d.says(1, link.Down, 10, 0, [2]uint64{10, 0})
+		d.says(4, link.Down, 0, 3, [2]uint64{0, 3})
 		s := d.Sums()
 		require.Equal(t, []uint64{7, 7, 7}, []uint64{s.Lost, s.LostCrash, s.WrittenOff}, "seven of ten are with them")
 		costs := uint64(0)
@@ -113,8 +113,8 @@ func TestTwoStoppedNeighboursThatAnswerOneAfterTheOther(t *testing.T) {
 		// Switch 0 holds two and has sent eight; switch 1 has received six of them, holds three and
 		// has sent three.
 		answers := map[HostID]func(){
-			2: func() { d.says(2, credit.Down, 0, 0, [2]uint64{0, 10}, [2]uint64{8, 0}) },
-			3: func() { d.says(3, credit.Down, 0, 0, [2]uint64{0, 6}, [2]uint64{3, 0}) },
+			2: func() { d.says(2, link.Down, 0, 0, [2]uint64{0, 10}, [2]uint64{8, 0}) },
+			3: func() { d.says(3, link.Down, 0, 0, [2]uint64{0, 6}, [2]uint64{3, 0}) },
 		}
 		for _, h := range order {
 			answers[h]()
@@ -135,20 +135,20 @@ func TestTwoStoppedNeighboursThatAnswerOneAfterTheOther(t *testing.T) {
 func TestAFrozenSwitchProcessIsStoppedWhileTheFabricEnds(t *testing.T) {
 	t.Parallel()
 	d := line()
-	d.says(2, credit.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0}) // it holds two
+	d.says(2, link.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0}) // it holds two
 	d.does(HostSuspect{2})
-	d.says(1, credit.Init, 20, 0, [2]uint64{20, 0})
-	d.says(3, credit.Init, 0, 0, [2]uint64{0, 17}, [2]uint64{17, 0})
-	d.says(4, credit.Up, 0, 17, [2]uint64{0, 17})
+	d.says(1, link.Init, 20, 0, [2]uint64{20, 0})
+	d.says(3, link.Init, 0, 0, [2]uint64{0, 17}, [2]uint64{17, 0})
+	d.says(4, link.Up, 0, 17, [2]uint64{0, 17})
 	s := d.Sums()
 	require.True(t, s.Balanced, "%+v", s)
 	require.Equal(t, InFlight{Suspect: 3}, s.Waiting)
 	orders := d.does(HostEnded{2})
 	require.Equal(t, []Order{{Kind: Ask, Host: 1}, {Kind: Ask, Host: 3}}, orders)
 	require.Equal(t, InFlight{Doubt: 3}, d.Sums().Waiting)
-	d.says(1, credit.Down, 20, 0, [2]uint64{20, 0})
-	d.says(3, credit.Down, 0, 0, [2]uint64{0, 18}, [2]uint64{18, 0})
-	d.says(4, credit.Up, 0, 18, [2]uint64{0, 18})
+	d.says(1, link.Down, 20, 0, [2]uint64{20, 0})
+	d.says(3, link.Down, 0, 0, [2]uint64{0, 18}, [2]uint64{18, 0})
+	d.says(4, link.Up, 0, 18, [2]uint64{0, 18})
 	s = d.Sums()
 	require.True(t, s.Balanced, "%+v", s)
 	require.Equal(t, []uint64{2, 2, 0}, []uint64{s.Lost, s.WrittenOff, s.InFlight})
@@ -160,9 +160,9 @@ func TestAHostThatFailsHasInjectedWhatLeftIt(t *testing.T) {
 	t.Parallel()
 	d := line()
 	d.does(HostFailed{1})
-	d.says(2, credit.Down, 0, 0, [2]uint64{0, 4}, [2]uint64{4, 0})
-	d.says(3, credit.Up, 0, 0, [2]uint64{0, 4}, [2]uint64{4, 0})
-	d.says(4, credit.Up, 0, 4, [2]uint64{0, 4})
+	d.says(2, link.Down, 0, 0, [2]uint64{0, 4}, [2]uint64{4, 0})
+	d.says(3, link.Up, 0, 0, [2]uint64{0, 4}, [2]uint64{4, 0})
+	d.says(4, link.Up, 0, 4, [2]uint64{0, 4})
 	s := d.Sums()
 	require.True(t, s.Balanced)
 	require.Equal(t, []uint64{4, 4, 0}, []uint64{s.Injected, s.Unheard, s.Lost})
@@ -204,8 +204,8 @@ func TestTheStateDoesNotGrow(t *testing.T) {
 	most := 0
 	for i := range 2 * maxIncidents {
 		d.does(HostFailed{2})
-		d.says(1, credit.Down, 0, 0, [2]uint64{0, 0})
-		d.says(3, credit.Down, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
+		d.says(1, link.Down, 0, 0, [2]uint64{0, 0})
+		d.says(3, link.Down, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
 		n := Incarnation(10 + i)
 		d.does(HostStarted{Host: 2, Incarnation: n})
 		d.told[2].Incarnation, d.told[2].Seq = n, 0
@@ -328,7 +328,7 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 func TestACheckpointIsTheState(t *testing.T) {
 	t.Parallel()
 	d := line()
-	d.says(2, credit.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0})
+	d.says(2, link.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0})
 	d.does(FaultBegan{Kind: "cut", Target: "s0-s1", Links: []weft.LinkID{1}, Spec: []byte("{}")})
 	d.does(FaultChanged{Incident: 1, Spec: []byte(`{"do":"cut"}`)})
 	d.does(HostFailed{3})
@@ -355,7 +355,7 @@ func TestACheckpointIsTheState(t *testing.T) {
 // Whatever a checkpoint holds, it is refused or can be gone on with.
 func FuzzRestore(f *testing.F) {
 	d := line()
-	d.says(2, credit.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0})
+	d.says(2, link.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0})
 	d.does(FaultBegan{Kind: "cut", Links: []weft.LinkID{1}})
 	d.does(HostFailed{3})
 	data, err := d.Checkpoint()

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // truth is where all packets are.
@@ -368,7 +368,7 @@ func (h *history) between(t *truth, in func(Incarnation) bool) {
 			x, y := &s.Sides[0].Flow, &s.Sides[1].Flow
 			c := s.Channel
 			cut := c.Node.Kind == 0 && (h.wires[2*int(c.Link)].cut || h.wires[2*int(c.Link)+1].cut)
-			if up := !cut && x.State == credit.Up && y.State == credit.Up && x.Peer == y.Mine && y.Peer == x.Mine; up && s.Lost[d] != t.lost[k] {
+			if up := !cut && x.State == link.Up && y.State == link.Up && x.Peer == y.Mine && y.Peer == x.Mine; up && s.Lost[d] != t.lost[k] {
 				h.fail("between incarnations %d and %d, end %v: %d lost, expected %d", k.from, k.to, end, s.Lost[d], t.lost[k])
 			}
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // A leader goes on from a checkpoint in which host 2 has failed. The leader before may have had it back
@@ -13,15 +13,15 @@ import (
 func TestWhatWasSaidToAnotherLeaderSettlesNothing(t *testing.T) {
 	t.Parallel()
 	d := line()
-	d.says(1, credit.Up, 4, 0, [2]uint64{4, 0})
-	d.says(2, credit.Up, 0, 0, [2]uint64{0, 4}, [2]uint64{0, 0}) // it holds four
+	d.says(1, link.Up, 4, 0, [2]uint64{4, 0})
+	d.says(2, link.Up, 0, 0, [2]uint64{0, 4}, [2]uint64{0, 0}) // it holds four
 	d.does(HostFailed{2})
 	data, err := d.Checkpoint()
 	require.NoError(t, err)
 	say := func() {
-		d.says(1, credit.Down, 4, 0, [2]uint64{4, 0})
-		d.says(3, credit.Down, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
-		d.says(4, credit.Up, 0, 0, [2]uint64{0, 0})
+		d.says(1, link.Down, 4, 0, [2]uint64{4, 0})
+		d.says(3, link.Down, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
+		d.says(4, link.Up, 0, 0, [2]uint64{0, 0})
 	}
 	say()
 	require.EqualValues(t, 4, d.Sums().WrittenOff)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // A switch goes from host 2 to host 3 and back while the end beside it, on host 1, waits in one
@@ -31,7 +31,7 @@ func TestAnEndThatWaitsComesUpWithAnIncarnationOfBefore(t *testing.T) {
 		do   func()
 	}{
 		{does: "both ends are up", do: func() {
-			require.Equal(t, credit.Up, p1.ends[b].State())
+			require.Equal(t, link.Up, p1.ends[b].State())
 			require.Equal(t, p2.inc, heard())
 		}},
 		{does: "switch 0 moves to host 3, and one hello of it arrives", do: func() {
@@ -41,7 +41,7 @@ func TestAnEndThatWaitsComesUpWithAnIncarnationOfBefore(t *testing.T) {
 			for i := range h.wires {
 				h.deliver(i)
 			}
-			require.Equal(t, credit.Init, p1.ends[b].State())
+			require.Equal(t, link.Init, p1.ends[b].State())
 			require.Equal(t, p3.inc, heard())
 			waits, _ = p1.ends[b].Epochs()
 		}},
@@ -51,7 +51,7 @@ func TestAnEndThatWaitsComesUpWithAnIncarnationOfBefore(t *testing.T) {
 			h.flush()
 			mine, _ := p1.ends[b].Epochs()
 			require.Equal(t, waits, mine)
-			require.Equal(t, credit.Up, p2.ends[a].State())
+			require.Equal(t, link.Up, p2.ends[a].State())
 			require.Equal(t, p2.inc, heard())
 		}},
 		{does: "switch 0 sends a packet, and host 2 is asked", do: func() {

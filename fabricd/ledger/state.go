@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // State is all that a ledger knows, and its checkpoint. Lists are in the order of their first
@@ -74,7 +74,7 @@ type Session struct {
 // Side is a session as one of its sides has told of it.
 type Side struct {
 	Incarnation Incarnation
-	Flow        credit.Flow // zero: it has not told of it
+	Flow        link.Flow // zero: it has not told of it
 }
 
 // Channel is what a session is on: a link, or the hand-over of a node.
@@ -97,7 +97,7 @@ func (s *Session) compare(o *Session) int {
 // failed that the end is down, so that nothing more is sent or received.
 func (s *Session) over(d int, me, other *Host) bool {
 	f := &s.Sides[d].Flow
-	return (other.Status == Failed || other.Status == Ended) && me.Asked >= other.Since && f.State == credit.Down &&
+	return (other.Status == Failed || other.Status == Ended) && me.Asked >= other.Since && f.State == link.Down &&
 		s.Sides[1-d].Flow.LastTo <= f.Mine // of hand-overs, the latest has been taken
 }
 

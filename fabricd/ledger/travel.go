@@ -7,27 +7,27 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // A fabric has thousands of sessions, and hosts tell of each ten times a second: they travel as numbers
 // alone.
 const (
-	numbersOfFlow = 9 // of credit.Flow
+	numbersOfFlow = 9 // of link.Flow
 	numbersOfSent = 4 + numbersOfFlow
 	numbersOfSide = 1 + numbersOfFlow
 
 	numbersOfSession = 5 + 2*numbersOfSide
 )
 
-func appendFlow(list []uint64, f *credit.Flow) []uint64 {
+func appendFlow(list []uint64, f *link.Flow) []uint64 {
 	return append(list, uint64(f.State), uint64(f.Mine), uint64(f.Peer), f.Sent, f.Received, f.Taken,
 		uint64(f.LastFrom), uint64(f.LastTo), f.LastSent)
 }
 
-func flowOf(f []uint64) credit.Flow {
-	return credit.Flow{
-		State: credit.State(f[0]), Mine: weft.Epoch(f[1]), Peer: weft.Epoch(f[2]), Sent: f[3], Received: f[4], Taken: f[5],
+func flowOf(f []uint64) link.Flow {
+	return link.Flow{
+		State: link.State(f[0]), Mine: weft.Epoch(f[1]), Peer: weft.Epoch(f[2]), Sent: f[3], Received: f[4], Taken: f[5],
 		LastFrom: weft.Epoch(f[6]), LastTo: weft.Epoch(f[7]), LastSent: f[8],
 	}
 }

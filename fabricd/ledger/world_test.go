@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // world is a fabric that knows everything: every packet is in one place, and what becomes of it is
-// counted where it happens. Its link ends are real (switch/credit); all else is as simple as can
+// counted where it happens. Its link ends are real (switch/link); all else is as simple as can
 // be.
 type world struct {
 	links    []Link
@@ -18,7 +18,7 @@ type world struct {
 	at       map[weft.Node]*proc // who runs a node now; nil: nobody
 	wires    []wire              // per link and direction
 	owners   []Incarnation       // of epochs, by thousands
-	ran      map[weft.End][]credit.Incarnation
+	ran      map[weft.End][]link.Incarnation
 	last     Incarnation
 	handed   uint32 // hand-overs
 	transits []transit
@@ -64,7 +64,7 @@ type proc struct {
 	over      bool // it is gone
 	nodes     map[weft.Node]*node
 	ends      map[weft.End]*end
-	flows     map[sessionKey]credit.Flow // of ends that it has no more, and hand-overs
+	flows     map[sessionKey]link.Flow // of ends that it has no more, and hand-overs
 	forgotten map[Incarnation]bool
 
 	seq            uint64
@@ -88,13 +88,13 @@ type node struct {
 }
 
 type end struct {
-	credit.End
+	link.CreditEnd
 	carrier bool
 	out     int // packets in its output queue
 }
 
 func newWorld(links []Link, hosts int) *world {
-	w := &world{links: links, at: map[weft.Node]*proc{}, ran: map[weft.End][]credit.Incarnation{}, wires: make([]wire, 2*len(links)), lost: map[sessionOf]uint64{}, procs: make([]*proc, hosts)}
+	w := &world{links: links, at: map[weft.Node]*proc{}, ran: map[weft.End][]link.Incarnation{}, wires: make([]wire, 2*len(links)), lost: map[sessionOf]uint64{}, procs: make([]*proc, hosts)}
 	seen := map[weft.Node]bool{}
 	for _, k := range links {
 		for _, e := range []weft.End{k.A, k.B} {
@@ -111,7 +111,7 @@ func newWorld(links []Link, hosts int) *world {
 func (w *world) start(host HostID, nodes []weft.Node) *proc {
 	w.last++
 	p := &proc{
-		host: host, inc: w.last, nodes: map[weft.Node]*node{}, ends: map[weft.End]*end{}, flows: map[sessionKey]credit.Flow{},
+		host: host, inc: w.last, nodes: map[weft.Node]*node{}, ends: map[weft.End]*end{}, flows: map[sessionKey]link.Flow{},
 		forgotten: map[Incarnation]bool{}, queue: map[weft.End]uint64{}, crash: map[weft.SwitchID]uint64{}, inside: map[weft.LinkID]*[2]uint64{},
 	}
 	if old := w.procs[host-1]; old != nil {
@@ -136,8 +136,8 @@ func (w *world) run(p *proc, n weft.Node) {
 				}
 				first := weft.Epoch(len(w.owners) * 1000)
 				w.owners = append(w.owners, p.inc)
-				w.ran[e] = append(w.ran[e], credit.Incarnation{Number: uint64(p.inc), First: first})
-				p.ends[e] = &end{End: credit.New(credit.Config{VCs: 1, Buffer: 6, First: first})}
+				w.ran[e] = append(w.ran[e], link.Incarnation{Number: uint64(p.inc), First: first})
+				p.ends[e] = &end{CreditEnd: link.NewCreditEnd(link.Config{VCs: 1, Buffer: 6, First: first})}
 			}
 		}
 	}
@@ -152,15 +152,15 @@ func (w *world) owner(e weft.Epoch) Incarnation {
 }
 
 // incarnations are those that have run the neighbour of an end, by their epochs.
-func (w *world) incarnations(e weft.End) []credit.Incarnation {
+func (w *world) incarnations(e weft.End) []link.Incarnation {
 	l, d := w.linkOf(e)
 	return w.ran[[2]weft.End{w.links[l].B, w.links[l].A}[d]]
 }
 
 // sessions adds the sessions of an end to what p has told of them before, when it had the node
 // already.
-func (w *world) sessions(p *proc, e weft.End, flows map[sessionKey]credit.Flow) {
-	p.ends[e].Sessions(w.incarnations(e), func(s credit.Session) {
+func (w *world) sessions(p *proc, e weft.End, flows map[sessionKey]link.Flow) {
+	p.ends[e].Sessions(w.incarnations(e), func(s link.Session) {
 		k := sessionKey{e, Incarnation(s.Peer)}
 		f, old := s.Flow, flows[k]
 		if f.LastSent == 0 {
@@ -172,7 +172,7 @@ func (w *world) sessions(p *proc, e weft.End, flows map[sessionKey]credit.Flow) 
 }
 
 // allSessions are those of p.
-func (w *world) allSessions(p *proc) map[sessionKey]credit.Flow {
+func (w *world) allSessions(p *proc) map[sessionKey]link.Flow {
 	flows := maps.Clone(p.flows)
 	for e := range p.ends {
 		w.sessions(p, e, flows)
@@ -334,7 +334,7 @@ func (w *world) doomed(i int) map[sessionOf]uint64 {
 		if p != nil {
 			x := p.ends[e]
 			mine, peer := x.Epochs()
-			if mine == f.To && (x.State() == credit.Init || x.State() == credit.Up && peer == f.From) {
+			if mine == f.To && (x.State() == link.Init || x.State() == link.Up && peer == f.From) {
 				continue
 			}
 		}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/linkmon/liveness"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/pace"
 )
 
@@ -70,8 +70,8 @@ type NICOptions struct {
 
 // LinkOptions are those of every link.
 type LinkOptions struct {
-	Rate     float64         `json:"rate"` // bytes per second, what a load of 1 means
-	Pace     pace.Pace       `json:"pace"`
-	Liveness liveness.Config `json:"liveness"`
-	Inbox    int             `json:"inbox"` // frames that may be on their way to one port
+	Rate     float64       `json:"rate"` // bytes per second, what a load of 1 means
+	Pace     pace.Pace     `json:"pace"`
+	Liveness link.Liveness `json:"liveness"`
+	Inbox    int           `json:"inbox"` // frames that may be on their way to one port
 }

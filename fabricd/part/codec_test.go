@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 func TestEveryCounterIsSent(t *testing.T) {
@@ -95,4 +95,4 @@ func TestPlaces(t *testing.T) {
 	require.True(t, Bit([]byte{0, 2}, 9))
 }
 
-var flow = credit.Flow{State: credit.Up, Mine: 1, Peer: 2, Sent: 1 << 60, Received: 4, Taken: 5, LastFrom: 6, LastTo: 7, LastSent: 8}
+var flow = link.Flow{State: link.Up, Mine: 1, Peer: 2, Sent: 1 << 60, Received: 4, Taken: 5, LastFrom: 6, LastTo: 7, LastSent: 8}

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -202,7 +202,7 @@ func TestAPartIsHostedAnew(t *testing.T) {
 	// What west says has passed with each incarnation of east.
 	through := func() map[ledger.Incarnation][2]uint64 {
 		s, err := r.parts["west"].Sum(context.Background(), part.SumRequest{Ends: true, Peers: []part.Peer{
-			{Part: "east", Incarnation: credit.Incarnation{Number: 2}}, {Part: "east", Incarnation: credit.Incarnation{Number: 7, First: 1 << 20}},
+			{Part: "east", Incarnation: link.Incarnation{Number: 2}}, {Part: "east", Incarnation: link.Incarnation{Number: 7, First: 1 << 20}},
 		}})
 		require.NoError(t, err)
 		all := map[ledger.Incarnation][2]uint64{}

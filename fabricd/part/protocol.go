@@ -5,7 +5,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/switchd"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -44,7 +44,7 @@ type SumRequest struct {
 // node. Those of one neighbour are in the order of their epochs.
 type Peer struct {
 	Part string `json:"part"`
-	credit.Incarnation
+	link.Incarnation
 }
 
 // Sum is what a part has added up since it was made. While packets move, its nodes are read at slightly different moments; at a
@@ -128,7 +128,7 @@ type Nodes struct {
 	Number   uint64               `json:"number"`
 	At       weft.Time            `json:"at"`
 	Switches []switching.Snapshot `json:"switches,omitempty"`
-	Flows    [][]credit.Flow      `json:"flows,omitempty"` // per switch, per port
+	Flows    [][]link.Flow        `json:"flows,omitempty"` // per switch, per port
 	NICs     []nic.Snapshot       `json:"nics,omitempty"`
 	Drivers  []switchd.Stats      `json:"drivers,omitempty"` // per switch, then per NIC
 }

@@ -17,8 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/linkmon/liveness"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 const patience = 20 * time.Second
@@ -68,7 +67,7 @@ func newRig(t testing.TB, spec, firmware string, change func(c *part.Charter)) *
 			Fabric: "lab", Part: p.Part, Number: uint64(i + 1), Topology: packed, Firmware: firmware, Place: p, Layout: places,
 			Switch: part.SwitchOptions{VCs: 2, InputBuffer: 2, OutputBuffer: 2},
 			NIC:    part.NICOptions{PacketBytes: 256},
-			Link:   part.LinkOptions{Rate: 256_000, Liveness: liveness.Config{Interval: 250 * weft.Millisecond, Multiplier: 4}, Inbox: 64},
+			Link:   part.LinkOptions{Rate: 256_000, Liveness: link.Liveness{Interval: 250 * weft.Millisecond, Multiplier: 4}, Inbox: 64},
 			Seed:   7,
 		}
 		if change != nil {
@@ -203,7 +202,7 @@ func (r *rig) traffic(spec string) {
 // sums are what all parts have added up together, with what is on crossing links and lost there.
 type sums struct {
 	part.Sum
-	flows       map[weft.End]credit.Flow
+	flows       map[weft.End]link.Flow
 	wires, lost uint64
 	up, ends    int
 }
@@ -220,7 +219,7 @@ func (r *rig) sumWith(ask part.SumRequest) (s sums) {
 // add adds up what every part says.
 func (r *rig) add(says func(l *led) (part.Sum, error)) (s sums) {
 	r.t.Helper()
-	s.flows = map[weft.End]credit.Flow{}
+	s.flows = map[weft.End]link.Flow{}
 	for _, l := range r.parts {
 		one, err := says(l)
 		require.NoError(r.t, err)
@@ -242,7 +241,7 @@ func (r *rig) add(says func(l *led) (part.Sum, error)) (s sums) {
 		peer, _, ok := r.graph.Peer(e)
 		require.True(r.t, ok)
 		if to, ok := s.flows[peer]; ok {
-			wire, lost := credit.OnWire(flow, to)
+			wire, lost := link.OnWire(flow, to)
 			s.wires, s.lost = s.wires+wire, s.lost+lost
 		}
 	}

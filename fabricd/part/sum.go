@@ -12,7 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -22,8 +22,8 @@ type adder struct {
 
 	mu      sync.Mutex        // serialises readings; the rest is guarded by it
 	reading switching.Reading // storage
-	flows   []credit.Flow     // per end, as it was read last
-	peers   map[string][]credit.Incarnation
+	flows   []link.Flow       // per end, as it was read last
+	peers   map[string][]link.Incarnation
 	seq     uint64
 }
 
@@ -56,7 +56,7 @@ func (p *Local) sum(r SumRequest) (Sum, error) {
 	s.Incarnation, s.Seq, s.Counters.Notices = ledger.Incarnation(p.spec.Number), p.adder.seq, p.adder.noticesLost.Load()
 	s.Observed, s.Counters.Untold = p.observed() // before anything is read: what has changed by then shows
 	p.meet(r.Peers)
-	p.adder.flows = append(p.adder.flows[:0], make([]credit.Flow, len(p.nodes.ends))...)
+	p.adder.flows = append(p.adder.flows[:0], make([]link.Flow, len(p.nodes.ends))...)
 	for _, n := range p.nodes.switches {
 		p.addSwitch(&s, n, r.Ends)
 	}
@@ -91,7 +91,7 @@ func (p *Local) addSwitch(s *Sum, n *node, ends bool) {
 		s.Timers = max(s.Timers, n.core.Timer())
 		for i := range r.Ports {
 			if e := &p.nodes.ends[n.first+i]; ends && e.peer != "" {
-				n.core.Sessions(weft.PortID(i), p.peersOf(e), func(k credit.Session) { s.flow(e.End, k) })
+				n.core.Sessions(weft.PortID(i), p.peersOf(e), func(k link.Session) { s.flow(e.End, k) })
 			}
 		}
 	})
@@ -125,7 +125,7 @@ func (s *Sum) discard(rule string, packets uint64) {
 func WrongNIC(name string) string { return "nic " + name + ": packet for another NIC" }
 
 // flow adds a session of a crossing end.
-func (s *Sum) flow(e weft.End, k credit.Session) {
+func (s *Sum) flow(e weft.End, k link.Session) {
 	s.Flows = append(s.Flows, ledger.Flow{End: e, Peer: ledger.Incarnation(k.Peer), Flow: k.Flow})
 	s.Sent, s.Received = s.Sent+k.Flow.Sent, s.Received+k.Flow.Received
 }
@@ -137,7 +137,7 @@ func (s *Sum) sort() {
 }
 
 // peersOf are the incarnations of the neighbour at a crossing end. The caller holds the adder's lock.
-func (p *Local) peersOf(e *end) []credit.Incarnation {
+func (p *Local) peersOf(e *end) []link.Incarnation {
 	if list := p.adder.peers[e.peer]; list != nil {
 		return list
 	}
@@ -145,14 +145,14 @@ func (p *Local) peersOf(e *end) []credit.Incarnation {
 }
 
 // nobodySaid is for neighbours that the leader has said nothing of yet: whatever passed with them is of one.
-var nobodySaid = []credit.Incarnation{{Number: math.MaxUint64}}
+var nobodySaid = []link.Incarnation{{Number: math.MaxUint64}}
 
 // meet notes which incarnations the neighbours have. The caller holds the adder's lock.
 func (p *Local) meet(peers []Peer) {
 	if peers == nil {
 		return
 	}
-	p.adder.peers = map[string][]credit.Incarnation{}
+	p.adder.peers = map[string][]link.Incarnation{}
 	for _, k := range peers {
 		p.adder.peers[k.Part] = append(p.adder.peers[k.Part], k.Incarnation)
 	}
@@ -160,7 +160,7 @@ func (p *Local) meet(peers []Peer) {
 
 // addState adds what an end makes of its link.
 func (s *Sum) addState(p *Local, e int, suppressed bool) {
-	if p.adder.flows[e].State == credit.Up {
+	if p.adder.flows[e].State == link.Up {
 		s.Up[e>>3] |= 1 << (e & 7)
 	}
 	if suppressed {
@@ -196,8 +196,8 @@ func (p *Local) addLinks(s *Sum) {
 	flows := p.adder.flows
 	for _, l := range p.nodes.inside {
 		a, b := flows[l.a], flows[l.b]
-		wireAB, lostAB := credit.OnWire(a, b)
-		wireBA, lostBA := credit.OnWire(b, a)
+		wireAB, lostAB := link.OnWire(a, b)
+		wireBA, lostBA := link.OnWire(b, a)
 		s.Wires += wireAB + wireBA
 		if lostAB+lostBA > 0 {
 			s.Wire = append(s.Wire, ledger.LinkLost{Link: l.id, Wire: [2]uint64{lostAB, lostBA}})
@@ -240,7 +240,7 @@ func (p *Local) Nodes(_ context.Context, r NodeRequest) (a Nodes, err error) {
 		if n == nil {
 			return a, notHere(id.Node())
 		}
-		flows := make([]credit.Flow, n.core.Ports())
+		flows := make([]link.Flow, n.core.Ports())
 		n.Do(func(weft.Time, *weft.Actions) {
 			a.Switches = append(a.Switches, n.core.Snapshot())
 			for i := range flows {

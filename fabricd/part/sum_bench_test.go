@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // BenchmarkSum is what it costs to send, and to read, what a part of 1,000 switches has counted, each
@@ -22,8 +22,8 @@ func BenchmarkSum(b *testing.B) {
 	}}}, Up: make([]byte, 500)}
 	for i := range weft.SwitchID(1000) {
 		for port := range weft.PortID(4) {
-			s.Flows = append(s.Flows, ledger.Flow{End: weft.End{Node: i.Node(), Port: port}, Peer: 2, Flow: credit.Flow{
-				State: credit.Up, Mine: 1 << 21, Peer: 1 << 22, Sent: 1 << 30, Received: 1 << 31, Taken: 1 << 29,
+			s.Flows = append(s.Flows, ledger.Flow{End: weft.End{Node: i.Node(), Port: port}, Peer: 2, Flow: link.Flow{
+				State: link.Up, Mine: 1 << 21, Peer: 1 << 22, Sent: 1 << 30, Received: 1 << 31, Taken: 1 << 29,
 				LastFrom: 1 << 21, LastTo: 1 << 22, LastSent: 1 << 28,
 			}})
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
-	"github.com/weft-fabric/weft/linkmon/liveness"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // requeue checks that the firmware bears it at every switch.
@@ -35,7 +35,7 @@ func (p *parser) liveness(f *format.Liveness, o *fabric.LinkOptions) {
 	if f == nil {
 		return
 	}
-	c := liveness.Config{Multiplier: f.Multiplier}
+	c := link.Liveness{Multiplier: f.Multiplier}
 	off := f.Interval == "off" || f.Interval == "0"
 	if !off {
 		if d := read[fault.Duration](p, "$.liveness.interval", string(f.Interval)); d != nil {
@@ -66,7 +66,7 @@ func (p *parser) liveness(f *format.Liveness, o *fabric.LinkOptions) {
 	}
 }
 
-func (p *parser) damping(f format.Damping) (d liveness.Damping) {
+func (p *parser) damping(f format.Damping) (d link.Damping) {
 	d.Suppress, d.Reuse = f.Suppress, f.Reuse
 	if v := read[fault.Duration](p, "$.liveness.damping.half_life", string(f.HalfLife)); v != nil {
 		d.HalfLife = weft.FromDuration(time.Duration(*v))
@@ -74,7 +74,7 @@ func (p *parser) damping(f format.Damping) (d liveness.Damping) {
 	if v := read[fault.Duration](p, "$.liveness.damping.max", string(f.Max)); v != nil {
 		d.Max = weft.FromDuration(time.Duration(*v))
 	}
-	if d == (liveness.Damping{}) {
+	if d == (link.Damping{}) {
 		p.fail("$.liveness.damping", fmt.Errorf("all of damping is 0: leave it out for none"))
 	}
 	return d

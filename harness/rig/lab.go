@@ -17,7 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/linkmon/liveness"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // Name is that of every fabric here. They do not meet: each has a broker of its own.
@@ -27,7 +27,7 @@ const Name = "lab"
 const Patience = 2 * time.Minute
 
 // patient is more so than the default, for processes under the race detector on a machine that is shared.
-var patient = liveness.Config{Interval: 200 * weft.Millisecond, Multiplier: 5}
+var patient = link.Liveness{Interval: 200 * weft.Millisecond, Multiplier: 5}
 
 // Config says which fabric.
 type Config struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // oneWay goes round a ring upwards. Its needs are the free places that it asks for: of a packet from the NIC of each switch, and of one that
@@ -50,7 +50,7 @@ func (oneWay) DestinationBased() {}
 type cores struct {
 	t    testing.TB
 	at   []*switching.Switch
-	nics []*credit.End
+	nics []*link.CreditEnd
 	now  weft.Time
 	seq  uint64
 
@@ -66,7 +66,7 @@ func newCores(t testing.TB, g *topology.Graph, fw switching.Firmware, in, out in
 			Place: g.Place(weft.SwitchID(i)), Firmware: fw, Rand: rand.NewPCG(1, 2), InputBuffer: in, OutputBuffer: out, EagerCredits: true,
 		})
 		require.NoError(t, err)
-		end := credit.New(credit.Config{VCs: 1, Buffer: 1, Eager: true})
+		end := link.NewCreditEnd(link.Config{VCs: 1, Buffer: 1, Eager: true})
 		end.Signal(true)
 		c.at, c.nics = append(c.at, s), append(c.nics, &end)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/harness/virtual"
-	"github.com/weft-fabric/weft/linkmon/liveness"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/pace"
 )
 
@@ -144,7 +144,7 @@ func TestAnImpairmentLosesItsShareTheSameEachTime(t *testing.T) {
 	t.Parallel()
 	run := func(seed uint64) uint64 {
 		n := newNetworkThat(t, "kary-ntree:2,2", "updown", "none", seed,
-			liveness.Config{Interval: 4 * cycle, Multiplier: 50}) // hellos make up for the credits that are lost
+			link.Liveness{Interval: 4 * cycle, Multiplier: 50}) // hellos make up for the credits that are lost
 		n.node[weft.NICID(1).Node()].Impair(0, pace.Impairment{Loss: 0.2})
 		for range 1000 {
 			n.send(t, 1, 0)

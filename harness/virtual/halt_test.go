@@ -10,11 +10,10 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/linkmon/liveness"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
-var listening = liveness.Config{Interval: 50 * cycle, Multiplier: 3}
+var listening = link.Liveness{Interval: 50 * cycle, Multiplier: 3}
 
 // discarded is how many packets all switches have discarded.
 func (n *network) discarded() (sum uint64) {
@@ -41,7 +40,7 @@ func (n *network) requireUp(t *testing.T, same func(l topology.Link) bool) {
 				continue
 			}
 			p := n.switches[e.Node.Index].Snapshot().Ports[e.Port]
-			require.Equal(t, credit.Up, p.State, l.Name)
+			require.Equal(t, link.Up, p.State, l.Name)
 			if same(l) {
 				require.Equal(t, [2]weft.Epoch{1, 1}, [2]weft.Epoch{p.Mine, p.Peer}, l.Name)
 			}

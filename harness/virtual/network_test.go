@@ -12,9 +12,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/virtual"
-	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/pace"
 )
 
@@ -30,10 +30,10 @@ type network struct {
 }
 
 func newNetwork(t testing.TB, spec, routing, traffic string) *network {
-	return newNetworkThat(t, spec, routing, traffic, 1, liveness.Config{})
+	return newNetworkThat(t, spec, routing, traffic, 1, link.Liveness{})
 }
 
-func newNetworkThat(t testing.TB, spec, routing, traffic string, seed uint64, live liveness.Config) *network {
+func newNetworkThat(t testing.TB, spec, routing, traffic string, seed uint64, live link.Liveness) *network {
 	t.Helper()
 	g, err := topology.Parse(spec)
 	require.NoError(t, err)

@@ -22,9 +22,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/linkmon/capture"
-	"github.com/weft-fabric/weft/linkmon/liveness"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -56,7 +56,7 @@ func start(t *testing.T, traffic string, inMemory bool) *lab {
 	require.NoError(t, err)
 	f, err := fabric.New(fabric.Options{
 		Topology: g, Firmware: firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, Transport: links, Seed: 1, Traffic: load,
-		Link: fabric.LinkOptions{Liveness: liveness.Config{Interval: 50 * weft.Millisecond, Multiplier: 200}}, // nobody is taken for dead
+		Link: fabric.LinkOptions{Liveness: link.Liveness{Interval: 50 * weft.Millisecond, Multiplier: 200}}, // nobody is taken for dead
 	})
 	require.NoError(t, err)
 	control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Broker: b})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/nic"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/switchd"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -50,7 +50,7 @@ func pair(t *testing.T, p pace.Pace) (a, b *NIC) {
 		n.Signal(0, true)
 	}
 	for _, n := range both {
-		require.Eventually(t, func() bool { return n.Snapshot().State == credit.Up }, patience, time.Millisecond)
+		require.Eventually(t, func() bool { return n.Snapshot().State == link.Up }, patience, time.Millisecond)
 	}
 	return both[0], both[1]
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/credit"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // Output is a VC of an output port of a switch, the node of the wait-for graph.
@@ -103,7 +103,7 @@ func (g *graph) build(q Question) {
 				}
 				at := switching.Output{Port: weft.PortID(p), VC: weft.VC(vc)}
 				from := g.number(id, at)
-				if ps.State != credit.Up {
+				if ps.State != link.Up {
 					g.waitFor(from, id, q, func(b *switching.Blocked) bool {
 						// Waiting for the link to come back, or behind another in the same queue, is no deadlock by itself.
 						return b.Stranded && b.At == at && !slices.Contains(b.For, at)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/weft-fabric/weft"
 	switching "github.com/weft-fabric/weft/switch"
-	"github.com/weft-fabric/weft/switch/credit"
 	"github.com/weft-fabric/weft/switch/deadlock"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 const buffer = 2 // packets
@@ -20,7 +20,7 @@ func ring(n int) deadlock.Question {
 	for i := range snaps {
 		ports := make([]switching.PortSnapshot, 3)
 		for p := range ports {
-			ports[p] = switching.PortSnapshot{State: credit.Up, VCs: []switching.VCSnapshot{{Credits: 1}, {Credits: 1}}}
+			ports[p] = switching.PortSnapshot{State: link.Up, VCs: []switching.VCSnapshot{{Credits: 1}, {Credits: 1}}}
 		}
 		ports[0].VCs[1].Epoch.Held = buffer
 		ports[1].VCs[1] = switching.VCSnapshot{Output: 1}

@@ -1,4 +1,4 @@
-package credit
+package link
 
 import (
 	"testing"
@@ -36,7 +36,7 @@ func TestHandshake(t *testing.T) {
 		{"a frame without an epoch is nobody's", "A+ B> >A", "A init 1/0, B down 0/0"},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
-			l := newLink(t, Config{VCs: 1, Buffer: 2})
+			l := newCreditLink(t, Config{VCs: 1, Buffer: 2})
 			if c.claim == "a frame without an epoch is nobody's" {
 				l.b.hello = true // an end without signal owes nothing; force it
 			}
@@ -47,7 +47,7 @@ func TestHandshake(t *testing.T) {
 }
 
 func TestSignalReportsALossOnlyOfALinkThatWasUp(t *testing.T) {
-	l := newLink(t, Config{VCs: 1, Buffer: 2})
+	l := newCreditLink(t, Config{VCs: 1, Buffer: 2})
 	require.False(t, l.a.Signal(false), "down before")
 	l.run("A+")
 	require.False(t, l.a.Signal(false), "init before")
@@ -57,7 +57,7 @@ func TestSignalReportsALossOnlyOfALinkThatWasUp(t *testing.T) {
 }
 
 func TestVerdictsTellWhatAFrameDidToTheLink(t *testing.T) {
-	l := newLink(t, Config{VCs: 1, Buffer: 2})
+	l := newCreditLink(t, Config{VCs: 1, Buffer: 2})
 	l.run("A+ B+ A>")
 	require.Equal(t, Verdict{}, l.deliver(&l.b, false), "a hello")
 	l.run("B>")
@@ -71,7 +71,7 @@ func TestVerdictsTellWhatAFrameDidToTheLink(t *testing.T) {
 }
 
 func TestFramesOfAnotherEpochAreCountedAndTheirPacketsNotTaken(t *testing.T) {
-	l := upLink(t, Config{VCs: 1, Buffer: 2})
+	l := upCreditLink(t, Config{VCs: 1, Buffer: 2})
 	l.run("A2> B- B+ >B ..")
 	l.want("A up 2/2, B up 2/2")
 	require.Equal(t, Counters{Stale: 1}, l.b.Counters())
@@ -86,7 +86,7 @@ func TestFramesOfAnotherEpochAreCountedAndTheirPacketsNotTaken(t *testing.T) {
 }
 
 func TestPacketsHeldWhenALinkRestartsStillTakePlaces(t *testing.T) {
-	l := upLink(t, Config{VCs: 1, Buffer: 3, Eager: true})
+	l := upCreditLink(t, Config{VCs: 1, Buffer: 3, Eager: true})
 	l.run("A2> >B A- A+ ..")
 	l.want("A up 2/2, B up 2/2")
 	require.Equal(t, 1, l.a.Credits(0))
@@ -108,7 +108,7 @@ func TestFramesThatBreakTheProtocolAreRefusedByName(t *testing.T) {
 		{"so much granted that credits would be negative", ErrCounters, func(f *weft.Frame) { f.Limit[0] = 1<<64 - 1 }},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
-			l := upLink(t, Config{VCs: 2, Buffer: 2})
+			l := upCreditLink(t, Config{VCs: 2, Buffer: 2})
 			f := good
 			c.spoil(&f)
 			v, err := l.a.Receive(&f)

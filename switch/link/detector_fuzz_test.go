@@ -1,4 +1,4 @@
-package liveness
+package link
 
 import (
 	"math"
@@ -25,14 +25,14 @@ func FuzzCalls(f *testing.F) {
 		if len(steps) == 0 || len(steps) > 4096 {
 			return
 		}
-		c := Config{Interval: 10 * ms * weft.Time(steps[0]&3), Multiplier: 1 + int(steps[0]>>2&3)}
+		c := Liveness{Interval: 10 * ms * weft.Time(steps[0]&3), Multiplier: 1 + int(steps[0]>>2&3)}
 		if steps[0]&16 != 0 {
 			c.Damping = Damping{HalfLife: 100 * ms, Suppress: 2, Reuse: 0.5, Max: 40 * ms << (steps[0] >> 5)}
 		}
 		if err := c.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		m := model{t: t, c: c, s: New(c)}
+		m := detectorModel{t: t, c: c, s: NewDetector(c)}
 		for _, step := range steps[1:] {
 			m.step(step)
 		}
@@ -40,17 +40,17 @@ func FuzzCalls(f *testing.F) {
 }
 
 // model knows of a session what its owner knows.
-type model struct {
+type detectorModel struct {
 	t           *testing.T
-	c           Config
-	s           Session
+	c           Liveness
+	s           Detector
 	now         weft.Time
 	up, started bool
 	heard       weft.Time // or up
 	suppressed  weft.Time // began
 }
 
-func (m *model) step(step byte) {
+func (m *detectorModel) step(step byte) {
 	m.now += [...]weft.Time{0, 0, ms, 4 * ms, 10 * ms, 16 * ms, 30 * ms, 200 * ms}[step>>3&7]
 	s, was := &m.s, m.s
 	switch step & 7 {
@@ -87,13 +87,13 @@ func (m *model) step(step byte) {
 }
 
 // A driver that sleeps until the Due it saw last relies on it.
-func (m *model) notEarlier(was Session) {
+func (m *detectorModel) notEarlier(was Detector) {
 	if m.s.Due() < was.Due() {
 		m.t.Fatalf("a frame at %v makes the next tick due at %v instead of %v", m.now, m.s.Due(), was.Due())
 	}
 }
 
-func (m *model) tick() {
+func (m *detectorModel) tick() {
 	dueAt := m.s.Due()
 	due := m.s.Tick(m.now)
 	switch {
@@ -117,7 +117,7 @@ func (m *model) tick() {
 	m.up = m.up && !due.Silent
 }
 
-func (m *model) check(was Session) {
+func (m *detectorModel) check(was Detector) {
 	d := m.c.Damping
 	most := d.Suppress + 1 // the loss that suppresses
 	if d != (Damping{}) {

@@ -1,4 +1,4 @@
-package liveness
+package link
 
 import (
 	"math"
@@ -6,9 +6,9 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Session is one end of a link. A value: it can be copied, and has one owner at a time. The zero value is not usable, see
-// [New]. The times it is told never go backwards.
-type Session struct {
+// Detector finds out whether the neighbour of a link end is there. A value: it can be copied, and has one owner at a time. The zero value is not usable, see
+// [NewDetector]. The times it is told never go backwards.
+type Detector struct {
 	hello    weft.Time // the next one is due; Never unless started
 	deadline weft.Time // the neighbour must be heard before it; Never unless up
 	release  weft.Time // suppression ends; Never unless suppressed
@@ -20,45 +20,45 @@ type Session struct {
 	penaltyAt weft.Time // the last loss
 	limit     weft.Time // release never goes beyond it: the loss that began the suppression, plus Damping.Max
 
-	cfg       Config
+	cfg       Liveness
 	detection weft.Time // cfg.Detection()
 	period    weft.Time // between hellos
 }
 
-// Due is what [Session.Tick] found to be due.
+// Due is what [Detector.Tick] found to be due.
 type Due struct {
 	Hello    bool // send a frame now
 	Silent   bool // the neighbour is gone
 	Released bool // suppression has ended, the link may come up
 }
 
-// New returns a stopped session. c must be valid, see [Config.Validate].
-func New(c Config) Session {
-	return Session{
+// NewDetector returns a stopped detector. c must be valid, see [Liveness.Validate].
+func NewDetector(c Liveness) Detector {
+	return Detector{
 		cfg: c, detection: c.Detection(), period: c.period(),
 		hello: weft.Never, deadline: weft.Never, release: weft.Never,
 	}
 }
 
 // Start tells that the end has signal: hellos go out from now on, the first at once. A started session stays as it is.
-func (s *Session) Start(now weft.Time) {
+func (s *Detector) Start(now weft.Time) {
 	if s.period > 0 && s.hello == weft.Never {
 		s.hello, s.said = now, now
 	}
 }
 
 // Stop tells that there is no signal: nothing is sent or expected. It is not a loss; damping goes on.
-func (s *Session) Stop() { s.hello, s.deadline = weft.Never, weft.Never }
+func (s *Detector) Stop() { s.hello, s.deadline = weft.Never, weft.Never }
 
 // Up tells a started session that the link came up: the neighbour is expected to be heard from now on.
-func (s *Session) Up(now weft.Time) {
+func (s *Detector) Up(now weft.Time) {
 	if s.detection > 0 {
 		s.hear(now)
 	}
 }
 
 // Heard tells that a valid frame of the neighbour came. One that comes after the deadline but before Tick still counts.
-func (s *Session) Heard(now weft.Time) {
+func (s *Detector) Heard(now weft.Time) {
 	if s.deadline != weft.Never {
 		s.hear(now)
 	}
@@ -70,18 +70,18 @@ const maxExcuse = 10
 
 // Excuse tells that the neighbour is not heard because something of ours holds it up. Its time begins anew, but a silence
 // that lasts ten times as long as it may is one whatever the reason.
-func (s *Session) Excuse(now weft.Time) {
+func (s *Detector) Excuse(now weft.Time) {
 	if s.deadline != weft.Never && now-s.heard < maxExcuse*s.detection {
 		s.deadline = max(s.deadline, now+s.detection)
 	}
 }
 
-func (s *Session) hear(now weft.Time) {
+func (s *Detector) hear(now weft.Time) {
 	s.deadline, s.heard, s.excused = now+s.detection, now, false
 }
 
 // Sent tells that a frame went out. Every frame is a hello.
-func (s *Session) Sent(now weft.Time) {
+func (s *Detector) Sent(now weft.Time) {
 	if s.hello == weft.Never {
 		return
 	}
@@ -92,11 +92,11 @@ func (s *Session) Sent(now weft.Time) {
 }
 
 // Detection is the silence after which the neighbour is gone, see [Config.Detection].
-func (s *Session) Detection() weft.Time { return s.detection }
+func (s *Detector) Detection() weft.Time { return s.detection }
 
 // Mute reports whether this end has said nothing for so long that a neighbour with the same configuration may take it for gone, or
 // will before it hears what is said now: half an interval less than the detection time, or half of what that has beyond a hello.
-func (s *Session) Mute(now weft.Time) bool {
+func (s *Detector) Mute(now weft.Time) bool {
 	slack := min(s.cfg.Interval, s.detection-s.period) / 2
 	return s.detection > 0 && s.hello != weft.Never && now-s.said >= s.detection-slack
 }
@@ -104,7 +104,7 @@ func (s *Session) Mute(now weft.Time) bool {
 // Tick says what is due at now. Hello repeats every interval while the session is started, counted from the last Hello or
 // Sent. Silent is due when the neighbour was not heard for Interval x Multiplier or longer while the link was up, our own
 // absence apart; it is reported once until the next Up.
-func (s *Session) Tick(now weft.Time) (due Due) {
+func (s *Detector) Tick(now weft.Time) (due Due) {
 	s.excuse(now)
 	if now >= s.hello {
 		due.Hello, s.hello = true, now+s.period
@@ -119,7 +119,7 @@ func (s *Session) Tick(now weft.Time) (due Due) {
 }
 
 // excuse moves the deadline when it is this end that was absent. See the package's comment for the rule.
-func (s *Session) excuse(now weft.Time) {
+func (s *Detector) excuse(now weft.Time) {
 	late := now - max(s.Due(), s.heard) // whoever heard something was there
 	if s.deadline == weft.Never || late <= s.cfg.Interval/2 {
 		return
@@ -132,11 +132,11 @@ func (s *Session) excuse(now weft.Time) {
 }
 
 // Due is when Tick is to be called at the latest: weft.Never when the session is stopped and not suppressed.
-func (s *Session) Due() weft.Time { return min(s.hello, s.deadline, s.release) }
+func (s *Detector) Due() weft.Time { return min(s.hello, s.deadline, s.release) }
 
 // Lost tells that the link left the up state, for whatever reason: signal went, the neighbour is silent or has started
 // anew. It counts for damping; nothing is expected until Up.
-func (s *Session) Lost(now weft.Time) {
+func (s *Detector) Lost(now weft.Time) {
 	s.deadline = weft.Never
 	d := &s.cfg.Damping
 	if d.HalfLife == 0 {
@@ -158,10 +158,10 @@ func (s *Session) Lost(now weft.Time) {
 
 // Suppressed reports whether damping holds the link down: the owner must not let it come up. It lasts until Tick says
 // Released.
-func (s *Session) Suppressed() bool { return s.release != weft.Never }
+func (s *Detector) Suppressed() bool { return s.release != weft.Never }
 
 // Penalty of the link at now, in losses: what damping compares with Suppress and Reuse. 0 without damping.
-func (s *Session) Penalty(now weft.Time) float64 {
+func (s *Detector) Penalty(now weft.Time) float64 {
 	if s.penalty == 0 {
 		return 0
 	}

@@ -1,4 +1,4 @@
-package credit
+package link
 
 import (
 	"testing"
@@ -17,11 +17,11 @@ type lost struct {
 
 // model is a link with what a bystander knows of it, apart from what the ends believe.
 type model struct {
-	*link
+	*creditLink
 	buffer int
-	lost   map[*side][]lost // per receiver
-	held   map[*side]*[fuzzVCs]int
-	gone   map[*side]uint64 // per sender, what OnWire last called lost
+	lost   map[*creditSide][]lost // per receiver
+	held   map[*creditSide]*[fuzzVCs]int
+	gone   map[*creditSide]uint64 // per sender, what OnWire last called lost
 }
 
 // FuzzEnds lets a script of bytes drive two ends joined by two FIFO wires. The first byte is the configuration, each
@@ -44,9 +44,9 @@ func FuzzEnds(f *testing.F) {
 			return
 		}
 		c := Config{VCs: fuzzVCs, Buffer: int(script[0]%8) + 1, Eager: script[0]&8 != 0}
-		m := &model{link: newLink(t, c), buffer: c.Buffer}
-		m.lost, m.gone = map[*side][]lost{}, map[*side]uint64{}
-		m.held = map[*side]*[fuzzVCs]int{&m.a: {}, &m.b: {}}
+		m := &model{creditLink: newCreditLink(t, c), buffer: c.Buffer}
+		m.lost, m.gone = map[*creditSide][]lost{}, map[*creditSide]uint64{}
+		m.held = map[*creditSide]*[fuzzVCs]int{&m.a: {}, &m.b: {}}
 		for _, step := range script[1:] {
 			m.step(step)
 			m.check()
@@ -112,7 +112,7 @@ func (m *model) step(step byte) {
 	}
 }
 
-func (m *model) arrive(s *side, again bool) {
+func (m *model) arrive(s *creditSide, again bool) {
 	before := s.counters.Received
 	var was [fuzzVCs]int
 	for vc := range was {
@@ -133,7 +133,7 @@ func (m *model) arrive(s *side, again bool) {
 	}
 }
 
-func (m *model) drop(s *side) {
+func (m *model) drop(s *creditSide) {
 	f := s.in[0]
 	s.in = s.in[1:]
 	if !f.seen {
@@ -142,7 +142,7 @@ func (m *model) drop(s *side) {
 }
 
 // note remembers the packets of a frame that s does not get.
-func (m *model) note(s *side, f frame) {
+func (m *model) note(s *creditSide, f frame) {
 	at := f.Sent
 	for _, p := range f.Packets {
 		m.lost[s] = append(m.lost[s], lost{f.From, f.To, p.VC, at[p.VC]})
@@ -152,7 +152,7 @@ func (m *model) note(s *side, f frame) {
 
 // check compares what the ends believe with what is on the wires.
 func (m *model) check() {
-	for _, s := range []*side{&m.a, &m.b} {
+	for _, s := range []*creditSide{&m.a, &m.b} {
 		r := m.other(s)
 		for vc := range weft.VC(fuzzVCs) {
 			tx, rx := s.Epoch(vc), r.Epoch(vc)
@@ -198,7 +198,7 @@ func (m *model) check() {
 
 // checkWire compares what OnWire tells with the wires, and with what was lost without the receiver having noticed.
 func (m *model) checkWire() {
-	for _, s := range []*side{&m.a, &m.b} {
+	for _, s := range []*creditSide{&m.a, &m.b} {
 		r := m.other(s)
 		wire, lost := OnWire(s.Flow(), r.Flow())
 		if missing := s.counters.Sent - r.counters.Received; wire+lost != missing {
@@ -227,13 +227,13 @@ func (m *model) checkWire() {
 }
 
 // mayCome reports whether r would still take, or miss, packets of these epochs.
-func (m *model) mayCome(r *side, from, to weft.Epoch) bool {
+func (m *model) mayCome(r *creditSide, from, to weft.Epoch) bool {
 	return to == r.mine && (r.state == Init && from >= r.peer || r.state == Up && from == r.peer)
 }
 
 // wouldTake is how many of f's packets a copy of r, not held, takes.
-func (m *model) wouldTake(r *side, f frame) (n uint64) {
-	e := r.End
+func (m *model) wouldTake(r *creditSide, f frame) (n uint64) {
+	e := r.CreditEnd
 	e.ch, e.held = append([]channel(nil), r.ch...), 0
 	if v, err := e.Receive(&f.Frame); err != nil || !v.Accept {
 		return 0
@@ -254,13 +254,13 @@ func (m *model) finish() {
 	m.a.Signal(true)
 	m.b.Signal(true)
 	for range 3 {
-		for _, s := range []*side{&m.a, &m.b} {
+		for _, s := range []*creditSide{&m.a, &m.b} {
 			s.Hold(HoldDamped, false)
 			s.Open()
 			s.Hello()
 		}
 		m.settle()
-		for _, s := range []*side{&m.a, &m.b} {
+		for _, s := range []*creditSide{&m.a, &m.b} {
 			for vc := range weft.VC(fuzzVCs) {
 				for s.Held(vc) > 0 {
 					s.Free(vc)
@@ -272,7 +272,7 @@ func (m *model) finish() {
 	if m.a.State() != Up || m.b.State() != Up || m.a.peer != m.b.mine || m.b.peer != m.a.mine {
 		m.t.Fatalf("the ends do not meet: %v %d/%d and %v %d/%d", m.a.State(), m.a.mine, m.a.peer, m.b.State(), m.b.mine, m.b.peer)
 	}
-	for _, s := range []*side{&m.a, &m.b} {
+	for _, s := range []*creditSide{&m.a, &m.b} {
 		for vc := range weft.VC(fuzzVCs) {
 			if s.Credits(vc) == 0 {
 				m.t.Fatalf("%v: no credit at rest", vc)
@@ -287,7 +287,7 @@ func (m *model) finish() {
 		}
 	}
 	m.checkWire()
-	for _, s := range []*side{&m.a, &m.b} {
+	for _, s := range []*creditSide{&m.a, &m.b} {
 		if wire, _ := OnWire(s.Flow(), m.other(s).Flow()); wire > 0 {
 			m.t.Fatalf("%d packets are on an empty wire", wire)
 		}

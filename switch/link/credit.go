@@ -1,22 +1,4 @@
-// Package credit keeps one end of a link: whether it is up, how many packets it may send, and how much room it has granted
-// to its neighbour. Pure: no clock, no goroutine, no I/O.
-//
-// Credits are absolute counters within an epoch, as InfiniBand's FCTBS and FCCL: a frame says how many packets had been
-// sent before it and how many the other side may have sent in all. A lost frame therefore costs only its packets, a
-// repeated one nothing.
-//
-// # How a link comes up
-//
-// Each end numbers its own incarnations (epochs) and puts its own epoch and the one it last heard from its neighbour into
-// every frame. An end is up once it has received a frame that names its current epoch: then both know that they mean the
-// same incarnation of the link, and every counter starts at zero. Nobody else has to coordinate them.
-//
-//	Down --signal--> Init --frame to my epoch--> Up
-//	  ^---no signal---'  ^--frame of a new epoch, silence--'
-//
-// A hello is a frame sent because it is time, see [End.Hello]. It makes up for a frame of the handshake, of credits or of
-// packets that was lost without anybody noticing.
-package credit
+package link
 
 import (
 	"errors"
@@ -76,8 +58,8 @@ type Counters struct {
 	Violations uint64 // packets or frames refused: see Err*
 }
 
-// End is one end of a link. The zero value is not usable; see New.
-type End struct {
+// CreditEnd keeps the credits of one end. The zero value is not usable; see NewCreditEnd.
+type CreditEnd struct {
 	state      State
 	hello      bool // a frame is owed for the handshake, or because it is time
 	held       Hold // for which reasons it does not come up
@@ -109,27 +91,27 @@ type Config struct {
 	First weft.Epoch
 }
 
-// New returns an end without signal.
-func New(c Config) End {
+// NewCreditEnd returns an end without signal.
+func NewCreditEnd(c Config) CreditEnd {
 	lowWater := (c.Buffer - 1) / 2
 	if c.Eager {
 		lowWater = c.Buffer
 	}
-	return End{buffer: uint32(c.Buffer), lowWater: uint64(lowWater), ch: make([]channel, c.VCs), mine: c.First}
+	return CreditEnd{buffer: uint32(c.Buffer), lowWater: uint64(lowWater), ch: make([]channel, c.VCs), mine: c.First}
 }
 
 // State of the link as this end sees it.
-func (e *End) State() State { return e.state }
+func (e *CreditEnd) State() State { return e.state }
 
 // Counters since the start.
-func (e *End) Counters() Counters { return e.counters }
+func (e *CreditEnd) Counters() Counters { return e.counters }
 
 // Epochs of this end and of its neighbour; 0 is none.
-func (e *End) Epochs() (mine, peer weft.Epoch) { return e.mine, e.peer }
+func (e *CreditEnd) Epochs() (mine, peer weft.Epoch) { return e.mine, e.peer }
 
 // Signal tells the end that signal is there or gone. It reports whether the link stopped being up. An end that is told of
 // signal once more says hello.
-func (e *End) Signal(up bool) (lost bool) {
+func (e *CreditEnd) Signal(up bool) (lost bool) {
 	lost = e.state == Up
 	if !up {
 		e.state, e.peer, e.hello, e.answer, e.asking, e.asked = Down, 0, false, silent, false, false
@@ -144,7 +126,7 @@ func (e *End) Signal(up bool) (lost bool) {
 }
 
 // Expire gives up on a neighbour that is not heard any more: an end that is up starts anew. It reports whether it was up.
-func (e *End) Expire() (lost bool) {
+func (e *CreditEnd) Expire() (lost bool) {
 	if e.state != Up {
 		return false
 	}
@@ -153,10 +135,10 @@ func (e *End) Expire() (lost bool) {
 }
 
 // Hello makes a frame owed, unless there is no signal.
-func (e *End) Hello() { e.hello = e.state != Down }
+func (e *CreditEnd) Hello() { e.hello = e.state != Down }
 
 // restart begins a new epoch.
-func (e *End) restart(peer weft.Epoch) {
+func (e *CreditEnd) restart(peer weft.Epoch) {
 	e.mine++
 	e.state, e.peer, e.hello, e.answer, e.asking, e.asked = Init, peer, true, silent, false, false
 	for i := range e.ch {
@@ -174,7 +156,7 @@ type Verdict struct {
 }
 
 // Receive takes the frame's epochs and counters. When the verdict accepts it, the caller passes its packets to Take in order.
-func (e *End) Receive(f *weft.Frame) (Verdict, error) {
+func (e *CreditEnd) Receive(f *weft.Frame) (Verdict, error) {
 	if f.VCs != len(e.ch) {
 		e.counters.Violations++
 		return Verdict{}, fmt.Errorf("%w: %d, this end has %d", ErrVCs, f.VCs, len(e.ch))
@@ -231,7 +213,7 @@ func (e *End) Receive(f *weft.Frame) (Verdict, error) {
 
 // Take counts one packet of an accepted frame into the buffer of vc. at is the packet's position among those sent in vc in
 // this epoch. It reports whether the packet is new; a repeated one is to be dropped.
-func (e *End) Take(vc weft.VC, at uint64) (fresh bool, err error) {
+func (e *CreditEnd) Take(vc weft.VC, at uint64) (fresh bool, err error) {
 	if int(vc) >= len(e.ch) {
 		e.counters.Violations++
 		return false, fmt.Errorf("%w: %v, the link has %d", ErrBadVC, vc, len(e.ch))
@@ -252,7 +234,7 @@ func (e *End) Take(vc weft.VC, at uint64) (fresh bool, err error) {
 }
 
 // Free gives back the place of one packet in vc's buffer. It reports whether a frame is now owed for the credits alone.
-func (e *End) Free(vc weft.VC) (owed bool) {
+func (e *CreditEnd) Free(vc weft.VC) (owed bool) {
 	c := &e.ch[vc]
 	if c.held == 0 {
 		panic("credit: BUG: place freed that was not taken")
@@ -262,7 +244,7 @@ func (e *End) Free(vc weft.VC) (owed bool) {
 }
 
 // owesCredit reports whether so much is held back that the neighbour should hear of it.
-func (e *End) owesCredit(c *channel) bool {
+func (e *CreditEnd) owesCredit(c *channel) bool {
 	if e.state != Up {
 		return false
 	}
@@ -270,7 +252,7 @@ func (e *End) owesCredit(c *channel) bool {
 }
 
 // Owes reports whether a frame is owed even if there are no packets to send: for the handshake, or for credits.
-func (e *End) Owes() bool {
+func (e *CreditEnd) Owes() bool {
 	if e.hello || e.asked {
 		return true
 	}
@@ -286,7 +268,7 @@ func (e *End) Owes() bool {
 }
 
 // Credits is how many packets may be sent in vc now.
-func (e *End) Credits(vc weft.VC) int {
+func (e *CreditEnd) Credits(vc weft.VC) int {
 	if e.state != Up || e.asking {
 		return 0
 	}
@@ -295,7 +277,7 @@ func (e *End) Credits(vc weft.VC) int {
 }
 
 // Spend uses one credit of vc. The caller has seen that there is one.
-func (e *End) Spend(vc weft.VC) {
+func (e *CreditEnd) Spend(vc weft.VC) {
 	c := &e.ch[vc]
 	if c.sent >= c.limit {
 		panic("credit: BUG: packet sent without a credit")
@@ -310,7 +292,7 @@ func (e *End) Spend(vc weft.VC) {
 
 // Stamp fills the epochs and counters of a frame that this end is about to send. Call it before Spend for the frame's packets; it
 // reports whether the frame may have any.
-func (e *End) Stamp(f *weft.Frame) (packets bool) {
+func (e *CreditEnd) Stamp(f *weft.Frame) (packets bool) {
 	if e.asking || e.asked {
 		e.stampQuestion(f)
 		return false
@@ -330,7 +312,7 @@ func (e *End) Stamp(f *weft.Frame) (packets bool) {
 }
 
 // Held is how many packets the buffer of vc holds.
-func (e *End) Held(vc weft.VC) int { return int(e.ch[vc].held) }
+func (e *CreditEnd) Held(vc weft.VC) int { return int(e.ch[vc].held) }
 
 // Flow is what tells packets on the wire from lost ones, see [OnWire]. Its JSON travels between the processes of a fabric.
 type Flow struct {
@@ -345,7 +327,7 @@ type Flow struct {
 }
 
 // Flow copies what OnWire needs of this end.
-func (e *End) Flow() Flow {
+func (e *CreditEnd) Flow() Flow {
 	f := Flow{
 		State: e.state, Mine: e.mine, Peer: e.peer, Sent: e.counters.Sent, Received: e.counters.Received,
 		LastFrom: e.last.from, LastTo: e.last.to, LastSent: e.last.packets,
@@ -379,7 +361,7 @@ type Epoch struct {
 }
 
 // Epoch returns the counters of vc in the current epoch.
-func (e *End) Epoch(vc weft.VC) Epoch {
+func (e *CreditEnd) Epoch(vc weft.VC) Epoch {
 	c := &e.ch[vc]
 	return Epoch{Sent: c.sent, Limit: c.limit, Received: c.received, Held: int(c.held)}
 }

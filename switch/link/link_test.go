@@ -1,4 +1,4 @@
-package credit
+package link
 
 import (
 	"fmt"
@@ -15,25 +15,25 @@ type frame struct {
 }
 
 // side is one end with the wire that leads to it.
-type side struct {
-	End
+type creditSide struct {
+	CreditEnd
 	in []frame // first to arrive first
 }
 
 // link is two ends joined by two FIFO wires.
-type link struct {
+type creditLink struct {
 	t    testing.TB
-	a, b side
+	a, b creditSide
 }
 
-func newLink(t testing.TB, c Config) *link {
-	return &link{t: t, a: side{End: New(c)}, b: side{End: New(c)}}
+func newCreditLink(t testing.TB, c Config) *creditLink {
+	return &creditLink{t: t, a: creditSide{CreditEnd: NewCreditEnd(c)}, b: creditSide{CreditEnd: NewCreditEnd(c)}}
 }
 
 // upLink is a link whose ends are up and whose wires are empty.
-func upLink(t testing.TB, c Config) *link {
+func upCreditLink(t testing.TB, c Config) *creditLink {
 	t.Helper()
-	l := newLink(t, c)
+	l := newCreditLink(t, c)
 	l.a.Signal(true)
 	l.b.Signal(true)
 	l.settle()
@@ -41,7 +41,7 @@ func upLink(t testing.TB, c Config) *link {
 	return l
 }
 
-func (l *link) other(s *side) *side {
+func (l *creditLink) other(s *creditSide) *creditSide {
 	if s == &l.a {
 		return &l.b
 	}
@@ -49,7 +49,7 @@ func (l *link) other(s *side) *side {
 }
 
 // send puts a frame with a packet per entry of vcs on the wire.
-func (l *link) send(s *side, vcs ...weft.VC) {
+func (l *creditLink) send(s *creditSide, vcs ...weft.VC) {
 	var f frame
 	to := l.other(s)
 	if !s.Stamp(&f.Frame) {
@@ -67,7 +67,7 @@ func (l *link) send(s *side, vcs ...weft.VC) {
 }
 
 // deliver takes the next frame off the wire to s, or leaves it there to come again.
-func (l *link) deliver(s *side, again bool) Verdict {
+func (l *creditLink) deliver(s *creditSide, again bool) Verdict {
 	f := &s.in[0]
 	v, err := s.Receive(&f.Frame)
 	if err != nil {
@@ -90,10 +90,10 @@ func (l *link) deliver(s *side, again bool) Verdict {
 }
 
 // settle sends what is owed and delivers what is on the wires until there is neither.
-func (l *link) settle() {
+func (l *creditLink) settle() {
 	for range 1000 {
 		quiet := true
-		for _, s := range []*side{&l.a, &l.b} {
+		for _, s := range []*creditSide{&l.a, &l.b} {
 			if s.Owes() {
 				l.send(s)
 				quiet = false
@@ -113,9 +113,9 @@ func (l *link) settle() {
 // run does the steps of a script: "A+" signal, "A-" no signal, "A>" A sends what it owes, ">A" the next frame reaches A,
 // "=A" it does and comes again, "xA" it is lost, "A2>" A sends two packets, "Af" A frees one place, "A!" A gives up on B,
 // "A?" it is time for a hello of A, "Aa" A asks, "Ah" A is held and "Ag" let go, ".." settle.
-func (l *link) run(script string) {
+func (l *creditLink) run(script string) {
 	l.t.Helper()
-	ends := map[byte]*side{'A': &l.a, 'B': &l.b}
+	ends := map[byte]*creditSide{'A': &l.a, 'B': &l.b}
 	for _, step := range strings.Fields(script) {
 		switch s, r := ends[step[0]], ends[step[len(step)-1]]; {
 		case step == "..":
@@ -152,9 +152,9 @@ func (l *link) run(script string) {
 }
 
 // want compares both ends' states and epochs, as "A up 1/2" for end A, up, its epoch 1, its neighbour's 2.
-func (l *link) want(want string) {
+func (l *creditLink) want(want string) {
 	l.t.Helper()
-	print := func(s *side) string {
+	print := func(s *creditSide) string {
 		asks := ""
 		if s.asking {
 			asks = " asks"

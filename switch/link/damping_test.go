@@ -1,4 +1,4 @@
-package liveness
+package link
 
 import (
 	"testing"
@@ -8,11 +8,11 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-var damped = Config{Damping: Damping{HalfLife: weft.Second, Suppress: 3, Reuse: 1, Max: 4 * weft.Second}}
+var damped = Liveness{Damping: Damping{HalfLife: weft.Second, Suppress: 3, Reuse: 1, Max: 4 * weft.Second}}
 
 func TestThePenaltyHalvesEveryHalfLife(t *testing.T) {
 	t.Parallel()
-	s := New(damped)
+	s := NewDetector(damped)
 	for _, c := range []struct {
 		steps   string
 		at      weft.Time
@@ -38,7 +38,7 @@ func TestThePenaltyHalvesEveryHalfLife(t *testing.T) {
 func TestALossAfterTheEndOfSuppressionLeavesThePenaltyAtReuse(t *testing.T) {
 	t.Parallel()
 	for _, late := range []string{"4000", "4500", "100000000"} {
-		s := New(damped)
+		s := NewDetector(damped)
 		require.Equal(t, "due 4000", script(t, &s, "0:lost 0:lost 0:lost 0:lost "+late+":lost"))
 		require.InDelta(t, 1, s.Penalty(s.penaltyAt), 1e-9)
 	}
@@ -48,7 +48,7 @@ func TestSuppressionEndsAtAWholeNanosecond(t *testing.T) {
 	t.Parallel()
 	c := damped
 	c.Damping.Suppress = 6
-	s := New(c)
+	s := NewDetector(c)
 	script(t, &s, "0:lost 0:lost 0:lost 0:lost 0:lost 0:lost 0:lost")
 	require.Equal(t, 2807354922*weft.Nanosecond, s.Due()) // log2(7) = 2.807354922058
 }
@@ -76,7 +76,7 @@ func TestAFlappingLinkIsHeldDownToTheMillisecond(t *testing.T) {
 		{"a loss after the end, before a tick, neither", "0:lost 0:lost 0:lost 0:lost 1000:lost 2500:lost 3000:lost 3900:lost 4500:lost", "due 4000", true},
 		{"stop and start change nothing", "0:lost 0:lost 0:lost 0:lost 100:stop 200:start 300:stop", "due 2000", true},
 	} {
-		s := New(damped)
+		s := NewDetector(damped)
 		require.Equal(t, c.want, script(t, &s, c.steps), c.claim)
 		require.Equal(t, c.suppressed, s.Suppressed(), c.claim)
 	}
@@ -84,7 +84,7 @@ func TestAFlappingLinkIsHeldDownToTheMillisecond(t *testing.T) {
 
 func TestLossesWithoutEndHoldALinkDownForMaxAndLeaveItAtReuse(t *testing.T) {
 	t.Parallel()
-	s := New(damped)
+	s := NewDetector(damped)
 	var began weft.Time
 	for now := range 30 * weft.Time(1000) {
 		now *= ms
@@ -109,14 +109,14 @@ func TestAShortMaxShortensSuppressionAndDoesNotTurnItOff(t *testing.T) {
 	t.Parallel()
 	c := damped
 	c.Damping.Max = 100 * ms
-	s := New(c)
+	s := NewDetector(c)
 	require.Equal(t, "due 100", script(t, &s, "0:lost 0:lost 0:lost 0:lost"))
 	require.InDelta(t, 1.0718, s.Penalty(0), 0.00005)
 }
 
 func TestALossWithoutDampingIsForgotten(t *testing.T) {
 	t.Parallel()
-	s := New(Config{Interval: 50 * ms, Multiplier: 3})
+	s := NewDetector(Liveness{Interval: 50 * ms, Multiplier: 3})
 	require.Equal(t, "due never", script(t, &s, "0:lost 0:lost 0:lost 0:lost 0:lost"))
 	require.Zero(t, s.Penalty(0))
 }
@@ -125,6 +125,6 @@ func TestReleaseIsDueAmongHellosAndDeadlines(t *testing.T) {
 	t.Parallel()
 	c := damped
 	c.Interval, c.Multiplier = 1500*ms, 2
-	s := New(c)
+	s := NewDetector(c)
 	require.Equal(t, "0:hello 1500:hello 2000:released due 3000", script(t, &s, "0:start 0:lost 0:lost 0:lost 0:lost 2999:run"))
 }

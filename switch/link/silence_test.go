@@ -1,4 +1,4 @@
-package credit
+package link
 
 import (
 	"testing"
@@ -37,7 +37,7 @@ func TestSilence(t *testing.T) {
 		{"it is held over a loss of signal", "A+ B+ Ah .. A- A+ .. B? ..", "A init 2/1, B init 1/2"},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
-			l := newLink(t, Config{VCs: 1, Buffer: 2})
+			l := newCreditLink(t, Config{VCs: 1, Buffer: 2})
 			l.run(c.script)
 			l.want(c.want)
 		})
@@ -45,7 +45,7 @@ func TestSilence(t *testing.T) {
 }
 
 func TestGivingUpReportsALossOnlyOfALinkThatWasUp(t *testing.T) {
-	l := newLink(t, Config{VCs: 1, Buffer: 2})
+	l := newCreditLink(t, Config{VCs: 1, Buffer: 2})
 	require.False(t, l.a.Expire(), "down")
 	require.False(t, l.a.Owes())
 	l.run("A+")
@@ -57,7 +57,7 @@ func TestGivingUpReportsALossOnlyOfALinkThatWasUp(t *testing.T) {
 }
 
 func TestWithoutSignalNoHelloIsOwed(t *testing.T) {
-	l := newLink(t, Config{VCs: 1, Buffer: 2})
+	l := newCreditLink(t, Config{VCs: 1, Buffer: 2})
 	l.run("A?")
 	require.False(t, l.a.Owes())
 	l.run("Ah Ag")
@@ -65,7 +65,7 @@ func TestWithoutSignalNoHelloIsOwed(t *testing.T) {
 }
 
 func TestAHelloIsOwedOnceAndCarriesTheCredits(t *testing.T) {
-	l := upLink(t, Config{VCs: 1, Buffer: 4})
+	l := upCreditLink(t, Config{VCs: 1, Buffer: 4})
 	l.run("A1> >B Bf")
 	require.False(t, l.b.Owes(), "held back")
 	l.run("B?")
@@ -77,7 +77,7 @@ func TestAHelloIsOwedOnceAndCarriesTheCredits(t *testing.T) {
 }
 
 func TestALostFrameOfCreditsIsMadeUpForByTheNextHello(t *testing.T) {
-	l := upLink(t, Config{VCs: 1, Buffer: 2})
+	l := upCreditLink(t, Config{VCs: 1, Buffer: 2})
 	l.run("A2> >B Bf Bf B> xA ..")
 	require.Zero(t, l.a.Credits(0), "for ever")
 	l.run("B? ..")
@@ -85,7 +85,7 @@ func TestALostFrameOfCreditsIsMadeUpForByTheNextHello(t *testing.T) {
 }
 
 func TestLostPacketsAreNoticedByTheNextHello(t *testing.T) {
-	l := upLink(t, Config{VCs: 1, Buffer: 2})
+	l := upCreditLink(t, Config{VCs: 1, Buffer: 2})
 	l.run("A2> xB ..")
 	require.Zero(t, l.b.Counters().Gaps)
 	require.Zero(t, l.a.Credits(0))
@@ -100,7 +100,7 @@ func TestLostPacketsAreNoticedByTheNextHello(t *testing.T) {
 
 // A held end answers nothing, so that the two do not exchange hellos as fast as they can until it is let go.
 func TestAHeldEndAnswersNoHello(t *testing.T) {
-	l := newLink(t, Config{VCs: 1, Buffer: 2})
+	l := newCreditLink(t, Config{VCs: 1, Buffer: 2})
 	l.run("A+ Ah B+ ..")
 	for range 5 {
 		l.run("B?")
@@ -124,16 +124,16 @@ func TestAHeldEndAnswersNoHello(t *testing.T) {
 
 func TestAnEndThatTakesAnothersPlaceBeginsAboveItsEpochs(t *testing.T) {
 	c := Config{VCs: 1, Buffer: 2, Eager: true}
-	l := upLink(t, c)
+	l := upCreditLink(t, c)
 	l.run("A2> >B")
 
 	// Below: B takes its hellos for those of the end it knows, and never answers.
-	l.a.End = New(c)
+	l.a.CreditEnd = NewCreditEnd(c)
 	l.run("A+ .. A? ..")
 	l.want("A init 1/0, B up 1/1")
 
 	c.First = 1
-	l.a.End = New(c)
+	l.a.CreditEnd = NewCreditEnd(c)
 	l.run("A+ ..")
 	l.want("A up 2/2, B up 2/2")
 	require.Zero(t, l.a.Credits(0), "what B still holds takes its places")
@@ -142,7 +142,7 @@ func TestAnEndThatTakesAnothersPlaceBeginsAboveItsEpochs(t *testing.T) {
 }
 
 func TestTheFirstEpochIsTheOneAfterFirst(t *testing.T) {
-	e := New(Config{VCs: 1, Buffer: 1, First: 41})
+	e := NewCreditEnd(Config{VCs: 1, Buffer: 1, First: 41})
 	mine, peer := e.Epochs()
 	require.EqualValues(t, 41, mine)
 	require.Zero(t, peer)

@@ -1,4 +1,4 @@
-package liveness
+package link
 
 import (
 	"testing"
@@ -8,8 +8,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-func busy() Session {
-	s := New(Config{Interval: 50 * ms, Multiplier: 3, Damping: damped.Damping})
+func busy() Detector {
+	s := NewDetector(Liveness{Interval: 50 * ms, Multiplier: 3, Damping: damped.Damping})
 	s.Start(0)
 	s.Up(0)
 	return s
@@ -26,7 +26,7 @@ func TestASessionAllocatesNothing(t *testing.T) {
 		s.Stop()
 		s.Start(now)
 		s.Up(now)
-		s = New(s.cfg)
+		s = NewDetector(s.cfg)
 		s.Start(now)
 	}))
 }

@@ -1,15 +1,15 @@
-package liveness_test
+package link_test
 
 import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/linkmon/liveness"
+	"github.com/weft-fabric/weft/switch/link"
 )
 
 // A neighbour falls silent at 60 ms. The owner does no more than sleep until Due.
 func Example() {
-	s := liveness.New(liveness.Config{Interval: 50 * weft.Millisecond, Multiplier: 3})
+	s := link.NewDetector(link.Liveness{Interval: 50 * weft.Millisecond, Multiplier: 3})
 	s.Start(0)
 	s.Up(0)
 	s.Heard(60 * weft.Millisecond)

@@ -1,4 +1,4 @@
-package liveness
+package link
 
 import (
 	"math"
@@ -13,7 +13,7 @@ import (
 
 // script runs steps such as "0:start 0:up 20:heard 150:tick" (milliseconds: call) on a session, and returns what was due,
 // as "150:silent", and at the end when Tick is due next. With "500:run" Tick is called whenever it is due until then.
-func script(t *testing.T, s *Session, steps string) string {
+func script(t *testing.T, s *Detector, steps string) string {
 	t.Helper()
 	var got []string
 	tick := func(now weft.Time) {
@@ -113,21 +113,21 @@ func TestASessionSaysWhatIsDueToTheMillisecond(t *testing.T) {
 			"0:start 0:sent 0:up 40:sent 80:sent 120:sent 160:heard 160:sent 165:tick", "due 210",
 		},
 	} {
-		s := New(Config{Interval: 50 * ms, Multiplier: 3})
+		s := NewDetector(Liveness{Interval: 50 * ms, Multiplier: 3})
 		require.Equal(t, c.want, script(t, &s, c.steps), c.claim)
 	}
 }
 
 func TestWithoutAnIntervalNothingIsEverDue(t *testing.T) {
 	t.Parallel()
-	s := New(Config{Multiplier: 3})
+	s := NewDetector(Liveness{Multiplier: 3})
 	require.Equal(t, "due never", script(t, &s, "0:start 0:up 0:tick 10:sent 20:heard 1000:tick 100000:tick"))
 }
 
 // RFC 5880, 6.8.7. At the interval itself each hello would race against the deadline that it moves.
 func TestWithAMultiplierOfOneHellosComeSoonerThanTheInterval(t *testing.T) {
 	t.Parallel()
-	s := New(Config{Interval: 50 * ms, Multiplier: 1})
+	s := NewDetector(Liveness{Interval: 50 * ms, Multiplier: 1})
 	require.Equal(t, "0:hello 45:hello due 90", script(t, &s, "0:start 80:run"))
 	require.Equal(t, "90:hello 130:silent due 135", script(t, &s, "80:up 130:run"))
 }
@@ -167,7 +167,7 @@ func TestOurOwnAbsenceMovesTheDeadline(t *testing.T) {
 		},
 		{"absence is no reason to expect anybody on a link that is down", "50:lost 10000:tick", "10000:hello due 10050"},
 	} {
-		s := New(Config{Interval: 50 * ms, Multiplier: 3})
+		s := NewDetector(Liveness{Interval: 50 * ms, Multiplier: 3})
 		script(t, &s, "0:start 0:up 40:heard 45:sent")
 		require.Equal(t, c.want, script(t, &s, c.steps), c.claim)
 	}
@@ -176,7 +176,7 @@ func TestOurOwnAbsenceMovesTheDeadline(t *testing.T) {
 func TestAnEndThatIsAlwaysLateFindsADeadNeighbourToo(t *testing.T) {
 	t.Parallel()
 	for _, late := range []weft.Time{26 * ms, 50 * ms, 500 * ms} {
-		s := New(Config{Interval: 50 * ms, Multiplier: 3})
+		s := NewDetector(Liveness{Interval: 50 * ms, Multiplier: 3})
 		s.Start(0)
 		s.Up(0)
 		ticks, now := 1, s.Due()+late
@@ -191,7 +191,7 @@ func TestAnEndThatIsAlwaysLateFindsADeadNeighbourToo(t *testing.T) {
 // An excuse begins the neighbour's time anew, but only for ten detection times since it was last heard.
 func TestExcusesHoldASilenceOffForSoLongAndNoLonger(t *testing.T) {
 	t.Parallel()
-	s := New(Config{Interval: 50 * weft.Millisecond, Multiplier: 3})
+	s := NewDetector(Liveness{Interval: 50 * weft.Millisecond, Multiplier: 3})
 	s.Start(0)
 	s.Excuse(10 * weft.Millisecond)
 	require.Equal(t, weft.Time(0), s.Due(), "nothing is expected before the link is up")

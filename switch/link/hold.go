@@ -1,4 +1,4 @@
-package credit
+package link
 
 import "github.com/weft-fabric/weft"
 
@@ -10,7 +10,7 @@ type Hold uint8
 // The reasons to hold back.
 const (
 	HoldDamped    Hold = 1 << iota // the link has flapped
-	HoldReturning                  // the node waits for its other links; see [End.Open]
+	HoldReturning                  // the node waits for its other links; see [CreditEnd.Open]
 )
 
 // answer is what an end that holds back has last heard of whether its neighbour knows it.
@@ -23,7 +23,7 @@ const (
 )
 
 // Hold keeps the link from coming up for a reason, or lets it again. A link that is up stays so.
-func (e *End) Hold(why Hold, held bool) {
+func (e *CreditEnd) Hold(why Hold, held bool) {
 	was := e.held
 	if held {
 		e.held |= why
@@ -40,7 +40,7 @@ func (e *End) Hold(why Hold, held bool) {
 }
 
 // grant notes what the neighbour lets us send in an epoch that has not begun; nil: nothing.
-func (e *End) grant(f *weft.Frame) {
+func (e *CreditEnd) grant(f *weft.Frame) {
 	for i := range e.ch {
 		if e.ch[i].limit = 0; f != nil {
 			e.ch[i].limit = min(f.Limit[i], weft.MaxBuffer)
@@ -49,7 +49,7 @@ func (e *End) grant(f *weft.Frame) {
 }
 
 // hear takes the epochs of a frame while the end holds back.
-func (e *End) hear(f *weft.Frame) {
+func (e *CreditEnd) hear(f *weft.Frame) {
 	if f.From < e.peer {
 		e.counters.Stale++
 		return
@@ -69,11 +69,11 @@ func (e *End) hear(f *weft.Frame) {
 }
 
 // Answered reports whether an end that holds back need not wait to hear more of its neighbour: that one has heard it.
-func (e *End) Answered() bool { return e.answer != silent }
+func (e *CreditEnd) Answered() bool { return e.answer != silent }
 
 // Open ends [HoldReturning]. Where the neighbour is ready the link is up at once, and the next frame tells it so; Open reports that.
 // A node that opens all its ends in one step can thus pass packets on by each of them before any neighbour sends one.
-func (e *End) Open() (cameUp bool) {
+func (e *CreditEnd) Open() (cameUp bool) {
 	if e.state != Init || e.held != HoldReturning || e.answer != ready {
 		e.Hold(HoldReturning, false)
 		return false

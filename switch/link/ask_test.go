@@ -1,4 +1,4 @@
-package credit
+package link
 
 import (
 	"testing"
@@ -23,7 +23,7 @@ func TestAsking(t *testing.T) {
 		{"a signal that goes ends the question", "A+ B+ .. Aa A- A+ ..", "A up 2/2, B up 2/2"},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
-			l := newLink(t, Config{VCs: 1, Buffer: 2})
+			l := newCreditLink(t, Config{VCs: 1, Buffer: 2})
 			l.run(c.script)
 			l.want(c.want)
 		})
@@ -32,7 +32,7 @@ func TestAsking(t *testing.T) {
 
 // Packets wait for the answer; those that come are taken, and their credits are given back once the answer is there.
 func TestAnEndThatAsksSendsNoPackets(t *testing.T) {
-	l := upLink(t, Config{VCs: 1, Buffer: 2, Eager: true})
+	l := upCreditLink(t, Config{VCs: 1, Buffer: 2, Eager: true})
 	l.a.Ask()
 	require.Zero(t, l.a.Credits(0))
 	l.send(&l.b, 0, 0)

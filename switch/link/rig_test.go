@@ -1,4 +1,4 @@
-package linkend
+package link
 
 import (
 	"testing"
@@ -6,8 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/linkmon/liveness"
-	"github.com/weft-fabric/weft/switch/credit"
 )
 
 // onWire is a frame with the time at which it arrives.
@@ -17,7 +15,7 @@ type onWire struct {
 }
 
 // side is an end, the wire that leads to it, and what has happened to it.
-type side struct {
+type pairSide struct {
 	End
 	in      []onWire
 	cut     bool // the wire to it loses everything
@@ -29,21 +27,21 @@ type side struct {
 }
 
 // link is two ends in virtual time. It does what a driver does: it sends what is owed, at once.
-type link struct {
+type pair struct {
 	t    testing.TB
 	now  weft.Time
-	a, b side
+	a, b pairSide
 }
 
-func newLink(t testing.TB, l liveness.Config) *link {
-	c := credit.Config{VCs: 1, Buffer: 4}
-	return &link{t: t, now: 7 * weft.Millisecond, a: side{End: New(c, l)}, b: side{End: New(c, l)}}
+func newPair(t testing.TB, l Liveness) *pair {
+	c := Config{VCs: 1, Buffer: 4}
+	return &pair{t: t, now: 7 * weft.Millisecond, a: pairSide{End: New(c, l)}, b: pairSide{End: New(c, l)}}
 }
 
 // upLink is a link that has been up and quiet for a second.
-func upLink(t testing.TB, l liveness.Config) *link {
+func upPair(t testing.TB, l Liveness) *pair {
 	t.Helper()
-	k := newLink(t, l)
+	k := newPair(t, l)
 	k.signal(&k.a, true)
 	k.run(interval / 3)
 	k.signal(&k.b, true)
@@ -53,26 +51,26 @@ func upLink(t testing.TB, l liveness.Config) *link {
 	return k
 }
 
-func (l *link) wantUp() {
+func (l *pair) wantUp() {
 	l.t.Helper()
 	for _, s := range l.sides() {
-		require.Equal(l.t, credit.Up, s.State())
+		require.Equal(l.t, Up, s.State())
 	}
 	mine, peer := l.a.Epochs()
 	theirs, ours := l.b.Epochs()
 	require.Equal(l.t, [2]weft.Epoch{mine, peer}, [2]weft.Epoch{ours, theirs})
 }
 
-func (l *link) sides() []*side { return []*side{&l.a, &l.b} }
+func (l *pair) sides() []*pairSide { return []*pairSide{&l.a, &l.b} }
 
-func (l *link) other(s *side) *side {
+func (l *pair) other(s *pairSide) *pairSide {
 	if s == &l.a {
 		return &l.b
 	}
 	return &l.a
 }
 
-func (l *link) signal(s *side, up bool) {
+func (l *pair) signal(s *pairSide, up bool) {
 	if s.Signal(l.now, up) {
 		s.lostAt = append(s.lostAt, l.now)
 	}
@@ -80,7 +78,7 @@ func (l *link) signal(s *side, up bool) {
 }
 
 // send sends what s owes, and packets as far as there are credits.
-func (l *link) send(s *side) {
+func (l *pair) send(s *pairSide) {
 	for s.Owes() || s.waiting > 0 && s.Credits(0) > 0 {
 		var f onWire
 		s.Stamp(l.now, &f.Frame)
@@ -98,7 +96,7 @@ func (l *link) send(s *side) {
 }
 
 // run lets time pass, from event to event.
-func (l *link) run(d weft.Time) {
+func (l *pair) run(d weft.Time) {
 	l.t.Helper()
 	until := l.now + d
 	for steps := 0; ; steps++ {
@@ -129,7 +127,7 @@ func (l *link) run(d weft.Time) {
 	}
 }
 
-func (l *link) take(s *side, f *weft.Frame) {
+func (l *pair) take(s *pairSide, f *weft.Frame) {
 	v, err := s.Receive(l.now, f)
 	require.NoError(l.t, err)
 	if v.Lost {

@@ -1,4 +1,4 @@
-package credit
+package link
 
 import "github.com/weft-fabric/weft"
 
@@ -17,19 +17,19 @@ const (
 )
 
 // Ask has an end that is up ask its neighbour whether the link is still up there. It sends no packets before it knows.
-func (e *End) Ask() {
+func (e *CreditEnd) Ask() {
 	if e.state == Up && !e.asking {
 		e.asking, e.hello = true, true
 	}
 }
 
 // isQuestion reports whether f is a question or an answer from a neighbour that knows this epoch.
-func (e *End) isQuestion(f *weft.Frame) bool {
+func (e *CreditEnd) isQuestion(f *weft.Frame) bool {
 	return f.To == 0 && f.Sent[0] == uint64(e.mine) && f.Limit[0] != 0 && (e.state == Init || f.From == e.peer)
 }
 
 // takeQuestion takes a question or an answer. The neighbour is up in this epoch, so this end comes up if it is not.
-func (e *End) takeQuestion(f *weft.Frame) (v Verdict) {
+func (e *CreditEnd) takeQuestion(f *weft.Frame) (v Verdict) {
 	v.Heard = true
 	if e.state == Init {
 		e.state, e.peer, e.hello, v.CameUp = Up, f.From, true, true
@@ -43,7 +43,7 @@ func (e *End) takeQuestion(f *weft.Frame) (v Verdict) {
 }
 
 // stampQuestion fills a question, an answer, or both in one.
-func (e *End) stampQuestion(f *weft.Frame) {
+func (e *CreditEnd) stampQuestion(f *weft.Frame) {
 	f.From, f.To, f.VCs = e.mine, 0, len(e.ch)
 	clear(f.Sent[:len(e.ch)])
 	clear(f.Limit[:len(e.ch)])

@@ -1,40 +1,33 @@
-// Package linkend is one end of a link as switches and NICs hold it: its credits (switch/credit) and the failure detector
-// that listens for its neighbour (linkmon/liveness). Pure: no clock, no goroutine, no I/O.
-//
-// Every frame is a hello, and a frame is sent when a hello is due even if there is nothing else to say. So a hello is never
-// queued behind packets: while they flow there is no need for one, and while they wait it goes past them.
-package linkend
+package link
 
 import (
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/linkmon/liveness"
-	"github.com/weft-fabric/weft/switch/credit"
 )
 
-// End is one end of a link. Its methods replace those of credit.End that need to know the time.
+// End is one end of a link. Its methods replace those of CreditEnd that need to know the time.
 //
 // # A node that was stopped
 //
 // A node that was stopped for the detection time, as a process is by SIGSTOP or with its machine, has neighbours that may have given
 // its links up, each or none. It finds out link by link, and its links must not go down and up one after the other meanwhile: packets
 // would find no way on. So an end that has said nothing for the detection time sends no packets until it has asked its neighbour
-// whether the link is still up ([credit.End.Ask]). Where the neighbour has begun a new epoch, the link counts as up at this end while
+// whether the link is still up ([CreditEnd.Ask]). Where the neighbour has begun a new epoch, the link counts as up at this end while
 // both agree on the epochs, for the detection time at the longest: the new epoch is no fault, it shows that the neighbour is there.
 type End struct {
-	credit.End
-	live      liveness.Session
+	CreditEnd
+	live      Detector
 	renewing  bool      // it was up, and is in init only because the neighbour gave us up while we were stopped
 	explained weft.Time // until then our own absence explains that the neighbour begins a new epoch
 }
 
 // New returns an end without signal.
-func New(c credit.Config, l liveness.Config) End {
-	return End{End: credit.New(c), live: liveness.New(l)}
+func New(c Config, l Liveness) End {
+	return End{CreditEnd: NewCreditEnd(c), live: NewDetector(l)}
 }
 
 // Signal tells the end that signal is there or gone. It reports whether the link stopped being up.
 func (e *End) Signal(now weft.Time, up bool) (lost bool) {
-	if lost = e.End.Signal(up); lost {
+	if lost = e.CreditEnd.Signal(up); lost {
 		e.lost(now)
 	}
 	if up {
@@ -47,7 +40,7 @@ func (e *End) Signal(now weft.Time, up bool) (lost bool) {
 }
 
 // Usable reports whether packets may be queued for the link: it is up, or will be as soon as the neighbour has answered.
-func (e *End) Usable() bool { return e.State() == credit.Up || e.renewing }
+func (e *End) Usable() bool { return e.State() == Up || e.renewing }
 
 // Resume is to be called before the end sends. Packets wait for an answer of the neighbour if that may have given us up.
 func (e *End) Resume(now weft.Time) {
@@ -57,10 +50,10 @@ func (e *End) Resume(now weft.Time) {
 	}
 }
 
-// Receive takes the frame's epochs and counters, see [credit.End.Receive]. Of an end that is up again in a new epoch after we were
+// Receive takes the frame's epochs and counters, see [CreditEnd.Receive]. Of an end that is up again in a new epoch after we were
 // stopped the verdict says neither that it was lost nor that it came up.
-func (e *End) Receive(now weft.Time, f *weft.Frame) (credit.Verdict, error) {
-	v, err := e.End.Receive(f)
+func (e *End) Receive(now weft.Time, f *weft.Frame) (Verdict, error) {
+	v, err := e.CreditEnd.Receive(f)
 	if v.Lost {
 		absent := e.live.Mute(now) || now < e.explained
 		e.lost(now)
@@ -79,20 +72,20 @@ func (e *End) Receive(now weft.Time, f *weft.Frame) (credit.Verdict, error) {
 	return v, err
 }
 
-// Open lets the end come up that has waited for the others of its node, see [credit.End.Open]. It reports whether it is up now.
+// Open lets the end come up that has waited for the others of its node, see [CreditEnd.Open]. It reports whether it is up now.
 func (e *End) Open(now weft.Time) (cameUp bool) {
-	if cameUp = e.End.Open(); cameUp {
+	if cameUp = e.CreditEnd.Open(); cameUp {
 		e.live.Up(now)
 	}
 	return cameUp
 }
 
-// Excuse tells that the neighbour is not heard because something of ours holds it up, see [liveness.Session.Excuse].
+// Excuse tells that the neighbour is not heard because something of ours holds it up, see [Detector.Excuse].
 func (e *End) Excuse(now weft.Time) { e.live.Excuse(now) }
 
-// Stamp fills the epochs and counters of a frame that this end is about to send, see [credit.End.Stamp].
+// Stamp fills the epochs and counters of a frame that this end is about to send, see [CreditEnd.Stamp].
 func (e *End) Stamp(now weft.Time, f *weft.Frame) (packets bool) {
-	packets = e.End.Stamp(f)
+	packets = e.CreditEnd.Stamp(f)
 	e.live.Sent(now)
 	return packets
 }
@@ -106,7 +99,7 @@ func (e *End) Due() weft.Time { return e.live.Due() }
 func (e *End) Tick(now weft.Time) (lost bool) {
 	d := e.live.Tick(now)
 	if d.Released {
-		e.Hold(credit.HoldDamped, false)
+		e.Hold(HoldDamped, false)
 	}
 	if d.Silent {
 		if lost = e.Expire(); lost {
@@ -125,5 +118,5 @@ func (e *End) Suppressed() bool { return e.live.Suppressed() }
 
 func (e *End) lost(now weft.Time) {
 	e.live.Lost(now)
-	e.Hold(credit.HoldDamped, e.live.Suppressed())
+	e.Hold(HoldDamped, e.live.Suppressed())
 }

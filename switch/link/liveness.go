@@ -1,4 +1,4 @@
-package liveness
+package link
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Hard bounds of a [Config]: beyond them lies a mistake of units. They also keep all sums of times within weft.Time.
+// Hard bounds of a [Liveness]: beyond them lies a mistake of units. They also keep all sums of times within weft.Time.
 const (
 	MinInterval   = weft.Microsecond // BFD's own unit of intervals (RFC 5880, 4.1)
 	MaxInterval   = 60 * weft.Second
@@ -19,8 +19,8 @@ const (
 	MinReuse      = 0.001
 )
 
-// Config says when a neighbour is taken for gone. The zero value never does, and damps nothing.
-type Config struct {
+// Liveness says when a neighbour is taken for gone. The zero value never does, and damps nothing.
+type Liveness struct {
 	Interval   weft.Time // between hellos; 0 turns hellos and detection off: a silent fault is then never noticed
 	Multiplier int       // so many hellos in a row must be missing, 1 to MaxMultiplier; see Detection
 	Damping    Damping   // of flapping links; the zero value is none
@@ -40,11 +40,11 @@ type Damping struct {
 }
 
 // Detection is the silence after which a neighbour is gone: Interval x Multiplier (RFC 5880, 6.8.4).
-func (c Config) Detection() weft.Time { return c.Interval * weft.Time(c.Multiplier) }
+func (c Liveness) Detection() weft.Time { return c.Interval * weft.Time(c.Multiplier) }
 
 // period is the time between hellos. With a multiplier of 1 it is shorter than the interval, or each hello would race
 // against the deadline that it is to move: 90%, the most that RFC 5880, 6.8.7, allows then.
-func (c Config) period() weft.Time {
+func (c Liveness) period() weft.Time {
 	if c.Multiplier == 1 {
 		return c.Interval * 9 / 10
 	}
@@ -52,7 +52,7 @@ func (c Config) period() weft.Time {
 }
 
 // Validate reports everything that is wrong with c, joined, or nil.
-func (c Config) Validate() error {
+func (c Liveness) Validate() error {
 	var errs []error
 	if c.Interval != 0 && (c.Interval < MinInterval || c.Interval > MaxInterval) {
 		errs = append(errs, fmt.Errorf("interval between hellos is %v: set %v to %v, or 0 to turn detection off",

@@ -1,4 +1,4 @@
-package credit
+package link
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 )
 
 func TestCreditsAreTheNeighboursBuffer(t *testing.T) {
-	l := upLink(t, Config{VCs: 2, Buffer: 2, Eager: true})
+	l := upCreditLink(t, Config{VCs: 2, Buffer: 2, Eager: true})
 	require.Equal(t, 2, l.a.Credits(0))
 	l.run("A2>")
 	require.Equal(t, 0, l.a.Credits(0), "spent when sent")
@@ -24,7 +24,7 @@ func TestCreditsAreTheNeighboursBuffer(t *testing.T) {
 }
 
 func TestALinkThatIsNotUpHasNoCredits(t *testing.T) {
-	l := upLink(t, Config{VCs: 1, Buffer: 2})
+	l := upCreditLink(t, Config{VCs: 1, Buffer: 2})
 	l.run("A-")
 	require.Zero(t, l.a.Credits(0))
 	require.False(t, l.a.Owes())
@@ -33,7 +33,7 @@ func TestALinkThatIsNotUpHasNoCredits(t *testing.T) {
 }
 
 func TestALostFrameCostsItsPacketsAndNoCredits(t *testing.T) {
-	l := upLink(t, Config{VCs: 1, Buffer: 4, Eager: true})
+	l := upCreditLink(t, Config{VCs: 1, Buffer: 4, Eager: true})
 	l.run("A2> xB")
 	require.Equal(t, 2, l.a.Credits(0))
 	l.run("A1> >B Bf ..")
@@ -42,7 +42,7 @@ func TestALostFrameCostsItsPacketsAndNoCredits(t *testing.T) {
 }
 
 func TestAFrameWithoutPacketsShowsWhatWasLostBeforeIt(t *testing.T) {
-	l := upLink(t, Config{VCs: 1, Buffer: 4, Eager: true})
+	l := upCreditLink(t, Config{VCs: 1, Buffer: 4, Eager: true})
 	l.run("A2> xB A0> =B")
 	require.Equal(t, uint64(2), l.b.Counters().Gaps)
 	l.run(">B ..")
@@ -51,7 +51,7 @@ func TestAFrameWithoutPacketsShowsWhatWasLostBeforeIt(t *testing.T) {
 }
 
 func TestARepeatedFrameCostsNothing(t *testing.T) {
-	l := upLink(t, Config{VCs: 1, Buffer: 2, Eager: true})
+	l := upCreditLink(t, Config{VCs: 1, Buffer: 2, Eager: true})
 	l.run("A2> =B")
 	l.run(">B")
 	require.Equal(t, Counters{Received: 2, Duplicates: 2}, l.b.Counters())
@@ -61,7 +61,7 @@ func TestARepeatedFrameCostsNothing(t *testing.T) {
 }
 
 func TestAnOldFrameTakesNoCreditsBack(t *testing.T) {
-	l := upLink(t, Config{VCs: 1, Buffer: 2, Eager: true})
+	l := upCreditLink(t, Config{VCs: 1, Buffer: 2, Eager: true})
 	l.run("B1>") // grants 2 in all
 	l.run("A2> >B Bf Bf B>")
 	l.run("=A")
@@ -74,7 +74,7 @@ func TestAnOldFrameTakesNoCreditsBack(t *testing.T) {
 }
 
 func TestAPacketBeyondTheBufferIsRefused(t *testing.T) {
-	e := New(Config{VCs: 1, Buffer: 1})
+	e := NewCreditEnd(Config{VCs: 1, Buffer: 1})
 	fresh, err := e.Take(0, 0)
 	require.True(t, fresh)
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestAPacketBeyondTheBufferIsRefused(t *testing.T) {
 }
 
 func TestMisuseByTheOwnerPanics(t *testing.T) {
-	e := New(Config{VCs: 1, Buffer: 1})
+	e := NewCreditEnd(Config{VCs: 1, Buffer: 1})
 	require.PanicsWithValue(t, "credit: BUG: packet sent without a credit", func() { e.Spend(0) })
 	require.PanicsWithValue(t, "credit: BUG: place freed that was not taken", func() { e.Free(0) })
 }
@@ -99,7 +99,7 @@ func TestCreditsAreHeldBackOnlyWhileTheNeighbourHasHalfOfThem(t *testing.T) {
 	for buffer := 1; buffer <= 8; buffer++ {
 		for _, eager := range []bool{false, true} {
 			t.Run(fmt.Sprintf("buffer=%d/eager=%t", buffer, eager), func(t *testing.T) {
-				l := upLink(t, Config{VCs: 1, Buffer: buffer, Eager: eager})
+				l := upCreditLink(t, Config{VCs: 1, Buffer: buffer, Eager: eager})
 				for left := buffer - 1; ; left-- {
 					l.run("A1> >B Bf")
 					want := eager || left == 0 || 2*left < buffer
@@ -121,7 +121,7 @@ func TestHeldBackCreditsNeverStarveTheNeighbour(t *testing.T) {
 		for _, eager := range []bool{false, true} {
 			for first := range buffer {
 				for freed := range first + 1 {
-					l := upLink(t, Config{VCs: 1, Buffer: buffer, Eager: eager})
+					l := upCreditLink(t, Config{VCs: 1, Buffer: buffer, Eager: eager})
 					l.send(&l.a, make([]weft.VC, first)...)
 					l.run(">B")
 					for range freed {
@@ -143,7 +143,7 @@ func TestHeldBackCreditsNeverStarveTheNeighbour(t *testing.T) {
 
 // What falls due by a packet that arrives, not by a place that becomes free, is owed as well.
 func TestCreditsHeldBackAreOwedWhenFurtherPacketsArrive(t *testing.T) {
-	l := upLink(t, Config{VCs: 1, Buffer: 4})
+	l := upCreditLink(t, Config{VCs: 1, Buffer: 4})
 	l.run("A1> >B Bf")
 	require.False(t, l.b.Owes())
 	l.run("A2> >B")

@@ -1,4 +1,28 @@
-// Package liveness is the failure detector of one link end. Pure: no clock, no goroutine, no I/O, and nothing is allocated.
+// Package link is one end of a link, as switches and NICs hold it: whether it is up, how many packets it may send, how much
+// room it has granted to its neighbour, and when it takes its neighbour for gone. Pure: no clock, no goroutine, no I/O.
+//
+// Every frame is a hello, and a frame is sent when a hello is due even if there is nothing else to say. So a hello is never
+// queued behind packets: while they flow there is no need for one, and while they wait it goes past them.
+//
+// # Credits
+//
+// Credits are absolute counters within an epoch, as InfiniBand's FCTBS and FCCL: a frame says how many packets had been
+// sent before it and how many the other side may have sent in all. A lost frame therefore costs only its packets, a
+// repeated one nothing.
+//
+// # How a link comes up
+//
+// Each end numbers its own incarnations (epochs) and puts its own epoch and the one it last heard from its neighbour into
+// every frame. An end is up once it has received a frame that names its current epoch: then both know that they mean the
+// same incarnation of the link, and every counter starts at zero. Nobody else has to coordinate them.
+//
+//	Down --signal--> Init --frame to my epoch--> Up
+//	  ^---no signal---'  ^--frame of a new epoch, silence--'
+//
+// A hello is a frame sent because it is time, see [CreditEnd.Hello]. It makes up for a frame of the handshake, of credits or of
+// packets that was lost without anybody noticing.
+//
+// # Liveness
 //
 // A silent cut tells nobody, so each end says hello every interval and takes its neighbour for gone when a multiplier of
 // hellos in a row is missing, as BFD does (RFC 5880, asynchronous mode). Every frame is a hello: while packets flow,
@@ -35,4 +59,4 @@
 // A link that flaps costs a reroute each time. As in RFC 2439 (there for routes) and in the event damping of routers'
 // interfaces, each loss, signalled or silent, adds 1 to a penalty that halves every half-life. A loss that lifts it above
 // Suppress holds the link down until the penalty has fallen to Reuse. See [Damping] for what bounds that time.
-package liveness
+package link

@@ -1,4 +1,4 @@
-package liveness
+package link
 
 import (
 	"math/rand/v2"
@@ -20,7 +20,7 @@ func (l *lane) send(arrives weft.Time) {
 }
 
 // hear tells s of what has arrived by now.
-func (l *lane) hear(s *Session, now weft.Time) {
+func (l *lane) hear(s *Detector, now weft.Time) {
 	for len(*l) > 0 && (*l)[0] <= now {
 		s.Heard(now)
 		*l = (*l)[1:]
@@ -32,10 +32,10 @@ func TestASilentCutIsNoticedWithinTheDetectionTimePlusAnInterval(t *testing.T) {
 	t.Parallel()
 	const interval, delay = 10 * ms, 2 * ms
 	for multiplier := 1; multiplier <= 4; multiplier++ {
-		c := Config{Interval: interval, Multiplier: multiplier}
+		c := Liveness{Interval: interval, Multiplier: multiplier}
 		for phase := weft.Time(0); phase < interval; phase += ms {
 			for cut := 20 * ms; cut < 20*ms+2*interval; cut += ms {
-				a, b := New(c), New(c)
+				a, b := NewDetector(c), NewDetector(c)
 				var wire lane // from a to b
 				var heard, noticed weft.Time
 				for now := weft.Time(0); noticed == 0; now += ms {
@@ -69,7 +69,7 @@ func TestNoScheduleOfHellosMakesDetectionLateOrFalse(t *testing.T) {
 	for seed := range uint64(2000) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		upTo := func(limit weft.Time) weft.Time { return weft.Time(rnd.Int64N(int64(limit) + 1)) }
-		c := Config{Interval: ms + upTo(200*ms)/ms*ms, Multiplier: 2 + rnd.IntN(5)}
+		c := Liveness{Interval: ms + upTo(200*ms)/ms*ms, Multiplier: 2 + rnd.IntN(5)}
 		cut := upTo(20*c.Interval) / ms * ms
 		jitter := c.Interval*weft.Time(c.Multiplier-1) - ms
 		var wire lane
@@ -82,7 +82,7 @@ func TestNoScheduleOfHellosMakesDetectionLateOrFalse(t *testing.T) {
 			wire.send(arrives)
 			heard = max(heard, arrives)
 		}
-		s := New(c)
+		s := NewDetector(c)
 		s.Start(0)
 		s.Up(0)
 		for now := weft.Time(0); ; {
@@ -114,12 +114,12 @@ func TestAHealthyNeighbourIsNotAccusedOfOurOwnAbsence(t *testing.T) {
 	for seed := range uint64(5000) {
 		rnd := rand.New(rand.NewPCG(seed, 2))
 		upTo := func(limit weft.Time) weft.Time { return weft.Time(rnd.Int64N(int64(limit) + 1)) }
-		c := Config{Interval: 40 * ms, Multiplier: 3 + rnd.IntN(3)}
+		c := Liveness{Interval: 40 * ms, Multiplier: 3 + rnd.IntN(3)}
 		var wire lane
 		for at := upTo(c.Interval); at < 400*c.Interval; at += c.Interval {
 			wire.send(at + upTo(c.Interval/4-ms))
 		}
-		s := New(c)
+		s := NewDetector(c)
 		s.Start(0)
 		s.Up(0)
 		stop := upTo(10 * c.Interval)

@@ -1,4 +1,4 @@
-package linkend
+package link
 
 import (
 	"fmt"
@@ -8,8 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/linkmon/liveness"
-	"github.com/weft-fabric/weft/switch/credit"
 )
 
 const (
@@ -18,18 +16,18 @@ const (
 )
 
 var (
-	listening = liveness.Config{Interval: interval, Multiplier: 3}
-	damped    = liveness.Config{Interval: interval, Multiplier: 3, Damping: liveness.Damping{
+	listening   = Liveness{Interval: interval, Multiplier: 3}
+	dampedFlaps = Liveness{Interval: interval, Multiplier: 3, Damping: Damping{
 		HalfLife: weft.Second, Suppress: 1.5, Reuse: 0.5, Max: 10 * weft.Second,
 	}}
 )
 
 func TestASilentCutIsDetectedInTime(t *testing.T) {
-	for _, c := range []liveness.Config{listening, {Interval: interval, Multiplier: 1}, {Interval: weft.Millisecond, Multiplier: 10}} {
+	for _, c := range []Liveness{listening, {Interval: interval, Multiplier: 1}, {Interval: weft.Millisecond, Multiplier: 10}} {
 		for _, traffic := range []bool{false, true} {
 			for phase := range weft.Time(16) {
 				t.Run(fmt.Sprintf("x%d/traffic=%t/phase=%d", c.Multiplier, traffic, phase), func(t *testing.T) {
-					l := upLink(t, c)
+					l := upPair(t, c)
 					l.run(phase * c.Interval / 16)
 					if traffic {
 						l.a.waiting, l.b.waiting = 1000, 1000
@@ -43,7 +41,7 @@ func TestASilentCutIsDetectedInTime(t *testing.T) {
 						took := s.lostAt[0] - cut
 						require.LessOrEqual(t, took, c.Detection()+c.Interval)
 						require.Greater(t, took, c.Detection()-c.Interval-latency, "and not before")
-						require.Equal(t, credit.Init, s.State())
+						require.Equal(t, Init, s.State())
 						s.in = nil // what was on its way when it was cut
 					}
 					l.a.cut, l.b.cut = false, false
@@ -57,7 +55,7 @@ func TestASilentCutIsDetectedInTime(t *testing.T) {
 
 func TestACutOfOneDirectionIsDetectedThereAndTheOtherEndFollows(t *testing.T) {
 	for phase := range weft.Time(16) {
-		l := upLink(t, listening)
+		l := upPair(t, listening)
 		l.run(phase * interval / 16)
 		l.b.cut = true // B hears nothing
 		cut := l.now
@@ -65,8 +63,8 @@ func TestACutOfOneDirectionIsDetectedThereAndTheOtherEndFollows(t *testing.T) {
 		require.Len(t, l.b.lostAt, 1)
 		require.LessOrEqual(t, l.b.lostAt[0]-cut, listening.Detection()+interval)
 		require.Equal(t, []weft.Time{l.b.lostAt[0] + latency}, l.a.lostAt, "by the hello of the new epoch, at once")
-		require.Equal(t, credit.Init, l.a.State())
-		require.Equal(t, credit.Init, l.b.State())
+		require.Equal(t, Init, l.a.State())
+		require.Equal(t, Init, l.b.State())
 
 		l.b.in, l.b.cut = nil, false
 		l.run(interval + 10*latency)
@@ -78,7 +76,7 @@ func TestACutOfOneDirectionIsDetectedThereAndTheOtherEndFollows(t *testing.T) {
 // the link is up at both ends, or its credits are home.
 func TestALostFrameIsMadeUpForByTheNextHello(t *testing.T) {
 	for lost := range 8 {
-		l := newLink(t, listening)
+		l := newPair(t, listening)
 		l.signal(&l.a, true)
 		l.signal(&l.b, true)
 		drop := lost
@@ -99,25 +97,25 @@ func TestALostFrameIsMadeUpForByTheNextHello(t *testing.T) {
 }
 
 func TestALostLastFrameOfTheHandshakeIsMadeUpFor(t *testing.T) {
-	l := newLink(t, listening)
+	l := newPair(t, listening)
 	l.signal(&l.a, true)
 	l.signal(&l.b, true)
 	l.b.in = nil // A's hello is lost; its answer to B's brings B up
-	for l.b.State() != credit.Up {
+	for l.b.State() != Up {
 		l.run(latency)
 	}
-	require.Equal(t, credit.Init, l.a.State())
+	require.Equal(t, Init, l.a.State())
 	require.NotEmpty(t, l.a.in)
 	l.a.in = nil // B's first frame to A's epoch: the last of the handshake
 	l.run(5 * latency)
-	require.Equal(t, credit.Init, l.a.State())
+	require.Equal(t, Init, l.a.State())
 	l.run(interval)
 	l.wantUp()
 	require.Empty(t, l.b.lostAt)
 }
 
 func TestALostLastFrameOfCreditsIsMadeUpFor(t *testing.T) {
-	l := upLink(t, listening)
+	l := upPair(t, listening)
 	l.b.keeps = true
 	l.a.waiting = 4
 	l.send(&l.a)
@@ -136,7 +134,7 @@ func TestALostLastFrameOfCreditsIsMadeUpFor(t *testing.T) {
 }
 
 func TestHellosGoOutWhileNoCreditIsLeftAndPacketsAreQueued(t *testing.T) {
-	l := upLink(t, listening)
+	l := upPair(t, listening)
 	l.a.keeps, l.b.keeps = true, true
 	l.a.waiting, l.b.waiting = 100, 100
 	l.send(&l.a)
@@ -156,7 +154,7 @@ func TestHellosGoOutWhileNoCreditIsLeftAndPacketsAreQueued(t *testing.T) {
 
 // While packets flow, no frame is sent for liveness.
 func TestABusyLinkSendsNoHellos(t *testing.T) {
-	l := upLink(t, listening)
+	l := upPair(t, listening)
 	l.a.frames, l.b.frames = 0, 0
 	for range 100 {
 		l.a.waiting, l.b.waiting = l.a.waiting+1, l.b.waiting+1
@@ -171,7 +169,7 @@ func TestABusyLinkSendsNoHellos(t *testing.T) {
 
 func TestAQuietLinkIsNeverTakenForDead(t *testing.T) {
 	for _, multiplier := range []int{1, 2, 3, 255} {
-		l := upLink(t, liveness.Config{Interval: interval, Multiplier: multiplier})
+		l := upPair(t, Liveness{Interval: interval, Multiplier: multiplier})
 		l.run(600 * weft.Second)
 		l.wantUp()
 		require.Empty(t, l.a.lostAt)
@@ -180,7 +178,7 @@ func TestAQuietLinkIsNeverTakenForDead(t *testing.T) {
 }
 
 func TestAFrameOfAnotherEpochDoesNotCountAsHeard(t *testing.T) {
-	l := upLink(t, listening)
+	l := upPair(t, listening)
 	mine, peer := l.b.Epochs()
 	began := l.now
 	l.b.cut = true
@@ -194,8 +192,8 @@ func TestAFrameOfAnotherEpochDoesNotCountAsHeard(t *testing.T) {
 }
 
 func TestDampingHoldsAFlappingLinkDownAndLetsItGo(t *testing.T) {
-	for claim, flap := range map[string]func(l *link){
-		"signalled": func(l *link) {
+	for claim, flap := range map[string]func(l *pair){
+		"signalled": func(l *pair) {
 			l.signal(&l.a, false)
 			l.signal(&l.b, false)
 			l.a.in, l.b.in = nil, nil
@@ -203,19 +201,19 @@ func TestDampingHoldsAFlappingLinkDownAndLetsItGo(t *testing.T) {
 			l.signal(&l.a, true)
 			l.signal(&l.b, true)
 		},
-		"silent": func(l *link) {
+		"silent": func(l *pair) {
 			l.a.cut, l.b.cut = true, true
 			l.run(listening.Detection() + interval)
 			l.a.cut, l.b.cut, l.a.in, l.b.in = false, false, nil, nil
 		},
-		"one way": func(l *link) {
+		"one way": func(l *pair) {
 			l.a.cut = true
 			l.run(listening.Detection() + interval)
 			l.a.cut, l.a.in = false, nil
 		},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			l := upLink(t, damped)
+			l := upPair(t, dampedFlaps)
 			flap(l)
 			l.run(interval + 10*latency)
 			l.wantUp()
@@ -231,23 +229,23 @@ func TestDampingHoldsAFlappingLinkDownAndLetsItGo(t *testing.T) {
 			require.Empty(t, l.b.upAt)
 			require.LessOrEqual(t, l.a.frames-a, 2*20+2, "hellos and their answers at most, 20 a second")
 			require.LessOrEqual(t, l.b.frames-b, 2*20+2)
-			l.run(damped.Damping.Max)
+			l.run(dampedFlaps.Damping.Max)
 			l.wantUp()
 			require.Len(t, l.a.upAt, 1)
-			require.Greater(t, l.a.upAt[0], lost+damped.Damping.HalfLife, "a penalty above 1 falls to a half")
-			require.Less(t, l.a.upAt[0], lost+3*damped.Damping.HalfLife)
+			require.Greater(t, l.a.upAt[0], lost+dampedFlaps.Damping.HalfLife, "a penalty above 1 falls to a half")
+			require.Less(t, l.a.upAt[0], lost+3*dampedFlaps.Damping.HalfLife)
 			require.False(t, l.a.Suppressed())
 		})
 	}
 }
 
 func TestWithoutLivenessNothingIsEverDue(t *testing.T) {
-	l := upLink(t, liveness.Config{})
+	l := upPair(t, Liveness{})
 	frames := l.a.frames
 	l.a.cut, l.b.cut = true, true
 	l.run(3600 * weft.Second)
 	require.Equal(t, frames, l.a.frames)
-	require.Equal(t, credit.Up, l.a.State(), "a silent cut is never noticed")
+	require.Equal(t, Up, l.a.State(), "a silent cut is never noticed")
 	require.Equal(t, weft.Never, l.a.Due())
 }
 
@@ -255,9 +253,9 @@ func TestWithoutLivenessNothingIsEverDue(t *testing.T) {
 // and the longest suppression, and it stays so.
 func TestTheEndsMeetAgainWhateverHappened(t *testing.T) {
 	for seed := range uint64(300) {
-		c := []liveness.Config{listening, damped}[seed%2]
+		c := []Liveness{listening, dampedFlaps}[seed%2]
 		draw := rand.New(rand.NewPCG(seed, 1))
-		l := newLink(t, c)
+		l := newPair(t, c)
 		for range 60 {
 			s := l.sides()[draw.IntN(2)]
 			switch draw.IntN(6) {
@@ -282,7 +280,7 @@ func TestTheEndsMeetAgainWhateverHappened(t *testing.T) {
 		}
 		l.run(listening.Detection() + 2*interval + 10*latency)
 		if seed%2 == 1 {
-			l.run(3 * damped.Damping.Max)
+			l.run(3 * dampedFlaps.Damping.Max)
 		}
 		l.wantUp()
 		for _, s := range l.sides() {

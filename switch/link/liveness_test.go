@@ -1,4 +1,4 @@
-package liveness
+package link
 
 import (
 	"math"
@@ -14,26 +14,26 @@ const ms = weft.Millisecond
 func TestAConfigIsRefusedWithEveryReasonThatHolds(t *testing.T) {
 	t.Parallel()
 	damping := Damping{HalfLife: weft.Second, Suppress: 3, Reuse: 1, Max: 10 * weft.Second}
-	damped := func(change func(d *Damping)) Config {
+	damped := func(change func(d *Damping)) Liveness {
 		d := damping
 		change(&d)
-		return Config{Damping: d}
+		return Liveness{Damping: d}
 	}
 	for name, c := range map[string]struct {
-		Config
+		Liveness
 		want []string // parts of the error; none for a valid one
 	}{
 		"zero":                  {},
-		"usual":                 {Config: Config{Interval: 50 * ms, Multiplier: 3, Damping: damping}},
-		"off, multiplier set":   {Config: Config{Multiplier: 3}},
-		"shortest":              {Config: Config{Interval: weft.Microsecond, Multiplier: 1}},
-		"longest":               {Config: Config{Interval: 60 * weft.Second, Multiplier: 255}},
-		"negative interval":     {Config{Interval: -ms, Multiplier: 3}, []string{"hellos is -1ms: set 1µs to 1m0s, or 0"}},
-		"interval too short":    {Config{Interval: 50, Multiplier: 3}, []string{"hellos is 0s"}},
-		"interval too long":     {Config{Interval: weft.Never, Multiplier: 3}, []string{"hellos is never"}},
-		"no multiplier":         {Config{Interval: ms}, []string{"multiplier is 0 with an interval of 1ms"}},
-		"negative multiplier":   {Config{Multiplier: -1}, []string{"multiplier of the hello interval is -1: set 1 to 255"}},
-		"multiplier too large":  {Config{Interval: ms, Multiplier: 256}, []string{"is 256"}},
+		"usual":                 {Liveness: Liveness{Interval: 50 * ms, Multiplier: 3, Damping: damping}},
+		"off, multiplier set":   {Liveness: Liveness{Multiplier: 3}},
+		"shortest":              {Liveness: Liveness{Interval: weft.Microsecond, Multiplier: 1}},
+		"longest":               {Liveness: Liveness{Interval: 60 * weft.Second, Multiplier: 255}},
+		"negative interval":     {Liveness{Interval: -ms, Multiplier: 3}, []string{"hellos is -1ms: set 1µs to 1m0s, or 0"}},
+		"interval too short":    {Liveness{Interval: 50, Multiplier: 3}, []string{"hellos is 0s"}},
+		"interval too long":     {Liveness{Interval: weft.Never, Multiplier: 3}, []string{"hellos is never"}},
+		"no multiplier":         {Liveness{Interval: ms}, []string{"multiplier is 0 with an interval of 1ms"}},
+		"negative multiplier":   {Liveness{Multiplier: -1}, []string{"multiplier of the hello interval is -1: set 1 to 255"}},
+		"multiplier too large":  {Liveness{Interval: ms, Multiplier: 256}, []string{"is 256"}},
 		"no half-life":          {damped(func(d *Damping) { d.HalfLife = 0 }), []string{"half-life is 0s"}},
 		"negative half-life":    {damped(func(d *Damping) { d.HalfLife = -ms }), []string{"half-life is -1ms"}},
 		"half-life too long":    {damped(func(d *Damping) { d.HalfLife = weft.Never }), []string{"half-life is never"}},
@@ -45,7 +45,7 @@ func TestAConfigIsRefusedWithEveryReasonThatHolds(t *testing.T) {
 		"reuse is suppress":     {damped(func(d *Damping) { d.Reuse = 3 }), []string{"penalty of 3 but suppresses it above 3"}},
 		"no max":                {damped(func(d *Damping) { d.Max = 0 }), []string{"suppression by damping is 0s"}},
 		"max too long":          {damped(func(d *Damping) { d.Max = weft.Never }), []string{"suppression by damping is never"}},
-		"several": {Config{-1, -1, Damping{Max: -1}}, []string{
+		"several": {Liveness{-1, -1, Damping{Max: -1}}, []string{
 			"interval", "multiplier", "half-life", "losses", "penalty", "longest suppression",
 		}},
 	} {
