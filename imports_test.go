@@ -210,6 +210,28 @@ func TestOnlyTestsScenariosAndCommandsImportHarness(t *testing.T) {
 	report(t, harnessViolations(sourceTree(t)))
 }
 
+func TestSwitchesAndNICsImportNothingOfTheFabric(t *testing.T) {
+	t.Parallel()
+	report(t, upwardViolations(sourceTree(t)))
+	for file, dirs := range map[string][2]string{ // the first is refused, the second is not
+		"switch/switchd/a.go":   {"fabricd/bus", "switch/wire"},
+		"switch/link/a.go":      {"linkmon/screen", "."},
+		"nic/a.go":              {"fabricd/document/nearest", "switch/link"},
+		"nic/nicd/a.go":         {"harness/attack", "nic"},
+		"switch/link/a_test.go": {"fabricd/bus", "fabricd/topology"},
+	} {
+		for i, dir := range dirs {
+			f, err := parseSource(file, []byte("package p\nimport \""+path.Join(module, dir)+"\"\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bad := upwardViolations([]source{f}); len(bad) != 1-i {
+				t.Errorf("%s with an import of %s: %q", file, dir, bad)
+			}
+		}
+	}
+}
+
 func TestOnlyTestsImportProcessesOfOthers(t *testing.T) {
 	t.Parallel()
 	report(t, outsideViolations(sourceTree(t)))
@@ -382,6 +404,24 @@ const (
 	attack   = "harness/attack"
 	peer     = "fabricd/subnet/opensm/peer"
 )
+
+// upwardViolations finds code of switches and NICs that imports what stands on top of them. Their tests may take a topology to run
+// on, and what attacks a decoder.
+func upwardViolations(files []source) (bad []string) {
+	for _, f := range files {
+		if !within(f.dir, "switch") && !within(f.dir, "nic") {
+			continue
+		}
+		for _, imp := range f.imports() {
+			dir, ours := ourDir(imp)
+			above := within(dir, "fabricd") || within(dir, "linkmon") || within(dir, "harness")
+			if ours && above && !(f.isTest() && slices.Contains([]string{"fabricd/topology", attack}, dir)) {
+				bad = append(bad, fmt.Sprintf("%s imports %q: switches and NICs know nothing of who runs them", f.path, imp))
+			}
+		}
+	}
+	return bad
+}
 
 func outsideViolations(files []source) (bad []string) {
 	for _, f := range files {
