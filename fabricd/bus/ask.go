@@ -26,7 +26,7 @@ const firstLook = 50 * time.Millisecond
 // answers late or never.
 //
 // Errors wrap [ErrNobody], [ErrSilent], [ErrRefused], [ErrDenied], [ErrEnded], [wire.ErrClosed] or that of ctx; one that wraps
-// nothing of these says that the broker is gone. A host or agent that ends before it answers is noticed within a second;
+// nothing of these says that the broker is gone. One that has too many requests waiting is asked again. A host or agent that ends before it answers is noticed within a second;
 // what it has done by then nobody knows. One that cannot be asked now is not asked later; for a fabric the connection is
 // waited for.
 func Call[Resp any](ctx context.Context, c *Client, to Subject, req any) (resp Resp, err error) {
@@ -54,6 +54,14 @@ func (c *Client) call(ctx context.Context, to Subject, req, resp any) error {
 		defer cancel()
 	}
 	data, err := c.exchange(ctx, to, body)
+	for errors.Is(err, errBusy) {
+		select {
+		case <-time.After(reconnectWait):
+			data, err = c.exchange(ctx, to, body)
+		case <-ctx.Done():
+			err = worded{err.Error(), []error{ErrSilent, ctx.Err()}}
+		}
+	}
 	switch {
 	case errors.Is(err, ErrRefused) && (to.Kind == SubjectControl || to.Kind == SubjectManage):
 		return err // the text of the fabric says what was asked

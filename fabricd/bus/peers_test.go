@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -187,6 +188,36 @@ func TestAskOfAStoppedProcessEndsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, <-answer, wire.ErrClosed)
 	require.ErrorIs(t, call(context.Background(), peers, do("s1", "slow"), nil), wire.ErrClosed)
 	require.ErrorIs(t, bus.Hear(peers, "x", func(string, int) {}), wire.ErrClosed)
+}
+
+// A process that was stopped has a backlog when it goes on: whoever asks then is answered late, and not refused.
+func TestAskOfABusyProcessWaitsItsTurn(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, bus.BrokerConfig{})
+	peers := openPeers(t, bus.ClientConfig{Broker: b})
+	process := admitted(t, b, "s1")
+	begun, goOn := make(chan struct{}, 200), make(chan struct{})
+	release := sync.OnceFunc(func() { close(goOn) })
+	t.Cleanup(release)
+	require.NoError(t, bus.Handle(process, do("", "slow"), func(context.Context, int) (int, error) {
+		begun <- struct{}{}
+		<-goOn
+		return 7, nil
+	}))
+	answers := make(chan error, 100)
+	for i := range cap(answers) {
+		go func() { answers <- call(t.Context(), peers, do("s1", "slow"), i) }()
+	}
+	<-begun
+	brief, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	err := call(brief, peers, do("s1", "slow"), 0)
+	require.ErrorIs(t, err, bus.ErrSilent)
+	require.NotErrorIs(t, err, bus.ErrRefused)
+	release()
+	for range cap(answers) {
+		require.NoError(t, <-answers)
+	}
 }
 
 // A process that babbles while nobody listens loses its own tellings, and no other's.

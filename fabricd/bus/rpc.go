@@ -100,6 +100,10 @@ type Code struct{ Name, Text string }
 // Error implements error.
 func (c Code) Error() string { return c.Text }
 
+// errBusy says that the request was not taken, since too many wait: [Call] asks again. It is no refusal. A host that was stopped
+// for a while has such a backlog when it goes on, and must not count as lost for that.
+var errBusy = Code{"busy", "it is busy: ask again"}
+
 // What asking comes back with, besides the errors of the context.
 var (
 	// ErrNobody means that nobody is there to answer: the process has not begun, or has ended.

@@ -355,7 +355,7 @@ func (e *endpoint) take(reply string, h nats.Header, body []byte) {
 	case e.queue <- a:
 	default:
 		e.busy.Add(1)
-		e.answer(a, nil, fmt.Errorf("%s is busy with %d requests of this kind: ask again", e.to.who(), maxWaiting))
+		e.answer(a, nil, fmt.Errorf("%s: %d requests of this kind wait: %w", e.to.who(), maxWaiting, errBusy))
 	}
 }
 
