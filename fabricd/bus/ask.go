@@ -26,9 +26,9 @@ const firstLook = 50 * time.Millisecond
 // answers late or never.
 //
 // Errors wrap [ErrNobody], [ErrSilent], [ErrRefused], [ErrDenied], [ErrEnded], [wire.ErrClosed] or that of ctx; one that wraps
-// nothing of these says that the broker is gone. One that has too many requests waiting is asked again. A host or agent that ends before it answers is noticed within a second;
-// what it has done by then nobody knows. One that cannot be asked now is not asked later; for a fabric the connection is
-// waited for.
+// nothing of these says that the broker is gone. One that has too many requests waiting is asked again. A host or
+// agent that ends before it answers is noticed within a second; what it has done by then nobody knows. One that cannot
+// be asked now is not asked later; for a fabric the connection is waited for.
 func Call[Resp any](ctx context.Context, c *Client, to Subject, req any) (resp Resp, err error) {
 	return resp, c.call(ctx, to, req, &resp)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
 )
 
@@ -242,7 +243,7 @@ func (a *agent) host(ctx context.Context, r hostRequest) (answer hostAnswer, err
 	defer timer.Stop()
 	select {
 	case <-ready:
-		a.cfg.Note(fmt.Sprintf("runs part %d of fabric %s: %d switches, %d ports", c.Number, c.Fabric, h.Needs.Switches, h.Needs.Ports))
+		a.cfg.Note(fmt.Sprintf("runs part %v of fabric %s: %d switches, %d ports", ledger.Incarnation(c.Number), c.Fabric, h.Needs.Switches, h.Needs.Ports))
 		return answer, nil
 	case err := <-ended:
 		return answer, fmt.Errorf("the part cannot be made: %w", cmp.Or(err, errors.New("it has ended at once")))
@@ -296,11 +297,11 @@ func (a *agent) leave(h *hosted, err error) {
 	h.cancel(nil)
 	switch {
 	case why != nil && !errors.Is(why, context.Canceled):
-		a.cfg.Note(fmt.Sprintf("part %d of fabric %s has ended: %v", h.Number, h.Fabric, why))
+		a.cfg.Note(fmt.Sprintf("part %v of fabric %s has ended: %v", ledger.Incarnation(h.Number), h.Fabric, why))
 	case err != nil && !errors.Is(err, context.Canceled):
-		a.cfg.Note(fmt.Sprintf("part %d of fabric %s has ended: %v", h.Number, h.Fabric, err))
+		a.cfg.Note(fmt.Sprintf("part %v of fabric %s has ended: %v", ledger.Incarnation(h.Number), h.Fabric, err))
 	default:
-		a.cfg.Note(fmt.Sprintf("part %d of fabric %s has ended", h.Number, h.Fabric))
+		a.cfg.Note(fmt.Sprintf("part %v of fabric %s has ended", ledger.Incarnation(h.Number), h.Fabric))
 	}
 }
 

@@ -95,7 +95,8 @@ func (f *Fabric) canJoin(req member.JoinRequest) (*liveSwitch, error) {
 	return s, nil
 }
 
-// Attach gives the links of a switch signal whose process is ready, and returns when they are up.
+// Attach gives the links of a switch signal whose process is ready, and returns when they are up. After an error that
+// wraps [member.ErrUnreached] the process may try again.
 func (f *Fabric) Attach(ctx context.Context, req member.AttachRequest) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,6 +113,9 @@ func (f *Fabric) Attach(ctx context.Context, req member.AttachRequest) error {
 	for range clockLooks {
 		if err := p.read(part.SumRequest{}); err != nil {
 			p.begin(linkend.Incarnation{})
+			if errors.Is(err, bus.ErrSilent) {
+				return fmt.Errorf("%w: %w", member.ErrUnreached, err)
+			}
 			return fmt.Errorf("the fabric cannot reach the process: %w", err)
 		}
 	}

@@ -206,7 +206,7 @@ func (p *outpost) take(s part.Sum) (lost map[weft.End]uint64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.Number != p.number {
-		return nil, fmt.Errorf("%v: %w: %d, not %d", p, errNumber, s.Number, p.number)
+		return nil, fmt.Errorf("%v: %w: %v, not %v", p, errNumber, ledger.Incarnation(s.Number), ledger.Incarnation(p.number))
 	}
 	old := p.known.Load()
 	if old.own.Number == s.Number && old.own.At > s.At || p.lost.Load() {

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"fmt"
+
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/switch/link"
 )
@@ -9,8 +11,17 @@ import (
 type HostID uint32
 
 // Incarnation numbers what hosts were started as, all over the fabric: no two have the same number,
-// under whichever leader, and one that is started later has a higher one. 0 is none.
+// under whichever leader, and one that is started later has a higher one. The upper 32 bits are the
+// term of the leader that started it. 0 is none.
 type Incarnation uint64
+
+// String is the term and the number in it, as "3.1"; the number alone where there are no terms.
+func (i Incarnation) String() string {
+	if term := i >> 32; term > 0 {
+		return fmt.Sprintf("%d.%d", uint64(term), uint32(i))
+	}
+	return fmt.Sprintf("%d", uint32(i))
+}
 
 // Event is what [Ledger.Step] takes: one of the types below.
 type Event interface{ event() }

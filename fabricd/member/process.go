@@ -71,7 +71,7 @@ func request[Resp any](ctx context.Context, cfg Config, d time.Duration, verb st
 
 // be attaches the switch and lets it work until it is to end.
 func (cfg Config) be(ctx context.Context, p *part.Part, c part.Charter) error {
-	if _, err := request[struct{}](ctx, cfg, attachTime, VerbAttach, AttachRequest{cfg.Switch, c.Number}); err != nil {
+	if err := cfg.attach(ctx, c); err != nil {
 		if ctx.Err() != nil {
 			return cfg.leave(c)
 		}
@@ -89,6 +89,16 @@ func (cfg Config) be(ctx context.Context, p *part.Part, c part.Charter) error {
 		return fmt.Errorf("switch %s: %w: %w: another process may be this switch now", cfg.Switch, ErrGone, part.ErrRefused)
 	}
 	return cfg.leave(c) // ctx has ended
+}
+
+// attach asks for signal on all links, again where the fabric did not hear the process in time: on a busy machine.
+func (cfg Config) attach(ctx context.Context, c part.Charter) error {
+	for began := time.Now(); ; {
+		_, err := request[struct{}](ctx, cfg, attachTime, VerbAttach, AttachRequest{cfg.Switch, c.Number})
+		if !errors.Is(err, ErrUnreached) || time.Since(began) > attachTime/2 {
+			return err
+		}
+	}
 }
 
 // leave hands the switch back.

@@ -1,5 +1,7 @@
 package member
 
+import "github.com/weft-fabric/weft/fabricd/bus"
+
 // Verbs that a process requests of the fabric.
 const (
 	VerbJoin   = "join"   // a [JoinRequest], answered by a part.Charter
@@ -19,3 +21,6 @@ type AttachRequest struct {
 	Switch string `json:"switch"`
 	Number uint64 `json:"number"` // of the charter
 }
+
+// ErrUnreached means that the fabric got no answer from a process that attaches, which may try again.
+var ErrUnreached = bus.Code{Name: "unreached", Text: "the fabric cannot reach the process"}

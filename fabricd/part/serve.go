@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 )
 
 func notHere(n weft.Node) error { return fmt.Errorf("%v: %w", n, errNot) }
@@ -83,7 +84,7 @@ func (p *Part) onLoad(o LoadOrder) (a LoadAnswer, err error) {
 // is refuses what was meant for another incarnation.
 func (p *Part) is(number uint64) error {
 	if number != p.charter.Number {
-		return fmt.Errorf("number %d, not %d: %w", p.charter.Number, number, errNumber)
+		return fmt.Errorf("number %v, not %v: %w", ledger.Incarnation(p.charter.Number), ledger.Incarnation(number), errNumber)
 	}
 	return nil
 }
