@@ -306,6 +306,7 @@ func TestWhatIsTracedIsInTheStreamAndOnlyOnce(t *testing.T) {
 	t.Parallel()
 	x := serveWeb(t)
 	x.Send("n00", "n10") // of before anybody watched
+	x.RequireLedger()    // all is told
 	s, st := x.stream(""), State{}
 	s.until(&st, func(*State) bool { return true })
 	x.order("/trace", `{"src":"n00","dst":"n11","count":2}`)
