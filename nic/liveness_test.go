@@ -101,8 +101,8 @@ func TestANICWhoseLinkFlapsIsHeldDownAndLetGo(t *testing.T) {
 	r.Signal(r.now, 0, false, &r.out)
 	require.True(t, r.Snapshot().Suppressed)
 	require.Equal(t, r.end.Due(), r.out.WakeAt, "even without signal")
-	r.neighbour.Signal(false)
-	r.neighbour.Signal(true)
+	r.neighbour.Signal(r.now, false)
+	r.neighbour.Signal(r.now, true)
 	r.out.Reset()
 	r.Signal(r.now, 0, true, &r.out)
 	began := r.now

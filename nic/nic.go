@@ -136,8 +136,9 @@ func New(cfg Config) (*NIC, error) {
 	}
 	n := &NIC{
 		cfg: cfg,
-		end: link.New(
-			link.Config{VCs: cfg.VCs, Buffer: cfg.Buffer, Eager: cfg.EagerCredits, First: cfg.Epoch}, cfg.Liveness),
+		end: link.New(link.Config{
+			VCs: cfg.VCs, Buffer: cfg.Buffer, Eager: cfg.EagerCredits, First: cfg.Epoch, Liveness: cfg.Liveness,
+		}),
 		nextAt: weft.Never,
 	}
 	fifos := 1

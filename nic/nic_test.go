@@ -101,14 +101,14 @@ func TestChangesOfTheLinkAreReported(t *testing.T) {
 	r := newDarkRig(t, Config{})
 	r.Signal(0, 0, true, &r.out)
 	require.Empty(t, r.out.Changes)
-	r.neighbour.Signal(true)
+	r.neighbour.Signal(r.now, true)
 	r.hand()  // hello
 	r.take(0) // ours, to its epoch
 	r.hand()  // to ours
 	require.Equal(t, []weft.PortChange{{Up: true}}, r.out.Changes)
 	r.take(0)
-	r.neighbour.Signal(false)
-	r.neighbour.Signal(true)
+	r.neighbour.Signal(r.now, false)
+	r.neighbour.Signal(r.now, true)
 	r.hand()
 	require.Equal(t, []weft.PortChange{{Why: weft.ByNeighbour}}, r.out.Changes, "a neighbour that restarts")
 	require.Equal(t, []weft.PortID{0}, r.out.Ready, "is answered")
@@ -141,7 +141,7 @@ func TestCreditsOfWhatIsDeliveredGoHome(t *testing.T) {
 func TestBadFramesAreFaultsAndTheRestIsDelivered(t *testing.T) {
 	r := newRig(t, Config{})
 	var f weft.Frame
-	r.neighbour.Stamp(&f)
+	r.neighbour.Stamp(r.now, &f)
 	f.Packets = []weft.Header{{VC: 1, Src: 1}, {VC: 255, Src: 1}, {Src: 1}}
 	r.out.Reset()
 	r.Receive(0, 0, &f, &r.out)

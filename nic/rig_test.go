@@ -17,7 +17,7 @@ type rig struct {
 	*NIC
 	now       weft.Time
 	out       weft.Actions // of the last call
-	neighbour link.CreditEnd
+	neighbour link.End
 }
 
 func newDarkRig(t testing.TB, c Config) *rig {
@@ -31,7 +31,7 @@ func newDarkRig(t testing.TB, c Config) *rig {
 	n, err := New(c)
 	require.NoError(t, err)
 	r := &rig{t: t, NIC: n}
-	r.neighbour = link.NewCreditEnd(link.Config{VCs: n.cfg.VCs, Buffer: 2, Eager: true})
+	r.neighbour = link.New(link.Config{VCs: n.cfg.VCs, Buffer: 2, Eager: true})
 	r.out.Reset()
 	return r
 }
@@ -46,7 +46,7 @@ func newRig(t testing.TB, c Config) *rig {
 
 func (r *rig) connect() {
 	r.t.Helper()
-	r.neighbour.Signal(true)
+	r.neighbour.Signal(r.now, true)
 	r.out.Reset()
 	r.Signal(r.now, 0, true, &r.out)
 	for range 4 {
@@ -65,7 +65,7 @@ func (r *rig) connect() {
 func (r *rig) hand(packets ...weft.Header) {
 	r.t.Helper()
 	var f weft.Frame
-	r.neighbour.Stamp(&f)
+	r.neighbour.Stamp(r.now, &f)
 	for _, h := range packets {
 		r.neighbour.Spend(h.VC)
 	}
@@ -83,7 +83,7 @@ func (r *rig) take(limit int) []weft.Header {
 	if !r.Transmit(r.now, 0, limit, &f, &r.out) {
 		return nil
 	}
-	_, err := r.neighbour.Receive(&f)
+	_, err := r.neighbour.Receive(r.now, &f)
 	require.NoError(r.t, err)
 	at := f.Sent
 	for _, h := range f.Packets {

@@ -16,8 +16,8 @@ func TestWhatIsQueuedForALinkThatGoesDownIsLostAndNamed(t *testing.T) {
 	}{
 		"loss of signal": {weft.BySignal, func(r *rig) { r.cut(1) }},
 		"a neighbour that restarts unnoticed": {weft.ByNeighbour, func(r *rig) {
-			r.neighbour[1].Signal(false)
-			r.neighbour[1].Signal(true)
+			r.neighbour[1].Signal(r.now, false)
+			r.neighbour[1].Signal(r.now, true)
 			r.grant(1) // its hello
 		}},
 	} {
@@ -101,7 +101,7 @@ func TestACrashEmptiesTheSwitchAndAccountsForAll(t *testing.T) {
 	}
 
 	for p := range weft.PortID(3) {
-		r.neighbour[p].Signal(false)
+		r.neighbour[p].Signal(r.now, false)
 		r.connect(p)
 		require.Equal(t, 3, r.neighbour[p].Credits(0), "the whole buffer is there again")
 	}

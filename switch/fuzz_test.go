@@ -118,7 +118,7 @@ func (o *oracle) step(op, arg byte) {
 			o.call(func() { o.Signal(o.now, p, op&0x20 != 0, &o.rig.out) })
 			o.drops()
 		} else {
-			n.Signal(op&0x20 != 0)
+			n.Signal(o.now, op&0x20 != 0)
 		}
 	case 14:
 		if op>>4 == 15 {
@@ -139,7 +139,7 @@ func (o *oracle) step(op, arg byte) {
 
 // up gives signal to both ends of p and lets them meet.
 func (o *oracle) up(p weft.PortID) {
-	o.neighbour[p].Signal(true)
+	o.neighbour[p].Signal(o.now, true)
 	o.call(func() { o.Signal(o.now, p, true, &o.rig.out) })
 	o.drops()
 	for range 20 {
@@ -171,7 +171,7 @@ func (o *oracle) sendOne(p weft.PortID) bool {
 		return false
 	}
 	o.out += len(f.Packets)
-	v, err := o.neighbour[p].Receive(&f)
+	v, err := o.neighbour[p].Receive(o.now, &f)
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func (o *oracle) checkStranded() {
 // drain brings all links up and takes all packets: nothing may stay behind.
 func (o *oracle) drain() {
 	for p := range weft.PortID(fuzzPorts) {
-		o.neighbour[p].Signal(false)
+		o.neighbour[p].Signal(o.now, false)
 		o.call(func() { o.Signal(o.now, p, false, &o.rig.out) })
 		o.drops()
 	}

@@ -29,7 +29,7 @@ func (r *rig) hello(p weft.PortID) bool {
 	}
 	require.True(r.t, r.Transmit(r.now, p, 0, &f, &out))
 	require.Empty(r.t, f.Packets)
-	_, err := r.neighbour[p].Receive(&f)
+	_, err := r.neighbour[p].Receive(r.now, &f)
 	require.NoError(r.t, err)
 	return true
 }
@@ -168,8 +168,8 @@ func TestDampingHoldsALinkDownAndReleasesIt(t *testing.T) {
 			r := newRig(t, 2, Config{Liveness: c})
 			r.settleAll()
 			restart := func() { // of the neighbour at 1, which the switch learns of its hello
-				r.neighbour[1].Signal(false)
-				r.neighbour[1].Signal(true)
+				r.neighbour[1].Signal(r.now, false)
+				r.neighbour[1].Signal(r.now, true)
 				r.grant(1)
 			}
 			restart()

@@ -108,7 +108,7 @@ func TestAFrameTakesAsManyPacketsAsTheLimitAndTheCreditsAllow(t *testing.T) {
 func TestARepeatedFrameIsTakenOnce(t *testing.T) {
 	r := newRig(t, 2, Config{})
 	var f weft.Frame
-	r.neighbour[0].Stamp(&f)
+	r.neighbour[0].Stamp(r.now, &f)
 	f.Packets = []weft.Header{{Dst: 1, Seq: 1}, {Dst: 1, Seq: 2}}
 	for range 2 {
 		r.call(func() { r.Receive(r.now, 0, &f, &r.out) })
@@ -123,7 +123,7 @@ func TestBadInputIsAFaultAndTheRestOfTheFrameIsTaken(t *testing.T) {
 		r.call(func() { r.Receive(r.now, 0, &f, &r.out) })
 	}
 	var f weft.Frame
-	r.neighbour[0].Stamp(&f)
+	r.neighbour[0].Stamp(r.now, &f)
 	f.Packets = []weft.Header{{Dst: 1, VC: 1}, {Dst: 1, VC: 255}, {Dst: 1}}
 	receive(f)
 	require.Len(t, r.out.Faults, 2)
@@ -140,7 +140,7 @@ func TestBadInputIsAFaultAndTheRestOfTheFrameIsTaken(t *testing.T) {
 	r = newRig(t, 2, Config{InputBuffer: 1, OutputBuffer: 1})
 	r.fill(0, 1)
 	f.Reset()
-	r.neighbour[0].Stamp(&f)
+	r.neighbour[0].Stamp(r.now, &f)
 	f.Packets = []weft.Header{{Dst: 1}, {Dst: 1}}
 	receive(f)
 	require.ErrorIs(t, r.out.Faults[0].Err, link.ErrOverflow, "the second, sent without a credit")

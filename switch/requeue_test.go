@@ -76,8 +76,8 @@ func TestWhatIsQueuedForADeadLinkLeavesByAnother(t *testing.T) {
 	}{
 		"loss of signal": {weft.BySignal, func(r *rig) { r.cut(1) }},
 		"a neighbour that restarts unnoticed": {weft.ByNeighbour, func(r *rig) {
-			r.neighbour[1].Signal(false)
-			r.neighbour[1].Signal(true)
+			r.neighbour[1].Signal(r.now, false)
+			r.neighbour[1].Signal(r.now, true)
 			r.grant(1)
 		}},
 	} {

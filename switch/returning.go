@@ -29,7 +29,7 @@ const ReturnWait = weft.Second
 func (s *Switch) holdPorts() {
 	s.returning = returning{on: true, until: weft.Never}
 	for p := range s.ports {
-		s.ports[p].end.Hold(link.HoldReturning, true)
+		s.ports[p].end.Hold()
 	}
 }
 

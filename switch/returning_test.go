@@ -39,8 +39,10 @@ func newComeback(t *testing.T, around string) *comeback {
 	c.lit, c.in, c.to = make([]bool, len(around)), make([][]weft.Frame, len(around)), make([][]weft.Frame, len(around))
 	c.call(func() { c.Crash(c.now, &c.out) })
 	for p := range c.neighbour {
-		c.neighbour[p].Signal(false)
-		c.neighbour[p].Hold(link.HoldReturning, at(around[p]) == returns)
+		c.neighbour[p].Signal(c.now, false)
+		if at(around[p]) == returns {
+			c.neighbour[p].Hold()
+		}
 	}
 	c.call(func() {
 		for p := range c.neighbour {
@@ -62,7 +64,7 @@ func (c *comeback) flush() {
 			f = weft.Frame{}
 		}
 		for n := c.neighbour[p]; c.lit[p] && n.Owes(); {
-			n.Stamp(&f)
+			n.Stamp(c.now, &f)
 			c.in[p] = append(c.in[p], f)
 			f = weft.Frame{}
 		}
@@ -91,7 +93,7 @@ func (c *comeback) do(event string) {
 	switch event[1] {
 	case 'l':
 		c.lit[p] = true
-		c.neighbour[p].Signal(true)
+		c.neighbour[p].Signal(c.now, true)
 	case 'i':
 		f := c.in[p][0]
 		c.in[p] = c.in[p][1:]
@@ -99,7 +101,7 @@ func (c *comeback) do(event string) {
 	case 'o':
 		f := c.to[p][0]
 		c.to[p] = c.to[p][1:]
-		_, err := c.neighbour[p].Receive(&f)
+		_, err := c.neighbour[p].Receive(c.now, &f)
 		require.NoError(c.t, err)
 	}
 	c.flush()
@@ -109,7 +111,7 @@ func (c *comeback) do(event string) {
 // check says what must hold at every moment: a neighbour that can send finds the ways to all others that answer.
 func (c *comeback) check() {
 	c.t.Helper()
-	seen := slices.ContainsFunc(c.neighbour, func(n *link.CreditEnd) bool { return n.State() == link.Up })
+	seen := slices.ContainsFunc(c.neighbour, func(n *link.End) bool { return n.State() == link.Up })
 	for p := range c.neighbour {
 		if seen && at(c.around[p]) == speaks {
 			require.True(c.t, c.portUp(weft.PortID(p)), "%s: a neighbour sees the switch, which has no way by port %d, after %v", c.around, p, c.log)
@@ -122,7 +124,7 @@ func (c *comeback) check() {
 func (c *comeback) state() string {
 	var b strings.Builder
 	for p := range c.neighbour {
-		end, n := c.ports[p].end.CreditEnd, *c.neighbour[p]
+		end, n := &c.ports[p].end, c.neighbour[p]
 		fmt.Fprintf(&b, "%v %v %v %v|", end.Flow(), end.Answered(), n.Flow(), c.lit[p])
 		for _, f := range append(slices.Clone(c.in[p]), c.to[p]...) {
 			fmt.Fprintf(&b, "%v %v %v,", f.From, f.To, f.Sent[0])
@@ -216,7 +218,7 @@ func TestTwoSwitchesThatReturnDoNotWaitForEachOther(t *testing.T) {
 	}
 	require.Empty(t, c.open())
 	assert.False(t, c.returning.on, "what it waits for it has heard")
-	c.neighbour[0].Open() // the other has heard of all its neighbours
+	c.neighbour[0].Open(c.now) // the other has heard of all its neighbours
 	c.flush()
 	for list := c.can(); len(list) > 0; list = c.can() {
 		c.do(list[0])
@@ -230,7 +232,7 @@ func TestACrashedSwitchWaitsForSignal(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, Config{})
 	var late weft.Frame
-	r.neighbour[0].Stamp(&late)
+	r.neighbour[0].Stamp(r.now, &late)
 	r.call(func() { r.Crash(r.now, &r.out) })
 	r.call(func() { r.Receive(r.now, 0, &late, &r.out) })
 	assert.True(t, r.returning.on)

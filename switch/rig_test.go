@@ -61,9 +61,9 @@ type rig struct {
 	*Switch
 	fw        *scripted
 	now       weft.Time
-	out       weft.Actions      // of the last call
-	neighbour []*link.CreditEnd // per port
-	seq       uint64            // of the next packet that arrives
+	out       weft.Actions // of the last call
+	neighbour []*link.End  // per port
+	seq       uint64       // of the next packet that arrives
 }
 
 // newRig makes a switch of so many ports, all with signal and up.
@@ -99,7 +99,9 @@ func newDarkRig(t testing.TB, ports int, c Config) *rig {
 	require.NoError(t, err)
 	r := &rig{t: t, Switch: s, fw: fw}
 	for range ports {
-		end := link.NewCreditEnd(link.Config{VCs: s.cfg.VCs, Buffer: s.cfg.InputBuffer, Eager: true})
+		end := link.New(link.Config{VCs: s.cfg.VCs, Buffer: s.cfg.InputBuffer, Eager: true, Liveness: link.Liveness{
+			Interval: s.cfg.Liveness.Interval, Multiplier: s.cfg.Liveness.Multiplier,
+		}})
 		r.neighbour = append(r.neighbour, &end)
 	}
 	return r
@@ -115,7 +117,7 @@ func (r *rig) call(f func()) {
 // connect brings signal to both ends of port p and completes the handshake.
 func (r *rig) connect(p weft.PortID) {
 	r.t.Helper()
-	r.neighbour[p].Signal(true)
+	r.neighbour[p].Signal(r.now, true)
 	r.call(func() { r.Signal(r.now, p, true, &r.out) })
 	r.settle(p)
 	require.Equal(r.t, link.Up, r.ports[p].end.State(), "port %v", p)
@@ -129,7 +131,7 @@ func (r *rig) settle(p weft.PortID) {
 		if r.ports[p].end.Owes() {
 			var f weft.Frame
 			r.Transmit(r.now, p, 0, &f, &all)
-			_, err := r.neighbour[p].Receive(&f)
+			_, err := r.neighbour[p].Receive(r.now, &f)
 			require.NoError(r.t, err)
 			owes = true
 		}
@@ -150,7 +152,7 @@ func (r *rig) settle(p weft.PortID) {
 
 // cut takes signal from the switch's end of port p, and from the neighbour's.
 func (r *rig) cut(p weft.PortID) {
-	r.neighbour[p].Signal(false)
+	r.neighbour[p].Signal(r.now, false)
 	r.call(func() { r.Signal(r.now, p, false, &r.out) })
 }
 
@@ -167,7 +169,7 @@ func (r *rig) arriveHeader(p weft.PortID, h weft.Header) uint64 {
 	h.Seq = r.seq
 	r.seq++
 	var f weft.Frame
-	r.neighbour[p].Stamp(&f)
+	r.neighbour[p].Stamp(r.now, &f)
 	r.neighbour[p].Spend(h.VC)
 	f.Packets = []weft.Header{h}
 	r.call(func() { r.Receive(r.now, p, &f, &r.out) })
@@ -185,7 +187,7 @@ func (r *rig) send(p weft.PortID) (weft.Header, bool) {
 		if !more {
 			return weft.Header{}, false
 		}
-		_, err := r.neighbour[p].Receive(&f)
+		_, err := r.neighbour[p].Receive(r.now, &f)
 		require.NoError(r.t, err)
 		if len(f.Packets) == 0 {
 			continue // credits alone
@@ -217,7 +219,7 @@ func (r *rig) free(p weft.PortID, vc weft.VC) {
 // grant lets the neighbour send a frame without packets.
 func (r *rig) grant(p weft.PortID) {
 	var f weft.Frame
-	r.neighbour[p].Stamp(&f)
+	r.neighbour[p].Stamp(r.now, &f)
 	r.call(func() { r.Receive(r.now, p, &f, &r.out) })
 }
 

@@ -138,7 +138,7 @@ func (s *Switch) PortCounters(p weft.PortID) (c link.Counters, lost uint64) {
 // Flow reads what tells packets on the wire of port p from lost ones.
 func (s *Switch) Flow(p weft.PortID) link.Flow { return s.ports[p].end.Flow() }
 
-// Sessions tells Flow apart by incarnations of the neighbour, see [link.CreditEnd.Sessions].
+// Sessions tells Flow apart by incarnations of the neighbour, see [link.End.Sessions].
 func (s *Switch) Sessions(p weft.PortID, peers []link.Incarnation, do func(link.Session)) {
 	s.ports[p].end.Sessions(peers, do)
 }

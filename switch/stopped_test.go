@@ -74,7 +74,7 @@ func (c *stop) goal(p int) weft.NICID { return weft.NICID((p + 1) % len(c.around
 // packet puts one on the wire to the switch.
 func (c *stop) packet(p int) {
 	var f weft.Frame
-	c.neighbour[p].Stamp(&f)
+	c.neighbour[p].Stamp(c.now, &f)
 	c.neighbour[p].Spend(0)
 	f.Packets = []weft.Header{{Src: 90, Dst: c.goal(p), Seq: 1000, Fields: weft.NewFields()}}
 	c.in[p] = append(c.in[p], f)
@@ -120,10 +120,11 @@ func (c *stop) do(event string) {
 		c.heard[p] = true
 		c.hear(n, &f)
 	case 'x':
-		n.Expire()
+		n.Signal(c.now, false)
+		n.Signal(c.now, true)
 	case 't':
 		c.asleep[p] = false
-		n.Ask()
+		n.Resume(c.now)
 	case 's':
 		c.more[p] = false
 		c.packet(int(p))
@@ -136,7 +137,7 @@ func (c *stop) do(event string) {
 	for p, n := range c.neighbour {
 		for !c.asleep[p] && at(c.around[p]) != gone && n.Owes() {
 			var f weft.Frame
-			n.Stamp(&f)
+			n.Stamp(c.now, &f)
 			c.in[p] = append(c.in[p], f)
 		}
 	}
@@ -164,8 +165,8 @@ func (c *stop) transmit(p weft.PortID) {
 }
 
 // hear lets a neighbour take a frame and its packets.
-func (c *stop) hear(n *link.CreditEnd, f *weft.Frame) {
-	v, err := n.Receive(f)
+func (c *stop) hear(n *link.End, f *weft.Frame) {
+	v, err := n.Receive(c.now, f)
 	require.NoError(c.t, err)
 	for i := range f.Packets {
 		require.True(c.t, v.Accept, "%s: a packet was sent that its neighbour does not take, after %v", c.around, c.log)

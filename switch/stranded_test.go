@@ -50,7 +50,7 @@ func TestACrashLosesStrandedPacketsToo(t *testing.T) {
 	require.Zero(t, r.stranded)
 	require.Empty(t, r.Snapshot().Blocked)
 	for p := range weft.PortID(4) {
-		r.neighbour[p].Signal(false)
+		r.neighbour[p].Signal(r.now, false)
 		r.connect(p)
 	}
 	require.Equal(t, r.fill(0, 9), r.sent(1), "no slot remembers that it was stranded")

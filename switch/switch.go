@@ -107,8 +107,9 @@ func New(cfg Config) (*Switch, error) {
 		s.other = make([]mark, all)
 	}
 	for i := range s.ports {
-		s.ports[i].end = link.New(
-			link.Config{VCs: cfg.VCs, Buffer: cfg.InputBuffer, Eager: cfg.EagerCredits, First: cfg.Epoch}, cfg.Liveness)
+		s.ports[i].end = link.New(link.Config{
+			VCs: cfg.VCs, Buffer: cfg.InputBuffer, Eager: cfg.EagerCredits, First: cfg.Epoch, Liveness: cfg.Liveness,
+		})
 	}
 	for c := range s.in {
 		s.in[c].queue = queue{head: noSlot, tail: noSlot}

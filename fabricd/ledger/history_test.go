@@ -326,7 +326,7 @@ func (h *history) attribute(before []LinkSum) {
 // flush lets the links come to rest: what can arrive does, and ends that are not heard give up.
 func (h *history) flush() {
 	for range 3 {
-		h.each(func(p *proc, e weft.End, x *end) { x.Hello(); h.transmit(p, e, 0) })
+		h.each(func(p *proc, e weft.End, x *end) { x.hello(); h.transmit(p, e, 0) })
 		for moved := true; moved; {
 			moved = false
 			for i := range h.wires {

@@ -21,7 +21,7 @@ func TestAnEndThatWaitsComesUpWithAnIncarnationOfBefore(t *testing.T) {
 	h := begin(w, [][]weft.Node{{s1}, {s0}, nil}, false, new([counted]uint64))
 	p1, p2, p3 := h.procs[0], h.procs[1], h.procs[2]
 	hello := func(p *proc, e weft.End, x *end) {
-		x.Hello()
+		x.hello()
 		h.transmit(p, e, 0)
 	}
 	heard := func() Incarnation { _, e := p1.ends[b].Epochs(); return h.owner(e) } // of switch 0, at the other end

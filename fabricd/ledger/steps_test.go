@@ -51,7 +51,7 @@ func (h *history) packets(kind, a, b int) bool {
 	case doTime:
 		h.now += weft.Time(b) * weft.Second / 16
 		h.each(func(p *proc, e weft.End, x *end) {
-			if x.Hello(); a%8 == 0 && x.Expire() { // it has not been heard for long
+			if x.hello(); a%8 == 0 && x.giveUp() { // it has not been heard for long
 				h.loseQueue(p, e)
 			}
 			h.transmit(p, e, 0)

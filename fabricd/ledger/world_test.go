@@ -88,9 +88,26 @@ type node struct {
 }
 
 type end struct {
-	link.CreditEnd
+	link.End
 	carrier bool
 	out     int // packets in its output queue
+}
+
+// hello has the end say hello if it has signal.
+func (x *end) hello() {
+	if x.State() != link.Down {
+		x.Signal(0, true)
+	}
+}
+
+// giveUp has an end that is up begin a new epoch. It reports whether it was up.
+func (x *end) giveUp() bool {
+	up := x.State() == link.Up
+	if up {
+		x.Signal(0, false)
+		x.Signal(0, true)
+	}
+	return up
 }
 
 func newWorld(links []Link, hosts int) *world {
@@ -137,7 +154,7 @@ func (w *world) run(p *proc, n weft.Node) {
 				first := weft.Epoch(len(w.owners) * 1000)
 				w.owners = append(w.owners, p.inc)
 				w.ran[e] = append(w.ran[e], link.Incarnation{Number: uint64(p.inc), First: first})
-				p.ends[e] = &end{CreditEnd: link.NewCreditEnd(link.Config{VCs: 1, Buffer: 6, First: first})}
+				p.ends[e] = &end{End: link.New(link.Config{VCs: 1, Buffer: 6, First: first})}
 			}
 		}
 	}
@@ -212,7 +229,7 @@ func (w *world) out(e weft.End) *wire { l, d := w.linkOf(e); return &w.wires[2*l
 // signal gives an end signal, or takes it.
 func (w *world) signal(p *proc, e weft.End, up bool) {
 	x := p.ends[e]
-	if x.carrier = up; x.Signal(up) {
+	if x.carrier = up; x.Signal(0, up) {
 		w.loseQueue(p, e)
 	}
 }
@@ -237,7 +254,7 @@ func (w *world) transmit(p *proc, e weft.End, most int) {
 		return
 	}
 	f := frame{n: n, from: p.inc}
-	x.Stamp(&f.Frame)
+	x.Stamp(0, &f.Frame)
 	f.to = w.owner(f.To)
 	for range n {
 		x.Spend(0)
@@ -297,7 +314,7 @@ func (w *world) deliver(i int) bool {
 		return true
 	}
 	x := p.ends[e]
-	v, err := x.Receive(&f.Frame)
+	v, err := x.Receive(0, &f.Frame)
 	if err != nil {
 		panic(err)
 	}

@@ -50,7 +50,7 @@ func (oneWay) DestinationBased() {}
 type cores struct {
 	t    testing.TB
 	at   []*switching.Switch
-	nics []*link.CreditEnd
+	nics []*link.End
 	now  weft.Time
 	seq  uint64
 
@@ -66,8 +66,8 @@ func newCores(t testing.TB, g *topology.Graph, fw switching.Firmware, in, out in
 			Place: g.Place(weft.SwitchID(i)), Firmware: fw, Rand: rand.NewPCG(1, 2), InputBuffer: in, OutputBuffer: out, EagerCredits: true,
 		})
 		require.NoError(t, err)
-		end := link.NewCreditEnd(link.Config{VCs: 1, Buffer: 1, Eager: true})
-		end.Signal(true)
+		end := link.New(link.Config{VCs: 1, Buffer: 1, Eager: true})
+		end.Signal(0, true)
 		c.at, c.nics = append(c.at, s), append(c.nics, &end)
 	}
 	for i, s := range c.at {
@@ -112,7 +112,7 @@ func (c *cores) settle() {
 			}
 			if c.nics[i].Owes() {
 				var f weft.Frame
-				c.nics[i].Stamp(&f)
+				c.nics[i].Stamp(c.now, &f)
 				c.step(i, func(out *weft.Actions) { c.at[i].Receive(c.now, ringNIC, &f, out) })
 				busy = true
 			}
@@ -129,7 +129,7 @@ func (c *cores) frame(i int, p weft.PortID, limit int) (sent bool) {
 		return false
 	case p == ringNIC:
 		end := c.nics[i]
-		_, err := end.Receive(&f)
+		_, err := end.Receive(c.now, &f)
 		require.NoError(c.t, err)
 		for j := range f.Packets {
 			_, err := end.Take(0, f.Sent[0]+uint64(j))
@@ -159,7 +159,7 @@ func (c *cores) inject(i, hops int) bool {
 	c.seq++
 	h := weft.Header{Src: weft.NICID(i), Dst: weft.NICID((i + hops) % len(c.at)), Seq: c.seq, Size: 256, Traced: true, Fields: weft.NewFields()}
 	var f weft.Frame
-	end.Stamp(&f)
+	end.Stamp(c.now, &f)
 	end.Spend(0)
 	f.Packets = []weft.Header{h}
 	c.in[i][1] = append(c.in[i][1], h)

@@ -33,7 +33,7 @@ func TestAsking(t *testing.T) {
 // Packets wait for the answer; those that come are taken, and their credits are given back once the answer is there.
 func TestAnEndThatAsksSendsNoPackets(t *testing.T) {
 	l := upCreditLink(t, Config{VCs: 1, Buffer: 2, Eager: true})
-	l.a.Ask()
+	l.a.ask()
 	require.Zero(t, l.a.Credits(0))
 	l.send(&l.b, 0, 0)
 	l.deliver(&l.a, false)

@@ -12,7 +12,7 @@ var damped = Liveness{Damping: Damping{HalfLife: weft.Second, Suppress: 3, Reuse
 
 func TestThePenaltyHalvesEveryHalfLife(t *testing.T) {
 	t.Parallel()
-	s := NewDetector(damped)
+	s := newDetector(damped)
 	for _, c := range []struct {
 		steps   string
 		at      weft.Time
@@ -30,17 +30,17 @@ func TestThePenaltyHalvesEveryHalfLife(t *testing.T) {
 		{"", 1000000, 0},
 	} {
 		script(t, &s, c.steps)
-		require.InDelta(t, c.penalty, s.Penalty(c.at*ms), 0.00005, "at %d ms", c.at)
+		require.InDelta(t, c.penalty, s.penaltyOf(c.at*ms), 0.00005, "at %d ms", c.at)
 	}
-	require.False(t, s.Suppressed())
+	require.False(t, s.suppressed())
 }
 
 func TestALossAfterTheEndOfSuppressionLeavesThePenaltyAtReuse(t *testing.T) {
 	t.Parallel()
 	for _, late := range []string{"4000", "4500", "100000000"} {
-		s := NewDetector(damped)
+		s := newDetector(damped)
 		require.Equal(t, "due 4000", script(t, &s, "0:lost 0:lost 0:lost 0:lost "+late+":lost"))
-		require.InDelta(t, 1, s.Penalty(s.penaltyAt), 1e-9)
+		require.InDelta(t, 1, s.penaltyOf(s.penaltyAt), 1e-9)
 	}
 }
 
@@ -48,9 +48,9 @@ func TestSuppressionEndsAtAWholeNanosecond(t *testing.T) {
 	t.Parallel()
 	c := damped
 	c.Damping.Suppress = 6
-	s := NewDetector(c)
+	s := newDetector(c)
 	script(t, &s, "0:lost 0:lost 0:lost 0:lost 0:lost 0:lost 0:lost")
-	require.Equal(t, 2807354922*weft.Nanosecond, s.Due()) // log2(7) = 2.807354922058
+	require.Equal(t, 2807354922*weft.Nanosecond, s.due()) // log2(7) = 2.807354922058
 }
 
 // Half-life 1 s, suppressed above 3, reused at 1, for 4 s at most.
@@ -76,28 +76,28 @@ func TestAFlappingLinkIsHeldDownToTheMillisecond(t *testing.T) {
 		{"a loss after the end, before a tick, neither", "0:lost 0:lost 0:lost 0:lost 1000:lost 2500:lost 3000:lost 3900:lost 4500:lost", "due 4000", true},
 		{"stop and start change nothing", "0:lost 0:lost 0:lost 0:lost 100:stop 200:start 300:stop", "due 2000", true},
 	} {
-		s := NewDetector(damped)
+		s := newDetector(damped)
 		require.Equal(t, c.want, script(t, &s, c.steps), c.claim)
-		require.Equal(t, c.suppressed, s.Suppressed(), c.claim)
+		require.Equal(t, c.suppressed, s.suppressed(), c.claim)
 	}
 }
 
 func TestLossesWithoutEndHoldALinkDownForMaxAndLeaveItAtReuse(t *testing.T) {
 	t.Parallel()
-	s := NewDetector(damped)
+	s := newDetector(damped)
 	var began weft.Time
 	for now := range 30 * weft.Time(1000) {
 		now *= ms
-		was := s.Suppressed()
-		s.Lost(now)
-		if s.Suppressed() && !was {
+		was := s.suppressed()
+		s.lost(now)
+		if s.suppressed() && !was {
 			began = now
 		}
-		if s.Tick(now).Released {
+		if s.tick(now).released {
 			require.Equal(t, 4*weft.Second, now-began)
-			require.InDelta(t, 1, s.Penalty(now), 1e-9)
+			require.InDelta(t, 1, s.penaltyOf(now), 1e-9)
 		}
-		if s.Suppressed() {
+		if s.suppressed() {
 			require.Less(t, now-began, 4*weft.Second)
 		}
 	}
@@ -109,22 +109,22 @@ func TestAShortMaxShortensSuppressionAndDoesNotTurnItOff(t *testing.T) {
 	t.Parallel()
 	c := damped
 	c.Damping.Max = 100 * ms
-	s := NewDetector(c)
+	s := newDetector(c)
 	require.Equal(t, "due 100", script(t, &s, "0:lost 0:lost 0:lost 0:lost"))
-	require.InDelta(t, 1.0718, s.Penalty(0), 0.00005)
+	require.InDelta(t, 1.0718, s.penaltyOf(0), 0.00005)
 }
 
 func TestALossWithoutDampingIsForgotten(t *testing.T) {
 	t.Parallel()
-	s := NewDetector(Liveness{Interval: 50 * ms, Multiplier: 3})
+	s := newDetector(Liveness{Interval: 50 * ms, Multiplier: 3})
 	require.Equal(t, "due never", script(t, &s, "0:lost 0:lost 0:lost 0:lost 0:lost"))
-	require.Zero(t, s.Penalty(0))
+	require.Zero(t, s.penaltyOf(0))
 }
 
 func TestReleaseIsDueAmongHellosAndDeadlines(t *testing.T) {
 	t.Parallel()
 	c := damped
 	c.Interval, c.Multiplier = 1500*ms, 2
-	s := NewDetector(c)
+	s := newDetector(c)
 	require.Equal(t, "0:hello 1500:hello 2000:released due 3000", script(t, &s, "0:start 0:lost 0:lost 0:lost 0:lost 2999:run"))
 }

@@ -68,13 +68,13 @@ func TestAnOldFrameTakesNoCreditsBack(t *testing.T) {
 	old := l.a.in[0]
 	l.run(">A >A")
 	require.Equal(t, 2, l.a.Credits(0))
-	_, err := l.a.Receive(&old.Frame)
+	_, err := l.a.Receive(0, &old.Frame)
 	require.NoError(t, err)
 	require.Equal(t, 2, l.a.Credits(0))
 }
 
 func TestAPacketBeyondTheBufferIsRefused(t *testing.T) {
-	e := NewCreditEnd(Config{VCs: 1, Buffer: 1})
+	e := New(Config{VCs: 1, Buffer: 1})
 	fresh, err := e.Take(0, 0)
 	require.True(t, fresh)
 	require.NoError(t, err)
@@ -89,9 +89,9 @@ func TestAPacketBeyondTheBufferIsRefused(t *testing.T) {
 }
 
 func TestMisuseByTheOwnerPanics(t *testing.T) {
-	e := NewCreditEnd(Config{VCs: 1, Buffer: 1})
-	require.PanicsWithValue(t, "credit: BUG: packet sent without a credit", func() { e.Spend(0) })
-	require.PanicsWithValue(t, "credit: BUG: place freed that was not taken", func() { e.Free(0) })
+	e := New(Config{VCs: 1, Buffer: 1})
+	require.PanicsWithValue(t, "link: BUG: packet sent without a credit", func() { e.Spend(0) })
+	require.PanicsWithValue(t, "link: BUG: place freed that was not taken", func() { e.Free(0) })
 }
 
 // A frame for credits alone is owed at once when eager, otherwise once less than half are left.

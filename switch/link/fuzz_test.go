@@ -86,28 +86,28 @@ func (m *model) step(step byte) {
 		}
 	case 5:
 		if step&0x80 != 0 {
-			m.other(s).Signal(false)
+			m.other(s).Signal(0, false)
 		}
-		s.Signal(false)
+		s.Signal(0, false)
 	case 6:
 		switch step >> 6 {
 		case 2:
-			s.Hold(HoldReturning, true)
+			s.Hold()
 		case 3:
-			s.Open()
+			s.Open(0)
 		case 1:
-			s.Ask()
+			s.ask()
 		default:
-			s.Signal(true)
+			s.Signal(0, true)
 		}
 	default:
 		switch step >> 6 {
 		case 0:
-			s.Expire()
+			s.giveUp(0)
 		case 1:
-			s.Hello()
+			s.oweHello()
 		default:
-			s.Hold(HoldDamped, step>>6 == 2)
+			s.hold(holdDamped, step>>6 == 2)
 		}
 	}
 }
@@ -233,9 +233,9 @@ func (m *model) mayCome(r *creditSide, from, to weft.Epoch) bool {
 
 // wouldTake is how many of f's packets a copy of r, not held, takes.
 func (m *model) wouldTake(r *creditSide, f frame) (n uint64) {
-	e := r.CreditEnd
+	e := r.End
 	e.ch, e.held = append([]channel(nil), r.ch...), 0
-	if v, err := e.Receive(&f.Frame); err != nil || !v.Accept {
+	if v, err := e.Receive(0, &f.Frame); err != nil || !v.Accept {
 		return 0
 	}
 	at := f.Sent
@@ -251,13 +251,13 @@ func (m *model) wouldTake(r *creditSide, f frame) (n uint64) {
 // finish brings signal to both ends, has each say hello, delivers everything and frees every place: then both ends are up,
 // all credits are home, and what is missing is lost, whatever frames were.
 func (m *model) finish() {
-	m.a.Signal(true)
-	m.b.Signal(true)
+	m.a.Signal(0, true)
+	m.b.Signal(0, true)
 	for range 3 {
 		for _, s := range []*creditSide{&m.a, &m.b} {
-			s.Hold(HoldDamped, false)
-			s.Open()
-			s.Hello()
+			s.hold(holdDamped, false)
+			s.Open(0)
+			s.oweHello()
 		}
 		m.settle()
 		for _, s := range []*creditSide{&m.a, &m.b} {

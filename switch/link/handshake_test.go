@@ -48,12 +48,12 @@ func TestHandshake(t *testing.T) {
 
 func TestSignalReportsALossOnlyOfALinkThatWasUp(t *testing.T) {
 	l := newCreditLink(t, Config{VCs: 1, Buffer: 2})
-	require.False(t, l.a.Signal(false), "down before")
+	require.False(t, l.a.Signal(0, false), "down before")
 	l.run("A+")
-	require.False(t, l.a.Signal(false), "init before")
+	require.False(t, l.a.Signal(0, false), "init before")
 	l.run("A+ B+ ..")
-	require.True(t, l.a.Signal(false), "up before")
-	require.False(t, l.a.Signal(true), "coming back")
+	require.True(t, l.a.Signal(0, false), "up before")
+	require.False(t, l.a.Signal(0, true), "coming back")
 }
 
 func TestVerdictsTellWhatAFrameDidToTheLink(t *testing.T) {
@@ -79,7 +79,7 @@ func TestFramesOfAnotherEpochAreCountedAndTheirPacketsNotTaken(t *testing.T) {
 	require.Equal(t, 2, l.a.Credits(0), "credits start anew")
 
 	// An older incarnation of a neighbour that we have met since.
-	v, err := l.a.Receive(&weft.Frame{From: 1, To: 2, VCs: 1})
+	v, err := l.a.Receive(0, &weft.Frame{From: 1, To: 2, VCs: 1})
 	require.NoError(t, err)
 	require.Equal(t, Verdict{}, v)
 	l.want("A up 2/2, B up 2/2")
@@ -111,7 +111,7 @@ func TestFramesThatBreakTheProtocolAreRefusedByName(t *testing.T) {
 			l := upCreditLink(t, Config{VCs: 2, Buffer: 2})
 			f := good
 			c.spoil(&f)
-			v, err := l.a.Receive(&f)
+			v, err := l.a.Receive(0, &f)
 			require.ErrorIs(t, err, c.want)
 			require.False(t, v.Accept)
 			require.Equal(t, Counters{Violations: 1}, l.a.Counters())

@@ -2,15 +2,16 @@ package link
 
 import "github.com/weft-fabric/weft"
 
-// Hold is why an end does not come up, or several reasons. An end that holds back goes on saying hello, but does not name the
-// neighbour's epoch, so that the neighbour does not come up either. It tells it all the same that it was heard: in a frame to epoch
-// 0 the first counter of Sent, which has no other meaning there, is the epoch that the sender has heard.
-type Hold uint8
+// hold is why an end does not come up, or several reasons. An end that holds back goes on saying
+// hello, but does not name the neighbour's epoch, so that the neighbour does not come up either. It
+// tells it all the same that it was heard: in a frame to epoch 0 the first counter of Sent, which has
+// no other meaning there, is the epoch that the sender has heard.
+type hold uint8
 
 // The reasons to hold back.
 const (
-	HoldDamped    Hold = 1 << iota // the link has flapped
-	HoldReturning                  // the node waits for its other links; see [CreditEnd.Open]
+	holdDamped    hold = 1 << iota // the link has flapped
+	holdReturning                  // the node waits for its other links; see [End.Open]
 )
 
 // answer is what an end that holds back has last heard of whether its neighbour knows it.
@@ -22,8 +23,11 @@ const (
 	holds                // it knows this epoch, and holds back as well
 )
 
-// Hold keeps the link from coming up for a reason, or lets it again. A link that is up stays so.
-func (e *CreditEnd) Hold(why Hold, held bool) {
+// Hold keeps the link from coming up until [End.Open]. A link that is up stays so.
+func (e *End) Hold() { e.hold(holdReturning, true) }
+
+// hold keeps the link from coming up for a reason, or lets it again.
+func (e *End) hold(why hold, held bool) {
 	was := e.held
 	if held {
 		e.held |= why
@@ -33,14 +37,14 @@ func (e *CreditEnd) Hold(why Hold, held bool) {
 	if was == 0 || e.held != 0 {
 		return
 	}
-	e.Hello()
+	e.oweHello()
 	if e.state == Init {
 		e.grant(nil)
 	}
 }
 
 // grant notes what the neighbour lets us send in an epoch that has not begun; nil: nothing.
-func (e *CreditEnd) grant(f *weft.Frame) {
+func (e *End) grant(f *weft.Frame) {
 	for i := range e.ch {
 		if e.ch[i].limit = 0; f != nil {
 			e.ch[i].limit = min(f.Limit[i], weft.MaxBuffer)
@@ -49,7 +53,7 @@ func (e *CreditEnd) grant(f *weft.Frame) {
 }
 
 // hear takes the epochs of a frame while the end holds back.
-func (e *CreditEnd) hear(f *weft.Frame) {
+func (e *End) hear(f *weft.Frame) {
 	if f.From < e.peer {
 		e.counters.Stale++
 		return
@@ -57,7 +61,7 @@ func (e *CreditEnd) hear(f *weft.Frame) {
 	if f.From > e.peer {
 		e.peer, e.answer = f.From, silent
 		e.grant(nil)
-		e.hello = e.hello || e.held&HoldReturning != 0 // it may have missed that of before
+		e.hello = e.hello || e.held&holdReturning != 0 // it may have missed that of before
 	}
 	switch {
 	case f.To == e.mine:
@@ -68,17 +72,20 @@ func (e *CreditEnd) hear(f *weft.Frame) {
 	}
 }
 
-// Answered reports whether an end that holds back need not wait to hear more of its neighbour: that one has heard it.
-func (e *CreditEnd) Answered() bool { return e.answer != silent }
+// Answered reports whether an end that holds back need not wait to hear more of its neighbour: that
+// one has heard it.
+func (e *End) Answered() bool { return e.answer != silent }
 
-// Open ends [HoldReturning]. Where the neighbour is ready the link is up at once, and the next frame tells it so; Open reports that.
-// A node that opens all its ends in one step can thus pass packets on by each of them before any neighbour sends one.
-func (e *CreditEnd) Open() (cameUp bool) {
-	if e.state != Init || e.held != HoldReturning || e.answer != ready {
-		e.Hold(HoldReturning, false)
+// Open ends [End.Hold]. Where the neighbour is ready the link is up at once, and the next frame tells
+// it so; Open reports that. A node that opens all its ends in one step can thus pass packets on by
+// each of them before any neighbour sends one.
+func (e *End) Open(now weft.Time) (cameUp bool) {
+	if e.state != Init || e.held != holdReturning || e.answer != ready {
+		e.hold(holdReturning, false)
 		return false
 	}
-	e.held, e.state, e.hello = 0, Up, true
-	e.begin()
+	e.held = 0
+	e.comeUp(e.peer)
+	e.live.up(now)
 	return true
 }

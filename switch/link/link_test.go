@@ -16,7 +16,7 @@ type frame struct {
 
 // side is one end with the wire that leads to it.
 type creditSide struct {
-	CreditEnd
+	End
 	in []frame // first to arrive first
 }
 
@@ -27,15 +27,15 @@ type creditLink struct {
 }
 
 func newCreditLink(t testing.TB, c Config) *creditLink {
-	return &creditLink{t: t, a: creditSide{CreditEnd: NewCreditEnd(c)}, b: creditSide{CreditEnd: NewCreditEnd(c)}}
+	return &creditLink{t: t, a: creditSide{End: New(c)}, b: creditSide{End: New(c)}}
 }
 
 // upLink is a link whose ends are up and whose wires are empty.
 func upCreditLink(t testing.TB, c Config) *creditLink {
 	t.Helper()
 	l := newCreditLink(t, c)
-	l.a.Signal(true)
-	l.b.Signal(true)
+	l.a.Signal(0, true)
+	l.b.Signal(0, true)
 	l.settle()
 	l.want("A up 1/1, B up 1/1")
 	return l
@@ -52,12 +52,12 @@ func (l *creditLink) other(s *creditSide) *creditSide {
 func (l *creditLink) send(s *creditSide, vcs ...weft.VC) {
 	var f frame
 	to := l.other(s)
-	if !s.Stamp(&f.Frame) {
+	if !s.Stamp(0, &f.Frame) {
 		if to.in = append(to.in, f); len(vcs) == 0 {
 			return
 		}
 		f = frame{}
-		s.Stamp(&f.Frame)
+		s.Stamp(0, &f.Frame)
 	}
 	for _, vc := range vcs {
 		s.Spend(vc)
@@ -69,7 +69,7 @@ func (l *creditLink) send(s *creditSide, vcs ...weft.VC) {
 // deliver takes the next frame off the wire to s, or leaves it there to come again.
 func (l *creditLink) deliver(s *creditSide, again bool) Verdict {
 	f := &s.in[0]
-	v, err := s.Receive(&f.Frame)
+	v, err := s.Receive(0, &f.Frame)
 	if err != nil {
 		l.t.Fatalf("frame %+v refused: %v", f.Frame, err)
 	}
@@ -121,19 +121,19 @@ func (l *creditLink) run(script string) {
 		case step == "..":
 			l.settle()
 		case strings.HasSuffix(step, "+"):
-			s.Signal(true)
+			s.Signal(0, true)
 		case strings.HasSuffix(step, "-"):
-			s.Signal(false)
+			s.Signal(0, false)
 		case strings.HasSuffix(step, "f"):
 			s.Free(0)
 		case strings.HasSuffix(step, "!"):
-			s.Expire()
+			s.giveUp(0)
 		case strings.HasSuffix(step, "?"):
-			s.Hello()
+			s.oweHello()
 		case strings.HasSuffix(step, "a"):
-			s.Ask()
+			s.ask()
 		case strings.HasSuffix(step, "h"), strings.HasSuffix(step, "g"):
-			s.Hold(HoldDamped, step[1] == 'h')
+			s.hold(holdDamped, step[1] == 'h')
 		case len(step) == 2 && step[1] == '>':
 			if !s.Owes() {
 				l.t.Fatalf("step %s: nothing is owed", step)

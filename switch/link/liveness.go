@@ -7,7 +7,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Hard bounds of a [Liveness]: beyond them lies a mistake of units. They also keep all sums of times within weft.Time.
+// Hard bounds of a [Liveness]: beyond them lies a mistake of units. They also keep all sums of times
+// within weft.Time.
 const (
 	MinInterval   = weft.Microsecond // BFD's own unit of intervals (RFC 5880, 4.1)
 	MaxInterval   = 60 * weft.Second
@@ -21,29 +22,18 @@ const (
 
 // Liveness says when a neighbour is taken for gone. The zero value never does, and damps nothing.
 type Liveness struct {
-	Interval   weft.Time // between hellos; 0 turns hellos and detection off: a silent fault is then never noticed
-	Multiplier int       // so many hellos in a row must be missing, 1 to MaxMultiplier; see Detection
-	Damping    Damping   // of flapping links; the zero value is none
-}
-
-// Damping of a flapping link. A penalty grows by 1 with each loss and halves every HalfLife.
-type Damping struct {
-	HalfLife weft.Time
-	Suppress float64 // a loss that lifts the penalty above it holds the link down
-	Reuse    float64 // ... until the penalty has fallen to it
-
-	// Max is the longest suppression, counted from the loss that began it, whatever is reported meanwhile. As in the event
-	// damping of routers it acts as a ceiling: the penalty is cut to what falls to Reuse by then. Routers put that ceiling
-	// at Reuse * 2^(Max/HalfLife) at all times, so that further flaps prolong a suppression for ever and a short Max turns
-	// damping off; here it goes down as the suppression lasts, and it binds nothing before.
-	Max weft.Time
+	// Interval between hellos; 0 turns hellos and detection off: a silent fault is then never noticed.
+	Interval   weft.Time
+	Multiplier int     // so many hellos in a row must be missing, 1 to MaxMultiplier; see Detection
+	Damping    Damping // of flapping links; the zero value is none
 }
 
 // Detection is the silence after which a neighbour is gone: Interval x Multiplier (RFC 5880, 6.8.4).
 func (c Liveness) Detection() weft.Time { return c.Interval * weft.Time(c.Multiplier) }
 
-// period is the time between hellos. With a multiplier of 1 it is shorter than the interval, or each hello would race
-// against the deadline that it is to move: 90%, the most that RFC 5880, 6.8.7, allows then.
+// period is the time between hellos. With a multiplier of 1 it is shorter than the interval, or each
+// hello would race against the deadline that it is to move: 90%, the most that RFC 5880, 6.8.7, allows
+// then.
 func (c Liveness) period() weft.Time {
 	if c.Multiplier == 1 {
 		return c.Interval * 9 / 10
@@ -62,33 +52,9 @@ func (c Liveness) Validate() error {
 	case c.Multiplier < 0 || c.Multiplier > MaxMultiplier:
 		errs = append(errs, fmt.Errorf("multiplier of the hello interval is %d: set 1 to %d", c.Multiplier, MaxMultiplier))
 	case c.Multiplier == 0 && c.Interval != 0:
-		errs = append(errs, fmt.Errorf("multiplier is 0 with an interval of %v: set 1 to %d, or the interval to 0 to turn detection off",
+		errs = append(errs, fmt.Errorf(
+			"multiplier is 0 with an interval of %v: set 1 to %d, or the interval to 0 to turn detection off",
 			c.Interval, MaxMultiplier))
 	}
 	return errors.Join(append(errs, c.Damping.validate()...)...)
-}
-
-// validate is written so that NaN fails each comparison.
-func (d Damping) validate() (errs []error) {
-	if d == (Damping{}) {
-		return nil
-	}
-	if !(d.HalfLife >= MinHalfLife && d.HalfLife <= MaxHalfLife) {
-		errs = append(errs, fmt.Errorf("damping half-life is %v: set %v to %v, or leave all of damping out",
-			d.HalfLife, MinHalfLife, MaxHalfLife))
-	}
-	if !(d.Suppress > 0 && d.Suppress <= MaxSuppress) {
-		errs = append(errs, fmt.Errorf("damping suppresses above %v losses: set more than 0 and at most %v", d.Suppress, MaxSuppress))
-	}
-	switch {
-	case !(d.Reuse >= MinReuse):
-		errs = append(errs, fmt.Errorf("damping reuses the link at a penalty of %v: set at least %v", d.Reuse, MinReuse))
-	case !(d.Reuse < d.Suppress):
-		errs = append(errs, fmt.Errorf("damping reuses the link at a penalty of %v but suppresses it above %v: set reuse below suppress",
-			d.Reuse, d.Suppress))
-	}
-	if !(d.Max > 0 && d.Max <= MaxSuppressed) {
-		errs = append(errs, fmt.Errorf("longest suppression by damping is %v: set more than 0s and at most %v", d.Max, MaxSuppressed))
-	}
-	return errs
 }

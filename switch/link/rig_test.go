@@ -34,8 +34,8 @@ type pair struct {
 }
 
 func newPair(t testing.TB, l Liveness) *pair {
-	c := Config{VCs: 1, Buffer: 4}
-	return &pair{t: t, now: 7 * weft.Millisecond, a: pairSide{End: New(c, l)}, b: pairSide{End: New(c, l)}}
+	c := Config{VCs: 1, Buffer: 4, Liveness: l}
+	return &pair{t: t, now: 7 * weft.Millisecond, a: pairSide{End: New(c)}, b: pairSide{End: New(c)}}
 }
 
 // upLink is a link that has been up and quiet for a second.

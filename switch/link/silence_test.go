@@ -46,14 +46,14 @@ func TestSilence(t *testing.T) {
 
 func TestGivingUpReportsALossOnlyOfALinkThatWasUp(t *testing.T) {
 	l := newCreditLink(t, Config{VCs: 1, Buffer: 2})
-	require.False(t, l.a.Expire(), "down")
+	require.False(t, l.a.giveUp(0), "down")
 	require.False(t, l.a.Owes())
 	l.run("A+")
-	require.False(t, l.a.Expire(), "init")
+	require.False(t, l.a.giveUp(0), "init")
 	l.run("B+ ..")
-	require.True(t, l.a.Expire(), "up")
+	require.True(t, l.a.giveUp(0), "up")
 	require.True(t, l.a.Owes(), "its hello")
-	require.False(t, l.a.Expire())
+	require.False(t, l.a.giveUp(0))
 }
 
 func TestWithoutSignalNoHelloIsOwed(t *testing.T) {
@@ -128,12 +128,12 @@ func TestAnEndThatTakesAnothersPlaceBeginsAboveItsEpochs(t *testing.T) {
 	l.run("A2> >B")
 
 	// Below: B takes its hellos for those of the end it knows, and never answers.
-	l.a.CreditEnd = NewCreditEnd(c)
+	l.a.End = New(c)
 	l.run("A+ .. A? ..")
 	l.want("A init 1/0, B up 1/1")
 
 	c.First = 1
-	l.a.CreditEnd = NewCreditEnd(c)
+	l.a.End = New(c)
 	l.run("A+ ..")
 	l.want("A up 2/2, B up 2/2")
 	require.Zero(t, l.a.Credits(0), "what B still holds takes its places")
@@ -142,11 +142,11 @@ func TestAnEndThatTakesAnothersPlaceBeginsAboveItsEpochs(t *testing.T) {
 }
 
 func TestTheFirstEpochIsTheOneAfterFirst(t *testing.T) {
-	e := NewCreditEnd(Config{VCs: 1, Buffer: 1, First: 41})
+	e := New(Config{VCs: 1, Buffer: 1, First: 41})
 	mine, peer := e.Epochs()
 	require.EqualValues(t, 41, mine)
 	require.Zero(t, peer)
-	e.Signal(true)
+	e.Signal(0, true)
 	mine, _ = e.Epochs()
 	require.EqualValues(t, 42, mine)
 }

@@ -20,9 +20,9 @@ func (l *lane) send(arrives weft.Time) {
 }
 
 // hear tells s of what has arrived by now.
-func (l *lane) hear(s *Detector, now weft.Time) {
+func (l *lane) hear(s *detector, now weft.Time) {
 	for len(*l) > 0 && (*l)[0] <= now {
-		s.Heard(now)
+		s.heard(now)
 		*l = (*l)[1:]
 	}
 }
@@ -35,23 +35,23 @@ func TestASilentCutIsNoticedWithinTheDetectionTimePlusAnInterval(t *testing.T) {
 		c := Liveness{Interval: interval, Multiplier: multiplier}
 		for phase := weft.Time(0); phase < interval; phase += ms {
 			for cut := 20 * ms; cut < 20*ms+2*interval; cut += ms {
-				a, b := NewDetector(c), NewDetector(c)
+				a, b := newDetector(c), newDetector(c)
 				var wire lane // from a to b
 				var heard, noticed weft.Time
 				for now := weft.Time(0); noticed == 0; now += ms {
 					if now == phase {
-						a.Start(now)
+						a.start(now)
 					}
 					if now == interval {
-						b.Start(now)
-						b.Up(now)
+						b.start(now)
+						b.up(now)
 					}
-					if a.Tick(now).Hello && now < cut {
+					if a.tick(now).hello && now < cut {
 						wire.send(now + delay)
 						heard = now + delay
 					}
 					wire.hear(&b, now)
-					if b.Due() <= now && b.Tick(now).Silent {
+					if b.due() <= now && b.tick(now).silent {
 						noticed = now
 					}
 				}
@@ -82,25 +82,25 @@ func TestNoScheduleOfHellosMakesDetectionLateOrFalse(t *testing.T) {
 			wire.send(arrives)
 			heard = max(heard, arrives)
 		}
-		s := NewDetector(c)
-		s.Start(0)
-		s.Up(0)
+		s := newDetector(c)
+		s.start(0)
+		s.up(0)
 		for now := weft.Time(0); ; {
-			if s.Tick(now).Silent {
+			if s.tick(now).silent {
 				require.GreaterOrEqual(t, now, heard+c.Detection(), "seed %d: false", seed)
 				require.GreaterOrEqual(t, now, cut, "seed %d: before the cut", seed)
 				require.LessOrEqual(t, now, heard+c.Detection()+c.Interval/2, "seed %d: late", seed)
 				require.LessOrEqual(t, now, cut+c.Detection()+c.Interval, "seed %d: late", seed)
 				break
 			}
-			require.Greater(t, s.Due(), now, "seed %d", seed)
-			next := s.Due() + upTo(c.Interval/2)/ms*ms
+			require.Greater(t, s.due(), now, "seed %d", seed)
+			next := s.due() + upTo(c.Interval/2)/ms*ms
 			for len(wire) > 0 && wire[0] <= next {
 				now = wire[0]
 				wire.hear(&s, now)
 			}
 			if rnd.IntN(3) == 0 {
-				s.Sent(max(now, next-upTo(c.Interval)))
+				s.sent(max(now, next-upTo(c.Interval)))
 			}
 			now = next
 		}
@@ -119,9 +119,9 @@ func TestAHealthyNeighbourIsNotAccusedOfOurOwnAbsence(t *testing.T) {
 		for at := upTo(c.Interval); at < 400*c.Interval; at += c.Interval {
 			wire.send(at + upTo(c.Interval/4-ms))
 		}
-		s := NewDetector(c)
-		s.Start(0)
-		s.Up(0)
+		s := newDetector(c)
+		s.start(0)
+		s.up(0)
 		stop := upTo(10 * c.Interval)
 		resume := stop + upTo(c.Interval<<rnd.IntN(7))
 		read := resume + upTo(c.Interval/4) // the queue
@@ -130,13 +130,13 @@ func TestAHealthyNeighbourIsNotAccusedOfOurOwnAbsence(t *testing.T) {
 				continue
 			}
 			if now == resume/ms*ms+ms && rnd.IntN(2) == 0 {
-				s.Sent(now) // data waited for us
+				s.sent(now) // data waited for us
 			}
 			if now <= stop || now >= read {
 				wire.hear(&s, now)
 			}
-			if now >= s.Due() {
-				require.False(t, s.Tick(now).Silent, "seed %d: stopped at %v until %v, accused at %v", seed, stop, resume, now)
+			if now >= s.due() {
+				require.False(t, s.tick(now).silent, "seed %d: stopped at %v until %v, accused at %v", seed, stop, resume, now)
 			}
 		}
 	}

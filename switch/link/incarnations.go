@@ -37,7 +37,7 @@ type periods struct {
 const maxPeriods = 16
 
 // begin notes that the end has come up.
-func (e *CreditEnd) begin() {
+func (e *End) begin() {
 	if e.upWith != 0 {
 		if e.before == nil {
 			e.before = new(periods)
@@ -54,7 +54,7 @@ func (e *CreditEnd) begin() {
 }
 
 // latest is the latest period.
-func (e *CreditEnd) latest() period {
+func (e *End) latest() period {
 	p := period{peer: e.upWith, sent: e.counters.Sent, received: e.counters.Received}
 	if b := e.before; b != nil {
 		p.sent, p.received = p.sent-b.sent, p.received-b.received
@@ -101,7 +101,7 @@ func owner(peers []Incarnation, epoch weft.Epoch) (number uint64) {
 // Sessions calls do with the session with each of these incarnations of the neighbour, which are in
 // the order of their epochs. One that has several ranges of epochs is in the list several times. What
 // passed with incarnations before the first is left out from here on.
-func (e *CreditEnd) Sessions(peers []Incarnation, do func(Session)) {
+func (e *End) Sessions(peers []Incarnation, do func(Session)) {
 	e.join(peers)
 	var latest period
 	if e.upWith != 0 {
@@ -130,7 +130,7 @@ next:
 }
 
 // join makes one period of those with the same incarnation.
-func (e *CreditEnd) join(peers []Incarnation) {
+func (e *End) join(peers []Incarnation) {
 	if e.before == nil {
 		return
 	}
@@ -154,7 +154,7 @@ next:
 }
 
 // sessionFlow is what the end tells of a session. heard: the neighbour's epoch is of it.
-func (e *CreditEnd) sessionFlow(p *period, heard bool) Flow {
+func (e *End) sessionFlow(p *period, heard bool) Flow {
 	f := Flow{
 		Mine: e.mine, Sent: p.sent, Received: p.received,
 		LastFrom: p.last.from, LastTo: p.last.to, LastSent: p.last.packets,

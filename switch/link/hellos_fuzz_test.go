@@ -8,7 +8,7 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// FuzzCalls calls a session in any order. The first byte is the configuration; each other one a call, and the time that
+// FuzzCalls calls a detector in any order. The first byte is the configuration; each other one a call, and the time that
 // passes before it.
 func FuzzCalls(f *testing.F) {
 	f.Add([]byte{0})
@@ -32,18 +32,18 @@ func FuzzCalls(f *testing.F) {
 		if err := c.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		m := detectorModel{t: t, c: c, s: NewDetector(c)}
+		m := detectorModel{t: t, c: c, s: newDetector(c)}
 		for _, step := range steps[1:] {
 			m.step(step)
 		}
 	})
 }
 
-// model knows of a session what its owner knows.
+// detectorModel knows of a detector what its owner knows.
 type detectorModel struct {
 	t           *testing.T
 	c           Liveness
-	s           Detector
+	s           detector
 	now         weft.Time
 	up, started bool
 	heard       weft.Time // or up
@@ -55,30 +55,30 @@ func (m *detectorModel) step(step byte) {
 	s, was := &m.s, m.s
 	switch step & 7 {
 	case 0:
-		s.Start(m.now)
+		s.start(m.now)
 		m.started = true
 	case 1:
 		if step>>6 == 0 {
-			s.Stop()
+			s.stop()
 			m.started, m.up = false, false
 		}
 	case 2:
 		if m.started {
-			s.Up(m.now)
+			s.up(m.now)
 			m.up, m.heard = true, m.now
 		}
 	case 3:
-		s.Lost(m.now)
+		s.lost(m.now)
 		m.up = false
-		if s.Suppressed() && !was.Suppressed() {
+		if s.suppressed() && !was.suppressed() {
 			m.suppressed = m.now
 		}
 	case 4:
-		s.Heard(m.now)
+		s.heard(m.now)
 		m.heard = m.now
 		m.notEarlier(was)
 	case 5:
-		s.Sent(m.now)
+		s.sent(m.now)
 		m.notEarlier(was)
 	default:
 		m.tick()
@@ -87,50 +87,50 @@ func (m *detectorModel) step(step byte) {
 }
 
 // A driver that sleeps until the Due it saw last relies on it.
-func (m *detectorModel) notEarlier(was Detector) {
-	if m.s.Due() < was.Due() {
-		m.t.Fatalf("a frame at %v makes the next tick due at %v instead of %v", m.now, m.s.Due(), was.Due())
+func (m *detectorModel) notEarlier(was detector) {
+	if m.s.due() < was.due() {
+		m.t.Fatalf("a frame at %v makes the next tick due at %v instead of %v", m.now, m.s.due(), was.due())
 	}
 }
 
 func (m *detectorModel) tick() {
-	dueAt := m.s.Due()
-	due := m.s.Tick(m.now)
+	dueAt := m.s.due()
+	d := m.s.tick(m.now)
 	switch {
-	case due != Due{} && m.now < dueAt:
-		m.t.Fatalf("%+v at %v, before it was due at %v", due, m.now, dueAt)
-	case due.Hello && (!m.started || m.c.Interval == 0):
+	case d != (due{}) && m.now < dueAt:
+		m.t.Fatalf("%+v at %v, before it was due at %v", d, m.now, dueAt)
+	case d.hello && (!m.started || m.c.Interval == 0):
 		m.t.Fatalf("hello at %v without a start or an interval", m.now)
-	case due.Silent && (!m.up || m.c.Interval == 0):
+	case d.silent && (!m.up || m.c.Interval == 0):
 		m.t.Fatalf("silent at %v without being up", m.now)
-	case due.Silent && m.now-m.heard < m.c.Detection():
+	case d.silent && m.now-m.heard < m.c.Detection():
 		m.t.Fatalf("silent at %v, heard at %v", m.now, m.heard)
-	case due.Released && m.s.Suppressed():
+	case d.released && m.s.suppressed():
 		m.t.Fatalf("released at %v and still suppressed", m.now)
-	case m.s.Due() <= m.now:
-		m.t.Fatalf("at %v the next tick is due at %v", m.now, m.s.Due())
-	case m.s.Suppressed() && m.now >= m.suppressed+m.c.Damping.Max:
+	case m.s.due() <= m.now:
+		m.t.Fatalf("at %v the next tick is due at %v", m.now, m.s.due())
+	case m.s.suppressed() && m.now >= m.suppressed+m.c.Damping.Max:
 		m.t.Fatalf("suppressed from %v until %v", m.suppressed, m.now)
-	case m.up && m.c.Interval > 0 && !due.Silent && m.s.Due() > m.now+m.c.Interval:
-		m.t.Fatalf("up at %v, and no tick due before %v", m.now, m.s.Due())
+	case m.up && m.c.Interval > 0 && !d.silent && m.s.due() > m.now+m.c.Interval:
+		m.t.Fatalf("up at %v, and no tick due before %v", m.now, m.s.due())
 	}
-	m.up = m.up && !due.Silent
+	m.up = m.up && !d.silent
 }
 
-func (m *detectorModel) check(was Detector) {
+func (m *detectorModel) check(was detector) {
 	d := m.c.Damping
 	most := d.Suppress + 1 // the loss that suppresses
 	if d != (Damping{}) {
 		most = max(most, d.Reuse*math.Exp2(float64(d.Max)/float64(d.HalfLife))) // those reported while suppressed
 	}
-	p := m.s.Penalty(m.now)
+	p := m.s.penaltyOf(m.now)
 	if math.IsNaN(p) || p < 0 || p > most {
 		m.t.Fatalf("penalty %v at %v", p, m.now)
 	}
-	if m.s.Suppressed() && !was.Suppressed() && was.Penalty(m.now)+1 <= d.Suppress {
-		m.t.Fatalf("suppressed at %v with a penalty of %v before", m.now, was.Penalty(m.now))
+	if m.s.suppressed() && !was.suppressed() && was.penaltyOf(m.now)+1 <= d.Suppress {
+		m.t.Fatalf("suppressed at %v with a penalty of %v before", m.now, was.penaltyOf(m.now))
 	}
-	if !m.started && !m.s.Suppressed() && m.s.Due() != weft.Never {
-		m.t.Fatalf("stopped at %v, yet a tick is due at %v", m.now, m.s.Due())
+	if !m.started && !m.s.suppressed() && m.s.due() != weft.Never {
+		m.t.Fatalf("stopped at %v, yet a tick is due at %v", m.now, m.s.due())
 	}
 }

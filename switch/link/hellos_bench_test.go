@@ -8,10 +8,10 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-func busy() Detector {
-	s := NewDetector(Liveness{Interval: 50 * ms, Multiplier: 3, Damping: damped.Damping})
-	s.Start(0)
-	s.Up(0)
+func busy() detector {
+	s := newDetector(Liveness{Interval: 50 * ms, Multiplier: 3, Damping: damped.Damping})
+	s.start(0)
+	s.up(0)
 	return s
 }
 
@@ -19,15 +19,15 @@ func TestASessionAllocatesNothing(t *testing.T) {
 	s, now := busy(), weft.Time(0)
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
 		now += 10 * ms
-		s.Heard(now)
-		s.Sent(now)
-		s.Tick(now)
-		s.Lost(now)
-		s.Stop()
-		s.Start(now)
-		s.Up(now)
-		s = NewDetector(s.cfg)
-		s.Start(now)
+		s.heard(now)
+		s.sent(now)
+		s.tick(now)
+		s.lost(now)
+		s.stop()
+		s.start(now)
+		s.up(now)
+		s = newDetector(s.cfg)
+		s.start(now)
 	}))
 }
 
@@ -37,18 +37,18 @@ func BenchmarkSessionFrame(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		now += weft.Microsecond
-		s.Heard(now)
-		s.Sent(now)
+		s.heard(now)
+		s.sent(now)
 	}
 }
 
 // BenchmarkSessionTick is a tick that finds nothing due.
 func BenchmarkSessionTick(b *testing.B) {
 	s := busy()
-	s.Sent(0)
+	s.sent(0)
 	b.ReportAllocs()
 	for b.Loop() {
-		if s.Tick(ms) != (Due{}) {
+		if s.tick(ms) != (due{}) {
 			b.Fatal("something was due")
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // sessions are those of an end, by incarnation.
-func sessions(e *CreditEnd, peers ...Incarnation) map[uint64]Flow {
+func sessions(e *End, peers ...Incarnation) map[uint64]Flow {
 	all := map[uint64]Flow{}
 	e.Sessions(peers, func(s Session) { all[s.Peer] = s.Flow })
 	return all
@@ -19,7 +19,7 @@ func TestAnEndCountsPerIncarnationOfItsNeighbour(t *testing.T) {
 	l := upCreditLink(t, Config{VCs: 1, Buffer: 4, Eager: true})
 	anew := func(first weft.Epoch) { // whatever runs B is started again
 		l.run("A-")
-		l.b.CreditEnd = NewCreditEnd(Config{VCs: 1, Buffer: 4, Eager: true, First: first})
+		l.b.End = New(Config{VCs: 1, Buffer: 4, Eager: true, First: first})
 		l.b.in, l.a.in = nil, nil
 		l.run("A+ B+ ..")
 	}
@@ -27,27 +27,27 @@ func TestAnEndCountsPerIncarnationOfItsNeighbour(t *testing.T) {
 	l.run("A2> >B B1> >A .. A- A+ .. A1> >B ..")
 	require.Equal(t, map[uint64]Flow{
 		1: {State: Up, Mine: 2, Peer: 2, Sent: 3, Received: 1, LastFrom: 2, LastTo: 2, LastSent: 1},
-	}, sessions(&l.a.CreditEnd, one))
+	}, sessions(&l.a.End, one))
 	anew(two.First)
 	l.run("B2> >A .. A-")
-	got := sessions(&l.a.CreditEnd, one, two, three)
+	got := sessions(&l.a.End, one, two, three)
 	require.Equal(t, Flow{Mine: 3, Sent: 3, Received: 1, LastFrom: 2, LastTo: 2, LastSent: 1}, got[1])
 	require.Equal(t, Flow{Mine: 3, Received: 2}, got[2])
 	require.Equal(t, Flow{Mine: 3}, got[3], "it has not met that one")
 	l.run("A+")
-	for n, f := range sessions(&l.a.CreditEnd, one, two, three) {
+	for n, f := range sessions(&l.a.End, one, two, three) {
 		require.Equal(t, Init, f.State, "it may come up with %d", n)
 	}
 	anew(three.First)
 	l.run("A1> >B ..")
-	got = sessions(&l.a.CreditEnd, one, two, three)
+	got = sessions(&l.a.End, one, two, three)
 	require.Equal(t, []State{Down, Down, Up}, []State{got[1].State, got[2].State, got[3].State})
 	require.Equal(t, []uint64{3, 0, 1}, []uint64{got[1].Sent, got[2].Sent, got[3].Sent})
-	require.Len(t, sessions(&l.a.CreditEnd, two, three), 2)
-	require.Zero(t, sessions(&l.a.CreditEnd, one, two, three)[1].Sent, "what nobody asked for is left out from then on")
+	require.Len(t, sessions(&l.a.End, two, three), 2)
+	require.Zero(t, sessions(&l.a.End, one, two, three)[1].Sent, "what nobody asked for is left out from then on")
 	require.Equal(t, Flow{
 		State: Up, Mine: l.a.mine, Peer: 2001, Sent: 1, Received: 2, LastFrom: l.a.mine, LastTo: 2001, LastSent: 1,
-	}, sessions(&l.a.CreditEnd, Incarnation{7, 1000})[7], "one that has both ranges")
+	}, sessions(&l.a.End, Incarnation{7, 1000})[7], "one that has both ranges")
 }
 
 // However often a link comes up while nobody asks, little is kept, and the numbers are right.
@@ -59,7 +59,7 @@ func TestPeriodsThatNobodyAsksForAreJoined(t *testing.T) {
 			l.run("A1> >B Bf .. B- B+ ..")
 		}
 		l.run("A-")
-		l.b.CreditEnd = NewCreditEnd(Config{VCs: 1, Buffer: 4, Eager: true, First: 1000 * (i + 1)})
+		l.b.End = New(Config{VCs: 1, Buffer: 4, Eager: true, First: 1000 * (i + 1)})
 		l.b.in, l.a.in = nil, nil
 		l.run("A+ B+ ..")
 	}
@@ -68,7 +68,7 @@ func TestPeriodsThatNobodyAsksForAreJoined(t *testing.T) {
 	for i := range weft.Epoch(anew + 1) {
 		peers = append(peers, Incarnation{uint64(i + 1), 1000 * i})
 	}
-	got := sessions(&l.a.CreditEnd, peers...)
+	got := sessions(&l.a.End, peers...)
 	for i := range uint64(anew) {
 		require.EqualValues(t, 40, got[i+1].Sent, "incarnation %d", i+1)
 	}

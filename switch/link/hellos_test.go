@@ -11,17 +11,17 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// script runs steps such as "0:start 0:up 20:heard 150:tick" (milliseconds: call) on a session, and returns what was due,
+// script runs steps such as "0:start 0:up 20:heard 150:tick" (milliseconds: call) on a detector, and returns what was due,
 // as "150:silent", and at the end when Tick is due next. With "500:run" Tick is called whenever it is due until then.
-func script(t *testing.T, s *Detector, steps string) string {
+func script(t *testing.T, s *detector, steps string) string {
 	t.Helper()
 	var got []string
 	tick := func(now weft.Time) {
-		due := s.Tick(now)
+		due := s.tick(now)
 		for _, d := range []struct {
 			is   bool
 			name string
-		}{{due.Hello, "hello"}, {due.Silent, "silent"}, {due.Released, "released"}} {
+		}{{due.hello, "hello"}, {due.silent, "silent"}, {due.released, "released"}} {
 			if d.is {
 				got = append(got, at(now)+":"+d.name)
 			}
@@ -34,28 +34,28 @@ func script(t *testing.T, s *Detector, steps string) string {
 		now := weft.Time(f * float64(ms))
 		switch call {
 		case "start":
-			s.Start(now)
+			s.start(now)
 		case "stop":
-			s.Stop()
+			s.stop()
 		case "up":
-			s.Up(now)
+			s.up(now)
 		case "lost":
-			s.Lost(now)
+			s.lost(now)
 		case "heard":
-			s.Heard(now)
+			s.heard(now)
 		case "sent":
-			s.Sent(now)
+			s.sent(now)
 		case "tick":
 			tick(now)
 		case "run":
-			for s.Due() <= now {
-				tick(s.Due())
+			for s.due() <= now {
+				tick(s.due())
 			}
 		default:
 			t.Fatalf("no call %q in %q", call, step)
 		}
 	}
-	return strings.Join(append(got, "due "+at(s.Due())), " ")
+	return strings.Join(append(got, "due "+at(s.due())), " ")
 }
 
 // at prints milliseconds, to the microsecond.
@@ -113,21 +113,21 @@ func TestASessionSaysWhatIsDueToTheMillisecond(t *testing.T) {
 			"0:start 0:sent 0:up 40:sent 80:sent 120:sent 160:heard 160:sent 165:tick", "due 210",
 		},
 	} {
-		s := NewDetector(Liveness{Interval: 50 * ms, Multiplier: 3})
+		s := newDetector(Liveness{Interval: 50 * ms, Multiplier: 3})
 		require.Equal(t, c.want, script(t, &s, c.steps), c.claim)
 	}
 }
 
 func TestWithoutAnIntervalNothingIsEverDue(t *testing.T) {
 	t.Parallel()
-	s := NewDetector(Liveness{Multiplier: 3})
+	s := newDetector(Liveness{Multiplier: 3})
 	require.Equal(t, "due never", script(t, &s, "0:start 0:up 0:tick 10:sent 20:heard 1000:tick 100000:tick"))
 }
 
 // RFC 5880, 6.8.7. At the interval itself each hello would race against the deadline that it moves.
 func TestWithAMultiplierOfOneHellosComeSoonerThanTheInterval(t *testing.T) {
 	t.Parallel()
-	s := NewDetector(Liveness{Interval: 50 * ms, Multiplier: 1})
+	s := newDetector(Liveness{Interval: 50 * ms, Multiplier: 1})
 	require.Equal(t, "0:hello 45:hello due 90", script(t, &s, "0:start 80:run"))
 	require.Equal(t, "90:hello 130:silent due 135", script(t, &s, "80:up 130:run"))
 }
@@ -167,7 +167,7 @@ func TestOurOwnAbsenceMovesTheDeadline(t *testing.T) {
 		},
 		{"absence is no reason to expect anybody on a link that is down", "50:lost 10000:tick", "10000:hello due 10050"},
 	} {
-		s := NewDetector(Liveness{Interval: 50 * ms, Multiplier: 3})
+		s := newDetector(Liveness{Interval: 50 * ms, Multiplier: 3})
 		script(t, &s, "0:start 0:up 40:heard 45:sent")
 		require.Equal(t, c.want, script(t, &s, c.steps), c.claim)
 	}
@@ -176,11 +176,11 @@ func TestOurOwnAbsenceMovesTheDeadline(t *testing.T) {
 func TestAnEndThatIsAlwaysLateFindsADeadNeighbourToo(t *testing.T) {
 	t.Parallel()
 	for _, late := range []weft.Time{26 * ms, 50 * ms, 500 * ms} {
-		s := NewDetector(Liveness{Interval: 50 * ms, Multiplier: 3})
-		s.Start(0)
-		s.Up(0)
-		ticks, now := 1, s.Due()+late
-		for ; !s.Tick(now).Silent; now = s.Due() + late {
+		s := newDetector(Liveness{Interval: 50 * ms, Multiplier: 3})
+		s.start(0)
+		s.up(0)
+		ticks, now := 1, s.due()+late
+		for ; !s.tick(now).silent; now = s.due() + late {
 			ticks++
 			require.Less(t, ticks, 10, "late by %v", late)
 		}
@@ -191,25 +191,25 @@ func TestAnEndThatIsAlwaysLateFindsADeadNeighbourToo(t *testing.T) {
 // An excuse begins the neighbour's time anew, but only for ten detection times since it was last heard.
 func TestExcusesHoldASilenceOffForSoLongAndNoLonger(t *testing.T) {
 	t.Parallel()
-	s := NewDetector(Liveness{Interval: 50 * weft.Millisecond, Multiplier: 3})
-	s.Start(0)
-	s.Excuse(10 * weft.Millisecond)
-	require.Equal(t, weft.Time(0), s.Due(), "nothing is expected before the link is up")
-	s.Up(0)
+	s := newDetector(Liveness{Interval: 50 * weft.Millisecond, Multiplier: 3})
+	s.start(0)
+	s.excuse(10 * weft.Millisecond)
+	require.Equal(t, weft.Time(0), s.due(), "nothing is expected before the link is up")
+	s.up(0)
 	for now := weft.Time(0); ; now += 50 * weft.Millisecond {
-		s.Excuse(now)
-		if s.Tick(now).Silent {
+		s.excuse(now)
+		if s.tick(now).silent {
 			// Last excused just before 1.5 s, which gives 150 ms.
 			require.Equal(t, 1600*weft.Millisecond, now)
 			break
 		}
 		require.Less(t, now, 2*weft.Second)
 	}
-	s.Up(2 * weft.Second)
+	s.up(2 * weft.Second)
 	for now := 2 * weft.Second; now <= 2250*weft.Millisecond; now += 50 * weft.Millisecond {
 		if now == 2100*weft.Millisecond {
-			s.Excuse(now)
+			s.excuse(now)
 		}
-		require.Equal(t, now == 2250*weft.Millisecond, s.Tick(now).Silent, "%v", now)
+		require.Equal(t, now == 2250*weft.Millisecond, s.tick(now).silent, "%v", now)
 	}
 }

@@ -1,0 +1,173 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+)
+
+// Errors of a neighbour that breaks the protocol. The packets concerned are not accepted.
+var (
+	ErrVCs      = errors.New("frame has another number of virtual channels")
+	ErrOverflow = errors.New("packet sent without a credit")
+	ErrBadVC    = errors.New("packet in a virtual channel that the link does not have")
+	ErrCounters = errors.New("frame's counters are beyond what the credits allow")
+)
+
+// channel is the credit state of one VC.
+type channel struct {
+	// Sending side.
+	sent  uint64 // packets sent in this epoch
+	limit uint64 // packets the neighbour lets us send in all; invariant: sent <= limit
+
+	// Receiving side.
+	received uint64 // packets received or known lost in this epoch
+	held     uint32 // packets in our buffer, of any epoch; invariant: held <= buffer
+	granted  uint64 // the limit we last told the neighbour
+}
+
+// Counters of one link end since the start, over all epochs. They feed the ledger.
+type Counters struct {
+	Sent       uint64 // packets handed to the link
+	Received   uint64 // packets accepted from the link
+	Gaps       uint64 // packets the neighbour had sent that never came, noticed while the link was up
+	Duplicates uint64 // packets received again and dropped
+	Stale      uint64 // frames of an epoch that is over
+	Violations uint64 // packets or frames refused: see Err*
+}
+
+// Counters since the start.
+func (e *End) Counters() Counters { return e.counters }
+
+// Take counts one packet of an accepted frame into the buffer of vc. at is the packet's position among
+// those sent in vc in this epoch. It reports whether the packet is new; a repeated one is to be
+// dropped.
+func (e *End) Take(vc weft.VC, at uint64) (fresh bool, err error) {
+	if int(vc) >= len(e.ch) {
+		e.counters.Violations++
+		return false, fmt.Errorf("%w: %v, the link has %d", ErrBadVC, vc, len(e.ch))
+	}
+	c := &e.ch[vc]
+	if at < c.received {
+		e.counters.Duplicates++
+		return false, nil
+	}
+	if c.held == e.buffer {
+		e.counters.Violations++
+		return false, fmt.Errorf("%w: %v, all %d places are taken", ErrOverflow, vc, e.buffer)
+	}
+	c.received = at + 1
+	c.held++
+	e.counters.Received++
+	return true, nil
+}
+
+// Free gives back the place of one packet in vc's buffer. It reports whether a frame is now owed for
+// the credits alone.
+func (e *End) Free(vc weft.VC) (owed bool) {
+	c := &e.ch[vc]
+	if c.held == 0 {
+		panic("link: BUG: place freed that was not taken")
+	}
+	c.held--
+	return e.owesCredit(c)
+}
+
+// owesCredit reports whether so much is held back that the neighbour should hear of it.
+func (e *End) owesCredit(c *channel) bool {
+	if e.state != Up {
+		return false
+	}
+	return c.received+uint64(e.buffer-c.held) > c.granted && c.granted-min(c.granted, c.received) <= e.lowWater
+}
+
+// Owes reports whether a frame is owed even if there are no packets to send: for the handshake, as a
+// hello, or for credits.
+func (e *End) Owes() bool {
+	if e.hello || e.asked {
+		return true
+	}
+	if e.asking {
+		return false
+	}
+	for i := range e.ch {
+		if e.owesCredit(&e.ch[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Credits is how many packets may be sent in vc now.
+func (e *End) Credits(vc weft.VC) int {
+	if e.state != Up || e.asking {
+		return 0
+	}
+	c := &e.ch[vc]
+	return int(c.limit - c.sent)
+}
+
+// Spend uses one credit of vc. The caller has seen that there is one.
+func (e *End) Spend(vc weft.VC) {
+	c := &e.ch[vc]
+	if c.sent >= c.limit {
+		panic("link: BUG: packet sent without a credit")
+	}
+	c.sent++
+	e.counters.Sent++
+	if e.last.from != e.mine {
+		e.last = sending{from: e.mine, to: e.peer}
+	}
+	e.last.packets++
+}
+
+// stampCredits fills the epochs and counters of a frame that may have packets.
+func (e *End) stampCredits(f *weft.Frame) {
+	f.From, f.To, f.VCs = e.mine, e.peer, len(e.ch)
+	for i := range e.ch {
+		c := &e.ch[i]
+		f.Sent[i] = c.sent
+		c.granted = c.received + uint64(e.buffer-c.held)
+		f.Limit[i] = c.granted
+	}
+	if e.held != 0 && e.state != Up {
+		f.To, f.Sent[0], f.Limit[0] = 0, uint64(e.peer), 0
+	}
+	e.hello = false
+}
+
+// takeCredits takes the counters of a frame of this epoch.
+func (e *End) takeCredits(f *weft.Frame) error {
+	for i := range e.ch {
+		if c := &e.ch[i]; f.Sent[i] > c.granted || f.Limit[i] > c.sent+weft.MaxBuffer {
+			e.counters.Violations++
+			return fmt.Errorf("%w: %v: %d sent of %d granted, %d granted to us", ErrCounters, weft.VC(i),
+				f.Sent[i], c.granted, f.Limit[i])
+		}
+	}
+	for i := range e.ch {
+		c := &e.ch[i]
+		c.limit = max(c.limit, f.Limit[i])
+		if f.Sent[i] > c.received {
+			e.counters.Gaps += f.Sent[i] - c.received
+			c.received = f.Sent[i]
+		}
+	}
+	return nil
+}
+
+// Held is how many packets the buffer of vc holds.
+func (e *End) Held(vc weft.VC) int { return int(e.ch[vc].held) }
+
+// Epoch counters of one VC, to compare the two ends of a link at a quiescent point.
+type Epoch struct {
+	Sent, Limit, Received uint64
+	Held                  int
+}
+
+// Epoch returns the counters of vc in the current epoch.
+func (e *End) Epoch(vc weft.VC) Epoch {
+	c := &e.ch[vc]
+	return Epoch{Sent: c.sent, Limit: c.limit, Received: c.received, Held: int(c.held)}
+}

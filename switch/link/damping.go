@@ -1,0 +1,84 @@
+package link
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/weft-fabric/weft"
+)
+
+// Damping of a flapping link. A penalty grows by 1 with each loss and halves every HalfLife.
+type Damping struct {
+	HalfLife weft.Time
+	Suppress float64 // a loss that lifts the penalty above it holds the link down
+	Reuse    float64 // ... until the penalty has fallen to it
+
+	// Max is the longest suppression, counted from the loss that began it, whatever is reported
+	// meanwhile. As in the event damping of routers it acts as a ceiling: the penalty is cut to what
+	// falls to Reuse by then. Routers put that ceiling at Reuse * 2^(Max/HalfLife) at all times, so
+	// that further flaps prolong a suppression for ever and a short Max turns damping off; here it goes
+	// down as the suppression lasts, and it binds nothing before.
+	Max weft.Time
+}
+
+// validate is written so that NaN fails each comparison.
+func (d Damping) validate() (errs []error) {
+	if d == (Damping{}) {
+		return nil
+	}
+	if !(d.HalfLife >= MinHalfLife && d.HalfLife <= MaxHalfLife) {
+		errs = append(errs, fmt.Errorf("damping half-life is %v: set %v to %v, or leave all of damping out",
+			d.HalfLife, MinHalfLife, MaxHalfLife))
+	}
+	if !(d.Suppress > 0 && d.Suppress <= MaxSuppress) {
+		errs = append(errs, fmt.Errorf("damping suppresses above %v losses: set more than 0 and at most %v",
+			d.Suppress, MaxSuppress))
+	}
+	switch {
+	case !(d.Reuse >= MinReuse):
+		errs = append(errs, fmt.Errorf("damping reuses the link at a penalty of %v: set at least %v", d.Reuse, MinReuse))
+	case !(d.Reuse < d.Suppress):
+		errs = append(errs, fmt.Errorf(
+			"damping reuses the link at a penalty of %v but suppresses it above %v: set reuse below suppress",
+			d.Reuse, d.Suppress))
+	}
+	if !(d.Max > 0 && d.Max <= MaxSuppressed) {
+		errs = append(errs, fmt.Errorf("longest suppression by damping is %v: set more than 0s and at most %v",
+			d.Max, MaxSuppressed))
+	}
+	return errs
+}
+
+// lost tells that the link left the up state, for whatever reason: signal went, the neighbour is
+// silent or has started anew. It counts for damping; nothing is expected until up.
+func (s *detector) lost(now weft.Time) {
+	s.deadline = weft.Never
+	d := &s.cfg.Damping
+	if d.HalfLife == 0 {
+		return
+	}
+	s.penalty, s.penaltyAt = s.penaltyOf(now)+1, now
+	if !s.suppressed() {
+		if s.penalty <= d.Suppress {
+			return
+		}
+		s.limit = now + d.Max
+	}
+	halfLife := float64(d.HalfLife)
+	s.penalty = min(s.penalty, d.Reuse*math.Exp2(float64(max(0, s.limit-now))/halfLife))
+	// To the nanosecond: the last bits of a logarithm differ between processors, and events must not.
+	falls := math.Round(halfLife * math.Log2(s.penalty/d.Reuse) / float64(weft.Nanosecond))
+	s.release = min(s.limit, now+weft.Time(falls)*weft.Nanosecond)
+}
+
+// suppressed reports whether damping holds the link down. It lasts until tick says released.
+func (s *detector) suppressed() bool { return s.release != weft.Never }
+
+// penaltyOf the link at now, in losses: what damping compares with Suppress and Reuse. 0 without
+// damping.
+func (s *detector) penaltyOf(now weft.Time) float64 {
+	if s.penalty == 0 {
+		return 0
+	}
+	return s.penalty * math.Exp2(-float64(now-s.penaltyAt)/float64(s.cfg.Damping.HalfLife))
+}

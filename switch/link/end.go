@@ -1,0 +1,192 @@
+package link
+
+import "github.com/weft-fabric/weft"
+
+// State of a link end.
+type State uint8
+
+// The states of a link end.
+const (
+	Down State = iota // no signal
+	Init              // signal, but the neighbour has not yet answered in this epoch
+	Up                // both ends agree on the epoch; packets may flow
+)
+
+// String prints the state in one word.
+func (s State) String() string {
+	return [...]string{"down", "init", "up"}[s]
+}
+
+// Config of a link end.
+type Config struct {
+	VCs    int // virtual channels, 1 to weft.MaxVCs
+	Buffer int // packets that the receiving buffer of each VC holds, 1 to weft.MaxBuffer
+
+	// Eager returns each credit in a frame of its own at once, unless packets are there to carry it.
+	// Otherwise a frame for credits alone is owed only once the neighbour has less than half of its
+	// credits left: it saves half the messages of an idle link and more of a busy one, and the
+	// neighbour, which has a credit, never waits for what is held back.
+	Eager bool
+
+	// First is the epoch before the first. An end that takes the place of another, as a process that
+	// is started again, must begin above all epochs of the one before: neighbours take lower ones for
+	// old frames.
+	First weft.Epoch
+
+	Liveness Liveness // of the neighbour; must be valid, see [Liveness.Validate]
+}
+
+// End is one end of a link. The times it is told never go backwards. It has one owner; do not copy it
+// once it is used. The zero value is not usable, see [New].
+type End struct {
+	state      State
+	hello      bool // a frame is owed for the handshake, or because it is time
+	held       hold // for which reasons it does not come up
+	answer     answer
+	asking     bool // it sends no packets until the neighbour has answered, see ask
+	asked      bool // an answer is owed
+	buffer     uint32
+	mine, peer weft.Epoch
+	lowWater   uint64 // see Config.Eager
+	ch         []channel
+	last       sending
+	counters   Counters
+	upWith     weft.Epoch // the neighbour's, when the end came up last; 0: never
+	before     *periods   // nil: it has come up once at most
+
+	live detector
+	// renewing: it was up, and is in Init only because the neighbour gave us up while we were stopped.
+	renewing  bool
+	explained weft.Time // until then our own absence explains that the neighbour begins a new epoch
+}
+
+// New returns an end without signal.
+func New(c Config) End {
+	lowWater := (c.Buffer - 1) / 2
+	if c.Eager {
+		lowWater = c.Buffer
+	}
+	return End{
+		buffer: uint32(c.Buffer), lowWater: uint64(lowWater), ch: make([]channel, c.VCs), mine: c.First,
+		live: newDetector(c.Liveness),
+	}
+}
+
+// State of the link as this end sees it.
+func (e *End) State() State { return e.state }
+
+// Usable reports whether packets may be queued for the link: it is up, or will be as soon as the
+// neighbour has answered.
+func (e *End) Usable() bool { return e.state == Up || e.renewing }
+
+// Signal tells the end that signal is there or gone. It reports whether the link stopped being up. An
+// end that is told of signal once more says hello.
+func (e *End) Signal(now weft.Time, up bool) (lost bool) {
+	if up {
+		if e.state == Down {
+			e.restart(0)
+		}
+		e.oweHello()
+		e.live.start(now)
+		return false
+	}
+	lost = e.Usable()
+	if e.state == Up {
+		e.countLoss(now)
+	}
+	e.state, e.peer, e.hello, e.answer, e.asking, e.asked = Down, 0, false, silent, false, false
+	e.renewing = false
+	e.live.stop()
+	return lost
+}
+
+// Verdict says what a received frame did to the link.
+type Verdict struct {
+	Accept bool // its packets belong to this epoch: pass each to Take
+	Heard  bool // it has no packets to take, and comes from the neighbour as it is now
+	CameUp bool // the link is up now and was not before
+	Lost   bool // the neighbour started anew: what this end had sent is lost, the link is not up
+}
+
+// Receive takes the frame's epochs and counters. When the verdict accepts it, the caller passes its
+// packets to Take in order. Of an end that is up again in a new epoch after we were stopped the
+// verdict says neither that it was lost nor that it came up.
+func (e *End) Receive(now weft.Time, f *weft.Frame) (Verdict, error) {
+	v, err := e.receive(f)
+	if v.Lost {
+		absent := e.live.mute(now) || now < e.explained
+		e.countLoss(now)
+		if absent && !e.Suppressed() {
+			e.renewing, v.Lost = true, false
+			e.live.up(now)
+		}
+	}
+	if v.CameUp {
+		e.live.up(now)
+		v.CameUp, e.renewing = !e.renewing, false
+	}
+	if v.Accept || v.Heard {
+		e.live.heard(now)
+	}
+	return v, err
+}
+
+// Excuse tells that the neighbour is not heard because something of ours holds it up. Its time begins
+// anew, but a silence that lasts ten times as long as it may is one whatever the reason.
+func (e *End) Excuse(now weft.Time) { e.live.excuse(now) }
+
+// Stamp fills the epochs and counters of a frame that this end is about to send. Call it before Spend
+// for the frame's packets; it reports whether the frame may have any.
+func (e *End) Stamp(now weft.Time, f *weft.Frame) (packets bool) {
+	packets = !e.asking && !e.asked
+	if packets {
+		e.stampCredits(f)
+	} else {
+		e.stampQuestion(f)
+	}
+	e.live.sent(now)
+	return packets
+}
+
+// Due is when Tick is to be called at the latest. Stamp only ever puts it off; look again after
+// Signal, and after a Receive that changed the state of the link.
+func (e *End) Due() weft.Time { return e.live.due() }
+
+// Tick does what was due at or before now: a hello, which Owes then tells, or giving up on a neighbour
+// that is silent. It reports whether the link stopped being up.
+func (e *End) Tick(now weft.Time) (lost bool) {
+	d := e.live.tick(now)
+	if d.released {
+		e.hold(holdDamped, false)
+	}
+	if d.silent {
+		lost = e.giveUp(now) || e.renewing
+		e.renewing = false
+	}
+	if d.hello {
+		e.oweHello()
+	}
+	return lost
+}
+
+// Suppressed reports whether damping keeps the link from coming up.
+func (e *End) Suppressed() bool { return e.live.suppressed() }
+
+// giveUp has an end that is up start anew, since its neighbour is not heard any more. It reports
+// whether it was up.
+func (e *End) giveUp(now weft.Time) (lost bool) {
+	if e.state != Up {
+		return false
+	}
+	e.restart(0)
+	e.countLoss(now)
+	return true
+}
+
+// countLoss tells damping that the link has left the up state.
+func (e *End) countLoss(now weft.Time) {
+	e.live.lost(now)
+	if e.Suppressed() {
+		e.hold(holdDamped, true)
+	}
+}
