@@ -16,7 +16,7 @@ LIMIT     ?= 0
 
 # Tests run under the race detector, but for packages that start no goroutine and hold no lock (tidy_test.go sees to that): it would find nothing
 # in them, and would take minutes. The detector needs a C compiler; where Go finds none, tests run without it, and say so.
-PURE := /(weft|switch|switch/(deadlock|firmware|link|pace|tables)|nic|linkmon/screen/mirror|fabricd/(document|document/nearest|fault|ledger|subnet|trace|web)|subnet/(cdg|direct|dqr|layered|manage|opensm|reroute|survey|tolerate)|topology(/[a-z]+)?|harness/(chart|measure|virtual)|papers/(cost|layered/cost|[a-z]+/(compare|opensm|speed)))$$
+PURE := /(weft|switch|switch/(deadlock|firmware|link|pace|tables)|nic|linkmon/screen/mirror|fabricd/(deflate|document|document/nearest|fault|ledger|subnet|trace|web)|subnet/(cdg|direct|dqr|layered|manage|opensm|reroute|survey|tolerate)|topology(/[a-z]+)?|harness/(chart|measure|virtual)|papers/(cost|layered/cost|[a-z]+/(compare|opensm|speed)))$$
 # Those whose tests take or wait longest come first, so that none of them is alone in the end.
 LONG := /(fabricd/(fabric|member|web)|harness/(sweep|verify)|fabricd|subnet/dqr)$$
 # Tests of others do a part under it (race_test.go), and the whole in make whole, which cuts one in PAIRS of the 8128 pairs of links.

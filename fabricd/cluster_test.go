@@ -18,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/attack"
 )
@@ -133,7 +134,7 @@ func (s *site) keepsThings(of bus.StoreConfig) {
 		ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
 		defer cancel()
 		_, err := bus.OpenStore(ctx, of)
-		return errors.Is(err, bus.ErrNoKey)
+		return errors.Is(err, reply.ErrNoKey)
 	}, patience, 50*time.Millisecond)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/cluster"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // downFlags are the flags of fabricd down.
@@ -53,7 +54,7 @@ func (d downFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	book, err := openBook(ctx, d.name, at, true)
-	if errors.Is(err, bus.ErrNoKey) {
+	if errors.Is(err, reply.ErrNoKey) {
 		return d.none(at)
 	}
 	if err != nil {

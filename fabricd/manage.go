@@ -13,7 +13,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/fabricd/manager/remote"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -107,7 +109,7 @@ func (m manageFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		}
 	})
 	switch {
-	case errors.Is(err, bus.ErrEnded):
+	case errors.Is(err, reply.ErrEnded):
 		fmt.Fprintf(stderr, "fabricd: fabric %s has ended\n", c.Fabric)
 		return cli.ErrFailed
 	case errors.Is(err, manager.ErrGone):
@@ -120,7 +122,7 @@ func (m manageFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 // managed manages a fabric over its broker until ctx ends. On a broker that keeps nothing there is one manager at most, and who comes after it begins
 // anew.
 func managed(ctx context.Context, c bus.ClientConfig, method string, log *slog.Logger, stderr io.Writer, tell func(manager.Note)) (err error) {
-	f, err := manager.Dial(c)
+	f, err := remote.Dial(c)
 	if err != nil {
 		return err
 	}
@@ -146,7 +148,7 @@ func noticed(err error, ended bool) error {
 	if err == nil || !ended {
 		return err
 	}
-	return bus.ErrEnded
+	return reply.ErrEnded
 }
 
 // chooseManager settles how a fabric is managed, and whether its routing is run as tables for that.

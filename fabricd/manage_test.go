@@ -17,7 +17,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/fabricd/manager/remote"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 func says(t *testing.T, out *buffer, what string) {
@@ -112,11 +113,11 @@ func TestAnOperatorUploadsNothing(t *testing.T) {
 	ownRegistry(t)
 	u := launch(t, "--routing", "ftree")
 	for _, who := range []bus.Credentials{u.entry.Operator, u.entry.Viewer} {
-		r, err := manager.Dial(bus.ClientConfig{Fabric: "weft", URL: u.entry.URL, Credentials: who})
+		r, err := remote.Dial(bus.ClientConfig{Fabric: "weft", URL: u.entry.URL, Credentials: who})
 		require.NoError(t, err)
-		require.ErrorIs(t, r.Hold(t.Context()), bus.ErrDenied)
+		require.ErrorIs(t, r.Hold(t.Context()), reply.ErrDenied)
 		_, err = r.Versions(t.Context())
-		require.ErrorIs(t, err, bus.ErrDenied)
+		require.ErrorIs(t, err, reply.ErrDenied)
 		require.NoError(t, r.Close())
 	}
 	u.end(t)
@@ -196,7 +197,7 @@ func followedToItsEnd(t *testing.T, server []string) {
 	<-sampled
 	u.end(t)
 	for range 2 {
-		require.Equal(t, bus.ErrEnded, <-followed)
+		require.Equal(t, reply.ErrEnded, <-followed)
 	}
 	require.Equal(t, cli.ExitFailed, <-code)
 	require.Regexp(t, `(^|\n)fabricd: fabric weft has ended\n$`, errs.String())
@@ -205,7 +206,7 @@ func followedToItsEnd(t *testing.T, server []string) {
 func TestWhateverIsNoticedFirstOfAFabricThatHasEndedItHasEnded(t *testing.T) {
 	t.Parallel()
 	other := errors.New("the store is gone")
-	require.Equal(t, bus.ErrEnded, noticed(other, true))
+	require.Equal(t, reply.ErrEnded, noticed(other, true))
 	require.Equal(t, other, noticed(other, false))
 	require.NoError(t, noticed(nil, true), "it was interrupted, and the fabric has ended since")
 }

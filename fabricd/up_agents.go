@@ -17,10 +17,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/cluster"
+	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -61,7 +63,7 @@ func (u *upFlags) set(s upSettings) {
 func openBook(ctx context.Context, name string, at bus.Resolved, existing bool) (cluster.Book, error) {
 	s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: name, URL: at.URL, Credentials: at.Credentials, Existing: existing})
 	switch {
-	case errors.Is(err, bus.ErrDenied):
+	case errors.Is(err, reply.ErrDenied):
 		err = fmt.Errorf("a fabric on agents is written down at the broker: %w", err)
 	case errors.Is(err, bus.ErrNoStore):
 		err = fmt.Errorf("%w: a fabric on agents is written down there: %s", err, bus.NoStoreHelp)
@@ -132,7 +134,7 @@ func writtenDown(ctx context.Context, name string, at bus.Resolved) (bool, error
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	book, err := openBook(ctx, name, at, true)
-	if errors.Is(err, bus.ErrNoStore) || errors.Is(err, bus.ErrNoKey) {
+	if errors.Is(err, bus.ErrNoStore) || errors.Is(err, reply.ErrNoKey) {
 		return false, nil
 	}
 	if err != nil {
@@ -394,7 +396,7 @@ func (c *onAgents) place(ctx context.Context, g *topology.Graph, term uint64) (*
 	if err := g.WriteYAML(&text); err != nil {
 		return nil, err
 	}
-	packed, err := bus.Compress([]byte(text.String()))
+	packed, err := deflate.Compress([]byte(text.String()))
 	if err != nil {
 		return nil, err
 	}

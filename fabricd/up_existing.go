@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/placement"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // What fabricd up makes of a fabric of its name that is there already.
@@ -116,7 +117,7 @@ func (c *onAgents) clear(ctx context.Context, hosts cluster.Hosts, where *placem
 		names = append(names, p.Agent)
 	}
 	dropped, err := hosts.Drop(ctx, names, "it was made for a leader that has ended since")
-	if errors.Is(err, bus.ErrNobody) {
+	if errors.Is(err, reply.ErrNobody) {
 		err = nil // that there is an agent less is found out when parts are made
 	}
 	if err != nil {

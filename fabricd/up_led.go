@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/fabricd/manager/remote"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 )
@@ -71,7 +72,7 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 		instance = r.began
 	}
 	here := manager.Local{Fabric: f, Instance: instance.Format(time.RFC3339Nano), Routing: r.routing, VCs: o.Switch.VCs}
-	if err := manager.Serve(control, here); err != nil {
+	if err := remote.Serve(control, here); err != nil {
 		return err
 	}
 	page, err := r.page(server, r.link.folder, r.stderr)

@@ -53,5 +53,5 @@
 //
 // Live, time is real and the machine is shared with other tests, so the harness offers nothing to assert a duration with. Nothing
 // moves by the clock either, except what the firmware's registers do when they expire: wait for it with Eventually. Virtual has
-// no broker, and so not OverNATS.
+// no broker, and so no Transport.
 package harness

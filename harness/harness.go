@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -70,8 +69,11 @@ func newPlan(t testing.TB, spec string, options []Option) plan {
 	if l := &c.opts.Link.Liveness; l.Interval == 0 && l.Multiplier == 0 {
 		l.Interval, l.Multiplier = patientInterval, patientMultiplier
 	}
-	if c.virtual && c.nats {
+	switch {
+	case c.virtual && c.transport != nil:
 		t.Fatalf("harness: Virtual with OverNATS: a broker lives by the clock on the wall: leave one of them out")
+	case c.transport == nil:
+		c.transport = inMemory
 	}
 	return plan{g, c}
 }
@@ -96,7 +98,7 @@ func (p plan) start(t testing.TB, c config) *Harness {
 	if c.virtual {
 		c.opts.World = world.New()
 	} else {
-		c.opts.Transport = h.transport(c.nats)
+		c.opts.Transport = c.transport(t)
 	}
 	h.cfg = c
 	var err error
@@ -119,30 +121,11 @@ func (p plan) start(t testing.TB, c config) *Harness {
 	return h
 }
 
-// transport opens what carries the links and closes it when the test ends.
-func (h *Harness) transport(nats bool) wire.Transport {
-	h.t.Helper()
-	if !nats {
-		m := wire.NewMemory()
-		h.t.Cleanup(func() { _ = m.Close() }) // cannot fail
-		return m
-	}
-	const name = "harness" // brokers of parallel tests do not meet: they take no connections from outside
-	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: name, NoListen: true})
-	if err != nil {
-		h.t.Fatalf("harness: %v", err)
-	}
-	h.t.Cleanup(b.Shutdown)
-	tr, err := bus.NewNATS(bus.NATSConfig{Fabric: name, Broker: b})
-	if err != nil {
-		h.t.Fatalf("harness: %v", err)
-	}
-	h.t.Cleanup(func() {
-		if err := tr.Close(); err != nil {
-			h.t.Errorf("harness: close links: %v", err)
-		}
-	})
-	return tr
+// inMemory carries the links of a fabric unless an option says otherwise, until the test ends.
+func inMemory(t testing.TB) wire.Transport {
+	m := wire.NewMemory()
+	t.Cleanup(func() { _ = m.Close() }) // cannot fail
+	return m
 }
 
 // stop ends the fabric. A test that failed by other means than ours is told how to run it again.

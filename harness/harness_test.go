@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/live"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -71,7 +72,7 @@ func TestSwitchesAndLinksSetAllThatTheirOptionsHold(t *testing.T) {
 
 func TestOverNATSTheSameHoldsAsInMemory(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, tree, harness.OverNATS(), harness.Traffic("uniform:0.2"))
+	h := harness.New(t, tree, live.OverNATS(), harness.Traffic("uniform:0.2"))
 	h.Eventually(delivered(h, 50))
 	h.Cut("s0.00", "s1.00")
 	path := h.RequireDelivered(h.Send("n100", "n000"))

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/switch/link"
 )
 
@@ -200,7 +201,7 @@ func TestFaultsThatCannotBeFailTheTest(t *testing.T) {
 
 func TestOverNATSFaultsDoWhatTheyDoInMemory(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, tree, harness.OverNATS(), harness.Traffic("uniform:0.2"), harness.Liveness(50*time.Millisecond, 8))
+	h := harness.New(t, tree, live.OverNATS(), harness.Traffic("uniform:0.2"), harness.Liveness(50*time.Millisecond, 8))
 	h.Eventually(delivered(h, 50))
 	h.AwaitSeen(h.CutSilently("s0.00", "s1.00", harness.OneWay), 2)
 	h.Cut("s0.01", "s1.01", harness.For(20*time.Millisecond))

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"errors"
+	"testing"
 	"time"
 
 	"github.com/weft-fabric/weft"
@@ -13,6 +14,7 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/link"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // DefaultPatience bounds every wait of the harness unless [Patience] says otherwise. What it waits for takes
@@ -34,12 +36,13 @@ func Options(options ...Option) Option {
 type config struct {
 	opts     fabric.Options
 	byName   subnet.Entry // makes the firmware when the topology is there; without New it is in opts
-	nats     bool
 	virtual  bool
 	method   manage.Method
 	delays   manager.Delays
 	patience time.Duration
 	err      error
+
+	transport func(t testing.TB) wire.Transport // nil: memory
 }
 
 func defaults() config {
@@ -128,8 +131,11 @@ func Traffic(spec string) Option {
 	}
 }
 
-// OverNATS carries the links over an embedded NATS server instead of memory.
-func OverNATS() Option { return func(c *config) { c.nats = true } }
+// Transport carries the links over what open opens instead of memory, and has t close when the test ends. Package harness/live has
+// the one over NATS.
+func Transport(open func(t testing.TB) wire.Transport) Option {
+	return func(c *config) { c.transport = open }
+}
 
 // Virtual runs the fabric in virtual time: time goes on only while a call of the harness waits, as fast as the machine can, and
 // the same seed gives the same run, event for event. Patience and all durations are virtual then. Such a harness is for one

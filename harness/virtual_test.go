@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/switch/link"
 )
 
@@ -110,7 +111,7 @@ func TestAPacketThatIsLostInVirtualTimeIsKnownAtOnce(t *testing.T) {
 
 func TestVirtualTimeHasNoBroker(t *testing.T) {
 	t.Parallel()
-	text, failed := failing(t, "TestMine", func(t testing.TB) { harness.New(t, tree, harness.Virtual(), harness.OverNATS()) })
+	text, failed := failing(t, "TestMine", func(t testing.TB) { harness.New(t, tree, harness.Virtual(), live.OverNATS()) })
 	require.True(t, failed)
 	require.Contains(t, text, "harness: Virtual with OverNATS: a broker lives by the clock on the wall")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/harness"
 )
 
@@ -85,9 +86,9 @@ func TestAViewerLooksAndChangesNothing(t *testing.T) {
 	c, ctx := s.dial(false), t.Context()
 	for _, spec := range everyVerb {
 		_, err := c.Apply(ctx, spec)
-		require.ErrorIs(t, err, bus.ErrDenied, spec)
+		require.ErrorIs(t, err, reply.ErrDenied, spec)
 	}
-	require.ErrorIs(t, c.SetTraffic(ctx, "uniform:0.1"), bus.ErrDenied)
+	require.ErrorIs(t, c.SetTraffic(ctx, "uniform:0.1"), reply.ErrDenied)
 	require.Empty(t, s.Fabric().LinksDown())
 	require.Empty(t, s.Fabric().Faults())
 
@@ -154,7 +155,7 @@ func TestSeveralOrdersAreDoneAtOnceOrNotAtAll(t *testing.T) {
 	c, ctx := s.dial(true), t.Context()
 	cut := func(a string) fault.Spec { return fault.Spec{Do: fault.VerbCut, A: a} }
 	_, err := c.Apply(ctx, cut("s0.0-s1.0"), cut("s0.0-s1.9"), fault.Spec{Do: fault.VerbCrash, A: "s9.9"})
-	require.ErrorIs(t, err, bus.ErrRefused)
+	require.ErrorIs(t, err, reply.ErrRefused)
 	require.ErrorContains(t, err, `unknown link "s0.0-s1.9"`)
 	require.ErrorContains(t, err, `unknown switch "s9.9"`)
 	require.Empty(t, s.Fabric().Faults())
@@ -232,7 +233,7 @@ func TestOrdersThatCannotBeAreRefusedAndNothingIsDone(t *testing.T) {
 		{`{"do":"heal","a":"s0.0-s1.0"}`, "heal repairs everything"},
 	} {
 		err := tell(t.Context(), c, VerbApply, json.RawMessage(`{"specs":[{"do":"cut","a":"s0.1-s1.1"},`+x.spec+`]}`))
-		require.ErrorIs(t, err, bus.ErrRefused, x.spec)
+		require.ErrorIs(t, err, reply.ErrRefused, x.spec)
 		require.ErrorContains(t, err, x.want, x.spec)
 	}
 	require.ErrorContains(t, tell(t.Context(), c, VerbApply, json.RawMessage(`{"specs":[]}`)), "nothing is ordered")
@@ -356,7 +357,7 @@ func TestMalformedRequestsAreAnsweredAndBreakNothing(t *testing.T) {
 	for _, verb := range []string{VerbSwitch, VerbEvents, VerbApply} {
 		for _, in := range []any{nil, json.RawMessage(`[1]`), json.RawMessage(`"x"`), json.RawMessage(`{"specs":{},"switch":2,"after":-1}`)} {
 			err := tell(ctx, c, verb, in)
-			require.ErrorIs(t, err, bus.ErrRefused)
+			require.ErrorIs(t, err, reply.ErrRefused)
 			require.ErrorContains(t, err, "malformed request")
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // Client is a tool's view of a running fabric. Its methods may be called concurrently.
@@ -148,8 +149,8 @@ func (c *Client) next(ctx context.Context, live *bus.Events) (bus.Notice, error)
 		case err == nil:
 		case ctx.Err() != nil:
 			return n, ctx.Err()
-		case errors.Is(err, bus.ErrEnded):
-			return n, bus.ErrEnded
+		case errors.Is(err, reply.ErrEnded):
+			return n, reply.ErrEnded
 		default:
 			return n, fmt.Errorf("the fabric has ended, or cannot be reached: %w", err)
 		}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/harness"
 )
 
@@ -17,7 +17,7 @@ func TestAViewerReadsWhatTracedPacketsTellAndTracesNone(t *testing.T) {
 	s := serve(t)
 	viewer, operator := s.dial(false), s.dial(true)
 	_, err := viewer.Trace(t.Context(), TraceRequest{Src: "n00", Dst: "n10"})
-	require.ErrorIs(t, err, bus.ErrDenied)
+	require.ErrorIs(t, err, reply.ErrDenied)
 	const packets = 100 // some 500 tellings, and many answers
 	order, err := operator.Trace(t.Context(), TraceRequest{Src: "n00", Dst: "n10", Count: packets})
 	require.NoError(t, err)
@@ -76,7 +76,7 @@ func TestOrdersToTraceThatCannotBeAreRefused(t *testing.T) {
 		`[]`:                                    "malformed request",
 	} {
 		err := tell(t.Context(), c, VerbTrace, json.RawMessage(req))
-		require.ErrorIs(t, err, bus.ErrRefused, req)
+		require.ErrorIs(t, err, reply.ErrRefused, req)
 		require.ErrorContains(t, err, want, req)
 	}
 	require.ErrorContains(t, tell(t.Context(), c, VerbHops, json.RawMessage(`{"after":-1}`)), "malformed request")

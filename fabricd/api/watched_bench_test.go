@@ -11,16 +11,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // BenchmarkWatched is what it costs a saturated 4-ary 3-tree over NATS to be watched, by two browsers and a linkmon: packet-hops per
 // CPU-second without and with them, in turns of half a second. What viewers do with frames is not in it, that they read them is.
 func BenchmarkWatched(b *testing.B) {
-	x := serveTopology(b, "kary-ntree:4,3", harness.OverNATS(), harness.VCs(2),
+	x := serveTopology(b, "kary-ntree:4,3", harness.Transport(overNATS), harness.VCs(2),
 		harness.Links(fabric.LinkOptions{Rate: 1e6}), harness.NICs(fabric.NICOptions{QueueBytes: 64 * nic.DefaultPacketBytes}), harness.Traffic("uniform:1")).serveWeb()
 	var alone, watched []float64
 	x.turn(nil) // warm
@@ -33,6 +35,17 @@ func BenchmarkWatched(b *testing.B) {
 	b.ReportMetric(median(watched), "watched-hops/cpu-s")
 	b.ReportMetric(100*median(watched)/median(alone), "%")
 	b.ReportMetric(0, "ns/op")
+}
+
+// overNATS is as that of harness/live, which imports this package.
+func overNATS(t testing.TB) wire.Transport {
+	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "links", NoListen: true})
+	require.NoError(t, err)
+	t.Cleanup(b.Shutdown)
+	tr, err := bus.NewNATS(bus.NATSConfig{Fabric: "links", Broker: b})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, tr.Close()) })
+	return tr
 }
 
 // turn is how many packet-hops a CPU-second brings for half a second, while with runs.

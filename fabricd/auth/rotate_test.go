@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -250,7 +251,7 @@ func TestCertificatesThatHaveExpired(t *testing.T) {
 			out, err := l.dir.Rotate(t.Context(), auth.RotateOptions{URL: l.url, Force: true, Wait: 100 * time.Millisecond})
 			require.NoError(t, err)
 			require.Empty(t, out.Certificates, "they are new")
-			require.ErrorIs(t, l.ask(l.credentials("users/viewer/viewer.creds")), bus.ErrNobody)
+			require.ErrorIs(t, l.ask(l.credentials("users/viewer/viewer.creds")), reply.ErrNobody)
 		})
 	}
 }

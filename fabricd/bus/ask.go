@@ -10,7 +10,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/document/plain"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -25,7 +27,7 @@ const firstLook = 50 * time.Millisecond
 // Fabric of to is that of the client. It ends with ctx, or after 10 s when ctx has no deadline: a process that is stopped
 // answers late or never.
 //
-// Errors wrap [ErrNobody], [ErrSilent], [ErrRefused], [ErrDenied], [ErrEnded], [wire.ErrClosed] or that of ctx; one that wraps
+// Errors wrap [reply.ErrNobody], [reply.ErrSilent], [reply.ErrRefused], [reply.ErrDenied], [reply.ErrEnded], [wire.ErrClosed] or that of ctx; one that wraps
 // nothing of these says that the broker is gone. One that has too many requests waiting is asked again. A host or
 // agent that ends before it answers is noticed within a second; what it has done by then nobody knows. One that cannot
 // be asked now is not asked later; for a fabric the connection is waited for.
@@ -59,11 +61,11 @@ func (c *Client) call(ctx context.Context, to Subject, req, resp any) error {
 		case <-time.After(reconnectWait):
 			data, err = c.exchange(ctx, to, body)
 		case <-ctx.Done():
-			err = worded{err.Error(), []error{ErrSilent, ctx.Err()}}
+			err = worded{err.Error(), []error{reply.ErrSilent, ctx.Err()}}
 		}
 	}
 	switch {
-	case errors.Is(err, ErrRefused) && (to.Kind == SubjectControl || to.Kind == SubjectManage):
+	case errors.Is(err, reply.ErrRefused) && (to.Kind == SubjectControl || to.Kind == SubjectManage):
 		return err // the text of the fabric says what was asked
 	case err != nil:
 		return fail(err)
@@ -110,7 +112,7 @@ func (c *Client) exchange(ctx context.Context, to Subject, body []byte) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	return Decompress(packed)
+	return deflate.Decompress(packed)
 }
 
 type ask struct {
@@ -164,7 +166,7 @@ func (c *Client) deny(violation string) (found bool) {
 
 func (c *Client) deniedErr() error {
 	creds := c.cfg.Credentials
-	return fmt.Errorf("%v: %w", creds, ErrDenied)
+	return fmt.Errorf("%v: %w", creds, reply.ErrDenied)
 }
 
 // roundTrip sends one message and returns the answer, unless that is an error.
@@ -208,16 +210,16 @@ func (c *Client) roundTrip(ctx context.Context, to Subject, h nats.Header, body 
 			case msg := <-a.answer: // its last
 				return c.answered(to, msg)
 			default:
-				return nil, wordedf([]error{ErrNobody}, "%v any more", c.nobodyThere(to))
+				return nil, wordedf([]error{reply.ErrNobody}, "%v any more", c.nobodyThere(to))
 			}
 		case <-c.ended:
-			return nil, ErrEnded
+			return nil, reply.ErrEnded
 		case <-c.ctx.Done():
 			return nil, wire.ErrClosed
 		case <-c.closedc:
 			return nil, c.conn.closedErr(nats.ErrConnectionClosed)
 		case <-ctx.Done():
-			return nil, wordedf([]error{ErrSilent, ctx.Err()}, "the %s does not answer in %v", to.Kind.role(), time.Since(began).Round(time.Millisecond))
+			return nil, wordedf([]error{reply.ErrSilent, ctx.Err()}, "the %s does not answer in %v", to.Kind.role(), time.Since(began).Round(time.Millisecond))
 		}
 	}
 }
@@ -229,7 +231,7 @@ func (c *Client) answered(to Subject, msg *nats.Msg) (*nats.Msg, error) {
 	}
 	if !to.Kind.text() {
 		if b := askerIn(msg.Header).Build; b.Protocol != c.cfg.Build.Protocol {
-			return nil, worded{c.cfg.Build.Fits(to.who(), b).Error(), []error{ErrRefused}}
+			return nil, worded{c.cfg.Build.Fits(to.who(), b).Error(), []error{reply.ErrRefused}}
 		}
 	}
 	return msg, to.refusal(msg)
@@ -244,7 +246,7 @@ func (c *Client) nobodyThere(to Subject) error {
 	case SubjectControl, SubjectManage:
 		text = fmt.Sprintf("the fabric does not answer: the broker at %s is up, but no fabric of this name serves this request there", redact(c.cfg.URL))
 	}
-	return worded{text, []error{ErrNobody}}
+	return worded{text, []error{reply.ErrNobody}}
 }
 
 // sendWhenThere is send. The connection to a fabric is waited for; what cannot be asked of others now has failed.
@@ -254,7 +256,7 @@ func (c *Client) sendWhenThere(ctx context.Context, to Subject, h nats.Header, b
 			return nil, err
 		}
 		if c.Ended() {
-			return nil, ErrEnded
+			return nil, reply.ErrEnded
 		}
 		a, err := c.send(to.String(), h, body, 1)
 		if !errors.Is(err, nats.ErrReconnectBufExceeded) || c.cfg.Leads {
@@ -268,7 +270,7 @@ func (c *Client) sendWhenThere(ctx context.Context, to Subject, h nats.Header, b
 		case <-c.closedc:
 			return nil, c.conn.closedErr(nats.ErrConnectionClosed)
 		case <-ctx.Done():
-			return nil, wordedf([]error{ErrSilent, ctx.Err()}, "%v", err)
+			return nil, wordedf([]error{reply.ErrSilent, ctx.Err()}, "%v", err)
 		}
 	}
 }

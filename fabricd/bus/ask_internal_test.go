@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // A long run asks millions of times: nothing stays of an ask, nor of its looks, however it ended.
@@ -34,7 +36,7 @@ func TestAsksLeaveNothing(t *testing.T) {
 	ask := func(ctx context.Context, node, verb string) error {
 		return p.call(ctx, Subject{Kind: SubjectSwitch, Node: node, Verb: verb}, nil, &struct{}{})
 	}
-	require.ErrorIs(t, ask(ctx, "s2", "slow"), ErrNobody)
+	require.ErrorIs(t, ask(ctx, "s2", "slow"), reply.ErrNobody)
 	require.NoError(t, ask(ctx, "s1", presence))
 	require.NoError(t, ask(ctx, "s1", "tardy"))
 	brief, cancel := context.WithTimeout(ctx, 2*firstLook)

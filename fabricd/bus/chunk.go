@@ -1,16 +1,15 @@
 package bus
 
 import (
-	"bytes"
-	"compress/flate"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/weft-fabric/weft/fabricd/deflate"
 )
 
 // What is larger than a message travels compressed and in chunks, each asked for or acknowledged before the next. Chosen
@@ -19,7 +18,6 @@ const (
 	chunkRoom   = 4 << 10   // of a message, for its headers
 	maxChunks   = 1 << 12   // of one request or answer
 	maxPacked   = 128 << 20 // bytes of all chunks of one request or answer, and of all that wait
-	maxBody     = 512 << 20 // bytes of what they unfold to
 	maxUnderWay = 64        // requests, and answers, that have come or been fetched in part
 )
 
@@ -57,13 +55,13 @@ func parseChunk(s string) (c chunk, err error) {
 
 // pack makes the chunks that a body travels as, of so many bytes each.
 func pack(body []byte, size int64) (id string, list [][]byte, err error) {
-	data, err := Compress(body)
+	data, err := deflate.Compress(body)
 	if err != nil {
 		return "", nil, err
 	}
-	if len(body) > maxBody || len(data) > maxPacked || int64(len(data)) > size*maxChunks {
+	if len(body) > deflate.Most || len(data) > maxPacked || int64(len(data)) > size*maxChunks {
 		return "", nil, fmt.Errorf("%d bytes, %d compressed, and at most %d are sent, %d compressed: send less at once",
-			len(body), len(data), maxBody, min(maxPacked, size*maxChunks))
+			len(body), len(data), deflate.Most, min(maxPacked, size*maxChunks))
 	}
 	return rand.Text(), slices.Collect(slices.Chunk(data, int(size))), nil
 }
@@ -153,32 +151,4 @@ func (ts *transfers) none() bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	return len(ts.lists) == 0
-}
-
-// Compress is how topologies, traces and large messages travel: as DEFLATE data (RFC 1951).
-func Compress(data []byte) ([]byte, error) {
-	var b bytes.Buffer
-	w, err := flate.NewWriter(&b, flate.BestSpeed)
-	if err != nil {
-		return nil, fmt.Errorf("compress: %w", err)
-	}
-	if _, err := w.Write(data); err != nil {
-		return nil, fmt.Errorf("compress: %w", err)
-	}
-	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("compress: %w", err)
-	}
-	return b.Bytes(), nil
-}
-
-// Decompress undoes Compress. It unfolds 512 MB at most; more is an error, as is data that Compress did not make.
-func Decompress(data []byte) ([]byte, error) {
-	out, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data)), maxBody+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("decompress %d bytes: %w", len(data), err)
-	case len(out) > maxBody:
-		return nil, fmt.Errorf("decompress %d bytes: they unfold to more than %d", len(data), maxBody)
-	}
-	return out, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -83,9 +84,9 @@ func TestControlRequests(t *testing.T) {
 	require.NoError(t, request(ctx, operator, "cut", cutRequest{"s0", "s1"}))
 
 	err = request(ctx, operator, "cut", cutRequest{A: "s0"})
-	require.ErrorIs(t, err, bus.ErrRefused)
+	require.ErrorIs(t, err, reply.ErrRefused)
 	require.ErrorContains(t, err, "did you mean s0-s1?")
-	require.ErrorIs(t, request(ctx, operator, "get.broken", nil), bus.ErrRefused)
+	require.ErrorIs(t, request(ctx, operator, "get.broken", nil), reply.ErrRefused)
 	require.ErrorContains(t, request(ctx, operator, "cut", []int{1}), "malformed request: a JSON array instead of an object")
 
 	names, err := bus.Call[[]string](ctx, viewer, ctl("get.names"), nil)
@@ -96,9 +97,9 @@ func TestControlRequests(t *testing.T) {
 
 	// A viewer that tries to cut is told at once, not after a timeout.
 	err = request(ctx, viewer, "cut", cutRequest{"s0", "s1"})
-	require.ErrorIs(t, err, bus.ErrDenied)
+	require.ErrorIs(t, err, reply.ErrDenied)
 	require.ErrorContains(t, err, "user viewer")
-	require.ErrorIs(t, request(ctx, operator, "get.nothing", nil), bus.ErrNobody)
+	require.ErrorIs(t, request(ctx, operator, "get.nothing", nil), reply.ErrNobody)
 	require.ErrorIs(t, request(ctx, operator, "x y", nil), wire.ErrName)
 }
 
@@ -122,7 +123,7 @@ func TestControlCloseWaitsForHandlers(t *testing.T) {
 	require.ErrorContains(t, <-answer, "going down")
 	require.ErrorIs(t, bus.Handle[any, any](c, ctl("get.more"), nil), wire.ErrClosed)
 	require.ErrorIs(t, c.Publish("more", 1), wire.ErrClosed)
-	require.ErrorIs(t, request(context.Background(), client, "get.slow", nil), bus.ErrNobody)
+	require.ErrorIs(t, request(context.Background(), client, "get.slow", nil), reply.ErrNobody)
 }
 
 func TestEvents(t *testing.T) {
@@ -184,6 +185,6 @@ func TestDialErrors(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	err = request(ctx, dial(t, b, bus.RoleViewer), "get.status", nil)
-	require.ErrorIs(t, err, bus.ErrNobody)
+	require.ErrorIs(t, err, reply.ErrNobody)
 	require.ErrorContains(t, err, "is up, but no fabric")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // unanswered serves a request that is never answered, and says when it has come.
@@ -48,10 +49,10 @@ func TestClientsHearAtOnceThatTheFabricEnds(t *testing.T) {
 	require.False(t, client.Ended())
 
 	require.NoError(t, control.End())
-	require.ErrorIs(t, <-answer, bus.ErrEnded, "who waits for an answer")
-	require.ErrorIs(t, <-heard, bus.ErrEnded, "who waits for an event")
+	require.ErrorIs(t, <-answer, reply.ErrEnded, "who waits for an answer")
+	require.ErrorIs(t, <-heard, reply.ErrEnded, "who waits for an event")
 	require.True(t, client.Ended())
-	require.ErrorIs(t, request(t.Context(), client, "get.never", nil), bus.ErrEnded, "who asks later")
+	require.ErrorIs(t, request(t.Context(), client, "get.never", nil), reply.ErrEnded, "who asks later")
 	require.Empty(t, asked, "which is not asked")
 }
 
@@ -85,7 +86,7 @@ func TestClientsOfAProcessThatIsGoneHearSoWhenTheirConnectionIsLost(t *testing.T
 			require.False(t, client.Ended())
 			continue
 		}
-		require.ErrorIs(t, <-answer, bus.ErrEnded)
+		require.ErrorIs(t, <-answer, reply.ErrEnded)
 		require.True(t, client.Ended())
 		cancel()
 	}
@@ -98,7 +99,7 @@ func TestAnAnswerThatDoesNotComeIsToldInOurWords(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	err := request(ctx, dial(t, b, bus.RoleViewer), "get.never", nil)
-	require.ErrorIs(t, err, bus.ErrSilent)
+	require.ErrorIs(t, err, reply.ErrSilent)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NotContains(t, err.Error(), "context deadline exceeded")
 }

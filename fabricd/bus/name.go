@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // ErrNameTaken means that another fabric of this name runs at the server.
@@ -89,7 +91,7 @@ func TakeName(ctx context.Context, cfg NameConfig) (*Name, error) {
 	go func() { // ends with this call
 		select {
 		case err := <-denied:
-			cancel(fmt.Errorf("%v: %w: let them publish and subscribe below %s: %w", cfg.Credentials, ErrDenied, allOf(cfg.Fabric), err))
+			cancel(fmt.Errorf("%v: %w: let them publish and subscribe below %s: %w", cfg.Credentials, reply.ErrDenied, allOf(cfg.Fabric), err))
 		case <-stop:
 		}
 	}()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -83,7 +84,7 @@ func TestOutsidePermissionsDenied(t *testing.T) {
 			users("ann", "p", `publish: { deny: "`+subjectOf(denied, 1)+`" }, subscribe: { deny: "weft.other.>" }`))
 		creds := bus.Credentials{User: "ann", Password: "p"}
 		_, err := bus.NewNATS(bus.NATSConfig{Fabric: "other", URL: broker.URL, Credentials: creds})
-		require.ErrorIs(t, err, bus.ErrDenied)
+		require.ErrorIs(t, err, reply.ErrDenied)
 		require.ErrorContains(t, err, "lets user ann not listen to weft.other.l.*.0.>")
 
 		n, events := watch(t, bus.NATSConfig{URL: broker.URL, Shards: 1, Credentials: creds})

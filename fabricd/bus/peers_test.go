@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -129,7 +130,7 @@ func talk(t *testing.T, peers *bus.Client, process *bus.Server) {
 	require.NoError(t, call(ctx, peers, do("s1.03", "get.state"), nil))
 
 	err = call(ctx, peers, do("s1.03", "port"), cutRequest{})
-	require.ErrorIs(t, err, bus.ErrRefused)
+	require.ErrorIs(t, err, reply.ErrRefused)
 	require.ErrorContains(t, err, `ask port of switch "s1.03" of fabric "lab": the switch process refuses: no such port ""`)
 	_, err = bus.Call[cutRequest](ctx, peers, do("s1.03", "get.state"), nil)
 	require.ErrorContains(t, err, "ask get.state of switch \"s1.03\" of fabric \"lab\": the answer: ")
@@ -148,11 +149,11 @@ func talk(t *testing.T, peers *bus.Client, process *bus.Server) {
 	require.Zero(t, peers.Lost())
 
 	// At once: none of these waits for ctx.
-	require.ErrorIs(t, call(ctx, peers, do("s1.03", "nothing"), nil), bus.ErrNobody)
-	require.ErrorIs(t, call(ctx, peers, do("s9", "port"), nil), bus.ErrNobody)
+	require.ErrorIs(t, call(ctx, peers, do("s1.03", "nothing"), nil), reply.ErrNobody)
+	require.ErrorIs(t, call(ctx, peers, do("s9", "port"), nil), reply.ErrNobody)
 	require.NoError(t, process.Close())
 	// The broker may learn only now that it has ended, when the request has been sent down its connection.
-	require.ErrorIs(t, call(ctx, peers, do("s1.03", "port"), nil), bus.ErrNobody)
+	require.ErrorIs(t, call(ctx, peers, do("s1.03", "port"), nil), reply.ErrNobody)
 	require.NoError(t, ctx.Err())
 }
 
@@ -212,8 +213,8 @@ func TestAskOfABusyProcessWaitsItsTurn(t *testing.T) {
 	brief, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	err := call(brief, peers, do("s1", "slow"), 0)
-	require.ErrorIs(t, err, bus.ErrSilent)
-	require.NotErrorIs(t, err, bus.ErrRefused)
+	require.ErrorIs(t, err, reply.ErrSilent)
+	require.NotErrorIs(t, err, reply.ErrRefused)
 	release()
 	for range cap(answers) {
 		require.NoError(t, <-answers)
@@ -301,7 +302,7 @@ func TestAskSeesTheProcessEnd(t *testing.T) {
 	go func() { answer <- call(ctx, peers, do("s1", "slow"), nil) }()
 	<-asked
 	b.Revoke(c.User)
-	require.ErrorIs(t, <-answer, bus.ErrNobody)
+	require.ErrorIs(t, <-answer, reply.ErrNobody)
 	require.NoError(t, ctx.Err())
 	require.NoError(t, process.Close())
 }
@@ -311,7 +312,7 @@ func TestAskWithoutRights(t *testing.T) {
 	b := startBroker(t, bus.BrokerConfig{})
 	peers := openPeers(t, bus.ClientConfig{URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleOperator)})
 	err := call(context.Background(), peers, do("s1", "port"), nil)
-	require.ErrorIs(t, err, bus.ErrDenied)
+	require.ErrorIs(t, err, reply.ErrDenied)
 	require.ErrorContains(t, err, "user operator")
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/weft-fabric/weft/fabricd/document/plain"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // Protocol is the version of what leaders, hosts and managers say to each other. It changes with every change that a
@@ -94,29 +95,9 @@ func AskerOf(ctx context.Context) Asker {
 	return a
 }
 
-// Code is an error that keeps its identity when it travels: [errors.Is] finds it in what [Call] returns.
-type Code struct{ Name, Text string }
-
-// Error implements error.
-func (c Code) Error() string { return c.Text }
-
 // errBusy says that the request was not taken, since too many wait: [Call] asks again. It is no refusal. A host that was stopped
 // for a while has such a backlog when it goes on, and must not count as lost for that.
-var errBusy = Code{"busy", "it is busy: ask again"}
-
-// What asking comes back with, besides the errors of the context.
-var (
-	// ErrNobody means that nobody is there to answer: the process has not begun, or has ended.
-	ErrNobody = errors.New("nobody answers")
-	// ErrSilent means that somebody is there and does not answer in time, as a process that is stopped.
-	ErrSilent = errors.New("no answer in time")
-	// ErrRefused means that the answer is an error, whose text follows.
-	ErrRefused = errors.New("refused")
-	// ErrDenied means that the broker does not let us ask this.
-	ErrDenied = errors.New("not permitted")
-	// ErrEnded means that the fabric has said that it ends, or that its process is gone.
-	ErrEnded = errors.New("the fabric has ended")
-)
+var errBusy = reply.Code{Name: "busy", Text: "it is busy: ask again"}
 
 // worded is an error with a text of its own, which wraps others.
 type worded struct {
@@ -237,10 +218,10 @@ func (s Subject) refusal(msg *nats.Msg) error {
 		return nil
 	}
 	text := cmp.Or(f.Error, msg.Header.Get(micro.ErrorHeader))
-	return worded{"the " + s.Kind.role() + " refuses: " + plain.Text(text), []error{ErrRefused, travelled(code)}}
+	return worded{"the " + s.Kind.role() + " refuses: " + plain.Text(text), []error{reply.ErrRefused, travelled(code)}}
 }
 
-// travelled is the name of a [Code] that has come here.
+// travelled is the name of a [reply.Code] that has come here.
 type travelled string
 
 // Error implements error.
@@ -248,6 +229,6 @@ func (t travelled) Error() string { return string(t) }
 
 // Is reports whether target is the Code of that name.
 func (t travelled) Is(target error) bool {
-	c, ok := target.(Code)
+	c, ok := target.(reply.Code)
 	return ok && c.Name == string(t)
 }

@@ -15,7 +15,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
+	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/document/plain"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -238,7 +240,7 @@ func (s *Server) awaitFetched() {
 
 // Handle answers requests, one at a time and in order, until Close. Those that viewers may ask begin with "get.". Requests
 // and answers of [SubjectControl] are JSON, an answer an object without a member "error" or no object at all; others are
-// msgpack, and refused unless both sides are of one [Protocol]. An error travels as its text, and as its [Code] where it
+// msgpack, and refused unless both sides are of one [Protocol]. An error travels as its text, and as its [reply.Code] where it
 // wraps one. ctx ends with the Server; [AskerOf] it is who asks. It returns when the broker knows of it.
 //
 // Of to the kind and verb count: the rest is that of the Server. A request that may be empty is a pointer; one that says no
@@ -397,7 +399,7 @@ func (e *endpoint) work() {
 			began := time.Now()
 			data, err := []byte(nil), error(nil)
 			if a.packed {
-				a.body, err = Decompress(a.body)
+				a.body, err = deflate.Decompress(a.body)
 			}
 			if err == nil {
 				data, err = e.handle(context.WithValue(s.ctx, askerKey{}, a.from), a.body)
@@ -422,7 +424,7 @@ func (e *endpoint) answer(a arrived, data []byte, err error) {
 	}
 	if err != nil {
 		e.refused.Add(1)
-		code := Code{Name: "refused"}
+		code := reply.Code{Name: "refused"}
 		errors.As(err, &code)
 		text := plain.Text(err.Error())
 		h.Set(micro.ErrorCodeHeader, code.Name)

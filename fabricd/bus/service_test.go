@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -54,7 +55,7 @@ func TestAgentsAreFoundAndAsked(t *testing.T) {
 	found, err := a.Discover(t.Context(), bus.AgentService, all)
 	require.NoError(t, err)
 	require.Empty(t, found)
-	require.ErrorIs(t, call(t.Context(), a, toAgent("h1", "parts"), nil), bus.ErrNobody)
+	require.ErrorIs(t, call(t.Context(), a, toAgent("h1", "parts"), nil), reply.ErrNobody)
 
 	one := service(t, url, "h1.example.net")
 	require.NoError(t, bus.Handle(one, toAgent("", "parts"), func(_ context.Context, n int) (string, error) { return fmt.Sprint("heard ", n), nil }))
@@ -77,11 +78,11 @@ func TestAgentsAreFoundAndAsked(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "heard 7", answer)
 	err = call(t.Context(), a, toAgent("h1.example.net", "host"), nil)
-	require.ErrorIs(t, err, bus.ErrRefused)
+	require.ErrorIs(t, err, reply.ErrRefused)
 	require.ErrorContains(t, err, "ask host of agent h1.example.net: the agent refuses: no room")
-	require.ErrorIs(t, call(t.Context(), a, toAgent("h2", "parts"), nil), bus.ErrNobody, "it serves nothing")
+	require.ErrorIs(t, call(t.Context(), a, toAgent("h2", "parts"), nil), reply.ErrNobody, "it serves nothing")
 	require.NoError(t, one.Close())
-	require.ErrorIs(t, call(t.Context(), a, toAgent("h1.example.net", "parts"), nil), bus.ErrNobody)
+	require.ErrorIs(t, call(t.Context(), a, toAgent("h1.example.net", "parts"), nil), reply.ErrNobody)
 	require.ErrorIs(t, bus.Handle[any, any](one, toAgent("", "drop"), nil), wire.ErrClosed)
 }
 
@@ -97,7 +98,7 @@ func TestAnAgentThatIsStuckIsToldFromOneThatIsGone(t *testing.T) {
 	}))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	require.ErrorIs(t, call(ctx, dialAgents(t, url), toAgent("h1", "parts"), nil), bus.ErrSilent)
+	require.ErrorIs(t, call(ctx, dialAgents(t, url), toAgent("h1", "parts"), nil), reply.ErrSilent)
 	require.NoError(t, s.Close())
 	require.True(t, ended.Load(), "Close waits for the handler")
 }

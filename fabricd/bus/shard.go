@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -196,7 +197,7 @@ func (s *shard) flush(ctx context.Context) error {
 	}
 	// The library tells of a denial by the event only, too late for who waits here.
 	if err := w.conn.LastError(); err != nil && deniedSubscription(err) {
-		return fmt.Errorf("%s lets %v not listen to %s: allow it to subscribe: %w", s.where(), s.cfg.Credentials, deniedSubject(err), ErrDenied)
+		return fmt.Errorf("%s lets %v not listen to %s: allow it to subscribe: %w", s.where(), s.cfg.Credentials, deniedSubject(err), reply.ErrDenied)
 	}
 	return nil
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
-// Errors of a [Store].
+// Errors of a [Store], beside those of package reply.
 var (
-	// ErrNoStore means that the broker keeps nothing for us: it runs without JetStream, or, when the error wraps ErrDenied too, it does
+	// ErrNoStore means that the broker keeps nothing for us: it runs without JetStream, or, when the error wraps reply.ErrDenied too, it does
 	// not let us use it.
-	ErrNoStore  = errors.New("the broker keeps nothing")
-	ErrNoKey    = errors.New("no such key")
-	ErrConflict = errors.New("somebody else has written it meanwhile")
+	ErrNoStore = errors.New("the broker keeps nothing")
 	// ErrNoTTL means that the broker cannot let single keys run out, as nats-server does from 2.11 on.
 	ErrNoTTL = errors.New("the broker cannot let a key run out: that takes nats-server 2.11 or newer")
 )
@@ -53,7 +53,7 @@ type StoreConfig struct {
 	Broker      *Broker // ours, in this process; or nil and
 	URL         string  // the address of another,
 	Credentials Credentials
-	Existing    bool // do not make a bucket where there is none: the error wraps ErrNoKey
+	Existing    bool // do not make a bucket where there is none: the error wraps reply.ErrNoKey
 }
 
 // Store is a bucket of keys and values on the broker, one for each fabric, in which its subnet manager keeps what the next one must know:
@@ -96,7 +96,7 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 		err = fmt.Errorf("%w: it runs without JetStream", ErrNoStore)
 	case hasCode(err, noRoom):
 		err = fmt.Errorf("the broker has no room for the %d MiB that it may take: make some where its store_dir is, or raise max_file_store: %w", maxStore>>21, err)
-	case err != nil && errors.Is(context.Cause(ctx), ErrDenied):
+	case err != nil && errors.Is(context.Cause(ctx), reply.ErrDenied):
 		err = context.Cause(ctx)
 	case errors.Is(err, context.DeadlineExceeded):
 		err = worded{"the broker's JetStream does not answer: see that its servers run, and of a cluster more than half", []error{err}}
@@ -115,7 +115,7 @@ func (c StoreConfig) denied(violation error) error {
 		what = fmt.Sprintf("publish on %q", deniedSubject(violation))
 	}
 	return fmt.Errorf("%w for %v: %w to %s: let them publish on %s, or connect with other credentials",
-		ErrNoStore, c.Credentials, ErrDenied, what, strings.Join(storeSubjects(c.Fabric), ", "))
+		ErrNoStore, c.Credentials, reply.ErrDenied, what, strings.Join(storeSubjects(c.Fabric), ", "))
 }
 
 // open finds the bucket or makes it.
@@ -123,7 +123,7 @@ func (s *Store) open(ctx context.Context, cfg StoreConfig) (err error) {
 	s.kv, err = s.js.KeyValue(ctx, bucketOf(cfg.Fabric))
 	switch {
 	case errors.Is(err, jetstream.ErrBucketNotFound) && cfg.Existing:
-		return ErrNoKey
+		return reply.ErrNoKey
 	case errors.Is(err, jetstream.ErrBucketNotFound):
 		s.kv, err = s.make(ctx, cfg.Fabric)
 	}
@@ -188,7 +188,7 @@ func (s *Store) Close() {
 	<-s.done
 }
 
-// Get reads a key, with its revision for [Store.Update]. The error wraps ErrNoKey when it is not there.
+// Get reads a key, with its revision for [Store.Update]. The error wraps reply.ErrNoKey when it is not there.
 func (s *Store) Get(ctx context.Context, key string) (value []byte, revision uint64, err error) {
 	e, err := s.kv.Get(ctx, key)
 	if err != nil {
@@ -203,13 +203,13 @@ func (s *Store) Put(ctx context.Context, key string, value []byte) error {
 	return s.error("write", key, err)
 }
 
-// Create writes a key that is not there. The error wraps ErrConflict when it is.
+// Create writes a key that is not there. The error wraps reply.ErrConflict when it is.
 func (s *Store) Create(ctx context.Context, key string, value []byte) (revision uint64, err error) {
 	revision, err = s.kv.Create(ctx, key, value)
 	return revision, s.error("create", key, err)
 }
 
-// Update writes a key that still has that revision. The error wraps ErrConflict when it has another.
+// Update writes a key that still has that revision. The error wraps reply.ErrConflict when it has another.
 func (s *Store) Update(ctx context.Context, key string, value []byte, last uint64) (revision uint64, err error) {
 	revision, err = s.kv.Update(ctx, key, value, last)
 	return revision, s.error("update", key, err)
@@ -261,7 +261,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	return s.error("delete", key, s.kv.Purge(ctx, key))
 }
 
-// DeleteAt takes a key away that still has that revision. The error wraps ErrConflict when it has another.
+// DeleteAt takes a key away that still has that revision. The error wraps reply.ErrConflict when it has another.
 func (s *Store) DeleteAt(ctx context.Context, key string, last uint64) error {
 	return s.error("delete", key, s.kv.Purge(ctx, key, jetstream.LastRevision(last)))
 }
@@ -272,10 +272,10 @@ func (s *Store) error(do, key string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, jetstream.ErrKeyDeleted):
-		err = ErrNoKey
+		err = reply.ErrNoKey
 	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch), errors.As(err, &api) &&
 		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant):
-		err = ErrConflict
+		err = reply.ErrConflict
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("the broker's JetStream does not answer, or does not let us: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 func keeping(t *testing.T, dir string) *bus.Broker {
@@ -34,24 +35,24 @@ func TestAKeyIsWrittenOnceAndThenByRevision(t *testing.T) {
 	one, two := store(t, b, bus.RoleManager), store(t, b, bus.RoleFabric)
 	ctx := t.Context()
 	_, _, err := one.Get(ctx, "lease")
-	require.ErrorIs(t, err, bus.ErrNoKey)
+	require.ErrorIs(t, err, reply.ErrNoKey)
 	first, err := one.Create(ctx, "lease", []byte("one"))
 	require.NoError(t, err)
 	_, err = two.Create(ctx, "lease", []byte("two"))
-	require.ErrorIs(t, err, bus.ErrConflict)
+	require.ErrorIs(t, err, reply.ErrConflict)
 	_, seen, err := two.Get(ctx, "lease")
 	require.NoError(t, err)
 	require.Equal(t, first, seen)
 	_, err = two.Update(ctx, "lease", []byte("two"), seen)
 	require.NoError(t, err)
 	_, err = one.Update(ctx, "lease", []byte("one"), first)
-	require.ErrorIs(t, err, bus.ErrConflict)
+	require.ErrorIs(t, err, reply.ErrConflict)
 	value, _, err := one.Get(ctx, "lease")
 	require.NoError(t, err)
 	require.Equal(t, "two", string(value))
 	require.NoError(t, one.Delete(ctx, "lease"))
 	_, _, err = two.Get(ctx, "lease")
-	require.ErrorIs(t, err, bus.ErrNoKey)
+	require.ErrorIs(t, err, reply.ErrNoKey)
 	_, err = two.Create(ctx, "lease", nil)
 	require.NoError(t, err, "what was deleted can be made anew")
 }
@@ -89,7 +90,7 @@ func TestABrokerThatDoesNotLetUsKeepAnythingSaysSo(t *testing.T) {
 	for user, on := range map[string]string{"noone": "$JS.API.STREAM.INFO.KV_weft-lab", "reader": "$JS.API.STREAM.CREATE.KV_weft-lab"} {
 		_, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: s.URL, Credentials: bus.Credentials{User: user, Password: "pw"}})
 		require.ErrorIs(t, err, bus.ErrNoStore)
-		require.ErrorIs(t, err, bus.ErrDenied)
+		require.ErrorIs(t, err, reply.ErrDenied)
 		require.ErrorContains(t, err, fmt.Sprintf("the broker keeps nothing for user %s: not permitted to publish on %q: let them publish on $KV.weft-lab.>, ", user, on))
 		require.NotContains(t, err.Error(), "without JetStream")
 	}
@@ -103,17 +104,17 @@ func TestAKeyThatIsNotRenewedRunsOut(t *testing.T) {
 	rev, err := one.CreateFor(ctx, "leader", []byte("one"), time.Second)
 	require.NoError(t, err)
 	_, err = two.CreateFor(ctx, "leader", []byte("two"), time.Second)
-	require.ErrorIs(t, err, bus.ErrConflict)
+	require.ErrorIs(t, err, reply.ErrConflict)
 	rev, err = one.UpdateFor(ctx, "leader", []byte("one again"), rev, time.Second)
 	require.NoError(t, err)
 	_, err = one.UpdateFor(ctx, "leader", nil, rev-1, time.Second)
-	require.ErrorIs(t, err, bus.ErrConflict)
+	require.ErrorIs(t, err, reply.ErrConflict)
 	require.Eventually(t, func() bool {
 		_, err = two.CreateFor(ctx, "leader", []byte("two"), time.Minute)
 		return err == nil
 	}, patience, 20*time.Millisecond)
 	_, err = one.UpdateFor(ctx, "leader", nil, rev, time.Second)
-	require.ErrorIs(t, err, bus.ErrConflict, "it is another's")
+	require.ErrorIs(t, err, reply.ErrConflict, "it is another's")
 	require.Equal(t, 1, one.Copies())
 }
 
@@ -148,7 +149,7 @@ func TestOnlyTheManagerAndTheFabricMayManage(t *testing.T) {
 		if may {
 			require.NoError(t, err, role)
 		} else {
-			require.ErrorIs(t, err, bus.ErrDenied, role)
+			require.ErrorIs(t, err, reply.ErrDenied, role)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(role)})
@@ -161,5 +162,5 @@ func TestOnlyTheManagerAndTheFabricMayManage(t *testing.T) {
 		cancel()
 		require.NoError(t, request(t.Context(), c, "get.ports", nil), role)
 	}
-	require.ErrorIs(t, request(t.Context(), dial(t, b, bus.RoleManager), "load", nil), bus.ErrDenied)
+	require.ErrorIs(t, request(t.Context(), dial(t, b, bus.RoleManager), "load", nil), reply.ErrDenied)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/weft-fabric/weft/fabricd/document/plain"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // Notice is one event of the fabric.
@@ -45,13 +46,13 @@ func (c *Client) Subscribe(kind string, buffer int) (*Events, error) {
 	return e, nil
 }
 
-// Next waits for the next event. The error wraps ErrEnded once the fabric has ended and no event is left, wire.ErrClosed after Close of
+// Next waits for the next event. The error wraps reply.ErrEnded once the fabric has ended and no event is left, wire.ErrClosed after Close of
 // the client, ErrNoAccess when the broker lets us in no more, and is that of ctx otherwise.
 func (e *Events) Next(ctx context.Context) (Notice, error) {
 	ended := e.client.ended
 	for {
 		if e.client.Ended() && len(e.queue) == 0 {
-			return Notice{}, ErrEnded
+			return Notice{}, reply.ErrEnded
 		}
 		select {
 		case msg := <-e.queue:

@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // TapEnd is a sending end of a link: what it sends is heard.
@@ -31,7 +32,7 @@ type Tap struct {
 }
 
 // Tap listens to what some ends send, or all when there are none. At most buffer frames (at least 1) wait for Next; further
-// ones are lost to the tap, and counted by Lost. It returns when the broker knows of it; the error wraps ErrDenied when that
+// ones are lost to the tap, and counted by Lost. It returns when the broker knows of it; the error wraps reply.ErrDenied when that
 // does not let us listen.
 func (c *Client) Tap(ends []TapEnd, buffer int) (*Tap, error) {
 	subjects := []string{allLinks(c.cfg.Fabric)}
@@ -59,7 +60,7 @@ func (c *Client) Tap(ends []TapEnd, buffer int) (*Tap, error) {
 	// The library tells of a denial by a callback only, too late for who waits here.
 	if err := c.conn.LastError(); err != before && err != nil && deniedSubscription(err) {
 		return nil, errors.Join(fmt.Errorf("bus: tap: the broker lets %v not listen to %s: allow it to subscribe: %w",
-			c.cfg.Credentials, deniedSubject(err), ErrDenied), t.Close())
+			c.cfg.Credentials, deniedSubject(err), reply.ErrDenied), t.Close())
 	}
 	return t, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -97,7 +98,7 @@ func TestATapThatIsDeniedSaysSo(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	for range 2 {
 		_, err = c.Tap(nil, 1)
-		require.ErrorIs(t, err, bus.ErrDenied)
+		require.ErrorIs(t, err, reply.ErrDenied)
 		require.ErrorContains(t, err, "not listen to weft.lab.l.>: allow it to subscribe")
 	}
 	_, err = c.Tap([]bus.TapEnd{{Node: "no_node", Port: 1}}, 1)

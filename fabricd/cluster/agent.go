@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // Runner makes a part of its charter and runs it until ctx ends or the part is told to end. It calls ready once the part answers its leader.
@@ -137,9 +138,9 @@ func (a *agent) free(ctx context.Context, others *bus.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	switch s, err := ask[Status](ctx, others, a.cfg.Name, verbParts, nil); {
-	case errors.Is(err, bus.ErrNobody):
+	case errors.Is(err, reply.ErrNobody):
 		return nil
-	case errors.Is(err, bus.ErrSilent):
+	case errors.Is(err, reply.ErrSilent):
 		return fmt.Errorf("cluster: agent %s: %w: it does not answer, so it is stopped, or its host is gone and the broker has not noticed yet: end it, wait, or choose another name with --name: %w",
 			a.cfg.Name, ErrTaken, err)
 	case err != nil:

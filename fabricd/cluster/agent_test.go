@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 func room(ports int) cluster.Room { return cluster.Room{Ports: ports, Cores: 2, Memory: 1 << 30} }
@@ -33,7 +34,7 @@ func TestAnAgentRunsOnePartOfAFabricUntilItIsDropped(t *testing.T) {
 	require.ErrorIs(t, h.Host(t.Context(), "h1", c), part.ErrRuns)
 	other := part.Charter{Fabric: "other", Part: "h1", Number: 1}
 	err := h.Host(t.Context(), "h1", other)
-	require.ErrorIs(t, err, bus.ErrRefused)
+	require.ErrorIs(t, err, reply.ErrRefused)
 	require.ErrorContains(t, err, "room for 20 ports is missing on agent h1")
 	require.Equal(t, 1, a.count())
 
@@ -61,7 +62,7 @@ func TestAnAgentRunsOnePartOfAFabricUntilItIsDropped(t *testing.T) {
 	require.Contains(t, a.notes(), "part 1 of fabric lab has ended: the fabric is over")
 	a.kill()
 	err = h.Host(t.Context(), "h1", c)
-	require.ErrorIs(t, err, bus.ErrNobody)
+	require.ErrorIs(t, err, reply.ErrNobody)
 }
 
 func TestAPartThatCannotBeMadeIsToldAndTakesNoRoom(t *testing.T) {
@@ -179,5 +180,5 @@ func TestAnAgentThatHasJustBegunHostsAllTheSame(t *testing.T) {
 	}))
 	hosts := cluster.Hosts{Agents: dial(t, url), Fabric: "lab"}
 	require.NoError(t, hosts.Host(t.Context(), "h1", part.Charter{Fabric: "lab", Part: "h1"}))
-	require.ErrorIs(t, hosts.Host(t.Context(), "h2", part.Charter{Fabric: "lab", Part: "h2"}), bus.ErrNobody)
+	require.ErrorIs(t, hosts.Host(t.Context(), "h2", part.Charter{Fabric: "lab", Part: "h2"}), reply.ErrNobody)
 }

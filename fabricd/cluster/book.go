@@ -9,8 +9,10 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/placement"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -18,14 +20,14 @@ import (
 type Desired struct {
 	Version  bus.Build       `json:"version"`
 	Created  time.Time       `json:"created"`  // by the clock of who asked; it tells a fabric from one of the same name before
-	Topology []byte          `json:"topology"` // a topology file, compressed as [bus.Compress] does
+	Topology []byte          `json:"topology"` // a topology file, compressed as [deflate.Compress] does
 	Spec     string          `json:"spec"`     // what it is called
 	Settings json.RawMessage `json:"settings"` // of fabricd up
 }
 
 // Graph is the topology.
 func (d Desired) Graph() (*topology.Graph, error) {
-	text, err := bus.Decompress(d.Topology)
+	text, err := deflate.Decompress(d.Topology)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: topology of the fabric as it was written down: %w", err)
 	}
@@ -79,7 +81,7 @@ func (b Book) Placement(ctx context.Context, g *topology.Graph) (*placement.Plac
 	return placement.PlaceAs(g, agents, of)
 }
 
-// Begin writes a fabric down that is to be, and where. The error wraps bus.ErrConflict when there is one.
+// Begin writes a fabric down that is to be, and where. The error wraps reply.ErrConflict when there is one.
 func (b Book) Begin(ctx context.Context, d Desired, p *placement.Placement) error {
 	var w placed
 	for _, q := range p.Parts {
@@ -120,7 +122,7 @@ func (b Book) dropState(ctx context.Context) error {
 // begun: who wanted it was killed before.
 func (b Book) EndedSince(ctx context.Context, rev uint64) (bool, error) {
 	_, at, err := b.Store.Get(ctx, keyEnded)
-	if errors.Is(err, bus.ErrNoKey) {
+	if errors.Is(err, reply.ErrNoKey) {
 		return false, nil
 	}
 	return at > rev, err
@@ -129,7 +131,7 @@ func (b Book) EndedSince(ctx context.Context, rev uint64) (bool, error) {
 func (b Book) read(ctx context.Context, key string, out any) (there bool, err error) {
 	data, _, err := b.Store.Get(ctx, key)
 	switch {
-	case errors.Is(err, bus.ErrNoKey):
+	case errors.Is(err, reply.ErrNoKey):
 		return false, nil
 	case err != nil:
 		return false, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // Hosts is the leader's side of the agents that a fabric is placed on.
@@ -21,13 +22,13 @@ type Hosts struct {
 }
 
 // Host has an agent run a part, of which it is the name, and returns when that answers. The error wraps [part.ErrRuns] when the agent runs one of this
-// fabric already, [bus.ErrNobody] when it is not there.
+// fabric already, [reply.ErrNobody] when it is not there.
 func (h Hosts) Host(ctx context.Context, name string, c part.Charter) error {
 	ctx, cancel := context.WithTimeout(ctx, makeTime)
 	defer cancel()
 	request := hostRequest{Needs: h.Needs[name], Charter: c}
 	a, err := ask[hostAnswer](ctx, h.Agents, name, verbHost, request)
-	for errors.Is(err, bus.ErrNobody) && h.begins(ctx, name) {
+	for errors.Is(err, reply.ErrNobody) && h.begins(ctx, name) {
 		a, err = ask[hostAnswer](ctx, h.Agents, name, verbHost, request)
 	}
 	switch {

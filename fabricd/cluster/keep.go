@@ -8,10 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/deflate"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
-// kept is the state of a fabric as it is written down, compressed as [bus.Compress] does.
+// kept is the state of a fabric as it is written down, compressed as [deflate.Compress] does.
 type kept struct {
 	Term   uint64          `json:"term"` // of who wrote it
 	State  json.RawMessage `json:"state,omitempty"`
@@ -21,13 +22,13 @@ type kept struct {
 // readState is what the last leader kept, with its revision, 0 when there is nothing.
 func (b Book) readState(ctx context.Context) (k kept, rev uint64, err error) {
 	data, rev, err := b.Store.Get(ctx, keyState)
-	if errors.Is(err, bus.ErrNoKey) {
+	if errors.Is(err, reply.ErrNoKey) {
 		return k, 0, nil
 	}
 	if err != nil {
 		return k, 0, err
 	}
-	text, err := bus.Decompress(data)
+	text, err := deflate.Decompress(data)
 	if err == nil {
 		err = json.Unmarshal(text, &k)
 	}
@@ -112,7 +113,7 @@ func (k kept) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bus.Compress(text)
+	return deflate.Compress(text)
 }
 
 // Keep has a state written, and tables, when they are not the slice that they were. Neither must change any more. It does not wait:
@@ -248,7 +249,7 @@ func (k *Keeper) writeState(ctx context.Context, state kept) error {
 			k.rev = rev
 			return nil
 		}
-		if !errors.Is(err, bus.ErrConflict) {
+		if !errors.Is(err, reply.ErrConflict) {
 			return err
 		}
 		// Perhaps by a write of ours whose answer was lost.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // Keys of the bucket of a fabric. The subnet manager has others, see package manager.
@@ -81,7 +82,7 @@ func Campaign(ctx context.Context, cfg CampaignConfig) (*Lead, error) {
 			return &Lead{Term: rev, store: cfg.Store, me: cfg.Me, lease: cfg.Lease, rev: rev, since: began}, nil
 		case errors.Is(err, bus.ErrNoTTL), errors.Is(err, bus.ErrNoAccess), ctx.Err() != nil:
 			return nil, err
-		case errors.Is(err, bus.ErrConflict):
+		case errors.Is(err, reply.ErrConflict):
 			l, rev, err := leading(ctx, cfg.Store)
 			switch {
 			case err != nil || rev == 0:
@@ -113,7 +114,7 @@ func Leading(ctx context.Context, s *bus.Store) (l Leader, there bool, err error
 func leading(ctx context.Context, s *bus.Store) (l Leader, rev uint64, err error) {
 	data, rev, err := s.Get(ctx, keyLeader)
 	switch {
-	case errors.Is(err, bus.ErrNoKey):
+	case errors.Is(err, reply.ErrNoKey):
 		return l, 0, nil
 	case err != nil:
 		return l, 0, err
@@ -143,7 +144,7 @@ func (l *Lead) Run(ctx context.Context) error {
 		}
 		try, cancel := context.WithTimeout(ctx, l.lease/6)
 		rev, err := l.store.UpdateFor(try, keyLeader, me, l.rev, l.lease)
-		if errors.Is(err, bus.ErrConflict) {
+		if errors.Is(err, reply.ErrConflict) {
 			rev, err = l.caughtUp(try)
 			began = l.asked // or later: one of those that were asked for since then has been written
 		}
@@ -163,7 +164,7 @@ func (l *Lead) Run(ctx context.Context) error {
 func (l *Lead) giveBack(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if err := l.store.DeleteAt(ctx, keyLeader, l.rev); errors.Is(err, bus.ErrConflict) {
+	if err := l.store.DeleteAt(ctx, keyLeader, l.rev); errors.Is(err, reply.ErrConflict) {
 		if rev, err := l.caughtUp(ctx); err == nil {
 			_ = l.store.DeleteAt(ctx, keyLeader, rev)
 		}

@@ -15,7 +15,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/cluster"
+	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/placement"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -216,7 +218,7 @@ func TestTablesAreKeptInPieces(t *testing.T) {
 	}
 	revision := func(key string) uint64 {
 		_, rev, err := book.Store.Get(t.Context(), key)
-		if errors.Is(err, bus.ErrNoKey) {
+		if errors.Is(err, reply.ErrNoKey) {
 			return 0
 		}
 		require.NoError(t, err)
@@ -276,11 +278,11 @@ func TestWhatIsWrittenDownIsReadAgain(t *testing.T) {
 	require.NoError(t, err)
 	var text strings.Builder
 	require.NoError(t, g.WriteYAML(&text))
-	packed, err := bus.Compress([]byte(text.String()))
+	packed, err := deflate.Compress([]byte(text.String()))
 	require.NoError(t, err)
 	d := cluster.Desired{Version: v1, Created: time.Now().UTC(), Topology: packed, Spec: g.Spec, Settings: []byte(`{"seed":7}`)}
 	require.NoError(t, book.Begin(t.Context(), d, p))
-	require.ErrorIs(t, book.Begin(t.Context(), d, p), bus.ErrConflict)
+	require.ErrorIs(t, book.Begin(t.Context(), d, p), reply.ErrConflict)
 
 	got, there, err := book.Desired(t.Context())
 	require.NoError(t, err)

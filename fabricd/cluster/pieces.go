@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // maxPiece is what one key holds of tables, in bytes; chosen by us below what brokers take as a message by default, which is 1 MB.
@@ -36,7 +36,7 @@ func (b Book) writePieces(ctx context.Context, p pieces, data []byte) (pieces, e
 	return p, nil
 }
 
-// readPieces reads what was written. The error wraps bus.ErrNoKey when other pieces have taken the place of these.
+// readPieces reads what was written. The error wraps reply.ErrNoKey when other pieces have taken the place of these.
 func (b Book) readPieces(ctx context.Context, p pieces) ([]byte, error) {
 	var data []byte
 	for i := range p.Count {
@@ -67,7 +67,7 @@ func (b Book) dropPieces(ctx context.Context, p pieces) (there bool, err error) 
 			return b.Store.Delete(ctx, p.key(i))
 		})
 		switch {
-		case errors.Is(err, bus.ErrNoKey):
+		case errors.Is(err, reply.ErrNoKey):
 			return i > 0, nil
 		case err != nil:
 			return i > 0, err

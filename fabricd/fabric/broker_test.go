@@ -16,7 +16,7 @@ import (
 )
 
 // told are the events of a kind so far.
-func told(l *live, kind string) (events []fabric.Event) {
+func told(l *loadedFabric, kind string) (events []fabric.Event) {
 	for _, e := range l.Events().Kept(0) {
 		if e.Kind == kind {
 			events = append(events, e)

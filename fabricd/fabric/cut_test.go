@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/live"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
@@ -74,7 +75,7 @@ func TestCuttingACutLinkAndRepairingASoundOneDoNothing(t *testing.T) {
 // BenchmarkCutSeen reports how long after a signalled cut the last of its ends has acted on it, on an idle fabric. The goal
 // is 5 ms at the 99th percentile.
 func BenchmarkCutSeen(b *testing.B) {
-	for name, options := range map[string][]harness.Option{"memory": nil, "nats": {harness.OverNATS()}} {
+	for name, options := range map[string][]harness.Option{"memory": nil, "nats": {live.OverNATS()}} {
 		b.Run(name, func(b *testing.B) {
 			h := harness.New(b, tree, options...)
 			links := betweenSwitches(h.Topology())
@@ -95,7 +96,7 @@ func BenchmarkCutSeen(b *testing.B) {
 // BenchmarkSilentCutSeen reports how long after a silent cut, under load, the first of its ends has found out by itself: at
 // most the interval of 50 ms times 4.
 func BenchmarkSilentCutSeen(b *testing.B) {
-	for name, options := range map[string][]harness.Option{"memory": nil, "nats": {harness.OverNATS()}} {
+	for name, options := range map[string][]harness.Option{"memory": nil, "nats": {live.OverNATS()}} {
 		b.Run(name, func(b *testing.B) {
 			h := harness.New(b, tree, append(options, harness.Traffic("uniform:0.5"), harness.Liveness(50*time.Millisecond, 3))...)
 			links := betweenSwitches(h.Topology())

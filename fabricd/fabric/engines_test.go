@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/live"
 )
 
 const irregular64 = "irregular:64,128,1"
@@ -51,7 +52,7 @@ func TestOverNATSEveryEngineCarriesTrafficOn64IrregularSwitches(t *testing.T) {
 			} else if raceEnabled {
 				load, packets = "uniform:0.02", 300
 			}
-			h := harness.New(t, irregular64, harness.OverNATS(), harness.FirmwareByName(name), harness.Traffic(load), shortQueues)
+			h := harness.New(t, irregular64, live.OverNATS(), harness.FirmwareByName(name), harness.Traffic(load), shortQueues)
 			more(h, packets)
 			h.RequireLedger(harness.NoneDiscarded, harness.LostAtMost(0))
 			if !raceEnabled && name != "minimal-hop" {

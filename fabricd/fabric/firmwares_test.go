@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -255,7 +256,7 @@ var faultDraws = flag.Int("fault-draws", 1, "how many sets of faults of each kin
 func TestOverNATSEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {
 	t.Parallel()
 	spec, nics := loadedTree()
-	everyFirmwareBears(t, spec, nics, 0, harness.OverNATS())
+	everyFirmwareBears(t, spec, nics, 0, live.OverNATS())
 }
 
 func TestInMemoryEveryFirmwareBearsTheFaultsItClaims(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
@@ -18,7 +19,7 @@ func TestAnOrderIsAnsweredWhenItIsKept(t *testing.T) {
 	t.Parallel()
 	var written atomic.Pointer[chan struct{}]
 	written.Store(new(make(chan struct{})))
-	l := rig.Start(t, rig.Config{Topology: smallTree, Routing: "adaptive-link", Options: []func(*fabric.Options){func(o *fabric.Options) {
+	l := live.Start(t, live.Config{Topology: smallTree, Routing: "adaptive-link", Options: []func(*fabric.Options){func(o *fabric.Options) {
 		o.Keep = func(fabric.State) <-chan struct{} { return *written.Load() }
 	}}})
 	until := func(down int) {

@@ -71,14 +71,14 @@ func (t *tape) Record(now weft.Time, _ weft.Node, a *weft.Actions) {
 	}
 }
 
-// live is a fabric under load with its tape.
-type live struct {
+// loadedFabric is one under load with its tape.
+type loadedFabric struct {
 	*fabric.Fabric
 	*tape
 	t *testing.T
 }
 
-func startTaped(t *testing.T, tr wire.Transport, fw switching.Firmware, change func(*fabric.Options)) *live {
+func startTaped(t *testing.T, tr wire.Transport, fw switching.Firmware, change func(*fabric.Options)) *loadedFabric {
 	t.Helper()
 	g, err := topology.Parse(smallTree)
 	require.NoError(t, err)
@@ -99,23 +99,23 @@ func startTaped(t *testing.T, tr wire.Transport, fw switching.Firmware, change f
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))
 	t.Cleanup(f.Stop)
-	return &live{f, tape, t}
+	return &loadedFabric{f, tape, t}
 }
 
-func (l *live) apply(specs ...fault.Spec) []fabric.Outcome {
+func (l *loadedFabric) apply(specs ...fault.Spec) []fabric.Outcome {
 	l.t.Helper()
 	out, err := l.Apply(l.t.Context(), specs...)
 	require.NoError(l.t, err)
 	return out
 }
 
-func (l *live) until(what string, ok func() bool) {
+func (l *loadedFabric) until(what string, ok func() bool) {
 	l.t.Helper()
 	require.Eventually(l.t, ok, 20*time.Second, 5*time.Millisecond, what)
 }
 
 // flows waits until n more packets are delivered.
-func (l *live) flows(n uint64) {
+func (l *loadedFabric) flows(n uint64) {
 	l.t.Helper()
 	delivered := func() (sum uint64) { // Totals merges histograms, too slow to ask for again and again
 		for _, nic := range l.Topology().NICs {
@@ -128,7 +128,7 @@ func (l *live) flows(n uint64) {
 }
 
 // sound requires that the fabric is as it was before any fault, and that the ledger balances.
-func (l *live) sound() fabric.Ledger {
+func (l *loadedFabric) sound() fabric.Ledger {
 	l.t.Helper()
 	require.NoError(l.t, l.StopTraffic())
 	led, err := l.Quiesce(l.t.Context())
@@ -165,7 +165,7 @@ func (l *live) sound() fabric.Ledger {
 }
 
 // judge requires that the reports agree with the ledger and with the packets' own record.
-func (l *live) judge(led fabric.Ledger) []fault.Report {
+func (l *loadedFabric) judge(led fabric.Ledger) []fault.Report {
 	l.t.Helper()
 	l.CloseReports()
 	reports := l.Faults()

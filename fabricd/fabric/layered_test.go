@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/live"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/tables"
@@ -122,7 +123,7 @@ func TestLayeredFirmwaresCarryFullLoadWithABalancedLedger(t *testing.T) {
 				}
 				options := []harness.Option{harness.Firmware(fw), harness.VCs(vcs), saturating(6), harness.Buffers(1, 1)}
 				if nats {
-					options = append(options, harness.OverNATS())
+					options = append(options, live.OverNATS())
 				}
 				h := harness.New(t, ring6, options...)
 				saturated(h)
@@ -154,7 +155,7 @@ func TestARingThatIsMinimalInOneLayerDeadlocksLiveToo(t *testing.T) {
 
 func TestAPacketTellsTheAddressThatItWasSentTo(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []harness.Option{harness.Virtual(), harness.OverNATS()} {
+	for _, mode := range []harness.Option{harness.Virtual(), live.OverNATS()} {
 		fw := firmware.Layered{
 			Tables:     ringTables(t, 2, func(_ weft.VC, s, d int) weft.PortID { return along(s, d) }, minimal),
 			Assignment: assigned(t, 2, 2, func(int, int) []weft.Address { return []weft.Address{{Path: 1, VC: 1, Layers: 2}} }),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/live"
 )
 
 func TestOverNATSThreeLinksAreCutUnderLoadAndHeal(t *testing.T) {
@@ -20,7 +21,7 @@ func TestOverNATSThreeLinksAreCutUnderLoadAndHeal(t *testing.T) {
 	for name, f := range linkFirmware {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := harness.New(t, spec, harness.OverNATS(), harness.Firmware(f), loaded())
+			h := harness.New(t, spec, live.OverNATS(), harness.Firmware(f), loaded())
 			more(h, 100)
 			var set []topology.Link
 			for _, name := range names {
@@ -45,7 +46,7 @@ func TestOverNATSThreeLinksAreCutUnderLoadAndHeal(t *testing.T) {
 func TestOverNATSASwitchThatCrashesUnderLoadComesBack(t *testing.T) {
 	t.Parallel()
 	spec, _ := loadedTree()
-	h := harness.New(t, spec, harness.OverNATS(), harness.Firmware(linkFirmware["adaptive-link"]), loaded())
+	h := harness.New(t, spec, live.OverNATS(), harness.Firmware(linkFirmware["adaptive-link"]), loaded())
 	more(h, 100)
 	fault := h.Crash("s0.12")
 	more(h, 100)

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/live"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -62,7 +63,7 @@ func TestSourcesThatAreToldOfDiscardsSendElsewhereOnly(t *testing.T) {
 					harness.Firmware(f), shortQueues, harness.Buffers(256, 256), harness.Notices(time.Hour), harness.Traffic("uniform:0.3"),
 				}
 				if nats {
-					options = append(options, harness.OverNATS())
+					options = append(options, live.OverNATS())
 				}
 				h := harness.New(t, smallTree, options...)
 				more(h, 100)
@@ -167,7 +168,7 @@ func TestSourceRoutedPacketsAreSplicedAroundDeadLinks(t *testing.T) {
 			t.Parallel()
 			options := []harness.Option{harness.FirmwareByName("source-routed"), loaded()}
 			if c.nats {
-				options = append(options, harness.OverNATS())
+				options = append(options, live.OverNATS())
 			}
 			h := harness.New(t, c.spec, options...)
 			more(h, 100)

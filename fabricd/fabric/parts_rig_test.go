@@ -20,6 +20,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	parts "github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
 )
@@ -122,7 +123,7 @@ func (h *hosts) back(name string) {
 
 // partLab is a running fabric of parts.
 type partLab struct {
-	*rig.Lab
+	*live.Lab
 	hosts   *hosts
 	options fabric.Options
 
@@ -149,10 +150,10 @@ func (l *partLab) succeed() {
 	require.NoError(l, json.Unmarshal(l.kept, &state))
 	state.Tables = l.tables
 	l.mu.Unlock()
-	peers, err := bus.Dial(bus.ClientConfig{Leads: true, Fabric: rig.Name, Broker: l.Broker})
+	peers, err := bus.Dial(bus.ClientConfig{Leads: true, Fabric: live.Name, Broker: l.Broker})
 	require.NoError(l, err)
 	l.Cleanup(func() { require.NoError(l, peers.Close()) })
-	transport, err := bus.NewNATS(bus.NATSConfig{Fabric: rig.Name, Broker: l.Broker})
+	transport, err := bus.NewNATS(bus.NATSConfig{Fabric: live.Name, Broker: l.Broker})
 	require.NoError(l, err)
 	l.Cleanup(func() { require.NoError(l, transport.Close()) })
 	o := l.options
@@ -200,7 +201,7 @@ func startPartsOn(t *testing.T, n int, be func(h *hosts), to func(url string), o
 		be(h)
 	}
 	l := &partLab{hosts: h}
-	l.Lab = rig.Start(t, rig.Config{Topology: smallTree, Routing: "adaptive-link", Options: append([]func(*fabric.Options){func(o *fabric.Options) {
+	l.Lab = live.Start(t, live.Config{Topology: smallTree, Routing: "adaptive-link", Options: append([]func(*fabric.Options){func(o *fabric.Options) {
 		o.Keep = l.keep
 		o.Parts, o.Host = inParts(o.Topology, n), h.host
 		h.url = o.Admitter.(*bus.Broker).ClientURL()

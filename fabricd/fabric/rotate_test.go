@@ -15,26 +15,26 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/member"
 	parts "github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/live"
 )
 
 // trusted starts a fabric of so many parts, or 0 in this process, on a server that trusts keys of its own alone, which are in dir.
 func trusted(t *testing.T, n int) (l *partLab, keys *auth.Dir, dir string, server bus.Settings) {
 	t.Helper()
 	dir, port := filepath.Join(t.TempDir(), "keys"), outside.FreePort(t)
-	keys, _, err := auth.Init(auth.Options{Fabric: rig.Name, Dir: dir, Hosts: []auth.Host{{Name: "a", Address: "127.0.0.1"}}, ClientPort: port})
+	keys, _, err := auth.Init(auth.Options{Fabric: live.Name, Dir: dir, Hosts: []auth.Host{{Name: "a", Address: "127.0.0.1"}}, ClientPort: port})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, keys.Close()) })
 	outside.StartIn(t, outside.Newest, filepath.Join(dir, "hosts", "a"), "127.0.0.1", port)
 	server = bus.Settings{Server: fmt.Sprintf("tls://127.0.0.1:%d", port), Auth: filepath.Join(dir, "leader")}
 	at, err := server.Resolve(func(string) string { return "" })
 	require.NoError(t, err)
-	folder, err := auth.Use(at, rig.Name)
+	folder, err := auth.Use(at, live.Name)
 	require.NoError(t, err)
 	h := newHosts(t)
 	h.url, h.base = at.URL, bus.Credentials{TLSCA: at.Credentials.TLSCA}
 	l = &partLab{hosts: h}
-	l.Lab = rig.Start(t, rig.Config{
+	l.Lab = live.Start(t, live.Config{
 		Topology: smallTree, Routing: "adaptive-link", URL: at.URL, Credentials: at.Credentials,
 		Options: []func(*fabric.Options){func(o *fabric.Options) {
 			o.Admitter = folder.Issuer()
@@ -86,7 +86,7 @@ func TestKeysOfASwitchProcessAreRotatedUnderLoad(t *testing.T) {
 	attached, left := make(chan struct{}), make(chan error, 1)
 	go func() {
 		left <- member.Run(ctx, member.Config{
-			Fabric: rig.Name, URL: at.URL, Credentials: at.Credentials, Switch: "s1.00", Attached: func(parts.Charter) { close(attached) },
+			Fabric: live.Name, URL: at.URL, Credentials: at.Credentials, Switch: "s1.00", Attached: func(parts.Charter) { close(attached) },
 		})
 	}()
 	defer func() {

@@ -14,12 +14,13 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // worlds are those in which tables are replaced.
-var worlds = map[string]harness.Option{"memory": harness.Options(), "nats": harness.OverNATS(), "virtual": harness.Virtual()}
+var worlds = map[string]harness.Option{"memory": harness.Options(), "nats": live.OverNATS(), "virtual": harness.Virtual()}
 
 // upload gives every switch up/down tables without what is dead, those first that the order says, and returns how many have changed.
 func upload(t *testing.T, f *fabric.Fabric, order int, dead ...topology.Link) (changed int) {

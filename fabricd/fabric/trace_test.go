@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -92,7 +93,7 @@ func delivered1(v fabric.HopView) bool { return v.End == fabric.EndDelivered }
 // Live and in virtual time.
 func TestATracedPacketTellsItsWayFromNICToNIC(t *testing.T) {
 	t.Parallel()
-	for name, option := range map[string]harness.Option{"live": harness.Options(), "virtual": harness.Virtual(), "nats": harness.OverNATS()} {
+	for name, option := range map[string]harness.Option{"live": harness.Options(), "virtual": harness.Virtual(), "nats": live.OverNATS()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := tell(t, option)

@@ -8,7 +8,7 @@
 //
 // # What is written down, and when
 //
-// The state is in a bucket of the fabric's broker (bus.Store). Plans follow from what was dead by computing alone, so a job is no more
+// The state is in a bucket of the fabric's broker (Store of fabricd/bus). Plans follow from what was dead by computing alone, so a job is no more
 // than that: its version, what is dead, and whether older packets were known to be gone before. It is written down before the first
 // switch hears of it, under a key that can be made once. So a version belongs to one job, whoever carries it out, and to carry it
 // out twice does no harm: a switch that has the version says so, and one that has a later one refuses.

@@ -10,7 +10,9 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/manager"
-	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/fabricd/manager/remote"
+	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/harness/live"
 )
 
 // returns notes leases that are given back.
@@ -32,9 +34,9 @@ func TestALeaseIsNotGivenBackToAFabricThatHasEnded(t *testing.T) {
 	for _, ends := range []bool{true, false} {
 		l := start(t, "kary-ntree:2,3", "ftree")
 		as := l.identity("ddrc")
-		r, err := manager.Dial(bus.ClientConfig{Fabric: rig.Name, URL: as.URL, Credentials: as.Credentials, Program: "manage"})
+		r, err := remote.Dial(bus.ClientConfig{Fabric: live.Name, URL: as.URL, Credentials: as.Credentials, Program: "manage"})
 		require.NoError(t, err)
-		store, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: rig.Name, URL: as.URL, Credentials: as.Credentials})
+		store, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: live.Name, URL: as.URL, Credentials: as.Credentials})
 		require.NoError(t, err)
 		state := &returns{State: store}
 		notes, over := make(chan manager.Note, 100), make(chan error, 1)
@@ -44,11 +46,11 @@ func TestALeaseIsNotGivenBackToAFabricThatHasEnded(t *testing.T) {
 		}()
 		l.await(notes, manager.NoteManages)
 		if ends {
-			fabric, err := bus.NewServer(bus.ServerConfig{Fabric: rig.Name, URL: as.URL, Credentials: l.Broker.Credentials(bus.RoleFabric)})
+			fabric, err := bus.NewServer(bus.ServerConfig{Fabric: live.Name, URL: as.URL, Credentials: l.Broker.Credentials(bus.RoleFabric)})
 			require.NoError(t, err)
 			require.NoError(t, fabric.End())
 			require.NoError(t, fabric.Close())
-			require.ErrorIs(t, <-over, bus.ErrEnded)
+			require.ErrorIs(t, <-over, reply.ErrEnded)
 			require.Zero(t, state.given.Load())
 		} else {
 			interrupt()

@@ -6,10 +6,11 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// Fabric is the fabric as its manager sees it: [Remote] over the broker, or [Local] in the same process. Methods may be called concurrently.
+// Fabric is the fabric as its manager sees it: that of package remote over the broker, or [Local] in the same process. Methods may be called concurrently.
 type Fabric interface {
 	// Charter says what there is to manage.
 	Charter(ctx context.Context) (Charter, error)
@@ -33,6 +34,9 @@ type Fabric interface {
 	Settle(ctx context.Context, version uint64) error
 }
 
+// ErrSuperseded means that another manager has begun since, or the fabric was started again.
+var ErrSuperseded = reply.Code{Name: "superseded", Text: "the term of this manager is over: another has begun, or the fabric was started again"}
+
 // Charter is what a manager must know of its fabric.
 type Charter struct {
 	Instance string `json:"instance"` // of the fabric: another one each time it is started
@@ -41,7 +45,8 @@ type Charter struct {
 	VCs      int    `json:"vcs"`
 }
 
-// State is where a manager writes down what the next one must know; a [bus.Store] is one, and so is [Memory]. Errors are those of a bus.Store.
+// State is where a manager writes down what the next one must know; a store of the broker is one, and so is [Memory]. Errors
+// wrap [reply.ErrNoKey] and [reply.ErrConflict].
 type State interface {
 	Get(ctx context.Context, key string) (value []byte, revision uint64, err error)
 	Put(ctx context.Context, key string, value []byte) error

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 )
@@ -67,7 +67,7 @@ func (j job) set() *subnet.Dead {
 // read decodes the value of a key into v; found is false when there is no such key.
 func read(ctx context.Context, s State, key string, v any) (revision uint64, found bool, err error) {
 	value, revision, err := s.Get(ctx, key)
-	if errors.Is(err, bus.ErrNoKey) {
+	if errors.Is(err, reply.ErrNoKey) {
 		return 0, false, nil
 	}
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // lease is who manages. It changes whenever it is renewed.
@@ -48,7 +48,7 @@ func (m *Manager) acquire(ctx context.Context) (revision uint64, err error) {
 				m.tell(Note{Kind: NoteStandby, Text: "standing by: " + l.Holder + " manages"})
 			}
 		}
-		if err != nil && !errors.Is(err, bus.ErrConflict) {
+		if err != nil && !errors.Is(err, reply.ErrConflict) {
 			return 0, err
 		}
 		select {
@@ -67,7 +67,7 @@ func (m *Manager) keep(ctx context.Context, revision uint64, lost context.Cancel
 	for {
 		select {
 		case <-ctx.Done():
-			if why := context.Cause(ctx); !errors.Is(why, errLost) && !errors.Is(why, bus.ErrEnded) {
+			if why := context.Cause(ctx); !errors.Is(why, errLost) && !errors.Is(why, reply.ErrEnded) {
 				end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 				defer cancel()
 				_, _ = m.cfg.State.Update(end, keyLease, encode(lease{Holder: m.cfg.Holder, Over: true}), revision) // or it runs out
@@ -82,7 +82,7 @@ func (m *Manager) keep(ctx context.Context, revision uint64, lost context.Cancel
 		switch {
 		case err == nil:
 			revision, renewed = next, time.Now()
-		case errors.Is(err, bus.ErrConflict):
+		case errors.Is(err, reply.ErrConflict):
 			lost(errLost)
 		case time.Since(renewed) > m.cfg.Lease:
 			lost(fmt.Errorf("%w, perhaps: the lease could not be renewed: %w", errLost, err))

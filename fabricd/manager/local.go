@@ -38,7 +38,7 @@ func (l Local) Charter(context.Context) (Charter, error) {
 	return Charter{Instance: l.Instance, Topology: topology.String(), Routing: l.Routing, VCs: l.VCs}, nil
 }
 
-// Begin implements [Fabric]. Of managers over a broker [Serve] knows.
+// Begin implements [Fabric]. Of managers over a broker package remote knows.
 func (l Local) Begin(context.Context) error { return nil }
 
 // Watch implements [Fabric].
@@ -94,3 +94,5 @@ func (l Local) Settle(ctx context.Context, version uint64) error {
 	l.Fabric.Settled(version)
 	return nil
 }
+
+var _ Fabric = Local{}

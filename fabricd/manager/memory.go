@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // Memory is a [State] that ends with its process: for a fabric whose links are in memory, or whose broker keeps nothing. The zero value is empty.
@@ -27,7 +27,7 @@ func (m *Memory) Get(_ context.Context, key string) ([]byte, uint64, error) {
 	defer m.mu.Unlock()
 	e, ok := m.keys[key]
 	if !ok {
-		return nil, 0, fmt.Errorf("read %s: %w", key, bus.ErrNoKey)
+		return nil, 0, fmt.Errorf("read %s: %w", key, reply.ErrNoKey)
 	}
 	return e.value, e.revision, nil
 }
@@ -36,7 +36,7 @@ func (m *Memory) write(key string, value []byte, may func(e entry, ok bool) bool
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e, ok := m.keys[key]; !may(e, ok) {
-		return 0, fmt.Errorf("write %s: %w", key, bus.ErrConflict)
+		return 0, fmt.Errorf("write %s: %w", key, reply.ErrConflict)
 	}
 	if m.keys == nil {
 		m.keys = map[string]entry{}

@@ -15,8 +15,10 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/fabricd/manager/remote"
 	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/tables"
@@ -26,7 +28,7 @@ import (
 func TestMain(m *testing.M) {
 	rig.Be(func(ctx context.Context, as identity) error {
 		if as.Switch != "" {
-			return member.Run(ctx, member.Config{Fabric: rig.Name, URL: as.URL, Switch: as.Switch, Credentials: as.Credentials})
+			return member.Run(ctx, member.Config{Fabric: live.Name, URL: as.URL, Switch: as.Switch, Credentials: as.Credentials})
 		}
 		return managing(ctx, as, nil)
 	})
@@ -45,12 +47,12 @@ type identity struct {
 const quickLease = 600 * time.Millisecond
 
 func managing(ctx context.Context, as identity, tell func(manager.Note)) error {
-	r, err := manager.Dial(bus.ClientConfig{Fabric: rig.Name, URL: as.URL, Credentials: as.Credentials, Program: "manage"})
+	r, err := remote.Dial(bus.ClientConfig{Fabric: live.Name, URL: as.URL, Credentials: as.Credentials, Program: "manage"})
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: rig.Name, URL: as.URL, Credentials: as.Credentials})
+	s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: live.Name, URL: as.URL, Credentials: as.Credentials})
 	if err != nil {
 		return err
 	}
@@ -60,7 +62,7 @@ func managing(ctx context.Context, as identity, tell func(manager.Note)) error {
 
 // lab is a running fabric that can be managed over its broker.
 type lab struct {
-	*rig.Lab
+	*live.Lab
 	gate *gate
 
 	patience time.Duration // of its managers, for a switch and for their lease; 0: as others
@@ -69,7 +71,7 @@ type lab struct {
 func start(t *testing.T, spec, routing string, options ...func(*manager.Local)) *lab {
 	t.Helper()
 	l := &lab{}
-	l.Lab = rig.Start(t, rig.Config{Topology: spec, Routing: routing, Store: true, Serve: func(f *fabric.Fabric, control *bus.Server) {
+	l.Lab = live.Start(t, live.Config{Topology: spec, Routing: routing, Store: true, Serve: func(f *fabric.Fabric, control *bus.Server) {
 		_, vcs, err := subnet.Firmware(routing, f.Topology())
 		require.NoError(t, err)
 		local := manager.Local{Fabric: f, Instance: "first", Routing: routing, VCs: vcs}
@@ -77,7 +79,7 @@ func start(t *testing.T, spec, routing string, options ...func(*manager.Local)) 
 			set(&local)
 		}
 		l.gate = &gate{Fabric: local, open: through}
-		require.NoError(t, manager.Serve(control, l.gate))
+		require.NoError(t, remote.Serve(control, l.gate))
 	}})
 	ctx, stop := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
@@ -193,7 +195,7 @@ func (l *lab) await(notes chan manager.Note, kind string) manager.Note {
 // begun waits until a manager has written down that it manages.
 func (l *lab) begun() {
 	l.Helper()
-	state, err := bus.OpenStore(l.Context(), bus.StoreConfig{Fabric: rig.Name, URL: l.Broker.ClientURL(), Credentials: l.Broker.Credentials(bus.RoleManager)})
+	state, err := bus.OpenStore(l.Context(), bus.StoreConfig{Fabric: live.Name, URL: l.Broker.ClientURL(), Credentials: l.Broker.Credentials(bus.RoleManager)})
 	require.NoError(l, err)
 	l.Cleanup(state.Close)
 	require.Eventually(l, func() bool {

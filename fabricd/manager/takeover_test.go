@@ -12,6 +12,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/fabricd/manager/remote"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -106,7 +108,7 @@ func TestAManagerThatWasStoppedDoesNotUndoWhatTheNextOneDid(t *testing.T) {
 	l.Do(fault.Spec{Do: fault.VerbHeal})
 	second := l.await(notes, manager.NoteRound).Round
 	require.Greater(t, second.Version, first.Version)
-	late, err := manager.Dial(bus.ClientConfig{Fabric: "lab", URL: l.Broker.ClientURL(), Credentials: l.Broker.Credentials(bus.RoleManager)})
+	late, err := remote.Dial(bus.ClientConfig{Fabric: "lab", URL: l.Broker.ClientURL(), Credentials: l.Broker.Credentials(bus.RoleManager)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, late.Close()) })
 	_, err = late.Load(t.Context(), &told)
@@ -117,7 +119,7 @@ func TestAManagerThatWasStoppedDoesNotUndoWhatTheNextOneDid(t *testing.T) {
 
 	require.NoError(t, late.Begin(t.Context()))
 	_, err = late.Load(t.Context(), &told)
-	require.ErrorIs(t, err, bus.ErrRefused)
+	require.ErrorIs(t, err, reply.ErrRefused)
 	require.ErrorContains(t, err, "version")
 	l.await(notes, manager.NoteManages) // the other has the lease, and begins again
 	require.ErrorIs(t, late.Hold(t.Context()), manager.ErrSuperseded)

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// atOnce bounds the uploads under way: the broker's side answers as many at once. Chosen by us.
-const atOnce = 32
+// AtOnce bounds the uploads under way: over a broker the fabric answers as many at once. Chosen by us.
+const AtOnce = 32
 
 // answer is what came of one upload.
 type answer struct {
@@ -33,7 +33,7 @@ func (m *Manager) upload(ctx context.Context) (last weft.Time) {
 	}
 	close(work)
 	var running sync.WaitGroup
-	for range min(atOnce, len(todo)) {
+	for range min(AtOnce, len(todo)) {
 		running.Go(func() {
 			for s := range work {
 				wait, cancel := context.WithTimeout(ctx, m.cfg.Patience)

@@ -1,6 +1,8 @@
 package member
 
-import "github.com/weft-fabric/weft/fabricd/bus"
+import (
+	"github.com/weft-fabric/weft/fabricd/reply"
+)
 
 // Verbs that a process requests of the fabric.
 const (
@@ -23,4 +25,4 @@ type AttachRequest struct {
 }
 
 // ErrUnreached means that the fabric got no answer from a process that attaches, which may try again.
-var ErrUnreached = bus.Code{Name: "unreached", Text: "the fabric cannot reach the process"}
+var ErrUnreached = reply.Code{Name: "unreached", Text: "the fabric cannot reach the process"}

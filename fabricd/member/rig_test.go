@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
 )
@@ -46,7 +47,7 @@ type identity struct {
 
 // lab is a running fabric that takes processes.
 type lab struct {
-	*rig.Lab
+	*live.Lab
 	operator identity        // but for the switch
 	server   *outside.Server // nil: the broker is in this process
 }
@@ -65,8 +66,8 @@ func record(r fabric.Recorder) option { return func(o *fabric.Options) { o.Recor
 // start starts a fabric over an embedded broker, or an outside one.
 func start(t *testing.T, embedded bool, options ...option) *lab {
 	t.Helper()
-	l := &lab{operator: identity{Fabric: rig.Name}}
-	c := rig.Config{Topology: smallTree, Routing: "adaptive-link"}
+	l := &lab{operator: identity{Fabric: live.Name}}
+	c := live.Config{Topology: smallTree, Routing: "adaptive-link"}
 	for _, o := range options {
 		c.Options = append(c.Options, o)
 	}
@@ -74,7 +75,7 @@ func start(t *testing.T, embedded bool, options ...option) *lab {
 		l.server = outside.Start(t, outside.Newest)
 		c.URL, l.operator.URL = l.server.URL, l.server.URL
 	}
-	l.Lab = rig.Start(t, c)
+	l.Lab = live.Start(t, c)
 	if embedded {
 		l.operator.URL, l.operator.Credentials = l.Broker.ClientURL(), l.Broker.Credentials(bus.RoleOperator)
 	}

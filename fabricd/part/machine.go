@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/switchd"
@@ -38,7 +37,7 @@ type Machine struct {
 	cfg     MachineConfig
 	drivers map[weft.Node]*switchd.Driver // constant
 	wires   map[weft.Node][]switchd.Wire  // constant
-	beat    *bus.Beat                     // nil: links do not leave the process
+	beat    *wire.Beat                    // nil: links do not leave the process
 }
 
 // NewMachine opens the links of the nodes. Nothing runs yet.
@@ -48,7 +47,7 @@ func NewMachine(cfg MachineConfig) (*Machine, error) {
 	}
 	if every := cfg.Interval / 4; every > 0 && !cfg.Still && len(cfg.Nodes) > 0 && cfg.Transport.Enforcement() != wire.EnforcedInProcess {
 		var err error
-		if m.beat, err = bus.NewBeat(cfg.Transport, every.Duration()); err != nil {
+		if m.beat, err = wire.NewBeat(cfg.Transport, every.Duration()); err != nil {
 			return nil, err
 		}
 	}
@@ -149,7 +148,7 @@ func (m *Machine) Run(ctx context.Context) {
 
 // excuser tells whether what comes to the ports of a node is held up by ourselves, or was until just now.
 type excuser struct {
-	beat     *bus.Beat
+	beat     *wire.Beat
 	interval time.Duration
 	own      int       // the connection of the node
 	ports    []heldFor // per port

@@ -1,3 +1,5 @@
+// Package rig has the processes that tests start: the test binary itself, as something else. It is no _test file because the tests of
+// several packages use it; nothing but tests imports it.
 package rig
 
 import (
@@ -16,6 +18,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
+
+// Patience is for what must happen; only a failing test waits so long.
+const Patience = 2 * time.Minute
 
 // env tells a test binary what process to be.
 const env = "WEFT_TEST_BE"

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/fabricd/manager/remote"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -104,11 +105,11 @@ func (f *Fabric) manage(ctx context.Context, broker *bus.Broker, c Config, vcs i
 	if err != nil {
 		return err
 	}
-	if err := manager.Serve(control, manager.Local{Fabric: f.Fabric, Instance: name, Routing: c.Routing, VCs: vcs}); err != nil {
+	if err := remote.Serve(control, manager.Local{Fabric: f.Fabric, Instance: name, Routing: c.Routing, VCs: vcs}); err != nil {
 		return err
 	}
 	as := broker.Credentials(bus.RoleManager)
-	remote, err := manager.Dial(bus.ClientConfig{Fabric: name, URL: broker.ClientURL(), Credentials: as, Program: "manager"})
+	remote, err := remote.Dial(bus.ClientConfig{Fabric: name, URL: broker.ClientURL(), Credentials: as, Program: "manager"})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package bus_test
+package wire_test
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -16,7 +15,7 @@ func TestABeatIsLateWhileTheTransportHoldsItUpAndRecovers(t *testing.T) {
 	t.Parallel()
 	m := wire.NewMemory()
 	defer m.Close()
-	b, err := bus.NewBeat(m, 5*time.Millisecond)
+	b, err := wire.NewBeat(m, 5*time.Millisecond)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup

@@ -1,12 +1,9 @@
-// Package rig starts a fabric over a broker, as fabricd up does, for tests of what joins it from outside, and the processes that do. It
-// is no _test file because the tests of several packages use it; nothing but tests imports it.
-package rig
+package live
 
 import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,14 +14,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/link"
 )
 
 // Name is that of every fabric here. They do not meet: each has a broker of its own.
 const Name = "lab"
-
-// Patience is for what must happen; only a failing test waits so long.
-const Patience = 2 * time.Minute
 
 // patient is more so than the default, for processes under the race detector on a machine that is shared.
 var patient = link.Liveness{Interval: 200 * weft.Millisecond, Multiplier: 5}
@@ -125,7 +120,7 @@ func (l *Lab) Do(specs ...fault.Spec) []fabric.Outcome {
 func (l *Lab) Settle() fabric.Ledger {
 	l.Helper()
 	require.NoError(l, l.Fabric.StopTraffic())
-	ctx, cancel := context.WithTimeout(l.Context(), Patience)
+	ctx, cancel := context.WithTimeout(l.Context(), rig.Patience)
 	defer cancel()
 	ledger, err := l.Fabric.Quiesce(ctx)
 	for ctx.Err() == nil && err != nil {

@@ -1,4 +1,5 @@
-package manager
+// Package remote is a fabric as its subnet manager reaches it over the broker, and what answers it there.
+package remote
 
 import (
 	"context"
@@ -12,6 +13,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/manager"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -39,9 +42,6 @@ type asked[T any] struct {
 	What T
 }
 
-// ErrSuperseded means that another manager has begun since, or the fabric was started again.
-var ErrSuperseded = bus.Code{Name: "superseded", Text: "the term of this manager is over: another has begun, or the fabric was started again"}
-
 // terms knows who manages. A manager that was stopped for a while and goes on would hold NICs for ever.
 type terms struct{ now atomic.Pointer[string] }
 
@@ -55,7 +55,7 @@ func (t *terms) begin(context.Context, struct{}) (string, error) {
 func serve[Req, Resp any](s *bus.Server, t *terms, verb string, atOnce int, do func(ctx context.Context, in Req) (Resp, error)) error {
 	return bus.HandleMany(s, to(verb), atOnce, func(ctx context.Context, a asked[Req]) (resp Resp, err error) {
 		if now := t.now.Load(); now == nil || a.Term != *now {
-			return resp, ErrSuperseded
+			return resp, manager.ErrSuperseded
 		}
 		return do(ctx, a.What)
 	})
@@ -67,7 +67,7 @@ func to(verb string) bus.Subject { return bus.Subject{Kind: bus.SubjectManage, V
 type none = struct{}
 
 // Serve answers what managers ask of f over control, until that is closed.
-func Serve(control *bus.Server, f Fabric) error {
+func Serve(control *bus.Server, f manager.Fabric) error {
 	var t terms
 	return errors.Join(
 		serve(control, &t, verbPorts, 1, func(ctx context.Context, _ none) (fabric.Ports, error) { return f.Ports(ctx) }),
@@ -75,41 +75,41 @@ func Serve(control *bus.Server, f Fabric) error {
 		serve(control, &t, verbHold, 1, func(ctx context.Context, _ none) (none, error) { return none{}, f.Hold(ctx) }),
 		serve(control, &t, verbResume, 1, func(ctx context.Context, _ none) (none, error) { return none{}, f.Resume(ctx) }),
 		serve(control, &t, verbReport, 1, f.Report),
-		serve(control, &t, verbSettle, atOnce, func(ctx context.Context, r settleRequest) (none, error) { return none{}, f.Settle(ctx, r.Version) }),
-		serve(control, &t, verbLoad, atOnce, func(ctx context.Context, p tables.Patch) (weft.Time, error) { return f.Load(ctx, &p) }),
+		serve(control, &t, verbSettle, manager.AtOnce, func(ctx context.Context, r settleRequest) (none, error) { return none{}, f.Settle(ctx, r.Version) }),
+		serve(control, &t, verbLoad, manager.AtOnce, func(ctx context.Context, p tables.Patch) (weft.Time, error) { return f.Load(ctx, &p) }),
 		bus.Handle(control, to(verbBegin), t.begin),
-		bus.Handle(control, to(verbCharter), func(ctx context.Context, _ none) (Charter, error) { return f.Charter(ctx) }),
+		bus.Handle(control, to(verbCharter), func(ctx context.Context, _ none) (manager.Charter, error) { return f.Charter(ctx) }),
 	)
 }
 
-// Remote is a fabric reached over its broker, as its manager.
-type Remote struct {
+// Fabric is one reached over its broker, as its manager.
+type Fabric struct {
 	client *bus.Client
 	term   atomic.Pointer[string]
 }
 
 // Dial connects. The caller closes it.
-func Dial(cfg bus.ClientConfig) (*Remote, error) {
+func Dial(cfg bus.ClientConfig) (*Fabric, error) {
 	c, err := bus.Dial(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &Remote{client: c}, nil
+	return &Fabric{client: c}, nil
 }
 
 // Close ends the connection.
-func (r *Remote) Close() error { return r.client.Close() }
+func (r *Fabric) Close() error { return r.client.Close() }
 
 // Ended reports whether the fabric has ended.
-func (r *Remote) Ended() bool { return r.client.Ended() }
+func (r *Fabric) Ended() bool { return r.client.Ended() }
 
-// Charter implements [Fabric].
-func (r *Remote) Charter(ctx context.Context) (Charter, error) {
-	return bus.Call[Charter](ctx, r.client, to(verbCharter), nil)
+// Charter implements [manager.Fabric].
+func (r *Fabric) Charter(ctx context.Context) (manager.Charter, error) {
+	return bus.Call[manager.Charter](ctx, r.client, to(verbCharter), nil)
 }
 
-// Begin implements [Fabric].
-func (r *Remote) Begin(ctx context.Context) error {
+// Begin implements [manager.Fabric].
+func (r *Fabric) Begin(ctx context.Context) error {
 	term, err := bus.Call[string](ctx, r.client, to(verbBegin), nil)
 	if err == nil {
 		r.term.Store(&term)
@@ -118,7 +118,7 @@ func (r *Remote) Begin(ctx context.Context) error {
 }
 
 // ask is for all that needs a term.
-func ask[Resp, Req any](ctx context.Context, r *Remote, verb string, in Req) (Resp, error) {
+func ask[Resp, Req any](ctx context.Context, r *Fabric, verb string, in Req) (Resp, error) {
 	a := asked[Req]{What: in}
 	if term := r.term.Load(); term != nil {
 		a.Term = *term
@@ -126,38 +126,38 @@ func ask[Resp, Req any](ctx context.Context, r *Remote, verb string, in Req) (Re
 	return bus.Call[Resp](ctx, r.client, to(verb), a)
 }
 
-// Ports implements [Fabric].
-func (r *Remote) Ports(ctx context.Context) (fabric.Ports, error) {
+// Ports implements [manager.Fabric].
+func (r *Fabric) Ports(ctx context.Context) (fabric.Ports, error) {
 	return ask[fabric.Ports](ctx, r, verbPorts, none{})
 }
 
-// Versions implements [Fabric].
-func (r *Remote) Versions(ctx context.Context) ([]uint64, error) {
+// Versions implements [manager.Fabric].
+func (r *Fabric) Versions(ctx context.Context) ([]uint64, error) {
 	return ask[[]uint64](ctx, r, verbVersions, none{})
 }
 
-// Load implements [Fabric].
-func (r *Remote) Load(ctx context.Context, p *tables.Patch) (weft.Time, error) {
+// Load implements [manager.Fabric].
+func (r *Fabric) Load(ctx context.Context, p *tables.Patch) (weft.Time, error) {
 	return ask[weft.Time](ctx, r, verbLoad, p)
 }
 
-// Hold implements [Fabric].
-func (r *Remote) Hold(ctx context.Context) error { return r.order(ctx, verbHold, none{}) }
+// Hold implements [manager.Fabric].
+func (r *Fabric) Hold(ctx context.Context) error { return r.order(ctx, verbHold, none{}) }
 
-// Resume implements [Fabric].
-func (r *Remote) Resume(ctx context.Context) error { return r.order(ctx, verbResume, none{}) }
+// Resume implements [manager.Fabric].
+func (r *Fabric) Resume(ctx context.Context) error { return r.order(ctx, verbResume, none{}) }
 
-// Report implements [Fabric].
-func (r *Remote) Report(ctx context.Context, round fabric.Round) (fault.Reconfiguration, error) {
+// Report implements [manager.Fabric].
+func (r *Fabric) Report(ctx context.Context, round fabric.Round) (fault.Reconfiguration, error) {
 	return ask[fault.Reconfiguration](ctx, r, verbReport, round)
 }
 
-// Settle implements [Fabric].
-func (r *Remote) Settle(ctx context.Context, version uint64) error {
+// Settle implements [manager.Fabric].
+func (r *Fabric) Settle(ctx context.Context, version uint64) error {
 	return r.order(ctx, verbSettle, settleRequest{version})
 }
 
-func (r *Remote) order(ctx context.Context, verb string, in any) error {
+func (r *Fabric) order(ctx context.Context, verb string, in any) error {
 	_, err := ask[none](ctx, r, verb, in)
 	return err
 }
@@ -170,8 +170,8 @@ const (
 	quietTime = time.Second
 )
 
-// Watch implements [Fabric].
-func (r *Remote) Watch(ctx context.Context, heard func()) error {
+// Watch implements [manager.Fabric].
+func (r *Fabric) Watch(ctx context.Context, heard func()) error {
 	events, err := r.client.Subscribe(streamEvent, eventBuffer)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (r *Remote) Watch(ctx context.Context, heard func()) error {
 			return ctx.Err()
 		case errors.Is(err, context.DeadlineExceeded):
 			if _, err := r.Ports(ctx); err != nil && ctx.Err() == nil {
-				if silent++; silent > 2 || errors.Is(err, ErrSuperseded) || errors.Is(err, bus.ErrEnded) {
+				if silent++; silent > 2 || errors.Is(err, manager.ErrSuperseded) || errors.Is(err, reply.ErrEnded) {
 					return err
 				}
 				continue
@@ -208,7 +208,4 @@ func (r *Remote) Watch(ctx context.Context, heard func()) error {
 	}
 }
 
-var (
-	_ Fabric = (*Remote)(nil)
-	_ Fabric = Local{}
-)
+var _ manager.Fabric = (*Fabric)(nil)

@@ -1,4 +1,4 @@
-package bus
+package wire
 
 import (
 	"context"
@@ -6,44 +6,42 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Beat measures how long a transport holds frames up on their way: per shard, it sends a frame to itself and waits for it,
 // again and again. Whoever listens for silent neighbours asks it whether the silence is ours.
 type Beat struct {
-	transport wire.Transport
+	transport Transport
 	every     time.Duration
 	start     time.Time
 	shards    []pulse // constant
 }
 
 type pulse struct {
-	out   wire.Sender
-	inbox chan wire.Message // cap maxBeats
-	sent  time.Duration     // since start; 0: none is on its way
+	out   Sender
+	inbox chan Message  // cap maxBeats
+	sent  time.Duration // since start; 0: none is on its way
 	// In nanoseconds since start: when the latest that came back was sent, and when one last came back late.
 	fresh, late atomic.Int64
 }
 
 // NewBeat prepares beats on all shards of t, so far apart. Run sends them. It must be called before t.Ready.
-func NewBeat(t wire.Transport, every time.Duration) (*Beat, error) {
+func NewBeat(t Transport, every time.Duration) (*Beat, error) {
 	b := &Beat{transport: t, every: every, start: time.Now(), shards: make([]pulse, t.Shards())}
 	for found, i := 0, 0; found < len(b.shards); i++ {
 		name := fmt.Sprintf("beat-%d", i)
-		d := wire.Direction{From: name, To: name, ToPort: 1}
+		d := Direction{From: name, To: name, ToPort: 1}
 		p := &b.shards[t.Shard(name)]
 		if p.out != nil {
 			continue
 		}
-		p.inbox = make(chan wire.Message, maxBeats)
+		p.inbox = make(chan Message, maxBeats)
 		if err := t.Listen(d, p.inbox); err != nil {
-			return nil, fmt.Errorf("bus: beat: %w", err)
+			return nil, fmt.Errorf("wire: beat: %w", err)
 		}
 		out, err := t.Sender(d)
 		if err != nil {
-			return nil, fmt.Errorf("bus: beat: %w", err)
+			return nil, fmt.Errorf("wire: beat: %w", err)
 		}
 		p.out = out
 		found++
