@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -24,7 +25,7 @@ func (b *batch) act() error {
 	if e := f.world.Restore(from(mended)); e != nil && err == nil {
 		err = fmt.Errorf("restore: %w", e)
 	}
-	f.give(func(o *orders) {
+	given := f.give(func(o *orders) {
 		o.cut(cut, mended)
 		for _, c := range b.impair {
 			o.impair(c.l, c.d)
@@ -45,7 +46,7 @@ func (b *batch) act() error {
 	f.noteStanding() // before anybody waits for a repair
 	b.tell()
 	f.keepSoon()
-	return err
+	return errors.Join(err, given)
 }
 
 // from are the sending ends of directions.

@@ -45,6 +45,12 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 			f.live.forward(sums[i].Now + weft.FromDuration(time.Since(began)))
 		}
 	}
+	if _, err := f.local.order(part.Order{Era: new(f.era), Hold: new(f.Held())}); err != nil {
+		return fmt.Errorf("fabric: %w", err)
+	}
+	if err := f.local.reload(nil); err != nil {
+		return fmt.Errorf("fabric: %w", err)
+	}
 	for i, p := range f.parts {
 		switch err := errs[i]; {
 		case err == nil:
@@ -77,7 +83,7 @@ func (p *outpost) found(ctx context.Context) (part.Sum, error) {
 	p.mu.Lock()
 	number := p.number
 	p.mu.Unlock()
-	s, err := p.client.Sum(ctx, part.SumRequest{Number: number, Ends: true, Peers: p.peers(), Eras: true, Latency: true, Standing: true})
+	s, err := p.host.Sum(ctx, part.SumRequest{Number: number, Ends: true, Peers: p.peers(), Eras: true, Latency: true, Standing: true})
 	if err == nil && s.Standing == nil {
 		err = errors.New("it does not say what was done to it")
 	}
@@ -97,9 +103,6 @@ func (f *Fabric) recall(s *State) error {
 	f.era, f.incarnations, f.reports, f.forgotten, f.past, f.rounds = s.Era, s.Incarnations, s.Begun, s.Forgotten, s.Past, s.Rounds
 	f.events.resume(s.Events)
 	f.holding.until.Store(int64(s.HeldUntil))
-	for _, n := range f.here.nics {
-		n.Hold(f.Held())
-	}
 	if len(s.Chance) > 0 {
 		if err := f.chance.UnmarshalBinary(s.Chance); err != nil {
 			return err

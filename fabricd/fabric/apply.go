@@ -355,7 +355,7 @@ func (b *batch) mendImpair(st *step) {
 
 func (b *batch) mendCrash(st *step) {
 	s := st.sw
-	if p := s.part; p != nil && p.lost.Load() {
+	if p := s.part; p.lost.Load() {
 		st.note = fmt.Sprintf("nobody answers for %v, which runs %s: it is down until its host makes it anew", p, s.name)
 	}
 	if s.crash == nil {

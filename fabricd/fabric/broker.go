@@ -68,7 +68,7 @@ func detailOf(e wire.Event) string {
 // carried are the links of which a direction is carried by that connection. The caller holds mu.
 func (f *Fabric) carried(shard int) (links []*link) {
 	t := f.opts.Transport
-	ours := func(n weft.Node, name string) bool { return f.runs[n] == nil && t.Shard(name) == shard } // parts have connections of their own
+	ours := func(n weft.Node, name string) bool { return f.home(n) == f.local && t.Shard(name) == shard } // parts have connections of their own
 	for _, l := range f.links {
 		if ours(l.A.Node, l.dirs[0].From) || ours(l.B.Node, l.dirs[0].To) {
 			links = append(links, l)
@@ -94,7 +94,7 @@ func (f *Fabric) brokerLost(e wire.Event) {
 		Kind: KindBroker, Target: fmt.Sprintf("connection %d", e.Shard), What: fmt.Sprintf("connection %d to the broker is lost", e.Shard), Note: note,
 	}, links, nil, expect)
 	rec.how = fault.ByBroker
-	f.give(func(o *orders) {
+	_ = f.give(func(o *orders) {
 		for _, l := range links {
 			l.dark[e.Shard] = rec
 			o.align(l)

@@ -48,10 +48,7 @@ func (f *Fabric) CreditsHome() error {
 // nicSnapshots copies the state of all NICs, by number. Those of parts that do not answer are empty.
 func (f *Fabric) nicSnapshots() []nic.Snapshot {
 	list := make([]nic.Snapshot, len(f.nics))
-	for _, n := range f.here.nics {
-		list[n.id] = n.Snapshot()
-	}
-	for _, p := range f.parts {
+	for _, p := range *f.hosts.Load() {
 		for _, sn := range p.nodes(nil, p.place.NICIDs()).NICs {
 			if int(sn.NIC) < len(list) {
 				list[sn.NIC] = sn

@@ -40,20 +40,22 @@ func (f *Fabric) Deadlock() []Channel {
 	return f.deadlockIn(f.blockedSwitches())
 }
 
-// blockedSwitches copies the state of all switches, by number. Of those in parts only such as hold blocked packets are asked; the
-// others are as good as empty to who looks for a deadlock.
+// blockedSwitches copies the state of switches that hold blocked packets, by number. Of the others, and of those that do not answer,
+// there are no ports: they take what comes, so they are in no deadlock.
 func (f *Fabric) blockedSwitches() []switching.Snapshot {
 	ids := make([]weft.SwitchID, 0, len(f.switches))
 	snaps := make([]switching.Snapshot, len(f.switches))
 	for i, s := range f.switches {
-		if s.part == nil || s.part.readSwitch(s.id).Blocked > 0 {
+		var r switching.Reading
+		snaps[i].Switch = s.id
+		if s.read(&r); r.Blocked > 0 {
 			ids = append(ids, s.id)
-		} else {
-			snaps[i] = f.silentSwitch(s.id)
 		}
 	}
 	for id, sn := range f.snapshots(ids) {
-		snaps[id] = sn
+		if len(sn.Ports) > 0 && len(sn.Ports[0].VCs) > 0 {
+			snaps[id] = sn
+		}
 	}
 	return snaps
 }

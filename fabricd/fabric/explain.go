@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
 )
 
@@ -18,9 +19,9 @@ func (f *Fabric) eras() (first int, sum []nic.EraStats) {
 // erasUntil is eras when it is known which is the latest.
 func (f *Fabric) erasUntil(now int) (first int, sum []nic.EraStats) {
 	var counts []eraCount
-	f.eachEra(func(_ *nic.Stats, from int, eras []nic.EraStats) {
-		counts = append(counts, eraCount{from, eras})
-		first = max(first, from)
+	f.countEras(func(s *part.Sum) {
+		counts = append(counts, eraCount{s.FirstEra, s.Eras})
+		first = max(first, s.FirstEra)
 	})
 	sum = make([]nic.EraStats, max(0, now-first)+1)
 	for _, c := range counts {

@@ -15,8 +15,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
-	"github.com/weft-fabric/weft/nic/nicd"
-	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/switchd"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -28,11 +26,11 @@ type Fabric struct {
 	graph    *topology.Graph
 	switches []*liveSwitch
 	nics     []*liveNIC
-	here     here // of these, those that this process runs
-	parts    []*outpost
-	renewed  atomic.Int64           // when parts have got new credentials, in ns since 1970; 0: never
-	places   []part.Place           // where all nodes are, when there are parts
-	runs     map[weft.Node]*outpost // which part runs a node; those of this process are not in it
+	local    *outpost                   // the nodes of this process
+	parts    []*outpost                 // of the options, in other processes
+	hosts    atomic.Pointer[[]*outpost] // these, and where switch processes are or were
+	renewed  atomic.Int64               // when parts have got new credentials, in ns since 1970; 0: never
+	places   []part.Place               // where all nodes are, when there are parts
 	links    []*link
 	events   *Hub
 	world    World
@@ -78,13 +76,11 @@ type Fabric struct {
 	draws        []byte // of the traffic: the state of pattern before it drew
 }
 
-// liveSwitch is a switch with its driver.
+// liveSwitch is a switch as the leader knows it.
 type liveSwitch struct {
-	Driver
 	id   weft.SwitchID
 	name string
-	core *switching.Switch // stepped only by the driver
-	part *outpost          // of the options, that runs it; nil: Driver and core are not nil
+	part *outpost // the host that runs it, unless a process does
 
 	role          // who else is this switch, see process.go
 	*part.Program // what it forwards by, see tables.go
@@ -130,71 +126,49 @@ func New(o Options) (*Fabric, error) {
 	return f, nil
 }
 
-// build makes the cores of all nodes and has the world drive them.
+// build makes the hosts, and the nodes of the one in this process.
 func (f *Fabric) build() error {
 	o := f.opts
-	b := Blueprint{
-		Graph: f.graph, Pace: o.Link.pace(), Batch: o.Switch.Batch, Inbox: f.inboxSize(), Seed: o.Seed, Interval: o.Link.Liveness.Interval,
-		Progress: func(done, total int) { f.came(StageOpen, done, total) },
-		Watch:    func(n weft.Node) switchd.Observer { return &watcher{fabric: f, node: n, name: f.graph.Name(n)} },
-	}
 	for _, l := range f.graph.Links {
 		f.links = append(f.links, newLink(f.graph, l))
 	}
-	if err := f.divide(); err != nil {
+	shards := 0
+	if o.Transport != nil {
+		shards = o.Transport.Shards()
+	}
+	places, err := Places(f.graph, o.Parts, shards)
+	if err != nil {
+		return err
+	}
+	if len(o.Parts) > 0 {
+		f.places = places
+	}
+	own := places[:len(places)-len(o.Parts)]
+	f.local = newOutpost(f, "", slices.Concat(own, []part.Place{{}})[0])
+	if err := f.divide(places[len(own):]); err != nil {
 		return err
 	}
 	if f.Virtual() {
 		f.latency = nic.NewLatency()
 	}
-	made := part.Cores{
-		Graph: f.graph, Firmware: o.Firmware, Switch: o.Switch.forParts(), NIC: o.NIC.forParts(), Link: f.linkOptions(), Seed: o.Seed,
-		Program: func(id weft.SwitchID) *part.Program { return f.switches[id].Program }, Latency: f.latency,
-	}
-	var mySwitches []weft.SwitchID
-	var myNICs []weft.NICID
-	for _, s := range f.graph.Switches {
-		sw := &liveSwitch{id: s.ID, name: s.Name, part: f.runs[s.ID.Node()], Program: part.NewProgram(o.Firmware)}
-		if f.switches = append(f.switches, sw); sw.part == nil {
-			mySwitches = append(mySwitches, s.ID)
-		}
-	}
-	for _, n := range f.graph.NICs {
-		if f.runs[n.ID.Node()] == nil {
-			myNICs = append(myNICs, n.ID)
-		}
-	}
-	nodes := len(mySwitches) + len(myNICs)
-	switchCores, nicCores, err := made.MakeAll(mySwitches, myNICs, func(done int) { f.came(StageNodes, done, nodes) })
+	host, err := part.NewLocal(part.LocalConfig{
+		Spec: part.Charter{
+			Place: f.local.place, Switch: o.Switch.forParts(), NIC: o.NIC.forParts(), Link: f.linkOptions(), Seed: o.Seed,
+		},
+		Graph: f.graph, Firmware: o.Firmware, Runtime: f.world, Latency: f.latency,
+		Watch: func(n weft.Node) switchd.Observer { return &watcher{fabric: f, node: n, name: f.graph.Name(n)} },
+		Progress: func(made bool, done, total int) {
+			stage := StageOpen
+			if made {
+				stage = StageNodes
+			}
+			f.came(stage, done, total)
+		},
+	})
 	if err != nil {
-		return err
+		return fmt.Errorf("fabric: %w", err)
 	}
-	b.Switches, b.NICs = make([]weft.Core, len(f.graph.Switches)), make([]weft.Core, len(f.graph.NICs))
-	for i, id := range mySwitches {
-		f.switches[id].core, b.Switches[id] = switchCores[i], switchCores[i]
-	}
-	coreOf := make([]*nic.NIC, len(f.graph.NICs))
-	for i, id := range myNICs {
-		coreOf[id], b.NICs[id] = nicCores[i], nicCores[i]
-	}
-	switches, nics, err := f.world.Build(b)
-	if err != nil {
-		return err
-	}
-	for i, d := range switches {
-		if s := f.switches[i]; s.part == nil {
-			s.Driver = d
-			f.here.switches = append(f.here.switches, s)
-		}
-	}
-	for i, d := range nics {
-		n := &liveNIC{id: weft.NICID(i), part: f.runs[weft.NICID(i).Node()]}
-		if n.part == nil {
-			n.NIC = nicd.New(coreOf[i], d)
-			f.here.nics = append(f.here.nics, n)
-		}
-		f.nics = append(f.nics, n)
-	}
+	f.local.host, f.local.counted, f.local.local = host, localHost{f.local, host}, host
 	return nil
 }
 
@@ -227,9 +201,9 @@ func (f *Fabric) Start(ctx context.Context) error {
 		return err
 	}
 	f.mu.Lock()
-	f.give(func(o *orders) {
+	_ = f.give(func(o *orders) {
 		for _, l := range f.links {
-			if l.runsIn == nil {
+			if p := l.runsIn.Load(); p == nil || !p.late() { // others have been told of theirs
 				o.align(l)
 			}
 		}
@@ -300,15 +274,11 @@ func (f *Fabric) SetTraffic(t nic.Traffic) error {
 	}
 	f.traffic, f.draws = t, draws
 	defer f.keepSoon()
-	for _, n := range f.here.nics {
-		if err := n.SetSource(sources[n.id]); err != nil {
-			return err
-		}
-	}
-	f.give(func(o *orders) {
-		o.all(func(order *part.Order) { order.Traffic = f.trafficOrder() })
+	order := f.trafficOrder()
+	order.Sources = sources
+	return f.give(func(o *orders) {
+		o.all(func(to *part.Order) { to.Traffic = order })
 	})
-	return nil
 }
 
 // StopTraffic stops what the NICs generate. What is queued goes on.
@@ -322,11 +292,7 @@ func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) 
 	if int(src) >= len(f.nics) {
 		return 0, fmt.Errorf("nic %d: %w: there are %d", src, ErrUnknown, len(f.nics))
 	}
-	n := f.nics[src]
-	if n.part != nil {
-		return n.part.send(part.SendOrder{Src: src, Dst: dst, Bytes: f.opts.NIC.PacketBytes, Traced: traced})
-	}
-	return n.Send(dst, f.opts.NIC.PacketBytes, traced)
+	return f.nics[src].part.send(part.SendOrder{Src: src, Dst: dst, Bytes: f.opts.NIC.PacketBytes, Traced: traced})
 }
 
 // waitLinks waits until both ends of all links see them up. It does not wait for what damping holds down, nor for links

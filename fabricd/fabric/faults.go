@@ -93,10 +93,7 @@ func (f *Fabric) nextEra() {
 	if f.era < ^uint16(0) {
 		f.era++
 	}
-	for _, n := range f.here.nics {
-		n.SetEra(f.era)
-	}
-	f.give(func(o *orders) {
+	_ = f.give(func(o *orders) {
 		o.all(func(order *part.Order) { order.Era = new(f.era) })
 	})
 }

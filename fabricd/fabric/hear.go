@@ -30,7 +30,7 @@ func (f *Fabric) hear(node string, seen part.Seen) {
 // absent reports whether an end of l is in a part that does not answer, so that nobody waits for it.
 func (f *Fabric) absent(l *link) bool {
 	for _, e := range l.ends() {
-		if p := f.outpostOf(e.Node); p != nil && p.quiet.Load() && !p.lost.Load() {
+		if p := f.outpostOf(e.Node); p.quiet.Load() && !p.lost.Load() {
 			return true
 		}
 	}

@@ -105,10 +105,7 @@ func (f *Fabric) setHeld(until weft.Time, why string) {
 	if f.keeper.keep != nil {
 		f.mu.do(func() { f.keepNow() })
 	}
-	for _, n := range f.here.nics {
-		n.Hold(held)
-	}
-	f.give(func(o *orders) {
+	_ = f.give(func(o *orders) {
 		o.all(func(order *part.Order) { order.Hold = new(held) })
 	})
 	kind := EventResumed

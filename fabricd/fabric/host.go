@@ -164,7 +164,7 @@ func (p *outpost) briefLink(o *part.Order, l *link, cut map[part.Way]bool, impai
 // trafficOrder is the traffic of now. The caller holds mu.
 func (f *Fabric) trafficOrder() *part.TrafficOrder {
 	o := &part.TrafficOrder{Spec: f.traffic.String(), Draws: f.draws}
-	if f.traffic.Trace != nil {
+	if f.traffic.Trace != nil && (len(f.parts) > 0 || f.keeper.keep != nil) {
 		var b bytes.Buffer
 		if err := f.traffic.Trace.Write(&b); err == nil {
 			o.Trace, _ = bus.Compress(b.Bytes())
@@ -196,7 +196,7 @@ func (p *outpost) send(s part.SendOrder) (seq uint64, err error) {
 	case len(a.Sent) != 1:
 		return 0, fmt.Errorf("%v does not say whether it has sent", p)
 	case a.Sent[0].Err != "":
-		return 0, errors.New(a.Sent[0].Err)
+		return 0, a.Sent[0].Reason()
 	}
 	return a.Sent[0].Seq, nil
 }
@@ -217,7 +217,7 @@ func (f *Fabric) endParts() {
 		}
 		ctx, cancel := context.WithTimeout(ctx, p.patience())
 		defer cancel()
-		s, err := p.client.End(ctx, part.EndOrder{Number: number, Term: f.opts.Term, Why: "fabric " + f.opts.Processes.Fabric + " has been stopped"})
+		s, err := p.host.End(ctx, part.EndOrder{Number: number, Term: f.opts.Term, Why: "fabric " + f.opts.Processes.Fabric + " has been stopped"})
 		if err == nil {
 			err = p.keep(s)
 		}
@@ -254,5 +254,5 @@ func (p *outpost) hear(seen part.Seen) {
 	}
 	p.heard, p.mended = max(p.heard, seen.Upto), nil
 	p.mu.Unlock()
-	p.told.notify()
+	p.news.notify()
 }

@@ -73,7 +73,7 @@ func (f *Fabric) canJoin(req member.JoinRequest) (*liveSwitch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.part != nil {
+	if s.part.late() {
 		return nil, fmt.Errorf("switch %s is run by %v: it can be no process of its own besides", s.name, s.part)
 	}
 	if _, err := subnet.ByName(o.Firmware); err != nil {

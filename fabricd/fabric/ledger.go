@@ -1,7 +1,5 @@
 package fabric
 
-import "github.com/weft-fabric/weft/fabricd/part"
-
 // Ledger says where every packet is (DESIGN section 4). Each account is counted where packets end or wait, so that
 //
 //	injected = delivered + lost + discarded + in flight
@@ -39,8 +37,8 @@ func (f *Fabric) Ledger() Ledger {
 	f.refreshSums()
 	l := Ledger{DiscardedBy: map[string]uint64{}, LostOn: map[string]LinkLoss{}}
 	for _, k := range f.links {
-		if k.runsIn != nil {
-			continue // its part has added up what is on its wires, and lost
+		if k.runsIn.Load() != nil {
+			continue // its host has added up what is on its wires, and lost
 		}
 		lost, wire := f.linkLoss(k)
 		l.Waiting.Wires += wire
@@ -49,37 +47,16 @@ func (f *Fabric) Ledger() Ledger {
 			l.LostOn[k.Name] = lost
 		}
 	}
-	for _, s := range f.here.switches {
-		st := s.stats()
-		l.LostQueued += st.LostQueue
-		l.LostCrash += st.LostCrash
-		l.Waiting.Switches += uint64(s.held())
-		s.discards(func(rule string, n uint64) {
-			l.DiscardedBy[rule] += n
-			l.Discarded += n
-		})
-	}
-	for _, n := range f.here.nics {
-		sn := n.Snapshot()
-		l.Injected += sn.Stats.Injected
-		l.Delivered += sn.Stats.Delivered
-		l.Waiting.Queues += uint64(sn.Queued)
-		if sn.Stats.Wrong > 0 {
-			l.DiscardedBy[part.WrongNIC(f.graph.NICs[n.id].Name)] += sn.Stats.Wrong
-			l.Discarded += sn.Stats.Wrong
-		}
-	}
-	for _, p := range f.parts {
-		l.addPart(f, p)
+	for _, p := range *f.hosts.Load() {
+		l.addPart(f, p.all())
 	}
 	l.correct(f)
 	l.balance()
 	return l
 }
 
-// addPart adds the accounts of a part.
-func (l *Ledger) addPart(f *Fabric, p *outpost) {
-	a := p.known.Load()
+// addPart adds the accounts of a host.
+func (l *Ledger) addPart(f *Fabric, a *account) {
 	s := &a.all
 	for id, lost := range a.lost {
 		l.LostWire += lost.Wire

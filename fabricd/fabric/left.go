@@ -99,26 +99,17 @@ func (f *Fabric) left() (l Left) {
 		}
 	}
 	for i, n := range f.nics {
-		var r nic.Reading
-		if n.part != nil {
-			r = n.part.readNIC(n.id)
-		} else {
-			r = n.Read()
-		}
+		r := n.part.nicNow(n.id)
 		add(LeftAt{Where: "the send queue of " + f.graph.NICs[i].Name, Packets: uint64(r.Queued), node: n.id.Node()})
 	}
 	for _, s := range f.switches {
-		held := 0
-		if s.part != nil {
-			held = s.part.readSwitch(s.id).Held
-		} else {
-			held = s.held()
-		}
-		add(LeftAt{Where: "switch " + s.name, Packets: uint64(held), node: s.id.Node()})
+		var r switching.Reading
+		s.read(&r)
+		add(LeftAt{Where: "switch " + s.name, Packets: uint64(r.Held), node: s.id.Node()})
 	}
 	for _, k := range f.links {
-		if k.runsIn != nil {
-			continue // its part has only added up what is on its wires
+		if p := k.runsIn.Load(); p != nil && p.late() {
+			continue // its host has only added up what is on its wires
 		}
 		a, b := f.endState(k.A), f.endState(k.B)
 		for _, way := range []struct {

@@ -16,8 +16,8 @@ import (
 type link struct {
 	topology.Link
 	dirs   [2]wire.Direction
-	runsIn *outpost       // the part that both its ends are in, nil: there is none
-	up     [2]atomic.Bool // as the node at A, at B sees it; set by Observe
+	runsIn atomic.Pointer[outpost] // the host that has both its ends and adds them up, nil: there is none
+	up     [2]atomic.Bool          // as the node at A, at B sees it; set by Observe
 
 	// Guarded by Fabric.mu.
 	cut      [2]*active          // per direction, the fault that cuts it now
@@ -85,7 +85,7 @@ func (f *Fabric) alive(l *link) bool {
 // dead reports whether an end of l is in a part that is lost.
 func (f *Fabric) dead(l *link) bool {
 	a, b := f.outpostOf(l.A.Node), f.outpostOf(l.B.Node)
-	return a != nil && a.lost.Load() || b != nil && b.lost.Load()
+	return a.lost.Load() || b.lost.Load()
 }
 
 // usable reports whether l should carry packets. The caller holds mu.
@@ -131,8 +131,8 @@ type LinkLoss struct {
 // linkLoss is what a link has lost since the start and what is on its wires; see linkend.OnWire for what it says while
 // packets flow.
 func (f *Fabric) linkLoss(l *link) (lost LinkLoss, wires uint64) {
-	if p := l.runsIn; p != nil {
-		return p.known.Load().lost[l.ID], 0 // wires inside are in the sum
+	if p := l.runsIn.Load(); p != nil {
+		return p.loss(l.ID), 0 // wires inside are in the sum
 	}
 	a, b := f.endState(l.A), f.endState(l.B)
 	wireAB, lostAB := onWire(a, b)
@@ -149,21 +149,13 @@ type endState struct {
 	remote bool   // as a part told it, some moments ago
 }
 
-// endState is that of an end here, or of a crossing link; of an end of a link inside a part it has only whether damping holds it.
-func (f *Fabric) endState(e weft.End) (s endState) {
-	if p := f.runs[e.Node]; p != nil {
-		a := p.known.Load()
-		s, ok := a.ends[e]
-		if !ok {
-			s = endState{held: a.held[e], remote: true}
-		}
-		return s
+// endState is that of an end, whoever is the node; of a link inside a host in another process see counted.
+func (f *Fabric) endState(e weft.End) endState {
+	s := f.home(e.Node).end(e)
+	if g := f.guestAt(e.Node); g != nil {
+		s = g.over(s, e)
 	}
-	if !e.Node.IsSwitch() {
-		n := f.nics[e.Node.Index].Snapshot()
-		return endState{flow: n.Flow, sent: n.Counters.Sent, held: n.Suppressed}
-	}
-	return f.switches[e.Node.Index].end(e.Port)
+	return s
 }
 
 // directionsOf are the directions of a link, A to B and B to A, as a transport has them.

@@ -98,8 +98,10 @@ func (p *outpost) findBeside() {
 	seen := map[string]bool{}
 	for _, e := range p.cross {
 		peer, _, _ := f.graph.Peer(e)
-		name, o := f.graph.Name(peer.Node), f.runs[peer.Node]
-		if o != nil {
+		name, o := f.graph.Name(peer.Node), f.home(peer.Node)
+		if o == f.local {
+			o = nil // its nodes are neighbours one by one, for they may be processes
+		} else {
 			name = o.name
 		}
 		if seen[name] {

@@ -48,13 +48,8 @@ func (p *outpost) load(next *part.Loaded, patch *tables.Patch) error {
 
 // loadTasks does them all, and says what came of each.
 func (p *outpost) loadTasks(list []*loadTask) {
-	patches := make([]*tables.Patch, len(list))
-	for i, t := range list {
-		patches[i] = t.patch
-	}
-	errs, err := p.loadAll(patches)
+	errs, err := p.loadAll(list)
 	var again []*loadTask
-	patches = patches[:0]
 	for _, t := range list {
 		bad := errs[t.patch.Switch]
 		fw, ok := t.next.Firmware.(tables.Programmed)
@@ -62,20 +57,21 @@ func (p *outpost) loadTasks(list []*loadTask) {
 		case err != nil || bad == nil || !ok || t.patch.From == 0:
 			t.done <- errors.Join(err, bad)
 		default: // it may have another version, as one that was made anew has: then it gets the whole program
-			again, patches = append(again, t), append(patches, tables.Diff(t.patch.Switch, tables.Program{}, fw.Program(), 0, t.next.Version))
+			t.patch = tables.Diff(t.patch.Switch, tables.Program{}, fw.Program(), 0, t.next.Version)
+			again = append(again, t)
 		}
 	}
 	if len(again) == 0 {
 		return
 	}
-	errs, err = p.loadAll(patches)
+	errs, err = p.loadAll(again)
 	for _, t := range again {
 		t.done <- errors.Join(err, errs[t.patch.Switch])
 	}
 }
 
-// loadAll has switches of the part forward by patches. What went wrong with one of them is by switch.
-func (p *outpost) loadAll(list []*tables.Patch) (errs map[weft.SwitchID]error, err error) {
+// loadAll has switches of the host forward by tables. What went wrong with one of them is by switch.
+func (p *outpost) loadAll(list []*loadTask) (errs map[weft.SwitchID]error, err error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -84,11 +80,14 @@ func (p *outpost) loadAll(list []*tables.Patch) (errs map[weft.SwitchID]error, e
 		return nil, errQuiet
 	}
 	p.mu.Lock()
-	alive, o := p.alive, part.LoadOrder{Number: p.number, Term: p.fabric.opts.Term, Patches: list}
+	alive, o := p.alive, part.LoadOrder{Number: p.number, Term: p.fabric.opts.Term}
 	p.mu.Unlock()
+	for _, t := range list {
+		o.Patches, o.Made = append(o.Patches, t.patch), append(o.Made, t.next)
+	}
 	ctx, cancel := context.WithTimeout(alive, orderTime)
 	defer cancel()
-	a, err := p.client.Load(ctx, o)
+	a, err := p.host.Load(ctx, o)
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrNobody) {
 			p.hush()
@@ -110,7 +109,7 @@ func (p *outpost) loadAll(list []*tables.Patch) (errs map[weft.SwitchID]error, e
 func (p *outpost) reload(versions []uint64) error {
 	f := p.fabric
 	first := tables.VersionOf(f.opts.Firmware)
-	var list []*tables.Patch
+	var list []*loadTask
 	for i, id := range p.place.SwitchIDs() {
 		has := first
 		if i < len(versions) {
@@ -122,7 +121,7 @@ func (p *outpost) reload(versions []uint64) error {
 			continue
 		}
 		if fw, ok := now.Firmware.(tables.Programmed); ok {
-			list = append(list, tables.Diff(id, tables.Program{}, fw.Program(), 0, now.Version))
+			list = append(list, &loadTask{next: now, patch: tables.Diff(id, tables.Program{}, fw.Program(), 0, now.Version)})
 		}
 	}
 	if len(list) == 0 {

@@ -112,7 +112,7 @@ func (p *outpost) look(ctx context.Context, want part.SumRequest) (part.Sum, err
 	p.mu.Unlock()
 	want.Peers = p.peers()
 	asked := p.fabric.Now()
-	s, err := p.client.Sum(ctx, want)
+	s, err := p.host.Sum(ctx, want)
 	if err != nil {
 		return s, err
 	}
@@ -211,7 +211,7 @@ func (f *Fabric) partLost(p *outpost) {
 	p.mu.Lock()
 	p.lost.Store(true) // keep keeps nothing from here on
 	p.mu.Unlock()
-	f.give(func(o *orders) {
+	_ = f.give(func(o *orders) {
 		for _, l := range p.border {
 			o.align(l)
 		}
@@ -345,7 +345,7 @@ func (f *Fabric) partIsBack(ctx context.Context, p *outpost, standing *part.Stan
 func (p *outpost) other(ctx context.Context) linkend.Incarnation {
 	ctx, cancel := context.WithTimeout(ctx, partTime)
 	defer cancel()
-	s, err := p.client.Sum(ctx, part.SumRequest{})
+	s, err := p.host.Sum(ctx, part.SumRequest{})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil || s.Number <= p.number {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/nic"
 )
 
 // EventReconfigured is the kind of event of new tables that a subnet manager has brought into force.
@@ -136,10 +136,10 @@ func (f *Fabric) Settling() (gone func() bool) {
 // was before is what all are but for those.
 func (f *Fabric) missing(era int) uint64 {
 	var injected, delivered uint64
-	f.eachEra(func(st *nic.Stats, first int, eras []nic.EraStats) {
-		injected, delivered = injected+st.Injected, delivered+st.Delivered
-		for i, e := range eras {
-			if first+i >= era {
+	f.countEras(func(s *part.Sum) {
+		injected, delivered = injected+s.Counters.NICs.Injected, delivered+s.Counters.NICs.Delivered
+		for i, e := range s.Eras {
+			if s.FirstEra+i >= era {
 				injected, delivered = injected-e.Injected, delivered-e.Delivered
 			}
 		}

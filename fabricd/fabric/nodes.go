@@ -28,7 +28,7 @@ func (p *outpost) nodes(switches []weft.SwitchID, nics []weft.NICID) (a part.Nod
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(alive, nodeTime)
 	defer cancel()
-	a, err := p.client.Nodes(ctx, r)
+	a, err := p.host.Nodes(ctx, r)
 	if err != nil {
 		p.fabric.opts.Log.Warn("nodes of a part", "part", p.name, "err", err)
 		return part.Nodes{}
@@ -46,12 +46,8 @@ func (f *Fabric) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snap
 	all := map[weft.SwitchID]switching.Snapshot{}
 	asked := map[*outpost][]weft.SwitchID{}
 	add := func(id weft.SwitchID) {
-		if s := f.switches[id]; s.part == nil {
-			all[id] = s.snapshot(nil)
-		} else {
-			all[id] = f.silentSwitch(id)
-		}
-		if p := f.outpostOf(id.Node()); p != nil {
+		all[id] = f.silentSwitch(id)
+		for _, p := range f.hostsOf(id.Node()) {
 			asked[p] = append(asked[p], id)
 		}
 	}
@@ -63,15 +59,21 @@ func (f *Fabric) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snap
 	for _, id := range ids {
 		add(id)
 	}
+	processes := map[weft.SwitchID]*switching.Snapshot{}
 	for p, ids := range asked {
 		for _, sn := range p.nodes(ids, nil).Switches {
-			switch _, ok := all[sn.Switch]; {
-			case ok && p.sw == nil:
+			if _, ok := all[sn.Switch]; !ok {
+				continue
+			}
+			if p.sw == nil {
 				all[sn.Switch] = sn
-			case ok:
-				all[sn.Switch] = p.sw.snapshot(&sn)
+			} else {
+				processes[sn.Switch] = &sn
 			}
 		}
+	}
+	for id, sn := range all {
+		all[id] = f.switches[id].snapshot(sn, processes[id])
 	}
 	return all
 }
@@ -85,9 +87,6 @@ func (f *Fabric) Switch(id weft.SwitchID) switching.Snapshot {
 // NIC copies the state of one NIC, likewise.
 func (f *Fabric) NIC(id weft.NICID) nic.Snapshot {
 	n := f.nics[id]
-	if n.part == nil {
-		return n.Snapshot()
-	}
 	if list := n.part.nodes(nil, []weft.NICID{id}).NICs; len(list) == 1 {
 		return list[0]
 	}
@@ -138,7 +137,7 @@ func (p *outpost) readNodes() {
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(alive, nodeTime)
 	defer cancel()
-	a, err := p.client.Read(ctx, part.ReadRequest{Number: number})
+	a, err := p.host.Read(ctx, part.ReadRequest{Number: number})
 	if err != nil {
 		if !errors.Is(err, context.Canceled) {
 			p.fabric.opts.Log.Debug("readings of a part", "part", p.name, "err", err)
@@ -161,11 +160,11 @@ func (p *outpost) readNodes() {
 // sumVCs adds up the virtual channels of each switch.
 func (f *Fabric) sumVCs() [][]switching.VCSum {
 	all := make([][]switching.VCSum, len(f.switches))
-	for _, s := range f.here.switches {
-		if s.process() != nil {
-			continue
+	local, _ := f.local.host.Read(context.Background(), part.ReadRequest{VCs: true}) // it always answers
+	for _, r := range local.VCs {
+		if f.switches[r.Switch].process() == nil {
+			all[r.Switch] = r.VCs
 		}
-		s.Do(func(weft.Time, *weft.Actions) { all[s.id] = s.core.SumVCs() })
 	}
 	_ = each(context.Background(), f.answering(), func(_ context.Context, p *outpost) error {
 		p.mu.Lock()
@@ -173,7 +172,7 @@ func (f *Fabric) sumVCs() [][]switching.VCSum {
 		p.mu.Unlock()
 		ctx, cancel := context.WithTimeout(alive, nodeTime)
 		defer cancel()
-		a, err := p.client.Read(ctx, part.ReadRequest{Number: number, VCs: true})
+		a, err := p.host.Read(ctx, part.ReadRequest{Number: number, VCs: true})
 		if err != nil {
 			f.opts.Log.Warn("virtual channels of a part", "part", p.name, "err", err)
 			return nil

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/part"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -65,24 +64,23 @@ func (f *Fabric) notify(list []weft.Notice) {
 // own core, and must not take that of another.
 func (f *Fabric) carryNotices() {
 	for {
-		parts := map[*outpost][]weft.Notice{}
+		var list []weft.Notice
 		for more := true; more; {
 			select {
 			case n := <-f.notices.queue:
-				if to := f.nics[n.Src]; to.part != nil {
-					parts[to.part] = append(parts[to.part], n)
-				} else {
-					_ = to.Notice(n.Dst) // notify has seen that there is such a NIC
-				}
+				list = append(list, n)
 			default:
 				more = false
 			}
 		}
-		if len(parts) == 0 {
+		if len(list) == 0 {
 			return
 		}
-		for p, list := range parts {
-			_, _ = p.order(part.Order{Notices: list}) // one that does not answer loses its notices, which costs the discards that bring them again
-		}
+		_ = f.give(func(o *orders) { // a host that does not answer loses its notices, which costs the discards that bring them again
+			for _, n := range list {
+				order := o.to(f.nics[n.Src].part)
+				order.Notices = append(order.Notices, n)
+			}
+		})
 	}
 }

@@ -18,9 +18,12 @@ import (
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
-// outpost is a part as its leader knows it: one of the options, or the processes that are a switch, one after another.
+// outpost is a host as its leader knows it: the nodes of this process, a part of the options, or the processes that are a switch, one
+// after another.
 type outpost struct {
+	counted
 	fabric *Fabric
+	local  *part.Local // the host, when it is in this process: it always answers; nil: it is in another
 	name   string
 	sw     *liveSwitch            // that processes are; nil: it is a part of the options
 	holder atomic.Pointer[holder] // which process is the switch now; nil: the fabric itself is
@@ -29,7 +32,7 @@ type outpost struct {
 	cross  []weft.End // of these, those of links to nodes elsewhere
 	inside []*link    // both ends are its own
 	border []*link    // one is
-	client *part.Client
+	host   part.Host
 	loads  loads
 	beside beside
 
@@ -49,7 +52,7 @@ type outpost struct {
 	clock   skew                // guarded by mu
 	alive   context.Context     // guarded by mu: ends when it gets quiet
 	hushed  context.CancelFunc  // guarded by mu
-	told    broadcast
+	news    broadcast           // it has told something
 
 	past        tenure                  // guarded by mu: what it counted in incarnations before
 	owed        uint64                  // guarded by mu: packets that these have passed on, and nobody is known to have sent to them
@@ -75,8 +78,11 @@ type account struct {
 }
 
 func newOutpost(f *Fabric, name string, place part.Place) *outpost {
-	p := &outpost{fabric: f, name: name, place: place, ends: place.Ends(f.graph), client: part.NewClient(f.opts.Processes.Peers, name), lostOut: map[weft.End]uint64{}}
-	p.told.init()
+	p := &outpost{fabric: f, name: name, place: place, lostOut: map[weft.End]uint64{}}
+	p.news.init()
+	if name != "" {
+		p.host, p.counted, p.ends = part.NewClient(f.opts.Processes.Peers, name), remoteHost{p}, place.Ends(f.graph)
+	}
 	p.alive, p.hushed = context.WithCancel(context.Background())
 	p.known.Store(p.account(0, part.Sum{}, tenure{}))
 	return p
@@ -87,6 +93,9 @@ func (p *outpost) String() string {
 	if h := p.holder.Load(); h != nil {
 		return h.String()
 	}
+	if p.local != nil {
+		return "this process"
+	}
 	return "part " + p.name
 }
 
@@ -95,8 +104,11 @@ func (p *outpost) runs(n weft.Node) bool {
 	if p.sw != nil {
 		return n == p.sw.id.Node()
 	}
-	return p.fabric.runs[n] == p
+	return p.fabric.home(n) == p
 }
+
+// late reports whether what the host tells comes some moments later, and perhaps never: it is in another process.
+func (p *outpost) late() bool { return p.local == nil }
 
 // patience is how long the part may take to answer.
 func (p *outpost) patience() time.Duration {
@@ -131,7 +143,7 @@ func (p *outpost) account(at weft.Time, s part.Sum, past tenure) *account {
 		if !ok {
 			continue
 		}
-		if p.fabric.links[id].runsIn != p {
+		if p.fabric.links[id].runsIn.Load() != p {
 			queued[e] = l.Packets
 			continue
 		}
@@ -143,7 +155,7 @@ func (p *outpost) account(at weft.Time, s part.Sum, past tenure) *account {
 	put := func(e weft.End, s endState) {
 		before := past.flows[e]
 		s.flow.Sent, s.flow.Received = s.flow.Sent+before.sent, s.flow.Received+before.received
-		s.sent, s.queued, s.held, s.remote = s.flow.Sent, queued[e], a.held[e], !dead
+		s.sent, s.queued, s.held, s.remote = s.flow.Sent, queued[e], a.held[e], !dead && p.late()
 		a.ends[e] = s
 	}
 	for e, flow := range endFlows(s.Flows) {
@@ -283,6 +295,9 @@ func (p *outpost) orderTime(o *part.Order) time.Duration {
 // order has the part do something. When it returns, the fabric knows what came of it. A part that does not answer is not asked: it
 // is told what it has missed when it does.
 func (p *outpost) order(o part.Order) (part.OrderAnswer, error) {
+	if !p.late() {
+		return p.host.Order(context.Background(), o)
+	}
 	if p.quiet.Load() {
 		p.stale.Store(true)
 		return part.OrderAnswer{}, errQuiet
@@ -294,7 +309,7 @@ func (p *outpost) order(o part.Order) (part.OrderAnswer, error) {
 	defer cancel()
 	o.Number, o.Term = number, p.fabric.opts.Term
 	o.Sum = &part.SumRequest{Number: number, Ends: true, Peers: p.peers()}
-	a, err := p.client.Order(ctx, o)
+	a, err := p.host.Order(ctx, o)
 	if err == nil {
 		err = p.keep(a.Sum)
 	}
@@ -333,7 +348,7 @@ func (p *outpost) await(observed uint64) {
 	timer := time.NewTimer(askTime)
 	defer timer.Stop()
 	for {
-		told := p.told.wait()
+		told := p.news.wait()
 		p.mu.Lock()
 		heard := p.heard
 		p.mu.Unlock()

@@ -91,59 +91,75 @@ func missing[ID ~uint32](taken []string) (ids []ID) {
 	return ids
 }
 
-// divide notes which nodes are in parts. Links are there already, nodes are not.
-func (f *Fabric) divide() error {
-	if len(f.opts.Parts) == 0 {
-		return nil
+// divide makes the nodes, each with its host, and notes which links are inside one.
+func (f *Fabric) divide(places []part.Place) error {
+	f.switches, f.nics = make([]*liveSwitch, len(f.graph.Switches)), make([]*liveNIC, len(f.graph.NICs))
+	for i, s := range f.graph.Switches {
+		f.switches[i] = &liveSwitch{id: s.ID, name: s.Name, part: f.local, Program: part.NewProgram(f.opts.Firmware)}
 	}
-	shards := 0
-	if f.opts.Transport != nil {
-		shards = f.opts.Transport.Shards()
+	for i := range f.nics {
+		f.nics[i] = &liveNIC{weft.NICID(i), f.local}
 	}
-	places, err := Places(f.graph, f.opts.Parts, shards)
-	if err != nil {
-		return err
-	}
-	f.places = places
-	places = places[len(places)-len(f.opts.Parts):]
-	f.runs = map[weft.Node]*outpost{}
 	for i, o := range f.opts.Parts {
 		p := newOutpost(f, o.Name, places[i])
 		f.parts = append(f.parts, p)
 		for _, id := range o.Switches {
-			f.runs[id.Node()] = p
+			f.switches[id].part = p
 		}
 		for _, id := range o.NICs {
-			f.runs[id.Node()] = p
+			f.nics[id].part = p
 		}
 	}
+	f.hosts.Store(new(append([]*outpost{f.local}, f.parts...)))
 	for _, l := range f.links {
-		a, b := f.runs[l.A.Node], f.runs[l.B.Node]
+		a, b := f.home(l.A.Node), f.home(l.B.Node)
 		if a != b && !l.BetweenSwitches() {
 			return fmt.Errorf("fabric: link %s: a NIC sends by the tables of its switch, so both must be in one part", l.Name)
 		}
 		if a == b {
-			l.runsIn = a
-			if a != nil {
-				a.inside = append(a.inside, l)
-			}
+			l.runsIn.Store(a)
+			a.inside = append(a.inside, l)
 			continue
 		}
 		for i, p := range []*outpost{a, b} {
-			if p != nil {
-				p.cross, p.border = append(p.cross, l.ends()[i]), append(p.border, l)
-			}
+			p.cross, p.border = append(p.cross, l.ends()[i]), append(p.border, l)
 		}
 	}
 	return nil
 }
 
-// outpostOf is the part, or the switch that is a process, that runs a node now; nil when this process does.
-func (f *Fabric) outpostOf(n weft.Node) *outpost {
-	if p := f.runs[n]; p != nil || !n.IsSwitch() {
-		return p
+// liveNIC is a NIC as the leader knows it.
+type liveNIC struct {
+	id   weft.NICID
+	part *outpost // the host that runs it
+}
+
+// home is the host that runs a node, unless a process does.
+func (f *Fabric) home(n weft.Node) *outpost {
+	if n.IsSwitch() {
+		return f.switches[n.Index].part
 	}
-	return f.switches[n.Index].process()
+	return f.nics[n.Index].part
+}
+
+// hostsOf are the hosts that are told what is to be so for a node: who runs it now, and of a switch process besides the host that does
+// when that leaves.
+func (f *Fabric) hostsOf(n weft.Node) []*outpost {
+	now, home := f.outpostOf(n), f.home(n)
+	if now == home {
+		return []*outpost{home}
+	}
+	return []*outpost{now, home}
+}
+
+// outpostOf is the host that runs a node now, switch processes among them.
+func (f *Fabric) outpostOf(n weft.Node) *outpost {
+	if n.IsSwitch() {
+		if p := f.switches[n.Index].process(); p != nil {
+			return p
+		}
+	}
+	return f.home(n)
 }
 
 // validateParts refuses parts that cannot be.

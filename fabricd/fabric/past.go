@@ -51,7 +51,7 @@ func ended(s part.Sum) part.Sum {
 func (p *outpost) before(e weft.End) passed {
 	n := p.past.flows[e]
 	if p.sw != nil {
-		own := p.sw.own(e.Port).flow
+		own := p.sw.part.end(e).flow
 		n.sent, n.received = n.sent+own.Sent, n.received+own.Received
 	}
 	return n
@@ -163,7 +163,7 @@ func (f *Fabric) revise(p *outpost, lost map[weft.End]uint64) {
 		if g == nil {
 			continue
 		}
-		received, sent := f.endState(own).flow.Received, g.sw.end(peer.Port).flow.Sent
+		received, sent := f.endState(own).flow.Received, f.endState(peer).flow.Sent
 		if received > sent {
 			g.sentMore(peer, received-sent)
 		}

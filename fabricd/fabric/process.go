@@ -81,21 +81,26 @@ func (f *Fabric) guestOf(s *liveSwitch) *outpost {
 		}
 	}
 	g.hush()
+	s.part.local.Share(s.id)
+	for _, l := range g.border {
+		l.runsIn.Store(nil)
+	}
 	s.guest.Store(g)
+	f.hosts.Store(new(append(slices.Clone(*f.hosts.Load()), g)))
 	return g
 }
 
 // processes are the switches that are processes now.
 func (f *Fabric) processes() (list []*outpost) {
-	for _, s := range f.switches {
-		if p := s.process(); p != nil {
+	for _, p := range *f.hosts.Load() {
+		if p.sw != nil && p.holder.Load() != nil {
 			list = append(list, p)
 		}
 	}
 	return list
 }
 
-// elsewhere are all parts, switches that are processes among them.
+// elsewhere are all hosts in other processes that there are now.
 func (f *Fabric) elsewhere() []*outpost { return slices.Concat(f.parts, f.processes()) }
 
 // release ends what a process may do on the broker, and what was done for it.

@@ -80,18 +80,18 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 	p.says(t, 1, linkend.Up, passed{sent: 5, received: 3})
 	for n := range uint64(3) {
 		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, passedAt(f.endState(e)))
-		require.Equal(t, 3*(n+1), s.stats().Received)
+		require.Equal(t, 3*(n+1), f.Switch(s.id).Stats.Received)
 		h := p.holder.Load()
 		p.vacate()
 		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, passedAt(f.endState(e)))
-		require.Equal(t, 5*(n+1), s.snapshot(nil).Ports[e.Port].Counters.Sent)
+		require.Equal(t, 5*(n+1), f.Switch(s.id).Ports[e.Port].Counters.Sent)
 		p.begin(linkend.Incarnation{Number: n + 2, First: firstEpoch + weft.Epoch(n)})
 		p.holder.Store(h)
 		p.says(t, 1, linkend.Up, passed{sent: 5, received: 3})
 	}
-	now := switching.Snapshot{Ports: make([]switching.PortSnapshot, len(s.snapshot(nil).Ports)), Discards: map[string]uint64{"x": 1}}
+	now := switching.Snapshot{Ports: make([]switching.PortSnapshot, len(f.Switch(s.id).Ports)), Discards: map[string]uint64{"x": 1}}
 	now.Stats.Received = 4
-	require.EqualValues(t, 13, s.snapshot(&now).Stats.Received, "that of now, for what it has told last")
+	require.EqualValues(t, 13, s.snapshot(f.silentSwitch(s.id), &now).Stats.Received, "that of now, for what it has told last")
 }
 
 func passedAt(s endState) passed { return passed{s.flow.Sent, s.flow.Received} }

@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/nic"
-	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -20,15 +19,12 @@ type progress struct {
 
 func (f *Fabric) progress() (p progress) {
 	f.refreshSums()
-	f.eachNIC(func(s *nic.Stats) {
-		p.injected += s.Injected
-		p.delivered += s.Delivered
-		p.ended += s.Wrong
-	})
-	f.eachSwitch(func(st *switching.Stats) {
-		p.received += st.Received
-		p.forwarded += st.Forwarded
-		p.ended += st.Discarded + st.LostQueue + st.LostCrash
+	f.count(part.CountSwitches|part.CountNICs, func(s *part.Sum) {
+		p.injected += s.Counters.NICs.Injected
+		p.delivered += s.Counters.NICs.Delivered
+		p.received += s.Counters.Switches.Received
+		p.forwarded += s.Counters.Switches.Forwarded
+		p.ended += s.Counters.NICs.Wrong + s.Counters.Switches.Discarded + s.Counters.Switches.LostQueue + s.Counters.Switches.LostCrash
 	})
 	return p
 }
@@ -140,12 +136,7 @@ const partGlance = 10 * time.Millisecond
 // when none runs. A packet that is blocked for good may write its register anew whenever it is
 // routed, so they get two rounds and no more.
 func (f *Fabric) timers() (most time.Duration) {
-	for _, s := range f.here.switches {
-		most = max(most, 2*s.timers().Duration())
-	}
-	for _, p := range f.parts {
-		most = max(most, 2*p.known.Load().all.Timers.Duration())
-	}
+	f.count(part.CountSwitches, func(s *part.Sum) { most = max(most, 2*s.Timers.Duration()) })
 	return most
 }
 

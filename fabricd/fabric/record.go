@@ -8,8 +8,8 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
-	switching "github.com/weft-fabric/weft/switch"
 )
 
 // aftermath is how long after a repair the effects of a fault are still counted, chosen by us: longer than re-route vectors
@@ -57,18 +57,18 @@ type tally struct {
 
 func (f *Fabric) tally() tally {
 	t := tally{discardedBy: map[string]uint64{}}
-	f.eachSwitch(func(st *switching.Stats) {
-		t.rerouted += st.Rerouted
-		t.requeued += st.Requeued
-		t.discarded += st.Discarded
-	})
-	f.eachDiscard(func(rule string, n uint64) { t.discardedBy[rule] += n })
-	f.eachNIC(func(s *nic.Stats) {
-		t.reordered += s.Reordered
-		t.duplicated += s.Duplicated
-		t.detoured += s.Rerouted
-		t.hops += s.Detour
-		t.discarded += s.Wrong
+	f.count(part.CountSwitches|part.CountNICs, func(s *part.Sum) {
+		sw, n := &s.Counters.Switches, &s.Counters.NICs
+		t.rerouted += sw.Rerouted
+		t.requeued += sw.Requeued
+		t.discarded += sw.Discarded + n.Wrong
+		for _, r := range s.Discards {
+			t.discardedBy[r.Name] += r.Packets
+		}
+		t.reordered += n.Reordered
+		t.duplicated += n.Duplicated
+		t.detoured += n.Rerouted
+		t.hops += n.Detour
 	})
 	return t
 }
@@ -361,7 +361,7 @@ func (f *Fabric) refreshBy(r *record, now *count) {
 // mostExtra is the most extra hops of a re-routed packet that arrived while r was in force or just after.
 func (f *Fabric) mostExtra(r *record, now *count) (most int) {
 	if now.eras == nil {
-		f.eachEra(func(_ *nic.Stats, first int, eras []nic.EraStats) { now.eras = append(now.eras, eraCount{first, eras}) })
+		f.countEras(func(s *part.Sum) { now.eras = append(now.eras, eraCount{s.FirstEra, s.Eras}) })
 	}
 	for _, c := range now.eras {
 		for i, e := range c.eras {

@@ -6,38 +6,14 @@ import (
 	"github.com/weft-fabric/weft/fabricd/part"
 	switching "github.com/weft-fabric/weft/switch"
 	linkend "github.com/weft-fabric/weft/switch/link"
-	"github.com/weft-fabric/weft/switch/switchd"
 )
 
-// What a switch that no part of the options runs has counted, whoever is it: what the fabric's own emulation has, and the processes that
-// are the switch, or were.
+// A switch that processes are, or were, has counted what these have, and what the fabric's own emulation has that was the switch
+// before.
 
-// counted is what processes have counted as the switch; nil: none was.
-func (s *liveSwitch) counted() *account {
-	if g := s.guest.Load(); g != nil {
-		return g.known.Load()
-	}
-	return nil
-}
-
-// crashNow loses all that the fabric's own emulation holds.
-func (s *liveSwitch) crashNow() {
-	s.Do(func(now weft.Time, out *weft.Actions) { s.core.Crash(now, out) })
-}
-
-// Stats counts what the drivers of the switch have done.
-func (s *liveSwitch) Stats() switchd.Stats {
-	st := s.Driver.Stats()
-	if a := s.counted(); a != nil {
-		st = st.Add(a.all.Drivers)
-	}
-	return st
-}
-
-// snapshot is the state of the switch. That of the process which is it now, when it has been asked, is now; nil: it was not, or does not
-// answer, or there is none, and of what it has told last there is the counters.
-func (s *liveSwitch) snapshot(now *switching.Snapshot) (sn switching.Snapshot) {
-	s.Do(func(weft.Time, *weft.Actions) { sn = s.core.Snapshot() })
+// snapshot is the state of the switch, whose own emulation has a state of its own. That of the process which is it now, when it has been
+// asked, is now; nil: it was not, or does not answer, or there is none, and of what it has told last there is the counters.
+func (s *liveSwitch) snapshot(sn switching.Snapshot, now *switching.Snapshot) switching.Snapshot {
 	g := s.guest.Load()
 	if g == nil {
 		return sn
@@ -80,89 +56,39 @@ func addPort(to *switching.PortSnapshot, c linkend.Counters, lost uint64) {
 	to.Lost += lost
 }
 
-func (s *liveSwitch) stats() (st switching.Stats) {
-	s.Do(func(weft.Time, *weft.Actions) { st = s.core.Stats() })
-	if a := s.counted(); a != nil {
-		ledger.Add(&st, &a.all.Counters.Switches)
-	}
-	return st
-}
-
-// discards calls f with each rule that has discarded packets, and how many; a rule may come several times.
-func (s *liveSwitch) discards(f func(rule string, packets uint64)) {
-	s.Do(func(weft.Time, *weft.Actions) { s.core.Discards(f) })
-	if a := s.counted(); a != nil {
-		for _, r := range a.all.Discards {
-			f(r.Name, r.Packets)
-		}
-	}
-}
-
 // lostCrash is how many packets were inside when it crashed.
 func (s *liveSwitch) lostCrash() uint64 {
-	if s.part != nil {
-		return s.part.known.Load().crash[s.id]
-	}
-	return s.stats().LostCrash
-}
-
-// held is how many packets are inside.
-func (s *liveSwitch) held() (n int) {
-	s.Do(func(weft.Time, *weft.Actions) { n = s.core.Held() })
-	if a := s.counted(); a != nil {
-		n += int(a.all.Held)
+	n := s.part.lostCrash(s.id)
+	if g := s.guest.Load(); g != nil {
+		n += g.known.Load().all.Counters.Switches.LostCrash
 	}
 	return n
 }
 
-// timers is how long a register of it is kept that has a timer running; 0: none has.
-func (s *liveSwitch) timers() (t weft.Time) {
-	s.Do(func(weft.Time, *weft.Actions) { t = s.core.Timer() })
-	if a := s.counted(); a != nil {
-		t = max(t, a.all.Timers)
+// over is an end of the switch that processes are or were, of which the fabric's own emulation has a state of its own.
+func (p *outpost) over(own endState, e weft.End) endState {
+	there, s := p.known.Load().ends[e], own
+	if p.holder.Load() != nil {
+		s = there // its state is that of the link, and the counts are those of both
 	}
-	return t
-}
-
-// own is what the fabric's own emulation says of one port.
-func (s *liveSwitch) own(p weft.PortID) (e endState) {
-	s.Do(func(weft.Time, *weft.Actions) {
-		c, queued := s.core.PortCounters(p)
-		e = endState{flow: s.core.Flow(p), sent: c.Sent, queued: queued, held: s.core.Suppressed(p)}
-	})
-	return e
-}
-
-// end is what the ledger needs of one port.
-func (s *liveSwitch) end(p weft.PortID) endState {
-	e, a := s.own(p), s.counted()
-	if a == nil {
-		return e
-	}
-	there, own := a.ends[weft.End{Node: s.id.Node(), Port: p}], e
-	if s.process() != nil {
-		e = there // its state is that of the link, and the counts are those of both
-	}
-	e.flow.Sent, e.flow.Received = own.flow.Sent+there.flow.Sent, own.flow.Received+there.flow.Received
-	e.sent, e.queued = e.flow.Sent, own.queued+there.queued
-	return e
+	s.flow.Sent, s.flow.Received = own.flow.Sent+there.flow.Sent, own.flow.Received+there.flow.Received
+	s.sent, s.queued = s.flow.Sent, own.queued+there.queued
+	return s
 }
 
 // read reads the switch for those who watch. Of a process it is what that last said.
 func (s *liveSwitch) read(r *switching.Reading) {
-	if s.part != nil {
-		*r = s.part.readSwitch(s.id)
+	s.part.switchNow(s.id, r)
+	g := s.guest.Load()
+	if g == nil {
 		return
 	}
-	s.Do(func(weft.Time, *weft.Actions) { s.core.Read(r) })
-	a := s.counted()
-	if a == nil {
-		return
-	}
+	a := g.known.Load()
 	ledger.Add(&r.Stats, &a.all.Counters.Switches)
 	r.Held, r.Blocked = r.Held+int(a.all.Held), r.Blocked+int(a.all.Blocked)
 	for i := range r.Ports {
-		e := s.end(weft.PortID(i))
+		p := &r.Ports[i]
+		e := g.over(endState{flow: p.Flow, sent: p.Flow.Sent, queued: p.Lost, held: p.Suppressed}, weft.End{Node: s.id.Node(), Port: weft.PortID(i)})
 		r.Ports[i].Flow, r.Ports[i].Lost, r.Ports[i].Suppressed = e.flow, e.queued, e.held
 	}
 	if p := s.process(); p != nil {

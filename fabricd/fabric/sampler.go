@@ -6,7 +6,6 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -63,6 +62,7 @@ type Sampler struct {
 	nodes       []switching.Reading
 	nics        []nic.Reading
 	told        []told // per switch
+	accounts    map[*outpost]*account
 
 	latency *recent
 	cycle   cycleWatch
@@ -80,7 +80,7 @@ type told struct {
 func (f *Fabric) NewSampler() *Sampler {
 	s := &Sampler{
 		f: f, registersOf: make([][]switching.RegisterSnapshot, len(f.switches)), nodes: make([]switching.Reading, len(f.switches)),
-		nics: make([]nic.Reading, len(f.nics)), told: make([]told, len(f.switches)), suffers: map[fault.Impairment]string{{}: ""},
+		nics: make([]nic.Reading, len(f.nics)), told: make([]told, len(f.switches)), suffers: map[fault.Impairment]string{{}: ""}, accounts: map[*outpost]*account{},
 		latency: newRecent(),
 	}
 	s.now.Links, s.now.Switches = make([]LinkReading, len(f.links)), make([]SwitchReading, len(f.switches))
@@ -157,14 +157,17 @@ func (s *Sampler) suffering(i fault.Impairment) string {
 func (s *Sampler) Read() *Reading {
 	s.f.watched.Store(time.Now().UnixNano())
 	r := s.States()
+	for _, p := range *s.f.hosts.Load() {
+		s.accounts[p] = p.all()
+	}
 	s.readNodes()
 	r.Ledger = Ledger{DiscardedBy: map[string]uint64{}}
 	for i, l := range s.f.links {
 		a, b := s.end(l.A), s.end(l.B)
 		k := &r.Links[i]
 		k.Sent, k.Queued, k.Held = [2]uint64{a.sent, b.sent}, [2]int{a.waiting, b.waiting}, [2]bool{a.held, b.held}
-		if p := l.runsIn; p != nil {
-			lost := p.known.Load().lost[l.ID]
+		if p := l.runsIn.Load(); p != nil {
+			lost := s.accounts[p].lost[l.ID]
 			k.Lost = max(k.Lost, lost.Wire+lost.Queued)
 			continue
 		}
@@ -186,11 +189,7 @@ func (s *Sampler) readNodes() {
 		r.Registers = s.registers(i)
 	}
 	for i, n := range s.f.nics {
-		if n.part != nil {
-			s.nics[i] = n.part.readNIC(n.id)
-		} else {
-			s.nics[i] = n.Read()
-		}
+		s.nics[i] = n.part.nicNow(n.id)
 	}
 }
 
@@ -220,10 +219,8 @@ func (s *Sampler) end(e weft.End) endReading {
 	}
 	sw := s.f.switches[e.Node.Index]
 	p := &s.nodes[e.Node.Index].Ports[e.Port]
-	if sw.part != nil {
-		if known, ok := sw.part.known.Load().ends[e]; ok {
-			return endReading{known, p.Queued}
-		}
+	if known, ok := s.accounts[sw.part].ends[e]; ok && sw.guest.Load() == nil {
+		return endReading{known, p.Queued}
 	}
 	return endReading{endState{flow: p.Flow, sent: p.Flow.Sent, queued: p.Lost, held: p.Suppressed, remote: sw.process() != nil}, p.Queued}
 }
@@ -231,38 +228,11 @@ func (s *Sampler) end(e weft.End) endReading {
 // sum adds up what was read.
 func (s *Sampler) sum() {
 	t, l := Totals{NoticesLost: s.f.notices.lost.Load()}, &s.now.Ledger
-	for i := range s.nodes {
-		if s.f.switches[i].part != nil {
-			continue // its part has added it up
-		}
-		st := &s.nodes[i].Stats
-		t.addSwitch(st)
-		l.LostQueued += st.LostQueue
-		l.LostCrash += st.LostCrash
-		l.Discarded += st.Discarded
-		l.Waiting.Switches += uint64(s.nodes[i].Held)
-		if st.Discarded > 0 {
-			s.f.switches[i].discards(func(rule string, n uint64) { l.DiscardedBy[rule] += n })
-		}
-	}
 	var ways ways
-	for i := range s.nics {
-		if s.f.nics[i].part != nil {
-			continue
-		}
-		st := &s.nics[i].Stats
-		t.addNIC(st, &ways)
-		l.Waiting.Queues += uint64(s.nics[i].Queued)
-		if st.Wrong > 0 {
-			l.DiscardedBy[part.WrongNIC(s.f.graph.NICs[i].Name)] += st.Wrong
-			l.Discarded += st.Wrong
-		}
-	}
-	for _, p := range s.f.parts {
-		a := p.known.Load()
+	for _, a := range s.accounts {
 		t.addSwitch(&a.all.Counters.Switches)
 		t.addNIC(&a.all.Counters.NICs, &ways)
-		l.addPart(s.f, p)
+		l.addPart(s.f, a)
 	}
 	ways.into(&t)
 	s.latency.read(s.f, s.now.At)

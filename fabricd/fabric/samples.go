@@ -7,7 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/fabricd/part"
 )
 
 // Throughput is sampled in bins, for the dips that faults make.
@@ -99,7 +99,7 @@ func (f *Fabric) attendFaults() {
 	f.monitor.poke.set(f.world.Agent(0, func() { f.mu.do(f.noteSeen) }))
 	f.world.Agent(f.samples.width, func() {
 		var delivered uint64
-		f.eachNIC(func(s *nic.Stats) { delivered += s.Delivered })
+		f.count(part.CountDelivered, func(s *part.Sum) { delivered += s.Counters.NICs.Delivered })
 		now := f.Now()
 		f.samples.add(now, delivered)
 		f.publishDue(now)

@@ -1,14 +1,9 @@
 package fabric
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
-	switching "github.com/weft-fabric/weft/switch"
 )
 
 // Sample is what a fabric that runs in one process says at one moment: as a host to the ledger, and by its own accounts.
@@ -30,45 +25,8 @@ type Fault struct {
 func (f *Fabric) Sample() Sample {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := Sample{Answer: ledger.Answer{Host: 1, Incarnation: 1, Asked: f.Now()}}
-	a := &s.Answer
-	rules := map[string]uint64{}
-	for _, sw := range f.here.switches {
-		var r switching.Reading
-		sw.read(&r)
-		ledger.Add(&a.Counters.Switches, &r.Stats)
-		a.Held += uint64(r.Held)
-		sw.discards(func(rule string, n uint64) { rules[rule] += n })
-		if r.Stats.LostCrash > 0 {
-			a.Crash = append(a.Crash, ledger.NodeLost{Switch: sw.id, Packets: r.Stats.LostCrash})
-		}
-		for i := range r.Ports {
-			if n := r.Ports[i].Lost; n > 0 {
-				a.Queue = append(a.Queue, ledger.EndLost{End: weft.End{Node: sw.id.Node(), Port: weft.PortID(i)}, Packets: n})
-			}
-		}
-	}
-	for _, h := range f.here.nics {
-		sn := h.Snapshot()
-		ledger.Add(&a.Counters.NICs, &sn.Stats)
-		a.Queued += uint64(sn.Queued)
-		if sn.Stats.Wrong > 0 {
-			rules[part.WrongNIC(f.graph.NICs[h.id].Name)] += sn.Stats.Wrong
-		}
-	}
-	for rule, n := range rules {
-		a.Discards = append(a.Discards, ledger.Rule{Name: rule, Packets: n})
-	}
-	slices.SortFunc(a.Discards, func(a, b ledger.Rule) int { return cmp.Compare(a.Name, b.Name) })
-	for _, l := range f.links {
-		x, y := f.endState(l.A), f.endState(l.B)
-		there, lostThere := onWire(x, y)
-		back, lostBack := onWire(y, x)
-		a.Wires += there + back
-		if lostThere+lostBack > 0 {
-			a.Wire = append(a.Wire, ledger.LinkLost{Link: l.ID, Wire: [2]uint64{lostThere, lostBack}})
-		}
-	}
+	s := Sample{Answer: f.local.all().own.Answer}
+	s.Answer.Host, s.Answer.Incarnation, s.Answer.Asked = 1, 1, f.Now()
 	for _, r := range f.reportsAfter(0) {
 		s.Faults = append(s.Faults, f.actsOn(r))
 	}

@@ -82,13 +82,15 @@ func (f *Fabric) LinkStates() []LinkState {
 // endSeen is endState with what was sent, of links inside parts too, where that was read last.
 func (f *Fabric) endSeen(e weft.End) endState {
 	s := f.endState(e)
-	p := f.runs[e.Node]
+	p := f.home(e.Node)
 	switch {
-	case p == nil || s.sent > 0:
+	case s.sent > 0:
 	case e.Node.IsSwitch():
-		s.sent = p.readSwitch(weft.SwitchID(e.Node.Index)).Ports[e.Port].Flow.Sent
+		var r switching.Reading
+		p.switchNow(weft.SwitchID(e.Node.Index), &r)
+		s.sent = r.Ports[e.Port].Flow.Sent
 	default:
-		s.sent = p.readNIC(weft.NICID(e.Node.Index)).Flow.Sent
+		s.sent = p.nicNow(weft.NICID(e.Node.Index)).Flow.Sent
 	}
 	return s
 }
@@ -97,9 +99,9 @@ func (f *Fabric) endSeen(e weft.End) endState {
 func (f *Fabric) troubled(l *link) (dead, quiet []string) {
 	for _, e := range l.ends() {
 		switch p := f.outpostOf(e.Node); {
-		case p != nil && p.lost.Load(), e.Node.IsSwitch() && f.switches[e.Node.Index].crash != nil:
+		case p.lost.Load(), e.Node.IsSwitch() && f.switches[e.Node.Index].crash != nil:
 			dead = append(dead, f.graph.Name(e.Node))
-		case p != nil && p.quiet.Load():
+		case p.quiet.Load():
 			quiet = append(quiet, f.graph.Name(e.Node))
 		}
 	}
@@ -203,7 +205,7 @@ func (f *Fabric) CrashedSwitches() []string {
 	defer f.mu.Unlock()
 	names := []string{}
 	for i, s := range f.switches {
-		if s.crash != nil || s.part != nil && s.part.lost.Load() {
+		if s.crash != nil || s.part.lost.Load() {
 			names = append(names, f.graph.Switches[i].Name)
 		}
 	}
@@ -244,20 +246,17 @@ func (f *Fabric) SwitchState(id weft.SwitchID) string {
 
 // ProcessOf names the process or the part that a switch is run by, "" for a switch of the fabric's own.
 func (f *Fabric) ProcessOf(id weft.SwitchID) string {
-	if p := f.outpostOf(id.Node()); p != nil {
+	if p := f.outpostOf(id.Node()); p.late() {
 		return p.String()
 	}
 	return ""
 }
 
 func (s *liveSwitch) state(crashed bool) string {
-	if crashed || s.part != nil && s.part.lost.Load() {
+	if crashed || s.part.lost.Load() {
 		return SwitchDown
 	}
-	if s.part != nil && s.part.quiet.Load() {
-		return SwitchQuiet
-	}
-	if p := s.process(); p != nil && p.quiet.Load() {
+	if p := s.process(); p != nil && p.quiet.Load() || s.part.quiet.Load() {
 		return SwitchQuiet
 	}
 	return SwitchUp

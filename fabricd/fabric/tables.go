@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -30,35 +29,16 @@ func (f *Fabric) Load(ctx context.Context, p *tables.Patch) error {
 	if err != nil || next == s.Now() {
 		return err
 	}
-	if r := f.outpostOf(s.id.Node()); r != nil {
-		if err := r.load(next, p); err != nil {
+	for _, h := range f.hostsOf(s.id.Node()) {
+		if err := h.load(next, p); err != nil {
 			return fmt.Errorf("new tables for switch %s: %w", s.name, err)
 		}
 	}
-	if err := s.loadNow(next); err != nil {
-		return fmt.Errorf("new tables for switch %s: %w", s.name, err)
-	}
+	s.Set(next)
 	f.keeper.tables.Store(nil)
 	f.keepSoon()
-	if len(p.Addresses) > 0 || p.From == 0 {
-		f.readdress(s.id)
-	}
 	f.events.Publish(f.Now(), Event{Kind: EventTables, Switch: s.name, Detail: describe(p)})
 	return nil
-}
-
-// loadNow has next count as what the switch forwards by. The fabric's own emulation does, also for when it is the switch again.
-func (s *liveSwitch) loadNow(next *part.Loaded) (err error) {
-	if s.part != nil {
-		s.Set(next)
-		return nil
-	}
-	s.Do(func(now weft.Time, out *weft.Actions) {
-		if err = s.core.Load(now, next.Firmware, next.Version, out); err == nil {
-			s.Set(next)
-		}
-	})
-	return err
 }
 
 // describe puts a patch into words.
@@ -75,17 +55,6 @@ func describe(p *tables.Patch) string {
 		all = ", all that there are"
 	}
 	return fmt.Sprintf("version %d: %d entries%s", p.To, entries, all)
-}
-
-// readdress has the NICs of a switch send by the addresses of now.
-func (f *Fabric) readdress(s weft.SwitchID) {
-	for p := range weft.PortID(f.graph.Place(s).Ports()) {
-		if e, _, ok := f.graph.Peer(weft.End{Node: s.Node(), Port: p}); ok && !e.Node.IsSwitch() {
-			if n := f.nics[e.Node.Index]; n.part == nil { // a part does so by itself when it loads
-				n.Readdress()
-			}
-		}
-	}
 }
 
 // TableVersion is the version of the tables by which a switch forwards: [tables.FirstVersion] from the start, 0 if there is no such

@@ -56,8 +56,10 @@ func (f *Fabric) Totals() Totals {
 	t := Totals{NoticesLost: f.notices.lost.Load(), DamagedFrames: f.drivers().Damaged}
 	var w ways
 	latency := f.sharedLatency()
-	f.eachNIC(func(s *nic.Stats) { t.addNIC(s, &w) })
-	f.eachSwitch(t.addSwitch)
+	f.count(part.CountSwitches|part.CountNICs, func(s *part.Sum) {
+		t.addNIC(&s.Counters.NICs, &w)
+		t.addSwitch(&s.Counters.Switches)
+	})
 	f.mergeLatency(latency)
 	w.into(&t)
 	t.Latency = latencyOf(latency)
@@ -133,13 +135,9 @@ func (f *Fabric) Reroutes() []SwitchReroutes {
 	f.readAll()
 	list := make([]SwitchReroutes, len(f.switches))
 	for i, s := range f.switches {
-		var st switching.Stats
-		if s.part != nil {
-			st = s.part.readSwitch(s.id).Stats
-		} else {
-			st = s.stats()
-		}
-		list[i] = SwitchReroutes{st.Rerouted, st.UTurns}
+		var r switching.Reading
+		s.read(&r)
+		list[i] = SwitchReroutes{r.Stats.Rerouted, r.Stats.UTurns}
 	}
 	return list
 }
@@ -147,7 +145,7 @@ func (f *Fabric) Reroutes() []SwitchReroutes {
 // PacketHops counts the packets forwarded by switches.
 func (f *Fabric) PacketHops() (n uint64) {
 	f.refreshSums()
-	f.eachSwitch(func(st *switching.Stats) { n += st.Forwarded })
+	f.count(part.CountSwitches, func(s *part.Sum) { n += s.Counters.Switches.Forwarded })
 	return n
 }
 
@@ -159,14 +157,6 @@ func (f *Fabric) Drivers() (sum switchd.Stats) {
 
 // drivers is Drivers, of parts as they told it last.
 func (f *Fabric) drivers() (sum switchd.Stats) {
-	for _, s := range f.here.switches {
-		sum = sum.Add(s.Stats())
-	}
-	for _, n := range f.here.nics {
-		sum = sum.Add(n.Driver.Stats())
-	}
-	for _, p := range f.parts {
-		sum = sum.Add(p.known.Load().all.Drivers)
-	}
+	f.count(part.CountDrivers, func(s *part.Sum) { sum = sum.Add(s.Drivers) })
 	return sum
 }

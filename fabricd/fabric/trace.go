@@ -1,7 +1,6 @@
 package fabric
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -64,9 +63,6 @@ func (f *Fabric) sendMarked(src, dst weft.NICID, most int) (sent int, err error)
 // mark has the next packets of a flow traced, and reports whether the NIC has packets of its own to send.
 func (f *Fabric) mark(src, dst weft.NICID, count int) (busy bool, err error) {
 	n := f.nics[src]
-	if n.part == nil {
-		return n.Mark(dst, count)
-	}
 	a, err := n.part.order(part.Order{Mark: []part.MarkOrder{{Src: src, Dst: dst, Count: count}}})
 	switch {
 	case err != nil:
@@ -74,7 +70,7 @@ func (f *Fabric) mark(src, dst weft.NICID, count int) (busy bool, err error) {
 	case len(a.Mark) != 1:
 		return false, fmt.Errorf("%v does not say whether it has marked the packets", n.part)
 	case a.Mark[0].Err != "":
-		return false, errors.New(a.Mark[0].Err)
+		return false, a.Mark[0].Reason()
 	}
 	return a.Mark[0].Busy, nil
 }
@@ -82,9 +78,6 @@ func (f *Fabric) mark(src, dst weft.NICID, count int) (busy bool, err error) {
 // unmark takes back marks that no packet has taken, and returns how many.
 func (f *Fabric) unmark(src, dst weft.NICID, most int) int {
 	n := f.nics[src]
-	if n.part == nil {
-		return n.Unmark(dst, most)
-	}
 	a, err := n.part.order(part.Order{Unmark: []part.MarkOrder{{Src: src, Dst: dst, Count: most}}})
 	if err != nil || len(a.Left) != 1 {
 		return 0 // it is lost, or does not answer, and nobody waits for such packets

@@ -239,14 +239,9 @@ func (f *Fabric) wellNow(l *link) bool {
 }
 
 // mayHold reports whether a packet may be inside a node: of a part nobody can tell.
-func (f *Fabric) mayHold(n weft.Node, h *weft.Header) (holds bool) {
+func (f *Fabric) mayHold(n weft.Node, h *weft.Header) bool {
 	if !n.IsSwitch() {
 		return false // a NIC tells when it sends a packet, and when it has it
 	}
-	if f.outpostOf(n) != nil {
-		return true
-	}
-	s := f.switches[n.Index]
-	s.Do(func(weft.Time, *weft.Actions) { holds = s.core.Holds(h.Src, h.Dst, h.Seq) })
-	return holds
+	return f.outpostOf(n).mayHold(weft.SwitchID(n.Index), h)
 }

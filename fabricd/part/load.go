@@ -12,18 +12,22 @@ import (
 func (p *Local) Load(_ context.Context, o LoadOrder) (a LoadAnswer, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, patch := range o.Patches {
+	for i, patch := range o.Patches {
+		var made *Loaded
+		if o.Made != nil {
+			made = o.Made[i]
+		}
 		if patch == nil {
 			return a, fmt.Errorf("an empty patch: %w", tables.ErrPatch)
 		}
-		v, err := p.load(patch)
+		v, err := p.load(patch, made)
 		a.Versions = append(a.Versions, LoadedVersion{Switch: patch.Switch, Version: v, Err: text(err)})
 	}
 	return a, nil
 }
 
-// load makes a switch forward, and the NICs at it send, by a patch. It returns the version in force. The caller holds mu.
-func (p *Local) load(patch *tables.Patch) (version uint64, err error) {
+// load makes a switch forward, and the NICs at it send, by a patch, or by what it comes to where that is known. It returns the version in force. The caller holds mu.
+func (p *Local) load(patch *tables.Patch, next *Loaded) (version uint64, err error) {
 	prog := p.programs[patch.Switch]
 	if prog == nil {
 		return 0, notHere(patch.Switch.Node())
@@ -31,7 +35,9 @@ func (p *Local) load(patch *tables.Patch) (version uint64, err error) {
 	prog.Loading.Lock()
 	defer prog.Loading.Unlock()
 	was := prog.Now()
-	next, err := prog.Patched(p.graph.Place(patch.Switch), p.spec.Switch.VCs, patch)
+	if next == nil {
+		next, err = prog.Patched(p.graph.Place(patch.Switch), p.spec.Switch.VCs, patch)
+	}
 	if err != nil || next == was {
 		return was.Version, err
 	}

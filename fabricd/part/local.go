@@ -1,6 +1,8 @@
 package part
 
 import (
+	"slices"
+
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft"
@@ -173,10 +175,19 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 	for i, id := range nics {
 		h := &host{NIC: nicd.New(nicCores[i], nicDrivers[id]), id: id}
 		n.nics, n.byNIC[id], drivers[id.Node()] = append(n.nics, h), h, h.Driver
-		h.Hold(c.Hold)
+		if c.Hold {
+			h.Hold(true)
+		}
 		if leaf, _ := Leaf(g, id); leaf != nil {
 			n.atPrograms[leaf.Switch] = append(n.atPrograms[leaf.Switch], h)
 		}
+	}
+	for _, list := range n.atPrograms { // in the order of the ports there
+		slices.SortFunc(list, func(a, b *host) int {
+			_, p := Leaf(g, a.id)
+			_, q := Leaf(g, b.id)
+			return int(p) - int(q)
+		})
 	}
 	connections := 0
 	if t, ok := p.runtime.(interface {

@@ -1,7 +1,10 @@
 package part
 
 import (
+	"errors"
+
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -22,6 +25,8 @@ type Order struct {
 	// Light gives all ends signal that have none, but for those that Signals says are to be without.
 	Light   bool          `json:"light,omitempty"`
 	Signals []SignalOrder `json:"signals,omitempty"` // an end that loses signal and gets it again is in the list twice
+	// Restart are switches that return: each gets its Signals in one step, after all others; see switching.ReturnWait.
+	Restart []weft.SwitchID `json:"restart,omitempty"`
 
 	Era       *uint16         `json:"era,omitempty"`
 	Hold      *bool           `json:"hold,omitempty"`      // NICs inject nothing, or do again
@@ -60,6 +65,8 @@ type TrafficOrder struct {
 	Spec  string `json:"spec"`            // as nic.ParseTraffic reads it; "none" stops it
 	Draws []byte `json:"draws,omitempty"` // the state of the PCG that draws what the pattern leaves to chance, before it draws
 	Trace []byte `json:"trace,omitempty"` // of a trace its file, compressed as [bus.Compress] does
+
+	Sources []nic.Source `json:"-"` // of all NICs, for a host that is reached by calls; nil: it makes them
 }
 
 // MarkOrder has the next packets of a flow traced, or takes that back; see [nic.NIC.Mark].
@@ -71,8 +78,8 @@ type MarkOrder struct {
 
 // MarkReply is what came of a mark.
 type MarkReply struct {
-	Busy bool   `json:"busy,omitempty"` // the NIC has packets of its own to send
-	Err  string `json:"err,omitempty"`
+	Busy bool `json:"busy,omitempty"` // the NIC has packets of its own to send
+	Refusal
 }
 
 // SendOrder puts one packet into the send queue of a NIC.
@@ -86,7 +93,23 @@ type SendOrder struct {
 // SendReply is what came of that.
 type SendReply struct {
 	Seq uint64 `json:"seq"`
+	Refusal
+}
+
+// Refusal says why something was not done; empty: it was.
+type Refusal struct {
 	Err string `json:"err,omitempty"`
+	err error  // of a host that is reached by calls
+}
+
+func refusal(err error) Refusal { return Refusal{text(err), err} }
+
+// Reason is Err as an error.
+func (r Refusal) Reason() error {
+	if r.err == nil && r.Err != "" {
+		return errors.New(r.Err)
+	}
+	return r.err
 }
 
 // LoadOrder has switches forward by other tables, and their NICs send by them. One that cannot be followed leaves the others
@@ -95,6 +118,7 @@ type LoadOrder struct {
 	Number  uint64          `json:"number"` // of the charter
 	Term    uint64          `json:"term,omitempty"`
 	Patches []*tables.Patch `json:"patches"`
+	Made    []*Loaded       `json:"-"` // per patch what it comes to, for a host that is reached by calls; nil: it makes that
 }
 
 // LoadAnswer is what came of it: per patch, when all that can be are in force.

@@ -102,7 +102,7 @@ func (p *Local) plan(o *Order) (*plan, error) {
 	pl.cut, pl.restored = ways(o.Cut), ways(o.Restored)
 	pl.impair = ends(len(o.Impair), func(i int) End { return o.Impair[i].End })
 	pl.signals = ends(len(o.Signals), func(i int) End { return o.Signals[i].End })
-	for _, id := range o.Crash {
+	for _, id := range slices.Concat(o.Crash, o.Restart) {
 		if p.nodes.bySwitch[id] == nil {
 			errs = append(errs, fmt.Errorf("switch %d: %w", id, errNot))
 		}
@@ -128,6 +128,9 @@ func (p *Local) plan(o *Order) (*plan, error) {
 
 // sources is what the NICs of the whole fabric generate.
 func (p *Local) sources(o *TrafficOrder) ([]nic.Source, error) {
+	if o.Sources != nil {
+		return o.Sources, nil
+	}
 	t, err := o.Traffic()
 	if err != nil {
 		return nil, err
@@ -238,33 +241,57 @@ func (p *Local) signal(o *Order, signals []int) {
 	for _, c := range list {
 		p.lit[c.end] = c.up
 	}
-	p.light(slices.DeleteFunc(list, func(c change) bool { return p.isDark(&p.nodes.ends[c.end]) }))
+	list = slices.DeleteFunc(list, func(c change) bool { return p.isDark(&p.nodes.ends[c.end]) })
+	if o.Light {
+		p.light(list)
+		return
+	}
+	whole := make([][]change, len(o.Restart))
+	for i, c := range list {
+		if at := slices.IndexFunc(o.Restart, func(id weft.SwitchID) bool { return id.Node() == p.nodes.ends[c.end].Node }); at >= 0 {
+			whole[at] = append(whole[at], c)
+		} else {
+			p.lightNode(list[i : i+1])
+		}
+	}
+	for _, list := range whole {
+		p.lightNode(list)
+	}
 }
 
 // light gives ends signal or takes it, those of a node in one step: see [switching.ReturnWait]. The caller holds mu.
 func (p *Local) light(list []change) {
-	n := &p.nodes
 	slices.SortStableFunc(list, func(a, b change) int { return a.end - b.end }) // the ends of a node are beside each other
 	for len(list) > 0 {
-		node, of := n.ends[list[0].end].Node, 1
-		for of < len(list) && n.ends[list[of].end].Node == node {
+		node, of := p.nodes.ends[list[0].end].Node, 1
+		for of < len(list) && p.nodes.ends[list[of].end].Node == node {
 			of++
 		}
-		now := slices.DeleteFunc(slices.Clone(list[:of]), func(c change) bool { return !n.ends[c.end].linked })
+		p.lightNode(list[:of])
 		list = list[of:]
-		if !node.IsSwitch() {
-			for _, c := range now {
-				n.ends[c.end].driver.Signal(n.ends[c.end].Port, c.up)
-			}
-			continue
-		}
-		s := n.bySwitch[weft.SwitchID(node.Index)]
-		s.Do(func(t weft.Time, out *weft.Actions) {
-			for _, c := range now {
-				s.core.Signal(t, n.ends[c.end].Port, c.up, out)
-			}
-		})
 	}
+}
+
+// lightNode does so for ends of one node, of a switch in one step. The caller holds mu.
+func (p *Local) lightNode(list []change) {
+	n := &p.nodes
+	list = slices.DeleteFunc(slices.Clone(list), func(c change) bool { return !n.ends[c.end].linked })
+	if len(list) == 0 {
+		return
+	}
+	node := n.ends[list[0].end].Node
+	if !node.IsSwitch() {
+		for _, c := range list {
+			n.ends[c.end].driver.Signal(n.ends[c.end].Port, c.up)
+		}
+		return
+	}
+	s := n.bySwitch[weft.SwitchID(node.Index)]
+	s.Do(func(t weft.Time, out *weft.Actions) {
+		for _, c := range list {
+			s.core.Signal(t, n.ends[c.end].Port, c.up, out)
+		}
+	})
 }
 
 // isDark reports whether a connection that carries the link of an end is lost.
@@ -299,14 +326,14 @@ func (p *Local) toNICs(o *Order, a *OrderAnswer) {
 	}
 	for _, m := range o.Mark {
 		busy, err := n.byNIC[m.Src].Mark(m.Dst, m.Count)
-		a.Mark = append(a.Mark, MarkReply{Busy: busy, Err: text(err)})
+		a.Mark = append(a.Mark, MarkReply{busy, refusal(err)})
 	}
 	for _, m := range o.Unmark {
 		a.Left = append(a.Left, n.byNIC[m.Src].Unmark(m.Dst, m.Count))
 	}
 	for _, s := range o.Send {
 		seq, err := n.byNIC[s.Src].Send(s.Dst, s.Bytes, s.Traced)
-		a.Sent = append(a.Sent, SendReply{Seq: seq, Err: text(err)})
+		a.Sent = append(a.Sent, SendReply{seq, refusal(err)})
 	}
 }
 

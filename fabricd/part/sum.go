@@ -25,6 +25,8 @@ type adder struct {
 	flows   []link.Flow       // per end, as it was read last
 	peers   map[string][]link.Incarnation
 	seq     uint64
+	// firstEra is the first that all NICs tell apart, as they were read last.
+	firstEra int
 }
 
 // Sum implements Host.
@@ -56,6 +58,7 @@ func (p *Local) sum(r SumRequest) (Sum, error) {
 	s.Incarnation, s.Seq, s.Counters.Notices = ledger.Incarnation(p.spec.Number), p.adder.seq, p.adder.noticesLost.Load()
 	s.Observed, s.Counters.Untold = p.observed() // before anything is read: what has changed by then shows
 	p.meet(r.Peers)
+	p.adder.firstEra = 0
 	p.adder.flows = append(p.adder.flows[:0], make([]link.Flow, len(p.nodes.ends))...)
 	for _, n := range p.nodes.switches {
 		p.addSwitch(&s, n, r.Ends)
@@ -63,6 +66,7 @@ func (p *Local) sum(r SumRequest) (Sum, error) {
 	for _, h := range p.nodes.nics {
 		p.addNIC(&s, h, r.Eras)
 	}
+	s.forgetEras(p.adder.firstEra)
 	p.addLinks(&s)
 	s.sort()
 	if r.Latency {
@@ -172,22 +176,14 @@ func (s *Sum) addState(p *Local, e int, suppressed bool) {
 func (p *Local) addNIC(s *Sum, h *host, eras bool) {
 	r := h.Read()
 	s.Drivers = s.Drivers.Add(h.Driver.Stats())
-	ledger.Add(&s.Counters.NICs, &r.Stats)
+	s.addNIC(p.graph.NICs[h.id].Name, &r.Stats)
 	s.Queued += uint64(r.Queued)
-	if r.Stats.Wrong > 0 {
-		s.discard(WrongNIC(p.graph.NICs[h.id].Name), r.Stats.Wrong)
-	}
 	p.adder.flows[h.end] = r.Flow
 	s.addState(p, h.end, r.Suppressed)
 	if eras {
 		sn := h.Snapshot()
-		var now, all nic.EraStats
-		for _, e := range sn.Eras {
-			now = addEra(now, e)
-		}
-		all = nic.EraStats{Injected: sn.Stats.Injected, Delivered: sn.Stats.Delivered, Rerouted: sn.Stats.Rerouted}
-		s.OlderEra = addEra(s.OlderEra, nic.EraStats{Injected: all.Injected - now.Injected, Delivered: all.Delivered - now.Delivered, Rerouted: all.Rerouted - now.Rerouted})
-		s.FirstEra, s.Eras = addEras(s.FirstEra, s.Eras, sn.FirstEra, sn.Eras)
+		s.addErasOf(&sn)
+		p.adder.firstEra = max(p.adder.firstEra, sn.FirstEra)
 	}
 }
 
