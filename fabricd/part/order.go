@@ -66,7 +66,7 @@ type TrafficOrder struct {
 	Draws []byte `json:"draws,omitempty"` // the state of the PCG that draws what the pattern leaves to chance, before it draws
 	Trace []byte `json:"trace,omitempty"` // of a trace its file, compressed as [bus.Compress] does
 
-	Sources []nic.Source `json:"-"` // of all NICs, for a host that is reached by calls; nil: it makes them
+	Sources []nic.Source `json:"-" msgpack:"-"` // of all NICs, for a host that is reached by calls; nil: it makes them
 }
 
 // MarkOrder has the next packets of a flow traced, or takes that back; see [nic.NIC.Mark].
@@ -118,7 +118,7 @@ type LoadOrder struct {
 	Number  uint64          `json:"number"` // of the charter
 	Term    uint64          `json:"term,omitempty"`
 	Patches []*tables.Patch `json:"patches"`
-	Made    []*Loaded       `json:"-"` // per patch what it comes to, for a host that is reached by calls; nil: it makes that
+	Made    []*Loaded       `json:"-" msgpack:"-"` // per patch what it comes to, for a host that is reached by calls; nil: it makes that
 }
 
 // LoadAnswer is what came of it: per patch, when all that can be are in force.
