@@ -25,6 +25,8 @@ type counted interface {
 	loss(id weft.LinkID) LinkLoss
 	// lostCrash is how many packets were inside a switch when it crashed.
 	lostCrash(id weft.SwitchID) uint64
+	// readInto is all, with readings of all nodes of the host in two lists by number.
+	readInto(switches []switching.Reading, nics []nic.Reading) *account
 	// switchNow and nicNow are for those who watch.
 	switchNow(id weft.SwitchID, r *switching.Reading)
 	nicNow(id weft.NICID) nic.Reading
@@ -45,6 +47,16 @@ func (p remoteHost) lostCrash(id weft.SwitchID) uint64                { return p
 func (p remoteHost) mayHold(weft.SwitchID, *weft.Header) bool         { return true } // nobody can tell
 func (p remoteHost) switchNow(id weft.SwitchID, r *switching.Reading) { *r = p.readSwitch(id) }
 func (p remoteHost) nicNow(id weft.NICID) nic.Reading                 { return p.readNIC(id) }
+
+func (p remoteHost) readInto(switches []switching.Reading, nics []nic.Reading) *account {
+	for _, id := range p.switches {
+		switches[id] = p.readSwitch(id)
+	}
+	for _, id := range p.nics {
+		nics[id] = p.readNIC(id)
+	}
+	return p.all()
+}
 
 func (p remoteHost) end(e weft.End) endState {
 	a := p.known.Load()
@@ -82,6 +94,10 @@ type localHost struct {
 func (p localHost) all() *account {
 	s, _ := p.Sum(context.Background(), part.SumRequest{Ends: true}) // it fails for latencies only
 	return p.account(p.fabric.Now(), s, tenure{})
+}
+
+func (p localHost) readInto(switches []switching.Reading, nics []nic.Reading) *account {
+	return p.account(p.fabric.Now(), p.Look(switches, nics), tenure{})
 }
 
 func (p localHost) count(what part.Counted) *part.Sum {

@@ -28,13 +28,16 @@ type outpost struct {
 	sw     *liveSwitch            // that processes are; nil: it is a part of the options
 	holder atomic.Pointer[holder] // which process is the switch now; nil: the fabric itself is
 	place  part.Place
-	ends   []weft.End // in the order of part.Sum.Up
-	cross  []weft.End // of these, those of links to nodes elsewhere
-	inside []*link    // both ends are its own
-	border []*link    // one is
-	host   part.Host
-	loads  loads
-	beside beside
+	// switches and nics are those of place that it alone runs; of a switch that processes are it has none.
+	switches []weft.SwitchID
+	nics     []weft.NICID
+	ends     []weft.End // in the order of part.Sum.Up
+	cross    []weft.End // of these, those of links to nodes elsewhere
+	inside   []*link    // both ends are its own
+	border   []*link    // one is
+	host     part.Host
+	loads    loads
+	beside   beside
 
 	quiet    atomic.Bool // it does not answer: nobody waits for it
 	lost     atomic.Bool // nobody answers for it: its nodes count as crashed. Then it is quiet too
@@ -78,7 +81,7 @@ type account struct {
 }
 
 func newOutpost(f *Fabric, name string, place part.Place) *outpost {
-	p := &outpost{fabric: f, name: name, place: place, lostOut: map[weft.End]uint64{}}
+	p := &outpost{fabric: f, name: name, place: place, switches: place.SwitchIDs(), nics: place.NICIDs(), lostOut: map[weft.End]uint64{}}
 	p.news.init()
 	if name != "" {
 		p.host, p.counted, p.ends = part.NewClient(f.opts.Processes.Peers, name), remoteHost{p}, place.Ends(f.graph)

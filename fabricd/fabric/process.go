@@ -71,7 +71,7 @@ func (f *Fabric) guestOf(s *liveSwitch) *outpost {
 	g := newOutpost(f, s.name, part.Place{
 		Part: s.name, Switches: part.Spans([]weft.SwitchID{s.id}), Shards: f.opts.Transport.Shards(), Shared: true,
 	})
-	g.sw = s
+	g.sw, g.switches = s, nil
 	for _, l := range f.linksOf(s.id) {
 		g.border = append(g.border, l)
 		for _, e := range l.ends() {

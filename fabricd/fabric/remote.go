@@ -79,6 +79,11 @@ func (p *outpost) over(own endState, e weft.End) endState {
 // read reads the switch for those who watch. Of a process it is what that last said.
 func (s *liveSwitch) read(r *switching.Reading) {
 	s.part.switchNow(s.id, r)
+	s.addProcess(r)
+}
+
+// addProcess adds to a reading of the fabric's own emulation what processes that are or were the switch have told.
+func (s *liveSwitch) addProcess(r *switching.Reading) {
 	g := s.guest.Load()
 	if g == nil {
 		return

@@ -80,7 +80,7 @@ type told struct {
 func (f *Fabric) NewSampler() *Sampler {
 	s := &Sampler{
 		f: f, registersOf: make([][]switching.RegisterSnapshot, len(f.switches)), nodes: make([]switching.Reading, len(f.switches)),
-		nics: make([]nic.Reading, len(f.nics)), told: make([]told, len(f.switches)), suffers: map[fault.Impairment]string{{}: ""}, accounts: map[*outpost]*account{},
+		nics: make([]nic.Reading, len(f.nics)), told: make([]told, len(f.switches)), suffers: map[fault.Impairment]string{}, accounts: map[*outpost]*account{},
 		latency: newRecent(),
 	}
 	s.now.Links, s.now.Switches = make([]LinkReading, len(f.links)), make([]SwitchReading, len(f.switches))
@@ -142,6 +142,9 @@ func (s *Sampler) VCs() [][]switching.VCSum { return s.f.sumVCs() }
 
 // suffering puts an impairment into words, once.
 func (s *Sampler) suffering(i fault.Impairment) string {
+	if i.IsZero() {
+		return ""
+	}
 	text, ok := s.suffers[i]
 	if !ok {
 		if len(s.suffers) > 1000 { // of the past
@@ -157,9 +160,6 @@ func (s *Sampler) suffering(i fault.Impairment) string {
 func (s *Sampler) Read() *Reading {
 	s.f.watched.Store(time.Now().UnixNano())
 	r := s.States()
-	for _, p := range *s.f.hosts.Load() {
-		s.accounts[p] = p.all()
-	}
 	s.readNodes()
 	r.Ledger = Ledger{DiscardedBy: map[string]uint64{}}
 	for i, l := range s.f.links {
@@ -182,14 +182,14 @@ func (s *Sampler) Read() *Reading {
 }
 
 func (s *Sampler) readNodes() {
+	for _, p := range *s.f.hosts.Load() {
+		s.accounts[p] = p.readInto(s.nodes, s.nics)
+	}
 	for i, sw := range s.f.switches {
-		sw.read(&s.nodes[i])
+		sw.addProcess(&s.nodes[i])
 		n, r := &s.nodes[i], &s.now.Switches[i]
 		r.Held, r.Blocked, r.Rerouted, r.UTurns = n.Held, n.Blocked, n.Stats.Rerouted, n.Stats.UTurns
 		r.Registers = s.registers(i)
-	}
-	for i, n := range s.f.nics {
-		s.nics[i] = n.part.nicNow(n.id)
 	}
 }
 

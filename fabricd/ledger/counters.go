@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"fmt"
 	"reflect"
+	"unsafe"
 
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -27,11 +29,11 @@ func (c *Counters) Add(o *Counters) { Add(c, o) }
 
 // Add adds from to to, counter by counter.
 func Add[T Counters | switching.Stats | nic.Stats](to, from *T) {
-	add(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem())
+	add(unsafe.Pointer(to), unsafe.Pointer(from), numbers[reflect.TypeFor[T]()])
 }
 
-func add(to, from reflect.Value) {
-	combine(to, from, fieldsFor(to.Type()), func(a, b uint64, most bool) uint64 {
+func add(to, from unsafe.Pointer, list []number) {
+	combine(to, from, list, func(a, b uint64, most bool) uint64 {
 		if most {
 			return max(a, b)
 		}
@@ -42,7 +44,7 @@ func add(to, from reflect.Value) {
 // Sub takes o, an earlier reading, from c. Of what counts as the greatest c stays; nothing gets
 // below 0.
 func (c *Counters) Sub(o *Counters) {
-	combine(reflect.ValueOf(c).Elem(), reflect.ValueOf(o).Elem(), fields[reflect.TypeFor[Counters]()], func(a, b uint64, most bool) uint64 {
+	combine(unsafe.Pointer(c), unsafe.Pointer(o), numbers[reflect.TypeFor[Counters]()], func(a, b uint64, most bool) uint64 {
 		if most {
 			return a
 		}
@@ -50,51 +52,48 @@ func (c *Counters) Sub(o *Counters) {
 	})
 }
 
-// field is a number in Counters, or a struct of them.
-type field struct {
+// number is a counter of a struct.
+type number struct {
+	offset uintptr
 	most   bool // the greatest counts
-	signed bool
-	parts  []field
+	signed bool // an int, else a uint64
 }
 
-// fieldsFor are the fields of a type of counters.
-func fieldsFor(t reflect.Type) []field {
-	if known, ok := fields[t]; ok {
-		return known
-	}
-	return fieldsOf(t)
+// numbers are the counters of each type that [Add] takes, as reflection finds them once: the nodes
+// of a fabric are added up many times a second. Constant.
+var numbers = map[reflect.Type][]number{
+	reflect.TypeFor[Counters]():        numbersOf(reflect.TypeFor[Counters](), 0),
+	reflect.TypeFor[switching.Stats](): numbersOf(reflect.TypeFor[switching.Stats](), 0),
+	reflect.TypeFor[nic.Stats]():       numbersOf(reflect.TypeFor[nic.Stats](), 0),
 }
 
-// fields are those of the types that are added up often, constant.
-var fields = map[reflect.Type][]field{
-	reflect.TypeFor[Counters]():        fieldsOf(reflect.TypeFor[Counters]()),
-	reflect.TypeFor[switching.Stats](): fieldsOf(reflect.TypeFor[switching.Stats]()),
-	reflect.TypeFor[nic.Stats]():       fieldsOf(reflect.TypeFor[nic.Stats]()),
-}
-
-func fieldsOf(t reflect.Type) (list []field) {
+// numbersOf lists the counters of a struct that begins at an offset. It panics for a field that is
+// neither a counter nor a struct of them.
+func numbersOf(t reflect.Type, offset uintptr) (list []number) {
 	for i := range t.NumField() {
-		at := t.Field(i)
-		f := field{most: at.Tag.Get("count") == "max", signed: at.Type.Kind() == reflect.Int}
-		if at.Type.Kind() == reflect.Struct {
-			f.parts = fieldsOf(at.Type)
+		f := t.Field(i)
+		n := number{offset: offset + f.Offset, most: f.Tag.Get("count") == "max", signed: f.Type.Kind() == reflect.Int}
+		switch f.Type.Kind() {
+		case reflect.Struct:
+			list = append(list, numbersOf(f.Type, n.offset)...)
+		case reflect.Int, reflect.Uint64:
+			list = append(list, n)
+		default:
+			panic(fmt.Sprintf("bug: %v.%s is no counter: a counter is a uint64 or an int", t, f.Name))
 		}
-		list = append(list, f)
 	}
 	return list
 }
 
-// combine makes every number of to what both makes of it and that of from.
-func combine(to, from reflect.Value, list []field, both func(a, b uint64, most bool) uint64) {
-	for i := range list {
-		f, a, b := &list[i], to.Field(i), from.Field(i)
-		switch {
-		case f.parts != nil:
-			combine(a, b, f.parts, both)
-		case f.signed:
-			a.SetInt(int64(both(uint64(a.Int()), uint64(b.Int()), f.most)))
-		default:
-			a.SetUint(both(a.Uint(), b.Uint(), f.most))
+// combine makes every number of to what both makes of it and that of from. The list is that of the
+// type which both point to.
+func combine(to, from unsafe.Pointer, list []number, both func(a, b uint64, most bool) uint64) {
+	for _, n := range list {
+		a, b := unsafe.Add(to, n.offset), unsafe.Add(from, n.offset)
+		if n.signed {
+			*(*int)(a) = int(both(uint64(*(*int)(a)), uint64(*(*int)(b)), n.most))
+		} else {
+			*(*uint64)(a) = both(*(*uint64)(a), *(*uint64)(b), n.most)
 		}
 	}
 }

@@ -273,7 +273,6 @@ func TestEveryCounterIsAddedUp(t *testing.T) {
 	require.Zero(t, a, "nothing gets below 0")
 }
 
-// What cannot be is refused by name, and changes nothing.
 // A counter more is a field more: it is added up, and sent.
 func TestACounterMore(t *testing.T) {
 	t.Parallel()
@@ -289,7 +288,7 @@ func TestACounterMore(t *testing.T) {
 	a.Elem().FieldByName("MostMore").SetInt(7)
 	b.Elem().FieldByName("More").SetUint(4)
 	b.Elem().FieldByName("MostMore").SetInt(5)
-	add(a.Elem(), b.Elem())
+	add(a.UnsafePointer(), b.UnsafePointer(), numbersOf(more, 0))
 	data, err := msgpack.Marshal(a.Interface())
 	require.NoError(t, err)
 	got := reflect.New(more)
@@ -298,6 +297,7 @@ func TestACounterMore(t *testing.T) {
 	require.EqualValues(t, 7, got.Elem().FieldByName("MostMore").Int())
 }
 
+// What cannot be is refused by name, and changes nothing.
 func TestWhatCannotBeIsRefused(t *testing.T) {
 	t.Parallel()
 	end := weft.End{Node: weft.SwitchID(0).Node()}

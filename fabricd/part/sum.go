@@ -31,7 +31,7 @@ type adder struct {
 
 // Sum implements Host.
 func (p *Local) Sum(_ context.Context, r SumRequest) (Sum, error) {
-	s, err := p.sum(r)
+	s, err := p.sum(r, nil, nil)
 	if err == nil && r.Standing {
 		p.mu.Lock()
 		s.Standing = p.standing()
@@ -49,8 +49,14 @@ func (p *Local) End(ctx context.Context, _ EndOrder) (Sum, error) {
 	return p.Sum(ctx, SumRequest{Ends: true, Eras: true, Latency: true, Standing: true})
 }
 
-// sum adds up what the host has counted.
-func (p *Local) sum(r SumRequest) (Sum, error) {
+// Look reads all nodes of the host into two lists by number, and adds up what was read, sessions of its crossing ends included.
+func (p *Local) Look(switches []switching.Reading, nics []nic.Reading) Sum {
+	s, _ := p.sum(SumRequest{Ends: true}, switches, nics) // it fails for latencies only
+	return s
+}
+
+// sum adds up what the host has counted, and keeps the readings of which that is in lists by number; nil: nowhere.
+func (p *Local) sum(r SumRequest, switches []switching.Reading, nics []nic.Reading) (Sum, error) {
 	p.adder.mu.Lock()
 	defer p.adder.mu.Unlock()
 	s := Sum{Part: p.spec.Part, Number: p.spec.Number, First: p.spec.Epoch, At: p.runtime.Now(), Up: make([]byte, (len(p.nodes.ends)+7)/8)}
@@ -61,10 +67,18 @@ func (p *Local) sum(r SumRequest) (Sum, error) {
 	p.adder.firstEra = 0
 	p.adder.flows = append(p.adder.flows[:0], make([]link.Flow, len(p.nodes.ends))...)
 	for _, n := range p.nodes.switches {
-		p.addSwitch(&s, n, r.Ends)
+		into := &p.adder.reading
+		if switches != nil {
+			into = &switches[n.id]
+		}
+		p.addSwitch(&s, n, r.Ends, into)
 	}
 	for _, h := range p.nodes.nics {
-		p.addNIC(&s, h, r.Eras)
+		read := h.Read()
+		if nics != nil {
+			nics[h.id] = read
+		}
+		p.addNIC(&s, h, r.Eras, &read)
 	}
 	s.forgetEras(p.adder.firstEra)
 	p.addLinks(&s)
@@ -84,9 +98,8 @@ func (p *Local) sum(r SumRequest) (Sum, error) {
 	return s, nil
 }
 
-// addSwitch adds a switch. The caller holds the adder's lock.
-func (p *Local) addSwitch(s *Sum, n *node, ends bool) {
-	r := &p.adder.reading
+// addSwitch reads a switch into r and adds it. The caller holds the adder's lock.
+func (p *Local) addSwitch(s *Sum, n *node, ends bool, r *switching.Reading) {
 	n.Do(func(weft.Time, *weft.Actions) {
 		n.core.Read(r)
 		if r.Stats.Discarded > 0 {
@@ -172,9 +185,8 @@ func (s *Sum) addState(p *Local, e int, suppressed bool) {
 	}
 }
 
-// addNIC adds a NIC. The caller holds the adder's lock.
-func (p *Local) addNIC(s *Sum, h *host, eras bool) {
-	r := h.Read()
+// addNIC adds a NIC, which has been read. The caller holds the adder's lock.
+func (p *Local) addNIC(s *Sum, h *host, eras bool, r *nic.Reading) {
 	s.Drivers = s.Drivers.Add(h.Driver.Stats())
 	s.addNIC(p.graph.NICs[h.id].Name, &r.Stats)
 	s.Queued += uint64(r.Queued)
