@@ -106,9 +106,9 @@ var cores = map[string]core{
 		},
 	},
 	"fabricd/subnet/tolerate": {std: plain, ours: []string{".", "fabricd/document", "fabricd/subnet/direct", "fabricd/topology"}},
-	// The accounts of a fabric. Counters are added up by reflection, and the state is written as msgpack.
+	// The accounts of a fabric. Counters are added up at the offsets that reflection finds, and the state is written as msgpack.
 	"fabricd/ledger": {
-		std:  append([]string{"bytes", "reflect", "github.com/vmihailenco/msgpack/v5"}, plain...),
+		std:  append([]string{"bytes", "reflect", "unsafe", "github.com/vmihailenco/msgpack/v5"}, plain...),
 		ours: []string{".", "nic", "switch", "switch/link"},
 	},
 	// Who runs what, of a graph and what hosts offer.
