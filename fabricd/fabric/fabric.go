@@ -153,7 +153,7 @@ func (f *Fabric) build() error {
 	}
 	host, err := part.NewLocal(part.LocalConfig{
 		Spec: part.Charter{
-			Place: f.local.place, Switch: o.Switch.forParts(), NIC: o.NIC.forParts(), Link: f.linkOptions(), Seed: o.Seed,
+			Place: f.local.place, Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(), Seed: o.Seed,
 		},
 		Graph: f.graph, Firmware: o.Firmware, Runtime: f.world, Latency: f.latency,
 		Watch: func(n weft.Node) switchd.Observer { return &watcher{fabric: f, node: n, name: f.graph.Name(n)} },

@@ -55,29 +55,11 @@ type Options struct {
 	Trouble func(wire.Event)
 }
 
-// SwitchOptions are those of every switch; zero values are the defaults of [switching.Config].
-type SwitchOptions struct {
-	VCs          int
-	InputBuffer  int // packets per VC
-	OutputBuffer int // packets per VC
-	Queueing     switching.Queueing
-	Selection    switching.Selection
-	Waiting      switching.Waiting
-	EagerCredits bool
-	Requeue      bool // route the packets queued for a dead link anew instead of losing them
-	Batch        int  // most packets in a frame; 0 means switchd.DefaultBatch
-}
-
-// NICOptions are those of every NIC.
-type NICOptions struct {
-	QueueBytes  int // of the send queue; 0 means nic.DefaultQueueBytes
-	PacketBytes int // 0 means nic.DefaultPacketBytes
-	TraceEvery  int // one generated packet in so many is traced; 0 is none
-
-	// Notices has switches tell the source of a packet that they discard, which then generates nothing for that destination for
-	// so long; 0: no. The firmware must be a [switching.Notifier].
-	Notices time.Duration
-}
+// Options of switches and NICs are those that hosts get: see there.
+type (
+	SwitchOptions = part.SwitchOptions
+	NICOptions    = part.NICOptions
+)
 
 // Bounds on options, chosen by us; rates have those of [fault.Rate].
 const (

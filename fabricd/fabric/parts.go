@@ -194,7 +194,7 @@ func (f *Fabric) charterOf(p *outpost) (c part.Charter, err error) {
 	c = part.Charter{
 		Fabric: o.Processes.Fabric, Part: p.name, Number: f.incarnations, Term: o.Term, Again: p.again,
 		Topology: f.packed, Firmware: o.Processes.Firmware, Place: p.place, Layout: f.places,
-		Switch: o.Switch.forParts(), NIC: o.NIC.forParts(), Link: f.linkOptions(),
+		Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(),
 		Seed: o.Seed, Era: f.era, Hold: f.Held(), Packets: o.Record != nil,
 	}
 	// Epochs count a thousand a second, faster than any link comes up for long, so that they are above all of before.

@@ -46,7 +46,7 @@ type Charter struct {
 	Credentials bus.Credentials `json:"credentials,omitzero"`
 }
 
-// SwitchOptions are those of every switch; see [switching.Config].
+// SwitchOptions are those of every switch; zero values are the defaults of [switching.Config].
 type SwitchOptions struct {
 	VCs          int                 `json:"vcs"`
 	InputBuffer  int                 `json:"input_buffer"`  // packets per VC
@@ -55,17 +55,20 @@ type SwitchOptions struct {
 	Selection    switching.Selection `json:"selection"`
 	Waiting      switching.Waiting   `json:"waiting"`
 	EagerCredits bool                `json:"eager_credits"`
-	Requeue      bool                `json:"requeue"`
-	Batch        int                 `json:"batch"` // most packets in a frame
+	Requeue      bool                `json:"requeue"` // route the packets queued for a dead link anew instead of losing them
+	Batch        int                 `json:"batch"`   // most packets in a frame; 0 means switchd.DefaultBatch
 }
 
 // NICOptions are those of every NIC; see [nic.Config].
 type NICOptions struct {
-	QueueBytes  int           `json:"queue_bytes"` // 0 means nic.DefaultQueueBytes
-	PacketBytes int           `json:"packet_bytes"`
-	TraceEvery  int           `json:"trace_every"`
-	Notices     time.Duration `json:"notices"`   // how long one is honoured; 0: switches tell none
-	Unordered   bool          `json:"unordered"` // see nic.Config
+	QueueBytes  int `json:"queue_bytes"`  // of the send queue; 0 means nic.DefaultQueueBytes
+	PacketBytes int `json:"packet_bytes"` // 0 means nic.DefaultPacketBytes
+	TraceEvery  int `json:"trace_every"`  // one generated packet in so many is traced; 0 is none
+
+	// Notices has switches tell the source of a packet that they discard, which then generates nothing for that destination for
+	// so long; 0: no. The firmware must be a [switching.Notifier].
+	Notices   time.Duration `json:"notices"`
+	Unordered bool          `json:"unordered"` // see [nic.Config]: nothing is known of flows then
 }
 
 // LinkOptions are those of every link.
