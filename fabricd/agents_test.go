@@ -127,8 +127,6 @@ func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 	refused(t, "the broker keeps nothing: it runs without JetStream: a fabric on agents is written down there: start nats-server with -js", up(plain, "all")...)
 	small := outside.Start(t, outside.Newest, fmt.Sprintf("jetstream { store_dir: %q, max_file_store: 1MB }", t.TempDir())).URL
 	refused(t, "the broker has no room for the 128 MiB that it may take: make some where its store_dir is, or raise max_file_store", up(small, "all")...)
-	old := outside.Start(t, outside.Debian, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
-	refused(t, "the broker cannot let a key run out: that takes nats-server 2.11 or newer, and this is 2.", up(old, "all")...)
 	out, stop := startAgent(t, plain, "h1")
 	require.Eventually(t, func() bool {
 		return strings.Contains(out.String(), "; its server runs without JetStream, which keeps what is known of a fabric on agents: unless another of its cluster has it, start nats-server with -js")
@@ -167,8 +165,15 @@ func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 
 // A fabric is left running, led on by another that knows only its name, left again, and ended by nobody who leads it.
 func TestAFabricOnAgentsIsLeftLedOnAndEnded(t *testing.T) {
+	for _, release := range outside.Releases {
+		t.Run(string(release), func(t *testing.T) {
+			leftLedOnAndEnded(t, outside.Start(t, release, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL)
+		})
+	}
+}
+
+func leftLedOnAndEnded(t *testing.T, url string) {
 	ownRegistry(t)
-	url := keepingServer(t)
 	for _, name := range []string{"h1", "h2"} {
 		startAgent(t, url, name, "--memory", "128MiB", "--cores", "1")
 	}
@@ -232,7 +237,7 @@ func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 	store, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: url})
 	require.NoError(t, err)
 	defer store.Close()
-	_, err = cluster.Campaign(t.Context(), cluster.CampaignConfig{Store: store, Me: cluster.Leader{ID: "x", Host: "gone", PID: 1}, Lease: time.Second})
+	_, err = cluster.Campaign(t.Context(), cluster.CampaignConfig{Store: store, Me: cluster.Leader{ID: "x", Host: "gone", PID: 1}})
 	require.NoError(t, err)
 	out, _, stop := background(t, args...)
 	require.Eventually(t, func() bool {

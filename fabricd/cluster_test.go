@@ -122,9 +122,81 @@ func (s *site) run() {
 	_, err = r.client.Apply(t.Context(), fault.Spec{Do: fault.VerbHeal})
 	require.NoError(t, err)
 	r.sound("the leader killed and another in its place")
-	attack.Count(t, "agents, servers and a leader of three hosts killed, frozen and cut off, on each kind of hosts", 5)
+
+	r.writtenDown(cut)
+
+	// The leader is frozen for longer than its lease: the other takes over, and this one stands by when it goes on.
+	frozen := r.lead
+	stoodBy := strings.Count(frozen.errs.String(), standsBy)
+	frozen.signal(syscall.SIGSTOP)
+	r.lead = nil
+	r.findLeader()
+	frozen.signal(syscall.SIGCONT)
+	require.Eventually(t, func() bool { return strings.Count(frozen.errs.String(), standsBy) > stoodBy }, patience, 20*time.Millisecond)
+	r.standby = frozen
+	r.sound("the leader frozen and resumed")
+
+	r.writtenDown(cut)
+
+	// The leader is killed, and the server that writes the store at once.
+	writer := s.writer()
+	writer.server.kill()
+	r.lead.kill()
+	r.lead = nil
+	began := time.Now()
+	s.storeWrites(bus.StoreConfig{Fabric: "lab", URL: s.servers(s.hosts[1]), Existing: true})
+	chosen := time.Now()
+	r.findLeader()
+	t.Logf("after the leader and the store's: the store was away for %.1f s, and then there was no leader for %.1f s",
+		chosen.Sub(began).Seconds(), time.Since(chosen).Seconds())
+	s.startServer(writer)
+	r.standby = s.startLeader(s.hosts[2], "--topology", clusterTree)
+	r.standby.says(`{"standby":`)
+	r.sound("the leader and the server that writes killed at once")
+	attack.Count(t, "agents, servers and leaders of three hosts killed, frozen and cut off, on each kind of hosts", 7)
 
 	r.end()
+}
+
+// writtenDown returns when the next leader would know of all that was ordered until now: a cut is answered when that is so.
+func (r *clusterRun) writtenDown(link string) {
+	r.t.Helper()
+	r.findLeader()
+	_, err := r.client.Apply(r.t.Context(), fault.Spec{Do: fault.VerbCut, A: link})
+	require.NoError(r.t, err)
+	_, err = r.client.Apply(r.t.Context(), fault.Spec{Do: fault.VerbHeal})
+	require.NoError(r.t, err)
+}
+
+// writer is the host whose server writes the store: the last that says so.
+func (s *site) writer() (writer *siteHost) {
+	s.t.Helper()
+	last := ""
+	for _, h := range s.hosts {
+		for line := range strings.Lines(h.server.errs.String()) {
+			_, said, ok := strings.Cut(line, "] ")
+			if ok && strings.Contains(said, "new stream leader for '$G > KV_weft-lab'") && said > last {
+				writer, last = h, said
+			}
+		}
+	}
+	require.NotNil(s.t, writer)
+	return writer
+}
+
+// storeWrites waits until the store takes a write.
+func (s *site) storeWrites(of bus.StoreConfig) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool {
+		ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
+		defer cancel()
+		store, err := bus.OpenStore(ctx, of)
+		if err != nil {
+			return false
+		}
+		defer store.Close()
+		return store.Put(ctx, "test", nil) == nil
+	}, 3*patience, 20*time.Millisecond)
 }
 
 // keepsThings waits until the servers have found each other and chosen who of them keeps what.
@@ -151,8 +223,11 @@ func (r *clusterRun) findLeader() {
 
 // leads reports whether a fabricd up leads, by what it has said.
 func (p *siteProcess) leads() bool {
-	return p != nil && strings.Count(p.out.String(), `{"up":`) > strings.Count(p.errs.String(), "and this process stands by")
+	return p != nil && strings.Count(p.out.String(), `{"up":`) > strings.Count(p.errs.String(), standsBy)
 }
+
+// standsBy is what a leader says that was replaced.
+const standsBy = "and this process stands by"
 
 // end interrupts the leader, which ends the fabric.
 func (r *clusterRun) end() {

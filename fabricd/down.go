@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/cluster"
+	"github.com/weft-fabric/weft/fabricd/lease"
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
@@ -77,6 +77,9 @@ func (d downFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer stop()
+	if err := book.Claim(ctx, lead.Term); err != nil {
+		return err
+	}
 	where, err := book.Placement(ctx, g)
 	if err != nil {
 		return err
@@ -116,27 +119,32 @@ func (d downFlags) none(at bus.Resolved) error {
 	return fmt.Errorf("no fabric %s is written down at this server: fabrics on agents only are; others end with their fabricd up", d.name)
 }
 
+// leadTime is how long down waits until a leader that was killed leads no more.
+const leadTime = 10 * lease.Default
+
 // lead takes the lead, so that nobody begins to while the fabric is ended; stop gives it back.
-func (d downFlags) lead(ctx context.Context, book cluster.Book) (l *cluster.Lead, stop func(), err error) {
+func (d downFlags) lead(ctx context.Context, book cluster.Book) (l *lease.Lease, stop func(), err error) {
 	me, err := thisLeader()
 	if err != nil {
 		return nil, nil, err
 	}
-	if who, there, err := cluster.Leading(ctx, book.Store); err != nil {
-		return nil, nil, err
-	} else if there {
-		return nil, nil, fmt.Errorf("%v leads fabric %s: end it there with Ctrl-C; if it was killed, wait %v", who, d.name, cluster.LeaseTime)
-	}
-	try, cancel := context.WithTimeout(ctx, time.Second)
+	try, cancel := context.WithTimeout(ctx, leadTime)
 	defer cancel()
-	if l, err = cluster.Campaign(try, cluster.CampaignConfig{Store: book.Store, Me: me}); err != nil {
+	var who cluster.Leader
+	l, err = cluster.Campaign(try, cluster.CampaignConfig{
+		Store: book.Store, Me: me, Once: true, Standby: func(l cluster.Leader, _ uint64) { who = l },
+	})
+	switch {
+	case errors.Is(err, lease.ErrHeld):
+		return nil, nil, fmt.Errorf("%v leads fabric %s: end it there with Ctrl-C", who, d.name)
+	case err != nil:
 		return nil, nil, fmt.Errorf("take the lead of fabric %s to end it: %w", d.name, err)
 	}
 	run, end := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = l.Run(run) // should it be lost within the second that this takes, the agents go by the term
+		_ = l.Keep(run) // should it be lost within the second that this takes, the agents go by the term
 	}()
 	return l, func() {
 		end()

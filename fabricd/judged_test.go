@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -76,7 +77,7 @@ func TestALeaderOnAgentsThatFindsAnUnbalancedLedgerSaysSoHoweverItWasEnded(t *te
 		{other, false, false, false, other},
 		{errLed, false, false, false, errLed},
 		{errLeft, true, true, false, errLeft},
-		{bus.ErrNoAccess, true, false, false, bus.ErrNoAccess},
+		{reply.ErrNoAccess, true, false, false, reply.ErrNoAccess},
 	} {
 		over, err := outcome(c.err, c.fresh, c.interrupted)
 		require.Equal(t, c.over, over, "%+v", c)

@@ -6,10 +6,10 @@ import (
 	"io"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cluster"
+	"github.com/weft-fabric/weft/fabricd/lease"
 )
 
 // named is the claim of a fabric to its name at a server that is not ours. A presence answers
@@ -25,8 +25,8 @@ type named struct {
 	store   *bus.Store // nil: the server keeps nothing for us
 }
 
-// nameTime bounds how long the lease of a process that has ended is waited for: it runs out after that of a leader.
-const nameTime = cluster.LeaseTime + 3*time.Second
+// nameTime is how long up waits for the lease of a process that has ended, on a machine that has much else to do.
+const nameTime = 10 * lease.Default
 
 // takeName claims a name. Leads says that this process leads a fabric on agents, and so has the lease.
 func takeName(ctx context.Context, name string, at bus.Resolved, leads bool, log *slog.Logger,
@@ -66,11 +66,10 @@ func (n *named) lease(ctx context.Context, name string, at bus.Resolved, me clus
 	}
 	n.store = book.Store
 	var who cluster.Leader
-	lead, err := cluster.Campaign(try,
-		cluster.CampaignConfig{Store: n.store, Me: me, Standby: func(l cluster.Leader, _ uint64) {
+	held, err := cluster.Campaign(try,
+		cluster.CampaignConfig{Store: n.store, Me: me, Once: true, Standby: func(l cluster.Leader, _ uint64) {
 			who = l
-			fmt.Fprintf(stderr, "fabricd: %v had the name %s and does not answer: its claim runs out within %v\n", l, name,
-				cluster.LeaseTime)
+			fmt.Fprintf(stderr, "fabricd: %v had the name %s and does not answer: its claim ends in %v\n", l, name, lease.Default)
 		}})
 	switch {
 	case err == nil:
@@ -86,19 +85,19 @@ func (n *named) lease(ctx context.Context, name string, at bus.Resolved, me clus
 	n.lost = make(chan struct{})
 	keep, end := context.WithCancel(context.WithoutCancel(ctx))
 	n.end = end
-	n.running.Go(func() { n.keep(keep, lead, me) })
+	n.running.Go(func() { n.keep(keep, held, me) })
 	return nil
 }
 
-// keep renews the lease until ctx ends. A server that was away for longer than the lease is no
-// reason to end the fabric; another that has taken the name meanwhile is.
-func (n *named) keep(ctx context.Context, lead *cluster.Lead, me cluster.Leader) {
+// keep renews the lease until ctx ends. A store that is back without the lease is no reason to end the fabric; another
+// process that has taken the name meanwhile is.
+func (n *named) keep(ctx context.Context, held *lease.Lease, me cluster.Leader) {
 	try, stop := context.WithCancel(ctx)
 	defer stop()
 	for {
-		_ = lead.Run(ctx) // it was lost, or is over
+		_ = held.Keep(ctx) // it was lost, or is over
 		var err error
-		lead, err = cluster.Campaign(try,
+		held, err = cluster.Campaign(try,
 			cluster.CampaignConfig{Store: n.store, Me: me, Standby: func(cluster.Leader, uint64) {
 				close(n.lost)
 				stop()

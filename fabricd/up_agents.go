@@ -19,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/lease"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/registry"
@@ -169,7 +170,7 @@ func (c *onAgents) run(ctx context.Context) error {
 			fmt.Fprintf(c.stdout, "fabric %s goes on: lead it again with fabricd up --name %s, end it with fabricd down --name %s\n", c.name, c.name, c.name)
 			return nil
 		}
-		if !errors.Is(err, errLed) && !errors.Is(err, cluster.ErrLost) {
+		if !errors.Is(err, errLed) && !errors.Is(err, lease.ErrLost) {
 			return err
 		}
 		c.since = cmp.Or(c.since, lead.Term)
@@ -187,7 +188,7 @@ func (c *onAgents) standby(l cluster.Leader, at uint64) {
 }
 
 // lead leads until ctx ends, and ends the fabric then; or until another leads.
-func (c *onAgents) lead(ctx context.Context, lead *cluster.Lead) (err error) {
+func (c *onAgents) lead(ctx context.Context, lead *lease.Lease) (err error) {
 	lost := make(chan struct{})
 	lose := sync.OnceFunc(func() { close(lost) })
 	background, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -197,7 +198,7 @@ func (c *onAgents) lead(ctx context.Context, lead *cluster.Lead) (err error) {
 		running.Wait()
 	}()
 	running.Go(func() {
-		if err := lead.Run(background); err != nil {
+		if err := lead.Keep(background); err != nil {
 			c.log.Warn("lead", "err", err)
 			lose()
 		}
@@ -235,6 +236,7 @@ func (c *onAgents) lead(ctx context.Context, lead *cluster.Lead) (err error) {
 		fresh = true
 	}
 	up := comingOnAgents(c.stderr)
+	o.Replaced = lose
 	o.Term, o.Keep, o.Host = lead.Term, func(s fabric.State) <-chan struct{} { return keeper.Keep(s, s.Tables) }, counting(hosts.Host, up.bar, len(where.Parts))
 	var names []string
 	for _, p := range where.Parts {
@@ -250,6 +252,9 @@ func (c *onAgents) lead(ctx context.Context, lead *cluster.Lead) (err error) {
 	stopKeeping()
 	writing.Wait()
 	after := context.WithoutCancel(ctx)
+	if lost := c.book.Claim(after, lead.Term); errors.Is(lost, lease.ErrLost) { // this process was stopped meanwhile
+		return lost
+	}
 	_, dropped := hosts.Drop(after, names, "the fabric is over")
 	if dropped != nil {
 		fmt.Fprintln(c.stderr, "fabricd: "+dropped.Error())
@@ -262,7 +267,7 @@ func (c *onAgents) lead(ctx context.Context, lead *cluster.Lead) (err error) {
 // it: with a ledger that does not balance that is over, and failed.
 func outcome(err error, fresh, interrupted bool) (over bool, _ error) {
 	switch {
-	case errors.Is(err, errLed), errors.Is(err, errLeft), errors.Is(err, bus.ErrNoAccess):
+	case errors.Is(err, errLed), errors.Is(err, errLeft), errors.Is(err, reply.ErrNoAccess):
 		return false, err
 	case err == nil, errors.Is(err, cli.ErrFailed), fresh:
 		return true, err

@@ -18,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/manager"
 	"github.com/weft-fabric/weft/fabricd/manager/remote"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 )
 
@@ -39,7 +40,7 @@ var (
 	errLed  = errors.New("another process leads the fabric")
 	errLeft = errors.New("the fabric is left to the next that leads it")
 	// errNoBroker is for brokers that are not ours and say no more.
-	errNoBroker = fmt.Errorf("%w: start again with other credentials", bus.ErrNoAccess)
+	errNoBroker = fmt.Errorf("%w: start again with other credentials", reply.ErrNoAccess)
 )
 
 // run leads until ctx ends, and then ends the fabric; or until it is lost, and then leaves it as it is.

@@ -191,7 +191,7 @@ func TestRevokedUserIsLetInNoMore(t *testing.T) {
 		_, err := bus.Call[struct{}](ctx, client, bus.Subject{Kind: bus.SubjectControl, Verb: "get.status"}, nil)
 		return err
 	}
-	require.Eventually(t, func() bool { return errors.Is(status(), bus.ErrNoAccess) }, patience, time.Millisecond,
+	require.Eventually(t, func() bool { return errors.Is(status(), reply.ErrNoAccess) }, patience, time.Millisecond,
 		"one that is connected loses its connection, and tries no more")
 	require.ErrorContains(t, status(), "has revoked the key "+keys[0]+" of the user of ")
 	require.NoError(t, l.ask(l.credentials("users/viewer/viewer.creds")), "others do not")

@@ -99,7 +99,7 @@ var matrix = []row{
 	{"$JS.API.INFO", "fabric manager", ""},
 	{"$JS.API.STREAM.INFO.KV_weft-lab", "fabric manager", ""},
 	{"$JS.API.STREAM.CREATE.KV_weft-lab", "fabric manager", ""},
-	{"$JS.API.STREAM.UPDATE.KV_weft-lab", "fabric manager", ""},
+	{"$JS.API.STREAM.UPDATE.KV_weft-lab", "", ""},
 	{"$JS.API.STREAM.MSG.GET.KV_weft-lab", "fabric manager", ""},
 	{"$JS.API.DIRECT.GET.KV_weft-lab.$KV.weft-lab.leader", "fabric manager", ""},
 	{"$JS.API.DIRECT.GET.KV_weft-lab", "", ""},

@@ -7,12 +7,9 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/switch/wire"
 )
-
-// ErrNoAccess means that the broker lets us in no more: it has revoked our key, or has refused it for so long that it will not take it again.
-// The connection is not tried again.
-var ErrNoAccess = errors.New("the broker lets us in no more")
 
 // refusedTime is how long a broker that does not take our credentials is tried. Chosen by us: servers ask each other for accounts they have
 // missed once a minute.
@@ -46,9 +43,9 @@ func (r *refusals) heard(err error, now time.Time) (over bool) {
 	switch after := now.Sub(r.since); {
 	case key != "" && key == r.revoked:
 		r.why = fmt.Errorf("%s has revoked the key %s of %v: %w: ask who keeps the keys of the fabric for others, which fabricd auth rotate makes",
-			r.where, key, r.creds, ErrNoAccess)
+			r.where, key, r.creds, reply.ErrNoAccess)
 	case after >= refusedTime:
-		r.why = fmt.Errorf("%s has refused %s for %v: %w: take the newest that fabricd auth has made, and start again", r.where, r.creds.withKey(), after.Round(time.Second), ErrNoAccess)
+		r.why = fmt.Errorf("%s has refused %s for %v: %w: take the newest that fabricd auth has made, and start again", r.where, r.creds.withKey(), after.Round(time.Second), reply.ErrNoAccess)
 	}
 	return r.why != nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -38,10 +39,10 @@ func TestRefusalsEndAConnection(t *testing.T) {
 	require.NoError(t, r.gone())
 	require.ErrorIs(t, r.closedErr(nats.ErrConnectionClosed), wire.ErrClosed)
 	require.True(t, r.heard(nats.ErrAuthRevoked, now), "at once")
-	require.ErrorIs(t, r.gone(), ErrNoAccess)
+	require.ErrorIs(t, r.gone(), reply.ErrNoAccess)
 	require.ErrorContains(t, r.gone(), "the broker at x has revoked the key "+first+" of the user of "+file+": ")
 	require.ErrorContains(t, r.gone(), "fabricd auth rotate")
-	require.ErrorIs(t, r.closedErr(nats.ErrConnectionClosed), ErrNoAccess)
+	require.ErrorIs(t, r.closedErr(nats.ErrConnectionClosed), reply.ErrNoAccess)
 	require.True(t, r.heard(nil, now), "for good")
 
 	// One that may not have heard of our newest key is tried for a while, and that is over when it lets us in.

@@ -164,7 +164,7 @@ func (s *Server) Keeps() bool {
 // when the credentials are revoked. OnError hears the refusals. A broker that is gone is tried again for ever.
 func (s *Server) Done() <-chan struct{} { return s.closedc }
 
-// Err says, once Done is closed, why the broker lets us in no more; it wraps [ErrNoAccess]. nil: after Close.
+// Err says, once Done is closed, why the broker lets us in no more; it wraps [reply.ErrNoAccess]. nil: after Close.
 func (s *Server) Err() error { return s.conn.gone() }
 
 // Publish tells an event to whoever listens: operators, viewers, web pages, as JSON; the fabric alone when this is a host,

@@ -20,8 +20,6 @@ var (
 	// ErrNoStore means that the broker keeps nothing for us: it runs without JetStream, or, when the error wraps reply.ErrDenied too, it does
 	// not let us use it.
 	ErrNoStore = errors.New("the broker keeps nothing")
-	// ErrNoTTL means that the broker cannot let single keys run out, as nats-server does from 2.11 on.
-	ErrNoTTL = errors.New("the broker cannot let a key run out: that takes nats-server 2.11 or newer")
 )
 
 // NoStoreHelp says what to switch on where the error wraps ErrNoStore.
@@ -43,7 +41,7 @@ func storeSubjects(fabric string) []string {
 	stream := "KV_" + bucket
 	return []string{
 		"$KV." + bucket + ".>", "$JS.API.INFO",
-		"$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.CREATE." + stream, "$JS.API.STREAM.UPDATE." + stream, "$JS.API.DIRECT.GET." + stream + ".>", "$JS.API.STREAM.MSG.GET." + stream,
+		"$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.CREATE." + stream, "$JS.API.DIRECT.GET." + stream + ".>", "$JS.API.STREAM.MSG.GET." + stream,
 	}
 }
 
@@ -60,9 +58,7 @@ type StoreConfig struct {
 // a JetStream key-value bucket. A write that has returned survives whoever made it. Methods may be called concurrently.
 type Store struct {
 	conn   *conn
-	js     jetstream.JetStream
 	kv     jetstream.KeyValue
-	ttl    bool          // keys can run out
 	copies int           // servers that keep it
 	done   chan struct{} // closed by nats.go after its last callback
 }
@@ -88,8 +84,9 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bus: store of fabric %q: %w", cfg.Fabric, err)
 	}
-	if s.js, err = jetstream.New(s.conn.Conn); err == nil {
-		err = s.open(ctx, cfg)
+	js, err := jetstream.New(s.conn.Conn)
+	if err == nil {
+		err = s.open(ctx, js, cfg)
 	}
 	switch {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
@@ -119,13 +116,13 @@ func (c StoreConfig) denied(violation error) error {
 }
 
 // open finds the bucket or makes it.
-func (s *Store) open(ctx context.Context, cfg StoreConfig) (err error) {
-	s.kv, err = s.js.KeyValue(ctx, bucketOf(cfg.Fabric))
+func (s *Store) open(ctx context.Context, js jetstream.JetStream, cfg StoreConfig) (err error) {
+	s.kv, err = js.KeyValue(ctx, bucketOf(cfg.Fabric))
 	switch {
 	case errors.Is(err, jetstream.ErrBucketNotFound) && cfg.Existing:
 		return reply.ErrNoKey
 	case errors.Is(err, jetstream.ErrBucketNotFound):
-		s.kv, err = s.make(ctx, cfg.Fabric)
+		s.kv, err = makeBucket(ctx, js, cfg.Fabric)
 	}
 	if err != nil {
 		return err
@@ -134,35 +131,28 @@ func (s *Store) open(ctx context.Context, cfg StoreConfig) (err error) {
 	if err != nil {
 		return err
 	}
-	s.ttl, s.copies = status.LimitMarkerTTL() > 0, status.Config().Replicas
+	s.copies = status.Config().Replicas
 	return nil
 }
 
 // copies is on how many servers of a cluster a bucket is kept, so that it outlives one of them; fewer where there are fewer.
 const copies = 3
 
-// marker is how long the broker remembers that a key has run out, for who watches; the least that it takes. Chosen by us, who do not watch.
-const marker = time.Second
-
-// make does not end before the broker has answered, though ctx may: a broker that is shut down while it makes a bucket leaves goroutines behind.
-func (s *Store) make(ctx context.Context, fabric string) (jetstream.KeyValue, error) {
+// makeBucket does not end before the broker has answered, though ctx may: a broker that is shut down while it makes a bucket leaves goroutines behind.
+func makeBucket(ctx context.Context, js jetstream.JetStream, fabric string) (jetstream.KeyValue, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), makeTime)
 	defer cancel()
 	cfg := jetstream.KeyValueConfig{
 		Bucket: bucketOf(fabric), Description: "state of fabric " + fabric, History: 1, MaxBytes: maxStore / 2,
-		Replicas: copies, LimitMarkerTTL: marker,
+		Replicas: copies,
 	}
-	kv, err := s.js.CreateKeyValue(ctx, cfg)
-	if errors.Is(err, jetstream.ErrLimitMarkerTTLNotSupported) {
-		cfg.LimitMarkerTTL = 0
-		kv, err = s.js.CreateKeyValue(ctx, cfg)
-	}
+	kv, err := js.CreateKeyValue(ctx, cfg)
 	if fewServers(err) {
 		cfg.Replicas = 1
-		kv, err = s.js.CreateKeyValue(ctx, cfg)
+		kv, err = js.CreateKeyValue(ctx, cfg)
 	}
 	if errors.Is(err, jetstream.ErrBucketExists) { // somebody else was faster
-		kv, err = s.js.KeyValue(ctx, cfg.Bucket)
+		kv, err = js.KeyValue(ctx, cfg.Bucket)
 	}
 	return kv, err
 }
@@ -215,55 +205,12 @@ func (s *Store) Update(ctx context.Context, key string, value []byte, last uint6
 	return revision, s.error("update", key, err)
 }
 
-// CreateFor is Create of a key that runs out after so long, in whole seconds. The error wraps ErrNoTTL where none can.
-func (s *Store) CreateFor(ctx context.Context, key string, value []byte, ttl time.Duration) (revision uint64, err error) {
-	if err := s.canRunOut(ctx); err != nil {
-		return 0, s.error("create", key, err)
-	}
-	revision, err = s.kv.Create(ctx, key, value, jetstream.KeyTTL(ttl))
-	return revision, s.error("create", key, err)
-}
-
-// UpdateFor is Update of a key that from then on runs out after so long.
-func (s *Store) UpdateFor(ctx context.Context, key string, value []byte, last uint64, ttl time.Duration) (revision uint64, err error) {
-	// The key-value interface has no update with a time: one without would make the key stay.
-	ack, err := s.js.Publish(ctx, "$KV."+s.kv.Bucket()+"."+key, value, jetstream.WithExpectLastSequencePerSubject(last), jetstream.WithMsgTTL(ttl))
-	if err != nil {
-		return 0, s.error("update", key, err)
-	}
-	return ack.Sequence, nil
-}
-
-// canRunOut has the broker let keys of the bucket run out. One that was made before this was asked of it is changed.
-func (s *Store) canRunOut(ctx context.Context) error {
-	if s.ttl {
-		return nil
-	}
-	status, err := s.kv.Status(ctx)
-	if err != nil {
-		return err
-	}
-	cfg := status.Config()
-	cfg.LimitMarkerTTL = marker
-	_, err = s.js.UpdateKeyValue(ctx, cfg)
-	if errors.Is(err, jetstream.ErrLimitMarkerTTLNotSupported) {
-		return fmt.Errorf("%w, and this is %s", ErrNoTTL, s.conn.ConnectedServerVersion())
-	}
-	s.ttl = err == nil
-	return err
-}
-
 // Copies is on how many servers the broker keeps this store; 1 does not outlive the loss of that server.
 func (s *Store) Copies() int { return s.copies }
 
 // Delete takes a key away.
 func (s *Store) Delete(ctx context.Context, key string) error {
 	return s.error("delete", key, s.kv.Purge(ctx, key))
-}
-
-// DeleteAt takes a key away that still has that revision. The error wraps reply.ErrConflict when it has another.
-func (s *Store) DeleteAt(ctx context.Context, key string, last uint64) error {
-	return s.error("delete", key, s.kv.Purge(ctx, key, jetstream.LastRevision(last)))
 }
 
 func (s *Store) error(do, key string, err error) error {

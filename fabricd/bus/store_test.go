@@ -96,41 +96,6 @@ func TestABrokerThatDoesNotLetUsKeepAnythingSaysSo(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsNotRenewedRunsOut(t *testing.T) {
-	t.Parallel()
-	b := keeping(t, t.TempDir())
-	one, two := store(t, b, bus.RoleFabric), store(t, b, bus.RoleFabric)
-	ctx := t.Context()
-	rev, err := one.CreateFor(ctx, "leader", []byte("one"), time.Second)
-	require.NoError(t, err)
-	_, err = two.CreateFor(ctx, "leader", []byte("two"), time.Second)
-	require.ErrorIs(t, err, reply.ErrConflict)
-	rev, err = one.UpdateFor(ctx, "leader", []byte("one again"), rev, time.Second)
-	require.NoError(t, err)
-	_, err = one.UpdateFor(ctx, "leader", nil, rev-1, time.Second)
-	require.ErrorIs(t, err, reply.ErrConflict)
-	require.Eventually(t, func() bool {
-		_, err = two.CreateFor(ctx, "leader", []byte("two"), time.Minute)
-		return err == nil
-	}, patience, 20*time.Millisecond)
-	_, err = one.UpdateFor(ctx, "leader", nil, rev, time.Second)
-	require.ErrorIs(t, err, reply.ErrConflict, "it is another's")
-	require.Equal(t, 1, one.Copies())
-}
-
-// The subnet manager's state does without; a leader must not.
-func TestABrokerThatLetsNoKeyRunOutSaysSo(t *testing.T) {
-	t.Parallel()
-	old := outside.Start(t, outside.Debian, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir()))
-	s, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: old.URL})
-	require.NoError(t, err)
-	defer s.Close()
-	require.NoError(t, s.Put(t.Context(), "version", []byte("7")))
-	_, err = s.CreateFor(t.Context(), "leader", nil, time.Second)
-	require.ErrorIs(t, err, bus.ErrNoTTL)
-	require.ErrorContains(t, err, "nats-server 2.11 or newer, and this is 2.")
-}
-
 // Operators and viewers may neither upload nor change what the manager keeps, and the manager may not cut.
 func TestOnlyTheManagerAndTheFabricMayManage(t *testing.T) {
 	t.Parallel()

@@ -47,7 +47,7 @@ func (c *Client) Subscribe(kind string, buffer int) (*Events, error) {
 }
 
 // Next waits for the next event. The error wraps reply.ErrEnded once the fabric has ended and no event is left, wire.ErrClosed after Close of
-// the client, ErrNoAccess when the broker lets us in no more, and is that of ctx otherwise.
+// the client, reply.ErrNoAccess when the broker lets us in no more, and is that of ctx otherwise.
 func (e *Events) Next(ctx context.Context) (Notice, error) {
 	ended := e.client.ended
 	for {

@@ -33,7 +33,7 @@ type AgentConfig struct {
 }
 
 // errNoAccess is for brokers that are not ours and say no more.
-var errNoAccess = fmt.Errorf("%w: give it other credentials and start it again", bus.ErrNoAccess)
+var errNoAccess = fmt.Errorf("%w: give it other credentials and start it again", reply.ErrNoAccess)
 
 // ErrTaken means that another agent has the name.
 var ErrTaken = errors.New("another agent has this name")

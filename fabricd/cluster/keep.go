@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/deflate"
+	"github.com/weft-fabric/weft/fabricd/lease"
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
@@ -70,34 +71,17 @@ const maxWaiting = 64
 // TakeOver reads the state that the last leader kept into out, and its tables, and makes it this leader's, so that none before can write it any more;
 // there is false when nothing was kept. Run of the keeper writes what is kept from then on. Warn hears when it cannot, and must not block.
 func (b Book) TakeOver(ctx context.Context, term uint64, out any, tables *[]byte, warn func(error)) (keeper *Keeper, there bool, err error) {
-	k, rev, err := b.readState(ctx)
+	before, rev, err := b.claim(ctx, term)
 	if err != nil {
 		return nil, false, err
 	}
-	if k.Term > term {
-		return nil, false, fmt.Errorf("cluster: %w: one of term %d has led it since", ErrLost, k.Term)
-	}
-	if len(k.State) > 0 {
-		if err := json.Unmarshal(k.State, out); err != nil {
+	if len(before.State) > 0 {
+		if err := json.Unmarshal(before.State, out); err != nil {
 			return nil, false, fmt.Errorf("cluster: state as it was written down: %w: was that another version of fabricd?", err)
 		}
 	}
-	before := k
-	k.Term = term
-	data, err := k.encode()
-	if err != nil {
-		return nil, false, err
-	}
-	if rev == 0 {
-		rev, err = b.Store.Create(ctx, keyState, data)
-	} else {
-		rev, err = b.Store.Update(ctx, keyState, data, rev)
-	}
-	if err != nil {
-		return nil, false, err
-	}
 	// From here on nobody else changes what the state names.
-	held, err := b.readPieces(ctx, k.Tables)
+	held, err := b.readPieces(ctx, before.Tables)
 	if err == nil {
 		err = b.dropUnnamed(ctx, before)
 	}
@@ -105,7 +89,37 @@ func (b Book) TakeOver(ctx context.Context, term uint64, out any, tables *[]byte
 		return nil, false, err
 	}
 	*tables = held
-	return &Keeper{book: b, term: term, rev: rev, warn: warn, tables: k.Tables, written: held, poke: make(chan struct{}, 1)}, len(k.State) > 0, nil
+	return &Keeper{book: b, term: term, rev: rev, warn: warn, tables: before.Tables, written: held, poke: make(chan struct{}, 1)}, len(before.State) > 0, nil
+}
+
+// Claim makes the state that of a leader of this term: leaders before it can write it no more. The error wraps
+// [lease.ErrLost] when it is that of a later one.
+func (b Book) Claim(ctx context.Context, term uint64) error {
+	_, _, err := b.claim(ctx, term)
+	return err
+}
+
+// claim is Claim, and returns the state as it was before, and its revision since.
+func (b Book) claim(ctx context.Context, term uint64) (before kept, rev uint64, err error) {
+	before, rev, err = b.readState(ctx)
+	if err != nil {
+		return before, 0, err
+	}
+	if before.Term > term {
+		return before, 0, fmt.Errorf("cluster: %w: a leader of term %d, and this one's is %d", lease.ErrLost, before.Term, term)
+	}
+	now := before
+	now.Term = term
+	data, err := now.encode()
+	if err != nil {
+		return before, 0, err
+	}
+	if rev == 0 {
+		rev, err = b.Store.Create(ctx, keyState, data)
+	} else {
+		rev, err = b.Store.Update(ctx, keyState, data, rev)
+	}
+	return before, rev, err
 }
 
 func (k kept) encode() ([]byte, error) {
@@ -142,7 +156,7 @@ const (
 	writeAgain = time.Second // after it could not
 )
 
-// Run writes until ctx ends, and then what is left. The error wraps ErrLost when another leader has written.
+// Run writes until ctx ends, and then what is left. The error wraps lease.ErrLost when another leader has written.
 func (k *Keeper) Run(ctx context.Context) error {
 	again := time.NewTimer(writeAgain)
 	defer again.Stop()
@@ -177,7 +191,7 @@ func (k *Keeper) flush(ctx context.Context) error {
 			close(done)
 		}
 		return nil
-	case errors.Is(err, ErrLost):
+	case errors.Is(err, lease.ErrLost):
 		return err
 	}
 	k.warn(fmt.Errorf("cluster: what a next leader must know could not be written down, it is tried again: %w", err))
@@ -213,7 +227,7 @@ func (k *Keeper) write(ctx context.Context, now *latest) error {
 	if err := within(ctx, func(ctx context.Context) error { return k.writeState(ctx, kept{k.term, text, tables}) }); err != nil {
 		switch {
 		case tables == k.tables:
-		case errors.Is(err, ErrLost): // nobody will
+		case errors.Is(err, lease.ErrLost): // nobody will
 			_, dropped := k.book.dropPieces(ctx, tables)
 			err = errors.Join(err, dropped)
 		default: // the state may have been written, and only the answer lost
@@ -258,7 +272,7 @@ func (k *Keeper) writeState(ctx context.Context, state kept) error {
 		case e != nil:
 			return e
 		case was.Term != k.term || rev == 0:
-			return fmt.Errorf("cluster: %w: the state is another leader's", ErrLost)
+			return fmt.Errorf("cluster: %w: the state is another leader's", lease.ErrLost)
 		}
 		k.rev = rev
 	}

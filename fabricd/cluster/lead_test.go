@@ -16,21 +16,22 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/deflate"
+	"github.com/weft-fabric/weft/fabricd/lease"
 	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-func campaign(t *testing.T, url, id string) (<-chan *cluster.Lead, <-chan cluster.Leader) {
+// campaign has a process want to lead, and says when it does, and who leads meanwhile.
+func campaign(t *testing.T, s *bus.Store, id string) (<-chan *lease.Lease, <-chan cluster.Leader) {
 	t.Helper()
-	won, standby := make(chan *cluster.Lead, 1), make(chan cluster.Leader, 4)
-	s := openStore(t, url)
+	won, standby := make(chan *lease.Lease, 1), make(chan cluster.Leader, 4)
 	ended := make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		defer close(ended)
 		l, err := cluster.Campaign(ctx, cluster.CampaignConfig{
-			Store: s, Me: cluster.Leader{ID: id, Host: "host-" + id, PID: 7}, Lease: time.Second, Standby: func(l cluster.Leader, _ uint64) { standby <- l },
+			Store: s, Me: cluster.Leader{ID: id, Host: "host-" + id, PID: 7}, Standby: func(l cluster.Leader, _ uint64) { standby <- l },
 		})
 		if err == nil {
 			won <- l
@@ -43,54 +44,47 @@ func campaign(t *testing.T, url, id string) (<-chan *cluster.Lead, <-chan cluste
 	return won, standby
 }
 
-func TestExactlyOneLeadsAndAnotherTakesOver(t *testing.T) {
-	t.Parallel()
-	url := startServer(t, true)
-	won, _ := campaign(t, url, "a")
-	a := <-won
-	ctx, kill := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- a.Run(ctx) }()
-
-	next, standby := campaign(t, url, "b")
-	require.Equal(t, "process 7 on host host-a", (<-standby).String())
-	time.AfterFunc(1500*time.Millisecond, kill) // for longer than a lease runs
-	b := <-next
-	require.Error(t, ctx.Err(), "not while it is renewed")
-	require.NoError(t, <-ended)
-	require.Greater(t, b.Term, a.Term)
-
-	// One that does not renew is replaced when its lease runs out, and learns of it.
-	third, standby := campaign(t, url, "c")
-	<-standby
-	began := time.Now()
-	c := <-third
-	require.Less(t, time.Since(began), patience)
-	require.Greater(t, c.Term, b.Term)
-	err := b.Run(t.Context())
-	require.ErrorIs(t, err, cluster.ErrLost)
-	l, there, err := cluster.Leading(t.Context(), openStore(t, url))
-	require.NoError(t, err)
-	require.True(t, there)
-	require.Equal(t, "c", l.ID)
+// leads has a process lead until it is stopped, and says how that ended.
+func leads(t *testing.T, l *lease.Lease) (stop func(), ended <-chan error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	over, how := make(chan struct{}), make(chan error, 1)
+	go func() {
+		defer close(over)
+		how <- l.Keep(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-over
+	})
+	return cancel, how
 }
 
-// A process that gave up because it could not renew is the first to lead again when it can: nobody else could meanwhile.
-func TestAProcessThatGaveUpLeadsAgainAtOnce(t *testing.T) {
+// The releases of nats-server that users have, by a store that outlives nothing.
+func TestOneLeadsAndAnotherTakesOver(t *testing.T) {
 	t.Parallel()
-	url := startServer(t, true)
-	won, _ := campaign(t, url, "a")
-	a := <-won
-	s := openStore(t, url)
-	again, err := cluster.Campaign(t.Context(), cluster.CampaignConfig{Store: s, Me: cluster.Leader{ID: "a"}, Lease: 30 * time.Second})
-	require.NoError(t, err)
-	require.Greater(t, again.Term, a.Term)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.NoError(t, again.Run(ctx))
-	_, there, err := cluster.Leading(t.Context(), s)
-	require.NoError(t, err)
-	require.False(t, there)
+	for _, release := range outside.Releases {
+		t.Run(string(release), func(t *testing.T) {
+			t.Parallel()
+			url := outside.Start(t, release, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
+			won, _ := campaign(t, openStore(t, url), "a")
+			a := <-won
+			stop, ended := leads(t, a)
+			next, standby := campaign(t, openStore(t, url), "b")
+			require.Equal(t, "process 7 on host host-a", (<-standby).String())
+			require.Empty(t, next)
+			stop()
+			b := <-next
+			require.NoError(t, <-ended)
+			require.Greater(t, b.Term, a.Term)
+
+			// One that does not renew its lease is replaced, and learns of it.
+			third, standby := campaign(t, openStore(t, url), "c")
+			require.Equal(t, "b", (<-standby).ID)
+			c := <-third
+			require.Greater(t, c.Term, b.Term)
+			require.ErrorIs(t, b.Keep(t.Context()), lease.ErrLost)
+		})
+	}
 }
 
 // A broker that does not answer for a while, and then to all at once, costs nobody the lead.
@@ -98,33 +92,113 @@ func TestRenewalsWhoseAnswersAreLateCount(t *testing.T) {
 	t.Parallel()
 	server := outside.Start(t, outside.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir()))
 	s := openStore(t, server.URL)
-	l, err := cluster.Campaign(t.Context(), cluster.CampaignConfig{Store: s, Me: cluster.Leader{ID: "a"}, Lease: 6 * time.Second})
-	require.NoError(t, err)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- l.Run(ctx) }()
-	renewed := func(times int) {
+	won, _ := campaign(t, s, "a")
+	stop, ended := leads(t, <-won)
+	next, standby := campaign(t, openStore(t, server.URL), "b")
+	<-standby
+	renewed := func() {
 		t.Helper()
 		_, last, err := s.Get(t.Context(), "leader")
 		require.NoError(t, err)
 		require.Eventually(t, func() bool {
-			_, rev, err := s.Get(t.Context(), "leader")
-			if err == nil && rev > last {
-				last, times = rev, times-1
-			}
-			return times <= 0
+			_, now, err := s.Get(t.Context(), "leader")
+			return err == nil && now > last
 		}, patience, 10*time.Millisecond)
 	}
-	renewed(1)
+	renewed()
 	server.Pause()
-	on := time.AfterFunc(2500*time.Millisecond, server.Resume) // two renewals are given up meanwhile
-	defer on.Stop()
-	renewed(2)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*lease.Default) // for longer than a lease lasts
+	defer cancel()
+	require.Error(t, s.Put(ctx, "other", nil))
+	<-ctx.Done()
+	server.Resume()
+	renewed()
+	renewed()
+	require.Empty(t, next)
+	require.Empty(t, ended)
 	stop()
-	require.NoError(t, <-ended)
-	_, there, err := cluster.Leading(t.Context(), s)
+	<-next
+	require.NoError(t, <-ended, "it was given back")
+}
+
+// The servers of a cluster lose the one that writes: the leader stays, though they choose for longer than its lease
+// lasts.
+func TestALeaderOutlivesTheStoresLeader(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	watching := c.store()
+	won, _ := campaign(t, c.store(), "a")
+	_, ended := leads(t, <-won)
+	next, standby := campaign(t, c.store(), "b")
+	<-standby
+	c.killWriter()
+	c.writes(watching)
+	_, last, err := watching.Get(t.Context(), "leader")
 	require.NoError(t, err)
-	require.False(t, there, "it was given back")
+	require.Eventually(t, func() bool {
+		l, now, err := watching.Get(t.Context(), "leader")
+		return err == nil && now > last && strings.Contains(string(l), `"id":"a"`)
+	}, patience, 10*time.Millisecond, "it renews its lease again")
+	require.Empty(t, ended)
+	require.Empty(t, next)
+}
+
+// The server that writes and the leader die at once: another leads when the servers have chosen who writes.
+func TestTheStoresLeaderAndOursAreKilledAtOnce(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	mine := c.store()
+	won, _ := campaign(t, mine, "a")
+	a := <-won
+	_, ended := leads(t, a)
+	next, standby := campaign(t, c.store(), "b")
+	<-standby
+	mine.Close() // it dies without a word
+	c.killWriter()
+	b := <-next
+	require.Greater(t, b.Term, a.Term)
+	require.ErrorIs(t, <-ended, lease.ErrLost)
+}
+
+// How long a fabric has no leader after it has died: while the store answers, and with the store's leader at once,
+// from when the store answers again.
+func BenchmarkTakeOver(b *testing.B) {
+	for _, with := range []string{"the leader alone", "the store's leader too"} {
+		b.Run(with, func(b *testing.B) {
+			var took time.Duration
+			for range b.N {
+				c := startCluster(b)
+				mine, other, watching := c.store(), c.store(), c.store()
+				me := cluster.CampaignConfig{Store: mine, Me: cluster.Leader{ID: "a"}}
+				l, err := cluster.Campaign(b.Context(), me)
+				require.NoError(b, err)
+				ended := make(chan error, 1)
+				go func() { ended <- l.Keep(b.Context()) }()
+				next, standby := make(chan error, 1), make(chan struct{})
+				go func() {
+					_, err := cluster.Campaign(b.Context(), cluster.CampaignConfig{
+						Store: other, Me: cluster.Leader{ID: "b"}, Standby: func(cluster.Leader, uint64) { close(standby) },
+					})
+					next <- err
+				}()
+				<-standby
+				mine.Close()
+				if with != "the leader alone" {
+					c.killWriter()
+					c.writes(watching)
+				}
+				began := time.Now()
+				require.NoError(b, <-next)
+				took += time.Since(began)
+				<-ended
+				for _, s := range c.servers {
+					s.Kill()
+				}
+			}
+			b.ReportMetric(took.Seconds()/float64(b.N), "s/takeover")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
 }
 
 func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
@@ -149,9 +223,10 @@ func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
 	require.True(t, there)
 	require.Equal(t, []string{"a", "b"}, s.Cut)
 	one.Keep(state{}, nil)
-	require.ErrorIs(t, one.Run(t.Context()), cluster.ErrLost)
+	require.ErrorIs(t, one.Run(t.Context()), lease.ErrLost)
 	_, _, err = book.TakeOver(t.Context(), 1, &s, &tables, warn)
-	require.ErrorIs(t, err, cluster.ErrLost)
+	require.ErrorIs(t, err, lease.ErrLost)
+	require.ErrorIs(t, book.Claim(t.Context(), 1), lease.ErrLost, "it must not end the fabric")
 
 	run, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -245,7 +320,7 @@ func TestTablesAreKeptInPieces(t *testing.T) {
 	require.Equal(t, other, tables)
 	require.Zero(t, revision("tables.1.3.0"))
 	// Or has not died: it wakes up, and leaves nothing either.
-	require.ErrorIs(t, write(4, large), cluster.ErrLost)
+	require.ErrorIs(t, write(4, large), lease.ErrLost)
 	require.Zero(t, revision("tables.1.3.0"))
 
 	k = two

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -112,7 +115,7 @@ func dial(t *testing.T, url string) *bus.Client {
 	return a
 }
 
-func openStore(t *testing.T, url string) *bus.Store {
+func openStore(t testing.TB, url string) *bus.Store {
 	t.Helper()
 	s, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: url})
 	require.NoError(t, err)
@@ -121,3 +124,79 @@ func openStore(t *testing.T, url string) *bus.Store {
 }
 
 var errMade = errors.New("no such firmware")
+
+// servers is a cluster of three NATS servers, which keeps a store on all of them.
+type servers struct {
+	t       testing.TB
+	servers []*outside.Server
+}
+
+func startCluster(t testing.TB) *servers {
+	t.Helper()
+	c := &servers{t: t}
+	const n = 3
+	var ports, routes [n]int
+	var urls []string
+	for i := range n {
+		ports[i], routes[i] = outside.FreePort(t), outside.FreePort(t)
+		urls = append(urls, fmt.Sprintf("nats://127.0.0.1:%d", routes[i]))
+	}
+	for i := range n {
+		dir := t.TempDir()
+		config := fmt.Sprintf(`server_name: s%d
+listen: "127.0.0.1:%d"
+ping_interval: "1s"
+ping_max: 2
+cluster { name: weft, listen: "127.0.0.1:%d", ping_interval: "500ms", routes: [ %s ] }
+jetstream { store_dir: %q }
+`, i, ports[i], routes[i], strings.Join(urls, ", "), dir)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "nats.conf"), []byte(config), 0o600))
+		c.servers = append(c.servers, outside.StartIn(t, outside.Newest, dir, "127.0.0.1", ports[i]))
+	}
+	for copies := 0; copies < n; { // until they have found each other
+		s, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: c.urls()})
+		if err == nil {
+			copies = s.Copies()
+			s.Close()
+			require.Equal(t, n, copies)
+		}
+	}
+	return c
+}
+
+func (c *servers) urls() string {
+	var all []string
+	for _, s := range c.servers {
+		all = append(all, s.URL)
+	}
+	return strings.Join(all, ",")
+}
+
+func (c *servers) store() *bus.Store { return openStore(c.t, c.urls()) }
+
+// killWriter kills the server that writes, which is the last to have said that it does.
+func (c *servers) killWriter() *outside.Server {
+	c.t.Helper()
+	var writer *outside.Server
+	last := ""
+	for _, s := range c.servers {
+		for line := range strings.Lines(s.Output()) {
+			if _, said, ok := strings.Cut(line, "] "); ok && strings.Contains(said, "new stream leader for '$G > KV_weft-lab'") && said > last {
+				writer, last = s, said
+			}
+		}
+	}
+	require.NotNil(c.t, writer)
+	writer.Kill()
+	return writer
+}
+
+// writes waits until the store takes a write.
+func (c *servers) writes(s *bus.Store) {
+	c.t.Helper()
+	require.Eventually(c.t, func() bool {
+		ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
+		defer cancel()
+		return s.Put(ctx, "test", nil) == nil
+	}, 2*patience, 10*time.Millisecond)
+}

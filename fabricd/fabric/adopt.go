@@ -83,7 +83,7 @@ func (p *outpost) found(ctx context.Context) (part.Sum, error) {
 	p.mu.Lock()
 	number := p.number
 	p.mu.Unlock()
-	s, err := p.host.Sum(ctx, part.SumRequest{Number: number, Ends: true, Peers: p.peers(), Eras: true, Latency: true, Standing: true})
+	s, err := p.host.Sum(ctx, part.SumRequest{Number: number, Term: p.fabric.opts.Term, Ends: true, Peers: p.peers(), Eras: true, Latency: true, Standing: true})
 	if err == nil && s.Standing == nil {
 		err = errors.New("it does not say what was done to it")
 	}

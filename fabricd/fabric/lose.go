@@ -77,6 +77,8 @@ func (f *Fabric) attendPart(ctx context.Context, p *outpost) {
 				f.partSpeaks(ctx, p, s)
 			}
 			p.putRight()
+		case errors.Is(err, part.ErrReplaced):
+			p.hush() // another leader attends to it
 		case errors.Is(err, bus.ErrNobody) || errors.Is(err, errNumber) || errors.Is(err, bus.ErrRefused):
 			if time.Since(troubled) < afterBroker || f.renewing() {
 				p.hush()
@@ -108,12 +110,13 @@ func (p *outpost) look(ctx context.Context, want part.SumRequest) (part.Sum, err
 	ctx, cancel := context.WithTimeout(ctx, p.patience())
 	defer cancel()
 	p.mu.Lock()
-	want.Number, want.Ends = p.number, true
+	want.Number, want.Term, want.Ends = p.number, p.fabric.opts.Term, true
 	p.mu.Unlock()
 	want.Peers = p.peers()
 	asked := p.fabric.Now()
 	s, err := p.host.Sum(ctx, want)
 	if err != nil {
+		p.fabric.refused(err)
 		return s, err
 	}
 	p.mu.Lock()

@@ -45,6 +45,8 @@ type Options struct {
 	// Adopt is what was kept under another leader, whose parts run: Start takes them over. Traffic is then theirs.
 	Adopt *State
 	Term  uint64 // of this leader, above those of all before it; 0: there is never another
+	// Replaced is called when a part refuses this leader because it has heard one of a higher term, perhaps more than once. It must not block.
+	Replaced func()
 
 	// Progress hears how far New and Start have come, from whoever calls them; nil: nobody does.
 	Progress func(stage Stage, done, total int)

@@ -321,11 +321,19 @@ func (p *outpost) order(o part.Order) (part.OrderAnswer, error) {
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrNobody) {
 			p.hush()
 		}
+		p.fabric.refused(err)
 		p.fabric.opts.Log.Warn("order to a part", "part", p.name, "err", err)
 		return a, err
 	}
 	p.await(a.Sum.Observed)
 	return a, nil
+}
+
+// refused says that this leader was replaced, when err of a part does.
+func (f *Fabric) refused(err error) {
+	if f.opts.Replaced != nil && errors.Is(err, part.ErrReplaced) {
+		f.opts.Replaced()
+	}
 }
 
 // hush keeps others from waiting for it.

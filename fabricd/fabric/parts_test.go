@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -263,6 +264,31 @@ func TestAnotherLeader(t *testing.T) {
 	l.sound()
 	cut := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"})
 	assert.Greater(t, cut[0].Fault.ID, len(before), "it has a number of its own")
+}
+
+// A leader that goes on beside the next one, for it does not reach the store, hears from the parts that it was replaced.
+func TestALeaderThatWasReplacedHearsItFromTheParts(t *testing.T) {
+	t.Parallel()
+	replaced := make(chan struct{})
+	l := startParts(t, 2, func(o *fabric.Options) {
+		o.Term, o.Replaced = 1, sync.OnceFunc(func() { close(replaced) })
+	})
+	l.load("uniform:0.3")
+	l.more(100)
+	first := l.Fabric
+	l.options.Term, l.options.Replaced = 2, func() { t.Error("the second leader was replaced") }
+	l.succeed()
+	select {
+	case <-replaced:
+	case <-time.After(rig.Patience):
+		t.Fatal("no part has told the first leader")
+	}
+	_, _ = first.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"}) // the parts refuse that
+	first.Detach()
+	require.Empty(t, l.Fabric.CutLinks())
+	l.more(100)
+	l.sound()
+	require.Empty(t, l.Fabric.CrashedSwitches())
 }
 
 // NICs that are held while tables are replaced stay held under the next leader, as long as they would have been: what the tables of

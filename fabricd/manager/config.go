@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/lease"
 )
 
 // Config of a manager. Fabric and State are required; what is zero has a default.
@@ -23,7 +24,7 @@ type Config struct {
 	// Patience is how long an upload waits for a switch before it goes on without, 250 ms; such a switch is tried again after Retry, 500 ms.
 	Patience, Retry time.Duration
 	Drain           time.Duration // how long a static reconfiguration waits for the last packet: 10 s
-	Lease           time.Duration // a manager that has not renewed its lease for so long has lost it: 2 s
+	Lease           time.Duration // of a manager that has died: [lease.Default]
 
 	Tell func(Note)   // hears what it does, and must not block; nil: nobody
 	Log  *slog.Logger // nil: discarded
@@ -55,7 +56,7 @@ func (c Config) withDefaults() Config {
 		{&c.Patience, 250 * time.Millisecond},
 		{&c.Retry, 500 * time.Millisecond},
 		{&c.Drain, 10 * time.Second},
-		{&c.Lease, 2 * time.Second},
+		{&c.Lease, lease.Default},
 	} {
 		if *d.of == 0 {
 			*d.of = d.def

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/lease"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -57,12 +58,12 @@ func (m *Manager) Run(ctx context.Context) error {
 		return ended(ctx, err)
 	}
 	for {
-		revision, err := m.acquire(ctx)
+		held, err := m.acquire(ctx)
 		if err != nil {
 			return ended(ctx, fmt.Errorf("%w: who manages it is written down at the broker, and cannot be read or written: %w: "+
 				"if the fabric runs still, see that the broker's JetStream answers, and start the manager again", ErrGone, err))
 		}
-		err = m.manage(ctx, revision)
+		err = m.manage(ctx, held)
 		if _, alone := m.cfg.State.(*Memory); alone && errors.Is(err, ErrSuperseded) { // there is no lease to stand by for
 			return ended(ctx, err)
 		}
@@ -95,15 +96,33 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
+// storeTime is how long the store may fail to answer a manager that stands by; chosen by us: longer than the servers of
+// a cluster take to choose which of them writes.
+const storeTime = 15 * time.Second
+
+// acquire waits until this manager holds the lease.
+func (m *Manager) acquire(ctx context.Context) (*lease.Lease, error) {
+	return lease.Acquire(ctx, lease.Config{
+		Store: m.cfg.State, Key: keyLease, Holder: []byte(m.cfg.Holder), Time: m.cfg.Lease, Patience: storeTime,
+		Standby: func(holder []byte, _ uint64) {
+			m.tell(Note{Kind: NoteStandby, Text: "standing by: " + string(holder) + " manages"})
+		},
+	})
+}
+
 // manage manages for as long as it has the lease.
-func (m *Manager) manage(ctx context.Context, revision uint64) (err error) {
+func (m *Manager) manage(ctx context.Context, held *lease.Lease) (err error) {
 	term, lost := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer func() {
 		lost(nil)
 		running.Wait()
 	}()
-	running.Go(func() { m.keep(term, revision, lost) })
+	running.Go(func() {
+		if err := held.Keep(term); err != nil {
+			lost(err)
+		}
+	})
 	if err := m.cfg.Fabric.Begin(term); err != nil {
 		return cause(term, err)
 	}

@@ -16,7 +16,6 @@ import (
 // Errors of requests, as texts that travel.
 var (
 	errNumber = errors.New("another incarnation of this part runs here")
-	errTerm   = errors.New("another leader has taken over since")
 	errNot    = errors.New("not in this part")
 )
 

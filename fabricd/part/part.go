@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-fabric/weft"
@@ -53,7 +54,7 @@ type Part struct {
 	troubles *Troubles
 
 	mu      sync.Mutex    // serialises orders
-	term    uint64        // guarded by mu: of the leader
+	term    atomic.Uint64 // of the leader
 	ended   chan string   // capacity 1: it was told to end, and why
 	asked   chan struct{} // capacity 1: somebody asks
 	alone   int           // see Config
@@ -70,8 +71,9 @@ func Open(cfg Config) (*Part, error) {
 	c := cfg.Charter
 	p := &Part{
 		charter: c, log: cfg.Log, ended: make(chan string, 1), halted: make(chan struct{}), notices: make(chan weft.Notice, maxNotices),
-		asked: make(chan struct{}, 1), alone: cfg.Alone, troubles: NewTroubles(), term: c.Term,
+		asked: make(chan struct{}, 1), alone: cfg.Alone, troubles: NewTroubles(),
 	}
+	p.term.Store(c.Term)
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}

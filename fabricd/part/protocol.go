@@ -29,6 +29,7 @@ const TellSeen = "seen"
 // SumRequest asks for what the part has added up.
 type SumRequest struct {
 	Number uint64 `json:"number"` // of the charter; 0: of whichever there is, as a new leader asks
+	Term   uint64 `json:"term"`   // of the leader; 0: any
 
 	Ends bool `json:"ends,omitempty"` // Sum.Flows
 	// Peers are the incarnations of the neighbours of the part. Sum.Flows tells them apart by these, and leaves out

@@ -36,6 +36,9 @@ func (p *Part) onSum(r SumRequest) (Sum, error) {
 	if err := p.is(r.Number); r.Number != 0 && err != nil {
 		return Sum{}, err
 	}
+	if err := p.heed(r.Term); r.Term != 0 && err != nil {
+		return Sum{}, err
+	}
 	s, err := p.host.Sum(context.Background(), r)
 	s.Links = p.links.Stats()
 	return s, err
@@ -94,11 +97,19 @@ func (p *Part) admit(number, term uint64) error {
 	if err := p.is(number); err != nil {
 		return err
 	}
-	if term < p.term {
-		return fmt.Errorf("term %d, not %d: %w", p.term, term, errTerm)
+	return p.heed(term)
+}
+
+// heed refuses a leader that was replaced.
+func (p *Part) heed(term uint64) error {
+	for {
+		switch heard := p.term.Load(); {
+		case term < heard:
+			return fmt.Errorf("term %d, not %d: %w", heard, term, ErrReplaced)
+		case p.term.CompareAndSwap(heard, term):
+			return nil
+		}
 	}
-	p.term = term
-	return nil
 }
 
 func (p *Part) onEnd(o EndOrder) (Sum, error) {
@@ -108,7 +119,7 @@ func (p *Part) onEnd(o EndOrder) (Sum, error) {
 		number = p.charter.Number
 	}
 	if o.Number == 0 && o.Term == 0 { // from no leader: an agent, or who ends a fabric that nobody leads
-		term = p.term
+		term = p.term.Load()
 	}
 	err := p.admit(number, term)
 	p.mu.Unlock()

@@ -14,6 +14,9 @@ var (
 	ErrRefused = errors.New("refused")
 	// ErrDenied means that the broker does not let us ask this.
 	ErrDenied = errors.New("not permitted")
+	// ErrNoAccess means that the broker lets this process in no more: it has revoked its key, or has refused it for so
+	// long that the connection is not tried again.
+	ErrNoAccess = errors.New("the broker lets us in no more")
 	// ErrEnded means that the fabric has said that it ends, or that its process is gone.
 	ErrEnded = errors.New("the fabric has ended")
 )
