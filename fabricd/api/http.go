@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/auth"
+	"github.com/weft-fabric/weft/fabricd/document/plain"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/registry"
 )
@@ -85,29 +86,17 @@ func listenError(address string, err error) error {
 	var lookup *net.DNSError
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		why = worded{"another process has this port", err}
+		why = plain.Errorf([]error{err}, "another process has this port")
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		why = worded{fmt.Sprintf("this machine has no address %s: give one of its own, or 0.0.0.0 for all that it has",
-			host), err}
+		why = plain.Errorf([]error{err}, "this machine has no address %s: give one of its own, or 0.0.0.0 for all that it has",
+			host)
 	case errors.Is(err, syscall.EACCES):
-		why = worded{"this user may not listen on port " + port + ": give one from 1024", err}
+		why = plain.Errorf([]error{err}, "this user may not listen on port %s: give one from 1024", port)
 	case errors.As(err, &lookup):
-		why = worded{fmt.Sprintf("host %s is not known: give an address of this machine", host), err}
+		why = plain.Errorf([]error{err}, "host %s is not known: give an address of this machine", host)
 	}
 	return fmt.Errorf("listen on %q for browsers and scripts: %w", address, why)
 }
-
-// worded is an error with a better text.
-type worded struct {
-	text string
-	err  error
-}
-
-// Error implements error.
-func (w worded) Error() string { return w.text }
-
-// Unwrap is the error.
-func (w worded) Unwrap() error { return w.err }
 
 // NewWeb listens on an address, as 127.0.0.1:8420. Run serves; the listener is closed with it, or by Close.
 func NewWeb(address string, c WebConfig) (*Web, error) {

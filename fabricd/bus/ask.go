@@ -61,7 +61,7 @@ func (c *Client) call(ctx context.Context, to Subject, req, resp any) error {
 		case <-time.After(reconnectWait):
 			data, err = c.exchange(ctx, to, body)
 		case <-ctx.Done():
-			err = worded{err.Error(), []error{reply.ErrSilent, ctx.Err()}}
+			err = plain.Errorf([]error{reply.ErrSilent, ctx.Err()}, "%v", err)
 		}
 	}
 	switch {
@@ -210,7 +210,7 @@ func (c *Client) roundTrip(ctx context.Context, to Subject, h nats.Header, body 
 			case msg := <-a.answer: // its last
 				return c.answered(to, msg)
 			default:
-				return nil, wordedf([]error{reply.ErrNobody}, "%v any more", c.nobodyThere(to))
+				return nil, plain.Errorf([]error{reply.ErrNobody}, "%v any more", c.nobodyThere(to))
 			}
 		case <-c.ended:
 			return nil, reply.ErrEnded
@@ -219,7 +219,7 @@ func (c *Client) roundTrip(ctx context.Context, to Subject, h nats.Header, body 
 		case <-c.closedc:
 			return nil, c.conn.closedErr(nats.ErrConnectionClosed)
 		case <-ctx.Done():
-			return nil, wordedf([]error{reply.ErrSilent, ctx.Err()}, "the %s does not answer in %v", to.Kind.role(), time.Since(began).Round(time.Millisecond))
+			return nil, plain.Errorf([]error{reply.ErrSilent, ctx.Err()}, "the %s does not answer in %v", to.Kind.role(), time.Since(began).Round(time.Millisecond))
 		}
 	}
 }
@@ -231,7 +231,7 @@ func (c *Client) answered(to Subject, msg *nats.Msg) (*nats.Msg, error) {
 	}
 	if !to.Kind.text() {
 		if b := askerIn(msg.Header).Build; b.Protocol != c.cfg.Build.Protocol {
-			return nil, worded{c.cfg.Build.Fits(to.who(), b).Error(), []error{reply.ErrRefused}}
+			return nil, plain.Errorf([]error{reply.ErrRefused}, "%v", c.cfg.Build.Fits(to.who(), b))
 		}
 	}
 	return msg, to.refusal(msg)
@@ -246,7 +246,7 @@ func (c *Client) nobodyThere(to Subject) error {
 	case SubjectControl, SubjectManage:
 		text = fmt.Sprintf("the fabric does not answer: the broker at %s is up, but no fabric of this name serves this request there", redact(c.cfg.URL))
 	}
-	return worded{text, []error{reply.ErrNobody}}
+	return plain.Errorf([]error{reply.ErrNobody}, "%s", text)
 }
 
 // sendWhenThere is send. The connection to a fabric is waited for; what cannot be asked of others now has failed.
@@ -270,7 +270,7 @@ func (c *Client) sendWhenThere(ctx context.Context, to Subject, h nats.Header, b
 		case <-c.closedc:
 			return nil, c.conn.closedErr(nats.ErrConnectionClosed)
 		case <-ctx.Done():
-			return nil, wordedf([]error{reply.ErrSilent, ctx.Err()}, "%v", err)
+			return nil, plain.Errorf([]error{reply.ErrSilent, ctx.Err()}, "%v", err)
 		}
 	}
 }

@@ -99,22 +99,6 @@ func AskerOf(ctx context.Context) Asker {
 // for a while has such a backlog when it goes on, and must not count as lost for that.
 var errBusy = reply.Code{Name: "busy", Text: "it is busy: ask again"}
 
-// worded is an error with a text of its own, which wraps others.
-type worded struct {
-	text string
-	is   []error
-}
-
-// Error implements error.
-func (e worded) Error() string { return e.text }
-
-// Unwrap is all that it is.
-func (e worded) Unwrap() []error { return e.is }
-
-func wordedf(is []error, format string, args ...any) error {
-	return worded{fmt.Sprintf(format, args...), is}
-}
-
 // who is asked, in the words of errors.
 func (s Subject) who() string {
 	switch s.Kind {
@@ -218,7 +202,7 @@ func (s Subject) refusal(msg *nats.Msg) error {
 		return nil
 	}
 	text := cmp.Or(f.Error, msg.Header.Get(micro.ErrorHeader))
-	return worded{"the " + s.Kind.role() + " refuses: " + plain.Text(text), []error{reply.ErrRefused, travelled(code)}}
+	return plain.Errorf([]error{reply.ErrRefused, travelled(code)}, "the %s refuses: %s", s.Kind.role(), plain.Text(text))
 }
 
 // travelled is the name of a [reply.Code] that has come here.

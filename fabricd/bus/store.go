@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/weft-fabric/weft/fabricd/document/plain"
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
@@ -96,7 +97,7 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 	case err != nil && errors.Is(context.Cause(ctx), reply.ErrDenied):
 		err = context.Cause(ctx)
 	case errors.Is(err, context.DeadlineExceeded):
-		err = worded{"the broker's JetStream does not answer: see that its servers run, and of a cluster more than half", []error{err}}
+		err = plain.Errorf([]error{err}, "the broker's JetStream does not answer: see that its servers run, and of a cluster more than half")
 	}
 	if err != nil {
 		s.Close()

@@ -17,19 +17,8 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/document"
 	"github.com/weft-fabric/weft/fabricd/document/nearest"
+	"github.com/weft-fabric/weft/fabricd/document/plain"
 )
-
-// worded is an error with a better text.
-type worded struct {
-	text string
-	err  error
-}
-
-// Error implements error.
-func (w worded) Error() string { return w.text }
-
-// Unwrap is the error.
-func (w worded) Unwrap() error { return w.err }
 
 // inWords puts what cobra and the system say about the use of cmd into sentences that say what to do.
 func inWords(cmd *cobra.Command, err error) error {
@@ -38,15 +27,15 @@ func inWords(cmd *cobra.Command, err error) error {
 	}
 	var value *pflag.ValueRequiredError
 	if errors.As(err, &value) {
-		return worded{fmt.Sprintf("--%s needs a value: see %s --help", value.GetFlag().Name, cmd.CommandPath()), err}
+		return plain.Errorf([]error{err}, "--%s needs a value: see %s --help", value.GetFlag().Name, cmd.CommandPath())
 	}
 	if text, ok := wrongArguments(cmd, err.Error()); ok {
-		return worded{text, err}
+		return plain.Errorf([]error{err}, "%s", text)
 	}
 	var file *fs.PathError
 	if errors.As(err, &file) {
 		if text, ok := wrongFile(file); ok {
-			return worded{strings.ReplaceAll(err.Error(), file.Error(), text), err}
+			return plain.Errorf([]error{err}, "%s", strings.ReplaceAll(err.Error(), file.Error(), text))
 		}
 	}
 	return err

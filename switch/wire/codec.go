@@ -146,7 +146,7 @@ func (r *reader) frame(f *weft.Frame) int {
 
 func (r *reader) counters(item field, to *[weft.MaxVCs]uint64, n int) {
 	for i := range n {
-		to[i] = r.count(item)
+		to[i] = r.uint(item, math.MaxUint64)
 	}
 	clear(to[n:])
 }

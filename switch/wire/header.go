@@ -142,7 +142,7 @@ func (r *reader) header(h *weft.Header, vcs int) {
 	}
 	h.Src = weft.NICID(r.uint(fieldSrc, weft.MaxNIC-1))
 	h.Dst = weft.NICID(r.uint(fieldDst, weft.MaxNIC-1))
-	h.Seq = r.count(fieldSeq)
+	h.Seq = r.uint(fieldSeq, math.MaxUint64)
 	h.Injected = weft.Time(r.int(fieldInjected, math.MaxInt64))
 	h.Size = uint32(r.uint(fieldSize, weft.MaxPacket))
 	h.VC = weft.VC(r.uint(fieldVC, uint64(vcs-1)))
@@ -151,7 +151,7 @@ func (r *reader) header(h *weft.Header, vcs int) {
 	h.Reroutes = uint16(r.uint(fieldReroutes, math.MaxUint16))
 	h.Traced = r.bool(fieldTraced)
 	h.PortField = int16(r.int(fieldPortField, math.MaxInt16))
-	h.Misroute = r.count(fieldMisroute)
+	h.Misroute = r.uint(fieldMisroute, math.MaxUint64)
 	h.Path, h.Layers, h.Route, h.Sub = 0, 0, weft.SourceRoute{}, weft.SubHeaders{}
 	rest := fields - headerFields
 	if rest&addressFields != 0 {

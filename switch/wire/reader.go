@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/tinylib/msgp/msgp"
 
@@ -42,20 +43,6 @@ func (r *reader) fail(item field, err error) { r.bad, r.item, r.err = true, item
 // exceed records a number out of its bounds.
 func (r *reader) exceed(item field, got, limit int64) {
 	r.bad, r.item, r.got, r.limit = true, item, got, limit
-}
-
-// count reads any number of 64 bits.
-func (r *reader) count(item field) uint64 {
-	if r.bad {
-		return 0
-	}
-	v, rest, err := msgp.ReadUint64Bytes(r.rest)
-	if err != nil {
-		r.fail(item, err)
-		return 0
-	}
-	r.rest = rest
-	return v
 }
 
 // uint reads a number of at most limit.
@@ -134,7 +121,7 @@ var errSub = errors.New("no sub-headers: at least one, without gaps, of at most 
 func (r *reader) subHeaders(item field, to *weft.SubHeaders) {
 	start := r.rest
 	for i := range to {
-		to[i] = weft.SubHeader(r.count(item))
+		to[i] = weft.SubHeader(r.uint(item, math.MaxUint64))
 	}
 	if !r.bad && (to[0] == 0 || !to.Valid()) {
 		r.rest = start // which is where they are named
