@@ -209,6 +209,9 @@ func (s *Store) Update(ctx context.Context, key string, value []byte, last uint6
 // Copies is on how many servers the broker keeps this store; 1 does not outlive the loss of that server.
 func (s *Store) Copies() int { return s.copies }
 
+// Room is how many bytes a value may have, as the broker's limit for messages is now.
+func (s *Store) Room() int { return int(room(s.conn)) }
+
 // Delete takes a key away.
 func (s *Store) Delete(ctx context.Context, key string) error {
 	return s.error("delete", key, s.kv.Purge(ctx, key))

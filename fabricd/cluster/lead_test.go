@@ -274,10 +274,11 @@ func TestWhoWaitsForAStateIsToldOfALaterOne(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// Tables are more than a broker takes as a message; they are written when they change, and none stay that no state names.
+// Tables are more than a broker takes as a message, however little that is; they are written when they change, and none
+// stay that no state names.
 func TestTablesAreKeptInPieces(t *testing.T) {
 	t.Parallel()
-	url := startServer(t, true)
+	url := outside.Start(t, outside.Newest, "max_payload: 480000", fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
 	book := cluster.Book{Store: openStore(t, url)}
 	warn := func(err error) { t.Error(err) }
 	var s int

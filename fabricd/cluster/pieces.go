@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
-// maxPiece is what one key holds of tables, in bytes; chosen by us below what brokers take as a message by default, which is 1 MB.
+// maxPiece is what one key holds of tables at most, in bytes; chosen by us, so that a write is short also where a broker
+// takes larger messages.
 const maxPiece = 512 << 10
 
 // pieces are tables as they are written down: in keys of their own, which are written when the tables change and not with every state. Zero: there are
@@ -26,12 +28,11 @@ func (p pieces) key(i int) string { return fmt.Sprintf("tables.%d.%d.%d", p.Term
 // writePieces writes data as p, of which it fills in how much there is.
 func (b Book) writePieces(ctx context.Context, p pieces, data []byte) (pieces, error) {
 	p.Size = len(data)
-	for ; len(data) > 0; p.Count++ {
-		n := min(len(data), maxPiece)
-		if err := within(ctx, func(ctx context.Context) error { return b.Store.Put(ctx, p.key(p.Count), data[:n]) }); err != nil {
+	for piece := range slices.Chunk(data, min(maxPiece, b.Store.Room())) {
+		if err := within(ctx, func(ctx context.Context) error { return b.Store.Put(ctx, p.key(p.Count), piece) }); err != nil {
 			return p, err
 		}
-		data = data[n:]
+		p.Count++
 	}
 	return p, nil
 }
