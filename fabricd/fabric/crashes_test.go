@@ -5,9 +5,11 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -206,7 +208,8 @@ func busy(t *testing.T, n int) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
 	for range n {
-		spin := exec.CommandContext(ctx, "sh", "-c", "while :; do :; done")
+		// It looks for us now and then, so that it ends when this process is killed and can end nothing itself.
+		spin := exec.CommandContext(ctx, "sh", "-c", `while kill -0 "$0"; do i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; done 2>/dev/null`, strconv.Itoa(os.Getpid()))
 		require.NoError(t, spin.Start())
 		loops.Go(func() { _ = spin.Wait() }) // it is killed
 	}

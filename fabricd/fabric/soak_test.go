@@ -5,10 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os/exec"
 	"runtime"
 	"runtime/debug"
-	"sync"
 	"testing"
 	"time"
 
@@ -196,14 +194,8 @@ func TestASaturatedFabricOnABusyMachineTakesNobodyForDead(t *testing.T) {
 	defer f.Stop()
 	ctx, cancel := context.WithTimeout(t.Context(), *calmTime)
 	defer cancel()
-	var busy sync.WaitGroup
-	for range runtime.NumCPU() { // the other things
-		spin := exec.CommandContext(ctx, "sh", "-c", "while :; do :; done")
-		require.NoError(t, spin.Start())
-		busy.Go(func() { _ = spin.Wait() }) // it is killed
-	}
+	busy(t, runtime.NumCPU()) // the other things
 	<-ctx.Done()
-	busy.Wait()
 	require.Positive(t, f.Totals().Refused, "it was saturated")
 	for _, e := range f.Events().Kept(0) {
 		require.NotEqual(t, fabric.EventLinkDown, e.Kind, "%+v", e)
