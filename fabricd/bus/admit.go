@@ -55,7 +55,7 @@ func (a NodeAccess) validate() error {
 // grant lists subjects one by one. Leave to answer is not the server's (allow_responses): whoever sends a process
 // anything, a neighbour a frame, say, could with its reply subject lend it leave to speak there.
 func (a NodeAccess) grant(fabric string) grant {
-	publish := []string{tellingsOf(fabric, a.Node), allAnswersOf(inboxOf(RoleFabric.String()), a.Node)}
+	publish := []string{hostEventsOf(fabric, a.Node), allAnswersOf(inboxOf(RoleFabric.String()), a.Node)}
 	for _, d := range a.Sends {
 		publish = append(publish, a.Layout.subject(fabric, d).String())
 	}
@@ -195,7 +195,7 @@ func (a PartAccess) validate() error {
 
 // grant is to send from its own shards and to hear what is sent to them, to be asked and to tell. It does not grow with the nodes of the part.
 func (a PartAccess) grant(fabric string) grant {
-	publish := []string{tellingsOf(fabric, a.Part), allAnswersOf(inboxOf(RoleFabric.String()), a.Part)}
+	publish := []string{hostEventsOf(fabric, a.Part), allAnswersOf(inboxOf(RoleFabric.String()), a.Part)}
 	subscribe := append(announced(HostService), asksOf(fabric, a.Part))
 	for i := range a.N {
 		publish = append(publish, allFromShard(fabric, a.First+i))

@@ -30,10 +30,10 @@ type ClientConfig struct {
 	// Gone reports whether the process of the fabric is gone; it is asked whenever the connection is lost, or cannot be had
 	// back. nil: nobody knows.
 	Gone func() bool
-	// Waiting is how many tellings of one host may wait for [Hear], 0 is 1024.
+	// Waiting is how many events of one host may wait for [Hear], 0 is 1024.
 	Waiting int
-	// OnError is told of tellings that were lost or make no sense, and of errors of the connection. It must not block.
-	// What a host can cause for each telling is told when its count is a power of two. Nil ignores them.
+	// OnError is told of events that were lost or make no sense, and of errors of the connection. It must not block.
+	// What a host can cause for each event is told when its count is a power of two. Nil ignores them.
 	OnError func(error)
 }
 
@@ -54,7 +54,7 @@ func (c ClientConfig) validate() error {
 	case c.Credentials.InboxPrefix != "" && !strings.HasPrefix(c.Credentials.InboxPrefix, inboxes):
 		return fail("answers to inbox %q: they only answer below %s", c.Credentials.InboxPrefix, inboxes)
 	case c.Waiting < 0:
-		return fail("%d tellings may wait, want at least 1", c.Waiting)
+		return fail("%d events may wait, want at least 1", c.Waiting)
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ type Client struct {
 	ended   chan struct{} // closed when the fabric has ended
 	ending  sync.Once
 	number  atomic.Uint64 // of the last ask
-	tellings
+	hostEvents
 
 	mu   sync.Mutex
 	asks map[string]*ask // under way, by the subject of their answer
@@ -103,7 +103,7 @@ func Dial(cfg ClientConfig) (*Client, error) {
 	c := &Client{
 		cfg: cfg, inbox: strings.TrimSuffix(inboxes, "."), asker: rand.Text(), closedc: make(chan struct{}), ended: make(chan struct{}),
 		from: nats.Header{headerBuild: {cfg.Build.String()}, headerFrom: {fmt.Sprintf("%s, process %d on host %s", cfg.Program, os.Getpid(), host)}},
-		asks: make(map[string]*ask), tellings: newTellings(),
+		asks: make(map[string]*ask), hostEvents: newHostEvents(),
 	}
 	creds := cfg.Credentials
 	if cfg.Broker != nil {
@@ -174,9 +174,9 @@ func (c *Client) URL() string { return redact(c.conn.ConnectedUrl()) }
 // Close ends the client, its requests and streams, and waits for what hears at the moment. Closing twice is closing once.
 func (c *Client) Close() error {
 	c.once.Do(func() {
-		c.tellings.mu.Lock() // against Hear's wg.Go
+		c.hostEvents.mu.Lock() // against Hear's wg.Go
 		c.cancel()
-		c.tellings.mu.Unlock()
+		c.hostEvents.mu.Unlock()
 		c.conn.Close()
 		<-c.closedc
 		c.wg.Wait()

@@ -221,7 +221,7 @@ func TestAskOfABusyProcessWaitsItsTurn(t *testing.T) {
 	}
 }
 
-// A process that babbles while nobody listens loses its own tellings, and no other's.
+// A process that babbles while nobody listens loses its own events, and no other's.
 func TestHearKeepsProcessesApart(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
@@ -270,15 +270,15 @@ func TestHearTellsOfNonsense(t *testing.T) {
 		require.NoError(t, conn.Publish("weft.lab.sw.s1.tell.NO", nil))
 	}
 	require.ErrorIs(t, <-errs, wire.ErrName)
-	require.ErrorContains(t, <-errs, "2 tellings that are not understood")
+	require.ErrorContains(t, <-errs, "2 events that cannot be read")
 	require.NoError(t, conn.Publish("weft.lab.sw.s1.tell.port.down", []byte{7}))
-	require.ErrorContains(t, <-errs, `4 tellings that are not understood, the last: switch "s1" of fabric "lab" is of an older version`)
+	require.ErrorContains(t, <-errs, `4 events that cannot be read, the last: switch "s1" of fabric "lab" is of an older version`)
 	now := nats.Header{"Weft-Build": {bus.Build{Protocol: bus.Protocol}.String()}}
 	for _, data := range [][]byte{[]byte("no number"), {}, {0xdd, 0xff, 0xff, 0xff, 0xff}, {7, 7}, {7}} {
 		require.NoError(t, conn.PublishMsg(&nats.Msg{Subject: "weft.lab.sw.s1.tell.port.down", Header: now, Data: data}))
 	}
 	require.Equal(t, told{"s1", "7"}, nextTold(t, all))
-	require.ErrorContains(t, <-errs, "8 tellings that are not understood")
+	require.ErrorContains(t, <-errs, "8 events that cannot be read")
 	require.Empty(t, errs)
 }
 

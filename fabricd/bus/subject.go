@@ -195,11 +195,11 @@ func allManage(fabric string) string  { return root + "." + fabric + ".mgr.>" }
 func allReads(fabric string) string   { return root + "." + fabric + ".ctl.get.>" }
 func allEvents(fabric string) string  { return root + "." + fabric + ".ev.>" }
 func allLinks(fabric string) string   { return root + "." + fabric + ".l.>" }
-func allTellings(fabric string) string {
+func allHostEvents(fabric string) string {
 	return root + "." + fabric + ".sw.*" + tells + ">"
 }
-func tellingsOf(fabric, node string) string { return switchPrefix(fabric, node) + tells + ">" }
-func asksOf(fabric, node string) string     { return switchPrefix(fabric, node) + does + ">" }
+func hostEventsOf(fabric, node string) string { return switchPrefix(fabric, node) + tells + ">" }
+func asksOf(fabric, node string) string       { return switchPrefix(fabric, node) + does + ">" }
 
 // What the nodes of a shard send, and what is sent to them.
 func allFromShard(fabric string, shard int) string {

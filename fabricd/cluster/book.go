@@ -115,7 +115,7 @@ func (b Book) End(ctx context.Context) error {
 // dropState takes the state away, and the tables it names.
 func (b Book) dropState(ctx context.Context) error {
 	k, _, err := b.readState(ctx)
-	return errors.Join(b.Store.Delete(ctx, keyState), b.dropPiecesOf(ctx, k), err)
+	return errors.Join(b.Store.Delete(ctx, keyState), b.dropChunksOf(ctx, k), err)
 }
 
 // EndedSince reports whether a fabric of the name was ended after a revision of the store. One that is not written down and was not ended has never

@@ -17,7 +17,7 @@ import (
 type kept struct {
 	Term   uint64          `json:"term"` // of who wrote it
 	State  json.RawMessage `json:"state,omitempty"`
-	Tables pieces          `json:"tables,omitzero"`
+	Tables chunks          `json:"tables,omitzero"`
 }
 
 // readState is what the last leader kept, with its revision, 0 when there is nothing.
@@ -47,10 +47,10 @@ type Keeper struct {
 	warn func(error)
 
 	// Of Run.
-	tables  pieces   // that the state names
+	tables  chunks   // that the state names
 	written []byte   // what they hold
-	number  int      // of the pieces that were begun last
-	over    []pieces // that no state names, or none will: to be taken away
+	number  int      // of the chunks that were begun last
+	over    []chunks // that no state names, or none will: to be taken away
 
 	mu     sync.Mutex
 	latest *latest       // to be written; nil: nothing
@@ -81,7 +81,7 @@ func (b Book) TakeOver(ctx context.Context, term uint64, out any, tables *[]byte
 		}
 	}
 	// From here on nobody else changes what the state names.
-	held, err := b.readPieces(ctx, before.Tables)
+	held, err := b.readChunks(ctx, before.Tables)
 	if err == nil {
 		err = b.dropUnnamed(ctx, before)
 	}
@@ -214,10 +214,10 @@ func (k *Keeper) write(ctx context.Context, now *latest) error {
 	}
 	tables := k.tables
 	if !same(now.tables, k.written) {
-		tables = pieces{}
+		tables = chunks{}
 		if len(now.tables) > 0 {
 			k.number++
-			tables, err = k.book.writePieces(ctx, pieces{Term: k.term, Number: k.number}, now.tables)
+			tables, err = k.book.writeChunks(ctx, chunks{Term: k.term, Number: k.number}, now.tables)
 		}
 		if err != nil {
 			k.over = append(k.over, tables)
@@ -228,7 +228,7 @@ func (k *Keeper) write(ctx context.Context, now *latest) error {
 		switch {
 		case tables == k.tables:
 		case errors.Is(err, lease.ErrLost): // nobody will
-			_, dropped := k.book.dropPieces(ctx, tables)
+			_, dropped := k.book.dropChunks(ctx, tables)
 			err = errors.Join(err, dropped)
 		default: // the state may have been written, and only the answer lost
 			k.over = append(k.over, tables)
@@ -240,7 +240,7 @@ func (k *Keeper) write(ctx context.Context, now *latest) error {
 	}
 	k.tables, k.written = tables, now.tables
 	for len(k.over) > 0 {
-		if _, err := k.book.dropPieces(ctx, k.over[0]); err != nil {
+		if _, err := k.book.dropChunks(ctx, k.over[0]); err != nil {
 			k.warn(fmt.Errorf("cluster: tables that are over are still kept, it is tried again: %w", err))
 			return nil
 		}

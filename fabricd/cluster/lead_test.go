@@ -276,7 +276,7 @@ func TestWhoWaitsForAStateIsToldOfALaterOne(t *testing.T) {
 
 // Tables are more than a broker takes as a message, however little that is; they are written when they change, and none
 // stay that no state names.
-func TestTablesAreKeptInPieces(t *testing.T) {
+func TestTablesAreKeptInChunks(t *testing.T) {
 	t.Parallel()
 	url := outside.Start(t, outside.Newest, "max_payload: 480000", fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
 	book := cluster.Book{Store: openStore(t, url)}

@@ -12,37 +12,37 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// maxTellingBytes bounds what waits of one process, in bytes.
-const maxTellingBytes = 16 << 20
+// maxEventBytes bounds what waits of one process, in bytes.
+const maxEventBytes = 16 << 20
 
 // ErrLost means that a process told more than was heard in time.
-var ErrLost = errors.New("tellings lost: the process tells faster than the fabric hears")
+var ErrLost = errors.New("events lost: the host sends them faster than the leader reads them")
 
-// tellings is the hearing half of a Client. Each process has a queue of its own, so that one which babbles loses its own
-// tellings and nobody else's; the queues are heard in turn.
-type tellings struct {
+// hostEvents is the hearing half of a Client. Each process has a queue of its own, so that one which babbles loses its own
+// events and nobody else's; the queues are heard in turn.
+type hostEvents struct {
 	more        chan struct{} // cap 1: something waits
 	lost, bogus atomic.Uint64
 
 	mu     sync.Mutex
 	sub    *nats.Subscription // nil until Hear
-	queues map[string]*tellQueue
-	turns  []*tellQueue // those that are not empty, in turn
+	queues map[string]*eventQueue
+	turns  []*eventQueue // those that are not empty, in turn
 }
 
-type tellQueue struct {
-	waiting []telling
+type eventQueue struct {
+	waiting []hostEvent
 	bytes   int
 	lost    uint64 // since it was last empty
 }
 
-type telling struct {
+type hostEvent struct {
 	node string
 	data []byte
 }
 
-func newTellings() tellings {
-	return tellings{more: make(chan struct{}, 1), queues: make(map[string]*tellQueue)}
+func newHostEvents() hostEvents {
+	return hostEvents{more: make(chan struct{}, 1), queues: make(map[string]*eventQueue)}
 }
 
 // Hear calls h with what hosts tell of one kind, from one goroutine until Close: in order for each node. What tells in
@@ -51,7 +51,7 @@ func newTellings() tellings {
 // is one h, and it may not close the Client. Hear returns when the broker knows of it.
 func Hear[T any](c *Client, kind string, h func(node string, told T)) error {
 	arrivals := make(chan *nats.Msg, 1<<14)
-	if err := c.hear(kind, arrivals, func(x telling) {
+	if err := c.hear(kind, arrivals, func(x hostEvent) {
 		var told T
 		if err := SubjectSwitch.decode(x.data, &told); err != nil {
 			c.nonsense(fmt.Errorf("%s of switch %q: %w", kind, x.node, err))
@@ -64,8 +64,8 @@ func Hear[T any](c *Client, kind string, h func(node string, told T)) error {
 	return nil
 }
 
-func (c *Client) hear(kind string, arrivals chan *nats.Msg, h func(telling)) error {
-	t := &c.tellings
+func (c *Client) hear(kind string, arrivals chan *nats.Msg, h func(hostEvent)) error {
+	t := &c.hostEvents
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c.ctx.Err() != nil {
@@ -74,7 +74,7 @@ func (c *Client) hear(kind string, arrivals chan *nats.Msg, h func(telling)) err
 	if t.sub != nil {
 		return errors.New("they are heard already")
 	}
-	sub, err := c.conn.ChanSubscribe(allTellings(c.cfg.Fabric), arrivals)
+	sub, err := c.conn.ChanSubscribe(allHostEvents(c.cfg.Fabric), arrivals)
 	if err != nil {
 		return err
 	}
@@ -84,16 +84,16 @@ func (c *Client) hear(kind string, arrivals chan *nats.Msg, h func(telling)) err
 	return c.conn.FlushTimeout(connectTimeout)
 }
 
-// nonsense counts tellings that are none, and tells of some.
+// nonsense counts events that are none, and tells of some.
 func (c *Client) nonsense(why error) {
 	if n := c.bogus.Add(1); bits.OnesCount64(n) == 1 {
-		c.cfg.OnError(fmt.Errorf("bus: %d tellings that are not understood, the last: %w", n, why))
+		c.cfg.OnError(fmt.Errorf("bus: %d events that cannot be read, the last: %w", n, why))
 	}
 }
 
-// Lost is how many tellings were lost here.
+// Lost is how many events were lost here.
 func (c *Client) Lost() uint64 {
-	t := &c.tellings
+	t := &c.hostEvents
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := t.lost.Load()
@@ -123,7 +123,7 @@ func (c *Client) sort(kind string, arrivals <-chan *nats.Msg) {
 				c.nonsense(err)
 				continue
 			}
-			if n := c.enqueue(telling{s.Node, msg.Data}, c.cfg.Waiting); n > 0 && bits.OnesCount64(n) == 1 {
+			if n := c.enqueue(hostEvent{s.Node, msg.Data}, c.cfg.Waiting); n > 0 && bits.OnesCount64(n) == 1 {
 				c.cfg.OnError(fmt.Errorf("bus: switch %q of fabric %q: %d so far: %w", s.Node, c.cfg.Fabric, n, ErrLost))
 			}
 		}
@@ -131,16 +131,16 @@ func (c *Client) sort(kind string, arrivals <-chan *nats.Msg) {
 }
 
 // enqueue returns 0, or how many of this node were lost in a row when there is no room.
-func (t *tellings) enqueue(x telling, limit int) uint64 {
+func (t *hostEvents) enqueue(x hostEvent, limit int) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	q := t.queues[x.node]
 	if q == nil {
-		q = &tellQueue{}
+		q = &eventQueue{}
 		t.queues[x.node] = q
 		t.turns = append(t.turns, q)
 	}
-	if n := len(q.waiting); n >= limit || n > 0 && q.bytes+len(x.data) > maxTellingBytes {
+	if n := len(q.waiting); n >= limit || n > 0 && q.bytes+len(x.data) > maxEventBytes {
 		t.lost.Add(1)
 		q.lost++
 		return q.lost
@@ -154,17 +154,17 @@ func (t *tellings) enqueue(x telling, limit int) uint64 {
 	return 0
 }
 
-// dequeue takes the next telling of the node whose turn it is.
-func (t *tellings) dequeue() (telling, bool) {
+// dequeue takes the next event of the node whose turn it is.
+func (t *hostEvents) dequeue() (hostEvent, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.turns) == 0 {
-		return telling{}, false
+		return hostEvent{}, false
 	}
 	q := t.turns[0]
 	t.turns = t.turns[1:]
 	x := q.waiting[0]
-	q.waiting[0] = telling{}
+	q.waiting[0] = hostEvent{}
 	q.waiting = q.waiting[1:]
 	if q.bytes -= len(x.data); len(q.waiting) > 0 {
 		t.turns = append(t.turns, q)
@@ -175,7 +175,7 @@ func (t *tellings) dequeue() (telling, bool) {
 }
 
 // tell calls h with what waits.
-func (c *Client) tell(h func(telling)) {
+func (c *Client) tell(h func(hostEvent)) {
 	for c.ctx.Err() == nil {
 		if x, ok := c.dequeue(); ok {
 			h(x)
