@@ -26,6 +26,7 @@ type Core interface {
 // no call allocates once its slices have grown.
 type Actions struct {
 	Ready  []PortID // ports that may have something to transmit, packets or a frame without; a port may stand here twice
+	Owed   []PortID // set by Tick: ports at which a hello is due, also where packets wait for the link to be free
 	More   bool     // set by Transmit: the port has more to transmit
 	WakeAt Time     // call Tick at this time at the latest; Never when there is nothing to wait for
 
@@ -43,6 +44,7 @@ type Actions struct {
 // Reset empties a and keeps its storage.
 func (a *Actions) Reset() {
 	a.Ready = a.Ready[:0]
+	a.Owed = a.Owed[:0]
 	a.More = false
 	a.WakeAt = Never
 	a.Drops = a.Drops[:0]

@@ -35,8 +35,7 @@ var cores = map[string]core{
 	"switch/link": {std: plain, ours: []string{"."}},
 	"switch":      {std: plain, ours: []string{".", "switch/link"}},
 	"switch/pace": {
-		std:    append([]string{"github.com/gammazero/deque"}, plain...),
-		ours:   []string{"."},
+		std: plain, ours: []string{"."},
 		inFile: map[string][]string{"pace.go": {"time"}}, // for time.Duration, as configurations have it
 	},
 	"switch/deadlock": {std: plain, ours: []string{".", "switch", "switch/link"}},

@@ -197,13 +197,14 @@ func (n *NIC) Send(now weft.Time, dst weft.NICID, size int, traced bool, out *we
 // Tick implements [weft.Core]: it generates what the source owes up to now, and says hello or gives up on a silent neighbour.
 func (n *NIC) Tick(now weft.Time, out *weft.Actions) {
 	n.produce(now)
-	if n.end.Tick(now) {
+	lost, hello := n.end.Tick(now)
+	if lost {
 		out.Changes = append(out.Changes, weft.PortChange{Why: weft.BySilence})
 	}
 	n.markSendable(out)
-	if n.end.Owes() { // also where the driver knows of packets: it may be waiting to pace them
+	if hello {
 		n.ready = true
-		out.Ready = append(out.Ready, 0)
+		out.Owed = append(out.Owed, 0)
 	}
 	n.wake(out)
 }

@@ -53,14 +53,14 @@ func TestAnIdleLinkSaysHelloEveryInterval(t *testing.T) {
 		due := r.look
 		require.Equal(t, due, r.out.WakeAt)
 		r.tick(due - 1)
-		require.Empty(t, r.out.Ready)
+		require.Empty(t, r.out.Owed)
 		require.Equal(t, due, r.out.WakeAt)
 		r.tick(due)
-		require.Len(t, r.out.Ready, 1, "the ports came up at different times")
-		require.True(t, r.hello(r.out.Ready[0]))
+		require.Len(t, r.out.Owed, 1, "the ports came up at different times")
+		require.True(t, r.hello(r.out.Owed[0]))
 		r.tick(r.look)
-		require.Len(t, r.out.Ready, 1)
-		require.True(t, r.hello(r.out.Ready[0]))
+		require.Len(t, r.out.Owed, 1)
+		require.True(t, r.hello(r.out.Owed[0]))
 		require.LessOrEqual(t, r.now-due, interval)
 	}
 	require.Empty(t, r.out.Changes)
@@ -77,7 +77,7 @@ func TestAFrameWithPacketsIsAHello(t *testing.T) {
 		require.True(t, ok)
 		r.grant(1)
 		r.call(func() { r.Tick(r.now, &r.out) })
-		require.NotContains(t, r.out.Ready, weft.PortID(1), "%v after the last", interval/3)
+		require.NotContains(t, r.out.Owed, weft.PortID(1), "%v after the last", interval/3)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestHellosPassPacketsThatWait(t *testing.T) {
 		r.grant(0)
 		r.grant(1)
 		r.tick(r.now + interval)
-		require.Contains(t, r.out.Ready, weft.PortID(1), "without a credit")
+		require.Contains(t, r.out.Owed, weft.PortID(1), "without a credit")
 		require.True(t, r.hello(1))
 	}
 	r.free(1, 0)
@@ -114,7 +114,7 @@ func TestADriverThatPacesIsToldOfAHello(t *testing.T) {
 		r.grant(0)
 		r.grant(1)
 		r.tick(r.now + interval)
-		require.Contains(t, r.out.Ready, weft.PortID(1))
+		require.Contains(t, r.out.Owed, weft.PortID(1))
 		require.True(t, r.hello(1))
 		require.True(t, r.ports[1].ready, "there is still a packet")
 		var f weft.Frame
@@ -212,12 +212,12 @@ func TestACrashedSwitchSaysWhenItsDampingEnds(t *testing.T) {
 func TestAPortWithoutSignalSaysNothing(t *testing.T) {
 	r := newDarkRig(t, 2, Config{Liveness: listening})
 	r.tick(weft.Second)
-	require.Empty(t, r.out.Ready)
+	require.Empty(t, r.out.Owed)
 	require.Equal(t, weft.Never, r.out.WakeAt)
 	r.connect(0)
 	r.cut(0)
 	r.tick(2 * weft.Second)
-	require.Empty(t, r.out.Ready)
+	require.Empty(t, r.out.Owed)
 	require.Empty(t, r.out.Changes)
 	require.Equal(t, weft.Never, r.out.WakeAt)
 }

@@ -227,12 +227,13 @@ func (s *Switch) Tick(now weft.Time, out *weft.Actions) {
 		s.look = weft.Never
 		for p := range s.ports {
 			end := &s.ports[p].end
-			if end.Tick(now) {
+			lost, hello := end.Tick(now)
+			if lost {
 				s.linkLost(weft.PortID(p), weft.BySilence, out)
 			}
-			if end.Owes() { // also where the driver knows of packets: it may be waiting to pace them
+			if hello {
 				s.ports[p].ready = true
-				out.Ready = append(out.Ready, weft.PortID(p))
+				out.Owed = append(out.Owed, weft.PortID(p))
 			}
 			s.look = min(s.look, end.Due())
 		}

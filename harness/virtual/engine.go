@@ -25,8 +25,9 @@ type Engine struct {
 	queue  queue
 	nodes  []*Node
 	timers timers
-	spare  []*flight    // bound: the most frames there were on all wires at one time
-	out    weft.Actions // of the call into a core that is being made
+	spare  []*flight     // bound: the most frames there were on all wires at one time
+	out    weft.Actions  // of the call into a core that is being made
+	owed   []weft.PortID // of the node that looks at the time: where hellos are due
 
 	events uint64
 	hash   uint64
@@ -136,18 +137,6 @@ func (e *Engine) count(ev event) {
 	e.mix(ev.what)
 }
 
-// take returns a frame that is on no wire.
-func (e *Engine) take() *flight {
-	if n := len(e.spare); n > 0 {
-		f := e.spare[n-1]
-		e.spare = e.spare[:n-1]
-		return f
-	}
-	return newFlight()
-}
-
-func (e *Engine) recycle(f *flight) { e.spare = append(e.spare, f) }
-
 // Port is a port of a node.
 type Port struct {
 	Node *Node
@@ -164,8 +153,8 @@ func (e *Engine) Connect(a, b Port, p pace.Pace) {
 func (e *Engine) Cut(from Port) {
 	p := &from.Node.ports[from.Port]
 	p.cut = true
-	for p.line.first != nil {
-		from.Node.lose(p.line.pop())
+	for !p.line.Empty() {
+		from.Node.lose(p.line.Pop())
 	}
 }
 
@@ -174,8 +163,8 @@ func (e *Engine) Restore(from Port) { from.Node.ports[from.Port].cut = false }
 
 // Flying calls f for each frame on the wire from a port.
 func (e *Engine) Flying(from Port, f func(*weft.Frame)) {
-	for on := from.Node.ports[from.Port].line.first; on != nil; on = on.next {
-		f(&on.frame)
+	for on := range from.Node.ports[from.Port].line.All() {
+		f(&on.Frame)
 	}
 }
 

@@ -158,6 +158,25 @@ func TestAnImpairmentLosesItsShareTheSameEachTime(t *testing.T) {
 	assert.NotEqual(t, first, run(2))
 }
 
+// A packet takes most of the detection time. Hellos that are due leave meanwhile, so that the NIC does not take itself for absent
+// and has no need to ask, before each packet, whether its link is still up.
+func TestHellosLeaveWhilePacketsTakeLong(t *testing.T) {
+	t.Parallel()
+	const packets = 20
+	interval := 100 * cycle
+	n := newNetworkThat(t, "kary-ntree:2,2", "updown", "none", 1, link.Liveness{Interval: interval, Multiplier: 3})
+	nic := n.node[weft.NICID(1).Node()]
+	lasts := interval * 27 / 10
+	nic.Impair(0, pace.Impairment{Rate: 256 * float64(weft.Second) / float64(lasts), Delay: (10 * cycle).Duration()})
+	for range packets {
+		n.send(t, 1, 0)
+	}
+	start := n.Now()
+	require.True(t, n.RunWhile(func() bool { return n.nics[0].Stats().Delivered < packets }, start+2*packets*lasts))
+	assert.Less(t, n.Now()-start, (packets-1)*lasts+20*cycle)
+	assert.EqualValues(t, packets, nic.Stats().FramesOut-nic.Stats().CreditFrames)
+}
+
 func TestATimerThatIsStoppedIsNeverCalled(t *testing.T) {
 	t.Parallel()
 	e := virtual.New(virtual.Config{})

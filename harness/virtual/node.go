@@ -38,10 +38,9 @@ type port struct {
 	arrivesAt, sendsAt weft.Time
 
 	to    Port
-	line  line      // on the wire
-	last  weft.Time // when the last of them arrives
-	owed  bool      // the node was halted when it could send
-	draws *rand.PCG // of its impairment; nil before the first
+	line  pace.Line[roomy] // on the wire
+	owed  bool             // the node was halted when it could send
+	draws *rand.PCG        // of its impairment; nil before the first
 	cut   bool
 	pacer pace.Pacer
 	pace  pace.Pace
@@ -91,9 +90,7 @@ func (n *Node) Impair(p weft.PortID, i pace.Impairment) {
 		k.draws = n.engine.draws(int(n.index), int(p))
 	}
 	k.pacer.Change(n.engine.now, k.pace, &i, &k.line)
-	k.last = 0
-	if k.line.first != nil {
-		k.last = k.line.last.due
+	if !k.line.Empty() {
 		n.await(p, laneOther)
 	}
 	if k.sendsAt != weft.Never { // at the old rate
@@ -142,17 +139,37 @@ func (n *Node) mayTransmit(p weft.PortID, at weft.Time) {
 	n.engine.schedule(at, evTransmit|uint64(p)<<32|n.index, l)
 }
 
-// transmit sends what the core has for port p.
+// transmit sends what the core has for port p, at the time that was set for it.
 func (n *Node) transmit(p weft.PortID) {
 	k := &n.ports[p]
-	e := n.engine
 	k.sendsAt = weft.Never
 	if n.halted {
 		k.owed = true
 		return
 	}
+	n.step(p, false)
+}
+
+// hello sends the hello that is due at port p.
+func (n *Node) hello(p weft.PortID) {
+	if k := &n.ports[p]; k.pacer.Free() > n.engine.now && k.to.Node != nil {
+		n.step(p, true)
+		return
+	}
+	n.mayTransmit(p, n.engine.now+n.cfg.CrossbarDelay)
+}
+
+// step sends a frame of the core, as [pace.Pacer.Allow] says.
+func (n *Node) step(p weft.PortID, owed bool) {
+	k := &n.ports[p]
+	e := n.engine
+	limit, ok := k.pacer.Allow(e.now, e.cfg.Batch, owed)
+	if !ok {
+		n.mayTransmit(p, e.now)
+		return
+	}
 	f, out := e.take(), n.begin()
-	any := n.core.Transmit(e.now, p, k.pacer.Limit(e.cfg.Batch), &f.frame, out)
+	any := n.core.Transmit(e.now, p, limit, &f.Frame.Frame, out)
 	more := out.More
 	if any {
 		n.send(p, f)
@@ -167,32 +184,25 @@ func (n *Node) transmit(p weft.PortID) {
 
 // send puts a frame on the wire, unless the link loses it.
 func (n *Node) send(p weft.PortID, f *flight) {
-	e, k := n.engine, &n.ports[p]
-	jitter := weft.Time(0)
-	if k.draws != nil {
-		jitter = k.pacer.Jitter(k.draws)
-	}
-	at := k.pacer.Sent(e.now, &f.frame, jitter)
-	if k.cut || k.draws != nil && k.pacer.Loses(k.draws) {
+	k := &n.ports[p]
+	at, lost := k.pacer.Send(n.engine.now, &f.Frame.Frame, k.draws)
+	if lost || k.cut {
 		n.lose(f)
 		return
 	}
 	n.stats.FramesOut++
 	to, l := k.to.Node, laneTail
 	switch {
-	case len(f.frame.Packets) == 0:
+	case len(f.Frame.Packets) == 0:
 		n.stats.CreditFrames++
 		l = laneCredit
 	case to.cfg.CutThrough:
-		at += to.cfg.RoutingDelay - k.pacer.Lasts(&f.frame)
+		at += to.cfg.RoutingDelay - k.pacer.Lasts(&f.Frame.Frame)
 		l = laneHead
 	default:
 		at += to.cfg.RoutingDelay
 	}
-	k.last = max(k.last, at)
-	f.due = k.last
-	k.line.push(f)
-	if k.line.first == f {
+	if k.line.Push(f, at) {
 		n.await(p, l)
 	}
 }
@@ -210,20 +220,20 @@ func (n *Node) arrive(p weft.PortID) {
 	if to.halted {
 		return
 	}
-	for k.line.first != nil && k.line.first.due <= e.now {
-		f := k.line.pop()
+	for !k.line.Empty() && k.line.Due() <= e.now {
+		f := k.line.Pop()
 		to.stats.FramesIn++
-		for i := range f.frame.Packets {
-			h := &f.frame.Packets[i]
+		for i := range f.Frame.Packets {
+			h := &f.Frame.Packets[i]
 			e.mix(uint64(h.Src)<<32 | uint64(h.Dst))
 			e.mix(h.Seq)
 		}
 		out := to.begin()
-		to.core.Receive(e.now, k.to.Port, &f.frame, out)
+		to.core.Receive(e.now, k.to.Port, &f.Frame.Frame, out)
 		e.recycle(f)
 		to.act(out)
 	}
-	if k.line.first != nil {
+	if !k.line.Empty() {
 		n.await(p, laneOther)
 	}
 }
@@ -231,7 +241,7 @@ func (n *Node) arrive(p weft.PortID) {
 // await schedules the arrival of the first frame on the wire from port p. There must be one.
 func (n *Node) await(p weft.PortID, l lane) {
 	k := &n.ports[p]
-	if due := k.line.first.due; due != k.arrivesAt {
+	if due := k.line.Due(); due != k.arrivesAt {
 		k.arrivesAt = max(due, n.engine.now)
 		n.engine.schedule(k.arrivesAt, evArrive|uint64(p)<<32|n.index, l)
 	}
@@ -243,7 +253,11 @@ func (n *Node) tick() {
 	if n.halted {
 		return
 	}
-	out := n.begin()
-	n.core.Tick(n.engine.now, out)
+	e, out := n.engine, n.begin()
+	n.core.Tick(e.now, out)
+	e.owed = append(e.owed[:0], out.Owed...)
 	n.act(out)
+	for _, p := range e.owed {
+		n.hello(p)
+	}
 }

@@ -36,7 +36,7 @@
 //	Signal     there is signal, or none any more
 //	Receive    a frame came; Take each of its packets, Free its place when it has gone on
 //	Resume     before each frame that it sends; then Stamp, and Spend for each packet
-//	Tick       at Due or before: the end says hello (see Owes), or gives up on its neighbour
+//	Tick       at Due or before: the end says hello, or gives up on its neighbour
 //
 // Receive and Stamp never make Due earlier, unless the link comes up or goes down: whoever sleeps
 // until the Due it last saw wakes in time. A Tick that is early costs nothing. Receive comes before

@@ -152,9 +152,9 @@ func (e *End) Stamp(now weft.Time, f *weft.Frame) (packets bool) {
 // Signal, and after a Receive that changed the state of the link.
 func (e *End) Due() weft.Time { return e.live.due() }
 
-// Tick does what was due at or before now: a hello, which Owes then tells, or giving up on a neighbour
-// that is silent. It reports whether the link stopped being up.
-func (e *End) Tick(now weft.Time) (lost bool) {
+// Tick does what was due at or before now: saying hello, or giving up on a neighbour that is silent. It
+// reports whether the link stopped being up, and whether a hello is due: a frame that is not to wait.
+func (e *End) Tick(now weft.Time) (lost, hello bool) {
 	d := e.live.tick(now)
 	if d.released {
 		e.hold(holdDamped, false)
@@ -166,7 +166,7 @@ func (e *End) Tick(now weft.Time) (lost bool) {
 	if d.hello {
 		e.oweHello()
 	}
-	return lost
+	return lost, e.hello && d != (due{})
 }
 
 // Suppressed reports whether damping keeps the link from coming up.

@@ -27,11 +27,12 @@ func Example() {
 	send(60*weft.Millisecond, &b, &a) // the last frame of b
 	for {
 		now := a.Due()
-		if a.Tick(now) {
+		lost, hello := a.Tick(now)
+		if lost {
 			fmt.Println(now, "silent")
 			return
 		}
-		if a.Owes() {
+		if hello {
 			fmt.Println(now, "hello")
 			send(now, &a, &b)
 		}

@@ -119,8 +119,10 @@ func (l *pair) run(d weft.Time) {
 				s.in = s.in[1:]
 				l.take(s, &f.Frame)
 			}
-			if s.Due() <= l.now && s.Tick(l.now) {
-				s.lostAt = append(s.lostAt, l.now)
+			if s.Due() <= l.now {
+				if lost, _ := s.Tick(l.now); lost {
+					s.lostAt = append(s.lostAt, l.now)
+				}
 			}
 			l.send(s)
 		}

@@ -3,73 +3,70 @@ package pace
 import (
 	"iter"
 
-	"github.com/gammazero/deque"
-
 	"github.com/weft-fabric/weft"
 )
 
-// Delayed is what a Pacer moves when its pace changes: the frames on their way.
-type Delayed interface {
-	// Shift moves the frames due at from or later by so much, but none before its predecessor. It returns when the last is due;
-	// 0 when there is none.
-	Shift(from, by weft.Time) (last weft.Time)
-	// Hasten lets frames be due at this time or earlier.
-	Hasten(due weft.Time)
-}
-
-// Line holds the frames on a link with delay, in order. Bound: what the credits of the link allow in flight.
-type Line[T any] struct{ frames deque.Deque[flying[T]] }
-
-type flying[T any] struct {
-	frame T
+// Flight is a frame on a link, or one to be used again. It is on one line at most.
+type Flight[T any] struct {
 	due   weft.Time
+	next  *Flight[T] // on the line, behind it
+	Frame T
 }
+
+// Line holds the frames on a link with delay, in order. Bound: what the credits of the link allow in
+// flight. The zero value is empty.
+type Line[T any] struct{ first, last *Flight[T] }
 
 // Empty reports whether nothing is on its way.
-func (l *Line[T]) Empty() bool { return l.frames.Len() == 0 }
+func (l *Line[T]) Empty() bool { return l.first == nil }
 
 // Due is when the first frame arrives. There must be one.
-func (l *Line[T]) Due() weft.Time { return l.frames.Front().due }
-
-// Last is when the last frame arrives. There must be one.
-func (l *Line[T]) Last() weft.Time { return l.frames.Back().due }
+func (l *Line[T]) Due() weft.Time { return l.first.due }
 
 // All are the frames, in order.
-func (l *Line[T]) All() iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for i := range l.frames.Len() {
-			if !yield(l.frames.At(i).frame) {
-				return
-			}
+func (l *Line[T]) All() iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for f := l.first; f != nil && yield(&f.Frame); f = f.next {
 		}
 	}
 }
 
-// Push appends a frame. It must not be due before the one in front of it.
-func (l *Line[T]) Push(frame T, due weft.Time) { l.frames.PushBack(flying[T]{frame, due}) }
+// Push appends a frame that is due at a time, or with the one in front of it if that is later. It
+// reports whether it is the first.
+func (l *Line[T]) Push(f *Flight[T], due weft.Time) (first bool) {
+	f.due, f.next = due, nil
+	if first = l.first == nil; first {
+		l.first = f
+	} else {
+		f.due = max(due, l.last.due)
+		l.last.next = f
+	}
+	l.last = f
+	return first
+}
 
 // Pop takes the first frame. There must be one.
-func (l *Line[T]) Pop() T { return l.frames.PopFront().frame }
+func (l *Line[T]) Pop() *Flight[T] {
+	f := l.first
+	l.first = f.next
+	return f
+}
 
-// Shift implements [Delayed].
-func (l *Line[T]) Shift(from, by weft.Time) (last weft.Time) {
-	for i := range l.frames.Len() {
-		f := l.frames.At(i)
+// shift moves the frames due at from or later by so much, but none before its predecessor. It returns
+// when the last is due; 0 when there is none.
+func (l *Line[T]) shift(from, by weft.Time) (last weft.Time) {
+	for f := l.first; f != nil; f = f.next {
 		if f.due >= from {
 			f.due = max(last, f.due+by)
-			l.frames.Set(i, f)
 		}
 		last = f.due
 	}
 	return last
 }
 
-// Hasten implements [Delayed].
-func (l *Line[T]) Hasten(due weft.Time) {
-	for i := range l.frames.Len() {
-		if f := l.frames.At(i); f.due > due {
-			f.due = due
-			l.frames.Set(i, f)
-		}
+// hasten lets frames be due at this time or earlier.
+func (l *Line[T]) hasten(due weft.Time) {
+	for f := l.first; f != nil; f = f.next {
+		f.due = min(f.due, due)
 	}
 }

@@ -6,6 +6,12 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
+// delayed is what a Pacer moves when its pace changes: the frames on their way, a [Line].
+type delayed interface {
+	shift(from, by weft.Time) (last weft.Time)
+	hasten(due weft.Time)
+}
+
 // Pace slows a link direction down to human speed. The zero value is as fast as the transport goes.
 type Pace struct {
 	Rate  float64       // bytes per second by packet size; 0 is unlimited
@@ -63,19 +69,19 @@ func (k *Pacer) Adopt(p Pace, i *Impairment) {
 // Change adopts p and i at now. The packet that the link is busy with goes on at the new rate; line holds the frames on their
 // way, which arrive no later than if they had set out now: those sent over a link that was slow must not hold up the ones
 // behind them for what is no longer so.
-func (k *Pacer) Change(now weft.Time, p Pace, i *Impairment, line Delayed) {
+func (k *Pacer) Change(now weft.Time, p Pace, i *Impairment, line delayed) {
 	k.changeRate(now, p, i, line)
 	latest := max(now, k.free) + k.delay + k.jitter
-	line.Hasten(latest)
+	line.hasten(latest)
 	k.last = min(k.last, latest)
 }
 
-func (k *Pacer) changeRate(now weft.Time, p Pace, i *Impairment, line Delayed) {
+func (k *Pacer) changeRate(now weft.Time, p Pace, i *Impairment, line delayed) {
 	was, left := k.perByte, max(0, k.free-now)
 	k.Adopt(p, i)
 	if left > 0 {
 		rest := weft.Time(float64(left) * (k.perByte / was))
-		k.last = max(line.Shift(k.busy, rest-left), k.last+rest-left)
+		k.last = max(line.shift(k.busy, rest-left), k.last+rest-left)
 		left = rest
 	}
 	k.free = 0
@@ -93,12 +99,24 @@ func (k *Pacer) Timed() bool { return k.timed }
 // Free is when the link has sent all it was given; it may lie in the past.
 func (k *Pacer) Free() weft.Time { return k.free }
 
-// Limit is how many packets the next frame may carry. A paced link takes one at a time, so that each keeps its own time.
-func (k *Pacer) Limit(batch int) int {
-	if k.perByte > 0 {
-		return 1
+// Allow says whether the next frame may leave at now, and with how many packets, of at most batch. If
+// it may not, ask again when the link is Free.
+//
+// A frame takes the packets that there are and what is owed beside them: credits, a hello, the
+// handshake. While a link is busy nothing leaves, since no frame overtakes the packet that is being
+// sent: what is owed goes when the link is free, with the next packet if there is one. But a hello
+// that is due (owed) leaves at once, without packets: the end would otherwise take itself for absent
+// on a link whose packets take longer than its detection time.
+//
+// A paced link takes one packet at a time, so that each keeps its own time.
+func (k *Pacer) Allow(now weft.Time, batch int, owed bool) (packets int, ok bool) {
+	switch {
+	case k.free > now:
+		return 0, owed
+	case k.perByte > 0:
+		return 1, true
 	}
-	return batch
+	return batch, true
 }
 
 // Lasts is how long the packets of f take to send.
@@ -110,9 +128,16 @@ func (k *Pacer) Lasts(f *weft.Frame) weft.Time {
 	return weft.Time(float64(bytes) * k.perByte)
 }
 
-// Sent accounts for a frame and returns when all of it has reached the other end. A frame without packets takes no time to
-// send.
-func (k *Pacer) Sent(now weft.Time, f *weft.Frame, jitter weft.Time) weft.Time {
+// Send accounts for a frame that leaves at now. due is when all of it has reached the other end,
+// unless the link loses it. A frame without packets takes no time to send. r is not asked for draws
+// unless the link is impaired.
+func (k *Pacer) Send(now weft.Time, f *weft.Frame, r Rand) (due weft.Time, lost bool) {
+	due = k.sent(now, f, k.drawJitter(r))
+	return due, k.loses(r)
+}
+
+// sent is Send of a frame whose delay differs from the average by so much.
+func (k *Pacer) sent(now weft.Time, f *weft.Frame, jitter weft.Time) weft.Time {
 	at := now
 	packets := k.perByte > 0 && len(f.Packets) > 0
 	if packets {
@@ -126,11 +151,11 @@ func (k *Pacer) Sent(now weft.Time, f *weft.Frame, jitter weft.Time) weft.Time {
 	return k.last
 }
 
-// Loses draws whether the next frame is lost.
-func (k *Pacer) Loses(r Rand) bool { return k.certain || k.loss > 0 && r.Uint64() < k.loss }
+// loses draws whether the next frame is lost.
+func (k *Pacer) loses(r Rand) bool { return k.certain || k.loss > 0 && r.Uint64() < k.loss }
 
-// Jitter draws how much a frame's delay differs from what it is on average.
-func (k *Pacer) Jitter(r Rand) weft.Time {
+// drawJitter draws how much a frame's delay differs from what it is on average.
+func (k *Pacer) drawJitter(r Rand) weft.Time {
 	if k.jitter == 0 {
 		return 0
 	}

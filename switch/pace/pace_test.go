@@ -25,7 +25,7 @@ func TestThePacerLosesAsManyFramesAsItShould(t *testing.T) {
 		r := rand.NewPCG(7, 0)
 		lost := 0
 		for range draws {
-			if k.Loses(r) {
+			if k.loses(r) {
 				lost++
 			}
 		}
@@ -50,9 +50,9 @@ func TestThePacerKeepsOrderAndBoundsOfJitter(t *testing.T) {
 		least, most := weft.Never, -weft.Never
 		for range 10_000 {
 			now += weft.Millisecond / 4
-			drawn := k.Jitter(r)
+			drawn := k.drawJitter(r)
 			least, most = min(least, drawn), max(most, drawn)
-			due := k.Sent(now, &weft.Frame{Packets: make([]weft.Header, 1)}, drawn)
+			due := k.sent(now, &weft.Frame{Packets: make([]weft.Header, 1)}, drawn)
 			require.GreaterOrEqual(t, due, last, "none overtakes")
 			require.GreaterOrEqual(t, due, now+max(0, delay-jitter))
 			require.LessOrEqual(t, due, max(last, now+delay+jitter))
@@ -88,7 +88,7 @@ func TestThePacerTakesTheLowerRateAndBothDelays(t *testing.T) {
 		require.InDelta(t, float64(c.perByte), k.perByte, 1e-6, "%+v", c)
 		require.Equal(t, c.delay, k.delay, "%+v", c)
 		require.Equal(t, c.timed, k.timed, "%+v", c)
-		require.Equal(t, c.limit, k.Limit(64), "%+v", c)
+		require.Equal(t, c.limit, allowed(t, &k), "%+v", c)
 		require.False(t, k.certain)
 	}
 }
@@ -104,14 +104,14 @@ func TestAChangeOfRateMovesOnlyWhatIsStillToBeSent(t *testing.T) {
 	now := weft.Second + ms
 	k.free = now
 	for range 2 {
-		line.Push(0, k.Sent(now, &f, 0)) // given at the end of the one before
+		line.Push(new(Flight[int]), k.sent(now, &f, 0)) // given at the end of the one before
 		now += ms
 	}
 	now -= ms / 2
-	line.Push(0, k.Sent(now, &weft.Frame{}, 0)) // a hello, which stays behind the packet
+	line.Push(new(Flight[int]), k.sent(now, &weft.Frame{}, 0)) // a hello, which stays behind the packet
 	dues := func() (d []weft.Time) {
-		for i := range line.frames.Len() {
-			d = append(d, line.frames.At(i).due-weft.Second)
+		for f := line.first; f != nil; f = f.next {
+			d = append(d, f.due-weft.Second)
 		}
 		return d
 	}
@@ -134,12 +134,66 @@ func TestALinkThatWasIdleCatchesUpByNoMoreThanTheSlack(t *testing.T) {
 	k.Adopt(Pace{Rate: 256_000}, &Impairment{}) // a packet a millisecond
 	f := weft.Frame{Packets: []weft.Header{{Size: 256}}}
 	now := weft.Second
-	require.Equal(t, now, k.Sent(now, &f, 0))
-	require.Equal(t, now, k.Sent(now, &f, 0))
-	require.Equal(t, now+weft.Millisecond, k.Sent(now, &f, 0))
-	require.Equal(t, now+weft.Millisecond, k.Sent(now, &weft.Frame{}, 0), "credits alone cost nothing")
-	require.Equal(t, 1, k.Limit(64))
+	require.Equal(t, now, k.sent(now, &f, 0))
+	require.Equal(t, now, k.sent(now, &f, 0))
+	require.Equal(t, now+weft.Millisecond, k.sent(now, &f, 0))
+	require.Equal(t, now+weft.Millisecond, k.sent(now, &weft.Frame{}, 0), "credits alone cost nothing")
+	require.Equal(t, 1, allowed(t, &k))
 	unpaced.Adopt(Pace{Delay: time.Second}, &Impairment{})
-	require.Equal(t, now+weft.Second, unpaced.Sent(now, &f, 0))
-	require.Equal(t, 64, unpaced.Limit(64))
+	require.Equal(t, now+weft.Second, unpaced.sent(now, &f, 0))
+	require.Equal(t, 64, allowed(t, &unpaced))
+}
+
+// allowed is how many packets of 64 a link that is free takes.
+func allowed(t *testing.T, k *Pacer) int {
+	t.Helper()
+	n, ok := k.Allow(max(0, k.Free()), 64, false)
+	require.True(t, ok)
+	return n
+}
+
+func TestABusyLinkTakesNothingButAHelloThatIsDue(t *testing.T) {
+	t.Parallel()
+	var k Pacer
+	k.Adopt(Pace{Rate: 256_000}, &Impairment{}) // a packet a millisecond
+	f := weft.Frame{Packets: []weft.Header{{Size: 256}}}
+	now := weft.Second
+	arrives, lost := k.Send(now, &f, nil)
+	require.False(t, lost)
+	require.Equal(t, now+weft.Millisecond, arrives)
+	for _, c := range []struct {
+		after   weft.Time
+		owed    bool
+		packets int
+		ok      bool
+	}{
+		{0, false, 0, false},
+		{0, true, 0, true},
+		{weft.Millisecond - 1, false, 0, false},
+		{weft.Millisecond - 1, true, 0, true},
+		{weft.Millisecond, false, 1, true},
+		{weft.Millisecond, true, 1, true}, // it takes a packet along
+	} {
+		packets, ok := k.Allow(now+c.after, 64, c.owed)
+		require.Equal(t, c.packets, packets, "%+v", c)
+		require.Equal(t, c.ok, ok, "%+v", c)
+	}
+	at, _ := k.Send(now+weft.Microsecond, &weft.Frame{}, nil)
+	require.Equal(t, arrives, at, "a hello that leaves early does not overtake the packet")
+}
+
+func TestALineKeepsOrderWhateverFramesAreDue(t *testing.T) {
+	t.Parallel()
+	var line Line[int]
+	require.True(t, line.Empty())
+	for i, due := range []weft.Time{5, 3, 9} {
+		f := &Flight[int]{Frame: i}
+		require.Equal(t, i == 0, line.Push(f, due))
+	}
+	for i, due := range []weft.Time{5, 5, 9} {
+		require.Equal(t, due, line.Due())
+		require.Equal(t, i, line.Pop().Frame)
+	}
+	require.True(t, line.Empty())
+	require.True(t, line.Push(new(Flight[int]), 1), "it is the first again")
 }

@@ -12,8 +12,8 @@
 // Frames batch themselves: while a port encodes and sends, packets gather in the core, and the next frame takes them all.
 // There is no timer on the way and no wait for company, so an idle link adds no latency.
 //
-// A hello that is due is sent by the goroutine that watches the clock: a transmitter may be one of thousands that wait for a
-// processor. Frames leave in the order they were filled all the same, see sender. Where a neighbour is not heard because this
+// What may leave, and when, says [pace.Pacer.Allow]. A hello that is due is sent by the goroutine that watches the clock: a
+// transmitter may be one of thousands that wait for a processor. Frames leave in the order they were filled all the same, see sender. Where a neighbour is not heard because this
 // process holds it up, the core is told so before it looks at the clock ([Config].Excuse).
 //
 // The lock is never held across I/O. How long goroutines waited for it is counted ([Stats].LockWait).
@@ -199,7 +199,7 @@ const minTick = 250 * time.Microsecond
 // watchClock calls Tick when it is due.
 func (d *Driver) watchClock() {
 	var out weft.Actions
-	var ready []weft.PortID
+	var owed []weft.PortID
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	soonest := weft.Time(0)
@@ -218,8 +218,7 @@ func (d *Driver) watchClock() {
 			d.wakeAt = weft.Never
 			d.notice(now)
 			d.core.Tick(now, &out)
-			ready = append(ready[:0], out.Ready...)
-			out.Ready = out.Ready[:0] // see hello
+			owed = append(owed[:0], out.Owed...)
 			d.act(now, &out)
 			soonest = now + weft.FromDuration(minTick)
 			select {
@@ -232,10 +231,11 @@ func (d *Driver) watchClock() {
 		}
 		next := min(max(d.wakeAt, soonest), d.tellAt)
 		d.mu.Unlock()
-		for _, p := range ready {
+		for _, p := range owed {
+			d.senders[p].owed.Store(true)
 			d.hello(p)
 		}
-		ready = ready[:0]
+		owed = owed[:0]
 		d.since(weft.Time(d.due.Load())) // once the hellos are out
 		if d.stopped.Load() {
 			return

@@ -150,8 +150,9 @@ func TestHellosPassPacketsThatWaitToBePaced(t *testing.T) {
 				r.d.Impair(0, pace.Impairment{Rate: 2560}) // ten packets a second
 			}
 			for range 3 {
-				r.look(func(c *fake) { c.owes++ })
 				r.give(1000)
+				require.NotEmpty(t, r.frame().Packets, "the link is busy from now on")
+				r.owe()
 				packets := 0
 				for len(r.frame().Packets) > 0 {
 					packets++
@@ -162,6 +163,20 @@ func TestHellosPassPacketsThatWaitToBePaced(t *testing.T) {
 			require.EqualValues(t, 3, r.d.Stats().CreditFrames)
 		})
 	}
+}
+
+// A link that is free takes packets and the hello in one frame.
+func TestAHelloGoesAlongWithPackets(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, pace.Pace{}, Config{})
+	r.d.Do(func(now weft.Time, out *weft.Actions) {
+		r.core.queue = append(r.core.queue, weft.Header{Size: 256, Fields: weft.NewFields()}, weft.Header{Size: 256, Fields: weft.NewFields()})
+		r.core.owes++
+		out.WakeAt = now
+	})
+	require.Len(t, r.frame().Packets, 2)
+	r.look(func(c *fake) { require.Zero(t, c.owes) })
+	require.Zero(t, r.d.Stats().CreditFrames)
 }
 
 func TestImpairingUnderTrafficLosesNothingElse(t *testing.T) {

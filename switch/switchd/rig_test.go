@@ -28,7 +28,7 @@ type fake struct {
 	ticks    []weft.Time
 	signals  int
 	every    weft.Time // 0: tick no more
-	owes     int       // frames without packets
+	owes     int       // frames, with packets or without
 }
 
 func (f *fake) Ports() int { return 1 }
@@ -58,6 +58,7 @@ func (f *fake) Transmit(now weft.Time, _ weft.PortID, limit int, fr *weft.Frame,
 		out.More = len(f.queue)+f.owes > 0
 		return true
 	}
+	f.owes = max(0, f.owes-1) // it goes along
 	fr.Packets = append(fr.Packets, f.queue[:n]...)
 	f.queue = f.queue[n:]
 	f.batches = append(f.batches, n)
@@ -72,6 +73,9 @@ func (f *fake) Tick(now weft.Time, out *weft.Actions) {
 	f.ticks = append(f.ticks, now)
 	if f.every > 0 {
 		out.WakeAt = now + f.every
+	}
+	if f.owes > 0 {
+		out.Owed = append(out.Owed, 0)
 	}
 }
 
@@ -128,6 +132,14 @@ func (r *rig) give(n int) {
 			r.core.queue = append(r.core.queue, weft.Header{Seq: uint64(i), Size: 256, Injected: now, Fields: weft.NewFields()})
 		}
 		out.Ready = append(out.Ready, 0)
+	})
+}
+
+// owe makes a hello due.
+func (r *rig) owe() {
+	r.d.Do(func(now weft.Time, out *weft.Actions) {
+		r.core.owes++
+		out.WakeAt = now
 	})
 }
 

@@ -20,17 +20,19 @@ type sender struct {
 	frame weft.Frame
 	out   weft.Actions
 	buf   []byte
-	line  delayLine
+	line  pace.Line[[]byte]
+	spare []*pace.Flight[[]byte] // bound: the most frames there were on the line at one time
 	pace  pace.Pacer
 	draws *rand.PCG
 
 	impairment atomic.Pointer[pace.Impairment] // never nil; not guarded by mu
+	owed       atomic.Bool                     // a hello is due; not guarded by mu
 	busy       atomic.Int64                    // since when a hello waits for the transmitter, on the clock of Config; 0: none does
 }
 
-// step sends the frames on the line that are due, and one from the core, with packets unless the link is busy or hello is
-// set. It reports whether it did anything, whether the core has more, and when to come again; the caller holds s.mu.
-func (d *Driver) step(p weft.PortID, hello bool) (did, more bool, next weft.Time) {
+// step sends the frames on the line that are due, and one from the core, as [pace.Pacer.Allow] says. It reports whether it did
+// anything, whether the core has more, and when to come again; the caller holds s.mu.
+func (d *Driver) step(p weft.PortID) (did, more bool, next weft.Time) {
 	s, w := &d.senders[p], &d.cfg.Wires[p]
 	if i := s.impairment.Load(); i != s.pace.Of() {
 		s.pace.Change(d.cfg.Clock(), w.Pace, i, &s.line)
@@ -40,30 +42,32 @@ func (d *Driver) step(p weft.PortID, hello bool) (did, more bool, next weft.Time
 		now = d.cfg.Clock()
 	}
 	for !s.line.Empty() && s.line.Due() <= now {
-		d.send(w.Out, s.line.pop())
+		f := s.line.Pop()
+		d.send(w.Out, f.Frame)
+		s.spare = append(s.spare, f)
 		did = true
 	}
-	limit := s.pace.Limit(d.cfg.Batch)
-	if hello || s.pace.Free() > now {
-		limit = 0 // the link is busy with packets; what else there is goes past those that wait
-	}
-	s.out.Reset()
-	d.lock()
-	now = d.cfg.Clock() // under the lock: a core's time does not go backwards
-	any := d.core.Transmit(now, p, limit, &s.frame, &s.out)
-	d.act(now, &s.out)
-	d.mu.Unlock()
-	if any {
-		d.dispatch(p, now)
-	}
-	next = weft.Never
-	if s.out.More {
-		next = s.pace.Free()
+	limit, ok := s.pace.Allow(now, d.cfg.Batch, s.owed.Load() && s.owed.Swap(false))
+	next = s.pace.Free()
+	if ok {
+		s.out.Reset()
+		d.lock()
+		now = d.cfg.Clock() // under the lock: a core's time does not go backwards
+		any := d.core.Transmit(now, p, limit, &s.frame, &s.out)
+		d.act(now, &s.out)
+		d.mu.Unlock()
+		if any {
+			d.dispatch(p, now)
+		}
+		did, more, next = did || any || limit > 0, s.out.More, weft.Never
+		if more {
+			next = s.pace.Free()
+		}
 	}
 	if !s.line.Empty() {
 		next = min(next, s.line.Due())
 	}
-	return did || any || limit > 0, s.out.More, next
+	return did, more, next
 }
 
 // transmit sends what the core has for port p.
@@ -73,7 +77,7 @@ func (d *Driver) transmit(p weft.PortID) {
 	defer timer.Stop()
 	for !d.stopped.Load() {
 		s.mu.Lock()
-		did, more, next := d.step(p, false)
+		did, more, next := d.step(p)
 		s.mu.Unlock()
 		if busy := s.busy.Load(); busy != 0 {
 			d.since(weft.Time(busy))
@@ -93,8 +97,8 @@ func (d *Driver) transmit(p weft.PortID) {
 	}
 }
 
-// hello sends what is owed at p beside packets, from the clock goroutine: the transmitter may be one of thousands of goroutines
-// that wait for a processor, and hellos must not. Whatever remains is left to the transmitter.
+// hello sends the hello that is due at p, from the clock goroutine: the transmitter may be one of thousands of goroutines that
+// wait for a processor, and hellos must not. Whatever remains is left to the transmitter.
 func (d *Driver) hello(p weft.PortID) {
 	s := &d.senders[p]
 	if d.cfg.Wires[p].Out == nil {
@@ -105,7 +109,7 @@ func (d *Driver) hello(p weft.PortID) {
 		notify(d.wakes[p])
 		return
 	}
-	_, more, next := d.step(p, true)
+	_, more, next := d.step(p)
 	s.mu.Unlock()
 	if more || next != weft.Never {
 		notify(d.wakes[p])
@@ -115,20 +119,26 @@ func (d *Driver) hello(p weft.PortID) {
 // dispatch sends the frame of the sender of port p, now or when it is due, unless the link loses it.
 func (d *Driver) dispatch(p weft.PortID, now weft.Time) {
 	s, to := &d.senders[p], d.cfg.Wires[p].Out
-	due := s.pace.Sent(now, &s.frame, s.pace.Jitter(s.draws))
-	if s.pace.Loses(s.draws) {
+	due, lost := s.pace.Send(now, &s.frame, s.draws)
+	if lost {
 		d.framesLost.Add(1)
 		return
 	}
-	s.buf = wire.AppendFrame(s.buf[:0], d.cfg.Wires[p].OutSum, &s.frame)
 	if len(s.frame.Packets) == 0 {
 		d.creditFrames.Add(1)
 	}
+	sum := d.cfg.Wires[p].OutSum
 	if due <= now && s.line.Empty() {
+		s.buf = wire.AppendFrame(s.buf[:0], sum, &s.frame)
 		d.send(to, s.buf)
-	} else {
-		s.line.push(s.buf, due)
+		return
 	}
+	f := new(pace.Flight[[]byte])
+	if n := len(s.spare); n > 0 {
+		f, s.spare = s.spare[n-1], s.spare[:n-1]
+	}
+	f.Frame = wire.AppendFrame(f.Frame[:0], sum, &s.frame)
+	s.line.Push(f, due)
 }
 
 func (d *Driver) send(to wire.Sender, data []byte) {
@@ -137,25 +147,4 @@ func (d *Driver) send(to wire.Sender, data []byte) {
 	if err := to.Send(data); err != nil {
 		d.sendErrors.Add(1)
 	}
-}
-
-// delayLine holds the frames on their way, in storage of their own.
-type delayLine struct {
-	pace.Line[[]byte]
-	spare [][]byte
-}
-
-func (l *delayLine) push(data []byte, due weft.Time) {
-	var own []byte
-	if n := len(l.spare); n > 0 {
-		own, l.spare = l.spare[n-1], l.spare[:n-1]
-	}
-	l.Push(append(own[:0], data...), due)
-}
-
-// pop returns the first frame; it is good until the next push.
-func (l *delayLine) pop() []byte {
-	data := l.Pop()
-	l.spare = append(l.spare, data)
-	return data
 }
