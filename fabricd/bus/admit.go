@@ -52,8 +52,9 @@ func (a NodeAccess) validate() error {
 	return nil
 }
 
-// grant lists subjects one by one. Leave to answer is not the server's (allow_responses): whoever sends a process
-// anything, a neighbour a frame, say, could with its reply subject lend it leave to speak there.
+// grant lists subjects one by one. Leave to answer is not the server's (allow_responses): whoever
+// sends a process anything, a neighbour a frame, say, could with its reply subject lend it leave to
+// speak there.
 func (a NodeAccess) grant(fabric string) grant {
 	publish := []string{hostEventsOf(fabric, a.Node), allAnswersOf(inboxOf(RoleFabric.String()), a.Node)}
 	for _, d := range a.Sends {
@@ -66,7 +67,8 @@ func (a NodeAccess) grant(fabric string) grant {
 	return grant{publish, subscribe}
 }
 
-// Access is what a process that is a part of the fabric needs of the broker: a [PartAccess], or a [NodeAccess] when it is one switch.
+// Access is what a process that is a part of the fabric needs of the broker: a [PartAccess], or a
+// [NodeAccess] when it is one switch.
 type Access interface {
 	name() string   // of the part or node
 	prefix() string // of users
@@ -74,14 +76,17 @@ type Access interface {
 	grant(fabric string) grant
 }
 
-// Admit makes credentials with which a process can be one part of the fabric, or one switch, and nothing else: send on its own links,
-// hear those towards it, be asked and tell. They are in force when it returns and until Revoke. Admitting a node again
-// makes others; the old ones stay, so revoke them first when there may be one process only.
+// Admit makes credentials with which a process can be one part of the fabric, or one switch, and
+// nothing else: send on its own links, hear those towards it, be asked and tell. They are in force
+// when it returns and until Revoke. Admitting a node again makes others; the old ones stay, so
+// revoke them first when there may be one process only.
 //
-// There is nothing to admit to on a broker that is not ours, that is when b is nil: ErrOutsideBroker.
+// There is nothing to admit to on a broker that is not ours, that is when b is nil:
+// ErrOutsideBroker.
 func (b *Broker) Admit(a Access) (Credentials, error) {
 	if b == nil {
-		return Credentials{}, fmt.Errorf("bus: admit %q: %w; give the process credentials that it made", a.name(), ErrOutsideBroker)
+		return Credentials{}, fmt.Errorf("bus: admit %q: %w; give the process credentials that it made", a.name(),
+			ErrOutsideBroker)
 	}
 	if err := a.validate(); err != nil {
 		return Credentials{}, fmt.Errorf("bus: admit %q to fabric %q: %w", a.name(), b.fabric, err)
@@ -91,13 +96,15 @@ func (b *Broker) Admit(a Access) (Credentials, error) {
 	return c, nil
 }
 
-// Revoke takes back what Admit gave and ends the connections that use it. When it returns none is left, and none comes
-// back; at most what the broker had read from one before may still arrive. Users that Admit did not make are left alone.
+// Revoke takes back what Admit gave and ends the connections that use it. When it returns none is
+// left, and none comes back; at most what the broker had read from one before may still arrive.
+// Users that Admit did not make are left alone.
 func (b *Broker) Revoke(user string) {
 	if !b.users.remove(user) {
 		return
 	}
-	// Often once; again when a connection was closing by itself just now, which we cannot wait for otherwise.
+	// Often once; again when a connection was closing by itself just now, which we cannot wait for
+	// otherwise.
 	for b.srv.Running() {
 		ids := b.connections(user)
 		if len(ids) == 0 {
@@ -193,7 +200,8 @@ func (a PartAccess) validate() error {
 	return PartShards{First: a.First, N: a.N}.validate()
 }
 
-// grant is to send from its own shards and to hear what is sent to them, to be asked and to tell. It does not grow with the nodes of the part.
+// grant is to send from its own shards and to hear what is sent to them, to be asked and to tell.
+// It does not grow with the nodes of the part.
 func (a PartAccess) grant(fabric string) grant {
 	publish := []string{hostEventsOf(fabric, a.Part), allAnswersOf(inboxOf(RoleFabric.String()), a.Part)}
 	subscribe := append(announced(HostService), asksOf(fabric, a.Part))

@@ -20,7 +20,10 @@ import (
 // access is what s1 in the middle of the line s0-s1-s2 needs, of a fabric with two shards.
 func access() bus.NodeAccess {
 	return bus.NodeAccess{
-		Node: "s1", Sends: []wire.Direction{hop(0).Reverse(), hop(1)}, Hears: []wire.Direction{hop(0), hop(1).Reverse()}, Layout: bus.Hashed(2),
+		Node: "s1", Sends: []wire.Direction{hop(0).Reverse(), hop(1)}, Hears: []wire.Direction{
+			hop(0),
+			hop(1).Reverse(),
+		}, Layout: bus.Hashed(2),
 	}
 }
 
@@ -93,7 +96,11 @@ func TestStrangersCannotSpeakOnALink(t *testing.T) {
 	fabric := openNATS(t, bus.NATSConfig{Broker: b, Shards: 2})
 	inbox := listen(t, fabric, hop(1), 8)
 	ready(t, fabric)
-	neighbour := admit(t, b, bus.NodeAccess{Node: "s2", Sends: []wire.Direction{hop(1).Reverse(), hop(2)}, Hears: []wire.Direction{hop(1)}, Layout: bus.Hashed(2)})
+	neighbour := admit(t, b,
+		bus.NodeAccess{
+			Node: "s2", Sends: []wire.Direction{hop(1).Reverse(), hop(2)}, Hears: []wire.Direction{hop(1)},
+			Layout: bus.Hashed(2),
+		})
 	for who, c := range map[string]bus.Credentials{
 		"a viewer": b.Credentials(bus.RoleViewer), "an operator": b.Credentials(bus.RoleOperator), "the neighbour": neighbour,
 	} {
@@ -109,7 +116,8 @@ func TestStrangersCannotSpeakOnALink(t *testing.T) {
 	require.Equal(t, uint64(1), fabric.Stats().Delivered)
 }
 
-// A process over its own credentials and the fabric in the broker's process carry frames both ways, and cuts hold for it.
+// A process over its own credentials and the fabric in the broker's process carry frames both ways,
+// and cuts hold for it.
 func TestAdmittedProcessCarriesFrames(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
@@ -126,7 +134,8 @@ func TestAdmittedProcessCarriesFrames(t *testing.T) {
 	require.NoError(t, fromProcess.Send([]byte("back")))
 	require.Equal(t, "back", next(t, back))
 
-	// The process is not told of the cut, and neither another process that comes nor one that goes undoes it.
+	// The process is not told of the cut, and neither another process that comes nor one that goes
+	// undoes it.
 	require.NoError(t, fabric.Cut(hop(1)))
 	b.Revoke(admit(t, b, bus.NodeAccess{Node: "s2", Layout: bus.Hashed(2)}).User)
 	tap := stranger(t, b, bus.RoleFabric)
@@ -243,7 +252,8 @@ func TestBrokerRefusesTwoNames(t *testing.T) {
 	for extra, want := range map[string]string{"": "PONG", `,"nkey":"UA"`: "-ERR"} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(b.ClientURL(), "nats://"))
 		require.NoError(t, err)
-		_, err = fmt.Fprintf(conn, "CONNECT {\"verbose\":false,\"user\":%q,\"pass\":%q%s}\r\nPING\r\n", c.User, c.Password, extra)
+		_, err = fmt.Fprintf(conn, "CONNECT {\"verbose\":false,\"user\":%q,\"pass\":%q%s}\r\nPING\r\n", c.User, c.Password,
+			extra)
 		require.NoError(t, err)
 		in := bufio.NewReader(conn)
 		_, err = in.ReadString('\n') // INFO

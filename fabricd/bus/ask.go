@@ -19,18 +19,19 @@ import (
 // requestTimeout bounds requests whose context has no deadline.
 const requestTimeout = 10 * time.Second
 
-// firstLook is how long an ask waits for its answer before it looks whether the process is still there; then it looks
-// ever less often.
+// firstLook is how long an ask waits for its answer before it looks whether the process is still
+// there; then it looks ever less often.
 const firstLook = 50 * time.Millisecond
 
-// Call asks the fabric, a host of it or an agent, and returns the answer; the answer to Call[struct{}] is not looked at. The
-// Fabric of to is that of the client. It ends with ctx, or after 10 s when ctx has no deadline: a process that is stopped
-// answers late or never.
+// Call asks the fabric, a host of it or an agent, and returns the answer; the answer to
+// Call[struct{}] is not looked at. The Fabric of to is that of the client. It ends with ctx, or
+// after 10 s when ctx has no deadline: a process that is stopped answers late or never.
 //
-// Errors wrap [reply.ErrNobody], [reply.ErrSilent], [reply.ErrRefused], [reply.ErrDenied], [reply.ErrEnded], [wire.ErrClosed] or that of ctx; one that wraps
-// nothing of these says that the broker is gone. One that has too many requests waiting is asked again. A host or
-// agent that ends before it answers is noticed within a second; what it has done by then nobody knows. One that cannot
-// be asked now is not asked later; for a fabric the connection is waited for.
+// Errors wrap [reply.ErrNobody], [reply.ErrSilent], [reply.ErrRefused], [reply.ErrDenied],
+// [reply.ErrEnded], [wire.ErrClosed] or that of ctx; one that wraps nothing of these says that the
+// broker is gone. One that has too many requests waiting is asked again. A host or agent that ends
+// before it answers is noticed within a second; what it has done by then nobody knows. One that
+// cannot be asked now is not asked later; for a fabric the connection is waited for.
 func Call[Resp any](ctx context.Context, c *Client, to Subject, req any) (resp Resp, err error) {
 	return resp, c.call(ctx, to, req, &resp)
 }
@@ -79,7 +80,8 @@ func (c *Client) call(ctx context.Context, to Subject, req, resp any) error {
 	return nil
 }
 
-// exchange sends a body and returns that of the answer, in chunks where they are larger than a message.
+// exchange sends a body and returns that of the answer, in chunks where they are larger than a
+// message.
 func (c *Client) exchange(ctx context.Context, to Subject, body []byte) ([]byte, error) {
 	var answer *nats.Msg
 	var err error
@@ -143,7 +145,8 @@ func (c *Client) match(answers <-chan *nats.Msg) {
 	}
 }
 
-// asyncError is called by nats.go. The broker denies a request without answering it, so the one who waits is told here.
+// asyncError is called by nats.go. The broker denies a request without answering it, so the one who
+// waits is told here.
 func (c *Client) asyncError(_ *nats.Conn, _ *nats.Subscription, err error) {
 	if !errors.Is(err, nats.ErrPermissionViolation) || !c.deny(err.Error()) {
 		c.cfg.OnError(fmt.Errorf("bus: %s of fabric %q: %w", c.cfg.Program, c.cfg.Fabric, err))
@@ -219,7 +222,8 @@ func (c *Client) roundTrip(ctx context.Context, to Subject, h nats.Header, body 
 		case <-c.closedc:
 			return nil, c.conn.closedErr(nats.ErrConnectionClosed)
 		case <-ctx.Done():
-			return nil, plain.Errorf([]error{reply.ErrSilent, ctx.Err()}, "the %s does not answer in %v", to.Kind.role(), time.Since(began).Round(time.Millisecond))
+			return nil, plain.Errorf([]error{reply.ErrSilent, ctx.Err()}, "the %s does not answer in %v", to.Kind.role(),
+				time.Since(began).Round(time.Millisecond))
 		}
 	}
 }
@@ -244,12 +248,14 @@ func (c *Client) nobodyThere(to Subject) error {
 	case SubjectSwitch:
 		text = "no process answers for this switch"
 	case SubjectControl, SubjectManage:
-		text = fmt.Sprintf("the fabric does not answer: the broker at %s is up, but no fabric of this name serves this request there", redact(c.cfg.URL))
+		text = fmt.Sprintf("the fabric does not answer: the broker at %s is up, but no fabric of this name serves this "+
+			"request there", redact(c.cfg.URL))
 	}
 	return plain.Errorf([]error{reply.ErrNobody}, "%s", text)
 }
 
-// sendWhenThere is send. The connection to a fabric is waited for; what cannot be asked of others now has failed.
+// sendWhenThere is send. The connection to a fabric is waited for; what cannot be asked of others
+// now has failed.
 func (c *Client) sendWhenThere(ctx context.Context, to Subject, h nats.Header, body []byte) (*ask, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -275,7 +281,8 @@ func (c *Client) sendWhenThere(ctx context.Context, to Subject, h nats.Header, b
 	}
 }
 
-// send publishes a request of which so many answers count. forget must be called when they are wanted no more.
+// send publishes a request of which so many answers count. forget must be called when they are
+// wanted no more.
 func (c *Client) send(subject string, h nats.Header, body []byte, answers int) (*ask, error) {
 	a := &ask{subject: subject, answer: make(chan *nats.Msg, answers), denied: make(chan struct{})}
 	node := noNode

@@ -22,16 +22,18 @@ func TestAsksLeaveNothing(t *testing.T) {
 	c, err := NewServer(ServerConfig{Fabric: "lab", Node: "s1", Broker: b})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
-	require.NoError(t, Handle(c, Subject{Kind: SubjectSwitch, Verb: "slow"}, func(ctx context.Context, _ struct{}) (any, error) {
-		<-ctx.Done()
-		return nil, nil
-	}))
-	require.NoError(t, Handle(c, Subject{Kind: SubjectSwitch, Verb: "tardy"}, func(context.Context, struct{}) (any, error) {
-		for p.number.Load() < 4 { // until it was looked at
-			runtime.Gosched()
-		}
-		return nil, nil
-	}))
+	require.NoError(t, Handle(c, Subject{Kind: SubjectSwitch, Verb: "slow"},
+		func(ctx context.Context, _ struct{}) (any, error) {
+			<-ctx.Done()
+			return nil, nil
+		}))
+	require.NoError(t, Handle(c, Subject{Kind: SubjectSwitch, Verb: "tardy"},
+		func(context.Context, struct{}) (any, error) {
+			for p.number.Load() < 4 { // until it was looked at
+				runtime.Gosched()
+			}
+			return nil, nil
+		}))
 	ctx := context.Background()
 	ask := func(ctx context.Context, node, verb string) error {
 		return p.call(ctx, Subject{Kind: SubjectSwitch, Node: node, Verb: verb}, nil, &struct{}{})
@@ -42,7 +44,8 @@ func TestAsksLeaveNothing(t *testing.T) {
 	brief, cancel := context.WithTimeout(ctx, 2*firstLook)
 	defer cancel()
 	require.ErrorIs(t, ask(brief, "s1", "slow"), context.DeadlineExceeded)
-	// Stopped as by SIGSTOP: subscribed, but not even its presence answers, so there are several looks.
+	// Stopped as by SIGSTOP: subscribed, but not even its presence answers, so there are several
+	// looks.
 	_, err = c.conn.SubscribeSync(asksOf("lab", "s3"))
 	require.NoError(t, err)
 	require.NoError(t, c.conn.Flush())

@@ -9,18 +9,21 @@ import (
 	"time"
 )
 
-// maxBatched is how many bytes a batcher takes in before it has whoever writes wait, chosen by us: more than a connection of
-// thousands of links has to say at one instant.
+// maxBatched is how many bytes a batcher takes in before it has whoever writes wait, chosen by us:
+// more than a connection of thousands of links has to say at one instant.
 const maxBatched = 1 << 20
 
-// mostTurns is how often a batcher lets others have their turn before it writes, as long as they have had something to send; chosen
-// by measuring: from the first to the second the throughput of a line grows by a tenth.
+// mostTurns is how often a batcher lets others have their turn before it writes, as long as they
+// have had something to send; chosen by measuring: from the first to the second the throughput of a
+// line grows by a tenth.
 const mostTurns = 4
 
-// batcher is a connection that writes together what several goroutines have to send. The client library writes as soon as one of
-// them has published, and holds its lock meanwhile: on a busy connection that is a system call for each frame, here, and then for each
-// frame a wake-up and a system call at the server. A batcher takes what it is given, and a goroutine of its own writes it once those that
-// can run now have had their turn: on an idle connection that is at once, and the busier the machine the more goes into one write.
+// batcher is a connection that writes together what several goroutines have to send. The client
+// library writes as soon as one of them has published, and holds its lock meanwhile: on a busy
+// connection that is a system call for each frame, here, and then for each frame a wake-up and a
+// system call at the server. A batcher takes what it is given, and a goroutine of its own writes it
+// once those that can run now have had their turn: on an idle connection that is at once, and the
+// busier the machine the more goes into one write.
 type batcher struct {
 	net.Conn
 	patience time.Duration // without a byte taken, until the connection counts as broken
@@ -34,8 +37,9 @@ type batcher struct {
 	closed bool      // guarded by mu
 }
 
-// newBatcher begins to write together what is written to c; patience 0: however long that takes. Closing it closes c, once what was
-// written has left, for which it gives it no more than closeTimeout, and ends its goroutine.
+// newBatcher begins to write together what is written to c; patience 0: however long that takes.
+// Closing it closes c, once what was written has left, for which it gives it no more than
+// closeTimeout, and ends its goroutine.
 func newBatcher(c net.Conn, patience time.Duration) *batcher {
 	b := &batcher{Conn: c, patience: patience, done: make(chan struct{})}
 	b.more.L, b.room.L = &b.mu, &b.mu
@@ -43,8 +47,8 @@ func newBatcher(c net.Conn, patience time.Duration) *batcher {
 	return b
 }
 
-// Write takes p and returns. The error is that of a write before. It waits only when maxBatched bytes have not left yet, no longer
-// than the connection is alive.
+// Write takes p and returns. The error is that of a write before. It waits only when maxBatched
+// bytes have not left yet, no longer than the connection is alive.
 func (b *batcher) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire/wiretest"
 )
 
-// chain is a line of bare relays: each sends the frames it receives on, undecoded. It is what the links alone cost, the
-// yardstick for a fabric on the same transport.
+// chain is a line of bare relays: each sends the frames it receives on, undecoded. It is what the
+// links alone cost, the yardstick for a fabric on the same transport.
 type chain struct {
 	first wire.Sender
 	last  chan wire.Message

@@ -18,35 +18,37 @@ import (
 var ErrPortInUse = errors.New("address already in use")
 
 const (
-	// maxPending is how many bytes the broker queues for one connection before it closes it. The credits bound what is in
-	// flight far below; closing a connection of the fabric would cut a shard.
+	// maxPending is how many bytes the broker queues for one connection before it closes it. The
+	// credits bound what is in flight far below; closing a connection of the fabric would cut a shard.
 	maxPending = 1 << 30
 	// maxPayload lets one answer list the links of the largest fabrics, some 200 bytes each.
 	maxPayload = 8 << 20
-	// defaultMaxCuts costs about 1 us per message when all are in force; chosen by us because it holds the
-	// links of a 16-port switch, both ways.
+	// defaultMaxCuts costs about 1 us per message when all are in force; chosen by us because it holds
+	// the links of a 16-port switch, both ways.
 	defaultMaxCuts = 32
 )
 
 // BrokerConfig configures an embedded broker. Fabric is required.
 type BrokerConfig struct {
 	Fabric string
-	// Listen is the host:port for clients, "127.0.0.1:0" when empty: loopback, a free port. Passwords travel in the
-	// clear, so anything but loopback is for networks that are trusted.
+	// Listen is the host:port for clients, "127.0.0.1:0" when empty: loopback, a free port. Passwords
+	// travel in the clear, so anything but loopback is for networks that are trusted.
 	Listen string
 	// NoListen takes connections from this process only.
 	NoListen bool
-	// MaxCuts bounds the cuts that the broker enforces at a time, since each one slows every message; further ones are
-	// enforced at the ends of the links. 0 is 32, negative is none.
+	// MaxCuts bounds the cuts that the broker enforces at a time, since each one slows every message;
+	// further ones are enforced at the ends of the links. 0 is 32, negative is none.
 	MaxCuts int
-	// StoreDir is a folder of the fabric's own for what its subnet manager keeps, see [Store]; empty: the broker keeps nothing.
+	// StoreDir is a folder of the fabric's own for what its subnet manager keeps, see [Store]; empty:
+	// the broker keeps nothing.
 	StoreDir string
-	// Log hears the server's notices at debug level and its warnings and errors at theirs; nil is silence.
+	// Log hears the server's notices at debug level and its warnings and errors at theirs; nil is
+	// silence.
 	Log *slog.Logger
 }
 
-// Broker is a NATS server in this process that serves one fabric, with credentials of its own for each role and for each
-// switch process that was admitted.
+// Broker is a NATS server in this process that serves one fabric, with credentials of its own for
+// each role and for each switch process that was admitted.
 type Broker struct {
 	fabric  string
 	srv     *server.Server
@@ -64,7 +66,8 @@ type Broker struct {
 	cuts map[string]struct{} // mappings in force, without the dummy
 }
 
-// StartBroker starts a broker. The caller calls Shutdown, after the transports and clients have been closed.
+// StartBroker starts a broker. The caller calls Shutdown, after the transports and clients have
+// been closed.
 func StartBroker(cfg BrokerConfig) (*Broker, error) {
 	opts, err := cfg.options()
 	if err != nil {
@@ -78,7 +81,8 @@ func StartBroker(cfg BrokerConfig) (*Broker, error) {
 		b.maxCuts = defaultMaxCuts
 	}
 	opts.Accounts = []*server.Account{server.NewAccount(root)}
-	opts.CustomClientAuthentication = b.users // a table of ours: changing the server's own needs a reload, which drops all cuts
+	// a table of ours: changing the server's own needs a reload, which drops all cuts
+	opts.CustomClientAuthentication = b.users
 	if b.srv, err = server.NewServer(opts); err != nil {
 		return nil, fmt.Errorf("bus: broker of fabric %q: %w", cfg.Fabric, err)
 	}
@@ -116,7 +120,8 @@ func (c BrokerConfig) options() (*server.Options, error) {
 	}
 	opts := &server.Options{
 		ServerName: root + "-" + c.Fabric, Host: "127.0.0.1", Port: server.RANDOM_PORT, DontListen: c.NoListen,
-		NoSigs: true, NoLog: true, NoSublistCache: true, NoSystemAccount: true, MaxPending: maxPending, MaxPayload: maxPayload,
+		NoSigs: true, NoLog: true, NoSublistCache: true, NoSystemAccount: true, MaxPending: maxPending,
+		MaxPayload:  maxPayload,
 		AuthTimeout: connectTimeout.Seconds(), WriteDeadline: time.Minute, // a machine that stalls must not cut a shard
 	}
 	if c.StoreDir != "" {
@@ -136,7 +141,8 @@ func (c BrokerConfig) options() (*server.Options, error) {
 		return nil, fmt.Errorf("bus: broker listens at %q: the port must be 0 to 65535: %w", c.Listen, err)
 	}
 	if host == "" {
-		return nil, fmt.Errorf("bus: broker listens at %q: name the host: 127.0.0.1, or 0.0.0.0 to open it to the network", c.Listen)
+		return nil, fmt.Errorf("bus: broker listens at %q: name the host: 127.0.0.1, or 0.0.0.0 to open it to the network",
+			c.Listen)
 	}
 	if opts.Host = host; n != 0 {
 		opts.Port = int(n)
@@ -149,7 +155,8 @@ func (b *Broker) awaitStart(listen string, log *serverLog) error {
 	select {
 	case why := <-log.fatal:
 		if log.inUse {
-			return fmt.Errorf("bus: broker of fabric %q listens at %s: %w: stop what runs there or give another port", b.fabric, listen, ErrPortInUse)
+			return fmt.Errorf("bus: broker of fabric %q listens at %s: %w: stop what runs there or give another port", b.fabric,
+				listen, ErrPortInUse)
 		}
 		return fmt.Errorf("bus: broker of fabric %q: %s", b.fabric, why)
 	default:
@@ -157,15 +164,16 @@ func (b *Broker) awaitStart(listen string, log *serverLog) error {
 	if !b.srv.ReadyForConnections(connectTimeout) {
 		return fmt.Errorf("bus: broker of fabric %q: not ready for connections after %v", b.fabric, connectTimeout)
 	}
-	// Connections notice mappings only when there were some when they last read from their socket. With one from the
-	// start they always look, and a cut holds from the next message on.
+	// Connections notice mappings only when there were some when they last read from their socket.
+	// With one from the start they always look, and a cut holds from the next message on.
 	if err := b.acc.AddMapping(noLink(b.fabric), noLink(b.fabric)); err != nil {
 		return fmt.Errorf("bus: broker of fabric %q: first mapping: %w", b.fabric, err)
 	}
 	return nil
 }
 
-// ClientURL is the address for clients, such as nats://127.0.0.1:34567, and empty when it takes none.
+// ClientURL is the address for clients, such as nats://127.0.0.1:34567, and empty when it takes
+// none.
 func (b *Broker) ClientURL() string {
 	if !b.listens {
 		return ""
@@ -179,7 +187,8 @@ func (b *Broker) Fabric() string { return b.fabric }
 // Credentials returns what opens a connection in a role; nothing for a role that does not exist.
 func (b *Broker) Credentials(r Role) Credentials { return b.creds[r] }
 
-// Shutdown ends the broker and all connections to it, and waits for its goroutines. Shutting down twice is fine.
+// Shutdown ends the broker and all connections to it, and waits for its goroutines. Shutting down
+// twice is fine.
 func (b *Broker) Shutdown() {
 	b.ended.Do(func() { close(b.ending) })
 	b.watching.Wait()
@@ -212,7 +221,8 @@ func (b *Broker) restore(subject string) {
 	}
 }
 
-// serverLog hands the server's log to slog, and catches why it cannot start: its own answer to that is to exit.
+// serverLog hands the server's log to slog, and catches why it cannot start: its own answer to that
+// is to exit.
 type serverLog struct {
 	log   *slog.Logger
 	fatal chan string // cap 1: the first reason counts

@@ -26,18 +26,33 @@ func TestBrokerPermissions(t *testing.T) {
 	}{
 		{
 			bus.RoleFabric,
-			map[string]bool{link: true, "weft.lab.ctl.cut": true, "weft.lab.ev.cut": true, "weft.other.ctl.cut": false, "other": false},
+			map[string]bool{
+				link: true, "weft.lab.ctl.cut": true, "weft.lab.ev.cut": true, "weft.other.ctl.cut": false,
+				"other": false,
+			},
 			map[string]bool{"weft.lab.l.>": true, "weft.other.>": false, ">": false, "$SYS.>": false},
 		},
 		{
 			bus.RoleOperator,
-			map[string]bool{link: false, "weft.lab.ctl.cut": true, "weft.lab.ctl.get.status": true, "weft.lab.ev.cut": false, "_INBOX.weft-viewer.x": false, "weft.lab.sw.s0.do.x": false, "weft.lab.sw.s0.tell.x": false},
-			map[string]bool{"weft.lab.ev.>": true, "weft.lab.l.>": true, "weft.other.l.>": false, "weft.lab.ctl.>": false, "_INBOX.weft-operator.x": true, "_INBOX.>": false, "weft.lab.sw.s0.do.x": false, "weft.lab.sw.*.tell.>": false},
+			map[string]bool{
+				link: false, "weft.lab.ctl.cut": true, "weft.lab.ctl.get.status": true, "weft.lab.ev.cut": false,
+				"_INBOX.weft-viewer.x": false, "weft.lab.sw.s0.do.x": false, "weft.lab.sw.s0.tell.x": false,
+			},
+			map[string]bool{
+				"weft.lab.ev.>": true, "weft.lab.l.>": true, "weft.other.l.>": false, "weft.lab.ctl.>": false,
+				"_INBOX.weft-operator.x": true, "_INBOX.>": false, "weft.lab.sw.s0.do.x": false, "weft.lab.sw.*.tell.>": false,
+			},
 		},
 		{
 			bus.RoleViewer,
-			map[string]bool{link: false, "weft.lab.ctl.cut": false, "weft.lab.ctl.get.status": true, "weft.lab.ctl.get": false, "weft.lab.ev.cut": false, "weft.lab.sw.s0.do.x": false, "weft.lab.sw.s0.tell.x": false},
-			map[string]bool{"weft.lab.ev.>": true, "weft.lab.l.>": true, "weft.other.l.>": false, ">": false, "_INBOX.weft-viewer.x": true, "_INBOX.weft-operator.>": false, "weft.lab.sw.>": false},
+			map[string]bool{
+				link: false, "weft.lab.ctl.cut": false, "weft.lab.ctl.get.status": true, "weft.lab.ctl.get": false,
+				"weft.lab.ev.cut": false, "weft.lab.sw.s0.do.x": false, "weft.lab.sw.s0.tell.x": false,
+			},
+			map[string]bool{
+				"weft.lab.ev.>": true, "weft.lab.l.>": true, "weft.other.l.>": false, ">": false,
+				"_INBOX.weft-viewer.x": true, "_INBOX.weft-operator.>": false, "weft.lab.sw.>": false,
+			},
 		},
 	}
 	for _, c := range cases {
@@ -126,7 +141,8 @@ func TestCredentialsKeepTheirSecret(t *testing.T) {
 	require.Equal(t, bus.Credentials{}, a.Credentials(0))
 }
 
-// A request may not borrow the rights of the fabric by asking for the answer on a link or on a verb.
+// A request may not borrow the rights of the fabric by asking for the answer on a link or on a
+// verb.
 func TestControlAnswersInboxesOnly(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
@@ -134,7 +150,8 @@ func TestControlAnswersInboxesOnly(t *testing.T) {
 	c, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Broker: b, OnError: func(err error) { errs <- err }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
-	require.NoError(t, bus.Handle(c, ctl("get.status"), func(context.Context, struct{}) (string, error) { return "fine", nil }))
+	require.NoError(t, bus.Handle(c, ctl("get.status"),
+		func(context.Context, struct{}) (string, error) { return "fine", nil }))
 	heard := make(chan *nats.Msg, 8)
 	_, err = stranger(t, b, bus.RoleFabric).ChanSubscribe("weft.lab.ctl.cut", heard)
 	require.NoError(t, err)

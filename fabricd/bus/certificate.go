@@ -70,22 +70,26 @@ func (c Credentials) authorityExpired() string {
 	if when == "" {
 		return ""
 	}
-	return fmt.Sprintf("the authority %q of our file %s, which signs all certificates, %s, or our clock is wrong: fabricd auth rotate makes another and new certificates, to be copied to all hosts",
+	return fmt.Sprintf("the authority %q of our file %s, which signs all certificates, %s, or our clock is wrong: "+
+		"fabricd auth rotate makes another and new certificates, to be copied to all hosts",
 		ca.Subject.CommonName, c.TLSCA, when)
 }
 
-// expiredAdvice is for a certificate of the other side that has expired. Who runs on its host may have its file.
+// expiredAdvice is for a certificate of the other side that has expired. Who runs on its host may
+// have its file.
 func (c Credentials) expiredAdvice(cert *x509.Certificate, now time.Time) string {
 	when := Expired(cert, now)
 	if when == "" { // it is the other bound
-		return fmt.Sprintf("its certificate, of %q, holds from %s on only: the clock of one of us is wrong", cert.Subject.CommonName, cert.NotBefore.UTC().Format("2006-01-02 15:04 UTC"))
+		return fmt.Sprintf("its certificate, of %q, holds from %s on only: the clock of one of us is wrong",
+			cert.Subject.CommonName, cert.NotBefore.UTC().Format("2006-01-02 15:04 UTC"))
 	}
 	whose := fmt.Sprintf("of %q", cert.Subject.CommonName)
 	beside := filepath.Join(filepath.Dir(c.TLSCA), "cert.pem")
 	if own, err := ReadCertificate(beside); c.TLSCA != "" && err == nil && own.Equal(cert) {
 		whose += ", the file " + beside
 	}
-	return fmt.Sprintf("its certificate, %s, %s, or our clock is wrong: fabricd auth rotate makes another: copy that to its host and have the server reload it, nats-server --signal reload",
+	return fmt.Sprintf("its certificate, %s, %s, or our clock is wrong: fabricd auth rotate makes another: copy that "+
+		"to its host and have the server reload it, nats-server --signal reload",
 		whose, when)
 }
 
@@ -96,7 +100,9 @@ func (c Credentials) oursAdvice(now time.Time) string {
 		return err.Error()
 	}
 	if when := Expired(own, now); when != "" {
-		return fmt.Sprintf("our certificate, of %q, the file %s, %s, or a clock is wrong: give a valid one", own.Subject.CommonName, c.TLSCert, when)
+		return fmt.Sprintf("our certificate, of %q, the file %s, %s, or a clock is wrong: give a valid one",
+			own.Subject.CommonName, c.TLSCert, when)
 	}
-	return fmt.Sprintf("it does not take our certificate, of %q, the file %s, signed by %q: give one that was signed by an authority it trusts", own.Subject.CommonName, c.TLSCert, own.Issuer.CommonName)
+	return fmt.Sprintf("it does not take our certificate, of %q, the file %s, signed by %q: give one that was signed "+
+		"by an authority it trusts", own.Subject.CommonName, c.TLSCert, own.Issuer.CommonName)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/deflate"
 )
 
-// What is larger than a message travels compressed and in chunks, each asked for or acknowledged before the next. Chosen
-// by us: all chunks of one message fit into memory.
+// What is larger than a message travels compressed and in chunks, each asked for or acknowledged
+// before the next. Chosen by us: all chunks of one message fit into memory.
 const (
 	chunkRoom   = 4 << 10   // of a message, for its headers
 	maxChunks   = 1 << 12   // of one request or answer
@@ -27,7 +27,8 @@ func room(c *conn) int64 {
 	return max(limit-chunkRoom, limit/4)
 }
 
-// errChunks means that a chunk does not follow the one before, as when that was lost or others have taken its place.
+// errChunks means that a chunk does not follow the one before, as when that was lost or others have
+// taken its place.
 var errChunks = errors.New("chunks are missing or out of order: ask again from the first")
 
 // chunk says which part of a whole a message is.
@@ -66,7 +67,8 @@ func pack(body []byte, size int64) (id string, list [][]byte, err error) {
 	return rand.Text(), slices.Collect(slices.Chunk(data, int(size))), nil
 }
 
-// transfers are requests that have come in part, or answers that have been fetched in part. The zero value has none.
+// transfers are requests that have come in part, or answers that have been fetched in part. The
+// zero value has none.
 type transfers struct {
 	mu    sync.Mutex
 	lists []*transfer // guarded by mu; oldest first; bound: maxUnderWay, of maxPacked bytes in all

@@ -16,8 +16,8 @@ import (
 // streamEnd is the kind of the event that is the last of a fabric.
 const streamEnd = "end"
 
-// ClientConfig says how to reach a fabric, its hosts and agents. URL, or Broker, is required, and Fabric unless only agents
-// are asked.
+// ClientConfig says how to reach a fabric, its hosts and agents. URL, or Broker, is required, and
+// Fabric unless only agents are asked.
 type ClientConfig struct {
 	Fabric      string
 	Broker      *Broker     // ours, in this process; or nil and
@@ -27,13 +27,14 @@ type ClientConfig struct {
 	Build       Build       // of this program; zero: of this Protocol
 	// Leads says that this is who leads the fabric: the end of it is not the end of this.
 	Leads bool
-	// Gone reports whether the process of the fabric is gone; it is asked whenever the connection is lost, or cannot be had
-	// back. nil: nobody knows.
+	// Gone reports whether the process of the fabric is gone; it is asked whenever the connection is
+	// lost, or cannot be had back. nil: nobody knows.
 	Gone func() bool
 	// Waiting is how many events of one host may wait for [Hear], 0 is 1024.
 	Waiting int
-	// OnError is told of events that were lost or make no sense, and of errors of the connection. It must not block.
-	// What a host can cause for each event is told when its count is a power of two. Nil ignores them.
+	// OnError is told of events that were lost or make no sense, and of errors of the connection. It
+	// must not block. What a host can cause for each event is told when its count is a power of two.
+	// Nil ignores them.
 	OnError func(error)
 }
 
@@ -59,8 +60,9 @@ func (c ClientConfig) validate() error {
 	return nil
 }
 
-// Client asks fabrics, hosts and agents, and hears events. It has a connection of its own. On a broker that is not ours, who
-// may ask, answer and tell is its owner's business. Its methods may be called concurrently.
+// Client asks fabrics, hosts and agents, and hears events. It has a connection of its own. On a
+// broker that is not ours, who may ask, answer and tell is its owner's business. Its methods may be
+// called concurrently.
 type Client struct {
 	cfg     ClientConfig
 	conn    *conn
@@ -81,8 +83,8 @@ type Client struct {
 	asks map[string]*ask // under way, by the subject of their answer
 }
 
-// Dial connects to the broker of a fabric. The caller closes the client, before the broker. The fabric itself need not
-// answer yet.
+// Dial connects to the broker of a fabric. The caller closes the client, before the broker. The
+// fabric itself need not answer yet.
 func Dial(cfg ClientConfig) (*Client, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -101,8 +103,12 @@ func Dial(cfg ClientConfig) (*Client, error) {
 	}
 	host, _ := os.Hostname() // that it has none is no reason not to ask
 	c := &Client{
-		cfg: cfg, inbox: strings.TrimSuffix(inboxes, "."), asker: rand.Text(), closedc: make(chan struct{}), ended: make(chan struct{}),
-		from: nats.Header{headerBuild: {cfg.Build.String()}, headerFrom: {fmt.Sprintf("%s, process %d on host %s", cfg.Program, os.Getpid(), host)}},
+		cfg: cfg, inbox: strings.TrimSuffix(inboxes,
+			"."), asker: rand.Text(), closedc: make(chan struct{}), ended: make(chan struct{}),
+		from: nats.Header{
+			headerBuild: {cfg.Build.String()},
+			headerFrom:  {fmt.Sprintf("%s, process %d on host %s", cfg.Program, os.Getpid(), host)},
+		},
 		asks: make(map[string]*ask), hostEvents: newHostEvents(),
 	}
 	creds := cfg.Credentials
@@ -144,7 +150,8 @@ func (c *Client) listen() error {
 		return c.conn.FlushTimeout(connectTimeout)
 	}
 	// Who may hear no events is denied this, and told nothing.
-	_, err := c.conn.Subscribe(Subject{Kind: SubjectEvent, Fabric: c.cfg.Fabric, Verb: streamEnd}.String(), func(*nats.Msg) { c.end() })
+	_, err := c.conn.Subscribe(Subject{Kind: SubjectEvent, Fabric: c.cfg.Fabric, Verb: streamEnd}.String(),
+		func(*nats.Msg) { c.end() })
 	return err
 }
 
@@ -171,7 +178,8 @@ func (c *Client) Ended() bool {
 // URL is the address of the broker that it is connected to at the moment.
 func (c *Client) URL() string { return redact(c.conn.ConnectedUrl()) }
 
-// Close ends the client, its requests and streams, and waits for what hears at the moment. Closing twice is closing once.
+// Close ends the client, its requests and streams, and waits for what hears at the moment. Closing
+// twice is closing once.
 func (c *Client) Close() error {
 	c.once.Do(func() {
 		c.hostEvents.mu.Lock() // against Hear's wg.Go

@@ -17,8 +17,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// How a connection to a broker in another process is watched. Chosen by us: a broker that a loaded machine starves for a
-// second is not lost, one that hangs is within seconds.
+// How a connection to a broker in another process is watched. Chosen by us: a broker that a loaded
+// machine starves for a second is not lost, one that hangs is within seconds.
 const (
 	pingEvery    = 2 * time.Second
 	pingsLost    = 2               // unanswered, before the connection counts as lost at the next
@@ -29,9 +29,10 @@ const (
 	reconnectJitter = 20 * time.Millisecond  // at most, on top, so that shards do not try in step
 )
 
-// connection is one connection of a shard, from connect to loss. It does not reconnect: the client library's own way gives up
-// for ever on some answers of a server, such as that to a message too large, and lets frames out before the subscriptions
-// are known to be in force. The shard makes a new one instead.
+// connection is one connection of a shard, from connect to loss. It does not reconnect: the client
+// library's own way gives up for ever on some answers of a server, such as that to a message too
+// large, and lets frames out before the subscriptions are known to be in force. The shard makes a
+// new one instead.
 type connection struct {
 	conn    *conn
 	closed  chan struct{} // closed by nats.go when it has told all it had to tell
@@ -64,8 +65,8 @@ func (s *shard) dial(urls string) (*connection, error) {
 	return w, nil
 }
 
-// Dial is called by nats.go. Connections end with the shard whatever they wait for, so that Close is quick while a broker
-// hangs.
+// Dial is called by nats.go. Connections end with the shard whatever they wait for, so that Close
+// is quick while a broker hangs.
 func (w *connection) Dial(network, address string) (net.Conn, error) {
 	d := net.Dialer{Timeout: w.timeout}
 	c, err := d.DialContext(w.ctx, network, address)
@@ -77,7 +78,8 @@ func (w *connection) Dial(network, address string) (net.Conn, error) {
 	return newBatcher(c, writeTimeout), nil
 }
 
-// giveUp ends a connection that hangs. nats.go holds its lock while it writes, so it cannot be asked to.
+// giveUp ends a connection that hangs. nats.go holds its lock while it writes, so it cannot be
+// asked to.
 func (w *connection) giveUp(why error) {
 	w.why.CompareAndSwap(nil, &why)
 	if c := w.sock.Load(); c != nil {
@@ -85,7 +87,8 @@ func (w *connection) giveUp(why error) {
 	}
 }
 
-// close ends the connection and waits for its last callback. What is buffered gets a moment to leave.
+// close ends the connection and waits for its last callback. What is buffered gets a moment to
+// leave.
 func (w *connection) close() {
 	hangs := time.AfterFunc(closeTimeout, func() { w.giveUp(wire.ErrClosed) })
 	defer hangs.Stop()
@@ -121,7 +124,8 @@ func (s *shard) supervise(w *connection) {
 		if now := s.maxFrame(); now < before && !told { // what the broker said at the end may have been lost with the rest
 			s.tell(wire.Event{
 				Kind: wire.EventTooLarge, Shard: s.index, Count: s.oversized.Add(1),
-				Err: fmt.Errorf("%s takes frames of %d bytes now, and took %d: larger ones are lost; send smaller batches, or raise its max_payload to %d",
+				Err: fmt.Errorf("%s takes frames of %d bytes now, and took %d: larger ones are lost; send smaller batches, or "+
+					"raise its max_payload to %d",
 					s.where(), now, before, wire.MaxFrame),
 			})
 		}
@@ -136,7 +140,8 @@ func (s *shard) lost(w *connection) (large bool) {
 	if large {
 		s.tell(wire.Event{
 			Kind: wire.EventTooLarge, Shard: s.index, Count: s.oversized.Add(1),
-			Err: fmt.Errorf("the broker closed the connection over the size of a frame: its max_payload has been lowered; raise it to %d bytes: %w", wire.MaxFrame, err),
+			Err: fmt.Errorf("the broker closed the connection over the size of a frame: its max_payload has been lowered; "+
+				"raise it to %d bytes: %w", wire.MaxFrame, err),
 		})
 	}
 	s.tell(wire.Event{
@@ -147,7 +152,8 @@ func (s *shard) lost(w *connection) (large bool) {
 	return large
 }
 
-// reconnect tries until there is a connection with all subscriptions in force, or the shard is closed or let in no more, which gives nil.
+// reconnect tries until there is a connection with all subscriptions in force, or the shard is
+// closed or let in no more, which gives nil.
 func (s *shard) reconnect(old *connection) *connection {
 	urls := s.cfg.URL
 	if more := old.conn.DiscoveredServers(); len(more) > 0 && s.cfg.Broker == nil {
@@ -175,7 +181,8 @@ func (s *shard) reconnect(old *connection) *connection {
 	}
 }
 
-// open dials and subscribes, and makes the connection that of the shard when the broker has confirmed it.
+// open dials and subscribes, and makes the connection that of the shard when the broker has
+// confirmed it.
 func (s *shard) open(urls string) (*connection, error) {
 	w, err := s.dial(urls)
 	if err != nil {
@@ -192,18 +199,21 @@ func (s *shard) open(urls string) (*connection, error) {
 	return w, nil
 }
 
-// tellRefused tells why it cannot reconnect, unless that is only that nobody answers, which is told already.
+// tellRefused tells why it cannot reconnect, unless that is only that nobody answers, which is told
+// already.
 func (s *shard) tellRefused(err error) {
 	var netErr net.Error
 	switch {
 	case unauthorized(err):
 		s.tell(rare(wire.Event{
 			Kind: wire.EventUnauthorized, Shard: s.index, Count: s.unauthorized.Add(1),
-			Err: fmt.Errorf("%w: it is tried again every %v, give the broker back the user or start with other credentials", err, reconnectWait),
+			Err: fmt.Errorf("%w: it is tried again every %v, give the broker back the user or start with other credentials",
+				err, reconnectWait),
 		}))
 	case aboutTLS(err):
 		s.tell(rare(wire.Event{Kind: wire.EventConnError, Shard: s.index, Count: s.connErrors.Add(1), Err: err}))
-	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr):
+	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err,
+		context.DeadlineExceeded), errors.As(err, &netErr):
 	default:
 		s.tell(rare(wire.Event{Kind: wire.EventConnError, Shard: s.index, Count: s.connErrors.Add(1), Err: err}))
 	}
@@ -213,7 +223,8 @@ func (s *shard) tellRefused(err error) {
 func (s *shard) tellTooLarge(subject string, size int) {
 	s.tell(rare(wire.Event{
 		Kind: wire.EventTooLarge, Shard: s.index, Subject: subject, Count: s.oversized.Add(1),
-		Err: fmt.Errorf("a frame has %d bytes, %s takes %d: it is lost; send smaller batches, or raise the broker's max_payload to %d",
+		Err: fmt.Errorf("a frame has %d bytes, %s takes %d: it is lost; send smaller batches, or raise the broker's "+
+			"max_payload to %d",
 			size, s.where(), s.limit.Load(), wire.MaxFrame),
 	}))
 }
@@ -240,11 +251,14 @@ func (s *shard) asyncError(w *connection, sub *nats.Subscription, err error) {
 	case unauthorized(err):
 		e.Kind, e.Count = wire.EventUnauthorized, s.unauthorized.Add(1)
 		if e.Subject = deniedSubject(err); e.Subject == "" {
-			e.Err = fmt.Errorf("%s withdraws %v: it is tried again, give it back or start with other credentials: %w", s.where(), s.cfg.Credentials, err)
+			e.Err = fmt.Errorf("%s withdraws %v: it is tried again, give it back or start with other credentials: %w",
+				s.where(), s.cfg.Credentials, err)
 		} else if deniedSubscription(err) {
-			e.Err = fmt.Errorf("%s lets %v not listen here: nothing arrives; allow it to subscribe: %w", s.where(), s.cfg.Credentials, err)
+			e.Err = fmt.Errorf("%s lets %v not listen here: nothing arrives; allow it to subscribe: %w", s.where(),
+				s.cfg.Credentials, err)
 		} else {
-			e.Err = fmt.Errorf("%s lets %v not send here: the frame is lost; allow it to publish: %w", s.where(), s.cfg.Credentials, err)
+			e.Err = fmt.Errorf("%s lets %v not send here: the frame is lost; allow it to publish: %w", s.where(),
+				s.cfg.Credentials, err)
 		}
 	default:
 		e.Count = s.connErrors.Add(1)
@@ -255,7 +269,8 @@ func (s *shard) asyncError(w *connection, sub *nats.Subscription, err error) {
 // brokenPipe reports whether err is of the socket, not of the broker.
 func brokenPipe(err error) bool {
 	var netErr net.Error
-	return errors.As(err, &netErr) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
+	return errors.As(err, &netErr) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, io.ErrClosedPipe)
 }
 
 // where names the broker.

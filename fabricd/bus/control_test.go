@@ -26,7 +26,10 @@ func openControl(t *testing.T, b *bus.Broker) *bus.Server {
 
 func dial(t *testing.T, b *bus.Broker, role bus.Role) *bus.Client {
 	t.Helper()
-	c, err := bus.Dial(bus.ClientConfig{Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(role), Program: "test"})
+	c, err := bus.Dial(bus.ClientConfig{
+		Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(role),
+		Program: "test",
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c
@@ -72,7 +75,8 @@ func TestControlRequests(t *testing.T) {
 		require.Empty(t, req)
 		return []string{"s0", "s1"}, nil
 	}))
-	require.NoError(t, bus.Handle(c, ctl("get.broken"), func(context.Context, struct{}) (any, error) { return func() {}, nil }))
+	require.NoError(t, bus.Handle(c, ctl("get.broken"),
+		func(context.Context, struct{}) (any, error) { return func() {}, nil }))
 	require.ErrorContains(t, bus.Handle[any, any](c, ctl("cut"), nil), "served already")
 	require.ErrorIs(t, bus.Handle[any, any](c, ctl("Cut"), nil), wire.ErrName)
 
@@ -87,7 +91,8 @@ func TestControlRequests(t *testing.T) {
 	require.ErrorIs(t, err, reply.ErrRefused)
 	require.ErrorContains(t, err, "did you mean s0-s1?")
 	require.ErrorIs(t, request(ctx, operator, "get.broken", nil), reply.ErrRefused)
-	require.ErrorContains(t, request(ctx, operator, "cut", []int{1}), "malformed request: a JSON array instead of an object")
+	require.ErrorContains(t, request(ctx, operator, "cut", []int{1}),
+		"malformed request: a JSON array instead of an object")
 
 	names, err := bus.Call[[]string](ctx, viewer, ctl("get.names"), nil)
 	require.NoError(t, err)

@@ -29,18 +29,18 @@ type Credentials struct {
 	CredsFile string `json:"creds,omitempty"` // path of a NATS .creds file
 	NKeyFile  string `json:"nkey,omitempty"`  // path of an nkey seed file
 	Token     string `json:"token,omitempty"`
-	// JWT and Seed are what a NATS .creds file holds, given together: the token of a user and its secret key. They are for credentials that
-	// travel to another process, as those of a part.
+	// JWT and Seed are what a NATS .creds file holds, given together: the token of a user and its
+	// secret key. They are for credentials that travel to another process, as those of a part.
 	JWT  string `json:"jwt,omitempty"`
 	Seed string `json:"seed,omitempty"`
-	// TLSCert and TLSKey are paths of our certificate and its key in PEM, given together; TLSCA is that of who signed the
-	// broker's, that of the system when empty.
+	// TLSCert and TLSKey are paths of our certificate and its key in PEM, given together; TLSCA is
+	// that of who signed the broker's, that of the system when empty.
 	TLSCert  string `json:"tlscert,omitempty"`
 	TLSKey   string `json:"tlskey,omitempty"`
 	TLSCA    string `json:"tlsca,omitempty"`
 	TLSFirst bool   `json:"tlsfirst,omitempty"` // begin with the TLS handshake, for brokers that greet only after it
-	// InboxPrefix is where replies go: on a broker of ours each role has an inbox that the others cannot hear. Users of
-	// the nats command give it as --inbox-prefix. Empty is nats.go's default.
+	// InboxPrefix is where replies go: on a broker of ours each role has an inbox that the others
+	// cannot hear. Users of the nats command give it as --inbox-prefix. Empty is nats.go's default.
 	InboxPrefix string        `json:"inbox_prefix,omitempty"`
 	Timeout     time.Duration `json:"timeout,omitempty"` // to connect, in nanoseconds; 0 is 5 s
 
@@ -117,7 +117,8 @@ func (c Credentials) options() ([]nats.Option, error) {
 	return opts, nil
 }
 
-// inbox is where replies go: as given, else as the token of the user allows. "" is nats.go's default.
+// inbox is where replies go: as given, else as the token of the user allows. "" is nats.go's
+// default.
 func (c Credentials) inbox() string {
 	switch {
 	case c.InboxPrefix != "":
@@ -157,7 +158,8 @@ func (c Credentials) withKey() string {
 	return c.String()
 }
 
-// ours reports whether they are a token that fabricd auth has made, or who leads: one that can be renewed.
+// ours reports whether they are a token that fabricd auth has made, or who leads: one that can be
+// renewed.
 func (c Credentials) ours() bool {
 	return c.InboxPrefix == "" && c.inbox() != "" || c.JWT != "" || c.identity != nil
 }
@@ -175,7 +177,8 @@ func (c Credentials) checkPrivate() error {
 	return nil
 }
 
-// newCredentials makes credentials with a password of 128 random bits. The user's name must do as a token of a subject.
+// newCredentials makes credentials with a password of 128 random bits. The user's name must do as a
+// token of a subject.
 func newCredentials(user string) Credentials {
 	return Credentials{User: user, Password: rand.Text(), InboxPrefix: inboxOf(user)}
 }
@@ -193,12 +196,14 @@ type conn struct {
 	*refusals
 }
 
-// connect opens a connection to the broker, through a pipe, or to url when broker is nil. Errors say what to do.
+// connect opens a connection to the broker, through a pipe, or to url when broker is nil. Errors
+// say what to do.
 func connect(broker *Broker, url string, creds Credentials, opts []nats.Option) (*conn, error) {
 	r := &refusals{creds: creds, where: "the broker at " + redact(url)}
 	if broker != nil {
 		creds = broker.Credentials(RoleFabric)
-		// A pipe to our own server does not hang, and a deadline for every write costs as much as the write.
+		// A pipe to our own server does not hang, and a deadline for every write costs as much as the
+		// write.
 		opts = append(opts, nats.InProcessServer(inProcess{broker}), nats.FlusherTimeout(0))
 	}
 	more, err := creds.options()

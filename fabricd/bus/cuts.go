@@ -8,9 +8,10 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Cuts of a NATS transport act in three places. The sender stops, so that no frame sent while the link was cut can arrive
-// after Restore. The broker, when it is ours, drops what anybody publishes. The demultiplexer drops what was past the
-// broker already, and is the last word where the broker is not ours.
+// Cuts of a NATS transport act in three places. The sender stops, so that no frame sent while the
+// link was cut can arrive after Restore. The broker, when it is ours, drops what anybody publishes.
+// The demultiplexer drops what was past the broker already, and is the last word where the broker
+// is not ours.
 
 // cutState is which links are cut, and what the broker was told. Guarded by NATS.mu.
 type cutState struct {
@@ -25,8 +26,8 @@ type cutState struct {
 	atEnds  int                               // directions for which the broker had no mapping left
 }
 
-// bundle is what a node sends to the nodes of one shard: all that one mapping can stand for, since the server takes no wildcard
-// before the last token of what is to go nowhere.
+// bundle is what a node sends to the nodes of one shard: all that one mapping can stand for, since
+// the server takes no wildcard before the last token of what is to go nowhere.
 type bundle struct {
 	node string
 	to   int
@@ -117,8 +118,9 @@ func (s *shard) fence() {
 	defer s.mu.Unlock()
 }
 
-// wanted is the mappings that enforce all cuts, with the number of directions each stands for. A node whose links are all
-// cut takes one for each shard that they lead to, because the broker scans its mappings for every message.
+// wanted is the mappings that enforce all cuts, with the number of directions each stands for. A
+// node whose links are all cut takes one for each shard that they lead to, because the broker scans
+// its mappings for every message.
 func (c *cutState) wanted() map[string]int {
 	want := make(map[string]int)
 	for of, links := range c.cut {
@@ -133,7 +135,8 @@ func (c *cutState) wanted() map[string]int {
 	return want
 }
 
-// apply brings the broker's mappings in line with the cuts: first the new, then the old, so that nothing leaks between.
+// apply brings the broker's mappings in line with the cuts: first the new, then the old, so that
+// nothing leaks between.
 func (c *cutState) apply() error {
 	if c.broker == nil {
 		return nil

@@ -18,14 +18,15 @@ type Found struct {
 	Metadata    map[string]string
 }
 
-// Discovery ends when nobody has answered for so long, or after so long in all. Chosen by us: agents answer in the time of a round trip.
+// Discovery ends when nobody has answered for so long, or after so long in all. Chosen by us:
+// agents answer in the time of a round trip.
 const (
 	quiet    = 300 * time.Millisecond
 	discover = 3 * time.Second
 )
 
-// Discover asks which servers of a service are there, as [AgentService], and returns who answers, in the order of the
-// answers. It ends early once enough says so of what has been found.
+// Discover asks which servers of a service are there, as [AgentService], and returns who answers,
+// in the order of the answers. It ends early once enough says so of what has been found.
 func (c *Client) Discover(ctx context.Context, service string, enough func([]Found) bool) (out []Found, err error) {
 	subject, err := micro.ControlSubject(micro.InfoVerb, service, "")
 	if err == nil {
@@ -43,8 +44,11 @@ func (c *Client) Discover(ctx context.Context, service string, enough func([]Fou
 	return out, nil
 }
 
-// collect asks all who hear a subject, and hands on their answers until there was enough or there is none for so long.
-func (c *Client) collect(ctx context.Context, subject string, wait time.Duration, take func(*nats.Msg) (enough bool)) error {
+// collect asks all who hear a subject, and hands on their answers until there was enough or there
+// is none for so long.
+func (c *Client) collect(ctx context.Context, subject string, wait time.Duration,
+	take func(*nats.Msg) (enough bool),
+) error {
 	a, err := c.send(subject, nil, nil, 4096)
 	if err != nil {
 		return err

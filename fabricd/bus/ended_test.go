@@ -24,7 +24,8 @@ func unanswered(t *testing.T, c *bus.Server) (asked chan struct{}) {
 	return asked
 }
 
-// The broker stays, as one that is not ours does: only what the fabric says can tell its clients that it ends.
+// The broker stays, as one that is not ours does: only what the fabric says can tell its clients
+// that it ends.
 func TestClientsHearAtOnceThatTheFabricEnds(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
@@ -56,7 +57,8 @@ func TestClientsHearAtOnceThatTheFabricEnds(t *testing.T) {
 	require.Empty(t, asked, "which is not asked")
 }
 
-// A process that is killed says nothing. Its broker goes with it, and whoever can look whether it is there does so then.
+// A process that is killed says nothing. Its broker goes with it, and whoever can look whether it
+// is there does so then.
 func TestClientsOfAProcessThatIsGoneHearSoWhenTheirConnectionIsLost(t *testing.T) {
 	t.Parallel()
 	for _, gone := range []bool{true, false} {

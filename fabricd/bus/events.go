@@ -10,8 +10,9 @@ import (
 )
 
 var (
-	errUnknown = errors.New("no link of this process has this subject; if another process of the fabric does, it must be said with Unlisten")
-	errFull    = errors.New("more frames than the credits of the link allow: a stranger sends on it, or its inbox is too small")
+	errUnknown = errors.New("no link of this process has this subject; if another process of the fabric does, it must " +
+		"be said with Unlisten")
+	errFull = errors.New("more frames than the credits of the link allow: a stranger sends on it, or its inbox is too small")
 )
 
 // rare returns e when its count is a power of two, and nothing otherwise.
@@ -25,7 +26,8 @@ func rare(e wire.Event) wire.Event {
 // unauthorized reports whether the broker said err because of the credentials.
 func unauthorized(err error) bool {
 	for _, known := range []error{
-		nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired, nats.ErrPermissionViolation,
+		nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired,
+		nats.ErrPermissionViolation,
 	} {
 		if errors.Is(err, known) {
 			return true
@@ -41,8 +43,8 @@ func tooLarge(err error) bool {
 	return errors.Is(err, nats.ErrMaxPayload) || strings.Contains(strings.ToLower(err.Error()), "maximum payload")
 }
 
-// deniedSubject is the subject that a permission violation names, "" if there is none. The server says
-// `Permissions Violation for Publish to "x"`.
+// deniedSubject is the subject that a permission violation names, "" if there is none. The server
+// says `Permissions Violation for Publish to "x"`.
 func deniedSubject(err error) string {
 	_, rest, ok := strings.Cut(err.Error(), ` to "`)
 	if !ok {
@@ -57,7 +59,8 @@ func deniedSubscription(err error) bool {
 	return errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), `Subscription to "`)
 }
 
-// aboutTLS reports whether a handshake failed; the standard library says "tls: ..." and nats.go "nats: tls error".
+// aboutTLS reports whether a handshake failed; the standard library says "tls: ..." and nats.go
+// "nats: tls error".
 func aboutTLS(err error) bool {
 	return strings.Contains(err.Error(), "tls: ") || strings.Contains(err.Error(), "tls error")
 }

@@ -3,7 +3,8 @@ package bus
 // Grant is what a user may do, by patterns of subjects.
 type Grant struct{ Publish, Subscribe []string }
 
-// AllGrants is what every kind of credentials may do, as the code has it, by the names of the matrix.
+// AllGrants is what every kind of credentials may do, as the code has it, by the names of the
+// matrix.
 func AllGrants(fabric, agent string, part PartAccess, node NodeAccess) map[string]Grant {
 	all := map[string]Grant{}
 	add := func(who string, g grant) { all[who] = Grant{g.publish, g.subscribe} }

@@ -8,7 +8,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Cut does not return while a delivery that began before it is under way: it would enter the inbox afterwards.
+// Cut does not return while a delivery that began before it is under way: it would enter the inbox
+// afterwards.
 func TestCutWaitsForTheDeliveryUnderWay(t *testing.T) {
 	t.Parallel()
 	b, err := StartBroker(BrokerConfig{Fabric: "lab", NoListen: true})

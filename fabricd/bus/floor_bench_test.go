@@ -20,12 +20,14 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// The benchmarks of this file measure a whole fabric, a line of switches with a NIC at each end, and in the same run its
-// floor: a chain of as many bare NATS subscriptions, both ways, that publish what they get to the next subject, nothing else.
+// The benchmarks of this file measure a whole fabric, a line of switches with a NIC at each end,
+// and in the same run its floor: a chain of as many bare NATS subscriptions, both ways, that
+// publish what they get to the next subject, nothing else.
 
 const lineSwitches = 8
 
-// eastWest routes on a line: port 0 leads to lower switches, port 1 to higher ones, port 2 to the NIC of an end.
+// eastWest routes on a line: port 0 leads to lower switches, port 1 to higher ones, port 2 to the
+// NIC of an end.
 type eastWest struct{}
 
 func (eastWest) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
@@ -112,7 +114,8 @@ func measureLine(b *testing.B, f *fabric.Fabric, hops int) load {
 	d := f.Drivers()
 	frames, credits := float64(d.FramesOut-drivers.FramesOut), float64(d.CreditFrames-drivers.CreditFrames)
 	batch := float64(done) * (lineSwitches + 1) / lineSwitches / (frames - credits) // the NICs' links carry packets too
-	header := len(wire.AppendHeader(nil, &weft.Header{Seq: 1 << 20, Injected: weft.Second, Size: 256, Hops: 4, Fields: weft.NewFields()}))
+	header := len(wire.AppendHeader(nil,
+		&weft.Header{Seq: 1 << 20, Injected: weft.Second, Size: 256, Hops: 4, Fields: weft.NewFields()}))
 	return load{
 		hopsPerCPU: float64(done) / used.Seconds(), batch: batch,
 		frameBytes: int(batch*float64(header)) + 16, creditFrames: credits / (frames - credits),
@@ -129,7 +132,10 @@ type bareChain struct {
 // newBareChain subscribes to links subjects in each direction, over one in-process connection.
 func newBareChain(tb testing.TB, links int) *bareChain {
 	tb.Helper()
-	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, NoSublistCache: true, NoSystemAccount: true})
+	s, err := server.NewServer(&server.Options{
+		DontListen: true, NoSigs: true, NoSublistCache: true,
+		NoSystemAccount: true,
+	})
 	require.NoError(tb, err)
 	s.Start()
 	tb.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
@@ -157,8 +163,8 @@ func newBareChain(tb testing.TB, links int) *bareChain {
 
 func chainSubject(direction, link int) string { return fmt.Sprintf("chain.%d.%d", direction, link) }
 
-// hopsPerCPU sends frames both ways, each standing for batch packets, with so many frames per link under way: what the credits
-// of the line allow, whose buffers hold one batch, is one.
+// hopsPerCPU sends frames both ways, each standing for batch packets, with so many frames per link
+// under way: what the credits of the line allow, whose buffers hold one batch, is one.
 func (c *bareChain) hopsPerCPU(b *testing.B, frameBytes int, batch float64, perLink, hops int) float64 {
 	b.Helper()
 	frame := make([]byte, frameBytes)
@@ -177,8 +183,8 @@ func (c *bareChain) hopsPerCPU(b *testing.B, frameBytes int, batch float64, perL
 	return float64(frames) * batch * float64(2*c.links) / (cpuTime(b) - cpu).Seconds()
 }
 
-// Packet-hops per CPU-second of the pipeline over memory links, and over NATS links beside the bare chain that carries the
-// same bytes in the same batches. b.N counts packet-hops.
+// Packet-hops per CPU-second of the pipeline over memory links, and over NATS links beside the bare
+// chain that carries the same bytes in the same batches. b.N counts packet-hops.
 func BenchmarkLine(b *testing.B) {
 	for _, buffer := range []int{2, 16, 64, 256} {
 		b.Run(fmt.Sprintf("links=memory/buffer=%d", buffer), func(b *testing.B) {
@@ -217,7 +223,8 @@ func (c arrivals) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
 	}
 }
 
-// Latency of one packet at a time through an idle line, per switch, beside one hop of the bare chain.
+// Latency of one packet at a time through an idle line, per switch, beside one hop of the bare
+// chain.
 func BenchmarkIdleLatency(b *testing.B) {
 	t := openNATS(b, bus.NATSConfig{Broker: startBroker(b, bus.BrokerConfig{NoListen: true})})
 	arrived := make(arrivals, 1)

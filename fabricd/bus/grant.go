@@ -12,15 +12,19 @@ type Role uint8
 
 // The roles. The zero value may do nothing.
 const (
-	RoleFabric   Role = iota + 1 // everything on the subjects of this fabric: the fabric itself, that is who leads it
-	RoleOperator                 // any request, events, hears frames and sends none: a human or script that cuts and restores
-	RoleViewer                   // read requests (verbs get.*), events, hears frames; cannot change anything
-	RoleManager                  // uploads tables, keeps the manager's state, read requests, events; cannot cut
-	RoleAgent                    // is found and asked as the agent of one host; nothing else, its parts have credentials of their own
-	RoleRenewer                  // gives processes that run new credentials, nothing else
+	RoleFabric Role = iota + 1 // everything on the subjects of this fabric: the fabric itself, that is who leads it
+	// any request, events, hears frames and sends none: a human or script that cuts and restores
+	RoleOperator
+	RoleViewer  // read requests (verbs get.*), events, hears frames; cannot change anything
+	RoleManager // uploads tables, keeps the manager's state, read requests, events; cannot cut
+	// is found and asked as the agent of one host; nothing else, its parts have credentials of their
+	// own
+	RoleAgent
+	RoleRenewer // gives processes that run new credentials, nothing else
 )
 
-// String prints the role, which is also the name of its user; that of an agent has the name of its host after it.
+// String prints the role, which is also the name of its user; that of an agent has the name of its
+// host after it.
 func (r Role) String() string {
 	switch r {
 	case RoleFabric:
@@ -47,13 +51,14 @@ func (r Role) User(name string) string {
 	return r.String()
 }
 
-// grant is what a user may do: the subjects that it may publish on and hear. What is not in it is denied, on a broker of ours and on one
-// that trusts our tokens alike.
+// grant is what a user may do: the subjects that it may publish on and hear. What is not in it is
+// denied, on a broker of ours and on one that trusts our tokens alike.
 type grant struct{ publish, subscribe []string }
 
-// grantOf says what a role may do; name is that of the host of an agent. Whoever runs for long hears offers of new credentials for itself.
-// Leave to answer is given by inbox and never by allow_responses: whoever sends a process anything could with its reply subject lend it
-// leave to speak there.
+// grantOf says what a role may do; name is that of the host of an agent. Whoever runs for long
+// hears offers of new credentials for itself. Leave to answer is given by inbox and never by
+// allow_responses: whoever sends a process anything could with its reply subject lend it leave to
+// speak there.
 func grantOf(r Role, fabric, name string) grant {
 	own, toRenewer := renewalsOf(fabric, r.User(name)), inboxOf(RoleRenewer.String())+".>"
 	switch r {
@@ -90,7 +95,10 @@ func (g grant) withInbox(prefix string) grant {
 
 // onServer is g for a server in this process.
 func (g grant) onServer() *server.Permissions {
-	return &server.Permissions{Publish: &server.SubjectPermission{Allow: g.publish}, Subscribe: &server.SubjectPermission{Allow: g.subscribe}}
+	return &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: g.publish},
+		Subscribe: &server.SubjectPermission{Allow: g.subscribe},
+	}
 }
 
 // inToken is g for a token that a server reads.
@@ -100,7 +108,8 @@ func (g grant) inToken() (p jwt.Permissions) {
 	return p
 }
 
-// Subjects of agents and of how they are found: nats.go's services answer on $SRV.<verb>, also with a name and with a number after it.
+// Subjects of agents and of how they are found: nats.go's services answer on $SRV.<verb>, also with
+// a name and with a number after it.
 func services(service string) (subjects []string) {
 	for _, verb := range []string{"PING", "INFO", "STATS"} {
 		s := "$SRV." + verb

@@ -18,8 +18,8 @@ const maxEventBytes = 16 << 20
 // ErrLost means that a process told more than was heard in time.
 var ErrLost = errors.New("events lost: the host sends them faster than the leader reads them")
 
-// hostEvents is the hearing half of a Client. Each process has a queue of its own, so that one which babbles loses its own
-// events and nobody else's; the queues are heard in turn.
+// hostEvents is the hearing half of a Client. Each process has a queue of its own, so that one
+// which babbles loses its own events and nobody else's; the queues are heard in turn.
 type hostEvents struct {
 	more        chan struct{} // cap 1: something waits
 	lost, bogus atomic.Uint64
@@ -45,10 +45,11 @@ func newHostEvents() hostEvents {
 	return hostEvents{more: make(chan struct{}, 1), queues: make(map[string]*eventQueue)}
 }
 
-// Hear calls h with what hosts tell of one kind, from one goroutine until Close: in order for each node. What tells in
-// another [Protocol], or makes no sense, is dropped and told to OnError. A slow h holds up nobody but itself; what finds the
-// queue of its node full, by number or beyond 16 MB, is lost, counted by [Client.Lost] and told to OnError as ErrLost. There
-// is one h, and it may not close the Client. Hear returns when the broker knows of it.
+// Hear calls h with what hosts tell of one kind, from one goroutine until Close: in order for each
+// node. What tells in another [Protocol], or makes no sense, is dropped and told to OnError. A slow
+// h holds up nobody but itself; what finds the queue of its node full, by number or beyond 16 MB,
+// is lost, counted by [Client.Lost] and told to OnError as ErrLost. There is one h, and it may not
+// close the Client. Hear returns when the broker knows of it.
 func Hear[T any](c *Client, kind string, h func(node string, told T)) error {
 	arrivals := make(chan *nats.Msg, 1<<14)
 	if err := c.hear(kind, arrivals, func(x hostEvent) {

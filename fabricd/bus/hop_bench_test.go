@@ -11,12 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The benchmarks of this file measure links of fabrics in parts beside bare NATS hops of the same kind. A kind is where the two ends
-// of a link are. Of the line n0-s0-s1- ... -s7-n1, links of kind within all have both ends in one part; in the other kinds every
-// other switch is in another part, so that each of the seven links between switches crosses. The links of the two NICs do not, for a
-// NIC is where its switch is. A hop of ours is out of the output queue of a core, over NATS, into the input queue of the next and
-// through its pipeline. A bare hop is a message from a publisher to a subscriber, which publishes it again: on the same servers, over
-// as many connections, and crossing where ours does. Servers, parts and publishers are all in this process.
+// The benchmarks of this file measure links of fabrics in parts beside bare NATS hops of the same
+// kind. A kind is where the two ends of a link are. Of the line n0-s0-s1- ... -s7-n1, links of kind
+// within all have both ends in one part; in the other kinds every other switch is in another part,
+// so that each of the seven links between switches crosses. The links of the two NICs do not, for a
+// NIC is where its switch is. A hop of ours is out of the output queue of a core, over NATS, into
+// the input queue of the next and through its pipeline. A bare hop is a message from a publisher to
+// a subscriber, which publishes it again: on the same servers, over as many connections, and
+// crossing where ours does. Servers, parts and publishers are all in this process.
 
 // linkKind says where the ends of links are.
 type linkKind struct {
@@ -61,7 +63,8 @@ func (k linkKind) servers(tb testing.TB) (urls [2]string) {
 	return urls
 }
 
-// chain subscribes to the hops of the line, both ways, with the connection that each node would have.
+// chain subscribes to the hops of the line, both ways, with the connection that each node would
+// have.
 func (k linkKind) chain(tb testing.TB, urls [2]string) *bareChain {
 	tb.Helper()
 	c := &bareChain{links: hopsOfLine}
@@ -119,7 +122,8 @@ func silence(ch <-chan struct{}) {
 	}
 }
 
-// BenchmarkLinkLatency sends one packet at a time through the idle line, and one message through the bare chain, in turns.
+// BenchmarkLinkLatency sends one packet at a time through the idle line, and one message through
+// the bare chain, in turns.
 func BenchmarkLinkLatency(b *testing.B) {
 	for _, k := range linkKinds {
 		b.Run(k.name, func(b *testing.B) {
@@ -152,9 +156,10 @@ func BenchmarkLinkLatency(b *testing.B) {
 	}
 }
 
-// BenchmarkLinkThroughput saturates the line both ways, and then the bare chain: with messages of the bytes that frames have, as many
-// under way as there are links, each standing for the packets in a frame; and with a message for every packet, as many under way as
-// the buffers hold. b.N counts hops.
+// BenchmarkLinkThroughput saturates the line both ways, and then the bare chain: with messages of
+// the bytes that frames have, as many under way as there are links, each standing for the packets
+// in a frame; and with a message for every packet, as many under way as the buffers hold. b.N
+// counts hops.
 func BenchmarkLinkThroughput(b *testing.B) {
 	for _, k := range linkKinds {
 		for _, buffer := range []int{2, 16, 64} {
@@ -179,8 +184,9 @@ func BenchmarkLinkThroughput(b *testing.B) {
 	}
 }
 
-// A packet that is sent before all links of its way are up may be discarded, by a firmware that knows no other way; one sent after
-// is delivered, and through parts as through a chain of connections.
+// A packet that is sent before all links of its way are up may be discarded, by a firmware that
+// knows no other way; one sent after is delivered, and through parts as through a chain of
+// connections.
 func TestLineInPartsDeliversOneAtATime(t *testing.T) {
 	for _, k := range linkKinds {
 		t.Run(k.name, func(t *testing.T) {

@@ -11,12 +11,14 @@ import (
 	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
-// Identity is who a process is, by a token and its secret key, both of which can be replaced while connections last: each uses the newest
-// when it is opened, and when it is opened again. The secret never leaves the process: it offers the public half of a new key, and takes a
-// token for that. Methods may be called concurrently.
+// Identity is who a process is, by a token and its secret key, both of which can be replaced while
+// connections last: each uses the newest when it is opened, and when it is opened again. The secret
+// never leaves the process: it offers the public half of a new key, and takes a token for that.
+// Methods may be called concurrently.
 //
-// One that is kept in a .creds file writes new ones there, where the connections of all who use the file find them. One that came from
-// elsewhere, as that of a part, is for connections with its own [Identity.Credentials].
+// One that is kept in a .creds file writes new ones there, where the connections of all who use the
+// file find them. One that came from elsewhere, as that of a part, is for connections with its own
+// [Identity.Credentials].
 type Identity struct {
 	path string // of the .creds file; empty: it is kept in none
 
@@ -30,7 +32,8 @@ type held struct {
 	key         Key
 }
 
-// OpenIdentity reads a .creds file, to which new credentials are written, too. It refuses one that others can read or replace.
+// OpenIdentity reads a .creds file, to which new credentials are written, too. It refuses one that
+// others can read or replace.
 func OpenIdentity(path string) (*Identity, error) {
 	text, err := safefile.ReadSecret(path)
 	if err != nil {
@@ -70,8 +73,9 @@ func (i *Identity) reread() error {
 	return nil
 }
 
-// PartCredentials are those of the process of a part: who it is, says who leads, and how to connect, says its host. Without the former, as on
-// servers whose owner says who may do what, they are those of the host. The identity, nil where there is none, is to be served.
+// PartCredentials are those of the process of a part: who it is, says who leads, and how to
+// connect, says its host. Without the former, as on servers whose owner says who may do what, they
+// are those of the host. The identity, nil where there is none, is to be served.
 func PartCredentials(part, host Credentials) (Credentials, *Identity, error) {
 	switch {
 	case part == (Credentials{}):
@@ -102,7 +106,8 @@ func (i *Identity) hold(token string, key Key) error {
 		return err
 	}
 	if claims.Subject != key.Public {
-		return fmt.Errorf("%w: the token of %s is for the key %s and not for %s", ErrToken, claims.Name, claims.Subject, key.Public)
+		return fmt.Errorf("%w: the token of %s is for the key %s and not for %s", ErrToken, claims.Name, claims.Subject,
+			key.Public)
 	}
 	i.now = held{token, claims.Name, key}
 	return nil
@@ -179,12 +184,14 @@ func (i *Identity) Offer() (Offer, error) {
 type Taken struct {
 	// StandsBy says that it leads no fabric, though it might.
 	StandsBy bool `json:"stands_by,omitempty"`
-	// Parts are as many as have got new credentials in turn, and Missed those that have not, each with why.
+	// Parts are as many as have got new credentials in turn, and Missed those that have not, each with
+	// why.
 	Parts  int      `json:"parts,omitempty"`
 	Missed []string `json:"missed,omitempty"`
 }
 
-// Take makes the token for the key of the latest offer the one to connect with. When it cannot be written to the file nothing changes.
+// Take makes the token for the key of the latest offer the one to connect with. When it cannot be
+// written to the file nothing changes.
 func (i *Identity) Take(token string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -229,14 +236,16 @@ type take struct {
 	Token string `json:"token"`
 }
 
-// Serve lets who leads the fabric renew the credentials of a host, of which s is the side that is asked. It does nothing
-// when i is nil.
+// Serve lets who leads the fabric renew the credentials of a host, of which s is the side that is
+// asked. It does nothing when i is nil.
 func (i *Identity) Serve(s *Server) error {
 	if i == nil {
 		return nil
 	}
-	if err := Handle(s, Subject{Kind: SubjectSwitch, Verb: verbOffer}, func(context.Context, struct{}) (Offer, error) { return i.Offer() }); err != nil {
+	if err := Handle(s, Subject{Kind: SubjectSwitch, Verb: verbOffer},
+		func(context.Context, struct{}) (Offer, error) { return i.Offer() }); err != nil {
 		return err
 	}
-	return Handle(s, Subject{Kind: SubjectSwitch, Verb: verbTake}, func(_ context.Context, t take) (any, error) { return nil, i.Take(t.Token) })
+	return Handle(s, Subject{Kind: SubjectSwitch, Verb: verbTake},
+		func(_ context.Context, t take) (any, error) { return nil, i.Take(t.Token) })
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
-// Issuer makes credentials for the parts of a fabric on servers that trust its account: it signs tokens with a key of the account. It is for
-// who leads. Methods may be called concurrently.
+// Issuer makes credentials for the parts of a fabric on servers that trust its account: it signs
+// tokens with a key of the account. It is for who leads. Methods may be called concurrently.
 //
-// What it has issued holds until the key it was signed with is taken out of the account, as fabricd auth rotate does, or the user is revoked
-// by name of its key. It does not expire by itself: a fabric goes on while nobody leads it, for however long.
+// What it has issued holds until the key it was signed with is taken out of the account, as fabricd
+// auth rotate does, or the user is revoked by name of its key. It does not expire by itself: a
+// fabric goes on while nobody leads it, for however long.
 type Issuer struct {
 	fabric, account string
 
@@ -40,7 +41,8 @@ func NewIssuer(fabric string, leader *Identity, signer Key) (*Issuer, error) {
 	return &Issuer{fabric: fabric, account: claims.IssuerAccount, signer: signer}, nil
 }
 
-// Admit makes credentials with which a process can be one part of the fabric, or one switch, as [Broker.Admit] does.
+// Admit makes credentials with which a process can be one part of the fabric, or one switch, as
+// [Broker.Admit] does.
 func (i *Issuer) Admit(a Access) (Credentials, error) {
 	if err := a.validate(); err != nil {
 		return Credentials{}, fmt.Errorf("bus: admit %q to fabric %q: %w", a.name(), i.fabric, err)
@@ -54,14 +56,16 @@ func (i *Issuer) Admit(a Access) (Credentials, error) {
 	signer := i.signer
 	i.mu.Unlock()
 	c := Credentials{InboxPrefix: inboxOf(name), Seed: string(user.Seed)}
-	if c.JWT, err = userToken(signer, i.account, user.Public, name, a.grant(i.fabric).withInbox(c.InboxPrefix)); err != nil {
+	if c.JWT, err = userToken(signer, i.account, user.Public, name,
+		a.grant(i.fabric).withInbox(c.InboxPrefix)); err != nil {
 		return Credentials{}, err
 	}
 	return c, nil
 }
 
-// Revoke keeps nobody out by itself: servers ask the operator's key for that, which who leads does not have. The user is let in until the
-// next rotation, or until fabricd auth revoke; what it may do is no more than the part that it was could.
+// Revoke keeps nobody out by itself: servers ask the operator's key for that, which who leads does
+// not have. The user is let in until the next rotation, or until fabricd auth revoke; what it may
+// do is no more than the part that it was could.
 func (i *Issuer) Revoke(string) {}
 
 // Offer draws the next key to sign with.
@@ -76,7 +80,8 @@ func (i *Issuer) Offer() (public string, err error) {
 	return key.Public, nil
 }
 
-// Take signs with the key of the latest offer from now on, and writes it to a file unless path is empty. When that fails nothing changes.
+// Take signs with the key of the latest offer from now on, and writes it to a file unless path is
+// empty. When that fails nothing changes.
 func (i *Issuer) Take(path string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -92,8 +97,9 @@ func (i *Issuer) Take(path string) error {
 	return nil
 }
 
-// RenewPart is a token for the key that a part offers, with the rights that a has. Who has led before may have signed the token it shows, whose
-// name alone is taken over, since the part hears answers there.
+// RenewPart is a token for the key that a part offers, with the rights that a has. Who has led
+// before may have signed the token it shows, whose name alone is taken over, since the part hears
+// answers there.
 func (i *Issuer) RenewPart(a Access, o Offer) (string, error) {
 	if err := a.validate(); err != nil {
 		return "", fmt.Errorf("bus: renew part %q of fabric %q: %w", a.name(), i.fabric, err)

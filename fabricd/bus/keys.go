@@ -40,7 +40,8 @@ func (k Key) LogValue() slog.Value { return slog.StringValue(k.Public) }
 
 // NewKey draws a key.
 func NewKey(kind KeyKind) (Key, error) {
-	draw := map[KeyKind]func() (nkeys.KeyPair, error){OperatorKey: nkeys.CreateOperator, AccountKey: nkeys.CreateAccount, UserKey: nkeys.CreateUser}[kind]
+	draw := map[KeyKind]func() (nkeys.KeyPair,
+		error){OperatorKey: nkeys.CreateOperator, AccountKey: nkeys.CreateAccount, UserKey: nkeys.CreateUser}[kind]
 	if draw == nil {
 		return Key{}, fmt.Errorf("bus: key of kind %d: %w", kind, ErrToken)
 	}
@@ -51,7 +52,8 @@ func NewKey(kind KeyKind) (Key, error) {
 	return keyOf(pair)
 }
 
-// ReadKey reads a key from a file of a seed, as nk and nsc write it. It refuses one that others can read or replace.
+// ReadKey reads a key from a file of a seed, as nk and nsc write it. It refuses one that others can
+// read or replace.
 func ReadKey(path string) (Key, error) {
 	text, err := safefile.ReadSecret(path)
 	if err != nil {
@@ -131,7 +133,8 @@ func inboxInToken(token string) string {
 	return ""
 }
 
-// ReadUserToken checks the signature of a user's token and returns its name, its key and the key that signed it.
+// ReadUserToken checks the signature of a user's token and returns its name, its key and the key
+// that signed it.
 func ReadUserToken(token string) (name, user, signer string, err error) {
 	claims, err := jwt.DecodeUserClaims(token)
 	if err != nil {

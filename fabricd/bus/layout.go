@@ -10,8 +10,9 @@ import (
 // ErrElsewhere means that a node is in a shard of another process.
 var ErrElsewhere = errors.New("the node is in a shard of another process")
 
-// Layout says in which shard every node of a fabric is. What a node sends travels on a subject with its own shard and that of
-// the node it sends to, so all processes of a fabric must agree. Constant.
+// Layout says in which shard every node of a fabric is. What a node sends travels on a subject with
+// its own shard and that of the node it sends to, so all processes of a fabric must agree.
+// Constant.
 type Layout struct {
 	first, n int            // the shards of all nodes that are in no part
 	own      [2]int         // of them those of this process: the first, and how many
@@ -19,17 +20,19 @@ type Layout struct {
 	part     map[string]int // by node
 }
 
-// Hashed is the layout of a fabric that has n shards, 1 to MaxConnections, and spreads its nodes over all of them by their names.
+// Hashed is the layout of a fabric that has n shards, 1 to MaxConnections, and spreads its nodes
+// over all of them by their names.
 func Hashed(n int) *Layout { return &Layout{n: n, own: [2]int{0, n}} }
 
-// PartShards are the shards of one part of a fabric and the nodes in it, which are spread over them by their names.
+// PartShards are the shards of one part of a fabric and the nodes in it, which are spread over them
+// by their names.
 type PartShards struct {
 	First, N int // N is 1 to MaxConnections, First+N at most MaxShards
 	Nodes    []string
 }
 
-// NewLayout is the layout of a fabric in parts, for the process that has the shards of own; its own nodes need no mention. The
-// error says which part has shards that cannot be.
+// NewLayout is the layout of a fabric in parts, for the process that has the shards of own; its own
+// nodes need no mention. The error says which part has shards that cannot be.
 func NewLayout(own PartShards, others ...PartShards) (*Layout, error) {
 	l := &Layout{first: own.First, n: own.N, own: [2]int{own.First, own.N}, part: make(map[string]int)}
 	if err := own.validate(); err != nil {
@@ -52,13 +55,14 @@ func NewLayout(own PartShards, others ...PartShards) (*Layout, error) {
 
 func (p PartShards) validate() error {
 	if p.First < 0 || p.N < 1 || p.N > MaxConnections || p.First+p.N > MaxShards {
-		return fmt.Errorf("bus: a part with shards %d to %d: want 1 to %d of them, below %d", p.First, p.First+p.N-1, MaxConnections, MaxShards)
+		return fmt.Errorf("bus: a part with shards %d to %d: want 1 to %d of them, below %d", p.First, p.First+p.N-1,
+			MaxConnections, MaxShards)
 	}
 	return nil
 }
 
-// Only is l for a process that runs one node and nothing else. It shares the shard of the node with who has l, so no subject changes when
-// it takes the node over.
+// Only is l for a process that runs one node and nothing else. It shares the shard of the node with
+// who has l, so no subject changes when it takes the node over.
 func (l *Layout) Only(node string) *Layout {
 	one := *l
 	one.own = [2]int{l.Shard(node), 1}
@@ -84,5 +88,8 @@ func (l *Layout) owns(node string) bool {
 
 // subject is what a direction travels on.
 func (l *Layout) subject(fabric string, d wire.Direction) Subject {
-	return Subject{Kind: SubjectLink, Fabric: fabric, Shard: l.Shard(d.From), To: l.Shard(d.To), Node: d.From, Port: d.FromPort}
+	return Subject{
+		Kind: SubjectLink, Fabric: fabric, Shard: l.Shard(d.From), To: l.Shard(d.To), Node: d.From,
+		Port: d.FromPort,
+	}
 }

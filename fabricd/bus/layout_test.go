@@ -10,10 +10,14 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// halves are the layouts of a line s0-s1-s2-s3 in two parts, west with s0 and s1, as each part and whoever leads sees it.
+// halves are the layouts of a line s0-s1-s2-s3 in two parts, west with s0 and s1, as each part and
+// whoever leads sees it.
 func halves(tb testing.TB) (west, east *bus.Layout) {
 	tb.Helper()
-	w, e := bus.PartShards{First: 4, N: 2, Nodes: []string{"s0", "s1"}}, bus.PartShards{First: 255, N: 1, Nodes: []string{"s2", "s3"}}
+	w, e := bus.PartShards{First: 4, N: 2, Nodes: []string{"s0", "s1"}}, bus.PartShards{
+		First: 255, N: 1,
+		Nodes: []string{"s2", "s3"},
+	}
 	west, err := bus.NewLayout(w, w, e)
 	require.NoError(tb, err)
 	east, err = bus.NewLayout(e, w, e)
@@ -131,7 +135,10 @@ func TestPartMayDoWhatItsPlaceNeeds(t *testing.T) {
 		c.InboxPrefix + ".x":    true,
 		"_INBOX.>":              false,
 	})
-	for want, a := range map[string]bus.PartAccess{`node name ">"`: {Part: ">", N: 1}, "want 1 to 4 of them": {Part: "a", N: 5}} {
+	for want, a := range map[string]bus.PartAccess{
+		`node name ">"`:       {Part: ">", N: 1},
+		"want 1 to 4 of them": {Part: "a", N: 5},
+	} {
 		_, err := b.Admit(a)
 		require.ErrorContains(t, err, want)
 	}
@@ -139,11 +146,15 @@ func TestPartMayDoWhatItsPlaceNeeds(t *testing.T) {
 	require.ErrorIs(t, err, bus.ErrOutsideBroker)
 }
 
-// Who has the broker cuts links there that lead between other processes, one by one: it does not know all ports of their nodes.
+// Who has the broker cuts links there that lead between other processes, one by one: it does not
+// know all ports of their nodes.
 func TestCutBetweenOthersAtOurBroker(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
-	w, e := bus.PartShards{First: 1, N: 1, Nodes: []string{"s0", "s1", "s2"}}, bus.PartShards{First: 2, N: 1, Nodes: []string{"s3"}}
+	w, e := bus.PartShards{First: 1, N: 1, Nodes: []string{"s0", "s1", "s2"}}, bus.PartShards{
+		First: 2, N: 1,
+		Nodes: []string{"s3"},
+	}
 	own, err := bus.NewLayout(bus.PartShards{N: 1}, w, e)
 	require.NoError(t, err)
 	lead := openNATS(t, bus.NATSConfig{Broker: b, Layout: own})

@@ -38,7 +38,8 @@ func (c arrivedAt) Observe(_ weft.Time, a *weft.Actions) {
 	}
 }
 
-// startPartLine starts the line in parts of its own at these servers, and returns when all links are up.
+// startPartLine starts the line in parts of its own at these servers, and returns when all links
+// are up.
 func startPartLine(tb testing.TB, k linkKind, urls [2]string, buffer int) *partLine {
 	tb.Helper()
 	g := line(tb)
@@ -76,12 +77,15 @@ func startPartLine(tb testing.TB, k linkKind, urls [2]string, buffer int) *partL
 		m := l.machine(tb, g, t, nodes[i], buffer, func() weft.Time { return weft.FromDuration(time.Since(began)) })
 		running.Go(func() { m.Run(ctx) })
 	}
-	require.Eventually(tb, func() bool { return !slices.ContainsFunc(l.up, func(up func() bool) bool { return !up() }) }, patience, time.Millisecond)
+	require.Eventually(tb, func() bool { return !slices.ContainsFunc(l.up, func(up func() bool) bool { return !up() }) },
+		patience, time.Millisecond)
 	return l
 }
 
 // machine makes the nodes of one part and gives their ends signal.
-func (l *partLine) machine(tb testing.TB, g *topology.Graph, t *bus.NATS, nodes []weft.Node, buffer int, clock func() weft.Time) *part.Machine {
+func (l *partLine) machine(tb testing.TB, g *topology.Graph, t *bus.NATS, nodes []weft.Node, buffer int,
+	clock func() weft.Time,
+) *part.Machine {
 	tb.Helper()
 	alive := link.Liveness{Interval: 200 * weft.Millisecond, Multiplier: 10}
 	program := part.NewProgram(eastWest{})
@@ -91,7 +95,8 @@ func (l *partLine) machine(tb testing.TB, g *topology.Graph, t *bus.NATS, nodes 
 		NIC:    part.NICOptions{PacketBytes: 256, QueueBytes: 256 << 10}, Link: part.LinkOptions{Liveness: alive},
 	}
 	cfg := part.MachineConfig{
-		Graph: g, Transport: t, Clock: clock, Nodes: nodes, Batch: switchd.DefaultBatch, Inbox: 1024, Seed: 1, Interval: alive.Interval,
+		Graph: g, Transport: t, Clock: clock, Nodes: nodes, Batch: switchd.DefaultBatch, Inbox: 1024, Seed: 1,
+		Interval: alive.Interval,
 		Watch: func(n weft.Node) switchd.Observer {
 			if n.IsSwitch() {
 				return nil
@@ -139,14 +144,18 @@ func (l *partLine) machine(tb testing.TB, g *topology.Graph, t *bus.NATS, nodes 
 // saturate has both NICs send so many bytes a second, which is to be more than the line carries.
 func (l *partLine) saturate(tb testing.TB, rate float64) {
 	tb.Helper()
-	sources, err := nic.Traffic{Pattern: "uniform", Load: 1}.Sources(nic.Over{NICs: 2, Rate: rate, PacketBytes: 256, Rand: rand.New(rand.NewPCG(1, 2))})
+	sources, err := nic.Traffic{
+		Pattern: "uniform",
+		Load:    1,
+	}.Sources(nic.Over{NICs: 2, Rate: rate, PacketBytes: 256, Rand: rand.New(rand.NewPCG(1, 2))})
 	require.NoError(tb, err)
 	for i, n := range l.nics {
 		require.NoError(tb, n.SetSource(sources[i]))
 	}
 }
 
-// hops is how many links packets that were delivered have taken, and stats what all drivers have sent.
+// hops is how many links packets that were delivered have taken, and stats what all drivers have
+// sent.
 func (l *partLine) hops() uint64 {
 	return hopsOfLine * (l.nics[0].Stats().Delivered + l.nics[1].Stats().Delivered)
 }
@@ -178,7 +187,8 @@ func (l *partLine) measure(b *testing.B, hops int) load {
 	after := l.stats()
 	frames, credits := float64(after.FramesOut-before.FramesOut), float64(after.CreditFrames-before.CreditFrames)
 	return load{
-		hopsPerCPU: float64(done) / used.Seconds(), batch: float64(done) / (frames - credits), creditFrames: credits / (frames - credits),
-		frameBytes: int(float64(after.BytesOut-before.BytesOut) / (frames - credits)),
+		hopsPerCPU: float64(done) / used.Seconds(), batch: float64(done) / (frames - credits),
+		creditFrames: credits / (frames - credits),
+		frameBytes:   int(float64(after.BytesOut-before.BytesOut) / (frames - credits)),
 	}
 }

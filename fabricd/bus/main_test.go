@@ -52,7 +52,8 @@ func stranger(tb testing.TB, b *bus.Broker, role bus.Role, opts ...nats.Option) 
 // login is a connection with credentials.
 func login(tb testing.TB, b *bus.Broker, c bus.Credentials, opts ...nats.Option) *nats.Conn {
 	tb.Helper()
-	conn, err := nats.Connect(b.ClientURL(), append(opts, nats.UserInfo(c.User, c.Password), nats.CustomInboxPrefix(c.InboxPrefix))...)
+	conn, err := nats.Connect(b.ClientURL(),
+		append(opts, nats.UserInfo(c.User, c.Password), nats.CustomInboxPrefix(c.InboxPrefix))...)
 	require.NoError(tb, err)
 	tb.Cleanup(conn.Close)
 	return conn
@@ -69,7 +70,8 @@ var (
 
 func subjectOf(d wire.Direction, shards int) string {
 	return bus.Subject{
-		Kind: bus.SubjectLink, Fabric: "lab", Shard: bus.ShardOf(d.From, shards), To: bus.ShardOf(d.To, shards), Node: d.From, Port: d.FromPort,
+		Kind: bus.SubjectLink, Fabric: "lab", Shard: bus.ShardOf(d.From, shards), To: bus.ShardOf(d.To,
+			shards), Node: d.From, Port: d.FromPort,
 	}.String()
 }
 

@@ -18,7 +18,8 @@ import (
 
 type row struct{ subject, publish, hear string }
 
-// The matrix of permissions: who may publish on a subject and who may hear it, by kind of credentials. Everybody else is refused.
+// The matrix of permissions: who may publish on a subject and who may hear it, by kind of
+// credentials. Everybody else is refused.
 //
 //	fabric operator viewer manager renewer   the users of these names; fabric is who leads
 //	agent                                    of host a
@@ -166,8 +167,8 @@ var matrix = []row{
 	{">", "", ""},
 }
 
-// Whatever anybody is granted has a row that says so, and so has every kind of subject: a class of subjects that is new to the code fails here
-// until it is in the matrix, for everybody.
+// Whatever anybody is granted has a row that says so, and so has every kind of subject: a class of
+// subjects that is new to the code fails here until it is in the matrix, for everybody.
 func TestTheMatrixHasARowForEveryGrant(t *testing.T) {
 	t.Parallel()
 	for who, g := range bus.AllGrants("lab", "a", bus.PartAccess{Part: "west", First: 4, N: 2}, access()) {
@@ -227,12 +228,16 @@ func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 			t.Parallel()
 			dir, port := filepath.Join(t.TempDir(), "keys"), outside.FreePort(t)
 			file := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
-			d, _, err := auth.Init(auth.Options{Fabric: "lab", Dir: dir, Hosts: []auth.Host{{Name: "a", Address: "127.0.0.1"}}, ClientPort: port})
+			d, _, err := auth.Init(auth.Options{
+				Fabric: "lab", Dir: dir, Hosts: []auth.Host{{Name: "a", Address: "127.0.0.1"}},
+				ClientPort: port,
+			})
 			require.NoError(t, err)
 			require.NoError(t, d.Close())
 			server := outside.StartIn(t, release, file("hosts/a"), "127.0.0.1", port)
 			connect := func(inbox string, how nats.Option) *nats.Conn {
-				conn, err := nats.Connect(server.URL, how, nats.RootCAs(file("ca.pem")), nats.CustomInboxPrefix(inbox), nats.ErrorHandler(quiet))
+				conn, err := nats.Connect(server.URL, how, nats.RootCAs(file("ca.pem")), nats.CustomInboxPrefix(inbox),
+					nats.ErrorHandler(quiet))
 				require.NoError(t, err)
 				t.Cleanup(conn.Close)
 				return conn
@@ -240,7 +245,8 @@ func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 			attempts := 2 // without credentials, below
 			for who, creds := range map[string]string{
 				"fabric": "leader/leader.creds", "operator": "users/operator/operator.creds", "viewer": "users/viewer/viewer.creds",
-				"manager": "users/manager/manager.creds", "agent": "hosts/a/agent.creds", "renewer": "keys/renewer.creds", "system": "keys/system.creds",
+				"manager": "users/manager/manager.creds", "agent": "hosts/a/agent.creds", "renewer": "keys/renewer.creds",
+				"system": "keys/system.creds",
 			} {
 				inbox := "_INBOX.weft-" + who
 				if who == "agent" {

@@ -18,19 +18,22 @@ import (
 // ErrNameTaken means that another fabric of this name runs at the server.
 var ErrNameTaken = errors.New("a fabric of this name runs at this server already")
 
-// NameConfig says which fabric wants to be the only one of its name at a server that is not ours. Fabric and URL are required.
+// NameConfig says which fabric wants to be the only one of its name at a server that is not ours.
+// Fabric and URL are required.
 type NameConfig struct {
 	Fabric      string
 	URL         string
 	Credentials Credentials
 	Host        string // of this process, for who is refused
 	PID         int
-	// Leads says that this process leads a fabric on agents. Who does is settled by a lease, so that nobody is asked here: it only answers.
+	// Leads says that this process leads a fabric on agents. Who does is settled by a lease, so that
+	// nobody is asked here: it only answers.
 	Leads bool
 }
 
-// Name is the claim of a fabric to its name: a presence that answers whoever asks. It has a connection of its own, and ends with that,
-// which is at once when the process ends, however that is.
+// Name is the claim of a fabric to its name: a presence that answers whoever asks. It has a
+// connection of its own, and ends with that, which is at once when the process ends, however that
+// is.
 type Name struct {
 	conn    *conn
 	me      nameHolder
@@ -46,8 +49,9 @@ type nameHolder struct {
 	Settled bool   `json:"settled"` // else it is asking, too
 }
 
-// Chosen by us: how long a claim is waited for that somebody has and does not answer for, as of a process that is stopped; and for how long
-// claims that are made at the same time are looked for, several times, since servers of a cluster tell each other of subscriptions.
+// Chosen by us: how long a claim is waited for that somebody has and does not answer for, as of a
+// process that is stopped; and for how long claims that are made at the same time are looked for,
+// several times, since servers of a cluster tell each other of subscriptions.
 const (
 	nameAnswer = time.Second
 	nameLooks  = 3
@@ -57,8 +61,9 @@ const (
 // nameVerb is the verb that claims answer.
 const nameVerb = "get.name"
 
-// TakeName claims the name of a fabric at a server. The error wraps ErrNameTaken when another fabric has it, and says which process that is.
-// The caller closes the claim when nothing speaks on the subjects of the fabric any more.
+// TakeName claims the name of a fabric at a server. The error wraps ErrNameTaken when another
+// fabric has it, and says which process that is. The caller closes the claim when nothing speaks on
+// the subjects of the fabric any more.
 func TakeName(ctx context.Context, cfg NameConfig) (*Name, error) {
 	subject := Subject{Kind: SubjectControl, Fabric: cfg.Fabric, Verb: nameVerb}
 	if err := subject.Validate(); err != nil {
@@ -71,7 +76,8 @@ func TakeName(ctx context.Context, cfg NameConfig) (*Name, error) {
 	denied := make(chan error, 1)
 	var err error
 	n.conn, err = connect(nil, cfg.URL, cfg.Credentials, []nats.Option{
-		nats.Name(root + "-fabric-" + cfg.Fabric + "-name"), nats.MaxReconnects(-1), nats.ClosedHandler(func(*nats.Conn) { close(n.closedc) }),
+		nats.Name(root + "-fabric-" + cfg.Fabric +
+			"-name"), nats.MaxReconnects(-1), nats.ClosedHandler(func(*nats.Conn) { close(n.closedc) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) {
 				select {
@@ -91,7 +97,8 @@ func TakeName(ctx context.Context, cfg NameConfig) (*Name, error) {
 	go func() { // ends with this call
 		select {
 		case err := <-denied:
-			cancel(fmt.Errorf("%v: %w: let them publish and subscribe below %s: %w", cfg.Credentials, reply.ErrDenied, allOf(cfg.Fabric), err))
+			cancel(fmt.Errorf("%v: %w: let them publish and subscribe below %s: %w", cfg.Credentials, reply.ErrDenied,
+				allOf(cfg.Fabric), err))
 		case <-stop:
 		}
 	}()
@@ -144,7 +151,8 @@ func (n *Name) free(ctx context.Context, subject string) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%w, and does not answer: its process is stopped, or its host is gone, which the server finds out by its ping_interval and ping_max: "+
+		return fmt.Errorf("%w, and does not answer: its process is stopped, or its host is gone, which the server finds "+
+			"out by its ping_interval and ping_max: "+
 			"end that process, or choose another name", ErrNameTaken)
 	case err != nil:
 		return n.conn.closedErr(err)

@@ -15,30 +15,35 @@ import (
 type Subscription uint8
 
 const (
-	// PerShard subscribes once to everything a shard carries: for the process that hosts the whole fabric, where 57,600
-	// subscriptions would cost a hundred times the memory and three times the time of two.
+	// PerShard subscribes once to everything a shard carries: for the process that hosts the whole
+	// fabric, where 57,600 subscriptions would cost a hundred times the memory and three times the
+	// time of two.
 	PerShard Subscription = iota
-	// PerDirection subscribes to each direction by name: for a process that hosts a part of the fabric.
+	// PerDirection subscribes to each direction by name: for a process that hosts a part of the
+	// fabric.
 	PerDirection
 )
 
 // NATSConfig configures a NATS transport. Fabric, and Broker or URL, are required.
 type NATSConfig struct {
 	Fabric string
-	// Broker is our own broker in this process: connections are pipes with the credentials of RoleFabric, and cuts are
-	// enforced by it.
+	// Broker is our own broker in this process: connections are pipes with the credentials of
+	// RoleFabric, and cuts are enforced by it.
 	Broker *Broker
 	// URL is that of a broker that is not in this process, used when Broker is nil.
 	URL string
 	// Credentials are for URL; those of RoleFabric when the broker is a Broker of ours elsewhere.
 	Credentials Credentials
-	// Shards is the number of connections, 1 to MaxConnections; 0 is one for every two cores, since fewer connections batch
-	// better and each keeps a core busy at either end. The processes of a fabric that spans several must agree.
+	// Shards is the number of connections, 1 to MaxConnections; 0 is one for every two cores, since
+	// fewer connections batch better and each keeps a core busy at either end. The processes of a
+	// fabric that spans several must agree.
 	Shards int
-	// Layout says in which shard every node is, and which shards are ours; it replaces Shards. nil: Hashed(Shards).
+	// Layout says in which shard every node is, and which shards are ours; it replaces Shards. nil:
+	// Hashed(Shards).
 	Layout *Layout
-	// Pending is how many frames may wait for one shard's demultiplexer, which must cover the credits of the links into
-	// it; 0 is 1<<18, which takes 2 MB. More arriving frames are lost with EventSlowConsumer.
+	// Pending is how many frames may wait for one shard's demultiplexer, which must cover the credits
+	// of the links into it; 0 is 1<<18, which takes 2 MB. More arriving frames are lost with
+	// EventSlowConsumer.
 	Pending int
 	// Subscription is PerShard unless set.
 	Subscription Subscription
@@ -77,7 +82,8 @@ func (c NATSConfig) validate() error {
 	return nil
 }
 
-// NATS is the transport over a NATS broker: one subject per direction, few connections, batched writes.
+// NATS is the transport over a NATS broker: one subject per direction, few connections, batched
+// writes.
 type NATS struct {
 	cfg    NATSConfig // constant
 	shards []*shard   // constant
@@ -184,7 +190,10 @@ func (t *NATS) link(d wire.Direction) (*natsLink, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	l := &natsLink{t: t, d: d, sum: d.Sum(), subject: t.cfg.Layout.subject(t.cfg.Fabric, d).String(), out: t.shard(d.From), in: t.shard(d.To)}
+	l := &natsLink{
+		t: t, d: d, sum: d.Sum(), subject: t.cfg.Layout.subject(t.cfg.Fabric, d).String(),
+		out: t.shard(d.From), in: t.shard(d.To),
+	}
 	t.links[d.Source()] = l
 	t.cuts.known[t.cuts.bundle(d)]++
 	return l, nil
@@ -232,11 +241,13 @@ func (t *NATS) Sender(d wire.Direction) (wire.Sender, error) {
 	return l, nil
 }
 
-// Send implements Sender. The connection writes by itself, in batches; nothing is flushed here. Without a connection it
-// fails at once; a broker that takes nothing holds it up for 3 s, then the connection is given up.
+// Send implements Sender. The connection writes by itself, in batches; nothing is flushed here.
+// Without a connection it fails at once; a broker that takes nothing holds it up for 3 s, then the
+// connection is given up.
 func (l *natsLink) Send(frame []byte) error {
 	if l.cut.Load() {
-		// Else frames sent before Restore and still on their way to the broker would slip through after it.
+		// Else frames sent before Restore and still on their way to the broker would slip through after
+		// it.
 		l.sent.Add(1)
 		l.sentBytes.Add(uint64(len(frame)))
 		l.sendCut.Add(1)
@@ -254,7 +265,8 @@ func (l *natsLink) Send(frame []byte) error {
 	return nil
 }
 
-// Ready implements Transport. In a cluster of brokers, interest may take longer to reach the others.
+// Ready implements Transport. In a cluster of brokers, interest may take longer to reach the
+// others.
 func (t *NATS) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

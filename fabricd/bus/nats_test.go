@@ -143,8 +143,8 @@ func hear(tb testing.TB, heard <-chan *nats.Msg) string {
 	}
 }
 
-// A cut holds at the broker: neither our ports nor anybody else hear what a foreign connection with full rights publishes,
-// 60 times over, while another link carries on.
+// A cut holds at the broker: neither our ports nor anybody else hear what a foreign connection with
+// full rights publishes, 60 times over, while another link carries on.
 func TestBrokerCutHoldsForEveryPublisher(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})

@@ -21,7 +21,8 @@ import (
 
 // users is a configuration with one user.
 func users(name, password, permissions string) string {
-	return fmt.Sprintf("authorization { users: [ { user: %s, password: %s, permissions: { %s } } ] }", name, password, permissions)
+	return fmt.Sprintf("authorization { users: [ { user: %s, password: %s, permissions: { %s } } ] }", name, password,
+		permissions)
 }
 
 func TestOutsideBrokerIsNotThere(t *testing.T) {
@@ -126,7 +127,8 @@ func TestOutsideMaxPayload(t *testing.T) {
 		require.NoError(t, s.Send([]byte("small")))
 		require.Equal(t, "small", next(t, inbox))
 
-		// Lowered while we are connected: the broker says so by closing the connection over the next large frame.
+		// Lowered while we are connected: the broker says so by closing the connection over the next
+		// large frame.
 		broker.Reload("max_payload: 1000")
 		_ = s.Send(make([]byte, 1500)) // some brokers tell of the new limit before
 		for n.MaxFrame() != 1000 {
@@ -140,7 +142,8 @@ func TestOutsideMaxPayload(t *testing.T) {
 		for len(next(t, inbox)) != 1000 {
 		}
 
-		// Another limit after the return of the broker is known, and told when it is lower, before anything is sent.
+		// Another limit after the return of the broker is known, and told when it is lower, before
+		// anything is sent.
 		for i, limit := range []int{900, wire.MaxFrame + 1, 800} {
 			back := count(events.kinds(0), wire.EventReconnected)
 			large := count(events.kinds(0), wire.EventTooLarge)
@@ -176,8 +179,8 @@ func TestOutsideWithSettings(t *testing.T) {
 	})
 }
 
-// What the broker does not take as one message travels in chunks, there and back; who asks with the nats command, which puts
-// none together, is told.
+// What the broker does not take as one message travels in chunks, there and back; who asks with the
+// nats command, which puts none together, is told.
 func TestWhatIsLargerThanAMessageTravels(t *testing.T) {
 	t.Parallel()
 	onEachOutside(t, func(t *testing.T, release outside.Release) {
@@ -185,8 +188,10 @@ func TestWhatIsLargerThanAMessageTravels(t *testing.T) {
 		control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", URL: broker.URL})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, control.Close()) })
-		require.NoError(t, bus.Handle(control, ctl("get.echo"), func(_ context.Context, text string) (string, error) { return text + "!", nil }))
-		require.NoError(t, bus.Handle(control, ctl("get.text"), func(context.Context, struct{}) (string, error) { return strings.Repeat("x", 1000), nil }))
+		require.NoError(t, bus.Handle(control, ctl("get.echo"),
+			func(_ context.Context, text string) (string, error) { return text + "!", nil }))
+		require.NoError(t, bus.Handle(control, ctl("get.text"),
+			func(context.Context, struct{}) (string, error) { return strings.Repeat("x", 1000), nil }))
 		client, err := bus.Dial(bus.ClientConfig{Fabric: "lab", URL: broker.URL})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, client.Close()) })
@@ -210,6 +215,7 @@ func TestWhatIsLargerThanAMessageTravels(t *testing.T) {
 		t.Cleanup(plain.Close)
 		msg, err := plain.Request("weft.lab.ctl.get.text", nil, patience)
 		require.NoError(t, err)
-		require.JSONEq(t, `{"error":"the answer has 1002 bytes, the broker takes 900: raise its max_payload"}`, string(msg.Data))
+		require.JSONEq(t, `{"error":"the answer has 1002 bytes, the broker takes 900: raise its max_payload"}`,
+			string(msg.Data))
 	})
 }

@@ -32,7 +32,8 @@ func watch(t *testing.T, cfg bus.NATSConfig) (*bus.NATS, *recorder) {
 	return n, events
 }
 
-// A broker that dies is told by each shard, and so is its return, with all subscriptions in force by then.
+// A broker that dies is told by each shard, and so is its return, with all subscriptions in force
+// by then.
 func TestOutsideBrokerKilledAndBack(t *testing.T) {
 	t.Parallel()
 	onEachOutside(t, func(t *testing.T, release outside.Release) {

@@ -22,7 +22,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// selfSigned makes a certificate for 127.0.0.1, its own authority, and returns the paths of it and of its key.
+// selfSigned makes a certificate for 127.0.0.1, its own authority, and returns the paths of it and
+// of its key.
 func selfSigned(t *testing.T) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -45,7 +46,8 @@ func selfSigned(t *testing.T) (cert, key string) {
 	return write("cert.pem", "CERTIFICATE", certDER), write("key.pem", "PRIVATE KEY", keyDER)
 }
 
-// Certificates of both sides are asked for and checked; a broker may want the handshake before anything else.
+// Certificates of both sides are asked for and checked; a broker may want the handshake before
+// anything else.
 func TestOutsideOverTLS(t *testing.T) {
 	t.Parallel()
 	onEachOutside(t, func(t *testing.T, release outside.Release) {
@@ -54,7 +56,8 @@ func TestOutsideOverTLS(t *testing.T) {
 		if release == outside.Newest { // Debian's is too old for it; auto lets the test's own look at the server pass
 			first, more = true, `, handshake_first: "auto"`
 		}
-		broker := outside.Start(t, release, fmt.Sprintf("tls { cert_file: %q, key_file: %q, ca_file: %q, verify: true%s }", cert, key, cert, more))
+		broker := outside.Start(t, release,
+			fmt.Sprintf("tls { cert_file: %q, key_file: %q, ca_file: %q, verify: true%s }", cert, key, cert, more))
 		s := bus.Settings{Server: broker.URL, TLSCA: cert, TLSCert: cert, TLSKey: key, TLSFirst: first}
 		r, err := s.Resolve(func(string) string { return "" })
 		require.NoError(t, err)

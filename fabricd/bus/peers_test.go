@@ -92,7 +92,11 @@ func TestFabricAndProcessTalk(t *testing.T) {
 		url     string
 		process bus.Credentials
 	}{
-		"a broker in this process": {bus.ClientConfig{Broker: b}, b.ClientURL(), admit(t, b, bus.NodeAccess{Node: "s1.03", Layout: bus.Hashed(1)})},
+		"a broker in this process": {
+			bus.ClientConfig{Broker: b},
+			b.ClientURL(),
+			admit(t, b, bus.NodeAccess{Node: "s1.03", Layout: bus.Hashed(1)}),
+		},
 		"a broker of ours by URL": {
 			bus.ClientConfig{URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric)},
 			b.ClientURL(),
@@ -115,10 +119,11 @@ func talk(t *testing.T, peers *bus.Client, process *bus.Server) {
 		}
 		return cutRequest{l.B, l.A}, nil
 	}))
-	require.NoError(t, bus.Handle(process, do("", "get.state"), func(_ context.Context, req json.RawMessage) ([]int, error) {
-		require.Empty(t, req)
-		return []int{1, 2}, nil
-	}))
+	require.NoError(t, bus.Handle(process, do("", "get.state"),
+		func(_ context.Context, req json.RawMessage) ([]int, error) {
+			require.Empty(t, req)
+			return []int{1, 2}, nil
+		}))
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	got, err := bus.Call[cutRequest](ctx, peers, do("s1.03", "port"), cutRequest{"a", "b"})
@@ -131,7 +136,8 @@ func talk(t *testing.T, peers *bus.Client, process *bus.Server) {
 
 	err = call(ctx, peers, do("s1.03", "port"), cutRequest{})
 	require.ErrorIs(t, err, reply.ErrRefused)
-	require.ErrorContains(t, err, `ask port of switch "s1.03" of fabric "lab": the switch process refuses: no such port ""`)
+	require.ErrorContains(t, err,
+		`ask port of switch "s1.03" of fabric "lab": the switch process refuses: no such port ""`)
 	_, err = bus.Call[cutRequest](ctx, peers, do("s1.03", "get.state"), nil)
 	require.ErrorContains(t, err, "ask get.state of switch \"s1.03\" of fabric \"lab\": the answer: ")
 	require.ErrorContains(t, call(ctx, peers, do("s1.03", "port"), func() {}), "ask port")
@@ -152,7 +158,8 @@ func talk(t *testing.T, peers *bus.Client, process *bus.Server) {
 	require.ErrorIs(t, call(ctx, peers, do("s1.03", "nothing"), nil), reply.ErrNobody)
 	require.ErrorIs(t, call(ctx, peers, do("s9", "port"), nil), reply.ErrNobody)
 	require.NoError(t, process.Close())
-	// The broker may learn only now that it has ended, when the request has been sent down its connection.
+	// The broker may learn only now that it has ended, when the request has been sent down its
+	// connection.
 	require.ErrorIs(t, call(ctx, peers, do("s1.03", "port"), nil), reply.ErrNobody)
 	require.NoError(t, ctx.Err())
 }
@@ -191,7 +198,8 @@ func TestAskOfAStoppedProcessEndsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, bus.Hear(peers, "x", func(string, int) {}), wire.ErrClosed)
 }
 
-// A process that was stopped has a backlog when it goes on: whoever asks then is answered late, and not refused.
+// A process that was stopped has a backlog when it goes on: whoever asks then is answered late, and
+// not refused.
 func TestAskOfABusyProcessWaitsItsTurn(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
@@ -272,7 +280,8 @@ func TestHearTellsOfNonsense(t *testing.T) {
 	require.ErrorIs(t, <-errs, wire.ErrName)
 	require.ErrorContains(t, <-errs, "2 events that cannot be read")
 	require.NoError(t, conn.Publish("weft.lab.sw.s1.tell.port.down", []byte{7}))
-	require.ErrorContains(t, <-errs, `4 events that cannot be read, the last: switch "s1" of fabric "lab" is of an older version`)
+	require.ErrorContains(t, <-errs,
+		`4 events that cannot be read, the last: switch "s1" of fabric "lab" is of an older version`)
 	now := nats.Header{"Weft-Build": {bus.Build{Protocol: bus.Protocol}.String()}}
 	for _, data := range [][]byte{[]byte("no number"), {}, {0xdd, 0xff, 0xff, 0xff, 0xff}, {7, 7}, {7}} {
 		require.NoError(t, conn.PublishMsg(&nats.Msg{Subject: "weft.lab.sw.s1.tell.port.down", Header: now, Data: data}))
@@ -319,7 +328,8 @@ func TestAskWithoutRights(t *testing.T) {
 func TestAskWithoutBroker(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
-	peers := openPeers(t, bus.ClientConfig{URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric), OnError: func(error) {}})
+	peers := openPeers(t,
+		bus.ClientConfig{URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric), OnError: func(error) {}})
 	b.Shutdown()
 	require.Eventually(t, func() bool { // until the connection has noticed, asks wait for their context
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
@@ -338,8 +348,11 @@ func TestPeersConfigErrors(t *testing.T) {
 		"no address":               {Fabric: "lab"},
 		`serves fabric "lab", not`: {Fabric: "other", Broker: b},
 		"may wait":                 {Fabric: "lab", Broker: b, Waiting: -1},
-		"below _INBOX.":            {Fabric: "lab", URL: "nats://127.0.0.1:1", Credentials: bus.Credentials{InboxPrefix: "mine"}},
-		"no broker answers":        {Fabric: "lab", URL: "nats://127.0.0.1:1"},
+		"below _INBOX.": {
+			Fabric: "lab", URL: "nats://127.0.0.1:1",
+			Credentials: bus.Credentials{InboxPrefix: "mine"},
+		},
+		"no broker answers": {Fabric: "lab", URL: "nats://127.0.0.1:1"},
 	} {
 		_, err := bus.Dial(cfg)
 		require.ErrorContains(t, err, want)

@@ -11,11 +11,12 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// refusedTime is how long a broker that does not take our credentials is tried. Chosen by us: servers ask each other for accounts they have
-// missed once a minute.
+// refusedTime is how long a broker that does not take our credentials is tried. Chosen by us:
+// servers ask each other for accounts they have missed once a minute.
 const refusedTime = 2 * time.Minute
 
-// refusals is what a broker has said against our credentials since it has taken them last. The zero value but for creds and where is none.
+// refusals is what a broker has said against our credentials since it has taken them last. The zero
+// value but for creds and where is none.
 type refusals struct {
 	creds Credentials
 	where string // the broker
@@ -26,7 +27,8 @@ type refusals struct {
 	why     error     // guarded by mu: that it is not tried again; nil: it is
 }
 
-// heard takes what the broker has said, and reports whether it is to be tried again no more. A file of credentials may hold others meanwhile.
+// heard takes what the broker has said, and reports whether it is to be tried again no more. A file
+// of credentials may hold others meanwhile.
 func (r *refusals) heard(err error, now time.Time) (over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,10 +44,12 @@ func (r *refusals) heard(err error, now time.Time) (over bool) {
 	}
 	switch after := now.Sub(r.since); {
 	case key != "" && key == r.revoked:
-		r.why = fmt.Errorf("%s has revoked the key %s of %v: %w: ask who keeps the keys of the fabric for others, which fabricd auth rotate makes",
+		r.why = fmt.Errorf("%s has revoked the key %s of %v: %w: ask who keeps the keys of the fabric for others, which "+
+			"fabricd auth rotate makes",
 			r.where, key, r.creds, reply.ErrNoAccess)
 	case after >= refusedTime:
-		r.why = fmt.Errorf("%s has refused %s for %v: %w: take the newest that fabricd auth has made, and start again", r.where, r.creds.withKey(), after.Round(time.Second), reply.ErrNoAccess)
+		r.why = fmt.Errorf("%s has refused %s for %v: %w: take the newest that fabricd auth has made, and start again",
+			r.where, r.creds.withKey(), after.Round(time.Second), reply.ErrNoAccess)
 	}
 	return r.why != nil
 }

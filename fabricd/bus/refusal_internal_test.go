@@ -45,7 +45,8 @@ func TestRefusalsEndAConnection(t *testing.T) {
 	require.ErrorIs(t, r.closedErr(nats.ErrConnectionClosed), reply.ErrNoAccess)
 	require.True(t, r.heard(nil, now), "for good")
 
-	// One that may not have heard of our newest key is tried for a while, and that is over when it lets us in.
+	// One that may not have heard of our newest key is tried for a while, and that is over when it
+	// lets us in.
 	r = made()
 	for _, after := range []time.Duration{0, time.Second, refusedTime - time.Second} {
 		require.False(t, r.heard(nats.ErrAuthorization, now.Add(after)))
@@ -55,7 +56,8 @@ func TestRefusalsEndAConnection(t *testing.T) {
 	require.False(t, r.heard(nats.ErrAuthorization, now))
 	require.False(t, r.heard(errors.New("nats: Authorization Violation"), now.Add(refusedTime-1)))
 	require.True(t, r.heard(errors.New("nats: Authorization Violation"), now.Add(refusedTime)))
-	require.ErrorContains(t, r.gone(), "the broker at x has refused the user of "+file+" with the key "+first+" for 2m0s: ")
+	require.ErrorContains(t, r.gone(),
+		"the broker at x has refused the user of "+file+" with the key "+first+" for 2m0s: ")
 
 	// A key that was replaced in time is not the one that was revoked.
 	r = made()

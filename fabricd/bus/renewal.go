@@ -33,7 +33,8 @@ type RenewalConfig struct {
 	// Issuer is that of who leads: it gets a new key to sign with, too, which is kept in SignerFile.
 	Issuer     *Issuer
 	SignerFile string
-	// Took is called when new credentials are in force, and may renew those of others, before the old ones are revoked. It may be nil.
+	// Took is called when new credentials are in force, and may renew those of others, before the old
+	// ones are revoked. It may be nil.
 	Took func(ctx context.Context, t *Taken)
 	// OnError is told of errors of the connection. It must not block. Nil ignores them.
 	OnError func(error)
@@ -42,34 +43,37 @@ type RenewalConfig struct {
 // KeepRenewed serves offers of new credentials. The caller closes it.
 func KeepRenewed(cfg RenewalConfig) (*Server, error) {
 	s, err := NewServer(ServerConfig{
-		Fabric: cfg.Fabric, User: cfg.Identity.User(), URL: cfg.URL, Credentials: cfg.Identity.Credentials(cfg.Credentials), OnError: cfg.OnError,
+		Fabric: cfg.Fabric, User: cfg.Identity.User(), URL: cfg.URL, Credentials: cfg.Identity.Credentials(cfg.Credentials),
+		OnError: cfg.OnError,
 	})
 	if err != nil {
 		return nil, err
 	}
 	id := "i" + strings.ToLower(rand.Text()[:10])
-	err = Handle(s, Subject{Kind: SubjectRenewal, Verb: renewTake + id}, func(ctx context.Context, in take) (t Taken, err error) {
-		if cfg.Issuer != nil {
-			if err := cfg.Issuer.Take(cfg.SignerFile); err != nil {
+	err = Handle(s, Subject{Kind: SubjectRenewal, Verb: renewTake + id},
+		func(ctx context.Context, in take) (t Taken, err error) {
+			if cfg.Issuer != nil {
+				if err := cfg.Issuer.Take(cfg.SignerFile); err != nil {
+					return t, err
+				}
+			}
+			if err := cfg.Identity.Take(in.Token); err != nil {
 				return t, err
 			}
-		}
-		if err := cfg.Identity.Take(in.Token); err != nil {
-			return t, err
-		}
-		if cfg.Took != nil {
-			cfg.Took(ctx, &t)
-		}
-		return t, nil
-	})
-	if err == nil {
-		err = Handle(s, Subject{Kind: SubjectRenewal, Verb: renewOffer}, func(context.Context, struct{}) (o Offer, err error) {
-			if o, err = cfg.Identity.Offer(); err == nil && cfg.Issuer != nil {
-				o.Signer, err = cfg.Issuer.Offer()
+			if cfg.Took != nil {
+				cfg.Took(ctx, &t)
 			}
-			o.ID = id
-			return o, err
+			return t, nil
 		})
+	if err == nil {
+		err = Handle(s, Subject{Kind: SubjectRenewal, Verb: renewOffer},
+			func(context.Context, struct{}) (o Offer, err error) {
+				if o, err = cfg.Identity.Offer(); err == nil && cfg.Issuer != nil {
+					o.Signer, err = cfg.Issuer.Offer()
+				}
+				o.ID = id
+				return o, err
+			})
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -77,15 +81,15 @@ func KeepRenewed(cfg RenewalConfig) (*Server, error) {
 	return s, nil
 }
 
-// Times of renewals: how long the next of several processes of a user may take to answer, and what one process may take, with
-// all its parts in turn.
+// Times of renewals: how long the next of several processes of a user may take to answer, and what
+// one process may take, with all its parts in turn.
 const (
 	offerTime = time.Second
 	takeTime  = 30 * time.Second
 )
 
-// Offers asks all processes of a user for what they offer. Where none answers it asks again for so long: one may be about to
-// connect. The client is for the command that rotates credentials.
+// Offers asks all processes of a user for what they offer. Where none answers it asks again for so
+// long: one may be about to connect. The client is for the command that rotates credentials.
 func (c *Client) Offers(ctx context.Context, user string, wait time.Duration) (offers []Offer, err error) {
 	to := Subject{Kind: SubjectRenewal, Fabric: c.cfg.Fabric, Node: nodeOf(user), Verb: renewOffer}
 	until := time.NewTimer(wait)

@@ -20,8 +20,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
-// Protocol is the version of what leaders, hosts and managers say to each other. It changes with every change that a
-// process of before would misunderstand.
+// Protocol is the version of what leaders, hosts and managers say to each other. It changes with
+// every change that a process of before would misunderstand.
 const Protocol = 2
 
 // Build says which program takes part in a fabric.
@@ -55,8 +55,9 @@ func parseBuild(s string) (b Build) {
 	return Build{n, plain.Text(revision)}
 }
 
-// Fits gives an error with both versions when a program of another version must not take part in the same fabric. Two
-// revisions may forward differently, and then nobody could say what the fabric has shown.
+// Fits gives an error with both versions when a program of another version must not take part in
+// the same fabric. Two revisions may forward differently, and then nobody could say what the fabric
+// has shown.
 func (b Build) Fits(who string, other Build) error {
 	same := parseBuild(b.String()).Revision == parseBuild(other.String()).Revision
 	if b.Protocol == other.Protocol && (same || b.Revision == "" || other.Revision == "") {
@@ -95,8 +96,9 @@ func AskerOf(ctx context.Context) Asker {
 	return a
 }
 
-// errBusy says that the request was not taken, since too many wait: [Call] asks again. It is no refusal. A host that was stopped
-// for a while has such a backlog when it goes on, and must not count as lost for that.
+// errBusy says that the request was not taken, since too many wait: [Call] asks again. It is no
+// refusal. A host that was stopped for a while has such a backlog when it goes on, and must not
+// count as lost for that.
 var errBusy = reply.Code{Name: "busy", Text: "it is busy: ask again"}
 
 // who is asked, in the words of errors.
@@ -125,8 +127,9 @@ func (k SubjectKind) role() string {
 	return "fabric"
 }
 
-// text reports whether what is said on subjects of the kind is JSON: for people to read and write with the nats command,
-// or for processes of several versions. The rest is msgpack between processes of one [Protocol].
+// text reports whether what is said on subjects of the kind is JSON: for people to read and write
+// with the nats command, or for processes of several versions. The rest is msgpack between
+// processes of one [Protocol].
 func (k SubjectKind) text() bool {
 	return k == SubjectControl || k == SubjectEvent || k == SubjectRenewal
 }

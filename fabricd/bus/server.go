@@ -21,43 +21,49 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Whoever answers on the bus is a NATS micro service, found with "nats micro ls": a fabric, a host of it and the agent of a
-// machine. What people ask travels as JSON: "nats req weft.lab.ctl.get.status" and "nats sub 'weft.lab.ev.>'" show
-// something that they can read.
+// Whoever answers on the bus is a NATS micro service, found with "nats micro ls": a fabric, a host
+// of it and the agent of a machine. What people ask travels as JSON: "nats req
+// weft.lab.ctl.get.status" and "nats sub 'weft.lab.ev.>'" show something that they can read.
 const (
 	FabricService = root + "-fabric"
 	HostService   = root + "-host"
 	AgentService  = root + "-" + agents
 )
 
-// maxWaiting bounds the requests of one verb that wait while others are being handled. Who asks beyond is told so.
+// maxWaiting bounds the requests of one verb that wait while others are being handled. Who asks
+// beyond is told so.
 const maxWaiting = 64
 
-// presence is a verb that hosts and agents serve, so that those who wait for an answer see whether there is still somebody
-// to give it.
+// presence is a verb that hosts and agents serve, so that those who wait for an answer see whether
+// there is still somebody to give it.
 const presence = "presence"
 
-// ServerConfig says who answers, and where. Agent, or Fabric and perhaps Node, are required, and Broker or URL.
+// ServerConfig says who answers, and where. Agent, or Fabric and perhaps Node, are required, and
+// Broker or URL.
 type ServerConfig struct {
 	Fabric string
-	// Node makes it a host of the fabric: it answers what the fabric asks, and Publish tells the fabric.
-	Node        string
-	Agent       string            // the name of an agent; Fabric and Node are empty
-	User        string            // the name of a user, whose credentials in the fabric can be renewed here; it is not listed as a service
+	// Node makes it a host of the fabric: it answers what the fabric asks, and Publish tells the
+	// fabric.
+	Node  string
+	Agent string // the name of an agent; Fabric and Node are empty
+	// User is the name of a user whose credentials in the fabric can be renewed here; it is not listed
+	// as a service.
+	User        string
 	Broker      *Broker           // ours, in this process; or nil and
 	URL         string            // the address of another,
 	Credentials Credentials       // with these
 	Build       Build             // of this program; zero: of this Protocol
 	Metadata    map[string]string // what others should know before they ask
-	// OnError is told of requests that cannot be answered, and of errors of the connection. It must not block. Nil
-	// ignores them.
+	// OnError is told of requests that cannot be answered, and of errors of the connection. It must
+	// not block. Nil ignores them.
 	OnError func(error)
-	// Log hears at debug level of every request that was answered: who asked what, and what came of it. Nil is silence.
+	// Log hears at debug level of every request that was answered: who asked what, and what came of
+	// it. Nil is silence.
 	Log *slog.Logger
 }
 
-// Server answers requests, those of a fabric, a host or an agent, and publishes events. It has a connection of its own, so
-// that a slow viewer never holds up a link.
+// Server answers requests, those of a fabric, a host or an agent, and publishes events. It has a
+// connection of its own, so that a slow viewer never holds up a link.
 type Server struct {
 	cfg     ServerConfig
 	me      Subject // without a verb
@@ -78,7 +84,10 @@ type Server struct {
 
 // service is how the server is listed.
 func (c ServerConfig) service() (me Subject, cfg micro.Config, err error) {
-	cfg = micro.Config{Name: FabricService, Description: "leads a Weft fabric", Metadata: map[string]string{"fabric": c.Fabric}}
+	cfg = micro.Config{
+		Name: FabricService, Description: "leads a Weft fabric",
+		Metadata: map[string]string{"fabric": c.Fabric},
+	}
 	me = Subject{Kind: SubjectControl, Fabric: c.Fabric}
 	switch {
 	case c.Agent != "":
@@ -118,7 +127,10 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, me: me, closedc: make(chan struct{}), fetched: make(chan struct{}, 1), endpoints: make(map[string]*endpoint)}
+	s := &Server{
+		cfg: cfg, me: me, closedc: make(chan struct{}), fetched: make(chan struct{}, 1),
+		endpoints: make(map[string]*endpoint),
+	}
 	fail := func(err error) error { return fmt.Errorf("bus: control of %s: %w", me.who(), err) }
 	s.conn, err = connect(cfg.Broker, cfg.URL, cfg.Credentials, []nats.Option{
 		nats.Name(strings.Trim(strings.Join([]string{service.Name, me.Fabric, me.Node}, "-"), "-")), nats.MaxReconnects(-1),
@@ -141,7 +153,8 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	switch {
 	case err != nil:
 	case me.Kind == SubjectSwitch || me.Kind == SubjectAgent:
-		err = Handle(s, Subject{Kind: me.Kind, Verb: presence}, func(context.Context, struct{}) (any, error) { return nil, nil })
+		err = Handle(s, Subject{Kind: me.Kind, Verb: presence},
+			func(context.Context, struct{}) (any, error) { return nil, nil })
 	default:
 		err = s.conn.FlushTimeout(connectTimeout)
 	}
@@ -154,21 +167,24 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 // ID tells this server from any other, though it have the same name.
 func (s *Server) ID() string { return s.micro.Info().ID }
 
-// Keeps reports whether the server that it is connected to runs JetStream. Another of its cluster may.
+// Keeps reports whether the server that it is connected to runs JetStream. Another of its cluster
+// may.
 func (s *Server) Keeps() bool {
 	on, _ := s.conn.ConnectedServerJetStream()
 	return on
 }
 
-// Done is closed when the connection has ended for good: after Close, or when the broker lets us in no more, as it does
-// when the credentials are revoked. OnError hears the refusals. A broker that is gone is tried again for ever.
+// Done is closed when the connection has ended for good: after Close, or when the broker lets us in
+// no more, as it does when the credentials are revoked. OnError hears the refusals. A broker that
+// is gone is tried again for ever.
 func (s *Server) Done() <-chan struct{} { return s.closedc }
 
-// Err says, once Done is closed, why the broker lets us in no more; it wraps [reply.ErrNoAccess]. nil: after Close.
+// Err says, once Done is closed, why the broker lets us in no more; it wraps [reply.ErrNoAccess].
+// nil: after Close.
 func (s *Server) Err() error { return s.conn.gone() }
 
-// Publish tells an event to whoever listens: operators, viewers, web pages, as JSON; the fabric alone when this is a host,
-// see [Hear]. Events arrive in the order in which they were published.
+// Publish tells an event to whoever listens: operators, viewers, web pages, as JSON; the fabric
+// alone when this is a host, see [Hear]. Events arrive in the order in which they were published.
 func (s *Server) Publish(kind string, v any) error {
 	subject := Subject{Kind: SubjectEvent, Fabric: s.cfg.Fabric, Verb: kind}
 	if s.cfg.Node != "" {
@@ -199,14 +215,15 @@ func (s *Server) End() error {
 	return s.conn.closedErr(s.conn.FlushTimeout(connectTimeout))
 }
 
-// Times of Close, chosen by us: far more than a broker takes to hear that we go, and for what may be fetched of an answer.
+// Times of Close, chosen by us: far more than a broker takes to hear that we go, and for what may
+// be fetched of an answer.
 const (
 	byeTime   = time.Second
 	lastWords = 2 * time.Second
 )
 
-// Close ends all answering. It waits for the handlers that are running, whose ctx it cancels, and a little while for those
-// who have got their last answers in part.
+// Close ends all answering. It waits for the handlers that are running, whose ctx it cancels, and a
+// little while for those who have got their last answers in part.
 func (s *Server) Close() error {
 	s.once.Do(func() {
 		s.mu.Lock()
@@ -238,19 +255,22 @@ func (s *Server) awaitFetched() {
 	}
 }
 
-// Handle answers requests, one at a time and in order, until Close. Those that viewers may ask begin with "get.". Requests
-// and answers of [SubjectControl] are JSON, an answer an object without a member "error" or no object at all; others are
-// msgpack, and refused unless both sides are of one [Protocol]. An error travels as its text, and as its [reply.Code] where it
-// wraps one. ctx ends with the Server; [AskerOf] it is who asks. It returns when the broker knows of it.
+// Handle answers requests, one at a time and in order, until Close. Those that viewers may ask
+// begin with "get.". Requests and answers of [SubjectControl] are JSON, an answer an object without
+// a member "error" or no object at all; others are msgpack, and refused unless both sides are of
+// one [Protocol]. An error travels as its text, and as its [reply.Code] where it wraps one. ctx
+// ends with the Server; [AskerOf] it is who asks. It returns when the broker knows of it.
 //
-// Of to the kind and verb count: the rest is that of the Server. A request that may be empty is a pointer; one that says no
-// more than what it is, struct{}.
+// Of to the kind and verb count: the rest is that of the Server. A request that may be empty is a
+// pointer; one that says no more than what it is, struct{}.
 func Handle[Req, Resp any](s *Server, to Subject, h func(ctx context.Context, req Req) (Resp, error)) error {
 	return HandleMany(s, to, 1, h)
 }
 
 // HandleMany is Handle with so many requests answered at once.
-func HandleMany[Req, Resp any](s *Server, to Subject, atOnce int, h func(ctx context.Context, req Req) (Resp, error)) error {
+func HandleMany[Req, Resp any](s *Server, to Subject, atOnce int,
+	h func(ctx context.Context, req Req) (Resp, error),
+) error {
 	to.Fabric, to.Node = s.me.Fabric, s.me.Node
 	return s.serve(to, atOnce, func(ctx context.Context, body []byte) ([]byte, error) {
 		var req Req
@@ -305,7 +325,8 @@ func (s *Server) serve(to Subject, atOnce int, handle func(context.Context, []by
 	e := &endpoint{server: s, to: to, queue: make(chan arrived, maxWaiting), handle: handle}
 	var err error
 	if s.micro != nil {
-		err = s.micro.AddEndpoint(strings.ReplaceAll(to.Verb, ".", "-"), e, micro.WithEndpointSubject(subject), micro.WithEndpointQueueGroupDisabled())
+		err = s.micro.AddEndpoint(strings.ReplaceAll(to.Verb, ".", "-"), e, micro.WithEndpointSubject(subject),
+			micro.WithEndpointQueueGroupDisabled())
 	} else {
 		_, err = s.conn.Subscribe(subject, func(m *nats.Msg) { e.take(m.Reply, m.Header, m.Data) })
 	}
@@ -328,8 +349,8 @@ func (e *endpoint) Handle(r micro.Request) { e.take(r.Reply(), nats.Header(r.Hea
 // take is called by nats.go for each message, which waits for it.
 func (e *endpoint) take(reply string, h nats.Header, body []byte) {
 	s := e.server
-	// We may publish anywhere, the requester may not: answering on a subject of its choice would lend it our rights, to
-	// speak on a link, say.
+	// We may publish anywhere, the requester may not: answering on a subject of its choice would lend
+	// it our rights, to speak on a link, say.
 	if !strings.HasPrefix(reply, inboxes) {
 		s.cfg.OnError(fmt.Errorf("bus: request %s: the reply subject %.128q is no inbox: %w", e.to.Verb, reply, wire.ErrName))
 		return
@@ -408,7 +429,8 @@ func (e *endpoint) work() {
 			took := time.Since(began)
 			e.asked.Add(1)
 			e.took.Add(int64(took))
-			s.cfg.Log.Debug("asked", "subject", e.to.String(), "by", a.from.Name, "build", a.from.Build.String(), "took", took, "err", err)
+			s.cfg.Log.Debug("asked", "subject", e.to.String(), "by", a.from.Name, "build", a.from.Build.String(), "took", took,
+				"err", err)
 		}
 	}
 }
@@ -436,10 +458,12 @@ func (e *endpoint) answer(a arrived, data []byte, err error) {
 	e.send(a, h, data)
 }
 
-// divide is the first chunk of an answer that is larger than a message. The others are kept to be fetched.
+// divide is the first chunk of an answer that is larger than a message. The others are kept to be
+// fetched.
 func (e *endpoint) divide(a arrived, h nats.Header, data []byte, limit int64) ([]byte, error) {
 	if a.from.Build.Protocol == 0 { // else the requester would wait for nothing
-		return nil, fmt.Errorf("the answer has %d bytes, the broker takes %d: raise its max_payload", len(data), e.server.conn.MaxPayload())
+		return nil, fmt.Errorf("the answer has %d bytes, the broker takes %d: raise its max_payload", len(data),
+			e.server.conn.MaxPayload())
 	}
 	id, list, err := pack(data, limit)
 	if err != nil {

@@ -33,7 +33,10 @@ func plainServer(t *testing.T) string {
 
 func service(t *testing.T, url, name string) *bus.Server {
 	t.Helper()
-	s, err := bus.NewServer(bus.ServerConfig{Agent: name, URL: url, Build: bus.Build{Protocol: bus.Protocol, Revision: "x"}, Metadata: map[string]string{"name": name}})
+	s, err := bus.NewServer(bus.ServerConfig{
+		Agent: name, URL: url,
+		Build: bus.Build{Protocol: bus.Protocol, Revision: "x"}, Metadata: map[string]string{"name": name},
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -58,9 +61,11 @@ func TestAgentsAreFoundAndAsked(t *testing.T) {
 	require.ErrorIs(t, call(t.Context(), a, toAgent("h1", "parts"), nil), reply.ErrNobody)
 
 	one := service(t, url, "h1.example.net")
-	require.NoError(t, bus.Handle(one, toAgent("", "parts"), func(_ context.Context, n int) (string, error) { return fmt.Sprint("heard ", n), nil }))
+	require.NoError(t, bus.Handle(one, toAgent("", "parts"),
+		func(_ context.Context, n int) (string, error) { return fmt.Sprint("heard ", n), nil }))
 	require.ErrorContains(t, bus.Handle[any, any](one, toAgent("", "parts"), nil), "served already")
-	require.NoError(t, bus.Handle(one, toAgent("", "host"), func(context.Context, struct{}) (any, error) { return nil, errors.New("no room") }))
+	require.NoError(t, bus.Handle(one, toAgent("", "host"),
+		func(context.Context, struct{}) (any, error) { return nil, errors.New("no room") }))
 	service(t, url, "h2")
 	found, err = a.Discover(t.Context(), bus.AgentService, all)
 	require.NoError(t, err)

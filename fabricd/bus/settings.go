@@ -12,8 +12,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document"
 )
 
-// Settings name a NATS server that exists already, as the flags of the nats command do. What is empty was not given; see
-// Resolve.
+// Settings name a NATS server that exists already, as the flags of the nats command do. What is
+// empty was not given; see Resolve.
 type Settings struct {
 	Server          string // one URL or several, separated by commas
 	Auth            string // a folder that fabricd auth has made
@@ -32,18 +32,23 @@ type Settings struct {
 // String keeps secrets to itself.
 func (s Settings) String() string { return "server " + redact(s.Server) + ", context " + s.Context }
 
-// ServerFlag is the annotation of the flags that [Settings.Flags] declares, so that help can show them apart.
+// ServerFlag is the annotation of the flags that [Settings.Flags] declares, so that help can show
+// them apart.
 const ServerFlag = "weft_server"
 
 // Flags declares the flags of s, named as those of the nats command are.
 func (s *Settings) Flags(fs *pflag.FlagSet) {
-	fs.StringVarP(&s.Server, "server", "s", s.Server, "`URL` of a NATS server that runs already, instead of Weft's own (NATS_URL)")
-	fs.StringVar(&s.Context, "context", s.Context, "`name` of a context of the nats command to take what is not given from (NATS_CONTEXT)")
-	fs.StringVar(&s.Auth, "auth", s.Auth, "`folder` with credentials and the authority of the server, one of those that fabricd auth init has made")
+	fs.StringVarP(&s.Server, "server", "s", s.Server,
+		"`URL` of a NATS server that runs already, instead of Weft's own (NATS_URL)")
+	fs.StringVar(&s.Context, "context", s.Context,
+		"`name` of a context of the nats command to take what is not given from (NATS_CONTEXT)")
+	fs.StringVar(&s.Auth, "auth", s.Auth,
+		"`folder` with credentials and the authority of the server, one of those that fabricd auth init has made")
 	fs.StringVar(&s.Creds, "creds", s.Creds, "credentials `file` of the user (NATS_CREDS)")
 	fs.StringVar(&s.NKey, "nkey", s.NKey, "`file` with the nkey seed of the user (NATS_NKEY)")
 	fs.StringVar(&s.User, "user", s.User, "user `name`; without a password, a token (NATS_USER)")
-	fs.StringVar(&s.Password, "password", s.Password, "`password` of the user; other users of the machine see flags, not NATS_PASSWORD")
+	fs.StringVar(&s.Password, "password", s.Password,
+		"`password` of the user; other users of the machine see flags, not NATS_PASSWORD")
 	fs.StringVar(&s.Token, "token", s.Token, "`token` instead of a user (NATS_TOKEN)")
 	fs.StringVar(&s.TLSCert, "tlscert", s.TLSCert, "certificate `file` of the user (NATS_CERT)")
 	fs.StringVar(&s.TLSKey, "tlskey", s.TLSKey, "private key `file` of the certificate (NATS_KEY)")
@@ -53,7 +58,8 @@ func (s *Settings) Flags(fs *pflag.FlagSet) {
 	fs.DurationVar(&s.Timeout, "timeout", s.Timeout, "`time` to connect, 5s if not given (NATS_TIMEOUT)")
 	s.timeoutFlag = fs.Lookup("timeout")
 	for _, name := range []string{
-		"server", "context", "auth", "creds", "nkey", "user", "password", "token", "tlscert", "tlskey", "tlsca", "tlsfirst", "inbox-prefix", "timeout",
+		"server", "context", "auth", "creds", "nkey", "user", "password", "token", "tlscert", "tlskey", "tlsca", "tlsfirst",
+		"inbox-prefix", "timeout",
 	} {
 		_ = fs.SetAnnotation(name, ServerFlag, nil) // there is such a flag
 	}
@@ -67,10 +73,11 @@ type Resolved struct {
 	Notes       []string // what the user should know, a sentence each: what overrides what, and what is not used
 }
 
-// Resolve settles each field by itself: a flag counts over the environment, that over the context named by --context or
-// NATS_CONTEXT. The context that the user has selected for the nats command does not count: without a server named here
-// Weft runs its own broker, and what another tool talks to must not change that. env is os.Getenv; the contexts are read
-// from where the nats command keeps them. Errors name the option, the file and what to do.
+// Resolve settles each field by itself: a flag counts over the environment, that over the context
+// named by --context or NATS_CONTEXT. The context that the user has selected for the nats command
+// does not count: without a server named here Weft runs its own broker, and what another tool talks
+// to must not change that. env is os.Getenv; the contexts are read from where the nats command
+// keeps them. Errors name the option, the file and what to do.
 func (s Settings) Resolve(env func(string) string) (Resolved, error) {
 	s, err := s.open()
 	if err != nil {
@@ -116,7 +123,8 @@ func (s Settings) Resolve(env func(string) string) (Resolved, error) {
 	}, nil
 }
 
-// open takes from the folder of --auth what is in it: the credentials of one user, and the authority of the server unless that is given.
+// open takes from the folder of --auth what is in it: the credentials of one user, and the
+// authority of the server unless that is given.
 func (s Settings) open() (Settings, error) {
 	if s.Auth == "" {
 		return s, nil
@@ -126,7 +134,8 @@ func (s Settings) open() (Settings, error) {
 	}
 	creds, err := filepath.Glob(filepath.Join(s.Auth, "*.creds"))
 	if err != nil || len(creds) != 1 {
-		return s, fmt.Errorf("bus: --auth %s: it has %d files of credentials, want one: give a folder below that which fabricd auth init has made, as leader, hosts/HOST or users/viewer", s.Auth, len(creds))
+		return s, fmt.Errorf("bus: --auth %s: it has %d files of credentials, want one: give a folder below that which "+
+			"fabricd auth init has made, as leader, hosts/HOST or users/viewer", s.Auth, len(creds))
 	}
 	s.Creds = creds[0]
 	if ca := filepath.Join(s.Auth, "ca.pem"); s.TLSCA == "" && readable(ca) == nil {
@@ -145,18 +154,22 @@ func (s Settings) context(env func(string) string) (*natscontext.Context, error)
 		return nil, nil
 	}
 	if !natscontext.IsKnown(name) {
-		return nil, fmt.Errorf("bus: %s: %w; \"nats context ls\" lists them", where, document.Unknown("NATS context", name, natscontext.KnownContexts()))
+		return nil, fmt.Errorf("bus: %s: %w; \"nats context ls\" lists them", where,
+			document.Unknown("NATS context", name, natscontext.KnownContexts()))
 	}
 	path, _ := natscontext.ContextPath(name) // a known name is a valid one
 	ctx, err := natscontext.New(name, true)
 	if err != nil {
-		return nil, fmt.Errorf("bus: %s: context %s in %s cannot be read: %w: mend it with \"nats context edit\"", where, name, path, err)
+		return nil, fmt.Errorf("bus: %s: context %s in %s cannot be read: %w: mend it with \"nats context edit\"", where,
+			name, path, err)
 	}
 	for field, value := range map[string]string{
-		"socks_proxy": ctx.SocksProxy(), "windows_cert_store": ctx.WindowsCertStore(), "user_jwt": ctx.UserJWT(), "user_seed": ctx.UserSeed(),
+		"socks_proxy": ctx.SocksProxy(), "windows_cert_store": ctx.WindowsCertStore(), "user_jwt": ctx.UserJWT(),
+		"user_seed": ctx.UserSeed(),
 	} {
 		if value != "" {
-			return nil, fmt.Errorf("bus: %s: context %s in %s has %q, which Weft does not support: use another context, or --server and --creds", where, name, path, field)
+			return nil, fmt.Errorf("bus: %s: context %s in %s has %q, which Weft does not support: use another context, or "+
+				"--server and --creds", where, name, path, field)
 		}
 	}
 	return ctx, nil

@@ -61,8 +61,9 @@ func (o *options) merge(env func(string) string, ctx *natscontext.Context) {
 	if ctx != nil {
 		o.context = ctx.Name
 		inContext = map[*option]string{
-			&o.server: ctx.ServerURL(), &o.creds: ctx.Creds(), &o.nkey: ctx.NKey(), &o.user: ctx.User(), &o.password: ctx.Password(),
-			&o.token: ctx.Token(), &o.cert: ctx.Certificate(), &o.key: ctx.Key(), &o.ca: ctx.CA(), &o.inbox: ctx.InboxPrefix(),
+			&o.server: ctx.ServerURL(), &o.creds: ctx.Creds(), &o.nkey: ctx.NKey(), &o.user: ctx.User(),
+			&o.password: ctx.Password(),
+			&o.token:    ctx.Token(), &o.cert: ctx.Certificate(), &o.key: ctx.Key(), &o.ca: ctx.CA(), &o.inbox: ctx.InboxPrefix(),
 		}
 	}
 	for _, f := range o.all() {
@@ -88,13 +89,14 @@ func (o *options) note(format string, args ...any) {
 	o.notes = append(o.notes, fmt.Sprintf(format, args...))
 }
 
-// noServer is what the embedded broker takes of the settings: nothing. Flags that ask for more are a mistake, the
-// environment may be meant for another program.
+// noServer is what the embedded broker takes of the settings: nothing. Flags that ask for more are
+// a mistake, the environment may be meant for another program.
 func (o *options) noServer() (Resolved, error) {
 	for _, f := range o.all() {
 		switch f.from {
 		case fromFlag:
-			return Resolved{}, fmt.Errorf("bus: --%s without a server: name it with --server or --context, or leave --%s out to use Weft's own broker", f.flag, f.flag)
+			return Resolved{}, fmt.Errorf("bus: --%s without a server: name it with --server or --context, or leave --%s "+
+				"out to use Weft's own broker", f.flag, f.flag)
 		case fromEnv:
 			o.note("%s is not used: no server is named, so Weft uses its own broker", f.env)
 		}
@@ -112,7 +114,8 @@ func (o *options) checkServer() error {
 		}
 		u, err := url.Parse(server)
 		if err != nil || u.Hostname() == "" { // err repeats the password
-			return fmt.Errorf("bus: %s: %q is no address of a server: want one such as nats://127.0.0.1:4222", name, redact(server))
+			return fmt.Errorf("bus: %s: %q is no address of a server: want one such as nats://127.0.0.1:4222", name,
+				redact(server))
 		}
 		if schemes := []string{"nats", "tls", "ws", "wss"}; !slices.Contains(schemes, u.Scheme) {
 			return fmt.Errorf("bus: %s: %q: %w", name, redact(server), document.Unknown("scheme", u.Scheme, schemes))
@@ -123,8 +126,8 @@ func (o *options) checkServer() error {
 	return nil
 }
 
-// chooseUser leaves one way to say who we are: that from the highest source. A user from one source may have the password
-// of another.
+// chooseUser leaves one way to say who we are: that from the highest source. A user from one source
+// may have the password of another.
 func (o *options) chooseUser() error {
 	if o.user.from >= fromEnv && o.password.from == fromNowhere { // as the nats command takes it
 		if o.token.from < o.user.from {
@@ -178,7 +181,8 @@ func (o *options) checkFiles() error {
 			}
 		}
 		if err := readable(f.value); err != nil {
-			errs = append(errs, fmt.Errorf("bus: %s: the file cannot be read: %w: give the path of one that can", f.name(o.context), err))
+			errs = append(errs, fmt.Errorf("bus: %s: the file cannot be read: %w: give the path of one that can",
+				f.name(o.context), err))
 		}
 	}
 	return errors.Join(errs...)
@@ -197,8 +201,10 @@ func readable(path string) error {
 }
 
 func (o *options) checkInbox() error {
-	if p := o.inbox.value; strings.ContainsAny(p, "*> \t\r\n") || strings.HasPrefix(p, ".") || strings.HasSuffix(p, ".") || strings.Contains(p, "..") {
-		return fmt.Errorf("bus: %s: %.64q is no prefix of subjects: want words joined by single dots, without * and >", o.inbox.name(o.context), p)
+	if p := o.inbox.value; strings.ContainsAny(p, "*> \t\r\n") || strings.HasPrefix(p, ".") ||
+		strings.HasSuffix(p, ".") || strings.Contains(p, "..") {
+		return fmt.Errorf("bus: %s: %.64q is no prefix of subjects: want words joined by single dots, without * and >",
+			o.inbox.name(o.context), p)
 	}
 	return nil
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 )
 
-// userHome is a home folder with contexts "lab" and "plain", of which "lab" is selected, and a few files.
+// userHome is a home folder with contexts "lab" and "plain", of which "lab" is selected, and a few
+// files.
 func userHome(t *testing.T) (file func(name string) string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -69,7 +70,11 @@ func TestSettingsPrecedence(t *testing.T) {
 		want bus.Resolved
 	}{
 		"nothing is the embedded broker, whatever context is selected": {},
-		"a context":                {nil, []string{"--context", "lab"}, bus.Resolved{URL: "nats://lab:4222", Credentials: lab}},
+		"a context": {
+			nil,
+			[]string{"--context", "lab"},
+			bus.Resolved{URL: "nats://lab:4222", Credentials: lab},
+		},
 		"a context of environment": {env{"NATS_CONTEXT": "lab"}, nil, bus.Resolved{URL: "nats://lab:4222", Credentials: lab}},
 		"context flag over environment": {
 			env{"NATS_CONTEXT": "nonsense"},
@@ -93,7 +98,8 @@ func TestSettingsPrecedence(t *testing.T) {
 			},
 			nil,
 			bus.Resolved{URL: "tls://a:1,nats://b:2", Credentials: bus.Credentials{
-				NKeyFile: file("c.nk"), TLSCert: file("cert.pem"), TLSKey: file("key.pem"), TLSCA: file("ca.pem"), Timeout: time.Minute,
+				NKeyFile: file("c.nk"), TLSCert: file("cert.pem"), TLSKey: file("key.pem"), TLSCA: file("ca.pem"),
+				Timeout: time.Minute,
 			}},
 		},
 		"user and password from two sources": {
@@ -114,7 +120,11 @@ func TestSettingsPrecedence(t *testing.T) {
 			[]string{"-s", "h", "--user", "s3cr3t"},
 			bus.Resolved{URL: "nats://h", Credentials: bus.Credentials{Token: "s3cr3t"}},
 		},
-		"token": {env{"NATS_TOKEN": "t"}, []string{"-s", "h"}, bus.Resolved{URL: "nats://h", Credentials: bus.Credentials{Token: "t"}}},
+		"token": {
+			env{"NATS_TOKEN": "t"},
+			[]string{"-s", "h"},
+			bus.Resolved{URL: "nats://h", Credentials: bus.Credentials{Token: "t"}},
+		},
 		"one way to say who, from the highest source": {
 			env{"NATS_USER": "u", "NATS_PASSWORD": "p"},
 			[]string{"--context", "lab", "--token", "t"},

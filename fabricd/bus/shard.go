@@ -14,7 +14,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// shard is what carries a part of the links: one connection at a time, and the goroutine that hands out what arrives.
+// shard is what carries a part of the links: one connection at a time, and the goroutine that hands
+// out what arrives.
 type shard struct {
 	index      int        // of the connections of the transport; constant
 	number     int        // of the shards of the fabric; constant
@@ -124,14 +125,15 @@ func (s *shard) unlisten(l *natsLink) error {
 	if sub == nil {
 		return nil
 	}
-	if err := sub.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) && !errors.Is(err, nats.ErrBadSubscription) {
+	if err := sub.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) &&
+		!errors.Is(err, nats.ErrBadSubscription) {
 		return fmt.Errorf("bus: listen no more to %v: %w", l.d, err)
 	}
 	return nil
 }
 
-// subscribe asks for the frames of l. subMu must be held. All directions share the channel: nats.go fills it from one
-// goroutine, in the order of arrival.
+// subscribe asks for the frames of l. subMu must be held. All directions share the channel: nats.go
+// fills it from one goroutine, in the order of arrival.
 func (s *shard) subscribe(l *natsLink) error {
 	sub, err := s.on.ChanSubscribe(l.subject, s.arrivals)
 	if err == nil {
@@ -197,7 +199,8 @@ func (s *shard) flush(ctx context.Context) error {
 	}
 	// The library tells of a denial by the event only, too late for who waits here.
 	if err := w.conn.LastError(); err != nil && deniedSubscription(err) {
-		return fmt.Errorf("%s lets %v not listen to %s: allow it to subscribe: %w", s.where(), s.cfg.Credentials, deniedSubject(err), reply.ErrDenied)
+		return fmt.Errorf("%s lets %v not listen to %s: allow it to subscribe: %w", s.where(), s.cfg.Credentials,
+			deniedSubject(err), reply.ErrDenied)
 	}
 	return nil
 }
@@ -224,8 +227,8 @@ func (s *shard) publish(l *natsLink, frame []byte) error {
 	return err
 }
 
-// demux hands the frames of the shard to the inboxes of their ports. It never blocks on one, so it keeps up with the
-// connection, and ends when close sends nil.
+// demux hands the frames of the shard to the inboxes of their ports. It never blocks on one, so it
+// keeps up with the connection, and ends when close sends nil.
 func (s *shard) demux() {
 	defer close(s.done)
 	for msg := range s.arrivals {
@@ -270,7 +273,8 @@ func (s *shard) deliverOnDemux(msg *nats.Msg) wire.Event {
 	}
 }
 
-// close ends the connection and waits for the last event and for demux. What is still in arrivals is lost.
+// close ends the connection and waits for the last event and for demux. What is still in arrivals
+// is lost.
 func (s *shard) close() {
 	s.leaving.Store(true)
 	if w := s.current.Load(); w != nil {

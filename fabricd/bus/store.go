@@ -18,19 +18,23 @@ import (
 
 // Errors of a [Store], beside those of package reply.
 var (
-	// ErrNoStore means that the broker keeps nothing for us: it runs without JetStream, or, when the error wraps reply.ErrDenied too, it does
-	// not let us use it.
+	// ErrNoStore means that the broker keeps nothing for us: it runs without JetStream, or, when the
+	// error wraps reply.ErrDenied too, it does not let us use it.
 	ErrNoStore = errors.New("the broker keeps nothing")
 )
 
 // NoStoreHelp says what to switch on where the error wraps ErrNoStore.
-const NoStoreHelp = "start nats-server with -js, or with jetstream {store_dir: \"...\"} in its configuration; where it has accounts, with jetstream: enabled in that of the user"
+const NoStoreHelp = "start nats-server with -js, or with jetstream {store_dir: \"...\"} in its configuration; " +
+	"where it has accounts, with jetstream: enabled in that of the user"
 
 // maxStore bounds what the broker keeps of one fabric; chosen by us.
 const maxStore = 256 << 20
 
 func storeLimits() map[string]server.JetStreamAccountLimits {
-	return map[string]server.JetStreamAccountLimits{"": {MaxMemory: maxStore, MaxStore: maxStore, MaxStreams: 1, MaxConsumers: 1}}
+	return map[string]server.JetStreamAccountLimits{"": {
+		MaxMemory: maxStore, MaxStore: maxStore, MaxStreams: 1,
+		MaxConsumers: 1,
+	}}
 }
 
 // bucketOf is the bucket of a fabric.
@@ -42,7 +46,8 @@ func storeSubjects(fabric string) []string {
 	stream := "KV_" + bucket
 	return []string{
 		"$KV." + bucket + ".>", "$JS.API.INFO",
-		"$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.CREATE." + stream, "$JS.API.DIRECT.GET." + stream + ".>", "$JS.API.STREAM.MSG.GET." + stream,
+		"$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.CREATE." + stream, "$JS.API.DIRECT.GET." + stream +
+			".>", "$JS.API.STREAM.MSG.GET." + stream,
 	}
 }
 
@@ -55,8 +60,9 @@ type StoreConfig struct {
 	Existing    bool // do not make a bucket where there is none: the error wraps reply.ErrNoKey
 }
 
-// Store is a bucket of keys and values on the broker, one for each fabric, in which its subnet manager keeps what the next one must know:
-// a JetStream key-value bucket. A write that has returned survives whoever made it. Methods may be called concurrently.
+// Store is a bucket of keys and values on the broker, one for each fabric, in which its subnet
+// manager keeps what the next one must know: a JetStream key-value bucket. A write that has
+// returned survives whoever made it. Methods may be called concurrently.
 type Store struct {
 	conn   *conn
 	kv     jetstream.KeyValue
@@ -64,8 +70,8 @@ type Store struct {
 	done   chan struct{} // closed by nats.go after its last callback
 }
 
-// OpenStore connects and makes the bucket if there is none. The error wraps ErrNoStore when the broker has no JetStream. The caller closes it,
-// before the broker.
+// OpenStore connects and makes the bucket if there is none. The error wraps ErrNoStore when the
+// broker has no JetStream. The caller closes it, before the broker.
 func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 	if err := ValidateFabric(cfg.Fabric); err != nil {
 		return nil, err
@@ -75,7 +81,8 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 	defer cancel(nil)
 	var err error
 	s.conn, err = connect(cfg.Broker, cfg.URL, cfg.Credentials, []nats.Option{
-		nats.Name(root + "-fabric-" + cfg.Fabric + "-store"), nats.MaxReconnects(-1), nats.ClosedHandler(func(*nats.Conn) { close(s.done) }),
+		nats.Name(root + "-fabric-" + cfg.Fabric +
+			"-store"), nats.MaxReconnects(-1), nats.ClosedHandler(func(*nats.Conn) { close(s.done) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { // what is denied gets no answer
 			if errors.Is(err, nats.ErrPermissionViolation) {
 				cancel(cfg.denied(err))
@@ -90,14 +97,17 @@ func OpenStore(ctx context.Context, cfg StoreConfig) (*Store, error) {
 		err = s.open(ctx, js, cfg)
 	}
 	switch {
-	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err,
+		jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
 		err = fmt.Errorf("%w: it runs without JetStream", ErrNoStore)
 	case hasCode(err, noRoom):
-		err = fmt.Errorf("the broker has no room for the %d MiB that it may take: make some where its store_dir is, or raise max_file_store: %w", maxStore>>21, err)
+		err = fmt.Errorf("the broker has no room for the %d MiB that it may take: make some where its store_dir is, or "+
+			"raise max_file_store: %w", maxStore>>21, err)
 	case err != nil && errors.Is(context.Cause(ctx), reply.ErrDenied):
 		err = context.Cause(ctx)
 	case errors.Is(err, context.DeadlineExceeded):
-		err = plain.Errorf([]error{err}, "the broker's JetStream does not answer: see that its servers run, and of a cluster more than half")
+		err = plain.Errorf([]error{err},
+			"the broker's JetStream does not answer: see that its servers run, and of a cluster more than half")
 	}
 	if err != nil {
 		s.Close()
@@ -136,10 +146,12 @@ func (s *Store) open(ctx context.Context, js jetstream.JetStream, cfg StoreConfi
 	return nil
 }
 
-// copies is on how many servers of a cluster a bucket is kept, so that it outlives one of them; fewer where there are fewer.
+// copies is on how many servers of a cluster a bucket is kept, so that it outlives one of them;
+// fewer where there are fewer.
 const copies = 3
 
-// makeBucket does not end before the broker has answered, though ctx may: a broker that is shut down while it makes a bucket leaves goroutines behind.
+// makeBucket does not end before the broker has answered, though ctx may: a broker that is shut
+// down while it makes a bucket leaves goroutines behind.
 func makeBucket(ctx context.Context, js jetstream.JetStream, fabric string) (jetstream.KeyValue, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), makeTime)
 	defer cancel()
@@ -158,7 +170,8 @@ func makeBucket(ctx context.Context, js jetstream.JetStream, fabric string) (jet
 	return kv, err
 }
 
-// What the server says of a stream with more copies than it can keep: that it stands alone, that there are too few others, that all have no room.
+// What the server says of a stream with more copies than it can keep: that it stands alone, that
+// there are too few others, that all have no room.
 var fewer = []jetstream.ErrorCode{10074, 10005, noRoom}
 
 const noRoom jetstream.ErrorCode = 10047
@@ -179,7 +192,8 @@ func (s *Store) Close() {
 	<-s.done
 }
 
-// Get reads a key, with its revision for [Store.Update]. The error wraps reply.ErrNoKey when it is not there.
+// Get reads a key, with its revision for [Store.Update]. The error wraps reply.ErrNoKey when it is
+// not there.
 func (s *Store) Get(ctx context.Context, key string) (value []byte, revision uint64, err error) {
 	e, err := s.kv.Get(ctx, key)
 	if err != nil {
@@ -200,13 +214,15 @@ func (s *Store) Create(ctx context.Context, key string, value []byte) (revision 
 	return revision, s.error("create", key, err)
 }
 
-// Update writes a key that still has that revision. The error wraps reply.ErrConflict when it has another.
+// Update writes a key that still has that revision. The error wraps reply.ErrConflict when it has
+// another.
 func (s *Store) Update(ctx context.Context, key string, value []byte, last uint64) (revision uint64, err error) {
 	revision, err = s.kv.Update(ctx, key, value, last)
 	return revision, s.error("update", key, err)
 }
 
-// Copies is on how many servers the broker keeps this store; 1 does not outlive the loss of that server.
+// Copies is on how many servers the broker keeps this store; 1 does not outlive the loss of that
+// server.
 func (s *Store) Copies() int { return s.copies }
 
 // Room is how many bytes a value may have, as the broker's limit for messages is now.
@@ -225,7 +241,8 @@ func (s *Store) error(do, key string, err error) error {
 	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, jetstream.ErrKeyDeleted):
 		err = reply.ErrNoKey
 	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch), errors.As(err, &api) &&
-		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant):
+		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+			api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant):
 		err = reply.ErrConflict
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("the broker's JetStream does not answer, or does not let us: %w", err)

@@ -75,28 +75,36 @@ func TestABrokerWithoutJetStreamSaysSo(t *testing.T) {
 	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
 	require.NoError(t, err)
 	t.Cleanup(b.Shutdown)
-	_, err = bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleManager)})
+	_, err = bus.OpenStore(t.Context(),
+		bus.StoreConfig{Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleManager)})
 	require.ErrorIs(t, err, bus.ErrNoStore)
 	require.ErrorContains(t, err, "the broker keeps nothing: it runs without JetStream")
 }
 
-// A broker that keeps something, and not for us, is told from one that keeps nothing; at once, for it gives no answer.
+// A broker that keeps something, and not for us, is told from one that keeps nothing; at once, for
+// it gives no answer.
 func TestABrokerThatDoesNotLetUsKeepAnythingSaysSo(t *testing.T) {
 	t.Parallel()
 	s := outside.Start(t, outside.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir()),
 		`authorization { users: [`,
 		`{ user: noone, password: pw, permissions: { publish: { deny: "$JS.>" } } },`,
 		`{ user: reader, password: pw, permissions: { publish: { deny: "$JS.API.STREAM.CREATE.>" } } } ] }`)
-	for user, on := range map[string]string{"noone": "$JS.API.STREAM.INFO.KV_weft-lab", "reader": "$JS.API.STREAM.CREATE.KV_weft-lab"} {
-		_, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: s.URL, Credentials: bus.Credentials{User: user, Password: "pw"}})
+	for user, on := range map[string]string{
+		"noone":  "$JS.API.STREAM.INFO.KV_weft-lab",
+		"reader": "$JS.API.STREAM.CREATE.KV_weft-lab",
+	} {
+		_, err := bus.OpenStore(t.Context(),
+			bus.StoreConfig{Fabric: "lab", URL: s.URL, Credentials: bus.Credentials{User: user, Password: "pw"}})
 		require.ErrorIs(t, err, bus.ErrNoStore)
 		require.ErrorIs(t, err, reply.ErrDenied)
-		require.ErrorContains(t, err, fmt.Sprintf("the broker keeps nothing for user %s: not permitted to publish on %q: let them publish on $KV.weft-lab.>, ", user, on))
+		require.ErrorContains(t, err, fmt.Sprintf("the broker keeps nothing for user %s: not permitted to publish on %q: "+
+			"let them publish on $KV.weft-lab.>, ", user, on))
 		require.NotContains(t, err.Error(), "without JetStream")
 	}
 }
 
-// Operators and viewers may neither upload nor change what the manager keeps, and the manager may not cut.
+// Operators and viewers may neither upload nor change what the manager keeps, and the manager may
+// not cut.
 func TestOnlyTheManagerAndTheFabricMayManage(t *testing.T) {
 	t.Parallel()
 	b := keeping(t, t.TempDir())
@@ -108,7 +116,10 @@ func TestOnlyTheManagerAndTheFabricMayManage(t *testing.T) {
 	require.NoError(t, bus.HandleMany(control, load, 2, answer))
 	require.NoError(t, bus.Handle(control, ctl("load"), answer), "the operators' verb of that name is another")
 	require.NoError(t, bus.Handle(control, ctl("get.ports"), answer))
-	for role, may := range map[bus.Role]bool{bus.RoleManager: true, bus.RoleFabric: true, bus.RoleOperator: false, bus.RoleViewer: false} {
+	for role, may := range map[bus.Role]bool{
+		bus.RoleManager: true, bus.RoleFabric: true, bus.RoleOperator: false,
+		bus.RoleViewer: false,
+	} {
 		c := dial(t, b, role)
 		err := call(t.Context(), c, load, nil)
 		if may {

@@ -24,8 +24,9 @@ type Events struct {
 	queue  chan *nats.Msg // filled by nats.go, which drops when it is full; cap = the buffer of Subscribe
 }
 
-// Subscribe listens to one kind of event, or to all when kind is empty. At most buffer of them (at least 1) wait for Next;
-// further ones are lost, and counted by Lost. It returns when the broker knows of it.
+// Subscribe listens to one kind of event, or to all when kind is empty. At most buffer of them (at
+// least 1) wait for Next; further ones are lost, and counted by Lost. It returns when the broker
+// knows of it.
 func (c *Client) Subscribe(kind string, buffer int) (*Events, error) {
 	subject := allEvents(c.cfg.Fabric)
 	if kind != "" {
@@ -46,8 +47,9 @@ func (c *Client) Subscribe(kind string, buffer int) (*Events, error) {
 	return e, nil
 }
 
-// Next waits for the next event. The error wraps reply.ErrEnded once the fabric has ended and no event is left, wire.ErrClosed after Close of
-// the client, reply.ErrNoAccess when the broker lets us in no more, and is that of ctx otherwise.
+// Next waits for the next event. The error wraps reply.ErrEnded once the fabric has ended and no
+// event is left, wire.ErrClosed after Close of the client, reply.ErrNoAccess when the broker lets
+// us in no more, and is that of ctx otherwise.
 func (e *Events) Next(ctx context.Context) (Notice, error) {
 	ended := e.client.ended
 	for {
@@ -64,7 +66,8 @@ func (e *Events) Next(ctx context.Context) (Notice, error) {
 		case <-ended:
 			ended = nil // what is left comes first
 		case <-e.client.closedc:
-			return Notice{}, fmt.Errorf("bus: events of fabric %q: %w", e.client.cfg.Fabric, e.client.conn.closedErr(nats.ErrConnectionClosed))
+			return Notice{}, fmt.Errorf("bus: events of fabric %q: %w", e.client.cfg.Fabric,
+				e.client.conn.closedErr(nats.ErrConnectionClosed))
 		case <-ctx.Done():
 			return Notice{}, ctx.Err()
 		}

@@ -13,7 +13,8 @@ import (
 // MaxShards bounds the shards of one fabric, those of all its parts together.
 const MaxShards = 256
 
-// MaxConnections bounds the shards, and so the connections, of one transport: more do not pay on the machines this runs on.
+// MaxConnections bounds the shards, and so the connections, of one transport: more do not pay on
+// the machines this runs on.
 const MaxConnections = 4
 
 const (
@@ -47,17 +48,19 @@ const (
 //	weft.agent.<node>.<verb>                    SubjectAgent; the agent's name as a node in links, the verb as in control
 //	weft.<fabric>.auth.<node>.<verb>            SubjectRenewal; the user's name as a node in links, the verb as in control
 //
-// The two shards let a part of a fabric, which has shards of its own, hear all that is sent to it with one wildcard each, and
-// keep it to them, however many links it has.
+// The two shards let a part of a fabric, which has shards of its own, hear all that is sent to it
+// with one wildcard each, and keep it to them, however many links it has.
 type Subject struct {
 	Kind   SubjectKind
-	Fabric string      // empty for SubjectAgent
-	Shard  int         // SubjectLink: that of the sender, 0 to MaxShards-1
-	To     int         // SubjectLink: that of the receiver, likewise
-	Node   string      // SubjectLink: the sender; SubjectSwitch: the process; SubjectAgent: the agent; SubjectRenewal: the user
-	Port   weft.PortID // SubjectLink: the sender's port, below weft.MaxPorts
-	Verb   string      // SubjectControl and SubjectSwitch: the verb; SubjectEvent and Tell: the kind
-	Tell   bool        // SubjectSwitch: the process tells, else it is asked
+	Fabric string // empty for SubjectAgent
+	Shard  int    // SubjectLink: that of the sender, 0 to MaxShards-1
+	To     int    // SubjectLink: that of the receiver, likewise
+	// SubjectLink: the sender; SubjectSwitch: the process; SubjectAgent: the agent; SubjectRenewal:
+	// the user
+	Node string
+	Port weft.PortID // SubjectLink: the sender's port, below weft.MaxPorts
+	Verb string      // SubjectControl and SubjectSwitch: the verb; SubjectEvent and Tell: the kind
+	Tell bool        // SubjectSwitch: the process tells, else it is asked
 }
 
 // Validate gives an error that wraps ErrName when s would not survive String and ParseSubject.
@@ -89,7 +92,8 @@ func (s Subject) Validate() error {
 func (s Subject) String() string {
 	switch s.Kind {
 	case SubjectLink:
-		return root + "." + s.Fabric + ".l." + strconv.Itoa(s.Shard) + "." + strconv.Itoa(s.To) + "." + nodeToken(s.Node) + "." + strconv.Itoa(int(s.Port))
+		return root + "." + s.Fabric + ".l." + strconv.Itoa(s.Shard) + "." + strconv.Itoa(s.To) + "." + nodeToken(s.Node) +
+			"." + strconv.Itoa(int(s.Port))
 	case SubjectControl:
 		return root + "." + s.Fabric + ".ctl." + s.Verb
 	case SubjectManage:
@@ -164,8 +168,8 @@ func ParseSubject(subject string) (Subject, error) {
 	return s, nil
 }
 
-// ShardOf is the shard that a node is in, of shards in all. It depends on nothing else, so that all processes of a fabric agree;
-// FNV-1a, because it spreads short names well.
+// ShardOf is the shard that a node is in, of shards in all. It depends on nothing else, so that all
+// processes of a fabric agree; FNV-1a, because it spreads short names well.
 func ShardOf(node string, shards int) int {
 	h := uint32(2166136261)
 	for i := range len(node) {
@@ -184,7 +188,8 @@ func switchPrefix(fabric, node string) string { return root + "." + fabric + ".s
 
 func agentPrefix(name string) string { return root + "." + agents + "." + nodeToken(name) }
 
-// nodeToken is a node's name as one token of a subject, and nodeOf undoes it: no valid name has a '_'.
+// nodeToken is a node's name as one token of a subject, and nodeOf undoes it: no valid name has a
+// '_'.
 func nodeToken(node string) string { return strings.ReplaceAll(node, ".", "_") }
 func nodeOf(token string) string   { return strings.ReplaceAll(token, "_", ".") }
 
@@ -220,11 +225,12 @@ func allFrom(fabric string, from, to int, node string) string {
 	return root + "." + fabric + ".l." + strconv.Itoa(from) + "." + strconv.Itoa(to) + "." + nodeToken(node) + ".>"
 }
 
-// noNode stands where the node does in the subjects of answers of those that are none. No node is called so.
+// noNode stands where the node does in the subjects of answers of those that are none. No node is
+// called so.
 const noNode = "~"
 
-// Answers arrive below the asker's inbox at <inbox>.<asker>.<node>.<number>: the node is in there so that a host can be
-// kept to answering for itself.
+// Answers arrive below the asker's inbox at <inbox>.<asker>.<node>.<number>: the node is in there
+// so that a host can be kept to answering for itself.
 func answerTo(inbox, asker, node string, number uint64) string {
 	return inbox + "." + asker + "." + nodeToken(node) + "." + strconv.FormatUint(number, 10)
 }
@@ -234,17 +240,20 @@ func allAnswersOf(inbox, node string) string { return inbox + ".*." + nodeToken(
 // noLink is a subject nothing is ever published on.
 func noLink(fabric string) string { return root + "." + fabric + ".none" }
 
-// ValidateFabric checks the name of a fabric, [a-z0-9][a-z0-9-]{0,31} but agent. Errors wrap ErrName.
+// ValidateFabric checks the name of a fabric, [a-z0-9][a-z0-9-]{0,31} but agent. Errors wrap
+// ErrName.
 func ValidateFabric(name string) error {
 	ok := len(name) >= 1 && len(name) <= 32 && name[0] != '-'
 	for i := 0; ok && i < len(name); i++ {
 		ok = lower(name[i]) || digit(name[i]) || name[i] == '-'
 	}
 	if !ok {
-		return fmt.Errorf("bus: fabric name %.64q: want 1 to 32 of a-z, 0-9 and '-', not beginning with '-': %w", name, wire.ErrName)
+		return fmt.Errorf("bus: fabric name %.64q: want 1 to 32 of a-z, 0-9 and '-', not beginning with '-': %w", name,
+			wire.ErrName)
 	}
 	if name == agents {
-		return fmt.Errorf("bus: fabric name %q: subjects of the agents of hosts begin so, choose another: %w", name, wire.ErrName)
+		return fmt.Errorf("bus: fabric name %q: subjects of the agents of hosts begin so, choose another: %w", name,
+			wire.ErrName)
 	}
 	return nil
 }
@@ -252,7 +261,8 @@ func ValidateFabric(name string) error {
 // ValidateAgent checks the name of a host's agent, which is that of a node. Errors wrap ErrName.
 func ValidateAgent(name string) error {
 	if err := wire.ValidateNode(name); err != nil {
-		return fmt.Errorf("bus: agent name %.80q: want 1 to %d of A-Z, a-z, 0-9, '.' and '-': %w", name, wire.MaxName, wire.ErrName)
+		return fmt.Errorf("bus: agent name %.80q: want 1 to %d of A-Z, a-z, 0-9, '.' and '-': %w", name, wire.MaxName,
+			wire.ErrName)
 	}
 	return nil
 }

@@ -33,11 +33,14 @@ func TestSubjects(t *testing.T) {
 func TestParseSubjectRefuses(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
-		"", "weft", "weft.lab", "weft.lab.l", "weft.lab.l.0.s1", "weft.lab.l.0.s1.1", "weft.lab.l.0.0.s1.1.2", "weft.lab.l.256.0.s1.0", "weft.lab.l.0.256.s1.0", "weft.lab.l.x.0.s1.0", "weft.lab.l.00.0.s1.0",
-		"weft.lab.l.0.0.s1.256", "weft.lab.l.0.0.s1.01", "weft.lab.l.0.0.s1.-1", "weft.lab.l.0.0.s1.99999", "weft.lab.l.0.0.*.1", "weft.lab.l.0.*.s1.1",
+		"", "weft", "weft.lab", "weft.lab.l", "weft.lab.l.0.s1", "weft.lab.l.0.s1.1", "weft.lab.l.0.0.s1.1.2",
+		"weft.lab.l.256.0.s1.0", "weft.lab.l.0.256.s1.0", "weft.lab.l.x.0.s1.0", "weft.lab.l.00.0.s1.0",
+		"weft.lab.l.0.0.s1.256", "weft.lab.l.0.0.s1.01", "weft.lab.l.0.0.s1.-1", "weft.lab.l.0.0.s1.99999",
+		"weft.lab.l.0.0.*.1", "weft.lab.l.0.*.s1.1",
 		"weft.lab.l.0.0..1", "weft.lab.l.0.>", "weft.LAB.ctl.cut", "weft.-a.ctl.cut", "weft.lab.ctl.", "weft.lab.ctl.a..b",
 		"weft.lab.ctl.>", "weft.lab.ctl.cut it", "weft.lab.x.cut", "weft.lab.sw.s1.do", "weft.lab.sw.s1.do.",
-		"weft.lab.sw.s1.ask.x", "weft.lab.sw.s1.x", "weft.lab.sw..do.x", "weft.lab.sw.*.do.x", "weft.lab.sw.s1.do.>", "weft.lab.sw.s1.tell.X", "other.lab.ctl.cut",
+		"weft.lab.sw.s1.ask.x", "weft.lab.sw.s1.x", "weft.lab.sw..do.x", "weft.lab.sw.*.do.x", "weft.lab.sw.s1.do.>",
+		"weft.lab.sw.s1.tell.X", "other.lab.ctl.cut",
 		"weft." + strings.Repeat("a", 33) + ".ctl.cut", "weft.lab.ctl." + strings.Repeat("a", 65),
 	} {
 		_, err := bus.ParseSubject(s)

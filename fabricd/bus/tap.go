@@ -23,17 +23,17 @@ type Tapped struct {
 	Data []byte // the encoded frame, see DecodeFrame; owned by the receiver
 }
 
-// Tap hears the frames of links without taking part: they arrive where they are meant for all the same. It is for one
-// goroutine.
+// Tap hears the frames of links without taking part: they arrive where they are meant for all the
+// same. It is for one goroutine.
 type Tap struct {
 	client *Client
 	subs   []*nats.Subscription
 	queue  chan *nats.Msg // filled by nats.go, which drops when it is full; cap = the buffer of Tap
 }
 
-// Tap listens to what some ends send, or all when there are none. At most buffer frames (at least 1) wait for Next; further
-// ones are lost to the tap, and counted by Lost. It returns when the broker knows of it; the error wraps reply.ErrDenied when that
-// does not let us listen.
+// Tap listens to what some ends send, or all when there are none. At most buffer frames (at least
+// 1) wait for Next; further ones are lost to the tap, and counted by Lost. It returns when the
+// broker knows of it; the error wraps reply.ErrDenied when that does not let us listen.
 func (c *Client) Tap(ends []TapEnd, buffer int) (*Tap, error) {
 	subjects := []string{allLinks(c.cfg.Fabric)}
 	if len(ends) > 0 {
@@ -65,7 +65,8 @@ func (c *Client) Tap(ends []TapEnd, buffer int) (*Tap, error) {
 	return t, nil
 }
 
-// Next waits for the next frame. The error wraps ErrClosed after Close of the client, and is that of ctx otherwise.
+// Next waits for the next frame. The error wraps ErrClosed after Close of the client, and is that
+// of ctx otherwise.
 func (t *Tap) Next(ctx context.Context) (Tapped, error) {
 	for {
 		select {
@@ -76,7 +77,8 @@ func (t *Tap) Next(ctx context.Context) (Tapped, error) {
 			}
 			return Tapped{TapEnd{s.Node, s.Port}, msg.Data}, nil
 		case <-t.client.closedc:
-			return Tapped{}, fmt.Errorf("bus: tap of fabric %q: %w", t.client.cfg.Fabric, t.client.conn.closedErr(nats.ErrConnectionClosed))
+			return Tapped{}, fmt.Errorf("bus: tap of fabric %q: %w", t.client.cfg.Fabric,
+				t.client.conn.closedErr(nats.ErrConnectionClosed))
 		case <-ctx.Done():
 			return Tapped{}, ctx.Err()
 		}

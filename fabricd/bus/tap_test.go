@@ -117,7 +117,8 @@ func TestAListenerThatNeverReadsIsDisconnected(t *testing.T) {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(b.ClientURL(), "nats://"))
 	require.NoError(t, err)
 	defer func() { _ = conn.Close() }()
-	_, err = fmt.Fprintf(conn, "CONNECT {\"verbose\":false,\"user\":%q,\"pass\":%q}\r\nSUB weft.lab.l.> 1\r\nPING\r\n", login.User, login.Password)
+	_, err = fmt.Fprintf(conn, "CONNECT {\"verbose\":false,\"user\":%q,\"pass\":%q}\r\nSUB weft.lab.l.> 1\r\nPING\r\n",
+		login.User, login.Password)
 	require.NoError(t, err)
 	for r := bufio.NewReader(conn); ; { // until it has subscribed
 		line, err := r.ReadString('\n')

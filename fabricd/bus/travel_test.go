@@ -74,8 +74,8 @@ func travels[T any](t *testing.T) {
 	}
 }
 
-// All that leaders, hosts, agents and managers say to each other arrives as it was: a field that does not, or is new and of a
-// type that cannot, fails here.
+// All that leaders, hosts, agents and managers say to each other arrives as it was: a field that
+// does not, or is new and of a type that cannot, fails here.
 func TestWhatHostsSayTravels(t *testing.T) {
 	t.Parallel()
 	travels[part.SumRequest](t)
@@ -107,7 +107,10 @@ func FuzzWhatHostsSay(f *testing.F) {
 	f.Add([]byte{0xdd, 0xff, 0xff, 0xff, 0xff})
 	f.Add([]byte{0x93, 0xcf, 1, 2, 3, 4, 5, 6, 7, 8, 0xdf, 0x7f, 0xff, 0xff, 0xff, 0xc6, 0x7f, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, v := range []any{new(part.Sum), new(part.Order), new(part.Readings), new(part.Nodes), new(part.LoadOrder), new(part.Seen)} {
+		for _, v := range []any{
+			new(part.Sum), new(part.Order), new(part.Readings), new(part.Nodes), new(part.LoadOrder),
+			new(part.Seen),
+		} {
 			_ = bus.Read(data, v)
 		}
 	})

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// OperatorToken is what servers trust: whatever account this operator has signed. system is the public key of the account in which servers
-// talk to each other, and hear of new accounts.
+// OperatorToken is what servers trust: whatever account this operator has signed. system is the
+// public key of the account in which servers talk to each other, and hear of new accounts.
 func OperatorToken(operator Key, name, system string) (string, error) {
 	claims := jwt.NewOperatorClaims(operator.Public)
 	claims.Name, claims.SystemAccount = name, system
@@ -25,7 +25,8 @@ func OperatorToken(operator Key, name, system string) (string, error) {
 type Account struct {
 	Name   string
 	Public string // its key
-	// Signers are the public keys that may sign its users. A user whose signer is taken out is let in no more, and ends.
+	// Signers are the public keys that may sign its users. A user whose signer is taken out is let in
+	// no more, and ends.
 	Signers []string
 	// Revoked are users who are let in no more, by public key, when their tokens were made until then.
 	Revoked map[string]time.Time
@@ -33,7 +34,8 @@ type Account struct {
 	Keeps int64
 }
 
-// Token is what an operator says of the account. Servers take the newest by the second in which it was signed.
+// Token is what an operator says of the account. Servers take the newest by the second in which it
+// was signed.
 func (a Account) Token(operator Key) (string, error) {
 	claims := jwt.NewAccountClaims(a.Public)
 	claims.Name = a.Name
@@ -72,7 +74,8 @@ func UserToken(signer Key, account, fabric, user string, r Role, name string) (s
 	return userToken(signer, account, user, r.User(name), g.withInbox(r.inbox(name)))
 }
 
-// inbox is where a role hears answers. Those of agents are below one another's, since they answer each other.
+// inbox is where a role hears answers. Those of agents are below one another's, since they answer
+// each other.
 func (r Role) inbox(name string) string {
 	if r == RoleAgent {
 		return inboxOf(r.String()) + "." + nodeToken(name)
@@ -120,8 +123,9 @@ type PushConfig struct {
 	Wait        time.Duration // for an answer; 0 is 2 s
 }
 
-// PushAccount tells all servers of the cluster what an account is from now on, and returns the names of those that have taken it, sorted.
-// Servers that are away hear of it from the others when they are back. It fails when a server refuses it, and when none takes it.
+// PushAccount tells all servers of the cluster what an account is from now on, and returns the
+// names of those that have taken it, sorted. Servers that are away hear of it from the others when
+// they are back. It fails when a server refuses it, and when none takes it.
 func PushAccount(ctx context.Context, cfg PushConfig, token string) (took []string, err error) {
 	if cfg.Wait == 0 {
 		cfg.Wait = 2 * time.Second
@@ -163,7 +167,9 @@ func PushAccount(ctx context.Context, cfg PushConfig, token string) (took []stri
 }
 
 // gather asks and collects answers, as many as wanted or until there is none for so long.
-func gather[T any](ctx context.Context, conn *conn, subject string, data []byte, want int, wait time.Duration) (all []T, err error) {
+func gather[T any](ctx context.Context, conn *conn, subject string, data []byte, want int,
+	wait time.Duration,
+) (all []T, err error) {
 	inbox := conn.NewRespInbox()
 	sub, err := conn.SubscribeSync(inbox)
 	if err == nil {
@@ -178,7 +184,8 @@ func gather[T any](ctx context.Context, conn *conn, subject string, data []byte,
 		msg, err := sub.NextMsgWithContext(bounded)
 		cancel()
 		switch {
-		case err == nil && nobody(msg), errors.Is(err, nats.ErrNoResponders), err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+		case err == nil && nobody(msg), errors.Is(err, nats.ErrNoResponders), err != nil && ctx.Err() == nil &&
+			errors.Is(err, context.DeadlineExceeded):
 			return all, nil
 		case err != nil:
 			return all, fmt.Errorf("bus: ask %s: %w", subject, conn.closedErr(err))

@@ -17,7 +17,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
-// Runner makes a part of its charter and runs it until ctx ends or the part is told to end. It calls ready once the part answers its leader.
+// Runner makes a part of its charter and runs it until ctx ends or the part is told to end. It
+// calls ready once the part answers its leader.
 type Runner func(ctx context.Context, c part.Charter, ready func()) error
 
 // AgentConfig says what an agent offers. All but Log and Note are required.
@@ -44,7 +45,8 @@ const (
 	makeTime = 60 * time.Second // for a part to be made, of the largest fabrics too
 )
 
-// RunAgent is the agent of a host until ctx ends, and then ends its parts. The error wraps ErrTaken when another has its name.
+// RunAgent is the agent of a host until ctx ends, and then ends its parts. The error wraps ErrTaken
+// when another has its name.
 func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -60,7 +62,9 @@ func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
 	a.status = Status{
 		Name: cfg.Name, Host: host, PID: os.Getpid(), Started: time.Now().UTC(), Version: cfg.Version, Room: cfg.Room,
 	}
-	others, err := bus.Dial(bus.ClientConfig{Leads: true, URL: cfg.URL, Credentials: cfg.Credentials, Program: "agent-" + cfg.Name + "-look", Build: cfg.Version})
+	others, err := bus.Dial(bus.ClientConfig{
+		Leads: true, URL: cfg.URL, Credentials: cfg.Credentials, Program: "agent-" + cfg.Name + "-look", Build: cfg.Version,
+	})
 	if err != nil {
 		return err
 	}
@@ -94,9 +98,11 @@ func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
 	}
 	but := ""
 	if !s.Keeps() {
-		but = "; its server runs without JetStream, which keeps what is known of a fabric on agents: unless another of its cluster has it, " + bus.NoStoreHelp
+		but = "; its server runs without JetStream, which keeps what is known of a fabric on agents: unless another of " +
+			"its cluster has it, " + bus.NoStoreHelp
 	}
-	cfg.Note(fmt.Sprintf("offers room for %d ports of switches and NICs (%s, %d cores)%s", cfg.Room.Ports, Bytes(cfg.Room.Memory), cfg.Room.Cores, but))
+	cfg.Note(fmt.Sprintf("offers room for %d ports of switches and NICs (%s, %d cores)%s", cfg.Room.Ports,
+		Bytes(cfg.Room.Memory), cfg.Room.Cores, but))
 	select {
 	case <-ctx.Done():
 		return nil
@@ -129,7 +135,8 @@ func (s Status) metadata() map[string]string {
 	return map[string]string{
 		"name": s.Name, "host": s.Host, "pid": strconv.Itoa(s.PID), "started": s.Started.Format(time.RFC3339Nano),
 		"protocol": strconv.Itoa(s.Version.Protocol), "revision": s.Version.Revision,
-		"ports": strconv.Itoa(s.Room.Ports), "switches": strconv.Itoa(s.Room.Switches), "cores": strconv.Itoa(s.Room.Cores), "memory": strconv.FormatInt(s.Room.Memory, 10),
+		"ports": strconv.Itoa(s.Room.Ports), "switches": strconv.Itoa(s.Room.Switches), "cores": strconv.Itoa(s.Room.Cores),
+		"memory": strconv.FormatInt(s.Room.Memory, 10),
 	}
 }
 
@@ -141,7 +148,8 @@ func (a *agent) free(ctx context.Context, others *bus.Client) error {
 	case errors.Is(err, reply.ErrNobody):
 		return nil
 	case errors.Is(err, reply.ErrSilent):
-		return fmt.Errorf("cluster: agent %s: %w: it does not answer, so it is stopped, or its host is gone and the broker has not noticed yet: end it, wait, or choose another name with --name: %w",
+		return fmt.Errorf("cluster: agent %s: %w: it does not answer, so it is stopped, or its host is gone and the "+
+			"broker has not noticed yet: end it, wait, or choose another name with --name: %w",
 			a.cfg.Name, ErrTaken, err)
 	case err != nil:
 		return err
@@ -155,8 +163,9 @@ func (a *agent) taken(s Status) error {
 		a.cfg.Name, ErrTaken, s.PID, s.Host, s.Started.Format(time.RFC3339))
 }
 
-// alone looks whether another agent of the same name has come at the same moment; then the one that began first stays. One that began later and does
-// not go has looked before this one could be seen, so it stays.
+// alone looks whether another agent of the same name has come at the same moment; then the one that
+// began first stays. One that began later and does not go has looked before this one could be seen,
+// so it stays.
 func (a *agent) alone(ctx context.Context, others *bus.Client) error {
 	for end := time.Now().Add(askTime); ; {
 		found, err := others.Discover(ctx, bus.AgentService, func([]bus.Found) bool { return false })
@@ -185,20 +194,27 @@ func (a *agent) alone(ctx context.Context, others *bus.Client) error {
 
 // statusOf reads what an agent says of itself without being asked.
 func statusOf(f bus.Found) (s Status, err error) {
-	s = Status{Name: f.Metadata["name"], ID: f.ID, Host: f.Metadata["host"], Version: bus.Build{Revision: f.Metadata["revision"]}}
+	s = Status{
+		Name: f.Metadata["name"], ID: f.ID, Host: f.Metadata["host"],
+		Version: bus.Build{Revision: f.Metadata["revision"]},
+	}
 	number := func(key string) int64 {
 		n, e := strconv.ParseInt(f.Metadata[key], 10, 64)
 		err = cmp.Or(err, e)
 		return n
 	}
 	s.PID, s.Version.Protocol = int(number("pid")), int(number("protocol"))
-	s.Room = Room{Ports: int(number("ports")), Switches: int(number("switches")), Cores: int(number("cores")), Memory: number("memory")}
+	s.Room = Room{
+		Ports: int(number("ports")), Switches: int(number("switches")), Cores: int(number("cores")),
+		Memory: number("memory"),
+	}
 	s.Started, _ = time.Parse(time.RFC3339Nano, f.Metadata["started"])
 	if err == nil {
 		err = bus.ValidateAgent(s.Name)
 	}
 	if err != nil {
-		return s, fmt.Errorf("cluster: an agent of version %.64s says what this fabricd does not understand: %w: run the same version on all hosts", f.Version, err)
+		return s, fmt.Errorf("cluster: an agent of version %.64s says what this fabricd does not understand: %w: run the "+
+			"same version on all hosts", f.Version, err)
 	}
 	return s, nil
 }
@@ -244,7 +260,8 @@ func (a *agent) host(ctx context.Context, r hostRequest) (answer hostAnswer, err
 	defer timer.Stop()
 	select {
 	case <-ready:
-		a.cfg.Note(fmt.Sprintf("runs part %v of fabric %s: %d switches, %d ports", ledger.Incarnation(c.Number), c.Fabric, h.Needs.Switches, h.Needs.Ports))
+		a.cfg.Note(fmt.Sprintf("runs part %v of fabric %s: %d switches, %d ports", ledger.Incarnation(c.Number), c.Fabric,
+			h.Needs.Switches, h.Needs.Ports))
 		return answer, nil
 	case err := <-ended:
 		return answer, fmt.Errorf("the part cannot be made: %w", cmp.Or(err, errors.New("it has ended at once")))
@@ -273,7 +290,10 @@ func (a *agent) enter(r hostRequest) (h *hosted, runs uint64, err error) {
 	if err := a.cfg.Room.Minus(a.used()).Holds(r.Needs); err != nil {
 		return nil, 0, fmt.Errorf("%w on agent %s", err, a.cfg.Name)
 	}
-	h = &hosted{PartStatus: PartStatus{Fabric: c.Fabric, Number: c.Number, Term: c.Term, Needs: r.Needs}, ended: make(chan struct{})}
+	h = &hosted{
+		PartStatus: PartStatus{Fabric: c.Fabric, Number: c.Number, Term: c.Term, Needs: r.Needs},
+		ended:      make(chan struct{}),
+	}
 	h.ctx, h.cancel = context.WithCancelCause(a.ctx)
 	a.parts[c.Fabric] = h
 	return h, 0, nil
@@ -282,7 +302,8 @@ func (a *agent) enter(r hostRequest) (h *hosted, runs uint64, err error) {
 // heed refuses a leader that has been replaced. The caller holds mu.
 func (a *agent) heed(fabric string, term uint64) error {
 	if seen := a.terms[fabric]; term < seen {
-		return fmt.Errorf("another process leads fabric %s since: its term is %d, and this is of %d; should the state in the broker have been lost, start the agent again", fabric, seen, term)
+		return fmt.Errorf("another process leads fabric %s since: its term is %d, and this is of %d; should the state in "+
+			"the broker have been lost, start the agent again", fabric, seen, term)
 	}
 	a.terms[fabric] = term
 	return nil

@@ -29,7 +29,8 @@ func TestAnAgentRunsOnePartOfAFabricUntilItIsDropped(t *testing.T) {
 	require.NoError(t, h.Host(t.Context(), "h1", c))
 	require.Equal(t, 1, a.count())
 
-	// A second one of the same fabric does no harm to the first; one of another finds what room is left.
+	// A second one of the same fabric does no harm to the first; one of another finds what room is
+	// left.
 	c.Number = 2
 	require.ErrorIs(t, h.Host(t.Context(), "h1", c), part.ErrRuns)
 	other := part.Charter{Fabric: "other", Part: "h1", Number: 1}
@@ -42,7 +43,10 @@ func TestAnAgentRunsOnePartOfAFabricUntilItIsDropped(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, cluster.Room{Ports: 60, Switches: 3}, found[0].Used)
-	require.Equal(t, []cluster.PartStatus{{Fabric: "lab", Number: 1, Term: 5, Needs: cluster.Room{Ports: 60, Switches: 3}}}, found[0].Parts)
+	require.Equal(t, []cluster.PartStatus{{
+		Fabric: "lab", Number: 1, Term: 5,
+		Needs: cluster.Room{Ports: 60, Switches: 3},
+	}}, found[0].Parts)
 	require.Equal(t, []string{"h1"}, h.Stale(found))
 
 	// A leader that was replaced can neither drop nor host.
@@ -72,7 +76,8 @@ func TestAPartThatCannotBeMadeIsToldAndTakesNoRoom(t *testing.T) {
 	a.fail = errMade
 	h := hosts(t, url, 0, map[string]cluster.Room{"h1": {Ports: 60}})
 	for range 2 {
-		require.ErrorContains(t, h.Host(t.Context(), "h1", part.Charter{Fabric: "lab", Number: 1}), "the part cannot be made: no such firmware")
+		require.ErrorContains(t, h.Host(t.Context(), "h1", part.Charter{Fabric: "lab", Number: 1}),
+			"the part cannot be made: no such firmware")
 	}
 	require.ErrorContains(t, h.Host(t.Context(), "h1", part.Charter{Fabric: "Lab"}), "fabric name")
 }
@@ -104,17 +109,20 @@ func TestASecondAgentOfANameIsRefused(t *testing.T) {
 	require.Empty(t, began)
 }
 
-// One that began later, by the clock of its host, but looked before this one could be seen, does not go.
+// One that began later, by the clock of its host, but looked before this one could be seen, does
+// not go.
 func TestAnAgentThatWasSlowToBeSeenGivesWay(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, false)
 	s, err := bus.NewServer(bus.ServerConfig{Agent: "h1", URL: url, Metadata: map[string]string{
-		"name": "h1", "host": "far", "pid": "7", "started": time.Now().Add(time.Hour).Format(time.RFC3339Nano), "protocol": "2",
-		"ports": "1", "switches": "0", "cores": "1", "memory": "1",
+		"name": "h1", "host": "far", "pid": "7", "started": time.Now().Add(time.Hour).Format(time.RFC3339Nano),
+		"protocol": "2",
+		"ports":    "1", "switches": "0", "cores": "1", "memory": "1",
 	}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
-	err = cluster.RunAgent(t.Context(), cluster.AgentConfig{Name: "h1", URL: url, Version: v1, Room: room(1), Run: (&parts{}).run})
+	err = cluster.RunAgent(t.Context(),
+		cluster.AgentConfig{Name: "h1", URL: url, Version: v1, Room: room(1), Run: (&parts{}).run})
 	require.ErrorIs(t, err, cluster.ErrTaken)
 	require.ErrorContains(t, err, "process 7 on host far")
 }
@@ -143,11 +151,13 @@ func TestAgentsAreFoundByNameAndVersion(t *testing.T) {
 	startAgent(t, url, "old", room(100), bus.Build{Protocol: bus.Protocol, Revision: "def+dirty"})
 	_, err = cluster.Find(t.Context(), agents, v1, nil)
 	require.ErrorContains(t, err, "agent old on host ")
-	require.ErrorContains(t, err, "is of version 2.0.0+def-dirty, and this fabricd of 2.0.0+abc: run the same version on all hosts")
+	require.ErrorContains(t, err,
+		"is of version 2.0.0+def-dirty, and this fabricd of 2.0.0+abc: run the same version on all hosts")
 	_, err = cluster.Find(t.Context(), agents, v1, []string{"h1", "h2"})
 	require.NoError(t, err, "it is not asked")
 	h := hosts(t, url, 0, nil)
-	require.ErrorContains(t, h.Host(t.Context(), "old", part.Charter{Fabric: "lab"}), "is of version 2.0.0+def-dirty, and this fabricd of 2.0.0+abc")
+	require.ErrorContains(t, h.Host(t.Context(), "old", part.Charter{Fabric: "lab"}),
+		"is of version 2.0.0+def-dirty, and this fabricd of 2.0.0+abc")
 }
 
 func TestVersions(t *testing.T) {
@@ -165,19 +175,22 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// An agent can be found before it hosts anything: it looks first whether it is the only one of its name.
+// An agent can be found before it hosts anything: it looks first whether it is the only one of its
+// name.
 func TestAnAgentThatHasJustBegunHostsAllTheSame(t *testing.T) {
 	url := startServer(t, false)
 	s, err := bus.NewServer(bus.ServerConfig{Agent: "h1", URL: url, Build: v1})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	asked := 0
-	require.NoError(t, bus.Handle(s, bus.Subject{Kind: bus.SubjectAgent, Verb: "parts"}, func(context.Context, struct{}) (cluster.Status, error) {
-		if asked++; asked == 2 {
-			require.NoError(t, bus.Handle(s, bus.Subject{Kind: bus.SubjectAgent, Verb: "host"}, func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }))
-		}
-		return cluster.Status{Name: "h1"}, nil
-	}))
+	require.NoError(t, bus.Handle(s, bus.Subject{Kind: bus.SubjectAgent, Verb: "parts"},
+		func(context.Context, struct{}) (cluster.Status, error) {
+			if asked++; asked == 2 {
+				require.NoError(t, bus.Handle(s, bus.Subject{Kind: bus.SubjectAgent, Verb: "host"},
+					func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }))
+			}
+			return cluster.Status{Name: "h1"}, nil
+		}))
 	hosts := cluster.Hosts{Agents: dial(t, url), Fabric: "lab"}
 	require.NoError(t, hosts.Host(t.Context(), "h1", part.Charter{Fabric: "lab", Part: "h1"}))
 	require.ErrorIs(t, hosts.Host(t.Context(), "h2", part.Charter{Fabric: "lab", Part: "h2"}), reply.ErrNobody)

@@ -16,10 +16,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Desired is the fabric that somebody has asked for: what it takes to lead it, and nothing that changes while it runs.
+// Desired is the fabric that somebody has asked for: what it takes to lead it, and nothing that
+// changes while it runs.
 type Desired struct {
-	Version  bus.Build       `json:"version"`
-	Created  time.Time       `json:"created"`  // by the clock of who asked; it tells a fabric from one of the same name before
+	Version bus.Build `json:"version"`
+	// by the clock of who asked; it tells a fabric from one of the same name before
+	Created  time.Time       `json:"created"`
 	Topology []byte          `json:"topology"` // a topology file, compressed as [deflate.Compress] does
 	Spec     string          `json:"spec"`     // what it is called
 	Settings json.RawMessage `json:"settings"` // of fabricd up
@@ -81,13 +83,15 @@ func (b Book) Placement(ctx context.Context, g *topology.Graph) (*placement.Plac
 	return placement.PlaceAs(g, agents, of)
 }
 
-// Begin writes a fabric down that is to be, and where. The error wraps reply.ErrConflict when there is one.
+// Begin writes a fabric down that is to be, and where. The error wraps reply.ErrConflict when there
+// is one.
 func (b Book) Begin(ctx context.Context, d Desired, p *placement.Placement) error {
 	var w placed
 	for _, q := range p.Parts {
 		w.Parts = append(w.Parts, placedPart{Agent: q.Agent, Switches: part.Spans[weft.SwitchID](q.Switches)})
 	}
-	// A fabric that is written down has a placement, and no state of one before it, whose end may have been broken off.
+	// A fabric that is written down has a placement, and no state of one before it, whose end may have
+	// been broken off.
 	if err := b.dropState(ctx); err != nil {
 		return err
 	}
@@ -107,7 +111,8 @@ func (b Book) Begin(ctx context.Context, d Desired, p *placement.Placement) erro
 
 // End takes away what is written down of the fabric.
 func (b Book) End(ctx context.Context) error {
-	// That it was ended before that it is no more, and the fabric before the others, which mean nothing without it.
+	// That it was ended before that it is no more, and the fabric before the others, which mean
+	// nothing without it.
 	return errors.Join(b.Store.Put(ctx, keyEnded, []byte("true")),
 		b.Store.Delete(ctx, keyFabric), b.dropState(ctx), b.Store.Delete(ctx, keyPlacement))
 }
@@ -118,8 +123,8 @@ func (b Book) dropState(ctx context.Context) error {
 	return errors.Join(b.Store.Delete(ctx, keyState), b.dropChunksOf(ctx, k), err)
 }
 
-// EndedSince reports whether a fabric of the name was ended after a revision of the store. One that is not written down and was not ended has never
-// begun: who wanted it was killed before.
+// EndedSince reports whether a fabric of the name was ended after a revision of the store. One that
+// is not written down and was not ended has never begun: who wanted it was killed before.
 func (b Book) EndedSince(ctx context.Context, rev uint64) (bool, error) {
 	_, at, err := b.Store.Get(ctx, keyEnded)
 	if errors.Is(err, reply.ErrNoKey) {

@@ -9,13 +9,14 @@ import (
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
-// maxChunk is what one key holds of tables at most, in bytes; chosen by us, so that a write is short also where a broker
-// takes larger messages.
+// maxChunk is what one key holds of tables at most, in bytes; chosen by us, so that a write is
+// short also where a broker takes larger messages.
 const maxChunk = 512 << 10
 
-// chunks are tables as they are written down: in keys of their own, which are written when the tables change and not with every state. Zero: there are
-// none. A leader numbers those that it writes from 1 on, and the state that names them is written after them, so that chunks which no state names are
-// those of a leader that was broken off: the next numbers of its term.
+// chunks are tables as they are written down: in keys of their own, which are written when the
+// tables change and not with every state. Zero: there are none. A leader numbers those that it
+// writes from 1 on, and the state that names them is written after them, so that chunks which no
+// state names are those of a leader that was broken off: the next numbers of its term.
 type chunks struct {
 	Term   uint64 `json:"term"`
 	Number int    `json:"number"`
@@ -29,7 +30,8 @@ func (p chunks) key(i int) string { return fmt.Sprintf("tables.%d.%d.%d", p.Term
 func (b Book) writeChunks(ctx context.Context, p chunks, data []byte) (chunks, error) {
 	p.Size = len(data)
 	for chunk := range slices.Chunk(data, min(maxChunk, b.Store.Room())) {
-		if err := within(ctx, func(ctx context.Context) error { return b.Store.Put(ctx, p.key(p.Count), chunk) }); err != nil {
+		if err := within(ctx,
+			func(ctx context.Context) error { return b.Store.Put(ctx, p.key(p.Count), chunk) }); err != nil {
 			return p, err
 		}
 		p.Count++
@@ -37,7 +39,8 @@ func (b Book) writeChunks(ctx context.Context, p chunks, data []byte) (chunks, e
 	return p, nil
 }
 
-// readChunks reads what was written. The error wraps reply.ErrNoKey when other chunks have taken the place of these.
+// readChunks reads what was written. The error wraps reply.ErrNoKey when other chunks have taken
+// the place of these.
 func (b Book) readChunks(ctx context.Context, p chunks) ([]byte, error) {
 	var data []byte
 	for i := range p.Count {
@@ -76,7 +79,8 @@ func (b Book) dropChunks(ctx context.Context, p chunks) (there bool, err error) 
 	}
 }
 
-// dropChunksOf takes away the chunks of a state that is no longer there, and those that its leader was writing when it was broken off.
+// dropChunksOf takes away the chunks of a state that is no longer there, and those that its leader
+// was writing when it was broken off.
 func (b Book) dropChunksOf(ctx context.Context, k kept) error {
 	if _, err := b.dropChunks(ctx, k.Tables); err != nil {
 		return err
@@ -84,7 +88,8 @@ func (b Book) dropChunksOf(ctx context.Context, k kept) error {
 	return b.dropUnnamed(ctx, k)
 }
 
-// dropUnnamed takes away the chunks that the leader which wrote k was writing when it was broken off.
+// dropUnnamed takes away the chunks that the leader which wrote k was writing when it was broken
+// off.
 func (b Book) dropUnnamed(ctx context.Context, k kept) error {
 	next := chunks{Term: k.Term}
 	if k.Tables.Term == k.Term {

@@ -1,6 +1,7 @@
-// Package cluster runs one fabric on several hosts. On each host an agent offers room; fabricd finds the agents, places the fabric on them, writes
-// down what it wants and leads. What carries all of it is NATS: agents are micro services, the state is a key-value bucket of JetStream, who leads
-// holds a lease there, see package lease.
+// Package cluster runs one fabric on several hosts. On each host an agent offers room; fabricd
+// finds the agents, places the fabric on them, writes down what it wants and leads. What carries
+// all of it is NATS: agents are micro services, the state is a key-value bucket of JetStream, who
+// leads holds a lease there, see package lease.
 //
 //	RunAgent        one host: it takes charters of parts and runs them
 //	Find            which agents are there, of which version, and what room they have

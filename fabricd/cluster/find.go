@@ -16,8 +16,9 @@ import (
 // ErrNoAgents means that none is there.
 var ErrNoAgents = errors.New("no agent answers")
 
-// Find asks which agents are there: those of these names, all when there are none, in the order of their names, with what they run. It is an error
-// when one that is named is missing, when two have the same name, and when one is of another version.
+// Find asks which agents are there: those of these names, all when there are none, in the order of
+// their names, with what they run. It is an error when one that is named is missing, when two have
+// the same name, and when one is of another version.
 func Find(ctx context.Context, agents *bus.Client, mine bus.Build, names []string) ([]Status, error) {
 	found, err := agents.Discover(ctx, bus.AgentService, func(f []bus.Found) bool {
 		return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool {
@@ -28,7 +29,8 @@ func Find(ctx context.Context, agents *bus.Client, mine bus.Build, names []strin
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("cluster: %w at %s: start one on each host, as: fabricd agent --server %s, with credentials of the same account where the server has accounts", ErrNoAgents, agents.URL(), agents.URL())
+		return nil, fmt.Errorf("cluster: %w at %s: start one on each host, as: fabricd agent --server %s, with "+
+			"credentials of the same account where the server has accounts", ErrNoAgents, agents.URL(), agents.URL())
 	}
 	var all []Status
 	var wrong []error
@@ -40,7 +42,8 @@ func Find(ctx context.Context, agents *bus.Client, mine bus.Build, names []strin
 		}
 		all = append(all, s)
 	}
-	slices.SortFunc(all, func(a, b Status) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all,
+		func(a, b Status) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID)) })
 	chosen, err := choose(all, names)
 	if err != nil {
 		return nil, errors.Join(append(wrong, err)...)
@@ -61,7 +64,8 @@ func Find(ctx context.Context, agents *bus.Client, mine bus.Build, names []strin
 func choose(all []Status, names []string) ([]Status, error) {
 	for i := 1; i < len(all); i++ {
 		if a, b := all[i-1], all[i]; a.Name == b.Name && (len(names) == 0 || slices.Contains(names, a.Name)) {
-			return nil, fmt.Errorf("cluster: two agents are called %s: process %d on host %s and process %d on host %s: end one, or give it another --name",
+			return nil, fmt.Errorf("cluster: two agents are called %s: process %d on host %s and process %d on host %s: end "+
+				"one, or give it another --name",
 				a.Name, a.PID, a.Host, b.PID, b.Host)
 		}
 	}

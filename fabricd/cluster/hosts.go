@@ -21,8 +21,9 @@ type Hosts struct {
 	Needs  map[string]Room // per agent
 }
 
-// Host has an agent run a part, of which it is the name, and returns when that answers. The error wraps [part.ErrRuns] when the agent runs one of this
-// fabric already, [reply.ErrNobody] when it is not there.
+// Host has an agent run a part, of which it is the name, and returns when that answers. The error
+// wraps [part.ErrRuns] when the agent runs one of this fabric already, [reply.ErrNobody] when it is
+// not there.
 func (h Hosts) Host(ctx context.Context, name string, c part.Charter) error {
 	ctx, cancel := context.WithTimeout(ctx, makeTime)
 	defer cancel()
@@ -43,8 +44,8 @@ func (h Hosts) Host(ctx context.Context, name string, c part.Charter) error {
 // beginsEvery is how often an agent that begins is asked, chosen by us.
 const beginsEvery = 20 * time.Millisecond
 
-// begins waits a little when an agent is there and hosts nothing yet, for it looks first whether another has its name. It reports false
-// when there is no such agent.
+// begins waits a little when an agent is there and hosts nothing yet, for it looks first whether
+// another has its name. It reports false when there is no such agent.
 func (h Hosts) begins(ctx context.Context, name string) bool {
 	if _, err := ask[Status](ctx, h.Agents, name, verbParts, nil); err != nil {
 		return false
@@ -57,7 +58,8 @@ func (h Hosts) begins(ctx context.Context, name string) bool {
 	}
 }
 
-// Drop has agents end their parts of the fabric, all at once. It says which of them had one, and what went wrong with others.
+// Drop has agents end their parts of the fabric, all at once. It says which of them had one, and
+// what went wrong with others.
 func (h Hosts) Drop(ctx context.Context, names []string, why string) (dropped []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, dropTime)
 	defer cancel()
@@ -66,7 +68,8 @@ func (h Hosts) Drop(ctx context.Context, names []string, why string) (dropped []
 	var wg sync.WaitGroup
 	for i, name := range names {
 		wg.Go(func() {
-			had[i], errs[i] = ask[dropAnswer](ctx, h.Agents, name, verbDrop, dropRequest{Fabric: h.Fabric, Term: h.Term, Why: why})
+			had[i], errs[i] = ask[dropAnswer](ctx, h.Agents, name, verbDrop,
+				dropRequest{Fabric: h.Fabric, Term: h.Term, Why: why})
 		})
 	}
 	wg.Wait()

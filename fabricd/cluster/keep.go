@@ -61,16 +61,21 @@ type Keeper struct {
 type latest struct {
 	state  any
 	tables []byte
-	done   []chan struct{} // to be closed when it is written, the newest last: one for this, and one for each write that failed. Bound: maxWaiting
+	// done are closed when the state is written, the newest last: one for this state, and one for
+	// each write that failed. Bound: maxWaiting.
+	done []chan struct{}
 }
 
-// maxWaiting is of how many writes that failed it is still told when a later one has not. They are a second apart at least: who waited for those before
-// has given up.
+// maxWaiting is of how many writes that failed it is still told when a later one has not. They are
+// a second apart at least: who waited for those before has given up.
 const maxWaiting = 64
 
-// TakeOver reads the state that the last leader kept into out, and its tables, and makes it this leader's, so that none before can write it any more;
-// there is false when nothing was kept. Run of the keeper writes what is kept from then on. Warn hears when it cannot, and must not block.
-func (b Book) TakeOver(ctx context.Context, term uint64, out any, tables *[]byte, warn func(error)) (keeper *Keeper, there bool, err error) {
+// TakeOver reads the state that the last leader kept into out, and its tables, and makes it this
+// leader's, so that none before can write it any more; there is false when nothing was kept. Run of
+// the keeper writes what is kept from then on. Warn hears when it cannot, and must not block.
+func (b Book) TakeOver(
+	ctx context.Context, term uint64, out any, tables *[]byte, warn func(error),
+) (keeper *Keeper, there bool, err error) {
 	before, rev, err := b.claim(ctx, term)
 	if err != nil {
 		return nil, false, err
@@ -89,11 +94,14 @@ func (b Book) TakeOver(ctx context.Context, term uint64, out any, tables *[]byte
 		return nil, false, err
 	}
 	*tables = held
-	return &Keeper{book: b, term: term, rev: rev, warn: warn, tables: before.Tables, written: held, poke: make(chan struct{}, 1)}, len(before.State) > 0, nil
+	return &Keeper{
+		book: b, term: term, rev: rev, warn: warn, tables: before.Tables, written: held,
+		poke: make(chan struct{}, 1),
+	}, len(before.State) > 0, nil
 }
 
-// Claim makes the state that of a leader of this term: leaders before it can write it no more. The error wraps
-// [lease.ErrLost] when it is that of a later one.
+// Claim makes the state that of a leader of this term: leaders before it can write it no more. The
+// error wraps [lease.ErrLost] when it is that of a later one.
 func (b Book) Claim(ctx context.Context, term uint64) error {
 	_, _, err := b.claim(ctx, term)
 	return err
@@ -106,7 +114,8 @@ func (b Book) claim(ctx context.Context, term uint64) (before kept, rev uint64, 
 		return before, 0, err
 	}
 	if before.Term > term {
-		return before, 0, fmt.Errorf("cluster: %w: a leader of term %d, and this one's is %d", lease.ErrLost, before.Term, term)
+		return before, 0, fmt.Errorf("cluster: %w: a leader of term %d, and this one's is %d", lease.ErrLost, before.Term,
+			term)
 	}
 	now := before
 	now.Term = term
@@ -130,8 +139,9 @@ func (k kept) encode() ([]byte, error) {
 	return deflate.Compress(text)
 }
 
-// Keep has a state written, and tables, when they are not the slice that they were. Neither must change any more. It does not wait:
-// what it returns is closed when it, or what was given later, has been written.
+// Keep has a state written, and tables, when they are not the slice that they were. Neither must
+// change any more. It does not wait: what it returns is closed when it, or what was given later,
+// has been written.
 func (k *Keeper) Keep(state any, tables []byte) <-chan struct{} {
 	k.mu.Lock()
 	next := &latest{state: state, tables: tables}
@@ -156,7 +166,8 @@ const (
 	writeAgain = time.Second // after it could not
 )
 
-// Run writes until ctx ends, and then what is left. The error wraps lease.ErrLost when another leader has written.
+// Run writes until ctx ends, and then what is left. The error wraps lease.ErrLost when another
+// leader has written.
 func (k *Keeper) Run(ctx context.Context) error {
 	again := time.NewTimer(writeAgain)
 	defer again.Stop()
@@ -206,7 +217,8 @@ func (k *Keeper) flush(ctx context.Context) error {
 	return nil
 }
 
-// write writes the tables, where they are others, then the state that names them, and takes away those that none names any more.
+// write writes the tables, where they are others, then the state that names them, and takes away
+// those that none names any more.
 func (k *Keeper) write(ctx context.Context, now *latest) error {
 	text, err := json.Marshal(now.state)
 	if err != nil {
@@ -224,7 +236,8 @@ func (k *Keeper) write(ctx context.Context, now *latest) error {
 			return err
 		}
 	}
-	if err := within(ctx, func(ctx context.Context) error { return k.writeState(ctx, kept{k.term, text, tables}) }); err != nil {
+	err = within(ctx, func(ctx context.Context) error { return k.writeState(ctx, kept{k.term, text, tables}) })
+	if err != nil {
 		switch {
 		case tables == k.tables:
 		case errors.Is(err, lease.ErrLost): // nobody will

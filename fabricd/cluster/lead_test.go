@@ -31,7 +31,11 @@ func campaign(t *testing.T, s *bus.Store, id string) (<-chan *lease.Lease, <-cha
 	go func() {
 		defer close(ended)
 		l, err := cluster.Campaign(ctx, cluster.CampaignConfig{
-			Store: s, Me: cluster.Leader{ID: id, Host: "host-" + id, PID: 7}, Standby: func(l cluster.Leader, _ uint64) { standby <- l },
+			Store: s, Me: cluster.Leader{ID: id, Host: "host-" + id, PID: 7}, Standby: func(l cluster.Leader,
+				_ uint64,
+			) {
+				standby <- l
+			},
 		})
 		if err == nil {
 			won <- l
@@ -121,8 +125,8 @@ func TestRenewalsWhoseAnswersAreLateCount(t *testing.T) {
 	require.NoError(t, <-ended, "it was given back")
 }
 
-// The servers of a cluster lose the one that writes: the leader stays, though they choose for longer than its lease
-// lasts.
+// The servers of a cluster lose the one that writes: the leader stays, though they choose for
+// longer than its lease lasts.
 func TestALeaderOutlivesTheStoresLeader(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -143,7 +147,8 @@ func TestALeaderOutlivesTheStoresLeader(t *testing.T) {
 	require.Empty(t, next)
 }
 
-// The server that writes and the leader die at once: another leads when the servers have chosen who writes.
+// The server that writes and the leader die at once: another leads when the servers have chosen who
+// writes.
 func TestTheStoresLeaderAndOursAreKilledAtOnce(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -160,8 +165,8 @@ func TestTheStoresLeaderAndOursAreKilledAtOnce(t *testing.T) {
 	require.ErrorIs(t, <-ended, lease.ErrLost)
 }
 
-// How long a fabric has no leader after it has died: while the store answers, and with the store's leader at once,
-// from when the store answers again.
+// How long a fabric has no leader after it has died: while the store answers, and with the store's
+// leader at once, from when the store answers again.
 func BenchmarkTakeOver(b *testing.B) {
 	for _, with := range []string{"the leader alone", "the store's leader too"} {
 		b.Run(with, func(b *testing.B) {
@@ -244,7 +249,8 @@ func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
 	require.Equal(t, []string{"c"}, s.Cut)
 }
 
-// Who waits for a state is told when that, or a later one, is written, though the store did not take the first.
+// Who waits for a state is told when that, or a later one, is written, though the store did not
+// take the first.
 func TestWhoWaitsForAStateIsToldOfALaterOne(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, true)
@@ -274,11 +280,12 @@ func TestWhoWaitsForAStateIsToldOfALaterOne(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// Tables are more than a broker takes as a message, however little that is; they are written when they change, and none
-// stay that no state names.
+// Tables are more than a broker takes as a message, however little that is; they are written when
+// they change, and none stay that no state names.
 func TestTablesAreKeptInChunks(t *testing.T) {
 	t.Parallel()
-	url := outside.Start(t, outside.Newest, "max_payload: 480000", fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
+	url := outside.Start(t, outside.Newest, "max_payload: 480000",
+		fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
 	book := cluster.Book{Store: openStore(t, url)}
 	warn := func(err error) { t.Error(err) }
 	var s int
@@ -356,7 +363,10 @@ func TestWhatIsWrittenDownIsReadAgain(t *testing.T) {
 	require.NoError(t, g.WriteYAML(&text))
 	packed, err := deflate.Compress([]byte(text.String()))
 	require.NoError(t, err)
-	d := cluster.Desired{Version: v1, Created: time.Now().UTC(), Topology: packed, Spec: g.Spec, Settings: []byte(`{"seed":7}`)}
+	d := cluster.Desired{
+		Version: v1, Created: time.Now().UTC(), Topology: packed, Spec: g.Spec,
+		Settings: []byte(`{"seed":7}`),
+	}
 	require.NoError(t, book.Begin(t.Context(), d, p))
 	require.ErrorIs(t, book.Begin(t.Context(), d, p), reply.ErrConflict)
 
@@ -383,8 +393,8 @@ func TestWithoutJetStreamThereIsNoCluster(t *testing.T) {
 	require.True(t, errors.Is(err, bus.ErrNoStore))
 }
 
-// The end of a fabric that was broken off leaves its state behind, which is not that of the next of its name; and that it was ended is known to who
-// has waited meanwhile.
+// The end of a fabric that was broken off leaves its state behind, which is not that of the next of
+// its name; and that it was ended is known to who has waited meanwhile.
 func TestAFabricBeginsWithNothingOfTheOneBefore(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, true)

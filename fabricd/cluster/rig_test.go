@@ -88,7 +88,8 @@ func startAgent(t *testing.T, url, name string, room cluster.Room, v bus.Build) 
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- cluster.RunAgent(ctx, cluster.AgentConfig{Name: name, URL: url, Version: v, Room: room, Run: a.run, Note: a.note})
+		ended <- cluster.RunAgent(ctx,
+			cluster.AgentConfig{Name: name, URL: url, Version: v, Room: room, Run: a.run, Note: a.note})
 	}()
 	a.kill = sync.OnceFunc(func() {
 		cancel()
@@ -181,7 +182,8 @@ func (c *servers) killWriter() *outside.Server {
 	last := ""
 	for _, s := range c.servers {
 		for line := range strings.Lines(s.Output()) {
-			if _, said, ok := strings.Cut(line, "] "); ok && strings.Contains(said, "new stream leader for '$G > KV_weft-lab'") && said > last {
+			if _, said, ok := strings.Cut(line, "] "); ok &&
+				strings.Contains(said, "new stream leader for '$G > KV_weft-lab'") && said > last {
 				writer, last = s, said
 			}
 		}

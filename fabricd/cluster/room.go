@@ -19,15 +19,16 @@ type Room struct {
 	Memory   int64 `json:"memory,omitempty"`   // of an offer, in bytes
 }
 
-// What a part takes of memory: measured by BenchmarkSize of package fabric, 26 to 29 KB of heap and stacks for each port of a switch or NIC with the
-// papers' buffers (docs/performance.md), rounded up by a tenth for what the collector has not collected; and what a process takes without any.
+// What a part takes of memory: measured by BenchmarkSize of package fabric, 26 to 29 KB of heap and
+// stacks for each port of a switch or NIC with the papers' buffers (docs/performance.md), rounded
+// up by a tenth for what the collector has not collected; and what a process takes without any.
 const (
 	bytesPerPort = 32 << 10
 	bytesBase    = 64 << 20
 )
 
-// OfferOf is the room of a host that offers so many bytes, or as many as it has left when memory is 0, and so many cores, all when cores is 0.
-// Switches is the most it takes of them, 0 any number.
+// OfferOf is the room of a host that offers so many bytes, or as many as it has left when memory is
+// 0, and so many cores, all when cores is 0. Switches is the most it takes of them, 0 any number.
 func OfferOf(memory int64, cores, switches int) (Room, error) {
 	r := Room{Switches: switches, Cores: cores, Memory: memory}
 	if r.Cores == 0 {
@@ -41,7 +42,8 @@ func OfferOf(memory int64, cores, switches int) (Room, error) {
 		r.Memory = left / 4 * 3 // the rest is for others; chosen by us
 	}
 	if r.Ports = int((r.Memory - bytesBase) / bytesPerPort); r.Ports < 1 {
-		return r, fmt.Errorf("%s is too little memory to offer: a process takes %s, and each port of a switch or NIC %s", Bytes(r.Memory), Bytes(bytesBase), Bytes(bytesPerPort))
+		return r, fmt.Errorf("%s is too little memory to offer: a process takes %s, and each port of a switch or NIC %s",
+			Bytes(r.Memory), Bytes(bytesBase), Bytes(bytesPerPort))
 	}
 	return r, nil
 }
@@ -104,7 +106,8 @@ func ParseBytes(s string) (int64, error) {
 	return int64(x * float64(factor)), nil
 }
 
-// memoryLeft is how many bytes this host, or the control group that the process is in, has left. root is "/" but in tests.
+// memoryLeft is how many bytes this host, or the control group that the process is in, has left.
+// root is "/" but in tests.
 func memoryLeft(root string) (int64, error) {
 	left := int64(math.MaxInt64)
 	if data, err := os.ReadFile(filepath.Join(root, "proc/meminfo")); err == nil {

@@ -42,7 +42,8 @@ func TestAnOfferIsPortsForItsMemory(t *testing.T) {
 	require.NoError(t, err)
 	require.Positive(t, r.Ports*r.Cores)
 	_, err = OfferOf(32<<20, 0, 0)
-	require.EqualError(t, err, "32 MiB is too little memory to offer: a process takes 64 MiB, and each port of a switch or NIC 32 KiB")
+	require.EqualError(t, err,
+		"32 MiB is too little memory to offer: a process takes 64 MiB, and each port of a switch or NIC 32 KiB")
 }
 
 func TestRoomThatIsLeft(t *testing.T) {
@@ -57,7 +58,10 @@ func TestRoomThatIsLeft(t *testing.T) {
 
 func TestBytesAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]int64{"4GiB": 4 << 30, "512 MiB": 512 << 20, "2G": 2 << 30, "1.5 GiB": 3 << 29, "1000": 1000} {
+	for text, want := range map[string]int64{
+		"4GiB": 4 << 30, "512 MiB": 512 << 20, "2G": 2 << 30, "1.5 GiB": 3 << 29,
+		"1000": 1000,
+	} {
 		n, err := ParseBytes(text)
 		require.NoError(t, err)
 		require.Equal(t, want, n, text)

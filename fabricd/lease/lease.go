@@ -1,10 +1,11 @@
-// Package lease gives one process of several the right to do something alone: to lead a fabric, or to manage it. The
-// right is a key of the fabric's store whose value is the holder. A holder writes the key again and again; a candidate
-// that has seen no such write for [Config.Time], while the store took its own writes, writes itself into the key.
+// Package lease gives one process of several the right to do something alone: to lead a fabric, or
+// to manage it. The right is a key of the fabric's store whose value is the holder. A holder writes
+// the key again and again; a candidate that has seen no such write for [Config.Time], while the
+// store took its own writes, writes itself into the key.
 //
-// The revision that a holder begins with is its term. The store puts all writes in an order, and a write that names a
-// revision fails when the key has another, so terms grow and no term has two holders. No clock of one machine is
-// compared with that of another.
+// The revision that a holder begins with is its term. The store puts all writes in an order, and a
+// write that names a revision fails when the key has another, so terms grow and no term has two
+// holders. No clock of one machine is compared with that of another.
 package lease
 
 import (
@@ -27,8 +28,8 @@ var (
 	ErrHeld = errors.New("another process renews the lease")
 )
 
-// Shares of the time of a lease, chosen by us: a holder has eight tries to renew before a candidate takes over, and a
-// candidate notices within a sixteenth that the store answers.
+// Shares of the time of a lease, chosen by us: a holder has eight tries to renew before a candidate
+// takes over, and a candidate notices within a sixteenth that the store answers.
 const (
 	renewals = 8  // tries of a holder
 	looks    = 16 // of a candidate
@@ -49,11 +50,13 @@ type Config struct {
 	Key    string
 	Holder []byte        // what others read; no other process has the same, and it is not empty
 	Time   time.Duration // 0 is [Default]
-	// Once has Acquire give up, with an error that wraps ErrHeld, when it sees that the holder renews the lease.
+	// Once has Acquire give up, with an error that wraps ErrHeld, when it sees that the holder renews
+	// the lease.
 	Once bool
 	// Patience is how long the store may fail to answer before Acquire gives up; 0: for ever.
 	Patience time.Duration
-	// Standby hears who else holds the lease, when that changes, and the revision of the store at which that was so.
+	// Standby hears who else holds the lease, when that changes, and the revision of the store at
+	// which that was so.
 	Standby func(holder []byte, revision uint64)
 }
 
@@ -65,8 +68,8 @@ type Lease struct {
 	revision uint64 // of the key, as this process wrote it last
 }
 
-// Holder reads who holds the lease of a key. The revision is 0 and the holder is nil when nobody does. A holder that
-// has died is read until another process takes over.
+// Holder reads who holds the lease of a key. The revision is 0 and the holder is nil when nobody
+// does. A holder that has died is read until another process takes over.
 func Holder(ctx context.Context, s Store, key string) (holder []byte, revision uint64, err error) {
 	holder, revision, err = read(ctx, s, key)
 	if len(holder) == 0 {
@@ -127,8 +130,9 @@ type candidate struct {
 	answered time.Time // when the store took a write last
 }
 
-// look reads the key, and takes it when nobody holds it. When another process does, look writes a key of its own: what
-// the candidate could write, the holder could have written too, so only such time counts against the holder.
+// look reads the key, and takes it when nobody holds it. When another process does, look writes a
+// key of its own: what the candidate could write, the holder could have written too, so only such
+// time counts against the holder.
 func (c *candidate) look(ctx context.Context) (*Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Time/answers)
 	defer cancel()
@@ -169,9 +173,10 @@ func (c *candidate) taken(revision uint64, err error) (*Lease, error) {
 	return &Lease{Term: revision, cfg: c.Config, revision: revision}, nil
 }
 
-// Keep renews the lease until ctx ends, and gives it back then, unless the cause of that is that the fabric has ended,
-// whose store goes with it. The error wraps [ErrLost] when another process has taken over, and when the connection to
-// the store was closed for good. While the store does not answer, Keep goes on: nobody can take over then.
+// Keep renews the lease until ctx ends, and gives it back then, unless the cause of that is that
+// the fabric has ended, whose store goes with it. The error wraps [ErrLost] when another process
+// has taken over, and when the connection to the store was closed for good. While the store does
+// not answer, Keep goes on: nobody can take over then.
 func (l *Lease) Keep(ctx context.Context) error {
 	tick := time.NewTicker(l.cfg.Time / renewals)
 	defer tick.Stop()

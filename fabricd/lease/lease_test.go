@@ -16,7 +16,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
-// store is the one that all processes of a test use. Time is that of the test, so nothing in it is measured.
+// store is the one that all processes of a test use. Time is that of the test, so nothing in it is
+// measured.
 type store struct {
 	mu       sync.Mutex
 	away     bool // no process gets an answer, and nothing is written
@@ -88,7 +89,9 @@ func (p *process) Get(ctx context.Context, key string) (value []byte, revision u
 	return value, revision, err
 }
 
-func (p *process) write(ctx context.Context, key string, value []byte, may func(entry) bool) (revision uint64, err error) {
+func (p *process) write(ctx context.Context, key string, value []byte, may func(entry) bool) (revision uint64,
+	err error,
+) {
 	err = p.ask(ctx, false, func() error {
 		if !may(p.keys[key]) {
 			return reply.ErrConflict
@@ -126,8 +129,8 @@ type term struct {
 	err     error
 }
 
-// run has processes want the lease, and hold it when they get it, until ctx ends. What they did is told in the order in
-// which it happened.
+// run has processes want the lease, and hold it when they get it, until ctx ends. What they did is
+// told in the order in which it happened.
 type run struct {
 	*store
 	mu      sync.Mutex
@@ -166,8 +169,8 @@ func (r *run) last() (*term, int) {
 	return r.terms[len(r.terms)-1], len(r.terms)
 }
 
-// each runs a test in its own time, with a process a that holds the lease and b that stands by. It comes back to the
-// test when both have ended.
+// each runs a test in its own time, with a process a that holds the lease and b that stands by. It
+// comes back to the test when both have ended.
 func each(t *testing.T, test func(t *testing.T, r *run, a, b *process)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -188,7 +191,8 @@ func each(t *testing.T, test func(t *testing.T, r *run, a, b *process)) {
 
 const promised = 3 * time.Second
 
-// A holder that is heard of no more is replaced within 3 s, whenever between two renewals it falls silent.
+// A holder that is heard of no more is replaced within 3 s, whenever between two renewals it falls
+// silent.
 func TestAHolderThatDiesIsReplaced(t *testing.T) {
 	t.Parallel()
 	for at := time.Duration(0); at < 400*time.Millisecond; at += 7 * time.Millisecond {
@@ -214,7 +218,8 @@ func TestAHolderThatDiesIsReplaced(t *testing.T) {
 	}
 }
 
-// A store that answers nobody, as while its servers choose which of them writes, costs no holder the lease.
+// A store that answers nobody, as while its servers choose which of them writes, costs no holder
+// the lease.
 func TestAStoreThatIsAwayReplacesNobody(t *testing.T) {
 	t.Parallel()
 	for away := 100 * time.Millisecond; away < 20*time.Second; away = away * 10 / 9 {
@@ -232,8 +237,8 @@ func TestAStoreThatIsAwayReplacesNobody(t *testing.T) {
 	}
 }
 
-// Store and holder that are gone at once: a candidate takes over within 3 s after the store answers again, and not at
-// once, for it cannot know that the holder does not come back with the store.
+// Store and holder that are gone at once: a candidate takes over within 3 s after the store answers
+// again, and not at once, for it cannot know that the holder does not come back with the store.
 func TestAHolderThatDiesWithTheStoreIsReplacedWhenThatIsBack(t *testing.T) {
 	t.Parallel()
 	for away := 100 * time.Millisecond; away < 20*time.Second; away = away * 10 / 9 {
@@ -255,7 +260,8 @@ func TestAHolderThatDiesWithTheStoreIsReplacedWhenThatIsBack(t *testing.T) {
 	}
 }
 
-// A process that was stopped for longer than the lease learns, by the first thing that it writes, that it was replaced.
+// A process that was stopped for longer than the lease learns, by the first thing that it writes,
+// that it was replaced.
 func TestAHolderThatWasStoppedIsToldSo(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, r *run, a, b *process) {
@@ -338,7 +344,8 @@ func TestACandidateMayGiveUp(t *testing.T) {
 		require.ErrorIs(t, err, lease.ErrHeld)
 		r.leave(true)
 		began := time.Now()
-		_, err = lease.Acquire(t.Context(), lease.Config{Store: c, Key: "leader", Holder: []byte("c"), Patience: 10 * time.Second})
+		_, err = lease.Acquire(t.Context(),
+			lease.Config{Store: c, Key: "leader", Holder: []byte("c"), Patience: 10 * time.Second})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.GreaterOrEqual(t, time.Since(began), 10*time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -359,7 +366,8 @@ func (gone) Update(context.Context, string, []byte, uint64) (uint64, error) {
 func TestAHolderThatTheStoreLetsInNoMoreStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l, err := lease.Acquire(t.Context(), lease.Config{Store: gone{&process{store: newStore()}}, Key: "leader", Holder: []byte("a")})
+		l, err := lease.Acquire(t.Context(),
+			lease.Config{Store: gone{&process{store: newStore()}}, Key: "leader", Holder: []byte("a")})
 		require.NoError(t, err)
 		err = l.Keep(t.Context())
 		require.ErrorIs(t, err, lease.ErrLost)
@@ -367,8 +375,9 @@ func TestAHolderThatTheStoreLetsInNoMoreStops(t *testing.T) {
 	})
 }
 
-// Whatever happens to three processes and their store: terms grow, no term has two holders, a holder is replaced only
-// when it did not reach the store, and somebody holds the lease once they all do.
+// Whatever happens to three processes and their store: terms grow, no term has two holders, a
+// holder is replaced only when it did not reach the store, and somebody holds the lease once they
+// all do.
 func TestLeasesInRandomTimes(t *testing.T) {
 	t.Parallel()
 	replaced := 0
@@ -405,7 +414,8 @@ func TestLeasesInRandomTimes(t *testing.T) {
 					require.Greater(t, now.number, old.number)
 					if old.ended.IsZero() || !old.ended.Before(now.began) {
 						q := old.process
-						require.True(t, q.cut || q.deaf || q.late > 0 || now.began.Sub(last[q]) < 5*time.Second, "seed %d: %s was replaced", seed, q.name)
+						require.True(t, q.cut || q.deaf || q.late > 0 || now.began.Sub(last[q]) < 5*time.Second,
+							"seed %d: %s was replaced", seed, q.name)
 						replaced++
 					}
 				}

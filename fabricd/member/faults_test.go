@@ -14,8 +14,8 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// Every kind of fault on links of which one end, or both, are processes: each kind of fault and each link over both brokers, and each
-// pair of the two over one of them.
+// Every kind of fault on links of which one end, or both, are processes: each kind of fault and
+// each link over both brokers, and each pair of the two over one of them.
 func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, embedded bool) {
@@ -29,7 +29,13 @@ func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 		if embedded {
 			pair = 1
 		}
-		for _, ends := range [][2]string{{"s1.00", "s2.00"}, {"s0.00", "s1.00"}, {"s1.00", "s2.10"}, {"s0.01", "s1.00"}, {"n000", "s2.00"}} {
+		for _, ends := range [][2]string{
+			{"s1.00", "s2.00"},
+			{"s0.00", "s1.00"},
+			{"s1.00", "s2.10"},
+			{"s0.01", "s1.00"},
+			{"n000", "s2.00"},
+		} {
 			if _, err := l.Fabric.Topology().LinkBetween(ends[0], ends[1]); err != nil {
 				continue
 			}
@@ -49,7 +55,8 @@ func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 				out := l.Do(s)
 				require.NotNil(t, out[0].Fault, s)
 				if s.Do == fault.VerbCut {
-					require.Eventually(t, func() bool { return len(l.Fabric.Faults()[out[0].Fault.ID-1].Detected) == 2 }, rig.Patience, 5*time.Millisecond, "%v", s)
+					require.Eventually(t, func() bool { return len(l.Fabric.Faults()[out[0].Fault.ID-1].Detected) == 2 },
+						rig.Patience, 5*time.Millisecond, "%v", s)
 				}
 				l.more(50)
 				l.Do(fault.Spec{Do: fault.VerbHeal})

@@ -13,7 +13,8 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// balances drains a fabric in which processes are frozen, as Ctrl-C does. Packets may be left, and each is in one account.
+// balances drains a fabric in which processes are frozen, as Ctrl-C does. Packets may be left, and
+// each is in one account.
 func (l *lab) balances() fabric.Ledger {
 	l.Helper()
 	require.NoError(l, l.Fabric.StopTraffic())
@@ -25,7 +26,8 @@ func (l *lab) balances() fabric.Ledger {
 	return ledger
 }
 
-// What a process has passed on between its last word and its freeze is delivered elsewhere, and is not under way to it any more.
+// What a process has passed on between its last word and its freeze is delivered elsewhere, and is
+// not under way to it any more.
 func TestTheLedgerBalancesWhileAProcessIsFrozen(t *testing.T) {
 	t.Parallel()
 	tried := attack.Tally(t, "a switch process frozen while the fabric is drained")
@@ -52,8 +54,8 @@ func TestTheLedgerBalancesWhileAProcessIsFrozen(t *testing.T) {
 	}
 }
 
-// Of two stopped neighbours that answer one after the other, what the first has received of the second is more than that is known to
-// have sent.
+// Of two stopped neighbours that answer one after the other, what the first has received of the
+// second is more than that is known to have sent.
 func TestTheLedgerBalancesWhileTwoNeighboursAreFrozenAndAnswerOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	l := start(t, true)
@@ -87,8 +89,9 @@ func TestTheLedgerBalancesWhileTwoNeighboursAreFrozenAndAnswerOneAfterTheOther(t
 	attack.Count(t, "neighbouring switch processes frozen while the fabric is drained", 2*rounds)
 }
 
-// A process that was stopped until its neighbours gave it up, and goes on, is one fault while it is stopped and none afterwards: the
-// firmware bears it. Nothing is discarded, and what it held is delivered: no packet was queued for a link that it took for dead.
+// A process that was stopped until its neighbours gave it up, and goes on, is one fault while it is
+// stopped and none afterwards: the firmware bears it. Nothing is discarded, and what it held is
+// delivered: no packet was queued for a link that it took for dead.
 func TestAProcessThatWasStoppedDiscardsNothing(t *testing.T) {
 	t.Parallel()
 	for _, fw := range []string{"adaptive-switch", "deterministic-switch"} {

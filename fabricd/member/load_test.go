@@ -129,7 +129,8 @@ func TestAProcessThatIsKilledOrStoppedGetsTheTablesInForceWhenItIsBack(t *testin
 	after = l.last()
 	p.Signal(syscall.SIGCONT)
 	l.event(after, fabric.EventProcessBack)
-	require.Eventually(t, func() bool { return l.Fabric.Load(t.Context(), left[0]) == nil }, rig.Patience, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return l.Fabric.Load(t.Context(), left[0]) == nil }, rig.Patience,
+		5*time.Millisecond)
 	require.EqualValues(t, 2, l.version("s1.00"))
 	l.settle()
 	l.allPairs()

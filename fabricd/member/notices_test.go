@@ -12,8 +12,9 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// The switch that discards all that goes to the leaf that is cut off from elsewhere is a process, so it tells those notices: the
-// U-turn switch, or with source routing the one that finds no U-turn left to splice in.
+// The switch that discards all that goes to the leaf that is cut off from elsewhere is a process,
+// so it tells those notices: the U-turn switch, or with source routing the one that finds no U-turn
+// left to splice in.
 func TestASwitchThatIsAProcessTellsSourcesOfDiscards(t *testing.T) {
 	t.Parallel()
 	for fw, name := range map[string]string{"deterministic-link": "s2.01", "source-routed": "s1.01"} {

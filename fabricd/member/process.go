@@ -20,7 +20,8 @@ var (
 	ErrGone = errors.New("the fabric is gone")
 )
 
-// Chosen by us. A fabric asks ten times a second; one that asks nothing for so many seconds is gone, or has given us up.
+// Chosen by us. A fabric asks ten times a second; one that asks nothing for so many seconds is
+// gone, or has given us up.
 const (
 	goneAfter  = 10
 	joinTime   = 15 * time.Second
@@ -38,18 +39,22 @@ type Config struct {
 	Attached    func(c part.Charter) // called once the links are up; nil: nobody
 }
 
-// Run is one switch of a running fabric until ctx ends; then it leaves in order and returns nil. Other errors say why the
-// fabric does not take it, or wrap ErrEnded or ErrGone.
+// Run is one switch of a running fabric until ctx ends; then it leaves in order and returns nil.
+// Other errors say why the fabric does not take it, or wrap ErrEnded or ErrGone.
 func Run(ctx context.Context, cfg Config) error {
 	host, err := os.Hostname()
 	if err != nil {
 		return fmt.Errorf("switch %s: name of this host: %w", cfg.Switch, err)
 	}
-	c, err := request[part.Charter](ctx, cfg, joinTime, VerbJoin, JoinRequest{Switch: cfg.Switch, PID: os.Getpid(), Host: host})
+	c, err := request[part.Charter](ctx, cfg, joinTime, VerbJoin,
+		JoinRequest{Switch: cfg.Switch, PID: os.Getpid(), Host: host})
 	if err != nil {
 		return fmt.Errorf("switch %s joins fabric %s: %w", cfg.Switch, cfg.Fabric, err)
 	}
-	p, err := part.Open(part.Config{Charter: c, URL: cfg.URL, Credentials: cfg.Credentials, Log: cfg.Log, Alone: goneAfter})
+	p, err := part.Open(part.Config{
+		Charter: c, URL: cfg.URL, Credentials: cfg.Credentials, Log: cfg.Log,
+		Alone: goneAfter,
+	})
 	if err != nil {
 		// The fabric waits for us; tell it that nobody comes.
 		return errors.Join(fmt.Errorf("switch %s: %w", cfg.Switch, err), cfg.leave(c))
@@ -57,9 +62,13 @@ func Run(ctx context.Context, cfg Config) error {
 	return errors.Join(cfg.be(ctx, p, c), p.Close())
 }
 
-// request has a connection of its own: hours may pass between two, in which the credentials that it was opened with are replaced.
+// request has a connection of its own: hours may pass between two, in which the credentials that it
+// was opened with are replaced.
 func request[Resp any](ctx context.Context, cfg Config, d time.Duration, verb string, in any) (resp Resp, err error) {
-	client, err := bus.Dial(bus.ClientConfig{Fabric: cfg.Fabric, URL: cfg.URL, Credentials: cfg.Credentials, Program: "switch-" + cfg.Fabric})
+	client, err := bus.Dial(bus.ClientConfig{
+		Fabric: cfg.Fabric, URL: cfg.URL, Credentials: cfg.Credentials,
+		Program: "switch-" + cfg.Fabric,
+	})
 	if err != nil {
 		return resp, err
 	}
@@ -84,14 +93,16 @@ func (cfg Config) be(ctx context.Context, p *part.Part, c part.Charter) error {
 	case err == nil:
 		return fmt.Errorf("switch %s: %w: %s", cfg.Switch, ErrEnded, why)
 	case errors.Is(err, part.ErrAlone):
-		return fmt.Errorf("switch %s: %w: it has asked nothing for %d s: start it again, then this switch", cfg.Switch, ErrGone, goneAfter)
+		return fmt.Errorf("switch %s: %w: it has asked nothing for %d s: start it again, then this switch", cfg.Switch,
+			ErrGone, goneAfter)
 	case errors.Is(err, part.ErrRefused):
 		return fmt.Errorf("switch %s: %w: %w: another process may be this switch now", cfg.Switch, ErrGone, part.ErrRefused)
 	}
 	return cfg.leave(c) // ctx has ended
 }
 
-// attach asks for signal on all links, again where the fabric did not hear the process in time: on a busy machine.
+// attach asks for signal on all links, again where the fabric did not hear the process in time: on
+// a busy machine.
 func (cfg Config) attach(ctx context.Context, c part.Charter) error {
 	for began := time.Now(); ; {
 		_, err := request[struct{}](ctx, cfg, attachTime, VerbAttach, AttachRequest{cfg.Switch, c.Number})

@@ -22,7 +22,8 @@ import (
 
 func isSet(r switching.RegisterSnapshot) bool { return r.Value != 0 }
 
-// A process makes its firmware, with tables, by the name of the routing: it is that of the rest of the fabric.
+// A process makes its firmware, with tables, by the name of the routing: it is that of the rest of
+// the fabric.
 func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T) {
 	t.Parallel()
 	for i, fw := range []string{"adaptive-link", "deterministic-link", "updown", "escape", "mroots:layers=2,seed=3"} {
@@ -137,7 +138,8 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 		began := time.Now()
 		assert.False(t, l.Fabric.Ledger().Injected == 0)
 		assert.Less(t, time.Since(began), 200*time.Millisecond, "nobody waits for it")
-		require.Eventually(t, func() bool { return len(l.Fabric.Faults()[e.Fault.ID-1].Detected) == 2 }, rig.Patience, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return len(l.Fabric.Faults()[e.Fault.ID-1].Detected) == 2 }, rig.Patience,
+			5*time.Millisecond)
 		l.more(200)
 		assert.False(t, l.Fabric.SwitchProcesses()[0].Answers)
 		assert.Equal(t, [][]string{nil, {name}}, troubled(l.Fabric, name))
@@ -339,10 +341,12 @@ func TestAProcessThatDoesNotAttachCanBeReplacedByTheFabric(t *testing.T) {
 	_, err := l.Fabric.Join(member.JoinRequest{Switch: "s1.00", PID: 18, Host: "far"})
 	require.ErrorIs(t, err, fabric.ErrHeld)
 	require.ErrorContains(t, err, "process 17 on far is about to join")
-	require.ErrorContains(t, l.Fabric.Attach(t.Context(), member.AttachRequest{Switch: "s1.00", Number: c.Number}), "cannot reach the process")
+	require.ErrorContains(t, l.Fabric.Attach(t.Context(), member.AttachRequest{Switch: "s1.00", Number: c.Number}),
+		"cannot reach the process")
 	assert.Equal(t, []string{"s1.00"}, l.Fabric.CrashedSwitches())
 	l.Do(fault.Spec{Do: fault.VerbRestart, A: "s1.00"})
-	require.ErrorContains(t, l.Fabric.Attach(t.Context(), member.AttachRequest{Switch: "s1.00", Number: c.Number}), "was taken back")
+	require.ErrorContains(t, l.Fabric.Attach(t.Context(), member.AttachRequest{Switch: "s1.00", Number: c.Number}),
+		"was taken back")
 	l.allUp()
 	l.allPairs()
 	l.be("s1.00")

@@ -143,7 +143,8 @@ func (l *lab) crosses(name string, n uint64) {
 	l.Helper()
 	id := must(l.Fabric.Topology().SwitchByName(name))
 	before := l.Fabric.Switch(id).Stats.Forwarded
-	require.Eventually(l, func() bool { return l.Fabric.Switch(id).Stats.Forwarded >= before+n }, rig.Patience, 5*time.Millisecond)
+	require.Eventually(l, func() bool { return l.Fabric.Switch(id).Stats.Forwarded >= before+n }, rig.Patience,
+		5*time.Millisecond)
 }
 
 // settle is Settle, and requires that the faults account for what was lost.
@@ -156,13 +157,14 @@ func (l *lab) settle() fabric.Ledger {
 		lost[0], lost[1], lost[2] = lost[0]+r.LostWire, lost[1]+r.LostQueued, lost[2]+r.LostCrash
 	}
 	wire, queued := l.unrelated(ledger)
-	assert.Equal(l, [3]uint64{ledger.LostWire - wire, ledger.LostQueued - queued, ledger.LostCrash}, lost, "what the reports say is lost: %+v", ledger)
+	assert.Equal(l, [3]uint64{ledger.LostWire - wire, ledger.LostQueued - queued, ledger.LostCrash}, lost,
+		"what the reports say is lost: %+v", ledger)
 	assert.Zero(l, l.Fabric.Totals().Duplicated)
 	return ledger
 }
 
-// unrelated is what was lost on links that no fault has touched: on a machine that stands still for a second their ends take
-// each other for dead.
+// unrelated is what was lost on links that no fault has touched: on a machine that stands still for
+// a second their ends take each other for dead.
 func (l *lab) unrelated(ledger fabric.Ledger) (wire, queued uint64) {
 	touched := map[string]bool{}
 	for _, r := range l.Fabric.Faults() {
