@@ -18,7 +18,7 @@ import (
 // ErrOutsideBroker means that the broker is not ours, so that its owner says who may do what there.
 var ErrOutsideBroker = errors.New("the broker is not one of ours: its permissions are its owner's business")
 
-// NodeAccess is what a switch that is a process of its own needs of the broker.
+// NodeAccess says which subjects of the broker a switch process uses.
 type NodeAccess struct {
 	Node   string
 	Sends  []wire.Direction // from it
@@ -67,8 +67,8 @@ func (a NodeAccess) grant(fabric string) grant {
 	return grant{publish, subscribe}
 }
 
-// Access is what a process that is a part of the fabric needs of the broker: a [PartAccess], or a
-// [NodeAccess] when it is one switch.
+// Access says which subjects of the broker a process of the fabric uses: a [PartAccess], or a
+// [NodeAccess] for one switch.
 type Access interface {
 	name() string   // of the part or node
 	prefix() string // of users
@@ -133,7 +133,7 @@ func (b *Broker) connections(user string) []uint64 {
 	return ids
 }
 
-// users is who may connect.
+// users are those whose connections the broker accepts.
 type users struct {
 	mu     sync.RWMutex // a connection is registered under it, so that Revoke sees all that passed
 	byName map[string]user
@@ -186,7 +186,7 @@ func (u *users) Check(c server.ClientAuthentication) bool {
 	return true
 }
 
-// PartAccess is what a process that runs a part of the fabric needs of the broker.
+// PartAccess says which subjects of the broker a host uses.
 type PartAccess struct {
 	Part  string // its name
 	First int    // the first of its shards

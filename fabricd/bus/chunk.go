@@ -12,8 +12,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/deflate"
 )
 
-// What is larger than a message travels compressed and in chunks, each asked for or acknowledged
-// before the next. Chosen by us: all chunks of one message fit into memory.
+// A request or answer that is larger than a message travels compressed and in chunks. Each chunk is
+// asked for or acknowledged before the next. The bounds are chosen by us: all chunks of one request
+// or answer fit into memory.
 const (
 	chunkRoom   = 4 << 10   // of a message, for its headers
 	maxChunks   = 1 << 12   // of one request or answer

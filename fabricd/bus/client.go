@@ -149,7 +149,7 @@ func (c *Client) listen() error {
 	if c.cfg.Leads {
 		return c.conn.FlushTimeout(connectTimeout)
 	}
-	// Who may hear no events is denied this, and told nothing.
+	// The broker denies this to a user that may hear no events. Nobody is told of that.
 	_, err := c.conn.Subscribe(Subject{Kind: SubjectEvent, Fabric: c.cfg.Fabric, Verb: streamEnd}.String(),
 		func(*nats.Msg) { c.end() })
 	return err

@@ -26,8 +26,8 @@ type cutState struct {
 	atEnds  int                               // directions for which the broker had no mapping left
 }
 
-// bundle is what a node sends to the nodes of one shard: all that one mapping can stand for, since
-// the server takes no wildcard before the last token of what is to go nowhere.
+// bundle is all links from a node to the nodes of one shard. One mapping cuts no less than that:
+// the server takes a wildcard in the last token of a mapping only.
 type bundle struct {
 	node string
 	to   int

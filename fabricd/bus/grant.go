@@ -51,12 +51,12 @@ func (r Role) User(name string) string {
 	return r.String()
 }
 
-// grant is what a user may do: the subjects that it may publish on and hear. What is not in it is
-// denied, on a broker of ours and on one that trusts our tokens alike.
+// grant lists the subjects that a user may publish on and hear. Every other subject is denied, by
+// an embedded broker and by one that trusts our tokens alike.
 type grant struct{ publish, subscribe []string }
 
-// grantOf says what a role may do; name is that of the host of an agent. Whoever runs for long
-// hears offers of new credentials for itself. Leave to answer is given by inbox and never by
+// grantOf is the grant of a role; name is that of the host of an agent. A process that runs for
+// long hears requests to renew its credentials. Leave to answer is given by inbox and never by
 // allow_responses: whoever sends a process anything could with its reply subject lend it leave to
 // speak there.
 func grantOf(r Role, fabric, name string) grant {

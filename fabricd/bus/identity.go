@@ -11,14 +11,14 @@ import (
 	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
-// Identity is who a process is, by a token and its secret key, both of which can be replaced while
-// connections last: each uses the newest when it is opened, and when it is opened again. The secret
-// never leaves the process: it offers the public half of a new key, and takes a token for that.
-// Methods may be called concurrently.
+// Identity is the token of a process and its secret key. Both can be replaced while connections
+// last: a connection uses the newest when it is opened, and when it is opened again. The secret
+// never leaves the process: the process offers the public half of a new key, and takes a token for
+// that. Methods may be called concurrently.
 //
-// One that is kept in a .creds file writes new ones there, where the connections of all who use the
-// file find them. One that came from elsewhere, as that of a part, is for connections with its own
-// [Identity.Credentials].
+// An Identity of a .creds file writes the new token and key there, where all processes that use the
+// file find them. An Identity without a file, as that of a part, serves the connections that are
+// made with its own [Identity.Credentials].
 type Identity struct {
 	path string // of the .creds file; empty: it is kept in none
 
@@ -73,9 +73,10 @@ func (i *Identity) reread() error {
 	return nil
 }
 
-// PartCredentials are those of the process of a part: who it is, says who leads, and how to
-// connect, says its host. Without the former, as on servers whose owner says who may do what, they
-// are those of the host. The identity, nil where there is none, is to be served.
+// PartCredentials are those of the process of a part: the identity that the leader gave it,
+// and all else as its host connects. A leader gives none on servers whose owner says who may do
+// what: the credentials are those of the host then. The caller serves the identity, unless it is
+// nil.
 func PartCredentials(part, host Credentials) (Credentials, *Identity, error) {
 	switch {
 	case part == (Credentials{}):
@@ -157,7 +158,7 @@ func (i *Identity) sign(nonce []byte) ([]byte, error) {
 	return pair.Sign(nonce)
 }
 
-// Offer is what a process shows of itself to get new credentials. There is no secret in it.
+// Offer is the request of a process for new credentials. It holds no secret.
 type Offer struct {
 	Token  string `json:"token"`            // that it has
 	Public string `json:"public"`           // the key that it wants one for
@@ -180,7 +181,7 @@ func (i *Identity) Offer() (Offer, error) {
 	return Offer{Token: i.now.token, Public: key.Public}, nil
 }
 
-// Taken is what came of new credentials.
+// Taken is the answer of a process that has taken new credentials.
 type Taken struct {
 	// StandsBy says that it leads no fabric, though it might.
 	StandsBy bool `json:"stands_by,omitempty"`

@@ -15,9 +15,9 @@ import (
 // Issuer makes credentials for the parts of a fabric on servers that trust its account: it signs
 // tokens with a key of the account. It is for who leads. Methods may be called concurrently.
 //
-// What it has issued holds until the key it was signed with is taken out of the account, as fabricd
-// auth rotate does, or the user is revoked by name of its key. It does not expire by itself: a
-// fabric goes on while nobody leads it, for however long.
+// Credentials that it has issued hold until the key that signed them is taken out of the account,
+// as fabricd auth rotate does, or the user's key is revoked. They do not expire: a fabric goes on
+// while nobody leads it, for however long.
 type Issuer struct {
 	fabric, account string
 

@@ -16,7 +16,7 @@ import (
 // ErrToken means that a token or key is not what it should be.
 var ErrToken = errors.New("not a valid key or token")
 
-// KeyKind is whom a key belongs to, in the words of NATS.
+// KeyKind is the kind of the owner of a key, in the words of NATS.
 type KeyKind uint8
 
 // The kinds of key.
@@ -76,7 +76,7 @@ func keyOf(pair nkeys.KeyPair) (k Key, err error) {
 	return k, nil
 }
 
-// pair is what signs with it.
+// pair is the key as the library signs with it.
 func (k Key) pair() (nkeys.KeyPair, error) {
 	pair, err := nkeys.FromSeed(k.Seed)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 // ErrNameTaken means that another fabric of this name runs at the server.
 var ErrNameTaken = errors.New("a fabric of this name runs at this server already")
 
-// NameConfig says which fabric wants to be the only one of its name at a server that is not ours.
-// Fabric and URL are required.
+// NameConfig names a fabric that is to be the only one of its name at a server that is not
+// embedded. Fabric and URL are required.
 type NameConfig struct {
 	Fabric      string
 	URL         string
@@ -41,7 +41,7 @@ type Name struct {
 	closedc chan struct{} // closed by nats.go after its last callback
 }
 
-// nameHolder is what a claim answers.
+// nameHolder is the answer of a claim to the question who has the name.
 type nameHolder struct {
 	ID      string `json:"id"`
 	Host    string `json:"host"`
@@ -169,7 +169,7 @@ func (o nameHolder) taken() error {
 	return fmt.Errorf("%w, process %d on host %s: end it there, or choose another name", ErrNameTaken, o.PID, o.Host)
 }
 
-// others are who else answers for the name.
+// others are the other claims that answer for the name.
 func (n *Name) others(ctx context.Context, subject string) (list []nameHolder, err error) {
 	inbox := n.conn.NewRespInbox()
 	answers, err := n.conn.SubscribeSync(inbox)

@@ -78,7 +78,7 @@ const (
 	headerNext  = "Weft-Next"  // asks for a chunk of an answer: its id and number
 )
 
-// Asker is who asks, as it says itself.
+// Asker is the process that sent a request, as the process describes itself.
 type Asker struct {
 	Name  string // program, process and host; empty: it does not say
 	Build Build  // zero: it does not say, as the nats command
@@ -90,7 +90,7 @@ func askerIn(h nats.Header) Asker {
 
 type askerKey struct{}
 
-// AskerOf is who asks what a handler with this context answers.
+// AskerOf is the process that sent the request of a handler with this context.
 func AskerOf(ctx context.Context) Asker {
 	a, _ := ctx.Value(askerKey{}).(Asker)
 	return a
@@ -114,7 +114,7 @@ func (s Subject) who() string {
 	return fmt.Sprintf("fabric %q", s.Fabric)
 }
 
-// role is what somebody asked is.
+// role is the kind of process that is asked, in the words of errors.
 func (k SubjectKind) role() string {
 	switch k {
 	case SubjectSwitch:

@@ -30,12 +30,12 @@ const (
 	AgentService  = root + "-" + agents
 )
 
-// maxWaiting bounds the requests of one verb that wait while others are being handled. Who asks
-// beyond is told so.
+// maxWaiting bounds the requests of one verb that wait while others are being handled. Further
+// requests are answered with errBusy.
 const maxWaiting = 64
 
-// presence is a verb that hosts and agents serve, so that those who wait for an answer see whether
-// there is still somebody to give it.
+// presence is a verb that hosts and agents serve, so that a client that waits for an answer sees
+// whether the process that owes it is still there.
 const presence = "presence"
 
 // ServerConfig says who answers, and where. Agent, or Fabric and perhaps Node, are required, and

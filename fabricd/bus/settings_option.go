@@ -89,8 +89,8 @@ func (o *options) note(format string, args ...any) {
 	o.notes = append(o.notes, fmt.Sprintf(format, args...))
 }
 
-// noServer is what the embedded broker takes of the settings: nothing. Flags that ask for more are
-// a mistake, the environment may be meant for another program.
+// noServer is Resolved for the embedded broker, which takes no settings. A flag that is given all
+// the same is an error; a variable of the environment may be meant for another program.
 func (o *options) noServer() (Resolved, error) {
 	for _, f := range o.all() {
 		switch f.from {

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// shard is what carries a part of the links: one connection at a time, and the goroutine that hands
-// out what arrives.
+// shard carries some of the links: by one connection at a time, and a goroutine that hands out the
+// frames that arrive.
 type shard struct {
 	index      int        // of the connections of the transport; constant
 	number     int        // of the shards of the fabric; constant

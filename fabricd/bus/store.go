@@ -170,8 +170,8 @@ func makeBucket(ctx context.Context, js jetstream.JetStream, fabric string) (jet
 	return kv, err
 }
 
-// What the server says of a stream with more copies than it can keep: that it stands alone, that
-// there are too few others, that all have no room.
+// fewer are the server's errors for a stream with more copies than it can keep: it stands alone,
+// there are too few others, or all have no room.
 var fewer = []jetstream.ErrorCode{10074, 10005, noRoom}
 
 const noRoom jetstream.ErrorCode = 10047

@@ -55,8 +55,8 @@ type Subject struct {
 	Fabric string // empty for SubjectAgent
 	Shard  int    // SubjectLink: that of the sender, 0 to MaxShards-1
 	To     int    // SubjectLink: that of the receiver, likewise
-	// SubjectLink: the sender; SubjectSwitch: the process; SubjectAgent: the agent; SubjectRenewal:
-	// the user
+	// Node is the sender of a SubjectLink, the process of a SubjectSwitch, the agent of a SubjectAgent
+	// and the user of a SubjectRenewal.
 	Node string
 	Port weft.PortID // SubjectLink: the sender's port, below weft.MaxPorts
 	Verb string      // SubjectControl and SubjectSwitch: the verb; SubjectEvent and Tell: the kind
@@ -206,7 +206,7 @@ func allHostEvents(fabric string) string {
 func hostEventsOf(fabric, node string) string { return switchPrefix(fabric, node) + tells + ">" }
 func asksOf(fabric, node string) string       { return switchPrefix(fabric, node) + does + ">" }
 
-// What the nodes of a shard send, and what is sent to them.
+// allFromShard and allToShard are the subjects of all links from the nodes of a shard, and to them.
 func allFromShard(fabric string, shard int) string {
 	return root + "." + fabric + ".l." + strconv.Itoa(shard) + ".>"
 }

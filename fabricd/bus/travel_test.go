@@ -52,7 +52,7 @@ func fillAll(v reflect.Value, r *rand.Rand, depth int) {
 		v.SetMapIndex(key, value)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
+			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("msgpack") != "-" {
 				fillAll(v.Field(i), r, depth+1)
 			}
 		}

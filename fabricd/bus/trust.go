@@ -13,7 +13,7 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// OperatorToken is what servers trust: whatever account this operator has signed. system is the
+// OperatorToken has servers trust the accounts that this operator has signed. system is the
 // public key of the account in which servers talk to each other, and hear of new accounts.
 func OperatorToken(operator Key, name, system string) (string, error) {
 	claims := jwt.NewOperatorClaims(operator.Public)
@@ -21,7 +21,7 @@ func OperatorToken(operator Key, name, system string) (string, error) {
 	return encode(claims, operator)
 }
 
-// Account says what servers know of an account.
+// Account is an account as servers know it.
 type Account struct {
 	Name   string
 	Public string // its key
@@ -34,7 +34,7 @@ type Account struct {
 	Keeps int64
 }
 
-// Token is what an operator says of the account. Servers take the newest by the second in which it
+// Token is the account, signed by an operator. Servers take the newest by the second in which it
 // was signed.
 func (a Account) Token(operator Key) (string, error) {
 	claims := jwt.NewAccountClaims(a.Public)
@@ -62,7 +62,8 @@ func SystemUser(signer Key, system, user string) (string, error) {
 // systemGrant is to tell servers of accounts, and to ask which are there.
 func systemGrant() grant { return grant{publish: []string{claimsUpdate, serverPing}} }
 
-// UserToken is what an account says of a user in a role; name is that of the host of an agent.
+// UserToken is a user of the account in a role, signed by the account; name is that of the host of
+// an agent.
 func UserToken(signer Key, account, fabric, user string, r Role, name string) (string, error) {
 	if err := errors.Join(ValidateFabric(fabric), validateAgent(r, name)); err != nil {
 		return "", err

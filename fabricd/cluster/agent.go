@@ -159,7 +159,8 @@ func (a *agent) free(ctx context.Context, others *bus.Client) error {
 }
 
 func (a *agent) taken(s Status) error {
-	return fmt.Errorf("cluster: agent %s: %w: process %d on host %s, since %s: end that, or choose another name with --name",
+	return fmt.Errorf("cluster: agent %s: %w: process %d on host %s, since %s: "+
+		"end that, or choose another name with --name",
 		a.cfg.Name, ErrTaken, s.PID, s.Host, s.Started.Format(time.RFC3339))
 }
 
@@ -302,8 +303,8 @@ func (a *agent) enter(r hostRequest) (h *hosted, runs uint64, err error) {
 // heed refuses a leader that has been replaced. The caller holds mu.
 func (a *agent) heed(fabric string, term uint64) error {
 	if seen := a.terms[fabric]; term < seen {
-		return fmt.Errorf("another process leads fabric %s since: its term is %d, and this is of %d; should the state in "+
-			"the broker have been lost, start the agent again", fabric, seen, term)
+		return fmt.Errorf("another process leads fabric %s: its term is %d, and this leader's is %d; if the store was "+
+			"lost, start the agent again", fabric, seen, term)
 	}
 	a.terms[fabric] = term
 	return nil

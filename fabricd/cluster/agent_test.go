@@ -52,7 +52,7 @@ func TestAnAgentRunsOnePartOfAFabricUntilItIsDropped(t *testing.T) {
 	// A leader that was replaced can neither drop nor host.
 	late := hosts(t, url, 4, h.Needs)
 	_, err = late.Drop(t.Context(), []string{"h1"}, "over")
-	require.ErrorContains(t, err, "another process leads fabric lab since: its term is 5, and this is of 4")
+	require.ErrorContains(t, err, "another process leads fabric lab: its term is 5, and this leader's is 4")
 	dropped, err := h.Drop(t.Context(), []string{"h1"}, "the fabric is over")
 	require.NoError(t, err)
 	require.Equal(t, []string{"h1"}, dropped)
@@ -60,7 +60,7 @@ func TestAnAgentRunsOnePartOfAFabricUntilItIsDropped(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, dropped)
 	c.Term = 4
-	require.ErrorContains(t, late.Host(t.Context(), "h1", c), "another process leads fabric lab since")
+	require.ErrorContains(t, late.Host(t.Context(), "h1", c), "another process leads fabric lab")
 	c.Term = 6
 	require.NoError(t, h.Host(t.Context(), "h1", c), "the room is free again")
 	require.Contains(t, a.notes(), "part 1 of fabric lab has ended: the fabric is over")

@@ -31,7 +31,7 @@ type Desired struct {
 func (d Desired) Graph() (*topology.Graph, error) {
 	text, err := deflate.Decompress(d.Topology)
 	if err != nil {
-		return nil, fmt.Errorf("cluster: topology of the fabric as it was written down: %w", err)
+		return nil, fmt.Errorf("cluster: read the topology of the fabric: %w", err)
 	}
 	return topology.Load(d.Spec, text)
 }
@@ -46,7 +46,7 @@ type placedPart struct {
 	Switches []part.Span `json:"switches"`
 }
 
-// Book is what is written down of a fabric in its bucket. Whoever leads writes.
+// Book reads and writes what the store keeps of a fabric. The leader alone writes.
 type Book struct {
 	Store *bus.Store
 }
@@ -62,7 +62,8 @@ func (b Book) Placement(ctx context.Context, g *topology.Graph) (*placement.Plac
 	var p placed
 	there, err := b.read(ctx, keyPlacement, &p)
 	if err == nil && !there {
-		err = errors.New("cluster: the fabric is written down, but not where it is: end it with fabricd down and start it again")
+		err = errors.New("cluster: the store has the fabric and not its placement: " +
+			"end it with fabricd down and start it again")
 	}
 	if err != nil {
 		return nil, err
@@ -142,7 +143,7 @@ func (b Book) read(ctx context.Context, key string, out any) (there bool, err er
 		return false, err
 	}
 	if err := json.Unmarshal(data, out); err != nil {
-		return false, fmt.Errorf("cluster: %s as it was written down: %w: was that another version of fabricd?", key, err)
+		return false, fmt.Errorf("cluster: read %s in the store: %w: did another version of fabricd write it?", key, err)
 	}
 	return true, nil
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
-// maxChunk is what one key holds of tables at most, in bytes; chosen by us, so that a write is
-// short also where a broker takes larger messages.
+// maxChunk bounds the bytes of tables in one key; chosen by us, so that a write is short also where
+// a broker takes larger messages.
 const maxChunk = 512 << 10
 
-// chunks are tables as they are written down: in keys of their own, which are written when the
-// tables change and not with every state. Zero: there are none. A leader numbers those that it
-// writes from 1 on, and the state that names them is written after them, so that chunks which no
-// state names are those of a leader that was broken off: the next numbers of its term.
+// chunks names the keys that hold the tables. They are written when the tables change, and not with
+// every state. The zero value names none. A leader numbers its tables from 1 on, and writes the
+// state that names their chunks after them. So chunks that no state names have the next numbers of
+// the term of a leader that has died while it wrote them.
 type chunks struct {
 	Term   uint64 `json:"term"`
 	Number int    `json:"number"`
@@ -26,12 +26,12 @@ type chunks struct {
 
 func (p chunks) key(i int) string { return fmt.Sprintf("tables.%d.%d.%d", p.Term, p.Number, i) }
 
-// writeChunks writes data as p, of which it fills in how much there is.
+// writeChunks writes data as the chunks of p, and returns p with their number and size.
 func (b Book) writeChunks(ctx context.Context, p chunks, data []byte) (chunks, error) {
 	p.Size = len(data)
 	for chunk := range slices.Chunk(data, min(maxChunk, b.Store.Room())) {
-		if err := within(ctx,
-			func(ctx context.Context) error { return b.Store.Put(ctx, p.key(p.Count), chunk) }); err != nil {
+		err := within(ctx, func(ctx context.Context) error { return b.Store.Put(ctx, p.key(p.Count), chunk) })
+		if err != nil {
 			return p, err
 		}
 		p.Count++
@@ -39,8 +39,8 @@ func (b Book) writeChunks(ctx context.Context, p chunks, data []byte) (chunks, e
 	return p, nil
 }
 
-// readChunks reads what was written. The error wraps reply.ErrNoKey when other chunks have taken
-// the place of these.
+// readChunks reads the tables that p names. The error wraps reply.ErrNoKey when other chunks have
+// taken the place of these.
 func (b Book) readChunks(ctx context.Context, p chunks) ([]byte, error) {
 	var data []byte
 	for i := range p.Count {
@@ -54,7 +54,7 @@ func (b Book) readChunks(ctx context.Context, p chunks) ([]byte, error) {
 		}
 	}
 	if len(data) != p.Size {
-		return nil, fmt.Errorf("cluster: tables as they were written down: %d bytes instead of %d", len(data), p.Size)
+		return nil, fmt.Errorf("cluster: read the tables of the fabric: they have %d bytes instead of %d", len(data), p.Size)
 	}
 	return data, nil
 }

@@ -84,7 +84,7 @@ func (h Hosts) Drop(ctx context.Context, names []string, why string) (dropped []
 // dropTime is far more than a part takes to end.
 const dropTime = 10 * time.Second
 
-// Stale is which of these agents run a part of the fabric.
+// Stale are those of the agents that run a part of the fabric, by name.
 func (h Hosts) Stale(of []Status) (names []string) {
 	for _, s := range of {
 		if slices.ContainsFunc(s.Parts, func(p PartStatus) bool { return p.Fabric == h.Fabric }) {

@@ -20,7 +20,7 @@ type kept struct {
 	Tables chunks          `json:"tables,omitzero"`
 }
 
-// readState is what the last leader kept, with its revision, 0 when there is nothing.
+// readState reads the state that the last leader wrote, and its revision; 0: there is none.
 func (b Book) readState(ctx context.Context) (k kept, rev uint64, err error) {
 	data, rev, err := b.Store.Get(ctx, keyState)
 	if errors.Is(err, reply.ErrNoKey) {
@@ -34,7 +34,7 @@ func (b Book) readState(ctx context.Context) (k kept, rev uint64, err error) {
 		err = json.Unmarshal(text, &k)
 	}
 	if err != nil {
-		return k, 0, fmt.Errorf("cluster: state as it was written down: %w: was that another version of fabricd?", err)
+		return k, 0, fmt.Errorf("cluster: read the state of the fabric: %w: did another version of fabricd write it?", err)
 	}
 	return k, rev, nil
 }
@@ -57,7 +57,7 @@ type Keeper struct {
 	poke   chan struct{} // cap 1: there is something
 }
 
-// latest is what a Keeper is given.
+// latest is the latest state that a Keeper was given.
 type latest struct {
 	state  any
 	tables []byte
@@ -82,7 +82,8 @@ func (b Book) TakeOver(
 	}
 	if len(before.State) > 0 {
 		if err := json.Unmarshal(before.State, out); err != nil {
-			return nil, false, fmt.Errorf("cluster: state as it was written down: %w: was that another version of fabricd?", err)
+			return nil, false, fmt.Errorf("cluster: read the state of the fabric: %w: "+
+				"did another version of fabricd write it?", err)
 		}
 	}
 	// From here on nobody else changes what the state names.
@@ -205,7 +206,7 @@ func (k *Keeper) flush(ctx context.Context) error {
 	case errors.Is(err, lease.ErrLost):
 		return err
 	}
-	k.warn(fmt.Errorf("cluster: what a next leader must know could not be written down, it is tried again: %w", err))
+	k.warn(fmt.Errorf("cluster: the state for the next leader could not be written, it is tried again: %w", err))
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.latest == nil {
@@ -254,7 +255,7 @@ func (k *Keeper) write(ctx context.Context, now *latest) error {
 	k.tables, k.written = tables, now.tables
 	for len(k.over) > 0 {
 		if _, err := k.book.dropChunks(ctx, k.over[0]); err != nil {
-			k.warn(fmt.Errorf("cluster: tables that are over are still kept, it is tried again: %w", err))
+			k.warn(fmt.Errorf("cluster: tables that were replaced could not be deleted, it is tried again: %w", err))
 			return nil
 		}
 		k.over = k.over[1:]

@@ -19,7 +19,7 @@ const (
 	keyState     = "state"
 )
 
-// Leader is who leads a fabric, as others see it.
+// Leader is the process that leads a fabric, as others see it.
 type Leader struct {
 	ID    string    `json:"id"` // no other has it
 	Host  string    `json:"host"`

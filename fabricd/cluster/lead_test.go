@@ -356,7 +356,7 @@ func TestWhatIsWrittenDownIsReadAgain(t *testing.T) {
 	g, err := topology.Parse("mport-tree:4,3")
 	require.NoError(t, err)
 	_, err = book.Placement(t.Context(), g)
-	require.ErrorContains(t, err, "not where it is")
+	require.ErrorContains(t, err, "not its placement")
 	p, err := placement.Place(g, []placement.Agent{{Name: "h1", Ports: 100}, {Name: "h2", Ports: 100}})
 	require.NoError(t, err)
 	var text strings.Builder

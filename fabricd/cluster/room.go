@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Room is what a host offers, or a part takes.
+// Room is the room that a host offers, or that a part takes.
 type Room struct {
 	Ports    int   `json:"ports"`              // of switches and NICs together
 	Switches int   `json:"switches,omitempty"` // of an offer 0: any number
@@ -19,9 +19,10 @@ type Room struct {
 	Memory   int64 `json:"memory,omitempty"`   // of an offer, in bytes
 }
 
-// What a part takes of memory: measured by BenchmarkSize of package fabric, 26 to 29 KB of heap and
-// stacks for each port of a switch or NIC with the papers' buffers (docs/performance.md), rounded
-// up by a tenth for what the collector has not collected; and what a process takes without any.
+// The memory that a part takes: measured by BenchmarkSize of package fabric, 26 to 29 KB of heap
+// and stacks for each port of a switch or NIC with the papers' buffers (docs/performance.md),
+// rounded up by a tenth for what the collector has not collected; and what a process takes without
+// any.
 const (
 	bytesPerPort = 32 << 10
 	bytesBase    = 64 << 20
@@ -37,7 +38,8 @@ func OfferOf(memory int64, cores, switches int) (Room, error) {
 	if r.Memory == 0 {
 		left, err := memoryLeft("/")
 		if err != nil {
-			return r, fmt.Errorf("how much memory this host has left is not known: say how much to offer with --memory, as 4GiB: %w", err)
+			return r, fmt.Errorf("the memory that this host has left is not known: "+
+				"say how much to offer with --memory, as 4GiB: %w", err)
 		}
 		r.Memory = left / 4 * 3 // the rest is for others; chosen by us
 	}
@@ -48,7 +50,7 @@ func OfferOf(memory int64, cores, switches int) (Room, error) {
 	return r, nil
 }
 
-// Minus is what is left of an offer.
+// Minus is the rest of an offer.
 func (r Room) Minus(used Room) Room {
 	r.Ports = max(r.Ports-used.Ports, 0)
 	if r.Switches > 0 {

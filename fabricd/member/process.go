@@ -12,7 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/part"
 )
 
-// What ends a process before it is told to leave.
+// Errors that end a process before it leaves.
 var (
 	// ErrEnded means that the fabric has ended, and has said so.
 	ErrEnded = errors.New("told to end")
@@ -20,8 +20,8 @@ var (
 	ErrGone = errors.New("the fabric is gone")
 )
 
-// Chosen by us. A fabric asks ten times a second; one that asks nothing for so many seconds is
-// gone, or has given us up.
+// Times chosen by us. A fabric asks ten times a second. A fabric that has asked nothing for
+// goneAfter seconds is gone, or takes this process for dead.
 const (
 	goneAfter  = 10
 	joinTime   = 15 * time.Second
