@@ -122,7 +122,7 @@ var drivers = map[string][]string{
 	"switch/wire":    {"."},
 	"fabricd/bus":    {".", "fabricd/deflate", "fabricd/document", "fabricd/document/plain", "fabricd/reply", "fabricd/safefile", "switch/wire"},
 	"switch/switchd": {".", "switch", "switch/link", "switch/pace", "switch/wire"},
-	"nic/nicd":       {".", "nic", "switch/pace", "switch/switchd"},
+	"nic/nicd":       {".", "nic", "switch/link", "switch/pace", "switch/switchd"},
 	"fabricd/fault":  {".", "fabricd/document"}, // the words for faults: those who apply them import it
 }
 

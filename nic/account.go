@@ -173,6 +173,9 @@ type Snapshot struct {
 	VCs         []link.Epoch
 }
 
+// Sessions tells Reading.Flow apart by incarnations of the neighbour, see [link.CreditEnd.Sessions].
+func (n *NIC) Sessions(peers []link.Incarnation, do func(link.Session)) { n.end.Sessions(peers, do) }
+
 // Snapshot copies the state of the NIC.
 func (n *NIC) Snapshot() Snapshot {
 	s := Snapshot{

@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -63,11 +67,6 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 			return fmt.Errorf("fabric: %v: %w", p, err)
 		}
 	}
-	for _, l := range f.links {
-		if l.owner == nil {
-			f.book(l) // whatever was lost before is in reports, or nobody's
-		}
-	}
 	return each(ctx, f.parts, func(_ context.Context, p *outpost) error {
 		if standing[p] == nil {
 			return nil
@@ -83,8 +82,9 @@ func (p *outpost) found(ctx context.Context) (part.Sum, error) {
 	p.mu.Lock()
 	number := p.number
 	p.mu.Unlock()
+	asked := p.fabric.Now()
 	s, err := p.host.Sum(ctx, part.SumRequest{Number: number, Term: p.fabric.opts.Term, Ends: true, Peers: p.peers(), Eras: true, Latency: true, Standing: true})
-	if err == nil && s.Standing == nil {
+	if s.Asked = asked; err == nil && s.Standing == nil {
 		err = errors.New("it does not say what was done to it")
 	}
 	return s, err
@@ -100,7 +100,10 @@ func (p *outpost) inherit(s part.Sum) {
 
 // recall puts the fabric into the state that was kept. The caller holds mu.
 func (f *Fabric) recall(s *State) error {
-	f.era, f.incarnations, f.reports, f.forgotten, f.past, f.rounds = s.Era, s.Incarnations, s.Begun, s.Forgotten, s.Past, s.Rounds
+	f.era, f.incarnations, f.rounds = s.Era, s.Incarnations, s.Rounds
+	if err := f.restoreAccounts(s); err != nil {
+		return err
+	}
 	f.events.resume(s.Events)
 	f.holding.until.Store(int64(s.HeldUntil))
 	if len(s.Chance) > 0 {
@@ -138,6 +141,34 @@ func (f *Fabric) recall(s *State) error {
 	return nil
 }
 
+// Restore is the ledger of a state.
+func (s *State) Restore(g *topology.Graph) (*ledger.Ledger, error) {
+	data, err := deflate.Decompress(s.Ledger)
+	if err != nil {
+		return nil, fmt.Errorf("the ledger as it was written down: %w", err)
+	}
+	return ledger.Restore(data, linksOf(g))
+}
+
+// restoreAccounts goes on with the ledger of the leader before. Hosts that went with its process are gone.
+func (f *Fabric) restoreAccounts(s *State) error {
+	l, err := s.Restore(f.graph)
+	if err != nil {
+		return err
+	}
+	f.accounts.read(func(*ledger.Ledger) { f.accounts.l = l })
+	now := f.Now()
+	f.accounts.step(now, ledger.LeaderChanged{})
+	for _, h := range l.Hosts() {
+		if h.Host != 0 && !slices.ContainsFunc(f.parts, func(p *outpost) bool { return p.id == h.Host }) {
+			f.accounts.step(now, ledger.HostEnded{Host: h.Host})
+		}
+	}
+	f.incarnations = max(f.incarnations, f.opts.Term<<termShift, ownNumber) + 1
+	f.beginLocal(f.incarnations)
+	return nil
+}
+
 func (f *Fabric) outpostNamed(name string) *outpost {
 	for _, p := range f.parts {
 		if p.name == name {
@@ -151,35 +182,19 @@ func (f *Fabric) outpostNamed(name string) *outpost {
 func (p *outpost) recall(k KeptPart, gone *record) {
 	p.user, p.again, p.gone = k.User, k.Again, gone
 	p.mu.Lock()
-	p.past = tenure{sum: k.Past, flows: passedOf(k.Ends)}
+	p.past = k.Past
 	p.mu.Unlock()
 	p.lives.Store(&k.Lives)
 	p.begin(lifeIn(k.Lives, k.Number))
-	p.mu.Lock()
-	p.known.Store(p.account(0, k.Last, p.past))
-	p.mu.Unlock()
-	if !k.Lost {
-		return
+	if k.Lost {
+		p.hush()
+		p.lost.Store(true)
 	}
-	p.hush()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.buried = k.Dead
-	p.lost.Store(true)
-	p.known.Store(p.account(0, k.Last, tenure{sum: k.Past, flows: passedOf(k.Flows)}))
-}
-
-func passedOf(list []KeptEnd) map[weft.End]passed {
-	flows := make(map[weft.End]passed, len(list))
-	for _, e := range list {
-		flows[e.End.End()] = passed{e.Sent, e.Received}
-	}
-	return flows
 }
 
 // recallReport goes on with a report.
 func (f *Fabric) recallReport(k KeptReport) (*record, error) {
-	r := &record{began: k.Began, closes: k.Closes, dipped: true, seen: k.Seen, firstEra: k.Era, report: k.Report, from: tally{discardedBy: map[string]uint64{}}}
+	r := &record{began: k.Began, closes: k.Closes, dipped: true, seen: k.Seen, firstEra: k.Era, report: k.Report}
 	if !k.Dipped {
 		r.report.Dip = fault.Dip{} // of a throughput that nobody sampled while there was no leader
 	}
@@ -201,24 +216,12 @@ func (f *Fabric) recallReport(k KeptReport) (*record, error) {
 		return r, nil
 	}
 	r.links = links
-	for _, o := range k.Owns {
-		l, err := f.link(o.Link)
-		if err != nil {
-			return nil, err
-		}
-		l.owner, l.booked = r, o.Loss
-	}
-	for _, l := range links {
-		if l.owner == nil {
-			l.owner = r
-		}
-	}
 	if k.Switch != "" {
 		sw, err := f.switchByName(k.Switch)
 		if err != nil {
 			return nil, err
 		}
-		r.sw, sw.owner, sw.bookedCrash = sw, r, k.Booked
+		r.sw = sw
 	}
 	f.open = append(f.open, r)
 	f.monitor.resume(r)
@@ -236,23 +239,6 @@ func (m *monitor) resume(r *record) {
 		w.turned = r.began + weft.Time(*r.report.FirstReroute*float64(weft.Millisecond))
 	}
 	m.open = append(m.open, r)
-}
-
-// recount has open reports go on from what they had come to. The caller holds mu; what parts have counted is known.
-func (f *Fabric) recount() {
-	now := f.tally()
-	for _, r := range f.open {
-		p := &r.report
-		from := tally{
-			rerouted: now.rerouted - p.Rerouted, requeued: now.requeued - p.Requeued, discarded: now.discarded - p.Discarded,
-			reordered: now.reordered - p.Reordered, duplicated: now.duplicated - p.Duplicated, detoured: now.detoured - p.Extra.Packets,
-			hops: now.hops - uint64(p.Extra.Mean*float64(p.Extra.Packets)), discardedBy: map[string]uint64{},
-		}
-		for rule, n := range now.discardedBy {
-			from.discardedBy[rule] = n - min(n, p.DiscardedBy[rule])
-		}
-		r.from = from
-	}
 }
 
 // recallFault puts a fault in force again, which its links are told of with all else.
@@ -325,7 +311,7 @@ func (f *Fabric) recallTables(data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
-	text, err := bus.Decompress(data)
+	text, err := deflate.Decompress(data)
 	if err != nil {
 		return fmt.Errorf("tables: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
 )
@@ -46,9 +47,12 @@ func (f *Fabric) ReroutedInLastEra() uint64 {
 // LossesReported checks, in a fabric that is quiet, that the faults account for every packet lost.
 func (f *Fabric) LossesReported() error {
 	l, faults := f.Ledger(), f.Faults()
-	f.mu.Lock()
-	lost := f.forgotten
-	f.mu.Unlock()
+	var lost uint64
+	f.accounts.read(func(l *ledger.Ledger) {
+		for _, k := range l.State().Forgotten {
+			lost += k.Lost
+		}
+	})
 	for _, r := range faults {
 		lost += r.Lost()
 	}

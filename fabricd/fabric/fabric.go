@@ -32,6 +32,8 @@ type Fabric struct {
 	renewed  atomic.Int64               // when parts have got new credentials, in ns since 1970; 0: never
 	places   []part.Place               // where all nodes are, when there are parts
 	links    []*link
+	accounts *accounts
+	own      uint64 // the incarnation of the nodes of this process
 	events   *Hub
 	world    World
 	live     *live                   // the world, unless that is virtual
@@ -57,16 +59,13 @@ type Fabric struct {
 	changed broadcast // after every change of a port's state
 	ports   poker     // likewise, for a subnet manager in this process
 
-	mu        turn // serialises faults, repairs and traffic; the rest is guarded by it
-	traffic   nic.Traffic
-	reports   int                   // begun since the start
-	records   []*record             // the latest of them; bound: maxReports
-	open      []*record             // of these, the ones that still count
-	forgotten uint64                // packets lost to faults whose reports are no longer kept
-	past      map[string]FaultCount // those faults, by kind
-	rounds    RoundCounts           // of subnet managers
-	era       uint16
-	stopped   bool
+	mu      turn // serialises faults, repairs and traffic; the rest is guarded by it
+	traffic nic.Traffic
+	records []*record   // the reports of the latest incidents; bound: maxReports
+	open    []*record   // of these, the ones that still count
+	rounds  RoundCounts // of subnet managers
+	era     uint16
+	stopped bool
 
 	recalled     []*active // in force since before this leader, until goOn
 	keeper       keeper
@@ -86,9 +85,7 @@ type liveSwitch struct {
 	*part.Program // what it forwards by, see tables.go
 
 	// Guarded by Fabric.mu.
-	crash       *active // nil: it is well
-	owner       *record // whom what it loses in a crash is counted for
-	bookedCrash uint64  // of that, what has been counted
+	crash *active // nil: it is well
 }
 
 // New builds a fabric that Start brings to life.
@@ -132,6 +129,7 @@ func (f *Fabric) build() error {
 	for _, l := range f.graph.Links {
 		f.links = append(f.links, newLink(f.graph, l))
 	}
+	f.accounts = f.newAccounts()
 	shards := 0
 	if o.Transport != nil {
 		shards = o.Transport.Shards()
@@ -144,7 +142,7 @@ func (f *Fabric) build() error {
 		f.places = places
 	}
 	own := places[:len(places)-len(o.Parts)]
-	f.local = newOutpost(f, "", slices.Concat(own, []part.Place{{}})[0])
+	f.local = newOutpost(f, localHostID, "", slices.Concat(own, []part.Place{{}})[0])
 	if err := f.divide(places[len(own):]); err != nil {
 		return err
 	}
@@ -169,6 +167,9 @@ func (f *Fabric) build() error {
 		return fmt.Errorf("fabric: %w", err)
 	}
 	f.local.host, f.local.counted, f.local.local = host, localHost{f.local, host}, host
+	if o.Adopt == nil {
+		f.beginLocal(ownNumber)
+	}
 	return nil
 }
 
@@ -203,7 +204,7 @@ func (f *Fabric) Start(ctx context.Context) error {
 	f.mu.Lock()
 	_ = f.give(func(o *orders) {
 		for _, l := range f.links {
-			if p := l.runsIn.Load(); p == nil || !p.late() { // others have been told of theirs
+			if p := f.home(l.A.Node); p != f.home(l.B.Node) || !p.late() { // others have been told of theirs
 				o.align(l)
 			}
 		}
@@ -231,7 +232,6 @@ func (f *Fabric) Start(ctx context.Context) error {
 		f.stillHeld()
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.recount()
 		f.goOn()
 		f.keepSoon()
 		return nil

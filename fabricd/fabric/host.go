@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
 	linkend "github.com/weft-fabric/weft/switch/link"
@@ -81,8 +82,15 @@ func (p *outpost) begin(life linkend.Incarnation) {
 	p.addLife(life)
 	number := life.Number
 	p.number, p.fresh, p.heard, p.mended, p.clock = number, true, 0, nil, skew{}
-	clear(p.lostOut)
-	p.known.Store(p.account(0, part.Sum{Number: number}, p.past))
+	p.known.Store(newAccount(0, part.Sum{Number: number}, &p.past))
+	if number == 0 {
+		return
+	}
+	e := ledger.HostStarted{Host: p.id, Incarnation: ledger.Incarnation(number)}
+	if p.sw == nil {
+		e.Nodes = nodesOf(p.place)
+	}
+	p.fabric.accounts.step(p.fabric.Now(), e)
 }
 
 // brief tells a part all that it should know. Standing is what it has heard before, nil: nothing, it has just been made. The caller
@@ -217,8 +225,9 @@ func (f *Fabric) endParts() {
 		}
 		ctx, cancel := context.WithTimeout(ctx, p.patience())
 		defer cancel()
+		asked := f.Now()
 		s, err := p.host.End(ctx, part.EndOrder{Number: number, Term: f.opts.Term, Why: "fabric " + f.opts.Processes.Fabric + " has been stopped"})
-		if err == nil {
+		if s.Asked = asked; err == nil {
 			err = p.keep(s)
 		}
 		p.hush()

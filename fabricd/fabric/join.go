@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -113,6 +114,7 @@ func (f *Fabric) Attach(ctx context.Context, req member.AttachRequest) error {
 	for range clockLooks {
 		if err := p.read(part.SumRequest{}); err != nil {
 			p.begin(linkend.Incarnation{})
+			f.accounts.step(f.Now(), ledger.HostEnded{Host: p.id, Incident: s.crash.rec.report.ID})
 			if errors.Is(err, bus.ErrSilent) {
 				return fmt.Errorf("%w: %w", member.ErrUnreached, err)
 			}
@@ -123,7 +125,7 @@ func (f *Fabric) Attach(ctx context.Context, req member.AttachRequest) error {
 	close(h.attached)
 	p.holder.Store(h)
 	p.speak()
-	p.buried = 0
+	f.accounts.step(f.Now(), ledger.NodeMoved{Node: s.id.Node(), To: p.id})
 	if err := p.brief(nil); err != nil {
 		f.opts.Log.Warn("switch process", "switch", s.name, "err", err) // it is briefed again when it answers
 	}

@@ -4,14 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
 	linkend "github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/tables"
@@ -29,12 +29,11 @@ type State struct {
 
 	HeldUntil weft.Time `json:"held_until,omitempty"` // NICs inject nothing until then; weft.Never: until somebody says so; 0: they do
 
-	Faults    []KeptFault           `json:"faults,omitempty"`  // in force
-	Reports   []KeptReport          `json:"reports,omitempty"` // those that are open, and the latest others
-	Begun     int                   `json:"begun"`             // how many were begun
-	Forgotten uint64                `json:"forgotten"`         // packets lost to faults whose reports are not kept
-	Past      map[string]FaultCount `json:"past,omitempty"`    // those faults, by kind
-	Rounds    RoundCounts           `json:"rounds"`
+	Faults  []KeptFault  `json:"faults,omitempty"`  // in force
+	Reports []KeptReport `json:"reports,omitempty"` // those that are open, and the latest others
+	Rounds  RoundCounts  `json:"rounds"`
+	// Ledger is the checkpoint of the ledger, see [ledger.Ledger.Checkpoint], compressed.
+	Ledger []byte `json:"ledger"`
 
 	// Tables are the programs of switches that have others than at the start: a list of patches as JSON, compressed. They may be large, so they are the
 	// same slice as in the State before until they change, and whoever keeps it keeps them apart.
@@ -44,23 +43,13 @@ type State struct {
 // KeptPart is what is known of a part and it does not say itself.
 type KeptPart struct {
 	Name   string                `json:"name"`
-	Number uint64                `json:"number"`          // of its incarnation
-	Lives  []linkend.Incarnation `json:"lives,omitempty"` // the latest incarnations
-	User   string                `json:"user,omitempty"`  // of its credentials
-	Again  uint32                `json:"again"`           // how many there were before
-	Past   part.Sum              `json:"past"`            // what these have counted
-	Ends   []KeptEnd             `json:"ends,omitempty"`
-	Last   part.Sum              `json:"last"`             // that is known, for when it dies before anybody asks again
+	Number uint64                `json:"number"`           // of its incarnation
+	Lives  []linkend.Incarnation `json:"lives,omitempty"`  // the latest incarnations
+	User   string                `json:"user,omitempty"`   // of its credentials
+	Again  uint32                `json:"again"`            // how many there were before
+	Past   part.Sum              `json:"past"`             // what these have counted and the ledger does not know
 	Report int                   `json:"report,omitempty"` // of its absence; 0: it is there
-	Lost   bool                  `json:"lost,omitempty"`   // then Last is what it is taken to have counted
-	Dead   uint64                `json:"dead,omitempty"`   // packets that count as lost with it
-	Flows  []KeptEnd             `json:"flows,omitempty"`  // of one that is lost
-}
-
-// KeptEnd is how many packets went through an end.
-type KeptEnd struct {
-	End            part.End `json:"end"`
-	Sent, Received uint64
+	Lost   bool                  `json:"lost,omitempty"`   // nobody answers for it
 }
 
 // KeptFault is a fault in force.
@@ -84,15 +73,7 @@ type KeptReport struct {
 	Seen   bool          `json:"seen,omitempty"`
 	Era    uint16        `json:"first_era"`
 	Links  []weft.LinkID `json:"links,omitempty"` // but for those of a part, whose name is the report's target
-	Owns   []KeptLoss    `json:"owns,omitempty"`  // links whose losses are counted for it
 	Switch string        `json:"switch,omitempty"`
-	Booked uint64        `json:"booked,omitempty"` // of what that lost in a crash, what is counted
-}
-
-// KeptLoss is what of a link's losses is in reports.
-type KeptLoss struct {
-	Link weft.LinkID `json:"link"`
-	Loss LinkLoss    `json:"loss"`
 }
 
 // Chosen by us: a State stays below what brokers take as a message by default (1 MB), unless thousands of faults are in force.
@@ -158,10 +139,11 @@ func awaitKept(ctx context.Context, kept <-chan struct{}) bool {
 // stateNow is the state. The caller holds mu.
 func (f *Fabric) stateNow() State {
 	s := State{
-		Now: f.Now(), Era: f.era, Incarnations: f.incarnations, Events: f.events.Last(), Begun: f.reports, Forgotten: f.forgotten,
-		Past: maps.Clone(f.past), Rounds: f.rounds, Traffic: *f.trafficOrder(), Tables: f.tablesNow(),
+		Now: f.Now(), Era: f.era, Incarnations: f.incarnations, Events: f.events.Last(),
+		Rounds: f.rounds, Traffic: *f.trafficOrder(), Tables: f.tablesNow(),
 		HeldUntil: weft.Time(f.holding.until.Load()),
 	}
+	s.Ledger = f.checkpoint()
 	s.Chance, _ = f.chance.MarshalBinary() // of a PCG it never fails
 	for _, p := range f.parts {
 		s.Parts = append(s.Parts, p.kept())
@@ -186,11 +168,6 @@ func (f *Fabric) stateNow() State {
 	for _, r := range slices.Backward(f.records) {
 		if !r.report.Open {
 			if closed++; closed > maxKept {
-				c := f.pastOf(&s, r.report.Kind)
-				c.Begun++
-				c.Lost += r.report.Lost()
-				s.Past[r.report.Kind] = c
-				s.Forgotten += r.report.Lost()
 				continue
 			}
 		}
@@ -200,50 +177,28 @@ func (f *Fabric) stateNow() State {
 	return s
 }
 
-func (f *Fabric) pastOf(s *State, kind string) FaultCount {
-	if s.Past == nil {
-		s.Past = map[string]FaultCount{}
+// checkpoint is the ledger for who leads next.
+func (f *Fabric) checkpoint() (data []byte) {
+	var err error
+	f.accounts.read(func(l *ledger.Ledger) { data, err = l.Checkpoint(maxKept) })
+	if err == nil {
+		data, err = deflate.Compress(data)
 	}
-	return s.Past[kind]
+	if err != nil {
+		f.opts.Log.Error("the ledger for who leads next", "err", err)
+	}
+	return data
 }
 
 // kept is p for who leads next. The caller holds Fabric.mu.
 func (p *outpost) kept() KeptPart {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	k := KeptPart{Name: p.name, Number: p.number, Lives: p.allLives(), User: p.user, Again: p.again, Past: p.past.sum, Ends: keptEnds(p.past.flows)}
+	k := KeptPart{Name: p.name, Number: p.number, Lives: p.allLives(), User: p.user, Again: p.again, Past: p.past, Lost: p.lost.Load()}
 	if p.gone != nil {
 		k.Report = p.gone.report.ID
 	}
-	last := p.known.Load().own
-	last.Latency, last.Eras, last.Standing = nil, nil, nil
-	k.Last = last
-	if p.lost.Load() {
-		a := p.known.Load()
-		all := map[weft.End]passed{}
-		for e, s := range a.ends {
-			all[e] = passed{s.flow.Sent, s.flow.Received}
-		}
-		k.Lost, k.Dead, k.Flows = true, p.buried, keptEnds(all)
-	}
 	return k
-}
-
-func keptEnds(flows map[weft.End]passed) (list []KeptEnd) {
-	for e, n := range flows {
-		if n != (passed{}) {
-			list = append(list, KeptEnd{part.EndOf(e), n.sent, n.received})
-		}
-	}
-	slices.SortFunc(list, func(a, b KeptEnd) int { return compareEnds(a.End, b.End) })
-	return list
-}
-
-func compareEnds(a, b part.End) int {
-	if a.Node != b.Node {
-		return int(a.Node) - int(b.Node)
-	}
-	return int(a.Port) - int(b.Port)
 }
 
 // kept is a for who leads next.
@@ -272,15 +227,9 @@ func (f *Fabric) keptReport(r *record) KeptReport {
 		if !ofPart {
 			k.Links = append(k.Links, l.ID)
 		}
-		if l.owner == r && l.booked != (LinkLoss{}) {
-			k.Owns = append(k.Owns, KeptLoss{l.ID, l.booked})
-		}
 	}
 	if r.sw != nil {
 		k.Switch = r.sw.name
-		if r.sw.owner == r {
-			k.Booked = r.sw.bookedCrash
-		}
 	}
 	return k
 }
@@ -304,7 +253,7 @@ func (f *Fabric) tablesNow() []byte {
 	if len(list) > 0 {
 		text, err := json.Marshal(list)
 		if err == nil {
-			data, err = bus.Compress(text)
+			data, err = deflate.Compress(text)
 		}
 		if err != nil {
 			f.opts.Log.Error("tables for who leads next", "err", err)

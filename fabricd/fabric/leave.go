@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/fabricd/part"
 )
@@ -32,9 +33,8 @@ func (f *Fabric) Leave(ctx context.Context, req member.AttachRequest) error {
 	if err := f.handOver(s, fmt.Sprintf("%s is handed back by %s", s.name, who)); err != nil {
 		return err
 	}
-	if err := p.read(part.SumRequest{}); err != nil {
-		p.lost.Store(true)
-		f.buryPart(p)
+	if _, err := p.lookAt(ctx, part.SumRequest{}, true); err != nil {
+		f.accounts.step(f.Now(), ledger.HostEnded{Host: p.id, Incident: s.crash.rec.report.ID})
 	}
 	if rec := p.gone; rec != nil {
 		f.repaired(rec, f.Now())

@@ -1,5 +1,7 @@
 package fabric
 
+import "github.com/weft-fabric/weft/fabricd/ledger"
+
 // Ledger says where every packet is (DESIGN section 4). Each account is counted where packets end or wait, so that
 //
 //	injected = delivered + lost + discarded + in flight
@@ -28,59 +30,46 @@ type Ledger struct {
 // InFlight says where the packets in flight are.
 type InFlight struct {
 	Queues   uint64 `json:"queues"`   // in the send queues of NICs
-	Switches uint64 `json:"switches"` // inside switches
+	Switches uint64 `json:"switches"` // inside switches, and whatever hosts hold that do not answer
 	Wires    uint64 `json:"wires"`    // sent and not yet received
 }
 
-// Ledger adds up the accounts of all parts.
+// Ledger adds up the accounts of all hosts.
 func (f *Fabric) Ledger() Ledger {
 	f.refreshSums()
-	l := Ledger{DiscardedBy: map[string]uint64{}, LostOn: map[string]LinkLoss{}}
-	for _, k := range f.links {
-		if k.runsIn.Load() != nil {
-			continue // its host has added up what is on its wires, and lost
-		}
-		lost, wire := f.linkLoss(k)
-		l.Waiting.Wires += wire
-		l.LostWire += lost.Wire
-		if lost.Wire+lost.Queued > 0 {
-			l.LostOn[k.Name] = lost
+	l, links := f.ledgerNow()
+	l.LostOn = map[string]LinkLoss{}
+	for _, k := range links {
+		if lost := lossOf(k); lost != (LinkLoss{}) {
+			l.LostOn[f.links[k.Link].Name] = lost
 		}
 	}
-	for _, p := range *f.hosts.Load() {
-		l.addPart(f, p.all())
-	}
-	l.correct(f)
-	l.balance()
 	return l
 }
 
-// addPart adds the accounts of a host.
-func (l *Ledger) addPart(f *Fabric, a *account) {
-	s := &a.all
-	for id, lost := range a.lost {
-		l.LostWire += lost.Wire
-		if l.LostOn != nil {
-			l.LostOn[f.links[id].Name] = lost
-		}
+// ledgerNow are the accounts by what hosts told last, without LostOn, and what there is of links.
+func (f *Fabric) ledgerNow() (l Ledger, links []ledger.LinkSum) {
+	var s ledger.Sums
+	f.accounts.read(func(l *ledger.Ledger) { s, links = l.Sums(), l.Links() })
+	w := s.Waiting
+	l = Ledger{
+		Injected: s.Injected + s.Short, Delivered: s.Delivered, Lost: s.Lost, Discarded: s.Discarded, InFlight: s.InFlight, Balanced: s.Balanced,
+		LostWire: s.LostWire, LostQueued: s.LostQueued, LostCrash: s.LostCrash, DiscardedBy: rules(s.DiscardedBy),
+		Waiting: InFlight{Queues: w.Queues, Switches: w.Switches + w.Suspect + w.Doubt, Wires: w.Wires},
 	}
-	c := &s.Counters
-	l.Injected += c.NICs.Injected
-	l.Delivered += c.NICs.Delivered
-	l.LostQueued += c.Switches.LostQueue
-	l.LostCrash += c.Switches.LostCrash
-	l.Discarded += c.Switches.Discarded + c.NICs.Wrong
-	l.Waiting.Switches += s.Held
-	l.Waiting.Queues += s.Queued
-	l.Waiting.Wires += s.Wires
-	for _, r := range s.Discards {
-		l.DiscardedBy[r.Name] += r.Packets
-	}
+	return l, links
 }
 
-// balance fills in what follows from the rest.
-func (l *Ledger) balance() {
-	l.Lost = l.LostWire + l.LostQueued + l.LostCrash
-	l.InFlight = l.Waiting.Queues + l.Waiting.Switches + l.Waiting.Wires
-	l.Balanced = l.Injected == l.Delivered+l.Lost+l.Discarded+l.InFlight
+// rules are packets discarded, by the name of the rule.
+func rules(list []ledger.Rule) map[string]uint64 {
+	by := make(map[string]uint64, len(list))
+	for _, r := range list {
+		by[r.Name] = r.Packets
+	}
+	return by
+}
+
+// lossOf is what a link has lost.
+func lossOf(k ledger.LinkSum) LinkLoss {
+	return LinkLoss{Wire: k.Wire[0] + k.Wire[1], Queued: k.Queued}
 }

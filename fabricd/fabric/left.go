@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	linkend "github.com/weft-fabric/weft/switch/link"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // NotDrainedError tells that packets were still in the fabric when the time to wait for them was over. The ledger was read while
@@ -107,18 +108,16 @@ func (f *Fabric) left() (l Left) {
 		s.read(&r)
 		add(LeftAt{Where: "switch " + s.name, Packets: uint64(r.Held), node: s.id.Node()})
 	}
-	for _, k := range f.links {
-		if p := k.runsIn.Load(); p != nil && p.late() {
-			continue // its host has only added up what is on its wires
+	sums := f.accounts.onLinks() // of a link inside a host in another process that has only added up what is on its wires
+	for i, k := range f.links {
+		flying := sums[i].Flying
+		if here := f.local; f.outpostOf(k.A.Node) == here && f.outpostOf(k.B.Node) == here {
+			a, b := here.local.ReadEnd(k.A).Flow, here.local.ReadEnd(k.B).Flow
+			flying[0], _ = linkend.OnWire(a, b)
+			flying[1], _ = linkend.OnWire(b, a)
 		}
-		a, b := f.endState(k.A), f.endState(k.B)
-		for _, way := range []struct {
-			from, to endState
-			ends     [2]weft.Node
-		}{{a, b, [2]weft.Node{k.A.Node, k.B.Node}}, {b, a, [2]weft.Node{k.B.Node, k.A.Node}}} {
-			packets, _ := onWire(way.from, way.to)
-			to := f.graph.Name(way.ends[1])
-			add(LeftAt{Where: "the wire from " + f.graph.Name(way.ends[0]) + " to " + to, Packets: packets, For: to + " to receive them", wire: true})
+		for d, way := range [2]wire.Direction{k.dirs[0], k.dirs[1]} {
+			add(LeftAt{Where: "the wire from " + way.From + " to " + way.To, Packets: flying[d], For: way.To + " to receive them", wire: true})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b LeftAt) int { return cmp.Compare(b.Packets, a.Packets) })

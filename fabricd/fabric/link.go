@@ -8,16 +8,14 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
-	linkend "github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // link is what the fabric knows of one link. Its directions are 0, A to B, and 1, B to A.
 type link struct {
 	topology.Link
-	dirs   [2]wire.Direction
-	runsIn atomic.Pointer[outpost] // the host that has both its ends and adds them up, nil: there is none
-	up     [2]atomic.Bool          // as the node at A, at B sees it; set by Observe
+	dirs [2]wire.Direction
+	up   [2]atomic.Bool // as the node at A, at B sees it; set by Observe
 
 	// Guarded by Fabric.mu.
 	cut      [2]*active          // per direction, the fault that cuts it now
@@ -25,8 +23,6 @@ type link struct {
 	suffers  [2]fault.Impairment // per direction; zero: nothing
 	lit      [2]bool             // whether the end at A, at B was last given signal
 	dark     map[int]*record     // by connection to the broker, the loss of it; empty: it is carried
-	owner    *record             // whom what the link loses is counted for; nil: nobody
-	booked   LinkLoss            // of what the link has lost, the part that has been counted for somebody
 }
 
 func newLink(g *topology.Graph, l topology.Link) *link {
@@ -110,7 +106,9 @@ func (f *Fabric) link(id weft.LinkID) (*link, error) {
 }
 
 // held reports whether damping keeps either end of l down.
-func (f *Fabric) held(l *link) bool { return f.endState(l.A).held || f.endState(l.B).held }
+func (f *Fabric) held(l *link) bool {
+	return f.outpostOf(l.A.Node).held(l.A) || f.outpostOf(l.B.Node).held(l.B)
+}
 
 func (f *Fabric) linksOf(id weft.SwitchID) []*link {
 	var out []*link
@@ -126,36 +124,6 @@ func (f *Fabric) linksOf(id weft.SwitchID) []*link {
 type LinkLoss struct {
 	Wire   uint64 `json:"wire"`
 	Queued uint64 `json:"queued"`
-}
-
-// linkLoss is what a link has lost since the start and what is on its wires; see linkend.OnWire for what it says while
-// packets flow.
-func (f *Fabric) linkLoss(l *link) (lost LinkLoss, wires uint64) {
-	if p := l.runsIn.Load(); p != nil {
-		return p.loss(l.ID), 0 // wires inside are in the sum
-	}
-	a, b := f.endState(l.A), f.endState(l.B)
-	wireAB, lostAB := onWire(a, b)
-	wireBA, lostBA := onWire(b, a)
-	return LinkLoss{Wire: lostAB + lostBA, Queued: a.queued + b.queued}, wireAB + wireBA
-}
-
-// endState is what the ledger needs of one link end.
-type endState struct {
-	flow   linkend.Flow
-	sent   uint64
-	queued uint64 // packets lost in its output queue
-	held   bool   // damping keeps it down
-	remote bool   // as a part told it, some moments ago
-}
-
-// endState is that of an end, whoever is the node; of a link inside a host in another process see counted.
-func (f *Fabric) endState(e weft.End) endState {
-	s := f.home(e.Node).end(e)
-	if g := f.guestAt(e.Node); g != nil {
-		s = g.over(s, e)
-	}
-	return s
 }
 
 // directionsOf are the directions of a link, A to B and B to A, as a transport has them.

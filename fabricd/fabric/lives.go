@@ -1,8 +1,9 @@
 package fabric
 
 import (
-	"sync"
+	"slices"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/part"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
@@ -10,7 +11,7 @@ import (
 // Ends of links count per incarnation of their neighbour. Only the leader, who gives the epochs with
 // the charter, knows which are of which incarnation: it says so whenever it asks.
 
-// ownNumber is the incarnation of the nodes of the leader's own process. Their epochs are below
+// ownNumber is the incarnation of the nodes of the first leader's own process. Their epochs are below
 // firstEpoch.
 const ownNumber = 1
 
@@ -18,8 +19,8 @@ const ownNumber = 1
 // the leader that gave it.
 const termShift = 32
 
-// maxLives bounds the incarnations of a part that are told apart. What passed with one before the
-// oldest counts as passed with that. Chosen by us.
+// maxLives bounds the incarnations of a part that its neighbours tell of: the ledger knows already
+// what passed with those before. Chosen by us.
 const maxLives = 16
 
 // lifeOf is the incarnation that a charter begins.
@@ -56,10 +57,9 @@ func (p *outpost) addLife(k linkend.Incarnation) {
 	p.lives.Store(&list)
 }
 
-// beside is who has the other ends of the links of a part, by the names that the part knows them by.
-// Constant once it was found.
+// beside is who has the other ends of the links of a host, by the names that the host knows them by.
+// Constant.
 type beside struct {
-	once     sync.Once
 	names    []string
 	parts    map[string]*outpost    // not in it: the node is in none
 	switches map[string]*liveSwitch // that may be a process
@@ -67,13 +67,16 @@ type beside struct {
 
 // peers are the incarnations of the neighbours of p.
 func (p *outpost) peers() (list []part.Peer) {
-	b := &p.beside
-	b.once.Do(p.findBeside)
+	b := p.beside.Load()
+	if b == nil {
+		b = p.findBeside(p.cross)
+		p.beside.Store(b)
+	}
 	for _, name := range b.names {
 		var lives []linkend.Incarnation
 		o := b.parts[name]
 		if o == nil {
-			lives = append(lives, linkend.Incarnation{Number: ownNumber})
+			lives = append(lives, linkend.Incarnation{Number: p.fabric.own})
 			if s := b.switches[name]; s != nil {
 				o = s.guest.Load()
 			}
@@ -81,22 +84,34 @@ func (p *outpost) peers() (list []part.Peer) {
 		if o != nil {
 			lives = append(lives, o.allLives()...)
 		}
-		for i, k := range lives {
-			if i == 0 {
-				k.First = 0
-			}
+		if len(lives) == 0 { // it is nobody yet, and nothing has passed
+			lives = append(lives, linkend.Incarnation{})
+		}
+		for _, k := range lives {
 			list = append(list, part.Peer{Part: name, Incarnation: k})
 		}
 	}
 	return list
 }
 
-// findBeside finds who is at the other ends of the part's links.
-func (p *outpost) findBeside() {
-	b, f := &p.beside, p.fabric
-	b.parts, b.switches = map[string]*outpost{}, map[string]*liveSwitch{}
+// share has the host in this process tell of what passes on links of a switch that is to be a process.
+// The caller holds Fabric.mu.
+func (p *outpost) share(links []*link) {
+	for _, l := range links {
+		for _, e := range l.ends() {
+			if p.fabric.home(e.Node) == p && !slices.Contains(p.shared, e) {
+				p.shared = append(p.shared, e)
+			}
+		}
+	}
+	p.beside.Store(p.findBeside(slices.Concat(p.cross, p.shared)))
+}
+
+// findBeside finds who is at the other ends of links.
+func (p *outpost) findBeside(ends []weft.End) *beside {
+	f, b := p.fabric, &beside{parts: map[string]*outpost{}, switches: map[string]*liveSwitch{}}
 	seen := map[string]bool{}
-	for _, e := range p.cross {
+	for _, e := range ends {
 		peer, _, _ := f.graph.Peer(e)
 		name, o := f.graph.Name(peer.Node), f.home(peer.Node)
 		if o == f.local {
@@ -116,4 +131,5 @@ func (p *outpost) findBeside() {
 			b.switches[name] = f.switches[peer.Node.Index]
 		}
 	}
+	return b
 }

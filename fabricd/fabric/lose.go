@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
@@ -107,6 +108,11 @@ func (f *Fabric) attendPart(ctx context.Context, p *outpost) {
 
 // look is read by whoever attends to the part, who needs the sum as it came.
 func (p *outpost) look(ctx context.Context, want part.SumRequest) (part.Sum, error) {
+	return p.lookAt(ctx, want, false)
+}
+
+// lookAt is look; final: p holds nothing any more and never will.
+func (p *outpost) lookAt(ctx context.Context, want part.SumRequest, final bool) (part.Sum, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.patience())
 	defer cancel()
 	p.mu.Lock()
@@ -119,6 +125,7 @@ func (p *outpost) look(ctx context.Context, want part.SumRequest) (part.Sum, err
 		p.fabric.refused(err)
 		return s, err
 	}
+	s.Asked, s.Final = asked, final
 	p.mu.Lock()
 	p.clock.measure(asked, p.fabric.Now(), s.Now)
 	p.mu.Unlock()
@@ -138,6 +145,7 @@ func (f *Fabric) partSilent(ctx context.Context, p *outpost) {
 		what = fmt.Sprintf("process of %s does not answer (%v)", p.name, p)
 	}
 	p.gone = f.beginPart(p, what, "")
+	f.accounts.step(f.Now(), ledger.HostSuspect{Host: p.id, Incident: p.gone.report.ID})
 	f.tellPart(p, EventPartSilent, "", p.gone)
 }
 
@@ -227,11 +235,8 @@ func (f *Fabric) partLost(p *outpost) {
 			}
 		}
 	}
-	f.refreshParts(part.SumRequest{}) // neighbours have no signal from it, so their counters stand
-	dead := f.buryPart(p)
-	if p.sw == nil {
-		rec.report.LostCrash += dead // of a switch, as of any that crashes
-	}
+	f.accounts.step(f.Now(), ledger.HostFailed{Host: p.id, Incident: rec.report.ID})
+	f.refreshSums() // neighbours have no signal from it, so their counters stand
 	f.noteSeen()
 	f.refresh(rec)
 	f.noteStanding()
@@ -254,30 +259,12 @@ func (f *Fabric) partSpeaks(ctx context.Context, p *outpost, s part.Sum) {
 	how := "it answers again"
 	if p.lost.Load() {
 		how = "it was out of reach, and has gone on meanwhile"
-		p.mu.Lock()
 		p.lost.Store(false)
-		if p.gone != nil { // it has not died after all: what was made up is not so
-			p.gone.report.LostCrash -= min(p.gone.report.LostCrash, p.buried)
-		}
-		p.buried = 0
-		p.mu.Unlock()
 		if err := p.keep(s); err != nil {
 			return
 		}
-		f.unbook(p)
 	}
 	f.partIsBack(ctx, p, s.Standing, how)
-}
-
-// unbook counts anew what links at the edge of p have lost, of which some was made up. The caller holds mu.
-func (f *Fabric) unbook(p *outpost) {
-	for _, l := range p.border {
-		lost, _ := f.linkLoss(l)
-		if o := l.owner; o != nil && lost.Wire < l.booked.Wire {
-			o.report.LostWire -= min(o.report.LostWire, l.booked.Wire-lost.Wire)
-			l.booked.Wire = lost.Wire
-		}
-	}
 }
 
 // hostAnew has p made anew, if there is somebody who does.
@@ -304,7 +291,10 @@ func (f *Fabric) hostAnew(ctx context.Context, p *outpost) {
 func (f *Fabric) takeAnew(ctx context.Context, p *outpost, life linkend.Incarnation) {
 	try, cancel := context.WithTimeout(ctx, hostTime)
 	defer cancel()
-	p.close()
+	p.mu.Lock()
+	p.retire()
+	p.lost.Store(false)
+	p.mu.Unlock()
 	p.begin(life)
 	if err := f.ready(try, p); err != nil {
 		f.opts.Log.Warn("a part was hosted anew", "part", p.name, "err", err)

@@ -23,6 +23,7 @@ import (
 type outpost struct {
 	counted
 	fabric *Fabric
+	id     ledger.HostID
 	local  *part.Local // the host, when it is in this process: it always answers; nil: it is in another
 	name   string
 	sw     *liveSwitch            // that processes are; nil: it is a part of the options
@@ -37,7 +38,8 @@ type outpost struct {
 	border   []*link    // one is
 	host     part.Host
 	loads    loads
-	beside   beside
+	beside   atomic.Pointer[beside] // nil: it was not needed yet
+	shared   []weft.End             // guarded by Fabric.mu: ends in this process of links of switches that processes are or were
 
 	quiet    atomic.Bool // it does not answer: nobody waits for it
 	lost     atomic.Bool // nobody answers for it: its nodes count as crashed. Then it is quiet too
@@ -46,48 +48,42 @@ type outpost struct {
 	readings atomic.Pointer[readings]              // nil: nobody has watched
 	lives    atomic.Pointer[[]linkend.Incarnation] // its latest incarnations, see lives.go; nil: it was never hosted
 
-	mu      sync.Mutex
-	number  uint64              // guarded by mu: its incarnation; 0: it was never hosted
-	fresh   bool                // guarded by mu: nothing is known yet of this incarnation
-	heard   uint64              // guarded by mu: observations it has told
-	mended  []byte              // guarded by mu: the part.Sum.Up that its links were last set by, while nothing was heard since
-	lostOut map[weft.End]uint64 // guarded by mu: packets its crossing ends have sent that are known to be lost on the way
-	clock   skew                // guarded by mu
-	alive   context.Context     // guarded by mu: ends when it gets quiet
-	hushed  context.CancelFunc  // guarded by mu
-	news    broadcast           // it has told something
+	mu     sync.Mutex
+	number uint64             // guarded by mu: its incarnation; 0: it was never hosted
+	fresh  bool               // guarded by mu: nothing is known yet of this incarnation
+	heard  uint64             // guarded by mu: observations it has told
+	mended []byte             // guarded by mu: the part.Sum.Up that its links were last set by, while nothing was heard since
+	clock  skew               // guarded by mu
+	alive  context.Context    // guarded by mu: ends when it gets quiet
+	hushed context.CancelFunc // guarded by mu
+	news   broadcast          // it has told something
 
-	past        tenure                  // guarded by mu: what it counted in incarnations before
-	owed        uint64                  // guarded by mu: packets that these have passed on, and nobody is known to have sent to them
+	past        part.Sum                // guarded by mu: what it counted in incarnations before and the ledger does not know
 	pastLatency *hdrhistogram.Histogram // guarded by mu: likewise; nil: there were none
 
 	// Guarded by Fabric.mu.
-	again  uint32           // how many incarnations there were before
-	user   string           // of its credentials, where somebody makes them
-	next   *bus.Credentials // of its next incarnation; nil: not made yet
-	gone   *record          // of its loss, or of its not answering; nil: it is well
-	buried uint64           // packets that count as lost with this incarnation
+	again uint32           // how many incarnations there were before
+	user  string           // of its credentials, where somebody makes them
+	next  *bus.Credentials // of its next incarnation; nil: not made yet
+	gone  *record          // of its loss, or of its not answering; nil: it is well
 }
 
 // account is what is known of a part. Constant.
 type account struct {
-	at    weft.Time // on the fabric's clock
-	own   part.Sum  // of the incarnation that runs
-	all   part.Sum  // and of those before
-	ends  map[weft.End]endState
-	lost  map[weft.LinkID]LinkLoss // by links inside
-	held  map[weft.End]bool        // ends that damping keeps down
-	crash map[weft.SwitchID]uint64 // packets lost in crashes
+	at   weft.Time         // on the fabric's clock
+	own  part.Sum          // of the incarnation that runs
+	all  part.Sum          // and of those before, what the ledger does not know
+	held map[weft.End]bool // ends that damping keeps down
 }
 
-func newOutpost(f *Fabric, name string, place part.Place) *outpost {
-	p := &outpost{fabric: f, name: name, place: place, switches: place.SwitchIDs(), nics: place.NICIDs(), lostOut: map[weft.End]uint64{}}
+func newOutpost(f *Fabric, id ledger.HostID, name string, place part.Place) *outpost {
+	p := &outpost{fabric: f, id: id, name: name, place: place, switches: place.SwitchIDs(), nics: place.NICIDs()}
 	p.news.init()
 	if name != "" {
 		p.host, p.counted, p.ends = part.NewClient(f.opts.Processes.Peers, name), remoteHost{p}, place.Ends(f.graph)
 	}
 	p.alive, p.hushed = context.WithCancel(context.Background())
-	p.known.Store(p.account(0, part.Sum{}, tenure{}))
+	p.known.Store(newAccount(0, part.Sum{}, &part.Sum{}))
 	return p
 }
 
@@ -121,71 +117,14 @@ func (p *outpost) patience() time.Duration {
 	return partTime
 }
 
-// account is what s says, with what was before.
-func (p *outpost) account(at weft.Time, s part.Sum, past tenure) *account {
-	a := &account{
-		at: at, own: s, all: s, ends: make(map[weft.End]endState, len(s.Flows)), lost: map[weft.LinkID]LinkLoss{},
-		held: map[weft.End]bool{}, crash: map[weft.SwitchID]uint64{},
-	}
-	a.all.Add(&past.sum)
-	for _, e := range a.all.HeldDown {
+// newAccount is what s says, with what was before.
+func newAccount(at weft.Time, s part.Sum, past *part.Sum) *account {
+	a := &account{at: at, own: s, all: s, held: map[weft.End]bool{}}
+	a.all.Add(past)
+	for _, e := range s.HeldDown {
 		a.held[e.End()] = true
 	}
-	for _, c := range a.all.Crash {
-		a.crash[c.Switch] = c.Packets
-	}
-	for _, l := range a.all.Wire {
-		k := a.lost[l.Link]
-		k.Wire = l.Wire[0] + l.Wire[1]
-		a.lost[l.Link] = k
-	}
-	queued := map[weft.End]uint64{}
-	for _, l := range a.all.Queue {
-		e := l.End
-		_, id, ok := p.fabric.graph.Peer(e)
-		if !ok {
-			continue
-		}
-		if p.fabric.links[id].runsIn.Load() != p {
-			queued[e] = l.Packets
-			continue
-		}
-		k := a.lost[id]
-		k.Queued += l.Packets
-		a.lost[id] = k
-	}
-	dead := p.lost.Load() // then all that is known of its ends is final
-	put := func(e weft.End, s endState) {
-		before := past.flows[e]
-		s.flow.Sent, s.flow.Received = s.flow.Sent+before.sent, s.flow.Received+before.received
-		s.sent, s.queued, s.held, s.remote = s.flow.Sent, queued[e], a.held[e], !dead && p.late()
-		a.ends[e] = s
-	}
-	for e, flow := range endFlows(s.Flows) {
-		put(e, endState{flow: flow})
-	}
-	for e := range past.flows {
-		if _, ok := a.ends[e]; !ok {
-			put(e, endState{})
-		}
-	}
 	return a
-}
-
-// endFlows is what sessions come to, end by end.
-func endFlows(sessions []ledger.Flow) map[weft.End]linkend.Flow {
-	ends := make(map[weft.End]linkend.Flow, len(sessions))
-	for i := range sessions {
-		s := &sessions[i].Flow
-		f := ends[sessions[i].End]
-		if s.LastFrom > f.LastFrom {
-			f.LastFrom, f.LastTo, f.LastSent = s.LastFrom, s.LastTo, s.LastSent
-		}
-		f.State, f.Mine, f.Peer = max(s.State, f.State), s.Mine, max(s.Peer, f.Peer) // the others have no Peer
-		f.Sent, f.Received, f.Taken = f.Sent+s.Sent, f.Received+s.Received, f.Taken+s.Taken
-		ends[sessions[i].End] = f
-	}
-	return ends
 }
 
 // Chosen by us. A part adds up many nodes and may run beside others on a loaded machine; one that carries out an order of thousands
@@ -205,38 +144,28 @@ func (p *outpost) read(want part.SumRequest) error {
 	return err
 }
 
-// keep makes s the latest that is known, unless a later one is.
+// keep makes s the latest that is known, unless a later one is. s.Asked says when it was asked for.
 func (p *outpost) keep(s part.Sum) error {
-	lost, err := p.take(s)
-	if err != nil {
-		return err
-	}
-	p.fabric.revise(p, lost)
-	return nil
-}
-
-// take is keep, and returns what is newly known to be lost on the way from each crossing end.
-func (p *outpost) take(s part.Sum) (lost map[weft.End]uint64, err error) {
 	f := p.fabric
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.Number != p.number {
-		return nil, fmt.Errorf("%v: %w: %v, not %v", p, errNumber, ledger.Incarnation(s.Number), ledger.Incarnation(p.number))
+		return fmt.Errorf("%v: %w: %v, not %v", p, errNumber, ledger.Incarnation(s.Number), ledger.Incarnation(p.number))
 	}
 	old := p.known.Load()
 	if old.own.Number == s.Number && old.own.At > s.At || p.lost.Load() {
-		return nil, nil // what it says now is weighed when it is taken back
+		return nil // what it says now is weighed when it is taken back
 	}
 	s = kept(s, &old.own)
-	a := p.account(p.clock.here(s.At, f.Now()), s, p.past)
-	p.known.Store(a)
+	p.known.Store(newAccount(p.clock.here(s.At, f.Now()), s, &p.past))
+	p.tell(&s)
 	if p.fresh {
 		p.fresh, p.heard = false, s.Observed // what it told before is history
 	}
 	if p.heard == s.Observed {
 		p.mend(s.Up)
 	}
-	return p.noteLost(), nil
+	return nil
 }
 
 // kept is s with what it does not have, and an older one of the incarnation has.
@@ -271,21 +200,6 @@ func (p *outpost) mend(up []byte) {
 	}
 }
 
-// noteLost keeps what is known to be lost on the way from each crossing end, for the time when the part cannot be asked any more.
-// What is new of it is returned. The caller holds mu.
-func (p *outpost) noteLost() (fresh map[weft.End]uint64) {
-	for _, e := range p.cross {
-		peer, _, _ := p.fabric.graph.Peer(e)
-		if _, lost := onWire(p.fabric.endState(e), p.fabric.endState(peer)); lost > p.lostOut[e] {
-			if fresh == nil {
-				fresh = map[weft.End]uint64{}
-			}
-			fresh[e], p.lostOut[e] = lost-p.lostOut[e], lost
-		}
-	}
-	return fresh
-}
-
 // orderTime is how long the part may take to carry out an order. To give thousands of ends signal is the longest there is: each wakes
 // goroutines that have hellos to send at once.
 func (p *outpost) orderTime(o *part.Order) time.Duration {
@@ -312,8 +226,10 @@ func (p *outpost) order(o part.Order) (part.OrderAnswer, error) {
 	defer cancel()
 	o.Number, o.Term = number, p.fabric.opts.Term
 	o.Sum = &part.SumRequest{Number: number, Ends: true, Peers: p.peers()}
+	asked := p.fabric.Now()
 	a, err := p.host.Order(ctx, o)
 	if err == nil {
+		a.Sum.Asked = asked
 		err = p.keep(a.Sum)
 	}
 	if err != nil {
@@ -379,6 +295,7 @@ func (f *Fabric) refreshSums() { f.refreshParts(part.SumRequest{}) }
 
 // refreshParts has all parts tell what they have added up, at once. It waits for none that does not answer.
 func (f *Fabric) refreshParts(want part.SumRequest) {
+	f.tellLocal()
 	var wg sync.WaitGroup
 	for _, p := range f.elsewhere() {
 		if p.quiet.Load() {

@@ -1,7 +1,6 @@
 package fabric
 
 import (
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -13,27 +12,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
-
-// Whatever a part had told and its neighbours say, what is made up of its end balances: what came in or was injected has left, has
-// ended or has died.
-func TestPerishedBalances(t *testing.T) {
-	t.Parallel()
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 10_000 {
-		through := make([]passage, r.IntN(6))
-		for i := range through {
-			through[i] = passage{received: r.Uint64N(1000), sent: r.Uint64N(1000), doubtful: r.Uint64N(1000)}
-		}
-		injected, ended := r.Uint64N(1000), r.Uint64N(1000)
-		dead, more := perished(through, injected, ended)
-		in, out := injected+more, ended+dead
-		for _, p := range through {
-			in, out = in+p.received, out+p.sent
-		}
-		require.Equal(t, in, out)
-		require.True(t, dead == 0 || more == 0)
-	}
-}
 
 // The clock of a part is taken for what the fastest answer says, until that is old.
 func TestSkew(t *testing.T) {

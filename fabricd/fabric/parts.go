@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -101,7 +102,7 @@ func (f *Fabric) divide(places []part.Place) error {
 		f.nics[i] = &liveNIC{weft.NICID(i), f.local}
 	}
 	for i, o := range f.opts.Parts {
-		p := newOutpost(f, o.Name, places[i])
+		p := newOutpost(f, localHostID+1+ledger.HostID(i), o.Name, places[i])
 		f.parts = append(f.parts, p)
 		for _, id := range o.Switches {
 			f.switches[id].part = p
@@ -117,7 +118,6 @@ func (f *Fabric) divide(places []part.Place) error {
 			return fmt.Errorf("fabric: link %s: a NIC sends by the tables of its switch, so both must be in one part", l.Name)
 		}
 		if a == b {
-			l.runsIn.Store(a)
 			a.inside = append(a.inside, l)
 			continue
 		}

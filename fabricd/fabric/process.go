@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
@@ -68,7 +69,7 @@ func (f *Fabric) guestOf(s *liveSwitch) *outpost {
 	if g := s.guest.Load(); g != nil {
 		return g
 	}
-	g := newOutpost(f, s.name, part.Place{
+	g := newOutpost(f, ledger.HostID(2+len(f.parts))+ledger.HostID(s.id), s.name, part.Place{
 		Part: s.name, Switches: part.Spans([]weft.SwitchID{s.id}), Shards: f.opts.Transport.Shards(), Shared: true,
 	})
 	g.sw, g.switches = s, nil
@@ -82,9 +83,7 @@ func (f *Fabric) guestOf(s *liveSwitch) *outpost {
 	}
 	g.hush()
 	s.part.local.Share(s.id)
-	for _, l := range g.border {
-		l.runsIn.Store(nil)
-	}
+	f.local.share(g.border)
 	s.guest.Store(g)
 	f.hosts.Store(new(append(slices.Clone(*f.hosts.Load()), g)))
 	return g
@@ -116,8 +115,13 @@ func (p *outpost) vacate() {
 	h := p.holder.Load()
 	p.fabric.release(h)
 	p.hush()
-	p.close()
+	p.mu.Lock()
+	p.retire()
+	p.lost.Store(false)
+	p.mu.Unlock()
 	p.begin(linkend.Incarnation{}) // whatever comes late is nobody's
+	f := p.fabric
+	f.accounts.step(f.Now(), ledger.NodeMoved{Node: p.sw.id.Node(), To: p.sw.part.id})
 	p.holder.Store(nil)
 	p.gone = nil
 }

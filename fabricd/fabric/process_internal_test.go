@@ -26,7 +26,7 @@ func joined(t *testing.T, n int) (f *Fabric, list []*outpost) {
 	require.NoError(t, err)
 	for _, s := range f.switches[:n] {
 		p := f.guestOf(s)
-		h := &holder{number: uint64(s.id) + 1, end: func() {}}
+		h := &holder{number: uint64(s.id) + 2, end: func() {}}
 		p.begin(linkend.Incarnation{Number: h.number, First: firstEpoch})
 		p.holder.Store(h)
 		list = append(list, p)
@@ -34,12 +34,16 @@ func joined(t *testing.T, n int) (f *Fabric, list []*outpost) {
 	return f, list
 }
 
+// passed is how many packets went through an end.
+type passed struct{ sent, received uint64 }
+
 // says has p tell what has gone through its ends, in the order of p.cross.
 func (p *outpost) says(t *testing.T, at weft.Time, state linkend.State, through ...passed) {
 	t.Helper()
 	s := part.Sum{Number: p.number, At: at, Up: []byte{0}}
+	s.Incarnation, s.Seq = ledger.Incarnation(p.number), uint64(at)
 	for i, e := range p.cross {
-		end := ledger.Flow{End: e}
+		end := ledger.Flow{End: e, Peer: ownNumber}
 		if end.Flow.State = state; state == linkend.Up {
 			s.Up[0] |= 1 << e.Port
 		}
@@ -67,7 +71,7 @@ func TestALateAnswerOfAProcessThatHasLeftTakesNoLinkDown(t *testing.T) {
 	p.says(t, 3, linkend.Up)
 
 	p.vacate()
-	require.ErrorIs(t, p.keep(part.Sum{Number: 1, At: 4, Up: []byte{0}}), errNumber)
+	require.ErrorIs(t, p.keep(part.Sum{Number: 2, At: 4, Up: []byte{0}}), errNumber)
 	require.True(t, l.up[side].Load())
 }
 
@@ -79,13 +83,13 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 	s, e := p.sw, p.cross[0]
 	p.says(t, 1, linkend.Up, passed{sent: 5, received: 3})
 	for n := range uint64(3) {
-		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, passedAt(f.endState(e)))
+		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, p.wentThrough(e))
 		require.Equal(t, 3*(n+1), f.Switch(s.id).Stats.Received)
 		h := p.holder.Load()
 		p.vacate()
-		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, passedAt(f.endState(e)))
+		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, p.wentThrough(e))
 		require.Equal(t, 5*(n+1), f.Switch(s.id).Ports[e.Port].Counters.Sent)
-		p.begin(linkend.Incarnation{Number: n + 2, First: firstEpoch + weft.Epoch(n)})
+		p.begin(linkend.Incarnation{Number: n + 3, First: firstEpoch + weft.Epoch(n)})
 		p.holder.Store(h)
 		p.says(t, 1, linkend.Up, passed{sent: 5, received: 3})
 	}
@@ -94,56 +98,8 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 	require.EqualValues(t, 13, s.snapshot(f.silentSwitch(s.id), &now).Stats.Received, "that of now, for what it has told last")
 }
 
-func passedAt(s endState) passed { return passed{s.flow.Sent, s.flow.Received} }
-
-// Two neighbours that die with packets between them that neither has told of leave nothing over, in either order: what one has passed on
-// the other had sent, and not lost.
-func TestPacketsBetweenTwoProcessesThatDie(t *testing.T) {
-	t.Parallel()
-	for _, first := range []int{0, 1} {
-		f, list := joined(t, 2)
-		a, b := list[0], list[1]
-		between := func(p, q *outpost) int { // the index of the end of p towards q
-			for i, e := range p.cross {
-				if peer, _, _ := f.graph.Peer(e); peer.Node == q.sw.id.Node() {
-					return i
-				}
-			}
-			t.Fatal("no link")
-			return 0
-		}
-		// 10 packets came to a from outside, and 10 have left b; of how they came from one to the other neither has told.
-		in, out := 1-between(a, b), 1-between(b, a)
-		f.neighbour(a.cross[in], passed{sent: 10})
-		f.neighbour(b.cross[out], passed{received: 10})
-		told := make([]passed, 2)
-		told[in] = passed{received: 10}
-		a.says(t, 1, linkend.Down, told...)
-		told = make([]passed, 2)
-		told[out] = passed{sent: 10}
-		b.says(t, 1, linkend.Down, told...)
-		for _, p := range []*outpost{list[first], list[1-first]} {
-			p.lost.Store(true)
-			f.buryPart(p)
-			p.vacate()
-		}
-		var dead uint64
-		for _, p := range list {
-			dead += p.sw.lostCrash()
-		}
-		require.Zero(t, dead, "all ten have come through")
-		require.Zero(t, a.owed+b.owed)
-		l, _, _ := f.linkAt(a.cross[between(a, b)])
-		lost, wires := f.linkLoss(l)
-		require.Zero(t, lost.Wire+wires)
-	}
-}
-
-// neighbour has processes that were the peer of an end have sent or received packets there.
-func (f *Fabric) neighbour(e weft.End, n passed) {
-	peer, _, _ := f.graph.Peer(e)
-	g := f.guestOf(f.switches[peer.Node.Index])
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.amend(peer, n)
+// wentThrough is what processes have told of an end.
+func (p *outpost) wentThrough(e weft.End) passed {
+	n := passedAt(p.passed(0), e)
+	return passed{n.Sent, n.Received}
 }

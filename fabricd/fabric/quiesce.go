@@ -17,16 +17,10 @@ type progress struct {
 	injected, delivered, forwarded, received, ended uint64
 }
 
-func (f *Fabric) progress() (p progress) {
+func (f *Fabric) progress() progress {
 	f.refreshSums()
-	f.count(part.CountSwitches|part.CountNICs, func(s *part.Sum) {
-		p.injected += s.Counters.NICs.Injected
-		p.delivered += s.Counters.NICs.Delivered
-		p.received += s.Counters.Switches.Received
-		p.forwarded += s.Counters.Switches.Forwarded
-		p.ended += s.Counters.NICs.Wrong + s.Counters.Switches.Discarded + s.Counters.Switches.LostQueue + s.Counters.Switches.LostCrash
-	})
-	return p
+	c := f.accounts.total()
+	return progress{c.NICs.Injected, c.NICs.Delivered, c.Switches.Forwarded, c.Switches.Received, c.Ended()}
 }
 
 // StuckError tells that packets are left in the fabric and none of them moves.

@@ -8,13 +8,10 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
 )
-
-// aftermath is how long after a repair the effects of a fault are still counted, chosen by us: longer than re-route vectors
-// last (500 ms) and packets that went another way are under way.
-const aftermath = weft.Second
 
 // maxDetected bounds the ends that one report names, those that found out first; when the last of them did it says all the same.
 // Chosen by us.
@@ -29,7 +26,6 @@ type record struct {
 	links []*link // what it acts on, until it is closed
 	over  []*link // what it acted on
 	sw    *liveSwitch
-	from  tally  // counters of the fabric when it began
 	how   string // how its ends find out, when they cannot say themselves
 
 	report fault.Report // guarded by Fabric.mu, except what watch says
@@ -46,31 +42,6 @@ type record struct {
 	closes   weft.Time // when its effects are no longer counted; Never while it lasts
 	dipped   bool      // throughput has been measured
 	seen     bool      // by the last of its ends
-}
-
-// tally is what is counted all over the fabric.
-type tally struct {
-	rerouted, requeued, discarded         uint64
-	reordered, duplicated, detoured, hops uint64
-	discardedBy                           map[string]uint64
-}
-
-func (f *Fabric) tally() tally {
-	t := tally{discardedBy: map[string]uint64{}}
-	f.count(part.CountSwitches|part.CountNICs, func(s *part.Sum) {
-		sw, n := &s.Counters.Switches, &s.Counters.NICs
-		t.rerouted += sw.Rerouted
-		t.requeued += sw.Requeued
-		t.discarded += sw.Discarded + n.Wrong
-		for _, r := range s.Discards {
-			t.discardedBy[r.Name] += r.Packets
-		}
-		t.reordered += n.Reordered
-		t.duplicated += n.Duplicated
-		t.detoured += n.Rerouted
-		t.hops += n.Detour
-	})
-	return t
 }
 
 // monitor hears from observers what faults do. They call it under the locks of cores, so it holds its own lock for moments
@@ -214,24 +185,19 @@ func (f *Fabric) begin(r fault.Report, links []*link, sw *liveSwitch, expect []w
 
 // beginAt is begin for a fault that is noticed only now; 0 is now.
 func (f *Fabric) beginAt(at weft.Time, r fault.Report, links []*link, sw *liveSwitch, expect []weft.End) *record {
-	f.refreshSums()
-	f.reports++
-	r.ID, r.Open, r.Era = f.reports, true, f.era
-	rec := &record{links: links, sw: sw, from: f.tally(), report: r, firstEra: f.era, closes: weft.Never}
+	f.refreshSums() // what was lost before is not its own
+	b := ledger.FaultBegan{Kind: r.Kind, Target: r.Target, Late: at != 0}
+	for _, l := range links {
+		b.Links = append(b.Links, l.ID)
+	}
+	if sw != nil {
+		b.Switches = []weft.SwitchID{sw.id}
+	}
+	r.ID, r.Open, r.Era = f.accounts.begin(f.Now(), b), true, f.era
+	rec := &record{links: links, sw: sw, report: r, firstEra: f.era, closes: weft.Never}
 	for _, o := range f.open {
 		share(&o.report, r.ID)
 		share(&rec.report, o.report.ID)
-	}
-	for _, l := range links {
-		if at != 0 && l.owner == nil {
-			l.owner = rec // what was lost before it was noticed
-		}
-		f.book(l)
-		l.owner = rec
-	}
-	if sw != nil {
-		f.bookCrash(sw)
-		sw.owner = rec
 	}
 	f.records, f.open = append(f.records, rec), append(f.open, rec)
 	if len(f.records) > maxReports {
@@ -246,12 +212,10 @@ func (f *Fabric) beginAt(at weft.Time, r fault.Report, links []*link, sw *liveSw
 	return rec
 }
 
-// forget drops the oldest report that is closed and keeps the sum of its losses. The caller holds mu.
+// forget drops the oldest report that is closed. The caller holds mu.
 func (f *Fabric) forget() {
 	for i, r := range f.records {
 		if !r.report.Open {
-			f.forgotten += r.report.Lost()
-			f.notePast(r)
 			f.records = slices.Delete(f.records, i, i+1)
 			return
 		}
@@ -265,37 +229,14 @@ func share(r *fault.Report, with int) {
 	r.Shared = fault.FabricWide()
 }
 
-// book counts what l has lost since it was last asked for the fault that owns it. The caller holds mu.
-func (f *Fabric) book(l *link) {
-	if f.absent(l) {
-		return // what it has received since it was last heard nobody knows yet
-	}
-	lost, _ := f.linkLoss(l)
-	// What is lost never comes back; reading both ends while packets flow may lag.
-	lost.Wire, lost.Queued = max(lost.Wire, l.booked.Wire), max(lost.Queued, l.booked.Queued)
-	if l.owner != nil {
-		l.owner.report.LostWire += lost.Wire - l.booked.Wire
-		l.owner.report.LostQueued += lost.Queued - l.booked.Queued
-	}
-	l.booked = lost
-}
-
-// bookCrash does likewise for what was inside a switch when it crashed.
-func (f *Fabric) bookCrash(s *liveSwitch) {
-	lost := s.lostCrash()
-	if s.owner != nil {
-		s.owner.report.LostCrash += lost - s.bookedCrash
-	}
-	s.bookedCrash = lost
-}
-
 // repaired notes that the fault has been repaired; its effects are counted a little longer. The caller holds mu.
 func (f *Fabric) repaired(r *record, now weft.Time) {
 	if r.closes != weft.Never {
 		return
 	}
+	f.accounts.step(now, ledger.FaultEnded{Incident: r.report.ID})
 	r.report.RestoredAt = now.Duration().Seconds()
-	r.closes = now + aftermath
+	r.closes = f.accounts.incident(r.report.ID).Repaired + ledger.Settle
 	if !r.final() {
 		r.report.Era = f.era
 	}
@@ -311,15 +252,12 @@ func (r *record) final() bool {
 func (f *Fabric) refresh(r *record) {
 	if r.report.Open {
 		f.refreshSums()
-		f.refreshBy(r, &count{tally: f.tally()})
+		f.refreshBy(r, f.accounts.incident(r.report.ID), new(count))
 	}
 }
 
-// count is what is counted all over the fabric now, for any number of reports.
-type count struct {
-	tally
-	eras []eraCount // nil: nobody has asked yet
-}
+// count is what NICs have counted per era now, for any number of reports; nil: nobody has asked yet.
+type count struct{ eras []eraCount }
 
 // eraCount is what some NICs have counted per era.
 type eraCount struct {
@@ -327,29 +265,21 @@ type eraCount struct {
 	eras  []nic.EraStats
 }
 
-// refreshBy is refresh of an open report.
-func (f *Fabric) refreshBy(r *record, now *count) {
-	for _, l := range r.links {
-		f.book(l)
-	}
-	if r.sw != nil {
-		f.bookCrash(r.sw)
-	}
+// refreshBy is refresh of a report by its incident. What that costs may become known later.
+func (f *Fabric) refreshBy(r *record, in ledger.Incident, now *count) {
 	p := &r.report
-	p.CountedTo = f.Now().Duration().Seconds()
-	p.Rerouted = now.rerouted - r.from.rerouted
-	p.Requeued = now.requeued - r.from.requeued
-	p.Discarded = now.discarded - r.from.discarded
-	p.DiscardedBy = map[string]uint64{}
-	for rule, n := range now.discardedBy {
-		if n > r.from.discardedBy[rule] {
-			p.DiscardedBy[rule] = n - r.from.discardedBy[rule]
-		}
+	if in.ID != 0 {
+		p.LostWire, p.LostQueued, p.LostCrash = in.Lost.Wire, in.Lost.Queued, in.Lost.Crash
 	}
-	p.Reordered = now.reordered - r.from.reordered
-	p.Duplicated = now.duplicated - r.from.duplicated
-	if p.Extra.Packets = now.detoured - r.from.detoured; p.Extra.Packets > 0 {
-		p.Extra.Mean = float64(now.hops-r.from.hops) / float64(p.Extra.Packets)
+	if !p.Open {
+		return
+	}
+	sw, n := &in.Counted.Switches, &in.Counted.NICs
+	p.CountedTo = f.Now().Duration().Seconds()
+	p.Rerouted, p.Requeued, p.Reordered, p.Duplicated = sw.Rerouted, sw.Requeued, n.Reordered, n.Duplicated
+	p.Discarded, p.DiscardedBy = sw.Discarded+n.Wrong, rules(in.Discards)
+	if p.Extra.Packets = n.Rerouted; p.Extra.Packets > 0 {
+		p.Extra.Mean = float64(n.Detour) / float64(p.Extra.Packets)
 		p.Extra.Most = f.mostExtra(r, now)
 	}
 	if !r.dipped {
@@ -404,13 +334,15 @@ func (f *Fabric) Faults() []fault.Report {
 func (f *Fabric) reportsAfter(id int) []fault.Report {
 	from, _ := slices.BinarySearchFunc(f.records, id+1, func(r *record, id int) int { return cmp.Compare(r.report.ID, id) })
 	out := make([]fault.Report, 0, len(f.records)-from)
-	var now *count
+	var list []ledger.Incident
+	f.accounts.read(func(l *ledger.Ledger) { list = l.Incidents(id) })
+	now := new(count)
 	for _, r := range f.records[from:] {
-		if r.report.Open {
-			if now == nil {
-				now = &count{tally: f.tally()}
-			}
-			f.refreshBy(r, now)
+		for len(list) > 0 && list[0].ID < r.report.ID {
+			list = list[1:]
+		}
+		if len(list) > 0 && list[0].ID == r.report.ID {
+			f.refreshBy(r, list[0], now)
 		}
 		out = append(out, r.report.Clone())
 	}
@@ -422,28 +354,10 @@ func (f *Fabric) closeReport(r *record) {
 	f.refresh(r)
 	r.report.Open = false
 	f.monitor.remove(r)
-	for _, l := range r.links {
-		if l.owner == r {
-			l.owner = f.lastOn(l)
-		}
-	}
-	if r.sw != nil && r.sw.owner == r {
-		r.sw.owner = nil
-	}
 	f.open = slices.DeleteFunc(f.open, func(o *record) bool { return o == r })
 	f.events.Publish(f.Now(), Event{Kind: EventReport, Fault: new(r.report.Clone())})
 	f.keepSoon()
-	r.from.discardedBy, r.links, r.over = nil, nil, r.links
-}
-
-// lastOn is the latest open fault that acts on l.
-func (f *Fabric) lastOn(l *link) *record {
-	for _, r := range slices.Backward(f.open) {
-		if slices.Contains(r.links, l) {
-			return r
-		}
-	}
-	return nil
+	r.links, r.over = nil, r.links
 }
 
 // CloseReports ends the counting of effects for all faults that have been repaired, as when a run is over.

@@ -3,7 +3,6 @@ package fabric
 import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
 	switching "github.com/weft-fabric/weft/switch"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
@@ -18,10 +17,10 @@ func (s *liveSwitch) snapshot(sn switching.Snapshot, now *switching.Snapshot) sw
 	if g == nil {
 		return sn
 	}
-	a := g.known.Load()
+	but := ledger.Incarnation(0)
 	if own := sn; now != nil && len(now.Ports) == len(own.Ports) {
 		g.mu.Lock()
-		a = g.account(0, part.Sum{}, g.past) // but for what now says itself
+		but = ledger.Incarnation(g.number) // now says itself
 		g.mu.Unlock()
 		sn = *now
 		sn.Switch, sn.Stats, sn.Discards = own.Switch, now.Stats, own.Discards
@@ -32,21 +31,38 @@ func (s *liveSwitch) snapshot(sn switching.Snapshot, now *switching.Snapshot) sw
 		for i, p := range own.Ports {
 			addPort(&sn.Ports[i], p.Counters, p.Lost)
 		}
+	} else {
+		sn.Held += int(g.known.Load().own.Held)
 	}
 	if now == nil && s.process() != nil {
 		for i := range sn.Ports {
 			sn.Ports[i].VCs = nil // what is in it nobody knows
 		}
 	}
-	sn.Held += int(a.all.Held)
-	ledger.Add(&sn.Stats, &a.all.Counters.Switches)
-	for _, r := range a.all.Discards {
+	all, passed := g.told(but), g.passed(but)
+	ledger.Add(&sn.Stats, &all.Counters.Switches)
+	for _, r := range all.Discards {
 		sn.Discards[r.Name] += r.Packets
 	}
-	for e, end := range a.ends {
-		addPort(&sn.Ports[e.Port], linkend.Counters{Sent: end.flow.Sent, Received: end.flow.Received}, end.queued)
+	for _, p := range passed {
+		addPort(&sn.Ports[p.End.Port], linkend.Counters{Sent: p.Sent, Received: p.Received}, 0)
+	}
+	for _, q := range all.Queue {
+		sn.Ports[q.End.Port].Lost += q.Packets
 	}
 	return sn
+}
+
+// told is what all incarnations of p have counted but for one.
+func (p *outpost) told(but ledger.Incarnation) (all ledger.Counted) {
+	p.fabric.accounts.read(func(l *ledger.Ledger) { all = l.OfHost(p.id, but) })
+	return all
+}
+
+// passed is what these have told of their ends of links to other hosts.
+func (p *outpost) passed(but ledger.Incarnation) (list []ledger.Passed) {
+	p.fabric.accounts.read(func(l *ledger.Ledger) { list = l.PassedAt(p.id, but) })
+	return list
 }
 
 func addPort(to *switching.PortSnapshot, c linkend.Counters, lost uint64) {
@@ -54,26 +70,6 @@ func addPort(to *switching.PortSnapshot, c linkend.Counters, lost uint64) {
 	n.Sent, n.Received, n.Gaps = n.Sent+c.Sent, n.Received+c.Received, n.Gaps+c.Gaps
 	n.Duplicates, n.Stale, n.Violations = n.Duplicates+c.Duplicates, n.Stale+c.Stale, n.Violations+c.Violations
 	to.Lost += lost
-}
-
-// lostCrash is how many packets were inside when it crashed.
-func (s *liveSwitch) lostCrash() uint64 {
-	n := s.part.lostCrash(s.id)
-	if g := s.guest.Load(); g != nil {
-		n += g.known.Load().all.Counters.Switches.LostCrash
-	}
-	return n
-}
-
-// over is an end of the switch that processes are or were, of which the fabric's own emulation has a state of its own.
-func (p *outpost) over(own endState, e weft.End) endState {
-	there, s := p.known.Load().ends[e], own
-	if p.holder.Load() != nil {
-		s = there // its state is that of the link, and the counts are those of both
-	}
-	s.flow.Sent, s.flow.Received = own.flow.Sent+there.flow.Sent, own.flow.Received+there.flow.Received
-	s.sent, s.queued = s.flow.Sent, own.queued+there.queued
-	return s
 }
 
 // read reads the switch for those who watch. Of a process it is what that last said.
@@ -88,27 +84,45 @@ func (s *liveSwitch) addProcess(r *switching.Reading) {
 	if g == nil {
 		return
 	}
-	a := g.known.Load()
-	ledger.Add(&r.Stats, &a.all.Counters.Switches)
-	r.Held, r.Blocked = r.Held+int(a.all.Held), r.Blocked+int(a.all.Blocked)
-	for i := range r.Ports {
-		p := &r.Ports[i]
-		e := g.over(endState{flow: p.Flow, sent: p.Flow.Sent, queued: p.Lost, held: p.Suppressed}, weft.End{Node: s.id.Node(), Port: weft.PortID(i)})
-		r.Ports[i].Flow, r.Ports[i].Lost, r.Ports[i].Suppressed = e.flow, e.queued, e.held
+	all, passed := g.told(0), g.passed(0)
+	own := &g.known.Load().own
+	ledger.Add(&r.Stats, &all.Counters.Switches)
+	r.Held, r.Blocked = r.Held+int(own.Held), r.Blocked+int(own.Blocked)
+	for _, p := range passed {
+		f := &r.Ports[p.End.Port].Flow
+		f.Sent, f.Received = f.Sent+p.Sent, f.Received+p.Received
+	}
+	for _, q := range all.Queue {
+		r.Ports[q.End.Port].Lost += q.Packets
 	}
 	if p := s.process(); p != nil {
 		now := p.readSwitch(s.id)
 		r.Registers = append(r.Registers[:0], now.Registers...)
 		for i := range now.Ports {
 			r.Ports[i].Queued += now.Ports[i].Queued
+			r.Ports[i].Suppressed = p.held(weft.End{Node: s.id.Node(), Port: weft.PortID(i)})
 		}
 	}
 }
 
-// onWire is linkend.OnWire for ends of which one may be known by what a process said some moments ago.
-func onWire(from, to endState) (wire, lost uint64) {
-	if to.remote && from.flow.LastTo > to.flow.Mine {
-		return 0, 0 // its link has come up anew since then: nobody can tell yet
+// sentAt is how many packets an end of a link has sent since the start, as far as hosts have told; of a link inside a host in another
+// process, since that was made, and as it was read last.
+func (f *Fabric) sentAt(e weft.End, passed map[*outpost][]ledger.Passed) uint64 {
+	p := f.home(e.Node)
+	if p.late() {
+		list, ok := passed[p]
+		if !ok {
+			list = p.passed(0)
+			passed[p] = list
+		}
+		if n := passedAt(list, e); n.Sent > 0 {
+			return n.Sent
+		}
 	}
-	return linkend.OnWire(from.flow, to.flow)
+	if !e.Node.IsSwitch() {
+		return p.nicNow(weft.NICID(e.Node.Index)).Flow.Sent
+	}
+	var r switching.Reading
+	f.switches[e.Node.Index].read(&r)
+	return r.Ports[e.Port].Flow.Sent
 }

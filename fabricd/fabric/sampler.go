@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -60,9 +61,9 @@ type Sampler struct {
 	f           *Fabric
 	registersOf [][]switching.RegisterSnapshot // per switch, as they were read last
 	nodes       []switching.Reading
+	passed      map[*outpost][]ledger.Passed // of hosts in other processes
 	nics        []nic.Reading
 	told        []told // per switch
-	accounts    map[*outpost]*account
 
 	latency *recent
 	cycle   cycleWatch
@@ -80,7 +81,7 @@ type told struct {
 func (f *Fabric) NewSampler() *Sampler {
 	s := &Sampler{
 		f: f, registersOf: make([][]switching.RegisterSnapshot, len(f.switches)), nodes: make([]switching.Reading, len(f.switches)),
-		nics: make([]nic.Reading, len(f.nics)), told: make([]told, len(f.switches)), suffers: map[fault.Impairment]string{}, accounts: map[*outpost]*account{},
+		nics: make([]nic.Reading, len(f.nics)), told: make([]told, len(f.switches)), suffers: map[fault.Impairment]string{}, passed: map[*outpost][]ledger.Passed{},
 		latency: newRecent(),
 	}
 	s.now.Links, s.now.Switches = make([]LinkReading, len(f.links)), make([]SwitchReading, len(f.switches))
@@ -161,29 +162,26 @@ func (s *Sampler) Read() *Reading {
 	s.f.watched.Store(time.Now().UnixNano())
 	r := s.States()
 	s.readNodes()
-	r.Ledger = Ledger{DiscardedBy: map[string]uint64{}}
+	clear(s.passed)
+	var sums []ledger.LinkSum
+	r.Ledger, sums = s.f.ledgerNow()
 	for i, l := range s.f.links {
 		a, b := s.end(l.A), s.end(l.B)
+		lost := lossOf(sums[i])
 		k := &r.Links[i]
 		k.Sent, k.Queued, k.Held = [2]uint64{a.sent, b.sent}, [2]int{a.waiting, b.waiting}, [2]bool{a.held, b.held}
-		if p := l.runsIn.Load(); p != nil {
-			lost := s.accounts[p].lost[l.ID]
-			k.Lost = max(k.Lost, lost.Wire+lost.Queued)
-			continue
-		}
-		wireAB, lostAB := onWire(a.endState, b.endState)
-		wireBA, lostBA := onWire(b.endState, a.endState)
-		r.Ledger.Waiting.Wires += wireAB + wireBA
-		r.Ledger.LostWire += lostAB + lostBA
-		k.Lost = max(k.Lost, lostAB+lostBA+a.queued+b.queued) // what is lost never comes back
+		k.Lost = lost.Wire + lost.Queued
 	}
-	s.sum()
+	r.Totals = Totals{NoticesLost: s.f.notices.lost.Load()}
+	r.Totals.add(s.f.accounts.total())
+	s.latency.read(s.f, r.At)
+	r.Totals.Latency, r.Latency, r.Timed = s.latency.all, s.latency.last, s.latency.count
 	return r
 }
 
 func (s *Sampler) readNodes() {
 	for _, p := range *s.f.hosts.Load() {
-		s.accounts[p] = p.readInto(s.nodes, s.nics)
+		p.readInto(s.nodes, s.nics)
 	}
 	for i, sw := range s.f.switches {
 		sw.addProcess(&s.nodes[i])
@@ -208,38 +206,26 @@ func (s *Sampler) registers(i int) string {
 }
 
 type endReading struct {
-	endState
-	waiting int // packets that are to be sent there
+	sent    uint64 // packets since the start
+	waiting int    // packets that are to be sent there
+	held    bool
 }
 
 func (s *Sampler) end(e weft.End) endReading {
 	if !e.Node.IsSwitch() {
 		n := &s.nics[e.Node.Index]
-		return endReading{endState{flow: n.Flow, sent: n.Flow.Sent, held: n.Suppressed}, n.Queued}
+		return endReading{n.Flow.Sent, n.Queued, n.Suppressed}
 	}
-	sw := s.f.switches[e.Node.Index]
-	p := &s.nodes[e.Node.Index].Ports[e.Port]
-	if known, ok := s.accounts[sw.part].ends[e]; ok && sw.guest.Load() == nil {
-		return endReading{known, p.Queued}
+	host, p := s.f.switches[e.Node.Index].part, &s.nodes[e.Node.Index].Ports[e.Port]
+	if !host.late() {
+		return endReading{p.Flow.Sent, p.Queued, p.Suppressed}
 	}
-	return endReading{endState{flow: p.Flow, sent: p.Flow.Sent, queued: p.Lost, held: p.Suppressed, remote: sw.process() != nil}, p.Queued}
-}
-
-// sum adds up what was read.
-func (s *Sampler) sum() {
-	t, l := Totals{NoticesLost: s.f.notices.lost.Load()}, &s.now.Ledger
-	var ways ways
-	for _, a := range s.accounts {
-		t.addSwitch(&a.all.Counters.Switches)
-		t.addNIC(&a.all.Counters.NICs, &ways)
-		l.addPart(s.f, a)
+	list, ok := s.passed[host]
+	if !ok {
+		list = host.passed(0)
+		s.passed[host] = list
 	}
-	ways.into(&t)
-	s.latency.read(s.f, s.now.At)
-	t.Latency, s.now.Latency, s.now.Timed = s.latency.all, s.latency.last, s.latency.count
-	s.now.Totals = t
-	l.Injected, l.Delivered = t.Injected, t.Delivered
-	l.balance()
+	return endReading{max(p.Flow.Sent, passedAt(list, e).Sent), p.Queued, host.held(e)}
 }
 
 // Faults returns the reports of faults with higher numbers, as [Fabric.Faults] does, but for what processes may have counted in

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
 )
 
@@ -98,8 +99,7 @@ func (f *Fabric) settleDips(now weft.Time) {
 func (f *Fabric) attendFaults() {
 	f.monitor.poke.set(f.world.Agent(0, func() { f.mu.do(f.noteSeen) }))
 	f.world.Agent(f.samples.width, func() {
-		var delivered uint64
-		f.count(part.CountDelivered, func(s *part.Sum) { delivered += s.Counters.NICs.Delivered })
+		delivered := f.deliveredNow()
 		now := f.Now()
 		f.samples.add(now, delivered)
 		f.publishDue(now)
@@ -109,6 +109,16 @@ func (f *Fabric) attendFaults() {
 			f.closeDue(now)
 		})
 	})
+}
+
+// deliveredNow are the packets delivered: in this process as of now, elsewhere as it was told last.
+func (f *Fabric) deliveredNow() uint64 {
+	var elsewhere uint64
+	f.accounts.read(func(l *ledger.Ledger) {
+		here := l.OfHost(localHostID, 0)
+		elsewhere = l.Total().NICs.Delivered - here.Counters.NICs.Delivered
+	})
+	return elsewhere + f.local.local.Count(part.CountDelivered).Counters.NICs.Delivered
 }
 
 // noteSeen begins a new era for the faults that the last of their ends has found out. The caller holds mu.
@@ -137,6 +147,10 @@ func (m *monitor) news() (seen []*record) {
 
 // closeDue closes reports whose time has come, and settles the dips of those that last. The caller holds mu.
 func (f *Fabric) closeDue(now weft.Time) {
+	if slices.ContainsFunc(f.open, func(r *record) bool { return now >= r.closes }) {
+		f.refreshSums()
+	}
+	f.accounts.step(now, ledger.Tick{})
 	for _, r := range slices.Clone(f.open) {
 		switch {
 		case now >= r.closes:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -63,36 +64,20 @@ func (f *Fabric) LinkStates() []LinkState {
 	f.refreshSums()
 	f.readAll()
 	out := make([]LinkState, len(f.links))
+	sums, passed := f.accounts.onLinks(), map[*outpost][]ledger.Passed{}
 	for i, l := range f.links {
-		a, b := f.endSeen(l.A), f.endSeen(l.B)
-		lost, _ := f.linkLoss(l)
+		lost := lossOf(sums[i])
 		dead, quiet := f.troubled(l)
 		out[i] = LinkState{
 			Dead: dead, Quiet: quiet,
 			Link: l.Name, A: l.dirs[0].From, APort: int(l.A.Port), B: l.dirs[0].To, BPort: int(l.B.Port), State: f.state(l),
 			CutAB: l.howCut(0), CutBA: l.howCut(1), Flapping: l.flaps(0) || l.flaps(1),
 			SuffersAB: suffering(l.suffers[0]), SuffersBA: suffering(l.suffers[1]),
-			AUp: l.up[0].Load(), BUp: l.up[1].Load(), HeldA: a.held, HeldB: b.held,
-			SentAB: a.sent, SentBA: b.sent, LostWire: lost.Wire, LostQueued: lost.Queued,
+			AUp: l.up[0].Load(), BUp: l.up[1].Load(), HeldA: f.outpostOf(l.A.Node).held(l.A), HeldB: f.outpostOf(l.B.Node).held(l.B),
+			SentAB: f.sentAt(l.A, passed), SentBA: f.sentAt(l.B, passed), LostWire: lost.Wire, LostQueued: lost.Queued,
 		}
 	}
 	return out
-}
-
-// endSeen is endState with what was sent, of links inside parts too, where that was read last.
-func (f *Fabric) endSeen(e weft.End) endState {
-	s := f.endState(e)
-	p := f.home(e.Node)
-	switch {
-	case s.sent > 0:
-	case e.Node.IsSwitch():
-		var r switching.Reading
-		p.switchNow(weft.SwitchID(e.Node.Index), &r)
-		s.sent = r.Ports[e.Port].Flow.Sent
-	default:
-		s.sent = p.nicNow(weft.NICID(e.Node.Index)).Flow.Sent
-	}
-	return s
 }
 
 // troubled names the switches at the ends of l that are down, and those that do not answer. The caller holds mu.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -54,50 +55,25 @@ func (l Latency) String() string {
 func (f *Fabric) Totals() Totals {
 	f.refreshParts(part.SumRequest{Latency: true})
 	t := Totals{NoticesLost: f.notices.lost.Load(), DamagedFrames: f.drivers().Damaged}
-	var w ways
 	latency := f.sharedLatency()
-	f.count(part.CountSwitches|part.CountNICs, func(s *part.Sum) {
-		t.addNIC(&s.Counters.NICs, &w)
-		t.addSwitch(&s.Counters.Switches)
-	})
+	t.add(f.accounts.total())
 	f.mergeLatency(latency)
-	w.into(&t)
 	t.Latency = latencyOf(latency)
 	return t
 }
 
-// ways adds up how long the ways of delivered packets were.
-type ways struct{ hops, shortest uint64 }
-
-func (w ways) into(t *Totals) {
-	if t.Delivered > 0 {
-		t.MeanHops = float64(w.hops) / float64(t.Delivered)
+// add fills in what nodes have counted.
+func (t *Totals) add(c ledger.Counters) {
+	n, s := &c.NICs, &c.Switches
+	t.Injected, t.Refused, t.Withheld, t.Notices, t.Delivered = n.Injected, n.Refused, n.Withheld, n.Notices, n.Delivered
+	t.Missing, t.Duplicated, t.Reordered, t.MostHops, t.MostExtra = n.Missing, n.Duplicated, n.Reordered, n.MostHops, n.MostExtra
+	t.Rerouted, t.Requeued, t.UTurns, t.PacketHops = s.Rerouted, s.Requeued, s.UTurns, s.Forwarded
+	if n.Delivered > 0 {
+		t.MeanHops = float64(n.Hops) / float64(n.Delivered)
 	}
-	if w.shortest > 0 {
-		t.Stretch = float64(w.hops) / float64(w.shortest)
+	if n.Shortest > 0 {
+		t.Stretch = float64(n.Hops) / float64(n.Shortest)
 	}
-}
-
-func (t *Totals) addNIC(s *nic.Stats, w *ways) {
-	t.Injected += s.Injected
-	t.Refused += s.Refused
-	t.Withheld += s.Withheld
-	t.Notices += s.Notices
-	t.Delivered += s.Delivered
-	t.Missing += s.Missing
-	t.Duplicated += s.Duplicated
-	t.Reordered += s.Reordered
-	t.MostHops = max(t.MostHops, s.MostHops)
-	t.MostExtra = max(t.MostExtra, s.MostExtra)
-	w.hops += s.Hops
-	w.shortest += s.Shortest
-}
-
-func (t *Totals) addSwitch(s *switching.Stats) {
-	t.Rerouted += s.Rerouted
-	t.Requeued += s.Requeued
-	t.UTurns += s.UTurns
-	t.PacketHops += s.Forwarded
 }
 
 func latencyOf(h *hdrhistogram.Histogram) Latency {
@@ -143,10 +119,9 @@ func (f *Fabric) Reroutes() []SwitchReroutes {
 }
 
 // PacketHops counts the packets forwarded by switches.
-func (f *Fabric) PacketHops() (n uint64) {
+func (f *Fabric) PacketHops() uint64 {
 	f.refreshSums()
-	f.count(part.CountSwitches, func(s *part.Sum) { n += s.Counters.Switches.Forwarded })
-	return n
+	return f.accounts.total().Switches.Forwarded
 }
 
 // Drivers adds up what the drivers of all nodes have done.

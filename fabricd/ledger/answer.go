@@ -36,7 +36,7 @@ func (l *Ledger) answer(a *Answer) {
 	switch {
 	case a.Final && h.Status != Ended:
 		if h.uncertain() {
-			l.repaired(h.Incident)
+			l.endHost(h)
 		}
 		h.Status, h.Since, h.Gone = Ended, l.state.Now, true
 	case h.uncertain() && !h.Gone && a.Asked >= h.Since:

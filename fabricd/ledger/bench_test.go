@@ -71,7 +71,7 @@ func BenchmarkLedger(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("checkpoint/hosts=%d", hosts), func(b *testing.B) {
 			for b.Loop() {
-				data, err := l.Checkpoint()
+				data, err := l.Checkpoint(maxIncidents)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/vmihailenco/msgpack/v5"
 )
@@ -17,8 +18,17 @@ const version = 1
 // ErrVersion means that a checkpoint is of a version that this ledger does not read.
 var ErrVersion = errors.New("checkpoint of another version")
 
-// Checkpoint writes the state as msgpack. The same state is the same bytes.
-func (l *Ledger) Checkpoint() ([]byte, error) {
+// Checkpoint writes the state as msgpack, with so many incidents that are closed, the latest; of
+// others only what they come to. The same state is the same bytes.
+func (l *Ledger) Checkpoint(closed int) ([]byte, error) {
+	l = &Ledger{state: l.state}
+	l.state.Incidents, l.state.Forgotten = slices.Clone(l.state.Incidents), slices.Clone(l.state.Forgotten)
+	for i := range l.state.Incidents {
+		if !l.state.Incidents[i].Open {
+			closed--
+		}
+	}
+	l.forget(-closed)
 	var b bytes.Buffer
 	enc := msgpack.NewEncoder(&b)
 	enc.UseCompactInts(true)
@@ -65,8 +75,15 @@ func (l *Ledger) valid() error {
 	case len(s.Incidents) > maxIncidents,
 		!ascending(s.Incidents, func(a, b Incident) int { return cmp.Compare(a.ID, b.ID) }):
 		return errors.New("incidents are not in order, or too many")
-	case !l.sorted(&s.Past.Counted):
-		return errors.New("losses of the past are not in order, or of what is not there")
+	case !ascending(s.Past, func(a, b Past) int { return cmp.Compare(a.Host, b.Host) }):
+		return errors.New("hosts of the past are not in order")
+	case !ascending(s.Unclaimed, Unclaimed.compare):
+		return errors.New("losses of no incident are not in order")
+	}
+	for i := range s.Past {
+		if p := &s.Past[i]; !l.sorted(&p.Counted) || !ascending(p.Passed, Passed.Compare) {
+			return fmt.Errorf("losses of the past of host %d are not in order, or of what is not there", p.Host)
+		}
 	}
 	for i := range s.Hosts {
 		if !l.sorted(&s.Hosts[i].Counted) {

@@ -35,14 +35,23 @@ type HostStarted struct {
 }
 
 // HostSuspect says that a host does not answer.
-type HostSuspect struct{ Host HostID }
+type HostSuspect struct {
+	Host     HostID
+	Incident int // that has the cost, which the leader ends; 0: the ledger begins one, and ends it
+}
 
 // HostFailed says that nobody answers for a host. Its neighbours have been told that their links to
 // it are down. It may come back as it was.
-type HostFailed struct{ Host HostID }
+type HostFailed struct {
+	Host     HostID
+	Incident int // as that of HostSuspect, unless the host has one
+}
 
 // HostEnded says that a host is gone for good, and nobody takes its place.
-type HostEnded struct{ Host HostID }
+type HostEnded struct {
+	Host     HostID
+	Incident int // as that of HostSuspect, unless the host has one
+}
 
 // NodeMoved says that a node runs on another host from now on, which is alive. What it held moves
 // along as a hand-over, see [Flow].
@@ -60,6 +69,9 @@ type FaultBegan struct {
 	Links    []weft.LinkID
 	Switches []weft.SwitchID
 	Spec     []byte // the order as the next leader needs it; the ledger does not read it
+	// Late says that the fault is noticed only now. What its links and switches have lost since
+	// another began there, and no incident has cost, is its own.
+	Late bool
 }
 
 // FaultChanged replaces what the next leader is told of an active fault, as when one of two
@@ -69,15 +81,16 @@ type FaultChanged struct {
 	Spec     []byte
 }
 
-// FaultEnded says that an active fault has been repaired. Its effects are counted for [Settle]
-// longer.
+// FaultEnded says that an active fault has been repaired. Its effects are counted until the first
+// [Tick] at least [Settle] later.
 type FaultEnded struct{ Incident int }
 
 // LeaderChanged says that another leader goes on from this state, so that no host has been heard
 // yet.
 type LeaderChanged struct{}
 
-// Tick says that time has passed.
+// Tick says that time has passed. The leader has asked all hosts just before when the effects of a
+// fault have been counted for long enough.
 type Tick struct{}
 
 // Answer is what a host says when it is asked: all it has counted since its incarnation began, read

@@ -1,6 +1,9 @@
 package ledger
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // fold puts away the incarnations of which nothing can become more certain: they are gone for good,
 // and every neighbour has told all that passed between them. What they come to stays.
@@ -45,19 +48,33 @@ func (l *Ledger) fold() {
 
 // foldHost adds up what an incarnation comes to.
 func (l *Ledger) foldHost(h *Host, held int64) {
-	past := &l.state.Past
-	past.Add(&h.Counted)
+	l.past(h.ID).Add(&h.Counted)
 	l.state.Folded = append(l.state.Folded, h.Incarnation)
 	if h.Status != Failed {
 		return
 	}
 	dead := uint64(max(0, held))
-	past.WrittenOff, past.Unheard = past.WrittenOff+dead, past.Unheard+uint64(max(0, -held))
+	gone := &l.state.Gone
+	gone.WrittenOff, gone.Unheard = gone.WrittenOff+dead, gone.Unheard+uint64(max(0, -held))
 	if in := l.incident(h.Incident); in != nil {
 		in.Lost.Crash += dead
 	} else {
 		l.state.Unattributed.Crash += dead
 	}
+}
+
+// past is what the folded incarnations of a host come to.
+func (l *Ledger) past(id HostID) *Past {
+	i, ok := l.pastOf(id)
+	if !ok {
+		l.state.Past = slices.Insert(l.state.Past, i, Past{Host: id})
+	}
+	return &l.state.Past[i]
+}
+
+// pastOf is where that is, or would be.
+func (l *Ledger) pastOf(id HostID) (int, bool) {
+	return slices.BinarySearchFunc(l.state.Past, id, func(p Past, id HostID) int { return cmp.Compare(p.Host, id) })
 }
 
 // foldSessions adds up what the sessions of incarnations have lost that go, and has their
@@ -77,9 +94,15 @@ func (l *Ledger) foldSessions(goes func(n Incarnation) bool) {
 				}
 			}
 		}
+		for d := range s.Sides {
+			if h := l.incarnation(s.Sides[d].Incarnation); h != nil && s.Channel.Node.Kind == 0 {
+				f, past := &s.Sides[d].Flow, l.past(h.ID)
+				past.Passed = addPassed(past.Passed, []Passed{{l.links[s.Channel.Link].ends()[d], f.Sent, f.Received}})
+			}
+		}
 		switch k := len(lost.Wire); {
 		case s.Channel.Node.Kind != 0:
-			l.state.Past.HandedOver += s.Lost[0] + s.Lost[1]
+			l.state.Gone.HandedOver += s.Lost[0] + s.Lost[1]
 		case s.Lost == [2]uint64{}:
 		case k > 0 && lost.Wire[k-1].Link == s.Channel.Link:
 			lost.Wire[k-1].Wire[0] += s.Lost[0]
@@ -89,5 +112,5 @@ func (l *Ledger) foldSessions(goes func(n Incarnation) bool) {
 		}
 		return true
 	})
-	l.state.Past.Add(&lost)
+	l.past(0).Add(&lost)
 }

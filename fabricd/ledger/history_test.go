@@ -84,12 +84,14 @@ type history struct {
 	heard   map[Incarnation]*Answer   // the latest that this ledger has taken
 	silent  map[Incarnation]weft.Time // since when it is said not to answer
 	costs   map[int]uint64            // per incident, packets lost on links while it was the latest there
-	save    *saved
-	forget  []Order // to be done once a checkpoint is kept
-	counts  *[counted]uint64
-	was     Sums
-	stepped bool // the ledger, since it was checked
-	err     error
+	// unclaimed are those of costs[0] that a fault noticed late may have.
+	unclaimed map[weft.LinkID]uint64
+	save      *saved
+	forget    []Order // to be done once a checkpoint is kept
+	counts    *[counted]uint64
+	was       Sums
+	stepped   bool // the ledger, since it was checked
+	err       error
 }
 
 // What is counted beside the steps.
@@ -118,6 +120,8 @@ type saved struct {
 	silent map[Incarnation]weft.Time
 	costs  map[int]uint64
 	faults []activeFault
+
+	unclaimed map[weft.LinkID]uint64
 }
 
 // activeFault is a fault that the leader has ordered.
@@ -160,7 +164,7 @@ func newHistory(seed uint64, counts *[counted]uint64) *history {
 func begin(w *world, runs [][]weft.Node, requeue bool, counts *[counted]uint64) *history {
 	h := &history{
 		world: w, l: New(w.links), now: 1, heard: map[Incarnation]*Answer{}, silent: map[Incarnation]weft.Time{},
-		costs: map[int]uint64{}, counts: counts,
+		costs: map[int]uint64{}, unclaimed: map[weft.LinkID]uint64{}, counts: counts,
 	}
 	h.requeue = requeue
 	for i := range runs {
@@ -191,7 +195,7 @@ func (h *history) play(list []step) error {
 
 // step has the ledger take an event, and does what it orders.
 func (h *history) step(ev Event) {
-	before := h.l.LostOn()
+	before := h.l.Links()
 	switch e := ev.(type) {
 	case HostSuspect:
 		h.silence(e.Host)
@@ -200,6 +204,15 @@ func (h *history) step(ev Event) {
 	}
 	orders := slices.Clone(h.l.Step(h.now, ev))
 	h.attribute(before)
+	if f, ok := ev.(FaultBegan); ok {
+		for _, k := range f.Links {
+			if f.Late { // what was lost there before is its own
+				h.costs[h.l.Last()] += h.unclaimed[k]
+				h.costs[0] -= h.unclaimed[k]
+			}
+			delete(h.unclaimed, k)
+		}
+	}
 	h.stepped = true
 	for _, o := range orders {
 		switch o.Kind {
@@ -307,7 +320,7 @@ func (h *history) attribute(before []LinkSum) {
 		}
 		return in.Host != 0 && list[n.Index] == in.Host
 	}
-	for _, k := range h.l.LostOn() {
+	for _, k := range h.l.Links() {
 		more := k.Wire[0] + k.Wire[1] + k.Queued - was[k.Link]
 		if more == 0 {
 			continue
@@ -319,7 +332,9 @@ func (h *history) attribute(before []LinkSum) {
 				owner = in.ID
 			}
 		}
-		h.costs[owner] += more
+		if h.costs[owner] += more; owner == 0 {
+			h.unclaimed[k.Link] += more
+		}
 	}
 }
 

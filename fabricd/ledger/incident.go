@@ -36,6 +36,8 @@ type Incident struct {
 	// Counted is what has been counted all over the fabric since it began, until it was closed. As
 	// State has an incident that is open, it is what had been counted when it began.
 	Counted Counters
+	// Discards are the packets discarded since it began, by rule, likewise.
+	Discards []Rule
 }
 
 // Active reports whether the fault is in force.
@@ -61,17 +63,21 @@ type Forgotten struct {
 // begin opens an incident. What was lost before and is not known yet will be its own.
 func (l *Ledger) begin(in Incident) int {
 	l.state.Last++
-	in.ID, in.Began, in.Repaired, in.Open, in.Counted = l.state.Last, l.state.Now, weft.Never, true, l.Total()
+	in.ID, in.Began, in.Repaired, in.Open = l.state.Last, l.state.Now, weft.Never, true
+	in.Counted, in.Discards = l.Total(), l.discards()
 	l.state.Incidents = append(l.state.Incidents, in)
 	if len(l.state.Incidents) > maxIncidents {
-		l.forget()
+		l.forget(1)
 	}
 	return in.ID
 }
 
-// beginHost opens the incident of a host, unless it has one.
-func (l *Ledger) beginHost(h *Host) {
+// beginHost opens the incident of a host, unless it has one or is given one.
+func (l *Ledger) beginHost(h *Host, given int) {
 	if h.Incident != 0 {
+		return
+	}
+	if h.Incident = given; given != 0 {
 		return
 	}
 	target := fmt.Sprintf("host %d", h.ID)
@@ -90,6 +96,13 @@ func (l *Ledger) incident(id int) *Incident {
 	return &l.state.Incidents[i]
 }
 
+// endHost notes that a host is missing no more, unless the leader says so.
+func (l *Ledger) endHost(h *Host) {
+	if in := l.incident(h.Incident); in != nil && in.Host != 0 {
+		l.repaired(h.Incident)
+	}
+}
+
 // repaired notes that what an incident is of has been repaired. Its effects are counted a little
 // longer.
 func (l *Ledger) repaired(id int) {
@@ -98,24 +111,43 @@ func (l *Ledger) repaired(id int) {
 	}
 }
 
-// closeIncidents ends the counting for those that were repaired long enough ago.
-func (l *Ledger) closeIncidents() {
+// closeIncidents ends the counting for those that were repaired long enough before a time, by which
+// hosts have been asked. What hosts say is later.
+func (l *Ledger) closeIncidents(now weft.Time) {
 	for i := range l.state.Incidents {
 		in := &l.state.Incidents[i]
-		if in.Open && in.Repaired != weft.Never && in.Repaired <= l.state.Now-Settle {
-			since := l.Total()
-			since.Sub(&in.Counted)
-			in.Open, in.Counted = false, since
+		if in.Open && in.Repaired != weft.Never && in.Repaired <= now-Settle {
+			l.since(in)
+			in.Open = false
 		}
 	}
 }
 
-// forget drops the oldest incident that is closed and that nothing can be added to.
-func (l *Ledger) forget() {
-	for i, in := range l.state.Incidents {
-		if in.Open || slices.ContainsFunc(l.state.Hosts, func(h Host) bool { return h.Incident == in.ID }) {
-			continue
+// since has an open incident say what has been counted since it began.
+func (l *Ledger) since(in *Incident) {
+	now := l.Total()
+	now.Sub(&in.Counted)
+	in.Counted = now
+	rules := l.discards()
+	for i := range rules {
+		if at, ok := slices.BinarySearchFunc(in.Discards, rules[i], Rule.compare); ok {
+			rules[i].Packets -= min(rules[i].Packets, in.Discards[at].Packets)
 		}
+	}
+	in.Discards = slices.DeleteFunc(rules, func(r Rule) bool { return r.Packets == 0 })
+}
+
+// forget drops so many incidents, the oldest that are closed and that nothing can be added to.
+func (l *Ledger) forget(most int) {
+	busy := map[int]bool{}
+	for i := range l.state.Hosts {
+		busy[l.state.Hosts[i].Incident] = true
+	}
+	l.state.Incidents = slices.DeleteFunc(l.state.Incidents, func(in Incident) bool {
+		if most <= 0 || in.Open || busy[in.ID] {
+			return false
+		}
+		most--
 		at, ok := slices.BinarySearchFunc(l.state.Forgotten, in.Kind,
 			func(f Forgotten, kind string) int { return cmp.Compare(f.Kind, kind) })
 		if !ok {
@@ -123,9 +155,8 @@ func (l *Ledger) forget() {
 		}
 		f := &l.state.Forgotten[at]
 		f.Begun, f.Lost = f.Begun+1, f.Lost+in.Lost.Sum()
-		l.state.Incidents = slices.Delete(l.state.Incidents, i, i+1)
-		return
-	}
+		return true
+	})
 }
 
 // acts reports whether the incident acts on a node, as far as its host or its switches go.
@@ -136,23 +167,68 @@ func (l *Ledger) acts(in *Incident, n weft.Node) bool {
 // ofLink are the losses that the latest open incident on a link has cost.
 func (l *Ledger) ofLink(id weft.LinkID) *Losses {
 	k := l.links[id]
-	return l.latest(func(in *Incident) bool {
+	return l.latest(Unclaimed{Link: id}, func(in *Incident) bool {
 		return slices.Contains(in.Links, id) || in.Host != 0 && (l.acts(in, k.A.Node) || l.acts(in, k.B.Node))
 	})
 }
 
 // ofNode are those that the latest open incident on a node has cost.
 func (l *Ledger) ofNode(n weft.Node) *Losses {
-	return l.latest(func(in *Incident) bool { return l.acts(in, n) })
+	return l.latest(Unclaimed{Node: n}, func(in *Incident) bool { return l.acts(in, n) })
 }
 
-// latest are the losses of the latest open incident that acts says acts; of none, those that are
-// unattributed.
-func (l *Ledger) latest(acts func(in *Incident) bool) *Losses {
+// latest are the losses of the latest open incident that acts says acts; of none, those that one
+// which is noticed late may claim.
+func (l *Ledger) latest(of Unclaimed, acts func(in *Incident) bool) *Losses {
 	for i := len(l.state.Incidents) - 1; i >= 0; i-- {
 		if in := &l.state.Incidents[i]; in.Open && acts(in) {
 			return &in.Lost
 		}
 	}
-	return &l.state.Unattributed
+	i, ok := slices.BinarySearchFunc(l.state.Unclaimed, of, Unclaimed.compare)
+	if !ok {
+		l.state.Unclaimed = slices.Insert(l.state.Unclaimed, i, of)
+	}
+	return &l.state.Unclaimed[i].Lost
+}
+
+// Unclaimed are losses of no incident on one link or node.
+type Unclaimed struct {
+	Node weft.Node // zero: it is the link
+	Link weft.LinkID
+	Lost Losses
+}
+
+func (u Unclaimed) compare(o Unclaimed) int {
+	return Channel{u.Node, u.Link}.compare(Channel{o.Node, o.Link})
+}
+
+// claimLosses has the latest incident take what is unclaimed on its links and switches, if it is
+// noticed late. Otherwise that stays unattributed.
+func (l *Ledger) claimLosses(late bool) {
+	in := &l.state.Incidents[len(l.state.Incidents)-1]
+	to := &l.state.Unattributed
+	if late {
+		to = &in.Lost
+	}
+	l.state.Unclaimed = slices.DeleteFunc(l.state.Unclaimed, func(u Unclaimed) bool {
+		if u.Node.Kind == 0 && slices.Contains(in.Links, u.Link) || u.Node.Kind != 0 && l.acts(in, u.Node) {
+			to.add(&u.Lost)
+			return true
+		}
+		return false
+	})
+}
+
+func (n *Losses) add(o *Losses) {
+	n.Wire, n.Queued, n.Crash = n.Wire+o.Wire, n.Queued+o.Queued, n.Crash+o.Crash
+}
+
+// Unattributed are the losses of no incident.
+func (l *Ledger) Unattributed() (n Losses) {
+	n = l.state.Unattributed
+	for i := range l.state.Unclaimed {
+		n.add(&l.state.Unclaimed[i].Lost)
+	}
+	return n
 }

@@ -75,7 +75,7 @@ func TestPacketsBetweenTwoHostsThatFailWereNotLost(t *testing.T) {
 		d.says(2, link.Up, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
 		d.says(3, link.Up, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
 		for _, h := range order {
-			d.does(HostFailed{h})
+			d.does(HostFailed{Host: h})
 		}
 		d.says(1, link.Down, 10, 0, [2]uint64{10, 0})
 		s := d.Sums()
@@ -97,8 +97,8 @@ func TestTwoStoppedNeighboursThatAnswerOneAfterTheOther(t *testing.T) {
 	for _, order := range [][]HostID{{2, 3}, {3, 2}} {
 		d := line()
 		for _, h := range []HostID{2, 3} {
-			d.does(HostSuspect{h})
-			d.does(HostFailed{h})
+			d.does(HostSuspect{Host: h})
+			d.does(HostFailed{Host: h})
 		}
 		d.says(1, link.Down, 10, 0, [2]uint64{10, 0})
 		d.says(4, link.Down, 0, 3, [2]uint64{0, 3})
@@ -136,14 +136,14 @@ func TestAFrozenSwitchProcessIsStoppedWhileTheFabricEnds(t *testing.T) {
 	t.Parallel()
 	d := line()
 	d.says(2, link.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0}) // it holds two
-	d.does(HostSuspect{2})
+	d.does(HostSuspect{Host: 2})
 	d.says(1, link.Init, 20, 0, [2]uint64{20, 0})
 	d.says(3, link.Init, 0, 0, [2]uint64{0, 17}, [2]uint64{17, 0})
 	d.says(4, link.Up, 0, 17, [2]uint64{0, 17})
 	s := d.Sums()
 	require.True(t, s.Balanced, "%+v", s)
 	require.Equal(t, InFlight{Suspect: 3}, s.Waiting)
-	orders := d.does(HostEnded{2})
+	orders := d.does(HostEnded{Host: 2})
 	require.Equal(t, []Order{{Kind: Ask, Host: 1}, {Kind: Ask, Host: 3}}, orders)
 	require.Equal(t, InFlight{Doubt: 3}, d.Sums().Waiting)
 	d.says(1, link.Down, 20, 0, [2]uint64{20, 0})
@@ -159,7 +159,7 @@ func TestAFrozenSwitchProcessIsStoppedWhileTheFabricEnds(t *testing.T) {
 func TestAHostThatFailsHasInjectedWhatLeftIt(t *testing.T) {
 	t.Parallel()
 	d := line()
-	d.does(HostFailed{1})
+	d.does(HostFailed{Host: 1})
 	d.says(2, link.Down, 0, 0, [2]uint64{0, 4}, [2]uint64{4, 0})
 	d.says(3, link.Up, 0, 0, [2]uint64{0, 4}, [2]uint64{4, 0})
 	d.says(4, link.Up, 0, 4, [2]uint64{0, 4})
@@ -187,12 +187,13 @@ func TestALossIsOnTheLatestIncidentOfItsLink(t *testing.T) {
 	d.does(FaultEnded{second})
 	lose(8)
 	d.now += Settle
+	d.does(Tick{})
 	lose(16) // the second is closed
 	costs := d.Incidents(0)
 	require.Equal(t, []int{first, second}, []int{costs[0].ID, costs[1].ID})
 	require.Equal(t, Losses{Queued: 2 + 8}, costs[0].Lost)
 	require.Equal(t, Losses{Queued: 4 + 1}, costs[1].Lost)
-	require.Equal(t, Losses{Queued: 1}, d.State().Unattributed)
+	require.Equal(t, Losses{Queued: 1}, d.Unattributed())
 	require.True(t, costs[0].Active() && !costs[1].Active() && costs[0].Open && !costs[1].Open)
 	require.Len(t, d.Incidents(first), 1)
 }
@@ -203,7 +204,7 @@ func TestTheStateDoesNotGrow(t *testing.T) {
 	d := line()
 	most := 0
 	for i := range 2 * maxIncidents {
-		d.does(HostFailed{2})
+		d.does(HostFailed{Host: 2})
 		d.says(1, link.Down, 0, 0, [2]uint64{0, 0})
 		d.says(3, link.Down, 0, 0, [2]uint64{0, 0}, [2]uint64{0, 0})
 		n := Incarnation(10 + i)
@@ -318,7 +319,7 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 		assert.True(t, d.Sums().Balanced)
 	}
 	d := line()
-	for _, ev := range []Event{HostSuspect{9}, HostFailed{9}, HostEnded{0}, NodeMoved{Node: weft.SwitchID(77).Node(), To: 1}, FaultEnded{5}, FaultChanged{Incident: 5}, HostStarted{}} {
+	for _, ev := range []Event{HostSuspect{Host: 9}, HostFailed{Host: 9}, HostEnded{Host: 0}, NodeMoved{Node: weft.SwitchID(77).Node(), To: 1}, FaultEnded{5}, FaultChanged{Incident: 5}, HostStarted{}} {
 		assert.Empty(t, d.does(ev))
 	}
 	assert.Len(t, d.State().Hosts, 4)
@@ -331,13 +332,13 @@ func TestACheckpointIsTheState(t *testing.T) {
 	d.says(2, link.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0})
 	d.does(FaultBegan{Kind: "cut", Target: "s0-s1", Links: []weft.LinkID{1}, Spec: []byte("{}")})
 	d.does(FaultChanged{Incident: 1, Spec: []byte(`{"do":"cut"}`)})
-	d.does(HostFailed{3})
-	data, err := d.Checkpoint()
+	d.does(HostFailed{Host: 3})
+	data, err := d.Checkpoint(maxIncidents)
 	require.NoError(t, err)
 	l, err := Restore(data, d.links)
 	require.NoError(t, err)
 	require.Equal(t, d.State(), l.State())
-	again, err := l.Checkpoint()
+	again, err := l.Checkpoint(maxIncidents)
 	require.NoError(t, err)
 	require.Equal(t, data, again)
 	_, err = json.Marshal(l.State())
@@ -357,8 +358,8 @@ func FuzzRestore(f *testing.F) {
 	d := line()
 	d.says(2, link.Up, 0, 0, [2]uint64{0, 5}, [2]uint64{3, 0})
 	d.does(FaultBegan{Kind: "cut", Links: []weft.LinkID{1}})
-	d.does(HostFailed{3})
-	data, err := d.Checkpoint()
+	d.does(HostFailed{Host: 3})
+	data, err := d.Checkpoint(maxIncidents)
 	require.NoError(f, err)
 	f.Add(data)
 	f.Fuzz(func(_ *testing.T, data []byte) {
@@ -370,7 +371,7 @@ func FuzzRestore(f *testing.F) {
 		l.Step(100*weft.Second, d.told[2])
 		l.Step(200*weft.Second, Tick{})
 		l.Sums()
-		l.LostOn()
+		l.Links()
 		l.Incidents(0)
 	})
 }

@@ -134,7 +134,7 @@ func (h *history) never() error {
 		links[l][d] += n
 	}
 	atMost("lost in crashes", s.LostCrash-s.WrittenOff, t.crashed+handed)
-	for _, k := range h.l.LostOn() {
+	for _, k := range h.l.Links() {
 		for d := range k.Wire {
 			atMost("lost on a link", k.Wire[d], links[k.Link][d])
 		}
@@ -164,8 +164,8 @@ func (h *history) failed() func(n Incarnation) bool {
 // latest that acts there.
 func (h *history) attributed(s *Sums) {
 	state := h.l.State()
-	all := state.Unattributed.Sum()
-	onLinks := state.Unattributed.Wire + state.Unattributed.Queued
+	all := h.l.Unattributed().Sum()
+	onLinks := h.l.Unattributed().Wire + h.l.Unattributed().Queued
 	for _, f := range state.Forgotten {
 		all += f.Lost
 	}
@@ -218,9 +218,9 @@ func (h *history) quiet(all bool) {
 	for _, p := range h.procs { // whoever does not answer is noticed
 		if c := h.l.current(p.host); c != nil && c.Status == Alive && h.reach(p.host) == nil {
 			if p.over {
-				h.step(HostFailed{p.host})
+				h.step(HostFailed{Host: p.host})
 			} else {
-				h.step(HostSuspect{p.host})
+				h.step(HostSuspect{Host: p.host})
 			}
 		}
 	}
@@ -277,10 +277,9 @@ func (h *history) equal() {
 
 	in := func(n Incarnation) bool { return unsure[n] }
 	z := h.zoneOf(&t, in)
-	made, short := int64(l.state.Past.WrittenOff)-int64(l.state.Past.Unheard), false
+	made := int64(l.state.Gone.WrittenOff) - int64(l.state.Gone.Unheard)
 	for i, m := range l.makeUp() {
 		made += m.held
-		short = short || m.held < 0 && m.doubt
 		if x := &l.state.Hosts[i]; m.held < 0 && x.uncertain() && !slices.ContainsFunc(h.nodes, func(n weft.Node) bool { return !n.IsSwitch() }) {
 			h.fail("incarnation %d has no NIC and has injected", x.Incarnation)
 		}
@@ -288,8 +287,8 @@ func (h *history) equal() {
 	made += h.lostAround(in)
 	same("packets that ended around hosts that are not heard, less those injected there", made, int64(z.ended)-int64(z.injected))
 	h.between(&t, in)
-	if s.Balanced == short {
-		h.fail("at a quiet point balanced is %v: %+v", s.Balanced, s)
+	if !s.Balanced {
+		h.fail("at a quiet point it is not balanced: %+v", s)
 	}
 	if len(h.dead) > 0 || slices.Contains(mapValues(unsure), true) {
 		h.counts[quietMadeUp]++
@@ -329,9 +328,11 @@ func (h *history) lostAround(in func(Incarnation) bool) (n int64) {
 			}
 		}
 	}
-	n += int64(l.state.Past.HandedOver)
-	for _, k := range l.state.Past.Wire {
-		n += int64(k.Wire[0] + k.Wire[1])
+	n += int64(l.state.Gone.HandedOver)
+	for _, p := range l.state.Past {
+		for _, k := range p.Wire {
+			n += int64(k.Wire[0] + k.Wire[1])
+		}
 	}
 	for inc, a := range h.heard { // but for what they have told themselves
 		if l.incarnation(inc) == nil {

@@ -15,8 +15,8 @@ func TestWhatWasSaidToAnotherLeaderSettlesNothing(t *testing.T) {
 	d := line()
 	d.says(1, link.Up, 4, 0, [2]uint64{4, 0})
 	d.says(2, link.Up, 0, 0, [2]uint64{0, 4}, [2]uint64{0, 0}) // it holds four
-	d.does(HostFailed{2})
-	data, err := d.Checkpoint()
+	d.does(HostFailed{Host: 2})
+	data, err := d.Checkpoint(maxIncidents)
 	require.NoError(t, err)
 	say := func() {
 		d.says(1, link.Down, 4, 0, [2]uint64{4, 0})

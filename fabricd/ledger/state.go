@@ -19,12 +19,14 @@ type State struct {
 
 	Sessions []Session
 	Folded   []Incarnation // the latest that were, in the order in which they were
-	Past     Past          // what these come to
+	Past     []Past        // what these come to, by host
+	Gone     Gone          // and what is made up of them
 
 	Incidents    []Incident // the latest
 	Last         int        // the number of the latest incident
 	Forgotten    []Forgotten
-	Unattributed Losses // that no incident acted on
+	Unattributed Losses      // that no incident acted on
+	Unclaimed    []Unclaimed // likewise; one that is noticed late may take them
 }
 
 // Status of an incarnation of a host.
@@ -101,16 +103,33 @@ func (s *Session) over(d int, me, other *Host) bool {
 		s.Sides[1-d].Flow.LastTo <= f.Mine // of hand-overs, the latest has been taken
 }
 
-// Past is what folded incarnations come to.
+// Past is what the folded incarnations of a host come to.
 type Past struct {
+	Host HostID // 0: of incarnations that were no host, and what sessions have lost
 	Counted
-	WrittenOff uint64 // packets, not in Counted
+	Passed []Passed // in sessions that are folded, by end
+}
+
+// Passed is what has gone through an end of a link to other hosts, in packets.
+type Passed struct {
+	End            weft.End
+	Sent, Received uint64
+}
+
+// Compare is the order of ends.
+func (p Passed) Compare(o Passed) int { return EndLost{End: p.End}.Compare(EndLost{End: o.End}) }
+
+// Gone is what is made up of folded incarnations, in packets.
+type Gone struct {
+	WrittenOff uint64 // that were inside
 	Unheard    uint64 // packets that they have injected without telling
 	HandedOver uint64 // packets lost on the way from host to host
 }
 
 // Link is a link of the fabric. Its number is its position in a list.
 type Link struct{ A, B weft.End }
+
+func (k Link) ends() [2]weft.End { return [2]weft.End{k.A, k.B} }
 
 // Ledger is the ledger of one fabric. It has one owner at a time, who serialises the calls.
 type Ledger struct {

@@ -27,20 +27,20 @@ const (
 func (l *Ledger) Step(now weft.Time, ev Event) []Order {
 	l.orders = l.orders[:0]
 	l.state.Now = max(now, l.state.Now)
-	l.closeIncidents()
 	switch e := ev.(type) {
 	case HostStarted:
 		l.started(e)
 	case HostSuspect:
-		l.suspect(e.Host)
+		l.suspect(e)
 	case HostFailed:
-		l.failed(e.Host, false)
+		l.failed(e.Host, e.Incident, false)
 	case HostEnded:
-		l.failed(e.Host, true)
+		l.failed(e.Host, e.Incident, true)
 	case NodeMoved:
 		l.moved(e)
 	case FaultBegan:
 		l.begin(Incident{Kind: e.Kind, Target: e.Target, Links: e.Links, Switches: e.Switches, Spec: e.Spec})
+		l.claimLosses(e.Late)
 	case FaultChanged:
 		if in := l.incident(e.Incident); in != nil {
 			in.Spec = e.Spec
@@ -59,6 +59,7 @@ func (l *Ledger) Step(now weft.Time, ev Event) []Order {
 	case *Answer:
 		l.answer(e)
 	case Tick:
+		l.closeIncidents(now)
 		l.fold()
 	}
 	return l.orders
@@ -85,15 +86,15 @@ func (l *Ledger) started(e HostStarted) {
 		case h.Incarnation > e.Incarnation:
 			late = true
 		case !h.Gone:
-			l.fail(h, true)
-			l.repaired(h.Incident)
+			l.fail(h, 0, true)
+			l.endHost(h)
 		}
 	}
 	h := l.add(e.Incarnation)
 	h.ID, h.Gone, h.Heard = e.Host, false, true
 	if l.back(h); late {
-		l.fail(h, true)
-		l.repaired(h.Incident)
+		l.fail(h, 0, true)
+		l.endHost(h)
 		return
 	}
 	for _, n := range e.Nodes {
@@ -115,32 +116,32 @@ func (l *Ledger) add(n Incarnation) *Host {
 
 // suspect notes that a host does not answer. Said once more, it counts from then: an answer to a
 // question from before says nothing about it.
-func (l *Ledger) suspect(id HostID) {
-	h := l.current(id)
+func (l *Ledger) suspect(e HostSuspect) {
+	h := l.current(e.Host)
 	if h == nil || h.Status != Alive && h.Status != Suspect {
 		return
 	}
 	h.Status, h.Since = Suspect, l.state.Now
-	l.beginHost(h)
+	l.beginHost(h, e.Incident)
 }
 
-func (l *Ledger) failed(id HostID, gone bool) {
+func (l *Ledger) failed(id HostID, incident int, gone bool) {
 	h := l.current(id)
 	if h == nil {
 		return
 	}
-	l.fail(h, gone)
+	l.fail(h, incident, gone)
 	l.claim()
 }
 
 // fail notes that nobody answers for h, and has its neighbours asked what has passed.
-func (l *Ledger) fail(h *Host, gone bool) {
+func (l *Ledger) fail(h *Host, incident int, gone bool) {
 	h.Gone = h.Gone || gone
 	if !h.uncertain() && h.Status != Alive || h.Status == Failed {
 		return
 	}
 	h.Status, h.Since = Failed, l.state.Now
-	l.beginHost(h)
+	l.beginHost(h, incident)
 	l.eachSession(h.Incarnation, func(s *Session, side int) {
 		if p := l.incarnation(s.Sides[1-side].Incarnation); p != nil && p.Status == Alive {
 			l.ask(p.ID)
@@ -157,7 +158,7 @@ func (l *Ledger) ask(id HostID) {
 
 // back notes that a host answers again and is what it was.
 func (l *Ledger) back(h *Host) {
-	l.repaired(h.Incident)
+	l.endHost(h)
 	h.Status, h.Since, h.Incident = Alive, l.state.Now, 0
 }
 
@@ -171,8 +172,8 @@ func (l *Ledger) claim() {
 	}
 	for i := range l.state.Hosts {
 		if h := &l.state.Hosts[i]; h.ID == 0 && !h.Gone {
-			l.fail(h, true)
-			l.repaired(h.Incident)
+			l.fail(h, 0, true)
+			l.endHost(h)
 		}
 	}
 }

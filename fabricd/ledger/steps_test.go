@@ -139,7 +139,7 @@ func (h *history) leads(kind, a, b int) bool {
 			}
 			h.wires[i].frames = nil
 		}
-		h.step(FaultBegan{Kind: "cut", Target: "link", Links: []weft.LinkID{weft.LinkID(id)}, Spec: []byte{byte(b)}})
+		h.step(FaultBegan{Kind: "cut", Target: "link", Links: []weft.LinkID{weft.LinkID(id)}, Spec: []byte{byte(b)}, Late: b%8 > 5})
 		f.incident = h.l.Last()
 		h.faults = append(h.faults, f)
 	case doRepair:
@@ -234,10 +234,14 @@ func (h *history) hosts(kind, a, b int) bool {
 		if h.reach(id) != nil && b%4 > 0 || c == nil || c.Gone { // now and then it is only that answers are lost
 			return false
 		}
+		incident := 0
+		if b%3 == 0 {
+			incident = h.missing(id, b%2 == 0)
+		}
 		if kind == doSuspect {
-			h.step(HostSuspect{id})
+			h.step(HostSuspect{id, incident})
 		} else {
-			h.step(HostFailed{id})
+			h.step(HostFailed{id, incident})
 			h.syncAll()
 		}
 	case doAnew:
@@ -269,6 +273,24 @@ func (h *history) hosts(kind, a, b int) bool {
 		h.endHost(p)
 	}
 	return true
+}
+
+// missing has the leader begin the incident of a host itself.
+func (h *history) missing(id HostID, late bool) int {
+	f := FaultBegan{Kind: "part", Target: "host", Late: late}
+	for _, n := range h.nodes {
+		if h.l.placed(n) == id && n.IsSwitch() {
+			f.Switches = append(f.Switches, weft.SwitchID(n.Index))
+		}
+	}
+	for i, k := range h.links {
+		if h.l.placed(k.A.Node) == id || h.l.placed(k.B.Node) == id {
+			f.Links = append(f.Links, weft.LinkID(i))
+		}
+	}
+	h.step(f)
+	h.faults = append(h.faults, activeFault{incident: h.l.Last()})
+	return h.l.Last()
 }
 
 // alive reports whether the leader reaches a process, and takes it for alive.
@@ -305,7 +327,7 @@ func (h *history) anew(id HostID) {
 	}
 	old := h.procs[id-1]
 	if c := h.l.current(id); c == nil || c.Status != Failed && c.Status != Ended {
-		h.step(HostFailed{id})
+		h.step(HostFailed{Host: id})
 		h.syncAll()
 	}
 	h.kill(old)
@@ -379,7 +401,7 @@ func (h *history) endHost(p *proc) {
 		h.hear(a)
 	}
 	h.kill(p)
-	h.step(HostEnded{p.host})
+	h.step(HostEnded{Host: p.host})
 	h.syncAll()
 }
 
@@ -414,11 +436,11 @@ func (h *history) leaders(kind, a, _ int) bool {
 
 // checkpoint is what the next leader may know.
 func (h *history) checkpoint() *saved {
-	data, err := h.l.Checkpoint()
+	data, err := h.l.Checkpoint(maxIncidents)
 	if err != nil {
 		h.fail("%w", err)
 	}
-	return &saved{data, maps.Clone(h.heard), maps.Clone(h.silent), maps.Clone(h.costs), slices.Clone(h.faults)}
+	return &saved{data, maps.Clone(h.heard), maps.Clone(h.silent), maps.Clone(h.costs), slices.Clone(h.faults), maps.Clone(h.unclaimed)}
 }
 
 // restore has another leader go on from a checkpoint.
@@ -430,6 +452,7 @@ func (h *history) restore(s *saved) {
 	}
 	h.was, h.forget = Sums{}, nil
 	h.l, h.heard, h.silent, h.costs = l, maps.Clone(s.heard), maps.Clone(s.silent), maps.Clone(s.costs)
+	h.unclaimed = maps.Clone(s.unclaimed)
 	// What the leader before had ordered since then is undone; what it had repaired is so.
 	var left []activeFault
 	for i := range h.faults {

@@ -26,6 +26,9 @@ type Sums struct {
 	LostCrash  uint64 `json:"lost_crash"`
 	WrittenOff uint64 `json:"written_off"` // of LostCrash, inside hosts that have failed
 	Unheard    uint64 `json:"unheard"`     // of Injected, by hosts that failed before they told
+	// Short is how many packets more have left hosts in doubt than have come in: they were injected
+	// there, or a neighbour has yet to say that it had sent them.
+	Short uint64 `json:"short"`
 
 	DiscardedBy []Rule   `json:"discarded_by"`
 	Waiting     InFlight `json:"waiting"`
@@ -43,10 +46,11 @@ type InFlight struct {
 
 // Sums adds up the accounts.
 func (l *Ledger) Sums() Sums {
-	past := &l.state.Past
-	all := Counted{}
-	all.Add(&past.Counted)
-	n := Sums{WrittenOff: past.WrittenOff, Unheard: past.Unheard, LostCrash: past.HandedOver, Uncertain: []HostID{}}
+	gone, all := &l.state.Gone, Counted{}
+	for i := range l.state.Past {
+		all.Add(&l.state.Past[i].Counted)
+	}
+	n := Sums{WrittenOff: gone.WrittenOff, Unheard: gone.Unheard, LostCrash: gone.HandedOver, Uncertain: []HostID{}}
 	list := l.makeUp()
 	for i := range l.state.Hosts {
 		h := &l.state.Hosts[i]
@@ -60,13 +64,8 @@ func (l *Ledger) Sums() Sums {
 		} else {
 			n.LostWire += s.Lost[0] + s.Lost[1]
 		}
-		at, _ := l.positions(s)
 		for d := range s.Sides {
-			if !l.state.Hosts[at[1-d]].uncertain() {
-				wire, _ := onWire(&s.Sides[d].Flow, &s.Sides[1-d].Flow)
-				missing, _ := s.missing(d)
-				n.Waiting.Wires += min(wire, missing)
-			}
+			n.Waiting.Wires += l.flying(s, d)
 		}
 	}
 	for _, k := range all.Wire {
@@ -80,7 +79,7 @@ func (l *Ledger) Sums() Sums {
 	n.Lost = n.LostWire + n.LostQueued + n.LostCrash
 	w := n.Waiting
 	n.InFlight = w.Queues + w.Switches + w.Wires + w.Suspect + w.Doubt
-	n.Balanced = n.Injected == n.Delivered+n.Lost+n.Discarded+n.InFlight
+	n.Balanced = n.Injected+n.Short == n.Delivered+n.Lost+n.Discarded+n.InFlight
 	return n
 }
 
@@ -90,41 +89,99 @@ func (n *Sums) host(h *Host, m *made) {
 	if waits && !slices.Contains(n.Uncertain, h.ID) {
 		n.Uncertain = append(n.Uncertain, h.ID)
 	}
-	held := uint64(max(0, m.held))
+	held, short := uint64(max(0, m.held)), uint64(max(0, -m.held))
 	switch {
 	case h.Status == Ended: // it holds nothing
 	case !h.uncertain():
 		n.Waiting.Switches, n.Waiting.Queues = n.Waiting.Switches+h.Held, n.Waiting.Queues+h.Queued
 		n.Waiting.Wires += h.Wires
 	case h.Status == Suspect:
-		n.Waiting.Suspect += held
+		n.Waiting.Suspect, n.Short = n.Waiting.Suspect+held, n.Short+short
 	case m.doubt:
-		n.Waiting.Doubt += held
+		n.Waiting.Doubt, n.Short = n.Waiting.Doubt+held, n.Short+short
 	default:
-		n.WrittenOff += held
-		n.Unheard += uint64(max(0, -m.held))
+		n.WrittenOff, n.Unheard = n.WrittenOff+held, n.Unheard+short
 	}
 }
 
 // Total is what all hosts have counted, as far as they have told.
 func (l *Ledger) Total() Counters {
-	c := l.state.Past.Counters
+	var c Counters
+	for i := range l.state.Past {
+		c.Add(&l.state.Past[i].Counters)
+	}
 	for i := range l.state.Hosts {
 		c.Add(&l.state.Hosts[i].Counters)
 	}
 	return c
 }
 
-// LinkSum is what one link has lost, in packets, all hosts together.
+// discards are the packets that all hosts have discarded, as far as they have told, by rule.
+func (l *Ledger) discards() []Rule {
+	var all Counted
+	for i := range l.state.Past {
+		all.Add(&Counted{Discards: l.state.Past[i].Discards})
+	}
+	for i := range l.state.Hosts {
+		all.Add(&Counted{Discards: l.state.Hosts[i].Discards})
+	}
+	return all.Discards
+}
+
+// OfHost is what all incarnations of a host but one have counted.
+func (l *Ledger) OfHost(id HostID, but Incarnation) (all Counted) {
+	if i, ok := l.pastOf(id); ok {
+		all.Add(&l.state.Past[i].Counted)
+	}
+	for i := range l.state.Hosts {
+		if h := &l.state.Hosts[i]; h.ID == id && h.Incarnation != but {
+			all.Add(&h.Counted)
+		}
+	}
+	return all
+}
+
+// PassedAt is what they have told of the ends of their links to other hosts, in the order of ends.
+func (l *Ledger) PassedAt(id HostID, but Incarnation) (list []Passed) {
+	for i := range l.state.Sessions {
+		s := &l.state.Sessions[i]
+		at, _ := l.positions(s)
+		for d := range s.Sides {
+			if h := &l.state.Hosts[at[d]]; s.Channel.Node.Kind == 0 && h.ID == id && h.Incarnation != but {
+				f := &s.Sides[d].Flow
+				list = append(list, Passed{l.links[s.Channel.Link].ends()[d], f.Sent, f.Received})
+			}
+		}
+	}
+	slices.SortFunc(list, Passed.Compare)
+	sum := list[:0]
+	for _, p := range list {
+		if k := len(sum) - 1; k >= 0 && sum[k].End == p.End {
+			p.Sent, p.Received, sum = p.Sent+sum[k].Sent, p.Received+sum[k].Received, sum[:k]
+		}
+		sum = append(sum, p)
+	}
+	if i, ok := l.pastOf(id); ok {
+		return addPassed(l.state.Past[i].Passed, sum)
+	}
+	return sum
+}
+
+func addPassed(a, b []Passed) []Passed {
+	return merge(a, b, Passed.Compare, func(a, b *Passed) { b.Sent, b.Received = b.Sent+a.Sent, b.Received+a.Received })
+}
+
+// LinkSum is what one link has lost, in packets, all hosts together, and what is on its way.
 type LinkSum struct {
 	Link   weft.LinkID
 	Wire   [2]uint64 // from A to B, from B to A
 	Queued uint64
+	Flying [2]uint64 // on the wire, from A to B and from B to A; of a link inside a host nobody tells
 }
 
-// LostOn are the links that have lost packets, by number. What was on its way to a host that failed
-// is in what is written off with the host, unless it is known to have been lost before.
-func (l *Ledger) LostOn() []LinkSum {
+// Links are all links, by number. What was on its way to a host that failed is in what is written
+// off with the host, unless it is known to have been lost before.
+func (l *Ledger) Links() []LinkSum {
 	all := make([]LinkSum, len(l.links))
 	add := func(c *Counted) {
 		for _, k := range c.Wire {
@@ -135,7 +192,9 @@ func (l *Ledger) LostOn() []LinkSum {
 			all[l.ends[e.End]].Queued += e.Packets
 		}
 	}
-	add(&l.state.Past.Counted)
+	for i := range l.state.Past {
+		add(&l.state.Past[i].Counted)
+	}
 	for i := range l.state.Hosts {
 		add(&l.state.Hosts[i].Counted)
 	}
@@ -143,32 +202,52 @@ func (l *Ledger) LostOn() []LinkSum {
 		if s := &l.state.Sessions[i]; s.Channel.Node.Kind == 0 {
 			k := &all[s.Channel.Link]
 			k.Wire[0], k.Wire[1] = k.Wire[0]+s.Lost[0], k.Wire[1]+s.Lost[1]
+			for d := range s.Sides {
+				k.Flying[d] += l.flying(s, d)
+			}
 		}
 	}
 	for i := range all {
 		all[i].Link = weft.LinkID(i)
 	}
-	return slices.DeleteFunc(all, func(k LinkSum) bool { return k.Wire[0]+k.Wire[1]+k.Queued == 0 })
+	return all
+}
+
+// flying is how many packets from side d of a session are on their way to a host that is heard.
+func (l *Ledger) flying(s *Session, d int) uint64 {
+	at, _ := l.positions(s)
+	if l.state.Hosts[at[1-d]].uncertain() {
+		return 0
+	}
+	wire, _ := onWire(&s.Sides[d].Flow, &s.Sides[1-d].Flow)
+	missing, _ := s.missing(d)
+	return min(wire, missing)
+}
+
+// Incident is a copy of one incident, with all that it has cost; ok says that it is kept.
+func (l *Ledger) Incident(id int) (in Incident, ok bool) {
+	if l.incident(id) == nil {
+		return in, false
+	}
+	for _, in := range l.Incidents(id - 1) {
+		return in, true
+	}
+	return in, false
 }
 
 // Incidents are copies of the incidents with higher numbers than after, at most 4096, with all that
 // they have cost: those of hosts that have failed with what is written off.
 func (l *Ledger) Incidents(after int) []Incident {
 	var out []Incident
-	var total *Counters
 	for _, in := range l.state.Incidents {
 		if in.ID <= after {
 			continue
 		}
 		if in.Open {
-			if total == nil {
-				total = new(l.Total())
-			}
-			since := *total
-			since.Sub(&in.Counted)
-			in.Counted = since
+			l.since(&in)
 		}
 		in.Links, in.Switches, in.Spec = slices.Clone(in.Links), slices.Clone(in.Switches), slices.Clone(in.Spec)
+		in.Discards = slices.Clone(in.Discards)
 		out = append(out, in)
 	}
 	for _, h := range l.Hosts() {

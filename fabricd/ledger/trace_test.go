@@ -64,7 +64,7 @@ func TestRecordedSoaksAddUpToTheSame(t *testing.T) {
 			}
 			require.Empty(t, l.Step(m.Now, m.Answer))
 			if moments%10 == 0 {
-				data, err := l.Checkpoint()
+				data, err := l.Checkpoint(maxIncidents)
 				require.NoError(t, err)
 				l, err = Restore(data, links)
 				require.NoError(t, err)

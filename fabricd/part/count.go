@@ -132,11 +132,8 @@ func (p *Local) MergeLatency(h *hdrhistogram.Histogram) {
 	}
 }
 
-// shared is the neighbour at an end of a switch that somebody else may be.
-const shared = "another host"
-
-// Share has what is on the links of a switch be told by their ends from now on, as of links that lead to other hosts: somebody else
-// may be that switch for a time.
+// Share has what passes on the links of a switch be told by their ends from now on, as of links that lead to other hosts: somebody else
+// may be that switch for a time. What passes within this host stays inside.
 func (p *Local) Share(id weft.SwitchID) {
 	p.adder.mu.Lock()
 	defer p.adder.mu.Unlock()
@@ -147,7 +144,9 @@ func (p *Local) Share(id weft.SwitchID) {
 			inside = append(inside, l)
 			continue
 		}
-		n.ends[l.a].peer, n.ends[l.b].peer = shared, shared
+		a, b := &n.ends[l.a], &n.ends[l.b]
+		a.peer, b.peer = p.graph.Name(b.Node), p.graph.Name(a.Node)
+		n.shared = append(n.shared, l)
 	}
 	n.inside = inside
 }

@@ -81,6 +81,7 @@ type nodes struct {
 	ends       []end                     // in the order of Place.Ends
 	endOf      map[weft.End]int          // index in ends
 	inside     []inside                  // links with both ends here
+	shared     []inside                  // likewise, of switches that somebody else may be
 	atPrograms map[weft.SwitchID][]*host // NICs by the switch that they are at
 }
 

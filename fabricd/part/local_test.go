@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/switchd"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -80,7 +81,19 @@ func TestALocalHost(t *testing.T) {
 	require.Equal(t, s.Counters.NICs, c.Counters.NICs)
 	require.Equal(t, s.Eras, c.Eras)
 	l.Share(0)
-	s, err = host.Sum(t.Context(), part.SumRequest{Ends: true})
+	var peers []part.Peer // what passes within the host stays inside
+	for _, e := range (part.Place{Switches: part.Spans([]weft.SwitchID{0, 1, 2, 3}), NICs: part.Spans([]weft.NICID{0, 1, 2, 3})}).Ends(g) {
+		peers = append(peers, part.Peer{Part: g.Name(e.Node), Incarnation: link.Incarnation{Number: 7}})
+	}
+	was := s
+	s, err = host.Sum(t.Context(), part.SumRequest{Number: 7, Ends: true, Peers: peers})
+	require.NoError(t, err)
+	require.Empty(t, s.Flows)
+	require.Equal(t, []uint64{0, 0, was.Wires}, []uint64{s.Sent, s.Received, s.Wires})
+	for i := range peers {
+		peers[i].Number = 8
+	}
+	s, err = host.Sum(t.Context(), part.SumRequest{Number: 7, Ends: true, Peers: peers})
 	require.NoError(t, err)
 	require.NotEmpty(t, s.Flows)
 	for _, e := range s.Flows {

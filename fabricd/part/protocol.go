@@ -42,7 +42,7 @@ type SumRequest struct {
 }
 
 // Peer is an incarnation of a neighbour of a part: of another part by its name, of a node that is in none by that of the
-// node. Those of one neighbour are in the order of their epochs.
+// node. Those of one neighbour are in the order of their epochs; number 0: it is nobody yet.
 type Peer struct {
 	Part string `json:"part"`
 	link.Incarnation

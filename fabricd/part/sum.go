@@ -22,7 +22,7 @@ type adder struct {
 
 	mu      sync.Mutex        // serialises readings; the rest is guarded by it
 	reading switching.Reading // storage
-	flows   []link.Flow       // per end, as it was read last
+	flows   []link.Flow       // per end, as it was read last; of a link that is shared what passed within the host
 	peers   map[string][]link.Incarnation
 	seq     uint64
 	// firstEra is the first that all NICs tell apart, as they were read last.
@@ -49,9 +49,9 @@ func (p *Local) End(ctx context.Context, _ EndOrder) (Sum, error) {
 	return p.Sum(ctx, SumRequest{Ends: true, Eras: true, Latency: true, Standing: true})
 }
 
-// Look reads all nodes of the host into two lists by number, and adds up what was read, sessions of its crossing ends included.
-func (p *Local) Look(switches []switching.Reading, nics []nic.Reading) Sum {
-	s, _ := p.sum(SumRequest{Ends: true}, switches, nics) // it fails for latencies only
+// Look reads all nodes of the host into two lists by number, and adds up what was read.
+func (p *Local) Look(r SumRequest, switches []switching.Reading, nics []nic.Reading) Sum {
+	s, _ := p.sum(r, switches, nics) // it fails for latencies only
 	return s
 }
 
@@ -59,9 +59,13 @@ func (p *Local) Look(switches []switching.Reading, nics []nic.Reading) Sum {
 func (p *Local) sum(r SumRequest, switches []switching.Reading, nics []nic.Reading) (Sum, error) {
 	p.adder.mu.Lock()
 	defer p.adder.mu.Unlock()
-	s := Sum{Part: p.spec.Part, Number: p.spec.Number, First: p.spec.Epoch, At: p.runtime.Now(), Up: make([]byte, (len(p.nodes.ends)+7)/8)}
+	number := p.spec.Number
+	if number == 0 { // a host in the process of its leader is what that says
+		number = r.Number
+	}
+	s := Sum{Part: p.spec.Part, Number: number, First: p.spec.Epoch, At: p.runtime.Now(), Up: make([]byte, (len(p.nodes.ends)+7)/8)}
 	p.adder.seq++
-	s.Incarnation, s.Seq, s.Counters.Notices = ledger.Incarnation(p.spec.Number), p.adder.seq, p.adder.noticesLost.Load()
+	s.Incarnation, s.Seq, s.Counters.Notices = ledger.Incarnation(number), p.adder.seq, p.adder.noticesLost.Load()
 	s.Observed, s.Counters.Untold = p.observed() // before anything is read: what has changed by then shows
 	p.meet(r.Peers)
 	p.adder.firstEra = 0
@@ -74,11 +78,10 @@ func (p *Local) sum(r SumRequest, switches []switching.Reading, nics []nic.Readi
 		p.addSwitch(&s, n, r.Ends, into)
 	}
 	for _, h := range p.nodes.nics {
-		read := h.Read()
+		read := p.addNIC(&s, h, &r)
 		if nics != nil {
 			nics[h.id] = read
 		}
-		p.addNIC(&s, h, r.Eras, &read)
 	}
 	s.forgetEras(p.adder.firstEra)
 	p.addLinks(&s)
@@ -107,8 +110,12 @@ func (p *Local) addSwitch(s *Sum, n *node, ends bool, r *switching.Reading) {
 		}
 		s.Timers = max(s.Timers, n.core.Timer())
 		for i := range r.Ports {
-			if e := &p.nodes.ends[n.first+i]; ends && e.peer != "" {
-				n.core.Sessions(weft.PortID(i), p.peersOf(e), func(k link.Session) { s.flow(e.End, k) })
+			e := n.first + i
+			if at := &p.nodes.ends[e]; at.peer == "" {
+				p.adder.flows[e] = r.Ports[i].Flow
+			} else if ends {
+				s.cross(&r.Ports[i].Flow)
+				n.core.Sessions(weft.PortID(i), p.peersOf(at), func(k link.Session) { p.addSession(s, e, k) })
 			}
 		}
 	})
@@ -122,11 +129,10 @@ func (p *Local) addSwitch(s *Sum, n *node, ends bool, r *switching.Reading) {
 	for i := range r.Ports {
 		port := &r.Ports[i]
 		e := n.first + i
-		p.adder.flows[e] = port.Flow
 		if port.Lost > 0 {
 			s.Queue = append(s.Queue, ledger.EndLost{End: p.nodes.ends[e].End, Packets: port.Lost})
 		}
-		s.addState(p, e, port.Suppressed)
+		s.addState(p, e, port.Flow.State, port.Suppressed)
 	}
 }
 
@@ -141,10 +147,23 @@ func (s *Sum) discard(rule string, packets uint64) {
 // WrongNIC is the rule by which a NIC of that name discards packets that are for another.
 func WrongNIC(name string) string { return "nic " + name + ": packet for another NIC" }
 
-// flow adds a session of a crossing end.
-func (s *Sum) flow(e weft.End, k link.Session) {
-	s.Flows = append(s.Flows, ledger.Flow{End: e, Peer: ledger.Incarnation(k.Peer), Flow: k.Flow})
-	s.Sent, s.Received = s.Sent+k.Flow.Sent, s.Received+k.Flow.Received
+// cross counts what has passed at a crossing end.
+func (s *Sum) cross(f *link.Flow) {
+	s.Sent, s.Received = s.Sent+f.Sent, s.Received+f.Received
+}
+
+// addSession adds a session of a crossing end. One with this host itself, on a link that is shared,
+// is as that of any link inside. The caller holds the adder's lock.
+func (p *Local) addSession(s *Sum, e int, k link.Session) {
+	switch k.Peer {
+	case 0:
+		return // the neighbour is nobody yet
+	case s.Number:
+		p.adder.flows[e] = k.Flow
+		s.Sent, s.Received = s.Sent-k.Flow.Sent, s.Received-k.Flow.Received
+	default:
+		s.Flows = append(s.Flows, ledger.Flow{End: p.nodes.ends[e].End, Peer: ledger.Incarnation(k.Peer), Flow: k.Flow})
+	}
 }
 
 // sort puts lists into the order that the ledger wants.
@@ -176,8 +195,8 @@ func (p *Local) meet(peers []Peer) {
 }
 
 // addState adds what an end makes of its link.
-func (s *Sum) addState(p *Local, e int, suppressed bool) {
-	if p.adder.flows[e].State == link.Up {
+func (s *Sum) addState(p *Local, e int, state link.State, suppressed bool) {
+	if state == link.Up {
 		s.Up[e>>3] |= 1 << (e & 7)
 	}
 	if suppressed {
@@ -185,24 +204,35 @@ func (s *Sum) addState(p *Local, e int, suppressed bool) {
 	}
 }
 
-// addNIC adds a NIC, which has been read. The caller holds the adder's lock.
-func (p *Local) addNIC(s *Sum, h *host, eras bool, r *nic.Reading) {
+// addNIC reads a NIC and adds it. The caller holds the adder's lock.
+func (p *Local) addNIC(s *Sum, h *host, want *SumRequest) (r nic.Reading) {
+	if at := &p.nodes.ends[h.end]; want.Ends && at.peer != "" {
+		var sessions []link.Session
+		r = h.ReadSessions(p.peersOf(at), func(k link.Session) { sessions = append(sessions, k) })
+		s.cross(&r.Flow)
+		for _, k := range sessions {
+			p.addSession(s, h.end, k)
+		}
+	} else {
+		r = h.Read()
+		p.adder.flows[h.end] = r.Flow
+	}
 	s.Drivers = s.Drivers.Add(h.Driver.Stats())
 	s.addNIC(p.graph.NICs[h.id].Name, &r.Stats)
 	s.Queued += uint64(r.Queued)
-	p.adder.flows[h.end] = r.Flow
-	s.addState(p, h.end, r.Suppressed)
-	if eras {
+	s.addState(p, h.end, r.Flow.State, r.Suppressed)
+	if want.Eras {
 		sn := h.Snapshot()
 		s.addErasOf(&sn)
 		p.adder.firstEra = max(p.adder.firstEra, sn.FirstEra)
 	}
+	return r
 }
 
 // addLinks adds what the links inside the part have on their wires. The caller holds the adder's lock.
 func (p *Local) addLinks(s *Sum) {
 	flows := p.adder.flows
-	for _, l := range p.nodes.inside {
+	for _, l := range slices.Concat(p.nodes.inside, p.nodes.shared) {
 		a, b := flows[l.a], flows[l.b]
 		wireAB, lostAB := link.OnWire(a, b)
 		wireBA, lostBA := link.OnWire(b, a)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
@@ -95,6 +96,15 @@ func (n *NIC) Stats() (s nic.Stats) {
 // MergeLatency adds this NIC's latencies, in nanoseconds, to h.
 func (n *NIC) MergeLatency(h *hdrhistogram.Histogram) {
 	n.Do(func(weft.Time, *weft.Actions) { n.core.MergeLatency(h) })
+}
+
+// ReadSessions is Read, and calls do with the sessions with these incarnations of the neighbour.
+func (n *NIC) ReadSessions(peers []link.Incarnation, do func(link.Session)) (r nic.Reading) {
+	n.Do(func(weft.Time, *weft.Actions) {
+		r = n.core.Read()
+		n.core.Sessions(peers, do)
+	})
+	return r
 }
 
 // Read reads what is read again and again.

@@ -1,0 +1,155 @@
+package fabric
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic"
+)
+
+// accounts are the ledger of a fabric, which several goroutines step. Its lock is held for no call
+// to anybody.
+type accounts struct {
+	log *slog.Logger
+
+	mu sync.Mutex
+	l  *ledger.Ledger // guarded by mu
+}
+
+// localHostID is the number of the host in this process; others follow.
+const localHostID ledger.HostID = 1
+
+// step has the ledger take an event. What it wants to ask hosts is what they are asked for all the
+// time, and what they may forget they forget by themselves.
+func (a *accounts) step(now weft.Time, ev ledger.Event) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, o := range a.l.Step(now, ev) {
+		if o.Kind == ledger.Refuse {
+			a.log.Warn("what a host has counted", "err", o.Why)
+		}
+	}
+}
+
+// begin begins an incident and returns its number.
+func (a *accounts) begin(now weft.Time, ev ledger.FaultBegan) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.l.Step(now, ev)
+	return a.l.Last()
+}
+
+// read calls do with the ledger.
+func (a *accounts) read(do func(l *ledger.Ledger)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	do(a.l)
+}
+
+// total is what all nodes have counted.
+func (a *accounts) total() (c ledger.Counters) {
+	a.read(func(l *ledger.Ledger) { c = l.Total() })
+	return c
+}
+
+// onLinks is what each link has lost, and what is on its way, by number.
+func (a *accounts) onLinks() (list []ledger.LinkSum) {
+	a.read(func(l *ledger.Ledger) { list = l.Links() })
+	return list
+}
+
+// incident is an incident, with what it has cost; one that is not kept is empty.
+func (a *accounts) incident(id int) (in ledger.Incident) {
+	a.read(func(l *ledger.Ledger) { in, _ = l.Incident(id) })
+	return in
+}
+
+// newAccounts begins the ledger of f, of which no host runs yet.
+func (f *Fabric) newAccounts() *accounts {
+	return &accounts{log: f.opts.Log, l: ledger.New(linksOf(f.graph))}
+}
+
+// linksOf are the links of a topology, as the ledger has them.
+func linksOf(g *topology.Graph) []ledger.Link {
+	links := make([]ledger.Link, len(g.Links))
+	for i, l := range g.Links {
+		links[i] = ledger.Link{A: l.A, B: l.B}
+	}
+	return links
+}
+
+// beginLocal has the nodes of this process be a host, if there are any.
+func (f *Fabric) beginLocal(number uint64) {
+	p := f.local
+	f.own = number
+	if !p.empty() {
+		f.accounts.step(f.Now(), ledger.HostStarted{Host: p.id, Incarnation: ledger.Incarnation(number), Nodes: nodesOf(p.place)})
+	}
+}
+
+// empty reports whether p has no nodes, as the leader's own process when all are on agents: then it is no host to the ledger.
+func (p *outpost) empty() bool { return len(p.switches)+len(p.nics) == 0 }
+
+func nodesOf(p part.Place) (nodes []weft.Node) {
+	for _, id := range p.SwitchIDs() {
+		nodes = append(nodes, id.Node())
+	}
+	for _, id := range p.NICIDs() {
+		nodes = append(nodes, id.Node())
+	}
+	return nodes
+}
+
+// tell has the ledger take what p has counted. s.Asked says when it was asked for.
+func (p *outpost) tell(s *part.Sum) {
+	if p.local != nil && p.empty() {
+		return
+	}
+	a := s.Answer
+	a.Host = p.id
+	p.fabric.accounts.step(p.fabric.Now(), &a)
+}
+
+// tellLocal has the ledger take what the nodes of this process have counted.
+func (f *Fabric) tellLocal() {
+	p, asked := f.local, f.Now()
+	s, _ := p.local.Sum(context.Background(), p.localRequest()) // it fails for latencies only
+	s.Asked = asked
+	p.tell(&s)
+}
+
+// localRequest asks the host in this process for all that the ledger takes.
+func (p *outpost) localRequest() part.SumRequest {
+	return part.SumRequest{Number: p.fabric.own, Ends: true, Peers: p.peers()}
+}
+
+// retire keeps what an incarnation of p has counted that is over, and the ledger does not know. The caller holds p.mu.
+func (p *outpost) retire() {
+	own := &p.known.Load().own
+	p.past.Add(&part.Sum{Drivers: own.Drivers, FirstEra: own.FirstEra, Eras: own.Eras, OlderEra: own.OlderEra})
+	if own.Latency == nil {
+		return
+	}
+	if l, err := part.DecodeLatency(own.Latency); err == nil {
+		if p.pastLatency == nil {
+			p.pastLatency = nic.NewLatency()
+		}
+		p.pastLatency.Merge(l)
+	}
+}
+
+// passedAt is how many packets have gone through an end of a link to another host, by what all
+// incarnations of the host have told.
+func passedAt(list []ledger.Passed, e weft.End) ledger.Passed {
+	i, ok := slices.BinarySearchFunc(list, ledger.Passed{End: e}, ledger.Passed.Compare)
+	if !ok {
+		return ledger.Passed{End: e}
+	}
+	return list[i]
+}
