@@ -211,6 +211,22 @@ func leftLedOnAndEnded(t *testing.T, url string) {
 	carries(t, c)
 	stop()
 
+	// What the next leader would go on from: incident 1 is the cut, in force.
+	text, _, code := fabricd(t, append([]string{"state", "--json"}, at...)...)
+	require.Zero(t, code)
+	var kept checkpoint
+	require.NoError(t, json.Unmarshal([]byte(text), &kept))
+	require.NotZero(t, kept.Term)
+	require.Len(t, kept.State.Parts, 2)
+	require.Len(t, kept.Ledger.Hosts, 2)
+	require.Equal(t, "s0.0-s1.0", kept.Ledger.Incidents[0].Target)
+	require.True(t, kept.Ledger.Incidents[0].Active())
+	require.Greater(t, kept.Sums.Delivered, uint64(20))
+	text, _, code = fabricd(t, append([]string{"state"}, at...)...)
+	require.Zero(t, code)
+	require.Regexp(t, `^fabric lab, term \d+: 2 parts, 1 faults in force, 1 reports`, text)
+	require.Contains(t, text, ": alive since ")
+
 	said, _, code := fabricd(t, append([]string{"down"}, at...)...)
 	require.Zero(t, code)
 	require.Contains(t, said,

@@ -39,6 +39,12 @@ func (b Book) readState(ctx context.Context) (k kept, rev uint64, err error) {
 	return k, rev, nil
 }
 
+// State is what the last leader kept, as JSON, and the term of that leader; nil: nothing was kept.
+func (b Book) State(ctx context.Context) (term uint64, state json.RawMessage, err error) {
+	k, _, err := b.readState(ctx)
+	return k.Term, k.State, err
+}
+
 // Keeper writes the state of a leader down, the latest only, as fast as the broker takes it.
 type Keeper struct {
 	book Book
