@@ -134,7 +134,7 @@ type term struct {
 type run struct {
 	*store
 	mu      sync.Mutex
-	terms   []*term
+	terms   []*term // guarded by mu, as what is in them
 	running sync.WaitGroup
 }
 
@@ -162,11 +162,20 @@ func (r *run) process(ctx context.Context, name string) *process {
 	return p
 }
 
-// last is the latest term, and how many there were.
-func (r *run) last() (*term, int) {
+// all are the terms until now.
+func (r *run) all() (list []term) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.terms[len(r.terms)-1], len(r.terms)
+	for _, t := range r.terms {
+		list = append(list, *t)
+	}
+	return list
+}
+
+// last is the latest term, and how many there were.
+func (r *run) last() (term, int) {
+	list := r.all()
+	return list[len(list)-1], len(list)
 }
 
 // each runs a test in its own time, with a process a that holds the lease and b that stands by. It
@@ -205,13 +214,13 @@ func TestAHolderThatDiesIsReplaced(t *testing.T) {
 			require.Equal(t, 2, n)
 			require.Same(t, b, second.process)
 			require.GreaterOrEqual(t, second.began.Sub(died), lease.Default-250*time.Millisecond)
-			require.Greater(t, second.number, r.terms[0].number)
+			require.Greater(t, second.number, r.all()[0].number)
 
 			// It may be alive, and learns of it as soon as it reaches the store.
-			require.Zero(t, r.terms[0].ended)
+			require.Zero(t, r.all()[0].ended)
 			a.set(func() { a.cut = false })
 			pass(time.Second)
-			require.ErrorIs(t, r.terms[0].err, lease.ErrLost)
+			require.ErrorIs(t, r.all()[0].err, lease.ErrLost)
 			_, n = r.last()
 			require.Equal(t, 2, n)
 		})
@@ -270,10 +279,10 @@ func TestAHolderThatWasStoppedIsToldSo(t *testing.T) {
 		second, n := r.last()
 		require.Equal(t, 2, n)
 		require.Same(t, b, second.process)
-		require.Zero(t, r.terms[0].ended)
+		require.Zero(t, r.all()[0].ended)
 		a.set(func() { a.late = 0 })
 		pass(3 * time.Second)
-		require.ErrorIs(t, r.terms[0].err, lease.ErrLost)
+		require.ErrorIs(t, r.all()[0].err, lease.ErrLost)
 		_, n = r.last()
 		require.Equal(t, 2, n, "it stands by")
 	})
@@ -406,11 +415,11 @@ func TestLeasesInRandomTimes(t *testing.T) {
 					trouble(p)
 					p.set(func() { p.late = time.Duration(random.IntN(2)) * time.Duration(random.IntN(4000)) * time.Millisecond })
 				}
-				_, before := r.terms, len(r.terms)
+				before := len(r.all())
 				pass(time.Duration(random.IntN(2000)) * time.Millisecond)
 				synctest.Wait()
-				for i := max(1, before); i < len(r.terms); i++ {
-					old, now := r.terms[i-1], r.terms[i]
+				for terms, i := r.all(), max(1, before); i < len(terms); i++ {
+					old, now := terms[i-1], terms[i]
 					require.Greater(t, now.number, old.number)
 					if old.ended.IsZero() || !old.ended.Before(now.began) {
 						q := old.process
@@ -426,7 +435,7 @@ func TestLeasesInRandomTimes(t *testing.T) {
 			}
 			pass(2*4*time.Second + promised) // what was late may be so twice
 			synctest.Wait()
-			holding := slices.DeleteFunc(slices.Clone(r.terms), func(h *term) bool { return !h.ended.IsZero() })
+			holding := slices.DeleteFunc(r.all(), func(h term) bool { return !h.ended.IsZero() })
 			require.Len(t, holding, 1, "seed %d", seed)
 			holder, _, err := lease.Holder(t.Context(), all[0], "leader")
 			require.NoError(t, err)
