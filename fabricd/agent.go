@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/part/remote"
 )
 
 // agentFlags are the flags of fabricd agent.
@@ -102,8 +103,7 @@ func (a agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return cluster.RunAgent(ctx, cluster.AgentConfig{
 		Name: a.name, URL: at.URL, Credentials: at.Credentials, Version: thisVersion(), Room: room, Log: log,
 		Run: func(ctx context.Context, c part.Charter, ready func()) error {
-			c.Credentials = hostTLS(c.Credentials, at.Credentials)
-			return part.Run(ctx, part.Config{Charter: c, URL: at.URL, Credentials: at.Credentials, Log: log, Ready: ready})
+			return remote.Run(ctx, remote.Config{Charter: c, URL: at.URL, Credentials: at.Credentials, Log: log, Ready: ready})
 		},
 		Note: func(s string) {
 			mu.Lock()
@@ -111,15 +111,6 @@ func (a agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 			fmt.Fprintf(stdout, "agent %s: %s\n", a.name, s)
 		},
 	})
-}
-
-// hostTLS has a part that was given credentials trust whom its host trusts: the leader does not know where that keeps its certificates.
-func hostTLS(given, own bus.Credentials) bus.Credentials {
-	if given == (bus.Credentials{}) {
-		return given // it has those of its host
-	}
-	given.TLSCA, given.TLSCert, given.TLSKey, given.TLSFirst, given.Timeout = own.TLSCA, own.TLSCert, own.TLSKey, own.TLSFirst, own.Timeout
-	return given
 }
 
 // resolve finds the server that hosts meet at.

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/part/remote"
 )
 
 // keys are those of the folder of --auth, which are renewed while the process runs. The zero value has none.
@@ -31,12 +32,11 @@ func (k *keys) open(server bus.Resolved, name string, log *slog.Logger) (err err
 func (k *keys) leads(f *fabric.Fabric) { k.fabric.Store(f) }
 
 func (k *keys) took(ctx context.Context, t *bus.Taken) {
-	i := k.folder.Issuer()
-	if i == nil {
+	if k.folder.Issuer() == nil {
 		return
 	}
 	if f := k.fabric.Load(); f != nil {
-		t.Parts, t.Missed = f.RenewParts(ctx, i)
+		t.Parts, t.Missed = f.RenewParts(ctx)
 	} else {
 		t.StandsBy = true
 	}
@@ -49,7 +49,7 @@ func (k *keys) close() {
 }
 
 // admitter makes credentials of parts: our broker, or who leads where servers trust its account; nil where neither is.
-func (l *links) admitter() fabric.Admitter {
+func (l *links) admitter() remote.Admitter {
 	switch {
 	case l.broker != nil:
 		return l.broker

@@ -16,7 +16,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/manager"
-	"github.com/weft-fabric/weft/fabricd/manager/remote"
+	remoteManager "github.com/weft-fabric/weft/fabricd/manager/remote"
+	remotePart "github.com/weft-fabric/weft/fabricd/part/remote"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
@@ -47,8 +48,7 @@ var (
 func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 	began := time.Now()
 	o.Log = r.log
-	o.Processes = &fabric.ProcessOptions{Fabric: r.name, Firmware: r.routing, Peers: r.link.peers}
-	o.Admitter = r.link.admitter()
+	o.Processes = &fabric.ProcessOptions{Fabric: r.name, Firmware: r.routing, Hosts: remotePart.Hosts{Peers: r.link.peers, Admitter: r.link.admitter()}}
 	defer r.up.end()
 	o.Progress = r.up.told
 	f, err := fabric.New(o)
@@ -73,7 +73,7 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 		instance = r.began
 	}
 	here := manager.Local{Fabric: f, Instance: instance.Format(time.RFC3339Nano), Routing: r.routing, VCs: o.Switch.VCs}
-	if err := remote.Serve(control, here); err != nil {
+	if err := remoteManager.Serve(control, here); err != nil {
 		return err
 	}
 	page, err := r.page(server, r.link.folder, r.stderr)

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -61,7 +61,7 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 			p.inherit(sums[i])
 			standing[p] = sums[i].Standing
 			f.era = max(f.era, sums[i].Standing.Era)
-		case errors.Is(err, bus.ErrNobody) || errors.Is(err, bus.ErrRefused) || errors.Is(err, context.DeadlineExceeded):
+		case errors.Is(err, reply.ErrNobody) || errors.Is(err, reply.ErrRefused) || errors.Is(err, context.DeadlineExceeded):
 			p.hush() // its attendant finds out what has become of it
 		default:
 			return fmt.Errorf("fabric: %v: %w", p, err)

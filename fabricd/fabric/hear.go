@@ -2,7 +2,6 @@ package fabric
 
 import (
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
 )
 
@@ -11,7 +10,7 @@ func (f *Fabric) hearProcesses() error {
 	if f.opts.Processes == nil {
 		return nil
 	}
-	return bus.Hear(f.opts.Processes.Peers, part.TellSeen, f.hear)
+	return f.opts.Processes.Hosts.Hear(f.hear)
 }
 
 // hear takes what a part, or the process of a switch, tells.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
@@ -175,7 +175,7 @@ func (f *Fabric) trafficOrder() *part.TrafficOrder {
 	if f.traffic.Trace != nil && (len(f.parts) > 0 || f.keeper.keep != nil) {
 		var b bytes.Buffer
 		if err := f.traffic.Trace.Write(&b); err == nil {
-			o.Trace, _ = bus.Compress(b.Bytes())
+			o.Trace, _ = deflate.Compress(b.Bytes())
 		}
 	}
 	return o
@@ -187,7 +187,7 @@ func trafficOf(o part.TrafficOrder) (nic.Traffic, error) {
 	if err != nil || o.Trace == nil {
 		return t, err
 	}
-	data, err := bus.Decompress(o.Trace)
+	data, err := deflate.Decompress(o.Trace)
 	if err != nil {
 		return t, err
 	}

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
@@ -28,7 +27,7 @@ const firstEpoch = 1 << 20
 // Join ends the fabric's own emulation of a switch for a process that is to be it, and answers with all that the process
 // needs. What the switch holds is lost, in a report of kind [KindHandover]; it has no links before [Fabric.Attach]. The
 // error wraps ErrHeld when there is a process already, which comes to no harm.
-func (f *Fabric) Join(req member.JoinRequest) (part.Charter, error) {
+func (f *Fabric) Join(req part.JoinRequest) (part.Charter, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s, err := f.canJoin(req)
@@ -40,8 +39,10 @@ func (f *Fabric) Join(req member.JoinRequest) (part.Charter, error) {
 	if err != nil {
 		return c, err
 	}
-	g.next = nil // another process gets others
-	h := &holder{number: c.Number, first: c.Epoch, pid: req.PID, host: req.Host, user: c.Credentials.User, attached: make(chan struct{})}
+	h := &holder{number: c.Number, first: c.Epoch, pid: req.PID, host: req.Host, attached: make(chan struct{})}
+	if g.next != nil {
+		h.user, g.next = g.next.user, nil // another process gets others
+	}
 	h.over, h.end = context.WithCancel(f.ctx)
 	if err := f.handOver(s, fmt.Sprintf("%s is handed over to %v", s.name, h)); err != nil {
 		f.release(h)
@@ -62,7 +63,7 @@ func (f *Fabric) Join(req member.JoinRequest) (part.Charter, error) {
 }
 
 // canJoin says whether a process may become the switch it names. The caller holds mu.
-func (f *Fabric) canJoin(req member.JoinRequest) (*liveSwitch, error) {
+func (f *Fabric) canJoin(req part.JoinRequest) (*liveSwitch, error) {
 	o := f.opts.Processes
 	switch {
 	case f.stopped:
@@ -84,7 +85,7 @@ func (f *Fabric) canJoin(req member.JoinRequest) (*liveSwitch, error) {
 		return nil, fmt.Errorf("switch %s: %w: %v is about to join", s.name, ErrHeld, h)
 	}
 	if p := s.process(); p != nil {
-		if err := p.read(part.SumRequest{}); !errors.Is(err, bus.ErrNobody) {
+		if err := p.read(part.SumRequest{}); !errors.Is(err, reply.ErrNobody) {
 			how := ""
 			if err != nil {
 				how = ", which does not answer just now"
@@ -97,8 +98,8 @@ func (f *Fabric) canJoin(req member.JoinRequest) (*liveSwitch, error) {
 }
 
 // Attach gives the links of a switch signal whose process is ready, and returns when they are up. After an error that
-// wraps [member.ErrUnreached] the process may try again.
-func (f *Fabric) Attach(ctx context.Context, req member.AttachRequest) error {
+// wraps [part.ErrUnreached] the process may try again.
+func (f *Fabric) Attach(ctx context.Context, req part.AttachRequest) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s, err := f.switchByName(req.Switch)
@@ -115,8 +116,8 @@ func (f *Fabric) Attach(ctx context.Context, req member.AttachRequest) error {
 		if err := p.read(part.SumRequest{}); err != nil {
 			p.begin(linkend.Incarnation{})
 			f.accounts.step(f.Now(), ledger.HostEnded{Host: p.id, Incident: s.crash.rec.report.ID})
-			if errors.Is(err, bus.ErrSilent) {
-				return fmt.Errorf("%w: %w", member.ErrUnreached, err)
+			if errors.Is(err, reply.ErrSilent) {
+				return fmt.Errorf("%w: %w", part.ErrUnreached, err)
 			}
 			return fmt.Errorf("the fabric cannot reach the process: %w", err)
 		}

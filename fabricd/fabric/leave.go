@@ -7,13 +7,12 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/fabricd/part"
 )
 
 // Leave takes a switch back from its process, which has been told to end. What the process held is lost, in a report of
 // kind [KindHandover]; the fabric emulates the switch again, unless it was crashed.
-func (f *Fabric) Leave(ctx context.Context, req member.AttachRequest) error {
+func (f *Fabric) Leave(ctx context.Context, req part.AttachRequest) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s, err := f.switchByName(req.Switch)

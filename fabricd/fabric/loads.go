@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -89,7 +89,7 @@ func (p *outpost) loadAll(list []*loadTask) (errs map[weft.SwitchID]error, err e
 	defer cancel()
 	a, err := p.host.Load(ctx, o)
 	if err != nil {
-		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrNobody) {
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, reply.ErrNobody) {
 			p.hush()
 		}
 		p.stale.Store(true)

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
@@ -80,7 +80,7 @@ func (f *Fabric) attendPart(ctx context.Context, p *outpost) {
 			p.putRight()
 		case errors.Is(err, part.ErrReplaced):
 			p.hush() // another leader attends to it
-		case errors.Is(err, bus.ErrNobody) || errors.Is(err, errNumber) || errors.Is(err, bus.ErrRefused):
+		case errors.Is(err, reply.ErrNobody) || errors.Is(err, errNumber) || errors.Is(err, reply.ErrRefused):
 			if time.Since(troubled) < afterBroker || f.renewing() {
 				p.hush()
 				continue

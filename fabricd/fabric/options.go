@@ -37,8 +37,6 @@ type Options struct {
 	Parts []PartOptions
 	// Host has the agent of that name make a part, and returns when it is about to answer. It is asked again for one that is lost.
 	Host func(ctx context.Context, name string, c part.Charter) error
-	// Admitter makes credentials for parts and switch processes; nil: they have those of their hosts and users.
-	Admitter Admitter
 	// Keep is told what another leader would have to know, whenever that has changed; nil: nobody is. It must not call the fabric, and does not wait: what it
 	// returns is closed when another leader would find this State, or a later one; nil: at once.
 	Keep func(State) <-chan struct{}

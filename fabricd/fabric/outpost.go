@@ -12,9 +12,9 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
@@ -62,10 +62,10 @@ type outpost struct {
 	pastLatency *hdrhistogram.Histogram // guarded by mu: likewise; nil: there were none
 
 	// Guarded by Fabric.mu.
-	again uint32           // how many incarnations there were before
-	user  string           // of its credentials, where somebody makes them
-	next  *bus.Credentials // of its next incarnation; nil: not made yet
-	gone  *record          // of its loss, or of its not answering; nil: it is well
+	again uint32     // how many incarnations there were before
+	user  string     // of its credentials, where somebody makes them
+	next  *admission // of its next incarnation; nil: not made yet
+	gone  *record    // of its loss, or of its not answering; nil: it is well
 }
 
 // account is what is known of a part. Constant.
@@ -80,7 +80,7 @@ func newOutpost(f *Fabric, id ledger.HostID, name string, place part.Place) *out
 	p := &outpost{fabric: f, id: id, name: name, place: place, switches: place.SwitchIDs(), nics: place.NICIDs()}
 	p.news.init()
 	if name != "" {
-		p.host, p.counted, p.ends = part.NewClient(f.opts.Processes.Peers, name), remoteHost{p}, place.Ends(f.graph)
+		p.host, p.counted, p.ends = f.opts.Processes.Hosts.Reach(name), remoteHost{p}, place.Ends(f.graph)
 	}
 	p.alive, p.hushed = context.WithCancel(context.Background())
 	p.known.Store(newAccount(0, part.Sum{}, &part.Sum{}))
@@ -234,7 +234,7 @@ func (p *outpost) order(o part.Order) (part.OrderAnswer, error) {
 	}
 	if err != nil {
 		p.stale.Store(true)
-		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrNobody) {
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, reply.ErrNobody) {
 			p.hush()
 		}
 		p.fabric.refused(err)
@@ -302,7 +302,7 @@ func (f *Fabric) refreshParts(want part.SumRequest) {
 			continue
 		}
 		wg.Go(func() {
-			if err := p.read(want); errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrNobody) {
+			if err := p.read(want); errors.Is(err, context.DeadlineExceeded) || errors.Is(err, reply.ErrNobody) {
 				p.hush()
 			}
 		})

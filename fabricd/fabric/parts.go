@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -169,7 +169,7 @@ func (o Options) validateParts() error {
 		return nil
 	case o.World != nil:
 		return fmt.Errorf("fabric: a part lives by the clock on the wall: run it live")
-	case o.Processes == nil || o.Processes.Peers == nil || o.Host == nil:
+	case o.Processes == nil || o.Processes.Hosts == nil || o.Host == nil:
 		return fmt.Errorf("fabric: parts: how they are reached and hosted is required")
 	}
 	if _, err := subnet.ByName(o.Processes.Firmware); err != nil {
@@ -185,7 +185,7 @@ func (f *Fabric) charterOf(p *outpost) (c part.Charter, err error) {
 		if err := f.graph.WriteYAML(&topology); err != nil {
 			return c, err
 		}
-		if f.packed, err = bus.Compress(topology.Bytes()); err != nil {
+		if f.packed, err = deflate.Compress(topology.Bytes()); err != nil {
 			return c, err
 		}
 	}
@@ -200,44 +200,15 @@ func (f *Fabric) charterOf(p *outpost) (c part.Charter, err error) {
 	// Epochs count a thousand a second, faster than any link comes up for long, so that they are above all of before.
 	c.Now = f.Now()
 	c.Epoch = firstEpoch + weft.Epoch(c.Now/weft.Millisecond)
-	if o.Admitter == nil {
-		return c, nil // the broker's owner says who may do what
+	if p.next != nil {
+		c.Credentials = p.next.credentials
+		return c, nil
 	}
-	if p.next == nil {
-		a, err := p.access()
-		if err != nil {
-			return c, err
-		}
-		creds, err := o.Admitter.Admit(a)
-		if err != nil {
-			return c, err
-		}
-		p.next = &creds
+	user, err := o.Processes.Hosts.Admit(&c, f.graph)
+	if err == nil && len(c.Credentials) > 0 {
+		p.next = &admission{user, c.Credentials}
 	}
-	c.Credentials = *p.next
-	return c, nil
-}
-
-// access is what p may do on the broker.
-func (p *outpost) access() (bus.Access, error) {
-	if p.sw == nil {
-		return bus.PartAccess{Part: p.name, First: p.place.Shard, N: p.place.Shards}, nil
-	}
-	g := p.fabric.graph
-	var others []bus.PartShards
-	for _, o := range p.fabric.places {
-		others = append(others, o.PartShards(g))
-	}
-	layout, err := bus.NewLayout(p.place.PartShards(g), others...)
-	if err != nil {
-		return nil, err
-	}
-	a := bus.NodeAccess{Node: p.name, Layout: layout}
-	for _, e := range p.cross {
-		d, _ := part.Direction(g, e)
-		a.Sends, a.Hears = append(a.Sends, d), append(a.Hears, d.Reverse())
-	}
-	return a, nil
+	return c, err
 }
 
 // admitted notes that p has the credentials of its charter, and takes back those of its last incarnation. The caller holds mu.
@@ -246,16 +217,9 @@ func (f *Fabric) admitted(p *outpost) {
 		return
 	}
 	if p.user != "" {
-		f.opts.Admitter.Revoke(p.user)
+		f.opts.Processes.Hosts.Revoke(p.user)
 	}
-	p.user, p.next = p.next.User, nil
-}
-
-// Admitter says what a part, or a process that is one switch, may do on the broker. *bus.Broker is one.
-type Admitter interface {
-	// Admit makes credentials, which are in force when it returns and until Revoke.
-	Admit(a bus.Access) (bus.Credentials, error)
-	Revoke(user string)
+	p.user, p.next = p.next.user, nil
 }
 
 // each calls do for parts, all at once, and returns what went wrong.

@@ -19,6 +19,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	parts "github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/part/remote"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -62,7 +64,7 @@ func (h *hosts) host(_ context.Context, name string, c parts.Charter) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.down[name] {
-		return bus.ErrNobody
+		return reply.ErrNobody
 	}
 	if r := h.running[name]; r != nil {
 		select {
@@ -84,7 +86,7 @@ func (h *hosts) host(_ context.Context, name string, c parts.Charter) error {
 	h.running[name] = r
 	go func() {
 		defer close(r.over)
-		if err := parts.Run(ctx, parts.Config{Charter: c, URL: url, Credentials: h.base, Elapsed: h.clocks[name]}); err != nil && ctx.Err() == nil {
+		if err := remote.Run(ctx, remote.Config{Charter: c, URL: url, Credentials: h.base, Elapsed: h.clocks[name]}); err != nil && ctx.Err() == nil {
 			h.Errorf("part %s: %v", name, err)
 		}
 	}()
@@ -99,7 +101,7 @@ type partProcess struct {
 
 // be is such a process.
 func (p partProcess) be(ctx context.Context) error {
-	return parts.Run(ctx, parts.Config{Charter: p.Charter, URL: p.URL})
+	return remote.Run(ctx, remote.Config{Charter: p.Charter, URL: p.URL})
 }
 
 // kill ends a part without a word to its leader, and keeps its agent away.
@@ -158,7 +160,7 @@ func (l *partLab) succeed() {
 	l.Cleanup(func() { require.NoError(l, transport.Close()) })
 	o := l.options
 	process := *o.Processes
-	process.Peers = peers
+	process.Hosts = remote.Hosts{Peers: peers, Admitter: l.Broker}
 	o.Processes, o.Transport, o.Adopt = &process, transport, &state
 	next, err := fabric.New(o)
 	require.NoError(l, err)
@@ -204,7 +206,7 @@ func startPartsOn(t *testing.T, n int, be func(h *hosts), to func(url string), o
 	l.Lab = live.Start(t, live.Config{Topology: smallTree, Routing: "adaptive-link", Options: append([]func(*fabric.Options){func(o *fabric.Options) {
 		o.Keep = l.keep
 		o.Parts, o.Host = inParts(o.Topology, n), h.host
-		h.url = o.Admitter.(*bus.Broker).ClientURL()
+		h.url = o.Processes.Hosts.(remote.Hosts).Admitter.(*bus.Broker).ClientURL()
 		if to != nil {
 			to(h.url)
 		}

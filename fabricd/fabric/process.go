@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,9 +10,9 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/topology"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
@@ -19,7 +20,27 @@ import (
 type ProcessOptions struct {
 	Fabric   string // its name on the bus
 	Firmware string // its name: a process makes its own
-	Peers    *bus.Client
+	Hosts    Hosts
+}
+
+// Hosts lets processes in that are to be hosts of the fabric, and reaches them. That of package part/remote does so over NATS.
+type Hosts interface {
+	// Admit gives a charter the credentials of its process, which are in force when it returns and until Revoke. User is empty where
+	// there is nothing to revoke; without credentials processes have those of their machines and users.
+	Admit(c *part.Charter, g *topology.Graph) (user string, err error)
+	Revoke(user string)
+	// Renew gives the process of a charter, which runs, new credentials.
+	Renew(ctx context.Context, c *part.Charter, g *topology.Graph) error
+	// Reach is the host of a name.
+	Reach(name string) part.Host
+	// Hear calls heard with what hosts tell, one after the other, as long as they are reached.
+	Hear(heard func(name string, seen part.Seen)) error
+}
+
+// admission is what lets a process in.
+type admission struct {
+	user        string // whose credentials they are; empty: they have no name
+	credentials json.RawMessage
 }
 
 // Chosen by us. A part is asked often enough that the report of its end is exact to a tenth of a second, and one that is a single switch
@@ -105,9 +126,7 @@ func (f *Fabric) elsewhere() []*outpost { return slices.Concat(f.parts, f.proces
 // release ends what a process may do on the broker, and what was done for it.
 func (f *Fabric) release(h *holder) {
 	h.end()
-	if f.opts.Admitter != nil {
-		f.opts.Admitter.Revoke(h.user)
-	}
+	f.opts.Processes.Hosts.Revoke(h.user)
 }
 
 // vacate makes what the process has counted final, which is that switch no more. The caller holds Fabric.mu.

@@ -15,6 +15,12 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
+// nobody has hosts that nobody reaches.
+type nobody struct{ Hosts }
+
+func (nobody) Reach(string) part.Host { return nil }
+func (nobody) Revoke(string)          {}
+
 // joined makes processes, of which nothing runs but what tests say of them, the first switches of a fabric.
 func joined(t *testing.T, n int) (f *Fabric, list []*outpost) {
 	t.Helper()
@@ -22,7 +28,7 @@ func joined(t *testing.T, n int) (f *Fabric, list []*outpost) {
 	require.NoError(t, err)
 	fw, _, err := subnet.Firmware("updn", g)
 	require.NoError(t, err)
-	f, err = New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory(), Processes: &ProcessOptions{}})
+	f, err = New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory(), Processes: &ProcessOptions{Hosts: nobody{}}})
 	require.NoError(t, err)
 	for _, s := range f.switches[:n] {
 		p := f.guestOf(s)

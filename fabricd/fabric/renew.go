@@ -7,21 +7,18 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
 )
 
-// RenewParts gives all parts that run, switches that are processes among them, new credentials, made by i, and returns how many have them now
+// RenewParts gives all parts that run, switches that are processes among them, new credentials, and returns how many have them now
 // and which have not, each with why, in the order of their names. One that is lost gets others when it is hosted again.
-func (f *Fabric) RenewParts(ctx context.Context, i *bus.Issuer) (renewed int, missed []string) {
+func (f *Fabric) RenewParts(ctx context.Context) (renewed int, missed []string) {
 	var mu sync.Mutex // of what is counted
 	_ = each(ctx, f.elsewhere(), func(ctx context.Context, p *outpost) error {
 		if p.lost.Load() {
 			return nil
 		}
-		a, err := p.access()
-		if err == nil {
-			err = f.opts.Processes.Peers.RenewPart(ctx, a, i)
-		}
+		err := f.opts.Processes.Hosts.Renew(ctx, &part.Charter{Part: p.name, Place: p.place, Layout: f.places}, f.graph)
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {

@@ -35,16 +35,15 @@ func trusted(t *testing.T, n int) (l *partLab, keys *auth.Dir, dir string, serve
 	h.url, h.base = at.URL, bus.Credentials{TLSCA: at.Credentials.TLSCA}
 	l = &partLab{hosts: h}
 	l.Lab = live.Start(t, live.Config{
-		Topology: smallTree, Routing: "adaptive-link", URL: at.URL, Credentials: at.Credentials,
+		Topology: smallTree, Routing: "adaptive-link", URL: at.URL, Credentials: at.Credentials, Admitter: folder.Issuer(),
 		Options: []func(*fabric.Options){func(o *fabric.Options) {
-			o.Admitter = folder.Issuer()
 			if n > 0 {
 				o.Parts, o.Host = inParts(o.Topology, n), h.host
 			}
 		}},
 	})
 	renewal, err := folder.KeepRenewed(func(ctx context.Context, taken *bus.Taken) {
-		taken.Parts, taken.Missed = l.Fabric.RenewParts(ctx, folder.Issuer())
+		taken.Parts, taken.Missed = l.Fabric.RenewParts(ctx)
 	}, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, renewal.Close()) })

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/tables"
@@ -38,7 +38,7 @@ func sizesOfTables(t testing.TB, spec string) (text, sent int) {
 	}
 	body, err := json.Marshal(list)
 	require.NoError(t, err)
-	data, err := bus.Compress(body)
+	data, err := deflate.Compress(body)
 	require.NoError(t, err)
 	return len(body), len(data)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/part/remote"
 )
 
 // Errors that end a process before it leaves.
@@ -47,11 +48,11 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("switch %s: name of this host: %w", cfg.Switch, err)
 	}
 	c, err := request[part.Charter](ctx, cfg, joinTime, VerbJoin,
-		JoinRequest{Switch: cfg.Switch, PID: os.Getpid(), Host: host})
+		part.JoinRequest{Switch: cfg.Switch, PID: os.Getpid(), Host: host})
 	if err != nil {
 		return fmt.Errorf("switch %s joins fabric %s: %w", cfg.Switch, cfg.Fabric, err)
 	}
-	p, err := part.Open(part.Config{
+	p, err := remote.Open(remote.Config{
 		Charter: c, URL: cfg.URL, Credentials: cfg.Credentials, Log: cfg.Log,
 		Alone: goneAfter,
 	})
@@ -79,7 +80,7 @@ func request[Resp any](ctx context.Context, cfg Config, d time.Duration, verb st
 }
 
 // be attaches the switch and lets it work until it is to end.
-func (cfg Config) be(ctx context.Context, p *part.Part, c part.Charter) error {
+func (cfg Config) be(ctx context.Context, p *remote.Part, c part.Charter) error {
 	if err := cfg.attach(ctx, c); err != nil {
 		if ctx.Err() != nil {
 			return cfg.leave(c)
@@ -92,11 +93,11 @@ func (cfg Config) be(ctx context.Context, p *part.Part, c part.Charter) error {
 	switch why, err := p.Wait(ctx); {
 	case err == nil:
 		return fmt.Errorf("switch %s: %w: %s", cfg.Switch, ErrEnded, why)
-	case errors.Is(err, part.ErrAlone):
+	case errors.Is(err, remote.ErrAlone):
 		return fmt.Errorf("switch %s: %w: it has asked nothing for %d s: start it again, then this switch", cfg.Switch,
 			ErrGone, goneAfter)
-	case errors.Is(err, part.ErrRefused):
-		return fmt.Errorf("switch %s: %w: %w: another process may be this switch now", cfg.Switch, ErrGone, part.ErrRefused)
+	case errors.Is(err, remote.ErrRefused):
+		return fmt.Errorf("switch %s: %w: %w: another process may be this switch now", cfg.Switch, ErrGone, remote.ErrRefused)
 	}
 	return cfg.leave(c) // ctx has ended
 }
@@ -105,8 +106,8 @@ func (cfg Config) be(ctx context.Context, p *part.Part, c part.Charter) error {
 // a busy machine.
 func (cfg Config) attach(ctx context.Context, c part.Charter) error {
 	for began := time.Now(); ; {
-		_, err := request[struct{}](ctx, cfg, attachTime, VerbAttach, AttachRequest{cfg.Switch, c.Number})
-		if !errors.Is(err, ErrUnreached) || time.Since(began) > attachTime/2 {
+		_, err := request[struct{}](ctx, cfg, attachTime, VerbAttach, part.AttachRequest{Switch: cfg.Switch, Number: c.Number})
+		if !errors.Is(err, part.ErrUnreached) || time.Since(began) > attachTime/2 {
 			return err
 		}
 	}
@@ -114,7 +115,7 @@ func (cfg Config) attach(ctx context.Context, c part.Charter) error {
 
 // leave hands the switch back.
 func (cfg Config) leave(c part.Charter) error {
-	_, err := request[struct{}](context.Background(), cfg, leaveTime, VerbLeave, AttachRequest{cfg.Switch, c.Number})
+	_, err := request[struct{}](context.Background(), cfg, leaveTime, VerbLeave, part.AttachRequest{Switch: cfg.Switch, Number: c.Number})
 	if err != nil {
 		return fmt.Errorf("switch %s leaves fabric %s: %w", cfg.Switch, cfg.Fabric, err)
 	}

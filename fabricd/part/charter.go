@@ -1,10 +1,10 @@
 package part
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/pace"
@@ -20,7 +20,7 @@ type Charter struct {
 	// their packets anew so that nobody takes what is missing of the time before for lost now. At most nic.MaxIncarnation.
 	Again uint32 `json:"again,omitempty"`
 
-	Topology []byte `json:"topology"` // of the whole fabric: a YAML topology file, compressed as [bus.Compress] does
+	Topology []byte `json:"topology"` // of the whole fabric: a YAML topology file, compressed as [deflate.Compress] does
 	Firmware string `json:"firmware"` // by name
 	Place    Place  `json:"place"`    // what this part is
 	// Layout says in which part every node is, and so in which shard.
@@ -42,8 +42,8 @@ type Charter struct {
 	// own host, so it is behind by what the charter was on its way; the leader measures that, see [Sum].Now.
 	Now weft.Time `json:"now"`
 
-	// Beside a charter that an agent is given; empty in what is kept.
-	Credentials bus.Credentials `json:"credentials,omitzero"`
+	// Credentials are those of the process on the broker, in a form that who has the broker knows; empty in what is kept.
+	Credentials json.RawMessage `json:"credentials,omitempty"`
 }
 
 // SwitchOptions are those of every switch; zero values are the defaults of [switching.Config].

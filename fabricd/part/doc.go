@@ -1,5 +1,5 @@
 // Package part runs a part of a fabric: the switches and NICs that one process has. It makes their cores and drivers from a
-// [Charter], opens their links, and serves whoever leads the fabric.
+// [Charter], and opens their links. Package remote serves it to whoever leads the fabric, over NATS.
 //
 // # How a part lives
 //

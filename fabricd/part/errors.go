@@ -2,17 +2,19 @@ package part
 
 import (
 	"errors"
+	"fmt"
 
+	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
-// What ends a part that was not told to end.
+// Errors of requests, as texts that travel.
 var (
-	// ErrAlone means that nobody has asked it anything for as long as [Config].Alone.
-	ErrAlone = errors.New("nobody asks it anything any more")
-	// ErrRefused means that the broker takes its credentials no more.
-	ErrRefused = errors.New("its broker takes our credentials no more")
+	ErrIncarnation = errors.New("another incarnation of this part runs here")
+	errNot         = errors.New("not in this part")
 )
+
+func notHere(n weft.Node) error { return fmt.Errorf("%v: %w", n, errNot) }
 
 // ErrReplaced means that a request comes from a leader of a lower term than one that the part has heard.
 var ErrReplaced = reply.Code{Name: "replaced", Text: "another leader has taken over since"}

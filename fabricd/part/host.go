@@ -2,7 +2,8 @@ package part
 
 import "context"
 
-// Host is what runs nodes, whichever process they are in: a [Local] is reached by calls, a [Client] reaches one over NATS.
+// Host is what runs nodes, whichever process they are in: a [Local] is reached by calls, a client of package remote reaches
+// one over NATS.
 type Host interface {
 	// Order has the host do something, and returns when that is done.
 	Order(ctx context.Context, o Order) (OrderAnswer, error)
@@ -18,7 +19,4 @@ type Host interface {
 	End(ctx context.Context, o EndOrder) (Sum, error)
 }
 
-var (
-	_ Host = (*Local)(nil)
-	_ Host = (*Client)(nil)
-)
+var _ Host = (*Local)(nil)

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/switchd"
@@ -67,10 +68,10 @@ func TestALocalHost(t *testing.T) {
 	require.ErrorIs(t, a.Sent[1].Reason(), nic.ErrNoSuchNIC)
 	require.ErrorIs(t, a.Sent[3].Reason(), nic.ErrQueueFull)
 	require.Nil(t, errors.Unwrap(part.Refusal{Err: "as it travels"}.Reason()))
-	require.Eventually(t, func() bool { return ends() == 2*len(g.Links) }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return ends() == 2*len(g.Links) }, rig.Patience, time.Millisecond)
 	require.EqualValues(t, 2, l.Count(part.CountNICs).Counters.NICs.Injected)
 	order(part.Order{Hold: new(false)})
-	require.Eventually(t, func() bool { return l.Count(part.CountNICs|part.CountEras).Counters.NICs.Delivered == 2 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return l.Count(part.CountNICs|part.CountEras).Counters.NICs.Delivered == 2 }, rig.Patience, time.Millisecond)
 
 	// Sums, counts and readings say the same. Links that somebody else may have an end of are told by their ends.
 	s, err := host.Sum(t.Context(), part.SumRequest{Eras: true, Ends: true})
@@ -107,7 +108,7 @@ func TestALocalHost(t *testing.T) {
 	}})
 	require.Equal(t, 2*len(g.Links)-2, ends())
 	order(part.Order{Restored: []part.Way{{Link: l0.ID}, {Link: l0.ID, Back: true}}, Light: true})
-	require.Eventually(t, func() bool { return ends() == 2*len(g.Links) }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return ends() == 2*len(g.Links) }, rig.Patience, time.Millisecond)
 	_, err = host.Order(t.Context(), part.Order{Restart: []weft.SwitchID{9}})
 	require.ErrorContains(t, err, "switch 9: not in this part")
 }

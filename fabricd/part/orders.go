@@ -13,12 +13,6 @@ import (
 	"github.com/weft-fabric/weft/switch/pace"
 )
 
-// Errors of requests, as texts that travel.
-var (
-	errNumber = errors.New("another incarnation of this part runs here")
-	errNot    = errors.New("not in this part")
-)
-
 // orders is what was done to a part and lasts.
 type orders struct {
 	mu       sync.Mutex // serialises orders; the rest is guarded by it
@@ -345,6 +339,9 @@ func text(err error) string {
 
 // HasNIC reports whether a NIC is in the host.
 func (p *Local) HasNIC(id weft.NICID) bool { return p.nodes.byNIC[id] != nil }
+
+// LoseNotice counts a notice that is lost on its way to a NIC of the host.
+func (p *Local) LoseNotice() { p.adder.noticesLost.Add(1) }
 
 // Notice hands a notice to a NIC of the host; one about a NIC that there is not changes nothing.
 func (p *Local) Notice(n weft.Notice) {

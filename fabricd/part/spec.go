@@ -5,16 +5,16 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// graph is the topology of the fabric.
-func (c *Charter) graph() (*topology.Graph, error) {
-	text, err := bus.Decompress(c.Topology)
+// Graph is the topology of the fabric.
+func (c *Charter) Graph() (*topology.Graph, error) {
+	text, err := deflate.Decompress(c.Topology)
 	if err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
 	}
@@ -28,7 +28,8 @@ func (c *Charter) graph() (*topology.Graph, error) {
 // errPlace means that a charter speaks of nodes that the topology does not have.
 var errPlace = errors.New("the charter and its topology do not agree")
 
-func (c *Charter) check(g *topology.Graph) error {
+// Check refuses a charter that speaks of nodes that the topology does not have, or of what cannot be.
+func (c *Charter) Check(g *topology.Graph) error {
 	for _, place := range append([]Place{c.Place}, c.Layout...) {
 		for _, l := range []struct {
 			spans []Span
@@ -55,17 +56,6 @@ func (c *Charter) check(g *topology.Graph) error {
 	return nil
 }
 
-// layout is who is in which shard, as this part sees it.
-func (c *Charter) layout(g *topology.Graph) (*bus.Layout, error) {
-	var others []bus.PartShards
-	for _, p := range c.Layout {
-		if p.Part != c.Part {
-			others = append(others, p.PartShards(g))
-		}
-	}
-	return bus.NewLayout(c.Place.PartShards(g), others...)
-}
-
 // placed are the names of the parts by their nodes.
 func (c *Charter) placed() map[weft.Node]string {
 	all := map[weft.Node]string{}
@@ -80,20 +70,8 @@ func (c *Charter) placed() map[weft.Node]string {
 	return all
 }
 
-// PartShards is the place as a [bus.Layout] has it.
-func (p Place) PartShards(g *topology.Graph) bus.PartShards {
-	s := bus.PartShards{First: p.Shard, N: p.Shards}
-	for _, id := range p.SwitchIDs() {
-		s.Nodes = append(s.Nodes, g.Switches[id].Name)
-	}
-	for _, id := range p.NICIDs() {
-		s.Nodes = append(s.Nodes, g.NICs[id].Name)
-	}
-	return s
-}
-
-// firmware is that of every switch, as it is made by name.
-func (c *Charter) firmware(g *topology.Graph) (switching.Firmware, error) {
+// Routing is the firmware of every switch, as it is made by name.
+func (c *Charter) Routing(g *topology.Graph) (switching.Firmware, error) {
 	fw, _, err := subnet.Firmware(c.Firmware, g)
 	if err != nil {
 		return nil, fmt.Errorf("the fabric is of another release than this process: %w", err)

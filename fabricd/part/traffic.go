@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/nic"
 )
 
@@ -14,7 +14,7 @@ func (o *TrafficOrder) Traffic() (nic.Traffic, error) {
 	if err != nil || len(o.Trace) == 0 {
 		return t, err
 	}
-	data, err := bus.Decompress(o.Trace)
+	data, err := deflate.Decompress(o.Trace)
 	if err != nil {
 		return t, fmt.Errorf("traffic %s: %w", o.Spec, err)
 	}

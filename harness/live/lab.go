@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/part/remote"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -29,6 +30,7 @@ type Config struct {
 	Topology, Routing string
 	URL               string          // of a broker that is not ours; else there is one in this process
 	Credentials       bus.Credentials // for URL
+	Admitter          remote.Admitter // of processes at URL; nil: they have credentials of their own
 	Store             bool            // that one keeps what managers write down
 	Options           []func(*fabric.Options)
 	Serve             func(*fabric.Fabric, *bus.Server) // before the fabric starts
@@ -70,11 +72,13 @@ func Start(t *testing.T, c Config) *Lab {
 	o := fabric.Options{
 		Topology: g, Transport: transport, Seed: 1, Link: fabric.LinkOptions{Rate: 1_000_000, Liveness: patient},
 		NIC:       fabric.NICOptions{QueueBytes: 16 << 10},
-		Processes: &fabric.ProcessOptions{Fabric: Name, Peers: peers, Firmware: c.Routing},
+		Processes: &fabric.ProcessOptions{Fabric: Name, Firmware: c.Routing},
 	}
+	hosts := remote.Hosts{Peers: peers, Admitter: c.Admitter}
 	if l.Broker != nil {
-		o.Admitter = l.Broker
+		hosts.Admitter = l.Broker
 	}
+	o.Processes.Hosts = hosts
 	o.Firmware, o.Switch.VCs, err = subnet.Firmware(c.Routing, g)
 	require.NoError(t, err)
 	for _, change := range c.Options {

@@ -1,16 +1,17 @@
-package part_test
+package remote_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/pace"
@@ -156,7 +157,7 @@ func TestPartRefuses(t *testing.T) {
 		"draws":                      {Number: 1, Traffic: &part.TrafficOrder{Spec: "pairwise:0.5", Draws: []byte("x")}},
 	} {
 		_, err := west.Order(context.Background(), o)
-		require.ErrorIs(t, err, bus.ErrRefused, want)
+		require.ErrorIs(t, err, reply.ErrRefused, want)
 		require.ErrorContains(t, err, want)
 	}
 	s, err := west.Sum(context.Background(), part.SumRequest{Standing: true})
@@ -220,7 +221,7 @@ func TestAPartIsHostedAnew(t *testing.T) {
 	require.Zero(t, first[7])
 	require.NoError(t, east.part.Close())
 	_, err := east.Sum(context.Background(), part.SumRequest{})
-	require.ErrorIs(t, err, bus.ErrNobody)
+	require.ErrorIs(t, err, reply.ErrNobody)
 	west, err := r.parts["west"].Sum(context.Background(), part.SumRequest{})
 	require.NoError(t, err)
 	delete(r.parts, "east")
@@ -278,10 +279,6 @@ func TestReadingsAgreeWithSums(t *testing.T) {
 		for _, sw := range all.Switches {
 			ledger.Add(&read.Counters.Switches, &sw.Reading.Stats)
 		}
-		vcs, err := l.Read(context.Background(), part.ReadRequest{Number: l.charter.Number, VCs: true})
-		require.NoError(t, err)
-		require.Empty(t, vcs.Switches)
-		require.Empty(t, vcs.NICs)
 		for _, n := range all.NICs {
 			ledger.Add(&read.Counters.NICs, &n.Reading.Stats)
 		}
@@ -290,13 +287,24 @@ func TestReadingsAgreeWithSums(t *testing.T) {
 		for range 60 {
 			ids = append(ids, l.charter.Place.SwitchIDs()...)
 		}
-		nodes, err := l.Nodes(context.Background(), part.NodeRequest{Number: l.charter.Number, Switches: ids, NICs: l.charter.Place.NICIDs()})
-		require.NoError(t, err)
-		require.Len(t, nodes.Switches, len(ids))
-		for i, v := range vcs.VCs {
-			require.Equal(t, nodes.Switches[i].Switch, v.Switch)
-			require.Equal(t, nodes.Switches[i].SumVCs(), v.VCs)
-		}
+		var nodes part.Nodes
+		var vcs part.Readings
+		require.Eventually(t, func() bool { // the last credits come home after the packets
+			vcs, err = l.Read(context.Background(), part.ReadRequest{Number: l.charter.Number, VCs: true})
+			require.NoError(t, err)
+			nodes, err = l.Nodes(context.Background(), part.NodeRequest{Number: l.charter.Number, Switches: ids, NICs: l.charter.Place.NICIDs()})
+			require.NoError(t, err)
+			require.Len(t, nodes.Switches, len(ids))
+			for i, v := range vcs.VCs {
+				require.Equal(t, nodes.Switches[i].Switch, v.Switch)
+				if !slices.Equal(nodes.Switches[i].SumVCs(), v.VCs) {
+					return false
+				}
+			}
+			return true
+		}, patience, time.Millisecond)
+		require.Empty(t, vcs.Switches)
+		require.Empty(t, vcs.NICs)
 		require.Len(t, vcs.VCs, len(ids)/60)
 		require.Len(t, nodes.Drivers, len(ids)+len(nodes.NICs))
 		for i, id := range ids {

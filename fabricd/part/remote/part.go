@@ -1,4 +1,6 @@
-package part
+// Package remote is a part that another process runs, over NATS: the process, which serves a [part.Local], and its leader, which lets
+// it in and reaches it.
+package remote
 
 import (
 	"context"
@@ -11,13 +13,14 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/switch/switchd"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Config of a part. Charter and URL are required.
 type Config struct {
-	Charter     Charter
+	Charter     part.Charter
 	URL         string          // of the broker
 	Credentials bus.Credentials // for when the charter has none
 	Log         *slog.Logger    // nil: discarded
@@ -41,17 +44,17 @@ func Run(ctx context.Context, cfg Config) error {
 	return errors.Join(err, p.Close())
 }
 
-// Part is a part of a running fabric: a [Local] that is served over NATS. Its methods are safe for any goroutine.
+// Part is a part of a running fabric: a [part.Local] that is served over NATS. Its methods are safe for any goroutine.
 type Part struct {
-	charter  Charter
+	charter  part.Charter
 	log      *slog.Logger
-	host     *Local
-	runtime  *Live
+	host     *part.Local
+	runtime  *part.Live
 	links    *bus.NATS
 	teller   *teller
 	notices  chan weft.Notice // bound: maxNotices; for NICs of the part
 	control  *bus.Server
-	troubles *Troubles
+	troubles *part.Troubles
 
 	mu      sync.Mutex    // serialises orders
 	term    atomic.Uint64 // of the leader
@@ -71,7 +74,7 @@ func Open(cfg Config) (*Part, error) {
 	c := cfg.Charter
 	p := &Part{
 		charter: c, log: cfg.Log, ended: make(chan string, 1), halted: make(chan struct{}), notices: make(chan weft.Notice, maxNotices),
-		asked: make(chan struct{}, 1), alone: cfg.Alone, troubles: NewTroubles(),
+		asked: make(chan struct{}, 1), alone: cfg.Alone, troubles: part.NewTroubles(),
 	}
 	p.term.Store(c.Term)
 	if p.log == nil {
@@ -85,22 +88,22 @@ func Open(cfg Config) (*Part, error) {
 
 func (p *Part) open(cfg Config) error {
 	c := &p.charter
-	g, err := c.graph()
+	g, err := c.Graph()
 	if err != nil {
 		return err
 	}
-	if err := c.check(g); err != nil {
+	if err := c.Check(g); err != nil {
 		return err
 	}
-	layout, err := c.layout(g)
+	layout, err := layoutOf(c, g)
 	if err != nil {
 		return err
 	}
-	fw, err := c.firmware(g)
+	fw, err := c.Routing(g)
 	if err != nil {
 		return err
 	}
-	creds, identity, err := bus.PartCredentials(c.Credentials, cfg.Credentials)
+	creds, identity, err := identityOf(c, cfg.Credentials)
 	if err != nil {
 		return err
 	}
@@ -112,14 +115,14 @@ func (p *Part) open(cfg Config) error {
 		return err
 	}
 	p.links.Watch(p.troubles.Add)
-	p.teller = newTeller(c, p.carry, func(s Seen) error { return p.control.Publish(TellSeen, s) })
+	p.teller = newTeller(c, p.carry, func(s part.Seen) error { return p.control.Publish(part.TellSeen, s) })
 	clock := newClock(c.Now, cfg.Elapsed)
-	p.runtime = &Live{Transport: p.links, Clock: clock.Now, Incarnation: c.Number, Still: c.Place.Shared}
+	p.runtime = &part.Live{Transport: p.links, Clock: clock.Now, Incarnation: c.Number, Still: c.Place.Shared}
 	spec := *c
 	if fits := wire.Batch(p.links.MaxFrame(), c.Switch.VCs); c.Switch.Batch == 0 || fits < c.Switch.Batch {
 		spec.Switch.Batch = min(fits, switchd.DefaultBatch)
 	}
-	p.host, err = NewLocal(LocalConfig{
+	p.host, err = part.NewLocal(part.LocalConfig{
 		Spec: spec, Graph: g, Firmware: fw, Runtime: p.runtime, Steer: clock.steer, Observed: p.teller.counts, Halt: func() { p.halt() },
 		Watch: func(n weft.Node) switchd.Observer { return &watch{p.teller, n} },
 	})

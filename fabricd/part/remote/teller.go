@@ -1,4 +1,4 @@
-package part
+package remote
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/part"
 )
 
 // Bounds of what waits to be told, chosen by us: a message stays well below what brokers take by default (1 MB).
@@ -22,18 +23,18 @@ type teller struct {
 	number  uint64
 	packets bool // somebody wants to hear of every packet that is dropped; else of those traced
 	carry   func(n weft.Notice) bool
-	publish func(Seen) error
+	publish func(part.Seen) error
 	more    chan struct{} // capacity 1
 
 	mu       sync.Mutex
-	waiting  []Observation        // bound: maxWaiting, but for changes of ports
+	waiting  []part.Observation   // bound: maxWaiting, but for changes of ports
 	notices  map[weft.Notice]bool // those in waiting
 	observed uint64               // all that were made
 	lost     uint64
 }
 
 // newTeller returns one that publishes what it hears, but notices that carry takes.
-func newTeller(c *Charter, carry func(n weft.Notice) bool, publish func(Seen) error) *teller {
+func newTeller(c *part.Charter, carry func(n weft.Notice) bool, publish func(part.Seen) error) *teller {
 	return &teller{
 		number: c.Number, packets: c.Packets, carry: carry, publish: publish, more: make(chan struct{}, 1),
 		notices: map[weft.Notice]bool{},
@@ -49,12 +50,12 @@ type watch struct {
 // Observe implements switchd.Observer.
 func (w *watch) Observe(now weft.Time, a *weft.Actions) {
 	t := w.teller
-	o := Observation{
+	o := part.Observation{
 		NIC: !w.node.IsSwitch(), Node: w.node.Index, At: now, Changes: slices.Clone(a.Changes), Turned: a.Turned, Effects: len(a.Drops) > 0,
 		Drops: t.drops(a.Drops), Hops: hops(a.Hops), Left: slices.Clone(a.Left), Arrived: slices.Clone(a.Arrived),
 	}
 	for _, f := range a.Faults {
-		o.Faults = append(o.Faults, Fault{Port: f.Port, Text: f.Err.Error(), Count: f.Count, Damaged: f.Damaged})
+		o.Faults = append(o.Faults, part.Fault{Port: f.Port, Text: f.Err.Error(), Count: f.Count, Damaged: f.Damaged})
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,9 +66,9 @@ func (w *watch) Observe(now weft.Time, a *weft.Actions) {
 			o.Notices = append(o.Notices, n)
 		}
 	}
-	if n := len(t.waiting); n > 1 && o.plain() && t.waiting[n-1].plain() && t.waiting[n-2].plain() {
+	if n := len(t.waiting); n > 1 && plain(&o) && plain(&t.waiting[n-1]) && plain(&t.waiting[n-2]) {
 		// The first and the last of a row say it all, whichever nodes they are of.
-		t.waiting[n-1].merge(&o)
+		merge(&t.waiting[n-1], &o)
 		return
 	}
 	if len(t.waiting) >= maxWaiting && len(o.Changes) == 0 {
@@ -104,12 +105,12 @@ func hops(all []weft.Hop) []weft.Hop {
 }
 
 // plain reports whether o tells no more than that something happened.
-func (o *Observation) plain() bool {
+func plain(o *part.Observation) bool {
 	return len(o.Drops)+len(o.Hops)+len(o.Left)+len(o.Arrived)+len(o.Changes)+len(o.Faults)+len(o.Notices) == 0
 }
 
 // merge puts a later plain observation into o.
-func (o *Observation) merge(p *Observation) {
+func merge(o, p *part.Observation) {
 	o.At, o.Turned, o.Effects = p.At, o.Turned+p.Turned, o.Effects || p.Effects
 }
 
@@ -121,7 +122,7 @@ func (t *teller) counts() (observed, lost uint64) {
 }
 
 // take removes what the next message tells.
-func (t *teller) take() (Seen, bool) {
+func (t *teller) take() (part.Seen, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n, entries := 0, 0
@@ -133,7 +134,7 @@ func (t *teller) take() (Seen, bool) {
 		}
 		n++
 	}
-	s := Seen{Number: t.number, Upto: t.observed - uint64(len(t.waiting)-n), Events: slices.Clone(t.waiting[:n])}
+	s := part.Seen{Number: t.number, Upto: t.observed - uint64(len(t.waiting)-n), Events: slices.Clone(t.waiting[:n])}
 	t.waiting = slices.Delete(t.waiting, 0, n)
 	return s, n > 0
 }

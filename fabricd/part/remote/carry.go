@@ -1,4 +1,4 @@
-package part
+package remote
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func (p *Part) carry(n weft.Notice) bool {
 	select {
 	case p.notices <- n:
 	default:
-		p.host.adder.noticesLost.Add(1)
+		p.host.LoseNotice()
 	}
 	return true
 }

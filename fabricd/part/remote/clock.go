@@ -1,4 +1,4 @@
-package part
+package remote
 
 import (
 	"sync/atomic"

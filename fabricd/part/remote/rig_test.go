@@ -1,4 +1,4 @@
-package part_test
+package remote_test
 
 import (
 	"bytes"
@@ -15,7 +15,9 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/part/remote"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/link"
 )
@@ -37,10 +39,10 @@ type rig struct {
 
 // led is a part as the test leads it.
 type led struct {
-	*part.Client
+	*remote.Client
 	rig     *rig
 	charter part.Charter
-	part    *part.Part
+	part    *remote.Part
 }
 
 // newRig hosts a topology in parts: the switches at even places of the list are west, the others east, and NICs with their leaves.
@@ -59,7 +61,7 @@ func newRig(t testing.TB, spec, firmware string, change func(c *part.Charter)) *
 
 	var text bytes.Buffer
 	require.NoError(t, g.WriteYAML(&text))
-	packed, err := bus.Compress(text.Bytes())
+	packed, err := deflate.Compress(text.Bytes())
 	require.NoError(t, err)
 	places := r.places()
 	for i, p := range places {
@@ -100,12 +102,12 @@ func (r *rig) places() []part.Place {
 func (r *rig) host(c part.Charter) *led {
 	r.t.Helper()
 	var err error
-	c.Credentials, err = r.broker.Admit(bus.PartAccess{Part: c.Part, First: c.Place.Shard, N: c.Place.Shards})
+	_, err = remote.Hosts{Peers: r.peers, Admitter: r.broker}.Admit(&c, r.graph)
 	require.NoError(r.t, err)
-	p, err := part.Open(part.Config{Charter: c, URL: r.through(c.Part)})
+	p, err := remote.Open(remote.Config{Charter: c, URL: r.through(c.Part)})
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { require.NoError(r.t, p.Close()) })
-	l := &led{Client: part.NewClient(r.peers, c.Part), rig: r, charter: c, part: p}
+	l := &led{Client: remote.NewClient(r.peers, c.Part), rig: r, charter: c, part: p}
 	r.parts[c.Part] = l
 	return l
 }

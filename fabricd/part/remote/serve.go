@@ -1,4 +1,4 @@
-package part
+package remote
 
 import (
 	"cmp"
@@ -6,18 +6,16 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/fabricd/part"
 )
-
-func notHere(n weft.Node) error { return fmt.Errorf("%v: %w", n, errNot) }
 
 // serve has the part answer.
 func (p *Part) serve() error {
 	return errors.Join(
-		handle(p, AskSum, p.onSum), handle(p, AskOrder, p.onOrder), handle(p, AskRead, p.onRead),
-		handle(p, AskNode, p.onNode), handle(p, AskLoad, p.onLoad), handle(p, AskEnd, p.onEnd),
+		handle(p, part.AskSum, p.onSum), handle(p, part.AskOrder, p.onOrder), handle(p, part.AskRead, p.onRead),
+		handle(p, part.AskNode, p.onNode), handle(p, part.AskLoad, p.onLoad), handle(p, part.AskEnd, p.onEnd),
 	)
 }
 
@@ -32,22 +30,22 @@ func handle[Req, Resp any](p *Part, verb string, h func(r Req) (Resp, error)) er
 	})
 }
 
-func (p *Part) onSum(r SumRequest) (Sum, error) {
+func (p *Part) onSum(r part.SumRequest) (part.Sum, error) {
 	if err := p.is(r.Number); r.Number != 0 && err != nil {
-		return Sum{}, err
+		return part.Sum{}, err
 	}
 	if err := p.heed(r.Term); r.Term != 0 && err != nil {
-		return Sum{}, err
+		return part.Sum{}, err
 	}
 	s, err := p.host.Sum(context.Background(), r)
 	s.Links = p.links.Stats()
 	return s, err
 }
 
-func (p *Part) onOrder(o Order) (a OrderAnswer, err error) {
+func (p *Part) onOrder(o part.Order) (a part.OrderAnswer, err error) {
 	p.mu.Lock()
 	if err = p.admit(o.Number, o.Term); err == nil {
-		want := cmp.Or(o.Sum, new(SumRequest))
+		want := cmp.Or(o.Sum, new(part.SumRequest))
 		o.Sum = nil
 		if a, err = p.host.Order(context.Background(), o); err == nil {
 			want.Number = 0
@@ -61,21 +59,21 @@ func (p *Part) onOrder(o Order) (a OrderAnswer, err error) {
 	return a, err
 }
 
-func (p *Part) onRead(r ReadRequest) (a Readings, err error) {
+func (p *Part) onRead(r part.ReadRequest) (a part.Readings, err error) {
 	if err := p.is(r.Number); err != nil {
 		return a, err
 	}
 	return p.host.Read(context.Background(), r)
 }
 
-func (p *Part) onNode(r NodeRequest) (a Nodes, err error) {
+func (p *Part) onNode(r part.NodeRequest) (a part.Nodes, err error) {
 	if err := p.is(r.Number); err != nil {
 		return a, err
 	}
 	return p.host.Nodes(context.Background(), r)
 }
 
-func (p *Part) onLoad(o LoadOrder) (a LoadAnswer, err error) {
+func (p *Part) onLoad(o part.LoadOrder) (a part.LoadAnswer, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.admit(o.Number, o.Term); err != nil {
@@ -87,7 +85,7 @@ func (p *Part) onLoad(o LoadOrder) (a LoadAnswer, err error) {
 // is refuses what was meant for another incarnation.
 func (p *Part) is(number uint64) error {
 	if number != p.charter.Number {
-		return fmt.Errorf("number %v, not %v: %w", ledger.Incarnation(p.charter.Number), ledger.Incarnation(number), errNumber)
+		return fmt.Errorf("number %v, not %v: %w", ledger.Incarnation(p.charter.Number), ledger.Incarnation(number), part.ErrIncarnation)
 	}
 	return nil
 }
@@ -105,14 +103,14 @@ func (p *Part) heed(term uint64) error {
 	for {
 		switch heard := p.term.Load(); {
 		case term < heard:
-			return fmt.Errorf("term %d, not %d: %w", heard, term, ErrReplaced)
+			return fmt.Errorf("term %d, not %d: %w", heard, term, part.ErrReplaced)
 		case p.term.CompareAndSwap(heard, term):
 			return nil
 		}
 	}
 }
 
-func (p *Part) onEnd(o EndOrder) (Sum, error) {
+func (p *Part) onEnd(o part.EndOrder) (part.Sum, error) {
 	p.mu.Lock()
 	number, term := o.Number, o.Term
 	if number == 0 {
@@ -124,7 +122,7 @@ func (p *Part) onEnd(o EndOrder) (Sum, error) {
 	err := p.admit(number, term)
 	p.mu.Unlock()
 	if err != nil {
-		return Sum{}, err
+		return part.Sum{}, err
 	}
 	s, err := p.host.End(context.Background(), o)
 	s.Links = p.links.Stats()
