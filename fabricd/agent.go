@@ -15,8 +15,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/cluster"
-	"github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/fabricd/part/remote"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/remote"
 )
 
 // agentFlags are the flags of fabricd agent.
@@ -102,7 +102,7 @@ func (a agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	var mu sync.Mutex
 	return cluster.RunAgent(ctx, cluster.AgentConfig{
 		Name: a.name, URL: at.URL, Credentials: at.Credentials, Version: thisVersion(), Room: room, Log: log,
-		Run: func(ctx context.Context, c part.Charter, ready func()) error {
+		Run: func(ctx context.Context, c host.Charter, ready func()) error {
 			return remote.Run(ctx, remote.Config{Charter: c, URL: at.URL, Credentials: at.Credentials, Log: log, Ready: ready})
 		},
 		Note: func(s string) {

@@ -21,7 +21,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/harness/attack"
 )
@@ -147,7 +147,7 @@ func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 	go func() {
 		ended <- cluster.RunAgent(ctx, cluster.AgentConfig{
 			Name: "other", URL: url, Version: bus.Build{Protocol: 99}, Room: cluster.Room{Ports: 1000, Cores: 1},
-			Run:  func(context.Context, part.Charter, func()) error { return nil },
+			Run:  func(context.Context, host.Charter, func()) error { return nil },
 			Note: func(s string) { began <- s },
 		})
 	}()

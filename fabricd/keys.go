@@ -8,7 +8,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/part/remote"
+	"github.com/weft-fabric/weft/fabricd/host/remote"
 )
 
 // keys are those of the folder of --auth, which are renewed while the process runs. The zero value has none.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/member"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/registry"
 )
 
@@ -61,7 +61,7 @@ func (s switchFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if s.verbose {
 		c.Log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	c.Attached = func(ch part.Charter) {
+	c.Attached = func(ch host.Charter) {
 		fmt.Fprintf(stdout, "switch %s of fabric %s: process %d, %s, attached\n", s.id, ch.Fabric, os.Getpid(), ch.Firmware)
 	}
 	err = member.Run(ctx, c)

@@ -19,8 +19,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/lease"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/reply"
@@ -430,11 +430,11 @@ func (c *onAgents) partsOn(where *placement.Placement, term uint64) cluster.Host
 }
 
 // counting tells a bar of each part that is hosted for the first time.
-func counting(host func(context.Context, string, part.Charter) error, bar *progress, total int) func(context.Context, string, part.Charter) error {
+func counting(take func(context.Context, string, host.Charter) error, bar *progress, total int) func(context.Context, string, host.Charter) error {
 	var mu sync.Mutex
 	done := map[string]bool{}
-	return func(ctx context.Context, name string, c part.Charter) error {
-		err := host(ctx, name, c)
+	return func(ctx context.Context, name string, c host.Charter) error {
+		err := take(ctx, name, c)
 		mu.Lock()
 		defer mu.Unlock()
 		if err == nil && !done[name] {

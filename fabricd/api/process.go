@@ -4,23 +4,23 @@ import (
 	"context"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 )
 
 // What processes request that are to be, or are, switches of the fabric; see fabricd/member.
 
-func (s *Server) join(ctx context.Context, r part.JoinRequest) (part.Charter, error) {
+func (s *Server) join(ctx context.Context, r host.JoinRequest) (host.Charter, error) {
 	mine := bus.Build{Protocol: bus.Protocol}
 	if err := mine.Fits("the process that is to be switch "+r.Switch, bus.AskerOf(ctx).Build); err != nil {
-		return part.Charter{}, err
+		return host.Charter{}, err
 	}
 	return s.fabric.Join(r)
 }
 
-func (s *Server) attach(ctx context.Context, r part.AttachRequest) (any, error) {
+func (s *Server) attach(ctx context.Context, r host.AttachRequest) (any, error) {
 	return nil, s.fabric.Attach(ctx, r)
 }
 
-func (s *Server) leave(ctx context.Context, r part.AttachRequest) (any, error) {
+func (s *Server) leave(ctx context.Context, r host.AttachRequest) (any, error) {
 	return nil, s.fabric.Leave(ctx, r)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/nic/nicd"
@@ -85,16 +85,16 @@ func startPartLine(tb testing.TB, k linkKind, urls [2]string, buffer int) *partL
 // machine makes the nodes of one part and gives their ends signal.
 func (l *partLine) machine(tb testing.TB, g *topology.Graph, t *bus.NATS, nodes []weft.Node, buffer int,
 	clock func() weft.Time,
-) *part.Machine {
+) *host.Machine {
 	tb.Helper()
 	alive := link.Liveness{Interval: 200 * weft.Millisecond, Multiplier: 10}
-	program := part.NewProgram(eastWest{})
-	made := part.Cores{
-		Graph: g, Firmware: eastWest{}, Seed: 1, Program: func(weft.SwitchID) *part.Program { return program },
-		Switch: part.SwitchOptions{VCs: 1, InputBuffer: buffer, OutputBuffer: buffer},
-		NIC:    part.NICOptions{PacketBytes: 256, QueueBytes: 256 << 10}, Link: part.LinkOptions{Liveness: alive},
+	program := host.NewProgram(eastWest{})
+	made := host.Cores{
+		Graph: g, Firmware: eastWest{}, Seed: 1, Program: func(weft.SwitchID) *host.Program { return program },
+		Switch: host.SwitchOptions{VCs: 1, InputBuffer: buffer, OutputBuffer: buffer},
+		NIC:    host.NICOptions{PacketBytes: 256, QueueBytes: 256 << 10}, Link: host.LinkOptions{Liveness: alive},
 	}
-	cfg := part.MachineConfig{
+	cfg := host.MachineConfig{
 		Graph: g, Transport: t, Clock: clock, Nodes: nodes, Batch: switchd.DefaultBatch, Inbox: 1024, Seed: 1,
 		Interval: alive.Interval,
 		Watch: func(n weft.Node) switchd.Observer {
@@ -118,7 +118,7 @@ func (l *partLine) machine(tb testing.TB, g *topology.Graph, t *bus.NATS, nodes 
 		nics[n] = c
 		cfg.Cores, flows[i] = append(cfg.Cores, c), func(weft.PortID) link.Flow { return c.Read().Flow }
 	}
-	m, err := part.NewMachine(cfg)
+	m, err := host.NewMachine(cfg)
 	require.NoError(tb, err)
 	require.NoError(tb, t.Ready(context.Background()))
 	for i, n := range nodes {

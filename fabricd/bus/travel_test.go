@@ -12,8 +12,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/manager"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -78,19 +78,19 @@ func travels[T any](t *testing.T) {
 // does not, or is new and of a type that cannot, fails here.
 func TestWhatHostsSayTravels(t *testing.T) {
 	t.Parallel()
-	travels[part.SumRequest](t)
-	travels[part.Sum](t)
-	travels[part.Order](t)
-	travels[part.OrderAnswer](t)
-	travels[part.ReadRequest](t)
-	travels[part.Readings](t)
-	travels[part.NodeRequest](t)
-	travels[part.Nodes](t)
-	travels[part.LoadOrder](t)
-	travels[part.LoadAnswer](t)
-	travels[part.EndOrder](t)
-	travels[part.Seen](t)
-	travels[part.Charter](t)
+	travels[host.SumRequest](t)
+	travels[host.Sum](t)
+	travels[host.Order](t)
+	travels[host.OrderAnswer](t)
+	travels[host.ReadRequest](t)
+	travels[host.Readings](t)
+	travels[host.NodeRequest](t)
+	travels[host.Nodes](t)
+	travels[host.LoadOrder](t)
+	travels[host.LoadAnswer](t)
+	travels[host.EndOrder](t)
+	travels[host.Seen](t)
+	travels[host.Charter](t)
 	travels[cluster.PartStatus](t)
 	travels[cluster.Room](t)
 	travels[fabric.Ports](t)
@@ -108,8 +108,8 @@ func FuzzWhatHostsSay(f *testing.F) {
 	f.Add([]byte{0x93, 0xcf, 1, 2, 3, 4, 5, 6, 7, 8, 0xdf, 0x7f, 0xff, 0xff, 0xff, 0xc6, 0x7f, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, v := range []any{
-			new(part.Sum), new(part.Order), new(part.Readings), new(part.Nodes), new(part.LoadOrder),
-			new(part.Seen),
+			new(host.Sum), new(host.Order), new(host.Readings), new(host.Nodes), new(host.LoadOrder),
+			new(host.Seen),
 		} {
 			_ = bus.Read(data, v)
 		}

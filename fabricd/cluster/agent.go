@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // Runner makes a part of its charter and runs it until ctx ends or the part is told to end. It
 // calls ready once the part answers its leader.
-type Runner func(ctx context.Context, c part.Charter, ready func()) error
+type Runner func(ctx context.Context, c host.Charter, ready func()) error
 
 // AgentConfig says what an agent offers. All but Log and Note are required.
 type AgentConfig struct {

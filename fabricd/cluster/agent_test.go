@@ -9,7 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cluster"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
@@ -25,15 +25,15 @@ func TestAnAgentRunsOnePartOfAFabricUntilItIsDropped(t *testing.T) {
 	url := startServer(t, false)
 	a := startAgent(t, url, "h1", room(100), v1)
 	h := hosts(t, url, 5, map[string]cluster.Room{"h1": {Ports: 60, Switches: 3}})
-	c := part.Charter{Fabric: "lab", Part: "h1", Number: 1, Term: 5, Firmware: "updown"}
+	c := host.Charter{Fabric: "lab", Part: "h1", Number: 1, Term: 5, Firmware: "updown"}
 	require.NoError(t, h.Host(t.Context(), "h1", c))
 	require.Equal(t, 1, a.count())
 
 	// A second one of the same fabric does no harm to the first; one of another finds what room is
 	// left.
 	c.Number = 2
-	require.ErrorIs(t, h.Host(t.Context(), "h1", c), part.ErrRuns)
-	other := part.Charter{Fabric: "other", Part: "h1", Number: 1}
+	require.ErrorIs(t, h.Host(t.Context(), "h1", c), host.ErrRuns)
+	other := host.Charter{Fabric: "other", Part: "h1", Number: 1}
 	err := h.Host(t.Context(), "h1", other)
 	require.ErrorIs(t, err, reply.ErrRefused)
 	require.ErrorContains(t, err, "room for 20 ports is missing on agent h1")
@@ -76,10 +76,10 @@ func TestAPartThatCannotBeMadeIsToldAndTakesNoRoom(t *testing.T) {
 	a.fail = errMade
 	h := hosts(t, url, 0, map[string]cluster.Room{"h1": {Ports: 60}})
 	for range 2 {
-		require.ErrorContains(t, h.Host(t.Context(), "h1", part.Charter{Fabric: "lab", Number: 1}),
+		require.ErrorContains(t, h.Host(t.Context(), "h1", host.Charter{Fabric: "lab", Number: 1}),
 			"the part cannot be made: no such firmware")
 	}
-	require.ErrorContains(t, h.Host(t.Context(), "h1", part.Charter{Fabric: "Lab"}), "fabric name")
+	require.ErrorContains(t, h.Host(t.Context(), "h1", host.Charter{Fabric: "Lab"}), "fabric name")
 }
 
 func TestASecondAgentOfANameIsRefused(t *testing.T) {
@@ -156,7 +156,7 @@ func TestAgentsAreFoundByNameAndVersion(t *testing.T) {
 	_, err = cluster.Find(t.Context(), agents, v1, []string{"h1", "h2"})
 	require.NoError(t, err, "it is not asked")
 	h := hosts(t, url, 0, nil)
-	require.ErrorContains(t, h.Host(t.Context(), "old", part.Charter{Fabric: "lab"}),
+	require.ErrorContains(t, h.Host(t.Context(), "old", host.Charter{Fabric: "lab"}),
 		"is of version 2.0.0+def-dirty, and this fabricd of 2.0.0+abc")
 }
 
@@ -192,6 +192,6 @@ func TestAnAgentThatHasJustBegunHostsAllTheSame(t *testing.T) {
 			return cluster.Status{Name: "h1"}, nil
 		}))
 	hosts := cluster.Hosts{Agents: dial(t, url), Fabric: "lab"}
-	require.NoError(t, hosts.Host(t.Context(), "h1", part.Charter{Fabric: "lab", Part: "h1"}))
-	require.ErrorIs(t, hosts.Host(t.Context(), "h2", part.Charter{Fabric: "lab", Part: "h2"}), reply.ErrNobody)
+	require.NoError(t, hosts.Host(t.Context(), "h1", host.Charter{Fabric: "lab", Part: "h1"}))
+	require.ErrorIs(t, hosts.Host(t.Context(), "h2", host.Charter{Fabric: "lab", Part: "h2"}), reply.ErrNobody)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/deflate"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -43,7 +43,7 @@ type placed struct {
 
 type placedPart struct {
 	Agent    string      `json:"agent"`
-	Switches []part.Span `json:"switches"`
+	Switches []host.Span `json:"switches"`
 }
 
 // Book reads and writes what the store keeps of a fabric. The leader alone writes.
@@ -75,7 +75,7 @@ func (b Book) Placement(ctx context.Context, g *topology.Graph) (*placement.Plac
 	var agents []string
 	for i, q := range p.Parts {
 		agents = append(agents, q.Agent)
-		for _, s := range (part.Place{Switches: q.Switches}).SwitchIDs() {
+		for _, s := range (host.Place{Switches: q.Switches}).SwitchIDs() {
 			if int(s) < len(of) {
 				of[s] = i
 			}
@@ -89,7 +89,7 @@ func (b Book) Placement(ctx context.Context, g *topology.Graph) (*placement.Plac
 func (b Book) Begin(ctx context.Context, d Desired, p *placement.Placement) error {
 	var w placed
 	for _, q := range p.Parts {
-		w.Parts = append(w.Parts, placedPart{Agent: q.Agent, Switches: part.Spans[weft.SwitchID](q.Switches)})
+		w.Parts = append(w.Parts, placedPart{Agent: q.Agent, Switches: host.Spans[weft.SwitchID](q.Switches)})
 	}
 	// A fabric that is written down has a placement, and no state of one before it, whose end may have
 	// been broken off.

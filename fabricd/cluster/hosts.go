@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
@@ -22,9 +22,9 @@ type Hosts struct {
 }
 
 // Host has an agent run a part, of which it is the name, and returns when that answers. The error
-// wraps [part.ErrRuns] when the agent runs one of this fabric already, [reply.ErrNobody] when it is
+// wraps [host.ErrRuns] when the agent runs one of this fabric already, [reply.ErrNobody] when it is
 // not there.
-func (h Hosts) Host(ctx context.Context, name string, c part.Charter) error {
+func (h Hosts) Host(ctx context.Context, name string, c host.Charter) error {
 	ctx, cancel := context.WithTimeout(ctx, makeTime)
 	defer cancel()
 	request := hostRequest{Needs: h.Needs[name], Charter: c}
@@ -36,7 +36,7 @@ func (h Hosts) Host(ctx context.Context, name string, c part.Charter) error {
 	case err != nil:
 		return fmt.Errorf("cluster: %w", err)
 	case a.Runs != 0:
-		return fmt.Errorf("cluster: agent %s: number %d: %w", name, a.Runs, part.ErrRuns)
+		return fmt.Errorf("cluster: agent %s: number %d: %w", name, a.Runs, host.ErrRuns)
 	}
 	return nil
 }

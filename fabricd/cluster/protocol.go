@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 )
 
 // Verbs of an agent, see [bus.Subject].
@@ -18,7 +18,7 @@ const (
 // hostRequest asks an agent to run a part.
 type hostRequest struct {
 	Needs   Room         `json:"needs"`
-	Charter part.Charter `json:"charter"`
+	Charter host.Charter `json:"charter"`
 }
 
 // hostAnswer says that the part runs, or which one of the fabric runs there already.

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/cluster"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,11 +37,11 @@ func startServer(t *testing.T, jetStream bool) string {
 // parts stands in for parts: they do nothing until they are told to end.
 type parts struct {
 	mu   sync.Mutex
-	made []part.Charter
+	made []host.Charter
 	fail error
 }
 
-func (p *parts) run(ctx context.Context, c part.Charter, ready func()) error {
+func (p *parts) run(ctx context.Context, c host.Charter, ready func()) error {
 	p.mu.Lock()
 	p.made = append(p.made, c)
 	fail := p.fail

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 )
@@ -96,7 +96,7 @@ func (f *Fabric) beginLocal(number uint64) {
 // empty reports whether p has no nodes, as the leader's own process when all are on agents: then it is no host to the ledger.
 func (p *outpost) empty() bool { return len(p.switches)+len(p.nics) == 0 }
 
-func nodesOf(p part.Place) (nodes []weft.Node) {
+func nodesOf(p host.Place) (nodes []weft.Node) {
 	for _, id := range p.SwitchIDs() {
 		nodes = append(nodes, id.Node())
 	}
@@ -107,7 +107,7 @@ func nodesOf(p part.Place) (nodes []weft.Node) {
 }
 
 // tell has the ledger take what p has counted. s.Asked says when it was asked for.
-func (p *outpost) tell(s *part.Sum) {
+func (p *outpost) tell(s *host.Sum) {
 	if p.local != nil && p.empty() {
 		return
 	}
@@ -125,18 +125,18 @@ func (f *Fabric) tellLocal() {
 }
 
 // localRequest asks the host in this process for all that the ledger takes.
-func (p *outpost) localRequest() part.SumRequest {
-	return part.SumRequest{Number: p.fabric.own, Ends: true, Peers: p.peers()}
+func (p *outpost) localRequest() host.SumRequest {
+	return host.SumRequest{Number: p.fabric.own, Ends: true, Peers: p.peers()}
 }
 
 // retire keeps what an incarnation of p has counted that is over, and the ledger does not know. The caller holds p.mu.
 func (p *outpost) retire() {
 	own := &p.known.Load().own
-	p.past.Add(&part.Sum{Drivers: own.Drivers, FirstEra: own.FirstEra, Eras: own.Eras, OlderEra: own.OlderEra})
+	p.past.Add(&host.Sum{Drivers: own.Drivers, FirstEra: own.FirstEra, Eras: own.Eras, OlderEra: own.OlderEra})
 	if own.Latency == nil {
 		return
 	}
-	if l, err := part.DecodeLatency(own.Latency); err == nil {
+	if l, err := host.DecodeLatency(own.Latency); err == nil {
 		if p.pastLatency == nil {
 			p.pastLatency = nic.NewLatency()
 		}

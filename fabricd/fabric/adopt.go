@@ -12,8 +12,8 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/tables"
@@ -30,8 +30,8 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 	if err := f.recall(s); err != nil {
 		return fmt.Errorf("fabric: what was kept of the fabric: %w", err)
 	}
-	standing := make(map[*outpost]*part.Standing, len(f.parts))
-	sums := make([]part.Sum, len(f.parts))
+	standing := make(map[*outpost]*host.Standing, len(f.parts))
+	sums := make([]host.Sum, len(f.parts))
 	errs := make([]error, len(f.parts))
 	index := map[*outpost]int{}
 	for i, p := range f.parts {
@@ -49,7 +49,7 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 			f.live.forward(sums[i].Now + weft.FromDuration(time.Since(began)))
 		}
 	}
-	if _, err := f.local.order(part.Order{Era: new(f.era), Hold: new(f.Held())}); err != nil {
+	if _, err := f.local.order(host.Order{Era: new(f.era), Hold: new(f.Held())}); err != nil {
 		return fmt.Errorf("fabric: %w", err)
 	}
 	if err := f.local.reload(nil); err != nil {
@@ -76,14 +76,14 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 }
 
 // found asks a part that another leader has left.
-func (p *outpost) found(ctx context.Context) (part.Sum, error) {
+func (p *outpost) found(ctx context.Context) (host.Sum, error) {
 	ctx, cancel := context.WithTimeout(ctx, orderTime)
 	defer cancel()
 	p.mu.Lock()
 	number := p.number
 	p.mu.Unlock()
 	asked := p.fabric.Now()
-	s, err := p.host.Sum(ctx, part.SumRequest{Number: number, Term: p.fabric.opts.Term, Ends: true, Peers: p.peers(), Eras: true, Latency: true, Standing: true})
+	s, err := p.host.Sum(ctx, host.SumRequest{Number: number, Term: p.fabric.opts.Term, Ends: true, Peers: p.peers(), Eras: true, Latency: true, Standing: true})
 	if s.Asked = asked; err == nil && s.Standing == nil {
 		err = errors.New("it does not say what was done to it")
 	}
@@ -91,7 +91,7 @@ func (p *outpost) found(ctx context.Context) (part.Sum, error) {
 }
 
 // inherit makes s the first that is known of p.
-func (p *outpost) inherit(s part.Sum) {
+func (p *outpost) inherit(s host.Sum) {
 	p.mu.Lock()
 	p.clock = skew{behind: p.fabric.Now() - s.Now, trip: weft.Second, known: true} // for a moment; it is measured with every look
 	p.mu.Unlock()
@@ -329,7 +329,7 @@ func (f *Fabric) recallTables(data []byte) error {
 		if err != nil {
 			return fmt.Errorf("tables of switch %s: %w", s.name, err)
 		}
-		s.Set(&part.Loaded{Firmware: fw, Version: p.To})
+		s.Set(&host.Loaded{Firmware: fw, Version: p.To})
 	}
 	f.keeper.tables.Store(&keptTables{data, true})
 	return nil

@@ -1,11 +1,11 @@
 package fabric
 
-import "github.com/weft-fabric/weft/fabricd/part"
+import "github.com/weft-fabric/weft/fabricd/host"
 
 // linkOptions are the options of links as hosts get them.
-func (f *Fabric) linkOptions() part.LinkOptions {
+func (f *Fabric) linkOptions() host.LinkOptions {
 	o := f.opts.Link
-	return part.LinkOptions{Rate: o.Rate, Pace: o.pace(), Liveness: o.Liveness, Inbox: f.inboxSize()}
+	return host.LinkOptions{Rate: o.Rate, Pace: o.pace(), Liveness: o.Liveness, Inbox: f.inboxSize()}
 }
 
 // inboxSize bounds the frames that can be on their way to one port: each with packets has taken a credit, each without

@@ -4,7 +4,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -13,7 +13,7 @@ import (
 // needs it of this moment has called refreshSums. What it returns is not changed any more.
 type counted interface {
 	// count is what nodes have counted that the ledger does not know; no more than that need be in it.
-	count(what part.Counted) *part.Sum
+	count(what host.Counted) *host.Sum
 	// held reports whether damping keeps an end of a link down.
 	held(e weft.End) bool
 	// readInto reads all nodes of the host into two lists by number, and has the ledger take what they have counted.
@@ -30,7 +30,7 @@ type counted interface {
 // remoteHost is a host that tells what it has counted.
 type remoteHost struct{ *outpost }
 
-func (p remoteHost) count(part.Counted) *part.Sum                     { return &p.known.Load().all }
+func (p remoteHost) count(host.Counted) *host.Sum                     { return &p.known.Load().all }
 func (p remoteHost) held(e weft.End) bool                             { return p.known.Load().held[e] }
 func (p remoteHost) mayHold(weft.SwitchID, *weft.Header) bool         { return true } // nobody can tell
 func (p remoteHost) switchNow(id weft.SwitchID, r *switching.Reading) { *r = p.readSwitch(id) }
@@ -55,7 +55,7 @@ func (p remoteHost) mergeLatency(h *hdrhistogram.Histogram) {
 	if data == nil {
 		return
 	}
-	l, err := part.DecodeLatency(data)
+	l, err := host.DecodeLatency(data)
 	if err != nil {
 		p.fabric.opts.Log.Warn("a part's latencies", "part", p.name, "err", err)
 		return
@@ -66,7 +66,7 @@ func (p remoteHost) mergeLatency(h *hdrhistogram.Histogram) {
 // localHost is a host in this process.
 type localHost struct {
 	*outpost
-	*part.Local
+	*host.Local
 }
 
 func (p localHost) readInto(switches []switching.Reading, nics []nic.Reading) {
@@ -76,7 +76,7 @@ func (p localHost) readInto(switches []switching.Reading, nics []nic.Reading) {
 	p.tell(&s)
 }
 
-func (p localHost) count(what part.Counted) *part.Sum {
+func (p localHost) count(what host.Counted) *host.Sum {
 	s := p.Count(what)
 	return &s
 }

@@ -11,7 +11,7 @@
 //
 // # Parts, and switches that are processes
 //
-// Other processes may run parts of the fabric (fabricd/part is their side), which this one leads: to it a part is an outpost (outpost.go), that
+// Other processes may run parts of the fabric (fabricd/host is their side), which this one leads: to it a part is an outpost (outpost.go), that
 // is ordered, asked and heard. A process that takes a single switch over while the fabric runs (fabricd/member is its side) is led as a part
 // of that switch alone: it joins and leaves (join.go, leave.go), and all between is the same. The fabric never waits long for a part, and not
 // at all for one that has not answered; of such a one the last that it said holds.

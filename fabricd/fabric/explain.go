@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
 )
 
@@ -20,7 +20,7 @@ func (f *Fabric) eras() (first int, sum []nic.EraStats) {
 // erasUntil is eras when it is known which is the latest.
 func (f *Fabric) erasUntil(now int) (first int, sum []nic.EraStats) {
 	var counts []eraCount
-	f.countEras(func(s *part.Sum) {
+	f.countEras(func(s *host.Sum) {
 		counts = append(counts, eraCount{s.FirstEra, s.Eras})
 		first = max(first, s.FirstEra)
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/switchd"
@@ -30,7 +30,7 @@ type Fabric struct {
 	parts    []*outpost                 // of the options, in other processes
 	hosts    atomic.Pointer[[]*outpost] // these, and where switch processes are or were
 	renewed  atomic.Int64               // when parts have got new credentials, in ns since 1970; 0: never
-	places   []part.Place               // where all nodes are, when there are parts
+	places   []host.Place               // where all nodes are, when there are parts
 	links    []*link
 	accounts *accounts
 	own      uint64 // the incarnation of the nodes of this process
@@ -50,7 +50,7 @@ type Fabric struct {
 	traces   traces
 	notices  notices
 	limits   limits // of events that peers cause
-	troubles *part.Troubles
+	troubles *host.Troubles
 	standing standing
 
 	started atomic.Bool
@@ -82,7 +82,7 @@ type liveSwitch struct {
 	part *outpost // the host that runs it, unless a process does
 
 	role          // who else is this switch, see process.go
-	*part.Program // what it forwards by, see tables.go
+	*host.Program // what it forwards by, see tables.go
 
 	// Guarded by Fabric.mu.
 	crash *active // nil: it is well
@@ -100,7 +100,7 @@ func New(o Options) (*Fabric, error) {
 	}
 	f := &Fabric{
 		opts: o, graph: o.Topology, events: NewHub(), world: o.World,
-		chance: weft.Stream(o.Seed, weft.StreamTraffic, 0, 0), monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs), len(o.Parts) > 0), troubles: part.NewTroubles(),
+		chance: weft.Stream(o.Seed, weft.StreamTraffic, 0, 0), monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs), len(o.Parts) > 0), troubles: host.NewTroubles(),
 		notices: newNotices(o.NIC.Notices > 0), keeper: keeper{keep: o.Keep},
 	}
 	f.pattern = rand.New(f.chance)
@@ -142,15 +142,15 @@ func (f *Fabric) build() error {
 		f.places = places
 	}
 	own := places[:len(places)-len(o.Parts)]
-	f.local = newOutpost(f, localHostID, "", slices.Concat(own, []part.Place{{}})[0])
+	f.local = newOutpost(f, localHostID, "", slices.Concat(own, []host.Place{{}})[0])
 	if err := f.divide(places[len(own):]); err != nil {
 		return err
 	}
 	if f.Virtual() {
 		f.latency = nic.NewLatency()
 	}
-	host, err := part.NewLocal(part.LocalConfig{
-		Spec: part.Charter{
+	host, err := host.NewLocal(host.LocalConfig{
+		Spec: host.Charter{
 			Place: f.local.place, Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(), Seed: o.Seed,
 		},
 		Graph: f.graph, Firmware: o.Firmware, Runtime: f.world, Latency: f.latency,
@@ -277,7 +277,7 @@ func (f *Fabric) SetTraffic(t nic.Traffic) error {
 	order := f.trafficOrder()
 	order.Sources = sources
 	return f.give(func(o *orders) {
-		o.all(func(to *part.Order) { to.Traffic = order })
+		o.all(func(to *host.Order) { to.Traffic = order })
 	})
 }
 
@@ -292,7 +292,7 @@ func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) 
 	if int(src) >= len(f.nics) {
 		return 0, fmt.Errorf("nic %d: %w: there are %d", src, ErrUnknown, len(f.nics))
 	}
-	return f.nics[src].part.send(part.SendOrder{Src: src, Dst: dst, Bytes: f.opts.NIC.PacketBytes, Traced: traced})
+	return f.nics[src].part.send(host.SendOrder{Src: src, Dst: dst, Bytes: f.opts.NIC.PacketBytes, Traced: traced})
 }
 
 // waitLinks waits until both ends of all links see them up. It does not wait for what damping holds down, nor for links

@@ -6,7 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 )
 
 // Cut cuts a link, signalled: both ends lose signal at once. It returns when both have acted on it. Cutting a link that is
@@ -94,6 +94,6 @@ func (f *Fabric) nextEra() {
 		f.era++
 	}
 	_ = f.give(func(o *orders) {
-		o.all(func(order *part.Order) { order.Era = new(f.era) })
+		o.all(func(order *host.Order) { order.Era = new(f.era) })
 	})
 }

@@ -2,7 +2,7 @@ package fabric
 
 import (
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 )
 
 // hearProcesses listens to what processes tell.
@@ -14,7 +14,7 @@ func (f *Fabric) hearProcesses() error {
 }
 
 // hear takes what a part, or the process of a switch, tells.
-func (f *Fabric) hear(node string, seen part.Seen) {
+func (f *Fabric) hear(node string, seen host.Seen) {
 	if p := f.outpostNamed(node); p != nil {
 		p.hear(seen)
 		return

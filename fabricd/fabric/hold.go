@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 )
 
 // Kinds of event of a static reconfiguration.
@@ -106,7 +106,7 @@ func (f *Fabric) setHeld(until weft.Time, why string) {
 		f.mu.do(func() { f.keepNow() })
 	}
 	_ = f.give(func(o *orders) {
-		o.all(func(order *part.Order) { order.Hold = new(held) })
+		o.all(func(order *host.Order) { order.Hold = new(held) })
 	})
 	kind := EventResumed
 	if held {

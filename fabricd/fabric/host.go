@@ -9,8 +9,8 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/deflate"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
@@ -29,7 +29,7 @@ func (f *Fabric) hostParts(ctx context.Context) error {
 	defer cancel()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	charters := map[*outpost]part.Charter{}
+	charters := map[*outpost]host.Charter{}
 	for _, p := range f.parts {
 		c, err := f.charterOf(p)
 		if err != nil {
@@ -47,7 +47,7 @@ func (f *Fabric) hostParts(ctx context.Context) error {
 }
 
 // host has a part made, and returns when it answers. Nobody else acts on p meanwhile.
-func (f *Fabric) host(ctx context.Context, p *outpost, c part.Charter) error {
+func (f *Fabric) host(ctx context.Context, p *outpost, c host.Charter) error {
 	if err := f.opts.Host(ctx, p.name, c); err != nil {
 		return fmt.Errorf("%v is not hosted: %w", p, err)
 	}
@@ -58,7 +58,7 @@ func (f *Fabric) host(ctx context.Context, p *outpost, c part.Charter) error {
 // ready returns when p answers, and what its clock says is known.
 func (f *Fabric) ready(ctx context.Context, p *outpost) error {
 	for looks := 0; looks < clockLooks; {
-		err := p.read(part.SumRequest{})
+		err := p.read(host.SumRequest{})
 		switch {
 		case err == nil:
 			looks++
@@ -82,7 +82,7 @@ func (p *outpost) begin(life linkend.Incarnation) {
 	p.addLife(life)
 	number := life.Number
 	p.number, p.fresh, p.heard, p.mended, p.clock = number, true, 0, nil, skew{}
-	p.known.Store(newAccount(0, part.Sum{Number: number}, &p.past))
+	p.known.Store(newAccount(0, host.Sum{Number: number}, &p.past))
 	if number == 0 {
 		return
 	}
@@ -95,17 +95,17 @@ func (p *outpost) begin(life linkend.Incarnation) {
 
 // brief tells a part all that it should know. Standing is what it has heard before, nil: nothing, it has just been made. The caller
 // holds Fabric.mu.
-func (p *outpost) brief(standing *part.Standing) error {
+func (p *outpost) brief(standing *host.Standing) error {
 	f := p.fabric
 	p.stale.Store(false)
-	o := part.Order{Era: new(f.era), Hold: new(f.Held()), Light: true}
+	o := host.Order{Era: new(f.era), Hold: new(f.Held()), Light: true}
 	if standing == nil {
 		p.mu.Lock()
 		o.Clock = max(0, p.clock.behind)
 		p.mu.Unlock()
-		standing = &part.Standing{}
+		standing = &host.Standing{}
 	}
-	cut, impaired := map[part.Way]bool{}, map[part.End]bool{}
+	cut, impaired := map[host.Way]bool{}, map[host.End]bool{}
 	for _, l := range [][]*link{p.inside, p.border} {
 		for _, l := range l {
 			p.briefLink(&o, l, cut, impaired)
@@ -118,7 +118,7 @@ func (p *outpost) brief(standing *part.Standing) error {
 	}
 	for _, i := range standing.Impaired {
 		if !impaired[i.End] {
-			o.Impair = append(o.Impair, part.ImpairOrder{End: i.End})
+			o.Impair = append(o.Impair, host.ImpairOrder{End: i.End})
 		}
 	}
 	for _, id := range p.place.SwitchIDs() {
@@ -146,10 +146,10 @@ func (p *outpost) brief(standing *part.Standing) error {
 }
 
 // briefLink adds to an order what was done to a link, and notes that it has.
-func (p *outpost) briefLink(o *part.Order, l *link, cut map[part.Way]bool, impaired map[part.End]bool) {
+func (p *outpost) briefLink(o *host.Order, l *link, cut map[host.Way]bool, impaired map[host.End]bool) {
 	f := p.fabric
 	for d := range l.dirs {
-		if w := (part.Way{Link: l.ID, Back: d == 1}); l.isCut(d) {
+		if w := (host.Way{Link: l.ID, Back: d == 1}); l.isCut(d) {
 			o.Cut = append(o.Cut, w)
 			cut[w] = true
 		}
@@ -160,18 +160,18 @@ func (p *outpost) briefLink(o *part.Order, l *link, cut map[part.Way]bool, impai
 			continue
 		}
 		if s := l.suffers[i]; !s.IsZero() {
-			o.Impair = append(o.Impair, part.ImpairOrder{End: part.EndOf(e), Impair: impairment(s)})
-			impaired[part.EndOf(e)] = true
+			o.Impair = append(o.Impair, host.ImpairOrder{End: host.EndOf(e), Impair: impairment(s)})
+			impaired[host.EndOf(e)] = true
 		}
 		if l.lit[i] = want[i]; !want[i] {
-			o.Signals = append(o.Signals, part.SignalOrder{End: part.EndOf(e)})
+			o.Signals = append(o.Signals, host.SignalOrder{End: host.EndOf(e)})
 		}
 	}
 }
 
 // trafficOrder is the traffic of now. The caller holds mu.
-func (f *Fabric) trafficOrder() *part.TrafficOrder {
-	o := &part.TrafficOrder{Spec: f.traffic.String(), Draws: f.draws}
+func (f *Fabric) trafficOrder() *host.TrafficOrder {
+	o := &host.TrafficOrder{Spec: f.traffic.String(), Draws: f.draws}
 	if f.traffic.Trace != nil && (len(f.parts) > 0 || f.keeper.keep != nil) {
 		var b bytes.Buffer
 		if err := f.traffic.Trace.Write(&b); err == nil {
@@ -182,7 +182,7 @@ func (f *Fabric) trafficOrder() *part.TrafficOrder {
 }
 
 // trafficOf undoes trafficOrder.
-func trafficOf(o part.TrafficOrder) (nic.Traffic, error) {
+func trafficOf(o host.TrafficOrder) (nic.Traffic, error) {
 	t, err := nic.ParseTraffic(o.Spec)
 	if err != nil || o.Trace == nil {
 		return t, err
@@ -196,8 +196,8 @@ func trafficOf(o part.TrafficOrder) (nic.Traffic, error) {
 }
 
 // send puts a packet into the send queue of a NIC of the part.
-func (p *outpost) send(s part.SendOrder) (seq uint64, err error) {
-	a, err := p.order(part.Order{Send: []part.SendOrder{s}})
+func (p *outpost) send(s host.SendOrder) (seq uint64, err error) {
+	a, err := p.order(host.Order{Send: []host.SendOrder{s}})
 	switch {
 	case err != nil:
 		return 0, err
@@ -226,7 +226,7 @@ func (f *Fabric) endParts() {
 		ctx, cancel := context.WithTimeout(ctx, p.patience())
 		defer cancel()
 		asked := f.Now()
-		s, err := p.host.End(ctx, part.EndOrder{Number: number, Term: f.opts.Term, Why: "fabric " + f.opts.Processes.Fabric + " has been stopped"})
+		s, err := p.host.End(ctx, host.EndOrder{Number: number, Term: f.opts.Term, Why: "fabric " + f.opts.Processes.Fabric + " has been stopped"})
 		if s.Asked = asked; err == nil {
 			err = p.keep(s)
 		}
@@ -236,7 +236,7 @@ func (f *Fabric) endParts() {
 }
 
 // hear takes what the part tells.
-func (p *outpost) hear(seen part.Seen) {
+func (p *outpost) hear(seen host.Seen) {
 	f := p.fabric
 	p.mu.Lock()
 	if seen.Number != p.number || p.lost.Load() {

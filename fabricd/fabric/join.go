@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	linkend "github.com/weft-fabric/weft/switch/link"
@@ -27,12 +27,12 @@ const firstEpoch = 1 << 20
 // Join ends the fabric's own emulation of a switch for a process that is to be it, and answers with all that the process
 // needs. What the switch holds is lost, in a report of kind [KindHandover]; it has no links before [Fabric.Attach]. The
 // error wraps ErrHeld when there is a process already, which comes to no harm.
-func (f *Fabric) Join(req part.JoinRequest) (part.Charter, error) {
+func (f *Fabric) Join(req host.JoinRequest) (host.Charter, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s, err := f.canJoin(req)
 	if err != nil {
-		return part.Charter{}, err
+		return host.Charter{}, err
 	}
 	g := f.guestOf(s)
 	c, err := f.charterOf(g)
@@ -63,7 +63,7 @@ func (f *Fabric) Join(req part.JoinRequest) (part.Charter, error) {
 }
 
 // canJoin says whether a process may become the switch it names. The caller holds mu.
-func (f *Fabric) canJoin(req part.JoinRequest) (*liveSwitch, error) {
+func (f *Fabric) canJoin(req host.JoinRequest) (*liveSwitch, error) {
 	o := f.opts.Processes
 	switch {
 	case f.stopped:
@@ -85,7 +85,7 @@ func (f *Fabric) canJoin(req part.JoinRequest) (*liveSwitch, error) {
 		return nil, fmt.Errorf("switch %s: %w: %v is about to join", s.name, ErrHeld, h)
 	}
 	if p := s.process(); p != nil {
-		if err := p.read(part.SumRequest{}); !errors.Is(err, reply.ErrNobody) {
+		if err := p.read(host.SumRequest{}); !errors.Is(err, reply.ErrNobody) {
 			how := ""
 			if err != nil {
 				how = ", which does not answer just now"
@@ -98,8 +98,8 @@ func (f *Fabric) canJoin(req part.JoinRequest) (*liveSwitch, error) {
 }
 
 // Attach gives the links of a switch signal whose process is ready, and returns when they are up. After an error that
-// wraps [part.ErrUnreached] the process may try again.
-func (f *Fabric) Attach(ctx context.Context, req part.AttachRequest) error {
+// wraps [host.ErrUnreached] the process may try again.
+func (f *Fabric) Attach(ctx context.Context, req host.AttachRequest) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s, err := f.switchByName(req.Switch)
@@ -113,11 +113,11 @@ func (f *Fabric) Attach(ctx context.Context, req part.AttachRequest) error {
 	p := s.guest.Load()
 	p.begin(linkend.Incarnation{Number: h.number, First: h.first})
 	for range clockLooks {
-		if err := p.read(part.SumRequest{}); err != nil {
+		if err := p.read(host.SumRequest{}); err != nil {
 			p.begin(linkend.Incarnation{})
 			f.accounts.step(f.Now(), ledger.HostEnded{Host: p.id, Incident: s.crash.rec.report.ID})
 			if errors.Is(err, reply.ErrSilent) {
-				return fmt.Errorf("%w: %w", part.ErrUnreached, err)
+				return fmt.Errorf("%w: %w", host.ErrUnreached, err)
 			}
 			return fmt.Errorf("the fabric cannot reach the process: %w", err)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
 	linkend "github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -23,7 +23,7 @@ type State struct {
 	Era          uint16            `json:"era"`
 	Incarnations uint64            `json:"incarnations"` // numbers of charters that were given
 	Events       uint64            `json:"events"`       // the number of the latest event
-	Traffic      part.TrafficOrder `json:"traffic"`
+	Traffic      host.TrafficOrder `json:"traffic"`
 	Chance       []byte            `json:"chance"` // the state of the PCG that traffic patterns draw from
 	Parts        []KeptPart        `json:"parts"`
 
@@ -47,7 +47,7 @@ type KeptPart struct {
 	Lives  []linkend.Incarnation `json:"lives,omitempty"`  // the latest incarnations
 	User   string                `json:"user,omitempty"`   // of its credentials
 	Again  uint32                `json:"again"`            // how many there were before
-	Past   part.Sum              `json:"past"`             // what these have counted and the ledger does not know
+	Past   host.Sum              `json:"past"`             // what these have counted and the ledger does not know
 	Report int                   `json:"report,omitempty"` // of its absence; 0: it is there
 	Lost   bool                  `json:"lost,omitempty"`   // nobody answers for it
 }

@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
 )
 
 // Leave takes a switch back from its process, which has been told to end. What the process held is lost, in a report of
 // kind [KindHandover]; the fabric emulates the switch again, unless it was crashed.
-func (f *Fabric) Leave(ctx context.Context, req part.AttachRequest) error {
+func (f *Fabric) Leave(ctx context.Context, req host.AttachRequest) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s, err := f.switchByName(req.Switch)
@@ -32,7 +32,7 @@ func (f *Fabric) Leave(ctx context.Context, req part.AttachRequest) error {
 	if err := f.handOver(s, fmt.Sprintf("%s is handed back by %s", s.name, who)); err != nil {
 		return err
 	}
-	if _, err := p.lookAt(ctx, part.SumRequest{}, true); err != nil {
+	if _, err := p.lookAt(ctx, host.SumRequest{}, true); err != nil {
 		f.accounts.step(f.Now(), ledger.HostEnded{Host: p.id, Incident: s.crash.rec.report.ID})
 	}
 	if rec := p.gone; rec != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -128,6 +128,6 @@ type LinkLoss struct {
 
 // directionsOf are the directions of a link, A to B and B to A, as a transport has them.
 func directionsOf(g *topology.Graph, l topology.Link) [2]wire.Direction {
-	there, _ := part.Direction(g, l.A)
+	there, _ := host.Direction(g, l.A)
 	return [2]wire.Direction{there, there.Reverse()}
 }

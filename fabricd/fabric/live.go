@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // live is the World of goroutines. Its timers and agents are goroutines too.
 type live struct {
-	part.Live
+	host.Live
 	start time.Time
 	ahead atomic.Int64 // of the time since start, where a leader goes on by the clock of another
 
@@ -27,7 +27,7 @@ var _ World = (*live)(nil)
 
 func newLive(t wire.Transport) *live {
 	w := &live{start: time.Now()}
-	w.Live = part.Live{Transport: t, Clock: w.Now}
+	w.Live = host.Live{Transport: t, Clock: w.Now}
 	return w
 }
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
@@ -24,7 +24,7 @@ const termShift = 32
 const maxLives = 16
 
 // lifeOf is the incarnation that a charter begins.
-func lifeOf(c *part.Charter) linkend.Incarnation {
+func lifeOf(c *host.Charter) linkend.Incarnation {
 	return linkend.Incarnation{Number: c.Number, First: c.Epoch}
 }
 
@@ -66,7 +66,7 @@ type beside struct {
 }
 
 // peers are the incarnations of the neighbours of p.
-func (p *outpost) peers() (list []part.Peer) {
+func (p *outpost) peers() (list []host.Peer) {
 	b := p.beside.Load()
 	if b == nil {
 		b = p.findBeside(p.cross)
@@ -88,7 +88,7 @@ func (p *outpost) peers() (list []part.Peer) {
 			lives = append(lives, linkend.Incarnation{})
 		}
 		for _, k := range lives {
-			list = append(list, part.Peer{Part: name, Incarnation: k})
+			list = append(list, host.Peer{Part: name, Incarnation: k})
 		}
 	}
 	return list

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -20,13 +20,13 @@ type loads struct {
 }
 
 type loadTask struct {
-	next  *part.Loaded
+	next  *host.Loaded
 	patch *tables.Patch
 	done  chan error // capacity 1
 }
 
 // load has a switch of the part forward by tables, of which patch is what has changed, and returns when they are in force.
-func (p *outpost) load(next *part.Loaded, patch *tables.Patch) error {
+func (p *outpost) load(next *host.Loaded, patch *tables.Patch) error {
 	t := &loadTask{next, patch, make(chan error, 1)}
 	p.loads.mu.Lock()
 	p.loads.waiting = append(p.loads.waiting, t)
@@ -80,7 +80,7 @@ func (p *outpost) loadAll(list []*loadTask) (errs map[weft.SwitchID]error, err e
 		return nil, errQuiet
 	}
 	p.mu.Lock()
-	alive, o := p.alive, part.LoadOrder{Number: p.number, Term: p.fabric.opts.Term}
+	alive, o := p.alive, host.LoadOrder{Number: p.number, Term: p.fabric.opts.Term}
 	p.mu.Unlock()
 	for _, t := range list {
 		o.Patches, o.Made = append(o.Patches, t.patch), append(o.Made, t.next)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
@@ -68,7 +68,7 @@ func (f *Fabric) attendPart(ctx context.Context, p *outpost) {
 			return
 		case <-tick.C:
 		}
-		want := part.SumRequest{Standing: p.quiet.Load() || p.stale.Load()}
+		want := host.SumRequest{Standing: p.quiet.Load() || p.stale.Load()}
 		s, err := p.look(ctx, want)
 		switch {
 		case ctx.Err() != nil:
@@ -78,7 +78,7 @@ func (f *Fabric) attendPart(ctx context.Context, p *outpost) {
 				f.partSpeaks(ctx, p, s)
 			}
 			p.putRight()
-		case errors.Is(err, part.ErrReplaced):
+		case errors.Is(err, host.ErrReplaced):
 			p.hush() // another leader attends to it
 		case errors.Is(err, reply.ErrNobody) || errors.Is(err, errNumber) || errors.Is(err, reply.ErrRefused):
 			if time.Since(troubled) < afterBroker || f.renewing() {
@@ -107,12 +107,12 @@ func (f *Fabric) attendPart(ctx context.Context, p *outpost) {
 }
 
 // look is read by whoever attends to the part, who needs the sum as it came.
-func (p *outpost) look(ctx context.Context, want part.SumRequest) (part.Sum, error) {
+func (p *outpost) look(ctx context.Context, want host.SumRequest) (host.Sum, error) {
 	return p.lookAt(ctx, want, false)
 }
 
 // lookAt is look; final: p holds nothing any more and never will.
-func (p *outpost) lookAt(ctx context.Context, want part.SumRequest, final bool) (part.Sum, error) {
+func (p *outpost) lookAt(ctx context.Context, want host.SumRequest, final bool) (host.Sum, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.patience())
 	defer cancel()
 	p.mu.Lock()
@@ -250,7 +250,7 @@ func (f *Fabric) partLost(p *outpost) {
 }
 
 // partSpeaks notes that p answers again and is who it was, and tells it what it has missed.
-func (f *Fabric) partSpeaks(ctx context.Context, p *outpost, s part.Sum) {
+func (f *Fabric) partSpeaks(ctx context.Context, p *outpost, s host.Sum) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.stopped || ctx.Err() != nil {
@@ -310,7 +310,7 @@ func (f *Fabric) takeAnew(ctx context.Context, p *outpost, life linkend.Incarnat
 }
 
 // partIsBack tells p what it should know, brings its links up again, and closes the report of its absence. The caller holds mu.
-func (f *Fabric) partIsBack(ctx context.Context, p *outpost, standing *part.Standing, how string) {
+func (f *Fabric) partIsBack(ctx context.Context, p *outpost, standing *host.Standing, how string) {
 	p.speak()
 	if err := p.brief(standing); err != nil {
 		f.opts.Log.Warn("a part is told what it has missed", "part", p.name, "err", err)
@@ -338,7 +338,7 @@ func (f *Fabric) partIsBack(ctx context.Context, p *outpost, standing *part.Stan
 func (p *outpost) other(ctx context.Context) linkend.Incarnation {
 	ctx, cancel := context.WithTimeout(ctx, partTime)
 	defer cancel()
-	s, err := p.host.Sum(ctx, part.SumRequest{})
+	s, err := p.host.Sum(ctx, host.SumRequest{})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil || s.Number <= p.number {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 )
 
@@ -136,7 +136,7 @@ func (f *Fabric) Settling() (gone func() bool) {
 // was before is what all are but for those.
 func (f *Fabric) missing(era int) uint64 {
 	var injected, delivered uint64
-	f.countEras(func(s *part.Sum) {
+	f.countEras(func(s *host.Sum) {
 		injected, delivered = injected+s.Counters.NICs.Injected, delivered+s.Counters.NICs.Delivered
 		for i, e := range s.Eras {
 			if s.FirstEra+i >= era {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -19,19 +19,19 @@ import (
 const nodeTime = 5 * time.Second
 
 // nodes asks the part for all about some nodes. Of those that it does not tell of, as when it does not answer, there is nothing.
-func (p *outpost) nodes(switches []weft.SwitchID, nics []weft.NICID) (a part.Nodes) {
+func (p *outpost) nodes(switches []weft.SwitchID, nics []weft.NICID) (a host.Nodes) {
 	if p.quiet.Load() {
 		return a
 	}
 	p.mu.Lock()
-	alive, r := p.alive, part.NodeRequest{Number: p.number, Switches: switches, NICs: nics}
+	alive, r := p.alive, host.NodeRequest{Number: p.number, Switches: switches, NICs: nics}
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(alive, nodeTime)
 	defer cancel()
 	a, err := p.host.Nodes(ctx, r)
 	if err != nil {
 		p.fabric.opts.Log.Warn("nodes of a part", "part", p.name, "err", err)
-		return part.Nodes{}
+		return host.Nodes{}
 	}
 	return a
 }
@@ -123,7 +123,7 @@ func (f *Fabric) watchPart(ctx context.Context, p *outpost) {
 		}
 		if began.Sub(latency) > latencyEvery {
 			latency = began
-			_ = p.read(part.SumRequest{Latency: true})
+			_ = p.read(host.SumRequest{Latency: true})
 		}
 		p.readNodes()
 		wait = max(readEvery, readShare*time.Since(began))
@@ -137,7 +137,7 @@ func (p *outpost) readNodes() {
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(alive, nodeTime)
 	defer cancel()
-	a, err := p.host.Read(ctx, part.ReadRequest{Number: number})
+	a, err := p.host.Read(ctx, host.ReadRequest{Number: number})
 	if err != nil {
 		if !errors.Is(err, context.Canceled) {
 			p.fabric.opts.Log.Debug("readings of a part", "part", p.name, "err", err)
@@ -160,7 +160,7 @@ func (p *outpost) readNodes() {
 // sumVCs adds up the virtual channels of each switch.
 func (f *Fabric) sumVCs() [][]switching.VCSum {
 	all := make([][]switching.VCSum, len(f.switches))
-	local, _ := f.local.host.Read(context.Background(), part.ReadRequest{VCs: true}) // it always answers
+	local, _ := f.local.host.Read(context.Background(), host.ReadRequest{VCs: true}) // it always answers
 	for _, r := range local.VCs {
 		if f.switches[r.Switch].process() == nil {
 			all[r.Switch] = r.VCs
@@ -172,7 +172,7 @@ func (f *Fabric) sumVCs() [][]switching.VCSum {
 		p.mu.Unlock()
 		ctx, cancel := context.WithTimeout(alive, nodeTime)
 		defer cancel()
-		a, err := p.host.Read(ctx, part.ReadRequest{Number: number, VCs: true})
+		a, err := p.host.Read(ctx, host.ReadRequest{Number: number, VCs: true})
 		if err != nil {
 			f.opts.Log.Warn("virtual channels of a part", "part", p.name, "err", err)
 			return nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -36,7 +36,7 @@ type Options struct {
 	// Parts are run by other processes; what is in none this process runs. Then Processes is required, and
 	Parts []PartOptions
 	// Host has the agent of that name make a part, and returns when it is about to answer. It is asked again for one that is lost.
-	Host func(ctx context.Context, name string, c part.Charter) error
+	Host func(ctx context.Context, name string, c host.Charter) error
 	// Keep is told what another leader would have to know, whenever that has changed; nil: nobody is. It must not call the fabric, and does not wait: what it
 	// returns is closed when another leader would find this State, or a later one; nil: at once.
 	Keep func(State) <-chan struct{}
@@ -57,8 +57,8 @@ type Options struct {
 
 // Options of switches and NICs are those that hosts get: see there.
 type (
-	SwitchOptions = part.SwitchOptions
-	NICOptions    = part.NICOptions
+	SwitchOptions = host.SwitchOptions
+	NICOptions    = host.NICOptions
 )
 
 // Bounds on options, chosen by us; rates have those of [fault.Rate].

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/switch/pace"
 )
 
@@ -15,13 +15,13 @@ import (
 type orders struct {
 	f     *Fabric
 	hosts []*outpost // in the order in which something was first said to them
-	order map[*outpost]*part.Order
+	order map[*outpost]*host.Order
 }
 
 // give gives orders. When it returns they have been carried out, but by hosts that do not answer: these are told again when they do.
 // The error is of a host that does. The caller holds mu.
 func (f *Fabric) give(say func(o *orders)) error {
-	o := &orders{f: f, order: map[*outpost]*part.Order{}}
+	o := &orders{f: f, order: map[*outpost]*host.Order{}}
 	say(o)
 	var wg sync.WaitGroup
 	errs := make([]error, len(o.hosts))
@@ -42,15 +42,15 @@ func (f *Fabric) give(say func(o *orders)) error {
 }
 
 // to is the order of a host.
-func (o *orders) to(p *outpost) *part.Order {
+func (o *orders) to(p *outpost) *host.Order {
 	if o.order[p] == nil {
-		o.hosts, o.order[p] = append(o.hosts, p), new(part.Order)
+		o.hosts, o.order[p] = append(o.hosts, p), new(host.Order)
 	}
 	return o.order[p]
 }
 
 // all calls do with the order of each host that has NICs, or may have.
-func (o *orders) all(do func(order *part.Order)) {
+func (o *orders) all(do func(order *host.Order)) {
 	for _, p := range *o.f.hosts.Load() {
 		if p.sw == nil {
 			do(o.to(p))
@@ -60,9 +60,9 @@ func (o *orders) all(do func(order *part.Order)) {
 
 // cut has hosts in other processes at the ends of channels keep what is cut from now on, and let through again what is not.
 func (o *orders) cut(cut, restored []channelOf) {
-	ends := func(c channelOf, do func(order *part.Order, w part.Way)) {
+	ends := func(c channelOf, do func(order *host.Order, w host.Way)) {
 		a, b := o.f.outpostOf(c.l.A.Node), o.f.outpostOf(c.l.B.Node)
-		w := part.Way{Link: c.l.ID, Back: c.d == 1}
+		w := host.Way{Link: c.l.ID, Back: c.d == 1}
 		if a.late() {
 			do(o.to(a), w)
 		}
@@ -71,17 +71,17 @@ func (o *orders) cut(cut, restored []channelOf) {
 		}
 	}
 	for _, c := range cut {
-		ends(c, func(order *part.Order, w part.Way) { order.Cut = append(order.Cut, w) })
+		ends(c, func(order *host.Order, w host.Way) { order.Cut = append(order.Cut, w) })
 	}
 	for _, c := range restored {
-		ends(c, func(order *part.Order, w part.Way) { order.Restored = append(order.Restored, w) })
+		ends(c, func(order *host.Order, w host.Way) { order.Restored = append(order.Restored, w) })
 	}
 }
 
 // signal gives or takes signal at one end.
 func (o *orders) signal(e weft.End, up bool) {
 	order := o.to(o.f.outpostOf(e.Node))
-	order.Signals = append(order.Signals, part.SignalOrder{End: part.EndOf(e), Up: up})
+	order.Signals = append(order.Signals, host.SignalOrder{End: host.EndOf(e), Up: up})
 }
 
 // restart has s, which was crashed, get its signal back in one step.
@@ -141,7 +141,7 @@ func (o *orders) impair(l *link, d int) {
 	e := l.ends()[d]
 	for _, p := range o.f.hostsOf(e.Node) {
 		order := o.to(p)
-		order.Impair = append(order.Impair, part.ImpairOrder{End: part.EndOf(e), Impair: impairment(l.suffers[d])})
+		order.Impair = append(order.Impair, host.ImpairOrder{End: host.EndOf(e), Impair: impairment(l.suffers[d])})
 	}
 }
 

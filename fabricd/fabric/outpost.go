@@ -12,8 +12,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
@@ -24,19 +24,19 @@ type outpost struct {
 	counted
 	fabric *Fabric
 	id     ledger.HostID
-	local  *part.Local // the host, when it is in this process: it always answers; nil: it is in another
+	local  *host.Local // the host, when it is in this process: it always answers; nil: it is in another
 	name   string
 	sw     *liveSwitch            // that processes are; nil: it is a part of the options
 	holder atomic.Pointer[holder] // which process is the switch now; nil: the fabric itself is
-	place  part.Place
+	place  host.Place
 	// switches and nics are those of place that it alone runs; of a switch that processes are it has none.
 	switches []weft.SwitchID
 	nics     []weft.NICID
-	ends     []weft.End // in the order of part.Sum.Up
+	ends     []weft.End // in the order of host.Sum.Up
 	cross    []weft.End // of these, those of links to nodes elsewhere
 	inside   []*link    // both ends are its own
 	border   []*link    // one is
-	host     part.Host
+	host     host.Host
 	loads    loads
 	beside   atomic.Pointer[beside] // nil: it was not needed yet
 	shared   []weft.End             // guarded by Fabric.mu: ends in this process of links of switches that processes are or were
@@ -52,13 +52,13 @@ type outpost struct {
 	number uint64             // guarded by mu: its incarnation; 0: it was never hosted
 	fresh  bool               // guarded by mu: nothing is known yet of this incarnation
 	heard  uint64             // guarded by mu: observations it has told
-	mended []byte             // guarded by mu: the part.Sum.Up that its links were last set by, while nothing was heard since
+	mended []byte             // guarded by mu: the host.Sum.Up that its links were last set by, while nothing was heard since
 	clock  skew               // guarded by mu
 	alive  context.Context    // guarded by mu: ends when it gets quiet
 	hushed context.CancelFunc // guarded by mu
 	news   broadcast          // it has told something
 
-	past        part.Sum                // guarded by mu: what it counted in incarnations before and the ledger does not know
+	past        host.Sum                // guarded by mu: what it counted in incarnations before and the ledger does not know
 	pastLatency *hdrhistogram.Histogram // guarded by mu: likewise; nil: there were none
 
 	// Guarded by Fabric.mu.
@@ -71,19 +71,19 @@ type outpost struct {
 // account is what is known of a part. Constant.
 type account struct {
 	at   weft.Time         // on the fabric's clock
-	own  part.Sum          // of the incarnation that runs
-	all  part.Sum          // and of those before, what the ledger does not know
+	own  host.Sum          // of the incarnation that runs
+	all  host.Sum          // and of those before, what the ledger does not know
 	held map[weft.End]bool // ends that damping keeps down
 }
 
-func newOutpost(f *Fabric, id ledger.HostID, name string, place part.Place) *outpost {
+func newOutpost(f *Fabric, id ledger.HostID, name string, place host.Place) *outpost {
 	p := &outpost{fabric: f, id: id, name: name, place: place, switches: place.SwitchIDs(), nics: place.NICIDs()}
 	p.news.init()
 	if name != "" {
 		p.host, p.counted, p.ends = f.opts.Processes.Hosts.Reach(name), remoteHost{p}, place.Ends(f.graph)
 	}
 	p.alive, p.hushed = context.WithCancel(context.Background())
-	p.known.Store(newAccount(0, part.Sum{}, &part.Sum{}))
+	p.known.Store(newAccount(0, host.Sum{}, &host.Sum{}))
 	return p
 }
 
@@ -118,7 +118,7 @@ func (p *outpost) patience() time.Duration {
 }
 
 // newAccount is what s says, with what was before.
-func newAccount(at weft.Time, s part.Sum, past *part.Sum) *account {
+func newAccount(at weft.Time, s host.Sum, past *host.Sum) *account {
 	a := &account{at: at, own: s, all: s, held: map[weft.End]bool{}}
 	a.all.Add(past)
 	for _, e := range s.HeldDown {
@@ -139,13 +139,13 @@ const (
 var errNumber = errors.New("another incarnation of this part answers")
 
 // read asks the part what it has added up. Within the call no other read ends that began before it.
-func (p *outpost) read(want part.SumRequest) error {
+func (p *outpost) read(want host.SumRequest) error {
 	_, err := p.look(context.Background(), want)
 	return err
 }
 
 // keep makes s the latest that is known, unless a later one is. s.Asked says when it was asked for.
-func (p *outpost) keep(s part.Sum) error {
+func (p *outpost) keep(s host.Sum) error {
 	f := p.fabric
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -169,7 +169,7 @@ func (p *outpost) keep(s part.Sum) error {
 }
 
 // kept is s with what it does not have, and an older one of the incarnation has.
-func kept(s part.Sum, old *part.Sum) part.Sum {
+func kept(s host.Sum, old *host.Sum) host.Sum {
 	if old.Number != s.Number {
 		return s
 	}
@@ -190,7 +190,7 @@ func (p *outpost) mend(up []byte) {
 	changed := false
 	for i, e := range p.ends {
 		l, side, ok := p.fabric.linkAt(e)
-		if is := part.Bit(up, i); ok && l.up[side].Swap(is) != is {
+		if is := host.Bit(up, i); ok && l.up[side].Swap(is) != is {
 			changed = true
 		}
 	}
@@ -202,7 +202,7 @@ func (p *outpost) mend(up []byte) {
 
 // orderTime is how long the part may take to carry out an order. To give thousands of ends signal is the longest there is: each wakes
 // goroutines that have hellos to send at once.
-func (p *outpost) orderTime(o *part.Order) time.Duration {
+func (p *outpost) orderTime(o *host.Order) time.Duration {
 	if o.Light {
 		return orderTime + time.Duration(len(p.ends))*lightTime
 	}
@@ -211,13 +211,13 @@ func (p *outpost) orderTime(o *part.Order) time.Duration {
 
 // order has the part do something. When it returns, the fabric knows what came of it. A part that does not answer is not asked: it
 // is told what it has missed when it does.
-func (p *outpost) order(o part.Order) (part.OrderAnswer, error) {
+func (p *outpost) order(o host.Order) (host.OrderAnswer, error) {
 	if !p.late() {
 		return p.host.Order(context.Background(), o)
 	}
 	if p.quiet.Load() {
 		p.stale.Store(true)
-		return part.OrderAnswer{}, errQuiet
+		return host.OrderAnswer{}, errQuiet
 	}
 	p.mu.Lock()
 	alive, number := p.alive, p.number
@@ -225,7 +225,7 @@ func (p *outpost) order(o part.Order) (part.OrderAnswer, error) {
 	ctx, cancel := context.WithTimeout(alive, p.orderTime(&o))
 	defer cancel()
 	o.Number, o.Term = number, p.fabric.opts.Term
-	o.Sum = &part.SumRequest{Number: number, Ends: true, Peers: p.peers()}
+	o.Sum = &host.SumRequest{Number: number, Ends: true, Peers: p.peers()}
 	asked := p.fabric.Now()
 	a, err := p.host.Order(ctx, o)
 	if err == nil {
@@ -247,7 +247,7 @@ func (p *outpost) order(o part.Order) (part.OrderAnswer, error) {
 
 // refused says that this leader was replaced, when err of a part does.
 func (f *Fabric) refused(err error) {
-	if f.opts.Replaced != nil && errors.Is(err, part.ErrReplaced) {
+	if f.opts.Replaced != nil && errors.Is(err, host.ErrReplaced) {
 		f.opts.Replaced()
 	}
 }
@@ -291,10 +291,10 @@ func (p *outpost) await(observed uint64) {
 }
 
 // refreshSums has all parts tell what they have counted, for what is about to be added up.
-func (f *Fabric) refreshSums() { f.refreshParts(part.SumRequest{}) }
+func (f *Fabric) refreshSums() { f.refreshParts(host.SumRequest{}) }
 
 // refreshParts has all parts tell what they have added up, at once. It waits for none that does not answer.
-func (f *Fabric) refreshParts(want part.SumRequest) {
+func (f *Fabric) refreshParts(want host.SumRequest) {
 	f.tellLocal()
 	var wg sync.WaitGroup
 	for _, p := range f.elsewhere() {
@@ -362,6 +362,6 @@ func (p *outpost) putRight() {
 	}
 	p.mu.Unlock()
 	if by != 0 {
-		_, _ = p.order(part.Order{Clock: by}) // or it is measured again
+		_, _ = p.order(host.Order{Clock: by}) // or it is measured again
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
@@ -107,6 +107,6 @@ func TestPlaces(t *testing.T) {
 
 func TestALargePartMayTakeLongerToComeUp(t *testing.T) {
 	p := &outpost{ends: make([]weft.End, 25_000)}
-	require.Equal(t, 35*time.Second, p.orderTime(&part.Order{Light: true}))
-	require.Equal(t, orderTime, p.orderTime(&part.Order{}))
+	require.Equal(t, 35*time.Second, p.orderTime(&host.Order{Light: true}))
+	require.Equal(t, orderTime, p.orderTime(&host.Order{}))
 }

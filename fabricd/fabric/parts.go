@@ -9,8 +9,8 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/deflate"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -27,7 +27,7 @@ const ShardsOfPart = 2
 
 // Places says where all nodes are: first, of no name, those that the leader itself runs with so many shards, if there are any; then the parts.
 // The error names a node that is in two parts, or is none.
-func Places(g *topology.Graph, parts []PartOptions, shards int) ([]part.Place, error) {
+func Places(g *topology.Graph, parts []PartOptions, shards int) ([]host.Place, error) {
 	switches, nics := make([]string, len(g.Switches)), make([]string, len(g.NICs))
 	take := func(list []string, kind string, id int, name string) error {
 		if id >= len(list) {
@@ -64,8 +64,8 @@ func Places(g *topology.Graph, parts []PartOptions, shards int) ([]part.Place, e
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("fabric: %w", err)
 	}
-	var list []part.Place
-	own := part.Place{Shards: shards, Switches: part.Spans(missing[weft.SwitchID](switches)), NICs: part.Spans(missing[weft.NICID](nics))}
+	var list []host.Place
+	own := host.Place{Shards: shards, Switches: host.Spans(missing[weft.SwitchID](switches)), NICs: host.Spans(missing[weft.NICID](nics))}
 	if len(own.Switches)+len(own.NICs) > 0 {
 		list = append(list, own)
 	}
@@ -74,8 +74,8 @@ func Places(g *topology.Graph, parts []PartOptions, shards int) ([]part.Place, e
 		if n := len(list); n > 0 {
 			at = list[n-1].Shard + list[n-1].Shards
 		}
-		list = append(list, part.Place{
-			Part: p.Name, Switches: part.Spans(slices.Sorted(slices.Values(p.Switches))), NICs: part.Spans(slices.Sorted(slices.Values(p.NICs))),
+		list = append(list, host.Place{
+			Part: p.Name, Switches: host.Spans(slices.Sorted(slices.Values(p.Switches))), NICs: host.Spans(slices.Sorted(slices.Values(p.NICs))),
 			Shard: at, Shards: ShardsOfPart,
 		})
 	}
@@ -93,10 +93,10 @@ func missing[ID ~uint32](taken []string) (ids []ID) {
 }
 
 // divide makes the nodes, each with its host, and notes which links are inside one.
-func (f *Fabric) divide(places []part.Place) error {
+func (f *Fabric) divide(places []host.Place) error {
 	f.switches, f.nics = make([]*liveSwitch, len(f.graph.Switches)), make([]*liveNIC, len(f.graph.NICs))
 	for i, s := range f.graph.Switches {
-		f.switches[i] = &liveSwitch{id: s.ID, name: s.Name, part: f.local, Program: part.NewProgram(f.opts.Firmware)}
+		f.switches[i] = &liveSwitch{id: s.ID, name: s.Name, part: f.local, Program: host.NewProgram(f.opts.Firmware)}
 	}
 	for i := range f.nics {
 		f.nics[i] = &liveNIC{weft.NICID(i), f.local}
@@ -179,7 +179,7 @@ func (o Options) validateParts() error {
 }
 
 // charterOf is what p needs to be that part. The caller holds mu, or nothing runs yet.
-func (f *Fabric) charterOf(p *outpost) (c part.Charter, err error) {
+func (f *Fabric) charterOf(p *outpost) (c host.Charter, err error) {
 	if f.packed == nil {
 		var topology bytes.Buffer
 		if err := f.graph.WriteYAML(&topology); err != nil {
@@ -191,7 +191,7 @@ func (f *Fabric) charterOf(p *outpost) (c part.Charter, err error) {
 	}
 	o := f.opts
 	f.incarnations = max(f.incarnations, o.Term<<termShift, ownNumber) + 1
-	c = part.Charter{
+	c = host.Charter{
 		Fabric: o.Processes.Fabric, Part: p.name, Number: f.incarnations, Term: o.Term, Again: p.again,
 		Topology: f.packed, Firmware: o.Processes.Firmware, Place: p.place, Layout: f.places,
 		Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(),

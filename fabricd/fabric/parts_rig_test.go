@@ -18,8 +18,8 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	parts "github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/fabricd/part/remote"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/remote"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/live"
@@ -60,7 +60,7 @@ func newHosts(t *testing.T) *hosts {
 }
 
 // host is what fabric.Options.Host wants.
-func (h *hosts) host(_ context.Context, name string, c parts.Charter) error {
+func (h *hosts) host(_ context.Context, name string, c host.Charter) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.down[name] {
@@ -70,7 +70,7 @@ func (h *hosts) host(_ context.Context, name string, c parts.Charter) error {
 		select {
 		case <-r.over:
 		default:
-			return parts.ErrRuns
+			return host.ErrRuns
 		}
 	}
 	url := h.url
@@ -95,7 +95,7 @@ func (h *hosts) host(_ context.Context, name string, c parts.Charter) error {
 
 // partProcess is how a test tells a process what part to be.
 type partProcess struct {
-	Charter parts.Charter
+	Charter host.Charter
 	URL     string
 }
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
@@ -23,18 +23,18 @@ type ProcessOptions struct {
 	Hosts    Hosts
 }
 
-// Hosts lets processes in that are to be hosts of the fabric, and reaches them. That of package part/remote does so over NATS.
+// Hosts lets processes in that are to be hosts of the fabric, and reaches them. That of package host/remote does so over NATS.
 type Hosts interface {
 	// Admit gives a charter the credentials of its process, which are in force when it returns and until Revoke. User is empty where
 	// there is nothing to revoke; without credentials processes have those of their machines and users.
-	Admit(c *part.Charter, g *topology.Graph) (user string, err error)
+	Admit(c *host.Charter, g *topology.Graph) (user string, err error)
 	Revoke(user string)
 	// Renew gives the process of a charter, which runs, new credentials.
-	Renew(ctx context.Context, c *part.Charter, g *topology.Graph) error
+	Renew(ctx context.Context, c *host.Charter, g *topology.Graph) error
 	// Reach is the host of a name.
-	Reach(name string) part.Host
+	Reach(name string) host.Host
 	// Hear calls heard with what hosts tell, one after the other, as long as they are reached.
-	Hear(heard func(name string, seen part.Seen)) error
+	Hear(heard func(name string, seen host.Seen)) error
 }
 
 // admission is what lets a process in.
@@ -90,8 +90,8 @@ func (f *Fabric) guestOf(s *liveSwitch) *outpost {
 	if g := s.guest.Load(); g != nil {
 		return g
 	}
-	g := newOutpost(f, ledger.HostID(2+len(f.parts))+ledger.HostID(s.id), s.name, part.Place{
-		Part: s.name, Switches: part.Spans([]weft.SwitchID{s.id}), Shards: f.opts.Transport.Shards(), Shared: true,
+	g := newOutpost(f, ledger.HostID(2+len(f.parts))+ledger.HostID(s.id), s.name, host.Place{
+		Part: s.name, Switches: host.Spans([]weft.SwitchID{s.id}), Shards: f.opts.Transport.Shards(), Shared: true,
 	})
 	g.sw, g.switches = s, nil
 	for _, l := range f.linksOf(s.id) {

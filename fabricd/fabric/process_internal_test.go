@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	switching "github.com/weft-fabric/weft/switch"
@@ -18,7 +18,7 @@ import (
 // nobody has hosts that nobody reaches.
 type nobody struct{ Hosts }
 
-func (nobody) Reach(string) part.Host { return nil }
+func (nobody) Reach(string) host.Host { return nil }
 func (nobody) Revoke(string)          {}
 
 // joined makes processes, of which nothing runs but what tests say of them, the first switches of a fabric.
@@ -46,7 +46,7 @@ type passed struct{ sent, received uint64 }
 // says has p tell what has gone through its ends, in the order of p.cross.
 func (p *outpost) says(t *testing.T, at weft.Time, state linkend.State, through ...passed) {
 	t.Helper()
-	s := part.Sum{Number: p.number, At: at, Up: []byte{0}}
+	s := host.Sum{Number: p.number, At: at, Up: []byte{0}}
 	s.Incarnation, s.Seq = ledger.Incarnation(p.number), uint64(at)
 	for i, e := range p.cross {
 		end := ledger.Flow{End: e, Peer: ownNumber}
@@ -77,7 +77,7 @@ func TestALateAnswerOfAProcessThatHasLeftTakesNoLinkDown(t *testing.T) {
 	p.says(t, 3, linkend.Up)
 
 	p.vacate()
-	require.ErrorIs(t, p.keep(part.Sum{Number: 2, At: 4, Up: []byte{0}}), errNumber)
+	require.ErrorIs(t, p.keep(host.Sum{Number: 2, At: 4, Up: []byte{0}}), errNumber)
 	require.True(t, l.up[side].Load())
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
 )
 
@@ -291,7 +291,7 @@ func (f *Fabric) refreshBy(r *record, in ledger.Incident, now *count) {
 // mostExtra is the most extra hops of a re-routed packet that arrived while r was in force or just after.
 func (f *Fabric) mostExtra(r *record, now *count) (most int) {
 	if now.eras == nil {
-		f.countEras(func(s *part.Sum) { now.eras = append(now.eras, eraCount{s.FirstEra, s.Eras}) })
+		f.countEras(func(s *host.Sum) { now.eras = append(now.eras, eraCount{s.FirstEra, s.Eras}) })
 	}
 	for _, c := range now.eras {
 		for i, e := range c.eras {

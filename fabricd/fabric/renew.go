@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 )
 
 // RenewParts gives all parts that run, switches that are processes among them, new credentials, and returns how many have them now
@@ -18,7 +18,7 @@ func (f *Fabric) RenewParts(ctx context.Context) (renewed int, missed []string) 
 		if p.lost.Load() {
 			return nil
 		}
-		err := f.opts.Processes.Hosts.Renew(ctx, &part.Charter{Part: p.name, Place: p.place, Layout: f.places}, f.graph)
+		err := f.opts.Processes.Hosts.Renew(ctx, &host.Charter{Part: p.name, Place: p.place, Layout: f.places}, f.graph)
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/member"
-	parts "github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/harness/live"
 )
 
@@ -85,7 +85,7 @@ func TestKeysOfASwitchProcessAreRotatedUnderLoad(t *testing.T) {
 	attached, left := make(chan struct{}), make(chan error, 1)
 	go func() {
 		left <- member.Run(ctx, member.Config{
-			Fabric: live.Name, URL: at.URL, Credentials: at.Credentials, Switch: "s1.00", Attached: func(parts.Charter) { close(attached) },
+			Fabric: live.Name, URL: at.URL, Credentials: at.Credentials, Switch: "s1.00", Attached: func(host.Charter) { close(attached) },
 		})
 	}()
 	defer func() {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
 )
 
 // Throughput is sampled in bins, for the dips that faults make.
@@ -118,7 +118,7 @@ func (f *Fabric) deliveredNow() uint64 {
 		here := l.OfHost(localHostID, 0)
 		elsewhere = l.Total().NICs.Delivered - here.Counters.NICs.Delivered
 	})
-	return elsewhere + f.local.local.Count(part.CountDelivered).Counters.NICs.Delivered
+	return elsewhere + f.local.local.Count(host.CountDelivered).Counters.NICs.Delivered
 }
 
 // noteSeen begins a new era for the faults that the last of their ends has found out. The caller holds mu.

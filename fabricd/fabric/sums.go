@@ -5,22 +5,22 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 )
 
 // What is counted all over the fabric is added up in one way: from the sums of hosts, see counted.
 
 // count calls do with what each host has counted.
-func (f *Fabric) count(what part.Counted, do func(s *part.Sum)) {
+func (f *Fabric) count(what host.Counted, do func(s *host.Sum)) {
 	for _, p := range *f.hosts.Load() {
 		do(p.count(what))
 	}
 }
 
 // countEras does likewise with what NICs have counted per era, of this moment.
-func (f *Fabric) countEras(do func(s *part.Sum)) {
-	f.refreshParts(part.SumRequest{Eras: true})
-	f.count(part.CountNICs|part.CountEras, do)
+func (f *Fabric) countEras(do func(s *host.Sum)) {
+	f.refreshParts(host.SumRequest{Eras: true})
+	f.count(host.CountNICs|host.CountEras, do)
 }
 
 // mergeLatency adds the latencies of all NICs to h; those of parts as they told them last.
@@ -32,5 +32,5 @@ func (f *Fabric) mergeLatency(h *hdrhistogram.Histogram) {
 
 // holdsPackets reports whether a switch has packets inside.
 func (f *Fabric) holdsPackets() bool {
-	return slices.ContainsFunc(*f.hosts.Load(), func(p *outpost) bool { return p.count(part.CountSwitches).Held > 0 })
+	return slices.ContainsFunc(*f.hosts.Load(), func(p *outpost) bool { return p.count(host.CountSwitches).Held > 0 })
 }

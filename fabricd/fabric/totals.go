@@ -5,8 +5,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/switchd"
@@ -53,7 +53,7 @@ func (l Latency) String() string {
 
 // Totals adds up the counters of all nodes.
 func (f *Fabric) Totals() Totals {
-	f.refreshParts(part.SumRequest{Latency: true})
+	f.refreshParts(host.SumRequest{Latency: true})
 	t := Totals{NoticesLost: f.notices.lost.Load(), DamagedFrames: f.drivers().Damaged}
 	latency := f.sharedLatency()
 	t.add(f.accounts.total())
@@ -97,7 +97,7 @@ func (f *Fabric) sharedLatency() *hdrhistogram.Histogram {
 func (f *Fabric) Latencies() *hdrhistogram.Histogram {
 	all := nic.NewLatency()
 	all.Merge(f.sharedLatency())
-	f.refreshParts(part.SumRequest{Latency: true})
+	f.refreshParts(host.SumRequest{Latency: true})
 	f.mergeLatency(all)
 	return all
 }
@@ -132,6 +132,6 @@ func (f *Fabric) Drivers() (sum switchd.Stats) {
 
 // drivers is Drivers, of parts as they told it last.
 func (f *Fabric) drivers() (sum switchd.Stats) {
-	f.count(part.CountDrivers, func(s *part.Sum) { sum = sum.Add(s.Drivers) })
+	f.count(host.CountDrivers, func(s *host.Sum) { sum = sum.Add(s.Drivers) })
 	return sum
 }

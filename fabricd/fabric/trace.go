@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 )
 
 // MaxTraced is how many packets one order may have traced. Chosen by us: what they tell is kept, see Hops.
@@ -63,7 +63,7 @@ func (f *Fabric) sendMarked(src, dst weft.NICID, most int) (sent int, err error)
 // mark has the next packets of a flow traced, and reports whether the NIC has packets of its own to send.
 func (f *Fabric) mark(src, dst weft.NICID, count int) (busy bool, err error) {
 	n := f.nics[src]
-	a, err := n.part.order(part.Order{Mark: []part.MarkOrder{{Src: src, Dst: dst, Count: count}}})
+	a, err := n.part.order(host.Order{Mark: []host.MarkOrder{{Src: src, Dst: dst, Count: count}}})
 	switch {
 	case err != nil:
 		return false, err
@@ -78,7 +78,7 @@ func (f *Fabric) mark(src, dst weft.NICID, count int) (busy bool, err error) {
 // unmark takes back marks that no packet has taken, and returns how many.
 func (f *Fabric) unmark(src, dst weft.NICID, most int) int {
 	n := f.nics[src]
-	a, err := n.part.order(part.Order{Unmark: []part.MarkOrder{{Src: src, Dst: dst, Count: most}}})
+	a, err := n.part.order(host.Order{Unmark: []host.MarkOrder{{Src: src, Dst: dst, Count: most}}})
 	if err != nil || len(a.Left) != 1 {
 		return 0 // it is lost, or does not answer, and nobody waits for such packets
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 )
 
 // World is what a fabric runs in: it drives the nodes, carries what they send, and has the clock. Live it is goroutines, a
@@ -16,7 +16,7 @@ import (
 // In virtual time everything happens on one goroutine, the one that calls the fabric: time goes on only while it waits.
 type World interface {
 	Clock
-	part.Runtime
+	host.Runtime
 	// Start has the drivers run. If that fails nothing is left running.
 	Start(ctx context.Context) error
 	// Stop returns when no driver, timer or agent runs any more, and none will.
@@ -41,8 +41,8 @@ type Clock interface {
 
 // What a World builds, and of which drivers.
 type (
-	Driver    = part.Driver
-	Blueprint = part.Blueprint
+	Driver    = host.Driver
+	Blueprint = host.Blueprint
 )
 
 // Hashed is a World that can tell whether two runs were the same.

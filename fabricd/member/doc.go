@@ -1,6 +1,6 @@
 // Package member is one switch of a running fabric as a process of its own: the process side, and
 // the words in which it joins and leaves (see fabricd/fabric for the other side). Once it has a
-// charter it is a part of the fabric like any other, see fabricd/part.
+// charter it is a part of the fabric like any other, see fabricd/host.
 //
 // # How a process becomes a switch
 //

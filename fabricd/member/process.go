@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/part"
-	"github.com/weft-fabric/weft/fabricd/part/remote"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/remote"
 )
 
 // Errors that end a process before it leaves.
@@ -37,18 +37,18 @@ type Config struct {
 	Credentials bus.Credentials // of an operator of the fabric
 	Switch      string
 	Log         *slog.Logger         // nil: discarded
-	Attached    func(c part.Charter) // called once the links are up; nil: nobody
+	Attached    func(c host.Charter) // called once the links are up; nil: nobody
 }
 
 // Run is one switch of a running fabric until ctx ends; then it leaves in order and returns nil.
 // Other errors say why the fabric does not take it, or wrap ErrEnded or ErrGone.
 func Run(ctx context.Context, cfg Config) error {
-	host, err := os.Hostname()
+	machine, err := os.Hostname()
 	if err != nil {
 		return fmt.Errorf("switch %s: name of this host: %w", cfg.Switch, err)
 	}
-	c, err := request[part.Charter](ctx, cfg, joinTime, VerbJoin,
-		part.JoinRequest{Switch: cfg.Switch, PID: os.Getpid(), Host: host})
+	c, err := request[host.Charter](ctx, cfg, joinTime, VerbJoin,
+		host.JoinRequest{Switch: cfg.Switch, PID: os.Getpid(), Host: machine})
 	if err != nil {
 		return fmt.Errorf("switch %s joins fabric %s: %w", cfg.Switch, cfg.Fabric, err)
 	}
@@ -80,7 +80,7 @@ func request[Resp any](ctx context.Context, cfg Config, d time.Duration, verb st
 }
 
 // be attaches the switch and lets it work until it is to end.
-func (cfg Config) be(ctx context.Context, p *remote.Part, c part.Charter) error {
+func (cfg Config) be(ctx context.Context, p *remote.Part, c host.Charter) error {
 	if err := cfg.attach(ctx, c); err != nil {
 		if ctx.Err() != nil {
 			return cfg.leave(c)
@@ -104,18 +104,18 @@ func (cfg Config) be(ctx context.Context, p *remote.Part, c part.Charter) error 
 
 // attach asks for signal on all links, again where the fabric did not hear the process in time: on
 // a busy machine.
-func (cfg Config) attach(ctx context.Context, c part.Charter) error {
+func (cfg Config) attach(ctx context.Context, c host.Charter) error {
 	for began := time.Now(); ; {
-		_, err := request[struct{}](ctx, cfg, attachTime, VerbAttach, part.AttachRequest{Switch: cfg.Switch, Number: c.Number})
-		if !errors.Is(err, part.ErrUnreached) || time.Since(began) > attachTime/2 {
+		_, err := request[struct{}](ctx, cfg, attachTime, VerbAttach, host.AttachRequest{Switch: cfg.Switch, Number: c.Number})
+		if !errors.Is(err, host.ErrUnreached) || time.Since(began) > attachTime/2 {
 			return err
 		}
 	}
 }
 
 // leave hands the switch back.
-func (cfg Config) leave(c part.Charter) error {
-	_, err := request[struct{}](context.Background(), cfg, leaveTime, VerbLeave, part.AttachRequest{Switch: cfg.Switch, Number: c.Number})
+func (cfg Config) leave(c host.Charter) error {
+	_, err := request[struct{}](context.Background(), cfg, leaveTime, VerbLeave, host.AttachRequest{Switch: cfg.Switch, Number: c.Number})
 	if err != nil {
 		return fmt.Errorf("switch %s leaves fabric %s: %w", cfg.Switch, cfg.Fabric, err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
 	switching "github.com/weft-fabric/weft/switch"
@@ -334,18 +334,18 @@ func TestAProcessOutlivesItsBrokerAndEndsWhenThatStaysAway(t *testing.T) {
 func TestAProcessThatDoesNotAttachCanBeReplacedByTheFabric(t *testing.T) {
 	t.Parallel()
 	l := start(t, true)
-	c := must(l.Fabric.Join(part.JoinRequest{Switch: "s1.00", PID: 17, Host: "far"}))
+	c := must(l.Fabric.Join(host.JoinRequest{Switch: "s1.00", PID: 17, Host: "far"}))
 	for _, p := range l.Fabric.Switch(must(l.Fabric.Topology().SwitchByName("s1.00"))).Ports {
 		assert.Less(t, p.Mine, c.Epoch, "neighbours take lower epochs for old frames")
 	}
-	_, err := l.Fabric.Join(part.JoinRequest{Switch: "s1.00", PID: 18, Host: "far"})
+	_, err := l.Fabric.Join(host.JoinRequest{Switch: "s1.00", PID: 18, Host: "far"})
 	require.ErrorIs(t, err, fabric.ErrHeld)
 	require.ErrorContains(t, err, "process 17 on far is about to join")
-	require.ErrorContains(t, l.Fabric.Attach(t.Context(), part.AttachRequest{Switch: "s1.00", Number: c.Number}),
+	require.ErrorContains(t, l.Fabric.Attach(t.Context(), host.AttachRequest{Switch: "s1.00", Number: c.Number}),
 		"cannot reach the process")
 	assert.Equal(t, []string{"s1.00"}, l.Fabric.CrashedSwitches())
 	l.Do(fault.Spec{Do: fault.VerbRestart, A: "s1.00"})
-	require.ErrorContains(t, l.Fabric.Attach(t.Context(), part.AttachRequest{Switch: "s1.00", Number: c.Number}),
+	require.ErrorContains(t, l.Fabric.Attach(t.Context(), host.AttachRequest{Switch: "s1.00", Number: c.Number}),
 		"was taken back")
 	l.allUp()
 	l.allPairs()

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/member"
-	"github.com/weft-fabric/weft/fabricd/part"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	rig.Be(func(ctx context.Context, as identity) error {
 		err := member.Run(ctx, member.Config{
 			Fabric: as.Fabric, URL: as.URL, Switch: as.Switch, Credentials: as.Credentials,
-			Attached: func(part.Charter) { fmt.Println("attached") },
+			Attached: func(host.Charter) { fmt.Println("attached") },
 		})
 		if err == nil {
 			fmt.Println("left")

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/part"
+	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -142,7 +142,7 @@ func (s *session) open(ctx context.Context, info api.CaptureInfo) error {
 	s.byEnd, s.first, s.byID = map[bus.TapEnd]int{}, map[weft.Node]int{}, map[weft.LinkID]int{}
 	for i, end := range ends(s.graph, wires) {
 		w := wires[i]
-		d, _ := part.Direction(s.graph, w.From)
+		d, _ := host.Direction(s.graph, w.From)
 		s.wires = append(s.wires, direction{Wire: w, sum: d.Sum()})
 		s.byEnd[end] = i
 		if _, ok := s.first[w.From.Node]; !ok {

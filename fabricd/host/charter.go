@@ -1,0 +1,80 @@
+package host
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/link"
+	"github.com/weft-fabric/weft/switch/pace"
+)
+
+// Charter is all that a process needs to be a part.
+type Charter struct {
+	Fabric string `json:"fabric"`
+	Part   string `json:"part"`
+	Number uint64 `json:"number"` // of this incarnation; above those of all parts before it in the fabric
+	Term   uint64 `json:"term,omitempty"`
+	// Again is how often the nodes of this part were hosted before, by this name or another: 0 the first time. Their NICs number
+	// their packets anew so that nobody takes what is missing of the time before for lost now. At most nic.MaxIncarnation.
+	Again uint32 `json:"again,omitempty"`
+
+	Topology []byte `json:"topology"` // of the whole fabric: a YAML topology file, compressed as [deflate.Compress] does
+	Firmware string `json:"firmware"` // by name
+	Place    Place  `json:"place"`    // what this part is
+	// Layout says in which part every node is, and so in which shard.
+	Layout []Place `json:"layout"`
+
+	Switch SwitchOptions `json:"switch"`
+	NIC    NICOptions    `json:"nic"`
+	Link   LinkOptions   `json:"link"`
+	Seed   uint64        `json:"seed"`
+	Epoch  weft.Epoch    `json:"epoch"` // before the first of every link
+
+	Era  uint16 `json:"era,omitempty"`  // at which its NICs begin
+	Hold bool   `json:"hold,omitempty"` // they inject nothing until told to
+
+	// Packets has the part tell of every packet that is dropped; else of those traced.
+	Packets bool `json:"packets,omitempty"`
+
+	// Now is the time by the fabric's clock when the charter was written. The part's clock goes on from there by the clock of its
+	// own host, so it is behind by what the charter was on its way; the leader measures that, see [Sum].Now.
+	Now weft.Time `json:"now"`
+
+	// Credentials are those of the process on the broker, in a form that who has the broker knows; empty in what is kept.
+	Credentials json.RawMessage `json:"credentials,omitempty"`
+}
+
+// SwitchOptions are those of every switch; zero values are the defaults of [switching.Config].
+type SwitchOptions struct {
+	VCs          int                 `json:"vcs"`
+	InputBuffer  int                 `json:"input_buffer"`  // packets per VC
+	OutputBuffer int                 `json:"output_buffer"` // packets per VC
+	Queueing     switching.Queueing  `json:"queueing"`
+	Selection    switching.Selection `json:"selection"`
+	Waiting      switching.Waiting   `json:"waiting"`
+	EagerCredits bool                `json:"eager_credits"`
+	Requeue      bool                `json:"requeue"` // route the packets queued for a dead link anew instead of losing them
+	Batch        int                 `json:"batch"`   // most packets in a frame; 0 means switchd.DefaultBatch
+}
+
+// NICOptions are those of every NIC; see [nic.Config].
+type NICOptions struct {
+	QueueBytes  int `json:"queue_bytes"`  // of the send queue; 0 means nic.DefaultQueueBytes
+	PacketBytes int `json:"packet_bytes"` // 0 means nic.DefaultPacketBytes
+	TraceEvery  int `json:"trace_every"`  // one generated packet in so many is traced; 0 is none
+
+	// Notices has switches tell the source of a packet that they discard, which then generates nothing for that destination for
+	// so long; 0: no. The firmware must be a [switching.Notifier].
+	Notices   time.Duration `json:"notices"`
+	Unordered bool          `json:"unordered"` // see [nic.Config]: nothing is known of flows then
+}
+
+// LinkOptions are those of every link.
+type LinkOptions struct {
+	Rate     float64       `json:"rate"` // bytes per second, what a load of 1 means
+	Pace     pace.Pace     `json:"pace"`
+	Liveness link.Liveness `json:"liveness"`
+	Inbox    int           `json:"inbox"` // frames that may be on their way to one port
+}

@@ -1,0 +1,98 @@
+package host
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/link"
+)
+
+func TestEveryCounterIsSent(t *testing.T) {
+	t.Parallel()
+	var s Sum
+	n := 0
+	var fill func(v reflect.Value)
+	fill = func(v reflect.Value) {
+		for i := range v.NumField() {
+			switch f := v.Field(i); f.Kind() {
+			case reflect.Struct:
+				fill(f)
+			case reflect.Int:
+				n++
+				f.SetInt(int64(n))
+			default:
+				n++
+				f.SetUint(uint64(n) << 40)
+			}
+		}
+	}
+	fill(reflect.ValueOf(&s.Counters).Elem())
+	s.Flows = []ledger.Flow{{End: weft.End{Node: weft.NICID(1 << 17).Node(), Port: 255}, Peer: 7, Flow: flow}}
+	s.Discards, s.At, s.Up = []ledger.Rule{{Name: "x", Packets: 1}}, 7, []byte{3}
+	data, err := json.Marshal(OrderAnswer{Sum: s})
+	require.NoError(t, err)
+	var got OrderAnswer
+	require.NoError(t, json.Unmarshal(data, &got))
+	require.Equal(t, s, got.Sum)
+	require.Greater(t, n, 25)
+	for _, bad := range []string{`{"sum":7}`, `{"sum":""}`, `{"sum":"AQ=="}`} {
+		require.Error(t, json.Unmarshal([]byte(bad), new(OrderAnswer)), bad)
+	}
+}
+
+func TestSumsAddUp(t *testing.T) {
+	t.Parallel()
+	e := func(n uint32, packets uint64) ledger.EndLost {
+		return ledger.EndLost{End: weft.End{Node: weft.SwitchID(n).Node()}, Packets: packets}
+	}
+	a := Sum{FirstEra: 2, Eras: []nic.EraStats{{Injected: 1}, {Injected: 2, MostExtra: 3}}, At: 7, Answer: ledger.Answer{
+		Held: 1, Counted: ledger.Counted{
+			Discards: []ledger.Rule{{Name: "x", Packets: 1}}, Crash: []ledger.NodeLost{{Switch: 1, Packets: 5}},
+			Queue: []ledger.EndLost{e(1, 2), e(3, 1)}, Wire: []ledger.LinkLost{{Link: 4, Wire: [2]uint64{1, 2}}},
+		},
+	}}
+	b := Sum{FirstEra: 3, Eras: []nic.EraStats{{Injected: 10, MostExtra: 1}, {Injected: 20}}, At: 9, Answer: ledger.Answer{
+		Held: 2, Counted: ledger.Counted{
+			Discards: []ledger.Rule{{Name: "x", Packets: 2}, {Name: "y", Packets: 1}},
+			Crash:    []ledger.NodeLost{{Switch: 0, Packets: 1}, {Switch: 1, Packets: 1}}, Queue: []ledger.EndLost{e(2, 2)},
+			Wire:     []ledger.LinkLost{{Link: 3, Wire: [2]uint64{0, 1}}, {Link: 4, Wire: [2]uint64{1, 0}}},
+			Counters: ledger.Counters{NICs: nic.Stats{Injected: 5, MostHops: 3}},
+		},
+	}}
+	kept, _ := json.Marshal(b)
+	a.Add(&b)
+	want := Sum{
+		FirstEra: 2, Eras: []nic.EraStats{{Injected: 1}, {Injected: 12, MostExtra: 3}, {Injected: 20}}, At: 7,
+		Answer: ledger.Answer{Held: 3, Counted: ledger.Counted{
+			Discards: []ledger.Rule{{Name: "x", Packets: 3}, {Name: "y", Packets: 1}},
+			Crash:    []ledger.NodeLost{{Switch: 0, Packets: 1}, {Switch: 1, Packets: 6}},
+			Queue:    []ledger.EndLost{e(1, 2), e(2, 2), e(3, 1)},
+			Wire:     []ledger.LinkLost{{Link: 3, Wire: [2]uint64{0, 1}}, {Link: 4, Wire: [2]uint64{2, 2}}},
+			Counters: ledger.Counters{NICs: nic.Stats{Injected: 5, MostHops: 3}},
+		}},
+	}
+	require.Equal(t, want, a)
+	var zero Sum
+	zero.Add(&b)
+	zero.Held++
+	zero.Eras[0].Injected++
+	now, _ := json.Marshal(b)
+	require.JSONEq(t, string(kept), string(now), "what was added stays as it was")
+}
+
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	ids := []weft.SwitchID{0, 1, 2, 5, 7, 8}
+	require.Equal(t, []Span{{0, 3}, {5, 1}, {7, 2}}, Spans(ids))
+	require.Equal(t, ids, Place{Switches: Spans(ids)}.SwitchIDs())
+	require.False(t, Bit(nil, 9))
+	require.True(t, Bit([]byte{0, 2}, 9))
+}
+
+var flow = link.Flow{State: link.Up, Mine: 1, Peer: 2, Sent: 1 << 60, Received: 4, Taken: 5, LastFrom: 6, LastTo: 7, LastSent: 8}

@@ -1,0 +1,86 @@
+package host
+
+import (
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/tables"
+)
+
+// Cores makes the cores of nodes: live and in virtual time, for a whole fabric, a part or one switch. Constant once the first is
+// made.
+type Cores struct {
+	Graph    *topology.Graph
+	Firmware switching.Firmware // of every switch; one that notifies when NIC.Notices is set
+	Switch   SwitchOptions
+	NIC      NICOptions
+	Link     LinkOptions
+	Seed     uint64
+	Epoch    weft.Epoch // before the first of every link
+
+	Number uint64 // of the incarnation of switches that were made before: they draw anew; 0 the first time
+	Again  uint32 // see [Charter]
+
+	// Program is what a switch forwards by now, for the NICs at it.
+	Program func(id weft.SwitchID) *Program
+	// Latency is shared by all NICs where they share a goroutine; nil: each has its own.
+	Latency *hdrhistogram.Histogram
+}
+
+// MakeSwitch makes the core of a switch. The error is that of [switching.New].
+func (c *Cores) MakeSwitch(id weft.SwitchID) (*switching.Switch, error) {
+	return switching.New(switching.Config{
+		Place: c.Graph.Place(id), Firmware: c.Firmware, Version: tables.VersionOf(c.Firmware), Rand: weft.Stream(c.Seed, weft.StreamSwitch, uint64(id), c.Number),
+		VCs: c.Switch.VCs, InputBuffer: c.Switch.InputBuffer, OutputBuffer: c.Switch.OutputBuffer,
+		Queueing: c.Switch.Queueing, Selection: c.Switch.Selection, Waiting: c.Switch.Waiting, EagerCredits: c.Switch.EagerCredits,
+		Requeue: c.Switch.Requeue, Liveness: c.Link.Liveness, Epoch: c.Epoch,
+	})
+}
+
+// MakeNIC makes the core of a NIC. The error is that of [nic.New].
+func (c *Cores) MakeNIC(id weft.NICID) (*nic.NIC, error) {
+	return nic.New(nic.Config{
+		ID: id, NICs: len(c.Graph.NICs), Rand: weft.Stream(c.Seed, weft.StreamNIC, uint64(id), uint64(c.Again)),
+		VCs: c.Switch.VCs, Buffer: c.Switch.InputBuffer, QueueBytes: c.NIC.QueueBytes, EagerCredits: c.Switch.EagerCredits,
+		Liveness: c.Link.Liveness, Epoch: c.Epoch, Incarnation: c.Again,
+		Source: c.source(id), Addresses: c.addresses(id), HonourNotices: weft.FromDuration(c.NIC.Notices),
+		Distance: func(src weft.NICID) int { return c.Graph.Distance(src, id) }, Latency: c.Latency, Unordered: c.NIC.Unordered,
+	})
+}
+
+// source is what the firmware has a NIC write into its packets, or nil.
+func (c *Cores) source(id weft.NICID) func(h *weft.Header) {
+	leaf, port := Leaf(c.Graph, id)
+	if leaf == nil || switching.SourceOf(c.Firmware, leaf, port) == nil {
+		return nil
+	}
+	in := c.Program(leaf.Switch)
+	return func(h *weft.Header) { switching.Source(in.Firmware(), leaf, port, h) }
+}
+
+// addresses are those that the firmware has a NIC choose among, or nil.
+func (c *Cores) addresses(id weft.NICID) func(dst weft.NICID) []weft.Address {
+	leaf, port := Leaf(c.Graph, id)
+	if leaf == nil {
+		return nil
+	}
+	if _, ok := c.Firmware.(switching.Assigner); !ok {
+		return nil
+	}
+	in := c.Program(leaf.Switch)
+	return func(dst weft.NICID) []weft.Address {
+		return in.Firmware().(switching.Assigner).Addresses(leaf, port, dst)
+	}
+}
+
+// Leaf is the switch of a NIC and the port there, nil when it has none.
+func Leaf(g *topology.Graph, id weft.NICID) (*weft.Place, weft.PortID) {
+	leaf, _, ok := g.Peer(weft.End{Node: id.Node()})
+	if !ok || !leaf.Node.IsSwitch() {
+		return nil, weft.NoPort
+	}
+	return g.Place(weft.SwitchID(leaf.Node.Index)), leaf.Port
+}

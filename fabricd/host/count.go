@@ -1,0 +1,152 @@
+package host
+
+import (
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// Counted says what of a [Sum] is asked for, of a host that is reached by calls.
+type Counted uint8
+
+// What nodes count, without their links.
+const (
+	CountSwitches Counted = 1 << iota // Switches, Held, Discards, Timers
+	CountNICs
+	CountDelivered // of NICs that alone, for who asks a hundred times a second
+	CountDrivers
+	CountEras // as of [SumRequest]
+)
+
+// Count adds up what nodes have counted, and nothing else.
+func (p *Local) Count(what Counted) (s Sum) {
+	if what&(CountSwitches|CountDrivers) != 0 {
+		for _, n := range p.nodes.switches {
+			n.Do(func(weft.Time, *weft.Actions) {
+				st := n.core.Stats()
+				ledger.Add(&s.Counters.Switches, &st)
+				s.Held += uint64(n.core.Held())
+				if st.Discarded > 0 {
+					n.core.Discards(s.discard)
+				}
+				s.Timers = max(s.Timers, n.core.Timer())
+			})
+			if what&CountDrivers != 0 {
+				s.Drivers = s.Drivers.Add(n.Stats())
+			}
+		}
+	}
+	if what&CountDelivered != 0 {
+		for _, h := range p.nodes.nics {
+			s.Counters.NICs.Delivered += h.Stats().Delivered
+		}
+		return s
+	}
+	if what&(CountNICs|CountDrivers|CountEras) == 0 {
+		return s
+	}
+	firstEra := 0
+	for _, h := range p.nodes.nics {
+		if what&CountEras != 0 {
+			sn := h.Snapshot()
+			s.addNIC(p.graph.NICs[h.id].Name, &sn.Stats)
+			firstEra = max(firstEra, sn.FirstEra)
+			s.addErasOf(&sn)
+		} else {
+			st := h.Stats()
+			s.addNIC(p.graph.NICs[h.id].Name, &st)
+		}
+		if what&CountDrivers != 0 {
+			s.Drivers = s.Drivers.Add(h.Driver.Stats())
+		}
+	}
+	s.forgetEras(firstEra)
+	return s
+}
+
+func (s *Sum) addNIC(name string, st *nic.Stats) {
+	ledger.Add(&s.Counters.NICs, st)
+	if st.Wrong > 0 {
+		s.discard(WrongNIC(name), st.Wrong)
+	}
+}
+
+// addErasOf adds the eras of a NIC.
+func (s *Sum) addErasOf(sn *nic.Snapshot) {
+	var now nic.EraStats
+	for _, e := range sn.Eras {
+		now = addEra(now, e)
+	}
+	s.OlderEra = addEra(s.OlderEra, nic.EraStats{
+		Injected: sn.Stats.Injected - now.Injected, Delivered: sn.Stats.Delivered - now.Delivered, Rerouted: sn.Stats.Rerouted - now.Rerouted,
+	})
+	s.FirstEra, s.Eras = addEras(s.FirstEra, s.Eras, sn.FirstEra, sn.Eras)
+}
+
+// forgetEras counts eras before one as older, for some NIC tells them apart no more.
+func (s *Sum) forgetEras(first int) {
+	n := min(max(0, first-s.FirstEra), len(s.Eras))
+	for _, e := range s.Eras[:n] {
+		s.OlderEra = addEra(s.OlderEra, e)
+	}
+	s.FirstEra, s.Eras = s.FirstEra+n, s.Eras[n:]
+}
+
+// ReadEnd reads the end of a link: as a port of a switch has it, without what waits there.
+func (p *Local) ReadEnd(e weft.End) (r switching.PortReading) {
+	if !e.Node.IsSwitch() {
+		n := p.nodes.byNIC[weft.NICID(e.Node.Index)].Read()
+		return switching.PortReading{Flow: n.Flow, Suppressed: n.Suppressed}
+	}
+	n := p.nodes.bySwitch[weft.SwitchID(e.Node.Index)]
+	n.Do(func(weft.Time, *weft.Actions) {
+		_, r.Lost = n.core.PortCounters(e.Port)
+		r.Flow, r.Suppressed = n.core.Flow(e.Port), n.core.Suppressed(e.Port)
+	})
+	return r
+}
+
+// ReadSwitch reads a switch.
+func (p *Local) ReadSwitch(id weft.SwitchID, r *switching.Reading) {
+	n := p.nodes.bySwitch[id]
+	n.Do(func(weft.Time, *weft.Actions) { n.core.Read(r) })
+}
+
+// ReadNIC reads a NIC.
+func (p *Local) ReadNIC(id weft.NICID) nic.Reading { return p.nodes.byNIC[id].Read() }
+
+// Holds reports whether a packet is inside a switch.
+func (p *Local) Holds(id weft.SwitchID, h *weft.Header) (holds bool) {
+	n := p.nodes.bySwitch[id]
+	n.Do(func(weft.Time, *weft.Actions) { holds = n.core.Holds(h.Src, h.Dst, h.Seq) })
+	return holds
+}
+
+// MergeLatency adds the latencies of all NICs to h.
+func (p *Local) MergeLatency(h *hdrhistogram.Histogram) {
+	for _, n := range p.nodes.nics {
+		n.MergeLatency(h)
+	}
+}
+
+// Share has what passes on the links of a switch be told by their ends from now on, as of links that lead to other hosts: somebody else
+// may be that switch for a time. What passes within this host stays inside.
+func (p *Local) Share(id weft.SwitchID) {
+	p.adder.mu.Lock()
+	defer p.adder.mu.Unlock()
+	n := &p.nodes
+	inside := n.inside[:0]
+	for _, l := range n.inside {
+		if n.ends[l.a].Node != id.Node() && n.ends[l.b].Node != id.Node() {
+			inside = append(inside, l)
+			continue
+		}
+		a, b := &n.ends[l.a], &n.ends[l.b]
+		a.peer, b.peer = p.graph.Name(b.Node), p.graph.Name(a.Node)
+		n.shared = append(n.shared, l)
+	}
+	n.inside = inside
+}

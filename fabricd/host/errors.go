@@ -1,0 +1,23 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/reply"
+)
+
+// Errors of requests, as texts that travel.
+var (
+	ErrIncarnation = errors.New("another incarnation of this part runs here")
+	errNot         = errors.New("not in this part")
+)
+
+func notHere(n weft.Node) error { return fmt.Errorf("%v: %w", n, errNot) }
+
+// ErrReplaced means that a request comes from a leader of a lower term than one that the part has heard.
+var ErrReplaced = reply.Code{Name: "replaced", Text: "another leader has taken over since"}
+
+// ErrRuns means that an agent is asked to host a part of a fabric of which it runs one already.
+var ErrRuns = errors.New("a part of this fabric runs here already")

@@ -1,0 +1,22 @@
+package host
+
+import "context"
+
+// Host is what runs nodes, whichever process they are in: a [Local] is reached by calls, a client of package remote reaches
+// one over NATS.
+type Host interface {
+	// Order has the host do something, and returns when that is done.
+	Order(ctx context.Context, o Order) (OrderAnswer, error)
+	// Sum asks for what the host has added up.
+	Sum(ctx context.Context, r SumRequest) (Sum, error)
+	// Read reads all nodes.
+	Read(ctx context.Context, r ReadRequest) (Readings, error)
+	// Nodes asks for all about some nodes.
+	Nodes(ctx context.Context, r NodeRequest) (Nodes, error)
+	// Load has switches forward by other tables.
+	Load(ctx context.Context, o LoadOrder) (LoadAnswer, error)
+	// End ends the host, and returns its last sum with everything in it.
+	End(ctx context.Context, o EndOrder) (Sum, error)
+}
+
+var _ Host = (*Local)(nil)

@@ -1,0 +1,81 @@
+package host
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/wire"
+)
+
+// Live is the [Runtime] of goroutines: a [Machine] on a transport.
+type Live struct {
+	Transport   wire.Transport
+	Clock       func() weft.Time
+	Incarnation uint64 // see [MachineConfig]
+	Still       bool   // likewise
+
+	Machine *Machine // that Build has made; whoever has built it runs it
+	graph   *topology.Graph
+}
+
+var _ Runtime = (*Live)(nil)
+
+// Now implements Runtime.
+func (l *Live) Now() weft.Time { return l.Clock() }
+
+// Build implements Runtime.
+func (l *Live) Build(b Blueprint) (switches, nics []Driver, err error) {
+	l.graph = b.Graph
+	m := MachineConfig{
+		Graph: b.Graph, Transport: l.Transport, Clock: l.Clock, Pace: b.Pace, Batch: b.Batch, Inbox: b.Inbox, Seed: b.Seed,
+		Incarnation: l.Incarnation, Interval: b.Interval, Still: l.Still, Watch: b.Watch, Progress: b.Progress,
+	}
+	drive := func(n weft.Node, core weft.Core) {
+		if core != nil {
+			m.Nodes, m.Cores = append(m.Nodes, n), append(m.Cores, core)
+		}
+	}
+	for i, core := range b.Switches {
+		drive(weft.SwitchID(i).Node(), core)
+	}
+	for i, core := range b.NICs {
+		drive(weft.NICID(i).Node(), core)
+	}
+	if l.Machine, err = NewMachine(m); err != nil {
+		return nil, nil, fmt.Errorf("links: %w", err)
+	}
+	driver := func(n weft.Node) Driver {
+		if d := l.Machine.Driver(n); d != nil {
+			return d
+		}
+		return nil
+	}
+	for i := range b.Switches {
+		switches = append(switches, driver(weft.SwitchID(i).Node()))
+	}
+	for i := range b.NICs {
+		nics = append(nics, driver(weft.NICID(i).Node()))
+	}
+	return switches, nics, nil
+}
+
+// Cut implements Runtime.
+func (l *Live) Cut(from []weft.End) error { return l.Transport.Cut(l.directions(from)...) }
+
+// Restore implements Runtime.
+func (l *Live) Restore(from []weft.End) error { return l.Transport.Restore(l.directions(from)...) }
+
+func (l *Live) directions(from []weft.End) []wire.Direction {
+	out := make([]wire.Direction, len(from))
+	for i, e := range from {
+		out[i], _ = Direction(l.graph, e)
+	}
+	return out
+}
+
+// Shards is how many connections carry the links.
+func (l *Live) Shards() int { return l.Transport.Shards() }
+
+// Shard is the connection of a node, -1 if it is another host's.
+func (l *Live) Shard(node string) int { return l.Transport.Shard(node) }

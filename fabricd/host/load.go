@@ -1,0 +1,60 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/switch/tables"
+)
+
+// Load implements Host.
+func (p *Local) Load(_ context.Context, o LoadOrder) (a LoadAnswer, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, patch := range o.Patches {
+		var made *Loaded
+		if o.Made != nil {
+			made = o.Made[i]
+		}
+		if patch == nil {
+			return a, fmt.Errorf("an empty patch: %w", tables.ErrPatch)
+		}
+		v, err := p.load(patch, made)
+		a.Versions = append(a.Versions, LoadedVersion{Switch: patch.Switch, Version: v, Err: text(err)})
+	}
+	return a, nil
+}
+
+// load makes a switch forward, and the NICs at it send, by a patch, or by what it comes to where that is known. It returns the version in force. The caller holds mu.
+func (p *Local) load(patch *tables.Patch, next *Loaded) (version uint64, err error) {
+	prog := p.programs[patch.Switch]
+	if prog == nil {
+		return 0, notHere(patch.Switch.Node())
+	}
+	prog.Loading.Lock()
+	defer prog.Loading.Unlock()
+	was := prog.Now()
+	if next == nil {
+		next, err = prog.Patched(p.graph.Place(patch.Switch), p.spec.Switch.VCs, patch)
+	}
+	if err != nil || next == was {
+		return was.Version, err
+	}
+	if n := p.nodes.bySwitch[patch.Switch]; n != nil {
+		n.Do(func(now weft.Time, out *weft.Actions) {
+			if err = n.core.Load(now, next.Firmware, next.Version, out); err == nil {
+				prog.Set(next) // at one moment with its packets
+			}
+		})
+	} else {
+		prog.Set(next)
+	}
+	if err != nil {
+		return was.Version, err
+	}
+	if len(patch.Addresses) > 0 || patch.From == 0 {
+		p.readdress(patch.Switch)
+	}
+	return next.Version, nil
+}

@@ -1,0 +1,240 @@
+package host
+
+import (
+	"slices"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic/nicd"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/switchd"
+)
+
+// Runtime drives the nodes of a [Local] and carries what they send: live it is goroutines and a transport, in virtual time an
+// event queue.
+type Runtime interface {
+	Now() weft.Time
+	// Build makes the drivers of all nodes and joins them. Called once, before all but Now.
+	Build(b Blueprint) (switches, nics []Driver, err error)
+	// Cut makes frames sent from these ends go nowhere, beginning with those on the way; Restore undoes that.
+	Cut(from []weft.End) error
+	Restore(from []weft.End) error
+}
+
+// Driver drives one node. *switchd.Driver is one.
+type Driver = nicd.Driver
+
+// Blueprint is what a Runtime builds.
+type Blueprint struct {
+	Graph          *topology.Graph
+	Switches, NICs []weft.Core // by number; nil: another host runs it
+	Watch          func(n weft.Node) switchd.Observer
+	Pace           pace.Pace             // of every link
+	Batch          int                   // most packets in a frame
+	Inbox          int                   // most frames on their way to one port
+	Seed           uint64                // of what impairments draw
+	Interval       weft.Time             // between hellos; 0: there are none
+	Progress       func(done, total int) // hears of how many nodes the links are open; nil: nobody does
+}
+
+// LocalConfig says what a Local is. Spec, Graph, Firmware, Runtime and Watch are required.
+type LocalConfig struct {
+	Spec     Charter // but for its topology and the name of its firmware
+	Graph    *topology.Graph
+	Firmware switching.Firmware // of every switch; one that notifies when Spec.NIC.Notices is set
+	Runtime  Runtime
+	Watch    func(n weft.Node) switchd.Observer // hears what a node reports; called by several goroutines
+
+	Observed func() (all, untold uint64)      // how many observations were made, and of these not told; nil: Watch hears all
+	Steer    func(by weft.Time)               // puts the clock right; nil: it is the leader's
+	Halt     func()                           // ends what drives the nodes, and returns when it has; nil: somebody else does
+	Latency  *hdrhistogram.Histogram          // see [Cores]
+	Progress func(made bool, done, total int) // hears of how many nodes there are cores, then of how many the links are open
+}
+
+// Local is a host that is reached by calls: the nodes of one process, driven, counted and commanded. Its methods are safe for as
+// many goroutines as its Runtime is.
+type Local struct {
+	spec     Charter
+	graph    *topology.Graph
+	runtime  Runtime
+	nodes    nodes
+	programs map[weft.SwitchID]*Program // of its switches, and of those that its NICs are at; constant
+	observed func() (all, untold uint64)
+	steer    func(by weft.Time)
+	shard    func(node string) int // the connection of a node; nil: there are none
+	halt     func()
+	adder    adder
+
+	orders // what was done to it
+}
+
+// nodes are those that the part has, in its order. Constant.
+type nodes struct {
+	switches   []*node
+	nics       []*host
+	bySwitch   map[weft.SwitchID]*node
+	byNIC      map[weft.NICID]*host
+	ends       []end                     // in the order of Place.Ends
+	endOf      map[weft.End]int          // index in ends
+	inside     []inside                  // links with both ends here
+	shared     []inside                  // likewise, of switches that somebody else may be
+	atPrograms map[weft.SwitchID][]*host // NICs by the switch that they are at
+}
+
+// node is a switch with its driver.
+type node struct {
+	Driver
+	id   weft.SwitchID
+	core *switching.Switch // stepped only by the driver
+	*Program
+	first int // of its ends
+}
+
+// host is a NIC with its driver.
+type host struct {
+	*nicd.NIC
+	id  weft.NICID
+	end int
+}
+
+// end is an end of a link.
+type end struct {
+	weft.End
+	driver Driver
+	linked bool   // else the port leads nowhere
+	peer   string // who has the other end, see [Peer]; empty: this host, or nobody
+	shards [2]int // the connections of the link's ends; -1: another process has it
+}
+
+// inside is a link with both ends in the part, which are indices of ends.
+type inside struct {
+	id   weft.LinkID
+	a, b int
+}
+
+// NewLocal makes the nodes of a host. They carry nothing yet, for their links have no signal.
+func NewLocal(cfg LocalConfig) (*Local, error) {
+	c, g := &cfg.Spec, cfg.Graph
+	p := &Local{
+		spec: *c, graph: g, runtime: cfg.Runtime, observed: cfg.Observed, steer: cfg.Steer, halt: cfg.Halt, programs: map[weft.SwitchID]*Program{},
+	}
+	if p.observed == nil {
+		p.observed = func() (all, untold uint64) { return 0, 0 }
+	}
+	cores := Cores{
+		Graph: g, Firmware: cfg.Firmware, Switch: c.Switch, NIC: c.NIC, Link: c.Link, Seed: c.Seed, Epoch: c.Epoch, Again: c.Again,
+		Number: uint64(c.Again), Program: func(id weft.SwitchID) *Program { return p.programs[id] }, Latency: cfg.Latency,
+	}
+	if c.Place.Shared {
+		cores.Number = c.Number
+	}
+	switches, nics := c.Place.SwitchIDs(), c.Place.NICIDs()
+	for _, id := range switches {
+		p.programs[id] = NewProgram(cfg.Firmware)
+	}
+	for _, id := range nics {
+		if leaf, _ := Leaf(g, id); leaf != nil && p.programs[leaf.Switch] == nil {
+			p.programs[leaf.Switch] = NewProgram(cfg.Firmware)
+		}
+	}
+	b := Blueprint{
+		Graph: g, Switches: make([]weft.Core, len(g.Switches)), NICs: make([]weft.Core, len(g.NICs)), Watch: cfg.Watch,
+		Pace: c.Link.Pace, Batch: c.Switch.Batch, Inbox: c.Link.Inbox, Seed: c.Seed, Interval: c.Link.Liveness.Interval,
+	}
+	var made func(done int)
+	if cfg.Progress != nil {
+		made = func(done int) { cfg.Progress(true, done, len(switches)+len(nics)) }
+		b.Progress = func(done, total int) { cfg.Progress(false, done, total) }
+	}
+	switchCores, nicCores, err := cores.MakeAll(switches, nics, made)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range switches {
+		b.Switches[id] = switchCores[i]
+	}
+	for i, id := range nics {
+		nicCores[i].SetEra(c.Era)
+		b.NICs[id] = nicCores[i]
+	}
+	switchDrivers, nicDrivers, err := p.runtime.Build(b)
+	if err != nil {
+		return nil, err
+	}
+	n := &p.nodes
+	n.bySwitch, n.byNIC, n.endOf = make(map[weft.SwitchID]*node, len(switches)), make(map[weft.NICID]*host, len(nics)), map[weft.End]int{}
+	n.atPrograms = map[weft.SwitchID][]*host{}
+	drivers := make(map[weft.Node]Driver, len(switches)+len(nics))
+	for i, id := range switches {
+		s := &node{Driver: switchDrivers[id], id: id, core: switchCores[i], Program: p.programs[id]}
+		n.switches, n.bySwitch[id], drivers[id.Node()] = append(n.switches, s), s, s.Driver
+	}
+	for i, id := range nics {
+		h := &host{NIC: nicd.New(nicCores[i], nicDrivers[id]), id: id}
+		n.nics, n.byNIC[id], drivers[id.Node()] = append(n.nics, h), h, h.Driver
+		if c.Hold {
+			h.Hold(true)
+		}
+		if leaf, _ := Leaf(g, id); leaf != nil {
+			n.atPrograms[leaf.Switch] = append(n.atPrograms[leaf.Switch], h)
+		}
+	}
+	for _, list := range n.atPrograms { // in the order of the ports there
+		slices.SortFunc(list, func(a, b *host) int {
+			_, p := Leaf(g, a.id)
+			_, q := Leaf(g, b.id)
+			return int(p) - int(q)
+		})
+	}
+	connections := 0
+	if t, ok := p.runtime.(interface {
+		Shards() int
+		Shard(node string) int
+	}); ok {
+		connections, p.shard = t.Shards(), t.Shard
+	}
+	p.findEnds(drivers)
+	p.orders.init(len(n.ends), connections, c)
+	return p, nil
+}
+
+// findEnds lists the ends and links of the part.
+func (p *Local) findEnds(drivers map[weft.Node]Driver) {
+	n, g := &p.nodes, p.graph
+	placed := p.spec.placed()
+	for i, e := range p.spec.Place.Ends(g) {
+		_, _, linked := g.Peer(e)
+		n.endOf[e] = i
+		at := end{End: e, driver: drivers[e.Node], linked: linked, shards: [2]int{-1, -1}}
+		if d, ok := Direction(g, e); ok && p.shard != nil {
+			at.shards = [2]int{p.shard(d.From), p.shard(d.To)}
+		}
+		n.ends = append(n.ends, at)
+		switch {
+		case !e.Node.IsSwitch():
+			n.byNIC[weft.NICID(e.Node.Index)].end = i
+		case e.Port == 0:
+			n.bySwitch[weft.SwitchID(e.Node.Index)].first = i
+		}
+	}
+	for i := range n.ends {
+		e := &n.ends[i]
+		if !e.linked {
+			continue
+		}
+		peer, id, _ := g.Peer(e.End)
+		other, here := n.endOf[peer]
+		switch {
+		case !here:
+			if e.peer = placed[peer.Node]; e.peer == "" {
+				e.peer = g.Name(peer.Node)
+			}
+		case g.Links[id].A == e.End:
+			n.inside = append(n.inside, inside{id, i, other})
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/link"
+	"github.com/weft-fabric/weft/switch/switchd"
+	"github.com/weft-fabric/weft/switch/wire"
+)
+
+// A host of calls needs no broker: it is ordered, counted and read by calls, and what NICs refuse is the error that they gave.
+func TestALocalHost(t *testing.T) {
+	t.Parallel()
+	g, err := topology.Generate("kary-ntree:2,2")
+	require.NoError(t, err)
+	fw, _, err := subnet.Firmware("adaptive-link", g)
+	require.NoError(t, err)
+	memory := wire.NewMemory()
+	start := time.Now()
+	live := &host.Live{Transport: memory, Clock: func() weft.Time { return weft.FromDuration(time.Since(start)) }}
+	l, err := host.NewLocal(host.LocalConfig{
+		Graph: g, Firmware: fw, Runtime: live, Watch: func(weft.Node) switchd.Observer { return nil },
+		Spec: host.Charter{
+			Place:  host.Place{Switches: []host.Span{{N: 4}}, NICs: []host.Span{{N: 4}}, Shards: 1},
+			Switch: host.SwitchOptions{VCs: 1, InputBuffer: 2, OutputBuffer: 2},
+			NIC:    host.NICOptions{PacketBytes: 256, QueueBytes: 1024}, Link: host.LinkOptions{Rate: 256_000, Inbox: 64}, Seed: 7,
+		},
+	})
+	require.NoError(t, err)
+	ctx, end := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	go func() { defer close(over); live.Machine.Run(ctx) }()
+	t.Cleanup(func() { end(); <-over; require.NoError(t, memory.Close()) })
+
+	var h host.Host = l
+	order := func(o host.Order) host.OrderAnswer {
+		t.Helper()
+		a, err := h.Order(t.Context(), o)
+		require.NoError(t, err)
+		return a
+	}
+	ends := func() (up int) {
+		s, err := h.Sum(t.Context(), host.SumRequest{Ends: true})
+		require.NoError(t, err)
+		for i := range (host.Place{Switches: []host.Span{{N: 4}}, NICs: []host.Span{{N: 4}}}).Ends(g) {
+			if host.Bit(s.Up, i) {
+				up++
+			}
+		}
+		return up
+	}
+	order(host.Order{Hold: new(true)})
+	a := order(host.Order{Light: true, Send: []host.SendOrder{
+		{Src: 0, Dst: 3, Bytes: 256}, {Src: 0, Dst: 99, Bytes: 256}, {Src: 1, Dst: 2, Bytes: 512}, {Src: 1, Dst: 2, Bytes: 768},
+	}})
+	require.NoError(t, a.Sent[0].Reason())
+	require.ErrorIs(t, a.Sent[1].Reason(), nic.ErrNoSuchNIC)
+	require.ErrorIs(t, a.Sent[3].Reason(), nic.ErrQueueFull)
+	require.Nil(t, errors.Unwrap(host.Refusal{Err: "as it travels"}.Reason()))
+	require.Eventually(t, func() bool { return ends() == 2*len(g.Links) }, rig.Patience, time.Millisecond)
+	require.EqualValues(t, 2, l.Count(host.CountNICs).Counters.NICs.Injected)
+	order(host.Order{Hold: new(false)})
+	require.Eventually(t, func() bool { return l.Count(host.CountNICs|host.CountEras).Counters.NICs.Delivered == 2 }, rig.Patience, time.Millisecond)
+
+	// Sums, counts and readings say the same. Links that somebody else may have an end of are told by their ends.
+	s, err := h.Sum(t.Context(), host.SumRequest{Eras: true, Ends: true})
+	require.NoError(t, err)
+	require.Empty(t, s.Flows)
+	c := l.Count(host.CountSwitches | host.CountNICs | host.CountEras)
+	require.Equal(t, s.Counters.Switches, c.Counters.Switches)
+	require.Equal(t, s.Counters.NICs, c.Counters.NICs)
+	require.Equal(t, s.Eras, c.Eras)
+	l.Share(0)
+	var peers []host.Peer // what passes within the host stays inside
+	for _, e := range (host.Place{Switches: host.Spans([]weft.SwitchID{0, 1, 2, 3}), NICs: host.Spans([]weft.NICID{0, 1, 2, 3})}).Ends(g) {
+		peers = append(peers, host.Peer{Part: g.Name(e.Node), Incarnation: link.Incarnation{Number: 7}})
+	}
+	was := s
+	s, err = h.Sum(t.Context(), host.SumRequest{Number: 7, Ends: true, Peers: peers})
+	require.NoError(t, err)
+	require.Empty(t, s.Flows)
+	require.Equal(t, []uint64{0, 0, was.Wires}, []uint64{s.Sent, s.Received, s.Wires})
+	for i := range peers {
+		peers[i].Number = 8
+	}
+	s, err = h.Sum(t.Context(), host.SumRequest{Number: 7, Ends: true, Peers: peers})
+	require.NoError(t, err)
+	require.NotEmpty(t, s.Flows)
+	for _, e := range s.Flows {
+		require.Equal(t, e.Flow, l.ReadEnd(e.End).Flow)
+	}
+
+	// A cut and a crash; the switch returns in one step.
+	l0 := g.Links[0]
+	order(host.Order{Cut: []host.Way{{Link: l0.ID}, {Link: l0.ID, Back: true}}, Signals: []host.SignalOrder{
+		{End: host.EndOf(l0.A)}, {End: host.EndOf(l0.B)},
+	}})
+	require.Equal(t, 2*len(g.Links)-2, ends())
+	order(host.Order{Restored: []host.Way{{Link: l0.ID}, {Link: l0.ID, Back: true}}, Light: true})
+	require.Eventually(t, func() bool { return ends() == 2*len(g.Links) }, rig.Patience, time.Millisecond)
+	_, err = h.Order(t.Context(), host.Order{Restart: []weft.SwitchID{9}})
+	require.ErrorContains(t, err, "switch 9: not in this part")
+}

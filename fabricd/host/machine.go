@@ -1,0 +1,192 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/switchd"
+	"github.com/weft-fabric/weft/switch/wire"
+)
+
+// MachineConfig says what a Machine drives. All but Watch and Progress are required. Watch is called by several goroutines.
+type MachineConfig struct {
+	Graph       *topology.Graph
+	Transport   wire.Transport
+	Clock       func() weft.Time
+	Nodes       []weft.Node // each once
+	Cores       []weft.Core // of Nodes
+	Pace        pace.Pace   // of every link
+	Batch       int         // most packets in a frame
+	Inbox       int         // most frames on their way to one port
+	Seed        uint64      // of what impairments draw
+	Incarnation uint64      // of this part, which draws anew; 0 the first time
+	Interval    weft.Time   // between hellos; 0: there are none
+	Still       bool        // it may send nothing on its shards but what is for its links, so it cannot measure what holds frames up
+	Watch       func(n weft.Node) switchd.Observer
+	Progress    func(done, total int) // hears now and then of how many nodes the links are open; nil: nobody does
+}
+
+// Machine drives nodes live over a transport: it opens the links of each and steps its core.
+type Machine struct {
+	cfg     MachineConfig
+	drivers map[weft.Node]*switchd.Driver // constant
+	wires   map[weft.Node][]switchd.Wire  // constant
+	beat    *wire.Beat                    // nil: links do not leave the process
+}
+
+// NewMachine opens the links of the nodes. Nothing runs yet.
+func NewMachine(cfg MachineConfig) (*Machine, error) {
+	m := &Machine{
+		cfg: cfg, drivers: make(map[weft.Node]*switchd.Driver, len(cfg.Nodes)), wires: make(map[weft.Node][]switchd.Wire, len(cfg.Nodes)),
+	}
+	if every := cfg.Interval / 4; every > 0 && !cfg.Still && len(cfg.Nodes) > 0 && cfg.Transport.Enforcement() != wire.EnforcedInProcess {
+		var err error
+		if m.beat, err = wire.NewBeat(cfg.Transport, every.Duration()); err != nil {
+			return nil, err
+		}
+	}
+	excusers, drivers := make([]*excuser, len(cfg.Nodes)), make([]*switchd.Driver, len(cfg.Nodes))
+	all := make([][]switchd.Wire, len(cfg.Nodes))
+	var progress func(done int)
+	if cfg.Progress != nil {
+		progress = func(done int) { cfg.Progress(done, len(cfg.Nodes)) }
+	}
+	err := inParallel(len(cfg.Nodes), progress, func(i int) (err error) {
+		n := cfg.Nodes[i]
+		excusers[i] = &excuser{interval: cfg.Interval.Duration(), ports: make([]heldFor, cfg.Cores[i].Ports())}
+		if all[i], err = m.wire(n, cfg.Cores[i].Ports()); err != nil {
+			return err
+		}
+		c := switchd.Config{
+			Core: cfg.Cores[i], Wires: all[i], Clock: cfg.Clock, Batch: cfg.Batch, Excuse: excusers[i].excuse,
+			Draws: func(p weft.PortID) *rand.PCG {
+				return weft.Stream(cfg.Seed, weft.StreamLink, weft.End{Node: n, Port: p}.StreamNumber(), cfg.Incarnation)
+			},
+		}
+		if cfg.Watch != nil {
+			c.Watch = cfg.Watch(n)
+		}
+		drivers[i] = switchd.New(c)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range cfg.Nodes {
+		m.wires[n], m.drivers[n] = all[i], drivers[i]
+	}
+	m.findPeers(excusers)
+	return m, nil
+}
+
+// Direction is the direction of a link that an end sends on, as a transport has it; ok is false when no link is there.
+func Direction(g *topology.Graph, from weft.End) (d wire.Direction, ok bool) {
+	to, _, ok := g.Peer(from)
+	if !ok {
+		return d, false
+	}
+	return wire.Direction{From: g.Name(from.Node), FromPort: from.Port, To: g.Name(to.Node), ToPort: to.Port}, true
+}
+
+// wire opens the links of a node.
+func (m *Machine) wire(n weft.Node, ports int) ([]switchd.Wire, error) {
+	wires := make([]switchd.Wire, ports)
+	for p := range wires {
+		d, ok := Direction(m.cfg.Graph, weft.End{Node: n, Port: weft.PortID(p)})
+		if !ok {
+			continue
+		}
+		inbox := make(chan wire.Message, m.cfg.Inbox)
+		if err := m.cfg.Transport.Listen(d.Reverse(), inbox); err != nil {
+			return nil, fmt.Errorf("link %v: %w", d, err)
+		}
+		out, err := m.cfg.Transport.Sender(d)
+		if err != nil {
+			return nil, fmt.Errorf("link %v: %w", d, err)
+		}
+		wires[p] = switchd.Wire{Out: out, Inbox: inbox, Pace: m.cfg.Pace, OutSum: d.Sum(), InSum: d.Reverse().Sum()}
+	}
+	return wires, nil
+}
+
+// Driver is the driver of a node, nil of one that is not among those of the machine.
+func (m *Machine) Driver(n weft.Node) *switchd.Driver { return m.drivers[n] }
+
+// Drivers are those of all nodes.
+func (m *Machine) Drivers() []*switchd.Driver {
+	list := make([]*switchd.Driver, len(m.cfg.Nodes))
+	for i, n := range m.cfg.Nodes {
+		list[i] = m.drivers[n]
+	}
+	return list
+}
+
+// Inbox is where frames for an end arrive. The machine goes on listening there.
+func (m *Machine) Inbox(e weft.End) chan wire.Message { return m.wires[e.Node][e.Port].Inbox }
+
+// Run drives all nodes until ctx ends, and returns when no goroutine is left. Call it once.
+func (m *Machine) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	for _, n := range m.cfg.Nodes {
+		running.Go(func() { m.drivers[n].Run(ctx) })
+	}
+	if m.beat != nil {
+		running.Go(func() { m.beat.Run(ctx) })
+	}
+	running.Wait()
+}
+
+// A neighbour must not count as dead because we ourselves did not let it speak: a machine with other things to do may hold
+// up the goroutine that carries the frames of all links, or the one that steps the neighbour, for hundreds of milliseconds,
+// while the one that looks at the clock runs on time. Silence counts only while neither is so.
+
+// excuser tells whether what comes to the ports of a node is held up by ourselves, or was until just now.
+type excuser struct {
+	beat     *wire.Beat
+	interval time.Duration
+	own      int       // the connection of the node
+	ports    []heldFor // per port
+}
+
+// heldFor is where what comes to a port may be held up.
+type heldFor struct {
+	linked bool
+	peer   *switchd.Driver // nil: it runs elsewhere, and whether its process holds it up nobody knows here
+	port   weft.PortID     // of the peer
+	shard  int             // of the peer
+}
+
+func (e *excuser) excuse(p weft.PortID) bool {
+	h := &e.ports[p]
+	switch {
+	case !h.linked:
+		return false
+	case h.peer != nil && h.peer.Late(h.port, e.interval/2, e.interval):
+		return true
+	case e.beat == nil:
+		return false
+	case e.beat.Late(e.own, e.interval/2, e.interval):
+		return true
+	}
+	return h.peer != nil && h.shard != e.own && e.beat.Late(h.shard, e.interval/2, e.interval)
+}
+
+// findPeers fills in who the neighbours of all nodes are, once all have drivers.
+func (m *Machine) findPeers(excusers []*excuser) {
+	g := m.cfg.Graph
+	for i, n := range m.cfg.Nodes {
+		e := excusers[i]
+		e.beat, e.own = m.beat, m.cfg.Transport.Shard(g.Name(n))
+		for p := range e.ports {
+			if peer, _, ok := g.Peer(weft.End{Node: n, Port: weft.PortID(p)}); ok {
+				e.ports[p] = heldFor{linked: true, peer: m.drivers[peer.Node], port: peer.Port, shard: m.cfg.Transport.Shard(g.Name(peer.Node))}
+			}
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package host
+
+import (
+	"errors"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/tables"
+)
+
+// Order is what a part is to do. It does so in the order of these fields, each list from its beginning, and answers when all is
+// done. What names nodes, ports or links that the part does not have is refused before anything is done.
+type Order struct {
+	Number uint64 `json:"number"` // of the charter
+	Term   uint64 `json:"term,omitempty"`
+
+	// Clock puts the part's clock forward by so much, as the leader has found it to be behind; packets on their way look older by it. Of one
+	// that is ahead it is negative: the clock goes slower until it has fallen behind by so much.
+	Clock    weft.Time       `json:"clock,omitempty"`
+	Cut      []Way           `json:"cut,omitempty"`      // directions with an end in the part that are cut from now on
+	Restored []Way           `json:"restored,omitempty"` // and others that no longer are
+	Impair   []ImpairOrder   `json:"impair,omitempty"`
+	Crash    []weft.SwitchID `json:"crash,omitempty"` // lose all that is inside
+	// Light gives all ends signal that have none, but for those that Signals says are to be without.
+	Light   bool          `json:"light,omitempty"`
+	Signals []SignalOrder `json:"signals,omitempty"` // an end that loses signal and gets it again is in the list twice
+	// Restart are switches that return: each gets its Signals in one step, after all others; see switching.ReturnWait.
+	Restart []weft.SwitchID `json:"restart,omitempty"`
+
+	Era       *uint16         `json:"era,omitempty"`
+	Hold      *bool           `json:"hold,omitempty"`      // NICs inject nothing, or do again
+	Readdress []weft.SwitchID `json:"readdress,omitempty"` // the NICs of these switches send by the addresses of now
+	Traffic   *TrafficOrder   `json:"traffic,omitempty"`
+	Notices   []weft.Notice   `json:"notices,omitempty"` // for sources that are NICs of the part
+	Mark      []MarkOrder     `json:"mark,omitempty"`
+	Unmark    []MarkOrder     `json:"unmark,omitempty"`
+	Send      []SendOrder     `json:"send,omitempty"`
+
+	Sum *SumRequest `json:"sum,omitempty"` // what the answer's sum is to hold; nil: the least
+}
+
+// OrderAnswer is what came of an order.
+type OrderAnswer struct {
+	Sum  Sum         `json:"sum"`            // taken when all was done
+	Mark []MarkReply `json:"mark,omitempty"` // per entry of Mark
+	Left []int       `json:"left,omitempty"` // per entry of Unmark, marks that no packet has taken
+	Sent []SendReply `json:"sent,omitempty"` // per entry of Send
+}
+
+// SignalOrder gives an end signal or takes it.
+type SignalOrder struct {
+	End End  `json:"end"`
+	Up  bool `json:"up,omitempty"`
+}
+
+// ImpairOrder says what the direction out of an end suffers from now on. Zero is nothing.
+type ImpairOrder struct {
+	End    End             `json:"end"`
+	Impair pace.Impairment `json:"impair"`
+}
+
+// TrafficOrder is what all NICs of the fabric generate from now on; each part makes the sources of its own.
+type TrafficOrder struct {
+	Spec  string `json:"spec"`            // as nic.ParseTraffic reads it; "none" stops it
+	Draws []byte `json:"draws,omitempty"` // the state of the PCG that draws what the pattern leaves to chance, before it draws
+	Trace []byte `json:"trace,omitempty"` // of a trace its file, compressed as [deflate.Compress] does
+
+	Sources []nic.Source `json:"-" msgpack:"-"` // of all NICs, for a host that is reached by calls; nil: it makes them
+}
+
+// MarkOrder has the next packets of a flow traced, or takes that back; see [nic.NIC.Mark].
+type MarkOrder struct {
+	Src   weft.NICID `json:"src"`
+	Dst   weft.NICID `json:"dst"`
+	Count int        `json:"count"`
+}
+
+// MarkReply is what came of a mark.
+type MarkReply struct {
+	Busy bool `json:"busy,omitempty"` // the NIC has packets of its own to send
+	Refusal
+}
+
+// SendOrder puts one packet into the send queue of a NIC.
+type SendOrder struct {
+	Src    weft.NICID `json:"src"`
+	Dst    weft.NICID `json:"dst"`
+	Bytes  int        `json:"bytes"`
+	Traced bool       `json:"traced,omitempty"`
+}
+
+// SendReply is what came of that.
+type SendReply struct {
+	Seq uint64 `json:"seq"`
+	Refusal
+}
+
+// Refusal says why something was not done; empty: it was.
+type Refusal struct {
+	Err string `json:"err,omitempty"`
+	err error  // of a host that is reached by calls
+}
+
+func refusal(err error) Refusal { return Refusal{text(err), err} }
+
+// Reason is Err as an error.
+func (r Refusal) Reason() error {
+	if r.err == nil && r.Err != "" {
+		return errors.New(r.Err)
+	}
+	return r.err
+}
+
+// LoadOrder has switches forward by other tables, and their NICs send by them. One that cannot be followed leaves the others
+// alone.
+type LoadOrder struct {
+	Number  uint64          `json:"number"` // of the charter
+	Term    uint64          `json:"term,omitempty"`
+	Patches []*tables.Patch `json:"patches"`
+	Made    []*Loaded       `json:"-" msgpack:"-"` // per patch what it comes to, for a host that is reached by calls; nil: it makes that
+}
+
+// LoadAnswer is what came of it: per patch, when all that can be are in force.
+type LoadAnswer struct {
+	Versions []LoadedVersion `json:"versions"`
+}
+
+// LoadedVersion is what a switch forwards by after a patch.
+type LoadedVersion struct {
+	Switch  weft.SwitchID `json:"switch"`
+	Version uint64        `json:"version"`
+	Err     string        `json:"err,omitempty"` // why it is not the patch's
+}

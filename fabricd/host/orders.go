@@ -1,0 +1,381 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/pace"
+)
+
+// orders is what was done to a part and lasts.
+type orders struct {
+	mu       sync.Mutex // serialises orders; the rest is guarded by it
+	lit      []bool     // per end
+	cut      map[Way]bool
+	impaired map[int]pace.Impairment // by end; what is zero is not in it
+	traffic  TrafficOrder
+	era      uint16
+	hold     bool
+	carried  uint64
+	dark     []bool // per connection: it is lost
+}
+
+func (o *orders) init(ends, connections int, c *Charter) {
+	o.lit, o.dark = make([]bool, ends), make([]bool, connections)
+	o.cut, o.impaired = map[Way]bool{}, map[int]pace.Impairment{}
+	o.era, o.hold = c.Era, c.Hold
+	o.traffic = TrafficOrder{Spec: nic.Traffic{}.String()}
+}
+
+// plan is an order that can be carried out.
+type plan struct {
+	order         *Order
+	cut, restored []weft.End // that send there
+	impair        []int      // per entry, the end
+	signals       []int      // likewise
+	sources       []nic.Source
+}
+
+// end is the index of an end of the part.
+func (p *Local) end(e End) (int, error) {
+	i, ok := p.nodes.endOf[e.End()]
+	if !ok {
+		return 0, fmt.Errorf("port %d of %v: %w", e.Port, e.End().Node, errNot)
+	}
+	return i, nil
+}
+
+// sender is the end that sends on a way.
+func (p *Local) sender(w Way) (from weft.End, err error) {
+	if int(w.Link) >= len(p.graph.Links) {
+		return from, fmt.Errorf("link %d: there are %d", w.Link, len(p.graph.Links))
+	}
+	l := p.graph.Links[w.Link]
+	from, to := l.A, l.B
+	if w.Back {
+		from, to = to, from
+	}
+	_, a := p.nodes.endOf[from]
+	_, b := p.nodes.endOf[to]
+	if !a && !b {
+		return from, fmt.Errorf("link %s: %w", l.Name, errNot)
+	}
+	return from, nil
+}
+
+// plan checks an order.
+func (p *Local) plan(o *Order) (*plan, error) {
+	pl := &plan{order: o}
+	var errs []error
+	ways := func(list []Way) (ends []weft.End) {
+		for _, w := range list {
+			e, err := p.sender(w)
+			ends, errs = append(ends, e), append(errs, err)
+		}
+		return ends
+	}
+	ends := func(n int, of func(i int) End) (list []int) {
+		for i := range n {
+			e, err := p.end(of(i))
+			list, errs = append(list, e), append(errs, err)
+		}
+		return list
+	}
+	hosts := func(id weft.NICID) {
+		if p.nodes.byNIC[id] == nil {
+			errs = append(errs, fmt.Errorf("nic %d: %w", id, errNot))
+		}
+	}
+	pl.cut, pl.restored = ways(o.Cut), ways(o.Restored)
+	pl.impair = ends(len(o.Impair), func(i int) End { return o.Impair[i].End })
+	pl.signals = ends(len(o.Signals), func(i int) End { return o.Signals[i].End })
+	for _, id := range slices.Concat(o.Crash, o.Restart) {
+		if p.nodes.bySwitch[id] == nil {
+			errs = append(errs, fmt.Errorf("switch %d: %w", id, errNot))
+		}
+	}
+	for _, n := range o.Notices {
+		hosts(n.Src)
+	}
+	for _, list := range [][]MarkOrder{o.Mark, o.Unmark} {
+		for _, m := range list {
+			hosts(m.Src)
+		}
+	}
+	for _, s := range o.Send {
+		hosts(s.Src)
+	}
+	if o.Traffic != nil {
+		var err error
+		pl.sources, err = p.sources(o.Traffic)
+		errs = append(errs, err)
+	}
+	return pl, errors.Join(errs...)
+}
+
+// sources is what the NICs of the whole fabric generate.
+func (p *Local) sources(o *TrafficOrder) ([]nic.Source, error) {
+	if o.Sources != nil {
+		return o.Sources, nil
+	}
+	t, err := o.Traffic()
+	if err != nil {
+		return nil, err
+	}
+	draws := new(rand.PCG)
+	if len(o.Draws) > 0 {
+		if err := draws.UnmarshalBinary(o.Draws); err != nil {
+			return nil, fmt.Errorf("draws of traffic %s: %w", o.Spec, err)
+		}
+	}
+	c := &p.spec
+	return t.Sources(nic.Over{
+		NICs: len(p.graph.NICs), Rate: c.Link.Rate, PacketBytes: c.NIC.PacketBytes, TraceEvery: c.NIC.TraceEvery, Rand: rand.New(draws),
+		Find: p.graph.NICByName,
+	})
+}
+
+// Order implements Host. The answer has a sum only if that was asked for.
+func (p *Local) Order(ctx context.Context, o Order) (a OrderAnswer, err error) {
+	p.mu.Lock()
+	pl, err := p.plan(&o)
+	if err == nil {
+		err = p.do(pl, &a)
+	}
+	p.mu.Unlock()
+	if err == nil && o.Sum != nil {
+		a.Sum, err = p.Sum(ctx, *o.Sum)
+	}
+	return a, err
+}
+
+// do carries out what plan has checked. The caller holds mu. An error is of the transport, or of NICs that refuse a source.
+func (p *Local) do(pl *plan, a *OrderAnswer) (err error) {
+	o := pl.order
+	if o.Clock != 0 && p.steer != nil {
+		p.steer(o.Clock)
+	}
+	err = errors.Join(p.runtime.Cut(pl.cut), p.runtime.Restore(pl.restored))
+	for _, w := range o.Cut {
+		p.cut[w] = true
+	}
+	for _, w := range o.Restored {
+		delete(p.cut, w)
+	}
+	for i, im := range o.Impair {
+		e := pl.impair[i]
+		p.nodes.ends[e].driver.Impair(im.End.Port, im.Impair)
+		if p.impaired[e] = im.Impair; im.Impair == (pace.Impairment{}) {
+			delete(p.impaired, e)
+		}
+	}
+	for _, id := range o.Crash {
+		s := p.nodes.bySwitch[id]
+		s.Do(func(now weft.Time, out *weft.Actions) { s.core.Crash(now, out) })
+	}
+	p.signal(o, pl.signals)
+	if o.Era != nil {
+		p.era = *o.Era
+		for _, h := range p.nodes.nics {
+			h.SetEra(p.era)
+		}
+	}
+	if o.Hold != nil {
+		p.hold = *o.Hold
+		for _, h := range p.nodes.nics {
+			h.Hold(p.hold)
+		}
+	}
+	for _, id := range o.Readdress {
+		p.readdress(id)
+	}
+	if o.Traffic != nil {
+		p.traffic = *o.Traffic
+		for _, h := range p.nodes.nics {
+			err = errors.Join(err, h.SetSource(pl.sources[h.id]))
+		}
+	}
+	p.toNICs(o, a)
+	p.carried++
+	return err
+}
+
+// change is signal that an end gets or loses.
+type change struct {
+	end int
+	up  bool
+}
+
+// signal gives and takes signal. The caller holds mu.
+func (p *Local) signal(o *Order, signals []int) {
+	var list []change
+	if o.Light {
+		unlit := map[int]bool{}
+		for i, s := range o.Signals {
+			unlit[signals[i]] = !s.Up
+		}
+		for i := range p.nodes.ends {
+			if !p.lit[i] && !unlit[i] {
+				list = append(list, change{i, true})
+			}
+		}
+	}
+	for i, s := range o.Signals {
+		if e := signals[i]; !o.Light || p.lit[e] || s.Up { // those that Light left out have none
+			list = append(list, change{e, s.Up})
+		}
+	}
+	for _, c := range list {
+		p.lit[c.end] = c.up
+	}
+	list = slices.DeleteFunc(list, func(c change) bool { return p.isDark(&p.nodes.ends[c.end]) })
+	if o.Light {
+		p.light(list)
+		return
+	}
+	whole := make([][]change, len(o.Restart))
+	for i, c := range list {
+		if at := slices.IndexFunc(o.Restart, func(id weft.SwitchID) bool { return id.Node() == p.nodes.ends[c.end].Node }); at >= 0 {
+			whole[at] = append(whole[at], c)
+		} else {
+			p.lightNode(list[i : i+1])
+		}
+	}
+	for _, list := range whole {
+		p.lightNode(list)
+	}
+}
+
+// light gives ends signal or takes it, those of a node in one step: see [switching.ReturnWait]. The caller holds mu.
+func (p *Local) light(list []change) {
+	slices.SortStableFunc(list, func(a, b change) int { return a.end - b.end }) // the ends of a node are beside each other
+	for len(list) > 0 {
+		node, of := p.nodes.ends[list[0].end].Node, 1
+		for of < len(list) && p.nodes.ends[list[of].end].Node == node {
+			of++
+		}
+		p.lightNode(list[:of])
+		list = list[of:]
+	}
+}
+
+// lightNode does so for ends of one node, of a switch in one step. The caller holds mu.
+func (p *Local) lightNode(list []change) {
+	n := &p.nodes
+	list = slices.DeleteFunc(slices.Clone(list), func(c change) bool { return !n.ends[c.end].linked })
+	if len(list) == 0 {
+		return
+	}
+	node := n.ends[list[0].end].Node
+	if !node.IsSwitch() {
+		for _, c := range list {
+			n.ends[c.end].driver.Signal(n.ends[c.end].Port, c.up)
+		}
+		return
+	}
+	s := n.bySwitch[weft.SwitchID(node.Index)]
+	s.Do(func(t weft.Time, out *weft.Actions) {
+		for _, c := range list {
+			s.core.Signal(t, n.ends[c.end].Port, c.up, out)
+		}
+	})
+}
+
+// isDark reports whether a connection that carries the link of an end is lost.
+func (p *Local) isDark(e *end) bool {
+	return slices.ContainsFunc(e.shards[:], func(s int) bool { return s >= 0 && p.dark[s] })
+}
+
+// Darken notes that a connection was lost, or is back: its loss is as good as loss of signal at all links that it carries.
+func (p *Local) Darken(shard int, dark bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var list []change
+	for i := range p.nodes.ends {
+		e := &p.nodes.ends[i]
+		was := p.isDark(e)
+		p.dark[shard] = dark
+		now := p.isDark(e)
+		p.dark[shard] = !dark
+		if p.lit[i] && was != now {
+			list = append(list, change{i, !now})
+		}
+	}
+	p.dark[shard] = dark
+	p.light(list)
+}
+
+// toNICs does what is for single NICs.
+func (p *Local) toNICs(o *Order, a *OrderAnswer) {
+	n := &p.nodes
+	for _, x := range o.Notices {
+		_ = n.byNIC[x.Src].Notice(x.Dst) // about a NIC that there is not: it changes nothing
+	}
+	for _, m := range o.Mark {
+		busy, err := n.byNIC[m.Src].Mark(m.Dst, m.Count)
+		a.Mark = append(a.Mark, MarkReply{busy, refusal(err)})
+	}
+	for _, m := range o.Unmark {
+		a.Left = append(a.Left, n.byNIC[m.Src].Unmark(m.Dst, m.Count))
+	}
+	for _, s := range o.Send {
+		seq, err := n.byNIC[s.Src].Send(s.Dst, s.Bytes, s.Traced)
+		a.Sent = append(a.Sent, SendReply{seq, refusal(err)})
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// HasNIC reports whether a NIC is in the host.
+func (p *Local) HasNIC(id weft.NICID) bool { return p.nodes.byNIC[id] != nil }
+
+// LoseNotice counts a notice that is lost on its way to a NIC of the host.
+func (p *Local) LoseNotice() { p.adder.noticesLost.Add(1) }
+
+// Notice hands a notice to a NIC of the host; one about a NIC that there is not changes nothing.
+func (p *Local) Notice(n weft.Notice) {
+	if h := p.nodes.byNIC[n.Src]; h != nil && int(n.Dst) < len(p.graph.NICs) {
+		_ = h.Notice(n.Dst)
+	}
+}
+
+// readdress has the NICs at a switch send by the addresses of now.
+func (p *Local) readdress(id weft.SwitchID) {
+	for _, h := range p.nodes.atPrograms[id] {
+		h.Readdress()
+	}
+}
+
+// standing is what was done to the part. The caller holds mu.
+func (p *Local) standing() *Standing {
+	s := &Standing{Traffic: p.traffic, Era: p.era, Hold: p.hold, Orders: p.carried, Lit: make([]byte, (len(p.lit)+7)/8)}
+	for i, lit := range p.lit {
+		if lit {
+			s.Lit[i>>3] |= 1 << (i & 7)
+		}
+		if im, ok := p.impaired[i]; ok {
+			s.Impaired = append(s.Impaired, ImpairOrder{EndOf(p.nodes.ends[i].End), im})
+		}
+	}
+	for w := range p.cut {
+		s.Cut = append(s.Cut, w)
+	}
+	slices.SortFunc(s.Cut, Way.compare)
+	for _, n := range p.nodes.switches {
+		if v := n.Now().Version; v != 0 {
+			s.Versions = append(s.Versions, v)
+		}
+	}
+	return s
+}

@@ -1,0 +1,69 @@
+package host
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// inParallel calls do for 0 to n-1 on all processors, in any order, and returns when all calls have. Progress, unless nil, hears how many
+// those are: 0 at first, and more now and then. After an error what has not begun is left; the error is that of the lowest number that failed.
+func inParallel(n int, progress func(done int), do func(i int) error) error {
+	var next, done atomic.Int64
+	var mu sync.Mutex // guards what follows, and calls of progress
+	failed, told := n, 0
+	var first error
+	if progress != nil {
+		progress(0)
+	}
+	one := func(i int) {
+		err := do(i)
+		finished := int(done.Add(1))
+		if err == nil && (progress == nil || finished%tellNodes != 0) {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil && i < failed {
+			failed, first = i, err
+			next.Store(int64(n))
+		}
+		if progress != nil && finished > told {
+			told = finished
+			progress(finished)
+		}
+	}
+	var running sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		running.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				one(i)
+			}
+		})
+	}
+	running.Wait()
+	return first
+}
+
+// tellNodes is after how many nodes progress hears of them. Chosen by us: every few milliseconds.
+const tellNodes = 64
+
+// MakeAll makes the cores of these switches and NICs, in parallel: each is independent of the others, and the same as if it was made alone.
+// Program is called by several goroutines. Progress, unless nil, hears of how many nodes there are cores. The error is that of [switching.New] or
+// [nic.New].
+func (c *Cores) MakeAll(switches []weft.SwitchID, nics []weft.NICID, progress func(done int)) ([]*switching.Switch, []*nic.NIC, error) {
+	s, n := make([]*switching.Switch, len(switches)), make([]*nic.NIC, len(nics))
+	err := inParallel(len(s)+len(n), progress, func(i int) (err error) {
+		if i < len(s) {
+			s[i], err = c.MakeSwitch(switches[i])
+		} else {
+			n[i-len(s)], err = c.MakeNIC(nics[i-len(s)])
+		}
+		return err
+	})
+	return s, n, err
+}

@@ -1,0 +1,69 @@
+package host
+
+import (
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// Place is which nodes are in a part, and which shards are its own.
+type Place struct {
+	Part     string `json:"part"`
+	Switches []Span `json:"switches,omitempty"` // by SwitchID, ascending
+	NICs     []Span `json:"nics,omitempty"`     // by NICID, ascending
+	Shard    int    `json:"shard"`              // the first of its own
+	Shards   int    `json:"shards"`             // how many it has
+	// Shared says that the part is one switch, and its shards are those of the leader, which other nodes are in too: its subjects stay what
+	// they are when it joins a fabric that runs. It hears its own links and nothing else.
+	Shared bool `json:"shared,omitempty"`
+}
+
+// Span is so many numbers in a row.
+type Span struct {
+	First uint32 `json:"first"`
+	N     uint32 `json:"n"`
+}
+
+// Spans are the numbers of a list, which ascends, in a row each.
+func Spans[ID ~uint32](ids []ID) (list []Span) {
+	for _, id := range ids {
+		if n := len(list); n > 0 && list[n-1].First+list[n-1].N == uint32(id) {
+			list[n-1].N++
+		} else {
+			list = append(list, Span{First: uint32(id), N: 1})
+		}
+	}
+	return list
+}
+
+// numbersOf undoes Spans.
+func numbersOf[ID ~uint32](list []Span) (ids []ID) {
+	for _, s := range list {
+		for i := range s.N {
+			ids = append(ids, ID(s.First+i))
+		}
+	}
+	return ids
+}
+
+// SwitchIDs are the switches of the part, in its order.
+func (p Place) SwitchIDs() []weft.SwitchID { return numbersOf[weft.SwitchID](p.Switches) }
+
+// NICIDs are the NICs of the part, in its order.
+func (p Place) NICIDs() []weft.NICID { return numbersOf[weft.NICID](p.NICs) }
+
+// Ends are the ends that the part has in its order, the order of [Sum].Up: the ports of each switch, then the NICs. Ports that lead
+// nowhere are among them.
+func (p Place) Ends(g *topology.Graph) (list []weft.End) {
+	for _, id := range p.SwitchIDs() {
+		for port := range weft.PortID(g.Switches[id].Ports) {
+			list = append(list, weft.End{Node: id.Node(), Port: port})
+		}
+	}
+	for _, id := range p.NICIDs() {
+		list = append(list, weft.End{Node: id.Node()})
+	}
+	return list
+}
+
+// Bit reports whether the end of that number has its bit set, as in [Sum].Up.
+func Bit(bits []byte, i int) bool { return i>>3 < len(bits) && bits[i>>3]>>(i&7)&1 == 1 }

@@ -1,0 +1,62 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/host"
+)
+
+// Client is the leader's side of one part, and implements [host.Host]. Its methods may be called concurrently. Each ends with its ctx, or after 10 s when
+// that has no deadline. Errors are those of [bus.Call].
+type Client struct {
+	bus  *bus.Client
+	part string
+}
+
+// NewClient returns the client of the part of that name.
+func NewClient(c *bus.Client, name string) *Client { return &Client{c, name} }
+
+// Part is the name of the part.
+func (c *Client) Part() string { return c.part }
+
+// Sum asks for what the part has added up.
+func (c *Client) Sum(ctx context.Context, r host.SumRequest) (host.Sum, error) {
+	return call[host.Sum](ctx, c, host.AskSum, r)
+}
+
+// Order has the part do something, and returns when that is done.
+func (c *Client) Order(ctx context.Context, o host.Order) (host.OrderAnswer, error) {
+	return call[host.OrderAnswer](ctx, c, host.AskOrder, o)
+}
+
+// Read reads all nodes.
+func (c *Client) Read(ctx context.Context, r host.ReadRequest) (host.Readings, error) {
+	return call[host.Readings](ctx, c, host.AskRead, r)
+}
+
+// Nodes asks for all about some nodes.
+func (c *Client) Nodes(ctx context.Context, r host.NodeRequest) (host.Nodes, error) {
+	return call[host.Nodes](ctx, c, host.AskNode, r)
+}
+
+// Load has switches forward by other tables.
+func (c *Client) Load(ctx context.Context, o host.LoadOrder) (host.LoadAnswer, error) {
+	return call[host.LoadAnswer](ctx, c, host.AskLoad, o)
+}
+
+// End ends the part, and returns its last sum with everything in it.
+func (c *Client) End(ctx context.Context, o host.EndOrder) (host.Sum, error) {
+	return call[host.Sum](ctx, c, host.AskEnd, o)
+}
+
+func call[Resp any](ctx context.Context, c *Client, verb string, req any) (Resp, error) {
+	resp, err := bus.Call[Resp](ctx, c.bus, bus.Subject{Kind: bus.SubjectSwitch, Node: c.part, Verb: verb}, req)
+	if err != nil {
+		return resp, fmt.Errorf("part %s: %w", c.part, err)
+	}
+	return resp, nil
+}
+
+var _ host.Host = (*Client)(nil)

@@ -1,0 +1,69 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// Hosts lets processes in that are to be hosts of a fabric, and reaches them, for their leader. Peers is required.
+type Hosts struct {
+	Peers    *bus.Client
+	Admitter Admitter // nil: processes have the credentials of their machines and users
+}
+
+// Admitter makes credentials of processes. *bus.Broker and *bus.Issuer are.
+type Admitter interface {
+	// Admit makes credentials, which are in force when it returns and until Revoke.
+	Admit(a bus.Access) (bus.Credentials, error)
+	Revoke(user string)
+}
+
+// Admit gives a charter the credentials of its process, and says whose they are.
+func (h Hosts) Admit(c *host.Charter, g *topology.Graph) (user string, err error) {
+	if h.Admitter == nil {
+		return "", nil // the broker's owner says who may do what
+	}
+	a, err := accessOf(c, g)
+	if err != nil {
+		return "", err
+	}
+	creds, err := h.Admitter.Admit(a)
+	if err != nil {
+		return "", err
+	}
+	c.Credentials, err = json.Marshal(creds)
+	return creds.User, err
+}
+
+// Revoke takes back what Admit gave.
+func (h Hosts) Revoke(user string) {
+	if h.Admitter != nil {
+		h.Admitter.Revoke(user)
+	}
+}
+
+// Renew gives the process of a charter, which runs, new credentials. Only an issuer can.
+func (h Hosts) Renew(ctx context.Context, c *host.Charter, g *topology.Graph) error {
+	i, ok := h.Admitter.(*bus.Issuer)
+	if !ok {
+		return fmt.Errorf("part %s: nobody here makes credentials that last", c.Part)
+	}
+	a, err := accessOf(c, g)
+	if err != nil {
+		return err
+	}
+	return h.Peers.RenewPart(ctx, a, i)
+}
+
+// Reach is the host of a name.
+func (h Hosts) Reach(name string) host.Host { return NewClient(h.Peers, name) }
+
+// Hear calls heard with what hosts tell, one after the other, until the connection is closed.
+func (h Hosts) Hear(heard func(name string, seen host.Seen)) error {
+	return bus.Hear(h.Peers, host.TellSeen, heard)
+}

@@ -1,0 +1,204 @@
+// Package remote is a part that another process runs, over NATS: the process, which serves a [host.Local], and its leader, which lets
+// it in and reaches it.
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/switch/switchd"
+	"github.com/weft-fabric/weft/switch/wire"
+)
+
+// Config of a part. Charter and URL are required.
+type Config struct {
+	Charter     host.Charter
+	URL         string          // of the broker
+	Credentials bus.Credentials // for when the charter has none
+	Log         *slog.Logger    // nil: discarded
+	Ready       func()          // called once when the part answers; nil: nobody
+	Alone       int             // seconds in which nobody asks after which it ends; 0: it goes on, for another leader
+	// Elapsed is what has passed since some moment by the clock of the host; nil: that of the process. Tests have clocks that drift.
+	Elapsed func() time.Duration
+}
+
+// Run is a part of a running fabric until it is told to end, which is no error, or ctx ends, whose error is returned. Other
+// errors say why it cannot be made, or that the broker takes its credentials no more. When it returns nothing of it is left.
+func Run(ctx context.Context, cfg Config) error {
+	p, err := Open(cfg)
+	if err != nil {
+		return err
+	}
+	if cfg.Ready != nil {
+		cfg.Ready()
+	}
+	_, err = p.Wait(ctx)
+	return errors.Join(err, p.Close())
+}
+
+// Part is a part of a running fabric: a [host.Local] that is served over NATS. Its methods are safe for any goroutine.
+type Part struct {
+	charter  host.Charter
+	log      *slog.Logger
+	host     *host.Local
+	runtime  *host.Live
+	links    *bus.NATS
+	teller   *teller
+	notices  chan weft.Notice // bound: maxNotices; for NICs of the part
+	control  *bus.Server
+	troubles *host.Troubles
+
+	mu      sync.Mutex    // serialises orders
+	term    atomic.Uint64 // of the leader
+	ended   chan string   // capacity 1: it was told to end, and why
+	asked   chan struct{} // capacity 1: somebody asks
+	alone   int           // see Config
+	running sync.WaitGroup
+	stop    context.CancelFunc
+	halt    func()        // ends the machine, and returns when it has; its nodes can be read all the same
+	halted  chan struct{} // closed when the machine has ended
+	once    sync.Once
+	failed  error // of Close
+}
+
+// Open makes a part and serves it. It carries nothing yet, for its links have no signal. The caller closes it.
+func Open(cfg Config) (*Part, error) {
+	c := cfg.Charter
+	p := &Part{
+		charter: c, log: cfg.Log, ended: make(chan string, 1), halted: make(chan struct{}), notices: make(chan weft.Notice, maxNotices),
+		asked: make(chan struct{}, 1), alone: cfg.Alone, troubles: host.NewTroubles(),
+	}
+	p.term.Store(c.Term)
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	if err := p.open(cfg); err != nil {
+		return nil, errors.Join(fmt.Errorf("part %s of fabric %s: %w", c.Part, c.Fabric, err), p.Close())
+	}
+	return p, nil
+}
+
+func (p *Part) open(cfg Config) error {
+	c := &p.charter
+	g, err := c.Graph()
+	if err != nil {
+		return err
+	}
+	if err := c.Check(g); err != nil {
+		return err
+	}
+	layout, err := layoutOf(c, g)
+	if err != nil {
+		return err
+	}
+	fw, err := c.Routing(g)
+	if err != nil {
+		return err
+	}
+	creds, identity, err := identityOf(c, cfg.Credentials)
+	if err != nil {
+		return err
+	}
+	links := bus.NATSConfig{Fabric: c.Fabric, URL: cfg.URL, Credentials: creds, Layout: layout}
+	if c.Place.Shared {
+		links.Layout, links.Subscription = layout.Only(g.Switches[c.Place.Switches[0].First].Name), bus.PerDirection
+	}
+	if p.links, err = bus.NewNATS(links); err != nil {
+		return err
+	}
+	p.links.Watch(p.troubles.Add)
+	p.teller = newTeller(c, p.carry, func(s host.Seen) error { return p.control.Publish(host.TellSeen, s) })
+	clock := newClock(c.Now, cfg.Elapsed)
+	p.runtime = &host.Live{Transport: p.links, Clock: clock.Now, Incarnation: c.Number, Still: c.Place.Shared}
+	spec := *c
+	if fits := wire.Batch(p.links.MaxFrame(), c.Switch.VCs); c.Switch.Batch == 0 || fits < c.Switch.Batch {
+		spec.Switch.Batch = min(fits, switchd.DefaultBatch)
+	}
+	p.host, err = host.NewLocal(host.LocalConfig{
+		Spec: spec, Graph: g, Firmware: fw, Runtime: p.runtime, Steer: clock.steer, Observed: p.teller.counts, Halt: func() { p.halt() },
+		Watch: func(n weft.Node) switchd.Observer { return &watch{p.teller, n} },
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.links.Ready(context.Background()); err != nil {
+		return err
+	}
+	p.control, err = bus.NewServer(bus.ServerConfig{
+		Fabric: c.Fabric, Node: c.Part, URL: cfg.URL, Credentials: creds,
+		OnError: func(err error) { p.log.Warn("control", "part", c.Part, "err", err) }, Log: p.log,
+	})
+	if err != nil {
+		return err
+	}
+	work, stop := context.WithCancel(context.Background())
+	p.stop = stop
+	driving, halt := context.WithCancel(work)
+	p.halt = func() { halt(); <-p.halted }
+	p.running.Go(func() { defer close(p.halted); p.runtime.Machine.Run(driving) })
+	p.running.Go(func() { p.teller.run(work) })
+	p.running.Go(func() { p.carryNotices(work) })
+	p.running.Go(func() { p.carryTroubles(work) })
+	return errors.Join(p.serve(), identity.Serve(p.control))
+}
+
+// Wait returns why when the part was told to end. The error is that of ctx when that ends first, or wraps [ErrAlone] or [ErrRefused].
+func (p *Part) Wait(ctx context.Context) (why string, err error) {
+	var tick <-chan time.Time
+	if p.alone > 0 {
+		t := time.NewTicker(time.Second)
+		defer t.Stop()
+		tick = t.C
+	}
+	// Ticks are counted, not time: a process that was stopped has missed them, and that says nothing about who leads.
+	for silent := 0; ; {
+		select {
+		case why := <-p.ended:
+			p.log.Info("part ends", "part", p.charter.Part, "why", why)
+			return why, nil
+		case <-p.control.Done():
+			return "", fmt.Errorf("part %s of fabric %s: %w; another process may be this part now", p.charter.Part, p.charter.Fabric, p.refused())
+		case <-p.asked:
+			silent = 0
+		case <-tick:
+			if silent++; silent > p.alone {
+				return "", fmt.Errorf("part %s of fabric %s: %w: %d s have passed", p.charter.Part, p.charter.Fabric, ErrAlone, p.alone)
+			}
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	}
+}
+
+// refused is why the broker lets the part in no more.
+func (p *Part) refused() error {
+	if err := p.control.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return ErrRefused // a password of an embedded broker
+}
+
+// Close ends the part without a word to anybody, and returns when nothing of it is left. Closing twice is closing once.
+func (p *Part) Close() error {
+	p.once.Do(func() {
+		if p.stop != nil {
+			p.stop()
+			p.running.Wait() // the teller tells the last
+		}
+		if p.control != nil {
+			p.failed = p.control.Close()
+		}
+		if p.links != nil {
+			p.failed = errors.Join(p.failed, p.links.Close())
+		}
+	})
+	return p.failed
+}

@@ -1,0 +1,398 @@
+package remote_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/switch/link"
+	"github.com/weft-fabric/weft/switch/pace"
+	"github.com/weft-fabric/weft/switch/tables"
+)
+
+// start brings all links up and starts traffic.
+func (r *rig) start(spec string) {
+	r.t.Helper()
+	r.all(host.Order{Light: true})
+	r.up(0)
+	r.traffic(spec)
+}
+
+func TestTwoPartsAreOneFabric(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "kary-ntree:2,3", "deterministic-link", nil)
+	require.Zero(t, r.sum().up)
+	r.start("uniform:0.05")
+	r.delivered(100)
+	s := r.quiet()
+	require.Zero(t, s.lost+s.Counters.NICs.Missing+s.Counters.NICs.Reordered+s.Counters.NICs.Duplicated)
+	require.Greater(t, s.Counters.Switches.Forwarded, s.Counters.NICs.Delivered)
+	require.Len(t, s.flows, r.crossing())
+	s = r.sumWith(host.SumRequest{Eras: true})
+	require.Equal(t, s.Counters.NICs.Injected, s.Eras[0].Injected)
+	require.Equal(t, s.Counters.NICs.Delivered, s.Eras[0].Delivered)
+	r.connected()
+}
+
+// crossingLink is a link between the parts, and which part has its end A.
+func (r *rig) crossingLink() (l weft.LinkID, a, b *led) {
+	of := map[weft.Node]*led{}
+	for _, l := range r.parts {
+		for _, e := range l.charter.Place.Ends(r.graph) {
+			of[e.Node] = l
+		}
+	}
+	for _, l := range r.graph.Links {
+		if a, b := of[l.A.Node], of[l.B.Node]; a != b {
+			return l.ID, a, b
+		}
+	}
+	r.t.Fatal("no link crosses")
+	return 0, nil, nil
+}
+
+// A cut is kept by both ends: each part keeps its direction, told or not told by the other, and the ends find a silent one.
+func TestOrdersOfAPart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "kary-ntree:2,3", "adaptive-link", nil)
+	r.start("uniform:0.05")
+	id, a, b := r.crossingLink()
+	l := r.graph.Links[id]
+	ways := []host.Way{{Link: id}, {Link: id, Back: true}}
+
+	// Signalled: both ends are told.
+	dark := func(e weft.End) []host.SignalOrder { return []host.SignalOrder{{End: host.EndOf(e)}} }
+	a.order(host.Order{Cut: ways, Signals: dark(l.A)})
+	got := b.order(host.Order{Cut: ways, Signals: dark(l.B), Era: new(uint16(3)), Sum: &host.SumRequest{Standing: true, Ends: true}})
+	require.ElementsMatch(t, ways, got.Sum.Standing.Cut)
+	require.Equal(t, uint16(3), got.Sum.Standing.Era)
+	require.Len(t, got.Sum.Flows, r.crossing()/2)
+	r.up(2)
+	light := func(e weft.End) []host.SignalOrder { return []host.SignalOrder{{End: host.EndOf(e), Up: true}} }
+	a.order(host.Order{Restored: ways, Signals: light(l.A)})
+	b.order(host.Order{Restored: ways, Signals: light(l.B)})
+	r.up(0)
+
+	// Silent, and one direction kept by its receiver alone.
+	b.order(host.Order{Cut: ways[:1]})
+	r.up(2)
+	b.order(host.Order{Restored: ways[:1]})
+	r.up(0)
+
+	// An end loses signal for a moment, and its neighbour in the other part finds out.
+	a.order(host.Order{Signals: append(dark(l.A), light(l.A)...)})
+	r.up(0)
+
+	// Held NICs inject nothing; an impaired end loses frames.
+	r.all(host.Order{Hold: new(true)})
+	require.Eventually(t, func() bool { s := r.sum(); return s.Held+s.wires == 0 && s.Queued > 0 }, patience, 10*time.Millisecond)
+	loss := host.ImpairOrder{End: host.EndOf(l.A), Impair: pace.Impairment{Loss: 0.5}}
+	s := a.order(host.Order{Impair: []host.ImpairOrder{loss}, Sum: &host.SumRequest{Standing: true}}).Sum
+	require.Equal(t, []host.ImpairOrder{loss}, s.Standing.Impaired)
+	require.True(t, s.Standing.Hold)
+	loss.Impair = pace.Impairment{}
+	a.order(host.Order{Impair: []host.ImpairOrder{loss}})
+	r.all(host.Order{Hold: new(false)})
+	r.delivered(50)
+
+	// A switch crashes, with all that is in it, and comes back.
+	victim := a.charter.Place.SwitchIDs()[1]
+	for _, up := range []bool{false, true} {
+		for _, p := range r.parts {
+			var o host.Order
+			for _, l := range r.graph.Links {
+				for _, e := range []weft.End{l.A, l.B} {
+					if l.A.Node != victim.Node() && l.B.Node != victim.Node() {
+						continue
+					}
+					if _, here := p.ends()[e]; here {
+						o.Signals = append(o.Signals, host.SignalOrder{End: host.EndOf(e), Up: up})
+					}
+				}
+			}
+			if p == a && !up {
+				o.Crash = []weft.SwitchID{victim}
+			}
+			p.order(o)
+		}
+	}
+	r.all(host.Order{Light: true})
+	r.up(0)
+	r.delivered(50)
+	r.quiet()
+	r.connected()
+}
+
+// ends are those of a part.
+func (l *led) ends() map[weft.End]struct{} {
+	m := map[weft.End]struct{}{}
+	for _, e := range l.charter.Place.Ends(l.rig.graph) {
+		m[e] = struct{}{}
+	}
+	return m
+}
+
+func TestPartRefuses(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
+	west, east := r.parts["west"], r.parts["east"]
+	other := host.EndOf(east.charter.Place.Ends(r.graph)[0])
+	for want, o := range map[string]host.Order{
+		"another incarnation":        {Number: 99},
+		"not in this part":           {Number: 1, Signals: []host.SignalOrder{{End: other}}, Light: true},
+		"port 7 of switch":           {Number: 1, Impair: []host.ImpairOrder{{End: host.End{Port: 7}}}},
+		"link 999: there are":        {Number: 1, Cut: []host.Way{{Link: 999}}},
+		"switch 1: not in this part": {Number: 1, Crash: []weft.SwitchID{1}},
+		"nic 99: not in":             {Number: 1, Send: []host.SendOrder{{Src: 99}}, Notices: []weft.Notice{{Src: 99}}},
+		"unknown NIC":                {Number: 1, Traffic: &host.TrafficOrder{Spec: "incast:0.5,to=nobody"}},
+		"pattern":                    {Number: 1, Traffic: &host.TrafficOrder{Spec: "unifrom:0.5"}},
+		"draws":                      {Number: 1, Traffic: &host.TrafficOrder{Spec: "pairwise:0.5", Draws: []byte("x")}},
+	} {
+		_, err := west.Order(context.Background(), o)
+		require.ErrorIs(t, err, reply.ErrRefused, want)
+		require.ErrorContains(t, err, want)
+	}
+	s, err := west.Sum(context.Background(), host.SumRequest{Standing: true})
+	require.NoError(t, err)
+	require.Zero(t, s.Standing.Orders, "nothing of them was done")
+	require.Equal(t, make([]byte, len(s.Standing.Lit)), s.Standing.Lit)
+	require.Equal(t, "none", s.Standing.Traffic.Spec)
+
+	// A leader that was replaced.
+	west.order(host.Order{Term: 5})
+	_, err = west.Order(context.Background(), host.Order{Number: 1, Term: 4})
+	require.ErrorContains(t, err, "another leader has taken over")
+	require.ErrorIs(t, err, host.ErrReplaced)
+	_, err = west.Sum(context.Background(), host.SumRequest{Number: 1, Term: 4})
+	require.ErrorIs(t, err, host.ErrReplaced)
+	_, err = west.Load(context.Background(), host.LoadOrder{Number: 1, Term: 4})
+	require.ErrorContains(t, err, "another leader has taken over")
+	_, err = west.End(context.Background(), host.EndOrder{Number: 1, Term: 4})
+	require.ErrorContains(t, err, "another leader has taken over")
+	_, err = west.Read(context.Background(), host.ReadRequest{Number: 2})
+	require.ErrorContains(t, err, "another incarnation")
+	_, err = west.Nodes(context.Background(), host.NodeRequest{Number: 1, NICs: []weft.NICID{99}})
+	require.ErrorContains(t, err, "not in this part")
+
+	last, err := west.End(context.Background(), host.EndOrder{Why: "enough"})
+	require.NoError(t, err)
+	require.NotNil(t, last.Standing)
+	why, err := west.part.Wait(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, "enough", why)
+}
+
+// A part dies without a word, and is hosted anew: the flows of its NICs begin anew, those that others have to them go on, and its links come up in
+// new epochs.
+func TestAPartIsHostedAnew(t *testing.T) {
+	t.Parallel()
+	// No neighbour is given up for being silent, as one on a busy machine may be: a part that is hosted
+	// anew is known by its epochs.
+	r := newRig(t, "kary-ntree:2,3", "deterministic-link", func(c *host.Charter) { c.Link.Liveness.Multiplier = 240 })
+	r.start("uniform:0.02")
+	r.delivered(100)
+	east := r.parts["east"]
+	// Nothing is on its way: packets before links that go down are rerouted, and those behind them may overtake them when the links are back.
+	r.all(host.Order{Hold: new(true)})
+	r.empty()
+	// What west says has passed with each incarnation of east.
+	through := func() map[ledger.Incarnation][2]uint64 {
+		s, err := r.parts["west"].Sum(context.Background(), host.SumRequest{Ends: true, Peers: []host.Peer{
+			{Part: "east", Incarnation: link.Incarnation{Number: 2}}, {Part: "east", Incarnation: link.Incarnation{Number: 7, First: 1 << 20}},
+		}})
+		require.NoError(t, err)
+		all := map[ledger.Incarnation][2]uint64{}
+		for _, f := range s.Flows {
+			n := all[f.Peer]
+			all[f.Peer] = [2]uint64{n[0] + f.Flow.Sent, n[1] + f.Flow.Received}
+		}
+		return all
+	}
+	first := through()
+	require.Positive(t, first[2][0])
+	require.Zero(t, first[7])
+	require.NoError(t, east.part.Close())
+	_, err := east.Sum(context.Background(), host.SumRequest{})
+	require.ErrorIs(t, err, reply.ErrNobody)
+	west, err := r.parts["west"].Sum(context.Background(), host.SumRequest{})
+	require.NoError(t, err)
+	delete(r.parts, "east")
+
+	c := east.charter
+	c.Number, c.Again, c.Epoch, c.Now, c.Era, c.Hold = 7, 1, 1<<20, west.Now, 4, true
+	east = r.host(c)
+	east.order(host.Order{Light: true})
+	r.up(0)
+	before := r.sumWith(host.SumRequest{Eras: true})
+	require.Equal(t, before.Counters.NICs.Injected, before.Eras[0].Injected, "none of the new ones yet")
+	r.traffic("uniform:0.02")
+	r.all(host.Order{Hold: new(false)})
+	r.delivered(100)
+	r.traffic("none")
+	require.Eventually(t, func() bool { s := r.sum(); return s.Held+s.Queued+s.wires == 0 }, patience, 10*time.Millisecond)
+	one, err := east.Sum(context.Background(), host.SumRequest{Eras: true})
+	require.NoError(t, err)
+	require.Positive(t, one.Counters.NICs.Delivered)
+	now := through()
+	require.Equal(t, first[2], now[2], "that of before")
+	require.Positive(t, now[7][0])
+	require.Positive(t, now[7][1])
+	require.Zero(t, one.Counters.NICs.Missing+one.Counters.NICs.Reordered+one.Counters.NICs.Duplicated, "of flows that had begun when it came, too")
+	require.Equal(t, one.Counters.NICs.Injected, one.Eras[4-one.FirstEra].Injected)
+	seq := east.order(host.Order{Send: []host.SendOrder{{Src: east.charter.Place.NICIDs()[0], Dst: 0, Bytes: 1, Traced: true}}}).Sent[0].Seq
+	require.Equal(t, uint64(1), seq>>40)
+	require.Eventually(t, func() bool {
+		for _, o := range r.observations() {
+			if len(o.Arrived) == 1 && o.Arrived[0].Seq == seq {
+				return o.NIC && o.Node == 0
+			}
+		}
+		return false
+	}, patience, time.Millisecond, "what arrives in one part was sent in the other, and is told")
+}
+
+func (r *rig) observations() []host.Observation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.seen
+}
+
+// What is asked about single nodes agrees with the sums, and large answers and requests come in pieces.
+func TestReadingsAgreeWithSums(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "kary-ntree:3,3", "adaptive-link", nil)
+	r.start("uniform:0.05")
+	r.delivered(100)
+	s := r.quiet()
+	var read host.Sum
+	for _, l := range r.parts {
+		all, err := l.Read(context.Background(), host.ReadRequest{Number: l.charter.Number})
+		require.NoError(t, err)
+		for _, sw := range all.Switches {
+			ledger.Add(&read.Counters.Switches, &sw.Reading.Stats)
+		}
+		for _, n := range all.NICs {
+			ledger.Add(&read.Counters.NICs, &n.Reading.Stats)
+		}
+		// Asked for ten times over it is more than one message takes.
+		var ids []weft.SwitchID
+		for range 60 {
+			ids = append(ids, l.charter.Place.SwitchIDs()...)
+		}
+		var nodes host.Nodes
+		var vcs host.Readings
+		require.Eventually(t, func() bool { // the last credits come home after the packets
+			vcs, err = l.Read(context.Background(), host.ReadRequest{Number: l.charter.Number, VCs: true})
+			require.NoError(t, err)
+			nodes, err = l.Nodes(context.Background(), host.NodeRequest{Number: l.charter.Number, Switches: ids, NICs: l.charter.Place.NICIDs()})
+			require.NoError(t, err)
+			require.Len(t, nodes.Switches, len(ids))
+			for i, v := range vcs.VCs {
+				require.Equal(t, nodes.Switches[i].Switch, v.Switch)
+				if !slices.Equal(nodes.Switches[i].SumVCs(), v.VCs) {
+					return false
+				}
+			}
+			return true
+		}, patience, time.Millisecond)
+		require.Empty(t, vcs.Switches)
+		require.Empty(t, vcs.NICs)
+		require.Len(t, vcs.VCs, len(ids)/60)
+		require.Len(t, nodes.Drivers, len(ids)+len(nodes.NICs))
+		for i, id := range ids {
+			require.Equal(t, id, nodes.Switches[i].Switch)
+			require.Equal(t, nodes.Switches[i].Ports[0].Counters.Sent, nodes.Flows[i][0].Sent)
+		}
+	}
+	require.Equal(t, s.Counters.Switches, read.Counters.Switches)
+	require.Equal(t, s.Counters.NICs, read.Counters.NICs)
+	h, err := host.DecodeLatency(r.latency())
+	require.NoError(t, err)
+	require.Positive(t, h.TotalCount())
+}
+
+func (r *rig) latency() []byte {
+	s, err := r.parts["west"].Sum(context.Background(), host.SumRequest{Latency: true})
+	require.NoError(r.t, err)
+	return s.Latency
+}
+
+// New tables go to the part that has the switch, and to those that have NICs at it; a patch that cannot be followed leaves the others
+// alone.
+func TestPartsForwardByNewTables(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "kary-ntree:2,2", "ftree", nil)
+	r.start("none")
+	west := r.parts["west"]
+	ids := west.charter.Place.SwitchIDs()
+	fw, _, err := subnet.Firmware("ftree", r.graph)
+	require.NoError(t, err)
+	program := fw.(tables.Programmed).Program()
+	whole := func(id weft.SwitchID, from, to uint64) *tables.Patch {
+		p := tables.Diff(id, tables.Program{}, program, 0, to)
+		p.From = from
+		return p
+	}
+	a, err := west.Load(context.Background(), host.LoadOrder{Number: 1, Patches: []*tables.Patch{
+		whole(ids[0], 0, 7), whole(ids[1], 99, 100), whole(1, 0, 7),
+	}})
+	require.NoError(t, err)
+	require.Equal(t, host.LoadedVersion{Switch: ids[0], Version: 7}, a.Versions[0])
+	require.Equal(t, uint64(tables.FirstVersion), a.Versions[1].Version)
+	require.Contains(t, a.Versions[1].Err, "has tables of version 1")
+	require.Contains(t, a.Versions[2].Err, "not in this part")
+	s, err := west.Sum(context.Background(), host.SumRequest{Standing: true})
+	require.NoError(t, err)
+	require.Equal(t, []uint64{7, tables.FirstVersion}, s.Standing.Versions[:2])
+	r.connected()
+}
+
+// A part whose broker connections are lost takes its links down and gives them back by itself, and the ledger balances.
+func TestAPartLosesItsBroker(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "kary-ntree:2,3", "adaptive-link", nil)
+	r.start("uniform:0.05")
+	r.delivered(50)
+	east := r.parts["east"]
+	before := east.epochs()
+	r.wires["east"].cut()
+	require.Eventually(t, func() bool { return east.epochs() > before }, patience, 20*time.Millisecond, "its links begin anew")
+	r.up(0)
+	r.delivered(50)
+	r.quiet()
+	r.connected()
+}
+
+// epochs adds up the epochs of a part's crossing ends.
+func (l *led) epochs() (n uint64) {
+	s, err := l.Sum(context.Background(), host.SumRequest{Ends: true})
+	if err != nil {
+		return 0 // its connection for control is lost too
+	}
+	for _, e := range s.Flows {
+		n += uint64(e.Flow.Mine)
+	}
+	return n
+}
+
+// Parts end one after the other, with packets on their way everywhere.
+func TestPartsThatEndUnderLoadAgree(t *testing.T) {
+	r := newRig(t, "kary-ntree:4,2", "adaptive-link", nil)
+	r.all(host.Order{Light: true})
+	r.up(0)
+	r.traffic("uniform:1")
+	r.delivered(1000)
+	s := r.add(func(l *led) (host.Sum, error) {
+		return l.End(context.Background(), host.EndOrder{Number: l.charter.Number, Why: "the test"})
+	})
+	require.Positive(t, s.Held+s.Queued+s.wires, "the fabric is empty")
+	require.Zero(t, s.balance(), "%+v", s.Sum)
+}

@@ -1,0 +1,329 @@
+package remote_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/deflate"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/remote"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/switch/link"
+)
+
+const patience = 20 * time.Second
+
+// rig is a fabric of two parts on a broker of the test, led by the test.
+type rig struct {
+	t      testing.TB
+	broker *bus.Broker
+	peers  *bus.Client
+	graph  *topology.Graph
+	parts  map[string]*led
+	wires  map[string]*proxy // by part, what its connections go through
+
+	mu   sync.Mutex
+	seen []host.Observation // guarded by mu
+}
+
+// led is a part as the test leads it.
+type led struct {
+	*remote.Client
+	rig     *rig
+	charter host.Charter
+	part    *remote.Part
+}
+
+// newRig hosts a topology in parts: the switches at even places of the list are west, the others east, and NICs with their leaves.
+func newRig(t testing.TB, spec, firmware string, change func(c *host.Charter)) *rig {
+	t.Helper()
+	g, err := topology.Generate(spec)
+	require.NoError(t, err)
+	r := &rig{t: t, graph: g, parts: map[string]*led{}, wires: map[string]*proxy{}}
+	r.broker, err = bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
+	require.NoError(t, err)
+	t.Cleanup(r.broker.Shutdown)
+	r.peers, err = bus.Dial(bus.ClientConfig{Leads: true, Fabric: "lab", Broker: r.broker})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = r.peers.Close() })
+	require.NoError(t, bus.Hear(r.peers, host.TellSeen, r.hear))
+
+	var text bytes.Buffer
+	require.NoError(t, g.WriteYAML(&text))
+	packed, err := deflate.Compress(text.Bytes())
+	require.NoError(t, err)
+	places := r.places()
+	for i, p := range places {
+		c := host.Charter{
+			Fabric: "lab", Part: p.Part, Number: uint64(i + 1), Topology: packed, Firmware: firmware, Place: p, Layout: places,
+			Switch: host.SwitchOptions{VCs: 2, InputBuffer: 2, OutputBuffer: 2},
+			NIC:    host.NICOptions{PacketBytes: 256},
+			Link:   host.LinkOptions{Rate: 256_000, Liveness: link.Liveness{Interval: 250 * weft.Millisecond, Multiplier: 4}, Inbox: 64},
+			Seed:   7,
+		}
+		if change != nil {
+			change(&c)
+		}
+		r.host(c)
+	}
+	return r
+}
+
+// places divides the switches evenly and puts NICs with their leaves.
+func (r *rig) places() []host.Place {
+	var switches [2][]weft.SwitchID
+	var nics [2][]weft.NICID
+	for _, s := range r.graph.Switches {
+		switches[s.ID%2] = append(switches[s.ID%2], s.ID)
+	}
+	for _, n := range r.graph.NICs {
+		leaf, _ := host.Leaf(r.graph, n.ID)
+		nics[leaf.Switch%2] = append(nics[leaf.Switch%2], n.ID)
+	}
+	list := make([]host.Place, 2)
+	for i, name := range []string{"west", "east"} {
+		list[i] = host.Place{Part: name, Switches: host.Spans(switches[i]), NICs: host.Spans(nics[i]), Shard: 10 * i, Shards: 1 + i}
+	}
+	return list
+}
+
+// host opens a part with credentials of its own.
+func (r *rig) host(c host.Charter) *led {
+	r.t.Helper()
+	var err error
+	_, err = remote.Hosts{Peers: r.peers, Admitter: r.broker}.Admit(&c, r.graph)
+	require.NoError(r.t, err)
+	p, err := remote.Open(remote.Config{Charter: c, URL: r.through(c.Part)})
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { require.NoError(r.t, p.Close()) })
+	l := &led{Client: remote.NewClient(r.peers, c.Part), rig: r, charter: c, part: p}
+	r.parts[c.Part] = l
+	return l
+}
+
+// proxy carries connections to a broker until they are cut.
+type proxy struct {
+	url     string
+	mu      sync.Mutex
+	conns   []net.Conn // guarded by mu
+	running sync.WaitGroup
+}
+
+// through is where a part finds the broker.
+func (r *rig) through(name string) string {
+	r.t.Helper()
+	if p := r.wires[name]; p != nil {
+		return p.url
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(r.t, err)
+	p := &proxy{url: "nats://" + l.Addr().String()}
+	r.wires[name] = p
+	to := strings.TrimPrefix(r.broker.ClientURL(), "nats://")
+	p.running.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			d, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = c.Close()
+				continue
+			}
+			p.mu.Lock()
+			p.conns = append(p.conns, c, d)
+			p.mu.Unlock()
+			for _, ends := range [][2]net.Conn{{c, d}, {d, c}} {
+				p.running.Go(func() {
+					_, _ = io.Copy(ends[0], ends[1])
+					_ = ends[0].Close()
+				})
+			}
+		}
+	})
+	r.t.Cleanup(func() {
+		_ = l.Close()
+		p.cut()
+		p.running.Wait()
+	})
+	return p.url
+}
+
+// cut ends all connections; new ones are carried.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		_ = c.Close()
+	}
+	p.conns = nil
+}
+
+func (r *rig) hear(_ string, seen host.Seen) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, seen.Events...)
+}
+
+// order has a part do something.
+func (l *led) order(o host.Order) host.OrderAnswer {
+	l.rig.t.Helper()
+	o.Number = l.charter.Number
+	a, err := l.Order(context.Background(), o)
+	require.NoError(l.rig.t, err)
+	return a
+}
+
+// all has every part do something.
+func (r *rig) all(o host.Order) {
+	r.t.Helper()
+	for _, l := range r.parts {
+		l.order(o)
+	}
+}
+
+func (r *rig) traffic(spec string) {
+	r.t.Helper()
+	draws, err := rand.NewPCG(7, 1<<32).MarshalBinary()
+	require.NoError(r.t, err)
+	r.all(host.Order{Traffic: &host.TrafficOrder{Spec: spec, Draws: draws}})
+}
+
+// sums are what all parts have added up together, with what is on crossing links and lost there.
+type sums struct {
+	host.Sum
+	flows       map[weft.End]link.Flow
+	wires, lost uint64
+	up, ends    int
+}
+
+func (r *rig) sum() (s sums) { return r.sumWith(host.SumRequest{}) }
+
+func (r *rig) sumWith(ask host.SumRequest) (s sums) {
+	r.t.Helper()
+	return r.add(func(l *led) (host.Sum, error) {
+		return l.Sum(context.Background(), host.SumRequest{Number: l.charter.Number, Ends: true, Eras: ask.Eras})
+	})
+}
+
+// add adds up what every part says.
+func (r *rig) add(says func(l *led) (host.Sum, error)) (s sums) {
+	r.t.Helper()
+	s.flows = map[weft.End]link.Flow{}
+	for _, l := range r.parts {
+		one, err := says(l)
+		require.NoError(r.t, err)
+		s.Add(&one)
+		for i := range l.charter.Place.Ends(r.graph) {
+			if s.ends++; host.Bit(one.Up, i) {
+				s.up++
+			}
+		}
+		for _, e := range one.Flows {
+			s.flows[e.End] = e.Flow
+		}
+	}
+	s.wires = s.Wires
+	for _, l := range s.Wire {
+		s.lost += l.Wire[0] + l.Wire[1]
+	}
+	for e, flow := range s.flows {
+		peer, _, ok := r.graph.Peer(e)
+		require.True(r.t, ok)
+		if to, ok := s.flows[peer]; ok {
+			wire, lost := link.OnWire(flow, to)
+			s.wires, s.lost = s.wires+wire, s.lost+lost
+		}
+	}
+	return s
+}
+
+// balance is what is injected less all accounts.
+func (s *sums) balance() int64 {
+	n, sw := &s.Counters.NICs, &s.Counters.Switches
+	return int64(n.Injected) - int64(n.Delivered+n.Wrong+s.lost+sw.LostQueue+sw.LostCrash+sw.Discarded+s.wires+s.Held+s.Queued)
+}
+
+// up waits until all links of the fabric are up but so many ends.
+func (r *rig) up(but int) {
+	r.t.Helper()
+	linked := 2 * len(r.graph.Links)
+	require.Eventually(r.t, func() bool { return r.sum().up == linked-but }, patience, 25*time.Millisecond)
+}
+
+// quiet stops the traffic and waits until all packets have ended.
+func (r *rig) quiet() sums {
+	r.t.Helper()
+	r.traffic("none")
+	var s sums
+	ok := func() bool {
+		s = r.sum()
+		return s.Held+s.Queued+s.wires == 0 && s.balance() == 0
+	}
+	if !ok() {
+		require.Eventually(r.t, ok, patience, 20*time.Millisecond, "the ledger does not balance: %d missing, %+v", s.balance(), s.Sum)
+	}
+	return s
+}
+
+// empty waits until no packet is in a switch or on a wire.
+func (r *rig) empty() {
+	r.t.Helper()
+	require.Eventually(r.t, func() bool { s := r.sum(); return s.Held+s.wires == 0 }, patience, 10*time.Millisecond)
+}
+
+// delivered waits until so many more packets have been.
+func (r *rig) delivered(more uint64) {
+	r.t.Helper()
+	from := r.sum().Counters.NICs.Delivered
+	require.Eventually(r.t, func() bool { return r.sum().Counters.NICs.Delivered >= from+more }, patience, 25*time.Millisecond)
+}
+
+// connected checks that every NIC reaches every other.
+func (r *rig) connected() {
+	r.t.Helper()
+	before := r.sum().Counters.NICs.Delivered
+	n := len(r.graph.NICs)
+	for _, l := range r.parts {
+		var o host.Order
+		for _, src := range l.charter.Place.NICIDs() {
+			for dst := range weft.NICID(n) {
+				if dst != src {
+					o.Send = append(o.Send, host.SendOrder{Src: src, Dst: dst, Bytes: 64})
+				}
+			}
+		}
+		for _, a := range l.order(o).Sent {
+			require.Empty(r.t, a.Err)
+		}
+	}
+	require.Equal(r.t, before+uint64(n*(n-1)), r.quiet().Counters.NICs.Delivered)
+}
+
+// crossing is how many ends lead from one part to the other.
+func (r *rig) crossing() (n int) {
+	of := map[weft.Node]string{}
+	for name, l := range r.parts {
+		for _, e := range l.charter.Place.Ends(r.graph) {
+			of[e.Node] = name
+		}
+	}
+	for _, l := range r.graph.Links {
+		if of[l.A.Node] != of[l.B.Node] {
+			n += 2
+		}
+	}
+	return n
+}

@@ -1,0 +1,134 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/ledger"
+)
+
+// serve has the part answer.
+func (p *Part) serve() error {
+	return errors.Join(
+		handle(p, host.AskSum, p.onSum), handle(p, host.AskOrder, p.onOrder), handle(p, host.AskRead, p.onRead),
+		handle(p, host.AskNode, p.onNode), handle(p, host.AskLoad, p.onLoad), handle(p, host.AskEnd, p.onEnd),
+	)
+}
+
+// handle answers the requests of a verb, and notes that somebody asks.
+func handle[Req, Resp any](p *Part, verb string, h func(r Req) (Resp, error)) error {
+	return bus.Handle(p.control, bus.Subject{Kind: bus.SubjectSwitch, Verb: verb}, func(_ context.Context, r Req) (Resp, error) {
+		select {
+		case p.asked <- struct{}{}:
+		default:
+		}
+		return h(r)
+	})
+}
+
+func (p *Part) onSum(r host.SumRequest) (host.Sum, error) {
+	if err := p.is(r.Number); r.Number != 0 && err != nil {
+		return host.Sum{}, err
+	}
+	if err := p.heed(r.Term); r.Term != 0 && err != nil {
+		return host.Sum{}, err
+	}
+	s, err := p.host.Sum(context.Background(), r)
+	s.Links = p.links.Stats()
+	return s, err
+}
+
+func (p *Part) onOrder(o host.Order) (a host.OrderAnswer, err error) {
+	p.mu.Lock()
+	if err = p.admit(o.Number, o.Term); err == nil {
+		want := cmp.Or(o.Sum, new(host.SumRequest))
+		o.Sum = nil
+		if a, err = p.host.Order(context.Background(), o); err == nil {
+			want.Number = 0
+			o.Sum = want
+		}
+	}
+	p.mu.Unlock()
+	if err == nil {
+		a.Sum, err = p.onSum(*o.Sum)
+	}
+	return a, err
+}
+
+func (p *Part) onRead(r host.ReadRequest) (a host.Readings, err error) {
+	if err := p.is(r.Number); err != nil {
+		return a, err
+	}
+	return p.host.Read(context.Background(), r)
+}
+
+func (p *Part) onNode(r host.NodeRequest) (a host.Nodes, err error) {
+	if err := p.is(r.Number); err != nil {
+		return a, err
+	}
+	return p.host.Nodes(context.Background(), r)
+}
+
+func (p *Part) onLoad(o host.LoadOrder) (a host.LoadAnswer, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.admit(o.Number, o.Term); err != nil {
+		return a, err
+	}
+	return p.host.Load(context.Background(), o)
+}
+
+// is refuses what was meant for another incarnation.
+func (p *Part) is(number uint64) error {
+	if number != p.charter.Number {
+		return fmt.Errorf("number %v, not %v: %w", ledger.Incarnation(p.charter.Number), ledger.Incarnation(number), host.ErrIncarnation)
+	}
+	return nil
+}
+
+// admit refuses what was meant for another incarnation, or comes from a leader that was replaced. The caller holds mu.
+func (p *Part) admit(number, term uint64) error {
+	if err := p.is(number); err != nil {
+		return err
+	}
+	return p.heed(term)
+}
+
+// heed refuses a leader that was replaced.
+func (p *Part) heed(term uint64) error {
+	for {
+		switch heard := p.term.Load(); {
+		case term < heard:
+			return fmt.Errorf("term %d, not %d: %w", heard, term, host.ErrReplaced)
+		case p.term.CompareAndSwap(heard, term):
+			return nil
+		}
+	}
+}
+
+func (p *Part) onEnd(o host.EndOrder) (host.Sum, error) {
+	p.mu.Lock()
+	number, term := o.Number, o.Term
+	if number == 0 {
+		number = p.charter.Number
+	}
+	if o.Number == 0 && o.Term == 0 { // from no leader: an agent, or who ends a fabric that nobody leads
+		term = p.term.Load()
+	}
+	err := p.admit(number, term)
+	p.mu.Unlock()
+	if err != nil {
+		return host.Sum{}, err
+	}
+	s, err := p.host.End(context.Background(), o)
+	s.Links = p.links.Stats()
+	select {
+	case p.ended <- o.Why:
+	default:
+	}
+	return s, err
+}

@@ -1,0 +1,160 @@
+package remote
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/host"
+)
+
+// Bounds of what waits to be told, chosen by us: a message stays well below what brokers take by default (1 MB).
+const (
+	maxWaiting = 16384 // observations of packets; beyond, they are counted and forgotten
+	maxTelling = 512   // entries of one message
+	// gather is how long observations wait for company after a message has gone.
+	gather = time.Millisecond
+)
+
+// teller observes the cores of a part and tells the leader, without ever holding up a core.
+type teller struct {
+	number  uint64
+	packets bool // somebody wants to hear of every packet that is dropped; else of those traced
+	carry   func(n weft.Notice) bool
+	publish func(host.Seen) error
+	more    chan struct{} // capacity 1
+
+	mu       sync.Mutex
+	waiting  []host.Observation   // bound: maxWaiting, but for changes of ports
+	notices  map[weft.Notice]bool // those in waiting
+	observed uint64               // all that were made
+	lost     uint64
+}
+
+// newTeller returns one that publishes what it hears, but notices that carry takes.
+func newTeller(c *host.Charter, carry func(n weft.Notice) bool, publish func(host.Seen) error) *teller {
+	return &teller{
+		number: c.Number, packets: c.Packets, carry: carry, publish: publish, more: make(chan struct{}, 1),
+		notices: map[weft.Notice]bool{},
+	}
+}
+
+// watch is the observer of one node.
+type watch struct {
+	teller *teller
+	node   weft.Node
+}
+
+// Observe implements switchd.Observer.
+func (w *watch) Observe(now weft.Time, a *weft.Actions) {
+	t := w.teller
+	o := host.Observation{
+		NIC: !w.node.IsSwitch(), Node: w.node.Index, At: now, Changes: slices.Clone(a.Changes), Turned: a.Turned, Effects: len(a.Drops) > 0,
+		Drops: t.drops(a.Drops), Hops: hops(a.Hops), Left: slices.Clone(a.Left), Arrived: slices.Clone(a.Arrived),
+	}
+	for _, f := range a.Faults {
+		o.Faults = append(o.Faults, host.Fault{Port: f.Port, Text: f.Err.Error(), Count: f.Count, Damaged: f.Damaged})
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.observed++
+	for _, n := range a.Notices {
+		if !t.carry(n) && !t.notices[n] && len(t.waiting) < maxWaiting { // one that waits says it all
+			t.notices[n] = true
+			o.Notices = append(o.Notices, n)
+		}
+	}
+	if n := len(t.waiting); n > 1 && plain(&o) && plain(&t.waiting[n-1]) && plain(&t.waiting[n-2]) {
+		// The first and the last of a row say it all, whichever nodes they are of.
+		merge(&t.waiting[n-1], &o)
+		return
+	}
+	if len(t.waiting) >= maxWaiting && len(o.Changes) == 0 {
+		t.lost++
+		return
+	}
+	t.waiting = append(t.waiting, o)
+	select {
+	case t.more <- struct{}{}:
+	default:
+	}
+}
+
+// drops copies those that somebody wants to hear of.
+func (t *teller) drops(all []weft.Drop) (told []weft.Drop) {
+	if t.packets {
+		return slices.Clone(all)
+	}
+	for i := range all {
+		if all[i].Header.Traced {
+			told = append(told, all[i])
+		}
+	}
+	return told
+}
+
+// hops copies hops with their candidates.
+func hops(all []weft.Hop) []weft.Hop {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Candidates = slices.Clone(all[i].Candidates)
+	}
+	return all
+}
+
+// plain reports whether o tells no more than that something happened.
+func plain(o *host.Observation) bool {
+	return len(o.Drops)+len(o.Hops)+len(o.Left)+len(o.Arrived)+len(o.Changes)+len(o.Faults)+len(o.Notices) == 0
+}
+
+// merge puts a later plain observation into o.
+func merge(o, p *host.Observation) {
+	o.At, o.Turned, o.Effects = p.At, o.Turned+p.Turned, o.Effects || p.Effects
+}
+
+// counts are how many observations were made, and lost.
+func (t *teller) counts() (observed, lost uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.observed, t.lost
+}
+
+// take removes what the next message tells.
+func (t *teller) take() (host.Seen, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n, entries := 0, 0
+	for n < len(t.waiting) && entries < maxTelling {
+		o := &t.waiting[n]
+		entries += 1 + len(o.Drops) + len(o.Hops) + len(o.Left) + len(o.Arrived) + len(o.Notices)
+		for _, notice := range o.Notices {
+			delete(t.notices, notice)
+		}
+		n++
+	}
+	s := host.Seen{Number: t.number, Upto: t.observed - uint64(len(t.waiting)-n), Events: slices.Clone(t.waiting[:n])}
+	t.waiting = slices.Delete(t.waiting, 0, n)
+	return s, n > 0
+}
+
+// run tells until ctx ends, and then what is left.
+func (t *teller) run(ctx context.Context) {
+	timer := time.NewTimer(gather)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-t.more:
+		case <-ctx.Done():
+		}
+		for s, ok := t.take(); ok; s, ok = t.take() {
+			_ = t.publish(s) // a broker that is gone: the leader reads the state of the ports when it is back
+		}
+		timer.Reset(gather)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package remote
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/host"
+)
+
+// A flood of discards is told as one notice a flow until that has gone, and never holds more than its bound.
+func TestANoticeThatWaitsIsNotToldAgain(t *testing.T) {
+	t.Parallel()
+	tell := newTeller(&host.Charter{}, func(weft.Notice) bool { return false }, nil)
+	w := watch{tell, weft.SwitchID(1).Node()}
+	for range 2 {
+		for i := range weft.Time(1000) {
+			w.Observe(i, &weft.Actions{Notices: []weft.Notice{{Src: 1, Dst: 2}, {Src: 1, Dst: weft.NICID(3 + i%2)}}})
+		}
+		require.LessOrEqual(t, len(tell.waiting), 5)
+		n := 0
+		for s, ok := tell.take(); ok; s, ok = tell.take() {
+			for _, o := range s.Events {
+				n += len(o.Notices)
+				require.Equal(t, o.Notices, o.Actions().Notices)
+			}
+		}
+		require.Equal(t, 3, n)
+	}
+	require.Empty(t, tell.notices)
+
+	for i := range weft.NICID(2 * maxWaiting) {
+		w.Observe(0, &weft.Actions{Notices: []weft.Notice{{Src: 1, Dst: i}}})
+	}
+	require.Len(t, tell.waiting, maxWaiting)
+	require.Len(t, tell.notices, maxWaiting)
+}
+
+func TestOnlyDropsOfTracedPacketsAreToldUnlessSomebodyWantsAll(t *testing.T) {
+	t.Parallel()
+	drops := []weft.Drop{{Rule: "a"}, {Rule: "b", Header: weft.Header{Traced: true}}}
+	ways := []weft.Way{{Port: 1}}
+	a := &weft.Actions{Drops: drops, Hops: []weft.Hop{{Rule: "c", Candidates: ways}}, Left: []weft.Departure{{Port: 2}}}
+	for want, c := range map[int]*host.Charter{1: {}, 2: {Packets: true}} {
+		tell := newTeller(c, nil, nil)
+		w := watch{tell, weft.SwitchID(1).Node()}
+		w.Observe(0, a)
+		s, ok := tell.take()
+		require.True(t, ok)
+		told := s.Events[0].Actions()
+		require.Equal(t, drops[2-want:], told.Drops)
+		require.Equal(t, a.Hops, told.Hops)
+		require.Equal(t, a.Left, told.Left)
+		told.Hops[0].Candidates[0].Port = 9
+		require.EqualValues(t, 1, ways[0].Port, "they are its own")
+	}
+}

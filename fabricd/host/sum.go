@@ -1,0 +1,309 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/link"
+	"github.com/weft-fabric/weft/switch/switchd"
+)
+
+// adder adds up what a part has counted.
+type adder struct {
+	noticesLost atomic.Uint64
+
+	mu      sync.Mutex        // serialises readings; the rest is guarded by it
+	reading switching.Reading // storage
+	flows   []link.Flow       // per end, as it was read last; of a link that is shared what passed within the host
+	peers   map[string][]link.Incarnation
+	seq     uint64
+	// firstEra is the first that all NICs tell apart, as they were read last.
+	firstEra int
+}
+
+// Sum implements Host.
+func (p *Local) Sum(_ context.Context, r SumRequest) (Sum, error) {
+	s, err := p.sum(r, nil, nil)
+	if err == nil && r.Standing {
+		p.mu.Lock()
+		s.Standing = p.standing()
+		p.mu.Unlock()
+	}
+	return s, err
+}
+
+// End implements Host. Its nodes stand still from now on: what it says then agrees with what other hosts say, though packets are on
+// their way.
+func (p *Local) End(ctx context.Context, _ EndOrder) (Sum, error) {
+	if p.halt != nil {
+		p.halt()
+	}
+	return p.Sum(ctx, SumRequest{Ends: true, Eras: true, Latency: true, Standing: true})
+}
+
+// Look reads all nodes of the host into two lists by number, and adds up what was read.
+func (p *Local) Look(r SumRequest, switches []switching.Reading, nics []nic.Reading) Sum {
+	s, _ := p.sum(r, switches, nics) // it fails for latencies only
+	return s
+}
+
+// sum adds up what the host has counted, and keeps the readings of which that is in lists by number; nil: nowhere.
+func (p *Local) sum(r SumRequest, switches []switching.Reading, nics []nic.Reading) (Sum, error) {
+	p.adder.mu.Lock()
+	defer p.adder.mu.Unlock()
+	number := p.spec.Number
+	if number == 0 { // a host in the process of its leader is what that says
+		number = r.Number
+	}
+	s := Sum{Part: p.spec.Part, Number: number, First: p.spec.Epoch, At: p.runtime.Now(), Up: make([]byte, (len(p.nodes.ends)+7)/8)}
+	p.adder.seq++
+	s.Incarnation, s.Seq, s.Counters.Notices = ledger.Incarnation(number), p.adder.seq, p.adder.noticesLost.Load()
+	s.Observed, s.Counters.Untold = p.observed() // before anything is read: what has changed by then shows
+	p.meet(r.Peers)
+	p.adder.firstEra = 0
+	p.adder.flows = append(p.adder.flows[:0], make([]link.Flow, len(p.nodes.ends))...)
+	for _, n := range p.nodes.switches {
+		into := &p.adder.reading
+		if switches != nil {
+			into = &switches[n.id]
+		}
+		p.addSwitch(&s, n, r.Ends, into)
+	}
+	for _, h := range p.nodes.nics {
+		read := p.addNIC(&s, h, &r)
+		if nics != nil {
+			nics[h.id] = read
+		}
+	}
+	s.forgetEras(p.adder.firstEra)
+	p.addLinks(&s)
+	s.sort()
+	if r.Latency {
+		all := nic.NewLatency()
+		for _, h := range p.nodes.nics {
+			h.MergeLatency(all)
+		}
+		data, err := encodeLatency(all)
+		if err != nil {
+			return s, err
+		}
+		s.Latency = data
+	}
+	s.Now = p.runtime.Now()
+	return s, nil
+}
+
+// addSwitch reads a switch into r and adds it. The caller holds the adder's lock.
+func (p *Local) addSwitch(s *Sum, n *node, ends bool, r *switching.Reading) {
+	n.Do(func(weft.Time, *weft.Actions) {
+		n.core.Read(r)
+		if r.Stats.Discarded > 0 {
+			n.core.Discards(func(rule string, packets uint64) { s.discard(rule, packets) })
+		}
+		s.Timers = max(s.Timers, n.core.Timer())
+		for i := range r.Ports {
+			e := n.first + i
+			if at := &p.nodes.ends[e]; at.peer == "" {
+				p.adder.flows[e] = r.Ports[i].Flow
+			} else if ends {
+				s.cross(&r.Ports[i].Flow)
+				n.core.Sessions(weft.PortID(i), p.peersOf(at), func(k link.Session) { p.addSession(s, e, k) })
+			}
+		}
+	})
+	s.Drivers = s.Drivers.Add(n.Stats())
+	ledger.Add(&s.Counters.Switches, &r.Stats)
+	s.Held += uint64(r.Held)
+	s.Blocked += uint64(r.Blocked)
+	if r.Stats.LostCrash > 0 {
+		s.Crash = append(s.Crash, ledger.NodeLost{Switch: n.id, Packets: r.Stats.LostCrash})
+	}
+	for i := range r.Ports {
+		port := &r.Ports[i]
+		e := n.first + i
+		if port.Lost > 0 {
+			s.Queue = append(s.Queue, ledger.EndLost{End: p.nodes.ends[e].End, Packets: port.Lost})
+		}
+		s.addState(p, e, port.Flow.State, port.Suppressed)
+	}
+}
+
+func (s *Sum) discard(rule string, packets uint64) {
+	i, ok := slices.BinarySearchFunc(s.Discards, rule, func(r ledger.Rule, rule string) int { return cmp.Compare(r.Name, rule) })
+	if !ok {
+		s.Discards = slices.Insert(s.Discards, i, ledger.Rule{Name: rule})
+	}
+	s.Discards[i].Packets += packets
+}
+
+// WrongNIC is the rule by which a NIC of that name discards packets that are for another.
+func WrongNIC(name string) string { return "nic " + name + ": packet for another NIC" }
+
+// cross counts what has passed at a crossing end.
+func (s *Sum) cross(f *link.Flow) {
+	s.Sent, s.Received = s.Sent+f.Sent, s.Received+f.Received
+}
+
+// addSession adds a session of a crossing end. One with this host itself, on a link that is shared,
+// is as that of any link inside. The caller holds the adder's lock.
+func (p *Local) addSession(s *Sum, e int, k link.Session) {
+	switch k.Peer {
+	case 0:
+		return // the neighbour is nobody yet
+	case s.Number:
+		p.adder.flows[e] = k.Flow
+		s.Sent, s.Received = s.Sent-k.Flow.Sent, s.Received-k.Flow.Received
+	default:
+		s.Flows = append(s.Flows, ledger.Flow{End: p.nodes.ends[e].End, Peer: ledger.Incarnation(k.Peer), Flow: k.Flow})
+	}
+}
+
+// sort puts lists into the order that the ledger wants.
+func (s *Sum) sort() {
+	slices.SortFunc(s.Queue, ledger.EndLost.Compare)
+	slices.SortFunc(s.Wire, ledger.LinkLost.Compare)
+}
+
+// peersOf are the incarnations of the neighbour at a crossing end. The caller holds the adder's lock.
+func (p *Local) peersOf(e *end) []link.Incarnation {
+	if list := p.adder.peers[e.peer]; list != nil {
+		return list
+	}
+	return nobodySaid
+}
+
+// nobodySaid is for neighbours that the leader has said nothing of yet: whatever passed with them is of one.
+var nobodySaid = []link.Incarnation{{Number: math.MaxUint64}}
+
+// meet notes which incarnations the neighbours have. The caller holds the adder's lock.
+func (p *Local) meet(peers []Peer) {
+	if peers == nil {
+		return
+	}
+	p.adder.peers = map[string][]link.Incarnation{}
+	for _, k := range peers {
+		p.adder.peers[k.Part] = append(p.adder.peers[k.Part], k.Incarnation)
+	}
+}
+
+// addState adds what an end makes of its link.
+func (s *Sum) addState(p *Local, e int, state link.State, suppressed bool) {
+	if state == link.Up {
+		s.Up[e>>3] |= 1 << (e & 7)
+	}
+	if suppressed {
+		s.HeldDown = append(s.HeldDown, EndOf(p.nodes.ends[e].End))
+	}
+}
+
+// addNIC reads a NIC and adds it. The caller holds the adder's lock.
+func (p *Local) addNIC(s *Sum, h *host, want *SumRequest) (r nic.Reading) {
+	if at := &p.nodes.ends[h.end]; want.Ends && at.peer != "" {
+		var sessions []link.Session
+		r = h.ReadSessions(p.peersOf(at), func(k link.Session) { sessions = append(sessions, k) })
+		s.cross(&r.Flow)
+		for _, k := range sessions {
+			p.addSession(s, h.end, k)
+		}
+	} else {
+		r = h.Read()
+		p.adder.flows[h.end] = r.Flow
+	}
+	s.Drivers = s.Drivers.Add(h.Driver.Stats())
+	s.addNIC(p.graph.NICs[h.id].Name, &r.Stats)
+	s.Queued += uint64(r.Queued)
+	s.addState(p, h.end, r.Flow.State, r.Suppressed)
+	if want.Eras {
+		sn := h.Snapshot()
+		s.addErasOf(&sn)
+		p.adder.firstEra = max(p.adder.firstEra, sn.FirstEra)
+	}
+	return r
+}
+
+// addLinks adds what the links inside the part have on their wires. The caller holds the adder's lock.
+func (p *Local) addLinks(s *Sum) {
+	flows := p.adder.flows
+	for _, l := range slices.Concat(p.nodes.inside, p.nodes.shared) {
+		a, b := flows[l.a], flows[l.b]
+		wireAB, lostAB := link.OnWire(a, b)
+		wireBA, lostBA := link.OnWire(b, a)
+		s.Wires += wireAB + wireBA
+		if lostAB+lostBA > 0 {
+			s.Wire = append(s.Wire, ledger.LinkLost{Link: l.id, Wire: [2]uint64{lostAB, lostBA}})
+		}
+	}
+}
+
+// Read implements Host.
+func (p *Local) Read(_ context.Context, what ReadRequest) (Readings, error) {
+	if what.VCs {
+		return p.readVCs(), nil
+	}
+	r := Readings{Number: p.spec.Number, At: p.runtime.Now(), Switches: make([]SwitchRead, len(p.nodes.switches)), NICs: make([]NICRead, len(p.nodes.nics))}
+	for i, n := range p.nodes.switches {
+		r.Switches[i].Switch = n.id
+		n.Do(func(weft.Time, *weft.Actions) { n.core.Read(&r.Switches[i].Reading) })
+	}
+	for i, h := range p.nodes.nics {
+		r.NICs[i] = NICRead{h.id, h.Read()}
+	}
+	return r, nil
+}
+
+// readVCs reads the virtual channels of all switches.
+func (p *Local) readVCs() Readings {
+	r := Readings{Number: p.spec.Number, At: p.runtime.Now(), VCs: make([]VCRead, len(p.nodes.switches))}
+	for i, n := range p.nodes.switches {
+		r.VCs[i].Switch = n.id
+		n.Do(func(weft.Time, *weft.Actions) { r.VCs[i].VCs = n.core.SumVCs() })
+	}
+	return r
+}
+
+// Nodes implements Host. The error names a node that is not in the host.
+func (p *Local) Nodes(_ context.Context, r NodeRequest) (a Nodes, err error) {
+	a.Number, a.At = p.spec.Number, p.runtime.Now()
+	var drivers []switchd.Stats
+	for _, id := range r.Switches {
+		n := p.nodes.bySwitch[id]
+		if n == nil {
+			return a, notHere(id.Node())
+		}
+		flows := make([]link.Flow, n.core.Ports())
+		n.Do(func(weft.Time, *weft.Actions) {
+			a.Switches = append(a.Switches, n.core.Snapshot())
+			for i := range flows {
+				flows[i] = n.core.Flow(weft.PortID(i))
+			}
+		})
+		a.Flows, drivers = append(a.Flows, flows), append(drivers, n.Stats())
+	}
+	for _, id := range r.NICs {
+		h := p.nodes.byNIC[id]
+		if h == nil {
+			return a, notHere(id.Node())
+		}
+		a.NICs, drivers = append(a.NICs, h.Snapshot()), append(drivers, h.Driver.Stats())
+	}
+	a.Drivers = drivers
+	return a, nil
+}
+
+func (w Way) compare(o Way) int {
+	if w.Link == o.Link && w.Back != o.Back {
+		if o.Back {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(w.Link, o.Link)
+}

@@ -1,0 +1,40 @@
+package host
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/link"
+)
+
+// BenchmarkSum is what it costs to send, and to read, what a part of 1,000 switches has counted, each
+// of them with four links to other parts.
+func BenchmarkSum(b *testing.B) {
+	n := uint64(1 << 40)
+	s := Sum{Answer: ledger.Answer{Counted: ledger.Counted{Counters: ledger.Counters{
+		Switches: switching.Stats{Received: n, Forwarded: n, Decisions: n}, NICs: nic.Stats{Injected: n, Delivered: n, Hops: 5 * n, Shortest: 5 * n},
+	}}}, Up: make([]byte, 500)}
+	for i := range weft.SwitchID(1000) {
+		for port := range weft.PortID(4) {
+			s.Flows = append(s.Flows, ledger.Flow{End: weft.End{Node: i.Node(), Port: port}, Peer: 2, Flow: link.Flow{
+				State: link.Up, Mine: 1 << 21, Peer: 1 << 22, Sent: 1 << 30, Received: 1 << 31, Taken: 1 << 29,
+				LastFrom: 1 << 21, LastTo: 1 << 22, LastSent: 1 << 28,
+			}})
+		}
+	}
+	var data []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		var err error
+		data, err = json.Marshal(s)
+		require.NoError(b, err)
+		require.NoError(b, json.Unmarshal(data, new(Sum)))
+	}
+	b.ReportMetric(float64(len(data)), "bytes")
+}
