@@ -6,7 +6,7 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// Add adds what o has counted to s, as that of nodes of another part, or of the same in an earlier incarnation. What is no count
+// Add adds what o has counted to s, as that of nodes of another host, or of the same in an earlier incarnation. What is no count
 // stays as it is: the clock, Links, Up, HeldDown, Flows, Latency and Standing.
 func (s *Sum) Add(o *Sum) {
 	s.Counted.Add(&o.Counted)

@@ -10,20 +10,20 @@ import (
 	"github.com/weft-fabric/weft/switch/pace"
 )
 
-// Charter is all that a process needs to be a part.
+// Charter is all that a process needs to be a host.
 type Charter struct {
 	Fabric string `json:"fabric"`
 	Part   string `json:"part"`
-	Number uint64 `json:"number"` // of this incarnation; above those of all parts before it in the fabric
+	Number uint64 `json:"number"` // of this incarnation; above those of all hosts before it in the fabric
 	Term   uint64 `json:"term,omitempty"`
-	// Again is how often the nodes of this part were hosted before, by this name or another: 0 the first time. Their NICs number
+	// Again is how often the nodes of this host were hosted before, by this name or another: 0 the first time. Their NICs number
 	// their packets anew so that nobody takes what is missing of the time before for lost now. At most nic.MaxIncarnation.
 	Again uint32 `json:"again,omitempty"`
 
 	Topology []byte `json:"topology"` // of the whole fabric: a YAML topology file, compressed as [deflate.Compress] does
 	Firmware string `json:"firmware"` // by name
-	Place    Place  `json:"place"`    // what this part is
-	// Layout says in which part every node is, and so in which shard.
+	Place    Place  `json:"place"`    // what this host is
+	// Layout says in which host every node is, and so in which shard.
 	Layout []Place `json:"layout"`
 
 	Switch SwitchOptions `json:"switch"`
@@ -35,11 +35,11 @@ type Charter struct {
 	Era  uint16 `json:"era,omitempty"`  // at which its NICs begin
 	Hold bool   `json:"hold,omitempty"` // they inject nothing until told to
 
-	// Packets has the part tell of every packet that is dropped; else of those traced.
+	// Packets has the host tell of every packet that is dropped; else of those traced.
 	Packets bool `json:"packets,omitempty"`
 
-	// Now is the time by the fabric's clock when the charter was written. The part's clock goes on from there by the clock of its
-	// own host, so it is behind by what the charter was on its way; the leader measures that, see [Sum].Now.
+	// Now is the time by the fabric's clock when the charter was written. The host's clock goes on from there by the clock of its
+	// own machine, so it is behind by what the charter was on its way; the leader measures that, see [Sum].Now.
 	Now weft.Time `json:"now"`
 
 	// Credentials are those of the process on the broker, in a form that who has the broker knows; empty in what is kept.

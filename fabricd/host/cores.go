@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// Cores makes the cores of nodes: live and in virtual time, for a whole fabric, a part or one switch. Constant once the first is
+// Cores makes the cores of nodes: live and in virtual time, for a whole fabric, a host or one switch. Constant once the first is
 // made.
 type Cores struct {
 	Graph    *topology.Graph

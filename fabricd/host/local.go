@@ -72,17 +72,17 @@ type Local struct {
 	orders // what was done to it
 }
 
-// nodes are those that the part has, in its order. Constant.
+// nodes are those that the host has, in its order. Constant.
 type nodes struct {
 	switches   []*node
-	nics       []*host
+	nics       []*nicNode
 	bySwitch   map[weft.SwitchID]*node
-	byNIC      map[weft.NICID]*host
-	ends       []end                     // in the order of Place.Ends
-	endOf      map[weft.End]int          // index in ends
-	inside     []inside                  // links with both ends here
-	shared     []inside                  // likewise, of switches that somebody else may be
-	atPrograms map[weft.SwitchID][]*host // NICs by the switch that they are at
+	byNIC      map[weft.NICID]*nicNode
+	ends       []end                        // in the order of Place.Ends
+	endOf      map[weft.End]int             // index in ends
+	inside     []inside                     // links with both ends here
+	shared     []inside                     // likewise, of switches that somebody else may be
+	atPrograms map[weft.SwitchID][]*nicNode // NICs by the switch that they are at
 }
 
 // node is a switch with its driver.
@@ -94,8 +94,8 @@ type node struct {
 	first int // of its ends
 }
 
-// host is a NIC with its driver.
-type host struct {
+// nicNode is a NIC with its driver.
+type nicNode struct {
 	*nicd.NIC
 	id  weft.NICID
 	end int
@@ -110,7 +110,7 @@ type end struct {
 	shards [2]int // the connections of the link's ends; -1: another process has it
 }
 
-// inside is a link with both ends in the part, which are indices of ends.
+// inside is a link with both ends in the host, which are indices of ends.
 type inside struct {
 	id   weft.LinkID
 	a, b int
@@ -166,15 +166,15 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 		return nil, err
 	}
 	n := &p.nodes
-	n.bySwitch, n.byNIC, n.endOf = make(map[weft.SwitchID]*node, len(switches)), make(map[weft.NICID]*host, len(nics)), map[weft.End]int{}
-	n.atPrograms = map[weft.SwitchID][]*host{}
+	n.bySwitch, n.byNIC, n.endOf = make(map[weft.SwitchID]*node, len(switches)), make(map[weft.NICID]*nicNode, len(nics)), map[weft.End]int{}
+	n.atPrograms = map[weft.SwitchID][]*nicNode{}
 	drivers := make(map[weft.Node]Driver, len(switches)+len(nics))
 	for i, id := range switches {
 		s := &node{Driver: switchDrivers[id], id: id, core: switchCores[i], Program: p.programs[id]}
 		n.switches, n.bySwitch[id], drivers[id.Node()] = append(n.switches, s), s, s.Driver
 	}
 	for i, id := range nics {
-		h := &host{NIC: nicd.New(nicCores[i], nicDrivers[id]), id: id}
+		h := &nicNode{NIC: nicd.New(nicCores[i], nicDrivers[id]), id: id}
 		n.nics, n.byNIC[id], drivers[id.Node()] = append(n.nics, h), h, h.Driver
 		if c.Hold {
 			h.Hold(true)
@@ -184,7 +184,7 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 		}
 	}
 	for _, list := range n.atPrograms { // in the order of the ports there
-		slices.SortFunc(list, func(a, b *host) int {
+		slices.SortFunc(list, func(a, b *nicNode) int {
 			_, p := Leaf(g, a.id)
 			_, q := Leaf(g, b.id)
 			return int(p) - int(q)
@@ -202,7 +202,7 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 	return p, nil
 }
 
-// findEnds lists the ends and links of the part.
+// findEnds lists the ends and links of the host.
 func (p *Local) findEnds(drivers map[weft.Node]Driver) {
 	n, g := &p.nodes, p.graph
 	placed := p.spec.placed()

@@ -110,5 +110,5 @@ func TestALocalHost(t *testing.T) {
 	order(host.Order{Restored: []host.Way{{Link: l0.ID}, {Link: l0.ID, Back: true}}, Light: true})
 	require.Eventually(t, func() bool { return ends() == 2*len(g.Links) }, rig.Patience, time.Millisecond)
 	_, err = h.Order(t.Context(), host.Order{Restart: []weft.SwitchID{9}})
-	require.ErrorContains(t, err, "switch 9: not in this part")
+	require.ErrorContains(t, err, "switch 9: not in this host")
 }

@@ -25,7 +25,7 @@ type MachineConfig struct {
 	Batch       int         // most packets in a frame
 	Inbox       int         // most frames on their way to one port
 	Seed        uint64      // of what impairments draw
-	Incarnation uint64      // of this part, which draws anew; 0 the first time
+	Incarnation uint64      // of this host, which draws anew; 0 the first time
 	Interval    weft.Time   // between hellos; 0: there are none
 	Still       bool        // it may send nothing on its shards but what is for its links, so it cannot measure what holds frames up
 	Watch       func(n weft.Node) switchd.Observer
@@ -51,7 +51,7 @@ func NewMachine(cfg MachineConfig) (*Machine, error) {
 			return nil, err
 		}
 	}
-	excusers, drivers := make([]*excuser, len(cfg.Nodes)), make([]*switchd.Driver, len(cfg.Nodes))
+	exemptions, drivers := make([]*stallExemption, len(cfg.Nodes)), make([]*switchd.Driver, len(cfg.Nodes))
 	all := make([][]switchd.Wire, len(cfg.Nodes))
 	var progress func(done int)
 	if cfg.Progress != nil {
@@ -59,12 +59,12 @@ func NewMachine(cfg MachineConfig) (*Machine, error) {
 	}
 	err := inParallel(len(cfg.Nodes), progress, func(i int) (err error) {
 		n := cfg.Nodes[i]
-		excusers[i] = &excuser{interval: cfg.Interval.Duration(), ports: make([]heldFor, cfg.Cores[i].Ports())}
+		exemptions[i] = &stallExemption{interval: cfg.Interval.Duration(), ports: make([]heldFor, cfg.Cores[i].Ports())}
 		if all[i], err = m.wire(n, cfg.Cores[i].Ports()); err != nil {
 			return err
 		}
 		c := switchd.Config{
-			Core: cfg.Cores[i], Wires: all[i], Clock: cfg.Clock, Batch: cfg.Batch, Excuse: excusers[i].excuse,
+			Core: cfg.Cores[i], Wires: all[i], Clock: cfg.Clock, Batch: cfg.Batch, Excuse: exemptions[i].excuse,
 			Draws: func(p weft.PortID) *rand.PCG {
 				return weft.Stream(cfg.Seed, weft.StreamLink, weft.End{Node: n, Port: p}.StreamNumber(), cfg.Incarnation)
 			},
@@ -81,7 +81,7 @@ func NewMachine(cfg MachineConfig) (*Machine, error) {
 	for i, n := range cfg.Nodes {
 		m.wires[n], m.drivers[n] = all[i], drivers[i]
 	}
-	m.findPeers(excusers)
+	m.findPeers(exemptions)
 	return m, nil
 }
 
@@ -146,8 +146,8 @@ func (m *Machine) Run(ctx context.Context) {
 // up the goroutine that carries the frames of all links, or the one that steps the neighbour, for hundreds of milliseconds,
 // while the one that looks at the clock runs on time. Silence counts only while neither is so.
 
-// excuser tells whether what comes to the ports of a node is held up by ourselves, or was until just now.
-type excuser struct {
+// stallExemption tells whether what comes to the ports of a node is held up by ourselves, or was until just now.
+type stallExemption struct {
 	beat     *wire.Beat
 	interval time.Duration
 	own      int       // the connection of the node
@@ -162,7 +162,7 @@ type heldFor struct {
 	shard  int             // of the peer
 }
 
-func (e *excuser) excuse(p weft.PortID) bool {
+func (e *stallExemption) excuse(p weft.PortID) bool {
 	h := &e.ports[p]
 	switch {
 	case !h.linked:
@@ -178,10 +178,10 @@ func (e *excuser) excuse(p weft.PortID) bool {
 }
 
 // findPeers fills in who the neighbours of all nodes are, once all have drivers.
-func (m *Machine) findPeers(excusers []*excuser) {
+func (m *Machine) findPeers(exemptions []*stallExemption) {
 	g := m.cfg.Graph
 	for i, n := range m.cfg.Nodes {
-		e := excusers[i]
+		e := exemptions[i]
 		e.beat, e.own = m.beat, m.cfg.Transport.Shard(g.Name(n))
 		for p := range e.ports {
 			if peer, _, ok := g.Peer(weft.End{Node: n, Port: weft.PortID(p)}); ok {

@@ -6,10 +6,10 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Seen is what the nodes of a part have observed, oldest first.
+// Seen is what the nodes of a host have observed, oldest first.
 type Seen struct {
 	Number uint64        `json:"number"` // of the charter
-	Upto   uint64        `json:"upto"`   // how many observations the part has made, with these
+	Upto   uint64        `json:"upto"`   // how many observations the host has made, with these
 	Events []Observation `json:"events"`
 }
 
@@ -27,7 +27,7 @@ type Observation struct {
 	Turned  int               `json:"turned,omitempty"`
 	Effects bool              `json:"effects,omitempty"` // packets were dropped, and which does not matter
 	Faults  []Fault           `json:"faults,omitempty"`
-	Notices []weft.Notice     `json:"notices,omitempty"` // for sources that are no NICs of the part
+	Notices []weft.Notice     `json:"notices,omitempty"` // for sources that are no NICs of the host
 }
 
 // Fault is a [weft.Fault] that travels.

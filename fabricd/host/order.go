@@ -9,16 +9,16 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// Order is what a part is to do. It does so in the order of these fields, each list from its beginning, and answers when all is
-// done. What names nodes, ports or links that the part does not have is refused before anything is done.
+// Order is what a host is to do. It does so in the order of these fields, each list from its beginning, and answers when all is
+// done. What names nodes, ports or links that the host does not have is refused before anything is done.
 type Order struct {
 	Number uint64 `json:"number"` // of the charter
 	Term   uint64 `json:"term,omitempty"`
 
-	// Clock puts the part's clock forward by so much, as the leader has found it to be behind; packets on their way look older by it. Of one
+	// Clock puts the host's clock forward by so much, as the leader has found it to be behind; packets on their way look older by it. Of one
 	// that is ahead it is negative: the clock goes slower until it has fallen behind by so much.
 	Clock    weft.Time       `json:"clock,omitempty"`
-	Cut      []Way           `json:"cut,omitempty"`      // directions with an end in the part that are cut from now on
+	Cut      []Way           `json:"cut,omitempty"`      // directions with an end in the host that are cut from now on
 	Restored []Way           `json:"restored,omitempty"` // and others that no longer are
 	Impair   []ImpairOrder   `json:"impair,omitempty"`
 	Crash    []weft.SwitchID `json:"crash,omitempty"` // lose all that is inside
@@ -32,7 +32,7 @@ type Order struct {
 	Hold      *bool           `json:"hold,omitempty"`      // NICs inject nothing, or do again
 	Readdress []weft.SwitchID `json:"readdress,omitempty"` // the NICs of these switches send by the addresses of now
 	Traffic   *TrafficOrder   `json:"traffic,omitempty"`
-	Notices   []weft.Notice   `json:"notices,omitempty"` // for sources that are NICs of the part
+	Notices   []weft.Notice   `json:"notices,omitempty"` // for sources that are NICs of the host
 	Mark      []MarkOrder     `json:"mark,omitempty"`
 	Unmark    []MarkOrder     `json:"unmark,omitempty"`
 	Send      []SendOrder     `json:"send,omitempty"`
@@ -60,7 +60,7 @@ type ImpairOrder struct {
 	Impair pace.Impairment `json:"impair"`
 }
 
-// TrafficOrder is what all NICs of the fabric generate from now on; each part makes the sources of its own.
+// TrafficOrder is what all NICs of the fabric generate from now on; each host makes the sources of its own.
 type TrafficOrder struct {
 	Spec  string `json:"spec"`            // as nic.ParseTraffic reads it; "none" stops it
 	Draws []byte `json:"draws,omitempty"` // the state of the PCG that draws what the pattern leaves to chance, before it draws

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-fabric/weft/switch/pace"
 )
 
-// orders is what was done to a part and lasts.
+// orders is what was done to a host and lasts.
 type orders struct {
 	mu       sync.Mutex // serialises orders; the rest is guarded by it
 	lit      []bool     // per end
@@ -42,7 +42,7 @@ type plan struct {
 	sources       []nic.Source
 }
 
-// end is the index of an end of the part.
+// end is the index of an end of the host.
 func (p *Local) end(e End) (int, error) {
 	i, ok := p.nodes.endOf[e.End()]
 	if !ok {
@@ -357,7 +357,7 @@ func (p *Local) readdress(id weft.SwitchID) {
 	}
 }
 
-// standing is what was done to the part. The caller holds mu.
+// standing is what was done to the host. The caller holds mu.
 func (p *Local) standing() *Standing {
 	s := &Standing{Traffic: p.traffic, Era: p.era, Hold: p.hold, Orders: p.carried, Lit: make([]byte, (len(p.lit)+7)/8)}
 	for i, lit := range p.lit {

@@ -5,14 +5,14 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Place is which nodes are in a part, and which shards are its own.
+// Place is which nodes are in a host, and which shards are its own.
 type Place struct {
 	Part     string `json:"part"`
 	Switches []Span `json:"switches,omitempty"` // by SwitchID, ascending
 	NICs     []Span `json:"nics,omitempty"`     // by NICID, ascending
 	Shard    int    `json:"shard"`              // the first of its own
 	Shards   int    `json:"shards"`             // how many it has
-	// Shared says that the part is one switch, and its shards are those of the leader, which other nodes are in too: its subjects stay what
+	// Shared says that the host is one switch, and its shards are those of the leader, which other nodes are in too: its subjects stay what
 	// they are when it joins a fabric that runs. It hears its own links and nothing else.
 	Shared bool `json:"shared,omitempty"`
 }
@@ -45,13 +45,13 @@ func numbersOf[ID ~uint32](list []Span) (ids []ID) {
 	return ids
 }
 
-// SwitchIDs are the switches of the part, in its order.
+// SwitchIDs are the switches of the host, in its order.
 func (p Place) SwitchIDs() []weft.SwitchID { return numbersOf[weft.SwitchID](p.Switches) }
 
-// NICIDs are the NICs of the part, in its order.
+// NICIDs are the NICs of the host, in its order.
 func (p Place) NICIDs() []weft.NICID { return numbersOf[weft.NICID](p.NICs) }
 
-// Ends are the ends that the part has in its order, the order of [Sum].Up: the ports of each switch, then the NICs. Ports that lead
+// Ends are the ends that the host has in its order, the order of [Sum].Up: the ports of each switch, then the NICs. Ports that lead
 // nowhere are among them.
 func (p Place) Ends(g *topology.Graph) (list []weft.End) {
 	for _, id := range p.SwitchIDs() {

@@ -10,9 +10,9 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Verbs that the leader asks of a part, of which the part's name is the node; a [Client] does. Requests and answers are
-// msgpack, see [bus.Handle]. A request that names another incarnation than the part's is refused, and nothing of it is done; so is an order of a
-// leader whose term is lower than one that the part has heard of, for that has been replaced. Where nobody is ever replaced terms
+// Verbs that the leader asks of a host, of which the host's name is the node; a [Client] does. Requests and answers are
+// msgpack, see [bus.Handle]. A request that names another incarnation than the host's is refused, and nothing of it is done; so is an order of a
+// leader whose term is lower than one that the host has heard of, for that has been replaced. Where nobody is ever replaced terms
 // are 0.
 const (
 	AskSum   = "sum"   // a [SumRequest], answered by a [Sum]
@@ -20,19 +20,19 @@ const (
 	AskRead  = "read"  // a [ReadRequest], answered by [Readings]
 	AskNode  = "node"  // a [NodeRequest], answered by [Nodes]
 	AskLoad  = "load"  // a [LoadOrder], answered by a [LoadAnswer]
-	AskEnd   = "end"   // an [EndOrder]: the part ends. Answered by a last [Sum], with everything
+	AskEnd   = "end"   // an [EndOrder]: the host ends. Answered by a last [Sum], with everything
 )
 
-// TellSeen is the kind of what a part tells: a [Seen].
+// TellSeen is the kind of what a host tells: a [Seen].
 const TellSeen = "seen"
 
-// SumRequest asks for what the part has added up.
+// SumRequest asks for what the host has added up.
 type SumRequest struct {
 	Number uint64 `json:"number"` // of the charter; 0: of whichever there is, as a new leader asks
 	Term   uint64 `json:"term"`   // of the leader; 0: any
 
 	Ends bool `json:"ends,omitempty"` // Sum.Flows
-	// Peers are the incarnations of the neighbours of the part. Sum.Flows tells them apart by these, and leaves out
+	// Peers are the incarnations of the neighbours of the host. Sum.Flows tells them apart by these, and leaves out
 	// what passed with those before the first. nil: those of the request before.
 	Peers []Peer `json:"peers,omitempty"`
 
@@ -41,14 +41,14 @@ type SumRequest struct {
 	Standing bool `json:"standing,omitempty"` // Sum.Standing
 }
 
-// Peer is an incarnation of a neighbour of a part: of another part by its name, of a node that is in none by that of the
+// Peer is an incarnation of a neighbour of a host: of another host by its name, of a node that is in none by that of the
 // node. Those of one neighbour are in the order of their epochs; number 0: it is nobody yet.
 type Peer struct {
 	Part string `json:"part"`
 	link.Incarnation
 }
 
-// Sum is what a part has added up since it was made. While packets move, its nodes are read at slightly different moments; at a
+// Sum is what a host has added up since it was made. While packets move, its nodes are read at slightly different moments; at a
 // quiescent point it is exact.
 type Sum struct {
 	// What the ledger takes. Host and Asked are the leader's to fill in.
@@ -56,17 +56,17 @@ type Sum struct {
 
 	Part     string     `json:"part"`
 	Number   uint64     `json:"number"`   // of the charter
-	At       weft.Time  `json:"at"`       // when the first node was read, on the part's own clock
+	At       weft.Time  `json:"at"`       // when the first node was read, on the host's own clock
 	Now      weft.Time  `json:"now"`      // when it was answered, likewise
 	First    weft.Epoch `json:"first"`    // of the charter: below all epochs of its links
-	Observed uint64     `json:"observed"` // how much the part had observed by At, see [Seen.Upto]
+	Observed uint64     `json:"observed"` // how much the host had observed by At, see [Seen.Upto]
 
 	Blocked uint64        `json:"blocked"` // packets inside switches that wait for room in an output queue
 	Drivers switchd.Stats `json:"drivers"`
-	Links   wire.Stats    `json:"links"`  // of this part; Add leaves it
+	Links   wire.Stats    `json:"links"`  // of this host; Add leaves it
 	Timers  weft.Time     `json:"timers"` // the longest that a register which has a timer running is kept; 0: none has
 
-	// Up has a bit for each end that the part has, in the order of [Place.Ends], that is set when the end takes its link for up.
+	// Up has a bit for each end that the host has, in the order of [Place.Ends], that is set when the end takes its link for up.
 	Up       []byte `json:"up,omitempty"`
 	HeldDown []End  `json:"held_down,omitempty"` // ends that damping keeps down
 
@@ -74,7 +74,7 @@ type Sum struct {
 	Eras     []nic.EraStats `json:"eras,omitempty"`      // of all NICs together; of each NIC at most nic.MaxEras
 	OlderEra nic.EraStats   `json:"older_eras,omitzero"` // all before
 	Latency  []byte         `json:"latency,omitempty"`   // of all NICs together: a histogram in nanoseconds, see [DecodeLatency]
-	Standing *Standing      `json:"standing,omitempty"`  // what was done to the part
+	Standing *Standing      `json:"standing,omitempty"`  // what was done to the host
 }
 
 // End is an end of a link, as it travels.
@@ -90,19 +90,19 @@ type Way struct {
 	Back bool        `json:"back,omitempty"` // from B to A
 }
 
-// Standing is what was done to a part and lasts, for a leader that has not done it.
+// Standing is what was done to a host and lasts, for a leader that has not done it.
 type Standing struct {
 	Lit      []byte        `json:"lit"` // which ends have signal: bits as in Sum.Up
 	Cut      []Way         `json:"cut,omitempty"`
 	Impaired []ImpairOrder `json:"impaired,omitempty"`
-	Versions []uint64      `json:"versions,omitempty"` // of tables, per switch of the part in its order; nil: none has tables
+	Versions []uint64      `json:"versions,omitempty"` // of tables, per switch of the host in its order; nil: none has tables
 	Traffic  TrafficOrder  `json:"traffic"`
 	Era      uint16        `json:"era"`
 	Hold     bool          `json:"hold,omitempty"`
 	Orders   uint64        `json:"orders"` // how many orders were carried out
 }
 
-// ReadRequest asks for readings of all nodes of the part.
+// ReadRequest asks for readings of all nodes of the host.
 type ReadRequest struct {
 	Number uint64 `json:"number"`
 	VCs    bool   `json:"vcs,omitempty"` // of virtual channels, and nothing else
@@ -112,7 +112,7 @@ type ReadRequest struct {
 type Readings struct {
 	Number   uint64       `json:"number"`
 	At       weft.Time    `json:"at"`
-	Switches []SwitchRead `json:"switches"` // in the order of the part's [Place]
+	Switches []SwitchRead `json:"switches"` // in the order of the host's [Place]
 	NICs     []NICRead    `json:"nics"`     // likewise
 	VCs      []VCRead     `json:"vcs,omitempty"`
 }
@@ -134,7 +134,7 @@ type Nodes struct {
 	Drivers  []switchd.Stats      `json:"drivers,omitempty"` // per switch, then per NIC
 }
 
-// EndOrder says why a part is to end.
+// EndOrder says why a host is to end.
 type EndOrder struct {
 	Number uint64 `json:"number"` // 0: whichever there is
 	Term   uint64 `json:"term,omitempty"`

@@ -39,7 +39,7 @@ func (c *Charter) Check(g *topology.Graph) error {
 			next := uint64(0)
 			for _, s := range l.spans {
 				if uint64(s.First) < next || uint64(s.First)+uint64(s.N) > uint64(l.n) {
-					return fmt.Errorf("part %s has %s %d to %d, of %d: %w", place.Part, l.what, s.First, uint64(s.First)+uint64(s.N)-1, l.n, errPlace)
+					return fmt.Errorf("host %s has %s %d to %d, of %d: %w", place.Part, l.what, s.First, uint64(s.First)+uint64(s.N)-1, l.n, errPlace)
 				}
 				next = uint64(s.First) + uint64(s.N)
 			}
@@ -47,7 +47,7 @@ func (c *Charter) Check(g *topology.Graph) error {
 	}
 	switch p := c.Place; {
 	case p.Shared && (len(p.NICs) > 0 || len(p.Switches) != 1 || p.Switches[0].N != 1):
-		return fmt.Errorf("part %s shares shards and is not one switch: %w", p.Part, errPlace)
+		return fmt.Errorf("host %s shares shards and is not one switch: %w", p.Part, errPlace)
 	case c.Link.Inbox < 1:
 		return fmt.Errorf("inboxes of %d frames: %w", c.Link.Inbox, errPlace)
 	case c.Again > nic.MaxIncarnation:
@@ -56,7 +56,7 @@ func (c *Charter) Check(g *topology.Graph) error {
 	return nil
 }
 
-// placed are the names of the parts by their nodes.
+// placed are the names of the hosts by their nodes.
 func (c *Charter) placed() map[weft.Node]string {
 	all := map[weft.Node]string{}
 	for _, p := range c.Layout {

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
-// adder adds up what a part has counted.
+// adder adds up what a host has counted.
 type adder struct {
 	noticesLost atomic.Uint64
 
@@ -205,7 +205,7 @@ func (s *Sum) addState(p *Local, e int, state link.State, suppressed bool) {
 }
 
 // addNIC reads a NIC and adds it. The caller holds the adder's lock.
-func (p *Local) addNIC(s *Sum, h *host, want *SumRequest) (r nic.Reading) {
+func (p *Local) addNIC(s *Sum, h *nicNode, want *SumRequest) (r nic.Reading) {
 	if at := &p.nodes.ends[h.end]; want.Ends && at.peer != "" {
 		var sessions []link.Session
 		r = h.ReadSessions(p.peersOf(at), func(k link.Session) { sessions = append(sessions, k) })
@@ -229,7 +229,7 @@ func (p *Local) addNIC(s *Sum, h *host, want *SumRequest) (r nic.Reading) {
 	return r
 }
 
-// addLinks adds what the links inside the part have on their wires. The caller holds the adder's lock.
+// addLinks adds what the links inside the host have on their wires. The caller holds the adder's lock.
 func (p *Local) addLinks(s *Sum) {
 	flows := p.adder.flows
 	for _, l := range slices.Concat(p.nodes.inside, p.nodes.shared) {

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// BenchmarkSum is what it costs to send, and to read, what a part of 1,000 switches has counted, each
-// of them with four links to other parts.
+// BenchmarkSum is what it costs to send, and to read, what a host of 1,000 switches has counted, each
+// of them with four links to other hosts.
 func BenchmarkSum(b *testing.B) {
 	n := uint64(1 << 40)
 	s := Sum{Answer: ledger.Answer{Counted: ledger.Counted{Counters: ledger.Counters{

@@ -12,7 +12,7 @@ import (
 func (s Sum) MarshalJSON() ([]byte, error) {
 	data, err := encode(&s)
 	if err != nil {
-		return nil, fmt.Errorf("what part %s has counted: %w", s.Part, err)
+		return nil, fmt.Errorf("what host %s has counted: %w", s.Part, err)
 	}
 	return json.Marshal(data)
 }
@@ -21,11 +21,11 @@ func (s Sum) MarshalJSON() ([]byte, error) {
 func (s *Sum) UnmarshalJSON(data []byte) error {
 	var body []byte
 	if err := json.Unmarshal(data, &body); err != nil {
-		return fmt.Errorf("what a part has counted: %w", err)
+		return fmt.Errorf("what a host has counted: %w", err)
 	}
 	*s = Sum{}
 	if err := msgpack.Unmarshal(body, s); err != nil {
-		return fmt.Errorf("what a part has counted: %w", err)
+		return fmt.Errorf("what a host has counted: %w", err)
 	}
 	return nil
 }

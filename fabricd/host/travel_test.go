@@ -13,7 +13,7 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// Leader and parts send each other these.
+// Leader and hosts send each other these.
 var sent = []reflect.Type{
 	reflect.TypeFor[Charter](), reflect.TypeFor[SumRequest](), reflect.TypeFor[Sum](), reflect.TypeFor[Order](), reflect.TypeFor[OrderAnswer](),
 	reflect.TypeFor[ReadRequest](), reflect.TypeFor[Readings](), reflect.TypeFor[NodeRequest](), reflect.TypeFor[Nodes](),

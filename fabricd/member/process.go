@@ -80,7 +80,7 @@ func request[Resp any](ctx context.Context, cfg Config, d time.Duration, verb st
 }
 
 // be attaches the switch and lets it work until it is to end.
-func (cfg Config) be(ctx context.Context, p *remote.Part, c host.Charter) error {
+func (cfg Config) be(ctx context.Context, p *remote.Server, c host.Charter) error {
 	if err := cfg.attach(ctx, c); err != nil {
 		if ctx.Err() != nil {
 			return cfg.leave(c)

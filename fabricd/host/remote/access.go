@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// layoutOf is who is in which shard, as the part of a charter sees it.
+// layoutOf is who is in which shard, as the host of a charter sees it.
 func layoutOf(c *host.Charter, g *topology.Graph) (*bus.Layout, error) {
 	var others []bus.PartShards
 	for _, p := range c.Layout {

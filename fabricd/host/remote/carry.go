@@ -7,12 +7,12 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// maxNotices bounds the notices on their way within the part, chosen by us. More are lost, which costs the discards that bring
+// maxNotices bounds the notices on their way within the host, chosen by us. More are lost, which costs the discards that bring
 // them again.
 const maxNotices = 4096
 
-// carry sends a notice on its way if its source is a NIC of the part, and never waits.
-func (p *Part) carry(n weft.Notice) bool {
+// carry sends a notice on its way if its source is a NIC of the host, and never waits.
+func (p *Server) carry(n weft.Notice) bool {
 	if !p.host.HasNIC(n.Src) {
 		return false
 	}
@@ -26,7 +26,7 @@ func (p *Part) carry(n weft.Notice) bool {
 
 // carryNotices hands notices to NICs. It does so for all switches: who reports a notice holds the lock of its own core, and must
 // not take that of another.
-func (p *Part) carryNotices(ctx context.Context) {
+func (p *Server) carryNotices(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -38,7 +38,7 @@ func (p *Part) carryNotices(ctx context.Context) {
 }
 
 // carryTroubles acts on what the transport tells.
-func (p *Part) carryTroubles(ctx context.Context) {
+func (p *Server) carryTroubles(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():

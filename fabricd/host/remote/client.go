@@ -8,25 +8,25 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
-// Client is the leader's side of one part, and implements [host.Host]. Its methods may be called concurrently. Each ends with its ctx, or after 10 s when
+// Client is the leader's side of one host, and implements [host.Host]. Its methods may be called concurrently. Each ends with its ctx, or after 10 s when
 // that has no deadline. Errors are those of [bus.Call].
 type Client struct {
 	bus  *bus.Client
 	part string
 }
 
-// NewClient returns the client of the part of that name.
+// NewClient returns the client of the host of that name.
 func NewClient(c *bus.Client, name string) *Client { return &Client{c, name} }
 
-// Part is the name of the part.
+// Part is the name of the host.
 func (c *Client) Part() string { return c.part }
 
-// Sum asks for what the part has added up.
+// Sum asks for what the host has added up.
 func (c *Client) Sum(ctx context.Context, r host.SumRequest) (host.Sum, error) {
 	return call[host.Sum](ctx, c, host.AskSum, r)
 }
 
-// Order has the part do something, and returns when that is done.
+// Order has the host do something, and returns when that is done.
 func (c *Client) Order(ctx context.Context, o host.Order) (host.OrderAnswer, error) {
 	return call[host.OrderAnswer](ctx, c, host.AskOrder, o)
 }
@@ -46,7 +46,7 @@ func (c *Client) Load(ctx context.Context, o host.LoadOrder) (host.LoadAnswer, e
 	return call[host.LoadAnswer](ctx, c, host.AskLoad, o)
 }
 
-// End ends the part, and returns its last sum with everything in it.
+// End ends the host, and returns its last sum with everything in it.
 func (c *Client) End(ctx context.Context, o host.EndOrder) (host.Sum, error) {
 	return call[host.Sum](ctx, c, host.AskEnd, o)
 }
@@ -54,7 +54,7 @@ func (c *Client) End(ctx context.Context, o host.EndOrder) (host.Sum, error) {
 func call[Resp any](ctx context.Context, c *Client, verb string, req any) (Resp, error) {
 	resp, err := bus.Call[Resp](ctx, c.bus, bus.Subject{Kind: bus.SubjectSwitch, Node: c.part, Verb: verb}, req)
 	if err != nil {
-		return resp, fmt.Errorf("part %s: %w", c.part, err)
+		return resp, fmt.Errorf("host %s: %w", c.part, err)
 	}
 	return resp, nil
 }

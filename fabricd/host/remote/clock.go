@@ -7,16 +7,16 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// clock is the time of a part: that of its charter, and what has passed since by the clock of this host alone, for hosts do not
+// clock is the time of a host: that of its charter, and what has passed since by the clock of this machine alone, for machines do not
 // agree on the time of day. Clocks of hosts drift apart, so the leader puts it right from time to time. It never goes back.
 type clock struct {
-	elapsed func() time.Duration // by the clock of this host, since some moment
+	elapsed func() time.Duration // by the clock of this machine, since some moment
 	now     atomic.Pointer[course]
 }
 
 // course is how a clock goes on. Constant.
 type course struct {
-	at     time.Duration // of the host's clock
+	at     time.Duration // of the machine's clock
 	time   weft.Time     // what the clock shows then
 	owed   weft.Time     // by which it falls behind from then on, until it has
 	before *course       // until then; nil: it is over
@@ -25,7 +25,7 @@ type course struct {
 // slower says by which share of the time that passes a clock falls behind that is ahead. Chosen by us: hellos that come later by it are not missed.
 const slower = 4
 
-// newClock is a clock that shows a time. Elapsed is what has passed by the clock of the host; nil: that of the process.
+// newClock is a clock that shows a time. Elapsed is what has passed by the clock of the machine; nil: that of the process.
 func newClock(began weft.Time, elapsed func() time.Duration) *clock {
 	if elapsed == nil {
 		start := time.Now()

@@ -2,7 +2,7 @@ package remote
 
 import "errors"
 
-// What ends a part that was not told to end.
+// What ends a host that was not told to end.
 var (
 	// ErrAlone means that nobody has asked it anything for as long as [Config].Alone.
 	ErrAlone = errors.New("nobody asks it anything any more")

@@ -51,7 +51,7 @@ func (h Hosts) Revoke(user string) {
 func (h Hosts) Renew(ctx context.Context, c *host.Charter, g *topology.Graph) error {
 	i, ok := h.Admitter.(*bus.Issuer)
 	if !ok {
-		return fmt.Errorf("part %s: nobody here makes credentials that last", c.Part)
+		return fmt.Errorf("host %s: nobody here makes credentials that last", c.Part)
 	}
 	a, err := accessOf(c, g)
 	if err != nil {

@@ -24,28 +24,28 @@ import (
 
 const patience = 20 * time.Second
 
-// rig is a fabric of two parts on a broker of the test, led by the test.
+// rig is a fabric of two hosts on a broker of the test, led by the test.
 type rig struct {
 	t      testing.TB
 	broker *bus.Broker
 	peers  *bus.Client
 	graph  *topology.Graph
 	parts  map[string]*led
-	wires  map[string]*proxy // by part, what its connections go through
+	wires  map[string]*proxy // by host, what its connections go through
 
 	mu   sync.Mutex
 	seen []host.Observation // guarded by mu
 }
 
-// led is a part as the test leads it.
+// led is a host as the test leads it.
 type led struct {
 	*remote.Client
 	rig     *rig
 	charter host.Charter
-	part    *remote.Part
+	part    *remote.Server
 }
 
-// newRig hosts a topology in parts: the switches at even places of the list are west, the others east, and NICs with their leaves.
+// newRig hosts a topology in hosts: the switches at even places of the list are west, the others east, and NICs with their leaves.
 func newRig(t testing.TB, spec, firmware string, change func(c *host.Charter)) *rig {
 	t.Helper()
 	g, err := topology.Generate(spec)
@@ -98,7 +98,7 @@ func (r *rig) places() []host.Place {
 	return list
 }
 
-// host opens a part with credentials of its own.
+// host opens a host with credentials of its own.
 func (r *rig) host(c host.Charter) *led {
 	r.t.Helper()
 	var err error
@@ -120,7 +120,7 @@ type proxy struct {
 	running sync.WaitGroup
 }
 
-// through is where a part finds the broker.
+// through is where a host finds the broker.
 func (r *rig) through(name string) string {
 	r.t.Helper()
 	if p := r.wires[name]; p != nil {
@@ -177,7 +177,7 @@ func (r *rig) hear(_ string, seen host.Seen) {
 	r.seen = append(r.seen, seen.Events...)
 }
 
-// order has a part do something.
+// order has a host do something.
 func (l *led) order(o host.Order) host.OrderAnswer {
 	l.rig.t.Helper()
 	o.Number = l.charter.Number
@@ -186,7 +186,7 @@ func (l *led) order(o host.Order) host.OrderAnswer {
 	return a
 }
 
-// all has every part do something.
+// all has every host do something.
 func (r *rig) all(o host.Order) {
 	r.t.Helper()
 	for _, l := range r.parts {
@@ -201,7 +201,7 @@ func (r *rig) traffic(spec string) {
 	r.all(host.Order{Traffic: &host.TrafficOrder{Spec: spec, Draws: draws}})
 }
 
-// sums are what all parts have added up together, with what is on crossing links and lost there.
+// sums are what all hosts have added up together, with what is on crossing links and lost there.
 type sums struct {
 	host.Sum
 	flows       map[weft.End]link.Flow
@@ -218,7 +218,7 @@ func (r *rig) sumWith(ask host.SumRequest) (s sums) {
 	})
 }
 
-// add adds up what every part says.
+// add adds up what every host says.
 func (r *rig) add(says func(l *led) (host.Sum, error)) (s sums) {
 	r.t.Helper()
 	s.flows = map[weft.End]link.Flow{}
@@ -312,7 +312,7 @@ func (r *rig) connected() {
 	require.Equal(r.t, before+uint64(n*(n-1)), r.quiet().Counters.NICs.Delivered)
 }
 
-// crossing is how many ends lead from one part to the other.
+// crossing is how many ends lead from one host to the other.
 func (r *rig) crossing() (n int) {
 	of := map[weft.Node]string{}
 	for name, l := range r.parts {

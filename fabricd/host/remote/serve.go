@@ -11,8 +11,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/ledger"
 )
 
-// serve has the part answer.
-func (p *Part) serve() error {
+// serve has the host answer.
+func (p *Server) serve() error {
 	return errors.Join(
 		handle(p, host.AskSum, p.onSum), handle(p, host.AskOrder, p.onOrder), handle(p, host.AskRead, p.onRead),
 		handle(p, host.AskNode, p.onNode), handle(p, host.AskLoad, p.onLoad), handle(p, host.AskEnd, p.onEnd),
@@ -20,7 +20,7 @@ func (p *Part) serve() error {
 }
 
 // handle answers the requests of a verb, and notes that somebody asks.
-func handle[Req, Resp any](p *Part, verb string, h func(r Req) (Resp, error)) error {
+func handle[Req, Resp any](p *Server, verb string, h func(r Req) (Resp, error)) error {
 	return bus.Handle(p.control, bus.Subject{Kind: bus.SubjectSwitch, Verb: verb}, func(_ context.Context, r Req) (Resp, error) {
 		select {
 		case p.asked <- struct{}{}:
@@ -30,7 +30,7 @@ func handle[Req, Resp any](p *Part, verb string, h func(r Req) (Resp, error)) er
 	})
 }
 
-func (p *Part) onSum(r host.SumRequest) (host.Sum, error) {
+func (p *Server) onSum(r host.SumRequest) (host.Sum, error) {
 	if err := p.is(r.Number); r.Number != 0 && err != nil {
 		return host.Sum{}, err
 	}
@@ -42,7 +42,7 @@ func (p *Part) onSum(r host.SumRequest) (host.Sum, error) {
 	return s, err
 }
 
-func (p *Part) onOrder(o host.Order) (a host.OrderAnswer, err error) {
+func (p *Server) onOrder(o host.Order) (a host.OrderAnswer, err error) {
 	p.mu.Lock()
 	if err = p.admit(o.Number, o.Term); err == nil {
 		want := cmp.Or(o.Sum, new(host.SumRequest))
@@ -59,21 +59,21 @@ func (p *Part) onOrder(o host.Order) (a host.OrderAnswer, err error) {
 	return a, err
 }
 
-func (p *Part) onRead(r host.ReadRequest) (a host.Readings, err error) {
+func (p *Server) onRead(r host.ReadRequest) (a host.Readings, err error) {
 	if err := p.is(r.Number); err != nil {
 		return a, err
 	}
 	return p.host.Read(context.Background(), r)
 }
 
-func (p *Part) onNode(r host.NodeRequest) (a host.Nodes, err error) {
+func (p *Server) onNode(r host.NodeRequest) (a host.Nodes, err error) {
 	if err := p.is(r.Number); err != nil {
 		return a, err
 	}
 	return p.host.Nodes(context.Background(), r)
 }
 
-func (p *Part) onLoad(o host.LoadOrder) (a host.LoadAnswer, err error) {
+func (p *Server) onLoad(o host.LoadOrder) (a host.LoadAnswer, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.admit(o.Number, o.Term); err != nil {
@@ -83,7 +83,7 @@ func (p *Part) onLoad(o host.LoadOrder) (a host.LoadAnswer, err error) {
 }
 
 // is refuses what was meant for another incarnation.
-func (p *Part) is(number uint64) error {
+func (p *Server) is(number uint64) error {
 	if number != p.charter.Number {
 		return fmt.Errorf("number %v, not %v: %w", ledger.Incarnation(p.charter.Number), ledger.Incarnation(number), host.ErrIncarnation)
 	}
@@ -91,7 +91,7 @@ func (p *Part) is(number uint64) error {
 }
 
 // admit refuses what was meant for another incarnation, or comes from a leader that was replaced. The caller holds mu.
-func (p *Part) admit(number, term uint64) error {
+func (p *Server) admit(number, term uint64) error {
 	if err := p.is(number); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (p *Part) admit(number, term uint64) error {
 }
 
 // heed refuses a leader that was replaced.
-func (p *Part) heed(term uint64) error {
+func (p *Server) heed(term uint64) error {
 	for {
 		switch heard := p.term.Load(); {
 		case term < heard:
@@ -110,7 +110,7 @@ func (p *Part) heed(term uint64) error {
 	}
 }
 
-func (p *Part) onEnd(o host.EndOrder) (host.Sum, error) {
+func (p *Server) onEnd(o host.EndOrder) (host.Sum, error) {
 	p.mu.Lock()
 	number, term := o.Number, o.Term
 	if number == 0 {

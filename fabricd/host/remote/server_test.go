@@ -42,7 +42,7 @@ func TestTwoPartsAreOneFabric(t *testing.T) {
 	r.connected()
 }
 
-// crossingLink is a link between the parts, and which part has its end A.
+// crossingLink is a link between the hosts, and which host has its end A.
 func (r *rig) crossingLink() (l weft.LinkID, a, b *led) {
 	of := map[weft.Node]*led{}
 	for _, l := range r.parts {
@@ -59,7 +59,7 @@ func (r *rig) crossingLink() (l weft.LinkID, a, b *led) {
 	return 0, nil, nil
 }
 
-// A cut is kept by both ends: each part keeps its direction, told or not told by the other, and the ends find a silent one.
+// A cut is kept by both ends: each host keeps its direction, told or not told by the other, and the ends find a silent one.
 func TestOrdersOfAPart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,3", "adaptive-link", nil)
@@ -87,7 +87,7 @@ func TestOrdersOfAPart(t *testing.T) {
 	b.order(host.Order{Restored: ways[:1]})
 	r.up(0)
 
-	// An end loses signal for a moment, and its neighbour in the other part finds out.
+	// An end loses signal for a moment, and its neighbour in the other host finds out.
 	a.order(host.Order{Signals: append(dark(l.A), light(l.A)...)})
 	r.up(0)
 
@@ -131,7 +131,7 @@ func TestOrdersOfAPart(t *testing.T) {
 	r.connected()
 }
 
-// ends are those of a part.
+// ends are those of a host.
 func (l *led) ends() map[weft.End]struct{} {
 	m := map[weft.End]struct{}{}
 	for _, e := range l.charter.Place.Ends(l.rig.graph) {
@@ -147,10 +147,10 @@ func TestPartRefuses(t *testing.T) {
 	other := host.EndOf(east.charter.Place.Ends(r.graph)[0])
 	for want, o := range map[string]host.Order{
 		"another incarnation":        {Number: 99},
-		"not in this part":           {Number: 1, Signals: []host.SignalOrder{{End: other}}, Light: true},
+		"not in this host":           {Number: 1, Signals: []host.SignalOrder{{End: other}}, Light: true},
 		"port 7 of switch":           {Number: 1, Impair: []host.ImpairOrder{{End: host.End{Port: 7}}}},
 		"link 999: there are":        {Number: 1, Cut: []host.Way{{Link: 999}}},
-		"switch 1: not in this part": {Number: 1, Crash: []weft.SwitchID{1}},
+		"switch 1: not in this host": {Number: 1, Crash: []weft.SwitchID{1}},
 		"nic 99: not in":             {Number: 1, Send: []host.SendOrder{{Src: 99}}, Notices: []weft.Notice{{Src: 99}}},
 		"unknown NIC":                {Number: 1, Traffic: &host.TrafficOrder{Spec: "incast:0.5,to=nobody"}},
 		"pattern":                    {Number: 1, Traffic: &host.TrafficOrder{Spec: "unifrom:0.5"}},
@@ -180,7 +180,7 @@ func TestPartRefuses(t *testing.T) {
 	_, err = west.Read(context.Background(), host.ReadRequest{Number: 2})
 	require.ErrorContains(t, err, "another incarnation")
 	_, err = west.Nodes(context.Background(), host.NodeRequest{Number: 1, NICs: []weft.NICID{99}})
-	require.ErrorContains(t, err, "not in this part")
+	require.ErrorContains(t, err, "not in this host")
 
 	last, err := west.End(context.Background(), host.EndOrder{Why: "enough"})
 	require.NoError(t, err)
@@ -190,11 +190,11 @@ func TestPartRefuses(t *testing.T) {
 	require.Equal(t, "enough", why)
 }
 
-// A part dies without a word, and is hosted anew: the flows of its NICs begin anew, those that others have to them go on, and its links come up in
+// A host dies without a word, and is hosted anew: the flows of its NICs begin anew, those that others have to them go on, and its links come up in
 // new epochs.
 func TestAPartIsHostedAnew(t *testing.T) {
 	t.Parallel()
-	// No neighbour is given up for being silent, as one on a busy machine may be: a part that is hosted
+	// No neighbour is given up for being silent, as one on a busy machine may be: a host that is hosted
 	// anew is known by its epochs.
 	r := newRig(t, "kary-ntree:2,3", "deterministic-link", func(c *host.Charter) { c.Link.Liveness.Multiplier = 240 })
 	r.start("uniform:0.02")
@@ -256,7 +256,7 @@ func TestAPartIsHostedAnew(t *testing.T) {
 			}
 		}
 		return false
-	}, patience, time.Millisecond, "what arrives in one part was sent in the other, and is told")
+	}, patience, time.Millisecond, "what arrives in one host was sent in the other, and is told")
 }
 
 func (r *rig) observations() []host.Observation {
@@ -325,7 +325,7 @@ func (r *rig) latency() []byte {
 	return s.Latency
 }
 
-// New tables go to the part that has the switch, and to those that have NICs at it; a patch that cannot be followed leaves the others
+// New tables go to the host that has the switch, and to those that have NICs at it; a patch that cannot be followed leaves the others
 // alone.
 func TestPartsForwardByNewTables(t *testing.T) {
 	t.Parallel()
@@ -348,14 +348,14 @@ func TestPartsForwardByNewTables(t *testing.T) {
 	require.Equal(t, host.LoadedVersion{Switch: ids[0], Version: 7}, a.Versions[0])
 	require.Equal(t, uint64(tables.FirstVersion), a.Versions[1].Version)
 	require.Contains(t, a.Versions[1].Err, "has tables of version 1")
-	require.Contains(t, a.Versions[2].Err, "not in this part")
+	require.Contains(t, a.Versions[2].Err, "not in this host")
 	s, err := west.Sum(context.Background(), host.SumRequest{Standing: true})
 	require.NoError(t, err)
 	require.Equal(t, []uint64{7, tables.FirstVersion}, s.Standing.Versions[:2])
 	r.connected()
 }
 
-// A part whose broker connections are lost takes its links down and gives them back by itself, and the ledger balances.
+// A host whose broker connections are lost takes its links down and gives them back by itself, and the ledger balances.
 func TestAPartLosesItsBroker(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,3", "adaptive-link", nil)
@@ -371,7 +371,7 @@ func TestAPartLosesItsBroker(t *testing.T) {
 	r.connected()
 }
 
-// epochs adds up the epochs of a part's crossing ends.
+// epochs adds up the epochs of a host's crossing ends.
 func (l *led) epochs() (n uint64) {
 	s, err := l.Sum(context.Background(), host.SumRequest{Ends: true})
 	if err != nil {
@@ -383,7 +383,7 @@ func (l *led) epochs() (n uint64) {
 	return n
 }
 
-// Parts end one after the other, with packets on their way everywhere.
+// Hosts end one after the other, with packets on their way everywhere.
 func TestPartsThatEndUnderLoadAgree(t *testing.T) {
 	r := newRig(t, "kary-ntree:4,2", "adaptive-link", nil)
 	r.all(host.Order{Light: true})

@@ -1,4 +1,4 @@
-// Package remote is a part that another process runs, over NATS: the process, which serves a [host.Local], and its leader, which lets
+// Package remote is a host that another process runs, over NATS: the process, which serves a [host.Local], and its leader, which lets
 // it in and reaches it.
 package remote
 
@@ -18,19 +18,19 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Config of a part. Charter and URL are required.
+// Config of a host. Charter and URL are required.
 type Config struct {
 	Charter     host.Charter
 	URL         string          // of the broker
 	Credentials bus.Credentials // for when the charter has none
 	Log         *slog.Logger    // nil: discarded
-	Ready       func()          // called once when the part answers; nil: nobody
+	Ready       func()          // called once when the host answers; nil: nobody
 	Alone       int             // seconds in which nobody asks after which it ends; 0: it goes on, for another leader
-	// Elapsed is what has passed since some moment by the clock of the host; nil: that of the process. Tests have clocks that drift.
+	// Elapsed is what has passed since some moment by the clock of the machine; nil: that of the process. Tests have clocks that drift.
 	Elapsed func() time.Duration
 }
 
-// Run is a part of a running fabric until it is told to end, which is no error, or ctx ends, whose error is returned. Other
+// Run is a host of a running fabric until it is told to end, which is no error, or ctx ends, whose error is returned. Other
 // errors say why it cannot be made, or that the broker takes its credentials no more. When it returns nothing of it is left.
 func Run(ctx context.Context, cfg Config) error {
 	p, err := Open(cfg)
@@ -44,17 +44,17 @@ func Run(ctx context.Context, cfg Config) error {
 	return errors.Join(err, p.Close())
 }
 
-// Part is a part of a running fabric: a [host.Local] that is served over NATS. Its methods are safe for any goroutine.
-type Part struct {
-	charter  host.Charter
-	log      *slog.Logger
-	host     *host.Local
-	runtime  *host.Live
-	links    *bus.NATS
-	teller   *teller
-	notices  chan weft.Notice // bound: maxNotices; for NICs of the part
-	control  *bus.Server
-	troubles *host.Troubles
+// Server is a host of a running fabric: a [host.Local] that is served over NATS. Its methods are safe for any goroutine.
+type Server struct {
+	charter   host.Charter
+	log       *slog.Logger
+	host      *host.Local
+	runtime   *host.Live
+	links     *bus.NATS
+	publisher *publisher
+	notices   chan weft.Notice // bound: maxNotices; for NICs of the host
+	control   *bus.Server
+	troubles  *host.Troubles
 
 	mu      sync.Mutex    // serialises orders
 	term    atomic.Uint64 // of the leader
@@ -69,10 +69,10 @@ type Part struct {
 	failed  error // of Close
 }
 
-// Open makes a part and serves it. It carries nothing yet, for its links have no signal. The caller closes it.
-func Open(cfg Config) (*Part, error) {
+// Open makes a host and serves it. It carries nothing yet, for its links have no signal. The caller closes it.
+func Open(cfg Config) (*Server, error) {
 	c := cfg.Charter
-	p := &Part{
+	p := &Server{
 		charter: c, log: cfg.Log, ended: make(chan string, 1), halted: make(chan struct{}), notices: make(chan weft.Notice, maxNotices),
 		asked: make(chan struct{}, 1), alone: cfg.Alone, troubles: host.NewTroubles(),
 	}
@@ -81,12 +81,12 @@ func Open(cfg Config) (*Part, error) {
 		p.log = slog.New(slog.DiscardHandler)
 	}
 	if err := p.open(cfg); err != nil {
-		return nil, errors.Join(fmt.Errorf("part %s of fabric %s: %w", c.Part, c.Fabric, err), p.Close())
+		return nil, errors.Join(fmt.Errorf("host %s of fabric %s: %w", c.Part, c.Fabric, err), p.Close())
 	}
 	return p, nil
 }
 
-func (p *Part) open(cfg Config) error {
+func (p *Server) open(cfg Config) error {
 	c := &p.charter
 	g, err := c.Graph()
 	if err != nil {
@@ -115,7 +115,7 @@ func (p *Part) open(cfg Config) error {
 		return err
 	}
 	p.links.Watch(p.troubles.Add)
-	p.teller = newTeller(c, p.carry, func(s host.Seen) error { return p.control.Publish(host.TellSeen, s) })
+	p.publisher = newPublisher(c, p.carry, func(s host.Seen) error { return p.control.Publish(host.TellSeen, s) })
 	clock := newClock(c.Now, cfg.Elapsed)
 	p.runtime = &host.Live{Transport: p.links, Clock: clock.Now, Incarnation: c.Number, Still: c.Place.Shared}
 	spec := *c
@@ -123,8 +123,8 @@ func (p *Part) open(cfg Config) error {
 		spec.Switch.Batch = min(fits, switchd.DefaultBatch)
 	}
 	p.host, err = host.NewLocal(host.LocalConfig{
-		Spec: spec, Graph: g, Firmware: fw, Runtime: p.runtime, Steer: clock.steer, Observed: p.teller.counts, Halt: func() { p.halt() },
-		Watch: func(n weft.Node) switchd.Observer { return &watch{p.teller, n} },
+		Spec: spec, Graph: g, Firmware: fw, Runtime: p.runtime, Steer: clock.steer, Observed: p.publisher.counts, Halt: func() { p.halt() },
+		Watch: func(n weft.Node) switchd.Observer { return &watch{p.publisher, n} },
 	})
 	if err != nil {
 		return err
@@ -144,14 +144,14 @@ func (p *Part) open(cfg Config) error {
 	driving, halt := context.WithCancel(work)
 	p.halt = func() { halt(); <-p.halted }
 	p.running.Go(func() { defer close(p.halted); p.runtime.Machine.Run(driving) })
-	p.running.Go(func() { p.teller.run(work) })
+	p.running.Go(func() { p.publisher.run(work) })
 	p.running.Go(func() { p.carryNotices(work) })
 	p.running.Go(func() { p.carryTroubles(work) })
 	return errors.Join(p.serve(), identity.Serve(p.control))
 }
 
-// Wait returns why when the part was told to end. The error is that of ctx when that ends first, or wraps [ErrAlone] or [ErrRefused].
-func (p *Part) Wait(ctx context.Context) (why string, err error) {
+// Wait returns why when the host was told to end. The error is that of ctx when that ends first, or wraps [ErrAlone] or [ErrRefused].
+func (p *Server) Wait(ctx context.Context) (why string, err error) {
 	var tick <-chan time.Time
 	if p.alone > 0 {
 		t := time.NewTicker(time.Second)
@@ -162,15 +162,15 @@ func (p *Part) Wait(ctx context.Context) (why string, err error) {
 	for silent := 0; ; {
 		select {
 		case why := <-p.ended:
-			p.log.Info("part ends", "part", p.charter.Part, "why", why)
+			p.log.Info("host ends", "part", p.charter.Part, "why", why)
 			return why, nil
 		case <-p.control.Done():
-			return "", fmt.Errorf("part %s of fabric %s: %w; another process may be this part now", p.charter.Part, p.charter.Fabric, p.refused())
+			return "", fmt.Errorf("host %s of fabric %s: %w; another process may be this host now", p.charter.Part, p.charter.Fabric, p.refused())
 		case <-p.asked:
 			silent = 0
 		case <-tick:
 			if silent++; silent > p.alone {
-				return "", fmt.Errorf("part %s of fabric %s: %w: %d s have passed", p.charter.Part, p.charter.Fabric, ErrAlone, p.alone)
+				return "", fmt.Errorf("host %s of fabric %s: %w: %d s have passed", p.charter.Part, p.charter.Fabric, ErrAlone, p.alone)
 			}
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
@@ -178,20 +178,20 @@ func (p *Part) Wait(ctx context.Context) (why string, err error) {
 	}
 }
 
-// refused is why the broker lets the part in no more.
-func (p *Part) refused() error {
+// refused is why the broker lets the host in no more.
+func (p *Server) refused() error {
 	if err := p.control.Err(); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return ErrRefused // a password of an embedded broker
 }
 
-// Close ends the part without a word to anybody, and returns when nothing of it is left. Closing twice is closing once.
-func (p *Part) Close() error {
+// Close ends the host without a word to anybody, and returns when nothing of it is left. Closing twice is closing once.
+func (p *Server) Close() error {
 	p.once.Do(func() {
 		if p.stop != nil {
 			p.stop()
-			p.running.Wait() // the teller tells the last
+			p.running.Wait() // the publisher tells the last
 		}
 		if p.control != nil {
 			p.failed = p.control.Close()

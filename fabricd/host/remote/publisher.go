@@ -18,8 +18,8 @@ const (
 	gather = time.Millisecond
 )
 
-// teller observes the cores of a part and tells the leader, without ever holding up a core.
-type teller struct {
+// publisher observes the cores of a host and tells the leader, without ever holding up a core.
+type publisher struct {
 	number  uint64
 	packets bool // somebody wants to hear of every packet that is dropped; else of those traced
 	carry   func(n weft.Notice) bool
@@ -33,9 +33,9 @@ type teller struct {
 	lost     uint64
 }
 
-// newTeller returns one that publishes what it hears, but notices that carry takes.
-func newTeller(c *host.Charter, carry func(n weft.Notice) bool, publish func(host.Seen) error) *teller {
-	return &teller{
+// newPublisher returns one that publishes what it hears, but notices that carry takes.
+func newPublisher(c *host.Charter, carry func(n weft.Notice) bool, publish func(host.Seen) error) *publisher {
+	return &publisher{
 		number: c.Number, packets: c.Packets, carry: carry, publish: publish, more: make(chan struct{}, 1),
 		notices: map[weft.Notice]bool{},
 	}
@@ -43,13 +43,13 @@ func newTeller(c *host.Charter, carry func(n weft.Notice) bool, publish func(hos
 
 // watch is the observer of one node.
 type watch struct {
-	teller *teller
-	node   weft.Node
+	publisher *publisher
+	node      weft.Node
 }
 
 // Observe implements switchd.Observer.
 func (w *watch) Observe(now weft.Time, a *weft.Actions) {
-	t := w.teller
+	t := w.publisher
 	o := host.Observation{
 		NIC: !w.node.IsSwitch(), Node: w.node.Index, At: now, Changes: slices.Clone(a.Changes), Turned: a.Turned, Effects: len(a.Drops) > 0,
 		Drops: t.drops(a.Drops), Hops: hops(a.Hops), Left: slices.Clone(a.Left), Arrived: slices.Clone(a.Arrived),
@@ -83,7 +83,7 @@ func (w *watch) Observe(now weft.Time, a *weft.Actions) {
 }
 
 // drops copies those that somebody wants to hear of.
-func (t *teller) drops(all []weft.Drop) (told []weft.Drop) {
+func (t *publisher) drops(all []weft.Drop) (told []weft.Drop) {
 	if t.packets {
 		return slices.Clone(all)
 	}
@@ -115,14 +115,14 @@ func merge(o, p *host.Observation) {
 }
 
 // counts are how many observations were made, and lost.
-func (t *teller) counts() (observed, lost uint64) {
+func (t *publisher) counts() (observed, lost uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.observed, t.lost
 }
 
 // take removes what the next message tells.
-func (t *teller) take() (host.Seen, bool) {
+func (t *publisher) take() (host.Seen, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n, entries := 0, 0
@@ -140,7 +140,7 @@ func (t *teller) take() (host.Seen, bool) {
 }
 
 // run tells until ctx ends, and then what is left.
-func (t *teller) run(ctx context.Context) {
+func (t *publisher) run(ctx context.Context) {
 	timer := time.NewTimer(gather)
 	defer timer.Stop()
 	for ctx.Err() == nil {
