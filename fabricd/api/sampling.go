@@ -65,7 +65,6 @@ func (s *sampling) resume() {
 type step struct {
 	Frame
 	counters bool // they were read
-	late     bool // an order is being carried out, so there may be more to say in a moment
 }
 
 // frame is a delta of what has changed since the frame before, with counters when they are to be read.
@@ -118,7 +117,7 @@ func (s *sampling) frame(counters bool) step {
 	}
 	s.sample.At = d.At
 	d.Sample = s.sample
-	return step{d, counters, r.Late}
+	return step{d, counters}
 }
 
 // empty reports whether the frame says nothing.
@@ -225,10 +224,7 @@ func (s *sampling) reports(now weft.Time) {
 	if !s.begins && now-s.faultsAt < weft.Second {
 		return
 	}
-	all, ok := s.sampler.Faults(s.openFrom - 1)
-	if !ok {
-		return
-	}
+	all := s.sampler.Faults(s.openFrom - 1)
 	s.faultsAt, s.begins = now, false
 	for _, r := range all {
 		s.lastID = max(s.lastID, r.ID)

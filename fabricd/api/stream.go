@@ -133,36 +133,18 @@ func (s *Stream) Run(ctx context.Context) {
 		case counters:
 			s.add(smp.frame(true))
 		default:
-			s.soon(ctx, smp, gap)
+			s.add(smp.frame(false))
+			gap.Reset(eventGap) // so that a storm of events makes few frames
+			select {
+			case <-gap.C:
+			case <-ctx.Done():
+				return
+			}
 		}
 	}
 }
 
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
-
-// soon makes a frame of the events there are and waits a little, so that a storm of events makes few frames. What an order that
-// is being carried out has done so far is told when it is known.
-func (s *Stream) soon(ctx context.Context, smp *sampling, gap *time.Timer) {
-	for {
-		d := smp.frame(false)
-		s.add(d)
-		gap.Reset(eventGap)
-		select {
-		case <-gap.C:
-		case <-ctx.Done():
-			return
-		}
-		if !d.late || time.Since(s.readAt()) > s.every-eventGap {
-			return
-		}
-	}
-}
-
-func (s *Stream) readAt() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.read
-}
 
 // watched reports whether anybody watches.
 func (s *Stream) watched(now time.Time) bool {

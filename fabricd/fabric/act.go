@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,21 +12,20 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
-// act does what has been planned. Frames stop before any end is told; ends are told before any repair is awaited. The caller
-// holds mu.
-func (b *batch) act() error {
+// act does what has been planned, and has hosts do it. Frames stop before any end is told; ends are told before any repair is awaited.
+// The caller holds mu.
+func (b *batch) act() {
 	f := b.f
 	b.kept = f.keepNow()
 	cut := slices.DeleteFunc(b.cut, func(c channelOf) bool { return slices.Contains(b.mended, c) && !c.l.isCut(c.d) })
-	err := f.world.Cut(from(cut))
-	if err != nil {
-		err = fmt.Errorf("cut: %w", err)
+	if err := f.world.Cut(from(cut)); err != nil {
+		b.err = fmt.Errorf("cut: %w", err)
 	}
 	mended := slices.DeleteFunc(b.mended, func(c channelOf) bool { return c.l.isCut(c.d) })
-	if e := f.world.Restore(from(mended)); e != nil && err == nil {
-		err = fmt.Errorf("restore: %w", e)
+	if err := f.world.Restore(from(mended)); err != nil && b.err == nil {
+		b.err = fmt.Errorf("restore: %w", err)
 	}
-	given := f.give(func(o *orders) {
+	b.given = f.give(func(o *orders) {
 		o.cut(cut, mended)
 		for _, c := range b.impair {
 			o.impair(c.l, c.d)
@@ -43,10 +43,18 @@ func (b *batch) act() error {
 			o.bounce(e)
 		}
 	})
-	f.noteStanding() // before anybody waits for a repair
-	b.tell()
 	f.keepSoon()
-	return errors.Join(err, given)
+}
+
+// finish waits until hosts have acted and what was repaired is back, and tells what has been done. The caller does not hold mu.
+func (b *batch) finish(ctx context.Context) error {
+	err := errors.Join(b.err, b.given.wait())
+	b.f.lookAtHosts()
+	b.tell()
+	if err != nil || len(b.steps) == 0 {
+		return err
+	}
+	return b.wait(ctx)
 }
 
 // from are the sending ends of directions.
@@ -61,6 +69,8 @@ func from(list []channelOf) []weft.End {
 // tell publishes what has been done. Repairs are told when they are seen, see wait.
 func (b *batch) tell() {
 	f := b.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.noteSeen()
 	for i := range b.steps {
 		st := &b.steps[i]
@@ -79,16 +89,27 @@ func (b *batch) tell() {
 	}
 }
 
-// wait returns when what was repaired is back, and publishes that. The caller holds mu.
+// wait returns when what was repaired is back, and publishes that.
 func (b *batch) wait(ctx context.Context) error {
 	f := b.f
 	ctx, cancel := f.WithTimeout(ctx, seeTimeout)
 	defer cancel()
+	f.mu.Lock()
 	b.back = slices.DeleteFunc(b.back, func(l *link) bool { return !f.usable(l) })
+	f.mu.Unlock()
 	err := f.waitLinks(ctx, b.back)
 	if err != nil {
 		err = fmt.Errorf("restore: %w", err)
 	}
+	_ = b.repaired().wait() // a host that does not answer is told of the era when it does
+	return err
+}
+
+// repaired closes what the batch has ended, publishes it, and begins a new era if there is reason to.
+func (b *batch) repaired() given {
+	f := b.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	repaired := false
 	now := f.Now()
 	for i := range b.steps {
@@ -117,9 +138,9 @@ func (b *batch) wait(ctx context.Context) error {
 		}
 	}
 	if repaired {
-		f.nextEra()
+		return f.nextEra()
 	}
-	return err
+	return nil
 }
 
 func (f *Fabric) publishRepair(now weft.Time, name string) {
@@ -135,28 +156,49 @@ func (f *Fabric) timeout(a *active) {
 	switch {
 	case a.spec.Do == fault.VerbFlap:
 		draws := weft.Stream(f.opts.Seed, weft.StreamFlap, uint64(a.rec.report.ID), 0)
-		f.flap(a, f.Now(), a.spec.Flap.Changes(draws.Uint64))
+		f.finishSoon(f.flap(a, f.Now(), a.spec.Flap.Changes(draws.Uint64)))
 	case a.spec.For > 0:
-		f.when(a, f.Now()+weft.FromDuration(time.Duration(a.spec.For)), func() { f.end(a) })
+		f.when(a, f.Now()+weft.FromDuration(time.Duration(a.spec.For)), func() *batch { return f.end(a) })
 	}
 }
 
-// when does something at a time with mu, if a is in force and the fabric runs. The caller holds mu.
-func (f *Fabric) when(a *active, t weft.Time, do func()) {
+// when does something at a time with mu, if a is in force and the fabric runs, and then waits for what it began, if anything. The
+// caller holds mu.
+func (f *Fabric) when(a *active, t weft.Time, do func() *batch) {
 	if f.stopped {
 		return
 	}
 	a.timer = f.world.At(t, func() {
-		f.mu.do(func() {
-			if !a.isOver && !f.stopped {
-				do()
-			}
-		})
+		f.mu.Lock()
+		var b *batch
+		if !a.isOver && !f.stopped {
+			b = do()
+		}
+		f.mu.Unlock()
+		f.finishNow(b)
 	})
 }
 
-// flap has a's link go down and up as changes says, of a flap that began at start. The first change is done by Apply.
-func (f *Fabric) flap(a *active, start weft.Time, changes func() (fault.Edge, bool)) {
+// finishNow finishes what a fault has begun by itself; nil: nothing. The caller does not hold mu.
+func (f *Fabric) finishNow(b *batch) {
+	if b == nil {
+		return
+	}
+	if err := b.finish(f.ctx); err != nil {
+		f.opts.Log.Error("a fault changes by itself", "err", err)
+	}
+}
+
+// finishSoon is finishNow for a caller who holds mu.
+func (f *Fabric) finishSoon(b *batch) {
+	if b != nil && !f.stopped {
+		f.world.At(f.Now(), func() { f.finishNow(b) })
+	}
+}
+
+// flap has a's link go down and up as changes says, of a flap that began at start. The first change is done by Apply. What it returns
+// is to be finished; nil: the flap goes on.
+func (f *Fabric) flap(a *active, start weft.Time, changes func() (fault.Edge, bool)) *batch {
 	end := weft.Never
 	if a.spec.For > 0 {
 		end = start + weft.FromDuration(time.Duration(a.spec.For))
@@ -165,24 +207,25 @@ func (f *Fabric) flap(a *active, start weft.Time, changes func() (fault.Edge, bo
 	at := start + weft.FromDuration(e.At)
 	switch {
 	case !more:
-		f.end(a)
+		return f.end(a)
 	case at > end:
-		f.when(a, end, func() { f.end(a) })
+		f.when(a, end, func() *batch { return f.end(a) })
 	default:
-		f.when(a, at, func() {
-			f.swing(a, !e.Down)
-			f.flap(a, start, changes)
+		f.when(a, at, func() *batch {
+			b := f.swing(a, !e.Down)
+			return cmp.Or(f.flap(a, start, changes), b)
 		})
 	}
+	return nil
 }
 
 // swing takes the link of a flap down, or lets it rest. The caller holds mu.
-func (f *Fabric) swing(a *active, resting bool) {
+func (f *Fabric) swing(a *active, resting bool) *batch {
 	if a.resting == resting {
-		return
+		return nil
 	}
 	a.resting = resting
-	b := batch{f: f}
+	b := &batch{f: f}
 	for d := range a.link.cut {
 		if a.link.cut[d] != a {
 			continue
@@ -194,14 +237,13 @@ func (f *Fabric) swing(a *active, resting bool) {
 			b.cutNow(a.link, d, a)
 		}
 	}
-	if err := b.act(); err != nil {
-		f.opts.Log.Error("flap", "link", a.link.Name, "err", err)
-	}
+	b.act()
+	return b
 }
 
 // end repairs what a does, by itself. The caller holds mu.
-func (f *Fabric) end(a *active) {
-	b := batch{f: f, steps: []step{{spec: fault.Spec{Do: fault.VerbRestore}, link: a.link, sw: a.sw, dirs: both}}}
+func (f *Fabric) end(a *active) *batch {
+	b := &batch{f: f, steps: []step{{spec: fault.Spec{Do: fault.VerbRestore}, link: a.link, sw: a.sw, dirs: both}}}
 	st := &b.steps[0]
 	if a.sw != nil {
 		b.mendCrash(st)
@@ -216,11 +258,6 @@ func (f *Fabric) end(a *active) {
 		}
 		st.fresh = true
 	}
-	err := b.act()
-	if err == nil {
-		err = b.wait(f.ctx)
-	}
-	if err != nil {
-		f.opts.Log.Error("repair", "target", a.rec.report.Target, "err", err)
-	}
+	b.act()
+	return b
 }

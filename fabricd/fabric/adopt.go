@@ -26,8 +26,9 @@ import (
 // adopt takes over the parts that run, and has those made anew that do not answer.
 func (f *Fabric) adopt(ctx context.Context, s *State) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.recall(s); err != nil {
+	err := f.recall(s)
+	f.mu.Unlock()
+	if err != nil {
 		return fmt.Errorf("fabric: what was kept of the fabric: %w", err)
 	}
 	standing := make(map[*outpost]*host.Standing, len(f.parts))
@@ -278,9 +279,9 @@ func (f *Fabric) goOn() {
 		switch {
 		case a.spec.Do == fault.VerbFlap:
 			draws := weft.Stream(f.opts.Seed, weft.StreamFlap, uint64(a.rec.report.ID), 0)
-			f.flap(a, a.rec.began, f.after(a, a.spec.Flap.Changes(draws.Uint64)))
+			f.finishSoon(f.flap(a, a.rec.began, f.after(a, a.spec.Flap.Changes(draws.Uint64))))
 		case a.spec.For > 0:
-			f.when(a, max(f.Now(), a.rec.began+weft.FromDuration(time.Duration(a.spec.For))), func() { f.end(a) })
+			f.when(a, max(f.Now(), a.rec.began+weft.FromDuration(time.Duration(a.spec.For))), func() *batch { return f.end(a) })
 		}
 	}
 	f.recalled = nil

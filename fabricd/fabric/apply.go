@@ -44,6 +44,13 @@ func (a *active) over() {
 // errStopped refuses orders to a fabric that is being taken down.
 var errStopped = errors.New("the fabric has been stopped")
 
+// hasStopped reports whether the fabric is being taken down, or has been.
+func (f *Fabric) hasStopped() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.stopped
+}
+
 // seeTimeout bounds how long both ends may take to see a repair; only a fabric that is broken needs so long.
 const seeTimeout = 10 * time.Second
 
@@ -64,12 +71,23 @@ func (f *Fabric) Apply(ctx context.Context, specs ...fault.Spec) ([]Outcome, err
 const notKept = "the store does not answer: who led the fabric from now on would not know of it"
 
 func (f *Fabric) apply(ctx context.Context, specs []fault.Spec) (_ []Outcome, kept <-chan struct{}, _ error) {
+	f.lookAtHosts() // what they have counted by now is not the work of these orders
+	b := batch{f: f}
+	if err := b.begin(specs); err != nil {
+		return nil, nil, err
+	}
+	err := b.finish(ctx)
+	return b.outcomes(), b.kept, err
+}
+
+// begin resolves the orders, plans them and has hosts act on them. An error means that nothing was done.
+func (b *batch) begin(specs []fault.Spec) error {
+	f := b.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.stopped {
-		return nil, nil, errStopped
+		return errStopped
 	}
-	b := batch{f: f}
 	var errs []error
 	suffer := map[*link][2]fault.Impairment{} // what links suffer once the orders before are done
 	for _, s := range specs {
@@ -80,16 +98,13 @@ func (f *Fabric) apply(ctx context.Context, specs []fault.Spec) (_ []Outcome, ke
 		b.steps = append(b.steps, st)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, nil, err
+		return err
 	}
 	for i := range b.steps {
 		b.plan(&b.steps[i])
 	}
-	err := b.act()
-	if err == nil {
-		err = b.wait(ctx)
-	}
-	return b.outcomes(), b.kept, err
+	b.act()
+	return nil
 }
 
 // step is an order with its names resolved.
@@ -185,6 +200,9 @@ type batch struct {
 	restart []*liveSwitch
 	back    []*link // carry packets again
 	kept    <-chan struct{}
+
+	given given // to hosts
+	err   error // of the transport
 }
 
 type channelOf struct {
@@ -392,7 +410,7 @@ func (b *batch) endImpair(a *active, d int, st *step) {
 	}
 }
 
-// outcomes tells what came of each step. The caller holds mu.
+// outcomes tells what came of each step.
 func (b *batch) outcomes() []Outcome {
 	out := make([]Outcome, len(b.steps))
 	for i, st := range b.steps {

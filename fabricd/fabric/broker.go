@@ -79,6 +79,7 @@ func (f *Fabric) carried(shard int) (links []*link) {
 
 // brokerLost takes the links of a connection down: its loss is as good as loss of signal at all of them.
 func (f *Fabric) brokerLost(e wire.Event) {
+	f.lookAtHosts()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	links := f.carried(e.Shard)
@@ -94,7 +95,7 @@ func (f *Fabric) brokerLost(e wire.Event) {
 		Kind: KindBroker, Target: fmt.Sprintf("connection %d", e.Shard), What: fmt.Sprintf("connection %d to the broker is lost", e.Shard), Note: note,
 	}, links, nil, expect)
 	rec.how = fault.ByBroker
-	_ = f.give(func(o *orders) {
+	f.give(func(o *orders) {
 		for _, l := range links {
 			l.dark[e.Shard] = rec
 			o.align(l)
@@ -107,6 +108,16 @@ func (f *Fabric) brokerLost(e wire.Event) {
 
 // brokerBack brings the links of a connection up again, unless something else keeps them down.
 func (f *Fabric) brokerBack(ctx context.Context, shard int) {
+	b := f.relight(shard)
+	detail := fmt.Sprintf("connection %d", shard)
+	if err := b.finish(ctx); err != nil {
+		detail += ": " + err.Error()
+	}
+	f.events.Publish(f.Now(), Event{Kind: EventBrokerBack, Detail: detail})
+}
+
+// relight gives the links of a connection signal again.
+func (f *Fabric) relight(shard int) *batch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var rec *record
@@ -117,17 +128,10 @@ func (f *Fabric) brokerBack(ctx context.Context, shard int) {
 			delete(l.dark, shard)
 		}
 	}
-	b := batch{f: f, touched: back, back: back, steps: []step{{}}}
+	b := &batch{f: f, touched: back, back: back, steps: []step{{}}}
 	if rec != nil {
 		b.steps[0].ended = []*record{rec}
 	}
-	if err := b.act(); err != nil {
-		f.opts.Log.Error("broker is back", "err", err)
-	}
-	err := b.wait(ctx)
-	detail := fmt.Sprintf("connection %d", shard)
-	if err != nil {
-		detail += ": " + err.Error()
-	}
-	f.events.Publish(f.Now(), Event{Kind: EventBrokerBack, Detail: detail})
+	b.act()
+	return b
 }

@@ -35,8 +35,7 @@ func (c Cycle) String() string {
 // they wait for, or nothing. Live, ask when nothing moves: switches are read one after the other. In virtual time what it finds
 // is exact at any time, but for what a register that expires, or a link that comes up, may yet set free.
 func (f *Fabric) Deadlock() []Channel {
-	f.refreshSums()
-	f.readAll()
+	f.lookAtHosts(f.readAll)
 	return f.deadlockIn(f.blockedSwitches())
 }
 

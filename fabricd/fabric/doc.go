@@ -7,7 +7,7 @@
 // record (record.go) that becomes its report. Observers tell the monitor what ends find out, under the locks of cores; one
 // goroutine samples throughput and closes records whose time has come (samples.go). What a fault has cost the ledger knows. What
 // nobody ordered gets a record too: brokers (broker.go), parts
-// (lose.go), and silences that nothing explains (silence.go); part.Machine says which silences are our own doing.
+// (lose.go), and silences that nothing explains (silence.go); host.Machine says which silences are our own doing.
 //
 // # Parts, and switches that are processes
 //

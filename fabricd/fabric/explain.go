@@ -20,6 +20,7 @@ func (f *Fabric) eras() (first int, sum []nic.EraStats) {
 // erasUntil is eras when it is known which is the latest.
 func (f *Fabric) erasUntil(now int) (first int, sum []nic.EraStats) {
 	var counts []eraCount
+	f.refreshParts(host.SumRequest{Eras: true})
 	f.countEras(func(s *host.Sum) {
 		counts = append(counts, eraCount{s.FirstEra, s.Eras})
 		first = max(first, s.FirstEra)
@@ -46,7 +47,7 @@ func (f *Fabric) ReroutedInLastEra() uint64 {
 
 // LossesReported checks, in a fabric that is quiet, that the faults account for every packet lost.
 func (f *Fabric) LossesReported() error {
-	l, faults := f.Ledger(), f.Faults()
+	l, faults := f.asked(), f.Faults()
 	var lost uint64
 	f.accounts.read(func(l *ledger.Ledger) {
 		for _, k := range l.State().Forgotten {

@@ -51,15 +51,14 @@ type Fabric struct {
 	notices  notices
 	limits   limits // of events that peers cause
 	troubles *host.Troubles
-	standing standing
 
 	started atomic.Bool
 	watched atomic.Int64 // when somebody last looked at single nodes, in nanoseconds of the wall clock
-	holding heldNICs
+	holding holding
 	changed broadcast // after every change of a port's state
 	ports   poker     // likewise, for a subnet manager in this process
 
-	mu      turn // serialises faults, repairs and traffic; the rest is guarded by it
+	mu      sync.Mutex // serialises what the leader decides, and is not held while anybody waits; the rest is guarded by it
 	traffic nic.Traffic
 	records []*record   // the reports of the latest incidents; bound: maxReports
 	open    []*record   // of these, the ones that still count
@@ -116,7 +115,6 @@ func New(o Options) (*Fabric, error) {
 			f.opts.Switch.Batch = min(fits, switchd.DefaultBatch)
 		}
 	}
-	f.mu.virtual = f.Virtual()
 	if err := f.build(); err != nil {
 		return nil, err
 	}
@@ -202,7 +200,7 @@ func (f *Fabric) Start(ctx context.Context) error {
 		return err
 	}
 	f.mu.Lock()
-	_ = f.give(func(o *orders) {
+	lit := f.give(func(o *orders) {
 		for _, l := range f.links {
 			if p := f.home(l.A.Node); p != f.home(l.B.Node) || !p.late() { // others have been told of theirs
 				o.align(l)
@@ -211,6 +209,7 @@ func (f *Fabric) Start(ctx context.Context) error {
 	})
 	wanted := slices.DeleteFunc(slices.Clone(f.links), func(l *link) bool { return !f.usable(l) })
 	f.mu.Unlock()
+	_ = lit.wait() // a host that does not answer is told again when it does
 	for _, p := range f.parts {
 		f.running.Go(func() { f.attendPart(f.ctx, p) })
 		f.running.Go(func() { f.watchPart(f.ctx, p) })
@@ -229,9 +228,9 @@ func (f *Fabric) Start(ctx context.Context) error {
 		f.notices.poke.set(f.world.Agent(0, f.carryNotices))
 	}
 	if f.opts.Adopt != nil {
-		f.stillHeld()
 		f.mu.Lock()
 		defer f.mu.Unlock()
+		f.stillHeld()
 		f.goOn()
 		f.keepSoon()
 		return nil
@@ -251,6 +250,9 @@ func (f *Fabric) Stop() {
 	if f.stop != nil {
 		f.stop()
 	}
+	for _, p := range *f.hosts.Load() {
+		p.outbox.close()
+	}
 	f.world.Stop()
 	f.running.Wait()
 	f.endParts()
@@ -258,15 +260,23 @@ func (f *Fabric) Stop() {
 
 // SetTraffic replaces what all NICs generate; zero traffic stops them.
 func (f *Fabric) SetTraffic(t nic.Traffic) error {
+	sent, err := f.giveTraffic(t)
+	if err != nil {
+		return err
+	}
+	return sent.wait()
+}
+
+func (f *Fabric) giveTraffic(t nic.Traffic) (given, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	draws, err := f.chance.MarshalBinary()
 	if err != nil {
-		return fmt.Errorf("traffic: %w", err)
+		return nil, fmt.Errorf("traffic: %w", err)
 	}
 	sources, err := t.Sources(f.opts.over(f.pattern))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if t != f.traffic {
 		f.settleDips(f.Now())
@@ -278,7 +288,7 @@ func (f *Fabric) SetTraffic(t nic.Traffic) error {
 	order.Sources = sources
 	return f.give(func(o *orders) {
 		o.all(func(to *host.Order) { to.Traffic = order })
-	})
+	}), nil
 }
 
 // StopTraffic stops what the NICs generate. What is queued goes on.
@@ -292,15 +302,17 @@ func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) 
 	if int(src) >= len(f.nics) {
 		return 0, fmt.Errorf("nic %d: %w: there are %d", src, ErrUnknown, len(f.nics))
 	}
-	return f.nics[src].part.send(host.SendOrder{Src: src, Dst: dst, Bytes: f.opts.NIC.PacketBytes, Traced: traced})
+	return f.nics[src].part.sendPacket(host.SendOrder{Src: src, Dst: dst, Bytes: f.opts.NIC.PacketBytes, Traced: traced})
 }
 
 // waitLinks waits until both ends of all links see them up. It does not wait for what damping holds down, nor for links
-// that lose every frame.
+// that lose every frame. The caller does not hold mu.
 func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
 	for i, l := range links {
 		f.came(StageUp, i, len(links))
 		done := func() bool {
+			f.mu.Lock()
+			defer f.mu.Unlock()
 			return l.up[0].Load() && l.up[1].Load() || f.held(l) || f.absent(l) || f.dead(l) ||
 				l.suffers[0].Loss == 100 || l.suffers[1].Loss == 100
 		}

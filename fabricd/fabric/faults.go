@@ -89,11 +89,11 @@ func (f *Fabric) checkImpairment(before, now fault.Impairment) error {
 }
 
 // nextEra begins a new era at all NICs. The caller holds mu.
-func (f *Fabric) nextEra() {
+func (f *Fabric) nextEra() given {
 	if f.era < ^uint16(0) {
 		f.era++
 	}
-	_ = f.give(func(o *orders) {
+	return f.give(func(o *orders) {
 		o.all(func(order *host.Order) { order.Era = new(f.era) })
 	})
 }

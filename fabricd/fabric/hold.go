@@ -3,7 +3,6 @@ package fabric
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,38 +29,36 @@ func (f *Fabric) HoldNICsFor(d time.Duration) { f.hold(true, d) }
 // ResumeNICs has all NICs inject again.
 func (f *Fabric) ResumeNICs() { f.hold(false, 0) }
 
-// heldNICs is whether NICs are held. Whoever has its lock may take the turn of the fabric, and not the other way round.
-type heldNICs struct {
+// holding is whether NICs are held.
+type holding struct {
 	until atomic.Int64 // when they inject again by themselves, on the fabric's clock; weft.Never: they do not; 0: they are not held
 
-	mu   sync.Mutex
-	turn uint64 // guarded by mu: counts the changes
-	ends func() // guarded by mu: stops the clock of HoldNICsFor; nil: it does not run
+	turn uint64 // guarded by Fabric.mu: counts the changes
+	ends func() // guarded by Fabric.mu: stops the clock of HoldNICsFor; nil: it does not run
 }
 
 func (f *Fabric) hold(held bool, most time.Duration) {
-	f.holding.mu.Lock()
-	defer f.holding.mu.Unlock()
-	until := weft.Time(0)
-	if held {
-		until = f.limitHold(most)
-	} else {
-		f.limitHold(0)
+	f.mu.Lock()
+	until := f.limitHold(most)
+	if !held {
+		until = 0
 	}
-	f.setHeld(until, "")
+	told := f.setHeld(until, "")
+	f.mu.Unlock()
+	_ = told.wait() // a host that does not answer is told when it does
 }
 
 // HoldLonger begins the time of HoldNICsFor anew, if NICs are held.
 func (f *Fabric) HoldLonger(d time.Duration) {
-	f.holding.mu.Lock()
-	defer f.holding.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.Held() {
 		f.holding.until.Store(int64(f.limitHold(d)))
 		f.keepSoon()
 	}
 }
 
-// limitHold has NICs inject again after so long, never for 0, and returns when that is. It is called with the lock of holding.
+// limitHold has NICs inject again after so long, never for 0, and returns when that is. The caller holds mu.
 func (f *Fabric) limitHold(most time.Duration) weft.Time {
 	if most == 0 {
 		f.endHold(weft.Never, "")
@@ -72,7 +69,7 @@ func (f *Fabric) limitHold(most time.Duration) weft.Time {
 	return until
 }
 
-// endHold has NICs inject again at a time that somebody has held and forgotten. It is called with the lock of holding.
+// endHold has NICs inject again at a time that somebody has held and forgotten. The caller holds mu.
 func (f *Fabric) endHold(at weft.Time, why string) {
 	h := &f.holding
 	if h.ends != nil {
@@ -85,8 +82,8 @@ func (f *Fabric) endHold(at weft.Time, why string) {
 		return
 	}
 	h.ends = f.At(at, func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		if h.turn == turn {
 			h.ends = nil
 			f.setHeld(0, why)
@@ -94,18 +91,16 @@ func (f *Fabric) endHold(at weft.Time, why string) {
 	})
 }
 
-// setHeld is called with the lock of holding.
-func (f *Fabric) setHeld(until weft.Time, why string) {
+// setHeld has all NICs inject nothing until then, or inject again for 0. The caller holds mu.
+func (f *Fabric) setHeld(until weft.Time, why string) (told given) {
 	was, held := f.Held(), until != 0
 	f.holding.until.Store(int64(until))
 	if held == was {
 		f.keepSoon()
-		return
+		return nil
 	}
-	if f.keeper.keep != nil {
-		f.mu.do(func() { f.keepNow() })
-	}
-	_ = f.give(func(o *orders) {
+	f.keepNow()
+	told = f.give(func(o *orders) {
 		o.all(func(order *host.Order) { order.Hold = new(held) })
 	})
 	kind := EventResumed
@@ -113,13 +108,13 @@ func (f *Fabric) setHeld(until weft.Time, why string) {
 		kind = EventHeld
 	}
 	f.events.Publish(f.Now(), Event{Kind: kind, Detail: why})
+	return told
 }
 
 // stillHeld goes on with NICs that were held under the leader before: a subnet manager may be in the middle of new tables, with which those before
-// could deadlock. The next manager finishes that, or has the NICs inject again; should there be none, they do when they would have.
+// could deadlock. The next manager finishes that, or has the NICs inject again; should there be none, they do when they would have. The caller holds
+// mu.
 func (f *Fabric) stillHeld() {
-	f.holding.mu.Lock()
-	defer f.holding.mu.Unlock()
 	if until := weft.Time(f.holding.until.Load()); until != 0 && f.holding.turn == 0 {
 		f.endHold(until, "whoever held them under the leader before has asked for nothing since: tables are as they were left")
 		f.events.Publish(f.Now(), Event{Kind: EventHeld, Detail: "as they were under the leader before"})
@@ -153,7 +148,7 @@ func (f *Fabric) drained() bool {
 	if f.holdsPackets() {
 		return false
 	}
-	l := f.Ledger()
+	l := f.asked()
 	return l.Balanced && empty(l)
 }
 

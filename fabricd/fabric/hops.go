@@ -85,14 +85,11 @@ func (f *Fabric) Hops(after uint64) (views []HopView, last, missed uint64) {
 	if len(list) == 0 {
 		return nil, first - 1, missed
 	}
-	faults := func(*link) string { return "" }
-	if f.mu.tryLock() { // not while a fault is being repaired, which takes a moment
-		defer f.mu.Unlock()
-		faults = f.faultOn
-	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	views = make([]HopView, len(list))
 	for i := range list {
-		views[i] = f.viewHop(first+uint64(i), &list[i], faults)
+		views[i] = f.viewHop(first+uint64(i), &list[i])
 	}
 	return views, first + uint64(len(list)) - 1, missed
 }
@@ -100,7 +97,7 @@ func (f *Fabric) Hops(after uint64) (views []HopView, last, missed uint64) {
 // LastHop is the number of the latest that was told.
 func (f *Fabric) LastHop() uint64 { return f.traces.number() }
 
-func (f *Fabric) viewHop(n uint64, e *telling, faults func(*link) string) HopView {
+func (f *Fabric) viewHop(n uint64, e *telling) HopView {
 	h := &e.hop.Header
 	v := HopView{
 		N: n, Src: f.graph.Name(h.Src.Node()), Dst: f.graph.Name(h.Dst.Node()), Seq: h.Seq, At: e.at.Duration().Seconds(),
@@ -114,12 +111,12 @@ func (f *Fabric) viewHop(n uint64, e *telling, faults func(*link) string) HopVie
 		v.Out, v.OutVC = int(e.hop.Out), int(e.hop.OutVC)
 		if l, side, ok := f.linkAt(weft.End{Node: e.node, Port: e.hop.Out}); ok {
 			v.Link, v.To = l.Name, f.graph.Name(l.ends()[1-side].Node)
-			v.Fault = faults(l)
+			v.Fault = f.faultOn(l)
 		}
 	}
 	switch e.kind {
 	case toldHop:
-		f.viewDecision(&v, e, faults)
+		f.viewDecision(&v, e)
 	case toldLeft:
 		v.Left = true
 		if e.node.IsSwitch() {
@@ -137,7 +134,7 @@ func (f *Fabric) viewHop(n uint64, e *telling, faults func(*link) string) HopVie
 }
 
 // viewDecision adds what a decision has.
-func (f *Fabric) viewDecision(v *HopView, e *telling, faults func(*link) string) {
+func (f *Fabric) viewDecision(v *HopView, e *telling) {
 	v.Rule, v.Rerouted = e.hop.Rule, e.hop.Turned
 	for _, s := range switching.Stalls() {
 		if e.hop.Why>>s&1 == 1 {
@@ -149,13 +146,13 @@ func (f *Fabric) viewDecision(v *HopView, e *telling, faults func(*link) string)
 		if l, side, ok := f.linkAt(weft.End{Node: e.node, Port: k.Port}); ok {
 			w.To = f.graph.Name(l.ends()[1-side].Node)
 			if k.Down {
-				w.Fault = faults(l)
+				w.Fault = f.faultOn(l)
 			}
 		}
 		v.Candidates = append(v.Candidates, w)
 	}
 	if e.hop.Turned || e.hop.Out == weft.NoPort {
-		v.Dead = f.deadPorts(e.node, faults)
+		v.Dead = f.deadPorts(e.node)
 	}
 	v.Before = e.hop.Before.Text(f.switchName)
 	if e.hop.Out == weft.NoPort {
@@ -166,10 +163,10 @@ func (f *Fabric) viewDecision(v *HopView, e *telling, faults func(*link) string)
 }
 
 // deadPorts are the ports of a switch that are down now, a moment after it has decided.
-func (f *Fabric) deadPorts(n weft.Node, faults func(*link) string) (list []DeadPort) {
+func (f *Fabric) deadPorts(n weft.Node) (list []DeadPort) {
 	for p := range f.graph.Switches[n.Index].Ports {
 		if l, side, ok := f.linkAt(weft.End{Node: n, Port: weft.PortID(p)}); ok && !l.up[side].Load() {
-			list = append(list, DeadPort{Port: p, Link: l.Name, Fault: faults(l)})
+			list = append(list, DeadPort{Port: p, Link: l.Name, Fault: f.faultOn(l)})
 		}
 	}
 	return list

@@ -27,23 +27,34 @@ const (
 func (f *Fabric) hostParts(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, hostTime)
 	defer cancel()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	charters := map[*outpost]host.Charter{}
-	for _, p := range f.parts {
-		c, err := f.charterOf(p)
-		if err != nil {
-			return err
-		}
-		charters[p] = c
+	charters, err := f.chartersOf(f.parts)
+	if err != nil {
+		return err
 	}
 	if err := each(ctx, f.parts, func(ctx context.Context, p *outpost) error { return f.host(ctx, p, charters[p]) }); err != nil {
 		return fmt.Errorf("fabric: parts do not come up: %w", err)
 	}
+	f.mu.Lock()
 	for _, p := range f.parts {
 		f.admitted(p)
 	}
+	f.mu.Unlock()
 	return each(ctx, f.parts, func(_ context.Context, p *outpost) error { return p.brief(nil) })
+}
+
+// chartersOf are what hosts need to be these parts.
+func (f *Fabric) chartersOf(list []*outpost) (map[*outpost]host.Charter, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	charters := make(map[*outpost]host.Charter, len(list))
+	for _, p := range list {
+		c, err := f.charterOf(p)
+		if err != nil {
+			return nil, err
+		}
+		charters[p] = c
+	}
+	return charters, nil
 }
 
 // host has a part made, and returns when it answers. Nobody else acts on p meanwhile.
@@ -93,11 +104,38 @@ func (p *outpost) begin(life linkend.Incarnation) {
 	p.fabric.accounts.step(p.fabric.Now(), e)
 }
 
-// brief tells a part all that it should know. Standing is what it has heard before, nil: nothing, it has just been made. The caller
-// holds Fabric.mu.
+// brief tells a part all that it should know, and returns when it has acted on that. Standing is what it has heard before, nil: nothing,
+// it has just been made. The caller does not hold Fabric.mu.
 func (p *outpost) brief(standing *host.Standing) error {
 	f := p.fabric
 	p.stale.Store(false)
+	if p.sw != nil { // it joins while the fabric runs, and so may new tables come
+		p.sw.Loading.Lock()
+		defer p.sw.Loading.Unlock()
+	}
+	var versions []uint64
+	if standing != nil {
+		versions = standing.Versions
+	}
+	if err := p.reload(versions); err != nil { // before its links carry anything
+		return err
+	}
+	f.mu.Lock()
+	o := p.briefing(standing)
+	sent := p.send(o) // before any order that says more
+	f.mu.Unlock()
+	_, err := sent.wait()
+	if err == nil && o.Clock > 0 {
+		p.mu.Lock()
+		p.clock = skew{}
+		p.mu.Unlock()
+	}
+	return err
+}
+
+// briefing is the order that tells a part all that it should know. The caller holds Fabric.mu.
+func (p *outpost) briefing(standing *host.Standing) host.Order {
+	f := p.fabric
 	o := host.Order{Era: new(f.era), Hold: new(f.Held()), Light: true}
 	if standing == nil {
 		p.mu.Lock()
@@ -129,20 +167,7 @@ func (p *outpost) brief(standing *host.Standing) error {
 	if t := f.trafficOrder(); p.sw == nil && (t.Spec != standing.Traffic.Spec || string(t.Draws) != string(standing.Traffic.Draws)) {
 		o.Traffic = t
 	}
-	if p.sw != nil { // it joins while the fabric runs, and so may new tables come
-		p.sw.Loading.Lock()
-		defer p.sw.Loading.Unlock()
-	}
-	if err := p.reload(standing.Versions); err != nil { // before its links carry anything
-		return err
-	}
-	_, err := p.order(o)
-	if err == nil && o.Clock > 0 {
-		p.mu.Lock()
-		p.clock = skew{}
-		p.mu.Unlock()
-	}
-	return err
+	return o
 }
 
 // briefLink adds to an order what was done to a link, and notes that it has.
@@ -195,8 +220,8 @@ func trafficOf(o host.TrafficOrder) (nic.Traffic, error) {
 	return t, err
 }
 
-// send puts a packet into the send queue of a NIC of the part.
-func (p *outpost) send(s host.SendOrder) (seq uint64, err error) {
+// sendPacket puts a packet into the send queue of a NIC of the part.
+func (p *outpost) sendPacket(s host.SendOrder) (seq uint64, err error) {
 	a, err := p.order(host.Order{Send: []host.SendOrder{s}})
 	switch {
 	case err != nil:

@@ -21,6 +21,10 @@ var ErrHeld = errors.New("another process is this switch")
 // Chosen by us: a process needs less than a second for that.
 const joinTime = 20 * time.Second
 
+// goneTime is how long a process that is to be a switch waits until it is noticed that the one before has ended. Chosen by us: who attends
+// to processes asks them every askEvery.
+const goneTime = 2 * time.Second
+
 // firstEpoch is above all epochs of the fabric's own emulation; chosen by us. With milliseconds, epochs last for 49 days.
 const firstEpoch = 1 << 20
 
@@ -28,38 +32,70 @@ const firstEpoch = 1 << 20
 // needs. What the switch holds is lost, in a report of kind [KindHandover]; it has no links before [Fabric.Attach]. The
 // error wraps ErrHeld when there is a process already, which comes to no harm.
 func (f *Fabric) Join(req host.JoinRequest) (host.Charter, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s, err := f.canJoin(req)
+	f.lookAtHosts() // what they have counted by now is not the work of the handover
+	c, s, hand, err := f.expect(req)
 	if err != nil {
 		return host.Charter{}, err
 	}
-	g := f.guestOf(s)
-	c, err := f.charterOf(g)
-	if err != nil {
-		return c, err
+	if err := f.handedOver(s, hand); err != nil {
+		return c, errors.Join(err, f.takeSwitchBack(f.ctx, s, c.Number))
 	}
-	h := &holder{number: c.Number, first: c.Epoch, pid: req.PID, host: req.Host, attached: make(chan struct{})}
+	return c, nil
+}
+
+// expect ends the fabric's own emulation of a switch for the process that is to be it.
+func (f *Fabric) expect(req host.JoinRequest) (c host.Charter, s *liveSwitch, hand *batch, err error) {
+	if err := f.awaitGone(req.Switch); err != nil {
+		return c, nil, nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s, err = f.canJoin(req); err != nil {
+		return c, nil, nil, err
+	}
+	g := f.guestOf(s)
+	if c, err = f.charterOf(g); err != nil {
+		return c, nil, nil, err
+	}
+	h := &holder{number: c.Number, first: c.Epoch, pid: req.PID, host: req.Host, attached: make(chan struct{}), gone: make(chan struct{})}
 	if g.next != nil {
 		h.user, g.next = g.next.user, nil // another process gets others
 	}
 	h.over, h.end = context.WithCancel(f.ctx)
-	if err := f.handOver(s, fmt.Sprintf("%s is handed over to %v", s.name, h)); err != nil {
-		f.release(h)
-		return c, err
-	}
+	hand = f.handOver(s, fmt.Sprintf("%s is handed over to %v", s.name, h))
 	s.joining, s.away = h, true
 	for _, l := range f.linksOf(s.id) {
 		for _, d := range l.dirs {
 			if d.To == s.name {
-				if err := f.opts.Transport.Unlisten(d); err != nil {
-					return c, errors.Join(err, f.revive(f.ctx, s))
-				}
+				hand.err = errors.Join(hand.err, f.opts.Transport.Unlisten(d))
 			}
 		}
 	}
 	f.running.Go(func() { f.awaitAttach(s, h) })
-	return c, nil
+	return c, s, hand, nil
+}
+
+// awaitGone waits a moment until it is noticed that the process which was a switch has ended, if it has.
+func (f *Fabric) awaitGone(name string) error {
+	s, err := f.switchByName(name)
+	if err != nil {
+		return err
+	}
+	p := s.process()
+	if p == nil {
+		return nil
+	}
+	h := p.holder.Load()
+	if err := p.read(host.SumRequest{}); h == nil || !errors.Is(err, reply.ErrNobody) {
+		return nil // canJoin says that it is there
+	}
+	timer := time.NewTimer(goneTime)
+	defer timer.Stop()
+	select {
+	case <-h.gone:
+	case <-timer.C:
+	}
+	return nil
 }
 
 // canJoin says whether a process may become the switch it names. The caller holds mu.
@@ -85,14 +121,11 @@ func (f *Fabric) canJoin(req host.JoinRequest) (*liveSwitch, error) {
 		return nil, fmt.Errorf("switch %s: %w: %v is about to join", s.name, ErrHeld, h)
 	}
 	if p := s.process(); p != nil {
-		if err := p.read(host.SumRequest{}); !errors.Is(err, reply.ErrNobody) {
-			how := ""
-			if err != nil {
-				how = ", which does not answer just now"
-			}
-			return nil, fmt.Errorf("switch %s: %w: %v%s: end that first", s.name, ErrHeld, p, how)
+		how := ""
+		if p.quiet.Load() {
+			how = ", which does not answer just now"
 		}
-		f.partLost(p)
+		return nil, fmt.Errorf("switch %s: %w: %v%s: end that first", s.name, ErrHeld, p, how)
 	}
 	return s, nil
 }
@@ -100,51 +133,100 @@ func (f *Fabric) canJoin(req host.JoinRequest) (*liveSwitch, error) {
 // Attach gives the links of a switch signal whose process is ready, and returns when they are up. After an error that
 // wraps [host.ErrUnreached] the process may try again.
 func (f *Fabric) Attach(ctx context.Context, req host.AttachRequest) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	s, err := f.switchByName(req.Switch)
 	if err != nil {
 		return err
 	}
-	h := s.joining
-	if h == nil || h.number != req.Number || f.stopped {
-		return fmt.Errorf("switch %s was taken back or given to another process meanwhile: join again", s.name)
+	h, err := f.joining(s, req.Number)
+	if err != nil {
+		return err
 	}
 	p := s.guest.Load()
 	p.begin(linkend.Incarnation{Number: h.number, First: h.first})
 	for range clockLooks {
 		if err := p.read(host.SumRequest{}); err != nil {
-			p.begin(linkend.Incarnation{})
-			f.accounts.step(f.Now(), ledger.HostEnded{Host: p.id, Incident: s.crash.rec.report.ID})
+			f.abandon(p)
 			if errors.Is(err, reply.ErrSilent) {
 				return fmt.Errorf("%w: %w", host.ErrUnreached, err)
 			}
 			return fmt.Errorf("the fabric cannot reach the process: %w", err)
 		}
 	}
-	s.joining = nil
-	close(h.attached)
-	p.holder.Store(h)
-	p.speak()
-	f.accounts.step(f.Now(), ledger.NodeMoved{Node: s.id.Node(), To: p.id})
+	if err := f.installed(s, h); err != nil {
+		return err
+	}
 	if err := p.brief(nil); err != nil {
 		f.opts.Log.Warn("switch process", "switch", s.name, "err", err) // it is briefed again when it answers
 	}
+	f.mu.Lock()
+	if f.stopped {
+		f.mu.Unlock()
+		return errStopped
+	}
 	f.running.Go(func() { f.attendPart(h.over, p) })
 	f.running.Go(func() { f.watchPart(h.over, p) })
-	if err := f.revive(ctx, s); err != nil {
+	b := f.revive(s)
+	f.mu.Unlock()
+	if err := b.finish(ctx); err != nil {
 		return err
 	}
 	f.events.Publish(f.Now(), Event{Kind: EventProcessJoined, Switch: s.name, Detail: p.String()})
 	return nil
 }
 
-// revive gives the links of s signal again and waits for them. The caller holds mu.
-func (f *Fabric) revive(ctx context.Context, s *liveSwitch) error {
-	b := batch{f: f, steps: []step{{spec: fault.Spec{Do: fault.VerbRestart}, sw: s, dirs: both}}}
-	b.mendCrash(&b.steps[0])
-	if err := b.act(); err != nil {
+// abandon notes that the incarnation of p that was to be a switch cannot be reached.
+func (f *Fabric) abandon(p *outpost) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p.begin(linkend.Incarnation{})
+	if c := p.sw.crash; c != nil {
+		f.accounts.step(f.Now(), ledger.HostEnded{Host: p.id, Incident: c.rec.report.ID})
+	}
+}
+
+// joining is the process that has the charter of that number for a switch.
+func (f *Fabric) joining(s *liveSwitch, number uint64) (*holder, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h := s.joining
+	if h == nil || h.number != number || f.stopped {
+		return nil, fmt.Errorf("switch %s was taken back or given to another process meanwhile: join again", s.name)
+	}
+	return h, nil
+}
+
+// installed makes a process the switch for which it has the charter.
+func (f *Fabric) installed(s *liveSwitch, h *holder) error {
+	if _, err := f.joining(s, h.number); err != nil {
 		return err
 	}
-	return b.wait(ctx)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := s.guest.Load()
+	s.joining = nil
+	close(h.attached)
+	p.holder.Store(h)
+	p.speak()
+	f.accounts.step(f.Now(), ledger.NodeMoved{Node: s.id.Node(), To: p.id})
+	return nil
+}
+
+// revive gives the links of s signal again. The caller holds mu.
+func (f *Fabric) revive(s *liveSwitch) *batch {
+	b := &batch{f: f, steps: []step{{spec: fault.Spec{Do: fault.VerbRestart}, sw: s, dirs: both}}}
+	b.mendCrash(&b.steps[0])
+	b.act()
+	return b
+}
+
+// takeSwitchBack has the fabric emulate a switch itself again which the process of that charter was to be, unless that is it by now.
+func (f *Fabric) takeSwitchBack(ctx context.Context, s *liveSwitch, number uint64) error {
+	f.mu.Lock()
+	if s.joining == nil || s.joining.number != number || f.stopped {
+		f.mu.Unlock()
+		return nil
+	}
+	b := f.revive(s)
+	f.mu.Unlock()
+	return b.finish(ctx)
 }

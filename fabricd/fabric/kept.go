@@ -103,7 +103,11 @@ func (f *Fabric) attendState() {
 	if f.keeper.keep == nil {
 		return
 	}
-	f.keeper.poke.set(f.world.Agent(0, func() { f.mu.do(func() { f.keepNow() }) }))
+	f.keeper.poke.set(f.world.Agent(0, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.keepNow()
+	}))
 	f.keepSoon()
 }
 

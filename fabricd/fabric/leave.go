@@ -13,26 +13,29 @@ import (
 // Leave takes a switch back from its process, which has been told to end. What the process held is lost, in a report of
 // kind [KindHandover]; the fabric emulates the switch again, unless it was crashed.
 func (f *Fabric) Leave(ctx context.Context, req host.AttachRequest) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	s, err := f.switchByName(req.Switch)
 	if err != nil {
 		return err
 	}
-	if h := s.joining; h != nil && h.number == req.Number {
-		f.release(h)
-		s.joining = nil
-		return f.revive(ctx, s)
-	}
-	p := s.process()
-	if p == nil || p.holder.Load().number != req.Number {
-		return nil // it is that switch no more
-	}
-	wasDown, who := s.crash != nil, p.String()
-	if err := f.handOver(s, fmt.Sprintf("%s is handed back by %s", s.name, who)); err != nil {
+	if err := f.takeSwitchBack(ctx, s, req.Number); err != nil {
 		return err
 	}
-	if _, err := p.lookAt(ctx, host.SumRequest{}, true); err != nil {
+	f.lookAtHosts() // what they have counted by now is not the work of the handover
+	hand, wasDown := f.takeOver(s, req.Number)
+	if hand == nil {
+		return nil // it is that switch no more
+	}
+	p := s.guest.Load()
+	who := p.String()
+	if err := f.handedOver(s, hand); err != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		p.holder.Load().leaves = false
+		return err
+	}
+	_, heard := p.lookAt(ctx, host.SumRequest{}, true)
+	f.mu.Lock()
+	if heard != nil {
 		f.accounts.step(f.Now(), ledger.HostEnded{Host: p.id, Incident: s.crash.rec.report.ID})
 	}
 	if rec := p.gone; rec != nil {
@@ -40,25 +43,57 @@ func (f *Fabric) Leave(ctx context.Context, req host.AttachRequest) error {
 	}
 	p.vacate()
 	f.events.Publish(f.Now(), Event{Kind: EventProcessLeft, Switch: s.name, Detail: who})
-	if wasDown {
+	if wasDown || f.stopped {
+		f.mu.Unlock()
 		return nil
 	}
-	return f.revive(ctx, s)
+	b := f.revive(s)
+	f.mu.Unlock()
+	return b.finish(ctx)
+}
+
+// takeOver takes the links of s from the process of that charter; nil: it is not that switch, or is about to be lost.
+func (f *Fabric) takeOver(s *liveSwitch, number uint64) (hand *batch, wasDown bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := s.process()
+	if p == nil || p.lost.Load() {
+		return nil, false
+	}
+	h := p.holder.Load()
+	if h.number != number || h.leaves {
+		return nil, false
+	}
+	h.leaves, wasDown = true, s.crash != nil
+	return f.handOver(s, fmt.Sprintf("%s is handed back by %s", s.name, p)), wasDown
 }
 
 // handOver takes the links of s from whoever is s, unless it is down anyway. The caller holds mu.
-func (f *Fabric) handOver(s *liveSwitch, what string) error {
+func (f *Fabric) handOver(s *liveSwitch, what string) *batch {
+	b := &batch{f: f}
 	if s.crash != nil {
-		return nil
+		return b
 	}
 	g := f.guestOf(s)
 	rec := f.begin(fault.Report{Kind: KindHandover, Target: s.name, What: what}, g.border, s, g.neighbours(0))
 	s.crash = &active{spec: fault.Spec{Do: fault.VerbCrash, A: s.name}, rec: rec, sw: s}
-	b := batch{f: f, crash: []*liveSwitch{s}, touched: g.border}
-	err := b.act()
-	f.refresh(rec)
-	f.events.Publish(f.Now(), Event{Kind: KindHandover, Switch: s.name, Fault: new(rec.report.Clone())})
-	return err
+	b.crash, b.touched = []*liveSwitch{s}, g.border
+	b.act()
+	return b
+}
+
+// handedOver returns when nobody is s any more, and publishes that.
+func (f *Fabric) handedOver(s *liveSwitch, b *batch) error {
+	if err := b.finish(f.ctx); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(b.crash) > 0 && s.crash != nil {
+		f.refresh(s.crash.rec)
+		f.events.Publish(f.Now(), Event{Kind: KindHandover, Switch: s.name, Fault: new(s.crash.rec.report.Clone())})
+	}
+	return nil
 }
 
 // awaitAttach takes a switch back whose process does not attach in time.
@@ -72,13 +107,9 @@ func (f *Fabric) awaitAttach(s *liveSwitch, h *holder) {
 	case <-h.over.Done():
 		return
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if s.joining == h && !f.stopped {
-		f.opts.Log.Warn("switch process does not attach", "switch", s.name, "process", h.String())
-		if err := f.revive(f.ctx, s); err != nil {
-			f.opts.Log.Error("take a switch back", "switch", s.name, "err", err)
-		}
+	f.opts.Log.Warn("switch process does not attach", "switch", s.name, "process", h.String())
+	if err := f.takeSwitchBack(f.ctx, s, h.number); err != nil {
+		f.opts.Log.Error("take a switch back", "switch", s.name, "err", err)
 	}
 }
 

@@ -34,9 +34,20 @@ type InFlight struct {
 	Wires    uint64 `json:"wires"`    // sent and not yet received
 }
 
-// Ledger adds up the accounts of all hosts.
+// Ledger adds up the accounts of all hosts. It waits for none that takes long to answer.
 func (f *Fabric) Ledger() Ledger {
+	f.lookAtHosts()
+	return f.addUp()
+}
+
+// asked is the ledger by what all parts that answer say when they are asked now.
+func (f *Fabric) asked() Ledger {
 	f.refreshSums()
+	return f.addUp()
+}
+
+// addUp adds up what hosts have told.
+func (f *Fabric) addUp() Ledger {
 	l, links := f.ledgerNow()
 	l.LostOn = map[string]LinkLoss{}
 	for _, k := range links {

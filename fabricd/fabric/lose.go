@@ -135,6 +135,7 @@ func (p *outpost) lookAt(ctx context.Context, want host.SumRequest, final bool) 
 // partSilent notes that p does not answer. Its neighbours find out by themselves.
 func (f *Fabric) partSilent(ctx context.Context, p *outpost) {
 	p.hush()
+	f.lookAtHosts()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p.gone != nil || f.stopped || ctx.Err() != nil || p.sw != nil && p.sw.crash != nil {
@@ -188,15 +189,35 @@ func (f *Fabric) losePart(ctx context.Context, p *outpost) {
 		return
 	}
 	p.hush()
+	f.lookAtHosts()
+	rec, dark := f.darken(ctx, p)
+	if rec == nil {
+		return
+	}
+	_ = dark.wait()
+	f.accounts.step(f.Now(), ledger.HostFailed{Host: p.id, Incident: rec.report.ID})
+	f.refreshParts(host.SumRequest{}) // neighbours have no signal from it, so their counters stand
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.stopped && ctx.Err() == nil {
-		f.partLost(p)
+	f.noteSeen()
+	f.refresh(rec)
+	f.keepSoon()
+	f.tellPart(p, EventPartLost, "", rec)
+	if p.sw != nil {
+		p.vacate()
 	}
+	f.changed.notify()
+	f.ports.poke()
 }
 
-// partLost is losePart for who holds mu.
-func (f *Fabric) partLost(p *outpost) {
+// darken opens the report of the loss of p, or goes on with that of its silence, and takes signal from its neighbours. The report is nil
+// when p is not to be lost any more.
+func (f *Fabric) darken(ctx context.Context, p *outpost) (*record, given) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stopped || ctx.Err() != nil || p.sw != nil && p.holder.Load().leaves {
+		return nil, nil
+	}
 	note := "what it received, injected or discarded after it was last heard is made up from what its neighbours have sent and received"
 	what := fmt.Sprintf("%s is gone: nobody answers for it", p.name)
 	if p.sw != nil {
@@ -222,7 +243,7 @@ func (f *Fabric) partLost(p *outpost) {
 	p.mu.Lock()
 	p.lost.Store(true) // keep keeps nothing from here on
 	p.mu.Unlock()
-	_ = f.give(func(o *orders) {
+	dark := f.give(func(o *orders) {
 		for _, l := range p.border {
 			o.align(l)
 		}
@@ -235,36 +256,30 @@ func (f *Fabric) partLost(p *outpost) {
 			}
 		}
 	}
-	f.accounts.step(f.Now(), ledger.HostFailed{Host: p.id, Incident: rec.report.ID})
-	f.refreshSums() // neighbours have no signal from it, so their counters stand
-	f.noteSeen()
-	f.refresh(rec)
-	f.noteStanding()
-	f.keepSoon()
-	f.tellPart(p, EventPartLost, "", rec)
-	if p.sw != nil {
-		p.vacate()
-	}
-	f.changed.notify()
-	f.ports.poke()
+	return rec, dark
 }
 
 // partSpeaks notes that p answers again and is who it was, and tells it what it has missed.
 func (f *Fabric) partSpeaks(ctx context.Context, p *outpost, s host.Sum) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.stopped || ctx.Err() != nil {
-		return
-	}
 	how := "it answers again"
 	if p.lost.Load() {
 		how = "it was out of reach, and has gone on meanwhile"
-		p.lost.Store(false)
-		if err := p.keep(s); err != nil {
+		if !f.exhume(ctx, p, s) {
 			return
 		}
 	}
 	f.partIsBack(ctx, p, s.Standing, how)
+}
+
+// exhume takes p for alive again, which was lost. It reports false when that is not to be.
+func (f *Fabric) exhume(ctx context.Context, p *outpost, s host.Sum) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stopped || ctx.Err() != nil {
+		return false
+	}
+	p.lost.Store(false)
+	return p.keep(s) == nil
 }
 
 // hostAnew has p made anew, if there is somebody who does.
@@ -301,37 +316,51 @@ func (f *Fabric) takeAnew(ctx context.Context, p *outpost, life linkend.Incarnat
 		return // it is lost again, as its next look tells
 	}
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.stopped {
+	stopped := f.stopped
+	if !stopped {
 		p.again++
 		f.admitted(p)
+	}
+	f.mu.Unlock()
+	if !stopped {
 		f.partIsBack(ctx, p, nil, "it was made anew")
 	}
 }
 
-// partIsBack tells p what it should know, brings its links up again, and closes the report of its absence. The caller holds mu.
+// partIsBack tells p what it should know, brings its links up again, and closes the report of its absence.
 func (f *Fabric) partIsBack(ctx context.Context, p *outpost, standing *host.Standing, how string) {
 	p.speak()
 	if err := p.brief(standing); err != nil {
 		f.opts.Log.Warn("a part is told what it has missed", "part", p.name, "err", err)
 		return
 	}
-	rec := p.gone
+	rec, b := f.reach(ctx, p)
 	if rec == nil {
 		return
 	}
-	p.gone = nil
-	defer f.keepSoon()
-	b := batch{f: f, touched: p.border, back: slices.Concat(p.border, p.inside), steps: []step{{ended: []*record{rec}}}}
-	err := b.act()
-	if err == nil {
-		err = b.wait(ctx)
-	}
-	if err != nil {
+	if err := b.finish(ctx); err != nil {
 		how += ": " + err.Error()
 	}
+	f.lookAtHosts()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.refresh(rec)
 	f.tellPart(p, EventPartBack, how, rec)
+	f.keepSoon()
+}
+
+// reach gives the links of p, which is back, their signal again, and says which report is over; nil: none was open.
+func (f *Fabric) reach(ctx context.Context, p *outpost) (*record, *batch) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	rec := p.gone
+	if rec == nil || f.stopped || ctx.Err() != nil {
+		return nil, nil
+	}
+	p.gone = nil
+	b := &batch{f: f, touched: p.border, back: slices.Concat(p.border, p.inside), steps: []step{{ended: []*record{rec}}}}
+	b.act()
+	return rec, b
 }
 
 // other is a later incarnation of p that answers, of number 0 when there is none: its agent has made one, and that was not heard.

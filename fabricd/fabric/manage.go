@@ -56,9 +56,10 @@ type Round struct {
 
 // Reconfigured puts into the reports of the faults that made these links die how the routes were repaired, and tells it as an event. It returns what
 // it has told, with the times since the first of these faults.
-func (f *Fabric) Reconfigured(r Round) (told fault.Reconfiguration) {
-	f.mu.do(func() { told = f.reconfigured(r) })
-	return told
+func (f *Fabric) Reconfigured(r Round) fault.Reconfiguration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.reconfigured(r)
 }
 
 func (f *Fabric) reconfigured(r Round) fault.Reconfiguration {
@@ -113,20 +114,17 @@ const settleTime = 2 * weft.Second
 // The function that it returns reports whether they are: all were delivered, but for as many as had been lost before; or so
 // much time has passed that it does not matter which of them were lost since.
 func (f *Fabric) Settling() (gone func() bool) {
-	era := -1
-	f.mu.do(func() {
-		f.nextEra()
-		era = int(f.era)
-	})
+	f.mu.Lock()
+	told := f.nextEra()
+	era := int(f.era)
+	f.mu.Unlock()
+	_ = told.wait() // of a host that does not answer nothing is known anyway
 	began := f.Now()
-	l := f.Ledger()
+	l := f.asked()
 	dropped := l.Lost + l.Discarded
 	return func() bool {
 		if f.Now()-began > settleTime {
 			return true
-		}
-		if era < 0 {
-			return false // in virtual time, somebody else has the turn
 		}
 		return f.missing(era) <= dropped
 	}
@@ -136,6 +134,7 @@ func (f *Fabric) Settling() (gone func() bool) {
 // was before is what all are but for those.
 func (f *Fabric) missing(era int) uint64 {
 	var injected, delivered uint64
+	f.refreshParts(host.SumRequest{Eras: true})
 	f.countEras(func(s *host.Sum) {
 		injected, delivered = injected+s.Counters.NICs.Injected, delivered+s.Counters.NICs.Delivered
 		for i, e := range s.Eras {
@@ -149,18 +148,18 @@ func (f *Fabric) missing(era int) uint64 {
 
 // Settled notes in the reports of faults that the packets of tables before that version are gone.
 func (f *Fabric) Settled(version uint64) {
-	f.mu.do(func() {
-		now, took := f.Now(), weft.Never
-		for _, r := range f.records {
-			if c := r.report.Reconfiguration; c != nil && c.Version == version && c.SettledMS == 0 {
-				c.SettledMS = ms(now - r.began)
-				took = now - r.began - weft.Time(c.InForceMS*float64(weft.Millisecond))
-			}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now, took := f.Now(), weft.Never
+	for _, r := range f.records {
+		if c := r.report.Reconfiguration; c != nil && c.Version == version && c.SettledMS == 0 {
+			c.SettledMS = ms(now - r.began)
+			took = now - r.began - weft.Time(c.InForceMS*float64(weft.Millisecond))
 		}
-		if took != weft.Never {
-			f.rounds.took(PhaseSettle, took)
-		}
-	})
+	}
+	if took != weft.Never {
+		f.rounds.took(PhaseSettle, took)
+	}
 }
 
 // TableVersions are the versions of the tables of all switches, by number.

@@ -76,11 +76,12 @@ func (f *Fabric) carryNotices() {
 		if len(list) == 0 {
 			return
 		}
-		_ = f.give(func(o *orders) { // a host that does not answer loses its notices, which costs the discards that bring them again
+		told := f.give(func(o *orders) {
 			for _, n := range list {
 				order := o.to(f.nics[n.Src].part)
 				order.Notices = append(order.Notices, n)
 			}
 		})
+		_ = told.wait() // a host that does not answer loses its notices, which costs the discards that bring them again
 	}
 }

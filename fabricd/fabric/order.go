@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -18,28 +19,110 @@ type orders struct {
 	order map[*outpost]*host.Order
 }
 
-// give gives orders. When it returns they have been carried out, but by hosts that do not answer: these are told again when they do.
-// The error is of a host that does. The caller holds mu.
-func (f *Fabric) give(say func(o *orders)) error {
+// give sends orders, and waits for no host. Orders reach a host in the order in which they are given;
+// a host that does not answer is told again when it does. The caller holds mu, or gives orders whose
+// sequence does not matter.
+func (f *Fabric) give(say func(o *orders)) given {
 	o := &orders{f: f, order: map[*outpost]*host.Order{}}
 	say(o)
-	var wg sync.WaitGroup
-	errs := make([]error, len(o.hosts))
+	g := make(given, len(o.hosts))
 	for i, p := range o.hosts {
-		do := func() {
-			if _, err := p.order(*o.order[p]); !p.stale.Load() {
-				errs[i] = err
-			}
-		}
-		if p.late() {
-			wg.Go(do)
-		} else {
-			do()
+		g[i] = p.send(*o.order[p])
+	}
+	return g
+}
+
+// given are orders that were sent to hosts.
+type given []*sent
+
+// wait returns when the orders have been carried out, but by hosts that do not answer. The error is
+// of a host that does. The caller does not hold mu.
+func (g given) wait() error {
+	errs := make([]error, len(g))
+	for i, s := range g {
+		if _, err := s.wait(); !s.host.stale.Load() {
+			errs[i] = err
 		}
 	}
-	wg.Wait()
 	return errors.Join(errs...)
 }
+
+// sent is an order on its way to a host, and what came of it.
+type sent struct {
+	host   *outpost
+	order  host.Order
+	done   chan struct{} // closed when answer and err are set
+	answer host.OrderAnswer
+	err    error
+}
+
+// wait returns when the host has carried the order out, or does not answer.
+func (s *sent) wait() (host.OrderAnswer, error) {
+	<-s.done
+	return s.answer, s.err
+}
+
+// outbox holds the orders for a host in another process that wait until those before have been
+// answered. A host that does not answer is not asked, so what waits for it is refused at once.
+type outbox struct {
+	mu      sync.Mutex
+	busy    bool    // guarded by mu: an order is on its way
+	waiting []*sent // guarded by mu; bound: what is given within orderTime
+	closed  bool    // guarded by mu: the fabric has been stopped
+}
+
+// close refuses all orders from now on.
+func (b *outbox) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+}
+
+// send sends an order to the host. A host in this process has carried it out when send returns.
+func (p *outpost) send(o host.Order) *sent {
+	s := &sent{host: p, order: o, done: make(chan struct{})}
+	if !p.late() {
+		s.answer, s.err = p.host.Order(context.Background(), o)
+		close(s.done)
+		return s
+	}
+	p.outbox.mu.Lock()
+	defer p.outbox.mu.Unlock()
+	switch {
+	case p.outbox.closed:
+		s.err = errStopped
+		close(s.done)
+	case p.outbox.busy:
+		p.outbox.waiting = append(p.outbox.waiting, s)
+	default:
+		p.outbox.busy = true
+		p.fabric.running.Go(func() { p.deliver(s) })
+	}
+	return s
+}
+
+// deliver asks the host to carry out s, and then whatever was sent meanwhile.
+func (p *outpost) deliver(s *sent) {
+	for s != nil {
+		s.answer, s.err = p.carryOut(s.order)
+		close(s.done)
+		s = p.outbox.next()
+	}
+}
+
+// next takes the order that has waited longest; nil: none waits.
+func (b *outbox) next() (s *sent) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.busy = len(b.waiting) > 0; b.busy {
+		s, b.waiting = b.waiting[0], b.waiting[1:]
+	}
+	return s
+}
+
+// order has the host do something, and returns when the fabric knows what came of it. The caller does
+// not hold mu.
+func (p *outpost) order(o host.Order) (host.OrderAnswer, error) { return p.send(o).wait() }
 
 // to is the order of a host.
 func (o *orders) to(p *outpost) *host.Order {
@@ -112,10 +195,12 @@ func (o *orders) scatter(l *link, i int) bool {
 	if !ok || !o.restarts(ends[1-i].Node) || o.restarts(ends[i].Node) {
 		return false
 	}
-	f.world.At(f.Now()+w.Scatter(), func() { // on the one goroutine that there is, perhaps while who restores waits for the link
+	f.world.At(f.Now()+w.Scatter(), func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		if !f.stopped && !l.lit[i] && f.signals(l)[i] {
 			l.lit[i] = true
-			_ = f.give(func(o *orders) { o.signal(ends[i], true) })
+			f.give(func(o *orders) { o.signal(ends[i], true) })
 		}
 	})
 	return true

@@ -38,6 +38,7 @@ type outpost struct {
 	border   []*link    // one is
 	host     host.Host
 	loads    loads
+	outbox   outbox
 	beside   atomic.Pointer[beside] // nil: it was not needed yet
 	shared   []weft.End             // guarded by Fabric.mu: ends in this process of links of switches that processes are or were
 
@@ -209,12 +210,9 @@ func (p *outpost) orderTime(o *host.Order) time.Duration {
 	return orderTime
 }
 
-// order has the part do something. When it returns, the fabric knows what came of it. A part that does not answer is not asked: it
-// is told what it has missed when it does.
-func (p *outpost) order(o host.Order) (host.OrderAnswer, error) {
-	if !p.late() {
-		return p.host.Order(context.Background(), o)
-	}
+// carryOut asks a host in another process to carry out an order. A host that does not answer is not
+// asked: it is told what it has missed when it does.
+func (p *outpost) carryOut(o host.Order) (host.OrderAnswer, error) {
 	if p.quiet.Load() {
 		p.stale.Store(true)
 		return host.OrderAnswer{}, errQuiet
@@ -224,6 +222,7 @@ func (p *outpost) order(o host.Order) (host.OrderAnswer, error) {
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(alive, p.orderTime(&o))
 	defer cancel()
+	defer context.AfterFunc(p.fabric.ctx, cancel)()
 	o.Number, o.Term = number, p.fabric.opts.Term
 	o.Sum = &host.SumRequest{Number: number, Ends: true, Peers: p.peers()}
 	asked := p.fabric.Now()
@@ -308,6 +307,42 @@ func (f *Fabric) refreshParts(want host.SumRequest) {
 		})
 	}
 	wg.Wait()
+}
+
+// lookTime bounds how long whoever looks at the fabric, or begins a fault, waits for hosts. Of one that takes longer, what it told last holds.
+// Chosen by us: a host on the same network answers in a few milliseconds.
+const lookTime = 50 * time.Millisecond
+
+// lookAtHosts has all hosts tell what they have counted, and their nodes too where asked for, and waits for none longer than lookTime.
+func (f *Fabric) lookAtHosts(also ...func()) { f.look(append(also, f.refreshSums)...) }
+
+// look does all that at once, and returns when it is done or lookTime is over.
+func (f *Fabric) look(ask ...func()) {
+	f.mu.Lock()
+	if f.stopped || len(f.elsewhere()) == 0 {
+		f.mu.Unlock()
+		for _, do := range ask {
+			do()
+		}
+		return
+	}
+	done := make(chan struct{}, len(ask))
+	for _, do := range ask {
+		f.running.Go(func() {
+			do()
+			done <- struct{}{}
+		})
+	}
+	f.mu.Unlock()
+	timer := time.NewTimer(lookTime)
+	defer timer.Stop()
+	for range ask {
+		select {
+		case <-done:
+		case <-timer.C:
+			return
+		}
+	}
 }
 
 // skew is how far the clock of a part is behind the fabric's. Of the questions that it was measured by, the one that was answered

@@ -59,7 +59,7 @@ type role struct {
 	away    bool    // the fabric's own emulation does not hear the links
 }
 
-// holder is a process that is a switch, or is about to be. Constant.
+// holder is a process that is a switch, or is about to be. Constant, but for what says otherwise.
 type holder struct {
 	number   uint64 // of its charter
 	first    weft.Epoch
@@ -67,8 +67,10 @@ type holder struct {
 	host     string
 	user     string          // of the credentials made for it; empty: none were
 	attached chan struct{}   // closed when its links have signal
+	gone     chan struct{}   // closed when it is this switch no more
 	over     context.Context // ends when it is this switch no more
 	end      context.CancelFunc
+	leaves   bool // guarded by Fabric.mu: it hands the switch back
 }
 
 // String names the process for those who look for it.
@@ -143,4 +145,5 @@ func (p *outpost) vacate() {
 	f.accounts.step(f.Now(), ledger.NodeMoved{Node: p.sw.id.Node(), To: p.sw.part.id})
 	p.holder.Store(nil)
 	p.gone = nil
+	close(h.gone)
 }

@@ -32,7 +32,7 @@ func joined(t *testing.T, n int) (f *Fabric, list []*outpost) {
 	require.NoError(t, err)
 	for _, s := range f.switches[:n] {
 		p := f.guestOf(s)
-		h := &holder{number: uint64(s.id) + 2, end: func() {}}
+		h := &holder{number: uint64(s.id) + 2, end: func() {}, gone: make(chan struct{})}
 		p.begin(linkend.Incarnation{Number: h.number, First: firstEpoch})
 		p.holder.Store(h)
 		list = append(list, p)
@@ -91,12 +91,13 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 	for n := range uint64(3) {
 		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, p.wentThrough(e))
 		require.Equal(t, 3*(n+1), f.Switch(s.id).Stats.Received)
-		h := p.holder.Load()
+		h := *p.holder.Load()
 		p.vacate()
 		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, p.wentThrough(e))
 		require.Equal(t, 5*(n+1), f.Switch(s.id).Ports[e.Port].Counters.Sent)
 		p.begin(linkend.Incarnation{Number: n + 3, First: firstEpoch + weft.Epoch(n)})
-		p.holder.Store(h)
+		h.gone = make(chan struct{})
+		p.holder.Store(&h)
 		p.says(t, 1, linkend.Up, passed{sent: 5, received: 3})
 	}
 	now := switching.Snapshot{Ports: make([]switching.PortSnapshot, len(f.Switch(s.id).Ports)), Discards: map[string]uint64{"x": 1}}

@@ -62,10 +62,10 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 	way := onItsWay{live: f.live}
 	for {
 		if done() {
-			return f.Ledger(), nil
+			return f.asked(), nil
 		}
 		if err := f.Pause(ctx, f.glance(f.Now()-began), nil); err != nil {
-			l := f.Ledger()
+			l := f.asked()
 			if errors.Is(err, ErrResumed) {
 				return l, ErrResumed
 			}
@@ -76,7 +76,7 @@ func (f *Fabric) settle(ctx context.Context, done func() bool, moves func() prog
 		} else if way.held(ctx) {
 			since, looks = f.Now(), 0
 		} else if looks++; looks > stuckLooks && (f.Now()-since).Duration() > patience+f.timers() {
-			l := f.Ledger()
+			l := f.asked()
 			if over(l) {
 				return l, nil
 			}
@@ -141,7 +141,7 @@ func (f *Fabric) idle() bool {
 	}
 	// A balanced ledger with nothing in flight is not fooled by packets that moved while it was
 	// read: they would be missing.
-	l := f.Ledger()
+	l := f.asked()
 	return l.InFlight == 0 && l.Balanced
 }
 

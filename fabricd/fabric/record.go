@@ -178,14 +178,15 @@ func how(c weft.Cause) string {
 
 func ms(t weft.Time) float64 { return float64(t.Duration().Nanoseconds()) / 1e6 }
 
-// begin opens the report of a fault that is about to act on links, and on the switch unless nil. The caller holds mu.
+// begin opens the report of a fault that is about to act on links, and on the switch unless nil. The caller holds mu, and has had hosts
+// tell what they have counted.
 func (f *Fabric) begin(r fault.Report, links []*link, sw *liveSwitch, expect []weft.End) *record {
 	return f.beginAt(0, r, links, sw, expect)
 }
 
 // beginAt is begin for a fault that is noticed only now; 0 is now.
 func (f *Fabric) beginAt(at weft.Time, r fault.Report, links []*link, sw *liveSwitch, expect []weft.End) *record {
-	f.refreshSums() // what was lost before is not its own
+	f.tellLocal() // what was lost before is not its own
 	b := ledger.FaultBegan{Kind: r.Kind, Target: r.Target, Late: at != 0}
 	for _, l := range links {
 		b.Links = append(b.Links, l.ID)
@@ -248,10 +249,10 @@ func (r *record) final() bool {
 	return (kind == fault.VerbCut || kind == fault.VerbCrash || kind == KindBroker) && r.seen
 }
 
-// refresh brings an open report up to date. The caller holds mu.
+// refresh brings an open report up to date with what hosts have told. The caller holds mu.
 func (f *Fabric) refresh(r *record) {
 	if r.report.Open {
-		f.refreshSums()
+		f.tellLocal()
 		f.refreshBy(r, f.accounts.incident(r.report.ID), new(count))
 	}
 }
@@ -322,11 +323,9 @@ func (m *monitor) report(r *record) {
 
 // Faults returns the reports of the latest faults, at most 4096, in order; those that last are brought up to date.
 func (f *Fabric) Faults() []fault.Report {
+	f.look(func() { f.refreshParts(host.SumRequest{Eras: true}) })
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.open) > 0 {
-		f.refreshSums()
-	}
 	return f.reportsAfter(0)
 }
 
@@ -362,6 +361,7 @@ func (f *Fabric) closeReport(r *record) {
 
 // CloseReports ends the counting of effects for all faults that have been repaired, as when a run is over.
 func (f *Fabric) CloseReports() {
+	f.refreshParts(host.SumRequest{Eras: true})
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reportSilences(weft.Never)

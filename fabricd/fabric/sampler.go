@@ -21,7 +21,6 @@ const (
 // Reading is a running fabric at one moment, for those who watch. Rates are for the reader to work out.
 type Reading struct {
 	At       weft.Time
-	Late     bool            // an order is being carried out: what was known of links and switches before it, or in its midst, holds
 	Links    []LinkReading   // by number
 	Switches []SwitchReading // by number
 	Totals   Totals          // the latency is up to a second old
@@ -101,32 +100,23 @@ func (f *Fabric) NewSampler() *Sampler {
 // as they were read last.
 func (s *Sampler) States() *Reading {
 	f := s.f
-	f.standing.wanted.Store(true)
-	s.now.Late = !f.mu.tryDo(f.noteStanding)
-	f.standing.mu.Lock()
-	defer f.standing.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	s.now.At = f.Now()
-	known := f.standing.links != nil // nothing, when the first order ever is being carried out
 	for i, l := range f.links {
 		r := &s.now.Links[i]
-		r.Up = [2]bool{l.up[0].Load(), l.up[1].Load()}
-		st := linkStanding{alive: true}
-		if known {
-			st = f.standing.links[i]
-		}
-		r.State, r.Cut, r.Flapping = st.state(r.Up), st.cut, st.flapping
-		r.Suffers = [2]string{s.suffering(st.suffers[0]), s.suffering(st.suffers[1])}
+		r.Up, r.State = [2]bool{l.up[0].Load(), l.up[1].Load()}, f.state(l)
+		r.Cut, r.Flapping = [2]string{l.howCut(0), l.howCut(1)}, l.flaps(0) || l.flaps(1)
+		r.Suffers = [2]string{s.suffering(l.suffers[0]), s.suffering(l.suffers[1])}
 	}
-	if known {
-		s.now.Traffic = f.standing.traffic
-	}
+	s.now.Traffic = f.traffic
 	bytes := float64(f.opts.NIC.PacketBytes)
 	if mean := s.now.Traffic.Sizes.Mean(); mean > 0 {
 		bytes = mean
 	}
 	s.now.Capacity = f.opts.Link.Rate / bytes
 	for i, sw := range f.switches {
-		s.now.Switches[i].State = sw.state(known && f.standing.switches[i])
+		s.now.Switches[i].State = sw.state()
 	}
 	return &s.now
 }
@@ -229,8 +219,9 @@ func (s *Sampler) end(e weft.End) endReading {
 }
 
 // Faults returns the reports of faults with higher numbers, as [Fabric.Faults] does, but for what processes may have counted in
-// their last tenth of a second. It reports false when an order is being carried out: ask again later.
-func (s *Sampler) Faults(after int) (reports []fault.Report, ok bool) {
-	ok = s.f.mu.tryDo(func() { reports = s.f.reportsAfter(after) })
-	return reports, ok
+// their last tenth of a second.
+func (s *Sampler) Faults(after int) []fault.Report {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	return s.f.reportsAfter(after)
 }

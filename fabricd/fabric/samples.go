@@ -97,18 +97,32 @@ func (f *Fabric) settleDips(now weft.Time) {
 // attendFaults samples throughput, begins a new era when a fault has been seen by the last of its ends, and closes reports
 // whose time has come, until the world stops.
 func (f *Fabric) attendFaults() {
-	f.monitor.poke.set(f.world.Agent(0, func() { f.mu.do(f.noteSeen) }))
+	f.monitor.poke.set(f.world.Agent(0, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.noteSeen()
+	}))
 	f.world.Agent(f.samples.width, func() {
 		delivered := f.deliveredNow()
 		now := f.Now()
 		f.samples.add(now, delivered)
 		f.publishDue(now)
-		f.mu.do(func() {
-			f.reportSilences(now - explains)
-			f.endSilences(now)
-			f.closeDue(now)
-		})
+		if f.due(now) {
+			f.look(func() { f.refreshParts(host.SumRequest{Eras: true}) }) // for reports that begin or end
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.reportSilences(now - explains)
+		f.endSilences(now)
+		f.closeDue(now)
 	})
+}
+
+// due reports whether a report may be about to begin for a silence, or to be closed.
+func (f *Fabric) due(now weft.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.monitor.hasSilences() || slices.ContainsFunc(f.open, func(r *record) bool { return now >= r.closes })
 }
 
 // deliveredNow are the packets delivered: in this process as of now, elsewhere as it was told last.
@@ -148,7 +162,7 @@ func (m *monitor) news() (seen []*record) {
 // closeDue closes reports whose time has come, and settles the dips of those that last. The caller holds mu.
 func (f *Fabric) closeDue(now weft.Time) {
 	if slices.ContainsFunc(f.open, func(r *record) bool { return now >= r.closes }) {
-		f.refreshSums()
+		f.tellLocal()
 	}
 	f.accounts.step(now, ledger.Tick{})
 	for _, r := range slices.Clone(f.open) {

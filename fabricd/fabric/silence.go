@@ -37,6 +37,13 @@ func (m *monitor) unexplained(before weft.Time) (ends []silentEnd) {
 	return ends
 }
 
+// hasSilences reports whether an end has lost its link by silence and nothing has explained it yet.
+func (m *monitor) hasSilences() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.silent) > 0
+}
+
 // reportSilences opens reports for silences before that time which nothing explains. The caller holds mu.
 func (f *Fabric) reportSilences(before weft.Time) {
 	for _, s := range f.monitor.unexplained(before) {

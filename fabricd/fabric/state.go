@@ -59,10 +59,9 @@ type LinkState struct {
 
 // LinkStates returns the state of every link.
 func (f *Fabric) LinkStates() []LinkState {
+	f.lookAtHosts(f.readAll)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.refreshSums()
-	f.readAll()
 	out := make([]LinkState, len(f.links))
 	sums, passed := f.accounts.onLinks(), map[*outpost][]ledger.Passed{}
 	for i, l := range f.links {
@@ -213,20 +212,11 @@ func (f *Fabric) Firmware() switching.Firmware {
 	return fw
 }
 
-// SwitchState names the state of a switch: SwitchUp, SwitchDown or SwitchQuiet. While somebody watches it does not wait for an order that
-// is being carried out.
+// SwitchState names the state of a switch: SwitchUp, SwitchDown or SwitchQuiet.
 func (f *Fabric) SwitchState(id weft.SwitchID) string {
-	s := f.switches[id]
-	var crashed bool
-	if f.mu.tryDo(func() { crashed = s.crash != nil }) {
-		return s.state(crashed)
-	}
-	if crashed, known := f.standing.crashed(id); known {
-		return s.state(crashed)
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return s.state(s.crash != nil)
+	return f.switches[id].state()
 }
 
 // ProcessOf names the process or the part that a switch is run by, "" for a switch of the fabric's own.
@@ -237,8 +227,9 @@ func (f *Fabric) ProcessOf(id weft.SwitchID) string {
 	return ""
 }
 
-func (s *liveSwitch) state(crashed bool) string {
-	if crashed || s.part.lost.Load() {
+// state names the state of s. The caller holds Fabric.mu.
+func (s *liveSwitch) state() string {
+	if s.crash != nil || s.part.lost.Load() {
 		return SwitchDown
 	}
 	if p := s.process(); p != nil && p.quiet.Load() || s.part.quiet.Load() {

@@ -17,9 +17,8 @@ func (f *Fabric) count(what host.Counted, do func(s *host.Sum)) {
 	}
 }
 
-// countEras does likewise with what NICs have counted per era, of this moment.
+// countEras does likewise with what NICs have counted per era.
 func (f *Fabric) countEras(do func(s *host.Sum)) {
-	f.refreshParts(host.SumRequest{Eras: true})
 	f.count(host.CountNICs|host.CountEras, do)
 }
 

@@ -53,7 +53,7 @@ func (l Latency) String() string {
 
 // Totals adds up the counters of all nodes.
 func (f *Fabric) Totals() Totals {
-	f.refreshParts(host.SumRequest{Latency: true})
+	f.look(func() { f.refreshParts(host.SumRequest{Latency: true}) })
 	t := Totals{NoticesLost: f.notices.lost.Load(), DamagedFrames: f.drivers().Damaged}
 	latency := f.sharedLatency()
 	t.add(f.accounts.total())
@@ -97,7 +97,7 @@ func (f *Fabric) sharedLatency() *hdrhistogram.Histogram {
 func (f *Fabric) Latencies() *hdrhistogram.Histogram {
 	all := nic.NewLatency()
 	all.Merge(f.sharedLatency())
-	f.refreshParts(host.SumRequest{Latency: true})
+	f.look(func() { f.refreshParts(host.SumRequest{Latency: true}) })
 	f.mergeLatency(all)
 	return all
 }
@@ -107,8 +107,7 @@ type SwitchReroutes struct{ Rerouted, UTurns uint64 }
 
 // Reroutes are those of every switch since the start, by number.
 func (f *Fabric) Reroutes() []SwitchReroutes {
-	f.refreshSums()
-	f.readAll()
+	f.lookAtHosts(f.readAll)
 	list := make([]SwitchReroutes, len(f.switches))
 	for i, s := range f.switches {
 		var r switching.Reading
@@ -120,13 +119,13 @@ func (f *Fabric) Reroutes() []SwitchReroutes {
 
 // PacketHops counts the packets forwarded by switches.
 func (f *Fabric) PacketHops() uint64 {
-	f.refreshSums()
+	f.lookAtHosts()
 	return f.accounts.total().Switches.Forwarded
 }
 
 // Drivers adds up what the drivers of all nodes have done.
 func (f *Fabric) Drivers() (sum switchd.Stats) {
-	f.refreshSums()
+	f.lookAtHosts()
 	return f.drivers()
 }
 

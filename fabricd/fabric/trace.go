@@ -31,9 +31,7 @@ func (f *Fabric) Trace(src, dst weft.NICID, count int) (t Tracing, err error) {
 	case count < 1 || count > MaxTraced:
 		return t, fmt.Errorf("trace %d packets: expected 1 to %d", count, MaxTraced)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.stopped {
+	if f.hasStopped() {
 		return t, errStopped
 	}
 	t.After = f.LastHop()

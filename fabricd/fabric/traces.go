@@ -198,9 +198,10 @@ func (t *traces) number() uint64 {
 func (f *Fabric) findLost() {
 	now := f.Now()
 	list, numbers := f.traces.silent(now)
-	if len(list) == 0 || !f.mu.tryLock() {
+	if len(list) == 0 {
 		return
 	}
+	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, e := range list {
 		from := weft.End{Node: e.node, Port: e.hop.Out}

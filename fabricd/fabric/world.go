@@ -2,7 +2,6 @@ package fabric
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -89,50 +88,4 @@ func (p *poker) poke() {
 	if poke := p.agent.Load(); poke != nil {
 		(*poke)()
 	}
-}
-
-// turn is the right to act on the fabric, one at a time, as a lock. In virtual time a timer fires on the goroutine that has
-// the turn and waits for something: then it is its turn when that one is done, as it would be live.
-type turn struct {
-	mu      sync.Mutex
-	virtual bool
-	taken   bool     // in virtual time
-	queue   []func() // in virtual time: for whoever has the turn to do at its end
-}
-
-// Lock takes the turn.
-func (t *turn) Lock() {
-	t.mu.Lock()
-	t.taken = true
-}
-
-// tryLock takes the turn if nobody has it.
-func (t *turn) tryLock() bool {
-	if !t.mu.TryLock() {
-		return false
-	}
-	t.taken = true
-	return true
-}
-
-// Unlock gives it back.
-func (t *turn) Unlock() {
-	for len(t.queue) > 0 {
-		next := t.queue[0]
-		t.queue = t.queue[1:]
-		next()
-	}
-	t.taken = false
-	t.mu.Unlock()
-}
-
-// do calls f with the turn, from a timer or an agent: in virtual time perhaps later, live when it returns.
-func (t *turn) do(f func()) {
-	if t.virtual && t.taken {
-		t.queue = append(t.queue, f)
-		return
-	}
-	t.Lock()
-	defer t.Unlock()
-	f()
 }
