@@ -93,8 +93,6 @@ func Acquire(ctx context.Context, cfg Config) (*Lease, error) {
 		cfg.Time = Default
 	}
 	c := candidate{Config: cfg}
-	tick := time.NewTicker(cfg.Time / looks)
-	defer tick.Stop()
 	began := time.Now()
 	for {
 		l, err := c.look(ctx)
@@ -108,12 +106,17 @@ func Acquire(ctx context.Context, cfg Config) (*Lease, error) {
 		case errors.Is(err, ErrHeld), closed(err), cfg.Patience > 0 && time.Since(began) > cfg.Patience:
 			return nil, err
 		}
-		select {
-		case <-ctx.Done():
+		if pause(ctx, cfg.Time/looks); ctx.Err() != nil {
 			return nil, ctx.Err()
-		case <-tick.C:
 		}
 	}
+}
+
+// pause waits so long, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	wait, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-wait.Done()
 }
 
 // closed reports whether the connection to the store has been closed for good.
@@ -178,16 +181,12 @@ func (c *candidate) taken(revision uint64, err error) (*Lease, error) {
 // has taken over, and when the connection to the store was closed for good. While the store does
 // not answer, Keep goes on: nobody can take over then.
 func (l *Lease) Keep(ctx context.Context) error {
-	tick := time.NewTicker(l.cfg.Time / renewals)
-	defer tick.Stop()
 	for {
-		select {
-		case <-ctx.Done():
+		if pause(ctx, l.cfg.Time/renewals); ctx.Err() != nil {
 			if !errors.Is(context.Cause(ctx), reply.ErrEnded) {
 				_ = l.write(context.WithoutCancel(ctx), nil) // or a candidate waits for its end
 			}
 			return nil
-		case <-tick.C:
 		}
 		if err := l.write(ctx, l.cfg.Holder); errors.Is(err, ErrLost) {
 			return err
