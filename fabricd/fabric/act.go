@@ -48,13 +48,18 @@ func (b *batch) act() {
 
 // finish waits until hosts have acted and what was repaired is back, and tells what has been done. The caller does not hold mu.
 func (b *batch) finish(ctx context.Context) error {
-	err := errors.Join(b.err, b.given.wait())
-	b.f.lookAtHosts()
-	b.tell()
-	if err != nil || len(b.steps) == 0 {
+	if err := b.acted(); err != nil || len(b.steps) == 0 {
 		return err
 	}
 	return b.wait(ctx)
+}
+
+// acted waits until hosts have acted, and tells what has been done.
+func (b *batch) acted() error {
+	err := errors.Join(b.err, b.given.wait())
+	b.f.lookAtHosts()
+	b.tell()
+	return err
 }
 
 // from are the sending ends of directions.
@@ -177,23 +182,6 @@ func (f *Fabric) when(a *active, t weft.Time, do func() *batch) {
 		f.mu.Unlock()
 		f.finishNow(b)
 	})
-}
-
-// finishNow finishes what a fault has begun by itself; nil: nothing. The caller does not hold mu.
-func (f *Fabric) finishNow(b *batch) {
-	if b == nil {
-		return
-	}
-	if err := b.finish(f.ctx); err != nil {
-		f.opts.Log.Error("a fault changes by itself", "err", err)
-	}
-}
-
-// finishSoon is finishNow for a caller who holds mu.
-func (f *Fabric) finishSoon(b *batch) {
-	if b != nil && !f.stopped {
-		f.world.At(f.Now(), func() { f.finishNow(b) })
-	}
 }
 
 // flap has a's link go down and up as changes says, of a flap that began at start. The first change is done by Apply. What it returns

@@ -203,6 +203,9 @@ type batch struct {
 
 	given given // to hosts
 	err   error // of the transport
+
+	until weft.Time // a repair is waited for no longer than that
+	timer func()    // stops what looks after it then
 }
 
 type channelOf struct {

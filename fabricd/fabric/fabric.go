@@ -55,6 +55,7 @@ type Fabric struct {
 	started atomic.Bool
 	watched atomic.Int64 // when somebody last looked at single nodes, in nanoseconds of the wall clock
 	holding holding
+	repairs repairs
 	changed broadcast // after every change of a port's state
 	ports   poker     // likewise, for a subnet manager in this process
 
@@ -221,6 +222,7 @@ func (f *Fabric) Start(ctx context.Context) error {
 	f.started.Store(true)
 	f.attendFaults()
 	f.attendState()
+	f.repairs.poke.set(f.world.Agent(0, f.attendRepairs))
 	if f.live != nil {
 		f.running.Go(func() { f.carry(f.ctx) })
 	}
@@ -305,6 +307,11 @@ func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) 
 	return f.nics[src].part.sendPacket(host.SendOrder{Src: src, Dst: dst, Bytes: f.opts.NIC.PacketBytes, Traced: traced})
 }
 
+// isBack reports whether both ends of l see it up, or nobody can wait for that. The caller holds mu.
+func (f *Fabric) isBack(l *link) bool {
+	return l.up[0].Load() && l.up[1].Load() || f.held(l) || f.absent(l) || f.dead(l) || l.suffers[0].Loss == 100 || l.suffers[1].Loss == 100
+}
+
 // waitLinks waits until both ends of all links see them up. It does not wait for what damping holds down, nor for links
 // that lose every frame. The caller does not hold mu.
 func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
@@ -313,8 +320,7 @@ func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
 		done := func() bool {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			return l.up[0].Load() && l.up[1].Load() || f.held(l) || f.absent(l) || f.dead(l) ||
-				l.suffers[0].Loss == 100 || l.suffers[1].Loss == 100
+			return f.isBack(l)
 		}
 		for !done() {
 			changed := f.changed.wait()

@@ -206,7 +206,7 @@ func (f *Fabric) losePart(ctx context.Context, p *outpost) {
 	if p.sw != nil {
 		p.vacate()
 	}
-	f.changed.notify()
+	f.portsChanged()
 	f.ports.poke()
 }
 

@@ -197,7 +197,7 @@ func (p *outpost) mend(up []byte) {
 	}
 	p.mended = up
 	if changed {
-		p.fabric.changed.notify()
+		p.fabric.portsChanged()
 	}
 }
 
@@ -257,7 +257,7 @@ func (p *outpost) hush() {
 	p.quiet.Store(true)
 	p.hushed()
 	p.mu.Unlock()
-	p.fabric.changed.notify()
+	p.fabric.portsChanged()
 }
 
 // speak ends that.

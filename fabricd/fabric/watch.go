@@ -52,7 +52,7 @@ func (w *watcher) Observe(now weft.Time, a *weft.Actions) {
 		w.fabric.monitor.touch(now)
 	}
 	if len(a.Changes) > 0 {
-		w.fabric.changed.notify()
+		w.fabric.portsChanged()
 		w.fabric.ports.poke()
 	}
 	for _, e := range a.Faults {
