@@ -1,0 +1,113 @@
+package fabric
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic"
+	linkend "github.com/weft-fabric/weft/switch/link"
+	"github.com/weft-fabric/weft/switch/wire"
+)
+
+// stuck is a host that answers nothing. An order stays with it until it is released.
+type stuck struct {
+	host.Host
+	ordered chan struct{} // closed when it has its first order; it gets one at a time
+	release chan struct{}
+}
+
+func (s *stuck) Order(context.Context, host.Order) (host.OrderAnswer, error) {
+	select {
+	case <-s.ordered:
+	default:
+		close(s.ordered)
+	}
+	<-s.release
+	return host.OrderAnswer{}, errors.New("it was stuck")
+}
+
+func (s *stuck) Sum(ctx context.Context, _ host.SumRequest) (host.Sum, error) {
+	<-ctx.Done()
+	return host.Sum{}, context.Cause(ctx)
+}
+
+func (s *stuck) Read(ctx context.Context, _ host.ReadRequest) (host.Readings, error) {
+	<-ctx.Done()
+	return host.Readings{}, context.Cause(ctx)
+}
+
+func (s *stuck) End(context.Context, host.EndOrder) (host.Sum, error) {
+	return host.Sum{}, errors.New("it was stuck")
+}
+
+// reaches has all hosts be one.
+type reaches struct {
+	nobody
+	host host.Host
+}
+
+func (r reaches) Reach(string) host.Host                       { return r.host }
+func (r reaches) Hear(func(name string, seen host.Seen)) error { return nil }
+
+// An order to a host that does not answer holds up neither those who look nor faults elsewhere, and nor does the host itself.
+func TestAHostThatIsStuckHoldsUpOnlyWhoOrdersSomethingOfIt(t *testing.T) {
+	t.Parallel()
+	g, err := topology.Parse("ring:4")
+	require.NoError(t, err)
+	fw, _, err := subnet.Firmware("updn", g)
+	require.NoError(t, err)
+	s := &stuck{ordered: make(chan struct{}), release: make(chan struct{})}
+	f, err := New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory(), Processes: &ProcessOptions{Hosts: reaches{host: s}}})
+	require.NoError(t, err)
+	require.NoError(t, f.Start(t.Context()))
+	defer f.Stop()
+	f.mu.Lock()
+	p := f.guestOf(f.switches[0])
+	f.mu.Unlock()
+	p.begin(linkend.Incarnation{Number: 2, First: firstEpoch})
+	p.holder.Store(&holder{number: 2, end: func() {}, gone: make(chan struct{})})
+	p.speak()
+
+	crashed := make(chan error, 1)
+	go func() {
+		_, err := f.Apply(t.Context(), fault.Spec{Do: fault.VerbCrash, A: f.switches[0].name})
+		crashed <- err
+	}()
+	<-s.ordered
+
+	sampler := f.NewSampler()
+	for range 3 {
+		require.Len(t, f.LinkStates(), len(g.Links))
+		require.NotEmpty(t, f.Faults())
+		require.NotEmpty(t, sampler.Faults(0))
+		require.Equal(t, SwitchDown, sampler.Read().Switches[0].State)
+		require.Equal(t, SwitchDown, f.SwitchState(0))
+		require.Len(t, f.SwitchProcesses(), 1)
+		f.Ledger()
+		f.Totals()
+	}
+	elsewhere := fault.Spec{Do: fault.VerbCut, A: f.switches[1].name, B: f.switches[2].name}
+	out, err := f.Apply(t.Context(), elsewhere)
+	require.NoError(t, err)
+	require.True(t, out[0].Fresh)
+	require.Len(t, out[0].Fault.Detected, 2, "both ends have acted")
+	elsewhere.Do = fault.VerbRestore
+	_, err = f.Apply(t.Context(), elsewhere)
+	require.NoError(t, err)
+	require.NoError(t, f.SetTraffic(nic.Traffic{Pattern: "uniform", Load: 0.1}))
+	require.NoError(t, f.StopTraffic())
+	select {
+	case err := <-crashed:
+		t.Fatalf("the order to the stuck host does not wait for it any more: %v", err)
+	default:
+	}
+	close(s.release)
+	require.NoError(t, <-crashed, "a host that does not answer is told again when it does")
+}
