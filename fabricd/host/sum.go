@@ -238,6 +238,12 @@ func (p *Local) addLinks(s *Sum) {
 		wireBA, lostBA := link.OnWire(b, a)
 		s.Wires += wireAB + wireBA
 		if lostAB+lostBA > 0 {
+			// One end was read before the other, and the link may have come up in between: then what the later
+			// one had sent by its time seems lost. A receiver that is read after the sender tells for sure.
+			_, lostAB = link.OnWire(a, p.ReadEnd(p.nodes.ends[l.b].End).Flow)
+			_, lostBA = link.OnWire(b, p.ReadEnd(p.nodes.ends[l.a].End).Flow)
+		}
+		if lostAB+lostBA > 0 {
 			s.Wire = append(s.Wire, ledger.LinkLost{Link: l.id, Wire: [2]uint64{lostAB, lostBA}})
 		}
 	}
