@@ -6,8 +6,9 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// Add adds what o has counted to s, as that of nodes of another host, or of the same in an earlier incarnation. What is no count
-// stays as it is: the clock, Links, Up, HeldDown, Flows, Latency and Standing.
+// Add adds what o has counted to s, as that of nodes of another host, or of the same in an earlier
+// incarnation. What is no count stays as it is: the clock, Links, Up, HeldDown, Flows, Latency and
+// Standing.
 func (s *Sum) Add(o *Sum) {
 	s.Counted.Add(&o.Counted)
 	s.Held, s.Blocked, s.Queued, s.Wires = s.Held+o.Held, s.Blocked+o.Blocked, s.Queued+o.Queued, s.Wires+o.Wires

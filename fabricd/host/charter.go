@@ -16,8 +16,9 @@ type Charter struct {
 	Part   string `json:"part"`
 	Number uint64 `json:"number"` // of this incarnation; above those of all hosts before it in the fabric
 	Term   uint64 `json:"term,omitempty"`
-	// Again is how often the nodes of this host were hosted before, by this name or another: 0 the first time. Their NICs number
-	// their packets anew so that nobody takes what is missing of the time before for lost now. At most nic.MaxIncarnation.
+	// Again is how often the nodes of this host were hosted before, by this name or another: 0 the
+	// first time. Their NICs number their packets anew so that nobody takes what is missing of the
+	// time before for lost now. At most nic.MaxIncarnation.
 	Again uint32 `json:"again,omitempty"`
 
 	Topology []byte `json:"topology"` // of the whole fabric: a YAML topology file, compressed as [deflate.Compress] does
@@ -38,11 +39,13 @@ type Charter struct {
 	// Packets has the host tell of every packet that is dropped; else of those traced.
 	Packets bool `json:"packets,omitempty"`
 
-	// Now is the time by the fabric's clock when the charter was written. The host's clock goes on from there by the clock of its
-	// own machine, so it is behind by what the charter was on its way; the leader measures that, see [Sum].Now.
+	// Now is the time by the fabric's clock when the charter was written. The host's clock goes on
+	// from there by the clock of its own machine, so it is behind by what the charter was on its
+	// way; the leader measures that, see [Sum].Now.
 	Now weft.Time `json:"now"`
 
-	// Credentials are those of the process on the broker, in a form that who has the broker knows; empty in what is kept.
+	// Credentials are those of the process on the broker, in a form that who has the broker knows;
+	// empty in what is kept.
 	Credentials json.RawMessage `json:"credentials,omitempty"`
 }
 
@@ -65,8 +68,8 @@ type NICOptions struct {
 	PacketBytes int `json:"packet_bytes"` // 0 means nic.DefaultPacketBytes
 	TraceEvery  int `json:"trace_every"`  // one generated packet in so many is traced; 0 is none
 
-	// Notices has switches tell the source of a packet that they discard, which then generates nothing for that destination for
-	// so long; 0: no. The firmware must be a [switching.Notifier].
+	// Notices has switches tell the source of a packet that they discard, which then generates
+	// nothing for that destination for so long; 0: no. The firmware must be a [switching.Notifier].
 	Notices   time.Duration `json:"notices"`
 	Unordered bool          `json:"unordered"` // see [nic.Config]: nothing is known of flows then
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// Cores makes the cores of nodes: live and in virtual time, for a whole fabric, a host or one switch. Constant once the first is
-// made.
+// Cores makes the cores of nodes: live and in virtual time, for a whole fabric, a host or one
+// switch. Constant once the first is made.
 type Cores struct {
 	Graph    *topology.Graph
 	Firmware switching.Firmware // of every switch; one that notifies when NIC.Notices is set

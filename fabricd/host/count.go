@@ -132,8 +132,9 @@ func (p *Local) MergeLatency(h *hdrhistogram.Histogram) {
 	}
 }
 
-// Share has what passes on the links of a switch be told by their ends from now on, as of links that lead to other hosts: somebody else
-// may be that switch for a time. What passes within this host stays inside.
+// Share has what passes on the links of a switch be told by their ends from now on, as of links
+// that lead to other hosts: somebody else may be that switch for a time. What passes within this
+// host stays inside.
 func (p *Local) Share(id weft.SwitchID) {
 	p.adder.mu.Lock()
 	defer p.adder.mu.Unlock()

@@ -2,8 +2,8 @@ package host
 
 import "context"
 
-// Host is what runs nodes, whichever process they are in: a [Local] is reached by calls, a client of package remote reaches
-// one over NATS.
+// Host is what runs nodes, whichever process they are in: a [Local] is reached by calls, a client
+// of package remote reaches one over NATS.
 type Host interface {
 	// Order has the host do something, and returns when that is done.
 	Order(ctx context.Context, o Order) (OrderAnswer, error)

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
-// Runtime drives the nodes of a [Local] and carries what they send: live it is goroutines and a transport, in virtual time an
-// event queue.
+// Runtime drives the nodes of a [Local] and carries what they send: live it is goroutines and a
+// transport, in virtual time an event queue.
 type Runtime interface {
 	Now() weft.Time
 	// Build makes the drivers of all nodes and joins them. Called once, before all but Now.
@@ -55,8 +55,8 @@ type LocalConfig struct {
 	Progress func(made bool, done, total int) // hears of how many nodes there are cores, then of how many the links are open
 }
 
-// Local is a host that is reached by calls: the nodes of one process, driven, counted and commanded. Its methods are safe for as
-// many goroutines as its Runtime is.
+// Local is a host that is reached by calls: the nodes of one process, driven, counted and
+// commanded. Its methods are safe for as many goroutines as its Runtime is.
 type Local struct {
 	spec     Charter
 	graph    *topology.Graph

@@ -19,7 +19,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// A host of calls needs no broker: it is ordered, counted and read by calls, and what NICs refuse is the error that they gave.
+// A host of calls needs no broker: it is ordered, counted and read by calls, and what NICs refuse
+// is the error that they gave.
 func TestALocalHost(t *testing.T) {
 	t.Parallel()
 	g, err := topology.Generate("kary-ntree:2,2")

@@ -14,7 +14,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// MachineConfig says what a Machine drives. All but Watch and Progress are required. Watch is called by several goroutines.
+// MachineConfig says what a Machine drives. All but Watch and Progress are required. Watch is
+// called by several goroutines.
 type MachineConfig struct {
 	Graph       *topology.Graph
 	Transport   wire.Transport
@@ -142,9 +143,10 @@ func (m *Machine) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// A neighbour must not count as dead because we ourselves did not let it speak: a machine with other things to do may hold
-// up the goroutine that carries the frames of all links, or the one that steps the neighbour, for hundreds of milliseconds,
-// while the one that looks at the clock runs on time. Silence counts only while neither is so.
+// A neighbour must not count as dead because we ourselves did not let it speak: a machine with
+// other things to do may hold up the goroutine that carries the frames of all links, or the one
+// that steps the neighbour, for hundreds of milliseconds, while the one that looks at the clock
+// runs on time. Silence counts only while neither is so.
 
 // stallExemption tells whether what comes to the ports of a node is held up by ourselves, or was until just now.
 type stallExemption struct {

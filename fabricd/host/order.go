@@ -9,14 +9,16 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// Order is what a host is to do. It does so in the order of these fields, each list from its beginning, and answers when all is
-// done. What names nodes, ports or links that the host does not have is refused before anything is done.
+// Order is what a host is to do. It does so in the order of these fields, each list from its
+// beginning, and answers when all is done. What names nodes, ports or links that the host does not
+// have is refused before anything is done.
 type Order struct {
 	Number uint64 `json:"number"` // of the charter
 	Term   uint64 `json:"term,omitempty"`
 
-	// Clock puts the host's clock forward by so much, as the leader has found it to be behind; packets on their way look older by it. Of one
-	// that is ahead it is negative: the clock goes slower until it has fallen behind by so much.
+	// Clock puts the host's clock forward by so much, as the leader has found it to be behind;
+	// packets on their way look older by it. Of one that is ahead it is negative: the clock goes
+	// slower until it has fallen behind by so much.
 	Clock    weft.Time       `json:"clock,omitempty"`
 	Cut      []Way           `json:"cut,omitempty"`      // directions with an end in the host that are cut from now on
 	Restored []Way           `json:"restored,omitempty"` // and others that no longer are
@@ -112,8 +114,8 @@ func (r Refusal) Reason() error {
 	return r.err
 }
 
-// LoadOrder has switches forward by other tables, and their NICs send by them. One that cannot be followed leaves the others
-// alone.
+// LoadOrder has switches forward by other tables, and their NICs send by them. One that cannot be
+// followed leaves the others alone.
 type LoadOrder struct {
 	Number  uint64          `json:"number"` // of the charter
 	Term    uint64          `json:"term,omitempty"`

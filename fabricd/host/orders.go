@@ -155,7 +155,8 @@ func (p *Local) Order(ctx context.Context, o Order) (a OrderAnswer, err error) {
 	return a, err
 }
 
-// do carries out what plan has checked. The caller holds mu. An error is of the transport, or of NICs that refuse a source.
+// do carries out what plan has checked. The caller holds mu. An error is of the transport, or of
+// NICs that refuse a source.
 func (p *Local) do(pl *plan, a *OrderAnswer) (err error) {
 	o := pl.order
 	if o.Clock != 0 && p.steer != nil {
@@ -292,7 +293,8 @@ func (p *Local) isDark(e *end) bool {
 	return slices.ContainsFunc(e.shards[:], func(s int) bool { return s >= 0 && p.dark[s] })
 }
 
-// Darken notes that a connection was lost, or is back: its loss is as good as loss of signal at all links that it carries.
+// Darken notes that a connection was lost, or is back: its loss is as good as loss of signal at all
+// links that it carries.
 func (p *Local) Darken(shard int, dark bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,8 +10,9 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// inParallel calls do for 0 to n-1 on all processors, in any order, and returns when all calls have. Progress, unless nil, hears how many
-// those are: 0 at first, and more now and then. After an error what has not begun is left; the error is that of the lowest number that failed.
+// inParallel calls do for 0 to n-1 on all processors, in any order, and returns when all calls
+// have. Progress, unless nil, hears how many those are: 0 at first, and more now and then. After an
+// error what has not begun is left; the error is that of the lowest number that failed.
 func inParallel(n int, progress func(done int), do func(i int) error) error {
 	var next, done atomic.Int64
 	var mu sync.Mutex // guards what follows, and calls of progress
@@ -52,8 +53,9 @@ func inParallel(n int, progress func(done int), do func(i int) error) error {
 // tellNodes is after how many nodes progress hears of them. Chosen by us: every few milliseconds.
 const tellNodes = 64
 
-// MakeAll makes the cores of these switches and NICs, in parallel: each is independent of the others, and the same as if it was made alone.
-// Program is called by several goroutines. Progress, unless nil, hears of how many nodes there are cores. The error is that of [switching.New] or
+// MakeAll makes the cores of these switches and NICs, in parallel: each is independent of the
+// others, and the same as if it was made alone. Program is called by several goroutines. Progress,
+// unless nil, hears of how many nodes there are cores. The error is that of [switching.New] or
 // [nic.New].
 func (c *Cores) MakeAll(switches []weft.SwitchID, nics []weft.NICID, progress func(done int)) ([]*switching.Switch, []*nic.NIC, error) {
 	s, n := make([]*switching.Switch, len(switches)), make([]*nic.NIC, len(nics))

@@ -12,8 +12,9 @@ type Place struct {
 	NICs     []Span `json:"nics,omitempty"`     // by NICID, ascending
 	Shard    int    `json:"shard"`              // the first of its own
 	Shards   int    `json:"shards"`             // how many it has
-	// Shared says that the host is one switch, and its shards are those of the leader, which other nodes are in too: its subjects stay what
-	// they are when it joins a fabric that runs. It hears its own links and nothing else.
+	// Shared says that the host is one switch, and its shards are those of the leader, which other
+	// nodes are in too: its subjects stay what they are when it joins a fabric that runs. It hears
+	// its own links and nothing else.
 	Shared bool `json:"shared,omitempty"`
 }
 
@@ -51,8 +52,8 @@ func (p Place) SwitchIDs() []weft.SwitchID { return numbersOf[weft.SwitchID](p.S
 // NICIDs are the NICs of the host, in its order.
 func (p Place) NICIDs() []weft.NICID { return numbersOf[weft.NICID](p.NICs) }
 
-// Ends are the ends that the host has in its order, the order of [Sum].Up: the ports of each switch, then the NICs. Ports that lead
-// nowhere are among them.
+// Ends are the ends that the host has in its order, the order of [Sum].Up: the ports of each
+// switch, then the NICs. Ports that lead nowhere are among them.
 func (p Place) Ends(g *topology.Graph) (list []weft.End) {
 	for _, id := range p.SwitchIDs() {
 		for port := range weft.PortID(g.Switches[id].Ports) {

@@ -37,8 +37,8 @@ func (p *Program) Now() *Loaded { return p.now.Load() }
 // Firmware is that of Now.
 func (p *Program) Firmware() switching.Firmware { return p.Now().Firmware }
 
-// Patched is what the switch forwards by once a patch is applied; Now itself when it has that version already. Errors are those of
-// [tables.Apply]. The caller holds Loading.
+// Patched is what the switch forwards by once a patch is applied; Now itself when it has that
+// version already. Errors are those of [tables.Apply]. The caller holds Loading.
 func (p *Program) Patched(place *weft.Place, vcs int, patch *tables.Patch) (*Loaded, error) {
 	was := p.Now()
 	fw, err := tables.Apply(was.Firmware, was.Version, place, vcs, patch)

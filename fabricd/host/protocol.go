@@ -10,10 +10,11 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Verbs that the leader asks of a host, of which the host's name is the node; a [Client] does. Requests and answers are
-// msgpack, see [bus.Handle]. A request that names another incarnation than the host's is refused, and nothing of it is done; so is an order of a
-// leader whose term is lower than one that the host has heard of, for that has been replaced. Where nobody is ever replaced terms
-// are 0.
+// Verbs that the leader asks of a host, of which the host's name is the node; a [Client] does.
+// Requests and answers are msgpack, see [bus.Handle]. A request that names another incarnation than
+// the host's is refused, and nothing of it is done; so is an order of a leader whose term is lower
+// than one that the host has heard of, for that has been replaced. Where nobody is ever replaced
+// terms are 0.
 const (
 	AskSum   = "sum"   // a [SumRequest], answered by a [Sum]
 	AskOrder = "order" // an [Order], answered by an [OrderAnswer]
@@ -41,15 +42,16 @@ type SumRequest struct {
 	Standing bool `json:"standing,omitempty"` // Sum.Standing
 }
 
-// Peer is an incarnation of a neighbour of a host: of another host by its name, of a node that is in none by that of the
-// node. Those of one neighbour are in the order of their epochs; number 0: it is nobody yet.
+// Peer is an incarnation of a neighbour of a host: of another host by its name, of a node that is
+// in none by that of the node. Those of one neighbour are in the order of their epochs; number 0:
+// it is nobody yet.
 type Peer struct {
 	Part string `json:"part"`
 	link.Incarnation
 }
 
-// Sum is what a host has added up since it was made. While packets move, its nodes are read at slightly different moments; at a
-// quiescent point it is exact.
+// Sum is what a host has added up since it was made. While packets move, its nodes are read at
+// slightly different moments; at a quiescent point it is exact.
 type Sum struct {
 	// What the ledger takes. Host and Asked are the leader's to fill in.
 	ledger.Answer
@@ -66,7 +68,8 @@ type Sum struct {
 	Links   wire.Stats    `json:"links"`  // of this host; Add leaves it
 	Timers  weft.Time     `json:"timers"` // the longest that a register which has a timer running is kept; 0: none has
 
-	// Up has a bit for each end that the host has, in the order of [Place.Ends], that is set when the end takes its link for up.
+	// Up has a bit for each end that the host has, in the order of [Place.Ends], that is set when
+	// the end takes its link for up.
 	Up       []byte `json:"up,omitempty"`
 	HeldDown []End  `json:"held_down,omitempty"` // ends that damping keeps down
 

@@ -40,8 +40,8 @@ func (p *Local) Sum(_ context.Context, r SumRequest) (Sum, error) {
 	return s, err
 }
 
-// End implements Host. Its nodes stand still from now on: what it says then agrees with what other hosts say, though packets are on
-// their way.
+// End implements Host. Its nodes stand still from now on: what it says then agrees with what other
+// hosts say, though packets are on their way.
 func (p *Local) End(ctx context.Context, _ EndOrder) (Sum, error) {
 	if p.halt != nil {
 		p.halt()

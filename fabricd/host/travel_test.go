@@ -20,8 +20,8 @@ var sent = []reflect.Type{
 	reflect.TypeFor[LoadOrder](), reflect.TypeFor[LoadAnswer](), reflect.TypeFor[EndOrder](), reflect.TypeFor[Seen](),
 }
 
-// What a host in another process cannot read stays where it is: a field that holds an interface or a function is for a host that is
-// reached by calls, and says so.
+// What a host in another process cannot read stays where it is: a field that holds an interface or
+// a function is for a host that is reached by calls, and says so.
 func TestNoInterfaceAndNoFunctionIsSent(t *testing.T) {
 	t.Parallel()
 	for _, s := range sent {

@@ -117,8 +117,9 @@ func (p *process) Update(ctx context.Context, key string, value []byte, last uin
 	return p.write(ctx, key, value, func(e entry) bool { return e.revision == last })
 }
 
-// pass lets the time of a test pass, which is that of its bubble of testing/synctest. It makes no timer that is due at once: to
-// receive from one under the race detector ends in a fault of the runtime now and then (Go 1.26.8, maybeRunChan).
+// pass lets the time of a test pass, which is that of its bubble of testing/synctest. It makes no
+// timer that is due at once: to receive from one under the race detector ends in a fault of the
+// runtime now and then (Go 1.26.8, maybeRunChan).
 func pass(d time.Duration) {
 	if d > 0 {
 		<-time.After(d)

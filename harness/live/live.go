@@ -1,6 +1,7 @@
-// Package live is what tests need of NATS: the option that carries the links of a [harness.Harness] over it, and a fabric over a
-// broker, as fabricd up has one, for tests of what joins it from outside. It is no _test file because the tests of several packages
-// use it; nothing but tests imports it. Package harness itself does not depend on NATS.
+// Package live is what tests need of NATS: the option that carries the links of a [harness.Harness]
+// over it, and a fabric over a broker, as fabricd up has one, for tests of what joins it from
+// outside. It is no _test file because the tests of several packages use it; nothing but tests
+// imports it. Package harness itself does not depend on NATS.
 package live
 
 import (

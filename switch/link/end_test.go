@@ -72,8 +72,8 @@ func TestACutOfOneDirectionIsDetectedThereAndTheOtherEndFollows(t *testing.T) {
 	}
 }
 
-// Whatever frame is lost without anybody noticing, the next hello of either end makes up for it: within an interval of hellos
-// the link is up at both ends, or its credits are home.
+// Whatever frame is lost without anybody noticing, the next hello of either end makes up for it:
+// within an interval of hellos the link is up at both ends, or its credits are home.
 func TestALostFrameIsMadeUpForByTheNextHello(t *testing.T) {
 	for lost := range 8 {
 		l := newPair(t, listening)
@@ -249,8 +249,8 @@ func TestWithoutLivenessNothingIsEverDue(t *testing.T) {
 	require.Equal(t, weft.Never, l.a.Due())
 }
 
-// Signals, silent cuts of either direction and lost frames in any order: once all is well, the link is up within an interval
-// and the longest suppression, and it stays so.
+// Signals, silent cuts of either direction and lost frames in any order: once all is well, the link
+// is up within an interval and the longest suppression, and it stays so.
 func TestTheEndsMeetAgainWhateverHappened(t *testing.T) {
 	for seed := range uint64(300) {
 		c := []Liveness{listening, dampedFlaps}[seed%2]

@@ -115,7 +115,8 @@ func TestCreditsAreHeldBackOnlyWhileTheNeighbourHasHalfOfThem(t *testing.T) {
 	}
 }
 
-// Whatever was sent before, and in whatever order places become free: as soon as one is, a sender without credits gets some.
+// Whatever was sent before, and in whatever order places become free: as soon as one is, a sender
+// without credits gets some.
 func TestHeldBackCreditsNeverStarveTheNeighbour(t *testing.T) {
 	for buffer := 1; buffer <= 8; buffer++ {
 		for _, eager := range []bool{false, true} {

@@ -248,8 +248,8 @@ func (m *model) wouldTake(r *creditSide, f frame) (n uint64) {
 	return n
 }
 
-// finish brings signal to both ends, has each say hello, delivers everything and frees every place: then both ends are up,
-// all credits are home, and what is missing is lost, whatever frames were.
+// finish brings signal to both ends, has each say hello, delivers everything and frees every place:
+// then both ends are up, all credits are home, and what is missing is lost, whatever frames were.
 func (m *model) finish() {
 	m.a.Signal(0, true)
 	m.b.Signal(0, true)

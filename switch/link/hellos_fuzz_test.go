@@ -8,8 +8,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// FuzzCalls calls a detector in any order. The first byte is the configuration; each other one a call, and the time that
-// passes before it.
+// FuzzCalls calls a detector in any order. The first byte is the configuration; each other one a
+// call, and the time that passes before it.
 func FuzzCalls(f *testing.F) {
 	f.Add([]byte{0})
 	f.Add([]byte{3, 0x00, 0x02, 0x55, 0xf6, 0xf6, 0x03, 0x02, 0xf6})

@@ -27,7 +27,8 @@ func (l *lane) hear(s *detector, now weft.Time) {
 	}
 }
 
-// Two ends, each in its own phase, until one direction is cut: every phase of the hellos against every instant of the cut.
+// Two ends, each in its own phase, until one direction is cut: every phase of the hellos against
+// every instant of the cut.
 func TestASilentCutIsNoticedWithinTheDetectionTimePlusAnInterval(t *testing.T) {
 	t.Parallel()
 	const interval, delay = 10 * ms, 2 * ms
@@ -62,8 +63,8 @@ func TestASilentCutIsNoticedWithinTheDetectionTimePlusAnInterval(t *testing.T) {
 	}
 }
 
-// The owner's ticks are on time in the sense of the package: at most half an interval after Due. In between it ticks and
-// sends as it likes.
+// The owner's ticks are on time in the sense of the package: at most half an interval after Due. In
+// between it ticks and sends as it likes.
 func TestNoScheduleOfHellosMakesDetectionLateOrFalse(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2000) {
@@ -107,8 +108,9 @@ func TestNoScheduleOfHellosMakesDetectionLateOrFalse(t *testing.T) {
 	}
 }
 
-// This end is stopped at any moment for any time. The neighbour is well; what it sent meanwhile lies in our queues and is
-// read within a quarter of an interval after we run again, before or after our own timers are.
+// This end is stopped at any moment for any time. The neighbour is well; what it sent meanwhile
+// lies in our queues and is read within a quarter of an interval after we run again, before or
+// after our own timers are.
 func TestAHealthyNeighbourIsNotAccusedOfOurOwnAbsence(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5000) {

@@ -11,8 +11,9 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// script runs steps such as "0:start 0:up 20:heard 150:tick" (milliseconds: call) on a detector, and returns what was due,
-// as "150:silent", and at the end when Tick is due next. With "500:run" Tick is called whenever it is due until then.
+// script runs steps such as "0:start 0:up 20:heard 150:tick" (milliseconds: call) on a detector,
+// and returns what was due, as "150:silent", and at the end when Tick is due next. With "500:run"
+// Tick is called whenever it is due until then.
 func script(t *testing.T, s *detector, steps string) string {
 	t.Helper()
 	var got []string

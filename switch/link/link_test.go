@@ -110,9 +110,10 @@ func (l *creditLink) settle() {
 	l.t.Fatal("the ends go on exchanging frames for ever")
 }
 
-// run does the steps of a script: "A+" signal, "A-" no signal, "A>" A sends what it owes, ">A" the next frame reaches A,
-// "=A" it does and comes again, "xA" it is lost, "A2>" A sends two packets, "Af" A frees one place, "A!" A gives up on B,
-// "A?" it is time for a hello of A, "Aa" A asks, "Ah" A is held and "Ag" let go, ".." settle.
+// run does the steps of a script: "A+" signal, "A-" no signal, "A>" A sends what it owes, ">A" the
+// next frame reaches A, "=A" it does and comes again, "xA" it is lost, "A2>" A sends two packets,
+// "Af" A frees one place, "A!" A gives up on B, "A?" it is time for a hello of A, "Aa" A asks, "Ah"
+// A is held and "Ag" let go, ".." settle.
 func (l *creditLink) run(script string) {
 	l.t.Helper()
 	ends := map[byte]*creditSide{'A': &l.a, 'B': &l.b}

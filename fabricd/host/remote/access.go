@@ -50,7 +50,8 @@ func accessOf(c *host.Charter, g *topology.Graph) (bus.Access, error) {
 	return a, nil
 }
 
-// identityOf is with which credentials the process of a charter connects, and whose they are; see [bus.PartCredentials].
+// identityOf is with which credentials the process of a charter connects, and whose they are; see
+// [bus.PartCredentials].
 func identityOf(c *host.Charter, host bus.Credentials) (bus.Credentials, *bus.Identity, error) {
 	var own bus.Credentials
 	if len(c.Credentials) > 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// maxNotices bounds the notices on their way within the host, chosen by us. More are lost, which costs the discards that bring
-// them again.
+// maxNotices bounds the notices on their way within the host, chosen by us. More are lost, which
+// costs the discards that bring them again.
 const maxNotices = 4096
 
 // carry sends a notice on its way if its source is a NIC of the host, and never waits.
@@ -24,8 +24,8 @@ func (p *Server) carry(n weft.Notice) bool {
 	return true
 }
 
-// carryNotices hands notices to NICs. It does so for all switches: who reports a notice holds the lock of its own core, and must
-// not take that of another.
+// carryNotices hands notices to NICs. It does so for all switches: who reports a notice holds the
+// lock of its own core, and must not take that of another.
 func (p *Server) carryNotices(ctx context.Context) {
 	for {
 		select {

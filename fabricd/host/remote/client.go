@@ -8,8 +8,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
-// Client is the leader's side of one host, and implements [host.Host]. Its methods may be called concurrently. Each ends with its ctx, or after 10 s when
-// that has no deadline. Errors are those of [bus.Call].
+// Client is the leader's side of one host, and implements [host.Host]. Its methods may be called
+// concurrently. Each ends with its ctx, or after 10 s when that has no deadline. Errors are those
+// of [bus.Call].
 type Client struct {
 	bus  *bus.Client
 	part string

@@ -7,8 +7,9 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// clock is the time of a host: that of its charter, and what has passed since by the clock of this machine alone, for machines do not
-// agree on the time of day. Clocks of hosts drift apart, so the leader puts it right from time to time. It never goes back.
+// clock is the time of a host: that of its charter, and what has passed since by the clock of this
+// machine alone, for machines do not agree on the time of day. Clocks of hosts drift apart, so the
+// leader puts it right from time to time. It never goes back.
 type clock struct {
 	elapsed func() time.Duration // by the clock of this machine, since some moment
 	now     atomic.Pointer[course]
@@ -22,10 +23,12 @@ type course struct {
 	before *course       // until then; nil: it is over
 }
 
-// slower says by which share of the time that passes a clock falls behind that is ahead. Chosen by us: hellos that come later by it are not missed.
+// slower says by which share of the time that passes a clock falls behind that is ahead. Chosen by
+// us: hellos that come later by it are not missed.
 const slower = 4
 
-// newClock is a clock that shows a time. Elapsed is what has passed by the clock of the machine; nil: that of the process.
+// newClock is a clock that shows a time. Elapsed is what has passed by the clock of the machine;
+// nil: that of the process.
 func newClock(began weft.Time, elapsed func() time.Duration) *clock {
 	if elapsed == nil {
 		start := time.Now()
@@ -47,8 +50,8 @@ func (s *course) when(elapsed time.Duration) weft.Time {
 	return s.time + since - min(s.owed, max(0, since/slower))
 }
 
-// steer puts the clock forward at once, or has it go slower until it has fallen behind by as much, whatever it was to do before. Only one at a time
-// may call it.
+// steer puts the clock forward at once, or has it go slower until it has fallen behind by as much,
+// whatever it was to do before. Only one at a time may call it.
 func (c *clock) steer(by weft.Time) {
 	now, was := c.elapsed(), *c.now.Load()
 	if now >= was.at {

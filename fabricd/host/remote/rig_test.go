@@ -45,7 +45,8 @@ type led struct {
 	part    *remote.Server
 }
 
-// newRig hosts a topology in hosts: the switches at even places of the list are west, the others east, and NICs with their leaves.
+// newRig hosts a topology in hosts: the switches at even places of the list are west, the others
+// east, and NICs with their leaves.
 func newRig(t testing.TB, spec, firmware string, change func(c *host.Charter)) *rig {
 	t.Helper()
 	g, err := topology.Generate(spec)

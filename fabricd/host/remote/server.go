@@ -1,5 +1,5 @@
-// Package remote is a host that another process runs, over NATS: the process, which serves a [host.Local], and its leader, which lets
-// it in and reaches it.
+// Package remote is a host that another process runs, over NATS: the process, which serves a
+// [host.Local], and its leader, which lets it in and reaches it.
 package remote
 
 import (
@@ -26,12 +26,14 @@ type Config struct {
 	Log         *slog.Logger    // nil: discarded
 	Ready       func()          // called once when the host answers; nil: nobody
 	Alone       int             // seconds in which nobody asks after which it ends; 0: it goes on, for another leader
-	// Elapsed is what has passed since some moment by the clock of the machine; nil: that of the process. Tests have clocks that drift.
+	// Elapsed is what has passed since some moment by the clock of the machine; nil: that of the
+	// process. Tests have clocks that drift.
 	Elapsed func() time.Duration
 }
 
-// Run is a host of a running fabric until it is told to end, which is no error, or ctx ends, whose error is returned. Other
-// errors say why it cannot be made, or that the broker takes its credentials no more. When it returns nothing of it is left.
+// Run is a host of a running fabric until it is told to end, which is no error, or ctx ends, whose
+// error is returned. Other errors say why it cannot be made, or that the broker takes its
+// credentials no more. When it returns nothing of it is left.
 func Run(ctx context.Context, cfg Config) error {
 	p, err := Open(cfg)
 	if err != nil {
@@ -44,7 +46,8 @@ func Run(ctx context.Context, cfg Config) error {
 	return errors.Join(err, p.Close())
 }
 
-// Server is a host of a running fabric: a [host.Local] that is served over NATS. Its methods are safe for any goroutine.
+// Server is a host of a running fabric: a [host.Local] that is served over NATS. Its methods are
+// safe for any goroutine.
 type Server struct {
 	charter   host.Charter
 	log       *slog.Logger
@@ -150,7 +153,8 @@ func (p *Server) open(cfg Config) error {
 	return errors.Join(p.serve(), identity.Serve(p.control))
 }
 
-// Wait returns why when the host was told to end. The error is that of ctx when that ends first, or wraps [ErrAlone] or [ErrRefused].
+// Wait returns why when the host was told to end. The error is that of ctx when that ends first, or
+// wraps [ErrAlone] or [ErrRefused].
 func (p *Server) Wait(ctx context.Context) (why string, err error) {
 	var tick <-chan time.Time
 	if p.alone > 0 {

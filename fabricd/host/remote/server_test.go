@@ -59,7 +59,8 @@ func (r *rig) crossingLink() (l weft.LinkID, a, b *led) {
 	return 0, nil, nil
 }
 
-// A cut is kept by both ends: each host keeps its direction, told or not told by the other, and the ends find a silent one.
+// A cut is kept by both ends: each host keeps its direction, told or not told by the other, and the
+// ends find a silent one.
 func TestOrdersOfAPart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,3", "adaptive-link", nil)
@@ -190,8 +191,8 @@ func TestPartRefuses(t *testing.T) {
 	require.Equal(t, "enough", why)
 }
 
-// A host dies without a word, and is hosted anew: the flows of its NICs begin anew, those that others have to them go on, and its links come up in
-// new epochs.
+// A host dies without a word, and is hosted anew: the flows of its NICs begin anew, those that
+// others have to them go on, and its links come up in new epochs.
 func TestAPartIsHostedAnew(t *testing.T) {
 	t.Parallel()
 	// No neighbour is given up for being silent, as one on a busy machine may be: a host that is hosted
@@ -200,7 +201,8 @@ func TestAPartIsHostedAnew(t *testing.T) {
 	r.start("uniform:0.02")
 	r.delivered(100)
 	east := r.parts["east"]
-	// Nothing is on its way: packets before links that go down are rerouted, and those behind them may overtake them when the links are back.
+	// Nothing is on its way: packets before links that go down are rerouted, and those behind them
+	// may overtake them when the links are back.
 	r.all(host.Order{Hold: new(true)})
 	r.empty()
 	// What west says has passed with each incarnation of east.
@@ -325,8 +327,8 @@ func (r *rig) latency() []byte {
 	return s.Latency
 }
 
-// New tables go to the host that has the switch, and to those that have NICs at it; a patch that cannot be followed leaves the others
-// alone.
+// New tables go to the host that has the switch, and to those that have NICs at it; a patch that
+// cannot be followed leaves the others alone.
 func TestPartsForwardByNewTables(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,2", "ftree", nil)

@@ -163,8 +163,8 @@ func (r *Fabric) order(ctx context.Context, verb string, in any) error {
 }
 
 const (
-	// eventBuffer bounds the events that wait to be looked at. One that is lost is no harm while another follows: events say when to ask, and the
-	// answer says what is so.
+	// eventBuffer bounds the events that wait to be looked at. One that is lost is no harm while
+	// another follows: events say when to ask, and the answer says what is so.
 	eventBuffer = 4096
 	// quietTime is how long nothing may be heard before the fabric is asked whether it is still there. Chosen by us.
 	quietTime = time.Second
