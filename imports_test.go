@@ -413,7 +413,7 @@ func upwardViolations(files []source) (bad []string) {
 		for _, imp := range f.imports() {
 			dir, ours := ourDir(imp)
 			above := within(dir, "fabricd") || within(dir, "linkmon") || within(dir, "harness")
-			if ours && above && !(f.isTest() && slices.Contains([]string{"fabricd/topology", attack}, dir)) {
+			if ours && above && !(f.isTest() && slices.Contains([]string{"fabricd/topology", attack, rig}, dir)) {
 				bad = append(bad, fmt.Sprintf("%s imports %q: switches and NICs know nothing of who runs them", f.path, imp))
 			}
 		}

@@ -9,13 +9,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // secret is what nobody but its user may see: seeds of nkeys, tokens of NATS with their signature, private keys.
@@ -59,14 +59,14 @@ func TestAFabricWhoseKeysAreRotatedGoesOnAndTellsNoSecret(t *testing.T) {
 
 	// Its links are back when packets arrive everywhere again, and it takes orders from who has the new credentials.
 	c := u.operator(t)
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		s, err := c.Status(t.Context())
 		if err != nil || s.Sample.LinksDown != 0 {
 			return false
 		}
 		_, err = c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0", B: "s1.0"})
 		return err == nil
-	}, patience, 20*time.Millisecond)
+	})
 	_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbHeal})
 	require.NoError(t, err)
 

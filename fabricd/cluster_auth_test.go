@@ -23,6 +23,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 const authTree = "mport-tree:4,3"
@@ -33,14 +34,14 @@ type guarded struct {
 	keys    string // the folder
 	made    string // what init has printed: the tokens of the API, too
 	server  string // all of them
-	viewers []*siteProcess
+	viewers []*rig.Process
 }
 
 // guardedSite makes the keys and starts the servers, each in its copy of the folder.
 func guardedSite(t *testing.T) *guarded {
 	t.Helper()
 	g := &guarded{clusterRun: &clusterRun{site: newSite(t), load: "uniform:0.05"}, keys: filepath.Join(t.TempDir(), "keys")}
-	client, route := freePort(t, "127.0.0.3"), freePort(t, "127.0.0.3")
+	client, route := rig.FreePort(t, "127.0.0.3"), rig.FreePort(t, "127.0.0.3")
 	var names, urls []string
 	for i := range 3 {
 		h := &siteHost{name: fmt.Sprintf("h%d", i+1), addr: fmt.Sprintf("127.0.0.%d", i+1), client: client, route: route, dir: t.TempDir()}
@@ -95,10 +96,10 @@ func (g *guarded) hosts0() string {
 }
 
 // startAgentWith starts an agent with the credentials of a folder.
-func (g *guarded) startAgentWith(h *siteHost, folder string) *siteProcess {
+func (g *guarded) startAgentWith(h *siteHost, folder string) *rig.Process {
 	g.t.Helper()
 	p := g.start(h, filepath.Join(g.bin, "fabricd"), "agent", "-v", "--name", h.name, "--auth", folder, "--server", g.server, "--memory", "1GiB", "--cores", "2")
-	p.says(" room for ")
+	p.Says(" room for ")
 	return p
 }
 
@@ -118,9 +119,9 @@ func (g *guarded) rotated() (out auth.Rotated) {
 func (g *guarded) rotate(want ...string) {
 	g.t.Helper()
 	viewer := g.start(g.hosts[2], filepath.Join(g.bin, "linkmon"), "watch", "--json", "--fabric", "lab", "--auth", g.copy("users/viewer"), "--server", g.server)
-	viewer.says(`"delivered_per_s":`) // it is connected
+	viewer.Says(`"delivered_per_s":`) // it is connected
 	out := g.rotated()
-	viewer.kill() // it would end when a busy machine keeps the fabric from answering for long
+	viewer.Kill() // it would end when a busy machine keeps the fabric from answering for long
 	g.viewers = append(g.viewers, viewer)
 	require.Empty(g.t, out.Copy, "all have taken theirs")
 	var got []string
@@ -154,28 +155,28 @@ func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
 	var err error
 	g.graph, err = topology.Parse(authTree)
 	require.NoError(t, err)
-	leader := func(h int, args ...string) *siteProcess {
+	leader := func(h int, args ...string) *rig.Process {
 		return g.start(g.hosts[h], filepath.Join(g.bin, "fabricd"), append([]string{
 			"up", "-v", "--json", "--name", "lab", "--auth", g.copy("leader"), "--server", g.server, "--hello-interval", "200ms", "--listen", "0.0.0.0:0", "--leave",
 		}, args...)...)
 	}
 	g.lead = leader(0, "--agents", "all", "--topology", authTree, "--traffic", g.load, "--routing", "ftree", "--manager", "none")
-	g.lead.says(`{"up":`)
+	g.lead.Says(`{"up":`)
 	g.standby = leader(1)
-	g.standby.says(`{"standby":`)
+	g.standby.Says(`{"standby":`)
 	manager := g.start(g.hosts[1], filepath.Join(g.bin, "fabricd"), "manage", "-v", "--json", "--fabric", "lab", "--auth", g.copy("users/manager"), "--server", g.server)
-	manager.says(`"kind":"manages"`)
+	manager.Says(`"kind":"manages"`)
 	g.client = g.operator()
 	everybody := []string{"agent-h1", "agent-h2", "agent-h3", "manager", "viewer", "fabric standing by", "fabric and 3 parts"}
 	g.rotate(everybody...)
 	g.rotate(everybody...)
 
-	g.lead.signal(syscall.SIGINT)
-	g.lead.wait()
-	g.standby.says(`{"up":`)
+	g.lead.Signal(syscall.SIGINT)
+	g.lead.Ends()
+	g.standby.Says(`{"up":`)
 	ended := g.lead
 	g.lead, g.standby = g.standby, leader(0)
-	g.standby.says(`{"standby":`)
+	g.standby.Says(`{"standby":`)
 	g.rotate(everybody...)
 
 	// Who has the old credentials is let in no more.
@@ -189,10 +190,10 @@ func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
 	// The agent of the third host is revoked: it ends, its part is lost and the others go on.
 	said := g.fabricd(0, "auth", "revoke", "--dir", g.keys, "agent-h3")
 	key := regexp.MustCompile(`U[A-Z2-7]{55}`).FindAllString(said, -1)
-	g.hosts[2].agent.wait()
-	require.Equal(t, 2, g.hosts[2].agent.cmd.ProcessState.ExitCode())
-	require.Regexp(t, "has revoked the key ("+strings.Join(key, "|")+") of ", g.hosts[2].agent.errs.String())
-	require.Contains(t, g.hosts[2].agent.errs.String(), "fabricd auth rotate makes")
+	code, said := g.hosts[2].agent.Ends()
+	require.Equal(t, 2, code)
+	require.Regexp(t, "has revoked the key ("+strings.Join(key, "|")+") of ", said)
+	require.Contains(t, said, "fabricd auth rotate makes")
 	g.until("switches are dead", func(st api.Status) bool { return len(st.SwitchesDown) > 0 })
 	g.goesOn()
 	// With what the next rotation has left for it, it has its part again.
@@ -224,7 +225,7 @@ func (g *guarded) as(folder string) bus.Resolved {
 
 // noSecret looks for secrets, and for tokens of the API, in what processes print and how they were started, in all that the page and its API tell
 // who looks, and in what the servers keep; and at who can read the files that hold them.
-func (g *guarded) noSecret(secrets []string, processes ...*siteProcess) {
+func (g *guarded) noSecret(secrets []string, processes ...*rig.Process) {
 	t := g.t
 	t.Helper()
 	tokens := regexp.MustCompile(`(?m) ([A-Z2-7]{26})$`).FindAllStringSubmatch(g.made, -1)
@@ -241,9 +242,9 @@ func (g *guarded) noSecret(secrets []string, processes ...*siteProcess) {
 		}
 	}
 	for _, p := range processes {
-		look(fmt.Sprint(p.cmd.Args), p.out.String()+p.errs.String())
-		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.cmd.Process.Pid)); err == nil && len(line) > 0 { // it runs
-			look(fmt.Sprint("arguments of ", p.cmd.Args), string(line))
+		look(fmt.Sprint(p.Cmd.Args), p.Out.String())
+		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID)); err == nil && len(line) > 0 { // it runs
+			look(fmt.Sprint("arguments of ", p.Cmd.Args), string(line))
 		}
 	}
 	for path, body := range g.pages(tokens[0][1]) {
@@ -289,13 +290,13 @@ func (g *guarded) pages(token string) map[string]string {
 	var up struct {
 		Up struct{ Page string }
 	}
-	require.NoError(t, json.NewDecoder(strings.NewReader(g.lead.out.String()[strings.Index(g.lead.out.String(), `{"up":`):])).Decode(&up))
+	require.NoError(t, json.NewDecoder(strings.NewReader(g.lead.Out.String()[strings.Index(g.lead.Out.String(), `{"up":`):])).Decode(&up))
 	require.NotContains(t, up.Up.Page, "token")
 	known := x509.NewCertPool()
 	ca, err := os.ReadFile(filepath.Join(g.keys, "ca.pem"))
 	require.NoError(t, err)
 	require.True(t, known.AppendCertsFromPEM(ca))
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: known}}, Timeout: patience}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: known}}, Timeout: rig.Patience}
 	defer client.CloseIdleConnections()
 	all := map[string]string{}
 	for _, path := range []string{

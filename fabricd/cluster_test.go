@@ -21,6 +21,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 const (
@@ -50,8 +51,8 @@ type clusterRun struct {
 	graph   *topology.Graph
 	load    string
 	client  *api.Client
-	lead    *siteProcess
-	standby *siteProcess
+	lead    *rig.Process
+	standby *rig.Process
 }
 
 // run starts a fabric over the three hosts under load, has everything happen to it that the hosts of a cluster can suffer, and ends it.
@@ -63,32 +64,32 @@ func (s *site) run() {
 	s.keepsThings(bus.StoreConfig{Fabric: "lab", URL: s.hosts[2].url(), Existing: true})
 	for _, h := range s.hosts {
 		s.startAgent(h)
-		h.agent.says(" room for ")
+		h.agent.Says(" room for ")
 	}
 	g, err := topology.Parse(clusterTree)
 	require.NoError(t, err)
 	r := &clusterRun{site: s, graph: g, load: clusterLoad}
 	r.lead = s.startLeader(s.hosts[0], "--agents", "all", "--topology", clusterTree, "--traffic", clusterLoad)
-	r.lead.says(`{"up":`)
+	r.lead.Says(`{"up":`)
 	r.standby = s.startLeader(s.hosts[1])
-	r.standby.says(`{"standby":`)
+	r.standby.Says(`{"standby":`)
 	r.client, err = api.Dial(registry.Entry{Name: "lab", URL: s.servers(s.hosts[1])}, "test", true)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.client.Close()) }()
 	r.sound("start")
 
 	// Host 3's agent is killed: its switches are dead, the others go on. Started again it gets its part back.
-	s.hosts[2].agent.kill()
+	s.hosts[2].agent.Kill()
 	r.until("switches are dead", func(st api.Status) bool { return len(st.SwitchesDown) > 0 })
 	r.goesOn()
 	s.startAgent(s.hosts[2])
 	r.sound("an agent killed and started again")
 
 	// Host 2's agent is frozen for longer than its neighbours wait, and goes on.
-	s.hosts[1].agent.signal(syscall.SIGSTOP)
+	s.hosts[1].agent.Signal(syscall.SIGSTOP)
 	r.untilLinks("links to a frozen agent are down", anyDown)
 	r.goesOn()
-	s.hosts[1].agent.signal(syscall.SIGCONT)
+	s.hosts[1].agent.Signal(syscall.SIGCONT)
 	r.sound("an agent frozen and resumed")
 
 	// The cluster is cut in two: links across go down, both halves go on.
@@ -99,7 +100,7 @@ func (s *site) run() {
 	r.sound("a cluster cut in two and healed")
 
 	// Host 3's server is lost: who used it moves to another.
-	s.hosts[2].server.kill()
+	s.hosts[2].server.Kill()
 	r.sound("a server lost")
 	s.startServer(s.hosts[2])
 
@@ -113,12 +114,12 @@ func (s *site) run() {
 	_, err = r.client.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: cut})
 	require.NoError(t, err)
 	r.findLeader() // a cluster that has lost a server on a loaded machine may have changed it
-	r.lead.kill()
+	r.lead.Kill()
 	r.lead = nil
 	r.findLeader()
 	r.standby = s.startLeader(s.hosts[2], "--topology", clusterTree)
 	r.until("the new leader knows the cut link", func(st api.Status) bool { return len(st.LinksCut) == 1 && st.LinksCut[0] == cut })
-	r.standby.says(`{"standby":`)
+	r.standby.Says(`{"standby":`)
 	_, err = r.client.Apply(t.Context(), fault.Spec{Do: fault.VerbHeal})
 	require.NoError(t, err)
 	r.sound("the leader killed and another in its place")
@@ -127,12 +128,12 @@ func (s *site) run() {
 
 	// The leader is frozen for longer than its lease: the other takes over, and this one stands by when it goes on.
 	frozen := r.lead
-	stoodBy := strings.Count(frozen.errs.String(), standsBy)
-	frozen.signal(syscall.SIGSTOP)
+	stoodBy := strings.Count(frozen.Out.String(), standsBy)
+	frozen.Signal(syscall.SIGSTOP)
 	r.lead = nil
 	r.findLeader()
-	frozen.signal(syscall.SIGCONT)
-	require.Eventually(t, func() bool { return strings.Count(frozen.errs.String(), standsBy) > stoodBy }, patience, 20*time.Millisecond)
+	frozen.Signal(syscall.SIGCONT)
+	rig.Until(t, func() bool { return strings.Count(frozen.Out.String(), standsBy) > stoodBy })
 	r.standby = frozen
 	r.sound("the leader frozen and resumed")
 
@@ -140,8 +141,8 @@ func (s *site) run() {
 
 	// The leader is killed, and the server that writes the store at once.
 	writer := s.writer()
-	writer.server.kill()
-	r.lead.kill()
+	writer.server.Kill()
+	r.lead.Kill()
 	r.lead = nil
 	began := time.Now()
 	s.storeWrites(bus.StoreConfig{Fabric: "lab", URL: s.servers(s.hosts[1]), Existing: true})
@@ -151,7 +152,7 @@ func (s *site) run() {
 		chosen.Sub(began).Seconds(), time.Since(chosen).Seconds())
 	s.startServer(writer)
 	r.standby = s.startLeader(s.hosts[2], "--topology", clusterTree)
-	r.standby.says(`{"standby":`)
+	r.standby.Says(`{"standby":`)
 	r.sound("the leader and the server that writes killed at once")
 	attack.Count(t, "agents, servers and leaders of three hosts killed, frozen and cut off, on each kind of hosts", 7)
 
@@ -173,7 +174,7 @@ func (s *site) writer() (writer *siteHost) {
 	s.t.Helper()
 	last := ""
 	for _, h := range s.hosts {
-		for line := range strings.Lines(h.server.errs.String()) {
+		for line := range strings.Lines(h.server.Out.String()) {
 			_, said, ok := strings.Cut(line, "] ")
 			if ok && strings.Contains(said, "new stream leader for '$G > KV_weft-lab'") && said > last {
 				writer, last = h, said
@@ -187,7 +188,7 @@ func (s *site) writer() (writer *siteHost) {
 // storeWrites waits until the store takes a write.
 func (s *site) storeWrites(of bus.StoreConfig) {
 	s.t.Helper()
-	require.Eventually(s.t, func() bool {
+	rig.Until(s.t, func() bool {
 		ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
 		defer cancel()
 		store, err := bus.OpenStore(ctx, of)
@@ -196,34 +197,34 @@ func (s *site) storeWrites(of bus.StoreConfig) {
 		}
 		defer store.Close()
 		return store.Put(ctx, "test", nil) == nil
-	}, 3*patience, 20*time.Millisecond)
+	})
 }
 
 // keepsThings waits until the servers have found each other and chosen who of them keeps what.
 func (s *site) keepsThings(of bus.StoreConfig) {
 	s.t.Helper()
-	require.Eventually(s.t, func() bool {
+	rig.Until(s.t, func() bool {
 		ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
 		defer cancel()
 		_, err := bus.OpenStore(ctx, of)
 		return errors.Is(err, reply.ErrNoKey)
-	}, patience, 50*time.Millisecond)
+	})
 }
 
 // findLeader waits until one of the two leads, and calls it lead.
 func (r *clusterRun) findLeader() {
 	r.t.Helper()
-	require.Eventually(r.t, func() bool {
-		if r.standby.leads() {
+	rig.Until(r.t, func() bool {
+		if leads(r.standby) {
 			r.lead, r.standby = r.standby, r.lead
 		}
-		return r.lead != nil && r.lead.leads()
-	}, 3*patience, 20*time.Millisecond, "one leads")
+		return r.lead != nil && leads(r.lead)
+	}, "one leads")
 }
 
 // leads reports whether a fabricd up leads, by what it has said.
-func (p *siteProcess) leads() bool {
-	return p != nil && strings.Count(p.out.String(), `{"up":`) > strings.Count(p.errs.String(), standsBy)
+func leads(p *rig.Process) bool {
+	return p != nil && strings.Count(p.Out.String(), `{"up":`) > strings.Count(p.Out.String(), standsBy)
 }
 
 // standsBy is what a leader says that was replaced.
@@ -232,14 +233,14 @@ const standsBy = "and this process stands by"
 // end interrupts the leader, which ends the fabric.
 func (r *clusterRun) end() {
 	r.findLeader()
-	r.lead.signal(syscall.SIGINT)
-	r.lead.wait()
-	require.Contains(r.t, r.lead.out.String(), `"balanced":true`)
-	require.Zero(r.t, r.lead.cmd.ProcessState.ExitCode(), tail(r.lead.errs.String()))
-	r.standby.wait()
-	require.Contains(r.t, r.standby.errs.String(), "fabric lab was ended")
+	r.lead.Signal(syscall.SIGINT)
+	code, said := r.lead.Ends()
+	require.Contains(r.t, said, `"balanced":true`)
+	require.Zero(r.t, code, said)
+	_, said = r.standby.Ends()
+	require.Contains(r.t, said, "fabric lab was ended")
 	for _, h := range r.hosts {
-		h.agent.says(" has ended")
+		h.agent.Says(" has ended")
 	}
 }
 
@@ -250,16 +251,16 @@ func (r *clusterRun) until(what string, is func(api.Status) bool) {
 	r.t.Helper()
 	var last api.Status
 	var err error
-	require.Eventually(r.t, func() bool {
+	rig.Until(r.t, func() bool {
 		last, err = r.client.Status(r.t.Context())
 		return err == nil && is(last)
-	}, 3*patience, 20*time.Millisecond, "%s: %v", what, &err)
+	}, "%s: %v", what, &err)
 }
 
 // untilLinks waits until one of the links is as that.
 func (r *clusterRun) untilLinks(what string, is func(fabric.LinkState) bool) {
 	r.t.Helper()
-	require.Eventually(r.t, func() bool {
+	rig.Until(r.t, func() bool {
 		links, err := r.client.Links(r.t.Context())
 		if err != nil {
 			return false
@@ -270,7 +271,7 @@ func (r *clusterRun) untilLinks(what string, is func(fabric.LinkState) bool) {
 			}
 		}
 		return false
-	}, patience, 20*time.Millisecond, what)
+	}, what)
 }
 
 // goesOn waits until more packets have arrived.
@@ -291,7 +292,7 @@ func (r *clusterRun) sound(after string) {
 	t := r.t
 	t.Helper()
 	began := time.Now()
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		st, err := r.client.Status(t.Context())
 		if err != nil || len(st.SwitchesDown)+len(st.LinksCut) > 0 {
 			return false
@@ -303,16 +304,16 @@ func (r *clusterRun) sound(after string) {
 			}
 		}
 		return err == nil && len(links) == len(r.graph.Links)
-	}, 3*patience, 20*time.Millisecond, "after %s: all links are up", after)
+	}, "after %s: all links are up", after)
 	up := time.Since(began)
 	r.goesOn()
 	require.NoError(t, r.client.SetTraffic(t.Context(), "none"))
 	var l fabric.Ledger
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		var err error
 		l, err = r.client.Ledger(t.Context())
 		return err == nil && l.InFlight == 0 && l.Balanced
-	}, patience, 50*time.Millisecond, "after %s: %+v", after, &l)
+	}, "after %s: %+v", after, &l)
 	pairs := r.connected()
 	require.NoError(t, r.client.SetTraffic(t.Context(), r.load))
 	t.Logf("after %s: all up in %v, %d injected = %d delivered + %d lost + %d discarded, %d pairs connected", after, up.Round(time.Millisecond),
@@ -331,7 +332,7 @@ func (r *clusterRun) connected() int {
 			nics = append(nics, n.Name)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), rig.Patience)
 	defer cancel()
 	before, err := r.client.Trace(ctx, api.TraceRequest{Src: nics[0], Dst: nics[1]})
 	require.NoError(t, err)

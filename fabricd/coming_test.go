@@ -7,11 +7,12 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 func TestALargeFabricShowsHowFarItHasComeUp(t *testing.T) {
 	t.Parallel()
-	var out buffer
+	var out rig.Output
 	c := &coming{bar: newProgress(&out, true, "", time.Hour)}
 	c.told(fabric.StageNodes, 0, 100)
 	c.bar.began = c.bar.began.Add(-time.Second)
@@ -32,7 +33,7 @@ func TestALargeFabricShowsHowFarItHasComeUp(t *testing.T) {
 
 func TestNothingIsShownWithoutATerminal(t *testing.T) {
 	t.Parallel()
-	var out buffer
+	var out rig.Output
 	c := comingUp(&out)
 	c.told(fabric.StageNodes, 1, 100)
 	c.end()
@@ -41,7 +42,7 @@ func TestNothingIsShownWithoutATerminal(t *testing.T) {
 
 func TestOnAgentsPartsAreCountedAndThenLinks(t *testing.T) {
 	t.Parallel()
-	var out buffer
+	var out rig.Output
 	c := comingOnAgents(&out)
 	c.bar.live = true
 	c.told(fabric.StageNodes, 1, 100) // of the leader, which has none of its own

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/trace"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
 )
 
@@ -60,22 +60,22 @@ func TestEveryViewSaysThatMoreIsOfferedThanCarried(t *testing.T) {
 	u := launch(t, "--link-rate", "25600", "--traffic", "hotspot:1,hot=1,share=0.9", "--drain-timeout", "1ms")
 	c := u.operator(t)
 	const says = "more is offered than carried: of "
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		s, err := c.Status(t.Context())
 		return err == nil && strings.HasPrefix(s.Sample.Overload, says)
-	}, patience, 20*time.Millisecond)
-	require.Eventually(t, func() bool { // the stream reads every quarter of a second
+	})
+	rig.Until(t, func() bool { // the stream reads every quarter of a second
 		f, err := c.Snapshot(t.Context())
 		return err == nil && strings.HasPrefix(f.Sample.Overload, says) && f.Sample.OfferedRate > f.Sample.DeliveredRate
-	}, patience, 20*time.Millisecond)
-	require.Eventually(t, func() bool {
+	})
+	rig.Until(t, func() bool {
 		r, err := http.Get(u.entry.Page + "metrics")
 		if err != nil {
 			return false
 		}
 		text, err := io.ReadAll(r.Body)
 		return errors.Join(err, r.Body.Close()) == nil && strings.Contains(string(text), "\nweft_overloaded 1\n")
-	}, patience, 20*time.Millisecond)
+	})
 	http.DefaultClient.CloseIdleConnections()
 	text := u.endsWith(t, cli.ExitFailed)
 	require.Regexp(t, `(?m)^ +\d+s  `+says+`\d+ packets a second, \d+ leave the fabric;  delivered `, text)

@@ -1,20 +1,17 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // slow has links that carry a packet in 400 ms, and less time to drain.
@@ -24,10 +21,10 @@ var slow = []string{"--link-rate", "640", "--traffic", "uniform:1", "--drain-tim
 func holdsPackets(t *testing.T, u *up) {
 	t.Helper()
 	c := u.operator(t)
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		l, err := c.Ledger(t.Context())
 		return err == nil && l.Waiting.Queues+l.Waiting.Switches > 0
-	}, patience, 5*time.Millisecond)
+	})
 }
 
 const undrained = `not drained in \d+ms, so the ledger was not checked: \d+ packets? (?:is|are) left: \d+ in send queues, \d+ in switches, \d+ on wires: ` +
@@ -60,30 +57,10 @@ func TestAFabricThatDoesNotDrainSaysSoInJSON(t *testing.T) {
 // Nobody reads the standard output of this one.
 func TestDrainingAndTheLedgerDoNotWaitForAReader(t *testing.T) {
 	ownRegistry(t)
-	ctx, interrupt := context.WithCancel(context.Background())
-	defer interrupt()
-	unread, stdout := io.Pipe()
-	var errs buffer
-	code := make(chan int, 1)
-	go func() {
-		code <- run(ctx, stdout, &errs, "up", "--topology", "kary-ntree:2,2", "--traffic", "uniform:0.3")
-	}()
-	u := &up{}
-	require.Eventually(t, func() bool {
-		var err error
-		u.entry, err = registry.Find("")
-		return err == nil
-	}, patience, 5*time.Millisecond)
+	u := registered(t, beginUnread(t, "up", "--topology", "kary-ntree:2,2", "--traffic", "uniform:0.3"))
 	carries(t, u.operator(t))
-	interrupt()
-	select {
-	case c := <-code:
-		require.Zero(t, c, errs.String())
-	case <-time.After(patience):
-		t.Fatal("it waits for somebody to read")
-	}
-	require.Regexp(t, `\d+ messages on standard output were not read; the last of them:\n(?s:.*)ledger: .* 0 in flight: balanced\nlatency `, errs.String())
-	require.NoError(t, unread.Close()) // and the goroutine that writes ends
+	u.end(t) // it does not wait for somebody to read
+	require.Regexp(t, `\d+ messages on standard output were not read; the last of them:\n(?s:.*)ledger: .* 0 in flight: balanced\nlatency `, u.errs.String())
 	attack.Count(t, "a fabric drained while nobody reads its standard output", 1)
 }
 
@@ -119,23 +96,16 @@ expect: {}
 func TestAManagerDoesNotWaitForAReader(t *testing.T) {
 	ownRegistry(t)
 	u := launch(t, "--routing", "ftree", "--manager", "none")
-	ctx, interrupt := context.WithCancel(context.Background())
-	defer interrupt()
-	unread, stdout := io.Pipe()
-	var errs buffer
-	code := make(chan int, 1)
-	go func() { code <- run(ctx, stdout, &errs, "manage", "--manager", "ddrc") }()
+	m := beginUnread(t, "manage", "--manager", "ddrc")
 	c := u.operator(t)
 	carries(t, c)
 	_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		faults, err := c.Faults(t.Context())
 		return err == nil && faults[0].Reconfiguration != nil && faults[0].Reconfiguration.InForceMS > 0
-	}, patience, 5*time.Millisecond)
-	interrupt()
-	require.Zero(t, <-code, errs.String())
-	require.Contains(t, errs.String(), "messages on standard output were not read; the last of them:\n")
-	require.NoError(t, unread.Close())
+	})
+	m.end(t)
+	require.Contains(t, m.errs.String(), "messages on standard output were not read; the last of them:\n")
 	u.end(t)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/explain"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 func TestExplainTellsOneDecisionByFlags(t *testing.T) {
@@ -75,7 +76,7 @@ func TestExplainNamesTheFlagThatIsWrong(t *testing.T) {
 // explainLines answers what stands on standard input.
 func explainLines(t *testing.T, ctx context.Context, stdin io.Reader, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	var out, errs buffer
+	var out, errs rig.Output
 	cmd := command()
 	cmd.SetIn(stdin)
 	cmd.SetOut(&out)
@@ -111,7 +112,7 @@ func TestExplainAnswersLinesOfStandardInputAndFiles(t *testing.T) {
 func TestExplainEndsWhenItIsInterrupted(t *testing.T) {
 	t.Parallel()
 	stdin, ask := io.Pipe()
-	ctx, interrupt := context.WithTimeout(t.Context(), patience)
+	ctx, interrupt := context.WithTimeout(t.Context(), rig.Patience)
 	defer interrupt()
 	type result struct {
 		errs string
@@ -129,7 +130,7 @@ func TestExplainEndsWhenItIsInterrupted(t *testing.T) {
 	case r := <-done:
 		require.Equal(t, cli.ExitUnusable, r.code)
 		require.Contains(t, r.errs, "interrupted, not all questions are answered")
-	case <-time.After(patience):
+	case <-time.After(rig.Patience):
 		t.Fatal("it waits for standard input")
 	}
 	require.NoError(t, ask.Close()) // ends the reader

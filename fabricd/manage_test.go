@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,12 +17,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager/remote"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/harness/rig"
 )
-
-func says(t *testing.T, out *buffer, what string) {
-	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(out.String(), what) }, patience, time.Millisecond, "%s in %s", what, out)
-}
 
 func TestUpManagesTablesAndSaysHowLongItTook(t *testing.T) {
 	dir := ownRegistry(t)
@@ -33,12 +27,12 @@ func TestUpManagesTablesAndSaysHowLongItTook(t *testing.T) {
 	carries(t, c)
 	_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		faults, err := c.Faults(t.Context())
 		require.NoError(t, err)
 		r := faults[0].Reconfiguration
 		return r != nil && r.Method == "ddrc" && r.InForceMS > 0 && r.SettledMS > 0 && r.Error == ""
-	}, patience, time.Millisecond)
+	})
 	info, err := os.Stat(filepath.Join(dir, "weft.store"))
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
@@ -53,28 +47,17 @@ func TestManageStandsByAndTakesOver(t *testing.T) {
 	u := launch(t, "--routing", "ftree", "--manager", "none")
 	c := u.operator(t)
 	carries(t, c)
-	start := func() (out *buffer, stop func()) {
-		ctx, cancel := context.WithCancel(t.Context())
-		out = &buffer{}
-		var errs buffer
-		code := make(chan int, 1)
-		go func() { code <- run(ctx, out, &errs, "manage", "--manager", "ddrc") }()
-		return out, func() {
-			cancel()
-			require.Zero(t, <-code, errs.String())
-		}
-	}
-	first, endFirst := start()
-	says(t, first, "fabric weft: managing by ddrc, tables of version 1")
-	second, endSecond := start()
-	says(t, second, "standing by")
+	first := begin(t, "manage", "--manager", "ddrc")
+	first.out.Await(t, "fabric weft: managing by ddrc, tables of version 1")
+	second := begin(t, "manage", "--manager", "ddrc")
+	second.out.Await(t, "standing by")
 	_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return strings.Count(first.String(), "new tables in force") == 1 }, patience, time.Millisecond)
-	endFirst()
-	says(t, second, "managing by ddrc, tables of version 2")
+	rig.Until(t, func() bool { return strings.Count(first.out.String(), "new tables in force") == 1 })
+	first.end(t)
+	second.out.Await(t, "managing by ddrc, tables of version 2")
 	refused(t, "is managed by ddrc: give that, or no method", "manage", "--manager", "engine:updn", "--fabric", "weft")
-	endSecond()
+	second.end(t)
 	u.end(t)
 }
 
@@ -82,18 +65,14 @@ func TestAFabricThatIsStartedAgainGoesOnCountingVersions(t *testing.T) {
 	ownRegistry(t)
 	for _, version := range []string{"tables of version 1", "tables of version 2", "tables of version 3"} {
 		u := launch(t, "--routing", "ftree", "--manager", "none")
-		ctx, cancel := context.WithCancel(t.Context())
-		var out, errs buffer
-		code := make(chan int, 1)
-		go func() { code <- run(ctx, &out, &errs, "manage", "--manager", "engine:updn") }()
-		says(t, &out, version)
+		m := begin(t, "manage", "--manager", "engine:updn")
+		m.out.Await(t, version)
 		_, err := u.operator(t).Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 		require.NoError(t, err)
-		says(t, &out, "new tables in force")
+		m.out.Await(t, "new tables in force")
 		u.end(t)
-		require.Equal(t, cli.ExitFailed, <-code)
-		require.Contains(t, errs.String(), "fabricd: fabric weft has ended\n")
-		cancel()
+		m.ends(t, cli.ExitFailed)
+		require.Contains(t, m.errs.String(), "fabricd: fabric weft has ended\n")
 	}
 }
 
@@ -155,8 +134,8 @@ expect: {discarded: 0, lost_at_most: 0}
 		}
 	}
 	u := launch(t, "--topology", at+".net", "--routing", tables, "--traffic", "uniform:0.1")
-	says(t, &u.errs, "no subnet manager, the tables stay as they are: method dqr: ")
-	says(t, &u.errs, because)
+	u.errs.Await(t, "no subnet manager, the tables stay as they are: method dqr: ")
+	u.errs.Await(t, because)
 	u.end(t)
 	refused(t, because, "up", "--topology", at+".net", "--routing", tables, "--manager", "dqr")
 	refused(t, because, "reroute", "--topology", at+".net", "--engine", tables, "--all")
@@ -178,10 +157,8 @@ func followedToItsEnd(t *testing.T, server []string) {
 	ownRegistry(t)
 	u := launch(t, append([]string{"--routing", "ftree", "--manager", "none"}, server...)...)
 	c := u.operator(t)
-	var out, errs buffer
-	code := make(chan int, 1)
-	go func() { code <- run(t.Context(), &out, &errs, "manage", "--manager", "ddrc") }()
-	says(t, &out, "managing by ddrc")
+	m := begin(t, "manage", "--manager", "ddrc")
+	m.out.Await(t, "managing by ddrc")
 	followed := make(chan error, 2)
 	go func() { followed <- c.Follow(t.Context(), 0, func(fabric.Event) error { return nil }) }()
 	sampled := make(chan struct{}, 1)
@@ -199,8 +176,8 @@ func followedToItsEnd(t *testing.T, server []string) {
 	for range 2 {
 		require.Equal(t, reply.ErrEnded, <-followed)
 	}
-	require.Equal(t, cli.ExitFailed, <-code)
-	require.Regexp(t, `(^|\n)fabricd: fabric weft has ended\n$`, errs.String())
+	m.ends(t, cli.ExitFailed)
+	require.Regexp(t, `(^|\n)fabricd: fabric weft has ended\n$`, m.errs.String())
 }
 
 func TestWhateverIsNoticedFirstOfAFabricThatHasEndedItHasEnded(t *testing.T) {

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // plainServer is a NATS server without JetStream.
@@ -92,28 +91,19 @@ func TestTheNameOfAFabricThatWasKilledCanBeTaken(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and runs fabricd")
 	}
-	bin := filepath.Join(t.TempDir(), "fabricd")
-	said, err := exec.Command("go", "build", "-buildvcs=false", "-o", bin, ".").CombinedOutput()
-	require.NoError(t, err, string(said))
+	bin := builtCommands(t)
 	tried := attack.Tally(t, "the process of a fabric killed, and its name taken again")
 	for kind, server := range map[string]func(*testing.T) string{"presence": plainServer, "jetstream": keepingServer} {
 		t.Run(kind, func(t *testing.T) {
 			ownRegistry(t)
 			url := server(t)
-			p := &process{cmd: exec.Command(bin, "up", "-t", "kary-ntree:2,2", "--server", url, "--name", "lab", "--listen",
-				"off"), done: make(chan error, 1)}
-			p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
-			require.NoError(t, p.cmd.Start())
-			go func() { p.done <- p.cmd.Wait() }()
-			t.Cleanup(func() { _ = p.cmd.Process.Kill() })
-			require.Eventually(t, func() bool { return strings.Contains(p.out.String(), "fabric lab: ") }, patience,
-				time.Millisecond)
+			p := rig.Run(t, exec.Command(filepath.Join(bin, "fabricd"), "up", "-t", "kary-ntree:2,2", "--server", url, "--name", "lab", "--listen", "off"))
+			p.Says("fabric lab: ")
 			ownRegistry(t)
-			refused(t, fmt.Sprintf("process %d on host ", p.cmd.Process.Pid), "up", "--topology", "kary-ntree:2,2", "--server",
+			refused(t, fmt.Sprintf("process %d on host ", p.PID), "up", "--topology", "kary-ntree:2,2", "--server",
 				url, "--name", "lab")
-			require.NoError(t, p.cmd.Process.Kill())
+			p.Kill()
 			tried.Add(1)
-			require.Error(t, p.wait(t))
 			u := launch(t, "--server", url, "--name", "lab")
 			carries(t, u.operator(t))
 			u.end(t)
@@ -127,13 +117,12 @@ func TestFabricsOfDifferentNamesDoNotHearEachOther(t *testing.T) {
 	url := plainServer(t)
 	names := []string{"a", "a-b", "ab", "l", "ctl", "weft"}
 	clients, taps := map[string]*api.Client{}, map[string]*bus.Tap{}
-	var ends []func()
+	var fabrics []*running
 	for _, name := range names {
-		_, _, end := background(t, "up", "--topology", "kary-ntree:2,2", "--server", url, "--name", name, "--listen", "off",
-			"--traffic", "uniform:0.05")
-		ends = append(ends, end)
+		fabrics = append(fabrics, begin(t, "up", "--topology", "kary-ntree:2,2", "--server", url, "--name", name, "--listen", "off",
+			"--traffic", "uniform:0.05"))
 		var e registry.Entry
-		require.Eventually(t, func() (found bool) {
+		rig.Until(t, func() (found bool) {
 			for _, known := range registry.Names() {
 				found = found || known == name
 			}
@@ -143,7 +132,7 @@ func TestFabricsOfDifferentNamesDoNotHearEachOther(t *testing.T) {
 			var err error
 			e, err = registry.Find(name)
 			return err == nil
-		}, patience, 5*time.Millisecond)
+		})
 		c, err := api.Dial(e, "test", true)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, c.Close()) })
@@ -162,10 +151,10 @@ func TestFabricsOfDifferentNamesDoNotHearEachOther(t *testing.T) {
 		s, err := c.Status(t.Context())
 		require.NoError(t, err)
 		carried := s.Totals.Delivered
-		require.Eventually(t, func() bool {
+		rig.Until(t, func() bool {
 			s, err = c.Status(t.Context())
 			return err == nil && s.Totals.Delivered > carried+20
-		}, patience, 5*time.Millisecond)
+		})
 		require.Equal(t, name == "a", len(s.LinksCut) > 0, name)
 		require.Zero(t, s.Totals.DamagedFrames, name)
 		events, err := c.Events(t.Context(), 0)
@@ -176,14 +165,14 @@ func TestFabricsOfDifferentNamesDoNotHearEachOther(t *testing.T) {
 			require.True(t, name == "a" || e.Kind != string(fault.VerbCut), name)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), rig.Patience)
 	defer cancel()
 	for name, tap := range taps {
 		_, err := tap.Next(ctx)
 		require.NoError(t, err, name)
 	}
-	for _, end := range ends {
-		end() // with 0: each ledger balances
+	for _, f := range fabrics {
+		f.end(t) // with 0: each ledger balances
 	}
 	_, errs, code := fabricd(t, "up", "--topology", "kary-ntree:2,2", "--server", url, "--name", "a.ctl")
 	require.Equal(t, cli.ExitUnusable, code)

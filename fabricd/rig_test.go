@@ -1,9 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -15,28 +17,37 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-const patience = 30 * time.Second // for what must happen; only a failing test waits so long
-
-// buffer is a bytes.Buffer for several goroutines.
-type buffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(commands.dir)
+		os.Exit(code)
+	}))
 }
 
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
+// commands are fabricd and linkmon as programs, built once for all tests that start them.
+var commands struct {
+	sync.Once
+	dir string
+	err error
 }
 
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
+// builtCommands is the folder of both.
+func builtCommands(t *testing.T) string {
+	t.Helper()
+	commands.Do(func() {
+		if commands.dir, commands.err = os.MkdirTemp("", "weft-commands"); commands.err != nil {
+			return
+		}
+		build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", commands.dir+string(filepath.Separator), ".", "../linkmon")
+		if said, err := build.CombinedOutput(); err != nil {
+			commands.err = fmt.Errorf("%w: %s", err, said)
+		}
+	})
+	require.NoError(t, commands.err)
+	return commands.dir
 }
 
 func run(ctx context.Context, out, errs io.Writer, args ...string) int {
@@ -50,9 +61,9 @@ func run(ctx context.Context, out, errs io.Writer, args ...string) int {
 // fabricd runs a command that ends by itself.
 func fabricd(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), rig.Patience)
 	defer cancel()
-	var out, errs buffer
+	var out, errs rig.Output
 	code = run(ctx, &out, &errs, args...)
 	require.NoError(t, ctx.Err(), "%v does not end", args)
 	return out.String(), errs.String(), code
@@ -68,53 +79,99 @@ func refused(t *testing.T, want string, args ...string) {
 	require.Contains(t, errs, want, args)
 }
 
+// running is a command in this process.
+type running struct {
+	out, errs rig.Output
+	interrupt func() // as Ctrl-C does
+	done      chan struct{}
+	code      int // when done is closed
+	judged    bool
+}
+
+// begin starts a command. When the test ends it is interrupted, and must end with 0 unless the test has said how it ends.
+func begin(t *testing.T, args ...string) *running {
+	t.Helper()
+	r := &running{}
+	r.start(t, &r.out, args...)
+	return r
+}
+
+// beginUnread starts a command whose standard output nobody reads.
+func beginUnread(t *testing.T, args ...string) *running {
+	t.Helper()
+	unread, stdout := io.Pipe()
+	r := &running{}
+	r.start(t, stdout, args...)
+	t.Cleanup(func() { require.NoError(t, unread.Close()) }) // and the goroutine that writes ends
+	return r
+}
+
+func (r *running) start(t *testing.T, stdout io.Writer, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r.interrupt, r.done = cancel, make(chan struct{})
+	go func() {
+		defer close(r.done)
+		r.code = run(ctx, stdout, &r.errs, args...)
+	}()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%v:\n%s%s", args, &r.out, &r.errs)
+		}
+		if r.interrupt(); !r.judged {
+			r.ends(t, cli.ExitOK)
+		}
+	})
+}
+
+// end interrupts it, and returns all it has printed. It must end with 0.
+func (r *running) end(t *testing.T) string {
+	t.Helper()
+	return r.endsWith(t, cli.ExitOK)
+}
+
+// endsWith is end for what ends with that code.
+func (r *running) endsWith(t *testing.T, want int) string {
+	t.Helper()
+	r.interrupt()
+	return r.ends(t, want)
+}
+
+// ends waits for its end.
+func (r *running) ends(t *testing.T, want int) string {
+	t.Helper()
+	r.judged = true
+	select {
+	case <-r.done:
+		require.Equal(t, want, r.code, &r.errs)
+	case <-time.After(rig.Patience):
+		t.Fatal("it does not end")
+	}
+	return r.out.String()
+}
+
 // up is a fabricd up in this process.
 type up struct {
-	entry     registry.Entry
-	out, errs buffer
-	interrupt func()
-	code      chan int
+	*running
+	entry registry.Entry
 }
 
 // launch starts fabricd up on a small tree and waits until the registry has it. Without a name it is called weft.
 func launch(t *testing.T, args ...string) *up {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	u := &up{interrupt: cancel, code: make(chan int, 1)}
-	go func() {
-		u.code <- run(ctx, &u.out, &u.errs, append([]string{"up", "--topology", "kary-ntree:2,2"}, args...)...)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		if len(args) > 0 && t.Failed() {
-			t.Log(u.out.String(), u.errs.String())
-		}
-	})
-	require.Eventually(t, func() bool {
-		e, err := registry.Find("")
-		u.entry = e
+	return registered(t, begin(t, append([]string{"up", "--topology", "kary-ntree:2,2"}, args...)...))
+}
+
+// registered waits until the registry has a fabric.
+func registered(t *testing.T, r *running) *up {
+	t.Helper()
+	u := &up{running: r}
+	rig.Until(t, func() bool {
+		var err error
+		u.entry, err = registry.Find("")
 		return err == nil
-	}, patience, 5*time.Millisecond)
+	})
 	return u
-}
-
-// end interrupts the fabric, as Ctrl-C does, and returns all it has printed.
-func (u *up) end(t *testing.T) string {
-	t.Helper()
-	return u.endsWith(t, cli.ExitOK)
-}
-
-// endsWith is end for a fabric that ends with that code.
-func (u *up) endsWith(t *testing.T, want int) string {
-	t.Helper()
-	u.interrupt()
-	select {
-	case code := <-u.code:
-		require.Equal(t, want, code, u.errs.String())
-	case <-time.After(patience):
-		t.Fatal("it does not end")
-	}
-	return u.out.String()
 }
 
 func (u *up) operator(t *testing.T) *api.Client {

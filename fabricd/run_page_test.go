@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/harness/report"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 func pageIn(t *testing.T, dir string) string {
@@ -56,10 +57,10 @@ func TestRunOfSeveralWritesAReportOfEach(t *testing.T) {
 func TestAnInterruptedRunLeavesAReport(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"x.yaml": "name: x" + quick + "timeline: [{at: 50ms, cut: s0.0-s1.0}]\nexpect: {}\n"})
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), rig.Patience)
 	defer cancel()
 	errs := &signals{word: "cut s0.0-s1.0", cancel: cancel}
-	var printed buffer
+	var printed rig.Output
 	out := filepath.Join(dir, "out")
 	code := run(ctx, &printed, errs, "run", filepath.Join(dir, "x.yaml"), "--report", out)
 	assert.Equal(t, cli.ExitUnusable, code, errs.String())

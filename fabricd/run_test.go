@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/scenario"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // quick has no liveness: many tests at once are more than two cores can bear, and ends then take each other for dead.
@@ -150,13 +151,13 @@ func TestRunRefusesWhatIsNoScenarioBeforeItRunsAny(t *testing.T) {
 
 // signals cancels when what is written holds a word, as Ctrl-C does at that moment.
 type signals struct {
-	buffer
+	rig.Output
 	word   string
 	cancel func()
 }
 
 func (s *signals) Write(p []byte) (int, error) {
-	n, err := s.buffer.Write(p)
+	n, err := s.Output.Write(p)
 	if strings.Contains(s.String(), s.word) {
 		s.cancel()
 	}
@@ -166,10 +167,10 @@ func (s *signals) Write(p []byte) (int, error) {
 func TestRunThatIsInterruptedSaysHowFarItCame(t *testing.T) {
 	t.Parallel()
 	dir := three(t)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), rig.Patience)
 	defer cancel()
 	errs := &signals{word: "[2/3] b-bad", cancel: cancel}
-	var out buffer
+	var out rig.Output
 	file := filepath.Join(t.TempDir(), "out.xml")
 	code := run(ctx, &out, errs, "run", dir, "--junit", file)
 	assert.Equal(t, cli.ExitUnusable, code)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/sweep"
 )
 
@@ -89,7 +90,7 @@ func TestAnInterruptedSweepSaysHowToGoOn(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	var out, errs buffer
+	var out, errs rig.Output
 	code := run(ctx, &out, &errs, "sweep", tiny(t, "above: 1"), "--out", t.TempDir())
 	assert.Equal(t, cli.ExitUnusable, code)
 	assert.Contains(t, errs.String(), "interrupted after 0 of 4 runs: the same command goes on from")

@@ -1,17 +1,14 @@
 package main
 
 import (
-	"context"
-	"io"
 	"os"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 func TestSwitchIsOneSwitchOfARunningFabricUntilInterrupted(t *testing.T) {
@@ -19,23 +16,18 @@ func TestSwitchIsOneSwitchOfARunningFabricUntilInterrupted(t *testing.T) {
 	u := launch(t, "--traffic", "uniform:0.3")
 	c := u.operator(t)
 	carries(t, c)
-	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
-	var out, errs buffer
-	code := make(chan int, 1)
-	go func() { code <- run(ctx, &out, &errs, "switch", "--id", "s1.0") }()
-	require.Eventually(t, func() bool { return strings.Contains(out.String(), "attached") }, patience, time.Millisecond)
-	require.Regexp(t, `^switch s1.0 of fabric weft: process \d+, adaptive-link, attached\n$`, out.String())
+	s10 := begin(t, "switch", "--id", "s1.0")
+	s10.out.Await(t, "attached")
+	require.Regexp(t, `^switch s1.0 of fabric weft: process \d+, adaptive-link, attached\n$`, s10.out.String())
 
 	refused(t, "another process is this switch: process ", "switch", "--fabric", "weft", "--id", "s1.0")
 	refused(t, `unknown switch "s1.00": did you mean "s1.0"?`, "switch", "--id", "s1.00")
 	s, err := c.Status(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []fabric.SwitchProcess{{Switch: "s1.0", PID: os.Getpid(), Host: s.Processes[0].Host, Answers: true}}, s.Processes)
-	interrupt()
-	require.Zero(t, <-code, errs.String())
-	require.Empty(t, errs.String())
-	require.Contains(t, out.String(), "\nswitch s1.0 is the fabric's own again\n")
+	text := s10.end(t)
+	require.Empty(t, s10.errs.String())
+	require.Contains(t, text, "\nswitch s1.0 is the fabric's own again\n")
 	s, err = c.Status(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, s.Processes)
@@ -48,12 +40,12 @@ func TestSwitchIsOneSwitchOfARunningFabricUntilInterrupted(t *testing.T) {
 	require.Equal(t, []int{2, 1, 1}, []int{kinds[fabric.KindHandover], kinds[fabric.EventProcessJoined], kinds[fabric.EventProcessLeft]})
 
 	// The fabric's own end is an orderly one for its processes.
-	go func() { code <- run(t.Context(), &out, &errs, "switch", "--id", "s0.0") }()
-	require.Eventually(t, func() bool { return strings.Contains(out.String(), "s0.0 of fabric weft") }, patience, time.Millisecond)
-	text := u.end(t)
+	s00 := begin(t, "switch", "--id", "s0.0")
+	s00.out.Await(t, "s0.0 of fabric weft")
+	text = u.end(t)
 	require.Regexp(t, `ledger: .* 0 in flight: balanced`, text)
-	require.Zero(t, <-code)
-	require.Contains(t, errs.String(), "switch s0.0: told to end: fabric weft has been stopped")
+	s00.ends(t, cli.ExitOK)
+	require.Contains(t, s00.errs.String(), "switch s0.0: told to end: fabric weft has been stopped")
 }
 
 // Links of a switch, and its end, must not wait for whoever reads what its process prints.
@@ -61,21 +53,14 @@ func TestASwitchDoesNotWaitForAReader(t *testing.T) {
 	ownRegistry(t)
 	u := launch(t, "--traffic", "uniform:0.3")
 	c := u.operator(t)
-	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
-	unread, stdout := io.Pipe()
-	var errs buffer
-	code := make(chan int, 1)
-	go func() { code <- run(ctx, stdout, &errs, "switch", "--id", "s1.0") }()
-	require.Eventually(t, func() bool {
+	s10 := beginUnread(t, "switch", "--id", "s1.0")
+	rig.Until(t, func() bool {
 		s, err := c.Status(t.Context())
 		return err == nil && len(s.Processes) == 1
-	}, patience, time.Millisecond)
+	})
 	carries(t, c)
-	interrupt()
-	require.Zero(t, <-code, errs.String())
-	require.Regexp(t, `\d messages on standard output were not read; the last of them:\n(?s:.*)switch s1.0 is the fabric's own again\n$`, errs.String())
-	require.NoError(t, unread.Close())
+	s10.end(t)
+	require.Regexp(t, `\d messages on standard output were not read; the last of them:\n(?s:.*)switch s1.0 is the fabric's own again\n$`, s10.errs.String())
 	u.end(t)
 }
 

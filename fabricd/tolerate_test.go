@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // tolerated runs fabricd tolerate --json, which must end with that code, and reads its lines.
@@ -188,7 +190,7 @@ func TestTolerateIsInterruptedCleanly(t *testing.T) {
 	} {
 		u.region, u.json, u.tellEvery = "all", true, time.Nanosecond
 		ctx, interrupt := context.WithCancel(t.Context())
-		var out buffer
+		var out rig.Output
 		err := u.run(ctx, nil, &out, whenWritten(interrupt)) // its first line of progress
 		require.ErrorContains(t, err, "interrupted", "%+v", u)
 		assert.Equal(t, 1, strings.Count(out.String(), `"complete":false`), "%+v: %s", u, out.String())

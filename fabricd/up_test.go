@@ -17,16 +17,17 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/registry"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/link"
 )
 
 // carries waits until the fabric has delivered packets.
 func carries(t *testing.T, c *api.Client) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		s, err := c.Status(t.Context())
 		return err == nil && s.Totals.Delivered > 20
-	}, patience, 5*time.Millisecond)
+	})
 }
 
 func TestUpRunsUntilInterruptedThenDrainsAndPrintsABalancedLedger(t *testing.T) {
@@ -70,7 +71,7 @@ func TestUpPrintsJSONLines(t *testing.T) {
 	carries(t, c)
 	_, err := c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return strings.Contains(u.out.String(), `{"sample":`) }, patience, 10*time.Millisecond)
+	rig.Until(t, func() bool { return strings.Contains(u.out.String(), `{"sample":`) })
 	kinds := map[string]map[string]any{}
 	for line := range strings.Lines(u.end(t)) {
 		var v map[string]map[string]any

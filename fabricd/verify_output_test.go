@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/verify"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -133,7 +134,7 @@ func TestVerifyResultCanBeReadBack(t *testing.T) {
 
 func TestProgressIsALineNowAndThenWithoutATerminal(t *testing.T) {
 	t.Parallel()
-	var out buffer
+	var out rig.Output
 	p := newProgress(&out, false, "fault sets", time.Hour)
 	p.told(32, 1000) // by an earlier run, in no time of ours
 	assert.Empty(t, out.String())
@@ -156,7 +157,7 @@ func TestProgressIsALineNowAndThenWithoutATerminal(t *testing.T) {
 
 func TestProgressIsABarOnATerminal(t *testing.T) {
 	t.Parallel()
-	var out buffer
+	var out rig.Output
 	p := newProgress(&out, true, "fault sets", time.Hour)
 	p.told(32, 100)
 	p.end()

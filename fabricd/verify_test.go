@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
@@ -145,7 +146,7 @@ func TestVerifyTakesGivenSets(t *testing.T) {
 	}
 
 	v := verifyFlags{topology: "kary-ntree:2,3", routing: "updown", when: "before", registers: "shared", setsFile: "-", json: true, tellEvery: time.Minute}
-	var out, errs buffer
+	var out, errs rig.Output
 	require.ErrorIs(t, v.run(t.Context(), strings.NewReader("s1.00\ns1.01\n"), &out, &errs), cli.ErrFailed)
 	assert.Contains(t, out.String(), `"fault_sets":2,`)
 }
@@ -225,23 +226,23 @@ func TestVerifyThatIsInterruptedGoesOnFromItsCheckpoint(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	errs := &signals{word: ", about ", cancel: cancel}
-	var out buffer
+	var out rig.Output
 	err := v.run(ctx, nil, &out, errs)
 	require.ErrorContains(t, err, " of 697 fault sets: the same command goes on from "+file)
 	require.NotErrorIs(t, err, cli.ErrFailed, "exit code 2")
 	assert.Contains(t, out.String(), "faults before the first packet")
 	assert.Contains(t, errs.String(), "32 of 697 fault sets, 4.59%\n64 of 697 fault sets, 9.18%, about ")
 
-	var again buffer
+	var again rig.Output
 	v.json = true
-	require.ErrorIs(t, v.run(t.Context(), nil, &again, &buffer{}), cli.ErrFailed)
+	require.ErrorIs(t, v.run(t.Context(), nil, &again, &rig.Output{}), cli.ErrFailed)
 	var r verify.Result
 	require.NoError(t, json.Unmarshal([]byte(again.String()), &r))
 	assert.EqualValues(t, 697, r.FaultSets)
 
 	v.checkpoint = ""
-	var whole buffer
-	require.ErrorIs(t, v.run(t.Context(), nil, &whole, &buffer{}), cli.ErrFailed)
+	var whole rig.Output
+	require.ErrorIs(t, v.run(t.Context(), nil, &whole, &rig.Output{}), cli.ErrFailed)
 	var w verify.Result
 	require.NoError(t, json.Unmarshal([]byte(whole.String()), &w))
 	r.Seconds, w.Seconds, r.States, w.States = 0, 0, 0, 0
@@ -249,7 +250,7 @@ func TestVerifyThatIsInterruptedGoesOnFromItsCheckpoint(t *testing.T) {
 
 	ended, stop := context.WithCancel(t.Context())
 	stop()
-	require.ErrorContains(t, v.run(ended, nil, &buffer{}, &buffer{}), "with --checkpoint FILE the next run could go on")
+	require.ErrorContains(t, v.run(ended, nil, &rig.Output{}, &rig.Output{}), "with --checkpoint FILE the next run could go on")
 }
 
 // k-1 faults at a time are too much when others were there before (DFT section VII): stale bits, and packets that meet both.

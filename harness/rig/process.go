@@ -1,9 +1,6 @@
-// Package rig has the processes that tests start: the test binary itself, as something else. It is no _test file because the tests of
-// several packages use it; nothing but tests imports it.
 package rig
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,16 +8,11 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
-
-// Patience is for what must happen; only a failing test waits so long.
-const Patience = 2 * time.Minute
 
 // env tells a test binary what process to be.
 const env = "WEFT_TEST_BE"
@@ -49,50 +41,41 @@ func Be[T any](be func(ctx context.Context, as T) error) {
 
 // Process is one that a test has started.
 type Process struct {
-	*testing.T
+	testing.TB
+	Cmd *exec.Cmd
 	PID int
+	Out Output // what it has said, on standard output and standard error
 
-	cmd  *exec.Cmd
-	out  output
 	done chan struct{} // closed when it has ended
 }
 
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer // guarded by mu
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
-
 // Launch starts the test binary as what it is to be, see Be. It is killed with the test.
-func Launch(t *testing.T, as any) *Process {
+func Launch(t testing.TB, as any) *Process {
 	t.Helper()
 	text, err := json.Marshal(as)
 	require.NoError(t, err)
-	p := &Process{T: t, cmd: exec.Command(os.Args[0]), done: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), env+"="+string(text))
-	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
-	require.NoError(t, p.cmd.Start())
-	p.PID = p.cmd.Process.Pid
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), env+"="+string(text))
+	return Run(t, cmd)
+}
+
+// Run starts a command, which is killed with the test. What it has said is logged when the test fails.
+func Run(t testing.TB, cmd *exec.Cmd) *Process {
+	t.Helper()
+	p := &Process{TB: t, Cmd: cmd, done: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = &p.Out, &p.Out
+	require.NoError(t, cmd.Start())
+	p.PID = cmd.Process.Pid
 	go func() {
-		_ = p.cmd.Wait()
+		_ = cmd.Wait() // how it ended is in ProcessState
 		close(p.done)
 	}()
 	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill()
+		_ = cmd.Process.Kill()
 		<-p.done
 		if t.Failed() {
-			t.Logf("process %d: %s", p.PID, p.out.String())
+			said := p.Out.String()
+			t.Logf("process %d, %v:\n%s", p.PID, cmd.Args, said[max(0, len(said)-3000):])
 		}
 	})
 	return p
@@ -101,8 +84,8 @@ func Launch(t *testing.T, as any) *Process {
 // Says waits until it has said something.
 func (p *Process) Says(what string) {
 	p.Helper()
-	require.Eventually(p, func() bool { return strings.Contains(p.out.String(), what) || p.Ended() }, Patience, time.Millisecond)
-	require.Contains(p, p.out.String(), what)
+	Until(p, func() bool { return strings.Contains(p.Out.String(), what) || p.Ended() }, "process %d says %q", p.PID, what)
+	require.Contains(p, p.Out.String(), what)
 }
 
 // Ended reports whether it has.
@@ -118,14 +101,14 @@ func (p *Process) Ended() bool {
 // Ends waits for its end, and returns its exit code and what it said.
 func (p *Process) Ends() (code int, said string) {
 	p.Helper()
-	require.Eventually(p, p.Ended, Patience, time.Millisecond, "%s", &p.out)
-	return p.cmd.ProcessState.ExitCode(), p.out.String()
+	Until(p, p.Ended, "process %d ends", p.PID)
+	return p.Cmd.ProcessState.ExitCode(), p.Out.String()
 }
 
 // Signal sends it a signal.
 func (p *Process) Signal(s syscall.Signal) {
 	p.Helper()
-	require.NoError(p, p.cmd.Process.Signal(s))
+	require.NoError(p, p.Cmd.Process.Signal(s))
 }
 
 // Kill ends it at once, and returns when it has ended.
