@@ -102,8 +102,8 @@ func (a agentFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	var mu sync.Mutex
 	return cluster.RunAgent(ctx, cluster.AgentConfig{
 		Name: a.name, URL: at.URL, Credentials: at.Credentials, Version: thisVersion(), Room: room, Log: log,
-		Run: func(ctx context.Context, c host.Charter, ready func()) error {
-			return remote.Run(ctx, remote.Config{Charter: c, URL: at.URL, Credentials: at.Credentials, Log: log, Ready: ready})
+		Run: func(ctx context.Context, c host.Spec, ready func()) error {
+			return remote.Run(ctx, remote.Config{Spec: c, URL: at.URL, Credentials: at.Credentials, Log: log, Ready: ready})
 		},
 		Note: func(s string) {
 			mu.Lock()

@@ -60,9 +60,9 @@ func (a agentsFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	for _, s := range found {
 		runs := "nothing"
-		if len(s.Parts) > 0 {
+		if len(s.Hosts) > 0 {
 			var list []string
-			for _, p := range s.Parts {
+			for _, p := range s.Hosts {
 				list = append(list, fmt.Sprintf("%s (%d switches, %d ports)", p.Fabric, p.Needs.Switches, p.Needs.Ports))
 			}
 			runs = strings.Join(list, ", ")

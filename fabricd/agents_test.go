@@ -113,7 +113,7 @@ func TestAFabricOnAgentsThatCannotBeIsRefused(t *testing.T) {
 	go func() {
 		ended <- cluster.RunAgent(ctx, cluster.AgentConfig{
 			Name: "other", URL: url, Version: bus.Build{Protocol: 99}, Room: cluster.Room{Ports: 1000, Cores: 1},
-			Run:  func(context.Context, host.Charter, func()) error { return nil },
+			Run:  func(context.Context, host.Spec, func()) error { return nil },
 			Note: func(s string) { began <- s },
 		})
 	}()
@@ -182,14 +182,14 @@ func leftLedOnAndEnded(t *testing.T, url string) {
 	var kept checkpoint
 	require.NoError(t, json.Unmarshal([]byte(text), &kept))
 	require.NotZero(t, kept.Term)
-	require.Len(t, kept.State.Parts, 2)
+	require.Len(t, kept.State.Hosts, 2)
 	require.Len(t, kept.Ledger.Hosts, 2)
 	require.Equal(t, "s0.0-s1.0", kept.Ledger.Incidents[0].Target)
 	require.True(t, kept.Ledger.Incidents[0].Active())
 	require.Greater(t, kept.Sums.Delivered, uint64(20))
 	text, _, code = fabricd(t, append([]string{"state"}, at...)...)
 	require.Zero(t, code)
-	require.Regexp(t, `^fabric lab, term \d+: 2 parts, 1 faults in force, 1 reports`, text)
+	require.Regexp(t, `^fabric lab, term \d+: 2 hosts, 1 faults in force, 1 reports`, text)
 	require.Contains(t, text, ": alive since ")
 
 	said, _, code := fabricd(t, append([]string{"down"}, at...)...)
@@ -228,12 +228,12 @@ func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 	other.end(t)
 	r.end(t)
 
-	// Killed when the parts were there, and nothing was known of them yet.
+	// Killed when the hosts were there, and nothing was known of them yet.
 	require.NoError(t, store.Delete(t.Context(), "state"))
 	r = begin(t, args...)
 	r.out.Await(t, "Ctrl-C drains")
 	require.Contains(t, r.errs.String(), "fabricd: who began fabric lab was ended before it was up: made anew on h1\n")
-	require.Regexp(t, `part \d+\.1 of fabric lab has ended: it was made for a leader that has ended since\n`, agent.out.String())
+	require.Regexp(t, `host \d+\.1 of fabric lab has ended: it was made for a leader that has ended since\n`, agent.out.String())
 	r.end(t)
 
 	// Killed in the middle of ending it.
@@ -255,12 +255,12 @@ func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 	var quiet, why rig.Output
 	require.Zero(t, run(ctx, &quiet, &why, args...))
 	require.Equal(t, "fabricd: interrupted before fabric lab was up: nothing of it is left\n", why.String())
-	_, there, err := cluster.Book{Store: store}.Desired(t.Context())
+	_, there, err := cluster.StateStore{Store: store}.Desired(t.Context())
 	require.NoError(t, err)
 	require.False(t, there)
 }
 
-// With the keys that fabricd auth init makes: TLS, an agent that may be asked and no more, parts with credentials that the leader issues.
+// With the keys that fabricd auth init makes: TLS, an agent that may be asked and no more, hosts with credentials that the leader issues.
 func TestAFabricOnAgentsWithKeys(t *testing.T) {
 	ownRegistry(t)
 	dir := filepath.Join(t.TempDir(), "keys")

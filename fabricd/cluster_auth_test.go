@@ -130,8 +130,8 @@ func (g *guarded) rotate(want ...string) {
 		switch {
 		case r.StandsBy:
 			who += " standing by"
-		case r.Parts > 0:
-			who += fmt.Sprintf(" and %d parts", r.Parts)
+		case r.Hosts > 0:
+			who += fmt.Sprintf(" and %d hosts", r.Hosts)
 		}
 		got = append(got, who)
 	}
@@ -167,7 +167,7 @@ func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
 	manager := g.start(g.hosts[1], filepath.Join(g.bin, "fabricd"), "manage", "-v", "--json", "--fabric", "lab", "--auth", g.copy("users/manager"), "--server", g.server)
 	manager.Says(`"kind":"manages"`)
 	g.client = g.operator()
-	everybody := []string{"agent-h1", "agent-h2", "agent-h3", "manager", "viewer", "fabric standing by", "fabric and 3 parts"}
+	everybody := []string{"agent-h1", "agent-h2", "agent-h3", "manager", "viewer", "fabric standing by", "fabric and 3 hosts"}
 	g.rotate(everybody...)
 	g.rotate(everybody...)
 

@@ -12,7 +12,7 @@ import (
 type coming struct {
 	bar   *progress // nil: it is not shown
 	stage fabric.Stage
-	parts bool // counted first, in place of what comes before links
+	hosts bool // counted first, in place of what comes before links
 }
 
 func comingUp(stderr io.Writer) *coming {
@@ -24,12 +24,12 @@ func comingUp(stderr io.Writer) *coming {
 
 // comingOnAgents counts parts, which the bar is told of, and then links, here and there.
 func comingOnAgents(stderr io.Writer) *coming {
-	return &coming{bar: newProgress(stderr, cli.Terminal(stderr), "parts", tellEvery), parts: true}
+	return &coming{bar: newProgress(stderr, cli.Terminal(stderr), "hosts", tellEvery), hosts: true}
 }
 
 // told is fabric.Options.Progress.
 func (c *coming) told(stage fabric.Stage, done, total int) {
-	if c.bar == nil || c.parts && stage != fabric.StageUp {
+	if c.bar == nil || c.hosts && stage != fabric.StageUp {
 		return
 	}
 	if stage != c.stage {

@@ -50,7 +50,7 @@ func TestOnAgentsPartsAreCountedAndThenLinks(t *testing.T) {
 	c.bar.told(0, 3)
 	c.bar.began = c.bar.began.Add(-time.Second)
 	c.bar.told(1, 3)
-	assert.Contains(t, out.String(), "parts")
+	assert.Contains(t, out.String(), "hosts")
 	assert.Contains(t, out.String(), "(1/3)")
 	c.told(fabric.StageUp, 0, 10)
 	c.bar.began = c.bar.began.Add(-time.Second)

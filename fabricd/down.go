@@ -90,7 +90,7 @@ func (d downFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	defer func() { _ = agents.Close() }() // it goes with the process
 	var names []string
-	for _, p := range where.Parts {
+	for _, p := range where.Hosts {
 		names = append(names, p.Agent)
 	}
 	hosts := cluster.Hosts{Agents: agents, Fabric: d.name, Term: lead.Term}
@@ -123,7 +123,7 @@ func (d downFlags) none(at bus.Resolved) error {
 const leadTime = 10 * lease.Default
 
 // lead takes the lead, so that nobody begins to while the fabric is ended; stop gives it back.
-func (d downFlags) lead(ctx context.Context, book cluster.Book) (l *lease.Lease, stop func(), err error) {
+func (d downFlags) lead(ctx context.Context, book cluster.StateStore) (l *lease.Lease, stop func(), err error) {
 	me, err := thisLeader()
 	if err != nil {
 		return nil, nil, err

@@ -44,7 +44,7 @@ func TestAFabricEndsWellOnlyWithALedgerThatIsExactAndBalances(t *testing.T) {
 // goesOn is a fabric whose traffic cannot be stopped.
 type goesOn struct{ *fabric.Fabric }
 
-var errGoesOn = errors.New("a part does not answer")
+var errGoesOn = errors.New("a host does not answer")
 
 func (goesOn) StopTraffic() error { return errGoesOn }
 

@@ -15,7 +15,7 @@ import (
 type keys struct {
 	folder  *auth.Folder // nil: there is none
 	renewal *bus.Server
-	fabric  atomic.Pointer[fabric.Fabric] // whose parts get new credentials in turn; nil: none
+	fabric  atomic.Pointer[fabric.Fabric] // whose hosts get new credentials in turn; nil: none
 }
 
 // open lets fabricd auth rotate renew the credentials, if they are those of a folder that it has made. Without a name the fabric is that which
@@ -28,7 +28,7 @@ func (k *keys) open(server bus.Resolved, name string, log *slog.Logger) (err err
 	return err
 }
 
-// leads says of which fabric the parts are to get new credentials with the leader; nil: this process leads none any more.
+// leads says of which fabric the hosts are to get new credentials with the leader; nil: this process leads none any more.
 func (k *keys) leads(f *fabric.Fabric) { k.fabric.Store(f) }
 
 func (k *keys) took(ctx context.Context, t *bus.Taken) {
@@ -36,7 +36,7 @@ func (k *keys) took(ctx context.Context, t *bus.Taken) {
 		return
 	}
 	if f := k.fabric.Load(); f != nil {
-		t.Parts, t.Missed = f.RenewParts(ctx)
+		t.Hosts, t.Missed = f.RenewHosts(ctx)
 	} else {
 		t.StandsBy = true
 	}
@@ -48,8 +48,8 @@ func (k *keys) close() {
 	}
 }
 
-// admitter makes credentials of parts: our broker, or who leads where servers trust its account; nil where neither is.
-func (l *links) admitter() remote.Admitter {
+// admitter makes credentials of hosts: our broker, or who leads where servers trust its account; nil where neither is.
+func (l *links) admitter() remote.Authorizer {
 	switch {
 	case l.broker != nil:
 		return l.broker

@@ -26,7 +26,7 @@ type broking struct {
 	name, listen string
 	keeps        string // folder in which an embedded broker keeps what a manager writes down; empty: none
 	server       bus.Settings
-	layout       *bus.Layout // of a fabric in parts; nil: all of it is in this process
+	layout       *bus.Layout // of a fabric of several hosts; nil: all of it is in this process
 	keys         *keys       // of this process; nil: opened with the links, and closed
 	log          *slog.Logger
 }

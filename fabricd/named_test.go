@@ -161,7 +161,7 @@ func TestFabricsOfDifferentNamesDoNotHearEachOther(t *testing.T) {
 		require.NoError(t, err)
 		for _, e := range events {
 			require.NotContains(t,
-				[]string{fabric.EventStranger, fabric.EventProtocolFault, fabric.EventDamaged, fabric.EventInboxFull}, e.Kind, name)
+				[]string{fabric.EventUnknownSubject, fabric.EventProtocolFault, fabric.EventDamaged, fabric.EventInboxFull}, e.Kind, name)
 			require.True(t, name == "a" || e.Kind != string(fault.VerbCut), name)
 		}
 	}

@@ -190,7 +190,7 @@ func (o *upOutput) event(e fabric.Event) {
 	if e.Kind == fabric.EventTables {
 		return // one for each switch: the line of the whole upload follows
 	}
-	if text := e.Story(); text != "" {
+	if text := e.Summary(); text != "" {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.line.Print(fmt.Sprintf("%6.1fs  %s", e.At, strings.ReplaceAll(text, "\n", "\n         ")))

@@ -261,7 +261,7 @@ func (u runFlags) one(ctx context.Context, s *scenario.Scenario, line *scenarioL
 	if u.virtual {
 		line.virtual = true
 		return scenario.Runner{
-			World: func() fabric.World { return world.New() }, Progress: line.progress, Watch: watch,
+			Runtime: func() fabric.Runtime { return world.New() }, Progress: line.progress, Watch: watch,
 			Drain: u.drain,
 		}.Run(ctx, s)
 	}

@@ -61,7 +61,7 @@ func (u *upFlags) set(s upSettings) {
 }
 
 // openBook opens what is written down of a fabric. Existing: do not begin to.
-func openBook(ctx context.Context, name string, at bus.Resolved, existing bool) (cluster.Book, error) {
+func openBook(ctx context.Context, name string, at bus.Resolved, existing bool) (cluster.StateStore, error) {
 	s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: name, URL: at.URL, Credentials: at.Credentials, Existing: existing})
 	switch {
 	case errors.Is(err, reply.ErrDenied):
@@ -69,7 +69,7 @@ func openBook(ctx context.Context, name string, at bus.Resolved, existing bool) 
 	case errors.Is(err, bus.ErrNoStore):
 		err = fmt.Errorf("%w: a fabric on agents is written down there: %s", err, bus.NoStoreHelp)
 	}
-	return cluster.Book{Store: s}, err
+	return cluster.StateStore{Store: s}, err
 }
 
 // thisLeader is this process as a leader.
@@ -85,7 +85,7 @@ func thisLeader() (l cluster.Leader, err error) {
 type onAgents struct {
 	upFlags
 	at             bus.Resolved
-	book           cluster.Book
+	book           cluster.StateStore
 	hosts          *bus.Client
 	keys           keys // renewed while it stands by, too
 	me             cluster.Leader
@@ -227,9 +227,9 @@ func (c *onAgents) lead(ctx context.Context, lead *lease.Lease) (err error) {
 	if kept {
 		o.Adopt = &state
 	}
-	hosts := c.partsOn(where, lead.Term)
+	hosts := c.hostsOn(where, lead.Term)
 	if !kept && !fresh {
-		// Who wrote it down was killed before it was up: of the parts that were made by then nobody knows enough to lead them.
+		// Who wrote it down was killed before it was up: of the hosts that were made by then nobody knows enough to lead them.
 		if err := c.clear(ctx, hosts, where); err != nil {
 			return err
 		}
@@ -237,11 +237,11 @@ func (c *onAgents) lead(ctx context.Context, lead *lease.Lease) (err error) {
 	}
 	up := comingOnAgents(c.stderr)
 	o.Replaced = lose
-	o.Term, o.Keep, o.Host = lead.Term, func(s fabric.State) <-chan struct{} { return keeper.Keep(s, s.Tables) }, counting(hosts.Host, up.bar, len(where.Parts))
+	o.Term, o.Checkpoint, o.Host = lead.Term, func(s fabric.State) <-chan struct{} { return keeper.Write(s, s.Tables) }, counting(hosts.Host, up.bar, len(where.Hosts))
 	var names []string
-	for _, p := range where.Parts {
+	for _, p := range where.Hosts {
 		names = append(names, p.Agent)
-		o.Parts = append(o.Parts, fabric.PartOptions{Name: p.Agent, Switches: p.Switches, NICs: p.NICs})
+		o.Hosts = append(o.Hosts, fabric.HostOptions{Name: p.Agent, Switches: p.Switches, NICs: p.NICs})
 	}
 	err = c.leadParts(ctx, o, where, lost, up)
 	up.end()
@@ -309,25 +309,25 @@ func (c *onAgents) leadParts(ctx context.Context, o fabric.Options, where *place
 	}.run(ctx, o)
 }
 
-// leaderLayout has the leader hear no link of a part: its own shard is the first, those of parts follow.
+// leaderLayout has the leader hear no link of a host: its own shard is the first, those of hosts follow.
 func leaderLayout(o fabric.Options) (*bus.Layout, error) {
 	g := o.Topology
-	places, err := fabric.Places(g, o.Parts, 1)
+	places, err := fabric.Placements(g, o.Hosts, 1)
 	if err != nil {
 		return nil, err
 	}
-	var parts []bus.PartShards
+	var hosts []bus.HostShards
 	for _, p := range places {
-		s := bus.PartShards{First: p.Shard, N: p.Shards}
+		s := bus.HostShards{First: p.Shard, N: p.Shards}
 		for _, id := range p.SwitchIDs() {
 			s.Nodes = append(s.Nodes, g.Switches[id].Name)
 		}
 		for _, id := range p.NICIDs() {
 			s.Nodes = append(s.Nodes, g.NICs[id].Name)
 		}
-		parts = append(parts, s)
+		hosts = append(hosts, s)
 	}
-	return bus.NewLayout(bus.PartShards{First: 0, N: 1}, parts...)
+	return bus.NewLayout(bus.HostShards{First: 0, N: 1}, hosts...)
 }
 
 // settle finds the fabric that is written down, or places a new one and writes it down. No placement and no error: it was ended meanwhile.
@@ -414,26 +414,26 @@ func (c *onAgents) place(ctx context.Context, g *topology.Graph, term uint64) (*
 	if err := c.book.Begin(ctx, want, where); err != nil {
 		return nil, err
 	}
-	if n := c.book.Store.Copies(); n == 1 && len(where.Parts) > 1 {
+	if n := c.book.Store.Copies(); n == 1 && len(where.Hosts) > 1 {
 		fmt.Fprintln(c.stderr, "fabricd: one server alone keeps the state of this fabric: it goes on without that server, but nobody can lead it anew; a cluster of three keeps it on three")
 	}
 	return where, nil
 }
 
-// partsOn is how parts come onto agents and from them.
-func (c *onAgents) partsOn(where *placement.Placement, term uint64) cluster.Hosts {
+// hostsOn is how hosts come onto agents and from them.
+func (c *onAgents) hostsOn(where *placement.Placement, term uint64) cluster.Hosts {
 	h := cluster.Hosts{Agents: c.hosts, Fabric: c.name, Term: term, Needs: map[string]cluster.Room{}}
-	for _, p := range where.Parts {
+	for _, p := range where.Hosts {
 		h.Needs[p.Agent] = cluster.Room{Ports: p.Ports, Switches: len(p.Switches)}
 	}
 	return h
 }
 
-// counting tells a bar of each part that is hosted for the first time.
-func counting(take func(context.Context, string, host.Charter) error, bar *progress, total int) func(context.Context, string, host.Charter) error {
+// counting tells a bar of each host that is hosted for the first time.
+func counting(take func(context.Context, string, host.Spec) error, bar *progress, total int) func(context.Context, string, host.Spec) error {
 	var mu sync.Mutex
 	done := map[string]bool{}
-	return func(ctx context.Context, name string, c host.Charter) error {
+	return func(ctx context.Context, name string, c host.Spec) error {
 		err := take(ctx, name, c)
 		mu.Lock()
 		defer mu.Unlock()
@@ -447,7 +447,7 @@ func counting(take func(context.Context, string, host.Charter) error, bar *progr
 
 func linesOf(p *placement.Placement) *placedLine {
 	l := &placedLine{Links: p.Cost.Links, Crossing: p.Cost.Crossing, Traffic: p.Cost.Traffic, PerPath: p.Cost.PerPath}
-	for _, q := range p.Parts {
+	for _, q := range p.Hosts {
 		l.Agents = append(l.Agents, placedAgent{q.Agent, len(q.Switches), len(q.NICs), q.Ports})
 	}
 	return l

@@ -113,15 +113,15 @@ func (c *onAgents) ended(ctx context.Context) (bool, error) {
 // clear ends what agents run of a fabric.
 func (c *onAgents) clear(ctx context.Context, hosts cluster.Hosts, where *placement.Placement) error {
 	var names []string
-	for _, p := range where.Parts {
+	for _, p := range where.Hosts {
 		names = append(names, p.Agent)
 	}
 	dropped, err := hosts.Drop(ctx, names, "it was made for a leader that has ended since")
 	if errors.Is(err, reply.ErrNobody) {
-		err = nil // that there is an agent less is found out when parts are made
+		err = nil // that there is an agent less is found out when hosts are made
 	}
 	if err != nil {
-		return fmt.Errorf("parts of fabric %s that nobody knows: %w", c.name, err)
+		return fmt.Errorf("hosts of fabric %s that nobody knows: %w", c.name, err)
 	}
 	if len(dropped) > 0 {
 		slices.Sort(dropped)

@@ -23,7 +23,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 )
 
-// led is a fabric that this process leads: it runs it, or leads its parts on agents.
+// led is a fabric that this process leads: it runs it, or leads its hosts on agents.
 type led struct {
 	upFlags
 	link           *links
@@ -36,7 +36,7 @@ type led struct {
 	up             *coming         // shows how far the fabric has come up
 }
 
-// Why a leader leaves a fabric as it is. Its parts go on.
+// Why a leader leaves a fabric as it is. Its hosts go on.
 var (
 	errLed  = errors.New("another process leads the fabric")
 	errLeft = errors.New("the fabric is left to the next that leads it")

@@ -89,14 +89,14 @@ func (p plan) start(t testing.TB, c config) *Harness {
 	}
 	h := &Harness{t: t, name: t.Name(), record: newRecorder(p.graph)}
 	c.opts.Topology, c.opts.Record = p.graph, h.record
-	c.opts.Trouble = func(e wire.Event) {
+	c.opts.TransportEvent = func(e wire.Event) {
 		// a frame that the broker refuses, as at a cut: it is lost like the others there
 		if e.Kind != wire.EventConnError && e.Kind != wire.EventUnauthorized {
 			h.record.trouble(e.String())
 		}
 	}
 	if c.virtual {
-		c.opts.World = world.New()
+		c.opts.Runtime = world.New()
 	} else {
 		c.opts.Transport = c.transport(t)
 	}

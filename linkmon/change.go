@@ -154,7 +154,7 @@ func (m *monitor) tell(out io.Writer, s fault.Spec, o fabric.Outcome) error {
 	case !o.Fresh:
 		text = o.Target + " " + already[s.Do]
 	case o.Fault != nil:
-		text = fabric.Event{Kind: string(o.Do), Fault: o.Fault, Detail: o.Note}.Story()
+		text = fabric.Event{Kind: string(o.Do), Fault: o.Fault, Detail: o.Note}.Summary()
 		o.Note = ""
 	case s.Do == fault.VerbImpair:
 		text = o.Target + " is no longer impaired"

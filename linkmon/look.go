@@ -186,7 +186,7 @@ func (m *monitor) eventsCommand() *cobra.Command {
 				if e.Missed > 0 {
 					fmt.Fprintf(cmd.OutOrStdout(), "          (%d events missed)\n", e.Missed)
 				}
-				text := e.Story()
+				text := e.Summary()
 				if text == "" {
 					if !ends {
 						return nil

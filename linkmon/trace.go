@@ -155,7 +155,7 @@ func (t *tracing) take(v fabric.HopView) error {
 		if v.Missed > 0 {
 			fmt.Fprintf(t.out, "(%d missed)\n", v.Missed)
 		}
-		fmt.Fprintf(t.out, "%s  %10.6fs  %s\n", p.name(t.all), v.At, v.Story())
+		fmt.Fprintf(t.out, "%s  %10.6fs  %s\n", p.name(t.all), v.At, v.Summary())
 	}
 	if p.add(v); !p.complete() {
 		return nil

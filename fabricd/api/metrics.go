@@ -140,7 +140,7 @@ func (s series) links(f *fabric.Fabric, r *fabric.Reading) {
 }
 
 func (s series) switches(f *fabric.Fabric, r *fabric.Reading, sampler *fabric.Sampler) {
-	states := map[string]int{fabric.SwitchUp: 0, fabric.SwitchDown: 0, fabric.SwitchQuiet: 0}
+	states := map[string]int{fabric.SwitchUp: 0, fabric.SwitchDown: 0, fabric.SwitchSuspect: 0}
 	vcs := sampler.VCs()
 	for i, sw := range f.Topology().Switches {
 		k, st := &r.Switches[i], sampler.Stats(i)
@@ -204,7 +204,7 @@ func (s series) ledger(r *fabric.Reading) {
 // kinds are those of all reports there can be.
 var kinds = []string{
 	string(fault.VerbCut), string(fault.VerbFlap), string(fault.VerbImpair), string(fault.VerbCrash),
-	fault.KindBroker, fault.KindSilence, fault.KindHandover, fault.KindProcess, fault.KindPart,
+	fault.KindBroker, fault.KindSilence, fault.KindHandover, fault.KindProcess, fault.KindHost,
 }
 
 func (s series) faults(f *fabric.Fabric) {

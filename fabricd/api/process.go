@@ -9,10 +9,10 @@ import (
 
 // What processes request that are to be, or are, switches of the fabric; see fabricd/member.
 
-func (s *Server) join(ctx context.Context, r host.JoinRequest) (host.Charter, error) {
+func (s *Server) join(ctx context.Context, r host.JoinRequest) (host.Spec, error) {
 	mine := bus.Build{Protocol: bus.Protocol}
-	if err := mine.Fits("the process that is to be switch "+r.Switch, bus.AskerOf(ctx).Build); err != nil {
-		return host.Charter{}, err
+	if err := mine.Fits("the process that is to be switch "+r.Switch, bus.RequesterOf(ctx).Build); err != nil {
+		return host.Spec{}, err
 	}
 	return s.fabric.Join(r)
 }

@@ -46,7 +46,7 @@ type Status struct {
 	LinksImpaired []string               `json:"links_impaired"`
 	SwitchesDown  []string               `json:"switches_down"`
 	Processes     []fabric.SwitchProcess `json:"processes"` // of switches that are processes of their own
-	Parts         []fabric.PartState     `json:"parts"`     // that other hosts run
+	Parts         []fabric.HostStatus    `json:"parts"`     // that other hosts run
 
 	Sample Sample        `json:"sample"`
 	Totals fabric.Totals `json:"totals"`

@@ -4,7 +4,7 @@
 //	auth.json         what there is, by public keys: no secrets
 //	ca.pem            the authority of all certificates
 //	keys/             what signs; it stays with who administers the fabric
-//	leader/           for the process that leads: its credentials, a key with which it makes those of parts, the tokens of the API, a certificate
+//	leader/           for the process that leads: its credentials, a key with which it makes those of hosts, the tokens of the API, a certificate
 //	hosts/<host>/     for one host: the configuration of its NATS server, its certificate, the credentials of its agent
 //	users/            credentials of the subnet manager, of operators and of viewers
 //

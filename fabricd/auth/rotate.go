@@ -12,8 +12,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 )
 
-// ErrNoLeader means that nobody leads the fabric who could give its parts new credentials.
-var ErrNoLeader = errors.New("nobody leads the fabric: the old credentials of its parts would be revoked and nobody could make new ones")
+// ErrNoLeader means that nobody leads the fabric who could give its hosts new credentials.
+var ErrNoLeader = errors.New("nobody leads the fabric: the old credentials of its hosts would be revoked and nobody could make new ones")
 
 // RotateOptions say how. The zero value is for a cluster that is whole.
 type RotateOptions struct {
@@ -28,7 +28,7 @@ type RotateOptions struct {
 // Renewed is one process that has got new credentials.
 type Renewed struct {
 	User   string   `json:"user"`
-	Parts  int      `json:"parts,omitempty"`  // of a leader: as many parts have got theirs from it
+	Hosts  int      `json:"parts,omitempty"`  // of a leader: as many hosts have got theirs from it
 	Missed []string `json:"missed,omitempty"` // those that have not, each with why
 	// StandsBy says that it could lead the fabric and does not.
 	StandsBy bool `json:"stands_by,omitempty"`
@@ -212,7 +212,7 @@ func (r *rotation) renewAll(ctx context.Context) error {
 		}
 		r.out.Renewed = append(r.out.Renewed, done)
 		for _, part := range done.Missed {
-			bad = append(bad, "part "+part)
+			bad = append(bad, "host "+part)
 		}
 		r.o.Tell(told(done))
 	}
@@ -230,8 +230,8 @@ func told(d Renewed) string {
 	if d.StandsBy {
 		s = d.User + ", which stands by, has new credentials"
 	}
-	if d.Parts > 0 {
-		s += fmt.Sprintf(", and so have %d parts", d.Parts)
+	if d.Hosts > 0 {
+		s += fmt.Sprintf(", and so have %d hosts", d.Hosts)
 	}
 	return s
 }
@@ -309,7 +309,7 @@ func (r *rotation) give(ctx context.Context, renewer *bus.Client, a asked) (Rene
 	}
 	r.users[a.user] = append(r.users[a.user], a.offer.Public)
 	r.note(a.user, a.offer.Public)
-	done.Parts, done.Missed, done.StandsBy = t.Parts, t.Missed, t.StandsBy
+	done.Hosts, done.Missed, done.StandsBy = t.Hosts, t.Missed, t.StandsBy
 	return done, nil
 }
 

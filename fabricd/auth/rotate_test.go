@@ -66,14 +66,14 @@ func (l *lab) run(creds, signer string) *process {
 	return p
 }
 
-// part runs what of a part talks to servers: its links and the side that is asked.
+// host runs what of a host talks to servers: its links and the side that is asked.
 func (l *lab) part(leader *process, name string, shard int) *bus.NATS {
 	l.t.Helper()
-	layout, err := bus.NewLayout(bus.PartShards{First: shard, N: 1}, bus.PartShards{First: 1 - shard, N: 1, Nodes: []string{[]string{"s1", "s0"}[shard]}})
+	layout, err := bus.NewLayout(bus.HostShards{First: shard, N: 1}, bus.HostShards{First: 1 - shard, N: 1, Nodes: []string{[]string{"s1", "s0"}[shard]}})
 	require.NoError(l.t, err)
-	issued, err := leader.issuer.Admit(bus.PartAccess{Part: name, First: shard, N: 1})
+	issued, err := leader.issuer.Admit(bus.HostAccess{Host: name, First: shard, N: 1})
 	require.NoError(l.t, err)
-	creds, identity, err := bus.PartCredentials(issued, bus.Credentials{TLSCA: l.file("ca.pem")})
+	creds, identity, err := bus.HostCredentials(issued, bus.Credentials{TLSCA: l.file("ca.pem")})
 	require.NoError(l.t, err)
 	control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Node: name, URL: l.url, Credentials: creds})
 	require.NoError(l.t, err)
@@ -256,7 +256,7 @@ func TestCertificatesThatHaveExpired(t *testing.T) {
 	}
 }
 
-// Who leads gives its parts new credentials before the old ones are revoked: their links come back by themselves.
+// Who leads gives its hosts new credentials before the old ones are revoked: their links come back by themselves.
 func TestRotationRenewsParts(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, outside.Newest)
@@ -266,10 +266,10 @@ func TestRotationRenewsParts(t *testing.T) {
 	defer peers.Close()
 	leader.took = func(ctx context.Context, taken *bus.Taken) {
 		for i, name := range []string{"west", "east"} {
-			if err := peers.RenewPart(ctx, bus.PartAccess{Part: name, First: i, N: 1}, leader.issuer); err != nil {
+			if err := peers.RenewHost(ctx, bus.HostAccess{Host: name, First: i, N: 1}, leader.issuer); err != nil {
 				taken.Missed = append(taken.Missed, name+": "+err.Error())
 			} else {
-				taken.Parts++
+				taken.Hosts++
 			}
 		}
 	}
@@ -301,14 +301,14 @@ func TestRotationRenewsParts(t *testing.T) {
 		out, err := l.dir.Rotate(t.Context(), auth.RotateOptions{URL: l.url, Wait: time.Second, Force: true})
 		require.NoError(t, err)
 		renewed := out.Renewed[slices.IndexFunc(out.Renewed, func(r auth.Renewed) bool { return r.User == "fabric" })]
-		require.Equal(t, 2, renewed.Parts, "%v", renewed.Missed)
+		require.Equal(t, 2, renewed.Hosts, "%v", renewed.Missed)
 		<-lost // the old ones hold no more
 		require.Eventually(t, carries, patience, time.Millisecond)
 	}
-	// A part that is frozen gets none, and then nothing is revoked unless that is forced.
+	// A host that is frozen gets none, and then nothing is revoked unless that is forced.
 	leader.took = func(_ context.Context, taken *bus.Taken) { taken.Missed = []string{"west: it does not answer"} }
 	_, err = l.dir.Rotate(t.Context(), auth.RotateOptions{URL: l.url, Wait: time.Second})
-	require.ErrorContains(t, err, "no new credentials for part west: it does not answer: the old ones hold for everybody")
+	require.ErrorContains(t, err, "no new credentials for host west: it does not answer: the old ones hold for everybody")
 	require.True(t, carries())
 }
 

@@ -67,7 +67,7 @@ func (f *Folder) CertFile() string { return f.there(certFile) }
 // KeyFile is its key.
 func (f *Folder) KeyFile() string { return f.there(certKeyFile) }
 
-// Issuer makes credentials of parts; nil unless it is the folder of who leads.
+// Issuer makes credentials of hosts; nil unless it is the folder of who leads.
 func (f *Folder) Issuer() *bus.Issuer {
 	if f == nil {
 		return nil

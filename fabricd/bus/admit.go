@@ -70,13 +70,13 @@ func (a NodeAccess) grant(fabric string) grant {
 // Access says which subjects of the broker a process of the fabric uses: a [PartAccess], or a
 // [NodeAccess] for one switch.
 type Access interface {
-	name() string   // of the part or node
+	name() string   // of the host or node
 	prefix() string // of users
 	validate() error
 	grant(fabric string) grant
 }
 
-// Admit makes credentials with which a process can be one part of the fabric, or one switch, and
+// Admit makes credentials with which a process can be one host of the fabric, or one switch, and
 // nothing else: send on its own links, hear those towards it, be asked and tell. They are in force
 // when it returns and until Revoke. Admitting a node again makes others; the old ones stay, so
 // revoke them first when there may be one process only.
@@ -186,25 +186,25 @@ func (u *users) Check(c server.ClientAuthentication) bool {
 	return true
 }
 
-// PartAccess says which subjects of the broker a host uses.
-type PartAccess struct {
-	Part  string // its name
+// HostAccess says which subjects of the broker a host uses.
+type HostAccess struct {
+	Host  string // its name
 	First int    // the first of its shards
 	N     int    // how many it has
 }
 
-func (a PartAccess) validate() error {
-	if err := wire.ValidateNode(a.Part); err != nil {
+func (a HostAccess) validate() error {
+	if err := wire.ValidateNode(a.Host); err != nil {
 		return err
 	}
-	return PartShards{First: a.First, N: a.N}.validate()
+	return HostShards{First: a.First, N: a.N}.validate()
 }
 
 // grant is to send from its own shards and to hear what is sent to them, to be asked and to tell.
 // It does not grow with the nodes of the part.
-func (a PartAccess) grant(fabric string) grant {
-	publish := []string{hostEventsOf(fabric, a.Part), allAnswersOf(inboxOf(RoleFabric.String()), a.Part)}
-	subscribe := append(announced(HostService), asksOf(fabric, a.Part))
+func (a HostAccess) grant(fabric string) grant {
+	publish := []string{hostEventsOf(fabric, a.Host), allAnswersOf(inboxOf(RoleFabric.String()), a.Host)}
+	subscribe := append(announced(HostService), asksOf(fabric, a.Host))
 	for i := range a.N {
 		publish = append(publish, allFromShard(fabric, a.First+i))
 		subscribe = append(subscribe, allToShard(fabric, a.First+i))
@@ -212,9 +212,9 @@ func (a PartAccess) grant(fabric string) grant {
 	return grant{publish, subscribe}
 }
 
-func (a PartAccess) name() string   { return a.Part }
+func (a HostAccess) name() string   { return a.Host }
 func (a NodeAccess) name() string   { return a.Node }
-func (a PartAccess) prefix() string { return "part-" + nodeToken(a.Part) + "-" }
+func (a HostAccess) prefix() string { return "part-" + nodeToken(a.Host) + "-" }
 func (a NodeAccess) prefix() string { return "switch-" + nodeToken(a.Node) + "-" }
 
 // userOf is a name that no other user has.

@@ -234,7 +234,7 @@ func (c *Client) answered(to Subject, msg *nats.Msg) (*nats.Msg, error) {
 		return nil, c.nobodyThere(to)
 	}
 	if !to.Kind.text() {
-		if b := askerIn(msg.Header).Build; b.Protocol != c.cfg.Build.Protocol {
+		if b := requesterIn(msg.Header).Build; b.Protocol != c.cfg.Build.Protocol {
 			return nil, plain.Errorf([]error{reply.ErrRefused}, "%v", c.cfg.Build.Fits(to.who(), b))
 		}
 	}
@@ -289,7 +289,7 @@ func (c *Client) send(subject string, h nats.Header, body []byte, answers int) (
 	if s, err := ParseSubject(subject); err == nil && s.Kind == SubjectSwitch {
 		node = s.Node
 	}
-	a.reply = answerTo(c.inbox, c.asker, node, c.number.Add(1))
+	a.reply = answerTo(c.inbox, c.requester, node, c.number.Add(1))
 	header := maps.Clone(c.from)
 	maps.Copy(header, h)
 	c.mu.Lock()

@@ -64,19 +64,19 @@ func (c ClientConfig) validate() error {
 // broker that is not ours, who may ask, answer and tell is its owner's business. Its methods may be
 // called concurrently.
 type Client struct {
-	cfg     ClientConfig
-	conn    *conn
-	from    nats.Header   // of every request
-	inbox   string        // prefix of answers
-	asker   string        // and the token after it, which nobody guesses
-	closedc chan struct{} // closed by nats.go after its last callback
-	ctx     context.Context
-	cancel  context.CancelFunc
-	wg      sync.WaitGroup
-	once    sync.Once
-	ended   chan struct{} // closed when the fabric has ended
-	ending  sync.Once
-	number  atomic.Uint64 // of the last ask
+	cfg       ClientConfig
+	conn      *conn
+	from      nats.Header   // of every request
+	inbox     string        // prefix of answers
+	requester string        // and the token after it, which nobody guesses
+	closedc   chan struct{} // closed by nats.go after its last callback
+	ctx       context.Context
+	cancel    context.CancelFunc
+	wg        sync.WaitGroup
+	once      sync.Once
+	ended     chan struct{} // closed when the fabric has ended
+	ending    sync.Once
+	number    atomic.Uint64 // of the last ask
 	hostEvents
 
 	mu   sync.Mutex
@@ -104,7 +104,7 @@ func Dial(cfg ClientConfig) (*Client, error) {
 	host, _ := os.Hostname() // that it has none is no reason not to ask
 	c := &Client{
 		cfg: cfg, inbox: strings.TrimSuffix(inboxes,
-			"."), asker: rand.Text(), closedc: make(chan struct{}), ended: make(chan struct{}),
+			"."), requester: rand.Text(), closedc: make(chan struct{}), ended: make(chan struct{}),
 		from: nats.Header{
 			headerBuild: {cfg.Build.String()},
 			headerFrom:  {fmt.Sprintf("%s, process %d on host %s", cfg.Program, os.Getpid(), host)},
@@ -142,7 +142,7 @@ func Dial(cfg ClientConfig) (*Client, error) {
 // listen subscribes to answers, and to the end of the fabric.
 func (c *Client) listen() error {
 	answers := make(chan *nats.Msg, 4096)
-	if _, err := c.conn.ChanSubscribe(allAnswers(c.inbox, c.asker), answers); err != nil {
+	if _, err := c.conn.ChanSubscribe(allAnswers(c.inbox, c.requester), answers); err != nil {
 		return err
 	}
 	c.wg.Go(func() { c.match(answers) })

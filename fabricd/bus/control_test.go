@@ -68,7 +68,7 @@ func TestControlRequests(t *testing.T) {
 		if l.B == "" {
 			return cutRequest{}, errors.New("no such link s0-; did you mean s0-s1?")
 		}
-		require.Contains(t, bus.AskerOf(ctx).Name, fmt.Sprintf("test, process %d on host ", os.Getpid()))
+		require.Contains(t, bus.RequesterOf(ctx).Name, fmt.Sprintf("test, process %d on host ", os.Getpid()))
 		return cutRequest{l.B, l.A}, nil
 	}))
 	require.NoError(t, bus.Handle(c, ctl("get.names"), func(_ context.Context, req json.RawMessage) ([]string, error) {

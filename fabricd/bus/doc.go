@@ -19,11 +19,11 @@
 // of the link enforce it too, and alone when the broker is somebody else's.
 // [wire.Transport.Enforcement] says which is in force.
 //
-// # Processes that are parts of a fabric
+// # Processes that are hosts of a fabric
 //
 // Such a process gets credentials from [Broker.Admit], or from an [Issuer], that reach as far as
 // its links. It opens a [NATS] transport and a [Server] with Node set, which answers what the
-// fabric asks by [Call] and tells it things. A [Layout] says which shards it has: a part of its own
+// fabric asks by [Call] and tells it things. A [Layout] says which shards it has: a host of its own
 // ones, each heard by one wildcard; a switch that joins while the fabric runs that of its node
 // ([Layout.Only]), and listens per direction. On a broker that is not ours, and does not trust our
 // keys, there is no admission: who may publish and hear what there is the business of its owner.

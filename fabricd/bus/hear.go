@@ -117,7 +117,7 @@ func (c *Client) sort(kind string, arrivals <-chan *nats.Msg) {
 			if err == nil && s.Verb != kind { // a process may tell kinds that are no words
 				err = fmt.Errorf("%s of %s: %w", s.Verb, s.who(), wire.ErrName)
 			}
-			if b := askerIn(msg.Header).Build; err == nil && b.Protocol != c.cfg.Build.Protocol {
+			if b := requesterIn(msg.Header).Build; err == nil && b.Protocol != c.cfg.Build.Protocol {
 				err = c.cfg.Build.Fits(s.who(), b)
 			}
 			if err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The benchmarks of this file measure links of fabrics in parts beside bare NATS hops of the same
+// The benchmarks of this file measure links of fabrics of several hosts beside bare NATS hops of the same
 // kind. A kind is where the two ends of a link are. Of the line n0-s0-s1- ... -s7-n1, links of kind
-// within all have both ends in one part; in the other kinds every other switch is in another part,
+// within all have both ends on one host; in the other kinds every other switch is on another host,
 // so that each of the seven links between switches crosses. The links of the two NICs do not, for a
 // NIC is where its switch is. A hop of ours is out of the output queue of a core, over NATS, into
 // the input queue of the next and through its pipeline. A bare hop is a message from a publisher to
 // a subscriber, which publishes it again: on the same servers, over as many connections, and
-// crossing where ours does. Servers, parts and publishers are all in this process.
+// crossing where ours does. Servers, hosts and publishers are all in this process.
 
 // linkKind says where the ends of links are.
 type linkKind struct {
@@ -32,7 +32,7 @@ var linkKinds = []linkKind{{"within", 1, false}, {"beside", 2, false}, {"across"
 // hopsOfLine is how many links a packet takes.
 const hopsOfLine = lineSwitches + 1
 
-// at is the part of the node that is so many links from n0.
+// at is the host of the node that is so many links from n0.
 func (k linkKind) at(links int) int { return (min(max(links, 1), lineSwitches) - 1) % k.parts }
 
 // servers are the addresses of one NATS server, twice, or of two in a cluster.
@@ -185,7 +185,7 @@ func BenchmarkLinkThroughput(b *testing.B) {
 }
 
 // A packet that is sent before all links of its way are up may be discarded, by a firmware that
-// knows no other way; one sent after is delivered, and through parts as through a chain of
+// knows no other way; one sent after is delivered, and through hosts as through a chain of
 // connections.
 func TestLineInPartsDeliversOneAtATime(t *testing.T) {
 	for _, k := range linkKinds {

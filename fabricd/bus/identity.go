@@ -17,7 +17,7 @@ import (
 // that. Methods may be called concurrently.
 //
 // An Identity of a .creds file writes the new token and key there, where all processes that use the
-// file find them. An Identity without a file, as that of a part, serves the connections that are
+// file find them. An Identity without a file, as that of a host, serves the connections that are
 // made with its own [Identity.Credentials].
 type Identity struct {
 	path string // of the .creds file; empty: it is kept in none
@@ -73,11 +73,11 @@ func (i *Identity) reread() error {
 	return nil
 }
 
-// PartCredentials are those of the process of a part: the identity that the leader gave it,
+// HostCredentials are those of the process of a host: the identity that the leader gave it,
 // and all else as its host connects. A leader gives none on servers whose owner says who may do
 // what: the credentials are those of the host then. The caller serves the identity, unless it is
 // nil.
-func PartCredentials(part, host Credentials) (Credentials, *Identity, error) {
+func HostCredentials(part, host Credentials) (Credentials, *Identity, error) {
 	switch {
 	case part == (Credentials{}):
 		return host, nil, nil
@@ -186,9 +186,9 @@ func (i *Identity) Offer() (Offer, error) {
 type Taken struct {
 	// StandsBy says that it leads no fabric, though it might.
 	StandsBy bool `json:"stands_by,omitempty"`
-	// Parts are as many as have got new credentials in turn, and Missed those that have not, each with
+	// Hosts are as many as have got new credentials in turn, and Missed those that have not, each with
 	// why.
-	Parts  int      `json:"parts,omitempty"`
+	Hosts  int      `json:"parts,omitempty"`
 	Missed []string `json:"missed,omitempty"`
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/safefile"
 )
 
-// Issuer makes credentials for the parts of a fabric on servers that trust its account: it signs
+// Issuer makes credentials for the hosts of a fabric on servers that trust its account: it signs
 // tokens with a key of the account. It is for who leads. Methods may be called concurrently.
 //
 // Credentials that it has issued hold until the key that signed them is taken out of the account,
@@ -41,7 +41,7 @@ func NewIssuer(fabric string, leader *Identity, signer Key) (*Issuer, error) {
 	return &Issuer{fabric: fabric, account: claims.IssuerAccount, signer: signer}, nil
 }
 
-// Admit makes credentials with which a process can be one part of the fabric, or one switch, as
+// Admit makes credentials with which a process can be one host of the fabric, or one switch, as
 // [Broker.Admit] does.
 func (i *Issuer) Admit(a Access) (Credentials, error) {
 	if err := a.validate(); err != nil {
@@ -65,7 +65,7 @@ func (i *Issuer) Admit(a Access) (Credentials, error) {
 
 // Revoke keeps nobody out by itself: servers ask the operator's key for that, which who leads does
 // not have. The user is let in until the next rotation, or until fabricd auth revoke; what it may
-// do is no more than the part that it was could.
+// do is no more than the host that it was could.
 func (i *Issuer) Revoke(string) {}
 
 // Offer draws the next key to sign with.
@@ -97,19 +97,19 @@ func (i *Issuer) Take(path string) error {
 	return nil
 }
 
-// RenewPart is a token for the key that a part offers, with the rights that a has. Who has led
-// before may have signed the token it shows, whose name alone is taken over, since the part hears
+// RenewHost is a token for the key that a host offers, with the rights that a has. Who has led
+// before may have signed the token it shows, whose name alone is taken over, since the host hears
 // answers there.
-func (i *Issuer) RenewPart(a Access, o Offer) (string, error) {
+func (i *Issuer) RenewHost(a Access, o Offer) (string, error) {
 	if err := a.validate(); err != nil {
-		return "", fmt.Errorf("bus: renew part %q of fabric %q: %w", a.name(), i.fabric, err)
+		return "", fmt.Errorf("bus: renew host %q of fabric %q: %w", a.name(), i.fabric, err)
 	}
 	was, err := jwt.DecodeUserClaims(o.Token)
 	if err != nil {
-		return "", fmt.Errorf("bus: renew part %s: %w: %w", a.name(), ErrToken, err)
+		return "", fmt.Errorf("bus: renew host %s: %w: %w", a.name(), ErrToken, err)
 	}
 	if random, ok := strings.CutPrefix(was.Name, a.prefix()); !ok || len(random) != nonceLen || !alphanumeric(random) {
-		return "", fmt.Errorf("bus: renew part %s: %w: it says that it is %.80q", a.name(), ErrToken, was.Name)
+		return "", fmt.Errorf("bus: renew host %s: %w: it says that it is %.80q", a.name(), ErrToken, was.Name)
 	}
 	i.mu.Lock()
 	signer := i.signer
@@ -117,13 +117,13 @@ func (i *Issuer) RenewPart(a Access, o Offer) (string, error) {
 	return userToken(signer, i.account, o.Public, was.Name, a.grant(i.fabric).withInbox(inboxOf(was.Name)))
 }
 
-// RenewPart gives the process of a part new credentials, made by i.
-func (c *Client) RenewPart(ctx context.Context, a Access, i *Issuer) error {
+// RenewHost gives the process of a host new credentials, made by i.
+func (c *Client) RenewHost(ctx context.Context, a Access, i *Issuer) error {
 	o, err := Call[Offer](ctx, c, Subject{Kind: SubjectSwitch, Node: a.name(), Verb: verbOffer}, nil)
 	if err != nil {
 		return err
 	}
-	token, err := i.RenewPart(a, o)
+	token, err := i.RenewHost(a, o)
 	if err != nil {
 		return err
 	}

@@ -14,27 +14,27 @@ var ErrElsewhere = errors.New("the node is in a shard of another process")
 // its own shard and that of the node it sends to, so all processes of a fabric must agree.
 // Constant.
 type Layout struct {
-	first, n int            // the shards of all nodes that are in no part
+	first, n int            // the shards of all nodes that are on no host
 	own      [2]int         // of them those of this process: the first, and how many
-	parts    [][2]int       // per part of the others, its shards likewise
-	part     map[string]int // by node
+	hosts    [][2]int       // per host of the others, its shards likewise
+	host     map[string]int // by node
 }
 
 // Hashed is the layout of a fabric that has n shards, 1 to MaxConnections, and spreads its nodes
 // over all of them by their names.
 func Hashed(n int) *Layout { return &Layout{n: n, own: [2]int{0, n}} }
 
-// PartShards are the shards of one part of a fabric and the nodes in it, which are spread over them
+// HostShards are the shards of one host of a fabric and the nodes in it, which are spread over them
 // by their names.
-type PartShards struct {
+type HostShards struct {
 	First, N int // N is 1 to MaxConnections, First+N at most MaxShards
 	Nodes    []string
 }
 
-// NewLayout is the layout of a fabric in parts, for the process that has the shards of own; its own
-// nodes need no mention. The error says which part has shards that cannot be.
-func NewLayout(own PartShards, others ...PartShards) (*Layout, error) {
-	l := &Layout{first: own.First, n: own.N, own: [2]int{own.First, own.N}, part: make(map[string]int)}
+// NewLayout is the layout of a fabric of several hosts, for the process that has the shards of own; its own
+// nodes need no mention. The error says which host has shards that cannot be.
+func NewLayout(own HostShards, others ...HostShards) (*Layout, error) {
+	l := &Layout{first: own.First, n: own.N, own: [2]int{own.First, own.N}, host: make(map[string]int)}
 	if err := own.validate(); err != nil {
 		return nil, err
 	}
@@ -42,20 +42,20 @@ func NewLayout(own PartShards, others ...PartShards) (*Layout, error) {
 		if err := p.validate(); err != nil {
 			return nil, err
 		}
-		l.parts = append(l.parts, [2]int{p.First, p.N})
+		l.hosts = append(l.hosts, [2]int{p.First, p.N})
 		for _, node := range p.Nodes {
-			l.part[node] = i
+			l.host[node] = i
 		}
 	}
 	for _, node := range own.Nodes {
-		delete(l.part, node)
+		delete(l.host, node)
 	}
 	return l, nil
 }
 
-func (p PartShards) validate() error {
+func (p HostShards) validate() error {
 	if p.First < 0 || p.N < 1 || p.N > MaxConnections || p.First+p.N > MaxShards {
-		return fmt.Errorf("bus: a part with shards %d to %d: want 1 to %d of them, below %d", p.First, p.First+p.N-1,
+		return fmt.Errorf("bus: a host with shards %d to %d: want 1 to %d of them, below %d", p.First, p.First+p.N-1,
 			MaxConnections, MaxShards)
 	}
 	return nil
@@ -74,8 +74,8 @@ func (l *Layout) Own() (first, n int) { return l.own[0], l.own[1] }
 
 // Shard is the shard of a node.
 func (l *Layout) Shard(node string) int {
-	if i, ok := l.part[node]; ok {
-		return l.parts[i][0] + ShardOf(node, l.parts[i][1])
+	if i, ok := l.host[node]; ok {
+		return l.hosts[i][0] + ShardOf(node, l.hosts[i][1])
 	}
 	return l.first + ShardOf(node, l.n)
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// halves are the layouts of a line s0-s1-s2-s3 in two parts, west with s0 and s1, as each part and
+// halves are the layouts of a line s0-s1-s2-s3 on two hosts, west with s0 and s1, as each host and
 // whoever leads sees it.
 func halves(tb testing.TB) (west, east *bus.Layout) {
 	tb.Helper()
-	w, e := bus.PartShards{First: 4, N: 2, Nodes: []string{"s0", "s1"}}, bus.PartShards{
+	w, e := bus.HostShards{First: 4, N: 2, Nodes: []string{"s0", "s1"}}, bus.HostShards{
 		First: 255, N: 1,
 		Nodes: []string{"s2", "s3"},
 	}
@@ -32,7 +32,7 @@ func TestLayoutIsTheSameForAllParts(t *testing.T) {
 		require.Equal(t, west.Shard(node), east.Shard(node), node)
 		require.Contains(t, want, west.Shard(node), node)
 	}
-	require.Contains(t, []int{4, 5}, west.Shard("beat-0"), "what is in no part is ours")
+	require.Contains(t, []int{4, 5}, west.Shard("beat-0"), "what is on no host is ours")
 	require.Equal(t, 255, east.Shard("beat-0"))
 	only := west.Only("s1")
 	first, n := only.Own()
@@ -40,22 +40,22 @@ func TestLayoutIsTheSameForAllParts(t *testing.T) {
 	for _, node := range []string{"s0", "s1", "s2", "s3", "beat-0"} {
 		require.Equal(t, west.Shard(node), only.Shard(node), node)
 	}
-	for _, p := range []bus.PartShards{{First: -1, N: 1}, {First: 0, N: 0}, {First: 0, N: 5}, {First: 254, N: 3}} {
-		_, err := bus.NewLayout(bus.PartShards{N: 1}, p)
-		require.ErrorContains(t, err, "a part with shards")
+	for _, p := range []bus.HostShards{{First: -1, N: 1}, {First: 0, N: 0}, {First: 0, N: 5}, {First: 254, N: 3}} {
+		_, err := bus.NewLayout(bus.HostShards{N: 1}, p)
+		require.ErrorContains(t, err, "a host with shards")
 		_, err = bus.NewLayout(p)
-		require.ErrorContains(t, err, "a part with shards")
+		require.ErrorContains(t, err, "a host with shards")
 	}
 }
 
-// Two parts, each with its own credentials, carry frames between them and cut at either end.
+// Two hosts, each with its own credentials, carry frames between them and cut at either end.
 func TestPartsCarryFrames(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
 	wl, el := halves(t)
 	open := func(name string, l *bus.Layout) *bus.NATS {
 		first, n := l.Own()
-		c, err := b.Admit(bus.PartAccess{Part: name, First: first, N: n})
+		c, err := b.Admit(bus.HostAccess{Host: name, First: first, N: n})
 		require.NoError(t, err)
 		return openNATS(t, bus.NATSConfig{URL: b.ClientURL(), Credentials: c, Layout: l})
 	}
@@ -106,7 +106,7 @@ func TestPartsCarryFrames(t *testing.T) {
 func TestPartMayDoWhatItsPlaceNeeds(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
-	c, err := b.Admit(bus.PartAccess{Part: "west", First: 4, N: 2})
+	c, err := b.Admit(bus.HostAccess{Host: "west", First: 4, N: 2})
 	require.NoError(t, err)
 	probe(t, login(t, b, c, nats.ErrorHandler(quiet)), c.User, map[string]bool{
 		"weft.lab.l.4.255.s1.1":       true,
@@ -135,14 +135,14 @@ func TestPartMayDoWhatItsPlaceNeeds(t *testing.T) {
 		c.InboxPrefix + ".x":    true,
 		"_INBOX.>":              false,
 	})
-	for want, a := range map[string]bus.PartAccess{
-		`node name ">"`:       {Part: ">", N: 1},
-		"want 1 to 4 of them": {Part: "a", N: 5},
+	for want, a := range map[string]bus.HostAccess{
+		`node name ">"`:       {Host: ">", N: 1},
+		"want 1 to 4 of them": {Host: "a", N: 5},
 	} {
 		_, err := b.Admit(a)
 		require.ErrorContains(t, err, want)
 	}
-	_, err = (*bus.Broker)(nil).Admit(bus.PartAccess{Part: "west", N: 1})
+	_, err = (*bus.Broker)(nil).Admit(bus.HostAccess{Host: "west", N: 1})
 	require.ErrorIs(t, err, bus.ErrOutsideBroker)
 }
 
@@ -151,16 +151,16 @@ func TestPartMayDoWhatItsPlaceNeeds(t *testing.T) {
 func TestCutBetweenOthersAtOurBroker(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, bus.BrokerConfig{})
-	w, e := bus.PartShards{First: 1, N: 1, Nodes: []string{"s0", "s1", "s2"}}, bus.PartShards{
+	w, e := bus.HostShards{First: 1, N: 1, Nodes: []string{"s0", "s1", "s2"}}, bus.HostShards{
 		First: 2, N: 1,
 		Nodes: []string{"s3"},
 	}
-	own, err := bus.NewLayout(bus.PartShards{N: 1}, w, e)
+	own, err := bus.NewLayout(bus.HostShards{N: 1}, w, e)
 	require.NoError(t, err)
 	lead := openNATS(t, bus.NATSConfig{Broker: b, Layout: own})
 	west, err := bus.NewLayout(w, e)
 	require.NoError(t, err)
-	c, err := b.Admit(bus.PartAccess{Part: "west", First: 1, N: 1})
+	c, err := b.Admit(bus.HostAccess{Host: "west", First: 1, N: 1})
 	require.NoError(t, err)
 	part := openNATS(t, bus.NATSConfig{URL: b.ClientURL(), Credentials: c, Layout: west})
 	there, other := hop(0), wire.Direction{From: "s0", To: "s2", FromPort: 2}

@@ -20,7 +20,7 @@ import (
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
-// partLine is the line as the machines of its parts drive it, without a leader.
+// partLine is the line as the machines of its hosts drive it, without a leader.
 type partLine struct {
 	nics    [2]*nicd.NIC
 	drivers []*switchd.Driver
@@ -38,16 +38,16 @@ func (c arrivedAt) Observe(_ weft.Time, a *weft.Actions) {
 	}
 }
 
-// startPartLine starts the line in parts of its own at these servers, and returns when all links
+// startPartLine starts the line on hosts of its own at these servers, and returns when all links
 // are up.
 func startPartLine(tb testing.TB, k linkKind, urls [2]string, buffer int) *partLine {
 	tb.Helper()
 	g := line(tb)
 	l := &partLine{arrived: make(chan weft.Header, 1)}
-	places, nodes := make([]bus.PartShards, k.parts), make([][]weft.Node, k.parts)
+	places, nodes := make([]bus.HostShards, k.parts), make([][]weft.Node, k.parts)
 	put := func(n weft.Node, links int) {
 		p := k.at(links)
-		places[p] = bus.PartShards{First: p, N: 1, Nodes: append(places[p].Nodes, g.Name(n))}
+		places[p] = bus.HostShards{First: p, N: 1, Nodes: append(places[p].Nodes, g.Name(n))}
 		nodes[p] = append(nodes[p], n)
 	}
 	put(weft.NICID(0).Node(), 0)
@@ -82,19 +82,19 @@ func startPartLine(tb testing.TB, k linkKind, urls [2]string, buffer int) *partL
 	return l
 }
 
-// machine makes the nodes of one part and gives their ends signal.
+// machine makes the nodes of one host and gives their ends signal.
 func (l *partLine) machine(tb testing.TB, g *topology.Graph, t *bus.NATS, nodes []weft.Node, buffer int,
 	clock func() weft.Time,
-) *host.Machine {
+) *host.NodeRuntime {
 	tb.Helper()
 	alive := link.Liveness{Interval: 200 * weft.Millisecond, Multiplier: 10}
 	program := host.NewProgram(eastWest{})
-	made := host.Cores{
+	made := host.NodeFactory{
 		Graph: g, Firmware: eastWest{}, Seed: 1, Program: func(weft.SwitchID) *host.Program { return program },
 		Switch: host.SwitchOptions{VCs: 1, InputBuffer: buffer, OutputBuffer: buffer},
 		NIC:    host.NICOptions{PacketBytes: 256, QueueBytes: 256 << 10}, Link: host.LinkOptions{Liveness: alive},
 	}
-	cfg := host.MachineConfig{
+	cfg := host.NodeRuntimeConfig{
 		Graph: g, Transport: t, Clock: clock, Nodes: nodes, Batch: switchd.DefaultBatch, Inbox: 1024, Seed: 1,
 		Interval: alive.Interval,
 		Watch: func(n weft.Node) switchd.Observer {
@@ -118,7 +118,7 @@ func (l *partLine) machine(tb testing.TB, g *topology.Graph, t *bus.NATS, nodes 
 		nics[n] = c
 		cfg.Cores, flows[i] = append(cfg.Cores, c), func(weft.PortID) link.Flow { return c.Read().Flow }
 	}
-	m, err := host.NewMachine(cfg)
+	m, err := host.NewNodeRuntime(cfg)
 	require.NoError(tb, err)
 	require.NoError(tb, t.Ready(context.Background()))
 	for i, n := range nodes {

@@ -23,11 +23,11 @@ type row struct{ subject, publish, hear string }
 //
 //	fabric operator viewer manager renewer   the users of these names; fabric is who leads
 //	agent                                    of host a
-//	part                                     west, with shards 4 and 5
+//	host                                     west, with shards 4 and 5
 //	switch                                   s1 of the line s0-s1-s2, as a process of its own, in a fabric of two shards
 //	system                                   who tells servers of accounts
 var matrix = []row{
-	{"weft.lab.l.4.0.s0_1.2", "fabric part", "fabric operator viewer"}, // a part's own link
+	{"weft.lab.l.4.0.s0_1.2", "fabric part", "fabric operator viewer"}, // a host's own link
 	{"weft.lab.l.5.4.s0_1.2", "fabric part", "fabric operator viewer part"},
 	{"weft.lab.l.0.4.s0_1.2", "fabric", "fabric operator viewer part"}, // towards it
 	{"weft.lab.l.0.5.s0_1.2", "fabric", "fabric operator viewer part"},
@@ -49,7 +49,7 @@ var matrix = []row{
 	{"weft.lab.ctl.get", "fabric operator", "fabric"},                       // is none
 	{"weft.lab.mgr.load", "fabric manager", "fabric"},                       // tables
 	{"weft.lab.ev.link", "fabric", "fabric operator viewer manager"},        // events
-	{"weft.lab.sw.west.do.sum", "fabric", "fabric part"},                    // a part is asked
+	{"weft.lab.sw.west.do.sum", "fabric", "fabric part"},                    // a host is asked
 	{"weft.lab.sw.west.tell.seen", "fabric part", "fabric"},                 // and tells
 	{"weft.lab.sw.s1.do.sum", "fabric", "fabric switch"},
 	{"weft.lab.sw.s1.tell.seen", "fabric switch", "fabric"},
@@ -171,7 +171,7 @@ var matrix = []row{
 // subjects that is new to the code fails here until it is in the matrix, for everybody.
 func TestTheMatrixHasARowForEveryGrant(t *testing.T) {
 	t.Parallel()
-	for who, g := range bus.AllGrants("lab", "a", bus.PartAccess{Part: "west", First: 4, N: 2}, access()) {
+	for who, g := range bus.AllGrants("lab", "a", bus.HostAccess{Host: "west", First: 4, N: 2}, access()) {
 		for verb, patterns := range map[string][]string{"publish": g.Publish, "hear": g.Subscribe} {
 			require.True(t, verb == "hear" || len(patterns) > 0, "%s may publish nothing: servers take that for anything", who)
 			for _, pattern := range patterns {
@@ -214,7 +214,7 @@ func TestPermissionsOnOurBroker(t *testing.T) {
 	for _, r := range []bus.Role{bus.RoleFabric, bus.RoleOperator, bus.RoleViewer, bus.RoleManager} {
 		attempts += tryMatrix(t, r.String(), login(t, b, b.Credentials(r), nats.ErrorHandler(quiet)))
 	}
-	part, err := b.Admit(bus.PartAccess{Part: "west", First: 4, N: 2})
+	part, err := b.Admit(bus.HostAccess{Host: "west", First: 4, N: 2})
 	require.NoError(t, err)
 	attempts += tryMatrix(t, "part", login(t, b, part, nats.ErrorHandler(quiet)))
 	attempts += tryMatrix(t, "switch", login(t, b, admit(t, b, access()), nats.ErrorHandler(quiet)))
@@ -260,7 +260,7 @@ func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 			require.NoError(t, err)
 			issuer, err := bus.NewIssuer("lab", leader, key)
 			require.NoError(t, err)
-			part, err := issuer.Admit(bus.PartAccess{Part: "west", First: 4, N: 2})
+			part, err := issuer.Admit(bus.HostAccess{Host: "west", First: 4, N: 2})
 			require.NoError(t, err)
 			attempts += tryMatrix(t, "part", connect(part.InboxPrefix, nats.UserJWTAndSeed(part.JWT, part.Seed)))
 			one, err := issuer.Admit(access())

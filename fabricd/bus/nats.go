@@ -19,7 +19,7 @@ const (
 	// fabric, where 57,600 subscriptions would cost a hundred times the memory and three times the
 	// time of two.
 	PerShard Subscription = iota
-	// PerDirection subscribes to each direction by name: for a process that hosts a part of the
+	// PerDirection subscribes to each direction by name: for a process that is a host of the
 	// fabric.
 	PerDirection
 )

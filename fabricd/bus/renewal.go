@@ -82,7 +82,7 @@ func KeepRenewed(cfg RenewalConfig) (*Server, error) {
 }
 
 // Times of renewals: how long the next of several processes of a user may take to answer, and what
-// one process may take, with all its parts in turn.
+// one process may take, with all its hosts in turn.
 const (
 	offerTime = time.Second
 	takeTime  = 30 * time.Second

@@ -78,21 +78,21 @@ const (
 	headerNext  = "Weft-Next"  // asks for a chunk of an answer: its id and number
 )
 
-// Asker is the process that sent a request, as the process describes itself.
-type Asker struct {
+// Requester is the process that sent a request, as the process describes itself.
+type Requester struct {
 	Name  string // program, process and host; empty: it does not say
 	Build Build  // zero: it does not say, as the nats command
 }
 
-func askerIn(h nats.Header) Asker {
-	return Asker{plain.Text(h.Get(headerFrom)), parseBuild(h.Get(headerBuild))}
+func requesterIn(h nats.Header) Requester {
+	return Requester{plain.Text(h.Get(headerFrom)), parseBuild(h.Get(headerBuild))}
 }
 
-type askerKey struct{}
+type requesterKey struct{}
 
-// AskerOf is the process that sent the request of a handler with this context.
-func AskerOf(ctx context.Context) Asker {
-	a, _ := ctx.Value(askerKey{}).(Asker)
+// RequesterOf is the process that sent the request of a handler with this context.
+func RequesterOf(ctx context.Context) Requester {
+	a, _ := ctx.Value(requesterKey{}).(Requester)
 	return a
 }
 

@@ -303,7 +303,7 @@ type endpoint struct {
 // arrived is a request that waits.
 type arrived struct {
 	reply  string
-	from   Asker
+	from   Requester
 	body   []byte
 	packed bool // the body is compressed
 }
@@ -355,7 +355,7 @@ func (e *endpoint) take(reply string, h nats.Header, body []byte) {
 		s.cfg.OnError(fmt.Errorf("bus: request %s: the reply subject %.128q is no inbox: %w", e.to.Verb, reply, wire.ErrName))
 		return
 	}
-	a := arrived{reply: reply, from: askerIn(h), body: body}
+	a := arrived{reply: reply, from: requesterIn(h), body: body}
 	if !e.to.Kind.text() && a.from.Build.Protocol != s.cfg.Build.Protocol {
 		e.answer(a, nil, s.cfg.Build.Fits("who asks "+e.to.who()+" for "+e.to.Verb, a.from.Build))
 		return
@@ -423,7 +423,7 @@ func (e *endpoint) work() {
 				a.body, err = deflate.Decompress(a.body)
 			}
 			if err == nil {
-				data, err = e.handle(context.WithValue(s.ctx, askerKey{}, a.from), a.body)
+				data, err = e.handle(context.WithValue(s.ctx, requesterKey{}, a.from), a.body)
 			}
 			e.answer(a, data, err)
 			took := time.Since(began)

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// MaxShards bounds the shards of one fabric, those of all its parts together.
+// MaxShards bounds the shards of one fabric, those of all its hosts together.
 const MaxShards = 256
 
 // MaxConnections bounds the shards, and so the connections, of one transport: more do not pay on
@@ -48,7 +48,7 @@ const (
 //	weft.agent.<node>.<verb>                    SubjectAgent; the agent's name as a node in links, the verb as in control
 //	weft.<fabric>.auth.<node>.<verb>            SubjectRenewal; the user's name as a node in links, the verb as in control
 //
-// The two shards let a part of a fabric, which has shards of its own, hear all that is sent to it
+// The two shards let a host of a fabric, which has shards of its own, hear all that is sent to it
 // with one wildcard each, and keep it to them, however many links it has.
 type Subject struct {
 	Kind   SubjectKind

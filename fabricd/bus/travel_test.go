@@ -89,9 +89,9 @@ func TestWhatHostsSayTravels(t *testing.T) {
 	travels[host.LoadOrder](t)
 	travels[host.LoadAnswer](t)
 	travels[host.EndOrder](t)
-	travels[host.Seen](t)
-	travels[host.Charter](t)
-	travels[cluster.PartStatus](t)
+	travels[host.EventBatch](t)
+	travels[host.Spec](t)
+	travels[cluster.HostedSpec](t)
 	travels[cluster.Room](t)
 	travels[fabric.Ports](t)
 	travels[fabric.Round](t)
@@ -109,7 +109,7 @@ func FuzzWhatHostsSay(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, v := range []any{
 			new(host.Sum), new(host.Order), new(host.Readings), new(host.Nodes), new(host.LoadOrder),
-			new(host.Seen),
+			new(host.EventBatch),
 		} {
 			_ = bus.Read(data, v)
 		}

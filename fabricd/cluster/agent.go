@@ -17,9 +17,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
-// Runner makes a part of its charter and runs it until ctx ends or the part is told to end. It
-// calls ready once the part answers its leader.
-type Runner func(ctx context.Context, c host.Charter, ready func()) error
+// Runner makes a host of its spec and runs it until ctx ends or the host is told to end. It
+// calls ready once the host answers its leader.
+type Runner func(ctx context.Context, c host.Spec, ready func()) error
 
 // AgentConfig says what an agent offers. All but Log and Note are required.
 type AgentConfig struct {
@@ -30,7 +30,7 @@ type AgentConfig struct {
 	Room        Room
 	Run         Runner
 	Log         *slog.Logger
-	Note        func(string) // hears, a sentence each, what becomes of its parts; must not block
+	Note        func(string) // hears, a sentence each, what becomes of its hosts; must not block
 }
 
 // errNoAccess is for brokers that are not ours and say no more.
@@ -42,10 +42,10 @@ var ErrTaken = errors.New("another agent has this name")
 // Times of an agent, chosen by us.
 const (
 	askTime  = 2 * time.Second  // for another agent to answer
-	makeTime = 60 * time.Second // for a part to be made, of the largest fabrics too
+	makeTime = 60 * time.Second // for a host to be made, of the largest fabrics too
 )
 
-// RunAgent is the agent of a host until ctx ends, and then ends its parts. The error wraps ErrTaken
+// RunAgent is the agent of a host until ctx ends, and then ends its hosts. The error wraps ErrTaken
 // when another has its name.
 func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
 	if cfg.Log == nil {
@@ -58,7 +58,7 @@ func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
 	if err != nil {
 		return fmt.Errorf("cluster: name of this host: %w", err)
 	}
-	a := &agent{cfg: cfg, parts: make(map[string]*hosted), terms: make(map[string]uint64)}
+	a := &agent{cfg: cfg, hosts: make(map[string]*hosted), terms: make(map[string]uint64)}
 	a.status = Status{
 		Name: cfg.Name, Host: host, PID: os.Getpid(), Started: time.Now().UTC(), Version: cfg.Version, Room: cfg.Room,
 	}
@@ -83,11 +83,11 @@ func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	a.ctx = ctx
 	defer func() {
-		err = errors.Join(err, s.Close()) // so that no part comes after this
+		err = errors.Join(err, s.Close()) // so that no host comes after this
 		cancel()
 		a.running.Wait()
 	}()
-	if err := errors.Join(answer(s, verbParts, a.tell), answer(s, verbDrop, a.drop)); err != nil {
+	if err := errors.Join(answer(s, verbStatus, a.tell), answer(s, verbDrop, a.drop)); err != nil {
 		return err
 	}
 	if err := a.alone(ctx, others); err != nil {
@@ -107,25 +107,25 @@ func RunAgent(ctx context.Context, cfg AgentConfig) (err error) {
 	case <-ctx.Done():
 		return nil
 	case <-s.Done():
-		return fmt.Errorf("cluster: agent %s ends, and its parts with it: %w", cfg.Name, cmp.Or(s.Err(), errNoAccess))
+		return fmt.Errorf("cluster: agent %s ends, and its hosts with it: %w", cfg.Name, cmp.Or(s.Err(), errNoAccess))
 	}
 }
 
 // agent is one that runs.
 type agent struct {
 	cfg     AgentConfig
-	status  Status // but Used and Parts; constant once it serves
+	status  Status // but Used and Hosts; constant once it serves
 	ctx     context.Context
-	running sync.WaitGroup // of parts
+	running sync.WaitGroup // of hosts
 
 	mu    sync.Mutex
-	parts map[string]*hosted // by fabric
+	hosts map[string]*hosted // by fabric
 	terms map[string]uint64  // the highest heard of, by fabric; bound: the fabrics that were hosted here
 }
 
-// hosted is a part that runs here.
+// hosted is a host that runs here.
 type hosted struct {
-	PartStatus
+	HostedSpec
 	ctx    context.Context // its life
 	cancel context.CancelCauseFunc
 	ended  chan struct{}
@@ -144,7 +144,7 @@ func (s Status) metadata() map[string]string {
 func (a *agent) free(ctx context.Context, others *bus.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	switch s, err := ask[Status](ctx, others, a.cfg.Name, verbParts, nil); {
+	switch s, err := ask[Status](ctx, others, a.cfg.Name, verbStatus, nil); {
 	case errors.Is(err, reply.ErrNobody):
 		return nil
 	case errors.Is(err, reply.ErrSilent):
@@ -226,15 +226,15 @@ func (a *agent) tell(context.Context, struct{}) (Status, error) {
 	defer a.mu.Unlock()
 	s := a.status
 	s.Used = a.used()
-	for _, h := range a.parts {
-		s.Parts = append(s.Parts, h.PartStatus)
+	for _, h := range a.hosts {
+		s.Hosts = append(s.Hosts, h.HostedSpec)
 	}
 	return s, nil
 }
 
-// used is what the parts take. The caller holds mu.
+// used is what the hosts take. The caller holds mu.
 func (a *agent) used() (r Room) {
-	for _, h := range a.parts {
+	for _, h := range a.hosts {
 		r.Ports += h.Needs.Ports
 		r.Switches += h.Needs.Switches
 	}
@@ -243,8 +243,8 @@ func (a *agent) used() (r Room) {
 
 // host serves verbHost.
 func (a *agent) host(ctx context.Context, r hostRequest) (answer hostAnswer, err error) {
-	c := r.Charter
-	if err := bus.AskerOf(ctx).Build.Fits("agent "+a.cfg.Name, a.cfg.Version); err != nil {
+	c := r.Spec
+	if err := bus.RequesterOf(ctx).Build.Fits("agent "+a.cfg.Name, a.cfg.Version); err != nil {
 		return answer, err
 	}
 	h, runs, err := a.enter(r)
@@ -261,22 +261,22 @@ func (a *agent) host(ctx context.Context, r hostRequest) (answer hostAnswer, err
 	defer timer.Stop()
 	select {
 	case <-ready:
-		a.cfg.Note(fmt.Sprintf("runs part %v of fabric %s: %d switches, %d ports", ledger.Incarnation(c.Number), c.Fabric,
+		a.cfg.Note(fmt.Sprintf("runs host %v of fabric %s: %d switches, %d ports", ledger.Incarnation(c.Number), c.Fabric,
 			h.Needs.Switches, h.Needs.Ports))
 		return answer, nil
 	case err := <-ended:
-		return answer, fmt.Errorf("the part cannot be made: %w", cmp.Or(err, errors.New("it has ended at once")))
+		return answer, fmt.Errorf("the host cannot be made: %w", cmp.Or(err, errors.New("it has ended at once")))
 	case <-timer.C:
 		h.cancel(errors.New("it took too long to be made"))
-		return answer, fmt.Errorf("the part is not ready after %v", makeTime)
+		return answer, fmt.Errorf("the host is not ready after %v", makeTime)
 	case <-ctx.Done():
 		return answer, ctx.Err()
 	}
 }
 
-// enter takes room for a part, or says the number of the one of that fabric that runs already.
+// enter takes room for a host, or says the number of the one of that fabric that runs already.
 func (a *agent) enter(r hostRequest) (h *hosted, runs uint64, err error) {
-	c := r.Charter
+	c := r.Spec
 	if err := bus.ValidateFabric(c.Fabric); err != nil {
 		return nil, 0, err
 	}
@@ -285,18 +285,18 @@ func (a *agent) enter(r hostRequest) (h *hosted, runs uint64, err error) {
 	if err := a.heed(c.Fabric, c.Term); err != nil {
 		return nil, 0, err
 	}
-	if h := a.parts[c.Fabric]; h != nil {
+	if h := a.hosts[c.Fabric]; h != nil {
 		return nil, h.Number, nil
 	}
 	if err := a.cfg.Room.Minus(a.used()).Holds(r.Needs); err != nil {
 		return nil, 0, fmt.Errorf("%w on agent %s", err, a.cfg.Name)
 	}
 	h = &hosted{
-		PartStatus: PartStatus{Fabric: c.Fabric, Number: c.Number, Term: c.Term, Needs: r.Needs},
+		HostedSpec: HostedSpec{Fabric: c.Fabric, Number: c.Number, Term: c.Term, Needs: r.Needs},
 		ended:      make(chan struct{}),
 	}
 	h.ctx, h.cancel = context.WithCancelCause(a.ctx)
-	a.parts[c.Fabric] = h
+	a.hosts[c.Fabric] = h
 	return h, 0, nil
 }
 
@@ -310,29 +310,29 @@ func (a *agent) heed(fabric string, term uint64) error {
 	return nil
 }
 
-// leave gives the room of a part back that has ended.
+// leave gives the room of a host back that has ended.
 func (a *agent) leave(h *hosted, err error) {
 	a.mu.Lock()
-	delete(a.parts, h.Fabric)
+	delete(a.hosts, h.Fabric)
 	a.mu.Unlock()
 	close(h.ended)
 	why := context.Cause(h.ctx)
 	h.cancel(nil)
 	switch {
 	case why != nil && !errors.Is(why, context.Canceled):
-		a.cfg.Note(fmt.Sprintf("part %v of fabric %s has ended: %v", ledger.Incarnation(h.Number), h.Fabric, why))
+		a.cfg.Note(fmt.Sprintf("host %v of fabric %s has ended: %v", ledger.Incarnation(h.Number), h.Fabric, why))
 	case err != nil && !errors.Is(err, context.Canceled):
-		a.cfg.Note(fmt.Sprintf("part %v of fabric %s has ended: %v", ledger.Incarnation(h.Number), h.Fabric, err))
+		a.cfg.Note(fmt.Sprintf("host %v of fabric %s has ended: %v", ledger.Incarnation(h.Number), h.Fabric, err))
 	default:
-		a.cfg.Note(fmt.Sprintf("part %v of fabric %s has ended", ledger.Incarnation(h.Number), h.Fabric))
+		a.cfg.Note(fmt.Sprintf("host %v of fabric %s has ended", ledger.Incarnation(h.Number), h.Fabric))
 	}
 }
 
-// drop serves verbDrop, and answers when the part has ended.
+// drop serves verbDrop, and answers when the host has ended.
 func (a *agent) drop(ctx context.Context, r dropRequest) (dropAnswer, error) {
 	a.mu.Lock()
 	err := a.heed(r.Fabric, r.Term)
-	h := a.parts[r.Fabric]
+	h := a.hosts[r.Fabric]
 	a.mu.Unlock()
 	if err != nil || h == nil {
 		return dropAnswer{}, err

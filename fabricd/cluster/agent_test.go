@@ -25,7 +25,7 @@ func TestAnAgentRunsOnePartOfAFabricUntilItIsDropped(t *testing.T) {
 	url := startServer(t, false)
 	a := startAgent(t, url, "h1", room(100), v1)
 	h := hosts(t, url, 5, map[string]cluster.Room{"h1": {Ports: 60, Switches: 3}})
-	c := host.Charter{Fabric: "lab", Part: "h1", Number: 1, Term: 5, Firmware: "updown"}
+	c := host.Spec{Fabric: "lab", Host: "h1", Number: 1, Term: 5, Firmware: "updown"}
 	require.NoError(t, h.Host(t.Context(), "h1", c))
 	require.Equal(t, 1, a.count())
 
@@ -33,7 +33,7 @@ func TestAnAgentRunsOnePartOfAFabricUntilItIsDropped(t *testing.T) {
 	// left.
 	c.Number = 2
 	require.ErrorIs(t, h.Host(t.Context(), "h1", c), host.ErrRuns)
-	other := host.Charter{Fabric: "other", Part: "h1", Number: 1}
+	other := host.Spec{Fabric: "other", Host: "h1", Number: 1}
 	err := h.Host(t.Context(), "h1", other)
 	require.ErrorIs(t, err, reply.ErrRefused)
 	require.ErrorContains(t, err, "room for 20 ports is missing on agent h1")
@@ -43,10 +43,10 @@ func TestAnAgentRunsOnePartOfAFabricUntilItIsDropped(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, cluster.Room{Ports: 60, Switches: 3}, found[0].Used)
-	require.Equal(t, []cluster.PartStatus{{
+	require.Equal(t, []cluster.HostedSpec{{
 		Fabric: "lab", Number: 1, Term: 5,
 		Needs: cluster.Room{Ports: 60, Switches: 3},
-	}}, found[0].Parts)
+	}}, found[0].Hosts)
 	require.Equal(t, []string{"h1"}, h.Stale(found))
 
 	// A leader that was replaced can neither drop nor host.
@@ -63,7 +63,7 @@ func TestAnAgentRunsOnePartOfAFabricUntilItIsDropped(t *testing.T) {
 	require.ErrorContains(t, late.Host(t.Context(), "h1", c), "another process leads fabric lab")
 	c.Term = 6
 	require.NoError(t, h.Host(t.Context(), "h1", c), "the room is free again")
-	require.Contains(t, a.notes(), "part 1 of fabric lab has ended: the fabric is over")
+	require.Contains(t, a.notes(), "host 1 of fabric lab has ended: the fabric is over")
 	a.kill()
 	err = h.Host(t.Context(), "h1", c)
 	require.ErrorIs(t, err, reply.ErrNobody)
@@ -76,10 +76,10 @@ func TestAPartThatCannotBeMadeIsToldAndTakesNoRoom(t *testing.T) {
 	a.fail = errMade
 	h := hosts(t, url, 0, map[string]cluster.Room{"h1": {Ports: 60}})
 	for range 2 {
-		require.ErrorContains(t, h.Host(t.Context(), "h1", host.Charter{Fabric: "lab", Number: 1}),
-			"the part cannot be made: no such firmware")
+		require.ErrorContains(t, h.Host(t.Context(), "h1", host.Spec{Fabric: "lab", Number: 1}),
+			"the host cannot be made: no such firmware")
 	}
-	require.ErrorContains(t, h.Host(t.Context(), "h1", host.Charter{Fabric: "Lab"}), "fabric name")
+	require.ErrorContains(t, h.Host(t.Context(), "h1", host.Spec{Fabric: "Lab"}), "fabric name")
 }
 
 func TestASecondAgentOfANameIsRefused(t *testing.T) {
@@ -156,7 +156,7 @@ func TestAgentsAreFoundByNameAndVersion(t *testing.T) {
 	_, err = cluster.Find(t.Context(), agents, v1, []string{"h1", "h2"})
 	require.NoError(t, err, "it is not asked")
 	h := hosts(t, url, 0, nil)
-	require.ErrorContains(t, h.Host(t.Context(), "old", host.Charter{Fabric: "lab"}),
+	require.ErrorContains(t, h.Host(t.Context(), "old", host.Spec{Fabric: "lab"}),
 		"is of version 2.0.0+def-dirty, and this fabricd of 2.0.0+abc")
 }
 
@@ -192,6 +192,6 @@ func TestAnAgentThatHasJustBegunHostsAllTheSame(t *testing.T) {
 			return cluster.Status{Name: "h1"}, nil
 		}))
 	hosts := cluster.Hosts{Agents: dial(t, url), Fabric: "lab"}
-	require.NoError(t, hosts.Host(t.Context(), "h1", host.Charter{Fabric: "lab", Part: "h1"}))
-	require.ErrorIs(t, hosts.Host(t.Context(), "h2", host.Charter{Fabric: "lab", Part: "h2"}), reply.ErrNobody)
+	require.NoError(t, hosts.Host(t.Context(), "h1", host.Spec{Fabric: "lab", Host: "h1"}))
+	require.ErrorIs(t, hosts.Host(t.Context(), "h2", host.Spec{Fabric: "lab", Host: "h2"}), reply.ErrNobody)
 }

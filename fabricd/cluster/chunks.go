@@ -27,7 +27,7 @@ type chunks struct {
 func (p chunks) key(i int) string { return fmt.Sprintf("tables.%d.%d.%d", p.Term, p.Number, i) }
 
 // writeChunks writes data as the chunks of p, and returns p with their number and size.
-func (b Book) writeChunks(ctx context.Context, p chunks, data []byte) (chunks, error) {
+func (b StateStore) writeChunks(ctx context.Context, p chunks, data []byte) (chunks, error) {
 	p.Size = len(data)
 	for chunk := range slices.Chunk(data, min(maxChunk, b.Store.Room())) {
 		err := within(ctx, func(ctx context.Context) error { return b.Store.Put(ctx, p.key(p.Count), chunk) })
@@ -41,7 +41,7 @@ func (b Book) writeChunks(ctx context.Context, p chunks, data []byte) (chunks, e
 
 // readChunks reads the tables that p names. The error wraps reply.ErrNoKey when other chunks have
 // taken the place of these.
-func (b Book) readChunks(ctx context.Context, p chunks) ([]byte, error) {
+func (b StateStore) readChunks(ctx context.Context, p chunks) ([]byte, error) {
 	var data []byte
 	for i := range p.Count {
 		err := within(ctx, func(ctx context.Context) error {
@@ -60,7 +60,7 @@ func (b Book) readChunks(ctx context.Context, p chunks) ([]byte, error) {
 }
 
 // dropChunks takes chunks away, also such as were written in part.
-func (b Book) dropChunks(ctx context.Context, p chunks) (there bool, err error) {
+func (b StateStore) dropChunks(ctx context.Context, p chunks) (there bool, err error) {
 	for i := 0; ; i++ {
 		err := within(ctx, func(ctx context.Context) error {
 			if i >= p.Count {
@@ -81,7 +81,7 @@ func (b Book) dropChunks(ctx context.Context, p chunks) (there bool, err error) 
 
 // dropChunksOf takes away the chunks of a state that is no longer there, and those that its leader
 // was writing when it was broken off.
-func (b Book) dropChunksOf(ctx context.Context, k kept) error {
+func (b StateStore) dropChunksOf(ctx context.Context, k checkpoint) error {
 	if _, err := b.dropChunks(ctx, k.Tables); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (b Book) dropChunksOf(ctx context.Context, k kept) error {
 
 // dropUnnamed takes away the chunks that the leader which wrote k was writing when it was broken
 // off.
-func (b Book) dropUnnamed(ctx context.Context, k kept) error {
+func (b StateStore) dropUnnamed(ctx context.Context, k checkpoint) error {
 	next := chunks{Term: k.Term}
 	if k.Tables.Term == k.Term {
 		next.Number = k.Tables.Number

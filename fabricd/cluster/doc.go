@@ -3,9 +3,9 @@
 // all of it is NATS: agents are micro services, the state is a key-value bucket of JetStream, who
 // leads holds a lease there, see package lease.
 //
-//	RunAgent        one host: it takes charters of parts and runs them
+//	RunAgent        one host: it takes specs of hosts and runs them
 //	Find            which agents are there, of which version, and what room they have
 //	Campaign        waits until this process leads
 //	Book            the desired fabric, its placement and its state in the bucket
-//	Hosts           the leader's side of agents: it hands charters out and takes parts back
+//	Hosts           the leader's side of agents: it hands specs out and takes parts back
 package cluster

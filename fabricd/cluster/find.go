@@ -99,7 +99,7 @@ func look(ctx context.Context, agents *bus.Client, of []Status) error {
 	var wg sync.WaitGroup
 	for i := range of {
 		wg.Go(func() {
-			if s, err := ask[Status](ctx, agents, of[i].Name, verbParts, nil); err != nil {
+			if s, err := ask[Status](ctx, agents, of[i].Name, verbStatus, nil); err != nil {
 				errs[i] = err
 			} else {
 				of[i] = s

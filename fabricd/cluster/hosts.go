@@ -21,13 +21,13 @@ type Hosts struct {
 	Needs  map[string]Room // per agent
 }
 
-// Host has an agent run a part, of which it is the name, and returns when that answers. The error
+// Host has an agent run a host, of which it is the name, and returns when that answers. The error
 // wraps [host.ErrRuns] when the agent runs one of this fabric already, [reply.ErrNobody] when it is
 // not there.
-func (h Hosts) Host(ctx context.Context, name string, c host.Charter) error {
+func (h Hosts) Host(ctx context.Context, name string, c host.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, makeTime)
 	defer cancel()
-	request := hostRequest{Needs: h.Needs[name], Charter: c}
+	request := hostRequest{Needs: h.Needs[name], Spec: c}
 	a, err := ask[hostAnswer](ctx, h.Agents, name, verbHost, request)
 	for errors.Is(err, reply.ErrNobody) && h.begins(ctx, name) {
 		a, err = ask[hostAnswer](ctx, h.Agents, name, verbHost, request)
@@ -47,7 +47,7 @@ const beginsEvery = 20 * time.Millisecond
 // begins waits a little when an agent is there and hosts nothing yet, for it looks first whether
 // another has its name. It reports false when there is no such agent.
 func (h Hosts) begins(ctx context.Context, name string) bool {
-	if _, err := ask[Status](ctx, h.Agents, name, verbParts, nil); err != nil {
+	if _, err := ask[Status](ctx, h.Agents, name, verbStatus, nil); err != nil {
 		return false
 	}
 	select {
@@ -58,7 +58,7 @@ func (h Hosts) begins(ctx context.Context, name string) bool {
 	}
 }
 
-// Drop has agents end their parts of the fabric, all at once. It says which of them had one, and
+// Drop has agents end their hosts of the fabric, all at once. It says which of them had one, and
 // what went wrong with others.
 func (h Hosts) Drop(ctx context.Context, names []string, why string) (dropped []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, dropTime)
@@ -81,13 +81,13 @@ func (h Hosts) Drop(ctx context.Context, names []string, why string) (dropped []
 	return dropped, errors.Join(errs...)
 }
 
-// dropTime is far more than a part takes to end.
+// dropTime is far more than a host takes to end.
 const dropTime = 10 * time.Second
 
-// Stale are those of the agents that run a part of the fabric, by name.
+// Stale are those of the agents that run a host of the fabric, by name.
 func (h Hosts) Stale(of []Status) (names []string) {
 	for _, s := range of {
-		if slices.ContainsFunc(s.Parts, func(p PartStatus) bool { return p.Fabric == h.Fabric }) {
+		if slices.ContainsFunc(s.Hosts, func(p HostedSpec) bool { return p.Fabric == h.Fabric }) {
 			names = append(names, s.Name)
 		}
 	}

@@ -211,15 +211,15 @@ func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
 	type state struct{ Cut []string }
 	var tables []byte
 	url := startServer(t, true)
-	book := cluster.Book{Store: openStore(t, url)}
+	book := cluster.StateStore{Store: openStore(t, url)}
 	warn := func(err error) { t.Error(err) }
 	var s state
 	one, there, err := book.TakeOver(t.Context(), 1, &s, &tables, warn)
 	require.NoError(t, err)
 	require.False(t, there)
 	ctx, cancel := context.WithCancel(t.Context())
-	one.Keep(state{[]string{"a"}}, nil)
-	one.Keep(state{[]string{"a", "b"}}, nil)
+	one.Write(state{[]string{"a"}}, nil)
+	one.Write(state{[]string{"a", "b"}}, nil)
 	cancel()
 	require.NoError(t, one.Run(ctx), "it writes what is left")
 
@@ -227,7 +227,7 @@ func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, there)
 	require.Equal(t, []string{"a", "b"}, s.Cut)
-	one.Keep(state{}, nil)
+	one.Write(state{}, nil)
 	require.ErrorIs(t, one.Run(t.Context()), lease.ErrLost)
 	_, _, err = book.TakeOver(t.Context(), 1, &s, &tables, warn)
 	require.ErrorIs(t, err, lease.ErrLost)
@@ -238,7 +238,7 @@ func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
 	go func() { ended <- two.Run(run) }()
 	_, before, err := book.Store.Get(t.Context(), "state")
 	require.NoError(t, err)
-	<-two.Keep(state{[]string{"c"}}, nil)
+	<-two.Write(state{[]string{"c"}}, nil)
 	_, now, err := book.Store.Get(t.Context(), "state")
 	require.NoError(t, err)
 	require.Greater(t, now, before)
@@ -257,7 +257,7 @@ func TestWhoWaitsForAStateIsToldOfALaterOne(t *testing.T) {
 	store := openStore(t, url)
 	var s int
 	failed := make(chan error, 8)
-	k, _, err := cluster.Book{Store: store}.TakeOver(t.Context(), 1, &s, new([]byte), func(err error) { failed <- err })
+	k, _, err := cluster.StateStore{Store: store}.TakeOver(t.Context(), 1, &s, new([]byte), func(err error) { failed <- err })
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -265,10 +265,10 @@ func TestWhoWaitsForAStateIsToldOfALaterOne(t *testing.T) {
 	for i := range 1 << 20 {
 		unwritable = append(unwritable, i*i*i^i<<7)
 	}
-	first := k.Keep(unwritable, nil)
+	first := k.Write(unwritable, nil)
 	go func() { ended <- k.Run(ctx) }()
 	require.Error(t, <-failed)
-	second, third := k.Keep(1, nil), k.Keep(2, nil)
+	second, third := k.Write(1, nil), k.Write(2, nil)
 	for _, kept := range []<-chan struct{}{first, second, third} {
 		select {
 		case <-kept:
@@ -286,7 +286,7 @@ func TestTablesAreKeptInChunks(t *testing.T) {
 	t.Parallel()
 	url := outside.Start(t, outside.Newest, "max_payload: 480000",
 		fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
-	book := cluster.Book{Store: openStore(t, url)}
+	book := cluster.StateStore{Store: openStore(t, url)}
 	warn := func(err error) { t.Error(err) }
 	var s int
 	var tables []byte
@@ -294,7 +294,7 @@ func TestTablesAreKeptInChunks(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, tables)
 	write := func(state int, tables []byte) error {
-		k.Keep(state, tables)
+		k.Write(state, tables)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		return k.Run(ctx)
@@ -349,7 +349,7 @@ func TestTablesAreKeptInChunks(t *testing.T) {
 func TestWhatIsWrittenDownIsReadAgain(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, true)
-	book := cluster.Book{Store: openStore(t, url)}
+	book := cluster.StateStore{Store: openStore(t, url)}
 	_, there, err := book.Desired(t.Context())
 	require.NoError(t, err)
 	require.False(t, there)
@@ -398,7 +398,7 @@ func TestWithoutJetStreamThereIsNoCluster(t *testing.T) {
 func TestAFabricBeginsWithNothingOfTheOneBefore(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, true)
-	book := cluster.Book{Store: openStore(t, url)}
+	book := cluster.StateStore{Store: openStore(t, url)}
 	g, err := topology.Parse("kary-ntree:2,2")
 	require.NoError(t, err)
 	p, err := placement.Place(g, []placement.Agent{{Name: "h1", Ports: 100}})
@@ -409,7 +409,7 @@ func TestAFabricBeginsWithNothingOfTheOneBefore(t *testing.T) {
 	require.NoError(t, err)
 	k, _, err := book.TakeOver(t.Context(), 1, new(int), new([]byte), func(err error) { t.Error(err) })
 	require.NoError(t, err)
-	k.Keep(7, nil)
+	k.Write(7, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, k.Run(ctx))

@@ -10,18 +10,18 @@ import (
 
 // Verbs of an agent, see [bus.Subject].
 const (
-	verbHost  = "host"  // a hostRequest, answered by a hostAnswer
-	verbDrop  = "drop"  // a dropRequest, answered by a dropAnswer
-	verbParts = "parts" // nothing, answered by a Status
+	verbHost   = "host"  // a hostRequest, answered by a hostAnswer
+	verbDrop   = "drop"  // a dropRequest, answered by a dropAnswer
+	verbStatus = "parts" // nothing, answered by a Status
 )
 
 // hostRequest asks an agent to run a part.
 type hostRequest struct {
-	Needs   Room         `json:"needs"`
-	Charter host.Charter `json:"charter"`
+	Needs Room      `json:"needs"`
+	Spec  host.Spec `json:"charter"`
 }
 
-// hostAnswer says that the part runs, or which one of the fabric runs there already.
+// hostAnswer says that the host runs, or which one of the fabric runs there already.
 type hostAnswer struct {
 	Runs uint64 `json:"runs,omitempty"` // its number; 0: it was made
 }
@@ -57,11 +57,11 @@ type Status struct {
 	Version bus.Build    `json:"version"`
 	Room    Room         `json:"room"` // what it offers in all
 	Used    Room         `json:"used"`
-	Parts   []PartStatus `json:"parts,omitempty"`
+	Hosts   []HostedSpec `json:"parts,omitempty"`
 }
 
-// PartStatus is a part that an agent runs.
-type PartStatus struct {
+// HostedSpec is a host that an agent runs.
+type HostedSpec struct {
 	Fabric string `json:"fabric"`
 	Number uint64 `json:"number"`
 	Term   uint64 `json:"term,omitempty"`

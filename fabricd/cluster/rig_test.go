@@ -34,14 +34,14 @@ func startServer(t *testing.T, jetStream bool) string {
 	return outside.Start(t, outside.Newest, config...).URL
 }
 
-// parts stands in for parts: they do nothing until they are told to end.
+// hosts stands in for hosts: they do nothing until they are told to end.
 type parts struct {
 	mu   sync.Mutex
-	made []host.Charter
+	made []host.Spec
 	fail error
 }
 
-func (p *parts) run(ctx context.Context, c host.Charter, ready func()) error {
+func (p *parts) run(ctx context.Context, c host.Spec, ready func()) error {
 	p.mu.Lock()
 	p.made = append(p.made, c)
 	fail := p.fail

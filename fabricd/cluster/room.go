@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Room is the room that a host offers, or that a part takes.
+// Room is the room that a host offers, or that a host takes.
 type Room struct {
 	Ports    int   `json:"ports"`              // of switches and NICs together
 	Switches int   `json:"switches,omitempty"` // of an offer 0: any number
@@ -19,7 +19,7 @@ type Room struct {
 	Memory   int64 `json:"memory,omitempty"`   // of an offer, in bytes
 }
 
-// The memory that a part takes: measured by BenchmarkSize of package fabric, 26 to 29 KB of heap
+// The memory that a host takes: measured by BenchmarkSize of package fabric, 26 to 29 KB of heap
 // and stacks for each port of a switch or NIC with the papers' buffers (docs/performance.md),
 // rounded up by a tenth for what the collector has not collected; and what a process takes without
 // any.
@@ -61,7 +61,7 @@ func (r Room) Minus(used Room) Room {
 	return r
 }
 
-// Holds says whether what is left of an offer is room for a part, and else how much is missing.
+// Holds says whether what is left of an offer is room for a host, and else how much is missing.
 func (r Room) Holds(need Room) error {
 	var missing []string
 	if lack := need.Ports - r.Ports; lack > 0 {

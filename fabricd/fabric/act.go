@@ -16,17 +16,17 @@ import (
 // The caller holds mu.
 func (b *batch) act() {
 	f := b.f
-	b.kept = f.keepNow()
-	cut := slices.DeleteFunc(b.cut, func(c channelOf) bool { return slices.Contains(b.mended, c) && !c.l.isCut(c.d) })
-	if err := f.world.Cut(from(cut)); err != nil {
+	b.checkpointed = f.checkpointNow()
+	cut := slices.DeleteFunc(b.cut, func(c channelOf) bool { return slices.Contains(b.restored, c) && !c.l.isCut(c.d) })
+	if err := f.runtime.Cut(from(cut)); err != nil {
 		b.err = fmt.Errorf("cut: %w", err)
 	}
-	mended := slices.DeleteFunc(b.mended, func(c channelOf) bool { return c.l.isCut(c.d) })
-	if err := f.world.Restore(from(mended)); err != nil && b.err == nil {
+	restored := slices.DeleteFunc(b.restored, func(c channelOf) bool { return c.l.isCut(c.d) })
+	if err := f.runtime.Restore(from(restored)); err != nil && b.err == nil {
 		b.err = fmt.Errorf("restore: %w", err)
 	}
-	b.given = f.give(func(o *orders) {
-		o.cut(cut, mended)
+	b.dispatched = f.dispatch(func(o *orders) {
+		o.cut(cut, restored)
 		for _, c := range b.impair {
 			o.impair(c.l, c.d)
 		}
@@ -37,13 +37,13 @@ func (b *batch) act() {
 			o.restart(s)
 		}
 		for _, l := range b.touched {
-			o.align(l)
+			o.sync(l)
 		}
-		for _, e := range b.bounced {
-			o.bounce(e)
+		for _, e := range b.toggled {
+			o.toggle(e)
 		}
 	})
-	f.keepSoon()
+	f.checkpointSoon()
 }
 
 // finish waits until hosts have acted and what was repaired is back, and tells what has been done. The caller does not hold mu.
@@ -56,7 +56,7 @@ func (b *batch) finish(ctx context.Context) error {
 
 // acted waits until hosts have acted, and tells what has been done.
 func (b *batch) acted() error {
-	err := errors.Join(b.err, b.given.wait())
+	err := errors.Join(b.err, b.dispatched.wait())
 	b.f.lookAtHosts()
 	b.tell()
 	return err
@@ -79,12 +79,12 @@ func (b *batch) tell() {
 	f.noteSeen()
 	for i := range b.steps {
 		st := &b.steps[i]
-		if st.rec == nil {
+		if st.incident == nil {
 			continue
 		}
-		f.refresh(st.rec)
-		st.told = new(st.rec.report.Clone())
-		e := Event{Kind: string(st.spec.Do), Fault: st.told, Detail: st.note}
+		f.refresh(st.incident)
+		st.published = new(st.incident.report.Clone())
+		e := Event{Kind: string(st.spec.Do), Fault: st.published, Detail: st.note}
 		if st.link != nil {
 			e.Link = st.link.Name
 		} else {
@@ -111,7 +111,7 @@ func (b *batch) wait(ctx context.Context) error {
 }
 
 // repaired closes what the batch has ended, publishes it, and begins a new era if there is reason to.
-func (b *batch) repaired() given {
+func (b *batch) repaired() dispatched {
 	f := b.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,7 +123,7 @@ func (b *batch) repaired() given {
 			f.repaired(r, now)
 			repaired = true
 		}
-		if !st.fresh || st.rec != nil {
+		if !st.fresh || st.incident != nil {
 			continue
 		}
 		switch {
@@ -157,10 +157,10 @@ func (f *Fabric) publishRepair(now weft.Time, name string) {
 }
 
 // timeout ends a by itself when it should, and moves a flap. The caller holds mu.
-func (f *Fabric) timeout(a *active) {
+func (f *Fabric) timeout(a *activeFault) {
 	switch {
 	case a.spec.Do == fault.VerbFlap:
-		draws := weft.Stream(f.opts.Seed, weft.StreamFlap, uint64(a.rec.report.ID), 0)
+		draws := weft.Stream(f.opts.Seed, weft.StreamFlap, uint64(a.incident.report.ID), 0)
 		f.finishSoon(f.flap(a, f.Now(), a.spec.Flap.Changes(draws.Uint64)))
 	case a.spec.For > 0:
 		f.when(a, f.Now()+weft.FromDuration(time.Duration(a.spec.For)), func() *batch { return f.end(a) })
@@ -169,14 +169,14 @@ func (f *Fabric) timeout(a *active) {
 
 // when does something at a time with mu, if a is in force and the fabric runs, and then waits for what it began, if anything. The
 // caller holds mu.
-func (f *Fabric) when(a *active, t weft.Time, do func() *batch) {
+func (f *Fabric) when(a *activeFault, t weft.Time, do func() *batch) {
 	if f.stopped {
 		return
 	}
-	a.timer = f.world.At(t, func() {
+	a.timer = f.runtime.At(t, func() {
 		f.mu.Lock()
 		var b *batch
-		if !a.isOver && !f.stopped {
+		if !a.ended && !f.stopped {
 			b = do()
 		}
 		f.mu.Unlock()
@@ -186,7 +186,7 @@ func (f *Fabric) when(a *active, t weft.Time, do func() *batch) {
 
 // flap has a's link go down and up as changes says, of a flap that began at start. The first change is done by Apply. What it returns
 // is to be finished; nil: the flap goes on.
-func (f *Fabric) flap(a *active, start weft.Time, changes func() (fault.Edge, bool)) *batch {
+func (f *Fabric) flap(a *activeFault, start weft.Time, changes func() (fault.Edge, bool)) *batch {
 	end := weft.Never
 	if a.spec.For > 0 {
 		end = start + weft.FromDuration(time.Duration(a.spec.For))
@@ -200,26 +200,26 @@ func (f *Fabric) flap(a *active, start weft.Time, changes func() (fault.Edge, bo
 		f.when(a, end, func() *batch { return f.end(a) })
 	default:
 		f.when(a, at, func() *batch {
-			b := f.swing(a, !e.Down)
+			b := f.setFlapPhase(a, !e.Down)
 			return cmp.Or(f.flap(a, start, changes), b)
 		})
 	}
 	return nil
 }
 
-// swing takes the link of a flap down, or lets it rest. The caller holds mu.
-func (f *Fabric) swing(a *active, resting bool) *batch {
-	if a.resting == resting {
+// setFlapPhase takes the link of a flap down, or lets it rest. The caller holds mu.
+func (f *Fabric) setFlapPhase(a *activeFault, resting bool) *batch {
+	if a.flapUp == resting {
 		return nil
 	}
-	a.resting = resting
+	a.flapUp = resting
 	b := &batch{f: f}
 	for d := range a.link.cut {
 		if a.link.cut[d] != a {
 			continue
 		}
 		if resting {
-			b.mended = append(b.mended, channelOf{a.link, d})
+			b.restored = append(b.restored, channelOf{a.link, d})
 			b.touched = append(b.touched, a.link)
 		} else {
 			b.cutNow(a.link, d, a)
@@ -230,11 +230,11 @@ func (f *Fabric) swing(a *active, resting bool) *batch {
 }
 
 // end repairs what a does, by itself. The caller holds mu.
-func (f *Fabric) end(a *active) *batch {
+func (f *Fabric) end(a *activeFault) *batch {
 	b := &batch{f: f, steps: []step{{spec: fault.Spec{Do: fault.VerbRestore}, link: a.link, sw: a.sw, dirs: both}}}
 	st := &b.steps[0]
 	if a.sw != nil {
-		b.mendCrash(st)
+		b.repairCrash(st)
 	} else {
 		for d := range both {
 			if a.link.cut[d] == a {

@@ -19,32 +19,32 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// A leader that takes the place of another finds parts that run. What they have counted, and what was done to them, they say
+// A leader that takes the place of another finds hosts that run. What they have counted, and what was done to them, they say
 // themselves; the faults in force, their reports and what was counted before are in the State that was kept. What is in force at
-// a part and not in the State was ordered in the last moment of the leader before, and is undone, but for newer tables.
+// a host and not in the State was ordered in the last moment of the leader before, and is undone, but for newer tables.
 
-// adopt takes over the parts that run, and has those made anew that do not answer.
+// adopt takes over the hosts that run, and has those made anew that do not answer.
 func (f *Fabric) adopt(ctx context.Context, s *State) error {
 	f.mu.Lock()
-	err := f.recall(s)
+	err := f.restoreState(s)
 	f.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("fabric: what was kept of the fabric: %w", err)
 	}
-	standing := make(map[*outpost]*host.Standing, len(f.parts))
-	sums := make([]host.Sum, len(f.parts))
-	errs := make([]error, len(f.parts))
-	index := map[*outpost]int{}
-	for i, p := range f.parts {
-		index[p] = i
+	applied := make(map[*hostState]*host.Applied, len(f.remote))
+	sums := make([]host.Sum, len(f.remote))
+	errs := make([]error, len(f.remote))
+	index := map[*hostState]int{}
+	for i, h := range f.remote {
+		index[h] = i
 	}
 	began := time.Now()
-	_ = each(ctx, f.parts, func(ctx context.Context, p *outpost) error {
-		i := index[p]
-		sums[i], errs[i] = p.found(ctx)
+	_ = each(ctx, f.remote, func(ctx context.Context, h *hostState) error {
+		i := index[h]
+		sums[i], errs[i] = h.askApplied(ctx)
 		return nil
 	})
-	// The clock goes on where that of the part is that is furthest: time was never less.
+	// The clock goes on where that of the host is that is furthest: time was never less.
 	for i := range sums {
 		if errs[i] == nil {
 			f.live.forward(sums[i].Now + weft.FromDuration(time.Since(began)))
@@ -56,53 +56,53 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 	if err := f.local.reload(nil); err != nil {
 		return fmt.Errorf("fabric: %w", err)
 	}
-	for i, p := range f.parts {
+	for i, h := range f.remote {
 		switch err := errs[i]; {
 		case err == nil:
-			p.inherit(sums[i])
-			standing[p] = sums[i].Standing
-			f.era = max(f.era, sums[i].Standing.Era)
+			h.takeFirst(sums[i])
+			applied[h] = sums[i].Applied
+			f.era = max(f.era, sums[i].Applied.Era)
 		case errors.Is(err, reply.ErrNobody) || errors.Is(err, reply.ErrRefused) || errors.Is(err, context.DeadlineExceeded):
-			p.hush() // its attendant finds out what has become of it
+			h.markSuspect() // its attendant finds out what has become of it
 		default:
-			return fmt.Errorf("fabric: %v: %w", p, err)
+			return fmt.Errorf("fabric: %v: %w", h, err)
 		}
 	}
-	return each(ctx, f.parts, func(_ context.Context, p *outpost) error {
-		if standing[p] == nil {
+	return each(ctx, f.remote, func(_ context.Context, h *hostState) error {
+		if applied[h] == nil {
 			return nil
 		}
-		return p.brief(standing[p])
+		return h.resync(applied[h])
 	})
 }
 
-// found asks a part that another leader has left.
-func (p *outpost) found(ctx context.Context) (host.Sum, error) {
+// askApplied asks a host that another leader has left.
+func (h *hostState) askApplied(ctx context.Context) (host.Sum, error) {
 	ctx, cancel := context.WithTimeout(ctx, orderTime)
 	defer cancel()
-	p.mu.Lock()
-	number := p.number
-	p.mu.Unlock()
-	asked := p.fabric.Now()
-	s, err := p.host.Sum(ctx, host.SumRequest{Number: number, Term: p.fabric.opts.Term, Ends: true, Peers: p.peers(), Eras: true, Latency: true, Standing: true})
-	if s.Asked = asked; err == nil && s.Standing == nil {
+	h.mu.Lock()
+	number := h.number
+	h.mu.Unlock()
+	asked := h.fabric.Now()
+	s, err := h.host.Sum(ctx, host.SumRequest{Number: number, Term: h.fabric.opts.Term, Ends: true, Peers: h.peers(), Eras: true, Latency: true, Applied: true})
+	if s.Asked = asked; err == nil && s.Applied == nil {
 		err = errors.New("it does not say what was done to it")
 	}
 	return s, err
 }
 
-// inherit makes s the first that is known of p.
-func (p *outpost) inherit(s host.Sum) {
-	p.mu.Lock()
-	p.clock = skew{behind: p.fabric.Now() - s.Now, trip: weft.Second, known: true} // for a moment; it is measured with every look
-	p.mu.Unlock()
-	_ = p.keep(s) // its number is the one that was asked for
+// takeFirst makes s the first that is known of p.
+func (h *hostState) takeFirst(s host.Sum) {
+	h.mu.Lock()
+	h.clock = skew{behind: h.fabric.Now() - s.Now, trip: weft.Second, known: true} // for a moment; it is measured with every look
+	h.mu.Unlock()
+	_ = h.keep(s) // its number is the one that was asked for
 }
 
-// recall puts the fabric into the state that was kept. The caller holds mu.
-func (f *Fabric) recall(s *State) error {
+// restoreState puts the fabric into the state that was kept. The caller holds mu.
+func (f *Fabric) restoreState(s *State) error {
 	f.era, f.incarnations, f.rounds = s.Era, s.Incarnations, s.Rounds
-	if err := f.restoreAccounts(s); err != nil {
+	if err := f.restoreLedger(s); err != nil {
 		return err
 	}
 	f.events.resume(s.Events)
@@ -118,24 +118,24 @@ func (f *Fabric) recall(s *State) error {
 		return err
 	}
 	f.draws = s.Traffic.Draws
-	if err := f.recallTables(s.Tables); err != nil {
+	if err := f.restoreTables(s.Tables); err != nil {
 		return err
 	}
-	byID := map[int]*record{}
-	for _, k := range s.Reports {
-		r, err := f.recallReport(k)
+	byID := map[int]*incident{}
+	for _, k := range s.Incidents {
+		r, err := f.restoreIncident(k)
 		if err != nil {
 			return fmt.Errorf("report %d: %w", k.Report.ID, err)
 		}
 		byID[r.report.ID] = r
 	}
-	for _, k := range s.Parts {
-		if p := f.outpostNamed(k.Name); p != nil {
-			p.recall(k, byID[k.Report])
+	for _, k := range s.Hosts {
+		if h := f.hostNamed(k.Name); h != nil {
+			h.restore(k, byID[k.Incident])
 		}
 	}
 	for _, k := range s.Faults {
-		if err := f.recallFault(k, byID[k.Report]); err != nil {
+		if err := f.restoreFault(k, byID[k.Incident]); err != nil {
 			return fmt.Errorf("fault %s: %w", k.Spec, err)
 		}
 	}
@@ -151,18 +151,18 @@ func (s *State) Restore(g *topology.Graph) (*ledger.Ledger, error) {
 	return ledger.Restore(data, linksOf(g))
 }
 
-// restoreAccounts goes on with the ledger of the leader before. Hosts that went with its process are gone.
-func (f *Fabric) restoreAccounts(s *State) error {
+// restoreLedger goes on with the ledger of the leader before. Hosts that went with its process are gone.
+func (f *Fabric) restoreLedger(s *State) error {
 	l, err := s.Restore(f.graph)
 	if err != nil {
 		return err
 	}
-	f.accounts.read(func(*ledger.Ledger) { f.accounts.l = l })
+	f.ledger.read(func(*ledger.Ledger) { f.ledger.ledger = l })
 	now := f.Now()
-	f.accounts.step(now, ledger.LeaderChanged{})
-	for _, h := range l.Hosts() {
-		if h.Host != 0 && !slices.ContainsFunc(f.parts, func(p *outpost) bool { return p.id == h.Host }) {
-			f.accounts.step(now, ledger.HostEnded{Host: h.Host})
+	f.ledger.step(now, ledger.LeaderChanged{})
+	for _, hosted := range l.Hosts() {
+		if hosted.Host != 0 && !slices.ContainsFunc(f.remote, func(h *hostState) bool { return h.id == hosted.Host }) {
+			f.ledger.step(now, ledger.HostEnded{Host: hosted.Host})
 		}
 	}
 	f.incarnations = max(f.incarnations, f.opts.Term<<termShift, ownNumber) + 1
@@ -170,38 +170,38 @@ func (f *Fabric) restoreAccounts(s *State) error {
 	return nil
 }
 
-func (f *Fabric) outpostNamed(name string) *outpost {
-	for _, p := range f.parts {
-		if p.name == name {
-			return p
+func (f *Fabric) hostNamed(name string) *hostState {
+	for _, h := range f.remote {
+		if h.name == name {
+			return h
 		}
 	}
 	return nil
 }
 
-// recall puts p into the state that was kept.
-func (p *outpost) recall(k KeptPart, gone *record) {
-	p.user, p.again, p.gone = k.User, k.Again, gone
-	p.mu.Lock()
-	p.past = k.Past
-	p.mu.Unlock()
-	p.lives.Store(&k.Lives)
-	p.begin(lifeIn(k.Lives, k.Number))
-	if k.Lost {
-		p.hush()
-		p.lost.Store(true)
+// restore puts h into the state that was kept.
+func (h *hostState) restore(k HostCheckpoint, gone *incident) {
+	h.user, h.again, h.absence = k.User, k.Again, gone
+	h.mu.Lock()
+	h.retired = k.Retired
+	h.mu.Unlock()
+	h.incarnations.Store(&k.Incarnations)
+	h.begin(incarnationIn(k.Incarnations, k.Number))
+	if k.Failed {
+		h.markSuspect()
+		h.failed.Store(true)
 	}
 }
 
-// recallReport goes on with a report.
-func (f *Fabric) recallReport(k KeptReport) (*record, error) {
-	r := &record{began: k.Began, closes: k.Closes, dipped: true, seen: k.Seen, firstEra: k.Era, report: k.Report}
-	if !k.Dipped {
+// restoreIncident goes on with a report.
+func (f *Fabric) restoreIncident(k IncidentCheckpoint) (*incident, error) {
+	r := &incident{began: k.Began, closes: k.Closes, dipMeasured: true, detectedByAll: k.DetectedByAll, firstEra: k.Era, report: k.Report}
+	if !k.DipMeasured {
 		r.report.Dip = fault.Dip{} // of a throughput that nobody sampled while there was no leader
 	}
 	var links []*link
-	if p := f.outpostNamed(k.Report.Target); p != nil && k.Report.Kind == KindPart {
-		links = append(append(links, p.border...), p.inside...)
+	if h := f.hostNamed(k.Report.Target); h != nil && k.Report.Kind == KindHost {
+		links = append(append(links, h.border...), h.inside...)
 	}
 	for _, id := range k.Links {
 		l, err := f.link(id)
@@ -210,10 +210,10 @@ func (f *Fabric) recallReport(k KeptReport) (*record, error) {
 		}
 		links = append(links, l)
 	}
-	f.records = append(f.records, r)
-	r.watch.turned = weft.Never
+	f.incidents = append(f.incidents, r)
+	r.detection.turned = weft.Never
 	if !k.Report.Open {
-		r.over = links
+		r.linksOnce = links
 		return r, nil
 	}
 	r.links = links
@@ -224,16 +224,16 @@ func (f *Fabric) recallReport(k KeptReport) (*record, error) {
 		}
 		r.sw = sw
 	}
-	f.open = append(f.open, r)
+	f.openIncidents = append(f.openIncidents, r)
 	f.monitor.resume(r)
 	return r, nil
 }
 
 // resume watches a report that was begun under another leader: who has found out is in it, and nobody else is waited for.
-func (m *monitor) resume(r *record) {
+func (m *monitor) resume(r *incident) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	w := &r.watch
+	w := &r.detection
 	w.ends, w.detected = map[weft.End]bool{}, r.report.Detected
 	w.seen = r.began + weft.Time(r.report.SeenAfter*float64(weft.Millisecond))
 	if r.report.FirstReroute != nil {
@@ -242,12 +242,12 @@ func (m *monitor) resume(r *record) {
 	m.open = append(m.open, r)
 }
 
-// recallFault puts a fault in force again, which its links are told of with all else.
-func (f *Fabric) recallFault(k KeptFault, rec *record) error {
+// restoreFault puts a fault in force again, which its links are told of with all else.
+func (f *Fabric) restoreFault(k FaultCheckpoint, rec *incident) error {
 	if rec == nil {
 		return errors.New("its report was not kept")
 	}
-	a := &active{spec: k.Spec, rec: rec, resting: k.Rest}
+	a := &activeFault{spec: k.Spec, incident: rec, flapUp: k.FlapUp}
 	if k.Switch != "" {
 		sw, err := f.switchByName(k.Switch)
 		if err != nil {
@@ -269,29 +269,29 @@ func (f *Fabric) recallFault(k KeptFault, rec *record) error {
 			}
 		}
 	}
-	f.recalled = append(f.recalled, a)
+	f.restored = append(f.restored, a)
 	return nil
 }
 
-// goOn has faults change and end by themselves as they should have. The caller holds mu; the world has started.
-func (f *Fabric) goOn() {
-	for _, a := range f.recalled {
+// resumeFaults has faults change and end by themselves as they should have. The caller holds mu; the world has started.
+func (f *Fabric) resumeFaults() {
+	for _, a := range f.restored {
 		switch {
 		case a.spec.Do == fault.VerbFlap:
-			draws := weft.Stream(f.opts.Seed, weft.StreamFlap, uint64(a.rec.report.ID), 0)
-			f.finishSoon(f.flap(a, a.rec.began, f.after(a, a.spec.Flap.Changes(draws.Uint64))))
+			draws := weft.Stream(f.opts.Seed, weft.StreamFlap, uint64(a.incident.report.ID), 0)
+			f.finishSoon(f.flap(a, a.incident.began, f.changesLeft(a, a.spec.Flap.Changes(draws.Uint64))))
 		case a.spec.For > 0:
-			f.when(a, max(f.Now(), a.rec.began+weft.FromDuration(time.Duration(a.spec.For))), func() *batch { return f.end(a) })
+			f.when(a, max(f.Now(), a.incident.began+weft.FromDuration(time.Duration(a.spec.For))), func() *batch { return f.end(a) })
 		}
 	}
-	f.recalled = nil
+	f.restored = nil
 }
 
-// after leaves out the changes of a flap that are past, but for the last.
-func (f *Fabric) after(a *active, changes func() (fault.Edge, bool)) func() (fault.Edge, bool) {
+// changesLeft leaves out the changes of a flap that are past, but for the last.
+func (f *Fabric) changesLeft(a *activeFault, changes func() (fault.Edge, bool)) func() (fault.Edge, bool) {
 	last, more := changes()
 	next, after := changes()
-	for more && after && a.rec.began+weft.FromDuration(next.At) <= f.Now() {
+	for more && after && a.incident.began+weft.FromDuration(next.At) <= f.Now() {
 		last = next
 		next, after = changes()
 	}
@@ -307,8 +307,8 @@ func (f *Fabric) after(a *active, changes func() (fault.Edge, bool)) func() (fau
 	}
 }
 
-// recallTables has switches count as forwarding by the tables that were in force.
-func (f *Fabric) recallTables(data []byte) error {
+// restoreTables has switches count as forwarding by the tables that were in force.
+func (f *Fabric) restoreTables(data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
@@ -332,11 +332,11 @@ func (f *Fabric) recallTables(data []byte) error {
 		}
 		s.Set(&host.Loaded{Firmware: fw, Version: p.To})
 	}
-	f.keeper.tables.Store(&keptTables{data, true})
+	f.checkpoints.tables.Store(&packedTables{data, true})
 	return nil
 }
 
-// Detach stops leading, as Stop does, but leaves the parts as they are: they go on, for another leader to adopt.
+// Detach stops leading, as Stop does, but leaves the hosts as they are: they go on, for another leader to adopt.
 func (f *Fabric) Detach() {
 	f.mu.Lock()
 	f.detached = true

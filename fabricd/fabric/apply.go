@@ -21,21 +21,21 @@ type Outcome struct {
 	Note   string        `json:"note,omitempty"`   // what else there is to know
 }
 
-// active is a fault in force.
-type active struct {
-	spec fault.Spec
-	rec  *record
-	link *link       // nil: it is a crash
-	sw   *liveSwitch // of a crash
+// activeFault is a fault in force.
+type activeFault struct {
+	spec     fault.Spec
+	incident *incident
+	link     *link       // nil: it is a crash
+	sw       *liveSwitch // of a crash
 
-	resting bool   // of a flap: the link is up for now
-	isOver  bool   // it has ended
-	timer   func() // stops what would change it by itself; nil: nothing would
+	flapUp bool   // of a flap: the link is up for now
+	ended  bool   // it has ended
+	timer  func() // stops what would change it by itself; nil: nothing would
 }
 
-// over notes that a has ended. The caller holds Fabric.mu.
-func (a *active) over() {
-	a.isOver = true
+// markEnded notes that a has ended. The caller holds Fabric.mu.
+func (a *activeFault) markEnded() {
+	a.ended = true
 	if a.timer != nil {
 		a.timer()
 	}
@@ -59,25 +59,25 @@ const seeTimeout = 10 * time.Second
 // would know of it all; where that takes too long, the outcomes say so. Repairs of what is sound, and faults that are in force
 // already, do nothing.
 func (f *Fabric) Apply(ctx context.Context, specs ...fault.Spec) ([]Outcome, error) {
-	out, kept, err := f.apply(ctx, specs)
-	if err == nil && !awaitKept(ctx, kept) {
+	out, checkpointed, err := f.apply(ctx, specs)
+	if err == nil && !awaitCheckpoint(ctx, checkpointed) {
 		for i := range out {
-			out[i].Note = strings.TrimPrefix(out[i].Note+"; "+notKept, "; ")
+			out[i].Note = strings.TrimPrefix(out[i].Note+"; "+notCheckpointed, "; ")
 		}
 	}
 	return out, err
 }
 
-const notKept = "the store does not answer: who led the fabric from now on would not know of it"
+const notCheckpointed = "the store does not answer: who led the fabric from now on would not know of it"
 
-func (f *Fabric) apply(ctx context.Context, specs []fault.Spec) (_ []Outcome, kept <-chan struct{}, _ error) {
+func (f *Fabric) apply(ctx context.Context, specs []fault.Spec) (_ []Outcome, checkpointed <-chan struct{}, _ error) {
 	f.lookAtHosts() // what they have counted by now is not the work of these orders
 	b := batch{f: f}
 	if err := b.begin(specs); err != nil {
 		return nil, nil, err
 	}
 	err := b.finish(ctx)
-	return b.outcomes(), b.kept, err
+	return b.outcomes(), b.checkpointed, err
 }
 
 // begin resolves the orders, plans them and has hosts act on them. An error means that nothing was done.
@@ -109,16 +109,16 @@ func (b *batch) begin(specs []fault.Spec) error {
 
 // step is an order with its names resolved.
 type step struct {
-	spec   fault.Spec
-	link   *link
-	dirs   [2]bool
-	sw     *liveSwitch
-	rec    *record   // of the fault it began
-	ended  []*record // of those it ended
-	healed []string
-	fresh  bool
-	note   string
-	told   *fault.Report // what was published of rec
+	spec      fault.Spec
+	link      *link
+	dirs      [2]bool
+	sw        *liveSwitch
+	incident  *incident   // of the fault it began
+	ended     []*incident // of those it ended
+	healed    []string
+	fresh     bool
+	note      string
+	published *fault.Report // what was published of rec
 }
 
 func (f *Fabric) resolve(s fault.Spec, suffer map[*link][2]fault.Impairment) (st step, err error) {
@@ -189,20 +189,20 @@ func (f *Fabric) linkOf(s fault.Spec) (*link, [2]bool, error) {
 
 // batch is what an Apply does, collected before anything is done.
 type batch struct {
-	f       *Fabric
-	steps   []step
-	cut     []channelOf // nothing comes through from now on
-	mended  []channelOf // and here again
-	touched []*link     // ends may gain or lose signal
-	bounced []weft.End  // told that nothing comes to them, while they may still speak
-	impair  []channelOf // suffer something else now
-	crash   []*liveSwitch
-	restart []*liveSwitch
-	back    []*link // carry packets again
-	kept    <-chan struct{}
+	f            *Fabric
+	steps        []step
+	cut          []channelOf // nothing comes through from now on
+	restored     []channelOf // and here again
+	touched      []*link     // ends may gain or lose signal
+	toggled      []weft.End  // told that nothing comes to them, while they may still speak
+	impair       []channelOf // suffer something else now
+	crash        []*liveSwitch
+	restart      []*liveSwitch
+	back         []*link // carry packets again
+	checkpointed <-chan struct{}
 
-	given given // to hosts
-	err   error // of the transport
+	dispatched dispatched // to hosts
+	err        error      // of the transport
 
 	until weft.Time // a repair is waited for no longer than that
 	timer func()    // stops what looks after it then
@@ -227,8 +227,8 @@ func (b *batch) plan(st *step) {
 	case fault.VerbHeal:
 		for _, l := range b.f.links {
 			s := step{spec: st.spec, link: l, dirs: both}
-			b.mendCuts(&s)
-			b.mendImpair(&s)
+			b.repairCuts(&s)
+			b.repairImpair(&s)
 			if s.fresh {
 				st.healed = append(st.healed, l.Name)
 			}
@@ -236,7 +236,7 @@ func (b *batch) plan(st *step) {
 		}
 		for _, sw := range b.f.switches {
 			s := step{spec: st.spec, sw: sw}
-			if b.mendCrash(&s); s.fresh {
+			if b.repairCrash(&s); s.fresh {
 				st.healed = append(st.healed, sw.name)
 			}
 			st.ended = append(st.ended, s.ended...)
@@ -261,8 +261,8 @@ func (b *batch) planCut(st *step) {
 		return
 	}
 	st.fresh = true
-	st.rec = b.f.begin(b.f.reportOf(st.spec, l.Name, dirs), []*link{l}, nil, l.endsUp())
-	a := &active{spec: st.spec, rec: st.rec, link: l}
+	st.incident = b.f.begin(b.f.reportOf(st.spec, l.Name, dirs), []*link{l}, nil, l.endsUp())
+	a := &activeFault{spec: st.spec, incident: st.incident, link: l}
 	for d, yes := range dirs {
 		if yes {
 			l.cut[d] = a
@@ -273,11 +273,11 @@ func (b *batch) planCut(st *step) {
 }
 
 // cutNow lets nothing through in direction d.
-func (b *batch) cutNow(l *link, d int, a *active) {
+func (b *batch) cutNow(l *link, d int, a *activeFault) {
 	b.cut = append(b.cut, channelOf{l, d})
 	b.touched = append(b.touched, l)
 	if !a.spec.Silent {
-		b.bounced = append(b.bounced, l.ends()[1-d])
+		b.toggled = append(b.toggled, l.ends()[1-d])
 	}
 }
 
@@ -296,7 +296,7 @@ func (b *batch) planImpair(st *step) {
 	if st.fresh && (l.isCut(0) || l.isCut(1)) && now != [2]fault.Impairment{} {
 		st.note = l.Name + " is cut: the impairment is kept and acts when the link is restored"
 	}
-	var a *active
+	var a *activeFault
 	for d, yes := range st.dirs {
 		if !yes {
 			continue
@@ -307,11 +307,11 @@ func (b *batch) planImpair(st *step) {
 			continue
 		}
 		if a == nil {
-			st.rec = b.f.begin(b.f.reportOf(st.spec, l.Name, st.dirs), []*link{l}, nil, l.endsUp())
+			st.incident = b.f.begin(b.f.reportOf(st.spec, l.Name, st.dirs), []*link{l}, nil, l.endsUp())
 			if sum := now[d].String(); sum != st.spec.Impair.String() {
-				st.rec.report.What += " (now " + sum + ")" // with what it suffered already
+				st.incident.report.What += " (now " + sum + ")" // with what it suffered already
 			}
-			a = &active{spec: st.spec, rec: st.rec, link: l}
+			a = &activeFault{spec: st.spec, incident: st.incident, link: l}
 		}
 		l.impaired[d] = a
 	}
@@ -335,8 +335,8 @@ func (b *batch) planCrash(st *step) {
 			}
 		}
 	}
-	st.rec = b.f.begin(b.f.reportOf(st.spec, s.name, both), links, s, expect)
-	s.crash = &active{spec: st.spec, rec: st.rec, sw: s}
+	st.incident = b.f.begin(b.f.reportOf(st.spec, s.name, both), links, s, expect)
+	s.crash = &activeFault{spec: st.spec, incident: st.incident, sw: s}
 	b.crash = append(b.crash, s)
 	b.touched = append(b.touched, links...)
 	b.f.timeout(s.crash)
@@ -345,18 +345,18 @@ func (b *batch) planCrash(st *step) {
 // planRestore brings a switch or a link back; a link that is only impaired is healed of that.
 func (b *batch) planRestore(st *step) {
 	if st.sw != nil {
-		b.mendCrash(st)
+		b.repairCrash(st)
 		return
 	}
-	b.mendCuts(st)
+	b.repairCuts(st)
 	if s := st.link.suffers; st.fresh && s != [2]fault.Impairment{} {
 		st.note = fmt.Sprintf("%s is still impaired: restore it once more, or heal all, to end that", st.link.Name)
 	} else if !st.fresh {
-		b.mendImpair(st)
+		b.repairImpair(st)
 	}
 }
 
-func (b *batch) mendCuts(st *step) {
+func (b *batch) repairCuts(st *step) {
 	for d, a := range st.link.cut {
 		if a != nil && st.dirs[d] {
 			b.endCut(a, d, st)
@@ -365,7 +365,7 @@ func (b *batch) mendCuts(st *step) {
 	}
 }
 
-func (b *batch) mendImpair(st *step) {
+func (b *batch) repairImpair(st *step) {
 	for d, a := range st.link.impaired {
 		if a != nil && st.dirs[d] {
 			b.endImpair(a, d, st)
@@ -374,17 +374,17 @@ func (b *batch) mendImpair(st *step) {
 	}
 }
 
-func (b *batch) mendCrash(st *step) {
+func (b *batch) repairCrash(st *step) {
 	s := st.sw
-	if p := s.part; p.lost.Load() {
-		st.note = fmt.Sprintf("nobody answers for %v, which runs %s: it is down until its host makes it anew", p, s.name)
+	if h := s.home; h.failed.Load() {
+		st.note = fmt.Sprintf("nobody answers for %v, which runs %s: it is down until its host makes it anew", h, s.name)
 	}
 	if s.crash == nil {
 		return
 	}
 	st.fresh = true
-	s.crash.over()
-	st.ended = append(st.ended, s.crash.rec)
+	s.crash.markEnded()
+	st.ended = append(st.ended, s.crash.incident)
 	s.crash = nil
 	b.f.takeBack(s)
 	links := b.f.linksOf(s.id)
@@ -392,24 +392,24 @@ func (b *batch) mendCrash(st *step) {
 }
 
 // endCut ends what a does to direction d, and a with its last direction.
-func (b *batch) endCut(a *active, d int, st *step) {
+func (b *batch) endCut(a *activeFault, d int, st *step) {
 	l := a.link
 	l.cut[d] = nil
-	b.mended = append(b.mended, channelOf{l, d})
+	b.restored = append(b.restored, channelOf{l, d})
 	b.touched, b.back = append(b.touched, l), append(b.back, l)
 	if l.cut[1-d] != a {
-		a.over()
-		st.ended = append(st.ended, a.rec)
+		a.markEnded()
+		st.ended = append(st.ended, a.incident)
 	}
 }
 
-func (b *batch) endImpair(a *active, d int, st *step) {
+func (b *batch) endImpair(a *activeFault, d int, st *step) {
 	l := a.link
 	l.impaired[d], l.suffers[d] = nil, fault.Impairment{}
 	b.impair = append(b.impair, channelOf{l, d})
 	if l.impaired[1-d] != a {
-		a.over()
-		st.ended = append(st.ended, a.rec)
+		a.markEnded()
+		st.ended = append(st.ended, a.incident)
 	}
 }
 
@@ -424,8 +424,8 @@ func (b *batch) outcomes() []Outcome {
 		case st.sw != nil:
 			o.Target = st.sw.name
 		}
-		if st.told != nil {
-			o.Fault = new(st.told.Clone())
+		if st.published != nil {
+			o.Fault = new(st.published.Clone())
 		}
 		out[i] = o
 	}

@@ -15,10 +15,10 @@ func (f *Fabric) carry(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-f.troubles.News:
+		case <-f.transportEvents.News:
 		}
-		for _, e := range f.troubles.Take() {
-			f.trouble(ctx, e)
+		for _, e := range f.transportEvents.Take() {
+			f.transportEvent(ctx, e)
 		}
 	}
 }
@@ -29,15 +29,15 @@ var brokerKinds = map[wire.EventKind]string{
 	wire.EventDisconnected: EventBrokerLost,
 	wire.EventReconnected:  EventBrokerBack,
 	wire.EventConnError:    EventBrokerError,
-	wire.EventUnknown:      EventStranger,
+	wire.EventUnknown:      EventUnknownSubject,
 	wire.EventFull:         EventInboxFull,
 	wire.EventTooLarge:     EventTooLarge,
 	wire.EventUnauthorized: EventUnauthorized,
 }
 
-func (f *Fabric) trouble(ctx context.Context, e wire.Event) {
-	if f.opts.Trouble != nil {
-		f.opts.Trouble(e)
+func (f *Fabric) transportEvent(ctx context.Context, e wire.Event) {
+	if f.opts.TransportEvent != nil {
+		f.opts.TransportEvent(e)
 	}
 	switch e.Kind {
 	case wire.EventDisconnected:
@@ -68,7 +68,7 @@ func detailOf(e wire.Event) string {
 // carried are the links of which a direction is carried by that connection. The caller holds mu.
 func (f *Fabric) carried(shard int) (links []*link) {
 	t := f.opts.Transport
-	ours := func(n weft.Node, name string) bool { return f.home(n) == f.local && t.Shard(name) == shard } // parts have connections of their own
+	ours := func(n weft.Node, name string) bool { return f.home(n) == f.local && t.Shard(name) == shard } // hosts have connections of their own
 	for _, l := range f.links {
 		if ours(l.A.Node, l.dirs[0].From) || ours(l.B.Node, l.dirs[0].To) {
 			links = append(links, l)
@@ -94,11 +94,11 @@ func (f *Fabric) brokerLost(e wire.Event) {
 	rec := f.begin(fault.Report{
 		Kind: KindBroker, Target: fmt.Sprintf("connection %d", e.Shard), What: fmt.Sprintf("connection %d to the broker is lost", e.Shard), Note: note,
 	}, links, nil, expect)
-	rec.how = fault.ByBroker
-	f.give(func(o *orders) {
+	rec.detectedBy = fault.ByBroker
+	f.dispatch(func(o *orders) {
 		for _, l := range links {
-			l.dark[e.Shard] = rec
-			o.align(l)
+			l.lostConnections[e.Shard] = rec
+			o.sync(l)
 		}
 	})
 	f.noteSeen()
@@ -108,7 +108,7 @@ func (f *Fabric) brokerLost(e wire.Event) {
 
 // brokerBack brings the links of a connection up again, unless something else keeps them down.
 func (f *Fabric) brokerBack(ctx context.Context, shard int) {
-	b := f.relight(shard)
+	b := f.restoreConnection(shard)
 	detail := fmt.Sprintf("connection %d", shard)
 	if err := b.finish(ctx); err != nil {
 		detail += ": " + err.Error()
@@ -116,21 +116,21 @@ func (f *Fabric) brokerBack(ctx context.Context, shard int) {
 	f.events.Publish(f.Now(), Event{Kind: EventBrokerBack, Detail: detail})
 }
 
-// relight gives the links of a connection signal again.
-func (f *Fabric) relight(shard int) *batch {
+// restoreConnection gives the links of a connection signal again.
+func (f *Fabric) restoreConnection(shard int) *batch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var rec *record
+	var rec *incident
 	back := f.carried(shard)
 	for _, l := range back {
-		if r := l.dark[shard]; r != nil {
+		if r := l.lostConnections[shard]; r != nil {
 			rec = r
-			delete(l.dark, shard)
+			delete(l.lostConnections, shard)
 		}
 	}
 	b := &batch{f: f, touched: back, back: back, steps: []step{{}}}
 	if rec != nil {
-		b.steps[0].ended = []*record{rec}
+		b.steps[0].ended = []*incident{rec}
 	}
 	b.act()
 	return b

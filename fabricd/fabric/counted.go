@@ -24,19 +24,20 @@ type counted interface {
 	// mayHold reports whether a packet may be inside a switch.
 	mayHold(id weft.SwitchID, h *weft.Header) bool
 	// mergeLatency adds the latencies of all NICs to h.
-	mergeLatency(h *hdrhistogram.Histogram)
+	mergeLatency(hist *hdrhistogram.Histogram)
 }
 
-// remoteHost is a host that tells what it has counted.
-type remoteHost struct{ *outpost }
+// toldCounters is a host that tells what it has counted.
+type toldCounters struct{ *hostState }
 
-func (p remoteHost) count(host.Counted) *host.Sum                     { return &p.known.Load().all }
-func (p remoteHost) held(e weft.End) bool                             { return p.known.Load().held[e] }
-func (p remoteHost) mayHold(weft.SwitchID, *weft.Header) bool         { return true } // nobody can tell
-func (p remoteHost) switchNow(id weft.SwitchID, r *switching.Reading) { *r = p.readSwitch(id) }
-func (p remoteHost) nicNow(id weft.NICID) nic.Reading                 { return p.readNIC(id) }
+func (p toldCounters) count(host.Counted) *host.Sum { return &p.counters.Load().all }
 
-func (p remoteHost) readInto(switches []switching.Reading, nics []nic.Reading) {
+func (p toldCounters) held(e weft.End) bool                             { return p.counters.Load().held[e] }
+func (p toldCounters) mayHold(weft.SwitchID, *weft.Header) bool         { return true } // nobody can tell
+func (p toldCounters) switchNow(id weft.SwitchID, r *switching.Reading) { *r = p.readSwitch(id) }
+func (p toldCounters) nicNow(id weft.NICID) nic.Reading                 { return p.readNIC(id) }
+
+func (p toldCounters) readInto(switches []switching.Reading, nics []nic.Reading) {
 	for _, id := range p.switches {
 		switches[id] = p.readSwitch(id)
 	}
@@ -45,45 +46,45 @@ func (p remoteHost) readInto(switches []switching.Reading, nics []nic.Reading) {
 	}
 }
 
-func (p remoteHost) mergeLatency(h *hdrhistogram.Histogram) {
+func (p toldCounters) mergeLatency(hist *hdrhistogram.Histogram) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.pastLatency != nil {
-		h.Merge(p.pastLatency)
+	if p.retiredLatency != nil {
+		hist.Merge(p.retiredLatency)
 	}
-	data := p.known.Load().own.Latency
+	data := p.counters.Load().own.Latency
 	if data == nil {
 		return
 	}
 	l, err := host.DecodeLatency(data)
 	if err != nil {
-		p.fabric.opts.Log.Warn("a part's latencies", "part", p.name, "err", err)
+		p.fabric.opts.Log.Warn("latencies of a host", "host", p.name, "err", err)
 		return
 	}
-	h.Merge(l)
+	hist.Merge(l)
 }
 
-// localHost is a host in this process.
-type localHost struct {
-	*outpost
+// ownCounters is a host in this process.
+type ownCounters struct {
+	*hostState
 	*host.Local
 }
 
-func (p localHost) readInto(switches []switching.Reading, nics []nic.Reading) {
+func (p ownCounters) readInto(switches []switching.Reading, nics []nic.Reading) {
 	asked := p.fabric.Now()
 	s := p.Look(p.localRequest(), switches, nics)
 	s.Asked = asked
-	p.tell(&s)
+	p.record(&s)
 }
 
-func (p localHost) count(what host.Counted) *host.Sum {
+func (p ownCounters) count(what host.Counted) *host.Sum {
 	s := p.Count(what)
 	return &s
 }
 
-func (p localHost) held(e weft.End) bool { return p.ReadEnd(e).Suppressed }
+func (p ownCounters) held(e weft.End) bool { return p.ReadEnd(e).Suppressed }
 
-func (p localHost) switchNow(id weft.SwitchID, r *switching.Reading) { p.ReadSwitch(id, r) }
-func (p localHost) nicNow(id weft.NICID) nic.Reading                 { return p.ReadNIC(id) }
-func (p localHost) mayHold(id weft.SwitchID, h *weft.Header) bool    { return p.Holds(id, h) }
-func (p localHost) mergeLatency(h *hdrhistogram.Histogram)           { p.MergeLatency(h) }
+func (p ownCounters) switchNow(id weft.SwitchID, r *switching.Reading) { p.ReadSwitch(id, r) }
+func (p ownCounters) nicNow(id weft.NICID) nic.Reading                 { return p.ReadNIC(id) }
+func (p ownCounters) mayHold(id weft.SwitchID, h *weft.Header) bool    { return p.Holds(id, h) }
+func (p ownCounters) mergeLatency(hist *hdrhistogram.Histogram)        { p.MergeLatency(hist) }

@@ -12,7 +12,7 @@ type FaultCount struct {
 // FaultCounts counts the faults by their kinds, those whose reports are no longer kept included. It asks no host.
 func (f *Fabric) FaultCounts() map[string]FaultCount {
 	counts := map[string]FaultCount{}
-	f.accounts.read(func(l *ledger.Ledger) {
+	f.ledger.read(func(l *ledger.Ledger) {
 		for _, k := range l.State().Forgotten {
 			counts[k.Kind] = FaultCount{Begun: k.Begun, Lost: k.Lost}
 		}

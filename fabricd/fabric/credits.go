@@ -45,11 +45,11 @@ func (f *Fabric) CreditsHome() error {
 	return nil
 }
 
-// nicSnapshots copies the state of all NICs, by number. Those of parts that do not answer are empty.
+// nicSnapshots copies the state of all NICs, by number. Those of hosts that do not answer are empty.
 func (f *Fabric) nicSnapshots() []nic.Snapshot {
 	list := make([]nic.Snapshot, len(f.nics))
-	for _, p := range *f.hosts.Load() {
-		for _, sn := range p.nodes(nil, p.place.NICIDs()).NICs {
+	for _, h := range *f.hosts.Load() {
+		for _, sn := range h.nodes(nil, h.placement.NICIDs()).NICs {
 			if int(sn.NIC) < len(list) {
 				list[sn.NIC] = sn
 			}

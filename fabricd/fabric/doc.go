@@ -4,16 +4,16 @@
 // # Faults
 //
 // Faults are ordered by [Fabric.Apply]: all orders are resolved first (apply.go), then acted on together
-// (act.go). Each has a record (record.go) that becomes its report. Observers tell the monitor what ends
-// find out, under the locks of cores; one goroutine samples throughput and closes records whose time has
-// come (samples.go). What a fault has cost the ledger knows. What nobody ordered gets a record too:
-// brokers (broker.go), hosts that fail (lose.go), and silences that nothing explains (silence.go);
-// host.Machine says which silences are our own doing.
+// (act.go). Each has an incident (incident.go) that becomes its report. Observers tell the monitor what ends
+// find out, under the locks of cores; one goroutine samples throughput and closes incidents whose time has
+// come (samples.go). What a fault has cost the ledger knows. What nobody ordered gets an incident too:
+// brokers (broker.go), hosts that fail (absence.go), and silences that nothing explains (silence.go);
+// host.NodeRuntime says which silences are our own doing.
 //
 // # Hosts, and switches that are processes
 //
-// The nodes of this process are a host that is reached by calls. Other processes may run parts of the
-// fabric (fabricd/host is their side). To the leader each is an outpost (outpost.go), which is ordered,
+// The nodes of this process are a host that is reached by calls. Other processes may run hosts of the
+// fabric (fabricd/host is their side). To the leader each is a host (hoststate.go), which is ordered,
 // asked and heard. A process that takes a single switch over while the fabric runs (fabricd/member is
 // its side) is led as a host of that switch alone: it joins and leaves (join.go, leave.go), and all
 // between is the same.
@@ -27,7 +27,7 @@
 //
 // # Accounts
 //
-// The leader has a ledger (fabricd/ledger, accounts.go). It tells the ledger what hosts there are and
+// The leader has a ledger (fabricd/ledger, sharedledger.go). It tells the ledger what hosts there are and
 // what becomes of them, which faults begin and end, and what hosts answer. Totals, the ledger, the losses
 // of links and the cost of every fault are read from it, and its checkpoint is what the next leader goes
 // on from. A report has the number of its incident.

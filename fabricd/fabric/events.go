@@ -19,14 +19,14 @@ const (
 	EventDamaged       = "frame_damaged"  // a frame did not arrive as it was sent, or was for another link: its packets are lost on the wire
 	EventTraffic       = "traffic"        // what is injected has changed
 
-	EventBrokerLost   = "broker_lost"        // a connection to the broker is gone, and its links with it
-	EventBrokerBack   = "broker_back"        // it is back, and its links
-	EventBrokerError  = "broker_error"       // any other error of a connection
-	EventUnauthorized = "authorization_lost" // the broker refuses our credentials
-	EventTooLarge     = "message_too_large"  // the broker takes no frame of this size
-	EventSlowConsumer = "slow_consumer"      // the client library dropped frames
-	EventStranger     = "stranger"           // a frame on a subject that is none of our links
-	EventInboxFull    = "inbox_full"         // more frames than the credits allow: a stranger sends on a link
+	EventBrokerLost     = "broker_lost"        // a connection to the broker is gone, and its links with it
+	EventBrokerBack     = "broker_back"        // it is back, and its links
+	EventBrokerError    = "broker_error"       // any other error of a connection
+	EventUnauthorized   = "authorization_lost" // the broker refuses our credentials
+	EventTooLarge       = "message_too_large"  // the broker takes no frame of this size
+	EventSlowConsumer   = "slow_consumer"      // the client library dropped frames
+	EventUnknownSubject = "stranger"           // a frame on a subject that is none of our links
+	EventInboxFull      = "inbox_full"         // more frames than the credits allow: a stranger sends on a link
 )
 
 // KindBroker is the kind of the report of a lost connection to the broker.

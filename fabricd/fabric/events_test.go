@@ -14,7 +14,7 @@ import (
 	"github.com/weft-fabric/weft/harness"
 )
 
-const kept = 4096 // events that a hub keeps
+const withOlder = 4096 // events that a hub keeps
 
 func TestAFollowerHearsFromAnyNumberOn(t *testing.T) {
 	t.Parallel()
@@ -33,13 +33,13 @@ func TestAFollowerHearsFromAnyNumberOn(t *testing.T) {
 func TestASlowFollowerIsToldHowManyEventsItMissed(t *testing.T) {
 	t.Parallel()
 	hub := fabric.NewHub()
-	const published = 3*kept + 5
+	const published = 3*withOlder + 5
 	for range published {
 		hub.Publish(0, fabric.Event{Kind: fabric.EventTraffic})
 	}
 	e, err := hub.After(t.Context(), 10)
 	require.NoError(t, err)
-	assert.EqualValues(t, published-kept+1, e.Seq)
+	assert.EqualValues(t, published-withOlder+1, e.Seq)
 	assert.Equal(t, e.Seq-11, e.Missed)
 	for seq := e.Seq; seq < published; seq++ { // and then nothing, to the end
 		e, err = hub.After(t.Context(), seq)
@@ -92,12 +92,12 @@ func TestPublishingNeverWaitsForFollowers(t *testing.T) {
 			}
 		})
 	}
-	for range 5 * kept {
+	for range 5 * withOlder {
 		hub.Publish(0, fabric.Event{})
 	}
 	cancel()
 	followers.Wait()
-	assert.EqualValues(t, 5*kept+1, hub.Last())
+	assert.EqualValues(t, 5*withOlder+1, hub.Last())
 }
 
 // A cut or restore is told once both ends have acted on it, with what it cost, so their views come first.

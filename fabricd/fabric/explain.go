@@ -20,7 +20,7 @@ func (f *Fabric) eras() (first int, sum []nic.EraStats) {
 // erasUntil is eras when it is known which is the latest.
 func (f *Fabric) erasUntil(now int) (first int, sum []nic.EraStats) {
 	var counts []eraCount
-	f.refreshParts(host.SumRequest{Eras: true})
+	f.refreshHosts(host.SumRequest{Eras: true})
 	f.countEras(func(s *host.Sum) {
 		counts = append(counts, eraCount{s.FirstEra, s.Eras})
 		first = max(first, s.FirstEra)
@@ -49,7 +49,7 @@ func (f *Fabric) ReroutedInLastEra() uint64 {
 func (f *Fabric) LossesReported() error {
 	l, faults := f.asked(), f.Faults()
 	var lost uint64
-	f.accounts.read(func(l *ledger.Ledger) {
+	f.ledger.read(func(l *ledger.Ledger) {
 		for _, k := range l.State().Forgotten {
 			lost += k.Lost
 		}
@@ -83,7 +83,7 @@ func (f *Fabric) LossesExplained() error {
 			return fmt.Errorf("%s %s lost %d packets, its wires and queues hold %d", r.Kind, r.Target, r.Lost(), most)
 		}
 	}
-	var missing, allowed int64 // signed: of packets of a part that died, more may have been delivered than it had told of
+	var missing, allowed int64 // signed: of packets of a host that died, more may have been delivered than it had told of
 	for i := len(eras) - 1; i >= 0; i-- {
 		era := first + i
 		missing += int64(eras[i].Injected - eras[i].Delivered)

@@ -22,24 +22,24 @@ import (
 // Fabric is a fabric that runs. Live, its methods are safe for any goroutine unless they say otherwise; in virtual time they are
 // for one goroutine, and time goes on only within those that wait.
 type Fabric struct {
-	opts     Options
-	graph    *topology.Graph
-	switches []*liveSwitch
-	nics     []*liveNIC
-	local    *outpost                   // the nodes of this process
-	parts    []*outpost                 // of the options, in other processes
-	hosts    atomic.Pointer[[]*outpost] // these, and where switch processes are or were
-	renewed  atomic.Int64               // when parts have got new credentials, in ns since 1970; 0: never
-	places   []host.Place               // where all nodes are, when there are parts
-	links    []*link
-	accounts *accounts
-	own      uint64 // the incarnation of the nodes of this process
-	events   *Hub
-	world    World
-	live     *live                   // the world, unless that is virtual
-	pattern  *rand.Rand              // guarded by mu: draws what a traffic pattern leaves to chance
-	chance   *rand.PCG               // what it draws from
-	latency  *hdrhistogram.Histogram // of all NICs, in virtual time, where they share a goroutine; live each has its own
+	opts       Options
+	graph      *topology.Graph
+	switches   []*liveSwitch
+	nics       []*liveNIC
+	local      *hostState                   // the nodes of this process
+	remote     []*hostState                 // of the options, in other processes
+	hosts      atomic.Pointer[[]*hostState] // these, and where switch processes are or were
+	renewed    atomic.Int64                 // when hosts have got new credentials, in ns since 1970; 0: never
+	placements []host.Placement             // where all nodes are, when there are hosts
+	links      []*link
+	ledger     *sharedLedger
+	own        uint64 // the incarnation of the nodes of this process
+	events     *Hub
+	runtime    Runtime
+	live       *live                   // the world, unless that is virtual
+	pattern    *rand.Rand              // guarded by mu: draws what a traffic pattern leaves to chance
+	chance     *rand.PCG               // what it draws from
+	latency    *hdrhistogram.Histogram // of all NICs, in virtual time, where they share a goroutine; live each has its own
 
 	ctx     context.Context // of all that runs; set by Start
 	stop    context.CancelFunc
@@ -47,30 +47,30 @@ type Fabric struct {
 	monitor monitor
 	samples *samples
 
-	traces   traces
-	notices  notices
-	limits   limits // of events that peers cause
-	troubles *host.Troubles
+	traces          traces
+	notices         notices
+	limits          limits // of events that peers cause
+	transportEvents *host.TransportEvents
 
 	started atomic.Bool
 	watched atomic.Int64 // when somebody last looked at single nodes, in nanoseconds of the wall clock
 	holding holding
 	repairs repairs
 	changed broadcast // after every change of a port's state
-	ports   poker     // likewise, for a subnet manager in this process
+	ports   waker     // likewise, for a subnet manager in this process
 
-	mu      sync.Mutex // serialises what the leader decides, and is not held while anybody waits; the rest is guarded by it
-	traffic nic.Traffic
-	records []*record   // the reports of the latest incidents; bound: maxReports
-	open    []*record   // of these, the ones that still count
-	rounds  RoundCounts // of subnet managers
-	era     uint16
-	stopped bool
+	mu            sync.Mutex // serialises what the leader decides, and is not held while anybody waits; the rest is guarded by it
+	traffic       nic.Traffic
+	incidents     []*incident // the reports of the latest incidents; bound: maxReports
+	openIncidents []*incident // of these, the ones that still count
+	rounds        RoundCounts // of subnet managers
+	era           uint16
+	stopped       bool
 
-	recalled     []*active // in force since before this leader, until goOn
-	keeper       keeper
-	detached     bool   // parts go on without this leader
-	incarnations uint64 // of switch processes and of parts, since the start
+	restored     []*activeFault // in force since before this leader, until goOn
+	checkpoints  checkpoints
+	detached     bool   // hosts go on without this leader
+	incarnations uint64 // of switch processes and of hosts, since the start
 	packed       []byte // the topology, compressed; nil: nobody has needed it
 	draws        []byte // of the traffic: the state of pattern before it drew
 }
@@ -79,13 +79,13 @@ type Fabric struct {
 type liveSwitch struct {
 	id   weft.SwitchID
 	name string
-	part *outpost // the host that runs it, unless a process does
+	home *hostState // the host that runs it, unless a process does
 
-	role          // who else is this switch, see process.go
+	placement     // who else is this switch, see process.go
 	*host.Program // what it forwards by, see tables.go
 
 	// Guarded by Fabric.mu.
-	crash *active // nil: it is well
+	crash *activeFault // nil: it is well
 }
 
 // New builds a fabric that Start brings to life.
@@ -99,19 +99,19 @@ func New(o Options) (*Fabric, error) {
 		return nil, err
 	}
 	f := &Fabric{
-		opts: o, graph: o.Topology, events: NewHub(), world: o.World,
-		chance: weft.Stream(o.Seed, weft.StreamTraffic, 0, 0), monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs), len(o.Parts) > 0), troubles: host.NewTroubles(),
-		notices: newNotices(o.NIC.Notices > 0), keeper: keeper{keep: o.Keep},
+		opts: o, graph: o.Topology, events: NewHub(), runtime: o.Runtime,
+		chance: weft.Stream(o.Seed, weft.StreamTraffic, 0, 0), monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs), len(o.Hosts) > 0), transportEvents: host.NewTransportEvents(),
+		notices: newNotices(o.NIC.Notices > 0), checkpoints: checkpoints{write: o.Checkpoint},
 	}
 	f.pattern = rand.New(f.chance)
 	f.changed.init()
-	if f.world == nil {
+	if f.runtime == nil {
 		f.live = newLive(o.Transport)
 		if o.Adopt != nil {
 			f.live.forward(o.Adopt.Now)
 		}
-		f.world = f.live
-		o.Transport.Watch(f.troubles.Add)
+		f.runtime = f.live
+		o.Transport.Watch(f.transportEvents.Add)
 		if fits := wire.Batch(o.Transport.MaxFrame(), o.Switch.VCs); o.Switch.Batch == 0 || fits < o.Switch.Batch {
 			f.opts.Switch.Batch = min(fits, switchd.DefaultBatch)
 		}
@@ -128,20 +128,20 @@ func (f *Fabric) build() error {
 	for _, l := range f.graph.Links {
 		f.links = append(f.links, newLink(f.graph, l))
 	}
-	f.accounts = f.newAccounts()
+	f.ledger = f.newLedger()
 	shards := 0
 	if o.Transport != nil {
 		shards = o.Transport.Shards()
 	}
-	places, err := Places(f.graph, o.Parts, shards)
+	places, err := Placements(f.graph, o.Hosts, shards)
 	if err != nil {
 		return err
 	}
-	if len(o.Parts) > 0 {
-		f.places = places
+	if len(o.Hosts) > 0 {
+		f.placements = places
 	}
-	own := places[:len(places)-len(o.Parts)]
-	f.local = newOutpost(f, localHostID, "", slices.Concat(own, []host.Place{{}})[0])
+	own := places[:len(places)-len(o.Hosts)]
+	f.local = newHostState(f, localHostID, "", slices.Concat(own, []host.Placement{{}})[0])
 	if err := f.divide(places[len(own):]); err != nil {
 		return err
 	}
@@ -149,23 +149,23 @@ func (f *Fabric) build() error {
 		f.latency = nic.NewLatency()
 	}
 	host, err := host.NewLocal(host.LocalConfig{
-		Spec: host.Charter{
-			Place: f.local.place, Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(), Seed: o.Seed,
+		Spec: host.Spec{
+			Placement: f.local.placement, Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(), Seed: o.Seed,
 		},
-		Graph: f.graph, Firmware: o.Firmware, Runtime: f.world, Latency: f.latency,
+		Graph: f.graph, Firmware: o.Firmware, Runtime: f.runtime, Latency: f.latency,
 		Watch: func(n weft.Node) switchd.Observer { return &watcher{fabric: f, node: n, name: f.graph.Name(n)} },
 		Progress: func(made bool, done, total int) {
 			stage := StageOpen
 			if made {
 				stage = StageNodes
 			}
-			f.came(stage, done, total)
+			f.reportProgress(stage, done, total)
 		},
 	})
 	if err != nil {
 		return fmt.Errorf("fabric: %w", err)
 	}
-	f.local.host, f.local.counted, f.local.local = host, localHost{f.local, host}, host
+	f.local.host, f.local.counted, f.local.local = host, ownCounters{f.local, host}, host
 	if o.Adopt == nil {
 		f.beginLocal(ownNumber)
 	}
@@ -173,7 +173,7 @@ func (f *Fabric) build() error {
 }
 
 // Now is the time on the fabric's clock.
-func (f *Fabric) Now() weft.Time { return f.world.Now() }
+func (f *Fabric) Now() weft.Time { return f.runtime.Now() }
 
 // Topology is the graph the fabric was built from.
 func (f *Fabric) Topology() *topology.Graph { return f.graph }
@@ -184,15 +184,15 @@ func (f *Fabric) Events() *Hub { return f.events }
 // Start runs every driver, brings all links up and starts the traffic. It returns when the fabric carries it; if that fails
 // nothing is left running.
 func (f *Fabric) Start(ctx context.Context) error {
-	if err := f.world.Start(ctx); err != nil {
+	if err := f.runtime.Start(ctx); err != nil {
 		return err
 	}
 	f.ctx, f.stop = context.WithCancel(context.Background())
-	if err := f.hearProcesses(); err != nil {
+	if err := f.hearHosts(); err != nil {
 		f.Stop()
 		return err
 	}
-	begin := f.hostParts
+	begin := f.startHosts
 	if s := f.opts.Adopt; s != nil {
 		begin = func(ctx context.Context) error { return f.adopt(ctx, s) }
 	}
@@ -201,19 +201,19 @@ func (f *Fabric) Start(ctx context.Context) error {
 		return err
 	}
 	f.mu.Lock()
-	lit := f.give(func(o *orders) {
+	signalled := f.dispatch(func(o *orders) {
 		for _, l := range f.links {
-			if p := f.home(l.A.Node); p != f.home(l.B.Node) || !p.late() { // others have been told of theirs
-				o.align(l)
+			if h := f.home(l.A.Node); h != f.home(l.B.Node) || !h.late() { // others have been told of theirs
+				o.sync(l)
 			}
 		}
 	})
 	wanted := slices.DeleteFunc(slices.Clone(f.links), func(l *link) bool { return !f.usable(l) })
 	f.mu.Unlock()
-	_ = lit.wait() // a host that does not answer is told again when it does
-	for _, p := range f.parts {
-		f.running.Go(func() { f.attendPart(f.ctx, p) })
-		f.running.Go(func() { f.watchPart(f.ctx, p) })
+	_ = signalled.wait() // a host that does not answer is told again when it does
+	for _, h := range f.remote {
+		f.running.Go(func() { f.attendHost(f.ctx, h) })
+		f.running.Go(func() { f.watchHost(f.ctx, h) })
 	}
 	if err := f.waitLinks(ctx, wanted); err != nil {
 		f.Stop()
@@ -221,20 +221,20 @@ func (f *Fabric) Start(ctx context.Context) error {
 	}
 	f.started.Store(true)
 	f.attendFaults()
-	f.attendState()
-	f.repairs.poke.set(f.world.Agent(0, f.attendRepairs))
+	f.startCheckpoints()
+	f.repairs.wake.set(f.runtime.Task(0, f.attendRepairs))
 	if f.live != nil {
 		f.running.Go(func() { f.carry(f.ctx) })
 	}
 	if f.opts.NIC.Notices > 0 {
-		f.notices.poke.set(f.world.Agent(0, f.carryNotices))
+		f.notices.wake.set(f.runtime.Task(0, f.carryNotices))
 	}
 	if f.opts.Adopt != nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.stillHeld()
-		f.goOn()
-		f.keepSoon()
+		f.resumeHold()
+		f.resumeFaults()
+		f.checkpointSoon()
 		return nil
 	}
 	if err := f.SetTraffic(f.opts.Traffic); err != nil {
@@ -252,24 +252,24 @@ func (f *Fabric) Stop() {
 	if f.stop != nil {
 		f.stop()
 	}
-	for _, p := range *f.hosts.Load() {
-		p.outbox.close()
+	for _, h := range *f.hosts.Load() {
+		h.outbox.close()
 	}
-	f.world.Stop()
+	f.runtime.Stop()
 	f.running.Wait()
-	f.endParts()
+	f.endHosts()
 }
 
 // SetTraffic replaces what all NICs generate; zero traffic stops them.
 func (f *Fabric) SetTraffic(t nic.Traffic) error {
-	sent, err := f.giveTraffic(t)
+	sent, err := f.dispatchTraffic(t)
 	if err != nil {
 		return err
 	}
 	return sent.wait()
 }
 
-func (f *Fabric) giveTraffic(t nic.Traffic) (given, error) {
+func (f *Fabric) dispatchTraffic(t nic.Traffic) (dispatched, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	draws, err := f.chance.MarshalBinary()
@@ -285,10 +285,10 @@ func (f *Fabric) giveTraffic(t nic.Traffic) (given, error) {
 		f.events.Publish(f.Now(), Event{Kind: EventTraffic, Detail: t.String()})
 	}
 	f.traffic, f.draws = t, draws
-	defer f.keepSoon()
+	defer f.checkpointSoon()
 	order := f.trafficOrder()
 	order.Sources = sources
-	return f.give(func(o *orders) {
+	return f.dispatch(func(o *orders) {
 		o.all(func(to *host.Order) { to.Traffic = order })
 	}), nil
 }
@@ -304,7 +304,7 @@ func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) 
 	if int(src) >= len(f.nics) {
 		return 0, fmt.Errorf("nic %d: %w: there are %d", src, ErrUnknown, len(f.nics))
 	}
-	return f.nics[src].part.sendPacket(host.SendOrder{Src: src, Dst: dst, Bytes: f.opts.NIC.PacketBytes, Traced: traced})
+	return f.nics[src].home.sendPacket(host.SendOrder{Src: src, Dst: dst, Bytes: f.opts.NIC.PacketBytes, Traced: traced})
 }
 
 // isBack reports whether both ends of l see it up, or nobody can wait for that. The caller holds mu.
@@ -316,7 +316,7 @@ func (f *Fabric) isBack(l *link) bool {
 // that lose every frame. The caller does not hold mu.
 func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
 	for i, l := range links {
-		f.came(StageUp, i, len(links))
+		f.reportProgress(StageUp, i, len(links))
 		done := func() bool {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -327,11 +327,11 @@ func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
 			if done() {
 				break
 			}
-			if err := f.world.Pause(ctx, weft.Never, changed); err != nil {
+			if err := f.runtime.Pause(ctx, weft.Never, changed); err != nil {
 				return fmt.Errorf("link %s is not up at both ends: %w", l.Name, err)
 			}
 		}
 	}
-	f.came(StageUp, len(links), len(links))
+	f.reportProgress(StageUp, len(links), len(links))
 	return nil
 }

@@ -68,7 +68,7 @@ func (f *Fabric) one(ctx context.Context, s fault.Spec) (report fault.Report, fr
 
 // reportOf is the report of a fault that begins in those directions of target.
 func (f *Fabric) reportOf(s fault.Spec, target string, dirs [2]bool) fault.Report {
-	return fault.Report{Kind: string(s.Do), Target: target, What: s.String(), Direction: way(dirs), Silent: s.Silent}
+	return fault.Report{Kind: string(s.Do), Target: target, What: s.String(), Direction: connected(dirs), Silent: s.Silent}
 }
 
 // checkImpairment refuses what would make a link useless: figures that contradict each other, or frames so slow that neighbours
@@ -89,11 +89,11 @@ func (f *Fabric) checkImpairment(before, now fault.Impairment) error {
 }
 
 // nextEra begins a new era at all NICs. The caller holds mu.
-func (f *Fabric) nextEra() given {
+func (f *Fabric) nextEra() dispatched {
 	if f.era < ^uint16(0) {
 		f.era++
 	}
-	return f.give(func(o *orders) {
+	return f.dispatch(func(o *orders) {
 		o.all(func(order *host.Order) { order.Era = new(f.era) })
 	})
 }

@@ -43,9 +43,9 @@ func (f *Fabric) hold(held bool, most time.Duration) {
 	if !held {
 		until = 0
 	}
-	told := f.setHeld(until, "")
+	dispatched := f.setHeld(until, "")
 	f.mu.Unlock()
-	_ = told.wait() // a host that does not answer is told when it does
+	_ = dispatched.wait() // a host that does not answer is told when it does
 }
 
 // HoldLonger begins the time of HoldNICsFor anew, if NICs are held.
@@ -54,7 +54,7 @@ func (f *Fabric) HoldLonger(d time.Duration) {
 	defer f.mu.Unlock()
 	if f.Held() {
 		f.holding.until.Store(int64(f.limitHold(d)))
-		f.keepSoon()
+		f.checkpointSoon()
 	}
 }
 
@@ -92,15 +92,15 @@ func (f *Fabric) endHold(at weft.Time, why string) {
 }
 
 // setHeld has all NICs inject nothing until then, or inject again for 0. The caller holds mu.
-func (f *Fabric) setHeld(until weft.Time, why string) (told given) {
+func (f *Fabric) setHeld(until weft.Time, why string) (dispatched dispatched) {
 	was, held := f.Held(), until != 0
 	f.holding.until.Store(int64(until))
 	if held == was {
-		f.keepSoon()
+		f.checkpointSoon()
 		return nil
 	}
-	f.keepNow()
-	told = f.give(func(o *orders) {
+	f.checkpointNow()
+	dispatched = f.dispatch(func(o *orders) {
 		o.all(func(order *host.Order) { order.Hold = new(held) })
 	})
 	kind := EventResumed
@@ -108,13 +108,13 @@ func (f *Fabric) setHeld(until weft.Time, why string) (told given) {
 		kind = EventHeld
 	}
 	f.events.Publish(f.Now(), Event{Kind: kind, Detail: why})
-	return told
+	return dispatched
 }
 
-// stillHeld goes on with NICs that were held under the leader before: a subnet manager may be in the middle of new tables, with which those before
+// resumeHold goes on with NICs that were held under the leader before: a subnet manager may be in the middle of new tables, with which those before
 // could deadlock. The next manager finishes that, or has the NICs inject again; should there be none, they do when they would have. The caller holds
 // mu.
-func (f *Fabric) stillHeld() {
+func (f *Fabric) resumeHold() {
 	if until := weft.Time(f.holding.until.Load()); until != 0 && f.holding.turn == 0 {
 		f.endHold(until, "whoever held them under the leader before has asked for nothing since: tables are as they were left")
 		f.events.Publish(f.Now(), Event{Kind: EventHeld, Detail: "as they were under the leader before"})

@@ -97,7 +97,7 @@ func (f *Fabric) Hops(after uint64) (views []HopView, last, missed uint64) {
 // LastHop is the number of the latest that was told.
 func (f *Fabric) LastHop() uint64 { return f.traces.number() }
 
-func (f *Fabric) viewHop(n uint64, e *telling) HopView {
+func (f *Fabric) viewHop(n uint64, e *hopEvent) HopView {
 	h := &e.hop.Header
 	v := HopView{
 		N: n, Src: f.graph.Name(h.Src.Node()), Dst: f.graph.Name(h.Dst.Node()), Seq: h.Seq, At: e.at.Duration().Seconds(),
@@ -115,14 +115,14 @@ func (f *Fabric) viewHop(n uint64, e *telling) HopView {
 		}
 	}
 	switch e.kind {
-	case toldHop:
+	case hopDecided:
 		f.viewDecision(&v, e)
-	case toldLeft:
+	case hopLeft:
 		v.Left = true
 		if e.node.IsSwitch() {
 			v.Why = []string{switching.StallNoCredit.String()}
 		}
-	case toldArrived:
+	case hopArrived:
 		v.End = EndDelivered
 	default:
 		v.End, v.Detail, v.Rule = EndLost, e.account.String(), e.rule
@@ -134,7 +134,7 @@ func (f *Fabric) viewHop(n uint64, e *telling) HopView {
 }
 
 // viewDecision adds what a decision has.
-func (f *Fabric) viewDecision(v *HopView, e *telling) {
+func (f *Fabric) viewDecision(v *HopView, e *hopEvent) {
 	v.Rule, v.Rerouted = e.hop.Rule, e.hop.Turned
 	for _, s := range switching.Stalls() {
 		if e.hop.Why>>s&1 == 1 {
@@ -175,7 +175,7 @@ func (f *Fabric) deadPorts(n weft.Node) (list []DeadPort) {
 // faultOn names the faults in force on l; empty: none. The caller holds mu.
 func (f *Fabric) faultOn(l *link) string {
 	var list []string
-	add := func(what string, r *record) {
+	add := func(what string, r *incident) {
 		if r != nil && r.report.ID > 0 {
 			what += fmt.Sprintf(", fault %d", r.report.ID)
 		}
@@ -188,20 +188,20 @@ func (f *Fabric) faultOn(l *link) string {
 	}
 	for d := range 2 {
 		if l.isCut(d) {
-			add(map[bool]string{true: "cut", false: "cut silently"}[l.signalled(d)], l.cut[d].rec)
+			add(map[bool]string{true: "cut", false: "cut silently"}[l.signalled(d)], l.cut[d].incident)
 		}
 		if !l.suffers[d].IsZero() && l.impaired[d] != nil {
-			add(l.suffers[d].String(), l.impaired[d].rec)
+			add(l.suffers[d].String(), l.impaired[d].incident)
 		}
 	}
 	for _, e := range l.ends() {
 		if e.Node.IsSwitch() {
 			if s := f.switches[e.Node.Index]; s.crash != nil {
-				add(s.name+" is down", s.crash.rec)
+				add(s.name+" is down", s.crash.incident)
 			}
 		}
 	}
-	for _, r := range l.dark {
+	for _, r := range l.lostConnections {
 		add("no broker", r)
 	}
 	return strings.Join(list, "; ")

@@ -15,7 +15,7 @@ import (
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
-// Chosen by us: how long a part may take from its charter to its first answer, which for thousands of nodes on a loaded machine is
+// Chosen by us: how long a host may take from its spec to its first answer, which for thousands of nodes on a loaded machine is
 // seconds; how often it is asked by then; and how many questions measure its clock.
 const (
 	hostTime   = 60 * time.Second
@@ -23,172 +23,172 @@ const (
 	clockLooks = 5
 )
 
-// hostParts has all parts made, at once, and gives their links signal.
-func (f *Fabric) hostParts(ctx context.Context) error {
+// startHosts has all hosts made, at once, and gives their links signal.
+func (f *Fabric) startHosts(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, hostTime)
 	defer cancel()
-	charters, err := f.chartersOf(f.parts)
+	specs, err := f.specsOf(f.remote)
 	if err != nil {
 		return err
 	}
-	if err := each(ctx, f.parts, func(ctx context.Context, p *outpost) error { return f.host(ctx, p, charters[p]) }); err != nil {
-		return fmt.Errorf("fabric: parts do not come up: %w", err)
+	if err := each(ctx, f.remote, func(ctx context.Context, h *hostState) error { return f.startHost(ctx, h, specs[h]) }); err != nil {
+		return fmt.Errorf("fabric: hosts do not come up: %w", err)
 	}
 	f.mu.Lock()
-	for _, p := range f.parts {
-		f.admitted(p)
+	for _, h := range f.remote {
+		f.admitted(h)
 	}
 	f.mu.Unlock()
-	return each(ctx, f.parts, func(_ context.Context, p *outpost) error { return p.brief(nil) })
+	return each(ctx, f.remote, func(_ context.Context, h *hostState) error { return h.resync(nil) })
 }
 
-// chartersOf are what hosts need to be these parts.
-func (f *Fabric) chartersOf(list []*outpost) (map[*outpost]host.Charter, error) {
+// specsOf are what hosts need to be these hosts.
+func (f *Fabric) specsOf(list []*hostState) (map[*hostState]host.Spec, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	charters := make(map[*outpost]host.Charter, len(list))
-	for _, p := range list {
-		c, err := f.charterOf(p)
+	specs := make(map[*hostState]host.Spec, len(list))
+	for _, h := range list {
+		c, err := f.specOf(h)
 		if err != nil {
 			return nil, err
 		}
-		charters[p] = c
+		specs[h] = c
 	}
-	return charters, nil
+	return specs, nil
 }
 
-// host has a part made, and returns when it answers. Nobody else acts on p meanwhile.
-func (f *Fabric) host(ctx context.Context, p *outpost, c host.Charter) error {
-	if err := f.opts.Host(ctx, p.name, c); err != nil {
-		return fmt.Errorf("%v is not hosted: %w", p, err)
+// startHost has a host made, and returns when it answers. Nobody else acts on h meanwhile.
+func (f *Fabric) startHost(ctx context.Context, h *hostState, c host.Spec) error {
+	if err := f.opts.Host(ctx, h.name, c); err != nil {
+		return fmt.Errorf("%v is not hosted: %w", h, err)
 	}
-	p.begin(lifeOf(&c))
-	return f.ready(ctx, p)
+	h.begin(incarnationOf(&c))
+	return f.ready(ctx, h)
 }
 
-// ready returns when p answers, and what its clock says is known.
-func (f *Fabric) ready(ctx context.Context, p *outpost) error {
+// ready returns when h answers, and what its clock says is known.
+func (f *Fabric) ready(ctx context.Context, h *hostState) error {
 	for looks := 0; looks < clockLooks; {
-		err := p.read(host.SumRequest{})
+		err := h.read(host.SumRequest{})
 		switch {
 		case err == nil:
 			looks++
 			continue
 		case ctx.Err() != nil:
-			return fmt.Errorf("%v was hosted and does not answer: %w", p, errors.Join(context.Cause(ctx), err))
+			return fmt.Errorf("%v was hosted and does not answer: %w", h, errors.Join(context.Cause(ctx), err))
 		case errors.Is(err, errNumber):
 			return err
 		}
-		if err := f.world.Pause(ctx, f.Now()+weft.FromDuration(readyEvery), nil); err != nil {
-			return fmt.Errorf("%v was hosted and does not answer: %w", p, err)
+		if err := f.runtime.Pause(ctx, f.Now()+weft.FromDuration(readyEvery), nil); err != nil {
+			return fmt.Errorf("%v was hosted and does not answer: %w", h, err)
 		}
 	}
 	return nil
 }
 
-// begin makes p a new incarnation, of which nothing is known yet.
-func (p *outpost) begin(life linkend.Incarnation) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.addLife(life)
+// begin makes h a new incarnation, of which nothing is known yet.
+func (h *hostState) begin(life linkend.Incarnation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.addIncarnation(life)
 	number := life.Number
-	p.number, p.fresh, p.heard, p.mended, p.clock = number, true, 0, nil, skew{}
-	p.known.Store(newAccount(0, host.Sum{Number: number}, &p.past))
+	h.number, h.fresh, h.heard, h.correctedBy, h.clock = number, true, 0, nil, skew{}
+	h.counters.Store(newHostCounters(0, host.Sum{Number: number}, &h.retired))
 	if number == 0 {
 		return
 	}
-	e := ledger.HostStarted{Host: p.id, Incarnation: ledger.Incarnation(number)}
-	if p.sw == nil {
-		e.Nodes = nodesOf(p.place)
+	e := ledger.HostStarted{Host: h.id, Incarnation: ledger.Incarnation(number)}
+	if h.sw == nil {
+		e.Nodes = nodesOf(h.placement)
 	}
-	p.fabric.accounts.step(p.fabric.Now(), e)
+	h.fabric.ledger.step(h.fabric.Now(), e)
 }
 
-// brief tells a part all that it should know, and returns when it has acted on that. Standing is what it has heard before, nil: nothing,
+// resync tells a host all that it should know, and returns when it has acted on that. Standing is what it has heard before, nil: nothing,
 // it has just been made. The caller does not hold Fabric.mu.
-func (p *outpost) brief(standing *host.Standing) error {
-	f := p.fabric
-	p.stale.Store(false)
-	if p.sw != nil { // it joins while the fabric runs, and so may new tables come
-		p.sw.Loading.Lock()
-		defer p.sw.Loading.Unlock()
+func (h *hostState) resync(applied *host.Applied) error {
+	f := h.fabric
+	h.stale.Store(false)
+	if h.sw != nil { // it joins while the fabric runs, and so may new tables come
+		h.sw.Loading.Lock()
+		defer h.sw.Loading.Unlock()
 	}
 	var versions []uint64
-	if standing != nil {
-		versions = standing.Versions
+	if applied != nil {
+		versions = applied.Versions
 	}
-	if err := p.reload(versions); err != nil { // before its links carry anything
+	if err := h.reload(versions); err != nil { // before its links carry anything
 		return err
 	}
 	f.mu.Lock()
-	o := p.briefing(standing)
-	sent := p.send(o) // before any order that says more
+	o := h.resyncOrder(applied)
+	sent := h.send(o) // before any order that says more
 	f.mu.Unlock()
 	_, err := sent.wait()
 	if err == nil && o.Clock > 0 {
-		p.mu.Lock()
-		p.clock = skew{}
-		p.mu.Unlock()
+		h.mu.Lock()
+		h.clock = skew{}
+		h.mu.Unlock()
 	}
 	return err
 }
 
-// briefing is the order that tells a part all that it should know. The caller holds Fabric.mu.
-func (p *outpost) briefing(standing *host.Standing) host.Order {
-	f := p.fabric
-	o := host.Order{Era: new(f.era), Hold: new(f.Held()), Light: true}
-	if standing == nil {
-		p.mu.Lock()
-		o.Clock = max(0, p.clock.behind)
-		p.mu.Unlock()
-		standing = &host.Standing{}
+// resyncOrder is the order that tells a host all that it should know. The caller holds Fabric.mu.
+func (h *hostState) resyncOrder(applied *host.Applied) host.Order {
+	f := h.fabric
+	o := host.Order{Era: new(f.era), Hold: new(f.Held()), SignalAll: true}
+	if applied == nil {
+		h.mu.Lock()
+		o.Clock = max(0, h.clock.behind)
+		h.mu.Unlock()
+		applied = &host.Applied{}
 	}
-	cut, impaired := map[host.Way]bool{}, map[host.End]bool{}
-	for _, l := range [][]*link{p.inside, p.border} {
+	cut, impaired := map[host.LinkDirection]bool{}, map[host.End]bool{}
+	for _, l := range [][]*link{h.inside, h.border} {
 		for _, l := range l {
-			p.briefLink(&o, l, cut, impaired)
+			h.resyncLink(&o, l, cut, impaired)
 		}
 	}
-	for _, w := range standing.Cut {
+	for _, w := range applied.Cut {
 		if !cut[w] {
 			o.Restored = append(o.Restored, w)
 		}
 	}
-	for _, i := range standing.Impaired {
+	for _, i := range applied.Impaired {
 		if !impaired[i.End] {
 			o.Impair = append(o.Impair, host.ImpairOrder{End: i.End})
 		}
 	}
-	for _, id := range p.place.SwitchIDs() {
+	for _, id := range h.placement.SwitchIDs() {
 		if f.switches[id].crash != nil {
 			o.Crash = append(o.Crash, id)
 		}
 	}
-	if t := f.trafficOrder(); p.sw == nil && (t.Spec != standing.Traffic.Spec || string(t.Draws) != string(standing.Traffic.Draws)) {
+	if t := f.trafficOrder(); h.sw == nil && (t.Spec != applied.Traffic.Spec || string(t.Draws) != string(applied.Traffic.Draws)) {
 		o.Traffic = t
 	}
 	return o
 }
 
-// briefLink adds to an order what was done to a link, and notes that it has.
-func (p *outpost) briefLink(o *host.Order, l *link, cut map[host.Way]bool, impaired map[host.End]bool) {
-	f := p.fabric
+// resyncLink adds to an order what was done to a link, and notes that it has.
+func (h *hostState) resyncLink(o *host.Order, l *link, cut map[host.LinkDirection]bool, impaired map[host.End]bool) {
+	f := h.fabric
 	for d := range l.dirs {
-		if w := (host.Way{Link: l.ID, Back: d == 1}); l.isCut(d) {
+		if w := (host.LinkDirection{Link: l.ID, Back: d == 1}); l.isCut(d) {
 			o.Cut = append(o.Cut, w)
 			cut[w] = true
 		}
 	}
 	want := f.signals(l)
 	for i, e := range l.ends() {
-		if !p.runs(e.Node) {
+		if !h.runs(e.Node) {
 			continue
 		}
 		if s := l.suffers[i]; !s.IsZero() {
 			o.Impair = append(o.Impair, host.ImpairOrder{End: host.EndOf(e), Impair: impairment(s)})
 			impaired[host.EndOf(e)] = true
 		}
-		if l.lit[i] = want[i]; !want[i] {
+		if l.signal[i] = want[i]; !want[i] {
 			o.Signals = append(o.Signals, host.SignalOrder{End: host.EndOf(e)})
 		}
 	}
@@ -197,7 +197,7 @@ func (p *outpost) briefLink(o *host.Order, l *link, cut map[host.Way]bool, impai
 // trafficOrder is the traffic of now. The caller holds mu.
 func (f *Fabric) trafficOrder() *host.TrafficOrder {
 	o := &host.TrafficOrder{Spec: f.traffic.String(), Draws: f.draws}
-	if f.traffic.Trace != nil && (len(f.parts) > 0 || f.keeper.keep != nil) {
+	if f.traffic.Trace != nil && (len(f.remote) > 0 || f.checkpoints.write != nil) {
 		var b bytes.Buffer
 		if err := f.traffic.Trace.Write(&b); err == nil {
 			o.Trace, _ = deflate.Compress(b.Bytes())
@@ -221,72 +221,72 @@ func trafficOf(o host.TrafficOrder) (nic.Traffic, error) {
 }
 
 // sendPacket puts a packet into the send queue of a NIC of the part.
-func (p *outpost) sendPacket(s host.SendOrder) (seq uint64, err error) {
-	a, err := p.order(host.Order{Send: []host.SendOrder{s}})
+func (h *hostState) sendPacket(s host.SendOrder) (seq uint64, err error) {
+	a, err := h.order(host.Order{Send: []host.SendOrder{s}})
 	switch {
 	case err != nil:
 		return 0, err
 	case len(a.Sent) != 1:
-		return 0, fmt.Errorf("%v does not say whether it has sent", p)
+		return 0, fmt.Errorf("%v does not say whether it has sent", h)
 	case a.Sent[0].Err != "":
 		return 0, a.Sent[0].Reason()
 	}
 	return a.Sent[0].Seq, nil
 }
 
-// endParts tells all parts that the fabric has ended, and keeps their last sums. Switches that are processes go with this process, also
-// when the parts do not.
-func (f *Fabric) endParts() {
+// endHosts tells all hosts that the fabric has ended, and keeps their last sums. Switches that are processes go with this process, also
+// when the hosts do not.
+func (f *Fabric) endHosts() {
 	list := f.processes()
 	if !f.detached {
-		list = append(list, f.parts...)
+		list = append(list, f.remote...)
 	}
-	_ = each(context.Background(), list, func(ctx context.Context, p *outpost) error {
-		p.mu.Lock()
-		number := p.number
-		p.mu.Unlock()
-		if number == 0 || p.sw != nil && p.quiet.Load() {
+	_ = each(context.Background(), list, func(ctx context.Context, h *hostState) error {
+		h.mu.Lock()
+		number := h.number
+		h.mu.Unlock()
+		if number == 0 || h.sw != nil && h.suspect.Load() {
 			return nil
 		}
-		ctx, cancel := context.WithTimeout(ctx, p.patience())
+		ctx, cancel := context.WithTimeout(ctx, h.patience())
 		defer cancel()
 		asked := f.Now()
-		s, err := p.host.End(ctx, host.EndOrder{Number: number, Term: f.opts.Term, Why: "fabric " + f.opts.Processes.Fabric + " has been stopped"})
+		s, err := h.host.End(ctx, host.EndOrder{Number: number, Term: f.opts.Term, Why: "fabric " + f.opts.Processes.Fabric + " has been stopped"})
 		if s.Asked = asked; err == nil {
-			err = p.keep(s)
+			err = h.keep(s)
 		}
-		p.hush()
+		h.markSuspect()
 		return err
 	})
 }
 
-// hear takes what the part tells.
-func (p *outpost) hear(seen host.Seen) {
-	f := p.fabric
-	p.mu.Lock()
-	if seen.Number != p.number || p.lost.Load() {
-		p.mu.Unlock()
+// takeEvents takes what the host tells.
+func (h *hostState) takeEvents(batch host.EventBatch) {
+	f := h.fabric
+	h.mu.Lock()
+	if batch.Number != h.number || h.failed.Load() {
+		h.mu.Unlock()
 		return
 	}
 	now := f.Now()
-	for i := range seen.Events {
-		o := &seen.Events[i]
+	for i := range batch.Events {
+		o := &batch.Events[i]
 		n := o.Of()
-		if !p.runs(n) {
+		if !h.runs(n) {
 			continue // it speaks for no other
 		}
 		for i := range o.Hops {
 			o.Hops[i].Switch = weft.SwitchID(n.Index)
 			o.Hops[i].Candidates = o.Hops[i].Candidates[:min(len(o.Hops[i].Candidates), weft.MaxPorts*f.opts.Switch.VCs)]
 		}
-		at := p.clock.here(o.At, now)
+		at := h.clock.here(o.At, now)
 		w := watcher{fabric: f, node: n, name: f.graph.Name(n)}
 		w.Observe(at, o.Actions())
 		if o.Effects {
 			f.monitor.touch(at)
 		}
 	}
-	p.heard, p.mended = max(p.heard, seen.Upto), nil
-	p.mu.Unlock()
-	p.news.notify()
+	h.heard, h.correctedBy = max(h.heard, batch.Upto), nil
+	h.mu.Unlock()
+	h.news.notify()
 }

@@ -17,7 +17,7 @@ import (
 // ErrHeld means that another process is the switch.
 var ErrHeld = errors.New("another process is this switch")
 
-// joinTime bounds how long a process may take from its charter to being attached; then the fabric takes the switch back.
+// joinTime bounds how long a process may take from its spec to being attached; then the fabric takes the switch back.
 // Chosen by us: a process needs less than a second for that.
 const joinTime = 20 * time.Second
 
@@ -31,11 +31,11 @@ const firstEpoch = 1 << 20
 // Join ends the fabric's own emulation of a switch for a process that is to be it, and answers with all that the process
 // needs. What the switch holds is lost, in a report of kind [KindHandover]; it has no links before [Fabric.Attach]. The
 // error wraps ErrHeld when there is a process already, which comes to no harm.
-func (f *Fabric) Join(req host.JoinRequest) (host.Charter, error) {
+func (f *Fabric) Join(req host.JoinRequest) (host.Spec, error) {
 	f.lookAtHosts() // what they have counted by now is not the work of the handover
 	c, s, hand, err := f.expect(req)
 	if err != nil {
-		return host.Charter{}, err
+		return host.Spec{}, err
 	}
 	if err := f.handedOver(s, hand); err != nil {
 		return c, errors.Join(err, f.takeSwitchBack(f.ctx, s, c.Number))
@@ -44,7 +44,7 @@ func (f *Fabric) Join(req host.JoinRequest) (host.Charter, error) {
 }
 
 // expect ends the fabric's own emulation of a switch for the process that is to be it.
-func (f *Fabric) expect(req host.JoinRequest) (c host.Charter, s *liveSwitch, hand *batch, err error) {
+func (f *Fabric) expect(req host.JoinRequest) (c host.Spec, s *liveSwitch, hand *batch, err error) {
 	if err := f.awaitGone(req.Switch); err != nil {
 		return c, nil, nil, err
 	}
@@ -53,17 +53,17 @@ func (f *Fabric) expect(req host.JoinRequest) (c host.Charter, s *liveSwitch, ha
 	if s, err = f.canJoin(req); err != nil {
 		return c, nil, nil, err
 	}
-	g := f.guestOf(s)
-	if c, err = f.charterOf(g); err != nil {
+	g := f.processHostOf(s)
+	if c, err = f.specOf(g); err != nil {
 		return c, nil, nil, err
 	}
-	h := &holder{number: c.Number, first: c.Epoch, pid: req.PID, host: req.Host, attached: make(chan struct{}), gone: make(chan struct{})}
-	if g.next != nil {
-		h.user, g.next = g.next.user, nil // another process gets others
+	proc := &switchProcess{number: c.Number, first: c.Epoch, pid: req.PID, host: req.Host, attached: make(chan struct{}), gone: make(chan struct{})}
+	if g.nextAdmission != nil {
+		proc.user, g.nextAdmission = g.nextAdmission.user, nil // another process gets others
 	}
-	h.over, h.end = context.WithCancel(f.ctx)
-	hand = f.handOver(s, fmt.Sprintf("%s is handed over to %v", s.name, h))
-	s.joining, s.away = h, true
+	proc.over, proc.end = context.WithCancel(f.ctx)
+	hand = f.handOver(s, fmt.Sprintf("%s is handed over to %v", s.name, proc))
+	s.joining, s.away = proc, true
 	for _, l := range f.linksOf(s.id) {
 		for _, d := range l.dirs {
 			if d.To == s.name {
@@ -71,7 +71,7 @@ func (f *Fabric) expect(req host.JoinRequest) (c host.Charter, s *liveSwitch, ha
 			}
 		}
 	}
-	f.running.Go(func() { f.awaitAttach(s, h) })
+	f.running.Go(func() { f.awaitAttach(s, proc) })
 	return c, s, hand, nil
 }
 
@@ -81,18 +81,18 @@ func (f *Fabric) awaitGone(name string) error {
 	if err != nil {
 		return err
 	}
-	p := s.process()
-	if p == nil {
+	h := s.process()
+	if h == nil {
 		return nil
 	}
-	h := p.holder.Load()
-	if err := p.read(host.SumRequest{}); h == nil || !errors.Is(err, reply.ErrNobody) {
+	proc := h.owner.Load()
+	if err := h.read(host.SumRequest{}); proc == nil || !errors.Is(err, reply.ErrNobody) {
 		return nil // canJoin says that it is there
 	}
 	timer := time.NewTimer(goneTime)
 	defer timer.Stop()
 	select {
-	case <-h.gone:
+	case <-proc.gone:
 	case <-timer.C:
 	}
 	return nil
@@ -111,21 +111,21 @@ func (f *Fabric) canJoin(req host.JoinRequest) (*liveSwitch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.part.late() {
-		return nil, fmt.Errorf("switch %s is run by %v: it can be no process of its own besides", s.name, s.part)
+	if s.home.late() {
+		return nil, fmt.Errorf("switch %s is run by %v: it can be no process of its own besides", s.name, s.home)
 	}
 	if _, err := subnet.ByName(o.Firmware); err != nil {
 		return nil, fmt.Errorf("the firmware of this fabric has no name by which a process could make it, so all switches stay in one process: %w", err)
 	}
-	if h := s.joining; h != nil {
-		return nil, fmt.Errorf("switch %s: %w: %v is about to join", s.name, ErrHeld, h)
+	if proc := s.joining; proc != nil {
+		return nil, fmt.Errorf("switch %s: %w: %v is about to join", s.name, ErrHeld, proc)
 	}
-	if p := s.process(); p != nil {
+	if h := s.process(); h != nil {
 		how := ""
-		if p.quiet.Load() {
+		if h.suspect.Load() {
 			how = ", which does not answer just now"
 		}
-		return nil, fmt.Errorf("switch %s: %w: %v%s: end that first", s.name, ErrHeld, p, how)
+		return nil, fmt.Errorf("switch %s: %w: %v%s: end that first", s.name, ErrHeld, h, how)
 	}
 	return s, nil
 }
@@ -137,25 +137,25 @@ func (f *Fabric) Attach(ctx context.Context, req host.AttachRequest) error {
 	if err != nil {
 		return err
 	}
-	h, err := f.joining(s, req.Number)
+	proc, err := f.joining(s, req.Number)
 	if err != nil {
 		return err
 	}
-	p := s.guest.Load()
-	p.begin(linkend.Incarnation{Number: h.number, First: h.first})
+	h := s.processHost.Load()
+	h.begin(linkend.Incarnation{Number: proc.number, First: proc.first})
 	for range clockLooks {
-		if err := p.read(host.SumRequest{}); err != nil {
-			f.abandon(p)
+		if err := h.read(host.SumRequest{}); err != nil {
+			f.abandon(h)
 			if errors.Is(err, reply.ErrSilent) {
 				return fmt.Errorf("%w: %w", host.ErrUnreached, err)
 			}
 			return fmt.Errorf("the fabric cannot reach the process: %w", err)
 		}
 	}
-	if err := f.installed(s, h); err != nil {
+	if err := f.installed(s, proc); err != nil {
 		return err
 	}
-	if err := p.brief(nil); err != nil {
+	if err := h.resync(nil); err != nil {
 		f.opts.Log.Warn("switch process", "switch", s.name, "err", err) // it is briefed again when it answers
 	}
 	f.mu.Lock()
@@ -163,63 +163,63 @@ func (f *Fabric) Attach(ctx context.Context, req host.AttachRequest) error {
 		f.mu.Unlock()
 		return errStopped
 	}
-	f.running.Go(func() { f.attendPart(h.over, p) })
-	f.running.Go(func() { f.watchPart(h.over, p) })
+	f.running.Go(func() { f.attendHost(proc.over, h) })
+	f.running.Go(func() { f.watchHost(proc.over, h) })
 	b := f.revive(s)
 	f.mu.Unlock()
 	if err := b.finish(ctx); err != nil {
 		return err
 	}
-	f.events.Publish(f.Now(), Event{Kind: EventProcessJoined, Switch: s.name, Detail: p.String()})
+	f.events.Publish(f.Now(), Event{Kind: EventProcessJoined, Switch: s.name, Detail: h.String()})
 	return nil
 }
 
-// abandon notes that the incarnation of p that was to be a switch cannot be reached.
-func (f *Fabric) abandon(p *outpost) {
+// abandon notes that the incarnation of h that was to be a switch cannot be reached.
+func (f *Fabric) abandon(h *hostState) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	p.begin(linkend.Incarnation{})
-	if c := p.sw.crash; c != nil {
-		f.accounts.step(f.Now(), ledger.HostEnded{Host: p.id, Incident: c.rec.report.ID})
+	h.begin(linkend.Incarnation{})
+	if c := h.sw.crash; c != nil {
+		f.ledger.step(f.Now(), ledger.HostEnded{Host: h.id, Incident: c.incident.report.ID})
 	}
 }
 
-// joining is the process that has the charter of that number for a switch.
-func (f *Fabric) joining(s *liveSwitch, number uint64) (*holder, error) {
+// joining is the process that has the spec of that number for a switch.
+func (f *Fabric) joining(s *liveSwitch, number uint64) (*switchProcess, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	h := s.joining
-	if h == nil || h.number != number || f.stopped {
+	proc := s.joining
+	if proc == nil || proc.number != number || f.stopped {
 		return nil, fmt.Errorf("switch %s was taken back or given to another process meanwhile: join again", s.name)
 	}
-	return h, nil
+	return proc, nil
 }
 
-// installed makes a process the switch for which it has the charter.
-func (f *Fabric) installed(s *liveSwitch, h *holder) error {
-	if _, err := f.joining(s, h.number); err != nil {
+// installed makes a process the switch for which it has the spec.
+func (f *Fabric) installed(s *liveSwitch, proc *switchProcess) error {
+	if _, err := f.joining(s, proc.number); err != nil {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	p := s.guest.Load()
+	h := s.processHost.Load()
 	s.joining = nil
-	close(h.attached)
-	p.holder.Store(h)
-	p.speak()
-	f.accounts.step(f.Now(), ledger.NodeMoved{Node: s.id.Node(), To: p.id})
+	close(proc.attached)
+	h.owner.Store(proc)
+	h.markAlive()
+	f.ledger.step(f.Now(), ledger.NodeMoved{Node: s.id.Node(), To: h.id})
 	return nil
 }
 
 // revive gives the links of s signal again. The caller holds mu.
 func (f *Fabric) revive(s *liveSwitch) *batch {
 	b := &batch{f: f, steps: []step{{spec: fault.Spec{Do: fault.VerbRestart}, sw: s, dirs: both}}}
-	b.mendCrash(&b.steps[0])
+	b.repairCrash(&b.steps[0])
 	b.act()
 	return b
 }
 
-// takeSwitchBack has the fabric emulate a switch itself again which the process of that charter was to be, unless that is it by now.
+// takeSwitchBack has the fabric emulate a switch itself again which the process of that spec was to be, unless that is it by now.
 func (f *Fabric) takeSwitchBack(ctx context.Context, s *liveSwitch, number uint64) error {
 	f.mu.Lock()
 	if s.joining == nil || s.joining.number != number || f.stopped {

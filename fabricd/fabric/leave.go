@@ -25,23 +25,23 @@ func (f *Fabric) Leave(ctx context.Context, req host.AttachRequest) error {
 	if hand == nil {
 		return nil // it is that switch no more
 	}
-	p := s.guest.Load()
-	who := p.String()
+	h := s.processHost.Load()
+	who := h.String()
 	if err := f.handedOver(s, hand); err != nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		p.holder.Load().leaves = false
+		h.owner.Load().leaving = false
 		return err
 	}
-	_, heard := p.lookAt(ctx, host.SumRequest{}, true)
+	_, heard := h.lookAt(ctx, host.SumRequest{}, true)
 	f.mu.Lock()
 	if heard != nil {
-		f.accounts.step(f.Now(), ledger.HostEnded{Host: p.id, Incident: s.crash.rec.report.ID})
+		f.ledger.step(f.Now(), ledger.HostEnded{Host: h.id, Incident: s.crash.incident.report.ID})
 	}
-	if rec := p.gone; rec != nil {
+	if rec := h.absence; rec != nil {
 		f.repaired(rec, f.Now())
 	}
-	p.vacate()
+	h.vacate()
 	f.events.Publish(f.Now(), Event{Kind: EventProcessLeft, Switch: s.name, Detail: who})
 	if wasDown || f.stopped {
 		f.mu.Unlock()
@@ -52,20 +52,20 @@ func (f *Fabric) Leave(ctx context.Context, req host.AttachRequest) error {
 	return b.finish(ctx)
 }
 
-// takeOver takes the links of s from the process of that charter; nil: it is not that switch, or is about to be lost.
+// takeOver takes the links of s from the process of that spec; nil: it is not that switch, or is about to be lost.
 func (f *Fabric) takeOver(s *liveSwitch, number uint64) (hand *batch, wasDown bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	p := s.process()
-	if p == nil || p.lost.Load() {
+	h := s.process()
+	if h == nil || h.failed.Load() {
 		return nil, false
 	}
-	h := p.holder.Load()
-	if h.number != number || h.leaves {
+	proc := h.owner.Load()
+	if proc.number != number || proc.leaving {
 		return nil, false
 	}
-	h.leaves, wasDown = true, s.crash != nil
-	return f.handOver(s, fmt.Sprintf("%s is handed back by %s", s.name, p)), wasDown
+	proc.leaving, wasDown = true, s.crash != nil
+	return f.handOver(s, fmt.Sprintf("%s is handed back by %s", s.name, h)), wasDown
 }
 
 // handOver takes the links of s from whoever is s, unless it is down anyway. The caller holds mu.
@@ -74,9 +74,9 @@ func (f *Fabric) handOver(s *liveSwitch, what string) *batch {
 	if s.crash != nil {
 		return b
 	}
-	g := f.guestOf(s)
+	g := f.processHostOf(s)
 	rec := f.begin(fault.Report{Kind: KindHandover, Target: s.name, What: what}, g.border, s, g.neighbours(0))
-	s.crash = &active{spec: fault.Spec{Do: fault.VerbCrash, A: s.name}, rec: rec, sw: s}
+	s.crash = &activeFault{spec: fault.Spec{Do: fault.VerbCrash, A: s.name}, incident: rec, sw: s}
 	b.crash, b.touched = []*liveSwitch{s}, g.border
 	b.act()
 	return b
@@ -90,25 +90,25 @@ func (f *Fabric) handedOver(s *liveSwitch, b *batch) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(b.crash) > 0 && s.crash != nil {
-		f.refresh(s.crash.rec)
-		f.events.Publish(f.Now(), Event{Kind: KindHandover, Switch: s.name, Fault: new(s.crash.rec.report.Clone())})
+		f.refresh(s.crash.incident)
+		f.events.Publish(f.Now(), Event{Kind: KindHandover, Switch: s.name, Fault: new(s.crash.incident.report.Clone())})
 	}
 	return nil
 }
 
 // awaitAttach takes a switch back whose process does not attach in time.
-func (f *Fabric) awaitAttach(s *liveSwitch, h *holder) {
+func (f *Fabric) awaitAttach(s *liveSwitch, proc *switchProcess) {
 	timer := time.NewTimer(joinTime)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-h.attached:
+	case <-proc.attached:
 		return
-	case <-h.over.Done():
+	case <-proc.over.Done():
 		return
 	}
-	f.opts.Log.Warn("switch process does not attach", "switch", s.name, "process", h.String())
-	if err := f.takeSwitchBack(f.ctx, s, h.number); err != nil {
+	f.opts.Log.Warn("switch process does not attach", "switch", s.name, "process", proc.String())
+	if err := f.takeSwitchBack(f.ctx, s, proc.number); err != nil {
 		f.opts.Log.Error("take a switch back", "switch", s.name, "err", err)
 	}
 }
@@ -118,9 +118,9 @@ func (f *Fabric) takeBack(s *liveSwitch) {
 	if s.process() != nil || !s.away {
 		return
 	}
-	if h := s.joining; h != nil {
+	if proc := s.joining; proc != nil {
 		s.joining = nil
-		f.release(h)
+		f.release(proc)
 	}
 	s.away = false
 	for _, l := range f.linksOf(s.id) {
@@ -128,7 +128,7 @@ func (f *Fabric) takeBack(s *liveSwitch) {
 			if e.Node != s.id.Node() {
 				continue
 			}
-			if err := f.opts.Transport.Listen(l.dirs[1-i], f.live.Machine.Inbox(e)); err != nil {
+			if err := f.opts.Transport.Listen(l.dirs[1-i], f.live.NodeRuntime.Inbox(e)); err != nil {
 				f.opts.Log.Error("take a switch back", "switch", s.name, "err", err)
 			}
 		}

@@ -40,7 +40,7 @@ func (f *Fabric) Ledger() Ledger {
 	return f.addUp()
 }
 
-// asked is the ledger by what all parts that answer say when they are asked now.
+// asked is the ledger by what all hosts that answer say when they are asked now.
 func (f *Fabric) asked() Ledger {
 	f.refreshSums()
 	return f.addUp()
@@ -61,7 +61,7 @@ func (f *Fabric) addUp() Ledger {
 // ledgerNow are the accounts by what hosts told last, without LostOn, and what there is of links.
 func (f *Fabric) ledgerNow() (l Ledger, links []ledger.LinkSum) {
 	var s ledger.Sums
-	f.accounts.read(func(l *ledger.Ledger) { s, links = l.Sums(), l.Links() })
+	f.ledger.read(func(l *ledger.Ledger) { s, links = l.Sums(), l.Links() })
 	w := s.Waiting
 	l = Ledger{
 		Injected: s.Injected + s.Short, Delivered: s.Delivered, Lost: s.Lost, Discarded: s.Discarded, InFlight: s.InFlight, Balanced: s.Balanced,

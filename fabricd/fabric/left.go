@@ -100,7 +100,7 @@ func (f *Fabric) left() (l Left) {
 		}
 	}
 	for i, n := range f.nics {
-		r := n.part.nicNow(n.id)
+		r := n.home.nicNow(n.id)
 		add(LeftAt{Where: "the send queue of " + f.graph.NICs[i].Name, Packets: uint64(r.Queued), node: n.id.Node()})
 	}
 	for _, s := range f.switches {
@@ -108,10 +108,10 @@ func (f *Fabric) left() (l Left) {
 		s.read(&r)
 		add(LeftAt{Where: "switch " + s.name, Packets: uint64(r.Held), node: s.id.Node()})
 	}
-	sums := f.accounts.onLinks() // of a link inside a host in another process that has only added up what is on its wires
+	sums := f.ledger.onLinks() // of a link inside a host in another process that has only added up what is on its wires
 	for i, k := range f.links {
 		flying := sums[i].Flying
-		if here := f.local; f.outpostOf(k.A.Node) == here && f.outpostOf(k.B.Node) == here {
+		if here := f.local; f.hostOf(k.A.Node) == here && f.hostOf(k.B.Node) == here {
 			a, b := here.local.ReadEnd(k.A).Flow, here.local.ReadEnd(k.B).Flow
 			flying[0], _ = linkend.OnWire(a, b)
 			flying[1], _ = linkend.OnWire(b, a)

@@ -18,22 +18,22 @@ type link struct {
 	up   [2]atomic.Bool // as the node at A, at B sees it; set by Observe
 
 	// Guarded by Fabric.mu.
-	cut      [2]*active          // per direction, the fault that cuts it now
-	impaired [2]*active          // per direction, the fault that impairs it
-	suffers  [2]fault.Impairment // per direction; zero: nothing
-	lit      [2]bool             // whether the end at A, at B was last given signal
-	dark     map[int]*record     // by connection to the broker, the loss of it; empty: it is carried
+	cut             [2]*activeFault     // per direction, the fault that cuts it now
+	impaired        [2]*activeFault     // per direction, the fault that impairs it
+	suffers         [2]fault.Impairment // per direction; zero: nothing
+	signal          [2]bool             // whether the end at A, at B was last given signal
+	lostConnections map[int]*incident   // by connection to the broker, the loss of it; empty: it is carried
 }
 
 func newLink(g *topology.Graph, l topology.Link) *link {
-	return &link{Link: l, dirs: directionsOf(g, l), dark: map[int]*record{}}
+	return &link{Link: l, dirs: directionsOf(g, l), lostConnections: map[int]*incident{}}
 }
 
 // ends are A and B.
 func (l *link) ends() [2]weft.End { return [2]weft.End{l.A, l.B} }
 
 // isCut reports whether nothing comes through in direction d now. The caller holds Fabric.mu.
-func (l *link) isCut(d int) bool { return l.cut[d] != nil && !l.cut[d].resting }
+func (l *link) isCut(d int) bool { return l.cut[d] != nil && !l.cut[d].flapUp }
 
 // endsUp are the ends that see the link up.
 func (l *link) endsUp() (ends []weft.End) {
@@ -75,20 +75,20 @@ func (f *Fabric) alive(l *link) bool {
 			return false
 		}
 	}
-	return len(l.dark) == 0 && !f.dead(l)
+	return len(l.lostConnections) == 0 && !f.dead(l)
 }
 
-// dead reports whether an end of l is in a part that is lost.
+// dead reports whether an end of l is on a host that is lost.
 func (f *Fabric) dead(l *link) bool {
-	a, b := f.outpostOf(l.A.Node), f.outpostOf(l.B.Node)
-	return a.lost.Load() || b.lost.Load()
+	a, b := f.hostOf(l.A.Node), f.hostOf(l.B.Node)
+	return a.failed.Load() || b.failed.Load()
 }
 
 // usable reports whether l should carry packets. The caller holds mu.
 func (f *Fabric) usable(l *link) bool { return f.alive(l) && !l.isCut(0) && !l.isCut(1) }
 
-// way is the direction that dirs are of l.
-func way(dirs [2]bool) fault.Direction {
+// connected is the direction that dirs are of l.
+func connected(dirs [2]bool) fault.Direction {
 	switch dirs {
 	case [2]bool{true, false}:
 		return fault.To
@@ -107,7 +107,7 @@ func (f *Fabric) link(id weft.LinkID) (*link, error) {
 
 // held reports whether damping keeps either end of l down.
 func (f *Fabric) held(l *link) bool {
-	return f.outpostOf(l.A.Node).held(l.A) || f.outpostOf(l.B.Node).held(l.B)
+	return f.hostOf(l.A.Node).held(l.A) || f.hostOf(l.B.Node).held(l.B)
 }
 
 func (f *Fabric) linksOf(id weft.SwitchID) []*link {

@@ -23,7 +23,7 @@ type live struct {
 	running sync.WaitGroup
 }
 
-var _ World = (*live)(nil)
+var _ Runtime = (*live)(nil)
 
 func newLive(t wire.Transport) *live {
 	w := &live{start: time.Now()}
@@ -37,7 +37,7 @@ func (w *live) Start(ctx context.Context) error {
 		return fmt.Errorf("fabric: links are not ready: %w", err)
 	}
 	w.ctx, w.stop = context.WithCancel(context.Background())
-	w.running.Go(func() { w.Machine.Run(w.ctx) })
+	w.running.Go(func() { w.NodeRuntime.Run(w.ctx) })
 	return nil
 }
 
@@ -73,8 +73,8 @@ func (w *live) At(t weft.Time, do func()) (stop func()) {
 	return cancel
 }
 
-// Agent implements World.
-func (w *live) Agent(every time.Duration, do func()) (poke func()) {
+// Task implements World.
+func (w *live) Task(every time.Duration, do func()) (wake func()) {
 	poked := make(chan struct{}, 1)
 	w.running.Go(func() {
 		var tick <-chan time.Time

@@ -25,30 +25,30 @@ type loadTask struct {
 	done  chan error // capacity 1
 }
 
-// load has a switch of the part forward by tables, of which patch is what has changed, and returns when they are in force.
-func (p *outpost) load(next *host.Loaded, patch *tables.Patch) error {
+// load has a switch of the host forward by tables, of which patch is what has changed, and returns when they are in force.
+func (h *hostState) load(next *host.Loaded, patch *tables.Patch) error {
 	t := &loadTask{next, patch, make(chan error, 1)}
-	p.loads.mu.Lock()
-	p.loads.waiting = append(p.loads.waiting, t)
-	send := !p.loads.sending
-	p.loads.sending = true
-	p.loads.mu.Unlock()
+	h.loads.mu.Lock()
+	h.loads.waiting = append(h.loads.waiting, t)
+	send := !h.loads.sending
+	h.loads.sending = true
+	h.loads.mu.Unlock()
 	for send {
-		p.loads.mu.Lock()
-		list := p.loads.waiting
-		p.loads.waiting = nil
+		h.loads.mu.Lock()
+		list := h.loads.waiting
+		h.loads.waiting = nil
 		if len(list) == 0 {
-			p.loads.sending, send = false, false
+			h.loads.sending, send = false, false
 		}
-		p.loads.mu.Unlock()
-		p.loadTasks(list)
+		h.loads.mu.Unlock()
+		h.loadTasks(list)
 	}
 	return <-t.done
 }
 
 // loadTasks does them all, and says what came of each.
-func (p *outpost) loadTasks(list []*loadTask) {
-	errs, err := p.loadAll(list)
+func (h *hostState) loadTasks(list []*loadTask) {
+	errs, err := h.loadAll(list)
 	var again []*loadTask
 	for _, t := range list {
 		bad := errs[t.patch.Switch]
@@ -64,35 +64,35 @@ func (p *outpost) loadTasks(list []*loadTask) {
 	if len(again) == 0 {
 		return
 	}
-	errs, err = p.loadAll(again)
+	errs, err = h.loadAll(again)
 	for _, t := range again {
 		t.done <- errors.Join(err, errs[t.patch.Switch])
 	}
 }
 
 // loadAll has switches of the host forward by tables. What went wrong with one of them is by switch.
-func (p *outpost) loadAll(list []*loadTask) (errs map[weft.SwitchID]error, err error) {
+func (h *hostState) loadAll(list []*loadTask) (errs map[weft.SwitchID]error, err error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	if p.quiet.Load() {
-		p.stale.Store(true)
-		return nil, errQuiet
+	if h.suspect.Load() {
+		h.stale.Store(true)
+		return nil, errSuspect
 	}
-	p.mu.Lock()
-	alive, o := p.alive, host.LoadOrder{Number: p.number, Term: p.fabric.opts.Term}
-	p.mu.Unlock()
+	h.mu.Lock()
+	alive, o := h.answers, host.LoadOrder{Number: h.number, Term: h.fabric.opts.Term}
+	h.mu.Unlock()
 	for _, t := range list {
 		o.Patches, o.Made = append(o.Patches, t.patch), append(o.Made, t.next)
 	}
 	ctx, cancel := context.WithTimeout(alive, orderTime)
 	defer cancel()
-	a, err := p.host.Load(ctx, o)
+	a, err := h.host.Load(ctx, o)
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, reply.ErrNobody) {
-			p.hush()
+			h.markSuspect()
 		}
-		p.stale.Store(true)
+		h.stale.Store(true)
 		return nil, err
 	}
 	errs = map[weft.SwitchID]error{}
@@ -104,13 +104,13 @@ func (p *outpost) loadAll(list []*loadTask) (errs map[weft.SwitchID]error, err e
 	return errs, nil
 }
 
-// reload gives a part the tables in force, where it has older ones. Newer ones were loaded in the last moment of the leader before, or the answer
+// reload gives a host the tables in force, where it has older ones. Newer ones were loaded in the last moment of the leader before, or the answer
 // was lost; they stay, and the subnet manager, which knows of them, loads the rest.
-func (p *outpost) reload(versions []uint64) error {
-	f := p.fabric
+func (h *hostState) reload(versions []uint64) error {
+	f := h.fabric
 	first := tables.VersionOf(f.opts.Firmware)
 	var list []*loadTask
-	for i, id := range p.place.SwitchIDs() {
+	for i, id := range h.placement.SwitchIDs() {
 		has := first
 		if i < len(versions) {
 			has = versions[i]
@@ -127,7 +127,7 @@ func (p *outpost) reload(versions []uint64) error {
 	if len(list) == 0 {
 		return nil
 	}
-	errs, err := p.loadAll(list)
+	errs, err := h.loadAll(list)
 	for id, bad := range errs {
 		err = errors.Join(err, fmt.Errorf("tables of switch %s: %w", f.switches[id].name, bad))
 	}

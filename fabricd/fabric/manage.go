@@ -65,7 +65,7 @@ func (f *Fabric) Reconfigured(r Round) fault.Reconfiguration {
 func (f *Fabric) reconfigured(r Round) fault.Reconfiguration {
 	e := Event{Kind: EventReconfigured}
 	told, from := r.since(r.Began), weft.Never
-	for _, rec := range slices.Backward(f.records) {
+	for _, rec := range slices.Backward(f.incidents) {
 		old := rec.report.Reconfiguration
 		if !rec.caused(r) || old != nil && (old.Error == "" || old.Version > r.Version) {
 			continue
@@ -94,11 +94,11 @@ func (r Round) since(at weft.Time) fault.Reconfiguration {
 func (r Round) distribute() weft.Time { return max(0, r.InForce-r.Computed-r.Drain) }
 
 // caused reports whether the fault is one that the manager acted on.
-func (r *record) caused(round Round) bool {
+func (r *incident) caused(round Round) bool {
 	if r.began > round.Began {
 		return false
 	}
-	for _, l := range r.over {
+	for _, l := range r.linksOnce {
 		if slices.Contains(round.Died, l.ID) {
 			return true
 		}
@@ -115,10 +115,10 @@ const settleTime = 2 * weft.Second
 // much time has passed that it does not matter which of them were lost since.
 func (f *Fabric) Settling() (gone func() bool) {
 	f.mu.Lock()
-	told := f.nextEra()
+	dispatched := f.nextEra()
 	era := int(f.era)
 	f.mu.Unlock()
-	_ = told.wait() // of a host that does not answer nothing is known anyway
+	_ = dispatched.wait() // of a host that does not answer nothing is known anyway
 	began := f.Now()
 	l := f.asked()
 	dropped := l.Lost + l.Discarded
@@ -134,7 +134,7 @@ func (f *Fabric) Settling() (gone func() bool) {
 // was before is what all are but for those.
 func (f *Fabric) missing(era int) uint64 {
 	var injected, delivered uint64
-	f.refreshParts(host.SumRequest{Eras: true})
+	f.refreshHosts(host.SumRequest{Eras: true})
 	f.countEras(func(s *host.Sum) {
 		injected, delivered = injected+s.Counters.NICs.Injected, delivered+s.Counters.NICs.Delivered
 		for i, e := range s.Eras {
@@ -151,7 +151,7 @@ func (f *Fabric) Settled(version uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now, took := f.Now(), weft.Never
-	for _, r := range f.records {
+	for _, r := range f.incidents {
 		if c := r.report.Reconfiguration; c != nil && c.Version == version && c.SettledMS == 0 {
 			c.SettledMS = ms(now - r.began)
 			took = now - r.began - weft.Time(c.InForceMS*float64(weft.Millisecond))
@@ -172,10 +172,10 @@ func (f *Fabric) TableVersions() []uint64 {
 }
 
 // OnPorts has do called soon after any end has changed its mind about its link. At most one may be set, before anything happens.
-func (f *Fabric) OnPorts(do func()) { f.ports.set(f.world.Agent(0, do)) }
+func (f *Fabric) OnPorts(do func()) { f.ports.set(f.runtime.Task(0, do)) }
 
 // At has do called at a time of the fabric's clock, unless it was stopped before.
-func (f *Fabric) At(t weft.Time, do func()) (stop func()) { return f.world.At(t, do) }
+func (f *Fabric) At(t weft.Time, do func()) (stop func()) { return f.runtime.At(t, do) }
 
 // Empty reports whether no packet is between the NICs.
 func (f *Fabric) Empty() bool { return f.drained() }

@@ -12,43 +12,43 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// What is known of single nodes of parts: all of a few when it is asked for, and what is read again and again while somebody watches.
+// What is known of single nodes of hosts: all of a few when it is asked for, and what is read again and again while somebody watches.
 
-// nodeTime bounds how long a part may take to tell of its nodes. Chosen by us: it is asked for all of them at once when a fabric
+// nodeTime bounds how long a host may take to tell of its nodes. Chosen by us: it is asked for all of them at once when a fabric
 // is stuck.
 const nodeTime = 5 * time.Second
 
-// nodes asks the part for all about some nodes. Of those that it does not tell of, as when it does not answer, there is nothing.
-func (p *outpost) nodes(switches []weft.SwitchID, nics []weft.NICID) (a host.Nodes) {
-	if p.quiet.Load() {
+// nodes asks the host for all about some nodes. Of those that it does not tell of, as when it does not answer, there is nothing.
+func (h *hostState) nodes(switches []weft.SwitchID, nics []weft.NICID) (a host.Nodes) {
+	if h.suspect.Load() {
 		return a
 	}
-	p.mu.Lock()
-	alive, r := p.alive, host.NodeRequest{Number: p.number, Switches: switches, NICs: nics}
-	p.mu.Unlock()
+	h.mu.Lock()
+	alive, r := h.answers, host.NodeRequest{Number: h.number, Switches: switches, NICs: nics}
+	h.mu.Unlock()
 	ctx, cancel := context.WithTimeout(alive, nodeTime)
 	defer cancel()
-	a, err := p.host.Nodes(ctx, r)
+	a, err := h.host.Nodes(ctx, r)
 	if err != nil {
-		p.fabric.opts.Log.Warn("nodes of a part", "part", p.name, "err", err)
+		h.fabric.opts.Log.Warn("nodes of a host", "host", h.name, "err", err)
 		return host.Nodes{}
 	}
 	return a
 }
 
-// silentSwitch is what there is of a switch whose part does not answer.
+// silentSwitch is what there is of a switch whose host does not answer.
 func (f *Fabric) silentSwitch(id weft.SwitchID) switching.Snapshot {
 	return switching.Snapshot{Switch: id, Discards: map[string]uint64{}, Ports: make([]switching.PortSnapshot, f.graph.Switches[id].Ports)}
 }
 
-// snapshots copies the state of switches, by number; nil is all. Those of parts that do not answer are empty.
+// snapshots copies the state of switches, by number; nil is all. Those of hosts that do not answer are empty.
 func (f *Fabric) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snapshot {
 	all := map[weft.SwitchID]switching.Snapshot{}
-	asked := map[*outpost][]weft.SwitchID{}
+	asked := map[*hostState][]weft.SwitchID{}
 	add := func(id weft.SwitchID) {
 		all[id] = f.silentSwitch(id)
-		for _, p := range f.hostsOf(id.Node()) {
-			asked[p] = append(asked[p], id)
+		for _, h := range f.hostsOf(id.Node()) {
+			asked[h] = append(asked[h], id)
 		}
 	}
 	if ids == nil {
@@ -60,12 +60,12 @@ func (f *Fabric) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snap
 		add(id)
 	}
 	processes := map[weft.SwitchID]*switching.Snapshot{}
-	for p, ids := range asked {
-		for _, sn := range p.nodes(ids, nil).Switches {
+	for h, ids := range asked {
+		for _, sn := range h.nodes(ids, nil).Switches {
 			if _, ok := all[sn.Switch]; !ok {
 				continue
 			}
-			if p.sw == nil {
+			if h.sw == nil {
 				all[sn.Switch] = sn
 			} else {
 				processes[sn.Switch] = &sn
@@ -78,7 +78,7 @@ func (f *Fabric) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snap
 	return all
 }
 
-// Switch copies the state of one switch. That of a part is as it says now, since it was last made; one that is a process, or was, has
+// Switch copies the state of one switch. That of a host is as it says now, since it was last made; one that is a process, or was, has
 // counted since the fabric was made.
 func (f *Fabric) Switch(id weft.SwitchID) switching.Snapshot {
 	return f.snapshots([]weft.SwitchID{id})[id]
@@ -87,27 +87,27 @@ func (f *Fabric) Switch(id weft.SwitchID) switching.Snapshot {
 // NIC copies the state of one NIC, likewise.
 func (f *Fabric) NIC(id weft.NICID) nic.Snapshot {
 	n := f.nics[id]
-	if list := n.part.nodes(nil, []weft.NICID{id}).NICs; len(list) == 1 {
+	if list := n.home.nodes(nil, []weft.NICID{id}).NICs; len(list) == 1 {
 		return list[0]
 	}
 	return nic.Snapshot{NIC: id}
 }
 
-// How often parts are read while somebody watches: several times a second, but no more than a tenth of the time. Chosen by us.
+// How often hosts are read while somebody watches: several times a second, but no more than a tenth of the time. Chosen by us.
 const (
 	readEvery = 200 * time.Millisecond
 	readShare = 10
 	watchedBy = 3 * time.Second // how long after a look somebody counts as watching
 )
 
-// readings are what was read of a part's nodes. Constant.
+// readings are what was read of a host's nodes. Constant.
 type readings struct {
 	switches map[weft.SwitchID]*switching.Reading
 	nics     map[weft.NICID]*nic.Reading
 }
 
-// watch reads the part again and again while somebody watches, until ctx ends.
-func (f *Fabric) watchPart(ctx context.Context, p *outpost) {
+// watch reads the host again and again while somebody watches, until ctx ends.
+func (f *Fabric) watchHost(ctx context.Context, h *hostState) {
 	var latency time.Time
 	wait := readEvery
 	for {
@@ -117,44 +117,44 @@ func (f *Fabric) watchPart(ctx context.Context, p *outpost) {
 		case <-time.After(wait):
 		}
 		began := time.Now()
-		if p.quiet.Load() || began.UnixNano()-f.watched.Load() > int64(watchedBy) {
+		if h.suspect.Load() || began.UnixNano()-f.watched.Load() > int64(watchedBy) {
 			wait = readEvery
 			continue
 		}
 		if began.Sub(latency) > latencyEvery {
 			latency = began
-			_ = p.read(host.SumRequest{Latency: true})
+			_ = h.read(host.SumRequest{Latency: true})
 		}
-		p.readNodes()
+		h.readNodes()
 		wait = max(readEvery, readShare*time.Since(began))
 	}
 }
 
 // readNodes reads all nodes of the part.
-func (p *outpost) readNodes() {
-	p.mu.Lock()
-	alive, number := p.alive, p.number
-	p.mu.Unlock()
+func (h *hostState) readNodes() {
+	h.mu.Lock()
+	alive, number := h.answers, h.number
+	h.mu.Unlock()
 	ctx, cancel := context.WithTimeout(alive, nodeTime)
 	defer cancel()
-	a, err := p.host.Read(ctx, host.ReadRequest{Number: number})
+	a, err := h.host.Read(ctx, host.ReadRequest{Number: number})
 	if err != nil {
 		if !errors.Is(err, context.Canceled) {
-			p.fabric.opts.Log.Debug("readings of a part", "part", p.name, "err", err)
+			h.fabric.opts.Log.Debug("readings of a host", "host", h.name, "err", err)
 		}
 		return
 	}
 	r := &readings{make(map[weft.SwitchID]*switching.Reading, len(a.Switches)), make(map[weft.NICID]*nic.Reading, len(a.NICs))}
 	for i := range a.Switches {
 		s := &a.Switches[i]
-		if int(s.Switch) < len(p.fabric.switches) && len(s.Reading.Ports) == p.fabric.graph.Switches[s.Switch].Ports {
+		if int(s.Switch) < len(h.fabric.switches) && len(s.Reading.Ports) == h.fabric.graph.Switches[s.Switch].Ports {
 			r.switches[s.Switch] = &s.Reading
 		}
 	}
 	for i := range a.NICs {
 		r.nics[a.NICs[i].NIC] = &a.NICs[i].Reading
 	}
-	p.readings.Store(r)
+	h.readings.Store(r)
 }
 
 // sumVCs adds up the virtual channels of each switch.
@@ -166,19 +166,19 @@ func (f *Fabric) sumVCs() [][]switching.VCSum {
 			all[r.Switch] = r.VCs
 		}
 	}
-	_ = each(context.Background(), f.answering(), func(_ context.Context, p *outpost) error {
-		p.mu.Lock()
-		alive, number := p.alive, p.number
-		p.mu.Unlock()
+	_ = each(context.Background(), f.answering(), func(_ context.Context, h *hostState) error {
+		h.mu.Lock()
+		alive, number := h.answers, h.number
+		h.mu.Unlock()
 		ctx, cancel := context.WithTimeout(alive, nodeTime)
 		defer cancel()
-		a, err := p.host.Read(ctx, host.ReadRequest{Number: number, VCs: true})
+		a, err := h.host.Read(ctx, host.ReadRequest{Number: number, VCs: true})
 		if err != nil {
-			f.opts.Log.Warn("virtual channels of a part", "part", p.name, "err", err)
+			f.opts.Log.Warn("virtual channels of a host", "host", h.name, "err", err)
 			return nil
 		}
-		for _, r := range a.VCs { // each part has its own
-			if int(r.Switch) < len(all) && p.runs(r.Switch.Node()) {
+		for _, r := range a.VCs { // each host has its own
+			if int(r.Switch) < len(all) && h.runs(r.Switch.Node()) {
 				all[r.Switch] = r.VCs
 			}
 		}
@@ -187,31 +187,31 @@ func (f *Fabric) sumVCs() [][]switching.VCSum {
 	return all
 }
 
-// answering are the parts that answer.
-func (f *Fabric) answering() []*outpost {
-	return slices.DeleteFunc(f.elsewhere(), func(p *outpost) bool { return p.quiet.Load() })
+// answering are the hosts that answer.
+func (f *Fabric) answering() []*hostState {
+	return slices.DeleteFunc(f.remoteHosts(), func(h *hostState) bool { return h.suspect.Load() })
 }
 
 // readSwitch is the latest reading of a switch of the part.
-func (p *outpost) readSwitch(id weft.SwitchID) switching.Reading {
-	if r := p.readings.Load(); r != nil && r.switches[id] != nil {
+func (h *hostState) readSwitch(id weft.SwitchID) switching.Reading {
+	if r := h.readings.Load(); r != nil && r.switches[id] != nil {
 		return *r.switches[id]
 	}
-	return switching.Reading{Ports: make([]switching.PortReading, p.fabric.graph.Switches[id].Ports)}
+	return switching.Reading{Ports: make([]switching.PortReading, h.fabric.graph.Switches[id].Ports)}
 }
 
 // readNIC is that of a NIC.
-func (p *outpost) readNIC(id weft.NICID) nic.Reading {
-	if r := p.readings.Load(); r != nil && r.nics[id] != nil {
+func (h *hostState) readNIC(id weft.NICID) nic.Reading {
+	if r := h.readings.Load(); r != nil && r.nics[id] != nil {
 		return *r.nics[id]
 	}
 	return nic.Reading{}
 }
 
-// readAll reads all parts now, for who needs more of them than what they add up.
+// readAll reads all hosts now, for who needs more of them than what they add up.
 func (f *Fabric) readAll() {
-	_ = each(context.Background(), f.answering(), func(_ context.Context, p *outpost) error {
-		p.readNodes()
+	_ = each(context.Background(), f.answering(), func(_ context.Context, h *hostState) error {
+		h.readNodes()
 		return nil
 	})
 }

@@ -18,7 +18,7 @@ const maxNotices = 4096
 type notices struct {
 	queue chan weft.Notice // bound: maxNotices
 	lost  *atomic.Uint64
-	poke  *poker
+	wake  *waker
 }
 
 func newNotices(on bool) notices {
@@ -26,7 +26,7 @@ func newNotices(on bool) notices {
 	if on {
 		size = maxNotices
 	}
-	return notices{queue: make(chan weft.Notice, size), lost: new(atomic.Uint64), poke: new(poker)}
+	return notices{queue: make(chan weft.Notice, size), lost: new(atomic.Uint64), wake: new(waker)}
 }
 
 // firmware is that of every switch: with notices one that asks for them.
@@ -53,7 +53,7 @@ func (f *Fabric) notify(list []weft.Notice) {
 		}
 		select {
 		case f.notices.queue <- n:
-			f.notices.poke.poke()
+			f.notices.wake.wake()
 		default:
 			f.notices.lost.Add(1)
 		}
@@ -76,12 +76,12 @@ func (f *Fabric) carryNotices() {
 		if len(list) == 0 {
 			return
 		}
-		told := f.give(func(o *orders) {
+		dispatched := f.dispatch(func(o *orders) {
 			for _, n := range list {
-				order := o.to(f.nics[n.Src].part)
+				order := o.to(f.nics[n.Src].home)
 				order.Notices = append(order.Notices, n)
 			}
 		})
-		_ = told.wait() // a host that does not answer loses its notices, which costs the discards that bring them again
+		_ = dispatched.wait() // a host that does not answer loses its notices, which costs the discards that bring them again
 	}
 }

@@ -22,7 +22,7 @@ type Options struct {
 	Topology  *topology.Graph
 	Firmware  switching.Firmware
 	Transport wire.Transport // of a live fabric; closed by its owner, after Stop
-	World     World          // nil: it is live. Built by this fabric, and of no use to another
+	Runtime   Runtime        // nil: it is live. Built by this fabric, and of no use to another
 
 	Switch  SwitchOptions
 	NIC     NICOptions
@@ -33,17 +33,17 @@ type Options struct {
 	// Processes says how switches can be processes of their own; nil: none can.
 	Processes *ProcessOptions
 
-	// Parts are run by other processes; what is in none this process runs. Then Processes is required, and
-	Parts []PartOptions
-	// Host has the agent of that name make a part, and returns when it is about to answer. It is asked again for one that is lost.
-	Host func(ctx context.Context, name string, c host.Charter) error
-	// Keep is told what another leader would have to know, whenever that has changed; nil: nobody is. It must not call the fabric, and does not wait: what it
+	// Hosts are run by other processes; what is in none this process runs. Then Processes is required, and
+	Hosts []HostOptions
+	// Host has the agent of that name make a host, and returns when it is about to answer. It is asked again for one that is lost.
+	Host func(ctx context.Context, name string, c host.Spec) error
+	// Checkpoint is told what another leader would have to know, whenever that has changed; nil: nobody is. It must not call the fabric, and does not wait: what it
 	// returns is closed when another leader would find this State, or a later one; nil: at once.
-	Keep func(State) <-chan struct{}
-	// Adopt is what was kept under another leader, whose parts run: Start takes them over. Traffic is then theirs.
+	Checkpoint func(State) <-chan struct{}
+	// Adopt is what was kept under another leader, whose hosts run: Start takes them over. Traffic is then theirs.
 	Adopt *State
 	Term  uint64 // of this leader, above those of all before it; 0: there is never another
-	// Replaced is called when a part refuses this leader because it has heard one of a higher term, perhaps more than once. It must not block.
+	// Replaced is called when a host refuses this leader because it has heard one of a higher term, perhaps more than once. It must not block.
 	Replaced func()
 
 	// Progress hears how far New and Start have come, from whoever calls them; nil: nobody does.
@@ -51,8 +51,8 @@ type Options struct {
 
 	Record Recorder     // hears of single packets; nil: nobody
 	Log    *slog.Logger // nil: discarded
-	// Trouble hears of what should not happen to the links, beside the event stream; nil: nobody.
-	Trouble func(wire.Event)
+	// TransportEvent hears of what should not happen to the links, beside the event stream; nil: nobody.
+	TransportEvent func(wire.Event)
 }
 
 // Options of switches and NICs are those that hosts get: see there.
@@ -135,11 +135,11 @@ func (o Options) withDefaults() Options {
 
 func (o Options) validate() error {
 	switch {
-	case o.Topology == nil || o.Firmware == nil || o.Transport == nil && o.World == nil:
+	case o.Topology == nil || o.Firmware == nil || o.Transport == nil && o.Runtime == nil:
 		return fmt.Errorf("fabric: topology, firmware and transport are required")
-	case o.World != nil && o.Transport != nil:
+	case o.Runtime != nil && o.Transport != nil:
 		return fmt.Errorf("fabric: links over a transport are live ones, in virtual time there is none: leave it out")
-	case o.World != nil && o.Processes != nil:
+	case o.Runtime != nil && o.Processes != nil:
 		return fmt.Errorf("fabric: a switch that is a process of its own lives by the clock on the wall: run it live")
 	case !(o.Link.Rate >= fault.MinRate && o.Link.Rate <= fault.MaxRate):
 		return fmt.Errorf("fabric: the link rate must be %v to %v, not %v bytes per second", fault.Rate(fault.MinRate), fault.Rate(fault.MaxRate), o.Link.Rate)
@@ -154,7 +154,7 @@ func (o Options) validate() error {
 	case o.NIC.TraceEvery < 0:
 		return fmt.Errorf("fabric: one packet in so many is traced, or 0 for none, not %d", o.NIC.TraceEvery)
 	}
-	if err := o.validateParts(); err != nil {
+	if err := o.validateHosts(); err != nil {
 		return err
 	}
 	if err := o.Link.Liveness.Validate(); err != nil {

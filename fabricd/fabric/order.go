@@ -15,29 +15,29 @@ import (
 // orders are what hosts are told at one instant: each once, when all has been said.
 type orders struct {
 	f     *Fabric
-	hosts []*outpost // in the order in which something was first said to them
-	order map[*outpost]*host.Order
+	hosts []*hostState // in the order in which something was first said to them
+	order map[*hostState]*host.Order
 }
 
-// give sends orders, and waits for no host. Orders reach a host in the order in which they are given;
+// dispatch sends orders, and waits for no host. Orders reach a host in the order in which they are given;
 // a host that does not answer is told again when it does. The caller holds mu, or gives orders whose
 // sequence does not matter.
-func (f *Fabric) give(say func(o *orders)) given {
-	o := &orders{f: f, order: map[*outpost]*host.Order{}}
+func (f *Fabric) dispatch(say func(o *orders)) dispatched {
+	o := &orders{f: f, order: map[*hostState]*host.Order{}}
 	say(o)
-	g := make(given, len(o.hosts))
-	for i, p := range o.hosts {
-		g[i] = p.send(*o.order[p])
+	g := make(dispatched, len(o.hosts))
+	for i, h := range o.hosts {
+		g[i] = h.send(*o.order[h])
 	}
 	return g
 }
 
-// given are orders that were sent to hosts.
-type given []*sent
+// dispatched are orders that were sent to hosts.
+type dispatched []*sentOrder
 
 // wait returns when the orders have been carried out, but by hosts that do not answer. The error is
 // of a host that does. The caller does not hold mu.
-func (g given) wait() error {
+func (g dispatched) wait() error {
 	errs := make([]error, len(g))
 	for i, s := range g {
 		if _, err := s.wait(); !s.host.stale.Load() {
@@ -47,9 +47,9 @@ func (g given) wait() error {
 	return errors.Join(errs...)
 }
 
-// sent is an order on its way to a host, and what came of it.
-type sent struct {
-	host   *outpost
+// sentOrder is an order on its way to a host, and what came of it.
+type sentOrder struct {
+	host   *hostState
 	order  host.Order
 	done   chan struct{} // closed when answer and err are set
 	answer host.OrderAnswer
@@ -57,7 +57,7 @@ type sent struct {
 }
 
 // wait returns when the host has carried the order out, or does not answer.
-func (s *sent) wait() (host.OrderAnswer, error) {
+func (s *sentOrder) wait() (host.OrderAnswer, error) {
 	<-s.done
 	return s.answer, s.err
 }
@@ -66,9 +66,9 @@ func (s *sent) wait() (host.OrderAnswer, error) {
 // answered. A host that does not answer is not asked, so what waits for it is refused at once.
 type outbox struct {
 	mu      sync.Mutex
-	busy    bool    // guarded by mu: an order is on its way
-	waiting []*sent // guarded by mu; bound: what is given within orderTime
-	closed  bool    // guarded by mu: the fabric has been stopped
+	busy    bool         // guarded by mu: an order is on its way
+	waiting []*sentOrder // guarded by mu; bound: what is given within orderTime
+	closed  bool         // guarded by mu: the fabric has been stopped
 }
 
 // close refuses all orders from now on.
@@ -79,39 +79,39 @@ func (b *outbox) close() {
 }
 
 // send sends an order to the host. A host in this process has carried it out when send returns.
-func (p *outpost) send(o host.Order) *sent {
-	s := &sent{host: p, order: o, done: make(chan struct{})}
-	if !p.late() {
-		s.answer, s.err = p.host.Order(context.Background(), o)
+func (h *hostState) send(o host.Order) *sentOrder {
+	s := &sentOrder{host: h, order: o, done: make(chan struct{})}
+	if !h.late() {
+		s.answer, s.err = h.host.Order(context.Background(), o)
 		close(s.done)
 		return s
 	}
-	p.outbox.mu.Lock()
-	defer p.outbox.mu.Unlock()
+	h.outbox.mu.Lock()
+	defer h.outbox.mu.Unlock()
 	switch {
-	case p.outbox.closed:
+	case h.outbox.closed:
 		s.err = errStopped
 		close(s.done)
-	case p.outbox.busy:
-		p.outbox.waiting = append(p.outbox.waiting, s)
+	case h.outbox.busy:
+		h.outbox.waiting = append(h.outbox.waiting, s)
 	default:
-		p.outbox.busy = true
-		p.fabric.running.Go(func() { p.deliver(s) })
+		h.outbox.busy = true
+		h.fabric.running.Go(func() { h.deliver(s) })
 	}
 	return s
 }
 
 // deliver asks the host to carry out s, and then whatever was sent meanwhile.
-func (p *outpost) deliver(s *sent) {
+func (h *hostState) deliver(s *sentOrder) {
 	for s != nil {
-		s.answer, s.err = p.carryOut(s.order)
+		s.answer, s.err = h.carryOut(s.order)
 		close(s.done)
-		s = p.outbox.next()
+		s = h.outbox.next()
 	}
 }
 
 // next takes the order that has waited longest; nil: none waits.
-func (b *outbox) next() (s *sent) {
+func (b *outbox) next() (s *sentOrder) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.busy = len(b.waiting) > 0; b.busy {
@@ -122,30 +122,30 @@ func (b *outbox) next() (s *sent) {
 
 // order has the host do something, and returns when the fabric knows what came of it. The caller does
 // not hold mu.
-func (p *outpost) order(o host.Order) (host.OrderAnswer, error) { return p.send(o).wait() }
+func (h *hostState) order(o host.Order) (host.OrderAnswer, error) { return h.send(o).wait() }
 
 // to is the order of a host.
-func (o *orders) to(p *outpost) *host.Order {
-	if o.order[p] == nil {
-		o.hosts, o.order[p] = append(o.hosts, p), new(host.Order)
+func (o *orders) to(h *hostState) *host.Order {
+	if o.order[h] == nil {
+		o.hosts, o.order[h] = append(o.hosts, h), new(host.Order)
 	}
-	return o.order[p]
+	return o.order[h]
 }
 
 // all calls do with the order of each host that has NICs, or may have.
 func (o *orders) all(do func(order *host.Order)) {
-	for _, p := range *o.f.hosts.Load() {
-		if p.sw == nil {
-			do(o.to(p))
+	for _, h := range *o.f.hosts.Load() {
+		if h.sw == nil {
+			do(o.to(h))
 		}
 	}
 }
 
 // cut has hosts in other processes at the ends of channels keep what is cut from now on, and let through again what is not.
 func (o *orders) cut(cut, restored []channelOf) {
-	ends := func(c channelOf, do func(order *host.Order, w host.Way)) {
-		a, b := o.f.outpostOf(c.l.A.Node), o.f.outpostOf(c.l.B.Node)
-		w := host.Way{Link: c.l.ID, Back: c.d == 1}
+	ends := func(c channelOf, do func(order *host.Order, w host.LinkDirection)) {
+		a, b := o.f.hostOf(c.l.A.Node), o.f.hostOf(c.l.B.Node)
+		w := host.LinkDirection{Link: c.l.ID, Back: c.d == 1}
 		if a.late() {
 			do(o.to(a), w)
 		}
@@ -154,53 +154,53 @@ func (o *orders) cut(cut, restored []channelOf) {
 		}
 	}
 	for _, c := range cut {
-		ends(c, func(order *host.Order, w host.Way) { order.Cut = append(order.Cut, w) })
+		ends(c, func(order *host.Order, w host.LinkDirection) { order.Cut = append(order.Cut, w) })
 	}
 	for _, c := range restored {
-		ends(c, func(order *host.Order, w host.Way) { order.Restored = append(order.Restored, w) })
+		ends(c, func(order *host.Order, w host.LinkDirection) { order.Restored = append(order.Restored, w) })
 	}
 }
 
 // signal gives or takes signal at one end.
 func (o *orders) signal(e weft.End, up bool) {
-	order := o.to(o.f.outpostOf(e.Node))
+	order := o.to(o.f.hostOf(e.Node))
 	order.Signals = append(order.Signals, host.SignalOrder{End: host.EndOf(e), Up: up})
 }
 
 // restart has s, which was crashed, get its signal back in one step.
 func (o *orders) restart(s *liveSwitch) {
-	order := o.to(o.f.outpostOf(s.id.Node()))
+	order := o.to(o.f.hostOf(s.id.Node()))
 	order.Restart = append(order.Restart, s.id)
 }
 
-// align gives the ends of l the signal they should have; those that have it already say hello at once, since something has
+// sync gives the ends of l the signal they should have; those that have it already say hello at once, since something has
 // changed.
-func (o *orders) align(l *link) {
+func (o *orders) sync(l *link) {
 	want := o.f.signals(l)
 	for i, e := range l.ends() {
 		switch {
-		case want[i] && !l.lit[i] && o.scatter(l, i):
+		case want[i] && !l.signal[i] && o.scatter(l, i):
 			continue
-		case want[i] || l.lit[i]:
+		case want[i] || l.signal[i]:
 			o.signal(e, want[i])
 		}
-		l.lit[i] = want[i]
+		l.signal[i] = want[i]
 	}
 }
 
 // scatter has end i of l get its signal later, if its neighbour is a switch that returns and the world is [Scattered].
 func (o *orders) scatter(l *link, i int) bool {
 	f, ends := o.f, l.ends()
-	w, ok := f.world.(Scattered)
+	w, ok := f.runtime.(Scattered)
 	if !ok || !o.restarts(ends[1-i].Node) || o.restarts(ends[i].Node) {
 		return false
 	}
-	f.world.At(f.Now()+w.Scatter(), func() {
+	f.runtime.At(f.Now()+w.Scatter(), func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if !f.stopped && !l.lit[i] && f.signals(l)[i] {
-			l.lit[i] = true
-			f.give(func(o *orders) { o.signal(ends[i], true) })
+		if !f.stopped && !l.signal[i] && f.signals(l)[i] {
+			l.signal[i] = true
+			f.dispatch(func(o *orders) { o.signal(ends[i], true) })
 		}
 	})
 	return true
@@ -208,14 +208,14 @@ func (o *orders) scatter(l *link, i int) bool {
 
 // restarts reports whether a node is a switch that restart was called with.
 func (o *orders) restarts(n weft.Node) bool {
-	order := o.order[o.f.outpostOf(n)]
+	order := o.order[o.f.hostOf(n)]
 	return order != nil && n.IsSwitch() && slices.Contains(order.Restart, weft.SwitchID(n.Index))
 }
 
-// bounce tells an end that nothing comes to it any more. It starts anew, and its hello tells its neighbour.
-func (o *orders) bounce(e weft.End) {
+// toggle tells an end that nothing comes to it any more. It starts anew, and its hello tells its neighbour.
+func (o *orders) toggle(e weft.End) {
 	_, id, _ := o.f.graph.Peer(e)
-	if l := o.f.links[id]; l.lit[0] && l.lit[1] {
+	if l := o.f.links[id]; l.signal[0] && l.signal[1] {
 		o.signal(e, false)
 		o.signal(e, true)
 	}
@@ -224,8 +224,8 @@ func (o *orders) bounce(e weft.End) {
 // impair makes direction d suffer what l.suffers says.
 func (o *orders) impair(l *link, d int) {
 	e := l.ends()[d]
-	for _, p := range o.f.hostsOf(e.Node) {
-		order := o.to(p)
+	for _, h := range o.f.hostsOf(e.Node) {
+		order := o.to(h)
 		order.Impair = append(order.Impair, host.ImpairOrder{End: host.EndOf(e), Impair: impairment(l.suffers[d])})
 	}
 }
@@ -236,6 +236,6 @@ func impairment(s fault.Impairment) pace.Impairment {
 
 // crash loses all that s holds.
 func (o *orders) crash(s *liveSwitch) {
-	order := o.to(o.f.outpostOf(s.id.Node()))
+	order := o.to(o.f.hostOf(s.id.Node()))
 	order.Crash = append(order.Crash, s.id)
 }

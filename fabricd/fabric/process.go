@@ -16,7 +16,7 @@ import (
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
-// ProcessOptions says how switches can be processes of their own, and parts are reached. All are required.
+// ProcessOptions says how switches can be processes of their own, and hosts are reached. All are required.
 type ProcessOptions struct {
 	Fabric   string // its name on the bus
 	Firmware string // its name: a process makes its own
@@ -25,16 +25,16 @@ type ProcessOptions struct {
 
 // Hosts lets processes in that are to be hosts of the fabric, and reaches them. That of package host/remote does so over NATS.
 type Hosts interface {
-	// Admit gives a charter the credentials of its process, which are in force when it returns and until Revoke. User is empty where
+	// Admit gives a spec the credentials of its process, which are in force when it returns and until Revoke. User is empty where
 	// there is nothing to revoke; without credentials processes have those of their machines and users.
-	Admit(c *host.Charter, g *topology.Graph) (user string, err error)
+	Admit(c *host.Spec, g *topology.Graph) (user string, err error)
 	Revoke(user string)
-	// Renew gives the process of a charter, which runs, new credentials.
-	Renew(ctx context.Context, c *host.Charter, g *topology.Graph) error
+	// Renew gives the process of a spec, which runs, new credentials.
+	Renew(ctx context.Context, c *host.Spec, g *topology.Graph) error
 	// Reach is the host of a name.
 	Reach(name string) host.Host
 	// Hear calls heard with what hosts tell, one after the other, as long as they are reached.
-	Hear(heard func(name string, seen host.Seen)) error
+	Hear(heard func(name string, batch host.EventBatch)) error
 }
 
 // admission is what lets a process in.
@@ -43,25 +43,25 @@ type admission struct {
 	credentials json.RawMessage
 }
 
-// Chosen by us. A part is asked often enough that the report of its end is exact to a tenth of a second, and one that is a single switch
+// Chosen by us. A host is asked often enough that the report of its end is exact to a tenth of a second, and one that is a single switch
 // given more time to answer than a loaded machine takes.
 const (
 	askEvery = 100 * time.Millisecond
 	askTime  = 500 * time.Millisecond
 )
 
-// role says who is a switch: the fabric itself, or a process, which is led as a part of that switch alone.
-type role struct {
-	guest atomic.Pointer[outpost] // for the processes that are the switch, one after another; nil: none has ever been
+// placement says who is a switch: the fabric itself, or a process, which is led as a host of that switch alone.
+type placement struct {
+	processHost atomic.Pointer[hostState] // for the processes that are the switch, one after another; nil: none has ever been
 
 	// Guarded by Fabric.mu.
-	joining *holder // has a charter, and is not attached yet
-	away    bool    // the fabric's own emulation does not hear the links
+	joining *switchProcess // has a spec, and is not attached yet
+	away    bool           // the fabric's own emulation does not hear the links
 }
 
-// holder is a process that is a switch, or is about to be. Constant, but for what says otherwise.
-type holder struct {
-	number   uint64 // of its charter
+// switchProcess is a process that is a switch, or is about to be. Constant, but for what says otherwise.
+type switchProcess struct {
+	number   uint64 // of its spec
 	first    weft.Epoch
 	pid      int
 	host     string
@@ -70,30 +70,32 @@ type holder struct {
 	gone     chan struct{}   // closed when it is this switch no more
 	over     context.Context // ends when it is this switch no more
 	end      context.CancelFunc
-	leaves   bool // guarded by Fabric.mu: it hands the switch back
+	leaving  bool // guarded by Fabric.mu: it hands the switch back
 }
 
 // String names the process for those who look for it.
-func (h *holder) String() string { return fmt.Sprintf("process %d on %s", h.pid, h.host) }
+func (proc *switchProcess) String() string {
+	return fmt.Sprintf("process %d on %s", proc.pid, proc.host)
+}
 
-// errQuiet says that a part was not asked, since it did not answer before.
-var errQuiet = errors.New("it does not answer")
+// errSuspect says that a host was not asked, since it did not answer before.
+var errSuspect = errors.New("it does not answer")
 
-// process is the process that is the switch now, as a part; nil: the fabric itself is the switch.
-func (r *role) process() *outpost {
-	if g := r.guest.Load(); g != nil && g.holder.Load() != nil {
+// process is the process that is the switch now, as a host; nil: the fabric itself is the switch.
+func (r *placement) process() *hostState {
+	if g := r.processHost.Load(); g != nil && g.owner.Load() != nil {
 		return g
 	}
 	return nil
 }
 
-// guestOf is where the processes of s are known from the first on. The caller holds mu.
-func (f *Fabric) guestOf(s *liveSwitch) *outpost {
-	if g := s.guest.Load(); g != nil {
+// processHostOf is where the processes of s are known from the first on. The caller holds mu.
+func (f *Fabric) processHostOf(s *liveSwitch) *hostState {
+	if g := s.processHost.Load(); g != nil {
 		return g
 	}
-	g := newOutpost(f, ledger.HostID(2+len(f.parts))+ledger.HostID(s.id), s.name, host.Place{
-		Part: s.name, Switches: host.Spans([]weft.SwitchID{s.id}), Shards: f.opts.Transport.Shards(), Shared: true,
+	g := newHostState(f, ledger.HostID(2+len(f.remote))+ledger.HostID(s.id), s.name, host.Placement{
+		Host: s.name, Switches: host.Spans([]weft.SwitchID{s.id}), Shards: f.opts.Transport.Shards(), Shared: true,
 	})
 	g.sw, g.switches = s, nil
 	for _, l := range f.linksOf(s.id) {
@@ -104,46 +106,46 @@ func (f *Fabric) guestOf(s *liveSwitch) *outpost {
 			}
 		}
 	}
-	g.hush()
-	s.part.local.Share(s.id)
+	g.markSuspect()
+	s.home.local.Share(s.id)
 	f.local.share(g.border)
-	s.guest.Store(g)
+	s.processHost.Store(g)
 	f.hosts.Store(new(append(slices.Clone(*f.hosts.Load()), g)))
 	return g
 }
 
 // processes are the switches that are processes now.
-func (f *Fabric) processes() (list []*outpost) {
-	for _, p := range *f.hosts.Load() {
-		if p.sw != nil && p.holder.Load() != nil {
-			list = append(list, p)
+func (f *Fabric) processes() (list []*hostState) {
+	for _, h := range *f.hosts.Load() {
+		if h.sw != nil && h.owner.Load() != nil {
+			list = append(list, h)
 		}
 	}
 	return list
 }
 
-// elsewhere are all hosts in other processes that there are now.
-func (f *Fabric) elsewhere() []*outpost { return slices.Concat(f.parts, f.processes()) }
+// remoteHosts are all hosts in other processes that there are now.
+func (f *Fabric) remoteHosts() []*hostState { return slices.Concat(f.remote, f.processes()) }
 
 // release ends what a process may do on the broker, and what was done for it.
-func (f *Fabric) release(h *holder) {
-	h.end()
-	f.opts.Processes.Hosts.Revoke(h.user)
+func (f *Fabric) release(proc *switchProcess) {
+	proc.end()
+	f.opts.Processes.Hosts.Revoke(proc.user)
 }
 
 // vacate makes what the process has counted final, which is that switch no more. The caller holds Fabric.mu.
-func (p *outpost) vacate() {
-	h := p.holder.Load()
-	p.fabric.release(h)
-	p.hush()
-	p.mu.Lock()
-	p.retire()
-	p.lost.Store(false)
-	p.mu.Unlock()
-	p.begin(linkend.Incarnation{}) // whatever comes late is nobody's
-	f := p.fabric
-	f.accounts.step(f.Now(), ledger.NodeMoved{Node: p.sw.id.Node(), To: p.sw.part.id})
-	p.holder.Store(nil)
-	p.gone = nil
-	close(h.gone)
+func (h *hostState) vacate() {
+	proc := h.owner.Load()
+	h.fabric.release(proc)
+	h.markSuspect()
+	h.mu.Lock()
+	h.retire()
+	h.failed.Store(false)
+	h.mu.Unlock()
+	h.begin(linkend.Incarnation{}) // whatever comes late is nobody's
+	f := h.fabric
+	f.ledger.step(f.Now(), ledger.NodeMoved{Node: h.sw.id.Node(), To: h.sw.home.id})
+	h.owner.Store(nil)
+	h.absence = nil
+	close(proc.gone)
 }

@@ -22,7 +22,7 @@ func (nobody) Reach(string) host.Host { return nil }
 func (nobody) Revoke(string)          {}
 
 // joined makes processes, of which nothing runs but what tests say of them, the first switches of a fabric.
-func joined(t *testing.T, n int) (f *Fabric, list []*outpost) {
+func joined(t *testing.T, n int) (f *Fabric, list []*hostState) {
 	t.Helper()
 	g, err := topology.Parse("ring:4")
 	require.NoError(t, err)
@@ -31,11 +31,11 @@ func joined(t *testing.T, n int) (f *Fabric, list []*outpost) {
 	f, err = New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory(), Processes: &ProcessOptions{Hosts: nobody{}}})
 	require.NoError(t, err)
 	for _, s := range f.switches[:n] {
-		p := f.guestOf(s)
-		h := &holder{number: uint64(s.id) + 2, end: func() {}, gone: make(chan struct{})}
-		p.begin(linkend.Incarnation{Number: h.number, First: firstEpoch})
-		p.holder.Store(h)
-		list = append(list, p)
+		h := f.processHostOf(s)
+		proc := &switchProcess{number: uint64(s.id) + 2, end: func() {}, gone: make(chan struct{})}
+		h.begin(linkend.Incarnation{Number: proc.number, First: firstEpoch})
+		h.owner.Store(proc)
+		list = append(list, h)
 	}
 	return f, list
 }
@@ -43,12 +43,12 @@ func joined(t *testing.T, n int) (f *Fabric, list []*outpost) {
 // passed is how many packets went through an end.
 type passed struct{ sent, received uint64 }
 
-// says has p tell what has gone through its ends, in the order of p.cross.
-func (p *outpost) says(t *testing.T, at weft.Time, state linkend.State, through ...passed) {
+// says has h tell what has gone through its ends, in the order of p.cross.
+func (h *hostState) says(t *testing.T, at weft.Time, state linkend.State, through ...passed) {
 	t.Helper()
-	s := host.Sum{Number: p.number, At: at, Up: []byte{0}}
-	s.Incarnation, s.Seq = ledger.Incarnation(p.number), uint64(at)
-	for i, e := range p.cross {
+	s := host.Sum{Number: h.number, At: at, Up: []byte{0}}
+	s.Incarnation, s.Seq = ledger.Incarnation(h.number), uint64(at)
+	for i, e := range h.cross {
 		end := ledger.Flow{End: e, Peer: ownNumber}
 		if end.Flow.State = state; state == linkend.Up {
 			s.Up[0] |= 1 << e.Port
@@ -60,24 +60,24 @@ func (p *outpost) says(t *testing.T, at weft.Time, state linkend.State, through 
 		}
 		s.Flows = append(s.Flows, end)
 	}
-	require.NoError(t, p.keep(s))
+	require.NoError(t, h.keep(s))
 }
 
 // A process that leaves may have been asked just before, and its answer be taken up when its links are another's already.
 func TestALateAnswerOfAProcessThatHasLeftTakesNoLinkDown(t *testing.T) {
 	t.Parallel()
 	f, list := joined(t, 1)
-	p := list[0]
-	l, side, ok := f.linkAt(p.cross[0])
+	h := list[0]
+	l, side, ok := f.linkAt(h.cross[0])
 	require.True(t, ok)
-	p.says(t, 1, linkend.Up)
+	h.says(t, 1, linkend.Up)
 	require.True(t, l.up[side].Load())
-	p.says(t, 2, linkend.Down)
+	h.says(t, 2, linkend.Down)
 	require.False(t, l.up[side].Load())
-	p.says(t, 3, linkend.Up)
+	h.says(t, 3, linkend.Up)
 
-	p.vacate()
-	require.ErrorIs(t, p.keep(host.Sum{Number: 2, At: 4, Up: []byte{0}}), errNumber)
+	h.vacate()
+	require.ErrorIs(t, h.keep(host.Sum{Number: 2, At: 4, Up: []byte{0}}), errNumber)
 	require.True(t, l.up[side].Load())
 }
 
@@ -85,20 +85,20 @@ func TestALateAnswerOfAProcessThatHasLeftTakesNoLinkDown(t *testing.T) {
 func TestCountsOfProcessesAddUp(t *testing.T) {
 	t.Parallel()
 	f, list := joined(t, 1)
-	p := list[0]
-	s, e := p.sw, p.cross[0]
-	p.says(t, 1, linkend.Up, passed{sent: 5, received: 3})
+	h := list[0]
+	s, e := h.sw, h.cross[0]
+	h.says(t, 1, linkend.Up, passed{sent: 5, received: 3})
 	for n := range uint64(3) {
-		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, p.wentThrough(e))
+		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, h.wentThrough(e))
 		require.Equal(t, 3*(n+1), f.Switch(s.id).Stats.Received)
-		h := *p.holder.Load()
-		p.vacate()
-		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, p.wentThrough(e))
+		proc := *h.owner.Load()
+		h.vacate()
+		require.Equal(t, passed{5 * (n + 1), 3 * (n + 1)}, h.wentThrough(e))
 		require.Equal(t, 5*(n+1), f.Switch(s.id).Ports[e.Port].Counters.Sent)
-		p.begin(linkend.Incarnation{Number: n + 3, First: firstEpoch + weft.Epoch(n)})
-		h.gone = make(chan struct{})
-		p.holder.Store(&h)
-		p.says(t, 1, linkend.Up, passed{sent: 5, received: 3})
+		h.begin(linkend.Incarnation{Number: n + 3, First: firstEpoch + weft.Epoch(n)})
+		proc.gone = make(chan struct{})
+		h.owner.Store(&proc)
+		h.says(t, 1, linkend.Up, passed{sent: 5, received: 3})
 	}
 	now := switching.Snapshot{Ports: make([]switching.PortSnapshot, len(f.Switch(s.id).Ports)), Discards: map[string]uint64{"x": 1}}
 	now.Stats.Received = 4
@@ -106,7 +106,7 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 }
 
 // wentThrough is what processes have told of an end.
-func (p *outpost) wentThrough(e weft.End) passed {
-	n := passedAt(p.passed(0), e)
+func (h *hostState) wentThrough(e weft.End) passed {
+	n := passedAt(h.passed(0), e)
 	return passed{n.Sent, n.Received}
 }

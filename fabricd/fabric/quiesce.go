@@ -19,7 +19,7 @@ type progress struct {
 
 func (f *Fabric) progress() progress {
 	f.refreshSums()
-	c := f.accounts.total()
+	c := f.ledger.total()
 	return progress{c.NICs.Injected, c.NICs.Delivered, c.Switches.Forwarded, c.Switches.Received, c.Ended()}
 }
 
@@ -101,7 +101,7 @@ func (w *onItsWay) held(ctx context.Context) bool {
 		return false
 	}
 	if !w.asked {
-		w.asked, w.behind = true, w.live.Machine.Drivers()
+		w.asked, w.behind = true, w.live.NodeRuntime.Drivers()
 	}
 	w.behind = slices.DeleteFunc(w.behind, func(d *switchd.Driver) bool { return !d.Behind() })
 	if len(w.behind) > 0 {
@@ -115,7 +115,7 @@ func (w *onItsWay) held(ctx context.Context) bool {
 // hundredth of what was waited.
 func (f *Fabric) glance(waited weft.Time) time.Duration {
 	switch {
-	case len(f.parts) > 0:
+	case len(f.remote) > 0:
 		return partGlance
 	case !f.Virtual():
 		return time.Millisecond
@@ -123,7 +123,7 @@ func (f *Fabric) glance(waited weft.Time) time.Duration {
 	return max(time.Millisecond, waited.Duration()/100)
 }
 
-// partGlance is how long that is where a look has parts add up thousands of nodes. Chosen by us.
+// partGlance is how long that is where a look has hosts add up thousands of nodes. Chosen by us.
 const partGlance = 10 * time.Millisecond
 
 // timers is how long registers may still keep packets blocked that their expiry sets free: nothing

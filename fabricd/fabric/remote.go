@@ -13,7 +13,7 @@ import (
 // snapshot is the state of the switch, whose own emulation has a state of its own. That of the process which is it now, when it has been
 // asked, is now; nil: it was not, or does not answer, or there is none, and of what it has told last there is the counters.
 func (s *liveSwitch) snapshot(sn switching.Snapshot, now *switching.Snapshot) switching.Snapshot {
-	g := s.guest.Load()
+	g := s.processHost.Load()
 	if g == nil {
 		return sn
 	}
@@ -32,7 +32,7 @@ func (s *liveSwitch) snapshot(sn switching.Snapshot, now *switching.Snapshot) sw
 			addPort(&sn.Ports[i], p.Counters, p.Lost)
 		}
 	} else {
-		sn.Held += int(g.known.Load().own.Held)
+		sn.Held += int(g.counters.Load().own.Held)
 	}
 	if now == nil && s.process() != nil {
 		for i := range sn.Ports {
@@ -53,15 +53,15 @@ func (s *liveSwitch) snapshot(sn switching.Snapshot, now *switching.Snapshot) sw
 	return sn
 }
 
-// told is what all incarnations of p have counted but for one.
-func (p *outpost) told(but ledger.Incarnation) (all ledger.Counted) {
-	p.fabric.accounts.read(func(l *ledger.Ledger) { all = l.OfHost(p.id, but) })
+// told is what all incarnations of h have counted but for one.
+func (h *hostState) told(but ledger.Incarnation) (all ledger.Counted) {
+	h.fabric.ledger.read(func(l *ledger.Ledger) { all = l.OfHost(h.id, but) })
 	return all
 }
 
 // passed is what these have told of their ends of links to other hosts.
-func (p *outpost) passed(but ledger.Incarnation) (list []ledger.Passed) {
-	p.fabric.accounts.read(func(l *ledger.Ledger) { list = l.PassedAt(p.id, but) })
+func (h *hostState) passed(but ledger.Incarnation) (list []ledger.Passed) {
+	h.fabric.ledger.read(func(l *ledger.Ledger) { list = l.PassedAt(h.id, but) })
 	return list
 }
 
@@ -74,18 +74,18 @@ func addPort(to *switching.PortSnapshot, c linkend.Counters, lost uint64) {
 
 // read reads the switch for those who watch. Of a process it is what that last said.
 func (s *liveSwitch) read(r *switching.Reading) {
-	s.part.switchNow(s.id, r)
+	s.home.switchNow(s.id, r)
 	s.addProcess(r)
 }
 
 // addProcess adds to a reading of the fabric's own emulation what processes that are or were the switch have told.
 func (s *liveSwitch) addProcess(r *switching.Reading) {
-	g := s.guest.Load()
+	g := s.processHost.Load()
 	if g == nil {
 		return
 	}
 	all, passed := g.told(0), g.passed(0)
-	own := &g.known.Load().own
+	own := &g.counters.Load().own
 	ledger.Add(&r.Stats, &all.Counters.Switches)
 	r.Held, r.Blocked = r.Held+int(own.Held), r.Blocked+int(own.Blocked)
 	for _, p := range passed {
@@ -95,32 +95,32 @@ func (s *liveSwitch) addProcess(r *switching.Reading) {
 	for _, q := range all.Queue {
 		r.Ports[q.End.Port].Lost += q.Packets
 	}
-	if p := s.process(); p != nil {
-		now := p.readSwitch(s.id)
+	if h := s.process(); h != nil {
+		now := h.readSwitch(s.id)
 		r.Registers = append(r.Registers[:0], now.Registers...)
 		for i := range now.Ports {
 			r.Ports[i].Queued += now.Ports[i].Queued
-			r.Ports[i].Suppressed = p.held(weft.End{Node: s.id.Node(), Port: weft.PortID(i)})
+			r.Ports[i].Suppressed = h.held(weft.End{Node: s.id.Node(), Port: weft.PortID(i)})
 		}
 	}
 }
 
 // sentAt is how many packets an end of a link has sent since the start, as far as hosts have told; of a link inside a host in another
 // process, since that was made, and as it was read last.
-func (f *Fabric) sentAt(e weft.End, passed map[*outpost][]ledger.Passed) uint64 {
-	p := f.home(e.Node)
-	if p.late() {
-		list, ok := passed[p]
+func (f *Fabric) sentAt(e weft.End, passed map[*hostState][]ledger.Passed) uint64 {
+	h := f.home(e.Node)
+	if h.late() {
+		list, ok := passed[h]
 		if !ok {
-			list = p.passed(0)
-			passed[p] = list
+			list = h.passed(0)
+			passed[h] = list
 		}
 		if n := passedAt(list, e); n.Sent > 0 {
 			return n.Sent
 		}
 	}
 	if !e.Node.IsSwitch() {
-		return p.nicNow(weft.NICID(e.Node.Index)).Flow.Sent
+		return h.nicNow(weft.NICID(e.Node.Index)).Flow.Sent
 	}
 	var r switching.Reading
 	f.switches[e.Node.Index].read(&r)

@@ -10,19 +10,19 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
-// RenewParts gives all parts that run, switches that are processes among them, new credentials, and returns how many have them now
+// RenewHosts gives all hosts that run, switches that are processes among them, new credentials, and returns how many have them now
 // and which have not, each with why, in the order of their names. One that is lost gets others when it is hosted again.
-func (f *Fabric) RenewParts(ctx context.Context) (renewed int, missed []string) {
+func (f *Fabric) RenewHosts(ctx context.Context) (renewed int, missed []string) {
 	var mu sync.Mutex // of what is counted
-	_ = each(ctx, f.elsewhere(), func(ctx context.Context, p *outpost) error {
-		if p.lost.Load() {
+	_ = each(ctx, f.remoteHosts(), func(ctx context.Context, h *hostState) error {
+		if h.failed.Load() {
 			return nil
 		}
-		err := f.opts.Processes.Hosts.Renew(ctx, &host.Charter{Part: p.name, Place: p.place, Layout: f.places}, f.graph)
+		err := f.opts.Processes.Hosts.Renew(ctx, &host.Spec{Host: h.name, Placement: h.placement, Placements: f.placements}, f.graph)
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
-			missed = append(missed, fmt.Sprintf("%s: %v", p.name, err))
+			missed = append(missed, fmt.Sprintf("%s: %v", h.name, err))
 		} else {
 			renewed++
 		}
@@ -31,13 +31,13 @@ func (f *Fabric) RenewParts(ctx context.Context) (renewed int, missed []string) 
 	f.renewed.Store(time.Now().UnixNano())
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, p := range f.parts {
-		p.next = nil // made before, and not used yet
+	for _, h := range f.remote {
+		h.nextAdmission = nil // made before, and not used yet
 	}
 	slices.Sort(missed)
 	return renewed, missed
 }
 
-// renewing reports whether parts have got new credentials just now: then the old ones are revoked and all connections are opened again, ours
+// renewing reports whether hosts have got new credentials just now: then the old ones are revoked and all connections are opened again, ours
 // perhaps before theirs, and nobody is taken for lost.
 func (f *Fabric) renewing() bool { return time.Since(time.Unix(0, f.renewed.Load())) < afterBroker }

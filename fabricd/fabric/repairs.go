@@ -10,7 +10,7 @@ import (
 // repairs are what faults have repaired that ended by themselves, until it is back. One agent looks after
 // them all: in virtual time, where one goroutine does everything, none waits for another.
 type repairs struct {
-	poke poker
+	wake waker
 	some atomic.Bool // the list is not empty
 	list []*batch    // guarded by Fabric.mu
 }
@@ -34,7 +34,7 @@ func (f *Fabric) finishNow(b *batch) {
 	}
 	b.back = slices.DeleteFunc(b.back, func(l *link) bool { return !f.usable(l) })
 	b.until = f.Now() + weft.FromDuration(seeTimeout)
-	b.timer = f.world.At(b.until, f.attendRepairs)
+	b.timer = f.runtime.At(b.until, f.attendRepairs)
 	f.repairs.list = append(f.repairs.list, b)
 	f.repairs.some.Store(true)
 	f.mu.Unlock()
@@ -44,7 +44,7 @@ func (f *Fabric) finishNow(b *batch) {
 // finishSoon is finishNow for a caller who holds mu.
 func (f *Fabric) finishSoon(b *batch) {
 	if b != nil && !f.stopped {
-		f.world.At(f.Now(), func() { f.finishNow(b) })
+		f.runtime.At(f.Now(), func() { f.finishNow(b) })
 	}
 }
 
@@ -75,6 +75,6 @@ func (f *Fabric) attendRepairs() {
 func (f *Fabric) portsChanged() {
 	f.changed.notify()
 	if f.repairs.some.Load() {
-		f.repairs.poke.poke()
+		f.repairs.wake.wake()
 	}
 }

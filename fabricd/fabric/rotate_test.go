@@ -18,7 +18,7 @@ import (
 	"github.com/weft-fabric/weft/harness/live"
 )
 
-// trusted starts a fabric of so many parts, or 0 in this process, on a server that trusts keys of its own alone, which are in dir.
+// trusted starts a fabric of so many hosts, or 0 in this process, on a server that trusts keys of its own alone, which are in dir.
 func trusted(t *testing.T, n int) (l *partLab, keys *auth.Dir, dir string, server bus.Settings) {
 	t.Helper()
 	dir, port := filepath.Join(t.TempDir(), "keys"), outside.FreePort(t)
@@ -38,33 +38,33 @@ func trusted(t *testing.T, n int) (l *partLab, keys *auth.Dir, dir string, serve
 		Topology: smallTree, Routing: "adaptive-link", URL: at.URL, Credentials: at.Credentials, Admitter: folder.Issuer(),
 		Options: []func(*fabric.Options){func(o *fabric.Options) {
 			if n > 0 {
-				o.Parts, o.Host = inParts(o.Topology, n), h.host
+				o.Hosts, o.Host = inParts(o.Topology, n), h.host
 			}
 		}},
 	})
 	renewal, err := folder.KeepRenewed(func(ctx context.Context, taken *bus.Taken) {
-		taken.Parts, taken.Missed = l.Fabric.RenewParts(ctx)
+		taken.Hosts, taken.Missed = l.Fabric.RenewHosts(ctx)
 	}, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, renewal.Close()) })
 	return l, keys, dir, server
 }
 
-// rotate has the keys rotated under load, and requires that so many parts have new ones and carry packets on.
+// rotate has the keys rotated under load, and requires that so many hosts have new ones and carry packets on.
 func (l *partLab) rotate(keys *auth.Dir, parts int) {
 	l.Helper()
 	l.load("uniform:0.1")
 	l.more(1000)
 	out, err := keys.Rotate(l.Context(), auth.RotateOptions{Wait: time.Second})
 	require.NoError(l, err)
-	require.Equal(l, parts, out.Renewed[0].Parts)
+	require.Equal(l, parts, out.Renewed[0].Hosts)
 	l.more(2000)
 	l.until("all links are up", func() bool { return len(l.Fabric.LinksDown()) == 0 })
 	l.Settle()
 	l.AllPairs(l.Settle)
 }
 
-// The keys of a fabric in parts are rotated under load, on a server that trusts them alone: each part comes back with credentials of its own,
+// The keys of a fabric of several hosts are rotated under load, on a server that trusts them alone: each host comes back with credentials of its own,
 // its links with it, and every packet is accounted for.
 func TestKeysAreRotatedUnderLoad(t *testing.T) {
 	t.Parallel()
@@ -85,7 +85,7 @@ func TestKeysOfASwitchProcessAreRotatedUnderLoad(t *testing.T) {
 	attached, left := make(chan struct{}), make(chan error, 1)
 	go func() {
 		left <- member.Run(ctx, member.Config{
-			Fabric: live.Name, URL: at.URL, Credentials: at.Credentials, Switch: "s1.00", Attached: func(host.Charter) { close(attached) },
+			Fabric: live.Name, URL: at.URL, Credentials: at.Credentials, Switch: "s1.00", Attached: func(host.Spec) { close(attached) },
 		})
 	}()
 	defer func() {

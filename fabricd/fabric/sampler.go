@@ -13,9 +13,9 @@ import (
 
 // States of a switch.
 const (
-	SwitchUp    = "up"
-	SwitchDown  = "down"  // it has crashed, or its process is gone
-	SwitchQuiet = "quiet" // it is a process that does not answer
+	SwitchUp      = "up"
+	SwitchDown    = "down"  // it has crashed, or its process is gone
+	SwitchSuspect = "quiet" // it is a process that does not answer
 )
 
 // Reading is a running fabric at one moment, for those who watch. Rates are for the reader to work out.
@@ -60,7 +60,7 @@ type Sampler struct {
 	f           *Fabric
 	registersOf [][]switching.RegisterSnapshot // per switch, as they were read last
 	nodes       []switching.Reading
-	passed      map[*outpost][]ledger.Passed // of hosts in other processes
+	passed      map[*hostState][]ledger.Passed // of hosts in other processes
 	nics        []nic.Reading
 	told        []told // per switch
 
@@ -80,7 +80,7 @@ type told struct {
 func (f *Fabric) NewSampler() *Sampler {
 	s := &Sampler{
 		f: f, registersOf: make([][]switching.RegisterSnapshot, len(f.switches)), nodes: make([]switching.Reading, len(f.switches)),
-		nics: make([]nic.Reading, len(f.nics)), told: make([]told, len(f.switches)), suffers: map[fault.Impairment]string{}, passed: map[*outpost][]ledger.Passed{},
+		nics: make([]nic.Reading, len(f.nics)), told: make([]told, len(f.switches)), suffers: map[fault.Impairment]string{}, passed: map[*hostState][]ledger.Passed{},
 		latency: newRecent(),
 	}
 	s.now.Links, s.now.Switches = make([]LinkReading, len(f.links)), make([]SwitchReading, len(f.switches))
@@ -127,7 +127,7 @@ func (s *Sampler) Stats(i int) switching.Stats { return s.nodes[i].Stats }
 // NIC is NIC i as it was read last.
 func (s *Sampler) NIC(i int) nic.Reading { return s.nics[i] }
 
-// VCs are what the virtual channels of each switch come to now, by number. Parts are asked, each for all of its
+// VCs are what the virtual channels of each switch come to now, by number. Hosts are asked, each for all of its
 // own; there is nothing of one that does not answer.
 func (s *Sampler) VCs() [][]switching.VCSum { return s.f.sumVCs() }
 
@@ -163,15 +163,15 @@ func (s *Sampler) Read() *Reading {
 		k.Lost = lost.Wire + lost.Queued
 	}
 	r.Totals = Totals{NoticesLost: s.f.notices.lost.Load()}
-	r.Totals.add(s.f.accounts.total())
+	r.Totals.add(s.f.ledger.total())
 	s.latency.read(s.f, r.At)
 	r.Totals.Latency, r.Latency, r.Timed = s.latency.all, s.latency.last, s.latency.count
 	return r
 }
 
 func (s *Sampler) readNodes() {
-	for _, p := range *s.f.hosts.Load() {
-		p.readInto(s.nodes, s.nics)
+	for _, h := range *s.f.hosts.Load() {
+		h.readInto(s.nodes, s.nics)
 	}
 	for i, sw := range s.f.switches {
 		sw.addProcess(&s.nodes[i])
@@ -206,7 +206,7 @@ func (s *Sampler) end(e weft.End) endReading {
 		n := &s.nics[e.Node.Index]
 		return endReading{n.Flow.Sent, n.Queued, n.Suppressed}
 	}
-	host, p := s.f.switches[e.Node.Index].part, &s.nodes[e.Node.Index].Ports[e.Port]
+	host, p := s.f.switches[e.Node.Index].home, &s.nodes[e.Node.Index].Ports[e.Port]
 	if !host.late() {
 		return endReading{p.Flow.Sent, p.Queued, p.Suppressed}
 	}

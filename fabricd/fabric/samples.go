@@ -31,7 +31,7 @@ type samples struct {
 	since int    // number of the first bin of the traffic that flows now
 }
 
-// newSamples takes how many NICs there are, and whether some are in parts, of which only what they last told is known.
+// newSamples takes how many NICs there are, and whether some are on other hosts, of which only what they last told is known.
 func newSamples(nics int, parts bool) *samples {
 	s := &samples{width: max(minBin, time.Duration(nics)*binPerNIC)}
 	if parts {
@@ -86,9 +86,9 @@ func (s *samples) dip(began, until weft.Time) fault.Dip {
 
 // settleDips measures the dips of all faults that still count, before the traffic changes. The caller holds mu.
 func (f *Fabric) settleDips(now weft.Time) {
-	for _, r := range f.open {
-		if !r.dipped {
-			r.report.Dip, r.dipped = f.samples.dip(r.began, min(now, r.closes)), true
+	for _, r := range f.openIncidents {
+		if !r.dipMeasured {
+			r.report.Dip, r.dipMeasured = f.samples.dip(r.began, min(now, r.closes)), true
 		}
 	}
 	f.samples.turn(now)
@@ -97,18 +97,18 @@ func (f *Fabric) settleDips(now weft.Time) {
 // attendFaults samples throughput, begins a new era when a fault has been seen by the last of its ends, and closes reports
 // whose time has come, until the world stops.
 func (f *Fabric) attendFaults() {
-	f.monitor.poke.set(f.world.Agent(0, func() {
+	f.monitor.wake.set(f.runtime.Task(0, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.noteSeen()
 	}))
-	f.world.Agent(f.samples.width, func() {
+	f.runtime.Task(f.samples.width, func() {
 		delivered := f.deliveredNow()
 		now := f.Now()
 		f.samples.add(now, delivered)
 		f.publishDue(now)
 		if f.due(now) {
-			f.look(func() { f.refreshParts(host.SumRequest{Eras: true}) }) // for reports that begin or end
+			f.look(func() { f.refreshHosts(host.SumRequest{Eras: true}) }) // for reports that begin or end
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -122,13 +122,13 @@ func (f *Fabric) attendFaults() {
 func (f *Fabric) due(now weft.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.monitor.hasSilences() || slices.ContainsFunc(f.open, func(r *record) bool { return now >= r.closes })
+	return f.monitor.hasSilences() || slices.ContainsFunc(f.openIncidents, func(r *incident) bool { return now >= r.closes })
 }
 
 // deliveredNow are the packets delivered: in this process as of now, elsewhere as it was told last.
 func (f *Fabric) deliveredNow() uint64 {
 	var elsewhere uint64
-	f.accounts.read(func(l *ledger.Ledger) {
+	f.ledger.read(func(l *ledger.Ledger) {
 		here := l.OfHost(localHostID, 0)
 		elsewhere = l.Total().NICs.Delivered - here.Counters.NICs.Delivered
 	})
@@ -139,7 +139,7 @@ func (f *Fabric) deliveredNow() uint64 {
 func (f *Fabric) noteSeen() {
 	seen := f.monitor.news()
 	for _, r := range seen {
-		r.report.Era, r.seen = f.era, true
+		r.report.Era, r.detectedByAll = f.era, true
 	}
 	if len(seen) > 0 {
 		f.nextEra()
@@ -147,12 +147,12 @@ func (f *Fabric) noteSeen() {
 }
 
 // news returns the faults that were seen by the last of their ends since it was asked before.
-func (m *monitor) news() (seen []*record) {
+func (m *monitor) news() (seen []*incident) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range m.open {
-		if r.watch.news {
-			r.watch.news = false
+		if r.detection.news {
+			r.detection.news = false
 			seen = append(seen, r)
 		}
 	}
@@ -161,17 +161,17 @@ func (m *monitor) news() (seen []*record) {
 
 // closeDue closes reports whose time has come, and settles the dips of those that last. The caller holds mu.
 func (f *Fabric) closeDue(now weft.Time) {
-	if slices.ContainsFunc(f.open, func(r *record) bool { return now >= r.closes }) {
-		f.tellLocal()
+	if slices.ContainsFunc(f.openIncidents, func(r *incident) bool { return now >= r.closes }) {
+		f.recordLocal()
 	}
-	f.accounts.step(now, ledger.Tick{})
-	for _, r := range slices.Clone(f.open) {
+	f.ledger.step(now, ledger.Tick{})
+	for _, r := range slices.Clone(f.openIncidents) {
 		switch {
 		case now >= r.closes:
 			f.closeReport(r)
-		case !r.dipped && now > r.began+dipSpan:
+		case !r.dipMeasured && now > r.began+dipSpan:
 			r.report.Dip = f.samples.dip(r.began, now)
-			r.dipped = true
+			r.dipMeasured = true
 		}
 	}
 }

@@ -65,8 +65,8 @@ func (f *Fabric) reportSilences(before weft.Time) {
 
 // explained reports whether a fault on l was in force, or its effects counted, at that time. The caller holds mu.
 func (f *Fabric) explained(l *link, at weft.Time) bool {
-	for _, r := range slices.Backward(f.records) {
-		if r.began <= at && at <= r.closes && (slices.Contains(r.links, l) || slices.Contains(r.over, l)) {
+	for _, r := range slices.Backward(f.incidents) {
+		if r.began <= at && at <= r.closes && (slices.Contains(r.links, l) || slices.Contains(r.linksOnce, l)) {
 			return true
 		}
 	}
@@ -75,7 +75,7 @@ func (f *Fabric) explained(l *link, at weft.Time) bool {
 
 // endSilences closes the reports of links that are heard again. The caller holds mu.
 func (f *Fabric) endSilences(now weft.Time) {
-	for _, r := range f.open {
+	for _, r := range f.openIncidents {
 		if r.report.Kind == KindSilence && r.closes == weft.Never && r.links[0].up[0].Load() && r.links[0].up[1].Load() {
 			f.repaired(r, now)
 			f.nextEra()

@@ -10,8 +10,8 @@ const (
 	StageUp    Stage = "links up"
 )
 
-// came tells whoever wants to know how far a stage has come.
-func (f *Fabric) came(s Stage, done, total int) {
+// reportProgress tells whoever wants to know how far a stage has come.
+func (f *Fabric) reportProgress(s Stage, done, total int) {
 	if f.opts.Progress != nil {
 		f.opts.Progress(s, done, total)
 	}

@@ -63,7 +63,7 @@ func (f *Fabric) LinkStates() []LinkState {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := make([]LinkState, len(f.links))
-	sums, passed := f.accounts.onLinks(), map[*outpost][]ledger.Passed{}
+	sums, passed := f.ledger.onLinks(), map[*hostState][]ledger.Passed{}
 	for i, l := range f.links {
 		lost := lossOf(sums[i])
 		dead, quiet := f.troubled(l)
@@ -72,7 +72,7 @@ func (f *Fabric) LinkStates() []LinkState {
 			Link: l.Name, A: l.dirs[0].From, APort: int(l.A.Port), B: l.dirs[0].To, BPort: int(l.B.Port), State: f.state(l),
 			CutAB: l.howCut(0), CutBA: l.howCut(1), Flapping: l.flaps(0) || l.flaps(1),
 			SuffersAB: suffering(l.suffers[0]), SuffersBA: suffering(l.suffers[1]),
-			AUp: l.up[0].Load(), BUp: l.up[1].Load(), HeldA: f.outpostOf(l.A.Node).held(l.A), HeldB: f.outpostOf(l.B.Node).held(l.B),
+			AUp: l.up[0].Load(), BUp: l.up[1].Load(), HeldA: f.hostOf(l.A.Node).held(l.A), HeldB: f.hostOf(l.B.Node).held(l.B),
 			SentAB: f.sentAt(l.A, passed), SentBA: f.sentAt(l.B, passed), LostWire: lost.Wire, LostQueued: lost.Queued,
 		}
 	}
@@ -82,10 +82,10 @@ func (f *Fabric) LinkStates() []LinkState {
 // troubled names the switches at the ends of l that are down, and those that do not answer. The caller holds mu.
 func (f *Fabric) troubled(l *link) (dead, quiet []string) {
 	for _, e := range l.ends() {
-		switch p := f.outpostOf(e.Node); {
-		case p.lost.Load(), e.Node.IsSwitch() && f.switches[e.Node.Index].crash != nil:
+		switch h := f.hostOf(e.Node); {
+		case h.failed.Load(), e.Node.IsSwitch() && f.switches[e.Node.Index].crash != nil:
 			dead = append(dead, f.graph.Name(e.Node))
-		case p.quiet.Load():
+		case h.suspect.Load():
 			quiet = append(quiet, f.graph.Name(e.Node))
 		}
 	}
@@ -106,9 +106,9 @@ func (f *Fabric) SwitchProcesses() []SwitchProcess {
 	defer f.mu.Unlock()
 	list := []SwitchProcess{}
 	for _, s := range f.switches {
-		if p := s.process(); p != nil {
-			h := p.holder.Load()
-			list = append(list, SwitchProcess{s.name, h.pid, h.host, !p.quiet.Load()})
+		if h := s.process(); h != nil {
+			proc := h.owner.Load()
+			list = append(list, SwitchProcess{s.name, proc.pid, proc.host, !h.suspect.Load()})
 		}
 	}
 	return list
@@ -189,7 +189,7 @@ func (f *Fabric) CrashedSwitches() []string {
 	defer f.mu.Unlock()
 	names := []string{}
 	for i, s := range f.switches {
-		if s.crash != nil || s.part.lost.Load() {
+		if s.crash != nil || s.home.failed.Load() {
 			names = append(names, f.graph.Switches[i].Name)
 		}
 	}
@@ -219,21 +219,21 @@ func (f *Fabric) SwitchState(id weft.SwitchID) string {
 	return f.switches[id].state()
 }
 
-// ProcessOf names the process or the part that a switch is run by, "" for a switch of the fabric's own.
+// ProcessOf names the process or the host that a switch is run by, "" for a switch of the fabric's own.
 func (f *Fabric) ProcessOf(id weft.SwitchID) string {
-	if p := f.outpostOf(id.Node()); p.late() {
-		return p.String()
+	if h := f.hostOf(id.Node()); h.late() {
+		return h.String()
 	}
 	return ""
 }
 
 // state names the state of s. The caller holds Fabric.mu.
 func (s *liveSwitch) state() string {
-	if s.crash != nil || s.part.lost.Load() {
+	if s.crash != nil || s.home.failed.Load() {
 		return SwitchDown
 	}
-	if p := s.process(); p != nil && p.quiet.Load() || s.part.quiet.Load() {
-		return SwitchQuiet
+	if h := s.process(); h != nil && h.suspect.Load() || s.home.suspect.Load() {
+		return SwitchSuspect
 	}
 	return SwitchUp
 }

@@ -53,8 +53,8 @@ type reaches struct {
 	host host.Host
 }
 
-func (r reaches) Reach(string) host.Host                       { return r.host }
-func (r reaches) Hear(func(name string, seen host.Seen)) error { return nil }
+func (r reaches) Reach(string) host.Host                              { return r.host }
+func (r reaches) Hear(func(name string, batch host.EventBatch)) error { return nil }
 
 // An order to a host that does not answer holds up neither those who look nor faults elsewhere, and nor does the host itself.
 func TestAHostThatIsStuckHoldsUpOnlyWhoOrdersSomethingOfIt(t *testing.T) {
@@ -69,11 +69,11 @@ func TestAHostThatIsStuckHoldsUpOnlyWhoOrdersSomethingOfIt(t *testing.T) {
 	require.NoError(t, f.Start(t.Context()))
 	defer f.Stop()
 	f.mu.Lock()
-	p := f.guestOf(f.switches[0])
+	h := f.processHostOf(f.switches[0])
 	f.mu.Unlock()
-	p.begin(linkend.Incarnation{Number: 2, First: firstEpoch})
-	p.holder.Store(&holder{number: 2, end: func() {}, gone: make(chan struct{})})
-	p.speak()
+	h.begin(linkend.Incarnation{Number: 2, First: firstEpoch})
+	h.owner.Store(&switchProcess{number: 2, end: func() {}, gone: make(chan struct{})})
+	h.markAlive()
 
 	crashed := make(chan error, 1)
 	go func() {

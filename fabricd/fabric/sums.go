@@ -12,8 +12,8 @@ import (
 
 // count calls do with what each host has counted.
 func (f *Fabric) count(what host.Counted, do func(s *host.Sum)) {
-	for _, p := range *f.hosts.Load() {
-		do(p.count(what))
+	for _, h := range *f.hosts.Load() {
+		do(h.count(what))
 	}
 }
 
@@ -22,14 +22,14 @@ func (f *Fabric) countEras(do func(s *host.Sum)) {
 	f.count(host.CountNICs|host.CountEras, do)
 }
 
-// mergeLatency adds the latencies of all NICs to h; those of parts as they told them last.
-func (f *Fabric) mergeLatency(h *hdrhistogram.Histogram) {
-	for _, p := range *f.hosts.Load() {
-		p.mergeLatency(h)
+// mergeLatency adds the latencies of all NICs to h; those of hosts as they told them last.
+func (f *Fabric) mergeLatency(hist *hdrhistogram.Histogram) {
+	for _, h := range *f.hosts.Load() {
+		h.mergeLatency(hist)
 	}
 }
 
 // holdsPackets reports whether a switch has packets inside.
 func (f *Fabric) holdsPackets() bool {
-	return slices.ContainsFunc(*f.hosts.Load(), func(p *outpost) bool { return p.count(host.CountSwitches).Held > 0 })
+	return slices.ContainsFunc(*f.hosts.Load(), func(h *hostState) bool { return h.count(host.CountSwitches).Held > 0 })
 }

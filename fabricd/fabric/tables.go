@@ -14,7 +14,7 @@ const EventTables = "tables"
 // Load has a switch forward by other tables, and its NICs send as these have it, and returns when that is in force there. To load the
 // version that it has is no error, and changes nothing. Errors are an unknown switch, a firmware without tables (wraps
 // [firmware.ErrNotProgrammed]), a patch of another version (wraps [firmware.ErrVersion]: a *[firmware.VersionError] says which it has),
-// one that is not in order (wraps [firmware.ErrPatch]), and a part that does not answer; then the version before counts as in force.
+// one that is not in order (wraps [firmware.ErrPatch]), and a host that does not answer; then the version before counts as in force.
 func (f *Fabric) Load(ctx context.Context, p *tables.Patch) error {
 	if int(p.Switch) >= len(f.switches) {
 		return fmt.Errorf("new tables for switch %d: %w: there are %d", p.Switch, ErrUnknown, len(f.switches))
@@ -35,8 +35,8 @@ func (f *Fabric) Load(ctx context.Context, p *tables.Patch) error {
 		}
 	}
 	s.Set(next)
-	f.keeper.tables.Store(nil)
-	f.keepSoon()
+	f.checkpoints.tables.Store(nil)
+	f.checkpointSoon()
 	f.events.Publish(f.Now(), Event{Kind: EventTables, Switch: s.name, Detail: describe(p)})
 	return nil
 }

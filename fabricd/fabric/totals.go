@@ -53,10 +53,10 @@ func (l Latency) String() string {
 
 // Totals adds up the counters of all nodes.
 func (f *Fabric) Totals() Totals {
-	f.look(func() { f.refreshParts(host.SumRequest{Latency: true}) })
+	f.look(func() { f.refreshHosts(host.SumRequest{Latency: true}) })
 	t := Totals{NoticesLost: f.notices.lost.Load(), DamagedFrames: f.drivers().Damaged}
 	latency := f.sharedLatency()
-	t.add(f.accounts.total())
+	t.add(f.ledger.total())
 	f.mergeLatency(latency)
 	t.Latency = latencyOf(latency)
 	return t
@@ -76,11 +76,11 @@ func (t *Totals) add(c ledger.Counters) {
 	}
 }
 
-func latencyOf(h *hdrhistogram.Histogram) Latency {
+func latencyOf(hist *hdrhistogram.Histogram) Latency {
 	us := func(ns float64) float64 { return ns / 1000 }
 	return Latency{
-		P50: us(float64(h.ValueAtQuantile(50))), P90: us(float64(h.ValueAtQuantile(90))),
-		P99: us(float64(h.ValueAtQuantile(99))), Max: us(float64(h.Max())), Mean: us(h.Mean()),
+		P50: us(float64(hist.ValueAtQuantile(50))), P90: us(float64(hist.ValueAtQuantile(90))),
+		P99: us(float64(hist.ValueAtQuantile(99))), Max: us(float64(hist.Max())), Mean: us(hist.Mean()),
 	}
 }
 
@@ -97,7 +97,7 @@ func (f *Fabric) sharedLatency() *hdrhistogram.Histogram {
 func (f *Fabric) Latencies() *hdrhistogram.Histogram {
 	all := nic.NewLatency()
 	all.Merge(f.sharedLatency())
-	f.look(func() { f.refreshParts(host.SumRequest{Latency: true}) })
+	f.look(func() { f.refreshHosts(host.SumRequest{Latency: true}) })
 	f.mergeLatency(all)
 	return all
 }
@@ -120,7 +120,7 @@ func (f *Fabric) Reroutes() []SwitchReroutes {
 // PacketHops counts the packets forwarded by switches.
 func (f *Fabric) PacketHops() uint64 {
 	f.lookAtHosts()
-	return f.accounts.total().Switches.Forwarded
+	return f.ledger.total().Switches.Forwarded
 }
 
 // Drivers adds up what the drivers of all nodes have done.
@@ -129,7 +129,7 @@ func (f *Fabric) Drivers() (sum switchd.Stats) {
 	return f.drivers()
 }
 
-// drivers is Drivers, of parts as they told it last.
+// drivers is Drivers, of hosts as they told it last.
 func (f *Fabric) drivers() (sum switchd.Stats) {
 	f.count(host.CountDrivers, func(s *host.Sum) { sum = sum.Add(s.Drivers) })
 	return sum

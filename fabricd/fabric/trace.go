@@ -40,7 +40,7 @@ func (f *Fabric) Trace(src, dst weft.NICID, count int) (t Tracing, err error) {
 		return t, err
 	}
 	if busy {
-		f.world.At(f.Now()+traceGrace, func() { _, _ = f.sendMarked(src, dst, count) })
+		f.runtime.At(f.Now()+traceGrace, func() { _, _ = f.sendMarked(src, dst, count) })
 		return t, nil
 	}
 	t.Sent, err = f.sendMarked(src, dst, count)
@@ -61,12 +61,12 @@ func (f *Fabric) sendMarked(src, dst weft.NICID, most int) (sent int, err error)
 // mark has the next packets of a flow traced, and reports whether the NIC has packets of its own to send.
 func (f *Fabric) mark(src, dst weft.NICID, count int) (busy bool, err error) {
 	n := f.nics[src]
-	a, err := n.part.order(host.Order{Mark: []host.MarkOrder{{Src: src, Dst: dst, Count: count}}})
+	a, err := n.home.order(host.Order{Mark: []host.MarkOrder{{Src: src, Dst: dst, Count: count}}})
 	switch {
 	case err != nil:
 		return false, err
 	case len(a.Mark) != 1:
-		return false, fmt.Errorf("%v does not say whether it has marked the packets", n.part)
+		return false, fmt.Errorf("%v does not say whether it has marked the packets", n.home)
 	case a.Mark[0].Err != "":
 		return false, a.Mark[0].Reason()
 	}
@@ -76,7 +76,7 @@ func (f *Fabric) mark(src, dst weft.NICID, count int) (busy bool, err error) {
 // unmark takes back marks that no packet has taken, and returns how many.
 func (f *Fabric) unmark(src, dst weft.NICID, most int) int {
 	n := f.nics[src]
-	a, err := n.part.order(host.Order{Unmark: []host.MarkOrder{{Src: src, Dst: dst, Count: most}}})
+	a, err := n.home.order(host.Order{Unmark: []host.MarkOrder{{Src: src, Dst: dst, Count: most}}})
 	if err != nil || len(a.Left) != 1 {
 		return 0 // it is lost, or does not answer, and nobody waits for such packets
 	}

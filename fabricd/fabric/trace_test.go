@@ -112,7 +112,7 @@ func TestATracedPacketTellsItsWayFromNICToNIC(t *testing.T) {
 			from, first, top, leaf, to := r.views[0], r.views[1], r.views[2], r.views[3], r.views[4]
 			assert.Equal(t, []any{"n00", true, -1, 0, "s1.0"}, []any{from.Node, from.Left, from.In, from.Out, from.To})
 			assert.Equal(t, []any{"s1.0", 0, "1: any live up port"}, []any{first.Node, first.In, first.Rule})
-			assert.Equal(t, "n00 sends it to s1.0", from.Story()[:20])
+			assert.Equal(t, "n00 sends it to s1.0", from.Summary()[:20])
 			require.Len(t, first.Candidates, 2)
 			for i, k := range first.Candidates {
 				assert.Equal(t, fmt.Sprintf("s0.%d", i), k.To)
@@ -186,8 +186,8 @@ func TestAReroutedHopNamesTheDeadPortAndTheFaultInForce(t *testing.T) {
 	}
 	require.Equal(t, "s0.0", hop.Node)
 	require.Equal(t, []fabric.DeadPort{{Port: 1, Link: "s0.0-s1.1", Fault: fmt.Sprintf("cut, fault %d", c.ID)}}, hop.Dead)
-	require.Contains(t, hop.Story(), "REROUTED")
-	require.Contains(t, hop.Story(), "dead: p1, link s0.0-s1.1 (cut, fault 1)")
+	require.Contains(t, hop.Summary(), "REROUTED")
+	require.Contains(t, hop.Summary(), "dead: p1, link s0.0-s1.1 (cut, fault 1)")
 }
 
 func TestAPacketLostOnAWireIsToldWithItsLinkAndFault(t *testing.T) {
@@ -199,7 +199,7 @@ func TestAPacketLostOnAWireIsToldWithItsLinkAndFault(t *testing.T) {
 	lost := r.await(func(v fabric.HopView) bool { return v.End != "" })
 	require.Equal(t, []string{fabric.EndLost, "lost on the wire", "s1.1", "n10", "s1.1-n10", "cut silently, fault 1"},
 		[]string{lost.End, lost.Detail, lost.Node, lost.To, lost.Link, lost.Fault})
-	require.Equal(t, "lost on the wire from s1.1 to n10, on link s1.1-n10 (cut silently, fault 1)", lost.Story())
+	require.Equal(t, "lost on the wire from s1.1 to n10, on link s1.1-n10 (cut silently, fault 1)", lost.Summary())
 	r.Heal()
 	r.Pause(time.Second)
 	r.read()
@@ -238,7 +238,7 @@ func TestADiscardedPacketTellsTheRule(t *testing.T) {
 	end := r.await(func(v fabric.HopView) bool { return v.End != "" })
 	require.Equal(t, []any{fabric.EndDiscarded, "s1.0", -1}, []any{end.End, end.Node, end.Out})
 	require.NotEmpty(t, end.Rule)
-	require.Contains(t, end.Story(), "discards it  rule "+end.Rule)
+	require.Contains(t, end.Summary(), "discards it  rule "+end.Rule)
 	r.Quiesce()
 	r.read()
 	require.Len(t, r.ended("n00", "n10"), 1, "it is told once")

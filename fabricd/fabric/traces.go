@@ -8,45 +8,45 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
-// keptHops is how many tellings of traced packets are kept, some 400 bytes each; the oldest are forgotten, and counted as
+// maxHopEvents is how many tellings of traced packets are kept, some 400 bytes each; the oldest are forgotten, and counted as
 // missed by whoever has not read them. Chosen by us: a thousand packets through a tree of three tiers.
-const keptHops = 4096
+const maxHopEvents = 4096
 
-// tellingKind says what was told of a traced packet.
-type tellingKind uint8
+// hopEventKind says what was told of a traced packet.
+type hopEventKind uint8
 
 const (
-	toldHop     tellingKind = iota // a switch has decided
-	toldLeft                       // it has left a NIC, or a switch after it waited for a credit
-	toldArrived                    // it was delivered
-	toldDropped                    // it has ended elsewhere
-	toldGone                       // nobody has it any more: it was lost on a wire
+	hopDecided hopEventKind = iota // a switch has decided
+	hopLeft                        // it has left a NIC, or a switch after it waited for a credit
+	hopArrived                     // it was delivered
+	hopDropped                     // it has ended elsewhere
+	hopLost                        // nobody has it any more: it was lost on a wire
 )
 
-// telling is one thing that was told of a traced packet.
-type telling struct {
-	kind    tellingKind
-	at      weft.Time
-	node    weft.Node
-	hop     weft.Hop // of the other kinds: the header, and where it left or came in
-	account weft.Account
-	rule    string
-	ways    []weft.Way // storage of hop.Candidates
+// hopEvent is one thing that was told of a traced packet.
+type hopEvent struct {
+	kind       hopEventKind
+	at         weft.Time
+	node       weft.Node
+	hop        weft.Hop // of the other kinds: the header, and where it left or came in
+	account    weft.Account
+	rule       string
+	candidates []weft.Way // storage of hop.Candidates
 }
 
 // traces keeps what was latest told of traced packets. Cores call it under their locks, so it never waits for who reads.
 type traces struct {
 	mu   sync.Mutex
-	ring []telling // guarded by mu; telling n is at (n-1) % keptHops
-	last uint64    // guarded by mu: number of the latest
+	ring []hopEvent // guarded by mu; telling n is at (n-1) % keptHops
+	last uint64     // guarded by mu: number of the latest
 
 	swept weft.Time // guarded by mu: when lost packets were last looked for
 }
 
-// tell keeps what a tells of traced packets.
+// add keeps what a tells of traced packets.
 //
 // Nearly always there is nothing to tell: then little is called, and goroutines of nodes keep their small stacks.
-func (t *traces) tell(now weft.Time, node weft.Node, a *weft.Actions) {
+func (t *traces) add(now weft.Time, node weft.Node, a *weft.Actions) {
 	told := len(a.Hops) + len(a.Left) + len(a.Arrived)
 	for i := range a.Drops {
 		if a.Drops[i].Header.Traced {
@@ -54,34 +54,34 @@ func (t *traces) tell(now weft.Time, node weft.Node, a *weft.Actions) {
 		}
 	}
 	if told > 0 {
-		t.keep(now, node, a)
+		t.append(now, node, a)
 	}
 }
 
-// keep keeps what tell was told.
-func (t *traces) keep(now weft.Time, node weft.Node, a *weft.Actions) {
+// append keeps what tell was told.
+func (t *traces) append(now weft.Time, node weft.Node, a *weft.Actions) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range a.Left { // it made room for what was then decided
 		l := &a.Left[i]
-		e := t.next(toldLeft, l.At, node)
+		e := t.next(hopLeft, l.At, node)
 		e.hop = weft.Hop{Out: l.Port, OutVC: l.VC, In: weft.NoPort, Waited: l.Queued, Header: l.Header}
 	}
 	for i := range a.Hops {
-		e := t.next(toldHop, a.Hops[i].At, node)
+		e := t.next(hopDecided, a.Hops[i].At, node)
 		e.hop = a.Hops[i]
-		e.ways = append(e.ways[:0], e.hop.Candidates...)
-		e.hop.Candidates = e.ways
+		e.candidates = append(e.candidates[:0], e.hop.Candidates...)
+		e.hop.Candidates = e.candidates
 	}
 	for i := range a.Arrived {
-		t.next(toldArrived, now, node).hop = weft.Hop{InVC: a.Arrived[i].VC, Out: weft.NoPort, Header: a.Arrived[i]}
+		t.next(hopArrived, now, node).hop = weft.Hop{InVC: a.Arrived[i].VC, Out: weft.NoPort, Header: a.Arrived[i]}
 	}
 	for i := range a.Drops {
 		d := &a.Drops[i]
 		if !d.Header.Traced || d.Account == weft.Discarded && node.IsSwitch() {
 			continue // the decision to discard was told
 		}
-		e := t.next(toldDropped, now, node)
+		e := t.next(hopDropped, now, node)
 		e.hop = weft.Hop{In: d.Port, Out: weft.NoPort, Header: d.Header}
 		if d.Account == weft.LostQueued {
 			e.hop.In, e.hop.Out, e.hop.OutVC = weft.NoPort, d.Port, d.Header.VC
@@ -91,18 +91,18 @@ func (t *traces) keep(now weft.Time, node weft.Node, a *weft.Actions) {
 }
 
 // next is the place of the next telling. The caller holds mu.
-func (t *traces) next(kind tellingKind, at weft.Time, node weft.Node) *telling {
+func (t *traces) next(kind hopEventKind, at weft.Time, node weft.Node) *hopEvent {
 	t.last++
-	if len(t.ring) < keptHops {
-		t.ring = append(t.ring, telling{})
+	if len(t.ring) < maxHopEvents {
+		t.ring = append(t.ring, hopEvent{})
 	}
-	e := &t.ring[(t.last-1)%keptHops]
-	*e = telling{kind: kind, at: at, node: node, ways: e.ways}
+	e := &t.ring[(t.last-1)%maxHopEvents]
+	*e = hopEvent{kind: kind, at: at, node: node, candidates: e.candidates}
 	return e
 }
 
 // after copies at most so many tellings that follow number seq, and tells how many of them were forgotten.
-func (t *traces) after(seq uint64, most int) (list []telling, first, missed uint64) {
+func (t *traces) after(seq uint64, most int) (list []hopEvent, first, missed uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if seq >= t.last {
@@ -113,9 +113,9 @@ func (t *traces) after(seq uint64, most int) (list []telling, first, missed uint
 		missed, first = oldest-first, oldest
 	}
 	for n := first; n <= t.last && len(list) < most; n++ {
-		e := t.ring[(n-1)%keptHops]
+		e := t.ring[(n-1)%maxHopEvents]
 		e.hop.Candidates = append([]weft.Way(nil), e.hop.Candidates...)
-		e.ways = nil
+		e.candidates = nil
 		list = append(list, e)
 	}
 	return list, first, missed
@@ -142,7 +142,7 @@ const maxWireTime = time.Hour
 
 // silent are the packets that were last told to leave a node before now - patienceLossy, oldest first, with the numbers of
 // those tellings; none when it was asked a moment ago.
-func (t *traces) silent(now weft.Time) (list []telling, numbers []uint64) {
+func (t *traces) silent(now weft.Time) (list []hopEvent, numbers []uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.last == 0 || now < t.swept+sweepEvery {
@@ -153,19 +153,19 @@ func (t *traces) silent(now weft.Time) (list []telling, numbers []uint64) {
 	latest := map[flowPacket]uint64{}
 	first := t.last - uint64(len(t.ring)) + 1
 	for n := first; n <= t.last; n++ {
-		e := &t.ring[(n-1)%keptHops]
+		e := &t.ring[(n-1)%maxHopEvents]
 		p := packetOf(&e.hop.Header)
-		if was, told := latest[p]; e.kind > toldLeft || e.hop.Out == weft.NoPort || told && was == ended {
+		if was, told := latest[p]; e.kind > hopLeft || e.hop.Out == weft.NoPort || told && was == ended {
 			latest[p] = ended // a process may tell later what came before
 			continue
 		}
 		latest[p] = n
 	}
 	for n := first; n <= t.last; n++ {
-		e := &t.ring[(n-1)%keptHops]
-		if e.kind <= toldLeft && e.hop.Out != weft.NoPort && e.at < now-patienceLossy && latest[packetOf(&e.hop.Header)] == n {
+		e := &t.ring[(n-1)%maxHopEvents]
+		if e.kind <= hopLeft && e.hop.Out != weft.NoPort && e.at < now-patienceLossy && latest[packetOf(&e.hop.Header)] == n {
 			c := *e
-			c.hop.Candidates, c.ways = nil, nil
+			c.hop.Candidates, c.candidates = nil, nil
 			list, numbers = append(list, c), append(numbers, n)
 		}
 	}
@@ -173,15 +173,15 @@ func (t *traces) silent(now weft.Time) (list []telling, numbers []uint64) {
 }
 
 // gone tells that the packet of telling n is nowhere, unless it has been heard of since.
-func (t *traces) gone(now weft.Time, n uint64, e telling) {
+func (t *traces) gone(now weft.Time, n uint64, e hopEvent) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for k := max(n, t.last-uint64(len(t.ring))) + 1; k <= t.last; k++ {
-		if packetOf(&t.ring[(k-1)%keptHops].hop.Header) == packetOf(&e.hop.Header) {
+		if packetOf(&t.ring[(k-1)%maxHopEvents].hop.Header) == packetOf(&e.hop.Header) {
 			return
 		}
 	}
-	g := t.next(toldGone, now, e.node)
+	g := t.next(hopLost, now, e.node)
 	g.hop = weft.Hop{In: weft.NoPort, Out: e.hop.Out, OutVC: e.hop.OutVC, Header: e.hop.Header}
 	g.account = weft.LostWire
 }
@@ -239,10 +239,10 @@ func (f *Fabric) wellNow(l *link) bool {
 	return f.usable(l) && l.up[0].Load() && l.up[1].Load() && l.suffers[0].IsZero() && l.suffers[1].IsZero()
 }
 
-// mayHold reports whether a packet may be inside a node: of a part nobody can tell.
+// mayHold reports whether a packet may be inside a node: of a host nobody can tell.
 func (f *Fabric) mayHold(n weft.Node, h *weft.Header) bool {
 	if !n.IsSwitch() {
 		return false // a NIC tells when it sends a packet, and when it has it
 	}
-	return f.outpostOf(n).mayHold(weft.SwitchID(n.Index), h)
+	return f.hostOf(n).mayHold(weft.SwitchID(n.Index), h)
 }

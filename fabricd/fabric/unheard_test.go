@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft/harness/attack"
 )
 
-// A part adds up many nodes while packets move between them, and passes packets on after its last word; it injects some, too.
+// A host adds up many nodes while packets move between them, and passes packets on after its last word; it injects some, too.
 func TestTheLedgerBalancesWhileAPartIsFrozen(t *testing.T) {
 	t.Parallel()
 	l := startPartsOn(t, 3, func(h *hosts) { h.apart, h.alone = "host1", true }, nil)
@@ -19,7 +19,7 @@ func TestTheLedgerBalancesWhileAPartIsFrozen(t *testing.T) {
 		l.load("uniform:0.3")
 		l.more(300)
 		l.hosts.proc.Signal(syscall.SIGSTOP)
-		l.until("it is missed", func() bool { return l.Fabric.Parts()[1].State == fabric.SwitchQuiet })
+		l.until("it is missed", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchSuspect })
 		l.more(100)
 		require.NoError(t, l.Fabric.StopTraffic())
 		ledger, err := l.Fabric.Quiesce(t.Context())
@@ -28,7 +28,7 @@ func TestTheLedgerBalancesWhileAPartIsFrozen(t *testing.T) {
 		}
 		require.True(t, ledger.Balanced, "%+v", ledger)
 		l.hosts.proc.Signal(syscall.SIGCONT)
-		l.until("it is back", func() bool { return l.Fabric.Parts()[1].State == fabric.SwitchUp })
+		l.until("it is back", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchUp })
 		l.sound()
 	}
 	attack.Count(t, "a process of several switches frozen while the fabric is drained", rounds)

@@ -53,12 +53,12 @@ func (w *watcher) Observe(now weft.Time, a *weft.Actions) {
 	}
 	if len(a.Changes) > 0 {
 		w.fabric.portsChanged()
-		w.fabric.ports.poke()
+		w.fabric.ports.wake()
 	}
 	for _, e := range a.Faults {
 		w.fault(now, e)
 	}
-	w.fabric.traces.tell(now, w.node, a)
+	w.fabric.traces.add(now, w.node, a)
 	if r := w.fabric.opts.Record; r != nil && len(a.Drops)+len(a.Hops)+len(a.Arrived) > 0 {
 		r.Record(now, w.node, a)
 	}

@@ -246,5 +246,5 @@ func after(ms *float64, none string) string {
 
 // ofSwitch reports whether it is about a switch, which may have lost what was inside.
 func (r Report) ofSwitch() bool {
-	return r.Kind == string(VerbCrash) || r.Kind == KindProcess || r.Kind == KindPart || r.Kind == KindHandover
+	return r.Kind == string(VerbCrash) || r.Kind == KindProcess || r.Kind == KindHost || r.Kind == KindHandover
 }

@@ -90,7 +90,7 @@ func TestPlaces(t *testing.T) {
 	t.Parallel()
 	ids := []weft.SwitchID{0, 1, 2, 5, 7, 8}
 	require.Equal(t, []Span{{0, 3}, {5, 1}, {7, 2}}, Spans(ids))
-	require.Equal(t, ids, Place{Switches: Spans(ids)}.SwitchIDs())
+	require.Equal(t, ids, Placement{Switches: Spans(ids)}.SwitchIDs())
 	require.False(t, Bit(nil, 9))
 	require.True(t, Bit([]byte{0, 2}, 9))
 }

@@ -1,10 +1,10 @@
 // Package host runs nodes of a fabric: the switches and NICs that one process has. It makes their
-// cores and drivers from a [Charter], and opens their links. Package remote serves it to whoever
+// cores and drivers from a [Spec], and opens their links. Package remote serves it to whoever
 // leads the fabric, over NATS.
 //
 // # How a host lives
 //
-//	host    an agent is given a charter, builds the nodes and serves them; its links have no signal yet
+//	host    an agent is given a spec, builds the nodes and serves them; its links have no signal yet
 //	order   the leader gives signal, starts traffic, cuts and mends: many things in one message
 //	sum     the leader asks what the host has added up, some times a second
 //	end     the leader, or the agent, ends it

@@ -12,7 +12,7 @@ type JoinRequest struct {
 // AttachRequest asks for signal on all links, or to be released from being a switch.
 type AttachRequest struct {
 	Switch string `json:"switch"`
-	Number uint64 `json:"number"` // of the charter
+	Number uint64 `json:"number"` // of the spec
 }
 
 // ErrUnreached means that the fabric got no answer from a process that attaches, which may try again.

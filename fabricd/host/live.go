@@ -15,8 +15,8 @@ type Live struct {
 	Incarnation uint64 // see [MachineConfig]
 	Still       bool   // likewise
 
-	Machine *Machine // that Build has made; whoever has built it runs it
-	graph   *topology.Graph
+	NodeRuntime *NodeRuntime // that Build has made; whoever has built it runs it
+	graph       *topology.Graph
 }
 
 var _ Runtime = (*Live)(nil)
@@ -25,9 +25,9 @@ var _ Runtime = (*Live)(nil)
 func (l *Live) Now() weft.Time { return l.Clock() }
 
 // Build implements Runtime.
-func (l *Live) Build(b Blueprint) (switches, nics []Driver, err error) {
+func (l *Live) Build(b BuildSpec) (switches, nics []Driver, err error) {
 	l.graph = b.Graph
-	m := MachineConfig{
+	m := NodeRuntimeConfig{
 		Graph: b.Graph, Transport: l.Transport, Clock: l.Clock, Pace: b.Pace, Batch: b.Batch, Inbox: b.Inbox, Seed: b.Seed,
 		Incarnation: l.Incarnation, Interval: b.Interval, Still: l.Still, Watch: b.Watch, Progress: b.Progress,
 	}
@@ -42,11 +42,11 @@ func (l *Live) Build(b Blueprint) (switches, nics []Driver, err error) {
 	for i, core := range b.NICs {
 		drive(weft.NICID(i).Node(), core)
 	}
-	if l.Machine, err = NewMachine(m); err != nil {
+	if l.NodeRuntime, err = NewNodeRuntime(m); err != nil {
 		return nil, nil, fmt.Errorf("links: %w", err)
 	}
 	driver := func(n weft.Node) Driver {
-		if d := l.Machine.Driver(n); d != nil {
+		if d := l.NodeRuntime.Driver(n); d != nil {
 			return d
 		}
 		return nil

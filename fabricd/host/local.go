@@ -18,7 +18,7 @@ import (
 type Runtime interface {
 	Now() weft.Time
 	// Build makes the drivers of all nodes and joins them. Called once, before all but Now.
-	Build(b Blueprint) (switches, nics []Driver, err error)
+	Build(b BuildSpec) (switches, nics []Driver, err error)
 	// Cut makes frames sent from these ends go nowhere, beginning with those on the way; Restore undoes that.
 	Cut(from []weft.End) error
 	Restore(from []weft.End) error
@@ -27,8 +27,8 @@ type Runtime interface {
 // Driver drives one node. *switchd.Driver is one.
 type Driver = nicd.Driver
 
-// Blueprint is what a Runtime builds.
-type Blueprint struct {
+// BuildSpec is what a Runtime builds.
+type BuildSpec struct {
 	Graph          *topology.Graph
 	Switches, NICs []weft.Core // by number; nil: another host runs it
 	Watch          func(n weft.Node) switchd.Observer
@@ -42,7 +42,7 @@ type Blueprint struct {
 
 // LocalConfig says what a Local is. Spec, Graph, Firmware, Runtime and Watch are required.
 type LocalConfig struct {
-	Spec     Charter // but for its topology and the name of its firmware
+	Spec     Spec // but for its topology and the name of its firmware
 	Graph    *topology.Graph
 	Firmware switching.Firmware // of every switch; one that notifies when Spec.NIC.Notices is set
 	Runtime  Runtime
@@ -51,14 +51,14 @@ type LocalConfig struct {
 	Observed func() (all, untold uint64)      // how many observations were made, and of these not told; nil: Watch hears all
 	Steer    func(by weft.Time)               // puts the clock right; nil: it is the leader's
 	Halt     func()                           // ends what drives the nodes, and returns when it has; nil: somebody else does
-	Latency  *hdrhistogram.Histogram          // see [Cores]
+	Latency  *hdrhistogram.Histogram          // see [NodeFactory]
 	Progress func(made bool, done, total int) // hears of how many nodes there are cores, then of how many the links are open
 }
 
 // Local is a host that is reached by calls: the nodes of one process, driven, counted and
 // commanded. Its methods are safe for as many goroutines as its Runtime is.
 type Local struct {
-	spec     Charter
+	spec     Spec
 	graph    *topology.Graph
 	runtime  Runtime
 	nodes    nodes
@@ -78,7 +78,7 @@ type nodes struct {
 	nics       []*nicNode
 	bySwitch   map[weft.SwitchID]*node
 	byNIC      map[weft.NICID]*nicNode
-	ends       []end                        // in the order of Place.Ends
+	ends       []end                        // in the order of Placement.Ends
 	endOf      map[weft.End]int             // index in ends
 	inside     []inside                     // links with both ends here
 	shared     []inside                     // likewise, of switches that somebody else may be
@@ -125,14 +125,14 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 	if p.observed == nil {
 		p.observed = func() (all, untold uint64) { return 0, 0 }
 	}
-	cores := Cores{
+	cores := NodeFactory{
 		Graph: g, Firmware: cfg.Firmware, Switch: c.Switch, NIC: c.NIC, Link: c.Link, Seed: c.Seed, Epoch: c.Epoch, Again: c.Again,
 		Number: uint64(c.Again), Program: func(id weft.SwitchID) *Program { return p.programs[id] }, Latency: cfg.Latency,
 	}
-	if c.Place.Shared {
+	if c.Placement.Shared {
 		cores.Number = c.Number
 	}
-	switches, nics := c.Place.SwitchIDs(), c.Place.NICIDs()
+	switches, nics := c.Placement.SwitchIDs(), c.Placement.NICIDs()
 	for _, id := range switches {
 		p.programs[id] = NewProgram(cfg.Firmware)
 	}
@@ -141,7 +141,7 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 			p.programs[leaf.Switch] = NewProgram(cfg.Firmware)
 		}
 	}
-	b := Blueprint{
+	b := BuildSpec{
 		Graph: g, Switches: make([]weft.Core, len(g.Switches)), NICs: make([]weft.Core, len(g.NICs)), Watch: cfg.Watch,
 		Pace: c.Link.Pace, Batch: c.Switch.Batch, Inbox: c.Link.Inbox, Seed: c.Seed, Interval: c.Link.Liveness.Interval,
 	}
@@ -206,7 +206,7 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 func (p *Local) findEnds(drivers map[weft.Node]Driver) {
 	n, g := &p.nodes, p.graph
 	placed := p.spec.placed()
-	for i, e := range p.spec.Place.Ends(g) {
+	for i, e := range p.spec.Placement.Ends(g) {
 		_, _, linked := g.Peer(e)
 		n.endOf[e] = i
 		at := end{End: e, driver: drivers[e.Node], linked: linked, shards: [2]int{-1, -1}}

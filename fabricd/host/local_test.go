@@ -32,16 +32,16 @@ func TestALocalHost(t *testing.T) {
 	live := &host.Live{Transport: memory, Clock: func() weft.Time { return weft.FromDuration(time.Since(start)) }}
 	l, err := host.NewLocal(host.LocalConfig{
 		Graph: g, Firmware: fw, Runtime: live, Watch: func(weft.Node) switchd.Observer { return nil },
-		Spec: host.Charter{
-			Place:  host.Place{Switches: []host.Span{{N: 4}}, NICs: []host.Span{{N: 4}}, Shards: 1},
-			Switch: host.SwitchOptions{VCs: 1, InputBuffer: 2, OutputBuffer: 2},
-			NIC:    host.NICOptions{PacketBytes: 256, QueueBytes: 1024}, Link: host.LinkOptions{Rate: 256_000, Inbox: 64}, Seed: 7,
+		Spec: host.Spec{
+			Placement: host.Placement{Switches: []host.Span{{N: 4}}, NICs: []host.Span{{N: 4}}, Shards: 1},
+			Switch:    host.SwitchOptions{VCs: 1, InputBuffer: 2, OutputBuffer: 2},
+			NIC:       host.NICOptions{PacketBytes: 256, QueueBytes: 1024}, Link: host.LinkOptions{Rate: 256_000, Inbox: 64}, Seed: 7,
 		},
 	})
 	require.NoError(t, err)
 	ctx, end := context.WithCancel(context.Background())
 	over := make(chan struct{})
-	go func() { defer close(over); live.Machine.Run(ctx) }()
+	go func() { defer close(over); live.NodeRuntime.Run(ctx) }()
 	t.Cleanup(func() { end(); <-over; require.NoError(t, memory.Close()) })
 
 	var h host.Host = l
@@ -54,7 +54,7 @@ func TestALocalHost(t *testing.T) {
 	ends := func() (up int) {
 		s, err := h.Sum(t.Context(), host.SumRequest{Ends: true})
 		require.NoError(t, err)
-		for i := range (host.Place{Switches: []host.Span{{N: 4}}, NICs: []host.Span{{N: 4}}}).Ends(g) {
+		for i := range (host.Placement{Switches: []host.Span{{N: 4}}, NICs: []host.Span{{N: 4}}}).Ends(g) {
 			if host.Bit(s.Up, i) {
 				up++
 			}
@@ -62,7 +62,7 @@ func TestALocalHost(t *testing.T) {
 		return up
 	}
 	order(host.Order{Hold: new(true)})
-	a := order(host.Order{Light: true, Send: []host.SendOrder{
+	a := order(host.Order{SignalAll: true, Send: []host.SendOrder{
 		{Src: 0, Dst: 3, Bytes: 256}, {Src: 0, Dst: 99, Bytes: 256}, {Src: 1, Dst: 2, Bytes: 512}, {Src: 1, Dst: 2, Bytes: 768},
 	}})
 	require.NoError(t, a.Sent[0].Reason())
@@ -84,8 +84,8 @@ func TestALocalHost(t *testing.T) {
 	require.Equal(t, s.Eras, c.Eras)
 	l.Share(0)
 	var peers []host.Peer // what passes within the host stays inside
-	for _, e := range (host.Place{Switches: host.Spans([]weft.SwitchID{0, 1, 2, 3}), NICs: host.Spans([]weft.NICID{0, 1, 2, 3})}).Ends(g) {
-		peers = append(peers, host.Peer{Part: g.Name(e.Node), Incarnation: link.Incarnation{Number: 7}})
+	for _, e := range (host.Placement{Switches: host.Spans([]weft.SwitchID{0, 1, 2, 3}), NICs: host.Spans([]weft.NICID{0, 1, 2, 3})}).Ends(g) {
+		peers = append(peers, host.Peer{Host: g.Name(e.Node), Incarnation: link.Incarnation{Number: 7}})
 	}
 	was := s
 	s, err = h.Sum(t.Context(), host.SumRequest{Number: 7, Ends: true, Peers: peers})
@@ -104,11 +104,11 @@ func TestALocalHost(t *testing.T) {
 
 	// A cut and a crash; the switch returns in one step.
 	l0 := g.Links[0]
-	order(host.Order{Cut: []host.Way{{Link: l0.ID}, {Link: l0.ID, Back: true}}, Signals: []host.SignalOrder{
+	order(host.Order{Cut: []host.LinkDirection{{Link: l0.ID}, {Link: l0.ID, Back: true}}, Signals: []host.SignalOrder{
 		{End: host.EndOf(l0.A)}, {End: host.EndOf(l0.B)},
 	}})
 	require.Equal(t, 2*len(g.Links)-2, ends())
-	order(host.Order{Restored: []host.Way{{Link: l0.ID}, {Link: l0.ID, Back: true}}, Light: true})
+	order(host.Order{Restored: []host.LinkDirection{{Link: l0.ID}, {Link: l0.ID, Back: true}}, SignalAll: true})
 	require.Eventually(t, func() bool { return ends() == 2*len(g.Links) }, rig.Patience, time.Millisecond)
 	_, err = h.Order(t.Context(), host.Order{Restart: []weft.SwitchID{9}})
 	require.ErrorContains(t, err, "switch 9: not in this host")

@@ -6,9 +6,9 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Seen is what the nodes of a host have observed, oldest first.
-type Seen struct {
-	Number uint64        `json:"number"` // of the charter
+// EventBatch is what the nodes of a host have observed, oldest first.
+type EventBatch struct {
+	Number uint64        `json:"number"` // of the spec
 	Upto   uint64        `json:"upto"`   // how many observations the host has made, with these
 	Events []Observation `json:"events"`
 }

@@ -13,20 +13,20 @@ import (
 // beginning, and answers when all is done. What names nodes, ports or links that the host does not
 // have is refused before anything is done.
 type Order struct {
-	Number uint64 `json:"number"` // of the charter
+	Number uint64 `json:"number"` // of the spec
 	Term   uint64 `json:"term,omitempty"`
 
 	// Clock puts the host's clock forward by so much, as the leader has found it to be behind;
 	// packets on their way look older by it. Of one that is ahead it is negative: the clock goes
 	// slower until it has fallen behind by so much.
 	Clock    weft.Time       `json:"clock,omitempty"`
-	Cut      []Way           `json:"cut,omitempty"`      // directions with an end in the host that are cut from now on
-	Restored []Way           `json:"restored,omitempty"` // and others that no longer are
+	Cut      []LinkDirection `json:"cut,omitempty"`      // directions with an end in the host that are cut from now on
+	Restored []LinkDirection `json:"restored,omitempty"` // and others that no longer are
 	Impair   []ImpairOrder   `json:"impair,omitempty"`
 	Crash    []weft.SwitchID `json:"crash,omitempty"` // lose all that is inside
-	// Light gives all ends signal that have none, but for those that Signals says are to be without.
-	Light   bool          `json:"light,omitempty"`
-	Signals []SignalOrder `json:"signals,omitempty"` // an end that loses signal and gets it again is in the list twice
+	// SignalAll gives all ends signal that have none, but for those that Signals says are to be without.
+	SignalAll bool          `json:"light,omitempty"`
+	Signals   []SignalOrder `json:"signals,omitempty"` // an end that loses signal and gets it again is in the list twice
 	// Restart are switches that return: each gets its Signals in one step, after all others; see switching.ReturnWait.
 	Restart []weft.SwitchID `json:"restart,omitempty"`
 
@@ -117,7 +117,7 @@ func (r Refusal) Reason() error {
 // LoadOrder has switches forward by other tables, and their NICs send by them. One that cannot be
 // followed leaves the others alone.
 type LoadOrder struct {
-	Number  uint64          `json:"number"` // of the charter
+	Number  uint64          `json:"number"` // of the spec
 	Term    uint64          `json:"term,omitempty"`
 	Patches []*tables.Patch `json:"patches"`
 	Made    []*Loaded       `json:"-" msgpack:"-"` // per patch what it comes to, for a host that is reached by calls; nil: it makes that

@@ -15,20 +15,20 @@ import (
 
 // orders is what was done to a host and lasts.
 type orders struct {
-	mu       sync.Mutex // serialises orders; the rest is guarded by it
-	lit      []bool     // per end
-	cut      map[Way]bool
-	impaired map[int]pace.Impairment // by end; what is zero is not in it
-	traffic  TrafficOrder
-	era      uint16
-	hold     bool
-	carried  uint64
-	dark     []bool // per connection: it is lost
+	mu              sync.Mutex // serialises orders; the rest is guarded by it
+	signals         []bool     // per end
+	cut             map[LinkDirection]bool
+	impaired        map[int]pace.Impairment // by end; what is zero is not in it
+	traffic         TrafficOrder
+	era             uint16
+	hold            bool
+	carried         uint64
+	lostConnections []bool // per connection: it is lost
 }
 
-func (o *orders) init(ends, connections int, c *Charter) {
-	o.lit, o.dark = make([]bool, ends), make([]bool, connections)
-	o.cut, o.impaired = map[Way]bool{}, map[int]pace.Impairment{}
+func (o *orders) init(ends, connections int, c *Spec) {
+	o.signals, o.lostConnections = make([]bool, ends), make([]bool, connections)
+	o.cut, o.impaired = map[LinkDirection]bool{}, map[int]pace.Impairment{}
 	o.era, o.hold = c.Era, c.Hold
 	o.traffic = TrafficOrder{Spec: nic.Traffic{}.String()}
 }
@@ -52,7 +52,7 @@ func (p *Local) end(e End) (int, error) {
 }
 
 // sender is the end that sends on a way.
-func (p *Local) sender(w Way) (from weft.End, err error) {
+func (p *Local) sender(w LinkDirection) (from weft.End, err error) {
 	if int(w.Link) >= len(p.graph.Links) {
 		return from, fmt.Errorf("link %d: there are %d", w.Link, len(p.graph.Links))
 	}
@@ -73,7 +73,7 @@ func (p *Local) sender(w Way) (from weft.End, err error) {
 func (p *Local) plan(o *Order) (*plan, error) {
 	pl := &plan{order: o}
 	var errs []error
-	ways := func(list []Way) (ends []weft.End) {
+	ways := func(list []LinkDirection) (ends []weft.End) {
 		for _, w := range list {
 			e, err := p.sender(w)
 			ends, errs = append(ends, e), append(errs, err)
@@ -216,28 +216,28 @@ type change struct {
 // signal gives and takes signal. The caller holds mu.
 func (p *Local) signal(o *Order, signals []int) {
 	var list []change
-	if o.Light {
-		unlit := map[int]bool{}
+	if o.SignalAll {
+		unsignalled := map[int]bool{}
 		for i, s := range o.Signals {
-			unlit[signals[i]] = !s.Up
+			unsignalled[signals[i]] = !s.Up
 		}
 		for i := range p.nodes.ends {
-			if !p.lit[i] && !unlit[i] {
+			if !p.signals[i] && !unsignalled[i] {
 				list = append(list, change{i, true})
 			}
 		}
 	}
 	for i, s := range o.Signals {
-		if e := signals[i]; !o.Light || p.lit[e] || s.Up { // those that Light left out have none
+		if e := signals[i]; !o.SignalAll || p.signals[e] || s.Up { // those that Light left out have none
 			list = append(list, change{e, s.Up})
 		}
 	}
 	for _, c := range list {
-		p.lit[c.end] = c.up
+		p.signals[c.end] = c.up
 	}
-	list = slices.DeleteFunc(list, func(c change) bool { return p.isDark(&p.nodes.ends[c.end]) })
-	if o.Light {
-		p.light(list)
+	list = slices.DeleteFunc(list, func(c change) bool { return p.connectionLost(&p.nodes.ends[c.end]) })
+	if o.SignalAll {
+		p.setSignals(list)
 		return
 	}
 	whole := make([][]change, len(o.Restart))
@@ -245,29 +245,29 @@ func (p *Local) signal(o *Order, signals []int) {
 		if at := slices.IndexFunc(o.Restart, func(id weft.SwitchID) bool { return id.Node() == p.nodes.ends[c.end].Node }); at >= 0 {
 			whole[at] = append(whole[at], c)
 		} else {
-			p.lightNode(list[i : i+1])
+			p.setNodeSignals(list[i : i+1])
 		}
 	}
 	for _, list := range whole {
-		p.lightNode(list)
+		p.setNodeSignals(list)
 	}
 }
 
-// light gives ends signal or takes it, those of a node in one step: see [switching.ReturnWait]. The caller holds mu.
-func (p *Local) light(list []change) {
+// setSignals gives ends signal or takes it, those of a node in one step: see [switching.ReturnWait]. The caller holds mu.
+func (p *Local) setSignals(list []change) {
 	slices.SortStableFunc(list, func(a, b change) int { return a.end - b.end }) // the ends of a node are beside each other
 	for len(list) > 0 {
 		node, of := p.nodes.ends[list[0].end].Node, 1
 		for of < len(list) && p.nodes.ends[list[of].end].Node == node {
 			of++
 		}
-		p.lightNode(list[:of])
+		p.setNodeSignals(list[:of])
 		list = list[of:]
 	}
 }
 
-// lightNode does so for ends of one node, of a switch in one step. The caller holds mu.
-func (p *Local) lightNode(list []change) {
+// setNodeSignals does so for ends of one node, of a switch in one step. The caller holds mu.
+func (p *Local) setNodeSignals(list []change) {
 	n := &p.nodes
 	list = slices.DeleteFunc(slices.Clone(list), func(c change) bool { return !n.ends[c.end].linked })
 	if len(list) == 0 {
@@ -288,29 +288,29 @@ func (p *Local) lightNode(list []change) {
 	})
 }
 
-// isDark reports whether a connection that carries the link of an end is lost.
-func (p *Local) isDark(e *end) bool {
-	return slices.ContainsFunc(e.shards[:], func(s int) bool { return s >= 0 && p.dark[s] })
+// connectionLost reports whether a connection that carries the link of an end is lost.
+func (p *Local) connectionLost(e *end) bool {
+	return slices.ContainsFunc(e.shards[:], func(s int) bool { return s >= 0 && p.lostConnections[s] })
 }
 
-// Darken notes that a connection was lost, or is back: its loss is as good as loss of signal at all
+// SetConnection notes that a connection was lost, or is back: its loss is as good as loss of signal at all
 // links that it carries.
-func (p *Local) Darken(shard int, dark bool) {
+func (p *Local) SetConnection(shard int, lost bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var list []change
 	for i := range p.nodes.ends {
 		e := &p.nodes.ends[i]
-		was := p.isDark(e)
-		p.dark[shard] = dark
-		now := p.isDark(e)
-		p.dark[shard] = !dark
-		if p.lit[i] && was != now {
+		was := p.connectionLost(e)
+		p.lostConnections[shard] = lost
+		now := p.connectionLost(e)
+		p.lostConnections[shard] = !lost
+		if p.signals[i] && was != now {
 			list = append(list, change{i, !now})
 		}
 	}
-	p.dark[shard] = dark
-	p.light(list)
+	p.lostConnections[shard] = lost
+	p.setSignals(list)
 }
 
 // toNICs does what is for single NICs.
@@ -359,12 +359,12 @@ func (p *Local) readdress(id weft.SwitchID) {
 	}
 }
 
-// standing is what was done to the host. The caller holds mu.
-func (p *Local) standing() *Standing {
-	s := &Standing{Traffic: p.traffic, Era: p.era, Hold: p.hold, Orders: p.carried, Lit: make([]byte, (len(p.lit)+7)/8)}
-	for i, lit := range p.lit {
-		if lit {
-			s.Lit[i>>3] |= 1 << (i & 7)
+// applied is what was done to the host. The caller holds mu.
+func (p *Local) applied() *Applied {
+	s := &Applied{Traffic: p.traffic, Era: p.era, Hold: p.hold, Orders: p.carried, Signals: make([]byte, (len(p.signals)+7)/8)}
+	for i, signal := range p.signals {
+		if signal {
+			s.Signals[i>>3] |= 1 << (i & 7)
 		}
 		if im, ok := p.impaired[i]; ok {
 			s.Impaired = append(s.Impaired, ImpairOrder{EndOf(p.nodes.ends[i].End), im})
@@ -373,7 +373,7 @@ func (p *Local) standing() *Standing {
 	for w := range p.cut {
 		s.Cut = append(s.Cut, w)
 	}
-	slices.SortFunc(s.Cut, Way.compare)
+	slices.SortFunc(s.Cut, LinkDirection.compare)
 	for _, n := range p.nodes.switches {
 		if v := n.Now().Version; v != 0 {
 			s.Versions = append(s.Versions, v)

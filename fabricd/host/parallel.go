@@ -57,7 +57,7 @@ const tellNodes = 64
 // others, and the same as if it was made alone. Program is called by several goroutines. Progress,
 // unless nil, hears of how many nodes there are cores. The error is that of [switching.New] or
 // [nic.New].
-func (c *Cores) MakeAll(switches []weft.SwitchID, nics []weft.NICID, progress func(done int)) ([]*switching.Switch, []*nic.NIC, error) {
+func (c *NodeFactory) MakeAll(switches []weft.SwitchID, nics []weft.NICID, progress func(done int)) ([]*switching.Switch, []*nic.NIC, error) {
 	s, n := make([]*switching.Switch, len(switches)), make([]*nic.NIC, len(nics))
 	err := inParallel(len(s)+len(n), progress, func(i int) (err error) {
 		if i < len(s) {

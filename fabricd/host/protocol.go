@@ -24,12 +24,12 @@ const (
 	AskEnd   = "end"   // an [EndOrder]: the host ends. Answered by a last [Sum], with everything
 )
 
-// TellSeen is the kind of what a host tells: a [Seen].
-const TellSeen = "seen"
+// TellEvents is the kind of what a host tells: a [Seen].
+const TellEvents = "seen"
 
 // SumRequest asks for what the host has added up.
 type SumRequest struct {
-	Number uint64 `json:"number"` // of the charter; 0: of whichever there is, as a new leader asks
+	Number uint64 `json:"number"` // of the spec; 0: of whichever there is, as a new leader asks
 	Term   uint64 `json:"term"`   // of the leader; 0: any
 
 	Ends bool `json:"ends,omitempty"` // Sum.Flows
@@ -37,16 +37,16 @@ type SumRequest struct {
 	// what passed with those before the first. nil: those of the request before.
 	Peers []Peer `json:"peers,omitempty"`
 
-	Eras     bool `json:"eras,omitempty"`     // Sum.Eras
-	Latency  bool `json:"latency,omitempty"`  // Sum.Latency
-	Standing bool `json:"standing,omitempty"` // Sum.Standing
+	Eras    bool `json:"eras,omitempty"`     // Sum.Eras
+	Latency bool `json:"latency,omitempty"`  // Sum.Latency
+	Applied bool `json:"standing,omitempty"` // Sum.Applied
 }
 
 // Peer is an incarnation of a neighbour of a host: of another host by its name, of a node that is
 // in none by that of the node. Those of one neighbour are in the order of their epochs; number 0:
 // it is nobody yet.
 type Peer struct {
-	Part string `json:"part"`
+	Host string `json:"part"`
 	link.Incarnation
 }
 
@@ -56,19 +56,19 @@ type Sum struct {
 	// What the ledger takes. Host and Asked are the leader's to fill in.
 	ledger.Answer
 
-	Part     string     `json:"part"`
-	Number   uint64     `json:"number"`   // of the charter
+	Name     string     `json:"part"`
+	Number   uint64     `json:"number"`   // of the spec
 	At       weft.Time  `json:"at"`       // when the first node was read, on the host's own clock
 	Now      weft.Time  `json:"now"`      // when it was answered, likewise
-	First    weft.Epoch `json:"first"`    // of the charter: below all epochs of its links
-	Observed uint64     `json:"observed"` // how much the host had observed by At, see [Seen.Upto]
+	First    weft.Epoch `json:"first"`    // of the spec: below all epochs of its links
+	Observed uint64     `json:"observed"` // how much the host had observed by At, see [EventBatch.Upto]
 
 	Blocked uint64        `json:"blocked"` // packets inside switches that wait for room in an output queue
 	Drivers switchd.Stats `json:"drivers"`
 	Links   wire.Stats    `json:"links"`  // of this host; Add leaves it
 	Timers  weft.Time     `json:"timers"` // the longest that a register which has a timer running is kept; 0: none has
 
-	// Up has a bit for each end that the host has, in the order of [Place.Ends], that is set when
+	// Up has a bit for each end that the host has, in the order of [Placement.Ends], that is set when
 	// the end takes its link for up.
 	Up       []byte `json:"up,omitempty"`
 	HeldDown []End  `json:"held_down,omitempty"` // ends that damping keeps down
@@ -77,7 +77,7 @@ type Sum struct {
 	Eras     []nic.EraStats `json:"eras,omitempty"`      // of all NICs together; of each NIC at most nic.MaxEras
 	OlderEra nic.EraStats   `json:"older_eras,omitzero"` // all before
 	Latency  []byte         `json:"latency,omitempty"`   // of all NICs together: a histogram in nanoseconds, see [DecodeLatency]
-	Standing *Standing      `json:"standing,omitempty"`  // what was done to the host
+	Applied  *Applied       `json:"standing,omitempty"`  // what was done to the host
 }
 
 // End is an end of a link, as it travels.
@@ -87,22 +87,22 @@ type End struct {
 	Port weft.PortID `json:"port,omitempty"`
 }
 
-// Way is one direction of a link, as it travels.
-type Way struct {
+// LinkDirection is one direction of a link, as it travels.
+type LinkDirection struct {
 	Link weft.LinkID `json:"link"`
 	Back bool        `json:"back,omitempty"` // from B to A
 }
 
-// Standing is what was done to a host and lasts, for a leader that has not done it.
-type Standing struct {
-	Lit      []byte        `json:"lit"` // which ends have signal: bits as in Sum.Up
-	Cut      []Way         `json:"cut,omitempty"`
-	Impaired []ImpairOrder `json:"impaired,omitempty"`
-	Versions []uint64      `json:"versions,omitempty"` // of tables, per switch of the host in its order; nil: none has tables
-	Traffic  TrafficOrder  `json:"traffic"`
-	Era      uint16        `json:"era"`
-	Hold     bool          `json:"hold,omitempty"`
-	Orders   uint64        `json:"orders"` // how many orders were carried out
+// Applied is what was done to a host and lasts, for a leader that has not done it.
+type Applied struct {
+	Signals  []byte          `json:"lit"` // which ends have signal: bits as in Sum.Up
+	Cut      []LinkDirection `json:"cut,omitempty"`
+	Impaired []ImpairOrder   `json:"impaired,omitempty"`
+	Versions []uint64        `json:"versions,omitempty"` // of tables, per switch of the host in its order; nil: none has tables
+	Traffic  TrafficOrder    `json:"traffic"`
+	Era      uint16          `json:"era"`
+	Hold     bool            `json:"hold,omitempty"`
+	Orders   uint64          `json:"orders"` // how many orders were carried out
 }
 
 // ReadRequest asks for readings of all nodes of the host.
@@ -115,7 +115,7 @@ type ReadRequest struct {
 type Readings struct {
 	Number   uint64       `json:"number"`
 	At       weft.Time    `json:"at"`
-	Switches []SwitchRead `json:"switches"` // in the order of the host's [Place]
+	Switches []SwitchRead `json:"switches"` // in the order of the host's [Placement]
 	NICs     []NICRead    `json:"nics"`     // likewise
 	VCs      []VCRead     `json:"vcs,omitempty"`
 }

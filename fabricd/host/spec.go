@@ -1,87 +1,83 @@
 package host
 
 import (
-	"errors"
-	"fmt"
+	"encoding/json"
+	"time"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/deflate"
-	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology"
-	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/link"
+	"github.com/weft-fabric/weft/switch/pace"
 )
 
-// Graph is the topology of the fabric.
-func (c *Charter) Graph() (*topology.Graph, error) {
-	text, err := deflate.Decompress(c.Topology)
-	if err != nil {
-		return nil, fmt.Errorf("topology: %w", err)
-	}
-	g, err := topology.Load("fabric.yaml", text)
-	if err != nil {
-		return nil, fmt.Errorf("topology: %w", err)
-	}
-	return g, nil
+// Spec is all that a process needs to be a host.
+type Spec struct {
+	Fabric string `json:"fabric"`
+	Host   string `json:"part"`
+	Number uint64 `json:"number"` // of this incarnation; above those of all hosts before it in the fabric
+	Term   uint64 `json:"term,omitempty"`
+	// Again is how often the nodes of this host were hosted before, by this name or another: 0 the
+	// first time. Their NICs number their packets anew so that nobody takes what is missing of the
+	// time before for lost now. At most nic.MaxIncarnation.
+	Again uint32 `json:"again,omitempty"`
+
+	Topology  []byte    `json:"topology"` // of the whole fabric: a YAML topology file, compressed as [deflate.Compress] does
+	Firmware  string    `json:"firmware"` // by name
+	Placement Placement `json:"place"`    // what this host is
+	// Placements says in which host every node is, and so in which shard.
+	Placements []Placement `json:"layout"`
+
+	Switch SwitchOptions `json:"switch"`
+	NIC    NICOptions    `json:"nic"`
+	Link   LinkOptions   `json:"link"`
+	Seed   uint64        `json:"seed"`
+	Epoch  weft.Epoch    `json:"epoch"` // before the first of every link
+
+	Era  uint16 `json:"era,omitempty"`  // at which its NICs begin
+	Hold bool   `json:"hold,omitempty"` // they inject nothing until told to
+
+	// Packets has the host tell of every packet that is dropped; else of those traced.
+	Packets bool `json:"packets,omitempty"`
+
+	// Now is the time by the fabric's clock when the spec was written. The host's clock goes on
+	// from there by the clock of its own machine, so it is behind by what the spec was on its
+	// way; the leader measures that, see [Sum].Now.
+	Now weft.Time `json:"now"`
+
+	// Credentials are those of the process on the broker, in a form that who has the broker knows;
+	// empty in what is kept.
+	Credentials json.RawMessage `json:"credentials,omitempty"`
 }
 
-// errPlace means that a charter speaks of nodes that the topology does not have.
-var errPlace = errors.New("the charter and its topology do not agree")
-
-// Check refuses a charter that speaks of nodes that the topology does not have, or of what cannot be.
-func (c *Charter) Check(g *topology.Graph) error {
-	for _, place := range append([]Place{c.Place}, c.Layout...) {
-		for _, l := range []struct {
-			spans []Span
-			n     int
-			what  string
-		}{{place.Switches, len(g.Switches), "switches"}, {place.NICs, len(g.NICs), "NICs"}} {
-			next := uint64(0)
-			for _, s := range l.spans {
-				if uint64(s.First) < next || uint64(s.First)+uint64(s.N) > uint64(l.n) {
-					return fmt.Errorf("host %s has %s %d to %d, of %d: %w", place.Part, l.what, s.First, uint64(s.First)+uint64(s.N)-1, l.n, errPlace)
-				}
-				next = uint64(s.First) + uint64(s.N)
-			}
-		}
-	}
-	switch p := c.Place; {
-	case p.Shared && (len(p.NICs) > 0 || len(p.Switches) != 1 || p.Switches[0].N != 1):
-		return fmt.Errorf("host %s shares shards and is not one switch: %w", p.Part, errPlace)
-	case c.Link.Inbox < 1:
-		return fmt.Errorf("inboxes of %d frames: %w", c.Link.Inbox, errPlace)
-	case c.Again > nic.MaxIncarnation:
-		return fmt.Errorf("%d incarnations, at most %d: %w", c.Again, nic.MaxIncarnation, errPlace)
-	}
-	return nil
+// SwitchOptions are those of every switch; zero values are the defaults of [switching.Config].
+type SwitchOptions struct {
+	VCs          int                 `json:"vcs"`
+	InputBuffer  int                 `json:"input_buffer"`  // packets per VC
+	OutputBuffer int                 `json:"output_buffer"` // packets per VC
+	Queueing     switching.Queueing  `json:"queueing"`
+	Selection    switching.Selection `json:"selection"`
+	Waiting      switching.Waiting   `json:"waiting"`
+	EagerCredits bool                `json:"eager_credits"`
+	Requeue      bool                `json:"requeue"` // route the packets queued for a dead link anew instead of losing them
+	Batch        int                 `json:"batch"`   // most packets in a frame; 0 means switchd.DefaultBatch
 }
 
-// placed are the names of the hosts by their nodes.
-func (c *Charter) placed() map[weft.Node]string {
-	all := map[weft.Node]string{}
-	for _, p := range c.Layout {
-		for _, id := range p.SwitchIDs() {
-			all[id.Node()] = p.Part
-		}
-		for _, id := range p.NICIDs() {
-			all[id.Node()] = p.Part
-		}
-	}
-	return all
+// NICOptions are those of every NIC; see [nic.Config].
+type NICOptions struct {
+	QueueBytes  int `json:"queue_bytes"`  // of the send queue; 0 means nic.DefaultQueueBytes
+	PacketBytes int `json:"packet_bytes"` // 0 means nic.DefaultPacketBytes
+	TraceEvery  int `json:"trace_every"`  // one generated packet in so many is traced; 0 is none
+
+	// Notices has switches tell the source of a packet that they discard, which then generates
+	// nothing for that destination for so long; 0: no. The firmware must be a [switching.Notifier].
+	Notices   time.Duration `json:"notices"`
+	Unordered bool          `json:"unordered"` // see [nic.Config]: nothing is known of flows then
 }
 
-// Routing is the firmware of every switch, as it is made by name.
-func (c *Charter) Routing(g *topology.Graph) (switching.Firmware, error) {
-	fw, _, err := subnet.Firmware(c.Firmware, g)
-	if err != nil {
-		return nil, fmt.Errorf("the fabric is of another release than this process: %w", err)
-	}
-	if c.NIC.Notices == 0 {
-		return fw, nil
-	}
-	n, ok := fw.(switching.Notifier)
-	if !ok {
-		return nil, fmt.Errorf("the fabric is of another release than this process: firmware %s tells no sources of discards here", c.Firmware)
-	}
-	return n.Notifying(), nil
+// LinkOptions are those of every link.
+type LinkOptions struct {
+	Rate     float64       `json:"rate"` // bytes per second, what a load of 1 means
+	Pace     pace.Pace     `json:"pace"`
+	Liveness link.Liveness `json:"liveness"`
+	Inbox    int           `json:"inbox"` // frames that may be on their way to one port
 }

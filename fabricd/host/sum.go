@@ -32,9 +32,9 @@ type adder struct {
 // Sum implements Host.
 func (p *Local) Sum(_ context.Context, r SumRequest) (Sum, error) {
 	s, err := p.sum(r, nil, nil)
-	if err == nil && r.Standing {
+	if err == nil && r.Applied {
 		p.mu.Lock()
-		s.Standing = p.standing()
+		s.Applied = p.applied()
 		p.mu.Unlock()
 	}
 	return s, err
@@ -46,7 +46,7 @@ func (p *Local) End(ctx context.Context, _ EndOrder) (Sum, error) {
 	if p.halt != nil {
 		p.halt()
 	}
-	return p.Sum(ctx, SumRequest{Ends: true, Eras: true, Latency: true, Standing: true})
+	return p.Sum(ctx, SumRequest{Ends: true, Eras: true, Latency: true, Applied: true})
 }
 
 // Look reads all nodes of the host into two lists by number, and adds up what was read.
@@ -63,7 +63,7 @@ func (p *Local) sum(r SumRequest, switches []switching.Reading, nics []nic.Readi
 	if number == 0 { // a host in the process of its leader is what that says
 		number = r.Number
 	}
-	s := Sum{Part: p.spec.Part, Number: number, First: p.spec.Epoch, At: p.runtime.Now(), Up: make([]byte, (len(p.nodes.ends)+7)/8)}
+	s := Sum{Name: p.spec.Host, Number: number, First: p.spec.Epoch, At: p.runtime.Now(), Up: make([]byte, (len(p.nodes.ends)+7)/8)}
 	p.adder.seq++
 	s.Incarnation, s.Seq, s.Counters.Notices = ledger.Incarnation(number), p.adder.seq, p.adder.noticesLost.Load()
 	s.Observed, s.Counters.Untold = p.observed() // before anything is read: what has changed by then shows
@@ -190,7 +190,7 @@ func (p *Local) meet(peers []Peer) {
 	}
 	p.adder.peers = map[string][]link.Incarnation{}
 	for _, k := range peers {
-		p.adder.peers[k.Part] = append(p.adder.peers[k.Part], k.Incarnation)
+		p.adder.peers[k.Host] = append(p.adder.peers[k.Host], k.Incarnation)
 	}
 }
 
@@ -304,7 +304,7 @@ func (p *Local) Nodes(_ context.Context, r NodeRequest) (a Nodes, err error) {
 	return a, nil
 }
 
-func (w Way) compare(o Way) int {
+func (w LinkDirection) compare(o LinkDirection) int {
 	if w.Link == o.Link && w.Back != o.Back {
 		if o.Back {
 			return -1

@@ -12,7 +12,7 @@ import (
 func (s Sum) MarshalJSON() ([]byte, error) {
 	data, err := encode(&s)
 	if err != nil {
-		return nil, fmt.Errorf("what host %s has counted: %w", s.Part, err)
+		return nil, fmt.Errorf("what host %s has counted: %w", s.Name, err)
 	}
 	return json.Marshal(data)
 }

@@ -15,9 +15,9 @@ import (
 
 // Leader and hosts send each other these.
 var sent = []reflect.Type{
-	reflect.TypeFor[Charter](), reflect.TypeFor[SumRequest](), reflect.TypeFor[Sum](), reflect.TypeFor[Order](), reflect.TypeFor[OrderAnswer](),
+	reflect.TypeFor[Spec](), reflect.TypeFor[SumRequest](), reflect.TypeFor[Sum](), reflect.TypeFor[Order](), reflect.TypeFor[OrderAnswer](),
 	reflect.TypeFor[ReadRequest](), reflect.TypeFor[Readings](), reflect.TypeFor[NodeRequest](), reflect.TypeFor[Nodes](),
-	reflect.TypeFor[LoadOrder](), reflect.TypeFor[LoadAnswer](), reflect.TypeFor[EndOrder](), reflect.TypeFor[Seen](),
+	reflect.TypeFor[LoadOrder](), reflect.TypeFor[LoadAnswer](), reflect.TypeFor[EndOrder](), reflect.TypeFor[EventBatch](),
 }
 
 // What a host in another process cannot read stays where it is: a field that holds an interface or

@@ -113,7 +113,7 @@ func TestAProcessThatIsKilledOrStoppedGetsTheTablesInForceWhenItIsBack(t *testin
 
 	after := l.last()
 	p.Signal(syscall.SIGSTOP)
-	l.event(after, fabric.EventProcessSilent)
+	l.event(after, fabric.EventProcessSuspect)
 	var left []*tables.Patch
 	for _, patch := range l.patches("s0.00-s1.00") {
 		err := l.Fabric.Load(t.Context(), patch)
@@ -137,7 +137,7 @@ func TestAProcessThatIsKilledOrStoppedGetsTheTablesInForceWhenItIsBack(t *testin
 
 	after = l.last()
 	p.Kill()
-	l.event(after, fabric.EventProcessLost)
+	l.event(after, fabric.EventProcessFailed)
 	l.be("s1.00")
 	require.EqualValues(t, 2, l.version("s1.00"))
 	l.allUpBut("s0.00-s1.00")

@@ -36,8 +36,8 @@ type Config struct {
 	URL         string          // of the broker
 	Credentials bus.Credentials // of an operator of the fabric
 	Switch      string
-	Log         *slog.Logger         // nil: discarded
-	Attached    func(c host.Charter) // called once the links are up; nil: nobody
+	Log         *slog.Logger      // nil: discarded
+	Attached    func(c host.Spec) // called once the links are up; nil: nobody
 }
 
 // Run is one switch of a running fabric until ctx ends; then it leaves in order and returns nil.
@@ -47,20 +47,20 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("switch %s: name of this host: %w", cfg.Switch, err)
 	}
-	c, err := request[host.Charter](ctx, cfg, joinTime, VerbJoin,
+	c, err := request[host.Spec](ctx, cfg, joinTime, VerbJoin,
 		host.JoinRequest{Switch: cfg.Switch, PID: os.Getpid(), Host: machine})
 	if err != nil {
 		return fmt.Errorf("switch %s joins fabric %s: %w", cfg.Switch, cfg.Fabric, err)
 	}
 	p, err := remote.Open(remote.Config{
-		Charter: c, URL: cfg.URL, Credentials: cfg.Credentials, Log: cfg.Log,
+		Spec: c, URL: cfg.URL, Credentials: cfg.Credentials, Log: cfg.Log,
 		Alone: goneAfter,
 	})
 	if err != nil {
 		// The fabric waits for us; tell it that nobody comes.
 		return errors.Join(fmt.Errorf("switch %s: %w", cfg.Switch, err), cfg.leave(c))
 	}
-	return errors.Join(cfg.be(ctx, p, c), p.Close())
+	return errors.Join(cfg.run(ctx, p, c), p.Close())
 }
 
 // request has a connection of its own: hours may pass between two, in which the credentials that it
@@ -79,8 +79,8 @@ func request[Resp any](ctx context.Context, cfg Config, d time.Duration, verb st
 	return bus.Call[Resp](ctx, client, bus.Subject{Kind: bus.SubjectControl, Verb: verb}, in)
 }
 
-// be attaches the switch and lets it work until it is to end.
-func (cfg Config) be(ctx context.Context, p *remote.Server, c host.Charter) error {
+// run attaches the switch and lets it work until it is to end.
+func (cfg Config) run(ctx context.Context, p *remote.Server, c host.Spec) error {
 	if err := cfg.attach(ctx, c); err != nil {
 		if ctx.Err() != nil {
 			return cfg.leave(c)
@@ -104,7 +104,7 @@ func (cfg Config) be(ctx context.Context, p *remote.Server, c host.Charter) erro
 
 // attach asks for signal on all links, again where the fabric did not hear the process in time: on
 // a busy machine.
-func (cfg Config) attach(ctx context.Context, c host.Charter) error {
+func (cfg Config) attach(ctx context.Context, c host.Spec) error {
 	for began := time.Now(); ; {
 		_, err := request[struct{}](ctx, cfg, attachTime, VerbAttach, host.AttachRequest{Switch: cfg.Switch, Number: c.Number})
 		if !errors.Is(err, host.ErrUnreached) || time.Since(began) > attachTime/2 {
@@ -114,7 +114,7 @@ func (cfg Config) attach(ctx context.Context, c host.Charter) error {
 }
 
 // leave hands the switch back.
-func (cfg Config) leave(c host.Charter) error {
+func (cfg Config) leave(c host.Spec) error {
 	_, err := request[struct{}](context.Background(), cfg, leaveTime, VerbLeave, host.AttachRequest{Switch: cfg.Switch, Number: c.Number})
 	if err != nil {
 		return fmt.Errorf("switch %s leaves fabric %s: %w", cfg.Switch, cfg.Fabric, err)

@@ -72,7 +72,7 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 			after := l.last()
 			p.Kill()
 			tried.Add(1)
-			e := l.event(after, fabric.EventProcessLost)
+			e := l.event(after, fabric.EventProcessFailed)
 			require.NotNil(t, e.Fault)
 			assert.Equal(t, "process", e.Fault.Kind)
 			assert.Equal(t, name, e.Fault.Target)
@@ -101,7 +101,7 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 		after := l.last()
 		p.Kill()
 		tried.Add(1)
-		l.event(after, fabric.EventProcessLost)
+		l.event(after, fabric.EventProcessFailed)
 		l.Do(fault.Spec{Do: fault.VerbRestart, A: name})
 		l.allUp()
 		l.crosses(name, 100)
@@ -132,7 +132,7 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 		l.crosses(name, 100)
 		after := l.last()
 		p.Signal(syscall.SIGSTOP)
-		e := l.event(after, fabric.EventProcessSilent)
+		e := l.event(after, fabric.EventProcessSuspect)
 		assert.Equal(t, "process", e.Fault.Kind)
 		assert.Contains(t, e.Fault.What, "does not answer")
 		began := time.Now()
@@ -164,9 +164,9 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 	// Killed while it is stopped, it is one fault, not two.
 	after := l.last()
 	p.Signal(syscall.SIGSTOP)
-	silent := l.event(after, fabric.EventProcessSilent)
+	silent := l.event(after, fabric.EventProcessSuspect)
 	p.Kill()
-	lost := l.event(after, fabric.EventProcessLost)
+	lost := l.event(after, fabric.EventProcessFailed)
 	assert.Equal(t, silent.Fault.ID, lost.Fault.ID)
 	attack.Count(t, "a switch process frozen under load, and killed while it is frozen", frozen+1)
 }
@@ -189,11 +189,11 @@ func TestASecondProcessForASwitchIsRefusedAndTheFirstUnharmed(t *testing.T) {
 	l.allUp()
 	l.allPairs()
 	for _, e := range l.Fabric.Events().Kept(before) {
-		assert.NotContains(t, []string{fabric.KindHandover, fabric.EventLinkDown, fabric.EventProcessLost}, e.Kind)
+		assert.NotContains(t, []string{fabric.KindHandover, fabric.EventLinkDown, fabric.EventProcessFailed}, e.Kind)
 	}
 	p.Signal(syscall.SIGSTOP)
 	refused("does not answer just now")
-	after := l.event(before, fabric.EventProcessSilent).Seq
+	after := l.event(before, fabric.EventProcessSuspect).Seq
 	p.Signal(syscall.SIGCONT)
 	l.event(after, fabric.EventProcessBack)
 	l.allUp()

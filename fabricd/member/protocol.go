@@ -2,7 +2,7 @@ package member
 
 // Verbs that a process requests of the fabric.
 const (
-	VerbJoin   = "join"   // a [part.JoinRequest], answered by a part.Charter
-	VerbAttach = "attach" // a [part.AttachRequest]
-	VerbLeave  = "leave"  // a [part.AttachRequest]
+	VerbJoin   = "join"   // a [host.JoinRequest], answered by a host.Spec
+	VerbAttach = "attach" // a [host.AttachRequest]
+	VerbLeave  = "leave"  // a [host.AttachRequest]
 )

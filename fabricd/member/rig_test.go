@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	rig.Be(func(ctx context.Context, as identity) error {
 		err := member.Run(ctx, member.Config{
 			Fabric: as.Fabric, URL: as.URL, Switch: as.Switch, Credentials: as.Credentials,
-			Attached: func(host.Charter) { fmt.Println("attached") },
+			Attached: func(host.Spec) { fmt.Println("attached") },
 		})
 		if err == nil {
 			fmt.Println("left")

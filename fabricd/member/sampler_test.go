@@ -34,11 +34,11 @@ func TestWhoWatchesSeesASwitchThatIsAProcessAndIsNotHeldUpByOneThatDoesNotAnswer
 
 	after := l.last()
 	p.Signal(syscall.SIGSTOP)
-	l.event(after, fabric.EventProcessSilent)
+	l.event(after, fabric.EventProcessSuspect)
 	began := time.Now()
 	r = s.Read()
 	require.Less(t, time.Since(began), 400*time.Millisecond, "less than a process is given to answer")
-	require.Equal(t, fabric.SwitchQuiet, r.Switches[id].State)
+	require.Equal(t, fabric.SwitchSuspect, r.Switches[id].State)
 	require.Equal(t, sn.Stats, s.Stats(id), "what it last said holds")
 	after = l.last()
 	p.Signal(syscall.SIGCONT)
@@ -46,6 +46,6 @@ func TestWhoWatchesSeesASwitchThatIsAProcessAndIsNotHeldUpByOneThatDoesNotAnswer
 	require.Equal(t, fabric.SwitchUp, s.Read().Switches[id].State)
 	after = l.last()
 	p.Kill()
-	l.event(after, fabric.EventProcessLost)
+	l.event(after, fabric.EventProcessFailed)
 	require.Equal(t, fabric.SwitchDown, s.Read().Switches[id].State)
 }

@@ -30,8 +30,8 @@ type Agent struct {
 	Cores    int // load is shared by them; 0 counts as 1
 }
 
-// Part is what one agent runs of a fabric.
-type Part struct {
+// Host is what one agent runs of a fabric.
+type Host struct {
 	Agent    string
 	Switches []weft.SwitchID // ascending
 	NICs     []weft.NICID    // ascending
@@ -40,14 +40,14 @@ type Part struct {
 
 // Placement is which agent runs what.
 type Placement struct {
-	Parts []Part // in the order of the agents; those that run nothing are left out
+	Hosts []Host // in the order of the agents; those that run nothing are left out
 	Cost  Cost
 
 	of []int // per switch, its part
 }
 
-// PartOf is the position in Parts of who runs a switch.
-func (p *Placement) PartOf(s weft.SwitchID) int { return p.of[s] }
+// HostOf is the position in Parts of who runs a switch.
+func (p *Placement) HostOf(s weft.SwitchID) int { return p.of[s] }
 
 // even is how far above its share of the load an agent may be so that larger pods stay whole. Chosen by us.
 const even = 1.05
@@ -95,7 +95,7 @@ func PlaceAs(g *topology.Graph, agents []string, of []int) (*Placement, error) {
 }
 
 func newPlacement(g *topology.Graph, agents []Agent, of []int) *Placement {
-	parts := make([]Part, len(agents))
+	parts := make([]Host, len(agents))
 	for i, a := range agents {
 		parts[i].Agent = a.Name
 	}
@@ -112,13 +112,13 @@ func newPlacement(g *topology.Graph, agents []Agent, of []int) *Placement {
 	number := make([]int, len(agents)) // without those that run nothing
 	out := &Placement{of: make([]int, len(of))}
 	for i := range parts {
-		if number[i] = len(out.Parts); len(parts[i].Switches) > 0 {
-			out.Parts = append(out.Parts, parts[i])
+		if number[i] = len(out.Hosts); len(parts[i].Switches) > 0 {
+			out.Hosts = append(out.Hosts, parts[i])
 		}
 	}
 	for s, a := range of {
 		out.of[s] = number[a]
-		out.Parts[number[a]].Ports += net.weight[s].ports
+		out.Hosts[number[a]].Ports += net.weight[s].ports
 	}
 	out.Cost = costOf(g, out.of)
 	return out

@@ -32,17 +32,17 @@ func agents(n, ports int) []placement.Agent {
 func sound(t *testing.T, g *topology.Graph, as []placement.Agent, p *placement.Placement) {
 	t.Helper()
 	switches, nics, ports := map[weft.SwitchID]int{}, map[weft.NICID]int{}, 0
-	for i, part := range p.Parts {
+	for i, part := range p.Hosts {
 		require.NotEmpty(t, part.Switches)
 		require.True(t, slices.IsSorted(part.Switches) && slices.IsSorted(part.NICs))
 		for _, s := range part.Switches {
 			switches[s]++
-			require.Equal(t, i, p.PartOf(s))
+			require.Equal(t, i, p.HostOf(s))
 		}
 		for _, n := range part.NICs {
 			nics[n]++
 			s, _ := g.SwitchOf(n)
-			require.Equal(t, i, p.PartOf(s))
+			require.Equal(t, i, p.HostOf(s))
 		}
 		ports += part.Ports
 		a := as[slices.IndexFunc(as, func(a placement.Agent) bool { return a.Name == part.Agent })]
@@ -57,7 +57,7 @@ func sound(t *testing.T, g *topology.Graph, as []placement.Agent, p *placement.P
 
 func crossing(g *topology.Graph, p *placement.Placement) (n int) {
 	for _, l := range g.Links {
-		if l.BetweenSwitches() && p.PartOf(weft.SwitchID(l.A.Node.Index)) != p.PartOf(weft.SwitchID(l.B.Node.Index)) {
+		if l.BetweenSwitches() && p.HostOf(weft.SwitchID(l.A.Node.Index)) != p.HostOf(weft.SwitchID(l.B.Node.Index)) {
 			n++
 		}
 	}
@@ -91,7 +91,7 @@ func TestFewLinksCross(t *testing.T) {
 		sound(t, g, as, p)
 		require.LessOrEqual(t, p.Cost.Crossing, c.atMost, "%s over %d", c.spec, c.agents)
 		most := 0
-		for _, part := range p.Parts {
+		for _, part := range p.Hosts {
 			most = max(most, part.Ports)
 		}
 		require.LessOrEqual(t, most, c.heaviest, "%s over %d", c.spec, c.agents)
@@ -105,7 +105,7 @@ func TestPodsStayWhole(t *testing.T) {
 	require.NoError(t, err)
 	for _, l := range g.Links {
 		if a, b := l.A.Node, l.B.Node; l.BetweenSwitches() && g.Switches[a.Index].Tier > 0 && g.Switches[b.Index].Tier > 0 {
-			require.Equal(t, p.PartOf(weft.SwitchID(a.Index)), p.PartOf(weft.SwitchID(b.Index)), l.Name)
+			require.Equal(t, p.HostOf(weft.SwitchID(a.Index)), p.HostOf(weft.SwitchID(b.Index)), l.Name)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestPlacementsOfAnyGraphAreSoundAndTheSameEachTime(t *testing.T) {
 		}
 		of := make([]int, switches)
 		for s := range of {
-			of[s] = slices.Index(names, p.Parts[p.PartOf(weft.SwitchID(s))].Agent)
+			of[s] = slices.Index(names, p.Hosts[p.HostOf(weft.SwitchID(s))].Agent)
 		}
 		written, err := placement.PlaceAs(g, names, of)
 		require.NoError(t, err)
@@ -156,7 +156,7 @@ func TestAgainstAllDivisionsOfSmallGraphs(t *testing.T) {
 		p, err := placement.Place(g, agents(2, 2*len(g.Links)))
 		require.NoError(t, err)
 		most := 0
-		for _, part := range p.Parts {
+		for _, part := range p.Hosts {
 			most = max(most, part.Ports)
 		}
 		least := len(g.Links)
@@ -197,14 +197,14 @@ func TestLoadFollowsCoresWithinTheRoom(t *testing.T) {
 	as[0].Cores, as[1].Cores, as[2].Cores = 4, 1, 1
 	p, err := placement.Place(g, as)
 	require.NoError(t, err)
-	require.InDelta(t, 256, p.Parts[0].Ports, 14)
-	require.InDelta(t, 64, p.Parts[1].Ports, 10)
+	require.InDelta(t, 256, p.Hosts[0].Ports, 14)
+	require.InDelta(t, 64, p.Hosts[1].Ports, 10)
 	as[0].Ports = 100
 	p, err = placement.Place(g, as)
 	require.NoError(t, err)
 	sound(t, g, as, p)
-	require.InDelta(t, 96, p.Parts[0].Ports, 6)
-	require.InDelta(t, 144, p.Parts[1].Ports, 9)
+	require.InDelta(t, 96, p.Hosts[0].Ports, 6)
+	require.InDelta(t, 144, p.Hosts[1].Ports, 9)
 	as[2].Switches = 5
 	p, err = placement.Place(g, as)
 	require.NoError(t, err)
@@ -237,7 +237,7 @@ func TestMoreAgentsThanSwitchesLeavesSomeWithoutAny(t *testing.T) {
 	p, err := placement.Place(g, as)
 	require.NoError(t, err)
 	sound(t, g, as, p)
-	require.Len(t, p.Parts, 3)
+	require.Len(t, p.Hosts, 3)
 }
 
 func TestAPlacementOfAnotherFabricIsRefused(t *testing.T) {

@@ -33,8 +33,8 @@ type Result struct {
 
 // Runner runs scenarios.
 type Runner struct {
-	Transport wire.Transport      // of the links of a live run; closed by its owner
-	World     func() fabric.World // makes that of a run in virtual time; nil: it is live
+	Transport wire.Transport        // of the links of a live run; closed by its owner
+	Runtime   func() fabric.Runtime // makes that of a run in virtual time; nil: it is live
 	// Progress hears what happens: about ten times a second, by the clock of the fabric, with an empty step, and at every step. nil: nobody. It is
 	// called from Run's goroutine.
 	Progress func(f *fabric.Fabric, at time.Duration, step string)
@@ -62,8 +62,8 @@ type Watcher interface {
 func (r Runner) Run(ctx context.Context, s *Scenario) (Result, error) {
 	began := time.Now()
 	o := s.Options
-	if o.Transport = r.Transport; r.World != nil {
-		o.World = r.World()
+	if o.Transport = r.Transport; r.Runtime != nil {
+		o.Runtime = r.Runtime()
 	}
 	f, err := fabric.New(o)
 	if err != nil {

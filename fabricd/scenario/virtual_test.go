@@ -19,7 +19,7 @@ func virtually(t *testing.T, s *scenario.Scenario) (scenario.Result, []fabric.Ev
 	t.Helper()
 	var f *fabric.Fabric
 	r, err := scenario.Runner{
-		World:    func() fabric.World { return world.New() },
+		Runtime:  func() fabric.Runtime { return world.New() },
 		Progress: func(now *fabric.Fabric, _ time.Duration, _ string) { f = now },
 	}.Run(t.Context(), s)
 	require.NoError(t, err)

@@ -28,10 +28,10 @@ var patient = link.Liveness{Interval: 200 * weft.Millisecond, Multiplier: 5}
 // Config says which fabric.
 type Config struct {
 	Topology, Routing string
-	URL               string          // of a broker that is not ours; else there is one in this process
-	Credentials       bus.Credentials // for URL
-	Admitter          remote.Admitter // of processes at URL; nil: they have credentials of their own
-	Store             bool            // that one keeps what managers write down
+	URL               string            // of a broker that is not ours; else there is one in this process
+	Credentials       bus.Credentials   // for URL
+	Admitter          remote.Authorizer // of processes at URL; nil: they have credentials of their own
+	Store             bool              // that one keeps what managers write down
 	Options           []func(*fabric.Options)
 	Serve             func(*fabric.Fabric, *bus.Server) // before the fabric starts
 }
@@ -104,7 +104,7 @@ func Start(t *testing.T, c Config) *Lab {
 // tell logs what has happened.
 func (l *Lab) tell() {
 	for _, e := range l.Fabric.Events().Kept(0) {
-		if s := e.Story(); s != "" {
+		if s := e.Summary(); s != "" {
 			l.Logf("%.3f %s", e.At, s)
 		} else {
 			l.Logf("%.3f %s %s %s %s %s", e.At, e.Kind, e.Switch, e.Link, e.Node, e.Detail)

@@ -53,7 +53,7 @@ func load(t *testing.T, text string) *scenario.Scenario {
 }
 
 func virtual(ctx context.Context, s *scenario.Scenario, w scenario.Watcher) (scenario.Result, error) {
-	return scenario.Runner{World: func() fabric.World { return world.New() }, Watch: w}.Run(ctx, s)
+	return scenario.Runner{Runtime: func() fabric.Runtime { return world.New() }, Watch: w}.Run(ctx, s)
 }
 
 func live(ctx context.Context, s *scenario.Scenario, w scenario.Watcher) (scenario.Result, error) {

@@ -204,7 +204,7 @@ func bothWays(t *testing.T, f format.File, more ...firmware.Entry) (results []sc
 	require.NoError(t, err)
 	m := wire.NewMemory()
 	defer m.Close()
-	for _, r := range []scenario.Runner{{Transport: m}, {World: func() fabric.World { return world.New() }}} {
+	for _, r := range []scenario.Runner{{Transport: m}, {Runtime: func() fabric.Runtime { return world.New() }}} {
 		s, err := scenario.Load("deadlock.yaml", text, more...)
 		require.NoError(t, err, string(text))
 		res, err := r.Run(t.Context(), s)

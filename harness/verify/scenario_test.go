@@ -99,7 +99,7 @@ func live(t *testing.T, f format.File, more ...firmware.Entry) (scenario.Result,
 // meant for, however busy the machine is.
 func virtually(t *testing.T, f format.File) (scenario.Result, []weft.Hop) {
 	t.Helper()
-	return replay(t, scenario.Runner{World: func() fabric.World { return world.New() }}, f)
+	return replay(t, scenario.Runner{Runtime: func() fabric.Runtime { return world.New() }}, f)
 }
 
 func replay(t *testing.T, run scenario.Runner, f format.File, more ...firmware.Entry) (scenario.Result, []weft.Hop) {

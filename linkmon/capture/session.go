@@ -332,5 +332,5 @@ func (s *session) hop(v fabric.HopView) error {
 	if !ok {
 		return nil
 	}
-	return s.mark(i, time.Now(), fmt.Sprintf("%s to %s #%d: %s", v.Src, v.Dst, v.Seq, v.Story()))
+	return s.mark(i, time.Now(), fmt.Sprintf("%s to %s #%d: %s", v.Src, v.Dst, v.Seq, v.Summary()))
 }

@@ -123,7 +123,7 @@ func (s *session) place(e fabric.Event) (i int, text string, ok bool) {
 			link = cmp.Or(link, e.Fault.Target)
 		}
 	}
-	text = e.Story()
+	text = e.Summary()
 	if text == "" {
 		text = fmt.Sprintf("%s %s seen by %s", strings.ReplaceAll(e.Kind, "_", " "), e.Link, e.Node)
 		if e.Detail != "" {

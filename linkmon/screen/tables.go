@@ -191,7 +191,7 @@ func newEventsPage() *table {
 
 func eventRows(a *app) (rows []row) {
 	for _, e := range a.mirror.Events {
-		text := e.Story()
+		text := e.Summary()
 		if text == "" {
 			continue // a detail of another
 		}
@@ -226,7 +226,7 @@ func (a *app) describeEvent(seq int) {
 		} else if i := a.mirror.Topology.Switch(e.Switch); i >= 0 {
 			a.describe(target{aSwitch, i})
 		} else {
-			a.open(newTextPage("event "+itoa(seq), strings.Split(e.Story(), "\n")))
+			a.open(newTextPage("event "+itoa(seq), strings.Split(e.Summary(), "\n")))
 		}
 	}
 }

@@ -140,7 +140,7 @@ func (a *app) story(name string) (out []string) {
 	head := false
 	for i := len(m.Events) - 1; i >= 0; i-- {
 		e := m.Events[i]
-		text := e.Story()
+		text := e.Summary()
 		if (e.Link != name && e.Switch != name) || (text == "" && e.Node == "") {
 			continue
 		}

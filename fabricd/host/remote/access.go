@@ -9,20 +9,20 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// layoutOf is who is in which shard, as the host of a charter sees it.
-func layoutOf(c *host.Charter, g *topology.Graph) (*bus.Layout, error) {
-	var others []bus.PartShards
-	for _, p := range c.Layout {
-		if p.Part != c.Part {
+// layoutOf is who is in which shard, as the host of a spec sees it.
+func layoutOf(c *host.Spec, g *topology.Graph) (*bus.Layout, error) {
+	var others []bus.HostShards
+	for _, p := range c.Placements {
+		if p.Host != c.Host {
 			others = append(others, shardsOf(p, g))
 		}
 	}
-	return bus.NewLayout(shardsOf(c.Place, g), others...)
+	return bus.NewLayout(shardsOf(c.Placement, g), others...)
 }
 
 // shardsOf is a place as a [bus.Layout] has it.
-func shardsOf(p host.Place, g *topology.Graph) bus.PartShards {
-	s := bus.PartShards{First: p.Shard, N: p.Shards}
+func shardsOf(p host.Placement, g *topology.Graph) bus.HostShards {
+	s := bus.HostShards{First: p.Shard, N: p.Shards}
 	for _, id := range p.SwitchIDs() {
 		s.Nodes = append(s.Nodes, g.Switches[id].Name)
 	}
@@ -32,17 +32,17 @@ func shardsOf(p host.Place, g *topology.Graph) bus.PartShards {
 	return s
 }
 
-// accessOf is what the process of a charter may do on the broker.
-func accessOf(c *host.Charter, g *topology.Graph) (bus.Access, error) {
-	if !c.Place.Shared {
-		return bus.PartAccess{Part: c.Part, First: c.Place.Shard, N: c.Place.Shards}, nil
+// accessOf is what the process of a spec may do on the broker.
+func accessOf(c *host.Spec, g *topology.Graph) (bus.Access, error) {
+	if !c.Placement.Shared {
+		return bus.HostAccess{Host: c.Host, First: c.Placement.Shard, N: c.Placement.Shards}, nil
 	}
 	layout, err := layoutOf(c, g)
 	if err != nil {
 		return nil, err
 	}
-	a := bus.NodeAccess{Node: c.Part, Layout: layout}
-	for _, e := range c.Place.Ends(g) {
+	a := bus.NodeAccess{Node: c.Host, Layout: layout}
+	for _, e := range c.Placement.Ends(g) {
 		if d, ok := host.Direction(g, e); ok {
 			a.Sends, a.Hears = append(a.Sends, d), append(a.Hears, d.Reverse())
 		}
@@ -50,14 +50,14 @@ func accessOf(c *host.Charter, g *topology.Graph) (bus.Access, error) {
 	return a, nil
 }
 
-// identityOf is with which credentials the process of a charter connects, and whose they are; see
+// identityOf is with which credentials the process of a spec connects, and whose they are; see
 // [bus.PartCredentials].
-func identityOf(c *host.Charter, host bus.Credentials) (bus.Credentials, *bus.Identity, error) {
+func identityOf(c *host.Spec, host bus.Credentials) (bus.Credentials, *bus.Identity, error) {
 	var own bus.Credentials
 	if len(c.Credentials) > 0 {
 		if err := json.Unmarshal(c.Credentials, &own); err != nil {
 			return own, nil, fmt.Errorf("credentials: %w", err)
 		}
 	}
-	return bus.PartCredentials(own, host)
+	return bus.HostCredentials(own, host)
 }

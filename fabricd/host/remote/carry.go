@@ -37,21 +37,21 @@ func (p *Server) carryNotices(ctx context.Context) {
 	}
 }
 
-// carryTroubles acts on what the transport tells.
-func (p *Server) carryTroubles(ctx context.Context) {
+// carryTransportEvents acts on what the transport tells.
+func (p *Server) carryTransportEvents(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-p.troubles.News:
+		case <-p.transportEvents.News:
 		}
-		for _, e := range p.troubles.Take() {
-			p.log.Warn("links", "part", p.charter.Part, "event", e.String())
+		for _, e := range p.transportEvents.Take() {
+			p.log.Warn("links", "host", p.spec.Host, "event", e.String())
 			switch e.Kind {
 			case wire.EventDisconnected:
-				p.host.Darken(e.Shard, true)
+				p.host.SetConnection(e.Shard, true)
 			case wire.EventReconnected:
-				p.host.Darken(e.Shard, false)
+				p.host.SetConnection(e.Shard, false)
 			default:
 			}
 		}

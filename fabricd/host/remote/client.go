@@ -13,14 +13,14 @@ import (
 // of [bus.Call].
 type Client struct {
 	bus  *bus.Client
-	part string
+	host string
 }
 
 // NewClient returns the client of the host of that name.
 func NewClient(c *bus.Client, name string) *Client { return &Client{c, name} }
 
-// Part is the name of the host.
-func (c *Client) Part() string { return c.part }
+// Host is the name of the host.
+func (c *Client) Host() string { return c.host }
 
 // Sum asks for what the host has added up.
 func (c *Client) Sum(ctx context.Context, r host.SumRequest) (host.Sum, error) {
@@ -53,9 +53,9 @@ func (c *Client) End(ctx context.Context, o host.EndOrder) (host.Sum, error) {
 }
 
 func call[Resp any](ctx context.Context, c *Client, verb string, req any) (Resp, error) {
-	resp, err := bus.Call[Resp](ctx, c.bus, bus.Subject{Kind: bus.SubjectSwitch, Node: c.part, Verb: verb}, req)
+	resp, err := bus.Call[Resp](ctx, c.bus, bus.Subject{Kind: bus.SubjectSwitch, Node: c.host, Verb: verb}, req)
 	if err != nil {
-		return resp, fmt.Errorf("host %s: %w", c.part, err)
+		return resp, fmt.Errorf("host %s: %w", c.host, err)
 	}
 	return resp, nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// clock is the time of a host: that of its charter, and what has passed since by the clock of this
+// clock is the time of a host: that of its spec, and what has passed since by the clock of this
 // machine alone, for machines do not agree on the time of day. Clocks of hosts drift apart, so the
 // leader puts it right from time to time. It never goes back.
 type clock struct {

@@ -13,18 +13,18 @@ import (
 // Hosts lets processes in that are to be hosts of a fabric, and reaches them, for their leader. Peers is required.
 type Hosts struct {
 	Peers    *bus.Client
-	Admitter Admitter // nil: processes have the credentials of their machines and users
+	Admitter Authorizer // nil: processes have the credentials of their machines and users
 }
 
-// Admitter makes credentials of processes. *bus.Broker and *bus.Issuer are.
-type Admitter interface {
+// Authorizer makes credentials of processes. *bus.Broker and *bus.Issuer are.
+type Authorizer interface {
 	// Admit makes credentials, which are in force when it returns and until Revoke.
 	Admit(a bus.Access) (bus.Credentials, error)
 	Revoke(user string)
 }
 
-// Admit gives a charter the credentials of its process, and says whose they are.
-func (h Hosts) Admit(c *host.Charter, g *topology.Graph) (user string, err error) {
+// Admit gives a spec the credentials of its process, and says whose they are.
+func (h Hosts) Admit(c *host.Spec, g *topology.Graph) (user string, err error) {
 	if h.Admitter == nil {
 		return "", nil // the broker's owner says who may do what
 	}
@@ -47,23 +47,23 @@ func (h Hosts) Revoke(user string) {
 	}
 }
 
-// Renew gives the process of a charter, which runs, new credentials. Only an issuer can.
-func (h Hosts) Renew(ctx context.Context, c *host.Charter, g *topology.Graph) error {
+// Renew gives the process of a spec, which runs, new credentials. Only an issuer can.
+func (h Hosts) Renew(ctx context.Context, c *host.Spec, g *topology.Graph) error {
 	i, ok := h.Admitter.(*bus.Issuer)
 	if !ok {
-		return fmt.Errorf("host %s: nobody here makes credentials that last", c.Part)
+		return fmt.Errorf("host %s: nobody here makes credentials that last", c.Host)
 	}
 	a, err := accessOf(c, g)
 	if err != nil {
 		return err
 	}
-	return h.Peers.RenewPart(ctx, a, i)
+	return h.Peers.RenewHost(ctx, a, i)
 }
 
 // Reach is the host of a name.
 func (h Hosts) Reach(name string) host.Host { return NewClient(h.Peers, name) }
 
 // Hear calls heard with what hosts tell, one after the other, until the connection is closed.
-func (h Hosts) Hear(heard func(name string, seen host.Seen)) error {
-	return bus.Hear(h.Peers, host.TellSeen, heard)
+func (h Hosts) Hear(heard func(name string, seen host.EventBatch)) error {
+	return bus.Hear(h.Peers, host.TellEvents, heard)
 }

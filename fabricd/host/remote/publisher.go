@@ -12,8 +12,8 @@ import (
 
 // Bounds of what waits to be told, chosen by us: a message stays well below what brokers take by default (1 MB).
 const (
-	maxWaiting = 16384 // observations of packets; beyond, they are counted and forgotten
-	maxTelling = 512   // entries of one message
+	maxWaiting    = 16384 // observations of packets; beyond, they are counted and forgotten
+	maxBatchBytes = 512   // entries of one message
 	// gather is how long observations wait for company after a message has gone.
 	gather = time.Millisecond
 )
@@ -23,7 +23,7 @@ type publisher struct {
 	number  uint64
 	packets bool // somebody wants to hear of every packet that is dropped; else of those traced
 	carry   func(n weft.Notice) bool
-	publish func(host.Seen) error
+	publish func(host.EventBatch) error
 	more    chan struct{} // capacity 1
 
 	mu       sync.Mutex
@@ -34,7 +34,7 @@ type publisher struct {
 }
 
 // newPublisher returns one that publishes what it hears, but notices that carry takes.
-func newPublisher(c *host.Charter, carry func(n weft.Notice) bool, publish func(host.Seen) error) *publisher {
+func newPublisher(c *host.Spec, carry func(n weft.Notice) bool, publish func(host.EventBatch) error) *publisher {
 	return &publisher{
 		number: c.Number, packets: c.Packets, carry: carry, publish: publish, more: make(chan struct{}, 1),
 		notices: map[weft.Notice]bool{},
@@ -122,11 +122,11 @@ func (t *publisher) counts() (observed, lost uint64) {
 }
 
 // take removes what the next message tells.
-func (t *publisher) take() (host.Seen, bool) {
+func (t *publisher) take() (host.EventBatch, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n, entries := 0, 0
-	for n < len(t.waiting) && entries < maxTelling {
+	for n < len(t.waiting) && entries < maxBatchBytes {
 		o := &t.waiting[n]
 		entries += 1 + len(o.Drops) + len(o.Hops) + len(o.Left) + len(o.Arrived) + len(o.Notices)
 		for _, notice := range o.Notices {
@@ -134,7 +134,7 @@ func (t *publisher) take() (host.Seen, bool) {
 		}
 		n++
 	}
-	s := host.Seen{Number: t.number, Upto: t.observed - uint64(len(t.waiting)-n), Events: slices.Clone(t.waiting[:n])}
+	s := host.EventBatch{Number: t.number, Upto: t.observed - uint64(len(t.waiting)-n), Events: slices.Clone(t.waiting[:n])}
 	t.waiting = slices.Delete(t.waiting, 0, n)
 	return s, n > 0
 }

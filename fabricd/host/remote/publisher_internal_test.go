@@ -12,7 +12,7 @@ import (
 // A flood of discards is told as one notice a flow until that has gone, and never holds more than its bound.
 func TestANoticeThatWaitsIsNotToldAgain(t *testing.T) {
 	t.Parallel()
-	tell := newPublisher(&host.Charter{}, func(weft.Notice) bool { return false }, nil)
+	tell := newPublisher(&host.Spec{}, func(weft.Notice) bool { return false }, nil)
 	w := watch{tell, weft.SwitchID(1).Node()}
 	for range 2 {
 		for i := range weft.Time(1000) {
@@ -42,7 +42,7 @@ func TestOnlyDropsOfTracedPacketsAreToldUnlessSomebodyWantsAll(t *testing.T) {
 	drops := []weft.Drop{{Rule: "a"}, {Rule: "b", Header: weft.Header{Traced: true}}}
 	ways := []weft.Way{{Port: 1}}
 	a := &weft.Actions{Drops: drops, Hops: []weft.Hop{{Rule: "c", Candidates: ways}}, Left: []weft.Departure{{Port: 2}}}
-	for want, c := range map[int]*host.Charter{1: {}, 2: {Packets: true}} {
+	for want, c := range map[int]*host.Spec{1: {}, 2: {Packets: true}} {
 		tell := newPublisher(c, nil, nil)
 		w := watch{tell, weft.SwitchID(1).Node()}
 		w.Observe(0, a)

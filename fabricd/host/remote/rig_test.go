@@ -41,13 +41,13 @@ type rig struct {
 type led struct {
 	*remote.Client
 	rig     *rig
-	charter host.Charter
+	charter host.Spec
 	part    *remote.Server
 }
 
 // newRig hosts a topology in hosts: the switches at even places of the list are west, the others
 // east, and NICs with their leaves.
-func newRig(t testing.TB, spec, firmware string, change func(c *host.Charter)) *rig {
+func newRig(t testing.TB, spec, firmware string, change func(c *host.Spec)) *rig {
 	t.Helper()
 	g, err := topology.Generate(spec)
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func newRig(t testing.TB, spec, firmware string, change func(c *host.Charter)) *
 	r.peers, err = bus.Dial(bus.ClientConfig{Leads: true, Fabric: "lab", Broker: r.broker})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = r.peers.Close() })
-	require.NoError(t, bus.Hear(r.peers, host.TellSeen, r.hear))
+	require.NoError(t, bus.Hear(r.peers, host.TellEvents, r.hear))
 
 	var text bytes.Buffer
 	require.NoError(t, g.WriteYAML(&text))
@@ -66,8 +66,8 @@ func newRig(t testing.TB, spec, firmware string, change func(c *host.Charter)) *
 	require.NoError(t, err)
 	places := r.places()
 	for i, p := range places {
-		c := host.Charter{
-			Fabric: "lab", Part: p.Part, Number: uint64(i + 1), Topology: packed, Firmware: firmware, Place: p, Layout: places,
+		c := host.Spec{
+			Fabric: "lab", Host: p.Host, Number: uint64(i + 1), Topology: packed, Firmware: firmware, Placement: p, Placements: places,
 			Switch: host.SwitchOptions{VCs: 2, InputBuffer: 2, OutputBuffer: 2},
 			NIC:    host.NICOptions{PacketBytes: 256},
 			Link:   host.LinkOptions{Rate: 256_000, Liveness: link.Liveness{Interval: 250 * weft.Millisecond, Multiplier: 4}, Inbox: 64},
@@ -82,7 +82,7 @@ func newRig(t testing.TB, spec, firmware string, change func(c *host.Charter)) *
 }
 
 // places divides the switches evenly and puts NICs with their leaves.
-func (r *rig) places() []host.Place {
+func (r *rig) places() []host.Placement {
 	var switches [2][]weft.SwitchID
 	var nics [2][]weft.NICID
 	for _, s := range r.graph.Switches {
@@ -92,24 +92,24 @@ func (r *rig) places() []host.Place {
 		leaf, _ := host.Leaf(r.graph, n.ID)
 		nics[leaf.Switch%2] = append(nics[leaf.Switch%2], n.ID)
 	}
-	list := make([]host.Place, 2)
+	list := make([]host.Placement, 2)
 	for i, name := range []string{"west", "east"} {
-		list[i] = host.Place{Part: name, Switches: host.Spans(switches[i]), NICs: host.Spans(nics[i]), Shard: 10 * i, Shards: 1 + i}
+		list[i] = host.Placement{Host: name, Switches: host.Spans(switches[i]), NICs: host.Spans(nics[i]), Shard: 10 * i, Shards: 1 + i}
 	}
 	return list
 }
 
 // host opens a host with credentials of its own.
-func (r *rig) host(c host.Charter) *led {
+func (r *rig) host(c host.Spec) *led {
 	r.t.Helper()
 	var err error
 	_, err = remote.Hosts{Peers: r.peers, Admitter: r.broker}.Admit(&c, r.graph)
 	require.NoError(r.t, err)
-	p, err := remote.Open(remote.Config{Charter: c, URL: r.through(c.Part)})
+	p, err := remote.Open(remote.Config{Spec: c, URL: r.through(c.Host)})
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { require.NoError(r.t, p.Close()) })
-	l := &led{Client: remote.NewClient(r.peers, c.Part), rig: r, charter: c, part: p}
-	r.parts[c.Part] = l
+	l := &led{Client: remote.NewClient(r.peers, c.Host), rig: r, charter: c, part: p}
+	r.parts[c.Host] = l
 	return l
 }
 
@@ -172,7 +172,7 @@ func (p *proxy) cut() {
 	p.conns = nil
 }
 
-func (r *rig) hear(_ string, seen host.Seen) {
+func (r *rig) hear(_ string, seen host.EventBatch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seen = append(r.seen, seen.Events...)
@@ -227,7 +227,7 @@ func (r *rig) add(says func(l *led) (host.Sum, error)) (s sums) {
 		one, err := says(l)
 		require.NoError(r.t, err)
 		s.Add(&one)
-		for i := range l.charter.Place.Ends(r.graph) {
+		for i := range l.charter.Placement.Ends(r.graph) {
 			if s.ends++; host.Bit(one.Up, i) {
 				s.up++
 			}
@@ -299,7 +299,7 @@ func (r *rig) connected() {
 	n := len(r.graph.NICs)
 	for _, l := range r.parts {
 		var o host.Order
-		for _, src := range l.charter.Place.NICIDs() {
+		for _, src := range l.charter.Placement.NICIDs() {
 			for dst := range weft.NICID(n) {
 				if dst != src {
 					o.Send = append(o.Send, host.SendOrder{Src: src, Dst: dst, Bytes: 64})
@@ -317,7 +317,7 @@ func (r *rig) connected() {
 func (r *rig) crossing() (n int) {
 	of := map[weft.Node]string{}
 	for name, l := range r.parts {
-		for _, e := range l.charter.Place.Ends(r.graph) {
+		for _, e := range l.charter.Placement.Ends(r.graph) {
 			of[e.Node] = name
 		}
 	}

@@ -84,8 +84,8 @@ func (p *Server) onLoad(o host.LoadOrder) (a host.LoadAnswer, err error) {
 
 // is refuses what was meant for another incarnation.
 func (p *Server) is(number uint64) error {
-	if number != p.charter.Number {
-		return fmt.Errorf("number %v, not %v: %w", ledger.Incarnation(p.charter.Number), ledger.Incarnation(number), host.ErrIncarnation)
+	if number != p.spec.Number {
+		return fmt.Errorf("number %v, not %v: %w", ledger.Incarnation(p.spec.Number), ledger.Incarnation(number), host.ErrIncarnation)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (p *Server) onEnd(o host.EndOrder) (host.Sum, error) {
 	p.mu.Lock()
 	number, term := o.Number, o.Term
 	if number == 0 {
-		number = p.charter.Number
+		number = p.spec.Number
 	}
 	if o.Number == 0 && o.Term == 0 { // from no leader: an agent, or who ends a fabric that nobody leads
 		term = p.term.Load()

@@ -18,11 +18,11 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Config of a host. Charter and URL are required.
+// Config of a host. Spec and URL are required.
 type Config struct {
-	Charter     host.Charter
+	Spec        host.Spec
 	URL         string          // of the broker
-	Credentials bus.Credentials // for when the charter has none
+	Credentials bus.Credentials // for when the spec has none
 	Log         *slog.Logger    // nil: discarded
 	Ready       func()          // called once when the host answers; nil: nobody
 	Alone       int             // seconds in which nobody asks after which it ends; 0: it goes on, for another leader
@@ -49,15 +49,15 @@ func Run(ctx context.Context, cfg Config) error {
 // Server is a host of a running fabric: a [host.Local] that is served over NATS. Its methods are
 // safe for any goroutine.
 type Server struct {
-	charter   host.Charter
-	log       *slog.Logger
-	host      *host.Local
-	runtime   *host.Live
-	links     *bus.NATS
-	publisher *publisher
-	notices   chan weft.Notice // bound: maxNotices; for NICs of the host
-	control   *bus.Server
-	troubles  *host.Troubles
+	spec            host.Spec
+	log             *slog.Logger
+	host            *host.Local
+	runtime         *host.Live
+	links           *bus.NATS
+	publisher       *publisher
+	notices         chan weft.Notice // bound: maxNotices; for NICs of the host
+	control         *bus.Server
+	transportEvents *host.TransportEvents
 
 	mu      sync.Mutex    // serialises orders
 	term    atomic.Uint64 // of the leader
@@ -74,23 +74,23 @@ type Server struct {
 
 // Open makes a host and serves it. It carries nothing yet, for its links have no signal. The caller closes it.
 func Open(cfg Config) (*Server, error) {
-	c := cfg.Charter
+	c := cfg.Spec
 	p := &Server{
-		charter: c, log: cfg.Log, ended: make(chan string, 1), halted: make(chan struct{}), notices: make(chan weft.Notice, maxNotices),
-		asked: make(chan struct{}, 1), alone: cfg.Alone, troubles: host.NewTroubles(),
+		spec: c, log: cfg.Log, ended: make(chan string, 1), halted: make(chan struct{}), notices: make(chan weft.Notice, maxNotices),
+		asked: make(chan struct{}, 1), alone: cfg.Alone, transportEvents: host.NewTransportEvents(),
 	}
 	p.term.Store(c.Term)
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
 	if err := p.open(cfg); err != nil {
-		return nil, errors.Join(fmt.Errorf("host %s of fabric %s: %w", c.Part, c.Fabric, err), p.Close())
+		return nil, errors.Join(fmt.Errorf("host %s of fabric %s: %w", c.Host, c.Fabric, err), p.Close())
 	}
 	return p, nil
 }
 
 func (p *Server) open(cfg Config) error {
-	c := &p.charter
+	c := &p.spec
 	g, err := c.Graph()
 	if err != nil {
 		return err
@@ -111,16 +111,16 @@ func (p *Server) open(cfg Config) error {
 		return err
 	}
 	links := bus.NATSConfig{Fabric: c.Fabric, URL: cfg.URL, Credentials: creds, Layout: layout}
-	if c.Place.Shared {
-		links.Layout, links.Subscription = layout.Only(g.Switches[c.Place.Switches[0].First].Name), bus.PerDirection
+	if c.Placement.Shared {
+		links.Layout, links.Subscription = layout.Only(g.Switches[c.Placement.Switches[0].First].Name), bus.PerDirection
 	}
 	if p.links, err = bus.NewNATS(links); err != nil {
 		return err
 	}
-	p.links.Watch(p.troubles.Add)
-	p.publisher = newPublisher(c, p.carry, func(s host.Seen) error { return p.control.Publish(host.TellSeen, s) })
+	p.links.Watch(p.transportEvents.Add)
+	p.publisher = newPublisher(c, p.carry, func(s host.EventBatch) error { return p.control.Publish(host.TellEvents, s) })
 	clock := newClock(c.Now, cfg.Elapsed)
-	p.runtime = &host.Live{Transport: p.links, Clock: clock.Now, Incarnation: c.Number, Still: c.Place.Shared}
+	p.runtime = &host.Live{Transport: p.links, Clock: clock.Now, Incarnation: c.Number, Still: c.Placement.Shared}
 	spec := *c
 	if fits := wire.Batch(p.links.MaxFrame(), c.Switch.VCs); c.Switch.Batch == 0 || fits < c.Switch.Batch {
 		spec.Switch.Batch = min(fits, switchd.DefaultBatch)
@@ -136,8 +136,8 @@ func (p *Server) open(cfg Config) error {
 		return err
 	}
 	p.control, err = bus.NewServer(bus.ServerConfig{
-		Fabric: c.Fabric, Node: c.Part, URL: cfg.URL, Credentials: creds,
-		OnError: func(err error) { p.log.Warn("control", "part", c.Part, "err", err) }, Log: p.log,
+		Fabric: c.Fabric, Node: c.Host, URL: cfg.URL, Credentials: creds,
+		OnError: func(err error) { p.log.Warn("control", "host", c.Host, "err", err) }, Log: p.log,
 	})
 	if err != nil {
 		return err
@@ -146,10 +146,10 @@ func (p *Server) open(cfg Config) error {
 	p.stop = stop
 	driving, halt := context.WithCancel(work)
 	p.halt = func() { halt(); <-p.halted }
-	p.running.Go(func() { defer close(p.halted); p.runtime.Machine.Run(driving) })
+	p.running.Go(func() { defer close(p.halted); p.runtime.NodeRuntime.Run(driving) })
 	p.running.Go(func() { p.publisher.run(work) })
 	p.running.Go(func() { p.carryNotices(work) })
-	p.running.Go(func() { p.carryTroubles(work) })
+	p.running.Go(func() { p.carryTransportEvents(work) })
 	return errors.Join(p.serve(), identity.Serve(p.control))
 }
 
@@ -166,15 +166,15 @@ func (p *Server) Wait(ctx context.Context) (why string, err error) {
 	for silent := 0; ; {
 		select {
 		case why := <-p.ended:
-			p.log.Info("host ends", "part", p.charter.Part, "why", why)
+			p.log.Info("host ends", "host", p.spec.Host, "why", why)
 			return why, nil
 		case <-p.control.Done():
-			return "", fmt.Errorf("host %s of fabric %s: %w; another process may be this host now", p.charter.Part, p.charter.Fabric, p.refused())
+			return "", fmt.Errorf("host %s of fabric %s: %w; another process may be this host now", p.spec.Host, p.spec.Fabric, p.refused())
 		case <-p.asked:
 			silent = 0
 		case <-tick:
 			if silent++; silent > p.alone {
-				return "", fmt.Errorf("host %s of fabric %s: %w: %d s have passed", p.charter.Part, p.charter.Fabric, ErrAlone, p.alone)
+				return "", fmt.Errorf("host %s of fabric %s: %w: %d s have passed", p.spec.Host, p.spec.Fabric, ErrAlone, p.alone)
 			}
 		case <-ctx.Done():
 			return "", context.Cause(ctx)

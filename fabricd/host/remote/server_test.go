@@ -21,7 +21,7 @@ import (
 // start brings all links up and starts traffic.
 func (r *rig) start(spec string) {
 	r.t.Helper()
-	r.all(host.Order{Light: true})
+	r.all(host.Order{SignalAll: true})
 	r.up(0)
 	r.traffic(spec)
 }
@@ -46,7 +46,7 @@ func TestTwoPartsAreOneFabric(t *testing.T) {
 func (r *rig) crossingLink() (l weft.LinkID, a, b *led) {
 	of := map[weft.Node]*led{}
 	for _, l := range r.parts {
-		for _, e := range l.charter.Place.Ends(r.graph) {
+		for _, e := range l.charter.Placement.Ends(r.graph) {
 			of[e.Node] = l
 		}
 	}
@@ -67,14 +67,14 @@ func TestOrdersOfAPart(t *testing.T) {
 	r.start("uniform:0.05")
 	id, a, b := r.crossingLink()
 	l := r.graph.Links[id]
-	ways := []host.Way{{Link: id}, {Link: id, Back: true}}
+	ways := []host.LinkDirection{{Link: id}, {Link: id, Back: true}}
 
 	// Signalled: both ends are told.
 	dark := func(e weft.End) []host.SignalOrder { return []host.SignalOrder{{End: host.EndOf(e)}} }
 	a.order(host.Order{Cut: ways, Signals: dark(l.A)})
-	got := b.order(host.Order{Cut: ways, Signals: dark(l.B), Era: new(uint16(3)), Sum: &host.SumRequest{Standing: true, Ends: true}})
-	require.ElementsMatch(t, ways, got.Sum.Standing.Cut)
-	require.Equal(t, uint16(3), got.Sum.Standing.Era)
+	got := b.order(host.Order{Cut: ways, Signals: dark(l.B), Era: new(uint16(3)), Sum: &host.SumRequest{Applied: true, Ends: true}})
+	require.ElementsMatch(t, ways, got.Sum.Applied.Cut)
+	require.Equal(t, uint16(3), got.Sum.Applied.Era)
 	require.Len(t, got.Sum.Flows, r.crossing()/2)
 	r.up(2)
 	light := func(e weft.End) []host.SignalOrder { return []host.SignalOrder{{End: host.EndOf(e), Up: true}} }
@@ -96,16 +96,16 @@ func TestOrdersOfAPart(t *testing.T) {
 	r.all(host.Order{Hold: new(true)})
 	require.Eventually(t, func() bool { s := r.sum(); return s.Held+s.wires == 0 && s.Queued > 0 }, patience, 10*time.Millisecond)
 	loss := host.ImpairOrder{End: host.EndOf(l.A), Impair: pace.Impairment{Loss: 0.5}}
-	s := a.order(host.Order{Impair: []host.ImpairOrder{loss}, Sum: &host.SumRequest{Standing: true}}).Sum
-	require.Equal(t, []host.ImpairOrder{loss}, s.Standing.Impaired)
-	require.True(t, s.Standing.Hold)
+	s := a.order(host.Order{Impair: []host.ImpairOrder{loss}, Sum: &host.SumRequest{Applied: true}}).Sum
+	require.Equal(t, []host.ImpairOrder{loss}, s.Applied.Impaired)
+	require.True(t, s.Applied.Hold)
 	loss.Impair = pace.Impairment{}
 	a.order(host.Order{Impair: []host.ImpairOrder{loss}})
 	r.all(host.Order{Hold: new(false)})
 	r.delivered(50)
 
 	// A switch crashes, with all that is in it, and comes back.
-	victim := a.charter.Place.SwitchIDs()[1]
+	victim := a.charter.Placement.SwitchIDs()[1]
 	for _, up := range []bool{false, true} {
 		for _, p := range r.parts {
 			var o host.Order
@@ -125,7 +125,7 @@ func TestOrdersOfAPart(t *testing.T) {
 			p.order(o)
 		}
 	}
-	r.all(host.Order{Light: true})
+	r.all(host.Order{SignalAll: true})
 	r.up(0)
 	r.delivered(50)
 	r.quiet()
@@ -135,7 +135,7 @@ func TestOrdersOfAPart(t *testing.T) {
 // ends are those of a host.
 func (l *led) ends() map[weft.End]struct{} {
 	m := map[weft.End]struct{}{}
-	for _, e := range l.charter.Place.Ends(l.rig.graph) {
+	for _, e := range l.charter.Placement.Ends(l.rig.graph) {
 		m[e] = struct{}{}
 	}
 	return m
@@ -145,12 +145,12 @@ func TestPartRefuses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
 	west, east := r.parts["west"], r.parts["east"]
-	other := host.EndOf(east.charter.Place.Ends(r.graph)[0])
+	other := host.EndOf(east.charter.Placement.Ends(r.graph)[0])
 	for want, o := range map[string]host.Order{
 		"another incarnation":        {Number: 99},
-		"not in this host":           {Number: 1, Signals: []host.SignalOrder{{End: other}}, Light: true},
+		"not in this host":           {Number: 1, Signals: []host.SignalOrder{{End: other}}, SignalAll: true},
 		"port 7 of switch":           {Number: 1, Impair: []host.ImpairOrder{{End: host.End{Port: 7}}}},
-		"link 999: there are":        {Number: 1, Cut: []host.Way{{Link: 999}}},
+		"link 999: there are":        {Number: 1, Cut: []host.LinkDirection{{Link: 999}}},
 		"switch 1: not in this host": {Number: 1, Crash: []weft.SwitchID{1}},
 		"nic 99: not in":             {Number: 1, Send: []host.SendOrder{{Src: 99}}, Notices: []weft.Notice{{Src: 99}}},
 		"unknown NIC":                {Number: 1, Traffic: &host.TrafficOrder{Spec: "incast:0.5,to=nobody"}},
@@ -161,11 +161,11 @@ func TestPartRefuses(t *testing.T) {
 		require.ErrorIs(t, err, reply.ErrRefused, want)
 		require.ErrorContains(t, err, want)
 	}
-	s, err := west.Sum(context.Background(), host.SumRequest{Standing: true})
+	s, err := west.Sum(context.Background(), host.SumRequest{Applied: true})
 	require.NoError(t, err)
-	require.Zero(t, s.Standing.Orders, "nothing of them was done")
-	require.Equal(t, make([]byte, len(s.Standing.Lit)), s.Standing.Lit)
-	require.Equal(t, "none", s.Standing.Traffic.Spec)
+	require.Zero(t, s.Applied.Orders, "nothing of them was done")
+	require.Equal(t, make([]byte, len(s.Applied.Signals)), s.Applied.Signals)
+	require.Equal(t, "none", s.Applied.Traffic.Spec)
 
 	// A leader that was replaced.
 	west.order(host.Order{Term: 5})
@@ -185,7 +185,7 @@ func TestPartRefuses(t *testing.T) {
 
 	last, err := west.End(context.Background(), host.EndOrder{Why: "enough"})
 	require.NoError(t, err)
-	require.NotNil(t, last.Standing)
+	require.NotNil(t, last.Applied)
 	why, err := west.part.Wait(context.Background())
 	require.NoError(t, err)
 	require.Equal(t, "enough", why)
@@ -197,7 +197,7 @@ func TestAPartIsHostedAnew(t *testing.T) {
 	t.Parallel()
 	// No neighbour is given up for being silent, as one on a busy machine may be: a host that is hosted
 	// anew is known by its epochs.
-	r := newRig(t, "kary-ntree:2,3", "deterministic-link", func(c *host.Charter) { c.Link.Liveness.Multiplier = 240 })
+	r := newRig(t, "kary-ntree:2,3", "deterministic-link", func(c *host.Spec) { c.Link.Liveness.Multiplier = 240 })
 	r.start("uniform:0.02")
 	r.delivered(100)
 	east := r.parts["east"]
@@ -208,7 +208,7 @@ func TestAPartIsHostedAnew(t *testing.T) {
 	// What west says has passed with each incarnation of east.
 	through := func() map[ledger.Incarnation][2]uint64 {
 		s, err := r.parts["west"].Sum(context.Background(), host.SumRequest{Ends: true, Peers: []host.Peer{
-			{Part: "east", Incarnation: link.Incarnation{Number: 2}}, {Part: "east", Incarnation: link.Incarnation{Number: 7, First: 1 << 20}},
+			{Host: "east", Incarnation: link.Incarnation{Number: 2}}, {Host: "east", Incarnation: link.Incarnation{Number: 7, First: 1 << 20}},
 		}})
 		require.NoError(t, err)
 		all := map[ledger.Incarnation][2]uint64{}
@@ -231,7 +231,7 @@ func TestAPartIsHostedAnew(t *testing.T) {
 	c := east.charter
 	c.Number, c.Again, c.Epoch, c.Now, c.Era, c.Hold = 7, 1, 1<<20, west.Now, 4, true
 	east = r.host(c)
-	east.order(host.Order{Light: true})
+	east.order(host.Order{SignalAll: true})
 	r.up(0)
 	before := r.sumWith(host.SumRequest{Eras: true})
 	require.Equal(t, before.Counters.NICs.Injected, before.Eras[0].Injected, "none of the new ones yet")
@@ -249,7 +249,7 @@ func TestAPartIsHostedAnew(t *testing.T) {
 	require.Positive(t, now[7][1])
 	require.Zero(t, one.Counters.NICs.Missing+one.Counters.NICs.Reordered+one.Counters.NICs.Duplicated, "of flows that had begun when it came, too")
 	require.Equal(t, one.Counters.NICs.Injected, one.Eras[4-one.FirstEra].Injected)
-	seq := east.order(host.Order{Send: []host.SendOrder{{Src: east.charter.Place.NICIDs()[0], Dst: 0, Bytes: 1, Traced: true}}}).Sent[0].Seq
+	seq := east.order(host.Order{Send: []host.SendOrder{{Src: east.charter.Placement.NICIDs()[0], Dst: 0, Bytes: 1, Traced: true}}}).Sent[0].Seq
 	require.Equal(t, uint64(1), seq>>40)
 	require.Eventually(t, func() bool {
 		for _, o := range r.observations() {
@@ -287,14 +287,14 @@ func TestReadingsAgreeWithSums(t *testing.T) {
 		// Asked for ten times over it is more than one message takes.
 		var ids []weft.SwitchID
 		for range 60 {
-			ids = append(ids, l.charter.Place.SwitchIDs()...)
+			ids = append(ids, l.charter.Placement.SwitchIDs()...)
 		}
 		var nodes host.Nodes
 		var vcs host.Readings
 		require.Eventually(t, func() bool { // the last credits come home after the packets
 			vcs, err = l.Read(context.Background(), host.ReadRequest{Number: l.charter.Number, VCs: true})
 			require.NoError(t, err)
-			nodes, err = l.Nodes(context.Background(), host.NodeRequest{Number: l.charter.Number, Switches: ids, NICs: l.charter.Place.NICIDs()})
+			nodes, err = l.Nodes(context.Background(), host.NodeRequest{Number: l.charter.Number, Switches: ids, NICs: l.charter.Placement.NICIDs()})
 			require.NoError(t, err)
 			require.Len(t, nodes.Switches, len(ids))
 			for i, v := range vcs.VCs {
@@ -334,7 +334,7 @@ func TestPartsForwardByNewTables(t *testing.T) {
 	r := newRig(t, "kary-ntree:2,2", "ftree", nil)
 	r.start("none")
 	west := r.parts["west"]
-	ids := west.charter.Place.SwitchIDs()
+	ids := west.charter.Placement.SwitchIDs()
 	fw, _, err := subnet.Firmware("ftree", r.graph)
 	require.NoError(t, err)
 	program := fw.(tables.Programmed).Program()
@@ -351,9 +351,9 @@ func TestPartsForwardByNewTables(t *testing.T) {
 	require.Equal(t, uint64(tables.FirstVersion), a.Versions[1].Version)
 	require.Contains(t, a.Versions[1].Err, "has tables of version 1")
 	require.Contains(t, a.Versions[2].Err, "not in this host")
-	s, err := west.Sum(context.Background(), host.SumRequest{Standing: true})
+	s, err := west.Sum(context.Background(), host.SumRequest{Applied: true})
 	require.NoError(t, err)
-	require.Equal(t, []uint64{7, tables.FirstVersion}, s.Standing.Versions[:2])
+	require.Equal(t, []uint64{7, tables.FirstVersion}, s.Applied.Versions[:2])
 	r.connected()
 }
 
@@ -388,7 +388,7 @@ func (l *led) epochs() (n uint64) {
 // Hosts end one after the other, with packets on their way everywhere.
 func TestPartsThatEndUnderLoadAgree(t *testing.T) {
 	r := newRig(t, "kary-ntree:4,2", "adaptive-link", nil)
-	r.all(host.Order{Light: true})
+	r.all(host.Order{SignalAll: true})
 	r.up(0)
 	r.traffic("uniform:1")
 	r.delivered(1000)

@@ -45,7 +45,7 @@ func TestLinksDoNotLoseByTheDrawsOfSwitches(t *testing.T) {
 	const seed, frames = 7, 64
 	g, err := topology.Parse("ring:3")
 	require.NoError(t, err)
-	b := fabric.Blueprint{Graph: g, Seed: seed, Batch: 1, Watch: func(weft.Node) switchd.Observer { return nil }}
+	b := fabric.BuildSpec{Graph: g, Seed: seed, Batch: 1, Watch: func(weft.Node) switchd.Observer { return nil }}
 	var cores []*numbering
 	for _, s := range g.Switches {
 		p := g.Place(s.ID).Ports()

@@ -43,7 +43,7 @@ var ErrNothingLeft = errors.New("nothing is left that could happen")
 // ErrStandsStill is the error of waiting for a time that never comes, because something goes on for ever without taking any.
 var ErrStandsStill = errors.New("time stands still")
 
-// World implements [fabric.World] and [fabric.Hashed]. One goroutine may use it.
+// World implements [fabric.Runtime] and [fabric.Hashed]. One goroutine may use it.
 type World struct {
 	engine         *virtual.Engine
 	switches, nics []*virtual.Node
@@ -55,7 +55,7 @@ type World struct {
 }
 
 var (
-	_ fabric.World     = (*World)(nil)
+	_ fabric.Runtime   = (*World)(nil)
 	_ fabric.Hashed    = (*World)(nil)
 	_ fabric.Scattered = (*World)(nil)
 )
@@ -63,8 +63,8 @@ var (
 // New returns a world at time 0, for one fabric.
 func New() *World { return &World{mostAtOnce: mostAtOnce} }
 
-// Build implements [fabric.World].
-func (w *World) Build(b fabric.Blueprint) (switches, nics []fabric.Driver, err error) {
+// Build implements [fabric.Runtime].
+func (w *World) Build(b fabric.BuildSpec) (switches, nics []fabric.Driver, err error) {
 	w.engine = virtual.New(virtual.Config{Seed: b.Seed, Batch: b.Batch})
 	w.scatter = weft.Stream(b.Seed, weft.StreamReturn, 0, 0)
 	drive := func(core weft.Core, n weft.Node) (*virtual.Node, fabric.Driver) {
@@ -110,13 +110,13 @@ func (d driver) Stats() switchd.Stats {
 	return switchd.Stats{FramesIn: s.FramesIn, FramesOut: s.FramesOut, FramesLost: s.FramesLost, CreditFrames: s.CreditFrames}
 }
 
-// Start implements [fabric.World].
+// Start implements [fabric.Runtime].
 func (w *World) Start(context.Context) error { return nil }
 
-// Stop implements [fabric.World].
+// Stop implements [fabric.Runtime].
 func (w *World) Stop() {}
 
-// Cut implements [fabric.World].
+// Cut implements [fabric.Runtime].
 func (w *World) Cut(from []weft.End) error {
 	for _, e := range from {
 		w.engine.Cut(w.port(e))
@@ -124,7 +124,7 @@ func (w *World) Cut(from []weft.End) error {
 	return nil
 }
 
-// Restore implements [fabric.World].
+// Restore implements [fabric.Runtime].
 func (w *World) Restore(from []weft.End) error {
 	for _, e := range from {
 		w.engine.Restore(w.port(e))
@@ -167,8 +167,8 @@ type agent struct {
 	busy  bool // what it does waits, and lets time go on
 }
 
-// Agent implements [fabric.Clock].
-func (w *World) Agent(every time.Duration, do func()) (poke func()) {
+// Task implements [fabric.Clock].
+func (w *World) Task(every time.Duration, do func()) (wake func()) {
 	a := &agent{do: do}
 	if every > 0 {
 		next := w.Now() + weft.FromDuration(every)

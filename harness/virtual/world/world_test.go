@@ -25,7 +25,7 @@ func empty(t *testing.T) *world.World {
 	t.Helper()
 	w := world.New()
 	require.Zero(t, w.Now())
-	_, _, err := w.Build(fabric.Blueprint{Graph: new(topology.Graph)})
+	_, _, err := w.Build(fabric.BuildSpec{Graph: new(topology.Graph)})
 	require.NoError(t, err)
 	require.NoError(t, w.Start(t.Context()))
 	return w
@@ -149,10 +149,10 @@ func TestAgentsAreCalledAfterWhatPokedThemAndAtTheirTimes(t *testing.T) {
 	t.Parallel()
 	w := empty(t)
 	var calls []weft.Time
-	poke := w.Agent(10*time.Millisecond, func() { calls = append(calls, w.Now()/weft.Millisecond) })
+	wake := w.Task(10*time.Millisecond, func() { calls = append(calls, w.Now()/weft.Millisecond) })
 	w.At(15*weft.Millisecond, func() {
-		poke()
-		poke()
+		wake()
+		wake()
 		require.Len(t, calls, 1, "not within poke")
 	})
 	require.NoError(t, w.Pause(t.Context(), 30*weft.Millisecond, nil))
@@ -163,7 +163,7 @@ func small(t *testing.T, o fabric.Options) *fabric.Fabric {
 	t.Helper()
 	g, err := topology.Parse("kary-ntree:2,3")
 	require.NoError(t, err)
-	o.Topology, o.Firmware, o.World = g, firmware.AdaptiveLink{}, world.New()
+	o.Topology, o.Firmware, o.Runtime = g, firmware.AdaptiveLink{}, world.New()
 	f, err := fabric.New(o)
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))
@@ -222,7 +222,7 @@ func TestVirtualTimeRefusesWhatBelongsToTheClockOnTheWall(t *testing.T) {
 	t.Parallel()
 	g, err := topology.Parse("kary-ntree:2,3")
 	require.NoError(t, err)
-	o := fabric.Options{Topology: g, Firmware: firmware.AdaptiveLink{}, World: world.New(), Transport: wire.NewMemory()}
+	o := fabric.Options{Topology: g, Firmware: firmware.AdaptiveLink{}, Runtime: world.New(), Transport: wire.NewMemory()}
 	_, err = fabric.New(o)
 	require.ErrorContains(t, err, "in virtual time there is none: leave it out")
 	o.Transport, o.Processes = nil, &fabric.ProcessOptions{}

@@ -88,8 +88,8 @@ func TestTheFirstHostOfOneWaySends(t *testing.T) {
 	require.NoError(t, err)
 	p, err := placement.Place(g, []placement.Agent{{Name: "h1", Ports: 1000, Cores: 1}, {Name: "h2", Ports: 1000, Cores: 1}})
 	require.NoError(t, err)
-	require.Equal(t, "h1", p.Parts[0].Agent)
-	require.Equal(t, []weft.SwitchID{1}, p.Parts[0].Switches)
+	require.Equal(t, "h1", p.Hosts[0].Agent)
+	require.Equal(t, []weft.SwitchID{1}, p.Hosts[0].Switches)
 	require.Contains(t, way.traffic, "to=0")
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// Cores makes the cores of nodes: live and in virtual time, for a whole fabric, a host or one
+// NodeFactory makes the cores of nodes: live and in virtual time, for a whole fabric, a host or one
 // switch. Constant once the first is made.
-type Cores struct {
+type NodeFactory struct {
 	Graph    *topology.Graph
 	Firmware switching.Firmware // of every switch; one that notifies when NIC.Notices is set
 	Switch   SwitchOptions
@@ -22,7 +22,7 @@ type Cores struct {
 	Epoch    weft.Epoch // before the first of every link
 
 	Number uint64 // of the incarnation of switches that were made before: they draw anew; 0 the first time
-	Again  uint32 // see [Charter]
+	Again  uint32 // see [Spec]
 
 	// Program is what a switch forwards by now, for the NICs at it.
 	Program func(id weft.SwitchID) *Program
@@ -31,7 +31,7 @@ type Cores struct {
 }
 
 // MakeSwitch makes the core of a switch. The error is that of [switching.New].
-func (c *Cores) MakeSwitch(id weft.SwitchID) (*switching.Switch, error) {
+func (c *NodeFactory) MakeSwitch(id weft.SwitchID) (*switching.Switch, error) {
 	return switching.New(switching.Config{
 		Place: c.Graph.Place(id), Firmware: c.Firmware, Version: tables.VersionOf(c.Firmware), Rand: weft.Stream(c.Seed, weft.StreamSwitch, uint64(id), c.Number),
 		VCs: c.Switch.VCs, InputBuffer: c.Switch.InputBuffer, OutputBuffer: c.Switch.OutputBuffer,
@@ -41,7 +41,7 @@ func (c *Cores) MakeSwitch(id weft.SwitchID) (*switching.Switch, error) {
 }
 
 // MakeNIC makes the core of a NIC. The error is that of [nic.New].
-func (c *Cores) MakeNIC(id weft.NICID) (*nic.NIC, error) {
+func (c *NodeFactory) MakeNIC(id weft.NICID) (*nic.NIC, error) {
 	return nic.New(nic.Config{
 		ID: id, NICs: len(c.Graph.NICs), Rand: weft.Stream(c.Seed, weft.StreamNIC, uint64(id), uint64(c.Again)),
 		VCs: c.Switch.VCs, Buffer: c.Switch.InputBuffer, QueueBytes: c.NIC.QueueBytes, EagerCredits: c.Switch.EagerCredits,
@@ -52,7 +52,7 @@ func (c *Cores) MakeNIC(id weft.NICID) (*nic.NIC, error) {
 }
 
 // source is what the firmware has a NIC write into its packets, or nil.
-func (c *Cores) source(id weft.NICID) func(h *weft.Header) {
+func (c *NodeFactory) source(id weft.NICID) func(h *weft.Header) {
 	leaf, port := Leaf(c.Graph, id)
 	if leaf == nil || switching.SourceOf(c.Firmware, leaf, port) == nil {
 		return nil
@@ -62,7 +62,7 @@ func (c *Cores) source(id weft.NICID) func(h *weft.Header) {
 }
 
 // addresses are those that the firmware has a NIC choose among, or nil.
-func (c *Cores) addresses(id weft.NICID) func(dst weft.NICID) []weft.Address {
+func (c *NodeFactory) addresses(id weft.NICID) func(dst weft.NICID) []weft.Address {
 	leaf, port := Leaf(c.Graph, id)
 	if leaf == nil {
 		return nil

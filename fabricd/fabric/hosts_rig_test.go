@@ -27,17 +27,17 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// hosts are the agents of a test: goroutines that run parts, each with connections of its own.
+// hosts are the agents of a test: goroutines that run hosts, each with connections of its own.
 type hosts struct {
 	*testing.T
 	url   string
-	apart string // the part that has a way of its own to the broker,
+	apart string // the host that has a way of its own to the broker,
 	way   string // to this address,
 	alone bool   // or is a process of its own:
 	proc  *rig.Process
-	// clocks of hosts, by part; nil: that of the process
+	// clocks of hosts, by host; nil: that of the process
 	clocks map[string]func() time.Duration
-	base   bus.Credentials // how to connect, for those whose charter says only who
+	base   bus.Credentials // how to connect, for those whose spec says only who
 
 	mu      sync.Mutex
 	running map[string]*hosted
@@ -60,7 +60,7 @@ func newHosts(t *testing.T) *hosts {
 }
 
 // host is what fabric.Options.Host wants.
-func (h *hosts) host(_ context.Context, name string, c host.Charter) error {
+func (h *hosts) host(_ context.Context, name string, c host.Spec) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.down[name] {
@@ -86,25 +86,25 @@ func (h *hosts) host(_ context.Context, name string, c host.Charter) error {
 	h.running[name] = r
 	go func() {
 		defer close(r.over)
-		if err := remote.Run(ctx, remote.Config{Charter: c, URL: url, Credentials: h.base, Elapsed: h.clocks[name]}); err != nil && ctx.Err() == nil {
-			h.Errorf("part %s: %v", name, err)
+		if err := remote.Run(ctx, remote.Config{Spec: c, URL: url, Credentials: h.base, Elapsed: h.clocks[name]}); err != nil && ctx.Err() == nil {
+			h.Errorf("host %s: %v", name, err)
 		}
 	}()
 	return nil
 }
 
-// partProcess is how a test tells a process what part to be.
+// partProcess is how a test tells a process what host to be.
 type partProcess struct {
-	Charter host.Charter
+	Charter host.Spec
 	URL     string
 }
 
 // be is such a process.
 func (p partProcess) be(ctx context.Context) error {
-	return remote.Run(ctx, remote.Config{Charter: p.Charter, URL: p.URL})
+	return remote.Run(ctx, remote.Config{Spec: p.Charter, URL: p.URL})
 }
 
-// kill ends a part without a word to its leader, and keeps its agent away.
+// kill ends a host without a word to its leader, and keeps its agent away.
 func (h *hosts) kill(name string) {
 	h.mu.Lock()
 	r := h.running[name]
@@ -116,14 +116,14 @@ func (h *hosts) kill(name string) {
 	}
 }
 
-// back has the agent of a part come back.
+// back has the agent of a host come back.
 func (h *hosts) back(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.down[name] = false
 }
 
-// partLab is a running fabric of parts.
+// partLab is a running fabric of hosts.
 type partLab struct {
 	*live.Lab
 	hosts   *hosts
@@ -170,8 +170,8 @@ func (l *partLab) succeed() {
 }
 
 // inParts divides a topology: switch i and its NICs are in part i modulo n.
-func inParts(g *topology.Graph, n int) []fabric.PartOptions {
-	list := make([]fabric.PartOptions, n)
+func inParts(g *topology.Graph, n int) []fabric.HostOptions {
+	list := make([]fabric.HostOptions, n)
 	for i := range list {
 		list[i].Name = fmt.Sprintf("host%d", i)
 	}
@@ -204,8 +204,8 @@ func startPartsOn(t *testing.T, n int, be func(h *hosts), to func(url string), o
 	}
 	l := &partLab{hosts: h}
 	l.Lab = live.Start(t, live.Config{Topology: smallTree, Routing: "adaptive-link", Options: append([]func(*fabric.Options){func(o *fabric.Options) {
-		o.Keep = l.keep
-		o.Parts, o.Host = inParts(o.Topology, n), h.host
+		o.Checkpoint = l.keep
+		o.Hosts, o.Host = inParts(o.Topology, n), h.host
 		h.url = o.Processes.Hosts.(remote.Hosts).Admitter.(*bus.Broker).ClientURL()
 		if to != nil {
 			to(h.url)
@@ -243,8 +243,8 @@ func (l *partLab) sound() {
 	assert.NoError(l, l.Fabric.CreditsHome())
 }
 
-// way is a way to a broker that can be cut.
-type way struct {
+// connected is a way to a broker that can be cut.
+type connected struct {
 	*testing.T
 	listener net.Listener
 
@@ -255,10 +255,10 @@ type way struct {
 	wg    sync.WaitGroup
 }
 
-func newWay(t *testing.T) *way {
+func newWay(t *testing.T) *connected {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	w := &way{T: t, listener: l}
+	w := &connected{T: t, listener: l}
 	w.wg.Go(w.carry)
 	t.Cleanup(func() {
 		_ = l.Close()
@@ -268,16 +268,16 @@ func newWay(t *testing.T) *way {
 	return w
 }
 
-func (w *way) url() string { return "nats://" + w.listener.Addr().String() }
+func (w *connected) url() string { return "nats://" + w.listener.Addr().String() }
 
 // to says where it leads.
-func (w *way) to(url string) {
+func (w *connected) to(url string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.addr = strings.TrimPrefix(url, "nats://")
 }
 
-func (w *way) carry() {
+func (w *connected) carry() {
 	for {
 		in, err := w.listener.Accept()
 		if err != nil {
@@ -305,7 +305,7 @@ func (w *way) carry() {
 }
 
 // cut ends all connections, and lets none come again until restore.
-func (w *way) cut() {
+func (w *connected) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.shut = true
@@ -315,7 +315,7 @@ func (w *way) cut() {
 	w.conns = nil
 }
 
-func (w *way) restore() {
+func (w *connected) restore() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.shut = false

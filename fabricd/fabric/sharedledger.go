@@ -13,13 +13,13 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// accounts are the ledger of a fabric, which several goroutines step. Its lock is held for no call
+// sharedLedger are the ledger of a fabric, which several goroutines step. Its lock is held for no call
 // to anybody.
-type accounts struct {
+type sharedLedger struct {
 	log *slog.Logger
 
-	mu sync.Mutex
-	l  *ledger.Ledger // guarded by mu
+	mu     sync.Mutex
+	ledger *ledger.Ledger // guarded by mu
 }
 
 // localHostID is the number of the host in this process; others follow.
@@ -27,10 +27,10 @@ const localHostID ledger.HostID = 1
 
 // step has the ledger take an event. What it wants to ask hosts is what they are asked for all the
 // time, and what they may forget they forget by themselves.
-func (a *accounts) step(now weft.Time, ev ledger.Event) {
+func (a *sharedLedger) step(now weft.Time, ev ledger.Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, o := range a.l.Step(now, ev) {
+	for _, o := range a.ledger.Step(now, ev) {
 		if o.Kind == ledger.Refuse {
 			a.log.Warn("what a host has counted", "err", o.Why)
 		}
@@ -38,41 +38,41 @@ func (a *accounts) step(now weft.Time, ev ledger.Event) {
 }
 
 // begin begins an incident and returns its number.
-func (a *accounts) begin(now weft.Time, ev ledger.FaultBegan) int {
+func (a *sharedLedger) begin(now weft.Time, ev ledger.FaultBegan) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.l.Step(now, ev)
-	return a.l.Last()
+	a.ledger.Step(now, ev)
+	return a.ledger.Last()
 }
 
 // read calls do with the ledger.
-func (a *accounts) read(do func(l *ledger.Ledger)) {
+func (a *sharedLedger) read(do func(l *ledger.Ledger)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	do(a.l)
+	do(a.ledger)
 }
 
 // total is what all nodes have counted.
-func (a *accounts) total() (c ledger.Counters) {
+func (a *sharedLedger) total() (c ledger.Counters) {
 	a.read(func(l *ledger.Ledger) { c = l.Total() })
 	return c
 }
 
 // onLinks is what each link has lost, and what is on its way, by number.
-func (a *accounts) onLinks() (list []ledger.LinkSum) {
+func (a *sharedLedger) onLinks() (list []ledger.LinkSum) {
 	a.read(func(l *ledger.Ledger) { list = l.Links() })
 	return list
 }
 
 // incident is an incident, with what it has cost; one that is not kept is empty.
-func (a *accounts) incident(id int) (in ledger.Incident) {
+func (a *sharedLedger) incident(id int) (in ledger.Incident) {
 	a.read(func(l *ledger.Ledger) { in, _ = l.Incident(id) })
 	return in
 }
 
-// newAccounts begins the ledger of f, of which no host runs yet.
-func (f *Fabric) newAccounts() *accounts {
-	return &accounts{log: f.opts.Log, l: ledger.New(linksOf(f.graph))}
+// newLedger begins the ledger of f, of which no host runs yet.
+func (f *Fabric) newLedger() *sharedLedger {
+	return &sharedLedger{log: f.opts.Log, ledger: ledger.New(linksOf(f.graph))}
 }
 
 // linksOf are the links of a topology, as the ledger has them.
@@ -86,17 +86,17 @@ func linksOf(g *topology.Graph) []ledger.Link {
 
 // beginLocal has the nodes of this process be a host, if there are any.
 func (f *Fabric) beginLocal(number uint64) {
-	p := f.local
+	h := f.local
 	f.own = number
-	if !p.empty() {
-		f.accounts.step(f.Now(), ledger.HostStarted{Host: p.id, Incarnation: ledger.Incarnation(number), Nodes: nodesOf(p.place)})
+	if !h.empty() {
+		f.ledger.step(f.Now(), ledger.HostStarted{Host: h.id, Incarnation: ledger.Incarnation(number), Nodes: nodesOf(h.placement)})
 	}
 }
 
-// empty reports whether p has no nodes, as the leader's own process when all are on agents: then it is no host to the ledger.
-func (p *outpost) empty() bool { return len(p.switches)+len(p.nics) == 0 }
+// empty reports whether h has no nodes, as the leader's own process when all are on agents: then it is no host to the ledger.
+func (h *hostState) empty() bool { return len(h.switches)+len(h.nics) == 0 }
 
-func nodesOf(p host.Place) (nodes []weft.Node) {
+func nodesOf(p host.Placement) (nodes []weft.Node) {
 	for _, id := range p.SwitchIDs() {
 		nodes = append(nodes, id.Node())
 	}
@@ -106,41 +106,41 @@ func nodesOf(p host.Place) (nodes []weft.Node) {
 	return nodes
 }
 
-// tell has the ledger take what p has counted. s.Asked says when it was asked for.
-func (p *outpost) tell(s *host.Sum) {
-	if p.local != nil && p.empty() {
+// record has the ledger take what h has counted. s.Asked says when it was asked for.
+func (h *hostState) record(s *host.Sum) {
+	if h.local != nil && h.empty() {
 		return
 	}
 	a := s.Answer
-	a.Host = p.id
-	p.fabric.accounts.step(p.fabric.Now(), &a)
+	a.Host = h.id
+	h.fabric.ledger.step(h.fabric.Now(), &a)
 }
 
-// tellLocal has the ledger take what the nodes of this process have counted.
-func (f *Fabric) tellLocal() {
-	p, asked := f.local, f.Now()
-	s, _ := p.local.Sum(context.Background(), p.localRequest()) // it fails for latencies only
+// recordLocal has the ledger take what the nodes of this process have counted.
+func (f *Fabric) recordLocal() {
+	h, asked := f.local, f.Now()
+	s, _ := h.local.Sum(context.Background(), h.localRequest()) // it fails for latencies only
 	s.Asked = asked
-	p.tell(&s)
+	h.record(&s)
 }
 
 // localRequest asks the host in this process for all that the ledger takes.
-func (p *outpost) localRequest() host.SumRequest {
-	return host.SumRequest{Number: p.fabric.own, Ends: true, Peers: p.peers()}
+func (h *hostState) localRequest() host.SumRequest {
+	return host.SumRequest{Number: h.fabric.own, Ends: true, Peers: h.peers()}
 }
 
-// retire keeps what an incarnation of p has counted that is over, and the ledger does not know. The caller holds p.mu.
-func (p *outpost) retire() {
-	own := &p.known.Load().own
-	p.past.Add(&host.Sum{Drivers: own.Drivers, FirstEra: own.FirstEra, Eras: own.Eras, OlderEra: own.OlderEra})
+// retire keeps what an incarnation of h has counted that is over, and the ledger does not know. The caller holds h.mu.
+func (h *hostState) retire() {
+	own := &h.counters.Load().own
+	h.retired.Add(&host.Sum{Drivers: own.Drivers, FirstEra: own.FirstEra, Eras: own.Eras, OlderEra: own.OlderEra})
 	if own.Latency == nil {
 		return
 	}
 	if l, err := host.DecodeLatency(own.Latency); err == nil {
-		if p.pastLatency == nil {
-			p.pastLatency = nic.NewLatency()
+		if h.retiredLatency == nil {
+			h.retiredLatency = nic.NewLatency()
 		}
-		p.pastLatency.Merge(l)
+		h.retiredLatency.Merge(l)
 	}
 }
 

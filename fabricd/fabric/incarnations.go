@@ -9,7 +9,7 @@ import (
 )
 
 // Ends of links count per incarnation of their neighbour. Only the leader, who gives the epochs with
-// the charter, knows which are of which incarnation: it says so whenever it asks.
+// the spec, knows which are of which incarnation: it says so whenever it asks.
 
 // ownNumber is the incarnation of the nodes of the first leader's own process. Their epochs are below
 // firstEpoch.
@@ -19,17 +19,17 @@ const ownNumber = 1
 // the leader that gave it.
 const termShift = 32
 
-// maxLives bounds the incarnations of a part that its neighbours tell of: the ledger knows already
+// maxIncarnations bounds the incarnations of a host that its neighbours tell of: the ledger knows already
 // what passed with those before. Chosen by us.
-const maxLives = 16
+const maxIncarnations = 16
 
-// lifeOf is the incarnation that a charter begins.
-func lifeOf(c *host.Charter) linkend.Incarnation {
+// incarnationOf is the incarnation that a spec begins.
+func incarnationOf(c *host.Spec) linkend.Incarnation {
 	return linkend.Incarnation{Number: c.Number, First: c.Epoch}
 }
 
-// lifeIn is the incarnation of that number in a list.
-func lifeIn(list []linkend.Incarnation, number uint64) linkend.Incarnation {
+// incarnationIn is the incarnation of that number in a list.
+func incarnationIn(list []linkend.Incarnation, number uint64) linkend.Incarnation {
 	for _, k := range list {
 		if k.Number == number {
 			return k
@@ -38,57 +38,57 @@ func lifeIn(list []linkend.Incarnation, number uint64) linkend.Incarnation {
 	return linkend.Incarnation{Number: number}
 }
 
-// allLives are the latest incarnations of p.
-func (p *outpost) allLives() []linkend.Incarnation {
-	if l := p.lives.Load(); l != nil {
+// allIncarnations are the latest incarnations of p.
+func (h *hostState) allIncarnations() []linkend.Incarnation {
+	if l := h.incarnations.Load(); l != nil {
 		return *l
 	}
 	return nil
 }
 
-// addLife notes that an incarnation begins; number 0: none does. The caller holds mu.
-func (p *outpost) addLife(k linkend.Incarnation) {
-	old := p.allLives()
+// addIncarnation notes that an incarnation begins; number 0: none does. The caller holds mu.
+func (h *hostState) addIncarnation(k linkend.Incarnation) {
+	old := h.allIncarnations()
 	if n := len(old); k.Number == 0 || n > 0 && old[n-1].Number >= k.Number {
 		return
 	}
-	old = old[max(0, len(old)-maxLives+1):]
+	old = old[max(0, len(old)-maxIncarnations+1):]
 	list := append(append(make([]linkend.Incarnation, 0, len(old)+1), old...), k)
-	p.lives.Store(&list)
+	h.incarnations.Store(&list)
 }
 
-// beside is who has the other ends of the links of a host, by the names that the host knows them by.
+// neighbourHosts is who has the other ends of the links of a host, by the names that the host knows them by.
 // Constant.
-type beside struct {
+type neighbourHosts struct {
 	names    []string
-	parts    map[string]*outpost    // not in it: the node is in none
+	hosts    map[string]*hostState  // not in it: the node is in none
 	switches map[string]*liveSwitch // that may be a process
 }
 
 // peers are the incarnations of the neighbours of p.
-func (p *outpost) peers() (list []host.Peer) {
-	b := p.beside.Load()
+func (h *hostState) peers() (list []host.Peer) {
+	b := h.neighbourHosts.Load()
 	if b == nil {
-		b = p.findBeside(p.cross)
-		p.beside.Store(b)
+		b = h.findNeighbourHosts(h.cross)
+		h.neighbourHosts.Store(b)
 	}
 	for _, name := range b.names {
 		var lives []linkend.Incarnation
-		o := b.parts[name]
+		o := b.hosts[name]
 		if o == nil {
-			lives = append(lives, linkend.Incarnation{Number: p.fabric.own})
+			lives = append(lives, linkend.Incarnation{Number: h.fabric.own})
 			if s := b.switches[name]; s != nil {
-				o = s.guest.Load()
+				o = s.processHost.Load()
 			}
 		}
 		if o != nil {
-			lives = append(lives, o.allLives()...)
+			lives = append(lives, o.allIncarnations()...)
 		}
 		if len(lives) == 0 { // it is nobody yet, and nothing has passed
 			lives = append(lives, linkend.Incarnation{})
 		}
 		for _, k := range lives {
-			list = append(list, host.Peer{Part: name, Incarnation: k})
+			list = append(list, host.Peer{Host: name, Incarnation: k})
 		}
 	}
 	return list
@@ -96,20 +96,20 @@ func (p *outpost) peers() (list []host.Peer) {
 
 // share has the host in this process tell of what passes on links of a switch that is to be a process.
 // The caller holds Fabric.mu.
-func (p *outpost) share(links []*link) {
+func (h *hostState) share(links []*link) {
 	for _, l := range links {
 		for _, e := range l.ends() {
-			if p.fabric.home(e.Node) == p && !slices.Contains(p.shared, e) {
-				p.shared = append(p.shared, e)
+			if h.fabric.home(e.Node) == h && !slices.Contains(h.shared, e) {
+				h.shared = append(h.shared, e)
 			}
 		}
 	}
-	p.beside.Store(p.findBeside(slices.Concat(p.cross, p.shared)))
+	h.neighbourHosts.Store(h.findNeighbourHosts(slices.Concat(h.cross, h.shared)))
 }
 
-// findBeside finds who is at the other ends of links.
-func (p *outpost) findBeside(ends []weft.End) *beside {
-	f, b := p.fabric, &beside{parts: map[string]*outpost{}, switches: map[string]*liveSwitch{}}
+// findNeighbourHosts finds who is at the other ends of links.
+func (h *hostState) findNeighbourHosts(ends []weft.End) *neighbourHosts {
+	f, b := h.fabric, &neighbourHosts{hosts: map[string]*hostState{}, switches: map[string]*liveSwitch{}}
 	seen := map[string]bool{}
 	for _, e := range ends {
 		peer, _, _ := f.graph.Peer(e)
@@ -126,7 +126,7 @@ func (p *outpost) findBeside(ends []weft.End) *beside {
 		b.names = append(b.names, name)
 		switch {
 		case o != nil:
-			b.parts[name] = o
+			b.hosts[name] = o
 		case peer.Node.IsSwitch():
 			b.switches[name] = f.switches[peer.Node.Index]
 		}

@@ -14,9 +14,9 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// MachineConfig says what a Machine drives. All but Watch and Progress are required. Watch is
+// NodeRuntimeConfig says what a Machine drives. All but Watch and Progress are required. Watch is
 // called by several goroutines.
-type MachineConfig struct {
+type NodeRuntimeConfig struct {
 	Graph       *topology.Graph
 	Transport   wire.Transport
 	Clock       func() weft.Time
@@ -33,22 +33,22 @@ type MachineConfig struct {
 	Progress    func(done, total int) // hears now and then of how many nodes the links are open; nil: nobody does
 }
 
-// Machine drives nodes live over a transport: it opens the links of each and steps its core.
-type Machine struct {
-	cfg     MachineConfig
-	drivers map[weft.Node]*switchd.Driver // constant
-	wires   map[weft.Node][]switchd.Wire  // constant
-	beat    *wire.Beat                    // nil: links do not leave the process
+// NodeRuntime drives nodes live over a transport: it opens the links of each and steps its core.
+type NodeRuntime struct {
+	cfg       NodeRuntimeConfig
+	drivers   map[weft.Node]*switchd.Driver // constant
+	wires     map[weft.Node][]switchd.Wire  // constant
+	selfProbe *wire.Beat                    // nil: links do not leave the process
 }
 
-// NewMachine opens the links of the nodes. Nothing runs yet.
-func NewMachine(cfg MachineConfig) (*Machine, error) {
-	m := &Machine{
+// NewNodeRuntime opens the links of the nodes. Nothing runs yet.
+func NewNodeRuntime(cfg NodeRuntimeConfig) (*NodeRuntime, error) {
+	m := &NodeRuntime{
 		cfg: cfg, drivers: make(map[weft.Node]*switchd.Driver, len(cfg.Nodes)), wires: make(map[weft.Node][]switchd.Wire, len(cfg.Nodes)),
 	}
 	if every := cfg.Interval / 4; every > 0 && !cfg.Still && len(cfg.Nodes) > 0 && cfg.Transport.Enforcement() != wire.EnforcedInProcess {
 		var err error
-		if m.beat, err = wire.NewBeat(cfg.Transport, every.Duration()); err != nil {
+		if m.selfProbe, err = wire.NewBeat(cfg.Transport, every.Duration()); err != nil {
 			return nil, err
 		}
 	}
@@ -65,7 +65,7 @@ func NewMachine(cfg MachineConfig) (*Machine, error) {
 			return err
 		}
 		c := switchd.Config{
-			Core: cfg.Cores[i], Wires: all[i], Clock: cfg.Clock, Batch: cfg.Batch, Excuse: exemptions[i].excuse,
+			Core: cfg.Cores[i], Wires: all[i], Clock: cfg.Clock, Batch: cfg.Batch, Excuse: exemptions[i].exempt,
 			Draws: func(p weft.PortID) *rand.PCG {
 				return weft.Stream(cfg.Seed, weft.StreamLink, weft.End{Node: n, Port: p}.StreamNumber(), cfg.Incarnation)
 			},
@@ -96,7 +96,7 @@ func Direction(g *topology.Graph, from weft.End) (d wire.Direction, ok bool) {
 }
 
 // wire opens the links of a node.
-func (m *Machine) wire(n weft.Node, ports int) ([]switchd.Wire, error) {
+func (m *NodeRuntime) wire(n weft.Node, ports int) ([]switchd.Wire, error) {
 	wires := make([]switchd.Wire, ports)
 	for p := range wires {
 		d, ok := Direction(m.cfg.Graph, weft.End{Node: n, Port: weft.PortID(p)})
@@ -117,10 +117,10 @@ func (m *Machine) wire(n weft.Node, ports int) ([]switchd.Wire, error) {
 }
 
 // Driver is the driver of a node, nil of one that is not among those of the machine.
-func (m *Machine) Driver(n weft.Node) *switchd.Driver { return m.drivers[n] }
+func (m *NodeRuntime) Driver(n weft.Node) *switchd.Driver { return m.drivers[n] }
 
 // Drivers are those of all nodes.
-func (m *Machine) Drivers() []*switchd.Driver {
+func (m *NodeRuntime) Drivers() []*switchd.Driver {
 	list := make([]*switchd.Driver, len(m.cfg.Nodes))
 	for i, n := range m.cfg.Nodes {
 		list[i] = m.drivers[n]
@@ -129,16 +129,16 @@ func (m *Machine) Drivers() []*switchd.Driver {
 }
 
 // Inbox is where frames for an end arrive. The machine goes on listening there.
-func (m *Machine) Inbox(e weft.End) chan wire.Message { return m.wires[e.Node][e.Port].Inbox }
+func (m *NodeRuntime) Inbox(e weft.End) chan wire.Message { return m.wires[e.Node][e.Port].Inbox }
 
 // Run drives all nodes until ctx ends, and returns when no goroutine is left. Call it once.
-func (m *Machine) Run(ctx context.Context) {
+func (m *NodeRuntime) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, n := range m.cfg.Nodes {
 		running.Go(func() { m.drivers[n].Run(ctx) })
 	}
-	if m.beat != nil {
-		running.Go(func() { m.beat.Run(ctx) })
+	if m.selfProbe != nil {
+		running.Go(func() { m.selfProbe.Run(ctx) })
 	}
 	running.Wait()
 }
@@ -150,10 +150,10 @@ func (m *Machine) Run(ctx context.Context) {
 
 // stallExemption tells whether what comes to the ports of a node is held up by ourselves, or was until just now.
 type stallExemption struct {
-	beat     *wire.Beat
-	interval time.Duration
-	own      int       // the connection of the node
-	ports    []heldFor // per port
+	selfProbe *wire.Beat
+	interval  time.Duration
+	own       int       // the connection of the node
+	ports     []heldFor // per port
 }
 
 // heldFor is where what comes to a port may be held up.
@@ -164,27 +164,27 @@ type heldFor struct {
 	shard  int             // of the peer
 }
 
-func (e *stallExemption) excuse(p weft.PortID) bool {
+func (e *stallExemption) exempt(p weft.PortID) bool {
 	h := &e.ports[p]
 	switch {
 	case !h.linked:
 		return false
 	case h.peer != nil && h.peer.Late(h.port, e.interval/2, e.interval):
 		return true
-	case e.beat == nil:
+	case e.selfProbe == nil:
 		return false
-	case e.beat.Late(e.own, e.interval/2, e.interval):
+	case e.selfProbe.Late(e.own, e.interval/2, e.interval):
 		return true
 	}
-	return h.peer != nil && h.shard != e.own && e.beat.Late(h.shard, e.interval/2, e.interval)
+	return h.peer != nil && h.shard != e.own && e.selfProbe.Late(h.shard, e.interval/2, e.interval)
 }
 
 // findPeers fills in who the neighbours of all nodes are, once all have drivers.
-func (m *Machine) findPeers(exemptions []*stallExemption) {
+func (m *NodeRuntime) findPeers(exemptions []*stallExemption) {
 	g := m.cfg.Graph
 	for i, n := range m.cfg.Nodes {
 		e := exemptions[i]
-		e.beat, e.own = m.beat, m.cfg.Transport.Shard(g.Name(n))
+		e.selfProbe, e.own = m.selfProbe, m.cfg.Transport.Shard(g.Name(n))
 		for p := range e.ports {
 			if peer, _, ok := g.Peer(weft.End{Node: n, Port: weft.PortID(p)}); ok {
 				e.ports[p] = heldFor{linked: true, peer: m.drivers[peer.Node], port: peer.Port, shard: m.cfg.Transport.Shard(g.Name(peer.Node))}

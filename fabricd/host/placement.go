@@ -5,9 +5,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Place is which nodes are in a host, and which shards are its own.
-type Place struct {
-	Part     string `json:"part"`
+// Placement is which nodes are in a host, and which shards are its own.
+type Placement struct {
+	Host     string `json:"part"`
 	Switches []Span `json:"switches,omitempty"` // by SwitchID, ascending
 	NICs     []Span `json:"nics,omitempty"`     // by NICID, ascending
 	Shard    int    `json:"shard"`              // the first of its own
@@ -47,14 +47,14 @@ func numbersOf[ID ~uint32](list []Span) (ids []ID) {
 }
 
 // SwitchIDs are the switches of the host, in its order.
-func (p Place) SwitchIDs() []weft.SwitchID { return numbersOf[weft.SwitchID](p.Switches) }
+func (p Placement) SwitchIDs() []weft.SwitchID { return numbersOf[weft.SwitchID](p.Switches) }
 
 // NICIDs are the NICs of the host, in its order.
-func (p Place) NICIDs() []weft.NICID { return numbersOf[weft.NICID](p.NICs) }
+func (p Placement) NICIDs() []weft.NICID { return numbersOf[weft.NICID](p.NICs) }
 
 // Ends are the ends that the host has in its order, the order of [Sum].Up: the ports of each
 // switch, then the NICs. Ports that lead nowhere are among them.
-func (p Place) Ends(g *topology.Graph) (list []weft.End) {
+func (p Placement) Ends(g *topology.Graph) (list []weft.End) {
 	for _, id := range p.SwitchIDs() {
 		for port := range weft.PortID(g.Switches[id].Ports) {
 			list = append(list, weft.End{Node: id.Node(), Port: port})

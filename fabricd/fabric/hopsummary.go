@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Story tells v in a line, and what there is to know beside in more, without the packet's name. Lines after the first are
+// Summary tells v in a line, and what there is to know beside in more, without the packet's name. Lines after the first are
 // indented.
-func (v HopView) Story() string {
+func (v HopView) Summary() string {
 	var b strings.Builder
 	more := func(format string, args ...any) { fmt.Fprintf(&b, "\n    "+format, args...) }
 	switch {

@@ -20,7 +20,7 @@ func TestAnOrderIsAnsweredWhenItIsKept(t *testing.T) {
 	var written atomic.Pointer[chan struct{}]
 	written.Store(new(make(chan struct{})))
 	l := live.Start(t, live.Config{Topology: smallTree, Routing: "adaptive-link", Options: []func(*fabric.Options){func(o *fabric.Options) {
-		o.Keep = func(fabric.State) <-chan struct{} { return *written.Load() }
+		o.Checkpoint = func(fabric.State) <-chan struct{} { return *written.Load() }
 	}}})
 	until := func(down int) {
 		require.Eventually(t, func() bool { return len(l.Fabric.LinksDown()) == down }, rig.Patience, time.Millisecond)

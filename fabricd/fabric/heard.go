@@ -5,31 +5,31 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
-// hearProcesses listens to what processes tell.
-func (f *Fabric) hearProcesses() error {
+// hearHosts listens to what processes tell.
+func (f *Fabric) hearHosts() error {
 	if f.opts.Processes == nil {
 		return nil
 	}
-	return f.opts.Processes.Hosts.Hear(f.hear)
+	return f.opts.Processes.Hosts.Hear(f.takeEvents)
 }
 
-// hear takes what a part, or the process of a switch, tells.
-func (f *Fabric) hear(node string, seen host.Seen) {
-	if p := f.outpostNamed(node); p != nil {
-		p.hear(seen)
+// takeEvents takes what a host, or the process of a switch, tells.
+func (f *Fabric) takeEvents(node string, batch host.EventBatch) {
+	if h := f.hostNamed(node); h != nil {
+		h.takeEvents(batch)
 		return
 	}
 	if id, err := f.graph.SwitchByName(node); err == nil {
-		if p := f.switches[id].process(); p != nil {
-			p.hear(seen)
+		if h := f.switches[id].process(); h != nil {
+			h.takeEvents(batch)
 		}
 	}
 }
 
-// absent reports whether an end of l is in a part that does not answer, so that nobody waits for it.
+// absent reports whether an end of l is on a host that does not answer, so that nobody waits for it.
 func (f *Fabric) absent(l *link) bool {
 	for _, e := range l.ends() {
-		if p := f.outpostOf(e.Node); p.quiet.Load() && !p.lost.Load() {
+		if h := f.hostOf(e.Node); h.suspect.Load() && !h.failed.Load() {
 			return true
 		}
 	}

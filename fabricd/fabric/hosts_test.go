@@ -23,7 +23,7 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// A fabric in parts does what one in a single process does: it carries traffic, reroutes at a cut, and its ledger is balanced.
+// A fabric of several hosts does what one in a single process does: it carries traffic, reroutes at a cut, and its ledger is balanced.
 func TestFabricOfParts(t *testing.T) {
 	t.Parallel()
 	l := startParts(t, 3)
@@ -66,7 +66,7 @@ func TestPartsUnderFaults(t *testing.T) {
 	l.sound()
 }
 
-// The switches and NICs of a part that dies count as crashed, the others go on, and the ledger stays balanced; when its agent is back it
+// The switches and NICs of a host that dies count as crashed, the others go on, and the ledger stays balanced; when its agent is back it
 // is made anew and all is as before.
 func TestPartThatDies(t *testing.T) {
 	t.Parallel()
@@ -93,13 +93,13 @@ func TestPartThatDies(t *testing.T) {
 	l.more(500)
 	l.sound()
 	r := l.Fabric.Faults()[len(cuts)]
-	assert.Equal(t, fabric.KindPart, r.Kind)
+	assert.Equal(t, fabric.KindHost, r.Kind)
 	assert.Equal(t, "host1", r.Target)
 	assert.NotZero(t, r.RestoredAt)
 	assert.Zero(t, l.Fabric.Totals().Duplicated)
 }
 
-// New tables come into force in parts, and in a part that is made anew.
+// New tables come into force in hosts, and on a host that is made anew.
 func TestTablesOfParts(t *testing.T) {
 	t.Parallel()
 	l := startParts(t, 3, func(o *fabric.Options) {
@@ -144,48 +144,48 @@ func TestTablesOfParts(t *testing.T) {
 	l.more(100)
 }
 
-// A part that stands still is not waited for, and told what it has missed when it goes on; it has lost nothing by it.
+// A host that stands still is not waited for, and told what it has missed when it goes on; it has lost nothing by it.
 func TestPartThatFreezes(t *testing.T) {
 	t.Parallel()
 	l := startPartsOn(t, 3, func(h *hosts) { h.apart, h.alone = "host1", true }, nil)
 	l.load("uniform:0.3")
 	l.more(300)
 	l.hosts.proc.Signal(syscall.SIGSTOP)
-	l.until("it is missed", func() bool { return l.Fabric.Parts()[1].State == fabric.SwitchQuiet })
+	l.until("it is missed", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchSuspect })
 	out := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.10-s1.10"}, fault.Spec{Do: fault.VerbCrash, A: "s0.01"}) // which it does not hear
 	require.True(t, out[0].Fresh)
 	l.more(100) // the others go on
 	l.hosts.proc.Signal(syscall.SIGCONT)
-	l.until("it is back", func() bool { return l.Fabric.Parts()[1].State == fabric.SwitchUp })
+	l.until("it is back", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchUp })
 	l.more(300)
 	l.Do(fault.Spec{Do: fault.VerbHeal})
 	l.more(100)
 	l.sound()
 	l.hosts.proc.Kill()
-	l.until("it is made anew", func() bool { return l.Fabric.Parts()[1].Again == 1 && len(l.Fabric.LinksDown()) == 0 })
+	l.until("it is made anew", func() bool { return l.Fabric.Hosts()[1].Again == 1 && len(l.Fabric.LinksDown()) == 0 })
 	l.load("uniform:0.3")
 	l.more(300)
 	l.sound()
 	attack.Count(t, "a process of several switches frozen under load, and killed", 2)
 }
 
-// A part that is out of reach counts as lost, goes on by itself, and is taken back as it is.
+// A host that is out of reach counts as lost, goes on by itself, and is taken back as it is.
 func TestPartOutOfReach(t *testing.T) {
 	t.Parallel()
 	w := newWay(t)
 	l := startPartsOn(t, 3, func(h *hosts) { h.apart, h.way = "host1", w.url() }, w.to)
 	l.load("uniform:0.3")
 	l.more(300)
-	number := l.Fabric.Parts()[1].Number
+	number := l.Fabric.Hosts()[1].Number
 	w.cut()
 	l.until("it is missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 4 })
 	l.more(200)                                                                                                   // the others go on
-	out := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.01-s1.01"}, fault.Spec{Do: fault.VerbCut, A: "s0.10-s1.10"}) // of two parts, and one is host1
+	out := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.01-s1.01"}, fault.Spec{Do: fault.VerbCut, A: "s0.10-s1.10"}) // of two hosts, and one is host1
 	require.True(t, out[0].Fresh)
 	require.NoError(t, l.Fabric.StopTraffic()) // which it does not hear
 	w.restore()
 	l.until("it is back", func() bool { return len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 2 })
-	assert.Equal(t, number, l.Fabric.Parts()[1].Number, "it has not been made anew")
+	assert.Equal(t, number, l.Fabric.Hosts()[1].Number, "it has not been made anew")
 	l.Do(fault.Spec{Do: fault.VerbHeal})
 	l.load("uniform:0.3")
 	l.more(300)
@@ -205,7 +205,7 @@ func TestPartsWithClocksThatDiffer(t *testing.T) {
 		}
 	}, nil)
 	right := func() bool {
-		for _, p := range l.Fabric.Parts() {
+		for _, p := range l.Fabric.Hosts() {
 			if math.Abs(p.BehindMS) > 100 {
 				return false
 			}
@@ -234,7 +234,7 @@ func TestPartsWithClocksThatDiffer(t *testing.T) {
 
 func ms(t weft.Time) float64 { return float64(t) / float64(weft.Millisecond) }
 
-// A leader that is gone leaves the parts as they are; the next one knows what the first knew, and goes on.
+// A leader that is gone leaves the hosts as they are; the next one knows what the first knew, and goes on.
 func TestAnotherLeader(t *testing.T) {
 	t.Parallel()
 	l := startParts(t, 2)
@@ -266,7 +266,7 @@ func TestAnotherLeader(t *testing.T) {
 	assert.Greater(t, cut[0].Fault.ID, len(before), "it has a number of its own")
 }
 
-// A leader that goes on beside the next one, for it does not reach the store, hears from the parts that it was replaced.
+// A leader that goes on beside the next one, for it does not reach the store, hears from the hosts that it was replaced.
 func TestALeaderThatWasReplacedHearsItFromTheParts(t *testing.T) {
 	t.Parallel()
 	replaced := make(chan struct{})
@@ -281,9 +281,9 @@ func TestALeaderThatWasReplacedHearsItFromTheParts(t *testing.T) {
 	select {
 	case <-replaced:
 	case <-time.After(rig.Patience):
-		t.Fatal("no part has told the first leader")
+		t.Fatal("no host has told the first leader")
 	}
-	_, _ = first.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"}) // the parts refuse that
+	_, _ = first.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"}) // the hosts refuse that
 	first.Detach()
 	require.Empty(t, l.Fabric.CutLinks())
 	l.more(100)
@@ -327,7 +327,7 @@ func TestNICsStayHeldUnderAnotherLeader(t *testing.T) {
 	l.sound()
 }
 
-// A leader finds a part dead that was so before, and one that has died while nobody led.
+// A leader finds a host dead that was so before, and one that has died while nobody led.
 func TestAnotherLeaderOfDeadParts(t *testing.T) {
 	t.Parallel()
 	l := startParts(t, 3)

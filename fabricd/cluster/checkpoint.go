@@ -13,15 +13,15 @@ import (
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
-// kept is the state of a fabric as it is written down, compressed as [deflate.Compress] does.
-type kept struct {
+// checkpoint is the state of a fabric as it is written down, compressed as [deflate.Compress] does.
+type checkpoint struct {
 	Term   uint64          `json:"term"` // of who wrote it
 	State  json.RawMessage `json:"state,omitempty"`
 	Tables chunks          `json:"tables,omitzero"`
 }
 
 // readState reads the state that the last leader wrote, and its revision; 0: there is none.
-func (b Book) readState(ctx context.Context) (k kept, rev uint64, err error) {
+func (b StateStore) readState(ctx context.Context) (k checkpoint, rev uint64, err error) {
 	data, rev, err := b.Store.Get(ctx, keyState)
 	if errors.Is(err, reply.ErrNoKey) {
 		return k, 0, nil
@@ -40,17 +40,17 @@ func (b Book) readState(ctx context.Context) (k kept, rev uint64, err error) {
 }
 
 // State is what the last leader kept, as JSON, and the term of that leader; nil: nothing was kept.
-func (b Book) State(ctx context.Context) (term uint64, state json.RawMessage, err error) {
+func (b StateStore) State(ctx context.Context) (term uint64, state json.RawMessage, err error) {
 	k, _, err := b.readState(ctx)
 	return k.Term, k.State, err
 }
 
-// Keeper writes the state of a leader down, the latest only, as fast as the broker takes it.
-type Keeper struct {
-	book Book
-	term uint64
-	rev  uint64
-	warn func(error)
+// Checkpointer writes the state of a leader down, the latest only, as fast as the broker takes it.
+type Checkpointer struct {
+	store StateStore
+	term  uint64
+	rev   uint64
+	warn  func(error)
 
 	// Of Run.
 	tables  chunks   // that the state names
@@ -60,10 +60,10 @@ type Keeper struct {
 
 	mu     sync.Mutex
 	latest *latest       // to be written; nil: nothing
-	poke   chan struct{} // cap 1: there is something
+	wake   chan struct{} // cap 1: there is something
 }
 
-// latest is the latest state that a Keeper was given.
+// latest is the latest state that a Checkpointer was given.
 type latest struct {
 	state  any
 	tables []byte
@@ -79,9 +79,9 @@ const maxWaiting = 64
 // TakeOver reads the state that the last leader kept into out, and its tables, and makes it this
 // leader's, so that none before can write it any more; there is false when nothing was kept. Run of
 // the keeper writes what is kept from then on. Warn hears when it cannot, and must not block.
-func (b Book) TakeOver(
+func (b StateStore) TakeOver(
 	ctx context.Context, term uint64, out any, tables *[]byte, warn func(error),
-) (keeper *Keeper, there bool, err error) {
+) (keeper *Checkpointer, there bool, err error) {
 	before, rev, err := b.claim(ctx, term)
 	if err != nil {
 		return nil, false, err
@@ -101,21 +101,21 @@ func (b Book) TakeOver(
 		return nil, false, err
 	}
 	*tables = held
-	return &Keeper{
-		book: b, term: term, rev: rev, warn: warn, tables: before.Tables, written: held,
-		poke: make(chan struct{}, 1),
+	return &Checkpointer{
+		store: b, term: term, rev: rev, warn: warn, tables: before.Tables, written: held,
+		wake: make(chan struct{}, 1),
 	}, len(before.State) > 0, nil
 }
 
 // Claim makes the state that of a leader of this term: leaders before it can write it no more. The
 // error wraps [lease.ErrLost] when it is that of a later one.
-func (b Book) Claim(ctx context.Context, term uint64) error {
+func (b StateStore) Claim(ctx context.Context, term uint64) error {
 	_, _, err := b.claim(ctx, term)
 	return err
 }
 
 // claim is Claim, and returns the state as it was before, and its revision since.
-func (b Book) claim(ctx context.Context, term uint64) (before kept, rev uint64, err error) {
+func (b StateStore) claim(ctx context.Context, term uint64) (before checkpoint, rev uint64, err error) {
 	before, rev, err = b.readState(ctx)
 	if err != nil {
 		return before, 0, err
@@ -138,7 +138,7 @@ func (b Book) claim(ctx context.Context, term uint64) (before kept, rev uint64, 
 	return before, rev, err
 }
 
-func (k kept) encode() ([]byte, error) {
+func (k checkpoint) encode() ([]byte, error) {
 	text, err := json.Marshal(k)
 	if err != nil {
 		return nil, err
@@ -146,10 +146,10 @@ func (k kept) encode() ([]byte, error) {
 	return deflate.Compress(text)
 }
 
-// Keep has a state written, and tables, when they are not the slice that they were. Neither must
+// Write has a state written, and tables, when they are not the slice that they were. Neither must
 // change any more. It does not wait: what it returns is closed when it, or what was given later,
 // has been written.
-func (k *Keeper) Keep(state any, tables []byte) <-chan struct{} {
+func (k *Checkpointer) Write(state any, tables []byte) <-chan struct{} {
 	k.mu.Lock()
 	next := &latest{state: state, tables: tables}
 	if k.latest != nil {
@@ -161,13 +161,13 @@ func (k *Keeper) Keep(state any, tables []byte) <-chan struct{} {
 	k.latest = next
 	k.mu.Unlock()
 	select {
-	case k.poke <- struct{}{}:
+	case k.wake <- struct{}{}:
 	default:
 	}
 	return done
 }
 
-// Times of a Keeper, chosen by us.
+// Times of a Checkpointer, chosen by us.
 const (
 	writeTime  = 3 * time.Second
 	writeAgain = time.Second // after it could not
@@ -175,7 +175,7 @@ const (
 
 // Run writes until ctx ends, and then what is left. The error wraps lease.ErrLost when another
 // leader has written.
-func (k *Keeper) Run(ctx context.Context) error {
+func (k *Checkpointer) Run(ctx context.Context) error {
 	again := time.NewTimer(writeAgain)
 	defer again.Stop()
 	whole := context.WithoutCancel(ctx) // a write that has begun is finished
@@ -183,7 +183,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return k.flush(whole)
-		case <-k.poke:
+		case <-k.wake:
 		case <-again.C:
 		}
 		if err := k.flush(whole); err != nil {
@@ -194,7 +194,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 }
 
 // flush writes what is to be written, and tries again later if it cannot.
-func (k *Keeper) flush(ctx context.Context) error {
+func (k *Checkpointer) flush(ctx context.Context) error {
 	k.mu.Lock()
 	now := k.latest
 	k.latest = nil
@@ -226,7 +226,7 @@ func (k *Keeper) flush(ctx context.Context) error {
 
 // write writes the tables, where they are others, then the state that names them, and takes away
 // those that none names any more.
-func (k *Keeper) write(ctx context.Context, now *latest) error {
+func (k *Checkpointer) write(ctx context.Context, now *latest) error {
 	text, err := json.Marshal(now.state)
 	if err != nil {
 		return err
@@ -236,19 +236,19 @@ func (k *Keeper) write(ctx context.Context, now *latest) error {
 		tables = chunks{}
 		if len(now.tables) > 0 {
 			k.number++
-			tables, err = k.book.writeChunks(ctx, chunks{Term: k.term, Number: k.number}, now.tables)
+			tables, err = k.store.writeChunks(ctx, chunks{Term: k.term, Number: k.number}, now.tables)
 		}
 		if err != nil {
 			k.over = append(k.over, tables)
 			return err
 		}
 	}
-	err = within(ctx, func(ctx context.Context) error { return k.writeState(ctx, kept{k.term, text, tables}) })
+	err = within(ctx, func(ctx context.Context) error { return k.writeState(ctx, checkpoint{k.term, text, tables}) })
 	if err != nil {
 		switch {
 		case tables == k.tables:
 		case errors.Is(err, lease.ErrLost): // nobody will
-			_, dropped := k.book.dropChunks(ctx, tables)
+			_, dropped := k.store.dropChunks(ctx, tables)
 			err = errors.Join(err, dropped)
 		default: // the state may have been written, and only the answer lost
 			k.over = append(k.over, tables)
@@ -260,7 +260,7 @@ func (k *Keeper) write(ctx context.Context, now *latest) error {
 	}
 	k.tables, k.written = tables, now.tables
 	for len(k.over) > 0 {
-		if _, err := k.book.dropChunks(ctx, k.over[0]); err != nil {
+		if _, err := k.store.dropChunks(ctx, k.over[0]); err != nil {
 			k.warn(fmt.Errorf("cluster: tables that were replaced could not be deleted, it is tried again: %w", err))
 			return nil
 		}
@@ -272,14 +272,14 @@ func (k *Keeper) write(ctx context.Context, now *latest) error {
 // same reports whether a and b are one slice.
 func same(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
-func (k *Keeper) writeState(ctx context.Context, state kept) error {
+func (k *Checkpointer) writeState(ctx context.Context, state checkpoint) error {
 	data, err := state.encode()
 	if err != nil {
 		return err
 	}
 	for range 2 {
 		var rev uint64
-		if rev, err = k.book.Store.Update(ctx, keyState, data, k.rev); err == nil {
+		if rev, err = k.store.Store.Update(ctx, keyState, data, k.rev); err == nil {
 			k.rev = rev
 			return nil
 		}
@@ -287,7 +287,7 @@ func (k *Keeper) writeState(ctx context.Context, state kept) error {
 			return err
 		}
 		// Perhaps by a write of ours whose answer was lost.
-		was, rev, e := k.book.readState(ctx)
+		was, rev, e := k.store.readState(ctx)
 		switch {
 		case e != nil:
 			return e

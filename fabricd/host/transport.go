@@ -6,21 +6,21 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Troubles are events of a transport that wait for whoever acts on them. The transport must not be
+// TransportEvents are events of a transport that wait for whoever acts on them. The transport must not be
 // held up, and each of its events is rare, comes in pairs, or comes when its count is a power of
 // two, so the list has no bound of its own.
-type Troubles struct {
+type TransportEvents struct {
 	News chan struct{} // capacity 1: there are some
 
 	mu   sync.Mutex
 	list []wire.Event // guarded by mu
 }
 
-// NewTroubles returns an empty list.
-func NewTroubles() *Troubles { return &Troubles{News: make(chan struct{}, 1)} }
+// NewTransportEvents returns an empty list.
+func NewTransportEvents() *TransportEvents { return &TransportEvents{News: make(chan struct{}, 1)} }
 
 // Add implements what wire.Transport.Watch wants.
-func (t *Troubles) Add(e wire.Event) {
+func (t *TransportEvents) Add(e wire.Event) {
 	t.mu.Lock()
 	t.list = append(t.list, e)
 	t.mu.Unlock()
@@ -31,7 +31,7 @@ func (t *Troubles) Add(e wire.Event) {
 }
 
 // Take empties the list.
-func (t *Troubles) Take() []wire.Event {
+func (t *TransportEvents) Take() []wire.Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	list := t.list

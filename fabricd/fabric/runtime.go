@@ -9,11 +9,11 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
-// World is what a fabric runs in: it drives the nodes, carries what they send, and has the clock. Live it is goroutines, a
+// Runtime is what a fabric runs in: it drives the nodes, carries what they send, and has the clock. Live it is goroutines, a
 // transport and the clock on the wall; in virtual time it is an event queue. The fabric is the same in both.
 //
 // In virtual time everything happens on one goroutine, the one that calls the fabric: time goes on only while it waits.
-type World interface {
+type Runtime interface {
 	Clock
 	host.Runtime
 	// Start has the drivers run. If that fails nothing is left running.
@@ -29,9 +29,9 @@ type Clock interface {
 	// At has do called at a time, unless it was stopped before. Only between Start and Stop. Live, do may be under way when stop
 	// returns.
 	At(t weft.Time, do func()) (stop func())
-	// Agent returns a function that has do called soon; calls that come before that count as one. Unless every is 0 do is called
+	// Task returns a function that has do called soon; calls that come before that count as one. Unless every is 0 do is called
 	// that often besides. It is called by nobody else at the same time, and never within poke. Only between Start and Stop.
-	Agent(every time.Duration, do func()) (poke func())
+	Task(every time.Duration, do func()) (wake func())
 	// Pause waits for a time, or until news is closed, whichever comes first. The error is that of ctx, when that ends first.
 	Pause(ctx context.Context, until weft.Time, news <-chan struct{}) error
 	// WithTimeout is context.WithTimeout by this clock.
@@ -41,7 +41,7 @@ type Clock interface {
 // What a World builds, and of which drivers.
 type (
 	Driver    = host.Driver
-	Blueprint = host.Blueprint
+	BuildSpec = host.BuildSpec
 )
 
 // Hashed is a World that can tell whether two runs were the same.
@@ -59,7 +59,7 @@ type Scattered interface {
 
 // Hash is a fingerprint of all events so far; ok only in virtual time.
 func (f *Fabric) Hash() (hash uint64, ok bool) {
-	h, ok := f.world.(Hashed)
+	h, ok := f.runtime.(Hashed)
 	if ok {
 		hash = h.Hash()
 	}
@@ -71,21 +71,21 @@ func (f *Fabric) Virtual() bool { return f.live == nil }
 
 // Pause lets time go on until so much has passed on the fabric's clock, or news is closed. The error is that of ctx.
 func (f *Fabric) Pause(ctx context.Context, d time.Duration, news <-chan struct{}) error {
-	return f.world.Pause(ctx, f.Now()+weft.FromDuration(d), news)
+	return f.runtime.Pause(ctx, f.Now()+weft.FromDuration(d), news)
 }
 
 // WithTimeout is context.WithTimeout by the fabric's clock. Ask context.Cause for its error.
 func (f *Fabric) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return f.world.WithTimeout(ctx, d)
+	return f.runtime.WithTimeout(ctx, d)
 }
 
-// poker pokes an agent that starts later than what pokes it. What came before is no news to it.
-type poker struct{ agent atomic.Pointer[func()] }
+// waker pokes an agent that starts later than what pokes it. What came before is no news to it.
+type waker struct{ task atomic.Pointer[func()] }
 
-func (p *poker) set(poke func()) { p.agent.Store(&poke) }
+func (p *waker) set(wake func()) { p.task.Store(&wake) }
 
-func (p *poker) poke() {
-	if poke := p.agent.Load(); poke != nil {
-		(*poke)()
+func (p *waker) wake() {
+	if wake := p.task.Load(); wake != nil {
+		(*wake)()
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 )
 
-// Story tells the event in a line or two, or nothing when it is a detail of another.
-func (e Event) Story() string {
+// Summary tells the event in a line or two, or nothing when it is a detail of another.
+func (e Event) Summary() string {
 	switch e.Kind {
 	case string(fault.VerbCut), string(fault.VerbFlap), string(fault.VerbImpair), string(fault.VerbCrash), KindHandover, KindSilence:
 		s := e.Fault.Story()
@@ -21,7 +21,7 @@ func (e Event) Story() string {
 		return s
 	case EventReport:
 		return fmt.Sprintf("fault %d is over: %s", e.Fault.ID, e.Fault.Story())
-	case EventBrokerLost, EventBrokerBack, EventBrokerError, EventUnauthorized, EventTooLarge, EventSlowConsumer, EventStranger, EventInboxFull:
+	case EventBrokerLost, EventBrokerBack, EventBrokerError, EventUnauthorized, EventTooLarge, EventSlowConsumer, EventUnknownSubject, EventInboxFull:
 		return strings.ReplaceAll(e.Kind, "_", " ") + ": " + e.Detail
 	case EventReconfigured:
 		return e.Detail
@@ -37,9 +37,9 @@ func (e Event) Story() string {
 		return fmt.Sprintf("switch %s is %s now", e.Switch, e.Detail)
 	case EventProcessLeft:
 		return fmt.Sprintf("switch %s is the fabric's own again, %s has left", e.Switch, e.Detail)
-	case EventProcessLost:
+	case EventProcessFailed:
 		return fmt.Sprintf("switch %s is down, %s is gone", e.Switch, e.Detail)
-	case EventProcessSilent:
+	case EventProcessSuspect:
 		return fmt.Sprintf("switch %s does not answer, %s", e.Switch, e.Detail)
 	case EventProcessBack:
 		return fmt.Sprintf("switch %s answers again, %s", e.Switch, e.Detail)

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// The clock of a part is taken for what the fastest answer says, until that is old.
+// The clock of a host is taken for what the fastest answer says, until that is old.
 func TestSkew(t *testing.T) {
 	t.Parallel()
 	var s skew
@@ -54,9 +54,9 @@ func TestSkewIsSteeredAgainst(t *testing.T) {
 func TestFlapGoesOnUnderAnotherLeader(t *testing.T) {
 	t.Parallel()
 	flap := fault.Flap{Period: fault.Duration(10 * time.Millisecond)}
-	f := &Fabric{world: &stoppedClock{now: weft.FromDuration(1037 * time.Millisecond)}}
-	a := &active{rec: &record{began: weft.Second}}
-	next := f.after(a, flap.Changes(func() uint64 { return 0 }))
+	f := &Fabric{runtime: &stoppedClock{now: weft.FromDuration(1037 * time.Millisecond)}}
+	a := &activeFault{incident: &incident{began: weft.Second}}
+	next := f.changesLeft(a, flap.Changes(func() uint64 { return 0 }))
 	e, ok := next()
 	require.True(t, ok)
 	assert.Equal(t, fault.Edge{At: 35 * time.Millisecond}, e, "it is up since then")
@@ -68,7 +68,7 @@ func TestFlapGoesOnUnderAnotherLeader(t *testing.T) {
 
 // stoppedClock is a World that only has a time.
 type stoppedClock struct {
-	World
+	Runtime
 	now weft.Time
 }
 
@@ -78,35 +78,35 @@ func TestPlaces(t *testing.T) {
 	t.Parallel()
 	g, err := topology.Parse("kary-ntree:2,2") // 4 switches, 4 NICs
 	require.NoError(t, err)
-	list, err := Places(g, []PartOptions{{Name: "a", Switches: []weft.SwitchID{2, 0}}, {Name: "b", NICs: []weft.NICID{3}}}, 1)
+	list, err := Placements(g, []HostOptions{{Name: "a", Switches: []weft.SwitchID{2, 0}}, {Name: "b", NICs: []weft.NICID{3}}}, 1)
 	require.NoError(t, err)
 	require.Len(t, list, 3)
-	assert.Equal(t, []weft.SwitchID{1, 3}, list[0].SwitchIDs(), "what is in no part the leader runs")
+	assert.Equal(t, []weft.SwitchID{1, 3}, list[0].SwitchIDs(), "what is on no host the leader runs")
 	assert.Equal(t, []weft.NICID{0, 1, 2}, list[0].NICIDs())
 	assert.Equal(t, []weft.SwitchID{0, 2}, list[1].SwitchIDs())
 	assert.Equal(t, 1, list[1].Shard)
-	assert.Equal(t, 1+ShardsOfPart, list[2].Shard)
-	list, err = Places(g, []PartOptions{{Name: "a", Switches: []weft.SwitchID{0, 1, 2, 3}, NICs: []weft.NICID{0, 1, 2, 3}}}, 2)
+	assert.Equal(t, 1+ShardsPerHost, list[2].Shard)
+	list, err = Placements(g, []HostOptions{{Name: "a", Switches: []weft.SwitchID{0, 1, 2, 3}, NICs: []weft.NICID{0, 1, 2, 3}}}, 2)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
-	assert.Equal(t, 2, list[0].Shard, "the leader's connections hear nothing of parts")
+	assert.Equal(t, 2, list[0].Shard, "the leader's connections hear nothing of hosts")
 
-	for want, parts := range map[string][]PartOptions{
-		"in part a and in part b":        {{Name: "a", Switches: []weft.SwitchID{1}}, {Name: "b", Switches: []weft.SwitchID{1}}},
-		"two parts are called a":         {{Name: "a", Switches: []weft.SwitchID{1}}, {Name: "a", Switches: []weft.SwitchID{2}}},
+	for want, parts := range map[string][]HostOptions{
+		"on host a and on host b":        {{Name: "a", Switches: []weft.SwitchID{1}}, {Name: "b", Switches: []weft.SwitchID{1}}},
+		"two hosts are called a":         {{Name: "a", Switches: []weft.SwitchID{1}}, {Name: "a", Switches: []weft.SwitchID{2}}},
 		"like a node of the topology":    {{Name: "s0.0", Switches: []weft.SwitchID{1}}},
 		"needs a name":                   {{Switches: []weft.SwitchID{1}}},
 		"neither a switch nor a NIC":     {{Name: "a"}},
 		"switch 4: no such object":       {{Name: "a", Switches: []weft.SwitchID{4}}},
 		"nic 9: no such object in this ": {{Name: "a", NICs: []weft.NICID{9}}},
 	} {
-		_, err := Places(g, parts, 1)
+		_, err := Placements(g, parts, 1)
 		assert.ErrorContains(t, err, want)
 	}
 }
 
 func TestALargePartMayTakeLongerToComeUp(t *testing.T) {
-	p := &outpost{ends: make([]weft.End, 25_000)}
-	require.Equal(t, 35*time.Second, p.orderTime(&host.Order{Light: true}))
-	require.Equal(t, orderTime, p.orderTime(&host.Order{}))
+	h := &hostState{ends: make([]weft.End, 25_000)}
+	require.Equal(t, 35*time.Second, h.orderTime(&host.Order{SignalAll: true}))
+	require.Equal(t, orderTime, h.orderTime(&host.Order{}))
 }

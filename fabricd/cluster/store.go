@@ -38,27 +38,27 @@ func (d Desired) Graph() (*topology.Graph, error) {
 
 // placed is a placement as it is written down.
 type placed struct {
-	Parts []placedPart `json:"parts"`
+	Hosts []placedHost `json:"parts"`
 }
 
-type placedPart struct {
+type placedHost struct {
 	Agent    string      `json:"agent"`
 	Switches []host.Span `json:"switches"`
 }
 
-// Book reads and writes what the store keeps of a fabric. The leader alone writes.
-type Book struct {
+// StateStore reads and writes what the store keeps of a fabric. The leader alone writes.
+type StateStore struct {
 	Store *bus.Store
 }
 
 // Desired reads the fabric that is wanted; there is false when there is none.
-func (b Book) Desired(ctx context.Context) (d Desired, there bool, err error) {
+func (b StateStore) Desired(ctx context.Context) (d Desired, there bool, err error) {
 	there, err = b.read(ctx, keyFabric, &d)
 	return d, there, err
 }
 
 // Placement reads where the switches of a fabric are.
-func (b Book) Placement(ctx context.Context, g *topology.Graph) (*placement.Placement, error) {
+func (b StateStore) Placement(ctx context.Context, g *topology.Graph) (*placement.Placement, error) {
 	var p placed
 	there, err := b.read(ctx, keyPlacement, &p)
 	if err == nil && !there {
@@ -73,9 +73,9 @@ func (b Book) Placement(ctx context.Context, g *topology.Graph) (*placement.Plac
 		of[s] = -1
 	}
 	var agents []string
-	for i, q := range p.Parts {
+	for i, q := range p.Hosts {
 		agents = append(agents, q.Agent)
-		for _, s := range (host.Place{Switches: q.Switches}).SwitchIDs() {
+		for _, s := range (host.Placement{Switches: q.Switches}).SwitchIDs() {
 			if int(s) < len(of) {
 				of[s] = i
 			}
@@ -86,10 +86,10 @@ func (b Book) Placement(ctx context.Context, g *topology.Graph) (*placement.Plac
 
 // Begin writes a fabric down that is to be, and where. The error wraps reply.ErrConflict when there
 // is one.
-func (b Book) Begin(ctx context.Context, d Desired, p *placement.Placement) error {
+func (b StateStore) Begin(ctx context.Context, d Desired, p *placement.Placement) error {
 	var w placed
-	for _, q := range p.Parts {
-		w.Parts = append(w.Parts, placedPart{Agent: q.Agent, Switches: host.Spans[weft.SwitchID](q.Switches)})
+	for _, q := range p.Hosts {
+		w.Hosts = append(w.Hosts, placedHost{Agent: q.Agent, Switches: host.Spans[weft.SwitchID](q.Switches)})
 	}
 	// A fabric that is written down has a placement, and no state of one before it, whose end may have
 	// been broken off.
@@ -111,7 +111,7 @@ func (b Book) Begin(ctx context.Context, d Desired, p *placement.Placement) erro
 }
 
 // End takes away what is written down of the fabric.
-func (b Book) End(ctx context.Context) error {
+func (b StateStore) End(ctx context.Context) error {
 	// That it was ended before that it is no more, and the fabric before the others, which mean
 	// nothing without it.
 	return errors.Join(b.Store.Put(ctx, keyEnded, []byte("true")),
@@ -119,14 +119,14 @@ func (b Book) End(ctx context.Context) error {
 }
 
 // dropState takes the state away, and the tables it names.
-func (b Book) dropState(ctx context.Context) error {
+func (b StateStore) dropState(ctx context.Context) error {
 	k, _, err := b.readState(ctx)
 	return errors.Join(b.Store.Delete(ctx, keyState), b.dropChunksOf(ctx, k), err)
 }
 
 // EndedSince reports whether a fabric of the name was ended after a revision of the store. One that
 // is not written down and was not ended has never begun: who wanted it was killed before.
-func (b Book) EndedSince(ctx context.Context, rev uint64) (bool, error) {
+func (b StateStore) EndedSince(ctx context.Context, rev uint64) (bool, error) {
 	_, at, err := b.Store.Get(ctx, keyEnded)
 	if errors.Is(err, reply.ErrNoKey) {
 		return false, nil
@@ -134,7 +134,7 @@ func (b Book) EndedSince(ctx context.Context, rev uint64) (bool, error) {
 	return at > rev, err
 }
 
-func (b Book) read(ctx context.Context, key string, out any) (there bool, err error) {
+func (b StateStore) read(ctx context.Context, key string, out any) (there bool, err error) {
 	data, _, err := b.Store.Get(ctx, key)
 	switch {
 	case errors.Is(err, reply.ErrNoKey):

@@ -20,17 +20,17 @@ const maxDetected = 1024
 // maxReports bounds the reports that are kept. Of older ones only the sum of their losses is.
 const maxReports = 4096
 
-// record is a report in the making.
-type record struct {
-	began weft.Time
-	links []*link // what it acts on, until it is closed
-	over  []*link // what it acted on
-	sw    *liveSwitch
-	how   string // how its ends find out, when they cannot say themselves
+// incident is a report in the making.
+type incident struct {
+	began      weft.Time
+	links      []*link // what it acts on, until it is closed
+	linksOnce  []*link // what it acted on
+	sw         *liveSwitch
+	detectedBy string // how its ends find out, when they cannot say themselves
 
 	report fault.Report // guarded by Fabric.mu, except what watch says
 
-	watch struct { // guarded by monitor.mu
+	detection struct { // guarded by monitor.mu
 		ends     map[weft.End]bool // those that should find out, and whether they have
 		missing  int               // of them, those that have not
 		detected []fault.Detection
@@ -38,10 +38,10 @@ type record struct {
 		turned   weft.Time // first re-route; Never: none yet
 		news     bool      // the last end has found out, and the fabric does not know yet
 	}
-	firstEra uint16    // when it began
-	closes   weft.Time // when its effects are no longer counted; Never while it lasts
-	dipped   bool      // throughput has been measured
-	seen     bool      // by the last of its ends
+	firstEra      uint16    // when it began
+	closes        weft.Time // when its effects are no longer counted; Never while it lasts
+	dipMeasured   bool      // throughput has been measured
+	detectedByAll bool      // by the last of its ends
 }
 
 // monitor hears from observers what faults do. They call it under the locks of cores, so it holds its own lock for moments
@@ -53,8 +53,8 @@ type monitor struct {
 	mu   sync.Mutex
 	last map[weft.End]*lastDown // guarded by mu
 	wait []*lastDown            // guarded by mu: of these, those since which no packet was re-routed
-	open []*record              // guarded by mu: in force, or still counting
-	poke *poker                 // a fault was seen by the last of its ends
+	open []*incident            // guarded by mu: in force, or still counting
+	wake *waker                 // a fault was seen by the last of its ends
 
 	silent []silentEnd // guarded by mu: silences that may need a report
 }
@@ -68,14 +68,14 @@ type lastDown struct {
 }
 
 func newMonitor() monitor {
-	return monitor{poke: new(poker), last: map[weft.End]*lastDown{}}
+	return monitor{wake: new(waker), last: map[weft.End]*lastDown{}}
 }
 
 // add watches r from now on. expect are the ends that should find out.
-func (m *monitor) add(r *record, expect []weft.End) {
+func (m *monitor) add(r *incident, expect []weft.End) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	w := &r.watch
+	w := &r.detection
 	w.ends, w.turned = map[weft.End]bool{}, weft.Never
 	for _, e := range expect {
 		w.ends[e] = false
@@ -92,10 +92,10 @@ func (m *monitor) add(r *record, expect []weft.End) {
 }
 
 // remove ends watching r.
-func (m *monitor) remove(r *record) {
+func (m *monitor) remove(r *incident) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.open = slices.DeleteFunc(m.open, func(o *record) bool { return o == r })
+	m.open = slices.DeleteFunc(m.open, func(o *incident) bool { return o == r })
 }
 
 // down tells that an end has lost its link.
@@ -111,7 +111,7 @@ func (m *monitor) down(now weft.Time, e weft.End, node string, why weft.Cause) {
 	covered := false
 	for _, r := range m.open {
 		m.detect(r, e, d)
-		_, ok := r.watch.ends[e]
+		_, ok := r.detection.ends[e]
 		covered = covered || ok
 	}
 	if why == weft.BySilence && !covered {
@@ -120,8 +120,8 @@ func (m *monitor) down(now weft.Time, e weft.End, node string, why weft.Cause) {
 }
 
 // detect notes in r that an end has found out, unless it is none of r's ends or had done so before. The caller holds mu.
-func (m *monitor) detect(r *record, e weft.End, d *lastDown) {
-	w := &r.watch
+func (m *monitor) detect(r *incident, e weft.End, d *lastDown) {
+	w := &r.detection
 	if told, ok := w.ends[e]; !ok || told || d.at < r.began {
 		return
 	}
@@ -131,8 +131,8 @@ func (m *monitor) detect(r *record, e weft.End, d *lastDown) {
 	w.ends[e] = true
 	w.missing--
 	w.seen = max(w.seen, d.at)
-	by := cmp.Or(r.how, how(d.why))
-	if d.why == weft.BySignal && (r.report.Kind == KindProcess || r.report.Kind == KindPart) {
+	by := cmp.Or(r.detectedBy, how(d.why))
+	if d.why == weft.BySignal && (r.report.Kind == KindProcess || r.report.Kind == KindHost) {
 		by = fault.ByProcess // they have no signal because the fabric saw it go
 	}
 	if len(w.detected) < maxDetected {
@@ -140,7 +140,7 @@ func (m *monitor) detect(r *record, e weft.End, d *lastDown) {
 	}
 	if w.missing == 0 {
 		w.news = true
-		m.poke.poke()
+		m.wake.wake()
 	}
 }
 
@@ -152,8 +152,8 @@ func (m *monitor) turned(now weft.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range m.open {
-		if r.watch.turned == weft.Never && now >= r.began {
-			r.watch.turned = now
+		if r.detection.turned == weft.Never && now >= r.began {
+			r.detection.turned = now
 		}
 	}
 	for _, d := range m.wait {
@@ -180,13 +180,13 @@ func ms(t weft.Time) float64 { return float64(t.Duration().Nanoseconds()) / 1e6 
 
 // begin opens the report of a fault that is about to act on links, and on the switch unless nil. The caller holds mu, and has had hosts
 // tell what they have counted.
-func (f *Fabric) begin(r fault.Report, links []*link, sw *liveSwitch, expect []weft.End) *record {
+func (f *Fabric) begin(r fault.Report, links []*link, sw *liveSwitch, expect []weft.End) *incident {
 	return f.beginAt(0, r, links, sw, expect)
 }
 
 // beginAt is begin for a fault that is noticed only now; 0 is now.
-func (f *Fabric) beginAt(at weft.Time, r fault.Report, links []*link, sw *liveSwitch, expect []weft.End) *record {
-	f.tellLocal() // what was lost before is not its own
+func (f *Fabric) beginAt(at weft.Time, r fault.Report, links []*link, sw *liveSwitch, expect []weft.End) *incident {
+	f.recordLocal() // what was lost before is not its own
 	b := ledger.FaultBegan{Kind: r.Kind, Target: r.Target, Late: at != 0}
 	for _, l := range links {
 		b.Links = append(b.Links, l.ID)
@@ -194,14 +194,14 @@ func (f *Fabric) beginAt(at weft.Time, r fault.Report, links []*link, sw *liveSw
 	if sw != nil {
 		b.Switches = []weft.SwitchID{sw.id}
 	}
-	r.ID, r.Open, r.Era = f.accounts.begin(f.Now(), b), true, f.era
-	rec := &record{links: links, sw: sw, report: r, firstEra: f.era, closes: weft.Never}
-	for _, o := range f.open {
+	r.ID, r.Open, r.Era = f.ledger.begin(f.Now(), b), true, f.era
+	rec := &incident{links: links, sw: sw, report: r, firstEra: f.era, closes: weft.Never}
+	for _, o := range f.openIncidents {
 		share(&o.report, r.ID)
 		share(&rec.report, o.report.ID)
 	}
-	f.records, f.open = append(f.records, rec), append(f.open, rec)
-	if len(f.records) > maxReports {
+	f.incidents, f.openIncidents = append(f.incidents, rec), append(f.openIncidents, rec)
+	if len(f.incidents) > maxReports {
 		f.forget()
 	}
 	if rec.began = at; at == 0 {
@@ -215,9 +215,9 @@ func (f *Fabric) beginAt(at weft.Time, r fault.Report, links []*link, sw *liveSw
 
 // forget drops the oldest report that is closed. The caller holds mu.
 func (f *Fabric) forget() {
-	for i, r := range f.records {
+	for i, r := range f.incidents {
 		if !r.report.Open {
-			f.records = slices.Delete(f.records, i, i+1)
+			f.incidents = slices.Delete(f.incidents, i, i+1)
 			return
 		}
 	}
@@ -231,29 +231,29 @@ func share(r *fault.Report, with int) {
 }
 
 // repaired notes that the fault has been repaired; its effects are counted a little longer. The caller holds mu.
-func (f *Fabric) repaired(r *record, now weft.Time) {
+func (f *Fabric) repaired(r *incident, now weft.Time) {
 	if r.closes != weft.Never {
 		return
 	}
-	f.accounts.step(now, ledger.FaultEnded{Incident: r.report.ID})
+	f.ledger.step(now, ledger.FaultEnded{Incident: r.report.ID})
 	r.report.RestoredAt = now.Duration().Seconds()
-	r.closes = f.accounts.incident(r.report.ID).Repaired + ledger.Settle
+	r.closes = f.ledger.incident(r.report.ID).Repaired + ledger.Settle
 	if !r.final() {
 		r.report.Era = f.era
 	}
 }
 
 // final reports whether the fault costs nothing any more once it was seen by the last of its ends.
-func (r *record) final() bool {
+func (r *incident) final() bool {
 	kind := fault.Verb(r.report.Kind)
-	return (kind == fault.VerbCut || kind == fault.VerbCrash || kind == KindBroker) && r.seen
+	return (kind == fault.VerbCut || kind == fault.VerbCrash || kind == KindBroker) && r.detectedByAll
 }
 
 // refresh brings an open report up to date with what hosts have told. The caller holds mu.
-func (f *Fabric) refresh(r *record) {
+func (f *Fabric) refresh(r *incident) {
 	if r.report.Open {
-		f.tellLocal()
-		f.refreshBy(r, f.accounts.incident(r.report.ID), new(count))
+		f.recordLocal()
+		f.refreshBy(r, f.ledger.incident(r.report.ID), new(count))
 	}
 }
 
@@ -267,7 +267,7 @@ type eraCount struct {
 }
 
 // refreshBy is refresh of a report by its incident. What that costs may become known later.
-func (f *Fabric) refreshBy(r *record, in ledger.Incident, now *count) {
+func (f *Fabric) refreshBy(r *incident, in ledger.Incident, now *count) {
 	p := &r.report
 	if in.ID != 0 {
 		p.LostWire, p.LostQueued, p.LostCrash = in.Lost.Wire, in.Lost.Queued, in.Lost.Crash
@@ -283,14 +283,14 @@ func (f *Fabric) refreshBy(r *record, in ledger.Incident, now *count) {
 		p.Extra.Mean = float64(n.Detour) / float64(p.Extra.Packets)
 		p.Extra.Most = f.mostExtra(r, now)
 	}
-	if !r.dipped {
+	if !r.dipMeasured {
 		p.Dip = f.samples.dip(r.began, min(f.Now(), r.closes))
 	}
 	f.monitor.report(r)
 }
 
 // mostExtra is the most extra hops of a re-routed packet that arrived while r was in force or just after.
-func (f *Fabric) mostExtra(r *record, now *count) (most int) {
+func (f *Fabric) mostExtra(r *incident, now *count) (most int) {
 	if now.eras == nil {
 		f.countEras(func(s *host.Sum) { now.eras = append(now.eras, eraCount{s.FirstEra, s.Eras}) })
 	}
@@ -305,10 +305,10 @@ func (f *Fabric) mostExtra(r *record, now *count) (most int) {
 }
 
 // report copies what the monitor knows of r into its report.
-func (m *monitor) report(r *record) {
+func (m *monitor) report(r *incident) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	w, p := &r.watch, &r.report
+	w, p := &r.detection, &r.report
 	p.Detected = slices.Clone(w.detected)
 	if len(w.detected) > 0 {
 		p.SeenAfter = ms(w.seen - r.began)
@@ -323,7 +323,7 @@ func (m *monitor) report(r *record) {
 
 // Faults returns the reports of the latest faults, at most 4096, in order; those that last are brought up to date.
 func (f *Fabric) Faults() []fault.Report {
-	f.look(func() { f.refreshParts(host.SumRequest{Eras: true}) })
+	f.look(func() { f.refreshHosts(host.SumRequest{Eras: true}) })
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.reportsAfter(0)
@@ -331,12 +331,12 @@ func (f *Fabric) Faults() []fault.Report {
 
 // reportsAfter brings the open ones among the reports with higher numbers up to date and copies them. The caller holds mu.
 func (f *Fabric) reportsAfter(id int) []fault.Report {
-	from, _ := slices.BinarySearchFunc(f.records, id+1, func(r *record, id int) int { return cmp.Compare(r.report.ID, id) })
-	out := make([]fault.Report, 0, len(f.records)-from)
+	from, _ := slices.BinarySearchFunc(f.incidents, id+1, func(r *incident, id int) int { return cmp.Compare(r.report.ID, id) })
+	out := make([]fault.Report, 0, len(f.incidents)-from)
 	var list []ledger.Incident
-	f.accounts.read(func(l *ledger.Ledger) { list = l.Incidents(id) })
+	f.ledger.read(func(l *ledger.Ledger) { list = l.Incidents(id) })
 	now := new(count)
-	for _, r := range f.records[from:] {
+	for _, r := range f.incidents[from:] {
 		for len(list) > 0 && list[0].ID < r.report.ID {
 			list = list[1:]
 		}
@@ -349,24 +349,24 @@ func (f *Fabric) reportsAfter(id int) []fault.Report {
 }
 
 // closeReport ends the counting for r. The caller holds mu.
-func (f *Fabric) closeReport(r *record) {
+func (f *Fabric) closeReport(r *incident) {
 	f.refresh(r)
 	r.report.Open = false
 	f.monitor.remove(r)
-	f.open = slices.DeleteFunc(f.open, func(o *record) bool { return o == r })
+	f.openIncidents = slices.DeleteFunc(f.openIncidents, func(o *incident) bool { return o == r })
 	f.events.Publish(f.Now(), Event{Kind: EventReport, Fault: new(r.report.Clone())})
-	f.keepSoon()
-	r.links, r.over = nil, r.links
+	f.checkpointSoon()
+	r.links, r.linksOnce = nil, r.links
 }
 
 // CloseReports ends the counting of effects for all faults that have been repaired, as when a run is over.
 func (f *Fabric) CloseReports() {
-	f.refreshParts(host.SumRequest{Eras: true})
+	f.refreshHosts(host.SumRequest{Eras: true})
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reportSilences(weft.Never)
 	f.endSilences(f.Now())
-	for _, r := range slices.Clone(f.open) {
+	for _, r := range slices.Clone(f.openIncidents) {
 		if r.closes != weft.Never {
 			f.closeReport(r)
 		}

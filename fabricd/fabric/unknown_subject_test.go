@@ -59,7 +59,7 @@ func TestFramesOfAStrangerWithFullRightsAreCountedAndDropped(t *testing.T) {
 		return n == 3
 	})
 	l.until("protocol faults are told", func() bool { return len(told(l, fabric.EventProtocolFault)) == 1 })
-	l.until("a frame of no link is told", func() bool { return len(told(l, fabric.EventStranger)) == 1 })
+	l.until("a frame of no link is told", func() bool { return len(told(l, fabric.EventUnknownSubject)) == 1 })
 	l.flows(100)
 	assert.Empty(t, told(l, fabric.EventLinkDown), "the link does not even notice")
 

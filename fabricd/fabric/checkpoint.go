@@ -1,0 +1,273 @@
+package fabric
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/deflate"
+	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/ledger"
+	linkend "github.com/weft-fabric/weft/switch/link"
+	"github.com/weft-fabric/weft/switch/tables"
+)
+
+// State is what a leader must know to take the place of another, beside what hosts say of themselves. It travels as JSON.
+type State struct {
+	Now          weft.Time         `json:"now"` // on the fabric's clock
+	Era          uint16            `json:"era"`
+	Incarnations uint64            `json:"incarnations"` // numbers of specs that were given
+	Events       uint64            `json:"events"`       // the number of the latest event
+	Traffic      host.TrafficOrder `json:"traffic"`
+	Chance       []byte            `json:"chance"` // the state of the PCG that traffic patterns draw from
+	Hosts        []HostCheckpoint  `json:"parts"`
+
+	HeldUntil weft.Time `json:"held_until,omitempty"` // NICs inject nothing until then; weft.Never: until somebody says so; 0: they do
+
+	Faults    []FaultCheckpoint    `json:"faults,omitempty"`  // in force
+	Incidents []IncidentCheckpoint `json:"reports,omitempty"` // those that are open, and the latest others
+	Rounds    RoundCounts          `json:"rounds"`
+	// Ledger is the checkpoint of the ledger, see [ledger.Ledger.Checkpoint], compressed.
+	Ledger []byte `json:"ledger"`
+
+	// Tables are the programs of switches that have others than at the start: a list of patches as JSON, compressed. They may be large, so they are the
+	// same slice as in the State before until they change, and whoever keeps it keeps them apart.
+	Tables []byte `json:"-"`
+}
+
+// HostCheckpoint is what is known of a host and it does not say itself.
+type HostCheckpoint struct {
+	Name         string                `json:"name"`
+	Number       uint64                `json:"number"`           // of its incarnation
+	Incarnations []linkend.Incarnation `json:"lives,omitempty"`  // the latest incarnations
+	User         string                `json:"user,omitempty"`   // of its credentials
+	Again        uint32                `json:"again"`            // how many there were before
+	Retired      host.Sum              `json:"past"`             // what these have counted and the ledger does not know
+	Incident     int                   `json:"report,omitempty"` // of its absence; 0: it is there
+	Failed       bool                  `json:"lost,omitempty"`   // nobody answers for it
+}
+
+// FaultCheckpoint is a fault in force.
+type FaultCheckpoint struct {
+	Spec     fault.Spec          `json:"spec"`
+	Incident int                 `json:"report"` // its number
+	Link     string              `json:"link,omitempty"`
+	Switch   string              `json:"switch,omitempty"`
+	Cuts     [2]bool             `json:"cuts"`    // the directions that it cuts
+	Impair   [2]bool             `json:"impair"`  // that it impairs
+	Suffer   [2]fault.Impairment `json:"suffer"`  // all that these suffer
+	FlapUp   bool                `json:"resting"` // of a flap: the link is up for now
+}
+
+// IncidentCheckpoint is a report with what it takes to go on with it.
+type IncidentCheckpoint struct {
+	Report        fault.Report  `json:"report"`
+	Began         weft.Time     `json:"began"`
+	Closes        weft.Time     `json:"closes"`
+	DipMeasured   bool          `json:"dipped,omitempty"`
+	DetectedByAll bool          `json:"seen,omitempty"`
+	Era           uint16        `json:"first_era"`
+	Links         []weft.LinkID `json:"links,omitempty"` // but for those of a host, whose name is the report's target
+	Switch        string        `json:"switch,omitempty"`
+}
+
+// Chosen by us: a State stays below what brokers take as a message by default (1 MB), unless thousands of faults are in force.
+const (
+	maxClosed = 64 // reports that are closed
+	maxEnds   = 32 // ends that a kept report names
+)
+
+// checkpoints keeps the state of the fabric where a later leader finds it.
+type checkpoints struct {
+	write  func(State) <-chan struct{} // nil: nobody does
+	wake   waker
+	tables atomic.Pointer[packedTables] // nil: they have changed
+}
+
+// packedTables is State.Tables.
+type packedTables struct {
+	data []byte // nil while they are being packed, and when there are none
+	done bool   // else they are being packed
+}
+
+// checkpointSoon has the state kept soon after a change.
+func (f *Fabric) checkpointSoon() { f.checkpoints.wake.wake() }
+
+// startCheckpoints keeps the state after changes that nobody waits for, until the world stops.
+func (f *Fabric) startCheckpoints() {
+	if f.checkpoints.write == nil {
+		return
+	}
+	f.checkpoints.wake.set(f.runtime.Task(0, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.checkpointNow()
+	}))
+	f.checkpointSoon()
+}
+
+// checkpointNow keeps the state before what has been planned is done, so that who leads next knows of it, from when what it returns is closed; nil: at once. The
+// caller holds mu.
+func (f *Fabric) checkpointNow() <-chan struct{} {
+	if f.checkpoints.write != nil && f.started.Load() {
+		return f.checkpoints.write(f.stateNow())
+	}
+	return nil
+}
+
+// checkpointTime is how long whoever orders something waits until a later leader would know of it; longer than servers take to choose anew which of
+// them keeps the state.
+const checkpointTime = 10 * time.Second
+
+// awaitCheckpoint waits until kept is closed, and reports whether it is.
+func awaitCheckpoint(ctx context.Context, checkpointed <-chan struct{}) bool {
+	if checkpointed == nil {
+		return true
+	}
+	timer := time.NewTimer(checkpointTime)
+	defer timer.Stop()
+	select {
+	case <-checkpointed:
+		return true
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	return false
+}
+
+// stateNow is the state. The caller holds mu.
+func (f *Fabric) stateNow() State {
+	s := State{
+		Now: f.Now(), Era: f.era, Incarnations: f.incarnations, Events: f.events.Last(),
+		Rounds: f.rounds, Traffic: *f.trafficOrder(), Tables: f.tablesNow(),
+		HeldUntil: weft.Time(f.holding.until.Load()),
+	}
+	s.Ledger = f.ledgerCheckpoint()
+	s.Chance, _ = f.chance.MarshalBinary() // of a PCG it never fails
+	for _, h := range f.remote {
+		s.Hosts = append(s.Hosts, h.checkpoint())
+	}
+	taken := map[*activeFault]bool{}
+	for _, l := range f.links {
+		for d := range l.dirs {
+			for _, a := range []*activeFault{l.cut[d], l.impaired[d]} {
+				if a != nil && !taken[a] {
+					taken[a] = true
+					s.Faults = append(s.Faults, a.checkpoint())
+				}
+			}
+		}
+	}
+	for _, sw := range f.switches {
+		if sw.crash != nil {
+			s.Faults = append(s.Faults, sw.crash.checkpoint())
+		}
+	}
+	closed := 0
+	for _, r := range slices.Backward(f.incidents) {
+		if !r.report.Open {
+			if closed++; closed > maxClosed {
+				continue
+			}
+		}
+		s.Incidents = append(s.Incidents, f.incidentCheckpoint(r))
+	}
+	slices.Reverse(s.Incidents)
+	return s
+}
+
+// ledgerCheckpoint is the ledger for who leads next.
+func (f *Fabric) ledgerCheckpoint() (data []byte) {
+	var err error
+	f.ledger.read(func(l *ledger.Ledger) { data, err = l.Checkpoint(maxClosed) })
+	if err == nil {
+		data, err = deflate.Compress(data)
+	}
+	if err != nil {
+		f.opts.Log.Error("the ledger for who leads next", "err", err)
+	}
+	return data
+}
+
+// checkpoint is h for who leads next. The caller holds Fabric.mu.
+func (h *hostState) checkpoint() HostCheckpoint {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	k := HostCheckpoint{Name: h.name, Number: h.number, Incarnations: h.allIncarnations(), User: h.user, Again: h.again, Retired: h.retired, Failed: h.failed.Load()}
+	if h.absence != nil {
+		k.Incident = h.absence.report.ID
+	}
+	return k
+}
+
+// checkpoint is a for who leads next.
+func (a *activeFault) checkpoint() FaultCheckpoint {
+	k := FaultCheckpoint{Spec: a.spec, Incident: a.incident.report.ID, FlapUp: a.flapUp}
+	if a.sw != nil {
+		k.Switch = a.sw.name
+		return k
+	}
+	k.Link = a.link.Name
+	for d := range a.link.dirs {
+		k.Cuts[d] = a.link.cut[d] == a
+		if k.Impair[d] = a.link.impaired[d] == a; k.Impair[d] {
+			k.Suffer[d] = a.link.suffers[d]
+		}
+	}
+	return k
+}
+
+// incidentCheckpoint is r for who leads next.
+func (f *Fabric) incidentCheckpoint(r *incident) IncidentCheckpoint {
+	k := IncidentCheckpoint{Report: r.report.Clone(), Began: r.began, Closes: r.closes, DipMeasured: r.dipMeasured, DetectedByAll: r.detectedByAll, Era: r.firstEra}
+	k.Report.Detected = k.Report.Detected[:min(len(k.Report.Detected), maxEnds)]
+	ofPart := r.report.Kind == KindHost
+	for _, l := range slices.Concat(r.links, r.linksOnce) {
+		if !ofPart {
+			k.Links = append(k.Links, l.ID)
+		}
+	}
+	if r.sw != nil {
+		k.Switch = r.sw.name
+	}
+	return k
+}
+
+// tablesNow are the programs of switches that have others than at the start.
+func (f *Fabric) tablesNow() []byte {
+	if t := f.checkpoints.tables.Load(); t != nil && t.done {
+		return t.data
+	}
+	packing := new(packedTables) // what is loaded from here on takes it away again
+	f.checkpoints.tables.Store(packing)
+	first := tables.VersionOf(f.opts.Firmware)
+	var list []*tables.Patch
+	for _, s := range f.switches {
+		now := s.Now()
+		if fw, ok := now.Firmware.(tables.Programmed); ok && now.Version != first {
+			list = append(list, tables.Diff(s.id, tables.Program{}, fw.Program(), 0, now.Version))
+		}
+	}
+	var data []byte
+	if len(list) > 0 {
+		text, err := json.Marshal(list)
+		if err == nil {
+			data, err = deflate.Compress(text)
+		}
+		if err != nil {
+			f.opts.Log.Error("tables for who leads next", "err", err)
+		}
+	}
+	f.checkpoints.tables.CompareAndSwap(packing, &packedTables{data, true})
+	return data
+}
+
+// String says how much a state holds.
+func (s State) String() string {
+	return fmt.Sprintf("%d hosts, %d faults in force, %d reports, at %v", len(s.Hosts), len(s.Faults), len(s.Incidents), s.Now.Duration())
+}

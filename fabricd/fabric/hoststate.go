@@ -1,0 +1,402 @@
+package fabric
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/fabricd/reply"
+	linkend "github.com/weft-fabric/weft/switch/link"
+)
+
+// hostState is a host as its leader knows it: the nodes of this process, a host of the options, or the processes that are a switch, one
+// after another.
+type hostState struct {
+	counted
+	fabric    *Fabric
+	id        ledger.HostID
+	local     *host.Local // the host, when it is in this process: it always answers; nil: it is in another
+	name      string
+	sw        *liveSwitch                   // that processes are; nil: it is a host of the options
+	owner     atomic.Pointer[switchProcess] // which process is the switch now; nil: the fabric itself is
+	placement host.Placement
+	// switches and nics are those of place that it alone runs; of a switch that processes are it has none.
+	switches       []weft.SwitchID
+	nics           []weft.NICID
+	ends           []weft.End // in the order of host.Sum.Up
+	cross          []weft.End // of these, those of links to nodes elsewhere
+	inside         []*link    // both ends are its own
+	border         []*link    // one is
+	host           host.Host
+	loads          loads
+	outbox         outbox
+	neighbourHosts atomic.Pointer[neighbourHosts] // nil: it was not needed yet
+	shared         []weft.End                     // guarded by Fabric.mu: ends in this process of links of switches that processes are or were
+
+	suspect      atomic.Bool // it does not answer: nobody waits for it
+	failed       atomic.Bool // nobody answers for it: its nodes count as crashed. Then it is quiet too
+	stale        atomic.Bool // it has missed an order
+	counters     atomic.Pointer[hostCounters]
+	readings     atomic.Pointer[readings]              // nil: nobody has watched
+	incarnations atomic.Pointer[[]linkend.Incarnation] // its latest incarnations, see incarnations.go; nil: it was never hosted
+
+	mu          sync.Mutex
+	number      uint64             // guarded by mu: its incarnation; 0: it was never hosted
+	fresh       bool               // guarded by mu: nothing is known yet of this incarnation
+	heard       uint64             // guarded by mu: observations it has told
+	correctedBy []byte             // guarded by mu: the host.Sum.Up that its links were last set by, while nothing was heard since
+	clock       skew               // guarded by mu
+	answers     context.Context    // guarded by mu: ends when it gets quiet
+	unanswered  context.CancelFunc // guarded by mu
+	news        broadcast          // it has told something
+
+	retired        host.Sum                // guarded by mu: what it counted in incarnations before and the ledger does not know
+	retiredLatency *hdrhistogram.Histogram // guarded by mu: likewise; nil: there were none
+
+	// Guarded by Fabric.mu.
+	again         uint32     // how many incarnations there were before
+	user          string     // of its credentials, where somebody makes them
+	nextAdmission *admission // of its next incarnation; nil: not made yet
+	absence       *incident  // of its loss, or of its not answering; nil: it is well
+}
+
+// hostCounters is what is known of a part. Constant.
+type hostCounters struct {
+	at   weft.Time         // on the fabric's clock
+	own  host.Sum          // of the incarnation that runs
+	all  host.Sum          // and of those before, what the ledger does not know
+	held map[weft.End]bool // ends that damping keeps down
+}
+
+func newHostState(f *Fabric, id ledger.HostID, name string, place host.Placement) *hostState {
+	h := &hostState{fabric: f, id: id, name: name, placement: place, switches: place.SwitchIDs(), nics: place.NICIDs()}
+	h.news.init()
+	if name != "" {
+		h.host, h.counted, h.ends = f.opts.Processes.Hosts.Reach(name), toldCounters{h}, place.Ends(f.graph)
+	}
+	h.answers, h.unanswered = context.WithCancel(context.Background())
+	h.counters.Store(newHostCounters(0, host.Sum{}, &host.Sum{}))
+	return h
+}
+
+// String names the host, or the process, for those who look for it.
+func (h *hostState) String() string {
+	if proc := h.owner.Load(); proc != nil {
+		return proc.String()
+	}
+	if h.local != nil {
+		return "this process"
+	}
+	return "host " + h.name
+}
+
+// runs reports whether a node is the host's, while that is hosted.
+func (h *hostState) runs(n weft.Node) bool {
+	if h.sw != nil {
+		return n == h.sw.id.Node()
+	}
+	return h.fabric.home(n) == h
+}
+
+// late reports whether what the host tells comes some moments later, and perhaps never: it is in another process.
+func (h *hostState) late() bool { return h.local == nil }
+
+// patience is how long the host may take to answer.
+func (h *hostState) patience() time.Duration {
+	if h.sw != nil {
+		return askTime
+	}
+	return answerTime
+}
+
+// newHostCounters is what s says, with what was before.
+func newHostCounters(at weft.Time, s host.Sum, past *host.Sum) *hostCounters {
+	a := &hostCounters{at: at, own: s, all: s, held: map[weft.End]bool{}}
+	a.all.Add(past)
+	for _, e := range s.HeldDown {
+		a.held[e.End()] = true
+	}
+	return a
+}
+
+// Chosen by us. A host adds up many nodes and may run beside others on a loaded machine; one that carries out an order of thousands
+// of signals is given as long as its leader waits for a repair.
+const (
+	answerTime = 2 * time.Second
+	orderTime  = 10 * time.Second
+	signalTime = time.Millisecond // for each end
+)
+
+// errNumber means that another incarnation of a host answers than the one that was hosted.
+var errNumber = errors.New("another incarnation of this host answers")
+
+// read asks the host what it has added up. Within the call no other read ends that began before it.
+func (h *hostState) read(want host.SumRequest) error {
+	_, err := h.look(context.Background(), want)
+	return err
+}
+
+// keep makes s the latest that is known, unless a later one is. s.Asked says when it was asked for.
+func (h *hostState) keep(s host.Sum) error {
+	f := h.fabric
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s.Number != h.number {
+		return fmt.Errorf("%v: %w: %v, not %v", h, errNumber, ledger.Incarnation(s.Number), ledger.Incarnation(h.number))
+	}
+	old := h.counters.Load()
+	if old.own.Number == s.Number && old.own.At > s.At || h.failed.Load() {
+		return nil // what it says now is weighed when it is taken back
+	}
+	s = withOlder(s, &old.own)
+	h.counters.Store(newHostCounters(h.clock.here(s.At, f.Now()), s, &h.retired))
+	h.record(&s)
+	if h.fresh {
+		h.fresh, h.heard = false, s.Observed // what it told before is history
+	}
+	if h.heard == s.Observed {
+		h.correctLinks(s.Up)
+	}
+	return nil
+}
+
+// withOlder is s with what it does not have, and an older one of the incarnation has.
+func withOlder(s host.Sum, old *host.Sum) host.Sum {
+	if old.Number != s.Number {
+		return s
+	}
+	if s.Latency == nil {
+		s.Latency = old.Latency
+	}
+	if s.Eras == nil {
+		s.FirstEra, s.Eras, s.OlderEra = old.FirstEra, old.Eras, old.OlderEra
+	}
+	return s
+}
+
+// correctLinks corrects what is thought of the host's links, should something it told have been lost. The caller holds mu.
+func (h *hostState) correctLinks(up []byte) {
+	if slices.Equal(up, h.correctedBy) {
+		return
+	}
+	changed := false
+	for i, e := range h.ends {
+		l, side, ok := h.fabric.linkAt(e)
+		if is := host.Bit(up, i); ok && l.up[side].Swap(is) != is {
+			changed = true
+		}
+	}
+	h.correctedBy = up
+	if changed {
+		h.fabric.portsChanged()
+	}
+}
+
+// orderTime is how long the host may take to carry out an order. To give thousands of ends signal is the longest there is: each wakes
+// goroutines that have hellos to send at once.
+func (h *hostState) orderTime(o *host.Order) time.Duration {
+	if o.SignalAll {
+		return orderTime + time.Duration(len(h.ends))*signalTime
+	}
+	return orderTime
+}
+
+// carryOut asks a host in another process to carry out an order. A host that does not answer is not
+// asked: it is told what it has missed when it does.
+func (h *hostState) carryOut(o host.Order) (host.OrderAnswer, error) {
+	if h.suspect.Load() {
+		h.stale.Store(true)
+		return host.OrderAnswer{}, errSuspect
+	}
+	h.mu.Lock()
+	alive, number := h.answers, h.number
+	h.mu.Unlock()
+	ctx, cancel := context.WithTimeout(alive, h.orderTime(&o))
+	defer cancel()
+	defer context.AfterFunc(h.fabric.ctx, cancel)()
+	o.Number, o.Term = number, h.fabric.opts.Term
+	o.Sum = &host.SumRequest{Number: number, Ends: true, Peers: h.peers()}
+	asked := h.fabric.Now()
+	a, err := h.host.Order(ctx, o)
+	if err == nil {
+		a.Sum.Asked = asked
+		err = h.keep(a.Sum)
+	}
+	if err != nil {
+		h.stale.Store(true)
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, reply.ErrNobody) {
+			h.markSuspect()
+		}
+		h.fabric.refused(err)
+		h.fabric.opts.Log.Warn("order to a host", "host", h.name, "err", err)
+		return a, err
+	}
+	h.await(a.Sum.Observed)
+	return a, nil
+}
+
+// refused says that this leader was replaced, when err of a host does.
+func (f *Fabric) refused(err error) {
+	if f.opts.Replaced != nil && errors.Is(err, host.ErrReplaced) {
+		f.opts.Replaced()
+	}
+}
+
+// markSuspect keeps others from waiting for it.
+func (h *hostState) markSuspect() {
+	h.mu.Lock()
+	h.suspect.Store(true)
+	h.unanswered()
+	h.mu.Unlock()
+	h.fabric.portsChanged()
+}
+
+// markAlive ends that.
+func (h *hostState) markAlive() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.suspect.Swap(false) {
+		h.answers, h.unanswered = context.WithCancel(context.Background())
+	}
+}
+
+// await waits until the host has told so many observations, which are on their way.
+func (h *hostState) await(observed uint64) {
+	timer := time.NewTimer(askTime)
+	defer timer.Stop()
+	for {
+		told := h.news.wait()
+		h.mu.Lock()
+		heard := h.heard
+		h.mu.Unlock()
+		if heard >= observed {
+			return
+		}
+		select {
+		case <-told:
+		case <-timer.C:
+			return // some were lost; the next sum mends it
+		}
+	}
+}
+
+// refreshSums has all hosts tell what they have counted, for what is about to be added up.
+func (f *Fabric) refreshSums() { f.refreshHosts(host.SumRequest{}) }
+
+// refreshHosts has all hosts tell what they have added up, at once. It waits for none that does not answer.
+func (f *Fabric) refreshHosts(want host.SumRequest) {
+	f.recordLocal()
+	var wg sync.WaitGroup
+	for _, h := range f.remoteHosts() {
+		if h.suspect.Load() {
+			continue
+		}
+		wg.Go(func() {
+			if err := h.read(want); errors.Is(err, context.DeadlineExceeded) || errors.Is(err, reply.ErrNobody) {
+				h.markSuspect()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// lookTime bounds how long whoever looks at the fabric, or begins a fault, waits for hosts. Of one that takes longer, what it told last holds.
+// Chosen by us: a host on the same network answers in a few milliseconds.
+const lookTime = 50 * time.Millisecond
+
+// lookAtHosts has all hosts tell what they have counted, and their nodes too where asked for, and waits for none longer than lookTime.
+func (f *Fabric) lookAtHosts(also ...func()) { f.look(append(also, f.refreshSums)...) }
+
+// look does all that at once, and returns when it is done or lookTime is over.
+func (f *Fabric) look(ask ...func()) {
+	f.mu.Lock()
+	if f.stopped || len(f.remoteHosts()) == 0 {
+		f.mu.Unlock()
+		for _, do := range ask {
+			do()
+		}
+		return
+	}
+	done := make(chan struct{}, len(ask))
+	for _, do := range ask {
+		f.running.Go(func() {
+			do()
+			done <- struct{}{}
+		})
+	}
+	f.mu.Unlock()
+	timer := time.NewTimer(lookTime)
+	defer timer.Stop()
+	for range ask {
+		select {
+		case <-done:
+		case <-timer.C:
+			return
+		}
+	}
+}
+
+// skew is how far the clock of a host is behind the fabric's. Of the questions that it was measured by, the one that was answered
+// fastest counts, for neither its way there nor that back can have taken longer; unless both cannot be true: then the clock has jumped.
+type skew struct {
+	behind weft.Time
+	trip   weft.Time // of that question
+	asked  weft.Time // when it was asked
+	known  bool
+}
+
+// skewLasts is how long a measurement counts before a slower one takes its place; clocks of hosts drift by some 10 us a second, bad ones by 200.
+const skewLasts = 5 * weft.Second
+
+// measure takes the times when a question was asked and its answer had come, and that of the host's clock in between.
+func (s *skew) measure(asked, came, there weft.Time) {
+	trip := came - asked
+	behind := asked + trip/2 - there
+	jump := max(behind-s.behind, s.behind-behind) > (trip+s.trip)/2
+	if s.known && trip > s.trip && asked-s.asked < skewLasts && !jump {
+		return
+	}
+	*s = skew{behind: behind, trip: trip, asked: asked, known: true}
+}
+
+// here is a time of the host's clock on the fabric's, which is not later than now.
+func (s *skew) here(there, now weft.Time) weft.Time { return max(0, min(there+s.behind, now)) }
+
+// steerFrom is how wrong a host's clock may be before it is put right; chosen by us: below what a packet takes across hosts.
+const steerFrom = weft.Millisecond
+
+// steer is by how much a clock is to be put right, and takes it to be; 0: it is right, as far as is known.
+func (s *skew) steer() (by weft.Time) {
+	if wrong := max(s.behind, -s.behind); !s.known || wrong < steerFrom || wrong < s.trip {
+		return 0
+	}
+	by = s.behind
+	if by > 0 {
+		s.behind = 0 // at once
+	} else {
+		s.trip = weft.Second // it takes its time, and every measurement knows better than this one
+	}
+	return by
+}
+
+// putRight has the host's clock go with the fabric's.
+func (h *hostState) putRight() {
+	h.mu.Lock()
+	by := weft.Time(0)
+	if !h.failed.Load() && !h.suspect.Load() {
+		by = h.clock.steer()
+	}
+	h.mu.Unlock()
+	if by != 0 {
+		_, _ = h.order(host.Order{Clock: by}) // or it is measured again
+	}
+}

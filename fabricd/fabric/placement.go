@@ -1,0 +1,273 @@
+package fabric
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/deflate"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// HostOptions is a host of the fabric that another process runs.
+type HostOptions struct {
+	Name     string // no node of the topology is called so
+	Switches []weft.SwitchID
+	NICs     []weft.NICID
+}
+
+// ShardsPerHost is how many connections a host has for its links, chosen by us: as many as one process alone has on four cores.
+const ShardsPerHost = 2
+
+// Placements says where all nodes are: first, of no name, those that the leader itself runs with so many shards, if there are any; then the hosts.
+// The error names a node that is on two hosts, or is none.
+func Placements(g *topology.Graph, parts []HostOptions, shards int) ([]host.Placement, error) {
+	switches, nics := make([]string, len(g.Switches)), make([]string, len(g.NICs))
+	take := func(list []string, kind string, id int, name string) error {
+		if id >= len(list) {
+			return fmt.Errorf("host %s: %s %d: %w: there are %d", name, kind, id, ErrUnknown, len(list))
+		}
+		if list[id] != "" {
+			return fmt.Errorf("%s %d is on host %s and on host %s: it can be on one", kind, id, list[id], name)
+		}
+		list[id] = name
+		return nil
+	}
+	names := map[string]bool{}
+	var errs []error
+	for _, p := range parts {
+		_, unknown := g.NodeByName(p.Name)
+		switch {
+		case p.Name == "":
+			errs = append(errs, errors.New("a host needs a name"))
+		case names[p.Name]:
+			errs = append(errs, fmt.Errorf("two hosts are called %s: give each a name of its own", p.Name))
+		case unknown == nil:
+			errs = append(errs, fmt.Errorf("host %s is called like a node of the topology: call it something else", p.Name))
+		case len(p.Switches)+len(p.NICs) == 0:
+			errs = append(errs, fmt.Errorf("host %s has neither a switch nor a NIC: leave it out", p.Name))
+		}
+		names[p.Name] = true
+		for _, id := range p.Switches {
+			errs = append(errs, take(switches, "switch", int(id), p.Name))
+		}
+		for _, id := range p.NICs {
+			errs = append(errs, take(nics, "nic", int(id), p.Name))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("fabric: %w", err)
+	}
+	var list []host.Placement
+	own := host.Placement{Shards: shards, Switches: host.Spans(missing[weft.SwitchID](switches)), NICs: host.Spans(missing[weft.NICID](nics))}
+	if len(own.Switches)+len(own.NICs) > 0 {
+		list = append(list, own)
+	}
+	for _, p := range parts {
+		at := shards // those of the leader, also when it has no nodes
+		if n := len(list); n > 0 {
+			at = list[n-1].Shard + list[n-1].Shards
+		}
+		list = append(list, host.Placement{
+			Host: p.Name, Switches: host.Spans(slices.Sorted(slices.Values(p.Switches))), NICs: host.Spans(slices.Sorted(slices.Values(p.NICs))),
+			Shard: at, Shards: ShardsPerHost,
+		})
+	}
+	return list, nil
+}
+
+// missing are the numbers of nodes that nobody has taken.
+func missing[ID ~uint32](taken []string) (ids []ID) {
+	for i, name := range taken {
+		if name == "" {
+			ids = append(ids, ID(i))
+		}
+	}
+	return ids
+}
+
+// divide makes the nodes, each with its host, and notes which links are inside one.
+func (f *Fabric) divide(places []host.Placement) error {
+	f.switches, f.nics = make([]*liveSwitch, len(f.graph.Switches)), make([]*liveNIC, len(f.graph.NICs))
+	for i, s := range f.graph.Switches {
+		f.switches[i] = &liveSwitch{id: s.ID, name: s.Name, home: f.local, Program: host.NewProgram(f.opts.Firmware)}
+	}
+	for i := range f.nics {
+		f.nics[i] = &liveNIC{weft.NICID(i), f.local}
+	}
+	for i, o := range f.opts.Hosts {
+		h := newHostState(f, localHostID+1+ledger.HostID(i), o.Name, places[i])
+		f.remote = append(f.remote, h)
+		for _, id := range o.Switches {
+			f.switches[id].home = h
+		}
+		for _, id := range o.NICs {
+			f.nics[id].home = h
+		}
+	}
+	f.hosts.Store(new(append([]*hostState{f.local}, f.remote...)))
+	for _, l := range f.links {
+		a, b := f.home(l.A.Node), f.home(l.B.Node)
+		if a != b && !l.BetweenSwitches() {
+			return fmt.Errorf("fabric: link %s: a NIC sends by the tables of its switch, so both must be on one host", l.Name)
+		}
+		if a == b {
+			a.inside = append(a.inside, l)
+			continue
+		}
+		for i, h := range []*hostState{a, b} {
+			h.cross, h.border = append(h.cross, l.ends()[i]), append(h.border, l)
+		}
+	}
+	return nil
+}
+
+// liveNIC is a NIC as the leader knows it.
+type liveNIC struct {
+	id   weft.NICID
+	home *hostState // the host that runs it
+}
+
+// home is the host that runs a node, unless a process does.
+func (f *Fabric) home(n weft.Node) *hostState {
+	if n.IsSwitch() {
+		return f.switches[n.Index].home
+	}
+	return f.nics[n.Index].home
+}
+
+// hostsOf are the hosts that are told what is to be so for a node: who runs it now, and of a switch process besides the host that does
+// when that leaves.
+func (f *Fabric) hostsOf(n weft.Node) []*hostState {
+	now, home := f.hostOf(n), f.home(n)
+	if now == home {
+		return []*hostState{home}
+	}
+	return []*hostState{now, home}
+}
+
+// hostOf is the host that runs a node now, switch processes among them.
+func (f *Fabric) hostOf(n weft.Node) *hostState {
+	if n.IsSwitch() {
+		if h := f.switches[n.Index].process(); h != nil {
+			return h
+		}
+	}
+	return f.home(n)
+}
+
+// validateHosts refuses hosts that cannot be.
+func (o Options) validateHosts() error {
+	switch {
+	case len(o.Hosts) == 0:
+		return nil
+	case o.Runtime != nil:
+		return fmt.Errorf("fabric: a remote host goes by the clock on the wall: run it live")
+	case o.Processes == nil || o.Processes.Hosts == nil || o.Host == nil:
+		return fmt.Errorf("fabric: hosts: how they are reached and hosted is required")
+	}
+	if _, err := subnet.ByName(o.Processes.Firmware); err != nil {
+		return fmt.Errorf("fabric: hosts: this firmware has no name by which a host could make it, so all nodes stay in one process: %w", err)
+	}
+	return nil
+}
+
+// specOf is what h needs to be that part. The caller holds mu, or nothing runs yet.
+func (f *Fabric) specOf(h *hostState) (c host.Spec, err error) {
+	if f.packed == nil {
+		var topology bytes.Buffer
+		if err := f.graph.WriteYAML(&topology); err != nil {
+			return c, err
+		}
+		if f.packed, err = deflate.Compress(topology.Bytes()); err != nil {
+			return c, err
+		}
+	}
+	o := f.opts
+	f.incarnations = max(f.incarnations, o.Term<<termShift, ownNumber) + 1
+	c = host.Spec{
+		Fabric: o.Processes.Fabric, Host: h.name, Number: f.incarnations, Term: o.Term, Again: h.again,
+		Topology: f.packed, Firmware: o.Processes.Firmware, Placement: h.placement, Placements: f.placements,
+		Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(),
+		Seed: o.Seed, Era: f.era, Hold: f.Held(), Packets: o.Record != nil,
+	}
+	// Epochs count a thousand a second, faster than any link comes up for long, so that they are above all of before.
+	c.Now = f.Now()
+	c.Epoch = firstEpoch + weft.Epoch(c.Now/weft.Millisecond)
+	if h.nextAdmission != nil {
+		c.Credentials = h.nextAdmission.credentials
+		return c, nil
+	}
+	user, err := o.Processes.Hosts.Admit(&c, f.graph)
+	if err == nil && len(c.Credentials) > 0 {
+		h.nextAdmission = &admission{user, c.Credentials}
+	}
+	return c, err
+}
+
+// admitted notes that h has the credentials of its spec, and takes back those of its last incarnation. The caller holds mu.
+func (f *Fabric) admitted(h *hostState) {
+	if h.nextAdmission == nil {
+		return
+	}
+	if h.user != "" {
+		f.opts.Processes.Hosts.Revoke(h.user)
+	}
+	h.user, h.nextAdmission = h.nextAdmission.user, nil
+}
+
+// each calls do for hosts, all at once, and returns what went wrong.
+func each(ctx context.Context, hosts []*hostState, do func(ctx context.Context, h *hostState) error) error {
+	errs := make(chan error, len(hosts))
+	for _, h := range hosts {
+		go func() { errs <- do(ctx, h) }()
+	}
+	var all []error
+	for range hosts {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
+}
+
+// HostStatus is a host as it is now.
+type HostStatus struct {
+	Host     string `json:"part"`
+	State    string `json:"state"` // SwitchUp, SwitchDown or SwitchQuiet, as that of its switches
+	Number   uint64 `json:"number"`
+	Again    int    `json:"again"` // how often it was made anew
+	Switches int    `json:"switches"`
+	NICs     int    `json:"nics"`
+	Links    int    `json:"links"`    // that have both ends in it
+	Crossing int    `json:"crossing"` // that have one
+	// BehindMS is how far its clock is behind the fabric's, in milliseconds, as it was measured last; the leader puts it right.
+	BehindMS float64 `json:"behind_ms"`
+}
+
+// Hosts are the hosts of the fabric, in the order of the options.
+func (f *Fabric) Hosts() []HostStatus {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := []HostStatus{}
+	for _, h := range f.remote {
+		h.mu.Lock()
+		s := HostStatus{
+			Host: h.name, State: SwitchUp, Number: h.number, Again: int(h.again), Links: len(h.inside), Crossing: len(h.border),
+			Switches: len(h.placement.SwitchIDs()), NICs: len(h.placement.NICIDs()), BehindMS: ms(h.clock.behind),
+		}
+		h.mu.Unlock()
+		switch {
+		case h.failed.Load():
+			s.State = SwitchDown
+		case h.suspect.Load():
+			s.State = SwitchSuspect
+		}
+		list = append(list, s)
+	}
+	return list
+}

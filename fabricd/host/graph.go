@@ -1,0 +1,87 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/deflate"
+	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
+)
+
+// Graph is the topology of the fabric.
+func (c *Spec) Graph() (*topology.Graph, error) {
+	text, err := deflate.Decompress(c.Topology)
+	if err != nil {
+		return nil, fmt.Errorf("topology: %w", err)
+	}
+	g, err := topology.Load("fabric.yaml", text)
+	if err != nil {
+		return nil, fmt.Errorf("topology: %w", err)
+	}
+	return g, nil
+}
+
+// errPlacement means that a spec speaks of nodes that the topology does not have.
+var errPlacement = errors.New("the spec and its topology do not agree")
+
+// Check refuses a spec that speaks of nodes that the topology does not have, or of what cannot be.
+func (c *Spec) Check(g *topology.Graph) error {
+	for _, place := range append([]Placement{c.Placement}, c.Placements...) {
+		for _, l := range []struct {
+			spans []Span
+			n     int
+			what  string
+		}{{place.Switches, len(g.Switches), "switches"}, {place.NICs, len(g.NICs), "NICs"}} {
+			next := uint64(0)
+			for _, s := range l.spans {
+				if uint64(s.First) < next || uint64(s.First)+uint64(s.N) > uint64(l.n) {
+					return fmt.Errorf("host %s has %s %d to %d, of %d: %w", place.Host, l.what, s.First, uint64(s.First)+uint64(s.N)-1, l.n, errPlacement)
+				}
+				next = uint64(s.First) + uint64(s.N)
+			}
+		}
+	}
+	switch p := c.Placement; {
+	case p.Shared && (len(p.NICs) > 0 || len(p.Switches) != 1 || p.Switches[0].N != 1):
+		return fmt.Errorf("host %s shares shards and is not one switch: %w", p.Host, errPlacement)
+	case c.Link.Inbox < 1:
+		return fmt.Errorf("inboxes of %d frames: %w", c.Link.Inbox, errPlacement)
+	case c.Again > nic.MaxIncarnation:
+		return fmt.Errorf("%d incarnations, at most %d: %w", c.Again, nic.MaxIncarnation, errPlacement)
+	}
+	return nil
+}
+
+// placed are the names of the hosts by their nodes.
+func (c *Spec) placed() map[weft.Node]string {
+	all := map[weft.Node]string{}
+	for _, p := range c.Placements {
+		for _, id := range p.SwitchIDs() {
+			all[id.Node()] = p.Host
+		}
+		for _, id := range p.NICIDs() {
+			all[id.Node()] = p.Host
+		}
+	}
+	return all
+}
+
+// Routing is the firmware of every switch, as it is made by name.
+func (c *Spec) Routing(g *topology.Graph) (switching.Firmware, error) {
+	fw, _, err := subnet.Firmware(c.Firmware, g)
+	if err != nil {
+		return nil, fmt.Errorf("the fabric is of another release than this process: %w", err)
+	}
+	if c.NIC.Notices == 0 {
+		return fw, nil
+	}
+	n, ok := fw.(switching.Notifier)
+	if !ok {
+		return nil, fmt.Errorf("the fabric is of another release than this process: firmware %s tells no sources of discards here", c.Firmware)
+	}
+	return n.Notifying(), nil
+}
