@@ -50,7 +50,7 @@ type HostFailed struct {
 // HostEnded says that a host is gone for good, and nobody takes its place.
 type HostEnded struct {
 	Host     HostID
-	Incident int // as that of HostSuspect, unless the host has one
+	Incident int // as that of HostSuspect, unless the host has one; 0: the ledger begins one and ends it at once
 }
 
 // NodeMoved says that a node runs on another host from now on, which is alive. What it held moves
@@ -69,8 +69,8 @@ type FaultBegan struct {
 	Links    []weft.LinkID
 	Switches []weft.SwitchID
 	Spec     []byte // the order as the next leader needs it; the ledger does not read it
-	// Late says that the fault is noticed only now. What its links and switches have lost since
-	// another began there, and no incident has cost, is its own.
+	// Late says that the fault is noticed only now. What its links and switches have lost before,
+	// and no incident has cost, is its own.
 	Late bool
 }
 

@@ -195,7 +195,7 @@ func (h *history) play(list []step) error {
 
 // step has the ledger take an event, and does what it orders.
 func (h *history) step(ev Event) {
-	before := h.l.Links()
+	before, last := h.l.Links(), h.l.Last()
 	switch e := ev.(type) {
 	case HostSuspect:
 		h.silence(e.Host)
@@ -203,16 +203,13 @@ func (h *history) step(ev Event) {
 		h.silence(e.Host)
 	}
 	orders := slices.Clone(h.l.Step(h.now, ev))
-	h.attribute(before)
-	if f, ok := ev.(FaultBegan); ok {
-		for _, k := range f.Links {
-			if f.Late { // what was lost there before is its own
-				h.costs[h.l.Last()] += h.unclaimed[k]
-				h.costs[0] -= h.unclaimed[k]
-			}
-			delete(h.unclaimed, k)
+	f, ordered := ev.(FaultBegan)
+	for _, in := range h.l.Incidents(last) {
+		if !ordered || f.Late { // what was lost there before is its own
+			h.claim(&in)
 		}
 	}
+	h.attribute(before)
 	h.stepped = true
 	for _, o := range orders {
 		switch o.Kind {
@@ -305,6 +302,23 @@ func (h *history) carrier(e weft.End) bool {
 	return true
 }
 
+// claim notes that an incident, which is noticed late, has what was lost where it acts and no incident
+// has.
+func (h *history) claim(in *Incident) {
+	for k, n := range h.unclaimed {
+		if h.onLink(in, k) {
+			h.costs[in.ID], h.costs[0] = h.costs[in.ID]+n, h.costs[0]-n
+			delete(h.unclaimed, k)
+		}
+	}
+}
+
+// onLink reports whether an incident acts on a link.
+func (h *history) onLink(in *Incident, k weft.LinkID) bool {
+	on := func(n weft.Node) bool { return in.Host != 0 && h.l.placed(n) == in.Host }
+	return slices.Contains(in.Links, k) || on(h.links[k].A.Node) || on(h.links[k].B.Node)
+}
+
 // attribute notes on which incident losses of links became known, by its own rule: the latest open
 // one that acts there.
 func (h *history) attribute(before []LinkSum) {
@@ -313,13 +327,6 @@ func (h *history) attribute(before []LinkSum) {
 		was[k.Link] = k.Wire[0] + k.Wire[1] + k.Queued
 	}
 	s := h.l.State()
-	on := func(in *Incident, n weft.Node) bool {
-		list := s.NICs
-		if n.IsSwitch() {
-			list = s.Switches
-		}
-		return in.Host != 0 && list[n.Index] == in.Host
-	}
 	for _, k := range h.l.Links() {
 		more := k.Wire[0] + k.Wire[1] + k.Queued - was[k.Link]
 		if more == 0 {
@@ -328,7 +335,7 @@ func (h *history) attribute(before []LinkSum) {
 		owner := 0
 		for i := range s.Incidents {
 			in := &s.Incidents[i]
-			if in.Open && (slices.Contains(in.Links, k.Link) || on(in, h.links[k.Link].A.Node) || on(in, h.links[k.Link].B.Node)) {
+			if in.Open && h.onLink(in, k.Link) {
 				owner = in.ID
 			}
 		}

@@ -8,7 +8,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// KindHost is the kind of the incident of a host that does not answer, or has failed.
+// KindHost is the kind of the incident of a host that does not answer, or has failed, which the
+// ledger has begun. All others the leader has.
 const KindHost = "host"
 
 // maxIncidents bounds the incidents that are kept. Of older ones only the sum of their losses is.
@@ -21,7 +22,7 @@ type Incident struct {
 	ID       int // from 1, in order
 	Kind     string
 	Target   string
-	Host     HostID // that does not answer; 0: it is a fault that the leader has ordered
+	Host     HostID // of [KindHost]: that does not answer; 0: nobody but its neighbours knows it
 	Links    []weft.LinkID
 	Switches []weft.SwitchID
 	Spec     []byte // see [FaultBegan]
@@ -41,7 +42,7 @@ type Incident struct {
 }
 
 // Active reports whether the fault is in force.
-func (in *Incident) Active() bool { return in.Host == 0 && in.Repaired == weft.Never }
+func (in *Incident) Active() bool { return in.Kind != KindHost && in.Repaired == weft.Never }
 
 // Losses are packets by how they were lost.
 type Losses struct {
@@ -85,6 +86,7 @@ func (l *Ledger) beginHost(h *Host, given int) {
 		target = fmt.Sprintf("incarnation %d", h.Incarnation)
 	}
 	h.Incident = l.begin(Incident{Kind: KindHost, Target: target, Host: h.ID})
+	l.claimLosses()
 }
 
 // incident is one that is kept; nil: there is none of this number.
@@ -96,9 +98,9 @@ func (l *Ledger) incident(id int) *Incident {
 	return &l.state.Incidents[i]
 }
 
-// endHost notes that a host is missing no more, unless the leader says so.
+// endHost notes that a host is missing no more, or for good, unless the leader says so.
 func (l *Ledger) endHost(h *Host) {
-	if in := l.incident(h.Incident); in != nil && in.Host != 0 {
+	if in := l.incident(h.Incident); in != nil && in.Kind == KindHost {
 		l.repaired(h.Incident)
 	}
 }
@@ -164,12 +166,15 @@ func (l *Ledger) acts(in *Incident, n weft.Node) bool {
 	return in.Host != 0 && l.placed(n) == in.Host || n.IsSwitch() && slices.Contains(in.Switches, weft.SwitchID(n.Index))
 }
 
+// onLink reports whether the incident acts on a link.
+func (l *Ledger) onLink(in *Incident, id weft.LinkID) bool {
+	k := &l.links[id]
+	return slices.Contains(in.Links, id) || in.Host != 0 && (l.acts(in, k.A.Node) || l.acts(in, k.B.Node))
+}
+
 // ofLink are the losses that the latest open incident on a link has cost.
 func (l *Ledger) ofLink(id weft.LinkID) *Losses {
-	k := l.links[id]
-	return l.latest(Unclaimed{Link: id}, func(in *Incident) bool {
-		return slices.Contains(in.Links, id) || in.Host != 0 && (l.acts(in, k.A.Node) || l.acts(in, k.B.Node))
-	})
+	return l.latest(Unclaimed{Link: id}, func(in *Incident) bool { return l.onLink(in, id) })
 }
 
 // ofNode are those that the latest open incident on a node has cost.
@@ -203,17 +208,12 @@ func (u Unclaimed) compare(o Unclaimed) int {
 	return Channel{u.Node, u.Link}.compare(Channel{o.Node, o.Link})
 }
 
-// claimLosses has the latest incident take what is unclaimed on its links and switches, if it is
-// noticed late. Otherwise that stays unattributed.
-func (l *Ledger) claimLosses(late bool) {
+// claimLosses has the latest incident, which is noticed late, take what is unclaimed where it acts.
+func (l *Ledger) claimLosses() {
 	in := &l.state.Incidents[len(l.state.Incidents)-1]
-	to := &l.state.Unattributed
-	if late {
-		to = &in.Lost
-	}
 	l.state.Unclaimed = slices.DeleteFunc(l.state.Unclaimed, func(u Unclaimed) bool {
-		if u.Node.Kind == 0 && slices.Contains(in.Links, u.Link) || u.Node.Kind != 0 && l.acts(in, u.Node) {
-			to.add(&u.Lost)
+		if u.Node.Kind == 0 && l.onLink(in, u.Link) || u.Node.Kind != 0 && l.acts(in, u.Node) {
+			in.Lost.add(&u.Lost)
 			return true
 		}
 		return false

@@ -3,6 +3,7 @@ package ledger
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -196,6 +197,47 @@ func TestALossIsOnTheLatestIncidentOfItsLink(t *testing.T) {
 	require.Equal(t, Losses{Queued: 1}, d.Unattributed())
 	require.True(t, costs[0].Active() && !costs[1].Active() && costs[0].Open && !costs[1].Open)
 	require.Len(t, d.Incidents(first), 1)
+}
+
+// What a link has lost that no incident has goes to the first that is noticed late, whatever else begins
+// on the link meanwhile.
+func TestALossOfNoIncidentWaitsForOneThatIsNoticedLate(t *testing.T) {
+	t.Parallel()
+	d := line()
+	a := *d.told[2]
+	a.Seq, a.Queue = a.Seq+1, []EndLost{{weft.End{Port: 1, Node: weft.SwitchID(0).Node()}, 3}}
+	d.does(&a)
+	d.does(FaultBegan{Kind: "cut", Links: []weft.LinkID{1}})
+	require.EqualValues(t, 3, d.Unattributed().Queued)
+	d.does(FaultBegan{Kind: "silence", Links: []weft.LinkID{1}, Late: true})
+	in, _ := d.Incident(d.Last())
+	require.EqualValues(t, 3, in.Lost.Queued)
+	require.Zero(t, d.Unattributed())
+}
+
+// The incident of a host that is gone for good, which the ledger has begun, ends at once and is closed like
+// others, of one that only a neighbour knows too.
+func TestTheIncidentOfAHostThatIsGoneIsClosed(t *testing.T) {
+	t.Parallel()
+	d := line()
+	d.says(1, link.Up, 0, 0, [2]uint64{0, 0})
+	a := *d.told[1]
+	a.Seq++
+	a.Flows = append(slices.Clone(a.Flows), Flow{End: a.Flows[0].End, Peer: 77})
+	d.does(&a)
+	d.does(HostEnded{Host: 3})
+	list := d.Incidents(0)
+	require.Len(t, list, 2)
+	for _, in := range list {
+		require.Equal(t, KindHost, in.Kind)
+		require.NotEqual(t, weft.Never, in.Repaired, in.Target)
+		require.False(t, in.Active())
+	}
+	d.now += Settle
+	d.does(Tick{})
+	for _, in := range d.Incidents(0) {
+		require.False(t, in.Open, in.Target)
+	}
 }
 
 // However often hosts come back anew and faults come and go, the state does not grow.

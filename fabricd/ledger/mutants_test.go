@@ -30,12 +30,12 @@ var planted = []struct{ what, file, old, new string }{
 		"for i := len(l.state.Incidents) - 1; i >= 0; i-- {\n\t\tif in := &l.state.Incidents[i]; in.Open",
 		"for i := range l.state.Incidents {\n\t\tif in := &l.state.Incidents[i]; in.Open",
 	},
-	{"a fault that is noticed at once takes what was lost before", "incident.go", "if late {", "if true {"},
+	{"a fault that is noticed at once takes what was lost before", "step.go", "if e.Late {", "if true {"},
 	{"an incarnation is folded before its neighbours have told", "fold.go", "|| !s.over(1-d, &l.state.Hosts[at[1-d]], &l.state.Hosts[at[d]])", ""},
 	{"what folded incarnations injected is forgotten", "fold.go", "gone.Unheard+uint64(max(0, -held))", "gone.Unheard"},
 	{"a checkpoint lacks what is known to be lost", "travel.go", "s.Lost = [2]uint64{list[3], list[4]}", ""},
 	{"a node on its way is nowhere", "step.go", "given.LastTo = max(given.LastTo, e.HandOver)", "_ = given"},
-	{"the incarnation before goes on", "step.go", "case !h.Gone:\n\t\t\tl.fail(h, 0, true)\n\t\t\tl.endHost(h)", "case !h.Gone:"},
+	{"the incarnation before goes on", "step.go", "case !h.Gone:\n\t\t\tl.fail(h, 0, true)", "case !h.Gone:"},
 }
 
 func TestPlantedFaultsAreFound(t *testing.T) {

@@ -40,7 +40,9 @@ func (l *Ledger) Step(now weft.Time, ev Event) []Order {
 		l.moved(e)
 	case FaultBegan:
 		l.begin(Incident{Kind: e.Kind, Target: e.Target, Links: e.Links, Switches: e.Switches, Spec: e.Spec})
-		l.claimLosses(e.Late)
+		if e.Late {
+			l.claimLosses()
+		}
 	case FaultChanged:
 		if in := l.incident(e.Incident); in != nil {
 			in.Spec = e.Spec
@@ -87,14 +89,12 @@ func (l *Ledger) started(e HostStarted) {
 			late = true
 		case !h.Gone:
 			l.fail(h, 0, true)
-			l.endHost(h)
 		}
 	}
 	h := l.add(e.Incarnation)
 	h.ID, h.Gone, h.Heard = e.Host, false, true
 	if l.back(h); late {
 		l.fail(h, 0, true)
-		l.endHost(h)
 		return
 	}
 	for _, n := range e.Nodes {
@@ -137,16 +137,18 @@ func (l *Ledger) failed(id HostID, incident int, gone bool) {
 // fail notes that nobody answers for h, and has its neighbours asked what has passed.
 func (l *Ledger) fail(h *Host, incident int, gone bool) {
 	h.Gone = h.Gone || gone
-	if !h.uncertain() && h.Status != Alive || h.Status == Failed {
-		return
+	if h.Status == Alive || h.Status == Suspect {
+		h.Status, h.Since = Failed, l.state.Now
+		l.beginHost(h, incident)
+		l.eachSession(h.Incarnation, func(s *Session, side int) {
+			if p := l.incarnation(s.Sides[1-side].Incarnation); p != nil && p.Status == Alive {
+				l.ask(p.ID)
+			}
+		})
 	}
-	h.Status, h.Since = Failed, l.state.Now
-	l.beginHost(h, incident)
-	l.eachSession(h.Incarnation, func(s *Session, side int) {
-		if p := l.incarnation(s.Sides[1-side].Incarnation); p != nil && p.Status == Alive {
-			l.ask(p.ID)
-		}
-	})
+	if gone {
+		l.endHost(h)
+	}
 }
 
 // ask orders that a host is asked, once a step.
@@ -173,7 +175,6 @@ func (l *Ledger) claim() {
 	for i := range l.state.Hosts {
 		if h := &l.state.Hosts[i]; h.ID == 0 && !h.Gone {
 			l.fail(h, 0, true)
-			l.endHost(h)
 		}
 	}
 }

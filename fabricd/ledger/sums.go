@@ -141,6 +141,14 @@ func (l *Ledger) OfHost(id HostID, but Incarnation) (all Counted) {
 	return all
 }
 
+// Heard is when the latest answer of the latest incarnation of a host was asked for; 0: there was none.
+func (l *Ledger) Heard(id HostID) weft.Time {
+	if h := l.current(id); h != nil {
+		return h.Asked
+	}
+	return 0
+}
+
 // PassedAt is what they have told of the ends of their links to other hosts, in the order of ends.
 func (l *Ledger) PassedAt(id HostID, but Incarnation) (list []Passed) {
 	for i := range l.state.Sessions {
