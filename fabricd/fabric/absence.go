@@ -153,11 +153,14 @@ func (f *Fabric) suspectHost(ctx context.Context, h *hostState) {
 // beginAbsence opens the report about a host, from when it was last heard. The caller holds mu.
 func (f *Fabric) beginAbsence(h *hostState, what, note string) *incident {
 	at := h.counters.Load().at
+	if at == 0 { // by another leader
+		f.ledger.read(func(l *ledger.Ledger) { at = min(l.Heard(h.id), f.Now()) })
+	}
 	r := fault.Report{Kind: KindHost, Target: h.name, What: what, Note: note}
 	if h.sw != nil {
 		r.Kind = KindProcess
 	}
-	rec := f.beginAt(at, r, slices.Concat(h.border, h.inside), h.sw, h.neighbours(at))
+	rec := f.beginLate(at, r, slices.Concat(h.border, h.inside), h.sw, h.neighbours(at))
 	f.refresh(rec)
 	return rec
 }

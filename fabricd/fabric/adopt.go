@@ -68,6 +68,7 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 			return fmt.Errorf("fabric: %v: %w", h, err)
 		}
 	}
+	f.suspectSilences()
 	return each(ctx, f.remote, func(_ context.Context, h *hostState) error {
 		if applied[h] == nil {
 			return nil

@@ -49,16 +49,18 @@ func (f *Fabric) ReroutedInLastEra() uint64 {
 func (f *Fabric) LossesReported() error {
 	l, faults := f.asked(), f.Faults()
 	var lost uint64
+	var unattributed ledger.Losses
 	f.ledger.read(func(l *ledger.Ledger) {
 		for _, k := range l.State().Forgotten {
 			lost += k.Lost
 		}
+		unattributed = l.Unattributed()
 	})
 	for _, r := range faults {
 		lost += r.Lost()
 	}
 	if lost != l.Lost {
-		return fmt.Errorf("%d packets were lost, the faults account for %d: %v", l.Lost, lost, l.LostOn)
+		return fmt.Errorf("%d packets were lost, the faults account for %d, and no fault has %v: %v", l.Lost, lost, unattributed, l.LostOn)
 	}
 	return nil
 }

@@ -61,7 +61,8 @@ type Fabric struct {
 
 	mu            sync.Mutex // serialises what the leader decides, and is not held while anybody waits; the rest is guarded by it
 	traffic       nic.Traffic
-	incidents     []*incident // the reports of the latest incidents; bound: maxReports
+	incidents     []*incident // the reports of the latest incidents, in order; bound: maxReports
+	found         int         // the latest incident that reportFound has seen
 	openIncidents []*incident // of these, the ones that still count
 	rounds        RoundCounts // of subnet managers
 	era           uint16

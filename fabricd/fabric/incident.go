@@ -108,14 +108,11 @@ func (m *monitor) down(now weft.Time, e weft.End, node string, why weft.Cause) {
 	}
 	m.last[e], m.wait = d, append(m.wait, d)
 	m.awaits.Store(true)
-	covered := false
 	for _, r := range m.open {
 		m.detect(r, e, d)
-		_, ok := r.detection.ends[e]
-		covered = covered || ok
 	}
-	if why == weft.BySilence && !covered {
-		m.silent = append(m.silent, silentEnd{e, now})
+	if why == weft.BySilence {
+		m.silent = append(m.silent, silentEnd{end: e, at: now})
 	}
 }
 
@@ -181,36 +178,54 @@ func ms(t weft.Time) float64 { return float64(t.Duration().Nanoseconds()) / 1e6 
 // begin opens the report of a fault that is about to act on links, and on the switch unless nil. The caller holds mu, and has had hosts
 // tell what they have counted.
 func (f *Fabric) begin(r fault.Report, links []*link, sw *liveSwitch, expect []weft.End) *incident {
-	return f.beginAt(0, r, links, sw, expect)
+	return f.beginIncident(&incident{report: r, links: links, sw: sw}, false, expect)
 }
 
-// beginAt is begin for a fault that is noticed only now; 0 is now.
-func (f *Fabric) beginAt(at weft.Time, r fault.Report, links []*link, sw *liveSwitch, expect []weft.End) *incident {
+// beginLate opens the report of a fault that is noticed only now: what its links and switch have lost
+// before, and no fault has cost, is its own. at is since when it acts; 0: that is not known.
+func (f *Fabric) beginLate(at weft.Time, r fault.Report, links []*link, sw *liveSwitch, expect []weft.End) *incident {
+	return f.beginIncident(&incident{began: at, report: r, links: links, sw: sw}, true, expect)
+}
+
+// beginIncident opens the report of an incident and has the ledger begin it.
+func (f *Fabric) beginIncident(rec *incident, late bool, expect []weft.End) *incident {
 	f.recordLocal() // what was lost before is not its own
-	b := ledger.FaultBegan{Kind: r.Kind, Target: r.Target, Late: at != 0}
-	for _, l := range links {
+	f.reportFound()
+	b := ledger.FaultBegan{Kind: rec.report.Kind, Target: rec.report.Target, Late: late}
+	for _, l := range rec.links {
 		b.Links = append(b.Links, l.ID)
 	}
-	if sw != nil {
-		b.Switches = []weft.SwitchID{sw.id}
+	if rec.sw != nil {
+		b.Switches = []weft.SwitchID{rec.sw.id}
 	}
-	r.ID, r.Open, r.Era = f.ledger.begin(f.Now(), b), true, f.era
-	rec := &incident{links: links, sw: sw, report: r, firstEra: f.era, closes: weft.Never}
+	rec.report.ID, rec.closes = f.ledger.begin(f.Now(), b), weft.Never
+	if rec.began == 0 {
+		rec.began = f.Now()
+	}
+	f.file(rec)
+	f.monitor.add(rec, expect)
+	return rec
+}
+
+// file puts a report that opens in its place among the others. The caller holds mu.
+func (f *Fabric) file(rec *incident) {
+	r := &rec.report
+	r.Open, r.Era, rec.firstEra = true, f.era, f.era
+	r.At, r.CountedFrom = rec.began.Duration().Seconds(), f.Now().Duration().Seconds()
 	for _, o := range f.openIncidents {
 		share(&o.report, r.ID)
-		share(&rec.report, o.report.ID)
+		share(r, o.report.ID)
 	}
-	f.incidents, f.openIncidents = append(f.incidents, rec), append(f.openIncidents, rec)
+	at, _ := f.incidentAt(r.ID)
+	f.incidents, f.openIncidents = slices.Insert(f.incidents, at, rec), append(f.openIncidents, rec)
 	if len(f.incidents) > maxReports {
 		f.forget()
 	}
-	if rec.began = at; at == 0 {
-		rec.began = f.Now()
-	}
-	rec.report.At = rec.began.Duration().Seconds()
-	rec.report.CountedFrom = f.Now().Duration().Seconds()
-	f.monitor.add(rec, expect)
-	return rec
+}
+
+// incidentAt is where the report of that number is among the incidents, or would be.
+func (f *Fabric) incidentAt(id int) (at int, ok bool) {
+	return slices.BinarySearchFunc(f.incidents, id, func(r *incident, id int) int { return cmp.Compare(r.report.ID, id) })
 }
 
 // forget drops the oldest report that is closed. The caller holds mu.
@@ -331,7 +346,8 @@ func (f *Fabric) Faults() []fault.Report {
 
 // reportsAfter brings the open ones among the reports with higher numbers up to date and copies them. The caller holds mu.
 func (f *Fabric) reportsAfter(id int) []fault.Report {
-	from, _ := slices.BinarySearchFunc(f.incidents, id+1, func(r *incident, id int) int { return cmp.Compare(r.report.ID, id) })
+	f.reportFound()
+	from, _ := f.incidentAt(id + 1)
 	out := make([]fault.Report, 0, len(f.incidents)-from)
 	var list []ledger.Incident
 	f.ledger.read(func(l *ledger.Ledger) { list = l.Incidents(id) })
@@ -364,6 +380,7 @@ func (f *Fabric) CloseReports() {
 	f.refreshHosts(host.SumRequest{Eras: true})
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.reportFound()
 	f.reportSilences(weft.Never)
 	f.endSilences(f.Now())
 	for _, r := range slices.Clone(f.openIncidents) {

@@ -94,7 +94,7 @@ func (f *Fabric) processHostOf(s *liveSwitch) *hostState {
 	if g := s.processHost.Load(); g != nil {
 		return g
 	}
-	g := newHostState(f, ledger.HostID(2+len(f.remote))+ledger.HostID(s.id), s.name, host.Placement{
+	g := newHostState(f, f.hostOfProcess(s.id), s.name, host.Placement{
 		Host: s.name, Switches: host.Spans([]weft.SwitchID{s.id}), Shards: f.opts.Transport.Shards(), Shared: true,
 	})
 	g.sw, g.switches = s, nil

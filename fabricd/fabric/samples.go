@@ -112,6 +112,7 @@ func (f *Fabric) attendFaults() {
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
+		f.reportFound()
 		f.reportSilences(now - explains)
 		f.endSilences(now)
 		f.closeDue(now)
@@ -122,7 +123,7 @@ func (f *Fabric) attendFaults() {
 func (f *Fabric) due(now weft.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.monitor.hasSilences() || slices.ContainsFunc(f.openIncidents, func(r *incident) bool { return now >= r.closes })
+	return f.monitor.hasSilences(now-explains) || slices.ContainsFunc(f.openIncidents, func(r *incident) bool { return now >= r.closes })
 }
 
 // deliveredNow are the packets delivered: in this process as of now, elsewhere as it was told last.

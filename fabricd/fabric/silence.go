@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 )
 
 // A silence is a neighbour that was not heard although no fault here explains it: a switch process or a broker that was held
@@ -17,10 +18,11 @@ const KindSilence = fault.KindSilence
 // explains is how long a fault that explains a silence may take to be noticed, as that a process has ended.
 const explains = 500 * weft.Millisecond
 
-// silentEnd is an end that lost its link by silence while no open report covered it.
+// silentEnd is an end that lost its link by silence, which a report may cover or not.
 type silentEnd struct {
-	end weft.End
-	at  weft.Time
+	end  weft.End
+	at   weft.Time
+	note string // what else there is to say; empty: that nothing was heard
 }
 
 // unexplained takes the silences that are old enough that what explains them would have been noticed.
@@ -37,36 +39,66 @@ func (m *monitor) unexplained(before weft.Time) (ends []silentEnd) {
 	return ends
 }
 
-// hasSilences reports whether an end has lost its link by silence and nothing has explained it yet.
-func (m *monitor) hasSilences() bool {
+// hasSilences reports whether an end lost its link by silence before that time, and nobody has seen yet whether that is explained.
+func (m *monitor) hasSilences(before weft.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.silent) > 0
+	return slices.ContainsFunc(m.silent, func(s silentEnd) bool { return s.at <= before })
 }
 
-// reportSilences opens reports for silences before that time which nothing explains. The caller holds mu.
+// reportSilences opens reports for silences before that time which nothing explains, and for those of which no fault has what they
+// cost: it became known when the fault that explains them was closed. The caller holds mu.
 func (f *Fabric) reportSilences(before weft.Time) {
-	for _, s := range f.monitor.unexplained(before) {
+	ends := f.monitor.unexplained(before)
+	if len(ends) == 0 {
+		return
+	}
+	unclaimed := f.unclaimed()
+	for _, s := range ends {
 		_, id, _ := f.graph.Peer(s.end)
 		l := f.links[id]
-		if f.explained(l, s.at) {
+		if f.explained(l, s.at) && !slices.Contains(unclaimed, id) {
 			continue
 		}
-		ends := l.ends()
-		r := f.beginAt(s.at, fault.Report{
-			Kind: KindSilence, Target: l.Name,
-			What: fmt.Sprintf("silence on %s that no fault explains", l.Name),
-			Note: fmt.Sprintf("%s heard nothing for %v; perhaps this machine or the broker stood still", f.graph.Name(s.end.Node), f.opts.Link.Liveness.Detection()),
+		ends, note := l.ends(), s.note
+		if note == "" {
+			note = fmt.Sprintf("%s heard nothing for %v; perhaps this machine or the broker stood still", f.graph.Name(s.end.Node), f.opts.Link.Liveness.Detection())
+		}
+		unclaimed = slices.DeleteFunc(unclaimed, func(k weft.LinkID) bool { return k == id })
+		r := f.beginLate(s.at, fault.Report{
+			Kind: KindSilence, Target: l.Name, What: fmt.Sprintf("silence on %s that no fault explains", l.Name), Note: note,
 		}, []*link{l}, nil, ends[:])
 		f.refresh(r)
 		f.events.Publish(f.Now(), Event{Kind: KindSilence, Link: l.Name, Fault: new(r.report.Clone())})
 	}
 }
 
+// unclaimed are the links that have lost packets which no fault has.
+func (f *Fabric) unclaimed() (list []weft.LinkID) {
+	f.ledger.read(func(l *ledger.Ledger) {
+		for _, u := range l.State().Unclaimed {
+			if u.Node.Kind == 0 {
+				list = append(list, u.Link)
+			}
+		}
+	})
+	return list
+}
+
+// suspectSilences has links that lost packets while nobody led count as silent, unless a fault explains that in time.
+func (f *Fabric) suspectSilences() {
+	now := f.Now()
+	f.monitor.mu.Lock()
+	defer f.monitor.mu.Unlock()
+	for _, id := range f.unclaimed() {
+		f.monitor.silent = append(f.monitor.silent, silentEnd{f.links[id].A, now, "it lost packets while nobody led the fabric"})
+	}
+}
+
 // explained reports whether a fault on l was in force, or its effects counted, at that time. The caller holds mu.
 func (f *Fabric) explained(l *link, at weft.Time) bool {
 	for _, r := range slices.Backward(f.incidents) {
-		if r.began <= at && at <= r.closes && (slices.Contains(r.links, l) || slices.Contains(r.linksOnce, l)) {
+		if lasts := r.report.Kind == KindSilence && r.closes == weft.Never; (lasts || r.began <= at) && at <= r.closes && (slices.Contains(r.links, l) || slices.Contains(r.linksOnce, l)) {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package fabric_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -44,6 +45,32 @@ func TestASilenceThatNoFaultExplainsIsReportedWithWhatItCost(t *testing.T) {
 	require.NotEmpty(t, r.Detected)
 	assert.Equal(t, fault.BySilence, r.Detected[0].How)
 	assert.Positive(t, r.Lost(), "what was sent before anybody noticed")
+}
+
+// What a silence has cost is on its report, also when its link is cut before that is opened.
+func TestASilenceOnALinkThatIsCutNextIsReportedWithWhatItCost(t *testing.T) {
+	t.Parallel()
+	m := wire.NewMemory()
+	defer m.Close()
+	l := startTaped(t, m, firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
+	l.flows(300)
+	d := wire.Direction{From: "s0.00", To: "s1.00"}
+	for _, s := range l.LinkStates() {
+		if s.Link == "s0.00-s1.00" {
+			d = wire.Direction{From: s.A, FromPort: weft.PortID(s.APort), To: s.B, ToPort: weft.PortID(s.BPort)}
+		}
+	}
+	require.NoError(t, m.Cut(d, d.Reverse())) // behind the fabric's back
+	l.until("both ends find out", func() bool { return len(l.LinksDown()) == 1 })
+	l.apply(fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"})
+	l.until("it is reported", func() bool { return len(l.Faults()) == 2 })
+	require.NoError(t, m.Restore(d, d.Reverse()))
+	_, err := l.Heal(t.Context())
+	require.NoError(t, err)
+	l.until("the link is back", func() bool { return len(l.LinksDown()) == 0 })
+	list := l.judge(l.sound())
+	silence := slices.IndexFunc(list, func(r fault.Report) bool { return r.Kind == fabric.KindSilence })
+	require.Positive(t, list[silence].Lost(), "what was sent before anybody noticed")
 }
 
 func TestASilenceThatAFaultExplainsIsNoFaultOfItsOwn(t *testing.T) {
