@@ -12,8 +12,6 @@ import (
 // counted is what is known of the nodes of a host: of one in this process as they are now, of others as these told it last. Whoever
 // needs it of this moment has called refreshSums. What it returns is not changed any more.
 type counted interface {
-	// count is what nodes have counted that the ledger does not know; no more than that need be in it.
-	count(what host.Counted) *host.Sum
 	// held reports whether damping keeps an end of a link down.
 	held(e weft.End) bool
 	// readInto reads all nodes of the host into two lists by number, and has the ledger take what they have counted.
@@ -29,8 +27,6 @@ type counted interface {
 
 // toldCounters is a host that tells what it has counted.
 type toldCounters struct{ *hostState }
-
-func (p toldCounters) count(host.Counted) *host.Sum { return &p.counters.Load().all }
 
 func (p toldCounters) held(e weft.End) bool                             { return p.counters.Load().held[e] }
 func (p toldCounters) mayHold(weft.SwitchID, *weft.Header) bool         { return true } // nobody can tell
@@ -72,14 +68,7 @@ type ownCounters struct {
 
 func (p ownCounters) readInto(switches []switching.Reading, nics []nic.Reading) {
 	asked := p.fabric.Now()
-	s := p.Look(p.localRequest(), switches, nics)
-	s.Asked = asked
-	p.record(&s)
-}
-
-func (p ownCounters) count(what host.Counted) *host.Sum {
-	s := p.Count(what)
-	return &s
+	p.keepLocal(p.Look(p.localRequest(), switches, nics), asked)
 }
 
 func (p ownCounters) held(e weft.End) bool { return p.ReadEnd(e).Suppressed }

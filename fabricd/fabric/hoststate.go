@@ -294,7 +294,7 @@ func (f *Fabric) refreshSums() { f.refreshHosts(host.SumRequest{}) }
 
 // refreshHosts has all hosts tell what they have added up, at once. It waits for none that does not answer.
 func (f *Fabric) refreshHosts(want host.SumRequest) {
-	f.recordLocal()
+	f.recordLocal(want)
 	var wg sync.WaitGroup
 	for _, h := range f.remoteHosts() {
 		if h.suspect.Load() {

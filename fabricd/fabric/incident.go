@@ -189,7 +189,7 @@ func (f *Fabric) beginLate(at weft.Time, r fault.Report, links []*link, sw *live
 
 // beginIncident opens the report of an incident and has the ledger begin it.
 func (f *Fabric) beginIncident(rec *incident, late bool, expect []weft.End) *incident {
-	f.recordLocal() // what was lost before is not its own
+	f.recordLocal(host.SumRequest{}) // what was lost before is not its own
 	f.reportFound()
 	b := ledger.FaultBegan{Kind: rec.report.Kind, Target: rec.report.Target, Late: late}
 	for _, l := range rec.links {
@@ -267,7 +267,7 @@ func (r *incident) final() bool {
 // refresh brings an open report up to date with what hosts have told. The caller holds mu.
 func (f *Fabric) refresh(r *incident) {
 	if r.report.Open {
-		f.recordLocal()
+		f.recordLocal(host.SumRequest{})
 		f.refreshBy(r, f.ledger.incident(r.report.ID), new(count))
 	}
 }

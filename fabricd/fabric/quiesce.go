@@ -130,7 +130,7 @@ const partGlance = 10 * time.Millisecond
 // when none runs. A packet that is blocked for good may write its register anew whenever it is
 // routed, so they get two rounds and no more.
 func (f *Fabric) timers() (most time.Duration) {
-	f.count(host.CountSwitches, func(s *host.Sum) { most = max(most, 2*s.Timers.Duration()) })
+	f.count(func(s *host.Sum) { most = max(most, 2*s.Timers.Duration()) })
 	return most
 }
 

@@ -133,7 +133,7 @@ func (f *Fabric) deliveredNow() uint64 {
 		here := l.OfHost(localHostID, 0)
 		elsewhere = l.Total().NICs.Delivered - here.Counters.NICs.Delivered
 	})
-	return elsewhere + f.local.local.Count(host.CountDelivered).Counters.NICs.Delivered
+	return elsewhere + f.local.local.Delivered()
 }
 
 // noteSeen begins a new era for the faults that the last of their ends has found out. The caller holds mu.
@@ -163,7 +163,7 @@ func (m *monitor) news() (seen []*incident) {
 // closeDue closes reports whose time has come, and settles the dips of those that last. The caller holds mu.
 func (f *Fabric) closeDue(now weft.Time) {
 	if slices.ContainsFunc(f.openIncidents, func(r *incident) bool { return now >= r.closes }) {
-		f.recordLocal()
+		f.recordLocal(host.SumRequest{})
 	}
 	f.ledger.step(now, ledger.Tick{})
 	for _, r := range slices.Clone(f.openIncidents) {

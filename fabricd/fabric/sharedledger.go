@@ -108,20 +108,33 @@ func nodesOf(p host.Placement) (nodes []weft.Node) {
 
 // record has the ledger take what h has counted. s.Asked says when it was asked for.
 func (h *hostState) record(s *host.Sum) {
-	if h.local != nil && h.empty() {
-		return
-	}
 	a := s.Answer
 	a.Host = h.id
 	h.fabric.ledger.step(h.fabric.Now(), &a)
 }
 
-// recordLocal has the ledger take what the nodes of this process have counted.
-func (f *Fabric) recordLocal() {
+// recordLocal has the nodes of this process tell what they have counted.
+func (f *Fabric) recordLocal(want host.SumRequest) {
 	h, asked := f.local, f.Now()
-	s, _ := h.local.Sum(context.Background(), h.localRequest()) // it fails for latencies only
+	r := h.localRequest()
+	r.Eras = want.Eras
+	s, _ := h.local.Sum(context.Background(), r) // it fails for latencies only
+	h.keepLocal(s, asked)
+}
+
+// keepLocal makes s the latest that is known of the host in this process, unless a later one is.
+func (h *hostState) keepLocal(s host.Sum, asked weft.Time) {
 	s.Asked = asked
-	h.record(&s)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	old := &h.counters.Load().own
+	if old.Seq > s.Seq {
+		return
+	}
+	h.counters.Store(newHostCounters(asked, withOlder(s, old), &host.Sum{}))
+	if !h.empty() {
+		h.record(&s)
+	}
 }
 
 // localRequest asks the host in this process for all that the ledger takes.

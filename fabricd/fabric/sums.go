@@ -1,25 +1,22 @@
 package fabric
 
 import (
-	"slices"
-
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
-// What is counted all over the fabric is added up in one way: from the sums of hosts, see counted.
-
-// count calls do with what each host has counted.
-func (f *Fabric) count(what host.Counted, do func(s *host.Sum)) {
+// count calls do with what each host has told last that the ledger does not know.
+func (f *Fabric) count(do func(s *host.Sum)) {
 	for _, h := range *f.hosts.Load() {
-		do(h.count(what))
+		do(&h.counters.Load().all)
 	}
 }
 
-// countEras does likewise with what NICs have counted per era.
+// countEras does likewise with what NICs have counted per era, those of this process as of now.
 func (f *Fabric) countEras(do func(s *host.Sum)) {
-	f.count(host.CountNICs|host.CountEras, do)
+	f.recordLocal(host.SumRequest{Eras: true})
+	f.count(do)
 }
 
 // mergeLatency adds the latencies of all NICs to h; those of hosts as they told them last.
@@ -29,7 +26,5 @@ func (f *Fabric) mergeLatency(hist *hdrhistogram.Histogram) {
 	}
 }
 
-// holdsPackets reports whether a switch has packets inside.
-func (f *Fabric) holdsPackets() bool {
-	return slices.ContainsFunc(*f.hosts.Load(), func(h *hostState) bool { return h.count(host.CountSwitches).Held > 0 })
-}
+// holdsPackets reports whether a switch of this process has packets inside.
+func (f *Fabric) holdsPackets() bool { return f.local.local.HoldsPackets() }

@@ -131,6 +131,6 @@ func (f *Fabric) Drivers() (sum switchd.Stats) {
 
 // drivers is Drivers, of hosts as they told it last.
 func (f *Fabric) drivers() (sum switchd.Stats) {
-	f.count(host.CountDrivers, func(s *host.Sum) { sum = sum.Add(s.Drivers) })
+	f.count(func(s *host.Sum) { sum = sum.Add(s.Drivers) })
 	return sum
 }

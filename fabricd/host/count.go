@@ -1,6 +1,8 @@
 package host
 
 import (
+	"slices"
+
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft"
@@ -9,62 +11,21 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// Counted says what of a [Sum] is asked for, of a host that is reached by calls.
-type Counted uint8
-
-// What nodes count, without their links.
-const (
-	CountSwitches Counted = 1 << iota // Switches, Held, Discards, Timers
-	CountNICs
-	CountDelivered // of NICs that alone, for who asks a hundred times a second
-	CountDrivers
-	CountEras // as of [SumRequest]
-)
-
-// Count adds up what nodes have counted, and nothing else.
-func (p *Local) Count(what Counted) (s Sum) {
-	if what&(CountSwitches|CountDrivers) != 0 {
-		for _, n := range p.nodes.switches {
-			n.Do(func(weft.Time, *weft.Actions) {
-				st := n.core.Stats()
-				ledger.Add(&s.Counters.Switches, &st)
-				s.Held += uint64(n.core.Held())
-				if st.Discarded > 0 {
-					n.core.Discards(s.discard)
-				}
-				s.Timers = max(s.Timers, n.core.Timer())
-			})
-			if what&CountDrivers != 0 {
-				s.Drivers = s.Drivers.Add(n.Stats())
-			}
-		}
-	}
-	if what&CountDelivered != 0 {
-		for _, h := range p.nodes.nics {
-			s.Counters.NICs.Delivered += h.Stats().Delivered
-		}
-		return s
-	}
-	if what&(CountNICs|CountDrivers|CountEras) == 0 {
-		return s
-	}
-	firstEra := 0
+// Delivered is how many packets the NICs have received that were for them, for who asks a hundred
+// times a second.
+func (p *Local) Delivered() (n uint64) {
 	for _, h := range p.nodes.nics {
-		if what&CountEras != 0 {
-			sn := h.Snapshot()
-			s.addNIC(p.graph.NICs[h.id].Name, &sn.Stats)
-			firstEra = max(firstEra, sn.FirstEra)
-			s.addErasOf(&sn)
-		} else {
-			st := h.Stats()
-			s.addNIC(p.graph.NICs[h.id].Name, &st)
-		}
-		if what&CountDrivers != 0 {
-			s.Drivers = s.Drivers.Add(h.Driver.Stats())
-		}
+		n += h.Stats().Delivered
 	}
-	s.forgetEras(firstEra)
-	return s
+	return n
+}
+
+// HoldsPackets reports whether a packet is inside a switch.
+func (p *Local) HoldsPackets() bool {
+	return slices.ContainsFunc(p.nodes.switches, func(n *node) (holds bool) {
+		n.Do(func(weft.Time, *weft.Actions) { holds = n.core.Held() > 0 })
+		return holds
+	})
 }
 
 func (s *Sum) addNIC(name string, st *nic.Stats) {

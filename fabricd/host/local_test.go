@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
+	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/switchd"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -70,15 +71,17 @@ func TestALocalHost(t *testing.T) {
 	require.ErrorIs(t, a.Sent[3].Reason(), nic.ErrQueueFull)
 	require.Nil(t, errors.Unwrap(host.Refusal{Err: "as it travels"}.Reason()))
 	require.Eventually(t, func() bool { return ends() == 2*len(g.Links) }, rig.Patience, time.Millisecond)
-	require.EqualValues(t, 2, l.Count(host.CountNICs).Counters.NICs.Injected)
+	now, err := h.Sum(t.Context(), host.SumRequest{})
+	require.NoError(t, err)
+	require.EqualValues(t, 2, now.Counters.NICs.Injected)
 	order(host.Order{Hold: new(false)})
-	require.Eventually(t, func() bool { return l.Count(host.CountNICs|host.CountEras).Counters.NICs.Delivered == 2 }, rig.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return l.Delivered() == 2 && !l.HoldsPackets() }, rig.Patience, time.Millisecond)
 
 	// Sums, counts and readings say the same. Links that somebody else may have an end of are told by their ends.
 	s, err := h.Sum(t.Context(), host.SumRequest{Eras: true, Ends: true})
 	require.NoError(t, err)
 	require.Empty(t, s.Flows)
-	c := l.Count(host.CountSwitches | host.CountNICs | host.CountEras)
+	c := l.Look(host.SumRequest{Eras: true}, make([]switching.Reading, 4), make([]nic.Reading, 4))
 	require.Equal(t, s.Counters.Switches, c.Counters.Switches)
 	require.Equal(t, s.Counters.NICs, c.Counters.NICs)
 	require.Equal(t, s.Eras, c.Eras)
