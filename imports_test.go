@@ -392,16 +392,19 @@ func chainToNATS(imports map[string][]string, dir string, seen map[string]bool) 
 	return nil
 }
 
-// outside, rig, live, attack and wiretest are for tests only: they start processes, and build them, or fail tests. So does peer,
+// outside, bustest, rig, live, attack and wiretest are for tests only: they start processes, and build them, or fail tests. So does peer,
 // which an experiment needs too.
 const (
 	wiretest = "switch/wire/wiretest"
 	outside  = "fabricd/bus/outside"
+	bustest  = "fabricd/bus/bustest"
 	rig      = "harness/rig"
 	live     = "harness/live"
 	attack   = "harness/attack"
 	peer     = "fabricd/subnet/opensm/peer"
 )
+
+var forTests = []string{outside, bustest, rig, live, attack, wiretest}
 
 // upwardViolations finds code of switches and NICs that imports what stands on top of them. Their tests may take a topology to run
 // on, and what attacks a decoder.
@@ -423,7 +426,6 @@ func upwardViolations(files []source) (bad []string) {
 
 func outsideViolations(files []source) (bad []string) {
 	for _, f := range files {
-		forTests := []string{outside, rig, live, attack, wiretest}
 		if f.isTest() || slices.Contains(forTests, f.dir) {
 			continue
 		}
@@ -442,7 +444,7 @@ func outsideViolations(files []source) (bad []string) {
 func harnessViolations(files []source) (bad []string) {
 	for _, f := range files {
 		command := f.dir == "fabricd" || f.dir == "linkmon"
-		if f.isTest() || command || within(f.dir, "scenarios") || within(f.dir, "harness") {
+		if f.isTest() || command || within(f.dir, "scenarios") || within(f.dir, "harness") || slices.Contains(forTests, f.dir) {
 			continue
 		}
 		for _, imp := range f.imports() {

@@ -38,7 +38,7 @@ func secretsIn(t *testing.T, dir string) (all []string) {
 // The keys of a running fabric are rotated: its links come back, its ledger balances, and no secret is told to anybody.
 func TestAFabricWhoseKeysAreRotatedGoesOnAndTellsNoSecret(t *testing.T) {
 	ownRegistry(t)
-	dir, port := filepath.Join(t.TempDir(), "keys"), outside.FreePort(t)
+	dir, port := filepath.Join(t.TempDir(), "keys"), rig.FreePort(t)
 	file := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
 	made, errs, code := fabricd(t, "auth", "init", "--fabric", "lab", "--dir", dir, "--hosts", "a=127.0.0.1", "--port", fmt.Sprint(port))
 	require.Zero(t, code, errs)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -126,12 +125,8 @@ func TestExplainEndsWhenItIsInterrupted(t *testing.T) {
 	_, err := io.WriteString(ask, "{}\n") // it is read, so explain is under way
 	require.NoError(t, err)
 	interrupt()
-	select {
-	case r := <-done:
-		require.Equal(t, cli.ExitUnusable, r.code)
-		require.Contains(t, r.errs, "interrupted, not all questions are answered")
-	case <-time.After(rig.Patience):
-		t.Fatal("it waits for standard input")
-	}
+	r := rig.Next(t, done, "it does not wait for standard input")
+	require.Equal(t, cli.ExitUnusable, r.code)
+	require.Contains(t, r.errs, "interrupted, not all questions are answered")
 	require.NoError(t, ask.Close()) // ends the reader
 }

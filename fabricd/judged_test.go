@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
@@ -99,9 +100,7 @@ func TestUpDoesNotExitWithZeroWhenTheLedgerDoesNotBalance(t *testing.T) {
 	from, to := l.A, l.B
 	d := wire.Direction{From: g.Name(from.Node), FromPort: from.Port, To: g.Name(to.Node), ToPort: to.Port}
 
-	ear, err := bus.Dial(bus.ClientConfig{Fabric: "weft", URL: url})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, ear.Close()) })
+	ear := bustest.Client(t, bus.ClientConfig{Fabric: "weft", URL: url})
 	tap, err := ear.Tap([]bus.TapEnd{{Node: d.From, Port: d.FromPort}}, 64)
 	require.NoError(t, err)
 	heard, err := tap.Next(t.Context()) // a hello
@@ -110,9 +109,7 @@ func TestUpDoesNotExitWithZeroWhenTheLedgerDoesNotBalance(t *testing.T) {
 	require.NoError(t, wire.DecodeFrame(&f, d.Sum(), heard.Data))
 	f.Packets = []weft.Header{{Dst: weft.NICID(to.Node.Index), Size: 256, Fields: weft.NewFields()}}
 
-	forger, err := bus.NewNATS(bus.NATSConfig{Fabric: "weft", URL: url, Subscription: bus.PerDirection})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, forger.Close()) })
+	forger := bustest.Links(t, bus.NATSConfig{Fabric: "weft", URL: url, Subscription: bus.PerDirection})
 	s, err := forger.Sender(d)
 	require.NoError(t, err)
 	require.NoError(t, s.Send(wire.AppendFrame(nil, d.Sum(), &f)))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
@@ -138,9 +139,7 @@ func TestFabricsOfDifferentNamesDoNotHearEachOther(t *testing.T) {
 		t.Cleanup(func() { require.NoError(t, c.Close()) })
 		clients[name] = c
 		carries(t, c)
-		ear, err := bus.Dial(bus.ClientConfig{Fabric: name, URL: url})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, ear.Close()) })
+		ear := bustest.Client(t, bus.ClientConfig{Fabric: name, URL: url})
 		taps[name], err = ear.Tap(nil, 1024)
 		require.NoError(t, err)
 	}

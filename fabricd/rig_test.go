@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -141,12 +140,8 @@ func (r *running) endsWith(t *testing.T, want int) string {
 func (r *running) ends(t *testing.T, want int) string {
 	t.Helper()
 	r.judged = true
-	select {
-	case <-r.done:
-		require.Equal(t, want, r.code, &r.errs)
-	case <-time.After(rig.Patience):
-		t.Fatal("it does not end")
-	}
+	rig.Next(t, r.done, "it ends")
+	require.Equal(t, want, r.code, &r.errs)
 	return r.out.String()
 }
 

@@ -101,6 +101,9 @@ func (p plan) start(t testing.TB, c config) *Harness {
 		c.opts.Transport = c.transport(t)
 	}
 	h.cfg = c
+	for _, change := range c.changes {
+		change(&c.opts)
+	}
 	var err error
 	if h.fabric, err = fabric.New(c.opts); err != nil {
 		t.Fatalf("harness: %v", err)

@@ -41,6 +41,7 @@ type config struct {
 	delays   manager.Delays
 	patience time.Duration
 	err      error
+	changes  []func(*fabric.Options)
 
 	transport func(t testing.TB) wire.Transport // nil: memory
 }
@@ -135,6 +136,11 @@ func Traffic(spec string) Option {
 // the one over NATS.
 func Transport(open func(t testing.TB) wire.Transport) Option {
 	return func(c *config) { c.transport = open }
+}
+
+// Configure changes the fabric's own options, those that no other option sets, just before it is made.
+func Configure(change func(o *fabric.Options)) Option {
+	return func(c *config) { c.changes = append(c.changes, change) }
 }
 
 // Virtual runs the fabric in virtual time: time goes on only while a call of the harness waits, as fast as the machine can, and

@@ -2,65 +2,29 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/gopacket/gopacket/pcapgo"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/api"
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/registry"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/live"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/linkmon/capture"
-	"github.com/weft-fabric/weft/nic"
-	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // onBroker runs a small fabric whose links are subjects, as fabricd up does, with traffic.
 func onBroker(t *testing.T) *fabric.Fabric {
 	t.Helper()
 	ownRegistry(t)
-	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
-	require.NoError(t, err)
-	t.Cleanup(b.Shutdown)
-	links, err := bus.NewNATS(bus.NATSConfig{Fabric: "lab", Broker: b})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, links.Close()) })
-	g, err := topology.Parse("kary-ntree:2,2")
-	require.NoError(t, err)
-	f, err := fabric.New(fabric.Options{
-		Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: links, Seed: 1,
-		Traffic: nic.Traffic{Pattern: "uniform", Load: 0.3}, Link: fabric.LinkOptions{NoLiveness: true},
-	})
-	require.NoError(t, err)
-	control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Broker: b})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, control.Close()) })
-	s, err := api.NewServer(f, control, api.Info{Name: "lab", Firmware: "adaptive-link"})
-	require.NoError(t, err)
-	require.NoError(t, f.Start(t.Context()))
-	t.Cleanup(f.Stop)
-	ctx, cancel := context.WithCancel(context.Background())
-	var serving sync.WaitGroup
-	serving.Go(func() { s.Run(ctx, nil) })
-	t.Cleanup(func() { cancel(); serving.Wait() })
-	claim, err := registry.Take("lab")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, claim.Release()) })
-	require.NoError(t, claim.Publish(registry.Entry{
-		Name: "lab", Started: time.Now(), URL: b.ClientURL(), Topology: g.Spec, Operator: b.Credentials(bus.RoleOperator), Viewer: b.Credentials(bus.RoleViewer),
-	}))
-	return f
+	return registered(t, live.Config{Name: "lab", Harness: []harness.Option{harness.NoLiveness(), harness.Traffic("uniform:0.3")}}).Fabric
 }
 
 func records(t *testing.T, in io.Reader) (names map[string]int, all int) {
@@ -105,7 +69,7 @@ func TestCaptureToAPipeEndsQuietlyWhenItsReaderHasGone(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	defer func() { _ = w.Close() }()
-	cmd, errs := command(), newOutput()
+	cmd, errs := command(), new(rig.Output)
 	cmd.SetOut(w)
 	cmd.SetErr(errs)
 	cmd.SetArgs([]string{"capture", "--all", "-w", "-"})
@@ -125,10 +89,9 @@ func TestCaptureToAPipeEndsQuietlyWhenItsReaderHasGone(t *testing.T) {
 func TestCaptureThatIsInterruptedLeavesAWholeFile(t *testing.T) {
 	onBroker(t)
 	out, stop := background(t, "capture", "--all", "-w", "-")
-	out.await(t, "s1.1->n11") // an interface
-	for began := len(out.String()); len(out.String()) < began+10_000; {
-		<-out.more
-	}
+	out.Await(t, "s1.1->n11") // an interface
+	began := len(out.String())
+	rig.Until(t, func() bool { return len(out.String()) >= began+10_000 })
 	require.Zero(t, stop())
 	_, all := records(t, bytes.NewReader([]byte(out.String())))
 	require.Positive(t, all)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/linkmon/screen"
@@ -48,16 +49,10 @@ func TestNothingThatAFabricSaysOfItselfIsObeyed(t *testing.T) {
 	start(t, "real")
 	real, err := registry.Find("real")
 	require.NoError(t, err)
-	from, err := bus.Dial(bus.ClientConfig{Fabric: "real", URL: real.URL, Program: "test", Credentials: real.Operator})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, from.Close()) })
+	from := bustest.Client(t, bus.ClientConfig{Fabric: "real", URL: real.URL, Program: "test", Credentials: real.Operator})
 
-	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "hostile"})
-	require.NoError(t, err)
-	t.Cleanup(b.Shutdown)
-	control, err := bus.NewServer(bus.ServerConfig{Fabric: "hostile", Broker: b})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, control.Close()) })
+	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "hostile"})
+	control := bustest.Server(t, bus.ServerConfig{Fabric: "hostile", Broker: b})
 	texts := 0
 	answers := make(chan int, 1000)
 	for _, verb := range []string{

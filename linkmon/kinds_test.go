@@ -168,7 +168,7 @@ func TestFaultsListsTheReportsAndPrintsOneInFull(t *testing.T) {
 	out, stop := background(t, "events", "--follow", "--long")
 	ok(t, "heal", "--all")
 	h.Fabric().CloseReports()
-	out.await(t, "fault 1 is over\n           fault 1: cut s0.0-s1.0\n             when ")
+	out.Await(t, "fault 1 is over\n           fault 1: cut s0.0-s1.0\n             when ")
 	require.Zero(t, stop())
 	require.Contains(t, ok(t, "events"), "fault 2 is over: crash s1.1 at ")
 	lines := bufio.NewScanner(strings.NewReader(ok(t, "events", "--json")))

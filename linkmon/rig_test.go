@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,11 +14,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/live"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/link"
 )
 
@@ -40,29 +39,24 @@ var damping = link.Damping{HalfLife: 60 * weft.Second, Suppress: 3, Reuse: 1, Ma
 // start runs a small fabric that linkmon finds by name in the registry of this test.
 func start(t *testing.T, name string, options ...harness.Option) *harness.Harness {
 	t.Helper()
-	h := harness.New(t, "kary-ntree:2,2", append(options, harness.Traffic("uniform:0.1"), patient)...)
-	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: name})
-	require.NoError(t, err)
-	t.Cleanup(b.Shutdown)
-	control, err := bus.NewServer(bus.ServerConfig{Fabric: name, Broker: b})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, control.Close()) })
-	s, err := api.NewServer(h.Fabric(), control, api.Info{Name: name, Firmware: "adaptive-link", Started: time.Now()})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	var serving sync.WaitGroup
-	serving.Go(func() { s.Run(ctx, nil) })
-	t.Cleanup(func() { cancel(); serving.Wait() })
+	return registered(t, live.Config{Name: name, InMemory: true, Harness: append(options, harness.Traffic("uniform:0.1"), patient)}).Harness
+}
 
-	claim, err := registry.Take(name)
+// registered runs a fabric that linkmon finds by name.
+func registered(t *testing.T, c live.Config) *live.Lab {
+	t.Helper()
+	c.Topology = "kary-ntree:2,2"
+	l := live.Start(t, c)
+	l.Answer()
+	claim, err := registry.Take(c.Name)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, claim.Release()) })
 	require.NoError(t, claim.Publish(registry.Entry{
-		Name: name, PID: 7, Started: time.Now(), URL: b.ClientURL(), Topology: "kary-ntree:2,2", Firmware: "adaptive-link",
-		Operator: b.Credentials(bus.RoleOperator), Viewer: b.Credentials(bus.RoleViewer),
+		Name: c.Name, PID: 7, Started: time.Now(), URL: l.Broker.ClientURL(), Topology: c.Topology, Firmware: "adaptive-link",
+		Operator: l.Broker.Credentials(bus.RoleOperator), Viewer: l.Broker.Credentials(bus.RoleViewer),
 		Page: "http://127.0.0.1:1/", Token: "secret",
 	}))
-	return h
+	return l
 }
 
 // ownRegistry gives the test a registry of its own.
@@ -72,54 +66,16 @@ func ownRegistry(t *testing.T) string {
 	return dir
 }
 
-// output is a buffer for one writer and one reader at a time. It keeps whole lines apart for lines.
-type output struct {
-	mu   sync.Mutex
-	buf  bytes.Buffer
-	more chan struct{} // capacity 1
-}
-
-func newOutput() *output { return &output{more: make(chan struct{}, 1)} }
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	select {
-	case o.more <- struct{}{}:
-	default:
-	}
-	return o.buf.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
-
-// await waits until the output holds text.
-func (o *output) await(t *testing.T, text string) {
-	t.Helper()
-	late := time.After(30 * time.Second) // only a failing test waits so long
-	for !bytes.Contains([]byte(o.String()), []byte(text)) {
-		select {
-		case <-o.more:
-		case <-late:
-			t.Fatalf("no %q in:\n%s", text, o.String())
-		}
-	}
-}
-
 // linkmon runs the command to its end. No output may ever hold a password.
 func linkmon(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	out, errs := newOutput(), newOutput()
+	out, errs := new(rig.Output), new(rig.Output)
 	code = run(t.Context(), out, errs, args...)
 	noPasswords(t, out.String()+errs.String())
 	return out.String(), errs.String(), code
 }
 
-func run(ctx context.Context, out, errs *output, args ...string) int {
+func run(ctx context.Context, out, errs *rig.Output, args ...string) int {
 	cmd := command()
 	cmd.SetOut(out)
 	cmd.SetErr(errs)
@@ -144,12 +100,12 @@ func object[T any](t *testing.T, args ...string) (v T) {
 }
 
 // background runs a command until stop, which returns its exit code.
-func background(t *testing.T, args ...string) (out *output, stop func() int) {
+func background(t *testing.T, args ...string) (out *rig.Output, stop func() int) {
 	t.Helper()
-	out = newOutput()
+	out = new(rig.Output)
 	ctx, cancel := context.WithCancel(context.Background())
 	code := make(chan int, 1)
-	go func() { code <- run(ctx, out, newOutput(), args...) }()
+	go func() { code <- run(ctx, out, new(rig.Output), args...) }()
 	return out, func() int { cancel(); return <-code }
 }
 

@@ -9,12 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/cli"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // script gives lines to linkmon sh.
 func script(t *testing.T, lines string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	out, errs := newOutput(), newOutput()
+	out, errs := new(rig.Output), new(rig.Output)
 	cmd := withInput(lines, append([]string{"sh"}, args...)...)
 	cmd.SetOut(out)
 	cmd.SetErr(errs)

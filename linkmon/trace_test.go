@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 func TestTraceFollowsPacketsHopByHopToTheirEnds(t *testing.T) {
@@ -60,7 +61,7 @@ func TestTraceAllShowsWhatIsTracedAnyway(t *testing.T) {
 	ownRegistry(t)
 	start(t, "lab", harness.TraceEvery(5))
 	out, stop := background(t, "trace", "--all")
-	out.await(t, "  delivered: n")
+	out.Await(t, "  delivered: n")
 	require.Zero(t, stop())
 	require.Regexp(t, `(?m)^n\d\d>n\d\d #\d+  `, out.String())
 }
@@ -88,7 +89,7 @@ func TestTraceRefusesWhatCannotBe(t *testing.T) {
 
 // What a switch tells that is a process of its own may come after the end, and is waited for.
 func TestTraceWaitsForHopsThatComeLate(t *testing.T) {
-	out := newOutput()
+	out := new(rig.Output)
 	trace := &tracing{src: "n00", dst: "n10", count: 1, out: out, ways: map[way]*travelled{}}
 	hop := func(at float64, node string, hops int) fabric.HopView {
 		return fabric.HopView{Src: "n00", Dst: "n10", At: at, Node: node, Hops: hops, In: 0, Out: 1, To: "x", Rule: "r"}

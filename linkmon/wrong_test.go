@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 func TestWrongInputNamesWhatIsNearestAndDoesNothing(t *testing.T) {
@@ -112,7 +113,7 @@ func TestAListOfOrdersIsReadStrictlyAndDoneWhollyOrNotAtAll(t *testing.T) {
 	require.Len(t, faults, 3)
 	require.Equal(t, []int{1, 2}, faults[2].SharedWith, "they were set at one instant")
 
-	out, errs := newOutput(), newOutput()
+	out, errs := new(rig.Output), new(rig.Output)
 	cmd := withInput(`[{"do": "restore", "a": "s1.1"}, {"do": "heal"}]`, "apply", "-")
 	cmd.SetOut(out)
 	cmd.SetErr(errs)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/registry"
@@ -45,12 +46,8 @@ func serve(t testing.TB, options ...harness.Option) *served {
 func serveTopology(t testing.TB, topology string, options ...harness.Option) *served {
 	t.Helper()
 	h := harness.New(t, topology, append([]harness.Option{harness.NoLiveness()}, options...)...)
-	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
-	require.NoError(t, err)
-	t.Cleanup(b.Shutdown)
-	control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Broker: b})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, control.Close()) })
+	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
+	control := bustest.Server(t, bus.ServerConfig{Fabric: "lab", Broker: b})
 	s, err := NewServer(h.Fabric(), control, Info{Name: "lab", Firmware: "adaptive-link", Started: time.Now()})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())

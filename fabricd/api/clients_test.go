@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,30 +19,13 @@ import (
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 func (s *streams) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.open)
-}
-
-// lines is a log for several writers.
-type lines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
 }
 
 // hang opens connections that send a little and then nothing, and are never read.
@@ -78,12 +60,12 @@ func TestHalfOpenConnectionsKeepNobodyWaiting(t *testing.T) {
 	for _, sends := range []string{"", "G", "GET / HTTP/1.1\r\nHost: x\r\n", "POST " + root + "/heal HTTP/1.1\r\nX-A: "} {
 		// On a machine that stands still for as long as a header may take they are all over before we are
 		// asked: then once more.
-		require.Eventually(t, func() bool {
+		rig.Until(t, func() bool {
 			attempts++
 			x.hang(halfOpen, sends)
 			x.client.CloseIdleConnections() // a new one, which comes after all those
 			return x.ask("GET", root+"/links", "", nil).code == 200 && held() > maxConns-50
-		}, harness.DefaultPatience, time.Millisecond, "%q", sends)
+		}, "%q", sends)
 	}
 	list.mu.Lock()
 	require.LessOrEqual(t, len(list.open), maxConns)
@@ -107,9 +89,9 @@ func TestBoundsAreThoseOfEachClient(t *testing.T) {
 	const slow = 80
 	x.hang(slow, fmt.Sprintf("POST %s/heal HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: "+
 		"1000\r\n\r\n{", root, ann.Secret))
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		return x.ask("POST", root+"/heal", "{}", bearing(ann.Secret)).code == http.StatusTooManyRequests
-	}, harness.DefaultPatience, time.Millisecond, "ann has all that one client may have")
+	}, "ann has all that one client may have")
 	for range 2 * maxHeld {
 		require.Equal(t, 200, x.ask("POST", root+"/heal", "{}", bearing(bob.Secret)).code)
 		require.Equal(t, 200, x.ask("POST", root+"/heal", "{}", x.token).code)
@@ -147,8 +129,7 @@ func TestPlacesAreShared(t *testing.T) {
 			}
 			order <- client
 		})
-		require.Eventually(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.waiting) == waiting },
-			harness.DefaultPatience, time.Millisecond)
+		rig.Until(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.waiting) == waiting })
 	}
 	waits("a", 1)
 	require.NoError(t, take("c"))
@@ -177,7 +158,7 @@ func TestStreamsAndSessionsEndWithTheirToken(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "tokens.json")
 			ann, err := auth.AddToken(file, "ann", auth.View)
 			require.NoError(t, err)
-			log := &lines{}
+			log := new(rig.Output)
 			logger := slog.New(slog.NewTextHandler(log, nil))
 			tokens, err := auth.OpenTokens(file, logger)
 			require.NoError(t, err)
@@ -205,11 +186,11 @@ func TestStreamsAndSessionsEndWithTheirToken(t *testing.T) {
 				require.True(t, late.Stop(), "it was we who have ended it")
 				attempts++
 			}
-			require.Eventually(t, func() bool {
+			rig.Until(t, func() bool {
 				x.web.sessions.mu.Lock()
 				defer x.web.sessions.mu.Unlock()
 				return len(x.web.sessions.list) == 0
-			}, harness.DefaultPatience, time.Millisecond)
+			})
 			require.Contains(t, log.String(), "their tokens hold no more")
 			require.Contains(t, log.String(),
 				map[bool]string{true: "a token was removed", false: "no token of the file holds"}[name == "removed"])

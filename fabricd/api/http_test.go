@@ -18,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // refusal is the text of an answer that must be an error.
@@ -266,8 +267,7 @@ func TestViewersAreBounded(t *testing.T) {
 	require.Contains(t, refusal(t, a, http.StatusServiceUnavailable), "too many viewers")
 	require.Equal(t, "1", a.header.Get("Retry-After"))
 	all[0].close()
-	require.Eventually(t, func() bool { return x.web.streams.count() < maxStreams }, harness.DefaultPatience,
-		time.Millisecond)
+	rig.Until(t, func() bool { return x.web.streams.count() < maxStreams })
 	_, err := x.stream("").next()
 	require.NoError(t, err)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/nic"
@@ -39,12 +40,8 @@ func BenchmarkWatched(b *testing.B) {
 
 // overNATS is as that of harness/live, which imports this package.
 func overNATS(t testing.TB) wire.Transport {
-	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "links", NoListen: true})
-	require.NoError(t, err)
-	t.Cleanup(b.Shutdown)
-	tr, err := bus.NewNATS(bus.NATSConfig{Fabric: "links", Broker: b})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, tr.Close()) })
+	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "links", NoListen: true})
+	tr := bustest.Links(t, bus.NATSConfig{Fabric: "links", Broker: b})
 	return tr
 }
 

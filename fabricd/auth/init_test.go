@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // Servers started in the folders of their hosts form a cluster, let in whom the folder has credentials for, and keep things.
@@ -23,10 +24,10 @@ func TestServersTrustWhatInitMakes(t *testing.T) {
 	require.NoError(t, err)
 	defer control.Close()
 	var store *bus.Store
-	require.Eventually(t, func() bool { // once the three have found each other
+	rig.Until(t, func() bool { // once the three have found each other
 		store, err = bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: l.url, Credentials: l.credentials("leader/leader.creds")})
 		return err == nil
-	}, patience, 100*time.Millisecond, "%v\n%s", err, l.servers[0].Output())
+	}, "%v\n%s", err, l.servers[0].Output())
 	require.NoError(t, store.Put(t.Context(), "x", []byte("kept")))
 	store.Close()
 }

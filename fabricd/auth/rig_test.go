@@ -12,11 +12,10 @@ import (
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-const patience = 20 * time.Second // for what must happen; only a failing test waits that long
 
 // lab is a folder of keys and the servers that trust it.
 type lab struct {
@@ -43,12 +42,12 @@ func newLabAt(t *testing.T, now time.Time) *lab {
 func startLab(t *testing.T, release outside.Release, now time.Time, hosts ...auth.Host) *lab {
 	t.Helper()
 	l := &lab{t: t, path: filepath.Join(t.TempDir(), "lab")}
-	port := outside.FreePort(t)
+	port := rig.FreePort(t)
 	if len(hosts) == 0 {
 		hosts = []auth.Host{{Name: "a", Address: "127.0.0.1"}}
 	}
 	var err error
-	l.dir, l.tokens, err = auth.Init(auth.Options{Fabric: "lab", Dir: l.path, Hosts: hosts, ClientPort: port, ClusterPort: outside.FreePort(t), Now: now})
+	l.dir, l.tokens, err = auth.Init(auth.Options{Fabric: "lab", Dir: l.path, Hosts: hosts, ClientPort: port, ClusterPort: rig.FreePort(t), Now: now})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.dir.Close()) })
 	for _, h := range hosts {

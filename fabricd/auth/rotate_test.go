@@ -14,9 +14,11 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/safefile"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -47,9 +49,7 @@ func (l *lab) run(creds, signer string) *process {
 		p.issuer, err = bus.NewIssuer("lab", p.Identity, key)
 		require.NoError(l.t, err)
 		signerFile = p.file + ".nk"
-		p.control, err = bus.NewServer(bus.ServerConfig{Fabric: "lab", URL: l.url, Credentials: bus.Credentials{CredsFile: p.file, TLSCA: l.file("ca.pem")}})
-		require.NoError(l.t, err)
-		l.t.Cleanup(func() { require.NoError(l.t, p.control.Close()) })
+		p.control = bustest.Server(l.t, bus.ServerConfig{Fabric: "lab", URL: l.url, Credentials: bus.Credentials{CredsFile: p.file, TLSCA: l.file("ca.pem")}})
 		require.NoError(l.t, bus.Handle(p.control, bus.Subject{Kind: bus.SubjectControl, Verb: "get.status"}, func(context.Context, struct{}) (string, error) { return "fine", nil }))
 	}
 	r, err := bus.KeepRenewed(bus.RenewalConfig{
@@ -75,13 +75,9 @@ func (l *lab) part(leader *process, name string, shard int) *bus.NATS {
 	require.NoError(l.t, err)
 	creds, identity, err := bus.HostCredentials(issued, bus.Credentials{TLSCA: l.file("ca.pem")})
 	require.NoError(l.t, err)
-	control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Node: name, URL: l.url, Credentials: creds})
-	require.NoError(l.t, err)
-	l.t.Cleanup(func() { require.NoError(l.t, control.Close()) })
+	control := bustest.Server(l.t, bus.ServerConfig{Fabric: "lab", Node: name, URL: l.url, Credentials: creds})
 	require.NoError(l.t, identity.Serve(control))
-	links, err := bus.NewNATS(bus.NATSConfig{Fabric: "lab", URL: l.url, Credentials: creds, Layout: layout})
-	require.NoError(l.t, err)
-	l.t.Cleanup(func() { require.NoError(l.t, links.Close()) })
+	links := bustest.Links(l.t, bus.NATSConfig{Fabric: "lab", URL: l.url, Credentials: creds, Layout: layout})
 	return links
 }
 
@@ -121,7 +117,7 @@ func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 				require.Equal(t, round+1, leader.taken.Load())
 				require.Equal(t, round+1, agent.taken.Load())
 				// Who runs comes back by itself, and answers whoever has the new ones.
-				require.Eventually(t, func() bool { return l.ask(l.credentials("users/viewer/viewer.creds")) == nil }, patience, 20*time.Millisecond)
+				rig.Until(t, func() bool { return l.ask(l.credentials("users/viewer/viewer.creds")) == nil })
 			}
 			for name, text := range old {
 				require.NoError(t, safefile.WriteSecret(l.file("old.creds"), text))
@@ -140,7 +136,7 @@ func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 			l.servers[0].Start()
 			require.NoError(t, safefile.WriteSecret(l.file("old.creds"), old["users/viewer/viewer.creds"]))
 			require.ErrorContains(t, l.ask(l.credentials("old.creds")), "refuses")
-			require.Eventually(t, func() bool { return l.ask(l.credentials("users/viewer/viewer.creds")) == nil }, patience, 20*time.Millisecond)
+			rig.Until(t, func() bool { return l.ask(l.credentials("users/viewer/viewer.creds")) == nil })
 		})
 	}
 }
@@ -162,7 +158,7 @@ func TestRotationWithoutALeaderIsRefusedAndChangesNothing(t *testing.T) {
 	_, err = l.dir.Rotate(t.Context(), o)
 	require.NoError(t, err, "it can be repeated")
 	require.Equal(t, int32(1), leader.taken.Load())
-	require.Eventually(t, func() bool { return l.ask(l.credentials("users/viewer/viewer.creds")) == nil }, patience, 20*time.Millisecond)
+	rig.Until(t, func() bool { return l.ask(l.credentials("users/viewer/viewer.creds")) == nil })
 
 	l.servers[0].Kill()
 	_, err = l.dir.Rotate(t.Context(), o)
@@ -185,14 +181,13 @@ func TestRevokedUserIsLetInNoMore(t *testing.T) {
 	require.ErrorContains(t, err, " with the key "+keys[0]+": ")
 	require.ErrorContains(t, err, "revoked or expired")
 	require.ErrorContains(t, err, "take the newest that fabricd auth has made")
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), rig.Patience)
 	defer cancel()
 	status := func() error {
 		_, err := bus.Call[struct{}](ctx, client, bus.Subject{Kind: bus.SubjectControl, Verb: "get.status"}, nil)
 		return err
 	}
-	require.Eventually(t, func() bool { return errors.Is(status(), reply.ErrNoAccess) }, patience, time.Millisecond,
-		"one that is connected loses its connection, and tries no more")
+	rig.Until(t, func() bool { return errors.Is(status(), reply.ErrNoAccess) }, "one that is connected loses its connection, and tries no more")
 	require.ErrorContains(t, status(), "has revoked the key "+keys[0]+" of the user of ")
 	require.NoError(t, l.ask(l.credentials("users/viewer/viewer.creds")), "others do not")
 	_, _, err = l.dir.Revoke(t.Context(), "operatr", auth.RotateOptions{URL: l.url})
@@ -290,7 +285,7 @@ func TestRotationRenewsParts(t *testing.T) {
 			return false
 		}
 	}
-	require.Eventually(t, carries, patience, time.Millisecond)
+	rig.Until(t, carries)
 	for range 2 {
 		lost := make(chan struct{}, 100)
 		west.Watch(func(e wire.Event) {
@@ -303,7 +298,7 @@ func TestRotationRenewsParts(t *testing.T) {
 		renewed := out.Renewed[slices.IndexFunc(out.Renewed, func(r auth.Renewed) bool { return r.User == "fabric" })]
 		require.Equal(t, 2, renewed.Hosts, "%v", renewed.Missed)
 		<-lost // the old ones hold no more
-		require.Eventually(t, carries, patience, time.Millisecond)
+		rig.Until(t, carries)
 	}
 	// A host that is frozen gets none, and then nothing is revoked unless that is forced.
 	leader.took = func(_ context.Context, taken *bus.Taken) { taken.Missed = []string{"west: it does not answer"} }

@@ -1,23 +1,21 @@
 package auth_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/safefile"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 func TestTokensOfAFile(t *testing.T) {
@@ -32,7 +30,7 @@ func TestTokensOfAFile(t *testing.T) {
 	for _, secret := range []string{look.Secret, act.Secret} {
 		require.NotContains(t, string(text), secret, "what it is is not in the file")
 	}
-	log := &output{}
+	log := &rig.Output{}
 	tokens, err := auth.OpenTokens(file, slog.New(slog.NewTextHandler(log, nil)))
 	require.NoError(t, err)
 	for secret, want := range map[string]auth.Access{look.Secret: auth.View, act.Secret: auth.Operate, "": 0, look.Secret + "x": 0, strings.ToLower(act.Secret): 0} {
@@ -58,7 +56,7 @@ func TestTokensOfAFile(t *testing.T) {
 	require.NoError(t, auth.RemoveToken(file, "ann"))
 	_, err = auth.AddToken(file, "ann", auth.Operate)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return !tokens.Holds(ann) }, patience, 10*time.Millisecond)
+	rig.Until(t, func() bool { return !tokens.Holds(ann) })
 	require.Contains(t, log.String(), `a token was removed: it holds no more" token=ann`)
 }
 
@@ -73,7 +71,7 @@ func TestAFileOfTokensThatIsNotAsItShouldBe(t *testing.T) {
 	require.NoError(t, err)
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	log := &output{}
+	log := &rig.Output{}
 	tokens, err := auth.OpenTokens(file, slog.New(slog.NewTextHandler(log, nil)))
 	require.NoError(t, err)
 	ways := map[string]func() error{
@@ -93,12 +91,10 @@ func TestAFileOfTokensThatIsNotAsItShouldBe(t *testing.T) {
 		"unknown role of a": func() error { return safefile.WriteSecret(file, []byte(`[{"name":"ann","role":"root"}]`)) },
 	}
 	for want, spoil := range ways {
-		require.Eventually(t, func() bool { _, ok := tokens.Find(made.Secret); return ok }, patience, 10*time.Millisecond,
-			want)
+		rig.Until(t, func() bool { _, ok := tokens.Find(made.Secret); return ok }, want)
 		before := len(log.String())
 		require.NoError(t, spoil())
-		require.Eventually(t, func() bool { _, ok := tokens.Find(made.Secret); return !ok }, patience, 10*time.Millisecond,
-			want)
+		rig.Until(t, func() bool { _, ok := tokens.Find(made.Secret); return !ok }, want)
 		if want != "no tokens.json" {
 			require.Contains(t, log.String()[before:], want)
 		}
@@ -108,27 +104,9 @@ func TestAFileOfTokensThatIsNotAsItShouldBe(t *testing.T) {
 		require.NoError(t, os.RemoveAll(file))
 		require.NoError(t, safefile.WriteSecret(file, text))
 	}
-	require.Eventually(t, func() bool { _, ok := tokens.Find(made.Secret); return ok }, patience, 10*time.Millisecond)
+	rig.Until(t, func() bool { _, ok := tokens.Find(made.Secret); return ok })
 	require.Contains(t, log.String(), "the tokens of the file hold again")
 	attack.Count(t, "a file of tokens that is gone, unsafe or damaged", len(ways))
-}
-
-// output is a buffer that may be written and read at once.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
 }
 
 func TestFilesThatAreNoTokens(t *testing.T) {

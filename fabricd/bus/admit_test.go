@@ -14,6 +14,8 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -38,7 +40,7 @@ func quiet(*nats.Conn, *nats.Subscription, error) {}
 
 func TestAdmittedProcessMayDoWhatItsPlaceNeeds(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	c := admit(t, b, access())
 	own, shard, to := subjectOf(hop(1), 2), bus.ShardOf("s1", 2), bus.ShardOf("s2", 2)
 	require.Equal(t, fmt.Sprintf("weft.lab.l.%d.%d.s1.1", shard, to), own)
@@ -85,14 +87,14 @@ func TestAdmittedProcessMayDoWhatItsPlaceNeeds(t *testing.T) {
 	require.NoError(t, conn.Flush())
 	fabric := stranger(t, b, bus.RoleFabric)
 	require.NoError(t, fabric.PublishRequest(subjectOf(hop(0), 2), "weft.lab.ctl.cut", []byte("x")))
-	_, err = sub.NextMsg(patience)
+	_, err = sub.NextMsg(rig.Patience)
 	require.NoError(t, err)
 	probe(t, conn, c.User, map[string]bool{"weft.lab.ctl.cut": false}, nil)
 }
 
 func TestStrangersCannotSpeakOnALink(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	fabric := openNATS(t, bus.NATSConfig{Broker: b, Shards: 2})
 	inbox := listen(t, fabric, hop(1), 8)
 	ready(t, fabric)
@@ -120,7 +122,7 @@ func TestStrangersCannotSpeakOnALink(t *testing.T) {
 // and cuts hold for it.
 func TestAdmittedProcessCarriesFrames(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	fabric := openNATS(t, bus.NATSConfig{Broker: b, Shards: 2, Subscription: bus.PerDirection})
 	process := openNATS(t, bus.NATSConfig{
 		URL: b.ClientURL(), Credentials: admit(t, b, access()), Shards: 2, Subscription: bus.PerDirection,
@@ -147,14 +149,14 @@ func TestAdmittedProcessCarriesFrames(t *testing.T) {
 	require.NoError(t, fabric.Restore(hop(1)))
 	require.NoError(t, fromProcess.Send([]byte("again")))
 	require.Equal(t, "again", next(t, back))
-	first, err := heard.NextMsg(patience)
+	first, err := heard.NextMsg(rig.Patience)
 	require.NoError(t, err)
 	require.Equal(t, "again", string(first.Data), "the broker let the cut frame pass")
 }
 
 func TestAdmitAgainGivesOthers(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	first, second := admit(t, b, access()), admit(t, b, access())
 	require.NotEqual(t, first.User, second.User)
 	require.NotEqual(t, first.Password, second.Password)
@@ -168,7 +170,7 @@ func TestAdmitAgainGivesOthers(t *testing.T) {
 
 func TestRevokeEndsConnectionsAtOnce(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	c, other := admit(t, b, access()), admit(t, b, access())
 	require.False(t, b.Connected(c.User))
 	closed := make(chan struct{})
@@ -200,7 +202,7 @@ func TestRevokeEndsConnectionsAtOnce(t *testing.T) {
 // A connection that was let in while Revoke ran is ended by it, not overlooked.
 func TestRevokeOverlooksNoConnection(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	for range 20 {
 		c := admit(t, b, access())
 		var wg sync.WaitGroup
@@ -225,7 +227,7 @@ func TestRevokeOverlooksNoConnection(t *testing.T) {
 
 func TestAdmitRefuses(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{NoListen: true})
+	b := bustest.Broker(t, bus.BrokerConfig{NoListen: true})
 	for want, change := range map[string]func(*bus.NodeAccess){
 		`node name "s*"`:       func(a *bus.NodeAccess) { a.Node = "s*" },
 		"no layout":            func(a *bus.NodeAccess) { a.Layout = nil },
@@ -247,7 +249,7 @@ func TestAdmitRefuses(t *testing.T) {
 // With an nkey in its CONNECT a connection would be listed by that, and survive Revoke.
 func TestBrokerRefusesTwoNames(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	c := admit(t, b, access())
 	for extra, want := range map[string]string{"": "PONG", `,"nkey":"UA"`: "-ERR"} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(b.ClientURL(), "nats://"))
@@ -268,7 +270,7 @@ func TestBrokerRefusesTwoNames(t *testing.T) {
 // A process learns that its credentials are no more.
 func TestControlEndsWhenRevoked(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	c := admit(t, b, access())
 	refused := make(chan error, 8)
 	control, err := bus.NewServer(bus.ServerConfig{

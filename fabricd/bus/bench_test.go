@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/switch/wire"
 	"github.com/weft-fabric/weft/switch/wire/wiretest"
 )
@@ -56,7 +57,7 @@ func benchTransports(b *testing.B, run func(b *testing.B, open func() wire.Trans
 	})
 	b.Run("transport=nats", func(b *testing.B) {
 		run(b, func() wire.Transport {
-			return openNATS(b, bus.NATSConfig{Broker: startBroker(b, bus.BrokerConfig{NoListen: true})})
+			return openNATS(b, bus.NATSConfig{Broker: bustest.Broker(b, bus.BrokerConfig{NoListen: true})})
 		})
 	})
 }
@@ -119,7 +120,7 @@ func frameOf(packets int) []byte {
 // The chain of the benchmarks loses nothing.
 func TestChain(t *testing.T) {
 	t.Parallel()
-	n := openNATS(t, bus.NATSConfig{Broker: startBroker(t, bus.BrokerConfig{NoListen: true})})
+	n := openNATS(t, bus.NATSConfig{Broker: bustest.Broker(t, bus.BrokerConfig{NoListen: true})})
 	c := newChain(t, n, 8, 100)
 	for i := range 100 {
 		require.NoError(t, c.first.Send(fmt.Append(nil, i)))

@@ -12,26 +12,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func openControl(t *testing.T, b *bus.Broker) *bus.Server {
 	t.Helper()
-	c, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Broker: b, OnError: func(err error) { t.Error(err) }})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	c := bustest.Server(t, bus.ServerConfig{Fabric: "lab", Broker: b, OnError: func(err error) { t.Error(err) }})
 	return c
 }
 
 func dial(t *testing.T, b *bus.Broker, role bus.Role) *bus.Client {
 	t.Helper()
-	c, err := bus.Dial(bus.ClientConfig{
+	c := bustest.Client(t, bus.ClientConfig{
 		Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(role),
 		Program: "test",
 	})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c
 }
 
@@ -62,7 +60,7 @@ type cutRequest struct {
 
 func TestControlRequests(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	c := openControl(t, b)
 	require.NoError(t, bus.Handle(c, ctl("cut"), func(ctx context.Context, l cutRequest) (cutRequest, error) {
 		if l.B == "" {
@@ -110,7 +108,7 @@ func TestControlRequests(t *testing.T) {
 
 func TestControlCloseWaitsForHandlers(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	c := openControl(t, b)
 	begun, ended := make(chan struct{}), false
 	require.NoError(t, bus.Handle(c, ctl("get.slow"), func(ctx context.Context, _ struct{}) (any, error) {
@@ -133,7 +131,7 @@ func TestControlCloseWaitsForHandlers(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	c := openControl(t, b)
 	viewer := dial(t, b, bus.RoleViewer)
 	all, err := viewer.Subscribe("", 10)
@@ -147,7 +145,7 @@ func TestEvents(t *testing.T) {
 	require.ErrorIs(t, c.Publish("*", "fine"), wire.ErrName)
 	require.ErrorContains(t, c.Publish("status", func() {}), "event status")
 
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), rig.Patience)
 	defer cancel()
 	for i := range 5 {
 		n, err := all.Next(ctx)
@@ -186,7 +184,7 @@ func TestDialErrors(t *testing.T) {
 	require.ErrorIs(t, err, wire.ErrName)
 
 	// A broker without its fabric: the request says so.
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	err = request(ctx, dial(t, b, bus.RoleViewer), "get.status", nil)

@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // unanswered serves a request that is never answered, and says when it has come.
@@ -28,7 +30,7 @@ func unanswered(t *testing.T, c *bus.Server) (asked chan struct{}) {
 // that it ends.
 func TestClientsHearAtOnceThatTheFabricEnds(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	control := openControl(t, b)
 	asked := unanswered(t, control)
 	client := dial(t, b, bus.RoleViewer)
@@ -81,7 +83,7 @@ func TestClientsOfAProcessThatIsGoneHearSoWhenTheirConnectionIsLost(t *testing.T
 		go func() { answer <- request(ctx, client, "get.never", nil) }()
 		<-asked
 		b.Shutdown()
-		require.Eventually(t, func() bool { return looks.Load() > 0 }, patience, time.Millisecond)
+		rig.Until(t, func() bool { return looks.Load() > 0 })
 		if !gone {
 			cancel()
 			require.ErrorIs(t, <-answer, context.Canceled, "it may come back")
@@ -96,7 +98,7 @@ func TestClientsOfAProcessThatIsGoneHearSoWhenTheirConnectionIsLost(t *testing.T
 
 func TestAnAnswerThatDoesNotComeIsToldInOurWords(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	unanswered(t, openControl(t, b))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
@@ -199,7 +200,7 @@ func BenchmarkLine(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
 		})
 		b.Run(fmt.Sprintf("links=nats/buffer=%d", buffer), func(b *testing.B) {
-			t := openNATS(b, bus.NATSConfig{Broker: startBroker(b, bus.BrokerConfig{NoListen: true})})
+			t := openNATS(b, bus.NATSConfig{Broker: bustest.Broker(b, bus.BrokerConfig{NoListen: true})})
 			f := startLine(b, t, buffer, 1, nil)
 			l := measureLine(b, f, b.N)
 			f.Stop()
@@ -226,7 +227,7 @@ func (c arrivals) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
 // Latency of one packet at a time through an idle line, per switch, beside one hop of the bare
 // chain.
 func BenchmarkIdleLatency(b *testing.B) {
-	t := openNATS(b, bus.NATSConfig{Broker: startBroker(b, bus.BrokerConfig{NoListen: true})})
+	t := openNATS(b, bus.NATSConfig{Broker: bustest.Broker(b, bus.BrokerConfig{NoListen: true})})
 	arrived := make(arrivals, 1)
 	f := startLine(b, t, 2, 0, arrived)
 	defer f.Stop()

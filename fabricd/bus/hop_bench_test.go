@@ -9,6 +9,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // The benchmarks of this file measure links of fabrics of several hosts beside bare NATS hops of the same
@@ -50,14 +52,14 @@ func (k linkKind) servers(tb testing.TB) (urls [2]string) {
 		require.NoError(tb, err)
 		s.Start()
 		tb.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-		require.True(tb, s.ReadyForConnections(patience))
+		require.True(tb, s.ReadyForConnections(rig.Patience))
 		return s
 	}
 	a := start("a", "")
 	urls = [2]string{a.ClientURL(), a.ClientURL()}
 	if k.clustered {
 		b := start("b", "nats://"+a.ClusterAddr().String())
-		require.Eventually(tb, func() bool { return a.NumRoutes() > 0 && b.NumRoutes() > 0 }, patience, time.Millisecond)
+		rig.Until(tb, func() bool { return a.NumRoutes() > 0 && b.NumRoutes() > 0 })
 		urls[1] = b.ClientURL()
 	}
 	return urls
@@ -95,7 +97,7 @@ func (k linkKind) chain(tb testing.TB, urls [2]string) *bareChain {
 		require.NoError(tb, nc.Flush())
 	}
 	if k.clustered { // the other server has to hear of the subscriptions too
-		deadline := time.After(patience)
+		deadline := time.After(rig.Patience)
 		for arrived := false; !arrived; {
 			require.NoError(tb, c.from[0].Publish(chainSubject(0, 0), nil))
 			select {
@@ -198,7 +200,7 @@ func TestLineInPartsDeliversOneAtATime(t *testing.T) {
 				select {
 				case h := <-l.arrived:
 					require.EqualValues(t, lineSwitches, h.Hops)
-				case <-time.After(patience):
+				case <-time.After(rig.Patience):
 					require.Fail(t, "the packet does not arrive")
 				}
 				require.NoError(t, chain.from[0].Publish(chainSubject(0, 0), nil))

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -51,7 +52,7 @@ func TestLayoutIsTheSameForAllParts(t *testing.T) {
 // Two hosts, each with its own credentials, carry frames between them and cut at either end.
 func TestPartsCarryFrames(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	wl, el := halves(t)
 	open := func(name string, l *bus.Layout) *bus.NATS {
 		first, n := l.Own()
@@ -105,7 +106,7 @@ func TestPartsCarryFrames(t *testing.T) {
 
 func TestPartMayDoWhatItsPlaceNeeds(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	c, err := b.Admit(bus.HostAccess{Host: "west", First: 4, N: 2})
 	require.NoError(t, err)
 	probe(t, login(t, b, c, nats.ErrorHandler(quiet)), c.User, map[string]bool{
@@ -150,7 +151,7 @@ func TestPartMayDoWhatItsPlaceNeeds(t *testing.T) {
 // know all ports of their nodes.
 func TestCutBetweenOthersAtOurBroker(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	w, e := bus.HostShards{First: 1, N: 1, Nodes: []string{"s0", "s1", "s2"}}, bus.HostShards{
 		First: 2, N: 1,
 		Nodes: []string{"s3"},

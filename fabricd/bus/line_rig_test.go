@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/nic/nicd"
 	"github.com/weft-fabric/weft/switch/link"
@@ -77,8 +78,7 @@ func startPartLine(tb testing.TB, k linkKind, urls [2]string, buffer int) *partL
 		m := l.machine(tb, g, t, nodes[i], buffer, func() weft.Time { return weft.FromDuration(time.Since(began)) })
 		running.Go(func() { m.Run(ctx) })
 	}
-	require.Eventually(tb, func() bool { return !slices.ContainsFunc(l.up, func(up func() bool) bool { return !up() }) },
-		patience, time.Millisecond)
+	rig.Until(tb, func() bool { return !slices.ContainsFunc(l.up, func(up func() bool) bool { return !up() }) })
 	return l
 }
 

@@ -1,15 +1,17 @@
 package bus_test
 
 import (
+	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/wire"
 	"github.com/weft-fabric/weft/switch/wire/wiretest"
 )
@@ -17,29 +19,11 @@ import (
 // No goroutine outlives the Close and Shutdown that tests end with.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 20 * time.Second // for what must happen; only a failing test waits that long
-
-func startBroker(tb testing.TB, cfg bus.BrokerConfig) *bus.Broker {
-	tb.Helper()
-	if cfg.Fabric == "" {
-		cfg.Fabric = "lab"
-	}
-	b, err := bus.StartBroker(cfg)
-	require.NoError(tb, err)
-	tb.Cleanup(b.Shutdown)
-	return b
-}
-
 // openNATS opens a transport on which every event is a failure, until the test watches it itself.
 func openNATS(tb testing.TB, cfg bus.NATSConfig) *bus.NATS {
 	tb.Helper()
-	if cfg.Fabric == "" {
-		cfg.Fabric = "lab"
-	}
-	n, err := bus.NewNATS(cfg)
-	require.NoError(tb, err)
+	n := bustest.Links(tb, cfg)
 	n.Watch(func(e wire.Event) { tb.Errorf("event: %v", e) })
-	tb.Cleanup(func() { require.NoError(tb, n.Close()) })
 	return n
 }
 
@@ -78,41 +62,28 @@ func subjectOf(d wire.Direction, shards int) string {
 // recorder keeps the events of a transport.
 type recorder struct {
 	mu     sync.Mutex
-	events []wire.Event
-	more   chan struct{} // cap 1: there is something new
+	events []wire.Event // guarded by mu
 }
-
-func newRecorder() *recorder { return &recorder{more: make(chan struct{}, 1)} }
 
 func (r *recorder) record(e wire.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = append(r.events, e)
-	select {
-	case r.more <- struct{}{}:
-	default:
-	}
 }
 
 // await returns the first event of a kind, waiting for it.
-func (r *recorder) await(tb testing.TB, kind wire.EventKind) wire.Event {
+func (r *recorder) await(tb testing.TB, kind wire.EventKind) (e wire.Event) {
 	tb.Helper()
-	deadline := time.After(patience)
-	for {
+	rig.Until(tb, func() bool {
 		r.mu.Lock()
-		for _, e := range r.events {
-			if e.Kind == kind {
-				r.mu.Unlock()
-				return e
-			}
+		defer r.mu.Unlock()
+		i := slices.IndexFunc(r.events, func(e wire.Event) bool { return e.Kind == kind })
+		if i >= 0 {
+			e = r.events[i]
 		}
-		r.mu.Unlock()
-		select {
-		case <-r.more:
-		case <-deadline:
-			tb.Fatalf("no event %v", kind)
-		}
-	}
+		return i >= 0
+	}, "an event %v", kind)
+	return e
 }
 
 // kinds is what happened to one shard, in order.
@@ -131,15 +102,8 @@ func (r *recorder) kinds(shard int) []wire.EventKind {
 // awaitEach waits until each shard has told an event of a kind at least n times.
 func (r *recorder) awaitEach(tb testing.TB, shards int, kind wire.EventKind, n int) {
 	tb.Helper()
-	deadline := time.After(patience)
 	for shard := range shards {
-		for count(r.kinds(shard), kind) < n {
-			select {
-			case <-r.more:
-			case <-deadline:
-				tb.Fatalf("shard %d tells %v %d times, want %d", shard, kind, count(r.kinds(shard), kind), n)
-			}
-		}
+		rig.Until(tb, func() bool { return count(r.kinds(shard), kind) >= n }, "shard %d tells %v %d times", shard, kind, n)
 	}
 }
 

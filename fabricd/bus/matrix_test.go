@@ -12,8 +12,10 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 type row struct{ subject, publish, hear string }
@@ -209,7 +211,7 @@ func tryMatrix(t *testing.T, who string, conn *nats.Conn) int {
 
 func TestPermissionsOnOurBroker(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{StoreDir: t.TempDir()})
+	b := bustest.Broker(t, bus.BrokerConfig{StoreDir: t.TempDir()})
 	attempts := 0
 	for _, r := range []bus.Role{bus.RoleFabric, bus.RoleOperator, bus.RoleViewer, bus.RoleManager} {
 		attempts += tryMatrix(t, r.String(), login(t, b, b.Credentials(r), nats.ErrorHandler(quiet)))
@@ -226,7 +228,7 @@ func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 	for _, release := range outside.Releases {
 		t.Run(string(release), func(t *testing.T) {
 			t.Parallel()
-			dir, port := filepath.Join(t.TempDir(), "keys"), outside.FreePort(t)
+			dir, port := filepath.Join(t.TempDir(), "keys"), rig.FreePort(t)
 			file := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
 			d, _, err := auth.Init(auth.Options{
 				Fabric: "lab", Dir: dir, Hosts: []auth.Host{{Name: "a", Address: "127.0.0.1"}},

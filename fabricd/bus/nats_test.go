@@ -13,14 +13,16 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // Whatever a stranger sends, it is counted and named, and nothing else is lost.
 func TestNATSStrangerOnTheLinks(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
-	events := newRecorder()
+	b := bustest.Broker(t, bus.BrokerConfig{})
+	events := new(recorder)
 	n := openNATS(t, bus.NATSConfig{Broker: b, Shards: 2})
 	n.Watch(events.record)
 	full, fine := listen(t, n, hop(0), 2), listen(t, n, hop(1), 100)
@@ -49,10 +51,10 @@ func TestNATSStrangerOnTheLinks(t *testing.T) {
 // A frame that the client library drops is reported as what it is, a bug.
 func TestNATSSlowConsumerIsReported(t *testing.T) {
 	t.Parallel()
-	events := newRecorder()
+	events := new(recorder)
 	blocked := make(chan struct{})
 	n := openNATS(t, bus.NATSConfig{
-		Broker: startBroker(t, bus.BrokerConfig{NoListen: true}), Shards: 1, Pending: 1,
+		Broker: bustest.Broker(t, bus.BrokerConfig{NoListen: true}), Shards: 1, Pending: 1,
 	})
 	n.Watch(func(e wire.Event) {
 		if e.Kind == wire.EventUnknown {
@@ -72,14 +74,14 @@ func TestNATSSlowConsumerIsReported(t *testing.T) {
 // The function given last is told, and nobody after Watch(nil).
 func TestNATSWatchReplaces(t *testing.T) {
 	t.Parallel()
-	n := openNATS(t, bus.NATSConfig{Broker: startBroker(t, bus.BrokerConfig{NoListen: true}), Shards: 1})
+	n := openNATS(t, bus.NATSConfig{Broker: bustest.Broker(t, bus.BrokerConfig{NoListen: true}), Shards: 1})
 	s := sender(t, n, hop(0)) // nobody listens: each frame counts as unknown, the 1st, 2nd and 4th are told
-	first, second := newRecorder(), newRecorder()
+	first, second := new(recorder), new(recorder)
 	for i, f := range []func(wire.Event){first.record, nil, nil, second.record} {
 		n.Watch(f)
 		require.NoError(t, s.Send([]byte("x")))
 		want := uint64(i + 1)
-		require.Eventually(t, func() bool { return n.Stats().Unknown == want }, patience, time.Millisecond)
+		rig.Until(t, func() bool { return n.Stats().Unknown == want })
 		if i == 0 {
 			first.await(t, wire.EventUnknown)
 		}
@@ -92,7 +94,7 @@ func TestNATSReportsALostBroker(t *testing.T) {
 	t.Parallel()
 	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
 	require.NoError(t, err)
-	events := newRecorder()
+	events := new(recorder)
 	n := openNATS(t, bus.NATSConfig{URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric)})
 	n.Watch(events.record)
 	s := sender(t, n, hop(0))
@@ -107,7 +109,7 @@ func TestNATSReportsALostBroker(t *testing.T) {
 
 func TestNATSConfigErrors(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{NoListen: true})
+	b := bustest.Broker(t, bus.BrokerConfig{NoListen: true})
 	for want, cfg := range map[string]bus.NATSConfig{
 		"fabric name":         {Fabric: "Lab", Broker: b},
 		"5 shards":            {Fabric: "lab", Broker: b, Shards: 5},
@@ -134,20 +136,14 @@ func observe(tb testing.TB, conn *nats.Conn) <-chan *nats.Msg {
 
 func hear(tb testing.TB, heard <-chan *nats.Msg) string {
 	tb.Helper()
-	select {
-	case m := <-heard:
-		return string(m.Data)
-	case <-time.After(patience):
-		tb.Fatal("nothing is heard")
-		return ""
-	}
+	return string(rig.Next(tb, heard, "something is heard").Data)
 }
 
 // A cut holds at the broker: neither our ports nor anybody else hear what a foreign connection with
 // full rights publishes, 60 times over, while another link carries on.
 func TestBrokerCutHoldsForEveryPublisher(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	n := openNATS(t, bus.NATSConfig{Broker: b, Shards: 1})
 	const frames = 20_000
 	cutIn, otherIn := listen(t, n, hop(0), 1000), listen(t, n, hop(9), frames)
@@ -189,7 +185,7 @@ func TestBrokerCutHoldsForEveryPublisher(t *testing.T) {
 // A whole node takes one mapping, and cuts beyond the limit hold at the ends.
 func TestBrokerCutsFewMappings(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{MaxCuts: 3})
+	b := bustest.Broker(t, bus.BrokerConfig{MaxCuts: 3})
 	n := openNATS(t, bus.NATSConfig{Broker: b, Shards: 1})
 	port := func(node string, p int) wire.Direction {
 		return wire.Direction{From: node, To: "x", FromPort: weft.PortID(p), ToPort: 0}

@@ -14,8 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -185,16 +187,12 @@ func TestWhatIsLargerThanAMessageTravels(t *testing.T) {
 	t.Parallel()
 	onEachOutside(t, func(t *testing.T, release outside.Release) {
 		broker := outside.Start(t, release, "max_payload: 900")
-		control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", URL: broker.URL})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, control.Close()) })
+		control := bustest.Server(t, bus.ServerConfig{Fabric: "lab", URL: broker.URL})
 		require.NoError(t, bus.Handle(control, ctl("get.echo"),
 			func(_ context.Context, text string) (string, error) { return text + "!", nil }))
 		require.NoError(t, bus.Handle(control, ctl("get.text"),
 			func(context.Context, struct{}) (string, error) { return strings.Repeat("x", 1000), nil }))
-		client, err := bus.Dial(bus.ClientConfig{Fabric: "lab", URL: broker.URL})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, client.Close()) })
+		client := bustest.Client(t, bus.ClientConfig{Fabric: "lab", URL: broker.URL})
 		long := strings.Builder{}
 		for range 500 {
 			long.WriteString(rand.Text())
@@ -213,7 +211,7 @@ func TestWhatIsLargerThanAMessageTravels(t *testing.T) {
 		plain, err := nats.Connect(broker.URL)
 		require.NoError(t, err)
 		t.Cleanup(plain.Close)
-		msg, err := plain.Request("weft.lab.ctl.get.text", nil, patience)
+		msg, err := plain.Request("weft.lab.ctl.get.text", nil, rig.Patience)
 		require.NoError(t, err)
 		require.JSONEq(t, `{"error":"the answer has 1002 bytes, the broker takes 900: raise its max_payload"}`,
 			string(msg.Data))

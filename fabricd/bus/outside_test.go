@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/harness/attack"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -27,7 +28,7 @@ func onEachOutside(t *testing.T, test func(t *testing.T, release outside.Release
 // watch opens a transport and records what happens to it.
 func watch(t *testing.T, cfg bus.NATSConfig) (*bus.NATS, *recorder) {
 	t.Helper()
-	n, events := openNATS(t, cfg), newRecorder()
+	n, events := openNATS(t, cfg), new(recorder)
 	n.Watch(events.record)
 	return n, events
 }
@@ -137,7 +138,7 @@ func TestOutsideBrokerKilledUnderLoad(t *testing.T) {
 		}
 		broker.Kill()
 		events.await(t, wire.EventDisconnected)
-		late := time.After(patience)
+		late := time.After(rig.Patience)
 		for n.Stats().Errors == 0 { // sent in vain while it is gone; nobody gives back the credits of what is lost
 			select {
 			case m := <-inbox:
@@ -217,12 +218,12 @@ func TestOutsideCloseWhilePaused(t *testing.T) {
 			failed <- err
 		}()
 		last, since := uint64(0), time.Now()
-		require.Eventually(t, func() bool {
+		rig.Until(t, func() bool {
 			if sent := n.Stats().Sent; sent != last {
 				last, since = sent, time.Now()
 			}
 			return time.Since(since) > 300*time.Millisecond
-		}, patience, 10*time.Millisecond, "Send waits")
+		}, "Send waits")
 		begin := time.Now()
 		require.NoError(t, n.Close())
 		require.Less(t, time.Since(begin), 2*time.Second)

@@ -14,7 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -24,20 +26,16 @@ func openPeers(tb testing.TB, cfg bus.ClientConfig) *bus.Client {
 	if cfg.OnError == nil {
 		cfg.OnError = func(err error) { tb.Error(err) }
 	}
-	p, err := bus.Dial(cfg)
-	require.NoError(tb, err)
-	tb.Cleanup(func() { require.NoError(tb, p.Close()) })
+	p := bustest.Client(tb, cfg)
 	return p
 }
 
 // openProcess is the control of a switch that is a process of its own.
 func openProcess(tb testing.TB, url string, c bus.Credentials, node string) *bus.Server {
 	tb.Helper()
-	p, err := bus.NewServer(bus.ServerConfig{
+	p := bustest.Server(tb, bus.ServerConfig{
 		Fabric: "lab", Node: node, URL: url, Credentials: c, OnError: func(err error) { tb.Error(err) },
 	})
-	require.NoError(tb, err)
-	tb.Cleanup(func() { require.NoError(tb, p.Close()) })
 	return p
 }
 
@@ -55,7 +53,7 @@ func outsideBroker(tb testing.TB) string {
 	require.NoError(tb, err)
 	s.Start()
 	tb.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	require.True(tb, s.ReadyForConnections(patience))
+	require.True(tb, s.ReadyForConnections(rig.Patience))
 	return s.ClientURL()
 }
 
@@ -71,18 +69,12 @@ func hearAll(tb testing.TB, p *bus.Client) <-chan told {
 
 func nextTold(tb testing.TB, c <-chan told) told {
 	tb.Helper()
-	select {
-	case x := <-c:
-		return x
-	case <-time.After(patience):
-		tb.Fatal("nothing is told")
-		return told{}
-	}
+	return rig.Next(tb, c, "something is told")
 }
 
 func TestFabricAndProcessTalk(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	owner := bus.Credentials{User: "owner", Password: "secret"}
 	boxed := owner
 	boxed.InboxPrefix = "_INBOX.mine"
@@ -124,7 +116,7 @@ func talk(t *testing.T, peers *bus.Client, process *bus.Server) {
 			require.Empty(t, req)
 			return []int{1, 2}, nil
 		}))
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), rig.Patience)
 	defer cancel()
 	got, err := bus.Call[cutRequest](ctx, peers, do("s1.03", "port"), cutRequest{"a", "b"})
 	require.NoError(t, err)
@@ -167,7 +159,7 @@ func talk(t *testing.T, peers *bus.Client, process *bus.Server) {
 // A process that is stopped has its connection and its subscriptions, and does not answer.
 func TestAskOfAStoppedProcessEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	peers := openPeers(t, bus.ClientConfig{Broker: b})
 	process := admitted(t, b, "s1")
 	asked := make(chan struct{}, 4)
@@ -202,7 +194,7 @@ func TestAskOfAStoppedProcessEndsWithItsContext(t *testing.T) {
 // not refused.
 func TestAskOfABusyProcessWaitsItsTurn(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	peers := openPeers(t, bus.ClientConfig{Broker: b})
 	process := admitted(t, b, "s1")
 	begun, goOn := make(chan struct{}, 200), make(chan struct{})
@@ -232,7 +224,7 @@ func TestAskOfABusyProcessWaitsItsTurn(t *testing.T) {
 // A process that babbles while nobody listens loses its own events, and no other's.
 func TestHearKeepsProcessesApart(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	errs := make(chan error, 64)
 	peers := openPeers(t, bus.ClientConfig{Broker: b, Waiting: 3, OnError: func(err error) { errs <- err }})
 	begun, goOn, all := make(chan struct{}, 64), make(chan struct{}), make(chan told, 64)
@@ -247,7 +239,7 @@ func TestHearKeepsProcessesApart(t *testing.T) {
 	for i := 1; i <= 8; i++ {
 		require.NoError(t, babbler.Publish("x", i))
 	}
-	require.Eventually(t, func() bool { return peers.Lost() == 5 }, patience, time.Millisecond)
+	rig.Until(t, func() bool { return peers.Lost() == 5 })
 	require.NoError(t, quiet.Publish("x", 0))
 	require.NoError(t, bus.Handle(babbler, do("", "up"), func(context.Context, struct{}) (int, error) { return 1, nil }))
 	require.NoError(t, call(context.Background(), peers, do("s1", "up"), nil), "a slow hearer does not hold up asking")
@@ -269,7 +261,7 @@ func TestHearKeepsProcessesApart(t *testing.T) {
 
 func TestHearTellsOfNonsense(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	errs := make(chan error, 8)
 	peers := openPeers(t, bus.ClientConfig{Broker: b, OnError: func(err error) { errs <- err }})
 	all := hearAll(t, peers)
@@ -294,7 +286,7 @@ func TestHearTellsOfNonsense(t *testing.T) {
 // A process that ends before it answers, as by kill -9, is not waited for.
 func TestAskSeesTheProcessEnd(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	peers := openPeers(t, bus.ClientConfig{Broker: b})
 	c := admit(t, b, bus.NodeAccess{Node: "s1", Layout: bus.Hashed(1)})
 	asked := make(chan struct{})
@@ -306,7 +298,7 @@ func TestAskSeesTheProcessEnd(t *testing.T) {
 		return 1, nil
 	}))
 	answer := make(chan error, 1)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), rig.Patience)
 	defer cancel()
 	go func() { answer <- call(ctx, peers, do("s1", "slow"), nil) }()
 	<-asked
@@ -318,7 +310,7 @@ func TestAskSeesTheProcessEnd(t *testing.T) {
 
 func TestAskWithoutRights(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	peers := openPeers(t, bus.ClientConfig{URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleOperator)})
 	err := call(context.Background(), peers, do("s1", "port"), nil)
 	require.ErrorIs(t, err, reply.ErrDenied)
@@ -327,22 +319,22 @@ func TestAskWithoutRights(t *testing.T) {
 
 func TestAskWithoutBroker(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	peers := openPeers(t,
 		bus.ClientConfig{URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric), OnError: func(error) {}})
 	b.Shutdown()
-	require.Eventually(t, func() bool { // until the connection has noticed, asks wait for their context
+	rig.Until(t, func() bool { // until the connection has noticed, asks wait for their context
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		defer cancel()
 		err := call(ctx, peers, do("s1", "port"), nil)
 		return !errors.Is(err, context.DeadlineExceeded) && err != nil
-	}, patience, time.Millisecond)
+	})
 	require.ErrorContains(t, call(context.Background(), peers, do("s1", "port"), nil), "no connection to the broker now")
 }
 
 func TestPeersConfigErrors(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{NoListen: true})
+	b := bustest.Broker(t, bus.BrokerConfig{NoListen: true})
 	for want, cfg := range map[string]bus.ClientConfig{
 		"fabric name":              {Broker: b},
 		"no address":               {Fabric: "lab"},

@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -27,26 +29,22 @@ func plainServer(t *testing.T) string {
 		s.Shutdown()
 		s.WaitForShutdown()
 	})
-	require.True(t, s.ReadyForConnections(patience))
+	require.True(t, s.ReadyForConnections(rig.Patience))
 	return s.ClientURL()
 }
 
 func service(t *testing.T, url, name string) *bus.Server {
 	t.Helper()
-	s, err := bus.NewServer(bus.ServerConfig{
+	s := bustest.Server(t, bus.ServerConfig{
 		Agent: name, URL: url,
 		Build: bus.Build{Protocol: bus.Protocol, Revision: "x"}, Metadata: map[string]string{"name": name},
 	})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }
 
 func dialAgents(t *testing.T, url string) *bus.Client {
 	t.Helper()
-	a, err := bus.Dial(bus.ClientConfig{Leads: true, URL: url, Program: "test"})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, a.Close()) })
+	a := bustest.Client(t, bus.ClientConfig{Leads: true, URL: url, Program: "test"})
 	return a
 }
 

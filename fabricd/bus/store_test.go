@@ -9,23 +9,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 func keeping(t *testing.T, dir string) *bus.Broker {
 	t.Helper()
-	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab", StoreDir: dir})
-	require.NoError(t, err)
-	t.Cleanup(b.Shutdown)
+	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "lab", StoreDir: dir})
 	return b
 }
 
 func store(t *testing.T, b *bus.Broker, r bus.Role) *bus.Store {
 	t.Helper()
-	s, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(r)})
-	require.NoError(t, err)
-	t.Cleanup(s.Close)
+	s := bustest.Store(t, bus.StoreConfig{Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(r)})
 	return s
 }
 
@@ -72,10 +69,8 @@ func TestWhatIsKeptOutlivesTheBroker(t *testing.T) {
 
 func TestABrokerWithoutJetStreamSaysSo(t *testing.T) {
 	t.Parallel()
-	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
-	require.NoError(t, err)
-	t.Cleanup(b.Shutdown)
-	_, err = bus.OpenStore(t.Context(),
+	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
+	_, err := bus.OpenStore(t.Context(),
 		bus.StoreConfig{Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleManager)})
 	require.ErrorIs(t, err, bus.ErrNoStore)
 	require.ErrorContains(t, err, "the broker keeps nothing: it runs without JetStream")
@@ -108,9 +103,7 @@ func TestABrokerThatDoesNotLetUsKeepAnythingSaysSo(t *testing.T) {
 func TestOnlyTheManagerAndTheFabricMayManage(t *testing.T) {
 	t.Parallel()
 	b := keeping(t, t.TempDir())
-	control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Broker: b})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, control.Close()) })
+	control := bustest.Server(t, bus.ServerConfig{Fabric: "lab", Broker: b})
 	answer := func(context.Context, struct{}) (string, error) { return "done", nil }
 	load := bus.Subject{Kind: bus.SubjectManage, Verb: "load"}
 	require.NoError(t, bus.HandleMany(control, load, 2, answer))

@@ -13,13 +13,15 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/reply"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func heard(t *testing.T, tap *bus.Tap) (from bus.TapEnd, frame string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), rig.Patience)
 	defer cancel()
 	m, err := tap.Next(ctx)
 	require.NoError(t, err)
@@ -28,7 +30,7 @@ func heard(t *testing.T, tap *bus.Tap) (from bus.TapEnd, frame string) {
 
 func TestATapHearsWhatItsEndsSendAndTakesNothingAway(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	fabric := openNATS(t, bus.NATSConfig{Broker: b, Shards: 2})
 	inboxes := []chan wire.Message{listen(t, fabric, hop(0), 64), listen(t, fabric, hop(1), 64)}
 	viewer := dial(t, b, bus.RoleViewer)
@@ -74,7 +76,7 @@ func TestATapHearsWhatItsEndsSendAndTakesNothingAway(t *testing.T) {
 
 func TestATapThatIsNotReadLosesFramesAndCountsThem(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	fabric := openNATS(t, bus.NATSConfig{Broker: b, Shards: 1})
 	inbox := listen(t, fabric, hop(0), 4096)
 	tap, err := dial(t, b, bus.RoleViewer).Tap([]bus.TapEnd{{Node: "s0", Port: 1}}, 10)
@@ -86,22 +88,20 @@ func TestATapThatIsNotReadLosesFramesAndCountsThem(t *testing.T) {
 	for i := range 1000 {
 		require.Equal(t, fmt.Sprint(i), next(t, inbox))
 	}
-	require.Eventually(t, func() bool { return tap.Lost() == 990 }, patience, time.Millisecond)
+	rig.Until(t, func() bool { return tap.Lost() == 990 })
 	require.Equal(t, 10, tap.Waiting())
 }
 
 func TestATapThatIsDeniedSaysSo(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
-	c, err := bus.Dial(bus.ClientConfig{Fabric: "lab", URL: b.ClientURL(), Credentials: admit(t, b, access())})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	b := bustest.Broker(t, bus.BrokerConfig{})
+	c := bustest.Client(t, bus.ClientConfig{Fabric: "lab", URL: b.ClientURL(), Credentials: admit(t, b, access())})
 	for range 2 {
-		_, err = c.Tap(nil, 1)
+		_, err := c.Tap(nil, 1)
 		require.ErrorIs(t, err, reply.ErrDenied)
 		require.ErrorContains(t, err, "not listen to weft.lab.l.>: allow it to subscribe")
 	}
-	_, err = c.Tap([]bus.TapEnd{{Node: "no_node", Port: 1}}, 1)
+	_, err := c.Tap([]bus.TapEnd{{Node: "no_node", Port: 1}}, 1)
 	require.ErrorIs(t, err, wire.ErrName)
 	_, err = c.Tap([]bus.TapEnd{{Node: "s0", Port: weft.MaxPorts}}, 1)
 	require.ErrorIs(t, err, wire.ErrName)
@@ -110,7 +110,7 @@ func TestATapThatIsDeniedSaysSo(t *testing.T) {
 // A viewer that listens to the links and never reads holds up nobody and is thrown out.
 func TestAListenerThatNeverReadsIsDisconnected(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t, bus.BrokerConfig{})
+	b := bustest.Broker(t, bus.BrokerConfig{})
 	fabric := openNATS(t, bus.NATSConfig{Broker: b, Shards: 1})
 	inbox := listen(t, fabric, hop(0), 16)
 	login := b.Credentials(bus.RoleViewer)
@@ -132,7 +132,7 @@ func TestAListenerThatNeverReadsIsDisconnected(t *testing.T) {
 	for began := time.Now(); b.Connected(login.User); {
 		require.NoError(t, out.Send(frame))
 		require.Len(t, next(t, inbox), len(frame))
-		require.Less(t, time.Since(began), patience)
+		require.Less(t, time.Since(began), rig.Patience)
 	}
 	require.Empty(t, inbox)
 }

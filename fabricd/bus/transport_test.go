@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -22,13 +23,13 @@ func TestNATSKeepsTheContractOfTransports(t *testing.T) {
 	}
 	kinds := []kind{
 		{name: "in-process", open: func(t *testing.T) bus.NATSConfig {
-			return bus.NATSConfig{Broker: startBroker(t, bus.BrokerConfig{NoListen: true})}
+			return bus.NATSConfig{Broker: bustest.Broker(t, bus.BrokerConfig{NoListen: true})}
 		}},
 		{name: "one-shard", open: func(t *testing.T) bus.NATSConfig {
-			return bus.NATSConfig{Broker: startBroker(t, bus.BrokerConfig{NoListen: true}), Shards: 1}
+			return bus.NATSConfig{Broker: bustest.Broker(t, bus.BrokerConfig{NoListen: true}), Shards: 1}
 		}},
 		{name: "external/per-direction", exact: true, open: func(t *testing.T) bus.NATSConfig {
-			b := startBroker(t, bus.BrokerConfig{})
+			b := bustest.Broker(t, bus.BrokerConfig{})
 			return bus.NATSConfig{
 				URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric), Shards: 4, Subscription: bus.PerDirection,
 			}
@@ -51,8 +52,8 @@ func TestNATSKeepsTheContractOfTransports(t *testing.T) {
 func TestHellosLeaveRoomForPackets(t *testing.T) {
 	t.Parallel()
 	memory := wire.NewMemory()
-	events := newRecorder()
-	nats := openNATS(t, bus.NATSConfig{Broker: startBroker(t, bus.BrokerConfig{NoListen: true}), Shards: 1})
+	events := new(recorder)
+	nats := openNATS(t, bus.NATSConfig{Broker: bustest.Broker(t, bus.BrokerConfig{NoListen: true}), Shards: 1})
 	nats.Watch(events.record)
 	tried := attack.Tally(t, "hellos to a receiver that reads nothing")
 	for name, tr := range map[string]wire.Transport{"memory": memory, "nats": nats} {

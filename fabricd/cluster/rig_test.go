@@ -18,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -139,7 +140,7 @@ func startCluster(t testing.TB) *servers {
 	var ports, routes [n]int
 	var urls []string
 	for i := range n {
-		ports[i], routes[i] = outside.FreePort(t), outside.FreePort(t)
+		ports[i], routes[i] = rig.FreePort(t), rig.FreePort(t)
 		urls = append(urls, fmt.Sprintf("nats://127.0.0.1:%d", routes[i]))
 	}
 	for i := range n {

@@ -16,12 +16,13 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/member"
 	"github.com/weft-fabric/weft/harness/live"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // trusted starts a fabric of so many hosts, or 0 in this process, on a server that trusts keys of its own alone, which are in dir.
 func trusted(t *testing.T, n int) (l *partLab, keys *auth.Dir, dir string, server bus.Settings) {
 	t.Helper()
-	dir, port := filepath.Join(t.TempDir(), "keys"), outside.FreePort(t)
+	dir, port := filepath.Join(t.TempDir(), "keys"), rig.FreePort(t)
 	keys, _, err := auth.Init(auth.Options{Fabric: live.Name, Dir: dir, Hosts: []auth.Host{{Name: "a", Address: "127.0.0.1"}}, ClientPort: port})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, keys.Close()) })

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // doubts is a fabric of which nobody asks but how many links are doubtful.
@@ -29,9 +30,9 @@ func TestAManagerWaitsForTheOtherEndOfALinkAndNotWhenBothHaveSpoken(t *testing.T
 	m := New(Config{Fabric: d, State: &Memory{}, Window: time.Hour, Most: time.Hour})
 	done := make(chan error, 1) // capacity 1: one answer
 	go func() { done <- m.coalesce(t.Context()) }()
-	require.Eventually(t, func() bool { return d.asked.Load() == 1 }, 30*time.Second, time.Millisecond)
+	rig.Until(t, func() bool { return d.asked.Load() == 1 })
 	m.hear()
-	require.Eventually(t, func() bool { return d.asked.Load() == 2 }, 30*time.Second, time.Millisecond)
+	rig.Until(t, func() bool { return d.asked.Load() == 2 })
 	select {
 	case <-done:
 		require.FailNow(t, "an end has not spoken")
@@ -39,10 +40,5 @@ func TestAManagerWaitsForTheOtherEndOfALinkAndNotWhenBothHaveSpoken(t *testing.T
 	}
 	d.links.Store(0)
 	m.hear()
-	select {
-	case err := <-done:
-		require.NoError(t, err)
-	case <-time.After(30 * time.Second):
-		require.FailNow(t, "both have spoken")
-	}
+	require.NoError(t, rig.Next(t, done, "both have spoken"))
 }

@@ -113,7 +113,7 @@ func manageAuto(method string) string {
 func (l *lab) flows() {
 	l.Helper()
 	before := l.Fabric.Ledger().Delivered
-	require.Eventually(l, func() bool { return l.Fabric.Ledger().Delivered > before+uint64(len(l.Fabric.Topology().NICs)) }, rig.Patience, time.Millisecond)
+	rig.Until(l, func() bool { return l.Fabric.Ledger().Delivered > before+uint64(len(l.Fabric.Topology().NICs)) })
 }
 
 // requireHeld checks that switches had new tables while NICs were held, or that these never were.

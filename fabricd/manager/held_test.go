@@ -3,7 +3,6 @@ package manager_test
 import (
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -51,7 +50,7 @@ func TestWhoeverBeginsToManageLetsNICsGoOnThatAreHeldForNoJob(t *testing.T) {
 	l.Fabric.HoldNICs()
 	notes, _ := l.manage("ddrc")
 	l.await(notes, manager.NoteManages)
-	require.Eventually(t, func() bool { return !l.Fabric.Held() }, rig.Patience, time.Millisecond)
+	rig.Until(t, func() bool { return !l.Fabric.Held() })
 	l.allPairs()
 }
 

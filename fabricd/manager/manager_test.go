@@ -3,7 +3,6 @@ package manager_test
 import (
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -58,7 +57,7 @@ func TestACutIsRepairedByNewTablesAndReported(t *testing.T) {
 			assert.NotEqual(t, c.Acyclic, c.Static)
 			l.Settle()
 			l.allPairs()
-			require.Eventually(t, func() bool { return l.Fabric.Faults()[0].Reconfiguration.SettledMS > 0 }, rig.Patience, time.Millisecond)
+			rig.Until(t, func() bool { return l.Fabric.Faults()[0].Reconfiguration.SettledMS > 0 })
 
 			l.Do(fault.Spec{Do: fault.VerbHeal})
 			back := l.await(notes, manager.NoteRound).Round
@@ -165,15 +164,15 @@ func TestASwitchThatDoesNotAnswerIsNamedAndToldLater(t *testing.T) {
 	r := l.await(notes, manager.NoteRound).Round
 	assert.Contains(t, r.Error, "has not taken version")
 	release()
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		for _, v := range l.Fabric.TableVersions() {
 			if v == r.Version {
 				return l.Fabric.Ledger().Balanced
 			}
 		}
 		return false
-	}, rig.Patience, time.Millisecond)
-	require.Eventually(t, func() bool { return count(l.Fabric.TableVersions(), r.Version) == r.Switches }, rig.Patience, time.Millisecond)
+	})
+	rig.Until(t, func() bool { return count(l.Fabric.TableVersions(), r.Version) == r.Switches })
 	l.allPairs()
 }
 

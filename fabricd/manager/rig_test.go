@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/manager"
@@ -179,15 +180,9 @@ func (l *lab) manage(method string) (notes chan manager.Note, stop func()) {
 // await waits for a note of a kind.
 func (l *lab) await(notes chan manager.Note, kind string) manager.Note {
 	l.Helper()
-	late := time.After(rig.Patience)
 	for {
-		select {
-		case n := <-notes:
-			if n.Kind == kind {
-				return n
-			}
-		case <-late:
-			require.FailNow(l, "no note of kind "+kind)
+		if n := rig.Next(l, notes, "a note of kind %s", kind); n.Kind == kind {
+			return n
 		}
 	}
 }
@@ -195,13 +190,11 @@ func (l *lab) await(notes chan manager.Note, kind string) manager.Note {
 // begun waits until a manager has written down that it manages.
 func (l *lab) begun() {
 	l.Helper()
-	state, err := bus.OpenStore(l.Context(), bus.StoreConfig{Fabric: live.Name, URL: l.Broker.ClientURL(), Credentials: l.Broker.Credentials(bus.RoleManager)})
-	require.NoError(l, err)
-	l.Cleanup(state.Close)
-	require.Eventually(l, func() bool {
+	state := bustest.Store(l, bus.StoreConfig{Fabric: live.Name, URL: l.Broker.ClientURL(), Credentials: l.Broker.Credentials(bus.RoleManager)})
+	rig.Until(l, func() bool {
 		_, _, err := state.Get(l.Context(), "head")
 		return err == nil
-	}, rig.Patience, time.Millisecond)
+	})
 }
 
 func (l *lab) load() { l.Helper(); l.generate("uniform:0.2") }

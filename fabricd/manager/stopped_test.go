@@ -62,7 +62,7 @@ func TestAManagerThatWakesAfterAnotherTookOverUploadsNothing(t *testing.T) {
 	versions := l.Fabric.TableVersions()
 	stopped.Signal(syscall.SIGCONT)
 	stop()
-	require.Eventually(t, func() bool { return recovered.Load() > 0 }, rig.Patience, time.Millisecond, "it manages again")
+	rig.Until(t, func() bool { return recovered.Load() > 0 }, "it manages again")
 	assert.Zero(t, loads.Load())
 	assert.Equal(t, versions, l.Fabric.TableVersions())
 	l.allPairs()
@@ -127,7 +127,7 @@ func TestNICsThatADeadManagerHeldInjectAgainWhenNoOtherComes(t *testing.T) {
 	first := rig.Launch(t, l.identity("engine:updn:root=s2.2"))
 	<-reached
 	first.Kill()
-	require.Eventually(t, func() bool { return !l.Fabric.Held() }, rig.Patience, time.Millisecond)
+	rig.Until(t, func() bool { return !l.Fabric.Held() })
 	why := ""
 	for _, e := range l.Fabric.Events().Kept(0) {
 		if e.Kind == fabric.EventResumed {
@@ -150,7 +150,7 @@ func TestAStoppedSwitchProcessGetsItsTablesWhenItGoesOn(t *testing.T) {
 	p := rig.Launch(t, as)
 	id, err := l.Fabric.Topology().SwitchByName("s2.00")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(l.Fabric.SwitchProcesses()) == 1 }, rig.Patience, time.Millisecond, "the process is the switch")
+	rig.Until(t, func() bool { return len(l.Fabric.SwitchProcesses()) == 1 }, "the process is the switch")
 	notes, _ := l.manage("ddrc")
 	l.await(notes, manager.NoteManages)
 	l.load()
@@ -162,7 +162,7 @@ func TestAStoppedSwitchProcessGetsItsTablesWhenItGoesOn(t *testing.T) {
 	assert.Equal(t, r.Switches-1, count(l.Fabric.TableVersions(), r.Version), "the others have theirs")
 	assert.Less(t, l.Fabric.TableVersion(id), r.Version)
 	p.Signal(syscall.SIGCONT)
-	require.Eventually(t, func() bool { return l.Fabric.TableVersion(id) >= r.Version }, rig.Patience, time.Millisecond, "it has its tables")
+	rig.Until(t, func() bool { return l.Fabric.TableVersion(id) >= r.Version }, "it has its tables")
 	l.Settle()
 	l.allPairs()
 	attack.Count(t, "a switch process frozen while a manager uploads", 1)

@@ -1,104 +1,124 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/rig"
-	"github.com/weft-fabric/weft/switch/link"
+	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Name is that of every fabric here. They do not meet: each has a broker of its own.
-const Name = "lab"
-
-// patient is more so than the default, for processes under the race detector on a machine that is shared.
-var patient = link.Liveness{Interval: 200 * weft.Millisecond, Multiplier: 5}
+// Name is that of a fabric here that is given none. They do not meet: each has a broker of its own.
+const Name = bustest.Name
 
 // Config says which fabric.
 type Config struct {
-	Topology, Routing string
-	URL               string            // of a broker that is not ours; else there is one in this process
-	Credentials       bus.Credentials   // for URL
-	Admitter          remote.Authorizer // of processes at URL; nil: they have credentials of their own
-	Store             bool              // that one keeps what managers write down
-	Options           []func(*fabric.Options)
-	Serve             func(*fabric.Fabric, *bus.Server) // before the fabric starts
+	Name, Topology, Routing string            // without a routing it is as Harness says, or adaptive-link
+	URL                     string            // of a broker that is not ours; else there is one in this process
+	Credentials             bus.Credentials   // for URL
+	Admitter                remote.Authorizer // of processes at URL; nil: they have credentials of their own
+	Store                   bool              // that one keeps what managers write down
+	InMemory                bool              // the links are, and not subjects
+	Harness                 []harness.Option
+	Options                 []func(*fabric.Options)
+	Serve                   func(*fabric.Fabric, *bus.Server) // when the fabric runs
 }
 
-// Lab is a running fabric that others can join. Its methods fail the test when they cannot do what they say.
+func (c *Config) routing() string { return cmp.Or(c.Routing, "adaptive-link") }
+
+// Lab is a fabric that runs and that others can join, watch and command over its broker. Its methods
+// fail the test when they cannot do what they say.
 type Lab struct {
 	*testing.T
+	*harness.Harness
 	Fabric *fabric.Fabric
 	Broker *bus.Broker // nil: not ours
 	Server *api.Server
+
+	config Config
 }
 
 // Start starts a fabric, which ends with the test.
 func Start(t *testing.T, c Config) *Lab {
 	t.Helper()
-	l := &Lab{T: t}
+	c.Name = cmp.Or(c.Name, Name)
+	l := &Lab{T: t, config: c}
 	if c.URL == "" {
-		broker := bus.BrokerConfig{Fabric: Name}
+		broker := bus.BrokerConfig{Fabric: c.Name}
 		if c.Store {
 			broker.StoreDir = t.TempDir()
 		}
-		var err error
-		l.Broker, err = bus.StartBroker(broker)
-		require.NoError(t, err)
-		t.Cleanup(l.Broker.Shutdown)
+		l.Broker = bustest.Broker(t, broker)
 	}
-	transport, err := bus.NewNATS(bus.NATSConfig{Fabric: Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, transport.Close()) })
-	peers, err := bus.Dial(bus.ClientConfig{Leads: true, Fabric: Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, peers.Close()) })
-	control, err := bus.NewServer(bus.ServerConfig{Fabric: Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, control.Close()) })
-	g, err := topology.Parse(c.Topology)
-	require.NoError(t, err)
-	o := fabric.Options{
-		Topology: g, Transport: transport, Seed: 1, Link: fabric.LinkOptions{Rate: 1_000_000, Liveness: patient},
-		NIC:       fabric.NICOptions{QueueBytes: 16 << 10},
-		Processes: &fabric.ProcessOptions{Fabric: Name, Firmware: c.Routing},
-	}
-	hosts := remote.Hosts{Peers: peers, Admitter: c.Admitter}
-	if l.Broker != nil {
-		hosts.Admitter = l.Broker
-	}
-	o.Processes.Hosts = hosts
-	o.Firmware, o.Switch.VCs, err = subnet.Firmware(c.Routing, g)
-	require.NoError(t, err)
-	for _, change := range c.Options {
-		change(&o)
-	}
-	l.Fabric, err = fabric.New(o)
-	require.NoError(t, err)
-	l.Server, err = api.NewServer(l.Fabric, control, api.Info{Name: Name})
+	l.Begin()
+	control := bustest.Server(t, bus.ServerConfig{Fabric: c.Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
+	var err error
+	l.Server, err = api.NewServer(l.Fabric, control, api.Info{Name: c.Name, Firmware: c.routing(), Started: time.Now()})
 	require.NoError(t, err)
 	if c.Serve != nil {
 		c.Serve(l.Fabric, control)
 	}
-	require.NoError(t, l.Fabric.Start(t.Context()))
-	t.Cleanup(l.Fabric.Stop)
 	t.Cleanup(func() {
 		if t.Failed() {
 			l.tell()
 		}
 	})
 	return l
+}
+
+// Begin starts a fabric in the place of the one that was, if any, with connections of its own.
+func (l *Lab) Begin(more ...func(*fabric.Options)) {
+	l.Helper()
+	c := l.config
+	options := []harness.Option{harness.Seed(1), harness.Patience(rig.Patience), harness.NICs(fabric.NICOptions{QueueBytes: 16 << 10})}
+	if !c.InMemory {
+		options = append(options, harness.Transport(func(t testing.TB) wire.Transport {
+			return bustest.Links(t, bus.NATSConfig{Fabric: c.Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
+		}))
+	}
+	options = append(options, harness.Links(fabric.LinkOptions{Rate: 1_000_000}), harness.Configure(func(o *fabric.Options) {
+		peers := bustest.Client(l, bus.ClientConfig{Leads: true, Fabric: c.Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
+		hosts := remote.Hosts{Peers: peers, Admitter: c.Admitter}
+		if l.Broker != nil {
+			hosts.Admitter = l.Broker
+		}
+		o.Record, o.TransportEvent = nil, nil
+		o.Processes = &fabric.ProcessOptions{Fabric: c.Name, Firmware: c.routing(), Hosts: hosts}
+		if c.Routing != "" {
+			var err error
+			o.Firmware, o.Switch.VCs, err = subnet.Firmware(c.Routing, o.Topology)
+			require.NoError(l, err)
+		}
+	}))
+	options = append(options, c.Harness...)
+	for _, change := range append(c.Options, more...) {
+		options = append(options, harness.Configure(change))
+	}
+	l.Harness = harness.New(l.T, c.Topology, options...)
+	l.Fabric = l.Harness.Fabric()
+}
+
+// Answer has the fabric answer and publish what happens, as fabricd up does.
+func (l *Lab) Answer() {
+	ctx, stop := context.WithCancel(context.Background())
+	var serving sync.WaitGroup
+	serving.Go(func() { l.Server.Run(ctx, nil) })
+	l.Cleanup(func() { stop(); serving.Wait() })
 }
 
 // tell logs what has happened.
@@ -136,6 +156,19 @@ func (l *Lab) Settle() fabric.Ledger {
 	require.True(l, ledger.Balanced, "%+v", ledger)
 	require.Zero(l, ledger.InFlight)
 	return ledger
+}
+
+// Load has all NICs send, as "uniform:0.2" of the link rate.
+func (l *Lab) Load(traffic string) {
+	l.Helper()
+	l.SetTraffic(traffic)
+}
+
+// More waits until n more packets are delivered.
+func (l *Lab) More(n uint64) {
+	l.Helper()
+	before := l.Fabric.Totals().Delivered
+	rig.Until(l, func() bool { return l.Fabric.Totals().Delivered >= before+n }, "%d more packets are delivered", n)
 }
 
 // AllPairs sends a packet from every NIC to every other, and requires that all arrive. It settles before and after.

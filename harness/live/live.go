@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -18,20 +19,5 @@ func OverNATS() harness.Option { return harness.Transport(overNATS) }
 // overNATS starts a broker. Those of parallel tests do not meet: they take no connections from outside.
 func overNATS(t testing.TB) wire.Transport {
 	t.Helper()
-	const name = "harness"
-	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: name, NoListen: true})
-	if err != nil {
-		t.Fatalf("harness: %v", err)
-	}
-	t.Cleanup(b.Shutdown)
-	tr, err := bus.NewNATS(bus.NATSConfig{Fabric: name, Broker: b})
-	if err != nil {
-		t.Fatalf("harness: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := tr.Close(); err != nil {
-			t.Errorf("harness: close links: %v", err)
-		}
-	})
-	return tr
+	return bustest.Links(t, bus.NATSConfig{Broker: bustest.Broker(t, bus.BrokerConfig{NoListen: true})})
 }

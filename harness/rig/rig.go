@@ -66,3 +66,16 @@ func FreePort(t testing.TB, address ...string) int {
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
 }
+
+// Next returns the next value of a channel, or its zero value when the channel is closed.
+func Next[T any](t testing.TB, values <-chan T, what ...any) (v T) {
+	t.Helper()
+	late := time.NewTimer(Patience)
+	defer late.Stop()
+	select {
+	case v = <-values:
+	case <-late.C:
+		require.FailNow(t, "it does not happen", what...)
+	}
+	return v
+}

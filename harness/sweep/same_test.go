@@ -10,13 +10,13 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/measure"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // measured is an experiment whose runs are real ones: two routings, with faults under load.
@@ -96,10 +96,10 @@ func TestAProcessThatWasKilledGoesOn(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestToBeKilled$")
 		cmd.Env = append(os.Environ(), killedDir+"="+dir, killedRuns+"=7")
 		require.NoError(t, cmd.Start())
-		require.Eventually(t, func() bool {
+		rig.Until(t, func() bool {
 			data, _ := os.ReadFile(filepath.Join(dir, journalName))
 			return bytes.Count(data, []byte("\n")) == 1+done+7
-		}, time.Minute, time.Millisecond)
+		})
 		require.NoError(t, cmd.Process.Kill())
 		tried.Add(1)
 		require.Error(t, cmd.Wait())

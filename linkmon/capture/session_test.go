@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,79 +17,46 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/live"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/linkmon/capture"
-	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
-	"github.com/weft-fabric/weft/switch/link"
-	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 30 * time.Second // for what must happen; only a failing test waits so long
-
 // lab is a fabric over an embedded broker, or in memory, and a viewer.
 type lab struct {
-	*testing.T
-	fabric *fabric.Fabric
+	*live.Lab
 	viewer *api.Client
 }
 
 func start(t *testing.T, traffic string, inMemory bool) *lab {
 	t.Helper()
-	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
+	l := &lab{Lab: live.Start(t, live.Config{Topology: "kary-ntree:2,2", InMemory: inMemory, Harness: []harness.Option{
+		harness.Firmware(firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}), harness.Traffic(traffic),
+		harness.Liveness(50*time.Millisecond, 200), // nobody is taken for dead
+	}})}
+	l.Answer()
+	var err error
+	l.viewer, err = api.Dial(registry.Entry{Name: live.Name, URL: l.Broker.ClientURL(), Viewer: l.Broker.Credentials(bus.RoleViewer)}, "test", false)
 	require.NoError(t, err)
-	t.Cleanup(b.Shutdown)
-	var links wire.Transport = wire.NewMemory()
-	if !inMemory {
-		links, err = bus.NewNATS(bus.NATSConfig{Fabric: "lab", Broker: b, Shards: 2})
-		require.NoError(t, err)
-	}
-	t.Cleanup(func() { require.NoError(t, links.Close()) })
-	g, err := topology.Parse("kary-ntree:2,2")
-	require.NoError(t, err)
-	load, err := nic.ParseTraffic(traffic)
-	require.NoError(t, err)
-	f, err := fabric.New(fabric.Options{
-		Topology: g, Firmware: firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, Transport: links, Seed: 1, Traffic: load,
-		Link: fabric.LinkOptions{Liveness: link.Liveness{Interval: 50 * weft.Millisecond, Multiplier: 200}}, // nobody is taken for dead
-	})
-	require.NoError(t, err)
-	control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", Broker: b})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, control.Close()) })
-	server, err := api.NewServer(f, control, api.Info{Name: "lab", Firmware: "adaptive-link"})
-	require.NoError(t, err)
-	require.NoError(t, f.Start(t.Context()))
-	t.Cleanup(f.Stop)
-	ctx, stop := context.WithCancel(context.Background())
-	var serving sync.WaitGroup
-	serving.Go(func() { server.Run(ctx, nil) })
-	t.Cleanup(func() { stop(); serving.Wait() })
-	c, err := api.Dial(registry.Entry{Name: "lab", URL: b.ClientURL(), Viewer: b.Credentials(bus.RoleViewer)}, "test", false)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, c.Close()) })
-	return &lab{t, f, c}
-}
-
-func (l *lab) do(specs ...fault.Spec) {
-	l.Helper()
-	_, err := l.fabric.Apply(l.Context(), specs...)
-	require.NoError(l, err)
+	t.Cleanup(func() { require.NoError(t, l.viewer.Close()) })
+	return l
 }
 
 // send sends so many packets from n00 to n10, four links away, one after another.
 func (l *lab) send(n int) {
 	l.Helper()
 	for range n {
-		before := l.fabric.Totals().Delivered
-		_, err := l.fabric.Send(0, 2, false)
+		before := l.Fabric.Totals().Delivered
+		_, err := l.Fabric.Send(0, 2, false)
 		require.NoError(l, err)
-		require.Eventually(l, func() bool { return l.fabric.Totals().Delivered > before }, patience, time.Millisecond)
+		rig.Until(l, func() bool { return l.Fabric.Totals().Delivered > before })
 	}
 }
 
@@ -109,10 +76,7 @@ type recording struct {
 	done  chan struct{} // closed when it has ended
 	sum   capture.Summary
 	err   error
-	news  chan struct{} // capacity 1
-
-	mu   sync.Mutex
-	seen []string // guarded by mu: the texts of marks
+	marks rig.Output // their texts, a line each
 }
 
 // sink tells of marks as they are written.
@@ -123,20 +87,14 @@ type sink struct {
 
 func (s sink) Write(i int, at time.Time, r *capture.Record, comments ...string) error {
 	if r.Kind == capture.KindMark {
-		s.r.mu.Lock()
-		s.r.seen = append(s.r.seen, r.Text)
-		s.r.mu.Unlock()
-		select {
-		case s.r.news <- struct{}{}:
-		default:
-		}
+		_, _ = fmt.Fprintln(&s.r.marks, r.Text)
 	}
 	return s.Sink.Write(i, at, r, comments...)
 }
 
 func (l *lab) record(o capture.Options) *recording {
 	l.Helper()
-	r := &recording{lab: l, began: make(chan struct{}), done: make(chan struct{}), news: make(chan struct{}, 1)}
+	r := &recording{lab: l, began: make(chan struct{}), done: make(chan struct{})}
 	o.Open = func(info api.CaptureInfo, _ *topology.Graph, wires []capture.Interface) (capture.Sink, error) {
 		defer close(r.began)
 		w, err := capture.NewWriter(&r.file, "test", info.Topology, wires)
@@ -160,20 +118,7 @@ func (l *lab) record(o capture.Options) *recording {
 // marked waits for a mark with a text.
 func (r *recording) marked(text string) {
 	r.Helper()
-	late := time.After(patience)
-	for {
-		r.mu.Lock()
-		all := strings.Join(r.seen, "\n")
-		r.mu.Unlock()
-		if strings.Contains(all, text) {
-			return
-		}
-		select {
-		case <-r.news:
-		case <-late:
-			r.Fatalf("no mark %q in:\n%s", text, all)
-		}
-	}
+	r.marks.Await(r, text)
 }
 
 // end ends the capture and reads its file.
@@ -235,19 +180,19 @@ func TestACaptureMarksFaultsRepairsAndWhatWasLost(t *testing.T) {
 	l := start(t, "none", false)
 	r := l.record(capture.Options{Names: []string{"s1.1", "n10"}})
 	l.send(1)
-	l.do(fault.Spec{Do: fault.VerbImpair, A: "s1.1-n10", Direction: fault.To, Impair: &fault.Impair{Loss: new(fault.Percent(100))}})
+	l.Do(fault.Spec{Do: fault.VerbImpair, A: "s1.1-n10", Direction: fault.To, Impair: &fault.Impair{Loss: new(fault.Percent(100))}})
 	r.marked("impair s1.1-n10, s1.1 to n10, loss 100%")
-	_, err := l.fabric.Send(0, 2, false) // it is lost between the two
+	_, err := l.Fabric.Send(0, 2, false) // it is lost between the two
 	require.NoError(t, err)
-	require.Eventually(t, func() bool {
-		for _, s := range l.fabric.LinkStates() {
+	rig.Until(t, func() bool {
+		for _, s := range l.Fabric.LinkStates() {
 			if s.Link == "s1.1-n10" {
 				return s.SentAB == 2
 			}
 		}
 		return false
-	}, patience, time.Millisecond)
-	l.do(fault.Spec{Do: fault.VerbRestore, A: "s1.1-n10"})
+	})
+	l.Do(fault.Spec{Do: fault.VerbRestore, A: "s1.1-n10"})
 	r.marked("restored s1.1-n10")
 	l.send(1)
 	r.marked("did not come by: 1, lost on the wire (")
@@ -273,9 +218,9 @@ func TestACaptureMarksWhereATracedPacketWasLost(t *testing.T) {
 	t.Parallel()
 	l := start(t, "none", false)
 	r := l.record(capture.Options{Names: []string{"n10"}})
-	l.do(fault.Spec{Do: fault.VerbCut, A: "s1.1-n10", Silent: true})
+	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.1-n10", Silent: true})
 	r.marked("cut s1.1-n10 silently")
-	_, err := l.fabric.Trace(0, 2, 1)
+	_, err := l.Fabric.Trace(0, 2, 1)
 	require.NoError(t, err)
 	r.marked("n00 to n10 #0: lost on the wire from s1.1 to n10, on link s1.1-n10 (cut silently, fault 1)")
 	last := r.end()[1]
@@ -287,9 +232,9 @@ func TestACaptureOfASwitchHasItsLinksAndItsCrash(t *testing.T) {
 	t.Parallel()
 	l := start(t, "uniform:0.3", false)
 	r := l.record(capture.Options{Names: []string{"s1.0"}})
-	l.do(fault.Spec{Do: fault.VerbCrash, A: "s1.0"}, fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.1"})
+	l.Do(fault.Spec{Do: fault.VerbCrash, A: "s1.0"}, fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.1"})
 	r.marked("crash s1.0")
-	l.do(fault.Spec{Do: fault.VerbHeal})
+	l.Do(fault.Spec{Do: fault.VerbHeal})
 	r.marked("restarted s1.0")
 	entries := r.end()
 	require.Equal(t, 8, r.sum.Wires)
@@ -340,10 +285,10 @@ func TestACaptureThatIsTooSlowMissesFramesAndSaysSo(t *testing.T) {
 		done <- err
 	}()
 	<-began
-	before := l.fabric.Totals().Delivered
+	before := l.Fabric.Totals().Delivered
 	delivered := func(n uint64) {
 		t.Helper()
-		require.Eventually(t, func() bool { return l.fabric.Totals().Delivered > before+n }, patience, time.Millisecond, "the fabric goes on")
+		rig.Until(t, func() bool { return l.Fabric.Totals().Delivered > before+n }, "the fabric goes on")
 	}
 	delivered(500)
 	close(open)
@@ -352,10 +297,10 @@ func TestACaptureThatIsTooSlowMissesFramesAndSaysSo(t *testing.T) {
 	require.NoError(t, <-done)
 	require.Positive(t, sum.Missed)
 	require.Contains(t, file.String(), "missed by this capture, or lost on the wire")
-	require.NoError(t, l.fabric.StopTraffic())
-	_, err := l.fabric.Quiesce(t.Context())
+	require.NoError(t, l.Fabric.StopTraffic())
+	_, err := l.Fabric.Quiesce(t.Context())
 	require.NoError(t, err)
-	require.True(t, l.fabric.Ledger().Balanced)
+	require.True(t, l.Fabric.Ledger().Balanced)
 }
 
 func TestWhatCannotBeCapturedIsRefused(t *testing.T) {

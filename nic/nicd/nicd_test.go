@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/pace"
@@ -19,8 +20,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-const patience = 20 * time.Second // only a failing test waits so long
 
 // pair is two NICs linked to each other.
 func pair(t *testing.T, p pace.Pace) (a, b *NIC) {
@@ -50,14 +49,14 @@ func pair(t *testing.T, p pace.Pace) (a, b *NIC) {
 		n.Signal(0, true)
 	}
 	for _, n := range both {
-		require.Eventually(t, func() bool { return n.Snapshot().State == link.Up }, patience, time.Millisecond)
+		rig.Until(t, func() bool { return n.Snapshot().State == link.Up })
 	}
 	return both[0], both[1]
 }
 
 func delivered(t *testing.T, n *NIC, want uint64) {
 	t.Helper()
-	require.Eventually(t, func() bool { return n.Stats().Delivered >= want }, patience, time.Millisecond)
+	rig.Until(t, func() bool { return n.Stats().Delivered >= want })
 }
 
 func TestSendFromManyGoroutinesDeliversEveryPacketInOrder(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -63,7 +64,7 @@ func TestADriverIsBehindUntilItsReceiverHasRun(t *testing.T) {
 		defer close(ended)
 		driver.Run(ctx)
 	}()
-	require.Eventually(t, func() bool { return !driver.Behind() }, patience, time.Millisecond)
+	rig.Until(t, func() bool { return !driver.Behind() })
 	stop()
 	<-ended
 }

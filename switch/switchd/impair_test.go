@@ -10,20 +10,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
 // frame receives the next frame.
-func (r *rig) frame() (f weft.Frame) {
+func (r *driven) frame() (f weft.Frame) {
 	r.t.Helper()
-	select {
-	case m := <-r.far:
-		require.NoError(r.t, wire.DecodeFrame(&f, rigged.Sum(), m.Data))
-		m.Release()
-	case <-time.After(patience):
-		r.t.Fatal("no frame arrives")
-	}
+	m := rig.Next(r.t, r.far, "a frame arrives")
+	require.NoError(r.t, wire.DecodeFrame(&f, rigged.Sum(), m.Data))
+	m.Release()
 	return f
 }
 
@@ -159,7 +156,7 @@ func TestHellosPassPacketsThatWaitToBePaced(t *testing.T) {
 				r.owe()
 				r.eventually(func(c *fake) bool { return c.owes == 0 })
 			}
-			require.Eventually(t, func() bool { return r.d.Stats().CreditFrames == 3 }, patience, time.Millisecond)
+			rig.Until(t, func() bool { return r.d.Stats().CreditFrames == 3 })
 			r.look(func(c *fake) { require.Len(t, c.batches, sent, "the link is busy") })
 			for len(r.far) > 0 {
 				require.NotEmpty(t, r.frame().Packets, "the hello stays behind the packet that is on the link")

@@ -11,13 +11,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-const patience = 20 * time.Second // for what must happen; only a failing test waits so long
 
 // fake is a core of one port that sends what it is given and keeps what it receives.
 type fake struct {
@@ -79,8 +78,8 @@ func (f *fake) Tick(now weft.Time, out *weft.Actions) {
 	}
 }
 
-// rig is a driver of a fake core, whose link leads over a memory transport to the test.
-type rig struct {
+// driven is a driver of a fake core, whose link leads over a memory transport to the test.
+type driven struct {
 	t     *testing.T
 	core  *fake
 	d     *Driver
@@ -99,9 +98,9 @@ func drawing(seed uint64) func(p weft.PortID) *rand.PCG {
 	return func(p weft.PortID) *rand.PCG { return weft.Stream(seed, weft.StreamLink, uint64(p), 0) }
 }
 
-func newRig(t *testing.T, of pace.Pace, cfg Config) *rig {
+func newRig(t *testing.T, of pace.Pace, cfg Config) *driven {
 	t.Helper()
-	r := &rig{t: t, core: &fake{}, inbox: make(chan wire.Message, 4096), far: make(chan wire.Message, 4096), start: time.Now()}
+	r := &driven{t: t, core: &fake{}, inbox: make(chan wire.Message, 4096), far: make(chan wire.Message, 4096), start: time.Now()}
 	m := wire.NewMemory()
 	require.NoError(t, m.Listen(rigged, r.far))
 	require.NoError(t, m.Listen(rigged.Reverse(), r.inbox))
@@ -123,10 +122,10 @@ func newRig(t *testing.T, of pace.Pace, cfg Config) *rig {
 	return r
 }
 
-func (r *rig) now() weft.Time { return weft.FromDuration(time.Since(r.start)) }
+func (r *driven) now() weft.Time { return weft.FromDuration(time.Since(r.start)) }
 
 // give queues n packets in the core.
-func (r *rig) give(n int) {
+func (r *driven) give(n int) {
 	r.d.Do(func(now weft.Time, out *weft.Actions) {
 		for i := range n {
 			r.core.queue = append(r.core.queue, weft.Header{Seq: uint64(i), Size: 256, Injected: now, Fields: weft.NewFields()})
@@ -136,7 +135,7 @@ func (r *rig) give(n int) {
 }
 
 // owe makes a hello due.
-func (r *rig) owe() {
+func (r *driven) owe() {
 	r.d.Do(func(now weft.Time, out *weft.Actions) {
 		r.core.owes++
 		out.WakeAt = now
@@ -144,34 +143,29 @@ func (r *rig) owe() {
 }
 
 // take receives n packets and calls f for each with the time of its arrival.
-func (r *rig) take(n int, f func(i int, at weft.Time, h weft.Header)) {
+func (r *driven) take(n int, f func(i int, at weft.Time, h weft.Header)) {
 	r.t.Helper()
-	late := time.After(patience)
 	for i := 0; i < n; {
-		select {
-		case m := <-r.far:
-			at := r.now()
-			var fr weft.Frame
-			require.NoError(r.t, wire.DecodeFrame(&fr, rigged.Sum(), m.Data))
-			m.Release()
-			for _, h := range fr.Packets {
-				if f != nil {
-					f(i, at, h)
-				}
-				i++
+		m := rig.Next(r.t, r.far, "%d packets arrive", n)
+		at := r.now()
+		var fr weft.Frame
+		require.NoError(r.t, wire.DecodeFrame(&fr, rigged.Sum(), m.Data))
+		m.Release()
+		for _, h := range fr.Packets {
+			if f != nil {
+				f(i, at, h)
 			}
-		case <-late:
-			r.t.Fatalf("%d of %d packets have arrived", i, n)
+			i++
 		}
 	}
 }
 
 // look reads the core's state under the driver's lock.
-func (r *rig) look(f func(c *fake)) {
+func (r *driven) look(f func(c *fake)) {
 	r.d.Do(func(weft.Time, *weft.Actions) { f(r.core) })
 }
 
-func (r *rig) eventually(f func(c *fake) bool) {
+func (r *driven) eventually(f func(c *fake) bool) {
 	r.t.Helper()
-	require.Eventually(r.t, func() (ok bool) { r.look(func(c *fake) { ok = f(c) }); return ok }, patience, time.Millisecond)
+	rig.Until(r.t, func() (ok bool) { r.look(func(c *fake) { ok = f(c) }); return ok })
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -24,11 +25,10 @@ func TestABeatIsLateWhileTheTransportHoldsItUpAndRecovers(t *testing.T) {
 	defer cancel()
 	const slack, within = 500 * time.Millisecond, time.Nanosecond
 	late := func() bool { return b.Late(0, slack, within) }
-	const patience = 20 * time.Second
-	require.Eventually(t, func() bool { return !late() }, patience, time.Millisecond)
+	rig.Until(t, func() bool { return !late() })
 	beat := wire.Direction{From: "beat-0", To: "beat-0", ToPort: 1}
 	require.NoError(t, m.Cut(beat))
-	require.Eventually(t, late, patience, time.Millisecond)
+	rig.Until(t, late)
 	require.NoError(t, m.Restore(beat))
-	require.Eventually(t, func() bool { return !late() }, patience, time.Millisecond, "a lost beat is followed by another")
+	rig.Until(t, func() bool { return !late() }, "a lost beat is followed by another")
 }

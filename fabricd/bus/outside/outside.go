@@ -13,10 +13,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // Release says which nats-server.
@@ -31,11 +32,7 @@ const (
 // Releases is all of them.
 var Releases = []Release{Newest, Debian}
 
-const (
-	startTimeout = 20 * time.Second // until the server answers
-	startTries   = 5                // with another port each, since a free one may be taken before the server has it
-	poll         = 5 * time.Millisecond
-)
+const startTries = 5 // with another port each, since a free one may be taken before the server has it
 
 // Server is a nats-server process. Its methods are for the goroutine of the test, and fail the test when they cannot do
 // what they say.
@@ -48,11 +45,9 @@ type Server struct {
 	host    string // where it answers
 	dir     string // it runs in; empty: ours
 	args    []string
-	config  string // path
-	output  *output
-	cmd     *exec.Cmd     // nil while it does not run
-	ended   chan struct{} // closed when cmd has ended
-	endErr  error         // valid once ended is closed
+	config  string       // path
+	process *rig.Process // the last
+	runs    bool
 }
 
 // Start starts a server on a free port of the loopback interface and returns when it answers. The process ends with the
@@ -67,11 +62,10 @@ func Start(t testing.TB, release Release, config ...string) *Server {
 		}
 		t.Skipf("the test against the %s nats-server is skipped: %v", release, err)
 	}
-	s := &Server{t: t, program: program, host: "127.0.0.1", config: filepath.Join(t.TempDir(), "nats.conf"), output: new(output)}
+	s := &Server{t: t, program: program, host: "127.0.0.1", config: filepath.Join(t.TempDir(), "nats.conf")}
 	s.write(config)
-	t.Cleanup(s.Kill)
 	for range startTries {
-		s.port = FreePort(t)
+		s.port = rig.FreePort(t)
 		s.args = []string{"-a", s.host, "-p", fmt.Sprint(s.port), "-c", s.config}
 		if err = s.start(); err == nil {
 			s.URL = fmt.Sprintf("nats://127.0.0.1:%d", s.port)
@@ -94,17 +88,16 @@ func StartIn(t testing.TB, release Release, dir, address string, port int) *Serv
 	}
 	s := &Server{
 		t: t, program: program, host: address, port: port, dir: dir, args: []string{"-c", "nats.conf"},
-		URL: "nats://" + net.JoinHostPort(address, fmt.Sprint(port)), config: filepath.Join(dir, "nats.conf"), output: new(output),
+		URL: "nats://" + net.JoinHostPort(address, fmt.Sprint(port)), config: filepath.Join(dir, "nats.conf"),
 	}
-	t.Cleanup(s.Kill)
 	if err := s.start(); err != nil {
 		t.Fatalf("outside: %v", err)
 	}
 	return s
 }
 
-// Output is what the server has printed.
-func (s *Server) Output() string { return s.output.String() }
+// Output is what the server has printed since it was started last.
+func (s *Server) Output() string { return s.process.Out.String() }
 
 // Start starts the server again, on the same port, after Kill or Stop. Lines of config replace those given before.
 func (s *Server) Start(config ...string) {
@@ -112,7 +105,7 @@ func (s *Server) Start(config ...string) {
 	if len(config) > 0 {
 		s.write(config)
 	}
-	if s.cmd != nil {
+	if s.runs {
 		s.t.Fatalf("outside: the server at %s runs already", s.URL)
 	}
 	if err := s.start(); err != nil {
@@ -123,7 +116,7 @@ func (s *Server) Start(config ...string) {
 // Kill ends the process at once, as kill -9 does, running or not.
 func (s *Server) Kill() {
 	s.t.Helper()
-	if s.cmd != nil {
+	if s.runs {
 		s.signal(syscall.SIGKILL)
 		s.await()
 	}
@@ -140,14 +133,7 @@ func (s *Server) Stop() {
 func (s *Server) Pause() {
 	s.t.Helper()
 	s.signal(syscall.SIGSTOP)
-	deadline := time.After(startTimeout)
-	for !stopped(s.cmd.Process.Pid) {
-		select {
-		case <-deadline:
-			s.t.Fatalf("outside: the server at %s does not pause", s.URL)
-		case <-time.After(poll):
-		}
-	}
+	rig.Until(s.t, func() bool { return stopped(s.process.PID) }, "the server at %s pauses", s.URL)
 }
 
 // stopped reports whether all threads of a process have stopped, as far as the system tells.
@@ -173,17 +159,11 @@ func (s *Server) Resume() {
 func (s *Server) Reload(config ...string) {
 	s.t.Helper()
 	const taken = "Reloaded server configuration"
-	before := s.output.count(taken)
+	count := func() int { return strings.Count(s.Output(), taken) }
+	before := count()
 	s.write(config)
 	s.signal(syscall.SIGHUP)
-	deadline := time.After(startTimeout)
-	for s.output.count(taken) == before {
-		select {
-		case <-deadline:
-			s.t.Fatalf("outside: the server at %s does not reload its configuration:\n%s", s.URL, s.output)
-		case <-time.After(poll):
-		}
-	}
+	rig.Until(s.t, func() bool { return count() > before }, "the server at %s reloads its configuration", s.URL)
 }
 
 func (s *Server) write(config []string) {
@@ -195,10 +175,10 @@ func (s *Server) write(config []string) {
 
 func (s *Server) signal(sig syscall.Signal) {
 	s.t.Helper()
-	if s.cmd == nil {
+	if !s.runs {
 		s.t.Fatalf("outside: the server at %s does not run", s.URL)
 	}
-	if err := s.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := s.process.Cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		s.t.Fatalf("outside: send %v to the server at %s: %v", sig, s.URL, err)
 	}
 }
@@ -206,47 +186,21 @@ func (s *Server) signal(sig syscall.Signal) {
 // await waits until the process has ended.
 func (s *Server) await() {
 	s.t.Helper()
-	select {
-	case <-s.ended:
-		s.cmd = nil
-	case <-time.After(startTimeout):
-		s.t.Fatalf("outside: the server at %s does not end:\n%s", s.URL, s.output)
-	}
+	s.process.Ends()
+	s.runs = false
 }
 
 // start runs the process and waits until it answers.
 func (s *Server) start() error {
 	cmd := exec.Command(s.program, s.args...)
 	cmd.Dir = s.dir
-	cmd.Stdout, cmd.Stderr = s.output, s.output
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start %s: %w", s.program, err)
+	p := rig.Run(s.t, cmd)
+	rig.Until(s.t, func() bool { return answers(s.host, s.port) || p.Ended() }, "%s answers at port %d:\n%s", s.program, s.port, &p.Out)
+	if p.Ended() { // and somebody else may have answered
+		return fmt.Errorf("%s has ended at port %d:\n%s", s.program, s.port, &p.Out)
 	}
-	ended := make(chan struct{})
-	s.cmd, s.ended = cmd, ended
-	go func() {
-		s.endErr = cmd.Wait()
-		close(ended)
-	}()
-	deadline := time.After(startTimeout)
-	for !answers(s.host, s.port) {
-		select {
-		case <-ended:
-			s.cmd = nil
-			return fmt.Errorf("%s ended before it answered: %w:\n%s", s.program, s.endErr, s.output)
-		case <-deadline:
-			s.Kill()
-			return fmt.Errorf("%s does not answer at port %d after %v:\n%s", s.program, s.port, startTimeout, s.output)
-		case <-time.After(poll):
-		}
-	}
-	select {
-	case <-ended: // somebody else answered
-		s.cmd = nil
-		return fmt.Errorf("%s: port %d: %w:\n%s", s.program, s.port, s.endErr, s.output)
-	default:
-		return nil
-	}
+	s.process, s.runs = p, true
+	return nil
 }
 
 // answers reports whether a NATS server greets at port.
@@ -261,36 +215,3 @@ func answers(host string, port int) bool {
 	_, err = io.ReadFull(conn, greeting)
 	return err == nil && string(greeting) == "INFO "
 }
-
-// FreePort is a port of the loopback interface that nobody listens on now.
-func FreePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("outside: no free port: %v", err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
-// output is what the server prints, for errors.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-// String is all of it.
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
-func (o *output) count(part string) int { return strings.Count(o.String(), part) }
