@@ -50,3 +50,11 @@ func (s *sendQueue) move(q *deque.Deque[packet], p *packet, from, to weft.VC) {
 		s.waiting &^= 1 << from
 	}
 }
+
+// Await has the NIC send nothing until its switch, which moves to another host, has begun anew; see
+// [link.End.Await]. A time that is over ends that.
+func (n *NIC) Await(now, until weft.Time, out *weft.Actions) {
+	n.end.Await(now, until)
+	n.markSendable(out)
+	n.wake(out)
+}

@@ -359,6 +359,9 @@ func (s *Switch) couldHave(id slotID, c channel) bool {
 
 // rerouteBlocked routes every blocked packet anew, in the order of slots: a port or a register has changed.
 func (s *Switch) rerouteBlocked(out *weft.Actions) {
+	if s.returning.on {
+		return // it has no way yet; openPorts has it route them
+	}
 	for id := s.wait.blockedAfter(0); id != noSlot; id = s.wait.blockedAfter(id + 1) {
 		s.wait.leave(id)
 		s.advance(id, out)

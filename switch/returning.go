@@ -66,5 +66,10 @@ func (s *Switch) openPorts(out *weft.Actions) {
 		}
 		s.look = min(s.look, end.Due())
 	}
+	for p := range s.ports { // a link that died while the switch moved
+		if p := weft.PortID(p); s.ports[p].queued > 0 && !s.portUp(p) {
+			s.emptyPort(p, out)
+		}
+	}
 	s.rerouteBlocked(out)
 }

@@ -227,9 +227,13 @@ func (s *Switch) Tick(now weft.Time, out *weft.Actions) {
 		s.look = weft.Never
 		for p := range s.ports {
 			end := &s.ports[p].end
+			awaited := end.Awaits()
 			lost, hello := end.Tick(now)
 			if lost {
 				s.linkLost(weft.PortID(p), weft.BySilence, out)
+			}
+			if awaited && s.sendable(weft.PortID(p)) {
+				s.markReady(weft.PortID(p), out)
 			}
 			if hello {
 				s.ports[p].ready = true
@@ -295,12 +299,7 @@ func (s *Switch) Crash(now weft.Time, out *weft.Actions) {
 			out.Changes = append(out.Changes, weft.PortChange{Port: weft.PortID(p), Why: weft.ByCrash})
 		}
 	}
-	s.holdPorts()
-	s.look = weft.Never
-	for p := range s.ports {
-		s.look = min(s.look, s.ports[p].end.Due())
-	}
-	s.wake(out)
+	s.rest(out)
 }
 
 func (s *Switch) loseCrash(id slotID, p weft.PortID, out *weft.Actions) {
@@ -318,9 +317,14 @@ func (s *Switch) cameUp(p weft.PortID, out *weft.Actions) {
 // linkLost drops what was queued for a link that is no longer up, or routes it anew, and routes anew what waited for it.
 func (s *Switch) linkLost(p weft.PortID, why weft.Cause, out *weft.Actions) {
 	out.Changes = append(out.Changes, weft.PortChange{Port: p, Why: why})
+	s.emptyPort(p, out)
+	s.rerouteBlocked(out)
+}
+
+// emptyPort drops what is queued for a link that is not up, or routes it anew.
+func (s *Switch) emptyPort(p weft.PortID, out *weft.Actions) {
 	if s.cfg.Requeue {
 		s.requeue(p, out)
-		s.rerouteBlocked(out)
 		return
 	}
 	for vc := range weft.VC(s.cfg.VCs) {
@@ -336,7 +340,6 @@ func (s *Switch) linkLost(p weft.PortID, why weft.Cause, out *weft.Actions) {
 		}
 		o.stalled = false
 	}
-	s.rerouteBlocked(out)
 }
 
 // room is how many packets the output queue c can still take.

@@ -112,3 +112,9 @@ func (n *NIC) Read() (r nic.Reading) {
 	n.Do(func(weft.Time, *weft.Actions) { r = n.core.Read() })
 	return r
 }
+
+// Await has the NIC send nothing until its switch, which moves, has begun anew, at most for a time;
+// see [nic.NIC.Await].
+func (n *NIC) Await(most weft.Time) {
+	n.Do(func(now weft.Time, out *weft.Actions) { n.core.Await(now, now+most, out) })
+}

@@ -58,6 +58,9 @@ type End struct {
 	// renewing: it was up, and is in Init only because the neighbour gave us up while we were stopped.
 	renewing  bool
 	explained weft.Time // until then our own absence explains that the neighbour begins a new epoch
+
+	awaits bool      // it sends no packets until the neighbour begins anew, see Await
+	until  weft.Time // then it sends again; Never unless it awaits
 }
 
 // New returns an end without signal.
@@ -68,7 +71,7 @@ func New(c Config) End {
 	}
 	return End{
 		buffer: uint32(c.Buffer), lowWater: uint64(lowWater), ch: make([]channel, c.VCs), mine: c.First,
-		live: newDetector(c.Liveness),
+		live: newDetector(c.Liveness), until: weft.Never,
 	}
 }
 
@@ -94,10 +97,16 @@ func (e *End) Signal(now weft.Time, up bool) (lost bool) {
 	if e.state == Up {
 		e.countLoss(now)
 	}
+	e.fall()
+	return lost
+}
+
+// fall takes the end down.
+func (e *End) fall() {
 	e.state, e.peer, e.hello, e.answer, e.asking, e.asked = Down, 0, false, silent, false, false
 	e.renewing = false
+	e.endAwait()
 	e.live.stop()
-	return lost
 }
 
 // Verdict says what a received frame did to the link.
@@ -112,10 +121,15 @@ type Verdict struct {
 // packets to Take in order. Of an end that is up again in a new epoch after we were stopped the
 // verdict says neither that it was lost nor that it came up.
 func (e *End) Receive(now weft.Time, f *weft.Frame) (Verdict, error) {
+	awaited := e.awaits
 	v, err := e.receive(f)
 	if v.Lost {
 		absent := e.live.mute(now) || now < e.explained
-		e.countLoss(now)
+		if awaited {
+			e.live.forget()
+		} else {
+			e.countLoss(now)
+		}
 		if absent && !e.Suppressed() {
 			e.renewing, v.Lost = true, false
 			e.live.up(now)
@@ -150,11 +164,17 @@ func (e *End) Stamp(now weft.Time, f *weft.Frame) (packets bool) {
 
 // Due is when Tick is to be called at the latest. Stamp only ever puts it off; look again after
 // Signal, and after a Receive that changed the state of the link.
-func (e *End) Due() weft.Time { return e.live.due() }
+func (e *End) Due() weft.Time { return min(e.live.due(), e.until) }
 
 // Tick does what was due at or before now: saying hello, or giving up on a neighbour that is silent. It
 // reports whether the link stopped being up, and whether a hello is due: a frame that is not to wait.
 func (e *End) Tick(now weft.Time) (lost, hello bool) {
+	if e.awaits {
+		e.live.excuse(now)
+		if e.until <= now {
+			e.endAwait()
+		}
+	}
 	d := e.live.tick(now)
 	if d.released {
 		e.hold(holdDamped, false)

@@ -22,6 +22,7 @@ func (e *End) oweHello() { e.hello = e.state != Down }
 func (e *End) restart(peer weft.Epoch) {
 	e.mine++
 	e.state, e.peer, e.hello, e.answer, e.asking, e.asked = Init, peer, true, silent, false, false
+	e.endAwait()
 	for i := range e.ch {
 		c := &e.ch[i]
 		c.sent, c.limit, c.received, c.granted = 0, 0, 0, 0

@@ -76,6 +76,9 @@ func (s *detector) expect(now weft.Time) {
 // machine that holds a neighbour up for longer serves nobody.
 const maxExcuse = 10
 
+// forget expects nothing until up, as lost does, and counts no loss.
+func (s *detector) forget() { s.deadline = weft.Never }
+
 // excuse begins the neighbour's time anew, see [End.Excuse].
 func (s *detector) excuse(now weft.Time) {
 	if s.deadline != weft.Never && now-s.heardAt < maxExcuse*s.detection {
