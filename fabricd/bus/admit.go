@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -20,14 +21,15 @@ var ErrOutsideBroker = errors.New("the broker is not one of ours: its permission
 
 // NodeAccess says which subjects of the broker a switch process uses.
 type NodeAccess struct {
-	Node   string
+	Node   string           // the switch
+	Name   string           // of the process, by which it is asked; empty: Node
 	Sends  []wire.Direction // from it
 	Hears  []wire.Direction // towards it
 	Layout *Layout          // of the fabric: its shards are in the subjects
 }
 
 func (a NodeAccess) validate() error {
-	if err := wire.ValidateNode(a.Node); err != nil {
+	if err := errors.Join(wire.ValidateNode(a.Node), wire.ValidateNode(a.name())); err != nil {
 		return err
 	}
 	if a.Layout == nil {
@@ -56,11 +58,11 @@ func (a NodeAccess) validate() error {
 // sends a process anything, a neighbour a frame, say, could with its reply subject lend it leave to
 // speak there.
 func (a NodeAccess) grant(fabric string) grant {
-	publish := []string{hostEventsOf(fabric, a.Node), allAnswersOf(inboxOf(RoleFabric.String()), a.Node)}
+	publish := []string{hostEventsOf(fabric, a.name()), allAnswersOf(inboxOf(RoleFabric.String()), a.name())}
 	for _, d := range a.Sends {
 		publish = append(publish, a.Layout.subject(fabric, d).String())
 	}
-	subscribe := append(announced(HostService), asksOf(fabric, a.Node))
+	subscribe := append(announced(HostService), asksOf(fabric, a.name()))
 	for _, d := range a.Hears {
 		subscribe = append(subscribe, a.Layout.subject(fabric, d).String())
 	}
@@ -213,9 +215,9 @@ func (a HostAccess) grant(fabric string) grant {
 }
 
 func (a HostAccess) name() string   { return a.Host }
-func (a NodeAccess) name() string   { return a.Node }
+func (a NodeAccess) name() string   { return cmp.Or(a.Name, a.Node) }
 func (a HostAccess) prefix() string { return "part-" + nodeToken(a.Host) + "-" }
-func (a NodeAccess) prefix() string { return "switch-" + nodeToken(a.Node) + "-" }
+func (a NodeAccess) prefix() string { return "switch-" + nodeToken(a.name()) + "-" }
 
 // userOf is a name that no other user has.
 func userOf(a Access) string { return a.prefix() + rand.Text()[:nonceLen] }

@@ -71,7 +71,7 @@ func TestAgentsAreFoundAndAsked(t *testing.T) {
 	for _, f := range found {
 		names[f.Metadata["name"]] = f.Version
 	}
-	require.Equal(t, map[string]string{"h1.example.net": "2.0.0+x", "h2": "2.0.0+x"}, maps.Clone(names))
+	require.Equal(t, map[string]string{"h1.example.net": "3.0.0+x", "h2": "3.0.0+x"}, maps.Clone(names))
 	began := time.Now()
 	_, err = a.Discover(t.Context(), bus.AgentService, func(f []bus.Found) bool { return len(f) == 2 })
 	require.NoError(t, err)

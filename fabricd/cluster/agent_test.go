@@ -152,12 +152,12 @@ func TestAgentsAreFoundByNameAndVersion(t *testing.T) {
 	_, err = cluster.Find(t.Context(), agents, v1, nil)
 	require.ErrorContains(t, err, "agent old on host ")
 	require.ErrorContains(t, err,
-		"is of version 2.0.0+def-dirty, and this fabricd of 2.0.0+abc: run the same version on all hosts")
+		"is of version 3.0.0+def-dirty, and this fabricd of 3.0.0+abc: run the same version on all hosts")
 	_, err = cluster.Find(t.Context(), agents, v1, []string{"h1", "h2"})
 	require.NoError(t, err, "it is not asked")
 	h := hosts(t, url, 0, nil)
 	require.ErrorContains(t, h.Host(t.Context(), "old", host.Spec{Fabric: "lab"}),
-		"is of version 2.0.0+def-dirty, and this fabricd of 2.0.0+abc")
+		"is of version 3.0.0+def-dirty, and this fabricd of 3.0.0+abc")
 }
 
 func TestVersions(t *testing.T) {

@@ -107,7 +107,7 @@ func (p *Local) Share(id weft.SwitchID) {
 			continue
 		}
 		a, b := &n.ends[l.a], &n.ends[l.b]
-		a.peer, b.peer = p.graph.Name(b.Node), p.graph.Name(a.Node)
+		a.peer, b.peer = a.placed, b.placed
 		n.shared = append(n.shared, l)
 	}
 	n.inside = inside

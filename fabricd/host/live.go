@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-fabric/weft"
@@ -19,7 +20,10 @@ type Live struct {
 	graph       *topology.Graph
 }
 
-var _ Runtime = (*Live)(nil)
+var (
+	_ Runtime  = (*Live)(nil)
+	_ Listener = (*Live)(nil)
+)
 
 // Now implements Runtime.
 func (l *Live) Now() weft.Time { return l.Clock() }
@@ -65,6 +69,22 @@ func (l *Live) Cut(from []weft.End) error { return l.Transport.Cut(l.directions(
 
 // Restore implements Runtime.
 func (l *Live) Restore(from []weft.End) error { return l.Transport.Restore(l.directions(from)...) }
+
+// Listen implements Listener.
+func (l *Live) Listen(ends []weft.End) (errs error) {
+	for i, d := range l.directions(ends) {
+		errs = errors.Join(errs, l.Transport.Listen(d.Reverse(), l.NodeRuntime.Inbox(ends[i])))
+	}
+	return errs
+}
+
+// Unlisten implements Listener.
+func (l *Live) Unlisten(ends []weft.End) (errs error) {
+	for _, d := range l.directions(ends) {
+		errs = errors.Join(errs, l.Transport.Unlisten(d.Reverse()))
+	}
+	return errs
+}
 
 func (l *Live) directions(from []weft.End) []wire.Direction {
 	out := make([]wire.Direction, len(from))

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -107,6 +108,8 @@ type end struct {
 	driver Driver
 	linked bool   // else the port leads nowhere
 	peer   string // who has the other end, see [Peer]; empty: this host, or nobody
+	beside string // the node at the other end
+	placed string // whose that is by the placement: a host, or the node itself where it is in none
 	shards [2]int // the connections of the link's ends; -1: another process has it
 }
 
@@ -227,12 +230,12 @@ func (p *Local) findEnds(drivers map[weft.Node]Driver) {
 			continue
 		}
 		peer, id, _ := g.Peer(e.End)
+		e.beside = g.Name(peer.Node)
+		e.placed = cmp.Or(placed[peer.Node], e.beside)
 		other, here := n.endOf[peer]
 		switch {
 		case !here:
-			if e.peer = placed[peer.Node]; e.peer == "" {
-				e.peer = g.Name(peer.Node)
-			}
+			e.peer = e.placed
 		case g.Links[id].A == e.End:
 			n.inside = append(n.inside, inside{id, i, other})
 		}

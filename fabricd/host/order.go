@@ -23,8 +23,12 @@ type Order struct {
 	Cut      []LinkDirection `json:"cut,omitempty"`      // directions with an end in the host that are cut from now on
 	Restored []LinkDirection `json:"restored,omitempty"` // and others that no longer are
 	Impair   []ImpairOrder   `json:"impair,omitempty"`
-	Crash    []weft.SwitchID `json:"crash,omitempty"` // lose all that is inside
-	// SignalAll gives all ends signal that have none, but for those that Signals says are to be without.
+	Await    []AwaitOrder    `json:"await,omitempty"`
+	Release  []ReleaseOrder  `json:"release,omitempty"` // switches that another host runs from now on
+	Take     []TakeOrder     `json:"take,omitempty"`    // and others that this one runs
+	Crash    []weft.SwitchID `json:"crash,omitempty"`   // lose all that is inside
+	// SignalAll gives all ends signal that have none, but for those that Signals says are to be without, and
+	// those of switches that another host runs.
 	SignalAll bool          `json:"light,omitempty"`
 	Signals   []SignalOrder `json:"signals,omitempty"` // an end that loses signal and gets it again is in the list twice
 	// Restart are switches that return: each gets its Signals in one step, after all others; see switching.ReturnWait.
@@ -44,10 +48,11 @@ type Order struct {
 
 // OrderAnswer is what came of an order.
 type OrderAnswer struct {
-	Sum  Sum         `json:"sum"`            // taken when all was done
-	Mark []MarkReply `json:"mark,omitempty"` // per entry of Mark
-	Left []int       `json:"left,omitempty"` // per entry of Unmark, marks that no packet has taken
-	Sent []SendReply `json:"sent,omitempty"` // per entry of Send
+	Sum      Sum         `json:"sum"`                // taken when all was done
+	Released []Released  `json:"released,omitempty"` // per entry of Release
+	Mark     []MarkReply `json:"mark,omitempty"`     // per entry of Mark
+	Left     []int       `json:"left,omitempty"`     // per entry of Unmark, marks that no packet has taken
+	Sent     []SendReply `json:"sent,omitempty"`     // per entry of Send
 }
 
 // SignalOrder gives an end signal or takes it.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/nic"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/pace"
 )
 
@@ -19,6 +21,7 @@ type orders struct {
 	signals         []bool     // per end
 	cut             map[LinkDirection]bool
 	impaired        map[int]pace.Impairment // by end; what is zero is not in it
+	moves           moves
 	traffic         TrafficOrder
 	era             uint16
 	hold            bool
@@ -31,6 +34,7 @@ func (o *orders) init(ends, connections int, c *Spec) {
 	o.cut, o.impaired = map[LinkDirection]bool{}, map[int]pace.Impairment{}
 	o.era, o.hold = c.Era, c.Hold
 	o.traffic = TrafficOrder{Spec: nic.Traffic{}.String()}
+	o.moves = moves{away: map[weft.SwitchID]bool{}, handed: map[handed]link.Flow{}}
 }
 
 // plan is an order that can be carried out.
@@ -95,6 +99,8 @@ func (p *Local) plan(o *Order) (*plan, error) {
 	pl.cut, pl.restored = ways(o.Cut), ways(o.Restored)
 	pl.impair = ends(len(o.Impair), func(i int) End { return o.Impair[i].End })
 	pl.signals = ends(len(o.Signals), func(i int) End { return o.Signals[i].End })
+	ends(len(o.Await), func(i int) End { return o.Await[i].End })
+	errs = append(errs, p.planMoves(o)...)
 	for _, id := range slices.Concat(o.Crash, o.Restart) {
 		if p.nodes.bySwitch[id] == nil {
 			errs = append(errs, fmt.Errorf("switch %d: %w", id, errNot))
@@ -176,6 +182,8 @@ func (p *Local) do(pl *plan, a *OrderAnswer) (err error) {
 			delete(p.impaired, e)
 		}
 	}
+	p.await(o)
+	err = errors.Join(err, p.release(o, a), p.take(o))
 	for _, id := range o.Crash {
 		s := p.nodes.bySwitch[id]
 		s.Do(func(now weft.Time, out *weft.Actions) { s.core.Crash(now, out) })
@@ -222,7 +230,7 @@ func (p *Local) signal(o *Order, signals []int) {
 			unsignalled[signals[i]] = !s.Up
 		}
 		for i := range p.nodes.ends {
-			if !p.signals[i] && !unsignalled[i] {
+			if !p.signals[i] && !unsignalled[i] && !p.isAway(p.nodes.ends[i].Node) {
 				list = append(list, change{i, true})
 			}
 		}
@@ -287,6 +295,9 @@ func (p *Local) setNodeSignals(list []change) {
 		}
 	})
 }
+
+// isAway reports whether another host runs a node of this one.
+func (p *Local) isAway(n weft.Node) bool { return n.IsSwitch() && p.moves.away[weft.SwitchID(n.Index)] }
 
 // connectionLost reports whether a connection that carries the link of an end is lost.
 func (p *Local) connectionLost(e *end) bool {
@@ -374,6 +385,7 @@ func (p *Local) applied() *Applied {
 		s.Cut = append(s.Cut, w)
 	}
 	slices.SortFunc(s.Cut, LinkDirection.compare)
+	s.Away = slices.Sorted(maps.Keys(p.moves.away))
 	for _, n := range p.nodes.switches {
 		if v := n.Now().Version; v != 0 {
 			s.Versions = append(s.Versions, v)

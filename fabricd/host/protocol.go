@@ -43,8 +43,8 @@ type SumRequest struct {
 }
 
 // Peer is an incarnation of a neighbour of a host: of another host by its name, of a node that is
-// in none by that of the node. Those of one neighbour are in the order of their epochs; number 0:
-// it is nobody yet.
+// in none, or has moved, by that of the node. Those of one neighbour are in the order of their
+// epochs, one that ran a node several times is there several times; number 0: it is nobody yet.
 type Peer struct {
 	Host string `json:"part"`
 	link.Incarnation
@@ -102,7 +102,8 @@ type Applied struct {
 	Traffic  TrafficOrder    `json:"traffic"`
 	Era      uint16          `json:"era"`
 	Hold     bool            `json:"hold,omitempty"`
-	Orders   uint64          `json:"orders"` // how many orders were carried out
+	Away     []weft.SwitchID `json:"away,omitempty"` // switches of the host that another one runs
+	Orders   uint64          `json:"orders"`         // how many orders were carried out
 }
 
 // ReadRequest asks for readings of all nodes of the host.

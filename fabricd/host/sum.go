@@ -84,6 +84,9 @@ func (p *Local) sum(r SumRequest, switches []switching.Reading, nics []nic.Readi
 		}
 	}
 	s.forgetEras(p.adder.firstEra)
+	if r.Ends {
+		p.addHanded(&s)
+	}
 	p.addLinks(&s)
 	s.sort()
 	if r.Latency {
@@ -174,6 +177,9 @@ func (s *Sum) sort() {
 
 // peersOf are the incarnations of the neighbour at a crossing end. The caller holds the adder's lock.
 func (p *Local) peersOf(e *end) []link.Incarnation {
+	if list := p.adder.peers[e.beside]; list != nil {
+		return list // the node has moved
+	}
 	if list := p.adder.peers[e.peer]; list != nil {
 		return list
 	}

@@ -41,7 +41,8 @@ func accessOf(c *host.Spec, g *topology.Graph) (bus.Access, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := bus.NodeAccess{Node: c.Host, Layout: layout}
+	node := g.Switches[c.Placement.Switches[0].First].Name
+	a := bus.NodeAccess{Node: node, Name: c.Host, Layout: layout}
 	for _, e := range c.Placement.Ends(g) {
 		if d, ok := host.Direction(g, e); ok {
 			a.Sends, a.Hears = append(a.Sends, d), append(a.Hears, d.Reverse())

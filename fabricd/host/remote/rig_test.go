@@ -233,7 +233,9 @@ func (r *rig) add(says func(l *led) (host.Sum, error)) (s sums) {
 			}
 		}
 		for _, e := range one.Flows {
-			s.flows[e.End] = e.Flow
+			if e.End.Port != weft.NoPort { // else a hand-over
+				s.flows[e.End] = e.Flow
+			}
 		}
 	}
 	s.wires = s.Wires

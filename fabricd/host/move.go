@@ -1,0 +1,202 @@
+package host
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/ledger"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/link"
+)
+
+// A switch moves from one host to another in three orders of the leader: the ends of its links await
+// it, the one host releases it, the other takes it. Each host counts what it handed over, and to
+// whom, as a session beside those of its links.
+
+// AwaitOrder has an end of a link send nothing until the switch at the other end, or its own, has
+// begun anew on another host; see [link.End.Await].
+type AwaitOrder struct {
+	End  End       `json:"end"`
+	Most weft.Time `json:"most"` // for how long at most; 0: no longer
+}
+
+// ReleaseOrder ends a switch on the host, which hands over what it holds.
+type ReleaseOrder struct {
+	Switch weft.SwitchID `json:"switch"`
+	// Number is that of the hand-over: they rise all over the fabric. 0: the host never ran the
+	// switch, and only is not to.
+	Number uint64 `json:"number"`
+	To     uint64 `json:"to"` // the incarnation that takes it
+}
+
+// Released is what came of a ReleaseOrder.
+type Released struct {
+	Number  uint64             `json:"number"`
+	Packets uint64             `json:"packets"` // in State
+	State   switching.HandOver `json:"state"`
+}
+
+// TakeOrder begins a switch on the host.
+type TakeOrder struct {
+	Switch weft.SwitchID `json:"switch"`
+	From   uint64        `json:"from"`  // the incarnation that released it; 0: none did
+	Above  weft.Epoch    `json:"above"` // the links begin above this epoch
+	Released
+	// Lost says that nobody has what the switch held: it begins empty.
+	Lost bool `json:"lost,omitempty"`
+}
+
+// Listener is a [Runtime] that can stop to hear what comes to some ends, and hear it again: of a
+// switch that another host runs for a time.
+type Listener interface {
+	Listen(ends []weft.End) error
+	Unlisten(ends []weft.End) error
+}
+
+// errStays means that the nodes of a Runtime cannot move.
+var errStays = errors.New("nodes of this host cannot move to another")
+
+// moves is which switches of the host another runs, and what was handed over. Guarded by the lock of
+// orders, and what sums need of it by that of the adder.
+type moves struct {
+	away     map[weft.SwitchID]bool
+	handed   map[handed]link.Flow
+	sent     uint64 // packets handed over, with those that are not in handed any more
+	received uint64
+}
+
+// handed names a session of hand-overs.
+type handed struct {
+	node weft.SwitchID
+	peer uint64 // the incarnation on the other side
+}
+
+// maxHanded bounds the sessions of hand-overs that are told. Chosen by us: the ledger has put away
+// the incarnations of so many moves before.
+const maxHanded = 256
+
+// planMoves checks the orders to move.
+func (p *Local) planMoves(o *Order) (errs []error) {
+	has := func(id weft.SwitchID) {
+		if p.nodes.bySwitch[id] == nil {
+			errs = append(errs, fmt.Errorf("switch %d: %w", id, errNot))
+		} else if _, ok := p.runtime.(Listener); !ok {
+			errs = append(errs, fmt.Errorf("switch %s: %w", p.graph.Name(id.Node()), errStays))
+		}
+	}
+	for i := range o.Release {
+		has(o.Release[i].Switch)
+	}
+	for i := range o.Take {
+		has(o.Take[i].Switch)
+	}
+	return errs
+}
+
+// await has ends wait for switches that move. The caller holds mu.
+func (p *Local) await(o *Order) {
+	for _, a := range o.Await {
+		e := a.End.End()
+		if !e.Node.IsSwitch() {
+			p.nodes.byNIC[weft.NICID(e.Node.Index)].Await(a.Most)
+			continue
+		}
+		n := p.nodes.bySwitch[weft.SwitchID(e.Node.Index)]
+		n.Do(func(now weft.Time, out *weft.Actions) { n.core.Await(now, e.Port, now+a.Most, out) })
+	}
+}
+
+// release ends switches on the host. The caller holds mu.
+func (p *Local) release(o *Order, a *OrderAnswer) (errs error) {
+	for _, r := range o.Release {
+		n := p.nodes.bySwitch[r.Switch]
+		errs = errors.Join(errs, p.runtime.(Listener).Unlisten(p.endsOf(n)))
+		p.Share(r.Switch)
+		for i := range n.core.Ports() {
+			p.signals[n.first+i] = false
+		}
+		p.adder.mu.Lock()
+		out := Released{Number: r.Number}
+		n.Do(func(now weft.Time, acts *weft.Actions) { out.State = n.core.Leave(now, acts) })
+		out.Packets = uint64(len(out.State.Packets))
+		p.moves.away[r.Switch] = true
+		if r.Number > 0 {
+			p.moves.hand(handed{r.Switch, r.To}, func(f *link.Flow) {
+				f.LastFrom, f.LastTo, f.LastSent = weft.Epoch(r.Number), weft.Epoch(r.Number), out.Packets
+				f.Sent += out.Packets
+			})
+			p.moves.sent += out.Packets
+		}
+		p.adder.mu.Unlock()
+		a.Released = append(a.Released, out)
+	}
+	return errs
+}
+
+// take begins switches on the host. The caller holds mu. A switch that cannot take what it held
+// begins empty, and the error says why.
+func (p *Local) take(o *Order) (errs error) {
+	for i := range o.Take {
+		t := &o.Take[i]
+		n := p.nodes.bySwitch[t.Switch]
+		p.Share(t.Switch)
+		p.adder.mu.Lock()
+		var err error
+		n.Do(func(now weft.Time, acts *weft.Actions) {
+			if err = n.core.Come(now, t.Above, &t.State, acts); err != nil {
+				t.Lost, err = true, errors.Join(err, n.core.Come(now, t.Above, &switching.HandOver{}, acts))
+			}
+		})
+		if t.Number > 0 {
+			p.moves.hand(handed{t.Switch, t.From}, func(f *link.Flow) {
+				f.Mine, f.Peer, f.Taken = weft.Epoch(t.Number), weft.Epoch(t.Number), t.Packets
+				if !t.Lost {
+					f.Received += t.Packets
+					p.moves.received += t.Packets
+				}
+			})
+		}
+		p.adder.mu.Unlock()
+		if p.moves.away[t.Switch] { // else it hears its links since it was made
+			delete(p.moves.away, t.Switch)
+			err = errors.Join(err, p.runtime.(Listener).Listen(p.endsOf(n)))
+		}
+		errs = errors.Join(errs, err)
+	}
+	return errs
+}
+
+// endsOf are the ends of a switch that lead somewhere.
+func (p *Local) endsOf(n *node) (ends []weft.End) {
+	for i := range n.core.Ports() {
+		if e := &p.nodes.ends[n.first+i]; e.linked {
+			ends = append(ends, e.End)
+		}
+	}
+	return ends
+}
+
+// hand notes a hand-over.
+func (m *moves) hand(k handed, do func(f *link.Flow)) {
+	if _, ok := m.handed[k]; !ok && len(m.handed) == maxHanded {
+		latest := func(k handed) weft.Epoch { return max(m.handed[k].LastTo, m.handed[k].Mine) }
+		delete(m.handed, slices.MinFunc(slices.Collect(maps.Keys(m.handed)), func(a, b handed) int { return cmp.Compare(latest(a), latest(b)) }))
+	}
+	f := m.handed[k]
+	do(&f)
+	m.handed[k] = f
+}
+
+// addHanded adds what was handed over. The caller holds the adder's lock.
+func (p *Local) addHanded(s *Sum) {
+	s.Sent, s.Received = s.Sent+p.moves.sent, s.Received+p.moves.received
+	for k, f := range p.moves.handed {
+		s.Flows = append(s.Flows, ledger.Flow{
+			End: weft.End{Node: k.node.Node(), Port: weft.NoPort}, Peer: ledger.Incarnation(k.peer), Flow: f,
+		})
+	}
+}

@@ -1,0 +1,308 @@
+package remote_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/ledger"
+	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/link"
+)
+
+// mover moves one switch of a rig between hosts, as a leader does, with a ledger of all.
+type mover struct {
+	*rig
+	id      weft.SwitchID
+	home    *led                   // whose it is by the placement
+	at      *led                   // who runs it
+	lives   []link.Incarnation     // of the switch, by epochs
+	numbers uint64                 // of hand-overs
+	hosts   map[*led]ledger.HostID // all that there were
+	runs    []*led                 // these that run
+	ledger  *ledger.Ledger
+	now     weft.Time
+}
+
+const lifetime = 1 << 20 // epochs between two lives of the switch
+
+func newMover(r *rig, id weft.SwitchID) *mover {
+	links := make([]ledger.Link, len(r.graph.Links))
+	for i, l := range r.graph.Links {
+		links[i] = ledger.Link{A: l.A, B: l.B}
+	}
+	m := &mover{rig: r, id: id, hosts: map[*led]ledger.HostID{}, ledger: ledger.New(links)}
+	m.home = m.hostOf(id.Node())
+	m.at, m.lives = m.home, []link.Incarnation{{Number: m.home.charter.Number}}
+	for _, l := range r.parts {
+		m.add(l)
+	}
+	return m
+}
+
+func (m *mover) step(ev ledger.Event) {
+	m.now++
+	for _, o := range m.ledger.Step(m.now, ev) {
+		require.NotEqual(m.t, ledger.Refuse, o.Kind, o.Why)
+	}
+}
+
+// add has the ledger know a host. One for the switch alone has it only once it is moved there.
+func (m *mover) add(l *led) {
+	m.hosts[l] = ledger.HostID(len(m.hosts) + 1)
+	m.runs = append(m.runs, l)
+	e := ledger.HostStarted{Host: m.hosts[l], Incarnation: ledger.Incarnation(l.charter.Number)}
+	if !l.charter.Placement.Shared {
+		for _, id := range l.charter.Placement.SwitchIDs() {
+			e.Nodes = append(e.Nodes, id.Node())
+		}
+		for _, id := range l.charter.Placement.NICIDs() {
+			e.Nodes = append(e.Nodes, id.Node())
+		}
+	}
+	m.step(e)
+}
+
+// alone opens a host for the switch alone.
+func (m *mover) alone() *led {
+	home := m.home.charter
+	c := home
+	c.Number = uint64(len(m.hosts) + 1)
+	c.Host = fmt.Sprint(m.graph.Name(m.id.Node()), "-on-", c.Number)
+	c.Placement = host.Placement{Host: c.Host, Switches: host.Spans([]weft.SwitchID{m.id}), Shard: home.Placement.Shard, Shards: home.Placement.Shards, Shared: true}
+	c.Epoch = m.lives[len(m.lives)-1].First + lifetime
+	l := m.host(c)
+	delete(m.parts, c.Host) // the rig's own sums know nothing of moves
+	m.add(l)
+	return l
+}
+
+// ask has the ledger hear all hosts.
+func (m *mover) ask() ledger.Sums {
+	peers := []host.Peer{}
+	for name, l := range m.parts {
+		peers = append(peers, host.Peer{Host: name, Incarnation: link.Incarnation{Number: l.charter.Number}})
+	}
+	for _, k := range m.lives {
+		peers = append(peers, host.Peer{Host: m.graph.Name(m.id.Node()), Incarnation: k})
+	}
+	for _, l := range m.runs {
+		asked := m.now
+		s, err := l.Sum(context.Background(), host.SumRequest{Number: l.charter.Number, Ends: true, Peers: peers})
+		require.NoError(m.t, err)
+		a := s.Answer
+		a.Host, a.Asked = m.hosts[l], asked
+		m.step(&a)
+	}
+	return m.ledger.Sums()
+}
+
+// delivered waits until so many more packets have been.
+func (m *mover) delivered(more uint64) {
+	m.ask()
+	from := m.ledger.Total().NICs.Delivered
+	require.Eventually(m.t, func() bool { m.ask(); return m.ledger.Total().NICs.Delivered >= from+more }, patience, 10*time.Millisecond)
+}
+
+// hostOf is who runs a node.
+func (m *mover) hostOf(n weft.Node) *led {
+	if n == m.id.Node() && m.at != nil {
+		return m.at
+	}
+	for _, l := range m.parts {
+		for _, e := range l.charter.Placement.Ends(m.graph) {
+			if e.Node == n {
+				return l
+			}
+		}
+	}
+	m.t.Fatal("nobody runs", n)
+	return nil
+}
+
+func (m *mover) flow(e weft.End) link.Flow {
+	l, r := m.hostOf(e.Node), host.NodeRequest{}
+	if r.Number = l.charter.Number; e.Node.IsSwitch() {
+		r.Switches = []weft.SwitchID{weft.SwitchID(e.Node.Index)}
+	} else {
+		r.NICs = []weft.NICID{weft.NICID(e.Node.Index)}
+	}
+	a, err := l.Nodes(context.Background(), r)
+	require.NoError(m.t, err)
+	if e.Node.IsSwitch() {
+		return a.Flows[0][e.Port]
+	}
+	return a.NICs[0].Flow
+}
+
+// await has the switch and its neighbours wait for each other, and returns when nothing is on the wires.
+func (m *mover) await() {
+	for _, l := range m.graph.Links {
+		if l.A.Node != m.id.Node() && l.B.Node != m.id.Node() {
+			continue
+		}
+		for _, e := range []weft.End{l.A, l.B} {
+			m.hostOf(e.Node).order(host.Order{Await: []host.AwaitOrder{{End: host.EndOf(e), Most: weft.FromDuration(patience)}}})
+		}
+		require.Eventually(m.t, func() bool {
+			a, b := m.flow(l.A), m.flow(l.B)
+			there, _ := link.OnWire(a, b)
+			back, _ := link.OnWire(b, a)
+			return there+back == 0
+		}, patience, time.Millisecond)
+	}
+}
+
+// release ends the switch where it is.
+func (m *mover) release(to *led) host.Released {
+	m.numbers++
+	a := m.at.order(host.Order{Release: []host.ReleaseOrder{{Switch: m.id, Number: m.numbers, To: to.charter.Number}}})
+	require.Len(m.t, a.Released, 1)
+	return a.Released[0]
+}
+
+// take begins it at another host, and returns when its links are up.
+func (m *mover) take(to *led, out host.Released, lost bool) {
+	from := m.at
+	above := m.lives[len(m.lives)-1].First + lifetime
+	m.lives = append(m.lives, link.Incarnation{Number: to.charter.Number, First: above})
+	m.step(ledger.NodeMoved{Node: m.id.Node(), To: m.hosts[to], HandOver: weft.Epoch(m.numbers)})
+	m.at = to
+	to.order(host.Order{
+		Take:      []host.TakeOrder{{Switch: m.id, From: from.charter.Number, Above: above, Released: out, Lost: lost}},
+		SignalAll: true,
+	})
+	for p := range weft.PortID(m.graph.Switches[m.id].Ports) {
+		e := weft.End{Node: m.id.Node(), Port: p}
+		require.Eventually(m.t, func() bool { return m.flow(e).State == link.Up }, patience, time.Millisecond)
+	}
+}
+
+// burst puts packets for everybody into the send queues of all NICs, so that switches are full.
+func (m *mover) burst() {
+	for _, l := range m.parts {
+		var o host.Order
+		for _, src := range l.charter.Placement.NICIDs() {
+			for i := range 60 {
+				if dst := weft.NICID(i % len(m.graph.NICs)); dst != src {
+					o.Send = append(o.Send, host.SendOrder{Src: src, Dst: dst, Bytes: 64})
+				}
+			}
+		}
+		l.order(o)
+	}
+}
+
+func (m *mover) move(to *led) (packets uint64) {
+	m.burst()
+	m.await()
+	out := m.release(to)
+	m.take(to, out, false)
+	return out.Packets
+}
+
+// A switch goes from host to host and back under traffic, with all that it holds: nothing is lost, nothing comes twice or in another
+// order, nobody finds a way gone, and the ledger of it adds up.
+func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"s0.0", "s1.0"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
+			id, err := r.graph.SwitchByName(name)
+			require.NoError(t, err)
+			m := newMover(r, id)
+			r.start("uniform:0.05")
+			m.delivered(200)
+			moved := uint64(0)
+			for range 2 {
+				one := m.alone()
+				moved += m.move(one)
+				m.delivered(200)
+				other := m.alone()
+				moved += m.move(other)
+				m.delivered(200)
+				moved += m.move(m.home)
+				m.delivered(200)
+			}
+			r.traffic("none")
+			var s ledger.Sums
+			if !assert.Eventually(t, func() bool { s = m.ask(); return s.Balanced && s.InFlight == 0 }, patience, 10*time.Millisecond) {
+				t.Fatalf("%+v", s)
+			}
+			require.Zero(t, s.Lost, "%+v", s)
+			require.Zero(t, s.Discarded, "%+v", s.DiscardedBy)
+			c := m.ledger.Total()
+			require.Zero(t, c.NICs.Missing+c.NICs.Reordered+c.NICs.Duplicated)
+			require.Equal(t, c.NICs.Injected, c.NICs.Delivered)
+			t.Logf("%d packets went along", moved)
+		})
+	}
+}
+
+// A host that dies with a switch on its way to it has lost what the switch held, and that is counted, packet by packet; the switch
+// begins empty where it was.
+func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
+	id, err := r.graph.SwitchByName("s1.0")
+	require.NoError(t, err)
+	m := newMover(r, id)
+	r.start("uniform:0.05")
+	m.delivered(200)
+	one := m.alone()
+	m.burst()
+	m.await()
+	out := m.release(one)
+	m.step(ledger.NodeMoved{Node: id.Node(), To: m.hosts[one], HandOver: weft.Epoch(m.numbers)})
+	require.NoError(t, one.part.Close())
+	m.runs = m.runs[:len(m.runs)-1]
+	m.step(ledger.HostEnded{Host: m.hosts[one]})
+	m.numbers = 0 // nothing is on its way to the host that takes it now
+	m.take(m.home, host.Released{}, true)
+	m.delivered(200)
+	r.traffic("none")
+	var s ledger.Sums
+	if !assert.Eventually(t, func() bool { s = m.ask(); return s.Balanced && s.InFlight == 0 }, patience, 10*time.Millisecond) {
+		t.Fatalf("%+v", s)
+	}
+	require.Equal(t, out.Packets, s.LostCrash, "%+v", s)
+	require.Equal(t, out.Packets, s.Lost)
+	require.Equal(t, out.Packets, s.WrittenOff)
+}
+
+// Whoever asks for a switch that a host does not have is refused, and so is a hand-over that does not fit: the switch begins empty then,
+// and what was handed over is lost.
+func TestAHandOverIsRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "kary-ntree:2,2", "deterministic-link", nil)
+	west := r.parts["west"]
+	for want, o := range map[string]host.Order{
+		"switch 1: not in this host": {Number: 1, Release: []host.ReleaseOrder{{Switch: 1}}},
+		"switch 9: not in this host": {Number: 1, Take: []host.TakeOrder{{Switch: 9}}},
+		"port 9 of switch":           {Number: 1, Await: []host.AwaitOrder{{End: host.End{Port: 9}}}},
+	} {
+		_, err := west.Order(context.Background(), o)
+		require.ErrorContains(t, err, want)
+	}
+	id := west.charter.Placement.SwitchIDs()[0]
+	bad := host.Released{Number: 5, Packets: 1, State: switching.HandOver{Packets: []switching.HeldPacket{{In: 99}}}}
+	west.order(host.Order{Release: []host.ReleaseOrder{{Switch: id, Number: 4, To: 7}}})
+	_, err := west.Order(context.Background(), host.Order{Number: 1, Take: []host.TakeOrder{{Switch: id, From: 7, Released: bad}}, SignalAll: true})
+	require.ErrorContains(t, err, "unusable hand-over")
+	s, err := west.Sum(context.Background(), host.SumRequest{Number: 1, Ends: true, Applied: true})
+	require.NoError(t, err)
+	require.Empty(t, s.Applied.Away)
+	handed := s.Flows[len(s.Flows)-1]
+	require.Equal(t, weft.End{Node: id.Node(), Port: weft.NoPort}, handed.End)
+	require.Equal(t, link.Flow{LastFrom: 4, LastTo: 4, Mine: 5, Peer: 5, Taken: 1}, handed.Flow)
+	require.Zero(t, s.Held)
+	r.all(host.Order{SignalAll: true})
+	r.up(0)
+}
