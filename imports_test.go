@@ -392,19 +392,20 @@ func chainToNATS(imports map[string][]string, dir string, seen map[string]bool) 
 	return nil
 }
 
-// outside, bustest, rig, live, attack and wiretest are for tests only: they start processes, and build them, or fail tests. So does peer,
+// outside, bustest, topologytest, rig, live, attack and wiretest are for tests only: they start processes, and build them, or fail tests. So does peer,
 // which an experiment needs too.
 const (
 	wiretest = "switch/wire/wiretest"
 	outside  = "fabricd/bus/outside"
 	bustest  = "fabricd/bus/bustest"
+	graphs   = "fabricd/topology/topologytest"
 	rig      = "harness/rig"
 	live     = "harness/live"
 	attack   = "harness/attack"
 	peer     = "fabricd/subnet/opensm/peer"
 )
 
-var forTests = []string{outside, bustest, rig, live, attack, wiretest}
+var forTests = []string{outside, bustest, graphs, rig, live, attack, wiretest}
 
 // upwardViolations finds code of switches and NICs that imports what stands on top of them. Their tests may take a topology to run
 // on, and what attacks a decoder.
@@ -416,7 +417,7 @@ func upwardViolations(files []source) (bad []string) {
 		for _, imp := range f.imports() {
 			dir, ours := ourDir(imp)
 			above := within(dir, "fabricd") || within(dir, "linkmon") || within(dir, "harness")
-			if ours && above && !(f.isTest() && slices.Contains([]string{"fabricd/topology", attack, rig}, dir)) {
+			if ours && above && !(f.isTest() && slices.Contains([]string{"fabricd/topology", graphs, attack, rig}, dir)) {
 				bad = append(bad, fmt.Sprintf("%s imports %q: switches and NICs know nothing of who runs them", f.path, imp))
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/fabricd/trace"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
@@ -37,8 +37,7 @@ func TestTheDefaultTrafficIsOneThatTwoCoresCarryWithAThirdToSpare(t *testing.T) 
 		{"mport-tree:16,3", 0, "uniform:0.0077"},
 		{"mport-tree:36,3", 3014 / 0.91 * 2, "uniform:0.00037"},
 	} {
-		g, err := topology.Parse(c.spec)
-		require.NoError(t, err)
+		g := topologytest.Parse(t, c.spec)
 		text := defaultTraffic(g, fabric.DefaultRate, 2)
 		assert.Equal(t, c.want, text, c.spec)
 		traffic, err := trace.Traffic(text)

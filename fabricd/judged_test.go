@@ -15,7 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/reply"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -93,8 +93,7 @@ func TestUpDoesNotExitWithZeroWhenTheLedgerDoesNotBalance(t *testing.T) {
 	ownRegistry(t)
 	url := outside.Start(t, outside.Newest).URL
 	u := launch(t, "--server", url, "--traffic", "none")
-	g, err := topology.Parse("kary-ntree:2,2")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "kary-ntree:2,2")
 	l, err := g.LinkByName("s1.0-n00")
 	require.NoError(t, err)
 	from, to := l.A, l.B

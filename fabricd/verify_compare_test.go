@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
@@ -34,8 +34,7 @@ func TestVerifyComparesWithUpDownTablesAndWithWhatIsPhysicallyPossible(t *testin
 // The NICs of a dead leaf switch are gone, and so are their pairs; the other pairs count.
 func TestComparisonExcusesTheNICsOfDeadSwitches(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("kary-ntree:2,3")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "kary-ntree:2,3")
 	compare, err := comparison(g)
 	require.NoError(t, err)
 	dead := func(text string) []verify.Element {

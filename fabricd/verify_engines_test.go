@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
@@ -30,8 +31,7 @@ func engineNames(t *testing.T, g *topology.Graph) (names []string) {
 func TestVerifyAndRoutesAgreeOnEveryEngine(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"irregular:16,32,1", "irregular:12,16,2,nics=2,parallel=2", "torus:4x4", "ring:6", "mesh:3x3", "kary-ntree:2,3"} {
-		g, err := topology.Parse(spec)
-		require.NoError(t, err)
+		g := topologytest.Parse(t, spec)
 		for _, name := range engineNames(t, g) {
 			r, err := subnet.Routes(name, g)
 			require.NoError(t, err, name)

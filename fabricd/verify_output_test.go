@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/verify"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -21,8 +21,7 @@ import (
 // compared verifies with a comparison that says: up/down connects sets of one fault at most, and physically all sets are.
 func compared(t *testing.T, spec string) (verify.Config, *verify.Result) {
 	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, spec)
 	c := verify.Config{
 		Graph: g, Name: "updown", Firmware: firmware.UpDown{}, Sets: verify.Sets{Max: 2},
 		Compare: func(set []verify.Element) (updown, physical bool) { return len(set) < 2, true },

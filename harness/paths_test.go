@@ -7,7 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
@@ -164,8 +164,7 @@ func TestAPathIsAllowedOnlyWithTheDeadElementsInForce(t *testing.T) {
 	t.Parallel()
 	// Every packet of a walker that knows of no fault goes straight; of the live ones some do not.
 	unaware := func(_ *verify.Walker, p harness.Path) error {
-		g, err := topology.Parse(tree)
-		require.NoError(t, err)
+		g := topologytest.Parse(t, tree)
 		w, err := verify.NewWalker(verify.Config{Graph: g, Firmware: firmware.DeterministicLink{}})
 		require.NoError(t, err)
 		return allows(w, p)

@@ -4,16 +4,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 func newTestRecorder(t *testing.T) *recorder {
 	t.Helper()
-	g, err := topology.Parse("ring:4")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "ring:4")
 	return newRecorder(g)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/tables"
@@ -129,8 +130,7 @@ func TestNewTablesMayComeIntoForceInAnyOrderAtSaturation(t *testing.T) {
 
 // upload cuts two links of a saturated fabric, one after the other, and uploads what the planner says to each of it.
 func upload(t *testing.T, spec, routing string, m manage.Method, vcs int, o order, seed uint64) (uploads int) {
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, spec)
 	p, err := manage.New(g, routing, m, vcs)
 	require.NoError(t, err)
 	h := saturated(t, p, spec, routing, vcs)
@@ -182,8 +182,7 @@ func upload(t *testing.T, spec, routing string, m manage.Method, vcs int, o orde
 func TestTablesWhoseMixtureHasACycleDeadlockWhenTheyAreUploadedAllTheSame(t *testing.T) {
 	t.Parallel()
 	const spec, old, newer = "ring:6", "updn:root=s0", "updn:root=s3"
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, spec)
 	from, to := entry(t, g, old), entry(t, g, newer)
 	for _, x := range []struct {
 		uploaded []weft.SwitchID

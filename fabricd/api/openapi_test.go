@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/placement"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
 )
 
@@ -122,8 +122,7 @@ func TestTheListingOfEveryKindOfTopologyIsAsDescribed(t *testing.T) {
 	t.Parallel()
 	_, schema := compiled(t, serveWeb(t))
 	for _, spec := range []string{"kary-ntree:2,3", "mport-tree:4,2", "mesh:3x3", "torus:4x4x2", "ring:5", "irregular:8,12,1"} {
-		g, err := topology.Parse(spec)
-		require.NoError(t, err)
+		g := topologytest.Parse(t, spec)
 		data, err := listing(g, newGrouping(g, placement.Pods(g)))
 		require.NoError(t, err)
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))

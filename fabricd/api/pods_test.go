@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
 )
 
@@ -18,8 +19,7 @@ func TestOnlyLargeFabricsHavePods(t *testing.T) {
 	for spec, want := range map[string]bool{
 		"kary-ntree:4,3": false, "mport-tree:16,3": false, "mport-tree:36,2": false, "torus:8x8x8": false, "mport-tree:24,3": true, "mport-tree:36,3": true,
 	} {
-		g, err := topology.Parse(spec)
-		require.NoError(t, err)
+		g := topologytest.Parse(t, spec)
 		require.Equal(t, want, group(g) != nil, spec)
 	}
 }
@@ -27,8 +27,7 @@ func TestOnlyLargeFabricsHavePods(t *testing.T) {
 // Every link is in one pod, or in the bundle of the pods of its ends.
 func TestPodsAndBundlesAreOfAllLinks(t *testing.T) {
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:36,3", "torus:4x4x4", "irregular:40,90,1"} {
-		g, err := topology.Parse(spec)
-		require.NoError(t, err)
+		g := topologytest.Parse(t, spec)
 		o := newGrouping(g, placement.Pods(g))
 		links, nics, counted := 0, 0, make([]int, len(o.bundles))
 		for i, p := range o.pods {

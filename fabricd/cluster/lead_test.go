@@ -20,6 +20,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // campaign has a process want to lead, and says when it does, and who leads meanwhile.
@@ -399,8 +400,7 @@ func TestAFabricBeginsWithNothingOfTheOneBefore(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, true)
 	book := cluster.StateStore{Store: openStore(t, url)}
-	g, err := topology.Parse("kary-ntree:2,2")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "kary-ntree:2,2")
 	p, err := placement.Place(g, []placement.Agent{{Name: "h1", Ports: 100}})
 	require.NoError(t, err)
 	d := cluster.Desired{Version: v1, Spec: g.Spec}

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/explain"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -88,8 +89,7 @@ func TestFirmwaresAnswerWhateverIsAskedOfThem(t *testing.T) {
 	specs := map[firmware.Shape][]string{firmware.Trees: {"kary-ntree:2,3", "mport-tree:6,2"}, firmware.Grids: {"torus:3x4", "ring:6"}}
 	for _, entry := range firmware.Entries() {
 		for _, spec := range specs[entry.On] {
-			g, err := topology.Parse(spec)
-			require.NoError(t, err)
+			g := topologytest.Parse(t, spec)
 			e := explain.New(nil)
 			rnd := rand.New(rand.NewPCG(1, 2))
 			for range 3000 {

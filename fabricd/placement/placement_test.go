@@ -11,14 +11,8 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/placement"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
-
-func parse(t *testing.T, spec string) *topology.Graph {
-	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
-	return g
-}
 
 func agents(n, ports int) []placement.Agent {
 	var out []placement.Agent
@@ -84,7 +78,7 @@ func TestFewLinksCross(t *testing.T) {
 		{"mesh:16x16", 4, 32, 368, 1472},
 		{"ring:12", 3, 3, 16, 48},
 	} {
-		g := parse(t, c.spec)
+		g := topologytest.Parse(t, c.spec)
 		as := agents(c.agents, c.total)
 		p, err := placement.Place(g, as)
 		require.NoError(t, err)
@@ -100,7 +94,7 @@ func TestFewLinksCross(t *testing.T) {
 
 func TestPodsStayWhole(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "mport-tree:8,3")
+	g := topologytest.Parse(t, "mport-tree:8,3")
 	p, err := placement.Place(g, agents(3, 1000))
 	require.NoError(t, err)
 	for _, l := range g.Links {
@@ -116,7 +110,7 @@ func TestPlacementsOfAnyGraphAreSoundAndTheSameEachTime(t *testing.T) {
 	for range 60 {
 		switches := 4 + rng.IntN(40)
 		spec := fmt.Sprintf("irregular:%d,%d,%d", switches, min(switches+rng.IntN(switches), switches*(switches-1)/2), rng.IntN(1000))
-		g := parse(t, spec)
+		g := topologytest.Parse(t, spec)
 		total := 2 * len(g.Links)
 		var as []placement.Agent
 		for i := range 1 + rng.IntN(5) {
@@ -152,7 +146,7 @@ func TestAgainstAllDivisionsOfSmallGraphs(t *testing.T) {
 	ours, best := 0, 0
 	for seed := range 60 {
 		n := 6 + seed%7
-		g := parse(t, fmt.Sprintf("irregular:%d,%d,%d", n, n+seed%n, seed+1))
+		g := topologytest.Parse(t, fmt.Sprintf("irregular:%d,%d,%d", n, n+seed%n, seed+1))
 		p, err := placement.Place(g, agents(2, 2*len(g.Links)))
 		require.NoError(t, err)
 		most := 0
@@ -192,7 +186,7 @@ func TestAgainstAllDivisionsOfSmallGraphs(t *testing.T) {
 
 func TestLoadFollowsCoresWithinTheRoom(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "torus:8x8") // 256 ports of links, 128 of NICs
+	g := topologytest.Parse(t, "torus:8x8") // 256 ports of links, 128 of NICs
 	as := agents(3, 1000)
 	as[0].Cores, as[1].Cores, as[2].Cores = 4, 1, 1
 	p, err := placement.Place(g, as)
@@ -213,7 +207,7 @@ func TestLoadFollowsCoresWithinTheRoom(t *testing.T) {
 
 func TestTooLittleRoomIsSaidWithWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "kary-ntree:4,3")
+	g := topologytest.Parse(t, "kary-ntree:4,3")
 	as := agents(2, 150)
 	as[1].Ports = 100
 	_, err := placement.Place(g, as)
@@ -232,7 +226,7 @@ func TestTooLittleRoomIsSaidWithWhatIsMissing(t *testing.T) {
 
 func TestMoreAgentsThanSwitchesLeavesSomeWithoutAny(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "ring:3")
+	g := topologytest.Parse(t, "ring:3")
 	as := agents(5, 100)
 	p, err := placement.Place(g, as)
 	require.NoError(t, err)
@@ -242,7 +236,7 @@ func TestMoreAgentsThanSwitchesLeavesSomeWithoutAny(t *testing.T) {
 
 func TestAPlacementOfAnotherFabricIsRefused(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "ring:3")
+	g := topologytest.Parse(t, "ring:3")
 	_, err := placement.PlaceAs(g, []string{"a"}, []int{0, 0})
 	require.ErrorContains(t, err, "it is that of another fabric")
 	_, err = placement.PlaceAs(g, []string{"a"}, []int{0, 0, 1})
@@ -253,7 +247,7 @@ func TestAPlacementOfAnotherFabricIsRefused(t *testing.T) {
 // corner once on either way, and the two NICs on the same half do not.
 func TestCostOfUniformTraffic(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "ring:4")
+	g := topologytest.Parse(t, "ring:4")
 	p, err := placement.PlaceAs(g, []string{"a", "b"}, []int{0, 0, 1, 1})
 	require.NoError(t, err)
 	require.Equal(t, 4, p.Cost.Links)
@@ -267,7 +261,7 @@ func TestCostOfUniformTraffic(t *testing.T) {
 
 func TestALargeTreeIsPlacedInTheTimeOfAStart(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "mport-tree:16,3")
+	g := topologytest.Parse(t, "mport-tree:16,3")
 	as := agents(3, 2*len(g.Links))
 	p, err := placement.Place(g, as)
 	require.NoError(t, err)
@@ -278,8 +272,7 @@ func TestALargeTreeIsPlacedInTheTimeOfAStart(t *testing.T) {
 func BenchmarkPlace(b *testing.B) {
 	for _, spec := range []string{"mport-tree:8,3", "mport-tree:36,3", "torus:16x16x16", "irregular:2000,6000,1"} {
 		b.Run("topology="+spec, func(b *testing.B) {
-			g, err := topology.Parse(spec)
-			require.NoError(b, err)
+			g := topologytest.Parse(b, spec)
 			for b.Loop() {
 				if _, err := placement.Place(g, agents(3, 2*len(g.Links))); err != nil {
 					b.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 func TestPods(t *testing.T) {
@@ -29,8 +30,7 @@ func TestPods(t *testing.T) {
 		{"ring:9", 3, "block0", "block2", []int{3}},
 	} {
 		t.Run(c.spec, func(t *testing.T) {
-			g, err := topology.Parse(c.spec)
-			require.NoError(t, err)
+			g := topologytest.Parse(t, c.spec)
 			pods := Pods(g)
 			require.Len(t, pods, c.pods)
 			require.Equal(t, c.first, pods[0].Name)
@@ -49,8 +49,7 @@ func TestPods(t *testing.T) {
 
 func TestPodsOfAnyGraph(t *testing.T) {
 	for _, spec := range []string{"irregular:64,160,1", "irregular:300,600,1"} {
-		g, err := topology.Parse(spec)
-		require.NoError(t, err)
+		g := topologytest.Parse(t, spec)
 		pods := Pods(g)
 		requireAll(t, g, pods)
 		inside, podOf := 0, map[uint32]int{}

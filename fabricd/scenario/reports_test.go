@@ -7,19 +7,17 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // verdicts judges reports and what was heard, and returns what failed.
 func verdicts(t *testing.T, s Scenario, reports []fault.Report, heard silences) (failed []string) {
 	t.Helper()
-	g, err := topology.Parse("kary-ntree:2,3")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "kary-ntree:2,3")
 	s.Options.Topology = g
 	s.judgeReports(reports, &heard, func(name, format string, args ...any) {
 		text := fmt.Sprintf(format, args...)

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -72,7 +73,7 @@ func TestTableDrivenSwitchDecidesAsDeterministicLinkEverywhere(t *testing.T) {
 	} {
 		t.Run(c.spec, func(t *testing.T) {
 			t.Parallel()
-			g := parse(t, c.spec)
+			g := topologytest.Parse(t, c.spec)
 			a := newAlike(t, g)
 			for _, s := range g.Switches {
 				one, other := switching.Still{At: g.Place(s.ID)}, switching.Still{At: g.Place(s.ID)}
@@ -93,7 +94,7 @@ func TestTableDrivenSwitchDecidesAsDeterministicLinkEverywhere(t *testing.T) {
 func TestTableDrivenSwitchDecidesAsDeterministicLinkInWideTrees(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"kary-ntree:32,2", "mport-tree:36,2", "kary-ntree:8,3"} {
-		g := parse(t, spec)
+		g := topologytest.Parse(t, spec)
 		a := newAlike(t, g)
 		draw := rand.New(rand.NewPCG(1, 2))
 		for range 50_000 {
@@ -143,7 +144,7 @@ func TestTablesOfAnySequenceConnectEveryPairWithUpToKMinus1DeadLinks(t *testing.
 	} {
 		t.Run(fmt.Sprint(c.spec, c.d), func(t *testing.T) {
 			t.Parallel()
-			g := parse(t, c.spec)
+			g := topologytest.Parse(t, c.spec)
 			tables, err := subnet.Algorithm1(g, func(place *weft.Place) []int {
 				if place.Tree.Tier == 0 {
 					return nil
@@ -173,7 +174,7 @@ func TestTablesOfAnySequenceConnectEveryPairWithUpToKMinus1DeadLinks(t *testing.
 }
 
 func TestTablesOfLargeTreesAreSmall(t *testing.T) {
-	g := parse(t, "mport-tree:36,2") // 648 NICs
+	g := topologytest.Parse(t, "mport-tree:36,2") // 648 NICs
 	allocated := testing.AllocsPerRun(1, func() {
 		if _, err := subnet.Algorithm1(g, nil); err != nil {
 			t.Fatal(err)
@@ -184,14 +185,14 @@ func TestTablesOfLargeTreesAreSmall(t *testing.T) {
 
 func TestAlgorithm1RefusesWhatItCannotFill(t *testing.T) {
 	t.Parallel()
-	_, err := subnet.Algorithm1(parse(t, "torus:4x4"), nil)
+	_, err := subnet.Algorithm1(topologytest.Parse(t, "torus:4x4"), nil)
 	require.ErrorContains(t, err, "torus:4x4 is none: choose such a topology, as kary-ntree:4,3")
 	for want, d := range map[string][]int{
 		"s1.0 has 1 ports, it has 2 up ports":   {0},
 		"testing sequence of switch 2":          {1, 1}, // s1.0
 		"no up port 2: its up ports are 0 to 1": {0, 2},
 	} {
-		_, err := subnet.Algorithm1(parse(t, "kary-ntree:2,2"), func(place *weft.Place) []int {
+		_, err := subnet.Algorithm1(topologytest.Parse(t, "kary-ntree:2,2"), func(place *weft.Place) []int {
 			if place.Tree.Tier == 0 {
 				return nil
 			}

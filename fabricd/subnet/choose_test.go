@@ -9,13 +9,14 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 func TestEveryFirmwareIsMadeByItsNameAndFitsItsTopology(t *testing.T) {
 	t.Parallel()
-	tree, torus, irregular := parse(t, "mport-tree:4,3"), parse(t, "torus:4x3"), parse(t, "irregular:9,18,1")
+	tree, torus, irregular := topologytest.Parse(t, "mport-tree:4,3"), topologytest.Parse(t, "torus:4x3"), topologytest.Parse(t, "irregular:9,18,1")
 	names := subnet.Names()
 	require.True(t, slices.IsSorted(names))
 	require.Subset(t, names, firmware.Names())
@@ -44,7 +45,7 @@ func TestEveryFirmwareIsMadeByItsNameAndFitsItsTopology(t *testing.T) {
 
 func TestAnUnknownNameGetsTheNearestMatch(t *testing.T) {
 	t.Parallel()
-	_, _, err := subnet.Firmware("deterministic-tabel", parse(t, "ring:3"))
+	_, _, err := subnet.Firmware("deterministic-tabel", topologytest.Parse(t, "ring:3"))
 	require.ErrorContains(t, err, `unknown firmware "deterministic-tabel": did you mean "deterministic-table"?`)
 	_, err = subnet.ByName("non")
 	require.ErrorContains(t, err, `did you mean "none"?`)
@@ -52,7 +53,7 @@ func TestAnUnknownNameGetsTheNearestMatch(t *testing.T) {
 
 func TestAFirmwareWithTablesNeedsATopologyThatItHasTablesFor(t *testing.T) {
 	t.Parallel()
-	_, _, err := subnet.Firmware("deterministic-table", parse(t, "mesh:3x3"))
+	_, _, err := subnet.Firmware("deterministic-table", topologytest.Parse(t, "mesh:3x3"))
 	require.ErrorContains(t, err, "mesh:3x3 is none: choose such a topology, as kary-ntree:4,3; or a firmware that routes mesh:3x3, as dimension-order or updn")
 }
 
@@ -63,7 +64,7 @@ func TestAFirmwareForAnotherShapeNamesOneThatFits(t *testing.T) {
 		{"adaptive-link", "irregular:8,16,1", "; or a firmware that routes irregular:8,16,1, as lash or updn"},
 		{"dimension-order", "kary-ntree:2,2", "choose such a topology, as torus:4x4; or a firmware that routes kary-ntree:2,2, as adaptive-link or updn"},
 	} {
-		_, _, err := subnet.Firmware(c.name, parse(t, c.spec))
+		_, _, err := subnet.Firmware(c.name, topologytest.Parse(t, c.spec))
 		require.ErrorContains(t, err, c.want)
 	}
 }
@@ -71,7 +72,7 @@ func TestAFirmwareForAnotherShapeNamesOneThatFits(t *testing.T) {
 // Its vector has 64 bits, so no firmware for other shapes is the answer.
 func TestAFirmwareThatItsShapeIsTooLargeForIsRefusedByItsCheck(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "kary-ntree:65,2")
+	g := topologytest.Parse(t, "kary-ntree:65,2")
 	fw, _, err := subnet.Firmware("adaptive-link", g)
 	require.NoError(t, err)
 	require.ErrorContains(t, fw.(switching.Checker).Check(g.Place(0), 1), "64")
@@ -83,7 +84,7 @@ func TestWhatIsChosenForAShapeFitsIt(t *testing.T) {
 		"kary-ntree:2,3": "adaptive-link", "mport-tree:4,2": "adaptive-link", "torus:4x4": "dimension-order", "mesh:3x3": "dimension-order",
 		"ring:5": "dimension-order", "irregular:8,16,1": "lash",
 	} {
-		g := parse(t, spec)
+		g := topologytest.Parse(t, spec)
 		require.Equal(t, want, subnet.Default(g))
 		fitting := subnet.Fitting(g)
 		require.Subset(t, fitting, []string{want, "updn", "lash", "escape"})
@@ -95,16 +96,16 @@ func TestWhatIsChosenForAShapeFitsIt(t *testing.T) {
 			}
 		}
 	}
-	require.NotContains(t, subnet.Fitting(parse(t, "ring:5")), "updown")
-	require.NotContains(t, subnet.Fitting(parse(t, "irregular:8,16,1")), "dimension-order")
+	require.NotContains(t, subnet.Fitting(topologytest.Parse(t, "ring:5")), "updown")
+	require.NotContains(t, subnet.Fitting(topologytest.Parse(t, "irregular:8,16,1")), "dimension-order")
 }
 
 // Tables belong to one topology: elsewhere the firmware says so before anything runs.
 func TestTablesOfAnotherTopologyAreRefused(t *testing.T) {
 	t.Parallel()
-	fw, vcs, err := subnet.Firmware("deterministic-table", parse(t, "kary-ntree:2,2"))
+	fw, vcs, err := subnet.Firmware("deterministic-table", topologytest.Parse(t, "kary-ntree:2,2"))
 	require.NoError(t, err)
-	g := parse(t, "kary-ntree:3,3")
+	g := topologytest.Parse(t, "kary-ntree:3,3")
 	for _, id := range []weft.SwitchID{0, 26} {
 		require.ErrorContains(t, fw.(switching.Checker).Check(g.Place(id), vcs), "make them for this topology")
 	}

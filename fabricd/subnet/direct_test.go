@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -130,7 +131,7 @@ func TestPacketsGoAsTheWaysAroundFaultsSay(t *testing.T) {
 			name := "duato:mechanisms=" + options
 			t.Run(spec+"/"+options, func(t *testing.T) {
 				t.Parallel()
-				g, rnd := parse(t, spec), rand.New(rand.NewPCG(5, 6))
+				g, rnd := topologytest.Parse(t, spec), rand.New(rand.NewPCG(5, 6))
 				e, err := subnet.ByName(name)
 				require.NoError(t, err)
 				for _, faults := range []int{1, 3, 4} {
@@ -161,7 +162,7 @@ func TestPacketsGoAsTheWaysAroundFaultsSay(t *testing.T) {
 
 func TestRoutingsByRulesTakeOptions(t *testing.T) {
 	t.Parallel()
-	torus := parse(t, "torus:4x4")
+	torus := topologytest.Parse(t, "torus:4x4")
 	for name, want := range map[string]struct {
 		fw  firmware.Direct
 		vcs int
@@ -211,7 +212,7 @@ func TestRoutingsByRulesTakeOptions(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	for _, name := range []string{"duato:mechanisms=I", "duato", "direction-order:ring=free"} {
-		_, _, err := subnet.Firmware(name, parse(t, "kary-ntree:2,2"))
+		_, _, err := subnet.Firmware(name, topologytest.Parse(t, "kary-ntree:2,2"))
 		require.ErrorContains(t, err, "or a firmware that routes kary-ntree:2,2, as adaptive-link or updn")
 	}
 }
@@ -219,7 +220,7 @@ func TestRoutingsByRulesTakeOptions(t *testing.T) {
 // A link that a file leaves out is one that is dead for ever.
 func TestWaysGoAroundLinksThatATopologyLacks(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "torus:4x4")
+	g := topologytest.Parse(t, "torus:4x4")
 	fw, _, err := subnet.Firmware("duato:mechanisms=I+D", g)
 	require.NoError(t, err)
 	require.Empty(t, fw.(firmware.Direct).Ways.From(0))

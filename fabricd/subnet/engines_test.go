@@ -8,6 +8,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -26,7 +27,7 @@ func TestEveryEngineRoutesTopologiesOfEveryShape(t *testing.T) {
 	require.GreaterOrEqual(t, len(computing()), 7)
 	for _, e := range computing() {
 		for _, spec := range []string{"kary-ntree:2,3", "torus:4x3", "ring:5", "irregular:12,24,3"} {
-			g := parse(t, spec)
+			g := topologytest.Parse(t, spec)
 			r, err := subnet.Routes(e.Name, g)
 			require.NoError(t, err)
 			if e.Name != "minimal-hop" {
@@ -42,7 +43,7 @@ func TestEveryEngineRoutesTopologiesOfEveryShape(t *testing.T) {
 
 func TestOptionsFollowTheName(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "irregular:12,24,3")
+	g := topologytest.Parse(t, "irregular:12,24,3")
 	for name, want := range map[string]func() (*layered.Routing, error){
 		"updn:layers=2": func() (*layered.Routing, error) { return layered.UpDown(g, layered.Options{Layers: 2}) },
 		"updn:layers=2,tree=dfs,root=s5": func() (*layered.Routing, error) {
@@ -77,7 +78,7 @@ func TestOptionsFollowTheName(t *testing.T) {
 // The name that a routing gives itself makes it again.
 func TestTheNameOfARoutingMakesIt(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "irregular:12,24,3")
+	g := topologytest.Parse(t, "irregular:12,24,3")
 	for _, name := range []string{
 		"updn", "updn:layers=2,seed=3,tree=dfs,root=s4", "updn:in-port=false", "updn-adaptive:layers=2,move=false", "mroots:layers=3", "escape:root=centre", "minimal-hop:layers=2",
 		"lash:seed=2,balance=false", "lash:paths=pair,rounds=2,both=true", "lash:layers=1,fallback=updn", "mp-lash:step4=false,limit=3", "a-lash:step4=false,move=false",
@@ -139,7 +140,7 @@ func TestWrongOptionsSayWhatIsExpected(t *testing.T) {
 
 func TestWhatOnlyTheTopologyRefusesNamesTheEngine(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "irregular:8,16,1")
+	g := topologytest.Parse(t, "irregular:8,16,1")
 	for name, want := range map[string]string{
 		"updn:root=s8":    "firmware updn:root=s8: root=s8: give low, centre or the name of a switch: unknown switch",
 		"escape:layers=1": "firmware escape:layers=1: layers=1: escape needs a layer to escape to",
@@ -147,14 +148,14 @@ func TestWhatOnlyTheTopologyRefusesNamesTheEngine(t *testing.T) {
 		_, _, err := subnet.Firmware(name, g)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := subnet.Routes("lash:layers=1", parse(t, "irregular:32,64,1"))
+	_, err := subnet.Routes("lash:layers=1", topologytest.Parse(t, "irregular:32,64,1"))
 	require.ErrorContains(t, err, "lash:layers=1: lash needs")
 }
 
 // A packet of every pair arrives by the firmwares of the engines, whatever layers and paths it takes.
 func TestEngineFirmwaresDeliver(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "irregular:10,20,2,nics=2")
+	g := topologytest.Parse(t, "irregular:10,20,2,nics=2")
 	for _, name := range []string{"updn", "updn:in-port=false", "d-mroots:layers=3", "mroots", "minimal-hop", "lash"} {
 		fw, _, err := subnet.Firmware(name, g)
 		require.NoError(t, err)
@@ -173,7 +174,7 @@ func TestEngineFirmwaresDeliver(t *testing.T) {
 func TestEnginesOfOneShapeSayWhatRoutesOthers(t *testing.T) {
 	t.Parallel()
 	for name, spec := range map[string]string{"ftree": "mesh:4x4", "xy": "kary-ntree:2,2", "e-cube": "irregular:8,16,1"} {
-		_, err := subnet.Routes(name, parse(t, spec))
+		_, err := subnet.Routes(name, topologytest.Parse(t, spec))
 		require.ErrorContains(t, err, "firmware "+name+": ")
 		require.ErrorContains(t, err, "or a firmware that routes "+spec+", as ")
 		_, err = subnet.ByName(name + ":layers=2")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -15,7 +16,7 @@ import (
 func TestFtreeDecidesAsUpdown(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"kary-ntree:2,3", "kary-ntree:3,2", "kary-ntree:4,3", "kary-ntree:2,5", "mport-tree:8,2", "mport-tree:4,3"} {
-		g := parse(t, spec)
+		g := topologytest.Parse(t, spec)
 		r, err := subnet.Routes("ftree", g)
 		require.NoError(t, err)
 		require.Equal(t, 1, r.Layers)
@@ -45,7 +46,7 @@ func TestFtreeDecidesAsUpdown(t *testing.T) {
 
 func TestFtreeWithoutALinkRoutesWhatUpDownRoutesDo(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "kary-ntree:2,2")
+	g := topologytest.Parse(t, "kary-ntree:2,2")
 	u, err := subnet.NewUpDownRoutes(g)
 	require.NoError(t, err)
 	var dead subnet.Dead

@@ -6,13 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 func TestEachKindOfRoutingHasItsFirmware(t *testing.T) {
-	g, err := topology.Parse("irregular:8,16,1")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "irregular:8,16,1")
 	for name, kind := range map[string]layered.Kind{"lash": layered.Deterministic, "updn-adaptive:layers=2": layered.Adaptive, "escape": layered.Escape} {
 		r, err := Routes(name, g)
 		require.NoError(t, err)

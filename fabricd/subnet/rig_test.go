@@ -2,9 +2,6 @@ package subnet_test
 
 import (
 	"iter"
-	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -12,13 +9,6 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
-
-func parse(t testing.TB, spec string) *topology.Graph {
-	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
-	return g
-}
 
 // fabric is every switch of a topology standing still, with some elements dead.
 type fabric struct {

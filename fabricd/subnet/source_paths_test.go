@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestSourceRoutesFollowTheTablesThatTheyAreMadeOf(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:4,3", "kary-ntree:2,6"} {
-		g := parse(t, spec)
+		g := topologytest.Parse(t, spec)
 		u, err := subnet.NewUpDownRoutes(g)
 		require.NoError(t, err)
 		var dead subnet.Dead
@@ -51,11 +52,11 @@ func TestSourceRoutesFollowTheTablesThatTheyAreMadeOf(t *testing.T) {
 
 func TestRoutingsThatNoPacketHasRoomForHaveNoSourceRoutes(t *testing.T) {
 	t.Parallel()
-	r, err := subnet.Routes("lash", parse(t, "torus:5x5"))
+	r, err := subnet.Routes("lash", topologytest.Parse(t, "torus:5x5"))
 	require.NoError(t, err)
 	_, err = subnet.SourceRoutesOf(r)
 	require.ErrorContains(t, err, "choose a routing of one layer")
-	r, err = subnet.Routes("updn", parse(t, "ring:40"))
+	r, err = subnet.Routes("updn", topologytest.Parse(t, "ring:40"))
 	require.NoError(t, err)
 	_, err = subnet.SourceRoutesOf(r)
 	require.ErrorContains(t, err, "more than 15 ports")
@@ -63,7 +64,7 @@ func TestRoutingsThatNoPacketHasRoomForHaveNoSourceRoutes(t *testing.T) {
 
 func TestAProgramHoldsWhatItsFirmwareUses(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "kary-ntree:2,3")
+	g := topologytest.Parse(t, "kary-ntree:2,3")
 	for name, has := range map[string][3]bool{
 		"ftree": {true, true, false}, "hybrid": {true, false, false}, "hybrid-adaptive": {true, false, false}, "ddrc-source": {false, false, true},
 	} {
@@ -80,7 +81,7 @@ func TestAProgramHoldsWhatItsFirmwareUses(t *testing.T) {
 			}
 			require.True(t, tables.Diff(weft.SwitchID(s), fw.(tables.Programmed).Program(), p, 1, 2).Empty(), "%s: it has that", name)
 		}
-		_, _, err = subnet.Firmware(name, parse(t, "mesh:3x3"))
+		_, _, err = subnet.Firmware(name, topologytest.Parse(t, "mesh:3x3"))
 		require.ErrorContains(t, err, "mesh:3x3", name)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -20,8 +20,7 @@ const (
 
 func TestTablesOfFilesAreARouting(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse(torus5)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, torus5)
 	r, err := subnet.Routes(torus5LFTs+torus5SLs, g)
 	require.NoError(t, err)
 	assert.Nil(t, r.Dependencies().Cycle())
@@ -38,8 +37,7 @@ func TestTablesOfFilesAreARouting(t *testing.T) {
 
 func TestTablesOfFilesThatAreNotThereAreRefused(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("ring:4")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "ring:4")
 	for name, want := range map[string]string{
 		"tables":                        "tables: no file, expected FILE[,sl2vl=FILE]",
 		"tables:":                       "tables: no file, expected FILE[,sl2vl=FILE]",

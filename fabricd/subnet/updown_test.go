@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -41,7 +42,7 @@ func TestUpDownWithoutTheDeadConnectsEveryPairUpToKMinus1AndNoMore(t *testing.T)
 	}{{"kary-ntree:2,3", 2}, {"kary-ntree:2,4", 2}, {"kary-ntree:3,2", 3}, {"kary-ntree:3,3", 3}, {"kary-ntree:4,2", 4}, {"mport-tree:4,3", 2}, {"mport-tree:6,2", 3}} {
 		t.Run(c.spec, func(t *testing.T) {
 			t.Parallel()
-			g := parse(t, c.spec)
+			g := topologytest.Parse(t, c.spec)
 			u, cut := upDown(t, g), subnet.NewComponents(g)
 			f := newFabric(g)
 			f.faultSets(c.k-1, func() {
@@ -72,7 +73,7 @@ func TestUpDownWithoutTheDeadConnectsEveryPairAroundDeadSwitches(t *testing.T) {
 		spec string
 		k    int
 	}{{"kary-ntree:2,4", 2}, {"kary-ntree:3,3", 3}, {"kary-ntree:4,2", 4}, {"mport-tree:4,3", 2}} {
-		g := parse(t, c.spec)
+		g := topologytest.Parse(t, c.spec)
 		u := upDown(t, g)
 		f := newFabric(g)
 		tops := above(g)
@@ -158,7 +159,7 @@ func TestUpDownTablesDeliverEveryRoutablePairWithoutUTurn(t *testing.T) {
 	require.NoError(t, err)
 	graphs := []*topology.Graph{cut}
 	for _, spec := range []string{"kary-ntree:2,3", "kary-ntree:3,3", "kary-ntree:4,3", "kary-ntree:2,6", "mport-tree:4,3", "mport-tree:8,2", "kary-ntree:2,1"} {
-		graphs = append(graphs, parse(t, spec))
+		graphs = append(graphs, topologytest.Parse(t, spec))
 	}
 	for _, g := range graphs {
 		t.Run(g.Spec, func(t *testing.T) {
@@ -216,7 +217,7 @@ func checkPairs(t *testing.T, f *fabric, u *subnet.UpDownRoutes, cut *subnet.Com
 func TestUpDownWithoutFaultsIsTheDefaultWay(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:8,3"} {
-		g := parse(t, spec)
+		g := topologytest.Parse(t, spec)
 		u := upDown(t, g)
 		require.Zero(t, u.Compute(nil))
 		for _, s := range g.Switches {
@@ -235,7 +236,7 @@ func TestUpDownWithoutFaultsIsTheDefaultWay(t *testing.T) {
 // The destinations of a dead up port go by all the others alike, and the other destinations stay where they are.
 func TestUpDownSpreadsTheDestinationsOfADeadPort(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "kary-ntree:4,3")
+	g := topologytest.Parse(t, "kary-ntree:4,3")
 	u := upDown(t, g)
 	leaf, err := g.SwitchByName("s2.00")
 	require.NoError(t, err)
@@ -278,7 +279,7 @@ func loads(t *testing.T, g *topology.Graph, u *subnet.UpDownRoutes) map[weft.End
 // a third of what the dead one had. By one port for all of them, one link would carry two destinations.
 func TestUpDownSpreadsTheSourcesOfADestinationBehindADeadLink(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "kary-ntree:4,3")
+	g := topologytest.Parse(t, "kary-ntree:4,3")
 	u := upDown(t, g)
 	require.Zero(t, u.Compute(&subnet.Dead{}))
 	before := loads(t, g, u)
@@ -298,7 +299,7 @@ func TestUpDownSpreadsTheSourcesOfADestinationBehindADeadLink(t *testing.T) {
 
 func TestOnlyTreesHaveUpDownRoutes(t *testing.T) {
 	t.Parallel()
-	_, _, err := subnet.UpDown(parse(t, "ring:5"), nil)
+	_, _, err := subnet.UpDown(topologytest.Parse(t, "ring:5"), nil)
 	require.ErrorContains(t, err, "ring:5 is none")
 }
 
@@ -325,7 +326,7 @@ func TestConnectedIsWhatAFloodFinds(t *testing.T) {
 	draw := rand.New(rand.NewPCG(5, 6))
 	lost := 0
 	for _, spec := range []string{"irregular:8,12,7", "ring:6", "mesh:3x3", "kary-ntree:2,3"} {
-		g := parse(t, spec)
+		g := topologytest.Parse(t, spec)
 		f := newFabric(g)
 		require.Zero(t, subnet.Connected(g, nil))
 		for range 8 {
@@ -362,7 +363,7 @@ func TestDeadIsASet(t *testing.T) {
 }
 
 func TestComputingAgainAllocatesNothing(t *testing.T) {
-	g := parse(t, "kary-ntree:2,6")
+	g := topologytest.Parse(t, "kary-ntree:2,6")
 	u, cut := upDown(t, g), subnet.NewComponents(g)
 	var dead subnet.Dead
 	dead.AddLink(100)
@@ -375,7 +376,7 @@ func TestComputingAgainAllocatesNothing(t *testing.T) {
 
 func BenchmarkCompute(b *testing.B) {
 	for _, spec := range []string{"kary-ntree:4,3", "kary-ntree:2,6"} {
-		g := parse(b, spec)
+		g := topologytest.Parse(b, spec)
 		u, cut := upDown(b, g), subnet.NewComponents(g)
 		var dead subnet.Dead
 		for i := range 10 {
@@ -405,7 +406,7 @@ func BenchmarkCompute(b *testing.B) {
 // Beyond k-1 local re-routing connects pairs that up/down does not, by U-turns, and the other way round.
 func TestLocalReroutingAndUpDownEachConnectPairsThatTheOtherDoesNot(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "kary-ntree:2,3")
+	g := topologytest.Parse(t, "kary-ntree:2,3")
 	fw, _, err := subnet.Firmware("deterministic-table", g)
 	require.NoError(t, err)
 	u, cut := upDown(t, g), subnet.NewComponents(g)

@@ -7,12 +7,12 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 func TestWithoutALinkEverythingKeepsItsNumberAndTheLinkIsGone(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("mesh:3x3")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "mesh:3x3")
 	cut, err := g.LinkByName("s0.0-s1.0")
 	require.NoError(t, err)
 	nic := cut

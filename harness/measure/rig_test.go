@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -18,8 +19,7 @@ const cycle = DefaultCycle
 
 // config is a short run of uniform traffic.
 func config(t testing.TB, spec, routing string, load float64) Config {
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, spec)
 	return Config{Topology: g, Routing: routing, Traffic: nic.Traffic{Pattern: "uniform", Load: load}, Window: 3000, Seed: 1}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -22,7 +23,7 @@ type ring struct {
 }
 
 func newRing(t *testing.T, spec string, vcs, paths int) *ring {
-	g := parsed(t, spec)
+	g := topologytest.Parse(t, spec)
 	ports := make([]int, len(g.Switches))
 	for i, s := range g.Switches {
 		ports[i] = s.Ports

@@ -7,15 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // What is forgotten in the middle of a set for want of room is explored anew, and changes nothing.
 func TestForgettingFlowsWithinASetChangesNothing(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("kary-ntree:3,2")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "kary-ntree:3,2")
 	for _, name := range []string{"adaptive-link", "deterministic-switch"} {
 		e, _ := firmware.ByName(name)
 		c := Config{Graph: g, Firmware: e.New(), Sets: Sets{Kind: Any, Max: 3}}
@@ -40,15 +39,14 @@ func TestForgettingFlowsWithinASetChangesNothing(t *testing.T) {
 // Every bit of a vector that packets can set doubles what a switch can hold: refused beyond a bound, and not tried until memory ends.
 func TestRegistersOfTooManyValuesAreRefused(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("kary-ntree:13,2")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "kary-ntree:13,2")
 	var set []Element
 	for i := range 12 {
 		l, err := ElementByName(g, fmt.Sprintf("s0.%d-s1.%d", i, i))
 		require.NoError(t, err)
 		set = append(set, l)
 	}
-	_, err = Run(context.Background(), Config{Graph: g, Firmware: firmware.AdaptiveLink{}, Sets: Sets{List: [][]Element{set}}})
+	_, err := Run(context.Background(), Config{Graph: g, Firmware: firmware.AdaptiveLink{}, Sets: Sets{List: [][]Element{set}}})
 	require.ErrorIs(t, err, ErrConfig)
 	require.ErrorContains(t, err, "can hold more than 256 values: ask for fewer faults")
 }

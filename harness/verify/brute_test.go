@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -354,8 +355,7 @@ func (b *brute) dead(n weft.NICID) bool {
 func TestASecondCheckerAgreesOnEverySetOfTwoLinks(t *testing.T) {
 	Unraced(t)
 	t.Parallel()
-	g, err := topology.Parse("kary-ntree:2,3")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "kary-ntree:2,3")
 	for _, e := range firmware.For(firmware.Trees) {
 		for when := Before; when <= Flapping; when++ {
 			t.Run(fmt.Sprint(e.Name, " ", when), func(t *testing.T) {
@@ -377,8 +377,7 @@ func TestASecondCheckerAgreesOnEverySetOfTwoLinks(t *testing.T) {
 func TestASecondCheckerAgreesOnDeadSwitches(t *testing.T) {
 	Unraced(t)
 	t.Parallel()
-	g, err := topology.Parse("kary-ntree:2,3")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "kary-ntree:2,3")
 	for _, name := range []string{"deterministic-switch", "adaptive-switch-header", "updown"} {
 		e, _ := firmware.ByName(name)
 		s := Sets{Kind: Any, Max: 2}
@@ -444,8 +443,7 @@ func (mergedTable) DestinationBased() {}
 func senseless(t *testing.T, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	specs := []string{"ring:4", "mesh:2x2", "mesh:3x2", "torus:3x2", fmt.Sprintf("irregular:5,6,%d", seed%100), fmt.Sprintf("irregular:4,5,%d", seed%100)}
-	g, err := topology.Parse(specs[rng.IntN(len(specs))])
-	require.NoError(t, err)
+	g := topologytest.Parse(t, specs[rng.IntN(len(specs))])
 	f := table{g: g, seed: seed, vcs: 1 + rng.IntN(2), vector: rng.IntN(3) == 0, nonsense: rng.IntN(4) == 0, merged: rng.IntN(2) == 0}
 	var fw switching.Firmware = f
 	if f.merged {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // Channels 0, 1, 2 wait in a circle. A packet in 1 may also want 0, but then it can have 3, which is free: it is in no circle.
@@ -34,7 +36,7 @@ func TestADeadlockIsShownByPacketsThatWaitForItsChannelsAlone(t *testing.T) {
 func TestACheckpointOfSamplesIsNotTakenForOneOfSamplesPerGroup(t *testing.T) {
 	t.Parallel()
 	c := Config{
-		Graph: parsed(t, "kary-ntree:2,2"), Firmware: byName(t, "deterministic-link"), Sets: Sets{Kind: Links, Min: 1, Max: 1, Samples: 3},
+		Graph: topologytest.Parse(t, "kary-ntree:2,2"), Firmware: byName(t, "deterministic-link"), Sets: Sets{Kind: Links, Min: 1, Max: 1, Samples: 3},
 		Checkpoint: filepath.Join(t.TempDir(), "run.json"),
 	}
 	ran(t, c)

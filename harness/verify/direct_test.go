@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 	"github.com/weft-fabric/weft/harness/virtual/world"
 	switching "github.com/weft-fabric/weft/switch"
@@ -22,7 +23,7 @@ import (
 // around is what to verify of a routing of the static fault model.
 func around(t *testing.T, spec, routing string, sets verify.Sets) verify.Config {
 	t.Helper()
-	g := graph(t, spec)
+	g := topologytest.Parse(t, spec)
 	e, err := subnet.ByName(routing)
 	require.NoError(t, err)
 	c := verify.Config{Graph: g, Name: routing, Sets: sets}
@@ -268,7 +269,7 @@ func TestAPairWithoutAWayIsReplayedWithAManager(t *testing.T) {
 func TestADeadlockOfPacketsThatWaitForTwoPlacesIsNamed(t *testing.T) {
 	t.Parallel()
 	fw := oneWay{enter: []uint8{2}, along: 2}
-	c := verify.Config{Graph: graph(t, "ring:5"), Firmware: fw, VCs: 1}
+	c := verify.Config{Graph: topologytest.Parse(t, "ring:5"), Firmware: fw, VCs: 1}
 	counter := found(t, c)
 	f, err := counter.Scenario(c, "two")
 	require.NoError(t, err)

@@ -15,17 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
-
-func parsed(t *testing.T, spec string) *topology.Graph {
-	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
-	return g
-}
 
 func byName(t *testing.T, name string) firmware.Firmware {
 	t.Helper()
@@ -73,7 +66,7 @@ func TestSymmetrySparesSetsAndChangesNoCount(t *testing.T) {
 		} {
 			t.Run(fmt.Sprint(e.Name, " ", c.on, " ", c.kind, " ", c.when), func(t *testing.T) {
 				t.Parallel()
-				config := Config{Graph: parsed(t, c.on), Firmware: fw, Sets: Sets{Kind: c.kind, Max: c.max}, When: c.when, Workers: 1}
+				config := Config{Graph: topologytest.Parse(t, c.on), Firmware: fw, Sets: Sets{Kind: c.kind, Max: c.max}, When: c.when, Workers: 1}
 				few := ran(t, config)
 				config.NoSymmetry = true
 				all := ran(t, config)
@@ -89,7 +82,7 @@ func TestSymmetrySparesSetsAndChangesNoCount(t *testing.T) {
 
 func TestAFirmwareThatIsNotSymmetricIsExploredInFull(t *testing.T) {
 	t.Parallel()
-	r := ran(t, Config{Graph: parsed(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink{}, Sets: Sets{Max: 1}})
+	r := ran(t, Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink{}, Sets: Sets{Max: 1}})
 	assert.Empty(t, r.Symmetry)
 	assert.Equal(t, r.FaultSets, r.Explored)
 }
@@ -101,7 +94,7 @@ func TestArrivingContainsBeforeAndFlappingContainsArriving(t *testing.T) {
 	for _, e := range firmware.For(firmware.Trees) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			g := parsed(t, "kary-ntree:2,3")
+			g := topologytest.Parse(t, "kary-ntree:2,3")
 			s := Sets{Kind: Links, Max: 2}
 			require.NoError(t, s.resolve(g))
 			for i := uint64(0); i < s.total(); i += 5 {
@@ -130,7 +123,7 @@ func TestArrivingContainsBeforeAndFlappingContainsArriving(t *testing.T) {
 func TestRegistersSharedByAllFindWhatAPacketAloneFinds(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"adaptive-link", "adaptive-link-digit", "adaptive-switch", "adaptive-switch-digit"} {
-		c := Config{Graph: parsed(t, "kary-ntree:3,2"), Firmware: byName(t, name), Sets: Sets{Max: 3}, Regs: Alone}
+		c := Config{Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: byName(t, name), Sets: Sets{Max: 3}, Regs: Alone}
 		alone := ran(t, c)
 		c.Regs = Shared
 		shared := ran(t, c)
@@ -144,7 +137,7 @@ func TestEverySetIsEnumeratedOnce(t *testing.T) {
 	t.Parallel()
 	for kind, elements := range map[Kind]int{Links: 16, Switches: 8, Any: 24} {
 		s := Sets{Kind: kind, Min: 1, Max: 3}
-		require.NoError(t, s.resolve(parsed(t, "kary-ntree:2,3")))
+		require.NoError(t, s.resolve(topologytest.Parse(t, "kary-ntree:2,3")))
 		n := len(s.elements)
 		assert.Equal(t, elements, n)
 		seen := map[string]bool{}
@@ -168,7 +161,7 @@ func TestSamplesAreReproducibleAndDependOnTheSeed(t *testing.T) {
 	t.Parallel()
 	draw := func(seed uint64) (sets [][]Element) {
 		s := Sets{Kind: Any, Min: 2, Max: 4, Samples: 20, Seed: seed}
-		require.NoError(t, s.resolve(parsed(t, "kary-ntree:3,3")))
+		require.NoError(t, s.resolve(topologytest.Parse(t, "kary-ntree:3,3")))
 		require.Equal(t, uint64(60), s.total())
 		for i := range s.total() {
 			set := s.at(i)
@@ -205,7 +198,7 @@ func lgamma(n int) float64 {
 func TestOneWorkerAndFourFindTheSame(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"deterministic-link", "adaptive-link", "adaptive-switch-one", "updown"} {
-		c := Config{Graph: parsed(t, "kary-ntree:2,3"), Firmware: byName(t, name), Sets: Sets{Kind: Any, Max: 2}, NoSymmetry: true, Workers: 1}
+		c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: byName(t, name), Sets: Sets{Kind: Any, Max: 2}, NoSymmetry: true, Workers: 1}
 		one := ran(t, c)
 		c.Workers = 4
 		four := ran(t, c)
@@ -216,7 +209,7 @@ func TestOneWorkerAndFourFindTheSame(t *testing.T) {
 
 func TestStopAtFirstEndsEarlyWithASmallestSet(t *testing.T) {
 	t.Parallel()
-	c := Config{Graph: parsed(t, "kary-ntree:3,3"), Firmware: byName(t, "adaptive-link-one"), Sets: Sets{Max: 3}, NoSymmetry: true, Workers: 2, StopAtFirst: true}
+	c := Config{Graph: topologytest.Parse(t, "kary-ntree:3,3"), Firmware: byName(t, "adaptive-link-one"), Sets: Sets{Max: 3}, NoSymmetry: true, Workers: 2, StopAtFirst: true}
 	r := ran(t, c)
 	assert.False(t, r.Pass)
 	require.NotNil(t, r.Counter)
@@ -228,7 +221,7 @@ func TestAnInterruptedRunGoesOnAndEndsAsOneInOneGo(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"adaptive-link-one", "deterministic-link", "adaptive-link"} {
 		file := filepath.Join(t.TempDir(), "run.json")
-		c := Config{Graph: parsed(t, "kary-ntree:3,2"), Firmware: byName(t, name), Sets: Sets{Max: 3}, NoSymmetry: true, Workers: 2}
+		c := Config{Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: byName(t, name), Sets: Sets{Max: 3}, NoSymmetry: true, Workers: 2}
 		whole := ran(t, c)
 		require.Positive(t, whole.FaultSets)
 
@@ -268,15 +261,15 @@ func TestAnInterruptedRunGoesOnAndEndsAsOneInOneGo(t *testing.T) {
 func TestACheckpointOfAnotherRunOrADamagedOneIsRefused(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "run.json")
-	c := Config{Graph: parsed(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink{}, Sets: Sets{Max: 1}, Checkpoint: file}
+	c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink{}, Sets: Sets{Max: 1}, Checkpoint: file}
 	ran(t, c)
 	for what, change := range map[string]func(c *Config){
-		"another topology":    func(c *Config) { c.Graph = parsed(t, "kary-ntree:2,4") },
+		"another topology":    func(c *Config) { c.Graph = topologytest.Parse(t, "kary-ntree:2,4") },
 		"another firmware":    func(c *Config) { c.Firmware = firmware.MisrouteVector{} },
 		"another variant":     func(c *Config) { c.Firmware = firmware.DeterministicLink{Notify: true} },
 		"more faults":         func(c *Config) { c.Sets.Max = 2 },
 		"another kind":        func(c *Config) { c.Sets.Kind = Any },
-		"a changed file":      func(c *Config) { c.Graph = parsed(t, "mport-tree:4,3"); c.Graph.Spec = "kary-ntree:2,3" },
+		"a changed file":      func(c *Config) { c.Graph = topologytest.Parse(t, "mport-tree:4,3"); c.Graph.Spec = "kary-ntree:2,3" },
 		"samples":             func(c *Config) { c.Sets.Samples = 17 },
 		"another list":        func(c *Config) { c.Sets = Sets{List: [][]Element{{}}} },
 		"other moments":       func(c *Config) { c.When = Arriving },
@@ -324,7 +317,7 @@ func TestACheckpointOfAnotherRunOrADamagedOneIsRefused(t *testing.T) {
 
 func TestACheckpointKnowsWhichSubfunctionWasChecked(t *testing.T) {
 	t.Parallel()
-	c := Config{Graph: parsed(t, "kary-ntree:2,3"), Firmware: byName(t, "adaptive-link"), Checkpoint: filepath.Join(t.TempDir(), "run.json"), Subfunction: FaultFreeSubtrees}
+	c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: byName(t, "adaptive-link"), Checkpoint: filepath.Join(t.TempDir(), "run.json"), Subfunction: FaultFreeSubtrees}
 	ran(t, c)
 	c.Subfunction = FaultFreeGroups
 	_, err := Run(t.Context(), c)
@@ -333,10 +326,10 @@ func TestACheckpointKnowsWhichSubfunctionWasChecked(t *testing.T) {
 
 func TestACheckpointKnowsATopologyByWhatIsInItsFile(t *testing.T) {
 	t.Parallel()
-	g := parsed(t, "ring:4")
+	g := topologytest.Parse(t, "ring:4")
 	c := Config{Graph: g, Firmware: firmware.None{}, Checkpoint: filepath.Join(t.TempDir(), "run.json")}
 	ran(t, c)
-	c.Graph = parsed(t, "ring:4")
+	c.Graph = topologytest.Parse(t, "ring:4")
 	c.Graph.Switches[0].Name = "edited"
 	_, err := Run(t.Context(), c)
 	require.ErrorContains(t, err, "is of another run")
@@ -345,7 +338,7 @@ func TestACheckpointKnowsATopologyByWhatIsInItsFile(t *testing.T) {
 func TestTwoRunsCannotHaveOneCheckpointAtATime(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "run.json")
-	c := Config{Graph: parsed(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink{}, Sets: Sets{Max: 1}, Checkpoint: file, Workers: 1}
+	c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.DeterministicLink{}, Sets: Sets{Max: 1}, Checkpoint: file, Workers: 1}
 	second := c
 	asked := false
 	c.Progress = func(uint64, uint64) {
@@ -385,7 +378,7 @@ func TestACheckpointWithoutAnEndIsNotRead(t *testing.T) {
 func TestARunThatStoppedAtTheFirstIsOverWhenAskedAgain(t *testing.T) {
 	t.Parallel()
 	c := Config{
-		Graph: parsed(t, "kary-ntree:2,3"), Firmware: byName(t, "updown"), Sets: Sets{Max: 3}, NoSymmetry: true, Workers: 1, StopAtFirst: true,
+		Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: byName(t, "updown"), Sets: Sets{Max: 3}, NoSymmetry: true, Workers: 1, StopAtFirst: true,
 		Checkpoint: filepath.Join(t.TempDir(), "run.json"),
 	}
 	once := ran(t, c)
@@ -395,6 +388,6 @@ func TestARunThatStoppedAtTheFirstIsOverWhenAskedAgain(t *testing.T) {
 
 func TestAFirmwareThatFitsWithNoNumberOfChannelsSaysWhatItLacks(t *testing.T) {
 	t.Parallel()
-	_, err := Run(t.Context(), Config{Graph: parsed(t, "kary-ntree:2,9"), Firmware: byName(t, "source-routed")})
+	_, err := Run(t.Context(), Config{Graph: topologytest.Parse(t, "kary-ntree:2,9"), Firmware: byName(t, "source-routed")})
 	require.ErrorContains(t, err, "choose a tree of at most 8 tiers")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -117,8 +118,7 @@ func TestTreesInFilesAreFoundAndRouted(t *testing.T) {
 		"kary-ntree:2,2", "kary-ntree:3,2", "mport-tree:4,2", "kary-ntree:2,3",
 		"mport-tree:4,3", "kary-ntree:2,4",
 	} {
-		whole, err := topology.Generate(spec)
-		require.NoError(t, err)
+		whole := topologytest.Parse(t, spec)
 		g, err := scrambled(t, whole, rand.New(rand.NewPCG(uint64(i), 1)), nil)
 		require.NoError(t, err)
 		require.NoError(t, g.NoTree(), spec)
@@ -144,8 +144,7 @@ func TestTreesWithoutSomeSwitchesAndLinksAreFoundAndRouted(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		spec := []string{"kary-ntree:3,2", "mport-tree:6,2", "kary-ntree:3,3", "mport-tree:4,3"}[seed%4]
-		whole, err := topology.Generate(spec)
-		require.NoError(t, err)
+		whole := topologytest.Parse(t, spec)
 		var links, inner, leaves []string
 		for _, l := range whole.Links {
 			if l.BetweenSwitches() {

@@ -9,20 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-func parsed(t *testing.T, spec string) *topology.Graph {
-	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
-	return g
-}
-
 func TestElementsAreFoundByName(t *testing.T) {
 	t.Parallel()
-	g := parsed(t, "kary-ntree:2,3")
+	g := topologytest.Parse(t, "kary-ntree:2,3")
 	for name, want := range map[string]string{"s1.00": "s1.00", "s0.00-s1.10": "s0.00-s1.10", "s1.10-s0.00": "s0.00-s1.10"} {
 		e, err := verify.ElementByName(g, name)
 		require.NoError(t, err)
@@ -38,7 +32,7 @@ func TestElementsAreFoundByName(t *testing.T) {
 
 func TestGivenSetsAreChecked(t *testing.T) {
 	t.Parallel()
-	g := parsed(t, "kary-ntree:2,2")
+	g := topologytest.Parse(t, "kary-ntree:2,2")
 	nic, err := g.LinkByName("s1.0-n00")
 	require.NoError(t, err)
 	link := verify.Element{ID: 0}
@@ -57,7 +51,7 @@ func TestGivenSetsAreChecked(t *testing.T) {
 func TestSamplesAreBoundedToo(t *testing.T) {
 	t.Parallel()
 	sets := verify.Sets{Min: 1, Max: 2, Samples: 1e9}
-	_, err := verify.Run(t.Context(), verify.Config{Graph: parsed(t, "kary-ntree:2,2"), Firmware: firmware.UpDown{}, Sets: sets})
+	_, err := verify.Run(t.Context(), verify.Config{Graph: topologytest.Parse(t, "kary-ntree:2,2"), Firmware: firmware.UpDown{}, Sets: sets})
 	require.ErrorIs(t, err, verify.ErrConfig)
 	require.ErrorContains(t, err, "ask for fewer samples")
 }
@@ -65,7 +59,7 @@ func TestSamplesAreBoundedToo(t *testing.T) {
 // A set of 63 and of 64 faults: as many as an integer has bits.
 func TestSetsMayHaveAnyNumberOfFaults(t *testing.T) {
 	t.Parallel()
-	g := parsed(t, "kary-ntree:2,5")
+	g := topologytest.Parse(t, "kary-ntree:2,5")
 	for _, size := range []int{62, 63, 64, 65, 128} {
 		r, err := verify.Run(t.Context(), verify.Config{Graph: g, Firmware: firmware.UpDown{}, Sets: verify.Sets{Min: size, Max: size, Samples: 1}})
 		require.NoError(t, err)
@@ -89,7 +83,7 @@ func TestCheckpointIsKnownByTheNameOfTheFirmware(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := func(name string) verify.Config {
-		g := parsed(t, "kary-ntree:2,2")
+		g := topologytest.Parse(t, "kary-ntree:2,2")
 		return verify.Config{Graph: g, Name: name, Firmware: pointing{Graph: g}, Sets: verify.Sets{Max: 2}, Checkpoint: file, Workers: 1}
 	}
 	r, err := verify.Run(ended, c("mine"))
@@ -115,7 +109,7 @@ func TestPortsThatComeUpOneByOneAreThoseOfSwitchesThatComeBack(t *testing.T) {
 		{"kary-ntree:9,2", verify.Flapping, "at most 16 a switch, not 18"},
 	} {
 		_, err := verify.Run(t.Context(),
-			verify.Config{Graph: parsed(t, c.tree), Firmware: firmware.UpDown{}, When: c.when, OneByOne: true})
+			verify.Config{Graph: topologytest.Parse(t, c.tree), Firmware: firmware.UpDown{}, When: c.when, OneByOne: true})
 		require.ErrorIs(t, err, verify.ErrConfig)
 		require.ErrorContains(t, err, c.want)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
@@ -18,7 +19,7 @@ func TestDimensionOrderCannotDeadlockInMeshesAndTori(t *testing.T) {
 	} {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
-			r := ran(t, Config{Graph: parsed(t, spec), Firmware: firmware.DimensionOrder{}, Sets: Sets{Kind: Links}})
+			r := ran(t, Config{Graph: topologytest.Parse(t, spec), Firmware: firmware.DimensionOrder{}, Sets: Sets{Kind: Links}})
 			assert.True(t, r.Pass)
 			assert.True(t, r.CDGAcyclic)
 			require.NotNil(t, r.Numbering)
@@ -34,7 +35,7 @@ func TestDimensionOrderCannotDeadlockInMeshesAndTori(t *testing.T) {
 func TestDimensionOrderDiscardsAtADeadLinkAndStillCannotDeadlock(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"mesh:4x4", "torus:4x4", "torus:5x5"} {
-		r := ran(t, Config{Graph: parsed(t, spec), Firmware: firmware.DimensionOrder{}, Sets: Sets{Kind: Links, Min: 1, Max: 1}})
+		r := ran(t, Config{Graph: topologytest.Parse(t, spec), Firmware: firmware.DimensionOrder{}, Sets: Sets{Kind: Links, Min: 1, Max: 1}})
 		assert.False(t, r.Pass)
 		assert.True(t, r.CDGAcyclic, spec)
 		assert.Equal(t, r.FaultSets, r.BadSets, spec)
@@ -58,7 +59,7 @@ func (f oneChannel) Route(pkt *weft.Header, at firmware.Arrival, sw firmware.Vie
 // With a radix of four it would not: no two packets meet half way round.
 func TestDimensionOrderInATorusNeedsItsSecondVirtualChannel(t *testing.T) {
 	t.Parallel()
-	r := ran(t, Config{Graph: parsed(t, "torus:5x5"), Firmware: oneChannel{}, VCs: 1, Sets: Sets{Kind: Links}})
+	r := ran(t, Config{Graph: topologytest.Parse(t, "torus:5x5"), Firmware: oneChannel{}, VCs: 1, Sets: Sets{Kind: Links}})
 	assert.False(t, r.CDGAcyclic)
 	require.NotNil(t, r.Counter)
 	assert.Equal(t, Deadlock, r.Counter.What)

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -21,7 +22,7 @@ func TestHybridBearsAsMuchAsItsLocalRoutingWithAnyMixtureOfTables(t *testing.T) 
 	verify.Unraced(t)
 	for _, size := range []struct{ k, n int }{{2, 3}, {2, 4}, {3, 2}, {4, 2}, {3, 3}} {
 		spec := fmt.Sprintf("kary-ntree:%d,%d", size.k, size.n)
-		g := graph(t, spec)
+		g := topologytest.Parse(t, spec)
 		any := firmware.Hybrid{Tables: adaptiveTables(t, g, nil)}
 		for _, when := range []verify.When{verify.Before, verify.Arriving, verify.Flapping} {
 			if spec == "kary-ntree:3,3" && when != verify.Before {
@@ -66,7 +67,7 @@ func (f each) ChannelNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
 func TestHybridHasNoDeadlockWhileTablesAreReplaced(t *testing.T) {
 	verify.Unraced(t)
 	t.Parallel()
-	g := graph(t, "kary-ntree:3,2")
+	g := topologytest.Parse(t, "kary-ntree:3,2")
 	u, err := subnet.NewUpDownRoutes(g)
 	require.NoError(t, err)
 	u.Compute(nil)
@@ -112,7 +113,7 @@ func TestHybridAdaptiveBearsAsMuchAsAdaptiveLink(t *testing.T) {
 		spec := fmt.Sprintf("kary-ntree:%d,%d", size.k, size.n)
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
-			g := graph(t, spec)
+			g := topologytest.Parse(t, spec)
 			var dead subnet.Dead
 			dead.AddLink(weft.LinkID(len(g.Links) - 1))
 			fw, _, err := subnet.Firmware("hybrid-adaptive", g)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -55,8 +55,7 @@ func TestLayersOfDeterministicSwitchThatCanBeOne(t *testing.T) {
 		{"kary-ntree:2,4", 2, [4]bool{true, true, false, false}}, // beyond k-1, but not enough for a cycle
 		{"kary-ntree:2,4", 3, [4]bool{true, false, false, false}},
 	} {
-		g, err := topology.Parse(c.tree)
-		require.NoError(t, err)
+		g := topologytest.Parse(t, c.tree)
 		for i, m := range merges {
 			t.Run(fmt.Sprintf("%s/%d faults/%s", c.tree, c.faults, m.name), func(t *testing.T) {
 				r, err := verify.Run(context.Background(), verify.Config{

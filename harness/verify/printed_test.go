@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -100,7 +101,7 @@ func caught(t *testing.T, real switching.Firmware, cases []broken) {
 		t.Run(c.name, func(t *testing.T) {
 			verify.Unraced(t)
 			t.Parallel()
-			config := verify.Config{Graph: graph(t, c.on), Firmware: real, Sets: verify.Sets{Kind: c.kind, Max: c.faults}, When: c.when}
+			config := verify.Config{Graph: topologytest.Parse(t, c.on), Firmware: real, Sets: verify.Sets{Kind: c.kind, Max: c.faults}, When: c.when}
 			if c.dead != "" {
 				config.Sets = verify.Sets{List: subsets(t, config.Graph, c.dead)}
 			}
@@ -143,13 +144,6 @@ func firstDeadlock(r *verify.Result) int {
 		}
 	}
 	return 0
-}
-
-func graph(t *testing.T, spec string) *topology.Graph {
-	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
-	return g
 }
 
 func run(t *testing.T, c verify.Config) *verify.Result {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -176,8 +177,7 @@ func TestClaims(t *testing.T) {
 		if c.long && !*fullProofs || verify.RaceEnabled && !slices.Contains(small, c.topology) {
 			continue
 		}
-		g, err := topology.Parse(c.topology)
-		require.NoError(t, err)
+		g := topologytest.Parse(t, c.topology)
 		for _, name := range c.routing {
 			t.Run(c.command(name), func(t *testing.T) {
 				r := c.run(t, g, name)

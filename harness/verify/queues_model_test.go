@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -197,7 +198,7 @@ func (f drawn) Route(pkt *weft.Header, at switching.Arrival, sw switching.View) 
 func TestQueuesGetStuckOnlyWhereVerifySaysSo(t *testing.T) {
 	verify.Unraced(t)
 	t.Parallel()
-	g := graph(t, "ring:3")
+	g := topologytest.Parse(t, "ring:3")
 	freed, caught := 0, 0
 	for seed := range uint64(150) {
 		fw := drawn{g: g, seed: seed, vcs: 1 + int(seed%2)}

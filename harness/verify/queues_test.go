@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
@@ -270,7 +271,7 @@ func search(t testing.TB, g *topology.Graph, fw oneWay, in, out int, hops []int)
 func TestARingOfSwitchesHasTheDeadlockThatVerifySays(t *testing.T) {
 	verify.Unraced(t)
 	t.Parallel()
-	g := graph(t, "ring:3")
+	g := topologytest.Parse(t, "ring:3")
 	for name, c := range map[string]struct {
 		fw     oneWay
 		rings  int

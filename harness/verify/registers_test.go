@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -21,7 +22,7 @@ func (remembering) Registers(*weft.Place) []switching.Register {
 // A firmware may write one register without having looked at any. The others keep what they had.
 func TestARegisterThatIsWrittenLeavesTheOthersAlone(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "mesh:2x2")
+	g := topologytest.Parse(t, "mesh:2x2")
 	marks := remembering{func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 		if at.From == weft.RoleNIC {
 			d := shortest{g, first}.Route(pkt, at, sw)
@@ -42,7 +43,7 @@ func TestARegisterThatIsWrittenLeavesTheOthersAlone(t *testing.T) {
 // A switch that died and is back has registers of zero, whatever a packet left in them.
 func TestASwitchThatRestartsHasForgotten(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "mesh:2x2")
+	g := topologytest.Parse(t, "mesh:2x2")
 	back := remembering{func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 		d := shortest{g, first}.Route(pkt, at, sw)
 		if leaf, _ := g.SwitchOf(pkt.Dst); at.From == weft.RoleNIC || leaf == sw.Place().Switch || sw.Register(0) == 1 {
@@ -69,7 +70,7 @@ func TestASwitchThatRestartsHasForgotten(t *testing.T) {
 func TestAUTurnSwitchThatFlapsBreaksTheKMinus1GuaranteeOfItsVector(t *testing.T) {
 	verify.Unraced(t)
 	t.Parallel()
-	g := graph(t, "kary-ntree:4,4")
+	g := topologytest.Parse(t, "kary-ntree:4,4")
 	var set []verify.Element
 	for _, name := range []string{"s0.000-s1.100", "s0.010-s1.110", "s2.200"} {
 		e, err := verify.ElementByName(g, name)
@@ -89,7 +90,7 @@ func TestAUTurnSwitchThatFlapsBreaksTheKMinus1GuaranteeOfItsVector(t *testing.T)
 // Packets for a NIC whose switch is dead are sent all the same, and what they write is found by others.
 func TestPacketsForADeadSwitchWriteRegistersToo(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "mesh:2x2")
+	g := topologytest.Parse(t, "mesh:2x2")
 	dead := verify.Element{Switch: true, ID: 3}
 	cross := remembering{func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 		if sw.Register(0) == 1 {
@@ -114,7 +115,7 @@ func TestPacketsForADeadSwitchWriteRegistersToo(t *testing.T) {
 // They also hold channels that others wait for.
 func TestPacketsForADeadSwitchCanDeadlock(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "ring:6")
+	g := topologytest.Parse(t, "ring:6")
 	dead := verify.Element{Switch: true, ID: 5}
 	back := routeFunc(func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 		if leaf, _ := g.SwitchOf(pkt.Dst); leaf == 5 && at.From != weft.RoleNIC && sw.Place().Switch >= 1 && sw.Place().Switch <= 3 {

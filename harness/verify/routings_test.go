@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
@@ -37,8 +37,7 @@ func TestRoutingsOfIrregularTopologiesConnectEveryPairWithoutDeadlock(t *testing
 		t.Run(c.routing, func(t *testing.T) {
 			t.Parallel()
 			for _, spec := range []string{"irregular:16,32,1", "irregular:12,30,2,nics=2"} {
-				g, err := topology.Parse(spec)
-				require.NoError(t, err)
+				g := topologytest.Parse(t, spec)
 				fw, vcs, err := subnet.Firmware(c.routing, g)
 				require.NoError(t, err)
 				r, err := verify.Run(t.Context(), verify.Config{Graph: g, Firmware: fw, VCs: vcs})

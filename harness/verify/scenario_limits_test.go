@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -128,8 +129,7 @@ func (f circle) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View) 
 
 func TestADeadlockIsAScenarioOfTrafficThatMayRunIntoIt(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("ring:4")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "ring:4")
 	circular := firmware.Entry{Name: "circle", VCs: 1, New: func() firmware.Firmware { return circle{g} }}
 	cfg := verify.Config{Graph: g, Firmware: circle{g}, VCs: 2}
 	c := found(t, cfg)

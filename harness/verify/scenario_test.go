@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/scenario"
 	"github.com/weft-fabric/weft/fabricd/scenario/format"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 	"github.com/weft-fabric/weft/harness/virtual/world"
 	switching "github.com/weft-fabric/weft/switch"
@@ -126,8 +127,7 @@ func found(t *testing.T, c verify.Config) *verify.Counterexample {
 
 func config(t *testing.T, spec, routing string, kind verify.Kind, faults int, when verify.When) verify.Config {
 	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, spec)
 	c := verify.Config{
 		Graph: g, Firmware: entry(t, routing).New(), When: when, Sets: verify.Sets{Kind: kind, Min: faults, Max: faults},
 	}

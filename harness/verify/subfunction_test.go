@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
@@ -30,7 +31,7 @@ func TestRoutingSubfunctionsMeetDuatosConditionUpToKMinus1Faults(t *testing.T) {
 		{"adaptive-switch-header", "kary-ntree:4,2", verify.Any, 3, 1351, 1351, 1351},
 		{"adaptive-link", "kary-ntree:2,3", verify.Links, 2, 109, 109, 137}, // beyond k-1 it need not
 	} {
-		g := graph(t, c.topology)
+		g := topologytest.Parse(t, c.topology)
 		fw, _, err := subnet.Firmware(c.routing, g)
 		require.NoError(t, err)
 		held := func(f verify.Subfunction) uint64 {

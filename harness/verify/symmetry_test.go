@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -38,7 +39,7 @@ func (f portThreeIsZero) Route(pkt *weft.Header, at switching.Arrival, sw switch
 func TestAFirmwareThatSaysItIsSymmetricAndIsNotIsFoundOut(t *testing.T) {
 	t.Parallel()
 	c := Config{
-		Graph: parsed(t, "kary-ntree:4,2"), Firmware: portThreeIsZero{}, Name: "port-three-is-zero",
+		Graph: topologytest.Parse(t, "kary-ntree:4,2"), Firmware: portThreeIsZero{}, Name: "port-three-is-zero",
 		Sets: Sets{Max: 3},
 	}
 	r := ran(t, c)
@@ -124,7 +125,7 @@ func TestSymmetryIsJudgedByAllThatAFirmwareLooksAt(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			config := Config{Graph: parsed(t, "kary-ntree:3,2"), Firmware: oneUp{c.pick}, Name: "one-up", Sets: Sets{Max: 2}}
+			config := Config{Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: oneUp{c.pick}, Name: "one-up", Sets: Sets{Max: 2}}
 			r := ran(t, config)
 			assert.Equal(t, c.symmetric, r.Symmetry != "", r.Asymmetry)
 			assert.Equal(t, c.symmetric, r.Asymmetry == "", r.Asymmetry)
@@ -139,7 +140,7 @@ func TestSymmetryIsJudgedByAllThatAFirmwareLooksAt(t *testing.T) {
 func TestSymmetryIsJudgedByWhatSourcesWrite(t *testing.T) {
 	t.Parallel()
 	r := ran(t, Config{
-		Graph: parsed(t, "kary-ntree:3,2"), Firmware: marked{firmware.AdaptiveLink{}}, Name: "marked",
+		Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: marked{firmware.AdaptiveLink{}}, Name: "marked",
 		Sets: Sets{Max: 1},
 	})
 	assert.Contains(t, r.Asymmetry, "marked says that it is symmetric, and is not")
@@ -159,7 +160,7 @@ func (marked) Source(leaf *weft.Place, _ weft.PortID, h *weft.Header) {
 func TestAClaimThatTakesTooMuchToCheckIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	c := Config{
-		Graph: parsed(t, "kary-ntree:3,2"), Firmware: firmware.AdaptiveLink{}, Name: "adaptive-link",
+		Graph: topologytest.Parse(t, "kary-ntree:3,2"), Firmware: firmware.AdaptiveLink{}, Name: "adaptive-link",
 		Sets: Sets{Max: 2}, questions: 100,
 	}
 	r := ran(t, c)
@@ -175,7 +176,7 @@ func TestAClaimThatTakesTooMuchToCheckIsNotBelieved(t *testing.T) {
 func TestAnInterruptedRunThatFoundAClaimWrongGoesOnWithoutIt(t *testing.T) {
 	t.Parallel()
 	c := Config{
-		Graph: parsed(t, "kary-ntree:4,2"), Firmware: portThreeIsZero{}, Name: "mutant", Sets: Sets{Max: 2},
+		Graph: topologytest.Parse(t, "kary-ntree:4,2"), Firmware: portThreeIsZero{}, Name: "mutant", Sets: Sets{Max: 2},
 		Workers: 1,
 	}
 	whole := ran(t, c)
@@ -220,7 +221,7 @@ func TestAFirmwareThatSaysOnlyTheDestinationMattersAndIsNotSoIsFoundOut(t *testi
 		"hops":   func(pkt *weft.Header) bool { return pkt.Hops > 4 },
 		"size":   func(pkt *weft.Header) bool { return pkt.Size < 64 },
 	} {
-		c := Config{Graph: parsed(t, "kary-ntree:2,3"), Firmware: nosy{minds: minds}, Name: "nosy", Sets: Sets{Max: 1}}
+		c := Config{Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: nosy{minds: minds}, Name: "nosy", Sets: Sets{Max: 1}}
 		r := ran(t, c)
 		assert.False(t, r.Pass, what)
 		assert.Regexp(t, `^nosy says that only the destination matters, which is not so, so every pair is explored by itself: at s\d\.\d\d, for a packet to n\d\d\d .* `+
@@ -244,7 +245,7 @@ func TestBuiltInFirmwaresKeepWhatTheyClaim(t *testing.T) {
 			for _, spec := range specs {
 				t.Run(e.Name+" "+spec, func(t *testing.T) {
 					t.Parallel()
-					c := Config{Graph: parsed(t, spec), Firmware: e.New(), Sets: Sets{Kind: Any, Max: 1}}
+					c := Config{Graph: topologytest.Parse(t, spec), Firmware: e.New(), Sets: Sets{Kind: Any, Max: 1}}
 					if c.check() != nil {
 						return // it runs on another of the shape
 					}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -37,7 +38,7 @@ func TestChannelsOfTablesAreNumberedByTheirTestingSequences(t *testing.T) {
 		for _, when := range []verify.When{verify.Before, verify.Arriving} {
 			t.Run(fmt.Sprint(name, " ", when), func(t *testing.T) {
 				t.Parallel()
-				g := graph(t, "kary-ntree:3,3")
+				g := topologytest.Parse(t, "kary-ntree:3,3")
 				tables, err := subnet.Algorithm1(g, c.d)
 				require.NoError(t, err)
 				most := 3 - int(when) // more than k-1, where that is quick

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/verify"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -78,7 +79,7 @@ func (f routeFunc) Route(pkt *weft.Header, at switching.Arrival, sw switching.Vi
 
 func TestARingRoutedOneWayDeadlocks(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "ring:6")
+	g := topologytest.Parse(t, "ring:6")
 	r := run(t, verify.Config{Graph: g, Firmware: roundabout(g)})
 	assert.False(t, r.Pass)
 	assert.False(t, r.CDGAcyclic)
@@ -100,7 +101,7 @@ func TestARingRoutedOneWayDeadlocks(t *testing.T) {
 func TestDimensionOrderIsFreeOfDeadlockOnAMeshAndNotOnATorus(t *testing.T) {
 	t.Parallel()
 	for on, acyclic := range map[string]bool{"mesh:3x3": true, "torus:4x4": false, "ring:5": false, "mesh:2x2x2": true} {
-		g := graph(t, on)
+		g := topologytest.Parse(t, on)
 		r := run(t, verify.Config{Graph: g, Firmware: shortest{g, first}})
 		assert.Zero(t, r.Unconnected, on)
 		assert.Equal(t, acyclic, r.CDGAcyclic, on)
@@ -111,7 +112,7 @@ func TestDimensionOrderIsFreeOfDeadlockOnAMeshAndNotOnATorus(t *testing.T) {
 
 func TestFullyAdaptiveMinimalRoutingOnAMeshCanDeadlock(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "mesh:3x3")
+	g := topologytest.Parse(t, "mesh:3x3")
 	r := run(t, verify.Config{Graph: g, Firmware: shortest{g: g}})
 	assert.Zero(t, r.Unconnected)
 	assert.False(t, r.CDGAcyclic)
@@ -121,7 +122,7 @@ func TestFullyAdaptiveMinimalRoutingOnAMeshCanDeadlock(t *testing.T) {
 
 func TestIrregularNetworksAndDeadLinksAreExploredToo(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "irregular:8,16,3")
+	g := topologytest.Parse(t, "irregular:8,16,3")
 	r := run(t, verify.Config{Graph: g, Firmware: shortest{g: g}, Sets: verify.Sets{Kind: verify.Any, Min: 1, Max: 1}})
 	assert.Equal(t, uint64(16+8), r.FaultSets)
 	assert.Positive(t, r.Unconnected, "minimal routing cannot go around")
@@ -135,7 +136,7 @@ func TestIrregularNetworksAndDeadLinksAreExploredToo(t *testing.T) {
 // A firmware that draws is asked with every draw that can matter: one unlucky draw is enough for a finding, and the result says so.
 func TestAFirmwareThatDrawsIsExploredForEveryDraw(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "mesh:3x3")
+	g := topologytest.Parse(t, "mesh:3x3")
 	all := run(t, verify.Config{Graph: g, Firmware: shortest{g: g}})
 	for name, pick := range map[string]func(n int, sw switching.View) []int{
 		"modulo": func(n int, sw switching.View) []int { return []int{int(sw.Draw() % uint64(n))} },
@@ -165,7 +166,7 @@ func TestAFirmwareThatDrawsIsExploredForEveryDraw(t *testing.T) {
 // So is one that looks at queues: each output full or empty.
 func TestAFirmwareThatLooksAtQueuesIsExploredForFullAndEmptyOnes(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "mesh:3x3")
+	g := topologytest.Parse(t, "mesh:3x3")
 	impatient := routeFunc(func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 		d := shortest{g, first}.Route(pkt, at, sw)
 		for _, c := range d.Candidates {
@@ -198,7 +199,7 @@ func TestAFirmwareThatLooksAtQueuesIsExploredForFullAndEmptyOnes(t *testing.T) {
 
 func TestAFirmwareThatLooksAtTheTimeIsNoted(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "mesh:2x2")
+	g := topologytest.Parse(t, "mesh:2x2")
 	r := run(t, verify.Config{Graph: g, Firmware: routeFunc(func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 		sw.Now()
 		return shortest{g, first}.Route(pkt, at, sw)
@@ -211,7 +212,7 @@ func TestAFirmwareThatLooksAtTheTimeIsNoted(t *testing.T) {
 // Nothing that a firmware answers may bring the checker down.
 func TestNonsenseIsAFindingAndNoPanic(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "mesh:2x2")
+	g := topologytest.Parse(t, "mesh:2x2")
 	to := func(p weft.PortID, vc weft.VC) switching.Firmware {
 		return routeFunc(func(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
 			return switching.Decision{Candidates: []switching.Candidate{{Port: p, VC: vc, Fields: pkt.Fields}}, Rule: "there"}
@@ -252,7 +253,7 @@ func (nonsenseRegisters) Registers(*weft.Place) []switching.Register {
 
 func TestSetsThatNameWhatIsNotThereAreRefused(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "mesh:2x2")
+	g := topologytest.Parse(t, "mesh:2x2")
 	for _, set := range [][]verify.Element{{{ID: 999}}, {{Switch: true, ID: 4}}} {
 		_, err := verify.Run(context.Background(), verify.Config{Graph: g, Firmware: shortest{g, first}, Sets: verify.Sets{List: [][]verify.Element{set}}})
 		require.ErrorIs(t, err, verify.ErrConfig)
@@ -261,7 +262,7 @@ func TestSetsThatNameWhatIsNotThereAreRefused(t *testing.T) {
 
 func TestAFirmwareThatLooksAtMoreOfAPacketThanItsFieldsIsNoted(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "mesh:2x2")
+	g := topologytest.Parse(t, "mesh:2x2")
 	for name, odd := range map[string]func(*weft.Header) bool{
 		"hops": func(h *weft.Header) bool { return h.Hops > 2 },
 		"size": func(h *weft.Header) bool { return h.Size < 64 },

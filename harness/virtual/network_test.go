@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/virtual"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -35,8 +36,7 @@ func newNetwork(t testing.TB, spec, routing, traffic string) *network {
 
 func newNetworkThat(t testing.TB, spec, routing, traffic string, seed uint64, live link.Liveness) *network {
 	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, spec)
 	fw, _, err := subnet.Firmware(routing, g)
 	require.NoError(t, err)
 	n := &network{Engine: virtual.New(virtual.Config{Seed: seed}), g: g, node: map[weft.Node]*virtual.Node{}}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -38,8 +38,7 @@ func (k *kept) Close(_, _ time.Time) error { return nil }
 
 func TestWhatDoesNotComeByShowsInTheCountersOfFrames(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("kary-ntree:2,2")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "kary-ntree:2,2")
 	end := bus.TapEnd{Node: "s0.0", Port: 1}
 	listens, sink := &lossy{}, &kept{}
 	s := &session{graph: g, tap: listens, sink: sink, wires: make([]direction, 1), byEnd: map[bus.TapEnd]int{end: 0}}

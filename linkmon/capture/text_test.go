@@ -8,14 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // A line has what a NIC and switches have written for those that route it, sub-headers with the names of switches and, as JSON, as fabricd explain takes them.
 func TestALineHasTheRoutingFields(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("torus:4x3")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "torus:4x3")
 	wires, err := Wires(g, "s0.0", "s1.0")
 	require.NoError(t, err)
 	packet := Record{Kind: KindPacket, SrcName: "n0.0", DstName: "n3.1", Header: weft.Header{VC: 1, Seq: 7, Size: 256, Hops: 2, Fields: weft.NewFields()}}

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/layout"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/linkmon/screen/mirror"
 )
 
@@ -61,8 +61,7 @@ func newRig(t *testing.T, spec string, configure ...func(*Config)) *rig {
 
 func read(t *testing.T, spec string) *mirror.Topology {
 	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, spec)
 	var b bytes.Buffer
 	require.NoError(t, layout.WriteJSON(&b, g))
 	top, err := mirror.Read(b.Bytes())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
@@ -20,8 +21,7 @@ type stillTree struct {
 }
 
 func newStillTree(t *testing.T, spec string) *stillTree {
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, spec)
 	s := &stillTree{Graph: g}
 	for id := range g.Switches {
 		s.sw = append(s.sw, &switching.Still{At: g.Place(weft.SwitchID(id))})

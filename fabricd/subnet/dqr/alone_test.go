@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // A path that has been found decides what the next one costs: the turns that it needed are there from then on. Searched all at once, the
 // sources of a destination enabled turns on both sides of a dead link, and the way back had none left in one mesh of seven.
 func TestEndToEndEverySingleFaultOfAMeshIsTolerated(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "mesh:10x10")
+	g := topologytest.Parse(t, "mesh:10x10")
 	for _, turns := range []dqr.Turns{dqr.SingleTurn, dqr.AllTurns} {
 		t.Run(fmt.Sprint(turns), func(t *testing.T) {
 			t.Parallel()

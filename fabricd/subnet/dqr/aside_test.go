@@ -10,12 +10,13 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
 func lash(t *testing.T, spec string) *layered.Routing {
 	t.Helper()
-	r, err := layered.LASH(parse(t, spec), layered.Options{})
+	r, err := layered.LASH(topologytest.Parse(t, spec), layered.Options{})
 	require.NoError(t, err)
 	return r
 }
@@ -25,7 +26,7 @@ func lash(t *testing.T, spec string) *layered.Routing {
 func TestFlowsThatMoveAsideChangeNoEntryThatPacketsAsk(t *testing.T) {
 	t.Parallel()
 	for i, routing := range []*layered.Routing{
-		lash(t, "irregular:12,20,5"), lash(t, "irregular:16,32,3"), lash(t, "torus:4x4"), xy(t, parse(t, "mesh:4x4")), tree(t, parse(t, "kary-ntree:2,3")),
+		lash(t, "irregular:12,20,5"), lash(t, "irregular:16,32,3"), lash(t, "torus:4x4"), xy(t, topologytest.Parse(t, "mesh:4x4")), tree(t, topologytest.Parse(t, "kary-ntree:2,3")),
 	} {
 		g := routing.Graph
 		rng := rand.New(rand.NewPCG(uint64(i), 5))

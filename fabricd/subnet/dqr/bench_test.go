@@ -5,31 +5,32 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // The time of one reconfiguration after a single fault on one core, all pairs routed; New and Routing by themselves.
 func BenchmarkMesh20x20(b *testing.B) {
-	g := parse(b, "mesh:20x20")
+	g := topologytest.Parse(b, "mesh:20x20")
 	benchmark(b, xy(b, g), dqr.Options{}, "s9.9-s10.9")
 }
 
 func BenchmarkMesh20x20Vertical(b *testing.B) {
-	g := parse(b, "mesh:20x20")
+	g := topologytest.Parse(b, "mesh:20x20")
 	benchmark(b, xy(b, g), dqr.Options{}, "s9.9-s9.10")
 }
 
 func BenchmarkMesh20x20Plugin(b *testing.B) {
-	g := parse(b, "mesh:20x20")
+	g := topologytest.Parse(b, "mesh:20x20")
 	benchmark(b, xy(b, g), dqr.Options{Plugin: dqr.Mesh{}}, "s9.9-s10.9")
 }
 
 func BenchmarkTree648(b *testing.B) {
-	g := parse(b, "mport-tree:36,2")
+	g := topologytest.Parse(b, "mport-tree:36,2")
 	benchmark(b, tree(b, g), dqr.Options{Path: dqr.EndToEnd, SwitchFlows: true}, "")
 }
 
 func BenchmarkTorus10x10LASH(b *testing.B) {
-	g := parse(b, "torus:10x10")
+	g := topologytest.Parse(b, "torus:10x10")
 	r, err := layered.LASH(g, layered.Options{})
 	if err != nil {
 		b.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // names is a path by the switches it comes to, "s0 s3 s2".
@@ -65,7 +66,7 @@ func hop(t testing.TB, g *topology.Graph, from, to string) layered.Channel {
 // ringOf4 is the network of figures 1 and 2 of Sem-Jacobsen, Lysne: shortest paths in a ring of four switches, those of two hops by way of a lower
 // number, so that no turns are taken at switches 2 and 3 but from one neighbour of 2 to the other.
 func ringOf4(t testing.TB) *layered.Routing {
-	g := parse(t, "ring:4")
+	g := topologytest.Parse(t, "ring:4")
 	return routed(t, g, 1, func(s weft.SwitchID, d weft.NICID, _ weft.VC) weft.PortID {
 		home, _ := g.SwitchOf(d)
 		switch (home + 4 - s) % 4 {
@@ -109,7 +110,7 @@ func TestTurnsThatWereNotThereAreEnabledByMovingChannelsUp(t *testing.T) {
 
 func TestATurnIsRefusedThatMeetsItsSourceUntilSettlingHasTakenAwayWhatWasOld(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "mesh:3x3")
+	g := topologytest.Parse(t, "mesh:3x3")
 	r := begin(t, xy(t, g), dqr.Options{Path: dqr.EndToEnd})
 	// Around the lower left square, clockwise. All flows that turn from left to up at s0.0 came by s1.0-s0.0.
 	ring := []layered.Channel{hop(t, g, "s0.0", "s0.1"), hop(t, g, "s0.1", "s1.1"), hop(t, g, "s1.1", "s1.0"), hop(t, g, "s1.0", "s0.0")}
@@ -126,7 +127,7 @@ func TestATurnIsRefusedThatMeetsItsSourceUntilSettlingHasTakenAwayWhatWasOld(t *
 
 func TestInAMeshOf3x3FlowsGoRoundTheDeadLinkAndTheOthersStay(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "mesh:3x3")
+	g := topologytest.Parse(t, "mesh:3x3")
 	for name, o := range map[string]dqr.Options{"default": {}, "plug-in": {Plugin: dqr.Mesh{}}} {
 		r := begin(t, xy(t, g), o)
 		res := fail(t, r, link(t, g, "s0.0-s1.0"))
@@ -148,7 +149,7 @@ func TestInAMeshOf3x3FlowsGoRoundTheDeadLinkAndTheOthersStay(t *testing.T) {
 
 func TestACompulsoryLocalPathIsTakenByAll(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "mesh:4x4")
+	g := topologytest.Parse(t, "mesh:4x4")
 	r := begin(t, xy(t, g), dqr.Options{Path: dqr.LocalCompulsory, Plugin: dqr.Mesh{}})
 	fail(t, r, link(t, g, "s1.1-s1.2"))
 	assert.Equal(t, "s1.0 s1.1 s2.1 s2.2 s1.2 s1.3", way(t, g, r, "s1.0", "s1.3"))
@@ -183,7 +184,7 @@ func TestRepairedAndSettledAllFlowsAreOnThePathsOfTheEngineAgain(t *testing.T) {
 
 func TestDeadNICsAndSwitchesAreUnroutableAndIsolated(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "mesh:3x3")
+	g := topologytest.Parse(t, "mesh:3x3")
 	r := begin(t, xy(t, g), dqr.Options{})
 	corner, err := g.SwitchByName("s0.0")
 	require.NoError(t, err)
@@ -205,7 +206,7 @@ func TestDeadNICsAndSwitchesAreUnroutableAndIsolated(t *testing.T) {
 
 func TestClonesDoNotKnowOfEachOther(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "mesh:5x5")
+	g := topologytest.Parse(t, "mesh:5x5")
 	r := begin(t, xy(t, g), dqr.Options{})
 	var group sync.WaitGroup
 	for _, l := range between(g)[:8] {
@@ -222,7 +223,7 @@ func TestClonesDoNotKnowOfEachOther(t *testing.T) {
 
 func TestTheSameFaultsGiveTheSameTables(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "torus:5x5")
+	g := topologytest.Parse(t, "torus:5x5")
 	routing, err := layered.LASH(g, layered.Options{})
 	require.NoError(t, err)
 	run := func() (paths []layered.Channel) {
@@ -239,7 +240,7 @@ func TestTheSameFaultsGiveTheSameTables(t *testing.T) {
 
 func TestWhatHasNoChannelListIsRefused(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "ring:6")
+	g := topologytest.Parse(t, "ring:6")
 	adaptive, err := layered.UpDownAdaptive(g, layered.Options{})
 	require.NoError(t, err)
 	_, err = dqr.New(adaptive, dqr.Options{})
@@ -249,7 +250,7 @@ func TestWhatHasNoChannelListIsRefused(t *testing.T) {
 	_, err = dqr.New(round, dqr.Options{})
 	require.ErrorContains(t, err, "a cycle in layer 0")
 
-	inPort, err := layered.UpDown(parse(t, "irregular:24,40,1"), layered.Options{})
+	inPort, err := layered.UpDown(topologytest.Parse(t, "irregular:24,40,1"), layered.Options{})
 	require.NoError(t, err)
 	_, err = dqr.New(inPort, dqr.Options{Entries: dqr.ByDestination})
 	require.ErrorContains(t, err, "by the port they came in by")
@@ -261,7 +262,7 @@ func TestFaultsAreToleratedOneAfterAnother(t *testing.T) {
 	if testing.Short() {
 		runs = 40
 	}
-	g := parse(t, "mesh:10x10")
+	g := topologytest.Parse(t, "mesh:10x10")
 	for _, c := range []struct {
 		o         dqr.Options
 		two, five float64 // the least share of runs that are alive

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 func TestThePluginToleratesEverySingleFaultOfAMeshAndEnablesNothingBeyondItsTurns(t *testing.T) {
@@ -14,7 +15,7 @@ func TestThePluginToleratesEverySingleFaultOfAMeshAndEnablesNothingBeyondItsTurn
 	for _, n := range []int{5, 10, 15, 20} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
-			g := parse(t, fmt.Sprintf("mesh:%dx%d", n, n))
+			g := topologytest.Parse(t, fmt.Sprintf("mesh:%dx%d", n, n))
 			r := begin(t, xy(t, g), dqr.Options{Plugin: dqr.Mesh{}})
 			links, rerouted := between(g), 0
 			if n > 10 {
@@ -39,7 +40,7 @@ func TestThePluginToleratesEverySingleFaultOfAMeshAndEnablesNothingBeyondItsTurn
 func TestTheDefaultToleratesEverySingleFaultOfAMeshWithoutAPlugin(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{5, 10} {
-		g := parse(t, fmt.Sprintf("mesh:%dx%d", n, n))
+		g := topologytest.Parse(t, fmt.Sprintf("mesh:%dx%d", n, n))
 		r := begin(t, xy(t, g), dqr.Options{})
 		for _, l := range between(g) {
 			res := fail(t, r.Clone(), l)

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // asked is a channel list that takes any turns, and notes them by names: what is come from, the switch, and where it goes.
@@ -34,7 +35,7 @@ func (a *asked) Together(turns []dqr.Turn) bool {
 
 func TestThePluginTurnsBothDirectionsRoundTheSideOfTheCentreAndInAndOutAtBothEnds(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "mesh:4x4")
+	g := topologytest.Parse(t, "mesh:4x4")
 	for _, c := range []struct {
 		dead []string
 		want []string
@@ -57,9 +58,9 @@ func TestThePluginTurnsBothDirectionsRoundTheSideOfTheCentreAndInAndOutAtBothEnd
 		assert.Equal(t, c.want != nil, dqr.Mesh{}.Enable(&g.Links[link(t, g, c.dead[0])], a))
 		assert.Equal(t, c.want, a.turns, "%v", c.dead)
 	}
-	other := parse(t, "ring:4")
+	other := topologytest.Parse(t, "ring:4")
 	assert.False(t, dqr.Mesh{}.Enable(&other.Links[0], &asked{g: other}), "one dimension has no side")
-	listed := parse(t, "irregular:6,9,1")
+	listed := topologytest.Parse(t, "irregular:6,9,1")
 	assert.False(t, dqr.Mesh{}.Enable(&listed.Links[0], &asked{g: listed}), "no grid")
 	_, err := dqr.New(&layered.Routing{Engine: "by hand", Graph: listed, Kind: layered.Deterministic}, dqr.Options{Plugin: dqr.Mesh{}})
 	require.ErrorContains(t, err, "plug-in mesh is for meshes, tori and rings, and irregular:6,9,1 is none", "rather than do nothing")
@@ -81,7 +82,7 @@ func (n nonsense) Enable(_ *topology.Link, e dqr.Enabler) bool {
 
 func TestAPluginThatAsksForNonsenseIsRefusedAndTheRestGoesOn(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "mesh:4x4")
+	g := topologytest.Parse(t, "mesh:4x4")
 	r := begin(t, xy(t, g), dqr.Options{Plugin: nonsense{t}})
 	assert.True(t, fail(t, r, link(t, g, "s1.1-s2.1")).Tolerated())
 	assert.Zero(t, r.Miscounted())
@@ -89,7 +90,7 @@ func TestAPluginThatAsksForNonsenseIsRefusedAndTheRestGoesOn(t *testing.T) {
 
 func TestACycleIsFoundWithoutTheChannelListAndEndsWithADeadLink(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "mesh:3x3")
+	g := topologytest.Parse(t, "mesh:3x3")
 	r := begin(t, xy(t, g), dqr.Options{})
 	assert.True(t, r.Acyclic())
 	ring := []layered.Channel{hop(t, g, "s0.0", "s0.1"), hop(t, g, "s0.1", "s1.1"), hop(t, g, "s1.1", "s1.0"), hop(t, g, "s1.0", "s0.0")}
@@ -101,7 +102,7 @@ func TestACycleIsFoundWithoutTheChannelListAndEndsWithADeadLink(t *testing.T) {
 }
 
 func TestAReconfigurationAllocatesLittle(t *testing.T) {
-	g := parse(t, "mesh:10x10")
+	g := topologytest.Parse(t, "mesh:10x10")
 	r := begin(t, xy(t, g), dqr.Options{})
 	dead, dies := cuts{}, between(g)
 	i := 0

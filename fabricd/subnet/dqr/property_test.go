@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // key is a flow from a switch to an address of a NIC, or to a switch.
@@ -246,15 +247,15 @@ func (w *watch) settle() {
 // cases are small fabrics with what may be asked of each.
 func cases(t testing.TB) []*layered.Routing {
 	engine := func(spec string, route func(*topology.Graph, layered.Options) (*layered.Routing, error), o layered.Options) *layered.Routing {
-		r, err := route(parse(t, spec), o)
+		r, err := route(topologytest.Parse(t, spec), o)
 		require.NoError(t, err)
 		return r
 	}
 	return []*layered.Routing{
-		xy(t, parse(t, "mesh:4x4")),
-		xy(t, parse(t, "mesh:3x2x3")),
-		eCube(t, parse(t, "torus:4x5")),
-		tree(t, parse(t, "mport-tree:4,3")),
+		xy(t, topologytest.Parse(t, "mesh:4x4")),
+		xy(t, topologytest.Parse(t, "mesh:3x2x3")),
+		eCube(t, topologytest.Parse(t, "torus:4x5")),
+		tree(t, topologytest.Parse(t, "mport-tree:4,3")),
 		engine("irregular:10,18,3", layered.UpDown, layered.Options{}),
 		engine("irregular:12,20,5", layered.UpDownByDestination, layered.Options{}),
 		engine("torus:4x4", layered.LASH, layered.Options{}),

@@ -13,13 +13,6 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-func parse(t testing.TB, spec string) *topology.Graph {
-	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
-	return g
-}
-
 // routed makes a routing of one way per switch, destination and layer; a NIC is sent to in the layer that of says.
 func routed(t testing.TB, g *topology.Graph, layers int, port func(s weft.SwitchID, d weft.NICID, layer weft.VC) weft.PortID,
 	of func(s weft.SwitchID, d weft.NICID) weft.VC,

@@ -9,13 +9,14 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // Each layer of e-cube is a mesh, so the plug-in does there what it does in one.
 func TestThePluginToleratesEverySingleFaultOfATorusUnderECube(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"torus:5x5", "torus:8x8"} {
-		g := parse(t, spec)
+		g := topologytest.Parse(t, spec)
 		r := begin(t, eCube(t, g), dqr.Options{Plugin: dqr.Mesh{}, Layers: dqr.SameLayer})
 		for _, l := range between(g) {
 			res := fail(t, r.Clone(), l)
@@ -33,7 +34,7 @@ func TestInATorusUnderLASHOtherLayersHaveRoom(t *testing.T) {
 		if n > 10 && testing.Short() {
 			break
 		}
-		g := parse(t, fmt.Sprintf("torus:%dx%d", n, n))
+		g := topologytest.Parse(t, fmt.Sprintf("torus:%dx%d", n, n))
 		routing, err := layered.LASH(g, layered.Options{})
 		require.NoError(t, err)
 		tolerated, faults := map[dqr.LayerSearch]int{}, 0

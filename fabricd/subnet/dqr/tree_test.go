@@ -7,11 +7,12 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 func TestTheTreeOf648PortsIsConnectedBetweenItsSwitchesAndToleratesEverySingleFaultEndToEnd(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "mport-tree:36,2")
+	g := topologytest.Parse(t, "mport-tree:36,2")
 	routing := tree(t, g)
 	r := begin(t, routing, dqr.Options{Path: dqr.EndToEnd, SwitchFlows: true})
 	p := r.Prepared()
@@ -29,7 +30,7 @@ func TestTheTreeOf648PortsIsConnectedBetweenItsSwitchesAndToleratesEverySingleFa
 
 func TestLocalPathsOfTheTreeAreNoHindranceUnlessTheyAreCompulsory(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "mport-tree:36,2")
+	g := topologytest.Parse(t, "mport-tree:36,2")
 	routing := tree(t, g)
 	tolerated, faults := map[dqr.Path]int{}, 0
 	for _, path := range []dqr.Path{dqr.LocalPath, dqr.LocalCompulsory} {

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/dqr"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // twice counts the flows in force whose path passes a switch twice.
@@ -36,7 +37,7 @@ func twice(r *dqr.Reconfiguration, routing *layered.Routing) (n int) {
 // Each link dies alone; the paths that the engine made pass none twice.
 func TestNoPathPassesASwitchTwiceUnlessThatIsAllowed(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "irregular:64,128,3")
+	g := topologytest.Parse(t, "irregular:64,128,3")
 	routing, err := layered.LASH(g, layered.Options{})
 	require.NoError(t, err)
 	unroutable, again := map[dqr.Revisit]int{}, map[dqr.Revisit]int{}
@@ -65,7 +66,7 @@ func TestNoFlowThatComesHomeMakesOthersPassASwitchTwice(t *testing.T) {
 		{"irregular:20,42,4", layered.DMRoots, 3, 7},
 		{"irregular:24,50,6", layered.LASH, 0, 0},
 	} {
-		routing, err := x.engine(parse(t, x.topology), layered.Options{Layers: x.layers})
+		routing, err := x.engine(topologytest.Parse(t, x.topology), layered.Options{Layers: x.layers})
 		require.NoError(t, err)
 		links, r := between(routing.Graph), begin(t, routing, dqr.Options{})
 		rng := rand.New(rand.NewPCG(x.seed, 1))

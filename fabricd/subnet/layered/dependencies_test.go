@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // clockwise sends everything round a ring of n switches one way; past switch 0 in VC over.
@@ -172,8 +173,7 @@ func TestTheCycleThatIsNamedIsAShortestOne(t *testing.T) {
 	cyclic := 0
 	for range 300 {
 		h := byHand{spec: "irregular:9,24,1", layers: 1}
-		g, err := topology.Parse(h.spec)
-		require.NoError(t, err)
+		g := topologytest.Parse(t, h.spec)
 		var way [9][9]int
 		for at := range way {
 			for dst := range way {

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -63,8 +64,7 @@ func TestECubeTakesShortestPathsInLayersWithoutCycles(t *testing.T) {
 		"ring:3": 2, "ring:6": 2, "torus:3x3": 4, "torus:4x4": 4, "torus:5x5": 4, "torus:5x8": 4, "torus:7x6,nics=2": 4,
 		"torus:3x3x3": 8, "torus:4x4x4": 8, "torus:3x4x5": 8, "torus:3x3x3x3": 16, "mesh:4x5": 1, "torus:4x5,wrap=y": 2, "torus:3x4x5,wrap=xz": 4, "torus:2x2": 1,
 	} {
-		g, err := topology.Parse(spec)
-		require.NoError(t, err)
+		g := topologytest.Parse(t, spec)
 		r, err := layered.ECube(g, layered.Options{})
 		require.NoError(t, err)
 		require.Equal(t, layers, r.Layers, spec)
@@ -83,8 +83,7 @@ func TestECubeTakesShortestPathsInLayersWithoutCycles(t *testing.T) {
 // In a layer that no pair needs there an entry leads on all the same: each layer is a whole mesh.
 func TestEveryLayerOfECubeLeadsEverywhere(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("torus:4x5")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "torus:4x5")
 	r, err := layered.ECube(g, layered.Options{})
 	require.NoError(t, err)
 	for layer := range weft.VC(r.Layers) {
@@ -101,8 +100,7 @@ func TestEveryLayerOfECubeLeadsEverywhere(t *testing.T) {
 func TestXYGoesAlongXFirst(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"mesh:5x5", "mesh:2x7", "mesh:3x4x2", "torus:2x2x2", "mesh:6", "torus:4x5", "ring:6"} {
-		g, err := topology.Parse(spec)
-		require.NoError(t, err)
+		g := topologytest.Parse(t, spec)
 		r, err := layered.XY(g, layered.Options{})
 		require.NoError(t, err)
 		require.Equal(t, 1, r.Layers)

@@ -9,12 +9,12 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 func TestAMixtureOfOneRoutingHasItsDependencies(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("irregular:16,32,4")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "irregular:16,32,4")
 	for name, route := range map[string]func(*topology.Graph, layered.Options) (*layered.Routing, error){
 		"lash": layered.LASH, "updn": layered.UpDown, "minimal": layered.MinimalHop, "a-lash": layered.ALASH, "escape": layered.EscapePaths,
 		"mp-lash": layered.MPLASH, "adaptive": layered.UpDownAdaptive,
@@ -38,8 +38,7 @@ func TestAMixtureOfOneRoutingHasItsDependencies(t *testing.T) {
 // Two routings, each of them free from cycles: round a ring one goes past one switch in no direction, one past another.
 func TestAMixtureOfTwoRoutingsWithoutCyclesMayHaveOne(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("ring:6")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "ring:6")
 	a, err := layered.UpDown(g, layered.Options{Root: "s0"})
 	require.NoError(t, err)
 	b, err := layered.UpDown(g, layered.Options{Root: "s3"})

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -29,8 +30,7 @@ type step struct {
 // make fills the tables; a NIC has the number of its switch.
 func (h byHand) make(t testing.TB) *layered.Routing {
 	t.Helper()
-	g, err := topology.Parse(h.spec)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, h.spec)
 	ports := make([]int, len(g.Switches))
 	for i, s := range g.Switches {
 		ports[i] = s.Ports

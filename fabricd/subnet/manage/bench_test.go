@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // A plan after the first fault, and all that is checked of it.
@@ -21,7 +22,7 @@ func BenchmarkPlan(b *testing.B) {
 		{"mesh:20x20", "xy", "dqr", 1},
 	} {
 		b.Run(x.topology+"/"+x.routing+"/"+x.method, func(b *testing.B) {
-			g := graph(b, x.topology)
+			g := topologytest.Parse(b, x.topology)
 			p := planner(b, g, x.routing, x.method, x.vcs)
 			p.Settled()
 			var dead subnet.Dead

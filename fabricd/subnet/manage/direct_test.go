@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -40,7 +41,7 @@ func plan(t testing.TB, p *manage.Planner, dead *subnet.Dead) *manage.Plan {
 func TestWhatNICsWriteIsPlannedForTheAffectedPairsAlone(t *testing.T) {
 	t.Parallel()
 	const routing = "duato:mechanisms=I+D"
-	g := graph(t, "torus:3x3x3")
+	g := topologytest.Parse(t, "torus:3x3x3")
 	fw, vcs, err := subnet.Firmware(routing, g)
 	require.NoError(t, err)
 	p := planner(t, g, routing, "direct", vcs)
@@ -94,7 +95,7 @@ func requireWays(t testing.TB, plan *manage.Plan, fw switching.Firmware, s weft.
 
 func TestWhatNICsWriteIsReplacedInAnEmptyFabricUnlessTheMethodIsDynamic(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "torus:4x4")
+	g := topologytest.Parse(t, "torus:4x4")
 	for _, x := range []struct {
 		routing, method string
 		static, acyclic bool
@@ -129,7 +130,7 @@ func TestWhatNICsWriteIsReplacedInAnEmptyFabricUnlessTheMethodIsDynamic(t *testi
 
 func TestPairsThatNoMechanismServesAreNamedAndTheRestGoOn(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "torus:4x4")
+	g := topologytest.Parse(t, "torus:4x4")
 	p := planner(t, g, "duato:mechanisms=D", "direct", 4) // section 5.1.1: D alone does not tolerate one fault
 	cut := plan(t, p, links(t, g, "s0.0-s1.0"))
 	nowhere := 0
@@ -168,7 +169,7 @@ func TestPairsThatNoMechanismServesAreNamedAndTheRestGoOn(t *testing.T) {
 
 func TestPlansDoNotDependOnHowTheyAreComputed(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "torus:4x4x2")
+	g := topologytest.Parse(t, "torus:4x4x2")
 	p := planner(t, g, "duato:mechanisms=I+D+M", "direct", 4)
 	dead := links(t, g, "s0.0.0-s1.0.0", "s1.0.0-s2.0.0", "s1.0.0-s1.1.0", "s2.2.0-s2.2.1")
 	one := plan(t, p, dead)
@@ -191,7 +192,7 @@ func TestPlansDoNotDependOnHowTheyAreComputed(t *testing.T) {
 
 func TestDirectIsForRoutingsWithMechanismsAndTheyForIt(t *testing.T) {
 	t.Parallel()
-	torus := graph(t, "torus:3x3")
+	torus := topologytest.Parse(t, "torus:3x3")
 	for _, x := range [][3]string{
 		{"duato:mechanisms=I+D", "direct"},
 		{"duato", "none"},
@@ -215,7 +216,7 @@ func TestDirectIsForRoutingsWithMechanismsAndTheyForIt(t *testing.T) {
 	} {
 		m, err := manage.Parse(x[2])
 		require.NoError(t, err)
-		_, err = manage.New(graph(t, x[0]), x[1], m, 2)
+		_, err = manage.New(topologytest.Parse(t, x[0]), x[1], m, 2)
 		require.ErrorContains(t, err, x[3], x)
 	}
 	_, err := manage.Parse("direct:mode=statc")

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 var large = flag.Bool("large", false, "cut each link of 64 and 128 switches too, under LASH")
@@ -42,7 +43,7 @@ func TestNoCutOfOneLinkStopsTheTrafficUnderLASH(t *testing.T) {
 		for _, method := range methods {
 			t.Run(topology+" "+method, func(t *testing.T) {
 				t.Parallel()
-				cutEach(t, forLASH(t, graph(t, topology), method))
+				cutEach(t, forLASH(t, topologytest.Parse(t, topology), method))
 			})
 		}
 	}
@@ -113,7 +114,7 @@ func inLayers(plan *manage.Plan, from int) bool {
 func TestNoCutOfOneLinkStopsTheTrafficOfAMeshWithTablesByDestination(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"mesh:4x4", "mesh:5x5"} {
-		p := planner(t, graph(t, spec), "xy", "dqr:entries=destination", 3)
+		p := planner(t, topologytest.Parse(t, spec), "xy", "dqr:entries=destination", 3)
 		p.Settled()
 		cutEach(t, p)
 	}
@@ -126,7 +127,7 @@ func TestNoChangeOfOneLinkStopsTheTrafficUnderLASH(t *testing.T) {
 	t.Parallel()
 	for _, method := range methods {
 		for seed := range uint64(4) {
-			p := forLASH(t, graph(t, "irregular:24,48,3"), method)
+			p := forLASH(t, topologytest.Parse(t, "irregular:24,48,3"), method)
 			layers := p.Now().Routing.Layers
 			rng := rand.New(rand.NewPCG(seed, 1))
 			links := between(p.Graph())
@@ -169,7 +170,7 @@ func bring(t *testing.T, p *manage.Planner, dead *subnet.Dead, name string) {
 // Without a virtual channel beyond those of the tables the fabric is emptied, and the plan says what it lacks.
 func TestAPlanSaysThatNoVirtualChannelIsFree(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "irregular:32,64,1")
+	g := topologytest.Parse(t, "irregular:32,64,1")
 	few := planner(t, g, "lash", "dqr:entries=destination", 2)
 	few.Settled()
 	none := planner(t, g, "lash", "dqr:entries=destination,spare=leave", weft.MaxVCs)

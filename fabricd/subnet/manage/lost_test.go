@@ -8,7 +8,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -49,8 +49,7 @@ func (c worse) compute(dead *subnet.Dead) (*result, error) {
 // A plan is never worse than what is in force: pairs that it would lose are named, and it is not made. What is cut already counts for nothing.
 func TestAPlanThatLosesPairsIsRefused(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("mesh:3")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "mesh:3")
 	full, err := layered.XY(g, layered.Options{})
 	require.NoError(t, err)
 	cut := func(name string) *subnet.Dead {
@@ -82,8 +81,7 @@ func TestAPlanThatLosesPairsIsRefused(t *testing.T) {
 func TestWhatAdaptiveTablesCarryIsFound(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a-lash", "escape", "mp-lash", "lash"} {
-		g, err := topology.Parse("irregular:10,20,3")
-		require.NoError(t, err)
+		g := topologytest.Parse(t, "irregular:10,20,3")
 		r, err := subnet.Routes(name, g)
 		require.NoError(t, err)
 		var dead subnet.Dead

@@ -10,15 +10,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/tables"
 )
-
-func graph(t testing.TB, spec string) *topology.Graph {
-	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
-	return g
-}
 
 func planner(t testing.TB, g *topology.Graph, routing, method string, vcs int) *manage.Planner {
 	t.Helper()
@@ -140,7 +134,7 @@ func TestEveryMethodRoutesRoundEachSingleFaultAndComesBack(t *testing.T) {
 	} {
 		t.Run(x.topology+" "+x.routing+" "+x.method, func(t *testing.T) {
 			t.Parallel()
-			g := graph(t, x.topology)
+			g := topologytest.Parse(t, x.topology)
 			for _, l := range g.Links {
 				p := planner(t, g, x.routing, x.method, x.vcs)
 				first := p.Now()
@@ -179,7 +173,7 @@ func TestEveryMethodRoutesRoundEachSingleFaultAndComesBack(t *testing.T) {
 func TestADeadSwitchTakesItsNICsAndNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, x := range [][3]string{{"kary-ntree:2,3", "ftree", "ddrc"}, {"irregular:10,20,3", "lash", "engine"}, {"mesh:3x3", "xy", "engine:updn"}} {
-		g := graph(t, x[0])
+		g := topologytest.Parse(t, x[0])
 		for _, s := range g.Switches {
 			p := planner(t, g, x[1], x[2], 6)
 			var dead subnet.Dead
@@ -194,7 +188,7 @@ func TestADeadSwitchTakesItsNICsAndNothingElse(t *testing.T) {
 
 func TestPartsThatNoLinkJoinsAreRoutedEachByItself(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "ring:6")
+	g := topologytest.Parse(t, "ring:6")
 	p := planner(t, g, "lash", "engine", 4)
 	var dead subnet.Dead
 	for _, name := range []string{"s0-s1", "s3-s4"} {
@@ -211,7 +205,7 @@ func TestPartsThatNoLinkJoinsAreRoutedEachByItself(t *testing.T) {
 // LASH packs paths into layers anew, and old and new ones in one layer may make a circle.
 func TestAPlanWhoseMixtureHasACycleSaysSo(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "irregular:16,32,3")
+	g := topologytest.Parse(t, "irregular:16,32,3")
 	p := planner(t, g, "lash", "engine", 6)
 	p.Settled()
 	var dead subnet.Dead
@@ -239,7 +233,7 @@ func TestAPlanWhoseMixtureHasACycleSaysSo(t *testing.T) {
 
 func TestTablesThatMayStillBeInForceCountUntilTheyAreSettled(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "ring:6")
+	g := topologytest.Parse(t, "ring:6")
 	p := planner(t, g, "updn", "engine", 1)
 	cut := func(name string) *manage.Plan {
 		l, err := g.LinkByName(name)
@@ -273,7 +267,7 @@ func TestAMethodThatDoesNotFitIsRefused(t *testing.T) {
 	} {
 		m, err := manage.Parse(x[2])
 		require.NoError(t, err)
-		_, err = manage.New(graph(t, x[0]), x[1], m, 1)
+		_, err = manage.New(topologytest.Parse(t, x[0]), x[1], m, 1)
 		require.ErrorContains(t, err, x[3], x)
 	}
 }
@@ -291,7 +285,7 @@ func TestTheMethodOfARoutingUnlessOneIsNamed(t *testing.T) {
 		{"kary-ntree:2,3", "hybrid-adaptive", "ddrc"},
 		{"kary-ntree:2,3", "ddrc-source", "ddrc"},
 	} {
-		m, why := manage.For(x[1], graph(t, x[0]))
+		m, why := manage.For(x[1], topologytest.Parse(t, x[0]))
 		require.NoError(t, why)
 		require.Equal(t, x[2], m.String(), x)
 	}
@@ -300,7 +294,7 @@ func TestTheMethodOfARoutingUnlessOneIsNamed(t *testing.T) {
 // The first patches are made for what the switches have: they would meet other rows.
 func TestTreesBeginWithTheTablesThatDDRCPlansFrom(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "kary-ntree:4,3")
+	g := topologytest.Parse(t, "kary-ntree:4,3")
 	for _, routing := range []string{"ftree", "hybrid", "hybrid-adaptive", "ddrc-source"} {
 		fw, vcs, err := subnet.Firmware(routing, g)
 		require.NoError(t, err)
@@ -330,7 +324,7 @@ func TestNoTableIsLoadedWhileNothingIsDead(t *testing.T) {
 		{"kary-ntree:2,3", "lash", "ddrc"},
 		{"kary-ntree:2,3", "hybrid", "ddrc"},
 	} {
-		g := graph(t, x[0])
+		g := topologytest.Parse(t, x[0])
 		p := planner(t, g, x[1], x[2], weft.MaxVCs)
 		fw, _, err := subnet.Firmware(x[1], g)
 		require.NoError(t, err)
@@ -394,7 +388,7 @@ func TestWhenAllLinksAreBackTablesAreThoseOfTheEngineAgain(t *testing.T) {
 		{"torus:4x4", "e-cube", "dqr", 4},
 		{"irregular:10,20,3", "lash", "dqr:layers=same", 6},
 	} {
-		g := graph(t, x.topology)
+		g := topologytest.Parse(t, x.topology)
 		p := planner(t, g, x.routing, x.method, x.vcs)
 		p.Settled()
 		began := p.Now()

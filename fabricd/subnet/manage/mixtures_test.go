@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // mixed is a fabric in the midst of an upload: some of its switches have the new tables.
@@ -168,7 +169,7 @@ func TestEveryMixtureOfAPlanThatMayBeUploadedInAnyOrderIsFreeOfCyclesAndLoops(t 
 	} {
 		t.Run(x.topology+" "+x.routing+" "+x.method, func(t *testing.T) {
 			t.Parallel()
-			g := graph(t, x.topology)
+			g := topologytest.Parse(t, x.topology)
 			p := planner(t, g, x.routing, x.method, x.vcs)
 			p.Settled()
 			plans, rounds, all := 0, 0, 0
@@ -206,7 +207,7 @@ func TestEveryMixtureOfAPlanThatMayBeUploadedInAnyOrderIsFreeOfCyclesAndLoops(t 
 func TestACycleInSomeMixtureIsFoundInAllOfThemAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, x := range [][3]string{{"ring:6", "updn:root=s0", "updn:root=s3"}, {"ring:8", "updn:root=s0", "updn:root=s4"}} {
-		g := graph(t, x[0])
+		g := topologytest.Parse(t, x[0])
 		old, err := subnet.Routes(x[1], g)
 		require.NoError(t, err)
 		newer, err := subnet.Routes(x[2], g)

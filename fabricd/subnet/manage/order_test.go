@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -26,8 +26,7 @@ func TestAnOrderOfEntriesSavesFewCuts(t *testing.T) {
 	for _, spec := range topologies {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
-			g, err := topology.Parse(spec)
-			require.NoError(t, err)
+			g := topologytest.Parse(t, spec)
 			m, err := Parse("dqr:entries=destination,spare=leave")
 			require.NoError(t, err)
 			p, err := New(g, "lash", m, weft.MaxVCs)

@@ -7,11 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // Any bytes give a routing whose every way ends, or is known to go round, or an error.
 func FuzzLoad(f *testing.F) {
-	g := graph(f, "testdata/tiny.net")
+	g := topologytest.Parse(f, "testdata/tiny.net")
 	f.Add([]byte(read(f, "opensm-lfts.dump")), []byte(read(f, "opensm-sl2vl.dump")), []byte(read(f, "path-sl.txt")), []byte(read(f, "guid2lid")))
 	f.Add([]byte(read(f, "dump_lfts.txt")), []byte{}, []byte("1 6 3\n"), []byte{})
 	f.Fuzz(func(t *testing.T, lft, sl2vl, pathSL, guid2lid []byte) {

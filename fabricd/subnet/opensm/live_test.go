@@ -11,7 +11,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/switch/tables"
 )
@@ -29,8 +29,7 @@ var made = map[string]struct{ topology, files string }{
 func TestPacketsGoByTablesOfOpenSM(t *testing.T) {
 	t.Parallel()
 	for name, m := range made {
-		g, err := topology.Parse(m.topology)
-		require.NoError(t, err)
+		g := topologytest.Parse(t, m.topology)
 		r, err := opensm.Open(g, m.files)
 		require.NoError(t, err)
 		h := harness.New(t, m.topology, harness.FirmwareByName("tables:"+m.files))

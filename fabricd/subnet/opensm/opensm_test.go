@@ -14,15 +14,9 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
-
-func graph(t testing.TB, spec string) *topology.Graph {
-	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
-	return g
-}
 
 func read(t testing.TB, name string) string {
 	t.Helper()
@@ -80,7 +74,7 @@ func way(t testing.TB, r *layered.Routing, from, to string) (names []string, lay
 }
 
 func TestTablesOfOpenSMAreRead(t *testing.T) {
-	g := graph(t, "testdata/tiny.net")
+	g := topologytest.Parse(t, "testdata/tiny.net")
 	for _, spec := range []string{
 		"testdata/opensm-lfts.dump",
 		"testdata/dump_lfts.txt",
@@ -99,7 +93,7 @@ func TestTablesOfOpenSMAreRead(t *testing.T) {
 
 // torus-2QoS changes lanes at the edges of the torus, by tables that look at where a packet comes from and goes to.
 func TestTablesThatChangeLanesOnTheWayAreRead(t *testing.T) {
-	g := graph(t, "testdata/torus5.net")
+	g := topologytest.Parse(t, "testdata/torus5.net")
 	r := open(t, g, "testdata/torus5-lfts.dump.gz,sl2vl=testdata/torus5-sl2vl.dump.gz,path-sl=testdata/torus5-path-sl.txt")
 	assert.Zero(t, r.Unroutable)
 	assert.Nil(t, r.Dependencies().Cycle())
@@ -112,7 +106,7 @@ func TestTablesThatChangeLanesOnTheWayAreRead(t *testing.T) {
 
 // DFSSSP gives each pair of NICs a service level of its own, so the NICs of a switch send to a NIC in different layers.
 func TestServiceLevelsOfEachPairOfNICsAreRead(t *testing.T) {
-	g := graph(t, "testdata/dfsssp8.net")
+	g := topologytest.Parse(t, "testdata/dfsssp8.net")
 	r := open(t, g, "testdata/dfsssp8-lfts.dump.gz,sl2vl=testdata/dfsssp8-sl2vl.dump.gz,path-sl=testdata/dfsssp8-path-sl.txt")
 	assert.Zero(t, r.Unroutable)
 	assert.Equal(t, 8, r.Layers)
@@ -143,7 +137,7 @@ func TestServiceLevelsOfEachPairOfNICsAreRead(t *testing.T) {
 
 // A NIC of which the file says nothing sends as the others of its switch do.
 func TestServiceLevelsOfSomeNICsStandForTheOthers(t *testing.T) {
-	g := graph(t, "testdata/tiny.net")
+	g := topologytest.Parse(t, "testdata/tiny.net")
 	sl := file("sl", "1 7 2\n1 8 3\n6 8 1\n1 6 0\n6 1 0\n7 1 0\n7 6 0\n7 8 0\n8 7 0\n")
 	r, err := Load(g, Files{LFT: file("f", read(t, "opensm-lfts.dump")), PathSL: &sl})
 	require.NoError(t, err)
@@ -162,7 +156,7 @@ func TestServiceLevelsOfSomeNICsStandForTheOthers(t *testing.T) {
 }
 
 func TestWhatIsWrittenIsWhatWasRead(t *testing.T) {
-	g := graph(t, "testdata/tiny.net")
+	g := topologytest.Parse(t, "testdata/tiny.net")
 	r := open(t, g, "testdata/opensm-lfts.dump")
 	lids, err := AssignLIDs(g, 0, 0)
 	require.NoError(t, err)
@@ -180,7 +174,7 @@ func TestWhatIsWrittenIsWhatWasRead(t *testing.T) {
 func lines0(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
 
 func TestLIDsAreGivenAsOpenSMDoes(t *testing.T) {
-	g := graph(t, "testdata/tiny.net")
+	g := topologytest.Parse(t, "testdata/tiny.net")
 	lids, err := AssignLIDs(g, 2, 2)
 	require.NoError(t, err)
 	of := func(name string) [2]int {
@@ -194,12 +188,12 @@ func TestLIDsAreGivenAsOpenSMDoes(t *testing.T) {
 	assert.Equal(t, [2]int{8, 1}, of("L0-0"))
 	assert.Equal(t, [2]int{18, 1}, of("L1-1"))
 	assert.Equal(t, [2]int{12, 4}, of("host0"))
-	_, err = AssignLIDs(graph(t, "kary-ntree:12,3"), 0, 5)
+	_, err = AssignLIDs(topologytest.Parse(t, "kary-ntree:12,3"), 0, 5)
 	assert.ErrorContains(t, err, "kary-ntree:12,3 with 432 switches and 1728 NICs: LIDs")
 }
 
 func TestAddressesOfAPortAreItsLIDs(t *testing.T) {
-	g := graph(t, "testdata/tiny.net")
+	g := topologytest.Parse(t, "testdata/tiny.net")
 	text := strings.NewReplacer("[0-8]", "[0-9]", "8 lids", "9 lids",
 		"0x0008 002 # Channel Adapter portguid 0x000000000010000d: 'host3 HCA-1'\n",
 		"0x0008 002 # Channel Adapter portguid 0x000000000010000d: 'host3 HCA-1'\n0x0009 002 # Channel Adapter portguid 0x000000000010000d: 'host3 HCA-1'\n",
@@ -216,7 +210,7 @@ func TestAddressesOfAPortAreItsLIDs(t *testing.T) {
 }
 
 func TestBadTablesAreRefusedAtTheirLine(t *testing.T) {
-	g := graph(t, "testdata/tiny.net")
+	g := topologytest.Parse(t, "testdata/tiny.net")
 	lft := read(t, "opensm-lfts.dump")
 	diags := read(t, "dump_lfts.txt")
 	bare := "Unicast lids [0-2] of switch Lid 2 guid 0x0000000000200000 ('L0-0'):\n0x0001 001\n"
@@ -259,7 +253,7 @@ func TestBadTablesAreRefusedAtTheirLine(t *testing.T) {
 }
 
 func TestBadFilesBesideTheTablesAreRefusedAtTheirLine(t *testing.T) {
-	g := graph(t, "testdata/tiny.net")
+	g := topologytest.Parse(t, "testdata/tiny.net")
 	change := func(name, from, to string) *File {
 		text := read(t, name)
 		require.Contains(t, text, from)
@@ -300,7 +294,7 @@ func TestBadFilesBesideTheTablesAreRefusedAtTheirLine(t *testing.T) {
 
 // Tables of a file may send packets round and round, or nowhere: that is found, counted, and no reason to refuse them.
 func TestTablesThatLoopOrEndAreFound(t *testing.T) {
-	g := graph(t, "testdata/tiny.net")
+	g := topologytest.Parse(t, "testdata/tiny.net")
 	lft := read(t, "opensm-lfts.dump")
 	blocks := strings.SplitAfter(lft, "dumped\n")
 	// Both of L0-1 and L1-0 send packets to host0 to each other.
@@ -318,7 +312,7 @@ func TestTablesThatLoopOrEndAreFound(t *testing.T) {
 }
 
 func TestOpenSaysWhatItExpects(t *testing.T) {
-	g := graph(t, "testdata/tiny.net")
+	g := topologytest.Parse(t, "testdata/tiny.net")
 	for spec, want := range map[string]string{
 		"":                          "tables: no file, expected FILE[,sl2vl=FILE][,path-sl=FILE][,guid2lid=FILE]",
 		"a,b":                       `tables:a,b: found "b", expected FILE[,sl2vl=FILE]`,

@@ -18,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm/peer"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // No process of the real thing outlives its test.
@@ -42,7 +43,7 @@ func simulate(t *testing.T, g *topology.Graph) (*peer.Sim, context.Context) {
 // OpenSM gives the LIDs that we say it gives.
 func TestOpenSMGivesTheLIDsOfAssignLIDs(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "irregular:12,20,3,nics=2")
+	g := topologytest.Parse(t, "irregular:12,20,3,nics=2")
 	for lmc, option := range []string{"0", "1", "2"} {
 		sim, ctx := simulate(t, g) // a new one: ports keep their LIDs
 		result, err := sim.Route(ctx, "minhop", "-l", option)
@@ -62,7 +63,7 @@ func TestOpenSMGivesTheLIDsOfAssignLIDs(t *testing.T) {
 func TestTablesOfTheRealOpenSMAreReadAndWritten(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"irregular:12,24,1", "mesh:3x3,nics=2", "kary-ntree:4,2"} {
-		g := graph(t, spec)
+		g := topologytest.Parse(t, spec)
 		sim, ctx := simulate(t, g)
 		roots := filepath.Join(t.TempDir(), "roots")
 		require.NoError(t, os.WriteFile(roots, []byte(g.Identity(weft.SwitchID(0).Node()).GUID.String()+"\n"), 0o600))
@@ -94,7 +95,7 @@ func TestTablesOfTheRealOpenSMAreReadAndWritten(t *testing.T) {
 func TestTheRealOpenSMTakesTablesOfOurs(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"irregular:12,24,1,nics=2", "torus:4x4", "kary-ntree:2,3"} {
-		g := graph(t, spec)
+		g := topologytest.Parse(t, spec)
 		for lmc, option := range []string{"0", "1"} {
 			sim, ctx := simulate(t, g)
 			lids, err := AssignLIDs(g, 0, lmc)
@@ -132,7 +133,7 @@ func toNICs(dump string) string {
 // The layers of its lash are free of cycles only together with the service levels.
 func TestLayersOfTheRealLASHAreRead(t *testing.T) {
 	t.Parallel()
-	result, r := routed(t, graph(t, "irregular:10,16,2"), "lash")
+	result, r := routed(t, topologytest.Parse(t, "irregular:10,16,2"), "lash")
 	assert.Equal(t, result.Lanes, r.Layers)
 	assert.Greater(t, r.Layers, 1)
 }
@@ -140,7 +141,7 @@ func TestLayersOfTheRealLASHAreRead(t *testing.T) {
 // Those of its DFSSSP differ among the NICs of a switch.
 func TestLayersOfTheRealDFSSSPAreRead(t *testing.T) {
 	t.Parallel()
-	_, r := routed(t, graph(t, "ring:5,nics=2"), "dfsssp")
+	_, r := routed(t, topologytest.Parse(t, "ring:5,nics=2"), "dfsssp")
 	alike := true
 	for s := range r.Graph.Switches {
 		for _, d := range r.Graph.NICs {
@@ -175,7 +176,7 @@ func routed(t *testing.T, g *topology.Graph, engine string) (*peer.Result, *laye
 // What we write of service levels is what OpenSM dumps where it is told to map them so.
 func TestServiceLevelsAreMappedAsOpenSMDumpsThem(t *testing.T) {
 	t.Parallel()
-	g := graph(t, "irregular:10,16,2,nics=2")
+	g := topologytest.Parse(t, "irregular:10,16,2,nics=2")
 	r, err := layered.LASH(g, layered.Options{})
 	require.NoError(t, err)
 	require.Equal(t, 2, r.Layers)
@@ -195,7 +196,7 @@ func TestServiceLevelsAreMappedAsOpenSMDumpsThem(t *testing.T) {
 
 func TestAnEngineThatRefusesIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	sim, ctx := simulate(t, graph(t, "irregular:6,9,1"))
+	sim, ctx := simulate(t, topologytest.Parse(t, "irregular:6,9,1"))
 	_, err := sim.Route(ctx, "updn") // without roots
 	assert.ErrorIs(t, err, peer.ErrRefused)
 }

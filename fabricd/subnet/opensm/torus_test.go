@@ -12,14 +12,13 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // The real torus-2QoS moves packets between lanes on their way. Its tables have no cycle, and dqr, which would lose these packets, refuses them by name.
 func TestTablesOfTheRealTorus2QoSAreReadAndLeftAlone(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("torus:5x5")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "torus:5x5")
 	sim, ctx := opensm.Simulate(t, g)
 	guid := func(name string) any {
 		s, err := g.SwitchByName(name)

@@ -13,19 +13,24 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // Routings that look at nothing but the destination come back from their files as they were, layers too.
 func TestRoutingsOfOursComeBack(t *testing.T) {
 	for spec, engine := range map[string]func() (*layered.Routing, error){
 		"lash": func() (*layered.Routing, error) {
-			return layered.LASH(graph(t, "irregular:16,32,4,nics=2"), layered.Options{})
+			return layered.LASH(topologytest.Parse(t, "irregular:16,32,4,nics=2"), layered.Options{})
 		},
 		"updn": func() (*layered.Routing, error) {
-			return layered.UpDownByDestination(graph(t, "torus:4x4"), layered.Options{})
+			return layered.UpDownByDestination(topologytest.Parse(t, "torus:4x4"), layered.Options{})
 		},
-		"minimal-hop":  func() (*layered.Routing, error) { return layered.MinimalHop(graph(t, "mesh:3x3"), layered.Options{}) },
-		"without NICs": func() (*layered.Routing, error) { return layered.LASH(graph(t, "kary-ntree:2,3"), layered.Options{}) },
+		"minimal-hop": func() (*layered.Routing, error) {
+			return layered.MinimalHop(topologytest.Parse(t, "mesh:3x3"), layered.Options{})
+		},
+		"without NICs": func() (*layered.Routing, error) {
+			return layered.LASH(topologytest.Parse(t, "kary-ntree:2,3"), layered.Options{})
+		},
 	} {
 		r, err := engine()
 		require.NoError(t, err, spec)
@@ -48,7 +53,7 @@ func TestRoutingsOfOursComeBack(t *testing.T) {
 }
 
 func TestRoutingsThatTablesOfInfiniBandCannotSayAreRefused(t *testing.T) {
-	g := graph(t, "irregular:16,32,4")
+	g := topologytest.Parse(t, "irregular:16,32,4")
 	lids, err := AssignLIDs(g, 0, 0)
 	require.NoError(t, err)
 	r, err := layered.UpDownAdaptive(g, layered.Options{})
@@ -57,7 +62,7 @@ func TestRoutingsThatTablesOfInfiniBandCannotSayAreRefused(t *testing.T) {
 	r.Kind = layered.Deterministic
 	assert.ErrorContains(t, writeLFT(io.Discard, r, lids), "ports for packets to n")
 
-	wide := graph(t, "irregular:64,128,3")
+	wide := topologytest.Parse(t, "irregular:64,128,3")
 	r, err = layered.UpDown(wide, layered.Options{})
 	require.NoError(t, err)
 	theirs, err := AssignLIDs(wide, 0, 0)
@@ -75,13 +80,13 @@ func TestRoutingsThatTablesOfInfiniBandCannotSayAreRefused(t *testing.T) {
 		assert.ErrorContains(t, write(io.Discard, r, lids), "lash has 16 layers, and InfiniBand has 15 virtual lanes for data: take a routing of fewer layers")
 	}
 
-	torus := graph(t, "testdata/torus5.net")
+	torus := topologytest.Parse(t, "testdata/torus5.net")
 	r = open(t, torus, "testdata/torus5-lfts.dump.gz,sl2vl=testdata/torus5-sl2vl.dump.gz,path-sl=testdata/torus5-path-sl.txt")
 	lids, err = AssignLIDs(torus, 0, 0)
 	require.NoError(t, err)
 	assert.ErrorContains(t, writeLFT(io.Discard, r, lids), "from layer 0 to 1, which a table of InfiniBand cannot say")
 
-	tiny := graph(t, "testdata/tiny.net")
+	tiny := topologytest.Parse(t, "testdata/tiny.net")
 	text := strings.ReplaceAll(read(t, "opensm-lfts.dump"), "0x0008", "0x0009")
 	text = strings.NewReplacer("[0-8]", "[0-9]", "8 lids", "9 lids").Replace(text)
 	two := file("guid2lid", "0x000000000010000d 0x0008 0x0009\n")
@@ -103,7 +108,7 @@ func (broken) Write([]byte) (int, error) { return 0, errBroken }
 
 // The NICs of a switch may have lanes of their own for a level.
 func TestNICsOfASwitchMaySendInDifferentLanes(t *testing.T) {
-	g := graph(t, "testdata/tiny.net")
+	g := topologytest.Parse(t, "testdata/tiny.net")
 	text := read(t, "opensm-sl2vl.dump")
 	at := strings.Index(text, "Channel Adapter 0x0000000000100005")
 	text = text[:at] + strings.Replace(text[at:], "0   0   : 0", "0   0   : 1", 1)
@@ -118,7 +123,7 @@ func TestNICsOfASwitchMaySendInDifferentLanes(t *testing.T) {
 
 // What a switch does with a packet may not depend on its service level where lane and port are the same.
 func TestLanesThatDependOnTheLevelAreRefused(t *testing.T) {
-	g := graph(t, "mesh:3")
+	g := topologytest.Parse(t, "mesh:3")
 	r, err := layered.MinimalHop(g, layered.Options{})
 	require.NoError(t, err)
 	lids, err := AssignLIDs(g, 0, 0)

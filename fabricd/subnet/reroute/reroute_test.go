@@ -12,12 +12,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/subnet/reroute"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 func rerouted(t *testing.T, spec, engine, method string, switchFlows bool) (*reroute.Reroute, *topology.Graph) {
 	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, spec)
 	m, err := manage.Parse(method)
 	require.NoError(t, err)
 	r, err := reroute.New(g, engine, m, reroute.Options{SwitchFlows: switchFlows, VCs: weft.MaxVCs})
@@ -289,8 +289,7 @@ func TestFlowsBetweenSwitchesAreCounted(t *testing.T) {
 
 func TestWhatAMethodIsNotForIsSaid(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("ring:5")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "ring:5")
 	for want, c := range map[string]struct {
 		engine, method string
 		switches       bool
@@ -305,6 +304,6 @@ func TestWhatAMethodIsNotForIsSaid(t *testing.T) {
 		_, err = reroute.New(g, c.engine, m, reroute.Options{SwitchFlows: c.switches})
 		require.ErrorContains(t, err, want)
 	}
-	_, err = reroute.New(g, "adaptive-link", manage.Method{Kind: manage.DQR}, reroute.Options{})
+	_, err := reroute.New(g, "adaptive-link", manage.Method{Kind: manage.DQR}, reroute.Options{})
 	require.ErrorIs(t, err, subnet.ErrNoTables)
 }

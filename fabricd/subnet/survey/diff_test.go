@@ -11,12 +11,13 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
 func TestEqualRoutingsDoNotDiffer(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "irregular:12,20,1")
+	g := topologytest.Parse(t, "irregular:12,20,1")
 	r, err := layered.LASH(g, layered.Options{})
 	require.NoError(t, err)
 	d, err := survey.Diff(r, r)
@@ -26,7 +27,7 @@ func TestEqualRoutingsDoNotDiffer(t *testing.T) {
 
 func TestDifferencesAreCountedByWhatPacketsDo(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "ring:4")
+	g := topologytest.Parse(t, "ring:4")
 	counter := func(at, _ int, _ weft.VC) []int { return []int{(at + 3) % 4} }
 	one, other := byHand{next: clockwise(4)}.make(t, g), byHand{next: counter}.make(t, g)
 	d, err := survey.Diff(one, other)
@@ -69,13 +70,13 @@ func TestDifferencesAreCountedByWhatPacketsDo(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 3, d.OnlyB)
 
-	_, err = survey.Diff(one, byHand{next: clockwise(5)}.make(t, parse(t, "ring:5")))
+	_, err = survey.Diff(one, byHand{next: clockwise(5)}.make(t, topologytest.Parse(t, "ring:5")))
 	assert.ErrorContains(t, err, "different graphs, ring:4 and ring:5")
 }
 
 func TestAListingPutsEqualEntriesTogether(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "ring:4")
+	g := topologytest.Parse(t, "ring:4")
 	l := survey.List(byHand{next: clockwise(4)}.make(t, g))
 	require.Len(t, l.Tables, 4)
 	at := portTo(g, 0, weft.SwitchID(1).Node())
@@ -88,7 +89,7 @@ func TestAListingPutsEqualEntriesTogether(t *testing.T) {
 	assert.Equal(t, []survey.Sender{{To: []string{"n0", "n1", "n2", "n3"}, Addresses: []survey.By{{Layers: []int{0}}}}}, l.Sources[0].Sends)
 	assert.Nil(t, l.Escape)
 
-	tree, err := subnet.Routes("deterministic-table", parse(t, "kary-ntree:2,2"))
+	tree, err := subnet.Routes("deterministic-table", topologytest.Parse(t, "kary-ntree:2,2"))
 	require.NoError(t, err)
 	leaf := survey.List(tree).Tables[2]
 	assert.Equal(t, "s1.0", leaf.Switch)

@@ -20,13 +20,6 @@ type byHand struct {
 	addresses func(s, dst int) []weft.Address
 }
 
-func parse(t testing.TB, spec string) *topology.Graph {
-	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
-	return g
-}
-
 func (h byHand) make(t testing.TB, g *topology.Graph) *layered.Routing {
 	t.Helper()
 	h.layers = max(h.layers, 1)

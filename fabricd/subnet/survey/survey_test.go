@@ -9,11 +9,12 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 func TestARingOneWayRound(t *testing.T) {
 	t.Parallel()
-	s := survey.Of(byHand{next: clockwise(4)}.make(t, parse(t, "ring:4")))
+	s := survey.Of(byHand{next: clockwise(4)}.make(t, topologytest.Parse(t, "ring:4")))
 	assert.Len(t, s.Cycle, 4)
 	assert.Equal(t, 12, s.Pairs)
 	assert.Zero(t, s.Unroutable)
@@ -32,7 +33,7 @@ func TestARingOneWayRound(t *testing.T) {
 
 func TestWhereThereIsAChoiceHalfGoesEitherWay(t *testing.T) {
 	t.Parallel()
-	s := survey.Of(byHand{next: minimal(4), kind: layered.Adaptive}.make(t, parse(t, "ring:4")))
+	s := survey.Of(byHand{next: minimal(4), kind: layered.Adaptive}.make(t, topologytest.Parse(t, "ring:4")))
 	assert.InDelta(t, 4.0/3, s.MeanHops, 1e-12)
 	assert.Equal(t, s.MeanDistance, s.MeanHops)
 	assert.Equal(t, 2, s.MaxHops)
@@ -45,7 +46,7 @@ func TestWhereThereIsAChoiceHalfGoesEitherWay(t *testing.T) {
 
 func TestEveryNICOfASwitchSends(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "ring:3,nics=2")
+	g := topologytest.Parse(t, "ring:3,nics=2")
 	s := survey.Of(byHand{next: clockwise(3)}.make(t, g))
 	assert.Equal(t, 30, s.Pairs, "those of one switch too")
 	assert.Zero(t, s.Unroutable)
@@ -60,7 +61,7 @@ func TestAllAddressesAndLayersAreUsedInTurn(t *testing.T) {
 	two := func(s, dst int) []weft.Address {
 		return []weft.Address{{Layers: 0b11}, {Path: 1, VC: 1}}
 	}
-	s := survey.Of(byHand{layers: 2, next: clockwise(4), addresses: two}.make(t, parse(t, "ring:4")))
+	s := survey.Of(byHand{layers: 2, next: clockwise(4), addresses: two}.make(t, topologytest.Parse(t, "ring:4")))
 	assert.Equal(t, []int{12, 24}, s.PerLayer, "the first address counts in both")
 	assert.Equal(t, 2.0, s.Addresses)
 	assert.Equal(t, 6.0, s.MaxFlow(), "as with one address and layer")
@@ -71,7 +72,7 @@ func TestAllAddressesAndLayersAreUsedInTurn(t *testing.T) {
 // As A-LASH has it: one address, which packets may enter in either layer and then move.
 func TestAnAddressThatIsEnteredInSeveralLayersIsOneAddress(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "ring:4")
+	g := topologytest.Parse(t, "ring:4")
 	moving := func(s, dst int) []weft.Address {
 		return []weft.Address{{Layers: 0b11}, {Layers: 0b11, VC: 1}, {Layers: 0b11, VC: 1}, {Path: 1}}
 	}
@@ -126,7 +127,7 @@ func TestPairsWhosePacketsMayNotArriveAreCounted(t *testing.T) {
 			return ring(at, dst, 0)
 		}, 3},
 	} {
-		s := survey.Of(byHand{next: c.next}.make(t, parse(t, "ring:4")))
+		s := survey.Of(byHand{next: c.next}.make(t, topologytest.Parse(t, "ring:4")))
 		assert.Equal(t, c.want, s.Unroutable, name)
 		assert.Equal(t, 12, s.Pairs)
 	}
@@ -136,14 +137,14 @@ func TestPairsWhosePacketsMayNotArriveAreCounted(t *testing.T) {
 		}
 		return []weft.Address{{}}
 	}
-	s := survey.Of(byHand{next: ring, addresses: none}.make(t, parse(t, "ring:4")))
+	s := survey.Of(byHand{next: ring, addresses: none}.make(t, topologytest.Parse(t, "ring:4")))
 	assert.Equal(t, 3, s.Unroutable, "switch 1 has no address of others")
 	assert.Equal(t, 0.75, s.Addresses)
 }
 
 func TestNothingFlowsIntoTheEscapeLayerWhereThereIsAnotherWay(t *testing.T) {
 	t.Parallel()
-	s := survey.Of(escape(6).make(t, parse(t, "ring:6")))
+	s := survey.Of(escape(6).make(t, topologytest.Parse(t, "ring:6")))
 	assert.Nil(t, s.Cycle)
 	assert.Zero(t, s.Unroutable)
 	assert.Equal(t, s.MeanDistance, s.MeanHops)
@@ -157,7 +158,7 @@ func TestNothingFlowsIntoTheEscapeLayerWhereThereIsAnotherWay(t *testing.T) {
 		}
 		return all(at, dst, layer)
 	}
-	s = survey.Of(h.make(t, parse(t, "ring:6")))
+	s = survey.Of(h.make(t, topologytest.Parse(t, "ring:6")))
 	assert.Zero(t, s.Unroutable, "from switch 0 there is the escape layer only")
 	assert.Greater(t, s.MeanHops, s.MeanDistance)
 }
@@ -166,7 +167,7 @@ func TestNothingFlowsIntoTheEscapeLayerWhereThereIsAnotherWay(t *testing.T) {
 func TestLoadsAndFlowsOfAnEngineAgree(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"irregular:16,32,1", "irregular:20,30,2", "torus:4x4", "mesh:3x3"} {
-		g := parse(t, spec)
+		g := topologytest.Parse(t, spec)
 		r, err := layered.LASH(g, layered.Options{})
 		require.NoError(t, err)
 		s := survey.Of(r)

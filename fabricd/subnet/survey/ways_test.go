@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // steps are the stops of a way in words: the switch and the channels on from it.
@@ -29,7 +30,7 @@ func steps(g *topology.Graph, w survey.Way) (list []string) {
 
 func TestADeterministicWayIsOneStopAfterTheOther(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "ring:5,nics=2")
+	g := topologytest.Parse(t, "ring:5,nics=2")
 	r := byHand{next: clockwise(5)}.make(t, g)
 	ways := survey.Ways(r, 7, 1) // the second NIC of s3
 	require.Len(t, ways, 1)
@@ -45,7 +46,7 @@ func TestADeterministicWayIsOneStopAfterTheOther(t *testing.T) {
 
 func TestAllWaysOfAChoiceAreShownOnceEach(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "ring:4")
+	g := topologytest.Parse(t, "ring:4")
 	ways := survey.Ways(byHand{next: minimal(4), kind: layered.Adaptive}.make(t, g), 0, 2)
 	assert.Equal(t, []string{
 		"s0: s0->s1 vc0 s0->s3 vc0", "s1: s1->s2 vc0", "s3: s3->s2 vc0", "s2: s2->n2 vc0", "s2: s2->n2 vc0",
@@ -54,7 +55,7 @@ func TestAllWaysOfAChoiceAreShownOnceEach(t *testing.T) {
 
 func TestEscapesAreShown(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "ring:6")
+	g := topologytest.Parse(t, "ring:6")
 	w := survey.Ways(escape(6).make(t, g), 0, 5)[0]
 	assert.Equal(t, []string{
 		"s0: s0->s5 vc1 or escape", "s5: s5->n5 vc1 or escape", "s0: s0->s1 vc0", "s5: s5->n5 vc0",
@@ -69,7 +70,7 @@ func TestEscapesAreShown(t *testing.T) {
 
 func TestWaysInCirclesAreShownToo(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "ring:4")
+	g := topologytest.Parse(t, "ring:4")
 	w := survey.Ways(byHand{next: func(at, _ int, _ weft.VC) []int { return []int{[]int{1, 2, 1, 0}[at]} }}.make(t, g), 0, 3)[0]
 	assert.True(t, w.Circles)
 	assert.False(t, w.Sure)
@@ -80,7 +81,7 @@ func TestWaysInCirclesAreShownToo(t *testing.T) {
 
 func TestUsersOfACycleAreThoseWhoWaitInIt(t *testing.T) {
 	t.Parallel()
-	g := parse(t, "ring:4")
+	g := topologytest.Parse(t, "ring:4")
 	r := byHand{next: clockwise(4)}.make(t, g)
 	cycle := survey.Of(r).Cycle
 	users := survey.Users(r, cycle)

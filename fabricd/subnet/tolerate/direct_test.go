@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // counted counts the sets of k links.
@@ -202,7 +203,7 @@ func TestSamplesAreTheSameHoweverTheyAreDivided(t *testing.T) {
 
 func TestSetsThatCannotBeAreRefused(t *testing.T) {
 	t.Parallel()
-	links := Links(parsed(t, "torus:8x8x8"))
+	links := Links(topologytest.Parse(t, "torus:8x8x8"))
 	_, err := NewSets(links, 14, nil)
 	require.ErrorContains(t, err, "2^63")
 	_, err = NewSets(links[:5], 6, nil)

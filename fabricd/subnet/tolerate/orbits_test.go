@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 func TestGroupsHaveAsManyElementsAsTheTopologyHasSymmetries(t *testing.T) {
@@ -93,14 +94,14 @@ func TestRegionsAreThoseOfThePaper(t *testing.T) {
 		{"mesh:3x3", "distance-1", "s1.1", 12},
 		{"mesh:3x3", "distance-1", "s0.0", 6},
 	} {
-		g := parsed(t, c.spec)
+		g := topologytest.Parse(t, c.spec)
 		center, err := g.SwitchByName(c.center)
 		require.NoError(t, err)
 		links, err := Region(g, c.name, center)
 		require.NoError(t, err)
 		assert.Len(t, links, c.want, "%s %s", c.spec, c.name)
 	}
-	g := parsed(t, "torus:3x3x3")
+	g := topologytest.Parse(t, "torus:3x3x3")
 	for name, says := range map[string]string{"distance-x": "distance-1", "distance1": "distance-1", "distance--1": "distance-1", "al": "all"} {
 		_, err := Region(g, name, 0)
 		assert.ErrorContains(t, err, says, name)

@@ -9,14 +9,8 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/subnet/direct"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
-
-func parsed(t testing.TB, spec string) *topology.Graph {
-	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
-	return g
-}
 
 // naive are ways found by walking: all shortest paths of a pair, or the one of dimension order. Where both ways round are as short, that up.
 type naive struct {
@@ -184,7 +178,7 @@ func (n *naive) Count(v *direct.Counts) {
 
 func netOf(t testing.TB, spec string) *direct.Net {
 	t.Helper()
-	n, err := direct.New(parsed(t, spec))
+	n, err := direct.New(topologytest.Parse(t, spec))
 	require.NoError(t, err)
 	return n
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/draw"
 	"github.com/weft-fabric/weft/fabricd/topology/layout"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -29,18 +30,11 @@ var specs = []string{
 	"kary-ntree:4,3", "mport-tree:8,2", "mesh:4", "mesh:5x4", "torus:4x4", "torus:3x3x3", "torus:2x2x2x3", "ring:9,nics=2", "irregular:20,40,1",
 }
 
-func parse(t *testing.T, spec string) *topology.Graph {
-	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
-	return g
-}
-
 func TestSmallDrawingsAreAsTheyWereLookedAt(t *testing.T) {
 	for name, spec := range map[string]string{"tree": "kary-ntree:2,2", "ring": "ring:3"} {
 		for end, write := range formats {
 			var b bytes.Buffer
-			require.NoError(t, write(&b, parse(t, spec), draw.Options{NICs: true}))
+			require.NoError(t, write(&b, topologytest.Parse(t, spec), draw.Options{NICs: true}))
 			want := filepath.Join("testdata", name+"."+end)
 			if *update {
 				require.NoError(t, os.WriteFile(want, b.Bytes(), 0o644))
@@ -91,7 +85,7 @@ func look(t *testing.T, data []byte) picture {
 func TestAnSVGOfEveryKindIsWellFormedAndHasAllSwitchesAndLinks(t *testing.T) {
 	for _, spec := range specs {
 		for _, nics := range []bool{true, false} {
-			g := parse(t, spec)
+			g := topologytest.Parse(t, spec)
 			var b bytes.Buffer
 			require.NoError(t, draw.SVG(&b, g, draw.Options{NICs: nics}))
 			p := look(t, b.Bytes())
@@ -119,7 +113,7 @@ func TestAnSVGOfEveryKindIsWellFormedAndHasAllSwitchesAndLinks(t *testing.T) {
 }
 
 func TestAHugeDrawingHasNoNames(t *testing.T) {
-	g := parse(t, "mesh:200x4")
+	g := topologytest.Parse(t, "mesh:200x4")
 	var b bytes.Buffer
 	require.NoError(t, draw.SVG(&b, g, draw.Options{}))
 	p := look(t, b.Bytes())
@@ -129,7 +123,7 @@ func TestAHugeDrawingHasNoNames(t *testing.T) {
 }
 
 func TestLooksMarkLinksAndSwitches(t *testing.T) {
-	g := parse(t, "ring:4")
+	g := topologytest.Parse(t, "ring:4")
 	m := draw.Map{Graph: g, Layout: layout.Of(g), Title: "a <title> & more"}
 	m.Links = map[int]draw.LinkLook{0: {Color: "#d55e00", Width: 3, Dash: "6 4", Note: "cut"}}
 	m.Switches = map[int]draw.SwitchLook{1: {Fill: "#fee", Color: "#d55e00", Label: "12 rerouted", Note: "has lost a link"}}
@@ -146,7 +140,7 @@ func TestLooksMarkLinksAndSwitches(t *testing.T) {
 func TestDOTHasEveryLinkAndGraphvizDrawsIt(t *testing.T) {
 	dot, missing := exec.LookPath("dot")
 	for _, spec := range specs {
-		g := parse(t, spec)
+		g := topologytest.Parse(t, spec)
 		var b bytes.Buffer
 		require.NoError(t, draw.DOT(&b, g, draw.Options{}))
 		links := 0
@@ -174,7 +168,7 @@ func TestDOTHasEveryLinkAndGraphvizDrawsIt(t *testing.T) {
 
 func TestDOTOfATreeHasItsTiersAboveEachOther(t *testing.T) {
 	var b bytes.Buffer
-	require.NoError(t, draw.DOT(&b, parse(t, "kary-ntree:2,2"), draw.Options{NICs: true}))
+	require.NoError(t, draw.DOT(&b, topologytest.Parse(t, "kary-ntree:2,2"), draw.Options{NICs: true}))
 	for _, want := range []string{`"s0.0" [pos="0.750,2.000!"]`, `"s1.0" [pos="0.750,1.000!"]`, `"n00" [pos="0.500,0.500!"]`} {
 		assert.Contains(t, b.String(), want)
 	}
@@ -182,13 +176,13 @@ func TestDOTOfATreeHasItsTiersAboveEachOther(t *testing.T) {
 
 func TestMermaidRefusesWhatMermaidWouldNotDraw(t *testing.T) {
 	var b bytes.Buffer
-	err := draw.Mermaid(&b, parse(t, "kary-ntree:4,4"), draw.Options{NICs: true})
+	err := draw.Mermaid(&b, topologytest.Parse(t, "kary-ntree:4,4"), draw.Options{NICs: true})
 	require.ErrorIs(t, err, draw.ErrTooManyLinks)
 	assert.EqualError(t, err, "kary-ntree:4,4: too many links for Mermaid: 1024, expected at most 500: take another format")
 	assert.Empty(t, b.String())
-	err = draw.Mermaid(&b, parse(t, "mesh:8x9,nics=6"), draw.Options{NICs: true})
+	err = draw.Mermaid(&b, topologytest.Parse(t, "mesh:8x9,nics=6"), draw.Options{NICs: true})
 	assert.ErrorContains(t, err, "expected at most 500: leave out the NICs, or take another format")
-	assert.NoError(t, draw.Mermaid(&b, parse(t, "mesh:8x9,nics=6"), draw.Options{}))
+	assert.NoError(t, draw.Mermaid(&b, topologytest.Parse(t, "mesh:8x9,nics=6"), draw.Options{}))
 }
 
 func TestMermaidTakesNamesAndTitlesThatMeanSomethingToIt(t *testing.T) {
@@ -205,7 +199,7 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 func TestADrawingThatCannotBeWrittenIsAnError(t *testing.T) {
 	for _, write := range formats {
-		err := write(full{}, parse(t, "kary-ntree:2,2"), draw.Options{})
+		err := write(full{}, topologytest.Parse(t, "kary-ntree:2,2"), draw.Options{})
 		require.Error(t, err)
 		assert.Contains(t, err.Error(), "disk full")
 	}

@@ -13,14 +13,8 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/layout"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
-
-func parse(t *testing.T, spec string) *topology.Graph {
-	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
-	return g
-}
 
 func load(t *testing.T, text string) *topology.Graph {
 	t.Helper()
@@ -41,7 +35,7 @@ func TestEveryKindOfTopologyIsLaidOutWithoutOverlap(t *testing.T) {
 	for spec, kind := range specs {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
-			g := parse(t, spec)
+			g := topologytest.Parse(t, spec)
 			l := layout.Of(g)
 			assert.Equal(t, kind, l.Kind)
 			require.Len(t, l.Switches, len(g.Switches))
@@ -54,7 +48,7 @@ func TestEveryKindOfTopologyIsLaidOutWithoutOverlap(t *testing.T) {
 					t.Fatalf("%v is not within %v x %v, or too close to the edge", p, l.Width, l.Height)
 				}
 			}
-			assert.Equal(t, l, layout.Of(parse(t, spec)), "the same graph, laid out twice")
+			assert.Equal(t, l, layout.Of(topologytest.Parse(t, spec)), "the same graph, laid out twice")
 		})
 	}
 }
@@ -71,7 +65,7 @@ func closest(at []layout.Point) float64 {
 
 func TestATreeStandsTierByTierOverItsNICs(t *testing.T) {
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:6,3"} {
-		g := parse(t, spec)
+		g := topologytest.Parse(t, spec)
 		l := layout.Of(g)
 		for _, k := range g.Links {
 			if k.BetweenSwitches() {
@@ -89,7 +83,7 @@ func TestATreeStandsTierByTierOverItsNICs(t *testing.T) {
 }
 
 func TestFewerLinksOfATreeCrossThanInTheOrderOfItsDigits(t *testing.T) {
-	g := parse(t, "kary-ntree:3,3")
+	g := topologytest.Parse(t, "kary-ntree:3,3")
 	l := layout.Of(g)
 	plain := make([]layout.Point, len(g.Switches))
 	for i := range plain {
@@ -120,7 +114,7 @@ func crossings(g *topology.Graph, at []layout.Point) (n int) {
 }
 
 func TestNeighboursOfAMeshAreOneUnitApartAndLinksAroundATorusAreBent(t *testing.T) {
-	g := parse(t, "torus:8x8")
+	g := topologytest.Parse(t, "torus:8x8")
 	l := layout.Of(g)
 	bent := 0
 	for i, k := range g.Links {
@@ -147,7 +141,7 @@ func TestNeighboursOfAMeshAreOneUnitApartAndLinksAroundATorusAreBent(t *testing.
 func TestATorusIsBentWhereItGoesAround(t *testing.T) {
 	for spec, want := range map[string]int{"torus:5x6,wrap=x": 6, "torus:5x6,wrap=y": 5, "torus:5x6,wrap=xy": 11, "mesh:5x6": 0} {
 		bent := 0
-		for _, b := range layout.Of(parse(t, spec)).Bends {
+		for _, b := range layout.Of(topologytest.Parse(t, spec)).Bends {
 			if b != 0 {
 				bent++
 			}
@@ -157,7 +151,7 @@ func TestATorusIsBentWhereItGoesAround(t *testing.T) {
 }
 
 func TestPlanesStandSideBySide(t *testing.T) {
-	g := parse(t, "torus:4x4x4")
+	g := topologytest.Parse(t, "torus:4x4x4")
 	l := layout.Of(g)
 	for i, s := range g.Switches {
 		assert.InDelta(t, float64(s.Coord[0]+5*s.Coord[2]), l.Switches[i].X-l.Switches[0].X, 1e-9, s.Name)
@@ -168,7 +162,7 @@ func TestPlanesStandSideBySide(t *testing.T) {
 			assert.NotZero(t, l.Bends[i], "%s runs straight over switches", k.Name)
 		}
 	}
-	wide := layout.Of(parse(t, "mesh:4x4x16"))
+	wide := layout.Of(topologytest.Parse(t, "mesh:4x4x16"))
 	assert.Less(t, wide.Width/wide.Height, 5.5)
 }
 
@@ -255,7 +249,7 @@ func TestLinksBetweenTheSameTwoSwitchesAreBentApart(t *testing.T) {
 
 func TestTheJSONHasThePlacesAndIsATopologyFile(t *testing.T) {
 	for _, spec := range []string{"kary-ntree:2,3", "torus:3x3", "irregular:8,12,1"} {
-		g := parse(t, spec)
+		g := topologytest.Parse(t, spec)
 		l := layout.Of(g)
 		var b, plain bytes.Buffer
 		require.NoError(t, layout.WriteJSON(&b, g))
@@ -303,8 +297,8 @@ func TestTheJSONHasThePlacesAndIsATopologyFile(t *testing.T) {
 }
 
 func TestADrawingOfAnotherTopologyIsRefused(t *testing.T) {
-	l := layout.Of(parse(t, "ring:4"))
-	err := parse(t, "ring:5").WriteDrawnJSON(&bytes.Buffer{}, topology.Drawing(l))
+	l := layout.Of(topologytest.Parse(t, "ring:4"))
+	err := topologytest.Parse(t, "ring:5").WriteDrawnJSON(&bytes.Buffer{}, topology.Drawing(l))
 	assert.ErrorContains(t, err, "4 switches, 4 NICs and 8 links, expected the 5, 5 and 10")
 }
 
@@ -312,5 +306,5 @@ func TestAFileThatCannotBeWrittenIsAnError(t *testing.T) {
 	f, err := os.Open(os.DevNull)
 	require.NoError(t, err)
 	defer f.Close()
-	assert.Error(t, layout.WriteJSON(f, parse(t, "ring:4")))
+	assert.Error(t, layout.WriteJSON(f, topologytest.Parse(t, "ring:4")))
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/virtual/world"
 	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/switchd"
@@ -43,8 +43,7 @@ func (n *numbering) Receive(_ weft.Time, _ weft.PortID, f *weft.Frame, _ *weft.A
 func TestLinksDoNotLoseByTheDrawsOfSwitches(t *testing.T) {
 	t.Parallel()
 	const seed, frames = 7, 64
-	g, err := topology.Parse("ring:3")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "ring:3")
 	b := fabric.BuildSpec{Graph: g, Seed: seed, Batch: 1, Watch: func(weft.Node) switchd.Observer { return nil }}
 	var cores []*numbering
 	for _, s := range g.Switches {

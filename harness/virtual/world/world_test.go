@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/virtual/world"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -161,8 +162,7 @@ func TestAgentsAreCalledAfterWhatPokedThemAndAtTheirTimes(t *testing.T) {
 
 func small(t *testing.T, o fabric.Options) *fabric.Fabric {
 	t.Helper()
-	g, err := topology.Parse("kary-ntree:2,3")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "kary-ntree:2,3")
 	o.Topology, o.Firmware, o.Runtime = g, firmware.AdaptiveLink{}, world.New()
 	f, err := fabric.New(o)
 	require.NoError(t, err)

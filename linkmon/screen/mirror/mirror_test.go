@@ -10,13 +10,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/api"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 func read(t *testing.T, spec string) *Topology {
 	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, spec)
 	var b bytes.Buffer
 	require.NoError(t, g.WriteJSON(&b))
 	top, err := Read(b.Bytes())

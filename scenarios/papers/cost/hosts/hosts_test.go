@@ -15,7 +15,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/placement"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 // made is what a run would show whose hosts pay exactly these processor seconds, and use their cores up.
@@ -84,8 +84,7 @@ func TestNoModelIsMadeOfRunsThatSayNothing(t *testing.T) {
 
 // Of one way the first host sends: the NIC that all send to is at the other switch.
 func TestTheFirstHostOfOneWaySends(t *testing.T) {
-	g, err := topology.Parse(way.topology)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, way.topology)
 	p, err := placement.Place(g, []placement.Agent{{Name: "h1", Ports: 1000, Cores: 1}, {Name: "h2", Ports: 1000, Cores: 1}})
 	require.NoError(t, err)
 	require.Equal(t, "h1", p.Hosts[0].Agent)

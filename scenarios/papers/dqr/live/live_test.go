@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/fabricd/trace"
 	"github.com/weft-fabric/weft/scenarios/papers/dqr/live"
 )
@@ -20,8 +21,7 @@ func TestACutIsRepairedByTheManagerOverTheBrokerAndTheLedgerBalances(t *testing.
 	for _, x := range [][3]string{{"kary-ntree:2,3", "ftree", "ddrc"}, {"kary-ntree:2,3", "hybrid", "ddrc"}, {"mesh:3x3", "xy", "dqr"}} {
 		t.Run(x[1]+" "+x[2], func(t *testing.T) {
 			t.Parallel()
-			g, err := topology.Parse(x[0])
-			require.NoError(t, err)
+			g := topologytest.Parse(t, x[0])
 			traffic, err := trace.Traffic("uniform:0.2")
 			require.NoError(t, err)
 			f, err := live.Start(t.Context(), live.Config{Graph: g, Routing: x[1], Method: x[2], Traffic: traffic, Seed: 1, Link: fabric.LinkOptions{Paced: true}})
@@ -52,8 +52,7 @@ func TestACutIsRepairedByTheManagerOverTheBrokerAndTheLedgerBalances(t *testing.
 
 func TestAFabricThatNobodyManagesStartsToo(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("kary-ntree:2,3")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "kary-ntree:2,3")
 	f, err := live.Start(t.Context(), live.Config{Graph: g, Routing: "adaptive-link"})
 	require.NoError(t, err)
 	_, _, err = f.Cut(g.Links[0].ID)

@@ -9,14 +9,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm/peer"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestOpenSMHearsOfEachCutAndItsTablesAreTimed(t *testing.T) {
-	g, err := topology.Parse("mport-tree:4,2")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "mport-tree:4,2")
 	p := pairing{spec: g.Spec, engine: "ftree"}
 	list, refused, err := p.theirs(t.Context(), g, drawn(g, 2), verbose...)
 	if errors.Is(err, peer.ErrMissing) && os.Getenv("CI") != "true" {
@@ -36,8 +35,7 @@ func TestOpenSMHearsOfEachCutAndItsTablesAreTimed(t *testing.T) {
 
 // An m-port tree of two tiers stays connected without a link, but its only link to a NIC is not drawn.
 func TestOnlyLinksBetweenSwitchesAreDrawnAndNoneTwice(t *testing.T) {
-	g, err := topology.Parse("mport-tree:4,2")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "mport-tree:4,2")
 	seen := map[string]bool{}
 	for _, id := range drawn(g, 100) {
 		l := g.Links[id]
@@ -49,8 +47,7 @@ func TestOnlyLinksBetweenSwitchesAreDrawnAndNoneTwice(t *testing.T) {
 }
 
 func TestOursAreTimedByTheFaultReport(t *testing.T) {
-	g, err := topology.Parse("mport-tree:4,2")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "mport-tree:4,2")
 	list, err := own{"ftree", "ddrc"}.measure(t.Context(), g, drawn(g, 2))
 	require.NoError(t, err)
 	require.Len(t, list, 2)

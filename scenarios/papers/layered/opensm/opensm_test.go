@@ -16,7 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm"
 	"github.com/weft-fabric/weft/fabricd/subnet/opensm/peer"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,8 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // it made for these graphs have a cycle. Every pair is routed by them, so that nothing but the dependencies tells. Ours have none.
 func TestCyclesInTablesOfOpenSMAreFound(t *testing.T) {
 	for name, channels := range map[string]int{"updn-cyclic-16": 5, "updn-cyclic-64": 4} {
-		g, err := topology.Parse(name + ".net")
-		require.NoError(t, err)
+		g := topologytest.Parse(t, name+".net")
 		r, err := opensm.Open(g, name+".lfts.gz")
 		require.NoError(t, err)
 		assert.Zero(t, r.Unroutable)
@@ -71,8 +70,7 @@ func TestKeptFilesAreMadeAgain(t *testing.T) {
 	got, err := os.ReadFile(filepath.Join(folder, "kept.net"))
 	require.NoError(t, err)
 	assert.Equal(t, string(want), string(got))
-	g, err := topology.Parse(filepath.Join(folder, "kept.net"))
-	require.NoError(t, err)
+	g := topologytest.Parse(t, filepath.Join(folder, "kept.net"))
 	r, err := opensm.Open(g, filepath.Join(folder, "kept.lfts.gz"))
 	require.NoError(t, err)
 	kept, err := opensm.Open(g, "updn-cyclic-16.lfts.gz")
