@@ -65,8 +65,8 @@ func Start(t *testing.T, c Config) *Lab {
 		}
 		l.Broker = bustest.Broker(t, broker)
 	}
-	l.Begin()
 	control := bustest.Server(t, bus.ServerConfig{Fabric: c.Name, Broker: l.Broker, URL: c.URL, Credentials: c.Credentials})
+	l.Begin()
 	var err error
 	l.Server, err = api.NewServer(l.Fabric, control, api.Info{Name: c.Name, Firmware: c.routing(), Started: time.Now()})
 	require.NoError(t, err)
