@@ -120,7 +120,7 @@ func (h *hostState) patience() time.Duration {
 
 // newHostCounters is what s says, with what was before.
 func newHostCounters(at weft.Time, s host.Sum, past *host.Sum) *hostCounters {
-	a := &hostCounters{at: at, own: s, all: s, held: map[weft.End]bool{}}
+	a := &hostCounters{at: at, own: s, all: s, held: make(map[weft.End]bool, len(s.HeldDown))}
 	a.all.Add(past)
 	for _, e := range s.HeldDown {
 		a.held[e.End()] = true

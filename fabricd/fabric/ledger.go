@@ -48,20 +48,21 @@ func (f *Fabric) asked() Ledger {
 
 // addUp adds up what hosts have told.
 func (f *Fabric) addUp() Ledger {
-	l, links := f.ledgerNow()
+	l, links := f.ledgerNow(nil)
 	l.LostOn = map[string]LinkLoss{}
 	for _, k := range links {
-		if lost := lossOf(k); lost != (LinkLoss{}) {
+		if lost := lossOf(&k); lost != (LinkLoss{}) {
 			l.LostOn[f.links[k.Link].Name] = lost
 		}
 	}
 	return l
 }
 
-// ledgerNow are the accounts by what hosts told last, without LostOn, and what there is of links.
-func (f *Fabric) ledgerNow() (l Ledger, links []ledger.LinkSum) {
+// ledgerNow are the accounts by what hosts told last, without LostOn, and what there is of links, in storage
+// that may be used anew.
+func (f *Fabric) ledgerNow(storage []ledger.LinkSum) (l Ledger, links []ledger.LinkSum) {
 	var s ledger.Sums
-	f.ledger.read(func(l *ledger.Ledger) { s, links = l.Sums(), l.Links() })
+	f.ledger.read(func(l *ledger.Ledger) { s, links = l.Sums(), l.Links(storage) })
 	w := s.Waiting
 	l = Ledger{
 		Injected: s.Injected + s.Short, Delivered: s.Delivered, Lost: s.Lost, Discarded: s.Discarded, InFlight: s.InFlight, Balanced: s.Balanced,
@@ -81,6 +82,6 @@ func rules(list []ledger.Rule) map[string]uint64 {
 }
 
 // lossOf is what a link has lost.
-func lossOf(k ledger.LinkSum) LinkLoss {
+func lossOf(k *ledger.LinkSum) LinkLoss {
 	return LinkLoss{Wire: k.Wire[0] + k.Wire[1], Queued: k.Queued}
 }

@@ -62,6 +62,7 @@ type Sampler struct {
 	nodes       []switching.Reading
 	passed      map[*hostState][]ledger.Passed // of hosts in other processes
 	nics        []nic.Reading
+	sums        []ledger.LinkSum
 	told        []told // per switch
 
 	latency *recent
@@ -153,11 +154,10 @@ func (s *Sampler) Read() *Reading {
 	r := s.States()
 	s.readNodes()
 	clear(s.passed)
-	var sums []ledger.LinkSum
-	r.Ledger, sums = s.f.ledgerNow()
+	r.Ledger, s.sums = s.f.ledgerNow(s.sums)
 	for i, l := range s.f.links {
 		a, b := s.end(l.A), s.end(l.B)
-		lost := lossOf(sums[i])
+		lost := lossOf(&s.sums[i])
 		k := &r.Links[i]
 		k.Sent, k.Queued, k.Held = [2]uint64{a.sent, b.sent}, [2]int{a.waiting, b.waiting}, [2]bool{a.held, b.held}
 		k.Lost = lost.Wire + lost.Queued

@@ -60,7 +60,7 @@ func (a *sharedLedger) total() (c ledger.Counters) {
 
 // onLinks is what each link has lost, and what is on its way, by number.
 func (a *sharedLedger) onLinks() (list []ledger.LinkSum) {
-	a.read(func(l *ledger.Ledger) { list = l.Links() })
+	a.read(func(l *ledger.Ledger) { list = l.Links(nil) })
 	return list
 }
 

@@ -65,7 +65,7 @@ func (f *Fabric) LinkStates() []LinkState {
 	out := make([]LinkState, len(f.links))
 	sums, passed := f.ledger.onLinks(), map[*hostState][]ledger.Passed{}
 	for i, l := range f.links {
-		lost := lossOf(sums[i])
+		lost := lossOf(&sums[i])
 		dead, quiet := f.troubled(l)
 		out[i] = LinkState{
 			Dead: dead, Quiet: quiet,

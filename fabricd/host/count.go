@@ -23,7 +23,7 @@ func (p *Local) Delivered() (n uint64) {
 // HoldsPackets reports whether a packet is inside a switch.
 func (p *Local) HoldsPackets() bool {
 	return slices.ContainsFunc(p.nodes.switches, func(n *node) (holds bool) {
-		n.Do(func(weft.Time, *weft.Actions) { holds = n.core.Held() > 0 })
+		n.View(func() { holds = n.core.Held() > 0 })
 		return holds
 	})
 }
@@ -59,11 +59,11 @@ func (s *Sum) forgetEras(first int) {
 // ReadEnd reads the end of a link: as a port of a switch has it, without what waits there.
 func (p *Local) ReadEnd(e weft.End) (r switching.PortReading) {
 	if !e.Node.IsSwitch() {
-		n := p.nodes.byNIC[weft.NICID(e.Node.Index)].Read()
+		n := p.ReadNIC(weft.NICID(e.Node.Index))
 		return switching.PortReading{Flow: n.Flow, Suppressed: n.Suppressed}
 	}
 	n := p.nodes.bySwitch[weft.SwitchID(e.Node.Index)]
-	n.Do(func(weft.Time, *weft.Actions) {
+	n.View(func() {
 		_, r.Lost = n.core.PortCounters(e.Port)
 		r.Flow, r.Suppressed = n.core.Flow(e.Port), n.core.Suppressed(e.Port)
 	})
@@ -73,16 +73,19 @@ func (p *Local) ReadEnd(e weft.End) (r switching.PortReading) {
 // ReadSwitch reads a switch.
 func (p *Local) ReadSwitch(id weft.SwitchID, r *switching.Reading) {
 	n := p.nodes.bySwitch[id]
-	n.Do(func(weft.Time, *weft.Actions) { n.core.Read(r) })
+	n.View(func() { n.core.Read(r) })
 }
 
 // ReadNIC reads a NIC.
-func (p *Local) ReadNIC(id weft.NICID) nic.Reading { return p.nodes.byNIC[id].Read() }
+func (p *Local) ReadNIC(id weft.NICID) (r nic.Reading) {
+	p.nodes.byNIC[id].Read(&r)
+	return r
+}
 
 // Holds reports whether a packet is inside a switch.
 func (p *Local) Holds(id weft.SwitchID, h *weft.Header) (holds bool) {
 	n := p.nodes.bySwitch[id]
-	n.Do(func(weft.Time, *weft.Actions) { holds = n.core.Holds(h.Src, h.Dst, h.Seq) })
+	n.View(func() { holds = n.core.Holds(h.Src, h.Dst, h.Seq) })
 	return holds
 }
 

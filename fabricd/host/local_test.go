@@ -20,10 +20,9 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// A host of calls needs no broker: it is ordered, counted and read by calls, and what NICs refuse
-// is the error that they gave.
-func TestALocalHost(t *testing.T) {
-	t.Parallel()
+// newLocal makes a host of all nodes of a small tree, which do not run yet.
+func newLocal(t *testing.T) (*host.Local, *host.Live, *wire.Memory, *topology.Graph) {
+	t.Helper()
 	g, err := topology.Generate("kary-ntree:2,2")
 	require.NoError(t, err)
 	fw, _, err := subnet.Firmware("adaptive-link", g)
@@ -40,6 +39,14 @@ func TestALocalHost(t *testing.T) {
 		},
 	})
 	require.NoError(t, err)
+	return l, live, memory, g
+}
+
+// A host of calls needs no broker: it is ordered, counted and read by calls, and what NICs refuse
+// is the error that they gave.
+func TestALocalHost(t *testing.T) {
+	t.Parallel()
+	l, live, memory, g := newLocal(t)
 	ctx, end := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	go func() { defer close(over); live.NodeRuntime.Run(ctx) }()
@@ -115,4 +122,15 @@ func TestALocalHost(t *testing.T) {
 	require.Eventually(t, func() bool { return ends() == 2*len(g.Links) }, rig.Patience, time.Millisecond)
 	_, err = h.Order(t.Context(), host.Order{Restart: []weft.SwitchID{9}})
 	require.ErrorContains(t, err, "switch 9: not in this host")
+}
+
+// A look uses the storage of the one before: what it allocates does not depend on how many links there are. It is not parallel, for it
+// counts what the whole process allocates.
+func TestALookUsesStorageAnew(t *testing.T) {
+	l, _, memory, g := newLocal(t)
+	defer memory.Close()
+	switches, nics := make([]switching.Reading, len(g.Switches)), make([]nic.Reading, len(g.NICs))
+	nodes := float64(len(switches) + len(nics))
+	n := testing.AllocsPerRun(100, func() { l.Look(host.SumRequest{Ends: true}, switches, nics) })
+	require.LessOrEqual(t, n, nodes+4, "one for each node")
 }

@@ -22,6 +22,7 @@ type adder struct {
 
 	mu      sync.Mutex        // serialises readings; the rest is guarded by it
 	reading switching.Reading // storage
+	nic     nic.Reading       // likewise
 	flows   []link.Flow       // per end, as it was read last; of a link that is shared what passed within the host
 	peers   map[string][]link.Incarnation
 	seq     uint64
@@ -78,10 +79,11 @@ func (p *Local) sum(r SumRequest, switches []switching.Reading, nics []nic.Readi
 		p.addSwitch(&s, n, r.Ends, into)
 	}
 	for _, h := range p.nodes.nics {
-		read := p.addNIC(&s, h, &r)
+		into := &p.adder.nic
 		if nics != nil {
-			nics[h.id] = read
+			into = &nics[h.id]
 		}
+		p.addNIC(&s, h, &r, into)
 	}
 	s.forgetEras(p.adder.firstEra)
 	if r.Ends {
@@ -106,7 +108,7 @@ func (p *Local) sum(r SumRequest, switches []switching.Reading, nics []nic.Readi
 
 // addSwitch reads a switch into r and adds it. The caller holds the adder's lock.
 func (p *Local) addSwitch(s *Sum, n *node, ends bool, r *switching.Reading) {
-	n.Do(func(weft.Time, *weft.Actions) {
+	n.View(func() {
 		n.core.Read(r)
 		if r.Stats.Discarded > 0 {
 			n.core.Discards(func(rule string, packets uint64) { s.discard(rule, packets) })
@@ -210,17 +212,13 @@ func (s *Sum) addState(p *Local, e int, state link.State, suppressed bool) {
 	}
 }
 
-// addNIC reads a NIC and adds it. The caller holds the adder's lock.
-func (p *Local) addNIC(s *Sum, h *nicNode, want *SumRequest) (r nic.Reading) {
+// addNIC reads a NIC into r and adds it. The caller holds the adder's lock.
+func (p *Local) addNIC(s *Sum, h *nicNode, want *SumRequest, r *nic.Reading) {
 	if at := &p.nodes.ends[h.end]; want.Ends && at.peer != "" {
-		var sessions []link.Session
-		r = h.ReadSessions(p.peersOf(at), func(k link.Session) { sessions = append(sessions, k) })
+		h.ReadSessions(r, p.peersOf(at), func(k link.Session) { p.addSession(s, h.end, k) })
 		s.cross(&r.Flow)
-		for _, k := range sessions {
-			p.addSession(s, h.end, k)
-		}
 	} else {
-		r = h.Read()
+		h.Read(r)
 		p.adder.flows[h.end] = r.Flow
 	}
 	s.Drivers = s.Drivers.Add(h.Driver.Stats())
@@ -232,26 +230,31 @@ func (p *Local) addNIC(s *Sum, h *nicNode, want *SumRequest) (r nic.Reading) {
 		s.addErasOf(&sn)
 		p.adder.firstEra = max(p.adder.firstEra, sn.FirstEra)
 	}
-	return r
 }
 
 // addLinks adds what the links inside the host have on their wires. The caller holds the adder's lock.
 func (p *Local) addLinks(s *Sum) {
-	flows := p.adder.flows
-	for _, l := range slices.Concat(p.nodes.inside, p.nodes.shared) {
-		a, b := flows[l.a], flows[l.b]
-		wireAB, lostAB := link.OnWire(a, b)
-		wireBA, lostBA := link.OnWire(b, a)
-		s.Wires += wireAB + wireBA
-		if lostAB+lostBA > 0 {
-			// One end was read before the other, and the link may have come up in between: then what the later
-			// one had sent by its time seems lost. A receiver that is read after the sender tells for sure.
-			_, lostAB = link.OnWire(a, p.ReadEnd(p.nodes.ends[l.b].End).Flow)
-			_, lostBA = link.OnWire(b, p.ReadEnd(p.nodes.ends[l.a].End).Flow)
-		}
-		if lostAB+lostBA > 0 {
-			s.Wire = append(s.Wire, ledger.LinkLost{Link: l.id, Wire: [2]uint64{lostAB, lostBA}})
-		}
+	for i := range p.nodes.inside {
+		p.addLink(s, &p.nodes.inside[i])
+	}
+	for i := range p.nodes.shared {
+		p.addLink(s, &p.nodes.shared[i])
+	}
+}
+
+func (p *Local) addLink(s *Sum, l *inside) {
+	a, b := &p.adder.flows[l.a], &p.adder.flows[l.b]
+	wireAB, lostAB := link.OnWire(*a, *b)
+	wireBA, lostBA := link.OnWire(*b, *a)
+	s.Wires += wireAB + wireBA
+	if lostAB+lostBA > 0 {
+		// One end was read before the other, and the link may have come up in between: then what the later
+		// one had sent by its time seems lost. A receiver that is read after the sender tells for sure.
+		_, lostAB = link.OnWire(*a, p.ReadEnd(p.nodes.ends[l.b].End).Flow)
+		_, lostBA = link.OnWire(*b, p.ReadEnd(p.nodes.ends[l.a].End).Flow)
+	}
+	if lostAB+lostBA > 0 {
+		s.Wire = append(s.Wire, ledger.LinkLost{Link: l.id, Wire: [2]uint64{lostAB, lostBA}})
 	}
 }
 
@@ -263,10 +266,11 @@ func (p *Local) Read(_ context.Context, what ReadRequest) (Readings, error) {
 	r := Readings{Number: p.spec.Number, At: p.runtime.Now(), Switches: make([]SwitchRead, len(p.nodes.switches)), NICs: make([]NICRead, len(p.nodes.nics))}
 	for i, n := range p.nodes.switches {
 		r.Switches[i].Switch = n.id
-		n.Do(func(weft.Time, *weft.Actions) { n.core.Read(&r.Switches[i].Reading) })
+		n.View(func() { n.core.Read(&r.Switches[i].Reading) })
 	}
 	for i, h := range p.nodes.nics {
-		r.NICs[i] = NICRead{h.id, h.Read()}
+		r.NICs[i].NIC = h.id
+		h.Read(&r.NICs[i].Reading)
 	}
 	return r, nil
 }
@@ -276,7 +280,7 @@ func (p *Local) readVCs() Readings {
 	r := Readings{Number: p.spec.Number, At: p.runtime.Now(), VCs: make([]VCRead, len(p.nodes.switches))}
 	for i, n := range p.nodes.switches {
 		r.VCs[i].Switch = n.id
-		n.Do(func(weft.Time, *weft.Actions) { r.VCs[i].VCs = n.core.SumVCs() })
+		n.View(func() { r.VCs[i].VCs = n.core.SumVCs() })
 	}
 	return r
 }
@@ -291,7 +295,7 @@ func (p *Local) Nodes(_ context.Context, r NodeRequest) (a Nodes, err error) {
 			return a, notHere(id.Node())
 		}
 		flows := make([]link.Flow, n.core.Ports())
-		n.Do(func(weft.Time, *weft.Actions) {
+		n.View(func() {
 			a.Switches = append(a.Switches, n.core.Snapshot())
 			for i := range flows {
 				flows[i] = n.core.Flow(weft.PortID(i))

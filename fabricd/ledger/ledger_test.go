@@ -413,7 +413,7 @@ func FuzzRestore(f *testing.F) {
 		l.Step(100*weft.Second, d.told[2])
 		l.Step(200*weft.Second, Tick{})
 		l.Sums()
-		l.Links()
+		l.Links(nil)
 		l.Incidents(0)
 	})
 }

@@ -75,6 +75,9 @@ func (n *Node) Do(f func(now weft.Time, out *weft.Actions)) {
 	n.act(out)
 }
 
+// View calls f, which may read the core and must not step it.
+func (n *Node) View(f func()) { f() }
+
 // Signal tells the core that port p has signal or has lost it.
 func (n *Node) Signal(p weft.PortID, up bool) {
 	out := n.begin()

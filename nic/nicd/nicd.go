@@ -16,6 +16,8 @@ import (
 type Driver interface {
 	// Do steps the core by f, which must only call it and return.
 	Do(f func(now weft.Time, out *weft.Actions))
+	// View calls f, which may read the core and must not step it.
+	View(f func())
 	// Signal tells the core that port p has signal or has lost it.
 	Signal(p weft.PortID, up bool)
 	// Impair replaces what port p's outgoing direction suffers.
@@ -83,35 +85,31 @@ func (n *NIC) Unmark(dst weft.NICID, most int) (left int) {
 
 // Snapshot copies the state of the NIC.
 func (n *NIC) Snapshot() (s nic.Snapshot) {
-	n.Do(func(weft.Time, *weft.Actions) { s = n.core.Snapshot() })
+	n.View(func() { s = n.core.Snapshot() })
 	return s
 }
 
 // Stats returns the counters of the NIC.
 func (n *NIC) Stats() (s nic.Stats) {
-	n.Do(func(weft.Time, *weft.Actions) { s = n.core.Stats() })
+	n.View(func() { s = n.core.Stats() })
 	return s
 }
 
 // MergeLatency adds this NIC's latencies, in nanoseconds, to h.
 func (n *NIC) MergeLatency(h *hdrhistogram.Histogram) {
-	n.Do(func(weft.Time, *weft.Actions) { n.core.MergeLatency(h) })
+	n.View(func() { n.core.MergeLatency(h) })
 }
 
 // ReadSessions is Read, and calls do with the sessions with these incarnations of the neighbour.
-func (n *NIC) ReadSessions(peers []link.Incarnation, do func(link.Session)) (r nic.Reading) {
-	n.Do(func(weft.Time, *weft.Actions) {
-		r = n.core.Read()
+func (n *NIC) ReadSessions(r *nic.Reading, peers []link.Incarnation, do func(link.Session)) {
+	n.View(func() {
+		*r = n.core.Read()
 		n.core.Sessions(peers, do)
 	})
-	return r
 }
 
-// Read reads what is read again and again.
-func (n *NIC) Read() (r nic.Reading) {
-	n.Do(func(weft.Time, *weft.Actions) { r = n.core.Read() })
-	return r
-}
+// Read reads into r what is read again and again.
+func (n *NIC) Read(r *nic.Reading) { n.View(func() { *r = n.core.Read() }) }
 
 // Await has the NIC send nothing until its switch, which moves, has begun anew, at most for a time;
 // see [nic.NIC.Await].

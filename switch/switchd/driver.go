@@ -155,6 +155,13 @@ func (d *Driver) Do(f func(now weft.Time, out *weft.Actions)) {
 	d.act(now, &out)
 }
 
+// View calls f, which may read the core and must not step it, while nothing else does.
+func (d *Driver) View(f func()) {
+	d.lock()
+	defer d.mu.Unlock()
+	f()
+}
+
 // Signal tells the core that port p has signal or has lost it.
 func (d *Driver) Signal(p weft.PortID, up bool) {
 	d.Do(func(now weft.Time, out *weft.Actions) { d.core.Signal(now, p, up, out) })
