@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/reply"
@@ -179,9 +180,7 @@ func TestVersions(t *testing.T) {
 // name.
 func TestAnAgentThatHasJustBegunHostsAllTheSame(t *testing.T) {
 	url := startServer(t, false)
-	s, err := bus.NewServer(bus.ServerConfig{Agent: "h1", URL: url, Build: v1})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	s := bustest.Server(t, bus.ServerConfig{Agent: "h1", URL: url, Build: v1})
 	asked := 0
 	require.NoError(t, bus.Handle(s, bus.Subject{Kind: bus.SubjectAgent, Verb: "parts"},
 		func(context.Context, struct{}) (cluster.Status, error) {

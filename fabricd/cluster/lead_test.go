@@ -21,6 +21,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // campaign has a process want to lead, and says when it does, and who leads meanwhile.
@@ -105,10 +106,10 @@ func TestRenewalsWhoseAnswersAreLateCount(t *testing.T) {
 		t.Helper()
 		_, last, err := s.Get(t.Context(), "leader")
 		require.NoError(t, err)
-		require.Eventually(t, func() bool {
+		rig.Until(t, func() bool {
 			_, now, err := s.Get(t.Context(), "leader")
 			return err == nil && now > last
-		}, patience, 10*time.Millisecond)
+		})
 	}
 	renewed()
 	server.Pause()
@@ -140,10 +141,10 @@ func TestALeaderOutlivesTheStoresLeader(t *testing.T) {
 	c.writes(watching)
 	_, last, err := watching.Get(t.Context(), "leader")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		l, now, err := watching.Get(t.Context(), "leader")
 		return err == nil && now > last && strings.Contains(string(l), `"id":"a"`)
-	}, patience, 10*time.Millisecond, "it renews its lease again")
+	}, "it renews its lease again")
 	require.Empty(t, ended)
 	require.Empty(t, next)
 }
@@ -271,11 +272,7 @@ func TestWhoWaitsForAStateIsToldOfALaterOne(t *testing.T) {
 	require.Error(t, <-failed)
 	second, third := k.Write(1, nil), k.Write(2, nil)
 	for _, kept := range []<-chan struct{}{first, second, third} {
-		select {
-		case <-kept:
-		case <-time.After(patience):
-			t.Fatal("nobody was told")
-		}
+		rig.Next(t, kept, "who waits is told")
 	}
 	stop()
 	require.NoError(t, <-ended)

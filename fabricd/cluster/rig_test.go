@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/host"
@@ -22,8 +23,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-const patience = 20 * time.Second // for what must happen; only a failing test waits so long
 
 // startServer is a NATS server as others run it.
 func startServer(t *testing.T, jetStream bool) string {
@@ -97,7 +96,7 @@ func startAgent(t *testing.T, url, name string, room cluster.Room, v bus.Build) 
 		require.NoError(t, <-ended)
 	})
 	t.Cleanup(a.kill)
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		select {
 		case err := <-ended:
 			ended <- err
@@ -105,24 +104,18 @@ func startAgent(t *testing.T, url, name string, room cluster.Room, v bus.Build) 
 		default:
 		}
 		return len(a.notes()) > 0
-	}, patience, time.Millisecond)
+	})
 	return a
 }
 
 func dial(t *testing.T, url string) *bus.Client {
 	t.Helper()
-	a, err := bus.Dial(bus.ClientConfig{Leads: true, URL: url, Program: "test", Build: v1})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, a.Close()) })
-	return a
+	return bustest.Client(t, bus.ClientConfig{Leads: true, URL: url, Program: "test", Build: v1})
 }
 
 func openStore(t testing.TB, url string) *bus.Store {
 	t.Helper()
-	s, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: url})
-	require.NoError(t, err)
-	t.Cleanup(s.Close)
-	return s
+	return bustest.Store(t, bus.StoreConfig{URL: url})
 }
 
 var errMade = errors.New("no such firmware")
@@ -197,9 +190,9 @@ func (c *servers) killWriter() *outside.Server {
 // writes waits until the store takes a write.
 func (c *servers) writes(s *bus.Store) {
 	c.t.Helper()
-	require.Eventually(c.t, func() bool {
+	rig.Until(c.t, func() bool {
 		ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
 		defer cancel()
 		return s.Put(ctx, "test", nil) == nil
-	}, 2*patience, 10*time.Millisecond)
+	})
 }

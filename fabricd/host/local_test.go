@@ -77,12 +77,12 @@ func TestALocalHost(t *testing.T) {
 	require.ErrorIs(t, a.Sent[1].Reason(), nic.ErrNoSuchNIC)
 	require.ErrorIs(t, a.Sent[3].Reason(), nic.ErrQueueFull)
 	require.Nil(t, errors.Unwrap(host.Refusal{Err: "as it travels"}.Reason()))
-	require.Eventually(t, func() bool { return ends() == 2*len(g.Links) }, rig.Patience, time.Millisecond)
+	rig.Until(t, func() bool { return ends() == 2*len(g.Links) })
 	now, err := h.Sum(t.Context(), host.SumRequest{})
 	require.NoError(t, err)
 	require.EqualValues(t, 2, now.Counters.NICs.Injected)
 	order(host.Order{Hold: new(false)})
-	require.Eventually(t, func() bool { return l.Delivered() == 2 && !l.HoldsPackets() }, rig.Patience, time.Millisecond)
+	rig.Until(t, func() bool { return l.Delivered() == 2 && !l.HoldsPackets() })
 
 	// Sums, counts and readings say the same. Links that somebody else may have an end of are told by their ends.
 	s, err := h.Sum(t.Context(), host.SumRequest{Eras: true, Ends: true})
@@ -119,7 +119,7 @@ func TestALocalHost(t *testing.T) {
 	}})
 	require.Equal(t, 2*len(g.Links)-2, ends())
 	order(host.Order{Restored: []host.LinkDirection{{Link: l0.ID}, {Link: l0.ID, Back: true}}, SignalAll: true})
-	require.Eventually(t, func() bool { return ends() == 2*len(g.Links) }, rig.Patience, time.Millisecond)
+	rig.Until(t, func() bool { return ends() == 2*len(g.Links) })
 	_, err = h.Order(t.Context(), host.Order{Restart: []weft.SwitchID{9}})
 	require.ErrorContains(t, err, "switch 9: not in this host")
 }

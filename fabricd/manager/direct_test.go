@@ -71,7 +71,7 @@ func TestATorusUnderLoadLosesLinkAfterLinkAndAllPairsStayConnected(t *testing.T)
 			l.await(notes, manager.NoteManages)
 			static := x.method == "direct"
 			change := func(spec fault.Spec) {
-				l.generate(x.traffic)
+				l.Load(x.traffic)
 				l.flows()
 				l.Do(spec)
 				r := l.await(notes, manager.NoteRound).Round
@@ -86,7 +86,7 @@ func TestATorusUnderLoadLosesLinkAfterLinkAndAllPairsStayConnected(t *testing.T)
 				assert.Positive(t, r.FlowsRerouted)
 				l.flows()
 				before := l.Settle()
-				l.allPairs()
+				l.AllPairs(l.Settle)
 				after := l.Fabric.Ledger()
 				require.Equal(t, before.Discarded+before.Lost, after.Discarded+after.Lost)
 				require.Empty(t, l.Fabric.Deadlock())
@@ -153,7 +153,7 @@ func TestWhatNoMechanismServesIsDiscardedAndTheRestGoOn(t *testing.T) {
 			l.patience = rig.Patience
 			notes, _ := l.manage("")
 			l.await(notes, manager.NoteManages)
-			l.load()
+			l.Load("uniform:0.2")
 			var r fabric.Round
 			for _, link := range x.cuts {
 				l.Do(fault.Spec{Do: fault.VerbCut, A: link})

@@ -15,7 +15,7 @@ import (
 func TestAManagerThatIsInterruptedWhileItHoldsNICsLetsThemGoOn(t *testing.T) {
 	t.Parallel()
 	l := start(t, "mesh:3x3", "updn:root=s0.0")
-	l.load()
+	l.Load("uniform:0.2")
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 	held, on := make(chan struct{}, 10), make(chan struct{})
 	release := sync.OnceFunc(func() { close(on) })
@@ -40,7 +40,7 @@ func TestAManagerThatIsInterruptedWhileItHoldsNICsLetsThemGoOn(t *testing.T) {
 	require.True(t, l.await(notes, manager.NoteRound).Round.Static)
 	require.False(t, l.Fabric.Held())
 	l.Settle()
-	l.allPairs()
+	l.AllPairs(l.Settle)
 }
 
 // A manager whose state went with it may have held them.
@@ -51,7 +51,7 @@ func TestWhoeverBeginsToManageLetsNICsGoOnThatAreHeldForNoJob(t *testing.T) {
 	notes, _ := l.manage("ddrc")
 	l.await(notes, manager.NoteManages)
 	rig.Until(t, func() bool { return !l.Fabric.Held() })
-	l.allPairs()
+	l.AllPairs(l.Settle)
 }
 
 // The switches have what their routing begins with, and the method begins with other tables.
@@ -78,5 +78,5 @@ func TestAManagerKilledBetweenItsFirstWordAndItsFirstJobLeavesThatToTheNext(t *t
 	r := l.await(notes, manager.NoteRound).Round
 	require.Positive(t, r.Switches)
 	require.Empty(t, r.Error)
-	l.allPairs()
+	l.AllPairs(l.Settle)
 }

@@ -37,7 +37,7 @@ func TestACutIsRepairedByNewTablesAndReported(t *testing.T) {
 					}
 				}
 			}
-			l.load()
+			l.Load("uniform:0.2")
 			l.Do(fault.Spec{Do: fault.VerbCut, A: link})
 			r := l.await(notes, manager.NoteRound).Round
 			assert.Empty(t, r.Error)
@@ -56,14 +56,14 @@ func TestACutIsRepairedByNewTablesAndReported(t *testing.T) {
 			assert.InDelta(t, c.InForceMS, c.DetectMS+c.ComputeMS+c.DrainMS+c.DistributeMS, 0.01)
 			assert.NotEqual(t, c.Acyclic, c.Static)
 			l.Settle()
-			l.allPairs()
+			l.AllPairs(l.Settle)
 			rig.Until(t, func() bool { return l.Fabric.Faults()[0].Reconfiguration.SettledMS > 0 })
 
 			l.Do(fault.Spec{Do: fault.VerbHeal})
 			back := l.await(notes, manager.NoteRound).Round
 			assert.Greater(t, back.Version, r.Version)
 			assert.Zero(t, back.Unroutable)
-			l.allPairs()
+			l.AllPairs(l.Settle)
 		})
 	}
 }
@@ -88,7 +88,7 @@ func TestTablesThatCannotBeMixedAreReplacedInAnEmptyFabric(t *testing.T) {
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 	notes, _ := l.manage("engine:updn:root=s2.2")
 	require.True(t, l.await(notes, manager.NoteRound).Round.Static)
-	l.load()
+	l.Load("uniform:0.2")
 	l.Do(fault.Spec{Do: fault.VerbHeal})
 	r := l.await(notes, manager.NoteRound).Round
 	assert.True(t, r.Static)
@@ -97,7 +97,7 @@ func TestTablesThatCannotBeMixedAreReplacedInAnEmptyFabric(t *testing.T) {
 	assert.False(t, l.Fabric.Held())
 	ledger := l.Settle()
 	assert.Zero(t, ledger.Lost+ledger.Discarded)
-	l.allPairs()
+	l.AllPairs(l.Settle)
 	held := false
 	for _, e := range l.Fabric.Events().Kept(0) {
 		switch e.Kind {
@@ -134,7 +134,7 @@ func TestFaultsDuringAnUploadBeginTheNextRound(t *testing.T) {
 	first := l.await(notes, manager.NoteRound).Round
 	second := l.await(notes, manager.NoteRound).Round
 	assert.Equal(t, first.Version+1, second.Version)
-	l.allPairs()
+	l.AllPairs(l.Settle)
 	for _, r := range l.Fabric.Faults() {
 		require.NotNil(t, r.Reconfiguration, r.Target)
 	}
@@ -173,7 +173,7 @@ func TestASwitchThatDoesNotAnswerIsNamedAndToldLater(t *testing.T) {
 		return false
 	})
 	rig.Until(t, func() bool { return count(l.Fabric.TableVersions(), r.Version) == r.Switches })
-	l.allPairs()
+	l.AllPairs(l.Settle)
 }
 
 func count(versions []uint64, v uint64) (n int) {

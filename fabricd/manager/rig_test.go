@@ -21,7 +21,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
-	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -82,10 +81,7 @@ func start(t *testing.T, spec, routing string, options ...func(*manager.Local)) 
 		l.gate = &gate{Fabric: local, open: through}
 		require.NoError(t, remote.Serve(control, l.gate))
 	}})
-	ctx, stop := context.WithCancel(context.Background())
-	var serving sync.WaitGroup
-	serving.Go(func() { l.Server.Run(ctx, nil) })
-	t.Cleanup(func() { stop(); serving.Wait() })
+	l.Answer()
 	return l
 }
 
@@ -195,18 +191,4 @@ func (l *lab) begun() {
 		_, _, err := state.Get(l.Context(), "head")
 		return err == nil
 	})
-}
-
-func (l *lab) load() { l.Helper(); l.generate("uniform:0.2") }
-
-func (l *lab) generate(traffic string) {
-	l.Helper()
-	t, err := nic.ParseTraffic(traffic)
-	require.NoError(l, err)
-	require.NoError(l, l.Fabric.SetTraffic(t))
-}
-
-func (l *lab) allPairs() {
-	l.Helper()
-	l.AllPairs(l.Settle)
 }

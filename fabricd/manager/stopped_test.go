@@ -65,7 +65,7 @@ func TestAManagerThatWakesAfterAnotherTookOverUploadsNothing(t *testing.T) {
 	rig.Until(t, func() bool { return recovered.Load() > 0 }, "it manages again")
 	assert.Zero(t, loads.Load())
 	assert.Equal(t, versions, l.Fabric.TableVersions())
-	l.allPairs()
+	l.AllPairs(l.Settle)
 	attack.Count(t, "a manager frozen while it uploads, until another has taken over", 1)
 }
 
@@ -77,7 +77,7 @@ func TestNICsThatADeadManagerHeldAreResumedByTheNext(t *testing.T) {
 		t.Run("before "+verb, func(t *testing.T) {
 			t.Parallel()
 			l := start(t, "mesh:3x3", "updn:root=s0.0")
-			l.load()
+			l.Load("uniform:0.2")
 			l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 			reached, dead := make(chan struct{}, 1000), make(chan struct{})
 			bury := sync.OnceFunc(func() { close(dead) })
@@ -104,7 +104,7 @@ func TestNICsThatADeadManagerHeldAreResumedByTheNext(t *testing.T) {
 			l.await(notes, manager.NoteManages)
 			assert.False(t, l.Fabric.Held())
 			l.Settle()
-			l.allPairs()
+			l.AllPairs(l.Settle)
 		})
 	}
 }
@@ -138,7 +138,7 @@ func TestNICsThatADeadManagerHeldInjectAgainWhenNoOtherComes(t *testing.T) {
 	bury()
 	l.gate.set(through)
 	l.Do(fault.Spec{Do: fault.VerbHeal})
-	l.allPairs()
+	l.AllPairs(l.Settle)
 }
 
 // A process that is a switch is stopped. It is named, the others have their tables, and it gets its own when it goes on.
@@ -153,7 +153,7 @@ func TestAStoppedSwitchProcessGetsItsTablesWhenItGoesOn(t *testing.T) {
 	rig.Until(t, func() bool { return len(l.Fabric.SwitchProcesses()) == 1 }, "the process is the switch")
 	notes, _ := l.manage("ddrc")
 	l.await(notes, manager.NoteManages)
-	l.load()
+	l.Load("uniform:0.2")
 	p.Signal(syscall.SIGSTOP)
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00-s2.00"})
 	r := l.await(notes, manager.NoteRound).Round
@@ -164,6 +164,6 @@ func TestAStoppedSwitchProcessGetsItsTablesWhenItGoesOn(t *testing.T) {
 	p.Signal(syscall.SIGCONT)
 	rig.Until(t, func() bool { return l.Fabric.TableVersion(id) >= r.Version }, "it has its tables")
 	l.Settle()
-	l.allPairs()
+	l.AllPairs(l.Settle)
 	attack.Count(t, "a switch process frozen while a manager uploads", 1)
 }

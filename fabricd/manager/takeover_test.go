@@ -64,7 +64,7 @@ func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
 					<-dead
 					return errForgotten
 				})
-				l.load()
+				l.Load("uniform:0.2")
 				l.Do(fault.Spec{Do: fault.VerbCut, A: as.link})
 				<-reached
 				first.Kill()
@@ -77,7 +77,7 @@ func TestAManagerKilledAtAnyPointLeavesTheNextAbleToFinish(t *testing.T) {
 				assert.Zero(t, r.Unroutable)
 				assert.False(t, l.Fabric.Held())
 				l.Settle()
-				l.allPairs()
+				l.AllPairs(l.Settle)
 				report := l.Fabric.Faults()[0].Reconfiguration
 				require.NotNil(t, report)
 				assert.Equal(t, r.Version, report.Version)
@@ -123,7 +123,7 @@ func TestAManagerThatWasStoppedDoesNotUndoWhatTheNextOneDid(t *testing.T) {
 	require.ErrorContains(t, err, "version")
 	l.await(notes, manager.NoteManages) // the other has the lease, and begins again
 	require.ErrorIs(t, late.Hold(t.Context()), manager.ErrSuperseded)
-	l.allPairs()
+	l.AllPairs(l.Settle)
 }
 
 func TestALeaseThatIsGivenBackIsTakenAtOnceAndVersionsGoOn(t *testing.T) {
@@ -141,7 +141,7 @@ func TestALeaseThatIsGivenBackIsTakenAtOnceAndVersionsGoOn(t *testing.T) {
 	second := l.await(next, manager.NoteRound).Round
 	assert.Equal(t, first.Version+1, second.Version)
 	assert.Equal(t, "ddrc", second.Method)
-	l.allPairs()
+	l.AllPairs(l.Settle)
 }
 
 // cutOfTwoRounds is a link after whose cut new tables come in two rounds.
@@ -192,7 +192,7 @@ func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 				<-dead
 				return errForgotten
 			})
-			l.load()
+			l.Load("uniform:0.2")
 			l.Do(fault.Spec{Do: fault.VerbCut, A: link})
 			<-reached
 			first.Kill()
@@ -205,7 +205,7 @@ func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 			assert.False(t, r.Static)
 			assert.True(t, r.Acyclic)
 			l.Settle()
-			l.allPairs()
+			l.AllPairs(l.Settle)
 			for _, s := range plan.Rounds[1].Patches {
 				got, _, _ := l.Fabric.Program(s.Switch)
 				require.True(t, tables.Diff(s.Switch, got, plan.Program, 1, 2).Empty(), "switch %d", s.Switch)
@@ -236,12 +236,12 @@ func TestAManagerThatIsStoppedAndWakesHoldsNobody(t *testing.T) {
 	release()
 	notes, _ := l.manage("")
 	require.True(t, l.await(notes, manager.NoteRound).Round.Static)
-	l.load()
+	l.Load("uniform:0.2")
 	other.Signal(syscall.SIGCONT)
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.1-s2.1"})
 	require.Zero(t, l.await(notes, manager.NoteRound).Round.Unroutable)
 	l.Settle()
 	require.False(t, l.Fabric.Held())
-	l.allPairs()
+	l.AllPairs(l.Settle)
 	attack.Count(t, "a manager frozen before it empties the fabric", 1)
 }

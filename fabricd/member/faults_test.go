@@ -3,7 +3,6 @@ package member_test
 import (
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -23,8 +22,8 @@ func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 		l.be("s1.00")
 		l.be("s2.00")
 		l.be("s0.00")
-		l.allUp()
-		l.load()
+		l.AllUp()
+		l.Load("uniform:0.3")
 		pair := 0
 		if embedded {
 			pair = 1
@@ -55,27 +54,26 @@ func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 				out := l.Do(s)
 				require.NotNil(t, out[0].Fault, s)
 				if s.Do == fault.VerbCut {
-					require.Eventually(t, func() bool { return len(l.Fabric.Faults()[out[0].Fault.ID-1].Detected) == 2 },
-						rig.Patience, 5*time.Millisecond, "%v", s)
+					rig.Until(t, func() bool { return len(l.Fabric.Faults()[out[0].Fault.ID-1].Detected) == 2 }, "%v", s)
 				}
-				l.more(50)
+				l.More(50)
 				l.Do(fault.Spec{Do: fault.VerbHeal})
-				l.allUp()
+				l.AllUp()
 			}
 		}
 		l.settle()
 		for _, name := range []string{"s1.00", "s0.00", "s2.00"} {
-			l.load()
+			l.Load("uniform:0.3")
 			l.crosses(name, 50)
 			out := l.Do(fault.Spec{Do: fault.VerbCrash, A: name})
 			assert.NotEmpty(t, out[0].Fault.Detected)
 			assert.Equal(t, []string{name}, l.Fabric.CrashedSwitches())
 			l.Do(fault.Spec{Do: fault.VerbRestart, A: name})
-			l.allUp()
+			l.AllUp()
 			l.crosses(name, 50)
 		}
 		l.settle()
-		l.fresh()
+		l.Fresh()
 		l.allPairs()
 	})
 }
@@ -87,20 +85,20 @@ func TestTwoNeighboursKilledTogether(t *testing.T) {
 	const pairs = 3
 	for range pairs {
 		a, b := l.be("s0.00"), l.be("s1.00")
-		l.load()
+		l.Load("uniform:0.3")
 		l.crosses("s0.00", 100)
 		after := l.last()
 		a.Kill()
 		b.Kill()
 		first := l.event(after, fabric.EventProcessFailed)
 		l.event(first.Seq, fabric.EventProcessFailed)
-		l.more(100)
+		l.More(100)
 		l.Do(fault.Spec{Do: fault.VerbHeal})
-		l.allUp()
+		l.AllUp()
 		l.crosses("s0.00", 100)
 		l.settle()
 	}
-	l.fresh()
+	l.Fresh()
 	l.allPairs()
 	attack.Count(t, "neighbouring switch processes killed together", 2*pairs)
 }
@@ -113,7 +111,7 @@ func TestANeighbourOfAKilledProcessThatIsStoppedMeanwhile(t *testing.T) {
 	const rounds = 3
 	for range rounds {
 		b := l.be("s1.00")
-		l.load()
+		l.Load("uniform:0.3")
 		l.crosses("s1.00", 100)
 		l.crosses("s2.00", 100)
 		after := l.last()
@@ -124,7 +122,7 @@ func TestANeighbourOfAKilledProcessThatIsStoppedMeanwhile(t *testing.T) {
 		a.Signal(syscall.SIGCONT)
 		l.event(after, fabric.EventProcessBack)
 		l.Do(fault.Spec{Do: fault.VerbRestart, A: "s1.00"})
-		l.allUp()
+		l.AllUp()
 		l.settle()
 	}
 	attack.Count(t, "a switch process killed while its neighbour is frozen", 2*rounds)

@@ -3,7 +3,6 @@ package member_test
 import (
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -37,17 +36,17 @@ func TestTheLedgerBalancesWhileAProcessIsFrozen(t *testing.T) {
 			l := start(t, true)
 			p := l.be(name)
 			for range 4 {
-				l.load()
+				l.Load("uniform:0.3")
 				l.crosses(name, 100)
 				after := l.last()
 				p.Signal(syscall.SIGSTOP)
 				tried.Add(1)
 				l.event(after, fabric.EventProcessSuspect)
-				l.more(200)
+				l.More(200)
 				l.balances()
 				p.Signal(syscall.SIGCONT)
 				l.event(after, fabric.EventProcessBack)
-				l.allUp()
+				l.AllUp()
 				l.settle()
 			}
 		})
@@ -66,7 +65,7 @@ func TestTheLedgerBalancesWhileTwoNeighboursAreFrozenAndAnswerOneAfterTheOther(t
 		if i%2 == 1 {
 			first, second = b, a
 		}
-		l.load()
+		l.Load("uniform:0.3")
 		l.crosses("s0.00", 100)
 		l.crosses("s1.00", 100)
 		after := l.last()
@@ -74,7 +73,7 @@ func TestTheLedgerBalancesWhileTwoNeighboursAreFrozenAndAnswerOneAfterTheOther(t
 		b.Signal(syscall.SIGSTOP)
 		silent := l.event(after, fabric.EventProcessSuspect)
 		l.event(silent.Seq, fabric.EventProcessSuspect)
-		l.more(100)
+		l.More(100)
 		l.balances()
 		first.Signal(syscall.SIGCONT)
 		l.event(after, fabric.EventProcessBack)
@@ -83,7 +82,7 @@ func TestTheLedgerBalancesWhileTwoNeighboursAreFrozenAndAnswerOneAfterTheOther(t
 		back := l.last()
 		second.Signal(syscall.SIGCONT)
 		l.event(back, fabric.EventProcessBack)
-		l.allUp()
+		l.AllUp()
 		l.settle()
 	}
 	attack.Count(t, "neighbouring switch processes frozen while the fabric is drained", 2*rounds)
@@ -100,14 +99,14 @@ func TestAProcessThatWasStoppedDiscardsNothing(t *testing.T) {
 			l := start(t, true, with(fw))
 			p := l.be("s1.00")
 			id := must(l.Fabric.Topology().SwitchByName("s1.00"))
-			l.load()
+			l.Load("uniform:0.3")
 			for range 5 {
 				l.crosses("s1.00", 100)
 				p.Signal(syscall.SIGSTOP)
-				require.Eventually(t, func() bool { return len(l.Fabric.LinksDown()) == 4 }, rig.Patience, time.Millisecond)
-				l.more(100)
+				rig.Until(t, func() bool { return len(l.Fabric.LinksDown()) == 4 })
+				l.More(100)
 				p.Signal(syscall.SIGCONT)
-				l.allUp()
+				l.AllUp()
 			}
 			l.crosses("s1.00", 100)
 			ledger := l.settle()

@@ -3,7 +3,6 @@ package member_test
 import (
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -60,8 +59,8 @@ func TestAProcessForwardsByNewTablesUnderLoadAndHandsThemBack(t *testing.T) {
 			t.Parallel()
 			l := start(t, i%2 == 0, with(fw))
 			leaf, middle := l.be("s2.00"), l.be("s1.00")
-			l.load()
-			l.more(200)
+			l.Load("uniform:0.3")
+			l.More(200)
 			// s1.00 cannot go up to s0.00, and from s2.00 some destinations are reached by s1.01 only.
 			l.cutLink("s0.00-s1.00")
 			l.cutLink("s1.00-s2.01")
@@ -77,7 +76,7 @@ func TestAProcessForwardsByNewTablesUnderLoadAndHandsThemBack(t *testing.T) {
 				}
 			}
 			has("s2.00", "s1.00")
-			l.more(200)
+			l.More(200)
 			l.settle()
 			l.allPairs()
 
@@ -100,15 +99,15 @@ func TestAProcessForwardsByNewTablesUnderLoadAndHandsThemBack(t *testing.T) {
 
 func (l *lab) allUpBut(cut ...string) {
 	l.Helper()
-	require.Eventually(l, func() bool { return len(l.Fabric.LinksDown()) == len(cut) }, rig.Patience, 5*time.Millisecond)
+	rig.Until(l, func() bool { return len(l.Fabric.LinksDown()) == len(cut) })
 }
 
 func TestAProcessThatIsKilledOrStoppedGetsTheTablesInForceWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	l := start(t, true, with("ftree"))
 	p := l.be("s1.00")
-	l.load()
-	l.more(100)
+	l.Load("uniform:0.3")
+	l.More(100)
 	l.cutLink("s0.00-s1.00")
 
 	after := l.last()
@@ -129,8 +128,7 @@ func TestAProcessThatIsKilledOrStoppedGetsTheTablesInForceWhenItIsBack(t *testin
 	after = l.last()
 	p.Signal(syscall.SIGCONT)
 	l.event(after, fabric.EventProcessBack)
-	require.Eventually(t, func() bool { return l.Fabric.Load(t.Context(), left[0]) == nil }, rig.Patience,
-		5*time.Millisecond)
+	rig.Until(t, func() bool { return l.Fabric.Load(t.Context(), left[0]) == nil })
 	require.EqualValues(t, 2, l.version("s1.00"))
 	l.settle()
 	l.allPairs()

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
@@ -28,16 +27,16 @@ func TestASwitchThatIsAProcessTellsSourcesOfDiscards(t *testing.T) {
 func tellSources(t *testing.T, embedded bool, fw, name string) {
 	l := start(t, embedded, with(fw), func(o *fabric.Options) { o.NIC.Notices = 100 * time.Millisecond })
 	l.be(name)
-	l.load()
+	l.Load("uniform:0.3")
 	l.Do(fault.Spec{Do: fault.VerbCut, A: "s1.00", B: "s2.00"}, fault.Spec{Do: fault.VerbCut, A: "s1.01", B: "s2.00"})
 	was := l.Fabric.Totals()
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		now := l.Fabric.Totals()
 		return now.Notices > was.Notices+20 && now.Withheld > was.Withheld+20
-	}, rig.Patience, 5*time.Millisecond)
-	l.more(100)
+	})
+	l.More(100)
 	l.Do(fault.Spec{Do: fault.VerbHeal})
-	l.allUp()
+	l.AllUp()
 	l.settle()
 	l.allPairs()
 	assert.Zero(t, l.Fabric.Totals().NoticesLost)

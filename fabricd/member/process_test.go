@@ -17,10 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
-	switching "github.com/weft-fabric/weft/switch"
 )
-
-func isSet(r switching.RegisterSnapshot) bool { return r.Value != 0 }
 
 // A process makes its firmware, with tables, by the name of the routing: it is that of the rest of
 // the fabric.
@@ -33,7 +30,7 @@ func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T)
 			l := start(t, i%2 == 0, with(fw))
 			name := fmt.Sprintf("s%d.10", tier)
 			p := l.be(name)
-			l.fresh()
+			l.Fresh()
 			before := l.Fabric.PacketHops()
 			l.allPairs()
 			assert.Greater(t, l.Fabric.PacketHops(), before)
@@ -48,8 +45,8 @@ func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T)
 			assert.Contains(t, said, "left")
 			l.event(after, fabric.EventProcessLeft)
 			assert.Equal(t, through, l.Fabric.Switch(id).Stats.Forwarded, "what it has counted stays")
-			l.allUp()
-			l.fresh()
+			l.AllUp()
+			l.Fresh()
 			l.allPairs()
 			assert.Greater(t, l.Fabric.Switch(id).Stats.Forwarded, through)
 			for _, r := range l.Fabric.Faults() {
@@ -66,7 +63,7 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 		l := start(t, embedded)
 		const name = "s1.00"
 		p := l.be(name)
-		l.load()
+		l.Load("uniform:0.3")
 		for range 2 {
 			l.crosses(name, 200)
 			after := l.last()
@@ -86,27 +83,27 @@ func TestAProcessKilledUnderLoadIsRoutedAroundAndStartedAgain(t *testing.T) {
 			assert.Equal(t, []string{name}, l.Fabric.CrashedSwitches())
 			assert.Equal(t, [][]string{{name}, nil}, troubled(l.Fabric, name))
 			assert.Empty(t, l.Fabric.SwitchProcesses())
-			l.more(200)
+			l.More(200)
 			p = l.be(name)
-			l.allUp()
+			l.AllUp()
 		}
 		ledger := l.settle()
 		assert.Equal(t, ledger.Lost, ledger.LostWire+ledger.LostQueued+ledger.LostCrash)
-		l.fresh()
+		l.Fresh()
 		l.allPairs()
 
 		// Killed once more, it is taken back by the fabric.
-		l.load()
+		l.Load("uniform:0.3")
 		l.crosses(name, 100)
 		after := l.last()
 		p.Kill()
 		tried.Add(1)
 		l.event(after, fabric.EventProcessFailed)
 		l.Do(fault.Spec{Do: fault.VerbRestart, A: name})
-		l.allUp()
+		l.AllUp()
 		l.crosses(name, 100)
 		l.settle()
-		l.fresh()
+		l.Fresh()
 		l.allPairs()
 	})
 }
@@ -126,7 +123,7 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 	l := start(t, false)
 	const name = "s0.00"
 	p := l.be(name)
-	l.load()
+	l.Load("uniform:0.3")
 	const frozen = 3
 	for range frozen - 1 {
 		l.crosses(name, 100)
@@ -138,14 +135,13 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 		began := time.Now()
 		assert.False(t, l.Fabric.Ledger().Injected == 0)
 		assert.Less(t, time.Since(began), 200*time.Millisecond, "nobody waits for it")
-		require.Eventually(t, func() bool { return len(l.Fabric.Faults()[e.Fault.ID-1].Detected) == 2 }, rig.Patience,
-			5*time.Millisecond)
-		l.more(200)
+		rig.Until(t, func() bool { return len(l.Fabric.Faults()[e.Fault.ID-1].Detected) == 2 })
+		l.More(200)
 		assert.False(t, l.Fabric.SwitchProcesses()[0].Answers)
 		assert.Equal(t, [][]string{nil, {name}}, troubled(l.Fabric, name))
 		p.Signal(syscall.SIGCONT)
 		l.event(after, fabric.EventProcessBack)
-		l.allUp()
+		l.AllUp()
 		assert.True(t, l.Fabric.SwitchProcesses()[0].Answers)
 		assert.Equal(t, [][]string{nil, nil}, troubled(l.Fabric, name))
 		report := l.Fabric.Faults()[e.Fault.ID-1]
@@ -158,7 +154,7 @@ func TestAStoppedProcessIsRoutedAroundAndComesBack(t *testing.T) {
 	assert.False(t, p.Ended())
 	l.crosses(name, 100)
 	l.settle()
-	l.fresh()
+	l.Fresh()
 	l.allPairs()
 
 	// Killed while it is stopped, it is one fault, not two.
@@ -186,7 +182,7 @@ func TestASecondProcessForASwitchIsRefusedAndTheFirstUnharmed(t *testing.T) {
 	}
 	before := l.last()
 	refused("end that first")
-	l.allUp()
+	l.AllUp()
 	l.allPairs()
 	for _, e := range l.Fabric.Events().Kept(before) {
 		assert.NotContains(t, []string{fabric.KindHandover, fabric.EventLinkDown, fabric.EventProcessFailed}, e.Kind)
@@ -196,7 +192,7 @@ func TestASecondProcessForASwitchIsRefusedAndTheFirstUnharmed(t *testing.T) {
 	after := l.event(before, fabric.EventProcessSuspect).Seq
 	p.Signal(syscall.SIGCONT)
 	l.event(after, fabric.EventProcessBack)
-	l.allUp()
+	l.AllUp()
 	l.allPairs()
 }
 
@@ -223,7 +219,7 @@ func TestWhatIsNoSwitchAndWhoMayNotJoinIsToldSo(t *testing.T) {
 	code, said = rig.Launch(t, c).Ends()
 	assert.Equal(t, 1, code)
 	assert.Contains(t, said, "no broker answers at nats://127.0.0.1:1")
-	l.allUp()
+	l.AllUp()
 	l.allPairs()
 	assert.Empty(t, l.Fabric.Faults())
 
@@ -233,14 +229,14 @@ func TestWhatIsNoSwitchAndWhoMayNotJoinIsToldSo(t *testing.T) {
 	code, said = rig.Launch(t, c).Ends()
 	assert.Equal(t, 1, code)
 	assert.Contains(t, said, "has no name by which a process could make it")
-	custom.allUp()
+	custom.AllUp()
 }
 
 func TestProcessesEndWithTheFabric(t *testing.T) {
 	t.Parallel()
 	l := start(t, true)
 	a, b := l.be("s0.00"), l.be("s1.00")
-	l.load()
+	l.Load("uniform:0.3")
 	l.crosses("s1.00", 100)
 	ledger := l.settle()
 	l.Fabric.Stop()
@@ -281,26 +277,26 @@ func TestAProcessTellsOfEveryTracedPacketAndEveryDrop(t *testing.T) {
 	const name = "s2.00"
 	id := must(l.Fabric.Topology().SwitchByName(name))
 	l.be(name)
-	l.fresh()
+	l.Fresh()
 	before, _ := seen.of(id)
 	decided := l.Fabric.Switch(id).Stats.Forwarded
 	l.allPairs()
 	decided = l.Fabric.Switch(id).Stats.Forwarded - decided
 	require.NotZero(t, decided)
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		n, _ := seen.of(id)
 		return uint64(n-before) == decided
-	}, rig.Patience, time.Millisecond)
+	})
 
-	l.load()
+	l.Load("uniform:0.3")
 	l.crosses(name, 100)
 	l.Do(fault.Spec{Do: fault.VerbCrash, A: name})
 	l.Do(fault.Spec{Do: fault.VerbRestart, A: name})
 	ledger := l.settle()
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		_, n := seen.of(id)
 		return uint64(n) == ledger.LostCrash+ledger.LostQueued+ledger.Discarded
-	}, rig.Patience, time.Millisecond, "%+v", ledger)
+	}, "%+v", ledger)
 }
 
 func TestAProcessOutlivesItsBrokerAndEndsWhenThatStaysAway(t *testing.T) {
@@ -308,22 +304,22 @@ func TestAProcessOutlivesItsBrokerAndEndsWhenThatStaysAway(t *testing.T) {
 	l := start(t, false)
 	const name = "s1.00"
 	p := l.be(name)
-	l.load()
+	l.Load("uniform:0.3")
 	const returns = 2
 	for range returns {
 		l.crosses(name, 50)
 		l.server.Kill()
-		require.Eventually(t, func() bool { return len(l.Fabric.LinksDown()) > 12 }, rig.Patience, 5*time.Millisecond)
+		rig.Until(t, func() bool { return len(l.Fabric.LinksDown()) > 12 })
 		l.server.Start()
-		l.allUp()
+		l.AllUp()
 	}
 	l.crosses(name, 50)
 	assert.Empty(t, l.Fabric.CrashedSwitches())
 	require.NoError(t, l.Fabric.StopTraffic())
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		ledger := l.Fabric.Ledger()
 		return ledger.Balanced && ledger.InFlight == 0
-	}, rig.Patience, 5*time.Millisecond)
+	})
 	l.server.Kill()
 	code, said := p.Ends()
 	assert.Equal(t, 1, code)
@@ -347,10 +343,10 @@ func TestAProcessThatDoesNotAttachCanBeReplacedByTheFabric(t *testing.T) {
 	l.Do(fault.Spec{Do: fault.VerbRestart, A: "s1.00"})
 	require.ErrorContains(t, l.Fabric.Attach(t.Context(), host.AttachRequest{Switch: "s1.00", Number: c.Number}),
 		"was taken back")
-	l.allUp()
+	l.AllUp()
 	l.allPairs()
 	l.be("s1.00")
-	l.fresh()
+	l.Fresh()
 	l.allPairs()
 }
 
@@ -359,13 +355,13 @@ func TestATracedPacketTellsItsWayThroughAProcess(t *testing.T) {
 	l := start(t, true) // nobody records
 	const name = "s2.00"
 	l.be(name)
-	l.fresh()
+	l.Fresh()
 	g := l.Fabric.Topology()
 	order, err := l.Fabric.Trace(must(g.NICByName("n000")), must(g.NICByName("n111")), 3)
 	require.NoError(t, err)
 	require.Equal(t, 3, order.Sent)
 	hops, ended, after := 0, 0, order.After
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		views, last, _ := l.Fabric.Hops(after)
 		after = last
 		for _, v := range views {
@@ -379,5 +375,5 @@ func TestATracedPacketTellsItsWayThroughAProcess(t *testing.T) {
 			}
 		}
 		return ended == 3 && hops == 3 // what a process tells may be late
-	}, rig.Patience, 5*time.Millisecond)
+	})
 }

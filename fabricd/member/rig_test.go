@@ -3,9 +3,7 @@ package member_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,7 +17,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
-	"github.com/weft-fabric/weft/nic"
 )
 
 const smallTree = "kary-ntree:2,3" // 12 switches, 8 NICs
@@ -119,11 +116,6 @@ func (l *lab) event(after uint64, kind string) fabric.Event {
 
 func (l *lab) last() uint64 { return l.Fabric.Events().Last() }
 
-func (l *lab) load() {
-	l.Helper()
-	require.NoError(l, l.Fabric.SetTraffic(must(nic.ParseTraffic("uniform:0.3"))))
-}
-
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -131,20 +123,12 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// more waits until n more packets are delivered.
-func (l *lab) more(n uint64) {
-	l.Helper()
-	before := l.Fabric.Totals().Delivered
-	require.Eventually(l, func() bool { return l.Fabric.Totals().Delivered >= before+n }, rig.Patience, time.Millisecond)
-}
-
 // crosses waits until n more packets have gone through a switch.
 func (l *lab) crosses(name string, n uint64) {
 	l.Helper()
 	id := must(l.Fabric.Topology().SwitchByName(name))
 	before := l.Fabric.Switch(id).Stats.Forwarded
-	require.Eventually(l, func() bool { return l.Fabric.Switch(id).Stats.Forwarded >= before+n }, rig.Patience,
-		5*time.Millisecond)
+	rig.Until(l, func() bool { return l.Fabric.Switch(id).Stats.Forwarded >= before+n })
 }
 
 // settle is Settle, and requires that the faults account for what was lost.
@@ -184,23 +168,4 @@ func (l *lab) unrelated(ledger fabric.Ledger) (wire, queued uint64) {
 func (l *lab) allPairs() {
 	l.Helper()
 	l.AllPairs(l.settle)
-}
-
-// fresh waits until every re-route vector has expired.
-func (l *lab) fresh() {
-	l.Helper()
-	require.Eventually(l, func() bool {
-		for _, s := range l.Fabric.Topology().Switches {
-			if slices.ContainsFunc(l.Fabric.Switch(s.ID).Registers, isSet) {
-				return false
-			}
-		}
-		return true
-	}, rig.Patience, 10*time.Millisecond)
-}
-
-// allUp requires that every link is up.
-func (l *lab) allUp() {
-	l.Helper()
-	require.Eventually(l, func() bool { return len(l.Fabric.LinksDown()) == 0 }, rig.Patience, 5*time.Millisecond)
 }

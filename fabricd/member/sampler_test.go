@@ -18,7 +18,7 @@ func TestWhoWatchesSeesASwitchThatIsAProcessAndIsNotHeldUpByOneThatDoesNotAnswer
 	s := l.Fabric.NewSampler()
 	id := int(must(l.Fabric.Topology().SwitchByName(name)))
 	p := l.be(name)
-	l.load()
+	l.Load("uniform:0.3")
 	l.crosses(name, 200)
 	l.settle()
 	ledger := l.Fabric.Ledger() // asks the process

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/rig"
+	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -169,6 +171,25 @@ func (l *Lab) More(n uint64) {
 	l.Helper()
 	before := l.Fabric.Totals().Delivered
 	rig.Until(l, func() bool { return l.Fabric.Totals().Delivered >= before+n }, "%d more packets are delivered", n)
+}
+
+// Fresh waits until every register of every switch is zero: re-route vectors have expired.
+func (l *Lab) Fresh() {
+	l.Helper()
+	rig.Until(l, func() bool {
+		for _, s := range l.Fabric.Topology().Switches {
+			if slices.ContainsFunc(l.Fabric.Switch(s.ID).Registers, func(r switching.RegisterSnapshot) bool { return r.Value != 0 }) {
+				return false
+			}
+		}
+		return true
+	}, "registers are zero")
+}
+
+// AllUp waits until every link is up.
+func (l *Lab) AllUp() {
+	l.Helper()
+	rig.Until(l, func() bool { return len(l.Fabric.LinksDown()) == 0 }, "all links are up")
 }
 
 // AllPairs sends a packet from every NIC to every other, and requires that all arrive. It settles before and after.

@@ -12,13 +12,14 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/harness/rig"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/link"
 )
 
 // mover moves one switch of a rig between hosts, as a leader does, with a ledger of all.
 type mover struct {
-	*rig
+	*testbed
 	id      weft.SwitchID
 	home    *led                   // whose it is by the placement
 	at      *led                   // who runs it
@@ -32,12 +33,12 @@ type mover struct {
 
 const lifetime = 1 << 20 // epochs between two lives of the switch
 
-func newMover(r *rig, id weft.SwitchID) *mover {
+func newMover(r *testbed, id weft.SwitchID) *mover {
 	links := make([]ledger.Link, len(r.graph.Links))
 	for i, l := range r.graph.Links {
 		links[i] = ledger.Link{A: l.A, B: l.B}
 	}
-	m := &mover{rig: r, id: id, hosts: map[*led]ledger.HostID{}, ledger: ledger.New(links)}
+	m := &mover{testbed: r, id: id, hosts: map[*led]ledger.HostID{}, ledger: ledger.New(links)}
 	m.home = m.hostOf(id.Node())
 	m.at, m.lives = m.home, []link.Incarnation{{Number: m.home.charter.Number}}
 	for _, l := range r.parts {
@@ -78,7 +79,7 @@ func (m *mover) alone() *led {
 	c.Placement = host.Placement{Host: c.Host, Switches: host.Spans([]weft.SwitchID{m.id}), Shard: home.Placement.Shard, Shards: home.Placement.Shards, Shared: true}
 	c.Epoch = m.lives[len(m.lives)-1].First + lifetime
 	l := m.host(c)
-	delete(m.parts, c.Host) // the rig's own sums know nothing of moves
+	delete(m.parts, c.Host) // the testbed's own sums know nothing of moves
 	m.add(l)
 	return l
 }
@@ -107,7 +108,7 @@ func (m *mover) ask() ledger.Sums {
 func (m *mover) delivered(more uint64) {
 	m.ask()
 	from := m.ledger.Total().NICs.Delivered
-	require.Eventually(m.t, func() bool { m.ask(); return m.ledger.Total().NICs.Delivered >= from+more }, patience, 10*time.Millisecond)
+	rig.Until(m.t, func() bool { m.ask(); return m.ledger.Total().NICs.Delivered >= from+more })
 }
 
 // hostOf is who runs a node.
@@ -148,14 +149,14 @@ func (m *mover) await() {
 			continue
 		}
 		for _, e := range []weft.End{l.A, l.B} {
-			m.hostOf(e.Node).order(host.Order{Await: []host.AwaitOrder{{End: host.EndOf(e), Most: weft.FromDuration(patience)}}})
+			m.hostOf(e.Node).order(host.Order{Await: []host.AwaitOrder{{End: host.EndOf(e), Most: weft.FromDuration(rig.Patience)}}})
 		}
-		require.Eventually(m.t, func() bool {
+		rig.Until(m.t, func() bool {
 			a, b := m.flow(l.A), m.flow(l.B)
 			there, _ := link.OnWire(a, b)
 			back, _ := link.OnWire(b, a)
 			return there+back == 0
-		}, patience, time.Millisecond)
+		})
 	}
 }
 
@@ -180,7 +181,7 @@ func (m *mover) take(to *led, out host.Released, lost bool) {
 	})
 	for p := range weft.PortID(m.graph.Switches[m.id].Ports) {
 		e := weft.End{Node: m.id.Node(), Port: p}
-		require.Eventually(m.t, func() bool { return m.flow(e).State == link.Up }, patience, time.Millisecond)
+		rig.Until(m.t, func() bool { return m.flow(e).State == link.Up })
 	}
 }
 
@@ -233,7 +234,7 @@ func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 			}
 			r.traffic("none")
 			var s ledger.Sums
-			if !assert.Eventually(t, func() bool { s = m.ask(); return s.Balanced && s.InFlight == 0 }, patience, 10*time.Millisecond) {
+			if !assert.Eventually(t, func() bool { s = m.ask(); return s.Balanced && s.InFlight == 0 }, rig.Patience, 10*time.Millisecond) {
 				t.Fatalf("%+v", s)
 			}
 			require.Zero(t, s.Lost, "%+v", s)
@@ -269,7 +270,7 @@ func TestAHostDiesBeforeItTakesASwitch(t *testing.T) {
 	m.delivered(200)
 	r.traffic("none")
 	var s ledger.Sums
-	if !assert.Eventually(t, func() bool { s = m.ask(); return s.Balanced && s.InFlight == 0 }, patience, 10*time.Millisecond) {
+	if !assert.Eventually(t, func() bool { s = m.ask(); return s.Balanced && s.InFlight == 0 }, rig.Patience, 10*time.Millisecond) {
 		t.Fatalf("%+v", s)
 	}
 	require.Equal(t, out.Packets, s.LostCrash, "%+v", s)

@@ -3,35 +3,32 @@ package remote_test
 import (
 	"bytes"
 	"context"
-	"io"
 	"math/rand/v2"
-	"net"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-const patience = 20 * time.Second
-
-// rig is a fabric of two hosts on a broker of the test, led by the test.
-type rig struct {
+// testbed is a fabric of two hosts on a broker of the test, led by the test.
+type testbed struct {
 	t      testing.TB
 	broker *bus.Broker
 	peers  *bus.Client
 	graph  *topology.Graph
 	parts  map[string]*led
-	wires  map[string]*proxy // by host, what its connections go through
+	wires  map[string]*rig.Relay // by host, what its connections go through
 
 	mu   sync.Mutex
 	seen []host.Observation // guarded by mu
@@ -40,24 +37,20 @@ type rig struct {
 // led is a host as the test leads it.
 type led struct {
 	*remote.Client
-	rig     *rig
+	bed     *testbed
 	charter host.Spec
 	part    *remote.Server
 }
 
 // newRig hosts a topology in hosts: the switches at even places of the list are west, the others
 // east, and NICs with their leaves.
-func newRig(t testing.TB, spec, firmware string, change func(c *host.Spec)) *rig {
+func newRig(t testing.TB, spec, firmware string, change func(c *host.Spec)) *testbed {
 	t.Helper()
 	g, err := topology.Generate(spec)
 	require.NoError(t, err)
-	r := &rig{t: t, graph: g, parts: map[string]*led{}, wires: map[string]*proxy{}}
-	r.broker, err = bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
-	require.NoError(t, err)
-	t.Cleanup(r.broker.Shutdown)
-	r.peers, err = bus.Dial(bus.ClientConfig{Leads: true, Fabric: "lab", Broker: r.broker})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = r.peers.Close() })
+	r := &testbed{t: t, graph: g, parts: map[string]*led{}, wires: map[string]*rig.Relay{}}
+	r.broker = bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
+	r.peers = bustest.Client(t, bus.ClientConfig{Leads: true, Fabric: "lab", Broker: r.broker})
 	require.NoError(t, bus.Hear(r.peers, host.TellEvents, r.hear))
 
 	var text bytes.Buffer
@@ -82,7 +75,7 @@ func newRig(t testing.TB, spec, firmware string, change func(c *host.Spec)) *rig
 }
 
 // places divides the switches evenly and puts NICs with their leaves.
-func (r *rig) places() []host.Placement {
+func (r *testbed) places() []host.Placement {
 	var switches [2][]weft.SwitchID
 	var nics [2][]weft.NICID
 	for _, s := range r.graph.Switches {
@@ -100,7 +93,7 @@ func (r *rig) places() []host.Placement {
 }
 
 // host opens a host with credentials of its own.
-func (r *rig) host(c host.Spec) *led {
+func (r *testbed) host(c host.Spec) *led {
 	r.t.Helper()
 	var err error
 	_, err = remote.Hosts{Peers: r.peers, Admitter: r.broker}.Admit(&c, r.graph)
@@ -108,71 +101,20 @@ func (r *rig) host(c host.Spec) *led {
 	p, err := remote.Open(remote.Config{Spec: c, URL: r.through(c.Host)})
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { require.NoError(r.t, p.Close()) })
-	l := &led{Client: remote.NewClient(r.peers, c.Host), rig: r, charter: c, part: p}
+	l := &led{Client: remote.NewClient(r.peers, c.Host), bed: r, charter: c, part: p}
 	r.parts[c.Host] = l
 	return l
 }
 
-// proxy carries connections to a broker until they are cut.
-type proxy struct {
-	url     string
-	mu      sync.Mutex
-	conns   []net.Conn // guarded by mu
-	running sync.WaitGroup
-}
-
 // through is where a host finds the broker.
-func (r *rig) through(name string) string {
-	r.t.Helper()
-	if p := r.wires[name]; p != nil {
-		return p.url
+func (r *testbed) through(name string) string {
+	if r.wires[name] == nil {
+		r.wires[name] = rig.NewRelay(r.t, strings.TrimPrefix(r.broker.ClientURL(), "nats://"))
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(r.t, err)
-	p := &proxy{url: "nats://" + l.Addr().String()}
-	r.wires[name] = p
-	to := strings.TrimPrefix(r.broker.ClientURL(), "nats://")
-	p.running.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			d, err := net.Dial("tcp", to)
-			if err != nil {
-				_ = c.Close()
-				continue
-			}
-			p.mu.Lock()
-			p.conns = append(p.conns, c, d)
-			p.mu.Unlock()
-			for _, ends := range [][2]net.Conn{{c, d}, {d, c}} {
-				p.running.Go(func() {
-					_, _ = io.Copy(ends[0], ends[1])
-					_ = ends[0].Close()
-				})
-			}
-		}
-	})
-	r.t.Cleanup(func() {
-		_ = l.Close()
-		p.cut()
-		p.running.Wait()
-	})
-	return p.url
+	return "nats://" + r.wires[name].Address
 }
 
-// cut ends all connections; new ones are carried.
-func (p *proxy) cut() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, c := range p.conns {
-		_ = c.Close()
-	}
-	p.conns = nil
-}
-
-func (r *rig) hear(_ string, seen host.EventBatch) {
+func (r *testbed) hear(_ string, seen host.EventBatch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seen = append(r.seen, seen.Events...)
@@ -180,22 +122,22 @@ func (r *rig) hear(_ string, seen host.EventBatch) {
 
 // order has a host do something.
 func (l *led) order(o host.Order) host.OrderAnswer {
-	l.rig.t.Helper()
+	l.bed.t.Helper()
 	o.Number = l.charter.Number
 	a, err := l.Order(context.Background(), o)
-	require.NoError(l.rig.t, err)
+	require.NoError(l.bed.t, err)
 	return a
 }
 
 // all has every host do something.
-func (r *rig) all(o host.Order) {
+func (r *testbed) all(o host.Order) {
 	r.t.Helper()
 	for _, l := range r.parts {
 		l.order(o)
 	}
 }
 
-func (r *rig) traffic(spec string) {
+func (r *testbed) traffic(spec string) {
 	r.t.Helper()
 	draws, err := rand.NewPCG(7, 1<<32).MarshalBinary()
 	require.NoError(r.t, err)
@@ -210,9 +152,9 @@ type sums struct {
 	up, ends    int
 }
 
-func (r *rig) sum() (s sums) { return r.sumWith(host.SumRequest{}) }
+func (r *testbed) sum() (s sums) { return r.sumWith(host.SumRequest{}) }
 
-func (r *rig) sumWith(ask host.SumRequest) (s sums) {
+func (r *testbed) sumWith(ask host.SumRequest) (s sums) {
 	r.t.Helper()
 	return r.add(func(l *led) (host.Sum, error) {
 		return l.Sum(context.Background(), host.SumRequest{Number: l.charter.Number, Ends: true, Eras: ask.Eras})
@@ -220,7 +162,7 @@ func (r *rig) sumWith(ask host.SumRequest) (s sums) {
 }
 
 // add adds up what every host says.
-func (r *rig) add(says func(l *led) (host.Sum, error)) (s sums) {
+func (r *testbed) add(says func(l *led) (host.Sum, error)) (s sums) {
 	r.t.Helper()
 	s.flows = map[weft.End]link.Flow{}
 	for _, l := range r.parts {
@@ -260,14 +202,14 @@ func (s *sums) balance() int64 {
 }
 
 // up waits until all links of the fabric are up but so many ends.
-func (r *rig) up(but int) {
+func (r *testbed) up(but int) {
 	r.t.Helper()
 	linked := 2 * len(r.graph.Links)
-	require.Eventually(r.t, func() bool { return r.sum().up == linked-but }, patience, 25*time.Millisecond)
+	rig.Until(r.t, func() bool { return r.sum().up == linked-but })
 }
 
 // quiet stops the traffic and waits until all packets have ended.
-func (r *rig) quiet() sums {
+func (r *testbed) quiet() sums {
 	r.t.Helper()
 	r.traffic("none")
 	var s sums
@@ -276,26 +218,26 @@ func (r *rig) quiet() sums {
 		return s.Held+s.Queued+s.wires == 0 && s.balance() == 0
 	}
 	if !ok() {
-		require.Eventually(r.t, ok, patience, 20*time.Millisecond, "the ledger does not balance: %d missing, %+v", s.balance(), s.Sum)
+		rig.Until(r.t, ok, "the ledger does not balance: %d missing, %+v", s.balance(), s.Sum)
 	}
 	return s
 }
 
 // empty waits until no packet is in a switch or on a wire.
-func (r *rig) empty() {
+func (r *testbed) empty() {
 	r.t.Helper()
-	require.Eventually(r.t, func() bool { s := r.sum(); return s.Held+s.wires == 0 }, patience, 10*time.Millisecond)
+	rig.Until(r.t, func() bool { s := r.sum(); return s.Held+s.wires == 0 })
 }
 
 // delivered waits until so many more packets have been.
-func (r *rig) delivered(more uint64) {
+func (r *testbed) delivered(more uint64) {
 	r.t.Helper()
 	from := r.sum().Counters.NICs.Delivered
-	require.Eventually(r.t, func() bool { return r.sum().Counters.NICs.Delivered >= from+more }, patience, 25*time.Millisecond)
+	rig.Until(r.t, func() bool { return r.sum().Counters.NICs.Delivered >= from+more })
 }
 
 // connected checks that every NIC reaches every other.
-func (r *rig) connected() {
+func (r *testbed) connected() {
 	r.t.Helper()
 	before := r.sum().Counters.NICs.Delivered
 	n := len(r.graph.NICs)
@@ -316,7 +258,7 @@ func (r *rig) connected() {
 }
 
 // crossing is how many ends lead from one host to the other.
-func (r *rig) crossing() (n int) {
+func (r *testbed) crossing() (n int) {
 	of := map[weft.Node]string{}
 	for name, l := range r.parts {
 		for _, e := range l.charter.Placement.Ends(r.graph) {

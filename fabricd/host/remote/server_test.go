@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,13 +12,14 @@ import (
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/pace"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
 // start brings all links up and starts traffic.
-func (r *rig) start(spec string) {
+func (r *testbed) start(spec string) {
 	r.t.Helper()
 	r.all(host.Order{SignalAll: true})
 	r.up(0)
@@ -43,7 +43,7 @@ func TestTwoPartsAreOneFabric(t *testing.T) {
 }
 
 // crossingLink is a link between the hosts, and which host has its end A.
-func (r *rig) crossingLink() (l weft.LinkID, a, b *led) {
+func (r *testbed) crossingLink() (l weft.LinkID, a, b *led) {
 	of := map[weft.Node]*led{}
 	for _, l := range r.parts {
 		for _, e := range l.charter.Placement.Ends(r.graph) {
@@ -94,7 +94,7 @@ func TestOrdersOfAPart(t *testing.T) {
 
 	// Held NICs inject nothing; an impaired end loses frames.
 	r.all(host.Order{Hold: new(true)})
-	require.Eventually(t, func() bool { s := r.sum(); return s.Held+s.wires == 0 && s.Queued > 0 }, patience, 10*time.Millisecond)
+	rig.Until(t, func() bool { s := r.sum(); return s.Held+s.wires == 0 && s.Queued > 0 })
 	loss := host.ImpairOrder{End: host.EndOf(l.A), Impair: pace.Impairment{Loss: 0.5}}
 	s := a.order(host.Order{Impair: []host.ImpairOrder{loss}, Sum: &host.SumRequest{Applied: true}}).Sum
 	require.Equal(t, []host.ImpairOrder{loss}, s.Applied.Impaired)
@@ -135,7 +135,7 @@ func TestOrdersOfAPart(t *testing.T) {
 // ends are those of a host.
 func (l *led) ends() map[weft.End]struct{} {
 	m := map[weft.End]struct{}{}
-	for _, e := range l.charter.Placement.Ends(l.rig.graph) {
+	for _, e := range l.charter.Placement.Ends(l.bed.graph) {
 		m[e] = struct{}{}
 	}
 	return m
@@ -239,7 +239,7 @@ func TestAPartIsHostedAnew(t *testing.T) {
 	r.all(host.Order{Hold: new(false)})
 	r.delivered(100)
 	r.traffic("none")
-	require.Eventually(t, func() bool { s := r.sum(); return s.Held+s.Queued+s.wires == 0 }, patience, 10*time.Millisecond)
+	rig.Until(t, func() bool { s := r.sum(); return s.Held+s.Queued+s.wires == 0 })
 	one, err := east.Sum(context.Background(), host.SumRequest{Eras: true})
 	require.NoError(t, err)
 	require.Positive(t, one.Counters.NICs.Delivered)
@@ -251,17 +251,17 @@ func TestAPartIsHostedAnew(t *testing.T) {
 	require.Equal(t, one.Counters.NICs.Injected, one.Eras[4-one.FirstEra].Injected)
 	seq := east.order(host.Order{Send: []host.SendOrder{{Src: east.charter.Placement.NICIDs()[0], Dst: 0, Bytes: 1, Traced: true}}}).Sent[0].Seq
 	require.Equal(t, uint64(1), seq>>40)
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		for _, o := range r.observations() {
 			if len(o.Arrived) == 1 && o.Arrived[0].Seq == seq {
 				return o.NIC && o.Node == 0
 			}
 		}
 		return false
-	}, patience, time.Millisecond, "what arrives in one host was sent in the other, and is told")
+	}, "what arrives in one host was sent in the other, and is told")
 }
 
-func (r *rig) observations() []host.Observation {
+func (r *testbed) observations() []host.Observation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.seen
@@ -291,7 +291,7 @@ func TestReadingsAgreeWithSums(t *testing.T) {
 		}
 		var nodes host.Nodes
 		var vcs host.Readings
-		require.Eventually(t, func() bool { // the last credits come home after the packets
+		rig.Until(t, func() bool { // the last credits come home after the packets
 			vcs, err = l.Read(context.Background(), host.ReadRequest{Number: l.charter.Number, VCs: true})
 			require.NoError(t, err)
 			nodes, err = l.Nodes(context.Background(), host.NodeRequest{Number: l.charter.Number, Switches: ids, NICs: l.charter.Placement.NICIDs()})
@@ -304,7 +304,7 @@ func TestReadingsAgreeWithSums(t *testing.T) {
 				}
 			}
 			return true
-		}, patience, time.Millisecond)
+		})
 		require.Empty(t, vcs.Switches)
 		require.Empty(t, vcs.NICs)
 		require.Len(t, vcs.VCs, len(ids)/60)
@@ -321,7 +321,7 @@ func TestReadingsAgreeWithSums(t *testing.T) {
 	require.Positive(t, h.TotalCount())
 }
 
-func (r *rig) latency() []byte {
+func (r *testbed) latency() []byte {
 	s, err := r.parts["west"].Sum(context.Background(), host.SumRequest{Latency: true})
 	require.NoError(r.t, err)
 	return s.Latency
@@ -365,8 +365,8 @@ func TestAPartLosesItsBroker(t *testing.T) {
 	r.delivered(50)
 	east := r.parts["east"]
 	before := east.epochs()
-	r.wires["east"].cut()
-	require.Eventually(t, func() bool { return east.epochs() > before }, patience, 20*time.Millisecond, "its links begin anew")
+	r.wires["east"].Drop()
+	rig.Until(t, func() bool { return east.epochs() > before }, "its links begin anew")
 	r.up(0)
 	r.delivered(50)
 	r.quiet()
