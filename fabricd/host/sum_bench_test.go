@@ -1,10 +1,10 @@
 package host
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/ledger"
@@ -32,9 +32,9 @@ func BenchmarkSum(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var err error
-		data, err = json.Marshal(s)
+		data, err = encode(&s)
 		require.NoError(b, err)
-		require.NoError(b, json.Unmarshal(data, new(Sum)))
+		require.NoError(b, msgpack.Unmarshal(data, new(Sum)))
 	}
 	b.ReportMetric(float64(len(data)), "bytes")
 }

@@ -313,6 +313,12 @@ func TestReadingsAgreeWithSums(t *testing.T) {
 			require.Equal(t, id, nodes.Switches[i].Switch)
 			require.Equal(t, nodes.Switches[i].Ports[0].Counters.Sent, nodes.Flows[i][0].Sent)
 		}
+		for i, sw := range all.Switches { // what compares ends does not travel with every look
+			for port, p := range sw.Reading.Ports {
+				f := nodes.Flows[i][port]
+				require.Equal(t, link.Flow{State: f.State, Sent: f.Sent, Received: f.Received}, p.Flow)
+			}
+		}
 	}
 	require.Equal(t, s.Counters.Switches, read.Counters.Switches)
 	require.Equal(t, s.Counters.NICs, read.Counters.NICs)
