@@ -13,14 +13,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/cluster"
 	"github.com/weft-fabric/weft/fabricd/lease"
-	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // downFlags are the flags of fabricd down.
 type downFlags struct {
-	name   string
-	force  bool
-	server bus.Settings
+	writtenFlags
+	force bool
 }
 
 func downCommand() *cobra.Command {
@@ -39,52 +37,30 @@ Exit codes: 0 it is ended; 1 an agent does not answer and may run its part still
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&d.name, "name", "weft", "name of the fabric")
+	d.flags(f)
 	f.BoolVar(&d.force, "force", false, "forget the fabric even though an agent does not answer")
-	d.server.Flags(f)
 	return cmd
 }
 
 func (d downFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
-	if err := bus.ValidateFabric(d.name); err != nil {
-		return err
-	}
-	at, err := resolve(d.server, stderr)
+	f, err := d.open(ctx, stderr)
 	if err != nil {
 		return err
 	}
-	book, err := openBook(ctx, d.name, at, true)
-	if errors.Is(err, reply.ErrNoKey) {
-		return d.none(at)
-	}
-	if err != nil {
-		return err
-	}
-	defer book.Store.Close()
-	want, there, err := book.Desired(ctx)
-	if err != nil {
-		return err
-	}
-	if !there {
-		return d.none(at)
-	}
-	g, err := want.Graph()
-	if err != nil {
-		return err
-	}
-	lead, stop, err := d.lead(ctx, book)
+	defer f.book.Store.Close()
+	lead, stop, err := d.lead(ctx, f.book)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	if err := book.Claim(ctx, lead.Term); err != nil {
+	if err := f.book.Claim(ctx, lead.Term); err != nil {
 		return err
 	}
-	where, err := book.Placement(ctx, g)
+	where, err := f.book.Placement(ctx, f.graph)
 	if err != nil {
 		return err
 	}
-	agents, err := bus.Dial(bus.ClientConfig{Leads: true, URL: at.URL, Credentials: at.Credentials, Program: "down", Build: thisVersion()})
+	agents, err := bus.Dial(bus.ClientConfig{Leads: true, URL: f.at.URL, Credentials: f.at.Credentials, Program: "down", Build: thisVersion()})
 	if err != nil {
 		return err
 	}
@@ -102,21 +78,17 @@ func (d downFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 			return cli.ErrFailed
 		}
 	}
-	if err := book.End(ctx); err != nil {
+	if err := f.book.End(ctx); err != nil {
 		return err
 	}
 	on := "which ran nowhere any more"
 	if len(dropped) > 0 {
 		on = "which ran on " + strings.Join(dropped, ", ")
 	}
-	fmt.Fprintf(stdout, "fabric %s is ended: %s, %s\n", d.name, want.Spec, on)
+	fmt.Fprintf(stdout, "fabric %s is ended: %s, %s\n", d.name, f.want.Spec, on)
 	fmt.Fprintln(stdout, "its ledger was not checked: nobody led it; to check a ledger, lead the fabric with fabricd "+
 		"up and end it with Ctrl-C")
 	return nil
-}
-
-func (d downFlags) none(at bus.Resolved) error {
-	return fmt.Errorf("no fabric %s is written down at this server: fabrics on agents only are; others end with their fabricd up", d.name)
 }
 
 // leadTime is how long down waits until a leader that was killed leads no more.

@@ -3,24 +3,20 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/ledger"
-	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // stateFlags are the flags of fabricd state.
 type stateFlags struct {
-	name   string
-	json   bool
-	server bus.Settings
+	writtenFlags
+	json bool
 }
 
 func stateCommand() *cobra.Command {
@@ -39,9 +35,8 @@ Exit codes: 0 it is printed; 2 there is no such fabric, or its leader has writte
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&s.name, "name", "weft", "name of the fabric")
+	s.flags(f)
 	f.BoolVarP(&s.json, "json", "j", false, "print all of it as a JSON object")
-	s.server.Flags(f)
 	return cmd
 }
 
@@ -54,45 +49,23 @@ type checkpoint struct {
 }
 
 func (s stateFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
-	if err := bus.ValidateFabric(s.name); err != nil {
-		return err
-	}
-	at, err := resolve(s.server, stderr)
+	f, err := s.open(ctx, stderr)
 	if err != nil {
 		return err
 	}
-	none := fmt.Errorf("no state of fabric %s is written down at this server: that of fabrics on agents only is", s.name)
-	book, err := openBook(ctx, s.name, at, true)
-	if errors.Is(err, reply.ErrNoKey) {
-		return none
-	}
-	if err != nil {
-		return err
-	}
-	defer book.Store.Close()
-	want, there, err := book.Desired(ctx)
-	if err != nil {
-		return err
-	}
-	if !there {
-		return none
-	}
-	g, err := want.Graph()
-	if err != nil {
-		return err
-	}
-	term, text, err := book.State(ctx)
+	defer f.book.Store.Close()
+	term, text, err := f.book.State(ctx)
 	if err != nil {
 		return err
 	}
 	if text == nil {
-		return none
+		return fmt.Errorf("fabric %s: its leader has not written down any state yet: try again when it has begun", s.name)
 	}
 	c := checkpoint{Term: term}
 	if err := json.Unmarshal(text, &c.State); err != nil {
 		return fmt.Errorf("state of fabric %s: %w: was that another version of fabricd?", s.name, err)
 	}
-	l, err := c.State.Restore(g)
+	l, err := c.State.Restore(f.graph)
 	if err != nil {
 		return err
 	}
