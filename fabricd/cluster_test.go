@@ -307,7 +307,8 @@ func (r *clusterRun) sound(after string) {
 	}, "after %s: all links are up", after)
 	up := time.Since(began)
 	r.goesOn()
-	require.NoError(t, r.client.SetTraffic(t.Context(), "none"))
+	_, err := r.client.SetTraffic(t.Context(), "none")
+	require.NoError(t, err)
 	var l fabric.Ledger
 	rig.Until(t, func() bool {
 		var err error
@@ -315,7 +316,8 @@ func (r *clusterRun) sound(after string) {
 		return err == nil && l.InFlight == 0 && l.Balanced
 	}, "after %s: %+v", after, &l)
 	pairs := r.connected()
-	require.NoError(t, r.client.SetTraffic(t.Context(), r.load))
+	_, err = r.client.SetTraffic(t.Context(), r.load)
+	require.NoError(t, err)
 	t.Logf("after %s: all up in %v, %d injected = %d delivered + %d lost + %d discarded, %d pairs connected", after, up.Round(time.Millisecond),
 		l.Injected, l.Delivered, l.Lost, l.Discarded, pairs)
 }

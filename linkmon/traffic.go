@@ -18,8 +18,12 @@ func (m *monitor) trafficCommand() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return m.with(cmd, true, func(ctx context.Context, c *api.Client) error {
-				if err := c.SetTraffic(ctx, args[0]); err != nil {
+				a, err := c.SetTraffic(ctx, args[0])
+				if err != nil {
 					return err
+				}
+				if a.Note != "" {
+					fmt.Fprintln(cmd.ErrOrStderr(), "linkmon: "+a.Note)
 				}
 				if !m.json {
 					fmt.Fprintf(cmd.OutOrStdout(), "traffic is %s\n", args[0])

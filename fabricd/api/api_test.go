@@ -85,7 +85,8 @@ func TestAViewerLooksAndChangesNothing(t *testing.T) {
 		_, err := c.Apply(ctx, spec)
 		require.ErrorIs(t, err, reply.ErrDenied, spec)
 	}
-	require.ErrorIs(t, c.SetTraffic(ctx, "uniform:0.1"), reply.ErrDenied)
+	_, err := c.SetTraffic(ctx, "uniform:0.1")
+	require.ErrorIs(t, err, reply.ErrDenied)
 	require.Empty(t, s.Fabric().LinksDown())
 	require.Empty(t, s.Fabric().Faults())
 

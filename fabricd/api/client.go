@@ -103,7 +103,8 @@ func (c *Client) Events(ctx context.Context, after uint64) (e []fabric.Event, er
 	}
 }
 
-// applyTimeout bounds an Apply whose context has no deadline. Chosen by us: longer than the fabric waits for a repair.
+// applyTimeout bounds an Apply, or a change of the traffic, whose context has no deadline. Chosen by us: longer than the fabric waits
+// for a repair, and for the store.
 const applyTimeout = 20 * time.Second
 
 // Apply orders faults and repairs, all at one instant; when one cannot be done none is. It returns what came of each, in
@@ -118,9 +119,13 @@ func (c *Client) Apply(ctx context.Context, specs ...fault.Spec) ([]fabric.Outco
 }
 
 // SetTraffic replaces what all NICs inject, by words as those of fabricd up --traffic; "none" stops them.
-func (c *Client) SetTraffic(ctx context.Context, traffic string) error {
-	_, err := ask[none](ctx, c, VerbTraffic, TrafficRequest{Traffic: traffic})
-	return err
+func (c *Client) SetTraffic(ctx context.Context, traffic string) (TrafficAnswer, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, applyTimeout)
+		defer cancel()
+	}
+	return ask[TrafficAnswer](ctx, c, VerbTraffic, TrafficRequest{Traffic: traffic})
 }
 
 // Ledger asks where every packet is, which is exact once nothing moves.

@@ -11,11 +11,16 @@ type TrafficRequest struct {
 	Traffic string `json:"traffic"` // as fabricd up --traffic has it; none stops them
 }
 
+// TrafficAnswer says that the NICs inject it.
+type TrafficAnswer struct {
+	Note string `json:"note,omitempty"` // what else there is to know, as that the next leader would not know of it
+}
+
 // traffic serves VerbTraffic.
-func (s *Server) traffic(_ context.Context, r TrafficRequest) (any, error) {
+func (s *Server) traffic(ctx context.Context, r TrafficRequest) (a TrafficAnswer, err error) {
 	t, err := trace.Traffic(r.Traffic)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		a.Note, err = s.fabric.ReplaceTraffic(ctx, t)
 	}
-	return nil, s.fabric.SetTraffic(t)
+	return a, err
 }

@@ -23,7 +23,7 @@ const (
 	VerbLedger   = "get.ledger"
 	VerbEvents   = "get.events"
 	VerbApply    = "apply"
-	VerbTraffic  = "traffic" // a TrafficRequest
+	VerbTraffic  = "traffic" // a TrafficRequest, answered by a TrafficAnswer
 )
 
 // Kinds of what is published as it happens.

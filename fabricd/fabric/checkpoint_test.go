@@ -6,12 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/nic"
 )
 
 // A cut acts at once, and is answered when a later leader would know of it, or with a word that none would.
@@ -45,4 +47,27 @@ func TestAnOrderIsAnsweredWhenItIsKept(t *testing.T) {
 	until(2)
 	cancel()
 	require.Contains(t, (<-answered)[0].Note, "would not know")
+
+	// So is a change of the traffic.
+	written.Store(new(make(chan struct{})))
+	notes := make(chan string, 1)
+	replace := func(ctx context.Context, load float64) {
+		note, err := l.Fabric.ReplaceTraffic(ctx, nic.Traffic{Pattern: "uniform", Load: load})
+		assert.NoError(t, err)
+		notes <- note
+	}
+	injects := func(load float64) {
+		require.Eventually(t, func() bool { return l.Fabric.Traffic().Load == load }, rig.Patience, time.Millisecond)
+	}
+	go replace(t.Context(), 0.1)
+	injects(0.1)
+	require.Empty(t, notes)
+	close(*written.Load())
+	require.Empty(t, <-notes)
+	written.Store(new(make(chan struct{})))
+	ctx, cancel = context.WithCancel(t.Context())
+	go replace(ctx, 0.2)
+	injects(0.2)
+	cancel()
+	require.Contains(t, <-notes, "would not know")
 }

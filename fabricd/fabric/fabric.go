@@ -263,35 +263,48 @@ func (f *Fabric) Stop() {
 
 // SetTraffic replaces what all NICs generate; zero traffic stops them.
 func (f *Fabric) SetTraffic(t nic.Traffic) error {
-	sent, err := f.dispatchTraffic(t)
+	sent, _, err := f.dispatchTraffic(t)
 	if err != nil {
 		return err
 	}
 	return sent.wait()
 }
 
-func (f *Fabric) dispatchTraffic(t nic.Traffic) (dispatched, error) {
+// ReplaceTraffic is [Fabric.SetTraffic], and returns when another leader would know of it; where that takes too long, the note says so.
+func (f *Fabric) ReplaceTraffic(ctx context.Context, t nic.Traffic) (note string, err error) {
+	sent, checkpointed, err := f.dispatchTraffic(t)
+	if err == nil {
+		err = sent.wait()
+	}
+	if err == nil && !awaitCheckpoint(ctx, checkpointed) {
+		note = notCheckpointed
+	}
+	return note, err
+}
+
+func (f *Fabric) dispatchTraffic(t nic.Traffic) (_ dispatched, checkpointed <-chan struct{}, _ error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	draws, err := f.chance.MarshalBinary()
 	if err != nil {
-		return nil, fmt.Errorf("traffic: %w", err)
+		return nil, nil, fmt.Errorf("traffic: %w", err)
 	}
 	sources, err := t.Sources(f.opts.over(f.pattern))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if t != f.traffic {
 		f.settleDips(f.Now())
 		f.events.Publish(f.Now(), Event{Kind: EventTraffic, Detail: t.String()})
 	}
 	f.traffic, f.draws = t, draws
+	checkpointed = f.checkpointNow()
 	defer f.checkpointSoon()
 	order := f.trafficOrder()
 	order.Sources = sources
 	return f.dispatch(func(o *orders) {
 		o.all(func(to *host.Order) { to.Traffic = order })
-	}), nil
+	}), checkpointed, nil
 }
 
 // StopTraffic stops what the NICs generate. What is queued goes on.

@@ -91,7 +91,7 @@ func (m measurer) measure(ctx context.Context, r run) (got result, err error) {
 	for _, p := range s.agents {
 		got.idleMB += resident(p)
 	}
-	if err := client.SetTraffic(ctx, r.traffic); err != nil {
+	if _, err := client.SetTraffic(ctx, r.traffic); err != nil {
 		return got, err
 	}
 	if err := sleep(ctx, m.span/4); err != nil { // until the flow is steady
@@ -111,7 +111,7 @@ func (m measurer) measure(ctx context.Context, r run) (got result, err error) {
 
 // ledger ends the fabric, and takes its last word.
 func (m measurer) ledger(ctx context.Context, s *site, client *api.Client, got *result) error {
-	if err := client.SetTraffic(ctx, "none"); err != nil {
+	if _, err := client.SetTraffic(ctx, "none"); err != nil {
 		return err
 	}
 	if err := s.leader.cmd.Process.Signal(syscall.SIGINT); err != nil {
