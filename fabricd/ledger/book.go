@@ -50,12 +50,18 @@ func (l *Ledger) bookCounted(was, now *Counted) {
 // Add adds o to c.
 func (c *Counted) Add(o *Counted) {
 	c.Counters.Add(&o.Counters)
-	c.Discards = merge(c.Discards, o.Discards, Rule.compare, func(a, b *Rule) { b.Packets += a.Packets })
+	c.addDiscards(o.Discards)
 	c.Wire = merge(c.Wire, o.Wire, LinkLost.Compare, func(a, b *LinkLost) {
 		b.Wire[0], b.Wire[1] = b.Wire[0]+a.Wire[0], b.Wire[1]+a.Wire[1]
 	})
 	c.Queue = merge(c.Queue, o.Queue, EndLost.Compare, func(a, b *EndLost) { b.Packets += a.Packets })
 	c.Crash = merge(c.Crash, o.Crash, NodeLost.Compare, func(a, b *NodeLost) { b.Packets += a.Packets })
+}
+
+func (c *Counted) addDiscards(list []Rule) {
+	if len(list) > 0 {
+		c.Discards = merge(c.Discards, list, Rule.compare, func(a, b *Rule) { b.Packets += a.Packets })
+	}
 }
 
 // merge is both lists in order, without changing either. both turns b, an entry of the second list,

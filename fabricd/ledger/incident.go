@@ -65,7 +65,8 @@ type Forgotten struct {
 func (l *Ledger) begin(in Incident) int {
 	l.state.Last++
 	in.ID, in.Began, in.Repaired, in.Open = l.state.Last, l.state.Now, weft.Never, true
-	in.Counted, in.Discards = l.Total(), l.discards()
+	all := l.counted()
+	in.Counted, in.Discards = all.Counters, all.Discards
 	l.state.Incidents = append(l.state.Incidents, in)
 	if len(l.state.Incidents) > maxIncidents {
 		l.forget(1)
@@ -116,21 +117,25 @@ func (l *Ledger) repaired(id int) {
 // closeIncidents ends the counting for those that were repaired long enough before a time, by which
 // hosts have been asked. What hosts say is later.
 func (l *Ledger) closeIncidents(now weft.Time) {
+	all, some := Counted{}, false
 	for i := range l.state.Incidents {
 		in := &l.state.Incidents[i]
 		if in.Open && in.Repaired != weft.Never && in.Repaired <= now-Settle {
-			l.since(in)
+			if !some {
+				all, some = l.counted(), true
+			}
+			in.since(&all)
 			in.Open = false
 		}
 	}
 }
 
-// since has an open incident say what has been counted since it began.
-func (l *Ledger) since(in *Incident) {
-	now := l.Total()
+// since has an open incident say what has been counted since it began, of all that has been by now.
+func (in *Incident) since(all *Counted) {
+	now := all.Counters
 	now.Sub(&in.Counted)
 	in.Counted = now
-	rules := l.discards()
+	rules := slices.Clone(all.Discards)
 	for i := range rules {
 		if at, ok := slices.BinarySearchFunc(in.Discards, rules[i], Rule.compare); ok {
 			rules[i].Packets -= min(rules[i].Packets, in.Discards[at].Packets)

@@ -116,16 +116,17 @@ func (l *Ledger) Total() Counters {
 	return c
 }
 
-// discards are the packets that all hosts have discarded, as far as they have told, by rule.
-func (l *Ledger) discards() []Rule {
-	var all Counted
+// counted is what all hosts have counted, as far as they have told, without what links and nodes have
+// lost.
+func (l *Ledger) counted() (all Counted) {
+	all.Counters = l.Total()
 	for i := range l.state.Past {
-		all.Add(&Counted{Discards: l.state.Past[i].Discards})
+		all.addDiscards(l.state.Past[i].Discards)
 	}
 	for i := range l.state.Hosts {
-		all.Add(&Counted{Discards: l.state.Hosts[i].Discards})
+		all.addDiscards(l.state.Hosts[i].Discards)
 	}
-	return all.Discards
+	return all
 }
 
 // OfHost is what all incarnations of a host but one have counted.
@@ -235,38 +236,41 @@ func (l *Ledger) flying(s *Session, d int) uint64 {
 
 // Incident is a copy of one incident, with all that it has cost; ok says that it is kept.
 func (l *Ledger) Incident(id int) (in Incident, ok bool) {
-	if l.incident(id) == nil {
+	kept := l.incident(id)
+	if kept == nil {
 		return in, false
 	}
-	for _, in := range l.Incidents(id - 1) {
-		return in, true
-	}
-	return in, false
+	return l.complete([]Incident{*kept})[0], true
 }
 
 // Incidents are copies of the incidents with higher numbers than after, at most 4096, with all that
 // they have cost: those of hosts that have failed with what is written off.
 func (l *Ledger) Incidents(after int) []Incident {
-	var out []Incident
-	for _, in := range l.state.Incidents {
-		if in.ID <= after {
-			continue
-		}
-		if in.Open {
-			l.since(&in)
-		}
+	from := search(len(l.state.Incidents), func(i int) bool { return l.state.Incidents[i].ID > after })
+	return l.complete(slices.Clone(l.state.Incidents[from:]))
+}
+
+// complete has copies of incidents share nothing with those that are kept, and say all that they have cost.
+func (l *Ledger) complete(list []Incident) []Incident {
+	if len(list) == 0 {
+		return nil
+	}
+	all := l.counted()
+	for i := range list {
+		in := &list[i]
 		in.Links, in.Switches, in.Spec = slices.Clone(in.Links), slices.Clone(in.Switches), slices.Clone(in.Spec)
-		in.Discards = slices.Clone(in.Discards)
-		out = append(out, in)
+		if in.Discards = slices.Clone(in.Discards); in.Open {
+			in.since(&all)
+		}
 	}
 	for _, h := range l.Hosts() {
-		for i := range out {
-			if out[i].ID == h.Incident {
-				out[i].Lost.Crash += h.WrittenOff
+		for i := range list {
+			if list[i].ID == h.Incident {
+				list[i].Lost.Crash += h.WrittenOff
 			}
 		}
 	}
-	return out
+	return list
 }
 
 // HostSum is what the ledger makes of one incarnation of a host.
