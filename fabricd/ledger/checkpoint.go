@@ -15,8 +15,8 @@ import (
 // checkpoints it is 0.
 const version = 1
 
-// ErrVersion means that a checkpoint is of a version that this ledger does not read.
-var ErrVersion = errors.New("checkpoint of another version")
+// errVersion means that a checkpoint is of a version that this ledger does not read.
+var errVersion = errors.New("checkpoint of another version")
 
 // Checkpoint writes the state as msgpack, with so many incidents that are closed, the latest; of
 // others only what they come to. The same state is the same bytes.
@@ -39,8 +39,8 @@ func (l *Ledger) Checkpoint(closed int) ([]byte, error) {
 }
 
 // Restore returns the ledger of a checkpoint, for a fabric with these links. The next event is
-// [LeaderChanged], unless the same leader goes on. The error wraps [ErrVersion] for another
-// version, and else says what is wrong with the data.
+// [LeaderChanged], unless the same leader goes on. The error says what is wrong with the data, or of
+// which version it is.
 func Restore(data []byte, links []Link) (*Ledger, error) {
 	dec := msgpack.NewDecoder(bytes.NewReader(data))
 	v, err := dec.DecodeUint64()
@@ -49,7 +49,7 @@ func Restore(data []byte, links []Link) (*Ledger, error) {
 	}
 	if v != version {
 		return nil, fmt.Errorf("ledger: %w: it is version %d, and this fabricd reads version %d: run the fabricd that wrote it",
-			ErrVersion, v, version)
+			errVersion, v, version)
 	}
 	l := New(links)
 	if err := dec.Decode(&l.state); err != nil {

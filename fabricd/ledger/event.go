@@ -68,17 +68,9 @@ type FaultBegan struct {
 	Target   string // what people call the link or switch
 	Links    []weft.LinkID
 	Switches []weft.SwitchID
-	Spec     []byte // the order as the next leader needs it; the ledger does not read it
 	// Late says that the fault is noticed only now. What its links and switches have lost before,
 	// and no incident has cost, is its own.
 	Late bool
-}
-
-// FaultChanged replaces what the next leader is told of an active fault, as when one of two
-// directions is restored.
-type FaultChanged struct {
-	Incident int
-	Spec     []byte
 }
 
 // FaultEnded says that an active fault has been repaired. Its effects are counted until the first
@@ -170,7 +162,6 @@ func (HostFailed) event()    {}
 func (HostEnded) event()     {}
 func (NodeMoved) event()     {}
 func (FaultBegan) event()    {}
-func (FaultChanged) event()  {}
 func (FaultEnded) event()    {}
 func (LeaderChanged) event() {}
 func (Tick) event()          {}

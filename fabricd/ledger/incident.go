@@ -25,7 +25,6 @@ type Incident struct {
 	Host     HostID // of [KindHost]: that does not answer; 0: nobody but its neighbours knows it
 	Links    []weft.LinkID
 	Switches []weft.SwitchID
-	Spec     []byte // see [FaultBegan]
 
 	Began    weft.Time
 	Repaired weft.Time // weft.Never: it lasts
@@ -133,7 +132,7 @@ func (l *Ledger) closeIncidents(now weft.Time) {
 // since has an open incident say what has been counted since it began, of all that has been by now.
 func (in *Incident) since(all *Counted) {
 	now := all.Counters
-	now.Sub(&in.Counted)
+	now.sub(&in.Counted)
 	in.Counted = now
 	rules := slices.Clone(all.Discards)
 	for i := range rules {

@@ -39,13 +39,9 @@ func (l *Ledger) Step(now weft.Time, ev Event) []Order {
 	case NodeMoved:
 		l.moved(e)
 	case FaultBegan:
-		l.begin(Incident{Kind: e.Kind, Target: e.Target, Links: e.Links, Switches: e.Switches, Spec: e.Spec})
+		l.begin(Incident{Kind: e.Kind, Target: e.Target, Links: e.Links, Switches: e.Switches})
 		if e.Late {
 			l.claimLosses()
-		}
-	case FaultChanged:
-		if in := l.incident(e.Incident); in != nil {
-			in.Spec = e.Spec
 		}
 	case FaultEnded:
 		l.repaired(e.Incident)

@@ -139,7 +139,7 @@ func (h *history) leads(kind, a, b int) bool {
 			}
 			h.wires[i].frames = nil
 		}
-		h.step(FaultBegan{Kind: "cut", Target: "link", Links: []weft.LinkID{weft.LinkID(id)}, Spec: []byte{byte(b)}, Late: b%8 > 5})
+		h.step(FaultBegan{Kind: "cut", Target: "link", Links: []weft.LinkID{weft.LinkID(id)}, Late: b%8 > 5})
 		f.incident = h.l.Last()
 		h.faults = append(h.faults, f)
 	case doRepair:

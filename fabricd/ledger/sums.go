@@ -258,7 +258,7 @@ func (l *Ledger) complete(list []Incident) []Incident {
 	all := l.counted()
 	for i := range list {
 		in := &list[i]
-		in.Links, in.Switches, in.Spec = slices.Clone(in.Links), slices.Clone(in.Switches), slices.Clone(in.Spec)
+		in.Links, in.Switches = slices.Clone(in.Links), slices.Clone(in.Switches)
 		if in.Discards = slices.Clone(in.Discards); in.Open {
 			in.since(&all)
 		}
