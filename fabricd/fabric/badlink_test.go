@@ -11,7 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -54,8 +54,7 @@ func (s badSender) Send(frame []byte) error {
 // badRing starts a ring of three switches whose link from s0 to s1 can be made to misbehave.
 func badRing(t *testing.T) (*fabric.Fabric, *badLinks) {
 	t.Helper()
-	g, err := topology.Parse("ring:3")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "ring:3")
 	m := wire.NewMemory()
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	links := &badLinks{Transport: m, from: "s0", to: "s1"}
@@ -145,8 +144,7 @@ func TestAGarbledFrameIsNamedAndNothingElseIsLost(t *testing.T) {
 
 func TestAFabricThatDoesNotComeUpSaysWhichLinkAndLeavesNothingRunning(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("ring:3")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "ring:3")
 	m := wire.NewMemory()
 	defer m.Close()
 	f, err := fabric.New(fabric.Options{Topology: g, Firmware: clockwise{}, Transport: dead{m}})

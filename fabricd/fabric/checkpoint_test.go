@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -25,7 +24,7 @@ func TestAnOrderIsAnsweredWhenItIsKept(t *testing.T) {
 		o.Checkpoint = func(fabric.State) <-chan struct{} { return *written.Load() }
 	}}})
 	until := func(down int) {
-		require.Eventually(t, func() bool { return len(l.Fabric.LinksDown()) == down }, rig.Patience, time.Millisecond)
+		rig.Until(t, func() bool { return len(l.Fabric.LinksDown()) == down })
 	}
 	answered := make(chan []fabric.Outcome, 1)
 	go func() {
@@ -57,7 +56,7 @@ func TestAnOrderIsAnsweredWhenItIsKept(t *testing.T) {
 		notes <- note
 	}
 	injects := func(load float64) {
-		require.Eventually(t, func() bool { return l.Fabric.Traffic().Load == load }, rig.Patience, time.Millisecond)
+		rig.Until(t, func() bool { return l.Fabric.Traffic().Load == load })
 	}
 	go replace(t.Context(), 0.1)
 	injects(0.1)

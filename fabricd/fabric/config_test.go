@@ -11,7 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -138,8 +138,7 @@ func TestADelayedLinkKeepsEachPacketForItsDelay(t *testing.T) {
 
 func TestOptionsThatNoFabricCanHaveAreRefused(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse(smallTree)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, smallTree)
 	ok := fabric.Options{Topology: g, Firmware: firmware.UpDown{}}
 	for want, change := range map[string]func(o *fabric.Options){
 		"topology, firmware and transport are required":           func(o *fabric.Options) { o.Firmware = nil },
@@ -168,7 +167,7 @@ func TestOptionsThatNoFabricCanHaveAreRefused(t *testing.T) {
 	}
 	h := harness.New(t, smallTree)
 	f := h.Fabric()
-	_, _, err = f.Cut(1000)
+	_, _, err := f.Cut(1000)
 	require.ErrorIs(t, err, fabric.ErrUnknown)
 	_, err = f.Restore(t.Context(), 1000)
 	require.ErrorIs(t, err, fabric.ErrUnknown)

@@ -21,6 +21,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -33,8 +34,7 @@ var crashRounds = flag.Int("weft.crash-rounds", 3, "how often three switches cra
 // Three switches crash at nine tenths of what links carry and come back, beside others that want
 // the machine. What is queued then is carried to its end, every time.
 func TestThreeCrashesUnderLoadOnABusyMachineDrain(t *testing.T) {
-	g, err := topology.Parse(three)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, three)
 	busy(t, 2*runtime.NumCPU())
 	for round := range *crashRounds {
 		t.Run(fmt.Sprint("round ", round), func(t *testing.T) { threeCrashes(t, g, uint64(round)) })
@@ -167,8 +167,7 @@ func (s slowSender) Send(frame []byte) error {
 // received, and behind them. Nothing moves, and nothing is stuck.
 func TestAFabricWhoseBrokerIsSlowIsNotStuck(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse(three)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, three)
 	m := wire.NewMemory()
 	defer m.Close()
 	broker := newSlowBroker(m)

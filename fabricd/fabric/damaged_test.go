@@ -6,15 +6,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
@@ -65,15 +65,10 @@ func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
 			t.Parallel()
 			links := &flipping{Transport: wire.NewMemory()}
 			if over == "nats" {
-				b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab", NoListen: true})
-				require.NoError(t, err)
-				t.Cleanup(b.Shutdown)
-				links.Transport, err = bus.NewNATS(bus.NATSConfig{Fabric: "lab", Broker: b})
-				require.NoError(t, err)
+				links.Transport = bustest.Links(t, bus.NATSConfig{Broker: bustest.Broker(t, bus.BrokerConfig{NoListen: true})})
 			}
 			t.Cleanup(func() { require.NoError(t, links.Close()) })
-			g, err := topology.Parse("kary-ntree:2,3")
-			require.NoError(t, err)
+			g := topologytest.Parse(t, "kary-ntree:2,3")
 			f, err := fabric.New(fabric.Options{
 				Topology: g, Firmware: firmware.AdaptiveLink{}, Transport: links, Seed: 1, NIC: fabric.NICOptions{QueueBytes: 16 << 10},
 				Link: fabric.LinkOptions{Rate: 1_000_000, Paced: true},
@@ -85,7 +80,7 @@ func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
 			traffic, err := nic.ParseTraffic("uniform:0.5")
 			require.NoError(t, err)
 			require.NoError(t, f.SetTraffic(traffic))
-			require.Eventually(t, func() bool { return f.Totals().Delivered > 5000 }, rig.Patience, time.Millisecond)
+			rig.Until(t, func() bool { return f.Totals().Delivered > 5000 })
 			links.share.Store(0)
 			require.NoError(t, f.StopTraffic())
 			l, err := f.Quiesce(t.Context())
@@ -95,8 +90,7 @@ func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
 			assert.NotZero(t, l.LostWire)
 			require.NoError(t, f.CreditsHome())
 			flips := links.flips.Load()
-			require.Eventually(t, func() bool { return f.Totals().DamagedFrames == flips }, rig.Patience, time.Millisecond,
-				"%d frames were damaged, %d are known", flips, f.Totals().DamagedFrames)
+			rig.Until(t, func() bool { return f.Totals().DamagedFrames == flips }, "%d frames were damaged, %d are known", flips, f.Totals().DamagedFrames)
 			assert.Equal(t, flips, f.Drivers().BadFrames)
 			assert.Zero(t, f.Totals().Duplicated)
 
@@ -129,13 +123,13 @@ func TestAFloodOfBadFramesDoesNotPushOtherEventsOut(t *testing.T) {
 	for range garbage {
 		require.NoError(t, s.Send([]byte("no frame")))
 	}
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		var n uint64
 		for _, e := range ofKind(f, fabric.EventDamaged) {
 			n += max(1, e.Count)
 		}
 		return n+links.Stats().Full == garbage
-	}, rig.Patience, time.Millisecond)
+	})
 	assert.EqualValues(t, garbage, f.Totals().DamagedFrames+links.Stats().Full)
 	assert.Less(t, f.Events().Last()-first, uint64(32))
 	attack.Count(t, "bad frames on one link, as fast as they go", garbage)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	switching "github.com/weft-fabric/weft/switch"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
@@ -15,8 +15,7 @@ import (
 // port 1, which is full and without a credit.
 func circle(t *testing.T) (*Fabric, []switching.Snapshot) {
 	t.Helper()
-	g, err := topology.Generate("ring:4")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "ring:4")
 	snaps := make([]switching.Snapshot, 4)
 	for i := range snaps {
 		ports := make([]switching.PortSnapshot, g.Switches[i].Ports)

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 	"github.com/weft-fabric/weft/fabricd/subnet/survey"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
 )
@@ -35,8 +36,7 @@ func engines(t *testing.T, g *topology.Graph) (names []string) {
 // the end nothing is lost or discarded, and the ledger balances. Packets of minimal-hop can wait for one another for ever, so there are few of them.
 func TestOverNATSEveryEngineCarriesTrafficOn64IrregularSwitches(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse(irregular64)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, irregular64)
 	kinds := map[layered.Kind]bool{}
 	for _, name := range engines(t, g) {
 		r, err := subnet.Routes(name, g)
@@ -69,8 +69,7 @@ func TestOverNATSEveryEngineCarriesTrafficOn64IrregularSwitches(t *testing.T) {
 func TestAtSaturationEveryEngineButMinimalHopGoesOn(t *testing.T) {
 	t.Parallel()
 	unraced(t)
-	g, err := topology.Parse(irregular64)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, irregular64)
 	for _, name := range engines(t, g) {
 		if name == "minimal-hop" {
 			continue

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/verify"
@@ -143,8 +144,7 @@ func checked(t *testing.T, h *harness.Harness, seen map[harness.Packet]bool, fol
 // bears kills the elements of set and revives them, in a loaded fabric of its own: registers then hold nothing of earlier faults.
 func bears(t *testing.T, spec string, e subnet.Entry, set []verify.Element, atOnce bool, options ...harness.Option) {
 	t.Helper()
-	plan, err := topology.Parse(spec)
-	require.NoError(t, err)
+	plan := topologytest.Parse(t, spec)
 	fw, vcs, err := e.New(plan)
 	require.NoError(t, err)
 	h := harness.New(t, spec, harness.Firmware(fw), harness.Options(options...))
@@ -217,8 +217,7 @@ func kindsOf(b firmware.Bears, most int) (kinds []verify.Kind) {
 // at once. Under the race detector these are two of four firmwares, by turn 0 or 1.
 func eachFaults(t *testing.T, spec string, turn int, f func(t *testing.T, e subnet.Entry, set []verify.Element, atOnce bool)) {
 	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, spec)
 	for index, e := range subnet.Entries() {
 		seed := fnv.New64()
 		_, _ = seed.Write([]byte(e.Name)) // cannot fail

@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,7 +21,6 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/live"
 	"github.com/weft-fabric/weft/harness/rig"
-	"github.com/weft-fabric/weft/nic"
 )
 
 // hosts are the agents of a test: goroutines that run hosts, each with connections of its own.
@@ -152,21 +148,13 @@ func (l *partLab) succeed() {
 	require.NoError(l, json.Unmarshal(l.kept, &state))
 	state.Tables = l.tables
 	l.mu.Unlock()
-	peers, err := bus.Dial(bus.ClientConfig{Leads: true, Fabric: live.Name, Broker: l.Broker})
-	require.NoError(l, err)
-	l.Cleanup(func() { require.NoError(l, peers.Close()) })
-	transport, err := bus.NewNATS(bus.NATSConfig{Fabric: live.Name, Broker: l.Broker})
-	require.NoError(l, err)
-	l.Cleanup(func() { require.NoError(l, transport.Close()) })
-	o := l.options
-	process := *o.Processes
-	process.Hosts = remote.Hosts{Peers: peers, Admitter: l.Broker}
-	o.Processes, o.Transport, o.Adopt = &process, transport, &state
-	next, err := fabric.New(o)
-	require.NoError(l, err)
-	l.Fabric = next
-	require.NoError(l, l.Fabric.Start(l.Context()))
-	l.Cleanup(next.Stop)
+	next, process := l.options, *l.options.Processes
+	l.Begin(func(o *fabric.Options) {
+		process.Hosts = o.Processes.Hosts
+		next.Processes, next.Transport, next.Adopt = &process, o.Transport, &state
+		*o = next
+	})
+	l.options = next
 }
 
 // inParts divides a topology: switch i and its NICs are in part i modulo n.
@@ -214,23 +202,13 @@ func startPartsOn(t *testing.T, n int, be func(h *hosts), to func(url string), o
 	return l
 }
 
-func (l *partLab) load(text string) {
-	l.Helper()
-	t, err := nic.ParseTraffic(text)
-	require.NoError(l, err)
-	require.NoError(l, l.Fabric.SetTraffic(t))
-}
+func (l *partLab) load(traffic string) { l.Helper(); l.Load(traffic) }
 
-// more waits until n more packets are delivered.
-func (l *partLab) more(n uint64) {
-	l.Helper()
-	before := l.Fabric.Totals().Delivered
-	l.until("packets are delivered", func() bool { return l.Fabric.Totals().Delivered >= before+n })
-}
+func (l *partLab) more(n uint64) { l.Helper(); l.More(n) }
 
 func (l *partLab) until(what string, ok func() bool) {
 	l.Helper()
-	require.Eventually(l, ok, rig.Patience, 5*time.Millisecond, what)
+	rig.Until(l, ok, what)
 }
 
 // sound requires that every packet is accounted for, by the faults too, and that all pairs are connected.
@@ -241,82 +219,4 @@ func (l *partLab) sound() {
 	assert.Empty(l, l.Fabric.LinksDown())
 	l.AllPairs(l.Settle)
 	assert.NoError(l, l.Fabric.CreditsHome())
-}
-
-// connected is a way to a broker that can be cut.
-type connected struct {
-	*testing.T
-	listener net.Listener
-
-	mu    sync.Mutex
-	addr  string
-	shut  bool
-	conns []net.Conn
-	wg    sync.WaitGroup
-}
-
-func newWay(t *testing.T) *connected {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	w := &connected{T: t, listener: l}
-	w.wg.Go(w.carry)
-	t.Cleanup(func() {
-		_ = l.Close()
-		w.cut()
-		w.wg.Wait()
-	})
-	return w
-}
-
-func (w *connected) url() string { return "nats://" + w.listener.Addr().String() }
-
-// to says where it leads.
-func (w *connected) to(url string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.addr = strings.TrimPrefix(url, "nats://")
-}
-
-func (w *connected) carry() {
-	for {
-		in, err := w.listener.Accept()
-		if err != nil {
-			return
-		}
-		w.mu.Lock()
-		out, err := net.Dial("tcp", w.addr)
-		if err != nil || w.shut {
-			_ = in.Close()
-			if err == nil {
-				_ = out.Close()
-			}
-			w.mu.Unlock()
-			continue
-		}
-		w.conns = append(w.conns, in, out)
-		w.mu.Unlock()
-		for _, pair := range [][2]net.Conn{{in, out}, {out, in}} {
-			w.wg.Go(func() {
-				_, _ = io.Copy(pair[0], pair[1])
-				_, _ = pair[0].Close(), pair[1].Close()
-			})
-		}
-	}
-}
-
-// cut ends all connections, and lets none come again until restore.
-func (w *connected) cut() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.shut = true
-	for _, c := range w.conns {
-		_ = c.Close()
-	}
-	w.conns = nil
-}
-
-func (w *connected) restore() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.shut = false
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -172,18 +173,18 @@ func TestPartThatFreezes(t *testing.T) {
 // A host that is out of reach counts as lost, goes on by itself, and is taken back as it is.
 func TestPartOutOfReach(t *testing.T) {
 	t.Parallel()
-	w := newWay(t)
-	l := startPartsOn(t, 3, func(h *hosts) { h.apart, h.way = "host1", w.url() }, w.to)
+	w := rig.NewRelay(t, "")
+	l := startPartsOn(t, 3, func(h *hosts) { h.apart, h.way = "host1", "nats://"+w.Address }, func(url string) { w.To(strings.TrimPrefix(url, "nats://")) })
 	l.load("uniform:0.3")
 	l.more(300)
 	number := l.Fabric.Hosts()[1].Number
-	w.cut()
+	w.Cut()
 	l.until("it is missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 4 })
 	l.more(200)                                                                                                   // the others go on
 	out := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.01-s1.01"}, fault.Spec{Do: fault.VerbCut, A: "s0.10-s1.10"}) // of two hosts, and one is host1
 	require.True(t, out[0].Fresh)
 	require.NoError(t, l.Fabric.StopTraffic()) // which it does not hear
-	w.restore()
+	w.Restore()
 	l.until("it is back", func() bool { return len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 2 })
 	assert.Equal(t, number, l.Fabric.Hosts()[1].Number, "it has not been made anew")
 	l.Do(fault.Spec{Do: fault.VerbHeal})

@@ -13,13 +13,17 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/bus/outside"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
+	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -80,8 +84,7 @@ type loadedFabric struct {
 
 func startTaped(t *testing.T, tr wire.Transport, fw switching.Firmware, change func(*fabric.Options)) *loadedFabric {
 	t.Helper()
-	g, err := topology.Parse(smallTree)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, smallTree)
 	tape := newTape(g)
 	rate := 1_000_000.0
 	if raceEnabled {
@@ -111,7 +114,7 @@ func (l *loadedFabric) apply(specs ...fault.Spec) []fabric.Outcome {
 
 func (l *loadedFabric) until(what string, ok func() bool) {
 	l.t.Helper()
-	require.Eventually(l.t, ok, 20*time.Second, 5*time.Millisecond, what)
+	rig.Until(l.t, ok, what)
 }
 
 // flows waits until n more packets are delivered.
@@ -256,13 +259,7 @@ func transports(t *testing.T) map[string]func(t *testing.T) wire.Transport {
 			return m
 		},
 		"embedded broker": func(t *testing.T) wire.Transport {
-			b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "kinds", NoListen: true})
-			require.NoError(t, err)
-			t.Cleanup(b.Shutdown)
-			tr, err := bus.NewNATS(bus.NATSConfig{Fabric: "kinds", Broker: b})
-			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, tr.Close()) })
-			return tr
+			return bustest.Links(t, bus.NATSConfig{Broker: bustest.Broker(t, bus.BrokerConfig{NoListen: true})})
 		},
 		"outside broker": func(t *testing.T) wire.Transport { return connect(t, outside.Start(t, outside.Newest)) },
 	}
@@ -271,12 +268,12 @@ func transports(t *testing.T) map[string]func(t *testing.T) wire.Transport {
 // connect opens the links of a fabric at a server that is not ours.
 func connect(t *testing.T, s *outside.Server) wire.Transport {
 	t.Helper()
-	tr, err := bus.NewNATS(bus.NATSConfig{Fabric: "kinds", URL: s.URL})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, tr.Close()) })
+	tr := bustest.Links(t, bus.NATSConfig{Fabric: "kinds", URL: s.URL})
 	require.Equal(t, wire.EnforcedAtEnds, tr.Enforcement())
 	return tr
 }
+
+var patientLiveness = link.Liveness{Interval: 200 * weft.Millisecond, Multiplier: 5}
 
 // ends are links with each kind of end: a NIC, a leaf, a middle and a top switch.
 var linkKinds = map[string]string{"nic-leaf": "s2.00-n000", "leaf-middle": "s1.10-s2.10", "middle-top": "s0.01-s1.01"}
@@ -296,7 +293,10 @@ func TestEveryKindOfFaultOnEveryKindOfLinkIsReportedAsThePacketsSawItAndHealed(t
 				spec := specs[kind]
 				t.Run(over+"/"+where+"/"+kind, func(t *testing.T) {
 					t.Parallel()
-					l := startTaped(t, open[over](t), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, nil)
+					l := startTaped(t, open[over](t), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}, func(o *fabric.Options) {
+						// So long that a busy machine tells a neighbour what an end has noticed before its own patience ends.
+						o.Link.Liveness = patientLiveness
+					})
 					l.flows(200)
 					out := l.apply(spec)
 					require.True(t, out[0].Fresh)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/live"
 	switching "github.com/weft-fabric/weft/switch"
@@ -39,8 +39,7 @@ func aroundTheEnd(s, d int) bool { return shorter(s, d) != along(s, d) }
 
 // ringTables are tables of a ring of six: per address a way, in every layer.
 func ringTables(t *testing.T, vcs int, ways ...func(vc weft.VC, s, d int) weft.PortID) *tables.Tables {
-	g, err := topology.Parse(ring6)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, ring6)
 	ports := make([]int, 6)
 	for i := range ports {
 		ports[i] = g.Switches[i].Ports

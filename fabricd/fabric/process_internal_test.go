@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	switching "github.com/weft-fabric/weft/switch"
 	linkend "github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -24,8 +24,7 @@ func (nobody) Revoke(string)          {}
 // joined makes processes, of which nothing runs but what tests say of them, the first switches of a fabric.
 func joined(t *testing.T, n int) (f *Fabric, list []*hostState) {
 	t.Helper()
-	g, err := topology.Parse("ring:4")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "ring:4")
 	fw, _, err := subnet.Firmware("updn", g)
 	require.NoError(t, err)
 	f, err = New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory(), Processes: &ProcessOptions{Hosts: nobody{}}})

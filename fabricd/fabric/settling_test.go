@@ -3,13 +3,13 @@ package fabric_test
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
 )
 
@@ -50,7 +50,7 @@ func TestPacketsOnTheirWayAreWaitedForHoweverManyWereLostLongAgo(t *testing.T) {
 	f.ResumeNICs()
 	_, err = f.Quiesce(t.Context())
 	require.NoError(t, err)
-	require.Eventually(t, gone, time.Second, time.Millisecond)
+	rig.Until(t, gone)
 }
 
 // Who waits for an empty fabric is told when it will not be: a manager that had NICs held may be gone, and its question is still asked.
@@ -58,10 +58,10 @@ func TestWhoWaitsForAnEmptyFabricIsToldWhenNICsInjectAgain(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, "kary-ntree:2,2", harness.FirmwareByName("ftree"), harness.Traffic("uniform:1"))
 	f := h.Fabric()
-	require.Eventually(t, func() bool {
+	rig.Until(t, func() bool {
 		_, err := f.Drained(t.Context()) // it may be empty by chance
 		return errors.Is(err, fabric.ErrResumed)
-	}, 10*time.Second, time.Millisecond)
+	})
 	f.HoldNICs()
 	_, err := f.Drained(t.Context())
 	require.NoError(t, err)

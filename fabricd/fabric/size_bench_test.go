@@ -10,7 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -20,8 +20,7 @@ import (
 func BenchmarkSize(b *testing.B) {
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:8,3", "mport-tree:36,2"} {
 		b.Run("topology="+spec, func(b *testing.B) {
-			g, err := topology.Parse(spec)
-			require.NoError(b, err)
+			g := topologytest.Parse(b, spec)
 			ports := 2 * len(g.Links)
 			var start time.Duration
 			var bytes uint64

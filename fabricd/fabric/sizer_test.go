@@ -8,8 +8,9 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -51,14 +52,9 @@ func (s *sizes) Record(_ weft.Time, _ weft.Node, a *weft.Actions) {
 // As in virtual time: what a NIC writes makes the packet longer on the link, and what a switch takes off makes it shorter.
 func TestLivePacketsAreAsLongAsTheirFields(t *testing.T) {
 	t.Parallel()
-	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "sizes", NoListen: true})
-	require.NoError(t, err)
-	t.Cleanup(b.Shutdown)
-	tr, err := bus.NewNATS(bus.NATSConfig{Fabric: "sizes", Broker: b})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, tr.Close()) })
-	g, err := topology.Parse("ring:4")
-	require.NoError(t, err)
+	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "sizes", NoListen: true})
+	tr := bustest.Links(t, bus.NATSConfig{Fabric: "sizes", Broker: b})
+	g := topologytest.Parse(t, "ring:4")
 	seen := &sizes{arrived: map[[2]int]int{}}
 	f, err := fabric.New(fabric.Options{
 		Topology: g, Firmware: shedding{}, Transport: tr, Record: seen, Seed: 7,

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -98,8 +98,7 @@ func TestSoakAccountsForEveryPacketAndDoesNotGrow(t *testing.T) {
 		seed = rand.Uint64()
 	}
 	t.Logf("run it again: go test ./fabricd/fabric -run Soak -weft.soak %v -weft.soak-seed %d", *soakTime, seed)
-	g, err := topology.Parse(tree)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, tree)
 	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "soak", NoListen: true})
 	require.NoError(t, err)
 	defer b.Shutdown()
@@ -171,8 +170,7 @@ func measure() growth {
 
 // At saturation on a machine that has other things to do, 50 ms x 3 must not take a live neighbour for dead.
 func TestASaturatedFabricOnABusyMachineTakesNobodyForDead(t *testing.T) {
-	g, err := topology.Parse(tree)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, tree)
 	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "calm", NoListen: true})
 	require.NoError(t, err)
 	defer b.Shutdown()

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -15,8 +15,7 @@ import (
 // Whoever brings a fabric up hears of every stage, in order, and of each from its first piece on.
 func TestHowFarAFabricHasComeUpIsTold(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse(smallTree)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, smallTree)
 	tr := wire.NewMemory()
 	t.Cleanup(func() { require.NoError(t, tr.Close()) })
 	type told struct{ done, total int }

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/nic"
 	linkend "github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -59,8 +59,7 @@ func (r reaches) Hear(func(name string, batch host.EventBatch)) error { return n
 // An order to a host that does not answer holds up neither those who look nor faults elsewhere, and nor does the host itself.
 func TestAHostThatIsStuckHoldsUpOnlyWhoOrdersSomethingOfIt(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Parse("ring:4")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "ring:4")
 	fw, _, err := subnet.Firmware("updn", g)
 	require.NoError(t, err)
 	s := &stuck{ordered: make(chan struct{}), release: make(chan struct{})}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/subnet"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
@@ -27,8 +27,7 @@ func BenchmarkTablesSize(b *testing.B) {
 
 func sizesOfTables(t testing.TB, spec string) (text, sent int) {
 	t.Helper()
-	g, err := topology.Parse(spec)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, spec)
 	fw, _, err := subnet.Firmware("ftree", g)
 	require.NoError(t, err)
 	program := fw.(tables.Programmed).Program()

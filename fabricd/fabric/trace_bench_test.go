@@ -11,7 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -55,8 +55,7 @@ func tracedRate(b *testing.B, every int, read bool) float64 {
 	tr, err := bus.NewNATS(bus.NATSConfig{Fabric: "tree", Broker: broker})
 	require.NoError(b, err)
 	defer func() { require.NoError(b, tr.Close()) }()
-	g, err := topology.Parse(tree)
-	require.NoError(b, err)
+	g := topologytest.Parse(b, tree)
 	f, err := fabric.New(fabric.Options{
 		Topology: g, Firmware: firmware.DeterministicLink{}, Transport: tr, Seed: 1,
 		Switch:  fabric.SwitchOptions{VCs: 2, InputBuffer: 16, OutputBuffer: 16},

@@ -11,7 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/firmware"
 	"github.com/weft-fabric/weft/switch/wire"
@@ -32,8 +32,7 @@ func BenchmarkTree(b *testing.B) {
 					require.NoError(b, err)
 				}
 				defer func() { require.NoError(b, tr.Close()) }()
-				g, err := topology.Parse("kary-ntree:4,3")
-				require.NoError(b, err)
+				g := topologytest.Parse(b, "kary-ntree:4,3")
 				f, err := fabric.New(fabric.Options{
 					Topology: g, Firmware: firmware.DeterministicLink{}, Transport: tr, Seed: 1,
 					Switch:  fabric.SwitchOptions{VCs: 2, InputBuffer: buffer, OutputBuffer: buffer},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/bus"
+	"github.com/weft-fabric/weft/fabricd/bus/bustest"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -18,18 +19,12 @@ import (
 // speak there; what he says is counted and dropped, and costs the fabric nothing.
 func TestFramesOfAStrangerWithFullRightsAreCountedAndDropped(t *testing.T) {
 	t.Parallel()
-	b, err := bus.StartBroker(bus.BrokerConfig{Fabric: "lab"})
-	require.NoError(t, err)
-	t.Cleanup(b.Shutdown)
-	tr, err := bus.NewNATS(bus.NATSConfig{Fabric: "lab", Broker: b})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, tr.Close()) })
+	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
+	tr := bustest.Links(t, bus.NATSConfig{Fabric: "lab", Broker: b})
 	l := startTaped(t, tr, firmware.AdaptiveLink{}, nil)
-	stranger, err := bus.NewNATS(bus.NATSConfig{
+	stranger := bustest.Links(t, bus.NATSConfig{
 		Fabric: "lab", URL: b.ClientURL(), Credentials: b.Credentials(bus.RoleFabric), Subscription: bus.PerDirection,
 	})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, stranger.Close()) })
 
 	link, err := l.Topology().LinkByName("s0.00-s1.00")
 	require.NoError(t, err)

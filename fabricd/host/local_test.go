@@ -12,6 +12,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -23,8 +24,7 @@ import (
 // newLocal makes a host of all nodes of a small tree, which do not run yet.
 func newLocal(t *testing.T) (*host.Local, *host.Live, *wire.Memory, *topology.Graph) {
 	t.Helper()
-	g, err := topology.Generate("kary-ntree:2,2")
-	require.NoError(t, err)
+	g := topologytest.Parse(t, "kary-ntree:2,2")
 	fw, _, err := subnet.Firmware("adaptive-link", g)
 	require.NoError(t, err)
 	memory := wire.NewMemory()

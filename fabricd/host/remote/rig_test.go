@@ -17,6 +17,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/switch/link"
 )
@@ -46,8 +47,7 @@ type led struct {
 // east, and NICs with their leaves.
 func newRig(t testing.TB, spec, firmware string, change func(c *host.Spec)) *testbed {
 	t.Helper()
-	g, err := topology.Generate(spec)
-	require.NoError(t, err)
+	g := topologytest.Parse(t, spec)
 	r := &testbed{t: t, graph: g, parts: map[string]*led{}, wires: map[string]*rig.Relay{}}
 	r.broker = bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
 	r.peers = bustest.Client(t, bus.ClientConfig{Leads: true, Fabric: "lab", Broker: r.broker})
@@ -62,7 +62,7 @@ func newRig(t testing.TB, spec, firmware string, change func(c *host.Spec)) *tes
 		c := host.Spec{
 			Fabric: "lab", Host: p.Host, Number: uint64(i + 1), Topology: packed, Firmware: firmware, Placement: p, Placements: places,
 			Switch: host.SwitchOptions{VCs: 2, InputBuffer: 2, OutputBuffer: 2},
-			NIC:    host.NICOptions{PacketBytes: 256},
+			NIC:    host.NICOptions{PacketBytes: 256, QueueBytes: 4 << 10}, // what a busy machine does not carry is refused
 			Link:   host.LinkOptions{Rate: 256_000, Liveness: link.Liveness{Interval: 250 * weft.Millisecond, Multiplier: 4}, Inbox: 64},
 			Seed:   7,
 		}
