@@ -392,20 +392,21 @@ func chainToNATS(imports map[string][]string, dir string, seen map[string]bool) 
 	return nil
 }
 
-// outside, bustest, topologytest, rig, live, attack and wiretest are for tests only: they start processes, and build them, or fail tests. So does peer,
+// outside, bustest, topologytest, schematest, rig, live, attack and wiretest are for tests only: they start processes, and build them, or fail tests. So does peer,
 // which an experiment needs too.
 const (
 	wiretest = "switch/wire/wiretest"
 	outside  = "fabricd/bus/outside"
 	bustest  = "fabricd/bus/bustest"
 	graphs   = "fabricd/topology/topologytest"
+	schemas  = "fabricd/document/schematest"
 	rig      = "harness/rig"
 	live     = "harness/live"
 	attack   = "harness/attack"
 	peer     = "fabricd/subnet/opensm/peer"
 )
 
-var forTests = []string{outside, bustest, graphs, rig, live, attack, wiretest}
+var forTests = []string{outside, bustest, graphs, schemas, rig, live, attack, wiretest}
 
 // upwardViolations finds code of switches and NICs that imports what stands on top of them. Their tests may take a topology to run
 // on, and what attacks a decoder.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/fabricd/document"
+	"github.com/weft-fabric/weft/fabricd/document/schematest"
 )
 
 const sec = Duration(time.Second)
@@ -97,13 +98,7 @@ func TestMistakesInYAMLHaveAPlaceAndTheRightWay(t *testing.T) {
 
 func TestTheSchemaTakesWhatTheParserTakes(t *testing.T) {
 	data, err := document.Schema(Spec{}, "https://example.org/fault.json", "Fault")
-	require.NoError(t, err)
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(data)))
-	require.NoError(t, err)
-	c := jsonschema.NewCompiler()
-	require.NoError(t, c.AddResource("fault.json", doc))
-	schema, err := c.Compile("fault.json")
-	require.NoError(t, err)
+	schema := schematest.Compile(t, data, err)
 	valid := func(data string) error {
 		v, err := jsonschema.UnmarshalJSON(strings.NewReader(data))
 		require.NoError(t, err)

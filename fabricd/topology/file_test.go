@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/document/schematest"
 )
 
 const schemaFile = "../../docs/schema/topology.schema.json"
@@ -34,15 +35,8 @@ func TestSchemaIsPublished(t *testing.T) {
 
 func schema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	data, err := Schema()
-	require.NoError(t, err)
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	require.NoError(t, err)
-	c := jsonschema.NewCompiler()
-	require.NoError(t, c.AddResource(SchemaID, doc))
-	s, err := c.Compile(SchemaID)
-	require.NoError(t, err)
-	return s
+	text, err := Schema()
+	return schematest.Compile(t, text, err)
 }
 
 var writers = map[string]func(*Graph, *bytes.Buffer) error{

@@ -2,16 +2,16 @@ package sweep
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft/fabricd/document/schematest"
 )
 
 const schemaFile = "../../docs/schema/experiment.schema.json"
@@ -62,7 +62,7 @@ func TestShippedExperimentsAreValidAndFitTheSchema(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotEmpty(t, e.Plots, path)
 		assert.NotEmpty(t, e.Checks, path)
-		assert.NoError(t, validate(t, s, path), path)
+		assert.NoError(t, schematest.Validate(t, s, path), path)
 		_, full, err := e.Size(Options{})
 		require.NoError(t, err)
 		_, quick, err := e.Size(Options{Quick: true})
@@ -75,47 +75,21 @@ func TestTheSchemaRefusesWhatHasTheWrongShape(t *testing.T) {
 	t.Parallel()
 	s := schema(t)
 	for _, name := range []string{"unknown-field", "unknown-setting", "missing-fields", "bad-samples", "bad-exclude", "impossible-buffers"} {
-		assert.Error(t, validate(t, s, "testdata/bad/"+name+".yaml"), name)
+		assert.Error(t, schematest.Validate(t, s, "testdata/bad/"+name+".yaml"), name)
 	}
+}
+
+func schema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	text, err := Schema()
+	return schematest.Compile(t, text, err)
 }
 
 func TestThePublishedSchemaIsTheOneOfTheCode(t *testing.T) {
 	t.Parallel()
 	want, err := Schema()
 	require.NoError(t, err)
-	if *update {
-		require.NoError(t, os.WriteFile(schemaFile, want, 0o644))
-	}
-	got, err := os.ReadFile(schemaFile)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), string(got), "run make schema")
-}
-
-func schema(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	data, err := Schema()
-	require.NoError(t, err)
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	require.NoError(t, err)
-	c := jsonschema.NewCompiler()
-	require.NoError(t, c.AddResource("experiment.schema.json", doc))
-	s, err := c.Compile("experiment.schema.json")
-	require.NoError(t, err)
-	return s
-}
-
-// validate checks a YAML file against the schema, as editors do.
-func validate(t *testing.T, s *jsonschema.Schema, path string) error {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	var v any
-	require.NoError(t, yaml.Unmarshal(data, &v))
-	data, err = json.Marshal(v)
-	require.NoError(t, err)
-	v, err = jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	require.NoError(t, err)
-	return s.Validate(v)
+	schematest.Published(t, schemaFile, *update, want)
 }
 
 // Any bytes give an experiment or an error that names the file; never a panic.
