@@ -110,11 +110,13 @@ var cores = map[string]core{
 		std:  append([]string{"bytes", "reflect", "unsafe", "github.com/vmihailenco/msgpack/v5"}, plain...),
 		ours: []string{".", "nic", "switch", "switch/link"},
 	},
-	// Who runs what, of a graph and what hosts offer.
-	"fabricd/placement": {std: plain, ours: []string{".", "fabricd/topology"}},
-	"fabricd/subnet/survey": {
-		std: plain, ours: []string{".", "fabricd/subnet/layered", "fabricd/topology", "switch/tables"},
+	"fabricd/leader": {
+		std: append([]string{"maps"}, plain...), ours: []string{".", "fabricd/fault", "fabricd/ledger", "fabricd/topology"},
+		inFile: map[string][]string{"act.go": {"time"}, "samples.go": {"time"}}, // for time.Duration
 	},
+	// Who runs what, of a graph and what hosts offer.
+	"fabricd/placement":     {std: plain, ours: []string{".", "fabricd/topology"}},
+	"fabricd/subnet/survey": {std: plain, ours: []string{".", "fabricd/subnet/layered", "fabricd/topology", "switch/tables"}},
 }
 
 // drivers says which folders of this module those just above the cores may import: nothing that stands on top of them.

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	switching "github.com/weft-fabric/weft/switch"
 )
@@ -220,12 +221,12 @@ func (s series) faults(f *fabric.Fabric) {
 // manager tells of new tables.
 func (s series) manager(f *fabric.Fabric) {
 	counts := f.RoundCounts()
-	for _, outcome := range fabric.Outcomes {
+	for _, outcome := range leader.Outcomes {
 		s.counter(reconfigurations, counts.Outcomes[outcome], outcome)
 	}
-	for _, phase := range []string{fabric.PhaseDetect, fabric.PhaseCompute, fabric.PhaseDrain, fabric.PhaseDistribute, fabric.PhaseSettle} {
+	for _, phase := range []string{leader.PhaseDetect, leader.PhaseCompute, leader.PhaseDrain, leader.PhaseDistribute, leader.PhaseSettle} {
 		n, within := counts.Phases[phase], map[float64]uint64{}
-		for i, bound := range fabric.PhaseBounds {
+		for i, bound := range leader.PhaseBounds {
 			within[bound] = 0
 			if n.Within != nil {
 				within[bound] = n.Within[i]

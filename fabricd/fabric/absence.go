@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	linkend "github.com/weft-fabric/weft/switch/link"
@@ -24,31 +23,19 @@ const (
 
 // Kinds of event about hosts.
 const (
-	EventHostFailed  = "part_lost"   // nobody answers for it: its host or its process is gone
-	EventHostSuspect = "part_silent" // it is there, but does not answer
-	EventHostBack    = "part_back"   // it answers again, or was made anew
+	EventHostFailed  = leader.EventHostFailed  // nobody answers for it: its host or its process is gone
+	EventHostSuspect = leader.EventHostSuspect // it is there, but does not answer
+	EventHostBack    = leader.EventHostBack    // it answers again, or was made anew
 )
 
 // Kinds of event about switch processes.
 const (
 	EventProcessJoined  = "process_joined"
 	EventProcessLeft    = "process_left"
-	EventProcessFailed  = "process_lost"   // it has ended without a word
-	EventProcessSuspect = "process_silent" // it is there, but does not answer
-	EventProcessBack    = "process_back"   // it answers again
+	EventProcessFailed  = leader.EventProcessFailed  // it has ended without a word
+	EventProcessSuspect = leader.EventProcessSuspect // it is there, but does not answer
+	EventProcessBack    = leader.EventProcessBack    // it answers again
 )
-
-// eventsOf are those kinds for a switch process, by that for a part.
-var eventsOf = map[string]string{EventHostFailed: EventProcessFailed, EventHostSuspect: EventProcessSuspect, EventHostBack: EventProcessBack}
-
-// publishHost publishes an event about p.
-func (f *Fabric) publishHost(h *hostState, kind, detail string, rec *incident) {
-	e := Event{Kind: kind, Node: h.name, Detail: detail, Fault: new(rec.report.Clone())}
-	if h.sw != nil {
-		e.Kind, e.Node, e.Switch, e.Detail = eventsOf[kind], "", h.name, h.String()
-	}
-	f.events.Publish(f.Now(), e)
-}
 
 // afterBroker is how long a host may take to come back after the broker was gone, before nobody answering for it means
 // that it has ended. The client library tries every 2 s.
@@ -138,51 +125,15 @@ func (f *Fabric) suspectHost(ctx context.Context, h *hostState) {
 	f.lookAtHosts()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if h.absence != nil || f.stopped || ctx.Err() != nil || h.sw != nil && h.sw.crash != nil {
+	if f.stopped || ctx.Err() != nil {
 		return
 	}
 	what := h.name + " does not answer"
 	if h.sw != nil {
 		what = fmt.Sprintf("process of %s does not answer (%v)", h.name, h)
 	}
-	h.absence = f.beginAbsence(h, what, "")
-	f.ledger.step(f.Now(), ledger.HostSuspect{Host: h.id, Incident: h.absence.report.ID})
-	f.publishHost(h, EventHostSuspect, "", h.absence)
-}
-
-// beginAbsence opens the report about a host, from when it was last heard. The caller holds mu.
-func (f *Fabric) beginAbsence(h *hostState, what, note string) *incident {
-	at := h.counters.Load().at
-	if at == 0 { // by another leader
-		f.ledger.read(func(l *ledger.Ledger) { at = min(l.Heard(h.id), f.Now()) })
-	}
-	r := fault.Report{Kind: KindHost, Target: h.name, What: what, Note: note}
-	if h.sw != nil {
-		r.Kind = KindProcess
-	}
-	rec := f.beginLate(at, r, slices.Concat(h.border, h.inside), h.sw, h.neighbours(at))
-	f.refresh(rec)
-	return rec
-}
-
-// neighbours are the ends beside h that are up, or were at some time after at.
-func (h *hostState) neighbours(at weft.Time) (ends []weft.End) {
-	for _, l := range h.border {
-		for i, e := range l.ends() {
-			if !h.runs(e.Node) && (l.up[i].Load() || h.fabric.monitor.lostSince(e, at)) {
-				ends = append(ends, e)
-			}
-		}
-	}
-	return ends
-}
-
-// lostSince reports whether an end has lost its link at or after at, unless at is 0.
-func (m *monitor) lostSince(e weft.End, at weft.Time) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	d, ok := m.last[e]
-	return ok && at > 0 && d.at >= at
+	f.countNow()
+	f.decide(leader.HostSilent{Host: h.id, Heard: h.counters.Load().at, What: what, Who: h.String()})
 }
 
 // failHost notes that nobody answers for h: its neighbours lose signal, and its switches and NICs count as crashed until it
@@ -193,19 +144,17 @@ func (f *Fabric) failHost(ctx context.Context, h *hostState) {
 	}
 	h.markSuspect()
 	f.lookAtHosts()
-	rec, dark := f.beginFailure(ctx, h)
-	if rec == nil {
+	a := f.beginFailure(ctx, h)
+	if a == nil {
 		return
 	}
-	_ = dark.wait()
-	f.ledger.step(f.Now(), ledger.HostFailed{Host: h.id, Incident: rec.report.ID})
+	_ = a.dispatched.wait()
+	f.ledger.step(f.Now(), ledger.HostFailed{Host: h.id, Incident: a.incident})
 	f.refreshHosts(host.SumRequest{}) // neighbours have no signal from it, so their counters stand
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.noteSeen()
-	f.refresh(rec)
-	f.checkpointSoon()
-	f.publishHost(h, EventHostFailed, "", rec)
+	f.countNow()
+	f.decide(leader.HostWrittenOff{Host: h.id, Incident: a.incident, Who: h.String()})
 	if h.sw != nil {
 		h.vacate()
 	}
@@ -213,53 +162,33 @@ func (f *Fabric) failHost(ctx context.Context, h *hostState) {
 	f.ports.wake()
 }
 
-// beginFailure opens the report of the loss of h, or goes on with that of its silence, and takes signal from its neighbours. The report is nil
-// when h is not to be lost any more.
-func (f *Fabric) beginFailure(ctx context.Context, h *hostState) (*incident, dispatched) {
+// beginFailure begins the incident of the loss of h, and takes signal from its neighbours; nil: h is not to be lost any more.
+func (f *Fabric) beginFailure(ctx context.Context, h *hostState) *action {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.stopped || ctx.Err() != nil || h.sw != nil && h.owner.Load().leaving {
-		return nil, nil
+		return nil
 	}
-	note := "what it received, injected or discarded after it was last heard is made up from what its neighbours have sent and received"
-	what := fmt.Sprintf("%s is gone: nobody answers for it", h.name)
+	e := leader.HostLost{
+		Host: h.id, Heard: h.counters.Load().at, What: fmt.Sprintf("%s is gone: nobody answers for it", h.name),
+		Note: "what it received, injected or discarded after it was last heard is made up from what its neighbours have sent and received",
+	}
 	if h.sw != nil {
 		f.release(h.owner.Load()) // what it may have sent has come
-		what = fmt.Sprintf("process of %s is gone (%v)", h.name, h)
-		note = "what it lost or discarded after it was last heard counts as lost inside"
+		e.What = fmt.Sprintf("process of %s is gone (%v)", h.name, h)
+		e.Note = "what it lost or discarded after it was last heard counts as lost inside"
 	}
-	rec := h.absence
-	switch {
-	case h.sw != nil && h.sw.crash != nil:
-		if rec != nil {
-			f.repaired(rec, f.Now())
-		}
-		rec = h.sw.crash.incident
-	case rec == nil:
-		rec = f.beginAbsence(h, what, note)
-	default:
-		rec.report.What, rec.report.Note = what, note
-	}
-	if h.absence = rec; h.sw != nil && h.sw.crash == nil {
-		h.sw.crash = &activeFault{spec: fault.Spec{Do: fault.VerbCrash, A: h.name}, incident: rec, sw: h.sw}
-	}
+	f.countNow()
+	h.setFailed(true) // keep keeps nothing from here on
+	return f.decide(e)
+}
+
+// setFailed says whether nobody answers for h.
+func (h *hostState) setFailed(yes bool) {
 	h.mu.Lock()
-	h.failed.Store(true) // keep keeps nothing from here on
+	h.failed.Store(yes)
 	h.mu.Unlock()
-	dark := f.dispatch(func(o *orders) {
-		for _, l := range h.border {
-			o.sync(l)
-		}
-	})
-	for _, l := range slices.Concat(h.border, h.inside) {
-		for i, e := range l.ends() {
-			if h.runs(e.Node) {
-				l.up[i].Store(false)
-				l.signal[i] = false
-			}
-		}
-	}
-	return rec, dark
+	h.noteAnswers()
 }
 
 // hostAnswers notes that h answers again and is who it was, and tells it what it has missed.
@@ -281,7 +210,7 @@ func (f *Fabric) undoFailure(ctx context.Context, h *hostState, s host.Sum) bool
 	if f.stopped || ctx.Err() != nil {
 		return false
 	}
-	h.failed.Store(false)
+	h.setFailed(false)
 	return h.keep(s) == nil
 }
 
@@ -311,8 +240,8 @@ func (f *Fabric) takeIncarnation(ctx context.Context, h *hostState, life linkend
 	defer cancel()
 	h.mu.Lock()
 	h.retire()
-	h.failed.Store(false)
 	h.mu.Unlock()
+	h.setFailed(false)
 	h.begin(life)
 	if err := f.ready(try, h); err != nil {
 		f.opts.Log.Warn("a host was started anew", "host", h.name, "err", err)
@@ -337,33 +266,33 @@ func (f *Fabric) hostIsBack(ctx context.Context, h *hostState, applied *host.App
 		f.opts.Log.Warn("a host is told what it has missed", "host", h.name, "err", err)
 		return
 	}
-	rec, b := f.endAbsence(ctx, h)
-	if rec == nil {
+	a := f.endAbsence(ctx, h)
+	if a == nil {
 		return
 	}
-	if err := b.finish(ctx); err != nil {
+	defer a.outcomes()
+	if err := a.finish(ctx); err != nil {
 		how += ": " + err.Error()
 	}
 	f.lookAtHosts()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.refresh(rec)
-	f.publishHost(h, EventHostBack, how, rec)
-	f.checkpointSoon()
+	f.countNow()
+	f.decide(leader.HostReported{Host: h.id, Incident: a.incident, How: how, Who: h.String()})
 }
 
-// endAbsence gives the links of h, which is back, their signal again, and says which report is over; nil: none was open.
-func (f *Fabric) endAbsence(ctx context.Context, h *hostState) (*incident, *batch) {
+// endAbsence gives the links of h, which is back, their signal again; nil: it was not missed.
+func (f *Fabric) endAbsence(ctx context.Context, h *hostState) *action {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	rec := h.absence
-	if rec == nil || f.stopped || ctx.Err() != nil {
-		return nil, nil
+	if f.stopped || ctx.Err() != nil {
+		return nil
 	}
-	h.absence = nil
-	b := &batch{f: f, touched: h.border, back: slices.Concat(h.border, h.inside), steps: []step{{ended: []*incident{rec}}}}
-	b.act()
-	return rec, b
+	a := f.decide(leader.HostBack{Host: h.id})
+	if a.incident == 0 {
+		return nil
+	}
+	return a
 }
 
 // laterIncarnation is a later incarnation of h that answers, of number 0 when there is none: its agent has made one, and that was not heard.

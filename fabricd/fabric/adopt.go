@@ -11,8 +11,8 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/deflate"
-	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/topology"
@@ -50,7 +50,7 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 			f.live.forward(sums[i].Now + weft.FromDuration(time.Since(began)))
 		}
 	}
-	if _, err := f.local.order(host.Order{Era: new(f.era), Hold: new(f.Held())}); err != nil {
+	if _, err := f.local.order(host.Order{Era: new(f.era()), Hold: new(f.Held())}); err != nil {
 		return fmt.Errorf("fabric: %w", err)
 	}
 	if err := f.local.reload(nil); err != nil {
@@ -61,14 +61,14 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 		case err == nil:
 			h.takeFirst(sums[i])
 			applied[h] = sums[i].Applied
-			f.era = max(f.era, sums[i].Applied.Era)
+			f.note(leader.Reached{Generation: sums[i].Applied.Era})
 		case errors.Is(err, reply.ErrNobody) || errors.Is(err, reply.ErrRefused) || errors.Is(err, context.DeadlineExceeded):
 			h.markSuspect() // its attendant finds out what has become of it
 		default:
 			return fmt.Errorf("fabric: %v: %w", h, err)
 		}
 	}
-	f.suspectSilences()
+	f.step(leader.Adopted{})
 	return each(ctx, f.remote, func(_ context.Context, h *hostState) error {
 		if applied[h] == nil {
 			return nil
@@ -102,7 +102,7 @@ func (h *hostState) takeFirst(s host.Sum) {
 
 // restoreState puts the fabric into the state that was kept. The caller holds mu.
 func (f *Fabric) restoreState(s *State) error {
-	f.era, f.incarnations, f.rounds = s.Era, s.Incarnations, s.Rounds
+	f.incarnations = s.Incarnations
 	if err := f.restoreLedger(s); err != nil {
 		return err
 	}
@@ -122,25 +122,17 @@ func (f *Fabric) restoreState(s *State) error {
 	if err := f.restoreTables(s.Tables); err != nil {
 		return err
 	}
-	byID := map[int]*incident{}
-	for _, k := range s.Incidents {
-		r, err := f.restoreIncident(k)
-		if err != nil {
-			return fmt.Errorf("report %d: %w", k.Report.ID, err)
-		}
-		byID[r.report.ID] = r
-	}
+	absent := map[ledger.HostID]int{}
 	for _, k := range s.Hosts {
 		if h := f.hostNamed(k.Name); h != nil {
-			h.restore(k, byID[k.Incident])
+			h.restore(k)
+			absent[h.id] = k.Incident
 		}
 	}
-	for _, k := range s.Faults {
-		if err := f.restoreFault(k, byID[k.Incident]); err != nil {
-			return fmt.Errorf("fault %s: %w", k.Spec, err)
-		}
-	}
-	return nil
+	f.read(func(l *leader.State) {
+		err = l.Restore(leader.Restored{Generation: s.Era, Rounds: s.Rounds, Incidents: s.Incidents, Faults: s.Faults, Absent: absent})
+	})
+	return err
 }
 
 // Restore is the ledger of a state.
@@ -158,7 +150,10 @@ func (f *Fabric) restoreLedger(s *State) error {
 	if err != nil {
 		return err
 	}
-	f.ledger.read(func(*ledger.Ledger) { f.ledger.ledger = l })
+	f.ledger.read(func(*ledger.Ledger) {
+		f.ledger.ledger = l
+		f.read(func(s *leader.State) { s.Ledger = l })
+	})
 	now := f.Now()
 	f.ledger.step(now, ledger.LeaderChanged{})
 	for _, hosted := range l.Hosts() {
@@ -181,8 +176,8 @@ func (f *Fabric) hostNamed(name string) *hostState {
 }
 
 // restore puts h into the state that was kept.
-func (h *hostState) restore(k HostCheckpoint, gone *incident) {
-	h.user, h.again, h.absence = k.User, k.Again, gone
+func (h *hostState) restore(k HostCheckpoint) {
+	h.user, h.again = k.User, k.Again
 	h.mu.Lock()
 	h.retired = k.Retired
 	h.mu.Unlock()
@@ -190,121 +185,7 @@ func (h *hostState) restore(k HostCheckpoint, gone *incident) {
 	h.begin(incarnationIn(k.Incarnations, k.Number))
 	if k.Failed {
 		h.markSuspect()
-		h.failed.Store(true)
-	}
-}
-
-// restoreIncident goes on with a report.
-func (f *Fabric) restoreIncident(k IncidentCheckpoint) (*incident, error) {
-	r := &incident{began: k.Began, closes: k.Closes, dipMeasured: true, detectedByAll: k.DetectedByAll, firstEra: k.Era, report: k.Report}
-	if !k.DipMeasured {
-		r.report.Dip = fault.Dip{} // of a throughput that nobody sampled while there was no leader
-	}
-	var links []*link
-	if h := f.hostNamed(k.Report.Target); h != nil && k.Report.Kind == KindHost {
-		links = append(append(links, h.border...), h.inside...)
-	}
-	for _, id := range k.Links {
-		l, err := f.link(id)
-		if err != nil {
-			return nil, err
-		}
-		links = append(links, l)
-	}
-	f.incidents = append(f.incidents, r)
-	r.detection.turned = weft.Never
-	if !k.Report.Open {
-		r.linksOnce = links
-		return r, nil
-	}
-	r.links = links
-	if k.Switch != "" {
-		sw, err := f.switchByName(k.Switch)
-		if err != nil {
-			return nil, err
-		}
-		r.sw = sw
-	}
-	f.openIncidents = append(f.openIncidents, r)
-	f.monitor.resume(r)
-	return r, nil
-}
-
-// resume watches a report that was begun under another leader: who has found out is in it, and nobody else is waited for.
-func (m *monitor) resume(r *incident) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	w := &r.detection
-	w.ends, w.detected = map[weft.End]bool{}, r.report.Detected
-	w.seen = r.began + weft.Time(r.report.SeenAfter*float64(weft.Millisecond))
-	if r.report.FirstReroute != nil {
-		w.turned = r.began + weft.Time(*r.report.FirstReroute*float64(weft.Millisecond))
-	}
-	m.open = append(m.open, r)
-}
-
-// restoreFault puts a fault in force again, which its links are told of with all else.
-func (f *Fabric) restoreFault(k FaultCheckpoint, rec *incident) error {
-	if rec == nil {
-		return errors.New("its report was not kept")
-	}
-	a := &activeFault{spec: k.Spec, incident: rec, flapUp: k.FlapUp}
-	if k.Switch != "" {
-		sw, err := f.switchByName(k.Switch)
-		if err != nil {
-			return err
-		}
-		a.sw, sw.crash = sw, a
-	} else {
-		l, err := f.graph.LinkByName(k.Link)
-		if err != nil {
-			return err
-		}
-		a.link = f.links[l.ID]
-		for d := range both {
-			if k.Cuts[d] {
-				a.link.cut[d] = a
-			}
-			if k.Impair[d] {
-				a.link.impaired[d], a.link.suffers[d] = a, k.Suffer[d]
-			}
-		}
-	}
-	f.restored = append(f.restored, a)
-	return nil
-}
-
-// resumeFaults has faults change and end by themselves as they should have. The caller holds mu; the world has started.
-func (f *Fabric) resumeFaults() {
-	for _, a := range f.restored {
-		switch {
-		case a.spec.Do == fault.VerbFlap:
-			draws := weft.Stream(f.opts.Seed, weft.StreamFlap, uint64(a.incident.report.ID), 0)
-			f.finishSoon(f.flap(a, a.incident.began, f.changesLeft(a, a.spec.Flap.Changes(draws.Uint64))))
-		case a.spec.For > 0:
-			f.when(a, max(f.Now(), a.incident.began+weft.FromDuration(time.Duration(a.spec.For))), func() *batch { return f.end(a) })
-		}
-	}
-	f.restored = nil
-}
-
-// changesLeft leaves out the changes of a flap that are past, but for the last.
-func (f *Fabric) changesLeft(a *activeFault, changes func() (fault.Edge, bool)) func() (fault.Edge, bool) {
-	last, more := changes()
-	next, after := changes()
-	for more && after && a.incident.began+weft.FromDuration(next.At) <= f.Now() {
-		last = next
-		next, after = changes()
-	}
-	given := 0
-	return func() (fault.Edge, bool) {
-		switch given++; given {
-		case 1:
-			return last, more
-		case 2:
-			return next, after
-		}
-		return changes()
+		h.setFailed(true)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
@@ -65,73 +65,33 @@ func detailOf(e wire.Event) string {
 	return s
 }
 
-// carried are the links of which a direction is carried by that connection. The caller holds mu.
-func (f *Fabric) carried(shard int) (links []*link) {
+// carried are the links of which a direction is carried by that connection.
+func (f *Fabric) carried(shard int) (links []weft.LinkID) {
 	t := f.opts.Transport
 	ours := func(n weft.Node, name string) bool { return f.home(n) == f.local && t.Shard(name) == shard } // hosts have connections of their own
 	for _, l := range f.links {
 		if ours(l.A.Node, l.dirs[0].From) || ours(l.B.Node, l.dirs[0].To) {
-			links = append(links, l)
+			links = append(links, l.ID)
 		}
 	}
 	return links
 }
 
-// brokerLost takes the links of a connection down: its loss is as good as loss of signal at all of them.
+// brokerLost takes the links of a connection down.
 func (f *Fabric) brokerLost(e wire.Event) {
 	f.lookAtHosts()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	links := f.carried(e.Shard)
-	var expect []weft.End
-	for _, l := range links {
-		expect = append(expect, l.endsUp()...)
-	}
 	note := ""
 	if e.Err != nil {
 		note = e.Err.Error()
 	}
-	rec := f.begin(fault.Report{
-		Kind: KindBroker, Target: fmt.Sprintf("connection %d", e.Shard), What: fmt.Sprintf("connection %d to the broker is lost", e.Shard), Note: note,
-	}, links, nil, expect)
-	rec.detectedBy = fault.ByBroker
-	f.dispatch(func(o *orders) {
-		for _, l := range links {
-			l.lostConnections[e.Shard] = rec
-			o.sync(l)
-		}
-	})
-	f.noteSeen()
-	f.refresh(rec)
-	f.events.Publish(f.Now(), Event{Kind: EventBrokerLost, Detail: detailOf(e), Fault: new(rec.report.Clone())})
+	_, _ = f.begin(leader.BrokerLost{Shard: e.Shard, Links: f.carried(e.Shard), Note: note, Detail: detailOf(e)}) // or it has been stopped
 }
 
 // brokerBack brings the links of a connection up again, unless something else keeps them down.
 func (f *Fabric) brokerBack(ctx context.Context, shard int) {
-	b := f.restoreConnection(shard)
 	detail := fmt.Sprintf("connection %d", shard)
-	if err := b.finish(ctx); err != nil {
+	if err := f.do(ctx, leader.BrokerBack{Shard: shard, Links: f.carried(shard)}); err != nil {
 		detail += ": " + err.Error()
 	}
 	f.events.Publish(f.Now(), Event{Kind: EventBrokerBack, Detail: detail})
-}
-
-// restoreConnection gives the links of a connection signal again.
-func (f *Fabric) restoreConnection(shard int) *batch {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var rec *incident
-	back := f.carried(shard)
-	for _, l := range back {
-		if r := l.lostConnections[shard]; r != nil {
-			rec = r
-			delete(l.lostConnections, shard)
-		}
-	}
-	b := &batch{f: f, touched: back, back: back, steps: []step{{}}}
-	if rec != nil {
-		b.steps[0].ended = []*incident{rec}
-	}
-	b.act()
-	return b
 }

@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/deflate"
-	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	linkend "github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/tables"
@@ -29,9 +28,9 @@ type State struct {
 
 	HeldUntil weft.Time `json:"held_until,omitempty"` // NICs inject nothing until then; weft.Never: until somebody says so; 0: they do
 
-	Faults    []FaultCheckpoint    `json:"faults,omitempty"`  // in force
-	Incidents []IncidentCheckpoint `json:"reports,omitempty"` // those that are open, and the latest others
-	Rounds    RoundCounts          `json:"rounds"`
+	Faults    []leader.FaultCheckpoint    `json:"faults,omitempty"`  // in force
+	Incidents []leader.IncidentCheckpoint `json:"reports,omitempty"` // those that are open, and the latest others
+	Rounds    RoundCounts                 `json:"rounds"`
 	// Ledger is the checkpoint of the ledger, see [ledger.Ledger.Checkpoint], compressed.
 	Ledger []byte `json:"ledger"`
 
@@ -52,35 +51,9 @@ type HostCheckpoint struct {
 	Failed       bool                  `json:"lost,omitempty"`   // nobody answers for it
 }
 
-// FaultCheckpoint is a fault in force.
-type FaultCheckpoint struct {
-	Spec     fault.Spec          `json:"spec"`
-	Incident int                 `json:"report"` // its number
-	Link     string              `json:"link,omitempty"`
-	Switch   string              `json:"switch,omitempty"`
-	Cuts     [2]bool             `json:"cuts"`    // the directions that it cuts
-	Impair   [2]bool             `json:"impair"`  // that it impairs
-	Suffer   [2]fault.Impairment `json:"suffer"`  // all that these suffer
-	FlapUp   bool                `json:"resting"` // of a flap: the link is up for now
-}
-
-// IncidentCheckpoint is a report with what it takes to go on with it.
-type IncidentCheckpoint struct {
-	Report        fault.Report  `json:"report"`
-	Began         weft.Time     `json:"began"`
-	Closes        weft.Time     `json:"closes"`
-	DipMeasured   bool          `json:"dipped,omitempty"`
-	DetectedByAll bool          `json:"seen,omitempty"`
-	Era           uint16        `json:"first_era"`
-	Links         []weft.LinkID `json:"links,omitempty"` // but for those of a host, whose name is the report's target
-	Switch        string        `json:"switch,omitempty"`
-}
-
-// Chosen by us: a State stays below what brokers take as a message by default (1 MB), unless thousands of faults are in force.
-const (
-	maxClosed = 64 // reports that are closed
-	maxEnds   = 32 // ends that a kept report names
-)
+// maxClosed bounds the reports of a State that are closed. Chosen by us: it stays below what brokers take as a message by default
+// (1 MB), unless thousands of faults are in force.
+const maxClosed = 64
 
 // checkpoints keeps the state of the fabric where a later leader finds it.
 type checkpoints struct {
@@ -143,8 +116,8 @@ func awaitCheckpoint(ctx context.Context, checkpointed <-chan struct{}) bool {
 // stateNow is the state. The caller holds mu.
 func (f *Fabric) stateNow() State {
 	s := State{
-		Now: f.Now(), Era: f.era, Incarnations: f.incarnations, Events: f.events.Last(),
-		Rounds: f.rounds, Traffic: *f.trafficOrder(), Tables: f.tablesNow(),
+		Now: f.Now(), Incarnations: f.incarnations, Events: f.events.Last(),
+		Traffic: *f.trafficOrder(), Tables: f.tablesNow(),
 		HeldUntil: weft.Time(f.holding.until.Load()),
 	}
 	s.Ledger = f.ledgerCheckpoint()
@@ -152,32 +125,12 @@ func (f *Fabric) stateNow() State {
 	for _, h := range f.remote {
 		s.Hosts = append(s.Hosts, h.checkpoint())
 	}
-	taken := map[*activeFault]bool{}
-	for _, l := range f.links {
-		for d := range l.dirs {
-			for _, a := range []*activeFault{l.cut[d], l.impaired[d]} {
-				if a != nil && !taken[a] {
-					taken[a] = true
-					s.Faults = append(s.Faults, a.checkpoint())
-				}
-			}
+	f.read(func(l *leader.State) {
+		s.Era, s.Rounds, s.Faults, s.Incidents = l.Generation, l.Rounds.Clone(), l.Faults(), l.Latest(maxClosed)
+		for i, h := range f.remote {
+			s.Hosts[i].Incident = l.Host(h.id).Incident
 		}
-	}
-	for _, sw := range f.switches {
-		if sw.crash != nil {
-			s.Faults = append(s.Faults, sw.crash.checkpoint())
-		}
-	}
-	closed := 0
-	for _, r := range slices.Backward(f.incidents) {
-		if !r.report.Open {
-			if closed++; closed > maxClosed {
-				continue
-			}
-		}
-		s.Incidents = append(s.Incidents, f.incidentCheckpoint(r))
-	}
-	slices.Reverse(s.Incidents)
+	})
 	return s
 }
 
@@ -199,42 +152,6 @@ func (h *hostState) checkpoint() HostCheckpoint {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	k := HostCheckpoint{Name: h.name, Number: h.number, Incarnations: h.allIncarnations(), User: h.user, Again: h.again, Retired: h.retired, Failed: h.failed.Load()}
-	if h.absence != nil {
-		k.Incident = h.absence.report.ID
-	}
-	return k
-}
-
-// checkpoint is a for who leads next.
-func (a *activeFault) checkpoint() FaultCheckpoint {
-	k := FaultCheckpoint{Spec: a.spec, Incident: a.incident.report.ID, FlapUp: a.flapUp}
-	if a.sw != nil {
-		k.Switch = a.sw.name
-		return k
-	}
-	k.Link = a.link.Name
-	for d := range a.link.dirs {
-		k.Cuts[d] = a.link.cut[d] == a
-		if k.Impair[d] = a.link.impaired[d] == a; k.Impair[d] {
-			k.Suffer[d] = a.link.suffers[d]
-		}
-	}
-	return k
-}
-
-// incidentCheckpoint is r for who leads next.
-func (f *Fabric) incidentCheckpoint(r *incident) IncidentCheckpoint {
-	k := IncidentCheckpoint{Report: r.report.Clone(), Began: r.began, Closes: r.closes, DipMeasured: r.dipMeasured, DetectedByAll: r.detectedByAll, Era: r.firstEra}
-	k.Report.Detected = k.Report.Detected[:min(len(k.Report.Detected), maxEnds)]
-	ofPart := r.report.Kind == KindHost
-	for _, l := range slices.Concat(r.links, r.linksOnce) {
-		if !ofPart {
-			k.Links = append(k.Links, l.ID)
-		}
-	}
-	if r.sw != nil {
-		k.Switch = r.sw.name
-	}
 	return k
 }
 

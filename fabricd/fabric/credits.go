@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/nic"
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
@@ -22,12 +23,18 @@ func (f *Fabric) CreditsHome() error {
 		}
 		return vcs
 	}
+	up := make([][2]bool, len(f.links))
+	f.read(func(s *leader.State) {
+		for i := range up {
+			up[i] = s.Links[i].Up
+		}
+	})
 	for _, l := range f.links {
 		a, b := state(l.A), state(l.B)
 		if len(a) != len(b) {
 			return fmt.Errorf("link %s: an end of it does not answer", l.Name)
 		}
-		if !l.up[0].Load() || !l.up[1].Load() {
+		if up[l.ID] != [2]bool{true, true} {
 			continue
 		}
 		for vc := range a {

@@ -1,14 +1,17 @@
 // Package fabric leads a fabric whose nodes run on hosts: it joins them by the links of a transport, and
 // runs it: traffic, faults, accounts, quiescence, the event stream.
 //
-// # Faults
+// # Decisions
 //
-// Faults are ordered by [Fabric.Apply]: all orders are resolved first (apply.go), then acted on together
-// (act.go). Each has an incident (incident.go) that becomes its report. Observers tell the monitor what ends
-// find out, under the locks of cores; one goroutine samples throughput and closes incidents whose time has
-// come (samples.go). What a fault has cost the ledger knows. What nobody ordered gets an incident too:
-// brokers (broker.go), hosts that fail (absence.go), and silences that nothing explains (silence.go);
-// host.NodeRuntime says which silences are our own doing.
+// What becomes of links, switches and hosts is decided by a core, fabricd/leader: a function of (state,
+// time, event) that returns effects. Here its events are brought and its effects are carried out, one
+// after the other (leading.go): the transport cuts, hosts get orders (order.go), timers are set, events
+// are published. Faults are ordered by [Fabric.Apply] (apply.go); whoever orders waits for hosts, and for
+// links that come back, without holding up anybody else (action.go, repairs.go). What only adds to what
+// is known, as that a port has changed, is noted at once by whoever has seen it.
+//
+// Brokers (broker.go) and hosts (absence.go) that fail bring events too; host.NodeRuntime says which
+// silences are our own doing.
 //
 // # Hosts, and switches that are processes
 //

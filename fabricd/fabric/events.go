@@ -6,27 +6,28 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/leader"
 )
 
 // Kinds of event. Besides these there are the faults by their verbs: cut, flap, impair, crash.
 const (
-	EventLinkDown      = "link_down"      // one end has lost the link
-	EventLinkUp        = "link_up"        // one end has the link back
-	EventRestore       = "restore"        // a link was repaired; both ends have seen it
-	EventRestart       = "restart"        // a switch was started again
-	EventReport        = "report"         // the report of a fault is complete
-	EventProtocolFault = "protocol_fault" // a frame broke the link protocol and was refused
-	EventDamaged       = "frame_damaged"  // a frame did not arrive as it was sent, or was for another link: its packets are lost on the wire
-	EventTraffic       = "traffic"        // what is injected has changed
+	EventLinkDown      = "link_down"         // one end has lost the link
+	EventLinkUp        = "link_up"           // one end has the link back
+	EventRestore       = leader.EventRestore // a link was repaired; both ends have seen it
+	EventRestart       = leader.EventRestart // a switch was started again
+	EventReport        = leader.EventReport  // the report of a fault is complete
+	EventProtocolFault = "protocol_fault"    // a frame broke the link protocol and was refused
+	EventDamaged       = "frame_damaged"     // a frame did not arrive as it was sent, or was for another link: its packets are lost on the wire
+	EventTraffic       = leader.EventTraffic // what is injected has changed
 
-	EventBrokerLost     = "broker_lost"        // a connection to the broker is gone, and its links with it
-	EventBrokerBack     = "broker_back"        // it is back, and its links
-	EventBrokerError    = "broker_error"       // any other error of a connection
-	EventUnauthorized   = "authorization_lost" // the broker refuses our credentials
-	EventTooLarge       = "message_too_large"  // the broker takes no frame of this size
-	EventSlowConsumer   = "slow_consumer"      // the client library dropped frames
-	EventUnknownSubject = "stranger"           // a frame on a subject that is none of our links
-	EventInboxFull      = "inbox_full"         // more frames than the credits allow: a stranger sends on a link
+	EventBrokerLost     = leader.EventBrokerLost // a connection to the broker is gone, and its links with it
+	EventBrokerBack     = "broker_back"          // it is back, and its links
+	EventBrokerError    = "broker_error"         // any other error of a connection
+	EventUnauthorized   = "authorization_lost"   // the broker refuses our credentials
+	EventTooLarge       = "message_too_large"    // the broker takes no frame of this size
+	EventSlowConsumer   = "slow_consumer"        // the client library dropped frames
+	EventUnknownSubject = "stranger"             // a frame on a subject that is none of our links
+	EventInboxFull      = "inbox_full"           // more frames than the credits allow: a stranger sends on a link
 )
 
 // KindBroker is the kind of the report of a lost connection to the broker.

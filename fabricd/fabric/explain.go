@@ -11,14 +11,15 @@ import (
 
 // eras adds up what the NICs counted per era, for the eras that all of them still tell apart.
 func (f *Fabric) eras() (first int, sum []nic.EraStats) {
-	f.mu.Lock()
-	now := int(f.era)
-	f.mu.Unlock()
-	return f.erasUntil(now)
+	return f.erasUntil(int(f.era()))
 }
 
 // erasUntil is eras when it is known which is the latest.
 func (f *Fabric) erasUntil(now int) (first int, sum []nic.EraStats) {
+	type eraCount struct { // of some NICs
+		first int
+		eras  []nic.EraStats
+	}
 	var counts []eraCount
 	f.refreshHosts(host.SumRequest{Eras: true})
 	f.countEras(func(s *host.Sum) {

@@ -8,11 +8,14 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/leader"
+	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/switchd"
@@ -44,8 +47,8 @@ type Fabric struct {
 	ctx     context.Context // of all that runs; set by Start
 	stop    context.CancelFunc
 	running sync.WaitGroup // what is live besides the world; waited for by Stop
-	monitor monitor
-	samples *samples
+	leading leading
+	bin     time.Duration // of throughput
 
 	traces          traces
 	notices         notices
@@ -59,16 +62,10 @@ type Fabric struct {
 	changed broadcast // after every change of a port's state
 	ports   waker     // likewise, for a subnet manager in this process
 
-	mu            sync.Mutex // serialises what the leader decides, and is not held while anybody waits; the rest is guarded by it
-	traffic       nic.Traffic
-	incidents     []*incident // the reports of the latest incidents, in order; bound: maxReports
-	found         int         // the latest incident that reportFound has seen
-	openIncidents []*incident // of these, the ones that still count
-	rounds        RoundCounts // of subnet managers
-	era           uint16
-	stopped       bool
+	mu      sync.Mutex // serialises what the leader decides, and is not held while anybody waits; the rest is guarded by it
+	traffic nic.Traffic
+	stopped bool
 
-	restored     []*activeFault // in force since before this leader, until goOn
 	checkpoints  checkpoints
 	detached     bool   // hosts go on without this leader
 	incarnations uint64 // of switch processes and of hosts, since the start
@@ -84,9 +81,6 @@ type liveSwitch struct {
 
 	placement     // who else is this switch, see process.go
 	*host.Program // what it forwards by, see tables.go
-
-	// Guarded by Fabric.mu.
-	crash *activeFault // nil: it is well
 }
 
 // New builds a fabric that Start brings to life.
@@ -101,7 +95,7 @@ func New(o Options) (*Fabric, error) {
 	}
 	f := &Fabric{
 		opts: o, graph: o.Topology, events: NewHub(), runtime: o.Runtime,
-		chance: weft.Stream(o.Seed, weft.StreamTraffic, 0, 0), monitor: newMonitor(), samples: newSamples(len(o.Topology.NICs), len(o.Hosts) > 0), transportEvents: host.NewTransportEvents(),
+		chance: weft.Stream(o.Seed, weft.StreamTraffic, 0, 0), bin: binWidth(len(o.Topology.NICs), len(o.Hosts) > 0), transportEvents: host.NewTransportEvents(),
 		notices: newNotices(o.NIC.Notices > 0), checkpoints: checkpoints{write: o.Checkpoint},
 	}
 	f.pattern = rand.New(f.chance)
@@ -129,7 +123,6 @@ func (f *Fabric) build() error {
 	for _, l := range f.graph.Links {
 		f.links = append(f.links, newLink(f.graph, l))
 	}
-	f.ledger = f.newLedger()
 	shards := 0
 	if o.Transport != nil {
 		shards = o.Transport.Shards()
@@ -146,6 +139,7 @@ func (f *Fabric) build() error {
 	if err := f.divide(places[len(own):]); err != nil {
 		return err
 	}
+	f.lead(ledger.New(linksOf(f.graph)))
 	if f.Virtual() {
 		f.latency = nic.NewLatency()
 	}
@@ -202,16 +196,17 @@ func (f *Fabric) Start(ctx context.Context) error {
 		return err
 	}
 	f.mu.Lock()
-	signalled := f.dispatch(func(o *orders) {
-		for _, l := range f.links {
-			if h := f.home(l.A.Node); h != f.home(l.B.Node) || !h.late() { // others have been told of theirs
-				o.sync(l)
-			}
-		}
+	var wanted []*link
+	own := slices.DeleteFunc(slices.Clone(f.links), func(l *link) bool {
+		h := f.home(l.A.Node)
+		return h == f.home(l.B.Node) && h.late() // it has been told of its own
 	})
-	wanted := slices.DeleteFunc(slices.Clone(f.links), func(l *link) bool { return !f.usable(l) })
+	signalled := f.decide(leader.Sync{Links: idsOf(own)})
+	f.read(func(s *leader.State) {
+		wanted = slices.DeleteFunc(slices.Clone(f.links), func(l *link) bool { return !s.Usable(l.ID) })
+	})
 	f.mu.Unlock()
-	_ = signalled.wait() // a host that does not answer is told again when it does
+	_ = signalled.dispatched.wait() // a host that does not answer is told again when it does
 	for _, h := range f.remote {
 		f.running.Go(func() { f.attendHost(f.ctx, h) })
 		f.running.Go(func() { f.watchHost(f.ctx, h) })
@@ -234,7 +229,7 @@ func (f *Fabric) Start(ctx context.Context) error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.resumeHold()
-		f.resumeFaults()
+		f.finishSoon(f.decide(leader.Resume{}).attended())
 		f.checkpointSoon()
 		return nil
 	}
@@ -294,17 +289,14 @@ func (f *Fabric) dispatchTraffic(t nic.Traffic) (_ dispatched, checkpointed <-ch
 		return nil, nil, err
 	}
 	if t != f.traffic {
-		f.settleDips(f.Now())
-		f.events.Publish(f.Now(), Event{Kind: EventTraffic, Detail: t.String()})
+		f.decide(leader.SetTraffic{What: t.String()})
 	}
 	f.traffic, f.draws = t, draws
 	checkpointed = f.checkpointNow()
 	defer f.checkpointSoon()
 	order := f.trafficOrder()
 	order.Sources = sources
-	return f.dispatch(func(o *orders) {
-		o.all(func(to *host.Order) { to.Traffic = order })
-	}), checkpointed, nil
+	return f.dispatchAll(host.Order{Traffic: order}), checkpointed, nil
 }
 
 // StopTraffic stops what the NICs generate. What is queued goes on.
@@ -319,33 +311,4 @@ func (f *Fabric) Send(src, dst weft.NICID, traced bool) (seq uint64, err error) 
 		return 0, fmt.Errorf("nic %d: %w: there are %d", src, ErrUnknown, len(f.nics))
 	}
 	return f.nics[src].home.sendPacket(host.SendOrder{Src: src, Dst: dst, Bytes: f.opts.NIC.PacketBytes, Traced: traced})
-}
-
-// isBack reports whether both ends of l see it up, or nobody can wait for that. The caller holds mu.
-func (f *Fabric) isBack(l *link) bool {
-	return l.up[0].Load() && l.up[1].Load() || f.held(l) || f.absent(l) || f.dead(l) || l.suffers[0].Loss == 100 || l.suffers[1].Loss == 100
-}
-
-// waitLinks waits until both ends of all links see them up. It does not wait for what damping holds down, nor for links
-// that lose every frame. The caller does not hold mu.
-func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
-	for i, l := range links {
-		f.reportProgress(StageUp, i, len(links))
-		done := func() bool {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			return f.isBack(l)
-		}
-		for !done() {
-			changed := f.changed.wait()
-			if done() {
-				break
-			}
-			if err := f.runtime.Pause(ctx, weft.Never, changed); err != nil {
-				return fmt.Errorf("link %s is not up at both ends: %w", l.Name, err)
-			}
-		}
-	}
-	f.reportProgress(StageUp, len(links), len(links))
-	return nil
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
-	"github.com/weft-fabric/weft/fabricd/host"
 )
 
 // Cut cuts a link, signalled: both ends lose signal at once. It returns when both have acted on it. Cutting a link that is
@@ -64,36 +63,4 @@ func (f *Fabric) one(ctx context.Context, s fault.Spec) (report fault.Report, fr
 		report = *out[0].Fault
 	}
 	return report, out[0].Fresh, err
-}
-
-// reportOf is the report of a fault that begins in those directions of target.
-func (f *Fabric) reportOf(s fault.Spec, target string, dirs [2]bool) fault.Report {
-	return fault.Report{Kind: string(s.Do), Target: target, What: s.String(), Direction: connected(dirs), Silent: s.Silent}
-}
-
-// checkImpairment refuses what would make a link useless: figures that contradict each other, or frames so slow that neighbours
-// take each other for dead.
-func (f *Fabric) checkImpairment(before, now fault.Impairment) error {
-	if err := now.Validate(); err != nil {
-		if before.IsZero() {
-			return err
-		}
-		return fmt.Errorf("it suffers %v already: %w", before, err)
-	}
-	packet := weft.Time(float64(f.opts.NIC.PacketBytes) / now.Rate * float64(weft.Second))
-	if detect := f.opts.Link.Liveness.Detection(); now.Rate > 0 && detect > 0 && packet > detect/2 {
-		return fmt.Errorf("a packet of %d bytes would take %v, too long beside the %v after which a neighbour counts as dead: give a higher rate",
-			f.opts.NIC.PacketBytes, packet, detect)
-	}
-	return nil
-}
-
-// nextEra begins a new era at all NICs. The caller holds mu.
-func (f *Fabric) nextEra() dispatched {
-	if f.era < ^uint16(0) {
-		f.era++
-	}
-	return f.dispatch(func(o *orders) {
-		o.all(func(order *host.Order) { order.Era = new(f.era) })
-	})
 }

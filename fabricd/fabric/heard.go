@@ -26,16 +26,6 @@ func (f *Fabric) takeEvents(node string, batch host.EventBatch) {
 	}
 }
 
-// absent reports whether an end of l is on a host that does not answer, so that nobody waits for it.
-func (f *Fabric) absent(l *link) bool {
-	for _, e := range l.ends() {
-		if h := f.hostOf(e.Node); h.suspect.Load() && !h.failed.Load() {
-			return true
-		}
-	}
-	return false
-}
-
 // linkAt is the link at a port, and which of its ends that is.
 func (f *Fabric) linkAt(e weft.End) (l *link, side int, ok bool) {
 	_, id, ok := f.graph.Peer(e)

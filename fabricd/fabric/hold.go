@@ -100,9 +100,7 @@ func (f *Fabric) setHeld(until weft.Time, why string) (dispatched dispatched) {
 		return nil
 	}
 	f.checkpointNow()
-	dispatched = f.dispatch(func(o *orders) {
-		o.all(func(order *host.Order) { order.Hold = new(held) })
-	})
+	dispatched = f.dispatchAll(host.Order{Hold: new(held)})
 	kind := EventResumed
 	if held {
 		kind = EventHeld

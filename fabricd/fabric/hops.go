@@ -1,10 +1,8 @@
 package fabric
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -85,8 +83,6 @@ func (f *Fabric) Hops(after uint64) (views []HopView, last, missed uint64) {
 	if len(list) == 0 {
 		return nil, first - 1, missed
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	views = make([]HopView, len(list))
 	for i := range list {
 		views[i] = f.viewHop(first+uint64(i), &list[i])
@@ -165,46 +161,17 @@ func (f *Fabric) viewDecision(v *HopView, e *hopEvent) {
 // deadPorts are the ports of a switch that are down now, a moment after it has decided.
 func (f *Fabric) deadPorts(n weft.Node) (list []DeadPort) {
 	for p := range f.graph.Switches[n.Index].Ports {
-		if l, side, ok := f.linkAt(weft.End{Node: n, Port: weft.PortID(p)}); ok && !l.up[side].Load() {
+		if l, side, ok := f.linkAt(weft.End{Node: n, Port: weft.PortID(p)}); ok && !f.view(l).Up[side] {
 			list = append(list, DeadPort{Port: p, Link: l.Name, Fault: f.faultOn(l)})
 		}
 	}
 	return list
 }
 
-// faultOn names the faults in force on l; empty: none. The caller holds mu.
-func (f *Fabric) faultOn(l *link) string {
-	var list []string
-	add := func(what string, r *incident) {
-		if r != nil && r.report.ID > 0 {
-			what += fmt.Sprintf(", fault %d", r.report.ID)
-		}
-		for _, have := range list {
-			if have == what {
-				return
-			}
-		}
-		list = append(list, what)
-	}
-	for d := range 2 {
-		if l.isCut(d) {
-			add(map[bool]string{true: "cut", false: "cut silently"}[l.signalled(d)], l.cut[d].incident)
-		}
-		if !l.suffers[d].IsZero() && l.impaired[d] != nil {
-			add(l.suffers[d].String(), l.impaired[d].incident)
-		}
-	}
-	for _, e := range l.ends() {
-		if e.Node.IsSwitch() {
-			if s := f.switches[e.Node.Index]; s.crash != nil {
-				add(s.name+" is down", s.crash.incident)
-			}
-		}
-	}
-	for _, r := range l.lostConnections {
-		add("no broker", r)
-	}
-	return strings.Join(list, "; ")
+// faultOn names the faults in force on l; empty: none.
+func (f *Fabric) faultOn(l *link) (text string) {
+	f.read(func(s *leader.State) { text = s.FaultOn(l.ID) })
+	return text
 }
 
 // switchName is the name of a switch of the fabric.

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
 	linkend "github.com/weft-fabric/weft/switch/link"
@@ -136,62 +137,29 @@ func (h *hostState) resync(applied *host.Applied) error {
 // resyncOrder is the order that tells a host all that it should know. The caller holds Fabric.mu.
 func (h *hostState) resyncOrder(applied *host.Applied) host.Order {
 	f := h.fabric
-	o := host.Order{Era: new(f.era), Hold: new(f.Held()), SignalAll: true}
+	var clock weft.Time
+	var known *leader.Applied
 	if applied == nil {
 		h.mu.Lock()
-		o.Clock = max(0, h.clock.behind)
+		clock = max(0, h.clock.behind)
 		h.mu.Unlock()
 		applied = &host.Applied{}
-	}
-	cut, impaired := map[host.LinkDirection]bool{}, map[host.End]bool{}
-	for _, l := range [][]*link{h.inside, h.border} {
-		for _, l := range l {
-			h.resyncLink(&o, l, cut, impaired)
+	} else {
+		known = &leader.Applied{}
+		for _, d := range applied.Cut {
+			known.Cut = append(known.Cut, leader.Direction(d))
+		}
+		for _, i := range applied.Impaired {
+			known.Impaired = append(known.Impaired, i.End.End())
 		}
 	}
-	for _, w := range applied.Cut {
-		if !cut[w] {
-			o.Restored = append(o.Restored, w)
-		}
-	}
-	for _, i := range applied.Impaired {
-		if !impaired[i.End] {
-			o.Impair = append(o.Impair, host.ImpairOrder{End: i.End})
-		}
-	}
-	for _, id := range h.placement.SwitchIDs() {
-		if f.switches[id].crash != nil {
-			o.Crash = append(o.Crash, id)
-		}
-	}
+	decided := f.decide(leader.Brief{Host: h.id, Applied: known}).order
+	o := orderOf(&decided)
+	o.Clock, o.Hold, o.SignalAll = clock, new(f.Held()), true
 	if t := f.trafficOrder(); h.sw == nil && (t.Spec != applied.Traffic.Spec || string(t.Draws) != string(applied.Traffic.Draws)) {
 		o.Traffic = t
 	}
 	return o
-}
-
-// resyncLink adds to an order what was done to a link, and notes that it has.
-func (h *hostState) resyncLink(o *host.Order, l *link, cut map[host.LinkDirection]bool, impaired map[host.End]bool) {
-	f := h.fabric
-	for d := range l.dirs {
-		if w := (host.LinkDirection{Link: l.ID, Back: d == 1}); l.isCut(d) {
-			o.Cut = append(o.Cut, w)
-			cut[w] = true
-		}
-	}
-	want := f.signals(l)
-	for i, e := range l.ends() {
-		if !h.runs(e.Node) {
-			continue
-		}
-		if s := l.suffers[i]; !s.IsZero() {
-			o.Impair = append(o.Impair, host.ImpairOrder{End: host.EndOf(e), Impair: impairment(s)})
-			impaired[host.EndOf(e)] = true
-		}
-		if l.signal[i] = want[i]; !want[i] {
-			o.Signals = append(o.Signals, host.SignalOrder{End: host.EndOf(e)})
-		}
-	}
 }
 
 // trafficOrder is the traffic of now. The caller holds mu.
@@ -283,7 +251,7 @@ func (h *hostState) takeEvents(batch host.EventBatch) {
 		w := watcher{fabric: f, node: n, name: f.graph.Name(n)}
 		w.Observe(at, o.Actions())
 		if o.Effects {
-			f.monitor.touch(at)
+			f.touch(at)
 		}
 	}
 	h.heard, h.correctedBy = max(h.heard, batch.Upto), nil

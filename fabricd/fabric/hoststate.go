@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	linkend "github.com/weft-fabric/weft/switch/link"
@@ -66,7 +67,6 @@ type hostState struct {
 	again         uint32     // how many incarnations there were before
 	user          string     // of its credentials, where somebody makes them
 	nextAdmission *admission // of its next incarnation; nil: not made yet
-	absence       *incident  // of its loss, or of its not answering; nil: it is well
 }
 
 // hostCounters is what is known of a part. Constant.
@@ -189,12 +189,15 @@ func (h *hostState) correctLinks(up []byte) {
 		return
 	}
 	changed := false
-	for i, e := range h.ends {
-		l, side, ok := h.fabric.linkAt(e)
-		if is := host.Bit(up, i); ok && l.up[side].Swap(is) != is {
-			changed = true
+	h.fabric.read(func(s *leader.State) {
+		for i, e := range h.ends {
+			l, side, ok := h.fabric.linkAt(e)
+			if is := host.Bit(up, i); ok && s.Links[l.ID].Up[side] != is {
+				s.Step(h.fabric.Now(), leader.PortSynced{End: e, Up: is})
+				changed = true
+			}
 		}
-	}
+	})
 	h.correctedBy = up
 	if changed {
 		h.fabric.portsChanged()
@@ -257,6 +260,7 @@ func (h *hostState) markSuspect() {
 	h.suspect.Store(true)
 	h.unanswered()
 	h.mu.Unlock()
+	h.noteAnswers()
 	h.fabric.portsChanged()
 }
 
@@ -267,6 +271,7 @@ func (h *hostState) markAlive() {
 	if h.suspect.Swap(false) {
 		h.answers, h.unanswered = context.WithCancel(context.Background())
 	}
+	h.noteAnswers()
 }
 
 // await waits until the host has told so many observations, which are on their way.

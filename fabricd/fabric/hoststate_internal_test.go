@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
-	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
@@ -49,30 +48,6 @@ func TestSkewIsSteeredAgainst(t *testing.T) {
 	var unknown skew
 	assert.Zero(t, unknown.steer())
 }
-
-// A flap that another leader began goes on where it is now.
-func TestFlapGoesOnUnderAnotherLeader(t *testing.T) {
-	t.Parallel()
-	flap := fault.Flap{Period: fault.Duration(10 * time.Millisecond)}
-	f := &Fabric{runtime: &stoppedClock{now: weft.FromDuration(1037 * time.Millisecond)}}
-	a := &activeFault{incident: &incident{began: weft.Second}}
-	next := f.changesLeft(a, flap.Changes(func() uint64 { return 0 }))
-	e, ok := next()
-	require.True(t, ok)
-	assert.Equal(t, fault.Edge{At: 35 * time.Millisecond}, e, "it is up since then")
-	e, _ = next()
-	assert.Equal(t, fault.Edge{At: 40 * time.Millisecond, Down: true}, e)
-	e, _ = next()
-	assert.Equal(t, fault.Edge{At: 45 * time.Millisecond}, e)
-}
-
-// stoppedClock is a World that only has a time.
-type stoppedClock struct {
-	Runtime
-	now weft.Time
-}
-
-func (c *stoppedClock) Now() weft.Time { return c.now }
 
 func TestPlaces(t *testing.T) {
 	t.Parallel()

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -44,7 +44,7 @@ func (f *Fabric) Join(req host.JoinRequest) (host.Spec, error) {
 }
 
 // expect ends the fabric's own emulation of a switch for the process that is to be it.
-func (f *Fabric) expect(req host.JoinRequest) (c host.Spec, s *liveSwitch, hand *batch, err error) {
+func (f *Fabric) expect(req host.JoinRequest) (c host.Spec, s *liveSwitch, hand *action, err error) {
 	if err := f.awaitGone(req.Switch); err != nil {
 		return c, nil, nil, err
 	}
@@ -165,9 +165,9 @@ func (f *Fabric) Attach(ctx context.Context, req host.AttachRequest) error {
 	}
 	f.running.Go(func() { f.attendHost(proc.over, h) })
 	f.running.Go(func() { f.watchHost(proc.over, h) })
-	b := f.revive(s)
+	a := f.decide(leader.Revive{Switch: s.id})
 	f.mu.Unlock()
-	if err := b.finish(ctx); err != nil {
+	if err := a.finish(ctx); err != nil {
 		return err
 	}
 	f.events.Publish(f.Now(), Event{Kind: EventProcessJoined, Switch: s.name, Detail: h.String()})
@@ -179,8 +179,8 @@ func (f *Fabric) abandon(h *hostState) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	h.begin(linkend.Incarnation{})
-	if c := h.sw.crash; c != nil {
-		f.ledger.step(f.Now(), ledger.HostEnded{Host: h.id, Incident: c.incident.report.ID})
+	if id := f.crashOf(h.sw); id != 0 {
+		f.ledger.step(f.Now(), ledger.HostEnded{Host: h.id, Incident: id})
 	}
 }
 
@@ -205,18 +205,10 @@ func (f *Fabric) installed(s *liveSwitch, proc *switchProcess) error {
 	h := s.processHost.Load()
 	s.joining = nil
 	close(proc.attached)
-	h.owner.Store(proc)
+	h.setOwner(proc)
 	h.markAlive()
 	f.ledger.step(f.Now(), ledger.NodeMoved{Node: s.id.Node(), To: h.id})
 	return nil
-}
-
-// revive gives the links of s signal again. The caller holds mu.
-func (f *Fabric) revive(s *liveSwitch) *batch {
-	b := &batch{f: f, steps: []step{{spec: fault.Spec{Do: fault.VerbRestart}, sw: s, dirs: both}}}
-	b.repairCrash(&b.steps[0])
-	b.act()
-	return b
 }
 
 // takeSwitchBack has the fabric emulate a switch itself again which the process of that spec was to be, unless that is it by now.
@@ -226,7 +218,7 @@ func (f *Fabric) takeSwitchBack(ctx context.Context, s *liveSwitch, number uint6
 		f.mu.Unlock()
 		return nil
 	}
-	b := f.revive(s)
+	a := f.decide(leader.Revive{Switch: s.id})
 	f.mu.Unlock()
-	return b.finish(ctx)
+	return a.finish(ctx)
 }

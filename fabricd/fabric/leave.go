@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 )
 
@@ -36,24 +36,22 @@ func (f *Fabric) Leave(ctx context.Context, req host.AttachRequest) error {
 	_, heard := h.lookAt(ctx, host.SumRequest{}, true)
 	f.mu.Lock()
 	if heard != nil {
-		f.ledger.step(f.Now(), ledger.HostEnded{Host: h.id, Incident: s.crash.incident.report.ID})
+		f.ledger.step(f.Now(), ledger.HostEnded{Host: h.id, Incident: f.crashOf(s)})
 	}
-	if rec := h.absence; rec != nil {
-		f.repaired(rec, f.Now())
-	}
+	f.decide(leader.HostLeft{Host: h.id, Repaired: true})
 	h.vacate()
 	f.events.Publish(f.Now(), Event{Kind: EventProcessLeft, Switch: s.name, Detail: who})
 	if wasDown || f.stopped {
 		f.mu.Unlock()
 		return nil
 	}
-	b := f.revive(s)
+	a := f.decide(leader.Revive{Switch: s.id})
 	f.mu.Unlock()
-	return b.finish(ctx)
+	return a.finish(ctx)
 }
 
 // takeOver takes the links of s from the process of that spec; nil: it is not that switch, or is about to be lost.
-func (f *Fabric) takeOver(s *liveSwitch, number uint64) (hand *batch, wasDown bool) {
+func (f *Fabric) takeOver(s *liveSwitch, number uint64) (hand *action, wasDown bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	h := s.process()
@@ -64,34 +62,27 @@ func (f *Fabric) takeOver(s *liveSwitch, number uint64) (hand *batch, wasDown bo
 	if proc.number != number || proc.leaving {
 		return nil, false
 	}
-	proc.leaving, wasDown = true, s.crash != nil
+	proc.leaving, wasDown = true, f.crashOf(s) != 0
 	return f.handOver(s, fmt.Sprintf("%s is handed back by %s", s.name, h)), wasDown
 }
 
 // handOver takes the links of s from whoever is s, unless it is down anyway. The caller holds mu.
-func (f *Fabric) handOver(s *liveSwitch, what string) *batch {
-	b := &batch{f: f}
-	if s.crash != nil {
-		return b
-	}
-	g := f.processHostOf(s)
-	rec := f.begin(fault.Report{Kind: KindHandover, Target: s.name, What: what}, g.border, s, g.neighbours(0))
-	s.crash = &activeFault{spec: fault.Spec{Do: fault.VerbCrash, A: s.name}, incident: rec, sw: s}
-	b.crash, b.touched = []*liveSwitch{s}, g.border
-	b.act()
-	return b
+func (f *Fabric) handOver(s *liveSwitch, what string) *action {
+	f.processHostOf(s)
+	f.countNow()
+	return f.decide(leader.Hand{Switch: s.id, What: what})
 }
 
-// handedOver returns when nobody is s any more, and publishes that.
-func (f *Fabric) handedOver(s *liveSwitch, b *batch) error {
-	if err := b.finish(f.ctx); err != nil {
+// handedOver returns when nobody is s any more, and has that published.
+func (f *Fabric) handedOver(s *liveSwitch, a *action) error {
+	if err := a.finish(f.ctx); err != nil {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(b.crash) > 0 && s.crash != nil {
-		f.refresh(s.crash.incident)
-		f.events.Publish(f.Now(), Event{Kind: KindHandover, Switch: s.name, Fault: new(s.crash.incident.report.Clone())})
+	if a.number != 0 {
+		f.countNow()
+		f.decide(leader.Handed{Switch: s.id})
 	}
 	return nil
 }

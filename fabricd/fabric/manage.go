@@ -1,16 +1,15 @@
 package fabric
 
 import (
-	"slices"
-
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 )
 
 // EventReconfigured is the kind of event of new tables that a subnet manager has brought into force.
-const EventReconfigured = "reconfigured"
+const EventReconfigured = leader.EventReconfigured
 
 // Ports is what the ends of links make of them at a moment.
 type Ports struct {
@@ -32,78 +31,29 @@ func (p Ports) Set() *subnet.Dead {
 // Ports says which links are dead, in the eyes of the switches and NICs at their ends. It waits for nobody.
 func (f *Fabric) Ports() Ports {
 	p := Ports{At: f.Now(), Dead: []weft.LinkID{}}
-	for _, l := range f.links {
-		a, b := l.up[0].Load(), l.up[1].Load()
-		if !a || !b {
-			p.Dead = append(p.Dead, l.ID)
+	f.read(func(s *leader.State) {
+		for i := range s.Links {
+			a, b := s.Links[i].Up[0], s.Links[i].Up[1]
+			if !a || !b {
+				p.Dead = append(p.Dead, weft.LinkID(i))
+			}
+			if a != b {
+				p.Doubtful++
+			}
 		}
-		if a != b {
-			p.Doubtful++
-		}
-	}
+	})
 	return p
 }
 
 // Round is what a subnet manager tells of tables that it has brought into force, with the times of its phases on the fabric's clock.
-type Round struct {
-	fault.Reconfiguration               // but for its times
-	Died                  []weft.LinkID `json:"died"`     // links that were alive when the tables before were computed
-	Began                 weft.Time     `json:"began"`    // computing
-	Computed              weft.Time     `json:"computed"` // and was done
-	Drain                 weft.Time     `json:"drain"`    // of the time after that, so long was waited for the fabric to be empty
-	InForce               weft.Time     `json:"in_force"` // the last switch had acknowledged; 0: it came to nothing
-}
+type Round = leader.Round
 
 // Reconfigured puts into the reports of the faults that made these links die how the routes were repaired, and tells it as an event. It returns what
 // it has told, with the times since the first of these faults.
 func (f *Fabric) Reconfigured(r Round) fault.Reconfiguration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.reconfigured(r)
-}
-
-func (f *Fabric) reconfigured(r Round) fault.Reconfiguration {
-	e := Event{Kind: EventReconfigured}
-	told, from := r.since(r.Began), weft.Never
-	for _, rec := range slices.Backward(f.incidents) {
-		old := rec.report.Reconfiguration
-		if !rec.caused(r) || old != nil && (old.Error == "" || old.Version > r.Version) {
-			continue
-		}
-		told, from = r.since(rec.began), rec.began
-		rec.report.Reconfiguration = new(told)
-		e.Fault = new(rec.report.Clone())
-	}
-	f.rounds.count(r, from)
-	e.Detail = told.String()
-	f.events.Publish(f.Now(), e)
-	return told
-}
-
-// since are the figures with their times, for a fault of that moment.
-func (r Round) since(at weft.Time) fault.Reconfiguration {
-	c := r.Reconfiguration
-	c.DetectMS, c.ComputeMS = ms(max(0, r.Began-at)), ms(r.Computed-r.Began)
-	if r.InForce > 0 {
-		c.DrainMS, c.DistributeMS, c.InForceMS = ms(r.Drain), ms(r.distribute()), ms(r.InForce-at)
-	}
-	return c
-}
-
-// distribute is how long uploading took, and writing down what is uploaded.
-func (r Round) distribute() weft.Time { return max(0, r.InForce-r.Computed-r.Drain) }
-
-// caused reports whether the fault is one that the manager acted on.
-func (r *incident) caused(round Round) bool {
-	if r.began > round.Began {
-		return false
-	}
-	for _, l := range r.linksOnce {
-		if slices.Contains(round.Died, l.ID) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(r.links, func(l *link) bool { return slices.Contains(round.Died, l.ID) })
+	return f.decide(leader.Managed{Round: r}).told
 }
 
 // settleTime bounds how long packets of older tables are waited for: one that waits in the send queue of a saturated NIC has not met any.
@@ -115,8 +65,8 @@ const settleTime = 2 * weft.Second
 // much time has passed that it does not matter which of them were lost since.
 func (f *Fabric) Settling() (gone func() bool) {
 	f.mu.Lock()
-	dispatched := f.nextEra()
-	era := int(f.era)
+	dispatched := f.decide(leader.Generate{}).dispatched
+	era := int(f.era())
 	f.mu.Unlock()
 	_ = dispatched.wait() // of a host that does not answer nothing is known anyway
 	began := f.Now()
@@ -150,16 +100,22 @@ func (f *Fabric) missing(era int) uint64 {
 func (f *Fabric) Settled(version uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now, took := f.Now(), weft.Never
-	for _, r := range f.incidents {
-		if c := r.report.Reconfiguration; c != nil && c.Version == version && c.SettledMS == 0 {
-			c.SettledMS = ms(now - r.began)
-			took = now - r.began - weft.Time(c.InForceMS*float64(weft.Millisecond))
-		}
-	}
-	if took != weft.Never {
-		f.rounds.took(PhaseSettle, took)
-	}
+	f.decide(leader.Settled{Version: version})
+}
+
+// RoundCounts counts what subnet managers have done since the start.
+type RoundCounts = leader.RoundCounts
+
+// RoundCounts counts the rounds of subnet managers.
+func (f *Fabric) RoundCounts() (c RoundCounts) {
+	f.read(func(s *leader.State) { c = s.Rounds.Clone() })
+	return c
+}
+
+// era is the fault generation of what NICs generate now.
+func (f *Fabric) era() (era uint16) {
+	f.read(func(s *leader.State) { era = s.Generation })
+	return era
 }
 
 // TableVersions are the versions of the tables of all switches, by number.

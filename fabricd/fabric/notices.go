@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/host"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -76,12 +77,23 @@ func (f *Fabric) carryNotices() {
 		if len(list) == 0 {
 			return
 		}
-		dispatched := f.dispatch(func(o *orders) {
-			for _, n := range list {
-				order := o.to(f.nics[n.Src].home)
-				order.Notices = append(order.Notices, n)
-			}
-		})
-		_ = dispatched.wait() // a host that does not answer loses its notices, which costs the discards that bring them again
+		_ = f.sendNotices(list).wait() // a host that does not answer loses its notices, which costs the discards that bring them again
 	}
+}
+
+// sendNotices sends notices to the hosts of their NICs.
+func (f *Fabric) sendNotices(list []weft.Notice) (sent dispatched) {
+	of := map[*hostState][]weft.Notice{}
+	var hosts []*hostState // in the order of the list
+	for _, n := range list {
+		h := f.nics[n.Src].home
+		if of[h] == nil {
+			hosts = append(hosts, h)
+		}
+		of[h] = append(of[h], n)
+	}
+	for _, h := range hosts {
+		sent = append(sent, h.send(host.Order{Notices: of[h]}))
+	}
+	return sent
 }

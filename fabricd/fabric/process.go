@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/topology"
 	linkend "github.com/weft-fabric/weft/switch/link"
@@ -106,12 +107,24 @@ func (f *Fabric) processHostOf(s *liveSwitch) *hostState {
 			}
 		}
 	}
+	f.note(leader.HostAdded{Host: g.decided()})
 	g.markSuspect()
 	s.home.local.Share(s.id)
 	f.local.share(g.border)
 	s.processHost.Store(g)
 	f.hosts.Store(new(append(slices.Clone(*f.hosts.Load()), g)))
 	return g
+}
+
+// hostOfProcess is the number of the processes that are a switch.
+func (f *Fabric) hostOfProcess(s weft.SwitchID) ledger.HostID {
+	return localHostID + 1 + ledger.HostID(len(f.remote)) + ledger.HostID(s)
+}
+
+// crashOf is the incident of the crash of s; 0: it runs.
+func (f *Fabric) crashOf(s *liveSwitch) (incident int) {
+	f.read(func(state *leader.State) { incident = state.Crashed[s.id] })
+	return incident
 }
 
 // processes are the switches that are processes now.
@@ -133,6 +146,12 @@ func (f *Fabric) release(proc *switchProcess) {
 	f.opts.Processes.Hosts.Revoke(proc.user)
 }
 
+// setOwner makes a process the switch; nil: the fabric itself is.
+func (h *hostState) setOwner(proc *switchProcess) {
+	h.owner.Store(proc)
+	h.fabric.note(leader.HostRuns{Host: h.id, Runs: proc != nil})
+}
+
 // vacate makes what the process has counted final, which is that switch no more. The caller holds Fabric.mu.
 func (h *hostState) vacate() {
 	proc := h.owner.Load()
@@ -140,12 +159,12 @@ func (h *hostState) vacate() {
 	h.markSuspect()
 	h.mu.Lock()
 	h.retire()
-	h.failed.Store(false)
 	h.mu.Unlock()
+	h.setFailed(false)
 	h.begin(linkend.Incarnation{}) // whatever comes late is nobody's
 	f := h.fabric
 	f.ledger.step(f.Now(), ledger.NodeMoved{Node: h.sw.id.Node(), To: h.sw.home.id})
-	h.owner.Store(nil)
-	h.absence = nil
+	h.setOwner(nil)
+	f.decide(leader.HostLeft{Host: h.id})
 	close(proc.gone)
 }

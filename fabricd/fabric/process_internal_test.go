@@ -33,7 +33,7 @@ func joined(t *testing.T, n int) (f *Fabric, list []*hostState) {
 		h := f.processHostOf(s)
 		proc := &switchProcess{number: uint64(s.id) + 2, end: func() {}, gone: make(chan struct{})}
 		h.begin(linkend.Incarnation{Number: proc.number, First: firstEpoch})
-		h.owner.Store(proc)
+		h.setOwner(proc)
 		list = append(list, h)
 	}
 	return f, list
@@ -70,14 +70,14 @@ func TestALateAnswerOfAProcessThatHasLeftTakesNoLinkDown(t *testing.T) {
 	l, side, ok := f.linkAt(h.cross[0])
 	require.True(t, ok)
 	h.says(t, 1, linkend.Up)
-	require.True(t, l.up[side].Load())
+	require.True(t, f.view(l).Up[side])
 	h.says(t, 2, linkend.Down)
-	require.False(t, l.up[side].Load())
+	require.False(t, f.view(l).Up[side])
 	h.says(t, 3, linkend.Up)
 
 	h.vacate()
 	require.ErrorIs(t, h.keep(host.Sum{Number: 2, At: 4, Up: []byte{0}}), errNumber)
-	require.True(t, l.up[side].Load())
+	require.True(t, f.view(l).Up[side])
 }
 
 // What a switch has counted stays when a process hands it back, and when another joins.
@@ -96,7 +96,7 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 		require.Equal(t, 5*(n+1), f.Switch(s.id).Ports[e.Port].Counters.Sent)
 		h.begin(linkend.Incarnation{Number: n + 3, First: firstEpoch + weft.Epoch(n)})
 		proc.gone = make(chan struct{})
-		h.owner.Store(&proc)
+		h.setOwner(&proc)
 		h.says(t, 1, linkend.Up, passed{sent: 5, received: 3})
 	}
 	now := switching.Snapshot{Ports: make([]switching.PortSnapshot, len(f.Switch(s.id).Ports)), Discards: map[string]uint64{"x": 1}}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
@@ -164,12 +165,7 @@ const lossyHellos = 30
 
 // lossy reports whether a link loses frames now.
 func (f *Fabric) lossy() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, l := range f.links {
-		if l.suffers[0].Loss > 0 || l.suffers[1].Loss > 0 {
-			return true
-		}
-	}
-	return false
+	return len(f.linksThat(func(s *leader.State, id weft.LinkID) bool {
+		return s.Links[id].Suffers[0].Loss > 0 || s.Links[id].Suffers[1].Loss > 0
+	})) > 0
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -101,24 +102,23 @@ func (f *Fabric) NewSampler() *Sampler {
 // as they were read last.
 func (s *Sampler) States() *Reading {
 	f := s.f
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	s.now.At = f.Now()
-	for i, l := range f.links {
-		r := &s.now.Links[i]
-		r.Up, r.State = [2]bool{l.up[0].Load(), l.up[1].Load()}, f.state(l)
-		r.Cut, r.Flapping = [2]string{l.howCut(0), l.howCut(1)}, l.flaps(0) || l.flaps(1)
-		r.Suffers = [2]string{s.suffering(l.suffers[0]), s.suffering(l.suffers[1])}
-	}
-	s.now.Traffic = f.traffic
+	f.read(func(state *leader.State) {
+		for i := range s.now.Links {
+			v, r := state.View(weft.LinkID(i)), &s.now.Links[i]
+			r.Up, r.State, r.Cut, r.Flapping = v.Up, v.State, v.Cut, v.Flaps
+			r.Suffers = [2]string{s.suffering(v.Suffers[0]), s.suffering(v.Suffers[1])}
+		}
+		for i, sw := range f.switches {
+			s.now.Switches[i].State = sw.state(state.Crashed[i] != 0)
+		}
+	})
+	s.now.Traffic = f.Traffic()
 	bytes := float64(f.opts.NIC.PacketBytes)
 	if mean := s.now.Traffic.Sizes.Mean(); mean > 0 {
 		bytes = mean
 	}
 	s.now.Capacity = f.opts.Link.Rate / bytes
-	for i, sw := range f.switches {
-		s.now.Switches[i].State = sw.state()
-	}
 	return &s.now
 }
 
@@ -221,7 +221,5 @@ func (s *Sampler) end(e weft.End) endReading {
 // Faults returns the reports of faults with higher numbers, as [Fabric.Faults] does, but for what processes may have counted in
 // their last tenth of a second.
 func (s *Sampler) Faults(after int) []fault.Report {
-	s.f.mu.Lock()
-	defer s.f.mu.Unlock()
 	return s.f.reportsAfter(after)
 }

@@ -37,14 +37,6 @@ func (a *sharedLedger) step(now weft.Time, ev ledger.Event) {
 	}
 }
 
-// begin begins an incident and returns its number.
-func (a *sharedLedger) begin(now weft.Time, ev ledger.FaultBegan) int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.ledger.Step(now, ev)
-	return a.ledger.Last()
-}
-
 // read calls do with the ledger.
 func (a *sharedLedger) read(do func(l *ledger.Ledger)) {
 	a.mu.Lock()
@@ -62,17 +54,6 @@ func (a *sharedLedger) total() (c ledger.Counters) {
 func (a *sharedLedger) onLinks() (list []ledger.LinkSum) {
 	a.read(func(l *ledger.Ledger) { list = l.Links(nil) })
 	return list
-}
-
-// incident is an incident, with what it has cost; one that is not kept is empty.
-func (a *sharedLedger) incident(id int) (in ledger.Incident) {
-	a.read(func(l *ledger.Ledger) { in, _ = l.Incident(id) })
-	return in
-}
-
-// newLedger begins the ledger of f, of which no host runs yet.
-func (f *Fabric) newLedger() *sharedLedger {
-	return &sharedLedger{log: f.opts.Log, ledger: ledger.New(linksOf(f.graph))}
 }
 
 // linksOf are the links of a topology, as the ledger has them.

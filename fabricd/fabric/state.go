@@ -2,10 +2,12 @@ package fabric
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
 	switching "github.com/weft-fabric/weft/switch"
@@ -13,16 +15,16 @@ import (
 
 // States of a link.
 const (
-	LinkUp     = "up"
-	LinkCut    = "cut"  // nothing comes through, in one direction at least
-	LinkDown   = "down" // a switch at one of its ends has crashed
-	LinkComing = "init" // it has signal, but its ends have not answered each other yet
+	LinkUp     = leader.LinkUp
+	LinkCut    = leader.LinkCut    // nothing comes through, in one direction at least
+	LinkDown   = leader.LinkDown   // a switch at one of its ends has crashed
+	LinkComing = leader.LinkComing // it has signal, but its ends have not answered each other yet
 )
 
 // How a direction of a link is cut.
 const (
-	CutSignalled = "signalled" // its ends were told
-	CutSilent    = "silent"    // nobody was
+	CutSignalled = leader.CutSignalled // its ends were told
+	CutSilent    = leader.CutSilent    // nobody was
 )
 
 // LinkState is the state of one link.
@@ -60,30 +62,46 @@ type LinkState struct {
 // LinkStates returns the state of every link.
 func (f *Fabric) LinkStates() []LinkState {
 	f.lookAtHosts(f.readAll)
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	out := make([]LinkState, len(f.links))
 	sums, passed := f.ledger.onLinks(), map[*hostState][]ledger.Passed{}
+	views, crashed := f.views()
 	for i, l := range f.links {
-		lost := lossOf(&sums[i])
-		dead, quiet := f.troubled(l)
+		v, lost := views[i], lossOf(&sums[i])
+		dead, quiet := f.troubled(l, crashed)
 		out[i] = LinkState{
 			Dead: dead, Quiet: quiet,
-			Link: l.Name, A: l.dirs[0].From, APort: int(l.A.Port), B: l.dirs[0].To, BPort: int(l.B.Port), State: f.state(l),
-			CutAB: l.howCut(0), CutBA: l.howCut(1), Flapping: l.flaps(0) || l.flaps(1),
-			SuffersAB: suffering(l.suffers[0]), SuffersBA: suffering(l.suffers[1]),
-			AUp: l.up[0].Load(), BUp: l.up[1].Load(), HeldA: f.hostOf(l.A.Node).held(l.A), HeldB: f.hostOf(l.B.Node).held(l.B),
+			Link: l.Name, A: l.dirs[0].From, APort: int(l.A.Port), B: l.dirs[0].To, BPort: int(l.B.Port), State: v.State,
+			CutAB: v.Cut[0], CutBA: v.Cut[1], Flapping: v.Flaps, SuffersAB: suffering(v.Suffers[0]), SuffersBA: suffering(v.Suffers[1]),
+			AUp: v.Up[0], BUp: v.Up[1], HeldA: f.hostOf(l.A.Node).held(l.A), HeldB: f.hostOf(l.B.Node).held(l.B),
 			SentAB: f.sentAt(l.A, passed), SentBA: f.sentAt(l.B, passed), LostWire: lost.Wire, LostQueued: lost.Queued,
 		}
 	}
 	return out
 }
 
-// troubled names the switches at the ends of l that are down, and those that do not answer. The caller holds mu.
-func (f *Fabric) troubled(l *link) (dead, quiet []string) {
+// views is what there is to see of all links, and the crashes of all switches, at one moment.
+func (f *Fabric) views() (list []leader.View, crashed []int) {
+	list = make([]leader.View, len(f.links))
+	f.read(func(s *leader.State) {
+		for i := range list {
+			list[i] = s.View(weft.LinkID(i))
+		}
+		crashed = slices.Clone(s.Crashed)
+	})
+	return list, crashed
+}
+
+// view is what there is to see of a link.
+func (f *Fabric) view(l *link) (v leader.View) {
+	f.read(func(s *leader.State) { v = s.View(l.ID) })
+	return v
+}
+
+// troubled names the switches at the ends of l that are down, and those that do not answer.
+func (f *Fabric) troubled(l *link, crashed []int) (dead, quiet []string) {
 	for _, e := range l.ends() {
 		switch h := f.hostOf(e.Node); {
-		case h.failed.Load(), e.Node.IsSwitch() && f.switches[e.Node.Index].crash != nil:
+		case h.failed.Load(), e.Node.IsSwitch() && crashed[e.Node.Index] != 0:
 			dead = append(dead, f.graph.Name(e.Node))
 		case h.suspect.Load():
 			quiet = append(quiet, f.graph.Name(e.Node))
@@ -116,34 +134,15 @@ func (f *Fabric) SwitchProcesses() []SwitchProcess {
 
 // ImpairedLinks names the links that lose, delay or slow what they carry.
 func (f *Fabric) ImpairedLinks() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	names := []string{}
-	for _, l := range f.links {
-		if !l.suffers[0].IsZero() || !l.suffers[1].IsZero() {
-			names = append(names, l.Name)
-		}
-	}
-	return names
+	return f.linksThat(func(s *leader.State, id weft.LinkID) bool {
+		return !s.Links[id].Suffers[0].IsZero() || !s.Links[id].Suffers[1].IsZero()
+	})
 }
 
 // Well reports whether the link is up and nothing has been done to it.
 func (s LinkState) Well() bool {
 	return s.State == LinkUp && s.CutAB == "" && s.CutBA == "" && !s.Flapping && s.SuffersAB == "" && s.SuffersBA == ""
 }
-
-// howCut says how direction d is cut now. The caller holds Fabric.mu.
-func (l *link) howCut(d int) string {
-	switch {
-	case !l.isCut(d):
-		return ""
-	case l.signalled(d):
-		return CutSignalled
-	}
-	return CutSilent
-}
-
-func (l *link) flaps(d int) bool { return l.cut[d] != nil && l.cut[d].spec.Do == fault.VerbFlap }
 
 func suffering(i fault.Impairment) string {
 	if i.IsZero() {
@@ -152,47 +151,38 @@ func suffering(i fault.Impairment) string {
 	return i.String()
 }
 
-// state names the state of l. The caller holds mu.
-func (f *Fabric) state(l *link) string {
-	switch {
-	case l.isCut(0) || l.isCut(1):
-		return LinkCut
-	case !f.alive(l):
-		return LinkDown
-	case l.up[0].Load() && l.up[1].Load():
-		return LinkUp
-	}
-	return LinkComing
+// LinksDown names the links that are not up.
+func (f *Fabric) LinksDown() []string {
+	return f.linksThat(func(s *leader.State, id weft.LinkID) bool { return s.LinkState(id) != LinkUp })
 }
 
-// LinksDown names the links that are not up.
-func (f *Fabric) LinksDown() []string { return f.linksThat(func(s string) bool { return s != LinkUp }) }
-
 // CutLinks names the links that are cut.
-func (f *Fabric) CutLinks() []string { return f.linksThat(func(s string) bool { return s == LinkCut }) }
+func (f *Fabric) CutLinks() []string {
+	return f.linksThat(func(s *leader.State, id weft.LinkID) bool { return s.LinkState(id) == LinkCut })
+}
 
-func (f *Fabric) linksThat(ok func(state string) bool) []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (f *Fabric) linksThat(ok func(s *leader.State, id weft.LinkID) bool) []string {
 	names := []string{}
-	for _, l := range f.links {
-		if ok(f.state(l)) {
-			names = append(names, l.Name)
+	f.read(func(s *leader.State) {
+		for _, l := range f.links {
+			if ok(s, l.ID) {
+				names = append(names, l.Name)
+			}
 		}
-	}
+	})
 	return names
 }
 
 // CrashedSwitches names the switches that have crashed.
 func (f *Fabric) CrashedSwitches() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	names := []string{}
-	for i, s := range f.switches {
-		if s.crash != nil || s.home.failed.Load() {
-			names = append(names, f.graph.Switches[i].Name)
+	f.read(func(state *leader.State) {
+		for _, s := range f.switches {
+			if state.Crashed[s.id] != 0 || s.home.failed.Load() {
+				names = append(names, s.name)
+			}
 		}
-	}
+	})
 	return names
 }
 
@@ -214,9 +204,7 @@ func (f *Fabric) Firmware() switching.Firmware {
 
 // SwitchState names the state of a switch: SwitchUp, SwitchDown or SwitchQuiet.
 func (f *Fabric) SwitchState(id weft.SwitchID) string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.switches[id].state()
+	return f.switches[id].state(f.crashOf(f.switches[id]) != 0)
 }
 
 // ProcessOf names the process or the host that a switch is run by, "" for a switch of the fabric's own.
@@ -227,9 +215,9 @@ func (f *Fabric) ProcessOf(id weft.SwitchID) string {
 	return ""
 }
 
-// state names the state of s. The caller holds Fabric.mu.
-func (s *liveSwitch) state() string {
-	if s.crash != nil || s.home.failed.Load() {
+// state names the state of s, which has crashed or not.
+func (s *liveSwitch) state(crashed bool) string {
+	if crashed || s.home.failed.Load() {
 		return SwitchDown
 	}
 	if h := s.process(); h != nil && h.suspect.Load() || s.home.suspect.Load() {

@@ -71,7 +71,7 @@ func TestAHostThatIsStuckHoldsUpOnlyWhoOrdersSomethingOfIt(t *testing.T) {
 	h := f.processHostOf(f.switches[0])
 	f.mu.Unlock()
 	h.begin(linkend.Incarnation{Number: 2, First: firstEpoch})
-	h.owner.Store(&switchProcess{number: 2, end: func() {}, gone: make(chan struct{})})
+	h.setOwner(&switchProcess{number: 2, end: func() {}, gone: make(chan struct{})})
 	h.markAlive()
 
 	crashed := make(chan error, 1)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/leader"
 )
 
 // maxHopEvents is how many tellings of traced packets are kept, some 400 bytes each; the oldest are forgotten, and counted as
@@ -201,8 +202,6 @@ func (f *Fabric) findLost() {
 	if len(list) == 0 {
 		return
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	for i, e := range list {
 		from := weft.End{Node: e.node, Port: e.hop.Out}
 		l, side, ok := f.linkAt(from)
@@ -210,10 +209,12 @@ func (f *Fabric) findLost() {
 			continue
 		}
 		patience := patienceWell
-		if !f.wellNow(l) {
+		well := false
+		f.read(func(s *leader.State) { well = s.IsWell(l.ID) })
+		if !well {
 			patience = patienceLossy
 		}
-		patience += f.wireTime(l.suffers[side], &e.hop.Header)
+		patience += f.wireTime(f.view(l).Suffers[side], &e.hop.Header)
 		if e.at < now-patience && !f.mayHold(e.node, &e.hop.Header) && !f.mayHold(l.ends()[1-side].Node, &e.hop.Header) {
 			f.traces.gone(now, numbers[i], e)
 		}
@@ -232,11 +233,6 @@ func (f *Fabric) wireTime(s fault.Impairment, h *weft.Header) weft.Time {
 		t += time.Duration(min(bytes/rate, maxWireTime.Seconds()) * float64(time.Second))
 	}
 	return 2 * weft.FromDuration(t)
-}
-
-// wellNow reports whether nothing is wrong with l. The caller holds mu.
-func (f *Fabric) wellNow(l *link) bool {
-	return f.usable(l) && l.up[0].Load() && l.up[1].Load() && l.suffers[0].IsZero() && l.suffers[1].IsZero()
 }
 
 // mayHold reports whether a packet may be inside a node: of a host nobody can tell.

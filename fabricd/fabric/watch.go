@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/leader"
 )
 
 // Recorder hears of single packets: every one that was dropped, and of those traced every hop and the delivery. It is
@@ -26,30 +27,25 @@ func (w *watcher) Observe(now weft.Time, a *weft.Actions) {
 		if !ok {
 			continue
 		}
-		l := w.fabric.links[id]
-		side := 0
-		if l.B == end {
-			side = 1
-		}
-		l.up[side].Store(c.Up)
-		if !w.fabric.started.Load() {
+		started := w.fabric.started.Load()
+		w.fabric.portChanged(leader.PortChanged{End: end, Up: c.Up, At: now, Why: c.Why, Started: started})
+		if !started {
 			continue // thousands of links coming up for the first time are no news
 		}
-		e := Event{Kind: EventLinkUp, Link: l.Name, Node: w.name, Port: new(int(c.Port))}
+		e := Event{Kind: EventLinkUp, Link: w.fabric.links[id].Name, Node: w.name, Port: new(int(c.Port))}
 		if !c.Up {
 			e.Kind, e.Detail = EventLinkDown, c.Why.String()
-			w.fabric.monitor.down(now, end, w.name, c.Why)
 		}
-		w.fabric.monitor.touch(now)
+		w.fabric.touch(now)
 		w.change(now, end, c, e)
 	}
 	w.fabric.notify(a.Notices)
 	if a.Turned > 0 {
-		w.fabric.monitor.turned(now)
-		w.fabric.monitor.touch(now)
+		w.fabric.rerouted(now)
+		w.fabric.touch(now)
 	}
 	if len(a.Drops) > 0 {
-		w.fabric.monitor.touch(now)
+		w.fabric.touch(now)
 	}
 	if len(a.Changes) > 0 {
 		w.fabric.portsChanged()

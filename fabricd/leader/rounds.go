@@ -1,4 +1,4 @@
-package fabric
+package leader
 
 import (
 	"maps"
@@ -43,16 +43,14 @@ type RoundCounts struct {
 	Phases   map[string]PhaseCount
 }
 
-// RoundCounts counts the rounds of subnet managers.
-func (f *Fabric) RoundCounts() RoundCounts {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := RoundCounts{Outcomes: maps.Clone(f.rounds.Outcomes), Phases: make(map[string]PhaseCount, len(f.rounds.Phases))}
-	for phase, n := range f.rounds.Phases {
+// Clone is a copy that shares nothing with c.
+func (c RoundCounts) Clone() RoundCounts {
+	copied := RoundCounts{Outcomes: maps.Clone(c.Outcomes), Phases: maps.Clone(c.Phases)}
+	for phase, n := range c.Phases {
 		n.Within = slices.Clone(n.Within)
-		c.Phases[phase] = n
+		copied.Phases[phase] = n
 	}
-	return c
+	return copied
 }
 
 // outcome is what became of a round.

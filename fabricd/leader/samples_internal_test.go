@@ -1,4 +1,4 @@
-package fabric
+package leader
 
 import (
 	"testing"
@@ -19,7 +19,7 @@ func steady(s *samples, from, per int) {
 func TestADipIsMeasuredAgainstTheTrafficThatFlows(t *testing.T) {
 	t.Parallel()
 	at := func(bin int, s *samples) weft.Time { return weft.FromDuration(time.Duration(bin) * s.width) }
-	s := newSamples(1, false)
+	s := &samples{width: 10 * time.Millisecond}
 	steady(s, 0, 100)
 	steady(s, 100, 50)
 	d := s.dip(at(100, s), at(200, s))
@@ -27,7 +27,7 @@ func TestADipIsMeasuredAgainstTheTrafficThatFlows(t *testing.T) {
 	assert.InDelta(t, 50, d.Depth, 1e-9)
 
 	// The same, but that half of the traffic was stopped with bin 100, and the fault came later.
-	s = newSamples(1, false)
+	s = &samples{width: 10 * time.Millisecond}
 	steady(s, 0, 100)
 	s.turn(at(99, s))
 	steady(s, 100, 50)

@@ -1,0 +1,112 @@
+package fabric
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/leader"
+)
+
+// do begins an action and finishes it.
+func (f *Fabric) do(ctx context.Context, ev leader.Event) error {
+	a, err := f.begin(ev)
+	if err != nil {
+		return err
+	}
+	defer a.outcomes()
+	return a.finish(ctx)
+}
+
+// finish waits until hosts have acted and what was repaired is back, and has both published. The caller does not hold mu.
+func (a *action) finish(ctx context.Context) error {
+	if err := a.acted(); err != nil || !a.pending() {
+		return err
+	}
+	return a.wait(ctx)
+}
+
+// acted waits until hosts have acted, and has what has been done published.
+func (a *action) acted() error {
+	err := errors.Join(a.err, a.dispatched.wait())
+	f := a.f
+	f.lookAtHosts()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.countNow()
+	f.decide(leader.Acted{Action: a.number})
+	return err
+}
+
+// pending reports whether what was repaired is to be waited for.
+func (a *action) pending() (yes bool) {
+	a.f.read(func(s *leader.State) { yes = s.Pending(a.number) })
+	return yes
+}
+
+// wait returns when what was repaired is back, and has that published.
+func (a *action) wait(ctx context.Context) error {
+	f := a.f
+	ctx, cancel := f.WithTimeout(ctx, seeTimeout)
+	defer cancel()
+	back := a.repairs()
+	err := f.waitLinks(ctx, back)
+	if err != nil {
+		err = fmt.Errorf("restore: %w", err)
+	}
+	_ = a.repaired(back).wait() // a host that does not answer is told of the fault generation when it does
+	return err
+}
+
+// repairs are the links that should carry packets again.
+func (a *action) repairs() (list []*link) {
+	a.f.read(func(s *leader.State) {
+		for _, id := range s.Back(a.number) {
+			list = append(list, a.f.links[id])
+		}
+	})
+	return list
+}
+
+// repaired has what the action has ended published.
+func (a *action) repaired(back []*link) dispatched {
+	f := a.f
+	damped := slices.DeleteFunc(slices.Clone(back), func(l *link) bool { return !f.held(l) })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.decide(leader.Finished{Action: a.number, Damped: idsOf(damped)}).dispatched
+}
+
+// outcomes tells what came of each order of an action, of which nobody wants to know anything any more.
+func (a *action) outcomes() (list []Outcome) {
+	a.f.read(func(s *leader.State) { list = s.Outcomes(a.number) })
+	a.f.note(leader.Drop{Action: a.number})
+	return list
+}
+
+// isBack reports whether both ends of l see it up, or nobody can wait for that.
+func (f *Fabric) isBack(l *link) (yes bool) {
+	f.read(func(s *leader.State) { yes = s.IsBack(l.ID) })
+	return yes || f.held(l)
+}
+
+// waitLinks waits until both ends of all links see them up. It does not wait for what damping holds down, nor for links
+// that lose every frame. The caller does not hold mu.
+func (f *Fabric) waitLinks(ctx context.Context, links []*link) error {
+	for i, l := range links {
+		f.reportProgress(StageUp, i, len(links))
+		for !f.isBack(l) {
+			changed := f.changed.wait()
+			if f.isBack(l) {
+				break
+			}
+			if err := f.runtime.Pause(ctx, weft.Never, changed); err != nil {
+				return fmt.Errorf("link %s is not up at both ends: %w", l.Name, err)
+			}
+		}
+	}
+	f.reportProgress(StageUp, len(links), len(links))
+	return nil
+}

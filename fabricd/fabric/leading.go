@@ -1,0 +1,248 @@
+package fabric
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/leader"
+	"github.com/weft-fabric/weft/fabricd/ledger"
+)
+
+// leading is the state of the leader. Decisions are made one after the other, see decide; what is only
+// to be noted is noted at once by whoever has seen it.
+type leading struct {
+	awaits atomic.Bool  // somebody wants to know of the next re-route
+	effect atomic.Int64 // when something last happened that a fault may be the reason of
+	wake   waker        // a fault may have been seen by the last of its ends
+
+	mu    sync.Mutex // a leaf: held for a step or a look, and for no call to anybody; taken after that of the ledger
+	state *leader.State
+
+	timers map[int]func() // guarded by Fabric.mu; per fault, stops what would change it by itself
+}
+
+// read calls do with the state, which do does not keep.
+func (f *Fabric) read(do func(s *leader.State)) {
+	f.leading.mu.Lock()
+	defer f.leading.mu.Unlock()
+	do(f.leading.state)
+}
+
+// step steps the state and the ledger in it.
+func (f *Fabric) step(ev leader.Event) (out []leader.Effect) {
+	f.ledger.read(func(*ledger.Ledger) {
+		f.read(func(s *leader.State) { out = s.Step(f.Now(), ev) })
+	})
+	return out
+}
+
+// note steps the state by an event that concerns no ledger and asks for nothing but to wake somebody.
+func (f *Fabric) note(ev leader.Event) {
+	var out []leader.Effect
+	f.read(func(s *leader.State) { out = s.Step(f.Now(), ev) })
+	if len(out) > 0 {
+		f.leading.wake.wake()
+	}
+}
+
+// action is what has been decided and hosts are carrying out.
+type action struct {
+	f            *Fabric
+	number       int // 0: there is nothing to wait for but the hosts
+	attend       []int
+	dispatched   dispatched
+	checkpointed <-chan struct{}
+	refused      error // nothing was done
+	err          error // of the transport
+
+	incident int
+	order    leader.Order
+	told     fault.Reconfiguration
+
+	back  []*link   // of a repair that nobody waits for, see repairs
+	until weft.Time // it is waited for no longer than that
+	stop  func()    // stops what looks after it then
+}
+
+// decide steps the state and does what it asks for. The caller holds mu.
+func (f *Fabric) decide(ev leader.Event) *action {
+	a := &action{f: f}
+	for _, e := range f.step(ev) {
+		a.do(e)
+	}
+	f.leading.awaits.Store(true)
+	return a
+}
+
+// do does one thing that was asked for.
+func (a *action) do(e leader.Effect) {
+	f := a.f
+	switch e := e.(type) {
+	case leader.Cut:
+		if err := f.runtime.Cut(f.from(e.Directions)); err != nil {
+			a.err = errors.Join(a.err, fmt.Errorf("cut: %w", err))
+		}
+	case leader.Restore:
+		if err := f.runtime.Restore(f.from(e.Directions)); err != nil {
+			a.err = errors.Join(a.err, fmt.Errorf("restore: %w", err))
+		}
+	case leader.Orders:
+		a.dispatched = append(a.dispatched, f.dispatch(e.List)...)
+	case leader.Checkpoint:
+		a.checkpointed = f.checkpointNow()
+	case leader.Changed:
+		f.checkpointSoon()
+	case leader.Publish:
+		f.events.Publish(f.Now(), Event{
+			Kind: e.Event.Kind, Link: e.Event.Link, Switch: e.Event.Switch, Node: e.Event.Node, Detail: e.Event.Detail, Fault: e.Event.Fault,
+		})
+	case leader.TakeBack:
+		f.takeBack(f.switches[e.Switch])
+	case leader.Notice:
+		f.leading.wake.wake()
+	case leader.SetTimer, leader.StopTimer, leader.Scatter:
+		f.time(e)
+	default:
+		a.answer(e)
+	}
+}
+
+// answer keeps what was answered.
+func (a *action) answer(e leader.Effect) {
+	switch e := e.(type) {
+	case leader.Begun:
+		a.number = e.Action
+	case leader.Attend:
+		a.attend = append(a.attend, e.Action)
+	case leader.Refused:
+		a.refused = e.Err
+	case leader.Concerns:
+		a.incident = e.Incident
+	case leader.Briefing:
+		a.order = e.Order
+	case leader.Reconfigured:
+		a.told = e.Told
+	}
+}
+
+// time sets and stops timers. The caller holds mu.
+func (f *Fabric) time(e leader.Effect) {
+	if f.stopped {
+		return
+	}
+	switch e := e.(type) {
+	case leader.SetTimer:
+		f.leading.timers[e.Fault] = f.runtime.At(e.At, func() { f.timerDue(e.Fault) })
+	case leader.StopTimer:
+		if stop := f.leading.timers[e.Fault]; stop != nil {
+			stop()
+			delete(f.leading.timers, e.Fault)
+		}
+	case leader.Scatter:
+		by := f.runtime.(Scattered).Scatter()
+		f.runtime.At(f.Now()+by, func() {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if !f.stopped {
+				f.decide(leader.CarrierDue(e))
+			}
+		})
+	}
+}
+
+// timerDue changes or ends a fault by itself, and waits for what that began.
+func (f *Fabric) timerDue(id int) {
+	f.mu.Lock()
+	var list []*action
+	if !f.stopped {
+		list = f.decide(leader.TimerDue{Fault: id}).attended()
+	}
+	f.mu.Unlock()
+	for _, a := range list {
+		f.finishNow(a)
+	}
+}
+
+// attended are the actions that began by themselves.
+func (a *action) attended() (list []*action) {
+	for _, number := range a.attend {
+		list = append(list, &action{f: a.f, number: number, dispatched: a.dispatched, err: a.err})
+	}
+	return list
+}
+
+// countNow has the state and the ledger know what the nodes of this process have counted, before a decision that depends on it.
+func (f *Fabric) countNow() {
+	f.recordLocal(host.SumRequest{})
+	f.noteCounted()
+}
+
+// noteCounted has the state know what hosts have counted that the ledger does not know.
+func (f *Fabric) noteCounted() {
+	c := leader.Counted{Effect: weft.Time(f.leading.effect.Load())}
+	if f.ledger.total().NICs.Rerouted > 0 {
+		f.countEras(func(s *host.Sum) {
+			extra := leader.ExtraHops{First: s.FirstEra}
+			for _, e := range s.Eras {
+				extra.Most = append(extra.Most, e.MostExtra)
+			}
+			c.Extra = append(c.Extra, extra)
+		})
+	}
+	f.note(c)
+}
+
+// from are the sending ends of directions.
+func (f *Fabric) from(list []leader.Direction) []weft.End {
+	ends := make([]weft.End, len(list))
+	for i, d := range list {
+		l := f.links[d.Link]
+		if ends[i] = l.A; d.Back {
+			ends[i] = l.B
+		}
+	}
+	return ends
+}
+
+// lead begins to lead by a ledger. The caller has made the hosts.
+func (f *Fabric) lead(l *ledger.Ledger) {
+	_, scattered := f.runtime.(Scattered)
+	c := leader.Config{
+		Graph: f.graph, Seed: f.opts.Seed, PacketBytes: f.opts.NIC.PacketBytes, Detection: f.opts.Link.Liveness.Detection(),
+		Bin: weft.FromDuration(f.bin), Scattered: scattered, Processes: f.hostOfProcess(0),
+	}
+	for _, h := range *f.hosts.Load() {
+		c.Hosts = append(c.Hosts, h.decided())
+	}
+	for _, s := range f.switches {
+		c.Switches = append(c.Switches, s.home.id)
+	}
+	for _, n := range f.nics {
+		c.NICs = append(c.NICs, n.home.id)
+	}
+	f.leading.timers = map[int]func(){}
+	f.ledger = &sharedLedger{log: f.opts.Log, ledger: l}
+	f.leading.state = leader.New(c, l)
+}
+
+// decided is h as decisions have it.
+func (h *hostState) decided() leader.Host {
+	d := leader.Host{ID: h.id, Name: h.name, Label: h.String(), Remote: h.name != "", Inside: idsOf(h.inside), Border: idsOf(h.border)}
+	if h.sw != nil {
+		d.Process, d.Switch = true, h.sw.id
+	}
+	return d
+}
+
+// noteAnswers has the state know whether h answers.
+func (h *hostState) noteAnswers() {
+	f := h.fabric
+	f.read(func(s *leader.State) {
+		s.Step(f.Now(), leader.HostAnswers{Host: h.id, Suspect: h.suspect.Load(), Failed: h.failed.Load()})
+	})
+}

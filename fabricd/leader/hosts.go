@@ -1,0 +1,211 @@
+package leader
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/ledger"
+)
+
+// Kinds of what is published about hosts, and about the processes that are a switch.
+const (
+	EventHostFailed     = "part_lost"   // nobody answers for it: its machine or its process is gone
+	EventHostSuspect    = "part_silent" // it is there, but does not answer
+	EventHostBack       = "part_back"   // it answers again, or was made anew
+	EventProcessFailed  = "process_lost"
+	EventProcessSuspect = "process_silent"
+	EventProcessBack    = "process_back"
+	EventBrokerLost     = "broker_lost" // a connection to the broker is gone, and its links with it
+)
+
+// ofProcess are those kinds for a switch process, by that for any other host.
+var ofProcess = map[string]string{
+	EventHostFailed: EventProcessFailed, EventHostSuspect: EventProcessSuspect, EventHostBack: EventProcessBack,
+}
+
+// publishHost publishes an event about a host. Who is the switch process as people call it.
+func (s *State) publishHost(h *Host, kind, detail, who string, n *Incident) {
+	p := Published{Kind: kind, Node: h.Name, Detail: detail, Fault: new(n.Report.Clone())}
+	if h.Process {
+		p.Kind, p.Node, p.Switch, p.Detail = ofProcess[kind], "", h.Name, who
+	}
+	s.publish(p)
+}
+
+// hostSilent begins the incident of a host that does not answer. Its neighbours find out by themselves.
+func (s *State) hostSilent(e HostSilent) {
+	h := s.Host(e.Host)
+	if h.Incident != 0 || h.Process && s.Crashed[h.Switch] != 0 {
+		return
+	}
+	n := s.beginHost(h, e.Heard, e.What, "")
+	s.Ledger.Step(s.now, ledger.HostSuspect{Host: h.ID, Incident: n.Report.ID})
+	s.publishHost(h, EventHostSuspect, "", e.Who, n)
+}
+
+// beginHost opens the incident of a host, from when it was last heard.
+func (s *State) beginHost(h *Host, heard weft.Time, what, note string) *Incident {
+	r := fault.Report{Kind: fault.KindHost, Target: h.Name, What: what, Note: note}
+	if h.Process {
+		r.Kind = fault.KindProcess
+	}
+	if heard == 0 { // by another leader
+		heard = min(s.Ledger.Heard(h.ID), s.now)
+	}
+	n := s.beginLate(heard, r, subject{links: h.links(), sw: h.Switch, hasSwitch: h.Process}, s.beside(h, heard))
+	h.Incident = n.Report.ID
+	s.refresh(n)
+	return n
+}
+
+// beside are the ends beside a host that are up, or were at some time after at.
+func (s *State) beside(h *Host, at weft.Time) (list []weft.End) {
+	for _, id := range h.Border {
+		for i, e := range ends(s.link(id)) {
+			if !s.runs(h, e.Node) && (s.Links[id].Up[i] || s.watch.since(e, at)) {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
+// hostLost begins the incident of the loss of a host, or goes on with that of its silence, and takes
+// carrier from its neighbours. Its switches and NICs count as crashed until it answers again or is made
+// anew; a switch that was a process, until another joins or it is restarted.
+func (s *State) hostLost(e HostLost) {
+	h := s.Host(e.Host)
+	n := s.Incident(h.Incident)
+	switch {
+	case h.Process && s.Crashed[h.Switch] != 0:
+		if n != nil {
+			s.repaired(n)
+		}
+		n = s.Incident(s.Crashed[h.Switch])
+	case n == nil:
+		n = s.beginHost(h, e.Heard, e.What, e.Note)
+	default:
+		n.Report.What, n.Report.Note = e.What, e.Note
+	}
+	if h.Incident = n.Report.ID; h.Process && s.Crashed[h.Switch] == 0 {
+		s.crashed(h.Switch, n)
+	}
+	h.Failed = true
+	s.sync(h.Border)
+	for _, id := range h.links() {
+		for i, end := range ends(s.link(id)) {
+			if s.runs(h, end.Node) {
+				s.Links[id].Up[i], s.Links[id].Carrier[i] = false, false
+			}
+		}
+	}
+	s.do(Concerns{n.Report.ID})
+}
+
+// crashed puts the fault of a switch that nobody runs in force.
+func (s *State) crashed(id weft.SwitchID, n *Incident) {
+	s.Crashed[id] = n.Report.ID
+	s.faults[n.Report.ID] = &Fault{
+		ID: n.Report.ID, Spec: fault.Spec{Do: fault.VerbCrash, A: s.cfg.Graph.Switches[id].Name}, Switch: id, Crash: true,
+	}
+}
+
+func (s *State) hostWrittenOff(e HostWrittenOff) {
+	s.noteSeen()
+	n := s.Incident(e.Incident)
+	s.refresh(n)
+	s.do(Changed{})
+	s.publishHost(s.Host(e.Host), EventHostFailed, "", e.Who, n)
+}
+
+// hostBack gives the links of a host that is back their carrier again.
+func (s *State) hostBack(id ledger.HostID) {
+	h := s.Host(id)
+	n := s.Incident(h.Incident)
+	if n == nil {
+		return
+	}
+	h.Incident = 0
+	s.do(Concerns{n.Report.ID})
+	s.do(Begun{s.act(&action{touched: h.Border, back: slices.Concat(h.Border, h.Inside), steps: []step{{ended: []*Incident{n}}}})})
+}
+
+func (s *State) hostReported(e HostReported) {
+	n := s.Incident(e.Incident)
+	s.refresh(n)
+	s.publishHost(s.Host(e.Host), EventHostBack, e.How, e.Who, n)
+	s.do(Changed{})
+}
+
+func (s *State) hostLeft(e HostLeft) {
+	h := s.Host(e.Host)
+	if n := s.Incident(h.Incident); n != nil && e.Repaired {
+		s.repaired(n)
+	}
+	h.Incident = 0
+}
+
+// hand takes the links of a switch from whoever runs it, unless it is down anyway.
+func (s *State) hand(e Hand) {
+	if s.Crashed[e.Switch] != 0 {
+		return
+	}
+	name, h := s.cfg.Graph.Switches[e.Switch].Name, &s.Hosts[s.process[e.Switch]]
+	n := s.begin(fault.Report{Kind: fault.KindHandover, Target: name, What: e.What},
+		subject{links: h.Border, sw: e.Switch, hasSwitch: true}, s.beside(h, 0))
+	s.crashed(e.Switch, n)
+	s.do(Begun{s.act(&action{crash: []weft.SwitchID{e.Switch}, touched: slices.Clone(h.Border)})})
+}
+
+func (s *State) handed(id weft.SwitchID) {
+	if n := s.Incident(s.Crashed[id]); n != nil {
+		s.refresh(n)
+		s.publish(Published{Kind: fault.KindHandover, Switch: s.cfg.Graph.Switches[id].Name, Fault: new(n.Report.Clone())})
+	}
+}
+
+// revive brings a switch back.
+func (s *State) revive(id weft.SwitchID) {
+	a := &action{steps: []step{{spec: fault.Spec{Do: fault.VerbRestart}, sw: id, onSwitch: true, dirs: both}}}
+	s.repairCrash(a, &a.steps[0])
+	s.do(Begun{s.act(a)})
+}
+
+// brokerLost takes the links of a connection down: its loss is as good as loss of carrier at all of them.
+func (s *State) brokerLost(e BrokerLost) {
+	var expect []weft.End
+	for _, id := range e.Links {
+		expect = append(expect, s.up(id)...)
+	}
+	n := s.begin(fault.Report{
+		Kind: fault.KindBroker, Target: fmt.Sprintf("connection %d", e.Shard), What: fmt.Sprintf("connection %d to the broker is lost", e.Shard), Note: e.Note,
+	}, subject{links: e.Links, how: fault.ByBroker}, expect)
+	for _, id := range e.Links {
+		l := &s.Links[id]
+		l.Dark = append(slices.DeleteFunc(l.Dark, func(d Dark) bool { return d.Shard == e.Shard }), Dark{e.Shard, n.Report.ID})
+	}
+	s.sync(e.Links)
+	s.noteSeen()
+	s.refresh(n)
+	s.publish(Published{Kind: EventBrokerLost, Detail: e.Detail, Fault: new(n.Report.Clone())})
+}
+
+// brokerBack gives the links of a connection carrier again, unless something else keeps them down.
+func (s *State) brokerBack(e BrokerBack) {
+	a := &action{touched: slices.Clone(e.Links), back: slices.Clone(e.Links), steps: []step{{}}}
+	for _, id := range e.Links {
+		l := &s.Links[id]
+		l.Dark = slices.DeleteFunc(l.Dark, func(d Dark) bool {
+			if d.Shard != e.Shard {
+				return false
+			}
+			if n := s.Incident(d.Incident); n != nil {
+				a.steps[0].ended = []*Incident{n}
+			}
+			return true
+		})
+	}
+	s.do(Begun{s.act(a)})
+}

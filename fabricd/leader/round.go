@@ -1,0 +1,74 @@
+package leader
+
+import (
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fault"
+)
+
+// EventReconfigured is the kind of what is published of new tables that a subnet manager has brought
+// into force.
+const EventReconfigured = "reconfigured"
+
+// Round is what a subnet manager tells of tables that it has brought into force, with the times of its phases on the fabric's clock.
+type Round struct {
+	fault.Reconfiguration               // but for its times
+	Died                  []weft.LinkID `json:"died"`     // links that were alive when the tables before were computed
+	Began                 weft.Time     `json:"began"`    // computing
+	Computed              weft.Time     `json:"computed"` // and was done
+	Drain                 weft.Time     `json:"drain"`    // of the time after that, so long was waited for the fabric to be empty
+	InForce               weft.Time     `json:"in_force"` // the last switch had acknowledged; 0: it came to nothing
+}
+
+// since are the figures with their times, for a fault of that moment.
+func (r Round) since(at weft.Time) fault.Reconfiguration {
+	c := r.Reconfiguration
+	c.DetectMS, c.ComputeMS = ms(max(0, r.Began-at)), ms(r.Computed-r.Began)
+	if r.InForce > 0 {
+		c.DrainMS, c.DistributeMS, c.InForceMS = ms(r.Drain), ms(r.distribute()), ms(r.InForce-at)
+	}
+	return c
+}
+
+// distribute is how long uploading took, and writing down what is uploaded.
+func (r Round) distribute() weft.Time { return max(0, r.InForce-r.Computed-r.Drain) }
+
+// managed puts into the reports of the faults that made links die how the routes were repaired, and
+// publishes it. What is told has the times since the first of these faults.
+func (s *State) managed(r Round) {
+	p := Published{Kind: EventReconfigured}
+	told, from := r.since(r.Began), weft.Never
+	for _, n := range slices.Backward(s.Incidents) {
+		old := n.Report.Reconfiguration
+		if !n.caused(r) || old != nil && (old.Error == "" || old.Version > r.Version) {
+			continue
+		}
+		told, from = r.since(n.Began), n.Began
+		n.Report.Reconfiguration = new(told)
+		p.Fault = new(n.Report.Clone())
+	}
+	s.Rounds.count(r, from)
+	p.Detail = told.String()
+	s.publish(p)
+	s.do(Reconfigured{told})
+}
+
+// caused reports whether the fault is one that the manager acted on.
+func (n *Incident) caused(r Round) bool {
+	return n.Began <= r.Began && slices.ContainsFunc(n.Links, func(id weft.LinkID) bool { return slices.Contains(r.Died, id) })
+}
+
+// settled notes in the reports of faults that the packets of tables before a version are gone.
+func (s *State) settled(version uint64) {
+	took := weft.Never
+	for _, n := range s.Incidents {
+		if c := n.Report.Reconfiguration; c != nil && c.Version == version && c.SettledMS == 0 {
+			c.SettledMS = ms(s.now - n.Began)
+			took = s.now - n.Began - weft.Time(c.InForceMS*float64(weft.Millisecond))
+		}
+	}
+	if took != weft.Never {
+		s.Rounds.took(PhaseSettle, took)
+	}
+}

@@ -1,0 +1,60 @@
+package leader
+
+import (
+	"time"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fault"
+)
+
+const (
+	maxBins = 6000
+	// dipSpan is how long after a fault a drop of throughput is looked for.
+	dipSpan = 30 * weft.Second
+)
+
+// samples are the packets delivered per bin since the start, the latest maxBins of them.
+type samples struct {
+	width time.Duration // constant
+	bins  []uint64
+	first int    // number of bins[0]
+	last  uint64 // delivered when the last bin ended
+	since int    // number of the first bin of the traffic that flows now
+}
+
+// add ends bins up to now, when so many packets have been delivered. Those that were slept through share
+// evenly.
+func (s *samples) add(now weft.Time, delivered uint64) {
+	n := int(now.Duration()/s.width) - s.first - len(s.bins)
+	if n <= 0 {
+		return
+	}
+	if n > maxBins {
+		s.first += n - maxBins
+		n = maxBins
+	}
+	more := delivered - s.last
+	s.last = delivered
+	for i := range uint64(n) {
+		s.bins = append(s.bins, more*(i+1)/uint64(n)-more*i/uint64(n))
+	}
+	if drop := len(s.bins) - maxBins; drop > 0 {
+		s.bins = append(s.bins[:0], s.bins[drop:]...)
+		s.first += drop
+	}
+}
+
+// turn begins to count anew, for the traffic has changed: what came before is nothing to compare with.
+func (s *samples) turn(now weft.Time) { s.since = int(now.Duration()/s.width) + 1 }
+
+// dip is what throughput did after a fault.
+func (s *samples) dip(began, until weft.Time) fault.Dip {
+	skip := min(max(0, s.since-s.first), len(s.bins))
+	bin := func(t weft.Time) int { return int(t.Duration()/s.width) - s.first - skip }
+	at := bin(began)
+	if at < 0 {
+		return fault.Dip{}
+	}
+	bins := s.bins[skip:]
+	return fault.MeasureDip(bins, s.width, at, min(len(bins), bin(min(until, began+dipSpan))+1))
+}

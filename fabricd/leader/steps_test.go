@@ -1,0 +1,271 @@
+package leader_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/leader"
+	"github.com/weft-fabric/weft/fabricd/ledger"
+	"github.com/weft-fabric/weft/fabricd/topology"
+)
+
+// The hosts of the fabrics of these tests: the leader's own, and two others.
+const (
+	own ledger.HostID = iota + 1
+	east
+	west
+)
+
+// led is a leader of kary-ntree:2,2 whose switches s1.0 and s1.1 are on hosts east and west, with their NICs.
+type led struct {
+	*leader.State
+	g   *topology.Graph
+	now weft.Time
+}
+
+func lead(t *testing.T) *led {
+	t.Helper()
+	g, err := topology.Parse("kary-ntree:2,2")
+	require.NoError(t, err)
+	c := leader.Config{
+		Graph: g, Seed: 1, PacketBytes: 256, Detection: 30 * weft.Millisecond, Bin: 10 * weft.Millisecond,
+		Hosts: []leader.Host{
+			{ID: own, Label: "this process"}, {ID: east, Name: "east", Label: "host east", Remote: true}, {ID: west, Name: "west", Label: "host west", Remote: true},
+		},
+		Switches: make([]ledger.HostID, len(g.Switches)), NICs: make([]ledger.HostID, len(g.NICs)),
+	}
+	for i := range c.Switches {
+		c.Switches[i] = own
+	}
+	for i, name := range []string{"s1.0", "s1.1"} {
+		id, err := g.SwitchByName(name)
+		require.NoError(t, err)
+		c.Switches[id] = east + ledger.HostID(i)
+	}
+	for i := range c.NICs {
+		sw, _ := g.SwitchOf(weft.NICID(i))
+		c.NICs[i] = c.Switches[sw]
+	}
+	home := func(n weft.Node) ledger.HostID {
+		if n.IsSwitch() {
+			return c.Switches[n.Index]
+		}
+		return c.NICs[n.Index]
+	}
+	var links []ledger.Link
+	for _, l := range g.Links {
+		links = append(links, ledger.Link{A: l.A, B: l.B})
+		a, b := home(l.A.Node), home(l.B.Node)
+		for i := range c.Hosts {
+			h := &c.Hosts[i]
+			switch {
+			case a == h.ID && b == h.ID:
+				h.Inside = append(h.Inside, l.ID)
+			case a == h.ID || b == h.ID:
+				h.Border = append(h.Border, l.ID)
+			}
+		}
+	}
+	return &led{State: leader.New(c, ledger.New(links)), g: g}
+}
+
+// takes steps the state and puts what it asks for into words.
+func (l *led) takes(after weft.Time, ev leader.Event) []string {
+	l.now += after
+	list := []string{}
+	for _, e := range l.Step(l.now, ev) {
+		list = append(list, l.words(e))
+	}
+	return list
+}
+
+func (l *led) end(e weft.End) string { return fmt.Sprintf("%s:%d", l.g.Name(e.Node), e.Port) }
+
+func (l *led) directions(list []leader.Direction) string {
+	words := make([]string, len(list))
+	for i, d := range list {
+		words[i] = l.g.Links[d.Link].Name + map[bool]string{false: ">", true: "<"}[d.Back]
+	}
+	return strings.Join(words, " ")
+}
+
+func (l *led) words(e leader.Effect) string {
+	switch e := e.(type) {
+	case leader.Cut:
+		return "cut " + l.directions(e.Directions)
+	case leader.Restore:
+		return "restore " + l.directions(e.Directions)
+	case leader.Orders:
+		words := []string{"orders"}
+		for i := range e.List {
+			words = append(words, l.order(&e.List[i]))
+		}
+		return strings.Join(words, "; ")
+	case leader.Briefing:
+		return "brief " + l.order(&e.Order)
+	case leader.Publish:
+		word := "publish " + e.Event.Kind + " " + e.Event.Link + e.Event.Switch + e.Event.Node
+		if e.Event.Fault != nil {
+			word += fmt.Sprintf(" #%d", e.Event.Fault.ID)
+		}
+		return word
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%T%+v", e, e), "leader.")
+}
+
+func (l *led) order(o *leader.Order) string {
+	words := []string{fmt.Sprintf("host %d:", o.Host)}
+	for _, list := range []struct {
+		word string
+		dirs []leader.Direction
+	}{{"cut", o.Cut}, {"restore", o.Restored}} {
+		if len(list.dirs) > 0 {
+			words = append(words, list.word, l.directions(list.dirs))
+		}
+	}
+	for _, i := range o.Impair {
+		words = append(words, "impair", l.end(i.End), i.Suffers.String())
+	}
+	for _, s := range o.Crash {
+		words = append(words, "crash", l.g.Name(s.Node()))
+	}
+	for _, c := range o.Carrier {
+		words = append(words, map[bool]string{true: "up", false: "down"}[c.Up], l.end(c.End))
+	}
+	for _, s := range o.Restart {
+		words = append(words, "restart", l.g.Name(s.Node()))
+	}
+	if o.Generation != nil {
+		words = append(words, fmt.Sprintf("generation %d", *o.Generation))
+	}
+	return strings.Join(words, " ")
+}
+
+func (l *led) link(t *testing.T, name string) *topology.Link {
+	t.Helper()
+	k, err := l.g.LinkByName(name)
+	require.NoError(t, err)
+	return &l.g.Links[k.ID]
+}
+
+// comesUp gives all ends carrier, and has them see their links up.
+func (l *led) comesUp() {
+	var all []weft.LinkID
+	for _, k := range l.g.Links {
+		all = append(all, k.ID)
+	}
+	l.takes(0, leader.Sync{Links: all})
+	for _, k := range l.g.Links {
+		l.changes(k.A, true)
+		l.changes(k.B, true)
+	}
+}
+
+func (l *led) changes(e weft.End, up bool) []string {
+	return l.takes(0, leader.PortChanged{End: e, Up: up, At: l.now, Why: weft.BySignal, Started: !up})
+}
+
+func cut(name string) fault.Spec { return fault.Spec{Do: fault.VerbCut, A: name} }
+
+// A cut from beginning to end, each step by what it asks for.
+func TestACutStepByStep(t *testing.T) {
+	t.Parallel()
+	l := lead(t)
+	l.comesUp()
+	k := l.link(t, "s0.0-s1.0")
+
+	assert.Equal(t, []string{
+		"Checkpoint{}",
+		"cut s0.0-s1.0> s0.0-s1.0<", // before any end is told
+		"orders; host 2: cut s0.0-s1.0> s0.0-s1.0< down s1.0:2; host 1: down s0.0:0",
+		"Changed{}",
+		"Begun{Action:1}",
+	}, l.takes(weft.Second, leader.Apply{Specs: []fault.Spec{cut(k.Name)}}))
+	assert.Empty(t, l.changes(k.A, false))
+	assert.Equal(t, []string{"Notice{}"}, l.changes(k.B, false), "the last of its ends has found out")
+	assert.Equal(t, []string{
+		"orders; host 1: generation 1; host 2: generation 1; host 3: generation 1",
+		"publish cut s0.0-s1.0 #1",
+	}, l.takes(weft.Millisecond, leader.Acted{Action: 1}))
+	out := l.Outcomes(1)
+	require.Len(t, out, 1)
+	assert.Len(t, out[0].Fault.Detected, 2)
+	assert.Equal(t, leader.LinkCut, l.LinkState(k.ID))
+	l.takes(0, leader.Drop{Action: 1})
+
+	assert.Equal(t, []string{
+		"StopTimer{Fault:1}",
+		"Checkpoint{}",
+		"restore s0.0-s1.0> s0.0-s1.0<",
+		"orders; host 2: restore s0.0-s1.0> s0.0-s1.0< up s1.0:2 up s1.0:2; host 1: up s0.0:0 up s0.0:0", // per direction
+		"Changed{}",
+		"Begun{Action:2}",
+	}, l.takes(weft.Second, leader.Apply{Specs: []fault.Spec{{Do: fault.VerbRestore, A: k.Name}}}))
+	assert.Empty(t, l.takes(0, leader.Acted{Action: 2}), "repairs are published when they are seen")
+	assert.Contains(t, l.Back(2), k.ID)
+	assert.False(t, l.IsBack(k.ID))
+	l.changes(k.A, true)
+	l.changes(k.B, true)
+	assert.True(t, l.IsBack(k.ID))
+	assert.Equal(t, []string{
+		"publish restore s0.0-s1.0", "orders; host 1: generation 2; host 2: generation 2; host 3: generation 2",
+	}, l.takes(weft.Millisecond, leader.Finished{Action: 2}))
+	assert.Empty(t, l.takes(ledger.Settle/2, leader.Tick{}))
+	assert.Equal(t, []string{"publish report  #1", "Changed{}"}, l.takes(ledger.Settle, leader.Tick{}))
+	assert.False(t, l.Reports(l.now, 0)[0].Open)
+}
+
+// What cannot be done is refused, and nothing of the rest is done.
+func TestAllOrNone(t *testing.T) {
+	t.Parallel()
+	l := lead(t)
+	list := l.Step(0, leader.Apply{Specs: []fault.Spec{cut("s0.0-s1.0"), cut("s0.0-s9.9")}})
+	require.Len(t, list, 1)
+	require.ErrorContains(t, list[0].(leader.Refused).Err, "s9.9")
+	assert.Empty(t, l.Incidents)
+	assert.False(t, l.IsCut(0, 0))
+}
+
+// A fault that lasts for a time ends by its timer, and whoever drives the state waits on its behalf.
+func TestAFaultEndsByItsTimer(t *testing.T) {
+	t.Parallel()
+	l := lead(t)
+	l.comesUp()
+	spec := cut("s0.0-s1.0")
+	spec.For = fault.Duration(3 * time.Second)
+	list := l.takes(weft.Second, leader.Apply{Specs: []fault.Spec{spec}})
+	assert.Contains(t, list, fmt.Sprintf("SetTimer{Fault:1 At:%v}", 4*weft.Second))
+	list = l.takes(3*weft.Second, leader.TimerDue{Fault: 1})
+	assert.Contains(t, list, "Attend{Action:2}")
+	assert.Contains(t, list, "restore s0.0-s1.0> s0.0-s1.0<")
+	assert.Empty(t, l.takes(0, leader.TimerDue{Fault: 1}), "it is over")
+}
+
+// The loss of a host takes carrier from its neighbours; when it is back they get it again.
+func TestAHostFailsAndComesBack(t *testing.T) {
+	t.Parallel()
+	l := lead(t)
+	l.comesUp()
+	assert.Equal(t, []string{"publish part_silent east #1"}, l.takes(weft.Second, leader.HostSilent{Host: east, Heard: l.now, What: "east does not answer"}))
+	assert.Empty(t, l.takes(0, leader.HostSilent{Host: east, What: "east does not answer"}), "it is known already")
+	assert.Equal(t, []string{
+		"orders; host 1: down s0.0:0 down s0.1:0; host 2: down s1.0:2 down s1.0:3", "Concerns{Incident:1}",
+	}, l.takes(0, leader.HostLost{Host: east, What: "east is gone"}))
+	assert.Equal(t, leader.LinkDown, l.LinkState(l.link(t, "s0.0-s1.0").ID))
+	assert.Equal(t, []string{"Changed{}", "publish part_lost east #1"}, l.takes(0, leader.HostWrittenOff{Host: east, Incident: 1}))
+	l.takes(0, leader.HostAnswers{Host: east})
+	brief := l.Step(l.now, leader.Brief{Host: east, Applied: &leader.Applied{Cut: []leader.Direction{{Link: 0}}}})
+	require.Len(t, brief, 1)
+	order := brief[0].(leader.Briefing).Order
+	assert.Equal(t, []leader.Direction{{Link: 0}}, order.Restored, "what nobody has decided is undone")
+	list := l.takes(0, leader.HostBack{Host: east})
+	assert.Contains(t, list, "Concerns{Incident:1}")
+	assert.Contains(t, list, "Begun{Action:1}")
+}

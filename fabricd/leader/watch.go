@@ -1,0 +1,234 @@
+package leader
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fault"
+)
+
+// maxDetected bounds the ends that one report names, those that found out first; when the last of them
+// did it says all the same. Chosen by us.
+const maxDetected = 1024
+
+// explains is how long a fault that explains a silence may take to be noticed, as that a process has
+// ended.
+const explains = 500 * weft.Millisecond
+
+// watch is what ends have found out.
+type watch struct {
+	last   map[weft.End]*lastDown
+	wait   []*lastDown // of these, those since which no packet was re-routed
+	silent []silentEnd // silences that may need a report
+}
+
+// lastDown is how an end last lost its link.
+type lastDown struct {
+	at       weft.Time
+	node     string
+	why      weft.Cause
+	rerouted weft.Time // first re-route since; Never: none yet
+}
+
+// silentEnd is an end that lost its link by silence, which an incident may cover or not.
+type silentEnd struct {
+	end  weft.End
+	at   weft.Time
+	note string // what else there is to say; empty: that nothing was heard
+}
+
+// detected is what the ends of an incident have found out.
+type detected struct {
+	ends     map[weft.End]bool // those that should find out, and whether they have
+	missing  int               // of them, those that have not
+	list     []fault.Detection
+	last     weft.Time // when the last of them had
+	rerouted weft.Time // first re-route; Never: none yet
+	news     bool      // the last end has found out, and nobody has acted on that yet
+}
+
+// add watches n from now on.
+func (w *watch) add(s *State, n *Incident, expect []weft.End) {
+	d := &n.seen
+	d.ends, d.rerouted = map[weft.End]bool{}, weft.Never
+	for _, e := range expect {
+		d.ends[e] = false
+	}
+	d.missing = len(d.ends)
+	for _, e := range expect {
+		if last, ok := w.last[e]; ok && last.at >= n.Began { // the fault is noticed later than what it did
+			s.detect(n, e, last)
+			d.rerouted = min(d.rerouted, last.rerouted)
+		}
+	}
+}
+
+// portChanged notes that an end has lost its link or has it back.
+func (s *State) portChanged(c PortChanged) {
+	id, side, ok := s.at(c.End)
+	if !ok {
+		return
+	}
+	s.Links[id].Up[side] = c.Up
+	if !c.Up && c.Started {
+		s.lost(c)
+	}
+}
+
+// lost notes that an end has lost its link.
+func (s *State) lost(c PortChanged) {
+	w := &s.watch
+	d := &lastDown{at: c.At, node: s.cfg.Graph.Name(c.End.Node), why: c.Why, rerouted: weft.Never}
+	if old := w.last[c.End]; old != nil {
+		w.wait = slices.DeleteFunc(w.wait, func(o *lastDown) bool { return o == old })
+	}
+	w.last[c.End], w.wait = d, append(w.wait, d)
+	for _, n := range s.open {
+		s.detect(n, c.End, d)
+	}
+	if c.Why == weft.BySilence {
+		w.silent = append(w.silent, silentEnd{end: c.End, at: c.At})
+	}
+}
+
+// detect notes in n that an end has found out, unless it is none of n's ends or had done so before.
+func (s *State) detect(n *Incident, e weft.End, d *lastDown) {
+	w := &n.seen
+	if told, ok := w.ends[e]; !ok || told || d.at < n.Began {
+		return
+	}
+	if (d.why == weft.BySignal || d.why == weft.ByCrash) && fault.Verb(n.Report.Kind) == fault.VerbImpair {
+		return // no impairment takes carrier away: another fault did
+	}
+	w.ends[e] = true
+	w.missing--
+	w.last = max(w.last, d.at)
+	by := cmp.Or(n.how, how(d.why))
+	if d.why == weft.BySignal && (n.Report.Kind == fault.KindProcess || n.Report.Kind == fault.KindHost) {
+		by = fault.ByProcess // they have no carrier because the leader saw it go
+	}
+	if len(w.list) < maxDetected {
+		w.list = append(w.list, fault.Detection{End: d.node, Port: int(e.Port), AfterMS: ms(d.at - n.Began), How: by})
+	}
+	if w.missing == 0 {
+		w.news = true
+		s.do(Notice{})
+	}
+}
+
+func how(c weft.Cause) string {
+	switch c {
+	case weft.BySilence:
+		return fault.BySilence
+	case weft.ByNeighbour:
+		return fault.ByNeighbour
+	}
+	return fault.BySignal
+}
+
+// rerouted notes that packets were sent another way.
+func (w *watch) rerouted(s *State, at weft.Time) {
+	for _, n := range s.open {
+		if n.seen.rerouted == weft.Never && at >= n.Began {
+			n.seen.rerouted = at
+		}
+	}
+	for _, d := range w.wait {
+		d.rerouted = at
+	}
+	w.wait = w.wait[:0]
+}
+
+// since reports whether an end has lost its link at or after a time, unless that is 0.
+func (w *watch) since(e weft.End, at weft.Time) bool {
+	d, ok := w.last[e]
+	return ok && at > 0 && d.at >= at
+}
+
+// report copies what was found out into a report.
+func (d *detected) report(p *fault.Report, began weft.Time) {
+	p.Detected = slices.Clone(d.list)
+	if len(d.list) > 0 {
+		p.SeenAfter = ms(d.last - began)
+	}
+	if d.rerouted != weft.Never {
+		p.FirstReroute = new(ms(d.rerouted - began))
+	}
+}
+
+// reportSilences opens incidents for silences before that time which nothing explains, and for those of
+// which no fault has what they cost: it became known when the fault that explains them was closed. A
+// silence is a neighbour that was not heard although no fault here explains it: a switch process or a
+// broker that was held up, a machine that stood still. It has an incident as any fault does, so that
+// what it cost is not lost from sight.
+func (s *State) reportSilences(before weft.Time) {
+	var due []silentEnd
+	s.watch.silent = slices.DeleteFunc(s.watch.silent, func(e silentEnd) bool {
+		if e.at > before {
+			return false
+		}
+		due = append(due, e)
+		return true
+	})
+	if len(due) == 0 {
+		return
+	}
+	unclaimed := s.unclaimed()
+	for _, e := range due {
+		id, _, _ := s.at(e.end)
+		if s.explained(id, e.at) && !slices.Contains(unclaimed, id) {
+			continue
+		}
+		l, note := s.link(id), e.note
+		if note == "" {
+			note = fmt.Sprintf("%s heard nothing for %v; perhaps this machine or the broker stood still", s.cfg.Graph.Name(e.end.Node), s.cfg.Detection)
+		}
+		unclaimed = slices.DeleteFunc(unclaimed, func(k weft.LinkID) bool { return k == id })
+		n := s.beginLate(e.at, fault.Report{
+			Kind: fault.KindSilence, Target: l.Name, What: fmt.Sprintf("silence on %s that no fault explains", l.Name), Note: note,
+		}, subject{links: []weft.LinkID{id}}, []weft.End{l.A, l.B})
+		s.refresh(n)
+		s.publish(Published{Kind: fault.KindSilence, Link: l.Name, Fault: new(n.Report.Clone())})
+	}
+}
+
+// unclaimed are the links that have lost packets which no fault has.
+func (s *State) unclaimed() (list []weft.LinkID) {
+	for _, u := range s.Ledger.State().Unclaimed {
+		if u.Node.Kind == 0 {
+			list = append(list, u.Link)
+		}
+	}
+	return list
+}
+
+// suspectSilences has links that lost packets while nobody led count as silent, unless a fault explains
+// that in time.
+func (s *State) suspectSilences() {
+	for _, id := range s.unclaimed() {
+		s.watch.silent = append(s.watch.silent, silentEnd{s.link(id).A, s.now, "it lost packets while nobody led the fabric"})
+	}
+}
+
+// explained reports whether a fault on a link was in force, or its effects counted, at that time.
+func (s *State) explained(id weft.LinkID, at weft.Time) bool {
+	return slices.ContainsFunc(s.Incidents, func(n *Incident) bool {
+		lasts := n.Report.Kind == fault.KindSilence && n.Closes == weft.Never
+		return (lasts || n.Began <= at) && at <= n.Closes && slices.Contains(n.Links, id)
+	})
+}
+
+// endSilences ends the incidents of links that are heard again.
+func (s *State) endSilences() {
+	for _, n := range s.open {
+		if n.Report.Kind != fault.KindSilence || n.Closes != weft.Never {
+			continue
+		}
+		if l := &s.Links[n.Links[0]]; l.Up[0] && l.Up[1] {
+			s.repaired(n)
+			s.nextGeneration()
+		}
+	}
+}
