@@ -125,7 +125,7 @@ func (f *Fabric) suspectHost(ctx context.Context, h *hostState) {
 	f.lookAtHosts()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.stopped || ctx.Err() != nil {
+	if f.hasStopped() || ctx.Err() != nil {
 		return
 	}
 	what := h.name + " does not answer"
@@ -166,7 +166,7 @@ func (f *Fabric) failHost(ctx context.Context, h *hostState) {
 func (f *Fabric) beginFailure(ctx context.Context, h *hostState) *action {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.stopped || ctx.Err() != nil || h.sw != nil && h.owner.Load().leaving {
+	if f.hasStopped() || ctx.Err() != nil || h.sw != nil && h.owner.Load().leaving {
 		return nil
 	}
 	e := leader.HostLost{
@@ -193,6 +193,7 @@ func (h *hostState) setFailed(yes bool) {
 
 // hostAnswers notes that h answers again and is who it was, and tells it what it has missed.
 func (f *Fabric) hostAnswers(ctx context.Context, h *hostState, s host.Sum) {
+	f.raise(s.Applied)
 	how := "it answers again"
 	if h.failed.Load() {
 		how = "it was out of reach, and has gone on meanwhile"
@@ -203,11 +204,23 @@ func (f *Fabric) hostAnswers(ctx context.Context, h *hostState, s host.Sum) {
 	f.hostIsBack(ctx, h, s.Applied, how)
 }
 
+// raise has all NICs generate in a later fault generation than one of a host that another leader has led, and that did not answer
+// when this one took over.
+func (f *Fabric) raise(applied *host.Applied) {
+	if applied == nil || applied.Era <= f.era() {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.note(leader.Reached{Generation: applied.Era})
+	f.decide(leader.Generate{})
+}
+
 // undoFailure takes h for alive again, which was lost. It reports false when that is not to be.
 func (f *Fabric) undoFailure(ctx context.Context, h *hostState, s host.Sum) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.stopped || ctx.Err() != nil {
+	if f.hasStopped() || ctx.Err() != nil {
 		return false
 	}
 	h.setFailed(false)
@@ -217,9 +230,9 @@ func (f *Fabric) undoFailure(ctx context.Context, h *hostState, s host.Sum) bool
 // restartHost has h made anew, if there is somebody who does.
 func (f *Fabric) restartHost(ctx context.Context, h *hostState) {
 	f.mu.Lock()
-	h.again++
+	h.again.Add(1)
 	c, err := f.specOf(h)
-	h.again--
+	h.again.Add(^uint32(0))
 	f.mu.Unlock()
 	if err != nil {
 		f.opts.Log.Error("spec of a host", "host", h.name, "err", err)
@@ -248,9 +261,9 @@ func (f *Fabric) takeIncarnation(ctx context.Context, h *hostState, life linkend
 		return // it is lost again, as its next look tells
 	}
 	f.mu.Lock()
-	stopped := f.stopped
+	stopped := f.hasStopped()
 	if !stopped {
-		h.again++
+		h.again.Add(1)
 		f.admitted(h)
 	}
 	f.mu.Unlock()
@@ -285,7 +298,7 @@ func (f *Fabric) hostIsBack(ctx context.Context, h *hostState, applied *host.App
 func (f *Fabric) endAbsence(ctx context.Context, h *hostState) *action {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.stopped || ctx.Err() != nil {
+	if f.hasStopped() || ctx.Err() != nil {
 		return nil
 	}
 	a := f.decide(leader.HostBack{Host: h.id})

@@ -79,7 +79,7 @@ func (f *Fabric) adopt(ctx context.Context, s *State) error {
 
 // askApplied asks a host that another leader has left.
 func (h *hostState) askApplied(ctx context.Context) (host.Sum, error) {
-	ctx, cancel := context.WithTimeout(ctx, orderTime)
+	ctx, cancel := context.WithTimeout(ctx, h.patience()) // one that is frozen is looked after later
 	defer cancel()
 	h.mu.Lock()
 	number := h.number
@@ -114,10 +114,11 @@ func (f *Fabric) restoreState(s *State) error {
 		}
 		f.pattern = rand.New(f.chance)
 	}
-	var err error
-	if f.traffic, err = trafficOf(s.Traffic); err != nil {
+	traffic, err := trafficOf(s.Traffic)
+	if err != nil {
 		return err
 	}
+	f.traffic.Store(&traffic)
 	f.draws = s.Traffic.Draws
 	if err := f.restoreTables(s.Tables); err != nil {
 		return err
@@ -177,7 +178,8 @@ func (f *Fabric) hostNamed(name string) *hostState {
 
 // restore puts h into the state that was kept.
 func (h *hostState) restore(k HostCheckpoint) {
-	h.user, h.again = k.User, k.Again
+	h.user = k.User
+	h.again.Store(k.Again)
 	h.mu.Lock()
 	h.retired = k.Retired
 	h.mu.Unlock()

@@ -18,9 +18,19 @@ var errStopped = errors.New("the fabric has been stopped")
 
 // hasStopped reports whether the fabric is being taken down, or has been.
 func (f *Fabric) hasStopped() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.life.Lock()
+	defer f.life.Unlock()
 	return f.stopped
+}
+
+// spawn has a goroutine do something that Stop waits for; false: the fabric is being taken down.
+func (f *Fabric) spawn(do func()) bool {
+	f.life.Lock()
+	defer f.life.Unlock()
+	if !f.stopped {
+		f.running.Go(do)
+	}
+	return !f.stopped
 }
 
 // seeTimeout bounds how long both ends may take to see a repair; only a fabric that is broken needs so long.
@@ -56,7 +66,7 @@ func (f *Fabric) apply(ctx context.Context, specs []fault.Spec) (_ []Outcome, ch
 func (f *Fabric) begin(ev leader.Event) (*action, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.stopped {
+	if f.hasStopped() {
 		return nil, errStopped
 	}
 	f.countNow()

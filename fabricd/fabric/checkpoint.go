@@ -151,7 +151,7 @@ func (f *Fabric) ledgerCheckpoint() (data []byte) {
 func (h *hostState) checkpoint() HostCheckpoint {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	k := HostCheckpoint{Name: h.name, Number: h.number, Incarnations: h.allIncarnations(), User: h.user, Again: h.again, Retired: h.retired, Failed: h.failed.Load()}
+	k := HostCheckpoint{Name: h.name, Number: h.number, Incarnations: h.allIncarnations(), User: h.user, Again: h.again.Load(), Retired: h.retired, Failed: h.failed.Load()}
 	return k
 }
 

@@ -44,6 +44,8 @@ type Fabric struct {
 	chance     *rand.PCG               // what it draws from
 	latency    *hdrhistogram.Histogram // of all NICs, in virtual time, where they share a goroutine; live each has its own
 
+	life    sync.Mutex      // a leaf
+	stopped bool            // guarded by life; set under mu
 	ctx     context.Context // of all that runs; set by Start
 	stop    context.CancelFunc
 	running sync.WaitGroup // what is live besides the world; waited for by Stop
@@ -62,9 +64,8 @@ type Fabric struct {
 	changed broadcast // after every change of a port's state
 	ports   waker     // likewise, for a subnet manager in this process
 
-	mu      sync.Mutex // serialises what the leader decides, and is not held while anybody waits; the rest is guarded by it
-	traffic nic.Traffic
-	stopped bool
+	mu      sync.Mutex                  // serialises what the leader decides, and is not held while anybody waits; the rest is guarded by it
+	traffic atomic.Pointer[nic.Traffic] // set under mu
 
 	checkpoints  checkpoints
 	detached     bool   // hosts go on without this leader
@@ -100,6 +101,7 @@ func New(o Options) (*Fabric, error) {
 	}
 	f.pattern = rand.New(f.chance)
 	f.changed.init()
+	f.traffic.Store(&nic.Traffic{})
 	if f.runtime == nil {
 		f.live = newLive(o.Transport)
 		if o.Adopt != nil {
@@ -243,7 +245,9 @@ func (f *Fabric) Start(ctx context.Context) error {
 // Stop ends all drivers and returns when none of their goroutines is left. The counters can still be read.
 func (f *Fabric) Stop() {
 	f.mu.Lock()
+	f.life.Lock()
 	f.stopped = true // no timer of a fault begins from here on
+	f.life.Unlock()
 	f.mu.Unlock()
 	if f.stop != nil {
 		f.stop()
@@ -288,10 +292,11 @@ func (f *Fabric) dispatchTraffic(t nic.Traffic) (_ dispatched, checkpointed <-ch
 	if err != nil {
 		return nil, nil, err
 	}
-	if t != f.traffic {
+	if t != f.Traffic() {
 		f.decide(leader.SetTraffic{What: t.String()})
 	}
-	f.traffic, f.draws = t, draws
+	f.traffic.Store(&t)
+	f.draws = draws
 	checkpointed = f.checkpointNow()
 	defer f.checkpointSoon()
 	order := f.trafficOrder()

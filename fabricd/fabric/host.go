@@ -164,10 +164,10 @@ func (h *hostState) resyncOrder(applied *host.Applied) host.Order {
 
 // trafficOrder is the traffic of now. The caller holds mu.
 func (f *Fabric) trafficOrder() *host.TrafficOrder {
-	o := &host.TrafficOrder{Spec: f.traffic.String(), Draws: f.draws}
-	if f.traffic.Trace != nil && (len(f.remote) > 0 || f.checkpoints.write != nil) {
+	o := &host.TrafficOrder{Spec: f.Traffic().String(), Draws: f.draws}
+	if f.Traffic().Trace != nil && (len(f.remote) > 0 || f.checkpoints.write != nil) {
 		var b bytes.Buffer
-		if err := f.traffic.Trace.Write(&b); err == nil {
+		if err := f.Traffic().Trace.Write(&b); err == nil {
 			o.Trace, _ = deflate.Compress(b.Bytes())
 		}
 	}

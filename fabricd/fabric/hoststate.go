@@ -64,9 +64,9 @@ type hostState struct {
 	retiredLatency *hdrhistogram.Histogram // guarded by mu: likewise; nil: there were none
 
 	// Guarded by Fabric.mu.
-	again         uint32     // how many incarnations there were before
-	user          string     // of its credentials, where somebody makes them
-	nextAdmission *admission // of its next incarnation; nil: not made yet
+	again         atomic.Uint32 // how many incarnations there were before; set under mu
+	user          string        // of its credentials, where somebody makes them
+	nextAdmission *admission    // of its next incarnation; nil: not made yet
 }
 
 // hostCounters is what is known of a part. Constant.
@@ -323,22 +323,16 @@ func (f *Fabric) lookAtHosts(also ...func()) { f.look(append(also, f.refreshSums
 
 // look does all that at once, and returns when it is done or lookTime is over.
 func (f *Fabric) look(ask ...func()) {
-	f.mu.Lock()
-	if f.stopped || len(f.remoteHosts()) == 0 {
-		f.mu.Unlock()
-		for _, do := range ask {
-			do()
-		}
-		return
-	}
 	done := make(chan struct{}, len(ask))
 	for _, do := range ask {
-		f.running.Go(func() {
+		asks := func() {
 			do()
 			done <- struct{}{}
-		})
+		}
+		if len(f.remoteHosts()) == 0 || !f.spawn(asks) {
+			asks()
+		}
 	}
-	f.mu.Unlock()
 	timer := time.NewTimer(lookTime)
 	defer timer.Stop()
 	for range ask {

@@ -102,7 +102,7 @@ func (f *Fabric) awaitGone(name string) error {
 func (f *Fabric) canJoin(req host.JoinRequest) (*liveSwitch, error) {
 	o := f.opts.Processes
 	switch {
-	case f.stopped:
+	case f.hasStopped():
 		return nil, errStopped
 	case o == nil:
 		return nil, errors.New("this fabric takes no switch processes: its links are in memory")
@@ -159,7 +159,7 @@ func (f *Fabric) Attach(ctx context.Context, req host.AttachRequest) error {
 		f.opts.Log.Warn("switch process", "switch", s.name, "err", err) // it is briefed again when it answers
 	}
 	f.mu.Lock()
-	if f.stopped {
+	if f.hasStopped() {
 		f.mu.Unlock()
 		return errStopped
 	}
@@ -189,7 +189,7 @@ func (f *Fabric) joining(s *liveSwitch, number uint64) (*switchProcess, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	proc := s.joining
-	if proc == nil || proc.number != number || f.stopped {
+	if proc == nil || proc.number != number || f.hasStopped() {
 		return nil, fmt.Errorf("switch %s was taken back or given to another process meanwhile: join again", s.name)
 	}
 	return proc, nil
@@ -214,7 +214,7 @@ func (f *Fabric) installed(s *liveSwitch, proc *switchProcess) error {
 // takeSwitchBack has the fabric emulate a switch itself again which the process of that spec was to be, unless that is it by now.
 func (f *Fabric) takeSwitchBack(ctx context.Context, s *liveSwitch, number uint64) error {
 	f.mu.Lock()
-	if s.joining == nil || s.joining.number != number || f.stopped {
+	if s.joining == nil || s.joining.number != number || f.hasStopped() {
 		f.mu.Unlock()
 		return nil
 	}

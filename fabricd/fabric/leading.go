@@ -132,7 +132,7 @@ func (a *action) answer(e leader.Effect) {
 
 // time sets and stops timers. The caller holds mu.
 func (f *Fabric) time(e leader.Effect) {
-	if f.stopped {
+	if f.hasStopped() {
 		return
 	}
 	switch e := e.(type) {
@@ -148,7 +148,7 @@ func (f *Fabric) time(e leader.Effect) {
 		f.runtime.At(f.Now()+by, func() {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			if !f.stopped {
+			if !f.hasStopped() {
 				f.decide(leader.CarrierDue(e))
 			}
 		})
@@ -159,7 +159,7 @@ func (f *Fabric) time(e leader.Effect) {
 func (f *Fabric) timerDue(id int) {
 	f.mu.Lock()
 	var list []*action
-	if !f.stopped {
+	if !f.hasStopped() {
 		list = f.decide(leader.TimerDue{Fault: id}).attended()
 	}
 	f.mu.Unlock()

@@ -41,7 +41,7 @@ func (f *Fabric) Leave(ctx context.Context, req host.AttachRequest) error {
 	f.decide(leader.HostLeft{Host: h.id, Repaired: true})
 	h.vacate()
 	f.events.Publish(f.Now(), Event{Kind: EventProcessLeft, Switch: s.name, Detail: who})
-	if wasDown || f.stopped {
+	if wasDown || f.hasStopped() {
 		f.mu.Unlock()
 		return nil
 	}

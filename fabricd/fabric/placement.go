@@ -192,7 +192,7 @@ func (f *Fabric) specOf(h *hostState) (c host.Spec, err error) {
 	o := f.opts
 	f.incarnations = max(f.incarnations, o.Term<<termShift, ownNumber) + 1
 	c = host.Spec{
-		Fabric: o.Processes.Fabric, Host: h.name, Number: f.incarnations, Term: o.Term, Again: h.again,
+		Fabric: o.Processes.Fabric, Host: h.name, Number: f.incarnations, Term: o.Term, Again: h.again.Load(),
 		Topology: f.packed, Firmware: o.Processes.Firmware, Placement: h.placement, Placements: f.placements,
 		Switch: o.Switch, NIC: o.NIC, Link: f.linkOptions(),
 		Seed: o.Seed, Era: f.era(), Hold: f.Held(), Packets: o.Record != nil,
@@ -251,13 +251,11 @@ type HostStatus struct {
 
 // Hosts are the hosts of the fabric, in the order of the options.
 func (f *Fabric) Hosts() []HostStatus {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	list := []HostStatus{}
 	for _, h := range f.remote {
 		h.mu.Lock()
 		s := HostStatus{
-			Host: h.name, State: SwitchUp, Number: h.number, Again: int(h.again), Links: len(h.inside), Crossing: len(h.border),
+			Host: h.name, State: SwitchUp, Number: h.number, Again: int(h.again.Load()), Links: len(h.inside), Crossing: len(h.border),
 			Switches: len(h.placement.SwitchIDs()), NICs: len(h.placement.NICIDs()), BehindMS: us(h.clock.behind) / 1e3,
 		}
 		h.mu.Unlock()

@@ -25,7 +25,7 @@ func (f *Fabric) finishNow(a *action) {
 		return
 	}
 	f.mu.Lock()
-	if f.stopped {
+	if f.hasStopped() {
 		f.mu.Unlock()
 		return
 	}
@@ -41,7 +41,7 @@ func (f *Fabric) finishNow(a *action) {
 // finishSoon is finishNow for a caller who holds mu.
 func (f *Fabric) finishSoon(list []*action) {
 	for _, a := range list {
-		if !f.stopped {
+		if !f.hasStopped() {
 			f.runtime.At(f.Now(), func() { f.finishNow(a) })
 		}
 	}

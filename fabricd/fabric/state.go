@@ -120,12 +120,13 @@ type SwitchProcess struct {
 
 // SwitchProcesses are the switches that are processes, in the order of the topology.
 func (f *Fabric) SwitchProcesses() []SwitchProcess {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	list := []SwitchProcess{}
 	for _, s := range f.switches {
-		if h := s.process(); h != nil {
-			proc := h.owner.Load()
+		h := s.processHost.Load()
+		if h == nil {
+			continue
+		}
+		if proc := h.owner.Load(); proc != nil {
 			list = append(list, SwitchProcess{s.name, proc.pid, proc.host, !h.suspect.Load()})
 		}
 	}
@@ -188,9 +189,7 @@ func (f *Fabric) CrashedSwitches() []string {
 
 // Traffic is what the NICs inject now.
 func (f *Fabric) Traffic() nic.Traffic {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.traffic
+	return *f.traffic.Load()
 }
 
 // Firmware is the firmware of the switches.

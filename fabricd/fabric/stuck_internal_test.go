@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,6 +22,7 @@ type stuck struct {
 	host.Host
 	ordered chan struct{} // closed when it has its first order; it gets one at a time
 	release chan struct{}
+	asked   chan time.Duration // how long it was given to answer; nil: nobody wants to know
 }
 
 func (s *stuck) Order(context.Context, host.Order) (host.OrderAnswer, error) {
@@ -34,6 +36,9 @@ func (s *stuck) Order(context.Context, host.Order) (host.OrderAnswer, error) {
 }
 
 func (s *stuck) Sum(ctx context.Context, _ host.SumRequest) (host.Sum, error) {
+	if end, ok := ctx.Deadline(); ok && s.asked != nil {
+		s.asked <- time.Until(end)
+	}
 	<-ctx.Done()
 	return host.Sum{}, context.Cause(ctx)
 }
@@ -56,23 +61,101 @@ type reaches struct {
 func (r reaches) Reach(string) host.Host                              { return r.host }
 func (r reaches) Hear(func(name string, batch host.EventBatch)) error { return nil }
 
-// An order to a host that does not answer holds up neither those who look nor faults elsewhere, and nor does the host itself.
-func TestAHostThatIsStuckHoldsUpOnlyWhoOrdersSomethingOfIt(t *testing.T) {
-	t.Parallel()
-	g := topologytest.Parse(t, "ring:4")
+// startStuck starts a fabric of which switch 0 is a process that does not answer from its first order on.
+func startStuck(tb testing.TB) (*Fabric, *stuck) {
+	tb.Helper()
+	g := topologytest.Parse(tb, "ring:4")
 	fw, _, err := subnet.Firmware("updn", g)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	s := &stuck{ordered: make(chan struct{}), release: make(chan struct{})}
 	f, err := New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory(), Processes: &ProcessOptions{Hosts: reaches{host: s}}})
-	require.NoError(t, err)
-	require.NoError(t, f.Start(t.Context()))
-	defer f.Stop()
+	require.NoError(tb, err)
+	require.NoError(tb, f.Start(tb.Context()))
+	tb.Cleanup(f.Stop)
 	f.mu.Lock()
 	h := f.processHostOf(f.switches[0])
 	f.mu.Unlock()
 	h.begin(linkend.Incarnation{Number: 2, First: firstEpoch})
 	h.setOwner(&switchProcess{number: 2, end: func() {}, gone: make(chan struct{})})
 	h.markAlive()
+	return f, s
+}
+
+// Whoever looks at a fabric waits for no decision.
+func TestWhoLooksDoesNotWaitForTheLeader(t *testing.T) {
+	t.Parallel()
+	f, s := startStuck(t)
+	defer close(s.release)
+	sampler := f.NewSampler()
+	f.mu.Lock() // somebody decides, and takes long
+	defer f.mu.Unlock()
+	require.Len(t, f.LinkStates(), len(f.links))
+	require.Empty(t, f.Faults())
+	require.Empty(t, sampler.Faults(0))
+	require.Equal(t, SwitchUp, sampler.Read().Switches[1].State)
+	require.Equal(t, SwitchUp, f.SwitchState(1))
+	require.Len(t, f.SwitchProcesses(), 1)
+	require.Empty(t, f.Hosts())
+	require.Empty(t, f.CrashedSwitches())
+	require.Empty(t, f.CutLinks())
+	require.Empty(t, f.RoundCounts().Outcomes)
+	require.NotEmpty(t, f.TableVersions())
+	require.Empty(t, f.FaultCounts())
+	require.Zero(t, f.Traffic())
+	f.Ports()
+	f.Ledger()
+	f.Totals()
+	f.Hops(0)
+}
+
+// A leader that takes over asks a host that is frozen no longer than anybody else would.
+func TestAdoptionDoesNotWaitForAFrozenHost(t *testing.T) {
+	t.Parallel()
+	f, s := startStuck(t)
+	defer close(s.release)
+	s.asked = make(chan time.Duration, 1)
+	_, err := f.switches[0].processHost.Load().askApplied(t.Context())
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.LessOrEqual(t, <-s.asked, answerTime)
+}
+
+// While a host is frozen, how long it takes to look at the fabric, and to cut a link of others.
+func BenchmarkAHostIsFrozen(b *testing.B) {
+	f, s := startStuck(b)
+	defer close(s.release)
+	go func() { _, _ = f.Apply(b.Context(), fault.Spec{Do: fault.VerbCrash, A: f.switches[0].name}) }()
+	<-s.ordered
+	b.Run("status", func(b *testing.B) {
+		for b.Loop() {
+			f.Totals()
+			f.Ledger()
+		}
+	})
+	b.Run("links", func(b *testing.B) {
+		for b.Loop() {
+			f.LinkStates()
+		}
+	})
+	b.Run("cut", func(b *testing.B) {
+		l, err := f.graph.LinkBetween(f.switches[1].name, f.switches[2].name)
+		require.NoError(b, err)
+		for b.Loop() {
+			_, fresh, err := f.Cut(l.ID)
+			require.NoError(b, err)
+			require.True(b, fresh)
+			b.StopTimer()
+			_, err = f.Restore(b.Context(), l.ID)
+			require.NoError(b, err)
+			b.StartTimer()
+		}
+	})
+}
+
+// An order to a host that does not answer holds up neither those who look nor faults elsewhere, and nor does the host itself.
+func TestAHostThatIsStuckHoldsUpOnlyWhoOrdersSomethingOfIt(t *testing.T) {
+	t.Parallel()
+	f, s := startStuck(t)
+	g := f.graph
 
 	crashed := make(chan error, 1)
 	go func() {
