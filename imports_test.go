@@ -58,9 +58,7 @@ var cores = map[string]core{
 	// A format, read from bytes and written to whoever asks.
 	"fabricd/topology/ibnet": {std: append([]string{"bufio", "io"}, plain...), ours: []string{".", "fabricd/document"}},
 	// Where nodes are drawn; irregular graphs from a seed.
-	"fabricd/topology/layout": {
-		std: append([]string{"io", "math/rand/v2"}, plain...), ours: []string{".", "fabricd/topology"},
-	},
+	"fabricd/topology/layout": {std: append([]string{"io", "math/rand/v2"}, plain...), ours: []string{".", "fabricd/topology"}},
 	// The control plane prints and parses tables, but whoever calls it opens the files. It makes firmwares by name.
 	"fabricd/subnet": {
 		std: append([]string{"bufio", "bytes", "container/heap", "encoding/json", "io", "maps"}, plain...),

@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/fault"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	switching "github.com/weft-fabric/weft/switch"
 )
 
