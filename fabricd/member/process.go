@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/host"
 	"github.com/weft-fabric/weft/fabricd/host/remote"
+	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
 // Errors that end a process before it leaves.
@@ -28,6 +29,7 @@ const (
 	joinTime   = 15 * time.Second
 	attachTime = 20 * time.Second
 	leaveTime  = 15 * time.Second // the fabric may be waiting for a repair
+	againTime  = 3 * time.Second  // how long it asks a fabric that does not answer
 )
 
 // Config of a switch process. Fabric, URL, Credentials and Switch are required.
@@ -113,11 +115,16 @@ func (cfg Config) attach(ctx context.Context, c host.Spec) error {
 	}
 }
 
-// leave hands the switch back.
+// leave hands the switch back. It asks again while nobody answers: for a moment a fabric whose keys
+// have been rotated has no connection.
 func (cfg Config) leave(c host.Spec) error {
-	_, err := request[struct{}](context.Background(), cfg, leaveTime, VerbLeave, host.AttachRequest{Switch: cfg.Switch, Number: c.Number})
-	if err != nil {
-		return fmt.Errorf("switch %s leaves fabric %s: %w", cfg.Switch, cfg.Fabric, err)
+	for began := time.Now(); ; <-time.After(againTime / 30) {
+		_, err := request[struct{}](context.Background(), cfg, leaveTime, VerbLeave, host.AttachRequest{Switch: cfg.Switch, Number: c.Number})
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, reply.ErrNobody) || time.Since(began) > againTime:
+			return fmt.Errorf("switch %s leaves fabric %s: %w", cfg.Switch, cfg.Fabric, err)
+		}
 	}
-	return nil
 }
