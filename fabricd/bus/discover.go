@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -74,6 +75,41 @@ func (c *Client) collect(ctx context.Context, subject string, wait time.Duration
 			return c.conn.closedErr(nats.ErrConnectionClosed)
 		case <-ctx.Done():
 			return ctx.Err()
+		}
+	}
+}
+
+// gather asks all who hear a subject over a connection that is no client's, and hands on what they
+// answer until there was enough or there is none for so long. It reports false when nobody hears
+// the subject.
+func (c *conn) gather(ctx context.Context, subject string, data []byte, wait time.Duration,
+	take func(answer []byte) (enough bool),
+) (there bool, err error) {
+	inbox := c.NewRespInbox()
+	answers, err := c.SubscribeSync(inbox)
+	if err != nil {
+		return false, c.closedErr(err)
+	}
+	defer func() { _ = answers.Unsubscribe() }() // it ends with the connection
+	if err := c.PublishRequest(subject, inbox, data); err != nil {
+		return false, c.closedErr(err)
+	}
+	for {
+		bounded, cancel := context.WithTimeout(ctx, wait)
+		msg, err := answers.NextMsgWithContext(bounded)
+		cancel()
+		switch {
+		case err == nil && nobody(msg), errors.Is(err, nats.ErrNoResponders):
+			return false, nil
+		case ctx.Err() != nil:
+			return true, context.Cause(ctx)
+		case errors.Is(err, context.DeadlineExceeded):
+			return true, nil
+		case err != nil:
+			return true, c.closedErr(err)
+		}
+		if take(msg.Data) {
+			return true, nil
 		}
 	}
 }

@@ -56,6 +56,8 @@ const (
 	nameAnswer = time.Second
 	nameLooks  = 3
 	nameLook   = 150 * time.Millisecond
+
+	maxNameHolders = 64 // of those that answer one look
 )
 
 // nameVerb is the verb that claims answer.
@@ -141,22 +143,22 @@ func (n *Name) take(ctx context.Context, subject string, leads bool) error {
 
 // free asks who has the name.
 func (n *Name) free(ctx context.Context, subject string) error {
-	try, cancel := context.WithTimeout(ctx, nameAnswer)
-	defer cancel()
-	msg, err := n.conn.RequestWithContext(try, subject, nil)
+	var answers [][]byte
+	there, err := n.conn.gather(ctx, subject, nil, nameAnswer, func(data []byte) (enough bool) {
+		answers = append(answers, data)
+		return true
+	})
 	var o nameHolder
 	switch {
-	case errors.Is(err, nats.ErrNoResponders):
+	case err != nil:
+		return err
+	case !there:
 		return nil
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.Is(err, context.DeadlineExceeded):
+	case len(answers) == 0:
 		return fmt.Errorf("%w, and does not answer: its process is stopped, or its host is gone, which the server finds "+
 			"out by its ping_interval and ping_max: "+
 			"end that process, or choose another name", ErrNameTaken)
-	case err != nil:
-		return n.conn.closedErr(err)
-	case json.Unmarshal(msg.Data, &o) != nil:
+	case json.Unmarshal(answers[0], &o) != nil:
 		return ErrNameTaken
 	}
 	if !o.Settled {
@@ -171,32 +173,14 @@ func (o nameHolder) taken() error {
 
 // others are the other claims that answer for the name.
 func (n *Name) others(ctx context.Context, subject string) (list []nameHolder, err error) {
-	inbox := n.conn.NewRespInbox()
-	answers, err := n.conn.SubscribeSync(inbox)
-	if err != nil {
-		return nil, n.conn.closedErr(err)
-	}
-	defer func() { _ = answers.Unsubscribe() }() // it ends with the connection
-	if err := n.conn.PublishRequest(subject, inbox, nil); err != nil {
-		return nil, n.conn.closedErr(err)
-	}
-	wait, cancel := context.WithTimeout(ctx, nameLook)
-	defer cancel()
-	for {
-		msg, err := answers.NextMsgWithContext(wait)
-		switch {
-		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case errors.Is(err, context.DeadlineExceeded):
-			return list, nil
-		case err != nil:
-			return nil, n.conn.closedErr(err)
-		}
+	_, err = n.conn.gather(ctx, subject, nil, nameLook, func(data []byte) (enough bool) {
 		var o nameHolder
-		if json.Unmarshal(msg.Data, &o) == nil && o.ID != "" && o.ID != n.me.ID {
+		if json.Unmarshal(data, &o) == nil && o.ID != "" && o.ID != n.me.ID {
 			list = append(list, o)
 		}
-	}
+		return len(list) == maxNameHolders
+	})
+	return list, err
 }
 
 // answer is called by nats.go.

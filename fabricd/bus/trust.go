@@ -141,15 +141,28 @@ func PushAccount(ctx context.Context, cfg PushConfig, token string) (took []stri
 		Data   *struct{ Code int }
 		Error  *struct{ Description string }
 	}
+	ask := func(subject string, data []byte, want int, wait time.Duration) (all []said, err error) {
+		_, err = conn.gather(ctx, subject, data, wait, func(answer []byte) (enough bool) {
+			var one said
+			if json.Unmarshal(answer, &one) == nil {
+				all = append(all, one)
+			}
+			return len(all) == want
+		})
+		if err != nil {
+			err = fmt.Errorf("bus: ask %s: %w", subject, err)
+		}
+		return all, err
+	}
 	want := cfg.Servers
 	if want == 0 {
-		there, err := gather[said](ctx, conn, serverPing, nil, 0, cfg.Wait/4)
+		there, err := ask(serverPing, nil, 0, cfg.Wait/4)
 		if err != nil {
 			return nil, err
 		}
 		want = len(there)
 	}
-	answers, err := gather[said](ctx, conn, claimsUpdate, []byte(token), want, cfg.Wait)
+	answers, err := ask(claimsUpdate, []byte(token), want, cfg.Wait)
 	if err != nil {
 		return nil, err
 	}
@@ -165,36 +178,4 @@ func PushAccount(ctx context.Context, cfg PushConfig, token string) (took []stri
 	}
 	slices.Sort(took)
 	return took, err
-}
-
-// gather asks and collects answers, as many as wanted or until there is none for so long.
-func gather[T any](ctx context.Context, conn *conn, subject string, data []byte, want int,
-	wait time.Duration,
-) (all []T, err error) {
-	inbox := conn.NewRespInbox()
-	sub, err := conn.SubscribeSync(inbox)
-	if err == nil {
-		defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
-		err = conn.PublishRequest(subject, inbox, data)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("bus: ask %s: %w", subject, conn.closedErr(err))
-	}
-	for want == 0 || len(all) < want {
-		bounded, cancel := context.WithTimeout(ctx, wait)
-		msg, err := sub.NextMsgWithContext(bounded)
-		cancel()
-		switch {
-		case err == nil && nobody(msg), errors.Is(err, nats.ErrNoResponders), err != nil && ctx.Err() == nil &&
-			errors.Is(err, context.DeadlineExceeded):
-			return all, nil
-		case err != nil:
-			return all, fmt.Errorf("bus: ask %s: %w", subject, conn.closedErr(err))
-		}
-		var one T
-		if json.Unmarshal(msg.Data, &one) == nil {
-			all = append(all, one)
-		}
-	}
-	return all, nil
 }
