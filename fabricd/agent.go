@@ -31,7 +31,7 @@ func agentCommand() *cobra.Command {
 	var a agentFlags
 	cmd := &cobra.Command{
 		Use:   "agent --server URL",
-		Short: "Offer this host to fabrics: run parts of them until Ctrl-C",
+		Short: "Offer this host to fabrics: run nodes of them until Ctrl-C",
 		Long: `Offers room for switches and NICs on this host. A fabric takes it with: fabricd up --agents all --server URL
 
 The agent is found at the NATS server (or cluster of servers) that all hosts use, and runs a part of each fabric that is placed on it. When it is

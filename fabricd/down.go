@@ -26,7 +26,7 @@ func downCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "down --name FABRIC --server URL",
 		Short: "End a fabric on agents that nobody leads any more",
-		Long: `Ends the parts of a fabric on all its agents and forgets it. A fabric that a fabricd up leads is ended there, with Ctrl-C.
+		Long: `Ends the hosts of a fabric on all its agents and forgets it. A fabric that a fabricd up leads is ended there, with Ctrl-C.
 It does not drain the fabric, so its ledger is not checked.
 
 Exit codes: 0 it is ended; 1 an agent does not answer and may run its part still; 2 there is no such fabric, or somebody leads it.`,
