@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -54,16 +53,16 @@ func (s stateFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer f.book.Store.Close()
-	term, text, err := f.book.State(ctx)
+	term, data, err := f.book.State(ctx)
 	if err != nil {
 		return err
 	}
-	if text == nil {
+	if data == nil {
 		return fmt.Errorf("fabric %s: its leader has not written down any state yet: try again when it has begun", s.name)
 	}
 	c := checkpoint{Term: term}
-	if err := json.Unmarshal(text, &c.State); err != nil {
-		return fmt.Errorf("state of fabric %s: %w: was that another version of fabricd?", s.name, err)
+	if err := c.State.UnmarshalBinary(data); err != nil {
+		return fmt.Errorf("fabric %s: %w", s.name, err)
 	}
 	l, err := c.State.Restore(f.graph)
 	if err != nil {

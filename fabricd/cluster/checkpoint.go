@@ -2,22 +2,24 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
+	"encoding"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/weft-fabric/weft/fabricd/deflate"
 	"github.com/weft-fabric/weft/fabricd/lease"
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
-// checkpoint is the state of a fabric as it is written down, compressed as [deflate.Compress] does.
+// checkpoint is the state of a fabric as it is written down: msgpack, compressed as [deflate.Compress] does.
 type checkpoint struct {
-	Term   uint64          `json:"term"` // of who wrote it
-	State  json.RawMessage `json:"state,omitempty"`
-	Tables chunks          `json:"tables,omitzero"`
+	Term   uint64 // of who wrote it
+	State  []byte // as it writes itself; nil: there is none yet
+	Tables chunks
 }
 
 // readState reads the state that the last leader wrote, and its revision; 0: there is none.
@@ -29,9 +31,9 @@ func (b StateStore) readState(ctx context.Context) (k checkpoint, rev uint64, er
 	if err != nil {
 		return k, 0, err
 	}
-	text, err := deflate.Decompress(data)
+	body, err := deflate.Decompress(data)
 	if err == nil {
-		err = json.Unmarshal(text, &k)
+		err = msgpack.Unmarshal(body, &k)
 	}
 	if err != nil {
 		return k, 0, fmt.Errorf("cluster: read the state of the fabric: %w: did another version of fabricd write it?", err)
@@ -39,8 +41,8 @@ func (b StateStore) readState(ctx context.Context) (k checkpoint, rev uint64, er
 	return k, rev, nil
 }
 
-// State is what the last leader kept, as JSON, and the term of that leader; nil: nothing was kept.
-func (b StateStore) State(ctx context.Context) (term uint64, state json.RawMessage, err error) {
+// State is what the last leader kept, as it has written itself, and the term of that leader; nil: nothing was kept.
+func (b StateStore) State(ctx context.Context) (term uint64, state []byte, err error) {
 	k, _, err := b.readState(ctx)
 	return k.Term, k.State, err
 }
@@ -65,7 +67,7 @@ type Checkpointer struct {
 
 // latest is the latest state that a Checkpointer was given.
 type latest struct {
-	state  any
+	state  encoding.BinaryMarshaler
 	tables []byte
 	// done are closed when the state is written, the newest last: one for this state, and one for
 	// each write that failed. Bound: maxWaiting.
@@ -80,16 +82,15 @@ const maxWaiting = 64
 // leader's, so that none before can write it any more; there is false when nothing was kept. Run of
 // the keeper writes what is kept from then on. Warn hears when it cannot, and must not block.
 func (b StateStore) TakeOver(
-	ctx context.Context, term uint64, out any, tables *[]byte, warn func(error),
+	ctx context.Context, term uint64, out encoding.BinaryUnmarshaler, tables *[]byte, warn func(error),
 ) (keeper *Checkpointer, there bool, err error) {
 	before, rev, err := b.claim(ctx, term)
 	if err != nil {
 		return nil, false, err
 	}
 	if len(before.State) > 0 {
-		if err := json.Unmarshal(before.State, out); err != nil {
-			return nil, false, fmt.Errorf("cluster: read the state of the fabric: %w: "+
-				"did another version of fabricd write it?", err)
+		if err := out.UnmarshalBinary(before.State); err != nil {
+			return nil, false, fmt.Errorf("cluster: %w", err)
 		}
 	}
 	// From here on nobody else changes what the state names.
@@ -139,17 +140,17 @@ func (b StateStore) claim(ctx context.Context, term uint64) (before checkpoint, 
 }
 
 func (k checkpoint) encode() ([]byte, error) {
-	text, err := json.Marshal(k)
+	body, err := msgpack.Marshal(&k)
 	if err != nil {
 		return nil, err
 	}
-	return deflate.Compress(text)
+	return deflate.Compress(body)
 }
 
 // Write has a state written, and tables, when they are not the slice that they were. Neither must
 // change any more. It does not wait: what it returns is closed when it, or what was given later,
 // has been written.
-func (k *Checkpointer) Write(state any, tables []byte) <-chan struct{} {
+func (k *Checkpointer) Write(state encoding.BinaryMarshaler, tables []byte) <-chan struct{} {
 	k.mu.Lock()
 	next := &latest{state: state, tables: tables}
 	if k.latest != nil {
@@ -227,7 +228,7 @@ func (k *Checkpointer) flush(ctx context.Context) error {
 // write writes the tables, where they are others, then the state that names them, and takes away
 // those that none names any more.
 func (k *Checkpointer) write(ctx context.Context, now *latest) error {
-	text, err := json.Marshal(now.state)
+	state, err := now.state.MarshalBinary()
 	if err != nil {
 		return err
 	}
@@ -243,7 +244,7 @@ func (k *Checkpointer) write(ctx context.Context, now *latest) error {
 			return err
 		}
 	}
-	err = within(ctx, func(ctx context.Context) error { return k.writeState(ctx, checkpoint{k.term, text, tables}) })
+	err = within(ctx, func(ctx context.Context) error { return k.writeState(ctx, checkpoint{k.term, state, tables}) })
 	if err != nil {
 		switch {
 		case tables == k.tables:

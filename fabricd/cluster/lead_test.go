@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -208,9 +209,18 @@ func BenchmarkTakeOver(b *testing.B) {
 	}
 }
 
+// state stands in for that of a fabric.
+type state string
+
+func (s state) MarshalBinary() ([]byte, error) { return []byte(s), nil }
+
+func (s *state) UnmarshalBinary(data []byte) error {
+	*s = state(data)
+	return nil
+}
+
 func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
 	t.Parallel()
-	type state struct{ Cut []string }
 	var tables []byte
 	url := startServer(t, true)
 	book := cluster.StateStore{Store: openStore(t, url)}
@@ -220,16 +230,16 @@ func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, there)
 	ctx, cancel := context.WithCancel(t.Context())
-	one.Write(state{[]string{"a"}}, nil)
-	one.Write(state{[]string{"a", "b"}}, nil)
+	one.Write(state("a"), nil)
+	one.Write(state("a, b"), nil)
 	cancel()
 	require.NoError(t, one.Run(ctx), "it writes what is left")
 
 	two, there, err := book.TakeOver(t.Context(), 2, &s, &tables, warn)
 	require.NoError(t, err)
 	require.True(t, there)
-	require.Equal(t, []string{"a", "b"}, s.Cut)
-	one.Write(state{}, nil)
+	require.Equal(t, state("a, b"), s)
+	one.Write(state(""), nil)
 	require.ErrorIs(t, one.Run(t.Context()), lease.ErrLost)
 	_, _, err = book.TakeOver(t.Context(), 1, &s, &tables, warn)
 	require.ErrorIs(t, err, lease.ErrLost)
@@ -240,7 +250,7 @@ func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
 	go func() { ended <- two.Run(run) }()
 	_, before, err := book.Store.Get(t.Context(), "state")
 	require.NoError(t, err)
-	<-two.Write(state{[]string{"c"}}, nil)
+	<-two.Write(state("c"), nil)
 	_, now, err := book.Store.Get(t.Context(), "state")
 	require.NoError(t, err)
 	require.Greater(t, now, before)
@@ -248,7 +258,7 @@ func TestTheStateIsWrittenByTheLatestLeaderOnly(t *testing.T) {
 	require.NoError(t, <-ended)
 	_, _, err = book.TakeOver(t.Context(), 3, &s, &tables, warn)
 	require.NoError(t, err)
-	require.Equal(t, []string{"c"}, s.Cut)
+	require.Equal(t, state("c"), s)
 }
 
 // Who waits for a state is told when that, or a later one, is written, though the store did not
@@ -257,20 +267,18 @@ func TestWhoWaitsForAStateIsToldOfALaterOne(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, true)
 	store := openStore(t, url)
-	var s int
+	var s state
 	failed := make(chan error, 8)
 	k, _, err := cluster.StateStore{Store: store}.TakeOver(t.Context(), 1, &s, new([]byte), func(err error) { failed <- err })
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	var unwritable []int // no compression makes a message of this
-	for i := range 1 << 20 {
-		unwritable = append(unwritable, i*i*i^i<<7)
-	}
-	first := k.Write(unwritable, nil)
+	unwritable := make([]byte, 4<<20) // no compression makes a message of this
+	_, _ = rand.NewChaCha8([32]byte{}).Read(unwritable)
+	first := k.Write(state(unwritable), nil)
 	go func() { ended <- k.Run(ctx) }()
 	require.Error(t, <-failed)
-	second, third := k.Write(1, nil), k.Write(2, nil)
+	second, third := k.Write(state("1"), nil), k.Write(state("2"), nil)
 	for _, kept := range []<-chan struct{}{first, second, third} {
 		rig.Next(t, kept, "who waits is told")
 	}
@@ -286,13 +294,13 @@ func TestTablesAreKeptInChunks(t *testing.T) {
 		fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL
 	book := cluster.StateStore{Store: openStore(t, url)}
 	warn := func(err error) { t.Error(err) }
-	var s int
+	var s state
 	var tables []byte
 	k, _, err := book.TakeOver(t.Context(), 1, &s, &tables, warn)
 	require.NoError(t, err)
 	require.Empty(t, tables)
-	write := func(state int, tables []byte) error {
-		k.Write(state, tables)
+	write := func(s state, tables []byte) error {
+		k.Write(s, tables)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		return k.Run(ctx)
@@ -306,14 +314,14 @@ func TestTablesAreKeptInChunks(t *testing.T) {
 		return rev
 	}
 	large := bytes.Repeat([]byte("0123456789abcdef"), 80_000) // 1.28 MB
-	require.NoError(t, write(1, large))
+	require.NoError(t, write("1", large))
 	first := revision("tables.1.1.2")
 	require.NotZero(t, first)
 	require.Zero(t, revision("tables.1.1.3"))
-	require.NoError(t, write(2, large))
+	require.NoError(t, write("2", large))
 	require.Equal(t, first, revision("tables.1.1.2"), "they have not changed")
 	other := slices.Concat(large[:600_000], []byte("end"))
-	require.NoError(t, write(3, other))
+	require.NoError(t, write("3", other))
 	require.Zero(t, revision("tables.1.1.0"))
 	require.NotZero(t, revision("tables.1.2.1"))
 
@@ -322,26 +330,26 @@ func TestTablesAreKeptInChunks(t *testing.T) {
 	two, there, err := book.TakeOver(t.Context(), 2, &s, &tables, warn)
 	require.NoError(t, err)
 	require.True(t, there)
-	require.Equal(t, 3, s)
+	require.Equal(t, state("3"), s)
 	require.Equal(t, other, tables)
 	require.Zero(t, revision("tables.1.3.0"))
 	// Or has not died: it wakes up, and leaves nothing either.
-	require.ErrorIs(t, write(4, large), lease.ErrLost)
+	require.ErrorIs(t, write("4", large), lease.ErrLost)
 	require.Zero(t, revision("tables.1.3.0"))
 
 	k = two
-	require.NoError(t, write(5, tables))
+	require.NoError(t, write("5", tables))
 	require.NotZero(t, revision("tables.1.2.0"), "still those that the first has written")
-	require.NoError(t, write(6, nil))
+	require.NoError(t, write("6", nil))
 	require.Zero(t, revision("tables.1.2.0"))
-	require.NoError(t, write(7, large))
+	require.NoError(t, write("7", large))
 	require.NoError(t, book.End(t.Context()))
 	require.Zero(t, revision("tables.2.1.0"))
 	k, there, err = book.TakeOver(t.Context(), 3, &s, &tables, warn)
 	require.NoError(t, err)
 	require.False(t, there)
 	require.Empty(t, tables)
-	require.NoError(t, write(8, large[:5]))
+	require.NoError(t, write("8", large[:5]))
 }
 
 func TestWhatIsWrittenDownIsReadAgain(t *testing.T) {
@@ -404,9 +412,9 @@ func TestAFabricBeginsWithNothingOfTheOneBefore(t *testing.T) {
 	require.NoError(t, book.Begin(t.Context(), d, p))
 	_, since, err := book.Store.Get(t.Context(), "fabric")
 	require.NoError(t, err)
-	k, _, err := book.TakeOver(t.Context(), 1, new(int), new([]byte), func(err error) { t.Error(err) })
+	k, _, err := book.TakeOver(t.Context(), 1, new(state), new([]byte), func(err error) { t.Error(err) })
 	require.NoError(t, err)
-	k.Write(7, nil)
+	k.Write(state("7"), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, k.Run(ctx))
@@ -416,7 +424,7 @@ func TestAFabricBeginsWithNothingOfTheOneBefore(t *testing.T) {
 
 	require.NoError(t, book.Store.Delete(t.Context(), "fabric"))
 	require.NoError(t, book.Begin(t.Context(), d, p))
-	_, there, err := book.TakeOver(t.Context(), 2, new(int), new([]byte), nil)
+	_, there, err := book.TakeOver(t.Context(), 2, new(state), new([]byte), nil)
 	require.NoError(t, err)
 	require.False(t, there)
 	require.NoError(t, book.End(t.Context()))
@@ -428,4 +436,18 @@ func TestAFabricBeginsWithNothingOfTheOneBefore(t *testing.T) {
 	ended, err = book.EndedSince(t.Context(), now)
 	require.NoError(t, err)
 	require.False(t, ended)
+}
+
+func TestAStateOfAnotherVersionIsRefused(t *testing.T) {
+	t.Parallel()
+	url := startServer(t, true)
+	book := cluster.StateStore{Store: openStore(t, url)}
+	written, err := deflate.Compress([]byte(`{"term":1,"state":{"now":3}}`))
+	require.NoError(t, err)
+	require.NoError(t, book.Store.Put(t.Context(), "state", written))
+	_, _, err = book.TakeOver(t.Context(), 2, new(state), new([]byte), nil)
+	require.ErrorContains(t, err, "did another version of fabricd write it?")
+	now, _, err := book.Store.Get(t.Context(), "state")
+	require.NoError(t, err)
+	require.Equal(t, written, now, "it stays as it is")
 }

@@ -138,11 +138,7 @@ func (f *Fabric) restoreState(s *State) error {
 
 // Restore is the ledger of a state.
 func (s *State) Restore(g *topology.Graph) (*ledger.Ledger, error) {
-	data, err := deflate.Decompress(s.Ledger)
-	if err != nil {
-		return nil, fmt.Errorf("the ledger as it was written down: %w", err)
-	}
-	return ledger.Restore(data, linksOf(g))
+	return ledger.Restore(s.Ledger, linksOf(g))
 }
 
 // restoreLedger goes on with the ledger of the leader before. Hosts that went with its process are gone.

@@ -16,7 +16,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// State is what a leader must know to take the place of another, beside what hosts say of themselves. It travels as JSON.
+// State is what a leader must know to take the place of another, beside what hosts say of themselves. It
+// writes itself down as msgpack, see [State.MarshalBinary].
 type State struct {
 	Now          weft.Time         `json:"now"` // on the fabric's clock
 	Era          uint16            `json:"era"`
@@ -24,15 +25,15 @@ type State struct {
 	Events       uint64            `json:"events"`       // the number of the latest event
 	Traffic      host.TrafficOrder `json:"traffic"`
 	Chance       []byte            `json:"chance"` // the state of the PCG that traffic patterns draw from
-	Hosts        []HostCheckpoint  `json:"parts"`
+	Hosts        []HostCheckpoint  `json:"hosts"`
 
 	HeldUntil weft.Time `json:"held_until,omitempty"` // NICs inject nothing until then; weft.Never: until somebody says so; 0: they do
 
-	Faults    []leader.FaultCheckpoint    `json:"faults,omitempty"`  // in force
-	Incidents []leader.IncidentCheckpoint `json:"reports,omitempty"` // those that are open, and the latest others
+	Faults    []leader.FaultCheckpoint    `json:"faults,omitempty"`    // in force
+	Incidents []leader.IncidentCheckpoint `json:"incidents,omitempty"` // those that are open, and the latest others
 	Rounds    RoundCounts                 `json:"rounds"`
-	// Ledger is the checkpoint of the ledger, see [ledger.Ledger.Checkpoint], compressed.
-	Ledger []byte `json:"ledger"`
+	// Ledger is the checkpoint of the ledger, see [ledger.Ledger.Checkpoint].
+	Ledger []byte `json:"ledger,omitempty"`
 
 	// Tables are the programs of switches that have others than at the start: a list of patches as JSON, compressed. They may be large, so they are the
 	// same slice as in the State before until they change, and whoever keeps it keeps them apart.
@@ -42,13 +43,13 @@ type State struct {
 // HostCheckpoint is what is known of a host and it does not say itself.
 type HostCheckpoint struct {
 	Name         string                `json:"name"`
-	Number       uint64                `json:"number"`           // of its incarnation
-	Incarnations []linkend.Incarnation `json:"lives,omitempty"`  // the latest incarnations
-	User         string                `json:"user,omitempty"`   // of its credentials
-	Again        uint32                `json:"again"`            // how many there were before
-	Retired      host.Sum              `json:"past"`             // what these have counted and the ledger does not know
-	Incident     int                   `json:"report,omitempty"` // of its absence; 0: it is there
-	Failed       bool                  `json:"lost,omitempty"`   // nobody answers for it
+	Number       uint64                `json:"number"`                 // of its incarnation
+	Incarnations []linkend.Incarnation `json:"incarnations,omitempty"` // the latest incarnations
+	User         string                `json:"user,omitempty"`         // of its credentials
+	Again        uint32                `json:"again"`                  // how many there were before
+	Retired      host.Sum              `json:"retired"`                // what these have counted and the ledger does not know
+	Incident     int                   `json:"incident,omitempty"`     // of its absence; 0: it is there
+	Failed       bool                  `json:"failed,omitempty"`       // nobody answers for it
 }
 
 // maxClosed bounds the reports of a State that are closed. Chosen by us: it stays below what brokers take as a message by default
@@ -138,9 +139,6 @@ func (f *Fabric) stateNow() State {
 func (f *Fabric) ledgerCheckpoint() (data []byte) {
 	var err error
 	f.ledger.read(func(l *ledger.Ledger) { data, err = l.Checkpoint(maxClosed) })
-	if err == nil {
-		data, err = deflate.Compress(data)
-	}
 	if err != nil {
 		f.opts.Log.Error("the ledger for who leads next", "err", err)
 	}

@@ -2,7 +2,6 @@ package fabric_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -132,7 +131,7 @@ type partLab struct {
 
 // keep is what fabric.Options.Keep wants.
 func (l *partLab) keep(s fabric.State) <-chan struct{} {
-	data, err := json.Marshal(s)
+	data, err := s.MarshalBinary()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	assert.NoError(l.hosts, err)
@@ -145,7 +144,7 @@ func (l *partLab) succeed() {
 	l.Helper()
 	var state fabric.State
 	l.mu.Lock()
-	require.NoError(l, json.Unmarshal(l.kept, &state))
+	require.NoError(l, state.UnmarshalBinary(l.kept))
 	state.Tables = l.tables
 	l.mu.Unlock()
 	next, process := l.options, *l.options.Processes

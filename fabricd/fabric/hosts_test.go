@@ -1,9 +1,7 @@
 package fabric_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -316,10 +314,10 @@ func TestNICsStayHeldUnderAnotherLeader(t *testing.T) {
 	l.Fabric.Detach()
 	var s fabric.State
 	l.mu.Lock()
-	require.NoError(t, json.Unmarshal(l.kept, &s))
+	require.NoError(t, s.UnmarshalBinary(l.kept))
 	require.Equal(t, weft.Never, s.HeldUntil)
 	s.HeldUntil = 1
-	l.kept, err = json.Marshal(s)
+	l.kept, err = s.MarshalBinary()
 	l.mu.Unlock()
 	require.NoError(t, err)
 	l.succeed()
@@ -340,7 +338,8 @@ func TestAnotherLeaderOfDeadParts(t *testing.T) {
 	l.until("that is kept", func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return bytes.Contains(l.kept, []byte(`"lost":true`))
+		var s fabric.State
+		return s.UnmarshalBinary(l.kept) == nil && slices.ContainsFunc(s.Hosts, func(h fabric.HostCheckpoint) bool { return h.Failed })
 	})
 	l.Fabric.Detach()
 	l.hosts.kill("host2")

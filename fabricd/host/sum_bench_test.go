@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,4 +38,14 @@ func BenchmarkSum(b *testing.B) {
 		require.NoError(b, msgpack.Unmarshal(data, new(Sum)))
 	}
 	b.ReportMetric(float64(len(data)), "bytes")
+}
+
+// encode writes v as it travels, see package bus.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := msgpack.NewEncoder(&b)
+	enc.UseArrayEncodedStructs(true)
+	enc.UseCompactInts(true)
+	err := enc.Encode(v)
+	return b.Bytes(), err
 }
