@@ -13,14 +13,14 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// The benchmarks of this file measure links of fabrics of several hosts beside bare NATS hops of the same
-// kind. A kind is where the two ends of a link are. Of the line n0-s0-s1- ... -s7-n1, links of kind
-// within all have both ends on one host; in the other kinds every other switch is on another host,
-// so that each of the seven links between switches crosses. The links of the two NICs do not, for a
-// NIC is where its switch is. A hop of ours is out of the output queue of a core, over NATS, into
-// the input queue of the next and through its pipeline. A bare hop is a message from a publisher to
-// a subscriber, which publishes it again: on the same servers, over as many connections, and
-// crossing where ours does. Servers, hosts and publishers are all in this process.
+// The benchmarks of this file measure links of fabrics of several hosts beside bare NATS hops of
+// the same kind. A kind is where the two ends of a link are. Of the line n0-s0-s1- ... -s7-n1,
+// links of kind within all have both ends on one host; in the other kinds every other switch is on
+// another host, so that each of the seven links between switches crosses. The links of the two NICs
+// do not, for a NIC is where its switch is. A hop of ours is out of the output queue of a core,
+// over NATS, into the input queue of the next and through its pipeline. A bare hop is a message
+// from a publisher to a subscriber, which publishes it again: on the same servers, over as many
+// connections, and crossing where ours does. Servers, hosts and publishers are all in this process.
 
 // linkKind says where the ends of links are.
 type linkKind struct {

@@ -31,8 +31,8 @@ type HostShards struct {
 	Nodes    []string
 }
 
-// NewLayout is the layout of a fabric of several hosts, for the process that has the shards of own; its own
-// nodes need no mention. The error says which host has shards that cannot be.
+// NewLayout is the layout of a fabric of several hosts, for the process that has the shards of own;
+// its own nodes need no mention. The error says which host has shards that cannot be.
 func NewLayout(own HostShards, others ...HostShards) (*Layout, error) {
 	l := &Layout{first: own.First, n: own.N, own: [2]int{own.First, own.N}, host: make(map[string]int)}
 	if err := own.validate(); err != nil {

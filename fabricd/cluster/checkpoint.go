@@ -15,7 +15,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/reply"
 )
 
-// checkpoint is the state of a fabric as it is written down: msgpack, compressed as [deflate.Compress] does.
+// checkpoint is the state of a fabric as it is written down: msgpack, compressed as
+// [deflate.Compress] does.
 type checkpoint struct {
 	Term   uint64 // of who wrote it
 	State  []byte // as it writes itself; nil: there is none yet
@@ -41,7 +42,8 @@ func (b StateStore) readState(ctx context.Context) (k checkpoint, rev uint64, er
 	return k, rev, nil
 }
 
-// State is what the last leader kept, as it has written itself, and the term of that leader; nil: nothing was kept.
+// State is what the last leader kept, as it has written itself, and the term of that leader; nil:
+// nothing was kept.
 func (b StateStore) State(ctx context.Context) (term uint64, state []byte, err error) {
 	k, _, err := b.readState(ctx)
 	return k.Term, k.State, err

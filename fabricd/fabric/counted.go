@@ -9,12 +9,14 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// counted is what is known of the nodes of a host: of one in this process as they are now, of others as these told it last. Whoever
-// needs it of this moment has called refreshSums. What it returns is not changed any more.
+// counted is what is known of the nodes of a host: of one in this process as they are now, of
+// others as these told it last. Whoever needs it of this moment has called refreshSums. What it
+// returns is not changed any more.
 type counted interface {
 	// held reports whether damping keeps an end of a link down.
 	held(e weft.End) bool
-	// readInto reads all nodes of the host into two lists by number, and has the ledger take what they have counted.
+	// readInto reads all nodes of the host into two lists by number, and has the ledger take what
+	// they have counted.
 	readInto(switches []switching.Reading, nics []nic.Reading)
 	// switchNow and nicNow are for those who watch.
 	switchNow(id weft.SwitchID, r *switching.Reading)

@@ -9,7 +9,8 @@ type FaultCount struct {
 	Lost  uint64 // packets, as far as hosts have told
 }
 
-// FaultCounts counts the faults by their kinds, those whose reports are no longer kept included. It asks no host.
+// FaultCounts counts the faults by their kinds, those whose reports are no longer kept included. It
+// asks no host.
 func (f *Fabric) FaultCounts() map[string]FaultCount {
 	counts := map[string]FaultCount{}
 	f.ledger.read(func(l *ledger.Ledger) {

@@ -72,8 +72,8 @@ func TestCuttingACutLinkAndRepairingASoundOneDoNothing(t *testing.T) {
 	assert.Len(t, f.Faults(), 2)
 }
 
-// BenchmarkCutSeen reports how long after a signalled cut the last of its ends has acted on it, on an idle fabric. The goal
-// is 5 ms at the 99th percentile.
+// BenchmarkCutSeen reports how long after a signalled cut the last of its ends has acted on it, on
+// an idle fabric. The goal is 5 ms at the 99th percentile.
 func BenchmarkCutSeen(b *testing.B) {
 	for name, options := range map[string][]harness.Option{"memory": nil, "nats": {live.OverNATS()}} {
 		b.Run(name, func(b *testing.B) {
@@ -93,8 +93,8 @@ func BenchmarkCutSeen(b *testing.B) {
 	}
 }
 
-// BenchmarkSilentCutSeen reports how long after a silent cut, under load, the first of its ends has found out by itself: at
-// most the interval of 50 ms times 4.
+// BenchmarkSilentCutSeen reports how long after a silent cut, under load, the first of its ends has
+// found out by itself: at most the interval of 50 ms times 4.
 func BenchmarkSilentCutSeen(b *testing.B) {
 	for name, options := range map[string][]harness.Option{"memory": nil, "nats": {live.OverNATS()}} {
 		b.Run(name, func(b *testing.B) {

@@ -8,8 +8,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// How often a fabric that moves is looked at for a deadlock, chosen by us. A look costs a snapshot of all switches, so a large
-// fabric is looked at less often: no more than a hundredth of the time.
+// How often a fabric that moves is looked at for a deadlock, chosen by us. A look costs a snapshot
+// of all switches, so a large fabric is looked at less often: no more than a hundredth of the time.
 const (
 	lookEvery = 500 * time.Millisecond
 	lookShare = 100
@@ -22,8 +22,9 @@ type LinkChannel struct {
 	VC   weft.VC
 }
 
-// cycleWatch looks for a deadlock while packets move elsewhere. Then the switches are read at different moments, so one look
-// proves nothing: what counts is a cycle that is found again at the next look, none of its channels having sent a packet since.
+// cycleWatch looks for a deadlock while packets move elsewhere. Then the switches are read at
+// different moments, so one look proves nothing: what counts is a cycle that is found again at the
+// next look, none of its channels having sent a packet since.
 type cycleWatch struct {
 	next  time.Time
 	first []LinkChannel // found at the look before
@@ -31,8 +32,8 @@ type cycleWatch struct {
 	sure  []LinkChannel
 }
 
-// Deadlock returns the cycle of channels that wait for each other, if there is one, as it was at the latest look; it looks when it
-// is time. Call it after Read.
+// Deadlock returns the cycle of channels that wait for each other, if there is one, as it was at
+// the latest look; it looks when it is time. Call it after Read.
 func (s *Sampler) Deadlock() []LinkChannel {
 	w := &s.cycle
 	if !slices.ContainsFunc(s.nodes, func(n switching.Reading) bool { return n.Blocked > 0 }) {

@@ -31,16 +31,18 @@ func (c Cycle) String() string {
 	return b.String()
 }
 
-// Deadlock looks for packets that wait for each other for ever; see [deadlock.Find]. It returns a cycle among the channels that
-// they wait for, or nothing. Live, ask when nothing moves: switches are read one after the other. In virtual time what it finds
-// is exact at any time, but for what a register that expires, or a link that comes up, may yet set free.
+// Deadlock looks for packets that wait for each other for ever; see [deadlock.Find]. It returns a
+// cycle among the channels that they wait for, or nothing. Live, ask when nothing moves: switches
+// are read one after the other. In virtual time what it finds is exact at any time, but for what a
+// register that expires, or a link that comes up, may yet set free.
 func (f *Fabric) Deadlock() []Channel {
 	f.lookAtHosts(f.readAll)
 	return f.deadlockIn(f.blockedSwitches())
 }
 
-// blockedSwitches copies the state of switches that hold blocked packets, by number. Of the others, and of those that do not answer,
-// there are no ports: they take what comes, so they are in no deadlock.
+// blockedSwitches copies the state of switches that hold blocked packets, by number. Of the others,
+// and of those that do not answer, there are no ports: they take what comes, so they are in no
+// deadlock.
 func (f *Fabric) blockedSwitches() []switching.Snapshot {
 	ids := make([]weft.SwitchID, 0, len(f.switches))
 	snaps := make([]switching.Snapshot, len(f.switches))

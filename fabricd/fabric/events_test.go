@@ -65,12 +65,14 @@ func TestAFollowerWaitsForTheNextEventUntilItsContextEnds(t *testing.T) {
 		})
 	}
 	hub.Publish(0, fabric.Event{Kind: fabric.EventTraffic})
-	// Those who have not asked yet find the event all the same, so there is nothing to wait for here but their second turn.
+	// Those who have not asked yet find the event all the same, so there is nothing to wait for
+	// here but their second turn.
 	time.AfterFunc(20*time.Millisecond, cancel)
 	followers.Wait()
 }
 
-// Publish has no follower to wait for: here one follows and never asks again, others as fast as they can.
+// Publish has no follower to wait for: here one follows and never asks again, others as fast as
+// they can.
 func TestPublishingNeverWaitsForFollowers(t *testing.T) {
 	t.Parallel()
 	hub := fabric.NewHub()
@@ -100,7 +102,8 @@ func TestPublishingNeverWaitsForFollowers(t *testing.T) {
 	assert.EqualValues(t, 5*withOlder+1, hub.Last())
 }
 
-// A cut or restore is told once both ends have acted on it, with what it cost, so their views come first.
+// A cut or restore is told once both ends have acted on it, with what it cost, so their views come
+// first.
 func TestAFollowerSeesBothEndsLoseAndRegainTheLinkInOrder(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, smallTree)

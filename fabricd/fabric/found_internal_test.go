@@ -9,8 +9,8 @@ import (
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
-// Hosts that are gone with their leader, and one that only a neighbour knows, have a report under the next
-// leader, so that reports and losses agree.
+// Hosts that are gone with their leader, and one that only a neighbour knows, have a report under
+// the next leader, so that reports and losses agree.
 func TestWhatIsGoneWithALeaderIsReported(t *testing.T) {
 	t.Parallel()
 	before, list := joined(t, 1)

@@ -17,8 +17,8 @@ var (
 	faultSeed = flag.Uint64("fault-seed", 1, "seed of these sets")
 )
 
-// healed requires, of a fabric that is quiet, what both firmwares promise for up to k-1 dead links: only what was on the
-// wires and in the queues of the cut links is lost, and nothing is discarded.
+// healed requires, of a fabric that is quiet, what both firmwares promise for up to k-1 dead links:
+// only what was on the wires and in the queues of the cut links is lost, and nothing is discarded.
 func healed(t *testing.T, h *harness.Harness) {
 	t.Helper()
 	h.RequireLedger(harness.NoneDiscarded)
@@ -63,8 +63,8 @@ func anyOf(r *rand.Rand, links []topology.Link, most int) (set []topology.Link) 
 	return set
 }
 
-// inOneGroup draws all but one of the links that lead up from one switch: the most a switch group may lose, and then
-// there is one way left, which is found only by trying them all.
+// inOneGroup draws all but one of the links that lead up from one switch: the most a switch group
+// may lose, and then there is one way left, which is found only by trying them all.
 func inOneGroup(r *rand.Rand, links []topology.Link, most int) (set []topology.Link) {
 	below := links[r.IntN(len(links))].B.Node
 	for _, i := range r.Perm(len(links)) {

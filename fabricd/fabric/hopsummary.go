@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Summary tells v in a line, and what there is to know beside in more, without the packet's name. Lines after the first are
-// indented.
+// Summary tells v in a line, and what there is to know beside in more, without the packet's name.
+// Lines after the first are indented.
 func (v HopView) Summary() string {
 	var b strings.Builder
 	more := func(format string, args ...any) { fmt.Fprintf(&b, "\n    "+format, args...) }
@@ -79,7 +79,8 @@ func (v HopView) because(more func(format string, args ...any)) {
 	}
 }
 
-// String prints a candidate: the class unless 0, and what room there was in its queue and at the neighbour.
+// String prints a candidate: the class unless 0, and what room there was in its queue and at the
+// neighbour.
 func (k WayView) String() string {
 	text := fmt.Sprintf("p%d vc%d", k.Port, k.VC)
 	if k.To != "" {

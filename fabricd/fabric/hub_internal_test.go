@@ -9,7 +9,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// A leader that takes a fabric over goes on with the numbers of the one before, and keeps none of its events.
+// A leader that takes a fabric over goes on with the numbers of the one before, and keeps none of
+// its events.
 func TestAHubWhoseNumbersGoOnHasNoneOfTheEventsBefore(t *testing.T) {
 	t.Parallel()
 	h := NewHub()

@@ -14,8 +14,8 @@ import (
 	linkend "github.com/weft-fabric/weft/switch/link"
 )
 
-// linksUp is how many ends of links to a host others count as up. It asks the other hosts, whether or
-// not anybody leads.
+// linksUp is how many ends of links to a host others count as up. It asks the other hosts, whether
+// or not anybody leads.
 func (l *partLab) linksUp(of int) (n int) {
 	l.Helper()
 	g := l.options.Topology

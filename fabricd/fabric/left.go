@@ -16,8 +16,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// NotDrainedError tells that packets were still in the fabric when the time to wait for them was over. The ledger was read while
-// packets moved.
+// NotDrainedError tells that packets were still in the fabric when the time to wait for them was
+// over. The ledger was read while packets moved.
 type NotDrainedError struct {
 	Ledger Ledger
 	After  time.Duration // that was waited

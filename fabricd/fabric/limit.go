@@ -6,11 +6,13 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Events that a peer can cause, a neighbour at a link or whoever else may send on it, are limited, so that the ring keeps what matters
-// and what is printed stays readable. None is left out of the count: what is held back is in the Count of the next that is published,
-// which comes when its time has, whether there is more to tell or not. It is the latest, so a link is left as it is.
+// Events that a peer can cause, a neighbour at a link or whoever else may send on it, are limited,
+// so that the ring keeps what matters and what is printed stays readable. None is left out of the
+// count: what is held back is in the Count of the next that is published, which comes when its time
+// has, whether there is more to tell or not. It is the latest, so a link is left as it is.
 
-// limit says how many events of one source are published at once, and how often one when these are used up. Chosen by us.
+// limit says how many events of one source are published at once, and how often one when these are
+// used up. Chosen by us.
 type limit struct {
 	burst int
 	every weft.Time

@@ -12,7 +12,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// loads are new tables for switches of a part. Those that come while others are on their way go together, in one request.
+// loads are new tables for switches of a part. Those that come while others are on their way go
+// together, in one request.
 type loads struct {
 	mu      sync.Mutex
 	sending bool        // guarded by mu: somebody does
@@ -25,7 +26,8 @@ type loadTask struct {
 	done  chan error // capacity 1
 }
 
-// load has a switch of the host forward by tables, of which patch is what has changed, and returns when they are in force.
+// load has a switch of the host forward by tables, of which patch is what has changed, and returns
+// when they are in force.
 func (h *hostState) load(next *host.Loaded, patch *tables.Patch) error {
 	t := &loadTask{next, patch, make(chan error, 1)}
 	h.loads.mu.Lock()
@@ -70,7 +72,8 @@ func (h *hostState) loadTasks(list []*loadTask) {
 	}
 }
 
-// loadAll has switches of the host forward by tables. What went wrong with one of them is by switch.
+// loadAll has switches of the host forward by tables. What went wrong with one of them is by
+// switch.
 func (h *hostState) loadAll(list []*loadTask) (errs map[weft.SwitchID]error, err error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -104,8 +107,9 @@ func (h *hostState) loadAll(list []*loadTask) (errs map[weft.SwitchID]error, err
 	return errs, nil
 }
 
-// reload gives a host the tables in force, where it has older ones. Newer ones were loaded in the last moment of the leader before, or the answer
-// was lost; they stay, and the subnet manager, which knows of them, loads the rest.
+// reload gives a host the tables in force, where it has older ones. Newer ones were loaded in the
+// last moment of the leader before, or the answer was lost; they stay, and the subnet manager,
+// which knows of them, loads the rest.
 func (h *hostState) reload(versions []uint64) error {
 	f := h.fabric
 	first := tables.VersionOf(f.opts.Firmware)

@@ -30,15 +30,16 @@ const (
 	smallTree = "kary-ntree:2,3" // 12 switches, 8 NICs, 16 links between switches
 )
 
-// linkFirmware are the firmwares that heal dead links. The re-route vector expires soon, so that tests of many faults in a
-// row need not wait; it still exceeds the life of a packet.
+// linkFirmware are the firmwares that heal dead links. The re-route vector expires soon, so that
+// tests of many faults in a row need not wait; it still exceeds the life of a packet.
 var linkFirmware = map[string]switching.Firmware{
 	"adaptive-link":      firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond},
 	"deterministic-link": firmware.DeterministicLink{},
 }
 
-// loadedTree is what tests of many cuts load: the tree, or with the race detector, to which every packet costs some ten times as much, one of
-// half its links and NICs, with the same kinds of switches. In make whole it is the tree.
+// loadedTree is what tests of many cuts load: the tree, or with the race detector, to which every
+// packet costs some ten times as much, one of half its links and NICs, with the same kinds of
+// switches. In make whole it is the tree.
 func loadedTree() (spec string, nics int) {
 	if raceEnabled || testing.Short() {
 		return three, 27
@@ -46,7 +47,8 @@ func loadedTree() (spec string, nics int) {
 	return tree, 64
 }
 
-// unraced skips a test that shows nothing to the race detector that others do not, and takes long under it.
+// unraced skips a test that shows nothing to the race detector that others do not, and takes long
+// under it.
 func unraced(t *testing.T) {
 	t.Helper()
 	if raceEnabled {
@@ -54,8 +56,8 @@ func unraced(t *testing.T) {
 	}
 }
 
-// part is how many of all a test does with the race detector, or -short: some. Races are in the code that each of them runs; what only
-// many of them show, CI asks for without the detector.
+// part is how many of all a test does with the race detector, or -short: some. Races are in the
+// code that each of them runs; what only many of them show, CI asks for without the detector.
 func part(t *testing.T, all, some int) int {
 	t.Helper()
 	if raceEnabled || testing.Short() {
@@ -65,8 +67,9 @@ func part(t *testing.T, all, some int) int {
 	return all
 }
 
-// saturating is a load that no machine carries, however fast its links, for a topology of so many NICs. Short send queues
-// soon show it as back-pressure. Much beyond what is carried, generating what is then refused would take all the time.
+// saturating is a load that no machine carries, however fast its links, for a topology of so many
+// NICs. Short send queues soon show it as back-pressure. Much beyond what is carried, generating
+// what is then refused would take all the time.
 func saturating(nics int) harness.Option {
 	packets := 1_000_000.0 // a second
 	if raceEnabled {
@@ -78,8 +81,8 @@ func saturating(nics int) harness.Option {
 	)
 }
 
-// loaded is uniform traffic that a loaded machine carries too. Should it not, short send queues keep what must drain at the
-// end short.
+// loaded is uniform traffic that a loaded machine carries too. Should it not, short send queues
+// keep what must drain at the end short.
 func loaded() harness.Option {
 	if raceEnabled {
 		return harness.Options(harness.Traffic("uniform:0.1"), roomForAll)

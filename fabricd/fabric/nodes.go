@@ -12,13 +12,15 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// What is known of single nodes of hosts: all of a few when it is asked for, and what is read again and again while somebody watches.
+// What is known of single nodes of hosts: all of a few when it is asked for, and what is read again
+// and again while somebody watches.
 
-// nodeTime bounds how long a host may take to tell of its nodes. Chosen by us: it is asked for all of them at once when a fabric
-// is stuck.
+// nodeTime bounds how long a host may take to tell of its nodes. Chosen by us: it is asked for all
+// of them at once when a fabric is stuck.
 const nodeTime = 5 * time.Second
 
-// nodes asks the host for all about some nodes. Of those that it does not tell of, as when it does not answer, there is nothing.
+// nodes asks the host for all about some nodes. Of those that it does not tell of, as when it does
+// not answer, there is nothing.
 func (h *hostState) nodes(switches []weft.SwitchID, nics []weft.NICID) (a host.Nodes) {
 	if h.suspect.Load() {
 		return a
@@ -41,7 +43,8 @@ func (f *Fabric) silentSwitch(id weft.SwitchID) switching.Snapshot {
 	return switching.Snapshot{Switch: id, Discards: map[string]uint64{}, Ports: make([]switching.PortSnapshot, f.graph.Switches[id].Ports)}
 }
 
-// snapshots copies the state of switches, by number; nil is all. Those of hosts that do not answer are empty.
+// snapshots copies the state of switches, by number; nil is all. Those of hosts that do not answer
+// are empty.
 func (f *Fabric) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snapshot {
 	all := map[weft.SwitchID]switching.Snapshot{}
 	asked := map[*hostState][]weft.SwitchID{}
@@ -78,8 +81,8 @@ func (f *Fabric) snapshots(ids []weft.SwitchID) map[weft.SwitchID]switching.Snap
 	return all
 }
 
-// Switch copies the state of one switch. That of a host is as it says now, since it was last made; one that is a process, or was, has
-// counted since the fabric was made.
+// Switch copies the state of one switch. That of a host is as it says now, since it was last made;
+// one that is a process, or was, has counted since the fabric was made.
 func (f *Fabric) Switch(id weft.SwitchID) switching.Snapshot {
 	return f.snapshots([]weft.SwitchID{id})[id]
 }
@@ -93,7 +96,8 @@ func (f *Fabric) NIC(id weft.NICID) nic.Snapshot {
 	return nic.Snapshot{NIC: id}
 }
 
-// How often hosts are read while somebody watches: several times a second, but no more than a tenth of the time. Chosen by us.
+// How often hosts are read while somebody watches: several times a second, but no more than a tenth
+// of the time. Chosen by us.
 const (
 	readEvery = 200 * time.Millisecond
 	readShare = 10

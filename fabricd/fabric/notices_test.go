@@ -18,8 +18,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// notifying are the firmwares that can tell the source of a discard. Those for one fault do not discard where there are two: their
-// packets go round.
+// notifying are the firmwares that can tell the source of a discard. Those for one fault do not
+// discard where there are two: their packets go round.
 func notifying(t *testing.T) map[string]switching.Firmware {
 	all := map[string]switching.Firmware{}
 	for _, name := range firmware.Notifiers() {
@@ -32,7 +32,8 @@ func notifying(t *testing.T) map[string]switching.Firmware {
 	return all
 }
 
-// cutOff cuts the leaf of n000 and n001 off, both its up links being k dead links of one switch group.
+// cutOff cuts the leaf of n000 and n001 off, both its up links being k dead links of one switch
+// group.
 func cutOff(h *harness.Harness) {
 	h.Cut("s1.00", "s2.00")
 	h.Cut("s1.01", "s2.00")
@@ -50,15 +51,17 @@ func unreachable(h *harness.Harness) uint64 {
 	return n
 }
 
-// Sources stop sending to where nobody can be reached, and other destinations go on; in memory and over NATS.
+// Sources stop sending to where nobody can be reached, and other destinations go on; in memory and
+// over NATS.
 func TestSourcesThatAreToldOfDiscardsSendElsewhereOnly(t *testing.T) {
 	t.Parallel()
 	for name, f := range notifying(t) {
 		for _, nats := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s,nats=%v", name, nats), func(t *testing.T) {
 				t.Parallel()
-				// The leaf is cut off by k dead links, with which functions of one virtual channel may deadlock (Sem-Jacobsen,
-				// Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, section VII.G): no queue is to fill here.
+				// The leaf is cut off by k dead links, with which functions of one virtual channel
+				// may deadlock (Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat
+				// Trees, section VII.G): no queue is to fill here.
 				options := []harness.Option{
 					harness.Firmware(f), shortQueues, harness.Buffers(256, 256), harness.Notices(time.Hour), harness.Traffic("uniform:0.3"),
 				}
@@ -152,7 +155,8 @@ func TestNoticesNeedAFirmwareThatSendsThem(t *testing.T) {
 	require.ErrorContains(t, err, "honoured for 0s to 24h0m0s, not -1ns")
 }
 
-// Source routing, live: every pair with k-1 dead links of each kind, under load; and where the top has twice the down ports.
+// Source routing, live: every pair with k-1 dead links of each kind, under load; and where the top
+// has twice the down ports.
 func TestSourceRoutedPacketsAreSplicedAroundDeadLinks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -33,17 +33,22 @@ type Options struct {
 	// Processes says how switches can be processes of their own; nil: none can.
 	Processes *ProcessOptions
 
-	// Hosts are run by other processes; what is in none this process runs. Then Processes is required, and
+	// Hosts are run by other processes; what is in none this process runs. Then Processes is
+	// required, and
 	Hosts []HostOptions
-	// Host has the agent of that name make a host, and returns when it is about to answer. It is asked again for one that is lost.
+	// Host has the agent of that name make a host, and returns when it is about to answer. It is
+	// asked again for one that is lost.
 	Host func(ctx context.Context, name string, c host.Spec) error
-	// Checkpoint is told what another leader would have to know, whenever that has changed; nil: nobody is. It must not call the fabric, and does not wait: what it
-	// returns is closed when another leader would find this State, or a later one; nil: at once.
+	// Checkpoint is told what another leader would have to know, whenever that has changed; nil:
+	// nobody is. It must not call the fabric, and does not wait: what it returns is closed when
+	// another leader would find this State, or a later one; nil: at once.
 	Checkpoint func(State) <-chan struct{}
-	// Adopt is what was kept under another leader, whose hosts run: Start takes them over. Traffic is then theirs.
+	// Adopt is what was kept under another leader, whose hosts run: Start takes them over. Traffic
+	// is then theirs.
 	Adopt *State
 	Term  uint64 // of this leader, above those of all before it; 0: there is never another
-	// Replaced is called when a host refuses this leader because it has heard one of a higher term, perhaps more than once. It must not block.
+	// Replaced is called when a host refuses this leader because it has heard one of a higher term,
+	// perhaps more than once. It must not block.
 	Replaced func()
 
 	// Progress hears how far New and Start have come, from whoever calls them; nil: nobody does.
@@ -51,7 +56,8 @@ type Options struct {
 
 	Record Recorder     // hears of single packets; nil: nobody
 	Log    *slog.Logger // nil: discarded
-	// TransportEvent hears of what should not happen to the links, beside the event stream; nil: nobody.
+	// TransportEvent hears of what should not happen to the links, beside the event stream; nil:
+	// nobody.
 	TransportEvent func(wire.Event)
 }
 
@@ -74,19 +80,20 @@ type LinkOptions struct {
 	Paced bool          // links send no faster than Rate; otherwise as fast as the transport goes
 	Delay time.Duration // propagation
 
-	// Liveness is how ends find out that a neighbour is silent. The zero value is DefaultInterval, longer in large fabrics,
-	// times DefaultMultiplier, without damping.
+	// Liveness is how ends find out that a neighbour is silent. The zero value is DefaultInterval,
+	// longer in large fabrics, times DefaultMultiplier, without damping.
 	Liveness linkend.Liveness
 	// NoLiveness turns that off: a silent fault is then never noticed.
 	NoLiveness bool
 }
 
-// Liveness unless configured: a silent neighbour is dead after 150 ms. Chosen by us: ten times what a busy machine of two
-// cores delays a hello.
+// Liveness unless configured: a silent neighbour is dead after 150 ms. Chosen by us: ten times what
+// a busy machine of two cores delays a hello.
 const (
 	DefaultInterval   = 50 * weft.Millisecond
 	DefaultMultiplier = 3
-	// maxHellos bounds the hellos a second of an idle fabric, some 5 us of CPU each; larger fabrics say hello less often.
+	// maxHellos bounds the hellos a second of an idle fabric, some 5 us of CPU each; larger fabrics
+	// say hello less often.
 	maxHellos = 20_000
 )
 
@@ -104,8 +111,8 @@ func (o LinkOptions) liveness(links int) linkend.Liveness {
 	return c
 }
 
-// DefaultRate is chosen by us for live runs on a laptop: a thousand 256-byte packets per second and link, slow enough to
-// watch and light enough for 64 NICs on one core.
+// DefaultRate is chosen by us for live runs on a laptop: a thousand 256-byte packets per second and
+// link, slow enough to watch and light enough for 64 NICs on one core.
 const DefaultRate = 256_000
 
 func (o Options) withDefaults() Options {

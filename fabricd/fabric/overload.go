@@ -19,11 +19,13 @@ func CountedIn(at weft.Time, t Totals, l Ledger) Counted {
 	return Counted{At: at, Offered: t.Injected + t.Refused, Carried: l.Delivered + l.Lost + l.Discarded}
 }
 
-// OverloadHalf is half of the time for which more must be offered than carried before the fabric counts as overloaded. Chosen by
-// us: queues that fill at the start, or at a fault, do not take so long.
+// OverloadHalf is half of the time for which more must be offered than carried before the fabric
+// counts as overloaded. Chosen by us: queues that fill at the start, or at a fault, do not take so
+// long.
 const OverloadHalf = 3 * weft.Second
 
-// Overload is by how much more is offered than carried, in packets a second. The zero value is none.
+// Overload is by how much more is offered than carried, in packets a second. The zero value is
+// none.
 type Overload struct{ Offered, Carried float64 }
 
 // String says so in a sentence; it is empty for none.
@@ -34,8 +36,8 @@ func (o Overload) String() string {
 	return fmt.Sprintf("more is offered than carried: of %.0f packets a second, %.0f leave the fabric", o.Offered, o.Carried)
 }
 
-// Overloaded compares counts at three moments, OverloadHalf or more apart. A fabric is overloaded when in both spans a twentieth of what was
-// offered stayed in it, and more than chance explains.
+// Overloaded compares counts at three moments, OverloadHalf or more apart. A fabric is overloaded
+// when in both spans a twentieth of what was offered stayed in it, and more than chance explains.
 func Overloaded(began, middle, now Counted) Overload {
 	if !short(began, middle) || !short(middle, now) {
 		return Overload{}
@@ -53,7 +55,8 @@ func short(from, to Counted) bool {
 	return offered-carried > max(offered/20, 5*math.Sqrt(offered))
 }
 
-// OverloadWatch looks for overload in counts that come one after another. The zero value is ready; it is for one goroutine.
+// OverloadWatch looks for overload in counts that come one after another. The zero value is ready;
+// it is for one goroutine.
 type OverloadWatch struct {
 	past []Counted // oldest first; bound: what comes in twice OverloadHalf, and two more
 }

@@ -14,9 +14,9 @@ import (
 
 var pairsEvery = flag.Int("weft.pairs-every", 1, "cut one of so many pairs of links; 1 is every pair, in minutes")
 
-// Both firmwares claim that any two links between switches may be dead. Every pair of the 128 is cut at one instant in a
-// saturated fabric, stays so until packets generated since have arrived, and is repaired; then the fabric drains, and the
-// ledger must balance with nothing discarded.
+// Both firmwares claim that any two links between switches may be dead. Every pair of the 128 is
+// cut at one instant in a saturated fabric, stays so until packets generated since have arrived,
+// and is repaired; then the fabric drains, and the ledger must balance with nothing discarded.
 func TestEveryPairOfLinksCutAtOneInstantUnderLoadDiscardsNothing(t *testing.T) {
 	every := *pairsEvery
 	if raceEnabled || testing.Short() {

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// How often the latencies of all NICs are added up, which takes longer than all else: every second, but no more than a hundredth
-// of the time. Chosen by us.
+// How often the latencies of all NICs are added up, which takes longer than all else: every second,
+// but no more than a hundredth of the time. Chosen by us.
 const (
 	latencyEvery = time.Second
 	latencyShare = 100
@@ -27,7 +27,8 @@ type recent struct {
 
 func newRecent() *recent { return &recent{sum: nic.NewLatency()} }
 
-// read adds them up when it is time. Of a fabric in virtual time all NICs share a histogram, which is read as it is.
+// read adds them up when it is time. Of a fabric in virtual time all NICs share a histogram, which
+// is read as it is.
 func (r *recent) read(f *Fabric, now weft.Time) {
 	if r.next != 0 && now < r.next {
 		return

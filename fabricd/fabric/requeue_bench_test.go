@@ -8,8 +8,9 @@ import (
 	"github.com/weft-fabric/weft/nic"
 )
 
-// BenchmarkCutCost reports what a signalled cut costs a loaded 4-ary 3-tree, in packets per cut, as the papers have it and
-// with requeue: lost on the wire, lost in output queues, taken back from them, and delivered out of order.
+// BenchmarkCutCost reports what a signalled cut costs a loaded 4-ary 3-tree, in packets per cut, as
+// the papers have it and with requeue: lost on the wire, lost in output queues, taken back from
+// them, and delivered out of order.
 func BenchmarkCutCost(b *testing.B) {
 	for name, fw := range linkFirmware {
 		for _, requeue := range []bool{false, true} {

@@ -29,8 +29,9 @@ func linksOf(t *testing.T, h *harness.Harness, name string, role weft.Role) (end
 	return ends
 }
 
-// A switch is no fault once it is back, whichever of its links come up first: no packet that its neighbours send by it is discarded
-// there. The links of one side are slow, so that the others could be up long before them.
+// A switch is no fault once it is back, whichever of its links come up first: no packet that its
+// neighbours send by it is discarded there. The links of one side are slow, so that the others
+// could be up long before them.
 func TestASwitchThatReturnsUnderTrafficCostsNoDiscard(t *testing.T) {
 	t.Parallel()
 	for _, routing := range []string{"adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header", "deterministic-switch"} {
@@ -57,8 +58,8 @@ func TestASwitchThatReturnsUnderTrafficCostsNoDiscard(t *testing.T) {
 	}
 }
 
-// A link that is cut without anybody being told keeps its switch from returning for a time, and no longer; one that is cut and told, not
-// at all.
+// A link that is cut without anybody being told keeps its switch from returning for a time, and no
+// longer; one that is cut and told, not at all.
 func TestASwitchReturnsWithoutItsDeadLinks(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, "kary-ntree:2,3", harness.Virtual())

@@ -19,7 +19,8 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// trusted starts a fabric of so many hosts, or 0 in this process, on a server that trusts keys of its own alone, which are in dir.
+// trusted starts a fabric of so many hosts, or 0 in this process, on a server that trusts keys of
+// its own alone, which are in dir.
 func trusted(t *testing.T, n int) (l *partLab, keys *auth.Dir, dir string, server bus.Settings) {
 	t.Helper()
 	dir, port := filepath.Join(t.TempDir(), "keys"), rig.FreePort(t)
@@ -51,7 +52,8 @@ func trusted(t *testing.T, n int) (l *partLab, keys *auth.Dir, dir string, serve
 	return l, keys, dir, server
 }
 
-// rotate has the keys rotated under load, and requires that so many hosts have new ones and carry packets on.
+// rotate has the keys rotated under load, and requires that so many hosts have new ones and carry
+// packets on.
 func (l *partLab) rotate(keys *auth.Dir, parts int) {
 	l.Helper()
 	l.load("uniform:0.1")
@@ -65,15 +67,17 @@ func (l *partLab) rotate(keys *auth.Dir, parts int) {
 	l.AllPairs(l.Settle)
 }
 
-// The keys of a fabric of several hosts are rotated under load, on a server that trusts them alone: each host comes back with credentials of its own,
-// its links with it, and every packet is accounted for.
+// The keys of a fabric of several hosts are rotated under load, on a server that trusts them alone:
+// each host comes back with credentials of its own, its links with it, and every packet is
+// accounted for.
 func TestKeysAreRotatedUnderLoad(t *testing.T) {
 	t.Parallel()
 	l, keys, _, _ := trusted(t, 2)
 	l.rotate(keys, 2)
 }
 
-// A switch that is a process gets new ones too, and hands the switch back with those that its operator has by then.
+// A switch that is a process gets new ones too, and hands the switch back with those that its
+// operator has by then.
 func TestKeysOfASwitchProcessAreRotatedUnderLoad(t *testing.T) {
 	t.Parallel()
 	l, keys, dir, server := trusted(t, 0)

@@ -9,10 +9,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
-// Runtime is what a fabric runs in: it drives the nodes, carries what they send, and has the clock. Live it is goroutines, a
-// transport and the clock on the wall; in virtual time it is an event queue. The fabric is the same in both.
+// Runtime is what a fabric runs in: it drives the nodes, carries what they send, and has the clock.
+// Live it is goroutines, a transport and the clock on the wall; in virtual time it is an event
+// queue. The fabric is the same in both.
 //
-// In virtual time everything happens on one goroutine, the one that calls the fabric: time goes on only while it waits.
+// In virtual time everything happens on one goroutine, the one that calls the fabric: time goes on
+// only while it waits.
 type Runtime interface {
 	Clock
 	host.Runtime
@@ -26,13 +28,15 @@ type Runtime interface {
 type Clock interface {
 	// Now is the time since the world was made.
 	Now() weft.Time
-	// At has do called at a time, unless it was stopped before. Only between Start and Stop. Live, do may be under way when stop
-	// returns.
+	// At has do called at a time, unless it was stopped before. Only between Start and Stop. Live,
+	// do may be under way when stop returns.
 	At(t weft.Time, do func()) (stop func())
-	// Task returns a function that has do called soon; calls that come before that count as one. Unless every is 0 do is called
-	// that often besides. It is called by nobody else at the same time, and never within poke. Only between Start and Stop.
+	// Task returns a function that has do called soon; calls that come before that count as one.
+	// Unless every is 0 do is called that often besides. It is called by nobody else at the same
+	// time, and never within poke. Only between Start and Stop.
 	Task(every time.Duration, do func()) (wake func())
-	// Pause waits for a time, or until news is closed, whichever comes first. The error is that of ctx, when that ends first.
+	// Pause waits for a time, or until news is closed, whichever comes first. The error is that of
+	// ctx, when that ends first.
 	Pause(ctx context.Context, until weft.Time, news <-chan struct{}) error
 	// WithTimeout is context.WithTimeout by this clock.
 	WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
@@ -50,8 +54,8 @@ type Hashed interface {
 	Hash() uint64
 }
 
-// Scattered is a World in which the links of a switch that returns do not come up by chance one after the other, as they do live,
-// but as it says.
+// Scattered is a World in which the links of a switch that returns do not come up by chance one
+// after the other, as they do live, but as it says.
 type Scattered interface {
 	// Scatter draws how long it is until the next neighbour of a switch that returns has signal.
 	Scatter() weft.Time
@@ -69,7 +73,8 @@ func (f *Fabric) Hash() (hash uint64, ok bool) {
 // Virtual reports whether the fabric runs in virtual time.
 func (f *Fabric) Virtual() bool { return f.live == nil }
 
-// Pause lets time go on until so much has passed on the fabric's clock, or news is closed. The error is that of ctx.
+// Pause lets time go on until so much has passed on the fabric's clock, or news is closed. The
+// error is that of ctx.
 func (f *Fabric) Pause(ctx context.Context, d time.Duration, news <-chan struct{}) error {
 	return f.runtime.Pause(ctx, f.Now()+weft.FromDuration(d), news)
 }

@@ -35,7 +35,8 @@ func TestASaturatedFabricIsNeverWedgedByALinkCutAThousandTimes(t *testing.T) {
 			h.Cut(ends(h, links[0])) // and stays cut, so that all that waited for it must find another way
 			totals := h.Fabric().Totals()
 			require.Positive(t, totals.Rerouted)
-			// adaptive-link may discard while a re-route vector remembers faults that are gone, and none is waited for here.
+			// adaptive-link may discard while a re-route vector remembers faults that are gone, and
+			// none is waited for here.
 			l := h.RequireLedger()
 			assert.Len(t, h.Fabric().Faults(), times+1)
 			if name == "deterministic-link" {
@@ -47,7 +48,8 @@ func TestASaturatedFabricIsNeverWedgedByALinkCutAThousandTimes(t *testing.T) {
 	attack.Seen(t, "a link of a saturated fabric cut", times*len(linkFirmware))
 }
 
-// irregular are ways to choose the up port that no table would: up/down is free of deadlock whatever the choice.
+// irregular are ways to choose the up port that no table would: up/down is free of deadlock
+// whatever the choice.
 var irregular = map[string]func(sw switching.View, pkt *weft.Header) int{
 	"random": func(sw switching.View, _ *weft.Header) int { return int(sw.Draw() % uint64(sw.Place().Tree.K)) },
 	"hash": func(sw switching.View, pkt *weft.Header) int {

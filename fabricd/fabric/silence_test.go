@@ -15,7 +15,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// A link that goes silent without an order of ours, as when what carries it is held up, is reported as a fault of its own.
+// A link that goes silent without an order of ours, as when what carries it is held up, is reported
+// as a fault of its own.
 func TestASilenceThatNoFaultExplainsIsReportedWithWhatItCost(t *testing.T) {
 	t.Parallel()
 	m := wire.NewMemory()

@@ -22,7 +22,8 @@ import (
 // worlds are those in which tables are replaced.
 var worlds = map[string]harness.Option{"memory": harness.Options(), "nats": live.OverNATS(), "virtual": harness.Virtual()}
 
-// upload gives every switch up/down tables without what is dead, those first that the order says, and returns how many have changed.
+// upload gives every switch up/down tables without what is dead, those first that the order says,
+// and returns how many have changed.
 func upload(t *testing.T, f *fabric.Fabric, order int, dead ...topology.Link) (changed int) {
 	t.Helper()
 	u, err := subnet.NewUpDownRoutes(f.Topology())
@@ -39,7 +40,8 @@ func upload(t *testing.T, f *fabric.Fabric, order int, dead ...topology.Link) (c
 	return load(t, f, order, program)
 }
 
-// load gives every switch what a program changes there, those first that the order says, and returns how many have changed.
+// load gives every switch what a program changes there, those first that the order says, and
+// returns how many have changed.
 func load(t *testing.T, f *fabric.Fabric, order int, program tables.Program) (changed int) {
 	t.Helper()
 	n := len(f.Topology().Switches)
@@ -124,7 +126,8 @@ func goRoundADeadLink(t *testing.T, name string, in harness.Option, fw string) {
 	})
 }
 
-// Local re-routing carries the traffic meanwhile, so that nothing is discarded, and with the new tables nothing is re-routed any more.
+// Local re-routing carries the traffic meanwhile, so that nothing is discarded, and with the new
+// tables nothing is re-routed any more.
 func TestHybridLosesNothingBeforeTheNewTablesAndGoesByShortestPathsAfter(t *testing.T) {
 	t.Parallel()
 	for name, in := range worlds {

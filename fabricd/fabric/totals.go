@@ -23,7 +23,8 @@ type Totals struct {
 	Delivered   uint64 `json:"delivered"`
 	Missing     uint64 `json:"missing"` // skipped in their flows and not received since: lost or discarded, or late
 	Duplicated  uint64 `json:"duplicated"`
-	// DamagedFrames arrived otherwise than they were sent, or were for another link. Their packets are in Ledger.LostWire.
+	// DamagedFrames arrived otherwise than they were sent, or were for another link. Their packets
+	// are in Ledger.LostWire.
 	DamagedFrames uint64  `json:"damaged_frames"`
 	Reordered     uint64  `json:"reordered"`
 	Rerouted      uint64  `json:"rerouted"` // decisions to go another way because of a fault, U-turns included
@@ -84,7 +85,8 @@ func latencyOf(hist *hdrhistogram.Histogram) Latency {
 	}
 }
 
-// sharedLatency is the histogram of all NICs, which adding that of each completes: in virtual time it is complete already.
+// sharedLatency is the histogram of all NICs, which adding that of each completes: in virtual time
+// it is complete already.
 func (f *Fabric) sharedLatency() *hdrhistogram.Histogram {
 	if f.latency != nil {
 		return f.latency
@@ -92,8 +94,8 @@ func (f *Fabric) sharedLatency() *hdrhistogram.Histogram {
 	return nic.NewLatency()
 }
 
-// Latencies is a copy of the latencies of all packets delivered so far, in nanoseconds from generation to delivery. The latencies of a span are the
-// difference of two.
+// Latencies is a copy of the latencies of all packets delivered so far, in nanoseconds from
+// generation to delivery. The latencies of a span are the difference of two.
 func (f *Fabric) Latencies() *hdrhistogram.Histogram {
 	all := nic.NewLatency()
 	all.Merge(f.sharedLatency())

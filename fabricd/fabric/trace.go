@@ -7,11 +7,12 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
-// MaxTraced is how many packets one order may have traced. Chosen by us: what they tell is kept, see Hops.
+// MaxTraced is how many packets one order may have traced. Chosen by us: what they tell is kept,
+// see Hops.
 const MaxTraced = 256
 
-// traceGrace is how long the packets to be traced may take to come from the NIC's own traffic before others are sent in
-// their place. Chosen by us: shorter than anybody waits.
+// traceGrace is how long the packets to be traced may take to come from the NIC's own traffic
+// before others are sent in their place. Chosen by us: shorter than anybody waits.
 const traceGrace = weft.Second
 
 // Tracing is what came of an order to trace.
@@ -20,8 +21,9 @@ type Tracing struct {
 	Sent  int    `json:"sent"`  // packets sent for it at once, since the NIC generates none
 }
 
-// Trace has the next packets of a flow traced, so many of them. A NIC that generates no traffic sends them itself, now; one
-// that does is given a second for packets of its own, and then sends those that are missing. They go the way of all others.
+// Trace has the next packets of a flow traced, so many of them. A NIC that generates no traffic
+// sends them itself, now; one that does is given a second for packets of its own, and then sends
+// those that are missing. They go the way of all others.
 func (f *Fabric) Trace(src, dst weft.NICID, count int) (t Tracing, err error) {
 	switch {
 	case int(src) >= len(f.nics):
@@ -58,7 +60,8 @@ func (f *Fabric) sendMarked(src, dst weft.NICID, most int) (sent int, err error)
 	return sent, nil
 }
 
-// mark has the next packets of a flow traced, and reports whether the NIC has packets of its own to send.
+// mark has the next packets of a flow traced, and reports whether the NIC has packets of its own to
+// send.
 func (f *Fabric) mark(src, dst weft.NICID, count int) (busy bool, err error) {
 	n := f.nics[src]
 	a, err := n.home.order(host.Order{Mark: []host.MarkOrder{{Src: src, Dst: dst, Count: count}}})

@@ -10,7 +10,8 @@ import (
 	"github.com/weft-fabric/weft/harness/attack"
 )
 
-// A host adds up many nodes while packets move between them, and passes packets on after its last word; it injects some, too.
+// A host adds up many nodes while packets move between them, and passes packets on after its last
+// word; it injects some, too.
 func TestTheLedgerBalancesWhileAPartIsFrozen(t *testing.T) {
 	t.Parallel()
 	l := startPartsOn(t, 3, func(h *hosts) { h.apart, h.alone = "host1", true }, nil)

@@ -17,7 +17,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// vectorForms are the adaptive firmwares with each place that the re-route vector can have. No timer runs out meanwhile.
+// vectorForms are the adaptive firmwares with each place that the re-route vector can have. No
+// timer runs out meanwhile.
 var vectorForms = []struct {
 	name string
 	fw   firmware.Firmware
@@ -72,9 +73,10 @@ func up(g *topology.Graph, below weft.Node) (links []verify.Element) {
 	return links
 }
 
-// stale cuts k-1 links under load, repairs them and cuts k-1 others, all within the timeout of the vector. No packet lives through
-// both, so that what is discarded was lost to what the vector remembered. Bits too many take candidates away as more dead
-// links would: packets can then also wait for each other until the timer runs out, which is reported too.
+// stale cuts k-1 links under load, repairs them and cuts k-1 others, all within the timeout of the
+// vector. No packet lives through both, so that what is discarded was lost to what the vector
+// remembered. Bits too many take candidates away as more dead links would: packets can then also
+// wait for each other until the timer runs out, which is reported too.
 func stale(tb testing.TB, fw firmware.Firmware, r *rand.Rand, where string) (l fabric.Ledger, deadlock bool) {
 	tb.Helper()
 	h := harness.New(tb, tree, harness.Firmware(fw), saturating(64), shortQueues)
@@ -97,7 +99,8 @@ func stale(tb testing.TB, fw firmware.Firmware, r *rand.Rand, where string) (l f
 	return l, false
 }
 
-// deadlocks waits until it is done, or until channels wait for each other and no packet has moved for long.
+// deadlocks waits until it is done, or until channels wait for each other and no packet has moved
+// for long.
 func deadlocks(h *harness.Harness, done func() bool) (yes bool) {
 	const long = 200 // looks, a millisecond or more apart
 	last, same := uint64(0), 0
@@ -117,8 +120,9 @@ func deadlocks(h *harness.Harness, done func() bool) (yes bool) {
 	return yes
 }
 
-// Packets discarded after k-1 faults, their repair and k-1 others before the vector's timeout, per form of the vector. b.N counts
-// pairs of fault sets, each in a fabric of its own. Run with -benchtime=20x.
+// Packets discarded after k-1 faults, their repair and k-1 others before the vector's timeout, per
+// form of the vector. b.N counts pairs of fault sets, each in a fabric of its own. Run with
+// -benchtime=20x.
 func BenchmarkStaleVectors(b *testing.B) {
 	for _, form := range vectorForms {
 		for _, where := range []string{apart, same, sibling} {
@@ -144,8 +148,8 @@ func BenchmarkStaleVectors(b *testing.B) {
 	}
 }
 
-// The vector in the header is never stale, whatever came and went; one in the switch is, and one per digit where the same way down
-// was dead before.
+// The vector in the header is never stale, whatever came and went; one in the switch is, and one
+// per digit where the same way down was dead before.
 func TestWhatAReRouteVectorRemembersCostsPacketsAfterARepair(t *testing.T) {
 	t.Parallel()
 	unraced(t)
@@ -171,8 +175,9 @@ func TestWhatAReRouteVectorRemembersCostsPacketsAfterARepair(t *testing.T) {
 
 var throughputFor = flag.Duration("vector-throughput", 500*time.Millisecond, "how long each figure of BenchmarkVectorThroughput is measured")
 
-// Packets that a saturated 4-ary 3-tree with k-1 dead links delivers, per NIC and packet time of a link (1 is the rate of the
-// links), per form of the vector. Links are paced, far below what a core carries, so that the fabric is the limit and not the machine.
+// Packets that a saturated 4-ary 3-tree with k-1 dead links delivers, per NIC and packet time of a
+// link (1 is the rate of the links), per form of the vector. Links are paced, far below what a core
+// carries, so that the fabric is the limit and not the machine.
 func BenchmarkVectorThroughput(b *testing.B) {
 	for _, form := range vectorForms {
 		for _, where := range []string{"none", "apart", "close"} {

@@ -25,7 +25,8 @@ func waysWithout(t *testing.T, g *topology.Graph, routing string, links ...topol
 	return fw.(tables.Programmed).Program()
 }
 
-// Packets meet a dead link until the NICs write other ways, switch by switch, while others travel; then none does any more.
+// Packets meet a dead link until the NICs write other ways, switch by switch, while others travel;
+// then none does any more.
 func TestNewWaysGoRoundDeadLinksUnderLoad(t *testing.T) {
 	t.Parallel()
 	const routing = "duato:mechanisms=I+D"

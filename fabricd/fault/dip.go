@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Chosen by us: 50 ms is the shortest in which a moderate load delivers enough packets to compare, and what comes back for
-// less than 100 ms has not come back.
+// Chosen by us: 50 ms is the shortest in which a moderate load delivers enough packets to compare,
+// and what comes back for less than 100 ms has not come back.
 const (
 	dipBaseline = time.Second            // what came before the fault, at most
 	dipWindow   = 50 * time.Millisecond  // rates are smoothed over this
@@ -17,7 +17,8 @@ const (
 	dipFalseAlarm = 0.01 // and more looks need more, to keep the chance that all noise together is taken for a dip
 )
 
-// Dip is how far throughput fell after a fault. Rates are packets per second over all of the fabric.
+// Dip is how far throughput fell after a fault. Rates are packets per second over all of the
+// fabric.
 type Dip struct {
 	Found    bool    `json:"found"`    // false: no fall that noise would not explain, or no traffic before to compare with
 	Baseline float64 `json:"baseline"` // mean before the fault; 0: there was nothing to compare with
@@ -28,13 +29,14 @@ type Dip struct {
 	MadeGoodAfter *float64 `json:"made_good_after_ms" jsonschema:"nullable"` // since when it has been as before, for 100 ms at least; nil: not yet
 }
 
-// MeasureDip finds the dip that a fault at the start of bins[at] made. Bins are the packets delivered in each width of
-// time; those from end on are not looked at, for another fault may have come. What counts as before is the second before
-// the fault, or as much of it as there is.
+// MeasureDip finds the dip that a fault at the start of bins[at] made. Bins are the packets
+// delivered in each width of time; those from end on are not looked at, for another fault may have
+// come. What counts as before is the second before the fault, or as much of it as there is.
 //
-// A rate is compared when smoothed over 50 ms. Noise is what its variance before the fault explains: three standard
-// deviations of the smoothed rate, and more when there is more to look at, so that noise alone is taken for a dip in less
-// than 1% of runs, short or long. Deliveries that are steady may differ by a packet.
+// A rate is compared when smoothed over 50 ms. Noise is what its variance before the fault
+// explains: three standard deviations of the smoothed rate, and more when there is more to look at,
+// so that noise alone is taken for a dip in less than 1% of runs, short or long. Deliveries that
+// are steady may differ by a packet.
 func MeasureDip(bins []uint64, width time.Duration, at, end int) Dip {
 	end = min(end, len(bins))
 	if width <= 0 || at < 0 || at > end {
@@ -99,8 +101,8 @@ func windows(bins []uint64, n int) []float64 {
 	return sums
 }
 
-// noise is the mean sum of n neighbouring bins, and the standard deviation of the difference of one such sum from it, at
-// least a packet.
+// noise is the mean sum of n neighbouring bins, and the standard deviation of the difference of one
+// such sum from it, at least a packet.
 func noise(bins []uint64, n int) (mean, deviation float64) {
 	mean, single := moments(bins, 1)
 	mean, single = mean*float64(n), single*float64(n)
@@ -134,7 +136,8 @@ func moments(bins []uint64, n int) (mean, variance float64) {
 	return mean, squares / (count - 1)
 }
 
-// sigmas is how many standard deviations the least of that many looks must differ by to be more than noise.
+// sigmas is how many standard deviations the least of that many looks must differ by to be more
+// than noise.
 func sigmas(looks int) float64 {
 	chance := dipFalseAlarm / float64(looks) // of one look; Bonferroni
 	return max(dipSigmas, math.Sqrt2*math.Erfinv(1-2*chance))

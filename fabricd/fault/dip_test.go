@@ -129,8 +129,8 @@ func noisy(r *rand.Rand, n int, mean float64) []uint64 {
 	return bins
 }
 
-// What is not there must not be found: fewer than 1% of runs without a fault show a dip, however low the rate, long the
-// run and short the time before.
+// What is not there must not be found: fewer than 1% of runs without a fault show a dip, however
+// low the rate, long the run and short the time before.
 func TestNoiseIsHardlyEverTakenForADip(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))

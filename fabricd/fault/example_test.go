@@ -25,7 +25,8 @@ impair: {loss: 10%, delay: 5ms, jitter: 1ms, rate: 800kbit/s}
 		return
 	}
 	fmt.Println(spec, spec.Validate())
-	// Output: impair s0.00-s1.00, s0.00 to s1.00, loss 10%, delay 5ms ± 1ms, rate 100 kB/s, for 10s <nil>
+	// Output: impair s0.00-s1.00, s0.00 to s1.00, loss 10%, delay 5ms ± 1ms, rate 100 kB/s, for 10s
+	// <nil>
 }
 
 func ExampleSpec_Validate() {

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document"
 )
 
-// MinPeriod is the shortest period of a flap. Chosen by us: live ends are told of each edge, and one takes them some
-// microseconds.
+// MinPeriod is the shortest period of a flap. Chosen by us: live ends are told of each edge, and
+// one takes them some microseconds.
 const MinPeriod = time.Millisecond
 
 // MaxCount is the most periods of a flap. Chosen by us.
@@ -76,9 +76,9 @@ func (f Flap) Validate() error {
 	return nil
 }
 
-// Edges are the changes of the link in order, each later than the one before; the first is a cut and the last, when the
-// flap has a count, a repair. Each draw is 64 even random bits; without jitter none is taken. A flap that
-// [Flap.Validate] refuses has no edges.
+// Edges are the changes of the link in order, each later than the one before; the first is a cut
+// and the last, when the flap has a count, a repair. Each draw is 64 even random bits; without
+// jitter none is taken. A flap that [Flap.Validate] refuses has no edges.
 func (f Flap) Edges(draw func() uint64) iter.Seq[Edge] {
 	return func(yield func(Edge) bool) {
 		next := f.Changes(draw)

@@ -33,8 +33,8 @@ func TestJitterReachesFromNoneToAllOfIt(t *testing.T) {
 	assert.Equal(t, []Edge{{0, true}, {500 * time.Millisecond, false}}, slices.Collect(f.Edges(least)))
 }
 
-// Every flap that is valid has edges that strictly increase and alternate, each no later than its jitter after its place;
-// one with a count ends, up, after that many periods.
+// Every flap that is valid has edges that strictly increase and alternate, each no later than its
+// jitter after its place; one with a count ends, up, after that many periods.
 func TestEdgesOfAnyValidFlapAlternateAndIncrease(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	valid := 0

@@ -9,7 +9,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/document"
 )
 
-// Impair is what to change about how a link carries packets. Nil leaves a figure as it is, zero makes it perfect again.
+// Impair is what to change about how a link carries packets. Nil leaves a figure as it is, zero
+// makes it perfect again.
 type Impair struct {
 	Loss   *Percent  `json:"loss,omitempty" yaml:"loss,omitempty" jsonschema_description:"Share of frames lost, with the packets in them; drawn for each frame, as 10%."`
 	Delay  *Duration `json:"delay,omitempty" yaml:"delay,omitempty" jsonschema_description:"Time added to the link's own delay, as 5ms."`
@@ -45,8 +46,9 @@ func (i Impairment) Merge(change Impair) Impairment {
 // IsZero reports whether nothing is suffered.
 func (i Impairment) IsZero() bool { return i == Impairment{} }
 
-// Validate reports every figure that is out of range or contradicts another. What two valid changes merge to need not
-// be valid: the second can take away the delay that the jitter of the first needs.
+// Validate reports every figure that is out of range or contradicts another. What two valid changes
+// merge to need not be valid: the second can take away the delay that the jitter of the first
+// needs.
 func (i Impairment) Validate() error {
 	delay, jitter, rate := Duration(i.Delay), Duration(i.Jitter), Rate(i.Rate)
 	return Impair{Loss: &i.Loss, Delay: &delay, Jitter: &jitter, Rate: &rate}.Validate()
@@ -70,7 +72,8 @@ func (i Impairment) String() string {
 	return c.String()
 }
 
-// Validate reports every figure that is out of range or contradicts another, and an impairment of nothing.
+// Validate reports every figure that is out of range or contradicts another, and an impairment of
+// nothing.
 func (c Impair) Validate() error {
 	if c == (Impair{}) {
 		return errors.New("impair without a figure: say what is to suffer, such as loss 10% or delay 5ms")

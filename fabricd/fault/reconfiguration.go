@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Reconfiguration is how the subnet manager repaired the routes after a fault. Times in ms follow each other: detecting ends where
-// computing begins, and so on; those until they are in force add up to InForce. InForce and Settled are milliseconds after the fault.
+// Reconfiguration is how the subnet manager repaired the routes after a fault. Times in ms follow
+// each other: detecting ends where computing begins, and so on; those until they are in force add
+// up to InForce. InForce and Settled are milliseconds after the fault.
 type Reconfiguration struct {
 	Version uint64 `json:"version"` // of the tables
 	Method  string `json:"method"`
@@ -25,19 +26,22 @@ type Reconfiguration struct {
 	FlowsRerouted int `json:"flows_rerouted"`   // of them, those with a new path
 	Unroutable    int `json:"unroutable_pairs"` // of them, those without one
 	Isolated      int `json:"isolated_pairs"`   // of these, those that no live links join
-	// Without names the first of those without one by their switches, "s0.0 to s1.2", with method direct.
+	// Without names the first of those without one by their switches, "s0.0 to s1.2", with method
+	// direct.
 	Without []string `json:"unroutable,omitempty"`
 
 	Acyclic bool `json:"cdg_acyclic"` // the dependencies of old and new tables together have no cycle
 	Static  bool `json:"static"`      // so the fabric was emptied first, or it was, because they have
 
-	// NoSpare says which virtual channels it would have taken to leave the fabric running, or to connect more pairs.
+	// NoSpare says which virtual channels it would have taken to leave the fabric running, or to
+	// connect more pairs.
 	NoSpare string `json:"no_spare,omitempty"`
 
 	Error string `json:"error,omitempty"` // what did not come off
 }
 
-// String tells it in one line: "new tables in force after 12.3 ms (detect 3.0, compute 2.1, distribute 7.2)".
+// String tells it in one line: "new tables in force after 12.3 ms (detect 3.0, compute 2.1,
+// distribute 7.2)".
 func (c Reconfiguration) String() string {
 	var b strings.Builder
 	if c.InForceMS > 0 {

@@ -24,8 +24,8 @@ const (
 	KindHost     = "part"     // that of a host of the fabric did, with all its switches and NICs
 )
 
-// Report is what one fault cost. Times in seconds count from the start of the fabric; figures with ms in their name are
-// milliseconds after At. Scripts rely on the JSON.
+// Report is what one fault cost. Times in seconds count from the start of the fabric; figures with
+// ms in their name are milliseconds after At. Scripts rely on the JSON.
 type Report struct {
 	ID        int       `json:"id"`                  // from 1, in order
 	Kind      string    `json:"kind"`                // the [Verb], or what else went wrong, such as "broker"
@@ -73,16 +73,17 @@ type Detection struct {
 	How     string  `json:"how"` // one of the By constants
 }
 
-// ExtraHops is how much longer than the shortest the ways of re-routed packets were that were delivered meanwhile.
+// ExtraHops is how much longer than the shortest the ways of re-routed packets were that were
+// delivered meanwhile.
 type ExtraHops struct {
 	Packets uint64  `json:"packets"`
 	Mean    float64 `json:"mean"`
 	Most    int     `json:"most"`
 }
 
-// FabricWide are the JSON names of the figures counted all over the fabric: when several faults are in force nobody can
-// tell which of them is to blame, so they are the ones that [Report.Shared] can hold. The rest belong to one link or
-// switch.
+// FabricWide are the JSON names of the figures counted all over the fabric: when several faults are
+// in force nobody can tell which of them is to blame, so they are the ones that [Report.Shared] can
+// hold. The rest belong to one link or switch.
 func FabricWide() []string {
 	return []string{
 		"first_reroute_ms", "rerouted", "requeued", "discarded", "discarded_by", "reordered", "duplicated", "extra_hops", "throughput",
@@ -109,7 +110,8 @@ func (r Report) Clone() Report {
 	return r
 }
 
-// MarshalJSON writes empty lists and maps as such, never as null, so that scripts can iterate over them.
+// MarshalJSON writes empty lists and maps as such, never as null, so that scripts can iterate over
+// them.
 func (r Report) MarshalJSON() ([]byte, error) {
 	type fields Report // without this method
 	if r.Detected == nil {

@@ -22,8 +22,9 @@ type Spec struct {
 	Impair    *Impair   `json:"impair,omitempty" yaml:"impair,omitempty" jsonschema_description:"Of impair: what is to suffer; merged with what the link suffers already."`
 }
 
-// Validate reports everything in s that is missing, out of range, or contradicts the rest. Whether the names are in the
-// fabric is for the fabric to say. The error does not repeat what s is, [Spec.String] does.
+// Validate reports everything in s that is missing, out of range, or contradicts the rest. Whether
+// the names are in the fabric is for the fabric to say. The error does not repeat what s is,
+// [Spec.String] does.
 func (s Spec) Validate() error {
 	if err := s.Do.check(); err != nil {
 		return err
@@ -50,7 +51,8 @@ func (s Spec) Validate() error {
 	return errs.Err()
 }
 
-// maxName bounds a name, in bytes; that of a link is the longest, with two nodes and two ports. Chosen by us.
+// maxName bounds a name, in bytes; that of a link is the longest, with two nodes and two ports.
+// Chosen by us.
 const maxName = 256
 
 func (s Spec) validateTarget(errs *document.Errors) {

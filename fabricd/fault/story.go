@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Story tells the report in one line, and in an indented second one what it did to the traffic, if anything.
+// Story tells the report in one line, and in an indented second one what it did to the traffic, if
+// anything.
 func (r Report) Story() string {
 	var b strings.Builder
 	head := r.head()
@@ -123,8 +124,8 @@ func (r Report) others() string {
 	return noun + strings.Join(ids, ", ")
 }
 
-// maxEnds bounds the ends that are listed for people, chosen by us: all of a 16-port switch. A broker that is lost has
-// hundreds; the JSON has them all.
+// maxEnds bounds the ends that are listed for people, chosen by us: all of a 16-port switch. A
+// broker that is lost has hundreds; the JSON has them all.
 const maxEnds = 16
 
 // Figure is one line of a report for people.

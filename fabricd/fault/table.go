@@ -7,11 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// minWhat is how much of what a fault is a table shows however narrow it should be: an impairment with its link.
+// minWhat is how much of what a fault is a table shows however narrow it should be: an impairment
+// with its link.
 const minWhat = 18
 
-// WriteTable writes a line for each report, with headings. When width is not 0, lines are to fit into so many characters:
-// columns move together, and what does not fit of what a fault is ends in an ellipsis.
+// WriteTable writes a line for each report, with headings. When width is not 0, lines are to fit
+// into so many characters: columns move together, and what does not fit of what a fault is ends in
+// an ellipsis.
 func WriteTable(out io.Writer, width int, reports []Report) error {
 	if len(reports) == 0 {
 		_, err := fmt.Fprintln(out, "no fault yet")
@@ -49,7 +51,8 @@ func Headings() []string {
 	return []string{"ID", "FROM", "FOR", "SEEN", "LOST", "REROUTED", "DISCARDED", "DIP"}
 }
 
-// Row is the report in short, under the [Headings]: a number with a star shares some of its figures with other reports.
+// Row is the report in short, under the [Headings]: a number with a star shares some of its figures
+// with other reports.
 func (r Report) Row() []string {
 	id := fmt.Sprint(r.ID)
 	if len(r.Shared) > 0 {

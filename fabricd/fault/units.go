@@ -15,7 +15,8 @@ import (
 
 // Bounds on what can be ordered. Chosen by us.
 const (
-	// MaxDuration is the longest time in a [Spec]: longer than any soak, and far from the end of the fabric's clock.
+	// MaxDuration is the longest time in a [Spec]: longer than any soak, and far from the end of
+	// the fabric's clock.
 	MaxDuration = 30 * 24 * time.Hour
 	// MinRate and MaxRate bound a limited rate, in bytes per second.
 	MinRate, MaxRate = 1, 1e15
@@ -29,7 +30,8 @@ type Percent float64
 // Duration is a time that is not negative, at most [MaxDuration], written "10s" or "1m30s".
 type Duration time.Duration
 
-// Rate is a data rate in bytes per second, written "100kB/s", "2MiB" or "8Mbit/s"; 0 is written "unlimited".
+// Rate is a data rate in bytes per second, written "100kB/s", "2MiB" or "8Mbit/s"; 0 is written
+// "unlimited".
 type Rate float64
 
 const number = `[0-9]+(?:\.[0-9]+)?`
@@ -81,7 +83,8 @@ func (p *Percent) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%s is not a percentage: write 0%% to 100%%, such as 10%%", shown(s))
 }
 
-// UnmarshalJSON reads a text as [Percent.UnmarshalText] does; for a number the error says how to write it.
+// UnmarshalJSON reads a text as [Percent.UnmarshalText] does; for a number the error says how to
+// write it.
 func (p *Percent) UnmarshalJSON(data []byte) error { return fromJSON(data, p) }
 
 func (p Percent) check(what string) error {
@@ -121,7 +124,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%s is not a duration: write a number and its unit, such as 10s or 500ms", shown(s))
 }
 
-// UnmarshalJSON reads a text as [Duration.UnmarshalText] does; for a number the error says how to write it.
+// UnmarshalJSON reads a text as [Duration.UnmarshalText] does; for a number the error says how to
+// write it.
 func (d *Duration) UnmarshalJSON(data []byte) error { return fromJSON(data, d) }
 
 func (d Duration) check(what string) error {
@@ -131,8 +135,8 @@ func (d Duration) check(what string) error {
 	return nil
 }
 
-// rateUnits are bytes per second, the largest first and those of bytes, powers of ten, ahead: String takes the first
-// that fits.
+// rateUnits are bytes per second, the largest first and those of bytes, powers of ten, ahead:
+// String takes the first that fits.
 var rateUnits = []struct {
 	name  string
 	bytes float64
@@ -180,8 +184,8 @@ func (r Rate) MarshalText() ([]byte, error) {
 	return []byte(strings.ReplaceAll(r.String(), " ", "")), nil
 }
 
-// UnmarshalText reads "100kB/s", "1MB", "8Mbit/s" or "unlimited"; "/s" may be left out. Prefixes are k, M and G for
-// powers of 1000, Ki, Mi and Gi for powers of 1024.
+// UnmarshalText reads "100kB/s", "1MB", "8Mbit/s" or "unlimited"; "/s" may be left out. Prefixes
+// are k, M and G for powers of 1000, Ki, Mi and Gi for powers of 1024.
 func (r *Rate) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "unlimited" {
@@ -226,7 +230,8 @@ func notARate(s string) error {
 	return fmt.Errorf("%s is not a rate: write a number and its unit, such as 100kB/s or 8Mbit/s, or unlimited", shown(s))
 }
 
-// UnmarshalJSON reads a text as [Rate.UnmarshalText] does; for a number the error says how to write it.
+// UnmarshalJSON reads a text as [Rate.UnmarshalText] does; for a number the error says how to write
+// it.
 func (r *Rate) UnmarshalJSON(data []byte) error { return fromJSON(data, r) }
 
 func (r Rate) check() error {
@@ -236,7 +241,8 @@ func (r Rate) check() error {
 	return nil
 }
 
-// fromJSON gives u the text in data, or whatever else is there as if it were text, for u to say what is wrong with it.
+// fromJSON gives u the text in data, or whatever else is there as if it were text, for u to say
+// what is wrong with it.
 func fromJSON(data []byte, u encoding.TextUnmarshaler) error {
 	if string(data) == "null" {
 		return nil

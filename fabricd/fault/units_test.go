@@ -144,7 +144,8 @@ func TestAnErrorRepeatsNoMoreThanOneCanRead(t *testing.T) {
 	}
 }
 
-// A number in JSON is the same mistake as one in text, and must not end in a message about Go types.
+// A number in JSON is the same mistake as one in text, and must not end in a message about Go
+// types.
 func TestANumberInJSONIsRefusedWithTheRightWay(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"do":"impair","a":"x","impair":{"loss":0.1}}`:            "0.1 is not a percentage: write 10%",
@@ -170,7 +171,8 @@ type text[T any] interface {
 	Pattern() string
 }
 
-// roundTrip checks that what is read from s, if anything, matches the pattern and is read again from what it writes.
+// roundTrip checks that what is read from s, if anything, matches the pattern and is read again
+// from what it writes.
 func roundTrip[T comparable, P text[T]](t *testing.T, s string) {
 	v := P(new(T))
 	if err := v.UnmarshalText([]byte(s)); err != nil {

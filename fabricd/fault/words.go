@@ -72,7 +72,8 @@ func (d Direction) MarshalText() ([]byte, error) {
 	return []byte(d), nil
 }
 
-// UnmarshalText reads a direction; for a word that is none the error has the nearest and all of them.
+// UnmarshalText reads a direction; for a word that is none the error has the nearest and all of
+// them.
 func (d *Direction) UnmarshalText(text []byte) error {
 	if err := known("direction", Direction(text), Directions()); err != nil {
 		return err

@@ -17,7 +17,8 @@ func (s *Sum) Add(o *Sum) {
 	s.addEras(o)
 }
 
-// addEras adds up eras by their numbers. Those that one of the two has given up are older in the sum.
+// addEras adds up eras by their numbers. Those that one of the two has given up are older in the
+// sum.
 func (s *Sum) addEras(o *Sum) {
 	s.OlderEra = addEra(s.OlderEra, o.OlderEra)
 	s.FirstEra, s.Eras = addEras(s.FirstEra, s.Eras, o.FirstEra, o.Eras)

@@ -16,7 +16,8 @@ var (
 
 func notHere(n weft.Node) error { return fmt.Errorf("%v: %w", n, errNot) }
 
-// ErrReplaced means that a request comes from a leader of a lower term than one that the host has heard.
+// ErrReplaced means that a request comes from a leader of a lower term than one that the host has
+// heard.
 var ErrReplaced = reply.Code{Name: "replaced", Text: "another leader has taken over since"}
 
 // ErrRuns means that an agent is asked for a host of a fabric of which it runs one already.

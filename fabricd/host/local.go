@@ -20,7 +20,8 @@ type Runtime interface {
 	Now() weft.Time
 	// Build makes the drivers of all nodes and joins them. Called once, before all but Now.
 	Build(b BuildSpec) (switches, nics []Driver, err error)
-	// Cut makes frames sent from these ends go nowhere, beginning with those on the way; Restore undoes that.
+	// Cut makes frames sent from these ends go nowhere, beginning with those on the way; Restore
+	// undoes that.
 	Cut(from []weft.End) error
 	Restore(from []weft.End) error
 }

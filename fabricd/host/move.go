@@ -13,9 +13,9 @@ import (
 	"github.com/weft-fabric/weft/switch/link"
 )
 
-// A switch moves from one host to another in three orders of the leader: the ends of its links await
-// it, the one host releases it, the other takes it. Each host counts what it handed over, and to
-// whom, as a session beside those of its links.
+// A switch moves from one host to another in three orders of the leader: the ends of its links
+// await it, the one host releases it, the other takes it. Each host counts what it handed over, and
+// to whom, as a session beside those of its links.
 
 // AwaitOrder has an end of a link send nothing until the switch at the other end, or its own, has
 // begun anew on another host; see [link.End.Await].
@@ -60,8 +60,8 @@ type Listener interface {
 // errStays means that the nodes of a Runtime cannot move.
 var errStays = errors.New("nodes of this host cannot move to another")
 
-// moves is which switches of the host another runs, and what was handed over. Guarded by the lock of
-// orders, and what sums need of it by that of the adder.
+// moves is which switches of the host another runs, and what was handed over. Guarded by the lock
+// of orders, and what sums need of it by that of the adder.
 type moves struct {
 	away     map[weft.SwitchID]bool
 	handed   map[handed]link.Flow

@@ -86,7 +86,8 @@ func NewNodeRuntime(cfg NodeRuntimeConfig) (*NodeRuntime, error) {
 	return m, nil
 }
 
-// Direction is the direction of a link that an end sends on, as a transport has it; ok is false when no link is there.
+// Direction is the direction of a link that an end sends on, as a transport has it; ok is false
+// when no link is there.
 func Direction(g *topology.Graph, from weft.End) (d wire.Direction, ok bool) {
 	to, _, ok := g.Peer(from)
 	if !ok {
@@ -148,7 +149,8 @@ func (m *NodeRuntime) Run(ctx context.Context) {
 // that steps the neighbour, for hundreds of milliseconds, while the one that looks at the clock
 // runs on time. Silence counts only while neither is so.
 
-// stallExemption tells whether what comes to the ports of a node is held up by ourselves, or was until just now.
+// stallExemption tells whether what comes to the ports of a node is held up by ourselves, or was
+// until just now.
 type stallExemption struct {
 	selfProbe *wire.Beat
 	interval  time.Duration

@@ -27,11 +27,12 @@ type Order struct {
 	Release  []ReleaseOrder  `json:"release,omitempty"` // switches that another host runs from now on
 	Take     []TakeOrder     `json:"take,omitempty"`    // and others that this one runs
 	Crash    []weft.SwitchID `json:"crash,omitempty"`   // lose all that is inside
-	// SignalAll gives all ends signal that have none, but for those that Signals says are to be without, and
-	// those of switches that another host runs.
+	// SignalAll gives all ends signal that have none, but for those that Signals says are to be
+	// without, and those of switches that another host runs.
 	SignalAll bool          `json:"light,omitempty"`
 	Signals   []SignalOrder `json:"signals,omitempty"` // an end that loses signal and gets it again is in the list twice
-	// Restart are switches that return: each gets its Signals in one step, after all others; see switching.ReturnWait.
+	// Restart are switches that return: each gets its Signals in one step, after all others; see
+	// switching.ReturnWait.
 	Restart []weft.SwitchID `json:"restart,omitempty"`
 
 	Era       *uint16         `json:"era,omitempty"`
@@ -67,7 +68,8 @@ type ImpairOrder struct {
 	Impair pace.Impairment `json:"impair"`
 }
 
-// TrafficOrder is what all NICs of the fabric generate from now on; each host makes the sources of its own.
+// TrafficOrder is what all NICs of the fabric generate from now on; each host makes the sources of
+// its own.
 type TrafficOrder struct {
 	Spec  string `json:"spec"`            // as nic.ParseTraffic reads it; "none" stops it
 	Draws []byte `json:"draws,omitempty"` // the state of the PCG that draws what the pattern leaves to chance, before it draws

@@ -261,7 +261,8 @@ func (p *Local) signal(o *Order, signals []int) {
 	}
 }
 
-// setSignals gives ends signal or takes it, those of a node in one step: see [switching.ReturnWait]. The caller holds mu.
+// setSignals gives ends signal or takes it, those of a node in one step: see
+// [switching.ReturnWait]. The caller holds mu.
 func (p *Local) setSignals(list []change) {
 	slices.SortStableFunc(list, func(a, b change) int { return a.end - b.end }) // the ends of a node are beside each other
 	for len(list) > 0 {
@@ -304,8 +305,8 @@ func (p *Local) connectionLost(e *end) bool {
 	return slices.ContainsFunc(e.shards[:], func(s int) bool { return s >= 0 && p.lostConnections[s] })
 }
 
-// SetConnection notes that a connection was lost, or is back: its loss is as good as loss of signal at all
-// links that it carries.
+// SetConnection notes that a connection was lost, or is back: its loss is as good as loss of signal
+// at all links that it carries.
 func (p *Local) SetConnection(shard int, lost bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

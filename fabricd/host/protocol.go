@@ -33,8 +33,9 @@ type SumRequest struct {
 	Term   uint64 `json:"term"`   // of the leader; 0: any
 
 	Ends bool `json:"ends,omitempty"` // Sum.Flows
-	// Peers are the incarnations of the neighbours of the host. Sum.Flows tells them apart by these, and leaves out
-	// what passed with those before the first. nil: those of the request before.
+	// Peers are the incarnations of the neighbours of the host. Sum.Flows tells them apart by
+	// these, and leaves out what passed with those before the first. nil: those of the request
+	// before.
 	Peers []Peer `json:"peers,omitempty"`
 
 	Eras    bool `json:"eras,omitempty"`     // Sum.Eras

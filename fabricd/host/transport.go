@@ -6,9 +6,9 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// TransportEvents are events of a transport that wait for whoever acts on them. The transport must not be
-// held up, and each of its events is rare, comes in pairs, or comes when its count is a power of
-// two, so the list has no bound of its own.
+// TransportEvents are events of a transport that wait for whoever acts on them. The transport must
+// not be held up, and each of its events is rare, comes in pairs, or comes when its count is a
+// power of two, so the list has no bound of its own.
 type TransportEvents struct {
 	News chan struct{} // capacity 1: there are some
 

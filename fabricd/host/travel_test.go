@@ -44,7 +44,8 @@ type reflectedByItself struct{ Any any }
 
 func (reflectedByItself) EncodeMsgpack(*msgpack.Encoder) error { return nil }
 
-// unsendable lists the fields of a type that hold an interface or a function and are sent all the same.
+// unsendable lists the fields of a type that hold an interface or a function and are sent all the
+// same.
 func unsendable(t reflect.Type) (list []string) {
 	seen := map[reflect.Type]bool{}
 	var look func(path string, t reflect.Type)

@@ -1,6 +1,6 @@
-// Package outside starts NATS servers as processes of their own, for tests against brokers that are not Weft's: killed,
-// paused, started again, configured as others configure theirs. It is no _test file because the tests of several packages
-// use it; nothing but tests imports it.
+// Package outside starts NATS servers as processes of their own, for tests against brokers that are
+// not Weft's: killed, paused, started again, configured as others configure theirs. It is no _test
+// file because the tests of several packages use it; nothing but tests imports it.
 package outside
 
 import (
@@ -34,8 +34,8 @@ var Releases = []Release{Newest, Debian}
 
 const startTries = 5 // with another port each, since a free one may be taken before the server has it
 
-// Server is a nats-server process. Its methods are for the goroutine of the test, and fail the test when they cannot do
-// what they say.
+// Server is a nats-server process. Its methods are for the goroutine of the test, and fail the test
+// when they cannot do what they say.
 type Server struct {
 	URL string // nats://127.0.0.1:<port>, constant
 
@@ -50,9 +50,10 @@ type Server struct {
 	runs    bool
 }
 
-// Start starts a server on a free port of the loopback interface and returns when it answers. The process ends with the
-// test. config is lines of a nats-server configuration file, such as "max_payload: 1000". The test is skipped when there
-// is no such server on this machine, but fails where CI=true.
+// Start starts a server on a free port of the loopback interface and returns when it answers. The
+// process ends with the test. config is lines of a nats-server configuration file, such as
+// "max_payload: 1000". The test is skipped when there is no such server on this machine, but fails
+// where CI=true.
 func Start(t testing.TB, release Release, config ...string) *Server {
 	t.Helper()
 	program, err := program(release)
@@ -76,7 +77,8 @@ func Start(t testing.TB, release Release, config ...string) *Server {
 	return nil
 }
 
-// StartIn starts a server in a folder, with the configuration file nats.conf there, which says that it listens at address and port.
+// StartIn starts a server in a folder, with the configuration file nats.conf there, which says that
+// it listens at address and port.
 func StartIn(t testing.TB, release Release, dir, address string, port int) *Server {
 	t.Helper()
 	program, err := program(release)
@@ -99,7 +101,8 @@ func StartIn(t testing.TB, release Release, dir, address string, port int) *Serv
 // Output is what the server has printed since it was started last.
 func (s *Server) Output() string { return s.process.Out.String() }
 
-// Start starts the server again, on the same port, after Kill or Stop. Lines of config replace those given before.
+// Start starts the server again, on the same port, after Kill or Stop. Lines of config replace
+// those given before.
 func (s *Server) Start(config ...string) {
 	s.t.Helper()
 	if len(config) > 0 {
@@ -129,7 +132,8 @@ func (s *Server) Stop() {
 	s.await()
 }
 
-// Pause stops the process where it is, with its connections open, and returns when it does nothing any more.
+// Pause stops the process where it is, with its connections open, and returns when it does nothing
+// any more.
 func (s *Server) Pause() {
 	s.t.Helper()
 	s.signal(syscall.SIGSTOP)
@@ -155,7 +159,8 @@ func (s *Server) Resume() {
 	s.signal(syscall.SIGCONT)
 }
 
-// Reload replaces the configuration given to Start by config, and returns when the server has taken it.
+// Reload replaces the configuration given to Start by config, and returns when the server has taken
+// it.
 func (s *Server) Reload(config ...string) {
 	s.t.Helper()
 	const taken = "Reloaded server configuration"

@@ -11,7 +11,8 @@ import (
 	"sync"
 )
 
-// module is the nats-server that go.mod names. It is built, not imported: what is under test is another process.
+// module is the nats-server that go.mod names. It is built, not imported: what is under test is
+// another process.
 const module = "github.com/nats-io/nats-server/v2"
 
 // Program is the path of the executable of a release, for tests that start it in their own way.
@@ -40,8 +41,8 @@ func debian() (string, error) {
 	return path, nil
 }
 
-// newest builds the server once and keeps it in the cache of the user, under the versions it is made of: linking it takes
-// seconds, and it is the same for all tests.
+// newest builds the server once and keeps it in the cache of the user, under the versions it is
+// made of: linking it takes seconds, and it is the same for all tests.
 var newest = sync.OnceValues(func() (string, error) {
 	version, err := run("list", "-m", "-f", "{{.Version}}", module)
 	if err != nil {
@@ -59,7 +60,8 @@ var newest = sync.OnceValues(func() (string, error) {
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	// Test processes that build at the same time each build their own; the last to rename wins, and all are alike.
+	// Test processes that build at the same time each build their own; the last to rename wins, and
+	// all are alike.
 	tmp, err := os.MkdirTemp(dir, "build")
 	if err != nil {
 		return "", err

@@ -10,7 +10,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Hosts lets processes in that are to be hosts of a fabric, and reaches them, for their leader. Peers is required.
+// Hosts lets processes in that are to be hosts of a fabric, and reaches them, for their leader.
+// Peers is required.
 type Hosts struct {
 	Peers    *bus.Client
 	Admitter Authorizer // nil: processes have the credentials of their machines and users

@@ -10,7 +10,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
-// Bounds of what waits to be told, chosen by us: a message stays well below what brokers take by default (1 MB).
+// Bounds of what waits to be told, chosen by us: a message stays well below what brokers take by
+// default (1 MB).
 const (
 	maxWaiting    = 16384 // observations of packets; beyond, they are counted and forgotten
 	maxBatchBytes = 512   // entries of one message

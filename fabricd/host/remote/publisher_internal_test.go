@@ -9,7 +9,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/host"
 )
 
-// A flood of discards is told as one notice a flow until that has gone, and never holds more than its bound.
+// A flood of discards is told as one notice a flow until that has gone, and never holds more than
+// its bound.
 func TestANoticeThatWaitsIsNotToldAgain(t *testing.T) {
 	t.Parallel()
 	tell := newPublisher(&host.Spec{}, func(weft.Notice) bool { return false }, nil)

@@ -90,7 +90,8 @@ func (p *Server) is(number uint64) error {
 	return nil
 }
 
-// admit refuses what was meant for another incarnation, or comes from a leader that was replaced. The caller holds mu.
+// admit refuses what was meant for another incarnation, or comes from a leader that was replaced.
+// The caller holds mu.
 func (p *Server) admit(number, term uint64) error {
 	if err := p.is(number); err != nil {
 		return err

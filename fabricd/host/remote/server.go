@@ -72,7 +72,8 @@ type Server struct {
 	failed  error // of Close
 }
 
-// Open makes a host and serves it. It carries nothing yet, for its links have no signal. The caller closes it.
+// Open makes a host and serves it. It carries nothing yet, for its links have no signal. The caller
+// closes it.
 func Open(cfg Config) (*Server, error) {
 	c := cfg.Spec
 	p := &Server{
@@ -162,7 +163,8 @@ func (p *Server) Wait(ctx context.Context) (why string, err error) {
 		defer t.Stop()
 		tick = t.C
 	}
-	// Ticks are counted, not time: a process that was stopped has missed them, and that says nothing about who leads.
+	// Ticks are counted, not time: a process that was stopped has missed them, and that says
+	// nothing about who leads.
 	for silent := 0; ; {
 		select {
 		case why := <-p.ended:
@@ -190,7 +192,8 @@ func (p *Server) refused() error {
 	return ErrRefused // a password of an embedded broker
 }
 
-// Close ends the host without a word to anybody, and returns when nothing of it is left. Closing twice is closing once.
+// Close ends the host without a word to anybody, and returns when nothing of it is left. Closing
+// twice is closing once.
 func (p *Server) Close() error {
 	p.once.Do(func() {
 		if p.stop != nil {
