@@ -1,6 +1,7 @@
 package manager_test
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -127,13 +128,15 @@ func TestNICsThatADeadManagerHeldInjectAgainWhenNoOtherComes(t *testing.T) {
 	first := rig.Launch(t, l.identity("engine:updn:root=s2.2"))
 	<-reached
 	first.Kill()
-	rig.Until(t, func() bool { return !l.Fabric.Held() })
-	why := ""
-	for _, e := range l.Fabric.Events().Kept(0) {
-		if e.Kind == fabric.EventResumed {
-			why = e.Detail
+	var why string
+	rig.Until(t, func() bool { // what it did is published a moment after NICs inject
+		list := l.Fabric.Events().Kept(0)
+		i := slices.IndexFunc(list, func(e fabric.Event) bool { return e.Kind == fabric.EventResumed })
+		if i >= 0 {
+			why = list[i].Detail
 		}
-	}
+		return i >= 0
+	})
 	assert.Contains(t, why, "has asked for nothing in 300ms")
 	bury()
 	l.gate.set(through)
