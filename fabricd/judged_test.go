@@ -77,7 +77,7 @@ func TestALeaderOnAgentsThatFindsAnUnbalancedLedgerSaysSoHoweverItWasEnded(t *te
 		{other, true, true, true, other},
 		{other, false, true, false, errLeft},
 		{other, false, false, false, other},
-		{errLed, false, false, false, errLed},
+		{errOtherLeader, false, false, false, errOtherLeader},
 		{errLeft, true, true, false, errLeft},
 		{reply.ErrNoAccess, true, false, false, reply.ErrNoAccess},
 	} {

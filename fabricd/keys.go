@@ -48,8 +48,8 @@ func (k *keys) close() {
 	}
 }
 
-// admitter makes credentials of hosts: our broker, or who leads where servers trust its account; nil where neither is.
-func (l *links) admitter() remote.Authorizer {
+// authorizer makes credentials of hosts: our broker, or who leads where servers trust its account; nil where neither is.
+func (l *links) authorizer() remote.Authorizer {
 	switch {
 	case l.broker != nil:
 		return l.broker

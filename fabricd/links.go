@@ -20,9 +20,9 @@ type links struct {
 	ownKeys bool // they end with this
 }
 
-// broking says which broker a fabric is to run on: the server named, or an embedded one that listens there, nowhere when
+// brokerConfig says which broker a fabric is to run on: the server named, or an embedded one that listens there, nowhere when
 // empty.
-type broking struct {
+type brokerConfig struct {
 	name, listen string
 	keeps        string // folder in which an embedded broker keeps what a manager writes down; empty: none
 	server       bus.Settings
@@ -32,7 +32,7 @@ type broking struct {
 }
 
 // open starts or finds the broker and connects to it. What the user should know is printed to stderr.
-func (b broking) open(stderr io.Writer) (l *links, err error) {
+func (b brokerConfig) open(stderr io.Writer) (l *links, err error) {
 	l = &links{keys: b.keys}
 	if l.server, err = b.server.Resolve(os.Getenv); err != nil {
 		return nil, err

@@ -266,7 +266,7 @@ func (u runFlags) one(ctx context.Context, s *scenario.Scenario, line *scenarioL
 		}.Run(ctx, s)
 	}
 	name := fmt.Sprintf("run-%d", os.Getpid()) // others may run scenarios on that server
-	link, err := broking{name: name, server: u.server, log: slog.New(slog.DiscardHandler)}.open(stderr)
+	link, err := brokerConfig{name: name, server: u.server, log: slog.New(slog.DiscardHandler)}.open(stderr)
 	if err != nil {
 		return scenario.Result{}, err
 	}

@@ -257,14 +257,14 @@ func (u upFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) 
 		defer name.close()
 		lost = name.lost
 	}
-	link, err := broking{name: u.name, listen: u.broker, keeps: keeps, server: u.server, log: log}.open(stderr)
+	link, err := brokerConfig{name: u.name, listen: u.broker, keeps: keeps, server: u.server, log: log}.open(stderr)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = link.close() }() // it all goes with the process
 	o.Transport = link.transport
-	return led{
+	return leader{
 		upFlags: u, link: link, claim: claim, log: log, stdout: stdout, stderr: stderr, lost: lost,
-		up: comingUp(stderr),
+		up: newStartProgress(stderr),
 	}.run(ctx, o)
 }

@@ -81,8 +81,8 @@ func thisLeader() (l cluster.Leader, err error) {
 	return l, err
 }
 
-// onAgents is a fabric on agents for which this process leads or stands by.
-type onAgents struct {
+// clusterUp is a fabric on agents for which this process leads or stands by.
+type clusterUp struct {
 	upFlags
 	at             bus.Resolved
 	book           cluster.StateStore
@@ -96,7 +96,7 @@ type onAgents struct {
 }
 
 // cluster says whether the fabric is to run on agents, or does already: nil if not. The caller closes it.
-func (u upFlags) cluster(ctx context.Context, log *slog.Logger, stdout, stderr io.Writer) (*onAgents, error) {
+func (u upFlags) cluster(ctx context.Context, log *slog.Logger, stdout, stderr io.Writer) (*clusterUp, error) {
 	at, err := u.server.Resolve(os.Getenv)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (u upFlags) cluster(ctx context.Context, log *slog.Logger, stdout, stderr i
 	if there, err := writtenDown(ctx, u.name, at); err != nil || !there && u.agents == "" {
 		return nil, err
 	}
-	c := &onAgents{upFlags: u, at: at, log: log, stdout: stdout, stderr: stderr}
+	c := &clusterUp{upFlags: u, at: at, log: log, stdout: stdout, stderr: stderr}
 	if c.me, err = thisLeader(); err != nil {
 		return nil, err
 	}
@@ -146,14 +146,14 @@ func writtenDown(ctx context.Context, name string, at bus.Resolved) (bool, error
 	return there, err
 }
 
-func (c *onAgents) close() {
+func (c *clusterUp) close() {
 	c.keys.close()
 	_ = c.hosts.Close() // it all goes with the process
 	c.book.Store.Close()
 }
 
 // run leads whenever nobody else does, until ctx ends.
-func (c *onAgents) run(ctx context.Context) error {
+func (c *clusterUp) run(ctx context.Context) error {
 	if err := c.agrees(ctx); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (c *onAgents) run(ctx context.Context) error {
 			fmt.Fprintf(c.stdout, "fabric %s goes on: lead it again with fabricd up --name %s, end it with fabricd down --name %s\n", c.name, c.name, c.name)
 			return nil
 		}
-		if !errors.Is(err, errLed) && !errors.Is(err, lease.ErrLost) {
+		if !errors.Is(err, errOtherLeader) && !errors.Is(err, lease.ErrLost) {
 			return err
 		}
 		c.since = cmp.Or(c.since, lead.Term)
@@ -178,7 +178,7 @@ func (c *onAgents) run(ctx context.Context) error {
 	}
 }
 
-func (c *onAgents) standby(l cluster.Leader, at uint64) {
+func (c *clusterUp) standby(l cluster.Leader, at uint64) {
 	c.since = cmp.Or(c.since, at)
 	if c.asJSON {
 		_ = cli.JSON(c.stdout, jsonLine{Standby: &standbyLine{c.name, l}}) // a closed pipe ends the process by signal
@@ -188,7 +188,7 @@ func (c *onAgents) standby(l cluster.Leader, at uint64) {
 }
 
 // lead leads until ctx ends, and ends the fabric then; or until another leads.
-func (c *onAgents) lead(ctx context.Context, lead *lease.Lease) (err error) {
+func (c *clusterUp) lead(ctx context.Context, lead *lease.Lease) (err error) {
 	lost := make(chan struct{})
 	lose := sync.OnceFunc(func() { close(lost) })
 	background, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -208,14 +208,14 @@ func (c *onAgents) lead(ctx context.Context, lead *lease.Lease) (err error) {
 		return err
 	}
 	var state fabric.State
-	keeper, kept, err := c.book.TakeOver(ctx, lead.Term, &state, &state.Tables, func(err error) { fmt.Fprintln(c.stderr, "fabricd: "+err.Error()) })
+	checkpointer, kept, err := c.book.TakeOver(ctx, lead.Term, &state, &state.Tables, func(err error) { fmt.Fprintln(c.stderr, "fabricd: "+err.Error()) })
 	if err != nil {
 		return err
 	}
 	keeping, stopKeeping := context.WithCancel(background)
 	var writing sync.WaitGroup
 	writing.Go(func() {
-		if err := keeper.Run(keeping); err != nil {
+		if err := checkpointer.Run(keeping); err != nil {
 			c.log.Warn("state", "err", err)
 			lose()
 		}
@@ -235,15 +235,15 @@ func (c *onAgents) lead(ctx context.Context, lead *lease.Lease) (err error) {
 		}
 		fresh = true
 	}
-	up := comingOnAgents(c.stderr)
+	up := newClusterProgress(c.stderr)
 	o.Replaced = lose
-	o.Term, o.Checkpoint, o.Host = lead.Term, func(s fabric.State) <-chan struct{} { return keeper.Write(s, s.Tables) }, counting(hosts.Host, up.bar, len(where.Hosts))
+	o.Term, o.Checkpoint, o.Host = lead.Term, func(s fabric.State) <-chan struct{} { return checkpointer.Write(s, s.Tables) }, counting(hosts.Host, up.bar, len(where.Hosts))
 	var names []string
 	for _, p := range where.Hosts {
 		names = append(names, p.Agent)
 		o.Hosts = append(o.Hosts, fabric.HostOptions{Name: p.Agent, Switches: p.Switches, NICs: p.NICs})
 	}
-	err = c.leadParts(ctx, o, where, lost, up)
+	err = c.leadHosts(ctx, o, where, lost, up)
 	up.end()
 	over, err := outcome(err, fresh, ctx.Err() != nil)
 	if !over {
@@ -267,7 +267,7 @@ func (c *onAgents) lead(ctx context.Context, lead *lease.Lease) (err error) {
 // it: with a ledger that does not balance that is over, and failed.
 func outcome(err error, fresh, interrupted bool) (over bool, _ error) {
 	switch {
-	case errors.Is(err, errLed), errors.Is(err, errLeft), errors.Is(err, reply.ErrNoAccess):
+	case errors.Is(err, errOtherLeader), errors.Is(err, errLeft), errors.Is(err, reply.ErrNoAccess):
 		return false, err
 	case err == nil, errors.Is(err, cli.ErrFailed), fresh:
 		return true, err
@@ -277,8 +277,8 @@ func outcome(err error, fresh, interrupted bool) (over bool, _ error) {
 	return false, err
 }
 
-// leadParts opens what a leader needs, and leads.
-func (c *onAgents) leadParts(ctx context.Context, o fabric.Options, where *placement.Placement, lost <-chan struct{}, up *coming) error {
+// leadHosts opens what a leader needs, and leads.
+func (c *clusterUp) leadHosts(ctx context.Context, o fabric.Options, where *placement.Placement, lost <-chan struct{}, up *startProgress) error {
 	layout, err := leaderLayout(o)
 	if err != nil {
 		return err
@@ -288,7 +288,7 @@ func (c *onAgents) leadParts(ctx context.Context, o fabric.Options, where *place
 		return err
 	}
 	defer name.close()
-	link, err := broking{name: c.name, server: c.server, log: c.log, layout: layout, keys: &c.keys}.open(c.stderr)
+	link, err := brokerConfig{name: c.name, server: c.server, log: c.log, layout: layout, keys: &c.keys}.open(c.stderr)
 	if err != nil {
 		return err
 	}
@@ -304,7 +304,7 @@ func (c *onAgents) leadParts(ctx context.Context, o fabric.Options, where *place
 	default:
 		defer func() { _ = claim.Release() }()
 	}
-	return led{
+	return leader{
 		upFlags: c.upFlags, link: link, claim: claim, log: c.log, stdout: c.stdout, stderr: c.stderr, placed: linesOf(where), lost: lost, began: c.created, up: up,
 	}.run(ctx, o)
 }
@@ -331,7 +331,7 @@ func leaderLayout(o fabric.Options) (*bus.Layout, error) {
 }
 
 // settle finds the fabric that is written down, or places a new one and writes it down. No placement and no error: it was ended meanwhile.
-func (c *onAgents) settle(ctx context.Context, term uint64) (o fabric.Options, where *placement.Placement, fresh bool, err error) {
+func (c *clusterUp) settle(ctx context.Context, term uint64) (o fabric.Options, where *placement.Placement, fresh bool, err error) {
 	want, there, err := c.book.Desired(ctx)
 	switch {
 	case err != nil:
@@ -351,7 +351,7 @@ func (c *onAgents) settle(ctx context.Context, term uint64) (o fabric.Options, w
 }
 
 // found is the fabric as it was written down.
-func (c *onAgents) found(ctx context.Context, want cluster.Desired) (o fabric.Options, where *placement.Placement, err error) {
+func (c *clusterUp) found(ctx context.Context, want cluster.Desired) (o fabric.Options, where *placement.Placement, err error) {
 	s, err := c.fits(want)
 	if err != nil {
 		return o, nil, err
@@ -370,7 +370,7 @@ func (c *onAgents) found(ctx context.Context, want cluster.Desired) (o fabric.Op
 }
 
 // place finds agents, places a new fabric on them and writes it down.
-func (c *onAgents) place(ctx context.Context, g *topology.Graph, term uint64) (*placement.Placement, error) {
+func (c *clusterUp) place(ctx context.Context, g *topology.Graph, term uint64) (*placement.Placement, error) {
 	names, err := agentNames(c.agents)
 	if err != nil {
 		return nil, err
@@ -421,7 +421,7 @@ func (c *onAgents) place(ctx context.Context, g *topology.Graph, term uint64) (*
 }
 
 // hostsOn is how hosts come onto agents and from them.
-func (c *onAgents) hostsOn(where *placement.Placement, term uint64) cluster.Hosts {
+func (c *clusterUp) hostsOn(where *placement.Placement, term uint64) cluster.Hosts {
 	h := cluster.Hosts{Agents: c.hosts, Fabric: c.name, Term: term, Needs: map[string]cluster.Room{}}
 	for _, p := range where.Hosts {
 		h.Needs[p.Agent] = cluster.Room{Ports: p.Ports, Switches: len(p.Switches)}

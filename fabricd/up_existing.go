@@ -34,7 +34,7 @@ func agentNames(list string) (names []string, err error) {
 }
 
 // agrees refuses at once what would be refused when this process begins to lead, and says what of its flags is not heeded.
-func (c *onAgents) agrees(ctx context.Context) error {
+func (c *clusterUp) agrees(ctx context.Context) error {
 	want, there, err := c.book.Desired(ctx)
 	if err != nil || !there {
 		return err
@@ -51,7 +51,7 @@ func (c *onAgents) agrees(ctx context.Context) error {
 }
 
 // fits checks that this process could lead a fabric that is written down, and reads its settings.
-func (c *onAgents) fits(want cluster.Desired) (s upSettings, err error) {
+func (c *clusterUp) fits(want cluster.Desired) (s upSettings, err error) {
 	if err := thisVersion().Fits("fabric "+c.name, want.Version); err != nil {
 		return s, err
 	}
@@ -66,7 +66,7 @@ func (c *onAgents) fits(want cluster.Desired) (s upSettings, err error) {
 }
 
 // otherwise lists settings, as flags, that are other than what was given.
-func (c *onAgents) otherwise(s upSettings) (flags []string) {
+func (c *clusterUp) otherwise(s upSettings) (flags []string) {
 	is, given := s.byFlag(), c.settings().byFlag()
 	for _, name := range c.given {
 		if v, ok := is[name]; ok && string(v) != string(given[name]) && !(name == "manager" && c.manager == "auto") {
@@ -96,7 +96,7 @@ func changed(f *pflag.FlagSet) (names []string) {
 }
 
 // ended reports whether a fabric that is not written down was there when this process began to wait for its turn.
-func (c *onAgents) ended(ctx context.Context) (bool, error) {
+func (c *clusterUp) ended(ctx context.Context) (bool, error) {
 	ended := c.agents == "" // it was there, or this process would have run it alone
 	if c.since > 0 && !ended {
 		var err error
@@ -111,7 +111,7 @@ func (c *onAgents) ended(ctx context.Context) (bool, error) {
 }
 
 // clear ends what agents run of a fabric.
-func (c *onAgents) clear(ctx context.Context, hosts cluster.Hosts, where *placement.Placement) error {
+func (c *clusterUp) clear(ctx context.Context, hosts cluster.Hosts, where *placement.Placement) error {
 	var names []string
 	for _, p := range where.Hosts {
 		names = append(names, p.Agent)

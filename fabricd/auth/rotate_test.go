@@ -252,7 +252,7 @@ func TestCertificatesThatHaveExpired(t *testing.T) {
 }
 
 // Who leads gives its hosts new credentials before the old ones are revoked: their links come back by themselves.
-func TestRotationRenewsParts(t *testing.T) {
+func TestRotationRenewsHosts(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, outside.Newest)
 	leader := l.run("leader/leader.creds", "leader/signing.nk")

@@ -26,7 +26,7 @@ func halves(tb testing.TB) (west, east *bus.Layout) {
 	return west, east
 }
 
-func TestLayoutIsTheSameForAllParts(t *testing.T) {
+func TestLayoutIsTheSameForAllHosts(t *testing.T) {
 	t.Parallel()
 	west, east := halves(t)
 	for node, want := range map[string][2]int{"s0": {4, 5}, "s1": {4, 5}, "s2": {255, 255}, "s3": {255, 255}} {
@@ -50,7 +50,7 @@ func TestLayoutIsTheSameForAllParts(t *testing.T) {
 }
 
 // Two hosts, each with its own credentials, carry frames between them and cut at either end.
-func TestPartsCarryFrames(t *testing.T) {
+func TestHostsCarryFrames(t *testing.T) {
 	t.Parallel()
 	b := bustest.Broker(t, bus.BrokerConfig{})
 	wl, el := halves(t)
@@ -104,7 +104,7 @@ func TestPartsCarryFrames(t *testing.T) {
 	require.NoError(t, west.Unlisten(there), "somebody else listens, as ever")
 }
 
-func TestPartMayDoWhatItsPlaceNeeds(t *testing.T) {
+func TestHostMayDoWhatItsPlaceNeeds(t *testing.T) {
 	t.Parallel()
 	b := bustest.Broker(t, bus.BrokerConfig{})
 	c, err := b.Admit(bus.HostAccess{Host: "west", First: 4, N: 2})

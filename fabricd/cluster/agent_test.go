@@ -70,7 +70,7 @@ func TestAnAgentRunsOnePartOfAFabricUntilItIsDropped(t *testing.T) {
 	require.ErrorIs(t, err, reply.ErrNobody)
 }
 
-func TestAPartThatCannotBeMadeIsToldAndTakesNoRoom(t *testing.T) {
+func TestAHostThatCannotBeMadeIsToldAndTakesNoRoom(t *testing.T) {
 	t.Parallel()
 	url := startServer(t, false)
 	a := startAgent(t, url, "h1", room(100), v1)

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/bus"
 	"github.com/weft-fabric/weft/fabricd/cli"
 	"github.com/weft-fabric/weft/fabricd/fabric"
-	remotePart "github.com/weft-fabric/weft/fabricd/host/remote"
+	remoteHost "github.com/weft-fabric/weft/fabricd/host/remote"
 	"github.com/weft-fabric/weft/fabricd/manager"
 	remoteManager "github.com/weft-fabric/weft/fabricd/manager/remote"
 	"github.com/weft-fabric/weft/fabricd/registry"
@@ -23,8 +23,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 )
 
-// led is a fabric that this process leads: it runs it, or leads its hosts on agents.
-type led struct {
+// leader is a fabric that this process leads: it runs it, or leads its hosts on agents.
+type leader struct {
 	upFlags
 	link           *links
 	claim          *registry.Claim // nil: another process here has the name, and linkmon finds the fabric at the server only
@@ -33,24 +33,24 @@ type led struct {
 	placed         *placedLine     // nil: all of it runs here
 	lost           <-chan struct{} // closed when another process leads; nil: none can
 	began          time.Time       // the fabric, not this leader; zero: now
-	up             *coming         // shows how far the fabric has come up
+	up             *startProgress  // shows how far the fabric has come up
 }
 
 // Why a leader leaves a fabric as it is. Its hosts go on.
 var (
-	errLed  = errors.New("another process leads the fabric")
-	errLeft = errors.New("the fabric is left to the next that leads it")
+	errOtherLeader = errors.New("another process leads the fabric")
+	errLeft        = errors.New("the fabric is left to the next that leads it")
 	// errNoBroker is for brokers that are not ours and say no more.
 	errNoBroker = fmt.Errorf("%w: start again with other credentials", reply.ErrNoAccess)
 )
 
 // run leads until ctx ends, and then ends the fabric; or until it is lost, and then leaves it as it is.
-func (r led) run(ctx context.Context, o fabric.Options) (err error) {
+func (r leader) run(ctx context.Context, o fabric.Options) (err error) {
 	began := time.Now()
 	o.Log = r.log
-	o.Processes = &fabric.ProcessOptions{Fabric: r.name, Firmware: r.routing, Hosts: remotePart.Hosts{Peers: r.link.peers, Admitter: r.link.admitter()}}
+	o.Processes = &fabric.ProcessOptions{Fabric: r.name, Firmware: r.routing, Hosts: remoteHost.Hosts{Peers: r.link.peers, Admitter: r.link.authorizer()}}
 	defer r.up.end()
-	o.Progress = r.up.told
+	o.Progress = r.up.onProgress
 	f, err := fabric.New(o)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (r led) run(ctx context.Context, o fabric.Options) (err error) {
 			why = errLeft
 		}
 	case <-r.lost:
-		why = errLed
+		why = errOtherLeader
 	case <-control.Done():
 		why = cmp.Or(control.Err(), errNoBroker)
 	}

@@ -13,48 +13,48 @@ import (
 func TestALargeFabricShowsHowFarItHasComeUp(t *testing.T) {
 	t.Parallel()
 	var out rig.Output
-	c := &coming{bar: newProgress(&out, true, "", time.Hour)}
-	c.told(fabric.StageNodes, 0, 100)
+	c := &startProgress{bar: newProgress(&out, true, "", time.Hour)}
+	c.onProgress(fabric.StageNodes, 0, 100)
 	c.bar.began = c.bar.began.Add(-time.Second)
-	c.told(fabric.StageNodes, 64, 100)
+	c.onProgress(fabric.StageNodes, 64, 100)
 	assert.Contains(t, out.String(), string(fabric.StageNodes))
 	assert.Contains(t, out.String(), "(64/100)")
-	c.told(fabric.StageUp, 0, 10)
+	c.onProgress(fabric.StageUp, 0, 10)
 	c.bar.began = c.bar.began.Add(-time.Second)
-	c.told(fabric.StageUp, 8, 10)
+	c.onProgress(fabric.StageUp, 8, 10)
 	assert.Contains(t, out.String(), string(fabric.StageUp))
 	assert.Contains(t, out.String(), "(8/10)", "each stage has pieces of its own")
 	c.end()
 	c.end()
 	shown := out.String()
-	c.told(fabric.StageUp, 9, 10)
+	c.onProgress(fabric.StageUp, 9, 10)
 	assert.Equal(t, shown, out.String(), "nothing is shown once it is up")
 }
 
 func TestNothingIsShownWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	var out rig.Output
-	c := comingUp(&out)
-	c.told(fabric.StageNodes, 1, 100)
+	c := newStartProgress(&out)
+	c.onProgress(fabric.StageNodes, 1, 100)
 	c.end()
 	assert.Empty(t, out.String())
 }
 
-func TestOnAgentsPartsAreCountedAndThenLinks(t *testing.T) {
+func TestOnAgentsHostsAreCountedAndThenLinks(t *testing.T) {
 	t.Parallel()
 	var out rig.Output
-	c := comingOnAgents(&out)
+	c := newClusterProgress(&out)
 	c.bar.live = true
-	c.told(fabric.StageNodes, 1, 100) // of the leader, which has none of its own
+	c.onProgress(fabric.StageNodes, 1, 100) // of the leader, which has none of its own
 	assert.Empty(t, out.String())
 	c.bar.told(0, 3)
 	c.bar.began = c.bar.began.Add(-time.Second)
 	c.bar.told(1, 3)
 	assert.Contains(t, out.String(), "hosts")
 	assert.Contains(t, out.String(), "(1/3)")
-	c.told(fabric.StageUp, 0, 10)
+	c.onProgress(fabric.StageUp, 0, 10)
 	c.bar.began = c.bar.began.Add(-time.Second)
-	c.told(fabric.StageUp, 8, 10)
+	c.onProgress(fabric.StageUp, 8, 10)
 	assert.Contains(t, out.String(), "(8/10)")
 	c.end()
 }
