@@ -104,6 +104,7 @@ func TestTheNameOfAFabricThatWasKilledCanBeTaken(t *testing.T) {
 			refused(t, fmt.Sprintf("process %d on host ", p.PID), "up", "--topology", "kary-ntree:2,2", "--server",
 				url, "--name", "lab")
 			p.Kill()
+			require.False(t, p.Cmd.ProcessState.Success())
 			tried.Add(1)
 			u := launch(t, "--server", url, "--name", "lab")
 			carries(t, u.operator(t))

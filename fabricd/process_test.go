@@ -37,6 +37,7 @@ func TestTheCommandsAsProcesses(t *testing.T) {
 	// Killed, its name can be taken again.
 	killed := start("a")
 	killed.Kill()
+	require.False(t, killed.Cmd.ProcessState.Success())
 	said, code := linkmon("status")
 	require.Equal(t, 2, code)
 	require.Equal(t, "linkmon: no fabric is running: start one with: fabricd up\n", said)
