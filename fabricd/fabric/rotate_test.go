@@ -58,7 +58,7 @@ func (l *partLab) rotate(keys *auth.Dir, parts int) {
 	l.Helper()
 	l.load("uniform:0.1")
 	l.more(1000)
-	out, err := keys.Rotate(l.Context(), auth.RotateOptions{Wait: time.Second})
+	out, err := keys.Rotate(l.Context(), auth.RotateOptions{Wait: 5 * time.Second})
 	require.NoError(l, err)
 	require.Equal(l, parts, out.Renewed[0].Hosts)
 	l.more(2000)
