@@ -165,6 +165,9 @@ func (k SubjectKind) decode(data []byte, v any) error {
 	if k.text() {
 		return json.Unmarshal(data, v)
 	}
+	if err := checkLengths(data); err != nil {
+		return err
+	}
 	r := bytes.NewReader(data)
 	if err := msgpack.NewDecoder(r).Decode(v); err != nil {
 		return err

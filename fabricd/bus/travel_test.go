@@ -60,6 +60,7 @@ func FuzzWhatHostsSay(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0xdd, 0xff, 0xff, 0xff, 0xff})
 	f.Add([]byte{0x93, 0xcf, 1, 2, 3, 4, 5, 6, 7, 8, 0xdf, 0x7f, 0xff, 0xff, 0xff, 0xc6, 0x7f, 0xff, 0xff, 0xff})
+	f.Add([]byte("\x93\xcf\x01\x02\x03\x04\x04\xe8\a\b\xff\xdd\xdd\xdd\xdd\x7f\xff\xff\xff\xc6\x7f\xdf\xff\xff"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, v := range []any{
 			new(host.Sum), new(host.Order), new(host.Readings), new(host.Nodes), new(host.LoadOrder),
