@@ -24,8 +24,10 @@ impair: {loss: 10%, delay: 5ms, jitter: 1ms, rate: 800kbit/s}
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(spec, spec.Validate())
-	// Output: impair s0.00-s1.00, s0.00 to s1.00, loss 10%, delay 5ms ± 1ms, rate 100 kB/s, for 10s
+	fmt.Println(spec)
+	fmt.Println(spec.Validate())
+	// Output:
+	// impair s0.00-s1.00, s0.00 to s1.00, loss 10%, delay 5ms ± 1ms, rate 100 kB/s, for 10s
 	// <nil>
 }
 

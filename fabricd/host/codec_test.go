@@ -9,7 +9,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/nic"
-	"github.com/weft-fabric/weft/switch/link"
 )
 
 func TestSumsAddUp(t *testing.T) {
@@ -60,5 +59,3 @@ func TestPlaces(t *testing.T) {
 	require.False(t, Bit(nil, 9))
 	require.True(t, Bit([]byte{0, 2}, 9))
 }
-
-var flow = link.Flow{State: link.Up, Mine: 1, Peer: 2, Sent: 1 << 60, Received: 4, Taken: 5, LastFrom: 6, LastTo: 7, LastSent: 8}
