@@ -283,7 +283,6 @@ func (f *Fabric) hostIsBack(ctx context.Context, h *hostState, applied *host.App
 	if a == nil {
 		return
 	}
-	defer a.outcomes()
 	if err := a.finish(ctx); err != nil {
 		how += ": " + err.Error()
 	}

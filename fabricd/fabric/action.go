@@ -16,12 +16,18 @@ func (f *Fabric) do(ctx context.Context, ev leader.Event) error {
 	if err != nil {
 		return err
 	}
-	defer a.outcomes()
 	return a.finish(ctx)
 }
 
-// finish waits until hosts have acted and what was repaired is back, and has both published. The caller does not hold mu.
+// finish settles an action, of which nobody asks for the outcomes. The caller does not hold mu.
 func (a *action) finish(ctx context.Context) error {
+	defer a.drop()
+	return a.settle(ctx)
+}
+
+// settle waits until hosts have acted and what was repaired is back, and has both published. The
+// caller does not hold mu, and drops the action.
+func (a *action) settle(ctx context.Context) error {
 	if err := a.acted(); err != nil || !a.pending() {
 		return err
 	}
@@ -79,12 +85,14 @@ func (a *action) repaired(back []*link) dispatched {
 	return f.decide(leader.Finished{Action: a.number, Damped: idsOf(damped)}).dispatched
 }
 
-// outcomes tells what came of each order of an action, of which nobody wants to know anything any more.
+// outcomes tells what came of each spec of the action.
 func (a *action) outcomes() (list []Outcome) {
 	a.f.read(func(s *leader.State) { list = s.Outcomes(a.number) })
-	a.f.note(leader.Drop{Action: a.number})
 	return list
 }
+
+// drop has the state forget the action.
+func (a *action) drop() { a.f.note(leader.Drop{Action: a.number}) }
 
 // isBack reports whether both ends of l see it up, or nobody can wait for that.
 func (f *Fabric) isBack(l *link) (yes bool) {

@@ -58,7 +58,8 @@ func (f *Fabric) apply(ctx context.Context, specs []fault.Spec) (_ []Outcome, ch
 	if err != nil {
 		return nil, nil, err
 	}
-	err = a.finish(ctx)
+	defer a.drop()
+	err = a.settle(ctx)
 	return a.outcomes(), a.checkpointed, err
 }
 

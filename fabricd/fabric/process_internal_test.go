@@ -6,7 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/leader"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/subnet"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
@@ -18,8 +20,9 @@ import (
 // nobody has hosts that nobody reaches.
 type nobody struct{ Hosts }
 
-func (nobody) Reach(string) host.Host { return nil }
-func (nobody) Revoke(string)          {}
+func (nobody) Reach(string) host.Host                          { return nil }
+func (nobody) Revoke(string)                                   {}
+func (nobody) Hear(func(name string, b host.EventBatch)) error { return nil }
 
 // joined makes processes, of which nothing runs but what tests say of them, the first switches of a fabric.
 func joined(t *testing.T, n int) (f *Fabric, list []*hostState) {
@@ -108,4 +111,41 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 func (h *hostState) wentThrough(e weft.End) passed {
 	n := passedAt(h.passed(0), e)
 	return passed{n.Sent, n.Received}
+}
+
+// An action is forgotten once nobody waits for it: that of a spec, and that by which a switch is handed
+// over and taken back.
+func TestActionsThatAreOverAreForgotten(t *testing.T) {
+	t.Parallel()
+	g := topologytest.Parse(t, "ring:4")
+	fw, _, err := subnet.Firmware("updn", g)
+	require.NoError(t, err)
+	f, err := New(Options{Topology: g, Firmware: fw, Transport: wire.NewMemory(), Processes: &ProcessOptions{Hosts: nobody{}}})
+	require.NoError(t, err)
+	require.NoError(t, f.Start(t.Context()))
+	t.Cleanup(f.Stop)
+	_, err = f.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s2", B: "s3"})
+	require.NoError(t, err)
+
+	s := f.switches[0]
+	f.mu.Lock()
+	hand := f.handOver(s, "a test")
+	s.joining, s.away = &switchProcess{number: 7, end: func() {}, gone: make(chan struct{})}, true
+	f.mu.Unlock()
+	require.NotZero(t, hand.number)
+	require.NoError(t, f.handedOver(s, hand))
+	for _, l := range f.linksOf(s.id) {
+		for i, d := range l.dirs {
+			if l.ends()[1-i].Node == s.id.Node() {
+				require.NoError(t, f.opts.Transport.Unlisten(d))
+			}
+		}
+	}
+	require.NoError(t, f.takeSwitchBack(t.Context(), s, 7))
+	require.Nil(t, s.joining)
+	f.read(func(st *leader.State) {
+		for id := range hand.number + 10 {
+			require.False(t, st.Pending(id), "action %d", id)
+		}
+	})
 }

@@ -19,6 +19,7 @@ type repairs struct {
 func (f *Fabric) finishNow(a *action) {
 	if err := a.acted(); err != nil {
 		f.opts.Log.Error("a fault changes by itself", "err", err)
+		a.drop()
 		return
 	}
 	if !a.pending() {
@@ -67,7 +68,7 @@ func (f *Fabric) attendRepairs() {
 	for _, a := range over {
 		a.stop()
 		_ = a.repaired(a.back).wait() // a host that does not answer is told of the fault generation when it does
-		a.outcomes()
+		a.drop()
 	}
 }
 
